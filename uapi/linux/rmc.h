@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR LGPL-2.1 OR MIT */
+/*
+ * ioctl interface of the Remote Memory Controller.
+ *
+ *   /dev/rmc                     administrator: create and remove contexts
+ *   /dev/rmc_contexts/<ctx_id>   applications; file mode is the access control
+ *
+ * Every argument struct starts with its own size. The kernel accepts a smaller
+ * struct (missing fields are zero) and a larger one whose extra bytes are zero;
+ * otherwise E2BIG. Errors that mean the same for every call:
+ *
+ *   EINVAL	struct shorter than its first version, or a field out of range
+ *   EOPNOTSUPP	a flag or reserved field this kernel does not know
+ *   E2BIG	non-zero bytes beyond the struct this kernel knows
+ *   EFAULT	argument or buffer address not accessible
+ *   ENOTTY	unknown ioctl on this device
+ *   ENOMEM	out of memory, or RLIMIT_MEMLOCK would be exceeded
+ *   ENOSPC	a limit that RMC_IOC_QUERY tells was reached
+ *   ENXIO	the fabric has no such local node
+ */
+#ifndef _UAPI_LINUX_RMC_H
+#define _UAPI_LINUX_RMC_H
+
+#include <linux/types.h>
+#include <linux/ioctl.h>
+#include <linux/rmc_queue.h>
+
+#define RMC_ABI_VERSION		1
+#define RMC_IOC_TYPE		0xb7
+
+/* Fabric kinds, as told by rmc_query.fabric */
+enum rmc_fabric_kind {
+	RMC_FABRIC_LOOPBACK	= 1,
+	RMC_FABRIC_IVSHMEM	= 2,
+};
+
+/* NI organisations, as told by rmc_query.ni */
+enum rmc_ni_kind {
+	RMC_NI_FUSED		= 1,	/* one thread: RGP, RRPP and RCP */
+	RMC_NI_PAIR		= 2,	/* RGP and RCP | RRPP */
+};
+
+/**
+ * struct rmc_query - ioctl(RMC_IOC_QUERY), on either device
+ * @size: sizeof(struct rmc_query)
+ * @flags: must be 0
+ * @abi: RMC_ABI_VERSION of the kernel
+ * @fabric: enum rmc_fabric_kind
+ * @ni: enum rmc_ni_kind
+ * @nodes: nodes in the fabric; node ids are 0 .. nodes - 1
+ * @local_nodes: nodes hosted by this kernel
+ * @first_local: lowest local node id
+ * @nid: node this file is attached to, or -1
+ * @ctx_id: context of this file, or -1 on the control device
+ * @mtu: largest payload of one packet, bytes
+ * @max_length: largest length of one operation, bytes
+ * @max_segment: largest segment, bytes
+ * @max_contexts: contexts in this kernel
+ * @max_qps: queue pairs per node
+ * @max_buffers: local buffers per file
+ * @max_entries: entries in one WQ
+ * @itt_entries: operations in flight per node
+ * @op_mask: bit n set: opcode n works
+ * @timeout_ms: a request without reply completes with RMC_S_TIMEOUT after this
+ * @shared_cpu: workers share CPUs with applications
+ */
+struct rmc_query {
+	__u32 size;
+	__u32 flags;
+	__u32 abi;
+	__u32 fabric;
+	__u32 ni;
+	__u32 nodes;
+	__u32 local_nodes;
+	__u32 first_local;
+	__s32 nid;
+	__s32 ctx_id;
+	__u32 mtu;
+	__u32 max_length;
+	__u64 max_segment;
+	__u32 max_contexts;
+	__u32 max_qps;
+	__u32 max_buffers;
+	__u32 max_entries;
+	__u32 itt_entries;
+	__u32 timeout_ms;
+	__u64 op_mask;
+	__u32 shared_cpu;
+	__u32 reserved;
+};
+
+/**
+ * struct rmc_attach - ioctl(RMC_IOC_ATTACH): choose the node this file acts for
+ * @size: sizeof(struct rmc_attach)
+ * @flags: must be 0
+ * @nid: local node id
+ * @reserved: must be 0
+ *
+ * Without this call the first other call attaches to the lowest local node.
+ * EBUSY: already attached to another node. ENXIO: @nid is not local.
+ */
+struct rmc_attach {
+	__u32 size;
+	__u32 flags;
+	__u32 nid;
+	__u32 reserved;
+};
+
+/* Memory flags of segments and local buffers */
+#define RMC_MEM_READONLY	(1U << 0) /* segment: refuse remote writes and atomics */
+#define RMC_MEM_ALLOC		(1U << 1) /* driver allocates; mmap it at mmap_offset */
+#define RMC_MEM_NUMA		(1U << 2) /* with ALLOC: on numa_node */
+
+/**
+ * struct rmc_seg_reg - ioctl(RMC_IOC_SEG_REG): expose memory under this context
+ * @size: sizeof(struct rmc_seg_reg)
+ * @flags: RMC_MEM_*
+ * @addr: start of the memory, any alignment; must be 0 with RMC_MEM_ALLOC
+ * @length: bytes, 1 .. max_segment
+ * @numa_node: with RMC_MEM_NUMA
+ * @reserved: must be 0
+ * @mmap_offset: out, with RMC_MEM_ALLOC
+ *
+ * One segment per context and node: EEXIST for the second. It belongs to the
+ * file and goes with it. Application memory is pinned, counts against
+ * RLIMIT_MEMLOCK, and must be writable private or shared memory.
+ */
+struct rmc_seg_reg {
+	__u32 size;
+	__u32 flags;
+	__u64 addr;
+	__u64 length;
+	__s32 numa_node;
+	__u32 reserved;
+	__u64 mmap_offset;
+};
+
+/**
+ * struct rmc_seg_unreg - ioctl(RMC_IOC_SEG_UNREG): withdraw this file's segment
+ * @size: sizeof(struct rmc_seg_unreg)
+ * @flags: must be 0
+ *
+ * On return no remote operation touches the memory any more. ENOENT: none.
+ */
+struct rmc_seg_unreg {
+	__u32 size;
+	__u32 flags;
+};
+
+/**
+ * struct rmc_buf_reg - ioctl(RMC_IOC_BUF_REG): memory local operands may live in
+ * @size: sizeof(struct rmc_buf_reg)
+ * @flags: RMC_MEM_ALLOC, RMC_MEM_NUMA
+ * @addr: start, any alignment; must be 0 with RMC_MEM_ALLOC
+ * @length: bytes, 1 .. max_segment
+ * @numa_node: with RMC_MEM_NUMA
+ * @buf_id: out
+ * @mmap_offset: out, with RMC_MEM_ALLOC; usable as lbuf once it is mapped
+ *
+ * EEXIST: overlaps another buffer of this file.
+ */
+struct rmc_buf_reg {
+	__u32 size;
+	__u32 flags;
+	__u64 addr;
+	__u64 length;
+	__s32 numa_node;
+	__u32 buf_id;
+	__u64 mmap_offset;
+};
+
+/**
+ * struct rmc_buf_unreg - ioctl(RMC_IOC_BUF_UNREG)
+ * @size: sizeof(struct rmc_buf_unreg)
+ * @flags: must be 0
+ * @buf_id: as returned by RMC_IOC_BUF_REG
+ * @reserved: must be 0
+ *
+ * Operations in flight that use the buffer complete with RMC_S_ABORTED.
+ * ENOENT: no such buffer.
+ */
+struct rmc_buf_unreg {
+	__u32 size;
+	__u32 flags;
+	__u32 buf_id;
+	__u32 reserved;
+};
+
+/**
+ * struct rmc_qp_create - ioctl(RMC_IOC_QP_CREATE)
+ * @size: sizeof(struct rmc_qp_create)
+ * @flags: must be 0
+ * @entries: of the WQ and of the CQ; a power of two, 2 .. max_entries
+ * @qp_id: out
+ * @wq_offset: out, mmap of entries * RMC_WQE_SIZE bytes (page-rounded), read-write
+ * @cq_offset: out, mmap of entries * RMC_CQE_SIZE bytes (page-rounded), read-only
+ * @flags_offset: out, mmap of one page holding struct rmc_qp_flags, read-only
+ */
+struct rmc_qp_create {
+	__u32 size;
+	__u32 flags;
+	__u32 entries;
+	__u32 qp_id;
+	__u64 wq_offset;
+	__u64 cq_offset;
+	__u64 flags_offset;
+};
+
+/**
+ * struct rmc_qp_id - ioctl(RMC_IOC_QP_DESTROY), ioctl(RMC_IOC_WAKE)
+ * @size: sizeof(struct rmc_qp_id)
+ * @flags: must be 0
+ * @qp_id: as returned by RMC_IOC_QP_CREATE
+ * @reserved: must be 0
+ *
+ * ENOENT: this file has no such QP. After RMC_IOC_QP_DESTROY nothing of the
+ * QP is touched any more; what was in flight will not complete.
+ */
+struct rmc_qp_id {
+	__u32 size;
+	__u32 flags;
+	__u32 qp_id;
+	__u32 reserved;
+};
+
+/* Node states */
+enum rmc_node_state {
+	RMC_NODE_FREE	= 0,	/* nobody has claimed this id yet */
+	RMC_NODE_JOINING = 1,
+	RMC_NODE_UP	= 2,
+	RMC_NODE_DOWN	= 3,	/* was up; left, or its heartbeat stopped */
+};
+
+/**
+ * struct rmc_node_info - ioctl(RMC_IOC_NODE_INFO), on either device
+ * @size: sizeof(struct rmc_node_info)
+ * @flags: must be 0
+ * @nid: node asked about; EINVAL when the fabric has no such id
+ * @state: out, enum rmc_node_state as seen from the attached node
+ * @epoch: out, how many times this id was claimed
+ * @local: out, non-zero when hosted by this kernel
+ */
+struct rmc_node_info {
+	__u32 size;
+	__u32 flags;
+	__u32 nid;
+	__u32 state;
+	__u32 epoch;
+	__u32 local;
+};
+
+/**
+ * struct rmc_ctx_create - ioctl(RMC_IOC_CTX_CREATE), control device only
+ * @size: sizeof(struct rmc_ctx_create)
+ * @flags: must be 0
+ * @ctx_id: 0 .. max_contexts - 1
+ * @mode: permission bits of /dev/rmc_contexts/<ctx_id>, at most 0777
+ * @uid: owner
+ * @gid: group
+ *
+ * EEXIST: the context exists.
+ */
+struct rmc_ctx_create {
+	__u32 size;
+	__u32 flags;
+	__u32 ctx_id;
+	__u32 mode;
+	__u32 uid;
+	__u32 gid;
+};
+
+/**
+ * struct rmc_ctx_remove - ioctl(RMC_IOC_CTX_REMOVE), control device only
+ * @size: sizeof(struct rmc_ctx_remove)
+ * @flags: must be 0
+ * @ctx_id: context to remove
+ * @reserved: must be 0
+ *
+ * ENOENT: no such context. EBUSY: some process has it open.
+ */
+struct rmc_ctx_remove {
+	__u32 size;
+	__u32 flags;
+	__u32 ctx_id;
+	__u32 reserved;
+};
+
+#define RMC_IOC_QUERY		_IO(RMC_IOC_TYPE, 0x00)
+#define RMC_IOC_NODE_INFO	_IO(RMC_IOC_TYPE, 0x01)
+#define RMC_IOC_ATTACH		_IO(RMC_IOC_TYPE, 0x10)
+#define RMC_IOC_SEG_REG		_IO(RMC_IOC_TYPE, 0x11)
+#define RMC_IOC_SEG_UNREG	_IO(RMC_IOC_TYPE, 0x12)
+#define RMC_IOC_BUF_REG		_IO(RMC_IOC_TYPE, 0x13)
+#define RMC_IOC_BUF_UNREG	_IO(RMC_IOC_TYPE, 0x14)
+#define RMC_IOC_QP_CREATE	_IO(RMC_IOC_TYPE, 0x15)
+#define RMC_IOC_QP_DESTROY	_IO(RMC_IOC_TYPE, 0x16)
+#define RMC_IOC_WAKE		_IO(RMC_IOC_TYPE, 0x17)
+#define RMC_IOC_CTX_CREATE	_IO(RMC_IOC_TYPE, 0x20)
+#define RMC_IOC_CTX_REMOVE	_IO(RMC_IOC_TYPE, 0x21)
+
+#endif /* _UAPI_LINUX_RMC_H */
