@@ -115,7 +115,7 @@ struct rmc_attach {
  * struct rmc_seg_reg - ioctl(RMC_IOC_SEG_REG): expose memory under this context
  * @size: sizeof(struct rmc_seg_reg)
  * @flags: RMC_MEM_*
- * @addr: start of the memory, any alignment; must be 0 with RMC_MEM_ALLOC
+ * @addr: start of the memory, on a cache line; must be 0 with RMC_MEM_ALLOC
  * @length: bytes, 1 .. max_segment
  * @numa_node: with RMC_MEM_NUMA
  * @reserved: must be 0

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Queue pairs and completions. A QP belongs to the worker that runs its node's
+ * RGP and RCP; the CQ is a file of its own, apart from the RCP, because later
+ * messages complete at the receiver.
+ */
+#ifndef RMC_CQ_H
+#define RMC_CQ_H
+
+#include "mem.h"
+
+/**
+ * struct rmc_qp - a queue pair as the pipelines see it
+ * @wq: shared with the application, which may write anything any time
+ * @cq: shared, read-only for the application
+ * @flags: shared, read-only for the application
+ * @bufs: local buffers of the owning file
+ * @node: node it belongs to
+ * @mask: entries - 1
+ * @order: log2 of entries
+ * @ctx_id: context, from the QP and never from a WQ entry
+ * @cur_tid: operation being unrolled, or RMC_TID_NONE
+ * @wq_head: entries taken from the WQ so far
+ * @cq_tail: completions posted so far
+ * @idle: consecutive empty looks
+ * @hot: position in the worker's hot list, or -1
+ * @cold: position in the worker's list of all QPs
+ * @stalls: times the WQ had work that had to wait for a tid or a credit
+ */
+struct rmc_qp {
+	struct rmc_wq_entry *wq;
+	struct rmc_cq_entry *cq;
+	struct rmc_qp_flags *flags;
+	struct rmc_bufs *bufs;
+	struct rmc_node *node;
+	u32 mask;
+	u32 order;
+	u16 ctx_id;
+	u16 cur_tid;
+	u32 wq_head;
+	u32 cq_tail;
+	u32 idle;
+	s32 hot;
+	u32 cold;
+	u64 stalls;
+};
+
+/* Phase of a free-running position: 1 on the first lap. */
+static inline u32 rmc_qp_phase(const struct rmc_qp *qp, u32 pos)
+{
+	return ~(pos >> qp->order) & 1;
+}
+
+/* Something published that the RGP has not taken yet? */
+static inline bool rmc_qp_pending(const struct rmc_qp *qp)
+{
+	/* pairs with the application's release of word0 */
+	u64 w = smp_load_acquire(&qp->wq[qp->wq_head & qp->mask].word0);
+
+	return (w & RMC_WQE_PHASE) == rmc_qp_phase(qp, qp->wq_head);
+}
+
+/**
+ * rmc_cq_post() - tell the application that a WQ entry is finished
+ * @qp: queue pair
+ * @slot: WQ index
+ * @status: enum rmc_status
+ *
+ * The CQ is as long as the WQ and an entry is reused only after its completion
+ * was seen, so it cannot overflow; an application that does not keep to this
+ * overwrites its own completions.
+ */
+static inline void rmc_cq_post(struct rmc_qp *qp, u16 slot, u8 status)
+{
+	u32 word = rmc_cqe_word(slot, status, rmc_qp_phase(qp, qp->cq_tail));
+
+	/* pairs with the acquire in the library's rmc_poll_cq(): the data in
+	 * the local buffer is visible before the completion
+	 */
+	smp_store_release(&qp->cq[qp->cq_tail & qp->mask].word, word);
+	qp->cq_tail++;
+}
+
+#endif

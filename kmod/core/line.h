@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Copies that keep the promise of line atomicity (A14 section 4.1).
+ *
+ * Remote operations on one line are served by one RRPP one after another, so
+ * among themselves they are atomic. Against the owner's CPUs:
+ *
+ * - A read loads the line word by word, then again, until both passes agree.
+ *   The second pass hits L1. (Confession: an owner that changes the line to
+ *   another state and back between the passes, twice and in step, could still
+ *   be seen mixed; that takes two full line transfers within the few
+ *   nanoseconds between two passes.)
+ * - A write stores the line's first word last, with release: an owner that
+ *   polls the first word with acquire may read the rest of the line.
+ */
+#ifndef RMC_LINE_H
+#define RMC_LINE_H
+
+#include "rmc_os.h"
+
+#define RMC_LINE	RMC_CACHE_LINE
+#define RMC_LINE_WORDS	(RMC_LINE / 8)
+
+/* Lines that [off, off + len) touches. */
+static inline u32 rmc_lines(u64 off, u32 len)
+{
+	return ((u32)(off & (RMC_LINE - 1)) + len + RMC_LINE - 1) / RMC_LINE;
+}
+
+/* Read one whole line. @dst is private, @src shared; both 8-byte aligned. */
+static inline void rmc_line_load(u64 *dst, const u64 *src)
+{
+	u64 w0, w1, w2, w3, w4, w5, w6, w7;
+
+	for (;;) {
+		w0 = smp_load_acquire(&src[0]);
+		w1 = smp_load_acquire(&src[1]);
+		w2 = smp_load_acquire(&src[2]);
+		w3 = smp_load_acquire(&src[3]);
+		w4 = smp_load_acquire(&src[4]);
+		w5 = smp_load_acquire(&src[5]);
+		w6 = smp_load_acquire(&src[6]);
+		w7 = smp_load_acquire(&src[7]);
+		if (likely(!((w0 ^ READ_ONCE(src[0])) |
+			     (w1 ^ READ_ONCE(src[1])) |
+			     (w2 ^ READ_ONCE(src[2])) |
+			     (w3 ^ READ_ONCE(src[3])) |
+			     (w4 ^ READ_ONCE(src[4])) |
+			     (w5 ^ READ_ONCE(src[5])) |
+			     (w6 ^ READ_ONCE(src[6])) |
+			     (w7 ^ READ_ONCE(src[7])))))
+			break;
+	}
+	dst[0] = w0;
+	dst[1] = w1;
+	dst[2] = w2;
+	dst[3] = w3;
+	dst[4] = w4;
+	dst[5] = w5;
+	dst[6] = w6;
+	dst[7] = w7;
+}
+
+/* Read part of one line: [src, src + len) lies within it. */
+static inline void rmc_line_load_part(u8 *dst, const u8 *src, u32 len)
+{
+	const u64 *first = (const u64 *)((uintptr_t)src & ~7UL);
+	u32 skip = (uintptr_t)src & 7;
+	u32 words = (skip + len + 7) / 8, i;
+	u64 copy[RMC_LINE_WORDS], diff;
+
+	do {
+		for (i = 0; i < words; i++)
+			copy[i] = smp_load_acquire(&first[i]);
+		diff = 0;
+		for (i = 0; i < words; i++)
+			diff |= copy[i] ^ READ_ONCE(first[i]);
+	} while (unlikely(diff));
+	memcpy(dst, (u8 *)copy + skip, len);
+}
+
+/* Write one whole line, first word last. @dst is shared, @src private. */
+static inline void rmc_line_store(u64 *dst, const u64 *src)
+{
+	int i;
+
+	for (i = 1; i < RMC_LINE_WORDS; i++)
+		WRITE_ONCE(dst[i], src[i]);
+	/* pairs with the owner's acquire load of the line's first word */
+	smp_store_release(&dst[0], src[0]);
+}
+
+/* Write part of one line; not a byte outside [dst, dst + len) is touched. */
+static inline void rmc_line_store_part(u8 *dst, const u8 *src, u32 len)
+{
+	u32 head = min_t(u32, len, 8 - ((uintptr_t)dst & 7));
+	u32 i = head;
+	u64 w;
+
+	for (; i + 8 <= len; i += 8) {
+		memcpy(&w, src + i, 8);
+		WRITE_ONCE(*(u64 *)(dst + i), w);
+	}
+	for (; i < len; i++)
+		WRITE_ONCE(dst[i], src[i]);
+	/* the first word, or what is written of it, becomes visible last */
+	if (head == 8) {
+		memcpy(&w, src, 8);
+		smp_store_release((u64 *)dst, w);
+		return;
+	}
+	for (i = head; i-- > 0;)
+		smp_store_release(&dst[i], src[i]);
+}
+
+/*
+ * Copy between shared memory and a payload ring; both sides have the same
+ * offset within a line, so the lines of one are the lines of the other.
+ */
+static inline void rmc_lines_load(u8 *dst, const u8 *src, u32 len)
+{
+	u32 head = -(uintptr_t)src & (RMC_LINE - 1);
+
+	if (head) {
+		head = min(head, len);
+		rmc_line_load_part(dst, src, head);
+		dst += head;
+		src += head;
+		len -= head;
+	}
+	for (; len >= RMC_LINE; len -= RMC_LINE) {
+		rmc_line_load((u64 *)dst, (const u64 *)src);
+		dst += RMC_LINE;
+		src += RMC_LINE;
+	}
+	if (len)
+		rmc_line_load_part(dst, src, len);
+}
+
+static inline void rmc_lines_store(u8 *dst, const u8 *src, u32 len)
+{
+	u32 head = -(uintptr_t)dst & (RMC_LINE - 1);
+
+	if (head) {
+		head = min(head, len);
+		rmc_line_store_part(dst, src, head);
+		dst += head;
+		src += head;
+		len -= head;
+	}
+	for (; len >= RMC_LINE; len -= RMC_LINE) {
+		rmc_line_store((u64 *)dst, (const u64 *)src);
+		dst += RMC_LINE;
+		src += RMC_LINE;
+	}
+	if (len)
+		rmc_line_store_part(dst, src, len);
+}
+
+#endif

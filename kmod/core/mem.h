@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Registered memory as the pipelines see it: an array of equally large chunks
+ * reached through the kernel's direct map. Immutable once the pipelines know
+ * it; who pins the pages and takes them away again is the kernel side's
+ * business (kmod/mem.c), never the core's.
+ */
+#ifndef RMC_MEM_H
+#define RMC_MEM_H
+
+#include "line.h"
+#include "param.h"
+
+/**
+ * struct rmc_mem - one segment or local buffer
+ * @base: address the application uses for its first byte
+ * @length: bytes
+ * @head: offset of the first byte within the first chunk, bytes
+ * @shift: log2 of the chunk size; 12 for pages
+ * @flags: RMC_MEM_READONLY
+ * @chunk: kernel addresses of the chunks
+ */
+struct rmc_mem {
+	u64 base;
+	u64 length;
+	u32 head;
+	u32 shift;
+	u32 flags;
+	void **chunk;
+};
+
+/**
+ * rmc_mem_at() - address of a byte, and how far it is contiguous
+ * @mem: registered memory
+ * @off: offset, less than @mem->length; the caller checked
+ * @run: out, bytes from here to the end of the chunk
+ */
+static inline u8 *rmc_mem_at(const struct rmc_mem *mem, u64 off, u64 *run)
+{
+	u64 o = off + mem->head;
+	u64 in = o & ((1ULL << mem->shift) - 1);
+
+	*run = (1ULL << mem->shift) - in;
+	return (u8 *)mem->chunk[o >> mem->shift] + in;
+}
+
+/* Address only, for prefetching. */
+static inline void *rmc_mem_peek(const struct rmc_mem *mem, u64 off)
+{
+	u64 run;
+
+	return rmc_mem_at(mem, off, &run);
+}
+
+/* True when [off, off + len) lies inside; no overflow for any input. */
+static inline bool rmc_mem_covers(const struct rmc_mem *mem, u64 off, u64 len)
+{
+	return len <= mem->length && off <= mem->length - len;
+}
+
+/*
+ * Plain copy. The cost of starting a string instruction is that of some 200
+ * bytes, and a packet is mostly smaller.
+ */
+static inline void rmc_copy(u8 *dst, const u8 *src, u32 len)
+{
+	u64 w;
+
+	if (len >= 256) {
+		rmc_os_memcpy(dst, src, len);
+		return;
+	}
+	for (; len >= 8; len -= 8, dst += 8, src += 8) {
+		memcpy(&w, src, 8);
+		memcpy(dst, &w, 8);
+	}
+	for (; len; len--)
+		*dst++ = *src++;
+}
+
+/* Local buffers move without line semantics: the application waits for the CQ. */
+static inline void rmc_mem_get(const struct rmc_mem *mem, u64 off, u8 *dst, u32 len)
+{
+	while (len) {
+		u64 run;
+		const u8 *src = rmc_mem_at(mem, off, &run);
+		u32 n = min_t(u64, run, len);
+
+		rmc_copy(dst, src, n);
+		dst += n;
+		off += n;
+		len -= n;
+	}
+}
+
+static inline void rmc_mem_put(const struct rmc_mem *mem, u64 off, const u8 *src, u32 len)
+{
+	while (len) {
+		u64 run;
+		u8 *dst = rmc_mem_at(mem, off, &run);
+		u32 n = min_t(u64, run, len);
+
+		rmc_copy(dst, src, n);
+		src += n;
+		off += n;
+		len -= n;
+	}
+}
+
+/* Segments move with line semantics, see line.h. Ring side never wraps here. */
+static inline void rmc_mem_load_lines(const struct rmc_mem *mem, u64 off, u8 *dst, u32 len)
+{
+	while (len) {
+		u64 run;
+		const u8 *src = rmc_mem_at(mem, off, &run);
+		u32 n = min_t(u64, run, len);
+
+		rmc_lines_load(dst, src, n);
+		dst += n;
+		off += n;
+		len -= n;
+	}
+}
+
+static inline void rmc_mem_store_lines(const struct rmc_mem *mem, u64 off, const u8 *src, u32 len)
+{
+	while (len) {
+		u64 run;
+		u8 *dst = rmc_mem_at(mem, off, &run);
+		u32 n = min_t(u64, run, len);
+
+		rmc_lines_store(dst, src, n);
+		src += n;
+		off += n;
+		len -= n;
+	}
+}
+
+/**
+ * struct rmc_bufs - the local buffers of one file, sorted by address
+ *
+ * Owned by the worker that runs the file's RGP: changed only by calls that
+ * run on it, so looking up needs no lock.
+ */
+struct rmc_bufs {
+	u32 count;
+	u32 last;	/* index of the last hit */
+	struct rmc_mem *mem[RMC_MAX_BUFFERS];
+};
+
+/**
+ * rmc_bufs_find() - which buffer holds [addr, addr + len)
+ * @bufs: buffers of the file
+ * @addr: application address from a WQ entry; any value
+ * @len: bytes, not 0
+ *
+ * Return: the buffer, or NULL when no single buffer holds all of it.
+ */
+static inline struct rmc_mem *rmc_bufs_find(struct rmc_bufs *bufs, u64 addr, u64 len)
+{
+	u32 lo = 0, hi = bufs->count, mid;
+	struct rmc_mem *m;
+
+	if (likely(bufs->last < hi)) {
+		m = bufs->mem[bufs->last];
+		if (likely(addr >= m->base && rmc_mem_covers(m, addr - m->base, len)))
+			return m;
+	}
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		m = bufs->mem[mid];
+		if (addr < m->base) {
+			hi = mid;
+		} else if (addr - m->base >= m->length) {
+			lo = mid + 1;
+		} else {
+			bufs->last = mid;
+			return rmc_mem_covers(m, addr - m->base, len) ? m : NULL;
+		}
+	}
+	return NULL;
+}
+
+int rmc_bufs_add(struct rmc_bufs *bufs, struct rmc_mem *mem);
+int rmc_bufs_del(struct rmc_bufs *bufs, struct rmc_mem *mem);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A node: one RMC. Its state is split by the worker that may touch it; in the
+ * fused organisation that is the same one. There are no locks: control reaches
+ * a worker as a call it executes between two visits (ni/ni.h).
+ */
+#ifndef RMC_NODE_H
+#define RMC_NODE_H
+
+#include "cq.h"
+#include "ct.h"
+#include "itt.h"
+#include "op.h"
+#include "wire.h"
+#include "../fabric/fabric.h"
+
+struct rmc_ni_worker;
+
+/**
+ * struct rmc_out - requester's end of a channel; belongs to RGP and RCP
+ * @req: request ring, producing
+ * @rep: reply ring, consuming
+ * @credits: requests that may still be injected
+ * @req_lines: free payload lines of the request ring
+ * @rep_lines: free payload lines of the reply ring, reserved by reads
+ * @epoch: of the peer this end was opened for
+ * @heartbeat: last value seen
+ * @beat_ms: when it last changed
+ * @idle: consecutive empty looks
+ * @down: peer is not there; nothing is injected
+ */
+struct rmc_out {
+	struct rmc_ring req;
+	struct rmc_ring rep;
+	u32 credits;
+	u32 req_lines;
+	u32 rep_lines;
+	u32 epoch;
+	u32 heartbeat;
+	u32 beat_ms;
+	u32 idle;
+	bool down;
+};
+
+/**
+ * struct rmc_in - server's end of a channel; belongs to the RRPP
+ * @req: request ring, consuming
+ * @rep: reply ring, producing
+ * @epoch: of the peer this end was opened for
+ * @idle: consecutive empty looks
+ */
+struct rmc_in {
+	struct rmc_ring req;
+	struct rmc_ring rep;
+	u32 epoch;
+	u32 idle;
+};
+
+/* Counters; each is written by one worker and read by anybody. */
+#define RMC_STATS(X)		\
+	X(wq_entries)		\
+	X(requests)		\
+	X(request_bytes)	\
+	X(itt_stalls)		\
+	X(credit_stalls)	\
+	X(served)		\
+	X(served_bytes)		\
+	X(serve_errors)		\
+	X(replies)		\
+	X(reply_bytes)		\
+	X(stale_replies)	\
+	X(bad_replies)		\
+	X(completions)		\
+	X(errors)		\
+	X(timeouts)		\
+	X(aborts)		\
+	X(peer_downs)
+
+struct rmc_stats {
+#define RMC_STAT_FIELD(name) u64 name;
+	RMC_STATS(RMC_STAT_FIELD)
+#undef RMC_STAT_FIELD
+};
+
+#define rmc_stat_add(node, name, n) \
+	WRITE_ONCE((node)->stats.name, (node)->stats.name + (n))
+#define rmc_stat_inc(node, name)	rmc_stat_add(node, name, 1)
+
+/**
+ * struct rmc_node - one RMC
+ * @fabric: fabric it is part of
+ * @nid: its id
+ * @index: its place among the nodes of this kernel
+ * @req_worker: worker that runs its RGP and RCP
+ * @srv_worker: worker that runs its RRPP
+ * @itt: operations in flight (RGP, RCP)
+ * @out: channels to peers, by node id, NULL until used (RGP, RCP)
+ * @req_ms: node milliseconds as the RGP and RCP know them
+ * @scan_ms: when time-outs were last looked for
+ * @qps: queue pairs
+ * @ct: segments (RRPP)
+ * @in: channels from peers, by node id, NULL until used (RRPP)
+ * @epoch: under which this node joined
+ * @up: joined: channels may be opened
+ * @join_ms: when joining began
+ * @beat: own heartbeat
+ * @peer_beat: by peer, heartbeat when joining began
+ * @out_epoch: by peer, epoch for which RGP and RCP let go of the older one;
+ *	written by their worker, read by the RRPP's before it tells the peer
+ * @stats: counters
+ */
+struct rmc_node {
+	struct rmc_fabric *fabric;
+	u32 nid;
+	u32 index;
+	struct rmc_ni_worker *req_worker;
+	struct rmc_ni_worker *srv_worker;
+
+	struct rmc_itt itt;
+	struct rmc_out **out;
+	u32 req_ms;
+	u32 scan_ms;
+	u32 qps;
+
+	struct rmc_ct ct ____cacheline_aligned;
+	struct rmc_in **in;
+
+	u32 epoch;
+	bool up;
+	u32 join_ms;
+	u32 beat;
+	u32 *peer_beat;
+	u32 *out_epoch;
+	struct rmc_stats stats ____cacheline_aligned;
+};
+
+struct rmc_node *rmc_node_create(struct rmc_fabric *f, u32 nid, u32 itt_entries);
+void rmc_node_destroy(struct rmc_node *node);
+
+/* The peer's entry says it is up, under this epoch. */
+static inline bool rmc_peer_up(const struct rmc_fabric *f, u32 nid, u32 *epoch)
+{
+	/* pairs with the release that made the peer UP, see rmc_node_join() */
+	if (smp_load_acquire(&f->node[nid].state) != RMC_NODE_UP)
+		return false;
+	*epoch = READ_ONCE(f->node[nid].epoch);
+	return true;
+}
+
+struct rmc_out *rmc_out_open(struct rmc_node *node, u32 nid, u8 *status);
+void rmc_out_close(struct rmc_node *node, u32 nid);
+struct rmc_in *rmc_in_open(struct rmc_node *node, u32 nid);
+void rmc_in_close(struct rmc_node *node, u32 nid);
+
+void rmc_node_join(struct rmc_node *node, u32 now_ms);
+bool rmc_node_join_poll(struct rmc_node *node, u32 now_ms);
+void rmc_node_leave(struct rmc_node *node);
+void rmc_node_tick_req(struct rmc_node *node, u32 now_ms);
+void rmc_node_tick_srv(struct rmc_node *node);
+
+#endif

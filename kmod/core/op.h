@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Operation table. To add an operation: an opcode in uapi/linux/rmc_queue.h,
+ * one row here, and a file under ops/ with its four functions. The pipelines
+ * do not learn its name.
+ *
+ *   stage   function    contract
+ *   RGP     prepare()   judge a snapshot of the WQ entry: enum rmc_status
+ *   RGP     load()      put a packet's payload into the request ring
+ *   RRPP    serve()     act on segment memory that was bounds-checked; fill
+ *                       the reply payload; enum rmc_status or RMC_AGAIN
+ *   RCP     complete()  move a successful reply into the local buffer
+ *
+ * None of them sleeps, blocks or keeps a pointer. The table is an X-macro and
+ * the dispatchers are switches, so a row costs a direct call: no retpoline.
+ */
+#ifndef RMC_OP_H
+#define RMC_OP_H
+
+#include "itt.h"
+#include "mem.h"
+#include "wire.h"
+
+/* What an operation's packets look like */
+#define RMC_OPF_REQ_LINES	0x01	/* request carries the data of its lines */
+#define RMC_OPF_REP_LINES	0x02	/* successful reply carries them */
+#define RMC_OPF_OPERANDS	0x04	/* request carries one line of operands */
+#define RMC_OPF_MODIFIES	0x08	/* refused on a read-only segment */
+
+/*	 opcode, name, flags */
+#define RMC_OPS(X)								\
+	X(READ,  read,  RMC_OPF_REP_LINES)					\
+	X(WRITE, write, RMC_OPF_REQ_LINES | RMC_OPF_MODIFIES)			\
+	X(CAS,   cas,   RMC_OPF_OPERANDS | RMC_OPF_MODIFIES)			\
+	X(FAA,   faa,   RMC_OPF_OPERANDS | RMC_OPF_MODIFIES)
+
+/* serve() cannot finish now: leave the request where it is and ask again */
+#define RMC_AGAIN		0xff
+
+/**
+ * struct rmc_wqe - private copy of a WQ entry
+ * @operand: bytes of the local buffer it uses; preset to @length, prepare()
+ *	may change it
+ */
+struct rmc_wqe {
+	u64 lbuf;
+	u64 offset;
+	u32 length;
+	u32 operand;
+	u16 nid;
+	u8 op;
+};
+
+/**
+ * struct rmc_serve - what serve() works on
+ * @req: validated private copy of the request
+ * @seg: segment; [req.offset, req.offset + req.length) lies inside
+ * @rx: request ring
+ * @rx_pay: position of the request's first payload line
+ * @tx: reply ring; its next payload lines are free
+ * @word1: out, second word of the reply; preset to the echo
+ */
+struct rmc_serve {
+	struct rmc_req req;
+	struct rmc_mem *seg;
+	struct rmc_ring *rx;
+	u32 rx_pay;
+	struct rmc_ring *tx;
+	u64 word1;
+};
+
+#define RMC_OP_DECLARE(opcode, name, flags)					\
+	u8 rmc_##name##_prepare(struct rmc_wqe *w);			\
+	void rmc_##name##_load(const struct rmc_itt_entry *e, struct rmc_ring *tx, \
+			       u64 offset, u32 length);				\
+	u8 rmc_##name##_serve(struct rmc_serve *s);				\
+	void rmc_##name##_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, \
+				   u64 word1);
+RMC_OPS(RMC_OP_DECLARE)
+#undef RMC_OP_DECLARE
+
+/* Flags of an opcode; 0 when there is no such operation. */
+static inline u8 rmc_op_flags(u8 op)
+{
+	switch (op) {
+#define RMC_OP_ROW(opcode, name, flags) case RMC_OP_##opcode: return flags;
+	RMC_OPS(RMC_OP_ROW)
+#undef RMC_OP_ROW
+	}
+	return 0;
+}
+
+static inline u8 rmc_op_prepare(struct rmc_wqe *w)
+{
+	switch (w->op) {
+#define RMC_OP_ROW(opcode, name, flags) case RMC_OP_##opcode: return rmc_##name##_prepare(w);
+	RMC_OPS(RMC_OP_ROW)
+#undef RMC_OP_ROW
+	}
+	return RMC_S_BAD_OP;
+}
+
+static inline void rmc_op_load(const struct rmc_itt_entry *e, struct rmc_ring *tx,
+			       u64 offset, u32 length)
+{
+	switch (e->op) {
+#define RMC_OP_ROW(opcode, name, flags) \
+	case RMC_OP_##opcode: rmc_##name##_load(e, tx, offset, length); break;
+	RMC_OPS(RMC_OP_ROW)
+#undef RMC_OP_ROW
+	}
+}
+
+static inline u8 rmc_op_serve(struct rmc_serve *s)
+{
+	switch (s->req.op) {
+#define RMC_OP_ROW(opcode, name, flags) case RMC_OP_##opcode: return rmc_##name##_serve(s);
+	RMC_OPS(RMC_OP_ROW)
+#undef RMC_OP_ROW
+	}
+	return RMC_S_BAD_OP;
+}
+
+static inline void rmc_op_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, u64 word1)
+{
+	switch (e->op) {
+#define RMC_OP_ROW(opcode, name, flags) \
+	case RMC_OP_##opcode: rmc_##name##_complete(e, rx, word1); break;
+	RMC_OPS(RMC_OP_ROW)
+#undef RMC_OP_ROW
+	}
+}
+
+/* Mask of the opcodes above, for RMC_IOC_QUERY. */
+static inline u64 rmc_op_mask(void)
+{
+	u64 mask = 0;
+
+#define RMC_OP_ROW(opcode, name, flags) mask |= 1ULL << RMC_OP_##opcode;
+	RMC_OPS(RMC_OP_ROW)
+#undef RMC_OP_ROW
+	return mask;
+}
+
+/* Payload lines of a request and of a successful reply. */
+static inline u32 rmc_op_req_lines(u8 flags, u64 offset, u32 length)
+{
+	if (flags & RMC_OPF_REQ_LINES)
+		return rmc_lines(offset, length);
+	return flags & RMC_OPF_OPERANDS ? 1 : 0;
+}
+
+static inline u32 rmc_op_rep_lines(u8 flags, u64 offset, u32 length)
+{
+	return flags & RMC_OPF_REP_LINES ? rmc_lines(offset, length) : 0;
+}
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Every limit of the core, with the reason for its value. What an application
+ * can run into is also told by RMC_IOC_QUERY.
+ */
+#ifndef RMC_PARAM_H
+#define RMC_PARAM_H
+
+enum {
+	/* what the 10-bit nid of a WQ entry can name */
+	RMC_MAX_NODES		= 1024,
+	RMC_MAX_CONTEXTS	= 256,
+	/* per node; bounds what a park has to look at */
+	RMC_MAX_QPS		= 1024,
+	/* per file; binary search, so only memory counts */
+	RMC_MAX_BUFFERS		= 256,
+	RMC_MIN_ENTRIES		= 2,
+	/* entries of a WQ: the slot field of a CQ entry has 16 bits; 4096
+	 * is 64 KiB of WQ, more than any ITT can hold in flight
+	 */
+	RMC_MAX_ENTRIES		= 4096,
+
+	/* operations in flight per node. T18 sizes its table 120 for 16 GB/s
+	 * x 470 ns; software latency is about ten times that.
+	 */
+	RMC_ITT_ENTRIES		= 1024,
+
+	/* packet payload, bytes: 64 is the papers' protocol */
+	RMC_MTU_MIN		= 64,
+	RMC_MTU_DEFAULT		= 4096,
+	RMC_MTU_MAX		= 32768,
+
+	/* descriptors per ring and lane, log2; also the packets in flight per
+	 * ordered node pair, because one reply per request is the credit
+	 */
+	RMC_RING_ORDER		= 8,
+	RMC_RING_ORDER_MIN	= 2,
+	RMC_RING_ORDER_MAX	= 12,
+	/* payload lines per ring, log2: 256 lines are 16 KiB, so that a copy
+	 * into the ring and the copy out of it both stay in the L1/L2 caches
+	 */
+	RMC_PAY_ORDER		= 8,
+	RMC_PAY_ORDER_MAX	= 14,
+
+	/* descriptors handled per look at a ring or WQ: the depth of prefetch */
+	RMC_BATCH		= 16,
+	/* empty looks before a source or QP is no longer polled each visit */
+	RMC_IDLE_LOOKS		= 4096,
+
+	RMC_TIMEOUT_MS		= 10000,
+	/* how often links, time-outs and heartbeats are looked after */
+	RMC_TICK_NS		= 1000000,
+	/* a peer whose heartbeat stands still for this long is down */
+	RMC_DEAD_MS		= 3000,
+};
+
+/* largest segment: what the 40-bit offset of a WQ entry can reach */
+#define RMC_MAX_SEGMENT		(1ULL << 40)
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The stages, in the order data flows (A14 figure 4, T18 section 3.3):
+ *
+ *   WQ --> rmc_rgp_poll --> request ring --> rmc_rrpp_poll
+ *                                                 |
+ *   CQ <-- rmc_rcp_poll <--- reply ring  <--------+
+ *
+ * Each call looks once, handles at most a batch per source, never blocks and
+ * never sleeps, and returns how many packets or entries it handled. RGP and
+ * RCP of a node run on one worker, its RRPP on the same or another; no stage
+ * knows which.
+ */
+#ifndef RMC_PIPELINE_H
+#define RMC_PIPELINE_H
+
+#include "node.h"
+
+u32 rmc_rgp_poll(struct rmc_qp *qp);
+u32 rmc_rrpp_poll(struct rmc_node *node);
+u32 rmc_rcp_poll(struct rmc_node *node);
+
+void rmc_qp_finish(struct rmc_node *node, struct rmc_itt_entry *e, u8 status);
+
+/* Which operations rmc_itt_abort() ends; NULL or -1 matches all. */
+struct rmc_abort {
+	const struct rmc_qp *qp;
+	const struct rmc_mem *lbuf;
+	s32 nid;
+	u8 status;
+	bool silent;	/* no completion: the CQ is going away */
+};
+
+u32 rmc_itt_abort(struct rmc_node *node, const struct rmc_abort *which);
+u32 rmc_itt_expire(struct rmc_node *node);
+
+/*
+ * Clear the bell bit of a source that stayed silent; the ring is looked at
+ * once more afterwards. Returns true when it must stay polled.
+ */
+static inline bool rmc_bell_settle(struct rmc_node *node, enum rmc_lane lane, u32 from,
+				   const struct rmc_ring *r)
+{
+	u64 *word = rmc_bell_word(node->fabric, node->nid, lane, from);
+	struct rmc_desc d;
+
+	rmc_os_andnot64(word, 1ULL << (from % 64));
+	/* clear the bit, then look at the ring; pairs with rmc_bell_ring() */
+	smp_mb();
+	if (!r || !rmc_ring_peek(r, 0, &d))
+		return false;
+	rmc_os_or64(word, 1ULL << (from % 64));
+	return true;
+}
+
+#endif

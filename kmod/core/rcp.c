@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Request Completion Pipeline (A14 section 4.2, T18 section 3.3).
+ *
+ * A reply names a tid; everything else it says is checked against the ITT. A
+ * reply that does not fit (late, doubled, invented) is counted and dropped; it
+ * still returns its credit, because it still took the slot.
+ */
+#include "pipeline.h"
+
+/**
+ * rmc_qp_finish() - complete an operation and free its ITT entry
+ * @node: node; the caller is its RCP worker
+ * @e: operation
+ * @status: enum rmc_status
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_qp_finish(struct rmc_node *node, struct rmc_itt_entry *e, u8 status)
+{
+	struct rmc_qp *qp = e->qp;
+
+	trace_rmc_rcp_complete(node->nid, e->nid, (u16)(e - node->itt.entry), e->slot, status);
+	rmc_stat_inc(node, completions);
+	if (unlikely(status))
+		rmc_stat_inc(node, errors);
+	if (unlikely(qp->cur_tid == e - node->itt.entry))
+		qp->cur_tid = RMC_TID_NONE;
+	rmc_cq_post(qp, e->slot, status);
+	rmc_itt_free(&node->itt, e);
+}
+
+/* The operation a reply belongs to, or NULL. */
+static struct rmc_itt_entry *match(struct rmc_node *node, u32 from, const struct rmc_rep *p)
+{
+	struct rmc_itt_entry *e;
+
+	if (unlikely(p->tid >= node->itt.size))
+		return NULL;
+	e = &node->itt.entry[array_index_nospec(p->tid, node->itt.size)];
+	if (unlikely(!e->qp || e->gen != p->gen || e->nid != from || e->op != p->op ||
+		     !e->replies))
+		return NULL;
+	return e;
+}
+
+/*
+ * Is the echoed packet one that the RGP may have cut from this operation? The
+ * MTU also keeps the payload within the ring.
+ */
+static bool within(const struct rmc_node *node, const struct rmc_itt_entry *e, u64 word1)
+{
+	u64 offset = rmc_word1_offset(word1);
+	u32 len = rmc_word1_length(word1);
+
+	return (offset & (RMC_LINE - 1)) + len <= node->fabric->mtu && offset >= e->offset && offset - e->offset <= e->sent &&
+	       len <= e->sent - (offset - e->offset);
+}
+
+static void retire(struct rmc_node *node, struct rmc_out *out, u32 from, const struct rmc_rep *p)
+{
+	struct rmc_itt_entry *e = match(node, from, p);
+	u8 flags = rmc_op_flags(p->op);
+	u64 offset = rmc_word1_offset(p->word1);
+	u32 len = rmc_word1_length(p->word1);
+	u32 lines = rmc_op_rep_lines(flags, offset, len);
+
+	if (unlikely(!e)) {
+		rmc_stat_inc(node, stale_replies);
+	} else {
+		u8 status = p->status;
+
+		if (likely(!status)) {
+			/* an atomic's word1 is the old value, not an echo */
+			if (flags & RMC_OPF_OPERANDS || likely(within(node, e, p->word1)))
+				rmc_op_complete(e, &out->rep, p->word1);
+			else
+				status = RMC_S_PROTOCOL;
+		} else if (unlikely(status >= RMC_S_MAX)) {
+			status = RMC_S_PROTOCOL;
+		}
+		if (unlikely(status == RMC_S_PROTOCOL))
+			rmc_stat_inc(node, bad_replies);
+		if (unlikely(status && !e->status))
+			e->status = status;
+		if (!--e->replies && e->sent == e->length)
+			rmc_qp_finish(node, e, e->status);
+	}
+
+	/* the reply is the credit; whatever it claims, never more than all */
+	if (likely(!p->status))
+		out->rep.pay_pos += lines;
+	out->credits = min(out->credits + 1, out->req.mask + 1);
+	out->rep_lines = min(out->rep_lines + lines, out->rep.pay_mask + 1);
+	out->req_lines = min(out->req_lines + rmc_op_req_lines(flags, offset, len),
+			     out->req.pay_mask + 1);
+	if (lines)
+		rmc_stat_add(node, reply_bytes, len);
+}
+
+static u32 poll_source(struct rmc_node *node, struct rmc_out *out, u32 from)
+{
+	struct rmc_desc d;
+	struct rmc_rep p;
+	u32 n;
+
+	for (n = 0; n < RMC_BATCH; n++) {
+		if (!rmc_ring_peek(&out->rep, 0, &d))
+			break;
+		out->rep.pos++;
+		rmc_rep_parse(&p, &d);
+		retire(node, out, from, &p);
+	}
+	if (n)
+		rmc_stat_add(node, replies, n);
+	return n;
+}
+
+/**
+ * rmc_rcp_poll() - handle replies of the sources whose bell bit is set
+ * @node: node; the caller is its RCP worker
+ *
+ * Return: replies handled.
+ * Context: worker, does not sleep.
+ */
+u32 rmc_rcp_poll(struct rmc_node *node)
+{
+	struct rmc_fabric *f = node->fabric;
+	u32 words = (f->nodes + 63) / 64;
+	u32 w, done = 0;
+
+	for (w = 0; w < words; w++) {
+		u64 bits = READ_ONCE(*rmc_bell_word(f, node->nid, RMC_LANE_REP, w * 64));
+
+		while (bits) {
+			u32 from = w * 64 + __ffs64(bits);
+			struct rmc_out *out;
+			u32 n;
+
+			bits &= bits - 1;
+			if (unlikely(from >= f->nodes))
+				break;
+			out = node->out[from];
+			if (unlikely(!out)) {
+				/* nothing was asked of it: nothing can be expected */
+				rmc_bell_settle(node, RMC_LANE_REP, from, NULL);
+				continue;
+			}
+			n = poll_source(node, out, from);
+			done += n;
+			if (n)
+				out->idle = 0;
+			else if (unlikely(++out->idle > RMC_IDLE_LOOKS)) {
+				out->idle = 0;
+				rmc_bell_settle(node, RMC_LANE_REP, from, &out->rep);
+			}
+		}
+	}
+	return done;
+}
+
+/**
+ * rmc_itt_abort() - end operations that cannot or must not go on
+ * @node: node; the caller is its RGP and RCP worker
+ * @which: which ones, and how
+ *
+ * Replies that arrive later are dropped by their gen.
+ *
+ * Return: operations ended.
+ * Context: worker, does not sleep.
+ */
+u32 rmc_itt_abort(struct rmc_node *node, const struct rmc_abort *which)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < node->itt.size && node->itt.used; i++) {
+		struct rmc_itt_entry *e = &node->itt.entry[i];
+
+		if (!e->qp || (which->qp && e->qp != which->qp) ||
+		    (which->lbuf && e->lbuf != which->lbuf) ||
+		    (which->nid >= 0 && e->nid != which->nid))
+			continue;
+		if (which->silent) {
+			if (e->qp->cur_tid == i)
+				e->qp->cur_tid = RMC_TID_NONE;
+			rmc_itt_free(&node->itt, e);
+		} else {
+			rmc_qp_finish(node, e, which->status);
+		}
+		n++;
+	}
+	rmc_stat_add(node, aborts, n);
+	return n;
+}
+
+/**
+ * rmc_itt_expire() - complete operations whose replies did not come in time
+ * @node: node; the caller is its RGP and RCP worker
+ *
+ * Return: operations ended with RMC_S_TIMEOUT.
+ * Context: worker, does not sleep.
+ */
+u32 rmc_itt_expire(struct rmc_node *node)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < node->itt.size && node->itt.used; i++) {
+		struct rmc_itt_entry *e = &node->itt.entry[i];
+
+		if (e->qp && (s32)(node->req_ms - e->deadline) >= 0) {
+			rmc_qp_finish(node, e, RMC_S_TIMEOUT);
+			n++;
+		}
+	}
+	rmc_stat_add(node, timeouts, n);
+	return n;
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Request Generation Pipeline (A14 section 4.2, T18 section 3.3).
+ *
+ * Takes WQ entries (snapshot, judge, tid), unrolls them into packets at line
+ * boundaries, and injects them while credits last. An entry that waits for a
+ * credit blocks its own QP only.
+ */
+#include "pipeline.h"
+
+/* A packet's length: up to the MTU, cut on a line boundary of the segment. */
+static u32 unroll_next(const struct rmc_node *node, u64 offset, u32 left)
+{
+	u32 room = node->fabric->mtu - (u32)(offset & (RMC_LINE - 1));
+
+	return min(room, left);
+}
+
+/*
+ * Inject requests of one operation while credits last.
+ * Return: true when all of it is on its way.
+ */
+static bool unroll(struct rmc_node *node, u16 tid)
+{
+	struct rmc_itt_entry *e = &node->itt.entry[tid];
+	struct rmc_out *out = node->out[e->nid];
+	u8 flags = rmc_op_flags(e->op);
+	u32 packets = 0, sent = e->sent;
+
+	while (e->sent < e->length) {
+		u64 offset = e->offset + e->sent;
+		u32 len = unroll_next(node, offset, e->length - e->sent);
+		u32 req_lines = rmc_op_req_lines(flags, offset, len);
+		u32 rep_lines = rmc_op_rep_lines(flags, offset, len);
+
+		if (!out->credits || out->req_lines < req_lines || out->rep_lines < rep_lines) {
+			rmc_stat_inc(node, credit_stalls);
+			break;
+		}
+		rmc_op_load(e, &out->req, offset, len);
+		out->req.pay_pos += req_lines;
+		rmc_ring_put(&out->req, rmc_req_word0(e->op, e->qp->ctx_id, e->gen, tid),
+			     rmc_req_word1(offset, len));
+		out->credits--;
+		out->req_lines -= req_lines;
+		out->rep_lines -= rep_lines;
+		e->replies++;
+		e->sent += len;
+		packets++;
+	}
+	if (packets) {
+		rmc_stat_add(node, requests, packets);
+		rmc_stat_add(node, request_bytes, e->sent - sent);
+		trace_rmc_rgp_inject(node->nid, e->nid, tid, packets);
+	}
+	return e->sent == e->length;
+}
+
+/* Judge a snapshot. On success *mem is the local buffer. */
+static u8 judge(struct rmc_qp *qp, struct rmc_wqe *w, struct rmc_mem **mem)
+{
+	u8 status;
+
+	if (unlikely(!rmc_op_flags(w->op)))
+		return RMC_S_BAD_OP;
+	if (unlikely(!w->length))
+		return RMC_S_BAD_LENGTH;
+	status = rmc_op_prepare(w);
+	if (unlikely(status))
+		return status;
+	if (unlikely(w->nid >= qp->node->fabric->nodes))
+		return RMC_S_BAD_NODE;
+	*mem = rmc_bufs_find(qp->bufs, w->lbuf, w->operand);
+	return likely(*mem) ? RMC_S_OK : RMC_S_BAD_LBUF;
+}
+
+/**
+ * rmc_rgp_poll() - look at one WQ
+ * @qp: queue pair; the caller is its node's RGP worker
+ *
+ * Return: entries taken or packets injected; 0 when there was nothing, or
+ * nothing that could go on.
+ * Context: worker, does not sleep.
+ */
+u32 rmc_rgp_poll(struct rmc_qp *qp)
+{
+	struct rmc_node *node = qp->node;
+	u32 out_lo = ~0U, last = 0, taken = 0, done = 0;
+
+	if (unlikely(qp->cur_tid != RMC_TID_NONE)) {
+		struct rmc_itt_entry *e = &node->itt.entry[qp->cur_tid];
+		u32 sent = e->sent;
+		bool all = unroll(node, qp->cur_tid);
+
+		if (e->sent != sent) {
+			rmc_bell_ring(node->fabric, e->nid, RMC_LANE_REQ, node->nid);
+			done++;
+		}
+		if (!all)
+			return done;
+		qp->cur_tid = RMC_TID_NONE;
+	}
+
+	while (taken < RMC_BATCH) {
+		struct rmc_wq_entry *s = &qp->wq[qp->wq_head & qp->mask];
+		u16 slot = qp->wq_head & qp->mask;
+		struct rmc_itt_entry *e;
+		struct rmc_mem *mem;
+		struct rmc_out *out;
+		struct rmc_wqe w;
+		u64 word0, word1;
+		u8 status;
+		u16 tid;
+
+		/* pairs with the application's release of word0 */
+		word0 = smp_load_acquire(&s->word0);
+		if ((word0 & RMC_WQE_PHASE) != rmc_qp_phase(qp, qp->wq_head))
+			break;
+		word1 = READ_ONCE(s->word1);
+		w.op = (word0 >> RMC_WQE_OP_SHIFT) & RMC_WQE_OP_MASK;
+		w.nid = (word0 >> RMC_WQE_NID_SHIFT) & RMC_WQE_NID_MASK;
+		w.lbuf = word0 >> RMC_WQE_LBUF_SHIFT;
+		w.offset = word1 & RMC_WQE_OFFSET_MASK;
+		w.length = word1 >> RMC_WQE_LEN_SHIFT;
+		w.operand = w.length;
+
+		status = judge(qp, &w, &mem);
+		if (likely(!status)) {
+			w.nid = array_index_nospec(w.nid, node->fabric->nodes);
+			out = node->out[w.nid];
+			if (unlikely(!out || out->down)) {
+				out = rmc_out_open(node, w.nid, &status);
+				if (!out && !status)
+					break;	/* channel is being made */
+			}
+		}
+		if (unlikely(status)) {
+			qp->wq_head++;
+			taken++;
+			rmc_stat_inc(node, errors);
+			trace_rmc_rgp_refuse(node->nid, slot, status);
+			rmc_cq_post(qp, slot, status);
+			continue;
+		}
+
+		tid = rmc_itt_alloc(&node->itt);
+		if (unlikely(tid == RMC_TID_NONE)) {
+			rmc_stat_inc(node, itt_stalls);
+			qp->stalls++;
+			break;
+		}
+		qp->wq_head++;
+		taken++;
+		e = &node->itt.entry[tid];
+		e->qp = qp;
+		e->lbuf = mem;
+		e->lbuf_off = w.lbuf - mem->base;
+		e->offset = w.offset;
+		e->length = w.length;
+		e->sent = 0;
+		e->replies = 0;
+		e->deadline = node->req_ms + node->fabric->timeout_ms;
+		e->slot = slot;
+		e->nid = w.nid;
+		e->op = w.op;
+		e->status = RMC_S_OK;
+		/* the RCP will write here; fetch the line while the packet travels */
+		prefetchw(rmc_mem_peek(mem, e->lbuf_off));
+
+		/* one bell per run of entries for the same node */
+		if (out_lo != w.nid) {
+			if (out_lo != ~0U)
+				rmc_bell_ring(node->fabric, out_lo, RMC_LANE_REQ, node->nid);
+			out_lo = w.nid;
+		}
+		last = tid;
+		if (unlikely(!unroll(node, tid))) {
+			qp->cur_tid = last;
+			qp->stalls++;
+			break;
+		}
+	}
+	if (out_lo != ~0U)
+		rmc_bell_ring(node->fabric, out_lo, RMC_LANE_REQ, node->nid);
+	if (taken)
+		rmc_stat_add(node, wq_entries, taken);
+	return done + taken;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The one include of the pipeline core besides the uapi headers.
+ *
+ * The files under core/, fabric/ and ni/ that include only this are compiled
+ * twice: into rmc.ko, and with selftests/host/shim into unit tests, sanitizer
+ * runs and the native benchmark. Whatever they need from an operating system
+ * is named here.
+ */
+#ifndef RMC_OS_H
+#define RMC_OS_H
+
+#ifdef __KERNEL__
+
+#include <linux/atomic.h>
+#include <linux/bitops.h>
+#include <linux/cache.h>
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/ktime.h>
+#include <linux/list.h>
+#include <linux/log2.h>
+#include <linux/math64.h>
+#include <linux/mm.h>
+#include <linux/nospec.h>
+#include <linux/prefetch.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/types.h>
+
+#define rmc_os_zalloc(bytes)		kvzalloc((bytes), GFP_KERNEL)
+#define rmc_os_free(p)			kvfree(p)
+#define rmc_os_zalloc_atomic(bytes)	kzalloc((bytes), GFP_NOWAIT | __GFP_NOWARN)
+#define rmc_os_free_atomic(p)		kfree(p)
+#define rmc_os_now_ns()			ktime_get_mono_fast_ns()
+#define rmc_os_ns_to_ms(ns)		((u32)div_u64((ns), NSEC_PER_MSEC))
+#define rmc_os_memcpy(d, s, n)		memcpy((d), (s), (n))
+
+/* Atomics on application memory and on words shared with peers. */
+#define rmc_os_cas64(p, old, new)	cmpxchg((p), (old), (new))
+#define rmc_os_faa64(p, v)		((u64)atomic64_fetch_add((v), (atomic64_t *)(p)))
+#define rmc_os_or64(p, v)		atomic64_or((v), (atomic64_t *)(p))
+#define rmc_os_andnot64(p, v)		atomic64_andnot((v), (atomic64_t *)(p))
+
+struct rmc_ni_worker;
+void rmc_os_wake(struct rmc_ni_worker *w);	/* kmod/worker.c */
+void rmc_os_membarrier(void);			/* kmod/worker.c */
+
+#include "../trace.h"
+
+#else
+#include "rmc_shim.h"
+#endif
+
+#include <linux/rmc.h>
+
+#endif

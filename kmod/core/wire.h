@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The protocol (A14 section 6, T18 section 3.4): packets are descriptors of
+ * ring.h with payload lines beside them. Source and destination node are known
+ * from the ring a packet travels in.
+ *
+ *            63      56 55      48 47      40 39     32 31     16 15      0
+ *   request  | lap     | op       |       ctx_id       | gen     | tid     |
+ *            | length (16)        | 0        | segment offset (40)          |
+ *   reply    | lap     | op       | status   | 0        | gen     | tid     |
+ *            | echo of the request's second word; old value for an atomic  |
+ *
+ * tid and gen mean nothing to the destination and are echoed. gen changes each
+ * time the source reuses a tid, so a late reply cannot hit a newer operation.
+ *
+ * Payload: write requests and successful read replies carry rmc_lines(offset,
+ * length) lines, the data at the line offset it has in the segment. Atomic
+ * requests carry one line with the operands. Nothing else carries payload.
+ */
+#ifndef RMC_WIRE_H
+#define RMC_WIRE_H
+
+#include "ring.h"
+
+/**
+ * struct rmc_req - a request after it was copied from the ring
+ */
+struct rmc_req {
+	u64 offset;
+	u32 length;
+	u16 ctx_id;
+	u16 gen;
+	u16 tid;
+	u8 op;
+};
+
+/**
+ * struct rmc_rep - a reply after it was copied from the ring
+ * @word1: echo or old value
+ */
+struct rmc_rep {
+	u64 word1;
+	u16 gen;
+	u16 tid;
+	u8 op;
+	u8 status;
+};
+
+static inline u64 rmc_req_word0(u8 op, u16 ctx_id, u16 gen, u16 tid)
+{
+	return (u64)op << 48 | (u64)ctx_id << 32 | (u64)gen << 16 | tid;
+}
+
+static inline u64 rmc_req_word1(u64 offset, u32 length)
+{
+	return (u64)length << 48 | (offset & RMC_OFFSET_MAX);
+}
+
+static inline u64 rmc_word1_offset(u64 word1)
+{
+	return word1 & RMC_OFFSET_MAX;
+}
+
+static inline u32 rmc_word1_length(u64 word1)
+{
+	return word1 >> 48;
+}
+
+static inline void rmc_req_parse(struct rmc_req *q, const struct rmc_desc *d)
+{
+	q->tid = d->word0;
+	q->gen = d->word0 >> 16;
+	q->ctx_id = d->word0 >> 32;
+	q->op = d->word0 >> 48;
+	q->offset = rmc_word1_offset(d->word1);
+	q->length = rmc_word1_length(d->word1);
+}
+
+static inline u64 rmc_rep_word0(const struct rmc_req *q, u8 status)
+{
+	return (u64)q->op << 48 | (u64)status << 40 | (u64)q->gen << 16 | q->tid;
+}
+
+static inline void rmc_rep_parse(struct rmc_rep *p, const struct rmc_desc *d)
+{
+	p->tid = d->word0;
+	p->gen = d->word0 >> 16;
+	p->status = d->word0 >> 40;
+	p->op = d->word0 >> 48;
+	p->word1 = d->word1;
+}
+
+#endif

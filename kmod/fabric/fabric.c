@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What all transports have in common. */
+#include "fabric.h"
+#include "../core/node.h"
+#include "../ni/ni.h"
+
+/**
+ * rmc_fabric_check() - are the sizes of a fabric possible
+ * @f: fabric; nodes, mtu, ring_order and pay_order are set
+ *
+ * Return: 0 or -EINVAL.
+ */
+int rmc_fabric_check(const struct rmc_fabric *f)
+{
+	if (!f->nodes || f->nodes > RMC_MAX_NODES)
+		return -EINVAL;
+	if (f->mtu < RMC_MTU_MIN || f->mtu > RMC_MTU_MAX || f->mtu % RMC_LINE)
+		return -EINVAL;
+	if (f->ring_order < RMC_RING_ORDER_MIN || f->ring_order > RMC_RING_ORDER_MAX)
+		return -EINVAL;
+	/* a packet must fit the ring */
+	if (f->pay_order > RMC_PAY_ORDER_MAX || ((u32)RMC_LINE << f->pay_order) < f->mtu)
+		return -EINVAL;
+	return 0;
+}
+
+/**
+ * rmc_bell_notify() - the slow half of rmc_bell_ring(): the bit was clear
+ * @f: fabric
+ * @dst: node told
+ * @lane: lane of the ring
+ * @from: our node id
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_bell_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane, u32 from)
+{
+	rmc_os_or64(rmc_bell_word(f, dst, lane, from), 1ULL << (from % 64));
+	if (f->local[dst])
+		rmc_ni_notify(f->local[dst], lane);
+	else
+		f->ops->notify(f, dst, lane);
+}

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What a worker does in one visit, and when it may sleep. */
+#include "ni.h"
+
+static const struct rmc_ni_org orgs[] = {
+	{ "fused", RMC_NI_FUSED, 1, { RMC_STAGE_REQ | RMC_STAGE_SRV } },
+	{ "pair",  RMC_NI_PAIR,  2, { RMC_STAGE_REQ, RMC_STAGE_SRV } },
+};
+
+/**
+ * rmc_ni_find() - organisation by name
+ * @name: as the user spelled it
+ *
+ * Return: organisation or NULL.
+ */
+const struct rmc_ni_org *rmc_ni_find(const char *name)
+{
+	u32 i;
+
+	for (i = 0; i < sizeof(orgs) / sizeof(orgs[0]); i++)
+		if (!strcmp(orgs[i].name, name))
+			return &orgs[i];
+	return NULL;
+}
+
+/**
+ * rmc_ni_worker_init() - set up a worker without nodes
+ * @w: worker, zeroed
+ * @stages: enum rmc_stage
+ * @max_nodes: nodes it will get at most
+ *
+ * Return: 0 or -ENOMEM. Context: may sleep.
+ */
+int rmc_ni_worker_init(struct rmc_ni_worker *w, u32 stages, u32 max_nodes)
+{
+	w->stages = stages;
+	w->node = rmc_os_zalloc(max_nodes * sizeof(*w->node));
+	w->hot = rmc_os_zalloc(RMC_WORKER_QPS * sizeof(*w->hot));
+	w->all = rmc_os_zalloc(RMC_WORKER_QPS * sizeof(*w->all));
+	if (!w->node || !w->hot || !w->all) {
+		rmc_ni_worker_destroy(w);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/**
+ * rmc_ni_worker_destroy() - free what rmc_ni_worker_init() took
+ * @w: worker whose thread does not run
+ *
+ * Context: may sleep.
+ */
+void rmc_ni_worker_destroy(struct rmc_ni_worker *w)
+{
+	rmc_os_free(w->all);
+	rmc_os_free(w->hot);
+	rmc_os_free(w->node);
+	w->all = NULL;
+	w->hot = NULL;
+	w->node = NULL;
+}
+
+/**
+ * rmc_ni_add_node() - give a worker a node
+ * @w: worker whose thread does not run yet
+ * @node: node; all its workers must get their nodes in the same order
+ */
+void rmc_ni_add_node(struct rmc_ni_worker *w, struct rmc_node *node)
+{
+	node->index = w->nodes;
+	w->node[w->nodes++] = node;
+	if (w->stages & RMC_STAGE_REQ)
+		node->req_worker = w;
+	if (w->stages & RMC_STAGE_SRV)
+		node->srv_worker = w;
+	w->remote |= !!node->fabric->sync;
+}
+
+/**
+ * rmc_ni_add_qp() - start polling a QP
+ * @w: the node's RGP worker; the caller runs on it
+ * @qp: queue pair, set up by the caller
+ *
+ * Return: 0 or -ENOSPC. Context: worker, does not sleep.
+ */
+int rmc_ni_add_qp(struct rmc_ni_worker *w, struct rmc_qp *qp)
+{
+	if (w->alls == RMC_WORKER_QPS || qp->node->qps == RMC_MAX_QPS)
+		return -ENOSPC;
+	qp->cur_tid = RMC_TID_NONE;
+	qp->hot = -1;
+	qp->cold = w->alls;
+	w->all[w->alls++] = qp;
+	qp->node->qps++;
+	return 0;
+}
+
+static void cool(struct rmc_ni_worker *w, struct rmc_qp *qp)
+{
+	struct rmc_qp *moved = w->hot[--w->hots];
+
+	w->hot[qp->hot] = moved;
+	moved->hot = qp->hot;
+	qp->hot = -1;
+}
+
+static void heat(struct rmc_ni_worker *w, struct rmc_qp *qp)
+{
+	qp->idle = 0;
+	qp->hot = w->hots;
+	w->hot[w->hots++] = qp;
+}
+
+/**
+ * rmc_ni_del_qp() - stop polling a QP and drop what it has in flight
+ * @w: the node's RGP worker; the caller runs on it
+ * @qp: queue pair; not touched any more afterwards
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_ni_del_qp(struct rmc_ni_worker *w, struct rmc_qp *qp)
+{
+	struct rmc_abort all = { .qp = qp, .nid = -1, .silent = true };
+	struct rmc_qp *moved;
+
+	rmc_itt_abort(qp->node, &all);
+	if (qp->hot >= 0)
+		cool(w, qp);
+	moved = w->all[--w->alls];
+	w->all[qp->cold] = moved;
+	moved->cold = qp->cold;
+	qp->node->qps--;
+}
+
+/**
+ * rmc_ni_notify() - a bell of a node in this kernel was rung
+ * @node: node
+ * @lane: lane
+ *
+ * Context: any that may wake a task; does not sleep.
+ */
+void rmc_ni_notify(struct rmc_node *node, enum rmc_lane lane)
+{
+	struct rmc_ni_worker *w = lane == RMC_LANE_REQ ? node->srv_worker : node->req_worker;
+
+	rmc_os_or64(&w->pend[lane][node->index / 64], 1ULL << (node->index % 64));
+	/* set pend, then look at parked; pairs with the barrier in rmc_ni_park() */
+	smp_mb();
+	if (READ_ONCE(w->parked))
+		rmc_os_wake(w);
+}
+
+static u32 visit_qps(struct rmc_ni_worker *w)
+{
+	u32 i, n, done = 0;
+
+	for (i = 0; i < w->hots; i++) {
+		struct rmc_qp *qp = w->hot[i];
+
+		n = rmc_rgp_poll(qp);
+		done += n;
+		if (n) {
+			qp->idle = 0;
+		} else if (unlikely(++qp->idle > RMC_IDLE_LOOKS) &&
+			   qp->cur_tid == RMC_TID_NONE && !rmc_qp_pending(qp)) {
+			cool(w, qp);
+			i--;
+		}
+	}
+	if (w->hots < w->alls) {
+		struct rmc_qp *qp = w->all[w->cursor];
+
+		if (++w->cursor >= w->alls)
+			w->cursor = 0;
+		if (qp->hot < 0 && rmc_qp_pending(qp)) {
+			heat(w, qp);
+			done += rmc_rgp_poll(qp);
+		}
+	}
+	return done;
+}
+
+static bool bells_quiet(struct rmc_node *node, enum rmc_lane lane)
+{
+	u32 i;
+
+	for (i = 0; i < (node->fabric->nodes + 63) / 64; i++)
+		if (READ_ONCE(*rmc_bell_word(node->fabric, node->nid, lane, i * 64)))
+			return false;
+	return true;
+}
+
+/* Nodes whose bells fell silent leave pend; looked at once more afterwards. */
+static void settle_pend(struct rmc_ni_worker *w, enum rmc_lane lane)
+{
+	u32 i;
+
+	for (i = 0; i < w->nodes; i++) {
+		u64 *word = &w->pend[lane][i / 64];
+		u64 bit = 1ULL << (i % 64);
+
+		if (!(READ_ONCE(*word) & bit) || !bells_quiet(w->node[i], lane))
+			continue;
+		rmc_os_andnot64(word, bit);
+		/* clear pend, then look at the bells; pairs with rmc_ni_notify(),
+		 * whose caller sets the bell before it sets pend
+		 */
+		smp_mb();
+		if (!bells_quiet(w->node[i], lane))
+			rmc_os_or64(word, bit);
+	}
+}
+
+static u32 visit_lane(struct rmc_ni_worker *w, enum rmc_lane lane, u32 (*poll)(struct rmc_node *))
+{
+	u32 words = (w->nodes + 63) / 64;
+	u32 i, done = 0;
+
+	if (w->remote) {
+		for (i = 0; i < w->nodes; i++)
+			done += poll(w->node[i]);
+		return done;
+	}
+	for (i = 0; i < words; i++) {
+		u64 bits = READ_ONCE(w->pend[lane][i]);
+
+		while (bits) {
+			done += poll(w->node[i * 64 + __ffs64(bits)]);
+			bits &= bits - 1;
+		}
+	}
+	return done;
+}
+
+/* Looks after which silent nodes are taken out of pend. */
+#define SETTLE_LOOKS	1024
+
+/**
+ * rmc_ni_visit() - look once at everything that may have work
+ * @w: worker; the caller is its thread
+ *
+ * Return: entries, requests and replies handled.
+ * Context: worker, does not sleep.
+ */
+u32 rmc_ni_visit(struct rmc_ni_worker *w)
+{
+	u32 done = 0;
+
+	if (w->stages & RMC_STAGE_REQ)
+		done += visit_qps(w);
+	if (w->stages & RMC_STAGE_SRV)
+		done += visit_lane(w, RMC_LANE_REQ, rmc_rrpp_poll);
+	if (w->stages & RMC_STAGE_REQ)
+		done += visit_lane(w, RMC_LANE_REP, rmc_rcp_poll);
+
+	WRITE_ONCE(w->visits, w->visits + 1);
+	if (done) {
+		WRITE_ONCE(w->worked, w->worked + 1);
+		w->idle = 0;
+	} else {
+		w->idle++;
+	}
+	if (unlikely(!(w->visits % SETTLE_LOOKS)) && !w->remote) {
+		settle_pend(w, RMC_LANE_REQ);
+		settle_pend(w, RMC_LANE_REP);
+	}
+	return done;
+}
+
+/**
+ * rmc_ni_tick() - periodic look at peers and time-outs
+ * @w: worker; the caller is its thread
+ * @now_ns: clock of the fabric's time-outs, nanoseconds
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_ni_tick(struct rmc_ni_worker *w, u64 now_ns)
+{
+	u32 now_ms = rmc_os_ns_to_ms(now_ns);
+	u32 i;
+
+	w->tick_ns = now_ns;
+	for (i = 0; i < w->nodes; i++) {
+		if (w->stages & RMC_STAGE_REQ)
+			rmc_node_tick_req(w->node[i], now_ms);
+		if (w->stages & RMC_STAGE_SRV) {
+			rmc_node_tick_srv(w->node[i]);
+			if (unlikely(!w->node[i]->up))
+				rmc_node_join_poll(w->node[i], now_ms);
+		}
+	}
+}
+
+/* Is there work nobody has taken yet? */
+static bool work_left(struct rmc_ni_worker *w)
+{
+	u32 i;
+
+	for (i = 0; i < w->alls; i++)
+		if (rmc_qp_pending(w->all[i]))
+			return true;
+	for (i = 0; i < (w->nodes + 63) / 64; i++)
+		if (READ_ONCE(w->pend[RMC_LANE_REQ][i]) || READ_ONCE(w->pend[RMC_LANE_REP][i]))
+			return true;
+	for (i = 0; w->remote && i < w->nodes; i++)
+		if (((w->stages & RMC_STAGE_SRV) && !bells_quiet(w->node[i], RMC_LANE_REQ)) ||
+		    ((w->stages & RMC_STAGE_REQ) && !bells_quiet(w->node[i], RMC_LANE_REP)))
+			return true;
+	return false;
+}
+
+/**
+ * rmc_ni_may_park() - nothing to do now and nothing in flight
+ * @w: worker; the caller is its thread
+ *
+ * Context: worker, does not sleep. Costs as much as the worker has nodes and
+ * QPs: ask only after many idle visits.
+ */
+bool rmc_ni_may_park(struct rmc_ni_worker *w)
+{
+	u32 i;
+
+	if (w->hots || work_left(w))
+		return false;
+	for (i = 0; i < w->nodes; i++)
+		if (!w->node[i]->up ||
+		    ((w->stages & RMC_STAGE_REQ) && w->node[i]->itt.used))
+			return false;
+	return true;
+}
+
+static void tell_parked(struct rmc_ni_worker *w, u32 parked)
+{
+	u32 i;
+
+	for (i = 0; i < w->alls; i++)
+		WRITE_ONCE(w->all[i]->flags->need_wakeup, parked);
+	for (i = 0; i < w->nodes; i++) {
+		struct rmc_region_node *self = &w->node[i]->fabric->node[w->node[i]->nid];
+
+		if (w->stages & RMC_STAGE_SRV)
+			WRITE_ONCE(self->parked[RMC_LANE_REQ], parked);
+		if (w->stages & RMC_STAGE_REQ)
+			WRITE_ONCE(self->parked[RMC_LANE_REP], parked);
+	}
+	WRITE_ONCE(w->parked, parked);
+}
+
+/**
+ * rmc_ni_park() - announce that the worker is about to sleep
+ * @w: worker; the caller is its thread
+ *
+ * Return: true: sleep now, rmc_os_wake() will be called for new work. False:
+ * something came in between; the announcement is taken back.
+ * Context: worker; may sleep in rmc_os_membarrier().
+ */
+bool rmc_ni_park(struct rmc_ni_worker *w)
+{
+	tell_parked(w, 1);
+	/*
+	 * Announce, then look. Pairs with "publish, then look at need_wakeup"
+	 * in the library, which has no fence: this call makes every CPU
+	 * execute one. Also a full barrier for us, which pairs with those in
+	 * rmc_ni_notify() and rmc_bell_ring().
+	 */
+	rmc_os_membarrier();
+	if (work_left(w)) {
+		tell_parked(w, 0);
+		return false;
+	}
+	WRITE_ONCE(w->parks, w->parks + 1);
+	return true;
+}
+
+/**
+ * rmc_ni_unpark() - the worker woke up
+ * @w: worker; the caller is its thread
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_ni_unpark(struct rmc_ni_worker *w)
+{
+	tell_parked(w, 0);
+	WRITE_ONCE(w->wakeups, w->wakeups + 1);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * NI organisation: which worker polls which stage of which node. The stages
+ * never know. Adding an organisation is a row in ni.c.
+ *
+ *   fused   one worker: RGP, RRPP, RCP
+ *   pair    two workers: RGP and RCP | RRPP (the papers' emulator, A14 7.1)
+ *
+ * What a worker looks at does not grow with what is idle:
+ *
+ *   hot QPs      looked at every visit; a QP silent for RMC_IDLE_LOOKS visits
+ *   all QPs      leaves the hot list; of all QPs one is looked at per visit
+ *   pend         nodes of this worker with a bell bit set, per lane
+ *
+ * Parking. A worker with nothing to do sets need_wakeup in its QPs and parked
+ * in its nodes, interrupts all CPUs (rmc_os_membarrier), looks once more and
+ * sleeps. The interrupt stands in for the fence that applications and local
+ * producers then need not execute; peers in other kernels execute theirs.
+ */
+#ifndef RMC_NI_H
+#define RMC_NI_H
+
+#include "../core/pipeline.h"
+
+enum rmc_stage {
+	RMC_STAGE_REQ	= 1 << 0,	/* RGP and RCP: QPs, ITT, replies */
+	RMC_STAGE_SRV	= 1 << 1,	/* RRPP: segments, requests */
+};
+
+/* QPs one worker can hold; its lists are arrays */
+#define RMC_WORKER_QPS	4096
+
+/**
+ * struct rmc_ni_worker - what one thread polls
+ * @stages: enum rmc_stage
+ * @node: its nodes; node->index is the position
+ * @nodes: number of nodes
+ * @remote: peers in other kernels: look at all bells each visit
+ * @hot: QPs looked at each visit
+ * @hots: number of hot QPs
+ * @all: all QPs
+ * @alls: number of QPs
+ * @cursor: next of @all to look at
+ * @pend: per lane, bit per node of this worker
+ * @parked: sleeps or is about to; whoever rings wakes it
+ * @visits: looks so far
+ * @worked: looks that found something
+ * @idle: consecutive looks that found nothing
+ * @tick_ns: when the last tick ran
+ * @parks: times it went to sleep
+ * @wakeups: times somebody woke it
+ */
+struct rmc_ni_worker {
+	u32 stages;
+	struct rmc_node **node;
+	u32 nodes;
+	bool remote;
+	struct rmc_qp **hot;
+	u32 hots;
+	struct rmc_qp **all;
+	u32 alls;
+	u32 cursor;
+	u64 visits;
+	u64 worked;
+	u64 idle;
+	u64 tick_ns;
+	u64 parks;
+	u64 wakeups;
+	u64 pend[RMC_LANES][RMC_MAX_NODES / 64] ____cacheline_aligned;
+	u32 parked;
+};
+
+/**
+ * struct rmc_ni_kind - an organisation
+ * @name: as the ni= parameter spells it
+ * @id: enum rmc_ni_kind of the uapi
+ * @workers: threads per set of nodes
+ * @stages: what each of them runs
+ */
+struct rmc_ni_org {
+	const char *name;
+	u32 id;
+	u32 workers;
+	u32 stages[2];
+};
+
+const struct rmc_ni_org *rmc_ni_find(const char *name);
+
+int rmc_ni_worker_init(struct rmc_ni_worker *w, u32 stages, u32 max_nodes);
+void rmc_ni_worker_destroy(struct rmc_ni_worker *w);
+void rmc_ni_add_node(struct rmc_ni_worker *w, struct rmc_node *node);
+
+int rmc_ni_add_qp(struct rmc_ni_worker *w, struct rmc_qp *qp);
+void rmc_ni_del_qp(struct rmc_ni_worker *w, struct rmc_qp *qp);
+
+void rmc_ni_notify(struct rmc_node *node, enum rmc_lane lane);
+u32 rmc_ni_visit(struct rmc_ni_worker *w);
+void rmc_ni_tick(struct rmc_ni_worker *w, u64 now_ns);
+bool rmc_ni_may_park(struct rmc_ni_worker *w);
+bool rmc_ni_park(struct rmc_ni_worker *w);
+void rmc_ni_unpark(struct rmc_ni_worker *w);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * User-space stand-in for what kmod/core/rmc_os.h takes from the kernel.
+ * Barriers are compiler builtins, so ThreadSanitizer understands them.
+ */
+#ifndef RMC_SHIM_H
+#define RMC_SHIM_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <linux/types.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int32_t s32;
+
+#define likely(x)		__builtin_expect(!!(x), 1)
+#define unlikely(x)		__builtin_expect(!!(x), 0)
+#define ____cacheline_aligned	__attribute__((aligned(64)))
+
+#define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define WRITE_ONCE(x, v)	__atomic_store_n(&(x), (v), __ATOMIC_RELAXED)
+#define smp_load_acquire(p)	__atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define smp_store_release(p, v)	__atomic_store_n((p), (v), __ATOMIC_RELEASE)
+#define smp_mb()		__atomic_thread_fence(__ATOMIC_SEQ_CST)
+
+#define prefetch(p)		__builtin_prefetch((p), 0)
+#define prefetchw(p)		__builtin_prefetch((p), 1)
+#define __ffs64(w)		((u32)__builtin_ctzll(w))
+#define array_index_nospec(i, n)	(i)
+
+#define min(a, b)		((a) < (b) ? (a) : (b))
+#define min_t(t, a, b)		((t)(a) < (t)(b) ? (t)(a) : (t)(b))
+
+#define MAX_ERRNO		4095
+#define ERR_PTR(e)		((void *)(intptr_t)(e))
+#define IS_ERR(p)		((uintptr_t)(p) >= (uintptr_t)-MAX_ERRNO)
+
+static inline u64 rmc_os_cas64(u64 *p, u64 old, u64 new)
+{
+	__atomic_compare_exchange_n(p, &old, new, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	return old;
+}
+
+#define rmc_os_faa64(p, v)	__atomic_fetch_add((p), (v), __ATOMIC_SEQ_CST)
+#define rmc_os_or64(p, v)	((void)__atomic_fetch_or((p), (v), __ATOMIC_RELAXED))
+#define rmc_os_andnot64(p, v)	((void)__atomic_fetch_and((p), ~(u64)(v), __ATOMIC_RELAXED))
+
+static inline void *rmc_os_zalloc(size_t bytes)
+{
+	void *p = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
+
+	if (p)
+		memset(p, 0, bytes);
+	return p;
+}
+
+#define rmc_os_free(p)			free(p)
+#define rmc_os_zalloc_atomic(bytes)	rmc_os_zalloc(bytes)
+#define rmc_os_free_atomic(p)		free(p)
+#define rmc_os_ns_to_ms(ns)		((u32)((ns) / 1000000))
+
+/* The kernel's memcpy on CPUs with fast string operations. */
+static inline void rmc_os_memcpy(void *d, const void *s, size_t n)
+{
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+	__asm__ volatile("rep movsb" : "+D"(d), "+S"(s), "+c"(n) : : "memory");
+#else
+	memcpy(d, s, n);
+#endif
+}
+
+struct rmc_ni_worker;
+u64 rmc_os_now_ns(void);
+void rmc_os_wake(struct rmc_ni_worker *w);
+void rmc_os_membarrier(void);
+
+#define trace_rmc_rgp_inject(...)	((void)0)
+#define trace_rmc_rgp_refuse(...)	((void)0)
+#define trace_rmc_rrpp_serve(...)	((void)0)
+#define trace_rmc_rcp_complete(...)	((void)0)
+
+#endif
