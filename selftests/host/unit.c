@@ -1,0 +1,602 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Unit tests of the core, stepped one visit at a time with a virtual clock. */
+#include "tap.h"
+#include "world.h"
+#include "kmod/core/pipeline.h"
+
+#define SEG	(64 * 1024)
+#define GUARD	256
+
+static u8 *seg_raw, *seg, *lbuf_raw, *lbuf;
+
+struct setup {
+	struct world w;
+	struct app a;
+	struct rmc_mem *seg_mem, *buf_mem;
+};
+
+static void fill(u8 *p, size_t n, u32 seed)
+{
+	while (n--) {
+		seed = seed * 1664525 + 1013904223;
+		*p++ = seed >> 24;
+	}
+}
+
+static void setup_shift(struct setup *s, const struct world_opts *o, u32 shift, u32 flags)
+{
+	seg_raw = aligned_alloc(4096, SEG + 2 * 4096);
+	lbuf_raw = aligned_alloc(4096, SEG + 2 * 4096);
+	seg = seg_raw + 4096;
+	lbuf = lbuf_raw + 4096;
+	memset(seg_raw, 0xa5, SEG + 2 * 4096);
+	memset(lbuf_raw, 0x5a, SEG + 2 * 4096);
+	world_init(&s->w, o);
+	app_init(&s->a, &s->w, 0, 3, 16);
+	s->seg_mem = mem_make(seg, SEG, shift, flags);
+	s->buf_mem = mem_make(lbuf, SEG, shift, 0);
+	rmc_bufs_add(&s->a.bufs, s->buf_mem);
+	if (o->nodes > 1)
+		seg_set(&s->w, 1, 3, s->seg_mem);
+}
+
+static void setup(struct setup *s, const struct world_opts *o)
+{
+	setup_shift(s, o, 12, 0);
+}
+
+static void teardown(struct setup *s)
+{
+	app_fini(&s->a);
+	world_fini(&s->w);
+	mem_free(s->seg_mem);
+	mem_free(s->buf_mem);
+	free(seg_raw);
+	free(lbuf_raw);
+}
+
+static bool guards_intact(void)
+{
+	int i;
+
+	for (i = 0; i < 4096; i++)
+		if (seg[-1 - i] != 0xa5 || seg[SEG + i] != 0xa5 ||
+		    lbuf[-1 - i] != 0x5a || lbuf[SEG + i] != 0x5a)
+			return false;
+	return true;
+}
+
+/* I-4: any length, any alignment on both sides, and not a byte more. */
+static void test_read_write(const struct world_opts *o)
+{
+	static const u32 lens[] = { 1, 5, 7, 8, 9, 63, 64, 65, 127, 128, 200, 4095, 4096, 8192, 20000 };
+	static const u32 offs[] = { 0, 1, 8, 60, 63, 64, 4090, 4096, 5000 };
+	static const u32 loffs[] = { 0, 3, 64, 4093 };
+	u8 *want = malloc(SEG), *back = malloc(SEG);
+	struct setup s;
+	u32 i, j, k;
+
+	setup(&s, o);
+	for (i = 0; i < sizeof(lens) / 4; i++)
+		for (j = 0; j < sizeof(offs) / 4; j++)
+			for (k = 0; k < sizeof(loffs) / 4; k++) {
+				u32 n = lens[i], off = offs[j], lo = loffs[k];
+
+				fill(seg, SEG, n + off);
+				memset(lbuf, 0x11, SEG);
+				memset(want, 0x11, SEG);
+				memcpy(want + lo, seg + off, n);
+				CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, off, lbuf + lo, n), RMC_S_OK);
+				CHECK(!memcmp(lbuf, want, SEG));
+
+				fill(lbuf, SEG, n * off + lo);
+				memcpy(back, seg, SEG);
+				memcpy(back + off, lbuf + lo, n);
+				CHECK_EQ(app_run(&s.a, RMC_OP_WRITE, 1, off, lbuf + lo, n), RMC_S_OK);
+				CHECK(!memcmp(seg, back, SEG));
+			}
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, SEG - 5, lbuf + SEG - 5, 5), RMC_S_OK);
+	CHECK_EQ(app_run(&s.a, RMC_OP_WRITE, 1, SEG - 5, lbuf + SEG - 5, 5), RMC_S_OK);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, SEG), RMC_S_OK);
+	CHECK(!memcmp(lbuf, seg, SEG));
+	CHECK(guards_intact());
+	CHECK_EQ(s.w.node[0]->itt.used, 0);
+	teardown(&s);
+	free(want);
+	free(back);
+}
+
+static void test_atomics(const struct world_opts *o)
+{
+	struct setup s;
+	u64 *l, *t;
+
+	setup(&s, o);
+	l = (u64 *)lbuf;
+	t = (u64 *)(seg + 4096);
+	*t = 40;
+	l[0] = 2;
+	CHECK_EQ(app_run(&s.a, RMC_OP_FAA, 1, 4096, l, 8), RMC_S_OK);
+	CHECK_EQ(l[0], 40);
+	CHECK_EQ(*t, 42);
+	l[0] = 42;
+	l[1] = 7;
+	CHECK_EQ(app_run(&s.a, RMC_OP_CAS, 1, 4096, l, 8), RMC_S_OK);
+	CHECK_EQ(l[0], 42);
+	CHECK_EQ(*t, 7);
+	l[0] = 42;
+	l[1] = 9;
+	CHECK_EQ(app_run(&s.a, RMC_OP_CAS, 1, 4096, l, 8), RMC_S_OK);
+	CHECK_EQ(l[0], 7);
+	CHECK_EQ(*t, 7);
+	/* the old value -1 looks like an error echo to nobody */
+	*t = ~0ULL;
+	l[0] = 1;
+	CHECK_EQ(app_run(&s.a, RMC_OP_FAA, 1, 4096, l, 8), RMC_S_OK);
+	CHECK_EQ(l[0], ~0ULL);
+	CHECK_EQ(*t, 0);
+	teardown(&s);
+}
+
+static void test_statuses(const struct world_opts *o)
+{
+	struct setup s;
+	u32 op;
+
+	setup(&s, o);
+	s.seg_mem->length = 1000;
+	for (op = 0; op < RMC_OP_MAX; op++)
+		if (!((rmc_op_mask() >> op) & 1))
+			CHECK_EQ(app_run(&s.a, op, 1, 0, lbuf, 8), RMC_S_BAD_OP);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 0), RMC_S_BAD_LENGTH);
+	CHECK_EQ(app_run(&s.a, RMC_OP_FAA, 1, 0, lbuf, 4), RMC_S_BAD_LENGTH);
+	CHECK_EQ(app_run(&s.a, RMC_OP_CAS, 1, 4, lbuf, 8), RMC_S_BAD_ALIGN);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, o->nodes, 0, lbuf, 8), RMC_S_BAD_NODE);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1023, 0, lbuf, 8), RMC_S_BAD_NODE);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, (void *)8, 8), RMC_S_BAD_LBUF);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf - 1, 8), RMC_S_BAD_LBUF);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf + SEG - 7, 8), RMC_S_BAD_LBUF);
+	CHECK_EQ(app_run(&s.a, RMC_OP_CAS, 1, 0, lbuf + SEG - 8, 8), RMC_S_BAD_LBUF);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 1000, lbuf, 1), RMC_S_OUT_OF_RANGE);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 999, lbuf, 2), RMC_S_OUT_OF_RANGE);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, RMC_OFFSET_MAX, lbuf, 64), RMC_S_OUT_OF_RANGE);
+	CHECK_EQ(app_run(&s.a, RMC_OP_WRITE, 1, 990, lbuf, 64), RMC_S_OUT_OF_RANGE);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 1001), RMC_S_OUT_OF_RANGE);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 999, lbuf, 1), RMC_S_OK);
+	s.seg_mem->flags = RMC_MEM_READONLY;
+	CHECK_EQ(app_run(&s.a, RMC_OP_WRITE, 1, 0, lbuf, 64), RMC_S_READ_ONLY);
+	CHECK_EQ(app_run(&s.a, RMC_OP_FAA, 1, 0, lbuf, 8), RMC_S_READ_ONLY);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+	seg_set(&s.w, 1, 3, NULL);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_BAD_CONTEXT);
+	/* own node: an ordinary destination */
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 0, 0, lbuf, 64), RMC_S_BAD_CONTEXT);
+	seg_set(&s.w, 0, 3, s.seg_mem);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 0, 0, lbuf, 64), RMC_S_OK);
+	CHECK(guards_intact());
+	teardown(&s);
+}
+
+/* Every WQ entry gets exactly one CQ entry, with queues far too small. */
+static void test_scarcity(const struct world_opts *o)
+{
+	struct world_opts small = *o;
+	struct setup s;
+	u32 i, n, slot, status, seen[16] = { 0 };
+
+	small.itt = 3;
+	small.ring_order = RMC_RING_ORDER_MIN;
+	small.pay_order = small.mtu > 64 ? 6 : 2;
+	setup(&s, &small);
+	fill(seg, SEG, 1);
+	for (i = 0; i < 16; i++)
+		app_post(&s.a, i & 1 ? RMC_OP_WRITE : RMC_OP_READ, 1, i * 2048 + i, lbuf + i * 2048, 1500);
+	for (n = 0, i = 0; n < 16 && i < 100000; i++) {
+		world_visit(&s.w);
+		while (app_poll(&s.a, &slot, &status)) {
+			CHECK_EQ(status, RMC_S_OK);
+			CHECK_EQ(seen[slot]++, 0);
+			n++;
+		}
+	}
+	CHECK_EQ(n, 16);
+	world_settle(&s.w);
+	CHECK(!app_poll(&s.a, &slot, &status));
+	for (i = 0; i < 16; i += 2)
+		CHECK(!memcmp(lbuf + i * 2048, seg + i * 2048 + i, 1500));
+	CHECK_EQ(s.w.node[0]->out[1]->credits, 1U << RMC_RING_ORDER_MIN);
+	CHECK_EQ(s.w.node[0]->out[1]->req_lines, 1U << small.pay_order);
+	CHECK_EQ(s.w.node[0]->out[1]->rep_lines, 1U << small.pay_order);
+	teardown(&s);
+}
+
+/* A QP blocked on credits does not hold up another. */
+static void test_two_qps(const struct world_opts *o)
+{
+	struct world_opts three = *o;
+	struct setup s;
+	struct app b;
+	int i;
+
+	three.nodes = 3;
+	three.kernels = true;
+	setup(&s, &three);
+	seg_set(&s.w, 2, 3, s.seg_mem);
+	world_tick(&s.w, 2);
+	app_init(&b, &s.w, 0, 3, 16);
+	rmc_bufs_add(&b.bufs, s.buf_mem);
+	s.w.frozen[1] = true;
+	for (i = 0; i < 16; i++)
+		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, SEG);
+	for (i = 0; i < 100; i++)
+		world_visit(&s.w);
+	CHECK_EQ(app_run(&b, RMC_OP_READ, 2, 0, lbuf, 64), RMC_S_OK);
+	s.w.frozen[1] = false;
+	for (i = 0; i < 16; i++)
+		CHECK_EQ(app_wait(&s.a), RMC_S_OK);
+	app_fini(&b);
+	teardown(&s);
+}
+
+/* A lost reply: time-out, and the late reply touches nothing. */
+static void test_timeout(const struct world_opts *o)
+{
+	struct world_opts k = *o;
+	struct setup s;
+	int i;
+
+	k.kernels = true;
+	setup(&s, &k);
+	s.w.fabric[0].dead_ms = 1000000;
+	memset(lbuf, 0x77, 64);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf + 64, 64), RMC_S_OK);
+	s.w.frozen[1] = true;
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
+	world_settle(&s.w);
+	for (i = 0; i < 20; i++)
+		world_tick(&s.w, RMC_TIMEOUT_MS / 16 + 1);
+	CHECK_EQ(app_wait(&s.a), RMC_S_TIMEOUT);
+	CHECK_EQ(s.w.node[0]->itt.used, 0);
+	s.w.frozen[1] = false;
+	world_settle(&s.w);
+	CHECK_EQ(lbuf[0], 0x77);
+	CHECK_EQ(s.w.node[0]->stats.stale_replies, 1);
+	CHECK_EQ(s.w.node[0]->out[1]->credits, 1U << RMC_RING_ORDER);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+	teardown(&s);
+}
+
+/* A peer dies, is noticed, boots again, and is usable without us restarting. */
+static void test_node_death(const struct world_opts *o)
+{
+	struct world_opts k = *o;
+	struct setup s;
+	int i;
+
+	k.kernels = true;
+	setup(&s, &k);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 640), RMC_S_OK);
+	s.w.frozen[1] = true;
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
+	world_settle(&s.w);
+	for (i = 0; i < 40; i++)
+		world_tick(&s.w, 100);
+	CHECK_EQ(app_wait(&s.a), RMC_S_NODE_DOWN);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_NODE_DOWN);
+
+	/* paused, not dead: it wakes up and all is well */
+	s.w.frozen[1] = false;
+	for (i = 0; i < 4; i++)
+		world_tick(&s.w, 2);
+	world_settle(&s.w);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+
+	/* killed with a request in its ring, boots under a new epoch */
+	s.w.frozen[1] = true;
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 6400);
+	world_settle(&s.w);
+	world_restart(&s.w, 1);
+	s.w.frozen[1] = false;
+	CHECK(!s.w.node[1]->up);
+	for (i = 0; i < 6; i++)
+		world_tick(&s.w, 2);
+	CHECK(s.w.node[1]->up);
+	CHECK_EQ(app_wait(&s.a), RMC_S_NODE_DOWN);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_BAD_CONTEXT);
+	seg_set(&s.w, 1, 3, s.seg_mem);
+	for (i = 0; i < 1000; i++)
+		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 64 * (i % 100), lbuf, 200), RMC_S_OK);
+
+	/* it leaves in good order */
+	s.w.frozen[1] = true;
+	rmc_node_leave(s.w.node[1]);
+	world_tick(&s.w, 2);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_NODE_DOWN);
+	teardown(&s);
+}
+
+/* Withdrawing a buffer or a QP with operations in flight. */
+static void test_teardown(const struct world_opts *o)
+{
+	struct rmc_abort gone = { .nid = -1, .status = RMC_S_ABORTED };
+	struct world_opts k = *o;
+	struct setup s;
+	struct app b;
+	int i;
+
+	k.kernels = true;
+	setup(&s, &k);
+	app_init(&b, &s.w, 0, 3, 16);
+	rmc_bufs_add(&b.bufs, s.buf_mem);
+	CHECK_EQ(app_run(&b, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+	s.w.frozen[1] = true;
+	memset(lbuf, 0x33, SEG);
+	/* more than the channel holds, so that one is being unrolled */
+	for (i = 0; i < 4; i++) {
+		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, SEG);
+		app_post(&b, RMC_OP_READ, 1, 0, lbuf, SEG);
+	}
+	for (i = 0; i < 300; i++)
+		world_visit(&s.w);
+	CHECK(s.w.node[0]->itt.used > 0);
+	/* what a process's death does: QP first, then its buffers */
+	app_fini(&b);
+	gone.lbuf = s.buf_mem;
+	CHECK_EQ(rmc_bufs_del(&s.a.bufs, s.buf_mem), 0);
+	CHECK_EQ(rmc_bufs_del(&s.a.bufs, s.buf_mem), -ENOENT);
+	rmc_itt_abort(s.w.node[0], &gone);
+	CHECK_EQ(s.w.node[0]->itt.used, 0);
+	CHECK_EQ(app_wait(&s.a), RMC_S_ABORTED);
+	s.w.frozen[1] = false;
+	world_settle(&s.w);
+	for (i = 0; i < SEG; i++)
+		if (lbuf[i] != 0x33)
+			break;
+	CHECK_EQ(i, SEG);
+	/* the rest of the WQ finds no buffer */
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(app_wait(&s.a), RMC_S_BAD_LBUF);
+	rmc_bufs_add(&s.a.bufs, s.buf_mem);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, SEG), RMC_S_OK);
+	teardown(&s);
+}
+
+/* I-5: whatever a peer writes into the rings, bells and tables. */
+static void test_hostile_peer(const struct world_opts *o)
+{
+	struct world_opts k = *o;
+	struct setup s;
+	struct app b;
+	u32 round, i, seed = 1;
+	size_t bytes;
+	u8 *ch[2];
+
+	k.nodes = 3;
+	k.kernels = true;
+	setup(&s, &k);
+	seg_set(&s.w, 2, 3, s.seg_mem);
+	app_init(&b, &s.w, 0, 3, 16);
+	rmc_bufs_add(&b.bufs, s.buf_mem);
+	s.w.frozen[1] = true;
+	bytes = rmc_channel_bytes(&s.w.fabric[0]);
+	CHECK_EQ(app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), 0);
+	ch[0] = s.w.fabric[0].ops->channel(&s.w.fabric[0], 0, 1);
+	ch[1] = s.w.fabric[0].ops->channel(&s.w.fabric[0], 1, 0);
+	for (round = 0; round < 3000; round++) {
+		u32 ring = (1U << s.w.fabric[0].ring_order) * 16;
+
+		for (i = 0; i < 40; i++) {
+			u32 at;
+			u64 word;
+
+			seed = seed * 1664525 + 1013904223;
+			at = (seed >> 8) % ring & ~15U;
+			/* half structured: right lap, plausible op and tid */
+			fill((u8 *)&word, 8, seed);
+			if (seed & 0x100)
+				word = (word & 0x00f8ffff0000000fULL) | (1ULL << 56) |
+				       ((u64)((seed >> 12) % 5) << 48);
+			memcpy(ch[0] + rmc_ring_bytes(s.w.fabric[0].ring_order,
+						      s.w.fabric[0].pay_order) + at, &word, 8);
+			memcpy(ch[1] + at, &word, 8);
+			fill(ch[1] + at + 8, 8, seed + 1);
+			fill(ch[0] + bytes / 2 + at + 8, 8, seed + 2);
+			*rmc_bell_word(&s.w.fabric[0], 0, i & 1, 0) |= 1ULL << (seed >> 16 & 63);
+		}
+		if (!(round % 16))
+			app_post(&s.a, 1 + seed % 4, 1, seed % SEG, lbuf + seed % 1024, 1 + seed % 9000);
+		world_visit(&s.w);
+		if (!(round % 10))
+			CHECK_EQ(app_run(&b, RMC_OP_READ, 2, 64 * (round % 64), lbuf + 16384, 64), RMC_S_OK);
+	}
+	CHECK(guards_intact());
+	app_fini(&b);
+	teardown(&s);
+}
+
+/* I-5: whatever an application writes into its WQ. */
+static void test_hostile_app(const struct world_opts *o)
+{
+	struct setup s;
+	u32 i, seed = 7;
+
+	setup(&s, o);
+	for (i = 0; i < 200000; i++) {
+		u64 w0, w1;
+
+		seed = seed * 1664525 + 1013904223;
+		fill((u8 *)&w0, 8, seed);
+		fill((u8 *)&w1, 8, seed ^ 0x1234567);
+		if (seed & 0x10000)
+			w0 = rmc_wqe_word0((seed >> 20) % 6, (seed >> 18) % 3,
+					   (uintptr_t)lbuf + (w1 >> 20) % SEG, 0);
+		if (seed & 0x20000)
+			w1 = rmc_wqe_word1(w1 % SEG, (seed >> 9) % 5000);
+		s.a.wq[seed >> 8 & 15].word0 = w0 ^ (seed & 1);
+		s.a.wq[seed >> 8 & 15].word1 = w1;
+		if (!(i % 3))
+			world_visit(&s.w);
+	}
+	CHECK(guards_intact());
+	teardown(&s);
+}
+
+/* I-10: what is looked at does not grow with idle nodes and QPs. */
+static void test_idle_costs_nothing(const struct world_opts *o)
+{
+	struct world_opts many = *o;
+	struct rmc_ni_worker *req;
+	struct app idle[127];
+	struct setup s;
+	u32 i;
+
+	many.nodes = 128;
+	setup(&s, &many);
+	for (i = 0; i < 127; i++)
+		app_init(&idle[i], &s.w, i + 1, 3, 16);
+	/* everybody talks once, then falls silent */
+	for (i = 0; i < 127; i++) {
+		rmc_bufs_add(&idle[i].bufs, s.buf_mem);
+		CHECK_EQ(app_run(&idle[i], RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+	}
+	for (i = 0; i < 3 * RMC_IDLE_LOOKS + 3000; i++)
+		app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
+	req = s.w.node[0]->req_worker;
+	CHECK_EQ(req->hots, 1);
+	CHECK_EQ(req->hot[0] == &s.a.qp, 1);
+	CHECK_EQ(__builtin_popcountll(req->pend[RMC_LANE_REP][0]) +
+		 __builtin_popcountll(req->pend[RMC_LANE_REP][1]), 1);
+	CHECK_EQ(__builtin_popcountll(s.w.node[1]->srv_worker->pend[RMC_LANE_REQ][0]) +
+		 __builtin_popcountll(s.w.node[1]->srv_worker->pend[RMC_LANE_REQ][1]), 1);
+	/* and a silent one that speaks again is heard within a round */
+	CHECK_EQ(app_run(&idle[126], RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+	for (i = 0; i < 127; i++)
+		app_fini(&idle[i]);
+	teardown(&s);
+}
+
+static void test_parking(const struct world_opts *o)
+{
+	struct setup s;
+	u32 i, k;
+
+	setup(&s, o);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+	for (k = 0; k < s.w.workers; k++)
+		CHECK(!rmc_ni_may_park(&s.w.worker[k].ni) || s.w.workers > 1);
+	for (i = 0; i < 3 * RMC_IDLE_LOOKS; i++)
+		world_visit(&s.w);
+	for (k = 0; k < s.w.workers; k++) {
+		CHECK(rmc_ni_may_park(&s.w.worker[k].ni));
+		CHECK(rmc_ni_park(&s.w.worker[k].ni));
+	}
+	CHECK_EQ(s.a.flags.need_wakeup, 1);
+	CHECK_EQ(s.w.table[0].parked[RMC_LANE_REQ], 1);
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
+	rmc_ni_unpark(&s.w.worker[0].ni);
+	CHECK_EQ(s.a.flags.need_wakeup, 0);
+	/* what was posted before the last look prevents sleeping */
+	CHECK(!rmc_ni_park(&s.w.worker[0].ni));
+	CHECK_EQ(s.a.flags.need_wakeup, 0);
+	if (s.w.workers > 1) {
+		/* the request rings the parked RRPP worker awake */
+		rmc_ni_visit(&s.w.worker[0].ni);
+		CHECK_EQ(s.w.worker[1].kick, 1);
+		rmc_ni_unpark(&s.w.worker[1].ni);
+	}
+	CHECK_EQ(app_wait(&s.a), RMC_S_OK);
+	teardown(&s);
+}
+
+static void test_bufs(void)
+{
+	static struct rmc_bufs b;
+	struct rmc_mem m[RMC_MAX_BUFFERS + 1] = { 0 };
+	u32 i;
+
+	memset(&b, 0, sizeof(b));
+	for (i = 0; i <= RMC_MAX_BUFFERS; i++) {
+		m[i].base = 0x1000 + ((i * 7) % (RMC_MAX_BUFFERS + 1)) * 0x100;
+		m[i].length = 0x80;
+	}
+	for (i = 0; i < RMC_MAX_BUFFERS; i++)
+		CHECK_EQ(rmc_bufs_add(&b, &m[i]), 0);
+	CHECK_EQ(rmc_bufs_add(&b, &m[RMC_MAX_BUFFERS]), -ENOSPC);
+	for (i = 0; i < RMC_MAX_BUFFERS; i++) {
+		CHECK(rmc_bufs_find(&b, m[i].base, 0x80) == &m[i]);
+		CHECK(rmc_bufs_find(&b, m[i].base + 0x7f, 1) == &m[i]);
+		CHECK(!rmc_bufs_find(&b, m[i].base + 0x7f, 2));
+		CHECK(!rmc_bufs_find(&b, m[i].base + 0x80, 1));
+		CHECK(!rmc_bufs_find(&b, m[i].base - 1, 1));
+	}
+	CHECK(!rmc_bufs_find(&b, ~0ULL, ~0U));
+	CHECK(!rmc_bufs_find(&b, 0, 1));
+	CHECK_EQ(rmc_bufs_del(&b, &m[5]), 0);
+	CHECK(!rmc_bufs_find(&b, m[5].base, 1));
+	m[RMC_MAX_BUFFERS].base = m[6].base + 0x7f;
+	CHECK_EQ(rmc_bufs_add(&b, &m[RMC_MAX_BUFFERS]), -EEXIST);
+	tap_result("local buffer table: find, overlap, limits");
+}
+
+static void test_line_stores(void)
+{
+	u8 line[64 * 3] __attribute__((aligned(64))), src[64], want[64 * 3];
+	u32 off, len;
+
+	fill(src, 64, 3);
+	for (off = 64; off < 128; off++)
+		for (len = 1; off + len <= 128; len++) {
+			memset(line, 0xee, sizeof(line));
+			memcpy(want, line, sizeof(line));
+			memcpy(want + off, src, len);
+			rmc_line_store_part(line + off, src, len);
+			CHECK(!memcmp(line, want, sizeof(line)));
+			memset(want, 0, 64);
+			rmc_line_load_part(want, line + off, len);
+			CHECK(!memcmp(want, src, len));
+			CHECK_EQ(want[len > 63 ? 63 : len], len > 63 ? src[63] : 0);
+		}
+	tap_result("partial lines: every offset and length, not a byte more");
+}
+
+int main(void)
+{
+	static const struct {
+		const char *name;
+		void (*fn)(const struct world_opts *o);
+	} tests[] = {
+		{ "read and write: every length and alignment", test_read_write },
+		{ "compare-and-swap, fetch-and-add", test_atomics },
+		{ "every bad input has its own status", test_statuses },
+		{ "tiny rings and ITT: one completion per entry", test_scarcity },
+		{ "a blocked QP does not block another", test_two_qps },
+		{ "lost reply: time-out, late reply dropped", test_timeout },
+		{ "peer dies, pauses, restarts, leaves", test_node_death },
+		{ "QP and buffer withdrawn in flight", test_teardown },
+		{ "hostile peer scribbles rings and bells", test_hostile_peer },
+		{ "hostile application scribbles its WQ", test_hostile_app },
+		{ "idle nodes and QPs are not looked at", test_idle_costs_nothing },
+		{ "parking: announce, look again, wake", test_parking },
+	};
+	static const struct world_opts opts[] = {
+		{ .nodes = 2, .ni = "fused", .mtu = 4096 },
+		{ .nodes = 2, .ni = "fused", .mtu = 64 },
+		{ .nodes = 2, .ni = "pair", .mtu = 4096 },
+		{ .nodes = 2, .ni = "pair", .mtu = 512 },
+	};
+	char name[128], where[64];
+	u32 i, j;
+
+	test_bufs();
+	test_line_stores();
+	for (j = 0; j < sizeof(opts) / sizeof(opts[0]); j++)
+		for (i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
+			snprintf(where, sizeof(where), "%s, MTU %u", opts[j].ni, opts[j].mtu);
+			tap_where = where;
+			world_now_ns = 1000000000ULL;
+			tests[i].fn(&opts[j]);
+			snprintf(name, sizeof(name), "%s (%s)", tests[i].name, where);
+			tap_result(name);
+		}
+	return tap_done();
+}

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: GPL-2.0
+#define _GNU_SOURCE
+#include "world.h"
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+u64 world_now_ns;
+
+u64 rmc_os_now_ns(void)
+{
+	struct timespec ts;
+
+	if (world_now_ns)
+		return world_now_ns;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+void rmc_os_wake(struct rmc_ni_worker *ni)
+{
+	struct world_worker *ww = (struct world_worker *)ni;
+
+	__atomic_store_n(&ww->kick, 1, __ATOMIC_RELEASE);
+}
+
+void rmc_os_membarrier(void)
+{
+	static int registered;
+
+	if (!__atomic_exchange_n(&registered, 1, __ATOMIC_RELAXED))
+		syscall(__NR_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+	syscall(__NR_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+	smp_mb();
+}
+
+static struct world *current_world;
+
+static void *channel(struct rmc_fabric *f, u32 requester, u32 server)
+{
+	void **p = &current_world->channel[requester * f->nodes + server];
+	void *mem = __atomic_load_n(p, __ATOMIC_ACQUIRE), *old = NULL;
+
+	if (mem)
+		return mem;
+	mem = rmc_os_zalloc(rmc_channel_bytes(f));
+	if (!__atomic_compare_exchange_n(p, &old, mem, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		free(mem);
+		mem = old;
+	}
+	return mem;
+}
+
+static void notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane)
+{
+	(void)f;
+	(void)dst;
+	(void)lane;
+}
+
+static const struct rmc_fabric_ops ops = { .name = "harness", .channel = channel, .notify = notify };
+
+static void *xzalloc(size_t n)
+{
+	void *p = rmc_os_zalloc(n);
+
+	if (!p)
+		abort();
+	return p;
+}
+
+static void node_boot(struct world *w, u32 nid)
+{
+	const struct rmc_ni_org *org = rmc_ni_find(w->opts.ni);
+	u32 set = w->opts.kernels ? nid : 0, i;
+	struct rmc_fabric *f = &w->fabric[set];
+
+	w->node[nid] = rmc_node_create(f, nid, w->opts.itt);
+	f->local[nid] = w->node[nid];
+	for (i = 0; i < org->workers; i++)
+		rmc_ni_add_node(&w->worker[set * org->workers + i].ni, w->node[nid]);
+	rmc_node_join(w->node[nid], rmc_os_ns_to_ms(rmc_os_now_ns()));
+}
+
+static void worker_boot(struct world *w, u32 i)
+{
+	const struct rmc_ni_org *org = rmc_ni_find(w->opts.ni);
+
+	memset(&w->worker[i].ni, 0, sizeof(w->worker[i].ni));
+	rmc_ni_worker_init(&w->worker[i].ni, org->stages[i % org->workers],
+			   w->opts.kernels ? 1 : w->opts.nodes);
+	w->worker[i].world = w;
+	w->worker[i].cpu = -1;
+}
+
+void world_init(struct world *w, const struct world_opts *o)
+{
+	const struct rmc_ni_org *org;
+	u32 sets, i;
+
+	memset(w, 0, sizeof(*w));
+	w->opts = *o;
+	if (!w->opts.ni)
+		w->opts.ni = "fused";
+	if (!w->opts.mtu)
+		w->opts.mtu = RMC_MTU_DEFAULT;
+	if (!w->opts.ring_order)
+		w->opts.ring_order = RMC_RING_ORDER;
+	if (!w->opts.pay_order)
+		w->opts.pay_order = RMC_PAY_ORDER;
+	if (!w->opts.itt)
+		w->opts.itt = 64;
+	o = &w->opts;
+	org = rmc_ni_find(o->ni);
+	sets = o->kernels ? o->nodes : 1;
+	current_world = w;
+
+	w->table = xzalloc(o->nodes * sizeof(*w->table));
+	w->bell = xzalloc(o->nodes * RMC_LANES * sizeof(*w->bell));
+	w->sync = o->kernels ? xzalloc(o->nodes * o->nodes * sizeof(u32)) : NULL;
+	w->channel = xzalloc(o->nodes * o->nodes * sizeof(void *));
+	w->frozen = xzalloc(o->nodes);
+	w->node = xzalloc(o->nodes * sizeof(*w->node));
+	w->fabric = xzalloc(sets * sizeof(*w->fabric));
+	w->workers = sets * org->workers;
+	w->worker = xzalloc(w->workers * sizeof(*w->worker));
+	for (i = 0; i < sets; i++) {
+		struct rmc_fabric *f = &w->fabric[i];
+
+		f->ops = &ops;
+		f->nodes = o->nodes;
+		f->mtu = o->mtu;
+		f->ring_order = o->ring_order;
+		f->pay_order = o->pay_order;
+		f->timeout_ms = RMC_TIMEOUT_MS;
+		f->dead_ms = RMC_DEAD_MS;
+		f->node = w->table;
+		f->bell = w->bell;
+		f->sync = w->sync;
+		f->local = xzalloc(o->nodes * sizeof(*f->local));
+		if (rmc_fabric_check(f))
+			abort();
+	}
+	for (i = 0; i < w->workers; i++)
+		worker_boot(w, i);
+	for (i = 0; i < o->nodes; i++)
+		node_boot(w, i);
+	world_tick(w, 2);
+	world_tick(w, 2);
+}
+
+void world_fini(struct world *w)
+{
+	u32 sets = w->opts.kernels ? w->opts.nodes : 1, i;
+
+	for (i = 0; i < w->opts.nodes; i++) {
+		rmc_node_leave(w->node[i]);
+		rmc_node_destroy(w->node[i]);
+	}
+	for (i = 0; i < w->workers; i++)
+		rmc_ni_worker_destroy(&w->worker[i].ni);
+	for (i = 0; i < sets; i++)
+		free(w->fabric[i].local);
+	for (i = 0; i < w->opts.nodes * w->opts.nodes; i++)
+		free(w->channel[i]);
+	free(w->fabric);
+	free(w->worker);
+	free(w->node);
+	free(w->frozen);
+	free(w->channel);
+	free(w->sync);
+	free(w->bell);
+	free(w->table);
+}
+
+static bool frozen(struct world *w, u32 worker)
+{
+	return w->opts.kernels && w->frozen[worker / (w->workers / w->opts.nodes)];
+}
+
+u32 world_visit(struct world *w)
+{
+	u32 i, done = 0;
+
+	for (i = 0; i < w->workers; i++)
+		if (!frozen(w, i))
+			done += rmc_ni_visit(&w->worker[i].ni);
+	return done;
+}
+
+void world_settle(struct world *w)
+{
+	u32 quiet = 0;
+
+	/* a cold QP is looked at once in as many visits as there are QPs */
+	while (quiet < 300)
+		quiet = world_visit(w) ? 0 : quiet + 1;
+}
+
+void world_tick(struct world *w, u64 ms)
+{
+	u32 i;
+
+	if (!world_now_ns)
+		world_now_ns = 1000000000ULL;
+	world_now_ns += ms * 1000000;
+	for (i = 0; i < w->workers; i++)
+		if (!frozen(w, i))
+			rmc_ni_tick(&w->worker[i].ni, world_now_ns);
+}
+
+void world_restart(struct world *w, u32 nid)
+{
+	u32 per = w->workers / w->opts.nodes, i;
+
+	rmc_node_destroy(w->node[nid]);
+	for (i = 0; i < per; i++) {
+		rmc_ni_worker_destroy(&w->worker[nid * per + i].ni);
+		worker_boot(w, nid * per + i);
+	}
+	node_boot(w, nid);
+}
+
+static void *run(void *arg)
+{
+	struct world_worker *ww = arg;
+	struct rmc_ni_worker *ni = &ww->ni;
+	u64 n = 0, idle = 0;
+
+	if (ww->cpu >= 0) {
+		cpu_set_t set;
+
+		CPU_ZERO(&set);
+		CPU_SET(ww->cpu, &set);
+		sched_setaffinity(0, sizeof(set), &set);
+	}
+	while (!__atomic_load_n(&ww->world->stop, __ATOMIC_ACQUIRE)) {
+		idle = rmc_ni_visit(ni) ? 0 : idle + 1;
+		if (!(++n & 1023)) {
+			u64 now = rmc_os_now_ns();
+
+			if (now - ni->tick_ns > RMC_TICK_NS)
+				rmc_ni_tick(ni, now);
+			if (ww->cpu < 0 && idle > 1024)
+				sched_yield();
+		}
+		if (!ww->park || idle < 10000 || (n & 63) || !rmc_ni_may_park(ni))
+			continue;
+		if (rmc_ni_park(ni)) {
+			while (!__atomic_exchange_n(&ww->kick, 0, __ATOMIC_ACQUIRE) &&
+			       !__atomic_load_n(&ww->world->stop, __ATOMIC_ACQUIRE))
+				usleep(20);
+			rmc_ni_unpark(ni);
+		}
+		idle = 0;
+	}
+	return NULL;
+}
+
+void world_start(struct world *w, const int *cpus, bool park)
+{
+	u32 i;
+
+	world_now_ns = 0;
+	w->stop = 0;
+	for (i = 0; i < w->workers; i++) {
+		w->worker[i].cpu = cpus ? cpus[i] : -1;
+		w->worker[i].park = park;
+		if (pthread_create(&w->worker[i].thread, NULL, run, &w->worker[i]))
+			abort();
+	}
+}
+
+void world_stop(struct world *w)
+{
+	u32 i;
+
+	__atomic_store_n(&w->stop, 1, __ATOMIC_RELEASE);
+	for (i = 0; i < w->workers; i++)
+		pthread_join(w->worker[i].thread, NULL);
+}
+
+struct rmc_mem *mem_make(void *base, u64 length, u32 chunk_shift, u32 flags)
+{
+	struct rmc_mem *m = xzalloc(sizeof(*m));
+	u64 chunk, first, n, i;
+
+	m->base = (uintptr_t)base;
+	m->length = length;
+	m->shift = chunk_shift;
+	m->flags = flags;
+	if (chunk_shift == 63) {
+		m->chunk = xzalloc(sizeof(void *));
+		m->chunk[0] = base;
+		return m;
+	}
+	chunk = 1ULL << chunk_shift;
+	first = (uintptr_t)base & ~(chunk - 1);
+	m->head = (uintptr_t)base - first;
+	n = (m->head + length + chunk - 1) >> chunk_shift;
+	m->chunk = xzalloc(n * sizeof(void *));
+	for (i = 0; i < n; i++)
+		m->chunk[i] = (void *)(first + i * chunk);
+	return m;
+}
+
+void mem_free(struct rmc_mem *m)
+{
+	free(m->chunk);
+	free(m);
+}
+
+void seg_set(struct world *w, u32 nid, u32 ctx_id, struct rmc_mem *m)
+{
+	w->node[nid]->ct.seg[ctx_id] = m;
+}
+
+void app_init(struct app *a, struct world *w, u32 nid, u32 ctx_id, u32 entries)
+{
+	u32 order = __builtin_ctz(entries);
+
+	memset(a, 0, sizeof(*a));
+	a->w = w;
+	a->entries = entries;
+	a->wq = xzalloc(entries * sizeof(*a->wq));
+	a->cq = xzalloc(entries * sizeof(*a->cq));
+	a->qp.wq = a->wq;
+	a->qp.cq = a->cq;
+	a->qp.flags = &a->flags;
+	a->qp.bufs = &a->bufs;
+	a->qp.node = w->node[nid];
+	a->qp.mask = entries - 1;
+	a->qp.order = order;
+	a->qp.ctx_id = ctx_id;
+	if (rmc_ni_add_qp(w->node[nid]->req_worker, &a->qp))
+		abort();
+}
+
+void app_fini(struct app *a)
+{
+	rmc_ni_del_qp(a->qp.node->req_worker, &a->qp);
+	free(a->wq);
+	free(a->cq);
+}
+
+void app_post_raw(struct app *a, u64 word0, u64 word1)
+{
+	struct rmc_wq_entry *e = &a->wq[a->head & (a->entries - 1)];
+	u64 phase = ~(a->head / a->entries) & 1;
+
+	WRITE_ONCE(e->word1, word1);
+	smp_store_release(&e->word0, (word0 & ~RMC_WQE_PHASE) | phase);
+	a->head++;
+}
+
+u32 app_post(struct app *a, u32 op, u32 nid, u64 offset, const void *lbuf, u32 len)
+{
+	u32 slot = a->head & (a->entries - 1);
+
+	app_post_raw(a, rmc_wqe_word0(op, nid, (uintptr_t)lbuf, 0), rmc_wqe_word1(offset, len));
+	return slot;
+}
+
+bool app_poll(struct app *a, u32 *slot, u32 *status)
+{
+	u32 word = smp_load_acquire(&a->cq[a->cq_head & (a->entries - 1)].word);
+
+	if ((word & RMC_CQE_PHASE) != (~(a->cq_head / a->entries) & 1))
+		return false;
+	a->cq_head++;
+	*slot = rmc_cqe_slot(word);
+	*status = rmc_cqe_status(word);
+	return true;
+}
+
+/* Step the world until a completion is there; -1 when none comes. */
+int app_wait(struct app *a)
+{
+	u32 slot, status, i;
+
+	for (i = 0; i < 100000; i++) {
+		if (app_poll(a, &slot, &status))
+			return status;
+		world_visit(a->w);
+	}
+	return -1;
+}
+
+int app_run(struct app *a, u32 op, u32 nid, u64 offset, const void *lbuf, u32 len)
+{
+	u32 slot = app_post(a, op, nid, offset, lbuf, len), got, status, i;
+
+	for (i = 0; i < 100000; i++) {
+		if (app_poll(a, &got, &status))
+			return got == slot ? (int)status : -2;
+		world_visit(a->w);
+	}
+	return -1;
+}

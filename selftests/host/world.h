@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A fabric inside one process: the core's files, driven step by step with a
+ * virtual clock (unit tests) or by one pthread per worker (stress, benchmark).
+ *
+ * One kernel hosts all nodes (loopback), or each node has a kernel of its own
+ * that shares the region with the others (as ivshmem does), so that joining,
+ * death and rejoining can be played through.
+ */
+#ifndef WORLD_H
+#define WORLD_H
+
+#include <pthread.h>
+#include "kmod/ni/ni.h"
+
+struct world_opts {
+	u32 nodes;
+	const char *ni;		/* default "fused" */
+	u32 mtu;		/* default 4096 */
+	u32 ring_order;		/* default RMC_RING_ORDER */
+	u32 pay_order;		/* default RMC_PAY_ORDER */
+	u32 itt;		/* default 64 */
+	u32 max_entries;
+	bool kernels;		/* one kernel per node */
+};
+
+struct world_worker {
+	struct rmc_ni_worker ni;	/* first: rmc_os_wake() casts */
+	pthread_t thread;
+	struct world *world;
+	int cpu;
+	u32 kick;
+	bool park;
+};
+
+struct world {
+	struct world_opts opts;
+	struct rmc_fabric *fabric;	/* one, or one per node */
+	struct rmc_node **node;
+	struct world_worker *worker;
+	u32 workers;
+	struct rmc_region_node *table;
+	struct rmc_bell *bell;
+	u32 *sync;
+	void **channel;
+	bool *frozen;			/* by node: its kernel does not run */
+	u32 stop;
+};
+
+/* An application: a QP with its queues, buffers and flags, in plain memory. */
+struct app {
+	struct rmc_qp qp;
+	struct rmc_bufs bufs;
+	struct rmc_qp_flags flags;
+	struct rmc_wq_entry *wq;
+	struct rmc_cq_entry *cq;
+	u32 entries;
+	u32 head;
+	u32 cq_head;
+	struct world *w;
+};
+
+extern u64 world_now_ns;	/* virtual clock; 0: the real one */
+
+void world_init(struct world *w, const struct world_opts *o);
+void world_fini(struct world *w);
+u32 world_visit(struct world *w);		/* one visit of each worker */
+void world_settle(struct world *w);		/* until nothing is left to do */
+void world_tick(struct world *w, u64 ms);	/* advance the virtual clock */
+void world_restart(struct world *w, u32 nid);	/* a kernel dies and boots again */
+void world_start(struct world *w, const int *cpus, bool park);
+void world_stop(struct world *w);
+
+/* Memory as the core sees it. chunk_shift splits it, 63 does not. */
+struct rmc_mem *mem_make(void *base, u64 length, u32 chunk_shift, u32 flags);
+void mem_free(struct rmc_mem *m);
+void seg_set(struct world *w, u32 nid, u32 ctx_id, struct rmc_mem *m);
+
+void app_init(struct app *a, struct world *w, u32 nid, u32 ctx_id, u32 entries);
+void app_fini(struct app *a);
+void app_post_raw(struct app *a, u64 word0, u64 word1);
+u32 app_post(struct app *a, u32 op, u32 nid, u64 offset, const void *lbuf, u32 len);
+bool app_poll(struct app *a, u32 *slot, u32 *status);
+int app_run(struct app *a, u32 op, u32 nid, u64 offset, const void *lbuf, u32 len);
+int app_wait(struct app *a);
+
+#endif
