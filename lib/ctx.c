@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* Opening contexts, and turning what can go wrong there into advice. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "internal.h"
+
+size_t rmc_page_round(size_t len)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return (len + page - 1) & ~(page - 1);
+}
+
+void *rmc_map(int fd, size_t len, int prot, uint64_t offset)
+{
+	void *p = mmap(NULL, len, prot, MAP_SHARED, fd, (off_t)offset);
+
+	/* A child shares neither the QP's private state nor the pinning. */
+	if (p != MAP_FAILED)
+		madvise(p, len, MADV_DONTFORK);
+	return p;
+}
+
+static int open_failed(unsigned int ctx_id, const char *path)
+{
+	int err = errno;
+
+	switch (err) {
+	case ENOENT:
+	case ENXIO:
+	case ENODEV:
+		if (access("/dev/rmc", F_OK))
+			return rmc_fail(err, "no /dev/rmc: the rmc module is not loaded (modprobe rmc, or start the program with rmc-run)");
+		return rmc_fail(err, "context %u does not exist on this node: rmcctl context create %u",
+				ctx_id, ctx_id);
+	case EACCES:
+	case EPERM:
+		return rmc_fail(err, "no permission to open %s: rmcctl context create takes --mode, --uid and --gid",
+				path);
+	default:
+		return rmc_fail(err, "cannot open %s: %s", path, strerror(err));
+	}
+}
+
+/* RMC_NODE: -1 when unset, -EINVAL when it is not a number */
+static int node_from_environment(void)
+{
+	const char *s = getenv("RMC_NODE");
+	char *end;
+	long n;
+
+	if (!s || !*s)
+		return -1;
+	n = strtol(s, &end, 10);
+	if (*end || n < 0 || n > RMC_NID_MAX)
+		return rmc_fail(EINVAL, "RMC_NODE is '%s', not a node id", s);
+	return (int)n;
+}
+
+static int attach(struct rmc_ctx *ctx, int nid)
+{
+	struct rmc_query *q = &ctx->query;
+	struct rmc_attach arg = { .size = sizeof(arg) };
+
+	if (!q->local_nodes)
+		return rmc_fail(ENXIO, "this kernel has no node in the fabric yet: see rmcctl doctor");
+	arg.nid = nid >= 0 ? (unsigned int)nid : q->first_local;
+	if (ioctl(ctx->fd, RMC_IOC_ATTACH, &arg)) {
+		if (errno != ENXIO)
+			return rmc_fail(errno, "cannot act for node %u: %s", arg.nid,
+					strerror(errno));
+		return rmc_fail(ENXIO, "node %u is not on this machine, which has %u .. %u of %u nodes",
+				arg.nid, q->first_local, q->first_local + q->local_nodes - 1,
+				q->nodes);
+	}
+	q->nid = (int)arg.nid;
+	return 0;
+}
+
+struct rmc_ctx *rmc_open(unsigned int ctx_id, int nid)
+{
+	struct rmc_ctx *ctx;
+	char path[64];
+	int err;
+
+	if (nid < 0)
+		nid = node_from_environment();
+	if (nid < -1)
+		return NULL;
+
+	ctx = (struct rmc_ctx *)calloc(1, sizeof(*ctx));
+	if (!ctx) {
+		rmc_set_errmsg("out of memory");
+		return NULL;
+	}
+	ctx->id = ctx_id;
+	snprintf(path, sizeof(path), RMC_CTX_DIR "/%u", ctx_id);
+	ctx->fd = open(path, O_RDWR | O_CLOEXEC);
+	if (ctx->fd < 0) {
+		err = open_failed(ctx_id, path);
+		goto err_free;
+	}
+
+	ctx->query.size = sizeof(ctx->query);
+	if (ioctl(ctx->fd, RMC_IOC_QUERY, &ctx->query)) {
+		err = rmc_fail(errno, "%s does not answer queries (%s): is it an RMC device?",
+			       path, strerror(errno));
+		goto err_close;
+	}
+	if (ctx->query.abi != RMC_ABI_VERSION) {
+		err = rmc_fail(EPROTO, "the rmc module speaks ABI %u, this library %u: update the older one",
+			       ctx->query.abi, RMC_ABI_VERSION);
+		goto err_close;
+	}
+	err = attach(ctx, nid);
+	if (err)
+		goto err_close;
+	return ctx;
+
+err_close:
+	close(ctx->fd);
+err_free:
+	free(ctx);
+	errno = -err;
+	return NULL;
+}
+
+void rmc_close(struct rmc_ctx *ctx)
+{
+	struct rmc_mapping *m;
+
+	if (!ctx)
+		return;
+	while (ctx->qps)
+		rmc_qp_destroy(ctx->qps);
+	rmc_seg_unregister(ctx);
+	while ((m = ctx->mappings)) {
+		ctx->mappings = m->next;
+		munmap(m->addr, m->len);
+		free(m);
+	}
+	close(ctx->fd);
+	free(ctx);
+}
+
+const struct rmc_query *rmc_query(const struct rmc_ctx *ctx)
+{
+	return &ctx->query;
+}
+
+int rmc_nid(const struct rmc_ctx *ctx)
+{
+	return ctx->query.nid;
+}
+
+int rmc_nodes(const struct rmc_ctx *ctx)
+{
+	return (int)ctx->query.nodes;
+}
+
+int rmc_fd(const struct rmc_ctx *ctx)
+{
+	return ctx->fd;
+}
+
+int rmc_node_state(struct rmc_ctx *ctx, int nid)
+{
+	struct rmc_node_info info = { .size = sizeof(info), .nid = (unsigned int)nid };
+
+	if (ioctl(ctx->fd, RMC_IOC_NODE_INFO, &info))
+		return -errno;
+	return (int)info.state;
+}
+
+const char *rmc_node_state_name(int state)
+{
+	static const char * const names[] = {
+		[RMC_NODE_FREE]		= "free",
+		[RMC_NODE_JOINING]	= "joining",
+		[RMC_NODE_UP]		= "up",
+		[RMC_NODE_DOWN]		= "down",
+	};
+
+	if (state < 0 || state > RMC_NODE_DOWN)
+		return "unknown";
+	return names[state];
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* Statuses and errors in words. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "internal.h"
+
+static const struct {
+	const char *name;
+	const char *help;
+} statuses[RMC_S_MAX] = {
+	[RMC_S_OK]		= { "ok", "success" },
+	[RMC_S_BAD_OP]		= { "bad_op", "unknown operation: this kernel does not have it" },
+	[RMC_S_BAD_LENGTH]	= { "bad_length",
+		"bad length: zero, beyond the largest operation, or not 8 for an atomic" },
+	[RMC_S_BAD_ALIGN]	= { "bad_align",
+		"bad alignment: offsets of atomics must be divisible by 8" },
+	[RMC_S_BAD_LBUF]	= { "bad_lbuf",
+		"local buffer not registered as a whole: call rmc_buf_register() first" },
+	[RMC_S_BAD_NODE]	= { "bad_node", "no such node in this fabric" },
+	[RMC_S_BAD_CONTEXT]	= { "bad_context",
+		"destination has no segment under this context (not started yet, or gone)" },
+	[RMC_S_OUT_OF_RANGE]	= { "out_of_range",
+		"offset + length is beyond the end of the destination's segment" },
+	[RMC_S_READ_ONLY]	= { "read_only",
+		"destination's segment refuses remote writes and atomics" },
+	[RMC_S_NODE_DOWN]	= { "node_down", "destination node is not up, or died meanwhile" },
+	[RMC_S_TIMEOUT]		= { "timeout", "no reply in time: request or reply was lost" },
+	[RMC_S_ABORTED]		= { "aborted",
+		"queue pair or buffer was torn down with the operation in flight" },
+	[RMC_S_PROTOCOL]	= { "protocol", "peer broke the protocol: same version everywhere?" },
+};
+
+static __thread char errmsg[512];
+static __thread char unknown[128];
+
+const char *rmc_status_name(int status)
+{
+	if (status < 0 || status >= RMC_S_MAX)
+		return "unknown";
+	return statuses[status].name;
+}
+
+const char *rmc_strerror(int result)
+{
+	if (result >= 0 && result < RMC_S_MAX)
+		return statuses[result].help;
+	if (result == -ESHUTDOWN)
+		return "queue pair was torn down: nothing will complete any more";
+	if (result == -EBUSY)
+		return "operations in flight: drain the completion queue first";
+	if (result < 0)
+		return strerror_r(-result, unknown, sizeof(unknown));
+	snprintf(unknown, sizeof(unknown), "unknown status %d: library older than the kernel?",
+		 result);
+	return unknown;
+}
+
+const char *rmc_errmsg(void)
+{
+	return errmsg;
+}
+
+void rmc_set_errmsg(const char *fmt, ...)
+{
+	int saved = errno;
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(errmsg, sizeof(errmsg), fmt, ap);
+	va_end(ap);
+	errno = saved;
+}
+
+int rmc_fail(int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(errmsg, sizeof(errmsg), fmt, ap);
+	va_end(ap);
+	errno = err;
+	return -err;
+}

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * The inlines of the fast path once more, as symbols of the shared object, for
+ * languages that cannot include the headers.
+ */
+#define RMC_INLINE extern
+#include "rmc/qp.h"

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * Queue pairs and the inline fast path (T18 section 3.5.2).
+ *
+ *	while (work) {
+ *		int slot = rmc_wait_for_slot(qp, callback);
+ *		... note what the completion of this slot is for ...
+ *		rmc_read_async(qp, slot, nid, offset, lbuf[slot], len);
+ *	}
+ *	err = rmc_drain_cq(qp, callback);
+ *
+ * The application owns the WQ head (next entry to fill) and the CQ tail (next
+ * entry to consume); the RMC owns their counterparts. A slot is the index of a
+ * WQ entry. It is busy from publication until its completion was consumed, so
+ * that at most `entries` operations are in flight and the CQ, which is as long
+ * as the WQ, cannot overflow. Completions come in any order.
+ *
+ * Callbacks are called from the caller's own thread, once per completion, of
+ * failed operations too: rmc_slot_status() tells. Pass a function whose body the
+ * compiler sees and it is inlined. They must not issue or wait on the same QP.
+ *
+ * One thread at a time per QP. Layout and barriers: <linux/rmc_queue.h>.
+ */
+#ifndef RMC_QP_H
+#define RMC_QP_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <linux/rmc_queue.h>
+#include <rmc/barrier.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Entries of the papers' bandwidth runs; enough to size per-slot arrays with. */
+#define MAX_WQ_SIZE		128
+
+#define RMC_SLOT_BUSY		0xff	/* in rmc_qp.slot; smaller: last status */
+#define RMC_SPINS_PER_CHECK	256	/* polls between looks at the QP flags */
+
+struct rmc_ctx;
+
+/* 16 bytes of operands per slot: {expected, desired} or {addend}; old value back */
+struct rmc_operands {
+	uint64_t word[2];
+};
+
+/*
+ * Private to its user; only wq, cq and flags point to memory shared with the
+ * RMC. Fields are for the inlines below, not for applications.
+ */
+struct rmc_qp {
+	struct rmc_wq_entry *wq;
+	const struct rmc_cq_entry *cq;
+	const struct rmc_qp_flags *flags;
+	uint8_t *slot;			/* per slot: RMC_SLOT_BUSY or last status */
+	uint32_t entries;		/* power of two */
+	uint32_t mask;			/* entries - 1 */
+	uint32_t head;			/* entries published, free running */
+	uint32_t tail;			/* completions consumed, free running */
+	uint32_t error;			/* first failure since the last drain */
+	uint32_t id;
+	void *arg;			/* for callbacks */
+	struct rmc_operands *operands;	/* registered, one per slot */
+	void (*wake)(struct rmc_qp *qp);
+	struct rmc_ctx *ctx;
+	void *priv;
+};
+
+typedef void (*rmc_callback)(int slot, void *arg);
+
+struct rmc_completion {
+	int slot;
+	int status;			/* enum rmc_status */
+};
+
+/*
+ * entries: a power of two, 2 .. max_entries of rmc_query(); 0: MAX_WQ_SIZE.
+ * NULL with errno set on failure, see rmc_errmsg().
+ */
+struct rmc_qp *rmc_qp_create(struct rmc_ctx *ctx, unsigned int entries);
+
+/* What is in flight will not complete; its buffers are safe to reuse after. */
+void rmc_qp_destroy(struct rmc_qp *qp);
+
+/* Cold half of rmc_relax(): 0, or -ESHUTDOWN when the QP is dead. */
+int rmc_relax_slow(struct rmc_qp *qp, unsigned int spins);
+
+/*
+ * A QP over memory that somebody else plays the RMC for. slot: entries bytes;
+ * operands: registered memory, or NULL when atomics are not used.
+ */
+RMC_INLINE void rmc_qp_init_raw(struct rmc_qp *qp, struct rmc_wq_entry *wq,
+				const struct rmc_cq_entry *cq,
+				const struct rmc_qp_flags *flags, uint8_t *slot,
+				struct rmc_operands *operands, unsigned int entries)
+{
+	unsigned int i;
+
+	qp->wq = wq;
+	qp->cq = cq;
+	qp->flags = flags;
+	qp->slot = slot;
+	qp->entries = entries;
+	qp->mask = entries - 1;
+	qp->head = 0;
+	qp->tail = 0;
+	qp->error = 0;
+	qp->id = 0;
+	qp->arg = NULL;
+	qp->operands = operands;
+	qp->wake = NULL;
+	qp->ctx = NULL;
+	qp->priv = NULL;
+	for (i = 0; i < entries; i++)
+		slot[i] = RMC_S_OK;
+}
+
+/* The second argument of this QP's callbacks */
+RMC_INLINE void rmc_qp_set_arg(struct rmc_qp *qp, void *arg)
+{
+	qp->arg = arg;
+}
+
+RMC_INLINE unsigned int rmc_qp_entries(const struct rmc_qp *qp)
+{
+	return qp->entries;
+}
+
+RMC_INLINE unsigned int rmc_qp_in_flight(const struct rmc_qp *qp)
+{
+	return qp->head - qp->tail;
+}
+
+/* enum rmc_status of the slot's last completed operation */
+RMC_INLINE int rmc_slot_status(const struct rmc_qp *qp, int slot)
+{
+	return qp->slot[(uint32_t)slot & qp->mask];
+}
+
+/* After an atomic: the value that the remote word had before */
+RMC_INLINE uint64_t rmc_slot_value(const struct rmc_qp *qp, int slot)
+{
+	return qp->operands[(uint32_t)slot & qp->mask].word[0];
+}
+
+/*
+ * One step of waiting for something on this QP, or for a word of local memory
+ * that a remote operation will change. spins: a counter of the caller, from 0.
+ * Where the RMC shares CPUs with applications this yields, because the worker
+ * that must run next may be waiting for this very CPU.
+ */
+RMC_INLINE int rmc_relax(struct rmc_qp *qp, unsigned int *spins)
+{
+	unsigned int n = ++*spins;
+
+	if (rmc_likely(n % RMC_SPINS_PER_CHECK) &&
+	    rmc_likely(n < 4 || !rmc_load_relaxed(&qp->flags->shared_cpu))) {
+		rmc_pause();
+		return 0;
+	}
+	return rmc_relax_slow(qp, n);
+}
+
+/*
+ * Fill and publish the WQ entry of slot, which must be the one that the last
+ * rmc_wait_for_slot() returned. Values that the entry's fields cannot hold are
+ * saturated to ones that the RMC refuses with the right status, rather than
+ * truncated to something valid.
+ *
+ * Pairs with the acquire load of word0 in the RGP. Nothing orders the store to
+ * word0 before the load of need_wakeup: a worker that parks interrupts every
+ * CPU between raising the flag and its last look at the queue.
+ */
+RMC_INLINE void rmc_issue(struct rmc_qp *qp, unsigned int op, int slot, int nid,
+			  uint64_t offset, const void *lbuf, size_t len)
+{
+	struct rmc_wq_entry *e = &qp->wq[(uint32_t)slot & qp->mask];
+	unsigned int phase = !(qp->head & qp->entries);
+	uint64_t buf = (uintptr_t)lbuf;
+	uint32_t length = (uint32_t)len;
+
+	if (rmc_unlikely((unsigned int)nid > RMC_NID_MAX))
+		nid = RMC_NID_MAX;
+	if (rmc_unlikely(offset > RMC_OFFSET_MAX))
+		offset = RMC_OFFSET_MAX;
+	if (rmc_unlikely(len > RMC_LENGTH_MAX))
+		length = 0;
+	if (rmc_unlikely(buf > RMC_WQE_LBUF_MASK))
+		buf = RMC_WQE_LBUF_MASK;
+
+	qp->slot[(uint32_t)slot & qp->mask] = RMC_SLOT_BUSY;
+	qp->head++;
+	rmc_store_relaxed(&e->word1, rmc_wqe_word1(offset, length));
+	rmc_store_release(&e->word0, rmc_wqe_word0(op, (unsigned int)nid, buf, phase));
+	rmc_compiler_barrier();
+	if (rmc_unlikely(rmc_load_relaxed(&qp->flags->need_wakeup)) && qp->wake)
+		qp->wake(qp);
+}
+
+/* Remote segment -> local buffer */
+RMC_INLINE void rmc_read_async(struct rmc_qp *qp, int slot, int nid, uint64_t offset,
+			       void *lbuf, size_t len)
+{
+	rmc_issue(qp, RMC_OP_READ, slot, nid, offset, lbuf, len);
+}
+
+/* Local buffer -> remote segment; lbuf stays untouched until completion */
+RMC_INLINE void rmc_write_async(struct rmc_qp *qp, int slot, int nid, uint64_t offset,
+				const void *lbuf, size_t len)
+{
+	rmc_issue(qp, RMC_OP_WRITE, slot, nid, offset, lbuf, len);
+}
+
+/* Eight bytes at an offset divisible by eight; old value: rmc_slot_value() */
+RMC_INLINE void rmc_cas_async(struct rmc_qp *qp, int slot, int nid, uint64_t offset,
+			      uint64_t expected, uint64_t desired)
+{
+	struct rmc_operands *o = &qp->operands[(uint32_t)slot & qp->mask];
+
+	o->word[0] = expected;
+	o->word[1] = desired;
+	rmc_issue(qp, RMC_OP_CAS, slot, nid, offset, o, sizeof(o->word[0]));
+}
+
+RMC_INLINE void rmc_faa_async(struct rmc_qp *qp, int slot, int nid, uint64_t offset,
+			      uint64_t addend)
+{
+	struct rmc_operands *o = &qp->operands[(uint32_t)slot & qp->mask];
+
+	o->word[0] = addend;
+	rmc_issue(qp, RMC_OP_FAA, slot, nid, offset, o, sizeof(o->word[0]));
+}
+
+/*
+ * Consume one completion if there is one: 1, else 0. The acquire pairs with the
+ * release store in the RCP, so the data of the operation is visible after it.
+ */
+RMC_INLINE int rmc_cq_next(struct rmc_qp *qp, struct rmc_completion *c)
+{
+	uint32_t word = rmc_load_acquire(&qp->cq[qp->tail & qp->mask].word);
+	unsigned int phase = !(qp->tail & qp->entries);
+
+	if ((word & RMC_CQE_PHASE) != phase)
+		return 0;
+	qp->tail++;
+	c->slot = (int)(rmc_cqe_slot(word) & qp->mask);
+	c->status = (int)rmc_cqe_status(word);
+	qp->slot[c->slot] = (uint8_t)c->status;
+	if (rmc_unlikely(c->status != RMC_S_OK) && !qp->error)
+		qp->error = (uint32_t)c->status;
+	return 1;
+}
+
+/* Wait for one completion: 0, or -errno; -ENOENT when nothing is in flight. */
+RMC_INLINE int rmc_cq_wait(struct rmc_qp *qp, struct rmc_completion *c)
+{
+	unsigned int spins = 0;
+	int err;
+
+	if (!rmc_qp_in_flight(qp))
+		return -ENOENT;
+	while (!rmc_cq_next(qp, c)) {
+		err = rmc_relax(qp, &spins);
+		if (rmc_unlikely(err) && !rmc_cq_next(qp, c))
+			return err;
+		if (rmc_unlikely(err))
+			return 0;
+	}
+	return 0;
+}
+
+/* Handle the completions that are there; how many, or -errno. cb may be NULL. */
+RMC_INLINE int rmc_poll_cq(struct rmc_qp *qp, rmc_callback cb)
+{
+	struct rmc_completion c;
+	int n = 0;
+
+	while (rmc_qp_in_flight(qp) && rmc_cq_next(qp, &c)) {
+		if (cb)
+			cb(c.slot, qp->arg);
+		n++;
+	}
+	if (rmc_unlikely(!n) && rmc_unlikely(rmc_load_relaxed(&qp->flags->dead)))
+		return -ESHUTDOWN;
+	return n;
+}
+
+/* Handle completions until the head of the WQ is free: its slot, or -errno. */
+RMC_INLINE int rmc_wait_for_slot(struct rmc_qp *qp, rmc_callback cb)
+{
+	int slot = (int)(qp->head & qp->mask);
+	struct rmc_completion c;
+	int err;
+
+	while (rmc_unlikely(qp->slot[slot] == RMC_SLOT_BUSY)) {
+		err = rmc_cq_wait(qp, &c);
+		if (rmc_unlikely(err))
+			return err;
+		if (cb)
+			cb(c.slot, qp->arg);
+	}
+	return slot;
+}
+
+/*
+ * Wait for everything in flight. Gives the status of the first operation that
+ * failed since the last drain, and forgets it; 0 when all went well; or -errno.
+ */
+RMC_INLINE int rmc_drain_cq(struct rmc_qp *qp, rmc_callback cb)
+{
+	struct rmc_completion c;
+	int err;
+
+	while (rmc_qp_in_flight(qp)) {
+		err = rmc_cq_wait(qp, &c);
+		if (rmc_unlikely(err))
+			return err;
+		if (cb)
+			cb(c.slot, qp->arg);
+	}
+	err = (int)qp->error;
+	qp->error = 0;
+	return err;
+}
+
+/*
+ * Blocking operations: 0, an enum rmc_status, or -errno. They would swallow the
+ * completions of asynchronous ones, so nothing may be in flight: -EBUSY.
+ */
+RMC_INLINE int rmc_execute(struct rmc_qp *qp, unsigned int op, int nid, uint64_t offset,
+			   const void *lbuf, size_t len)
+{
+	struct rmc_completion c;
+	uint32_t error = qp->error;
+	int err;
+
+	if (rmc_unlikely(rmc_qp_in_flight(qp)))
+		return -EBUSY;
+	rmc_issue(qp, op, (int)(qp->head & qp->mask), nid, offset, lbuf, len);
+	err = rmc_cq_wait(qp, &c);
+	if (rmc_unlikely(err))
+		return err;
+	qp->error = error;
+	return c.status;
+}
+
+RMC_INLINE int rmc_read(struct rmc_qp *qp, int nid, uint64_t offset, void *lbuf, size_t len)
+{
+	return rmc_execute(qp, RMC_OP_READ, nid, offset, lbuf, len);
+}
+
+RMC_INLINE int rmc_write(struct rmc_qp *qp, int nid, uint64_t offset, const void *lbuf,
+			 size_t len)
+{
+	return rmc_execute(qp, RMC_OP_WRITE, nid, offset, lbuf, len);
+}
+
+/* *old (may be NULL): what the word was; the swap took place if that is expected */
+RMC_INLINE int rmc_compare_and_swap(struct rmc_qp *qp, int nid, uint64_t offset,
+				    uint64_t expected, uint64_t desired, uint64_t *old)
+{
+	struct rmc_operands *o = &qp->operands[qp->head & qp->mask];
+	int err;
+
+	if (rmc_unlikely(rmc_qp_in_flight(qp)))
+		return -EBUSY;
+	o->word[0] = expected;
+	o->word[1] = desired;
+	err = rmc_execute(qp, RMC_OP_CAS, nid, offset, o, sizeof(o->word[0]));
+	if (!err && old)
+		*old = o->word[0];
+	return err;
+}
+
+RMC_INLINE int rmc_fetch_and_add(struct rmc_qp *qp, int nid, uint64_t offset,
+				 uint64_t addend, uint64_t *old)
+{
+	struct rmc_operands *o = &qp->operands[qp->head & qp->mask];
+	int err;
+
+	if (rmc_unlikely(rmc_qp_in_flight(qp)))
+		return -EBUSY;
+	o->word[0] = addend;
+	err = rmc_execute(qp, RMC_OP_FAA, nid, offset, o, sizeof(o->word[0]));
+	if (!err && old)
+		*old = o->word[0];
+	return err;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RMC_QP_H */

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * librmc: access library of the Remote Memory Controller.
+ *
+ * Results: every function that returns int gives 0 or a useful positive number
+ * (a slot, a count, an id) for success and -errno when the call itself failed.
+ * Blocking operations and rmc_drain_cq() also give a positive enum rmc_status
+ * when the operation was refused or failed. rmc_strerror() takes both kinds.
+ */
+#ifndef RMC_RMC_H
+#define RMC_RMC_H
+
+#include <rmc/barrier.h>
+#include <rmc/error.h>
+#include <rmc/ctx.h>
+#include <rmc/mem.h>
+#include <rmc/qp.h>
+#include <rmc/team.h>
+
+#endif /* RMC_RMC_H */

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* Making queue pairs, and the cold half of waiting on one. */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include "internal.h"
+
+/* Polls between two sched_yield() on a CPU that the worker does not share */
+#define SPINS_PER_YIELD		(1U << 16)
+
+/* What only making and destroying a QP needs; the QP is its first member. */
+struct qp_alloc {
+	struct rmc_qp qp;
+	struct rmc_qp *next;
+	size_t wq_len, cq_len, flags_len, operands_len;
+	int buf_id;
+};
+
+static struct qp_alloc *to_alloc(struct rmc_qp *qp)
+{
+	return (struct qp_alloc *)qp->priv;
+}
+
+static void wake(struct rmc_qp *qp)
+{
+	struct rmc_qp_id arg = { .size = sizeof(arg), .qp_id = qp->id };
+
+	ioctl(qp->ctx->fd, RMC_IOC_WAKE, &arg);
+}
+
+int rmc_relax_slow(struct rmc_qp *qp, unsigned int spins)
+{
+	if (rmc_load_relaxed(&qp->flags->dead))
+		return -ESHUTDOWN;
+	if (rmc_load_relaxed(&qp->flags->need_wakeup) && qp->wake)
+		qp->wake(qp);
+	if (rmc_load_relaxed(&qp->flags->shared_cpu) || !(spins % SPINS_PER_YIELD))
+		sched_yield();
+	else
+		rmc_pause();
+	return 0;
+}
+
+static int create_failed(struct rmc_ctx *ctx, unsigned int entries)
+{
+	int err = errno;
+
+	switch (err) {
+	case EINVAL:
+		return rmc_fail(err, "%u is no queue size: a power of two, 2 .. %u, is", entries,
+				ctx->query.max_entries);
+	case ENOSPC:
+		return rmc_fail(err, "all %u queue pairs of node %d are in use",
+				ctx->query.max_qps, rmc_nid(ctx));
+	default:
+		return rmc_fail(err, "cannot create a queue pair: %s", strerror(err));
+	}
+}
+
+static void unmap_queues(struct qp_alloc *a)
+{
+	if (a->flags_len)
+		munmap((void *)(uintptr_t)a->qp.flags, a->flags_len);
+	if (a->cq_len)
+		munmap((void *)(uintptr_t)a->qp.cq, a->cq_len);
+	if (a->wq_len)
+		munmap(a->qp.wq, a->wq_len);
+}
+
+static int map_queues(struct qp_alloc *a, int fd, const struct rmc_qp_create *arg)
+{
+	size_t len;
+	void *p;
+
+	len = rmc_page_round((size_t)arg->entries * RMC_WQE_SIZE);
+	p = rmc_map(fd, len, PROT_READ | PROT_WRITE, arg->wq_offset);
+	if (p == MAP_FAILED)
+		goto err;
+	a->qp.wq = (struct rmc_wq_entry *)p;
+	a->wq_len = len;
+
+	len = rmc_page_round((size_t)arg->entries * RMC_CQE_SIZE);
+	p = rmc_map(fd, len, PROT_READ, arg->cq_offset);
+	if (p == MAP_FAILED)
+		goto err;
+	a->qp.cq = (const struct rmc_cq_entry *)p;
+	a->cq_len = len;
+
+	len = rmc_page_round(sizeof(struct rmc_qp_flags));
+	p = rmc_map(fd, len, PROT_READ, arg->flags_offset);
+	if (p == MAP_FAILED)
+		goto err;
+	a->qp.flags = (const struct rmc_qp_flags *)p;
+	a->flags_len = len;
+	return 0;
+err:
+	return rmc_fail(errno, "cannot map a queue: %s", strerror(errno));
+}
+
+/*
+ * Operands of atomics get pages of their own: pinning must not tie up memory
+ * that the allocator hands to others, and a fork must not copy them away.
+ */
+static int make_operands(struct qp_alloc *a, struct rmc_ctx *ctx, unsigned int entries)
+{
+	size_t len = rmc_page_round(entries * sizeof(struct rmc_operands));
+	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return rmc_fail(errno, "out of memory");
+	madvise(p, len, MADV_DONTFORK);
+	a->buf_id = rmc_buf_register(ctx, p, len);
+	if (a->buf_id < 0) {
+		munmap(p, len);
+		return a->buf_id;
+	}
+	a->qp.operands = (struct rmc_operands *)p;
+	a->operands_len = len;
+	return 0;
+}
+
+struct rmc_qp *rmc_qp_create(struct rmc_ctx *ctx, unsigned int entries)
+{
+	struct rmc_qp_create arg = { .size = sizeof(arg) };
+	struct rmc_qp_id id = { .size = sizeof(id) };
+	struct qp_alloc *a;
+	uint8_t *slot;
+	int err;
+
+	arg.entries = entries ? entries : MAX_WQ_SIZE;
+	if (arg.entries & (arg.entries - 1) || arg.entries > 1U << 16) {
+		errno = EINVAL;
+		create_failed(ctx, arg.entries);
+		return NULL;
+	}
+	/* Slot states share no cache line with anything that others write. */
+	a = (struct qp_alloc *)aligned_alloc(64, (sizeof(*a) + 63) & ~(size_t)63);
+	slot = (uint8_t *)aligned_alloc(64, (arg.entries + 63) & ~(size_t)63);
+	if (!a || !slot) {
+		err = rmc_fail(ENOMEM, "out of memory");
+		goto err_free;
+	}
+	memset(a, 0, sizeof(*a));
+
+	if (ioctl(ctx->fd, RMC_IOC_QP_CREATE, &arg)) {
+		err = create_failed(ctx, arg.entries);
+		goto err_free;
+	}
+	err = map_queues(a, ctx->fd, &arg);
+	if (err)
+		goto err_destroy;
+	err = make_operands(a, ctx, arg.entries);
+	if (err)
+		goto err_destroy;
+
+	rmc_qp_init_raw(&a->qp, a->qp.wq, a->qp.cq, a->qp.flags, slot, a->qp.operands,
+			arg.entries);
+	a->qp.id = arg.qp_id;
+	a->qp.wake = wake;
+	a->qp.ctx = ctx;
+	a->qp.priv = a;
+	a->next = ctx->qps;
+	ctx->qps = &a->qp;
+	return &a->qp;
+
+err_destroy:
+	id.qp_id = arg.qp_id;
+	ioctl(ctx->fd, RMC_IOC_QP_DESTROY, &id);
+	unmap_queues(a);
+err_free:
+	free(slot);
+	free(a);
+	errno = -err;
+	return NULL;
+}
+
+void rmc_qp_destroy(struct rmc_qp *qp)
+{
+	struct rmc_qp_id arg = { .size = sizeof(arg) };
+	struct qp_alloc *a;
+	struct rmc_qp **link;
+
+	if (!qp)
+		return;
+	a = to_alloc(qp);
+	for (link = &qp->ctx->qps; *link; link = &to_alloc(*link)->next) {
+		if (*link == qp) {
+			*link = a->next;
+			break;
+		}
+	}
+	arg.qp_id = qp->id;
+	ioctl(qp->ctx->fd, RMC_IOC_QP_DESTROY, &arg);
+	unmap_queues(a);
+	rmc_buf_unregister(qp->ctx, a->buf_id);
+	munmap(qp->operands, a->operands_len);
+	free(qp->slot);
+	free(a);
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * Teams: meeting, and barriers.
+ *
+ * Every member's segment begins with one cache line per member. Line m of
+ * member n is written by m, remotely, except for line n, which n itself fills
+ * so that the others can learn its nonce. After it come the member's own bytes.
+ *
+ * Meeting. A segment found at a peer may belong to a process of an earlier run
+ * that is about to go, so having written to it proves nothing. Each process draws a
+ * nonce; member m reads the nonce of n, then tells n {m's nonce, n's nonce}. m
+ * has met n when its line n shows {n's nonce, m's nonce} and n's nonce is the one
+ * that m's last successful write carried: both then know that the other, in its
+ * present life, knows them.
+ *
+ * Barrier. Each member writes its round number to its line at every peer, then
+ * waits until all its own lines show that round. The write is one aligned word;
+ * it pairs with the acquire load in the waiting loop through the ordering that
+ * WQ publication, the fabric and the RRPP give.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+#include "internal.h"
+
+#define MEET_TIMEOUT_MS		30000
+#define MEET_INTERVAL_US	1000
+#define SLEEP_INTERVAL_US	1000
+#define PROBE_INTERVAL_MS	250	/* between looks whether the missing are alive */
+#define SPINS_PER_CLOCK		1024
+
+/* Round first: it becomes visible after the rest of a remotely written line. */
+struct rmc_team_line {
+	uint64_t round;
+	uint64_t nonce;
+	uint64_t echo;
+	uint64_t pad[5];
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+static uint64_t line_offset(int member)
+{
+	return (uint64_t)member * sizeof(struct rmc_team_line);
+}
+
+static int number_from_environment(const char *name, int absent)
+{
+	const char *s = getenv(name);
+	char *end;
+	long n;
+
+	if (!s || !*s)
+		return absent;
+	n = strtol(s, &end, 10);
+	if (*end || n < 0 || n > RMC_NID_MAX + 1)
+		return rmc_fail(EINVAL, "%s is '%s', not a number of nodes or a node id", name, s);
+	return (int)n;
+}
+
+static int find_members(struct rmc_team *t)
+{
+	int node;
+
+	t->nodes = number_from_environment("RMC_NODES", 0);
+	if (t->nodes < 0)
+		return t->nodes;
+	if (!t->nodes) {
+		t->nodes = 1;
+		t->first_nid = rmc_nid(t->ctx);
+		return 0;
+	}
+	node = number_from_environment("RMC_NODE", -1);
+	if (node < 0 || node >= t->nodes)
+		return rmc_fail(EINVAL, "RMC_NODES is %d but RMC_NODE is not 0 .. %d: start the program with rmc-run",
+				t->nodes, t->nodes - 1);
+	if (t->nodes > rmc_nodes(t->ctx))
+		return rmc_fail(EINVAL, "%d nodes asked for, but the fabric has %d", t->nodes,
+				rmc_nodes(t->ctx));
+	t->self = node;
+	return 0;
+}
+
+/* The segment: lines, rounded to a page, then the member's own bytes. */
+static int make_segment(struct rmc_team *t, int numa_node)
+{
+	int err;
+
+	t->offset = rmc_page_round(line_offset(t->nodes));
+	t->total = t->offset + rmc_page_round(t->len);
+	t->driver_memory = numa_node >= 0;
+	if (t->driver_memory) {
+		err = rmc_seg_alloc(t->ctx, t->total, 0, numa_node, &t->base);
+		if (err)
+			return err;
+	} else {
+		t->base = mmap(NULL, t->total, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (t->base == MAP_FAILED) {
+			t->base = NULL;
+			return rmc_fail(ENOMEM, "no memory for a segment of %zu bytes", t->total);
+		}
+		madvise(t->base, t->total, MADV_DONTFORK);
+		madvise(t->base, t->total, MADV_HUGEPAGE);
+	}
+	t->line = (struct rmc_team_line *)t->base;
+	t->seg = (char *)t->base + t->offset;
+	t->line[t->self].nonce = t->nonce;
+	if (!t->driver_memory)
+		return rmc_seg_register(t->ctx, t->base, t->total, 0);
+	return 0;
+}
+
+static int make_out(struct rmc_team *t)
+{
+	size_t len = rmc_page_round(2 * sizeof(*t->out));
+	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int id;
+
+	if (p == MAP_FAILED)
+		return rmc_fail(ENOMEM, "out of memory");
+	madvise(p, len, MADV_DONTFORK);
+	t->out = (struct rmc_team_line *)p;
+	id = rmc_buf_register(t->ctx, p, len);
+	return id < 0 ? id : 0;
+}
+
+/* One round with one peer: 1 when we have met, 0 not yet, or -errno */
+static int meet(struct rmc_team *t, int peer, int *status)
+{
+	struct rmc_team_line *out = &t->out[0], *in = &t->out[1];
+	struct rmc_team_line *mine = &t->line[peer];
+	int nid = rmc_team_nid(t, peer);
+
+	*status = rmc_read(t->qp, nid, line_offset(peer), in, sizeof(*in));
+	if (*status)
+		return *status < 0 ? *status : 0;
+	out->round = 1;
+	out->nonce = t->nonce;
+	out->echo = in->nonce;
+	*status = rmc_write(t->qp, nid, line_offset(t->self), out,
+			    offsetof(struct rmc_team_line, pad));
+	if (*status)
+		return *status < 0 ? *status : 0;
+
+	return rmc_load_acquire(&mine->round) >= 1 &&
+	       rmc_load_relaxed(&mine->nonce) == out->echo && out->echo &&
+	       rmc_load_relaxed(&mine->echo) == t->nonce;
+}
+
+static int meet_all(struct rmc_team *t, unsigned int timeout_ms)
+{
+	uint64_t deadline = now_ms() + timeout_ms;
+	int met = 0, peer, status = 0, err;
+	unsigned char *known;
+
+	known = (unsigned char *)calloc((size_t)t->nodes, 1);
+	if (!known)
+		return rmc_fail(ENOMEM, "out of memory");
+	known[t->self] = 1;
+	for (met = 1; met < t->nodes; ) {
+		int last = -1, last_status = 0;
+
+		for (peer = 0; peer < t->nodes; peer++) {
+			if (known[peer])
+				continue;
+			err = meet(t, peer, &status);
+			if (err < 0) {
+				rmc_fail(-err, "meeting node %d: %s", rmc_team_nid(t, peer),
+					 rmc_strerror(err));
+				goto out;
+			}
+			if (err > 0) {
+				known[peer] = 1;
+				met++;
+			} else {
+				last = peer;
+				last_status = status;
+			}
+		}
+		if (last < 0)
+			break;
+		if (now_ms() > deadline) {
+			int nid = rmc_team_nid(t, last);
+
+			err = rmc_fail(ETIMEDOUT, "node %d did not come within %u s (node is %s%s%s): does the program run there?",
+				       nid, timeout_ms / 1000,
+				       rmc_node_state_name(rmc_node_state(t->ctx, nid)),
+				       last_status ? "; " : "",
+				       last_status ? rmc_strerror(last_status) : "");
+			goto out;
+		}
+		usleep(MEET_INTERVAL_US);
+	}
+	t->round = 1;
+	err = 0;
+out:
+	free(known);
+	return err;
+}
+
+struct rmc_team *rmc_team_open_with(const struct rmc_team_options *options, size_t len)
+{
+	struct rmc_team *t = (struct rmc_team *)calloc(1, sizeof(*t));
+	int err;
+
+	if (!t) {
+		rmc_set_errmsg("out of memory");
+		return NULL;
+	}
+	t->len = len;
+	t->flags = options->flags;
+	while (!t->nonce) {
+		if (getrandom(&t->nonce, sizeof(t->nonce), 0) < 0)
+			t->nonce = (uint64_t)getpid() ^ now_ms() << 32;
+	}
+
+	t->ctx = rmc_open(options->ctx_id, -1);
+	if (!t->ctx) {
+		err = -errno;
+		goto err;
+	}
+	err = find_members(t);
+	if (err)
+		goto err;
+	t->qp = rmc_qp_create(t->ctx, options->entries);
+	if (!t->qp) {
+		err = -errno;
+		goto err;
+	}
+	err = make_out(t);
+	if (err)
+		goto err;
+	err = make_segment(t, options->numa_node);
+	if (err)
+		goto err;
+	err = meet_all(t, options->timeout_ms ? options->timeout_ms : MEET_TIMEOUT_MS);
+	if (err)
+		goto err;
+	return t;
+err:
+	rmc_team_close(t);
+	errno = -err;
+	return NULL;
+}
+
+struct rmc_team *rmc_team_open(unsigned int ctx_id, size_t len)
+{
+	struct rmc_team_options options = { .ctx_id = ctx_id, .numa_node = -1 };
+
+	return rmc_team_open_with(&options, len);
+}
+
+void rmc_team_close(struct rmc_team *t)
+{
+	if (!t)
+		return;
+	rmc_close(t->ctx);
+	if (t->base && !t->driver_memory)
+		munmap(t->base, t->total);
+	if (t->out)
+		munmap(t->out, rmc_page_round(2 * sizeof(*t->out)));
+	free(t);
+}
+
+static int announce(struct rmc_team *t)
+{
+	int peer, slot;
+
+	t->out[0].round = t->round;
+	for (peer = 0; peer < t->nodes; peer++) {
+		if (peer == t->self)
+			continue;
+		slot = rmc_wait_for_slot(t->qp, NULL);
+		if (slot < 0)
+			return slot;
+		rmc_write_async(t->qp, slot, rmc_team_nid(t, peer), line_offset(t->self),
+				&t->out[0].round, sizeof(t->out[0].round));
+	}
+	return rmc_drain_cq(t->qp, NULL);
+}
+
+static int first_missing(const struct rmc_team *t, int from)
+{
+	int peer;
+
+	for (peer = from; peer < t->nodes; peer++)
+		if (peer != t->self && rmc_load_acquire(&t->line[peer].round) < t->round)
+			break;
+	return peer;
+}
+
+/* A member that has not arrived cannot have left: if it is gone, it died. */
+static int probe(struct rmc_team *t, int peer)
+{
+	int nid = rmc_team_nid(t, peer);
+	int err;
+
+	if (rmc_node_state(t->ctx, nid) != RMC_NODE_UP) {
+		err = RMC_S_NODE_DOWN;
+	} else {
+		err = rmc_read(t->qp, nid, line_offset(peer), &t->out[1], sizeof(t->out[1]));
+		if (!err && t->out[1].nonce != t->line[peer].nonce)
+			err = RMC_S_BAD_CONTEXT;
+	}
+	if (err && first_missing(t, peer) == peer)
+		return err;
+	return 0;
+}
+
+int rmc_team_barrier_with(struct rmc_team *t, unsigned int flags)
+{
+	uint64_t next_probe = now_ms() + PROBE_INTERVAL_MS;
+	unsigned int spins = 0;
+	int missing, peer, err;
+
+	if (rmc_qp_in_flight(t->qp))
+		return -EBUSY;
+	t->round++;
+	err = announce(t);
+	if (err)
+		return err;
+
+	for (missing = first_missing(t, 0); missing < t->nodes;
+	     missing = first_missing(t, missing)) {
+		if (flags & RMC_TEAM_SLEEP) {
+			usleep(SLEEP_INTERVAL_US);
+		} else {
+			err = rmc_relax(t->qp, &spins);
+			if (err)
+				return err;
+			if (spins % SPINS_PER_CLOCK)
+				continue;
+		}
+		if (now_ms() < next_probe)
+			continue;
+		for (peer = missing; peer < t->nodes; peer = first_missing(t, peer + 1)) {
+			err = probe(t, peer);
+			if (err)
+				return err;
+		}
+		next_probe = now_ms() + PROBE_INTERVAL_MS;
+	}
+	return 0;
+}
+
+int rmc_team_barrier(struct rmc_team *t)
+{
+	return rmc_team_barrier_with(t, t->flags);
+}
