@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * A JSON writer: values are printed as they come, commas and quoting are taken
+ * care of. name is NULL inside arrays and for the outermost value.
+ */
+#ifndef RMC_TOOLS_JSON_H
+#define RMC_TOOLS_JSON_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#define JSON_DEPTH	16
+
+struct json {
+	FILE *out;
+	int depth;
+	unsigned char filled[JSON_DEPTH];	/* level has a value already */
+};
+
+void json_init(struct json *j, FILE *out);
+void json_object(struct json *j, const char *name);
+void json_array(struct json *j, const char *name);
+void json_end_object(struct json *j);
+void json_end_array(struct json *j);
+void json_string(struct json *j, const char *name, const char *value);
+void json_int(struct json *j, const char *name, int64_t value);
+void json_uint(struct json *j, const char *name, uint64_t value);
+void json_double(struct json *j, const char *name, double value);
+void json_bool(struct json *j, const char *name, int value);
+
+#endif /* RMC_TOOLS_JSON_H */

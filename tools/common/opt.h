@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * Command lines: a table of options that is parsed and printed as help. Errors
+ * are told on stderr in one line and end the program with EXIT_USAGE.
+ */
+#ifndef RMC_TOOLS_OPT_H
+#define RMC_TOOLS_OPT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Exit codes of all tools */
+enum {
+	EXIT_OK		= 0,
+	EXIT_FAILED	= 1,	/* the work failed */
+	EXIT_USAGE	= 2,	/* command line or input file is wrong */
+};
+
+enum opt_kind {
+	OPT_FLAG,		/* int set to 1 */
+	OPT_INT,		/* int, min .. max */
+	OPT_SIZE,		/* uint64_t, suffixes K M G */
+	OPT_OCTAL,		/* int */
+	OPT_STRING,		/* const char * */
+};
+
+struct opt {
+	char letter;		/* 0: none */
+	const char *name;
+	enum opt_kind kind;
+	void *value;
+	int64_t min, max;
+	const char *arg;	/* as the help calls it */
+	const char *help;
+};
+
+/* Ends at an entry without a name. Gives the index of the first non-option. */
+int opt_parse(int argc, char **argv, const struct opt *opts, const char *usage);
+void opt_help(const struct opt *opts, const char *usage);
+
+/* "64", "8K", "1M": 0 or -1 */
+int opt_size(const char *s, uint64_t *size);
+
+/* Print "program: message" and exit. */
+void die(int code, const char *fmt, ...) __attribute__((noreturn, format(printf, 2, 3)));
+
+/* Contexts default to $RMC_CONTEXT, then 0. */
+int opt_default_context(void);
+
+#endif /* RMC_TOOLS_OPT_H */

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* rmcctl context: contexts of this kernel and who may open them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <linux/rmc.h>
+#include <rmc/ctx.h>
+#include "rmcctl.h"
+
+#define DEFAULT_MODE	0660
+
+static unsigned int max_contexts(int fd)
+{
+	struct rmc_query q = { .size = sizeof(q) };
+
+	return ioctl(fd, RMC_IOC_QUERY, &q) ? 0 : q.max_contexts;
+}
+
+static unsigned int context_id(const char *s)
+{
+	char *end;
+	unsigned long id = strtoul(s, &end, 10);
+
+	if (*s < '0' || *s > '9' || *end || id > INT_MAX)
+		die(EXIT_USAGE, "'%s' is not a context id", s);
+	return (unsigned int)id;
+}
+
+/* Numbers as they are; names from the files, without NSS, as we link statically. */
+static unsigned int id_of(const char *what, const char *file, const char *s)
+{
+	char line[512], *end, *field;
+	unsigned long id = strtoul(s, &end, 10);
+	FILE *f;
+
+	if (*s && !*end && *s != '-')
+		return (unsigned int)id;
+	f = fopen(file, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		field = strchr(line, ':');
+		if (!field || (size_t)(field - line) != strlen(s) ||
+		    memcmp(line, s, strlen(s)))
+			continue;
+		field = strchr(field + 1, ':');
+		if (!field)
+			continue;
+		fclose(f);
+		return (unsigned int)strtoul(field + 1, NULL, 10);
+	}
+	if (f)
+		fclose(f);
+	die(EXIT_USAGE, "no %s '%s' in %s; a number is fine, too", what, s, file);
+}
+
+static void report(int json, const char *action, unsigned int id)
+{
+	struct json j;
+
+	if (!json)
+		return;
+	json_init(&j, stdout);
+	json_object(&j, NULL);
+	json_uint(&j, "context", id);
+	json_string(&j, "result", action);
+	json_end_object(&j);
+}
+
+static int create(int argc, char **argv)
+{
+	int mode = DEFAULT_MODE, json = 0;
+	const char *uid = "0", *gid = "0";
+	const char *usage = "rmcctl context create [options] ID";
+	const struct opt opts[] = {
+		{ 'm', "mode", OPT_OCTAL, &mode, 0, 0777, "MODE", "permissions (default 0660)" },
+		{ 'u', "uid", OPT_STRING, &uid, 0, 0, "USER", "owner, name or number (default 0)" },
+		{ 'g', "gid", OPT_STRING, &gid, 0, 0, "GROUP", "group, name or number (default 0)" },
+		{ 0, "json", OPT_FLAG, &json, 0, 0, NULL, "machine-readable result" },
+		{ 0 },
+	};
+	struct rmc_ctx_create arg = { .size = sizeof(arg) };
+	int fd, i;
+
+	/* The id may come before the options, too. */
+	if (argc > 2 && argv[1][0] != '-') {
+		char *id = argv[1];
+
+		memmove(&argv[1], &argv[2], (size_t)(argc - 2) * sizeof(*argv));
+		argv[argc - 1] = id;
+	}
+	i = opt_parse(argc, argv, opts, usage);
+	if (i != argc - 1)
+		die(EXIT_USAGE, "usage: %s", usage);
+	arg.ctx_id = context_id(argv[i]);
+	arg.mode = (unsigned int)mode;
+	arg.uid = id_of("user", "/etc/passwd", uid);
+	arg.gid = id_of("group", "/etc/group", gid);
+	fd = open_control();
+	if (ioctl(fd, RMC_IOC_CTX_CREATE, &arg)) {
+		if (errno == EEXIST)
+			die(EXIT_FAILED, "context %u exists already", arg.ctx_id);
+		if (errno == EINVAL || errno == ENOSPC)
+			die(EXIT_FAILED, "context %u: this kernel has contexts 0 .. %u", arg.ctx_id,
+			    max_contexts(fd) - 1);
+		if (errno == EPERM || errno == EACCES)
+			die(EXIT_FAILED, "only the administrator creates contexts: run rmcctl as root");
+		die(EXIT_FAILED, "cannot create context %u: %s", arg.ctx_id, strerror(errno));
+	}
+	close(fd);
+	report(json, "created", arg.ctx_id);
+	return EXIT_OK;
+}
+
+static int remove_ctx(int argc, char **argv)
+{
+	int json = 0;
+	const char *usage = "rmcctl context remove ID";
+	const struct opt opts[] = {
+		{ 0, "json", OPT_FLAG, &json, 0, 0, NULL, "machine-readable result" },
+		{ 0 },
+	};
+	struct rmc_ctx_remove arg = { .size = sizeof(arg) };
+	int fd, i = opt_parse(argc, argv, opts, usage);
+
+	if (i != argc - 1)
+		die(EXIT_USAGE, "usage: %s", usage);
+	arg.ctx_id = context_id(argv[i]);
+	fd = open_control();
+	if (ioctl(fd, RMC_IOC_CTX_REMOVE, &arg)) {
+		if (errno == ENOENT || errno == EINVAL)
+			die(EXIT_FAILED, "no context %u: rmcctl context list shows them", arg.ctx_id);
+		if (errno == EBUSY)
+			die(EXIT_FAILED, "context %u is in use: fuser " RMC_CTX_DIR "/%u shows by whom",
+			    arg.ctx_id, arg.ctx_id);
+		if (errno == EPERM || errno == EACCES)
+			die(EXIT_FAILED, "only the administrator removes contexts: run rmcctl as root");
+		die(EXIT_FAILED, "cannot remove context %u: %s", arg.ctx_id, strerror(errno));
+	}
+	close(fd);
+	report(json, "removed", arg.ctx_id);
+	return EXIT_OK;
+}
+
+static int list(int argc, char **argv)
+{
+	int json = 0;
+	const struct opt opts[] = {
+		{ 0, "json", OPT_FLAG, &json, 0, 0, NULL, "machine-readable list" },
+		{ 0 },
+	};
+	struct sysfs_names names;
+	struct json j;
+	unsigned int i;
+
+	if (opt_parse(argc, argv, opts, "rmcctl context list [--json]") != argc)
+		die(EXIT_USAGE, "usage: rmcctl context list [--json]");
+	need_driver();
+	names = sysfs_list("rmcctx", SYSFS_CONTEXTS);
+	json_init(&j, stdout);
+	if (json) {
+		json_object(&j, NULL);
+		json_array(&j, "contexts");
+	} else if (names.count) {
+		printf("%-8s %-6s %-8s %-8s %s\n", "context", "mode", "uid", "gid", "open");
+	} else {
+		printf("no contexts: rmcctl context create ID makes one\n");
+	}
+	for (i = 0; i < names.count; i++) {
+		uint64_t id, opens;
+		char path[64];
+		struct stat st;
+		int have;
+
+		if (sysfs_u64(&id, SYSFS_CONTEXTS "/%s/ctx_id", names.name[i]))
+			id = strtoull(names.name[i] + strlen("rmcctx"), NULL, 10);
+		sysfs_u64(&opens, SYSFS_CONTEXTS "/%s/open_count", names.name[i]);
+		snprintf(path, sizeof(path), RMC_CTX_DIR "/%u", (unsigned int)id);
+		have = !stat(path, &st);
+		if (json) {
+			json_object(&j, NULL);
+			json_uint(&j, "id", id);
+			if (have) {
+				json_uint(&j, "mode", st.st_mode & 07777);
+				json_uint(&j, "uid", st.st_uid);
+				json_uint(&j, "gid", st.st_gid);
+			}
+			json_uint(&j, "open", opens);
+			json_end_object(&j);
+		} else if (have) {
+			printf("%-8u %04o   %-8u %-8u %u\n", (unsigned int)id, st.st_mode & 07777,
+			       st.st_uid, st.st_gid, (unsigned int)opens);
+		} else {
+			printf("%-8u -      -        -        %u\n", (unsigned int)id,
+			       (unsigned int)opens);
+		}
+	}
+	if (json) {
+		json_end_array(&j);
+		json_end_object(&j);
+	}
+	sysfs_names_free(&names);
+	return EXIT_OK;
+}
+
+int cmd_context(int argc, char **argv)
+{
+	if (argc >= 2 && !strcmp(argv[1], "create"))
+		return create(argc - 1, argv + 1);
+	if (argc >= 2 && !strcmp(argv[1], "remove"))
+		return remove_ctx(argc - 1, argv + 1);
+	if (argc >= 2 && !strcmp(argv[1], "list"))
+		return list(argc - 1, argv + 1);
+	if (argc >= 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+		printf("usage: rmcctl context create [--mode MODE] [--uid USER] [--gid GROUP] ID\n"
+		       "       rmcctl context remove ID\n"
+		       "       rmcctl context list\n");
+		return EXIT_OK;
+	}
+	die(EXIT_USAGE, "rmcctl context create ID | remove ID | list");
+}

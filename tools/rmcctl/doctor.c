@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * rmcctl doctor: is the set-up right? One line per check: ok, WARN (works, but
+ * slowly or not for everyone) or FAIL, and what to do.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <rmc/rmc.h>
+#include "rmcctl.h"
+
+#define MEMLOCK_ADVISED		(64ULL << 20)	/* segment of the benchmarks */
+
+enum verdict { OK, WARN, FAIL };
+
+struct doctor {
+	struct json *json;
+	int failed;
+	struct rmc_query query;
+	int have_query;
+};
+
+static void say(struct doctor *d, enum verdict v, const char *check, const char *cure,
+		const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+static void say(struct doctor *d, enum verdict v, const char *check, const char *cure,
+		const char *fmt, ...)
+{
+	static const char * const names[] = { "ok", "WARN", "FAIL" };
+	char text[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	d->failed |= v == FAIL;
+	if (d->json) {
+		json_object(d->json, NULL);
+		json_string(d->json, "check", check);
+		json_string(d->json, "result", names[v]);
+		json_string(d->json, "text", text);
+		if (cure && v != OK)
+			json_string(d->json, "cure", cure);
+		json_end_object(d->json);
+		return;
+	}
+	printf("%-4s %-10s %s", names[v], check, text);
+	if (cure && v != OK)
+		printf("; %s", cure);
+	putchar('\n');
+}
+
+static int ivshmem_devices(void)
+{
+	struct sysfs_names names = sysfs_list("", SYSFS_PCI);
+	int found = 0;
+	unsigned int i;
+
+	for (i = 0; i < names.count; i++) {
+		uint64_t vendor, device;
+
+		if (!sysfs_u64(&vendor, SYSFS_PCI "/%s/vendor", names.name[i]) &&
+		    !sysfs_u64(&device, SYSFS_PCI "/%s/device", names.name[i]))
+			found += vendor == 0x1af4 && device == 0x1110;
+	}
+	sysfs_names_free(&names);
+	return found;
+}
+
+static int check_module(struct doctor *d)
+{
+	if (sysfs_exists(SYSFS_RMC)) {
+		say(d, OK, "module", NULL, "rmc is loaded");
+		return 0;
+	}
+	say(d, FAIL, "module",
+	    sysfs_exists("module/rmc") ? "see dmesg | grep rmc for why it has no device"
+				       : "modprobe rmc, or insmod rmc.ko",
+	    "rmc is not loaded");
+	return -1;
+}
+
+static void check_control(struct doctor *d)
+{
+	int fd = open(RMC_CONTROL_DEVICE, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0) {
+		if (errno == EACCES || errno == EPERM)
+			say(d, WARN, "control", "run as root to administer contexts",
+			    "no permission to open %s", RMC_CONTROL_DEVICE);
+		else
+			say(d, FAIL, "control", "is devtmpfs or udev running?", "%s: %s",
+			    RMC_CONTROL_DEVICE, strerror(errno));
+		return;
+	}
+	d->query.size = sizeof(d->query);
+	if (ioctl(fd, RMC_IOC_QUERY, &d->query))
+		say(d, FAIL, "control", "module and tools of the same version?",
+		    "%s does not answer queries: %s", RMC_CONTROL_DEVICE, strerror(errno));
+	else if (d->query.abi != RMC_ABI_VERSION)
+		say(d, FAIL, "control", "update the older one", "module has ABI %u, rmcctl %u",
+		    d->query.abi, RMC_ABI_VERSION);
+	else {
+		d->have_query = 1;
+		say(d, OK, "control", NULL, "%s answers, ABI %u", RMC_CONTROL_DEVICE,
+		    d->query.abi);
+	}
+	close(fd);
+}
+
+static void check_fabric(struct doctor *d)
+{
+	char fabric[SYSFS_VALUE] = "", memtype[SYSFS_VALUE];
+	int ivshmem = ivshmem_devices();
+	uint64_t nodes = 0;
+
+	sysfs_string(fabric, SYSFS_RMC "/fabric");
+	sysfs_u64(&nodes, SYSFS_RMC "/nodes");
+	if (!strcmp(fabric, "ivshmem") && !ivshmem)
+		say(d, FAIL, "fabric", "start the VM with an ivshmem device",
+		    "ivshmem fabric, but no ivshmem device is visible");
+	else if (!strcmp(fabric, "loopback") && ivshmem)
+		say(d, WARN, "fabric", "load rmc with fabric=ivshmem to reach other VMs",
+		    "loopback, although %d ivshmem device%s present", ivshmem,
+		    ivshmem == 1 ? " is" : "s are");
+	else
+		say(d, OK, "fabric", NULL, "%s, %u nodes", *fabric ? fabric : "(unknown)",
+		    (unsigned int)nodes);
+
+	if (sysfs_string(memtype, SYSFS_RMC "/memtype"))
+		return;
+	if (strcasestr(memtype, "back") || !strcasecmp(memtype, "wb"))
+		say(d, OK, "memtype", NULL, "fabric memory is %s", memtype);
+	else
+		say(d, WARN, "memtype", "check MTRR and PAT: another driver mapped the device?",
+		    "fabric memory is %s, not write-back: every access is slow", memtype);
+}
+
+static void check_nodes(struct doctor *d)
+{
+	struct sysfs_names names = sysfs_list("node", SYSFS_RMC);
+	unsigned int i, local = 0, up = 0;
+	uint64_t peers;
+
+	for (i = 0; i < names.count; i++) {
+		char state[SYSFS_VALUE];
+
+		if (sysfs_string(state, SYSFS_RMC "/%s/state", names.name[i]))
+			continue;
+		local++;
+		if (!strcmp(state, "up"))
+			up++;
+		else
+			say(d, FAIL, "node", "see dmesg | grep rmc", "%s is %s", names.name[i], state);
+	}
+	sysfs_names_free(&names);
+	if (!local)
+		say(d, FAIL, "node", "all node ids taken? see dmesg | grep rmc",
+		    "this kernel has no node");
+	else if (up == local)
+		say(d, OK, "node", NULL, "%u local node%s up", up, up == 1 ? "" : "s");
+
+	if (sysfs_u64(&peers, SYSFS_RMC "/peers_up"))
+		return;
+	if (peers || local > 1)
+		say(d, OK, "peers", NULL, "%u up", (unsigned int)peers);
+	else
+		say(d, WARN, "peers", "start the other VMs: rmc-vm status shows them",
+		    "no other node is up");
+}
+
+static void check_cpus(struct doctor *d)
+{
+	struct sysfs_names names = sysfs_list("worker", SYSFS_RMC);
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t share = 0;
+
+	sysfs_u64(&share, SYSFS_RMC "/share");
+	if (share)
+		say(d, WARN, "cpus", "more CPUs let workers have their own",
+		    "%u worker%s share %ld CPUs with applications: higher latency", names.count,
+		    names.count == 1 ? "" : "s", cpus);
+	else if (names.count && cpus <= (long)names.count)
+		say(d, WARN, "cpus", "add CPUs, or load rmc with ni=fused or share=1",
+		    "%u workers on %ld CPUs leave none for applications", names.count, cpus);
+	else
+		say(d, OK, "cpus", NULL, "%u worker%s, %ld CPUs", names.count,
+		    names.count == 1 ? "" : "s", cpus);
+	sysfs_names_free(&names);
+}
+
+static void check_memlock(struct doctor *d)
+{
+	struct rlimit rl;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &rl))
+		return;
+	if (rl.rlim_cur == RLIM_INFINITY)
+		say(d, OK, "memlock", NULL, "unlimited");
+	else if (rl.rlim_cur >= MEMLOCK_ADVISED)
+		say(d, OK, "memlock", NULL, "%llu KiB", (unsigned long long)rl.rlim_cur >> 10);
+	else
+		say(d, WARN, "memlock", "ulimit -l, or limits.conf: memlock",
+		    "only %llu KiB can be pinned", (unsigned long long)rl.rlim_cur >> 10);
+}
+
+/* Memory of our own through the whole pipeline, and an answer from every peer */
+static void check_operations(struct doctor *d, unsigned int ctx_id)
+{
+	struct rmc_ctx *ctx = rmc_open(ctx_id, -1);
+	uint64_t *page, old = 0;
+	struct rmc_qp *qp = NULL;
+	int err, nid, self;
+
+	if (!ctx) {
+		say(d, FAIL, "context", rmc_errmsg(), "cannot use context %u", ctx_id);
+		return;
+	}
+	say(d, OK, "context", NULL, "%u opened, acting for node %d", ctx_id, rmc_nid(ctx));
+
+	page = (uint64_t *)mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				-1, 0);
+	if (page == MAP_FAILED) {
+		say(d, FAIL, "self-test", "free some memory", "out of memory");
+		goto out;
+	}
+	qp = rmc_qp_create(ctx, 0);
+	if (!qp || rmc_buf_register(ctx, page, 2048) < 0) {
+		say(d, FAIL, "self-test", rmc_errmsg(), "no queue pair or buffer");
+		goto out;
+	}
+	self = rmc_nid(ctx);
+	err = rmc_seg_register(ctx, (char *)page + 2048, 2048, 0);
+	if (err == -EEXIST) {
+		say(d, OK, "self-test", NULL, "skipped: an application uses context %u", ctx_id);
+	} else if (err) {
+		say(d, FAIL, "self-test", rmc_errmsg(), "no segment");
+	} else {
+		uint64_t *remote = page + 256;
+
+		page[0] = 0x0123456789abcdefULL;
+		err = rmc_write(qp, self, 0, page, 8);
+		if (!err)
+			err = rmc_fetch_and_add(qp, self, 0, 1, &old);
+		if (!err)
+			err = rmc_read(qp, self, 0, page + 1, 8);
+		if (err)
+			say(d, FAIL, "self-test", "see rmcctl counters and dmesg | grep rmc",
+			    "%s", rmc_strerror(err));
+		else if (old != page[0] || page[1] != page[0] + 1 || remote[0] != page[1])
+			say(d, FAIL, "self-test", "report this: memory did not change as it should",
+			    "wrong data");
+		else
+			say(d, OK, "self-test", NULL, "write, fetch-and-add and read on node %d",
+			    self);
+	}
+	for (nid = 0; nid < rmc_nodes(ctx); nid++) {
+		if (nid == self || rmc_node_state(ctx, nid) != RMC_NODE_UP)
+			continue;
+		err = rmc_read(qp, nid, 0, page, 8);
+		/* All these are answers of the peer's own RRPP. */
+		if (!err || err == RMC_S_BAD_CONTEXT || err == RMC_S_OUT_OF_RANGE)
+			say(d, OK, "peer", NULL, "node %d answers", nid);
+		else
+			say(d, FAIL, "peer", "rmcctl status there; dmesg | grep rmc", "node %d: %s",
+			    nid, rmc_strerror(err));
+	}
+out:
+	rmc_close(ctx);
+	if (page != MAP_FAILED)
+		munmap(page, 4096);
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+	int as_json = 0, ctx_id = -1;
+	const char *usage = "rmcctl doctor [--context ID] [--json]";
+	const struct opt opts[] = {
+		{ 'c', "context", OPT_INT, &ctx_id, 0, 1 << 30, "ID",
+			"run operations under this context, too" },
+		{ 0, "json", OPT_FLAG, &as_json, 0, 0, NULL, "machine-readable" },
+		{ 0 },
+	};
+	struct doctor d = { 0 };
+	struct json json;
+
+	if (opt_parse(argc, argv, opts, usage) != argc)
+		die(EXIT_USAGE, "usage: %s", usage);
+	if (as_json) {
+		json_init(&json, stdout);
+		d.json = &json;
+		json_object(&json, NULL);
+		json_array(&json, "checks");
+	}
+	if (check_module(&d)) {
+		int n = ivshmem_devices();
+
+		if (n)
+			say(&d, OK, "fabric", NULL, "%d ivshmem device%s present", n,
+			    n == 1 ? " is" : "s are");
+	} else {
+		check_control(&d);
+		check_fabric(&d);
+		check_nodes(&d);
+		check_cpus(&d);
+	}
+	check_memlock(&d);
+	if (!d.failed && ctx_id >= 0)
+		check_operations(&d, (unsigned int)ctx_id);
+	if (as_json) {
+		json_end_array(&json);
+		json_bool(&json, "ok", !d.failed);
+		json_end_object(&json);
+	}
+	return d.failed ? EXIT_FAILED : EXIT_OK;
+}

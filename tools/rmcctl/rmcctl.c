@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* rmcctl: administer and inspect the RMC. */
+#include <stdio.h>
+#include <string.h>
+#include "rmcctl.h"
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+} commands[] = {
+	{ "context",  cmd_context,  "create ID | remove ID | list" },
+	{ "status",   cmd_status,   "fabric, NI, nodes and workers" },
+	{ "counters", cmd_counters, "what the nodes of this kernel counted" },
+	{ "doctor",   cmd_doctor,   "is everything set up right? what to do if not" },
+};
+
+#define NR_COMMANDS	(sizeof(commands) / sizeof(commands[0]))
+
+static void help(FILE *out)
+{
+	unsigned int i;
+
+	fprintf(out, "usage: rmcctl COMMAND [options]\n\n");
+	for (i = 0; i < NR_COMMANDS; i++)
+		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
+	fprintf(out, "\nEvery command takes --json and --help.\n"
+		     "Exit status: 0 done, 1 failed, 2 wrong command line.\n");
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int i;
+
+	if (argc < 2) {
+		help(stderr);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+		help(stdout);
+		return EXIT_OK;
+	}
+	for (i = 0; i < NR_COMMANDS; i++)
+		if (!strcmp(argv[1], commands[i].name))
+			return commands[i].run(argc - 1, argv + 1);
+	die(EXIT_USAGE, "no command '%s'; rmcctl --help lists them", argv[1]);
+}
