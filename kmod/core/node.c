@@ -128,6 +128,7 @@ struct rmc_out *rmc_out_open(struct rmc_node *node, u32 nid, u8 *status)
 	out->req_lines = out->req.pay_mask + 1;
 	out->rep_lines = out->rep.pay_mask + 1;
 	out->epoch = epoch;
+	out->self = f->local[nid] && f->local[nid]->srv_worker == node->req_worker;
 	out->heartbeat = READ_ONCE(f->node[nid].heartbeat);
 	out->beat_ms = node->req_ms;
 	node->out[nid] = out;
@@ -185,6 +186,7 @@ struct rmc_in *rmc_in_open(struct rmc_node *node, u32 nid)
 	rmc_ring_init(&in->rep, (u8 *)mem + rmc_ring_bytes(f->ring_order, f->pay_order),
 		      f->ring_order, f->pay_order);
 	in->epoch = epoch;
+	in->self = f->local[nid] && f->local[nid]->req_worker == node->srv_worker;
 	node->in[nid] = in;
 	return in;
 }

@@ -28,6 +28,7 @@ struct rmc_ni_worker;
  * @beat_ms: when it last changed
  * @idle: consecutive empty looks
  * @down: peer is not there; nothing is injected
+ * @self: the peer's RRPP runs on the same worker
  */
 struct rmc_out {
 	struct rmc_ring req;
@@ -40,6 +41,7 @@ struct rmc_out {
 	u32 beat_ms;
 	u32 idle;
 	bool down;
+	bool self;
 };
 
 /**
@@ -48,12 +50,14 @@ struct rmc_out {
  * @rep: reply ring, producing
  * @epoch: of the peer this end was opened for
  * @idle: consecutive empty looks
+ * @self: the peer's RCP runs on the same worker
  */
 struct rmc_in {
 	struct rmc_ring req;
 	struct rmc_ring rep;
 	u32 epoch;
 	u32 idle;
+	bool self;
 };
 
 /* Counters; each is written by one worker and read by anybody. */

@@ -56,6 +56,12 @@ static bool unroll(struct rmc_node *node, u16 tid)
 	return e->sent == e->length;
 }
 
+/* Tell a destination that requests are waiting for it. */
+static void ring(struct rmc_node *node, u32 nid)
+{
+	rmc_bell_ring(node->fabric, nid, RMC_LANE_REQ, node->nid, node->out[nid]->self);
+}
+
 /* Judge a snapshot. On success *mem is the local buffer. */
 static u8 judge(struct rmc_qp *qp, struct rmc_wqe *w, struct rmc_mem **mem)
 {
@@ -85,7 +91,7 @@ static u8 judge(struct rmc_qp *qp, struct rmc_wqe *w, struct rmc_mem **mem)
 u32 rmc_rgp_poll(struct rmc_qp *qp)
 {
 	struct rmc_node *node = qp->node;
-	u32 out_lo = ~0U, last = 0, taken = 0, done = 0;
+	u32 to = ~0U, taken = 0, done = 0;
 
 	if (unlikely(qp->cur_tid != RMC_TID_NONE)) {
 		struct rmc_itt_entry *e = &node->itt.entry[qp->cur_tid];
@@ -93,7 +99,7 @@ u32 rmc_rgp_poll(struct rmc_qp *qp)
 		bool all = unroll(node, qp->cur_tid);
 
 		if (e->sent != sent) {
-			rmc_bell_ring(node->fabric, e->nid, RMC_LANE_REQ, node->nid);
+			ring(node, e->nid);
 			done++;
 		}
 		if (!all)
@@ -168,20 +174,19 @@ u32 rmc_rgp_poll(struct rmc_qp *qp)
 		prefetchw(rmc_mem_peek(mem, e->lbuf_off));
 
 		/* one bell per run of entries for the same node */
-		if (out_lo != w.nid) {
-			if (out_lo != ~0U)
-				rmc_bell_ring(node->fabric, out_lo, RMC_LANE_REQ, node->nid);
-			out_lo = w.nid;
+		if (to != w.nid) {
+			if (to != ~0U)
+				ring(node, to);
+			to = w.nid;
 		}
-		last = tid;
 		if (unlikely(!unroll(node, tid))) {
-			qp->cur_tid = last;
+			qp->cur_tid = tid;
 			qp->stalls++;
 			break;
 		}
 	}
-	if (out_lo != ~0U)
-		rmc_bell_ring(node->fabric, out_lo, RMC_LANE_REQ, node->nid);
+	if (to != ~0U)
+		ring(node, to);
 	if (taken)
 		rmc_stat_add(node, wq_entries, taken);
 	return done + taken;

@@ -35,6 +35,8 @@
 #define rmc_os_free_atomic(p)		kfree(p)
 #define rmc_os_now_ns()			ktime_get_mono_fast_ns()
 #define rmc_os_ns_to_ms(ns)		((u32)div_u64((ns), NSEC_PER_MSEC))
+/* from this length, bytes, a string instruction pays */
+#define rmc_os_bulk_min			512
 #define rmc_os_memcpy(d, s, n)		memcpy((d), (s), (n))
 
 /* Atomics on application memory and on words shared with peers. */

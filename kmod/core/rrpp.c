@@ -109,7 +109,7 @@ static u32 poll_source(struct rmc_node *node, struct rmc_in *in, u32 from)
 		if (unlikely(!serve(node, in, &batch[i])))
 			break;
 	if (i) {
-		rmc_bell_ring(node->fabric, from, RMC_LANE_REP, node->nid);
+		rmc_bell_ring(node->fabric, from, RMC_LANE_REP, node->nid, in->self);
 		rmc_stat_add(node, served, i);
 		trace_rmc_rrpp_serve(node->nid, from, i);
 	}

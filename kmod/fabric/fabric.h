@@ -104,16 +104,20 @@ void rmc_bell_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane, u32 from
  * @dst: node told
  * @lane: lane of the ring
  * @from: our node id
+ * @self: the consumer is the calling worker itself
  *
  * Once per batch, after publishing. While the consumer polls the ring anyway
  * the bit stays set and this is one barrier and one load of a shared line.
  */
-static inline void rmc_bell_ring(struct rmc_fabric *f, u32 dst, enum rmc_lane lane, u32 from)
+static inline void rmc_bell_ring(struct rmc_fabric *f, u32 dst, enum rmc_lane lane, u32 from,
+				 bool self)
 {
 	/* publish, then look at the bit; pairs with the barrier after the
-	 * consumer clears it in rmc_bell_settle()
+	 * consumer clears it in rmc_bell_settle(). A worker need not wait for
+	 * its own stores.
 	 */
-	smp_mb();
+	if (!self)
+		smp_mb();
 	if (unlikely(!(READ_ONCE(*rmc_bell_word(f, dst, lane, from)) & (1ULL << (from % 64)))))
 		rmc_bell_notify(f, dst, lane, from);
 }

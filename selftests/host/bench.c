@@ -30,6 +30,8 @@
 
 static bool json, quick;
 static int failed, rows;
+static u8 *segment;
+static int cpus[8], app_cpu;
 
 /* ---- library side ---- */
 
@@ -53,7 +55,7 @@ static void user_init(struct user_qp *qp, struct app *a, struct rmc_operands *op
 {
 	static uint8_t slots[ENTRIES];
 
-	rmc_qp_init_raw(qp, a->wq, a->cq, &a->flags, slots, ops, a->entries);
+	rmc_qp_init_raw(qp, a->wq, a->cq, a->flags, slots, ops, a->entries);
 	qp->wake = wake;
 	qp->priv = a;
 }
@@ -102,91 +104,48 @@ static u64 rnd(void)
 
 /* ---- limits ---- */
 
-static struct { u64 v; u64 pad[7]; } ping __attribute__((aligned(128))), pong __attribute__((aligned(128)));
-static u32 pp_stop;
+static u8 *copy;		/* SEGMENT bytes, target of the raw memcpy */
+static u8 *chain;		/* SEGMENT bytes, each line names the next */
 
-static void *ponger(void *arg)
+static double raw_memcpy(void)
 {
-	u64 seen = 0, v;
+	int n = quick ? 1000 : 3000, k;
+	u64 t0 = now();
 
-	pin(*(int *)arg);
-	while (!__atomic_load_n(&pp_stop, __ATOMIC_RELAXED)) {
-		v = __atomic_load_n(&ping.v, __ATOMIC_ACQUIRE);
-		if (v != seen) {
-			seen = v;
-			__atomic_store_n(&pong.v, v, __ATOMIC_RELEASE);
-		}
-	}
-	return NULL;
+	/* 8 KiB pieces at random places, as the reads below */
+	for (k = 0; k < n; k++)
+		memcpy(copy + rnd() % (SEGMENT / 8192) * 8192,
+		       segment + rnd() % (SEGMENT / 8192) * 8192, 8192);
+	return n * 8192.0 / (now() - t0);
 }
 
-static double raw_pingpong(int cpu)
+static void cycle_make(void)
 {
-	double s[SAMPLES];
-	pthread_t t;
-	u64 n, v = 0, t0;
-	int i;
-
-	pp_stop = 0;
-	ping.v = pong.v = 0;
-	pthread_create(&t, NULL, ponger, &cpu);
-	for (i = 0; i < SAMPLES; i++) {
-		t0 = now();
-		for (n = 0; n < 100000; n++) {
-			__atomic_store_n(&ping.v, ++v, __ATOMIC_RELEASE);
-			while (__atomic_load_n(&pong.v, __ATOMIC_ACQUIRE) != v)
-				;
-		}
-		s[i] = (now() - t0) / 1e5;
-	}
-	pp_stop = 1;
-	pthread_join(t, NULL);
-	return median(s, SAMPLES);
-}
-
-static double raw_memcpy(u8 *a, u8 *b, size_t n)
-{
-	double s[SAMPLES];
-	int i, k;
-
-	for (i = 0; i < SAMPLES; i++) {
-		u64 t0 = now();
-
-		/* 8 KiB pieces at random places, as the reads below */
-		for (k = 0; k < 4000; k++)
-			memcpy(b + rnd() % (n / 8192) * 8192, a + rnd() % (n / 8192) * 8192, 8192);
-		s[i] = 4000 * 8192.0 / (now() - t0);
-	}
-	return median(s, SAMPLES);
-}
-
-static double raw_access(u8 *a, size_t n)
-{
-	double s[SAMPLES];
-	size_t lines = n / 64, i, j, k;
-	u32 *perm = malloc(lines * 4);
-	u64 at = 0;
+	u32 lines = SEGMENT / 64, i, j, t, *perm = malloc(lines * 4);
 
 	for (i = 0; i < lines; i++)
 		perm[i] = i;
 	for (i = lines - 1; i > 0; i--) {
-		u32 t = perm[i];
-
-		j = rnd() % i;	/* Sattolo: one cycle */
+		j = rnd() % (i + 1);
+		t = perm[i];
 		perm[i] = perm[j];
 		perm[j] = t;
 	}
 	for (i = 0; i < lines; i++)
-		*(u64 *)(a + i * 64) = perm[i];
-	for (k = 0; k < SAMPLES; k++) {
-		u64 t0 = now();
-
-		for (i = 0; i < 200000; i++)
-			at = *(volatile u64 *)(a + at * 64);
-		s[k] = (now() - t0) / 2e5;
-	}
+		*(u64 *)(chain + (u64)perm[i] * 64) = perm[(i + 1) % lines];
 	free(perm);
-	return median(s, SAMPLES);
+}
+
+/* Dependent reads of random lines, ns each. */
+static double raw_access(void)
+{
+	static u64 at;
+	int n = quick ? 20000 : 60000, i;
+	u64 t0 = now();
+
+	for (i = 0; i < n; i++)
+		at = *(volatile u64 *)(chain + at * 64);
+	return (double)(now() - t0) / n;
 }
 
 /* ---- the core ---- */
@@ -199,17 +158,22 @@ struct bed {
 	u8 *lbuf;
 };
 
-static u8 *segment;
-static int cpus[8], app_cpu;
 
+/*
+ * Huge pages where the machine has them: the kernel reaches pinned memory
+ * through the direct map, which is mapped so. The raw figures use them too.
+ */
 static u8 *map(size_t n)
 {
-	u8 *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t huge = 2UL << 20;
+	u8 *p = mmap(NULL, n + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (p == MAP_FAILED) {
 		perror("bench: mmap");
 		exit(1);
 	}
+	p = (u8 *)(((uintptr_t)p + huge - 1) & ~(huge - 1));
+	madvise(p, n, MADV_HUGEPAGE);
 	memset(p, 1, n);
 	return p;
 }
@@ -238,7 +202,6 @@ static void bed_fini(struct bed *b)
 	world_fini(&b->w);
 	mem_free(b->seg);
 	mem_free(b->buf);
-	munmap(b->lbuf, ENTRIES * 65536UL + sizeof(struct rmc_operands) * ENTRIES);
 }
 
 static void check(int err)
@@ -249,37 +212,85 @@ static void check(int err)
 	}
 }
 
-/* Median blocking latency, ns; the data that came is read as well. */
+/*
+ * Round trip of a line between this thread and the worker's, ns. This machine
+ * may be a VM whose CPUs move: only what is measured next to it compares.
+ */
+static double raw_pingpong(struct bed *b)
+{
+	static u32 line[128] __attribute__((aligned(256)));
+	int n = quick ? 5000 : 20000, i;
+	static u32 v;
+	u64 t0 = 0;
+
+	__atomic_store_n(&b->w.pong, line, __ATOMIC_RELEASE);
+	for (i = -100; i < n; i++) {
+		if (!i)
+			t0 = now();
+		__atomic_store_n(&line[0], ++v, __ATOMIC_RELEASE);
+		while (__atomic_load_n(&line[64], __ATOMIC_ACQUIRE) != v)
+			;
+	}
+	t0 = now() - t0;
+	__atomic_store_n(&b->w.pong, NULL, __ATOMIC_RELEASE);
+	return (double)t0 / n;
+}
+
+/* One sample of blocking latency, ns; the data that came is read as well. */
 static double latency(struct bed *b, u32 op, u32 size, size_t span)
 {
-	int n = quick ? 20000 : 100000, i, k;
+	int n = quick ? 5000 : 20000, i;
 	u32 nid = b->w.opts.nodes - 1;
-	double s[SAMPLES];
-	u64 sum = 0;
+	u64 sum = 0, t0 = 0;
 
-	for (k = 0; k < SAMPLES; k++) {
-		u64 t0 = now();
+	for (i = -50; i < n; i++) {
+		u64 off = rnd() % (span / 64) * 64, old = 0;
 
-		for (i = 0; i < n; i++) {
-			u64 off = rnd() % (span / 64) * 64, old = 0;
-
-			if (off + size > span)
-				off = 0;
-			if (op == RMC_OP_READ)
-				check(rmc_read(&b->qp, nid, off, b->lbuf, size));
-			else if (op == RMC_OP_WRITE)
-				check(rmc_write(&b->qp, nid, off, b->lbuf, size));
-			else if (op == RMC_OP_FAA)
-				check(rmc_fetch_and_add(&b->qp, nid, off, 1, &old));
-			else
-				check(rmc_compare_and_swap(&b->qp, nid, off, 0, 0, &old));
-			sum += old + *(volatile u64 *)b->lbuf;
-		}
-		s[k] = (double)(now() - t0) / n;
+		if (!i)
+			t0 = now();
+		if (off + size > span)
+			off = 0;
+		if (op == RMC_OP_READ)
+			check(rmc_read(&b->qp, nid, off, b->lbuf, size));
+		else if (op == RMC_OP_WRITE)
+			check(rmc_write(&b->qp, nid, off, b->lbuf, size));
+		else if (op == RMC_OP_FAA)
+			check(rmc_fetch_and_add(&b->qp, nid, off, 1, &old));
+		else
+			check(rmc_compare_and_swap(&b->qp, nid, off, 0, 0, &old));
+		sum += old + *(volatile u64 *)b->lbuf;
 	}
 	if (sum == 42)
 		fprintf(stderr, " ");
-	return median(s, SAMPLES);
+	return (double)(now() - t0) / n;
+}
+
+/* What a latency is compared with, measured just before it. */
+enum base { PINGPONG, PINGPONG_ACCESS, TWO_PINGPONGS };
+
+static double base_ns(struct bed *b, enum base base)
+{
+	double pp = raw_pingpong(b);
+
+	if (base == PINGPONG_ACCESS)
+		return 2.2 * pp + raw_access();
+	return base == TWO_PINGPONGS ? 2 * pp : pp;
+}
+
+/* Medians of a latency and of its ratio to the base. */
+static double latency_ratio(struct bed *b, u32 op, u32 size, size_t span, enum base base,
+			    double *ratio)
+{
+	double l[SAMPLES], r[SAMPLES];
+	int k;
+
+	for (k = 0; k < SAMPLES; k++) {
+		r[k] = base_ns(b, base);
+		l[k] = latency(b, op, size, span);
+		r[k] = l[k] / r[k];
+	}
+	*ratio = median(r, SAMPLES);
+	return median(l, SAMPLES);
 }
 
 static void landed(int slot, void *arg)
@@ -289,33 +300,53 @@ static void landed(int slot, void *arg)
 	*(volatile u64 *)(b->lbuf + slot * 65536UL);
 }
 
-/* Operations per microsecond with a full WQ of @outstanding. */
+/* One sample of operations per microsecond with @outstanding in flight. */
 static double rate(struct bed *b, u32 op, u32 size, size_t span, u32 outstanding)
 {
-	int n = (quick ? 200000 : 1000000) / (1 + size / 1024), i, k, slot;
+	int n = (quick ? 100000 : 400000) / (1 + size / 512), i, slot;
 	u32 nid = b->w.opts.nodes - 1;
-	double s[SAMPLES];
+	u64 t0 = now();
 
 	rmc_qp_set_arg(&b->qp, b);
-	for (k = 0; k < SAMPLES; k++) {
-		u64 t0 = now();
+	for (i = 0; i < n; i++) {
+		u64 off = rnd() % (span / 64) * 64;
 
-		for (i = 0; i < n; i++) {
-			u64 off = rnd() % (span / 64) * 64;
-
-			if (off + size > span)
-				off = 0;
-			while (rmc_qp_in_flight(&b->qp) >= outstanding)
-				rmc_poll_cq(&b->qp, landed);
-			slot = rmc_wait_for_slot(&b->qp, landed);
-			if (op == RMC_OP_READ)
-				rmc_read_async(&b->qp, slot, nid, off, b->lbuf + slot * 65536UL, size);
-			else
-				rmc_write_async(&b->qp, slot, nid, off, b->lbuf + slot * 65536UL, size);
-		}
-		check(rmc_drain_cq(&b->qp, landed));
-		s[k] = (double)n * 1000 / (now() - t0);
+		if (off + size > span)
+			off = 0;
+		while (rmc_qp_in_flight(&b->qp) >= outstanding)
+			rmc_poll_cq(&b->qp, landed);
+		slot = rmc_wait_for_slot(&b->qp, landed);
+		if (op == RMC_OP_READ)
+			rmc_read_async(&b->qp, slot, nid, off, b->lbuf + slot * 65536UL, size);
+		else
+			rmc_write_async(&b->qp, slot, nid, off, b->lbuf + slot * 65536UL, size);
 	}
+	check(rmc_drain_cq(&b->qp, landed));
+	return (double)n * 1000 / (now() - t0);
+}
+
+static double rate_median(struct bed *b, u32 op, u32 size, size_t span, u32 outstanding)
+{
+	double s[SAMPLES];
+	int k;
+
+	for (k = 0; k < SAMPLES; k++)
+		s[k] = rate(b, op, size, span, outstanding);
+	return median(s, SAMPLES);
+}
+
+/* Medians of a bandwidth, GB/s, and of its ratio to memcpy. */
+static double bandwidth(struct bed *b, u32 op, double *ratio)
+{
+	double s[SAMPLES], r[SAMPLES];
+	int k;
+
+	for (k = 0; k < SAMPLES; k++) {
+		r[k] = raw_memcpy();
+		s[k] = rate(b, op, 8192, SEGMENT, 32) * 8192 / 1000;
+		r[k] = s[k] / r[k];
+	}
+	*ratio = median(r, SAMPLES);
 	return median(s, SAMPLES);
 }
 
@@ -365,7 +396,7 @@ int main(int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ }
 	};
-	double pp, mc, acc, hot, v, two;
+	double v, r, two, s[SAMPLES];
 	int c, i, ncpu = sysconf(_SC_NPROCESSORS_ONLN);
 	struct bed b;
 
@@ -390,60 +421,65 @@ int main(int argc, char **argv)
 	pin(app_cpu);
 	segment = map(SEGMENT);
 
-	pp = raw_pingpong(cpus[0]);
-	row("raw line ping-pong, round trip", pp, "ns", NULL, 0, 0, 0);
-	acc = raw_access(segment, SEGMENT);
-	row("raw dependent read of 64 MiB", acc, "ns", NULL, 0, 0, 0);
-	b.lbuf = map(SEGMENT);
-	mc = raw_memcpy(segment, b.lbuf, SEGMENT);
-	munmap(b.lbuf, SEGMENT);
-	row("raw memcpy, 8 KiB pieces of 64 MiB", mc, "GB/s", NULL, 0, 0, 0);
+	copy = map(SEGMENT);
+	chain = map(SEGMENT);
+	cycle_make();
 
 	bed_init(&b, 2, "fused", 4096, false);
-	hot = two = latency(&b, RMC_OP_READ, 64, 4096);
-	row("fused: 64 B read, cache-resident", hot, "ns", "ping-pong", hot / pp, 2.2, true);
-	v = latency(&b, RMC_OP_READ, 64, SEGMENT);
-	row("fused: 64 B read, random in 64 MiB", v, "ns", "that + access", v / (2.2 * pp + acc), 1, true);
-	v = latency(&b, RMC_OP_WRITE, 64, 4096);
-	row("fused: 64 B write, cache-resident", v, "ns", "read", v / hot, 0, 0);
-	v = latency(&b, RMC_OP_FAA, 8, 4096);
-	row("fused: fetch-and-add, cache-resident", v, "ns", "read", v / hot, 0, 0);
-	v = latency(&b, RMC_OP_READ, 8192, SEGMENT);
+	for (i = 0; i < SAMPLES; i++)
+		s[i] = raw_pingpong(&b);
+	row("raw line ping-pong, round trip", median(s, SAMPLES), "ns", NULL, 0, 0, 0);
+	for (i = 0; i < SAMPLES; i++)
+		s[i] = raw_access();
+	row("raw dependent read of 64 MiB", median(s, SAMPLES), "ns", NULL, 0, 0, 0);
+	for (i = 0; i < SAMPLES; i++)
+		s[i] = raw_memcpy();
+	row("raw memcpy, 8 KiB pieces of 64 MiB", median(s, SAMPLES), "GB/s", NULL, 0, 0, 0);
+
+	v = latency_ratio(&b, RMC_OP_READ, 64, 4096, PINGPONG, &two);
+	row("fused: 64 B read, cache-resident", v, "ns", "ping-pong", two, 2.2, true);
+	v = latency_ratio(&b, RMC_OP_READ, 64, SEGMENT, PINGPONG_ACCESS, &r);
+	row("fused: 64 B read, random in 64 MiB", v, "ns", "(2.2 pp + access)", r, 1, true);
+	v = latency_ratio(&b, RMC_OP_WRITE, 64, 4096, PINGPONG, &r);
+	row("fused: 64 B write, cache-resident", v, "ns", "ping-pong", r, 0, 0);
+	v = latency_ratio(&b, RMC_OP_FAA, 8, 4096, PINGPONG, &r);
+	row("fused: fetch-and-add, cache-resident", v, "ns", "ping-pong", r, 0, 0);
+	v = latency_ratio(&b, RMC_OP_READ, 8192, SEGMENT, PINGPONG, &r);
 	row("fused: 8 KiB read, random", v, "ns", NULL, 0, 0, 0);
-	v = rate(&b, RMC_OP_READ, 64, 4096, 32);
+	v = rate_median(&b, RMC_OP_READ, 64, 4096, 32);
 	row("fused: 64 B reads, 32 outstanding, cache-resident", v, "M/s", "1 M/s", v, 8, false);
-	v = rate(&b, RMC_OP_READ, 64, SEGMENT, 32);
+	v = rate_median(&b, RMC_OP_READ, 64, SEGMENT, 32);
 	row("fused: 64 B reads, 32 outstanding, random", v, "M/s", "1 M/s", v, 8, false);
-	v = rate(&b, RMC_OP_READ, 64, SEGMENT, ENTRIES);
+	v = rate_median(&b, RMC_OP_READ, 64, SEGMENT, ENTRIES);
 	row("fused: 64 B reads, 128 outstanding, random", v, "M/s", "1 M/s", v, 0, false);
-	v = rate(&b, RMC_OP_WRITE, 64, SEGMENT, 32);
+	v = rate_median(&b, RMC_OP_WRITE, 64, SEGMENT, 32);
 	row("fused: 64 B writes, 32 outstanding, random", v, "M/s", "1 M/s", v, 0, false);
-	v = rate(&b, RMC_OP_READ, 8192, SEGMENT, 32) * 8192 / 1000;
-	row("fused: 8 KiB reads, MTU 4096", v, "GB/s", "memcpy", v / mc, 0.5, false);
-	v = rate(&b, RMC_OP_WRITE, 8192, SEGMENT, 32) * 8192 / 1000;
-	row("fused: 8 KiB writes, MTU 4096", v, "GB/s", "memcpy", v / mc, 0, false);
+	v = bandwidth(&b, RMC_OP_READ, &r);
+	row("fused: 8 KiB reads, MTU 4096", v, "GB/s", "memcpy", r, 0.5, false);
+	v = bandwidth(&b, RMC_OP_WRITE, &r);
+	row("fused: 8 KiB writes, MTU 4096", v, "GB/s", "memcpy", r, 0, false);
 	bed_fini(&b);
 
 	bed_init(&b, 2, "fused", 64, false);
-	v = latency(&b, RMC_OP_READ, 64, 4096);
-	row("fused, MTU 64: 64 B read, cache-resident", v, "ns", "ping-pong", v / pp, 0, true);
-	v = rate(&b, RMC_OP_READ, 8192, SEGMENT, 32) * 8192 / 1000;
-	row("fused, MTU 64: 8 KiB reads", v, "GB/s", "memcpy", v / mc, 0, false);
+	v = latency_ratio(&b, RMC_OP_READ, 64, 4096, PINGPONG, &r);
+	row("fused, MTU 64: 64 B read, cache-resident", v, "ns", "ping-pong", r, 0, true);
+	v = bandwidth(&b, RMC_OP_READ, &r);
+	row("fused, MTU 64: 8 KiB reads", v, "GB/s", "memcpy", r, 0, false);
 	bed_fini(&b);
 
 	bed_init(&b, 128, "fused", 4096, false);
-	v = latency(&b, RMC_OP_READ, 64, 4096);
-	row("fused, 128 nodes, one pair active: 64 B read", v, "ns", "2 nodes", v / two, 1.2, true);
+	v = latency_ratio(&b, RMC_OP_READ, 64, 4096, PINGPONG, &r);
+	row("fused, 128 nodes, one pair active: 64 B read", v, "ns", "2 nodes", r / two, 1.2, true);
 	bed_fini(&b);
 
 	if (ncpu >= 3) {
 		bed_init(&b, 2, "pair", 4096, false);
-		v = latency(&b, RMC_OP_READ, 64, 4096);
-		row("pair: 64 B read, cache-resident", v, "ns", "two ping-pongs", v / (2 * pp), 0, true);
-		v = rate(&b, RMC_OP_READ, 64, SEGMENT, 32);
+		v = latency_ratio(&b, RMC_OP_READ, 64, 4096, TWO_PINGPONGS, &r);
+		row("pair: 64 B read, cache-resident", v, "ns", "two ping-pongs", r, 0, true);
+		v = rate_median(&b, RMC_OP_READ, 64, SEGMENT, 32);
 		row("pair: 64 B reads, 32 outstanding, random", v, "M/s", "1 M/s", v, 0, false);
-		v = rate(&b, RMC_OP_READ, 8192, SEGMENT, 32) * 8192 / 1000;
-		row("pair: 8 KiB reads, MTU 4096", v, "GB/s", "memcpy", v / mc, 0, false);
+		v = bandwidth(&b, RMC_OP_READ, &r);
+		row("pair: 8 KiB reads, MTU 4096", v, "GB/s", "memcpy", r, 0, false);
 		bed_fini(&b);
 	} else if (!json) {
 		printf("# pair: skipped, three spinning threads need three CPUs, here are %d\n", ncpu);
@@ -455,21 +491,17 @@ int main(int argc, char **argv)
 	v = cpu_seconds();
 	usleep(1000000);
 	v = (cpu_seconds() - v) * 100;
-	row("parked worker, CPU time", v, "%", NULL, v, 0, true);
-	{
-		double s[SAMPLES];
+	row("parked worker, CPU time", v, "%", "1 %", v, 3, true);
+	for (i = 0; i < SAMPLES; i++) {
+		u64 t0;
 
-		for (i = 0; i < SAMPLES; i++) {
-			u64 t0;
-
-			usleep(100000);
-			t0 = now();
-			check(rmc_read(&b.qp, 1, 0, b.lbuf, 64));
-			s[i] = (now() - t0) / 1e3;
-		}
-		v = median(s, SAMPLES);
+		usleep(100000);
+		t0 = now();
+		check(rmc_read(&b.qp, 1, 0, b.lbuf, 64));
+		s[i] = (now() - t0) / 1e3;
 	}
-	row("64 B read that wakes a parked worker (20 us sleeps)", v, "us", NULL, 0, 0, 0);
+	v = median(s, SAMPLES);
+	row("64 B read that wakes a parked worker", v, "us", NULL, 0, 0, 0);
 	bed_fini(&b);
 	if (json)
 		printf("\n]\n");

@@ -490,14 +490,14 @@ static void test_parking(const struct world_opts *o)
 		CHECK(rmc_ni_may_park(&s.w.worker[k].ni));
 		CHECK(rmc_ni_park(&s.w.worker[k].ni));
 	}
-	CHECK_EQ(s.a.flags.need_wakeup, 1);
+	CHECK_EQ(s.a.flags->need_wakeup, 1);
 	CHECK_EQ(s.w.table[0].parked[RMC_LANE_REQ], 1);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	rmc_ni_unpark(&s.w.worker[0].ni);
-	CHECK_EQ(s.a.flags.need_wakeup, 0);
+	CHECK_EQ(s.a.flags->need_wakeup, 0);
 	/* what was posted before the last look prevents sleeping */
 	CHECK(!rmc_ni_park(&s.w.worker[0].ni));
-	CHECK_EQ(s.a.flags.need_wakeup, 0);
+	CHECK_EQ(s.a.flags->need_wakeup, 0);
 	if (s.w.workers > 1) {
 		/* the request rings the parked RRPP worker awake */
 		rmc_ni_visit(&s.w.worker[0].ni);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #define _GNU_SOURCE
 #include "world.h"
+#include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <sched.h>
 #include <stdio.h>
@@ -26,6 +27,17 @@ void rmc_os_wake(struct rmc_ni_worker *ni)
 	struct world_worker *ww = (struct world_worker *)ni;
 
 	__atomic_store_n(&ww->kick, 1, __ATOMIC_RELEASE);
+	syscall(__NR_futex, &ww->kick, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/* Sleep until kicked, or for 100 ms so that a stop is seen. */
+static void sleep_until_kicked(struct world_worker *ww)
+{
+	struct timespec ts = { .tv_nsec = 100000000 };
+
+	while (!__atomic_exchange_n(&ww->kick, 0, __ATOMIC_ACQUIRE) &&
+	       !__atomic_load_n(&ww->world->stop, __ATOMIC_ACQUIRE))
+		syscall(__NR_futex, &ww->kick, FUTEX_WAIT_PRIVATE, 0, &ts, NULL, 0);
 }
 
 void rmc_os_membarrier(void)
@@ -40,6 +52,17 @@ void rmc_os_membarrier(void)
 
 static struct world *current_world;
 
+/* Queues and channels start on pages, as the module's do. */
+static void *xzalloc_pages(size_t n)
+{
+	void *p = aligned_alloc(4096, (n + 4095) & ~4095UL);
+
+	if (!p)
+		abort();
+	memset(p, 0, n);
+	return p;
+}
+
 static void *channel(struct rmc_fabric *f, u32 requester, u32 server)
 {
 	void **p = &current_world->channel[requester * f->nodes + server];
@@ -47,7 +70,7 @@ static void *channel(struct rmc_fabric *f, u32 requester, u32 server)
 
 	if (mem)
 		return mem;
-	mem = rmc_os_zalloc(rmc_channel_bytes(f));
+	mem = xzalloc_pages(rmc_channel_bytes(f));
 	if (!__atomic_compare_exchange_n(p, &old, mem, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
 		free(mem);
 		mem = old;
@@ -225,6 +248,20 @@ void world_restart(struct world *w, u32 nid)
 	node_boot(w, nid);
 }
 
+/* The other player of the benchmark's raw ping-pong: answer each new value. */
+static void pong(struct world *w)
+{
+	u32 *ping = w->pong, seen = 0, v;
+
+	while (__atomic_load_n(&w->pong, __ATOMIC_RELAXED)) {
+		v = __atomic_load_n(ping, __ATOMIC_ACQUIRE);
+		if (v != seen) {
+			seen = v;
+			__atomic_store_n(ping + 64, v, __ATOMIC_RELEASE);
+		}
+	}
+}
+
 static void *run(void *arg)
 {
 	struct world_worker *ww = arg;
@@ -239,6 +276,9 @@ static void *run(void *arg)
 		sched_setaffinity(0, sizeof(set), &set);
 	}
 	while (!__atomic_load_n(&ww->world->stop, __ATOMIC_ACQUIRE)) {
+		if (__atomic_load_n(&ww->world->pong, __ATOMIC_ACQUIRE) &&
+		    ww == ww->world->worker)
+			pong(ww->world);
 		idle = rmc_ni_visit(ni) ? 0 : idle + 1;
 		if (!(++n & 1023)) {
 			u64 now = rmc_os_now_ns();
@@ -251,9 +291,7 @@ static void *run(void *arg)
 		if (!ww->park || idle < 10000 || (n & 63) || !rmc_ni_may_park(ni))
 			continue;
 		if (rmc_ni_park(ni)) {
-			while (!__atomic_exchange_n(&ww->kick, 0, __ATOMIC_ACQUIRE) &&
-			       !__atomic_load_n(&ww->world->stop, __ATOMIC_ACQUIRE))
-				usleep(20);
+			sleep_until_kicked(ww);
 			rmc_ni_unpark(ni);
 		}
 		idle = 0;
@@ -326,11 +364,12 @@ void app_init(struct app *a, struct world *w, u32 nid, u32 ctx_id, u32 entries)
 	memset(a, 0, sizeof(*a));
 	a->w = w;
 	a->entries = entries;
-	a->wq = xzalloc(entries * sizeof(*a->wq));
-	a->cq = xzalloc(entries * sizeof(*a->cq));
+	a->wq = xzalloc_pages(entries * sizeof(*a->wq));
+	a->cq = xzalloc_pages(entries * sizeof(*a->cq));
+	a->flags = xzalloc_pages(sizeof(*a->flags));
 	a->qp.wq = a->wq;
 	a->qp.cq = a->cq;
-	a->qp.flags = &a->flags;
+	a->qp.flags = a->flags;
 	a->qp.bufs = &a->bufs;
 	a->qp.node = w->node[nid];
 	a->qp.mask = entries - 1;
@@ -345,6 +384,7 @@ void app_fini(struct app *a)
 	rmc_ni_del_qp(a->qp.node->req_worker, &a->qp);
 	free(a->wq);
 	free(a->cq);
+	free(a->flags);
 }
 
 void app_post_raw(struct app *a, u64 word0, u64 word1)

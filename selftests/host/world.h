@@ -45,13 +45,14 @@ struct world {
 	void **channel;
 	bool *frozen;			/* by node: its kernel does not run */
 	u32 stop;
+	u32 *pong;			/* worker 0 plays ping-pong instead, see bench.c */
 };
 
 /* An application: a QP with its queues, buffers and flags, in plain memory. */
 struct app {
 	struct rmc_qp qp;
 	struct rmc_bufs bufs;
-	struct rmc_qp_flags flags;
+	struct rmc_qp_flags *flags;
 	struct rmc_wq_entry *wq;
 	struct rmc_cq_entry *cq;
 	u32 entries;

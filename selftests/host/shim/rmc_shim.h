@@ -28,6 +28,7 @@ typedef int32_t s32;
 #define WRITE_ONCE(x, v)	__atomic_store_n(&(x), (v), __ATOMIC_RELAXED)
 #define smp_load_acquire(p)	__atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define smp_store_release(p, v)	__atomic_store_n((p), (v), __ATOMIC_RELEASE)
+#define smp_rmb()		__atomic_thread_fence(__ATOMIC_ACQUIRE)
 #define smp_mb()		__atomic_thread_fence(__ATOMIC_SEQ_CST)
 
 #define prefetch(p)		__builtin_prefetch((p), 0)
@@ -65,6 +66,16 @@ static inline void *rmc_os_zalloc(size_t bytes)
 #define rmc_os_zalloc_atomic(bytes)	rmc_os_zalloc(bytes)
 #define rmc_os_free_atomic(p)		free(p)
 #define rmc_os_ns_to_ms(ns)		((u32)((ns) / 1000000))
+
+/* ThreadSanitizer must see every access to shared lines as atomic. */
+#ifndef __has_feature
+#define __has_feature(x)	0
+#endif
+#if __has_feature(thread_sanitizer)
+#define rmc_os_bulk_min			(1U << 31)
+#else
+#define rmc_os_bulk_min			512
+#endif
 
 /* The kernel's memcpy on CPUs with fast string operations. */
 static inline void rmc_os_memcpy(void *d, const void *s, size_t n)
