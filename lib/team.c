@@ -30,7 +30,8 @@
 #define MEET_TIMEOUT_MS		30000
 #define MEET_INTERVAL_US	1000
 #define SLEEP_INTERVAL_US	1000
-#define PROBE_INTERVAL_MS	250	/* between looks whether the missing are alive */
+#define PROBE_INTERVAL_MS	250	/* between looks whether the missing are alive, */
+#define PROBE_ASLEEP_MS		1000	/* rarer while asleep: somebody is working */
 #define SPINS_PER_CLOCK		1024
 
 /* Round first: it becomes visible after the rest of a remotely written line. */
@@ -320,7 +321,8 @@ static int probe(struct rmc_team *t, int peer)
 
 int rmc_team_barrier_with(struct rmc_team *t, unsigned int flags)
 {
-	uint64_t next_probe = now_ms() + PROBE_INTERVAL_MS;
+	unsigned int interval = flags & RMC_TEAM_SLEEP ? PROBE_ASLEEP_MS : PROBE_INTERVAL_MS;
+	uint64_t next_probe = now_ms() + interval;
 	unsigned int spins = 0;
 	int missing, peer, err;
 
@@ -349,7 +351,7 @@ int rmc_team_barrier_with(struct rmc_team *t, unsigned int flags)
 			if (err)
 				return err;
 		}
-		next_probe = now_ms() + PROBE_INTERVAL_MS;
+		next_probe = now_ms() + interval;
 	}
 	return 0;
 }

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * The benchmarks. All nodes expose memory and meet; node 0 measures against its
+ * peer, with --double-sided the peer does so against node 0, too; the others sleep
+ * in the last barrier until it is over. What a node exposes is
+ *
+ *	| struct header, one page | data ... |
+ *
+ * and the first word of every line of data is its offset, so that reads can be
+ * checked.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include "bench.h"
+#include "opt.h"
+
+#define HEADER_BYTES	4096
+#define HEADER_MAGIC	0x726d632d62656e63ULL
+#define WARM_UP_SHARE	10		/* a tenth of the iterations, but at most */
+#define WARM_UP_MAX	1000
+#define PEAK_WINDOWS	10		/* peak bandwidth is that of the best tenth */
+#define CHECKED_LINES	32
+
+struct header {
+	uint64_t magic;
+	uint64_t data_len;
+};
+
+static int check(const char *what, int err)
+{
+	if (err)
+		die(EXIT_FAILED, "%s: %s", what, rmc_strerror(err));
+	return err;
+}
+
+static uint64_t meminfo(const char *key)
+{
+	unsigned long long kib = 0;
+	size_t len = strlen(key);
+	char line[128];
+	FILE *f = fopen("/proc/meminfo", "re");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, key, len) && sscanf(line + len, ": %llu", &kib) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return kib << 10;
+}
+
+/* As large as asked for or usual, unless memory is short: all nodes may be here. */
+static uint64_t choose_segment(const struct bench *b)
+{
+	uint64_t size = BENCH_DEFAULT_SEGMENT, available = meminfo("MemAvailable");
+	const char *nodes = getenv("RMC_NODES");
+	int n = nodes ? atoi(nodes) : 1;
+	struct rlimit rl;
+
+	if (b->segment)
+		return b->segment & ~63ULL;
+	while (n > 0 && available && size > (1 << 20) && size * (uint64_t)n > available / 4)
+		size /= 2;
+	if (geteuid() && !getrlimit(RLIMIT_MEMLOCK, &rl) && rl.rlim_cur != RLIM_INFINITY)
+		while (size > (1 << 16) && size > rl.rlim_cur / 2)
+			size /= 2;
+	return size;
+}
+
+static void raise_memlock(void)
+{
+	struct rlimit rl;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &rl))
+		return;
+	rl.rlim_cur = rl.rlim_max;
+	setrlimit(RLIMIT_MEMLOCK, &rl);
+}
+
+static void pin(int cpu)
+{
+	cpu_set_t *set = CPU_ALLOC((size_t)cpu + 1);
+	size_t len = CPU_ALLOC_SIZE((size_t)cpu + 1);
+
+	if (!set)
+		die(EXIT_FAILED, "out of memory");
+	CPU_ZERO_S(len, set);
+	CPU_SET_S((size_t)cpu, len, set);
+	if (sched_setaffinity(0, len, set))
+		die(EXIT_FAILED, "cannot run on CPU %d: %s", cpu, strerror(errno));
+	CPU_FREE(set);
+}
+
+static uint64_t slot_bytes(uint64_t size)
+{
+	return (size + 63) & ~63ULL;
+}
+
+static uint64_t largest_size(const struct bench *b)
+{
+	return b->all_sizes ? BENCH_MAX_ALL_SIZE : b->size;
+}
+
+static void make_lbuf(struct bench *b)
+{
+	uint64_t one = slot_bytes(largest_size(b));
+	void *p;
+
+	b->lbuf_len = one * (uint64_t)b->outstanding;
+	if (b->lbuf_len > BENCH_LBUF_MAX)
+		b->lbuf_len = one > BENCH_LBUF_MAX ? one : BENCH_LBUF_MAX;
+	b->lbuf_len = (b->lbuf_len + 4095) & ~4095ULL;
+	if (b->numa_node >= 0) {
+		if (rmc_buf_alloc(b->team->ctx, b->lbuf_len, b->numa_node, &p) < 0)
+			die(EXIT_FAILED, "%s", rmc_errmsg());
+	} else {
+		p = mmap(NULL, b->lbuf_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			 -1, 0);
+		if (p == MAP_FAILED)
+			die(EXIT_FAILED, "no memory for a local buffer of %llu bytes",
+			    (unsigned long long)b->lbuf_len);
+		madvise(p, b->lbuf_len, MADV_HUGEPAGE);
+		if (rmc_buf_register(b->team->ctx, p, b->lbuf_len) < 0)
+			die(EXIT_FAILED, "%s", rmc_errmsg());
+	}
+	memset(p, 0, b->lbuf_len);
+	b->lbuf = (char *)p;
+}
+
+static void join(struct bench *b)
+{
+	struct rmc_team_options options = {
+		.ctx_id = (unsigned int)b->ctx_id,
+		.numa_node = b->numa_node,
+		.flags = RMC_TEAM_SLEEP,
+		.entries = 2,
+	};
+	uint64_t len, i;
+	struct header *h;
+
+	while (options.entries < (unsigned int)b->outstanding)
+		options.entries *= 2;
+	raise_memlock();
+	len = choose_segment(b);
+	b->team = rmc_team_open_with(&options, HEADER_BYTES + len);
+	if (!b->team)
+		die(EXIT_FAILED, "%s", rmc_errmsg());
+	for (i = 0; i + 8 <= len; i += 64)
+		*(uint64_t *)((char *)b->team->seg + HEADER_BYTES + i) = i;
+	h = (struct header *)b->team->seg;
+	h->data_len = len;
+	h->magic = HEADER_MAGIC;
+	make_lbuf(b);
+	check("meeting the other nodes", rmc_team_barrier(b->team));
+}
+
+static uint64_t data_offset(const struct bench *b)
+{
+	return b->team->offset + HEADER_BYTES;
+}
+
+/* Who measures whom: -1 when this node does not. */
+static int choose_target(struct bench *b)
+{
+	struct rmc_team *t = b->team;
+	int peer = b->peer >= 0 ? b->peer : rmc_team_nid(t, 1);
+
+	if (peer < rmc_team_nid(t, 0) || peer >= rmc_team_nid(t, 0) + t->nodes)
+		die(EXIT_USAGE, "--peer %d: this run has node %d .. %d; rmc-run -n starts more",
+		    peer, rmc_team_nid(t, 0), rmc_team_nid(t, 0) + t->nodes - 1);
+	if (t->self == 0)
+		return peer;
+	if (b->double_sided && rmc_team_nid(t, t->self) == peer)
+		return rmc_team_nid(t, 0);
+	return -1;
+}
+
+static void find_target(struct bench *b)
+{
+	struct header *h = (struct header *)b->lbuf;
+
+	check("reading the peer's header",
+	      rmc_read(b->team->qp, b->target, b->team->offset, h, sizeof(*h)));
+	if (h->magic != HEADER_MAGIC)
+		die(EXIT_FAILED, "node %d runs something else", b->target);
+	b->data_len = h->data_len;
+}
+
+static void set_size(struct bench *b, uint64_t size)
+{
+	uint64_t span = b->data_len;
+
+	if (b->pattern == HOT && span > BENCH_HOT_BYTES)
+		span = BENCH_HOT_BYTES;
+	b->stride = slot_bytes(size);
+	b->count = span / b->stride ? span / b->stride : 1;
+	b->next = 0;
+}
+
+static inline __attribute__((always_inline)) uint64_t next_offset(struct bench *b, uint64_t base)
+{
+	uint64_t i;
+
+	if (b->pattern == SEQUENTIAL) {
+		i = b->next;
+		b->next = i + 1 == b->count ? 0 : i + 1;
+	} else {
+		b->rng ^= b->rng << 13;
+		b->rng ^= b->rng >> 7;
+		b->rng ^= b->rng << 17;
+		i = ((b->rng >> 32) * b->count) >> 32;
+	}
+	return base + i * b->stride;
+}
+
+/* Is it really the peer's memory that arrives? */
+static void check_data(struct bench *b)
+{
+	uint64_t base = data_offset(b), offset, *word = (uint64_t *)b->lbuf;
+	int i;
+
+	set_size(b, 64);
+	for (i = 0; i < CHECKED_LINES; i++) {
+		offset = next_offset(b, base);
+		*word = ~0ULL;
+		check("reading", rmc_read(b->team->qp, b->target, offset, word, sizeof(*word)));
+		if (*word != offset - base)
+			die(EXIT_FAILED, "wrong data: %#llx at offset %#llx of node %d",
+			    (unsigned long long)*word, (unsigned long long)(offset - base),
+			    b->target);
+	}
+}
+
+static void progress(struct bench *b, uint64_t size, uint64_t done, uint64_t all)
+{
+	int tty = isatty(STDERR_FILENO);
+
+	if (b->progress)
+		fprintf(stderr, "%s%llu bytes: %3u%%%s", tty ? "\r" : "", (unsigned long long)size,
+			(unsigned int)(done * 100 / all), tty ? "\r" : "\n");
+}
+
+static inline __attribute__((always_inline)) int one(struct bench *b, struct rmc_qp *qp,
+						     enum rmc_opcode op, uint64_t base,
+						     uint64_t size)
+{
+	uint64_t offset = next_offset(b, base), old;
+
+	switch (op) {
+	case RMC_OP_READ:
+		return rmc_read(qp, b->target, offset, b->lbuf, size);
+	case RMC_OP_WRITE:
+		return rmc_write(qp, b->target, offset, b->lbuf, size);
+	case RMC_OP_CAS:
+		return rmc_compare_and_swap(qp, b->target, offset, 0, 1, &old);
+	default:
+		return rmc_fetch_and_add(qp, b->target, offset, 1, &old);
+	}
+}
+
+/* Instantiated once per operation, so that nothing is decided in the loop */
+static inline __attribute__((always_inline)) void latency_loop(struct bench *b,
+		enum rmc_opcode op, uint64_t size, uint64_t *sample, uint64_t n, uint64_t second)
+{
+	uint64_t base = data_offset(b), last, now, next, i;
+	struct rmc_qp *qp = b->team->qp;
+
+	last = bench_cycles();
+	next = last + second;
+	for (i = 0; i < n; i++) {
+		int err = one(b, qp, op, base, size);
+
+		if (rmc_unlikely(err))
+			check("operation", err);
+		now = bench_cycles();
+		sample[i] = now - last;
+		last = now;
+		if (rmc_unlikely(now > next)) {
+			progress(b, size, i, n);
+			last = bench_cycles();
+			next = last + second;
+		}
+	}
+}
+
+static void latency_of(struct bench *b, uint64_t size, uint64_t *sample, uint64_t n,
+		       uint64_t second)
+{
+	switch (b->op) {
+	case RMC_OP_READ:
+		latency_loop(b, RMC_OP_READ, size, sample, n, second);
+		break;
+	case RMC_OP_WRITE:
+		latency_loop(b, RMC_OP_WRITE, size, sample, n, second);
+		break;
+	case RMC_OP_CAS:
+		latency_loop(b, RMC_OP_CAS, size, sample, n, second);
+		break;
+	default:
+		latency_loop(b, RMC_OP_FAA, size, sample, n, second);
+	}
+}
+
+static uint64_t warm_up(const struct bench *b)
+{
+	uint64_t n = (uint64_t)b->iterations / WARM_UP_SHARE + 1;
+
+	return n > WARM_UP_MAX ? WARM_UP_MAX : n;
+}
+
+static void measure_latency(struct bench *b, uint64_t size, double cycles_per_us)
+{
+	uint64_t n = (uint64_t)b->iterations, second = (uint64_t)(cycles_per_us * 1e6);
+	uint64_t *sample = (uint64_t *)malloc(n * sizeof(*sample));
+	struct latency_stats s;
+
+	if (!sample)
+		die(EXIT_FAILED, "no memory for %llu samples", (unsigned long long)n);
+	memset(sample, 0, n * sizeof(*sample));		/* no page faults in the loop */
+	latency_of(b, size, sample, warm_up(b) < n ? warm_up(b) : n, second);
+	latency_of(b, size, sample, n, second);
+	latency_stats(&s, sample, n, cycles_per_us);
+	report_latency(b, size, &s);
+	free(sample);
+}
+
+/* Keep outstanding operations in flight until n have been issued. */
+static inline __attribute__((always_inline)) void bandwidth_loop(struct bench *b,
+		enum rmc_opcode op, uint64_t size, uint64_t n)
+{
+	uint64_t base = data_offset(b), buffers = b->lbuf_len / b->stride, i;
+	unsigned int outstanding = (unsigned int)b->outstanding;
+	struct rmc_qp *qp = b->team->qp;
+	struct rmc_completion c;
+	int slot;
+
+	for (i = 0; i < n; i++) {
+		while (rmc_qp_in_flight(qp) >= outstanding)
+			check("waiting", rmc_cq_wait(qp, &c));
+		slot = rmc_wait_for_slot(qp, NULL);
+		if (rmc_unlikely(slot < 0))
+			check("waiting", slot);
+		rmc_issue(qp, op, slot, b->target, next_offset(b, base),
+			  b->lbuf + ((uint64_t)slot % buffers) * b->stride, size);
+	}
+}
+
+static void bandwidth_of(struct bench *b, uint64_t size, uint64_t n)
+{
+	if (b->op == RMC_OP_READ)
+		bandwidth_loop(b, RMC_OP_READ, size, n);
+	else
+		bandwidth_loop(b, RMC_OP_WRITE, size, n);
+}
+
+static void measure_bandwidth(struct bench *b, uint64_t size, double cycles_per_us)
+{
+	uint64_t n = (uint64_t)b->iterations, left = n, start, last, now, next, step;
+	uint64_t second = (uint64_t)(cycles_per_us * 1e6);
+	struct bandwidth_stats s = { .n = n };
+	double rate;
+
+	bandwidth_of(b, size, warm_up(b));
+	check("warming up", rmc_drain_cq(b->team->qp, NULL));
+
+	start = last = bench_cycles();
+	next = start + second;
+	while (left) {
+		step = n / PEAK_WINDOWS ? n / PEAK_WINDOWS : 1;
+		if (step > left)
+			step = left;
+		bandwidth_of(b, size, step);
+		left -= step;
+		if (!left)
+			check("operation", rmc_drain_cq(b->team->qp, NULL));
+		now = bench_cycles();
+		rate = (double)step * cycles_per_us * 1e6 / (double)(now - last);
+		/* The first window fills the queue and would look too fast. */
+		if (rate * (double)size > s.peak && (last != start || !left))
+			s.peak = rate * (double)size;
+		last = now;
+		if (now > next) {
+			progress(b, size, n - left, n);
+			next = now + second;
+		}
+	}
+	s.rate = (double)n * cycles_per_us * 1e6 / (double)(last - start);
+	s.avg = s.rate * (double)size;
+	if (s.peak < s.avg)
+		s.peak = s.avg;
+	report_bandwidth(b, size, &s);
+}
+
+static void measure(struct bench *b)
+{
+	uint64_t size = b->all_sizes ? BENCH_MIN_SIZE : b->size;
+	uint64_t limit = rmc_query(b->team->ctx)->max_length;
+	double cycles_per_us = bench_calibrate();
+	int active = b->target >= 0;
+
+	if (active) {
+		find_target(b);
+		check_data(b);
+		if (!b->all_sizes && b->size > limit)
+			die(EXIT_USAGE, "--size %llu: operations have at most %llu bytes here",
+			    (unsigned long long)b->size, (unsigned long long)limit);
+		if (b->size > b->data_len)
+			die(EXIT_USAGE, "--size %llu: node %d exposes %llu bytes; --segment sets how many",
+			    (unsigned long long)b->size, b->target,
+			    (unsigned long long)b->data_len);
+		report_begin(b);
+	}
+	for (; size <= largest_size(b); size *= 2) {
+		/* Writers start when everybody's check of the data is done. */
+		if (b->double_sided)
+			check("waiting for the other side",
+			      rmc_team_barrier_with(b->team, active ? 0 : RMC_TEAM_SLEEP));
+		if (!active || size > limit || size > b->data_len)
+			continue;
+		set_size(b, size);
+		if (b->test->metric == LATENCY)
+			measure_latency(b, size, cycles_per_us);
+		else
+			measure_bandwidth(b, size, cycles_per_us);
+	}
+	if (active)
+		report_end(b);
+}
+
+int bench_main(const struct bench_test *test, int argc, char **argv)
+{
+	struct bench b = { .test = test };
+
+	bench_options(&b, argc, argv);
+	if (b.cpu >= 0)
+		pin(b.cpu);
+	join(&b);
+	b.rng = (uint64_t)b.seed * 0x9e3779b97f4a7c15ULL + (uint64_t)b.team->self + 1;
+	b.target = choose_target(&b);
+	measure(&b);
+	check("last barrier", rmc_team_barrier(b.team));
+	rmc_team_close(b.team);
+	return EXIT_OK;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* Figures as perftest prints them, or as JSON. */
+#include <stdio.h>
+#include <string.h>
+#include "bench.h"
+
+#define MB	1048576.0	/* as perftest counts */
+
+static const char * const pattern_names[] = {
+	[RANDOM] = "random", [SEQUENTIAL] = "sequential", [HOT] = "hot",
+};
+
+static const char *op_name(const struct bench *b)
+{
+	switch (b->op) {
+	case RMC_OP_READ: return "read";
+	case RMC_OP_WRITE: return "write";
+	case RMC_OP_CAS: return "compare-and-swap";
+	case RMC_OP_FAA: return "fetch-and-add";
+	default: return "?";
+	}
+}
+
+static void rule(void)
+{
+	printf("---------------------------------------------------------------------------------------\n");
+}
+
+void report_begin(struct bench *b)
+{
+	const struct rmc_query *q = rmc_query(b->team->ctx);
+	const char *fabric = q->fabric == RMC_FABRIC_IVSHMEM ? "ivshmem" : "loopback";
+	const char *ni = q->ni == RMC_NI_PAIR ? "pair" : "fused";
+	int latency = b->test->metric == LATENCY;
+
+	if (b->json) {
+		struct json *j = &b->out;
+
+		json_init(j, stdout);
+		json_object(j, NULL);
+		json_string(j, "test", b->test->name);
+		json_string(j, "operation", op_name(b));
+		json_int(j, "node", rmc_nid(b->team->ctx));
+		json_int(j, "peer", b->target);
+		json_bool(j, "double_sided", b->double_sided);
+		json_string(j, "fabric", fabric);
+		json_string(j, "ni", ni);
+		json_int(j, "nodes", q->nodes);
+		json_uint(j, "mtu", q->mtu);
+		json_bool(j, "shared_cpu", q->shared_cpu != 0);
+		json_uint(j, "segment", b->data_len);
+		json_string(j, "pattern", pattern_names[b->pattern]);
+		if (latency)
+			json_bool(j, "round_trip", 1);
+		else
+			json_int(j, "outstanding", b->outstanding);
+		json_array(j, "results");
+		return;
+	}
+	rule();
+	printf("                    %s\n", b->test->title);
+	printf(" Operation       : %s, node %d -> node %d%s%s\n", op_name(b),
+	       rmc_nid(b->team->ctx), b->target,
+	       b->target == rmc_nid(b->team->ctx) ? " (itself)" : "",
+	       b->double_sided ? ", both sides at once" : "");
+	printf(" Fabric          : %s, %u nodes, ni %s, mtu %u B%s\n", fabric, q->nodes, ni, q->mtu,
+	       q->shared_cpu ? ", CPUs shared with workers" : "");
+	printf(" Remote memory   : %.4g MiB, %s\n", (double)b->data_len / MB,
+	       pattern_names[b->pattern]);
+	if (latency)
+		printf(" Times           : round trip, from issue to completion seen\n");
+	else
+		printf(" Outstanding     : %d\n", b->outstanding);
+	rule();
+	if (latency)
+		printf(" #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]   99%% percentile[usec]   99.9%% percentile[usec] \n");
+	else
+		printf(" #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n");
+	fflush(stdout);
+}
+
+void report_latency(struct bench *b, uint64_t size, const struct latency_stats *s)
+{
+	struct json *j = &b->out;
+
+	if (!b->json) {
+		printf(" %-7llu %-14llu %-14.2f %-14.2f %-16.2f %-14.2f %-15.2f %-22.2f %-.2f\n",
+		       (unsigned long long)size, (unsigned long long)s->n, s->min, s->max,
+		       s->typical, s->avg, s->stdev, s->p99, s->p999);
+		fflush(stdout);
+		return;
+	}
+	json_object(j, NULL);
+	json_uint(j, "bytes", size);
+	json_uint(j, "iterations", s->n);
+	json_double(j, "t_min_usec", s->min);
+	json_double(j, "t_max_usec", s->max);
+	json_double(j, "t_typical_usec", s->typical);
+	json_double(j, "t_avg_usec", s->avg);
+	json_double(j, "t_stdev_usec", s->stdev);
+	json_double(j, "p99_usec", s->p99);
+	json_double(j, "p99_9_usec", s->p999);
+	json_end_object(j);
+}
+
+void report_bandwidth(struct bench *b, uint64_t size, const struct bandwidth_stats *s)
+{
+	struct json *j = &b->out;
+
+	if (!b->json) {
+		printf(" %-10llu %-14llu %-18.2f %-20.2f %-.6f\n", (unsigned long long)size,
+		       (unsigned long long)s->n, s->peak / MB, s->avg / MB, s->rate / 1e6);
+		fflush(stdout);
+		return;
+	}
+	json_object(j, NULL);
+	json_uint(j, "bytes", size);
+	json_uint(j, "iterations", s->n);
+	json_double(j, "bw_peak_bytes_per_sec", s->peak);
+	json_double(j, "bw_average_bytes_per_sec", s->avg);
+	json_double(j, "msg_rate_per_sec", s->rate);
+	json_end_object(j);
+}
+
+void report_end(struct bench *b)
+{
+	if (b->json) {
+		json_end_array(&b->out);
+		json_end_object(&b->out);
+	} else {
+		rule();
+	}
+	fflush(stdout);
+}
