@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+"""What a guest boots: a distribution kernel as ELF image, and an initial RAM
+disk made of busybox, rmc-agent and the few drivers that reach the host."""
+
+import glob
+import gzip
+import hashlib
+import lzma
+import os
+import re
+import struct
+import subprocess
+import zlib
+
+from .base import VM_SETUP, Fail, cache_dir, need, run_tool, write_file
+
+# In the order of their names in the kernel; dependencies are added.
+DRIVERS = ("virtio_pci", "9pnet_virtio", "9p", "virtio_console")
+
+
+class Kernel:
+    def __init__(self, version, image, modules):
+        self.version, self.image, self.modules = version, image, modules
+
+
+# ---- which kernel ----
+
+def kernels():
+    """All guest kernels at hand, newest first."""
+    found = {}
+    for root in (os.path.join(cache_dir(), "kernel"), "/"):
+        for image in glob.glob(os.path.join(root, "boot", "vmlinuz-*")):
+            version = os.path.basename(image)[len("vmlinuz-"):]
+            for lib in ("lib", "usr/lib"):
+                modules = os.path.join(root, lib, "modules", version)
+                if os.path.isdir(os.path.join(modules, "kernel")):
+                    found[version] = Kernel(version, image, modules)
+                    break
+
+    def number(version):
+        return [int(x) if x.isdigit() else -1 for x in re.split(r"[^0-9]+|(?<=\d)(?=\D)", version) if x]
+
+    return sorted(found.values(), key=lambda k: number(k.version), reverse=True)
+
+
+def choose(version=None, module=None):
+    """The asked kernel, the one rmc.ko was built for, the host's, the newest."""
+    have = kernels()
+    by_version = {k.version: k for k in have}
+    if version:
+        if version not in by_version:
+            raise Fail(f"there is no guest kernel {version}",
+                       "run vm-setup/rmc-deps vm, or choose from: " +
+                       (", ".join(by_version) or "none"))
+        return by_version[version]
+    if module and os.path.exists(module):
+        wanted = module_info(module).get("vermagic", " ").split(" ")[0]
+        if wanted in by_version:
+            return by_version[wanted]
+    for kernel in [by_version.get(os.uname().release)] + have:
+        if kernel and os.access(kernel.image, os.R_OK):
+            return kernel
+    if have:
+        raise Fail(f"{have[0].image} is not readable for you",
+                   "run vm-setup/rmc-deps vm --fetch-kernel to get one of your own")
+    raise Fail("there is no guest kernel", "run vm-setup/rmc-deps vm as root")
+
+
+def check_module(module, kernel):
+    """Say on the host what insmod would only say in the guest's log."""
+    if not os.path.exists(module):
+        raise Fail(f"{module} is not built", "run make modules")
+    built = module_info(module).get("vermagic", "").split(" ")[0]
+    if built != kernel.version:
+        raise Fail(f"{os.path.basename(module)} is built for kernel {built or 'unknown'}, "
+                   f"the guest runs {kernel.version}",
+                   f"run make clean modules KDIR=/lib/modules/{kernel.version}/build, "
+                   "or give --kernel VERSION")
+
+
+# ---- kernel modules ----
+
+def module_data(path):
+    with open(path, "rb") as f:
+        data = f.read()
+    if path.endswith(".xz"):
+        return lzma.decompress(data)
+    if path.endswith(".gz"):
+        return gzip.decompress(data)
+    if path.endswith(".zst"):
+        return run_tool(["zstd", "-dcq", path], f"unpack {path}")
+    return data
+
+
+def module_info(path):
+    """The name=value strings of .modinfo; they stand nowhere else in the file."""
+    info = {}
+    try:
+        data = module_data(path)
+    except OSError as e:
+        raise Fail(f"cannot read {path}: {e.strerror}") from None
+    for name, value in re.findall(rb"(?<=\0)(depends|vermagic)=([^\0]*)\0", data):
+        info[name.decode()] = value.decode(errors="replace")
+    return info
+
+
+def driver_files(kernel):
+    """Files of DRIVERS and what they depend on, in the order of loading."""
+    where = {}
+    for folder, _, names in os.walk(os.path.join(kernel.modules, "kernel")):
+        for name in names:
+            match = re.match(r"(.+)\.ko(\.xz|\.gz|\.zst)?$", name)
+            if match:
+                where[match[1].replace("-", "_")] = os.path.join(folder, name)
+    try:
+        with open(os.path.join(kernel.modules, "modules.builtin"), encoding="ascii") as f:
+            builtin = {os.path.basename(x.strip())[:-3].replace("-", "_") for x in f}
+    except OSError:
+        builtin = set()
+
+    order = []
+
+    def add(name):
+        if name in builtin or name in order:
+            return
+        if name not in where:
+            raise Fail(f"guest kernel {kernel.version} lacks the driver {name}",
+                       "give --kernel VERSION of a full (not cloud) kernel")
+        for dep in filter(None, module_info(where[name]).get("depends", "").split(",")):
+            add(dep.replace("-", "_"))
+        order.append(name)
+
+    for name in DRIVERS:
+        add(name)
+    return [where[name] for name in order]
+
+
+# ---- ELF image: boots in a third of the time of a bzImage ----
+
+def elf_image(kernel):
+    try:
+        st = os.stat(kernel.image)
+        key = hashlib.sha256(f"{kernel.image} {st.st_size} {st.st_mtime_ns}".encode()).hexdigest()[:12]
+        path = os.path.join(cache_dir(), f"vmlinux-{kernel.version}-{key}")
+        if not os.path.exists(path):
+            with open(kernel.image, "rb") as f:
+                write_file(path, unpack_bzimage(f.read(), kernel.image))
+    except OSError as e:
+        raise Fail(f"cannot read {kernel.image}: {e.strerror}") from None
+    return path
+
+
+def unpack_bzimage(data, name):
+    # Documentation/arch/x86/boot.rst: setup_sects, payload_offset, payload_length
+    sectors = data[0x1f1] or 4
+    offset, length = struct.unpack_from("<II", data, 0x248)
+    start = (sectors + 1) * 512 + offset
+    payload = data[start:start + length]
+    magic = payload[:6]
+    if magic.startswith(b"\xfd7zXZ"):
+        image = lzma.LZMADecompressor().decompress(payload)
+    elif magic.startswith(b"\x1f\x8b"):
+        image = zlib.decompressobj(31).decompress(payload)
+    elif magic.startswith(b"\x28\xb5\x2f\xfd"):
+        image = filtered(["zstd", "-dcq"], payload)
+    elif magic.startswith(b"\x02\x21\x4c\x18"):
+        image = filtered(["lz4", "-dcq"], payload)
+    elif magic.startswith(b"\x7fELF"):
+        image = payload
+    else:
+        raise Fail(f"{name}: unknown compression ({magic.hex()})")
+    if not image.startswith(b"\x7fELF"):
+        raise Fail(f"{name} does not contain an ELF image", "give another --kernel VERSION")
+    return image
+
+
+def filtered(argv, data):
+    need(argv[0], argv[0])
+    # The payload ends with its unpacked size, which the tools report as trailing garbage.
+    done = subprocess.run(argv, input=data, capture_output=True, check=False)
+    return done.stdout
+
+
+# ---- initial RAM disk ----
+
+def agent_binary():
+    source = os.path.join(VM_SETUP, "rmc-agent.c")
+    with open(source, "rb") as f:
+        key = hashlib.sha256(f.read()).hexdigest()[:12]
+    path = os.path.join(cache_dir(), f"rmc-agent-{key}")
+    if not os.path.exists(path):
+        tmp = f"{path}.{os.getpid()}"
+        run_tool([need("gcc", "gcc"), "-O2", "-static", "-o", tmp, source], "build rmc-agent")
+        os.rename(tmp, path)
+    return path
+
+
+def cpio(entries):
+    """An archive in the kernel's "newc" format from (name, mode, data)."""
+    out = bytearray()
+    for ino, (name, mode, data) in enumerate(entries + [("TRAILER!!!", 0, b"")], 1):
+        fields = (ino, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(name) + 1, 0)
+        out += b"070701" + b"".join(b"%08X" % x for x in fields) + name.encode() + b"\0"
+        out += bytes(-len(out) % 4) + data
+        out += bytes(-len(out) % 4)
+    return bytes(out)
+
+
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def static_busybox():
+    path = need("busybox", "busybox-static")
+    if b"/lib64/ld-linux" in read(path)[:4096]:
+        raise Fail(f"{path} is not static", "install the package busybox-static")
+    return path
+
+
+def initrd(kernel, path):
+    drivers = driver_files(kernel)
+    names = [re.sub(r"\.(xz|gz|zst)$", "", os.path.basename(x)) for x in drivers]
+    directories = ("bin", "dev", "proc", "sys", "modules", "newroot")
+    entries = [(d, 0o40755, b"") for d in directories]
+    entries += [("init", 0o100755, read(os.path.join(VM_SETUP, "guest-init"))),
+                ("bin/busybox", 0o100755, read(static_busybox())),
+                ("bin/rmc-agent", 0o100755, read(agent_binary())),
+                ("modules/order", 0o100644, "".join(f"{n}\n" for n in names).encode())]
+    entries += [(f"modules/{n}", 0o100644, module_data(d)) for n, d in zip(names, drivers)]
+    write_file(path, cpio(entries))

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+"""What this host offers: hardware virtualization, cores, memory to share."""
+
+import glob
+import os
+import re
+import subprocess
+import tempfile
+
+from . import guest
+from .base import Fail, need, state_root, write_file
+
+QEMU = "qemu-system-x86_64"
+# Without PCI legacy devices: nothing to probe, boots faster.
+MACHINE = "q35,sata=off,smbus=off,usb=off,vmport=off"
+PROBE_SECONDS = 8
+
+
+# ---- acceleration ----
+
+def accel(choice, kernel):
+    """("kvm" or "tcg", why not kvm). /dev/kvm proves nothing: some hosts have
+    one that opens and answers, but cannot run a stock kernel."""
+    if choice == "tcg":
+        return "tcg", "as asked"
+    why = kvm_trouble(kernel)
+    if why and choice == "kvm":
+        raise Fail(f"KVM cannot be used: {why}", "use --machine tcg")
+    return ("tcg", why) if why else ("kvm", "")
+
+
+def kvm_trouble(kernel):
+    if not os.path.exists("/dev/kvm"):
+        return "there is no /dev/kvm"
+    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+        return "/dev/kvm is not yours to open (add yourself to the group kvm)"
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as f:
+        key = f"{f.read().strip()} {kernel.version} {os.path.getmtime(need(QEMU, 'qemu-system-x86'))}"
+    cached = os.path.join(state_root(), "kvm-probe")
+    try:
+        with open(cached, encoding="utf-8") as f:
+            if f.readline().strip() == key:
+                return f.readline().strip()
+    except OSError:
+        pass
+    why = "" if probe_boots(kernel) else "/dev/kvm opens, but a probe guest does not boot on it"
+    write_file(cached, f"{key}\n{why}\n".encode())
+    return why
+
+
+def probe_boots(kernel, kind="kvm"):
+    with tempfile.TemporaryDirectory(dir=state_root()) as folder:
+        initrd = os.path.join(folder, "initrd")
+        guest.initrd(kernel, initrd)
+        argv = [need(QEMU, "qemu-system-x86"), "-accel", kind, "-cpu", "host" if kind == "kvm" else "max",
+                "-machine", MACHINE, "-m", "256", "-smp", "2", "-nodefaults", "-no-user-config",
+                "-no-reboot", "-display", "none", "-serial", "stdio",
+                "-kernel", guest.elf_image(kernel), "-initrd", initrd,
+                "-append", "console=ttyS0 panic=-1 quiet RMC_PROBE=1"]
+        with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL) as proc:
+            try:
+                out, _ = proc.communicate(timeout=PROBE_SECONDS)
+            except subprocess.TimeoutExpired:
+                proc.kill()
+                out, _ = proc.communicate()
+    return b"rmc-guest: probe-ok" in out
+
+
+# ---- cores ----
+
+def parse_list(text):
+    """"0-2,5" -> [0, 1, 2, 5]"""
+    result = []
+    for part in filter(None, text.strip().split(",")):
+        low, _, high = part.partition("-")
+        result += range(int(low), int(high or low) + 1)
+    return result
+
+
+def cores():
+    """The host cores we may use, those of one NUMA node side by side."""
+    allowed = os.sched_getaffinity(0)
+    ordered = []
+    for path in sorted(glob.glob("/sys/devices/system/node/node[0-9]*/cpulist"),
+                       key=lambda p: int(re.search(r"node(\d+)/", p)[1])):
+        with open(path, encoding="ascii") as f:
+            ordered += [c for c in parse_list(f.read()) if c in allowed and c not in ordered]
+    return ordered + sorted(allowed - set(ordered))
+
+
+class Plan:
+    """Which host core runs which vCPU, and which vCPU runs what.
+
+    dedicated: every vCPU has a host core. The first ones are the
+               applications', the others the RMCs', isolated in the guest.
+    shared:    too few cores to spin on. Application and RMC yield to each
+               other on one vCPU; vCPU 0 is left to the guest's housekeeping.
+
+    A guest is one node, or all nodes with the loopback fabric. It never has
+    just one vCPU: the emulator would drop the lock prefix, and atomics between
+    guests would be lost.
+    """
+
+    def __init__(self, nodes, workers, loopback=False, shared=None):
+        have = cores()
+        guests = 1 if loopback else nodes
+        apps, rmcs = (nodes, nodes * workers) if loopback else (1, workers)
+        wanted = guests * (apps + rmcs)
+        self.shared = len(have) < wanted if shared is None else shared
+        if not self.shared:
+            self.vcpus = apps + rmcs
+            self.rmc = list(range(apps, self.vcpus))
+            self.app = [i if loopback else 0 for i in range(nodes)]
+        elif loopback:
+            self.vcpus = max(2, min(len(have), nodes + 1))
+            self.rmc = list(range(1, self.vcpus))
+            self.app = [self.rmc[i % len(self.rmc)] for i in range(nodes)]
+        else:
+            self.vcpus, self.rmc, self.app = 2, [1], [1] * nodes
+        # RMC vCPUs choose first, so that they are spread best.
+        order = sorted(range(self.vcpus), key=lambda v: v not in self.rmc)
+        turns = [(g, v) for v in order for g in range(guests)]
+        if not self.shared:
+            turns = [(g, v) for g in range(guests) for v in range(self.vcpus)]
+        self.pins = [[None] * self.vcpus for _ in range(guests)]
+        for turn, (g, v) in enumerate(turns):
+            self.pins[g][v] = have[turn % len(have)]
+        kind = "shared" if self.shared else "dedicated"
+        how = ("application and RMC yield to each other on one vCPU" if self.shared else
+               "application and RMC each have a vCPU with a core of its own")
+        self.text = (f"CPU plan: {kind}, {how} ({len(have)} host cores here, "
+                     f"dedicated takes {wanted})")
+
+    def kernel_args(self):
+        if self.shared:
+            return ""
+        rmc = ",".join(map(str, self.rmc))
+        return f"isolcpus=managed_irq,domain,{rmc} nohz_full={rmc} rcu_nocbs={rmc} irqaffinity=0"
+
+
+# ---- shared memory ----
+
+def region_size(nodes, asked=None):
+    """1 MiB per ordered pair of nodes is ample; PCI wants a power of two."""
+    mib = asked or max(16, nodes * nodes)
+    return 1 << (mib - 1).bit_length()
+
+
+def region_folder(mib):
+    """Where the shared file goes: huge pages if they are there, else tmpfs."""
+    try:
+        with open("/proc/mounts", encoding="utf-8") as f:
+            mounts = [line.split() for line in f]
+        with open("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", encoding="ascii") as f:
+            free = int(f.read()) * 2
+    except OSError:
+        mounts, free = [], 0
+    for _, where, kind, options, *_ in mounts:
+        if (kind == "hugetlbfs" and free >= mib and os.access(where, os.W_OK) and
+                "pagesize=2M" in options):
+            return where, True
+    return ("/dev/shm" if os.access("/dev/shm", os.W_OK) else state_root()), False
+
+
+def make_region(name, mib):
+    folder, huge = region_folder(mib)
+    path = os.path.join(folder, name)
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            os.ftruncate(fd, mib << 20)
+            # Now, so that a full disk is an error here and not a bus error later.
+            os.posix_fallocate(fd, 0, mib << 20)
+        except OSError:
+            os.unlink(path)
+            raise
+        finally:
+            os.close(fd)
+    except OSError as e:
+        raise Fail(f"cannot get {mib} MiB of shared memory in {folder}: {e.strerror}",
+                   "remove files there, or give a smaller --shm-size") from None
+    return path, huge
+
+
+def numa_option():
+    """Keep the region on the NUMA node of the first core, if there are several."""
+    nodes = glob.glob("/sys/devices/system/node/node[0-9]*")
+    if len(nodes) < 2:
+        return ""
+    first = cores()[0]
+    for node in nodes:
+        if os.path.exists(os.path.join(node, f"cpu{first}")):
+            return f",host-nodes={node.rsplit('node', 1)[1]},policy=preferred"
+    return ""
