@@ -221,6 +221,7 @@ void rmc_node_join(struct rmc_node *node, u32 now_ms)
 	if (!node->epoch)
 		node->epoch = 1;
 	node->join_ms = now_ms;
+	node->last_ms = now_ms;
 	for (i = 0; i < f->nodes; i++)
 		node->peer_beat[i] = READ_ONCE(f->node[i].heartbeat);
 	WRITE_ONCE(self->parked[RMC_LANE_REQ], 0);
@@ -323,9 +324,11 @@ void rmc_node_tick_req(struct rmc_node *node, u32 now_ms)
 	struct rmc_fabric *f = node->fabric;
 	u32 i;
 
-	node->req_ms = now_ms;
-	if (node->itt.used && now_ms - node->scan_ms >= f->timeout_ms / 16) {
-		node->scan_ms = now_ms;
+	/* whoever was paused must not blame the peers for the time it slept */
+	node->req_ms += min_t(u32, now_ms - node->last_ms, RMC_TICK_GAP_MS);
+	node->last_ms = now_ms;
+	if (node->itt.used && node->req_ms - node->scan_ms >= f->timeout_ms / 16) {
+		node->scan_ms = node->req_ms;
 		rmc_itt_expire(node);
 	}
 	if (!f->sync)

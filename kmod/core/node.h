@@ -99,7 +99,8 @@ struct rmc_stats {
  * @srv_worker: worker that runs its RRPP
  * @itt: operations in flight (RGP, RCP)
  * @out: channels to peers, by node id, NULL until used (RGP, RCP)
- * @req_ms: node milliseconds as the RGP and RCP know them
+ * @req_ms: milliseconds this node has run: time-outs do not count a pause
+ * @last_ms: clock at the last tick
  * @scan_ms: when time-outs were last looked for
  * @qps: queue pairs
  * @ct: segments (RRPP)
@@ -123,6 +124,7 @@ struct rmc_node {
 	struct rmc_itt itt;
 	struct rmc_out **out;
 	u32 req_ms;
+	u32 last_ms;
 	u32 scan_ms;
 	u32 qps;
 

@@ -50,6 +50,8 @@ enum {
 	RMC_TIMEOUT_MS		= 10000,
 	/* how often links, time-outs and heartbeats are looked after */
 	RMC_TICK_NS		= 1000000,
+	/* a longer gap between ticks means that this machine was paused */
+	RMC_TICK_GAP_MS		= 1000,
 	/* a peer whose heartbeat stands still for this long is down */
 	RMC_DEAD_MS		= 3000,
 };

@@ -257,7 +257,14 @@ static void test_timeout(const struct world_opts *o)
 		world_tick(&s.w, RMC_TIMEOUT_MS / 16 + 1);
 	CHECK_EQ(app_wait(&s.a), RMC_S_TIMEOUT);
 	CHECK_EQ(s.w.node[0]->itt.used, 0);
+	/* we are paused for an hour: what is in flight is not late because of it */
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf + 64, 64);
+	world_visit(&s.w);
+	world_tick(&s.w, 3600 * 1000);
+	world_visit(&s.w);
+	CHECK_EQ(s.w.node[0]->itt.used, 1);
 	s.w.frozen[1] = false;
+	CHECK_EQ(app_wait(&s.a), RMC_S_OK);
 	world_settle(&s.w);
 	CHECK_EQ(lbuf[0], 0x77);
 	CHECK_EQ(s.w.node[0]->stats.stale_replies, 1);
@@ -475,6 +482,48 @@ static void test_idle_costs_nothing(const struct world_opts *o)
 	teardown(&s);
 }
 
+/* Nothing larger than a line is atomic, nothing is ordered: both can be seen. */
+static void test_no_more_is_promised(const struct world_opts *o)
+{
+	struct world_opts k = *o;
+	u32 slot, status, i, mixed = 0;
+	struct setup s;
+
+	k.mtu = 64;
+	k.ring_order = 2;
+	k.pay_order = 2;
+	setup(&s, &k);
+	memset(seg, 1, 4096);
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 4096);
+	world_visit(&s.w);
+	world_visit(&s.w);
+	memset(seg, 2, 4096);
+	CHECK_EQ(app_wait(&s.a), RMC_S_OK);
+	for (i = 64; i < 4096; i++) {
+		mixed += lbuf[i] != lbuf[i - 1];
+		CHECK(lbuf[i] == lbuf[i - 1] || i % 64 == 0);
+	}
+	CHECK_EQ(mixed, 1);
+	teardown(&s);
+
+	k = *o;
+	k.nodes = 3;
+	k.kernels = true;
+	setup(&s, &k);
+	seg_set(&s.w, 2, 3, s.seg_mem);
+	s.w.frozen[1] = true;
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
+	app_post(&s.a, RMC_OP_READ, 2, 0, lbuf + 64, 64);
+	world_settle(&s.w);
+	CHECK(app_poll(&s.a, &slot, &status));
+	CHECK_EQ(slot, 1);
+	s.w.frozen[1] = false;
+	world_settle(&s.w);
+	CHECK(app_poll(&s.a, &slot, &status));
+	CHECK_EQ(slot, 0);
+	teardown(&s);
+}
+
 static void test_parking(const struct world_opts *o)
 {
 	struct setup s;
@@ -575,6 +624,7 @@ int main(void)
 		{ "QP and buffer withdrawn in flight", test_teardown },
 		{ "hostile peer scribbles rings and bells", test_hostile_peer },
 		{ "hostile application scribbles its WQ", test_hostile_app },
+		{ "no atomicity beyond a line, no order", test_no_more_is_promised },
 		{ "idle nodes and QPs are not looked at", test_idle_costs_nothing },
 		{ "parking: announce, look again, wake", test_parking },
 	};

@@ -275,6 +275,7 @@ static void *run(void *arg)
 		CPU_SET(ww->cpu, &set);
 		sched_setaffinity(0, sizeof(set), &set);
 	}
+	rmc_ni_tick(ni, rmc_os_now_ns());
 	while (!__atomic_load_n(&ww->world->stop, __ATOMIC_ACQUIRE)) {
 		if (__atomic_load_n(&ww->world->pong, __ATOMIC_ACQUIRE) &&
 		    ww == ww->world->worker)
