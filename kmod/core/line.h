@@ -33,14 +33,16 @@ static inline void rmc_line_load(u64 *dst, const u64 *src)
 	u64 w0, w1, w2, w3, w4, w5, w6, w7;
 
 	for (;;) {
-		w0 = smp_load_acquire(&src[0]);
-		w1 = smp_load_acquire(&src[1]);
-		w2 = smp_load_acquire(&src[2]);
-		w3 = smp_load_acquire(&src[3]);
-		w4 = smp_load_acquire(&src[4]);
-		w5 = smp_load_acquire(&src[5]);
-		w6 = smp_load_acquire(&src[6]);
-		w7 = smp_load_acquire(&src[7]);
+		w0 = READ_ONCE(src[0]);
+		w1 = READ_ONCE(src[1]);
+		w2 = READ_ONCE(src[2]);
+		w3 = READ_ONCE(src[3]);
+		w4 = READ_ONCE(src[4]);
+		w5 = READ_ONCE(src[5]);
+		w6 = READ_ONCE(src[6]);
+		w7 = READ_ONCE(src[7]);
+		/* first pass before second; between the same loads, no partner */
+		smp_rmb();
 		if (likely(!((w0 ^ READ_ONCE(src[0])) |
 			     (w1 ^ READ_ONCE(src[1])) |
 			     (w2 ^ READ_ONCE(src[2])) |
@@ -71,7 +73,9 @@ static inline void rmc_line_load_part(u8 *dst, const u8 *src, u32 len)
 
 	do {
 		for (i = 0; i < words; i++)
-			copy[i] = smp_load_acquire(&first[i]);
+			copy[i] = READ_ONCE(first[i]);
+		/* first pass before second, as above */
+		smp_rmb();
 		diff = 0;
 		for (i = 0; i < words; i++)
 			diff |= copy[i] ^ READ_ONCE(first[i]);
@@ -103,13 +107,14 @@ static inline void rmc_line_store_part(u8 *dst, const u8 *src, u32 len)
 	}
 	for (; i < len; i++)
 		WRITE_ONCE(dst[i], src[i]);
-	/* the first word, or what is written of it, becomes visible last */
 	if (head == 8) {
 		memcpy(&w, src, 8);
+		/* the first word last, as in rmc_line_store() */
 		smp_store_release((u64 *)dst, w);
 		return;
 	}
 	for (i = head; i-- > 0;)
+		/* what is written of the first word last, its first byte at the end */
 		smp_store_release(&dst[i], src[i]);
 }
 

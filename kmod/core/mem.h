@@ -138,13 +138,16 @@ static inline void rmc_mem_store_lines(const struct rmc_mem *mem, u64 off, const
 
 /**
  * struct rmc_bufs - the local buffers of one file, sorted by address
+ * @count: number of buffers
+ * @last: index of the last hit
+ * @mem: buffers
  *
  * Owned by the worker that runs the file's RGP: changed only by calls that
  * run on it, so looking up needs no lock.
  */
 struct rmc_bufs {
 	u32 count;
-	u32 last;	/* index of the last hit */
+	u32 last;
 	struct rmc_mem *mem[RMC_MAX_BUFFERS];
 };
 

@@ -31,6 +31,7 @@ static bool linked(struct rmc_node *node, u32 nid, u32 *epoch)
 		return false;
 	if (!f->sync)
 		return true;
+	/* pairs with the release in the peer's rmc_node_tick_srv() */
 	return smp_load_acquire(sync_word(f, nid, node->nid)) == node->epoch &&
 	       READ_ONCE(*sync_word(f, node->nid, nid)) == *epoch;
 }
@@ -236,10 +237,12 @@ static bool awaited(struct rmc_node *node, u32 nid, u32 now_ms)
 {
 	struct rmc_fabric *f = node->fabric;
 	u32 waited = now_ms - node->join_ms;
+	/* pairs with the release that made the peer JOINING or UP */
 	u32 state = smp_load_acquire(&f->node[nid].state);
 
 	if (nid == node->nid || (state != RMC_NODE_UP && state != RMC_NODE_JOINING))
 		return false;
+	/* the peer let go of our channels; pairs with its rmc_node_tick_srv() */
 	if (smp_load_acquire(sync_word(f, nid, node->nid)) == node->epoch)
 		return false;
 	/* dead ones leave their state behind; live ones get some more time */
@@ -278,8 +281,9 @@ bool rmc_node_join_poll(struct rmc_node *node, u32 now_ms)
 			for (i = 0; i < (f->nodes + 63) / 64; i++)
 				WRITE_ONCE(f->bell[node->nid * RMC_LANES + lane].word[i], 0);
 	}
-	/* pairs with the acquire in rmc_peer_up() and linked() */
+	/* pairs with the acquire in the peers' rmc_peer_up() */
 	smp_store_release(&f->node[node->nid].state, RMC_NODE_UP);
+	/* pairs with the acquire in linked() */
 	smp_store_release(&node->up, true);
 	return true;
 }
@@ -291,6 +295,7 @@ bool rmc_node_join_poll(struct rmc_node *node, u32 now_ms)
 void rmc_node_leave(struct rmc_node *node)
 {
 	node->up = false;
+	/* pairs with the acquire in rmc_peer_up() and rmc_node_tick_req() */
 	smp_store_release(&node->fabric->node[node->nid].state, RMC_NODE_DOWN);
 }
 
@@ -334,6 +339,7 @@ void rmc_node_tick_req(struct rmc_node *node, u32 now_ms)
 	if (!f->sync)
 		return;
 	for (i = 0; i < f->nodes; i++) {
+		/* pairs with the releases that join and leave */
 		u32 state = smp_load_acquire(&f->node[i].state);
 		u32 epoch = READ_ONCE(f->node[i].epoch);
 		struct rmc_out *out = node->out[i];

@@ -39,8 +39,13 @@
 
 /**
  * struct rmc_wqe - private copy of a WQ entry
+ * @lbuf: application address of the local operand
+ * @offset: in the destination's segment, bytes
+ * @length: bytes
  * @operand: bytes of the local buffer it uses; preset to @length, prepare()
  *	may change it
+ * @nid: destination
+ * @op: opcode
  */
 struct rmc_wqe {
 	u64 lbuf;

@@ -57,6 +57,6 @@ enum {
 };
 
 /* largest segment: what the 40-bit offset of a WQ entry can reach */
-#define RMC_MAX_SEGMENT		(1ULL << 40)
+#define RMC_MAX_SEGMENT		(RMC_OFFSET_MAX + 1)
 
 #endif

@@ -53,7 +53,8 @@ static bool within(const struct rmc_node *node, const struct rmc_itt_entry *e, u
 	u64 offset = rmc_word1_offset(word1);
 	u32 len = rmc_word1_length(word1);
 
-	return (offset & (RMC_LINE - 1)) + len <= node->fabric->mtu && offset >= e->offset && offset - e->offset <= e->sent &&
+	return (offset & (RMC_LINE - 1)) + len <= node->fabric->mtu &&
+	       offset >= e->offset && offset - e->offset <= e->sent &&
 	       len <= e->sent - (offset - e->offset);
 }
 
@@ -148,9 +149,9 @@ u32 rmc_rcp_poll(struct rmc_node *node)
 			}
 			n = poll_source(node, out, from);
 			done += n;
-			if (n)
+			if (n) {
 				out->idle = 0;
-			else if (unlikely(++out->idle > RMC_IDLE_LOOKS)) {
+			} else if (unlikely(++out->idle > RMC_IDLE_LOOKS)) {
 				out->idle = 0;
 				rmc_bell_settle(node, RMC_LANE_REP, from, &out->rep);
 			}

@@ -149,9 +149,9 @@ u32 rmc_rrpp_poll(struct rmc_node *node)
 			}
 			n = poll_source(node, in, from);
 			done += n;
-			if (n)
+			if (n) {
 				in->idle = 0;
-			else if (unlikely(++in->idle > RMC_IDLE_LOOKS)) {
+			} else if (unlikely(++in->idle > RMC_IDLE_LOOKS)) {
 				in->idle = 0;
 				rmc_bell_settle(node, RMC_LANE_REQ, from, &in->req);
 			}

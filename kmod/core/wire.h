@@ -24,6 +24,12 @@
 
 /**
  * struct rmc_req - a request after it was copied from the ring
+ * @offset: in the segment, bytes
+ * @length: bytes
+ * @ctx_id: context
+ * @gen: generation of the tid, echoed
+ * @tid: index in the source's ITT, echoed
+ * @op: opcode
  */
 struct rmc_req {
 	u64 offset;
@@ -37,6 +43,10 @@ struct rmc_req {
 /**
  * struct rmc_rep - a reply after it was copied from the ring
  * @word1: echo or old value
+ * @gen: generation of the tid
+ * @tid: index in the ITT
+ * @op: opcode, echoed
+ * @status: enum rmc_status
  */
 struct rmc_rep {
 	u64 word1;

@@ -117,7 +117,7 @@ static inline void rmc_bell_ring(struct rmc_fabric *f, u32 dst, enum rmc_lane la
 	 * its own stores.
 	 */
 	if (!self)
-		smp_mb();
+		smp_mb(); /* see above */
 	if (unlikely(!(READ_ONCE(*rmc_bell_word(f, dst, lane, from)) & (1ULL << (from % 64)))))
 		rmc_bell_notify(f, dst, lane, from);
 }

@@ -17,7 +17,7 @@ const struct rmc_ni_org *rmc_ni_find(const char *name)
 {
 	u32 i;
 
-	for (i = 0; i < sizeof(orgs) / sizeof(orgs[0]); i++)
+	for (i = 0; i < ARRAY_SIZE(orgs); i++)
 		if (!strcmp(orgs[i].name, name))
 			return &orgs[i];
 	return NULL;

@@ -71,7 +71,7 @@ struct rmc_ni_worker {
 };
 
 /**
- * struct rmc_ni_kind - an organisation
+ * struct rmc_ni_org - an organisation
  * @name: as the ni= parameter spells it
  * @id: enum rmc_ni_kind of the uapi
  * @workers: threads per set of nodes

@@ -63,6 +63,7 @@ enum rmc_ni_kind {
  * @op_mask: bit n set: opcode n works
  * @timeout_ms: a request without reply completes with RMC_S_TIMEOUT after this
  * @shared_cpu: workers share CPUs with applications
+ * @reserved: 0
  */
 struct rmc_query {
 	__u32 size;

@@ -36,6 +36,7 @@ typedef int32_t s32;
 #define __ffs64(w)		((u32)__builtin_ctzll(w))
 #define array_index_nospec(i, n)	(i)
 
+#define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define min(a, b)		((a) < (b) ? (a) : (b))
 #define min_t(t, a, b)		((t)(a) < (t)(b) ? (t)(a) : (t)(b))
 

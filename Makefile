@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# rmc: Scale-Out NUMA on Linux. "make help" lists what there is to do.
+#
+# Kbuild says which files make rmc.ko; everything built in user space goes to
+# build/, everything fetched to .cache/.
+
+O := $(CURDIR)/build
+KDIR ?= $(shell $(CURDIR)/vm-setup/rmc-deps kdir 2>/dev/null)
+NODES ?= $(shell n=$$(( $$(nproc) / 2 )); echo $$(( n < 2 ? 2 : n > 4 ? 4 : n )))
+GRAPH ?= --debian
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+help:
+	@echo 'Two commands do everything on a fresh Debian 12 machine (root or sudo):'
+	@echo '  make demo         boot a cluster and rank the Debian packages on it'
+	@echo '  make check        run every test'
+	@echo
+	@echo 'Build:'
+	@echo '  make all          module, library, tools'
+	@echo '  make modules      rmc.ko for the guest kernel, or for KDIR=...'
+	@echo '  make lib tools    librmc, rmcctl, benchmarks, applications'
+	@echo '  make deps         install or fetch what is missing'
+	@echo '  make install      library, headers, tools, man pages: DESTDIR=, PREFIX='
+	@echo
+	@echo 'Parts of make check:'
+	@echo '  make unit         core on the host: ASan, UBSan, TSan; seconds'
+	@echo '  make style sparse checkpatch, licences, static checks'
+	@echo '  make kselftest    the module in one guest with loopback nodes'
+	@echo '  make cluster      two and four guests over ivshmem'
+	@echo
+	@echo 'Measure:'
+	@echo '  make bench-host   the core at native speed beside the limits of this machine'
+
+all: modules lib tools
+
+deps:
+	@vm-setup/rmc-deps build vm
+
+modules:
+	@test -n "$(KDIR)" || { echo "no kernel headers: run 'make deps', or give KDIR=/lib/modules/.../build"; exit 1; }
+	$(MAKE) -C $(KDIR) M=$(CURDIR) KCFLAGS=-Werror modules
+
+lib:
+	$(MAKE) -C lib O=$(O)
+
+tools: lib
+	$(MAKE) -C tools O=$(O)
+
+demo: deps
+	$(MAKE) -s all
+	tools/rmc-run -n $(NODES) $(O)/pagerank $(GRAPH) --verify
+
+check:
+	@selftests/run-all
+
+unit:
+	@$(MAKE) -s -C selftests/host O=$(O)/host check
+
+style:
+	@selftests/style
+
+sparse:
+	@selftests/sparse $(KDIR)
+
+kselftest: all
+	@selftests/rmc/run_in_vm.sh
+
+cluster: all
+	@selftests/cluster/run.sh
+
+bench-host:
+	@$(MAKE) -s -C selftests/host O=$(O)/host $(O)/host/bench
+	@$(O)/host/bench
+
+install: lib tools
+	$(MAKE) -C lib O=$(O) DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) install
+	$(MAKE) -C tools O=$(O) DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) install
+
+clean:
+	rm -rf $(O)
+	find . -path ./.cache -prune -o \( -name '*.o' -o -name '*.ko' -o -name '*.mod' \
+		-o -name '*.mod.c' -o -name '.*.cmd' -o -name modules.order \
+		-o -name Module.symvers \) -type f -print | xargs -r rm -f
+
+.PHONY: help all deps modules lib tools demo check unit style sparse kselftest cluster \
+	bench-host install clean
