@@ -34,6 +34,7 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -43,6 +44,7 @@ enum {
 	OUT_HIGH = 256 << 10,	/* above this, commands' output waits */
 	IN_WINDOW = 64 << 10,	/* stdin bytes the host sends unacknowledged */
 	CHUNK = 16 << 10,	/* output bytes per frame */
+	HANGUP_MS = 300,	/* unconnected for this long = session over */
 };
 
 enum frame_type {
@@ -84,8 +86,14 @@ struct buf {
 	size_t cap;
 };
 
+/*
+ * The news that the host process left or another came travels on a queue of its
+ * own and may be later than the data of the next session. So a hang-up only
+ * counts when it lasts; a quick successor ends the old session by its F_HELLO.
+ */
 struct port {
 	int fd;
+	uint64_t hangup;	/* when to look again, ms; 0 = connected */
 	struct buf in;
 	struct buf out;
 };
@@ -151,6 +159,14 @@ static void close_fd(int *fd)
 	if (*fd >= 0)
 		close(*fd);
 	*fd = -1;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
 }
 
 /* ---- to the host ---- */
@@ -291,9 +307,10 @@ static void reap(void)
 }
 
 /*
- * Make a path of the host visible that a tmpfs of the guest hides (/tmp/x).
- * Bound again when the host has replaced it since: a bind mount keeps the
- * old file, a fresh look-up through HOST_ROOT shows the new one.
+ * Make a path of the host visible that a tmpfs of the guest hides (/tmp/x). A
+ * bind mount pins the file of the time it was made, but the host may have
+ * replaced it since: so undo it first, then look it up afresh. A directory is
+ * only bound again when it is another one; its entries are never stale.
  */
 static void share(const char *path)
 {
@@ -301,17 +318,18 @@ static void share(const char *path)
 	struct stat h, g;
 
 	snprintf(host, sizeof(host), HOST_ROOT "%s", path);
+	if (!stat(path, &g) && !S_ISDIR(g.st_mode))
+		umount2(path, MNT_DETACH);
 	if (stat(host, &h))
 		return;
-	if (!stat(path, &g)) {
-		if (g.st_ino == h.st_ino && g.st_dev == h.st_dev)
+	if (S_ISDIR(h.st_mode)) {
+		if (mkdir(path, 0755) && !stat(path, &g) &&
+		    g.st_ino == h.st_ino && g.st_dev == h.st_dev)
 			return;
 		umount2(path, MNT_DETACH);
-	}
-	if (S_ISDIR(h.st_mode))
-		mkdir(path, 0755);
-	else
+	} else {
 		close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0644));
+	}
 	if (mount(host, path, NULL, MS_BIND, NULL))
 		say("cannot show the host's %s: %s", path, strerror(errno));
 }
@@ -546,8 +564,31 @@ static void port_input(struct port *p)
 			buf_eat(&p->in, sizeof(f) + f.len);
 		}
 	}
-	if (n == 0)
-		port_reset(p);
+	if (n == 0 && !p->hangup)
+		p->hangup = now_ms() + HANGUP_MS;
+}
+
+/* Returns how long poll() may sleep at most. */
+static int ports_check_hangup(void)
+{
+	uint64_t now = now_ms();
+	int wait = -1;
+
+	for (int i = 0; i < NPORTS; i++) {
+		struct port *p = &ports[i];
+		struct pollfd pfd = { .fd = p->fd };
+
+		if (!p->hangup)
+			continue;
+		if (now < p->hangup) {
+			wait = HANGUP_MS;
+			continue;
+		}
+		p->hangup = 0;
+		if (poll(&pfd, 1, 0) == 1 && pfd.revents & POLLHUP)
+			port_reset(p);
+	}
+	return wait;
 }
 
 /* Ports appear one by one after the driver is loaded. */
@@ -641,7 +682,7 @@ int main(void)
 				pfd[n++] = (struct pollfd){ c->out[w], POLLIN, 0 };
 			}
 		}
-		if (poll(pfd, n, -1) < 0)
+		if (poll(pfd, n, ports_check_hangup()) < 0)
 			continue;
 		for (int i = 2; i < n; i++) {
 			if (!pfd[i].revents)

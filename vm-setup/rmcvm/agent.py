@@ -87,7 +87,7 @@ def needed_paths(argv, cwd, env):
 
 
 class Session:
-    def __init__(self, path, timeout=30, watch=None):
+    def __init__(self, path, timeout=30, watch=None, patience=2):
         """path: sockets are path.0 .. path.7; watch(): raises when the guest died."""
         self.sock = self.lock = None
         self.data = b""
@@ -95,11 +95,12 @@ class Session:
         deadline = time.monotonic() + timeout
         self._take_port(deadline)
         try:
-            # A dead session's leftovers can swallow the greeting: then try again.
-            while not self._greet(min(deadline, time.monotonic() + 8)):
+            # Half a frame of a killed session can swallow the greeting: then let
+            # the guest see a hang-up, and try again.
+            while not self._greet(min(deadline, time.monotonic() + patience)):
                 if time.monotonic() > deadline:
                     raise Lost("the guest does not answer", "look at rmc-vm console")
-                time.sleep(0.2)
+                time.sleep(0.5)
         except BaseException:
             self.close()
             raise

@@ -227,7 +227,7 @@ class Cluster:
 
     def _qemu(self, opt, i, accel, plan, elf, region):
         kernel_args = ["console=ttyS0", "quiet", "panic=-1", "oops=panic", "tsc=reliable",
-                       f"RMC_NODE={i}", "RMC_CACHE=none", plan.kernel_args(), opt.append or ""]
+                       f"RMC_NODE={i}", plan.kernel_args(), opt.append or ""]
         if accel == "tcg":      # the emulated TSC is fine, but the kernel cannot know
             kernel_args.insert(4, "clocksource=tsc mitigations=off")
         argv = [need(host.QEMU, "qemu-system-x86"), "-name", f"rmc-{self.name}-{i}",
@@ -242,9 +242,11 @@ class Cluster:
                 "-chardev", f"socket,id=con,path={self.path(f'console-{i}')},server=on,wait=off,"
                             f"logfile={self.path(f'console-{i}.log')},logappend=on",
                 "-serial", "chardev:con",
-                "-fsdev", "local,id=host,path=/,security_model=none,readonly=on,multidevs=remap",
-                "-device", "virtio-9p-pci,fsdev=host,mount_tag=hostroot",
                 "-device", f"virtio-serial-pci,max_ports={agent.PORTS + 1}"]
+        for tag, where in (("hostroot", "/"), ("hostusr", "/usr")):
+            argv += ["-fsdev", f"local,id={tag},path={where},security_model=none,readonly=on,"
+                               "multidevs=remap",
+                     "-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag}"]
         for k in range(agent.PORTS):
             argv += ["-chardev", f"socket,id=a{k},path={self.path(f'agent-{i}.{k}')},"
                                  "server=on,wait=off",
@@ -280,7 +282,8 @@ class Cluster:
     def _bring_up_one(self, i):
         deadline = time.monotonic() + self.state["boot_timeout"]
         try:
-            session = self.session(i, self.state["boot_timeout"])
+            timeout = self.state["boot_timeout"]
+            session = self.session(i, timeout, patience=timeout)
         except agent.Lost as e:
             raise Fail(f"node {i} did not come up: {e.what}", "its console ended with:",
                        self.console_tail(i)) from None
@@ -345,10 +348,10 @@ class Cluster:
                 raise agent.Lost(f"QEMU ended{self.qemu_complaint(i)}")
         return check
 
-    def session(self, i, timeout=30):
+    def session(self, i, timeout=30, patience=2):
         if not self.guest_alive(i):
             raise agent.Lost(f"the guest of node {i} is not running", f"run rmc-vm restart {i}")
-        return agent.Session(self.path(f"agent-{i}"), timeout, self.watch(i))
+        return agent.Session(self.path(f"agent-{i}"), timeout, self.watch(i), patience)
 
     def guest_of(self, node):
         """Index of the guest that hosts a node."""
