@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Device files: /dev/rmc, where contexts are made, and the contexts in
+ * /dev/rmc_contexts. An open file holds the module.
+ */
+#include <linux/fs.h>
+#include "context.h"
+#include "file.h"
+#include "ioctl.h"
+
+static int context_open(struct inode *inode, struct file *file)
+{
+	struct rmc_device *rmc = container_of(inode->i_cdev, struct rmc_device, ctx_cdev);
+	struct rmc_context *ctx;
+
+	ctx = rmc_context_open(rmc, iminor(inode) - MINOR(rmc->ctx_devt));
+	if (!ctx)
+		return -ENXIO;
+	file->private_data = rmc_file_create(rmc, ctx);
+	if (!file->private_data) {
+		rmc_context_release(rmc, ctx);
+		return -ENOMEM;
+	}
+	return nonseekable_open(inode, file);
+}
+
+static int context_release(struct inode *inode, struct file *file)
+{
+	rmc_file_destroy(file->private_data);
+	return 0;
+}
+
+static const struct file_operations context_fops = {
+	.owner = THIS_MODULE,
+	.open = context_open,
+	.release = context_release,
+	.unlocked_ioctl = rmc_context_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.mmap = rmc_file_mmap,
+	.llseek = no_llseek,
+};
+
+static int control_open(struct inode *inode, struct file *file)
+{
+	return nonseekable_open(inode, file);
+}
+
+static const struct file_operations control_fops = {
+	.owner = THIS_MODULE,
+	.open = control_open,
+	.unlocked_ioctl = rmc_control_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.llseek = no_llseek,
+};
+
+/**
+ * rmc_cdev_register() - make /dev/rmc, and get ready for contexts
+ * @rmc: started device
+ *
+ * Return: 0 or a negative errno. Context: may sleep.
+ */
+int rmc_cdev_register(struct rmc_device *rmc)
+{
+	int err;
+
+	err = rmc_contexts_init(rmc, &context_fops);
+	if (err)
+		return err;
+	rmc->misc.minor = MISC_DYNAMIC_MINOR;
+	rmc->misc.name = "rmc";
+	rmc->misc.fops = &control_fops;
+	rmc->misc.mode = 0600;
+	rmc->misc.groups = rmc_sysfs_groups;
+	err = misc_register(&rmc->misc);
+	if (err)
+		rmc_contexts_exit(rmc);
+	return err;
+}
+
+/**
+ * rmc_cdev_unregister() - mirror of rmc_cdev_register()
+ * @rmc: device that no file uses
+ *
+ * Context: may sleep.
+ */
+void rmc_cdev_unregister(struct rmc_device *rmc)
+{
+	misc_deregister(&rmc->misc);
+	rmc_contexts_exit(rmc);
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Judging a configuration, and choosing what it leaves open. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/cpu.h>
+#include <linux/sched/isolation.h>
+#include "config.h"
+
+static int check_range(const char *name, u32 value, u32 lo, u32 hi)
+{
+	if (value >= lo && value <= hi)
+		return 0;
+	pr_err("%s=%u is out of range: give %u .. %u\n", name, value, lo, hi);
+	return -EINVAL;
+}
+
+static int check_order(const char *name, u32 value, u32 lo, u32 hi)
+{
+	return value ? check_range(name, value, lo, hi) : 0;
+}
+
+static int check(const struct rmc_config *cfg)
+{
+	if (check_order("nodes", cfg->nodes, 1, RMC_MAX_NODES) ||
+	    check_range("workers", cfg->sets, 1, RMC_MAX_SETS) ||
+	    check_range("itt", cfg->itt, 1, RMC_TID_NONE) ||
+	    check_order("mtu", cfg->mtu, RMC_MTU_MIN, RMC_MTU_MAX) ||
+	    check_order("ring_order", cfg->ring_order, RMC_RING_ORDER_MIN, RMC_RING_ORDER_MAX) ||
+	    check_order("pay_order", cfg->pay_order, 1, RMC_PAY_ORDER_MAX) ||
+	    check_range("timeout_ms", cfg->timeout_ms, 16, INT_MAX) ||
+	    check_range("dead_ms", cfg->dead_ms, 100, INT_MAX / 8) ||
+	    check_range("park_us", cfg->park_us, 0, USEC_PER_SEC) ||
+	    check_range("poll_us_max", cfg->poll_us_max, RMC_POLL_US_MIN, 10 * USEC_PER_MSEC))
+		return -EINVAL;
+	if (cfg->mtu % RMC_LINE) {
+		pr_err("mtu=%u is no multiple of %u\n", cfg->mtu, RMC_LINE);
+		return -EINVAL;
+	}
+	if (cfg->node >= 0 && cfg->nodes && cfg->node >= cfg->nodes) {
+		pr_err("node=%d does not exist among nodes=%u\n", cfg->node, cfg->nodes);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* Isolated CPUs first; then from the highest down, which leaves CPU 0 for last. */
+static void choose_cpus(struct rmc_config *cfg, u32 want)
+{
+	const struct cpumask *busy = housekeeping_cpumask(HK_TYPE_DOMAIN);
+	unsigned int cpu, n = 0;
+
+	for_each_online_cpu(cpu) {
+		if (n == want)
+			return;
+		if (!cpumask_test_cpu(cpu, busy)) {
+			cpumask_set_cpu(cpu, &cfg->cpus);
+			n++;
+		}
+	}
+	for (cpu = nr_cpu_ids; cpu-- > 0 && n < want;) {
+		if (cpu_online(cpu) && !cpumask_test_cpu(cpu, &cfg->cpus)) {
+			cpumask_set_cpu(cpu, &cfg->cpus);
+			n++;
+		}
+	}
+}
+
+/**
+ * rmc_config_settle() - judge a configuration and choose what it leaves open
+ * @cfg: configuration
+ *
+ * Return: 0, or -EINVAL after telling the reason and the cure.
+ * Context: may sleep.
+ */
+int rmc_config_settle(struct rmc_config *cfg)
+{
+	unsigned int online;
+	u32 workers;
+
+	if (check(cfg))
+		return -EINVAL;
+
+	cpus_read_lock();
+	online = num_online_cpus();
+	if (!cfg->ni)
+		cfg->ni = rmc_ni_find(online >= 3 ? "pair" : "fused");
+	workers = rmc_config_workers(cfg);
+	if (cpumask_empty(&cfg->cpus))
+		choose_cpus(cfg, workers);
+	if (!cpumask_subset(&cfg->cpus, cpu_online_mask)) {
+		pr_err("cpus=%*pbl names a CPU that is not online: %*pbl are\n",
+		       cpumask_pr_args(&cfg->cpus), cpumask_pr_args(cpu_online_mask));
+		cpus_read_unlock();
+		return -EINVAL;
+	}
+	cpus_read_unlock();
+
+	/* a spinning thread per CPU, and one CPU left for applications? */
+	if (cfg->share < 0)
+		cfg->share = workers > cpumask_weight(&cfg->cpus) || workers >= online;
+	return 0;
+}
+
+/**
+ * rmc_config_cpu() - CPU of a worker
+ * @cfg: settled configuration
+ * @worker: number of the worker; dealt round robin
+ *
+ * Return: CPU number.
+ */
+unsigned int rmc_config_cpu(const struct rmc_config *cfg, u32 worker)
+{
+	u32 skip = worker % cpumask_weight(&cfg->cpus);
+	unsigned int cpu;
+
+	for_each_cpu(cpu, &cfg->cpus)
+		if (!skip--)
+			return cpu;
+	return cpumask_first(&cfg->cpus);
+}

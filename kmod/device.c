@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Bringing up and down what runs: port, nodes, workers. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/delay.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
+#include "device.h"
+
+static const struct rmc_transport *const transports[] = { &rmc_loopback, &rmc_ivshmem };
+
+/**
+ * rmc_transport_find() - transport by name
+ * @name: as the user spelled it
+ *
+ * Return: transport or NULL.
+ */
+const struct rmc_transport *rmc_transport_find(const char *name)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(transports); i++)
+		if (!strcmp(transports[i]->name, name))
+			return transports[i];
+	return NULL;
+}
+
+/* A peer in another kernel rang. */
+static void kick_all(void *data)
+{
+	struct rmc_device *rmc = data;
+	u32 i;
+
+	for (i = 0; i < rmc->workers; i++)
+		if (READ_ONCE(rmc->worker[i].ni.parked))
+			rmc_os_wake(&rmc->worker[i].ni);
+}
+
+static int create_nodes(struct rmc_device *rmc)
+{
+	struct rmc_port *port = rmc->port;
+	u32 i;
+
+	rmc->node = kvcalloc(port->locals, sizeof(*rmc->node), GFP_KERNEL);
+	port->fabric.local = kvcalloc(port->fabric.nodes, sizeof(*port->fabric.local), GFP_KERNEL);
+	if (!rmc->node || !port->fabric.local)
+		return -ENOMEM;
+	for (i = 0; i < port->locals; i++) {
+		rmc->node[i] = rmc_node_create(&port->fabric, port->first + i, rmc->cfg.itt);
+		if (!rmc->node[i])
+			return -ENOMEM;
+		port->fabric.local[port->first + i] = rmc->node[i];
+	}
+	return 0;
+}
+
+static void destroy_nodes(struct rmc_device *rmc)
+{
+	u32 i;
+
+	for (i = 0; rmc->node && i < rmc->port->locals; i++)
+		if (rmc->node[i])
+			rmc_node_destroy(rmc->node[i]);
+	kvfree(rmc->port->fabric.local);
+	rmc->port->fabric.local = NULL;
+	kvfree(rmc->node);
+	rmc->node = NULL;
+}
+
+/* Sets of workers; nodes are dealt to the sets round robin. */
+static int create_workers(struct rmc_device *rmc)
+{
+	const struct rmc_config *cfg = &rmc->cfg;
+	u32 per_set = cfg->ni->workers;
+	u32 i, j;
+
+	rmc->worker = kvcalloc(rmc_config_workers(cfg), sizeof(*rmc->worker), GFP_KERNEL);
+	if (!rmc->worker)
+		return -ENOMEM;
+	for (i = 0; i < rmc_config_workers(cfg); i++) {
+		struct rmc_worker *w = &rmc->worker[i];
+
+		if (rmc_ni_worker_init(&w->ni, cfg->ni->stages[i % per_set],
+				       DIV_ROUND_UP(rmc->port->locals, cfg->sets)))
+			return -ENOMEM;
+		rmc->workers++;
+		init_llist_head(&w->calls);
+		w->cpu = rmc_config_cpu(cfg, i);
+		w->share = cfg->share;
+		w->park_ns = (u64)cfg->park_us * NSEC_PER_USEC;
+		w->poll_ns_max = (u64)rmc->port->poll_us_max * NSEC_PER_USEC;
+	}
+	for (i = 0; i < rmc->port->locals; i++)
+		for (j = 0; j < per_set; j++)
+			rmc_ni_add_node(&rmc->worker[i % cfg->sets * per_set + j].ni, rmc->node[i]);
+	return 0;
+}
+
+static void destroy_workers(struct rmc_device *rmc)
+{
+	while (rmc->workers)
+		rmc_ni_worker_destroy(&rmc->worker[--rmc->workers].ni);
+	kvfree(rmc->worker);
+	rmc->worker = NULL;
+}
+
+static bool all_up(struct rmc_device *rmc)
+{
+	u32 i;
+
+	for (i = 0; i < rmc->port->locals; i++)
+		if (!READ_ONCE(rmc->node[i]->up))
+			return false;
+	return true;
+}
+
+/* Peers acknowledge within some of their ticks; dead ones are not waited for. */
+static int wait_up(struct rmc_device *rmc)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(5 * rmc->cfg.dead_ms);
+
+	while (!all_up(rmc)) {
+		if (signal_pending(current))
+			return -EINTR;
+		if (time_after(jiffies, end)) {
+			pr_err("node %u cannot join the fabric: its worker does not run, or peers answer too slowly\n",
+			       rmc->port->first);
+			return -ETIMEDOUT;
+		}
+		usleep_range(200, 1000);
+	}
+	return 0;
+}
+
+static void leave(struct rmc_device *rmc)
+{
+	u32 i;
+
+	for (i = 0; i < rmc->port->locals; i++)
+		rmc_node_leave(rmc->node[i]);
+}
+
+static void stop_workers(struct rmc_device *rmc)
+{
+	u32 i;
+
+	/* interrupt handlers count as RCU readers */
+	WRITE_ONCE(rmc->port->kick, NULL);
+	synchronize_rcu();
+	for (i = 0; i < rmc->workers; i++)
+		rmc_worker_stop(&rmc->worker[i]);
+	/* until here workers that still ran could wake those that did not */
+	for (i = 0; i < rmc->workers; i++)
+		rmc_worker_put(&rmc->worker[i]);
+}
+
+/**
+ * rmc_device_start() - set up the port, its nodes and workers
+ * @rmc: device; its configuration is settled
+ *
+ * Returns with the local nodes up.
+ *
+ * Return: 0 or a negative errno. Context: may sleep, for some seconds.
+ */
+int rmc_device_start(struct rmc_device *rmc)
+{
+	u32 now_ms = rmc_os_ns_to_ms(rmc_os_now_ns());
+	u32 i;
+	int err;
+
+	rmc->port = rmc->cfg.transport->open(&rmc->cfg);
+	if (IS_ERR(rmc->port))
+		return PTR_ERR(rmc->port);
+	rmc->cfg.sets = min(rmc->cfg.sets, rmc->port->locals);
+
+	err = create_nodes(rmc);
+	if (err)
+		goto err_nodes;
+	err = create_workers(rmc);
+	if (err)
+		goto err_workers;
+	rmc->port->kick_data = rmc;
+	/* pairs with the acquire in the transport's interrupt handler */
+	smp_store_release(&rmc->port->kick, kick_all);
+
+	for (i = 0; i < rmc->port->locals; i++)
+		rmc_node_join(rmc->node[i], now_ms);
+	for (i = 0; i < rmc->workers; i++) {
+		err = rmc_worker_start(&rmc->worker[i], i);
+		if (err)
+			goto err_start;
+	}
+	err = wait_up(rmc);
+	if (err)
+		goto err_start;
+	return 0;
+
+err_start:
+	stop_workers(rmc);
+	leave(rmc);
+err_workers:
+	destroy_workers(rmc);
+err_nodes:
+	destroy_nodes(rmc);
+	rmc->cfg.transport->close(rmc->port);
+	return err;
+}
+
+/**
+ * rmc_device_stop() - mirror of rmc_device_start()
+ * @rmc: device that no file uses
+ *
+ * Context: may sleep.
+ */
+void rmc_device_stop(struct rmc_device *rmc)
+{
+	stop_workers(rmc);
+	leave(rmc);
+	destroy_workers(rmc);
+	destroy_nodes(rmc);
+	rmc->cfg.transport->close(rmc->port);
+}

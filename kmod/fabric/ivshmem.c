@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ivshmem: one node per kernel, the fabric's memory is BAR 2 of QEMU's
+ * inter-VM shared memory device.
+ *
+ *   ivshmem-plain      no interrupts: parked workers look by themselves, at
+ *                      the latest after poll_us_max
+ *   ivshmem-doorbell   BAR 0 +8: our id, +12: write peer << 16 | vector to
+ *                      interrupt a peer, which wakes its parked workers
+ *
+ * Doorbell ids are published in rmc_region_node.doorbell, plus one; zero means
+ * that the node has none.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/interrupt.h>
+#include <linux/io.h>
+#include <linux/mutex.h>
+#include <linux/pci.h>
+#include <linux/vmalloc.h>
+#include "../config.h"
+#include "region.h"
+#include "transport.h"
+
+#define IVSHMEM_VENDOR		0x1af4
+#define IVSHMEM_DEVICE		0x1110
+#define IVSHMEM_BAR_REGS	0
+#define IVSHMEM_BAR_SHM		2
+#define IVSHMEM_POSITION	8
+#define IVSHMEM_DOORBELL	12
+
+/* With doorbells nobody waits for the poll; it only moves the heartbeat. */
+#define DOORBELL_POLL_FACTOR	25
+
+/**
+ * struct watch - what we know of a peer's heartbeat
+ * @heartbeat: last value seen
+ * @since: when it was first seen, jiffies
+ */
+struct watch {
+	u32 heartbeat;
+	unsigned long since;
+};
+
+/**
+ * struct ivshmem - the port and its device
+ * @port: port
+ * @region: what BAR 2 holds
+ * @pdev: device
+ * @regs: BAR 0; NULL without doorbell
+ * @irq: its interrupt; 0: none
+ * @wb_pages: the mapping was made by vmap_pfn()
+ * @epoch: of our claim
+ * @watch_lock: guards @watch
+ * @watch: peers' heartbeats by node id
+ */
+struct ivshmem {
+	struct rmc_port port;
+	struct rmc_region region;
+	struct pci_dev *pdev;
+	void __iomem *regs;
+	int irq;
+	bool wb_pages;
+	u32 epoch;
+	struct mutex watch_lock;
+	struct watch *watch;
+};
+
+static struct ivshmem *ivshmem_of(struct rmc_fabric *f)
+{
+	return container_of(f, struct ivshmem, port.fabric);
+}
+
+static void *ivshmem_channel(struct rmc_fabric *f, u32 requester, u32 server)
+{
+	return rmc_region_channel(&ivshmem_of(f)->region, f, requester, server);
+}
+
+static void ivshmem_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane)
+{
+	struct ivshmem *iv = ivshmem_of(f);
+	u32 peer;
+
+	/* the bell, then the flag; pairs with the barrier in rmc_ni_park() */
+	smp_mb();
+	if (!iv->regs || !READ_ONCE(f->node[dst].parked[lane]))
+		return;
+	peer = READ_ONCE(f->node[dst].doorbell);
+	if (peer && peer <= U16_MAX + 1)
+		writel((peer - 1) << 16, iv->regs + IVSHMEM_DOORBELL);
+}
+
+static const struct rmc_fabric_ops ivshmem_ops = {
+	.name = "ivshmem",
+	.channel = ivshmem_channel,
+	.notify = ivshmem_notify,
+};
+
+static irqreturn_t doorbell(int irq, void *data)
+{
+	struct ivshmem *iv = data;
+	/* pairs with the release when the device started */
+	void (*kick)(void *data) = smp_load_acquire(&iv->port.kick);
+
+	if (kick)
+		kick(iv->port.kick_data);
+	return IRQ_HANDLED;
+}
+
+/* Does the peer's heartbeat move? Told from looks at least dead_ms apart. */
+static bool peer_alive(struct rmc_port *port, u32 nid)
+{
+	struct ivshmem *iv = container_of(port, struct ivshmem, port);
+	u32 beat = READ_ONCE(port->fabric.node[nid].heartbeat);
+	struct watch *w = &iv->watch[nid];
+	bool alive = true;
+
+	if (nid == port->first)
+		return true;
+	mutex_lock(&iv->watch_lock);
+	if (beat != w->heartbeat || !w->since) {
+		w->heartbeat = beat;
+		w->since = jiffies ?: 1;
+	} else {
+		alive = time_before(jiffies, w->since + msecs_to_jiffies(port->fabric.dead_ms));
+	}
+	mutex_unlock(&iv->watch_lock);
+	return alive;
+}
+
+/* How the CPU caches what is mapped at @addr. */
+static const char *memtype(void *addr)
+{
+#ifdef CONFIG_X86_64
+	/* what Linux programs into the PAT, by the PCD and PWT bits */
+	static const char *const names[] = {
+		"write-back", "write-combining", "uncached-minus", "uncached",
+	};
+	unsigned int level;
+	pte_t *pte = lookup_address((unsigned long)addr, &level);
+
+	if (!pte)
+		return "unknown";
+	return names[(pte_flags(*pte) & (_PAGE_PCD | _PAGE_PWT)) >> _PAGE_BIT_PWT];
+#else
+	return "unknown";
+#endif
+}
+
+#ifdef CONFIG_VMAP_PFN
+/*
+ * Guests see an MTRR that says "uncached" for the whole PCI window, and
+ * memremap() obeys. But this is RAM of the host, other kernels map it
+ * write-back, and hypervisors do not act on a guest's MTRRs; on some of them
+ * the guest's page table decides. So write-back page table entries are right.
+ */
+static void *map_write_back(phys_addr_t start, u64 bytes)
+{
+	unsigned long *pfns, i, count = bytes >> PAGE_SHIFT;
+	void *addr;
+
+	pfns = kvmalloc_array(count, sizeof(*pfns), GFP_KERNEL);
+	if (!pfns)
+		return NULL;
+	for (i = 0; i < count; i++)
+		pfns[i] = PHYS_PFN(start) + i;
+	addr = vmap_pfn(pfns, count, PAGE_KERNEL);
+	kvfree(pfns);
+	return addr;
+}
+#else
+static void *map_write_back(phys_addr_t start, u64 bytes)
+{
+	return NULL;
+}
+#endif
+
+static int map_region(struct ivshmem *iv)
+{
+	phys_addr_t start = pci_resource_start(iv->pdev, IVSHMEM_BAR_SHM);
+	u64 bytes = pci_resource_len(iv->pdev, IVSHMEM_BAR_SHM);
+	void *wb;
+
+	iv->region.bytes = bytes;
+	iv->region.base = memremap(start, bytes, MEMREMAP_WB);
+	if (!iv->region.base)
+		return -ENOMEM;
+	iv->port.memtype = memtype(iv->region.base);
+	if (strcmp(iv->port.memtype, "uncached-minus"))
+		return 0;
+	wb = map_write_back(start, bytes);
+	if (!wb)
+		return 0;
+	memunmap(iv->region.base);
+	iv->region.base = wb;
+	iv->wb_pages = true;
+	iv->port.memtype = memtype(wb);
+	return 0;
+}
+
+static void unmap_region(struct ivshmem *iv)
+{
+	if (iv->wb_pages)
+		vunmap(iv->region.base);
+	else
+		memunmap(iv->region.base);
+}
+
+/* No doorbell is no error. */
+static void set_up_doorbell(struct ivshmem *iv)
+{
+	if (!pci_resource_len(iv->pdev, IVSHMEM_BAR_REGS))
+		return;
+	pci_set_master(iv->pdev);
+	if (pci_alloc_irq_vectors(iv->pdev, 1, 1, PCI_IRQ_MSIX) != 1)
+		return;
+	iv->regs = pci_iomap(iv->pdev, IVSHMEM_BAR_REGS, 0);
+	if (!iv->regs)
+		goto err_regs;
+	iv->irq = pci_irq_vector(iv->pdev, 0);
+	if (iv->irq < 0 || request_irq(iv->irq, doorbell, 0, "rmc", iv))
+		goto err_irq;
+	return;
+
+err_irq:
+	iv->irq = 0;
+	pci_iounmap(iv->pdev, iv->regs);
+	iv->regs = NULL;
+err_regs:
+	pci_free_irq_vectors(iv->pdev);
+}
+
+static void take_down_doorbell(struct ivshmem *iv)
+{
+	if (!iv->regs)
+		return;
+	free_irq(iv->irq, iv);
+	pci_iounmap(iv->pdev, iv->regs);
+	pci_free_irq_vectors(iv->pdev);
+}
+
+static struct pci_dev *find_device(void)
+{
+	return pci_get_device(IVSHMEM_VENDOR, IVSHMEM_DEVICE, NULL);
+}
+
+static bool ivshmem_present(void)
+{
+	struct pci_dev *pdev = find_device();
+
+	pci_dev_put(pdev);
+	return !!pdev;
+}
+
+static int open_device(struct ivshmem *iv)
+{
+	int err;
+
+	iv->pdev = find_device();
+	if (!iv->pdev) {
+		pr_err("there is no ivshmem device (PCI 1af4:1110): give QEMU -device ivshmem-plain, or use fabric=loopback\n");
+		return -ENODEV;
+	}
+	err = pci_enable_device_mem(iv->pdev);
+	if (err)
+		goto err_enable;
+	err = pci_request_regions(iv->pdev, KBUILD_MODNAME);
+	if (err) {
+		pr_err("%s is used by another driver: unbind that\n", pci_name(iv->pdev));
+		goto err_request;
+	}
+	err = map_region(iv);
+	if (err)
+		goto err_map;
+	return 0;
+
+err_map:
+	pci_release_regions(iv->pdev);
+err_request:
+	pci_disable_device(iv->pdev);
+err_enable:
+	pci_dev_put(iv->pdev);
+	return err;
+}
+
+static void close_device(struct ivshmem *iv)
+{
+	unmap_region(iv);
+	pci_release_regions(iv->pdev);
+	pci_disable_device(iv->pdev);
+	pci_dev_put(iv->pdev);
+}
+
+static struct rmc_port *ivshmem_open(const struct rmc_config *cfg)
+{
+	struct ivshmem *iv = kzalloc(sizeof(*iv), GFP_KERNEL);
+	struct rmc_fabric *f;
+	int err;
+
+	if (!iv)
+		return ERR_PTR(-ENOMEM);
+	f = &iv->port.fabric;
+	mutex_init(&iv->watch_lock);
+	f->ops = &ivshmem_ops;
+	f->timeout_ms = cfg->timeout_ms;
+	f->dead_ms = cfg->dead_ms;
+	iv->port.transport = &rmc_ivshmem;
+	iv->port.locals = 1;
+	iv->port.poll_us_max = cfg->poll_us_max;
+	iv->port.peer_alive = peer_alive;
+
+	err = open_device(iv);
+	if (err)
+		goto err_device;
+	err = rmc_region_attach(&iv->region, f, cfg);
+	if (err)
+		goto err_attach;
+	err = -ENOMEM;
+	iv->watch = kvcalloc(f->nodes, sizeof(*iv->watch), GFP_KERNEL);
+	if (!iv->watch)
+		goto err_attach;
+	err = rmc_region_claim(f, cfg->node, &iv->port.first, &iv->epoch);
+	if (err)
+		goto err_claim;
+
+	set_up_doorbell(iv);
+	if (iv->regs)
+		iv->port.poll_us_max *= DOORBELL_POLL_FACTOR;
+	WRITE_ONCE(f->node[iv->port.first].doorbell,
+		   iv->regs ? readl(iv->regs + IVSHMEM_POSITION) + 1 : 0);
+	return &iv->port;
+
+err_claim:
+	kvfree(iv->watch);
+err_attach:
+	close_device(iv);
+err_device:
+	kfree(iv);
+	return ERR_PTR(err);
+}
+
+static void ivshmem_close(struct rmc_port *port)
+{
+	struct ivshmem *iv = container_of(port, struct ivshmem, port);
+
+	take_down_doorbell(iv);
+	rmc_region_unclaim(&port->fabric, port->first, iv->epoch);
+	kvfree(iv->watch);
+	close_device(iv);
+	kfree(iv);
+}
+
+const struct rmc_transport rmc_ivshmem = {
+	.name = "ivshmem",
+	.kind = RMC_FABRIC_IVSHMEM,
+	.present = ivshmem_present,
+	.open = ivshmem_open,
+	.close = ivshmem_close,
+};

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Formatting a shared region, agreeing on its sizes, and claiming node ids. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/delay.h>
+#include <linux/random.h>
+#include <linux/sched/signal.h>
+#include "../config.h"
+#include "region.h"
+
+/* state and epoch of a node's entry, as one word: a claim changes both at once */
+static u64 *claim_word(struct rmc_fabric *f, u32 nid)
+{
+	BUILD_BUG_ON(offsetof(struct rmc_region_node, state) != 0);
+	BUILD_BUG_ON(offsetof(struct rmc_region_node, epoch) != 4);
+	BUILD_BUG_ON(sizeof(struct rmc_region_node) % sizeof(u64));
+	return (u64 *)&f->node[nid];
+}
+
+static u64 claim_value(u32 state, u32 epoch)
+{
+	return (u64)epoch << 32 | state;
+}
+
+/* Where things are, from the fabric's numbers. Returns the bytes needed. */
+static u64 lay_out(struct rmc_region *r, struct rmc_fabric *f)
+{
+	u64 pairs = (u64)f->nodes * f->nodes;
+	u64 at = PAGE_SIZE;
+
+	f->node = r->base + at;
+	at += f->nodes * sizeof(*f->node);
+	at = ALIGN(at, sizeof(*f->bell));
+	f->bell = r->base + at;
+	at += (u64)f->nodes * RMC_LANES * sizeof(*f->bell);
+	f->sync = r->base + at;
+	at += pairs * sizeof(*f->sync);
+	r->channels = PAGE_ALIGN(at);
+	r->stride = PAGE_ALIGN(rmc_channel_bytes(f));
+	return r->channels + pairs * r->stride;
+}
+
+/* The largest rings that fit, unless the user said which. */
+static int choose_sizes(struct rmc_region *r, struct rmc_fabric *f, const struct rmc_config *cfg)
+{
+	u64 need, megs;
+	u32 least;
+
+	f->nodes = cfg->nodes ?: RMC_IVSHMEM_NODES;
+	f->mtu = cfg->mtu ?: RMC_MTU_DEFAULT;
+	f->ring_order = cfg->ring_order ?: RMC_RING_ORDER;
+	f->pay_order = cfg->pay_order ?: RMC_PAY_ORDER;
+	least = order_base_2(f->mtu / RMC_LINE);
+	if (!cfg->pay_order)
+		f->pay_order = max(f->pay_order, least);
+	if (rmc_fabric_check(f)) {
+		pr_err("pay_order=%u holds no packet of mtu=%u: give a pay_order of at least %u\n",
+		       f->pay_order, f->mtu, least);
+		return -EINVAL;
+	}
+	for (;;) {
+		need = lay_out(r, f);
+		if (need <= r->bytes)
+			return 0;
+		if (!cfg->pay_order && f->pay_order > least)
+			f->pay_order--;
+		else if (!cfg->ring_order && f->ring_order > RMC_RING_ORDER_MIN)
+			f->ring_order--;
+		else
+			break;
+	}
+	megs = max_t(u64, roundup_pow_of_two(need) >> 20, 1);
+	pr_err("%u nodes with mtu=%u need %llu bytes of shared memory, there are %llu: give the device size=%lluM, or fewer nodes or a smaller mtu\n",
+	       f->nodes, f->mtu, need, r->bytes, megs);
+	return -ENOSPC;
+}
+
+/* The header is ours to write: state is FORMATTING with our nonce. */
+static int format(struct rmc_region *r, struct rmc_fabric *f, const struct rmc_config *cfg,
+		  u32 mine)
+{
+	struct rmc_region_head *h = r->base;
+	int err;
+
+	err = choose_sizes(r, f, cfg);
+	if (err) {
+		cmpxchg(&h->state, mine, RMC_REGION_RAW);
+		return err;
+	}
+	/* an empty channel is all zero; they are zeroed when a node joins */
+	memset(f->node, 0, r->channels - PAGE_SIZE);
+	WRITE_ONCE(h->version, RMC_REGION_VERSION);
+	WRITE_ONCE(h->nodes, f->nodes);
+	WRITE_ONCE(h->mtu, f->mtu);
+	WRITE_ONCE(h->ring_order, f->ring_order);
+	WRITE_ONCE(h->pay_order, f->pay_order);
+	WRITE_ONCE(h->bytes, lay_out(r, f));
+	WRITE_ONCE(h->magic, RMC_REGION_MAGIC);
+	/* full barrier; pairs with the acquire in rmc_region_attach(). It fails
+	 * when we were so slow that somebody else took over.
+	 */
+	return cmpxchg(&h->state, mine, RMC_REGION_READY) == mine ? 0 : -EAGAIN;
+}
+
+/* Take the header's numbers, and judge the copy. */
+static int adopt(struct rmc_region *r, struct rmc_fabric *f, const struct rmc_config *cfg)
+{
+	const struct rmc_region_head *h = r->base;
+	u32 version = READ_ONCE(h->version);
+	u64 bytes = READ_ONCE(h->bytes);
+
+	if (READ_ONCE(h->magic) != RMC_REGION_MAGIC || version != RMC_REGION_VERSION) {
+		pr_err("the shared memory holds something else (version %u, wanted %u): start all nodes anew on zeroed memory\n",
+		       version, RMC_REGION_VERSION);
+		return -EPROTO;
+	}
+	f->nodes = READ_ONCE(h->nodes);
+	f->mtu = READ_ONCE(h->mtu);
+	f->ring_order = READ_ONCE(h->ring_order);
+	f->pay_order = READ_ONCE(h->pay_order);
+	if (rmc_fabric_check(f) || lay_out(r, f) != bytes || bytes > r->bytes) {
+		pr_err("the shared memory's header makes no sense (%u nodes, %llu of %llu bytes): start all nodes anew on zeroed memory\n",
+		       f->nodes, bytes, r->bytes);
+		return -EPROTO;
+	}
+	if ((cfg->nodes && cfg->nodes != f->nodes) || (cfg->mtu && cfg->mtu != f->mtu))
+		pr_notice("the fabric was formatted for %u nodes and mtu %u; that holds\n",
+			  f->nodes, f->mtu);
+	return 0;
+}
+
+/**
+ * rmc_region_attach() - format a region, or take over how it is formatted
+ * @r: region; base and bytes are set, the rest is filled in
+ * @f: fabric; its numbers and tables are filled in
+ * @cfg: for a formatter
+ *
+ * Return: 0 or a negative errno after telling the reason.
+ * Context: may sleep, for some seconds.
+ */
+int rmc_region_attach(struct rmc_region *r, struct rmc_fabric *f, const struct rmc_config *cfg)
+{
+	struct rmc_region_head *h = r->base;
+	u32 mine = RMC_REGION_FORMATTING | get_random_u32() << RMC_REGION_NONCE_SHIFT;
+	u32 seen = RMC_REGION_RAW, state;
+	unsigned long since = jiffies;
+	int err;
+
+	if (r->bytes < 2 * PAGE_SIZE) {
+		pr_err("%llu bytes of shared memory are too few: give the device size=1M or more\n",
+		       r->bytes);
+		return -ENOSPC;
+	}
+	for (;;) {
+		/* pairs with the cmpxchg in format() */
+		state = smp_load_acquire(&h->state);
+		if (state == RMC_REGION_READY)
+			return adopt(r, f, cfg);
+		if (state != seen) {
+			seen = state;
+			since = jiffies;
+		}
+		if (state == RMC_REGION_RAW ||
+		    time_after(jiffies, since + msecs_to_jiffies(RMC_REGION_FORMAT_MS))) {
+			if (cmpxchg(&h->state, state, mine) != state)
+				continue;
+			err = format(r, f, cfg, mine);
+			if (err != -EAGAIN)
+				return err;
+		}
+		if (signal_pending(current))
+			return -EINTR;
+		usleep_range(500, 2000);
+	}
+}
+
+/* One try; the entry must still say @was. */
+static bool claim(struct rmc_fabric *f, u32 nid, u64 was, u32 *epoch)
+{
+	*epoch = (u32)(was >> 32) + 1;
+	return cmpxchg(claim_word(f, nid), was, claim_value(RMC_NODE_JOINING, *epoch)) == was;
+}
+
+static bool claim_idle(struct rmc_fabric *f, u32 nid, u32 state, u32 *epoch)
+{
+	u64 was = READ_ONCE(*claim_word(f, nid));
+
+	return (u32)was == state && claim(f, nid, was, epoch);
+}
+
+/* What an entry looked like when we began to watch it. */
+struct watched {
+	u64 word;
+	u32 heartbeat;
+};
+
+/*
+ * Watch the heartbeats of [first, last] and claim the first node that has
+ * none, or that leaves meanwhile.
+ */
+static int claim_dead(struct rmc_fabric *f, u32 first, u32 last, u32 *nid, u32 *epoch)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(f->dead_ms);
+	struct watched *seen;
+	int err = -EBUSY;
+	u32 i;
+
+	seen = kvcalloc(f->nodes, sizeof(*seen), GFP_KERNEL);
+	if (!seen)
+		return -ENOMEM;
+	for (i = first; i <= last; i++) {
+		seen[i].word = READ_ONCE(*claim_word(f, i));
+		seen[i].heartbeat = READ_ONCE(f->node[i].heartbeat);
+	}
+	for (;;) {
+		bool waited = time_after(jiffies, end), alive = true;
+
+		for (i = first; i <= last; i++) {
+			u64 word = READ_ONCE(*claim_word(f, i));
+			bool still = word == seen[i].word &&
+				     READ_ONCE(f->node[i].heartbeat) == seen[i].heartbeat;
+
+			alive &= !still;
+			if ((u32)word == RMC_NODE_DOWN || (still && waited)) {
+				if (claim(f, i, word, epoch)) {
+					*nid = i;
+					err = 0;
+					goto out;
+				}
+			}
+		}
+		if (waited || alive)
+			break;
+		if (signal_pending(current)) {
+			err = -EINTR;
+			break;
+		}
+		usleep_range(2000, 5000);
+	}
+out:
+	kvfree(seen);
+	return err;
+}
+
+/**
+ * rmc_region_claim() - become a node of the fabric
+ * @f: fabric
+ * @wanted: node id, or -1 for the first that is free, left or dead
+ * @nid: out, node id
+ * @epoch: out, for rmc_region_unclaim()
+ *
+ * Return: 0 or a negative errno after telling the reason.
+ * Context: may sleep; for dead_ms when a dead node must be told from a live one.
+ */
+int rmc_region_claim(struct rmc_fabric *f, s32 wanted, u32 *nid, u32 *epoch)
+{
+	static const u32 idle[] = { RMC_NODE_FREE, RMC_NODE_DOWN };
+	u32 first = wanted < 0 ? 0 : wanted;
+	u32 last = wanted < 0 ? f->nodes - 1 : wanted;
+	int i, err;
+
+	if (wanted >= 0 && wanted >= f->nodes) {
+		pr_err("node=%d does not exist: the fabric has nodes 0 .. %u\n", wanted,
+		       f->nodes - 1);
+		return -EINVAL;
+	}
+	for (i = 0; i < ARRAY_SIZE(idle); i++) {
+		for (*nid = first; *nid <= last; ++*nid)
+			if (claim_idle(f, *nid, idle[i], epoch))
+				return 0;
+	}
+	err = claim_dead(f, first, last, nid, epoch);
+	if (err == -EBUSY && wanted >= 0)
+		pr_err("node=%d is taken by another kernel that is alive: give another id, or -1\n",
+		       wanted);
+	else if (err == -EBUSY)
+		pr_err("all %u nodes of the fabric are taken: start it anew with more nodes\n",
+		       f->nodes);
+	return err;
+}
+
+/**
+ * rmc_region_unclaim() - give back an id that never joined
+ * @f: fabric
+ * @nid: node id
+ * @epoch: as rmc_region_claim() told; does nothing if the node joined since
+ */
+void rmc_region_unclaim(struct rmc_fabric *f, u32 nid, u32 epoch)
+{
+	cmpxchg(claim_word(f, nid), claim_value(RMC_NODE_JOINING, epoch),
+		claim_value(RMC_NODE_DOWN, epoch));
+}

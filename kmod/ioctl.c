@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ioctls: one table per device file, one dispatcher that copies and judges
+ * sizes. The functions see a complete kernel copy of their struct.
+ */
+#include <linux/capability.h>
+#include <linux/uaccess.h>
+#include "context.h"
+#include "file.h"
+#include "ioctl.h"
+
+/* Whom an ioctl is for; @file is NULL on the control device. */
+struct request {
+	struct rmc_device *rmc;
+	struct rmc_file *file;
+};
+
+union args {
+	struct rmc_query query;
+	struct rmc_node_info node_info;
+	struct rmc_attach attach;
+	struct rmc_seg_reg seg_reg;
+	struct rmc_seg_unreg seg_unreg;
+	struct rmc_buf_reg buf_reg;
+	struct rmc_buf_unreg buf_unreg;
+	struct rmc_qp_create qp_create;
+	struct rmc_qp_id qp_id;
+	struct rmc_ctx_create ctx_create;
+	struct rmc_ctx_remove ctx_remove;
+};
+
+/**
+ * struct entry - row of a table
+ * @cmd: ioctl
+ * @size: of its struct
+ * @min_size: of the struct's first version
+ * @answers: the struct is copied back
+ * @fn: what it does
+ * @undo: takes it back when the answer cannot be delivered
+ */
+struct entry {
+	unsigned int cmd;
+	u32 size;
+	u32 min_size;
+	bool answers;
+	int (*fn)(const struct request *r, union args *a);
+	void (*undo)(const struct request *r, union args *a);
+};
+
+static int do_query(const struct request *r, union args *a)
+{
+	const struct rmc_config *cfg = &r->rmc->cfg;
+	const struct rmc_port *port = r->rmc->port;
+	struct rmc_query *q = &a->query;
+	struct rmc_node *node = r->file ? smp_load_acquire(&r->file->node) : NULL;
+	u32 size = q->size;
+
+	if (q->flags)
+		return -EOPNOTSUPP;
+	*q = (struct rmc_query){
+		.size = size,
+		.abi = RMC_ABI_VERSION,
+		.fabric = port->transport->kind,
+		.ni = cfg->ni->id,
+		.nodes = port->fabric.nodes,
+		.local_nodes = port->locals,
+		.first_local = port->first,
+		.nid = node ? node->nid : -1,
+		.ctx_id = r->file ? r->file->ctx->id : -1,
+		.mtu = port->fabric.mtu,
+		.max_length = RMC_LENGTH_MAX,
+		.max_segment = RMC_MAX_SEGMENT,
+		.max_contexts = RMC_MAX_CONTEXTS,
+		.max_qps = RMC_MAX_QPS,
+		.max_buffers = RMC_MAX_BUFFERS,
+		.max_entries = RMC_MAX_ENTRIES,
+		.itt_entries = cfg->itt,
+		.timeout_ms = port->fabric.timeout_ms,
+		.op_mask = rmc_op_mask(),
+		.shared_cpu = cfg->share,
+	};
+	return 0;
+}
+
+static int do_node_info(const struct request *r, union args *a)
+{
+	struct rmc_node_info *i = &a->node_info;
+	struct rmc_port *port = r->rmc->port;
+
+	if (i->flags)
+		return -EOPNOTSUPP;
+	if (i->nid >= port->fabric.nodes)
+		return -EINVAL;
+	i->nid = array_index_nospec(i->nid, port->fabric.nodes);
+	i->state = rmc_port_state(port, i->nid);
+	i->epoch = READ_ONCE(port->fabric.node[i->nid].epoch);
+	i->local = !!port->fabric.local[i->nid];
+	return 0;
+}
+
+static int do_attach(const struct request *r, union args *a)
+{
+	if (a->attach.flags || a->attach.reserved)
+		return -EOPNOTSUPP;
+	return rmc_file_attach(r->file, a->attach.nid);
+}
+
+/* Memory as asked for; the common half of segments and buffers. */
+static struct rmc_umem *get_memory(struct rmc_file *f, u32 flags, u64 addr, u64 length,
+				   s32 numa_node)
+{
+	struct rmc_node *node = rmc_file_node(f);
+	int nid = cpu_to_node(rmc_worker_of(node->srv_worker)->cpu);
+
+	if (!length || length > RMC_MAX_SEGMENT)
+		return ERR_PTR(-EINVAL);
+	if (!(flags & RMC_MEM_ALLOC)) {
+		if (flags & RMC_MEM_NUMA || numa_node)
+			return ERR_PTR(-EINVAL);
+		return rmc_umem_pin(addr, length);
+	}
+	if (addr)
+		return ERR_PTR(-EINVAL);
+	if (flags & RMC_MEM_NUMA) {
+		if (numa_node < 0 || numa_node >= MAX_NUMNODES)
+			return ERR_PTR(-EINVAL);
+		nid = array_index_nospec(numa_node, MAX_NUMNODES);
+		if (!node_state(nid, N_MEMORY))
+			return ERR_PTR(-EINVAL);
+	}
+	return rmc_umem_alloc(length, nid, flags & RMC_MEM_NUMA);
+}
+
+static int do_seg_reg(const struct request *r, union args *a)
+{
+	struct rmc_seg_reg *s = &a->seg_reg;
+	struct rmc_umem *u;
+	int err;
+
+	if (s->flags & ~(RMC_MEM_READONLY | RMC_MEM_ALLOC | RMC_MEM_NUMA) || s->reserved)
+		return -EOPNOTSUPP;
+	if (s->addr % RMC_CACHE_LINE)
+		return -EINVAL;
+	u = get_memory(r->file, s->flags, s->addr, s->length, s->numa_node);
+	if (IS_ERR(u))
+		return PTR_ERR(u);
+	u->mem.flags = s->flags & RMC_MEM_READONLY;
+	s->mmap_offset = u->allocated ? rmc_map_offset(RMC_MAP_SEG, 0) : 0;
+
+	mutex_lock(&r->file->lock);
+	err = rmc_file_seg_add(r->file, u);
+	mutex_unlock(&r->file->lock);
+	if (err)
+		rmc_umem_put(u);
+	return err;
+}
+
+static int seg_unreg(struct rmc_file *f)
+{
+	struct rmc_umem *u;
+
+	mutex_lock(&f->lock);
+	u = rmc_file_seg_del(f);
+	mutex_unlock(&f->lock);
+	if (!u)
+		return -ENOENT;
+	rmc_umem_put(u);
+	return 0;
+}
+
+static void undo_seg_reg(const struct request *r, union args *a)
+{
+	seg_unreg(r->file);
+}
+
+static int do_seg_unreg(const struct request *r, union args *a)
+{
+	return a->seg_unreg.flags ? -EOPNOTSUPP : seg_unreg(r->file);
+}
+
+static int do_buf_reg(const struct request *r, union args *a)
+{
+	struct rmc_buf_reg *b = &a->buf_reg;
+	struct rmc_umem *u;
+	int err;
+
+	if (b->flags & ~(RMC_MEM_ALLOC | RMC_MEM_NUMA))
+		return -EOPNOTSUPP;
+	/* what a WQ entry cannot name is no buffer */
+	if (b->addr > RMC_WQE_LBUF_MASK || b->length > RMC_WQE_LBUF_MASK + 1 - b->addr)
+		return -EINVAL;
+	u = get_memory(r->file, b->flags, b->addr, b->length, b->numa_node);
+	if (IS_ERR(u))
+		return PTR_ERR(u);
+
+	mutex_lock(&r->file->lock);
+	err = rmc_file_buf_add(r->file, u);
+	if (!err) {
+		b->buf_id = u->id;
+		b->mmap_offset = u->allocated ? rmc_map_offset(RMC_MAP_BUF, u->id) : 0;
+	}
+	mutex_unlock(&r->file->lock);
+	if (err)
+		rmc_umem_put(u);
+	return err;
+}
+
+static int buf_unreg(struct rmc_file *f, u32 id)
+{
+	struct rmc_umem *u;
+
+	mutex_lock(&f->lock);
+	u = rmc_file_buf_del(f, id);
+	mutex_unlock(&f->lock);
+	if (!u)
+		return -ENOENT;
+	rmc_umem_put(u);
+	return 0;
+}
+
+static void undo_buf_reg(const struct request *r, union args *a)
+{
+	buf_unreg(r->file, a->buf_reg.buf_id);
+}
+
+static int do_buf_unreg(const struct request *r, union args *a)
+{
+	if (a->buf_unreg.flags || a->buf_unreg.reserved)
+		return -EOPNOTSUPP;
+	return buf_unreg(r->file, a->buf_unreg.buf_id);
+}
+
+static int do_qp_create(const struct request *r, union args *a)
+{
+	struct rmc_qp_create *c = &a->qp_create;
+	struct rmc_queues *q;
+
+	if (c->flags)
+		return -EOPNOTSUPP;
+	rmc_file_node(r->file);
+	mutex_lock(&r->file->lock);
+	q = rmc_queues_create(r->file, c->entries);
+	if (!IS_ERR(q))
+		c->qp_id = q->id;
+	mutex_unlock(&r->file->lock);
+	if (IS_ERR(q))
+		return PTR_ERR(q);
+	c->wq_offset = rmc_map_offset(RMC_MAP_WQ, c->qp_id);
+	c->cq_offset = rmc_map_offset(RMC_MAP_CQ, c->qp_id);
+	c->flags_offset = rmc_map_offset(RMC_MAP_FLAGS, c->qp_id);
+	return 0;
+}
+
+static int qp_destroy(struct rmc_file *f, u32 id)
+{
+	int err;
+
+	mutex_lock(&f->lock);
+	err = rmc_queues_destroy(f, id);
+	mutex_unlock(&f->lock);
+	return err;
+}
+
+static void undo_qp_create(const struct request *r, union args *a)
+{
+	qp_destroy(r->file, a->qp_create.qp_id);
+}
+
+static int do_qp_destroy(const struct request *r, union args *a)
+{
+	if (a->qp_id.flags || a->qp_id.reserved)
+		return -EOPNOTSUPP;
+	return qp_destroy(r->file, a->qp_id.qp_id);
+}
+
+/* On the way of every operation to a parked worker: no lock. */
+static int do_wake(const struct request *r, union args *a)
+{
+	if (a->qp_id.flags || a->qp_id.reserved)
+		return -EOPNOTSUPP;
+	if (!xa_load(&r->file->qp, a->qp_id.qp_id))
+		return -ENOENT;
+	rmc_os_wake(rmc_file_node(r->file)->req_worker);
+	return 0;
+}
+
+static int do_ctx_create(const struct request *r, union args *a)
+{
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	if (a->ctx_create.flags)
+		return -EOPNOTSUPP;
+	return rmc_context_create(r->rmc, &a->ctx_create);
+}
+
+static int do_ctx_remove(const struct request *r, union args *a)
+{
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	if (a->ctx_remove.flags || a->ctx_remove.reserved)
+		return -EOPNOTSUPP;
+	return rmc_context_remove(r->rmc, a->ctx_remove.ctx_id);
+}
+
+/* The last field of a struct's first version is the end of that version. */
+#define ENTRY(_cmd, _member, _last, _answers, _fn, _undo)			\
+	{									\
+		.cmd = _cmd,							\
+		.size = sizeof(((union args *)0)->_member),			\
+		.min_size = offsetofend(typeof(((union args *)0)->_member), _last), \
+		.answers = _answers,						\
+		.fn = _fn,							\
+		.undo = _undo,							\
+	}
+
+static const struct entry context_entries[] = {
+	ENTRY(RMC_IOC_QUERY, query, reserved, true, do_query, NULL),
+	ENTRY(RMC_IOC_NODE_INFO, node_info, local, true, do_node_info, NULL),
+	ENTRY(RMC_IOC_ATTACH, attach, reserved, false, do_attach, NULL),
+	ENTRY(RMC_IOC_SEG_REG, seg_reg, mmap_offset, true, do_seg_reg, undo_seg_reg),
+	ENTRY(RMC_IOC_SEG_UNREG, seg_unreg, flags, false, do_seg_unreg, NULL),
+	ENTRY(RMC_IOC_BUF_REG, buf_reg, mmap_offset, true, do_buf_reg, undo_buf_reg),
+	ENTRY(RMC_IOC_BUF_UNREG, buf_unreg, reserved, false, do_buf_unreg, NULL),
+	ENTRY(RMC_IOC_QP_CREATE, qp_create, flags_offset, true, do_qp_create, undo_qp_create),
+	ENTRY(RMC_IOC_QP_DESTROY, qp_id, reserved, false, do_qp_destroy, NULL),
+	ENTRY(RMC_IOC_WAKE, qp_id, reserved, false, do_wake, NULL),
+};
+
+static const struct entry control_entries[] = {
+	ENTRY(RMC_IOC_QUERY, query, reserved, true, do_query, NULL),
+	ENTRY(RMC_IOC_NODE_INFO, node_info, local, true, do_node_info, NULL),
+	ENTRY(RMC_IOC_CTX_CREATE, ctx_create, gid, false, do_ctx_create, NULL),
+	ENTRY(RMC_IOC_CTX_REMOVE, ctx_remove, reserved, false, do_ctx_remove, NULL),
+};
+
+static long dispatch(const struct entry *table, size_t rows, const struct request *r,
+		     unsigned int cmd, void __user *arg)
+{
+	const struct entry *e;
+	union args a = {};
+	u32 size;
+	int err;
+
+	for (e = table; e < table + rows; e++)
+		if (e->cmd == cmd)
+			break;
+	if (e == table + rows)
+		return -ENOTTY;
+
+	if (get_user(size, (u32 __user *)arg))
+		return -EFAULT;
+	if (size < e->min_size)
+		return -EINVAL;
+	if (size > PAGE_SIZE)
+		return -E2BIG;
+	err = copy_struct_from_user(&a, e->size, arg, size);
+	if (err)
+		return err;
+	err = e->fn(r, &a);
+	if (err || !e->answers)
+		return err;
+	/* the first field: what the caller said, not what it says by now */
+	memcpy(&a, &size, sizeof(size));
+	if (copy_to_user(arg, &a, min(size, e->size))) {
+		if (e->undo)
+			e->undo(r, &a);
+		return -EFAULT;
+	}
+	return 0;
+}
+
+/**
+ * rmc_context_ioctl() - ioctls of /dev/rmc_contexts/<ctx_id>
+ * @file: open context
+ * @cmd: RMC_IOC_*
+ * @arg: user address of the struct
+ *
+ * Return: 0 or a negative errno, see uapi/linux/rmc.h. Context: may sleep.
+ */
+long rmc_context_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct rmc_file *f = file->private_data;
+	struct request r = { .rmc = f->rmc, .file = f };
+
+	return dispatch(context_entries, ARRAY_SIZE(context_entries), &r, cmd,
+			(void __user *)arg);
+}
+
+/**
+ * rmc_control_ioctl() - ioctls of /dev/rmc
+ * @file: open control device
+ * @cmd: RMC_IOC_*
+ * @arg: user address of the struct
+ *
+ * Return: 0 or a negative errno, see uapi/linux/rmc.h. Context: may sleep.
+ */
+long rmc_control_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	/* the misc core left its struct here */
+	struct request r = {
+		.rmc = container_of(file->private_data, struct rmc_device, misc),
+	};
+
+	return dispatch(control_entries, ARRAY_SIZE(control_entries), &r, cmd,
+			(void __user *)arg);
+}

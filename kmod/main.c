@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Remote Memory Controller: parameters, and the ladder of setting up and its
+ * mirror. What runs is in device.c, what it emulates in config.c.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/module.h>
+#include "device.h"
+
+static char *fabric;
+module_param(fabric, charp, 0444);
+MODULE_PARM_DESC(fabric, "loopback or ivshmem (default: ivshmem if the device is there)");
+
+static unsigned int nodes;
+module_param(nodes, uint, 0444);
+MODULE_PARM_DESC(nodes, "nodes in the fabric (default: the region's, else 2 for loopback and 8 for ivshmem)");
+
+static int node = -1;
+module_param(node, int, 0444);
+MODULE_PARM_DESC(node, "ivshmem: node id to claim (default -1: the first that is free)");
+
+static char *ni;
+module_param(ni, charp, 0444);
+MODULE_PARM_DESC(ni, "NI organisation, fused or pair (default: pair from 3 CPUs on)");
+
+static unsigned int workers = 1;
+module_param(workers, uint, 0444);
+MODULE_PARM_DESC(workers, "sets of worker threads that local nodes are dealt to (default 1)");
+
+static char *cpus;
+module_param(cpus, charp, 0444);
+MODULE_PARM_DESC(cpus, "list of CPUs for worker threads (default: isolated ones, then from the highest down)");
+
+static int share = -1;
+module_param(share, int, 0444);
+MODULE_PARM_DESC(share, "1: workers share CPUs with applications and yield, 0: they do not (default -1: 1 if there are too few CPUs)");
+
+static unsigned int mtu;
+module_param(mtu, uint, 0444);
+MODULE_PARM_DESC(mtu, "largest payload of a packet in bytes, a multiple of 64; 64 is the papers' protocol (default 4096)");
+
+static unsigned int itt = RMC_ITT_ENTRIES;
+module_param(itt, uint, 0444);
+MODULE_PARM_DESC(itt, "operations in flight per node (default 1024)");
+
+static unsigned int ring_order;
+module_param(ring_order, uint, 0444);
+MODULE_PARM_DESC(ring_order, "log2 of packets in flight per pair of nodes (default 8; 6 in loopback with more than 16 nodes)");
+
+static unsigned int pay_order;
+module_param(pay_order, uint, 0444);
+MODULE_PARM_DESC(pay_order, "log2 of 64-byte payload lines per ring (default 8; 6 in loopback with more than 16 nodes)");
+
+static unsigned int timeout_ms = RMC_TIMEOUT_MS;
+module_param(timeout_ms, uint, 0444);
+MODULE_PARM_DESC(timeout_ms, "milliseconds after which an operation without reply fails (default 10000)");
+
+static unsigned int dead_ms = RMC_DEAD_MS;
+module_param(dead_ms, uint, 0444);
+MODULE_PARM_DESC(dead_ms, "milliseconds after which a peer without heartbeat is down (default 3000)");
+
+static unsigned int park_us = 200;
+module_param(park_us, uint, 0444);
+MODULE_PARM_DESC(park_us, "microseconds an idle worker spins before it sleeps (default 200)");
+
+static unsigned int poll_us_max = 4000;
+module_param(poll_us_max, uint, 0444);
+MODULE_PARM_DESC(poll_us_max, "ivshmem without doorbell: longest sleep of an idle worker in microseconds, which bounds the latency an idle node adds (default 4000)");
+
+static struct rmc_device device;
+
+static int parse(struct rmc_config *cfg)
+{
+	const char *name = fabric;
+
+	if (!name)
+		name = rmc_ivshmem.present() ? rmc_ivshmem.name : rmc_loopback.name;
+	cfg->transport = rmc_transport_find(name);
+	if (!cfg->transport) {
+		pr_err("fabric=%s is unknown: give loopback or ivshmem\n", name);
+		return -EINVAL;
+	}
+	if (ni) {
+		cfg->ni = rmc_ni_find(ni);
+		if (!cfg->ni) {
+			pr_err("ni=%s is unknown: give fused or pair\n", ni);
+			return -EINVAL;
+		}
+	}
+	if (cpus && *cpus && cpulist_parse(cpus, &cfg->cpus)) {
+		pr_err("cpus=%s is no list of CPUs: give one like 1,3-5\n", cpus);
+		return -EINVAL;
+	}
+	cfg->nodes = nodes;
+	cfg->node = node;
+	cfg->sets = workers;
+	cfg->mtu = mtu;
+	cfg->itt = itt;
+	cfg->ring_order = ring_order;
+	cfg->pay_order = pay_order;
+	cfg->timeout_ms = timeout_ms;
+	cfg->dead_ms = dead_ms;
+	cfg->park_us = park_us;
+	cfg->poll_us_max = poll_us_max;
+	cfg->share = share < 0 ? -1 : !!share;
+	return 0;
+}
+
+static int __init rmc_init(void)
+{
+	int err;
+
+	err = parse(&device.cfg);
+	if (err)
+		return err;
+	err = rmc_config_settle(&device.cfg);
+	if (err)
+		return err;
+	err = rmc_device_start(&device);
+	if (err)
+		return err;
+	err = rmc_cdev_register(&device);
+	if (err)
+		goto err_cdev;
+	err = rmc_sysfs_create(&device);
+	if (err)
+		goto err_sysfs;
+	return 0;
+
+err_sysfs:
+	rmc_cdev_unregister(&device);
+err_cdev:
+	rmc_device_stop(&device);
+	return err;
+}
+
+static void __exit rmc_exit(void)
+{
+	rmc_sysfs_remove(&device);
+	rmc_cdev_unregister(&device);
+	rmc_device_stop(&device);
+}
+
+module_init(rmc_init);
+module_exit(rmc_exit);
+MODULE_DESCRIPTION("soNUMA Remote Memory Controller");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Making and destroying queue pairs. */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/topology.h>
+#include "context.h"
+#include "file.h"
+#include "qp.h"
+
+static int pages_alloc(struct rmc_pages *p, size_t bytes, int nid)
+{
+	u32 order = get_order(bytes), i;
+
+	p->first = alloc_pages_node(nid, GFP_KERNEL_ACCOUNT | __GFP_ZERO, order);
+	if (!p->first)
+		return -ENOMEM;
+	if (order)
+		split_page(p->first, order);
+	p->count = DIV_ROUND_UP(bytes, PAGE_SIZE);
+	for (i = p->count; i < 1U << order; i++)
+		__free_page(p->first + i);
+	return 0;
+}
+
+static void pages_free(struct rmc_pages *p)
+{
+	u32 i;
+
+	for (i = 0; p->first && i < p->count; i++)
+		__free_page(p->first + i);
+	p->first = NULL;
+}
+
+/**
+ * rmc_pages_map() - map pages
+ * @p: pages
+ * @vma: where; as long as @p
+ *
+ * Return: 0 or a negative errno. Context: may sleep, mmap_lock held for writing.
+ */
+int rmc_pages_map(const struct rmc_pages *p, struct vm_area_struct *vma)
+{
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < p->count && !err; i++)
+		err = vm_insert_page(vma, vma->vm_start + i * PAGE_SIZE, p->first + i);
+	return err;
+}
+
+static int add_qp(void *arg)
+{
+	struct rmc_qp *qp = arg;
+
+	return rmc_ni_add_qp(qp->node->req_worker, qp);
+}
+
+static int del_qp(void *arg)
+{
+	struct rmc_qp *qp = arg;
+
+	rmc_ni_del_qp(qp->node->req_worker, qp);
+	return 0;
+}
+
+static void queues_free(struct rmc_queues *q)
+{
+	pages_free(&q->flags);
+	pages_free(&q->cq);
+	pages_free(&q->wq);
+	kfree(q);
+}
+
+static int queues_alloc(struct rmc_queues *q, u32 entries, int nid)
+{
+	return pages_alloc(&q->wq, entries * RMC_WQE_SIZE, nid) ?:
+	       pages_alloc(&q->cq, entries * RMC_CQE_SIZE, nid) ?:
+	       pages_alloc(&q->flags, sizeof(struct rmc_qp_flags), nid);
+}
+
+/**
+ * rmc_queues_create() - make a queue pair and start polling it
+ * @f: file, locked, attached
+ * @entries: of the WQ and the CQ, any value
+ *
+ * Return: queue pair, or ERR_PTR: -EINVAL no possible size, -ENOSPC too many,
+ * -ENOMEM. Context: may sleep.
+ */
+struct rmc_queues *rmc_queues_create(struct rmc_file *f, u32 entries)
+{
+	struct rmc_worker *w = rmc_worker_of(f->node->req_worker);
+	struct rmc_queues *q;
+	int err;
+
+	lockdep_assert_held(&f->lock);
+	if (entries < RMC_MIN_ENTRIES || entries > RMC_MAX_ENTRIES || !is_power_of_2(entries))
+		return ERR_PTR(-EINVAL);
+	q = kzalloc(sizeof(*q), GFP_KERNEL_ACCOUNT);
+	if (!q)
+		return ERR_PTR(-ENOMEM);
+	err = queues_alloc(q, entries, cpu_to_node(w->cpu));
+	if (err)
+		goto err_free;
+	q->qp.wq = page_address(q->wq.first);
+	q->qp.cq = page_address(q->cq.first);
+	q->qp.flags = page_address(q->flags.first);
+	q->qp.flags->shared_cpu = w->share;
+	q->qp.flags->worker_cpu = w->cpu;
+	q->qp.bufs = &f->table;
+	q->qp.node = f->node;
+	q->qp.mask = entries - 1;
+	q->qp.order = ilog2(entries);
+	q->qp.ctx_id = f->ctx->id;
+
+	err = xa_alloc(&f->qp, &q->id, q, XA_LIMIT(0, RMC_MAX_QPS - 1), GFP_KERNEL_ACCOUNT);
+	if (err) {
+		err = err == -EBUSY ? -ENOSPC : err;
+		goto err_free;
+	}
+	err = rmc_worker_call(&w->ni, add_qp, &q->qp);
+	if (err)
+		goto err_erase;
+	return q;
+
+err_erase:
+	xa_erase(&f->qp, q->id);
+err_free:
+	queues_free(q);
+	return ERR_PTR(err);
+}
+
+/**
+ * rmc_queues_destroy() - stop polling a queue pair and free it
+ * @f: file, locked
+ * @id: id in the file, any value
+ *
+ * Operations in flight do not complete; mappings stay and tell so.
+ *
+ * Return: 0 or -ENOENT. Context: may sleep.
+ */
+int rmc_queues_destroy(struct rmc_file *f, u32 id)
+{
+	struct rmc_queues *q = xa_erase(&f->qp, id);
+
+	lockdep_assert_held(&f->lock);
+	if (!q)
+		return -ENOENT;
+	rmc_worker_call(f->node->req_worker, del_qp, &q->qp);
+	WRITE_ONCE(q->qp.flags->dead, 1);
+	queues_free(q);
+	return 0;
+}
