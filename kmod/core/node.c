@@ -379,9 +379,10 @@ void rmc_node_tick_srv(struct rmc_node *node)
 			continue;
 		if (in && in->epoch != epoch)
 			rmc_in_close(node, i);
-		/* pairs with the release above, then with the joiner's acquire */
+		/* pairs with the release in rmc_node_tick_req() */
 		if (smp_load_acquire(&node->out_epoch[i]) == epoch &&
 		    READ_ONCE(*sync_word(f, node->nid, i)) != epoch)
+			/* pairs with the joiner's acquire in awaited() */
 			smp_store_release(sync_word(f, node->nid, i), epoch);
 	}
 }
