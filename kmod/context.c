@@ -38,9 +38,13 @@ static char *context_devnode(RMC_DEVNODE_TYPE_CONST struct device *dev, umode_t 
 {
 	const struct rmc_context *ctx = context_of(dev);
 
-	*mode = ctx->mode;
-	*uid = ctx->uid;
-	*gid = ctx->gid;
+	/* only the name is asked for when the node goes */
+	if (mode)
+		*mode = ctx->mode;
+	if (uid)
+		*uid = ctx->uid;
+	if (gid)
+		*gid = ctx->gid;
 	return kasprintf(GFP_KERNEL, "rmc_contexts/%u", ctx->id);
 }
 

@@ -38,7 +38,7 @@ struct rmc_device {
 	struct miscdevice misc;
 	struct rmc_sysfs *sysfs;
 
-	struct mutex ctx_lock;
+	struct mutex ctx_lock;	/* see above */
 	struct rmc_context *ctx[RMC_MAX_CONTEXTS];
 	struct class *ctx_class;
 	dev_t ctx_devt;

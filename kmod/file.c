@@ -140,6 +140,7 @@ struct rmc_node *rmc_file_node(struct rmc_file *f)
 		return node;
 	/* EBUSY: somebody else was faster */
 	rmc_file_attach(f, f->rmc->port->first);
+	/* pairs as above */
 	return smp_load_acquire(&f->node);
 }
 

@@ -61,8 +61,10 @@ static void fence(void *unused)
  */
 void rmc_os_membarrier(void)
 {
+	/* this CPU too; its partners are those of the other CPUs */
 	smp_mb();
 	smp_call_function(fence, NULL, 1);
+	/* and what follows stays behind the interrupts */
 	smp_mb();
 }
 
@@ -159,11 +161,12 @@ static void spin(struct rmc_worker *w)
 	for (i = 0; i < VISITS_PER_CLOCK; i++) {
 		if (!rmc_ni_visit(&w->ni)) {
 			cpu_relax();
-			if (w->share) {
+			if (w->share || !single_task_running()) {
 				/*
-				 * Applications wait for us on this very CPU.
-				 * cond_resched() would let them on only when
-				 * our time slice ends.
+				 * Applications wait on this very CPU, as they
+				 * were told or by the scheduler's choice, and
+				 * we for them. cond_resched() would let them
+				 * on only when our time slice ends.
 				 */
 				yield();
 				return;
