@@ -80,13 +80,18 @@ def die_with_parent():
 @contextlib.contextmanager
 def locked(name, wait=True):
     """Only one process at a time changes a cluster; yields False if not wait."""
-    with open(os.path.join(state_root(), f"{name}.lock"), "wb") as f:
-        try:
-            fcntl.flock(f, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            yield False
-            return
-        yield True
+    path = os.path.join(state_root(), f"{name}.lock")
+    while True:
+        with open(path, "wb") as f:
+            try:
+                fcntl.flock(f, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            except BlockingIOError:
+                yield False
+                return
+            # The holder before us may have removed the file: then lock the new one.
+            if os.path.exists(path) and os.path.samestat(os.stat(path), os.fstat(f.fileno())):
+                yield True
+                return
 
 
 class Cluster:
@@ -126,8 +131,8 @@ class Cluster:
         return (not self.state.get("ready") or (owner and not alive(*owner)) or
                 not any(self.guest_alive(i) for i in range(len(self.state["guests"]))))
 
-    def remove(self):
-        """Stop what runs and leave nothing behind."""
+    def remove(self, keep_lock=False):
+        """Stop what runs and leave nothing behind. Call under the lock."""
         for i, vm in enumerate(self.state.get("guests", ())):
             if vm and self.guest_alive(i):
                 with contextlib.suppress(ProcessLookupError):
@@ -143,8 +148,9 @@ class Cluster:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(region)
         shutil.rmtree(self.folder, ignore_errors=True)
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self.folder + ".lock")
+        if not keep_lock:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.folder + ".lock")
 
     # ---- up ----
 
@@ -155,7 +161,7 @@ class Cluster:
             if os.path.isdir(self.folder) and not self.is_stale():
                 raise Fail(f"cluster '{self.name}' is already up with "
                            f"{self.state['nodes']} nodes", "run rmc-vm down first")
-            self.remove()
+            self.remove(keep_lock=True)
             os.makedirs(self.folder, mode=0o700)
             try:
                 self._boot(opt, owned)
