@@ -3,6 +3,7 @@
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
 #include <linux/rcupdate.h>
+#include <linux/sched/stat.h>
 #include <linux/sched/task.h>
 #include <linux/smp.h>
 #include "fabric/transport.h"
