@@ -231,8 +231,8 @@ static void pagerank_superstep(struct pagerank *p)
 				/* flow control */
 				int slot = rmc_wait_for_slot(qp, pagerank_async);
 
-				if (rmc_unlikely(slot < 0))
-					check("waiting for a slot", slot);
+				if (rmc_unlikely(slot < 0 || rmc_qp_error(qp)))
+					check("remote read", slot < 0 ? slot : rmc_qp_error(qp));
 				/* callback argument, then the split operation */
 				p->async_dest_addr[slot] = &p->vertices[v].rank[evenodd];
 				rmc_read_async(qp, slot, edge->nid, vertex_offset(p, edge->index),

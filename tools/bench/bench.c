@@ -343,8 +343,8 @@ static inline __attribute__((always_inline)) void bandwidth_loop(struct bench *b
 		while (rmc_qp_in_flight(qp) >= outstanding)
 			check("waiting", rmc_cq_wait(qp, &c));
 		slot = rmc_wait_for_slot(qp, NULL);
-		if (rmc_unlikely(slot < 0))
-			check("waiting", slot);
+		if (rmc_unlikely(slot < 0 || rmc_qp_error(qp)))
+			check("operation", slot < 0 ? slot : rmc_qp_error(qp));
 		rmc_issue(qp, op, slot, b->target, next_offset(b, base),
 			  b->lbuf + ((uint64_t)slot % buffers) * b->stride, size);
 	}

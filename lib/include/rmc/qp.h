@@ -140,6 +140,12 @@ RMC_INLINE int rmc_slot_status(const struct rmc_qp *qp, int slot)
 	return qp->slot[(uint32_t)slot & qp->mask];
 }
 
+/* First failure since the last drain, without waiting; 0 when there was none */
+RMC_INLINE int rmc_qp_error(const struct rmc_qp *qp)
+{
+	return (int)qp->error;
+}
+
 /* After an atomic: the value that the remote word had before */
 RMC_INLINE uint64_t rmc_slot_value(const struct rmc_qp *qp, int slot)
 {

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * A driver and fabric in user space, for whole programs on a machine without the
+ * module: link with --wrap=open,ioctl,mmap. Nodes are processes; the file that
+ * FAKE_FABRIC names tells each where the others' segments are, and a thread per QP
+ * reaches them by process_vm_readv() and process_vm_writev().
+ *
+ * It checks what the real one would: registration of local buffers, bounds,
+ * struct sizes. It is no model of timing or of ordering.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include <linux/rmc.h>
+#include "fake_rmc.h"
+
+#define FAKE_NODES	16
+#define FAKE_QPS	4
+#define FAKE_BUFFERS	64
+#define FAKE_ENTRIES	1024
+#define FAKE_MAX_LENGTH	(1U << 20)
+
+enum { MAP_WQ, MAP_CQ, MAP_FLAGS };
+
+struct fabric {
+	struct {
+		int pid;	/* 0: free; last to be written */
+		int have_segment;
+		uint64_t addr, length;
+	} node[FAKE_NODES];
+	int lock;		/* for atomics */
+};
+
+int __real_open(const char *path, int flags, ...);
+int __real_ioctl(int fd, unsigned long request, ...);
+void *__real_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset);
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_ioctl(int fd, unsigned long request, ...);
+void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset);
+
+static struct fabric *fabric;
+static int fake_fd = -1, self = -1;
+static struct {
+	uint64_t addr, length;	/* length 0: free */
+} buffer[FAKE_BUFFERS];
+static struct fake_rmc *qp[FAKE_QPS];
+
+static int registered(uint64_t addr, uint64_t length)
+{
+	int i;
+
+	for (i = 0; i < FAKE_BUFFERS; i++)
+		if (addr >= buffer[i].addr && length <= buffer[i].length &&
+		    addr - buffer[i].addr <= buffer[i].length - length)
+			return 1;
+	return 0;
+}
+
+static int copy(int pid, int write, uint64_t local, uint64_t remote, uint64_t length)
+{
+	struct iovec l = { (void *)(uintptr_t)local, length };
+	struct iovec r = { (void *)(uintptr_t)remote, length };
+	ssize_t n;
+
+	if (pid == getpid()) {
+		if (write)
+			memcpy((void *)(uintptr_t)remote, (void *)(uintptr_t)local, length);
+		else
+			memcpy((void *)(uintptr_t)local, (void *)(uintptr_t)remote, length);
+		return RMC_S_OK;
+	}
+	n = write ? process_vm_writev(pid, &l, 1, &r, 1, 0)
+		  : process_vm_readv(pid, &l, 1, &r, 1, 0);
+	return n == (ssize_t)length ? RMC_S_OK : RMC_S_NODE_DOWN;
+}
+
+/* The first word of a line becomes visible last. */
+static int write_remote(int pid, uint64_t local, uint64_t remote, uint64_t length)
+{
+	int err = RMC_S_OK;
+
+	if (length > 8)
+		err = copy(pid, 1, local + 8, remote + 8, length - 8);
+	if (!err)
+		err = copy(pid, 1, local, remote, length < 8 ? length : 8);
+	return err;
+}
+
+static int atomic(int pid, const struct fake_op *op, uint64_t remote)
+{
+	uint64_t *operand = (uint64_t *)(uintptr_t)op->lbuf, old, value;
+	int err;
+
+	while (__atomic_exchange_n(&fabric->lock, 1, __ATOMIC_ACQUIRE))
+		;
+	err = copy(pid, 0, (uintptr_t)&old, remote, 8);
+	if (!err) {
+		value = op->op == RMC_OP_FAA ? old + operand[0] :
+			old == operand[0] ? operand[1] : old;
+		err = copy(pid, 1, (uintptr_t)&value, remote, 8);
+		operand[0] = old;
+	}
+	__atomic_store_n(&fabric->lock, 0, __ATOMIC_RELEASE);
+	return err;
+}
+
+static int execute(void *arg, const struct fake_op *op)
+{
+	uint64_t remote;
+	int pid;
+
+	(void)arg;
+	if (op->nid >= FAKE_NODES)
+		return RMC_S_BAD_NODE;
+	if (!op->length || op->length > FAKE_MAX_LENGTH)
+		return RMC_S_BAD_LENGTH;
+	if (!registered(op->lbuf, op->length))
+		return RMC_S_BAD_LBUF;
+	pid = __atomic_load_n(&fabric->node[op->nid].pid, __ATOMIC_ACQUIRE);
+	if (!pid || kill(pid, 0))
+		return RMC_S_NODE_DOWN;
+	if (!__atomic_load_n(&fabric->node[op->nid].have_segment, __ATOMIC_ACQUIRE))
+		return RMC_S_BAD_CONTEXT;
+	if (op->offset > fabric->node[op->nid].length ||
+	    op->length > fabric->node[op->nid].length - op->offset)
+		return RMC_S_OUT_OF_RANGE;
+	remote = fabric->node[op->nid].addr + op->offset;
+	switch (op->op) {
+	case RMC_OP_READ:
+		return copy(pid, 0, op->lbuf, remote, op->length);
+	case RMC_OP_WRITE:
+		return write_remote(pid, op->lbuf, remote, op->length);
+	case RMC_OP_CAS:
+	case RMC_OP_FAA:
+		if (op->length != 8)
+			return RMC_S_BAD_LENGTH;
+		return op->offset % 8 ? RMC_S_BAD_ALIGN : atomic(pid, op, remote);
+	default:
+		return RMC_S_BAD_OP;
+	}
+}
+
+int __wrap_open(const char *path, int flags, ...)
+{
+	const char *shared = getenv("FAKE_FABRIC");
+	mode_t mode = 0;
+	va_list ap;
+	int fd;
+
+	va_start(ap, flags);
+	if (flags & O_CREAT)
+		mode = va_arg(ap, mode_t);
+	va_end(ap);
+	if (!shared || strncmp(path, "/dev/rmc_contexts/", 18))
+		return __real_open(path, flags, mode);
+	fd = __real_open(shared, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return fd;
+	fabric = (struct fabric *)__real_mmap(NULL, sizeof(*fabric), PROT_READ | PROT_WRITE,
+					      MAP_SHARED, fd, 0);
+	if (fabric == MAP_FAILED)
+		return -1;
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+	fake_fd = fd;
+	return fd;
+}
+
+static void *pages(size_t len)
+{
+	return __real_mmap(NULL, (len + 4095) & ~(size_t)4095, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static int create_qp(struct rmc_qp_create *arg)
+{
+	struct fake_rmc *f;
+	unsigned int i;
+
+	if (arg->entries < 2 || arg->entries > FAKE_ENTRIES || arg->entries & (arg->entries - 1))
+		return EINVAL;
+	for (i = 0; i < FAKE_QPS && qp[i]; i++)
+		;
+	if (i == FAKE_QPS)
+		return ENOSPC;
+	f = (struct fake_rmc *)calloc(1, sizeof(*f));
+	f->entries = arg->entries;
+	f->wq = (struct rmc_wq_entry *)pages(arg->entries * RMC_WQE_SIZE);
+	f->cq = (struct rmc_cq_entry *)pages(arg->entries * RMC_CQE_SIZE);
+	f->flags = (struct rmc_qp_flags *)pages(sizeof(*f->flags));
+	f->flags->shared_cpu = 1;
+	f->execute = execute;
+	f->reorder = 1;
+	qp[i] = f;
+	arg->qp_id = i;
+	arg->wq_offset = (uint64_t)i << 32 | MAP_WQ << 16;
+	arg->cq_offset = (uint64_t)i << 32 | MAP_CQ << 16;
+	arg->flags_offset = (uint64_t)i << 32 | MAP_FLAGS << 16;
+	return fake_rmc_start(f);
+}
+
+static int destroy_qp(const struct rmc_qp_id *arg)
+{
+	if (arg->qp_id >= FAKE_QPS || !qp[arg->qp_id])
+		return ENOENT;
+	fake_rmc_stop(qp[arg->qp_id]);
+	free(qp[arg->qp_id]);
+	qp[arg->qp_id] = NULL;
+	return 0;
+}
+
+static int register_buffer(struct rmc_buf_reg *arg)
+{
+	unsigned int i;
+
+	if (arg->flags || !arg->length)
+		return EOPNOTSUPP;
+	for (i = 0; i < FAKE_BUFFERS; i++)
+		if (buffer[i].length && arg->addr < buffer[i].addr + buffer[i].length &&
+		    buffer[i].addr < arg->addr + arg->length)
+			return EEXIST;
+	for (i = 0; i < FAKE_BUFFERS && buffer[i].length; i++)
+		;
+	if (i == FAKE_BUFFERS)
+		return ENOSPC;
+	buffer[i].addr = arg->addr;
+	buffer[i].length = arg->length;
+	arg->buf_id = i;
+	return 0;
+}
+
+static int dispatch(unsigned long request, void *p)
+{
+	switch (request) {
+	case RMC_IOC_QUERY: {
+		struct rmc_query *q = (struct rmc_query *)p;
+
+		q->abi = RMC_ABI_VERSION;
+		q->fabric = RMC_FABRIC_LOOPBACK;
+		q->ni = RMC_NI_FUSED;
+		q->nodes = FAKE_NODES;
+		q->local_nodes = FAKE_NODES;
+		q->nid = self;
+		q->mtu = 64;
+		q->max_length = FAKE_MAX_LENGTH;
+		q->max_segment = RMC_OFFSET_MAX;
+		q->max_qps = FAKE_QPS;
+		q->max_buffers = FAKE_BUFFERS;
+		q->max_entries = FAKE_ENTRIES;
+		q->shared_cpu = 1;
+		return q->size == sizeof(*q) ? 0 : EINVAL;
+	}
+	case RMC_IOC_ATTACH: {
+		const struct rmc_attach *a = (const struct rmc_attach *)p;
+
+		if (a->nid >= FAKE_NODES)
+			return ENXIO;
+		self = (int)a->nid;
+		fabric->node[self].have_segment = 0;
+		__atomic_store_n(&fabric->node[self].pid, getpid(), __ATOMIC_RELEASE);
+		return 0;
+	}
+	case RMC_IOC_NODE_INFO: {
+		struct rmc_node_info *n = (struct rmc_node_info *)p;
+		int pid;
+
+		if (n->nid >= FAKE_NODES)
+			return EINVAL;
+		pid = __atomic_load_n(&fabric->node[n->nid].pid, __ATOMIC_ACQUIRE);
+		n->state = !pid ? RMC_NODE_FREE : kill(pid, 0) ? RMC_NODE_DOWN : RMC_NODE_UP;
+		return 0;
+	}
+	case RMC_IOC_SEG_REG: {
+		const struct rmc_seg_reg *s = (const struct rmc_seg_reg *)p;
+
+		if (s->flags)
+			return EOPNOTSUPP;
+		if (fabric->node[self].have_segment)
+			return EEXIST;
+		fabric->node[self].addr = s->addr;
+		fabric->node[self].length = s->length;
+		__atomic_store_n(&fabric->node[self].have_segment, 1, __ATOMIC_RELEASE);
+		return 0;
+	}
+	case RMC_IOC_SEG_UNREG:
+		if (!fabric->node[self].have_segment)
+			return ENOENT;
+		__atomic_store_n(&fabric->node[self].have_segment, 0, __ATOMIC_RELEASE);
+		return 0;
+	case RMC_IOC_BUF_REG:
+		return register_buffer((struct rmc_buf_reg *)p);
+	case RMC_IOC_BUF_UNREG:
+		buffer[((struct rmc_buf_unreg *)p)->buf_id].length = 0;
+		return 0;
+	case RMC_IOC_QP_CREATE:
+		return create_qp((struct rmc_qp_create *)p);
+	case RMC_IOC_QP_DESTROY:
+		return destroy_qp((const struct rmc_qp_id *)p);
+	case RMC_IOC_WAKE:
+		return 0;
+	default:
+		return ENOTTY;
+	}
+}
+
+int __wrap_ioctl(int fd, unsigned long request, ...)
+{
+	va_list ap;
+	void *p;
+
+	va_start(ap, request);
+	p = va_arg(ap, void *);
+	va_end(ap);
+	if (fd != fake_fd || fd < 0)
+		return __real_ioctl(fd, request, p);
+	errno = dispatch(request, p);
+	return errno ? -1 : 0;
+}
+
+void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
+{
+	struct fake_rmc *f;
+
+	if (fd != fake_fd || fd < 0)
+		return __real_mmap(addr, len, prot, flags, fd, offset);
+	f = qp[offset >> 32];
+	switch ((offset >> 16) & 0xffff) {
+	case MAP_WQ:
+		return f->wq;
+	case MAP_CQ:
+		return f->cq;
+	default:
+		return f->flags;
+	}
+}

@@ -1,0 +1,407 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+#
+# Host tests of librmc and the tools: TAP on stdout, exit status 1 if any failed.
+# No module, no root. usage: run.sh [BUILD_DIRECTORY]
+
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+O=$(mkdir -p "${1:-$top/build}" && cd "${1:-$top/build}" && pwd)
+W=$O/selftests/lib
+mkdir -p "$W"
+rm -rf "${W:?}"/*
+
+CC=${CC:-gcc}
+CXX=${CXX:-g++}
+FLAGS="-g -O1 -D_GNU_SOURCE -Wall -Wextra -Werror -I$top/lib/include -I$top/uapi"
+TOOL_INC="-I$top/tools/common -I$top/tools/apps"
+ASAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined"
+WRAP="-Wl,--wrap=open,--wrap=ioctl,--wrap=mmap"
+
+count=0
+failed=0
+
+report() {			# report STATUS NAME [REASON TO SKIP]
+	count=$((count + 1))
+	if [ -n "${3:-}" ]; then
+		echo "ok $count - $2 # SKIP $3"
+	elif [ "$1" -eq 0 ]; then
+		echo "ok $count - $2"
+	else
+		echo "not ok $count - $2"
+		failed=$((failed + 1))
+	fi
+}
+
+check() {			# check NAME COMMAND...: output shown on failure
+	local name=$1 out status
+	shift
+	out=$("$@" 2>&1)
+	status=$?
+	[ $status -eq 0 ] || printf '%s\n' "$out" | sed 's/^/# /'
+	report $status "$name"
+}
+
+expect() {			# expect NAME STATUS PATTERN COMMAND...
+	local name=$1 want=$2 pattern=$3 out status
+	shift 3
+	out=$("$@" 2>&1 < /dev/null)
+	status=$?
+	if [ $status -eq "$want" ] && printf '%s\n' "$out" | grep -q -- "$pattern"; then
+		report 0 "$name"
+	else
+		printf '# status %s, not %s, or no "%s" in:\n' "$status" "$want" "$pattern"
+		printf '%s\n' "$out" | sed 's/^/#   /'
+		report 1 "$name"
+	fi
+}
+
+include() {			# include TITLE COMMAND...: TAP of its own, renumbered
+	local title=$1 line out status
+	shift
+	out=$("$@" 2>&1 < /dev/null)
+	status=$?
+	while IFS= read -r line; do
+		case $line in
+		"ok "*)		report 0 "$title: ${line#*- }" ;;
+		"not ok "*)	report 1 "$title: ${line#*- }" ;;
+		1..*)		;;
+		*)		echo "# $line" ;;
+		esac
+	done <<< "$out"
+	# A sanitizer's exit, or a crash, counts even when all tests said ok.
+	if [ $status -ne 0 ] && ! grep -q '^not ok' <<< "$out"; then
+		report 1 "$title: exit status $status"
+	fi
+}
+
+have() {
+	command -v "$1" > /dev/null
+}
+
+# --- headers, library and installed tree ---
+
+prefix=$W/root/usr
+check "lib and tools build" make -C "$top" -s -f - O="$O" << 'EOF'
+all:
+	$(MAKE) -C lib O=$(O)
+	$(MAKE) -C tools O=$(O)
+EOF
+check "lib installs" make -s -C "$top/lib" O="$O" DESTDIR="$W/root" PREFIX=/usr install
+check "tools install" make -s -C "$top/tools" O="$O" DESTDIR="$W/root" PREFIX=/usr install
+
+strict="-Wall -Wextra -Wpedantic -Werror -I$prefix/include"
+for compiler in gcc clang; do
+	have $compiler || { report 0 "headers as C11, $compiler" "no $compiler"; continue; }
+	check "headers as C11, $compiler" \
+		$compiler -std=c11 $strict -c -o "$W/h.o" "$here/test_headers.c"
+done
+for compiler in g++ clang++; do
+	have $compiler || { report 0 "headers as C++17, $compiler" "no $compiler"; continue; }
+	check "headers as C++17, $compiler" \
+		$compiler -std=c++17 -x c++ $strict -c -o "$W/h.o" "$here/test_headers.c"
+done
+each_header_alone() {
+	local h
+	for h in "$prefix"/include/rmc/*.h; do
+		echo "#include <rmc/${h##*/}>" |
+			$CC -std=c11 $strict -Wno-unused -x c -c -o "$W/h.o" - || return 1
+		echo "#include <rmc/${h##*/}>" |
+			$CXX -std=c++17 $strict -Wno-unused -x c++ -c -o "$W/h.o" - || return 1
+	done
+}
+check "each header compiles alone" each_header_alone
+
+pkg_config_program() {
+	export PKG_CONFIG_PATH=$prefix/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$W/root
+	export PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 PKG_CONFIG_ALLOW_SYSTEM_LIBS=1
+	local flags
+	flags=$(pkg-config --cflags --libs librmc) || return 1
+	$CC -std=c11 -o "$W/pc" "$here/test_headers.c" $flags || return 1
+	LD_LIBRARY_PATH=$prefix/lib "$W/pc" || return 1
+	readelf -d "$W/pc" | grep -q 'NEEDED.*librmc.so.1'
+}
+if have pkg-config; then
+	check "program from pkg-config flags runs with librmc.so.1" pkg_config_program
+else
+	report 0 "program from pkg-config flags" "no pkg-config"
+fi
+
+symbols() {
+	local s missing=0
+	nm -D --defined-only "$O/librmc.so.1" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }' |
+		sort > "$W/exported"
+	# every function that a header declares or inlines is a symbol, and no other is
+	cat "$top"/lib/include/rmc/*.h | tr '\n' ' ' | sed 's,/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/,,g' |
+		grep -oE '\brmc_[a-z_]+\(' | tr -d '(' | sort -u > "$W/named"
+	while read -r s; do
+		grep -qx "$s" "$W/named" || { echo "$s is exported but in no header"; missing=1; }
+	done < "$W/exported"
+	for s in rmc_open rmc_read_async rmc_wait_for_slot rmc_drain_cq rmc_team_barrier; do
+		grep -qx "$s" "$W/exported" || { echo "$s is not exported"; missing=1; }
+	done
+	return $missing
+}
+check "exported symbols are those of the headers" symbols
+
+inlined() {
+	cat > "$W/inline.c" << 'EOF'
+#include <rmc/rmc.h>
+static unsigned long sum;
+static inline void cb(int slot, void *arg) { sum += ((unsigned long *)arg)[slot]; }
+unsigned long f(struct rmc_qp *qp, int n, void *buf);
+unsigned long f(struct rmc_qp *qp, int n, void *buf)
+{
+	while (n--) {
+		int slot = rmc_wait_for_slot(qp, cb);
+		rmc_read_async(qp, slot, 1, 0, buf, 8);
+	}
+	rmc_drain_cq(qp, cb);
+	return sum;
+}
+EOF
+	$CC -O2 $strict -c -o "$W/inline.o" "$W/inline.c" || return 1
+	nm "$W/inline.o"
+	! nm "$W/inline.o" | grep -v rmc_relax_slow | grep -qE ' U |\bcb$'
+}
+check "callbacks and the fast path inline" inlined
+
+man_pages() {
+	local page status=0
+	for page in "$top"/lib/man/*.[0-9] "$top"/tools/man/*.[0-9]; do
+		if have mandoc; then
+			mandoc -T lint -W warning "$page" || status=1
+		else
+			groff -man -Tutf8 -ww -z "$page" 2>&1 | grep . && status=1
+		fi
+	done
+	return $status
+}
+if have mandoc || have groff; then
+	check "man pages are clean" man_pages
+else
+	report 0 "man pages are clean" "neither mandoc nor groff"
+fi
+
+# --- fast path ---
+
+lib_src=$(echo "$top"/lib/{ctx,error,mem,qp,team}.c)
+for san in address,undefined thread; do
+	if ! $CC -fsanitize=$san $FLAGS -pthread -o "$W/qp-$san" "$here/test_qp.c" \
+	     "$here/fake_rmc.c" $lib_src > "$W/log" 2>&1; then
+		sed 's/^/# /' "$W/log"
+		report 1 "queue pairs build with -fsanitize=$san"
+		continue
+	fi
+	include "queue pair, $san" "$W/qp-$san"
+done
+
+# --- graphs ---
+
+graph_src=$(echo "$top"/tools/apps/{graph,graph_text,graph_debian,graph_rmat,strtab}.c)
+common_src=$(echo "$top"/tools/common/{json,opt}.c)
+mkdir -p "$W/lists"
+cat > "$W/lists/a_Packages" << 'EOF'
+Package: alpha
+Version: 1
+Depends: libc6 (>= 2.36), beta:any | gamma+x [amd64], virtual-mta
+Recommends: delta
+Suggests: not-this
+
+Package: beta
+Pre-Depends: libc6
+Depends: libc6 (= 2),
+ continued
+Description: Depends: nothing
+ Depends: nothing either
+EOF
+printf 'Package: zeta\nDepends: alpha\n' | gzip > "$W/lists/b_Packages.gz"
+echo junk > "$W/lists/c_InRelease"
+if $CC $ASAN $FLAGS $TOOL_INC -o "$W/graph" "$here/test_graph.c" $graph_src $common_src \
+   -lm > "$W/log" 2>&1; then
+	include "graph" "$W/graph" "$W/lists"
+else
+	sed 's/^/# /' "$W/log"
+	report 1 "graph tests build"
+fi
+
+# --- whole programs over a driver in user space ---
+
+# Compiled once, linked into each
+sanitized_archive() {		# sanitized_archive NAME SOURCES...
+	local name=$1 dir=$W/$1.d
+	shift
+	mkdir -p "$dir"
+	(cd "$dir" && $CC $ASAN $FLAGS $TOOL_INC -c "$@") && ar rcs "$W/$name.a" "$dir"/*.o
+}
+build_fake() {			# build_fake NAME SOURCE ARCHIVE...
+	local name=$1
+	shift
+	$CC $ASAN $FLAGS $TOOL_INC -pthread -o "$W/$name" "$@" "$W/fake.a" $WRAP -lm
+}
+bench_src=$(echo "$top"/tools/bench/{bench,options,stats,report,clock}.c)
+check "driver in user space builds" sanitized_archive fake \
+	"$here/fake_driver.c" "$here/fake_rmc.c" $lib_src $common_src
+check "benchmarks' common part builds" sanitized_archive bench $bench_src
+check "pagerank builds for the driver in user space" \
+	build_fake pagerank "$top/tools/apps/pagerank.c" $graph_src
+check "hello builds likewise" build_fake hello "$top/tools/apps/hello.c"
+for b in read_lat write_lat atomic_lat read_bw write_bw; do
+	check "rmc_$b builds likewise" build_fake rmc_$b "$top/tools/bench/rmc_$b.c" "$W/bench.a"
+done
+
+nodes() {			# nodes N PROGRAM...: the worst exit status
+	local n=$1 i pids="" worst=0 status
+	shift
+	rm -f "$W/fabric"
+	truncate -s 64K "$W/fabric"
+	for ((i = 0; i < n; i++)); do
+		FAKE_FABRIC=$W/fabric RMC_NODES=$n RMC_NODE=$i timeout 120 "$@" &
+		pids="$pids $!"
+	done
+	for i in $pids; do
+		wait "$i"
+		status=$?
+		[ $status -gt $worst ] && worst=$status
+	done
+	return $worst
+}
+
+if ! nodes 2 "$W/hello" > "$W/log" 2>&1 && grep -q "not up\|Operation not permitted" "$W/log"; then
+	report 0 "programs of several nodes" "process_vm_readv is not permitted here"
+else
+	expect "hello on 1 node" 0 "node 0 says 100: success" nodes 1 "$W/hello"
+	expect "hello on 4 nodes" 0 "node 3 says 103: success" nodes 4 "$W/hello"
+	# a cycle: all ranks equal; a star: its centre has all there is
+	printf '1 2\n2 3\n3 1\n' > "$W/cycle"
+	printf '10 5\n20 5\n30 5\n40 5\n' > "$W/star"
+	expect "PageRank of a cycle, alone" 0 "1  0.333333" nodes 1 "$W/pagerank" -g "$W/cycle" -V
+	expect "PageRank of a cycle, 3 nodes" 0 "1  0.333333" nodes 3 "$W/pagerank" -g "$W/cycle" -V
+	# 0.15/5 + 0.85 * 4 * (0.15/5) = 0.132
+	expect "PageRank of a star, 2 nodes" 0 "1  0.132 *5$" nodes 2 "$W/pagerank" -g "$W/star" -V
+	expect "more nodes than vertices" 0 "verify *ok" nodes 4 "$W/pagerank" -g "$W/cycle" -V
+	expect "R-MAT on 4 nodes verifies" 0 "verify *ok" nodes 4 "$W/pagerank" -r 10 -n 3 -V
+	expect "a queue of 2 entries will do" 0 "verify *ok" \
+		nodes 2 "$W/pagerank" -r 8 -n 2 -V -o 2
+	expect "PageRank as JSON" 0 '"ok": true' nodes 2 "$W/pagerank" -r 6 -V --json
+	different_graphs() {
+		rm -f "$W/fabric"
+		truncate -s 64K "$W/fabric"
+		export FAKE_FABRIC=$W/fabric RMC_NODES=2
+		RMC_NODE=1 timeout 60 "$W/pagerank" -r 6 --seed 2 &
+		RMC_NODE=0 timeout 60 "$W/pagerank" -r 6
+		wait $!
+	}
+	expect "nodes with different graphs are told" 1 "has another graph" different_graphs
+	for b in read_lat write_lat atomic_lat read_bw write_bw; do
+		expect "rmc_$b between 2 nodes" 0 "#bytes" \
+			nodes 2 "$W/rmc_$b" -n 200 -S 1M
+	done
+	expect "all sizes" 0 "^ 131072 " nodes 2 "$W/rmc_read_bw" -a -n 20 -S 256K
+	expect "double-sided, 3 nodes" 0 "node 1 -> node 0.*both" \
+		nodes 3 "$W/rmc_read_lat" -b -n 100 -S 1M
+	expect "compare-and-swap" 0 "compare-and-swap" nodes 2 "$W/rmc_atomic_lat" -A cas -n 50 -S 1M
+	expect "against itself" 0 "itself" nodes 1 "$W/rmc_read_lat" -n 50 -S 1M
+	expect "benchmark as JSON" 0 '"t_typical_usec": [0-9]' \
+		nodes 2 "$W/rmc_read_lat" --json -n 50 -S 1M
+	expect "peer outside the run" 2 "has node 0 .. 1" nodes 2 "$W/rmc_read_lat" -d 5 -S 1M
+	expect "more nodes than the fabric has" 1 "17 nodes asked for, but the fabric has 16" \
+		env FAKE_FABRIC="$W/fabric" RMC_NODES=17 RMC_NODE=0 "$W/hello"
+	killed_peer() {
+		local victim status
+		rm -f "$W/fabric"
+		truncate -s 64K "$W/fabric"
+		export FAKE_FABRIC=$W/fabric RMC_NODES=2
+		RMC_NODE=1 timeout -s KILL 3 "$W/rmc_read_bw" -n 2000000000 -b -S 1M > /dev/null &
+		victim=$!
+		RMC_NODE=0 timeout 60 "$W/rmc_read_bw" -n 2000000000 -b -S 1M
+		status=$?
+		wait $victim
+		return $status
+	}
+	expect "a killed peer ends the run" 1 "not up" killed_peer
+fi
+
+# --- command lines and files that are wrong ---
+
+P=$O/pagerank
+printf '1 2\n# c\n2 x\n' > "$W/bad"
+expect "malformed edge: file and line" 2 "bad:3: not an edge: '2 x'" "$P" -g "$W/bad"
+printf '1 2\n1\n' > "$W/bad"
+expect "half an edge" 2 "bad:2: not an edge" "$P" -g "$W/bad"
+printf '1 2 3\n' > "$W/bad"
+expect "one number too many" 2 "bad:1: not an edge" "$P" -g "$W/bad"
+printf -- '-1 2\n' > "$W/bad"
+expect "negative id" 2 "bad:1: not an edge" "$P" -g "$W/bad"
+printf '1 2\n\0\0\0\n' > "$W/bad"
+expect "binary file" 2 "bad:2: not an edge" "$P" -g "$W/bad"
+: > "$W/bad"
+expect "empty file" 2 "the graph is empty" "$P" -g "$W/bad"
+printf '# nothing\n\n' > "$W/bad"
+expect "only comments" 2 "the graph is empty" "$P" -g "$W/bad"
+expect "no edges" 2 "no edges: nothing to rank" "$P" -r 4,0
+expect "no such file" 2 "No such file" "$P" -g "$W/none"
+expect "a directory" 2 "Is a directory" "$P" -g "$W"
+expect "no graph named" 2 "is needed" "$P"
+expect "bad scale" 2 "is not SCALE" "$P" -r 99
+mkdir -p "$W/broken"
+echo "no gzip" > "$W/broken/x_Packages.gz"
+expect "broken package list" 2 "cannot decompress" "$P" --debian --lists "$W/broken"
+
+expect "rmcctl without command" 2 "usage: rmcctl" "$O/rmcctl"
+expect "rmcctl: unknown command" 2 "no command 'frob'" "$O/rmcctl" frob
+expect "rmcctl: bad mode" 2 "not an octal number" "$O/rmcctl" context create --mode 9 1
+expect "rmcctl: bad id" 2 "is not a context id" "$O/rmcctl" context create x
+expect "benchmark: bad size" 2 "is not a size" "$O/rmc_read_lat" -s 0
+if [ -e /dev/rmc ]; then
+	report 0 "messages without the module" "the module is loaded"
+else
+	expect "rmcctl without the module tells the cure" 1 "modprobe rmc" \
+		"$O/rmcctl" context create 3
+	expect "rmcctl status without the module" 1 "modprobe rmc" \
+		env RMC_SYSFS="$W" "$O/rmcctl" status
+	expect "rmcctl doctor without the module" 1 "FAIL module .*modprobe rmc" \
+		env RMC_SYSFS="$W" "$O/rmcctl" doctor
+	expect "hello without the module tells the cure" 1 "modprobe rmc" "$O/hello"
+	expect "benchmark without the module" 1 "modprobe rmc" "$O/rmc_read_lat"
+fi
+
+# --- rmcctl over a sysfs tree ---
+
+S=$W/sys
+R=$S/class/misc/rmc
+mkdir -p "$R"/{node0,node1}/counters "$R/worker0" "$S/class/rmc_context/rmcctx7"
+put() { printf '%s\n' "$2" > "$1"; }
+put "$R/fabric" loopback; put "$R/ni" pair; put "$R/nodes" 2; put "$R/local_nodes" 2
+put "$R/nid" 0; put "$R/mtu" 64; put "$R/share" 0; put "$R/peers_up" 2
+put "$R/memtype" write-back
+put "$R/node0/state" up; put "$R/node0/epoch" 1; put "$R/node1/state" up
+put "$R/node0/counters/rgp_ops" 12345; put "$R/node0/counters/rcp_errors" 0
+put "$R/node1/counters/rgp_ops" 6
+put "$R/worker0/cpu" 1; put "$R/worker0/stages" rgp+rcp; put "$R/worker0/visits" 99
+put "$S/class/rmc_context/rmcctx7/ctx_id" 7; put "$S/class/rmc_context/rmcctx7/open_count" 2
+export RMC_SYSFS=$S
+expect "status" 0 "node1\|^1  *up" "$O/rmcctl" status
+expect "status shows workers" 0 "worker0 *1 *rgp+rcp *99 *- " "$O/rmcctl" status
+expect "counters" 0 "node0 *rgp_ops *12345" "$O/rmcctl" counters
+expect "counters of one node" 0 "^node1 *rgp_ops *6" "$O/rmcctl" counters --node 1
+expect "counters of a node elsewhere" 1 "not on this machine" "$O/rmcctl" counters --node 5
+expect "context list" 0 "^7 .*2$" "$O/rmcctl" context list
+valid_json() {
+	local c
+	for c in status counters "context list" doctor; do
+		"$O/rmcctl" $c --json > "$W/json"
+		python3 -m json.tool "$W/json" > /dev/null || { echo "$c"; cat "$W/json"; return 1; }
+	done
+}
+if have python3; then
+	check "JSON is JSON" valid_json
+else
+	report 0 "JSON is JSON" "no python3"
+fi
+put "$R/memtype" uncached-minus
+expect "doctor warns of uncached fabric memory" 1 "WARN memtype.*not write-back" "$O/rmcctl" doctor
+unset RMC_SYSFS
+
+echo "1..$count"
+[ $failed -eq 0 ]

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* The installed headers, as an application in C11 or C++17 includes them. */
+#include <rmc/rmc.h>
+
+static inline void callback(int slot, void *arg)
+{
+	(void)slot;
+	++*(int *)arg;
+}
+
+int use_everything(struct rmc_qp *qp, void *buf);
+
+int use_everything(struct rmc_qp *qp, void *buf)
+{
+	struct rmc_completion c;
+	uint64_t old = 0;
+	int calls = 0, slot;
+
+	rmc_qp_set_arg(qp, &calls);
+	slot = rmc_wait_for_slot(qp, callback);
+	rmc_read_async(qp, slot, 1, 0, buf, 64);
+	slot = rmc_wait_for_slot(qp, callback);
+	rmc_write_async(qp, slot, 1, 0, buf, 64);
+	slot = rmc_wait_for_slot(qp, callback);
+	rmc_cas_async(qp, slot, 1, 0, 0, 1);
+	slot = rmc_wait_for_slot(qp, callback);
+	rmc_faa_async(qp, slot, 1, 0, 1);
+	if (rmc_poll_cq(qp, callback) < 0 || rmc_cq_wait(qp, &c) || rmc_drain_cq(qp, callback))
+		return -1;
+	return rmc_read(qp, 1, 0, buf, 64) + rmc_write(qp, 1, 0, buf, 64) +
+	       rmc_compare_and_swap(qp, 1, 0, 0, 1, &old) +
+	       rmc_fetch_and_add(qp, 1, 0, 1, &old) + (int)rmc_slot_value(qp, slot) +
+	       rmc_slot_status(qp, slot) + calls;
+}
+
+int main(void)
+{
+	struct rmc_ctx *ctx = rmc_open(0, -1);
+
+	if (!ctx)
+		return rmc_errmsg()[0] ? 0 : 1;
+	rmc_close(ctx);
+	return 0;
+}
