@@ -28,6 +28,9 @@ void *rmc_map(int fd, size_t len, int prot, uint64_t offset)
 	return p;
 }
 
+static const char no_module[] =
+	"no /dev/rmc: the rmc module is not loaded (modprobe rmc, or start the program with rmc-run)";
+
 static int open_failed(unsigned int ctx_id, const char *path)
 {
 	int err = errno;
@@ -37,13 +40,13 @@ static int open_failed(unsigned int ctx_id, const char *path)
 	case ENXIO:
 	case ENODEV:
 		if (access("/dev/rmc", F_OK))
-			return rmc_fail(err, "no /dev/rmc: the rmc module is not loaded (modprobe rmc, or start the program with rmc-run)");
+			return rmc_fail(err, "%s", no_module);
 		return rmc_fail(err, "context %u does not exist on this node: rmcctl context create %u",
 				ctx_id, ctx_id);
 	case EACCES:
 	case EPERM:
-		return rmc_fail(err, "no permission to open %s: rmcctl context create takes --mode, --uid and --gid",
-				path);
+		return rmc_fail(err, "no permission to open %s: "
+				"rmcctl context create takes --mode, --uid and --gid", path);
 	default:
 		return rmc_fail(err, "cannot open %s: %s", path, strerror(err));
 	}

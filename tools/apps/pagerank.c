@@ -534,7 +534,7 @@ static void parse_options(struct options *o, int argc, char **argv)
 		{ 'o', "outstanding", OPT_INT, &o->outstanding, 2, 65536, "N",
 			"queue pair entries (128)" },
 		{ 'c', "ctx", OPT_INT, &o->ctx_id, 0, INT_MAX, "ID",
-			"context (default $RMC_CONTEXT, then 0)" },
+			"context (default $RMC_CTX, then 0)" },
 		{ 0, "json", OPT_FLAG, &o->json, 0, 0, NULL, "machine-readable result" },
 		{ 0, "progress", OPT_FLAG, &o->progress, 0, 0, NULL, "progress on stderr" },
 		{ 0 },

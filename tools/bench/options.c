@@ -41,7 +41,7 @@ void bench_options(struct bench *b, int argc, char **argv)
 		{ 'N', "numa-node", OPT_INT, &b->numa_node, 0, 1023, "NODE",
 			"memory of this NUMA node" },
 		{ 'c', "ctx", OPT_INT, &b->ctx_id, 0, INT_MAX, "ID",
-			"context (default $RMC_CONTEXT, then 0)" },
+			"context (default $RMC_CTX, then 0)" },
 		{ 0, "seed", OPT_INT, &b->seed, 0, INT_MAX, "N", "of random addresses" },
 		{ 0, "json", OPT_FLAG, &b->json, 0, 0, NULL, "machine-readable results" },
 		{ 0, "progress", OPT_FLAG, &b->progress, 0, 0, NULL,

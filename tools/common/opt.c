@@ -47,7 +47,7 @@ int opt_size(const char *s, uint64_t *size)
 
 int opt_default_context(void)
 {
-	const char *s = getenv("RMC_CONTEXT");
+	const char *s = getenv("RMC_CTX");
 
 	return s ? atoi(s) : 0;
 }

@@ -44,7 +44,7 @@ int opt_size(const char *s, uint64_t *size);
 /* Print "program: message" and exit. */
 void die(int code, const char *fmt, ...) __attribute__((noreturn, format(printf, 2, 3)));
 
-/* Contexts default to $RMC_CONTEXT, then 0. */
+/* Contexts default to $RMC_CTX, then 0. */
 int opt_default_context(void);
 
 #endif /* RMC_TOOLS_OPT_H */

@@ -204,6 +204,9 @@ static void check_memlock(struct doctor *d)
 		return;
 	if (rl.rlim_cur == RLIM_INFINITY)
 		say(d, OK, "memlock", NULL, "unlimited");
+	else if (!geteuid())	/* what CAP_IPC_LOCK usually means */
+		say(d, OK, "memlock", NULL, "%llu KiB, which does not bind root",
+		    (unsigned long long)rl.rlim_cur >> 10);
 	else if (rl.rlim_cur >= MEMLOCK_ADVISED)
 		say(d, OK, "memlock", NULL, "%llu KiB", (unsigned long long)rl.rlim_cur >> 10);
 	else
