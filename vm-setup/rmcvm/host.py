@@ -95,7 +95,8 @@ class Plan:
     dedicated: every vCPU has a host core. The first ones are the
                applications', the others the RMCs', isolated in the guest.
     shared:    too few cores to spin on. Application and RMC yield to each
-               other on one vCPU; vCPU 0 is left to the guest's housekeeping.
+               other, with one node per guest on one vCPU; vCPU 0 is left to the
+               guest's housekeeping.
 
     A guest is one node, or all nodes with the loopback fabric. It never has
     just one vCPU: the emulator would drop the lock prefix, and atomics between
@@ -105,17 +106,17 @@ class Plan:
     def __init__(self, nodes, workers, loopback=False, shared=None):
         have = cores()
         guests = 1 if loopback else nodes
-        apps, rmcs = (nodes, nodes * workers) if loopback else (1, workers)
-        wanted = guests * (apps + rmcs)
+        apps = nodes if loopback else 1
+        wanted = guests * (apps + workers)
         self.shared = len(have) < wanted if shared is None else shared
         if not self.shared:
-            self.vcpus = apps + rmcs
+            self.vcpus = apps + workers
             self.rmc = list(range(apps, self.vcpus))
             self.app = [i if loopback else 0 for i in range(nodes)]
-        elif loopback:
-            self.vcpus = max(2, min(len(have), nodes + 1))
-            self.rmc = list(range(1, self.vcpus))
-            self.app = [self.rmc[i % len(self.rmc)] for i in range(nodes)]
+        elif loopback:          # the workers of all nodes are one set of threads
+            self.vcpus = max(2, min(len(have), nodes + workers))
+            self.rmc = list(range(max(1, self.vcpus - workers), self.vcpus))
+            self.app = [i % self.rmc[0] for i in range(nodes)]
         else:
             self.vcpus, self.rmc, self.app = 2, [1], [1] * nodes
         # RMC vCPUs choose first, so that they are spread best.
@@ -127,9 +128,9 @@ class Plan:
         for turn, (g, v) in enumerate(turns):
             self.pins[g][v] = have[turn % len(have)]
         kind = "shared" if self.shared else "dedicated"
-        how = ("application and RMC yield to each other on one vCPU" if self.shared else
-               "application and RMC each have a vCPU with a core of its own")
-        self.text = (f"CPU plan: {kind}, {how} ({len(have)} host cores here, "
+        how = ("a core for every application and RMC worker" if not self.shared else
+               "applications and RMC workers yield to each other")
+        self.text = (f"CPU plan: {kind}, {how} ({len(have)} host core{'s' * (len(have) > 1)}, "
                      f"dedicated takes {wanted})")
 
     def kernel_args(self):

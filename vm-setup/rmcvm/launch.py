@@ -35,18 +35,29 @@ class Local:
 
     def __init__(self):
         self.poll = select.epoll()
-        self.fds = {}           # fd -> (id, kind)
+        self.fds = {}           # fd -> (id, kind); STDOUT, STDERR, or EXIT for its pidfd
         self.procs = {}
-        self.early = []
+        self.early = []         # events that did not come from a file descriptor
+        self.ids = 0
 
     def fileno(self):
         return self.poll.fileno()
 
     def close(self):
         for proc in self.procs.values():
-            self._kill(proc, signal.SIGKILL)
+            if proc.poll() is None:
+                self._kill(proc, signal.SIGKILL)
             proc.wait()
+            if proc.stdin:
+                proc.stdin.close()
+        for fd in list(self.fds):
+            self._forget(fd)
         self.poll.close()
+
+    def _forget(self, fd):
+        self.poll.unregister(fd)
+        del self.fds[fd]
+        os.close(fd)
 
     @staticmethod
     def _kill(proc, number):
@@ -56,7 +67,8 @@ class Local:
             pass
 
     def start(self, argv, cwd, env, user=None, cpus=0, stdin=False, share=()):
-        ident = len(self.procs) + len(self.early) + 1
+        self.ids += 1
+        ident = self.ids
         how = {"user": user.uid, "group": user.gid, "extra_groups": user.groups} if user else {}
         try:
             proc = subprocess.Popen(argv, cwd=cwd, env={**os.environ, **env},
@@ -67,7 +79,9 @@ class Local:
             self.early.append(agent.Event(agent.FAILED, ident, (e.errno, "exec")))
             return ident
         self.procs[ident] = proc
-        for kind, fd in ((agent.STDOUT, proc.stdout.fileno()), (agent.STDERR, proc.stderr.fileno()),
+        with proc.stdout, proc.stderr:
+            out, err = os.dup(proc.stdout.fileno()), os.dup(proc.stderr.fileno())
+        for kind, fd in ((agent.STDOUT, out), (agent.STDERR, err),
                          (agent.EXIT, os.pidfd_open(proc.pid))):
             os.set_blocking(fd, False)
             self.fds[fd] = (ident, kind)
@@ -97,8 +111,7 @@ class Local:
             return
         except OSError:
             pass
-        self.poll.unregister(fd)
-        del self.fds[fd]
+        self._forget(fd)
 
     def events(self, wait=0):
         result, self.early = self.early, []
@@ -113,9 +126,7 @@ class Local:
             for other, (who, kind) in list(self.fds.items()):
                 if who == ident and kind != agent.EXIT:
                     self._drain(other, ident, kind, result)
-            self.poll.unregister(fd)
-            del self.fds[fd]
-            os.close(fd)
+            self._forget(fd)
             code = self.procs[ident].wait()
             result.append(agent.Event(agent.EXIT, ident, -code if code < 0 else code << 8))
         return result

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+"""Parts of rmcvm that need no guest."""
+
+import gzip
+import lzma
+import os
+import struct
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "vm-setup"))
+from rmcvm import agent, base, guest, host, launch      # noqa: E402
+
+
+def plan(cores, *args, **kwargs):
+    with mock.patch.object(host, "cores", lambda: list(range(cores))):
+        return host.Plan(*args, **kwargs)
+
+
+class PlanTest(unittest.TestCase):
+    def test_every_guest_has_two_vcpus(self):
+        for cores in (1, 2, 3, 4, 8, 64):
+            for nodes in (1, 2, 4, 9):
+                for loopback in (False, True):
+                    for workers in (1, 2):
+                        p = plan(cores, nodes, workers, loopback)
+                        self.assertGreaterEqual(p.vcpus, 2)
+                        self.assertEqual(len(p.pins), 1 if loopback else nodes)
+                        self.assertTrue(all(c in range(cores) for pin in p.pins for c in pin))
+                        self.assertTrue(all(a < p.vcpus for a in p.app + p.rmc))
+                        self.assertEqual(len(p.app), nodes)
+
+    def test_dedicated_gives_every_vcpu_a_core(self):
+        p = plan(4, 2, 1)
+        self.assertFalse(p.shared)
+        self.assertEqual(p.pins, [[0, 1], [2, 3]])
+        self.assertEqual((p.app, p.rmc), ([0, 0], [1]))
+        self.assertIn("nohz_full=1 ", p.kernel_args())
+
+    def test_pair_has_two_worker_vcpus(self):
+        p = plan(6, 2, 2)
+        self.assertEqual((p.vcpus, p.rmc, p.shared), (3, [1, 2], False))
+
+    def test_shared_spreads_the_busy_vcpus(self):
+        p = plan(2, 2, 1)
+        self.assertTrue(p.shared)
+        self.assertEqual([pin[1] for pin in p.pins], [0, 1])
+        self.assertEqual((p.app, p.rmc), ([1, 1], [1]))
+        self.assertEqual(p.kernel_args(), "")
+        self.assertEqual([pin[1] for pin in plan(2, 4, 1).pins], [0, 1, 0, 1])
+
+    def test_loopback_keeps_applications_off_the_workers(self):
+        p = plan(2, 8, 1, True)
+        self.assertEqual((p.vcpus, p.rmc, p.app), (2, [1], [0] * 8))
+        p = plan(16, 8, 1, True)
+        self.assertEqual((p.shared, p.rmc, p.app), (False, [8], list(range(8))))
+
+    def test_forced(self):
+        self.assertTrue(plan(64, 2, 1, shared=True).shared)
+        self.assertFalse(plan(2, 2, 1, shared=False).shared)
+
+
+class SizeTest(unittest.TestCase):
+    def test_region_is_a_power_of_two(self):
+        self.assertEqual([host.region_size(n) for n in (1, 4, 5, 8, 16)], [16, 16, 32, 64, 256])
+        self.assertEqual(host.region_size(2, 100), 128)
+
+    def test_cpu_lists(self):
+        self.assertEqual(host.parse_list("0-2,5\n"), [0, 1, 2, 5])
+        self.assertEqual(host.parse_list("\n"), [])
+
+
+class ImageTest(unittest.TestCase):
+    @staticmethod
+    def bzimage(payload):
+        head = bytearray(0x400)
+        head[0x1f1] = 1
+        struct.pack_into("<II", head, 0x248, 0x10, len(payload))
+        return bytes(head) + bytes(0x10) + payload + b"trailer"
+
+    def test_unpacks(self):
+        elf = b"\x7fELF" + bytes(1000)
+        size = struct.pack("<I", len(elf))
+        for data in (lzma.compress(elf) + size, gzip.compress(elf) + size, elf):
+            self.assertTrue(guest.unpack_bzimage(self.bzimage(data), "x").startswith(elf))
+
+    def test_refuses(self):
+        for data in (b"garbage", gzip.compress(b"no kernel")):
+            with self.assertRaises(base.Fail):
+                guest.unpack_bzimage(self.bzimage(data), "x")
+
+    def test_cpio(self):
+        data = guest.cpio([("a", 0o40755, b""), ("a/file", 0o100644, b"12345")])
+        self.assertEqual(len(data) % 4, 0)
+        self.assertEqual(data.count(b"070701"), 3)
+        at = data.index(b"a/file\0")
+        self.assertEqual(int(data[at - 110 + 54:at - 110 + 62], 16), 5)
+
+    def test_module_info(self):
+        with tempfile.NamedTemporaryFile(suffix=".ko") as f:
+            f.write(b"\0license=GPL\0depends=a,b-c\0vermagic=6.1.0 SMP \0")
+            f.flush()
+            self.assertEqual(guest.module_info(f.name)["depends"], "a,b-c")
+            kernel = guest.Kernel("6.2", None, None)
+            with self.assertRaisesRegex(base.Fail, "built for kernel 6.1.0"):
+                guest.check_module(f.name, kernel)
+
+
+class ArgumentTest(unittest.TestCase):
+    def test_shares(self):
+        with tempfile.TemporaryDirectory(dir="/tmp") as top:
+            self.assertEqual(agent.shares([top + "/x/y", top, "/usr/bin/env", "/tmp"]), [top])
+        self.assertEqual(agent.shares(["/tmp/does-not-exist/x"]), [])
+
+    def test_environment(self):
+        with mock.patch.dict(os.environ, {"RMC_X": "1", "SECRET": "2", "Z": "3"}, clear=True):
+            env = agent.environment(extra=["Z", "Y=4", "NOT_SET"])
+        self.assertEqual((env["RMC_X"], env["Z"], env["Y"]), ("1", "3", "4"))
+        self.assertNotIn("SECRET", env)
+        self.assertNotIn("NOT_SET", env)
+        self.assertIn("/usr/bin", env["PATH"])
+
+    def test_user(self):
+        self.assertEqual(agent.User.of("root").uid, 0)
+        with self.assertRaises(base.Fail):
+            agent.User.of("no-such-user")
+
+
+class LocalTest(unittest.TestCase):
+    """rmc-run --loopback, whose processes run on this host."""
+
+    def job(self, script, **how):
+        job = launch.Job(["sh", "-c", script], cwd="/", nodes=2, prefix=False, **how)
+        here = launch.Local()
+        try:
+            for node in range(2):
+                job.add(node, here)
+            with mock.patch.object(launch, "note") as note:
+                return job.run(), [c.args[0] for c in note.call_args_list]
+        finally:
+            here.close()
+
+    def test_status(self):
+        self.assertEqual(self.job("exit 0"), (0, []))
+        status, notes = self.job("exit $((RMC_NODE * 3))")
+        self.assertEqual((status, notes), (3, ["node 1: sh: exit status 3"]))
+
+    def test_crash_stops_the_other(self):
+        status, notes = self.job("test $RMC_NODE = 1 || kill -SEGV $$; sleep 60", grace=0.2)
+        self.assertEqual(status, 139)
+        self.assertIn("node 0: sh: killed by signal 11 (Segmentation fault)", notes)
+
+    def test_timeout(self):
+        self.assertEqual(self.job("sleep 60", timeout=0.2)[0], base.EXIT_TIMEOUT)
+
+
+class ProcessTest(unittest.TestCase):
+    def test_alive_tells_a_reused_pid(self):
+        start = base.pid_start(os.getpid())
+        self.assertTrue(base.alive(os.getpid(), start))
+        self.assertFalse(base.alive(os.getpid(), start + 1))
+        self.assertFalse(base.alive(2 ** 22 + 1, start))
+
+
+if __name__ == "__main__":
+    unittest.main()
