@@ -23,8 +23,8 @@ static int seg_failed(struct rmc_ctx *ctx, size_t len)
 	case ENOMEM:
 		if (!getrlimit(RLIMIT_MEMLOCK, &rl) && rl.rlim_cur != RLIM_INFINITY &&
 		    len > rl.rlim_cur)
-			return rmc_fail(err, "cannot pin %zu bytes: RLIMIT_MEMLOCK is %llu (ulimit -l)",
-					len, (unsigned long long)rl.rlim_cur);
+			return rmc_fail(err, "cannot pin %zu bytes: "
+					"RLIMIT_MEMLOCK is %llu (ulimit -l)", len, (unsigned long long)rl.rlim_cur);
 		return rmc_fail(err, "no memory for a segment of %zu bytes (or RLIMIT_MEMLOCK reached)",
 				len);
 	default:
@@ -44,8 +44,8 @@ static int buf_failed(struct rmc_ctx *ctx, size_t len)
 		return rmc_fail(err, "all %u local buffers of this context are in use",
 				ctx->query.max_buffers);
 	case ENOMEM:
-		return rmc_fail(err, "cannot pin a buffer of %zu bytes: no memory, or RLIMIT_MEMLOCK reached (ulimit -l)",
-				len);
+		return rmc_fail(err, "cannot pin a buffer of %zu bytes: "
+				"no memory, or RLIMIT_MEMLOCK reached (ulimit -l)", len);
 	default:
 		return rmc_fail(err, "cannot register a buffer of %zu bytes: %s", len,
 				strerror(err));

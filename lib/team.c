@@ -33,6 +33,7 @@
 #define PROBE_INTERVAL_MS	250	/* between looks whether the missing are alive, */
 #define PROBE_ASLEEP_MS		1000	/* rarer while asleep: somebody is working */
 #define SPINS_PER_CLOCK		1024
+#define ANNOUNCE_TRIES		8	/* a node that is down says so long before */
 
 /* Round first: it becomes visible after the rest of a remotely written line. */
 struct rmc_team_line {
@@ -65,7 +66,8 @@ static int number_from_environment(const char *name, int absent)
 		return absent;
 	n = strtol(s, &end, 10);
 	if (*end || n < 0 || n > RMC_NID_MAX + 1)
-		return rmc_fail(EINVAL, "%s is '%s', not a number of nodes or a node id", name, s);
+		return rmc_fail(EINVAL, "%s is '%s', not a number of nodes or a node id", name,
+				s);
 	return (int)n;
 }
 
@@ -194,7 +196,8 @@ static int meet_all(struct rmc_team *t, unsigned int timeout_ms)
 		if (now_ms() > deadline) {
 			int nid = rmc_team_nid(t, last);
 
-			err = rmc_fail(ETIMEDOUT, "node %d did not come within %u s (node is %s%s%s): does the program run there?",
+			err = rmc_fail(ETIMEDOUT, "node %d did not come within %u s "
+				       "(node is %s%s%s): does the program run there?",
 				       nid, timeout_ms / 1000,
 				       rmc_node_state_name(rmc_node_state(t->ctx, nid)),
 				       last_status ? "; " : "",
@@ -274,21 +277,28 @@ void rmc_team_close(struct rmc_team *t)
 	free(t);
 }
 
+/*
+ * Write our round everywhere. Writing it twice does no harm, so a peer that did
+ * not answer in time gets another chance as long as its node is up.
+ */
 static int announce(struct rmc_team *t)
 {
-	int peer, slot;
+	int peer, slot, err, tries = 0;
 
 	t->out[0].round = t->round;
-	for (peer = 0; peer < t->nodes; peer++) {
-		if (peer == t->self)
-			continue;
-		slot = rmc_wait_for_slot(t->qp, NULL);
-		if (slot < 0)
-			return slot;
-		rmc_write_async(t->qp, slot, rmc_team_nid(t, peer), line_offset(t->self),
-				&t->out[0].round, sizeof(t->out[0].round));
-	}
-	return rmc_drain_cq(t->qp, NULL);
+	do {
+		for (peer = 0; peer < t->nodes; peer++) {
+			if (peer == t->self)
+				continue;
+			slot = rmc_wait_for_slot(t->qp, NULL);
+			if (slot < 0)
+				return slot;
+			rmc_write_async(t->qp, slot, rmc_team_nid(t, peer), line_offset(t->self),
+					&t->out[0].round, sizeof(t->out[0].round));
+		}
+		err = rmc_drain_cq(t->qp, NULL);
+	} while (err == RMC_S_TIMEOUT && ++tries < ANNOUNCE_TRIES);
+	return err;
 }
 
 static int first_missing(const struct rmc_team *t, int from)
@@ -301,7 +311,10 @@ static int first_missing(const struct rmc_team *t, int from)
 	return peer;
 }
 
-/* A member that has not arrived cannot have left: if it is gone, it died. */
+/*
+ * A member that has not arrived cannot have left: if it is gone, it died. One that
+ * does not answer in time may only be slow; its node's heartbeat will tell.
+ */
 static int probe(struct rmc_team *t, int peer)
 {
 	int nid = rmc_team_nid(t, peer);
@@ -314,7 +327,7 @@ static int probe(struct rmc_team *t, int peer)
 		if (!err && t->out[1].nonce != t->line[peer].nonce)
 			err = RMC_S_BAD_CONTEXT;
 	}
-	if (err && first_missing(t, peer) == peer)
+	if (err && err != RMC_S_TIMEOUT && first_missing(t, peer) == peer)
 		return err;
 	return 0;
 }

@@ -320,6 +320,19 @@ else
 		return $status
 	}
 	expect "a killed peer ends the run" 1 "not up" killed_peer
+	killed_leader() {
+		local victim status
+		rm -f "$W/fabric"
+		truncate -s 64K "$W/fabric"
+		export FAKE_FABRIC=$W/fabric RMC_NODES=2
+		RMC_NODE=0 timeout -s KILL 3 "$W/rmc_read_bw" -n 2000000000 -S 1M > /dev/null &
+		victim=$!
+		RMC_NODE=1 timeout 60 "$W/rmc_read_bw" -n 2000000000 -S 1M
+		status=$?
+		wait $victim
+		return $status
+	}
+	expect "who sleeps in a barrier learns it, too" 1 "barrier: .*not up" killed_leader
 fi
 
 # --- command lines and files that are wrong ---

@@ -54,17 +54,31 @@ static uint64_t meminfo(const char *key)
 	return kib << 10;
 }
 
-/* As large as asked for or usual, unless memory is short: all nodes may be here. */
+/* Nodes of this run that share our memory: one in a VM, all over loopback */
+static int nodes_here(void)
+{
+	const char *nodes = getenv("RMC_NODES");
+	int n = nodes ? atoi(nodes) : 1, local = 0;
+	FILE *f = fopen("/sys/class/misc/rmc/local_nodes", "re");
+
+	if (f) {
+		if (fscanf(f, "%d", &local) != 1)
+			local = 0;
+		fclose(f);
+	}
+	return local > 0 && local < n ? local : n;
+}
+
+/* As large as asked for or usual, unless memory is short */
 static uint64_t choose_segment(const struct bench *b)
 {
 	uint64_t size = BENCH_DEFAULT_SEGMENT, available = meminfo("MemAvailable");
-	const char *nodes = getenv("RMC_NODES");
-	int n = nodes ? atoi(nodes) : 1;
 	struct rlimit rl;
+	int n = nodes_here();
 
 	if (b->segment)
 		return b->segment & ~63ULL;
-	while (n > 0 && available && size > (1 << 20) && size * (uint64_t)n > available / 4)
+	while (n > 0 && available && size > (1 << 20) && size * (uint64_t)n > available / 2)
 		size /= 2;
 	if (geteuid() && !getrlimit(RLIMIT_MEMLOCK, &rl) && rl.rlim_cur != RLIM_INFINITY)
 		while (size > (1 << 16) && size > rl.rlim_cur / 2)
