@@ -244,7 +244,7 @@ check "driver in user space builds" sanitized_archive fake \
 	"$here/fake_driver.c" "$here/fake_rmc.c" $lib_src $common_src
 check "benchmarks' common part builds" sanitized_archive bench $bench_src
 check "pagerank builds for the driver in user space" \
-	build_fake pagerank "$top/tools/apps/pagerank.c" $graph_src
+	build_fake pagerank "$top"/tools/apps/{pagerank,pagerank_result}.c $graph_src
 check "hello builds likewise" build_fake hello "$top/tools/apps/hello.c"
 for b in read_lat write_lat atomic_lat read_bw write_bw; do
 	check "rmc_$b builds likewise" build_fake rmc_$b "$top/tools/bench/rmc_$b.c" "$W/bench.a"

@@ -13,92 +13,19 @@
  * Ranks are doubles where the figure has floats: then the verification can tell a
  * lost edge from rounding.
  */
-#include <errno.h>
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
-#include <rmc/rmc.h>
-#include "graph.h"
-#include "json.h"
-#include "opt.h"
+#include "pagerank.h"
 
-#define DAMPING			0.85
 #define DEFAULT_SUPERSTEPS	10
 #define DEFAULT_EDGE_FACTOR	16
 #define MAX_SCALE		28
-#define MAX_RELATIVE_ERROR	1e-9
 #define MEET_TIMEOUT_MS		120000	/* nodes load the graph at different speeds */
-#define COLLECT_BYTES		65536
-
-struct vertex {
-	double rank[2];			/* of even and odd supersteps */
-	uint32_t out_degree;
-	uint32_t id;
-	uint64_t pad;			/* two per line, none across lines */
-};
-
-struct node_header {
-	uint64_t checksum;		/* of graph and options: must agree */
-	uint64_t remote_reads;
-	uint64_t pad[6];
-};
-
-struct edge {
-	int16_t nid;			/* of the source, or LOCAL */
-	uint32_t index;			/* of the source in its set */
-};
-
-#define LOCAL	(-1)
-
-struct options {
-	const char *text, *rmat, *lists;
-	int debian, supersteps, verify, seed, top, outstanding, ctx_id, json, progress;
-};
-
-struct pagerank {
-	struct options opt;
-	struct graph graph;
-	char what[64];
-
-	uint32_t *order;		/* position -> vertex: the random split */
-	uint32_t *position;		/* vertex -> position */
-	uint32_t per_node;		/* positions of node n begin at n * per_node */
-
-	struct rmc_team *team;
-	struct rmc_qp *qp;
-	struct node_header *header;
-	struct vertex *vertices;	/* our set */
-	uint32_t count;
-	uint64_t *first;		/* count + 1: edges of our vertex i are first[i] .. */
-	struct edge *edges;
-
-	unsigned int superstep;
-	uint64_t remote_reads;
-	struct vertex *lbuf;		/* one per slot */
-	double **async_dest_addr;	/* one per slot */
-	double *seconds;		/* per superstep */
-};
-
-static void check(const char *what, int err)
-{
-	if (err)
-		die(EXIT_FAILED, "%s: %s", what, rmc_strerror(err));
-}
-
-static void *allocate(size_t n, size_t size)
-{
-	void *p = calloc(n ? n : 1, size);
-
-	if (!p)
-		die(EXIT_FAILED, "no memory for %zu x %zu bytes", n, size);
-	return p;
-}
 
 static double now(void)
 {
@@ -150,21 +77,6 @@ static void split(struct pagerank *p, int nodes)
 	for (i = 0; i < n; i++)
 		p->position[p->order[i]] = i;
 	p->per_node = (n + (uint32_t)nodes - 1) / (uint32_t)nodes;
-}
-
-static uint32_t set_size(const struct pagerank *p, int node)
-{
-	uint64_t start = (uint64_t)node * p->per_node, n = p->graph.vertices;
-
-	if (start >= n)
-		return 0;
-	return (uint32_t)(n - start < p->per_node ? n - start : p->per_node);
-}
-
-static uint64_t vertex_offset(const struct pagerank *p, uint32_t index)
-{
-	return p->team->offset + sizeof(struct node_header) +
-	       (uint64_t)index * sizeof(struct vertex);
 }
 
 /* Our vertices, and where the source of each of their edges is */
@@ -330,191 +242,6 @@ static void run(struct pagerank *p)
 	check("barrier", rmc_team_barrier(p->team));
 }
 
-/* Node 0: everybody's ranks, and how many remote reads they took */
-static void collect(struct pagerank *p, double *rank, uint64_t *reads)
-{
-	char *buf = (char *)(p->lbuf + rmc_qp_entries(p->qp));
-	uint32_t chunk = COLLECT_BYTES / sizeof(struct vertex), i, k, n;
-	const struct vertex *v;
-	int node, nid;
-
-	if (chunk * sizeof(*v) > rmc_query(p->team->ctx)->max_length)
-		chunk = rmc_query(p->team->ctx)->max_length / sizeof(*v);
-	*reads = 0;
-	for (node = 0; node < p->team->nodes; node++) {
-		struct node_header *h = (struct node_header *)buf;
-
-		nid = rmc_team_nid(p->team, node);
-		check("collecting", rmc_read(p->qp, nid, p->team->offset, h, sizeof(*h)));
-		*reads += h->remote_reads;
-		for (i = 0; i < set_size(p, node); i += n) {
-			n = set_size(p, node) - i < chunk ? set_size(p, node) - i : chunk;
-			check("collecting", rmc_read(p->qp, nid, vertex_offset(p, i), buf,
-						     n * sizeof(*v)));
-			v = (const struct vertex *)buf;
-			for (k = 0; k < n; k++)
-				rank[v[k].id] = v[k].rank[p->superstep % 2];
-		}
-	}
-}
-
-/* The same on one node, without anything remote */
-static void reference(const struct pagerank *p, double *rank)
-{
-	const struct graph *g = &p->graph;
-	double *last = (double *)allocate(g->vertices, sizeof(*last));
-	uint32_t v;
-	uint64_t e;
-	int i;
-
-	for (v = 0; v < g->vertices; v++)
-		rank[v] = 1.0 / g->vertices;
-	for (i = 0; i < p->opt.supersteps; i++) {
-		memcpy(last, rank, g->vertices * sizeof(*last));
-		for (v = 0; v < g->vertices; v++) {
-			rank[v] = (1 - DAMPING) / g->vertices;
-			for (e = g->first[v]; e < g->first[v + 1]; e++)
-				rank[v] += DAMPING * last[g->in[e]] / g->out_degree[g->in[e]];
-		}
-	}
-	free(last);
-}
-
-struct verdict {
-	int done, ok;
-	double absolute, relative;
-};
-
-static void verify(const struct pagerank *p, const double *rank, struct verdict *result)
-{
-	double *expected = (double *)allocate(p->graph.vertices, sizeof(*expected));
-	uint32_t v;
-
-	reference(p, expected);
-	result->done = 1;
-	for (v = 0; v < p->graph.vertices; v++) {
-		double absolute = fabs(rank[v] - expected[v]);
-
-		/* written so that a NaN counts as wrong */
-		if (!(absolute <= result->absolute))
-			result->absolute = absolute;
-		if (!(absolute / expected[v] <= result->relative))
-			result->relative = absolute / expected[v];
-	}
-	result->ok = result->relative <= MAX_RELATIVE_ERROR;
-	free(expected);
-}
-
-static const double *ranks;
-
-static int by_rank(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	if (ranks[x] != ranks[y])
-		return ranks[x] > ranks[y] ? -1 : 1;
-	return x < y ? -1 : x > y;
-}
-
-static void print_text(const struct pagerank *p, const double *rank, const uint32_t *best,
-		       int top, uint64_t reads, double total, const struct verdict *verdict)
-{
-	const struct rmc_query *q = rmc_query(p->team->ctx);
-	double fastest = p->seconds[0], slowest = p->seconds[0];
-	char number[32];
-	int i;
-
-	for (i = 0; i < p->opt.supersteps; i++) {
-		fastest = fmin(fastest, p->seconds[i]);
-		slowest = fmax(slowest, p->seconds[i]);
-	}
-	printf("graph       %s: %u vertices, %llu edges\n", p->what, p->graph.vertices,
-	       (unsigned long long)p->graph.edges);
-	printf("nodes       %d, random equal split of %u vertices each, %s\n", p->team->nodes,
-	       p->per_node, q->fabric == RMC_FABRIC_IVSHMEM ? "ivshmem" : "loopback");
-	printf("supersteps  %d, %.4f s each (%.4f .. %.4f)\n", p->opt.supersteps,
-	       total / p->opt.supersteps, fastest, slowest);
-	printf("remote      %llu reads of %zu B, %.3f M/s over all nodes\n",
-	       (unsigned long long)reads, sizeof(struct vertex),
-	       total > 0 ? (double)reads / total / 1e6 : 0);
-	printf("\n%4s  %-12s %s\n", "", "rank", "vertex");
-	for (i = 0; i < top; i++)
-		printf("%4d  %-12.6g %s\n", i + 1, rank[best[i]],
-		       graph_label(&p->graph, best[i], number, sizeof(number)));
-	if (verdict->done)
-		printf("\nverify      %s: largest error %.3g absolute, %.3g relative (limit %g)\n",
-		       verdict->ok ? "ok" : "WRONG", verdict->absolute, verdict->relative,
-		       MAX_RELATIVE_ERROR);
-}
-
-static void print_json(const struct pagerank *p, const double *rank, const uint32_t *best,
-		       int top, uint64_t reads, double total, const struct verdict *verdict)
-{
-	struct json j;
-	char number[32];
-	int i;
-
-	json_init(&j, stdout);
-	json_object(&j, NULL);
-	json_string(&j, "graph", p->what);
-	json_uint(&j, "vertices", p->graph.vertices);
-	json_uint(&j, "edges", p->graph.edges);
-	json_int(&j, "nodes", p->team->nodes);
-	json_int(&j, "supersteps", p->opt.supersteps);
-	json_array(&j, "superstep_seconds");
-	for (i = 0; i < p->opt.supersteps; i++)
-		json_double(&j, NULL, p->seconds[i]);
-	json_end_array(&j);
-	json_uint(&j, "remote_reads", reads);
-	json_double(&j, "remote_reads_per_sec", total > 0 ? (double)reads / total : 0);
-	json_array(&j, "top");
-	for (i = 0; i < top; i++) {
-		json_object(&j, NULL);
-		json_string(&j, "vertex", graph_label(&p->graph, best[i], number, sizeof(number)));
-		json_double(&j, "rank", rank[best[i]]);
-		json_end_object(&j);
-	}
-	json_end_array(&j);
-	if (verdict->done) {
-		json_object(&j, "verify");
-		json_bool(&j, "ok", verdict->ok);
-		json_double(&j, "max_absolute_error", verdict->absolute);
-		json_double(&j, "max_relative_error", verdict->relative);
-		json_end_object(&j);
-	}
-	json_end_object(&j);
-}
-
-/* Node 0, while the others wait in the last barrier */
-static int result(struct pagerank *p)
-{
-	double *rank = (double *)allocate(p->graph.vertices, sizeof(*rank)), total = 0;
-	uint32_t *best = (uint32_t *)allocate(p->graph.vertices, sizeof(*best)), v;
-	int top = p->opt.top, i;
-	struct verdict verdict = { 0 };
-	uint64_t reads;
-
-	collect(p, rank, &reads);
-	if (p->opt.verify)
-		verify(p, rank, &verdict);
-	for (i = 0; i < p->opt.supersteps; i++)
-		total += p->seconds[i];
-	for (v = 0; v < p->graph.vertices; v++)
-		best[v] = v;
-	ranks = rank;
-	qsort(best, p->graph.vertices, sizeof(*best), by_rank);
-	if ((uint32_t)top > p->graph.vertices)
-		top = (int)p->graph.vertices;
-	if (p->opt.json)
-		print_json(p, rank, best, top, reads, total, &verdict);
-	else
-		print_text(p, rank, best, top, reads, total, &verdict);
-	fflush(stdout);
-	free(rank);
-	free(best);
-	return verdict.done && !verdict.ok ? EXIT_FAILED : EXIT_OK;
-}
-
 static void parse_options(struct options *o, int argc, char **argv)
 {
 	const struct opt opts[] = {
@@ -562,7 +289,7 @@ int main(int argc, char **argv)
 	join(&p);
 	run(&p);
 	if (!p.team->self)
-		status = result(&p);
+		status = pagerank_result(&p);
 	check("last barrier", rmc_team_barrier_with(p.team, RMC_TEAM_SLEEP));
 	rmc_team_close(p.team);
 	return status;

@@ -163,11 +163,12 @@ int cmd_status(int argc, char **argv)
 	return EXIT_OK;
 }
 
-static void show_counters(struct json *j, const char *node, int all)
+/* How many lines */
+static unsigned int show_counters(struct json *j, const char *node, int all)
 {
 	struct sysfs_names names = sysfs_list("", SYSFS_RMC "/%s/counters", node);
+	unsigned int i, lines = 0;
 	uint64_t value;
-	unsigned int i;
 
 	if (j)
 		json_object(j, node);
@@ -177,12 +178,13 @@ static void show_counters(struct json *j, const char *node, int all)
 		if (j)
 			json_uint(j, names.name[i], value);
 		else if (value || all)
-			printf("%-8s %-28s %20llu\n", node, names.name[i],
-			       (unsigned long long)value);
+			lines += printf("%-8s %-28s %20llu\n", node, names.name[i],
+					(unsigned long long)value) > 0;
 	}
 	if (j)
 		json_end_object(j);
 	sysfs_names_free(&names);
+	return lines;
 }
 
 int cmd_counters(int argc, char **argv)
@@ -197,7 +199,7 @@ int cmd_counters(int argc, char **argv)
 	};
 	struct sysfs_names names;
 	struct json json, *j;
-	unsigned int i, shown = 0;
+	unsigned int i, shown = 0, lines = 0;
 
 	if (opt_parse(argc, argv, opts, usage) != argc)
 		die(EXIT_USAGE, "usage: %s", usage);
@@ -215,7 +217,7 @@ int cmd_counters(int argc, char **argv)
 			continue;
 		if (nid >= 0 && atoi(names.name[i] + strlen("node")) != nid)
 			continue;
-		show_counters(j, names.name[i], all);
+		lines += show_counters(j, names.name[i], all);
 		shown++;
 	}
 	if (j)
@@ -223,5 +225,7 @@ int cmd_counters(int argc, char **argv)
 	sysfs_names_free(&names);
 	if (nid >= 0 && !shown)
 		die(EXIT_FAILED, "node %d is not on this machine: rmcctl status shows which are", nid);
+	if (!j && !lines)
+		printf("nothing counted yet; --all shows what would be\n");
 	return EXIT_OK;
 }
