@@ -29,7 +29,7 @@ void *rmc_map(int fd, size_t len, int prot, uint64_t offset)
 }
 
 static const char no_module[] =
-	"no /dev/rmc: the rmc module is not loaded (modprobe rmc, or start the program with rmc-run)";
+	"no /dev/rmc: the rmc module is not loaded (modprobe rmc, or start programs with rmc-run)";
 
 static int open_failed(unsigned int ctx_id, const char *path)
 {

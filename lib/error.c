@@ -29,7 +29,8 @@ static const struct {
 	[RMC_S_TIMEOUT]		= { "timeout", "no reply in time: request or reply was lost" },
 	[RMC_S_ABORTED]		= { "aborted",
 		"queue pair or buffer was torn down with the operation in flight" },
-	[RMC_S_PROTOCOL]	= { "protocol", "peer broke the protocol: same version everywhere?" },
+	[RMC_S_PROTOCOL]	= { "protocol",
+		"peer broke the protocol: same version everywhere?" },
 };
 
 static __thread char errmsg[512];

@@ -24,7 +24,8 @@ static int seg_failed(struct rmc_ctx *ctx, size_t len)
 		if (!getrlimit(RLIMIT_MEMLOCK, &rl) && rl.rlim_cur != RLIM_INFINITY &&
 		    len > rl.rlim_cur)
 			return rmc_fail(err, "cannot pin %zu bytes: "
-					"RLIMIT_MEMLOCK is %llu (ulimit -l)", len, (unsigned long long)rl.rlim_cur);
+					"RLIMIT_MEMLOCK is %llu (ulimit -l)", len,
+					(unsigned long long)rl.rlim_cur);
 		return rmc_fail(err, "no memory for a segment of %zu bytes (or RLIMIT_MEMLOCK reached)",
 				len);
 	default:

@@ -244,6 +244,8 @@ static void run(struct pagerank *p)
 
 static void parse_options(struct options *o, int argc, char **argv)
 {
+	static const char usage[] =
+		"rmc-run -n N pagerank --graph FILE | --debian | --rmat SCALE [options]";
 	const struct opt opts[] = {
 		{ 'g', "graph", OPT_STRING, &o->text, 0, 0, "FILE",
 			"edge list: '# comment' or 'source destination' per line" },
@@ -273,7 +275,7 @@ static void parse_options(struct options *o, int argc, char **argv)
 	o->top = 10;
 	o->outstanding = MAX_WQ_SIZE;
 	o->ctx_id = opt_default_context();
-	if (opt_parse(argc, argv, opts, "rmc-run -n N pagerank --graph FILE | --debian | --rmat SCALE [options]") != argc)
+	if (opt_parse(argc, argv, opts, usage) != argc)
 		die(EXIT_USAGE, "'%s' is too much; --help tells the options", argv[argc - 1]);
 	if (!!o->text + !!o->debian + !!o->rmat != 1)
 		die(EXIT_USAGE, "one of --graph FILE, --debian and --rmat SCALE is needed");

@@ -382,7 +382,8 @@ static void measure_bandwidth(struct bench *b, uint64_t size, double cycles_per_
 	bandwidth_of(b, size, warm_up(b));
 	check("warming up", rmc_drain_cq(b->team->qp, NULL));
 
-	start = last = bench_cycles();
+	start = bench_cycles();
+	last = start;
 	next = start + second;
 	while (left) {
 		step = n / PEAK_WINDOWS ? n / PEAK_WINDOWS : 1;

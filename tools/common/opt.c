@@ -35,10 +35,21 @@ int opt_size(const char *s, uint64_t *size)
 	if (errno)
 		return -1;
 	switch (*end) {
-	case 'k': case 'K': shift = 10; end++; break;
-	case 'm': case 'M': shift = 20; end++; break;
-	case 'g': case 'G': shift = 30; end++; break;
+	case 'k':
+	case 'K':
+		shift = 10;
+		break;
+	case 'm':
+	case 'M':
+		shift = 20;
+		break;
+	case 'g':
+	case 'G':
+		shift = 30;
+		break;
 	}
+	if (shift)
+		end++;
 	if (*end || (*size << shift) >> shift != *size)
 		return -1;
 	*size <<= shift;

@@ -81,7 +81,8 @@ static int create(int argc, char **argv)
 	const struct opt opts[] = {
 		{ 'm', "mode", OPT_OCTAL, &mode, 0, 0777, "MODE", "permissions (default 0660)" },
 		{ 'u', "uid", OPT_STRING, &uid, 0, 0, "USER", "owner, name or number (default 0)" },
-		{ 'g', "gid", OPT_STRING, &gid, 0, 0, "GROUP", "group, name or number (default 0)" },
+		{ 'g', "gid", OPT_STRING, &gid, 0, 0, "GROUP",
+			"group, name or number (default 0)" },
 		{ 0, "json", OPT_FLAG, &json, 0, 0, NULL, "machine-readable result" },
 		{ 0 },
 	};
@@ -135,7 +136,8 @@ static int remove_ctx(int argc, char **argv)
 	fd = open_control();
 	if (ioctl(fd, RMC_IOC_CTX_REMOVE, &arg)) {
 		if (errno == ENOENT || errno == EINVAL)
-			die(EXIT_FAILED, "no context %u: rmcctl context list shows them", arg.ctx_id);
+			die(EXIT_FAILED, "no context %u: rmcctl context list shows them",
+			    arg.ctx_id);
 		if (errno == EBUSY)
 			die(EXIT_FAILED, "context %u is in use: fuser " RMC_CTX_DIR "/%u shows by whom",
 			    arg.ctx_id, arg.ctx_id);

@@ -158,7 +158,8 @@ static void check_nodes(struct doctor *d)
 		if (!strcmp(state, "up"))
 			up++;
 		else
-			say(d, FAIL, "node", "see dmesg | grep rmc", "%s is %s", names.name[i], state);
+			say(d, FAIL, "node", "see dmesg | grep rmc", "%s is %s",
+			    names.name[i], state);
 	}
 	sysfs_names_free(&names);
 	if (!local)

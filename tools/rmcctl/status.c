@@ -224,7 +224,8 @@ int cmd_counters(int argc, char **argv)
 		json_end_object(j);
 	sysfs_names_free(&names);
 	if (nid >= 0 && !shown)
-		die(EXIT_FAILED, "node %d is not on this machine: rmcctl status shows which are", nid);
+		die(EXIT_FAILED, "node %d is not on this machine: rmcctl status shows which are",
+		    nid);
 	if (!j && !lines)
 		printf("nothing counted yet; --all shows what would be\n");
 	return EXIT_OK;

@@ -143,7 +143,8 @@ int open_control(void)
 		    RMC_CONTROL_DEVICE);
 	case EACCES:
 	case EPERM:
-		die(EXIT_FAILED, "no permission to open %s: run rmcctl as root", RMC_CONTROL_DEVICE);
+		die(EXIT_FAILED, "no permission to open %s: run rmcctl as root",
+		    RMC_CONTROL_DEVICE);
 	default:
 		die(EXIT_FAILED, "cannot open %s: %s", RMC_CONTROL_DEVICE, strerror(errno));
 	}

@@ -270,10 +270,8 @@ RMC_INLINE int rmc_cq_wait(struct rmc_qp *qp, struct rmc_completion *c)
 		return -ENOENT;
 	while (!rmc_cq_next(qp, c)) {
 		err = rmc_relax(qp, &spins);
-		if (rmc_unlikely(err) && !rmc_cq_next(qp, c))
-			return err;
 		if (rmc_unlikely(err))
-			return 0;
+			return rmc_cq_next(qp, c) ? 0 : err;	/* what came before the end */
 	}
 	return 0;
 }
