@@ -6,6 +6,7 @@
     console-I[.log]     serial console: socket, and everything printed so far
     qmp-I               QEMU's control socket
     qemu-I.log          what QEMU itself complained about
+    doorbell[.log]      socket of ivshmem-server, through which guests wake each other
 
 A state whose guests are all gone, or whose owner is (rmc-run without --keep),
 or that nobody is booting any more, is stale: load() removes it.
@@ -27,7 +28,8 @@ import threading
 import time
 
 from . import agent, guest, host
-from .base import (MODULE, RMCCTL, Fail, alive, need, note, pid_start, state_root, write_file)
+from .base import (MODULE, RMCCTL, VM_SETUP, Fail, alive, need, note, pid_start, state_root,
+                   write_file)
 
 BUSYBOX = "/run/rmc/busybox"
 SYSFS = "/sys/class/misc/rmc"
@@ -77,6 +79,11 @@ def die_with_parent():
     ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
 
 
+def running(process):
+    """process: {"pid", "start"}, or None"""
+    return bool(process) and alive(process["pid"], process["start"])
+
+
 @contextlib.contextmanager
 def locked(name, wait=True):
     """Only one process at a time changes a cluster; yields False if not wait."""
@@ -120,8 +127,7 @@ class Cluster:
         return self.state
 
     def guest_alive(self, i):
-        vm = self.state["guests"][i]
-        return bool(vm) and alive(vm["pid"], vm["start"])
+        return running(self.state["guests"][i])
 
     def is_stale(self):
         """Call under the lock."""
@@ -133,16 +139,16 @@ class Cluster:
 
     def remove(self, keep_lock=False):
         """Stop what runs and leave nothing behind. Call under the lock."""
-        for i, vm in enumerate(self.state.get("guests", ())):
-            if vm and self.guest_alive(i):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(vm["pid"], signal.SIGKILL)
-        for i, vm in enumerate(self.state.get("guests", ())):
-            deadline = time.monotonic() + 10
-            while vm and self.guest_alive(i) and time.monotonic() < deadline:
-                with contextlib.suppress(ChildProcessError):
-                    os.waitpid(vm["pid"], os.WNOHANG)
-                time.sleep(0.01)
+        processes = [*self.state.get("guests", ()), self.state.get("server")]
+        for p in filter(running, processes):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(p["pid"], signal.SIGKILL)
+        deadline = time.monotonic() + 10
+        while any(map(running, processes)) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        for p in filter(None, processes):
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(p["pid"], os.WNOHANG)
         region = self.state.get("region")
         if region:
             with contextlib.suppress(FileNotFoundError):
@@ -193,29 +199,34 @@ class Cluster:
                      "are not representative")
             note(plan.text)
 
-        region = None
+        device = []
         self.state = {"nodes": opt.nodes, "fabric": opt.fabric, "kernel": kernel.version,
                       "accel": accel, "shared": plan.shared, "app_cpus": plan.app,
                       "module": module, "module_args": self._module_args(opt, plan),
                       "context": not opt.no_context, "region": None, "ready": False,
                       "owner": [os.getpid(), pid_start(os.getpid())] if owned else None,
                       "boot_timeout": opt.boot_timeout or 60 + 10 * guests,
-                      "pins": plan.pins, "argv": [], "guests": [None] * guests}
+                      "pins": plan.pins, "server": None, "argv": [], "guests": [None] * guests}
         self.save()
         if not loopback:
             mib = host.region_size(opt.nodes, opt.shm_size)
             name = f"rmc-{os.getuid()}-{self.name}"
             with contextlib.suppress(OSError):      # of a stale run in the same folder
                 os.unlink(os.path.join(host.region_folder(mib)[0], name))
-            region, huge = host.make_region(name, mib)
-            self.state["region"] = region
+            self.state["region"] = host.make_region(name, mib)
             self.save()
-            region = (f"memory-backend-file,id=region,share=on,mem-path={region},size={mib}M"
-                      f"{',prealloc=on' if huge else ''}{host.numa_option()}")
+            if opt.doorbell == "on":
+                self._start_server(owned)
+                device = ["-chardev", f"socket,id=bell,path={self.path('doorbell')}",
+                          "-device", "ivshmem-doorbell,vectors=1,chardev=bell"]
+            else:
+                device = ["-object", "memory-backend-file,id=region,share=on,"
+                                     f"mem-path={self.state['region']},size={mib}M",
+                          "-device", "ivshmem-plain,memdev=region"]
         guest.initrd(kernel, self.path("initrd"))
         elf = guest.elf_image(kernel)
         for i in range(guests):
-            self.state["argv"].append(self._qemu(opt, i, accel, plan, elf, region))
+            self.state["argv"].append(self._qemu(opt, i, accel, plan, elf) + device)
         for i in range(guests):
             self._start(i, owned)
         self.save()
@@ -231,7 +242,7 @@ class Cluster:
             args.append(f"mtu={opt.mtu}")
         return args + shlex.split(opt.module_args or "")
 
-    def _qemu(self, opt, i, accel, plan, elf, region):
+    def _qemu(self, opt, i, accel, plan, elf):
         kernel_args = ["console=ttyS0", "quiet", "panic=-1", "oops=panic", "tsc=reliable",
                        f"RMC_NODE={i}", plan.kernel_args(), opt.append or ""]
         if accel == "tcg":      # the emulated TSC is fine, but the kernel cannot know
@@ -257,21 +268,33 @@ class Cluster:
             argv += ["-chardev", f"socket,id=a{k},path={self.path(f'agent-{i}.{k}')},"
                                  "server=on,wait=off",
                      "-device", f"virtserialport,chardev=a{k},name=rmc-agent.{k}"]
-        if region:
-            argv += ["-object", region, "-device", "ivshmem-plain,memdev=region"]
         if len(self.path(f"console-{i}")) > 100:
             raise Fail(f"the path {self.folder} is too long for a socket",
                        "set XDG_RUNTIME_DIR to a shorter one")
         return argv
 
-    def _start(self, i, owned):
-        with open(self.path(f"qemu-{i}.log"), "wb") as log:
+    def _spawn(self, argv, log, owned):
+        with open(self.path(log), "wb") as f:
             # Not to be hit by a Ctrl-C in the terminal: a session of its own.
-            proc = subprocess.Popen(self.state["argv"][i], stdin=subprocess.DEVNULL, stdout=log,
-                                    stderr=log, start_new_session=True,
+            proc = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=f, stderr=f,
+                                    start_new_session=True,
                                     preexec_fn=die_with_parent if owned else None)
         proc.returncode = 0     # ours to reap in remove(), no warning from Popen
-        self.state["guests"][i] = {"pid": proc.pid, "start": pid_start(proc.pid)}
+        return {"pid": proc.pid, "start": pid_start(proc.pid)}
+
+    def _start_server(self, owned):
+        self.state["server"] = self._spawn(
+            [os.path.join(VM_SETUP, "ivshmem-server"), "-S", self.path("doorbell"),
+             "-m", self.state["region"]], "doorbell.log", owned)
+        self.save()
+        while not os.path.exists(self.path("doorbell")):
+            if not running(self.state["server"]):
+                raise Fail(f"the doorbell server ended{self.complaint('doorbell.log')}",
+                           "give --doorbell off")
+            time.sleep(0.01)
+
+    def _start(self, i, owned):
+        self.state["guests"][i] = self._spawn(self.state["argv"][i], f"qemu-{i}.log", owned)
         self.save()
 
     def _bring_up(self, which):
@@ -351,7 +374,7 @@ class Cluster:
             if self.cancelled.is_set():
                 raise Fail("interrupted")
             if not self.guest_alive(i):
-                raise agent.Lost(f"QEMU ended{self.qemu_complaint(i)}")
+                raise agent.Lost(f"QEMU ended{self.complaint(f'qemu-{i}.log')}")
         return check
 
     def session(self, i, timeout=30, patience=2):
@@ -392,9 +415,10 @@ class Cluster:
 
     # ---- what went wrong ----
 
-    def qemu_complaint(self, i):
+    def complaint(self, log):
+        """The last thing a process of ours said, in brackets."""
         try:
-            with open(self.path(f"qemu-{i}.log"), encoding="utf-8", errors="replace") as f:
+            with open(self.path(log), encoding="utf-8", errors="replace") as f:
                 lines = [x for x in f.read().splitlines() if x.strip() and "warning:" not in x]
         except OSError:
             lines = []
@@ -453,6 +477,8 @@ def add_boot_options(parser):
         help="one worker per node, or RGP+RCP and RRPP apart")
     add("--cpus", choices=("auto", "dedicated", "shared"), default="auto",
         help="a core for every vCPU, or application and RMC on one (default: by the host's cores)")
+    add("--doorbell", choices=("on", "off"), default="on",
+        help="wake an idle peer by an interrupt, or let it look now and then")
     add("--mtu", type=int, help="packet payload in bytes (default: the module's)")
     add("--module-args", metavar="ARGS", help="more parameters for rmc.ko")
     add("--module", metavar="KO", type=os.path.abspath, default=MODULE,

@@ -171,8 +171,14 @@ def make_region(name, mib):
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             os.ftruncate(fd, mib << 20)
-            # Now, so that a full disk is an error here and not a bus error later.
-            os.posix_fallocate(fd, 0, mib << 20)
+            # Now, so that a full disk is an error here and not a bus error later,
+            # and the pages are on the NUMA node whose cores come first in a plan.
+            allowed = os.sched_getaffinity(0)
+            os.sched_setaffinity(0, {cores()[0]})
+            try:
+                os.posix_fallocate(fd, 0, mib << 20)
+            finally:
+                os.sched_setaffinity(0, allowed)
         except OSError:
             os.unlink(path)
             raise
@@ -181,16 +187,4 @@ def make_region(name, mib):
     except OSError as e:
         raise Fail(f"cannot get {mib} MiB of shared memory in {folder}: {e.strerror}",
                    "remove files there, or give a smaller --shm-size") from None
-    return path, huge
-
-
-def numa_option():
-    """Keep the region on the NUMA node of the first core, if there are several."""
-    nodes = glob.glob("/sys/devices/system/node/node[0-9]*")
-    if len(nodes) < 2:
-        return ""
-    first = cores()[0]
-    for node in nodes:
-        if os.path.exists(os.path.join(node, f"cpu{first}")):
-            return f",host-nodes={node.rsplit('node', 1)[1]},policy=preferred"
-    return ""
+    return path
