@@ -3,7 +3,6 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/delay.h>
-#include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
 #include "device.h"
 
@@ -144,9 +143,6 @@ static void stop_workers(struct rmc_device *rmc)
 {
 	u32 i;
 
-	/* interrupt handlers count as RCU readers */
-	WRITE_ONCE(rmc->port->kick, NULL);
-	synchronize_rcu();
 	for (i = 0; i < rmc->workers; i++)
 		rmc_worker_stop(&rmc->worker[i]);
 	/* until here workers that still ran could wake those that did not */
@@ -179,10 +175,6 @@ int rmc_device_start(struct rmc_device *rmc)
 	err = create_workers(rmc);
 	if (err)
 		goto err_workers;
-	rmc->port->kick_data = rmc;
-	/* pairs with the acquire in the transport's interrupt handler */
-	smp_store_release(&rmc->port->kick, kick_all);
-
 	for (i = 0; i < rmc->port->locals; i++)
 		rmc_node_join(rmc->node[i], now_ms);
 	for (i = 0; i < rmc->workers; i++) {
@@ -190,11 +182,16 @@ int rmc_device_start(struct rmc_device *rmc)
 		if (err)
 			goto err_start;
 	}
+	if (rmc->cfg.transport->start)
+		rmc->cfg.transport->start(rmc->port, kick_all, rmc);
 	err = wait_up(rmc);
 	if (err)
-		goto err_start;
+		goto err_up;
 	return 0;
 
+err_up:
+	if (rmc->cfg.transport->stop)
+		rmc->cfg.transport->stop(rmc->port);
 err_start:
 	stop_workers(rmc);
 	leave(rmc);
@@ -214,6 +211,8 @@ err_nodes:
  */
 void rmc_device_stop(struct rmc_device *rmc)
 {
+	if (rmc->cfg.transport->stop)
+		rmc->cfg.transport->stop(rmc->port);
 	stop_workers(rmc);
 	leave(rmc);
 	destroy_workers(rmc);

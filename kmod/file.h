@@ -35,7 +35,7 @@ struct rmc_context;
 struct rmc_file {
 	struct rmc_device *rmc;
 	struct rmc_context *ctx;
-	struct mutex lock;
+	struct mutex lock;	/* see above */
 	struct rmc_node *node;
 	struct rmc_umem *seg;
 	struct xarray buf;

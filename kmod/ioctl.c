@@ -52,6 +52,7 @@ static int do_query(const struct request *r, union args *a)
 	const struct rmc_config *cfg = &r->rmc->cfg;
 	const struct rmc_port *port = r->rmc->port;
 	struct rmc_query *q = &a->query;
+	/* pairs with the release in rmc_file_attach() */
 	struct rmc_node *node = r->file ? smp_load_acquire(&r->file->node) : NULL;
 	u32 size = q->size;
 

@@ -267,6 +267,8 @@ bool rmc_node_join_poll(struct rmc_node *node, u32 now_ms)
 
 	if (node->up)
 		return true;
+	if (node->fenced)
+		return false;
 	if (f->sync) {
 		for (i = 0; i < f->nodes; i++)
 			if (awaited(node, i, now_ms))
@@ -295,8 +297,25 @@ bool rmc_node_join_poll(struct rmc_node *node, u32 now_ms)
 void rmc_node_leave(struct rmc_node *node)
 {
 	node->up = false;
+	if (node->fenced)
+		return;
 	/* pairs with the acquire in rmc_peer_up() and rmc_node_tick_req() */
 	smp_store_release(&node->fabric->node[node->nid].state, RMC_NODE_DOWN);
+}
+
+/*
+ * Somebody else has our id: this kernel stood still for so long that it looked
+ * dead. All channels belong to the successor; let go of them.
+ */
+static void fence(struct rmc_node *node)
+{
+	u32 i;
+
+	node->fenced = true;
+	/* pairs with the acquire in linked() and rmc_node_tick_req() */
+	smp_store_release(&node->up, false);
+	for (i = 0; i < node->fabric->nodes; i++)
+		rmc_in_close(node, i);
 }
 
 /* The peer's heartbeat moves, or does not. */
@@ -344,6 +363,11 @@ void rmc_node_tick_req(struct rmc_node *node, u32 now_ms)
 		u32 epoch = READ_ONCE(f->node[i].epoch);
 		struct rmc_out *out = node->out[i];
 
+		/* pairs with the release in fence() */
+		if (unlikely(out && !smp_load_acquire(&node->up))) {
+			rmc_out_close(node, i);
+			continue;
+		}
 		if (i == node->nid)
 			continue;
 		if (out && (state != RMC_NODE_UP || out->epoch != epoch)) {
@@ -368,8 +392,12 @@ void rmc_node_tick_srv(struct rmc_node *node)
 	struct rmc_fabric *f = node->fabric;
 	u32 i;
 
-	if (!f->sync)
+	if (!f->sync || node->fenced)
 		return;
+	if (unlikely(READ_ONCE(f->node[node->nid].epoch) != node->epoch)) {
+		fence(node);
+		return;
+	}
 	WRITE_ONCE(f->node[node->nid].heartbeat, ++node->beat);
 	for (i = 0; i < f->nodes; i++) {
 		u32 epoch = READ_ONCE(f->node[i].epoch);

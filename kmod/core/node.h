@@ -107,6 +107,7 @@ struct rmc_stats {
  * @in: channels from peers, by node id, NULL until used (RRPP)
  * @epoch: under which this node joined
  * @up: joined: channels may be opened
+ * @fenced: another kernel took the id over: this node is out for good
  * @join_ms: when joining began
  * @beat: own heartbeat
  * @peer_beat: by peer, heartbeat when joining began
@@ -133,6 +134,7 @@ struct rmc_node {
 
 	u32 epoch;
 	bool up;
+	bool fenced;
 	u32 join_ms;
 	u32 beat;
 	u32 *peer_beat;

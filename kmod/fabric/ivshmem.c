@@ -15,9 +15,9 @@
 
 #include <linux/interrupt.h>
 #include <linux/io.h>
-#include <linux/mutex.h>
 #include <linux/pci.h>
 #include <linux/vmalloc.h>
+#include <linux/workqueue.h>
 #include "../config.h"
 #include "region.h"
 #include "transport.h"
@@ -31,11 +31,13 @@
 
 /* With doorbells nobody waits for the poll; it only moves the heartbeat. */
 #define DOORBELL_POLL_FACTOR	25
+/* Looks at heartbeats within dead_ms */
+#define WATCHES			4
 
 /**
  * struct watch - what we know of a peer's heartbeat
  * @heartbeat: last value seen
- * @since: when it was first seen, jiffies
+ * @since: when it was first seen, jiffies; everything else is the watcher's own
  */
 struct watch {
 	u32 heartbeat;
@@ -51,8 +53,11 @@ struct watch {
  * @irq: its interrupt; 0: none
  * @wb_pages: the mapping was made by vmap_pfn()
  * @epoch: of our claim
- * @watch_lock: guards @watch
- * @watch: peers' heartbeats by node id
+ * @watcher: looks at heartbeats
+ * @watch: what it saw, by node id
+ * @kick: what wakes the workers; NULL while there are none
+ * @kick_data: for @kick
+ * @told: the watcher told that this node was fenced
  */
 struct ivshmem {
 	struct rmc_port port;
@@ -62,8 +67,11 @@ struct ivshmem {
 	int irq;
 	bool wb_pages;
 	u32 epoch;
-	struct mutex watch_lock;
+	struct delayed_work watcher;
 	struct watch *watch;
+	void (*kick)(void *data);
+	void *kick_data;
+	bool told;
 };
 
 static struct ivshmem *ivshmem_of(struct rmc_fabric *f)
@@ -99,33 +107,48 @@ static const struct rmc_fabric_ops ivshmem_ops = {
 static irqreturn_t doorbell(int irq, void *data)
 {
 	struct ivshmem *iv = data;
-	/* pairs with the release when the device started */
-	void (*kick)(void *data) = smp_load_acquire(&iv->port.kick);
+	/* pairs with the release in ivshmem_start() */
+	void (*kick)(void *data) = smp_load_acquire(&iv->kick);
 
 	if (kick)
-		kick(iv->port.kick_data);
+		kick(iv->kick_data);
 	return IRQ_HANDLED;
 }
 
-/* Does the peer's heartbeat move? Told from looks at least dead_ms apart. */
+/*
+ * Look at all heartbeats now and then, also when nothing is asked of a peer:
+ * so its state is told right. The data path has its own eyes (check_beat()).
+ */
+static void watch_peers(struct work_struct *work)
+{
+	struct ivshmem *iv = container_of(to_delayed_work(work), struct ivshmem, watcher);
+	struct rmc_fabric *f = &iv->port.fabric;
+	struct rmc_node *self = f->local[iv->port.first];
+	u32 i;
+
+	for (i = 0; i < f->nodes; i++) {
+		u32 beat = READ_ONCE(f->node[i].heartbeat);
+		struct watch *w = &iv->watch[i];
+
+		if (beat != w->heartbeat) {
+			w->heartbeat = beat;
+			WRITE_ONCE(w->since, jiffies);
+		}
+	}
+	if (READ_ONCE(self->fenced) && !iv->told) {
+		iv->told = true;
+		pr_err("node %u was taken over by another kernel while this one stood still: load the module again\n",
+		       iv->port.first);
+	}
+	schedule_delayed_work(&iv->watcher, msecs_to_jiffies(f->dead_ms / WATCHES));
+}
+
 static bool peer_alive(struct rmc_port *port, u32 nid)
 {
 	struct ivshmem *iv = container_of(port, struct ivshmem, port);
-	u32 beat = READ_ONCE(port->fabric.node[nid].heartbeat);
-	struct watch *w = &iv->watch[nid];
-	bool alive = true;
 
-	if (nid == port->first)
-		return true;
-	mutex_lock(&iv->watch_lock);
-	if (beat != w->heartbeat || !w->since) {
-		w->heartbeat = beat;
-		w->since = jiffies ?: 1;
-	} else {
-		alive = time_before(jiffies, w->since + msecs_to_jiffies(port->fabric.dead_ms));
-	}
-	mutex_unlock(&iv->watch_lock);
-	return alive;
+	return time_before(jiffies, READ_ONCE(iv->watch[nid].since) +
+			   msecs_to_jiffies(port->fabric.dead_ms));
 }
 
 /* How the CPU caches what is mapped at @addr. */
@@ -296,11 +319,12 @@ static struct rmc_port *ivshmem_open(const struct rmc_config *cfg)
 	struct ivshmem *iv = kzalloc(sizeof(*iv), GFP_KERNEL);
 	struct rmc_fabric *f;
 	int err;
+	u32 i;
 
 	if (!iv)
 		return ERR_PTR(-ENOMEM);
 	f = &iv->port.fabric;
-	mutex_init(&iv->watch_lock);
+	INIT_DELAYED_WORK(&iv->watcher, watch_peers);
 	f->ops = &ivshmem_ops;
 	f->timeout_ms = cfg->timeout_ms;
 	f->dead_ms = cfg->dead_ms;
@@ -319,6 +343,8 @@ static struct rmc_port *ivshmem_open(const struct rmc_config *cfg)
 	iv->watch = kvcalloc(f->nodes, sizeof(*iv->watch), GFP_KERNEL);
 	if (!iv->watch)
 		goto err_attach;
+	for (i = 0; i < f->nodes; i++)
+		iv->watch[i].since = jiffies;
 	err = rmc_region_claim(f, cfg->node, &iv->port.first, &iv->epoch);
 	if (err)
 		goto err_claim;
@@ -339,6 +365,26 @@ err_device:
 	return ERR_PTR(err);
 }
 
+static void ivshmem_start(struct rmc_port *port, void (*kick)(void *data), void *data)
+{
+	struct ivshmem *iv = container_of(port, struct ivshmem, port);
+
+	iv->kick_data = data;
+	/* pairs with the acquire in doorbell() */
+	smp_store_release(&iv->kick, kick);
+	schedule_delayed_work(&iv->watcher, 0);
+}
+
+static void ivshmem_stop(struct rmc_port *port)
+{
+	struct ivshmem *iv = container_of(port, struct ivshmem, port);
+
+	cancel_delayed_work_sync(&iv->watcher);
+	WRITE_ONCE(iv->kick, NULL);
+	if (iv->regs)
+		synchronize_irq(iv->irq);
+}
+
 static void ivshmem_close(struct rmc_port *port)
 {
 	struct ivshmem *iv = container_of(port, struct ivshmem, port);
@@ -355,5 +401,7 @@ const struct rmc_transport rmc_ivshmem = {
 	.kind = RMC_FABRIC_IVSHMEM,
 	.present = ivshmem_present,
 	.open = ivshmem_open,
+	.start = ivshmem_start,
+	.stop = ivshmem_stop,
 	.close = ivshmem_close,
 };

@@ -8,6 +8,7 @@
 #define RMC_TRANSPORT_H
 
 #include "fabric.h"
+#include "../core/node.h"
 
 struct rmc_config;
 struct rmc_port;
@@ -18,13 +19,18 @@ struct rmc_port;
  * @kind: enum rmc_fabric_kind
  * @present: can it work in this kernel; NULL: always
  * @open: set up a port and claim its nodes; tells the reason when it fails
- * @close: its mirror; the nodes have left
+ * @start: nodes and workers exist: call @kick when a peer in another kernel
+ *	rang, from any context; may be NULL
+ * @stop: mirror of @start: no call of @kick runs or comes after it
+ * @close: mirror of @open; the nodes have left
  */
 struct rmc_transport {
 	const char *name;
 	u32 kind;
 	bool (*present)(void);
 	struct rmc_port *(*open)(const struct rmc_config *cfg);
+	void (*start)(struct rmc_port *port, void (*kick)(void *data), void *data);
+	void (*stop)(struct rmc_port *port);
 	void (*close)(struct rmc_port *port);
 };
 
@@ -36,10 +42,7 @@ struct rmc_transport {
  * @locals: number of node ids hosted here, from @first on
  * @poll_us_max: parked workers look by themselves after at most this; 0: never
  * @memtype: how the memory is cached
- * @peer_alive: does the node's heartbeat move; NULL: its state tells. May
- *	sleep.
- * @kick: what to call when a peer in another kernel rang; set by the device
- * @kick_data: for @kick
+ * @peer_alive: does the node's heartbeat move; NULL: its state tells
  */
 struct rmc_port {
 	struct rmc_fabric fabric;
@@ -49,8 +52,6 @@ struct rmc_port {
 	u32 poll_us_max;
 	const char *memtype;
 	bool (*peer_alive)(struct rmc_port *port, u32 nid);
-	void (*kick)(void *data);
-	void *kick_data;
 };
 
 /* Shortest sleep of a parked worker that looks by itself, microseconds */
@@ -72,6 +73,11 @@ static inline u32 rmc_node_entry_state(const struct rmc_fabric *f, u32 nid)
 static inline u32 rmc_port_state(struct rmc_port *port, u32 nid)
 {
 	u32 state = rmc_node_entry_state(&port->fabric, nid);
+	struct rmc_node *local = port->fabric.local[nid];
+
+	/* the entry is another kernel's by now */
+	if (local && READ_ONCE(local->fenced))
+		return RMC_NODE_DOWN;
 
 	if (state == RMC_NODE_UP && port->peer_alive && !port->peer_alive(port, nid))
 		return RMC_NODE_DOWN;

@@ -143,7 +143,9 @@ void rmc_ni_notify(struct rmc_node *node, enum rmc_lane lane)
 {
 	struct rmc_ni_worker *w = lane == RMC_LANE_REQ ? node->srv_worker : node->req_worker;
 
-	rmc_os_or64(&w->pend[lane][node->index / 64], 1ULL << (node->index % 64));
+	/* with peers in other kernels all bells are looked at anyway */
+	if (!w->remote)
+		rmc_os_or64(&w->pend[lane][node->index / 64], 1ULL << (node->index % 64));
 	/* set pend, then look at parked; pairs with the barrier in rmc_ni_park() */
 	smp_mb();
 	if (READ_ONCE(w->parked))
@@ -218,7 +220,8 @@ static u32 visit_lane(struct rmc_ni_worker *w, enum rmc_lane lane, u32 (*poll)(s
 
 	if (w->remote) {
 		for (i = 0; i < w->nodes; i++)
-			done += poll(w->node[i]);
+			if (likely(!w->node[i]->fenced))
+				done += poll(w->node[i]);
 		return done;
 	}
 	for (i = 0; i < words; i++) {
@@ -302,10 +305,13 @@ static bool work_left(struct rmc_ni_worker *w)
 	for (i = 0; i < (w->nodes + 63) / 64; i++)
 		if (READ_ONCE(w->pend[RMC_LANE_REQ][i]) || READ_ONCE(w->pend[RMC_LANE_REP][i]))
 			return true;
-	for (i = 0; w->remote && i < w->nodes; i++)
+	for (i = 0; w->remote && i < w->nodes; i++) {
+		if (unlikely(w->node[i]->fenced))
+			continue;
 		if (((w->stages & RMC_STAGE_SRV) && !bells_quiet(w->node[i], RMC_LANE_REQ)) ||
 		    ((w->stages & RMC_STAGE_REQ) && !bells_quiet(w->node[i], RMC_LANE_REP)))
 			return true;
+	}
 	return false;
 }
 
@@ -323,7 +329,7 @@ bool rmc_ni_may_park(struct rmc_ni_worker *w)
 	if (w->hots || work_left(w))
 		return false;
 	for (i = 0; i < w->nodes; i++)
-		if (!w->node[i]->up ||
+		if ((!w->node[i]->up && !w->node[i]->fenced) ||
 		    ((w->stages & RMC_STAGE_REQ) && w->node[i]->itt.used))
 			return false;
 	return true;
@@ -338,6 +344,8 @@ static void tell_parked(struct rmc_ni_worker *w, u32 parked)
 	for (i = 0; i < w->nodes; i++) {
 		struct rmc_region_node *self = &w->node[i]->fabric->node[w->node[i]->nid];
 
+		if (unlikely(w->node[i]->fenced))
+			continue;
 		if (w->stages & RMC_STAGE_SRV)
 			WRITE_ONCE(self->parked[RMC_LANE_REQ], parked);
 		if (w->stages & RMC_STAGE_REQ)
