@@ -1,0 +1,547 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The ioctl interface: sizes, flags, pointers, and what each device answers. */
+#include "common.h"
+
+enum { CTL = 1, FILE_ = 2 };
+
+/*
+ * Every ioctl with an argument whose outcome (want: 0 or an errno) is neither
+ * EINVAL nor E2BIG, and which leaves nothing behind that matters.
+ */
+union arg {
+	struct { uint32_t size, flags; } head;
+	struct rmc_query query;
+	struct rmc_node_info node_info;
+	struct rmc_attach attach;
+	struct rmc_seg_reg seg_reg;
+	struct rmc_seg_unreg seg_unreg;
+	struct rmc_buf_reg buf_reg;
+	struct rmc_buf_unreg buf_unreg;
+	struct rmc_qp_create qp_create;
+	struct rmc_qp_id qp_id;
+	struct rmc_ctx_create ctx_create;
+	struct rmc_ctx_remove ctx_remove;
+};
+
+static const struct call {
+	const char *name;
+	unsigned long cmd;
+	int devices;
+	uint32_t size;
+	int want;
+	int reserved;		/* offset of a field that must be 0; -1: none */
+} calls[] = {
+	{ "QUERY", RMC_IOC_QUERY, CTL | FILE_, sizeof(struct rmc_query), 0, -1 },
+	{ "NODE_INFO", RMC_IOC_NODE_INFO, CTL | FILE_, sizeof(struct rmc_node_info), 0, -1 },
+	{ "ATTACH", RMC_IOC_ATTACH, FILE_, sizeof(struct rmc_attach), 0,
+	  offsetof(struct rmc_attach, reserved) },
+	{ "SEG_REG", RMC_IOC_SEG_REG, FILE_, sizeof(struct rmc_seg_reg), EEXIST,
+	  offsetof(struct rmc_seg_reg, reserved) },
+	{ "BUF_REG", RMC_IOC_BUF_REG, FILE_, sizeof(struct rmc_buf_reg), EEXIST, -1 },
+	{ "BUF_UNREG", RMC_IOC_BUF_UNREG, FILE_, sizeof(struct rmc_buf_unreg), ENOENT,
+	  offsetof(struct rmc_buf_unreg, reserved) },
+	{ "QP_CREATE", RMC_IOC_QP_CREATE, FILE_, sizeof(struct rmc_qp_create), 0, -1 },
+	{ "QP_DESTROY", RMC_IOC_QP_DESTROY, FILE_, sizeof(struct rmc_qp_id), ENOENT,
+	  offsetof(struct rmc_qp_id, reserved) },
+	{ "WAKE", RMC_IOC_WAKE, FILE_, sizeof(struct rmc_qp_id), ENOENT,
+	  offsetof(struct rmc_qp_id, reserved) },
+	{ "CTX_CREATE", RMC_IOC_CTX_CREATE, CTL, sizeof(struct rmc_ctx_create), EEXIST, -1 },
+	{ "CTX_REMOVE", RMC_IOC_CTX_REMOVE, CTL, sizeof(struct rmc_ctx_remove), ENOENT,
+	  offsetof(struct rmc_ctx_remove, reserved) },
+	{ "SEG_UNREG", RMC_IOC_SEG_UNREG, FILE_, sizeof(struct rmc_seg_unreg), 0, -1 },
+};
+
+#define CALLS		(sizeof(calls) / sizeof(calls[0]))
+#define SLACK		64
+
+static struct end e;
+static int ctl;
+static uint8_t *edge;	/* accessible before, not from here on */
+
+static void prepare(void)
+{
+	end_open(&e, CTX, 0, PAGE, PAGE, 0);
+	ctl = open_ctl();
+	REQUIRE(ctl >= 0);
+	edge = (uint8_t *)memory(PAGE) + PAGE;
+}
+
+static void good_arg(const struct call *c, union arg *a)
+{
+	memset(a, 0, sizeof(*a));
+	a->head.size = c->size;
+	switch (c->cmd) {
+	case RMC_IOC_SEG_REG:
+		a->seg_reg.addr = (uintptr_t)e.seg;
+		a->seg_reg.length = PAGE;
+		break;
+	case RMC_IOC_BUF_REG:
+		a->buf_reg.addr = (uintptr_t)e.buf;
+		a->buf_reg.length = PAGE;
+		break;
+	case RMC_IOC_BUF_UNREG:
+		a->buf_unreg.buf_id = 4711;
+		break;
+	case RMC_IOC_QP_CREATE:
+		a->qp_create.entries = 2;
+		break;
+	case RMC_IOC_QP_DESTROY:
+	case RMC_IOC_WAKE:
+		a->qp_id.qp_id = 4711;
+		break;
+	case RMC_IOC_CTX_CREATE:
+		a->ctx_create.ctx_id = CTX;
+		a->ctx_create.mode = 0666;
+		break;
+	case RMC_IOC_CTX_REMOVE:
+		a->ctx_remove.ctx_id = 255;
+		break;
+	}
+}
+
+static int fd_for(const struct call *c, int device)
+{
+	(void)c;
+	return device == CTL ? ctl : rmc_fd(e.ctx);
+}
+
+/* 0 or errno; what a success left behind is undone */
+static int issue(const struct call *c, int device, void *arg)
+{
+	int fd = fd_for(c, device);
+
+	if (ioctl(fd, c->cmd, arg))
+		return errno;
+	if (c->cmd == RMC_IOC_QP_CREATE) {
+		struct rmc_qp_create got;
+
+		memcpy(&got, arg, sizeof(got));
+		CHECK(!qp_destroy(fd, got.qp_id));
+	}
+	if (c->cmd == RMC_IOC_SEG_UNREG)
+		CHECK(!seg_reg(fd, e.seg, PAGE, 0));
+	return 0;
+}
+
+static void expect(const struct call *c, int device, void *arg, int want, const char *when)
+{
+	int got = issue(c, device, arg);
+
+	if (got == want)
+		return;
+	ktap_say("%s on %s, %s: errno %d (%s), not %d", c->name,
+		 device == CTL ? "the control device" : "a context", when, got, strerror(got), want);
+	ktap_fail();
+}
+
+#define for_each_call(c, dev)							\
+	for ((c) = calls; (c) < calls + CALLS; (c)++)				\
+		for ((dev) = CTL; (dev) <= FILE_; (dev)++)			\
+			if ((c)->devices & (dev))
+
+TEST(exact_size)
+{
+	const struct call *c;
+	union arg a;
+	int dev;
+
+	prepare();
+	for_each_call(c, dev) {
+		good_arg(c, &a);
+		expect(c, dev, &a, c->want, "as it should be");
+	}
+}
+
+TEST(shorter_is_einval)
+{
+	const struct call *c;
+	union arg a;
+	char when[40];
+	uint32_t size;
+	int dev;
+
+	prepare();
+	for_each_call(c, dev) {
+		for (size = 0; size < c->size; size++) {
+			/* nothing behind the told size is there */
+			uint8_t *p = edge - (size < 4 ? 4 : size);
+
+			good_arg(c, &a);
+			a.head.size = size;
+			memcpy(p, &a, (size_t)(edge - p));
+			snprintf(when, sizeof(when), "size %u", size);
+			expect(c, dev, p, EINVAL, when);
+		}
+	}
+}
+
+TEST(longer_with_zeros_is_fine)
+{
+	const struct call *c;
+	union arg a;
+	char when[40];
+	uint32_t more;
+	int dev;
+
+	prepare();
+	for_each_call(c, dev) {
+		for (more = 1; more <= SLACK; more++) {
+			uint8_t *p = edge - c->size - more;
+
+			good_arg(c, &a);
+			a.head.size = c->size + more;
+			memset(p, 0, c->size + more);
+			memcpy(p, &a, c->size);
+			snprintf(when, sizeof(when), "%u zero bytes more", more);
+			expect(c, dev, p, c->want, when);
+		}
+	}
+}
+
+TEST(longer_with_content_is_e2big)
+{
+	const struct call *c;
+	union arg a;
+	char when[40];
+	uint32_t more;
+	int dev;
+
+	prepare();
+	for_each_call(c, dev) {
+		for (more = 1; more <= SLACK; more++) {
+			uint8_t *p = edge - c->size - more;
+
+			good_arg(c, &a);
+			a.head.size = c->size + more;
+			memset(p, 0, c->size + more);
+			memcpy(p, &a, c->size);
+			edge[-1] = 0x80;
+			snprintf(when, sizeof(when), "%u bytes more, the last not 0", more);
+			expect(c, dev, p, E2BIG, when);
+		}
+	}
+}
+
+TEST(absurd_size_fails)
+{
+	static const uint32_t sizes[] = { 4097, 1 << 20, 0x7fffffff, 0x80000000, 0xffffffff };
+	const struct call *c;
+	union arg a;
+	unsigned int i;
+	int dev, got;
+
+	prepare();
+	for_each_call(c, dev) {
+		for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+			good_arg(c, &a);
+			a.head.size = sizes[i];
+			memcpy(edge - sizeof(a), &a, sizeof(a));
+			got = issue(c, dev, edge - sizeof(a));
+			if (got != E2BIG && got != EFAULT && got != EINVAL) {
+				ktap_say("%s with size %u: errno %d", c->name, sizes[i], got);
+				ktap_fail();
+			}
+		}
+	}
+}
+
+TEST(unknown_flags_are_eopnotsupp)
+{
+	const struct call *c;
+	union arg a;
+	char when[40];
+	int dev, bit;
+
+	prepare();
+	for_each_call(c, dev) {
+		for (bit = 0; bit < 32; bit++) {
+			if ((c->cmd == RMC_IOC_SEG_REG && bit < 3) ||
+			    (c->cmd == RMC_IOC_BUF_REG && (bit == 1 || bit == 2)))
+				continue;
+			good_arg(c, &a);
+			a.head.flags = 1U << bit;
+			snprintf(when, sizeof(when), "flag bit %d", bit);
+			expect(c, dev, &a, EOPNOTSUPP, when);
+		}
+	}
+}
+
+TEST(reserved_fields_are_eopnotsupp)
+{
+	const struct call *c;
+	union arg a;
+	int dev;
+
+	prepare();
+	for_each_call(c, dev) {
+		if (c->reserved < 0)
+			continue;
+		good_arg(c, &a);
+		((uint8_t *)&a)[c->reserved + 3] = 1;
+		expect(c, dev, &a, EOPNOTSUPP, "reserved field set");
+	}
+}
+
+TEST(bad_pointers_are_efault)
+{
+	static const unsigned long where[] = {
+		0, 1, 0x7ffffffff000UL, 0x800000000000UL, 0xffff888000000000UL, ~0UL - 3, ~0UL,
+	};
+	const struct call *c;
+	unsigned int i;
+	int dev;
+
+	prepare();
+	for_each_call(c, dev)
+		for (i = 0; i < sizeof(where) / sizeof(where[0]); i++)
+			expect(c, dev, (void *)where[i], EFAULT, "pointer to nowhere");
+}
+
+TEST(half_mapped_argument_is_efault)
+{
+	const struct call *c;
+	union arg a;
+	int dev;
+
+	prepare();
+	for_each_call(c, dev) {
+		good_arg(c, &a);
+		memcpy(edge - 4, &a, 4);
+		expect(c, dev, edge - 4, EFAULT, "only its size is mapped");
+	}
+}
+
+TEST(result_to_readonly_memory_is_efault)
+{
+	struct rmc_query *q = memory(PAGE);
+	struct rmc_node_info *n = (struct rmc_node_info *)(q + 1);
+
+	prepare();
+	q->size = sizeof(*q);
+	n->size = sizeof(*n);
+	REQUIRE(!mprotect(q, PAGE, PROT_READ));
+	CHECK_ERRNO(ioctl(ctl, RMC_IOC_QUERY, q), EFAULT);
+	CHECK_ERRNO(ioctl(ctl, RMC_IOC_NODE_INFO, n), EFAULT);
+	CHECK_ERRNO(ioctl(rmc_fd(e.ctx), RMC_IOC_QUERY, q), EFAULT);
+}
+
+TEST(failed_qp_create_leaves_no_qp)
+{
+	struct rmc_qp_create *arg = memory(PAGE), ok;
+	const struct rmc_query *q;
+	unsigned int i;
+
+	prepare();
+	q = rmc_query(e.ctx);
+	arg->size = sizeof(*arg);
+	arg->entries = 2;
+	REQUIRE(!mprotect(arg, PAGE, PROT_READ));
+	for (i = 0; i <= q->max_qps; i++)
+		if (!CHECK_ERRNO(ioctl(rmc_fd(e.ctx), RMC_IOC_QP_CREATE, arg), EFAULT))
+			break;
+	CHECK(!qp_create(rmc_fd(e.ctx), 2, &ok));
+}
+
+TEST(failed_registration_leaves_nothing)
+{
+	struct rmc_seg_reg *seg = memory(PAGE);
+	struct rmc_buf_reg *buf = (struct rmc_buf_reg *)(seg + 1);
+	long long before;
+	int fd;
+
+	prepare();
+	fd = rmc_fd(e.ctx);
+	REQUIRE(!seg_unreg(fd));
+	seg->size = sizeof(*seg);
+	seg->flags = RMC_MEM_ALLOC;
+	seg->length = 16 * PAGE;
+	buf->size = sizeof(*buf);
+	buf->flags = RMC_MEM_ALLOC;
+	buf->length = 16 * PAGE;
+	REQUIRE(!mprotect(seg, PAGE, PROT_READ));
+	before = pinned_kib();
+	CHECK_ERRNO(ioctl(fd, RMC_IOC_SEG_REG, seg), EFAULT);
+	CHECK_ERRNO(ioctl(fd, RMC_IOC_BUF_REG, buf), EFAULT);
+	CHECK_EQ(pinned_kib(), before);
+	CHECK(!seg_reg(fd, e.seg, PAGE, 0));
+}
+
+TEST(unknown_ioctls_are_enotty)
+{
+	static const unsigned long cmds[] = {
+		_IO(RMC_IOC_TYPE, 0x7f), _IO(RMC_IOC_TYPE, 0x02), _IO(RMC_IOC_TYPE, 0x18),
+		_IO('r', 0x00), _IOR(RMC_IOC_TYPE, 0x00, struct rmc_query), 0, ~0U,
+	};
+	union arg a = { .query.size = sizeof(struct rmc_query) };
+	unsigned int i;
+
+	prepare();
+	for (i = 0; i < sizeof(cmds) / sizeof(cmds[0]); i++) {
+		CHECK_ERRNO(ioctl(ctl, cmds[i], &a), ENOTTY);
+		CHECK_ERRNO(ioctl(rmc_fd(e.ctx), cmds[i], &a), ENOTTY);
+	}
+}
+
+TEST(wrong_device_is_enotty)
+{
+	const struct call *c;
+	union arg a;
+
+	prepare();
+	for (c = calls; c < calls + CALLS; c++) {
+		if (c->devices == (CTL | FILE_))
+			continue;
+		good_arg(c, &a);
+		expect(c, c->devices == CTL ? FILE_ : CTL, &a, ENOTTY, "the other device's");
+	}
+}
+
+static void check_query(const struct rmc_query *q)
+{
+	CHECK_EQ(q->size, sizeof(*q));
+	CHECK_EQ(q->abi, RMC_ABI_VERSION);
+	CHECK(q->fabric == RMC_FABRIC_LOOPBACK || q->fabric == RMC_FABRIC_IVSHMEM);
+	CHECK(q->ni == RMC_NI_FUSED || q->ni == RMC_NI_PAIR);
+	CHECK(q->nodes >= 1 && q->nodes <= RMC_NID_MAX + 1);
+	CHECK(q->local_nodes >= 1 && q->first_local + q->local_nodes <= q->nodes);
+	CHECK(q->mtu >= 64 && !(q->mtu % 64));
+	CHECK(q->max_length >= 1 << 20 && q->max_length <= RMC_LENGTH_MAX);
+	CHECK(q->max_segment >= 1ULL << 30 && q->max_segment <= RMC_OFFSET_MAX + 1);
+	CHECK(q->max_contexts >= 1 && q->max_qps >= 1 && q->max_buffers >= 1);
+	CHECK(q->max_entries >= 2 && !(q->max_entries & (q->max_entries - 1)));
+	CHECK(q->itt_entries >= 1);
+	CHECK(q->timeout_ms >= 1);
+	CHECK(q->shared_cpu <= 1);
+	CHECK_EQ(q->op_mask & 0x1f, 1 << RMC_OP_READ | 1 << RMC_OP_WRITE | 1 << RMC_OP_CAS |
+		 1 << RMC_OP_FAA);
+	CHECK(!(q->op_mask >> RMC_OP_MAX));
+	CHECK_EQ(q->flags, 0);
+	CHECK_EQ(q->reserved, 0);
+}
+
+TEST(query_tells_the_truth)
+{
+	struct rmc_query q;
+	int fd;
+
+	prepare();
+	memset(&q, 0, sizeof(q));
+	q.size = sizeof(q);
+	REQUIRE(!ioctl(ctl, RMC_IOC_QUERY, &q));
+	check_query(&q);
+	CHECK_EQ(q.nid, -1);
+	CHECK_EQ(q.ctx_id, -1);
+	CHECK_EQ(q.nodes, file_number(SYSFS "/nodes", ""));
+	CHECK_EQ(q.mtu, file_number(SYSFS "/mtu", ""));
+	CHECK_EQ(q.shared_cpu, file_number(SYSFS "/share", ""));
+
+	fd = open_ctx(CTX);
+	memset(&q, 0, sizeof(q));
+	q.size = sizeof(q);
+	REQUIRE(!ioctl(fd, RMC_IOC_QUERY, &q));
+	check_query(&q);
+	CHECK_EQ(q.ctx_id, CTX);
+
+	memset(&q, 0, sizeof(q));
+	q.size = sizeof(q);
+	REQUIRE(!ioctl(rmc_fd(e.ctx), RMC_IOC_QUERY, &q));
+	CHECK_EQ(q.nid, 0);
+}
+
+TEST(query_fills_only_what_was_asked)
+{
+	uint8_t room[sizeof(struct rmc_query) + 16];
+
+	prepare();
+	memset(room, 0, sizeof(room));
+	memset(room + sizeof(struct rmc_query), 0x5a, 16);
+	((struct rmc_query *)room)->size = sizeof(struct rmc_query);
+	REQUIRE(!ioctl(ctl, RMC_IOC_QUERY, room));
+	CHECK_EQ(room[sizeof(struct rmc_query)], 0x5a);
+}
+
+TEST(attach_once)
+{
+	struct rmc_attach a = { .size = sizeof(a) };
+	struct rmc_query q = { .size = sizeof(q) };
+	int fd;
+
+	prepare();
+	REQUIRE(!ioctl(ctl, RMC_IOC_QUERY, &q));
+	fd = open_ctx(CTX);
+	REQUIRE(fd >= 0);
+	a.nid = q.nodes;
+	CHECK_ERRNO(ioctl(fd, RMC_IOC_ATTACH, &a), ENXIO);
+	a.nid = ~0U;
+	CHECK_ERRNO(ioctl(fd, RMC_IOC_ATTACH, &a), ENXIO);
+	a.nid = q.first_local + q.local_nodes - 1;
+	CHECK(!ioctl(fd, RMC_IOC_ATTACH, &a));
+	CHECK(!ioctl(fd, RMC_IOC_ATTACH, &a));
+	if (q.local_nodes > 1) {
+		a.nid = q.first_local;
+		CHECK_ERRNO(ioctl(fd, RMC_IOC_ATTACH, &a), EBUSY);
+	}
+}
+
+TEST(first_use_attaches_to_lowest_node)
+{
+	struct rmc_query q = { .size = sizeof(q) };
+	struct rmc_qp_create qp;
+	int fd = open_ctx(CTX);
+
+	REQUIRE(fd >= 0);
+	REQUIRE(!qp_create(fd, 2, &qp));
+	REQUIRE(!ioctl(fd, RMC_IOC_QUERY, &q));
+	CHECK_EQ(q.nid, q.first_local);
+}
+
+TEST(node_info)
+{
+	struct rmc_node_info n = { .size = sizeof(n) };
+	struct rmc_query q = { .size = sizeof(q) };
+	uint32_t nid;
+
+	prepare();
+	REQUIRE(!ioctl(ctl, RMC_IOC_QUERY, &q));
+	for (nid = q.first_local; nid < q.first_local + q.local_nodes; nid++) {
+		n.nid = nid;
+		REQUIRE(!ioctl(ctl, RMC_IOC_NODE_INFO, &n));
+		CHECK_EQ(n.state, RMC_NODE_UP);
+		CHECK(n.local && n.epoch);
+		CHECK_EQ(n.nid, nid);
+	}
+	n.nid = q.nodes;
+	CHECK_ERRNO(ioctl(ctl, RMC_IOC_NODE_INFO, &n), EINVAL);
+	CHECK_ERRNO(ioctl(rmc_fd(e.ctx), RMC_IOC_NODE_INFO, &n), EINVAL);
+	n.nid = ~0U;
+	CHECK_ERRNO(ioctl(ctl, RMC_IOC_NODE_INFO, &n), EINVAL);
+}
+
+TEST(qp_id_is_the_files_own)
+{
+	struct rmc_qp_id id = { .size = sizeof(id) };
+	struct rmc_qp_create qp;
+	struct end other;
+
+	prepare();
+	REQUIRE(!qp_create(rmc_fd(e.ctx), 2, &qp));
+	end_open(&other, CTX, 0, 0, 0, 0);
+	id.qp_id = qp.qp_id;
+	CHECK_ERRNO(ioctl(rmc_fd(other.ctx), RMC_IOC_QP_DESTROY, &id), ENOENT);
+	CHECK_ERRNO(ioctl(rmc_fd(other.ctx), RMC_IOC_WAKE, &id), ENOENT);
+	CHECK(!ioctl(rmc_fd(e.ctx), RMC_IOC_WAKE, &id));
+	CHECK(!ioctl(rmc_fd(e.ctx), RMC_IOC_QP_DESTROY, &id));
+	CHECK_ERRNO(ioctl(rmc_fd(e.ctx), RMC_IOC_QP_DESTROY, &id), ENOENT);
+}
+
+TEST(unregistering_nothing_is_enoent)
+{
+	prepare();
+	CHECK(!seg_unreg(rmc_fd(e.ctx)));
+	CHECK_ERRNO(seg_unreg(rmc_fd(e.ctx)), ENOENT);
+	CHECK(!buf_unreg(rmc_fd(e.ctx), (unsigned int)e.buf_id));
+	CHECK_ERRNO(buf_unreg(rmc_fd(e.ctx), (unsigned int)e.buf_id), ENOENT);
+	CHECK_ERRNO(buf_unreg(rmc_fd(e.ctx), ~0U), ENOENT);
+}
+
+KTAP_MAIN(suite_missing)

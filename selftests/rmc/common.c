@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What the themes share. */
+#include <dirent.h>
+#include <grp.h>
+#include "common.h"
+
+const char *module_missing(void)
+{
+	if (geteuid())
+		return "must be root";
+	return NULL;
+}
+
+const char *suite_missing(void)
+{
+	if (access(CTL_PATH, F_OK))
+		return "no " CTL_PATH ": rmc.ko is not loaded";
+	if (module_missing())
+		return module_missing();
+	if (ctx_create(CTX, 0666, 0, 0) && errno != EEXIST)
+		return "cannot create a context";
+	return NULL;
+}
+
+int open_ctl(void)
+{
+	return open(CTL_PATH, O_RDWR | O_CLOEXEC);
+}
+
+int open_ctx(unsigned int ctx_id)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), RMC_CTX_DIR "/%u", ctx_id);
+	return open(path, O_RDWR | O_CLOEXEC);
+}
+
+int ctx_create(unsigned int ctx_id, unsigned int mode, unsigned int uid, unsigned int gid)
+{
+	struct rmc_ctx_create arg = {
+		.size = sizeof(arg), .ctx_id = ctx_id, .mode = mode, .uid = uid, .gid = gid,
+	};
+	int fd = open_ctl(), err, saved;
+
+	if (fd < 0)
+		return -1;
+	err = ioctl(fd, RMC_IOC_CTX_CREATE, &arg);
+	saved = errno;
+	close(fd);
+	errno = saved;
+	return err;
+}
+
+int ctx_remove(unsigned int ctx_id)
+{
+	struct rmc_ctx_remove arg = { .size = sizeof(arg), .ctx_id = ctx_id };
+	int fd = open_ctl(), err, saved;
+
+	if (fd < 0)
+		return -1;
+	err = ioctl(fd, RMC_IOC_CTX_REMOVE, &arg);
+	saved = errno;
+	close(fd);
+	errno = saved;
+	return err;
+}
+
+int seg_reg(int fd, void *addr, uint64_t len, unsigned int flags)
+{
+	struct rmc_seg_reg arg = {
+		.size = sizeof(arg), .flags = flags, .addr = (uintptr_t)addr, .length = len,
+	};
+
+	return ioctl(fd, RMC_IOC_SEG_REG, &arg);
+}
+
+int seg_unreg(int fd)
+{
+	struct rmc_seg_unreg arg = { .size = sizeof(arg) };
+
+	return ioctl(fd, RMC_IOC_SEG_UNREG, &arg);
+}
+
+int buf_reg(int fd, void *addr, uint64_t len, unsigned int flags)
+{
+	struct rmc_buf_reg arg = {
+		.size = sizeof(arg), .flags = flags, .addr = (uintptr_t)addr, .length = len,
+	};
+
+	return ioctl(fd, RMC_IOC_BUF_REG, &arg) ? -1 : (int)arg.buf_id;
+}
+
+int buf_unreg(int fd, unsigned int id)
+{
+	struct rmc_buf_unreg arg = { .size = sizeof(arg), .buf_id = id };
+
+	return ioctl(fd, RMC_IOC_BUF_UNREG, &arg);
+}
+
+int qp_create(int fd, unsigned int entries, struct rmc_qp_create *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->size = sizeof(*out);
+	out->entries = entries;
+	return ioctl(fd, RMC_IOC_QP_CREATE, out);
+}
+
+int qp_destroy(int fd, unsigned int id)
+{
+	struct rmc_qp_id arg = { .size = sizeof(arg), .qp_id = id };
+
+	return ioctl(fd, RMC_IOC_QP_DESTROY, &arg);
+}
+
+void *memory(size_t len)
+{
+	size_t round = (len + PAGE - 1) & ~(PAGE - 1);
+	uint8_t *p = mmap(NULL, round + PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	REQUIRE(p != MAP_FAILED);
+	REQUIRE(!mprotect(p + round, PAGE, PROT_NONE));
+	return p;
+}
+
+void end_open(struct end *e, unsigned int ctx_id, int nid, size_t seg_len, size_t buf_len,
+	      unsigned int entries)
+{
+	memset(e, 0, sizeof(*e));
+	e->ctx = rmc_open(ctx_id, nid);
+	if (!e->ctx) {
+		ktap_say("%s", rmc_errmsg());
+		REQUIRE(!"rmc_open");
+	}
+	e->nid = nid;
+	e->seg_len = seg_len;
+	e->buf_len = buf_len;
+	if (seg_len) {
+		e->seg = memory(seg_len);
+		REQUIRE_EQ(rmc_seg_register(e->ctx, e->seg, seg_len, 0), 0);
+	}
+	if (buf_len) {
+		e->buf = memory(buf_len);
+		e->buf_id = rmc_buf_register(e->ctx, e->buf, buf_len);
+		REQUIRE(e->buf_id >= 0);
+	}
+	if (entries) {
+		e->qp = rmc_qp_create(e->ctx, entries);
+		if (!e->qp) {
+			ktap_say("%s", rmc_errmsg());
+			REQUIRE(!"rmc_qp_create");
+		}
+	}
+}
+
+void end_close(struct end *e)
+{
+	rmc_close(e->ctx);
+	if (e->seg)
+		munmap(e->seg, ((e->seg_len + PAGE - 1) & ~(PAGE - 1)) + PAGE);
+	if (e->buf)
+		munmap(e->buf, ((e->buf_len + PAGE - 1) & ~(PAGE - 1)) + PAGE);
+}
+
+long long file_number(const char *path, const char *key)
+{
+	FILE *f = fopen(path, "r");
+	long long value = -1;
+	char line[256];
+
+	if (!f)
+		return -1;
+	while (fgets(line, sizeof(line), f)) {
+		if (strncmp(line, key, strlen(key)))
+			continue;
+		if (sscanf(line + strlen(key), "%lld", &value) == 1)
+			break;
+		value = -1;
+	}
+	fclose(f);
+	return value;
+}
+
+long long pinned_kib(void)
+{
+	return file_number("/proc/self/status", "VmPin:");
+}
+
+long long pages_pinned(void)
+{
+	long long got = file_number("/proc/vmstat", "nr_foll_pin_acquired ");
+	long long back = file_number("/proc/vmstat", "nr_foll_pin_released ");
+
+	return got < 0 || back < 0 ? -1 : got - back;
+}
+
+int pages_settle(long long want)
+{
+	int i;
+
+	for (i = 0; i < 200 && pages_pinned() != want; i++)
+		usleep(10000);
+	if (pages_pinned() == want)
+		return 0;
+	ktap_say("%lld pages are pinned, not %lld", pages_pinned(), want);
+	return -1;
+}
+
+long long workers_sum(const char *name)
+{
+	long long sum = 0, one;
+	char path[128];
+	int k;
+
+	for (k = 0; ; k++) {
+		snprintf(path, sizeof(path), SYSFS "/worker%d/%s", k, name);
+		one = file_number(path, "");
+		if (one < 0)
+			return k ? sum : -1;
+		sum += one;
+	}
+}
+
+long long workers_ns(void)
+{
+	DIR *dir = opendir("/proc");
+	long long sum = -1, one;
+	struct dirent *d;
+	char path[300], name[32];
+	FILE *f;
+
+	if (!dir)
+		return -1;
+	while ((d = readdir(dir))) {
+		snprintf(path, sizeof(path), "/proc/%s/comm", d->d_name);
+		f = fopen(path, "r");
+		if (!f)
+			continue;
+		name[0] = 0;
+		if (fgets(name, sizeof(name), f) && !strncmp(name, "rmc/", 4)) {
+			snprintf(path, sizeof(path), "/proc/%s/schedstat", d->d_name);
+			one = file_number(path, "");
+			if (one >= 0)
+				sum = (sum < 0 ? 0 : sum) + one;
+		}
+		fclose(f);
+	}
+	closedir(dir);
+	return sum;
+}
+
+int wait_parked(struct rmc_qp *qp, unsigned int ms)
+{
+	unsigned long long end = ktap_ms() + ms;
+
+	while (!rmc_load_relaxed(&qp->flags->need_wakeup)) {
+		if (ktap_ms() > end)
+			return -1;
+		usleep(1000);
+	}
+	return 0;
+}
+
+uint8_t pattern(unsigned int seed, size_t pos)
+{
+	uint32_t x = (uint32_t)pos * 2654435761U + seed * 40503U + 1;
+
+	return (uint8_t)((x >> 24) ^ (x >> 11));
+}
+
+void fill(uint8_t *p, size_t len, unsigned int seed)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		p[i] = pattern(seed, i);
+}
+
+long differs(const uint8_t *p, size_t len, unsigned int seed)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		if (p[i] != pattern(seed, i))
+			return (long)i;
+	return -1;
+}
+
+uint32_t rnd(uint32_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 17;
+	*state ^= *state << 5;
+	return *state;
+}
+
+pid_t helper(void)
+{
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	REQUIRE(pid >= 0);
+	return pid;
+}
+
+int helper_ok(pid_t pid)
+{
+	int status;
+
+	if (waitpid(pid, &status, 0) != pid)
+		return 0;
+	if (WIFSIGNALED(status))
+		ktap_say("helper was killed by signal %d", WTERMSIG(status));
+	return WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+void drop_privileges(unsigned int uid)
+{
+	REQUIRE(!setgroups(0, NULL));
+	REQUIRE(!setgid(uid));
+	REQUIRE(!setuid(uid));
+}

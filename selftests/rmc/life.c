@@ -1,0 +1,502 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Life and death: processes that are killed, files closed in any order, memory
+ * withdrawn under traffic, forks, and workers that sleep when nothing is to do.
+ */
+#include <pthread.h>
+#include "common.h"
+
+#define SEG	(64 * PAGE)
+#define KILLS	200
+
+/* ---- SIGKILL ---- */
+
+/* All kinds of operations on node 0, back to back, until killed */
+static void __attribute__((noreturn)) busy(uint32_t r)
+{
+	struct end e;
+	int slot;
+
+	end_open(&e, CTX, 1 + (int)(r % 2), SEG, SEG, 64);
+	for (;;) {
+		size_t len = 1 + rnd(&r) % (4 * PAGE);
+
+		slot = rmc_wait_for_slot(e.qp, NULL);
+		if (slot < 0)
+			_exit(1);
+		switch (rnd(&r) % 4) {
+		case 0:
+			rmc_faa_async(e.qp, slot, 0, 8, 1);
+			break;
+		case 1:
+			rmc_write_async(e.qp, slot, 0, SEG / 2, e.buf + rnd(&r) % PAGE, len);
+			break;
+		default:
+			rmc_read_async(e.qp, slot, 0, 64, e.buf + rnd(&r) % PAGE, len);
+		}
+	}
+}
+
+TEST_WITHIN(killed_with_operations_in_flight, 120)
+{
+	long long pinned = pages_pinned(), before, after;
+	struct end owner, other;
+	uint32_t r = 1;
+	int i, status;
+	pid_t pid;
+
+	end_open(&owner, CTX, 0, SEG, 0, 0);
+	end_open(&other, CTX, 3 % rmc_nodes(owner.ctx), 0, PAGE, 8);
+	fill(owner.seg + SEG / 2 + 8 * PAGE, PAGE, 1);
+	before = file_number("/proc/meminfo", "MemAvailable:");
+	for (i = 0; i < KILLS; i++) {
+		pid = helper();
+		if (!pid)
+			busy(rnd(&r) + (unsigned int)i);
+		usleep(rnd(&r) % 12000);
+		kill(pid, SIGKILL);
+		/* the others never notice */
+		if (!CHECK_EQ(rmc_read(other.qp, 0, SEG / 2 + 8 * PAGE, other.buf, PAGE), RMC_S_OK) ||
+		    !CHECK_EQ(differs(other.buf, PAGE, 1), -1))
+			break;
+		REQUIRE(waitpid(pid, &status, 0) == pid);
+		REQUIRE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	}
+	after = file_number("/proc/meminfo", "MemAvailable:");
+	if (!CHECK(before - after < 16 << 10))
+		ktap_say("%lld KiB are gone", before - after);
+	end_close(&owner);
+	end_close(&other);
+	CHECK(!pages_settle(pinned));
+}
+
+/* Its memory is reused at once by others: no late reply may write there. */
+TEST_WITHIN(killed_reader_leaves_no_stale_writes, 120)
+{
+	const size_t len = 4 << 20;
+	struct end owner;
+	uint32_t r = 2;
+	int i, status;
+	pid_t pid;
+
+	end_open(&owner, CTX, 0, SEG, 0, 0);
+	memset(owner.seg, 0xee, SEG);
+	for (i = 0; i < 30; i++) {
+		uint8_t *p;
+		size_t k;
+
+		pid = helper();
+		if (!pid)
+			busy(rnd(&r));
+		usleep(3000 + rnd(&r) % 8000);
+		kill(pid, SIGKILL);
+		REQUIRE(waitpid(pid, &status, 0) == pid);
+		p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		REQUIRE(p != MAP_FAILED);
+		memset(p, 0x11, len);
+		usleep(2000);
+		for (k = 0; k < len; k++)
+			if (p[k] != 0x11)
+				break;
+		REQUIRE_EQ(k, len);
+		munmap(p, len);
+	}
+}
+
+/* The owner of a segment dies while others use it: BAD_CONTEXT, then a new one. */
+TEST(killed_owner_is_bad_context)
+{
+	struct end user;
+	int i, status, s;
+	pid_t pid;
+
+	end_open(&user, CTX, 1, 0, PAGE, 8);
+	for (i = 0; i < 20; i++) {
+		unsigned long long end = ktap_ms() + 5000;
+
+		pid = helper();
+		if (!pid) {
+			struct end e;
+
+			end_open(&e, CTX, 0, PAGE, 0, 0);
+			for (;;)
+				pause();
+		}
+		do {
+			s = rmc_read(user.qp, 0, 0, user.buf, 64);
+		} while (s == RMC_S_BAD_CONTEXT && ktap_ms() < end);
+		CHECK_EQ(s, RMC_S_OK);
+		kill(pid, SIGKILL);
+		do {
+			s = rmc_read(user.qp, 0, 0, user.buf, 64);
+		} while (s == RMC_S_OK && ktap_ms() < end);
+		CHECK_EQ(s, RMC_S_BAD_CONTEXT);
+		REQUIRE(waitpid(pid, &status, 0) == pid);
+	}
+}
+
+/* ---- order of closing ---- */
+
+TEST(closed_in_any_order)
+{
+	long long pinned = pages_pinned();
+	struct rmc_qp_create qp;
+	struct rmc_buf_reg buf;
+	void *wq, *cq, *flags, *mem, *app = memory(4 * PAGE);
+	int order, step, fd;
+
+	for (order = 0; order < 120; order++) {
+		int left[5] = { 0, 1, 2, 3, 4 }, n = 5, code = order;
+		struct rmc_wq_entry *e;
+
+		fd = open_ctx(CTX);
+		REQUIRE(!qp_create(fd, 16, &qp));
+		memset(&buf, 0, sizeof(buf));
+		buf.size = sizeof(buf);
+		buf.flags = RMC_MEM_ALLOC;
+		buf.length = PAGE;
+		REQUIRE(!ioctl(fd, RMC_IOC_BUF_REG, &buf));
+		REQUIRE(!seg_reg(fd, app, 4 * PAGE, 0));
+		wq = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)qp.wq_offset);
+		cq = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, (off_t)qp.cq_offset);
+		flags = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, (off_t)qp.flags_offset);
+		mem = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)buf.mmap_offset);
+		REQUIRE(wq != MAP_FAILED && cq != MAP_FAILED && flags != MAP_FAILED &&
+			mem != MAP_FAILED);
+		/* something in flight meanwhile */
+		for (e = wq; e < (struct rmc_wq_entry *)wq + 16; e++) {
+			e->word1 = rmc_wqe_word1(0, PAGE);
+			__atomic_store_n(&e->word0, rmc_wqe_word0(RMC_OP_READ, 0, (uintptr_t)mem, 1),
+					 __ATOMIC_RELEASE);
+		}
+		for (step = 0; n; step++) {
+			int i = code % n, what = left[i];
+
+			code /= n;
+			left[i] = left[--n];
+			switch (what) {
+			case 0:
+				CHECK(!close(fd));
+				break;
+			case 1:
+				CHECK(!munmap(wq, PAGE));
+				break;
+			case 2:
+				CHECK(!munmap(cq, PAGE));
+				break;
+			case 3:
+				CHECK(!munmap(flags, PAGE));
+				break;
+			case 4:
+				CHECK(!munmap(mem, PAGE));
+				break;
+			}
+		}
+	}
+	CHECK(!pages_settle(pinned));
+}
+
+/* ---- withdrawn under traffic ---- */
+
+struct traffic {
+	struct end e;
+	unsigned int op;
+	volatile int stop, started, poison_seen;
+	unsigned long long ok, bad_context, other;
+};
+
+#define POISON	0xdd
+
+static void *make_traffic(void *arg)
+{
+	struct traffic *t = arg;
+	int s;
+
+	while (!t->stop) {
+		s = rmc_execute(t->e.qp, t->op, 0, 0, t->e.buf, 2 * PAGE);
+		if (s == RMC_S_OK)
+			t->ok++;
+		else if (s == RMC_S_BAD_CONTEXT)
+			t->bad_context++;
+		else
+			t->other++;
+		if (s == RMC_S_OK && t->op == RMC_OP_READ && t->e.buf[0] == POISON)
+			t->poison_seen = 1;
+		t->started = 1;
+	}
+	return NULL;
+}
+
+TEST(segment_withdrawn_while_others_read)
+{
+	struct traffic t = { .op = RMC_OP_READ };
+	pthread_t thread;
+	struct end owner;
+	int i;
+
+	end_open(&owner, CTX, 0, SEG, 0, 0);
+	end_open(&t.e, CTX, 1, 0, SEG, 8);
+	REQUIRE(!pthread_create(&thread, NULL, make_traffic, &t));
+	while (!t.started)
+		usleep(100);
+	for (i = 0; i < 50; i++) {
+		usleep(2000);
+		REQUIRE_EQ(rmc_seg_unregister(owner.ctx), 0);
+		/* from now on nobody may see what is written here */
+		memset(owner.seg, POISON, SEG);
+		usleep(2000);
+		memset(owner.seg, 1, SEG);
+		REQUIRE_EQ(rmc_seg_register(owner.ctx, owner.seg, SEG, 0), 0);
+	}
+	t.stop = 1;
+	pthread_join(thread, NULL);
+	CHECK(!t.poison_seen);
+	CHECK_EQ(t.other, 0);
+	CHECK(t.ok && t.bad_context);
+}
+
+TEST(segment_withdrawn_while_others_write)
+{
+	struct traffic t = { .op = RMC_OP_WRITE };
+	pthread_t thread;
+	struct end owner;
+	int i;
+	size_t k;
+
+	end_open(&owner, CTX, 0, SEG, 0, 0);
+	end_open(&t.e, CTX, 1, 0, SEG, 8);
+	memset(t.e.buf, POISON, SEG);
+	REQUIRE(!pthread_create(&thread, NULL, make_traffic, &t));
+	while (!t.started)
+		usleep(100);
+	for (i = 0; i < 50; i++) {
+		usleep(2000);
+		REQUIRE_EQ(rmc_seg_unregister(owner.ctx), 0);
+		memset(owner.seg, 1, 2 * PAGE);
+		usleep(2000);
+		for (k = 0; k < 2 * PAGE; k++)
+			if (owner.seg[k] != 1)
+				break;
+		REQUIRE_EQ(k, 2 * PAGE);
+		REQUIRE_EQ(rmc_seg_register(owner.ctx, owner.seg, SEG, 0), 0);
+	}
+	t.stop = 1;
+	pthread_join(thread, NULL);
+	CHECK_EQ(t.other, 0);
+	CHECK(t.ok && t.bad_context);
+}
+
+/* Completions say OK, ABORTED, or BAD_LBUF where the RMC had not looked yet. */
+TEST(buffer_withdrawn_with_operations_in_flight)
+{
+	enum { OPS = 64, LEN = 16 * PAGE };
+	struct rmc_completion c;
+	struct end owner, user;
+	int round, i, aborted = 0;
+	size_t k;
+
+	end_open(&owner, CTX, 0, LEN, 0, 0);
+	end_open(&user, CTX, 1, 0, LEN, OPS);
+	memset(owner.seg, POISON, LEN);
+	for (round = 0; round < 20 && !aborted; round++) {
+		for (i = 0; i < OPS; i++)
+			rmc_read_async(user.qp, (int)(user.qp->head & user.qp->mask), 0, 0, user.buf,
+				       LEN);
+		REQUIRE_EQ(rmc_buf_unregister(user.ctx, user.buf_id), 0);
+		memset(user.buf, 1, LEN);
+		for (i = 0; i < OPS; i++) {
+			REQUIRE_EQ(rmc_cq_wait(user.qp, &c), 0);
+			CHECK(c.status == RMC_S_OK || c.status == RMC_S_ABORTED ||
+			      c.status == RMC_S_BAD_LBUF);
+			aborted += c.status == RMC_S_ABORTED;
+		}
+		usleep(2000);
+		for (k = 0; k < LEN; k++)
+			if (user.buf[k] != 1)
+				break;
+		REQUIRE_EQ(k, LEN);
+		user.buf_id = rmc_buf_register(user.ctx, user.buf, LEN);
+		REQUIRE(user.buf_id >= 0);
+		CHECK_EQ(rmc_read(user.qp, 0, 0, user.buf, LEN), RMC_S_OK);
+		CHECK_EQ(user.buf[LEN - 1], POISON);
+	}
+	CHECK(aborted);
+}
+
+TEST(qp_destroyed_with_operations_in_flight)
+{
+	enum { OPS = 64, LEN = 16 * PAGE };
+	struct end owner, user;
+	int round, i;
+	size_t k;
+
+	end_open(&owner, CTX, 0, LEN, 0, 0);
+	end_open(&user, CTX, 1, 0, LEN, 0);
+	memset(owner.seg, POISON, LEN);
+	for (round = 0; round < 30; round++) {
+		user.qp = rmc_qp_create(user.ctx, OPS);
+		REQUIRE(user.qp);
+		for (i = 0; i < OPS; i++)
+			rmc_read_async(user.qp, i, 0, 0, user.buf, LEN);
+		rmc_qp_destroy(user.qp);
+		memset(user.buf, 1, LEN);
+		usleep(1000);
+		for (k = 0; k < LEN; k++)
+			if (user.buf[k] != 1)
+				break;
+		REQUIRE_EQ(k, LEN);
+	}
+	user.qp = rmc_qp_create(user.ctx, OPS);
+	REQUIRE(user.qp);
+	CHECK_EQ(rmc_read(user.qp, 0, 0, user.buf, LEN), RMC_S_OK);
+}
+
+/* ---- fork ---- */
+
+TEST(fork_leaves_the_parent_working)
+{
+	struct end owner, user;
+	int i;
+
+	end_open(&owner, CTX, 0, PAGE, 0, 0);
+	end_open(&user, CTX, 1, 0, PAGE, 8);
+	for (i = 0; i < 20; i++) {
+		pid_t pid = helper();
+
+		if (!pid) {
+			/* its own copy: nothing of this reaches the parent's memory */
+			memset(owner.seg, POISON, PAGE);
+			memset(user.buf, POISON, PAGE);
+			close(rmc_fd(owner.ctx));
+			_exit(0);
+		}
+		/* what the parent stores now is what others read: same pages as ever */
+		memset(owner.seg, i, PAGE);
+		CHECK_EQ(rmc_read(user.qp, 0, 0, user.buf, PAGE), RMC_S_OK);
+		CHECK_EQ(user.buf[100], i);
+		CHECK(helper_ok(pid));
+		CHECK_EQ(rmc_read(user.qp, 0, 0, user.buf, PAGE), RMC_S_OK);
+		CHECK_EQ(user.buf[100], i);
+	}
+}
+
+TEST(child_opens_its_own)
+{
+	struct end owner;
+	pid_t pid;
+
+	end_open(&owner, CTX, 0, PAGE, PAGE, 8);
+	fill(owner.seg, PAGE, 3);
+	pid = helper();
+	if (!pid) {
+		struct end e;
+
+		end_open(&e, CTX, 1, PAGE, PAGE, 8);
+		REQUIRE_EQ(rmc_read(e.qp, 0, 0, e.buf, PAGE), RMC_S_OK);
+		REQUIRE_EQ(differs(e.buf, PAGE, 3), -1);
+		_exit(0);
+	}
+	CHECK(helper_ok(pid));
+}
+
+/* exec() closes the context: the segment goes, though the process stays. */
+TEST(exec_releases)
+{
+	unsigned long long end = ktap_ms() + 20000;
+	struct end user;
+	int status, s;
+	pid_t pid;
+
+	end_open(&user, CTX, 1, 0, PAGE, 8);
+	pid = helper();
+	if (!pid) {
+		struct end e;
+
+		end_open(&e, CTX, 0, PAGE, PAGE, 8);
+		execl("/bin/sleep", "sleep", "30", NULL);
+		_exit(1);
+	}
+	do {
+		s = rmc_read(user.qp, 0, 0, user.buf, 8);
+	} while (s == RMC_S_BAD_CONTEXT && ktap_ms() < end);
+	do {
+		s = rmc_read(user.qp, 0, 0, user.buf, 8);
+	} while (s == RMC_S_OK && ktap_ms() < end);
+	CHECK_EQ(s, RMC_S_BAD_CONTEXT);
+	CHECK_EQ(waitpid(pid, &status, WNOHANG), 0);
+	kill(pid, SIGKILL);
+}
+
+/* ---- parking ---- */
+
+TEST(idle_workers_park_and_cost_nothing)
+{
+	long long parks, visits, ns, took;
+	struct end owner, user;
+
+	end_open(&owner, CTX, 0, PAGE, 0, 0);
+	end_open(&user, CTX, 1, 0, PAGE, 8);
+	parks = workers_sum("parks");
+	REQUIRE(parks >= 0);
+	CHECK_EQ(rmc_read(user.qp, 0, 0, user.buf, 8), RMC_S_OK);
+	CHECK(!wait_parked(user.qp, 5000));
+	CHECK(workers_sum("parks") > parks);
+	usleep(200000);
+	visits = workers_sum("visits");
+	ns = workers_ns();
+	usleep(2000000);
+	took = workers_ns() - ns;
+	if (ns < 0)
+		ktap_say("kernel without schedstat: judged by visits alone");
+	else if (!CHECK(took < 60000000))	/* 3% of a core for 2 s */
+		ktap_say("workers ran %lld us in 2 s", took / 1000);
+	CHECK(workers_sum("visits") - visits < 5000);
+}
+
+TEST(parked_worker_wakes_on_a_post)
+{
+	unsigned long long start, worst = 0, ms;
+	long long wakeups = workers_sum("wakeups");
+	struct end owner, user;
+	int i;
+
+	end_open(&owner, CTX, 0, PAGE, 0, 0);
+	end_open(&user, CTX, 1, 0, PAGE, 8);
+	for (i = 0; i < 20; i++) {
+		REQUIRE(!wait_parked(user.qp, 5000));
+		start = ktap_ms();
+		CHECK_EQ(rmc_read(user.qp, 0, 0, user.buf, 8), RMC_S_OK);
+		ms = ktap_ms() - start;
+		worst = ms > worst ? ms : worst;
+	}
+	CHECK(workers_sum("wakeups") >= wakeups + 20);
+	/* far from any timer that would have woken it anyway */
+	if (!CHECK(worst < 1000))
+		ktap_say("took %llu ms", worst);
+}
+
+/* Posting just when the worker goes to sleep: none is overlooked. */
+TEST_WITHIN(no_wakeup_is_lost, 120)
+{
+	struct end owner, user;
+	uint32_t r = 9;
+	int i;
+
+	end_open(&owner, CTX, 0, PAGE, 0, 0);
+	end_open(&user, CTX, 1, 0, PAGE, 8);
+	for (i = 0; i < 1500; i++) {
+		volatile unsigned int spin = rnd(&r) % 20000;
+
+		if (!(i % 3))
+			while (!rmc_load_relaxed(&user.qp->flags->need_wakeup))
+				if (!spin--)
+					break;
+		if (i % 3 == 1)
+			usleep(rnd(&r) % 400);
+		while (spin--)
+			;
+		REQUIRE_EQ(rmc_read(user.qp, 0, 0, user.buf, 8), RMC_S_OK);
+	}
+}
+
+KTAP_MAIN(suite_missing)

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0
+/* As many nodes as the module has, 128 by run_kselftest.sh, in one process. */
+#include "common.h"
+
+#define MAX	1024
+#define SEG	(2 * PAGE)
+
+static struct end node[MAX];
+static int nodes;
+
+static void prepare(void)
+{
+	int n;
+
+	nodes = (int)file_number(SYSFS "/nodes", "");
+	REQUIRE(nodes > 0 && nodes <= MAX);
+	for (n = 0; n < nodes; n++) {
+		end_open(&node[n], CTX, n, SEG, PAGE, 8);
+		fill(node[n].seg, SEG, (unsigned int)n);
+	}
+}
+
+TEST_WITHIN(every_node_reads_its_right_neighbour, 120)
+{
+	int n;
+
+	prepare();
+	for (n = 0; n < nodes; n++) {
+		CHECK_EQ(rmc_read(node[n].qp, (n + 1) % nodes, 0, node[n].buf, PAGE), RMC_S_OK);
+		CHECK_EQ(differs(node[n].buf, PAGE, (unsigned int)((n + 1) % nodes)), -1);
+	}
+}
+
+TEST_WITHIN(all_read_from_some_at_once, 120)
+{
+	int n, k, slot;
+
+	prepare();
+	for (k = 0; k < 4; k++) {
+		for (n = 0; n < nodes; n++) {
+			slot = rmc_wait_for_slot(node[n].qp, NULL);
+			REQUIRE(slot >= 0);
+			rmc_read_async(node[n].qp, slot, k * 31 % nodes, (uint64_t)n, node[n].buf + k * 1000,
+				       1000);
+		}
+	}
+	for (n = 0; n < nodes; n++) {
+		CHECK_EQ(rmc_drain_cq(node[n].qp, NULL), 0);
+		for (k = 0; k < 4; k++)
+			CHECK(!memcmp(node[n].buf + k * 1000, node[k * 31 % nodes].seg + n, 1000));
+	}
+}
+
+TEST_WITHIN(one_writes_to_all, 120)
+{
+	int n, slot;
+
+	prepare();
+	fill(node[0].buf, PAGE, 4711);
+	for (n = 0; n < nodes; n++) {
+		slot = rmc_wait_for_slot(node[0].qp, NULL);
+		REQUIRE(slot >= 0);
+		rmc_write_async(node[0].qp, slot, n, 3, node[0].buf, PAGE);
+	}
+	CHECK_EQ(rmc_drain_cq(node[0].qp, NULL), 0);
+	for (n = 0; n < nodes; n++)
+		CHECK_EQ(differs(node[n].seg + 3, PAGE, 4711), -1);
+}
+
+TEST_WITHIN(all_add_to_one, 120)
+{
+	int n, k, slot;
+
+	prepare();
+	*(uint64_t *)node[0].seg = 0;
+	for (k = 0; k < 8; k++) {
+		for (n = 0; n < nodes; n++) {
+			slot = rmc_wait_for_slot(node[n].qp, NULL);
+			REQUIRE(slot >= 0);
+			rmc_faa_async(node[n].qp, slot, 0, 0, 1);
+		}
+	}
+	for (n = 0; n < nodes; n++)
+		CHECK_EQ(rmc_drain_cq(node[n].qp, NULL), 0);
+	CHECK_EQ(*(volatile uint64_t *)node[0].seg, 8 * nodes);
+}
+
+TEST(highest_node_is_nodes_minus_one)
+{
+	struct end e;
+
+	nodes = (int)file_number(SYSFS "/nodes", "");
+	end_open(&e, CTX, nodes - 1, PAGE, PAGE, 8);
+	CHECK_EQ(rmc_read(e.qp, nodes - 1, 0, e.buf, 8), RMC_S_OK);
+	CHECK_EQ(rmc_read(e.qp, nodes, 0, e.buf, 8), RMC_S_BAD_NODE);
+	CHECK(!rmc_open(CTX, nodes) && errno == ENXIO);
+}
+
+KTAP_MAIN(suite_missing)

@@ -1,0 +1,876 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Operations: what arrives, what stays untouched, and every status. */
+#include <pthread.h>
+#include "common.h"
+
+#define GUARD		64
+#define LONGEST		8193
+#define SEG		(5 * PAGE)
+#define BUF		(5 * PAGE)
+#define CANARY		0xa5
+
+static struct end owner, user;	/* node 0 has the segment, node 1 uses it */
+
+static void prepare(void)
+{
+	end_open(&owner, CTX, 0, SEG, 0, 0);
+	end_open(&user, CTX, 1, 0, BUF, 128);
+}
+
+/* All of [p, p + len) is CANARY but for a hole. */
+static int only_hole_changed(const uint8_t *p, size_t len, size_t from, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		if (i == from)
+			i += n;
+		if (i < len && p[i] != CANARY)
+			return 0;
+	}
+	return 1;
+}
+
+static int read_once(size_t offset, size_t to, size_t len)
+{
+	memset(user.buf + to - GUARD, CANARY, len + 2 * GUARD);
+	if (!CHECK_EQ(rmc_read(user.qp, 0, offset, user.buf + to, len), RMC_S_OK))
+		return 0;
+	if (memcmp(user.buf + to, owner.seg + offset, len) ||
+	    !only_hole_changed(user.buf + to - GUARD, len + 2 * GUARD, GUARD, len)) {
+		ktap_say("read of %zu bytes from %zu to buffer + %zu", len, offset, to);
+		ktap_fail();
+		return 0;
+	}
+	return 1;
+}
+
+static int write_once(size_t offset, size_t from, size_t len)
+{
+	memset(owner.seg + offset - GUARD, CANARY, len + 2 * GUARD);
+	if (!CHECK_EQ(rmc_write(user.qp, 0, offset, user.buf + from, len), RMC_S_OK))
+		return 0;
+	if (memcmp(user.buf + from, owner.seg + offset, len) ||
+	    !only_hole_changed(owner.seg + offset - GUARD, len + 2 * GUARD, GUARD, len)) {
+		ktap_say("write of %zu bytes from buffer + %zu to %zu", len, from, offset);
+		ktap_fail();
+		return 0;
+	}
+	return 1;
+}
+
+/* Every length to 260, then strides, always with lines, pages and MTUs crossed */
+static size_t next_length(size_t len)
+{
+	return len < 260 ? len + 1 : len % 4096 >= 4090 || len % 4096 <= 2 ? len + 1 : len + 13;
+}
+
+TEST(read_any_length)
+{
+	uint32_t r = 1;
+	size_t len;
+
+	prepare();
+	fill(owner.seg, SEG, 1);
+	for (len = 1; len <= LONGEST; len = next_length(len))
+		if (!read_once(rnd(&r) % (SEG - len), GUARD + rnd(&r) % (BUF - len - 2 * GUARD), len))
+			return;
+	read_once(1, GUARD + 1, 8192);
+	read_once(63, GUARD, LONGEST);
+}
+
+TEST(write_any_length)
+{
+	uint32_t r = 2;
+	size_t len;
+
+	prepare();
+	fill(user.buf, BUF, 2);
+	for (len = 1; len <= LONGEST; len = next_length(len))
+		if (!write_once(GUARD + rnd(&r) % (SEG - len - 2 * GUARD), rnd(&r) % (BUF - len), len))
+			return;
+	write_once(GUARD + 1, 1, 8192);
+	write_once(GUARD + 63, 0, LONGEST);
+}
+
+TEST(any_alignment)
+{
+	static const size_t lengths[] = { 1, 7, 64, 65, 200 };
+	size_t a, b, i;
+
+	prepare();
+	for (a = 0; a < 64; a += 3) {
+		for (b = 0; b < 64; b += 5) {
+			for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+				fill(owner.seg, 512, (unsigned int)(a + b));
+				if (!read_once(a, GUARD + b, lengths[i]))
+					return;
+				fill(user.buf, 512, (unsigned int)(a * b));
+				if (!write_once(PAGE - GUARD + a, b, lengths[i]))
+					return;
+			}
+		}
+	}
+}
+
+TEST(five_bytes_are_five_bytes)
+{
+	prepare();
+	fill(owner.seg, SEG, 5);
+	read_once(3, PAGE - 2, 5);
+	fill(user.buf, PAGE, 6);
+	write_once(PAGE - 3, 9, 5);
+}
+
+/* First and last byte of both memories; the page behind them is not accessible. */
+TEST(up_to_the_very_edges)
+{
+	prepare();
+	fill(owner.seg, SEG, 7);
+	CHECK_EQ(rmc_read(user.qp, 0, 0, user.buf, SEG), RMC_S_OK);
+	CHECK(!memcmp(user.buf, owner.seg, SEG));
+	CHECK_EQ(rmc_read(user.qp, 0, SEG - 1, user.buf + BUF - 1, 1), RMC_S_OK);
+	CHECK_EQ(user.buf[BUF - 1], owner.seg[SEG - 1]);
+	user.buf[BUF - 1] ^= 0xff;
+	CHECK_EQ(rmc_write(user.qp, 0, SEG - 1, user.buf + BUF - 1, 1), RMC_S_OK);
+	CHECK_EQ(user.buf[BUF - 1], owner.seg[SEG - 1]);
+}
+
+TEST(one_mebibyte_at_once)
+{
+	const size_t len = (1 << 20) + 77;
+	struct end a, b;
+
+	end_open(&a, CTX, 0, len + 100, 0, 0);
+	end_open(&b, CTX, 1, 0, len + 100, 2);
+	fill(a.seg, len, 8);
+	CHECK_EQ(rmc_read(b.qp, 0, 0, b.buf + 5, len), RMC_S_OK);
+	CHECK_EQ(differs(b.buf + 5, len, 8), -1);
+	fill(b.buf, len, 9);
+	CHECK_EQ(rmc_write(b.qp, 0, 77, b.buf, len), RMC_S_OK);
+	CHECK_EQ(differs(a.seg + 77, len, 9), -1);
+}
+
+TEST(self_node_works)
+{
+	struct end e;
+	uint64_t old = 0;
+
+	end_open(&e, CTX, 0, PAGE, PAGE, 8);
+	fill(e.seg, PAGE, 10);
+	CHECK_EQ(rmc_read(e.qp, 0, 1, e.buf, PAGE - 1), RMC_S_OK);
+	CHECK(!memcmp(e.buf, e.seg + 1, PAGE - 1));
+	fill(e.buf, PAGE, 11);
+	CHECK_EQ(rmc_write(e.qp, 0, 0, e.buf, PAGE), RMC_S_OK);
+	CHECK_EQ(differs(e.seg, PAGE, 11), -1);
+	*(uint64_t *)(e.seg + 8) = 40;
+	CHECK_EQ(rmc_fetch_and_add(e.qp, 0, 8, 2, &old), RMC_S_OK);
+	CHECK_EQ(old, 40);
+	CHECK_EQ(*(uint64_t *)(e.seg + 8), 42);
+}
+
+TEST(compare_and_swap)
+{
+	volatile uint64_t *word;
+	uint64_t old = 0;
+
+	prepare();
+	word = (uint64_t *)(owner.seg + 64);
+	memset(owner.seg, CANARY, 256);
+	*word = 7;
+	CHECK_EQ(rmc_compare_and_swap(user.qp, 0, 64, 7, 0xfedcba9876543210, &old), RMC_S_OK);
+	CHECK_EQ(old, 7);
+	CHECK_EQ(*word, 0xfedcba9876543210);
+	CHECK_EQ(rmc_compare_and_swap(user.qp, 0, 64, 7, 1, &old), RMC_S_OK);
+	CHECK_EQ(old, 0xfedcba9876543210);
+	CHECK_EQ(*word, 0xfedcba9876543210);
+	CHECK(only_hole_changed(owner.seg, 256, 64, 8));
+}
+
+TEST(fetch_and_add)
+{
+	volatile uint64_t *word;
+	uint64_t old = 0;
+
+	prepare();
+	word = (uint64_t *)(owner.seg + 128);
+	memset(owner.seg, CANARY, 256);
+	*word = ~0ULL;
+	CHECK_EQ(rmc_fetch_and_add(user.qp, 0, 128, 2, &old), RMC_S_OK);
+	CHECK_EQ(old, ~0ULL);
+	CHECK_EQ(*word, 1);
+	CHECK_EQ(rmc_fetch_and_add(user.qp, 0, 128, (uint64_t)-1, &old), RMC_S_OK);
+	CHECK_EQ(*word, 0);
+	CHECK(only_hole_changed(owner.seg, 256, 128, 8));
+}
+
+TEST(atomic_operands_anywhere_in_a_buffer)
+{
+	uint64_t v[2] = { 5, 6 };
+	size_t at;
+
+	prepare();
+	for (at = PAGE - 20; at < PAGE + 20; at++) {
+		memset(user.buf, CANARY, 2 * PAGE);
+		*(volatile uint64_t *)owner.seg = 5;
+		memcpy(user.buf + at, v, 16);
+		CHECK_EQ(rmc_execute(user.qp, RMC_OP_CAS, 0, 0, user.buf + at, 8), RMC_S_OK);
+		CHECK_EQ(*(volatile uint64_t *)owner.seg, 6);
+		CHECK(!memcmp(user.buf + at, &v[0], 8));
+		CHECK(only_hole_changed(user.buf, 2 * PAGE, at, 16));
+	}
+}
+
+struct adder {
+	uint64_t *word;
+	int count;
+};
+
+static void *add_locally(void *arg)
+{
+	struct adder *a = arg;
+	int i;
+
+	for (i = 0; i < a->count; i++)
+		__atomic_fetch_add(a->word, 1, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+/* I-3: remote atomics and the owner's own instructions, at once. */
+TEST(atomic_with_local_instructions)
+{
+	struct adder a = { .count = 2000000 };
+	const int remote = 20000;
+	pthread_t thread;
+	int i, slot;
+
+	prepare();
+	a.word = (uint64_t *)owner.seg;
+	REQUIRE(!pthread_create(&thread, NULL, add_locally, &a));
+	for (i = 0; i < remote; i++) {
+		slot = rmc_wait_for_slot(user.qp, NULL);
+		REQUIRE(slot >= 0);
+		rmc_faa_async(user.qp, slot, 0, 0, 1ULL << 32);
+	}
+	REQUIRE_EQ(rmc_drain_cq(user.qp, NULL), 0);
+	pthread_join(thread, NULL);
+	CHECK_EQ(*a.word & 0xffffffff, a.count);
+	CHECK_EQ(*a.word >> 32, remote);
+}
+
+TEST(cas_makes_a_lock)
+{
+	const int rounds = 1500, nodes = 3;
+	volatile uint64_t *shared;
+	pid_t pid[3];
+	int n, i;
+
+	end_open(&owner, CTX, 0, PAGE, 0, 0);
+	shared = (uint64_t *)owner.seg;
+	for (n = 0; n < nodes; n++) {
+		struct end e;
+		uint64_t old;
+
+		pid[n] = helper();
+		if (pid[n])
+			continue;
+		end_open(&e, CTX, n, 0, PAGE, 2);
+		for (i = 0; i < rounds; i++) {
+			do {
+				REQUIRE_EQ(rmc_compare_and_swap(e.qp, 0, 0, 0, 1, &old), 0);
+			} while (old);
+			REQUIRE_EQ(rmc_read(e.qp, 0, 64, e.buf, 8), 0);
+			++*(uint64_t *)e.buf;
+			REQUIRE_EQ(rmc_write(e.qp, 0, 64, e.buf, 8), 0);
+			REQUIRE_EQ(rmc_compare_and_swap(e.qp, 0, 0, 1, 0, &old), 0);
+			REQUIRE_EQ(old, 1);
+		}
+		_exit(0);
+	}
+	for (n = 0; n < nodes; n++)
+		CHECK(helper_ok(pid[n]));
+	CHECK_EQ(shared[8], rounds * nodes);
+}
+
+/* ---- statuses ---- */
+
+static void check_status(unsigned int op, int nid, uint64_t offset, const void *lbuf, size_t len,
+			 int want, int line)
+{
+	int got = rmc_execute(user.qp, op, nid, offset, lbuf, len);
+
+	if (got == want)
+		return;
+	ktap_say("line %d: op %u, node %d, offset %#llx, %zu bytes: %s, not %s", line, op, nid,
+		 (unsigned long long)offset, len, got < 0 ? strerror(-got) : rmc_status_name(got),
+		 rmc_status_name(want));
+	ktap_fail();
+}
+
+#define STATUS(op, nid, offset, lbuf, len, want)				\
+	check_status(RMC_OP_##op, nid, offset, lbuf, len, RMC_S_##want, __LINE__)
+
+/* After whatever failed, the queue pair works on. */
+static void check_sane(void)
+{
+	fill(owner.seg, 100, 77);
+	STATUS(READ, 0, 0, user.buf, 100, OK);
+	CHECK_EQ(differs(user.buf, 100, 77), -1);
+}
+
+TEST(no_segment_is_bad_context)
+{
+	prepare();
+	STATUS(READ, 2, 0, user.buf, 8, BAD_CONTEXT);
+	STATUS(WRITE, 2, 0, user.buf, 8, BAD_CONTEXT);
+	STATUS(CAS, 2, 0, user.buf, 8, BAD_CONTEXT);
+	STATUS(FAA, 2, 0, user.buf, 8, BAD_CONTEXT);
+	STATUS(READ, 2, 0, user.buf, 8193, BAD_CONTEXT);
+	check_sane();
+}
+
+TEST(unknown_node_is_bad_node)
+{
+	int nodes;
+
+	prepare();
+	nodes = rmc_nodes(user.ctx);
+	STATUS(READ, nodes, 0, user.buf, 8, BAD_NODE);
+	STATUS(WRITE, RMC_NID_MAX, 0, user.buf, 8, BAD_NODE);
+	STATUS(FAA, RMC_NID_MAX, 0, user.buf, 8, BAD_NODE);
+	check_sane();
+}
+
+TEST(past_the_segment_is_out_of_range)
+{
+	uint8_t *copy = memory(SEG);
+
+	prepare();
+	fill(owner.seg, SEG, 12);
+	memcpy(copy, owner.seg, SEG);
+	memset(user.buf, 0, BUF);
+	STATUS(READ, 0, SEG, user.buf, 1, OUT_OF_RANGE);
+	STATUS(READ, 0, SEG - 4, user.buf, 8, OUT_OF_RANGE);
+	STATUS(WRITE, 0, SEG, user.buf, 1, OUT_OF_RANGE);
+	STATUS(WRITE, 0, SEG - 7, user.buf, 8, OUT_OF_RANGE);
+	STATUS(CAS, 0, SEG, user.buf, 8, OUT_OF_RANGE);
+	STATUS(FAA, 0, 1ULL << 39, user.buf, 8, OUT_OF_RANGE);
+	CHECK(!memcmp(copy, owner.seg, SEG));
+	check_sane();
+}
+
+TEST(segment_ends_at_its_length)
+{
+	struct end a;
+
+	end_open(&a, CTX, 0, 100, 0, 0);
+	end_open(&user, CTX, 1, 0, BUF, 2);
+	STATUS(READ, 0, 99, user.buf, 1, OK);
+	STATUS(READ, 0, 99, user.buf, 2, OUT_OF_RANGE);
+	STATUS(WRITE, 0, 0, user.buf, 100, OK);
+	STATUS(WRITE, 0, 0, user.buf, 101, OUT_OF_RANGE);
+	STATUS(FAA, 0, 88, user.buf, 8, OK);
+	STATUS(FAA, 0, 96, user.buf, 8, OUT_OF_RANGE);
+}
+
+TEST(offset_overflow_is_out_of_range)
+{
+	prepare();
+	STATUS(READ, 0, RMC_OFFSET_MAX, user.buf, 1, OUT_OF_RANGE);
+	STATUS(READ, 0, RMC_OFFSET_MAX, user.buf, BUF, OUT_OF_RANGE);
+	STATUS(WRITE, 0, RMC_OFFSET_MAX - 5, user.buf, BUF, OUT_OF_RANGE);
+	STATUS(FAA, 0, RMC_OFFSET_MAX - 7, user.buf, 8, OUT_OF_RANGE);
+	check_sane();
+}
+
+TEST(length_zero_is_bad_length)
+{
+	prepare();
+	STATUS(READ, 0, 0, user.buf, 0, BAD_LENGTH);
+	STATUS(WRITE, 0, 0, user.buf, 0, BAD_LENGTH);
+	STATUS(FAA, 0, 0, user.buf, 0, BAD_LENGTH);
+	STATUS(READ, 0, 0, user.buf, (size_t)RMC_LENGTH_MAX + 1, BAD_LENGTH);
+	check_sane();
+}
+
+TEST(atomics_are_eight_bytes)
+{
+	int len;
+
+	prepare();
+	for (len = 1; len <= 17; len++) {
+		if (len == 8)
+			continue;
+		STATUS(CAS, 0, 0, user.buf, (size_t)len, BAD_LENGTH);
+		STATUS(FAA, 0, 0, user.buf, (size_t)len, BAD_LENGTH);
+	}
+	check_sane();
+}
+
+TEST(misaligned_atomics_are_bad_align)
+{
+	uint64_t i;
+
+	prepare();
+	for (i = 1; i < 8; i++) {
+		STATUS(CAS, 0, i, user.buf, 8, BAD_ALIGN);
+		STATUS(FAA, 0, 56 + i, user.buf, 8, BAD_ALIGN);
+	}
+	check_sane();
+}
+
+TEST(unregistered_buffer_is_bad_lbuf)
+{
+	uint8_t *p = memory(PAGE);
+
+	prepare();
+	STATUS(READ, 0, 0, p, 8, BAD_LBUF);
+	STATUS(WRITE, 0, 0, p, 8, BAD_LBUF);
+	STATUS(FAA, 0, 0, p, 8, BAD_LBUF);
+	STATUS(READ, 0, 0, NULL, 8, BAD_LBUF);
+	STATUS(READ, 0, 0, (void *)0xffffffffffff, 8, BAD_LBUF);
+	STATUS(READ, 0, 0, (void *)0xffff888000000000, 8, BAD_LBUF);
+	/* another file's buffer, and the segment, are not this file's buffers */
+	STATUS(READ, 0, 0, owner.seg, 8, BAD_LBUF);
+	check_sane();
+}
+
+TEST(partly_registered_buffer_is_bad_lbuf)
+{
+	prepare();
+	STATUS(READ, 0, 0, user.buf - 1, 2, BAD_LBUF);
+	STATUS(READ, 0, 0, user.buf + BUF - 1, 2, BAD_LBUF);
+	STATUS(WRITE, 0, 0, user.buf + BUF - 4, 8, BAD_LBUF);
+	STATUS(FAA, 0, 0, user.buf + BUF - 7, 8, BAD_LBUF);
+	STATUS(FAA, 0, 0, user.buf + BUF - 8, 8, OK);
+	/* a compare-and-swap has two operands */
+	STATUS(CAS, 0, 0, user.buf + BUF - 8, 8, BAD_LBUF);
+	STATUS(CAS, 0, 0, user.buf + BUF - 16, 8, OK);
+	check_sane();
+}
+
+TEST(readonly_segment)
+{
+	uint8_t *p = memory(PAGE);
+	struct end a;
+
+	end_open(&a, CTX, 0, 0, 0, 0);
+	fill(p, PAGE, 13);
+	REQUIRE_EQ(rmc_seg_register(a.ctx, p, PAGE, RMC_MEM_READONLY), 0);
+	end_open(&user, CTX, 1, 0, BUF, 8);
+	STATUS(READ, 0, 0, user.buf, PAGE, OK);
+	CHECK_EQ(differs(user.buf, PAGE, 13), -1);
+	memset(user.buf, 0, PAGE);
+	STATUS(WRITE, 0, 0, user.buf, 1, READ_ONLY);
+	STATUS(WRITE, 0, 0, user.buf, PAGE, READ_ONLY);
+	STATUS(CAS, 0, 0, user.buf, 8, READ_ONLY);
+	STATUS(FAA, 0, 0, user.buf, 8, READ_ONLY);
+	CHECK_EQ(differs(p, PAGE, 13), -1);
+}
+
+TEST(unknown_opcode_is_bad_op)
+{
+	unsigned int op;
+
+	prepare();
+	for (op = 0; op < RMC_OP_MAX; op++)
+		if (!(rmc_query(user.ctx)->op_mask >> op & 1))
+			check_status(op, 0, 0, user.buf, 8, RMC_S_BAD_OP, __LINE__);
+	check_sane();
+}
+
+/* A context's segment is not another context's. */
+TEST(contexts_are_apart)
+{
+	struct end a, b;
+
+	REQUIRE(!ctx_create(3, 0600, 0, 0) || errno == EEXIST);
+	prepare();
+	memset(owner.seg, 1, SEG);
+	end_open(&b, 3, 1, 0, PAGE, 8);
+	CHECK_EQ(rmc_read(b.qp, 0, 0, b.buf, 8), RMC_S_BAD_CONTEXT);
+	end_open(&a, 3, 0, PAGE, 0, 0);
+	memset(a.seg, 3, PAGE);
+	CHECK_EQ(rmc_read(b.qp, 0, 0, b.buf, PAGE), RMC_S_OK);
+	CHECK_EQ(b.buf[0], 3);
+	CHECK_EQ(rmc_read(b.qp, 0, PAGE, b.buf, 8), RMC_S_OUT_OF_RANGE);
+	STATUS(READ, 0, PAGE, user.buf, 8, OK);
+	CHECK_EQ(user.buf[0], 1);
+	end_close(&a);
+	end_close(&b);
+	CHECK(!ctx_remove(3));
+}
+
+/* ---- many at once ---- */
+
+static int done_of[4096];
+
+static void count_done(int slot, void *arg)
+{
+	(void)arg;
+	done_of[slot]++;
+}
+
+/* More than the ITT holds: they wait, none is lost, each completes once. */
+TEST(more_than_the_itt)
+{
+	unsigned int i, n, round;
+	struct end e;
+
+	end_open(&owner, CTX, 0, SEG, 0, 0);
+	end_open(&e, CTX, 1, 0, 4096 * 8, 0);
+	n = rmc_query(e.ctx)->max_entries;
+	REQUIRE(n <= 4096);
+	if (n <= rmc_query(e.ctx)->itt_entries)
+		ktap_say("ITT of %u is not exhausted by %u", rmc_query(e.ctx)->itt_entries, n);
+	e.qp = rmc_qp_create(e.ctx, n);
+	REQUIRE(e.qp);
+	fill(owner.seg, SEG, 14);
+	for (round = 0; round < 2; round++) {
+		memset(e.buf, 0, e.buf_len);
+		memset(done_of, 0, sizeof(done_of));
+		for (i = 0; i < n; i++) {
+			int slot = (int)(e.qp->head & e.qp->mask);
+
+			rmc_read_async(e.qp, slot, 0, i % (SEG - 8), e.buf + 8 * slot, 8);
+		}
+		REQUIRE_EQ(rmc_drain_cq(e.qp, count_done), 0);
+		for (i = 0; i < n; i++) {
+			if (!CHECK_EQ(done_of[i], 1) ||
+			    !CHECK(!memcmp(e.buf + 8 * i, owner.seg + i % (SEG - 8), 8)))
+				break;
+		}
+	}
+}
+
+/* Good and bad ones mixed, sizes mixed; every slot gets its own status. */
+TEST(many_outstanding_of_all_kinds)
+{
+	static uint8_t want[128];
+	const int total = 6000;
+	struct rmc_completion c;
+	int i, slot, bad = 0;
+	uint32_t r = 3;
+
+	prepare();
+	for (i = 0; i < total && !bad; i++) {
+		size_t len = 1 + rnd(&r) % (rnd(&r) % 8 ? 200 : 9000);
+
+		slot = (int)(user.qp->head & user.qp->mask);
+		while (user.qp->slot[slot] == RMC_SLOT_BUSY) {
+			REQUIRE_EQ(rmc_cq_wait(user.qp, &c), 0);
+			bad |= !CHECK_EQ(c.status, want[c.slot]);
+		}
+		switch (rnd(&r) % 7) {
+		case 0:
+			want[slot] = RMC_S_OUT_OF_RANGE;
+			rmc_write_async(user.qp, slot, 0, SEG - len + 1, user.buf, len);
+			break;
+		case 1:
+			want[slot] = RMC_S_BAD_CONTEXT;
+			rmc_read_async(user.qp, slot, 2, 0, user.buf, len);
+			break;
+		case 2:
+			want[slot] = RMC_S_BAD_LBUF;
+			rmc_read_async(user.qp, slot, 0, 0, user.buf + BUF - len + 1, len);
+			break;
+		case 3:
+			want[slot] = RMC_S_OK;
+			rmc_faa_async(user.qp, slot, 0, 8 * (rnd(&r) % 100), 1);
+			break;
+		case 4:
+			want[slot] = RMC_S_OK;
+			rmc_write_async(user.qp, slot, 0, 1024, user.buf, len);
+			break;
+		default:
+			want[slot] = RMC_S_OK;
+			rmc_read_async(user.qp, slot, 0, SEG - len, user.buf + BUF - len, len);
+		}
+	}
+	while (rmc_qp_in_flight(user.qp) && !bad) {
+		REQUIRE_EQ(rmc_cq_wait(user.qp, &c), 0);
+		bad |= !CHECK_EQ(c.status, want[c.slot]);
+	}
+}
+
+TEST(several_qps_of_one_file)
+{
+	enum { QPS = 16, ROUNDS = 40 };
+	struct rmc_qp *qp[QPS];
+	int i, round, slot;
+
+	prepare();
+	fill(owner.seg, SEG, 15);
+	for (i = 0; i < QPS; i++) {
+		qp[i] = rmc_qp_create(user.ctx, 8);
+		REQUIRE(qp[i]);
+	}
+	for (round = 0; round < ROUNDS; round++) {
+		for (i = 0; i < QPS; i++) {
+			slot = rmc_wait_for_slot(qp[i], NULL);
+			REQUIRE(slot >= 0);
+			rmc_read_async(qp[i], slot, 0, (uint64_t)(i * 128 + round), user.buf + i * 128,
+				       100);
+		}
+	}
+	for (i = 0; i < QPS; i++) {
+		CHECK_EQ(rmc_drain_cq(qp[i], NULL), 0);
+		CHECK(!memcmp(user.buf + i * 128, owner.seg + i * 128 + ROUNDS - 1, 100));
+	}
+}
+
+/* Processes on every node, in several contexts, all to all */
+TEST(several_processes_and_contexts)
+{
+	enum { CONTEXTS = 2, ROUNDS = 300 };
+	int nodes, c, n, i, go[2], made[2];
+	pid_t pid[CONTEXTS][4];
+	struct end e;
+	char byte = 0;
+
+	prepare();
+	nodes = rmc_nodes(user.ctx) < 4 ? rmc_nodes(user.ctx) : 4;
+	REQUIRE(!pipe(go) && !pipe(made));
+	for (c = 0; c < CONTEXTS; c++)
+		REQUIRE(!ctx_create(20 + (unsigned int)c, 0600, 0, 0) || errno == EEXIST);
+	for (c = 0; c < CONTEXTS; c++) {
+		for (n = 0; n < nodes; n++) {
+			uint32_t r = 1 + (uint32_t)(c * 4 + n);
+
+			pid[c][n] = helper();
+			if (pid[c][n])
+				continue;
+			end_open(&e, 20 + (unsigned int)c, n, 4 * PAGE, PAGE, 16);
+			memset(e.seg, 16 * (c + 1) + n, 4 * PAGE);
+			REQUIRE(write(made[1], &byte, 1) == 1);
+			REQUIRE(read(go[0], &byte, 1) == 1);
+			for (i = 0; i < ROUNDS; i++) {
+				int to = (int)(rnd(&r) % (unsigned int)nodes);
+				size_t len = 1 + rnd(&r) % PAGE, k;
+
+				REQUIRE_EQ(rmc_read(e.qp, to, rnd(&r) % (4 * PAGE - len), e.buf, len), 0);
+				for (k = 0; k < len; k++)
+					if (e.buf[k] != 16 * (c + 1) + to)
+						break;
+				REQUIRE_EQ(k, len);
+			}
+			REQUIRE(write(made[1], &byte, 1) == 1);
+			REQUIRE(read(go[0], &byte, 1) == 1);
+			_exit(0);
+		}
+	}
+	/* all have segments; all are done with the others' */
+	for (i = 0; i < 2; i++) {
+		for (n = 0; n < CONTEXTS * nodes; n++)
+			REQUIRE(read(made[0], &byte, 1) == 1);
+		for (n = 0; n < CONTEXTS * nodes; n++)
+			REQUIRE(write(go[1], &byte, 1) == 1);
+	}
+	for (c = 0; c < CONTEXTS; c++) {
+		for (n = 0; n < nodes; n++)
+			CHECK(helper_ok(pid[c][n]));
+		CHECK(!ctx_remove(20 + (unsigned int)c));
+	}
+}
+
+/* ---- lines ---- */
+
+static volatile int stop;
+
+/* A number into all words of a line, first to last, by plain stores */
+static void *store_lines(void *arg)
+{
+	volatile uint64_t *line = arg;
+	uint64_t v;
+	int i;
+
+	for (v = 1; !stop; v++)
+		for (i = 0; i < 8; i++)
+			__atomic_store_n(&line[i], v, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/*
+ * The owner stores word after word, so the line has states in which the first
+ * words are one ahead; words that are ahead of earlier ones it never has.
+ */
+TEST(line_is_not_torn_by_owners_stores)
+{
+	const uint64_t *w;
+	pthread_t thread;
+	int i, n, bad = 0;
+
+	prepare();
+	w = (const uint64_t *)user.buf;
+	REQUIRE(!pthread_create(&thread, NULL, store_lines, owner.seg));
+	for (n = 0; n < 20000 && !bad; n++) {
+		REQUIRE_EQ(rmc_read(user.qp, 0, 0, user.buf, 64), RMC_S_OK);
+		for (i = 1; i < 8; i++)
+			bad |= w[i] > w[i - 1] || w[0] - w[i] > 1;
+	}
+	stop = 1;
+	pthread_join(thread, NULL);
+	if (bad)
+		ktap_say("after %d reads: %llu %llu %llu %llu %llu %llu %llu %llu", n,
+			 (unsigned long long)w[0], (unsigned long long)w[1],
+			 (unsigned long long)w[2], (unsigned long long)w[3],
+			 (unsigned long long)w[4], (unsigned long long)w[5],
+			 (unsigned long long)w[6], (unsigned long long)w[7]);
+	CHECK(!bad);
+}
+
+/* Two nodes write whole lines, a third reads them: always one of the two's. */
+TEST(line_is_not_torn_by_remote_writes)
+{
+	struct end reader;
+	pid_t pid[2];
+	int i, n, w;
+
+	end_open(&owner, CTX, 0, PAGE, 0, 0);
+	for (w = 0; w < 2; w++) {
+		struct end e;
+		uint64_t v;
+
+		pid[w] = helper();
+		if (pid[w])
+			continue;
+		end_open(&e, CTX, 1 + w, 0, PAGE, 8);
+		for (v = 0; v < 8000; v++) {
+			for (i = 0; i < 8; i++)
+				((uint64_t *)e.buf)[i] = v * 2 + (unsigned int)w;
+			REQUIRE_EQ(rmc_write(e.qp, 0, 128, e.buf, 64), RMC_S_OK);
+		}
+		_exit(0);
+	}
+	end_open(&reader, CTX, 3 % rmc_nodes(owner.ctx), 0, PAGE, 8);
+	for (n = 0; n < 8000; n++) {
+		const uint64_t *got = (const uint64_t *)reader.buf;
+
+		REQUIRE_EQ(rmc_read(reader.qp, 0, 128, reader.buf, 64), RMC_S_OK);
+		for (i = 1; i < 8; i++)
+			if (!CHECK_EQ(got[i], got[0]))
+				goto out;
+	}
+out:
+	for (w = 0; w < 2; w++)
+		CHECK(helper_ok(pid[w]));
+}
+
+/* Who sees the first word of a remotely written line may read the rest. */
+TEST(first_word_of_a_line_comes_last)
+{
+	volatile uint64_t *line;
+	uint64_t v = 0, last = 0;
+	int i, bad = 0;
+	pid_t pid;
+
+	end_open(&owner, CTX, 0, PAGE, 0, 0);
+	line = (volatile uint64_t *)(owner.seg + 64);
+	pid = helper();
+	if (!pid) {
+		end_open(&user, CTX, 1, 0, PAGE, 8);
+		for (v = 1; v <= 8000; v++) {
+			for (i = 0; i < 8; i++)
+				((uint64_t *)user.buf)[i] = v;
+			REQUIRE_EQ(rmc_write(user.qp, 0, 64, user.buf, 64), RMC_S_OK);
+		}
+		_exit(0);
+	}
+	while (last < 8000 && !bad) {
+		v = __atomic_load_n(&line[0], __ATOMIC_ACQUIRE);
+		if (v == last) {
+			if (owner.ctx && rmc_query(owner.ctx)->shared_cpu)
+				usleep(1);
+			continue;
+		}
+		for (i = 1; i < 8; i++)
+			bad |= __atomic_load_n(&line[i], __ATOMIC_RELAXED) < v;
+		last = v;
+	}
+	CHECK(!bad);
+	CHECK(helper_ok(pid));
+}
+
+/* ---- I-5: what another party can write ---- */
+
+/* Random words for WQ entries: every one completes, nobody else notices. */
+TEST(random_wq_entries_hurt_nobody)
+{
+	uint32_t r = 4;
+	int i, n, slot;
+	struct end mad;
+	uint8_t *copy = memory(SEG);
+	struct rmc_completion c;
+
+	prepare();
+	fill(owner.seg, SEG, 16);
+	memcpy(copy, owner.seg, SEG);
+	end_open(&mad, CTX, 2, 0, 0, 64);
+	for (n = 0; n < 40; n++) {
+		for (i = 0; i < 64; i++) {
+			struct rmc_wq_entry *e;
+			uint64_t word0, word1;
+
+			slot = (int)(mad.qp->head & mad.qp->mask);
+			e = &mad.qp->wq[slot];
+			word0 = (uint64_t)rnd(&r) << 32 | rnd(&r);
+			word1 = (uint64_t)rnd(&r) << 32 | rnd(&r);
+			word0 = (word0 & ~RMC_WQE_PHASE) | !(mad.qp->head & mad.qp->entries);
+			if (n & 1)	/* pass the first checks, so that the later ones work */
+				word0 = (word0 & ~(RMC_WQE_NID_MASK << RMC_WQE_NID_SHIFT)) &
+					~0x38ULL;
+			mad.qp->slot[slot] = RMC_SLOT_BUSY;
+			mad.qp->head++;
+			rmc_store_relaxed(&e->word1, word1);
+			rmc_store_release(&e->word0, word0);
+		}
+		while (rmc_qp_in_flight(mad.qp)) {
+			REQUIRE_EQ(rmc_cq_wait(mad.qp, &c), 0);
+			CHECK(c.status != RMC_S_OK && c.status < RMC_S_MAX);
+		}
+		STATUS(READ, 0, 0, user.buf, 64, OK);
+	}
+	CHECK(!memcmp(copy, owner.seg, SEG));
+}
+
+/* Entries that change while the RMC looks at them: it works on its snapshot. */
+TEST(scribbling_on_the_wq_hurts_nobody)
+{
+	uint8_t *copy = memory(SEG);
+	unsigned long long end;
+	unsigned int checks = 0;
+	struct end mad;
+	pid_t pid;
+
+	prepare();
+	fill(owner.seg, SEG, 17);
+	memcpy(copy, owner.seg, SEG);
+	pid = helper();
+	if (!pid) {
+		uint32_t r = 5, i;
+
+		end_open(&mad, CTX, 2, 0, 2 * PAGE, 64);
+		for (;;) {
+			i = rnd(&r) & mad.qp->mask;
+			/* reads only, many of them good: the segment must stay as it is */
+			rmc_store_relaxed(&mad.qp->wq[i].word1,
+					  rmc_wqe_word1(rnd(&r) % (2 * SEG), rnd(&r) % PAGE));
+			rmc_store_relaxed(&mad.qp->wq[i].word0,
+					  rmc_wqe_word0(RMC_OP_READ, rnd(&r) % 4,
+							(uintptr_t)mad.buf + rnd(&r) % (3 * PAGE),
+							rnd(&r) & 1));
+		}
+	}
+	for (end = ktap_ms() + 2000; ktap_ms() < end; checks++) {
+		STATUS(READ, 0, 100, user.buf, 64, OK);
+		if (!CHECK(!memcmp(user.buf, owner.seg + 100, 64)))
+			break;
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	CHECK(checks > 20);
+	CHECK(!memcmp(copy, owner.seg, SEG));
+	check_sane();
+}
+
+KTAP_MAIN(suite_missing)

@@ -1,0 +1,155 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# Run all tests of rmc.ko in this kernel, as root, loading the module with the
+# parameters each of them wants. One KTAP stream, tests of each program nested.
+# Exit status: 0 all passed or skipped, 1 some failed, 4 nothing could be tested.
+
+usage()
+{
+	cat <<-END
+	usage: $0 [--ko PATH] [--bin FOLDER] [--list] [NAME ...]
+	NAME: run only these, see --list
+	END
+	exit "${1:-0}"
+}
+
+here=$(cd "$(dirname "$0")" && pwd)
+ko=$here/../../rmc.ko
+bin=$here
+[ -x "$bin/abi" ] || bin=$here/../../build/selftests/rmc
+
+# name, program, module parameters, seconds at most
+runs="
+module		module	-				120
+abi		abi	nodes=4,ni=fused		60
+memory		memory	nodes=4,ni=fused		90
+mapping		mapping	nodes=4,ni=fused		60
+limits		limits	nodes=4,ni=fused		90
+access		access	nodes=4,ni=fused		60
+ops_fused	ops	nodes=4,ni=fused		120
+ops_pair	ops	nodes=4,ni=pair			120
+ops_mtu64	ops	nodes=4,ni=fused,mtu=64		120
+life_fused	life	nodes=4,ni=fused		180
+life_pair	life	nodes=4,ni=pair			180
+nodes128	nodes	nodes=128,ni=fused		120
+nodes128_pair	nodes	nodes=128,ni=pair		120
+"
+
+only=
+while [ $# -gt 0 ]; do
+	case $1 in
+	--ko) ko=$2; shift ;;
+	--bin) bin=$2; shift ;;
+	--list) echo "$runs" | while read -r name _; do [ -z "$name" ] || echo "$name"; done
+		exit ;;
+	-h|--help) usage ;;
+	-*) usage 2 >&2 ;;
+	*) only="$only $1" ;;
+	esac
+	shift
+done
+
+wanted()
+{
+	case " $only " in "  "|*" $1 "*) return 0 ;; esac
+	return 1
+}
+
+nothing()
+{
+	echo "KTAP version 1"
+	echo "1..0 # SKIP $*"
+	exit 4
+}
+
+[ "$(id -u)" = 0 ] || nothing "must be root"
+[ -f "$ko" ] || nothing "no module at $ko"
+[ -x "$bin/abi" ] || nothing "no tests in $bin: make -C selftests/rmc"
+for tool in insmod rmmod; do
+	command -v $tool >/dev/null || PATH=$PATH:/sbin:/usr/sbin
+	command -v $tool >/dev/null || eval "$tool() { /run/rmc/busybox $tool \"\$@\"; }"
+done
+export RMC_KO="$ko"
+
+loaded()
+{
+	[ -d /sys/module/rmc ]
+}
+
+log()
+{
+	dmesg 2>/dev/null || /run/rmc/busybox dmesg 2>/dev/null
+}
+
+# Load with these parameters; tells what went wrong.
+load()
+{
+	if loaded && ! rmmod rmc; then
+		echo "# rmc is loaded and cannot be unloaded"
+		return 1
+	fi
+	[ "$1" != - ] || return 0
+	# shellcheck disable=SC2046 # one word per parameter
+	insmod "$ko" fabric=loopback $(echo "$1" | tr , ' ') && return
+	log | tail -n 3 | sed 's/^/# /'
+	return 1
+}
+
+out=$(mktemp)
+trap 'rm -f "$out"' EXIT
+trap 'exit 130' INT TERM
+count=$(echo "$runs" | while read -r name _; do
+		[ -z "$name" ] || ! wanted "$name" || echo; done | wc -l)
+echo "KTAP version 1"
+echo "1..$count"
+
+number=0 failed=0
+# the shell's own words, not a pipe: the loop must keep its counts
+set -f
+# shellcheck disable=SC2086
+set -- $runs
+complaints=$(log | grep -cE 'BUG:|WARNING:|Oops|rcu.*stall|soft lockup|hung_task')
+totals=$(mktemp)
+trap 'rm -f "$out" "$totals"' EXIT
+while [ $# -ge 4 ]; do
+	name=$1 program=$2 args=$3 seconds=$4
+	shift 4
+	wanted "$name" || continue
+	number=$((number + 1))
+	echo "    # Subtest: $name"
+	if ! load "$args" 2>&1 | sed 's/^/    /' || { [ "$args" != - ] && ! loaded; }; then
+		echo "not ok $number $name # the module does not load"
+		echo "not ok 0 $name" >> "$totals"
+		failed=$((failed + 1))
+		continue
+	fi
+	start=$(date +%s)
+	{ timeout -k 5 "$seconds" "$bin/$program" 2>&1; echo "status $?" > "$out"; } |
+		tee -a "$totals" | sed -u 's/^/    /'
+	status=$(sed 's/status //' "$out")
+	took=$(($(date +%s) - start))
+	now=$(log | grep -cE 'BUG:|WARNING:|Oops|rcu.*stall|soft lockup|hung_task')
+	if [ "$now" -gt "$complaints" ]; then
+		log | grep -E -A 12 'BUG:|WARNING:|Oops|rcu.*stall|soft lockup|hung_task' |
+			tail -n 30 | sed 's/^/    # kernel: /'
+		complaints=$now
+		status=1
+		echo "not ok 0 kernel complained during $name" >> "$totals"
+	fi
+	case $status in
+	0) echo "ok $number $name # $took s" ;;
+	4) echo "ok $number $name # SKIP" ;;
+	124|137) echo "not ok $number $name # more than $seconds s"
+		echo "not ok 0 $name took too long" >> "$totals"
+		failed=$((failed + 1)) ;;
+	*) echo "not ok $number $name # $took s"; failed=$((failed + 1)) ;;
+	esac
+done
+! loaded || rmmod rmc || failed=$((failed + 1))
+
+fail=$(grep -c '^not ok ' "$totals")
+skip=$(grep -c '^ok .*# SKIP' "$totals")
+pass=$(($(grep -c '^ok ' "$totals") - skip))
+echo "# Totals: pass:$pass fail:$fail xfail:0 xpass:0 skip:$skip error:0"
+[ "$failed" = 0 ] && [ "$fail" = 0 ]
