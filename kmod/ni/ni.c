@@ -129,6 +129,8 @@ void rmc_ni_del_qp(struct rmc_ni_worker *w, struct rmc_qp *qp)
 	moved = w->all[--w->alls];
 	w->all[qp->cold] = moved;
 	moved->cold = qp->cold;
+	if (w->cursor >= w->alls)
+		w->cursor = 0;
 	qp->node->qps--;
 }
 
