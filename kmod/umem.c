@@ -257,7 +257,9 @@ struct rmc_umem *rmc_umem_alloc(u64 length, int nid, bool strict)
 	for (i = 0; i < ARRAY_SIZE(alloc_orders) && err == -ENOMEM; i++) {
 		u32 order = min_t(u32, alloc_orders[i], order_base_2(u->npages));
 
-		err = alloc_blocks(u, order, nid, gfp | (order ? __GFP_NORETRY : 0));
+		/* told when memory runs out, rather than having others killed for it */
+		err = alloc_blocks(u, order, nid,
+				   gfp | (order ? __GFP_NORETRY : __GFP_RETRY_MAYFAIL));
 	}
 	if (err) {
 		umem_delete(u);
