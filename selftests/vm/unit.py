@@ -5,9 +5,12 @@
 import gzip
 import lzma
 import os
+import socket
 import struct
+import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from unittest import mock
 
@@ -155,6 +158,63 @@ class LocalTest(unittest.TestCase):
 
     def test_timeout(self):
         self.assertEqual(self.job("sleep 60", timeout=0.2)[0], base.EXIT_TIMEOUT)
+
+
+class DoorbellTest(unittest.TestCase):
+    """ivshmem-server, seen as QEMU sees it (docs/specs/ivshmem-spec)."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(dir="/tmp")
+        self.path = os.path.join(self.folder.name, "socket")
+        memory = os.path.join(self.folder.name, "memory")
+        self.server = subprocess.Popen([os.path.join(base.VM_SETUP, "ivshmem-server"),
+                                        "-S", self.path, "-m", memory, "-l", "65536"])
+        while not os.path.exists(self.path):
+            time.sleep(0.01)
+
+    def tearDown(self):
+        self.server.terminate()
+        self.assertEqual(self.server.wait(5), 0)
+        self.assertFalse(os.path.exists(self.path))
+        self.folder.cleanup()
+
+    def guest(self):
+        """Connect; returns (socket, own id, memory, [(id, fd)]) after the greeting."""
+        sock = socket.socket(socket.AF_UNIX)
+        sock.settimeout(5)
+        sock.connect(self.path)
+        version, ident, memory = (self.message(sock) for _ in range(3))
+        self.assertEqual((version, memory[0]), ((0, None), -1))
+        events = []
+        while not events or events[-1][0] != ident[0]:
+            events.append(self.message(sock))
+        return sock, ident[0], memory[1], events
+
+    @staticmethod
+    def message(sock):
+        data, fds, _, _ = socket.recv_fds(sock, 8, 1)
+        return struct.unpack("<q", data)[0], fds[0] if fds else None
+
+    def test_guests_meet_and_part(self):
+        a, a_id, a_mem, a_events = self.guest()
+        b, b_id, b_mem, b_events = self.guest()
+        self.assertEqual(os.fstat(a_mem).st_ino, os.fstat(b_mem).st_ino)
+        self.assertEqual(os.fstat(a_mem).st_size, 65536)
+        self.assertEqual([e[0] for e in b_events], [a_id, b_id])
+        ident, bell = self.message(a)
+        self.assertEqual(ident, b_id)
+        os.eventfd_write(bell, 1)       # a rings b
+        self.assertEqual(os.eventfd_read(b_events[1][1]), 1)
+        os.eventfd_write(b_events[0][1], 1)
+        self.assertEqual(os.eventfd_read(a_events[0][1]), 1)
+        b.close()
+        self.assertEqual(self.message(a), (b_id, None))
+        c, c_id, c_mem, c_events = self.guest()
+        self.assertNotIn(c_id, (a_id, b_id))        # QEMU does not survive a used id
+        for sock in (a, c):
+            sock.close()
+        for fd in {a_mem, b_mem, c_mem, bell, *(e[1] for e in a_events + b_events + c_events)}:
+            os.close(fd)
 
 
 class ProcessTest(unittest.TestCase):

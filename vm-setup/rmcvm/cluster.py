@@ -245,8 +245,8 @@ class Cluster:
     def _qemu(self, opt, i, accel, plan, elf):
         kernel_args = ["console=ttyS0", "quiet", "panic=-1", "oops=panic", "tsc=reliable",
                        f"RMC_NODE={i}", plan.kernel_args(), opt.append or ""]
-        if accel == "tcg":      # the emulated TSC is fine, but the kernel cannot know
-            kernel_args.insert(4, "clocksource=tsc mitigations=off")
+        if accel == "tcg":      # what a kernel cannot know to be fine here
+            kernel_args.insert(4, "clocksource=tsc mitigations=off no_timer_check")
         argv = [need(host.QEMU, "qemu-system-x86"), "-name", f"rmc-{self.name}-{i}",
                 "-accel", "tcg,thread=multi" if accel == "tcg" else "kvm",
                 # la57: five-level page tables only cost time
