@@ -89,7 +89,8 @@ static int parse(struct rmc_config *cfg)
 		}
 	}
 	if (cpus && *cpus && cpulist_parse(cpus, &cfg->cpus)) {
-		pr_err("cpus=%s is no list of CPUs: give one like 1,3-5\n", cpus);
+		pr_err("cpus=%s is no list of CPUs below %u: give one like 0,2-3\n", cpus,
+		       nr_cpu_ids);
 		return -EINVAL;
 	}
 	cfg->nodes = nodes;
