@@ -4,6 +4,7 @@
  * /dev/rmc_contexts. An open file holds the module.
  */
 #include <linux/fs.h>
+#include <linux/poll.h>
 #include "context.h"
 #include "file.h"
 #include "ioctl.h"
@@ -30,6 +31,19 @@ static int context_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
+static __poll_t context_poll(struct file *file, poll_table *table)
+{
+	struct rmc_file *f = file->private_data;
+	__poll_t mask = 0;
+
+	poll_wait(file, &f->wait, table);
+	if (READ_ONCE(f->told[RMC_WAIT_CQ]))
+		mask |= EPOLLIN | EPOLLRDNORM;
+	if (READ_ONCE(f->told[RMC_WAIT_SEG]))
+		mask |= EPOLLPRI;
+	return mask;
+}
+
 static const struct file_operations context_fops = {
 	.owner = THIS_MODULE,
 	.open = context_open,
@@ -37,7 +51,7 @@ static const struct file_operations context_fops = {
 	.unlocked_ioctl = rmc_context_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 	.mmap = rmc_file_mmap,
-	.llseek = no_llseek,
+	.poll = context_poll,
 };
 
 static int control_open(struct inode *inode, struct file *file)
@@ -50,7 +64,6 @@ static const struct file_operations control_fops = {
 	.open = control_open,
 	.unlocked_ioctl = rmc_control_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
-	.llseek = no_llseek,
 };
 
 /**
