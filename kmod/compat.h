@@ -7,6 +7,7 @@
 #define RMC_COMPAT_H
 
 #include <linux/device.h>
+#include <linux/eventfd.h>
 #include <linux/mm.h>
 #include <linux/version.h>
 
@@ -24,6 +25,15 @@ static inline void rmc_vm_flags_mod(struct vm_area_struct *vma, unsigned long se
 	vma->vm_flags = (vma->vm_flags | set) & ~clear;
 #else
 	vm_flags_mod(vma, set, clear);
+#endif
+}
+
+static inline void rmc_eventfd_signal(struct eventfd_ctx *ctx)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
+	eventfd_signal(ctx, 1);
+#else
+	eventfd_signal(ctx);
 #endif
 }
 

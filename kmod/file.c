@@ -29,6 +29,7 @@ static int clear_segment(void *arg)
 	struct change *c = arg;
 
 	c->file->node->ct.seg[c->file->ctx->id] = NULL;
+	rmc_waiter_forget(&c->mem->waiter);
 	return 0;
 }
 
@@ -69,6 +70,7 @@ struct rmc_file *rmc_file_create(struct rmc_device *rmc, struct rmc_context *ctx
 	f->rmc = rmc;
 	f->ctx = ctx;
 	mutex_init(&f->lock);
+	init_waitqueue_head(&f->wait);
 	xa_init_flags(&f->buf, XA_FLAGS_ALLOC);
 	xa_init_flags(&f->qp, XA_FLAGS_ALLOC);
 	return f;
@@ -157,6 +159,7 @@ int rmc_file_seg_add(struct rmc_file *f, struct rmc_umem *u)
 	int err;
 
 	lockdep_assert_held(&f->lock);
+	rmc_waiter_init(&u->waiter, &u->mem.notified, f, RMC_WAIT_SEG);
 	err = rmc_worker_call(f->node->srv_worker, set_segment, &c);
 	if (!err)
 		f->seg = u;
@@ -173,11 +176,13 @@ int rmc_file_seg_add(struct rmc_file *f, struct rmc_umem *u)
 struct rmc_umem *rmc_file_seg_del(struct rmc_file *f)
 {
 	struct rmc_umem *u = f->seg;
-	struct change c = { .file = f };
+	struct change c = { .file = f, .mem = u };
 
 	lockdep_assert_held(&f->lock);
-	if (u)
+	if (u) {
 		rmc_worker_call(f->node->srv_worker, clear_segment, &c);
+		rmc_waiter_release(&u->waiter);
+	}
 	f->seg = NULL;
 	return u;
 }

@@ -14,8 +14,10 @@
 #define RMC_FILE_H
 
 #include <linux/mutex.h>
+#include <linux/wait.h>
 #include <linux/xarray.h>
 #include "device.h"
+#include "event.h"
 #include "qp.h"
 #include "umem.h"
 
@@ -31,6 +33,8 @@ struct rmc_context;
  * @buf: struct rmc_umem of local buffers by id
  * @qp: struct rmc_queues of queue pairs by id
  * @table: buffers as the pipelines see them
+ * @wait: processes in poll()
+ * @told: per kind, events that happened and were not armed again
  */
 struct rmc_file {
 	struct rmc_device *rmc;
@@ -41,6 +45,8 @@ struct rmc_file {
 	struct xarray buf;
 	struct xarray qp;
 	struct rmc_bufs table;
+	wait_queue_head_t wait;
+	u32 told[RMC_WAIT_KINDS];
 };
 
 /*

@@ -25,6 +25,8 @@ union args {
 	struct rmc_buf_unreg buf_unreg;
 	struct rmc_qp_create qp_create;
 	struct rmc_qp_id qp_id;
+	struct rmc_cq_arm cq_arm;
+	struct rmc_seg_arm seg_arm;
 	struct rmc_ctx_create ctx_create;
 	struct rmc_ctx_remove ctx_remove;
 };
@@ -52,6 +54,7 @@ static int do_query(const struct request *r, union args *a)
 	const struct rmc_config *cfg = &r->rmc->cfg;
 	const struct rmc_port *port = r->rmc->port;
 	struct rmc_query *q = &a->query;
+	/* pairs with the release in rmc_file_attach() */
 	/* pairs with the release in rmc_file_attach() */
 	struct rmc_node *node = r->file ? smp_load_acquire(&r->file->node) : NULL;
 	u32 size = q->size;
@@ -285,6 +288,38 @@ static int do_wake(const struct request *r, union args *a)
 	return 0;
 }
 
+static int do_cq_arm(const struct request *r, union args *a)
+{
+	struct rmc_cq_arm *c = &a->cq_arm;
+	struct rmc_queues *q;
+	int err = -ENOENT;
+
+	if (c->flags || c->reserved)
+		return -EOPNOTSUPP;
+	mutex_lock(&r->file->lock);
+	q = xa_load(&r->file->qp, c->qp_id);
+	if (q)
+		err = rmc_waiter_arm(&q->qp.done, r->file->node->req_worker, c->seen, c->eventfd,
+				     NULL);
+	mutex_unlock(&r->file->lock);
+	return err;
+}
+
+static int do_seg_arm(const struct request *r, union args *a)
+{
+	struct rmc_seg_arm *s = &a->seg_arm;
+	int err = -ENOENT;
+
+	if (s->flags)
+		return -EOPNOTSUPP;
+	mutex_lock(&r->file->lock);
+	if (r->file->seg)
+		err = rmc_waiter_arm(&r->file->seg->mem.notified, r->file->node->srv_worker,
+				     s->seen, s->eventfd, &s->seen);
+	mutex_unlock(&r->file->lock);
+	return err;
+}
+
 static int do_ctx_create(const struct request *r, union args *a)
 {
 	if (!capable(CAP_SYS_ADMIN))
@@ -325,6 +360,8 @@ static const struct entry context_entries[] = {
 	ENTRY(RMC_IOC_QP_CREATE, qp_create, flags_offset, true, do_qp_create, undo_qp_create),
 	ENTRY(RMC_IOC_QP_DESTROY, qp_id, reserved, false, do_qp_destroy, NULL),
 	ENTRY(RMC_IOC_WAKE, qp_id, reserved, false, do_wake, NULL),
+	ENTRY(RMC_IOC_CQ_ARM, cq_arm, reserved, false, do_cq_arm, NULL),
+	ENTRY(RMC_IOC_SEG_ARM, seg_arm, eventfd, true, do_seg_arm, NULL),
 };
 
 static const struct entry control_entries[] = {

@@ -57,9 +57,10 @@ static int add_qp(void *arg)
 
 static int del_qp(void *arg)
 {
-	struct rmc_qp *qp = arg;
+	struct rmc_queues *q = arg;
 
-	rmc_ni_del_qp(qp->node->req_worker, qp);
+	rmc_ni_del_qp(q->qp.node->req_worker, &q->qp);
+	rmc_waiter_forget(&q->waiter);
 	return 0;
 }
 
@@ -111,6 +112,7 @@ struct rmc_queues *rmc_queues_create(struct rmc_file *f, u32 entries)
 	q->qp.mask = entries - 1;
 	q->qp.order = ilog2(entries);
 	q->qp.ctx_id = f->ctx->id;
+	rmc_waiter_init(&q->waiter, &q->qp.done, f, RMC_WAIT_CQ);
 
 	err = xa_alloc(&f->qp, &q->id, q, XA_LIMIT(0, RMC_MAX_QPS - 1), GFP_KERNEL_ACCOUNT);
 	if (err) {
@@ -145,8 +147,10 @@ int rmc_queues_destroy(struct rmc_file *f, u32 id)
 	lockdep_assert_held(&f->lock);
 	if (!q)
 		return -ENOENT;
-	rmc_worker_call(f->node->req_worker, del_qp, &q->qp);
+	/* dead before sleepers are woken to see it */
 	WRITE_ONCE(q->qp.flags->dead, 1);
+	rmc_worker_call(f->node->req_worker, del_qp, q);
+	rmc_waiter_release(&q->waiter);
 	queues_free(q);
 	return 0;
 }

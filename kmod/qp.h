@@ -8,6 +8,7 @@
 
 #include <linux/mm_types.h>
 #include "core/cq.h"
+#include "event.h"
 
 struct rmc_file;
 
@@ -28,6 +29,7 @@ struct rmc_pages {
  * @cq: pages of the CQ
  * @flags: page of the flags
  * @id: id in the file
+ * @waiter: who sleeps for completions
  */
 struct rmc_queues {
 	struct rmc_qp qp;
@@ -35,6 +37,7 @@ struct rmc_queues {
 	struct rmc_pages cq;
 	struct rmc_pages flags;
 	u32 id;
+	struct rmc_waiter waiter;
 };
 
 struct rmc_queues *rmc_queues_create(struct rmc_file *f, u32 entries);

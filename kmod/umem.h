@@ -13,6 +13,7 @@
 #include <linux/kref.h>
 #include <linux/mm_types.h>
 #include "core/mem.h"
+#include "event.h"
 
 /**
  * struct rmc_umem - memory and its owner
@@ -24,6 +25,7 @@
  * @id: buffer id
  * @known: the pipelines know it; guarded by the file's lock
  * @mappings: live mappings; guarded by the file's lock
+ * @waiter: of a segment: who sleeps for notifications
  */
 struct rmc_umem {
 	struct rmc_mem mem;
@@ -34,6 +36,7 @@ struct rmc_umem {
 	u32 id;
 	bool known;
 	u32 mappings;
+	struct rmc_waiter waiter;
 };
 
 struct rmc_umem *rmc_umem_pin(u64 addr, u64 length);

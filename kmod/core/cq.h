@@ -7,6 +7,7 @@
 #ifndef RMC_CQ_H
 #define RMC_CQ_H
 
+#include "event.h"
 #include "mem.h"
 
 /**
@@ -21,7 +22,7 @@
  * @ctx_id: context, from the QP and never from a WQ entry
  * @cur_tid: operation being unrolled, or RMC_TID_NONE
  * @wq_head: entries taken from the WQ so far
- * @cq_tail: completions posted so far
+ * @done: completions posted so far
  * @idle: consecutive empty looks
  * @hot: position in the worker's hot list, or -1
  * @cold: position in the worker's list of all QPs
@@ -38,7 +39,7 @@ struct rmc_qp {
 	u16 ctx_id;
 	u16 cur_tid;
 	u32 wq_head;
-	u32 cq_tail;
+	struct rmc_event done;
 	u32 idle;
 	s32 hot;
 	u32 cold;
@@ -72,13 +73,14 @@ static inline bool rmc_qp_pending(const struct rmc_qp *qp)
  */
 static inline void rmc_cq_post(struct rmc_qp *qp, u16 slot, u8 status)
 {
-	u32 word = rmc_cqe_word(slot, status, rmc_qp_phase(qp, qp->cq_tail));
+	u32 tail = qp->done.count;
+	u32 word = rmc_cqe_word(slot, status, rmc_qp_phase(qp, tail));
 
 	/* pairs with the acquire in the library's rmc_poll_cq(): the data in
 	 * the local buffer is visible before the completion
 	 */
-	smp_store_release(&qp->cq[qp->cq_tail & qp->mask].word, word);
-	qp->cq_tail++;
+	smp_store_release(&qp->cq[tail & qp->mask].word, word);
+	rmc_event_happened(&qp->done);
 }
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Registered memory as the pipelines see it: an array of equally large chunks
- * reached through the kernel's direct map. Immutable once the pipelines know
- * it; who pins the pages and takes them away again is the kernel side's
+ * reached through the kernel's direct map. Immutable but for its notifications
+ * once the pipelines know it; who pins the pages and takes them away again is the kernel side's
  * business (kmod/mem.c), never the core's.
  */
 #ifndef RMC_MEM_H
 #define RMC_MEM_H
 
+#include "event.h"
 #include "line.h"
 #include "param.h"
 
@@ -19,6 +20,7 @@
  * @shift: log2 of the chunk size; 12 for pages
  * @flags: RMC_MEM_READONLY
  * @chunk: kernel addresses of the chunks
+ * @notified: notifications; the only field that changes, by the RRPP's worker
  */
 struct rmc_mem {
 	u64 base;
@@ -27,6 +29,7 @@ struct rmc_mem {
 	u32 shift;
 	u32 flags;
 	void **chunk;
+	struct rmc_event notified;
 };
 
 /**

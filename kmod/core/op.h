@@ -26,13 +26,16 @@
 #define RMC_OPF_REP_LINES	0x02	/* successful reply carries them */
 #define RMC_OPF_OPERANDS	0x04	/* request carries one line of operands */
 #define RMC_OPF_MODIFIES	0x08	/* refused on a read-only segment */
+#define RMC_OPF_EMPTY		0x10	/* length is zero, there is no local operand */
 
 /*	 opcode, name, flags */
 #define RMC_OPS(X)								\
 	X(READ,  read,  RMC_OPF_REP_LINES)					\
 	X(WRITE, write, RMC_OPF_REQ_LINES | RMC_OPF_MODIFIES)			\
 	X(CAS,   cas,   RMC_OPF_OPERANDS | RMC_OPF_MODIFIES)			\
-	X(FAA,   faa,   RMC_OPF_OPERANDS | RMC_OPF_MODIFIES)
+	X(FAA,   faa,   RMC_OPF_OPERANDS | RMC_OPF_MODIFIES)			\
+	X(NOTIFY, notify, RMC_OPF_EMPTY)					\
+	X(WRITE_NOTIFY, write_notify, RMC_OPF_REQ_LINES | RMC_OPF_MODIFIES)
 
 /* serve() cannot finish now: leave the request where it is and ask again */
 #define RMC_AGAIN		0xff

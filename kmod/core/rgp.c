@@ -27,7 +27,8 @@ static bool unroll(struct rmc_node *node, u16 tid)
 	u8 flags = rmc_op_flags(e->op);
 	u32 packets = 0, sent = e->sent;
 
-	while (e->sent < e->length) {
+	/* an empty operation is one packet */
+	while (e->sent < e->length || (!e->length && !e->replies)) {
 		u64 offset = e->offset + e->sent;
 		u32 len = unroll_next(node, offset, e->length - e->sent);
 		u32 req_lines = rmc_op_req_lines(flags, offset, len);
@@ -40,7 +41,7 @@ static bool unroll(struct rmc_node *node, u16 tid)
 		rmc_op_load(e, &out->req, offset, len);
 		out->req.pay_pos += req_lines;
 		rmc_ring_put(&out->req, rmc_req_word0(e->op, e->qp->ctx_id, e->gen, tid),
-			     rmc_req_word1(offset, len));
+			     rmc_req_word1(offset, len, e->sent + len == e->length));
 		out->credits--;
 		out->req_lines -= req_lines;
 		out->rep_lines -= rep_lines;
@@ -53,7 +54,7 @@ static bool unroll(struct rmc_node *node, u16 tid)
 		rmc_stat_add(node, request_bytes, e->sent - sent);
 		trace_rmc_rgp_inject(node->nid, e->nid, tid, packets);
 	}
-	return e->sent == e->length;
+	return e->sent == e->length && e->replies;
 }
 
 /* Tell a destination that requests are waiting for it. */
@@ -65,17 +66,21 @@ static void ring(struct rmc_node *node, u32 nid)
 /* Judge a snapshot. On success *mem is the local buffer. */
 static u8 judge(struct rmc_qp *qp, struct rmc_wqe *w, struct rmc_mem **mem)
 {
+	u8 flags = rmc_op_flags(w->op);
 	u8 status;
 
-	if (unlikely(!rmc_op_flags(w->op)))
+	if (unlikely(!flags))
 		return RMC_S_BAD_OP;
-	if (unlikely(!w->length))
+	if (unlikely(!w->length != !!(flags & RMC_OPF_EMPTY)))
 		return RMC_S_BAD_LENGTH;
 	status = rmc_op_prepare(w);
 	if (unlikely(status))
 		return status;
 	if (unlikely(w->nid >= qp->node->fabric->nodes))
 		return RMC_S_BAD_NODE;
+	*mem = NULL;
+	if (flags & RMC_OPF_EMPTY)
+		return RMC_S_OK;
 	*mem = rmc_bufs_find(qp->bufs, w->lbuf, w->operand);
 	return likely(*mem) ? RMC_S_OK : RMC_S_BAD_LBUF;
 }
@@ -160,7 +165,7 @@ u32 rmc_rgp_poll(struct rmc_qp *qp)
 		e = &node->itt.entry[tid];
 		e->qp = qp;
 		e->lbuf = mem;
-		e->lbuf_off = w.lbuf - mem->base;
+		e->lbuf_off = mem ? w.lbuf - mem->base : 0;
 		e->offset = w.offset;
 		e->length = w.length;
 		e->sent = 0;
@@ -171,7 +176,8 @@ u32 rmc_rgp_poll(struct rmc_qp *qp)
 		e->op = w.op;
 		e->status = RMC_S_OK;
 		/* the RCP will write here; fetch the line while the packet travels */
-		prefetchw(rmc_mem_peek(mem, e->lbuf_off));
+		if (likely(mem))
+			prefetchw(rmc_mem_peek(mem, e->lbuf_off));
 
 		/* one bell per run of entries for the same node */
 		if (to != w.nid) {

@@ -48,6 +48,8 @@
 struct rmc_ni_worker;
 void rmc_os_wake(struct rmc_ni_worker *w);	/* kmod/worker.c */
 void rmc_os_membarrier(void);			/* kmod/worker.c */
+struct rmc_event;
+void rmc_os_event(struct rmc_event *e);		/* kmod/event.c */
 
 #include "../trace.h"
 

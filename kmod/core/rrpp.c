@@ -25,7 +25,7 @@ static u8 judge(struct rmc_node *node, struct pending *p, u8 flags)
 	/* a peer that exceeds the MTU, or invents operations, broke the protocol */
 	if (unlikely(!flags))
 		return RMC_S_BAD_OP;
-	if (unlikely(!p->req.length ||
+	if (unlikely(!p->req.length != !!(flags & RMC_OPF_EMPTY) ||
 		     (p->req.offset & (RMC_LINE - 1)) + p->req.length > mtu))
 		return RMC_S_PROTOCOL;
 	p->seg = rmc_ct_find(&node->ct, p->req.ctx_id);
@@ -54,7 +54,7 @@ static bool gather(struct rmc_node *node, struct rmc_in *in, u32 ahead, u32 *pay
 	p->pay_pos = *pay_pos;
 	p->pay_lines = rmc_op_req_lines(flags, p->req.offset, p->req.length);
 	*pay_pos += p->pay_lines;
-	if (likely(!p->status)) {
+	if (likely(!p->status && p->req.length)) {
 		void *target = rmc_mem_peek(p->seg, p->req.offset);
 
 		if (flags & RMC_OPF_MODIFIES)

@@ -6,7 +6,7 @@
  *
  *            63      56 55      48 47      40 39     32 31     16 15      0
  *   request  | lap     | op       |       ctx_id       | gen     | tid     |
- *            | length (16)        | 0        | segment offset (40)          |
+ *            | length (16)        | flags    | segment offset (40)          |
  *   reply    | lap     | op       | status   | 0        | gen     | tid     |
  *            | echo of the request's second word; old value for an atomic  |
  *
@@ -61,9 +61,12 @@ static inline u64 rmc_req_word0(u8 op, u16 ctx_id, u16 gen, u16 tid)
 	return (u64)op << 48 | (u64)ctx_id << 32 | (u64)gen << 16 | tid;
 }
 
-static inline u64 rmc_req_word1(u64 offset, u32 length)
+/* flags of a request: it is the last packet of its operation */
+#define RMC_REQ_LAST	(1ULL << 40)
+
+static inline u64 rmc_req_word1(u64 offset, u32 length, bool last)
 {
-	return (u64)length << 48 | (offset & RMC_OFFSET_MAX);
+	return (u64)length << 48 | (last ? RMC_REQ_LAST : 0) | (offset & RMC_OFFSET_MAX);
 }
 
 static inline u64 rmc_word1_offset(u64 word1)

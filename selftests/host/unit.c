@@ -524,6 +524,43 @@ static void test_no_more_is_promised(const struct world_opts *o)
 	teardown(&s);
 }
 
+/* Arming: told once, at once when it is late; notifications come behind the data. */
+static void test_events(const struct world_opts *o)
+{
+	u32 told = world_events;
+	struct setup s;
+
+	setup(&s, o);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+	CHECK_EQ(world_events, told);
+	rmc_event_arm(&s.a.qp.done, 1);
+	CHECK_EQ(world_events, told);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+	CHECK_EQ(world_events, told + 1);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+	CHECK_EQ(world_events, told + 1);
+	rmc_event_arm(&s.a.qp.done, 2);
+	CHECK_EQ(world_events, told + 2);
+
+	CHECK_EQ(app_run(&s.a, RMC_OP_NOTIFY, 1, 0, NULL, 0), RMC_S_OK);
+	CHECK_EQ(s.seg_mem->notified.count, 1);
+	rmc_event_arm(&s.seg_mem->notified, 1);
+	CHECK_EQ(world_events, told + 2);
+	fill(lbuf, SEG, 9);
+	CHECK_EQ(app_run(&s.a, RMC_OP_WRITE_NOTIFY, 1, 100, lbuf, 9000), RMC_S_OK);
+	CHECK(!memcmp(seg + 100, lbuf, 9000));
+	CHECK_EQ(s.seg_mem->notified.count, 2);
+	CHECK_EQ(world_events, told + 3);
+	CHECK_EQ(app_run(&s.a, RMC_OP_NOTIFY, 1, 0, lbuf, 8), RMC_S_BAD_LENGTH);
+	CHECK_EQ(app_run(&s.a, RMC_OP_NOTIFY, 1, SEG + 1, NULL, 0), RMC_S_OUT_OF_RANGE);
+	CHECK_EQ(app_run(&s.a, RMC_OP_WRITE_NOTIFY, 1, SEG, lbuf, 8), RMC_S_OUT_OF_RANGE);
+	s.seg_mem->flags = RMC_MEM_READONLY;
+	CHECK_EQ(app_run(&s.a, RMC_OP_WRITE_NOTIFY, 1, 0, lbuf, 8), RMC_S_READ_ONLY);
+	CHECK_EQ(s.seg_mem->notified.count, 2);
+	CHECK_EQ(s.w.node[0]->itt.used, 0);
+	teardown(&s);
+}
+
 static void test_parking(const struct world_opts *o)
 {
 	struct setup s;
@@ -626,6 +663,7 @@ int main(void)
 		{ "hostile application scribbles its WQ", test_hostile_app },
 		{ "no atomicity beyond a line, no order", test_no_more_is_promised },
 		{ "idle nodes and QPs are not looked at", test_idle_costs_nothing },
+		{ "events and notifications", test_events },
 		{ "parking: announce, look again, wake", test_parking },
 	};
 	static const struct world_opts opts[] = {

@@ -61,6 +61,7 @@ struct app {
 	struct world *w;
 };
 
+extern u32 world_events;	/* events told so far */
 extern u64 world_now_ns;	/* virtual clock; 0: the real one */
 
 void world_init(struct world *w, const struct world_opts *o);

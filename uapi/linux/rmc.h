@@ -224,6 +224,49 @@ struct rmc_qp_id {
 	__u32 reserved;
 };
 
+/**
+ * struct rmc_cq_arm - ioctl(RMC_IOC_CQ_ARM): tell once when a completion comes
+ * @size: sizeof(struct rmc_cq_arm)
+ * @flags: must be 0
+ * @qp_id: as returned by RMC_IOC_QP_CREATE
+ * @seen: completions the application consumed so far, modulo 2^32
+ * @eventfd: written to as well when it comes, or -1
+ * @reserved: must be 0
+ *
+ * When more than @seen completions have been posted already, it is told at
+ * once. Told means: poll() on this file reports POLLIN until the QP is armed
+ * again, and the eventfd is signalled once. No wake-up is lost between the
+ * last look at the CQ and this call. ENOENT: no such QP. EBADF, EINVAL: not an
+ * eventfd.
+ */
+struct rmc_cq_arm {
+	__u32 size;
+	__u32 flags;
+	__u32 qp_id;
+	__u32 seen;
+	__s32 eventfd;
+	__u32 reserved;
+};
+
+/**
+ * struct rmc_seg_arm - ioctl(RMC_IOC_SEG_ARM): tell once when a peer notifies
+ * @size: sizeof(struct rmc_seg_arm)
+ * @flags: must be 0
+ * @seen: in: notifications the application knows of, modulo 2^32;
+ *	out: how many there were when this was armed
+ * @eventfd: written to as well when one comes, or -1
+ *
+ * For the segment of this file. Told means: poll() reports POLLPRI until the
+ * segment is armed again, and the eventfd is signalled once; so peers cannot
+ * wake a process more often than it asks to be. ENOENT: no segment.
+ */
+struct rmc_seg_arm {
+	__u32 size;
+	__u32 flags;
+	__u32 seen;
+	__s32 eventfd;
+};
+
 /* Node states */
 enum rmc_node_state {
 	RMC_NODE_FREE	= 0,	/* nobody has claimed this id yet */
@@ -296,6 +339,8 @@ struct rmc_ctx_remove {
 #define RMC_IOC_QP_CREATE	_IO(RMC_IOC_TYPE, 0x15)
 #define RMC_IOC_QP_DESTROY	_IO(RMC_IOC_TYPE, 0x16)
 #define RMC_IOC_WAKE		_IO(RMC_IOC_TYPE, 0x17)
+#define RMC_IOC_CQ_ARM		_IO(RMC_IOC_TYPE, 0x18)
+#define RMC_IOC_SEG_ARM		_IO(RMC_IOC_TYPE, 0x19)
 #define RMC_IOC_CTX_CREATE	_IO(RMC_IOC_TYPE, 0x20)
 #define RMC_IOC_CTX_REMOVE	_IO(RMC_IOC_TYPE, 0x21)
 

@@ -38,6 +38,8 @@ enum rmc_opcode {
 	RMC_OP_WRITE	= 2,	/* local buffer -> remote segment */
 	RMC_OP_CAS	= 3,	/* lbuf: {u64 expected, u64 desired}; old value -> lbuf[0] */
 	RMC_OP_FAA	= 4,	/* lbuf: {u64 addend};               old value -> lbuf[0] */
+	RMC_OP_NOTIFY	= 5,	/* length 0: wake whoever armed the remote segment */
+	RMC_OP_WRITE_NOTIFY = 6, /* write, then notify once all of it is stored */
 	RMC_OP_MAX	= 32,	/* the field has five bits */
 };
 
@@ -45,7 +47,7 @@ enum rmc_opcode {
 enum rmc_status {
 	RMC_S_OK		= 0,
 	RMC_S_BAD_OP		= 1,	/* unknown operation */
-	RMC_S_BAD_LENGTH	= 2,	/* zero, beyond max_length, or not 8 for an atomic */
+	RMC_S_BAD_LENGTH	= 2,	/* zero (not zero for a notify), or not 8 for an atomic */
 	RMC_S_BAD_ALIGN		= 3,	/* atomic not on an 8-byte boundary */
 	RMC_S_BAD_LBUF		= 4,	/* local buffer not (wholly) registered */
 	RMC_S_BAD_NODE		= 5,	/* no such node in this fabric */

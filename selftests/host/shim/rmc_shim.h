@@ -92,6 +92,8 @@ struct rmc_ni_worker;
 u64 rmc_os_now_ns(void);
 void rmc_os_wake(struct rmc_ni_worker *w);
 void rmc_os_membarrier(void);
+struct rmc_event;
+void rmc_os_event(struct rmc_event *e);
 
 #define trace_rmc_rgp_inject(...)	((void)0)
 #define trace_rmc_rgp_refuse(...)	((void)0)

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Remote interrupts (A14 section 8, first open issue): a notification wakes the
+ * process that armed the segment. Alone, or behind a write: packets of one
+ * operation are served in their order, and the last one says that it is.
+ */
+#include "../op.h"
+
+/**
+ * rmc_notify_prepare() - judge a notification's WQ entry
+ * @w: snapshot
+ *
+ * Return: RMC_S_OK; the common checks are all it needs.
+ * Context: RGP worker, does not sleep.
+ */
+u8 rmc_notify_prepare(struct rmc_wqe *w)
+{
+	return RMC_S_OK;
+}
+
+/**
+ * rmc_notify_load() - a notification has no payload
+ * @e: operation
+ * @tx: request ring
+ * @offset: unused
+ * @length: 0
+ */
+void rmc_notify_load(const struct rmc_itt_entry *e, struct rmc_ring *tx, u64 offset, u32 length)
+{
+}
+
+/**
+ * rmc_notify_serve() - count the notification, wake whoever waits for it
+ * @s: request and rings
+ *
+ * Return: RMC_S_OK.
+ * Context: RRPP worker, does not sleep.
+ */
+u8 rmc_notify_serve(struct rmc_serve *s)
+{
+	rmc_event_happened(&s->seg->notified);
+	return RMC_S_OK;
+}
+
+/**
+ * rmc_notify_complete() - a notification's reply has no payload
+ * @e: operation
+ * @rx: reply ring
+ * @word1: echo of the request
+ */
+void rmc_notify_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, u64 word1)
+{
+}
+
+/**
+ * rmc_write_notify_prepare() - judge a notifying write's WQ entry
+ * @w: snapshot
+ *
+ * Return: as rmc_write_prepare().
+ * Context: RGP worker, does not sleep.
+ */
+u8 rmc_write_notify_prepare(struct rmc_wqe *w)
+{
+	return rmc_write_prepare(w);
+}
+
+/**
+ * rmc_write_notify_load() - copy a packet's data into the request
+ * @e: operation
+ * @tx: request ring, at free payload lines
+ * @offset: of the packet in the segment, bytes
+ * @length: of the packet, bytes
+ *
+ * Context: RGP worker, does not sleep.
+ */
+void rmc_write_notify_load(const struct rmc_itt_entry *e, struct rmc_ring *tx, u64 offset,
+			   u32 length)
+{
+	rmc_write_load(e, tx, offset, length);
+}
+
+/**
+ * rmc_write_notify_serve() - store the payload; behind the last one, notify
+ * @s: request and rings
+ *
+ * Return: RMC_S_OK.
+ * Context: RRPP worker, does not sleep.
+ */
+u8 rmc_write_notify_serve(struct rmc_serve *s)
+{
+	rmc_write_serve(s);
+	if (s->word1 & RMC_REQ_LAST)
+		rmc_event_happened(&s->seg->notified);
+	return RMC_S_OK;
+}
+
+/**
+ * rmc_write_notify_complete() - a write's reply has no payload
+ * @e: operation
+ * @rx: reply ring
+ * @word1: echo of the request
+ */
+void rmc_write_notify_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, u64 word1)
+{
+}
