@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include "internal.h"
 
 /* Polls between two sched_yield() on a CPU that the worker does not share */
@@ -194,6 +195,8 @@ void rmc_qp_destroy(struct rmc_qp *qp)
 	}
 	arg.qp_id = qp->id;
 	ioctl(qp->ctx->fd, RMC_IOC_QP_DESTROY, &arg);
+	if (qp->eventfd >= 0)
+		close(qp->eventfd);
 	unmap_queues(a);
 	rmc_buf_unregister(qp->ctx, a->buf_id);
 	munmap(qp->operands, a->operands_len);

@@ -67,6 +67,7 @@ struct rmc_qp {
 	void (*wake)(struct rmc_qp *qp);
 	struct rmc_ctx *ctx;
 	void *priv;
+	int eventfd;			/* see rmc_cq_eventfd(); -1: none yet */
 };
 
 typedef void (*rmc_callback)(int slot, void *arg);
@@ -114,6 +115,7 @@ RMC_INLINE void rmc_qp_init_raw(struct rmc_qp *qp, struct rmc_wq_entry *wq,
 	qp->wake = NULL;
 	qp->ctx = NULL;
 	qp->priv = NULL;
+	qp->eventfd = -1;
 	for (i = 0; i < entries; i++)
 		slot[i] = RMC_S_OK;
 }
@@ -218,6 +220,19 @@ RMC_INLINE void rmc_write_async(struct rmc_qp *qp, int slot, int nid, uint64_t o
 				const void *lbuf, size_t len)
 {
 	rmc_issue(qp, RMC_OP_WRITE, slot, nid, offset, lbuf, len);
+}
+
+/* Wake whoever sleeps in rmc_seg_wait() on the remote segment */
+RMC_INLINE void rmc_notify_async(struct rmc_qp *qp, int slot, int nid)
+{
+	rmc_issue(qp, RMC_OP_NOTIFY, slot, nid, 0, NULL, 0);
+}
+
+/* The same once all of the data is in the remote segment */
+RMC_INLINE void rmc_write_notify_async(struct rmc_qp *qp, int slot, int nid, uint64_t offset,
+				       const void *lbuf, size_t len)
+{
+	rmc_issue(qp, RMC_OP_WRITE_NOTIFY, slot, nid, offset, lbuf, len);
 }
 
 /* Eight bytes at an offset divisible by eight; old value: rmc_slot_value() */
@@ -360,6 +375,17 @@ RMC_INLINE int rmc_write(struct rmc_qp *qp, int nid, uint64_t offset, const void
 			 size_t len)
 {
 	return rmc_execute(qp, RMC_OP_WRITE, nid, offset, lbuf, len);
+}
+
+RMC_INLINE int rmc_notify(struct rmc_qp *qp, int nid)
+{
+	return rmc_execute(qp, RMC_OP_NOTIFY, nid, 0, NULL, 0);
+}
+
+RMC_INLINE int rmc_write_notify(struct rmc_qp *qp, int nid, uint64_t offset, const void *lbuf,
+				size_t len)
+{
+	return rmc_execute(qp, RMC_OP_WRITE_NOTIFY, nid, offset, lbuf, len);
 }
 
 /* *old (may be NULL): what the word was; the swap took place if that is expected */

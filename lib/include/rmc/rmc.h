@@ -15,6 +15,7 @@
 #include <rmc/ctx.h>
 #include <rmc/mem.h>
 #include <rmc/qp.h>
+#include <rmc/wait.h>
 #include <rmc/team.h>
 
 #endif /* RMC_RMC_H */
