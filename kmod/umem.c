@@ -250,6 +250,9 @@ struct rmc_umem *rmc_umem_alloc(u64 length, int nid, bool strict)
 
 	if (strict)
 		gfp |= __GFP_THISNODE;
+	/* hopeless, and trying would first evict everything else */
+	if (DIV_ROUND_UP(length, PAGE_SIZE) > (u64)si_mem_available())
+		return ERR_PTR(-ENOMEM);
 	u = umem_new(length, DIV_ROUND_UP(length, PAGE_SIZE));
 	if (IS_ERR(u))
 		return u;
