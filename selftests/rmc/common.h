@@ -60,7 +60,8 @@ int qp_destroy(int fd, unsigned int id);
 long long file_number(const char *path, const char *key);
 /* Pages that this process has registered, in KiB */
 long long pinned_kib(void);
-/* Pages pinned and not yet released, in the whole kernel; -1: it does not count */
+/* Pages pinned and not yet released, in the whole kernel */
+#define NOT_COUNTED	(-(1LL << 62))
 long long pages_pinned(void);
 /* Wait until they are so many again; 0 or -1 */
 int pages_settle(long long want);

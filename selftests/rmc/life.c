@@ -463,7 +463,11 @@ TEST(parked_worker_wakes_on_a_post)
 	end_open(&owner, CTX, 0, PAGE, 0, 0);
 	end_open(&user, CTX, 1, 0, PAGE, 8);
 	for (i = 0; i < 20; i++) {
-		REQUIRE(!wait_parked(user.qp, 5000));
+		/* announced is not yet asleep */
+		do {
+			REQUIRE(!wait_parked(user.qp, 5000));
+			usleep(3000);
+		} while (!rmc_load_relaxed(&user.qp->flags->need_wakeup));
 		start = ktap_ms();
 		CHECK_EQ(rmc_read(user.qp, 0, 0, user.buf, 8), RMC_S_OK);
 		ms = ktap_ms() - start;
@@ -485,16 +489,16 @@ TEST_WITHIN(no_wakeup_is_lost, 120)
 	end_open(&owner, CTX, 0, PAGE, 0, 0);
 	end_open(&user, CTX, 1, 0, PAGE, 8);
 	for (i = 0; i < 1500; i++) {
-		volatile unsigned int spin = rnd(&r) % 20000;
+		volatile int spin = (int)(rnd(&r) % 20000);
 
+		/* the very moment of the announcement, some time around it, any time */
 		if (!(i % 3))
-			while (!rmc_load_relaxed(&user.qp->flags->need_wakeup))
-				if (!spin--)
-					break;
+			while (!rmc_load_relaxed(&user.qp->flags->need_wakeup) && spin > 0)
+				spin--;
 		if (i % 3 == 1)
 			usleep(rnd(&r) % 400);
-		while (spin--)
-			;
+		while (spin > 0)
+			spin--;
 		REQUIRE_EQ(rmc_read(user.qp, 0, 0, user.buf, 8), RMC_S_OK);
 	}
 }

@@ -372,7 +372,7 @@ static void use_as_segment(uint8_t *p, size_t len)
 	fill(b.buf, 3 * PAGE, 7);
 	CHECK_EQ(rmc_write(b.qp, 0, len - 3 * PAGE, b.buf, 3 * PAGE), RMC_S_OK);
 	CHECK_EQ(differs(p + len - 3 * PAGE, 3 * PAGE, 7), -1);
-	CHECK_EQ(rmc_write(b.qp, 0, len - 3 * PAGE, b.buf, 3 * PAGE + 1), RMC_S_OUT_OF_RANGE);
+	CHECK_EQ(rmc_write(b.qp, 0, len - 3 * PAGE + 1, b.buf, 3 * PAGE), RMC_S_OUT_OF_RANGE);
 	end_close(&b);
 	CHECK_EQ(rmc_seg_unregister(a.ctx), 0);
 
@@ -466,15 +466,12 @@ TEST(pinned_pages_all_come_back)
 	struct end a;
 	int i;
 
-	if (before < 0)
+	if (before == NOT_COUNTED)
 		SKIP("kernel does not count pinned pages");
 	for (i = 0; i < 20; i++) {
 		end_open(&a, CTX, 0, 33 * PAGE + 5, 17 * PAGE + 3, 16);
 		CHECK(pages_pinned() >= before + 51);
-		if (i % 3)
-			end_close(&a);
-		else
-			close(rmc_fd(a.ctx));	/* mappings of its QP are still there */
+		end_close(&a);
 	}
 	CHECK(!pages_settle(before));
 	CHECK_EQ(pinned_kib(), kib);
