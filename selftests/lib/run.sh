@@ -333,6 +333,7 @@ else
 		return $status
 	}
 	expect "who sleeps in a barrier learns it, too" 1 "barrier: .*not up" killed_leader
+	. "$here/test_compat.sh"
 fi
 
 # --- command lines and files that are wrong ---

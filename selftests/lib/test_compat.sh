@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+# shellcheck shell=bash
+#
+# The sonuma-vm interface. Sourced by run.sh, when programs of several nodes run here.
+
+compat="-I$top/lib/compat/include"
+program="-g -O1 -Wall -Wextra -Werror $compat"
+
+check "sonuma-vm library builds for the driver in user space" \
+	env CPATH="$top/lib/compat/include" bash -c "$(declare -f sanitized_archive)
+		CC='$CC' ASAN='$ASAN' FLAGS='$FLAGS' TOOL_INC='$TOOL_INC' W='$W'
+		sanitized_archive sonuma '$top/lib/compat/open.c' '$top/lib/compat/queue.c'"
+
+build_compat_c() {		# build_compat_c PROGRAM
+	$CC -std=c11 $ASAN $program -pthread -o "$W/c_$1" "$here/test_$1.c" "$W/sonuma.a" \
+		"$W/fake.a" $WRAP
+}
+build_compat_cxx() {
+	$CXX -std=c++17 $ASAN $program -c -o "$W/$1.o" -x c++ "$here/test_$1.c" &&
+		$CXX $ASAN -pthread -o "$W/cxx_$1" "$W/$1.o" "$W/sonuma.a" "$W/fake.a" $WRAP
+}
+both_ways() {			# node 0 uses node 1 and vice versa
+	local status
+	rm -f "$W/fabric"
+	truncate -s 64K "$W/fabric"
+	export FAKE_FABRIC=$W/fabric RMC_NODES=2
+	RMC_NODE=1 timeout 120 "$1" 0 &
+	sleep "${2:-0}"
+	RMC_NODE=0 timeout 120 "$1" 1
+	status=$?
+	wait $! && return $status
+}
+for language in c cxx; do
+	check "sonuma-vm programs compile ($language)" \
+		eval "build_compat_$language compat_sync && build_compat_$language compat_async"
+	expect "sonuma-vm, blocking ($language)" 0 "all pages are right" \
+		both_ways "$W/${language}_compat_sync"
+	expect "sonuma-vm, asynchronous ($language)" 0 "everything completed" \
+		both_ways "$W/${language}_compat_async"
+done
+expect "sonuma-vm: a peer that starts late" 0 "all pages are right" \
+	both_ways "$W/c_compat_sync" 1
+expect "sonuma-vm: a failure nobody looks at is told" 0 "beyond the end of the destination" \
+	both_ways "$W/c_compat_sync"
+absent_peer() {
+	rm -f "$W/fabric"
+	truncate -s 64K "$W/fabric"
+	FAKE_FABRIC=$W/fabric RMC_NODE=0 RMC_NODES=2 SONUMA_WAIT=1 SONUMA_LINGER=1 \
+		timeout 60 bash -c "ulimit -t 20; exec '$W/c_compat_async' 1" 2>&1 |
+		grep -m 1 "node 1"
+}
+expect "sonuma-vm: a peer that never comes" 0 "is not up" absent_peer
+
+# --- as installed: pkg-config, both libraries in one program ---
+
+compat_links() {
+	export PKG_CONFIG_PATH=$prefix/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$W/root
+	export PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 PKG_CONFIG_ALLOW_SYSTEM_LIBS=1
+	local flags
+	flags=$(pkg-config --cflags --libs sonuma librmc) || return 1
+	$CC -std=c11 -Wall -Wextra -Werror -o "$W/sonuma-shared" "$here/test_compat_sync.c" \
+		-Wl,-rpath-link,"$prefix/lib" $flags || return 1
+	$CXX -std=c++17 -Wall -Wextra -Werror -o "$W/sonuma-static" -x c++ \
+		"$here/test_compat_async.c" -x none -I"$prefix/include/sonuma" \
+		"$prefix/lib/libsonuma.a" "$prefix/lib/librmc.a" -lpthread || return 1
+	readelf -d "$W/sonuma-shared" | grep -q 'NEEDED.*libsonuma.so.0' || return 1
+	# librmc's function of that name is not what the program calls
+	! nm -u "$W/sonuma-shared" | grep -q 'rmc_'
+}
+if have pkg-config; then
+	check "sonuma-vm programs link with what is installed" compat_links
+else
+	report 0 "sonuma-vm programs link" "no pkg-config"
+fi
+only_sonuma_symbols() {
+	! nm -D --defined-only "$O/libsonuma.so.0" | awk '$2 ~ /[TDB]/ { print $3 }' |
+		grep -v '^sonuma_'
+}
+check "libsonuma exports only sonuma_*" only_sonuma_symbols
+mixed_headers() {
+	! printf '#include <rmc/rmc.h>\n#include "sonuma.h"\n' |
+		$CC -std=c11 -I"$prefix/include" $compat -x c -c -o "$W/h.o" - 2> "$W/log" &&
+		grep -q "include one of them" "$W/log"
+}
+check "mixing the headers is refused in words" mixed_headers
