@@ -28,7 +28,7 @@ static int check(const struct rmc_config *cfg)
 	    check_order("ring_order", cfg->ring_order, RMC_RING_ORDER_MIN, RMC_RING_ORDER_MAX) ||
 	    check_order("pay_order", cfg->pay_order, 1, RMC_PAY_ORDER_MAX) ||
 	    check_range("timeout_ms", cfg->timeout_ms, 16, INT_MAX) ||
-	    check_range("dead_ms", cfg->dead_ms, 100, INT_MAX / 8) ||
+	    check_range("dead_ms", cfg->dead_ms, 100, 600 * MSEC_PER_SEC) ||
 	    check_range("park_us", cfg->park_us, 0, USEC_PER_SEC) ||
 	    check_range("poll_us_max", cfg->poll_us_max, RMC_POLL_US_MIN, 10 * USEC_PER_MSEC))
 		return -EINVAL;

@@ -350,8 +350,10 @@ static struct rmc_port *ivshmem_open(const struct rmc_config *cfg)
 		goto err_claim;
 
 	set_up_doorbell(iv);
+	/* well within the time after which peers think that we are dead */
 	if (iv->regs)
-		iv->port.poll_us_max *= DOORBELL_POLL_FACTOR;
+		iv->port.poll_us_max = min(iv->port.poll_us_max * DOORBELL_POLL_FACTOR,
+					   f->dead_ms * (u32)USEC_PER_MSEC / 8);
 	WRITE_ONCE(f->node[iv->port.first].doorbell,
 		   iv->regs ? readl(iv->regs + IVSHMEM_POSITION) + 1 : 0);
 	return &iv->port;
