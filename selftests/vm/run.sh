@@ -151,7 +151,7 @@ try "$vm" pause 1
 try "$vm" status
 grep -q 'guest 1: paused' out; ok "a paused guest is shown"
 try "$run" -n 2 --timeout 3 true
-[ $rc -ge 124 ]; ok "a paused guest does not hang rmc-run for ever"
+[ $rc -eq 125 ] && grep -q 'is paused: run rmc-vm resume 1' err && lines err 1; ok "a paused guest is told, with the cure"
 try "$vm" resume 1
 try "$vm" exec 1 -- true
 [ $rc -eq 0 ]; ok "and goes on after resume"

@@ -380,7 +380,19 @@ class Cluster:
     def session(self, i, timeout=30, patience=2):
         if not self.guest_alive(i):
             raise agent.Lost(f"the guest of node {i} is not running", f"run rmc-vm restart {i}")
-        return agent.Session(self.path(f"agent-{i}"), timeout, self.watch(i), patience)
+        watch, late = self.watch(i), time.monotonic() + patience
+
+        def impatient():
+            nonlocal late
+            watch()
+            if time.monotonic() > late:
+                late += timeout
+                if self.qmp(i, "query-status")["status"] == "paused":
+                    raise agent.Lost(f"the guest of node {i} is paused", f"run rmc-vm resume {i}")
+
+        session = agent.Session(self.path(f"agent-{i}"), timeout, impatient, patience)
+        session.watch = watch   # one that is paused later may go on
+        return session
 
     def guest_of(self, node):
         """Index of the guest that hosts a node."""
