@@ -19,6 +19,8 @@ union arg {
 	struct rmc_buf_unreg buf_unreg;
 	struct rmc_qp_create qp_create;
 	struct rmc_qp_id qp_id;
+	struct rmc_cq_arm cq_arm;
+	struct rmc_seg_arm seg_arm;
 	struct rmc_ctx_create ctx_create;
 	struct rmc_ctx_remove ctx_remove;
 };
@@ -45,6 +47,9 @@ static const struct call {
 	  offsetof(struct rmc_qp_id, reserved) },
 	{ "WAKE", RMC_IOC_WAKE, FILE_, sizeof(struct rmc_qp_id), ENOENT,
 	  offsetof(struct rmc_qp_id, reserved) },
+	{ "CQ_ARM", RMC_IOC_CQ_ARM, FILE_, sizeof(struct rmc_cq_arm), ENOENT,
+	  offsetof(struct rmc_cq_arm, reserved) },
+	{ "SEG_ARM", RMC_IOC_SEG_ARM, FILE_, sizeof(struct rmc_seg_arm), 0, -1 },
 	{ "CTX_CREATE", RMC_IOC_CTX_CREATE, CTL, sizeof(struct rmc_ctx_create), EEXIST, -1 },
 	{ "CTX_REMOVE", RMC_IOC_CTX_REMOVE, CTL, sizeof(struct rmc_ctx_remove), ENOENT,
 	  offsetof(struct rmc_ctx_remove, reserved) },
@@ -88,6 +93,13 @@ static void good_arg(const struct call *c, union arg *a)
 	case RMC_IOC_QP_DESTROY:
 	case RMC_IOC_WAKE:
 		a->qp_id.qp_id = 4711;
+		break;
+	case RMC_IOC_CQ_ARM:
+		a->cq_arm.qp_id = 4711;
+		a->cq_arm.eventfd = -1;
+		break;
+	case RMC_IOC_SEG_ARM:
+		a->seg_arm.eventfd = -1;
 		break;
 	case RMC_IOC_CTX_CREATE:
 		a->ctx_create.ctx_id = CTX;
@@ -369,7 +381,7 @@ TEST(failed_registration_leaves_nothing)
 TEST(unknown_ioctls_are_enotty)
 {
 	static const unsigned long cmds[] = {
-		_IO(RMC_IOC_TYPE, 0x7f), _IO(RMC_IOC_TYPE, 0x02), _IO(RMC_IOC_TYPE, 0x18),
+		_IO(RMC_IOC_TYPE, 0x7f), _IO(RMC_IOC_TYPE, 0x0f), _IO(RMC_IOC_TYPE, 0xff),
 		_IO('r', 0x00), _IOR(RMC_IOC_TYPE, 0x00, struct rmc_query), 0, ~0U,
 	};
 	union arg a = { .query.size = sizeof(struct rmc_query) };
