@@ -244,7 +244,7 @@ check "driver in user space builds" sanitized_archive fake \
 	"$here/fake_driver.c" "$here/fake_rmc.c" $lib_src $common_src
 check "benchmarks' common part builds" sanitized_archive bench $bench_src
 check "pagerank builds for the driver in user space" \
-	build_fake pagerank "$top"/tools/apps/{pagerank,pagerank_result}.c $graph_src
+	build_fake pagerank "$top"/tools/apps/pagerank{,_fine,_bulk,_shm,_result}.c $graph_src
 check "hello builds likewise" build_fake hello "$top/tools/apps/hello.c"
 for b in read_lat write_lat atomic_lat read_bw write_bw; do
 	check "rmc_$b builds likewise" build_fake rmc_$b "$top/tools/bench/rmc_$b.c" "$W/bench.a"
@@ -283,6 +283,31 @@ else
 	expect "R-MAT on 4 nodes verifies" 0 "verify *ok" nodes 4 "$W/pagerank" -r 10 -n 3 -V
 	expect "a queue of 2 entries will do" 0 "verify *ok" \
 		nodes 2 "$W/pagerank" -r 8 -n 2 -V -o 2
+	ranks_of() {		# ranks_of NODES OPTIONS...
+		nodes "$@" -r 9 -n 7 -t 12 | sed -n '/rank  /,/^$/p'
+	}
+	variants_agree() {
+		local expected v
+		expected=$(ranks_of 1 "$W/pagerank" -v shm) && [ -n "$expected" ] || return 1
+		for v in "1 fine" "4 fine" "1 bulk" "3 bulk" "4 bulk" "1 shm -T 4"; do
+			[ "$(ranks_of ${v%% *} "$W/pagerank" -v ${v#* })" = "$expected" ] ||
+				{ echo "differs: $v"; return 1; }
+		done
+	}
+	check "all variants give the same ranks" variants_agree
+	expect "bulk on 4 nodes verifies" 0 "verify *ok" nodes 4 "$W/pagerank" -v bulk -r 10 -n 5 -V
+	expect "bulk, more nodes than vertices" 0 "verify *ok" \
+		nodes 4 "$W/pagerank" -v bulk -g "$W/cycle" -V
+	# 4 MiB of vertices where an operation takes 1 MiB
+	expect "bulk beyond the largest operation" 0 "remote *8 reads" \
+		nodes 2 "$W/pagerank" -v bulk -r 17,1 -n 2 -t 1
+	expect "threads verify" 0 "verify *ok" nodes 1 "$W/pagerank" -v shm -T 3 -r 10 -V
+	expect "more threads than vertices" 0 "verify *ok" \
+		nodes 1 "$W/pagerank" -v shm -T 9 -g "$W/cycle" -V
+	expect "threads on one node of several" 0 "^threads *2," \
+		nodes 2 "$W/pagerank" -v shm -T 2 -r 6
+	expect "speed-up over one thread" 0 '"speedup": [0-9]' \
+		nodes 2 "$W/pagerank" -v bulk -r 10 --speedup --json
 	expect "PageRank as JSON" 0 '"ok": true' nodes 2 "$W/pagerank" -r 6 -V --json
 	different_graphs() {
 		rm -f "$W/fabric"
@@ -357,6 +382,8 @@ expect "no edges" 2 "no edges: nothing to rank" "$P" -r 4,0
 expect "no such file" 2 "No such file" "$P" -g "$W/none"
 expect "a directory" 2 "Is a directory" "$P" -g "$W"
 expect "no graph named" 2 "is needed" "$P"
+expect "no such variant" 2 "is not fine, bulk or shm" "$P" -r 4 -v x
+expect "threads without shm" 2 "is for --variant shm" "$P" -r 4 -T 2
 expect "bad scale" 2 "is not SCALE" "$P" -r 99
 mkdir -p "$W/broken"
 echo "no gzip" > "$W/broken/x_Packages.gz"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * PageRank, fine-grain, as in A14 figure 4 (T18 figure 3.6): vertices are split at
- * random into equal sets, one per node; every edge whose source lives elsewhere
- * costs one asynchronous remote read per superstep, whose completion adds to the
- * destination's rank.
+ * PageRank, bulk-synchronous, in the three variants of A14: vertices are split at
+ * random into equal sets, one per node or thread. How a rank reaches the set where it
+ * is needed is up to the variant; pagerank.h lists them.
  *
  * Every node builds the same graph and the same split from the same seed, so an
  * edge's node and offset are known without asking. What a node exposes:
@@ -26,8 +25,24 @@
 #define DEFAULT_EDGE_FACTOR	16
 #define MAX_SCALE		28
 #define MEET_TIMEOUT_MS		120000	/* nodes load the graph at different speeds */
+#define MAX_THREADS		1024
 
-static double now(void)
+static const struct {
+	const char *name;
+	void (*prepare)(struct pagerank *p);
+	void (*superstep)(struct pagerank *p);
+} variants[] = {
+	[FINE]	= { "fine", fine_prepare, fine_superstep },
+	[BULK]	= { "bulk", bulk_prepare, bulk_superstep },
+	[SHM]	= { "shm", NULL, NULL },
+};
+
+const char *variant_name(int variant)
+{
+	return variants[variant].name;
+}
+
+double now(void)
 {
 	struct timespec ts;
 
@@ -111,58 +126,32 @@ static void make_set(struct pagerank *p)
 	}
 }
 
-/* --- the figure --- */
-
-static inline void pagerank_async(int slot, void *arg)
-{
-	struct pagerank *p = (struct pagerank *)arg;
-	const struct vertex *v = &p->lbuf[slot];
-
-	*p->async_dest_addr[slot] += DAMPING * v->rank[p->superstep % 2] / v->out_degree;
-}
-
-static void pagerank_superstep(struct pagerank *p)
-{
-	int evenodd = (p->superstep + 1) % 2;
-	struct rmc_qp *qp = p->qp;
-	uint64_t e;
-	uint32_t v;
-
-	for (v = 0; v < p->count; v++) {
-		p->vertices[v].rank[evenodd] = (1 - DAMPING) / p->graph.vertices;
-		for (e = p->first[v]; e < p->first[v + 1]; e++) {
-			const struct edge *edge = &p->edges[e];
-
-			if (edge->nid == LOCAL) {
-				/* shared memory model */
-				const struct vertex *v2 = &p->vertices[edge->index];
-
-				p->vertices[v].rank[evenodd] += DAMPING *
-					v2->rank[p->superstep % 2] / v2->out_degree;
-			} else {
-				/* flow control */
-				int slot = rmc_wait_for_slot(qp, pagerank_async);
-
-				if (rmc_unlikely(slot < 0 || rmc_qp_error(qp)))
-					check("remote read", slot < 0 ? slot : rmc_qp_error(qp));
-				/* callback argument, then the split operation */
-				p->async_dest_addr[slot] = &p->vertices[v].rank[evenodd];
-				rmc_read_async(qp, slot, edge->nid, vertex_offset(p, edge->index),
-					       &p->lbuf[slot], sizeof(struct vertex));
-				p->remote_reads++;
-			}
-		}
-	}
-	check("remote read", rmc_drain_cq(qp, pagerank_async));
-	p->superstep++;
-}
-
 /* --- the run --- */
 
 static uint64_t run_checksum(const struct pagerank *p)
 {
 	return graph_checksum(&p->graph) ^ (uint64_t)p->opt.seed << 32 ^
-	       (uint64_t)p->opt.supersteps << 16 ^ (uint64_t)p->opt.verify;
+	       (uint64_t)p->opt.supersteps << 16 ^ (uint64_t)p->variant << 8 ^
+	       (uint64_t)p->opt.verify;
+}
+
+void *local_buffer(struct pagerank *p, size_t len)
+{
+	void *buf = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (buf == MAP_FAILED)
+		die(EXIT_FAILED, "no memory for local buffers of %zu bytes", len);
+	madvise(buf, len, MADV_HUGEPAGE);
+	if (rmc_buf_register(p->team->ctx, buf, len) < 0)
+		die(EXIT_FAILED, "%s", rmc_errmsg());
+	return buf;
+}
+
+static int number_from_environment(const char *name, int absent)
+{
+	const char *s = getenv(name);
+
+	return s && atoi(s) >= absent ? atoi(s) : absent;
 }
 
 static void join(struct pagerank *p)
@@ -173,12 +162,8 @@ static void join(struct pagerank *p)
 		.numa_node = -1,
 		.timeout_ms = MEET_TIMEOUT_MS,
 	};
-	const char *s = getenv("RMC_NODES");
-	int nodes = s && atoi(s) > 0 ? atoi(s) : 1;
-	unsigned int entries;
 	struct rlimit rl;
 	size_t len;
-	void *lbuf;
 
 	if (!getrlimit(RLIMIT_MEMLOCK, &rl)) {
 		rl.rlim_cur = rl.rlim_max;
@@ -186,7 +171,8 @@ static void join(struct pagerank *p)
 	}
 	while (options.entries < (unsigned int)p->opt.outstanding)
 		options.entries *= 2;
-	split(p, nodes);
+	p->nodes = number_from_environment("RMC_NODES", 1);
+	split(p, p->nodes);
 	len = sizeof(struct node_header) + (size_t)p->per_node * sizeof(struct vertex);
 	p->team = rmc_team_open_with(&options, len);
 	if (!p->team)
@@ -196,22 +182,13 @@ static void join(struct pagerank *p)
 	p->vertices = (struct vertex *)(p->header + 1);
 	p->count = set_size(p, p->team->self);
 
-	entries = rmc_qp_entries(p->qp);
-	len = COLLECT_BYTES + entries * sizeof(*p->lbuf);
-	lbuf = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (lbuf == MAP_FAILED)
-		die(EXIT_FAILED, "no memory for local buffers");
-	if (rmc_buf_register(p->team->ctx, lbuf, len) < 0)
-		die(EXIT_FAILED, "%s", rmc_errmsg());
-	p->lbuf = (struct vertex *)lbuf;
-	p->async_dest_addr = (double **)allocate(entries, sizeof(*p->async_dest_addr));
-	rmc_qp_set_arg(p->qp, p);
-
+	p->collected = (char *)local_buffer(p, COLLECT_BYTES);
 	make_set(p);
+	variants[p->variant].prepare(p);
 	p->header->checksum = run_checksum(p);
 	check("meeting the other nodes", rmc_team_barrier(p->team));
 	if (p->team->self) {
-		struct node_header *h = (struct node_header *)lbuf;
+		struct node_header *h = (struct node_header *)p->collected;
 
 		check("reading node 0's header",
 		      rmc_read(p->qp, rmc_team_nid(p->team, 0), p->team->offset, h, sizeof(*h)));
@@ -230,7 +207,7 @@ static void run(struct pagerank *p)
 	for (i = 0; i < p->opt.supersteps; i++) {
 		double start = now();
 
-		pagerank_superstep(p);
+		variants[p->variant].superstep(p);
 		check("barrier", rmc_team_barrier(p->team));
 		p->seconds[i] = now() - start;
 		if (!p->team->self && (tty || p->opt.progress))
@@ -239,7 +216,42 @@ static void run(struct pagerank *p)
 				tty && i + 1 < p->opt.supersteps ? "" : "\n");
 	}
 	p->header->remote_reads = p->remote_reads;
+	p->header->remote_bytes = p->remote_bytes;
 	check("barrier", rmc_team_barrier(p->team));
+}
+
+/* One process with threads: the other nodes of the run have nothing to do. */
+static int run_shm(struct pagerank *p)
+{
+	double *rank;
+
+	if (number_from_environment("RMC_NODE", 0))
+		return EXIT_OK;
+	load_graph(p);
+	p->nodes = p->opt.threads;
+	split(p, p->nodes);
+	p->seconds = (double *)allocate((size_t)p->opt.supersteps, sizeof(*p->seconds));
+	rank = (double *)allocate(p->graph.vertices, sizeof(*rank));
+	shm_run(p, p->opt.threads, rank, p->seconds);
+	return pagerank_result(p, rank);
+}
+
+static int run_nodes(struct pagerank *p)
+{
+	int status = EXIT_OK;
+	double *rank;
+
+	load_graph(p);
+	join(p);
+	run(p);
+	if (!p->team->self) {
+		rank = (double *)allocate(p->graph.vertices, sizeof(*rank));
+		pagerank_collect(p, rank);
+		status = pagerank_result(p, rank);
+	}
+	check("last barrier", rmc_team_barrier_with(p->team, RMC_TEAM_SLEEP));
+	rmc_team_close(p->team);
+	return status;
 }
 
 static void parse_options(struct options *o, int argc, char **argv)
@@ -254,6 +266,12 @@ static void parse_options(struct options *o, int argc, char **argv)
 		{ 'r', "rmat", OPT_STRING, &o->rmat, 0, 0, "SCALE[,F]",
 			"generated: 2^SCALE vertices, F edges each (16)" },
 		{ 0, "lists", OPT_STRING, &o->lists, 0, 0, "DIR", "apt's lists, for --debian" },
+		{ 'v', "variant", OPT_STRING, &o->variant, 0, 0, "NAME",
+			"fine: a remote read per edge (default); bulk: whole sets; shm: threads" },
+		{ 'T', "threads", OPT_INT, &o->threads, 1, MAX_THREADS, "N",
+			"of the shm variant (1)" },
+		{ 'S', "speedup", OPT_FLAG, &o->speedup, 0, 0, NULL,
+			"afterwards time one thread with the whole graph, and compare" },
 		{ 'n', "supersteps", OPT_INT, &o->supersteps, 1, 100000, "N",
 			"default 10 (the paper: 30)" },
 		{ 'V', "verify", OPT_FLAG, &o->verify, 0, 0, NULL,
@@ -270,6 +288,8 @@ static void parse_options(struct options *o, int argc, char **argv)
 	};
 
 	o->lists = DEBIAN_LISTS;
+	o->variant = "fine";
+	o->threads = 1;
 	o->supersteps = DEFAULT_SUPERSTEPS;
 	o->seed = 1;
 	o->top = 10;
@@ -281,18 +301,23 @@ static void parse_options(struct options *o, int argc, char **argv)
 		die(EXIT_USAGE, "one of --graph FILE, --debian and --rmat SCALE is needed");
 }
 
+static int find_variant(const char *name)
+{
+	int i;
+
+	for (i = 0; i < VARIANTS; i++)
+		if (!strcmp(name, variants[i].name))
+			return i;
+	die(EXIT_USAGE, "--variant: '%s' is not fine, bulk or shm", name);
+}
+
 int main(int argc, char **argv)
 {
 	static struct pagerank p;
-	int status = EXIT_OK;
 
 	parse_options(&p.opt, argc, argv);
-	load_graph(&p);
-	join(&p);
-	run(&p);
-	if (!p.team->self)
-		status = pagerank_result(&p);
-	check("last barrier", rmc_team_barrier_with(p.team, RMC_TEAM_SLEEP));
-	rmc_team_close(p.team);
-	return status;
+	p.variant = find_variant(p.opt.variant);
+	if (p.variant != SHM && p.opt.threads > 1)
+		die(EXIT_USAGE, "--threads is for --variant shm; more nodes: rmc-run -n");
+	return p.variant == SHM ? run_shm(&p) : run_nodes(&p);
 }

@@ -2,7 +2,10 @@
 /*
  * What the parts of PageRank share:
  *
- *	pagerank.c		split, superstep, run
+ *	pagerank.c		split, run
+ *	pagerank_fine.c		variant "fine": one remote read per edge between nodes
+ *	pagerank_bulk.c		variant "bulk": one per peer, then everything is local
+ *	pagerank_shm.c		variant "shm": one process, coherent memory, threads
  *	pagerank_result.c	collecting, verifying and printing the ranks
  */
 #ifndef RMC_PAGERANK_H
@@ -15,7 +18,7 @@
 #include "opt.h"
 
 #define DAMPING			0.85
-#define COLLECT_BYTES		65536	/* of the local buffer, after the slots' */
+#define COLLECT_BYTES		65536
 
 struct vertex {
 	double rank[2];			/* of even and odd supersteps */
@@ -27,7 +30,8 @@ struct vertex {
 struct node_header {
 	uint64_t checksum;		/* of graph and options: must agree */
 	uint64_t remote_reads;
-	uint64_t pad[6];
+	uint64_t remote_bytes;
+	uint64_t pad[5];
 };
 
 struct edge {
@@ -37,20 +41,26 @@ struct edge {
 
 #define LOCAL	(-1)
 
+enum variant { FINE, BULK, SHM, VARIANTS };
+
 struct options {
-	const char *text, *rmat, *lists;
+	const char *text, *rmat, *lists, *variant;
+	int threads, speedup;
 	int debian, supersteps, verify, seed, top, outstanding, ctx_id, json, progress;
 };
 
 struct pagerank {
 	struct options opt;
+	int variant;
 	struct graph graph;
 	char what[64];
+	int nodes;			/* or threads: sets */
 
 	uint32_t *order;		/* position -> vertex: the random split */
 	uint32_t *position;		/* vertex -> position */
 	uint32_t per_node;		/* positions of node n begin at n * per_node */
 
+	/* not with shm */
 	struct rmc_team *team;
 	struct rmc_qp *qp;
 	struct node_header *header;
@@ -60,14 +70,36 @@ struct pagerank {
 	struct edge *edges;
 
 	unsigned int superstep;
-	uint64_t remote_reads;
-	struct vertex *lbuf;		/* one per slot */
-	double **async_dest_addr;	/* one per slot */
+	uint64_t remote_reads, remote_bytes;
+	char *collected;		/* COLLECT_BYTES, registered */
+
+	struct vertex *lbuf;		/* fine: one per slot */
+	double **async_dest_addr;	/* fine: one per slot */
+	const struct vertex **set;	/* bulk: per member, ours or a copy */
+
 	double *seconds;		/* per superstep */
 };
 
-/* Node 0, while the others wait in the last barrier: an exit code */
-int pagerank_result(struct pagerank *p);
+double now(void);
+const char *variant_name(int variant);
+
+/* Registered memory; exits when there is none. */
+void *local_buffer(struct pagerank *p, size_t len);
+
+/* Once after joining; then each superstep, followed by a barrier */
+void fine_prepare(struct pagerank *p);
+void fine_superstep(struct pagerank *p);
+void bulk_prepare(struct pagerank *p);
+void bulk_superstep(struct pagerank *p);
+
+/* All supersteps, with threads in this process; rank by vertex, seconds by superstep */
+void shm_run(const struct pagerank *p, int threads, double *rank, double *seconds);
+
+/* Node 0, while the others wait in the last barrier: ranks and counts of all nodes */
+void pagerank_collect(struct pagerank *p, double *rank);
+
+/* Verify and print: an exit code */
+int pagerank_result(struct pagerank *p, const double *rank);
 
 static inline void check(const char *what, int err)
 {
