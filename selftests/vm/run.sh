@@ -34,8 +34,7 @@ ok() {          # ok NAME: the verdict is the status of the command before
 skip() { n=$((n + 1)); echo "ok $n - $1 # SKIP $2"; }
 try() { "$@" >out 2>err </dev/null; rc=$?; }        # status in rc, texts in out and err
 lines() { [ "$(wc -l <"$1")" -eq "$2" ]; }
-guests() { local p; for p in "$(pidof qemu-system-x86_64)"; do
-	for p in $p; do tr '\0' ' ' <"/proc/$p/cmdline" 2>/dev/null | grep -q "$state/" && echo "$p"; done; done; }
+guests() { pgrep -f "$state/"; }     # QEMU and ivshmem-server of our clusters
 nothing_left() { [ -z "$(guests)" ] && ! ls "$state" | grep -qv kvm-probe && ! ls /dev/shm/rmc-*-"${1:-selftest}" >/dev/null 2>&1; }
 within() {      # within SECONDS COMMAND...: until it succeeds
 	local end=$((SECONDS + $1)); shift
