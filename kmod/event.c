@@ -7,11 +7,6 @@
 #include "file.h"
 #include "worker.h"
 
-static const __poll_t masks[RMC_WAIT_KINDS] = {
-	[RMC_WAIT_CQ] = EPOLLIN | EPOLLRDNORM,
-	[RMC_WAIT_SEG] = EPOLLPRI,
-};
-
 /* Each count is changed by one worker of the file's node, and read by poll(). */
 static void set_told(struct rmc_waiter *w, bool told)
 {
@@ -36,8 +31,11 @@ void rmc_os_event(struct rmc_event *e)
 	set_told(w, true);
 	if (w->eventfd)
 		rmc_eventfd_signal(w->eventfd);
-	/* told before this; pairs with poll_wait() before the look at told */
-	wake_up_poll(&w->file->wait, masks[w->kind]);
+	/*
+	 * Told before this; pairs with poll_wait() before the look at told.
+	 * Without a key: io_uring takes no notice of one that is only EPOLLPRI.
+	 */
+	wake_up(&w->file->wait);
 }
 
 /**
@@ -64,7 +62,7 @@ void rmc_waiter_init(struct rmc_waiter *w, struct rmc_event *e, struct rmc_file 
 void rmc_waiter_forget(struct rmc_waiter *w)
 {
 	set_told(w, false);
-	wake_up_poll(&w->file->wait, EPOLLERR);
+	wake_up(&w->file->wait);
 }
 
 /**
