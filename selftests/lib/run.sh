@@ -166,6 +166,16 @@ EOF
 }
 check "callbacks and the fast path inline" inlined
 
+for compiler in gcc clang; do
+	name="PageRank's inner loop calls nothing, $compiler"
+	out=$("$here/inline_check.sh" $compiler 2>&1)
+	status=$?
+	[ $status -eq 0 ] || [ $status -eq 77 ] || printf '%s\n' "$out" | sed 's/^/# /'
+	[ $status -eq 77 ] && report 0 "$name" "$out" || report $status "$name"
+done
+expect "and the check would notice calls" 1 "pagerank_async exists" \
+	"$here/inline_check.sh" $CC -fno-inline
+
 man_pages() {
 	local page status=0
 	for page in "$top"/lib/man/*.[0-9] "$top"/tools/man/*.[0-9]; do
