@@ -1,0 +1,8 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# nodes: 2 2p 4
+# A line that one node writes is never seen half by the others.
+. "$(dirname "$0")/lib.sh"
+need_cluster
+out=$(on_all "$XPAIR" lines 2>&1) || fail "$out"
+[ "$(grep -c 'lines ok' <<< "$out")" = "$NODES" ] || fail "$out"

@@ -1,0 +1,21 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# nodes: 4
+# A guest that died and is booted again is usable; survivors are not restarted.
+. "$(dirname "$0")/lib.sh"
+need_cluster
+timeout 20 "$VM" kill 3
+behind 0 watch0 "$XPAIR" watch 75
+behind 1 watch1 "$XPAIR" watch 75
+for node in 0 1; do
+	until_true 15 seen "watch$node" 3 node_down || fail "node $node: $(cat "$LOGS/watch$node")"
+done
+timeout 100 "$VM" restart 3 || fail "node 3 does not come back"
+behind 3 expose "$XPAIR" expose
+for node in 0 1; do
+	until_true 15 seen "watch$node" 3 ok || fail "node $node: $(cat "$LOGS/watch$node")"
+done
+finish
+LOGS=$(mktemp -d)
+children=()
+out=$(on_all "$XPAIR" pairs 2>&1) || fail "afterwards: $out"

@@ -1,0 +1,20 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# nodes: 2 4
+# A guest stands still for a moment: operations on it wait, none fails.
+. "$(dirname "$0")/lib.sh"
+need_cluster
+last=$((NODES - 1))
+behind 0 watch0 "$XPAIR" watch 10
+behind "$last" "watch$last" "$XPAIR" watch 10
+until_true 9 all_seen 0 "$last" || fail "watchers do not see each other: $(cat "$LOGS"/watch*)"
+timeout 20 "$VM" pause "$last" || fail "cannot pause"
+sleep 1
+timeout 20 "$VM" resume "$last" || fail "cannot resume"
+wait "${children[@]}"
+for watch in "watch0 $last" "watch$last 0"; do
+	# shellcheck disable=SC2086 # two words
+	set -- $watch
+	[ "$(told "$1" "$2" other)" = 0 ] || fail "$(cat "$LOGS/$1")"
+	[ "$(told "$1" "$2" down)" = 0 ] || fail "$(cat "$LOGS/$1")"
+done

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# What the tests in this folder share. run.sh sets RMC_CLUSTER, NODES and UP;
+# a test started by hand uses the cluster of that name, or boots one.
+#
+# A test is one behaviour: it prints what went wrong and exits with 0 (passed),
+# 4 (skipped) or anything else. Nothing in it may wait without a limit.
+
+set -u
+TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+VM=$TOP/vm-setup/rmc-vm
+RUN=$TOP/tools/rmc-run
+CTL=$TOP/build/rmcctl
+XPAIR=$TOP/build/selftests/cluster/xpair
+SYSFS=/sys/class/misc/rmc
+NODES=${NODES:-2}
+UP=${UP:-}
+export RMC_CLUSTER=${RMC_CLUSTER:-cluster-test}
+LOGS=$(mktemp -d)
+children=()
+
+# Only what this test started, by number.
+finish()
+{
+	local pid
+
+	for pid in "${children[@]}"; do
+		kill "$pid" 2>/dev/null
+	done
+	wait
+	rm -rf "$LOGS"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+
+fail()
+{
+	echo "$*"
+	exit 1
+}
+
+skip()
+{
+	echo "$*"
+	exit 4
+}
+
+# Up, with all its nodes alive and running, whatever the test before did.
+need_cluster()
+{
+	local status node
+
+	if ! status=$(timeout 30 "$VM" status); then
+		# shellcheck disable=SC2086 # several options
+		timeout 150 "$VM" up -q -n "$NODES" $UP || fail "the cluster does not boot"
+		return
+	fi
+	for node in $(sed -n 's/^guest \([0-9]*\): paused.*/\1/p' <<< "$status"); do
+		timeout 20 "$VM" resume "$node"
+	done
+	for node in $(sed -n 's/^guest \([0-9]*\): dead.*/\1/p' <<< "$status"); do
+		timeout 120 "$VM" restart "$node" || fail "node $node does not come back"
+	done
+}
+
+# on_all [OPTION ...] PROGRAM ...: one process per node
+on_all()
+{
+	timeout -k 5 70 "$RUN" -n "$NODES" --timeout 60 --grace 3 "$@" < /dev/null
+}
+
+# at NODE PROGRAM ...: in that node's guest
+at()
+{
+	local node=$1
+
+	shift
+	timeout -k 5 60 "$VM" exec --app "$node" -- "$@" < /dev/null
+}
+
+# behind NODE LOG PROGRAM ...: the same in the background; its number is in $behind
+behind()
+{
+	local node=$1 log=$LOGS/$2
+
+	shift 2
+	timeout -k 5 80 "$VM" exec --app "$node" -- "$@" < /dev/null > "$log" 2>&1 &
+	behind=$!
+	children+=("$behind")
+}
+
+# until_true SECONDS COMMAND ...: it must succeed within that time
+until_true()
+{
+	local end=$((SECONDS + $1))
+
+	shift
+	until "$@"; do
+		[ $SECONDS -le $end ] || return 1
+		sleep 0.2
+	done
+}
+
+# seen LOG PEER STATUS: xpair watch tells of this at last for the peer
+seen()
+{
+	[ "$(sed -n "s/^[0-9.]* peer $2 \([a-z_]*\) after.*/\1/p" "$LOGS/$1" | tail -n 1)" = "$3" ]
+}
+
+# all_seen NODE ...: watchers on these nodes find each other's segments
+all_seen()
+{
+	local a b
+
+	for a in "$@"; do
+		for b in "$@"; do
+			[ "$a" = "$b" ] || seen "watch$a" "$b" ok || return 1
+		done
+	done
+}
+
+# told LOG PEER FIELD: a number of xpair watch's last words on a peer
+told()
+{
+	sed -n "s/^peer $2 .*\b$3 \([0-9]*\).*/\1/p" "$LOGS/$1"
+}
+
+# check_peer LOG PEER LAST WORST_MS: nothing but what its state explains; LAST may be
+# alternatives, as a regular expression
+check_peer()
+{
+	local line
+
+	line=$(grep "^peer $2 " "$LOGS/$1") || fail "$1 has no last words on peer $2: $(tail -n 3 "$LOGS/$1")"
+	[[ $line =~ last\ ($3)\ worst ]] || fail "$1: $line: last is not $3"
+	[ "$(told "$1" "$2" other)" = 0 ] || fail "$1: $line: there are other statuses"
+	[ "$(told "$1" "$2" worst)" -le "$4" ] || fail "$1: $line: took more than $4 ms"
+}
+
+[ -x "$XPAIR" ] || skip "no $XPAIR: make -C selftests/cluster"

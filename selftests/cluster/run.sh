@@ -1,0 +1,105 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Tests over several guests: boots clusters of 2 and 4 nodes and runs on each the
+# scripts of this folder that name it after "# nodes:". One TAP stream. Exit
+# status: 0 all passed or skipped, 1 otherwise.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+seconds=120	# for one script, booting apart
+
+usage()
+{
+	echo "usage: $0 [--module KO] [--on 2|2p|4] [SCRIPT ...]"
+	echo "2p: two nodes, NI organisation pair, MTU 64"
+	exit "$1"
+}
+
+module=() on="2 2p 4" only=()
+while [ $# -gt 0 ]; do
+	case $1 in
+	--module) module=(--module "$(realpath "$2")"); shift ;;
+	--on) on=$2; shift ;;
+	-h|--help) usage 0 ;;
+	-*) usage 2 >&2 ;;
+	*) only+=("$1") ;;
+	esac
+	shift
+done
+
+# "KIND SCRIPT" in the order of the run
+plan()
+{
+	local kind script
+
+	for kind in $on; do
+		for script in "$here"/[0-9]*.sh; do
+			sed -n 's/^# nodes://p' "$script" | grep -qw "$kind" || continue
+			[ ${#only[@]} = 0 ] || [[ " ${only[*]} " == *" $(basename "$script") "* ]] ||
+				continue
+			echo "$kind $script"
+		done
+	done
+}
+
+export RMC_CLUSTER=test-$$ NODES UP
+vm=$here/../../vm-setup/rmc-vm
+out=$(mktemp)
+down()
+{
+	timeout 60 "$vm" down > /dev/null 2>&1
+}
+trap 'down; rm -f "$out"' EXIT
+trap 'exit 130' INT TERM
+
+# What kernels of living nodes say that they should not
+complaints()
+{
+	local node
+
+	for node in $(seq 0 $((NODES - 1))); do
+		timeout 20 "$vm" exec "$node" -- /run/rmc/busybox dmesg 2>/dev/null < /dev/null |
+			grep -E 'BUG:|WARNING:|Oops|stalls? on|soft lockup|hung_task' |
+			sed "s/^/kernel of node $node: /"
+	done
+}
+
+mapfile -t todo < <(plan)
+echo "TAP version 13"
+echo "1..${#todo[@]}"
+number=0 failed=0 was='' known=''
+for line in "${todo[@]}"; do
+	kind=${line%% *} script=${line#* }
+	number=$((number + 1))
+	NODES=${kind%p}
+	UP="${module[*]}"
+	[ "$kind" = "$NODES" ] || UP="$UP --ni pair --mtu 64"
+	start=$(date +%s)
+	if [ "$kind" != "$was" ]; then
+		[ -z "$was" ] || down
+		# shellcheck disable=SC2086 # several options
+		timeout 180 "$vm" up -q -n "$NODES" $UP 2>&1 | sed 's/^/# /'
+		echo "# cluster of $kind up after $(($(date +%s) - start)) s"
+		start=$(date +%s)
+	fi
+	was=$kind
+	timeout -k 10 $seconds "$script" > "$out" 2>&1
+	status=$?
+	# a kernel that complains has failed whatever was tested
+	now=$(complaints)
+	if [ -n "$now" ] && [ "$now" != "$known" ]; then
+		echo "$now" >> "$out"
+		known=$now status=1
+	fi
+	what="$kind nodes: $(basename "$script" .sh) ($(($(date +%s) - start)) s)"
+	case $status in
+	0) echo "ok $number - $what" ;;
+	4) echo "ok $number - $what # SKIP $(tail -n 1 "$out")" ;;
+	*)	sed 's/^/# /' "$out"
+		[ $status != 124 ] || echo "# more than $seconds s"
+		echo "not ok $number - $what"
+		failed=$((failed + 1)) ;;
+	esac
+done
+echo "# $((number - failed)) passed, $failed failed, $SECONDS s"
+[ $failed = 0 ]
