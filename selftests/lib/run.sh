@@ -368,6 +368,28 @@ else
 		return $status
 	}
 	expect "who sleeps in a barrier learns it, too" 1 "barrier: .*not up" killed_leader
+	build_fork() {		# no sanitizer: a fork may leave its allocator locked in the child
+		$CC $FLAGS -pthread -o "$W/fork" "$here"/{test_fork,fake_driver,fake_rmc}.c \
+			$lib_src $WRAP
+	}
+	rm -f "$W/fabric"
+	truncate -s 64K "$W/fabric"
+	check "fork test builds" build_fork
+	include "fork" env FAKE_FABRIC="$W/fabric" timeout 60 "$W/fork"
+	python_reads() {
+		$CC $FLAGS -fPIC -shared -pthread -o "$W/librmc-fake.so" "$here/fake_driver.c" \
+			"$here/fake_rmc.c" $lib_src "$top/lib/ffi.c" $WRAP &&
+			RMC_LIBRARY=$W/librmc-fake.so nodes 3 "$top/tools/apps/remote_read.py"
+	}
+	if have python3; then
+		expect "Python reads through the library's symbols" 0 \
+			"64 words of node 2 arrived" python_reads
+		expect "and finds them all in the real one" 1 "no /dev/rmc\|does not exist" \
+			env RMC_LIBRARY="$O/librmc.so.1" RMC_CTX=999 \
+			"$top/tools/apps/remote_read.py"
+	else
+		report 0 "Python reads through the library's symbols" "no python3"
+	fi
 	. "$here/test_compat.sh"
 fi
 
