@@ -123,7 +123,7 @@ all_seen()
 # told LOG PEER FIELD: a number of xpair watch's last words on a peer
 told()
 {
-	sed -n "s/^peer $2 .*\b$3 \([0-9]*\).*/\1/p" "$LOGS/$1"
+	sed -n "s/^peer $2 .*\b$3 \([0-9]\+\).*/\1/p" "$LOGS/$1"
 }
 
 # check_peer LOG PEER LAST WORST_MS: nothing but what its state explains; LAST may be

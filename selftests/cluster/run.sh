@@ -42,6 +42,7 @@ plan()
 	done
 }
 
+make -s -C "$here" || exit 1
 export RMC_CLUSTER=test-$$ NODES UP
 vm=$here/../../vm-setup/rmc-vm
 out=$(mktemp)

@@ -27,6 +27,8 @@ memory		memory	nodes=4,ni=fused		90
 mapping		mapping	nodes=4,ni=fused		60
 limits		limits	nodes=4,ni=fused		90
 access		access	nodes=4,ni=fused		60
+status_fused	status	nodes=4,ni=fused		60
+status_mtu64	status	nodes=4,ni=pair,mtu=64		60
 ops_fused	ops	nodes=4,ni=fused		120
 ops_pair	ops	nodes=4,ni=pair			120
 ops_mtu64	ops	nodes=4,ni=fused,mtu=64		120
