@@ -21,6 +21,7 @@ struct completed {
 /* Belongs to the thread that uses the queue. */
 struct queue {
 	rmc_wq_t wq;			/* first: what the program sees */
+	struct queue *next;
 	struct sonuma_ctx *ctx;
 	struct rmc_qp *qp;
 	struct completed *late;		/* ring of late_room, a power of two */
@@ -28,6 +29,15 @@ struct queue {
 	uint64_t refused;		/* per tid: posted for another context */
 	unsigned int told;		/* per status: the program's user knows */
 };
+
+struct cq {
+	rmc_cq_t cq;			/* first */
+	struct cq *next;
+};
+
+/* Programs cannot give them back. Guarded by sonuma_lock */
+static struct queue *queues;
+static struct cq *cqs;
 
 static struct queue *to_queue(rmc_wq_t *wq)
 {
@@ -45,10 +55,13 @@ int sonuma_reg_wq(int fd, rmc_wq_t **wq)
 	w->ctx = sonuma_find_ctx(fd);
 	if (w->ctx) {
 		w->qp = rmc_qp_create(w->ctx->rmc, MAX_NUM_WQ);
-		if (w->qp)
+		if (w->qp) {
+			w->next = queues;
+			queues = w;
 			err = 0;
-		else
+		} else {
 			fprintf(stderr, "sonuma: %s\n", rmc_errmsg());
+		}
 	}
 	pthread_mutex_unlock(&sonuma_lock);
 	if (err) {
@@ -62,18 +75,20 @@ int sonuma_reg_wq(int fd, rmc_wq_t **wq)
 
 int sonuma_reg_cq(int fd, rmc_cq_t **cq)
 {
-	struct sonuma_ctx *ctx;
-	rmc_cq_t *c = NULL;
+	struct cq *c = NULL;
 
 	pthread_mutex_lock(&sonuma_lock);
-	ctx = sonuma_find_ctx(fd);
+	if (sonuma_find_ctx(fd))
+		c = (struct cq *)calloc(1, sizeof(*c));
+	if (c) {
+		c->next = cqs;
+		cqs = c;
+	}
 	pthread_mutex_unlock(&sonuma_lock);
-	if (ctx)
-		c = (rmc_cq_t *)calloc(1, sizeof(*c));
 	if (!c)
 		return -1;
-	c->SR = 1;
-	*cq = c;
+	c->cq.SR = 1;
+	*cq = &c->cq;
 	return 0;
 }
 

@@ -42,6 +42,61 @@ expect "sonuma-vm: a peer that starts late" 0 "all pages are right" \
 	both_ways "$W/c_compat_sync" 1
 expect "sonuma-vm: a failure nobody looks at is told" 0 "beyond the end of the destination" \
 	both_ways "$W/c_compat_sync"
+# A server returns from main() at once; its pages must outlast the client. No kal_open().
+cat > "$W/server.cc" << 'END'
+#include <vector>
+#include "sonuma.h"
+using namespace std;
+int main()
+{
+	uint8_t *ctx = NULL;
+	uint64_t ctx_size = PAGE_SIZE * 64;
+
+	if (kal_reg_ctx(0, &ctx, ctx_size / PAGE_SIZE) < 0)
+		return 1;
+	for (size_t i = 0; i < ctx_size / PAGE_SIZE; i++)
+		((uint32_t *)ctx)[i * PAGE_SIZE / 4] = i + 1;
+	return 0;
+}
+END
+cat > "$W/client.cc" << 'END'
+#include <unistd.h>
+#include "sonuma.h"
+int main()
+{
+	uint8_t *ctx = NULL, *lbuff = NULL;
+	rmc_wq_t *wq;
+	rmc_cq_t *cq;
+
+	if (kal_reg_lbuff(0, &lbuff, 1) < 0 || kal_reg_ctx(0, &ctx, 64) < 0 ||
+	    kal_reg_wq(0, &wq) < 0 || kal_reg_cq(0, &cq) < 0)
+		return 1;
+	rmc_rread_sync(wq, cq, lbuff, 0, 1, 0, 0, 64);
+	usleep(700000);
+	for (int i = 0; i < 64; i++) {
+		rmc_rread_sync(wq, cq, lbuff, 0, 1, 0, i * PAGE_SIZE, 64);
+		if (*(uint32_t *)lbuff != (uint32_t)i + 1)
+			return 2;
+	}
+	printf("the server stayed\n");
+	return 0;
+}
+END
+server_stays() {
+	local p
+	for p in server client; do
+		$CXX -std=c++17 $ASAN $program -c -o "$W/$p.o" "$W/$p.cc" &&
+			$CXX $ASAN -pthread -o "$W/$p" "$W/$p.o" "$W/sonuma.a" "$W/fake.a" $WRAP ||
+			return 1
+	done
+	rm -f "$W/fabric"
+	truncate -s 64K "$W/fabric"
+	export FAKE_FABRIC=$W/fabric RMC_NODES=2
+	RMC_NODE=1 timeout 60 "$W/server" &
+	RMC_NODE=0 timeout 60 "$W/client" && wait $!
+}
+expect "sonuma-vm: a server that returns stays while it is read" 0 "the server stayed" \
+	server_stays
 absent_peer() {
 	rm -f "$W/fabric"
 	truncate -s 64K "$W/fabric"
