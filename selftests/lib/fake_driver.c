@@ -84,7 +84,7 @@ static int copy(int pid, int write, uint64_t local, uint64_t remote, uint64_t le
 }
 
 /* The first word of a line becomes visible last. */
-static int write_remote(int pid, uint64_t local, uint64_t remote, uint64_t length)
+static int write_line(int pid, uint64_t local, uint64_t remote, uint64_t length)
 {
 	int err = RMC_S_OK;
 
@@ -92,6 +92,20 @@ static int write_remote(int pid, uint64_t local, uint64_t remote, uint64_t lengt
 		err = copy(pid, 1, local + 8, remote + 8, length - 8);
 	if (!err)
 		err = copy(pid, 1, local, remote, length < 8 ? length : 8);
+	return err;
+}
+
+static int write_remote(int pid, uint64_t local, uint64_t remote, uint64_t length)
+{
+	uint64_t n;
+	int err = RMC_S_OK;
+
+	for (; length && !err; length -= n, local += n, remote += n) {
+		n = 64 - remote % 64;
+		if (n > length)
+			n = length;
+		err = write_line(pid, local, remote, n);
+	}
 	return err;
 }
 

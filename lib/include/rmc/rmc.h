@@ -17,5 +17,8 @@
 #include <rmc/qp.h>
 #include <rmc/wait.h>
 #include <rmc/team.h>
+#include <rmc/msg.h>
+#include <rmc/herd.h>
+#include <rmc/coll.h>
 
 #endif /* RMC_RMC_H */

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * Collectives for bulk synchronous programs, on the barrier's basis: everybody writes
+ * what is meant for a peer into that peer's segment, a barrier tells that all is there,
+ * and everybody reads its own memory.
+ *
+ * Every member calls the same functions in the same order with the same sizes. They
+ * use the team's queue pair, which must be idle. A member that dies makes the others
+ * return RMC_S_NODE_DOWN or RMC_S_BAD_CONTEXT, from then on always.
+ */
+#ifndef RMC_COLL_H
+#define RMC_COLL_H
+
+#include <rmc/team.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rmc_coll;
+
+enum rmc_coll_type { RMC_U64, RMC_DOUBLE };
+enum rmc_coll_op { RMC_SUM, RMC_MIN, RMC_MAX };
+
+/*
+ * Bytes that collectives take on every member. chunk: what moves between two members
+ * at a time, divisible by 64; larger operands take several rounds.
+ */
+static inline size_t rmc_coll_bytes(int nodes, size_t chunk)
+{
+	return 2 * (size_t)nodes * chunk;
+}
+
+/* at: where in team->seg. NULL with errno set on failure, see rmc_errmsg(). */
+struct rmc_coll *rmc_coll_open(struct rmc_team *team, uint64_t at, size_t chunk);
+
+/* Before the team's */
+void rmc_coll_close(struct rmc_coll *coll);
+
+/* root: a member, 0 .. nodes - 1. Results: 0, an enum rmc_status, or -errno. */
+int rmc_bcast(struct rmc_coll *coll, int root, void *buf, size_t len);
+
+/*
+ * count elements; out may be in. Operands are combined in the order of members, so
+ * that all members have the same sum, bit by bit. out is for the root alone in rmc_reduce().
+ */
+int rmc_reduce(struct rmc_coll *coll, int root, const void *in, void *out, size_t count,
+	       enum rmc_coll_type type, enum rmc_coll_op op);
+int rmc_allreduce(struct rmc_coll *coll, const void *in, void *out, size_t count,
+		  enum rmc_coll_type type, enum rmc_coll_op op);
+
+/* in, out: one block of len bytes per member; block i of in becomes block self of i's out */
+int rmc_alltoall(struct rmc_coll *coll, const void *in, void *out, size_t len);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RMC_COLL_H */

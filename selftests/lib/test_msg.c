@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * Messages between nodes that are threads: a fabric in this process stores lines as
+ * the RRPP does, first word last, and the lines of one write in any order.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <rmc/rmc.h>
+#include <rmc/msg.h>
+#include "fake_rmc.h"
+#include "tap.h"
+
+#define NODES_MAX	6
+#define CELLS		16
+#define DATA		(12U << 20)
+#define MAX_LENGTH	0x123456U	/* several reads for one pull */
+#define BIG		(5U << 20)
+
+struct node {
+	int nid;
+	struct rmc_qp qp;
+	struct fake_rmc rmc;
+	uint8_t *slot, *seg, *local;
+	size_t seg_len;
+	uint8_t *data;		/* the part of seg that messages come from */
+	struct rmc_msg *m;
+	unsigned int seed, ops;
+};
+
+static struct node node[NODES_MAX];
+static int nodes, dead_node, lossy;
+
+static void *zeroed(size_t len)
+{
+	void *p = aligned_alloc(4096, (len + 4095) & ~(size_t)4095);
+
+	memset(p, 0, (len + 4095) & ~(size_t)4095);
+	return p;
+}
+
+static void store_line(uint8_t *dst, const uint8_t *src, size_t len)
+{
+	uint64_t word;
+	size_t i;
+
+	for (i = 8; i < len; i += 8) {
+		memcpy(&word, src + i, 8);
+		__atomic_store_n((uint64_t *)(void *)(dst + i), word, __ATOMIC_RELAXED);
+	}
+	memcpy(&word, src, 8);
+	__atomic_store_n((uint64_t *)(void *)dst, word, __ATOMIC_RELEASE);
+}
+
+static int execute(void *arg, const struct fake_op *op)
+{
+	struct node *n = (struct node *)arg, *to;
+	uint8_t *lbuf = (uint8_t *)(uintptr_t)op->lbuf, *at;
+	uint32_t lines, i;
+	int late = 0;
+
+	if ((int)op->nid >= nodes)
+		return RMC_S_BAD_NODE;
+	to = &node[op->nid];
+	if (__atomic_load_n(&dead_node, __ATOMIC_ACQUIRE) == to->nid)
+		return RMC_S_NODE_DOWN;
+	if (op->length > MAX_LENGTH)
+		return RMC_S_BAD_LENGTH;
+	if (op->offset + op->length > to->seg_len)
+		return RMC_S_OUT_OF_RANGE;
+	if (lossy && ++n->ops % 7 == 0)
+		return RMC_S_TIMEOUT;			/* the request was lost, */
+#ifndef __SANITIZE_THREAD__
+	late = lossy && n->ops % 11 == 0;		/* or the reply: the same bytes again */
+#endif
+	at = to->seg + op->offset;
+	if (op->op == RMC_OP_READ) {
+		for (i = 0; op->length == 64 && i < 64; i += 8)
+			*(uint64_t *)(void *)(lbuf + i) =
+				__atomic_load_n((uint64_t *)(void *)(at + i), __ATOMIC_ACQUIRE);
+		if (op->length != 64)
+			memcpy(lbuf, at, op->length);
+		return RMC_S_OK;
+	}
+	lines = (op->length + 63) / 64;
+	for (i = lines; i-- > 0;)			/* backwards: lines have no order */
+		store_line(at + i * 64, lbuf + i * 64,
+			   op->length - i * 64 < 64 ? op->length - i * 64 : 64);
+	return late ? RMC_S_TIMEOUT : RMC_S_OK;
+}
+
+static void make_node(int i)
+{
+	struct node *n = &node[i];
+	size_t rings = rmc_msg_bytes(nodes, CELLS);
+
+	memset(n, 0, sizeof(*n));
+	n->nid = i;
+	n->seed = (unsigned int)i + 1;
+	n->seg_len = rings + DATA;
+	n->seg = (uint8_t *)zeroed(n->seg_len);
+	n->data = n->seg + rings;
+	n->local = (uint8_t *)zeroed(rmc_msg_local_bytes(nodes, CELLS));
+	n->slot = (uint8_t *)zeroed(64);
+	n->rmc.entries = 32;
+	n->rmc.wq = (struct rmc_wq_entry *)zeroed(32 * RMC_WQE_SIZE);
+	n->rmc.cq = (struct rmc_cq_entry *)zeroed(32 * RMC_CQE_SIZE);
+	n->rmc.flags = (struct rmc_qp_flags *)zeroed(sizeof(struct rmc_qp_flags));
+	n->rmc.flags->shared_cpu = 1;
+	n->rmc.execute = execute;
+	n->rmc.arg = n;
+	n->rmc.reorder = 1;
+	rmc_qp_init_raw(&n->qp, n->rmc.wq, n->rmc.cq, n->rmc.flags, n->slot, NULL, 32);
+}
+
+static void begin(int count, size_t threshold)
+{
+	struct rmc_msg_options o;
+	int i;
+
+	nodes = count;
+	__atomic_store_n(&dead_node, -1, __ATOMIC_RELEASE);
+	for (i = 0; i < count; i++)
+		make_node(i);
+	for (i = 0; i < count; i++) {
+		struct node *n = &node[i];
+		struct rmc_msg_raw raw = {
+			.qp = &n->qp, .nodes = count, .self = i, .seg = n->seg,
+			.seg_len = n->seg_len, .max_length = MAX_LENGTH, .local = n->local,
+		};
+
+		rmc_msg_defaults(&o);
+		o.cells = CELLS;
+		o.threshold = threshold;
+		fake_rmc_start(&n->rmc);
+		n->m = rmc_msg_open_raw(&raw, &o);
+		CHECK(n->m);
+		if (!n->m)
+			exit(1);
+	}
+}
+
+static void end(void)
+{
+	int i;
+
+	for (i = 0; i < nodes; i++)
+		rmc_msg_close(node[i].m);
+	for (i = 0; i < nodes; i++) {
+		struct node *n = &node[i];
+
+		fake_rmc_stop(&n->rmc);
+		free(n->seg);
+		free(n->local);
+		free(n->slot);
+		free(n->rmc.wq);
+		free(n->rmc.cq);
+		free(n->rmc.flags);
+	}
+	lossy = 0;
+}
+
+static void on_nodes(int count, void *(*run)(void *))
+{
+	pthread_t thread[NODES_MAX];
+	int i;
+
+	for (i = 0; i < count; i++)
+		pthread_create(&thread[i], NULL, run, &node[i]);
+	for (i = 0; i < count; i++)
+		pthread_join(thread[i], NULL);
+}
+
+static void fill(uint8_t *p, size_t len, unsigned int seed)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		seed = seed * 1664525 + 1013904223;
+		p[i] = (uint8_t)(seed >> 24);
+	}
+}
+
+static int is_filled(const uint8_t *p, size_t len, unsigned int seed)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		seed = seed * 1664525 + 1013904223;
+		if (p[i] != (uint8_t)(seed >> 24))
+			return 0;
+	}
+	return 1;
+}
+
+static const size_t sizes[] = {
+	0, 1, 8, 59, 60, 61, 64, 119, 120, 121, 479, 480, 481, 960, 1023, 1024, 1025, 4096,
+	65536, 131072, 200000, 0xfffff, 0x100000, BIG,
+};
+
+#define SIZES	(sizeof(sizes) / sizeof(sizes[0]))
+
+static void *send_sizes(void *arg)
+{
+	struct node *n = (struct node *)arg;
+	size_t i;
+
+	for (i = 0; i < SIZES; i++) {
+		fill(n->data, sizes[i], (unsigned int)i);
+		CHECK_EQ(rmc_msg_send(n->m, 1, n->data, sizes[i], 0), 0);
+		memset(n->data, 0xee, sizes[i]);	/* free again on return */
+	}
+	return NULL;
+}
+
+static void *recv_sizes(void *arg)
+{
+	struct node *n = (struct node *)arg;
+	uint8_t *buf = (uint8_t *)malloc(BIG);
+	int from;
+	size_t i, len;
+
+	for (i = 0; i < SIZES; i++) {
+		from = -1;
+		len = ~(size_t)0;
+		CHECK_EQ(rmc_msg_recv(n->m, i & 1 ? 0 : RMC_MSG_ANY, i % 3 ? buf : n->data, BIG,
+				      &len, &from, i % 3 ? 0 : RMC_MSG_REGISTERED), 0);
+		CHECK_EQ(len, sizes[i]);
+		CHECK_EQ(from, 0);
+		CHECK(is_filled(i % 3 ? buf : n->data, sizes[i], (unsigned int)i));
+	}
+	free(buf);
+	return NULL;
+}
+
+static void *sender_and_receiver(void *arg)
+{
+	return ((struct node *)arg)->nid ? recv_sizes(arg) : send_sizes(arg);
+}
+
+static void all_sizes(size_t threshold)
+{
+	begin(2, threshold);
+	on_nodes(2, sender_and_receiver);
+	CHECK_EQ(rmc_msg_pending(node[0].m, 1), 0);
+	end();
+}
+
+static void sizes_default(void)
+{
+	all_sizes(RMC_MSG_THRESHOLD);
+}
+
+static void sizes_pull(void)
+{
+	all_sizes(0);
+}
+
+static void sizes_push(void)
+{
+	all_sizes(SIZE_MAX);
+}
+
+static void sizes_lossy(void)
+{
+	lossy = 1;
+	all_sizes(RMC_MSG_THRESHOLD);
+}
+
+/* Nobody receives: what fits goes, the rest is refused, and all that went comes. */
+static void eagain(void)
+{
+	uint8_t buf[200], got[200];
+	int sent = 0, received = 0, err;
+	size_t len;
+
+	begin(2, SIZE_MAX);
+	for (;;) {
+		fill(buf, sizeof(buf), (unsigned int)sent);
+		err = rmc_msg_send(node[0].m, 1, buf, sizeof(buf), RMC_MSG_DONTWAIT);
+		if (err)
+			break;
+		sent++;
+	}
+	CHECK_EQ(err, -EAGAIN);
+	CHECK_EQ(sent, CELLS / 4);		/* 4 cells each */
+	CHECK_EQ(rmc_msg_send(node[0].m, 1, node[0].data, 60 * CELLS, RMC_MSG_DONTWAIT),
+		 -EMSGSIZE);
+	usleep(20000);				/* all completed on its way */
+	while (!rmc_msg_recv(node[1].m, 0, got, sizeof(got), &len, NULL, RMC_MSG_DONTWAIT)) {
+		CHECK_EQ(len, sizeof(got));
+		CHECK(is_filled(got, len, (unsigned int)received));
+		received++;
+	}
+	CHECK_EQ(received, sent);
+	usleep(20000);
+	CHECK_EQ(rmc_msg_send(node[0].m, 1, buf, sizeof(buf), RMC_MSG_DONTWAIT), 0);
+	end();
+}
+
+/* A buffer full of posts to pull: EAGAIN, the data stays in use until flushed */
+static void async_pull(void)
+{
+	uint8_t got[4096];
+	int sent = 0, i;
+	size_t len;
+
+	begin(2, 0);
+	fill(node[0].data, sizeof(got), 7);
+	while (!rmc_msg_send(node[0].m, 1, node[0].data, sizeof(got), RMC_MSG_DONTWAIT))
+		sent++;
+	CHECK_EQ(sent, CELLS);
+	CHECK_EQ(rmc_msg_pending(node[0].m, 1), CELLS);
+	for (i = 0; i < sent; i++) {
+		CHECK_EQ(rmc_msg_recv(node[1].m, 0, got, sizeof(got), &len, NULL, 0), 0);
+		CHECK(is_filled(got, len, 7));
+	}
+	CHECK_EQ(rmc_msg_flush(node[0].m, 1), 0);
+	CHECK_EQ(rmc_msg_pending(node[0].m, 1), 0);
+	end();
+}
+
+static void small_buffer(void)
+{
+	const void *data = NULL;
+	uint8_t buf[100];
+	size_t len = 0;
+	int from = -1;
+
+	begin(2, SIZE_MAX);
+	CHECK_EQ(rmc_msg_peek(node[1].m, RMC_MSG_ANY, &data, &len, &from), -EAGAIN);
+	fill(buf, 60, 1);
+	CHECK_EQ(rmc_msg_send(node[0].m, 1, buf, 60, 0), 0);
+	fill(buf, 100, 2);
+	CHECK_EQ(rmc_msg_send(node[0].m, 1, buf, 100, 0), 0);
+	while (rmc_msg_peek(node[1].m, RMC_MSG_ANY, &data, &len, &from) == -EAGAIN)
+		sched_yield();
+	CHECK(len == 60 && from == 0 && data && is_filled((const uint8_t *)data, 60, 1));
+	CHECK_EQ(rmc_msg_recv(node[1].m, 0, buf, 59, &len, NULL, 0), -EMSGSIZE);
+	CHECK_EQ(len, 60);
+	CHECK_EQ(rmc_msg_recv(node[1].m, 0, buf, 60, &len, NULL, 0), 0);
+	CHECK(is_filled(buf, 60, 1));
+	CHECK_EQ(rmc_msg_recv(node[1].m, 0, buf, 99, &len, NULL, 0), -EMSGSIZE);
+	CHECK_EQ(rmc_msg_peek(node[1].m, 0, &data, &len, &from), 0);
+	CHECK(len == 100 && !data);
+	CHECK_EQ(rmc_msg_recv(node[1].m, 0, buf, 100, &len, NULL, 0), 0);
+	CHECK(is_filled(buf, 100, 2));
+	CHECK_EQ(rmc_msg_recv(node[1].m, 5, buf, 100, &len, NULL, 0), -EINVAL);
+	CHECK_EQ(rmc_msg_send(node[1].m, -1, buf, 1, 0), -EINVAL);
+	end();
+}
+
+/* Every node sends numbered messages of random size to all, itself too, and receives. */
+#define PER_PAIR	150
+
+static void *exchange(void *arg)
+{
+	struct node *n = (struct node *)arg;
+	unsigned int sent[NODES_MAX] = { 0 }, got[NODES_MAX] = { 0 };
+	int left_out = PER_PAIR * nodes, left_in = PER_PAIR * nodes, to, from, err;
+	uint8_t *in = (uint8_t *)malloc(4096);
+	size_t len;
+
+	while (left_out || left_in) {
+		to = rand_r(&n->seed) % nodes;
+		if (left_out && sent[to] < PER_PAIR) {
+			unsigned int id = (unsigned int)(n->nid * 1000 + to) * 1000 + sent[to];
+			/* below half a buffer pushed, above it pulled */
+			size_t size = id * 2654435761U % 450;
+			uint8_t *at = n->data + ((size_t)to * PER_PAIR + sent[to]) * 4096;
+
+			if (sent[to] % 5 == 0)
+				size += 2000;
+			fill(at, size, id);
+			err = rmc_msg_send(n->m, to, at, size, RMC_MSG_DONTWAIT);
+			if (!err) {
+				sent[to]++;
+				left_out--;
+			} else {
+				CHECK_EQ(err, -EAGAIN);
+			}
+		}
+		err = rmc_msg_recv(n->m, RMC_MSG_ANY, in, 4096, &len, &from, RMC_MSG_DONTWAIT);
+		if (!err) {
+			unsigned int id = (unsigned int)(from * 1000 + n->nid) * 1000 + got[from];
+
+			CHECK_EQ(len, id * 2654435761U % 450 + (got[from] % 5 ? 0 : 2000));
+			CHECK(is_filled(in, len, id));
+			got[from]++;
+			left_in--;
+		} else {
+			CHECK_EQ(err, -EAGAIN);
+			sched_yield();
+		}
+	}
+	for (to = 0; to < nodes; to++)
+		CHECK_EQ(rmc_msg_flush(n->m, to), 0);
+	free(in);
+	return NULL;
+}
+
+static void order(void)
+{
+	begin(2, 1024);
+	on_nodes(2, exchange);
+	end();
+}
+
+static void many_peers(void)
+{
+	begin(NODES_MAX - 1, 1024);
+	on_nodes(nodes, exchange);
+	end();
+}
+
+static void many_lossy(void)
+{
+	lossy = 1;
+	begin(3, 1024);
+	on_nodes(3, exchange);
+	end();
+}
+
+static void *kill_soon(void *arg)
+{
+	usleep(100000);
+	__atomic_store_n(&dead_node, *(int *)arg, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static void peer_death(void)
+{
+	uint8_t *buf = (uint8_t *)malloc(BIG);
+	pthread_t killer;
+	int victim = 1, from = -1;
+	size_t len;
+
+	memset(buf, 1, BIG);
+	begin(3, SIZE_MAX);
+	/* a receiver of one, what came before is delivered */
+	CHECK_EQ(rmc_msg_send(node[1].m, 0, buf, 100, 0), 0);
+	pthread_create(&killer, NULL, kill_soon, &victim);
+	CHECK_EQ(rmc_msg_recv(node[0].m, 1, buf, BIG, &len, NULL, 0), 0);
+	CHECK_EQ(rmc_msg_recv(node[0].m, 1, buf, BIG, &len, NULL, 0), RMC_S_NODE_DOWN);
+	/* from anyone: told once, then the others' */
+	CHECK_EQ(rmc_msg_recv(node[0].m, RMC_MSG_ANY, buf, BIG, &len, &from, 0), RMC_S_NODE_DOWN);
+	CHECK_EQ(from, 1);
+	CHECK_EQ(rmc_msg_send(node[2].m, 0, buf, 5, 0), 0);
+	CHECK_EQ(rmc_msg_recv(node[0].m, RMC_MSG_ANY, buf, BIG, &len, &from, 0), 0);
+	CHECK_EQ(from, 2);
+	CHECK_EQ(rmc_msg_send(node[0].m, 1, buf, 5, 0), RMC_S_NODE_DOWN);
+	pthread_join(killer, NULL);
+	end();
+
+	/* in the middle of a push to one that never receives, and of a pull */
+	begin(2, SIZE_MAX);
+	pthread_create(&killer, NULL, kill_soon, &victim);
+	CHECK_EQ(rmc_msg_send(node[0].m, 1, buf, BIG, 0), RMC_S_NODE_DOWN);
+	pthread_join(killer, NULL);
+	end();
+	begin(2, 0);
+	pthread_create(&killer, NULL, kill_soon, &victim);
+	CHECK_EQ(rmc_msg_send(node[0].m, 1, node[0].data, BIG, 0), RMC_S_NODE_DOWN);
+	pthread_join(killer, NULL);
+	end();
+
+	/* the receiver's side: half a message came, and a pull's source is gone */
+	begin(2, 0);
+	victim = 0;
+	CHECK_EQ(rmc_msg_send(node[0].m, 1, node[0].data, 5000, RMC_MSG_ASYNC), 0);
+	kill_soon(&victim);
+	CHECK_EQ(rmc_msg_recv(node[1].m, 0, buf, BIG, &len, NULL, 0), RMC_S_NODE_DOWN);
+	CHECK_EQ(rmc_msg_recv(node[1].m, RMC_MSG_ANY, buf, BIG, &len, &from, 0), RMC_S_NODE_DOWN);
+	CHECK_EQ(rmc_msg_recv(node[1].m, RMC_MSG_ANY, buf, BIG, &len, &from, 0), RMC_S_NODE_DOWN);
+	end();
+	free(buf);
+}
+
+/* Another process in the peer's place has not our signature in its memory. */
+static void other_life(void)
+{
+	uint8_t buf[10];
+	size_t len;
+
+	begin(2, 1024);
+	memset(node[1].seg, 0, rmc_msg_bytes(2, CELLS));
+	CHECK_EQ(rmc_msg_recv(node[0].m, 1, buf, 10, &len, NULL, 0), RMC_S_BAD_CONTEXT);
+	end();
+}
+
+static void bad_options(void)
+{
+	struct rmc_msg_raw raw = { .nodes = 2, .seg_len = 1 << 16 };
+	struct rmc_msg_options o;
+
+	rmc_msg_defaults(&o);
+	o.cells = 100;
+	CHECK(!rmc_msg_open_raw(&raw, &o));
+	CHECK(strstr(rmc_errmsg(), "power of two"));
+	o.cells = 1024;
+	CHECK(!rmc_msg_open_raw(&raw, &o));
+	CHECK(strstr(rmc_errmsg(), "take"));
+	o.cells = 64;
+	o.at = 8;
+	CHECK(!rmc_msg_open_raw(&raw, &o));
+	CHECK_EQ(errno, EINVAL);
+}
+
+int main(void)
+{
+	static const struct tap_test tests[] = {
+		{ "all sizes, usual threshold", sizes_default },
+		{ "all sizes, threshold 0", sizes_pull },
+		{ "all sizes, no threshold", sizes_push },
+		{ "all sizes, requests and replies are lost", sizes_lossy },
+		{ "a full buffer: EAGAIN, nothing lost", eagain },
+		{ "pulls under way, and their end", async_pull },
+		{ "too small a buffer, and peeking", small_buffer },
+		{ "order per pair, random sizes", order },
+		{ "many peers, all to all", many_peers },
+		{ "all to all over a lossy fabric", many_lossy },
+		{ "a peer's death", peer_death },
+		{ "a peer's next life", other_life },
+		{ "bad options", bad_options },
+	};
+
+	return tap_run(tests, (int)(sizeof(tests) / sizeof(tests[0])));
+}
