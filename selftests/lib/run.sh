@@ -391,6 +391,7 @@ else
 		report 0 "Python reads through the library's symbols" "no python3"
 	fi
 	. "$here/test_compat.sh"
+	. "$here/test_msg.sh"
 fi
 
 # --- command lines and files that are wrong ---

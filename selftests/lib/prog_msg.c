@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * One member of a team that tries messages, receive buffers and collectives:
+ * prog_msg all | orphan. Prints "member N: ok", or what went wrong and fails.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <rmc/rmc.h>
+
+#define CHUNK		256
+#define HERD_SIZE	200
+#define CALLS		60
+#define BIG		(3 << 20)
+#define COUNT		100
+
+static struct rmc_team *team;
+static uint64_t coll_at, herd_at, data_at;
+
+#define CHECK(cond) do {							\
+	if (!(cond)) {								\
+		printf("member %d: line %d: not true: %s\n", team->self, __LINE__, #cond); \
+		exit(1);							\
+	}									\
+} while (0)
+
+static void no_error(int err, int line)
+{
+	if (err) {
+		printf("member %d: line %d: %s\n", team->self, line, rmc_strerror(err));
+		exit(1);
+	}
+}
+#define OK(call)	no_error(call, __LINE__)
+
+static void messages(struct rmc_msg *m)
+{
+	uint8_t *data = (uint8_t *)team->seg + data_at, *in = (uint8_t *)malloc(BIG);
+	int to = rmc_team_nid(team, team->self + 1), from = rmc_team_nid(team, team->self - 1);
+	size_t sizes[] = { 0, 1, 59, 60, 61, 1023, 1024, 1025, BIG }, i, len;
+
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		memset(data, team->self + (int)i + 1, sizes[i]);
+		OK(rmc_msg_send(m, to, data, sizes[i], RMC_MSG_ASYNC));
+		OK(rmc_msg_recv(m, i & 1 ? from : RMC_MSG_ANY, in, BIG, &len, NULL, 0));
+		CHECK(len == sizes[i]);
+		CHECK(!len || (in[0] == (team->self + team->nodes - 1) % team->nodes + (int)i + 1 &&
+			       !memcmp(in, in + 1, len - 1)));
+		OK(rmc_msg_flush(m, to));
+	}
+	free(in);
+}
+
+/* Cores answer with the request's bytes, each one more. */
+static void *serve(void *arg)
+{
+	struct rmc_herd_core *core = (struct rmc_herd_core *)arg;
+	struct rmc_herd_request r;
+	uint8_t out[HERD_SIZE];
+	int left = CALLS / 2 * (team->nodes - 1), n;
+	size_t i;
+
+	while (left) {
+		n = rmc_herd_poll(core, &r);
+		CHECK(n >= 0);
+		if (!n)
+			continue;
+		for (i = 0; i < r.len; i++)
+			out[i] = ((const uint8_t *)r.data)[i] + 1;
+		OK(rmc_herd_reply(core, &r, out, r.len));
+		left--;
+	}
+	return NULL;
+}
+
+static void herd(void)
+{
+	struct rmc_herd_options o = {
+		.at = herd_at, .server = team->nodes - 1, .cores = 2, .slots = 7,
+		.size = HERD_SIZE,
+	};
+	uint8_t request[HERD_SIZE], answer[HERD_SIZE];
+	struct rmc_herd *h = rmc_herd_open(team, &o);
+	pthread_t thread[2];
+	int i, j, ticket;
+	size_t len, n;
+
+	CHECK(h);
+	OK(rmc_team_barrier(team));
+	if (team->self == o.server) {
+		for (i = 0; i < 2; i++)
+			pthread_create(&thread[i], NULL, serve, rmc_herd_core(h, (unsigned int)i));
+		for (i = 0; i < 2; i++)
+			pthread_join(thread[i], NULL);
+		CHECK(!rmc_herd_core(h, 2));
+	} else {
+		CHECK(!rmc_herd_core(h, 0));
+		for (i = 0; i < CALLS; i++) {
+			n = (size_t)(i * 37) % (HERD_SIZE + 1);	/* long and short in turn */
+			memset(request, team->self + i, n);
+			OK(rmc_herd_post(h, i & 1, request, n, &ticket));
+			if (n)
+				CHECK(rmc_herd_wait(h, ticket, answer, n - 1, &len) == -EMSGSIZE);
+			OK(rmc_herd_wait(h, ticket, answer, HERD_SIZE, &len));
+			CHECK(len == n);
+			for (j = 0; j < (int)n; j++)
+				CHECK(answer[j] == (uint8_t)(request[j] + 1));
+		}
+		CHECK(rmc_herd_post(h, 9, request, 1, &ticket) == -EINVAL);
+		CHECK(rmc_herd_post(h, 0, request, HERD_SIZE + 1, &ticket) == -EMSGSIZE);
+		CHECK(rmc_herd_wait(h, 0, answer, 1, &len) == -EINVAL);
+	}
+	OK(rmc_team_barrier(team));
+	rmc_herd_close(h);
+}
+
+static void collectives(struct rmc_coll *c)
+{
+	uint64_t a[COUNT], b[COUNT], *in, *out;
+	int n = team->nodes, i, j, round;
+	double d[COUNT], e[COUNT];
+
+	for (round = 0; round < 5; round++) {
+		int root = round % n;
+
+		for (i = 0; i < COUNT; i++)
+			a[i] = team->self == root ? (uint64_t)(i + round) : 0;
+		OK(rmc_bcast(c, root, a, sizeof(a) - 1));
+		for (i = 0; i < COUNT; i++)
+			CHECK(a[i] == (uint64_t)(i + round));
+		for (i = 0; i < COUNT; i++) {
+			a[i] = (uint64_t)((team->self + 1) * (i + 1));
+			d[i] = 1.0 / (team->self + 1 + i);
+		}
+		memset(b, 0, sizeof(b));
+		OK(rmc_reduce(c, root, a, b, COUNT, RMC_U64, RMC_SUM));
+		for (i = 0; i < COUNT; i++)
+			CHECK(b[i] == (root == team->self ? (uint64_t)(i + 1) * n * (n + 1) / 2 : 0));
+		OK(rmc_allreduce(c, a, b, COUNT, RMC_U64, RMC_MAX));
+		CHECK(b[9] == 10ULL * n);
+		OK(rmc_allreduce(c, a, a, COUNT, RMC_U64, RMC_MIN));
+		CHECK(a[COUNT - 1] == COUNT);
+		OK(rmc_allreduce(c, d, e, COUNT, RMC_DOUBLE, RMC_MIN));
+		CHECK(e[5] == 1.0 / (n + 5));
+		OK(rmc_allreduce(c, d, e, COUNT, RMC_DOUBLE, RMC_SUM));
+		memcpy(d, e, sizeof(d));
+		OK(rmc_bcast(c, 0, d, sizeof(d)));
+		CHECK(!memcmp(d, e, sizeof(d)));	/* bit by bit the same everywhere */
+	}
+	in = (uint64_t *)malloc(8 * COUNT * (size_t)n);
+	out = (uint64_t *)malloc(8 * COUNT * (size_t)n);
+	for (i = 0; i < n; i++)
+		for (j = 0; j < COUNT; j++)
+			in[i * COUNT + j] = (uint64_t)(team->self * 1000 + i) * 1000 + (uint64_t)j;
+	OK(rmc_alltoall(c, in, out, 8 * COUNT));
+	for (i = 0; i < n; i++)
+		for (j = 0; j < COUNT; j++)
+			CHECK(out[i * COUNT + j] ==
+			      (uint64_t)(i * 1000 + team->self) * 1000 + (uint64_t)j);
+	OK(rmc_alltoall(c, in, out, 0));
+	OK(rmc_bcast(c, 0, NULL, 0));
+	CHECK(rmc_bcast(c, n, a, 8) == -EINVAL);
+	free(in);
+	free(out);
+}
+
+/* The last member dies; the others must learn it, whatever they wait for. */
+static void orphan(struct rmc_msg *m, struct rmc_coll *c)
+{
+	struct rmc_herd_options o = {
+		.at = herd_at, .server = team->nodes - 1, .cores = 1, .slots = 8, .size = 10,
+	};
+	struct rmc_herd *h = rmc_herd_open(team, &o);
+	int dead = rmc_team_nid(team, -1), err;
+	uint64_t a = 1, b;
+	char buf[100];
+
+	CHECK(h);
+	OK(rmc_team_barrier(team));
+	if (team->self == team->nodes - 1) {
+		usleep(300000);
+		_exit(0);
+	}
+	err = rmc_herd_call(h, 0, "hello", 5, buf, sizeof(buf), NULL);
+	CHECK(err == RMC_S_NODE_DOWN || err == RMC_S_BAD_CONTEXT);
+	err = rmc_msg_recv(m, dead, buf, sizeof(buf), NULL, NULL, 0);
+	CHECK(err == RMC_S_NODE_DOWN || err == RMC_S_BAD_CONTEXT);
+	err = rmc_allreduce(c, &a, &b, 1, RMC_U64, RMC_SUM);
+	CHECK(err == RMC_S_NODE_DOWN || err == RMC_S_BAD_CONTEXT);
+	CHECK(rmc_bcast(c, 0, buf, 1) == err);
+	rmc_herd_close(h);
+}
+
+int main(int argc, char **argv)
+{
+	const char *n = getenv("RMC_NODES");
+	int nodes = n ? atoi(n) : 1;
+	struct rmc_msg *m;
+	struct rmc_coll *c;
+
+	coll_at = rmc_msg_bytes(nodes, RMC_MSG_CELLS);
+	herd_at = coll_at + rmc_coll_bytes(nodes, CHUNK);
+	data_at = herd_at + 64 * 1024;
+	team = rmc_team_open(0, data_at + BIG);
+	if (!team) {
+		printf("%s\n", rmc_errmsg());
+		return 1;
+	}
+	m = rmc_msg_open(team, 0);
+	CHECK(m);
+	c = rmc_coll_open(team, coll_at, CHUNK);
+	CHECK(c);
+	if (argc > 1 && !strcmp(argv[1], "orphan")) {
+		orphan(m, c);
+		rmc_coll_close(c);
+		rmc_msg_close(m);
+		printf("member %d: told\n", team->self);
+		rmc_team_close(team);
+		return 0;
+	}
+	messages(m);
+	collectives(c);
+	if (nodes > 1)
+		herd();
+	OK(rmc_team_barrier(team));
+	rmc_coll_close(c);
+	rmc_msg_close(m);
+	printf("member %d: ok\n", team->self);
+	rmc_team_close(team);
+	return 0;
+}

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+# shellcheck shell=bash
+#
+# Messages, receive buffers, collectives and rmc_netpipe. Sourced by run.sh.
+
+msg_src=$(echo "$top"/lib/{msg,herd,coll}.c)
+for san in address,undefined thread; do
+	if $CC -fsanitize=$san $FLAGS -pthread -o "$W/msg-$san" "$here/test_msg.c" \
+	   "$here/fake_rmc.c" $lib_src "$top/lib/msg.c" > "$W/log" 2>&1; then
+		include "messages, $san" timeout 300 "$W/msg-$san"
+	else
+		sed 's/^/# /' "$W/log"
+		report 1 "messages build with -fsanitize=$san"
+	fi
+done
+check "messages and collectives build for the driver in user space" \
+	build_fake prog_msg "$here/prog_msg.c" $msg_src
+for n in 1 2 4; do
+	expect "messages, receive buffers, collectives on $n nodes" 0 "member $((n - 1)): ok" \
+		nodes $n "$W/prog_msg" all
+done
+expect "a member's death reaches all that wait for it" 0 "member 1: told" \
+	nodes 3 "$W/prog_msg" orphan
+
+check "rmc_netpipe builds likewise" build_fake rmc_netpipe \
+	"$top"/tools/bench/{rmc_netpipe,netpipe_tcp,stats,clock}.c $msg_src
+expect "netpipe, usual threshold" 0 "^ 131072 .* pull" nodes 2 "$W/rmc_netpipe" -n 20
+expect "netpipe, all pulled" 0 "^ 1  .* pull" nodes 2 "$W/rmc_netpipe" -n 20 -s 1 -T 0
+expect "netpipe, all pushed, 3 nodes" 0 "^ 4096 .* push" \
+	nodes 3 "$W/rmc_netpipe" -n 20 -s 4K -T inf -d 2
+expect "netpipe, best" 0 "best of push and pull" nodes 2 "$W/rmc_netpipe" -n 10 --best
+expect "netpipe over TCP" 0 "^ 65536 .* tcp" nodes 1 "$W/rmc_netpipe" -n 20 --tcp
+netpipe_json() {
+	nodes 2 "$W/rmc_netpipe" -n 10 -s 100 --json > "$W/json" &&
+		python3 -m json.tool "$W/json"
+}
+if have python3; then
+	expect "netpipe as JSON" 0 '"t_typical_usec": [0-9]' netpipe_json
+else
+	report 0 "netpipe as JSON" "no python3"
+fi
+expect "netpipe alone" 2 "two nodes are needed" nodes 1 "$W/rmc_netpipe"
+expect "netpipe: bad threshold" 2 "0, inf or a size" "$W/rmc_netpipe" -T x
+netpipe_killed() {
+	rm -f "$W/fabric"
+	truncate -s 64K "$W/fabric"
+	export FAKE_FABRIC=$W/fabric RMC_NODES=2
+	RMC_NODE=1 timeout -s KILL 3 "$W/rmc_netpipe" -n 100000000 -s 64 &
+	RMC_NODE=0 timeout 60 "$W/rmc_netpipe" -n 100000000 -s 64
+}
+expect "netpipe with a killed peer" 1 "not up" netpipe_killed
