@@ -188,16 +188,28 @@ static uint64_t largest(const struct netpipe *b)
 
 /* --- figures --- */
 
-/* The smallest size from which on pulling is never slower */
+/*
+ * The threshold that loses least against the faster way for each size, by typical
+ * time; results are pairs: pushed, pulled.
+ */
 static size_t best_threshold(const struct netpipe *b)
 {
 	size_t best = SIZE_MAX;
-	int i;
+	double loss, least = 0;
+	int i, first;
 
-	for (i = b->results - 2; i >= 0; i -= 2) {
-		if (b->result[i + 1].lat.typical > b->result[i].lat.typical)
-			break;
-		best = b->result[i].size;
+	for (first = b->results; first >= 0; first -= 2) {	/* pulled from this pair on */
+		loss = 0;
+		for (i = 0; i < b->results; i += 2) {
+			double push = b->result[i].lat.typical;
+			double pull = b->result[i + 1].lat.typical;
+
+			loss += (i < first ? push : pull) / (push < pull ? push : pull);
+		}
+		if (first < b->results && loss >= least)
+			continue;
+		least = loss;
+		best = first < b->results ? b->result[first].size : SIZE_MAX;
 	}
 	return best;
 }
