@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* Sending: push in cells, pull for what is large and in the segment. */
+#include <errno.h>
+#include <string.h>
+#include "state.h"
+
+static void look(struct rmc_msg *m, struct peer *p)
+{
+	uint64_t counters = rmc_load_acquire(&p->line->counters);
+
+	rmc_msg_scan(m, p);
+	p->tx_line_credits = (uint32_t)counters;
+	p->pulled = (uint32_t)(counters >> 32);
+}
+
+static uint32_t room(struct rmc_msg *m, struct peer *p)
+{
+	uint32_t used = p->tx_head - p->tx_ring_credits - p->tx_line_credits;
+
+	if (used > m->cells) {		/* credits for what was never sent */
+		give_up(p, RMC_S_PROTOCOL);
+		return 0;
+	}
+	return m->cells - used;
+}
+
+static int wait_for_room(struct rmc_msg *m, struct peer *p, uint32_t want)
+{
+	unsigned int spins = 0;
+	int err;
+
+	while (room(m, p) < want) {
+		look(m, p);
+		if (room(m, p) >= want)
+			break;
+		if (p->status)
+			return p->status;
+		err = rmc_msg_step(m, p, &spins);
+		if (err)
+			return err;
+	}
+	return p->status;
+}
+
+/* The next cell of the copy of the peer's ring */
+static int stage(struct rmc_msg *m, struct peer *p, enum rmc_cell_kind kind, size_t length,
+		 struct rmc_cell **cell)
+{
+	uint32_t i = p->tx_head & m->mask, credits = p->owed;
+	struct rmc_cell *c = &p->copy[i];
+	unsigned int spins = 0;
+	int err;
+
+	while (rmc_unlikely(p->busy[i])) {
+		err = rmc_msg_step(m, p, &spins);
+		if (err || p->status)
+			return err ? err : p->status;
+	}
+	if (credits > RMC_CELL_CREDITS_MAX)
+		credits = RMC_CELL_CREDITS_MAX;
+	p->owed -= credits;
+	c->head = rmc_cell_head(phase_of(m, p->tx_head), kind, credits, length);
+	p->tx_head++;
+	*cell = c;
+	return 0;
+}
+
+/* Write n cells, the last of which is the one that was staged last. */
+static int write_cells(struct rmc_msg *m, struct peer *p, uint32_t n)
+{
+	struct op op = { .kind = OP_CELLS, .peer = p };
+
+	op.first = p->tx_head - n;
+	op.cells = n;
+	op.offset = line_offset(m, m->raw.self) +
+		    (1 + (uint64_t)(op.first & m->mask)) * RMC_MSG_CELL;
+	op.buf = &p->copy[op.first & m->mask];
+	op.len = n * RMC_MSG_CELL;
+	memset(&p->busy[op.first & m->mask], 1, n);
+	return rmc_msg_issue(m, &op);
+}
+
+static uint64_t cells_of(size_t len)
+{
+	if (!len)
+		return 1;
+	if (len > RMC_CELL_LENGTH_MAX)		/* len + 8 bytes to carry */
+		return 1 + ((uint64_t)len - RMC_CELL_LONG_PAYLOAD + RMC_MSG_PAYLOAD - 1) /
+			   RMC_MSG_PAYLOAD;
+	return ((uint64_t)len + RMC_MSG_PAYLOAD - 1) / RMC_MSG_PAYLOAD;
+}
+
+static int stage_data(struct rmc_msg *m, struct peer *p, const uint8_t *buf, size_t len,
+		      size_t *done, int first)
+{
+	size_t skip = 0, n = len - *done;
+	uint64_t length = len;
+	struct rmc_cell *c;
+	int err;
+
+	if (first && len > RMC_CELL_LENGTH_MAX) {
+		skip = sizeof(length);
+		err = stage(m, p, RMC_CELL_LONG, 0, &c);
+	} else {
+		size_t here = n < RMC_MSG_PAYLOAD ? n : RMC_MSG_PAYLOAD;
+
+		err = stage(m, p, first ? RMC_CELL_PUSH : RMC_CELL_MORE, first ? len : here, &c);
+	}
+	if (err)
+		return err;
+	if (skip)
+		memcpy(c->payload, &length, sizeof(length));
+	if (n > RMC_MSG_PAYLOAD - skip)
+		n = RMC_MSG_PAYLOAD - skip;
+	if (n)
+		memcpy(c->payload + skip, buf + *done, n);
+	*done += n;
+	return 0;
+}
+
+static int push(struct rmc_msg *m, struct peer *p, const uint8_t *buf, size_t len,
+		unsigned int flags)
+{
+	uint64_t left = cells_of(len);
+	uint32_t batch = m->cells / 4, n, i;
+	size_t done = 0;
+	int first = 1, err;
+
+	if (left <= m->cells / 2)
+		batch = (uint32_t)left;
+	if (flags & RMC_MSG_DONTWAIT) {
+		if (left > m->cells / 2)
+			return -EMSGSIZE;
+		look(m, p);
+		if (room(m, p) < left)
+			return p->status ? p->status : -EAGAIN;
+	}
+	while (left) {
+		n = left < batch ? (uint32_t)left : batch;
+		err = wait_for_room(m, p, n);
+		if (err)
+			return err;
+		if (n > m->cells - (p->tx_head & m->mask))
+			n = m->cells - (p->tx_head & m->mask);
+		for (i = 0; i < n; i++) {
+			err = stage_data(m, p, buf, len, &done, first);
+			if (err)
+				return err;
+			first = 0;
+		}
+		err = write_cells(m, p, n);
+		if (err)
+			return err;
+		left -= n;
+	}
+	return p->status;
+}
+
+static int wait_until_pulled(struct rmc_msg *m, struct peer *p, uint32_t posted)
+{
+	unsigned int spins = 0;
+	int err;
+
+	for (;;) {
+		look(m, p);
+		if ((int32_t)(p->pulled - posted) >= 0)
+			return 0;
+		if (p->status)
+			return p->status;
+		err = rmc_msg_step(m, p, &spins);
+		if (err)
+			return err;
+	}
+}
+
+static int post(struct rmc_msg *m, struct peer *p, const uint8_t *buf, size_t len,
+		unsigned int flags)
+{
+	struct rmc_cell_pull pull = {
+		.offset = m->raw.offset + (uint64_t)(buf - (uint8_t *)m->raw.seg),
+		.size = len,
+	};
+	struct rmc_cell *c;
+	int err;
+
+	if (flags & RMC_MSG_DONTWAIT) {
+		look(m, p);
+		if (!room(m, p))
+			return p->status ? p->status : -EAGAIN;
+	}
+	err = wait_for_room(m, p, 1);
+	if (!err)
+		err = stage(m, p, RMC_CELL_PULL, sizeof(pull), &c);
+	if (err)
+		return err;
+	memcpy(c->payload, &pull, sizeof(pull));
+	p->posted++;
+	err = write_cells(m, p, 1);
+	if (err || flags & (RMC_MSG_DONTWAIT | RMC_MSG_ASYNC))
+		return err;
+	return wait_until_pulled(m, p, p->posted);
+}
+
+static int in_segment(const struct rmc_msg *m, const void *buf, size_t len)
+{
+	uint64_t at = (uintptr_t)buf - (uintptr_t)m->raw.seg;
+
+	return (uintptr_t)buf >= (uintptr_t)m->raw.seg && at <= m->raw.seg_len &&
+	       len <= m->raw.seg_len - at;
+}
+
+int rmc_msg_send(struct rmc_msg *m, int nid, const void *buf, size_t len, unsigned int flags)
+{
+	struct peer *p = find(m, nid);
+	int err;
+
+	if (!p || (len && !buf) ||
+	    flags & ~(RMC_MSG_DONTWAIT | RMC_MSG_ASYNC | RMC_MSG_REGISTERED))
+		return -EINVAL;
+	err = rmc_msg_progress(m, p);
+	if (err)
+		return err;
+	if (p->status)
+		return p->status;
+	if (len && len >= m->threshold && in_segment(m, buf, len))
+		return post(m, p, (const uint8_t *)buf, len, flags);
+	return push(m, p, (const uint8_t *)buf, len, flags);
+}
+
+int rmc_msg_flush(struct rmc_msg *m, int nid)
+{
+	struct peer *p = find(m, nid);
+
+	return p ? wait_until_pulled(m, p, p->posted) : -EINVAL;
+}
+
+unsigned int rmc_msg_pending(struct rmc_msg *m, int nid)
+{
+	struct peer *p = find(m, nid);
+
+	if (!p)
+		return 0;
+	look(m, p);
+	return p->posted - p->pulled;
+}

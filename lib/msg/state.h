@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * Messages over one-sided operations (see <rmc/msg.h>): what the files of this
+ * directory share.
+ *
+ * At member r, for each sender s:
+ *
+ *	| line: {credits, pulled} | cell 0 | cell 1 | ... |	all written by s
+ *
+ * The ring carries messages from s to r, and credits that s gives r. The line is
+ * the message of length zero that always has room, because it overwrites itself: two
+ * free running counters in one word, credits given this way and messages pulled.
+ * Writes to it could overtake each other, so that only one is in flight.
+ *
+ * The sender keeps a copy of each ring, which is what its writes are taken from. A cell
+ * is filled again when the receiver has given it back and the write is complete.
+ *
+ * The receiver has two cursors per ring: scan looks at headers as they come and takes
+ * their credits, even while nobody receives; head is the next cell to consume. So a
+ * member that waits in a send for room cannot miss the credits behind unread messages.
+ *
+ * A receiver never owes a quarter of the ring without a credit on its way: a sender
+ * that wants less than half the ring need not fear to wait for ever.
+ */
+#ifndef RMC_LIB_MSG_STATE_H
+#define RMC_LIB_MSG_STATE_H
+
+#include "../internal.h"
+#include "../cell.h"
+
+#define PROBE_INTERVAL_MS	250	/* between looks whether who is silent lives */
+#define BOUNCE_BYTES		(64U << 10)	/* pulls into memory that is not registered */
+#define BOUNCES			2		/* one is filled, the other emptied */
+
+struct line {
+	uint64_t counters;	/* credits | pulled << 32 */
+	uint64_t nonce;		/* of who writes the line */
+	uint64_t pad[6];
+};
+
+/* Local memory of the RMC's operations, per peer; after it the copy of the ring */
+struct local {
+	struct line out, probe;
+};
+
+struct peer {
+	int nid;
+	int status;			/* why it was given up */
+	int reported;			/* to a receiver from anyone */
+	int broken;			/* in the middle of a message */
+
+	/* to the peer; counters run freely */
+	uint32_t tx_head;		/* cells written */
+	uint32_t tx_ring_credits;	/* given back in headers */
+	uint32_t tx_line_credits;	/* given back in the line */
+	uint32_t posted, pulled;	/* messages to pull */
+	struct local *local;
+	struct rmc_cell *copy;
+	uint8_t *busy;			/* per cell: write not complete */
+
+	/* from the peer */
+	const struct line *line;
+	const struct rmc_cell *ring;
+	uint32_t rx_scan, rx_head;
+	uint32_t owed;			/* credits to give */
+	uint32_t line_credits, line_pulled;
+	int line_busy, line_dirty;
+
+	int probing;
+};
+
+enum op_kind { OP_CELLS, OP_LINE, OP_PROBE, OP_PULL };
+
+struct op {
+	enum op_kind kind;
+	struct peer *peer;
+	uint64_t offset;
+	void *buf;
+	uint32_t len;
+	uint32_t first, cells;
+	unsigned int tries;
+	unsigned int *pending;		/* OP_PULL */
+};
+
+struct rmc_msg {
+	struct rmc_msg_raw raw;
+	struct rmc_qp *qp;
+	uint64_t region;		/* offset of the rings */
+	uint32_t cells, mask;
+	size_t threshold;
+	uint64_t nonce;
+	uint64_t next_probe;		/* ms */
+	unsigned int polls;
+	unsigned int dirty;		/* peers with line_dirty */
+	int next;			/* whose turn it is in receiving from anyone */
+	int pull_status;
+	unsigned int bouncing[BOUNCES];
+	uint8_t *bounce;
+	struct peer *peer;
+	struct op *op;			/* per slot */
+	struct op *retry;		/* timed out; with those in flight <= entries */
+	unsigned int retries;
+
+	/* rmc_msg_open_with() */
+	struct rmc_team *team;
+	int buf_id;
+	size_t local_len;
+};
+
+/* Offset in any member's segment of what writer writes there */
+static inline uint64_t line_offset(const struct rmc_msg *m, int writer)
+{
+	return m->region + (uint64_t)writer * (m->cells + 1) * RMC_MSG_CELL;
+}
+
+static inline struct peer *find(struct rmc_msg *m, int nid)
+{
+	int i = nid - m->raw.first_nid;
+
+	return i >= 0 && i < m->raw.nodes ? &m->peer[i] : NULL;
+}
+
+static inline void give_up(struct peer *p, int status)
+{
+	if (!p->status)
+		p->status = status;
+}
+
+static inline unsigned int phase_of(const struct rmc_msg *m, uint32_t position)
+{
+	return !(position & m->cells);
+}
+
+/* op.c: operations in flight, and what must happen whatever the caller waits for */
+uint64_t rmc_msg_now_ms(void);
+int rmc_msg_issue(struct rmc_msg *m, const struct op *op);
+int rmc_msg_tell(struct rmc_msg *m, struct peer *p);
+int rmc_msg_progress(struct rmc_msg *m, struct peer *p);
+int rmc_msg_step(struct rmc_msg *m, struct peer *p, unsigned int *spins);
+int rmc_msg_drain(struct rmc_msg *m);
+
+/* recv.c: take note of the cells that came */
+void rmc_msg_scan(struct rmc_msg *m, struct peer *p);
+
+#endif /* RMC_LIB_MSG_STATE_H */
