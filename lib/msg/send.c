@@ -231,7 +231,16 @@ int rmc_msg_flush(struct rmc_msg *m, int nid)
 {
 	struct peer *p = find(m, nid);
 
-	return p ? wait_until_pulled(m, p, p->posted) : -EINVAL;
+	int err;
+
+	if (!p)
+		return -EINVAL;
+	err = wait_until_pulled(m, p, p->posted);
+	/*
+	 * What was lost is written again only while we are here: a caller that goes away
+	 * for long must not leave the credits that a peer waits for behind.
+	 */
+	return err ? err : rmc_msg_drain(m);
 }
 
 unsigned int rmc_msg_pending(struct rmc_msg *m, int nid)

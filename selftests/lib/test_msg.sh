@@ -3,10 +3,10 @@
 #
 # Messages, receive buffers, collectives and rmc_netpipe. Sourced by run.sh.
 
-msg_src=$(echo "$top"/lib/{msg,herd,coll}.c)
+msg_src=$(echo "$top"/lib/{msg/{open,op,send,recv},herd,coll}.c)
 for san in address,undefined thread; do
 	if $CC -fsanitize=$san $FLAGS -pthread -o "$W/msg-$san" "$here/test_msg.c" \
-	   "$here/fake_rmc.c" $lib_src "$top/lib/msg.c" > "$W/log" 2>&1; then
+	   "$here/fake_rmc.c" $lib_src "$top"/lib/msg/*.c > "$W/log" 2>&1; then
 		include "messages, $san" timeout 300 "$W/msg-$san"
 	else
 		sed 's/^/# /' "$W/log"

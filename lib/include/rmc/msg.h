@@ -121,7 +121,12 @@ void rmc_msg_set_threshold(struct rmc_msg *m, size_t threshold);
  */
 int rmc_msg_send(struct rmc_msg *m, int nid, const void *buf, size_t len, unsigned int flags);
 
-/* Wait until nid has pulled all that it was sent; how many it has not yet. */
+/*
+ * Wait until nid has pulled all that it was sent, and until every write of this member,
+ * credits included, is complete. To be called before it turns to other things for long:
+ * what a faulty link lost is written again only inside these functions.
+ * The second tells how many messages nid has not pulled yet.
+ */
 int rmc_msg_flush(struct rmc_msg *m, int nid);
 unsigned int rmc_msg_pending(struct rmc_msg *m, int nid);
 
