@@ -213,6 +213,8 @@ static int create_qp(struct rmc_qp_create *arg)
 	f->flags->shared_cpu = 1;
 	f->execute = execute;
 	f->reorder = 1;
+	if (getenv("FAKE_DELAY_US"))
+		f->delay_us = atoi(getenv("FAKE_DELAY_US"));
 	qp[i] = f;
 	arg->qp_id = i;
 	arg->wq_offset = (uint64_t)i << 32 | MAP_WQ << 16;

@@ -332,7 +332,20 @@ else
 		expect "rmc_$b between 2 nodes" 0 "#bytes" \
 			nodes 2 "$W/rmc_$b" -n 200 -S 1M
 	done
+	# at most 32 operations of 128 KiB complete within 2 ms: 2 GiB/s
+	peak_is_possible() {
+		FAKE_DELAY_US=2000 nodes 2 "$W/rmc_read_bw" -s 128K -n 300 --json > "$W/peak" ||
+			return 1
+		awk -F'[:,]' '/bw_peak/ { print; found = 1; high = $2 > 2.2e9 }
+			END { exit !found || high }' "$W/peak"
+	}
+	check "peak bandwidth counts completed operations, not issued ones" peak_is_possible
 	expect "all sizes" 0 "^ 131072 " nodes 2 "$W/rmc_read_bw" -a -n 20 -S 256K
+	sizes_of() {		# sizes_of PROGRAM OPTIONS...
+		nodes 2 "$@" --json | sed -n 's/.*"bytes": \([0-9]*\).*/\1/p' | xargs
+	}
+	expect "all sizes up to one" 0 "^8 16 32 64 128 256$" \
+		sizes_of "$W/rmc_read_lat" -a -s 256 -n 20 -S 1M
 	expect "double-sided, 3 nodes" 0 "node 1 -> node 0.*both" \
 		nodes 3 "$W/rmc_read_lat" -b -n 100 -S 1M
 	expect "compare-and-swap" 0 "compare-and-swap" nodes 2 "$W/rmc_atomic_lat" -A cas -n 50 -S 1M

@@ -28,6 +28,8 @@ expect "netpipe, usual threshold" 0 "^ 131072 .* pull" nodes 2 "$W/rmc_netpipe" 
 expect "netpipe, all pulled" 0 "^ 1  .* pull" nodes 2 "$W/rmc_netpipe" -n 20 -s 1 -T 0
 expect "netpipe, all pushed, 3 nodes" 0 "^ 4096 .* push" \
 	nodes 3 "$W/rmc_netpipe" -n 20 -s 4K -T inf -d 2
+expect "netpipe, all sizes up to one" 0 "^1 2 4 8 16 32 64$" \
+	sizes_of "$W/rmc_netpipe" -a -s 64 -n 10
 expect "netpipe, best" 0 "best of push and pull" nodes 2 "$W/rmc_netpipe" -n 10 --best
 expect "netpipe over TCP" 0 "^ 65536 .* tcp" nodes 1 "$W/rmc_netpipe" -n 20 --tcp
 netpipe_json() {

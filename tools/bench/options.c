@@ -20,9 +20,9 @@ void bench_options(struct bench *b, int argc, char **argv)
 	char usage[128];
 	const struct opt opts[] = {
 		{ 's', "size", OPT_SIZE, &b->size, 1, RMC_LENGTH_MAX, "SIZE",
-			"bytes per operation (default 64)" },
+			"bytes per operation (default 64; with --all the largest, 1M)" },
 		{ 'a', "all", OPT_FLAG, &b->all_sizes, 0, 0, NULL,
-			"sizes 8 B .. 1 MiB, powers of two" },
+			"sizes 8 B .. SIZE, powers of two" },
 		{ 'n', "iters", OPT_INT, &b->iterations, 1, INT_MAX, "N",
 			latency ? "measured operations per size (default 1000)"
 				: "measured operations per size (default 5000)" },
@@ -56,7 +56,6 @@ void bench_options(struct bench *b, int argc, char **argv)
 		{ 0 },
 	};
 
-	b->size = atomic ? 8 : 64;
 	b->iterations = latency ? LATENCY_ITERATIONS : BANDWIDTH_ITERATIONS;
 	b->peer = -1;
 	b->outstanding = latency ? 1 : DEFAULT_OUTSTANDING;
@@ -73,6 +72,8 @@ void bench_options(struct bench *b, int argc, char **argv)
 		b->op = RMC_OP_CAS;
 	else if (atomic && strcmp(op, "faa"))
 		die(EXIT_USAGE, "--atomic: faa or cas, not '%s'", op);
+	if (!b->size)
+		b->size = atomic ? 8 : b->all_sizes ? BENCH_MAX_ALL_SIZE : 64;
 	if (sequential && hot)
 		die(EXIT_USAGE, "--sequential or --hot, not both");
 	if (latency)

@@ -32,8 +32,8 @@ struct result {
 };
 
 struct netpipe {
-	uint64_t size;			/* 0: all */
-	int iterations, peer, ctx_id, cells, json, tcp, best;
+	uint64_t size;			/* the largest of all_sizes */
+	int all_sizes, iterations, peer, ctx_id, cells, json, tcp, best;
 	const char *threshold_arg;
 	size_t threshold;
 
@@ -165,11 +165,10 @@ static void counterpart(struct netpipe *b, struct netpipe_end *end, uint64_t siz
 /* Both sides do the same sizes and thresholds in the same order. */
 static void all_sizes(struct netpipe *b, struct netpipe_end *end, int first)
 {
-	uint64_t size = b->size ? b->size : MIN_ALL_SIZE;
-	uint64_t last = b->size ? b->size : MAX_ALL_SIZE;
+	uint64_t size = b->all_sizes ? MIN_ALL_SIZE : b->size;
 	int pull;
 
-	for (; size <= last; size *= 2) {
+	for (; size <= b->size; size *= 2) {
 		for (pull = 0; pull < (b->best ? 2 : 1); pull++) {
 			if (b->best)
 				rmc_msg_set_threshold(b->msg, pull ? 0 : SIZE_MAX);
@@ -179,11 +178,6 @@ static void all_sizes(struct netpipe *b, struct netpipe_end *end, int first)
 				counterpart(b, end, size);
 		}
 	}
-}
-
-static uint64_t largest(const struct netpipe *b)
-{
-	return b->size ? b->size : MAX_ALL_SIZE;
 }
 
 /* --- figures --- */
@@ -343,7 +337,7 @@ static void over_tcp(struct netpipe *b)
 
 	if (node && atoi(node))
 		return;			/* one measures, within its own machine */
-	netpipe_tcp(&first, &second, largest(b));
+	netpipe_tcp(&first, &second, b->size);
 	if (pthread_create(&thread, NULL, tcp_counterpart, args))
 		die(EXIT_FAILED, "cannot start a thread");
 	all_sizes(b, &first, 1);
@@ -368,7 +362,7 @@ static void over_rmc(struct netpipe *b)
 	struct rmc_team_options t = {
 		.ctx_id = (unsigned int)b->ctx_id, .numa_node = -1, .flags = RMC_TEAM_SLEEP,
 	};
-	size_t len = (largest(b) + 4095) & ~(size_t)4095, rings;
+	size_t len = (b->size + 4095) & ~(size_t)4095, rings;
 	const char *nodes = getenv("RMC_NODES");
 	struct rmc_msg_options o;
 	struct netpipe_end end = {
@@ -444,6 +438,8 @@ int main(int argc, char **argv)
 	const struct opt opts[] = {
 		{ 's', "size", OPT_SIZE, &b.size, 1, MAX_SIZE, "SIZE",
 			"bytes per message (default: 1 B .. 128 KiB, powers of two)" },
+		{ 'a', "all", OPT_FLAG, &b.all_sizes, 0, 0, NULL,
+			"sizes 1 B .. SIZE, powers of two" },
 		{ 'n', "iters", OPT_INT, &b.iterations, 1, INT_MAX, "N",
 			"messages per size (default 1000; fewer of large ones)" },
 		{ 'T', "threshold", OPT_STRING, &b.threshold_arg, 0, 0, "SIZE",
@@ -467,6 +463,10 @@ int main(int argc, char **argv)
 	if (b.best && (b.tcp || b.threshold_arg))
 		die(EXIT_USAGE, "--best goes with neither --tcp nor --threshold");
 	parse_threshold(&b);
+	if (!b.size) {
+		b.size = MAX_ALL_SIZE;
+		b.all_sizes = 1;
+	}
 	b.cycles_per_us = bench_calibrate();
 	if (b.tcp)
 		over_tcp(&b);
