@@ -247,6 +247,9 @@ class Cluster:
                        f"RMC_NODE={i}", plan.kernel_args(), opt.append or ""]
         if accel == "tcg":      # what a kernel cannot know to be fine here
             kernel_args.insert(4, "clocksource=tsc mitigations=off no_timer_check")
+            khz = guest.tsc_khz()
+            if khz:     # measured in a guest it is wrong whenever the host is busy
+                kernel_args.insert(4, f"tsc_early_khz={khz}")
         argv = [need(host.QEMU, "qemu-system-x86"), "-name", f"rmc-{self.name}-{i}",
                 "-accel", "tcg,thread=multi" if accel == "tcg" else "kvm",
                 # la57: five-level page tables only cost time
