@@ -1,10 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 2 2p
-# PageRank over remote memory gives what one node alone computes.
+# nodes: 2 2p 4 l4
+# PageRank over remote memory gives what one node alone computes, in every variant.
 . "$(dirname "$0")/lib.sh"
 PAGERANK=$TOP/build/pagerank
 [ -x "$PAGERANK" ] || skip "no $PAGERANK: make -C tools"
 need_cluster
-out=$(on_all "$PAGERANK" --rmat 9,4 --supersteps 5 --verify 2>&1) || fail "$out"
-grep -qi 'verif' <<< "$out" || fail "it does not say so: $out"
+for variant in fine bulk shm; do
+	out=$(on_all "$PAGERANK" --variant $variant --rmat 9,4 --supersteps 5 --verify 2>&1) ||
+		fail "$variant: $out"
+	grep -qi 'verif' <<< "$out" || fail "$variant: it does not say so: $out"
+done

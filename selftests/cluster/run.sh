@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Tests over several guests: boots clusters of 2 and 4 nodes and runs on each the
+# Tests over several nodes: boots clusters of 2 and 4 guests, and one guest
+# with 4 loopback nodes, and runs on each the
 # scripts of this folder that name it after "# nodes:". One TAP stream. Exit
 # status: 0 all passed or skipped, 1 otherwise.
 set -u
@@ -10,12 +11,12 @@ seconds=120	# for one script, booting apart
 
 usage()
 {
-	echo "usage: $0 [--module KO] [--on 2|2p|4] [SCRIPT ...]"
-	echo "2p: two nodes, NI organisation pair, MTU 64"
+	echo "usage: $0 [--module KO] [--on 'KIND ...'] [SCRIPT ...]"
+	echo "2, 4: as many guests; 2p: NI organisation pair, MTU 64; l4: one guest, loopback"
 	exit "$1"
 }
 
-module=() on="2 2p 4" only=()
+module=() on="l4 2 2p 4" only=()
 while [ $# -gt 0 ]; do
 	case $1 in
 	--module) module=(--module "$(realpath "$2")"); shift ;;
@@ -72,9 +73,12 @@ number=0 failed=0 was='' known=''
 for line in "${todo[@]}"; do
 	kind=${line%% *} script=${line#* }
 	number=$((number + 1))
-	NODES=${kind%p}
+	NODES=${kind//[a-z]/}
 	UP="${module[*]}"
-	[ "$kind" = "$NODES" ] || UP="$UP --ni pair --mtu 64"
+	case $kind in
+	*p) UP="$UP --ni pair --mtu 64" ;;
+	l*) UP="$UP --fabric loopback" ;;
+	esac
 	start=$(date +%s)
 	if [ "$kind" != "$was" ]; then
 		[ -z "$was" ] || down

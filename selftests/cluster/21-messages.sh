@@ -1,0 +1,10 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# nodes: 2 2p 4 l4
+# Messages, receive buffers and collectives: every member gets all that is its own.
+. "$(dirname "$0")/lib.sh"
+need_cluster
+out=$(on_all "$TOP/build/selftests/cluster/prog_msg" all 2>&1) || fail "$out"
+for node in $(seq 0 $((NODES - 1))); do
+	grep -q "member $node: ok" <<< "$out" || fail "nothing of member $node: $out"
+done

@@ -1,0 +1,9 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# nodes: 2 4 l4
+# One io_uring loop serves sockets, completions and notifications, and sleeps else.
+. "$(dirname "$0")/lib.sh"
+LOOP=$TOP/build/mixed_loop
+[ -x "$LOOP" ] || skip "no $LOOP: it takes liburing"
+need_cluster
+out=$(on_all "$LOOP" --self-test 2>&1) || fail "$out"
