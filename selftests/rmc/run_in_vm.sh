@@ -16,7 +16,7 @@ export RMC_CLUSTER=kselftest-$$
 make -s -C "$here" || exit 1
 trap 'timeout 60 "$vm" down > /dev/null 2>&1' EXIT
 trap 'exit 130' INT TERM
-timeout 120 "$vm" up -q -n 4 --fabric loopback --no-module || exit 1
+timeout 120 "$vm" up -q -n 4 --fabric loopback --no-module --append numa=fake=2 || exit 1
 
 flat()
 {

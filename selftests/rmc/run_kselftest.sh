@@ -24,6 +24,7 @@ runs="
 module		module	-				120
 abi		abi	nodes=4,ni=fused		60
 memory		memory	nodes=4,ni=fused		90
+numa		numa	nodes=4,ni=fused		60
 mapping		mapping	nodes=4,ni=fused		60
 limits		limits	nodes=4,ni=fused		90
 access		access	nodes=4,ni=fused		60
