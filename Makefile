@@ -20,6 +20,7 @@ help:
 	@echo 'Build:'
 	@echo '  make all          module, library, tools'
 	@echo '  make modules      rmc.ko for the guest kernel, or for KDIR=...'
+	@echo '  make uml          build/uml/rmc.ko for the User-Mode-Linux kernel of rmc-deps uml'
 	@echo '  make lib tools    librmc, rmcctl, benchmarks, applications'
 	@echo '  make deps         install or fetch what is missing'
 	@echo '  make install      library, headers, tools, man pages: DESTDIR=, PREFIX='
@@ -41,6 +42,14 @@ deps:
 modules:
 	@test -n "$(KDIR)" || { echo "no kernel headers: run 'make deps', or give KDIR=/lib/modules/.../build"; exit 1; }
 	$(MAKE) -C $(KDIR) M=$(CURDIR) KCFLAGS=-Werror modules
+
+# Native speed without KVM: see "User-Mode Linux" in Documentation/cluster.rst.
+# From a copy: kbuild wants no objects of another kernel beside the sources.
+uml:
+	@vm-setup/rmc-deps uml
+	@mkdir -p $(O)/uml
+	@cp -up --parents -t $(O)/uml Kbuild $$(find kmod uapi -name '*.[ch]')
+	$(MAKE) -C $$(vm-setup/rmc-deps uml-kdir) ARCH=um M=$(O)/uml KCFLAGS=-Werror modules
 
 lib:
 	$(MAKE) -C lib O=$(O)
@@ -84,5 +93,5 @@ clean:
 		-o -name '*.mod.c' -o -name '.*.cmd' -o -name modules.order \
 		-o -name Module.symvers \) -type f -print | xargs -r rm -f
 
-.PHONY: help all deps modules lib tools demo check unit style sparse kselftest cluster \
+.PHONY: help all deps modules uml lib tools demo check unit style sparse kselftest cluster \
 	bench-host install clean

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Differences between kernel versions, 6.1 being the oldest. No other file
- * looks at LINUX_VERSION_CODE.
+ * Differences between kernel versions, 6.1 being the oldest, and between real
+ * kernels and User-Mode Linux. No other file looks at LINUX_VERSION_CODE.
  */
 #ifndef RMC_COMPAT_H
 #define RMC_COMPAT_H
@@ -9,7 +9,9 @@
 #include <linux/device.h>
 #include <linux/eventfd.h>
 #include <linux/mm.h>
+#include <linux/smp.h>
 #include <linux/version.h>
+#include <linux/workqueue.h>
 
 /* The device argument of device_type.devnode() */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
@@ -45,5 +47,77 @@ static inline struct class *rmc_class_create(const char *name)
 	return class_create(name);
 #endif
 }
+
+/* An unbound workqueue for short work */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 18, 0)
+#define rmc_unbound_wq	system_unbound_wq
+#else
+#define rmc_unbound_wq	system_dfl_wq
+#endif
+
+#if defined(CONFIG_UML) && defined(CONFIG_X86_64)
+/*
+ * User-Mode Linux takes the fence instructions meant for devices also between
+ * CPUs: an acquire costs it an mfence, and lfence keeps loads from overlapping.
+ * These are what the same CPU needs under a kernel of its own.
+ */
+#undef __smp_mb
+#undef __smp_rmb
+#undef __smp_wmb
+#undef __smp_load_acquire
+#undef __smp_store_release
+#define __smp_mb()	asm volatile("lock addl $0,-4(%%rsp)" ::: "memory", "cc")
+#define __smp_rmb()	barrier()
+#define __smp_wmb()	barrier()
+#define __smp_load_acquire(p)						\
+({									\
+	typeof(*(p)) ___p1 = READ_ONCE(*(p));				\
+	barrier();							\
+	___p1;								\
+})
+#define __smp_store_release(p, v)					\
+do {									\
+	barrier();							\
+	WRITE_ONCE(*(p), v);						\
+} while (0)
+#endif
+
+#ifdef CONFIG_UML
+static inline long rmc_fence_here(void *unused)
+{
+	/* pairs with the barrier of whoever asked for it */
+	smp_mb();
+	return 0;
+}
+
+/*
+ * Every online CPU executes a full barrier. An interrupt would only reach the
+ * thread that runs the kernel: user space is another process of the host, and
+ * goes on meanwhile. But it stands still while its CPU runs something else.
+ */
+static inline void rmc_fence_cpus(void)
+{
+	int cpu;
+
+	for_each_online_cpu(cpu)
+		work_on_cpu(cpu, rmc_fence_here, NULL);
+}
+#else
+static inline void rmc_fence_here(void *unused)
+{
+	/* the interrupt itself is the barrier; this one is for the reader */
+	smp_mb();
+}
+
+/* Every online CPU executes a full barrier, interrupts being enabled here. */
+static inline void rmc_fence_cpus(void)
+{
+	/* this CPU too; its partners are those of the other CPUs */
+	smp_mb();
+	smp_call_function(rmc_fence_here, NULL, 1);
+	/* and what follows stays behind the interrupts */
+	smp_mb();
+}
+#endif
 
 #endif

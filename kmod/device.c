@@ -6,7 +6,13 @@
 #include <linux/sched/signal.h>
 #include "device.h"
 
-static const struct rmc_transport *const transports[] = { &rmc_loopback, &rmc_ivshmem };
+/* The first one that is present is the default. */
+static const struct rmc_transport *const transports[] = {
+#ifdef CONFIG_PCI
+	&rmc_ivshmem,
+#endif
+	&rmc_loopback,
+};
 
 /**
  * rmc_transport_find() - transport by name
@@ -22,6 +28,21 @@ const struct rmc_transport *rmc_transport_find(const char *name)
 		if (!strcmp(transports[i]->name, name))
 			return transports[i];
 	return NULL;
+}
+
+/**
+ * rmc_transport_default() - the transport when nobody chose one
+ *
+ * Return: transport. Context: may sleep.
+ */
+const struct rmc_transport *rmc_transport_default(void)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(transports) - 1; i++)
+		if (transports[i]->present())
+			break;
+	return transports[i];
 }
 
 /* A peer in another kernel rang. */

@@ -72,13 +72,9 @@ static struct rmc_device device;
 
 static int parse(struct rmc_config *cfg)
 {
-	const char *name = fabric;
-
-	if (!name)
-		name = rmc_ivshmem.present() ? rmc_ivshmem.name : rmc_loopback.name;
-	cfg->transport = rmc_transport_find(name);
+	cfg->transport = fabric ? rmc_transport_find(fabric) : rmc_transport_default();
 	if (!cfg->transport) {
-		pr_err("fabric=%s is unknown: give loopback or ivshmem\n", name);
+		pr_err("fabric=%s is unknown: give loopback or ivshmem\n", fabric);
 		return -EINVAL;
 	}
 	if (ni) {

@@ -5,7 +5,7 @@
 #include <linux/rcupdate.h>
 #include <linux/sched/stat.h>
 #include <linux/sched/task.h>
-#include <linux/smp.h>
+#include "compat.h"
 #include "fabric/transport.h"
 #include "worker.h"
 
@@ -49,24 +49,14 @@ static void unkick(struct rmc_worker *w)
 		xchg(&w->kicked, 0);
 }
 
-static void fence(void *unused)
-{
-	/* the interrupt itself is the barrier; this one is for the reader */
-	smp_mb();
-}
-
 /**
  * rmc_os_membarrier() - make every online CPU execute a full barrier
  *
- * Context: may wait for other CPUs, interrupts enabled.
+ * Context: may sleep.
  */
 void rmc_os_membarrier(void)
 {
-	/* this CPU too; its partners are those of the other CPUs */
-	smp_mb();
-	smp_call_function(fence, NULL, 1);
-	/* and what follows stays behind the interrupts */
-	smp_mb();
+	rmc_fence_cpus();
 }
 
 static void run_calls(struct rmc_worker *w)

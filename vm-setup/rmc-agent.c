@@ -3,6 +3,7 @@
  * rmc-agent - PID 1 of a guest: runs commands for the host.
  *
  *   host process <-> unix socket <-> QEMU <-> /dev/vportXpY <-> rmc-agent
+ *   host process <-> unix socket <-> uml-guest <-> /dev/ttySK <-> rmc-agent
  *
  * One virtio-serial port carries one session: one host process at a time,
  * which may run many commands at once, told apart by an id. When the host
@@ -34,6 +35,7 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -591,11 +593,50 @@ static int ports_check_hangup(void)
 	return wait;
 }
 
+static int port_open(int epfd, int i, const char *path)
+{
+	struct epoll_event ev = {
+		.events = EPOLLIN | EPOLLOUT | EPOLLET,
+		.data.u32 = i,
+	};
+
+	ports[i].fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	if (ports[i].fd < 0)
+		return -1;
+	return epoll_ctl(epfd, EPOLL_CTL_ADD, ports[i].fd, &ev);
+}
+
+/*
+ * User-Mode Linux: serial lines take the ports' place. A greeting tells that a
+ * line is raw: what came before would not have come through.
+ */
+static int lines_open(int epfd)
+{
+	for (int i = 0; i < NPORTS; i++) {
+		struct termios tio;
+		char path[32];
+
+		snprintf(path, sizeof(path), "/dev/ttyS%d", i);
+		if (port_open(epfd, i, path) || tcgetattr(ports[i].fd, &tio)) {
+			say("%s: %s", path, strerror(errno));
+			return -1;
+		}
+		cfmakeraw(&tio);
+		tio.c_cflag |= CLOCAL | CREAD;
+		tcsetattr(ports[i].fd, TCSANOW, &tio);
+		port_send(&ports[i], F_HELLO, 0, "", 0);
+		port_flush(&ports[i]);
+	}
+	return 0;
+}
+
 /* Ports appear one by one after the driver is loaded. */
 static int ports_open(int epfd)
 {
 	for (int i = 0; i < NPORTS; i++)
 		ports[i].fd = -1;
+	if (getenv("RMC_HOSTFS"))
+		return lines_open(epfd);
 	for (int tries = 0; tries < 1000; tries++) {
 		DIR *d = opendir("/sys/class/virtio-ports");
 		struct dirent *de;
@@ -619,15 +660,7 @@ static int ports_open(int epfd)
 			}
 			fclose(f);
 			snprintf(path, sizeof(path), "/dev/%s", de->d_name);
-			ports[i].fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-			if (ports[i].fd >= 0) {
-				struct epoll_event ev = {
-					.events = EPOLLIN | EPOLLOUT | EPOLLET,
-					.data.u32 = i,
-				};
-
-				epoll_ctl(epfd, EPOLL_CTL_ADD, ports[i].fd, &ev);
-			}
+			port_open(epfd, i, path);
 		}
 		if (d)
 			closedir(d);

@@ -28,6 +28,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/types.h>
+#include "../compat.h"
 
 #define rmc_os_zalloc(bytes)		kvzalloc((bytes), GFP_KERNEL)
 #define rmc_os_free(p)			kvfree(p)

@@ -88,7 +88,7 @@ static void *loopback_channel(struct rmc_fabric *f, u32 requester, u32 server)
 		if (!cmpxchg(entry, NULL, WANTED)) {
 			set_bit(requester, lo->wanted);
 			/* the mark, then the bit; queue_work() is a full barrier */
-			queue_work(system_unbound_wq, &lo->work);
+			queue_work(rmc_unbound_wq, &lo->work);
 		}
 		return NULL;
 	}

@@ -17,7 +17,7 @@ struct rmc_port;
  * struct rmc_transport - a kind of fabric
  * @name: as the fabric= parameter spells it
  * @kind: enum rmc_fabric_kind
- * @present: can it work in this kernel; NULL: always
+ * @present: is there what it needs; loopback, which needs nothing, has none
  * @open: set up a port and claim its nodes; tells the reason when it fails
  * @start: nodes and workers exist: call @kick when a peer in another kernel
  *	rang, from any context; may be NULL
@@ -61,6 +61,7 @@ extern const struct rmc_transport rmc_loopback;
 extern const struct rmc_transport rmc_ivshmem;
 
 const struct rmc_transport *rmc_transport_find(const char *name);
+const struct rmc_transport *rmc_transport_default(void);
 
 /* State of a node as its entry tells; whatever is in there, one of the enum. */
 static inline u32 rmc_node_entry_state(const struct rmc_fabric *f, u32 nid)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""A cluster of QEMU guests that share one memory region.
+"""A cluster of guests that share one memory region.
 
 base     paths of the checkout, errors that are told in one line
 guest    guest kernel, initial RAM disk
 host     what this host offers: acceleration, cores, memory
 agent    run commands in a guest (host end of rmc-agent.c)
+machine  what runs a guest: qemu, or uml (User-Mode Linux)
 cluster  boot, watch and stop the guests; their state on disk
 """

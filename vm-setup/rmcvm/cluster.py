@@ -5,8 +5,10 @@
     agent-I.K           socket of port K of guest I, with .lock (agent.py)
     console-I[.log]     serial console: socket, and everything printed so far
     qmp-I               QEMU's control socket
-    qemu-I.log          what QEMU itself complained about
-    doorbell[.log]      socket of ivshmem-server, through which guests wake each other
+    machine-I.log       what QEMU or the User-Mode-Linux kernel itself complained about
+    doorbell[.log]      socket of ivshmem-server, through which guests of QEMU wake each other
+    bell-I              pipe through which the others wake User-Mode-Linux kernel I
+    uml                 User-Mode Linux's own files
 
 A state whose guests are all gone, or whose owner is (rmc-run without --keep),
 or that nobody is booting any more, is stale: load() removes it.
@@ -22,56 +24,16 @@ import re
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import threading
 import time
 
-from . import agent, guest, host
-from .base import (MODULE, RMCCTL, VM_SETUP, Fail, alive, need, note, pid_start, state_root,
-                   write_file)
+from . import agent, guest, host, machine
+from .base import RMCCTL, Fail, alive, note, pid_start, state_root, write_file
 
 BUSYBOX = "/run/rmc/busybox"
 SYSFS = "/sys/class/misc/rmc"
 CONSOLE_LINES = 15
-
-
-class Qmp:
-    """QEMU's control socket, one command at a time."""
-
-    def __init__(self, path):
-        self.lock = open(f"{path}.lock", "wb")
-        fcntl.flock(self.lock, fcntl.LOCK_EX)
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(10)
-        try:
-            self.sock.connect(path)
-            self.file = self.sock.makefile("r", encoding="utf-8")
-            self.file.readline()
-            self.do("qmp_capabilities")
-        except OSError:
-            self.close()
-            raise
-
-    def do(self, command):
-        self.sock.sendall(json.dumps({"execute": command}).encode() + b"\n")
-        for line in self.file:
-            reply = json.loads(line)
-            if "return" in reply:
-                return reply["return"]
-            if "error" in reply:
-                raise Fail(f"QEMU refused {command}: {reply['error'].get('desc')}")
-        raise ConnectionError("QEMU hung up")
-
-    def close(self):
-        self.sock.close()
-        self.lock.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
 
 
 def die_with_parent():
@@ -179,35 +141,35 @@ class Cluster:
             note(f"cluster '{self.name}' is ready after {time.monotonic() - started:.1f} s")
 
     def _boot(self, opt, owned):
-        loopback = opt.fabric == "loopback"
-        module = None if opt.no_module else opt.module
-        kernel = guest.choose(opt.kernel, module)
+        how = machine.chosen(opt)
+        fabric = opt.fabric or how.FABRIC
+        if fabric not in ("loopback", how.FABRIC):
+            raise Fail(f"this machine has no fabric {fabric}", f"use loopback or {how.FABRIC}")
+        loopback = fabric == "loopback"
+        module = None if opt.no_module else opt.module or how.MODULE_FILE
+        kernel = how.kernel(opt, module)
         if module:
             guest.check_module(module, kernel)
-        need(host.QEMU, "qemu-system-x86")
-        accel, why = host.accel(opt.machine, kernel)
         workers = 2 if opt.ni == "pair" else 1
         plan = host.Plan(opt.nodes, workers, loopback,
                          {"auto": None, "shared": True, "dedicated": False}[opt.cpus])
         guests = 1 if loopback else opt.nodes
+        accel = how.accel(opt, kernel)
         if not opt.quiet:
             one = "all in one guest" if loopback else "one guest each"
             note(f"cluster '{self.name}': {opt.nodes} node{'s' * (opt.nodes > 1)}, {one}, "
                  f"kernel {kernel.version}, {accel.upper()}")
-            if accel == "tcg":
-                note(f"no KVM ({why}): guests are emulated, times measured in them "
-                     "are not representative")
             note(plan.text)
 
-        device = []
-        self.state = {"nodes": opt.nodes, "fabric": opt.fabric, "kernel": kernel.version,
+        self.state = {"nodes": opt.nodes, "fabric": fabric, "kernel": kernel.version,
                       "accel": accel, "shared": plan.shared, "app_cpus": plan.app,
-                      "module": module, "module_args": self._module_args(opt, plan),
-                      "context": not opt.no_context, "region": None, "ready": False,
+                      "module": module, "context": not opt.no_context, "region": None,
+                      "ready": False,
                       "owner": [os.getpid(), pid_start(os.getpid())] if owned else None,
                       "boot_timeout": opt.boot_timeout or 60 + 10 * guests,
                       "pins": plan.pins, "server": None, "argv": [], "guests": [None] * guests}
         self.save()
+        device = []
         if not loopback:
             mib = host.region_size(opt.nodes, opt.shm_size)
             name = f"rmc-{os.getuid()}-{self.name}"
@@ -215,18 +177,15 @@ class Cluster:
                 os.unlink(os.path.join(host.region_folder(mib)[0], name))
             self.state["region"] = host.make_region(name, mib)
             self.save()
-            if opt.doorbell == "on":
-                self._start_server(owned)
-                device = ["-chardev", f"socket,id=bell,path={self.path('doorbell')}",
-                          "-device", "ivshmem-doorbell,vectors=1,chardev=bell"]
-            else:
-                device = ["-object", "memory-backend-file,id=region,share=on,"
-                                     f"mem-path={self.state['region']},size={mib}M",
-                          "-device", "ivshmem-plain,memdev=region"]
-        guest.initrd(kernel, self.path("initrd"))
-        elf = guest.elf_image(kernel)
+            device = how.share_region(self, opt, mib, owned)
+        self.state["module_args"] = (self._module_args(opt, plan) + how.module_args(self) +
+                                     shlex.split(opt.module_args or ""))
+        image = how.boot_files(self, kernel)
+        if len(self.path(f"console-{guests}")) > 100:
+            raise Fail(f"the path {self.folder} is too long for a socket",
+                       "set XDG_RUNTIME_DIR to a shorter one")
         for i in range(guests):
-            self.state["argv"].append(self._qemu(opt, i, accel, plan, elf) + device)
+            self.state["argv"].append(how.argv(self, opt, i, plan, image) + device)
         for i in range(guests):
             self._start(i, owned)
         self.save()
@@ -234,49 +193,13 @@ class Cluster:
         self.state["ready"] = True
         self.save()
 
-    @staticmethod
-    def _module_args(opt, plan):
-        args = [f"fabric={opt.fabric}", f"nodes={opt.nodes}", f"share={int(plan.shared)}",
-                f"cpus={','.join(map(str, plan.rmc))}", f"ni={opt.ni}"]
-        if opt.mtu:
-            args.append(f"mtu={opt.mtu}")
-        return args + shlex.split(opt.module_args or "")
+    def _module_args(self, opt, plan):
+        args = [f"fabric={self.state['fabric']}", f"nodes={opt.nodes}",
+                f"share={int(plan.shared)}", f"cpus={','.join(map(str, plan.rmc))}", f"ni={opt.ni}"]
+        return args + [f"mtu={opt.mtu}"] if opt.mtu else args
 
-    def _qemu(self, opt, i, accel, plan, elf):
-        kernel_args = ["console=ttyS0", "quiet", "panic=-1", "oops=panic", "tsc=reliable",
-                       f"RMC_NODE={i}", plan.kernel_args(), opt.append or ""]
-        if accel == "tcg":      # what a kernel cannot know to be fine here
-            kernel_args.insert(4, "clocksource=tsc mitigations=off no_timer_check")
-            khz = guest.tsc_khz()
-            if khz:     # measured in a guest it is wrong whenever the host is busy
-                kernel_args.insert(4, f"tsc_early_khz={khz}")
-        argv = [need(host.QEMU, "qemu-system-x86"), "-name", f"rmc-{self.name}-{i}",
-                "-accel", "tcg,thread=multi" if accel == "tcg" else "kvm",
-                # la57: five-level page tables only cost time
-                "-cpu", "max,la57=off" if accel == "tcg" else "host,migratable=no",
-                "-machine", host.MACHINE, "-smp", str(plan.vcpus), "-m", str(opt.mem),
-                "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
-                "-kernel", elf, "-initrd", self.path("initrd"),
-                "-append", " ".join(filter(None, kernel_args)),
-                "-qmp", f"unix:{self.path(f'qmp-{i}')},server=on,wait=off",
-                "-chardev", f"socket,id=con,path={self.path(f'console-{i}')},server=on,wait=off,"
-                            f"logfile={self.path(f'console-{i}.log')},logappend=on",
-                "-serial", "chardev:con",
-                "-device", f"virtio-serial-pci,max_ports={agent.PORTS + 1}"]
-        for tag, where in (("hostroot", "/"), ("hostusr", "/usr")):
-            argv += ["-fsdev", f"local,id={tag},path={where},security_model=none,readonly=on,"
-                               "multidevs=remap",
-                     "-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag}"]
-        for k in range(agent.PORTS):
-            argv += ["-chardev", f"socket,id=a{k},path={self.path(f'agent-{i}.{k}')},"
-                                 "server=on,wait=off",
-                     "-device", f"virtserialport,chardev=a{k},name=rmc-agent.{k}"]
-        if len(self.path(f"console-{i}")) > 100:
-            raise Fail(f"the path {self.folder} is too long for a socket",
-                       "set XDG_RUNTIME_DIR to a shorter one")
-        return argv
-
-    def _spawn(self, argv, log, owned):
+    def spawn(self, argv, log, owned):
+        """Start a process of the cluster; owned: it ends with this one."""
         with open(self.path(log), "wb") as f:
             # Not to be hit by a Ctrl-C in the terminal: a session of its own.
             proc = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=f, stderr=f,
@@ -285,19 +208,8 @@ class Cluster:
         proc.returncode = 0     # ours to reap in remove(), no warning from Popen
         return {"pid": proc.pid, "start": pid_start(proc.pid)}
 
-    def _start_server(self, owned):
-        self.state["server"] = self._spawn(
-            [os.path.join(VM_SETUP, "ivshmem-server"), "-S", self.path("doorbell"),
-             "-m", self.state["region"]], "doorbell.log", owned)
-        self.save()
-        while not os.path.exists(self.path("doorbell")):
-            if not running(self.state["server"]):
-                raise Fail(f"the doorbell server ended{self.complaint('doorbell.log')}",
-                           "give --doorbell off")
-            time.sleep(0.01)
-
     def _start(self, i, owned):
-        self.state["guests"][i] = self._spawn(self.state["argv"][i], f"qemu-{i}.log", owned)
+        self.state["guests"][i] = self.spawn(self.state["argv"][i], f"machine-{i}.log", owned)
         self.save()
 
     def _bring_up(self, which):
@@ -320,7 +232,7 @@ class Cluster:
             raise Fail(f"node {i} did not come up: {e.what}", "its console ended with:",
                        self.console_tail(i)) from None
         with session:
-            self._pin(i)
+            machine.of(self.state).pin(self, i)
             if not self.state["module"]:
                 return
             self._insmod(session, i)
@@ -330,15 +242,6 @@ class Cluster:
                     raise Fail(f"node {i}: context 0 could not be made: {err.strip()}",
                                "look at rmc-vm console, or give --no-context")
             self._wait_for_peers(session, i, deadline)
-
-    def _pin(self, i):
-        try:
-            with Qmp(self.path(f"qmp-{i}")) as qmp:
-                for vcpu in qmp.do("query-cpus-fast"):
-                    core = self.state["pins"][i][vcpu["cpu-index"]]
-                    os.sched_setaffinity(vcpu["thread-id"], {core})
-        except OSError as e:
-            note(f"node {i}: vCPUs are not pinned: {e}")
 
     def _insmod(self, session, i):
         module = self.state["module"]
@@ -377,7 +280,7 @@ class Cluster:
             if self.cancelled.is_set():
                 raise Fail("interrupted")
             if not self.guest_alive(i):
-                raise agent.Lost(f"QEMU ended{self.complaint(f'qemu-{i}.log')}")
+                raise agent.Lost(f"its machine ended{self.complaint(f'machine-{i}.log')}")
         return check
 
     def session(self, i, timeout=30, patience=2):
@@ -390,7 +293,7 @@ class Cluster:
             watch()
             if time.monotonic() > late:
                 late += timeout
-                if self.qmp(i, "query-status")["status"] == "paused":
+                if machine.of(self.state).status(self, i) == "paused":
                     raise agent.Lost(f"the guest of node {i} is paused", f"run rmc-vm resume {i}")
 
         session = agent.Session(self.path(f"agent-{i}"), timeout, impatient, patience)
@@ -402,13 +305,6 @@ class Cluster:
         if not 0 <= node < self.state["nodes"]:
             raise Fail(f"there is no node {node}", f"nodes are 0 to {self.state['nodes'] - 1}")
         return 0 if self.state["fabric"] == "loopback" else node
-
-    def qmp(self, i, command):
-        try:
-            with Qmp(self.path(f"qmp-{i}")) as qmp:
-                return qmp.do(command)
-        except (OSError, ValueError):
-            raise Fail(f"node {i} is not running", f"run rmc-vm restart {i}") from None
 
     def kill(self, i):
         vm = self.state["guests"][i]
@@ -484,10 +380,12 @@ def names():
 def add_boot_options(parser):
     """Options of rmc-vm up that rmc-run has as well."""
     add = parser.add_argument
-    add("--fabric", choices=("ivshmem", "loopback"), default="ivshmem",
-        help="one guest per node, or one guest whose kernel hosts all nodes")
-    add("--machine", choices=("auto", "kvm", "tcg"), default="auto",
-        help="hardware virtualization or emulation (default: KVM if it really works)")
+    add("--fabric", choices=("ivshmem", "uml", "loopback"),
+        help="one guest per node (ivshmem, or uml with --machine uml; the default), or one guest "
+             "whose kernel hosts all nodes (loopback)")
+    add("--machine", choices=("auto", "kvm", "tcg", "uml", "native"), default="auto",
+        help="hardware virtualization, emulation, or User-Mode Linux, which runs at native speed "
+             "without KVM (default auto: KVM if it really works, else tcg; native: else uml)")
     add("--ni", choices=("fused", "pair"), default="fused",
         help="one worker per node, or RGP+RCP and RRPP apart")
     add("--cpus", choices=("auto", "dedicated", "shared"), default="auto",
@@ -496,8 +394,8 @@ def add_boot_options(parser):
         help="wake an idle peer by an interrupt, or let it look now and then")
     add("--mtu", type=int, help="packet payload in bytes (default: the module's)")
     add("--module-args", metavar="ARGS", help="more parameters for rmc.ko")
-    add("--module", metavar="KO", type=os.path.abspath, default=MODULE,
-        help="the module to load (default: rmc.ko of the checkout)")
+    add("--module", metavar="KO", type=os.path.abspath,
+        help="the module to load (default: rmc.ko of the checkout; build/uml/rmc.ko for uml)")
     add("--no-module", action="store_true", help="boot without loading rmc.ko")
     add("--no-context", action="store_true", help="do not make context 0")
     add("--mem", type=int, default=256, metavar="MIB", help="memory per guest (default 256)")

@@ -67,11 +67,19 @@ def choose(version=None, module=None):
     raise Fail("there is no guest kernel", "run vm-setup/rmc-deps vm as root")
 
 
+def module_fits(module, kernel):
+    return os.path.exists(module) and built_for(module) == kernel.version
+
+
+def built_for(module):
+    return module_info(module).get("vermagic", "").split(" ")[0]
+
+
 def check_module(module, kernel):
     """Say on the host what insmod would only say in the guest's log."""
     if not os.path.exists(module):
         raise Fail(f"{module} is not built", "run make modules")
-    built = module_info(module).get("vermagic", "").split(" ")[0]
+    built = built_for(module)
     if built != kernel.version:
         raise Fail(f"{os.path.basename(module)} is built for kernel {built or 'unknown'}, "
                    f"the guest runs {kernel.version}",
@@ -228,7 +236,8 @@ def static_busybox():
 
 
 def initrd(kernel, path):
-    drivers = driver_files(kernel)
+    """kernel: whose drivers a guest of QEMU needs; None: it reaches the host without."""
+    drivers = driver_files(kernel) if kernel else []
     names = [re.sub(r"\.(xz|gz|zst)$", "", os.path.basename(x)) for x in drivers]
     directories = ("bin", "dev", "proc", "sys", "modules", "newroot")
     entries = [(d, 0o40755, b"") for d in directories]
