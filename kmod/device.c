@@ -124,32 +124,34 @@ static void destroy_workers(struct rmc_device *rmc)
 	rmc->worker = NULL;
 }
 
-static bool all_up(struct rmc_device *rmc)
-{
-	u32 i;
-
-	for (i = 0; i < rmc->port->locals; i++)
-		if (!READ_ONCE(rmc->node[i]->up))
-			return false;
-	return true;
-}
-
 /* Peers acknowledge within some of their ticks; dead ones are not waited for. */
-static int wait_up(struct rmc_device *rmc)
+static int wait_up(struct rmc_device *rmc, struct rmc_node *node)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(5 * rmc->cfg.dead_ms);
 
-	while (!all_up(rmc)) {
+	while (!READ_ONCE(node->up)) {
 		if (signal_pending(current))
 			return -EINTR;
+		if (READ_ONCE(node->fenced))
+			return -ESTALE;
 		if (time_after(jiffies, end)) {
 			pr_err("node %u cannot join the fabric: its worker does not run, or peers answer too slowly\n",
-			       rmc->port->first);
+			       node->nid);
 			return -ETIMEDOUT;
 		}
 		usleep_range(200, 1000);
 	}
 	return 0;
+}
+
+static int wait_all_up(struct rmc_device *rmc)
+{
+	u32 i;
+	int err = 0;
+
+	for (i = 0; i < rmc->port->locals && !err; i++)
+		err = wait_up(rmc, rmc->node[i]);
+	return err;
 }
 
 static void leave(struct rmc_device *rmc)
@@ -185,6 +187,7 @@ int rmc_device_start(struct rmc_device *rmc)
 	u32 i;
 	int err;
 
+	mutex_init(&rmc->node_lock);
 	rmc->port = rmc->cfg.transport->open(&rmc->cfg);
 	if (IS_ERR(rmc->port))
 		return PTR_ERR(rmc->port);
@@ -205,7 +208,7 @@ int rmc_device_start(struct rmc_device *rmc)
 	}
 	if (rmc->cfg.transport->start)
 		rmc->cfg.transport->start(rmc->port, kick_all, rmc);
-	err = wait_up(rmc);
+	err = wait_all_up(rmc);
 	if (err)
 		goto err_up;
 	return 0;
@@ -239,4 +242,79 @@ void rmc_device_stop(struct rmc_device *rmc)
 	destroy_workers(rmc);
 	destroy_nodes(rmc);
 	rmc->cfg.transport->close(rmc->port);
+}
+
+static int nothing(void *arg)
+{
+	return 0;
+}
+
+/* Every worker ticks: on return all nodes of this kernel know of the change. */
+static void tick_all(struct rmc_device *rmc)
+{
+	u32 i;
+
+	for (i = 0; i < rmc->workers; i++)
+		rmc_worker_call(&rmc->worker[i].ni, nothing, NULL);
+}
+
+static int down_srv(void *arg)
+{
+	rmc_node_down_srv(arg);
+	return 0;
+}
+
+static int down_req(void *arg)
+{
+	rmc_node_down_req(arg);
+	return 0;
+}
+
+static int join(void *arg)
+{
+	rmc_node_join(arg, rmc_os_ns_to_ms(rmc_os_now_ns()));
+	return 0;
+}
+
+/**
+ * rmc_device_node_down() - take a local node out of the fabric for a while
+ * @rmc: device
+ * @node: local node
+ *
+ * What is in flight from and to it ends with RMC_S_NODE_DOWN, as it does when a
+ * machine dies. Its contexts, segments and queue pairs stay.
+ *
+ * Return: 0, also when it was down; -ESTALE: the node was fenced.
+ * Context: may sleep.
+ */
+int rmc_device_node_down(struct rmc_device *rmc, struct rmc_node *node)
+{
+	mutex_lock(&rmc->node_lock);
+	rmc_worker_call(node->srv_worker, down_srv, node);
+	rmc_worker_call(node->req_worker, down_req, node);
+	tick_all(rmc);
+	mutex_unlock(&rmc->node_lock);
+	return READ_ONCE(node->fenced) ? -ESTALE : 0;
+}
+
+/**
+ * rmc_device_node_up() - let a node that is down join again, under a new epoch
+ * @rmc: device
+ * @node: local node
+ *
+ * Return: 0, also when it was up; -ESTALE: the node was fenced; -EINTR,
+ * -ETIMEDOUT: it is still joining. Context: may sleep, for some seconds.
+ */
+int rmc_device_node_up(struct rmc_device *rmc, struct rmc_node *node)
+{
+	int err;
+
+	mutex_lock(&rmc->node_lock);
+	/* all ends of its channels are closed, so the join may zero them */
+	if (READ_ONCE(node->left) && !READ_ONCE(node->fenced))
+		rmc_worker_call(node->srv_worker, join, node);
+	err = wait_up(rmc, node);
+	tick_all(rmc);
+	mutex_unlock(&rmc->node_lock);
+	return err;
 }

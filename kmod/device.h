@@ -20,6 +20,7 @@ struct rmc_sysfs;
  * @node: local nodes; node ids count from @port->first
  * @worker: threads
  * @workers: number of threads
+ * @node_lock: held while a node is taken down or up
  * @misc: /dev/rmc
  * @sysfs: directories of nodes and workers
  * @ctx_lock: guards @ctx and the contexts' open counts
@@ -34,6 +35,7 @@ struct rmc_device {
 	struct rmc_node **node;
 	struct rmc_worker *worker;
 	u32 workers;
+	struct mutex node_lock;	/* see above */
 
 	struct miscdevice misc;
 	struct rmc_sysfs *sysfs;
@@ -47,6 +49,8 @@ struct rmc_device {
 
 int rmc_device_start(struct rmc_device *rmc);
 void rmc_device_stop(struct rmc_device *rmc);
+int rmc_device_node_down(struct rmc_device *rmc, struct rmc_node *node);
+int rmc_device_node_up(struct rmc_device *rmc, struct rmc_node *node);
 
 /* Local node by id, or NULL. */
 static inline struct rmc_node *rmc_device_node(struct rmc_device *rmc, u32 nid)

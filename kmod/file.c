@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 #include "context.h"
 #include "file.h"
+#include "watch.h"
 
 /* Argument of the calls on workers. */
 struct change {
@@ -99,6 +100,7 @@ void rmc_file_destroy(struct rmc_file *f)
 		rmc_umem_put(u);
 	xa_destroy(&f->qp);
 	xa_destroy(&f->buf);
+	rmc_watcher_detach(f);
 	rmc_context_release(f->rmc, f->ctx);
 	kfree(f);
 }

@@ -22,6 +22,7 @@
 #include "umem.h"
 
 struct rmc_context;
+struct rmc_watcher;
 
 /**
  * struct rmc_file - an open context
@@ -34,6 +35,7 @@ struct rmc_context;
  * @qp: struct rmc_queues of queue pairs by id
  * @table: buffers as the pipelines see them
  * @wait: processes in poll()
+ * @watcher: its event file; guarded by the watchers' lock
  * @told: per kind, events that happened and were not armed again
  */
 struct rmc_file {
@@ -46,6 +48,7 @@ struct rmc_file {
 	struct xarray qp;
 	struct rmc_bufs table;
 	wait_queue_head_t wait;
+	struct rmc_watcher *watcher;
 	u32 told[RMC_WAIT_KINDS];
 };
 

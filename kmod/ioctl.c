@@ -4,20 +4,30 @@
  * sizes. The functions see a complete kernel copy of their struct.
  */
 #include <linux/capability.h>
+#include <linux/file.h>
 #include <linux/uaccess.h>
 #include "context.h"
 #include "file.h"
 #include "ioctl.h"
+#include "watch.h"
+
+/* A file that an ioctl opened; the caller gets it once it was told its number. */
+struct opened {
+	struct file *file;
+	int fd;
+};
 
 /* Whom an ioctl is for; @file is NULL on the control device. */
 struct request {
 	struct rmc_device *rmc;
 	struct rmc_file *file;
+	struct opened *opened;
 };
 
 union args {
 	struct rmc_query query;
 	struct rmc_node_info node_info;
+	struct rmc_watch watch;
 	struct rmc_attach attach;
 	struct rmc_seg_reg seg_reg;
 	struct rmc_seg_unreg seg_unreg;
@@ -54,7 +64,6 @@ static int do_query(const struct request *r, union args *a)
 	const struct rmc_config *cfg = &r->rmc->cfg;
 	const struct rmc_port *port = r->rmc->port;
 	struct rmc_query *q = &a->query;
-	/* pairs with the release in rmc_file_attach() */
 	/* pairs with the release in rmc_file_attach() */
 	struct rmc_node *node = r->file ? smp_load_acquire(&r->file->node) : NULL;
 	u32 size = q->size;
@@ -99,6 +108,44 @@ static int do_node_info(const struct request *r, union args *a)
 	i->state = rmc_port_state(port, i->nid);
 	i->epoch = READ_ONCE(port->fabric.node[i->nid].epoch);
 	i->local = !!port->fabric.local[i->nid];
+	return 0;
+}
+
+/* Node that an event file asks: on a context it is the attached one. */
+static struct rmc_node *watching(const struct request *r, s32 nid)
+{
+	struct rmc_node *node = r->file ? rmc_file_node(r->file) : NULL;
+
+	if (node)
+		return nid < 0 || nid == node->nid ? node : NULL;
+	return rmc_device_node(r->rmc, nid < 0 ? r->rmc->port->first : nid);
+}
+
+static int do_watch(const struct request *r, union args *a)
+{
+	struct rmc_watch *w = &a->watch;
+	struct opened *o = r->opened;
+	struct rmc_node *node;
+	struct file *file;
+	int fd;
+
+	if (w->flags & ~RMC_WATCH_NONBLOCK || w->reserved)
+		return -EOPNOTSUPP;
+	if (w->types >= 1U << RMC_EVENT_TYPES)
+		return -EOPNOTSUPP;
+	node = watching(r, w->nid);
+	if (!node)
+		return -ENXIO;
+	fd = get_unused_fd_flags(O_CLOEXEC);
+	if (fd < 0)
+		return fd;
+	file = rmc_watcher_open(r->file, node, w->types, w->flags & RMC_WATCH_NONBLOCK);
+	if (IS_ERR(file)) {
+		put_unused_fd(fd);
+		return PTR_ERR(file);
+	}
+	*o = (struct opened){ .file = file, .fd = fd };
+	w->fd = fd;
 	return 0;
 }
 
@@ -352,6 +399,7 @@ static int do_ctx_remove(const struct request *r, union args *a)
 static const struct entry context_entries[] = {
 	ENTRY(RMC_IOC_QUERY, query, reserved, true, do_query, NULL),
 	ENTRY(RMC_IOC_NODE_INFO, node_info, local, true, do_node_info, NULL),
+	ENTRY(RMC_IOC_WATCH, watch, reserved, true, do_watch, NULL),
 	ENTRY(RMC_IOC_ATTACH, attach, reserved, false, do_attach, NULL),
 	ENTRY(RMC_IOC_SEG_REG, seg_reg, mmap_offset, true, do_seg_reg, undo_seg_reg),
 	ENTRY(RMC_IOC_SEG_UNREG, seg_unreg, flags, false, do_seg_unreg, NULL),
@@ -367,13 +415,23 @@ static const struct entry context_entries[] = {
 static const struct entry control_entries[] = {
 	ENTRY(RMC_IOC_QUERY, query, reserved, true, do_query, NULL),
 	ENTRY(RMC_IOC_NODE_INFO, node_info, local, true, do_node_info, NULL),
+	ENTRY(RMC_IOC_WATCH, watch, reserved, true, do_watch, NULL),
 	ENTRY(RMC_IOC_CTX_CREATE, ctx_create, gid, false, do_ctx_create, NULL),
 	ENTRY(RMC_IOC_CTX_REMOVE, ctx_remove, reserved, false, do_ctx_remove, NULL),
 };
 
-static long dispatch(const struct entry *table, size_t rows, const struct request *r,
+static void refuse_file(const struct opened *o)
+{
+	if (!o->file)
+		return;
+	put_unused_fd(o->fd);
+	fput(o->file);
+}
+
+static long dispatch(const struct entry *table, size_t rows, struct request *r,
 		     unsigned int cmd, void __user *arg)
 {
+	struct opened opened = {};
 	const struct entry *e;
 	union args a = {};
 	u32 size;
@@ -394,6 +452,7 @@ static long dispatch(const struct entry *table, size_t rows, const struct reques
 	err = copy_struct_from_user(&a, e->size, arg, size);
 	if (err)
 		return err;
+	r->opened = &opened;
 	err = e->fn(r, &a);
 	if (err || !e->answers)
 		return err;
@@ -402,8 +461,11 @@ static long dispatch(const struct entry *table, size_t rows, const struct reques
 	if (copy_to_user(arg, &a, min(size, e->size))) {
 		if (e->undo)
 			e->undo(r, &a);
+		refuse_file(&opened);
 		return -EFAULT;
 	}
+	if (opened.file)
+		fd_install(opened.fd, opened.file);
 	return 0;
 }
 

@@ -3,7 +3,8 @@
  * State for people and scripts, in /sys/class/misc/rmc:
  *
  *   fabric ni nodes local_nodes nid mtu share peers_up memtype
- *   node<k>/state, node<k>/epoch, node<k>/counters/<name>   for local nodes
+ *   node<k>/state, node<k>/epoch, node<k>/counters/<name>   for local nodes;
+ *	"down" or "up" written to state takes the node out of the fabric or back
  *   worker<k>/cpu, stages, visits, worked, parks, wakeups
  */
 #include <linux/kobject.h>
@@ -78,6 +79,7 @@ const struct attribute_group *rmc_sysfs_groups[] = { &rmc_group, NULL };
 /* A directory below: one of the pointers is set. */
 struct rmc_dir {
 	struct kobject kobj;
+	struct rmc_device *rmc;
 	struct rmc_port *port;
 	struct rmc_node *node;
 	struct rmc_worker *worker;
@@ -96,6 +98,7 @@ struct rmc_sysfs {
 struct dir_attribute {
 	struct attribute attr;
 	ssize_t (*show)(struct rmc_dir *d, char *buf);
+	ssize_t (*store)(struct rmc_dir *d, const char *buf, size_t len);
 };
 
 static ssize_t dir_show(struct kobject *kobj, struct attribute *attr, char *buf)
@@ -105,8 +108,17 @@ static ssize_t dir_show(struct kobject *kobj, struct attribute *attr, char *buf)
 	return a->show(container_of(kobj, struct rmc_dir, kobj), buf);
 }
 
+static ssize_t dir_store(struct kobject *kobj, struct attribute *attr, const char *buf,
+			 size_t len)
+{
+	struct dir_attribute *a = container_of(attr, struct dir_attribute, attr);
+
+	return a->store ? a->store(container_of(kobj, struct rmc_dir, kobj), buf, len) : -EIO;
+}
+
 static const struct sysfs_ops dir_ops = {
 	.show = dir_show,
+	.store = dir_store,
 };
 
 static void dir_release(struct kobject *kobj)
@@ -120,9 +132,30 @@ static void dir_release(struct kobject *kobj)
 		return sysfs_emit(buf, format "\n", value);			\
 	}									\
 	static struct dir_attribute prefix##_##name =				\
-		{ { #name, 0444 }, prefix##_##name##_show }
+		{ { #name, 0444 }, prefix##_##name##_show, NULL }
 
-DIR_ATTR(of_node, state, "%s", state_names[rmc_port_state(d->port, d->node->nid)]);
+static ssize_t of_node_state_show(struct rmc_dir *d, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", state_names[rmc_port_state(d->port, d->node->nid)]);
+}
+
+static ssize_t of_node_state_store(struct rmc_dir *d, const char *buf, size_t len)
+{
+	int err;
+
+	if (sysfs_streq(buf, state_names[RMC_NODE_DOWN]))
+		err = rmc_device_node_down(d->rmc, d->node);
+	else if (sysfs_streq(buf, state_names[RMC_NODE_UP]))
+		err = rmc_device_node_up(d->rmc, d->node);
+	else
+		err = -EINVAL;
+	return err ?: len;
+}
+
+static struct dir_attribute of_node_state = {
+	{ "state", 0644 }, of_node_state_show, of_node_state_store
+};
+
 DIR_ATTR(of_node, epoch, "%u", READ_ONCE(d->port->fabric.node[d->node->nid].epoch));
 
 static struct attribute *node_attrs[] = {
@@ -198,6 +231,7 @@ static int add_dir(struct rmc_device *rmc, const struct kobj_type *type,
 
 	if (!d)
 		return -ENOMEM;
+	d->rmc = rmc;
 	d->port = rmc->port;
 	d->node = node;
 	d->worker = worker;

@@ -87,6 +87,26 @@ TRACE_EVENT(rmc_rcp_complete,
 		  __entry->tid, __entry->slot, __entry->status)
 );
 
+/* A node noticed something of another, or of itself. */
+TRACE_EVENT(rmc_node_event,
+	TP_PROTO(u32 nid, u32 type, u32 about, u32 epoch),
+	TP_ARGS(nid, type, about, epoch),
+	TP_STRUCT__entry(
+		__field(u32, nid)
+		__field(u32, type)
+		__field(u32, about)
+		__field(u32, epoch)
+	),
+	TP_fast_assign(
+		__entry->nid = nid;
+		__entry->type = type;
+		__entry->about = about;
+		__entry->epoch = epoch;
+	),
+	TP_printk("nid=%u type=%u about=%u epoch=%u", __entry->nid, __entry->type,
+		  __entry->about, __entry->epoch)
+);
+
 #endif
 
 #undef TRACE_INCLUDE_PATH

@@ -21,13 +21,33 @@ static u32 *sync_word(struct rmc_fabric *f, u32 self, u32 peer)
 	return &f->sync[self * f->nodes + peer];
 }
 
-/* May channels between us and the peer be used? *epoch is the peer's. */
-static bool linked(struct rmc_node *node, u32 nid, u32 *epoch)
+/* The peer's entry says it is up, under this epoch. */
+static bool peer_up(const struct rmc_fabric *f, u32 nid, u32 *epoch)
+{
+	/* pairs with the release that made the peer UP, see rmc_node_join_poll() */
+	u64 claim = smp_load_acquire(&f->node[nid].claim);
+
+	*epoch = rmc_claim_epoch(claim);
+	return rmc_claim_state(claim) == RMC_NODE_UP;
+}
+
+/**
+ * rmc_node_linked() - may channels between us and a peer be used
+ * @node: node
+ * @nid: peer, less than fabric->nodes
+ * @epoch: out, the peer's
+ *
+ * Return: true when both are up and each works with the other's epoch.
+ * Context: worker, does not sleep.
+ */
+bool rmc_node_linked(struct rmc_node *node, u32 nid, u32 *epoch)
 {
 	struct rmc_fabric *f = node->fabric;
 
+	if (!peer_up(f, nid, epoch))
+		return false;
 	/* pairs with the release in rmc_node_join_poll() */
-	if (!smp_load_acquire(&node->up) || !rmc_peer_up(f, nid, epoch))
+	if (!smp_load_acquire(&node->up))
 		return false;
 	if (!f->sync)
 		return true;
@@ -55,9 +75,10 @@ struct rmc_node *rmc_node_create(struct rmc_fabric *f, u32 nid, u32 itt_entries)
 	node->nid = nid;
 	node->out = rmc_os_zalloc(f->nodes * sizeof(*node->out));
 	node->in = rmc_os_zalloc(f->nodes * sizeof(*node->in));
+	node->peer = rmc_os_zalloc(f->nodes * sizeof(*node->peer));
 	node->peer_beat = rmc_os_zalloc(f->nodes * sizeof(u32));
 	node->out_epoch = rmc_os_zalloc(f->nodes * sizeof(u32));
-	if (!node->out || !node->in || !node->peer_beat || !node->out_epoch ||
+	if (!node->out || !node->in || !node->peer || !node->peer_beat || !node->out_epoch ||
 	    rmc_itt_init(&node->itt, itt_entries)) {
 		rmc_node_destroy(node);
 		return NULL;
@@ -84,6 +105,7 @@ void rmc_node_destroy(struct rmc_node *node)
 	rmc_itt_destroy(&node->itt);
 	rmc_os_free(node->out_epoch);
 	rmc_os_free(node->peer_beat);
+	rmc_os_free(node->peer);
 	rmc_os_free(node->in);
 	rmc_os_free(node->out);
 	rmc_os_free(node);
@@ -108,7 +130,7 @@ struct rmc_out *rmc_out_open(struct rmc_node *node, u32 nid, u8 *status)
 	*status = RMC_S_NODE_DOWN;
 	if (out)
 		return out->down ? NULL : out;
-	if (!linked(node, nid, &epoch))
+	if (node->peer[nid].silent || !rmc_node_linked(node, nid, &epoch))
 		return NULL;
 	mem = f->ops->channel(f, node->nid, nid);
 	if (!mem) {
@@ -130,8 +152,6 @@ struct rmc_out *rmc_out_open(struct rmc_node *node, u32 nid, u8 *status)
 	out->rep_lines = out->rep.pay_mask + 1;
 	out->epoch = epoch;
 	out->self = f->local[nid] && f->local[nid]->srv_worker == node->req_worker;
-	out->heartbeat = READ_ONCE(f->node[nid].heartbeat);
-	out->beat_ms = node->req_ms;
 	node->out[nid] = out;
 	*status = RMC_S_OK;
 	return out;
@@ -173,7 +193,7 @@ struct rmc_in *rmc_in_open(struct rmc_node *node, u32 nid)
 	u32 epoch;
 	void *mem;
 
-	if (!linked(node, nid, &epoch)) {
+	if (!rmc_node_linked(node, nid, &epoch)) {
 		rmc_bell_settle(node, RMC_LANE_REQ, nid, NULL);
 		return NULL;
 	}
@@ -207,29 +227,38 @@ void rmc_in_close(struct rmc_node *node, u32 nid)
 
 /**
  * rmc_node_join() - announce a node
- * @node: node; its workers do not run yet
+ * @node: node; its workers do not run yet, or it left and the caller is its
+ *	RRPP worker
  * @now_ms: node milliseconds
  *
+ * Under a new epoch, which the transport may have claimed already.
  * rmc_node_join_poll() completes it.
  */
 void rmc_node_join(struct rmc_node *node, u32 now_ms)
 {
 	struct rmc_fabric *f = node->fabric;
 	struct rmc_region_node *self = &f->node[node->nid];
+	u64 claim = READ_ONCE(self->claim);
+	u32 epoch = rmc_claim_epoch(claim);
 	u32 i;
 
-	node->epoch = READ_ONCE(self->epoch) + 1;
-	if (!node->epoch)
-		node->epoch = 1;
+	if (rmc_claim_state(claim) != RMC_NODE_JOINING || !epoch)
+		epoch = epoch + 1 ?: 1;
+	node->epoch = epoch;
 	node->join_ms = now_ms;
-	node->last_ms = now_ms;
+	if (!node->left)
+		node->last_ms = now_ms;
 	for (i = 0; i < f->nodes; i++)
 		node->peer_beat[i] = READ_ONCE(f->node[i].heartbeat);
 	WRITE_ONCE(self->parked[RMC_LANE_REQ], 0);
 	WRITE_ONCE(self->parked[RMC_LANE_REP], 0);
-	WRITE_ONCE(self->epoch, node->epoch);
-	/* pairs with the acquire in rmc_node_tick_req() */
-	smp_store_release(&self->state, RMC_NODE_JOINING);
+	/*
+	 * Full barrier; pairs with the acquire in rmc_peers_look(). Whoever took
+	 * the id over meanwhile fences us at the next tick.
+	 */
+	rmc_os_cas64(&self->claim, claim, rmc_claim(RMC_NODE_JOINING, epoch));
+	/* pairs with the acquire in rmc_ni_tick() */
+	smp_store_release(&node->left, false);
 }
 
 /* Does the peer still have to acknowledge our epoch? */
@@ -251,6 +280,13 @@ static bool awaited(struct rmc_node *node, u32 nid, u32 now_ms)
 	return waited < 4 * f->dead_ms;
 }
 
+/* Nodes of this kernel went up or down: all are to look, see rmc_peers_look(). */
+static void changed(struct rmc_fabric *f)
+{
+	/* release: also when the counter is never looked at */
+	rmc_os_inc_release(&f->changes);
+}
+
 /**
  * rmc_node_join_poll() - go on with joining
  * @node: node; the caller is its RRPP worker, its ticks run
@@ -267,15 +303,14 @@ bool rmc_node_join_poll(struct rmc_node *node, u32 now_ms)
 
 	if (node->up)
 		return true;
-	if (node->fenced)
+	if (node->fenced || node->left)
 		return false;
+	for (i = 0; f->sync && i < f->nodes; i++)
+		if (awaited(node, i, now_ms))
+			return false;
+	f->ops->reset(f, node->nid);
 	if (f->sync) {
-		for (i = 0; i < f->nodes; i++)
-			if (awaited(node, i, now_ms))
-				return false;
 		for (i = 0; i < f->nodes; i++) {
-			memset(f->ops->channel(f, node->nid, i), 0, rmc_channel_bytes(f));
-			memset(f->ops->channel(f, i, node->nid), 0, rmc_channel_bytes(f));
 			WRITE_ONCE(*sync_word(f, node->nid, i), READ_ONCE(f->node[i].epoch));
 			node->out_epoch[i] = READ_ONCE(f->node[i].epoch);
 		}
@@ -283,10 +318,11 @@ bool rmc_node_join_poll(struct rmc_node *node, u32 now_ms)
 			for (i = 0; i < (f->nodes + 63) / 64; i++)
 				WRITE_ONCE(f->bell[node->nid * RMC_LANES + lane].word[i], 0);
 	}
-	/* pairs with the acquire in the peers' rmc_peer_up() */
+	/* pairs with the acquire in the peers' peer_up() */
 	smp_store_release(&f->node[node->nid].state, RMC_NODE_UP);
-	/* pairs with the acquire in linked() */
+	/* pairs with the acquire in rmc_node_linked() */
 	smp_store_release(&node->up, true);
+	changed(f);
 	return true;
 }
 
@@ -296,11 +332,58 @@ bool rmc_node_join_poll(struct rmc_node *node, u32 now_ms)
  */
 void rmc_node_leave(struct rmc_node *node)
 {
+	struct rmc_fabric *f = node->fabric;
+
 	node->up = false;
-	if (node->fenced)
+	/* the entry may be another kernel's by now */
+	if (node->fenced || node->left)
 		return;
-	/* pairs with the acquire in rmc_peer_up() and rmc_node_tick_req() */
-	smp_store_release(&node->fabric->node[node->nid].state, RMC_NODE_DOWN);
+	/* pairs with the acquire in peer_up() and rmc_peers_look() */
+	smp_store_release(&f->node[node->nid].state, RMC_NODE_DOWN);
+}
+
+/**
+ * rmc_node_down_srv() - take a node out that may come back: the RRPP's half
+ * @node: node; the caller is its RRPP worker
+ *
+ * rmc_node_down_req() and, for nodes of the same kernel, closing their ends
+ * complete it. rmc_node_join() brings the node back.
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_node_down_srv(struct rmc_node *node)
+{
+	struct rmc_fabric *f = node->fabric;
+	u32 i;
+
+	if (node->fenced || node->left)
+		return;
+	/* pairs with the acquire in rmc_node_linked() */
+	smp_store_release(&node->up, false);
+	WRITE_ONCE(node->left, true);
+	for (i = 0; i < f->nodes; i++)
+		rmc_in_close(node, i);
+	/* pairs with the acquire in peer_up() and rmc_peers_look() */
+	smp_store_release(&f->node[node->nid].state, RMC_NODE_DOWN);
+	changed(f);
+}
+
+/**
+ * rmc_node_down_req() - the half of RGP and RCP
+ * @node: node, of which rmc_node_down_srv() was called; the caller is its RGP
+ *	and RCP worker
+ *
+ * What is in flight ends with RMC_S_NODE_DOWN, and so does what is asked for
+ * while the node is down.
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_node_down_req(struct rmc_node *node)
+{
+	u32 i;
+
+	for (i = 0; i < node->fabric->nodes; i++)
+		rmc_out_close(node, i);
 }
 
 /*
@@ -312,28 +395,11 @@ static void fence(struct rmc_node *node)
 	u32 i;
 
 	node->fenced = true;
-	/* pairs with the acquire in linked() and rmc_node_tick_req() */
+	/* pairs with the acquire in rmc_node_linked() and rmc_node_tick_req() */
 	smp_store_release(&node->up, false);
 	for (i = 0; i < node->fabric->nodes; i++)
 		rmc_in_close(node, i);
-}
-
-/* The peer's heartbeat moves, or does not. */
-static void check_beat(struct rmc_node *node, u32 nid, struct rmc_out *out)
-{
-	u32 beat = READ_ONCE(node->fabric->node[nid].heartbeat);
-
-	if (beat != out->heartbeat) {
-		out->heartbeat = beat;
-		out->beat_ms = node->req_ms;
-		out->down = false;
-	} else if (!out->down && node->req_ms - out->beat_ms > node->fabric->dead_ms) {
-		struct rmc_abort down = { .nid = nid, .status = RMC_S_NODE_DOWN };
-
-		out->down = true;
-		rmc_stat_inc(node, peer_downs);
-		rmc_itt_abort(node, &down);
-	}
+	rmc_os_node_event(node, RMC_EVENT_FENCED, node->nid, node->epoch);
 }
 
 /**
@@ -346,7 +412,6 @@ static void check_beat(struct rmc_node *node, u32 nid, struct rmc_out *out)
 void rmc_node_tick_req(struct rmc_node *node, u32 now_ms)
 {
 	struct rmc_fabric *f = node->fabric;
-	u32 i;
 
 	/* whoever was paused must not blame the peers for the time it slept */
 	node->req_ms += min_t(u32, now_ms - node->last_ms, RMC_TICK_GAP_MS);
@@ -355,30 +420,21 @@ void rmc_node_tick_req(struct rmc_node *node, u32 now_ms)
 		node->scan_ms = node->req_ms;
 		rmc_itt_expire(node);
 	}
-	if (!f->sync)
-		return;
-	for (i = 0; i < f->nodes; i++) {
-		/* pairs with the releases that join and leave */
-		u32 state = smp_load_acquire(&f->node[i].state);
-		u32 epoch = READ_ONCE(f->node[i].epoch);
-		struct rmc_out *out = node->out[i];
+	/* pairs with the release in fence() */
+	if (unlikely(!smp_load_acquire(&node->up)))
+		rmc_node_down_req(node);
+	rmc_peers_look(node);
+}
 
-		/* pairs with the release in fence() */
-		if (unlikely(out && !smp_load_acquire(&node->up))) {
-			rmc_out_close(node, i);
-			continue;
-		}
-		if (i == node->nid)
-			continue;
-		if (out && (state != RMC_NODE_UP || out->epoch != epoch)) {
-			rmc_stat_inc(node, peer_downs);
-			rmc_out_close(node, i);
-		} else if (out) {
-			check_beat(node, i, out);
-		}
-		/* our end is closed for older epochs; pairs with the acquire below */
-		smp_store_release(&node->out_epoch[i], epoch);
-	}
+/* Server ends of peers that are gone, or back under a new epoch. */
+static void close_stale(struct rmc_node *node)
+{
+	struct rmc_fabric *f = node->fabric;
+	u32 i, epoch;
+
+	for (i = 0; i < f->nodes; i++)
+		if (node->in[i] && (!peer_up(f, i, &epoch) || node->in[i]->epoch != epoch))
+			rmc_in_close(node, i);
 }
 
 /**
@@ -392,22 +448,31 @@ void rmc_node_tick_srv(struct rmc_node *node)
 	struct rmc_fabric *f = node->fabric;
 	u32 i;
 
-	if (!f->sync || node->fenced)
+	if (!f->sync) {
+		/* pairs with the release in changed() */
+		u32 changes = smp_load_acquire(&f->changes);
+
+		if (unlikely(changes != node->srv_changes))
+			close_stale(node);
+		node->srv_changes = changes;
+		return;
+	}
+	if (node->fenced)
 		return;
 	if (unlikely(READ_ONCE(f->node[node->nid].epoch) != node->epoch)) {
 		fence(node);
 		return;
 	}
+	if (unlikely(node->left))
+		return;
 	WRITE_ONCE(f->node[node->nid].heartbeat, ++node->beat);
+	close_stale(node);
 	for (i = 0; i < f->nodes; i++) {
 		u32 epoch = READ_ONCE(f->node[i].epoch);
-		struct rmc_in *in = node->in[i];
 
 		if (i == node->nid)
 			continue;
-		if (in && in->epoch != epoch)
-			rmc_in_close(node, i);
-		/* pairs with the release in rmc_node_tick_req() */
+		/* pairs with the release in rmc_peers_look() */
 		if (smp_load_acquire(&node->out_epoch[i]) == epoch &&
 		    READ_ONCE(*sync_word(f, node->nid, i)) != epoch)
 			/* pairs with the joiner's acquire in awaited() */

@@ -11,6 +11,7 @@
 #include "ct.h"
 #include "itt.h"
 #include "op.h"
+#include "peer.h"
 #include "wire.h"
 #include "../fabric/fabric.h"
 
@@ -24,10 +25,8 @@ struct rmc_ni_worker;
  * @req_lines: free payload lines of the request ring
  * @rep_lines: free payload lines of the reply ring, reserved by reads
  * @epoch: of the peer this end was opened for
- * @heartbeat: last value seen
- * @beat_ms: when it last changed
  * @idle: consecutive empty looks
- * @down: peer is not there; nothing is injected
+ * @down: peer is silent; nothing is injected
  * @self: the peer's RRPP runs on the same worker
  */
 struct rmc_out {
@@ -37,8 +36,6 @@ struct rmc_out {
 	u32 req_lines;
 	u32 rep_lines;
 	u32 epoch;
-	u32 heartbeat;
-	u32 beat_ms;
 	u32 idle;
 	bool down;
 	bool self;
@@ -99,15 +96,19 @@ struct rmc_stats {
  * @srv_worker: worker that runs its RRPP
  * @itt: operations in flight (RGP, RCP)
  * @out: channels to peers, by node id, NULL until used (RGP, RCP)
+ * @peer: what it knows of them, by node id (RGP, RCP)
+ * @changes: of the fabric that @peer accounts for
  * @req_ms: milliseconds this node has run: time-outs do not count a pause
  * @last_ms: clock at the last tick
  * @scan_ms: when time-outs were last looked for
  * @qps: queue pairs
  * @ct: segments (RRPP)
  * @in: channels from peers, by node id, NULL until used (RRPP)
+ * @srv_changes: of the fabric that @in accounts for
  * @epoch: under which this node joined
  * @up: joined: channels may be opened
  * @fenced: another kernel took the id over: this node is out for good
+ * @left: taken down by the administrator; may join again
  * @join_ms: when joining began
  * @beat: own heartbeat
  * @peer_beat: by peer, heartbeat when joining began
@@ -124,6 +125,8 @@ struct rmc_node {
 
 	struct rmc_itt itt;
 	struct rmc_out **out;
+	struct rmc_peer *peer;
+	u32 changes;
 	u32 req_ms;
 	u32 last_ms;
 	u32 scan_ms;
@@ -131,10 +134,12 @@ struct rmc_node {
 
 	struct rmc_ct ct ____cacheline_aligned;
 	struct rmc_in **in;
+	u32 srv_changes;
 
 	u32 epoch;
 	bool up;
 	bool fenced;
+	bool left;
 	u32 join_ms;
 	u32 beat;
 	u32 *peer_beat;
@@ -145,24 +150,17 @@ struct rmc_node {
 struct rmc_node *rmc_node_create(struct rmc_fabric *f, u32 nid, u32 itt_entries);
 void rmc_node_destroy(struct rmc_node *node);
 
-/* The peer's entry says it is up, under this epoch. */
-static inline bool rmc_peer_up(const struct rmc_fabric *f, u32 nid, u32 *epoch)
-{
-	/* pairs with the release that made the peer UP, see rmc_node_join() */
-	if (smp_load_acquire(&f->node[nid].state) != RMC_NODE_UP)
-		return false;
-	*epoch = READ_ONCE(f->node[nid].epoch);
-	return true;
-}
-
 struct rmc_out *rmc_out_open(struct rmc_node *node, u32 nid, u8 *status);
 void rmc_out_close(struct rmc_node *node, u32 nid);
 struct rmc_in *rmc_in_open(struct rmc_node *node, u32 nid);
 void rmc_in_close(struct rmc_node *node, u32 nid);
 
+bool rmc_node_linked(struct rmc_node *node, u32 nid, u32 *epoch);
 void rmc_node_join(struct rmc_node *node, u32 now_ms);
 bool rmc_node_join_poll(struct rmc_node *node, u32 now_ms);
 void rmc_node_leave(struct rmc_node *node);
+void rmc_node_down_srv(struct rmc_node *node);
+void rmc_node_down_req(struct rmc_node *node);
 void rmc_node_tick_req(struct rmc_node *node, u32 now_ms);
 void rmc_node_tick_srv(struct rmc_node *node);
 

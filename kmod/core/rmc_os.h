@@ -44,6 +44,7 @@
 #define rmc_os_cas64(p, old, new)	cmpxchg((p), (old), (new))
 #define rmc_os_faa64(p, v)		((u64)atomic64_fetch_add((v), (atomic64_t *)(p)))
 #define rmc_os_or64(p, v)		atomic64_or((v), (atomic64_t *)(p))
+#define rmc_os_inc_release(p)		((void)atomic_inc_return_release((atomic_t *)(p)))
 #define rmc_os_andnot64(p, v)		atomic64_andnot((v), (atomic64_t *)(p))
 
 struct rmc_ni_worker;
@@ -51,6 +52,8 @@ void rmc_os_wake(struct rmc_ni_worker *w);	/* kmod/worker.c */
 void rmc_os_membarrier(void);			/* kmod/worker.c */
 struct rmc_event;
 void rmc_os_event(struct rmc_event *e);		/* kmod/event.c */
+struct rmc_node;
+void rmc_os_node_event(struct rmc_node *node, u32 type, u32 nid, u32 epoch); /* kmod/watch.c */
 
 #include "../trace.h"
 

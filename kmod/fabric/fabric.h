@@ -31,8 +31,13 @@ enum rmc_lane {
 
 /* One line per node, written by that node. */
 struct rmc_region_node {
-	u32 state;		/* enum rmc_node_state */
-	u32 epoch;
+	union {
+		struct {
+			u32 state;	/* enum rmc_node_state */
+			u32 epoch;
+		};
+		u64 claim;		/* both, for who must see or change them at once */
+	};
 	u32 heartbeat;
 	u32 doorbell;		/* transport's name of the kernel that hosts it */
 	u32 parked[2];		/* by lane: the worker that reads it sleeps */
@@ -49,11 +54,13 @@ struct rmc_bell {
  * @name: as the fabric= parameter spells it
  * @channel: memory of a channel; NULL: not yet, ask again; does not sleep
  * @notify: make the kernel that hosts @dst look at its bells; does not sleep
+ * @reset: zero all channels from and to a node, which nobody uses; does not sleep
  */
 struct rmc_fabric_ops {
 	const char *name;
 	void *(*channel)(struct rmc_fabric *f, u32 requester, u32 server);
 	void (*notify)(struct rmc_fabric *f, u32 dst, enum rmc_lane lane);
+	void (*reset)(struct rmc_fabric *f, u32 nid);
 };
 
 /**
@@ -67,7 +74,8 @@ struct rmc_fabric_ops {
  * @dead_ms: see RMC_DEAD_MS
  * @node: shared node table
  * @bell: shared bells, RMC_LANES per node
- * @sync: shared, [self * nodes + peer]; NULL when nodes cannot come and go
+ * @sync: shared, [self * nodes + peer]; NULL when all nodes are in this kernel
+ * @changes: without @sync: how often a node went up or down
  * @local: nodes hosted here by node id; NULL for the others
  */
 struct rmc_fabric {
@@ -81,8 +89,24 @@ struct rmc_fabric {
 	struct rmc_region_node *node;
 	struct rmc_bell *bell;
 	u32 *sync;
+	u32 changes;
 	struct rmc_node **local;
 };
+
+static inline u64 rmc_claim(u32 state, u32 epoch)
+{
+	return (u64)epoch << 32 | state;
+}
+
+static inline u32 rmc_claim_state(u64 claim)
+{
+	return (u32)claim;
+}
+
+static inline u32 rmc_claim_epoch(u64 claim)
+{
+	return (u32)(claim >> 32);
+}
 
 /* Bytes of one channel: request ring, then reply ring. */
 static inline size_t rmc_channel_bytes(const struct rmc_fabric *f)

@@ -17,7 +17,6 @@
 #include <linux/io.h>
 #include <linux/pci.h>
 #include <linux/vmalloc.h>
-#include <linux/workqueue.h>
 #include "../config.h"
 #include "region.h"
 #include "transport.h"
@@ -31,18 +30,6 @@
 
 /* With doorbells nobody waits for the poll; it only moves the heartbeat. */
 #define DOORBELL_POLL_FACTOR	25
-/* Looks at heartbeats within dead_ms */
-#define WATCHES			4
-
-/**
- * struct watch - what we know of a peer's heartbeat
- * @heartbeat: last value seen
- * @since: when it was first seen, jiffies; everything else is the watcher's own
- */
-struct watch {
-	u32 heartbeat;
-	unsigned long since;
-};
 
 /**
  * struct ivshmem - the port and its device
@@ -53,11 +40,8 @@ struct watch {
  * @irq: its interrupt; 0: none
  * @wb_pages: the mapping was made by vmap_pfn()
  * @epoch: of our claim
- * @watcher: looks at heartbeats
- * @watch: what it saw, by node id
  * @kick: what wakes the workers; NULL while there are none
  * @kick_data: for @kick
- * @told: the watcher told that this node was fenced
  */
 struct ivshmem {
 	struct rmc_port port;
@@ -67,11 +51,8 @@ struct ivshmem {
 	int irq;
 	bool wb_pages;
 	u32 epoch;
-	struct delayed_work watcher;
-	struct watch *watch;
 	void (*kick)(void *data);
 	void *kick_data;
-	bool told;
 };
 
 static struct ivshmem *ivshmem_of(struct rmc_fabric *f)
@@ -98,10 +79,21 @@ static void ivshmem_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane)
 		writel((peer - 1) << 16, iv->regs + IVSHMEM_DOORBELL);
 }
 
+static void ivshmem_reset(struct rmc_fabric *f, u32 nid)
+{
+	u32 i;
+
+	for (i = 0; i < f->nodes; i++) {
+		memset(ivshmem_channel(f, nid, i), 0, rmc_channel_bytes(f));
+		memset(ivshmem_channel(f, i, nid), 0, rmc_channel_bytes(f));
+	}
+}
+
 static const struct rmc_fabric_ops ivshmem_ops = {
 	.name = "ivshmem",
 	.channel = ivshmem_channel,
 	.notify = ivshmem_notify,
+	.reset = ivshmem_reset,
 };
 
 static irqreturn_t doorbell(int irq, void *data)
@@ -113,42 +105,6 @@ static irqreturn_t doorbell(int irq, void *data)
 	if (kick)
 		kick(iv->kick_data);
 	return IRQ_HANDLED;
-}
-
-/*
- * Look at all heartbeats now and then, also when nothing is asked of a peer:
- * so its state is told right. The data path has its own eyes (check_beat()).
- */
-static void watch_peers(struct work_struct *work)
-{
-	struct ivshmem *iv = container_of(to_delayed_work(work), struct ivshmem, watcher);
-	struct rmc_fabric *f = &iv->port.fabric;
-	struct rmc_node *self = f->local[iv->port.first];
-	u32 i;
-
-	for (i = 0; i < f->nodes; i++) {
-		u32 beat = READ_ONCE(f->node[i].heartbeat);
-		struct watch *w = &iv->watch[i];
-
-		if (beat != w->heartbeat) {
-			w->heartbeat = beat;
-			WRITE_ONCE(w->since, jiffies);
-		}
-	}
-	if (READ_ONCE(self->fenced) && !iv->told) {
-		iv->told = true;
-		pr_err("node %u was taken over by another kernel while this one stood still: load the module again\n",
-		       iv->port.first);
-	}
-	schedule_delayed_work(&iv->watcher, msecs_to_jiffies(f->dead_ms / WATCHES));
-}
-
-static bool peer_alive(struct rmc_port *port, u32 nid)
-{
-	struct ivshmem *iv = container_of(port, struct ivshmem, port);
-
-	return time_before(jiffies, READ_ONCE(iv->watch[nid].since) +
-			   msecs_to_jiffies(port->fabric.dead_ms));
 }
 
 /* How the CPU caches what is mapped at @addr. */
@@ -319,19 +275,16 @@ static struct rmc_port *ivshmem_open(const struct rmc_config *cfg)
 	struct ivshmem *iv = kzalloc(sizeof(*iv), GFP_KERNEL);
 	struct rmc_fabric *f;
 	int err;
-	u32 i;
 
 	if (!iv)
 		return ERR_PTR(-ENOMEM);
 	f = &iv->port.fabric;
-	INIT_DELAYED_WORK(&iv->watcher, watch_peers);
 	f->ops = &ivshmem_ops;
 	f->timeout_ms = cfg->timeout_ms;
 	f->dead_ms = cfg->dead_ms;
 	iv->port.transport = &rmc_ivshmem;
 	iv->port.locals = 1;
 	iv->port.poll_us_max = cfg->poll_us_max;
-	iv->port.peer_alive = peer_alive;
 
 	err = open_device(iv);
 	if (err)
@@ -339,15 +292,9 @@ static struct rmc_port *ivshmem_open(const struct rmc_config *cfg)
 	err = rmc_region_attach(&iv->region, f, cfg);
 	if (err)
 		goto err_attach;
-	err = -ENOMEM;
-	iv->watch = kvcalloc(f->nodes, sizeof(*iv->watch), GFP_KERNEL);
-	if (!iv->watch)
-		goto err_attach;
-	for (i = 0; i < f->nodes; i++)
-		iv->watch[i].since = jiffies;
 	err = rmc_region_claim(f, cfg->node, &iv->port.first, &iv->epoch);
 	if (err)
-		goto err_claim;
+		goto err_attach;
 
 	set_up_doorbell(iv);
 	/* well within the time after which peers think that we are dead */
@@ -358,8 +305,6 @@ static struct rmc_port *ivshmem_open(const struct rmc_config *cfg)
 		   iv->regs ? readl(iv->regs + IVSHMEM_POSITION) + 1 : 0);
 	return &iv->port;
 
-err_claim:
-	kvfree(iv->watch);
 err_attach:
 	close_device(iv);
 err_device:
@@ -374,14 +319,12 @@ static void ivshmem_start(struct rmc_port *port, void (*kick)(void *data), void 
 	iv->kick_data = data;
 	/* pairs with the acquire in doorbell() */
 	smp_store_release(&iv->kick, kick);
-	schedule_delayed_work(&iv->watcher, 0);
 }
 
 static void ivshmem_stop(struct rmc_port *port)
 {
 	struct ivshmem *iv = container_of(port, struct ivshmem, port);
 
-	cancel_delayed_work_sync(&iv->watcher);
 	WRITE_ONCE(iv->kick, NULL);
 	if (iv->regs)
 		synchronize_irq(iv->irq);
@@ -393,7 +336,6 @@ static void ivshmem_close(struct rmc_port *port)
 
 	take_down_doorbell(iv);
 	rmc_region_unclaim(&port->fabric, port->first, iv->epoch);
-	kvfree(iv->watch);
 	close_device(iv);
 	kfree(iv);
 }

@@ -105,10 +105,30 @@ static void loopback_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane)
 	/* there is no node in another kernel */
 }
 
+static void zero_channel(struct rmc_fabric *f, u32 requester, u32 server)
+{
+	/* pairs with the release in allocate_wanted() */
+	void *mem = smp_load_acquire(&loopback_of(f)->channel[requester * f->nodes + server]);
+
+	if (mem && mem != WANTED && !IS_ERR(mem))
+		memset(mem, 0, rmc_channel_bytes(f));
+}
+
+static void loopback_reset(struct rmc_fabric *f, u32 nid)
+{
+	u32 i;
+
+	for (i = 0; i < f->nodes; i++) {
+		zero_channel(f, nid, i);
+		zero_channel(f, i, nid);
+	}
+}
+
 static const struct rmc_fabric_ops loopback_ops = {
 	.name = "loopback",
 	.channel = loopback_channel,
 	.notify = loopback_notify,
+	.reset = loopback_reset,
 };
 
 /* 128 nodes that all talk to all take 200 MB this way, instead of 650 MB. */

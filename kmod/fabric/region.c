@@ -8,20 +8,6 @@
 #include "../config.h"
 #include "region.h"
 
-/* state and epoch of a node's entry, as one word: a claim changes both at once */
-static u64 *claim_word(struct rmc_fabric *f, u32 nid)
-{
-	BUILD_BUG_ON(offsetof(struct rmc_region_node, state) != 0);
-	BUILD_BUG_ON(offsetof(struct rmc_region_node, epoch) != 4);
-	BUILD_BUG_ON(sizeof(struct rmc_region_node) % sizeof(u64));
-	return (u64 *)&f->node[nid];
-}
-
-static u64 claim_value(u32 state, u32 epoch)
-{
-	return (u64)epoch << 32 | state;
-}
-
 /* Where things are, from the fabric's numbers. Returns the bytes needed. */
 static u64 lay_out(struct rmc_region *r, struct rmc_fabric *f)
 {
@@ -177,15 +163,15 @@ int rmc_region_attach(struct rmc_region *r, struct rmc_fabric *f, const struct r
 /* One try; the entry must still say @was. */
 static bool claim(struct rmc_fabric *f, u32 nid, u64 was, u32 *epoch)
 {
-	*epoch = (u32)(was >> 32) + 1;
-	return cmpxchg(claim_word(f, nid), was, claim_value(RMC_NODE_JOINING, *epoch)) == was;
+	*epoch = rmc_claim_epoch(was) + 1;
+	return cmpxchg(&f->node[nid].claim, was, rmc_claim(RMC_NODE_JOINING, *epoch)) == was;
 }
 
 static bool claim_idle(struct rmc_fabric *f, u32 nid, u32 state, u32 *epoch)
 {
-	u64 was = READ_ONCE(*claim_word(f, nid));
+	u64 was = READ_ONCE(f->node[nid].claim);
 
-	return (u32)was == state && claim(f, nid, was, epoch);
+	return rmc_claim_state(was) == state && claim(f, nid, was, epoch);
 }
 
 /* What an entry looked like when we began to watch it. */
@@ -209,19 +195,19 @@ static int claim_dead(struct rmc_fabric *f, u32 first, u32 last, u32 *nid, u32 *
 	if (!seen)
 		return -ENOMEM;
 	for (i = first; i <= last; i++) {
-		seen[i].word = READ_ONCE(*claim_word(f, i));
+		seen[i].word = READ_ONCE(f->node[i].claim);
 		seen[i].heartbeat = READ_ONCE(f->node[i].heartbeat);
 	}
 	for (;;) {
 		bool waited = time_after(jiffies, end), alive = true;
 
 		for (i = first; i <= last; i++) {
-			u64 word = READ_ONCE(*claim_word(f, i));
+			u64 word = READ_ONCE(f->node[i].claim);
 			bool still = word == seen[i].word &&
 				     READ_ONCE(f->node[i].heartbeat) == seen[i].heartbeat;
 
 			alive &= !still;
-			if ((u32)word == RMC_NODE_DOWN || (still && waited)) {
+			if (rmc_claim_state(word) == RMC_NODE_DOWN || (still && waited)) {
 				if (claim(f, i, word, epoch)) {
 					*nid = i;
 					err = 0;
@@ -287,6 +273,6 @@ int rmc_region_claim(struct rmc_fabric *f, s32 wanted, u32 *nid, u32 *epoch)
  */
 void rmc_region_unclaim(struct rmc_fabric *f, u32 nid, u32 epoch)
 {
-	cmpxchg(claim_word(f, nid), claim_value(RMC_NODE_JOINING, epoch),
-		claim_value(RMC_NODE_DOWN, epoch));
+	cmpxchg(&f->node[nid].claim, rmc_claim(RMC_NODE_JOINING, epoch),
+		rmc_claim(RMC_NODE_DOWN, epoch));
 }

@@ -42,7 +42,6 @@ struct rmc_transport {
  * @locals: number of node ids hosted here, from @first on
  * @poll_us_max: parked workers look by themselves after at most this; 0: never
  * @memtype: how the memory is cached
- * @peer_alive: does the node's heartbeat move; NULL: its state tells
  */
 struct rmc_port {
 	struct rmc_fabric fabric;
@@ -51,7 +50,6 @@ struct rmc_port {
 	u32 locals;
 	u32 poll_us_max;
 	const char *memtype;
-	bool (*peer_alive)(struct rmc_port *port, u32 nid);
 };
 
 /* Shortest sleep of a parked worker that looks by itself, microseconds */
@@ -63,26 +61,27 @@ extern const struct rmc_transport rmc_ivshmem;
 const struct rmc_transport *rmc_transport_find(const char *name);
 const struct rmc_transport *rmc_transport_default(void);
 
-/* State of a node as its entry tells; whatever is in there, one of the enum. */
-static inline u32 rmc_node_entry_state(const struct rmc_fabric *f, u32 nid)
-{
-	u32 state = READ_ONCE(f->node[nid].state);
-
-	return state <= RMC_NODE_DOWN ? state : RMC_NODE_DOWN;
-}
-
+/**
+ * rmc_port_state() - state of a node
+ * @port: port
+ * @nid: node id, less than the fabric's nodes
+ *
+ * Return: enum rmc_node_state; in a fabric of several kernels as the local node
+ * sees it, because a dead one's entry says UP for ever.
+ */
 static inline u32 rmc_port_state(struct rmc_port *port, u32 nid)
 {
-	u32 state = rmc_node_entry_state(&port->fabric, nid);
-	struct rmc_node *local = port->fabric.local[nid];
+	struct rmc_fabric *f = &port->fabric;
+	struct rmc_node *self = f->local[port->first], *local = f->local[nid];
+	u32 state;
 
 	/* the entry is another kernel's by now */
 	if (local && READ_ONCE(local->fenced))
 		return RMC_NODE_DOWN;
-
-	if (state == RMC_NODE_UP && port->peer_alive && !port->peer_alive(port, nid))
-		return RMC_NODE_DOWN;
-	return state;
+	if (f->sync && !local)
+		return READ_ONCE(self->peer[nid].state);
+	state = READ_ONCE(f->node[nid].state);
+	return state <= RMC_NODE_DOWN ? state : RMC_NODE_DOWN;
 }
 
 #endif

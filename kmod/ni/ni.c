@@ -331,7 +331,7 @@ bool rmc_ni_may_park(struct rmc_ni_worker *w)
 	if (w->hots || work_left(w))
 		return false;
 	for (i = 0; i < w->nodes; i++)
-		if ((!w->node[i]->up && !w->node[i]->fenced) ||
+		if ((!w->node[i]->up && !w->node[i]->fenced && !READ_ONCE(w->node[i]->left)) ||
 		    ((w->stages & RMC_STAGE_REQ) && w->node[i]->itt.used))
 			return false;
 	return true;

@@ -1,9 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 4
-# A guest that died and is booted again is usable; survivors are not restarted.
+# A guest that died and is booted again is usable; survivors are not restarted, and
+# are told.
 . "$(dirname "$0")/lib.sh"
 need_cluster
+behind 0 events "$CTL" watch --count 4 --timeout 75
 timeout 20 "$VM" kill 3
 behind 0 watch0 "$XPAIR" watch 75
 behind 1 watch1 "$XPAIR" watch 75
@@ -15,6 +17,14 @@ behind 3 expose "$XPAIR" expose
 for node in 0 1; do
 	until_true 15 seen "watch$node" 3 ok || fail "node $node: $(cat "$LOGS/watch$node")"
 done
+until_true 15 grep -q link_up "$LOGS/events" || fail "events: $(cat "$LOGS/events")"
+told=$(sed 's/^[^ ]* *//; s/  */ /g' "$LOGS/events")
+was=$(sed -n 's/^node_down node 3 epoch //p' <<< "$told")
+want="link_down node 3 epoch $was
+node_down node 3 epoch $was
+node_up node 3 epoch $((was + 1))
+link_up node 3 epoch $((was + 1))"
+[ "$told" = "$want" ] || fail "events: $told"
 finish
 LOGS=$(mktemp -d)
 children=()

@@ -273,55 +273,6 @@ static void test_timeout(const struct world_opts *o)
 	teardown(&s);
 }
 
-/* A peer dies, is noticed, boots again, and is usable without us restarting. */
-static void test_node_death(const struct world_opts *o)
-{
-	struct world_opts k = *o;
-	struct setup s;
-	int i;
-
-	k.kernels = true;
-	setup(&s, &k);
-	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 640), RMC_S_OK);
-	s.w.frozen[1] = true;
-	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
-	world_settle(&s.w);
-	for (i = 0; i < 40; i++)
-		world_tick(&s.w, 100);
-	CHECK_EQ(app_wait(&s.a), RMC_S_NODE_DOWN);
-	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_NODE_DOWN);
-
-	/* paused, not dead: it wakes up and all is well */
-	s.w.frozen[1] = false;
-	for (i = 0; i < 4; i++)
-		world_tick(&s.w, 2);
-	world_settle(&s.w);
-	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
-
-	/* killed with a request in its ring, boots under a new epoch */
-	s.w.frozen[1] = true;
-	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 6400);
-	world_settle(&s.w);
-	world_restart(&s.w, 1);
-	s.w.frozen[1] = false;
-	CHECK(!s.w.node[1]->up);
-	for (i = 0; i < 6; i++)
-		world_tick(&s.w, 2);
-	CHECK(s.w.node[1]->up);
-	CHECK_EQ(app_wait(&s.a), RMC_S_NODE_DOWN);
-	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_BAD_CONTEXT);
-	seg_set(&s.w, 1, 3, s.seg_mem);
-	for (i = 0; i < 1000; i++)
-		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 64 * (i % 100), lbuf, 200), RMC_S_OK);
-
-	/* it leaves in good order */
-	s.w.frozen[1] = true;
-	rmc_node_leave(s.w.node[1]);
-	world_tick(&s.w, 2);
-	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_NODE_DOWN);
-	teardown(&s);
-}
-
 /* Withdrawing a buffer or a QP with operations in flight. */
 static void test_teardown(const struct world_opts *o)
 {
@@ -657,7 +608,6 @@ int main(void)
 		{ "tiny rings and ITT: one completion per entry", test_scarcity },
 		{ "a blocked QP does not block another", test_two_qps },
 		{ "lost reply: time-out, late reply dropped", test_timeout },
-		{ "peer dies, pauses, restarts, leaves", test_node_death },
 		{ "QP and buffer withdrawn in flight", test_teardown },
 		{ "hostile peer scribbles rings and bells", test_hostile_peer },
 		{ "hostile application scribbles its WQ", test_hostile_app },

@@ -58,6 +58,17 @@ void rmc_os_event(struct rmc_event *e)
 	world_events++;
 }
 
+struct world_told world_told[WORLD_TOLD];
+u32 world_tolds;
+
+void rmc_os_node_event(struct rmc_node *node, u32 type, u32 nid, u32 epoch)
+{
+	u32 i = __atomic_fetch_add(&world_tolds, 1, __ATOMIC_RELAXED);
+
+	if (i < WORLD_TOLD)
+		world_told[i] = (struct world_told){ node->nid, type, nid, epoch };
+}
+
 static struct world *current_world;
 
 /* Queues and channels start on pages, as the module's do. */
@@ -93,7 +104,27 @@ static void notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane)
 	(void)lane;
 }
 
-static const struct rmc_fabric_ops ops = { .name = "harness", .channel = channel, .notify = notify };
+static void reset(struct rmc_fabric *f, u32 nid)
+{
+	struct world *w = current_world;
+	u32 i;
+
+	for (i = 0; i < f->nodes; i++) {
+		void *from = w->channel[nid * f->nodes + i], *to = w->channel[i * f->nodes + nid];
+
+		if (from)
+			memset(from, 0, rmc_channel_bytes(f));
+		if (to)
+			memset(to, 0, rmc_channel_bytes(f));
+	}
+}
+
+static const struct rmc_fabric_ops ops = {
+	.name = "harness",
+	.channel = channel,
+	.notify = notify,
+	.reset = reset,
+};
 
 static void *xzalloc(size_t n)
 {

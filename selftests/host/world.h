@@ -61,6 +61,15 @@ struct app {
 	struct world *w;
 };
 
+/* What nodes told of each other since world_tolds was 0 */
+#define WORLD_TOLD	64
+
+struct world_told {
+	u32 by, type, nid, epoch;
+};
+
+extern struct world_told world_told[WORLD_TOLD];
+extern u32 world_tolds;
 extern u32 world_events;	/* events told so far */
 extern u64 world_now_ns;	/* virtual clock; 0: the real one */
 

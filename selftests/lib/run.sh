@@ -438,6 +438,8 @@ expect "broken package list" 2 "cannot decompress" "$P" --debian --lists "$W/bro
 expect "rmcctl without command" 2 "usage: rmcctl" "$O/rmcctl"
 expect "rmcctl: unknown command" 2 "no command 'frob'" "$O/rmcctl" frob
 expect "rmcctl: bad mode" 2 "not an octal number" "$O/rmcctl" context create --mode 9 1
+expect "rmcctl: neither up nor down" 2 "node up|down NID" "$O/rmcctl" node sideways 1
+expect "rmcctl: no node id" 2 "'1x' is not a node id" "$O/rmcctl" node down 1x
 expect "rmcctl: bad id" 2 "is not a context id" "$O/rmcctl" context create x
 expect "benchmark: bad size" 2 "is not a size" "$O/rmc_read_lat" -s 0
 if [ -e /dev/rmc ]; then
@@ -473,6 +475,10 @@ expect "status shows workers" 0 "worker0 *1 *rgp+rcp *99 *- " "$O/rmcctl" status
 expect "counters" 0 "node0 *rgp_ops *12345" "$O/rmcctl" counters
 expect "counters of one node" 0 "^node1 *rgp_ops *6" "$O/rmcctl" counters --node 1
 expect "counters of a node elsewhere" 1 "not on this machine" "$O/rmcctl" counters --node 5
+expect "node down" 0 "" "$O/rmcctl" node down 1
+check "what node down wrote" test "$(tr -d '\n' < "$R/node1/state")" = down
+put "$R/node1/state" up
+expect "node elsewhere" 1 "not on this machine" "$O/rmcctl" node down 5
 expect "context list" 0 "^7 .*2$" "$O/rmcctl" context list
 valid_json() {
 	local c

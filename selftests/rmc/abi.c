@@ -21,6 +21,7 @@ union arg {
 	struct rmc_qp_id qp_id;
 	struct rmc_cq_arm cq_arm;
 	struct rmc_seg_arm seg_arm;
+	struct rmc_watch watch;
 	struct rmc_ctx_create ctx_create;
 	struct rmc_ctx_remove ctx_remove;
 };
@@ -49,6 +50,8 @@ static const struct call {
 	  offsetof(struct rmc_qp_id, reserved) },
 	{ "CQ_ARM", RMC_IOC_CQ_ARM, FILE_, sizeof(struct rmc_cq_arm), ENOENT,
 	  offsetof(struct rmc_cq_arm, reserved) },
+	{ "WATCH", RMC_IOC_WATCH, CTL | FILE_, sizeof(struct rmc_watch), 0,
+	  offsetof(struct rmc_watch, reserved) },
 	{ "SEG_ARM", RMC_IOC_SEG_ARM, FILE_, sizeof(struct rmc_seg_arm), 0, -1 },
 	{ "CTX_CREATE", RMC_IOC_CTX_CREATE, CTL, sizeof(struct rmc_ctx_create), EEXIST, -1 },
 	{ "CTX_REMOVE", RMC_IOC_CTX_REMOVE, CTL, sizeof(struct rmc_ctx_remove), ENOENT,
@@ -98,6 +101,9 @@ static void good_arg(const struct call *c, union arg *a)
 		a->cq_arm.qp_id = 4711;
 		a->cq_arm.eventfd = -1;
 		break;
+	case RMC_IOC_WATCH:
+		a->watch.nid = -1;
+		break;
 	case RMC_IOC_SEG_ARM:
 		a->seg_arm.eventfd = -1;
 		break;
@@ -129,6 +135,12 @@ static int issue(const struct call *c, int device, void *arg)
 
 		memcpy(&got, arg, sizeof(got));
 		CHECK(!qp_destroy(fd, got.qp_id));
+	}
+	if (c->cmd == RMC_IOC_WATCH) {
+		struct rmc_watch got;
+
+		memcpy(&got, arg, sizeof(got));
+		CHECK(!close(got.fd));
 	}
 	if (c->cmd == RMC_IOC_SEG_UNREG)
 		CHECK(!seg_reg(fd, e.seg, PAGE, 0));
@@ -268,6 +280,7 @@ TEST(unknown_flags_are_eopnotsupp)
 	for_each_call(c, dev) {
 		for (bit = 0; bit < 32; bit++) {
 			if ((c->cmd == RMC_IOC_SEG_REG && bit < 3) ||
+			    (c->cmd == RMC_IOC_WATCH && !bit) ||
 			    (c->cmd == RMC_IOC_BUF_REG && (bit == 1 || bit == 2)))
 				continue;
 			good_arg(c, &a);

@@ -12,6 +12,8 @@ static const struct {
 	{ "context",  cmd_context,  "create ID | remove ID | list" },
 	{ "status",   cmd_status,   "fabric, NI, nodes and workers" },
 	{ "counters", cmd_counters, "what the nodes of this kernel counted" },
+	{ "node",     cmd_node,     "up NID | down NID: take a local node out, let it join again" },
+	{ "watch",    cmd_watch,    "print nodes and links that go down and come up" },
 	{ "doctor",   cmd_doctor,   "is everything set up right? what to do if not" },
 };
 

@@ -13,6 +13,8 @@
 int cmd_context(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_counters(int argc, char **argv);
+int cmd_node(int argc, char **argv);
+int cmd_watch(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 
 /*
@@ -35,6 +37,9 @@ struct sysfs_names {
 int sysfs_exists(const char *path);
 int sysfs_string(char *value, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int sysfs_u64(uint64_t *value, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Write a value: 0, or -1 and errno */
+int sysfs_write(const char *path, const char *value);
 
 /*
  * Entries of a directory that begin with prefix, numbers in numeric order; none

@@ -79,6 +79,22 @@ int sysfs_u64(uint64_t *value, const char *fmt, ...)
 	return end == text ? -1 : 0;
 }
 
+int sysfs_write(const char *path, const char *value)
+{
+	char full[PATH_LEN];
+	int fd, err, saved;
+
+	snprintf(full, sizeof(full), "%s/%s", root(), path);
+	fd = open(full, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	err = write(fd, value, strlen(value)) < 0 ? -1 : 0;
+	saved = errno;
+	close(fd);
+	errno = saved;
+	return err;
+}
+
 static int by_name(const void *a, const void *b)
 {
 	return strverscmp((const char *)a, (const char *)b);

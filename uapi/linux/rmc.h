@@ -293,6 +293,63 @@ struct rmc_node_info {
 	__u32 local;
 };
 
+/* What may happen to nodes, as seen from the node that is asked */
+enum rmc_event_type {
+	RMC_EVENT_OVERFLOW	= 0,	/* the reader was too slow: lost records */
+	RMC_EVENT_NODE_UP	= 1,	/* node nid is up under this epoch */
+	RMC_EVENT_NODE_DOWN	= 2,	/* its life of this epoch has ended, or is silent */
+	RMC_EVENT_LINK_UP	= 3,	/* operations to nid get through */
+	RMC_EVENT_LINK_DOWN	= 4,	/* they complete with RMC_S_NODE_DOWN */
+	RMC_EVENT_FENCED	= 5,	/* another kernel took our own node id over */
+	RMC_EVENT_TYPES		= 6,
+};
+
+/**
+ * struct rmc_node_event - what read() of an event file gives, one or more of them
+ * @type: enum rmc_event_type
+ * @nid: node it is about
+ * @epoch: of its life that it is about
+ * @lost: RMC_EVENT_OVERFLOW: how many events were not recorded; else 0
+ * @time_ns: when it was noticed, CLOCK_MONOTONIC
+ * @reserved: 0
+ *
+ * After an overflow ask with RMC_IOC_NODE_INFO how things are now: the events
+ * behind it are later than what was lost.
+ */
+struct rmc_node_event {
+	__u32 type;
+	__u32 nid;
+	__u32 epoch;
+	__u32 lost;
+	__u64 time_ns;
+	__u64 reserved;
+};
+
+/* Flags of RMC_IOC_WATCH */
+#define RMC_WATCH_NONBLOCK	(1U << 0)	/* read() gives EAGAIN rather than wait */
+
+/**
+ * struct rmc_watch - ioctl(RMC_IOC_WATCH), on either device: a file to read events from
+ * @size: sizeof(struct rmc_watch)
+ * @flags: RMC_WATCH_*
+ * @types: bit n set: events of type n; 0: all. Overflows are always told.
+ * @nid: on the control device, the local node that is asked, or -1 for the
+ *	lowest; on a context, the attached node or -1. ENXIO otherwise.
+ * @fd: out, closed on exec; poll() tells POLLIN when there is something to read
+ * @reserved: must be 0
+ *
+ * The file tells what happens from now on; ask RMC_IOC_NODE_INFO afterwards and
+ * nothing is missed. EBUSY: this open context has such a file already.
+ */
+struct rmc_watch {
+	__u32 size;
+	__u32 flags;
+	__u32 types;
+	__s32 nid;
+	__s32 fd;
+	__u32 reserved;
+};
+
 /**
  * struct rmc_ctx_create - ioctl(RMC_IOC_CTX_CREATE), control device only
  * @size: sizeof(struct rmc_ctx_create)
@@ -331,6 +388,7 @@ struct rmc_ctx_remove {
 
 #define RMC_IOC_QUERY		_IO(RMC_IOC_TYPE, 0x00)
 #define RMC_IOC_NODE_INFO	_IO(RMC_IOC_TYPE, 0x01)
+#define RMC_IOC_WATCH		_IO(RMC_IOC_TYPE, 0x02)
 #define RMC_IOC_ATTACH		_IO(RMC_IOC_TYPE, 0x10)
 #define RMC_IOC_SEG_REG		_IO(RMC_IOC_TYPE, 0x11)
 #define RMC_IOC_SEG_UNREG	_IO(RMC_IOC_TYPE, 0x12)

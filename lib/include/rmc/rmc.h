@@ -16,6 +16,7 @@
 #include <rmc/mem.h>
 #include <rmc/qp.h>
 #include <rmc/wait.h>
+#include <rmc/watch.h>
 #include <rmc/team.h>
 #include <rmc/msg.h>
 #include <rmc/herd.h>

@@ -52,6 +52,7 @@ static inline u64 rmc_os_cas64(u64 *p, u64 old, u64 new)
 
 #define rmc_os_faa64(p, v)	__atomic_fetch_add((p), (v), __ATOMIC_SEQ_CST)
 #define rmc_os_or64(p, v)	((void)__atomic_fetch_or((p), (v), __ATOMIC_RELAXED))
+#define rmc_os_inc_release(p)	((void)__atomic_fetch_add((p), 1, __ATOMIC_RELEASE))
 #define rmc_os_andnot64(p, v)	((void)__atomic_fetch_and((p), ~(u64)(v), __ATOMIC_RELAXED))
 
 static inline void *rmc_os_zalloc(size_t bytes)
@@ -94,6 +95,8 @@ void rmc_os_wake(struct rmc_ni_worker *w);
 void rmc_os_membarrier(void);
 struct rmc_event;
 void rmc_os_event(struct rmc_event *e);
+struct rmc_node;
+void rmc_os_node_event(struct rmc_node *node, u32 type, u32 nid, u32 epoch);
 
 #define trace_rmc_rgp_inject(...)	((void)0)
 #define trace_rmc_rgp_refuse(...)	((void)0)

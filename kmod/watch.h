@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Event files: what happens to nodes and links, for whoever reads it.
+ *
+ *   worker: rmc_peers_look() --> rmc_os_node_event() --> every watcher of that node
+ *                                                           | ring of records
+ *   application: poll(), read(), io_uring  <----------------+
+ */
+#ifndef RMC_WATCH_H
+#define RMC_WATCH_H
+
+#include <linux/types.h>
+
+struct file;
+struct rmc_file;
+struct rmc_node;
+struct rmc_watcher;
+
+struct file *rmc_watcher_open(struct rmc_file *f, struct rmc_node *node, u32 types,
+			      bool nonblock);
+void rmc_watcher_detach(struct rmc_file *f);
+
+#endif

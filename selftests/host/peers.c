@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Nodes that die, pause, restart, leave and join, and what is told of it. */
+#include "tap.h"
+#include "world.h"
+#include "kmod/core/pipeline.h"
+
+#define SEG	(64 * 1024)
+#define CTX	3
+
+static u8 *seg, *lbuf;
+
+/* An application on node 0, and a segment on node 1 */
+struct setup {
+	struct world w;
+	struct app a;
+	struct rmc_mem *seg_mem, *buf_mem;
+};
+
+/* A kernel for each node, or one for both */
+static void setup(struct setup *s, const struct world_opts *o, bool kernels)
+{
+	struct world_opts k = *o;
+
+	k.kernels = kernels;
+	seg = aligned_alloc(4096, SEG);
+	lbuf = aligned_alloc(4096, SEG);
+	memset(seg, 0xa5, SEG);
+	world_init(&s->w, &k);
+	app_init(&s->a, &s->w, 0, CTX, 16);
+	s->seg_mem = mem_make(seg, SEG, 12, 0);
+	s->buf_mem = mem_make(lbuf, SEG, 12, 0);
+	rmc_bufs_add(&s->a.bufs, s->buf_mem);
+	seg_set(&s->w, 1, CTX, s->seg_mem);
+}
+
+static void teardown(struct setup *s)
+{
+	app_fini(&s->a);
+	world_fini(&s->w);
+	mem_free(s->seg_mem);
+	mem_free(s->buf_mem);
+	free(seg);
+	free(lbuf);
+}
+
+/* A peer dies, is noticed, boots again, and is usable without us restarting. */
+static void test_node_death(const struct world_opts *o)
+{
+	struct setup s;
+	int i;
+
+	setup(&s, o, true);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 640), RMC_S_OK);
+	s.w.frozen[1] = true;
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
+	world_settle(&s.w);
+	for (i = 0; i < 40; i++)
+		world_tick(&s.w, 100);
+	CHECK_EQ(app_wait(&s.a), RMC_S_NODE_DOWN);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_NODE_DOWN);
+
+	/* paused, not dead: it wakes up and all is well */
+	s.w.frozen[1] = false;
+	for (i = 0; i < 4; i++)
+		world_tick(&s.w, 2);
+	world_settle(&s.w);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+
+	/* killed with a request in its ring, boots under a new epoch */
+	s.w.frozen[1] = true;
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 6400);
+	world_settle(&s.w);
+	world_restart(&s.w, 1);
+	s.w.frozen[1] = false;
+	CHECK(!s.w.node[1]->up);
+	for (i = 0; i < 6; i++)
+		world_tick(&s.w, 2);
+	CHECK(s.w.node[1]->up);
+	CHECK_EQ(app_wait(&s.a), RMC_S_NODE_DOWN);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_BAD_CONTEXT);
+	seg_set(&s.w, 1, CTX, s.seg_mem);
+	for (i = 0; i < 1000; i++)
+		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 64 * (i % 100), lbuf, 200), RMC_S_OK);
+
+	/* it leaves in good order */
+	s.w.frozen[1] = true;
+	rmc_node_leave(s.w.node[1]);
+	world_tick(&s.w, 2);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_NODE_DOWN);
+	teardown(&s);
+}
+
+/* Exactly these were told by a node; forgets them. */
+static void check_told(u32 by, const struct world_told *want, u32 n)
+{
+	u32 i, k = 0;
+
+	for (i = 0; i < world_tolds && i < WORLD_TOLD; i++) {
+		const struct world_told *t = &world_told[i];
+
+		if (t->by != by)
+			continue;
+		if (k < n) {
+			CHECK_EQ(t->type, want[k].type);
+			CHECK_EQ(t->nid, want[k].nid);
+			CHECK_EQ(t->epoch, want[k].epoch);
+		}
+		k++;
+	}
+	CHECK_EQ(k, n);
+	world_tolds = 0;
+}
+
+/* How often a node told this */
+static u32 told(u32 by, u32 type, u32 nid)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < world_tolds && i < WORLD_TOLD; i++)
+		n += world_told[i].by == by && world_told[i].type == type &&
+		     world_told[i].nid == nid;
+	return n;
+}
+
+static void ticks(struct world *w, int n, u64 ms)
+{
+	while (n--) {
+		world_tick(w, ms);
+		world_settle(w);
+	}
+}
+
+/* What a survivor is told of a peer's lives, in order and once. */
+static void test_node_events(const struct world_opts *o)
+{
+	static const struct world_told down[] = {
+		{ 0, RMC_EVENT_LINK_DOWN, 1, 1 }, { 0, RMC_EVENT_NODE_DOWN, 1, 1 },
+	};
+	static const struct world_told up[] = {
+		{ 0, RMC_EVENT_NODE_UP, 1, 1 }, { 0, RMC_EVENT_LINK_UP, 1, 1 },
+	};
+	static const struct world_told next[] = {
+		{ 0, RMC_EVENT_LINK_DOWN, 1, 1 }, { 0, RMC_EVENT_NODE_DOWN, 1, 1 },
+		{ 0, RMC_EVENT_NODE_UP, 1, 2 }, { 0, RMC_EVENT_LINK_UP, 1, 2 },
+	};
+	struct setup s;
+
+	setup(&s, o, true);
+	ticks(&s.w, 4, 2);
+	world_tolds = 0;
+	CHECK_EQ(s.w.node[0]->peer[1].state, RMC_NODE_UP);
+	ticks(&s.w, 20, 500);
+	check_told(0, NULL, 0);
+
+	/* silent, also when nothing is asked of it; then it goes on */
+	s.w.frozen[1] = true;
+	ticks(&s.w, 40, 100);
+	check_told(0, down, 2);
+	CHECK_EQ(s.w.node[0]->peer[1].state, RMC_NODE_DOWN);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_NODE_DOWN);
+	s.w.frozen[1] = false;
+	ticks(&s.w, 4, 2);
+	check_told(0, up, 2);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+
+	/* a new life without a word about the end of the old one */
+	world_restart(&s.w, 1);
+	seg_set(&s.w, 1, CTX, s.seg_mem);
+	ticks(&s.w, 6, 2);
+	check_told(0, next, 4);
+	CHECK_EQ(s.w.node[1]->epoch, 2);
+
+	/* whoever finds its id taken tells so itself */
+	s.w.table[1].claim = rmc_claim(RMC_NODE_JOINING, 3);
+	ticks(&s.w, 2, 2);
+	CHECK_EQ(told(1, RMC_EVENT_FENCED, 1), 1);
+	CHECK_EQ(told(1, RMC_EVENT_LINK_DOWN, 0), 1);
+	CHECK_EQ(told(1, RMC_EVENT_NODE_DOWN, 0), 0);
+	teardown(&s);
+}
+
+/* An id that the transport claimed keeps its epoch; any other gets a new one. */
+static void test_join_epoch(const struct world_opts *o)
+{
+	struct setup s;
+
+	setup(&s, o, true);
+	CHECK_EQ(s.w.node[0]->epoch, 1);
+	s.w.table[1].claim = rmc_claim(RMC_NODE_JOINING, 7);
+	world_restart(&s.w, 1);
+	ticks(&s.w, 6, 2);
+	CHECK(s.w.node[1]->up);
+	CHECK_EQ(s.w.node[1]->epoch, 7);
+	CHECK_EQ(s.w.table[1].epoch, 7);
+	teardown(&s);
+}
+
+/* The administrator takes a node down and up again, in one kernel or in several. */
+static void down_up(const struct world_opts *o, bool kernels)
+{
+	struct setup s;
+	struct app b;
+	int i;
+
+	setup(&s, o, kernels);
+	app_init(&b, &s.w, 1, CTX, 16);
+	rmc_bufs_add(&b.bufs, s.buf_mem);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 640), RMC_S_OK);
+	CHECK_EQ(app_run(&b, RMC_OP_READ, 1, 0, lbuf, 640), RMC_S_OK);
+	ticks(&s.w, 4, 2);
+	for (i = 0; i < 5; i++) {
+		world_tolds = 0;
+		/* taken, not served */
+		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 6400);
+		rmc_rgp_poll(&s.a.qp);
+		rmc_node_down_srv(s.w.node[1]);
+		rmc_node_down_req(s.w.node[1]);
+		ticks(&s.w, 2, 2);
+		CHECK_EQ(app_wait(&s.a), RMC_S_NODE_DOWN);
+		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_NODE_DOWN);
+		CHECK_EQ(app_run(&b, RMC_OP_READ, 0, 0, lbuf, 64), RMC_S_NODE_DOWN);
+		CHECK_EQ(s.w.node[0]->peer[1].state, RMC_NODE_DOWN);
+		CHECK_EQ(s.w.node[1]->peer[1].state, RMC_NODE_DOWN);
+		/* a node that is down may stay so without spinning */
+		ticks(&s.w, 2, 5000);
+		CHECK(!s.w.node[1]->up);
+
+		rmc_node_join(s.w.node[1], rmc_os_ns_to_ms(world_now_ns));
+		ticks(&s.w, 6, 2);
+		CHECK(s.w.node[1]->up);
+		CHECK_EQ(s.w.node[1]->epoch, i + 2);
+		CHECK_EQ(s.w.node[0]->peer[1].epoch, i + 2);
+		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 6400), RMC_S_OK);
+		CHECK_EQ(app_run(&b, RMC_OP_READ, 1, 0, lbuf, 640), RMC_S_OK);
+	}
+	app_fini(&b);
+	teardown(&s);
+}
+
+static void test_down_up(const struct world_opts *o)
+{
+	down_up(o, false);
+}
+
+static void test_down_up_kernels(const struct world_opts *o)
+{
+	down_up(o, true);
+}
+
+int main(void)
+{
+	static const struct {
+		const char *name;
+		void (*fn)(const struct world_opts *o);
+	} tests[] = {
+		{ "peer dies, pauses, restarts, leaves", test_node_death },
+		{ "what is told of a peer's lives", test_node_events },
+		{ "a claimed id keeps its epoch", test_join_epoch },
+		{ "node down and up in one kernel", test_down_up },
+		{ "node down and up, a kernel per node", test_down_up_kernels },
+	};
+	static const struct world_opts opts[] = {
+		{ .nodes = 2, .ni = "fused", .mtu = 4096 },
+		{ .nodes = 2, .ni = "pair", .mtu = 64 },
+	};
+	char name[128], where[64];
+	u32 i, j;
+
+	for (j = 0; j < ARRAY_SIZE(opts); j++)
+		for (i = 0; i < ARRAY_SIZE(tests); i++) {
+			snprintf(where, sizeof(where), "%s, MTU %u", opts[j].ni, opts[j].mtu);
+			tap_where = where;
+			world_now_ns = 1000000000ULL;
+			tests[i].fn(&opts[j]);
+			snprintf(name, sizeof(name), "%s (%s)", tests[i].name, where);
+			tap_result(name);
+		}
+	return tap_done();
+}

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Nodes that go down and come back, and the event files that tell of it. */
+#include <poll.h>
+#include <stddef.h>
+#include "common.h"
+
+#define SEG	(16 * PAGE)
+#define RING	128	/* records an event file holds, kmod/watch.c */
+
+static int set_state(int nid, const char *state)
+{
+	char path[64];
+	int fd, n;
+
+	snprintf(path, sizeof(path), SYSFS "/node%d/state", nid);
+	fd = open(path, O_WRONLY);
+	REQUIRE(fd >= 0);
+	n = (int)write(fd, state, strlen(state));
+	close(fd);
+	return n == (int)strlen(state) ? 0 : -1;
+}
+
+/* Whatever a test does, the next one finds all nodes up. */
+static void all_up(void)
+{
+	int n = (int)file_number(SYSFS "/nodes", "");
+
+	while (n-- > 0)
+		set_state(n, "up");
+}
+
+static int watch_raw(int fd, uint32_t flags, uint32_t types, int nid)
+{
+	struct rmc_watch w = { .size = sizeof(w), .flags = flags, .types = types, .nid = nid };
+
+	return ioctl(fd, RMC_IOC_WATCH, &w) ? -1 : w.fd;
+}
+
+/* The next event is this one; its epoch. */
+static uint32_t next_is(int fd, unsigned int type, int nid)
+{
+	struct rmc_node_event e;
+
+	REQUIRE_EQ(rmc_watch_read(fd, &e, 1, 5000), 1);
+	CHECK_EQ(e.type, type);
+	CHECK_EQ(e.nid, nid);
+	CHECK_EQ(e.lost, 0);
+	CHECK_EQ(e.reserved, 0);
+	return e.epoch;
+}
+
+TEST(down_and_up_is_told_in_order)
+{
+	struct rmc_node_event e;
+	struct timespec ts;
+	struct end a;
+	uint32_t epoch;
+	uint64_t now;
+	int fd;
+
+	all_up();
+	end_open(&a, CTX, 0, 0, PAGE, 16);
+	fd = rmc_watch_open(a.ctx, 0, 0);
+	REQUIRE(fd >= 0);
+	CHECK_EQ(rmc_watch_read(fd, &e, 1, 50), 0);
+	CHECK_EQ(rmc_node_state(a.ctx, 1), RMC_NODE_UP);
+	REQUIRE_EQ(set_state(1, "down"), 0);
+	CHECK_EQ(rmc_node_state(a.ctx, 1), RMC_NODE_DOWN);
+	epoch = next_is(fd, RMC_EVENT_LINK_DOWN, 1);
+	CHECK_EQ(next_is(fd, RMC_EVENT_NODE_DOWN, 1), epoch);
+	/* down is down */
+	REQUIRE_EQ(set_state(1, "down"), 0);
+	CHECK_EQ(rmc_watch_read(fd, &e, 1, 50), 0);
+
+	REQUIRE_EQ(set_state(1, "up"), 0);
+	CHECK_EQ(next_is(fd, RMC_EVENT_NODE_UP, 1), epoch + 1);
+	REQUIRE_EQ(rmc_watch_read(fd, &e, 1, 5000), 1);
+	CHECK_EQ(e.type, RMC_EVENT_LINK_UP);
+	CHECK_EQ(e.epoch, epoch + 1);
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	now = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	CHECK(e.time_ns <= now && now - e.time_ns < 10000000000ULL);
+	CHECK_EQ(rmc_watch_read(fd, &e, 1, 50), 0);
+	CHECK_EQ(rmc_node_state(a.ctx, 1), RMC_NODE_UP);
+}
+
+TEST(in_flight_and_later_operations_end_with_node_down)
+{
+	unsigned int n = 0, down = 0, i, round;
+	struct rmc_completion c;
+	struct end a, b;
+	int slot;
+
+	all_up();
+	end_open(&a, CTX, 0, 0, SEG, 64);
+	end_open(&b, CTX, 1, SEG, SEG, 64);
+	CHECK_EQ(rmc_read(a.qp, 1, 0, a.buf, SEG), RMC_S_OK);
+	for (round = 0; round < 20; round++) {
+		/* in both directions, some of it on its way */
+		for (i = 0; i < 32; i++) {
+			slot = rmc_wait_for_slot(a.qp, NULL);
+			rmc_read_async(a.qp, slot, 1, 0, a.buf, SEG);
+		}
+		REQUIRE_EQ(set_state(1, "down"), 0);
+		for (n = 0; n < 32; n++) {
+			REQUIRE_EQ(rmc_cq_wait(a.qp, &c), 0);
+			CHECK(c.status == RMC_S_OK || c.status == RMC_S_NODE_DOWN);
+			down += c.status == RMC_S_NODE_DOWN;
+		}
+		CHECK_EQ(rmc_read(a.qp, 1, 0, a.buf, 64), RMC_S_NODE_DOWN);
+		CHECK_EQ(rmc_read(b.qp, 0, 0, b.buf, 64), RMC_S_NODE_DOWN);
+		CHECK_EQ(rmc_read(b.qp, 1, 0, b.buf, 64), RMC_S_NODE_DOWN);
+		REQUIRE_EQ(set_state(1, "up"), 0);
+		/* nobody opened anything again; segments and queue pairs live on */
+		b.seg[7] = (uint8_t)round;
+		CHECK_EQ(rmc_read(a.qp, 1, 0, a.buf, SEG), RMC_S_OK);
+		CHECK_EQ(a.buf[7], round);
+		CHECK_EQ(rmc_read(b.qp, 1, 0, b.buf, 64), RMC_S_OK);
+	}
+	ktap_say("%u of 640 operations met the node going down", down);
+}
+
+TEST(others_go_on_while_a_node_flaps)
+{
+	struct end a, b;
+	pid_t pid;
+	int i;
+
+	all_up();
+	end_open(&a, CTX, 2, 0, PAGE, 16);
+	end_open(&b, CTX, 3, SEG, PAGE, 16);
+	fill(b.seg, SEG, 3);
+	pid = helper();
+	if (!pid) {
+		for (i = 0; i < 30; i++)
+			REQUIRE(!set_state(1, "down") && !set_state(1, "up"));
+		_exit(0);
+	}
+	while (!waitpid(pid, &i, WNOHANG)) {
+		CHECK_EQ(rmc_read(a.qp, 3, 100, a.buf, 1000), RMC_S_OK);
+		CHECK(!memcmp(a.buf, b.seg + 100, 1000));
+	}
+	CHECK(WIFEXITED(i) && !WEXITSTATUS(i));
+}
+
+TEST(a_sleeper_is_woken_when_the_node_goes)
+{
+	struct end a, b;
+	pid_t pid;
+	int slot;
+
+	all_up();
+	end_open(&a, CTX, 0, 0, SEG, 16);
+	end_open(&b, CTX, 1, SEG, PAGE, 16);
+	REQUIRE_EQ(set_state(1, "down"), 0);
+	pid = helper();
+	if (!pid) {
+		usleep(100000);
+		_exit(set_state(1, "up"));
+	}
+	slot = rmc_wait_for_slot(a.qp, NULL);
+	rmc_read_async(a.qp, slot, 1, 0, a.buf, 64);
+	CHECK_EQ(rmc_cq_sleep(a.qp, 0, 5000), 1);
+	CHECK_EQ(rmc_poll_cq(a.qp, NULL), 1);
+	CHECK_EQ(rmc_slot_status(a.qp, slot), RMC_S_NODE_DOWN);
+	CHECK(helper_ok(pid));
+	CHECK_EQ(rmc_read(a.qp, 1, 0, a.buf, 64), RMC_S_OK);
+}
+
+TEST(only_what_was_asked_for)
+{
+	struct rmc_node_event e;
+	struct end a;
+	int fd, ctl;
+
+	all_up();
+	end_open(&a, CTX, 0, 0, PAGE, 16);
+	fd = rmc_watch_open(a.ctx, 1U << RMC_EVENT_NODE_UP, 0);
+	REQUIRE(fd >= 0);
+	/* the administrator's view is a local node's */
+	ctl = watch_raw(open_ctl(), 0, 1U << RMC_EVENT_NODE_DOWN, 2);
+	REQUIRE(ctl >= 0);
+	REQUIRE_EQ(set_state(1, "down"), 0);
+	REQUIRE_EQ(set_state(1, "up"), 0);
+	next_is(fd, RMC_EVENT_NODE_UP, 1);
+	CHECK_EQ(rmc_watch_read(fd, &e, 1, 0), 0);
+	next_is(ctl, RMC_EVENT_NODE_DOWN, 1);
+	CHECK_EQ(rmc_watch_read(ctl, &e, 1, 0), 0);
+}
+
+TEST(a_node_tells_of_itself)
+{
+	struct end a;
+	int fd, nodes = (int)file_number(SYSFS "/nodes", ""), n;
+
+	all_up();
+	end_open(&a, CTX, 1, 0, PAGE, 16);
+	fd = rmc_watch_open(a.ctx, 1U << RMC_EVENT_LINK_DOWN, 0);
+	REQUIRE(fd >= 0);
+	REQUIRE_EQ(set_state(1, "down"), 0);
+	/* down itself, it has no link to anybody */
+	for (n = 0; n < nodes; n++)
+		next_is(fd, RMC_EVENT_LINK_DOWN, n);
+	REQUIRE_EQ(set_state(1, "up"), 0);
+}
+
+TEST(too_slow_is_told_not_silent)
+{
+	struct rmc_node_event e[RING + 1];
+	struct end a;
+	int fd, i, n;
+
+	all_up();
+	end_open(&a, CTX, 0, 0, PAGE, 16);
+	fd = rmc_watch_open(a.ctx, 1U << RMC_EVENT_NODE_UP, 0);
+	REQUIRE(fd >= 0);
+	for (i = 0; i < RING + 9; i++)
+		REQUIRE(!set_state(1, "down") && !set_state(1, "up"));
+	n = rmc_watch_read(fd, e, RING + 1, 0);
+	REQUIRE_EQ(n, RING);
+	for (i = 1; i < RING - 1; i++)
+		CHECK_EQ(e[i].epoch, e[i - 1].epoch + 1);
+	CHECK_EQ(e[RING - 2].type, RMC_EVENT_NODE_UP);
+	CHECK_EQ(e[RING - 1].type, RMC_EVENT_OVERFLOW);
+	CHECK_EQ(e[RING - 1].lost, 10);
+	/* and from here on nothing is lost again */
+	REQUIRE(!set_state(1, "down") && !set_state(1, "up"));
+	REQUIRE_EQ(rmc_watch_read(fd, e, 2, 1000), 1);
+	CHECK_EQ(e[0].type, RMC_EVENT_NODE_UP);
+	CHECK_EQ(e[0].lost, 0);
+}
+
+TEST(reading)
+{
+	struct rmc_node_event e[4];
+	struct pollfd p = { .events = POLLIN };
+	struct end a;
+	pid_t pid;
+	int fd;
+
+	all_up();
+	end_open(&a, CTX, 0, 0, PAGE, 16);
+	fd = rmc_watch_open(a.ctx, 1U << RMC_EVENT_NODE_UP, 0);
+	REQUIRE(fd >= 0);
+	CHECK_ERRNO(rmc_watch_open(a.ctx, 0, 0) == -EBUSY ? (errno = EBUSY, -1) : 0, EBUSY);
+	CHECK_ERRNO(read(fd, e, sizeof(e[0]) - 1), EINVAL);
+	CHECK_ERRNO(write(fd, e, sizeof(e)), EBADF);
+	/* waits until there is something */
+	pid = helper();
+	if (!pid) {
+		usleep(100000);
+		_exit(set_state(1, "down") || set_state(1, "up"));
+	}
+	CHECK_EQ(read(fd, e, sizeof(e)), sizeof(e[0]));
+	CHECK(helper_ok(pid));
+	/* a reader's bad address loses nothing */
+	REQUIRE(!set_state(1, "down") && !set_state(1, "up"));
+	CHECK_ERRNO(read(fd, (uint8_t *)memory(PAGE) + PAGE, sizeof(e)), EFAULT);
+	p.fd = fd;
+	CHECK_EQ(poll(&p, 1, 0), 1);
+	CHECK_EQ(p.revents, POLLIN);
+	CHECK_EQ(read(fd, e, sizeof(e)), sizeof(e[0]));
+	CHECK_EQ(poll(&p, 1, 0), 0);
+	close(fd);
+	/* the next one does not wait */
+	fd = rmc_watch_open(a.ctx, 0, RMC_WATCH_NONBLOCK);
+	REQUIRE(fd >= 0);
+	CHECK_ERRNO(read(fd, e, sizeof(e)), EAGAIN);
+	CHECK(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+}
+
+TEST(each_outlives_the_other)
+{
+	struct rmc_node_event e;
+	struct end a;
+	int fd;
+
+	all_up();
+	end_open(&a, CTX, 0, 0, PAGE, 16);
+	fd = rmc_watch_open(a.ctx, 0, 0);
+	REQUIRE(fd >= 0);
+	end_close(&a);
+	REQUIRE(!set_state(1, "down") && !set_state(1, "up"));
+	CHECK_EQ(rmc_watch_read(fd, &e, 1, 1000), 1);
+	close(fd);
+	end_open(&a, CTX, 0, 0, PAGE, 16);
+	fd = rmc_watch_open(a.ctx, 0, 0);
+	REQUIRE(fd >= 0);
+	close(fd);
+	fd = rmc_watch_open(a.ctx, 0, 0);
+	CHECK(fd >= 0);
+}
+
+TEST(a_reader_can_be_killed)
+{
+	struct rmc_node_event e;
+	int status, fd;
+	pid_t pid;
+
+	fd = watch_raw(open_ctl(), 0, 0, -1);
+	REQUIRE(fd >= 0);
+	pid = helper();
+	if (!pid)
+		_exit(read(fd, &e, sizeof(e)) == sizeof(e));
+	usleep(100000);
+	kill(pid, SIGKILL);
+	status = ktap_wait(pid, 5000);
+	CHECK(status >= 0 && WIFSIGNALED(status));
+}
+
+TEST(bad_watching)
+{
+	struct rmc_watch w = { .size = sizeof(w), .nid = -1 };
+	struct end a;
+	long page;
+	char *p;
+	int fd;
+
+	end_open(&a, CTX, 1, 0, PAGE, 16);
+	fd = rmc_fd(a.ctx);
+	CHECK_ERRNO(watch_raw(fd, 2, 0, -1), EOPNOTSUPP);
+	CHECK_ERRNO(watch_raw(fd, 0, 1U << RMC_EVENT_TYPES, -1), EOPNOTSUPP);
+	/* not the attached one; not local */
+	CHECK_ERRNO(watch_raw(fd, 0, 0, 0), ENXIO);
+	CHECK_ERRNO(watch_raw(open_ctl(), 0, 0, 4), ENXIO);
+	w.reserved = 1;
+	CHECK_ERRNO(ioctl(fd, RMC_IOC_WATCH, &w), EOPNOTSUPP);
+	/* an answer that cannot be delivered leaves no descriptor behind */
+	page = sysconf(_SC_PAGESIZE);
+	p = mmap(NULL, (size_t)page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	w.reserved = 0;
+	memcpy(p, &w, sizeof(w));
+	REQUIRE(!mprotect(p, (size_t)page, PROT_READ));
+	CHECK_ERRNO(ioctl(fd, RMC_IOC_WATCH, p), EFAULT);
+	fd = watch_raw(fd, 0, 0, 1);
+	CHECK(fd >= 0);
+	CHECK(fcntl(fd + 1, F_GETFD) < 0);
+}
+
+TEST(only_the_administrator_takes_nodes_down)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), SYSFS "/node%d/state", 1);
+	fd = open(path, O_WRONLY);
+	REQUIRE(fd >= 0);
+	CHECK_ERRNO(write(fd, "sideways", 8), EINVAL);
+	close(fd);
+	drop_privileges(NOBODY);
+	CHECK_ERRNO(open(path, O_WRONLY), EACCES);
+	fd = open(path, O_RDONLY);
+	CHECK(fd >= 0);
+}
+
+/* Parked workers, an idle fabric: a change still gets through at once. */
+TEST(told_while_everybody_sleeps)
+{
+	struct rmc_node_event e;
+	unsigned long long start;
+	struct end a;
+	int fd;
+
+	all_up();
+	end_open(&a, CTX, 0, 0, PAGE, 16);
+	fd = rmc_watch_open(a.ctx, 1U << RMC_EVENT_NODE_DOWN, 0);
+	REQUIRE(fd >= 0);
+	REQUIRE_EQ(wait_parked(a.qp, 5000), 0);
+	start = ktap_ms();
+	REQUIRE_EQ(set_state(1, "down"), 0);
+	CHECK_EQ(rmc_watch_read(fd, &e, 1, 5000), 1);
+	CHECK(ktap_ms() - start < 2000);
+	/* and a node that is down lets its workers park */
+	CHECK_EQ(wait_parked(a.qp, 5000), 0);
+	REQUIRE_EQ(set_state(1, "up"), 0);
+}
+
+KTAP_MAIN(suite_missing)
