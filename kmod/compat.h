@@ -13,6 +13,10 @@
 #include <linux/version.h>
 #include <linux/workqueue.h>
 
+#ifndef CONFIG_64BIT
+#error "rmc reaches pinned memory through the direct map, which takes a 64-bit kernel"
+#endif
+
 /* The device argument of device_type.devnode() */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
 #define RMC_DEVNODE_TYPE_CONST

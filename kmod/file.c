@@ -259,9 +259,10 @@ int rmc_file_buf_add(struct rmc_file *f, struct rmc_umem *u)
  */
 struct rmc_umem *rmc_file_buf_del(struct rmc_file *f, u32 id)
 {
-	struct rmc_umem *u = xa_erase(&f->buf, id);
+	struct rmc_umem *u;
 
 	lockdep_assert_held(&f->lock);
+	u = xa_erase(&f->buf, id);
 	if (u)
 		rmc_file_buf_forget(f, u);
 	return u;

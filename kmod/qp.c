@@ -142,9 +142,10 @@ err_free:
  */
 int rmc_queues_destroy(struct rmc_file *f, u32 id)
 {
-	struct rmc_queues *q = xa_erase(&f->qp, id);
+	struct rmc_queues *q;
 
 	lockdep_assert_held(&f->lock);
+	q = xa_erase(&f->qp, id);
 	if (!q)
 		return -ENOENT;
 	/* dead before sleepers are woken to see it */

@@ -26,7 +26,6 @@
  * @idle: consecutive empty looks
  * @hot: position in the worker's hot list, or -1
  * @cold: position in the worker's list of all QPs
- * @stalls: times the WQ had work that had to wait for a tid or a credit
  */
 struct rmc_qp {
 	struct rmc_wq_entry *wq;
@@ -43,7 +42,6 @@ struct rmc_qp {
 	u32 idle;
 	s32 hot;
 	u32 cold;
-	u64 stalls;
 };
 
 /* Phase of a free-running position: 1 on the first lap. */

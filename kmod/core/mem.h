@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Registered memory as the pipelines see it: an array of equally large chunks
- * reached through the kernel's direct map. Immutable but for its notifications
- * once the pipelines know it; who pins the pages and takes them away again is the kernel side's
- * business (kmod/mem.c), never the core's.
+ * reached through the kernel's direct map. Immutable once the pipelines know it,
+ * but for its notifications; who pins the pages and takes them away again is the
+ * kernel side's business (kmod/umem.c), never the core's.
  */
 #ifndef RMC_MEM_H
 #define RMC_MEM_H

@@ -157,7 +157,6 @@ u32 rmc_rgp_poll(struct rmc_qp *qp)
 		tid = rmc_itt_alloc(&node->itt);
 		if (unlikely(tid == RMC_TID_NONE)) {
 			rmc_stat_inc(node, itt_stalls);
-			qp->stalls++;
 			break;
 		}
 		qp->wq_head++;
@@ -187,7 +186,6 @@ u32 rmc_rgp_poll(struct rmc_qp *qp)
 		}
 		if (unlikely(!unroll(node, tid))) {
 			qp->cur_tid = tid;
-			qp->stalls++;
 			break;
 		}
 	}

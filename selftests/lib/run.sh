@@ -144,6 +144,16 @@ symbols() {
 }
 check "exported symbols are those of the headers" symbols
 
+documented() {			# but for what only the inlines call
+	local s missing=0
+	while read -r s; do
+		case $s in rmc_qp_init_raw|rmc_relax|rmc_relax_slow) continue ;; esac
+		[ -e "$prefix/share/man/man3/$s.3" ] || { echo "$s has no man page"; missing=1; }
+	done < "$W/exported"
+	return $missing
+}
+check "every function has a man page" documented
+
 inlined() {
 	cat > "$W/inline.c" << 'EOF'
 #include <rmc/rmc.h>
@@ -178,7 +188,7 @@ expect "and the check would notice calls" 1 "pagerank_async exists" \
 
 man_pages() {
 	local page status=0
-	for page in "$top"/lib/man/*.[0-9] "$top"/tools/man/*.[0-9]; do
+	for page in "$top"/{lib,tools,vm-setup}/man/*.[0-9]; do
 		if have mandoc; then
 			mandoc -T lint -W warning "$page" || status=1
 		else
@@ -209,7 +219,7 @@ done
 # --- graphs ---
 
 graph_src=$(echo "$top"/tools/apps/{graph,graph_text,graph_debian,graph_rmat,strtab}.c)
-common_src=$(echo "$top"/tools/common/{json,opt}.c)
+common_src=$(echo "$top"/tools/common/{json,memlock,opt}.c)
 mkdir -p "$W/lists"
 cat > "$W/lists/a_Packages" << 'EOF'
 Package: alpha
@@ -339,6 +349,11 @@ else
 		awk -F'[:,]' '/bw_peak/ { print; found = 1; high = $2 > 2.2e9 }
 			END { exit !found || high }' "$W/peak"
 	}
+	# twelve seconds of operations; what is no terminal gets a line every ten
+	long_run() {
+		FAKE_DELAY_US=40000 nodes 2 "$W/rmc_read_lat" -n 300 -S 64K
+	}
+	expect "a long run shows its progress in a log, too" 0 "^64 bytes: .*%$" long_run
 	check "peak bandwidth counts completed operations, not issued ones" peak_is_possible
 	expect "all sizes" 0 "^ 131072 " nodes 2 "$W/rmc_read_bw" -a -n 20 -S 256K
 	sizes_of() {		# sizes_of PROGRAM OPTIONS...
@@ -492,6 +507,16 @@ if have python3; then
 else
 	report 0 "JSON is JSON" "no python3"
 fi
+put "$R/memtype" write-back
+rm -r "$S/class/rmc_context/rmcctx7"
+expect "doctor misses contexts" 1 "WARN contexts .*rmcctl context create" "$O/rmcctl" doctor
+put "$R/fabric" ivshmem
+D=$S/bus/pci/devices/0000:00:04.0
+mkdir -p "$D"
+put "$D/vendor" 0x1af4; put "$D/device" 0x1110
+expect "doctor misses doorbells" 1 "WARN doorbell .*ivshmem-doorbell" "$O/rmcctl" doctor
+mkdir "$D/msi_irqs"
+expect "doctor sees doorbells" 1 "^ok *doorbell" "$O/rmcctl" doctor
 put "$R/memtype" uncached-minus
 expect "doctor warns of uncached fabric memory" 1 "WARN memtype.*not write-back" "$O/rmcctl" doctor
 unset RMC_SYSFS

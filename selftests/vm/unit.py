@@ -112,6 +112,71 @@ class ImageTest(unittest.TestCase):
                 guest.check_module(f.name, kernel)
 
 
+class TroubleTest(unittest.TestCase):
+    """What a host may lack is told in one line with the cure."""
+
+    def fails(self, pattern, function, *args):
+        with self.assertRaisesRegex(base.Fail, pattern) as caught:
+            function(*args)
+        self.assertNotIn("\n", str(caught.exception))
+
+    def test_no_qemu(self):
+        with mock.patch.dict(os.environ, {"PATH": "/nonexistent"}), \
+             mock.patch.object(base.shutil, "which", lambda *_, **__: None):
+            self.fails("qemu-system-x86_64 is not installed: run vm-setup/rmc-deps vm",
+                       base.need, host.QEMU, "qemu-system-x86")
+
+    def test_no_room_for_the_region(self):
+        with mock.patch.object(os, "posix_fallocate", side_effect=OSError(28, "No space left")):
+            self.fails("cannot get 16 MiB of shared memory.*remove files there",
+                       host.make_region, f"rmc-unit-{os.getpid()}", 16)
+        self.assertFalse(os.path.exists(f"/dev/shm/rmc-unit-{os.getpid()}"))
+
+    def test_disk_full(self):
+        with tempfile.TemporaryDirectory() as folder, \
+             mock.patch.object(os, "chmod", side_effect=OSError(28, "No space left")):
+            self.fails("cannot write .*: free some disk space",
+                       base.write_file, os.path.join(folder, "x"), b"")
+            self.assertEqual(os.listdir(folder), [])
+
+    def test_no_kernel(self):
+        with mock.patch.object(guest, "kernels", lambda: []):
+            self.fails("there is no guest kernel: run vm-setup/rmc-deps vm", guest.choose)
+        with mock.patch.object(guest, "kernels", lambda: [guest.Kernel("6.2", "/nothing", "/")]):
+            self.fails("/nothing is not readable for you: run vm-setup/rmc-deps vm",
+                       guest.choose)
+
+
+class KvmTest(unittest.TestCase):
+    """A /dev/kvm that opens proves nothing."""
+
+    def accel(self, choice, boots):
+        def exists(path, real=os.path.exists):
+            return path == "/dev/kvm" or real(path)
+
+        with tempfile.TemporaryDirectory() as folder, \
+             mock.patch.object(host, "state_root", lambda: folder), \
+             mock.patch.object(host, "need", lambda *_: "/bin/sh"), \
+             mock.patch.object(os.path, "exists", exists), \
+             mock.patch.object(os, "access", lambda *_: True), \
+             mock.patch.object(host, "probe_boots", return_value=boots) as probe:
+            kernel = guest.Kernel("6.2", None, None)
+            try:
+                return host.accel(choice, kernel), host.accel(choice, kernel)
+            finally:
+                # one probe serves until the host boots again
+                self.assertEqual(probe.call_count, choice != "tcg")
+
+    def test_a_guest_must_boot(self):
+        self.assertEqual(self.accel("auto", True)[1][0], "kvm")
+        for kind, why in self.accel("auto", False):
+            self.assertEqual(kind, "tcg")
+            self.assertIn("does not boot", why)
+        self.assertEqual(self.accel("tcg", True)[0][0], "tcg")
+        with self.assertRaisesRegex(base.Fail, "KVM cannot be used.*use --machine tcg"):
+            self.accel("kvm", False)
+
+
 class ArgumentTest(unittest.TestCase):
     def test_shares(self):
         with tempfile.TemporaryDirectory(dir="/tmp") as top:

@@ -16,9 +16,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
+#include "memlock.h"
 #include "pagerank.h"
 
 #define DEFAULT_SUPERSTEPS	10
@@ -26,6 +26,7 @@
 #define MAX_SCALE		28
 #define MEET_TIMEOUT_MS		120000	/* nodes load the graph at different speeds */
 #define MAX_THREADS		1024
+#define PROGRESS_LOG_SECONDS	10
 
 static const struct {
 	const char *name;
@@ -162,13 +163,9 @@ static void join(struct pagerank *p)
 		.numa_node = -1,
 		.timeout_ms = MEET_TIMEOUT_MS,
 	};
-	struct rlimit rl;
 	size_t len;
 
-	if (!getrlimit(RLIMIT_MEMLOCK, &rl)) {
-		rl.rlim_cur = rl.rlim_max;
-		setrlimit(RLIMIT_MEMLOCK, &rl);
-	}
+	memlock_raise();
 	while (options.entries < (unsigned int)p->opt.outstanding)
 		options.entries *= 2;
 	p->nodes = number_from_environment("RMC_NODES", 1);
@@ -202,6 +199,7 @@ static void join(struct pagerank *p)
 static void run(struct pagerank *p)
 {
 	int tty = isatty(STDERR_FILENO), i;
+	double told = now();
 
 	p->seconds = (double *)allocate((size_t)p->opt.supersteps, sizeof(*p->seconds));
 	for (i = 0; i < p->opt.supersteps; i++) {
@@ -210,10 +208,14 @@ static void run(struct pagerank *p)
 		variants[p->variant].superstep(p);
 		check("barrier", rmc_team_barrier(p->team));
 		p->seconds[i] = now() - start;
-		if (!p->team->self && (tty || p->opt.progress))
-			fprintf(stderr, "%ssuperstep %d of %d: %.3f s%s", tty ? "\r" : "", i + 1,
-				p->opt.supersteps, p->seconds[i],
-				tty && i + 1 < p->opt.supersteps ? "" : "\n");
+		/* a log is told now and then only, unless every superstep is asked for */
+		if (p->team->self ||
+		    (!tty && !p->opt.progress && now() - told < PROGRESS_LOG_SECONDS))
+			continue;
+		told = now();
+		fprintf(stderr, "%ssuperstep %d of %d: %.3f s%s", tty ? "\r" : "", i + 1,
+			p->opt.supersteps, p->seconds[i],
+			tty && i + 1 < p->opt.supersteps ? "" : "\n");
 	}
 	p->header->remote_reads = p->remote_reads;
 	p->header->remote_bytes = p->remote_bytes;
@@ -283,7 +285,7 @@ static void parse_options(struct options *o, int argc, char **argv)
 		{ 'c', "ctx", OPT_INT, &o->ctx_id, 0, INT_MAX, "ID",
 			"context (default $RMC_CTX, then 0)" },
 		{ 0, "json", OPT_FLAG, &o->json, 0, 0, NULL, "machine-readable result" },
-		{ 0, "progress", OPT_FLAG, &o->progress, 0, 0, NULL, "progress on stderr" },
+		{ 0, "progress", OPT_FLAG, &o->progress, 0, 0, NULL, "every superstep on stderr also when that is no terminal" },
 		{ 0 },
 	};
 

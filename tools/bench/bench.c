@@ -18,6 +18,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include "bench.h"
+#include "memlock.h"
 #include "opt.h"
 
 #define HEADER_BYTES	4096
@@ -26,6 +27,7 @@
 #define WARM_UP_MAX	1000
 #define PEAK_WINDOWS	10		/* peak bandwidth is that of the best tenth */
 #define CHECKED_LINES	32
+#define PROGRESS_LOG_SECONDS	10
 
 struct header {
 	uint64_t magic;
@@ -86,16 +88,6 @@ static uint64_t choose_segment(const struct bench *b)
 	return size;
 }
 
-static void raise_memlock(void)
-{
-	struct rlimit rl;
-
-	if (getrlimit(RLIMIT_MEMLOCK, &rl))
-		return;
-	rl.rlim_cur = rl.rlim_max;
-	setrlimit(RLIMIT_MEMLOCK, &rl);
-}
-
 static void pin(int cpu)
 {
 	cpu_set_t *set = CPU_ALLOC((size_t)cpu + 1);
@@ -154,7 +146,7 @@ static void join(struct bench *b)
 
 	while (options.entries < (unsigned int)b->outstanding)
 		options.entries *= 2;
-	raise_memlock();
+	memlock_raise();
 	len = choose_segment(b);
 	b->team = rmc_team_open_with(&options, HEADER_BYTES + len);
 	if (!b->team)
@@ -245,11 +237,12 @@ static void check_data(struct bench *b)
 	}
 }
 
+/* Called once a second; a log is not filled as fast as a terminal, unless asked for. */
 static void progress(struct bench *b, uint64_t size, uint64_t done, uint64_t all)
 {
 	int tty = isatty(STDERR_FILENO);
 
-	if (b->progress)
+	if (b->progress || !(++b->untold % PROGRESS_LOG_SECONDS))
 		fprintf(stderr, "%s%llu bytes: %3u%%%s", tty ? "\r" : "", (unsigned long long)size,
 			(unsigned int)(done * 100 / all), tty ? "\r" : "\n");
 }

@@ -45,7 +45,7 @@ void bench_options(struct bench *b, int argc, char **argv)
 		{ 0, "seed", OPT_INT, &b->seed, 0, INT_MAX, "N", "of random addresses" },
 		{ 0, "json", OPT_FLAG, &b->json, 0, 0, NULL, "machine-readable results" },
 		{ 0, "progress", OPT_FLAG, &b->progress, 0, 0, NULL,
-			"progress on stderr also when it is no terminal" },
+			"progress every second also when stderr is no terminal (else every 10 s)" },
 		{ 0 },
 	};
 	/* Atomics: one size, and a choice of operation */

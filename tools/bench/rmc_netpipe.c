@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include "bench.h"
+#include "memlock.h"
 #include "netpipe.h"
 #include "opt.h"
 
@@ -347,16 +347,6 @@ static void over_tcp(struct netpipe *b)
 	print(b);
 }
 
-static void raise_memlock(void)
-{
-	struct rlimit rl;
-
-	if (getrlimit(RLIMIT_MEMLOCK, &rl))
-		return;
-	rl.rlim_cur = rl.rlim_max;
-	setrlimit(RLIMIT_MEMLOCK, &rl);
-}
-
 static void over_rmc(struct netpipe *b)
 {
 	struct rmc_team_options t = {
@@ -370,7 +360,7 @@ static void over_rmc(struct netpipe *b)
 	};
 	void *p;
 
-	raise_memlock();
+	memlock_raise();
 	rings = rmc_msg_bytes(nodes ? atoi(nodes) : 1, (unsigned int)b->cells);
 	rings = (rings + 4095) & ~(size_t)4095;
 	b->team = rmc_team_open_with(&t, rings + len);

@@ -13,6 +13,9 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 #include <rmc/rmc.h>
 #include "rmcctl.h"
 
@@ -57,18 +60,24 @@ static void say(struct doctor *d, enum verdict v, const char *check, const char 
 	putchar('\n');
 }
 
-static int ivshmem_devices(void)
+/* How many there are; *interrupts: how many of them rmc gets doorbells from */
+static int ivshmem_devices(int *interrupts)
 {
 	struct sysfs_names names = sysfs_list("", SYSFS_PCI);
+	char irqs[2 * SYSFS_NAME];
 	int found = 0;
 	unsigned int i;
 
 	for (i = 0; i < names.count; i++) {
 		uint64_t vendor, device;
 
-		if (!sysfs_u64(&vendor, SYSFS_PCI "/%s/vendor", names.name[i]) &&
-		    !sysfs_u64(&device, SYSFS_PCI "/%s/device", names.name[i]))
-			found += vendor == 0x1af4 && device == 0x1110;
+		if (sysfs_u64(&vendor, SYSFS_PCI "/%s/vendor", names.name[i]) ||
+		    sysfs_u64(&device, SYSFS_PCI "/%s/device", names.name[i]) ||
+		    vendor != 0x1af4 || device != 0x1110)
+			continue;
+		found++;
+		snprintf(irqs, sizeof(irqs), SYSFS_PCI "/%s/msi_irqs", names.name[i]);
+		*interrupts += sysfs_exists(irqs);
 	}
 	sysfs_names_free(&names);
 	return found;
@@ -118,7 +127,7 @@ static void check_control(struct doctor *d)
 static void check_fabric(struct doctor *d)
 {
 	char fabric[SYSFS_VALUE] = "", memtype[SYSFS_VALUE];
-	int ivshmem = ivshmem_devices();
+	int bells = 0, ivshmem = ivshmem_devices(&bells);
 	uint64_t nodes = 0;
 
 	sysfs_string(fabric, SYSFS_RMC "/fabric");
@@ -133,6 +142,12 @@ static void check_fabric(struct doctor *d)
 	else
 		say(d, OK, "fabric", NULL, "%s, %u nodes", *fabric ? fabric : "(unknown)",
 		    (unsigned int)nodes);
+
+	if (!strcmp(fabric, "ivshmem") && bells)
+		say(d, OK, "doorbell", NULL, "peers wake this kernel by interrupt");
+	else if (!strcmp(fabric, "ivshmem"))
+		say(d, WARN, "doorbell", "give the VM ivshmem-doorbell: rmc-vm up --doorbell on",
+		    "none: an idle node looks for requests now and then, see poll_us_max");
 
 	if (sysfs_string(memtype, SYSFS_RMC "/memtype"))
 		return;
@@ -194,6 +209,59 @@ static void check_cpus(struct doctor *d)
 	else
 		say(d, OK, "cpus", NULL, "%u worker%s, %ld CPUs", names.count,
 		    names.count == 1 ? "" : "s", cpus);
+	sysfs_names_free(&names);
+}
+
+/* QEMU's emulator names itself in the hypervisor's CPUID leaf. */
+static int emulated(void)
+{
+#ifdef __x86_64__
+	unsigned int a, b, c, e;
+
+	if (__get_cpuid(1, &a, &b, &c, &e) && c & 1U << 31) {
+		char name[12];
+
+		__cpuid(0x40000000, a, b, c, e);
+		memcpy(name, &b, 4);
+		memcpy(name + 4, &c, 4);
+		memcpy(name + 8, &e, 4);
+		return !memcmp(name, "TCGTCGTCGTCG", sizeof(name));
+	}
+#endif
+	return 0;
+}
+
+static void check_machine(struct doctor *d)
+{
+	if (!emulated())
+		say(d, OK, "machine", NULL, "not emulated");
+	else if (sysconf(_SC_NPROCESSORS_CONF) < 2)
+		say(d, FAIL, "machine", "give the VM two CPUs or more (-smp 2)",
+		    "emulated with one CPU: QEMU drops the lock prefix, atomics are lost");
+	else
+		say(d, WARN, "machine", "use KVM for measurements",
+		    "emulated (QEMU TCG): correct, but times mean nothing");
+}
+
+static void check_contexts(struct doctor *d)
+{
+	struct sysfs_names names = sysfs_list("rmcctx", SYSFS_CONTEXTS);
+	unsigned int i, mine = 0;
+	char path[64];
+
+	for (i = 0; i < names.count; i++) {
+		snprintf(path, sizeof(path), RMC_CTX_DIR "/%.20s",
+			 names.name[i] + strlen("rmcctx"));
+		mine += !access(path, R_OK | W_OK);
+	}
+	if (!names.count)
+		say(d, WARN, "contexts", "rmcctl context create 0 --mode 0666",
+		    "none: applications have nothing to open");
+	else if (!mine)
+		say(d, WARN, "contexts", "chmod or chgrp one in " RMC_CTX_DIR ", or create it with --mode",
+		    "%u, none of which you may open", names.count);
+	else
+		say(d, OK, "contexts", NULL, "%u, you may open %u", names.count, mine);
 	sysfs_names_free(&names);
 }
 
@@ -304,7 +372,7 @@ int cmd_doctor(int argc, char **argv)
 		json_array(&json, "checks");
 	}
 	if (check_module(&d)) {
-		int n = ivshmem_devices();
+		int bells = 0, n = ivshmem_devices(&bells);
 
 		if (n)
 			say(&d, OK, "fabric", NULL, "%d ivshmem device%s present", n,
@@ -314,7 +382,9 @@ int cmd_doctor(int argc, char **argv)
 		check_fabric(&d);
 		check_nodes(&d);
 		check_cpus(&d);
+		check_contexts(&d);
 	}
+	check_machine(&d);
 	check_memlock(&d);
 	if (!d.failed && ctx_id >= 0)
 		check_operations(&d, (unsigned int)ctx_id);

@@ -355,7 +355,8 @@ struct rmc_watch {
  * @size: sizeof(struct rmc_ctx_create)
  * @flags: must be 0
  * @ctx_id: 0 .. max_contexts - 1
- * @mode: permission bits of /dev/rmc_contexts/<ctx_id>, at most 0777
+ * @mode: permission bits of /dev/rmc_contexts/<ctx_id>, at most 0777; devtmpfs
+ *	makes 0600 of 0
  * @uid: owner
  * @gid: group
  *

@@ -63,7 +63,7 @@ def choose(version=None, module=None):
             return kernel
     if have:
         raise Fail(f"{have[0].image} is not readable for you",
-                   "run vm-setup/rmc-deps vm --fetch-kernel to get one of your own")
+                   "run vm-setup/rmc-deps vm, which fetches one of your own")
     raise Fail("there is no guest kernel", "run vm-setup/rmc-deps vm as root")
 
 
