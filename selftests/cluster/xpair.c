@@ -9,6 +9,7 @@
  *			and at the end one line per peer. Needs no partner at a fixed time.
  *	busy		operations in flight all the time, until killed
  *	status NID	status of one read from a node, as a word
+ *	wake NID	median time of a read from a node that sleeps meanwhile
  *	expose		has a segment until killed
  *
  * pairs, atomics and lines want to be started with rmc-run.
@@ -316,6 +317,35 @@ static int status(int nid)
 	return 0;
 }
 
+#define WAKES	9
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int wake(int nid)
+{
+	double took[WAKES], t0;
+	struct alone a;
+	int i;
+
+	open_alone(&a, 4096, 4096);
+	want("first read", rmc_read(a.qp, nid, 0, a.buf, 64));
+	for (i = 0; i < WAKES; i++) {
+		usleep(500000);		/* both sides park */
+		t0 = now();
+		want("read", rmc_read(a.qp, nid, 0, a.buf, 64));
+		took[i] = (now() - t0) * 1e3;
+	}
+	qsort(took, WAKES, sizeof(took[0]), by_value);
+	printf("woken after %.0f ms (median; %.1f .. %.1f)\n", took[WAKES / 2], took[0],
+	       took[WAKES - 1]);
+	return 0;
+}
+
 static void __attribute__((noreturn)) expose(void)
 {
 	struct alone a;
@@ -345,8 +375,10 @@ int main(int argc, char **argv)
 		busy();
 	if (!strcmp(what, "status") && arg)
 		return status(atoi(arg));
+	if (!strcmp(what, "wake") && arg)
+		return wake(atoi(arg));
 	if (!strcmp(what, "expose"))
 		expose();
-	fprintf(stderr, "usage: xpair pairs|atomics [N]|lines|watch SECONDS|busy|status NID|expose\n");
+	fprintf(stderr, "usage: xpair pairs|atomics [N]|lines|watch SECONDS|busy|status NID|wake NID|expose\n");
 	return 2;
 }
