@@ -266,6 +266,8 @@ check "benchmarks' common part builds" sanitized_archive bench $bench_src
 check "pagerank builds for the driver in user space" \
 	build_fake pagerank "$top"/tools/apps/pagerank{,_fine,_bulk,_shm,_result}.c $graph_src
 check "hello builds likewise" build_fake hello "$top/tools/apps/hello.c"
+awk '/^```/ { inside = /^```c$/ && !n++; next } inside' "$top/README.md" > "$W/readme.c"
+check "the README's program builds likewise" build_fake readme "$W/readme.c"
 for b in read_lat write_lat atomic_lat read_bw write_bw; do
 	check "rmc_$b builds likewise" build_fake rmc_$b "$top/tools/bench/rmc_$b.c" "$W/bench.a"
 done
@@ -291,6 +293,7 @@ if ! nodes 2 "$W/hello" > "$W/log" 2>&1 && grep -q "not up\|Operation not permit
 	report 0 "programs of several nodes" "process_vm_readv is not permitted here"
 else
 	expect "hello on 1 node" 0 "node 0 says 100: success" nodes 1 "$W/hello"
+	expect "the README's program on 4 nodes" 0 "node 0 says 100: success" nodes 4 "$W/readme"
 	expect "hello on 4 nodes" 0 "node 3 says 103: success" nodes 4 "$W/hello"
 	# a cycle: all ranks equal; a star: its centre has all there is
 	printf '1 2\n2 3\n3 1\n' > "$W/cycle"
