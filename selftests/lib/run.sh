@@ -517,8 +517,9 @@ put "$R/fabric" ivshmem
 D=$S/bus/pci/devices/0000:00:04.0
 mkdir -p "$D"
 put "$D/vendor" 0x1af4; put "$D/device" 0x1110
-expect "doctor misses doorbells" 1 "WARN doorbell .*ivshmem-doorbell" "$O/rmcctl" doctor
 mkdir "$D/msi_irqs"
+expect "doctor misses doorbells" 1 "WARN doorbell .*ivshmem-doorbell" "$O/rmcctl" doctor
+put "$D/msi_irqs/24" msix
 expect "doctor sees doorbells" 1 "^ok *doorbell" "$O/rmcctl" doctor
 put "$R/memtype" uncached-minus
 expect "doctor warns of uncached fabric memory" 1 "WARN memtype.*not write-back" "$O/rmcctl" doctor

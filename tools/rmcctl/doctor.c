@@ -63,8 +63,7 @@ static void say(struct doctor *d, enum verdict v, const char *check, const char 
 /* How many there are; *interrupts: how many of them rmc gets doorbells from */
 static int ivshmem_devices(int *interrupts)
 {
-	struct sysfs_names names = sysfs_list("", SYSFS_PCI);
-	char irqs[2 * SYSFS_NAME];
+	struct sysfs_names names = sysfs_list("", SYSFS_PCI), irqs;
 	int found = 0;
 	unsigned int i;
 
@@ -76,8 +75,10 @@ static int ivshmem_devices(int *interrupts)
 		    vendor != 0x1af4 || device != 0x1110)
 			continue;
 		found++;
-		snprintf(irqs, sizeof(irqs), SYSFS_PCI "/%s/msi_irqs", names.name[i]);
-		*interrupts += sysfs_exists(irqs);
+		/* the folder is there as soon as somebody asked in vain */
+		irqs = sysfs_list("", SYSFS_PCI "/%s/msi_irqs", names.name[i]);
+		*interrupts += irqs.count > 0;
+		sysfs_names_free(&irqs);
 	}
 	sysfs_names_free(&names);
 	return found;
