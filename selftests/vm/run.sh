@@ -144,6 +144,20 @@ within 5 gone; ok "a killed client leaves nothing running in the guest"
 for i in 1 2 3 4 5 6 7 8; do try "$vm" exec 1 -- true; [ $rc -eq 0 ] || break; done
 [ $rc -eq 0 ]; ok "sessions follow each other quickly"
 
+kernel=$("$top/vm-setup/rmc-deps" kernel)
+if grep -qa "vermagic=$kernel" "$top/rmc.ko" 2>/dev/null; then
+	# at the same time, and nobody tells them which they are
+	# shellcheck disable=SC2016
+	try "$run" -n 2 --no-prefix --share "$top/rmc.ko" sh -c \
+		'"$0" insmod "$1" fabric=ivshmem nodes=2 && cat /sys/class/misc/rmc/nid' \
+		/run/rmc/busybox "$top/rmc.ko"
+	[ $rc -eq 0 ] && [ "$(sort out | xargs)" = "0 1" ]; ok "two kernels find a node id each by themselves"
+	try "$run" -n 2 /run/rmc/busybox rmmod rmc
+	[ $rc -eq 0 ]; ok "and leave the fabric again"
+else
+	skip "two kernels find a node id each by themselves" "rmc.ko is not built for $kernel"
+fi
+
 # ---- bad luck ----
 
 try "$vm" pause 1
@@ -208,7 +222,6 @@ try "$vm" up --module "$work/nothing.ko"
 printf '\0vermagic=9.9.9-other SMP \0' >other.ko
 try "$vm" up --module "$work/other.ko"
 [ $rc -eq 1 ] && grep -q 'built for kernel 9.9.9-other' err && lines err 1; ok "a module for another kernel is told"
-kernel=$("$top/vm-setup/rmc-deps" kernel)
 if grep -qa "vermagic=$kernel" "$top/rmc.ko" 2>/dev/null; then
 	try "$vm" up -n 2 --module-args 'mtu=65'
 	[ $rc -eq 1 ] && grep -q 'module was refused' err && grep -q 'mtu=65 is no' err && nothing_left
