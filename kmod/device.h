@@ -28,6 +28,9 @@ struct rmc_sysfs;
  * @ctx_class: sysfs class of contexts
  * @ctx_devt: first device number of contexts
  * @ctx_cdev: their character device
+ *
+ * @fault_lock: one change of faults or of the link model at a time
+ * @debugfs: their directory
  */
 struct rmc_device {
 	struct rmc_config cfg;
@@ -45,6 +48,9 @@ struct rmc_device {
 	struct class *ctx_class;
 	dev_t ctx_devt;
 	struct cdev ctx_cdev;
+
+	struct mutex fault_lock;	/* see above */
+	struct dentry *debugfs;
 };
 
 int rmc_device_start(struct rmc_device *rmc);
@@ -62,9 +68,11 @@ static inline struct rmc_node *rmc_device_node(struct rmc_device *rmc, u32 nid)
 	return rmc->node[array_index_nospec(i, rmc->port->locals)];
 }
 
-/* cdev.c, sysfs.c */
+/* cdev.c, fault.c, sysfs.c */
 int rmc_cdev_register(struct rmc_device *rmc);
 void rmc_cdev_unregister(struct rmc_device *rmc);
+int rmc_fault_init(struct rmc_device *rmc);
+void rmc_fault_exit(struct rmc_device *rmc);
 int rmc_sysfs_create(struct rmc_device *rmc);
 void rmc_sysfs_remove(struct rmc_device *rmc);
 extern const struct attribute_group *rmc_sysfs_groups[];

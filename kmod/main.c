@@ -123,8 +123,13 @@ static int __init rmc_init(void)
 	err = rmc_sysfs_create(&device);
 	if (err)
 		goto err_sysfs;
+	err = rmc_fault_init(&device);
+	if (err)
+		goto err_fault;
 	return 0;
 
+err_fault:
+	rmc_sysfs_remove(&device);
 err_sysfs:
 	rmc_cdev_unregister(&device);
 err_cdev:
@@ -134,6 +139,7 @@ err_cdev:
 
 static void __exit rmc_exit(void)
 {
+	rmc_fault_exit(&device);
 	rmc_sysfs_remove(&device);
 	rmc_cdev_unregister(&device);
 	rmc_device_stop(&device);

@@ -17,13 +17,17 @@ int rmc_itt_init(struct rmc_itt *itt, u32 size)
 	if (!size || size > RMC_TID_NONE)
 		return -EINVAL;
 	itt->entry = rmc_os_zalloc(size * sizeof(*itt->entry));
-	if (!itt->entry)
+	itt->track = rmc_os_zalloc(size * sizeof(*itt->track));
+	if (!itt->entry || !itt->track) {
+		rmc_itt_destroy(itt);
 		return -ENOMEM;
+	}
 	for (i = 0; i < size; i++)
 		itt->entry[i].next = i + 1 < size ? i + 1 : RMC_TID_NONE;
 	itt->free = 0;
 	itt->size = size;
 	itt->used = 0;
+	itt->restarts = 0;
 	return 0;
 }
 
@@ -35,6 +39,8 @@ int rmc_itt_init(struct rmc_itt *itt, u32 size)
  */
 void rmc_itt_destroy(struct rmc_itt *itt)
 {
+	rmc_os_free(itt->track);
 	rmc_os_free(itt->entry);
+	itt->track = NULL;
 	itt->entry = NULL;
 }

@@ -34,6 +34,10 @@ struct rmc_qp;
  * @next: next free entry
  * @op: opcode
  * @status: first error seen
+ * @lost: of @replies, those known to be lost
+ * @tries: times it began again
+ * @restarted: it began again and is not all sent
+ * @tracked: each packet's first reply counts, see struct rmc_track
  */
 struct rmc_itt_entry {
 	struct rmc_qp *qp;
@@ -50,17 +54,41 @@ struct rmc_itt_entry {
 	u16 next;
 	u8 op;
 	u8 status;
+	u16 lost;
+	u8 tries;
+	bool restarted : 1;
+	bool tracked : 1;
 } ____cacheline_aligned;
+
+/* Packets of a tracked operation that may be on their way, as a window */
+#define RMC_TRACK	64
+
+/**
+ * struct rmc_track - which packets of an operation have been answered
+ * @base: all before this one
+ * @seen: bit i: @base + i
+ *
+ * Counting replies is enough while each comes once. Where a filter doubles some,
+ * the copy of one must not stand for another one that is missing.
+ */
+struct rmc_track {
+	u64 seen;
+	u32 base;
+};
 
 /**
  * struct rmc_itt - table of a node
  * @entry: entries
+ * @track: by tid
+ * @restarts: entries with @restarted set
  * @size: number of entries
  * @used: entries in use
  * @free: first free entry or RMC_TID_NONE
  */
 struct rmc_itt {
 	struct rmc_itt_entry *entry;
+	struct rmc_track *track;
+	u32 restarts;
 	u32 size;
 	u32 used;
 	u16 free;
@@ -88,6 +116,9 @@ static inline u16 rmc_itt_alloc(struct rmc_itt *itt)
 
 static inline void rmc_itt_free(struct rmc_itt *itt, struct rmc_itt_entry *e)
 {
+	if (unlikely(e->restarted))
+		itt->restarts--;
+	e->restarted = false;
 	e->qp = NULL;
 	e->gen++;
 	e->next = itt->free;

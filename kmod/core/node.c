@@ -78,7 +78,10 @@ struct rmc_node *rmc_node_create(struct rmc_fabric *f, u32 nid, u32 itt_entries)
 	node->peer = rmc_os_zalloc(f->nodes * sizeof(*node->peer));
 	node->peer_beat = rmc_os_zalloc(f->nodes * sizeof(u32));
 	node->out_epoch = rmc_os_zalloc(f->nodes * sizeof(u32));
-	if (!node->out || !node->in || !node->peer || !node->peer_beat || !node->out_epoch ||
+	node->filter[RMC_LANE_REQ] = rmc_os_zalloc(f->nodes * sizeof(struct rmc_filter *));
+	node->filter[RMC_LANE_REP] = rmc_os_zalloc(f->nodes * sizeof(struct rmc_filter *));
+	if (!node->filter[RMC_LANE_REQ] || !node->filter[RMC_LANE_REP] ||
+	    !node->out || !node->in || !node->peer || !node->peer_beat || !node->out_epoch ||
 	    rmc_itt_init(&node->itt, itt_entries)) {
 		rmc_node_destroy(node);
 		return NULL;
@@ -101,7 +104,13 @@ void rmc_node_destroy(struct rmc_node *node)
 			rmc_os_free(node->out[i]);
 		if (node->in)
 			rmc_os_free(node->in[i]);
+		if (node->filter[RMC_LANE_REQ])
+			rmc_filter_destroy(node->filter[RMC_LANE_REQ][i]);
+		if (node->filter[RMC_LANE_REP])
+			rmc_filter_destroy(node->filter[RMC_LANE_REP][i]);
 	}
+	rmc_os_free(node->filter[RMC_LANE_REQ]);
+	rmc_os_free(node->filter[RMC_LANE_REP]);
 	rmc_itt_destroy(&node->itt);
 	rmc_os_free(node->out_epoch);
 	rmc_os_free(node->peer_beat);
@@ -152,8 +161,15 @@ struct rmc_out *rmc_out_open(struct rmc_node *node, u32 nid, u8 *status)
 	out->rep_lines = out->rep.pay_mask + 1;
 	out->epoch = epoch;
 	out->self = f->local[nid] && f->local[nid]->srv_worker == node->req_worker;
-	node->out[nid] = out;
 	*status = RMC_S_OK;
+	if (rmc_os_filters()) {
+		if (!rmc_filter_open(node, nid, RMC_LANE_REP, &out->rep)) {
+			rmc_os_free_atomic(out);
+			return NULL;
+		}
+		out->filter = node->filter[RMC_LANE_REP][nid];
+	}
+	node->out[nid] = out;
 	return out;
 }
 
@@ -171,6 +187,7 @@ void rmc_out_close(struct rmc_node *node, u32 nid)
 	if (!node->out[nid])
 		return;
 	rmc_itt_abort(node, &down);
+	rmc_filter_close(node->out[nid]->filter);
 	rmc_os_free_atomic(node->out[nid]);
 	node->out[nid] = NULL;
 }
@@ -208,6 +225,13 @@ struct rmc_in *rmc_in_open(struct rmc_node *node, u32 nid)
 		      f->ring_order, f->pay_order);
 	in->epoch = epoch;
 	in->self = f->local[nid] && f->local[nid]->req_worker == node->srv_worker;
+	if (rmc_os_filters()) {
+		if (!rmc_filter_open(node, nid, RMC_LANE_REQ, &in->req)) {
+			rmc_os_free_atomic(in);
+			return NULL;
+		}
+		in->filter = node->filter[RMC_LANE_REQ][nid];
+	}
 	node->in[nid] = in;
 	return in;
 }
@@ -221,6 +245,8 @@ struct rmc_in *rmc_in_open(struct rmc_node *node, u32 nid)
  */
 void rmc_in_close(struct rmc_node *node, u32 nid)
 {
+	if (node->in[nid])
+		rmc_filter_close(node->in[nid]->filter);
 	rmc_os_free_atomic(node->in[nid]);
 	node->in[nid] = NULL;
 }
@@ -420,6 +446,8 @@ void rmc_node_tick_req(struct rmc_node *node, u32 now_ms)
 		node->scan_ms = node->req_ms;
 		rmc_itt_expire(node);
 	}
+	if (unlikely(node->itt.restarts))
+		rmc_rgp_resume(node);
 	/* pairs with the release in fence() */
 	if (unlikely(!smp_load_acquire(&node->up)))
 		rmc_node_down_req(node);

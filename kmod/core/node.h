@@ -13,7 +13,7 @@
 #include "op.h"
 #include "peer.h"
 #include "wire.h"
-#include "../fabric/fabric.h"
+#include "../fabric/filter.h"
 
 struct rmc_ni_worker;
 
@@ -21,6 +21,7 @@ struct rmc_ni_worker;
  * struct rmc_out - requester's end of a channel; belongs to RGP and RCP
  * @req: request ring, producing
  * @rep: reply ring, consuming
+ * @filter: of replies; NULL: none
  * @credits: requests that may still be injected
  * @req_lines: free payload lines of the request ring
  * @rep_lines: free payload lines of the reply ring, reserved by reads
@@ -32,6 +33,7 @@ struct rmc_ni_worker;
 struct rmc_out {
 	struct rmc_ring req;
 	struct rmc_ring rep;
+	struct rmc_filter *filter;
 	u32 credits;
 	u32 req_lines;
 	u32 rep_lines;
@@ -45,6 +47,7 @@ struct rmc_out {
  * struct rmc_in - server's end of a channel; belongs to the RRPP
  * @req: request ring, consuming
  * @rep: reply ring, producing
+ * @filter: of requests; NULL: none
  * @epoch: of the peer this end was opened for
  * @idle: consecutive empty looks
  * @self: the peer's RCP runs on the same worker
@@ -52,6 +55,7 @@ struct rmc_out {
 struct rmc_in {
 	struct rmc_ring req;
 	struct rmc_ring rep;
+	struct rmc_filter *filter;
 	u32 epoch;
 	u32 idle;
 	bool self;
@@ -74,6 +78,9 @@ struct rmc_in {
 	X(completions)		\
 	X(errors)		\
 	X(timeouts)		\
+	X(lost_replies)		\
+	X(doubled_replies)	\
+	X(restarts)		\
 	X(aborts)		\
 	X(peer_downs)
 
@@ -114,6 +121,12 @@ struct rmc_stats {
  * @peer_beat: by peer, heartbeat when joining began
  * @out_epoch: by peer, epoch for which RGP and RCP let go of the older one;
  *	written by their worker, read by the RRPP's before it tells the peer
+ * @filter: per lane by peer, filters of what comes in; NULL: none. Replies' are
+ *	the RCP's, requests' the RRPP's
+ * @port: of the link model (RGP, RCP)
+ * @slow_ns: each request takes this long, one after the other (RRPP)
+ * @slow_until: the last one does until then
+ * @stopped: nothing of this node runs
  * @stats: counters
  */
 struct rmc_node {
@@ -144,6 +157,12 @@ struct rmc_node {
 	u32 beat;
 	u32 *peer_beat;
 	u32 *out_epoch;
+
+	struct rmc_filter **filter[RMC_LANES];
+	struct rmc_port_time port[RMC_PORTS];
+	u32 slow_ns;
+	u64 slow_until;
+	bool stopped;
 	struct rmc_stats stats ____cacheline_aligned;
 };
 

@@ -27,11 +27,12 @@
 #define RMC_OPF_OPERANDS	0x04	/* request carries one line of operands */
 #define RMC_OPF_MODIFIES	0x08	/* refused on a read-only segment */
 #define RMC_OPF_EMPTY		0x10	/* length is zero, there is no local operand */
+#define RMC_OPF_IDEMPOTENT	0x80	/* twice is as good as once, see rmc_itt_expire() */
 
 /*	 opcode, name, flags */
 #define RMC_OPS(X)								\
-	X(READ,  read,  RMC_OPF_REP_LINES)					\
-	X(WRITE, write, RMC_OPF_REQ_LINES | RMC_OPF_MODIFIES)			\
+	X(READ,  read,  RMC_OPF_REP_LINES | RMC_OPF_IDEMPOTENT)			\
+	X(WRITE, write, RMC_OPF_REQ_LINES | RMC_OPF_MODIFIES | RMC_OPF_IDEMPOTENT)	\
 	X(CAS,   cas,   RMC_OPF_OPERANDS | RMC_OPF_MODIFIES)			\
 	X(FAA,   faa,   RMC_OPF_OPERANDS | RMC_OPF_MODIFIES)			\
 	X(NOTIFY, notify, RMC_OPF_EMPTY)					\

@@ -6,6 +6,8 @@
 #ifndef RMC_PARAM_H
 #define RMC_PARAM_H
 
+#include "rmc_os.h"
+
 enum {
 	/* what the 10-bit nid of a WQ entry can name */
 	RMC_MAX_NODES		= 1024,

@@ -17,6 +17,7 @@
 #include "node.h"
 
 u32 rmc_rgp_poll(struct rmc_qp *qp);
+void rmc_rgp_resume(struct rmc_node *node);
 u32 rmc_rrpp_poll(struct rmc_node *node);
 u32 rmc_rcp_poll(struct rmc_node *node);
 

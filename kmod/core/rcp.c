@@ -58,6 +58,26 @@ static bool within(const struct rmc_node *node, const struct rmc_itt_entry *e, u
 	       len <= e->sent - (offset - e->offset);
 }
 
+/*
+ * Is it the packet's first reply? Only asked for tracked operations: where
+ * replies may be doubled.
+ */
+static bool first_reply(struct rmc_node *node, struct rmc_itt_entry *e, const struct rmc_rep *p)
+{
+	struct rmc_track *t = &node->itt.track[e - node->itt.entry];
+	u32 i;
+
+	if (rmc_op_flags(e->op) & RMC_OPF_OPERANDS || !e->length)
+		return true;	/* one packet, and its reply is no echo */
+	i = rmc_packet_index(node->fabric->mtu, e->offset, rmc_word1_offset(p->word1)) - t->base;
+	if (i >= RMC_TRACK || t->seen & 1ULL << i)
+		return false;
+	t->seen |= 1ULL << i;
+	for (; t->seen & 1; t->seen >>= 1)
+		t->base++;
+	return true;
+}
+
 static void retire(struct rmc_node *node, struct rmc_out *out, u32 from, const struct rmc_rep *p)
 {
 	struct rmc_itt_entry *e = match(node, from, p);
@@ -68,6 +88,13 @@ static void retire(struct rmc_node *node, struct rmc_out *out, u32 from, const s
 
 	if (unlikely(!e)) {
 		rmc_stat_inc(node, stale_replies);
+	} else if (unlikely(p->marks & RMC_MARK_LOST)) {
+		/* it will be missed at the deadline, as if nobody knew */
+		if (e->lost != (u16)~0)
+			e->lost++;
+		rmc_stat_inc(node, lost_replies);
+	} else if (unlikely(e->tracked) && !first_reply(node, e, p)) {
+		rmc_stat_inc(node, doubled_replies);
 	} else {
 		u8 status = p->status;
 
@@ -91,6 +118,8 @@ static void retire(struct rmc_node *node, struct rmc_out *out, u32 from, const s
 	/* the reply is the credit; whatever it claims, never more than all */
 	if (likely(!p->status))
 		out->rep.pay_pos += lines;
+	if (unlikely(p->marks & RMC_MARK_COPY))
+		return;
 	out->credits = min(out->credits + 1, out->req.mask + 1);
 	out->rep_lines = min(out->rep_lines + lines, out->rep.pay_mask + 1);
 	out->req_lines = min(out->req_lines + rmc_op_req_lines(flags, offset, len),
@@ -105,6 +134,8 @@ static u32 poll_source(struct rmc_node *node, struct rmc_out *out, u32 from)
 	struct rmc_rep p;
 	u32 n;
 
+	if (rmc_os_filters() && out->filter)
+		rmc_filter_pump(node, out->filter);
 	for (n = 0; n < RMC_BATCH; n++) {
 		if (!rmc_ring_peek(&out->rep, 0, &d))
 			break;
@@ -130,6 +161,8 @@ u32 rmc_rcp_poll(struct rmc_node *node)
 	u32 words = (f->nodes + 63) / 64;
 	u32 w, done = 0;
 
+	if (rmc_os_filters() && READ_ONCE(node->stopped))
+		return 0;
 	for (w = 0; w < words; w++) {
 		u64 bits = READ_ONCE(*rmc_bell_word(f, node->nid, RMC_LANE_REP, w * 64));
 
@@ -149,11 +182,12 @@ u32 rmc_rcp_poll(struct rmc_node *node)
 			}
 			n = poll_source(node, out, from);
 			done += n;
-			if (n) {
+			if (n || rmc_filter_holds(out->filter)) {
 				out->idle = 0;
 			} else if (unlikely(++out->idle > RMC_IDLE_LOOKS)) {
 				out->idle = 0;
-				rmc_bell_settle(node, RMC_LANE_REP, from, &out->rep);
+				rmc_bell_settle(node, RMC_LANE_REP, from,
+						rmc_filter_wire(out->filter, &out->rep));
 			}
 		}
 	}
@@ -194,9 +228,39 @@ u32 rmc_itt_abort(struct rmc_node *node, const struct rmc_abort *which)
 	return n;
 }
 
+/*
+ * Back-to-0 (T18 section 3.4.1): begin an operation again whose packets were lost.
+ * Not if it does something twice, and not while an earlier packet may still be on
+ * its way: a write that comes late must not undo a newer one.
+ */
+static bool restart(struct rmc_node *node, struct rmc_itt_entry *e)
+{
+	u16 tid = e - node->itt.entry;
+
+	if (e->tries >= node->fabric->retries || e->replies != e->lost || e->status ||
+	    !(rmc_op_flags(e->op) & RMC_OPF_IDEMPOTENT))
+		return false;
+	e->tries++;
+	e->gen++;
+	e->sent = 0;
+	e->replies = 0;
+	e->lost = 0;
+	e->deadline = node->req_ms + node->fabric->timeout_ms;
+	memset(&node->itt.track[tid], 0, sizeof(node->itt.track[tid]));
+	/* one that was being unrolled goes on from its start */
+	if (!e->restarted && e->qp->cur_tid != tid) {
+		e->restarted = true;
+		node->itt.restarts++;
+	}
+	rmc_stat_inc(node, restarts);
+	return true;
+}
+
 /**
  * rmc_itt_expire() - complete operations whose replies did not come in time
  * @node: node; the caller is its RGP and RCP worker
+ *
+ * Idempotent ones may begin again first, see rmc_fabric.retries.
  *
  * Return: operations ended with RMC_S_TIMEOUT.
  * Context: worker, does not sleep.
@@ -208,7 +272,7 @@ u32 rmc_itt_expire(struct rmc_node *node)
 	for (i = 0; i < node->itt.size && node->itt.used; i++) {
 		struct rmc_itt_entry *e = &node->itt.entry[i];
 
-		if (e->qp && (s32)(node->req_ms - e->deadline) >= 0) {
+		if (e->qp && (s32)(node->req_ms - e->deadline) >= 0 && !restart(node, e)) {
 			rmc_qp_finish(node, e, RMC_S_TIMEOUT);
 			n++;
 		}

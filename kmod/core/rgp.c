@@ -16,6 +16,15 @@ static u32 unroll_next(const struct rmc_node *node, u64 offset, u32 left)
 	return min(room, left);
 }
 
+/* Would a tracked operation have more packets on their way than are kept track of? */
+static bool outruns(struct rmc_node *node, u16 tid, u64 offset)
+{
+	struct rmc_itt_entry *e = &node->itt.entry[tid];
+
+	return rmc_packet_index(node->fabric->mtu, e->offset, offset) >=
+	       node->itt.track[tid].base + RMC_TRACK;
+}
+
 /*
  * Inject requests of one operation while credits last.
  * Return: true when all of it is on its way.
@@ -24,6 +33,7 @@ static bool unroll(struct rmc_node *node, u16 tid)
 {
 	struct rmc_itt_entry *e = &node->itt.entry[tid];
 	struct rmc_out *out = node->out[e->nid];
+	bool filtered = rmc_os_filters() && out->filter;
 	u8 flags = rmc_op_flags(e->op);
 	u32 packets = 0, sent = e->sent;
 
@@ -38,10 +48,14 @@ static bool unroll(struct rmc_node *node, u16 tid)
 			rmc_stat_inc(node, credit_stalls);
 			break;
 		}
+		if (unlikely(e->tracked) && outruns(node, tid, offset))
+			break;
 		rmc_op_load(e, &out->req, offset, len);
 		out->req.pay_pos += req_lines;
 		rmc_ring_put(&out->req, rmc_req_word0(e->op, e->qp->ctx_id, e->gen, tid),
 			     rmc_req_word1(offset, len, e->sent + len == e->length));
+		if (unlikely(filtered))
+			rmc_filter_sent(node, out, req_lines);
 		out->credits--;
 		out->req_lines -= req_lines;
 		out->rep_lines -= rep_lines;
@@ -55,6 +69,15 @@ static bool unroll(struct rmc_node *node, u16 tid)
 		trace_rmc_rgp_inject(node->nid, e->nid, tid, packets);
 	}
 	return e->sent == e->length && e->replies;
+}
+
+/* Where replies may be doubled, a multi-packet operation has to tell them apart. */
+static void track(struct rmc_node *node, struct rmc_out *out, u16 tid)
+{
+	if (!out->filter || !out->filter->fault.dup)
+		return;
+	node->itt.entry[tid].tracked = true;
+	memset(&node->itt.track[tid], 0, sizeof(node->itt.track[tid]));
 }
 
 /* Tell a destination that requests are waiting for it. */
@@ -98,6 +121,8 @@ u32 rmc_rgp_poll(struct rmc_qp *qp)
 	struct rmc_node *node = qp->node;
 	u32 to = ~0U, taken = 0, done = 0;
 
+	if (rmc_os_filters() && READ_ONCE(node->stopped))
+		return 0;
 	if (unlikely(qp->cur_tid != RMC_TID_NONE)) {
 		struct rmc_itt_entry *e = &node->itt.entry[qp->cur_tid];
 		u32 sent = e->sent;
@@ -174,6 +199,11 @@ u32 rmc_rgp_poll(struct rmc_qp *qp)
 		e->nid = w.nid;
 		e->op = w.op;
 		e->status = RMC_S_OK;
+		e->lost = 0;
+		e->tries = 0;
+		e->tracked = false;
+		if (rmc_os_filters())
+			track(node, out, tid);
 		/* the RCP will write here; fetch the line while the packet travels */
 		if (likely(mem))
 			prefetchw(rmc_mem_peek(mem, e->lbuf_off));
@@ -194,4 +224,28 @@ u32 rmc_rgp_poll(struct rmc_qp *qp)
 	if (taken)
 		rmc_stat_add(node, wq_entries, taken);
 	return done + taken;
+}
+
+/**
+ * rmc_rgp_resume() - go on with operations that began again
+ * @node: node; the caller is its RGP worker
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_rgp_resume(struct rmc_node *node)
+{
+	u32 i;
+
+	for (i = 0; i < node->itt.size && node->itt.restarts; i++) {
+		struct rmc_itt_entry *e = &node->itt.entry[i];
+
+		/* a channel that went away took its operations along */
+		if (!e->qp || !e->restarted || !node->out[e->nid])
+			continue;
+		if (unroll(node, i)) {
+			e->restarted = false;
+			node->itt.restarts--;
+		}
+		ring(node, e->nid);
+	}
 }

@@ -17,11 +17,13 @@
 #include <linux/cache.h>
 #include <linux/err.h>
 #include <linux/errno.h>
+#include <linux/jump_label.h>
 #include <linux/kernel.h>
 #include <linux/ktime.h>
 #include <linux/list.h>
 #include <linux/log2.h>
 #include <linux/math64.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/nospec.h>
 #include <linux/prefetch.h>
@@ -36,6 +38,7 @@
 #define rmc_os_free_atomic(p)		kfree(p)
 #define rmc_os_now_ns()			ktime_get_mono_fast_ns()
 #define rmc_os_ns_to_ms(ns)		((u32)div_u64((ns), NSEC_PER_MSEC))
+#define rmc_os_div(n, d)		div_u64((n), (d))
 /* from this length, bytes, a string instruction pays */
 #define rmc_os_bulk_min			512
 #define rmc_os_memcpy(d, s, n)		memcpy((d), (s), (n))
@@ -46,6 +49,10 @@
 #define rmc_os_or64(p, v)		atomic64_or((v), (atomic64_t *)(p))
 #define rmc_os_inc_release(p)		((void)atomic_inc_return_release((atomic_t *)(p)))
 #define rmc_os_andnot64(p, v)		atomic64_andnot((v), (atomic64_t *)(p))
+
+/* Is there any filter (fabric/filter.h)? A branch that is patched in and out. */
+DECLARE_STATIC_KEY_FALSE(rmc_filters);		/* kmod/fault.c */
+#define rmc_os_filters()		static_branch_unlikely(&rmc_filters)
 
 struct rmc_ni_worker;
 void rmc_os_wake(struct rmc_ni_worker *w);	/* kmod/worker.c */

@@ -8,6 +8,9 @@
  */
 #include "pipeline.h"
 
+/* Status of a request that a filter lost: nothing is served, its credit goes back. */
+#define RMC_LOST	0xfd
+
 /* One request between the passes. */
 struct pending {
 	struct rmc_req req;
@@ -24,7 +27,7 @@ static u8 judge(struct rmc_node *node, struct pending *p, u8 flags)
 
 	/* a peer that exceeds the MTU, or invents operations, broke the protocol */
 	if (unlikely(!flags))
-		return RMC_S_BAD_OP;
+		return p->req.op & RMC_OP_LOST ? RMC_LOST : RMC_S_BAD_OP;
 	if (unlikely(!p->req.length != !!(flags & RMC_OPF_EMPTY) ||
 		     (p->req.offset & (RMC_LINE - 1)) + p->req.length > mtu))
 		return RMC_S_PROTOCOL;
@@ -51,6 +54,10 @@ static bool gather(struct rmc_node *node, struct rmc_in *in, u32 ahead, u32 *pay
 	p->word1 = d.word1;
 	flags = rmc_op_flags(p->req.op);
 	p->status = judge(node, p, flags);
+	if (unlikely(p->status == RMC_LOST)) {
+		p->req.op &= ~RMC_OP_LOST;
+		flags = rmc_op_flags(p->req.op);
+	}
 	p->pay_pos = *pay_pos;
 	p->pay_lines = rmc_op_req_lines(flags, p->req.offset, p->req.length);
 	*pay_pos += p->pay_lines;
@@ -70,6 +77,7 @@ static bool serve(struct rmc_node *node, struct rmc_in *in, struct pending *p)
 {
 	u8 status = p->status;
 	struct rmc_serve s;
+	u64 marks = 0;
 
 	s.word1 = p->word1;
 	if (likely(!status)) {
@@ -89,10 +97,13 @@ static bool serve(struct rmc_node *node, struct rmc_in *in, struct pending *p)
 
 		in->rep.pay_pos += rmc_op_rep_lines(flags, p->req.offset, p->req.length);
 		rmc_stat_add(node, served_bytes, p->req.length);
+	} else if (unlikely(status == RMC_LOST)) {
+		status = RMC_S_TIMEOUT;
+		marks = RMC_REP_LOST;
 	} else {
 		rmc_stat_inc(node, serve_errors);
 	}
-	rmc_ring_put(&in->rep, rmc_rep_word0(&p->req, status), s.word1);
+	rmc_ring_put(&in->rep, rmc_rep_word0(&p->req, status) | marks, s.word1);
 	return true;
 }
 
@@ -102,6 +113,8 @@ static u32 poll_source(struct rmc_node *node, struct rmc_in *in, u32 from)
 	u32 pay_pos = in->req.pay_pos;
 	u32 n, i;
 
+	if (rmc_os_filters() && in->filter)
+		rmc_filter_pump(node, in->filter);
 	for (n = 0; n < RMC_BATCH; n++)
 		if (!gather(node, in, n, &pay_pos, &batch[n]))
 			break;
@@ -129,6 +142,8 @@ u32 rmc_rrpp_poll(struct rmc_node *node)
 	u32 words = (f->nodes + 63) / 64;
 	u32 w, done = 0;
 
+	if (rmc_os_filters() && READ_ONCE(node->stopped))
+		return 0;
 	for (w = 0; w < words; w++) {
 		/* a stray bit only costs a look: the ring decides */
 		u64 bits = READ_ONCE(*rmc_bell_word(f, node->nid, RMC_LANE_REQ, w * 64));
@@ -149,11 +164,12 @@ u32 rmc_rrpp_poll(struct rmc_node *node)
 			}
 			n = poll_source(node, in, from);
 			done += n;
-			if (n) {
+			if (n || rmc_filter_holds(in->filter)) {
 				in->idle = 0;
 			} else if (unlikely(++in->idle > RMC_IDLE_LOOKS)) {
 				in->idle = 0;
-				rmc_bell_settle(node, RMC_LANE_REQ, from, &in->req);
+				rmc_bell_settle(node, RMC_LANE_REQ, from,
+						rmc_filter_wire(in->filter, &in->req));
 			}
 		}
 	}

@@ -7,11 +7,15 @@
  *            63      56 55      48 47      40 39     32 31     16 15      0
  *   request  | lap     | op       |       ctx_id       | gen     | tid     |
  *            | length (16)        | flags    | segment offset (40)          |
- *   reply    | lap     | op       | status   | 0        | gen     | tid     |
+ *   reply    | lap     | op       | status   | marks    | gen     | tid     |
  *            | echo of the request's second word; old value for an atomic  |
  *
  * tid and gen mean nothing to the destination and are echoed. gen changes each
  * time the source reuses a tid, so a late reply cannot hit a newer operation.
+ *
+ * Marks are those of filters (fabric/filter.h), which never leave the node that
+ * set them but for the answer to a lost request. Whoever sends them without being
+ * a filter has its own operations time out.
  *
  * Payload: write requests and successful read replies carry rmc_lines(offset,
  * length) lines, the data at the line offset it has in the segment. Atomic
@@ -47,6 +51,7 @@ struct rmc_req {
  * @tid: index in the ITT
  * @op: opcode, echoed
  * @status: enum rmc_status
+ * @marks: RMC_MARK_LOST, RMC_MARK_COPY
  */
 struct rmc_rep {
 	u64 word1;
@@ -54,7 +59,18 @@ struct rmc_rep {
 	u16 tid;
 	u8 op;
 	u8 status;
+	u8 marks;
 };
+
+/* Mark of a request: it was lost, only its credit is wanted. In the opcode's byte. */
+#define RMC_OP_LOST	0x80
+#define RMC_REQ_LOST	((u64)RMC_OP_LOST << 48)
+/* Marks of a reply: the packet was lost, this is but its credit; */
+#define RMC_MARK_LOST	0x01
+#define RMC_REP_LOST	((u64)RMC_MARK_LOST << 32)
+/* it is a copy, which returns no credit */
+#define RMC_MARK_COPY	0x02
+#define RMC_REP_COPY	((u64)RMC_MARK_COPY << 32)
 
 static inline u64 rmc_req_word0(u8 op, u16 ctx_id, u16 gen, u16 tid)
 {
@@ -79,6 +95,12 @@ static inline u32 rmc_word1_length(u64 word1)
 	return word1 >> 48;
 }
 
+/* Which packet of an operation that begins at @start the one at @offset is. */
+static inline u32 rmc_packet_index(u32 mtu, u64 start, u64 offset)
+{
+	return rmc_os_div(offset - (start & ~(u64)(RMC_LINE - 1)), mtu);
+}
+
 static inline void rmc_req_parse(struct rmc_req *q, const struct rmc_desc *d)
 {
 	q->tid = d->word0;
@@ -98,6 +120,7 @@ static inline void rmc_rep_parse(struct rmc_rep *p, const struct rmc_desc *d)
 {
 	p->tid = d->word0;
 	p->gen = d->word0 >> 16;
+	p->marks = d->word0 >> 32;
 	p->status = d->word0 >> 40;
 	p->op = d->word0 >> 48;
 	p->word1 = d->word1;

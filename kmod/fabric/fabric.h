@@ -19,6 +19,7 @@
 
 #include "../core/param.h"
 #include "../core/ring.h"
+#include "model.h"
 
 struct rmc_fabric;
 struct rmc_node;
@@ -72,6 +73,8 @@ struct rmc_fabric_ops {
  * @pay_order: log2 of payload lines per ring
  * @timeout_ms: see RMC_TIMEOUT_MS
  * @dead_ms: see RMC_DEAD_MS
+ * @retries: times that an idempotent operation begins again before it times out
+ * @model: link model
  * @node: shared node table
  * @bell: shared bells, RMC_LANES per node
  * @sync: shared, [self * nodes + peer]; NULL when all nodes are in this kernel
@@ -86,6 +89,8 @@ struct rmc_fabric {
 	u32 pay_order;
 	u32 timeout_ms;
 	u32 dead_ms;
+	u32 retries;
+	struct rmc_model model;
 	struct rmc_region_node *node;
 	struct rmc_bell *bell;
 	u32 *sync;

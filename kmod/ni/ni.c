@@ -286,6 +286,8 @@ void rmc_ni_tick(struct rmc_ni_worker *w, u64 now_ns)
 
 	w->tick_ns = now_ns;
 	for (i = 0; i < w->nodes; i++) {
+		if (rmc_os_filters() && READ_ONCE(w->node[i]->stopped))
+			continue;
 		if (w->stages & RMC_STAGE_REQ)
 			rmc_node_tick_req(w->node[i], now_ms);
 		if (w->stages & RMC_STAGE_SRV) {

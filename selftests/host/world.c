@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 u64 world_now_ns;
+u32 rmc_filters;
 
 u64 rmc_os_now_ns(void)
 {
@@ -395,6 +396,32 @@ void mem_free(struct rmc_mem *m)
 void seg_set(struct world *w, u32 nid, u32 ctx_id, struct rmc_mem *m)
 {
 	w->node[nid]->ct.seg[ctx_id] = m;
+}
+
+void fault_set(struct world *w, u32 from, u32 to, enum rmc_lane lane,
+	       const struct rmc_fault *fault, u64 seed)
+{
+	struct rmc_node *node = w->node[to];
+	struct rmc_filter *flt = node->filter[lane][from];
+
+	if (!flt) {
+		flt = rmc_filter_create(node->fabric, lane, true);
+		if (!flt)
+			abort();
+		rmc_filter_install(node, from, flt);
+	}
+	rmc_filter_set(flt, fault, seed);
+}
+
+void fault_clear(struct world *w, u32 from, u32 to, enum rmc_lane lane)
+{
+	struct rmc_filter *flt = w->node[to]->filter[lane][from];
+
+	if (!flt)
+		return;
+	while (!rmc_filter_remove(w->node[to], from, lane))
+		world_visit(w);
+	rmc_filter_destroy(flt);
 }
 
 void app_init(struct app *a, struct world *w, u32 nid, u32 ctx_id, u32 entries)

@@ -87,6 +87,11 @@ struct rmc_mem *mem_make(void *base, u64 length, u32 chunk_shift, u32 flags);
 void mem_free(struct rmc_mem *m);
 void seg_set(struct world *w, u32 nid, u32 ctx_id, struct rmc_mem *m);
 
+/* Packets of a lane that come from a node to another; single-threaded only */
+void fault_set(struct world *w, u32 from, u32 to, enum rmc_lane lane,
+	       const struct rmc_fault *fault, u64 seed);
+void fault_clear(struct world *w, u32 from, u32 to, enum rmc_lane lane);
+
 void app_init(struct app *a, struct world *w, u32 nid, u32 ctx_id, u32 entries);
 void app_fini(struct app *a);
 void app_post_raw(struct app *a, u64 word0, u64 word1);

@@ -38,7 +38,9 @@ typedef int32_t s32;
 
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define min(a, b)		((a) < (b) ? (a) : (b))
+#define max(a, b)		((a) > (b) ? (a) : (b))
 #define min_t(t, a, b)		((t)(a) < (t)(b) ? (t)(a) : (t)(b))
+#define swap(a, b)		do { __typeof__(a) t_ = (a); (a) = (b); (b) = t_; } while (0)
 
 #define MAX_ERRNO		4095
 #define ERR_PTR(e)		((void *)(intptr_t)(e))
@@ -68,6 +70,7 @@ static inline void *rmc_os_zalloc(size_t bytes)
 #define rmc_os_zalloc_atomic(bytes)	rmc_os_zalloc(bytes)
 #define rmc_os_free_atomic(p)		free(p)
 #define rmc_os_ns_to_ms(ns)		((u32)((ns) / 1000000))
+#define rmc_os_div(n, d)		((u64)(n) / (d))
 
 /* ThreadSanitizer must see every access to shared lines as atomic. */
 #ifndef __has_feature
@@ -88,6 +91,9 @@ static inline void rmc_os_memcpy(void *d, const void *s, size_t n)
 	memcpy(d, s, n);
 #endif
 }
+
+extern u32 rmc_filters;
+#define rmc_os_filters()		unlikely(READ_ONCE(rmc_filters))
 
 struct rmc_ni_worker;
 u64 rmc_os_now_ns(void);

@@ -1,0 +1,552 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Taking packets off the wire, deciding what happens to them, handing them on. */
+#include "../core/node.h"
+
+static void *zalloc(size_t bytes, bool may_sleep)
+{
+	return may_sleep ? rmc_os_zalloc(bytes) : rmc_os_zalloc_atomic(bytes);
+}
+
+/**
+ * rmc_filter_create() - make a filter that lets everything pass
+ * @f: fabric
+ * @lane: lane of its rings
+ * @may_sleep: the caller may; workers may not
+ *
+ * Return: filter, or NULL when out of memory.
+ */
+struct rmc_filter *rmc_filter_create(const struct rmc_fabric *f, enum rmc_lane lane,
+				     bool may_sleep)
+{
+	struct rmc_filter *flt = zalloc(sizeof(*flt), may_sleep);
+	u32 lines = 2U << f->pay_order;
+	void *ring;
+
+	if (!flt)
+		return NULL;
+	flt->lane = lane;
+	flt->rng = 1;
+	/* each that may be on its way, twice; and pumps take batches */
+	flt->room = (2U << f->ring_order) + 2 * RMC_BATCH;
+	flt->frees = lines;
+	ring = zalloc(rmc_ring_bytes(f->ring_order + 1, f->pay_order + 1), may_sleep);
+	flt->heap = zalloc(flt->room * sizeof(*flt->heap), may_sleep);
+	flt->pool = zalloc((size_t)lines * RMC_LINE, may_sleep);
+	flt->next = zalloc(lines * sizeof(*flt->next), may_sleep);
+	if (ring)
+		rmc_ring_init(&flt->tx, ring, f->ring_order + 1, f->pay_order + 1);
+	if (lane == RMC_LANE_REP)
+		flt->sent_ns = zalloc(sizeof(u64) << f->ring_order, may_sleep);
+	if (!ring || !flt->heap || !flt->pool || !flt->next ||
+	    (lane == RMC_LANE_REP && !flt->sent_ns)) {
+		rmc_filter_destroy(flt);
+		return NULL;
+	}
+	return flt;
+}
+
+/**
+ * rmc_filter_destroy() - free a filter that is not installed
+ * @flt: filter or NULL
+ */
+void rmc_filter_destroy(struct rmc_filter *flt)
+{
+	if (!flt)
+		return;
+	rmc_os_free(flt->sent_ns);
+	rmc_os_free(flt->next);
+	rmc_os_free(flt->pool);
+	rmc_os_free(flt->heap);
+	rmc_os_free(flt->tx.desc);
+	rmc_os_free(flt);
+}
+
+/**
+ * rmc_filter_set() - say what a filter does from now on
+ * @flt: filter; installed ones are their worker's
+ * @fault: faults
+ * @seed: of the random numbers, for repeatability; 0: go on with them
+ */
+void rmc_filter_set(struct rmc_filter *flt, const struct rmc_fault *fault, u64 seed)
+{
+	flt->fault = *fault;
+	if (seed)
+		flt->rng = seed;
+}
+
+/* Multiplied so that all bits are random, also those of small seeds. */
+static u32 rnd(struct rmc_filter *flt)
+{
+	flt->rng ^= flt->rng << 13;
+	flt->rng ^= flt->rng >> 7;
+	flt->rng ^= flt->rng << 17;
+	return (flt->rng * 0x2545f4914f6cdd1dULL) >> 32;
+}
+
+static u64 rnd_below(struct rmc_filter *flt, u64 n)
+{
+	if (n >> 32)
+		/* n <= RMC_HOLD_NS_MAX < 2^34: a little coarser, no overflow */
+		return (n >> 10) * rnd(flt) >> 22;
+	return n ? n * rnd(flt) >> 32 : 0;
+}
+
+static bool chance(struct rmc_filter *flt, u32 millionths)
+{
+	return millionths && ((u64)rnd(flt) * RMC_ALWAYS >> 32) < millionths;
+}
+
+/* ---- packets by due time ---- */
+
+static bool before(const struct rmc_packet *a, const struct rmc_packet *b)
+{
+	return a->due_ns != b->due_ns ? a->due_ns < b->due_ns : (s32)(a->seq - b->seq) < 0;
+}
+
+static void push(struct rmc_filter *flt, const struct rmc_packet *p)
+{
+	u32 i = flt->held++, up;
+
+	for (; i; i = up) {
+		up = (i - 1) / 2;
+		if (!before(p, &flt->heap[up]))
+			break;
+		flt->heap[i] = flt->heap[up];
+	}
+	flt->heap[i] = *p;
+}
+
+static void pop(struct rmc_filter *flt)
+{
+	struct rmc_packet *last = &flt->heap[--flt->held];
+	u32 i = 0, down;
+
+	for (;; i = down) {
+		down = 2 * i + 1;
+		if (down >= flt->held)
+			break;
+		if (down + 1 < flt->held && before(&flt->heap[down + 1], &flt->heap[down]))
+			down++;
+		if (!before(&flt->heap[down], last))
+			break;
+		flt->heap[i] = flt->heap[down];
+	}
+	flt->heap[i] = *last;
+}
+
+/* ---- payload ---- */
+
+static void empty(struct rmc_filter *flt)
+{
+	u32 i;
+
+	flt->held = 0;
+	flt->copies = 0;
+	flt->copy_lines = 0;
+	flt->free = 0;
+	flt->frees = flt->tx.pay_mask + 1;
+	for (i = 0; i < flt->frees; i++)
+		flt->next[i] = i + 1;	/* the last one's is never followed */
+}
+
+/* Payload lines of a packet, of which the wire's order is the sender's business. */
+static u32 payload(const struct rmc_filter *flt, const struct rmc_desc *d)
+{
+	u8 flags = rmc_op_flags(d->word0 >> 48);
+	u64 offset = rmc_word1_offset(d->word1);
+	u32 len = rmc_word1_length(d->word1);
+
+	if (flt->lane == RMC_LANE_REQ)
+		return rmc_op_req_lines(flags, offset, len);
+	/* errors come alone */
+	return d->word0 >> 40 & 0xff ? 0 : rmc_op_rep_lines(flags, offset, len);
+}
+
+/* Copy @lines from the wire; the caller knows that so many are free. */
+static u16 store(struct rmc_filter *flt, u32 lines)
+{
+	u16 first = RMC_NO_LINE, *link = &first;
+	u32 i;
+
+	for (i = 0; i < lines; i++) {
+		u16 line = flt->free;
+
+		flt->free = flt->next[line];
+		*link = line;
+		link = &flt->next[line];
+		memcpy(flt->pool + (size_t)line * RMC_LINE,
+		       rmc_ring_line(&flt->wire, flt->wire.pay_pos + i), RMC_LINE);
+	}
+	flt->frees -= lines;
+	return first;
+}
+
+/* Copy a packet's lines to the private ring, and free them. */
+static void release(struct rmc_filter *flt, const struct rmc_packet *p)
+{
+	u16 line = p->line;
+	u32 i;
+
+	for (i = 0; line != RMC_NO_LINE && i < p->lines; i++) {
+		u16 next = flt->next[line];
+
+		memcpy(rmc_ring_line(&flt->tx, flt->tx.pay_pos + i),
+		       flt->pool + (size_t)line * RMC_LINE, RMC_LINE);
+		flt->next[line] = flt->free;
+		flt->free = line;
+		flt->frees++;
+		line = next;
+	}
+}
+
+/* ---- coming and going of channels ---- */
+
+/* Does every channel need a filter, also without a fault of its own? */
+static bool wanted(const struct rmc_node *node, enum rmc_lane lane)
+{
+	return lane == RMC_LANE_REP ? node->fabric->model.topology != RMC_TOPOLOGY_NONE :
+				      node->slow_ns != 0;
+}
+
+/**
+ * rmc_filter_open() - a channel was opened: step between the wire and the pipeline
+ * @node: node; the caller is the lane's worker
+ * @peer: other end
+ * @lane: lane
+ * @rx: ring that the pipeline consumes; becomes the private one
+ *
+ * Return: true when there is a filter now, or none is asked for; false: no
+ * memory, ask again.
+ * Context: worker, does not sleep.
+ */
+bool rmc_filter_open(struct rmc_node *node, u32 peer, enum rmc_lane lane, struct rmc_ring *rx)
+{
+	struct rmc_fabric *f = node->fabric;
+	struct rmc_filter *flt = node->filter[lane][peer];
+
+	if (!flt && wanted(node, lane)) {
+		flt = rmc_filter_create(f, lane, false);
+		if (!flt)
+			return false;
+		node->filter[lane][peer] = flt;
+	}
+	if (!flt)
+		return true;
+	if (lane == RMC_LANE_REP)
+		rmc_model_path(&f->model, node->nid, peer, &flt->path);
+	if (flt->rx)
+		return true;
+	empty(flt);
+	if (flt->sent_ns)
+		memset(flt->sent_ns, 0, sizeof(u64) << rx->order);
+	flt->wire = *rx;
+	/* a ring of its own starts with empty descriptors, at the first lap */
+	memset(flt->tx.desc, 0, sizeof(*flt->tx.desc) << flt->tx.order);
+	flt->tx.pos = 0;
+	flt->tx.pay_pos = 0;
+	*rx = flt->tx;
+	flt->rx = rx;
+	return true;
+}
+
+/**
+ * rmc_filter_close() - the channel goes away, and what is held with it
+ * @flt: filter or NULL
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_filter_close(struct rmc_filter *flt)
+{
+	if (!flt)
+		return;
+	flt->rx = NULL;
+	flt->held = 0;
+}
+
+/**
+ * rmc_filter_install() - put a filter on a lane from a peer
+ * @node: node; the caller is the lane's worker
+ * @peer: other end
+ * @flt: filter; there is none yet
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_filter_install(struct rmc_node *node, u32 peer, struct rmc_filter *flt)
+{
+	enum rmc_lane lane = flt->lane;
+
+	node->filter[lane][peer] = flt;
+	if (lane == RMC_LANE_REQ && node->in[peer]) {
+		rmc_filter_open(node, peer, lane, &node->in[peer]->req);
+		node->in[peer]->filter = flt;
+	} else if (lane == RMC_LANE_REP && node->out[peer]) {
+		rmc_filter_open(node, peer, lane, &node->out[peer]->rep);
+		node->out[peer]->filter = flt;
+	}
+}
+
+/**
+ * rmc_filter_remove() - take a filter away
+ * @node: node; the caller is the lane's worker
+ * @peer: other end
+ * @lane: lane; there is a filter
+ *
+ * What is held is due at once. The pipeline has to take it before the filter can
+ * go, so this may have to be asked for again.
+ *
+ * Return: true when the filter is not in use any more; the caller frees it.
+ * Context: worker, does not sleep.
+ */
+bool rmc_filter_remove(struct rmc_node *node, u32 peer, enum rmc_lane lane)
+{
+	static const struct rmc_fault none;
+	struct rmc_filter *flt = node->filter[lane][peer];
+	u32 i;
+
+	flt->fault = none;
+	memset(&flt->path, 0, sizeof(flt->path));
+	if (flt->rx) {
+		/* all are due, the nearer to the root the older: still a heap */
+		for (i = 0; i < flt->held; i++) {
+			flt->heap[i].due_ns = 0;
+			flt->heap[i].seq = i;
+		}
+		if (flt->held || flt->tx.pos != flt->rx->pos)
+			return false;
+		*flt->rx = flt->wire;
+		if (lane == RMC_LANE_REQ)
+			node->in[peer]->filter = NULL;
+		else
+			node->out[peer]->filter = NULL;
+		flt->rx = NULL;
+	}
+	node->filter[lane][peer] = NULL;
+	return true;
+}
+
+/* ---- the way of a packet ---- */
+
+/* When the link model lets a reply arrive. */
+static u64 model_due(struct rmc_node *node, struct rmc_filter *flt, u32 lines, u64 now)
+{
+	/* replies come in the order of requests, but for those that the server
+	 * held (ring.h): then this is the time of a neighbour
+	 */
+	u64 sent = flt->sent_ns[flt->wire.pos & flt->wire.mask];
+	u64 due = sent + flt->path.rtt_ns;
+
+	if (!sent)
+		return now;
+	flt->stats.flight_ns += now - sent;
+	if (flt->path.byte_fs) {
+		struct rmc_port_time *port = &node->port[flt->path.in];
+
+		due = max(max(due, port->in_ns), now);
+		due += rmc_path_ns(&flt->path, RMC_PACKET_HEADER + lines * RMC_LINE);
+		port->in_ns = due;
+	}
+	return max(due, now);
+}
+
+/* The packet at the head of the wire; false: there is none, or no room for it. */
+static bool take(struct rmc_node *node, struct rmc_filter *flt, u64 now, struct rmc_packet *p)
+{
+	const struct rmc_fault *fault = &flt->fault;
+	struct rmc_desc d;
+	u32 copy;
+
+	if (flt->held + 2 * RMC_BATCH > flt->room || !rmc_ring_peek(&flt->wire, 0, &d))
+		return false;
+	/* a length has 16 bits: at most 1025 lines */
+	p->lines = payload(flt, &d);
+	/* whoever claims more than there can be has no payload */
+	copy = p->lines <= flt->wire.pay_mask + 1 ? p->lines : 0;
+	if (flt->frees < copy)
+		return false;
+	flt->stats.packets++;
+	p->word0 = d.word0 & ~(0xffULL << 56);
+	/* this one is ours to set */
+	if (flt->lane == RMC_LANE_REP)
+		p->word0 &= ~RMC_REP_COPY;
+	p->word1 = d.word1;
+	p->seq = flt->seq++;
+	p->due_ns = now;
+	p->line = RMC_NO_LINE;
+	if (unlikely(fault->down || chance(flt, fault->loss))) {
+		flt->stats.lost++;
+		p->word0 |= flt->lane == RMC_LANE_REQ ? RMC_REQ_LOST : RMC_REP_LOST;
+	} else {
+		if (flt->lane == RMC_LANE_REP && flt->path.rtt_ns + flt->path.byte_fs)
+			p->due_ns = model_due(node, flt, copy, now);
+		if (flt->lane == RMC_LANE_REQ && node->slow_ns) {
+			node->slow_until = max(node->slow_until, now) + node->slow_ns;
+			p->due_ns = node->slow_until;
+		}
+		p->due_ns += fault->delay_ns + rnd_below(flt, fault->jitter_ns);
+		if (chance(flt, fault->reorder)) {
+			flt->stats.reordered++;
+			p->due_ns += fault->gap_ns;
+		}
+		p->line = store(flt, copy);
+	}
+	return true;
+}
+
+/* A reply comes again, a little later. */
+static void twice(struct rmc_filter *flt, const struct rmc_packet *p)
+{
+	struct rmc_packet copy = *p;
+	u32 lines = p->line == RMC_NO_LINE ? 0 : p->lines;
+
+	if (flt->copies > flt->wire.mask || flt->frees < lines ||
+	    flt->copy_lines + lines > flt->wire.pay_mask + 1)
+		return;
+	flt->copies++;
+	flt->copy_lines += lines;
+	flt->stats.doubled++;
+	copy.word0 |= RMC_REP_COPY;
+	copy.due_ns += flt->fault.gap_ns;
+	copy.seq = flt->seq++;
+	if (lines)
+		/* still the head of the wire */
+		copy.line = store(flt, lines);
+	push(flt, &copy);
+}
+
+/* Another order for the packets of one operation that are together. */
+static void shuffle(struct rmc_filter *flt, struct rmc_packet *batch, u32 n)
+{
+	u32 i, j, k, at;
+
+	for (i = 0; i < n; i = j) {
+		for (j = i + 1; j < n && (u32)batch[j].word0 == (u32)batch[i].word0; j++)
+			;
+		if (j - i < 2 || !chance(flt, flt->fault.shuffle))
+			continue;
+		flt->stats.shuffled += j - i;
+		for (k = j - 1; k > i; k--) {
+			at = i + (u32)((u64)rnd(flt) * (k - i + 1) >> 32);
+			swap(batch[k].due_ns, batch[at].due_ns);
+			swap(batch[k].seq, batch[at].seq);
+		}
+	}
+}
+
+/**
+ * rmc_filter_pump() - take what is on the wire, hand on what is due
+ * @node: node; the caller is the lane's worker
+ * @flt: filter of an open channel
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_filter_pump(struct rmc_node *node, struct rmc_filter *flt)
+{
+	struct rmc_packet batch[RMC_BATCH];
+	u64 now = rmc_os_now_ns();
+	u32 n, i;
+
+	for (n = 0; n < RMC_BATCH; n++) {
+		if (!take(node, flt, now, &batch[n]))
+			break;
+		if (flt->lane == RMC_LANE_REP && !(batch[n].word0 & RMC_REP_LOST) &&
+		    chance(flt, flt->fault.dup))
+			twice(flt, &batch[n]);
+		flt->wire.pos++;
+		flt->wire.pay_pos += batch[n].lines;
+	}
+	if (flt->fault.shuffle)
+		shuffle(flt, batch, n);
+	for (i = 0; i < n; i++)
+		push(flt, &batch[i]);
+
+	while (flt->held) {
+		struct rmc_packet *p = &flt->heap[0];
+
+		if (p->due_ns > now || flt->tx.pos - flt->rx->pos > flt->tx.mask)
+			break;
+		if (p->line != RMC_NO_LINE &&
+		    flt->tx.pay_pos - flt->rx->pay_pos + p->lines > flt->tx.pay_mask + 1)
+			break;
+		release(flt, p);
+		if (p->word0 & RMC_REP_COPY && flt->lane == RMC_LANE_REP) {
+			flt->copies--;
+			if (p->line != RMC_NO_LINE)
+				flt->copy_lines -= p->lines;
+		}
+		flt->tx.pay_pos += p->lines;
+		rmc_ring_put(&flt->tx, p->word0, p->word1);
+		pop(flt);
+	}
+	WRITE_ONCE(flt->stats.held, flt->held);
+}
+
+/**
+ * rmc_filter_sent() - a request was put into the ring just now
+ * @node: node; the caller is its RGP worker
+ * @out: channel; it has a filter
+ * @lines: payload lines of the request
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_filter_sent(struct rmc_node *node, struct rmc_out *out, u32 lines)
+{
+	struct rmc_filter *flt = out->filter;
+	u64 now;
+
+	if (!(flt->path.rtt_ns + flt->path.byte_fs))
+		return;
+	now = rmc_os_now_ns();
+	if (flt->path.byte_fs) {
+		struct rmc_port_time *port = &node->port[flt->path.out];
+
+		now = max(now, port->out_ns) +
+		      rmc_path_ns(&flt->path, RMC_PACKET_HEADER + lines * RMC_LINE);
+		port->out_ns = now;
+	}
+	flt->sent_ns[(out->req.pos - 1) & out->req.mask] = now;
+}
+
+/**
+ * rmc_filter_refresh() - the link model or the node's slowness changed
+ * @node: node; the caller is the lane's worker
+ * @lane: lane
+ *
+ * Return: 0, or -ENOMEM: some open channels have no filter yet.
+ * Context: worker, does not sleep.
+ */
+int rmc_filter_refresh(struct rmc_node *node, enum rmc_lane lane)
+{
+	u32 i;
+	int err = 0;
+
+	for (i = 0; i < node->fabric->nodes; i++) {
+		struct rmc_filter *flt = node->filter[lane][i];
+		bool open = lane == RMC_LANE_REQ ? !!node->in[i] : !!node->out[i];
+
+		if (!flt && open && wanted(node, lane)) {
+			flt = rmc_filter_create(node->fabric, lane, false);
+			if (flt)
+				rmc_filter_install(node, i, flt);
+			else
+				err = -ENOMEM;
+		}
+		if (flt && lane == RMC_LANE_REP)
+			rmc_model_path(&node->fabric->model, node->nid, i, &flt->path);
+	}
+	return err;
+}
+
+/**
+ * rmc_filter_idle() - does a filter let everything pass as it is
+ * @node: node
+ * @flt: its filter
+ *
+ * Return: true when it may as well be removed.
+ */
+bool rmc_filter_idle(const struct rmc_node *node, const struct rmc_filter *flt)
+{
+	const struct rmc_fault *f = &flt->fault;
+
+	return !f->loss && !f->dup && !f->reorder && !f->shuffle && !f->down && !f->delay_ns &&
+	       !f->jitter_ns && !wanted(node, flt->lane);
+}

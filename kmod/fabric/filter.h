@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Filters: what an unkind or a slow fabric does to packets, over any transport.
+ *
+ *   transport's ring --> rmc_filter_pump() --> private ring --> RRPP or RCP
+ *     (shared)             hold, drop,           (as large twice)
+ *                          double, swap
+ *
+ * A filter belongs to one channel and lane, and works where packets arrive: for
+ * requests from a peer in the RRPP's worker, for replies from it in the RCP's. It
+ * takes the place of the ring that the pipeline consumes; the pipeline polls the
+ * private one and does not know.
+ *
+ * Credits. Slots of the shared rings are reused by counting (ring.h), so the
+ * pump takes packets off them in order and at once, with their payload; what it
+ * does to the copy afterwards is nobody else's concern. And each packet still has
+ * to return its credit: one that is lost goes on as a packet with a mark, which
+ * the RRPP answers with a marked reply and the RCP takes for a credit and nothing
+ * else. The copy of a doubled reply has a mark that says: no credit.
+ *
+ * Without filters all of this is a branch that is patched out.
+ */
+#ifndef RMC_FILTER_H
+#define RMC_FILTER_H
+
+#include "../core/wire.h"
+#include "fabric.h"
+#include "model.h"
+
+struct rmc_in;
+struct rmc_node;
+struct rmc_out;
+
+/* Probabilities count in millionths */
+#define RMC_ALWAYS		1000000
+/* Longest delay, jitter and gap, nanoseconds */
+#define RMC_HOLD_NS_MAX		10000000000ULL
+
+/**
+ * struct rmc_fault - what happens to the packets of one lane of a link
+ * @loss: how many are lost, millionths
+ * @dup: how many replies come twice, millionths
+ * @reorder: how many are held for @gap_ns, so that others overtake them
+ * @shuffle: how many runs of packets of one operation come in another order
+ * @down: all are lost
+ * @delay_ns: all come later by this
+ * @jitter_ns: and by up to this, evenly; they may overtake each other
+ * @gap_ns: see @reorder; a doubled reply's copy comes later by this
+ */
+struct rmc_fault {
+	u32 loss;
+	u32 dup;
+	u32 reorder;
+	u32 shuffle;
+	bool down;
+	u64 delay_ns;
+	u64 jitter_ns;
+	u64 gap_ns;
+};
+
+/* Counters; each is written by one worker and read by anybody. */
+#define RMC_FILTER_STATS(X)	\
+	X(packets)		\
+	X(lost)			\
+	X(doubled)		\
+	X(reordered)		\
+	X(shuffled)		\
+	X(held)			\
+	X(flight_ns)
+
+struct rmc_filter_stats {
+#define RMC_FILTER_FIELD(name) u64 name;
+	RMC_FILTER_STATS(RMC_FILTER_FIELD)
+#undef RMC_FILTER_FIELD
+};
+
+/* A packet that was taken off the wire. */
+struct rmc_packet {
+	u64 due_ns;
+	u64 word0;
+	u64 word1;
+	u32 seq;		/* of those that are due together the older first */
+	u16 line;		/* first of its payload lines, or RMC_NO_LINE */
+	u16 lines;
+};
+
+#define RMC_NO_LINE		0xffff
+
+/**
+ * struct rmc_filter - one lane of one link, at the receiving end
+ * @lane: requests or replies
+ * @fault: what it does
+ * @path: the link model's share; replies only
+ * @wire: the transport's ring, consuming
+ * @tx: the private ring, producing
+ * @rx: the private ring, as the pipeline consumes it; NULL: no channel is open
+ * @heap: packets by due time
+ * @held: how many
+ * @copies: of these, copies of doubled replies; as many as fit the ring at most,
+ *	so that there is always room for those that the wire may bring
+ * @copy_lines: their payload lines
+ * @room: how many fit
+ * @pool: their payload lines
+ * @next: by line, the next of the same packet or of the free ones
+ * @free: first free line
+ * @frees: number of free lines
+ * @seq: packets taken so far
+ * @rng: state of the random numbers, never 0
+ * @sent_ns: by slot of the request ring, when the last bit of it left
+ * @stats: counters
+ */
+struct rmc_filter {
+	enum rmc_lane lane;
+	struct rmc_fault fault;
+	struct rmc_path path;
+	struct rmc_ring wire;
+	struct rmc_ring tx;
+	struct rmc_ring *rx;
+	struct rmc_packet *heap;
+	u32 held;
+	u32 copies;
+	u32 copy_lines;
+	u32 room;
+	u8 *pool;
+	u16 *next;
+	u16 free;
+	u32 frees;
+	u32 seq;
+	u64 rng;
+	u64 *sent_ns;
+	struct rmc_filter_stats stats;
+};
+
+struct rmc_filter *rmc_filter_create(const struct rmc_fabric *f, enum rmc_lane lane,
+				     bool may_sleep);
+void rmc_filter_destroy(struct rmc_filter *flt);
+
+void rmc_filter_set(struct rmc_filter *flt, const struct rmc_fault *fault, u64 seed);
+void rmc_filter_install(struct rmc_node *node, u32 peer, struct rmc_filter *flt);
+bool rmc_filter_remove(struct rmc_node *node, u32 peer, enum rmc_lane lane);
+bool rmc_filter_open(struct rmc_node *node, u32 peer, enum rmc_lane lane, struct rmc_ring *rx);
+void rmc_filter_close(struct rmc_filter *flt);
+
+int rmc_filter_refresh(struct rmc_node *node, enum rmc_lane lane);
+bool rmc_filter_idle(const struct rmc_node *node, const struct rmc_filter *flt);
+
+void rmc_filter_pump(struct rmc_node *node, struct rmc_filter *flt);
+void rmc_filter_sent(struct rmc_node *node, struct rmc_out *out, u32 lines);
+
+/* Is there anything that was not handed on yet? Such a ring is not quiet. */
+static inline bool rmc_filter_holds(const struct rmc_filter *flt)
+{
+	return flt && flt->held;
+}
+
+/* The ring that the transport fills. */
+static inline const struct rmc_ring *rmc_filter_wire(const struct rmc_filter *flt,
+						     const struct rmc_ring *rx)
+{
+	return flt ? &flt->wire : rx;
+}
+
+#endif

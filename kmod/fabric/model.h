@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Link model: how long packets travel in the machine that is emulated.
+ *
+ * Clocks of different kernels do not agree, so nothing is stamped by one and read
+ * by another. The requester notes when the last bit of a request left, and holds
+ * the reply back until the round trip of the model is over:
+ *
+ *   due = sent + base + 2 x hops x hop - local
+ *
+ * Bandwidth: a node has ports, one in a crossbar and one per direction and
+ * dimension in a torus. A request waits until the port it leaves by is free and
+ * occupies it for as long as its bytes take; a reply, the port it comes in by.
+ * Routes are dimension by dimension, the lowest first. What happens on links in
+ * the middle, which other nodes share, is not modelled.
+ */
+#ifndef RMC_MODEL_H
+#define RMC_MODEL_H
+
+#include "../core/param.h"
+
+#define RMC_DIMENSIONS		3
+#define RMC_PORTS		(2 * RMC_DIMENSIONS)
+/* bytes of a packet besides its payload; the papers' have 11 (T18 table 3.1) */
+#define RMC_PACKET_HEADER	16
+/* longest time that the model may add, nanoseconds */
+#define RMC_MODEL_NS_MAX	1000000000
+
+enum rmc_topology {
+	RMC_TOPOLOGY_NONE	= 0,	/* as fast as the emulator can */
+	RMC_TOPOLOGY_CROSSBAR	= 1,
+	RMC_TOPOLOGY_TORUS2D	= 2,
+	RMC_TOPOLOGY_TORUS3D	= 3,
+};
+
+/**
+ * struct rmc_model - the machine that is emulated
+ * @topology: enum rmc_topology
+ * @dim: nodes per dimension; their product is at least the number of nodes
+ * @hop_ns: one hop, one way
+ * @base_ns: what the destination takes, added once per round trip
+ * @local_ns: what posting and seeing a completion take here; subtracted
+ * @mbps: bandwidth of a link in one direction, megabits per second; 0: unlimited
+ */
+struct rmc_model {
+	u32 topology;
+	u32 dim[RMC_DIMENSIONS];
+	u32 hop_ns;
+	u32 base_ns;
+	u32 local_ns;
+	u32 mbps;
+};
+
+/**
+ * struct rmc_path - the model as one requester sees one destination
+ * @rtt_ns: added between sending and delivering the reply
+ * @byte_fs: femtoseconds per byte of a link; 0: unlimited
+ * @out: port that requests leave by
+ * @in: port that replies come in by
+ */
+struct rmc_path {
+	u64 rtt_ns;
+	u64 byte_fs;
+	u8 out;
+	u8 in;
+};
+
+/**
+ * struct rmc_port_time - a port of a node (RGP, RCP)
+ * @out_ns: it is free again for requests
+ * @in_ns: and for replies
+ */
+struct rmc_port_time {
+	u64 out_ns;
+	u64 in_ns;
+};
+
+int rmc_model_check(const struct rmc_model *m, u32 nodes);
+u32 rmc_model_hops(const struct rmc_model *m, u32 from, u32 to);
+void rmc_model_path(const struct rmc_model *m, u32 from, u32 to, struct rmc_path *path);
+
+/* Nanoseconds that @bytes take: 2^16 x 2^33 at most, no overflow. */
+static inline u64 rmc_path_ns(const struct rmc_path *path, u32 bytes)
+{
+	return rmc_os_div(bytes * path->byte_fs, 1000000);
+}
+
+#endif

@@ -1,0 +1,658 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Filters and the link model, stepped one visit at a time with a virtual clock. */
+#include "tap.h"
+#include "world.h"
+#include "kmod/core/pipeline.h"
+
+#define SEG	(64 * 1024)
+
+static u8 *seg, *lbuf;
+
+struct setup {
+	struct world w;
+	struct app a;
+	struct rmc_mem *seg_mem, *buf_mem;
+};
+
+static void fill(u8 *p, size_t n, u32 seed)
+{
+	while (n--) {
+		seed = seed * 1664525 + 1013904223;
+		*p++ = seed >> 24;
+	}
+}
+
+static void setup(struct setup *s, const struct world_opts *o)
+{
+	u32 i;
+
+	seg = aligned_alloc(4096, SEG);
+	lbuf = aligned_alloc(4096, SEG);
+	memset(seg, 0, SEG);
+	memset(lbuf, 0, SEG);
+	world_init(&s->w, o);
+	app_init(&s->a, &s->w, 0, 3, 64);
+	s->seg_mem = mem_make(seg, SEG, 12, 0);
+	s->buf_mem = mem_make(lbuf, SEG, 12, 0);
+	rmc_bufs_add(&s->a.bufs, s->buf_mem);
+	for (i = 1; i < o->nodes; i++)
+		seg_set(&s->w, i, 3, s->seg_mem);
+	rmc_filters = 1;
+}
+
+static void teardown(struct setup *s)
+{
+	rmc_filters = 0;
+	app_fini(&s->a);
+	world_fini(&s->w);
+	mem_free(s->seg_mem);
+	mem_free(s->buf_mem);
+	free(seg);
+	free(lbuf);
+}
+
+/* One CQ entry, stepping the clock as well, 1 ms per look at most */
+static int wait_ms(struct setup *s, u32 ms)
+{
+	u32 slot, status, i, k;
+
+	for (i = 0; i <= ms; i++) {
+		for (k = 0; k < 50; k++) {
+			if (app_poll(&s->a, &slot, &status))
+				return status;
+			world_visit(&s->w);
+		}
+		world_tick(&s->w, 1);
+	}
+	return -1;
+}
+
+static int run_ms(struct setup *s, u32 op, u64 off, const void *p, u32 len, u32 ms)
+{
+	app_post(&s->a, op, 1, off, p, len);
+	return wait_ms(s, ms);
+}
+
+/* All credits are back, and nothing more is in the CQ. */
+static void check_quiet(struct setup *s)
+{
+	struct rmc_out *out = s->w.node[0]->out[1];
+	u32 slot, status;
+
+	world_settle(&s->w);
+	world_tick(&s->w, 50);
+	world_settle(&s->w);
+	CHECK(!app_poll(&s->a, &slot, &status));
+	CHECK_EQ(s->w.node[0]->itt.used, 0);
+	CHECK_EQ(out->credits, out->req.mask + 1);
+	CHECK_EQ(out->req_lines, out->req.pay_mask + 1);
+
+	CHECK(out->rep_lines == out->req.pay_mask + 1);
+}
+
+static void set_timeout(struct setup *s, u32 ms, u32 retries)
+{
+	u32 i, sets = s->w.opts.kernels ? s->w.opts.nodes : 1;
+
+	for (i = 0; i < sets; i++) {
+		s->w.fabric[i].timeout_ms = ms;
+		s->w.fabric[i].retries = retries;
+	}
+}
+
+/* Lost requests are not served, lost replies were; both time out, once. */
+static void test_loss(const struct world_opts *o)
+{
+	struct rmc_fault down = { .down = true }, loss = { .loss = 300000 };
+	u32 i, ok = 0, late = 0;
+	struct setup s;
+	u64 *t, sum;
+
+	setup(&s, o);
+	set_timeout(&s, 20, 0);
+	t = (u64 *)seg;
+	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &down, 1);
+	*(u64 *)lbuf = 7;
+	CHECK_EQ(run_ms(&s, RMC_OP_FAA, 0, lbuf, 8, 100), RMC_S_TIMEOUT);
+	CHECK_EQ(*t, 0);
+	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 20000, 100), RMC_S_TIMEOUT);
+	CHECK_EQ(run_ms(&s, RMC_OP_WRITE, 0, lbuf, 20000, 100), RMC_S_TIMEOUT);
+	CHECK_EQ(*t, 0);
+	check_quiet(&s);
+	fault_clear(&s.w, 0, 1, RMC_LANE_REQ);
+
+	fault_set(&s.w, 1, 0, RMC_LANE_REP, &down, 1);
+	*(u64 *)lbuf = 7;
+	CHECK_EQ(run_ms(&s, RMC_OP_FAA, 0, lbuf, 8, 100), RMC_S_TIMEOUT);
+	CHECK_EQ(*t, 7);
+	CHECK_EQ(*(u64 *)lbuf, 7);
+	memset(lbuf, 0x11, 64);
+	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 20000, 100), RMC_S_TIMEOUT);
+	CHECK_EQ(lbuf[5], 0x11);
+	check_quiet(&s);
+	fault_clear(&s.w, 1, 0, RMC_LANE_REP);
+	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 20000, 1), RMC_S_OK);
+
+	/* both ways; what succeeded was done, what failed at most once */
+	*t = 0;
+	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &loss, 2);
+	fault_set(&s.w, 1, 0, RMC_LANE_REP, &loss, 3);
+	for (i = 0; i < 300; i++) {
+		int status;
+
+		*(u64 *)lbuf = 1;
+		status = run_ms(&s, RMC_OP_FAA, 0, lbuf, 8, 100);
+		ok += status == RMC_S_OK;
+		late += status == RMC_S_TIMEOUT;
+	}
+	sum = *t;
+	CHECK_EQ(ok + late, 300);
+	CHECK(ok > 100 && late > 100);
+	CHECK(sum >= ok && sum < 300);
+	CHECK_EQ(s.w.node[0]->stats.timeouts, late + 5);
+	check_quiet(&s);
+	teardown(&s);
+}
+
+/* Idempotent operations begin again; an atomic never does. */
+static void test_back_to_0(const struct world_opts *o)
+{
+	struct rmc_fault loss = { .loss = 100000 }, down = { .down = true };
+	u32 i, ok = 0, atomics = 0;
+	struct setup s;
+	int status;
+
+	setup(&s, o);
+	set_timeout(&s, 20, 200);
+	fill(seg, SEG, 9);
+	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &loss, 5);
+	fault_set(&s.w, 1, 0, RMC_LANE_REP, &loss, 6);
+	for (i = 0; i < 30; i++) {
+		memset(lbuf, 0, 500);
+		CHECK_EQ(run_ms(&s, RMC_OP_READ, 4096 + i, lbuf, 500, 10000), RMC_S_OK);
+		CHECK(!memcmp(lbuf, seg + 4096 + i, 500));
+		fill(lbuf, 500, i);
+		CHECK_EQ(run_ms(&s, RMC_OP_WRITE, 8192 + i, lbuf, 500, 10000), RMC_S_OK);
+		CHECK(!memcmp(lbuf, seg + 8192 + i, 500));
+	}
+	CHECK(s.w.node[0]->stats.restarts > 10);
+	memset(seg, 0, 8);
+	for (i = 0; i < 200; i++, atomics++) {
+		*(u64 *)lbuf = 1;
+		status = run_ms(&s, RMC_OP_FAA, 0, lbuf, 8, 100);
+		ok += status == RMC_S_OK;
+		CHECK(status == RMC_S_OK || status == RMC_S_TIMEOUT);
+	}
+	CHECK(ok < atomics);
+	CHECK(*(u64 *)seg >= ok && *(u64 *)seg <= atomics);
+	check_quiet(&s);
+	/* tries are bounded */
+	set_timeout(&s, 20, 3);
+	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &down, 5);
+	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 59), -1);
+	CHECK_EQ(wait_ms(&s, 40), RMC_S_TIMEOUT);
+	check_quiet(&s);
+	teardown(&s);
+}
+
+/*
+ * A write must not begin again while its first packets may still arrive: here the
+ * destination stands still, then serves all it finds.
+ */
+static void test_no_restart_while_on_its_way(const struct world_opts *o)
+{
+	struct world_opts k = *o;
+	struct setup s;
+
+	k.kernels = true;
+	setup(&s, &k);
+	set_timeout(&s, 20, 10);
+	s.w.fabric[0].dead_ms = 1000000;
+	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 1), RMC_S_OK);
+	s.w.frozen[1] = true;
+	CHECK_EQ(run_ms(&s, RMC_OP_WRITE, 0, lbuf, 64, 100), RMC_S_TIMEOUT);
+	CHECK_EQ(s.w.node[0]->stats.restarts, 0);
+	s.w.frozen[1] = false;
+	check_quiet(&s);
+	teardown(&s);
+}
+
+static void test_delay(const struct world_opts *o)
+{
+	struct rmc_fault delay = { .delay_ns = 5000000 };
+	struct rmc_fault jitter = { .delay_ns = 1000000, .jitter_ns = 8000000 };
+	u32 i, slot, status, order = 0, seen[64] = { 0 };
+	struct setup s;
+
+	setup(&s, o);
+	fill(seg, SEG, 3);
+	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &delay, 1);
+	fault_set(&s.w, 1, 0, RMC_LANE_REP, &delay, 1);
+	CHECK_EQ(run_ms(&s, RMC_OP_READ, 100, lbuf, 9000, 8), -1);
+	CHECK_EQ(wait_ms(&s, 4), RMC_S_OK);
+	CHECK(!memcmp(lbuf, seg + 100, 9000));
+	/* while a packet is held nobody may fall asleep */
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
+	for (i = 0; i < 3 * RMC_IDLE_LOOKS; i++)
+		world_visit(&s.w);
+	for (i = 0; i < s.w.workers; i++)
+		CHECK(!rmc_ni_may_park(&s.w.worker[i].ni) || i == 1);
+	CHECK_EQ(wait_ms(&s, 12), RMC_S_OK);
+
+	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &jitter, 1);
+	fault_clear(&s.w, 1, 0, RMC_LANE_REP);
+	for (i = 0; i < 60; i++)
+		app_post(&s.a, RMC_OP_READ, 1, 64 * i, lbuf + 64 * i, 64);
+	for (i = 0; i < 2000 && order < 60; i++) {
+		world_visit(&s.w);
+		if (!(i % 100))
+			world_tick(&s.w, 1);
+		while (app_poll(&s.a, &slot, &status)) {
+			CHECK_EQ(status, RMC_S_OK);
+			CHECK_EQ(seen[slot]++, 0);
+			order++;
+		}
+	}
+	CHECK_EQ(order, 60);
+	CHECK(!memcmp(lbuf, seg, 60 * 64));
+	check_quiet(&s);
+	teardown(&s);
+}
+
+/* A copy must never stand for a packet that is missing. */
+static void test_doubled_replies(const struct world_opts *o)
+{
+	struct rmc_fault dup = { .dup = 500000 }, some = { .dup = 500000, .loss = 50000 };
+	struct rmc_fault late = { .dup = RMC_ALWAYS, .gap_ns = 3000000 };
+	u32 i, ok = 0, n = 64 * 40;
+	struct setup s;
+	int status;
+
+	setup(&s, o);
+	set_timeout(&s, 20, 0);
+	fill(seg, SEG, 8);
+	fault_set(&s.w, 1, 0, RMC_LANE_REP, &dup, 1);
+	for (i = 0; i < 50; i++) {
+		memset(lbuf, 0, 20000);
+		CHECK_EQ(run_ms(&s, RMC_OP_READ, i, lbuf, 20000, 10), RMC_S_OK);
+		CHECK(!memcmp(lbuf, seg + i, 20000));
+		*(u64 *)lbuf = 1;
+		CHECK_EQ(run_ms(&s, RMC_OP_FAA, 32768, lbuf, 8, 10), RMC_S_OK);
+	}
+	check_quiet(&s);
+	fault_set(&s.w, 1, 0, RMC_LANE_REP, &some, 2);
+	for (i = 0; i < 100; i++) {
+		memset(lbuf, 0, n);
+		status = run_ms(&s, RMC_OP_READ, i, lbuf, n, 100);
+		ok += status == RMC_S_OK;
+		CHECK(status == RMC_S_OK || status == RMC_S_TIMEOUT);
+		CHECK(status || !memcmp(lbuf, seg + i, n));
+	}
+	CHECK(ok > 0 && ok < 100);
+	/* copies of operations that are long over */
+	fault_set(&s.w, 1, 0, RMC_LANE_REP, &late, 2);
+	for (i = 0; i < 1000; i++)
+		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, i, lbuf, 64), RMC_S_OK);
+	check_quiet(&s);
+	CHECK(s.w.node[0]->stats.doubled_replies + s.w.node[0]->stats.stale_replies > 1000);
+	teardown(&s);
+}
+
+/* Lines of one read come from the server's memory in another order. */
+static void test_shuffle_and_reorder(const struct world_opts *o)
+{
+	struct rmc_fault shuffle = { .shuffle = RMC_ALWAYS };
+	struct rmc_fault reorder = { .reorder = 200000, .gap_ns = 1000000 };
+	struct rmc_filter *flt;
+	struct setup s;
+	u32 i;
+
+	setup(&s, o);
+	fill(seg, SEG, 4);
+	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &shuffle, 4);
+	fault_set(&s.w, 1, 0, RMC_LANE_REP, &reorder, 4);
+	for (i = 0; i < 50; i++) {
+		memset(lbuf, 0, 30000);
+		CHECK_EQ(run_ms(&s, RMC_OP_READ, 3 * i, lbuf, 30000, 30), RMC_S_OK);
+		CHECK(!memcmp(lbuf, seg + 3 * i, 30000));
+		fill(lbuf, 3000, i);
+		CHECK_EQ(run_ms(&s, RMC_OP_WRITE, 7 * i, lbuf, 3000, 30), RMC_S_OK);
+		CHECK(!memcmp(lbuf, seg + 7 * i, 3000));
+	}
+	flt = s.w.node[1]->filter[RMC_LANE_REQ][0];
+	CHECK(flt->stats.shuffled > 50);
+	flt = s.w.node[0]->filter[RMC_LANE_REP][1];
+	CHECK(flt->stats.reordered > 50);
+	check_quiet(&s);
+	teardown(&s);
+}
+
+/* Everything at once, with queues far too small; set, changed, taken away. */
+static void test_all_at_once(const struct world_opts *o)
+{
+	struct rmc_fault all = { .loss = 10000, .dup = 100000, .reorder = 100000,
+				 .shuffle = 300000, .delay_ns = 1000, .jitter_ns = 300000,
+				 .gap_ns = 500000 };
+	struct world_opts small = *o;
+	u32 i, posted = 0, done = 0, slot, status, lost = 0, busy[64] = { 0 };
+	struct setup s;
+	u64 was;
+
+	small.itt = 7;
+	small.ring_order = RMC_RING_ORDER_MIN;
+	small.pay_order = small.mtu > 64 ? 6 : 2;
+	setup(&s, &small);
+	set_timeout(&s, 20, 0);
+	fill(seg, SEG, 5);
+	for (i = 0; done < 3000 && i < 3000000; i++) {
+		u32 head = s.a.head & 63;
+
+		if (!busy[head] && posted < 3000) {
+			busy[head] = 1;
+			posted++;
+			memset(lbuf + head * 1024, 0, 700);
+			app_post(&s.a, posted & 1 ? RMC_OP_READ : RMC_OP_NOTIFY, 1,
+				 posted & 1 ? head * 512 : 0, lbuf + head * 1024,
+				 posted & 1 ? 700 : 0);
+		}
+		world_visit(&s.w);
+		if (!(i % 20))
+			world_now_ns += 100000;
+		if (!(i % 200))
+			world_tick(&s.w, 0);
+		if (!(i % 4096)) {
+			if (i & 4096) {
+				fault_clear(&s.w, 0, 1, RMC_LANE_REQ);
+				fault_clear(&s.w, 1, 0, RMC_LANE_REP);
+			} else {
+				fault_set(&s.w, 0, 1, RMC_LANE_REQ, &all, i + 1);
+				fault_set(&s.w, 1, 0, RMC_LANE_REP, &all, i + 2);
+			}
+		}
+		while (app_poll(&s.a, &slot, &status)) {
+			CHECK_EQ(busy[slot], 1);
+			busy[slot] = 0;
+			done++;
+			lost += status == RMC_S_TIMEOUT;
+			CHECK(status == RMC_S_OK || status == RMC_S_TIMEOUT);
+		}
+	}
+	CHECK_EQ(done, 3000);
+	CHECK(lost > 0 && lost < 1500);
+	fault_clear(&s.w, 0, 1, RMC_LANE_REQ);
+	fault_clear(&s.w, 1, 0, RMC_LANE_REP);
+	was = s.w.node[0]->stats.completions;
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 700), RMC_S_OK);
+	CHECK(!memcmp(lbuf, seg, 700));
+	CHECK_EQ(s.w.node[0]->stats.completions, was + 1);
+	check_quiet(&s);
+	teardown(&s);
+}
+
+/* The same seed, the same fate. */
+static void test_repeatable(const struct world_opts *o)
+{
+	struct rmc_fault loss = { .loss = 200000 };
+	u8 fate[2][200];
+	struct setup s;
+	u32 i, k;
+
+	for (k = 0; k < 2; k++) {
+		setup(&s, o);
+		set_timeout(&s, 20, 0);
+		fault_set(&s.w, 0, 1, RMC_LANE_REQ, &loss, 4711);
+		for (i = 0; i < 200; i++)
+			fate[k][i] = run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 100);
+		teardown(&s);
+	}
+	CHECK(!memcmp(fate[0], fate[1], sizeof(fate[0])));
+	CHECK(memchr(fate[0], RMC_S_TIMEOUT, 200) && memchr(fate[0], RMC_S_OK, 200));
+}
+
+/* A slow node takes its time for each request; a stopped one does nothing. */
+static void test_slow_and_stopped(const struct world_opts *o)
+{
+	struct setup s;
+	u32 i;
+
+	setup(&s, o);
+	set_timeout(&s, 100, 0);
+	s.w.node[1]->slow_ns = 3000000;
+	/* also for a channel that comes only now */
+	for (i = 0; i < 4; i++)
+		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
+	CHECK_EQ(wait_ms(&s, 2), -1);
+	CHECK_EQ(wait_ms(&s, 1), RMC_S_OK);
+	CHECK_EQ(wait_ms(&s, 1), -1);
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(wait_ms(&s, 4), RMC_S_OK);
+	s.w.node[1]->slow_ns = 0;
+	s.w.node[1]->stopped = true;
+	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 200), RMC_S_TIMEOUT);
+	s.w.node[1]->stopped = false;
+	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 4), RMC_S_OK);
+	s.w.node[0]->stopped = true;
+	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 200), -1);
+	s.w.node[0]->stopped = false;
+	CHECK_EQ(wait_ms(&s, 4), RMC_S_OK);
+	check_quiet(&s);
+	teardown(&s);
+}
+
+/* A stopped node is dead to peers in other kernels, and comes back. */
+static void test_stopped_is_noticed(const struct world_opts *o)
+{
+	struct world_opts k = *o;
+	struct setup s;
+	u32 i;
+
+	k.kernels = true;
+	setup(&s, &k);
+	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 4), RMC_S_OK);
+	s.w.node[1]->stopped = true;
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
+	for (i = 0; i < 40; i++) {
+		world_visit(&s.w);
+		world_tick(&s.w, 100);
+	}
+	CHECK_EQ(app_wait(&s.a), RMC_S_NODE_DOWN);
+	s.w.node[1]->stopped = false;
+	for (i = 0; i < 4; i++)
+		world_tick(&s.w, 2);
+	world_settle(&s.w);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+	teardown(&s);
+}
+
+/* A filter survives the death of the peer, and what it held does not. */
+static void test_peer_reboots(const struct world_opts *o)
+{
+	struct rmc_fault delay = { .delay_ns = 50000000 };
+	struct world_opts k = *o;
+	struct setup s;
+	u32 i;
+
+	k.kernels = true;
+	setup(&s, &k);
+	fault_set(&s.w, 1, 0, RMC_LANE_REP, &delay, 1);
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 8000);
+	for (i = 0; i < 100; i++)
+		world_visit(&s.w);
+	CHECK(s.w.node[0]->filter[RMC_LANE_REP][1]->held > 0);
+	world_restart(&s.w, 1);
+	for (i = 0; i < 6; i++)
+		world_tick(&s.w, 2);
+	CHECK_EQ(app_wait(&s.a), RMC_S_NODE_DOWN);
+	seg_set(&s.w, 1, 3, s.seg_mem);
+	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 8000, 45), -1);
+	CHECK_EQ(wait_ms(&s, 10), RMC_S_OK);
+	check_quiet(&s);
+	teardown(&s);
+}
+
+/* I-5 holds for filters as well: whatever is on the wire. */
+static void test_hostile_wire(const struct world_opts *o)
+{
+	struct rmc_fault all = { .loss = 50000, .dup = 300000, .reorder = 300000,
+				 .shuffle = 500000, .jitter_ns = 500000, .gap_ns = 500000 };
+	struct world_opts k = *o;
+	u32 round, i, seed = 1;
+	struct setup s;
+	u8 *ch[2];
+	size_t lane;
+
+	k.kernels = true;
+	setup(&s, &k);
+	set_timeout(&s, 20, 3);
+	fault_set(&s.w, 1, 0, RMC_LANE_REP, &all, 1);
+	fault_set(&s.w, 1, 0, RMC_LANE_REQ, &all, 2);
+	CHECK(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 100) >= 0);
+	s.w.frozen[1] = true;
+	s.w.fabric[0].dead_ms = 1000000;
+	lane = rmc_ring_bytes(s.w.fabric[0].ring_order, s.w.fabric[0].pay_order);
+	ch[0] = (u8 *)s.w.fabric[0].ops->channel(&s.w.fabric[0], 0, 1) + lane;
+	ch[1] = s.w.fabric[0].ops->channel(&s.w.fabric[0], 1, 0);
+	for (round = 0; round < 5000; round++) {
+		for (i = 0; i < 40; i++) {
+			u64 word[2];
+			u32 at;
+
+			seed = seed * 1664525 + 1013904223;
+			at = (seed >> 8) % (16U << s.w.fabric[0].ring_order) & ~15U;
+			fill((u8 *)word, 16, seed);
+			if (seed & 0x100)
+				word[0] = (word[0] & 0x80f8ff03ffff000fULL) | (1ULL << 56) |
+					  ((u64)((seed >> 12) % 5) << 48);
+			if (seed & 0x200)
+				word[1] &= 0x01ff00000000ffffULL;
+			memcpy(ch[i & 1] + at, word, 16);
+			*rmc_bell_word(&s.w.fabric[0], 0, i & 1, 0) |= 2;
+		}
+		if (!(round % 16))
+			app_post(&s.a, 1 + seed % 4, 1, seed % SEG, lbuf + seed % 1024, 1 + seed % 9000);
+		world_visit(&s.w);
+		world_now_ns += 20000;
+		if (!(round % 100))
+			world_tick(&s.w, 1);
+	}
+	teardown(&s);
+}
+
+static void test_model(const struct world_opts *o)
+{
+	struct rmc_model m = { .topology = RMC_TOPOLOGY_TORUS3D, .dim = { 8, 8, 4 }, .hop_ns = 35 };
+	u32 i, j, hops, most = 0, sum = 0;
+	struct rmc_path path;
+	struct setup s;
+	u64 t0;
+
+	/* T18 table 3.1: 256 nodes, diameter 10, 10 hops there and back on average */
+	CHECK_EQ(rmc_model_check(&m, 256), 0);
+	CHECK_EQ(rmc_model_check(&m, 257), -ENOSPC);
+	for (i = 0; i < 256; i++)
+		for (j = 0; j < 256; j++) {
+			hops = rmc_model_hops(&m, i, j);
+			CHECK_EQ(hops, rmc_model_hops(&m, j, i));
+			sum += hops;
+			most = max(most, hops);
+		}
+	CHECK_EQ(most, 10);
+	CHECK_EQ(2 * sum, 10 * 256 * 256);
+	CHECK_EQ(rmc_model_hops(&m, 0, 7), 1);
+	CHECK_EQ(rmc_model_hops(&m, 0, 63), 2);
+	CHECK_EQ(rmc_model_hops(&m, 0, 9 + 64), 3);
+	rmc_model_path(&m, 0, 9 + 64, &path);
+	CHECK_EQ(path.rtt_ns, 210);
+	CHECK_EQ(path.out, 0);
+	CHECK_EQ(path.in, 4);
+	rmc_model_path(&m, 0, 56, &path);
+	CHECK_EQ(path.out, 3);
+	m.topology = RMC_TOPOLOGY_TORUS2D;
+	CHECK_EQ(rmc_model_check(&m, 65), -ENOSPC);
+	CHECK_EQ(rmc_model_hops(&m, 0, 36), 8);
+	m.dim[1] = 0;
+	CHECK_EQ(rmc_model_check(&m, 2), -ERANGE);
+	m.topology = 4;
+	CHECK_EQ(rmc_model_check(&m, 2), -EINVAL);
+	m = (struct rmc_model){ .topology = RMC_TOPOLOGY_CROSSBAR, .hop_ns = 50, .mbps = 8000 };
+	CHECK_EQ(rmc_model_check(&m, 1024), 0);
+	rmc_model_path(&m, 3, 4, &path);
+	CHECK_EQ(path.rtt_ns, 100);
+	CHECK_EQ(rmc_path_ns(&path, 1000), 1000);
+
+	/* 2 ms there, 2 ms back, and 16 + 64 bytes at 8 kb/ms each way */
+	setup(&s, o);
+	fill(seg, SEG, 2);
+	s.w.fabric[0].model = (struct rmc_model){ .topology = RMC_TOPOLOGY_CROSSBAR,
+						  .hop_ns = 2000000 };
+	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 3), -1);
+	t0 = world_now_ns;
+	CHECK_EQ(wait_ms(&s, 2), RMC_S_OK);
+	CHECK_EQ(world_now_ns, t0);
+	CHECK(!memcmp(lbuf, seg, 64));
+	/* several at once take no longer */
+	for (i = 0; i < 20; i++)
+		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
+	CHECK_EQ(wait_ms(&s, 3), -1);
+	for (i = 0; i < 20; i++)
+		CHECK_EQ(wait_ms(&s, 0), RMC_S_OK);
+	teardown(&s);
+
+	/* 1 Mb/s: a line is 80 bytes, 640 us; the request 16 bytes, 128 us */
+	setup(&s, o);
+	s.w.fabric[0].model = (struct rmc_model){ .topology = RMC_TOPOLOGY_CROSSBAR, .mbps = 1 };
+	for (i = 0; i < 10; i++)
+		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
+	for (i = 0; i < 20; i++)
+		world_visit(&s.w);
+	for (i = 1, t0 = world_now_ns; i <= 10; i++) {
+		u32 slot, status;
+
+		world_now_ns = t0 + 128000 + i * 640000 - 1;
+		world_settle(&s.w);
+		CHECK(!app_poll(&s.a, &slot, &status));
+		world_now_ns++;
+		world_settle(&s.w);
+		CHECK(app_poll(&s.a, &slot, &status));
+	}
+	teardown(&s);
+}
+
+int main(void)
+{
+	static const struct {
+		const char *name;
+		void (*fn)(const struct world_opts *o);
+	} tests[] = {
+		{ "lost requests and replies time out, once", test_loss },
+		{ "back-to-0: idempotent operations begin again, atomics never", test_back_to_0 },
+		{ "nothing begins again that may still arrive", test_no_restart_while_on_its_way },
+		{ "delay and jitter", test_delay },
+		{ "doubled replies stand for nobody else", test_doubled_replies },
+		{ "shuffled and reordered packets", test_shuffle_and_reorder },
+		{ "everything at once, tiny rings, set and taken away", test_all_at_once },
+		{ "the same seed, the same fate", test_repeatable },
+		{ "slow and stopped nodes", test_slow_and_stopped },
+		{ "a stopped node is noticed, and comes back", test_stopped_is_noticed },
+		{ "a filter outlives its peer", test_peer_reboots },
+		{ "hostile peer behind a filter", test_hostile_wire },
+		{ "link model: hops, ports, latency, bandwidth", test_model },
+	};
+	static const struct world_opts opts[] = {
+		{ .nodes = 2, .ni = "fused", .mtu = 64 },
+		{ .nodes = 2, .ni = "pair", .mtu = 512 },
+	};
+	char name[128], where[64];
+	u32 i, j;
+
+	for (j = 0; j < sizeof(opts) / sizeof(opts[0]); j++)
+		for (i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
+			snprintf(where, sizeof(where), "%s, MTU %u", opts[j].ni, opts[j].mtu);
+			tap_where = where;
+			world_now_ns = 1000000000ULL;
+			tests[i].fn(&opts[j]);
+			snprintf(name, sizeof(name), "%s (%s)", tests[i].name, where);
+			tap_result(name);
+		}
+	return tap_done();
+}
