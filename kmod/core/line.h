@@ -10,6 +10,9 @@
  *   another state and back between the passes, twice and in step, could still
  *   be seen mixed; that takes two full line transfers within the few
  *   nanoseconds between two passes.)
+ *   An owner that shares our L1, on the sibling hyperthread, can store faster
+ *   than we look twice. So after RMC_LINE_LOOKS the read gives way to the work
+ *   of others and is tried again later. A single word needs one look only.
  * - A write stores the line's first word last, with release: an owner that
  *   polls the first word with acquire may read the rest of the line.
  */
@@ -20,6 +23,8 @@
 
 #define RMC_LINE	RMC_CACHE_LINE
 #define RMC_LINE_WORDS	(RMC_LINE / 8)
+/* Looks at a line that keeps changing before others get their turn: some us */
+#define RMC_LINE_LOOKS	64
 
 /* Lines that [off, off + len) touches. */
 static inline u32 rmc_lines(u64 off, u32 len)
@@ -27,10 +32,14 @@ static inline u32 rmc_lines(u64 off, u32 len)
 	return ((u32)(off & (RMC_LINE - 1)) + len + RMC_LINE - 1) / RMC_LINE;
 }
 
-/* Read one whole line. @dst is private, @src shared; both 8-byte aligned. */
-static inline void rmc_line_load(u64 *dst, const u64 *src)
+/*
+ * Read one whole line. @dst is private, @src shared; both 8-byte aligned.
+ * Returns false when the line does not stand still.
+ */
+static inline bool rmc_line_load(u64 *dst, const u64 *src)
 {
 	u64 w0, w1, w2, w3, w4, w5, w6, w7;
+	u32 looks = RMC_LINE_LOOKS;
 
 	for (;;) {
 		w0 = READ_ONCE(src[0]);
@@ -52,6 +61,8 @@ static inline void rmc_line_load(u64 *dst, const u64 *src)
 			     (w6 ^ READ_ONCE(src[6])) |
 			     (w7 ^ READ_ONCE(src[7])))))
 			break;
+		if (!--looks)
+			return false;
 	}
 	dst[0] = w0;
 	dst[1] = w1;
@@ -61,17 +72,25 @@ static inline void rmc_line_load(u64 *dst, const u64 *src)
 	dst[5] = w5;
 	dst[6] = w6;
 	dst[7] = w7;
+	return true;
 }
 
-/* Read part of one line: [src, src + len) lies within it. */
-static inline void rmc_line_load_part(u8 *dst, const u8 *src, u32 len)
+/* Read part of one line: [src, src + len) lies within it. False: as above. */
+static inline bool rmc_line_load_part(u8 *dst, const u8 *src, u32 len)
 {
 	const u64 *first = (const u64 *)((uintptr_t)src & ~7UL);
 	u32 skip = (uintptr_t)src & 7;
-	u32 words = (skip + len + 7) / 8, i;
+	u32 words = (skip + len + 7) / 8, looks = RMC_LINE_LOOKS, i;
 	u64 copy[RMC_LINE_WORDS], diff;
 
+	if (words == 1) {
+		copy[0] = READ_ONCE(first[0]);
+		memcpy(dst, (u8 *)copy + skip, len);
+		return true;
+	}
 	do {
+		if (unlikely(!looks--))
+			return false;
 		for (i = 0; i < words; i++)
 			copy[i] = READ_ONCE(first[i]);
 		/* first pass before second, as above */
@@ -81,6 +100,7 @@ static inline void rmc_line_load_part(u8 *dst, const u8 *src, u32 len)
 			diff |= copy[i] ^ READ_ONCE(first[i]);
 	} while (unlikely(diff));
 	memcpy(dst, (u8 *)copy + skip, len);
+	return true;
 }
 
 /* Write one whole line, first word last. @dst is shared, @src private. */
@@ -122,7 +142,7 @@ static inline void rmc_line_store_part(u8 *dst, const u8 *src, u32 len)
  * Many whole lines: the copy is the first pass, comparing with it the second.
  * String instructions fetch ahead better than a loop that looks twice.
  */
-static inline void rmc_lines_load_bulk(u8 *dst, const u8 *src, u32 len)
+static inline bool rmc_lines_load_bulk(u8 *dst, const u8 *src, u32 len)
 {
 	u32 i, at;
 
@@ -136,22 +156,25 @@ static inline void rmc_lines_load_bulk(u8 *dst, const u8 *src, u32 len)
 
 		for (i = 0; i < RMC_LINE_WORDS; i++)
 			diff |= READ_ONCE(s[i]) ^ d[i];
-		if (unlikely(diff))
-			rmc_line_load((u64 *)(dst + at), s);
+		if (unlikely(diff) && !rmc_line_load((u64 *)(dst + at), s))
+			return false;
 	}
+	return true;
 }
 
 /*
  * Copy between shared memory and a payload ring; both sides have the same
- * offset within a line, so the lines of one are the lines of the other.
+ * offset within a line, so the lines of one are the lines of the other. A load
+ * returns false when a line does not stand still; nothing in @dst counts then.
  */
-static inline void rmc_lines_load(u8 *dst, const u8 *src, u32 len)
+static inline bool rmc_lines_load(u8 *dst, const u8 *src, u32 len)
 {
 	u32 head = -(uintptr_t)src & (RMC_LINE - 1);
 
 	if (head) {
 		head = min(head, len);
-		rmc_line_load_part(dst, src, head);
+		if (unlikely(!rmc_line_load_part(dst, src, head)))
+			return false;
 		dst += head;
 		src += head;
 		len -= head;
@@ -159,18 +182,19 @@ static inline void rmc_lines_load(u8 *dst, const u8 *src, u32 len)
 	if (len >= rmc_os_bulk_min) {
 		u32 bulk = len & ~(RMC_LINE - 1);
 
-		rmc_lines_load_bulk(dst, src, bulk);
+		if (unlikely(!rmc_lines_load_bulk(dst, src, bulk)))
+			return false;
 		dst += bulk;
 		src += bulk;
 		len -= bulk;
 	}
 	for (; len >= RMC_LINE; len -= RMC_LINE) {
-		rmc_line_load((u64 *)dst, (const u64 *)src);
+		if (unlikely(!rmc_line_load((u64 *)dst, (const u64 *)src)))
+			return false;
 		dst += RMC_LINE;
 		src += RMC_LINE;
 	}
-	if (len)
-		rmc_line_load_part(dst, src, len);
+	return !len || rmc_line_load_part(dst, src, len);
 }
 
 static inline void rmc_lines_store(u8 *dst, const u8 *src, u32 len)

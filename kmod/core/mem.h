@@ -110,19 +110,24 @@ static inline void rmc_mem_put(const struct rmc_mem *mem, u64 off, const u8 *src
 	}
 }
 
-/* Segments move with line semantics, see line.h. Ring side never wraps here. */
-static inline void rmc_mem_load_lines(const struct rmc_mem *mem, u64 off, u8 *dst, u32 len)
+/*
+ * Segments move with line semantics, see line.h. Ring side never wraps here.
+ * A load returns false when a line does not stand still.
+ */
+static inline bool rmc_mem_load_lines(const struct rmc_mem *mem, u64 off, u8 *dst, u32 len)
 {
 	while (len) {
 		u64 run;
 		const u8 *src = rmc_mem_at(mem, off, &run);
 		u32 n = min_t(u64, run, len);
 
-		rmc_lines_load(dst, src, n);
+		if (unlikely(!rmc_lines_load(dst, src, n)))
+			return false;
 		dst += n;
 		off += n;
 		len -= n;
 	}
+	return true;
 }
 
 static inline void rmc_mem_store_lines(const struct rmc_mem *mem, u64 off, const u8 *src, u32 len)

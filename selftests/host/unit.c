@@ -9,6 +9,8 @@
 
 static u8 *seg_raw, *seg, *lbuf_raw, *lbuf;
 
+void (*rmc_between_passes)(void);
+
 struct setup {
 	struct world w;
 	struct app a;
@@ -234,6 +236,54 @@ static void test_two_qps(const struct world_opts *o)
 	s.w.frozen[1] = false;
 	for (i = 0; i < 16; i++)
 		CHECK_EQ(app_wait(&s.a), RMC_S_OK);
+	app_fini(&b);
+	teardown(&s);
+}
+
+static u64 stored;
+
+static void store_word(void)
+{
+	WRITE_ONCE(*(u64 *)seg, ++stored);
+}
+
+/*
+ * An owner that stores faster than we look twice, as on a sibling hyperthread:
+ * who reads that line waits, others do not, and nobody sees a mix.
+ */
+static void test_restless_line(const struct world_opts *o)
+{
+	struct world_opts three = *o;
+	struct setup s;
+	struct app b;
+	u64 before;
+	int i;
+
+	three.nodes = 3;
+	setup(&s, &three);
+	app_init(&b, &s.w, 2, 3, 16);
+	rmc_bufs_add(&b.bufs, s.buf_mem);
+	rmc_between_passes = store_word;
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
+	app_post(&s.a, RMC_OP_READ, 1, 4, lbuf + 64, 12);
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf + 128, 4096);
+	for (i = 0; i < 3 * RMC_IDLE_LOOKS; i++) {
+		u32 slot, status;
+
+		world_visit(&s.w);
+		CHECK(!app_poll(&s.a, &slot, &status));
+	}
+	CHECK_EQ(app_run(&b, RMC_OP_READ, 1, 64, lbuf + 8192, 64), RMC_S_OK);
+	CHECK(!memcmp(lbuf + 8192, seg + 64, 64));
+	/* an aligned word never stands in two states */
+	before = stored;
+	CHECK_EQ(app_run(&b, RMC_OP_READ, 1, 0, lbuf + 8192, 8), RMC_S_OK);
+	CHECK(*(u64 *)(lbuf + 8192) - before <= stored - before);
+	rmc_between_passes = NULL;
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(app_wait(&s.a), RMC_S_OK);
+	CHECK(!memcmp(lbuf, seg, 64) && !memcmp(lbuf + 64, seg + 4, 12) &&
+	      !memcmp(lbuf + 128, seg, 4096));
 	app_fini(&b);
 	teardown(&s);
 }
@@ -607,6 +657,7 @@ int main(void)
 		{ "every bad input has its own status", test_statuses },
 		{ "tiny rings and ITT: one completion per entry", test_scarcity },
 		{ "a blocked QP does not block another", test_two_qps },
+		{ "a line that never stands still holds up its readers only", test_restless_line },
 		{ "lost reply: time-out, late reply dropped", test_timeout },
 		{ "QP and buffer withdrawn in flight", test_teardown },
 		{ "hostile peer scribbles rings and bells", test_hostile_peer },

@@ -29,7 +29,7 @@ void rmc_read_load(const struct rmc_itt_entry *e, struct rmc_ring *tx, u64 offse
  * rmc_read_serve() - copy segment lines into the reply
  * @s: request and rings
  *
- * Return: RMC_S_OK.
+ * Return: RMC_S_OK; RMC_AGAIN: a line does not stand still, others first.
  * Context: RRPP worker, does not sleep.
  */
 u8 rmc_read_serve(struct rmc_serve *s)
@@ -38,9 +38,12 @@ u8 rmc_read_serve(struct rmc_serve *s)
 	u32 len = s->req.length;
 	u32 run = rmc_ring_run(s->tx, s->tx->pay_pos, skip, len);
 
-	rmc_mem_load_lines(s->seg, s->req.offset, rmc_ring_line(s->tx, s->tx->pay_pos) + skip, run);
-	if (unlikely(run < len))
-		rmc_mem_load_lines(s->seg, s->req.offset + run, s->tx->pay, len - run);
+	if (unlikely(!rmc_mem_load_lines(s->seg, s->req.offset,
+					 rmc_ring_line(s->tx, s->tx->pay_pos) + skip, run)))
+		return RMC_AGAIN;
+	if (unlikely(run < len &&
+		     !rmc_mem_load_lines(s->seg, s->req.offset + run, s->tx->pay, len - run)))
+		return RMC_AGAIN;
 	return RMC_S_OK;
 }
 

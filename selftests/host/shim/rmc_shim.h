@@ -28,7 +28,17 @@ typedef int32_t s32;
 #define WRITE_ONCE(x, v)	__atomic_store_n(&(x), (v), __ATOMIC_RELAXED)
 #define smp_load_acquire(p)	__atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define smp_store_release(p, v)	__atomic_store_n((p), (v), __ATOMIC_RELEASE)
+#ifdef RMC_TEST_PASSES
+/* unit.c plays an owner that stores between two looks at a line */
+extern void (*rmc_between_passes)(void);
+#define smp_rmb()		do {						\
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);				\
+	if (rmc_between_passes)							\
+		rmc_between_passes();						\
+} while (0)
+#else
 #define smp_rmb()		__atomic_thread_fence(__ATOMIC_ACQUIRE)
+#endif
 #define smp_mb()		__atomic_thread_fence(__ATOMIC_SEQ_CST)
 
 #define prefetch(p)		__builtin_prefetch((p), 0)
