@@ -74,7 +74,8 @@ for line in "${todo[@]}"; do
 	kind=${line%% *} script=${line#* }
 	number=$((number + 1))
 	NODES=${kind//[a-z]/}
-	UP="${module[*]}"
+	# death is what some wait for: no longer than on real machines
+	UP="${module[*]} --module-args dead_ms=3000"
 	case $kind in
 	*p) UP="$UP --ni pair --mtu 64" ;;
 	l*) UP="$UP --fabric loopback" ;;

@@ -101,8 +101,9 @@ def start_server(cluster, owned):
         time.sleep(0.01)
 
 
-def module_args(_cluster):
-    return []
+def module_args(cluster):
+    """A busy host may not let an emulated guest run for seconds: that is no death."""
+    return ["dead_ms=10000", "timeout_ms=30000"] if cluster.state["accel"] == "tcg" else []
 
 
 def argv(cluster, opt, i, plan, elf):
