@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What the native benchmarks share, see bed.h. */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#include "bed.h"
+
+bool bed_quick;
+u64 bed_bytes;
+u8 *bed_segment;
+static int cpus[8];
+
+/* ---- library side ---- */
+
+int rmc_relax_slow(struct user_qp *qp, unsigned int spins)
+{
+	if (__atomic_load_n(&qp->flags->need_wakeup, __ATOMIC_RELAXED) && qp->wake)
+		qp->wake(qp);
+	if (!(spins & 0xffff))
+		sched_yield();
+	return 0;
+}
+
+static void wake(struct user_qp *qp)
+{
+	struct app *a = qp->priv;
+
+	rmc_os_wake(a->qp.node->req_worker);
+}
+
+void bed_check(int err)
+{
+	if (err) {
+		fprintf(stderr, "operation failed with status %d\n", err);
+		exit(1);
+	}
+}
+
+/* ---- measuring ---- */
+
+u64 bed_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+static int cmp(const void *a, const void *b)
+{
+	double x = *(double *)a, y = *(double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+double bed_median(double *v, int n)
+{
+	qsort(v, n, sizeof(*v), cmp);
+	return v[n / 2];
+}
+
+u64 bed_random(void)
+{
+	static u64 rng = 88172645463325252ULL;
+
+	rng ^= rng << 13;
+	rng ^= rng >> 7;
+	rng ^= rng << 17;
+	return rng;
+}
+
+/*
+ * Huge pages where the machine has them: the kernel reaches pinned memory
+ * through the direct map, which is mapped so. The raw figures use them too.
+ */
+static u8 *map(size_t n)
+{
+	size_t huge = 2UL << 20;
+	u8 *p = mmap(NULL, n + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED) {
+		perror("mmap");
+		exit(1);
+	}
+	p = (u8 *)(((uintptr_t)p + huge - 1) & ~(huge - 1));
+	madvise(p, n, MADV_HUGEPAGE);
+	memset(p, 1, n);
+	return p;
+}
+
+static void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+int bed_setup(u64 bytes)
+{
+	int i, ncpu = sysconf(_SC_NPROCESSORS_ONLN);
+
+	if (ncpu < 2) {
+		fprintf(stderr, "needs two CPUs, this machine has one\n");
+		return ncpu;
+	}
+	for (i = 0; i < 8; i++)
+		cpus[i] = 1 + i % (ncpu - 1);
+	pin(0);
+	bed_bytes = bytes;
+	bed_segment = map(bytes);
+	return ncpu;
+}
+
+/* ---- limits ---- */
+
+double bed_memcpy(void)
+{
+	static u8 *copy;		/* what is written */
+	int n = bed_quick ? 1000 : 3000, k;
+	u64 t0;
+
+	if (!copy)
+		copy = map(bed_bytes);
+	t0 = bed_now();
+	/* 8 KiB pieces at random places, as the reads are */
+	for (k = 0; k < n; k++)
+		memcpy(copy + bed_random() % (bed_bytes / 8192) * 8192,
+		       bed_segment + bed_random() % (bed_bytes / 8192) * 8192, 8192);
+	return n * 8192.0 / (bed_now() - t0);
+}
+
+/* Memory of which each line names another, all of them in one cycle */
+static u8 *make_chain(void)
+{
+	u32 lines = bed_bytes / 64, i, j, t, *perm = malloc(lines * 4UL);
+	u8 *chain = map(bed_bytes);
+
+	for (i = 0; i < lines; i++)
+		perm[i] = i;
+	for (i = lines - 1; i > 0; i--) {
+		j = bed_random() % (i + 1);
+		t = perm[i];
+		perm[i] = perm[j];
+		perm[j] = t;
+	}
+	for (i = 0; i < lines; i++)
+		*(u64 *)(chain + (u64)perm[i] * 64) = perm[(i + 1) % lines];
+	free(perm);
+	return chain;
+}
+
+double bed_access(void)
+{
+	static u8 *chain;
+	static u64 at;
+	int n = bed_quick ? 20000 : 60000, i;
+	u64 t0;
+
+	if (!chain)
+		chain = make_chain();
+	t0 = bed_now();
+	for (i = 0; i < n; i++)
+		at = *(volatile u64 *)(chain + at * 64);
+	return (double)(bed_now() - t0) / n;
+}
+
+/*
+ * Round trip of a line between this thread and the worker's. This machine may
+ * be a VM whose CPUs move: only what is measured next to it compares.
+ */
+double bed_pingpong(struct bed *b)
+{
+	static u32 line[128] __attribute__((aligned(256)));
+	int n = bed_quick ? 5000 : 20000, i;
+	static u32 v;
+	u64 t0 = 0;
+
+	__atomic_store_n(&b->w.pong, line, __ATOMIC_RELEASE);
+	for (i = -100; i < n; i++) {
+		if (!i)
+			t0 = bed_now();
+		__atomic_store_n(&line[0], ++v, __ATOMIC_RELEASE);
+		while (__atomic_load_n(&line[64], __ATOMIC_ACQUIRE) != v)
+			;
+	}
+	t0 = bed_now() - t0;
+	__atomic_store_n(&b->w.pong, NULL, __ATOMIC_RELEASE);
+	return (double)t0 / n;
+}
+
+/* ---- the core ---- */
+
+void bed_app_init(struct bed *b, struct bed_app *app, u32 nid, u32 target)
+{
+	size_t len = BED_ENTRIES * BED_SLOT + sizeof(struct rmc_operands) * BED_ENTRIES;
+
+	app_init(&app->a, &b->w, nid, 0, BED_ENTRIES);
+	app->target = target;
+	app->lbuf = map(len);
+	app->buf = mem_make(app->lbuf, len, 12, 0);
+	rmc_bufs_add(&app->a.bufs, app->buf);
+	rmc_qp_init_raw(&app->qp, app->a.wq, app->a.cq, app->a.flags, app->slots,
+			(struct rmc_operands *)(app->lbuf + BED_ENTRIES * BED_SLOT), BED_ENTRIES);
+	rmc_qp_set_arg(&app->qp, app);
+	app->qp.wake = wake;
+	app->qp.priv = &app->a;
+}
+
+void bed_app_fini(struct bed_app *app)
+{
+	app_fini(&app->a);
+}
+
+void bed_init(struct bed *b, u32 nodes, const char *ni, u32 mtu)
+{
+	struct world_opts o = { .nodes = nodes, .ni = ni, .mtu = mtu, .itt = 1024 };
+
+	world_now_ns = 0;
+	world_init(&b->w, &o);
+	bed_app_init(b, &b->app, 0, nodes - 1);
+	b->seg = mem_make(bed_segment, bed_bytes, 12, 0);
+	seg_set(&b->w, nodes - 1, 0, b->seg);
+}
+
+void bed_start(struct bed *b, bool park)
+{
+	world_start(&b->w, cpus, park);
+}
+
+void bed_fini(struct bed *b)
+{
+	world_stop(&b->w);
+	bed_app_fini(&b->app);
+	world_fini(&b->w);
+	mem_free(b->seg);
+	mem_free(b->app.buf);
+}
+
+static u64 place(u32 size, u64 span)
+{
+	u64 off = bed_random() % (span / 64) * 64;
+
+	return off + size > span ? 0 : off;
+}
+
+/* The data that came is read as well. */
+u64 bed_one(struct bed_app *app, u32 op, u32 size, u64 span)
+{
+	u64 off = place(size, span), old = 0;
+
+	if (op == RMC_OP_READ)
+		bed_check(rmc_read(&app->qp, app->target, off, app->lbuf, size));
+	else if (op == RMC_OP_WRITE)
+		bed_check(rmc_write(&app->qp, app->target, off, app->lbuf, size));
+	else if (op == RMC_OP_FAA)
+		bed_check(rmc_fetch_and_add(&app->qp, app->target, off, 1, &old));
+	else
+		bed_check(rmc_compare_and_swap(&app->qp, app->target, off, 0, 0, &old));
+	return old + *(volatile u64 *)app->lbuf;
+}
+
+double bed_latency(struct bed_app *app, u32 op, u32 size, u64 span)
+{
+	int n = bed_quick ? 5000 : 20000, i;
+	u64 t0 = 0;
+
+	for (i = -50; i < n; i++) {
+		if (!i)
+			t0 = bed_now();
+		bed_one(app, op, size, span);
+	}
+	return (double)(bed_now() - t0) / n;
+}
+
+static void landed(int slot, void *arg)
+{
+	struct bed_app *app = arg;
+
+	*(volatile u64 *)(app->lbuf + slot * BED_SLOT);
+}
+
+void bed_post(struct bed_app *app, u32 op, u32 size, u64 span)
+{
+	int slot = rmc_wait_for_slot(&app->qp, landed);
+	u64 off = place(size, span);
+
+	if (op == RMC_OP_READ)
+		rmc_read_async(&app->qp, slot, app->target, off, app->lbuf + slot * BED_SLOT, size);
+	else
+		rmc_write_async(&app->qp, slot, app->target, off, app->lbuf + slot * BED_SLOT, size);
+}
+
+double bed_rate(struct bed_app *app, u32 op, u32 size, u64 span, u32 outstanding)
+{
+	int n = (bed_quick ? 100000 : 400000) / (1 + size / 512), i;
+	u64 t0 = bed_now();
+
+	for (i = 0; i < n; i++) {
+		while (rmc_qp_in_flight(&app->qp) >= outstanding)
+			rmc_poll_cq(&app->qp, landed);
+		bed_post(app, op, size, span);
+	}
+	bed_check(rmc_drain_cq(&app->qp, landed));
+	return (double)n * 1000 / (bed_now() - t0);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the native benchmarks share: the core with one pinned pthread per worker,
+ * librmc's inline path on the application's side, and the limits of this machine.
+ * The first application is on node 0 and works on the last node, which exposes
+ * bed_segment.
+ *
+ *	bench.c		ratios to the limits, asked-for ones
+ *	sweep.c		curves over sizes, for tools/rmc-figures
+ */
+#ifndef BED_H
+#define BED_H
+
+#include "world.h"
+
+/* both sides call their end of a queue pair struct rmc_qp */
+#define rmc_qp user_qp
+#include "lib/include/rmc/qp.h"
+#undef rmc_qp
+
+#define BED_ENTRIES	128
+#define BED_SLOT	65536UL		/* bytes of local buffer per slot */
+
+/* An application and its end of the queue pair */
+struct bed_app {
+	struct app a;
+	struct user_qp qp;
+	u8 slots[BED_ENTRIES];
+	struct rmc_mem *buf;
+	u8 *lbuf;
+	u32 target;			/* node */
+};
+
+struct bed {
+	struct world w;
+	struct bed_app app;
+	struct rmc_mem *seg;
+};
+
+extern bool bed_quick;			/* a quarter of the operations */
+extern u64 bed_bytes;			/* of bed_segment */
+extern u8 *bed_segment;
+
+/* Pins the caller and maps; how many CPUs there are: fewer than two will not do. */
+int bed_setup(u64 bytes);
+void bed_init(struct bed *b, u32 nodes, const char *ni, u32 mtu);
+void bed_start(struct bed *b, bool park);
+void bed_fini(struct bed *b);
+/* One more, on @nid, between bed_init() and bed_start() */
+void bed_app_init(struct bed *b, struct bed_app *app, u32 nid, u32 target);
+void bed_app_fini(struct bed_app *app);
+void bed_check(int err);
+
+u64 bed_now(void);			/* ns */
+u64 bed_random(void);
+double bed_median(double *v, int n);	/* sorts */
+
+/* One sample of blocking latency, ns */
+double bed_latency(struct bed_app *app, u32 op, u32 size, u64 span);
+/* Operations per microsecond with @outstanding in flight */
+double bed_rate(struct bed_app *app, u32 op, u32 size, u64 span, u32 outstanding);
+/* One blocking operation */
+u64 bed_one(struct bed_app *app, u32 op, u32 size, u64 span);
+/* Issue one read or write; the data that comes is read as well */
+void bed_post(struct bed_app *app, u32 op, u32 size, u64 span);
+
+/* One sample of a limit: a line's round trip, ns; GB/s; a dependent read, ns */
+double bed_pingpong(struct bed *b);
+double bed_memcpy(void);
+double bed_access(void);
+
+#endif
