@@ -33,6 +33,8 @@ help:
 	@echo
 	@echo 'Measure:'
 	@echo '  make bench-host   the core at native speed beside the limits of this machine'
+	@echo '  make figures      the figures of the papers, measured here, as a page;'
+	@echo '                    FIGURES="--quick --only fig7" and more: tools/rmc-figures --help'
 
 all: modules lib tools
 
@@ -83,6 +85,13 @@ bench-host:
 	@$(MAKE) -s -C selftests/host O=$(O)/host $(O)/host/bench
 	@$(O)/host/bench
 
+# What cannot be built or booted is told on the page.
+figures: deps tools
+	@vm-setup/rmc-deps figures
+	@$(MAKE) -s modules || echo 'make figures: without the module' >&2
+	@$(MAKE) -s -C selftests/host O=$(O)/host $(O)/host/sweep
+	@tools/rmc-figures $(FIGURES)
+
 install: lib tools
 	$(MAKE) -C lib O=$(O) DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) install
 	$(MAKE) -C tools O=$(O) DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) install
@@ -94,4 +103,4 @@ clean:
 		-o -name Module.symvers \) -type f -print | xargs -r rm -f
 
 .PHONY: help all deps modules uml lib tools demo check unit style sparse kselftest cluster \
-	bench-host install clean
+	bench-host figures install clean

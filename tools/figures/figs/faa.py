@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+"""A14 section 7.4: fetch-and-add takes as long as a remote read."""
+
+from .. import jobs as j
+from .table2 import at
+
+ORDER = 111
+NEEDS_RMC = False
+TITLE = "Atomic operations, as the application sees them"
+PAPER = "a14-faa"
+
+
+def jobs(run):
+    if run.has("host"):
+        yield j.sweep(run.plans["host"])
+    for plan in run.rmc_machines():
+        yield j.remote(plan, "rmc_read_lat")
+        yield j.atomic(plan, "faa")
+        yield j.atomic(plan, "cas")
+
+
+def values(read, faa, cas):
+    read = at(j.points(read, "t_typical_usec"), 64)
+    faa, cas = (at(j.points(d, "t_typical_usec", at_least=8), 8) for d in (faa, cas))
+    return {"fetch-and-add": faa, "compare-and-swap": cas, "64 B read": read,
+            "fetch-and-add / read": faa / read}
+
+
+def show(run, results, paper, figure):
+    here, plans = {}, []
+    for plan in run.rmc_machines():
+        with figure.optional(plan.label):
+            here[plan.label] = values(*(results.get(job) for job in (
+                j.remote(plan, "rmc_read_lat"), j.atomic(plan, "faa"), j.atomic(plan, "cas"))))
+            plans.append(plan)
+    if run.has("host"):
+        plan = run.plans["host"]
+        with figure.optional(plan.label):
+            found = results.get(j.sweep(plan))
+            here[plan.label] = values(*(j.series(found, name) for name in (
+                "read-latency", "fetch-and-add", "compare-and-swap")))
+            plans.append(plan)
+    figure.part("table", here)
+    rows = [(r["metric"], r["unit"], r["values"]) for r in paper["table"]["rows"]]
+    rows.insert(1, ("compare-and-swap", "us", None))
+    figure.compare("Latency of atomics and of reads",
+                   [(metric, unit, printed, {label: v[metric] for label, v in here.items()})
+                    for metric, unit, printed in rows], plans)

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+"""A14 figure 8: send and receive, by push, by pull, and by the better of both."""
+
+from .. import jobs as j
+from ..plot import Series
+
+ORDER = 108
+NEEDS_RMC = True
+TITLE = "Send and receive: latency and bandwidth against message size"
+PAPER = "a14-fig8"
+SMALLEST = 32
+
+WAYS = (("threshold 0: all pulled", lambda row: row["way"] == "pull"),
+        ("threshold infinite: all pushed", lambda row: row["way"] == "push"),
+        ("best threshold", lambda row: row.get("best")))
+
+
+def jobs(run):
+    if run.has("host"):
+        yield j.netpipe_tcp(run.plans["host"])
+    for plan in run.rmc_machines():
+        yield j.netpipe(plan)
+        if plan.tcp:
+            yield j.netpipe_tcp(plan)
+
+
+def series(run, results, figure, field, scale):
+    for plan in run.rmc_machines():
+        for name, keep in WAYS:
+            with figure.optional(f"{plan.label}, {name}"):
+                yield Series(f"{plan.label}, {name}",
+                             j.points(results.get(j.netpipe(plan)), field, scale, SMALLEST, keep),
+                             plan.kind)
+    machines = [run.plans["host"]] * run.has("host") + run.rmc_machines()
+    for plan in (p for p in machines if p.tcp):
+        with figure.optional(f"{plan.label}, kernel TCP"):
+            yield Series(f"{plan.label}, kernel TCP, one kernel",
+                         j.points(results.get(j.netpipe_tcp(plan)), field, scale, SMALLEST),
+                         plan.kind)
+
+
+def show(run, results, paper, figure):
+    latency = list(series(run, results, figure, "t_typical_usec", 1))
+    bandwidth = list(series(run, results, figure, "bw_average_bytes_per_sec", 8e-9))
+    figure.gaps[:] = dict.fromkeys(figure.gaps)         # each once
+    figure.curves("latency", "One-way message latency", "us, half a ping-pong, median", latency,
+                  xlabel="message size, bytes")
+    figure.curves("bandwidth", "Message bandwidth", "Gbps, streaming one way", bandwidth,
+                  xlabel="message size, bytes")
+    # TCP alone is no figure 8
+    for part in figure.parts:
+        figure.parts[part] = any("threshold" in s.label for s in latency)
+    best = {}
+    for plan in run.rmc_machines():
+        with figure.optional(f"{plan.label}: best threshold"):
+            best[plan.label] = results.get(j.netpipe(plan)).get("best_threshold")
+    row = paper["table"]["rows"][0]
+    figure.compare("Threshold between push and pull",
+                   [(row["metric"], row["unit"], row["values"], best)], run.rmc_machines())

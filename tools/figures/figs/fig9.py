@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+"""A14 figure 9: PageRank's speed-up over one thread, in three variants."""
+
+from .. import jobs as j
+from ..base import Missing
+from ..plot import Series
+from . import Table
+
+ORDER = 109
+NEEDS_RMC = True
+TITLE = "PageRank: speed-up over one thread"
+PAPER = "a14-fig9"
+VARIANTS = (("bulk", "soNUMA (bulk)"), ("fine", "soNUMA (fine-grain)"))
+
+
+def jobs(run):
+    if run.has("host"):
+        for n in run.thread_counts():
+            yield j.pagerank(run.plans["host"], "shm", n, 1)
+    for plan in run.rmc_machines():
+        counts = run.node_counts(plan)
+        for variant, _ in VARIANTS:
+            for n in counts:
+                yield j.pagerank(plan, variant, n, max(counts))
+
+
+def speedups(results, figure, label, plan, pairs):
+    """pairs: [(n, job)]; what is there of them"""
+    found = []
+    for n, job in pairs:
+        with figure.optional(f"{label}, {n}"):
+            value = results.get(job).get("speedup")
+            if value is None:
+                raise Missing("its JSON has no speedup")
+            found.append((n, value))
+    return Series(label, found, plan.kind)
+
+
+def show(run, results, paper, figure):
+    curves = []
+    if run.has("host"):
+        plan = run.plans["host"]
+        curves.append(speedups(results, figure, f"SHM (pthreads): {plan.label}", plan,
+                               [(n, j.pagerank(plan, "shm", n, 1)) for n in run.thread_counts()]))
+    remote = []
+    for plan in run.rmc_machines():
+        counts = run.node_counts(plan)
+        for variant, name in VARIANTS:
+            remote.append(speedups(results, figure, f"{name}: {plan.label}", plan,
+                                   [(n, j.pagerank(plan, variant, n, max(counts)))
+                                    for n in counts]))
+    figure.curves("speed-up", "PageRank", "speed-up over one thread of the same machine",
+                  curves + remote, xlabel="nodes or threads", logy=False)
+    figure.part("soNUMA variants", any(s.points for s in remote))
+    figure.blocks.append(Table(
+        "Set-up", [("", "")] + [(f"paper: {c}", "paper") for c in paper["table"]["columns"]] +
+        [("here", "native")],
+        [[row["metric"], *row["values"], here] for row, here in
+         zip(paper["table"]["rows"], (_counts(run), _fact(run, results, "supersteps"),
+                                      _fact(run, results, "graph")))],
+        f"{run.cpus} CPUs here: more nodes or threads than that share them, and the speed-up "
+        "says so."))
+
+
+def _counts(run):
+    counts = {n for plan in run.rmc_machines() for n in run.node_counts(plan)}
+    return ", ".join(map(str, sorted(counts | set(run.thread_counts()))))
+
+
+def _fact(run, results, field):
+    """What the runs say of themselves, all that differ."""
+    said = []
+    for job in jobs(run):
+        try:
+            said.append(str(results.get(job)[field]))
+        except (Missing, KeyError):
+            pass
+    return "; ".join(dict.fromkeys(said)) or None

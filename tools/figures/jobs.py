@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+"""One run of one tool on one machine, and what its JSON says.
+
+Figures that need the same run name the same job; it runs once.
+"""
+
+import dataclasses
+import json
+import os
+import re
+
+from .base import BUILD, Missing
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    machine: str            # key of sources.MACHINES
+    name: str               # of its raw file, with the machine
+    argv: tuple             # the program relative to build/
+    seconds: float          # how long it takes at native speed, about
+    nodes: int = 1          # processes
+    cluster: int = 2        # nodes to boot, at least
+    boot: tuple = ()        # more options of rmc-vm up
+
+    @property
+    def key(self):
+        return f"{self.machine}.{self.name}"
+
+    def command(self):
+        return [os.path.join(BUILD, self.argv[0]), *self.argv[1:]]
+
+
+def parse(text):
+    """{node: what its process printed as JSON}; programs without rmc-run are node 0."""
+    parts = {}
+    for line in text.splitlines():
+        found = re.match(r"\[(\d+)\] ?", line)
+        node, rest = (int(found[1]), line[found.end():]) if found else (0, line)
+        parts.setdefault(node, []).append(rest)
+    try:
+        found = {node: json.loads("\n".join(lines)) for node, lines in parts.items()}
+    except ValueError as e:
+        raise Missing(f"its output is no JSON: {e}") from None
+    if not found:
+        raise Missing("it printed nothing")
+    return found
+
+
+# ---- which runs there are; only those of one mode are comparable ----
+
+def _iterations(plan, quick, full, emulated):
+    if not plan.native:
+        return emulated
+    return quick if plan.quick else full
+
+
+def sweep(plan, mtu=None):
+    """All series of the host's own benchmark; figures 7 and table 2."""
+    argv = ["host/sweep"] + (["--quick"] if plan.quick else [])
+    if mtu:
+        argv += ["--mtu", str(mtu)]
+    return Job("host", f"sweep-mtu{mtu}" if mtu else "sweep", tuple(argv),
+               6 if plan.quick else 30)
+
+
+def remote(plan, tool, double=False):
+    """A benchmark over sizes up to 8 KiB; plan: of that machine."""
+    n = _iterations(plan, 2000, 20000, 100) * (1 if "lat" in tool else 5)
+    argv = [tool, "-a", "-s", "8K", "-n", str(n), "--json"] + (["-b"] if double else [])
+    return Job(plan.key, f"{tool}-double" if double else tool, tuple(argv),
+               3 if plan.quick else 8, nodes=2, boot=() if double else plan.solo)
+
+
+def atomic(plan, op):
+    n = _iterations(plan, 2000, 20000, 100)
+    return Job(plan.key, f"rmc_atomic_lat-{op}",
+               ("rmc_atomic_lat", "-A", op, "-n", str(n), "--json"), 2, nodes=2,
+               boot=plan.solo)
+
+
+def netpipe(plan):
+    n = _iterations(plan, 500, 2000, 50)
+    return Job(plan.key, "rmc_netpipe-best",
+               ("rmc_netpipe", "-B", "-a", "-s", "8K", "-n", str(n), "--json"), 8, nodes=2)
+
+
+def netpipe_tcp(plan):
+    n = _iterations(plan, 1000, 5000, 100)
+    return Job(plan.key, "rmc_netpipe-tcp",
+               ("rmc_netpipe", "--tcp", "-a", "-s", "8K", "-n", str(n), "--json"), 4)
+
+
+def pagerank(plan, variant, count, cluster):
+    scale, steps = ((16, 5) if plan.quick else (18, 10)) if plan.native else (10, 5)
+    argv = ["pagerank", "-r", str(scale), "-n", str(steps), "-v", variant, "-S", "-t", "1",
+            "--json"]
+    if variant == "shm":
+        argv += ["-T", str(count)]
+    return Job(plan.key, f"pagerank-{variant}-{count}", tuple(argv), 3 if plan.quick else 15,
+               nodes=1 if variant == "shm" else count, cluster=cluster)
+
+
+# ---- what they say ----
+
+def points(document, field, scale=1.0, at_least=64, keep=lambda row: True):
+    """[(bytes, value)] of a results list; a row without the field is an error."""
+    try:
+        return [(row["bytes"], row[field] * scale) for row in document["results"]
+                if row["bytes"] >= at_least and keep(row)]
+    except (KeyError, TypeError):
+        raise Missing(f"its JSON has no results with {field}") from None
+
+
+def series(document, name):
+    """One of the host sweep."""
+    for one in document.get("series", ()):
+        if one.get("name") == name:
+            return one
+    raise Missing(f"its JSON has no series {name}")

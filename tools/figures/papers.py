@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+"""What the papers print, from papers/*.json. A file has
+
+    paper       A14 and the like; see Documentation/papers.rst
+    figure      as the paper calls it
+    section     where it is described
+    series      [{platform, part, mode, unit, points: [[x, y]], source}], for plots
+    table       {columns: [platform], rows: [{metric, unit, values, source}]}
+    statements  [{text, source}]: what prose says of curves without printed values
+
+derived in a series or row tells how a value follows from printed ones.
+"""
+
+import json
+import os
+
+from .base import FIGURES
+
+FOLDER = os.path.join(FIGURES, "papers")
+
+
+def load(name):
+    with open(os.path.join(FOLDER, f"{name}.json"), encoding="utf-8") as f:
+        return json.load(f)
+
+
+def names():
+    return sorted(n[:-5] for n in os.listdir(FOLDER) if n.endswith(".json"))
+
+
+def series(paper, part):
+    return [s for s in paper.get("series", ()) if s["part"] == part]

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+"""The machines that can run something, as a table.
+
+A machine is asked once whether it is there (probe), entered for a number of nodes,
+told to run a program on some of them, and left. What runs on guests goes through
+rmc-vm and rmc-run alike, whatever kind of guest it is.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+
+from .base import BUILD, CHECKOUT, Missing, first_line
+
+sys.path.insert(0, os.path.join(CHECKOUT, "vm-setup"))
+from rmcvm import base as rmcvm_base, guest, host          # noqa: E402
+
+RMC_VM = os.path.join(CHECKOUT, "vm-setup", "rmc-vm")
+RMC_DEPS = os.path.join(CHECKOUT, "vm-setup", "rmc-deps")
+RMC_RUN = os.path.join(CHECKOUT, "tools", "rmc-run")
+BOOT_SECONDS = 240
+
+
+def call(argv, timeout):
+    """(status, stdout, stderr); Ctrl-C and a time-out end the program's children as well."""
+    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, cwd=CHECKOUT) as child:
+        try:
+            out, err = child.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            child.send_signal(signal.SIGTERM)       # rmc-run cleans up behind itself
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.communicate(timeout=20)
+            child.kill()
+            raise Missing(f"not done after {timeout:.0f} s") from None
+        except BaseException:
+            child.send_signal(signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(20)
+            child.kill()
+            raise
+    return child.returncode, out.decode(errors="replace"), err.decode(errors="replace")
+
+
+def last_words(err):
+    lines = [x for x in err.strip().splitlines() if x.strip()]
+    return lines[-1] if lines else "no message"
+
+
+class Machine:
+    """One row. native: times measured there mean something."""
+
+    key = title = what = ""
+    native = True
+    rmc = False                 # runs the module, librmc and the tools
+    tcp = True                  # its system calls cost what they do on a kernel of its own
+    solo = ()                   # to boot for measurements with one busy application
+
+    def probe(self):
+        """Raise Missing with the reason when this host has no such machine."""
+
+    def accel(self):
+        """What speed it has, in a word for the page."""
+        return "native"
+
+    def enter(self, nodes, boot):
+        pass
+
+    def leave(self):
+        pass
+
+    def command(self, nodes, argv):
+        raise NotImplementedError
+
+    def facts(self):
+        """More for the raw file: versions and the like."""
+        return {}
+
+
+class Host(Machine):
+    key = "host"
+    title = "host"
+    what = ("Programs of this host, at its own speed. Of the RMC only the core runs here: the files "
+            "of kmod/core with one pinned thread per worker, librmc's inline path, no kernel module, "
+            "no VM (selftests/host/sweep.c).")
+
+    def probe(self):
+        if len(os.sched_getaffinity(0)) < 2:
+            raise Missing("application and worker need two CPUs, this host has one")
+        if not os.access(os.path.join(BUILD, "host", "sweep"), os.X_OK):
+            raise Missing("build/host/sweep is not built: run make figures")
+
+    def command(self, nodes, argv):
+        return argv
+
+
+class Guests(Machine):
+    """Guests that rmc-vm boots; options are those of rmc-vm up."""
+
+    rmc = True
+    options = ()
+
+    def __init__(self):
+        self.name = f"figures-{os.getpid()}"
+        self.up = None
+
+    def enter(self, nodes, boot):
+        if self.up == (nodes, boot):
+            return
+        self.leave()
+        status, _, err = call([RMC_VM, "--name", self.name, "up", "-q", "-n", str(nodes),
+                               *self.options, *boot], BOOT_SECONDS)
+        if status:
+            raise Missing(f"no guest came up: {last_words(err)}")
+        self.up = (nodes, boot)
+
+    def leave(self):
+        if self.up:
+            self.up = None
+            call([RMC_VM, "--name", self.name, "down"], 60)
+
+    def command(self, nodes, argv):
+        return [RMC_RUN, "--name", self.name, "-n", str(nodes), "--", *argv]
+
+    def facts(self):
+        try:
+            _, out, _ = call([RMC_VM, "--name", self.name, "status", "--json"], 30)
+            found = json.loads(out)
+        except (ValueError, Missing):
+            return {}
+        return {k: found[k] for k in ("kernel", "accel", "fabric", "shared") if k in found}
+
+
+class Qemu(Guests):
+    """Native with KVM only."""
+
+    def probe(self):
+        if not os.path.exists(rmcvm_base.MODULE):
+            raise Missing("rmc.ko is not built: run make all")
+        try:
+            rmcvm_base.need(host.QEMU, "qemu-system-x86")
+            kernel = guest.choose(None, rmcvm_base.MODULE)
+            self._accel, self._why = host.accel("auto", kernel)
+        except rmcvm_base.Fail as e:
+            raise Missing(str(e)) from None
+        self.native = self._accel == "kvm"
+
+    def accel(self):
+        return self._accel.upper()
+
+
+class Cluster(Qemu):
+    key = "vm"
+    title = "guests"
+    what = "One QEMU guest per node, connected by ivshmem: the real module, one kernel per node."
+    options = ("--fabric", "ivshmem")
+
+
+class Loopback(Qemu):
+    key = "loopback"
+    title = "loopback"
+    what = "All nodes in the kernel of one QEMU guest: the real module, no second kernel."
+    options = ("--fabric", "loopback")
+
+
+class Uml(Guests):
+    key = "uml"
+    title = "UML"
+    what = ("All nodes in one User-Mode-Linux kernel: the real module, library and tools at the "
+            "speed of this host. System calls and page faults cost more than elsewhere.")
+    options = ("--machine", "uml", "--fabric", "loopback")
+    tcp = False
+    solo = ("--cpus", "dedicated")
+    cpus = 2
+
+    def probe(self):
+        here = len(os.sched_getaffinity(0))
+        if here < self.cpus:
+            raise Missing(f"two nodes take {self.cpus} CPUs, this host has {here}")
+        if first_line([RMC_DEPS, "uml-kdir"]) is None:
+            raise Missing("there is no User-Mode-Linux kernel: run vm-setup/rmc-deps uml "
+                          "(minutes, once)")
+
+
+class UmlCluster(Uml):
+    key = "uml-cluster"
+    title = "UML cluster"
+    what = ("One User-Mode-Linux kernel per node, which map one file: the real module, one kernel "
+            "per node, at the speed of this host.")
+    options = ("--machine", "uml")
+    solo = ()
+    cpus = 4
+
+
+MACHINES = {m.key: m for m in (Uml, UmlCluster, Host, Cluster, Loopback)}
