@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Filters and the link model, stepped one visit at a time with a virtual clock. */
-#include "tap.h"
-#include "world.h"
+#include "matrix.h"
 #include "kmod/core/pipeline.h"
 
 #define SEG	(64 * 1024)
@@ -620,10 +619,7 @@ static void test_model(const struct world_opts *o)
 
 int main(void)
 {
-	static const struct {
-		const char *name;
-		void (*fn)(const struct world_opts *o);
-	} tests[] = {
+	static const struct matrix_test tests[] = {
 		{ "lost requests and replies time out, once", test_loss },
 		{ "back-to-0: idempotent operations begin again, atomics never", test_back_to_0 },
 		{ "nothing begins again that may still arrive", test_no_restart_while_on_its_way },
@@ -642,17 +638,7 @@ int main(void)
 		{ .nodes = 2, .ni = "fused", .mtu = 64 },
 		{ .nodes = 2, .ni = "pair", .mtu = 512 },
 	};
-	char name[128], where[64];
-	u32 i, j;
 
-	for (j = 0; j < sizeof(opts) / sizeof(opts[0]); j++)
-		for (i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
-			snprintf(where, sizeof(where), "%s, MTU %u", opts[j].ni, opts[j].mtu);
-			tap_where = where;
-			world_now_ns = 1000000000ULL;
-			tests[i].fn(&opts[j]);
-			snprintf(name, sizeof(name), "%s (%s)", tests[i].name, where);
-			tap_result(name);
-		}
+	matrix_run(tests, ARRAY_SIZE(tests), opts, ARRAY_SIZE(opts));
 	return tap_done();
 }

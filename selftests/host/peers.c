@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Nodes that die, pause, restart, leave and join, and what is told of it. */
-#include "tap.h"
-#include "world.h"
+#include "matrix.h"
 #include "kmod/core/pipeline.h"
 
 #define SEG	(64 * 1024)
@@ -249,10 +248,7 @@ static void test_down_up_kernels(const struct world_opts *o)
 
 int main(void)
 {
-	static const struct {
-		const char *name;
-		void (*fn)(const struct world_opts *o);
-	} tests[] = {
+	static const struct matrix_test tests[] = {
 		{ "peer dies, pauses, restarts, leaves", test_node_death },
 		{ "what is told of a peer's lives", test_node_events },
 		{ "a claimed id keeps its epoch", test_join_epoch },
@@ -263,17 +259,7 @@ int main(void)
 		{ .nodes = 2, .ni = "fused", .mtu = 4096 },
 		{ .nodes = 2, .ni = "pair", .mtu = 64 },
 	};
-	char name[128], where[64];
-	u32 i, j;
 
-	for (j = 0; j < ARRAY_SIZE(opts); j++)
-		for (i = 0; i < ARRAY_SIZE(tests); i++) {
-			snprintf(where, sizeof(where), "%s, MTU %u", opts[j].ni, opts[j].mtu);
-			tap_where = where;
-			world_now_ns = 1000000000ULL;
-			tests[i].fn(&opts[j]);
-			snprintf(name, sizeof(name), "%s (%s)", tests[i].name, where);
-			tap_result(name);
-		}
+	matrix_run(tests, ARRAY_SIZE(tests), opts, ARRAY_SIZE(opts));
 	return tap_done();
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Unit tests of the core, stepped one visit at a time with a virtual clock. */
-#include "tap.h"
-#include "world.h"
+#include "matrix.h"
 #include "kmod/core/pipeline.h"
 
 #define SEG	(64 * 1024)
@@ -648,10 +647,7 @@ static void test_line_stores(void)
 
 int main(void)
 {
-	static const struct {
-		const char *name;
-		void (*fn)(const struct world_opts *o);
-	} tests[] = {
+	static const struct matrix_test tests[] = {
 		{ "read and write: every length and alignment", test_read_write },
 		{ "compare-and-swap, fetch-and-add", test_atomics },
 		{ "every bad input has its own status", test_statuses },
@@ -673,19 +669,9 @@ int main(void)
 		{ .nodes = 2, .ni = "pair", .mtu = 4096 },
 		{ .nodes = 2, .ni = "pair", .mtu = 512 },
 	};
-	char name[128], where[64];
-	u32 i, j;
 
 	test_bufs();
 	test_line_stores();
-	for (j = 0; j < sizeof(opts) / sizeof(opts[0]); j++)
-		for (i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
-			snprintf(where, sizeof(where), "%s, MTU %u", opts[j].ni, opts[j].mtu);
-			tap_where = where;
-			world_now_ns = 1000000000ULL;
-			tests[i].fn(&opts[j]);
-			snprintf(name, sizeof(name), "%s (%s)", tests[i].name, where);
-			tap_result(name);
-		}
+	matrix_run(tests, ARRAY_SIZE(tests), opts, ARRAY_SIZE(opts));
 	return tap_done();
 }
