@@ -27,6 +27,9 @@ static int check(const struct rmc_config *cfg)
 	    check_order("mtu", cfg->mtu, RMC_MTU_MIN, RMC_MTU_MAX) ||
 	    check_order("ring_order", cfg->ring_order, RMC_RING_ORDER_MIN, RMC_RING_ORDER_MAX) ||
 	    check_order("pay_order", cfg->pay_order, 1, RMC_PAY_ORDER_MAX) ||
+	    check_range("att_entries", cfg->att_entries, 1, RMC_ATT_ENTRIES_MAX) ||
+	    check_range("att_depth", cfg->att_depth, 1, RMC_ATT_DEPTH_MAX) ||
+	    check_range("att_stall_ms", cfg->att_stall_ms, 1, 600 * MSEC_PER_SEC) ||
 	    check_range("timeout_ms", cfg->timeout_ms, 16, INT_MAX) ||
 	    check_range("dead_ms", cfg->dead_ms, 100, 600 * MSEC_PER_SEC) ||
 	    check_range("park_us", cfg->park_us, 0, USEC_PER_SEC) ||
@@ -63,6 +66,27 @@ static void choose_cpus(struct rmc_config *cfg, u32 want)
 			n++;
 		}
 	}
+}
+
+/**
+ * rmc_sabre_mode_find() - mechanism of SABRes by name
+ * @name: as the user spelled it
+ *
+ * Return: enum rmc_sabre_mode; RMC_SABRE_DEFAULT: there is none of that name.
+ */
+u32 rmc_sabre_mode_find(const char *name)
+{
+	static const char * const names[] = {
+		[RMC_SABRE_OVERLAPPED]	= "overlapped",
+		[RMC_SABRE_SERIALIZED]	= "serialized",
+		[RMC_SABRE_LOCKED]	= "locked",
+	};
+	u32 i;
+
+	for (i = RMC_SABRE_OVERLAPPED; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(name, names[i]))
+			return i;
+	return RMC_SABRE_DEFAULT;
 }
 
 /**

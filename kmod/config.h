@@ -31,6 +31,11 @@
  * @itt: operations in flight per node
  * @ring_order: log2 of descriptors per ring; 0: default
  * @pay_order: log2 of payload lines per ring; 0: default
+ * @att_entries: SABRes active at once per node
+ * @att_depth: lines of one SABRe fetched ahead
+ * @att_stall_ms: an active SABRe whose requests stay away is ended after this
+ * @sabre: enum rmc_sabre_mode of segments that leave it open
+ * @shuffle: serve the packets of a read out of order
  * @timeout_ms: a request without reply fails after this
  * @dead_ms: a peer without heartbeat is down after this
  * @park_us: an idle worker spins this long before it parks
@@ -48,6 +53,11 @@ struct rmc_config {
 	u32 itt;
 	u32 ring_order;
 	u32 pay_order;
+	u32 att_entries;
+	u32 att_depth;
+	u32 att_stall_ms;
+	u32 sabre;
+	bool shuffle;
 	u32 timeout_ms;
 	u32 dead_ms;
 	u32 park_us;
@@ -56,6 +66,7 @@ struct rmc_config {
 	struct cpumask cpus;
 };
 
+u32 rmc_sabre_mode_find(const char *name);
 int rmc_config_settle(struct rmc_config *cfg);
 unsigned int rmc_config_cpu(const struct rmc_config *cfg, u32 worker);
 

@@ -69,6 +69,9 @@ static int create_nodes(struct rmc_device *rmc)
 		rmc->node[i] = rmc_node_create(&port->fabric, port->first + i, rmc->cfg.itt);
 		if (!rmc->node[i])
 			return -ENOMEM;
+		rmc->node[i]->att.entries = rmc->cfg.att_entries;
+		rmc->node[i]->att.depth = rmc->cfg.att_depth;
+		rmc->node[i]->att.stall_ms = rmc->cfg.att_stall_ms;
 		port->fabric.local[port->first + i] = rmc->node[i];
 	}
 	return 0;
@@ -192,6 +195,7 @@ int rmc_device_start(struct rmc_device *rmc)
 	if (IS_ERR(rmc->port))
 		return PTR_ERR(rmc->port);
 	rmc->cfg.sets = min(rmc->cfg.sets, rmc->port->locals);
+	rmc->port->fabric.shuffle = rmc->cfg.shuffle;
 
 	err = create_nodes(rmc);
 	if (err)

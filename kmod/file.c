@@ -30,6 +30,7 @@ static int clear_segment(void *arg)
 	struct change *c = arg;
 
 	c->file->node->ct.seg[c->file->ctx->id] = NULL;
+	rmc_att_withdraw(c->file->node, &c->mem->mem);
 	rmc_waiter_forget(&c->mem->waiter);
 	return 0;
 }

@@ -91,6 +91,11 @@ static int do_query(const struct request *r, union args *a)
 		.timeout_ms = port->fabric.timeout_ms,
 		.op_mask = rmc_op_mask(),
 		.shared_cpu = cfg->share,
+		.att_entries = cfg->att_entries,
+		.att_depth = cfg->att_depth,
+		.att_stall_ms = cfg->att_stall_ms,
+		.sabre_mode = cfg->sabre,
+		.max_sabre = RMC_SABRE_MAX,
 	};
 	return 0;
 }
@@ -182,20 +187,49 @@ static struct rmc_umem *get_memory(struct rmc_file *f, u32 flags, u64 addr, u64 
 	return rmc_umem_alloc(length, nid, flags & RMC_MEM_NUMA);
 }
 
+/* Where objects keep their versions; all zero for memory that holds none. */
+static int get_layout(const struct request *r, const struct rmc_seg_reg *s, struct rmc_mem *mem)
+{
+	if (!(s->flags & RMC_MEM_OBJECTS)) {
+		if (s->version_offset || s->readers_offset || s->sabre_mode)
+			return -EINVAL;
+		return 0;
+	}
+	if (s->sabre_mode > RMC_SABRE_LOCKED || s->version_offset % sizeof(u64) ||
+	    s->readers_offset % sizeof(u32))
+		return -EINVAL;
+	/* counting readers must not turn a version odd */
+	if (s->readers_offset / sizeof(u64) == s->version_offset / sizeof(u64) &&
+	    (s->readers_offset || s->sabre_mode == RMC_SABRE_LOCKED))
+		return -EINVAL;
+	mem->sabre = s->sabre_mode ? s->sabre_mode : r->rmc->cfg.sabre;
+	mem->version_off = s->version_offset;
+	mem->readers_off = s->readers_offset;
+	return 0;
+}
+
 static int do_seg_reg(const struct request *r, union args *a)
 {
 	struct rmc_seg_reg *s = &a->seg_reg;
+	struct rmc_mem layout = {};
 	struct rmc_umem *u;
 	int err;
 
-	if (s->flags & ~(RMC_MEM_READONLY | RMC_MEM_ALLOC | RMC_MEM_NUMA) || s->reserved)
+	if (s->flags & ~(RMC_MEM_READONLY | RMC_MEM_ALLOC | RMC_MEM_NUMA | RMC_MEM_OBJECTS) ||
+	    s->reserved || s->reserved2)
 		return -EOPNOTSUPP;
 	if (s->addr % RMC_CACHE_LINE)
 		return -EINVAL;
+	err = get_layout(r, s, &layout);
+	if (err)
+		return err;
 	u = get_memory(r->file, s->flags, s->addr, s->length, s->numa_node);
 	if (IS_ERR(u))
 		return PTR_ERR(u);
 	u->mem.flags = s->flags & RMC_MEM_READONLY;
+	u->mem.sabre = layout.sabre;
+	u->mem.version_off = layout.version_off;
+	u->mem.readers_off = layout.readers_off;
 	s->mmap_offset = u->allocated ? rmc_map_offset(RMC_MAP_SEG, 0) : 0;
 
 	mutex_lock(&r->file->lock);

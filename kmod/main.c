@@ -52,6 +52,26 @@ static unsigned int pay_order;
 module_param(pay_order, uint, 0444);
 MODULE_PARM_DESC(pay_order, "log2 of 64-byte payload lines per ring (default 8; 6 in loopback with more than 16 nodes)");
 
+static unsigned int att_entries = RMC_ATT_ENTRIES;
+module_param(att_entries, uint, 0444);
+MODULE_PARM_DESC(att_entries, "SABRes a node serves at once, 1 .. 64 (default 16)");
+
+static unsigned int att_depth = RMC_ATT_DEPTH;
+module_param(att_depth, uint, 0444);
+MODULE_PARM_DESC(att_depth, "lines of a SABRe fetched before its version is known (default 32)");
+
+static unsigned int att_stall_ms = RMC_ATT_STALL_MS;
+module_param(att_stall_ms, uint, 0444);
+MODULE_PARM_DESC(att_stall_ms, "milliseconds after which a SABRe whose requests stay away is ended (default 100)");
+
+static char *sabre = "overlapped";
+module_param(sabre, charp, 0444);
+MODULE_PARM_DESC(sabre, "SABRes of segments that leave it open: overlapped, serialized or locked (default overlapped)");
+
+static bool shuffle;
+module_param(shuffle, bool, 0444);
+MODULE_PARM_DESC(shuffle, "serve the packets of a read out of order, to find programs that rely on one (default 0)");
+
 static unsigned int timeout_ms = RMC_TIMEOUT_MS;
 module_param(timeout_ms, uint, 0444);
 MODULE_PARM_DESC(timeout_ms, "milliseconds after which an operation without reply fails (default 10000)");
@@ -89,6 +109,11 @@ static int parse(struct rmc_config *cfg)
 		       nr_cpu_ids);
 		return -EINVAL;
 	}
+	cfg->sabre = rmc_sabre_mode_find(sabre);
+	if (!cfg->sabre) {
+		pr_err("sabre=%s is unknown: give overlapped, serialized or locked\n", sabre);
+		return -EINVAL;
+	}
 	cfg->nodes = nodes;
 	cfg->node = node;
 	cfg->sets = workers;
@@ -96,6 +121,10 @@ static int parse(struct rmc_config *cfg)
 	cfg->itt = itt;
 	cfg->ring_order = ring_order;
 	cfg->pay_order = pay_order;
+	cfg->att_entries = att_entries;
+	cfg->att_depth = att_depth;
+	cfg->att_stall_ms = att_stall_ms;
+	cfg->shuffle = shuffle;
 	cfg->timeout_ms = timeout_ms;
 	cfg->dead_ms = dead_ms;
 	cfg->park_us = park_us;

@@ -65,6 +65,48 @@ TRACE_EVENT(rmc_rrpp_serve,
 	TP_printk("nid=%u from=%u count=%u", __entry->nid, __entry->from, __entry->count)
 );
 
+/* A peer announced an operation of several packets. */
+TRACE_EVENT(rmc_att_open,
+	TP_PROTO(u32 nid, u32 from, u16 tid, u32 packets),
+	TP_ARGS(nid, from, tid, packets),
+	TP_STRUCT__entry(
+		__field(u32, nid)
+		__field(u32, from)
+		__field(u32, packets)
+		__field(u16, tid)
+	),
+	TP_fast_assign(
+		__entry->nid = nid;
+		__entry->from = from;
+		__entry->packets = packets;
+		__entry->tid = tid;
+	),
+	TP_printk("nid=%u from=%u tid=%u packets=%u", __entry->nid, __entry->from,
+		  __entry->tid, __entry->packets)
+);
+
+/* It ended; issued is how many data requests had been answered by then. */
+TRACE_EVENT(rmc_att_close,
+	TP_PROTO(u32 nid, u32 from, u16 tid, u32 issued, u8 status),
+	TP_ARGS(nid, from, tid, issued, status),
+	TP_STRUCT__entry(
+		__field(u32, nid)
+		__field(u32, from)
+		__field(u32, issued)
+		__field(u16, tid)
+		__field(u8, status)
+	),
+	TP_fast_assign(
+		__entry->nid = nid;
+		__entry->from = from;
+		__entry->issued = issued;
+		__entry->tid = tid;
+		__entry->status = status;
+	),
+	TP_printk("nid=%u from=%u tid=%u issued=%u status=%u", __entry->nid, __entry->from,
+		  __entry->tid, __entry->issued, __entry->status)
+);
+
 /* The RCP completed an operation. */
 TRACE_EVENT(rmc_rcp_complete,
 	TP_PROTO(u32 nid, u32 from, u16 tid, u16 slot, u8 status),

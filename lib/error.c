@@ -15,7 +15,7 @@ static const struct {
 	[RMC_S_BAD_LENGTH]	= { "bad_length",
 		"bad length: zero, beyond the largest operation, or not 8 for an atomic" },
 	[RMC_S_BAD_ALIGN]	= { "bad_align",
-		"bad alignment: offsets of atomics must be divisible by 8" },
+		"bad alignment: offsets of atomics and of objects must be divisible by 8" },
 	[RMC_S_BAD_LBUF]	= { "bad_lbuf",
 		"local buffer not registered as a whole: call rmc_buf_register() first" },
 	[RMC_S_BAD_NODE]	= { "bad_node", "no such node in this fabric" },
@@ -31,6 +31,16 @@ static const struct {
 		"queue pair or buffer was torn down with the operation in flight" },
 	[RMC_S_PROTOCOL]	= { "protocol",
 		"peer broke the protocol: same version everywhere?" },
+	[RMC_S_SABRE_ABORTED]	= { "sabre_aborted",
+		"object was written while it was read: try again" },
+	[RMC_S_SABRE_LOCKED]	= { "sabre_locked",
+		"object is being written: try later; if its writer died, its owner must call "
+		"rmc_object_repair()" },
+	[RMC_S_SABRE_LOST]	= { "sabre_lost",
+		"destination gave the SABRe up because requests came too late: try again" },
+	[RMC_S_NO_VERSION]	= { "no_version",
+		"no object there: the segment was not registered with rmc_seg_register_objects(), "
+		"or the length does not cover the object's header" },
 };
 
 static __thread char errmsg[512];

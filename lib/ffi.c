@@ -4,4 +4,6 @@
  * languages that cannot include the headers.
  */
 #define RMC_INLINE extern
+#include "rmc/object.h"
 #include "rmc/qp.h"
+#include "rmc/sabre.h"

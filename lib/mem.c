@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /* Segments and local buffers. */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include "internal.h"
+#include "rmc/object.h"
 
 static int seg_failed(struct rmc_ctx *ctx, size_t len)
 {
@@ -88,6 +90,32 @@ static void unmap_driver_memory(struct rmc_ctx *ctx, int id)
 	}
 }
 
+static int seg_register(struct rmc_ctx *ctx, struct rmc_seg_reg *arg)
+{
+	if (arg->flags & (RMC_MEM_ALLOC | RMC_MEM_NUMA))
+		return rmc_fail(EINVAL, "rmc_seg_alloc() is for driver memory");
+	if (ioctl(ctx->fd, RMC_IOC_SEG_REG, arg))
+		return seg_failed(ctx, arg->length);
+	return 0;
+}
+
+static int seg_alloc(struct rmc_ctx *ctx, struct rmc_seg_reg *arg, int numa_node, void **addr)
+{
+	int err;
+
+	arg->flags |= RMC_MEM_ALLOC;
+	if (numa_node >= 0) {
+		arg->flags |= RMC_MEM_NUMA;
+		arg->numa_node = numa_node;
+	}
+	if (ioctl(ctx->fd, RMC_IOC_SEG_REG, arg))
+		return seg_failed(ctx, arg->length);
+	err = map_driver_memory(ctx, RMC_MAPPING_SEG, arg->length, arg->mmap_offset, addr);
+	if (err)
+		rmc_seg_unregister(ctx);
+	return err;
+}
+
 int rmc_seg_register(struct rmc_ctx *ctx, void *addr, size_t len, unsigned int flags)
 {
 	struct rmc_seg_reg arg = {
@@ -97,11 +125,7 @@ int rmc_seg_register(struct rmc_ctx *ctx, void *addr, size_t len, unsigned int f
 		.length = len,
 	};
 
-	if (flags & (RMC_MEM_ALLOC | RMC_MEM_NUMA))
-		return rmc_fail(EINVAL, "rmc_seg_alloc() is for driver memory");
-	if (ioctl(ctx->fd, RMC_IOC_SEG_REG, &arg))
-		return seg_failed(ctx, len);
-	return 0;
+	return seg_register(ctx, &arg);
 }
 
 int rmc_seg_alloc(struct rmc_ctx *ctx, size_t len, unsigned int flags, int numa_node,
@@ -109,21 +133,51 @@ int rmc_seg_alloc(struct rmc_ctx *ctx, size_t len, unsigned int flags, int numa_
 {
 	struct rmc_seg_reg arg = {
 		.size = sizeof(arg),
-		.flags = flags | RMC_MEM_ALLOC,
+		.flags = flags,
 		.length = len,
 	};
-	int err;
 
-	if (numa_node >= 0) {
-		arg.flags |= RMC_MEM_NUMA;
-		arg.numa_node = numa_node;
-	}
-	if (ioctl(ctx->fd, RMC_IOC_SEG_REG, &arg))
-		return seg_failed(ctx, len);
-	err = map_driver_memory(ctx, RMC_MAPPING_SEG, len, arg.mmap_offset, addr);
-	if (err)
-		rmc_seg_unregister(ctx);
-	return err;
+	return seg_alloc(ctx, &arg, numa_node, addr);
+}
+
+/* The header's place, as the driver wants to know it. */
+static int set_layout(struct rmc_seg_reg *arg, const struct rmc_object_layout *layout)
+{
+	if (layout->header % sizeof(uint64_t) || layout->mode > RMC_SABRE_LOCKED)
+		return rmc_fail(EINVAL, "bad object layout: header at a multiple of 8, mode 0 .. %d",
+				RMC_SABRE_LOCKED);
+	arg->flags |= RMC_MEM_OBJECTS;
+	arg->version_offset = layout->header + offsetof(struct rmc_object, version);
+	arg->readers_offset = layout->header + offsetof(struct rmc_object, readers);
+	arg->sabre_mode = layout->mode;
+	return 0;
+}
+
+int rmc_seg_register_objects(struct rmc_ctx *ctx, void *addr, size_t len, unsigned int flags,
+			     const struct rmc_object_layout *layout)
+{
+	struct rmc_seg_reg arg = {
+		.size = sizeof(arg),
+		.flags = flags,
+		.addr = (uintptr_t)addr,
+		.length = len,
+	};
+	int err = set_layout(&arg, layout);
+
+	return err ? err : seg_register(ctx, &arg);
+}
+
+int rmc_seg_alloc_objects(struct rmc_ctx *ctx, size_t len, unsigned int flags, int numa_node,
+			  const struct rmc_object_layout *layout, void **addr)
+{
+	struct rmc_seg_reg arg = {
+		.size = sizeof(arg),
+		.flags = flags,
+		.length = len,
+	};
+	int err = set_layout(&arg, layout);
+
+	return err ? err : seg_alloc(ctx, &arg, numa_node, addr);
 }
 
 int rmc_seg_unregister(struct rmc_ctx *ctx)

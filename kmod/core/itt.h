@@ -67,6 +67,7 @@ struct rmc_itt_entry {
  * struct rmc_track - which packets of an operation have been answered
  * @base: all before this one
  * @seen: bit i: @base + i
+ * @validated: so has the announcement
  *
  * Counting replies is enough while each comes once. Where a filter doubles some,
  * the copy of one must not stand for another one that is missing.
@@ -74,6 +75,7 @@ struct rmc_itt_entry {
 struct rmc_track {
 	u64 seen;
 	u32 base;
+	bool validated;
 };
 
 /**

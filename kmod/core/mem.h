@@ -19,6 +19,9 @@
  * @head: offset of the first byte within the first chunk, bytes
  * @shift: log2 of the chunk size; 12 for pages
  * @flags: RMC_MEM_READONLY
+ * @sabre: enum rmc_sabre_mode; RMC_SABRE_DEFAULT: it holds no objects
+ * @version_off: of an object's version in the object, bytes
+ * @readers_off: of its count of readers
  * @chunk: kernel addresses of the chunks
  * @notified: notifications; the only field that changes, by the RRPP's worker
  */
@@ -28,6 +31,9 @@ struct rmc_mem {
 	u32 head;
 	u32 shift;
 	u32 flags;
+	u32 sabre;
+	u32 version_off;
+	u32 readers_off;
 	void **chunk;
 	struct rmc_event notified;
 };

@@ -73,6 +73,7 @@ struct rmc_node *rmc_node_create(struct rmc_fabric *f, u32 nid, u32 itt_entries)
 		return NULL;
 	node->fabric = f;
 	node->nid = nid;
+	rmc_att_init(&node->att);
 	node->out = rmc_os_zalloc(f->nodes * sizeof(*node->out));
 	node->in = rmc_os_zalloc(f->nodes * sizeof(*node->in));
 	node->peer = rmc_os_zalloc(f->nodes * sizeof(*node->peer));
@@ -102,8 +103,10 @@ void rmc_node_destroy(struct rmc_node *node)
 	for (i = 0; i < node->fabric->nodes; i++) {
 		if (node->out)
 			rmc_os_free(node->out[i]);
-		if (node->in)
-			rmc_os_free(node->in[i]);
+		if (node->in && node->in[i]) {
+			rmc_os_free_atomic(node->in[i]->xfers);
+			rmc_os_free_atomic(node->in[i]);
+		}
 		if (node->filter[RMC_LANE_REQ])
 			rmc_filter_destroy(node->filter[RMC_LANE_REQ][i]);
 		if (node->filter[RMC_LANE_REP])
@@ -159,6 +162,7 @@ struct rmc_out *rmc_out_open(struct rmc_node *node, u32 nid, u8 *status)
 	out->credits = out->req.mask + 1;
 	out->req_lines = out->req.pay_mask + 1;
 	out->rep_lines = out->rep.pay_mask + 1;
+	out->announcing = RMC_TID_NONE;
 	out->epoch = epoch;
 	out->self = f->local[nid] && f->local[nid]->srv_worker == node->req_worker;
 	*status = RMC_S_OK;
@@ -223,6 +227,7 @@ struct rmc_in *rmc_in_open(struct rmc_node *node, u32 nid)
 	rmc_ring_init(&in->req, mem, f->ring_order, f->pay_order);
 	rmc_ring_init(&in->rep, (u8 *)mem + rmc_ring_bytes(f->ring_order, f->pay_order),
 		      f->ring_order, f->pay_order);
+	in->nid = nid;
 	in->epoch = epoch;
 	in->self = f->local[nid] && f->local[nid]->req_worker == node->srv_worker;
 	if (rmc_os_filters()) {
@@ -245,8 +250,10 @@ struct rmc_in *rmc_in_open(struct rmc_node *node, u32 nid)
  */
 void rmc_in_close(struct rmc_node *node, u32 nid)
 {
-	if (node->in[nid])
-		rmc_filter_close(node->in[nid]->filter);
+	if (!node->in[nid])
+		return;
+	rmc_att_close(node, node->in[nid]);
+	rmc_filter_close(node->in[nid]->filter);
 	rmc_os_free_atomic(node->in[nid]);
 	node->in[nid] = NULL;
 }
@@ -466,15 +473,18 @@ static void close_stale(struct rmc_node *node)
 }
 
 /**
- * rmc_node_tick_srv() - peers, for the RRPP
+ * rmc_node_tick_srv() - peers and stalled transfers, for the RRPP
  * @node: node; the caller is its RRPP worker
+ * @now_ms: node milliseconds
  *
  * Context: worker, does not sleep.
  */
-void rmc_node_tick_srv(struct rmc_node *node)
+void rmc_node_tick_srv(struct rmc_node *node, u32 now_ms)
 {
 	struct rmc_fabric *f = node->fabric;
 	u32 i;
+
+	rmc_att_tick(node, now_ms);
 
 	if (!f->sync) {
 		/* pairs with the release in changed() */

@@ -7,6 +7,7 @@
 #ifndef RMC_NODE_H
 #define RMC_NODE_H
 
+#include "att.h"
 #include "cq.h"
 #include "ct.h"
 #include "itt.h"
@@ -27,6 +28,10 @@ struct rmc_ni_worker;
  * @rep_lines: free payload lines of the reply ring, reserved by reads
  * @epoch: of the peer this end was opened for
  * @idle: consecutive empty looks
+ * @held: requests of announced operations without reply
+ * @held_lines: reply lines reserved for them
+ * @xfers: announced operations whose announcement has no reply
+ * @announcing: the one that is being unrolled, or RMC_TID_NONE
  * @down: peer is silent; nothing is injected
  * @self: the peer's RRPP runs on the same worker
  */
@@ -39,6 +44,10 @@ struct rmc_out {
 	u32 rep_lines;
 	u32 epoch;
 	u32 idle;
+	u32 held;
+	u32 held_lines;
+	u32 xfers;
+	u16 announcing;
 	bool down;
 	bool self;
 };
@@ -48,6 +57,8 @@ struct rmc_out {
  * @req: request ring, consuming
  * @rep: reply ring, producing
  * @filter: of requests; NULL: none
+ * @xfers: announced operations of the peer; NULL until it announced one
+ * @nid: peer
  * @epoch: of the peer this end was opened for
  * @idle: consecutive empty looks
  * @self: the peer's RCP runs on the same worker
@@ -56,6 +67,8 @@ struct rmc_in {
 	struct rmc_ring req;
 	struct rmc_ring rep;
 	struct rmc_filter *filter;
+	struct rmc_xfers *xfers;
+	u32 nid;
 	u32 epoch;
 	u32 idle;
 	bool self;
@@ -71,6 +84,10 @@ struct rmc_in {
 	X(served)		\
 	X(served_bytes)		\
 	X(serve_errors)		\
+	X(att_registered)	\
+	X(att_stalls)		\
+	X(att_ended)		\
+	X(att_reclaims)		\
 	X(replies)		\
 	X(reply_bytes)		\
 	X(stale_replies)	\
@@ -112,6 +129,7 @@ struct rmc_stats {
  * @ct: segments (RRPP)
  * @in: channels from peers, by node id, NULL until used (RRPP)
  * @srv_changes: of the fabric that @in accounts for
+ * @att: announced operations of peers (RRPP)
  * @epoch: under which this node joined
  * @up: joined: channels may be opened
  * @fenced: another kernel took the id over: this node is out for good
@@ -148,6 +166,7 @@ struct rmc_node {
 	struct rmc_ct ct ____cacheline_aligned;
 	struct rmc_in **in;
 	u32 srv_changes;
+	struct rmc_att att;
 
 	u32 epoch;
 	bool up;
@@ -181,6 +200,6 @@ void rmc_node_leave(struct rmc_node *node);
 void rmc_node_down_srv(struct rmc_node *node);
 void rmc_node_down_req(struct rmc_node *node);
 void rmc_node_tick_req(struct rmc_node *node, u32 now_ms);
-void rmc_node_tick_srv(struct rmc_node *node);
+void rmc_node_tick_srv(struct rmc_node *node, u32 now_ms);
 
 #endif

@@ -8,7 +8,8 @@
  *   RGP     prepare()   judge a snapshot of the WQ entry: enum rmc_status
  *   RGP     load()      put a packet's payload into the request ring
  *   RRPP    serve()     act on segment memory that was bounds-checked; fill
- *                       the reply payload; enum rmc_status or RMC_AGAIN
+ *                       the reply payload; enum rmc_status or RMC_AGAIN;
+ *                       once per enum rmc_step for an announced operation
  *   RCP     complete()  move a successful reply into the local buffer
  *
  * None of them sleeps, blocks or keeps a pointer. The table is an X-macro and
@@ -17,6 +18,7 @@
 #ifndef RMC_OP_H
 #define RMC_OP_H
 
+#include "att.h"
 #include "itt.h"
 #include "mem.h"
 #include "wire.h"
@@ -27,6 +29,7 @@
 #define RMC_OPF_OPERANDS	0x04	/* request carries one line of operands */
 #define RMC_OPF_MODIFIES	0x08	/* refused on a read-only segment */
 #define RMC_OPF_EMPTY		0x10	/* length is zero, there is no local operand */
+#define RMC_OPF_ANNOUNCED	0x20	/* its packets belong together, see att.h */
 #define RMC_OPF_IDEMPOTENT	0x80	/* twice is as good as once, see rmc_itt_expire() */
 
 /*	 opcode, name, flags */
@@ -36,10 +39,23 @@
 	X(CAS,   cas,   RMC_OPF_OPERANDS | RMC_OPF_MODIFIES)			\
 	X(FAA,   faa,   RMC_OPF_OPERANDS | RMC_OPF_MODIFIES)			\
 	X(NOTIFY, notify, RMC_OPF_EMPTY)					\
-	X(WRITE_NOTIFY, write_notify, RMC_OPF_REQ_LINES | RMC_OPF_MODIFIES)
+	X(WRITE_NOTIFY, write_notify, RMC_OPF_REQ_LINES | RMC_OPF_MODIFIES)	\
+	X(SABRE, sabre, RMC_OPF_REP_LINES | RMC_OPF_ANNOUNCED)
 
 /* serve() cannot finish now: leave the request where it is and ask again */
 #define RMC_AGAIN		0xff
+/* serve() took the request over and will have it answered (att.c) */
+#define RMC_HELD		0xfe
+
+/* What serve() is called for */
+enum rmc_step {
+	RMC_STEP_PACKET = 0,	/* a request came */
+	/* only for transfers that RMC_STEP_PACKET registered with the ATT: */
+	RMC_STEP_OPEN,		/* it has become active */
+	RMC_STEP_DATA,		/* fill the reply to one data request */
+	RMC_STEP_CLOSE,		/* all data was sent: status of all of it */
+	RMC_STEP_DROP,		/* ended early, after RMC_STEP_OPEN */
+};
 
 /**
  * struct rmc_wqe - private copy of a WQ entry
@@ -68,6 +84,10 @@ struct rmc_wqe {
  * @rx_pay: position of the request's first payload line
  * @tx: reply ring; its next payload lines are free
  * @word1: out, second word of the reply; preset to the echo
+ * @step: why it is called
+ * @node: node that serves
+ * @in: channel the request came from
+ * @xfer: transfer, from RMC_STEP_OPEN on
  */
 struct rmc_serve {
 	struct rmc_req req;
@@ -76,6 +96,10 @@ struct rmc_serve {
 	u32 rx_pay;
 	struct rmc_ring *tx;
 	u64 word1;
+	enum rmc_step step;
+	struct rmc_node *node;
+	struct rmc_in *in;
+	struct rmc_xfer *xfer;
 };
 
 #define RMC_OP_DECLARE(opcode, name, flags)					\
@@ -151,6 +175,12 @@ static inline u64 rmc_op_mask(void)
 	return mask;
 }
 
+/* Is it the announcement of an announced operation? */
+static inline bool rmc_op_announces(u8 flags, u64 word1)
+{
+	return unlikely(flags & RMC_OPF_ANNOUNCED) && rmc_word1_announces(word1);
+}
+
 /* Payload lines of a request and of a successful reply. */
 static inline u32 rmc_op_req_lines(u8 flags, u64 offset, u32 length)
 {
@@ -162,6 +192,14 @@ static inline u32 rmc_op_req_lines(u8 flags, u64 offset, u32 length)
 static inline u32 rmc_op_rep_lines(u8 flags, u64 offset, u32 length)
 {
 	return flags & RMC_OPF_REP_LINES ? rmc_lines(offset, length) : 0;
+}
+
+/* The latter from a reply's second word; an announcement's has none. */
+static inline u32 rmc_op_echo_lines(u8 flags, u64 word1)
+{
+	if (rmc_op_announces(flags, word1))
+		return 0;
+	return rmc_op_rep_lines(flags, rmc_word1_offset(word1), rmc_word1_length(word1));
 }
 
 #endif

@@ -49,6 +49,24 @@ enum {
 	/* empty looks before a source or QP is no longer polled each visit */
 	RMC_IDLE_LOOKS		= 4096,
 
+	/* Active Transfers Table (M16 section 5.1): entries and lines fetched
+	 * ahead per entry; both by Little's law on 20 GB/s x 90 ns
+	 */
+	RMC_ATT_ENTRIES		= 16,
+	RMC_ATT_ENTRIES_MAX	= 64,
+	RMC_ATT_DEPTH		= 32,
+	RMC_ATT_DEPTH_MAX	= 1024,
+	/* an active transfer whose requests stay away this long is ended; far
+	 * beyond the time slices of a crowded host
+	 */
+	RMC_ATT_STALL_MS	= 100,
+	/* announced transfers in flight per channel: both ends keep to it; a
+	 * record each is a page, found by a 64-bit mask
+	 */
+	RMC_XFERS		= 64,
+	/* one turn of a transfer: as much as one plain request of the default MTU */
+	RMC_ATT_TURN		= 4096,
+
 	RMC_TIMEOUT_MS		= 10000,
 	/* how often links, time-outs and heartbeats are looked after */
 	RMC_TICK_NS		= 1000000,

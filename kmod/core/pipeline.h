@@ -2,9 +2,9 @@
 /*
  * The stages, in the order data flows (A14 figure 4, T18 section 3.3):
  *
- *   WQ --> rmc_rgp_poll --> request ring --> rmc_rrpp_poll
- *                                                 |
- *   CQ <-- rmc_rcp_poll <--- reply ring  <--------+
+ *   WQ --> rmc_rgp_poll --> request ring --> rmc_rrpp_poll --> rmc_att_poll
+ *                                                 |                 |
+ *   CQ <-- rmc_rcp_poll <--- reply ring  <--------+-----------------+
  *
  * Each call looks once, handles at most a batch per source, never blocks and
  * never sleeps, and returns how many packets or entries it handled. RGP and

@@ -8,6 +8,18 @@
  */
 #include "pipeline.h"
 
+/* An operation ends: if it was being unrolled, it no longer is. */
+static void stop_unrolling(struct rmc_node *node, struct rmc_itt_entry *e)
+{
+	u16 tid = e - node->itt.entry;
+
+	if (likely(e->qp->cur_tid != tid))
+		return;
+	e->qp->cur_tid = RMC_TID_NONE;
+	if (node->out[e->nid] && node->out[e->nid]->announcing == tid)
+		node->out[e->nid]->announcing = RMC_TID_NONE;
+}
+
 /**
  * rmc_qp_finish() - complete an operation and free its ITT entry
  * @node: node; the caller is its RCP worker
@@ -24,8 +36,7 @@ void rmc_qp_finish(struct rmc_node *node, struct rmc_itt_entry *e, u8 status)
 	rmc_stat_inc(node, completions);
 	if (unlikely(status))
 		rmc_stat_inc(node, errors);
-	if (unlikely(qp->cur_tid == e - node->itt.entry))
-		qp->cur_tid = RMC_TID_NONE;
+	stop_unrolling(node, e);
 	rmc_cq_post(qp, e->slot, status);
 	rmc_itt_free(&node->itt, e);
 }
@@ -69,6 +80,12 @@ static bool first_reply(struct rmc_node *node, struct rmc_itt_entry *e, const st
 
 	if (rmc_op_flags(e->op) & RMC_OPF_OPERANDS || !e->length)
 		return true;	/* one packet, and its reply is no echo */
+	if (rmc_op_announces(rmc_op_flags(e->op), p->word1)) {
+		if (t->validated)
+			return false;
+		t->validated = true;
+		return true;
+	}
 	i = rmc_packet_index(node->fabric->mtu, e->offset, rmc_word1_offset(p->word1)) - t->base;
 	if (i >= RMC_TRACK || t->seen & 1ULL << i)
 		return false;
@@ -78,13 +95,23 @@ static bool first_reply(struct rmc_node *node, struct rmc_itt_entry *e, const st
 	return true;
 }
 
+/* What an announced operation held while its reply was out. */
+static void unhold(struct rmc_out *out, bool announces, u32 lines)
+{
+	out->held -= min(out->held, 1U);
+	out->held_lines -= min(out->held_lines, lines);
+	if (announces)
+		out->xfers -= min(out->xfers, 1U);
+}
+
 static void retire(struct rmc_node *node, struct rmc_out *out, u32 from, const struct rmc_rep *p)
 {
 	struct rmc_itt_entry *e = match(node, from, p);
 	u8 flags = rmc_op_flags(p->op);
 	u64 offset = rmc_word1_offset(p->word1);
 	u32 len = rmc_word1_length(p->word1);
-	u32 lines = rmc_op_rep_lines(flags, offset, len);
+	bool announces = rmc_op_announces(flags, p->word1);
+	u32 lines = rmc_op_echo_lines(flags, p->word1);
 
 	if (unlikely(!e)) {
 		rmc_stat_inc(node, stale_replies);
@@ -99,10 +126,13 @@ static void retire(struct rmc_node *node, struct rmc_out *out, u32 from, const s
 		u8 status = p->status;
 
 		if (likely(!status)) {
-			/* an atomic's word1 is the old value, not an echo */
-			if (flags & RMC_OPF_OPERANDS || likely(within(node, e, p->word1)))
+			/* an atomic's word1 is the old value, not an echo; the reply
+			 * to an announcement has only a status
+			 */
+			if (!announces && likely(flags & RMC_OPF_OPERANDS ||
+						 within(node, e, p->word1)))
 				rmc_op_complete(e, &out->rep, p->word1);
-			else
+			else if (!announces)
 				status = RMC_S_PROTOCOL;
 		} else if (unlikely(status >= RMC_S_MAX)) {
 			status = RMC_S_PROTOCOL;
@@ -124,6 +154,8 @@ static void retire(struct rmc_node *node, struct rmc_out *out, u32 from, const s
 	out->rep_lines = min(out->rep_lines + lines, out->rep.pay_mask + 1);
 	out->req_lines = min(out->req_lines + rmc_op_req_lines(flags, offset, len),
 			     out->req.pay_mask + 1);
+	if (unlikely(flags & RMC_OPF_ANNOUNCED))
+		unhold(out, announces, lines);
 	if (lines)
 		rmc_stat_add(node, reply_bytes, len);
 }
@@ -216,8 +248,7 @@ u32 rmc_itt_abort(struct rmc_node *node, const struct rmc_abort *which)
 		    (which->nid >= 0 && e->nid != which->nid))
 			continue;
 		if (which->silent) {
-			if (e->qp->cur_tid == i)
-				e->qp->cur_tid = RMC_TID_NONE;
+			stop_unrolling(node, e);
 			rmc_itt_free(&node->itt, e);
 		} else {
 			rmc_qp_finish(node, e, which->status);

@@ -8,12 +8,53 @@
  */
 #include "pipeline.h"
 
-/* A packet's length: up to the MTU, cut on a line boundary of the segment. */
-static u32 unroll_next(const struct rmc_node *node, u64 offset, u32 left)
+/*
+ * Announced operations keep credits for long while the destination's table is
+ * full. A quarter of a channel stays for the others, if a packet fits the rest.
+ */
+static bool may_hold(const struct rmc_node *node, const struct rmc_out *out, u32 packets,
+		     u32 lines)
 {
-	u32 room = node->fabric->mtu - (u32)(offset & (RMC_LINE - 1));
+	u32 slots = out->req.mask + 1, pay = out->rep.pay_mask + 1;
+	u32 most = max(pay - pay / 4, node->fabric->mtu / RMC_LINE);
 
-	return min(room, left);
+	return out->held + packets <= slots - slots / 4 && out->held_lines + lines <= most;
+}
+
+/*
+ * May data requests of an announced operation be sent? Sends the announcement
+ * first, unless everything fits one packet. One operation at a time per channel,
+ * so that what is announced can also be asked for (Documentation/sabre.rst).
+ */
+static bool announce(struct rmc_node *node, struct rmc_out *out, struct rmc_itt_entry *e, u16 tid)
+{
+	if (out->announcing == tid)
+		return true;
+	if (rmc_packet_length(node->fabric->mtu, e->offset, e->length) == e->length)
+		return true;
+	if (out->announcing != RMC_TID_NONE || out->xfers >= RMC_XFERS || !out->credits ||
+	    !may_hold(node, out, 1, 0))
+		return false;
+	rmc_ring_put(&out->req, rmc_req_word0(e->op, e->qp->ctx_id, e->gen, tid),
+		     rmc_announce_word1(e->offset, e->length));
+	if (rmc_os_filters() && out->filter)
+		rmc_filter_sent(node, out, 0);
+	rmc_stat_inc(node, requests);
+	out->announcing = tid;
+	out->credits--;
+	out->held++;
+	out->xfers++;
+	e->replies++;
+	return true;
+}
+
+/* An announced operation failed before all of it was sent: spare the rest. */
+static void give_up(struct rmc_node *node, struct rmc_out *out, struct rmc_itt_entry *e)
+{
+	out->announcing = RMC_TID_NONE;
+	e->length = e->sent;
+	if (!e->replies)
+		rmc_qp_finish(node, e, e->status);
 }
 
 /* Would a tracked operation have more packets on their way than are kept track of? */
@@ -35,25 +76,43 @@ static bool unroll(struct rmc_node *node, u16 tid)
 	struct rmc_out *out = node->out[e->nid];
 	bool filtered = rmc_os_filters() && out->filter;
 	u8 flags = rmc_op_flags(e->op);
+	bool announced = flags & RMC_OPF_ANNOUNCED;
 	u32 packets = 0, sent = e->sent;
 
+	if (unlikely(announced)) {
+		if (e->status && out->announcing == tid) {
+			give_up(node, out, e);
+			return true;
+		}
+		if (!announce(node, out, e, tid)) {
+			rmc_stat_inc(node, credit_stalls);
+			return false;
+		}
+	}
 	/* an empty operation is one packet */
 	while (e->sent < e->length || (!e->length && !e->replies)) {
 		u64 offset = e->offset + e->sent;
-		u32 len = unroll_next(node, offset, e->length - e->sent);
+		u32 len = rmc_packet_length(node->fabric->mtu, offset, e->length - e->sent);
 		u32 req_lines = rmc_op_req_lines(flags, offset, len);
 		u32 rep_lines = rmc_op_rep_lines(flags, offset, len);
+		u64 word1 = rmc_req_word1(offset, len, e->sent + len == e->length);
 
-		if (!out->credits || out->req_lines < req_lines || out->rep_lines < rep_lines) {
+		if (!out->credits || out->req_lines < req_lines || out->rep_lines < rep_lines ||
+		    (unlikely(announced) && !may_hold(node, out, 1, rep_lines))) {
 			rmc_stat_inc(node, credit_stalls);
 			break;
 		}
 		if (unlikely(e->tracked) && outruns(node, tid, offset))
 			break;
+		if (unlikely(announced)) {
+			if (out->announcing != tid)
+				word1 |= RMC_REQ_FIRST;
+			out->held++;
+			out->held_lines += rep_lines;
+		}
 		rmc_op_load(e, &out->req, offset, len);
 		out->req.pay_pos += req_lines;
-		rmc_ring_put(&out->req, rmc_req_word0(e->op, e->qp->ctx_id, e->gen, tid),
-			     rmc_req_word1(offset, len, e->sent + len == e->length));
+		rmc_ring_put(&out->req, rmc_req_word0(e->op, e->qp->ctx_id, e->gen, tid), word1);
 		if (unlikely(filtered))
 			rmc_filter_sent(node, out, req_lines);
 		out->credits--;
@@ -68,7 +127,11 @@ static bool unroll(struct rmc_node *node, u16 tid)
 		rmc_stat_add(node, request_bytes, e->sent - sent);
 		trace_rmc_rgp_inject(node->nid, e->nid, tid, packets);
 	}
-	return e->sent == e->length && e->replies;
+	if (e->sent < e->length || !e->replies)
+		return false;
+	if (unlikely(out->announcing == tid))
+		out->announcing = RMC_TID_NONE;
+	return true;
 }
 
 /* Where replies may be doubled, a multi-packet operation has to tell them apart. */
@@ -125,10 +188,10 @@ u32 rmc_rgp_poll(struct rmc_qp *qp)
 		return 0;
 	if (unlikely(qp->cur_tid != RMC_TID_NONE)) {
 		struct rmc_itt_entry *e = &node->itt.entry[qp->cur_tid];
-		u32 sent = e->sent;
+		u32 credits = node->out[e->nid]->credits;
 		bool all = unroll(node, qp->cur_tid);
 
-		if (e->sent != sent) {
+		if (node->out[e->nid]->credits != credits) {
 			ring(node, e->nid);
 			done++;
 		}

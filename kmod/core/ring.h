@@ -18,6 +18,10 @@
  *   reply slot i is free     when the requester consumed reply i - R,
  *                            which it did before sending request i.
  *
+ * Replies need not come in the order of requests (att.c holds some back): the
+ * i-th reply, whichever it is, is not sent before i requests were received, and
+ * request slots are copied in order.
+ *
  * Ordering: the producer writes payload and word1, then word0 with release in
  * rmc_ring_put(); the consumer loads word0 with acquire in rmc_ring_peek().
  * The same pairs carry "slot is free" backwards.

@@ -43,9 +43,13 @@
 #define rmc_os_bulk_min			512
 #define rmc_os_memcpy(d, s, n)		memcpy((d), (s), (n))
 
+/* later loads start when earlier ones have their values; costs on x86 too */
+#define rmc_os_finish_loads()		rmb()
+
 /* Atomics on application memory and on words shared with peers. */
 #define rmc_os_cas64(p, old, new)	cmpxchg((p), (old), (new))
 #define rmc_os_faa64(p, v)		((u64)atomic64_fetch_add((v), (atomic64_t *)(p)))
+#define rmc_os_faa32(p, v)		((u32)atomic_fetch_add((v), (atomic_t *)(p)))
 #define rmc_os_or64(p, v)		atomic64_or((v), (atomic64_t *)(p))
 #define rmc_os_inc_release(p)		((void)atomic_inc_return_release((atomic_t *)(p)))
 #define rmc_os_andnot64(p, v)		atomic64_andnot((v), (atomic64_t *)(p))

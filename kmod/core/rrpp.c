@@ -2,11 +2,13 @@
 /*
  * Remote Request Processing Pipeline (A14 section 4.2, T18 section 3.3).
  *
- * Stateless: what a request needs is in the request and in the context table.
+ * Stateless: what a request needs is in the request and in the context table. The
+ * exception are announced operations, whose state is in the Active Transfers Table.
  * A batch is handled in two passes: copy, judge, look up and prefetch all of
  * them, then serve them, so that misses on segment memory overlap.
  */
 #include "pipeline.h"
+#include "../fabric/shuffle.h"
 
 /* Status of a request that a filter lost: nothing is served, its credit goes back. */
 #define RMC_LOST	0xfd
@@ -28,6 +30,10 @@ static u8 judge(struct rmc_node *node, struct pending *p, u8 flags)
 	/* a peer that exceeds the MTU, or invents operations, broke the protocol */
 	if (unlikely(!flags))
 		return p->req.op & RMC_OP_LOST ? RMC_LOST : RMC_S_BAD_OP;
+	if (rmc_op_announces(flags, p->word1)) {
+		p->req.length = rmc_announce_length(p->word1);
+		mtu = ~0U;
+	}
 	if (unlikely(!p->req.length != !!(flags & RMC_OPF_EMPTY) ||
 		     (p->req.offset & (RMC_LINE - 1)) + p->req.length > mtu))
 		return RMC_S_PROTOCOL;
@@ -61,7 +67,9 @@ static bool gather(struct rmc_node *node, struct rmc_in *in, u32 ahead, u32 *pay
 	p->pay_pos = *pay_pos;
 	p->pay_lines = rmc_op_req_lines(flags, p->req.offset, p->req.length);
 	*pay_pos += p->pay_lines;
-	if (likely(!p->status && p->req.length)) {
+	/* data requests of announced operations: their order is not decided yet */
+	if (likely(!p->status && p->req.length &&
+		   (!(flags & RMC_OPF_ANNOUNCED) || p->word1 & RMC_REQ_FIRST))) {
 		void *target = rmc_mem_peek(p->seg, p->req.offset);
 
 		if (flags & RMC_OPF_MODIFIES)
@@ -70,6 +78,27 @@ static bool gather(struct rmc_node *node, struct rmc_in *in, u32 ahead, u32 *pay
 			prefetch(target);
 	}
 	return true;
+}
+
+/* Does its place among the packets of its operation not matter? */
+static bool movable(const struct pending *p)
+{
+	return rmc_op_flags(p->req.op) & RMC_OPF_REP_LINES && !(p->word1 & RMC_REQ_FIRST);
+}
+
+/* Serve the packets of a read in another order than they came. */
+static void shuffle(struct pending *batch, u32 n)
+{
+	struct pending run[RMC_BATCH];
+	u32 i, j, k;
+
+	for (i = 0; i < n; i = j) {
+		for (j = i; j < n && movable(&batch[j]) && batch[j].req.tid == batch[i].req.tid; j++)
+			run[j - i] = batch[j];
+		for (k = i; k < j; k++)
+			batch[k] = run[rmc_shuffle(k - i, j - i)];
+		j = max(j, i + 1);
+	}
 }
 
 /* Second pass. Returns false when the operation asked to come again. */
@@ -86,12 +115,17 @@ static bool serve(struct rmc_node *node, struct rmc_in *in, struct pending *p)
 		s.rx = &in->req;
 		s.rx_pay = p->pay_pos;
 		s.tx = &in->rep;
+		s.step = RMC_STEP_PACKET;
+		s.node = node;
+		s.in = in;
 		status = rmc_op_serve(&s);
 		if (unlikely(status == RMC_AGAIN))
 			return false;
 	}
 	in->req.pos++;
-	in->req.pay_pos = p->pay_pos + p->pay_lines;
+	in->req.pay_pos += p->pay_lines;
+	if (unlikely(status == RMC_HELD))
+		return true;
 	if (likely(!status)) {
 		u8 flags = rmc_op_flags(p->req.op);
 
@@ -118,6 +152,8 @@ static u32 poll_source(struct rmc_node *node, struct rmc_in *in, u32 from)
 	for (n = 0; n < RMC_BATCH; n++)
 		if (!gather(node, in, n, &pay_pos, &batch[n]))
 			break;
+	if (unlikely(node->fabric->shuffle))
+		shuffle(batch, n);
 	for (i = 0; i < n; i++)
 		if (unlikely(!serve(node, in, &batch[i])))
 			break;
@@ -173,5 +209,7 @@ u32 rmc_rrpp_poll(struct rmc_node *node)
 			}
 		}
 	}
+	if (unlikely(node->att.used))
+		done += rmc_att_poll(node);
 	return done;
 }

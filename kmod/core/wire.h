@@ -10,6 +10,16 @@
  *   reply    | lap     | op       | status   | marks    | gen     | tid     |
  *            | echo of the request's second word; old value for an atomic  |
  *
+ * An announced operation (op.h) sends an announcement ahead, whose length is that
+ * of the whole operation: lines in the length field, and how many bytes those are
+ * too many in the upper six flags:
+ *
+ *            63      48 47      42 41      40 39                             0
+ *            | lines    | surplus | FIRST=1, | segment offset (40)          |
+ *            |          |         | LAST=0   |                              |
+ *
+ * FIRST and LAST together: an ordinary packet that is all there is.
+ *
  * tid and gen mean nothing to the destination and are echoed. gen changes each
  * time the source reuses a tid, so a late reply cannot hit a newer operation.
  *
@@ -79,6 +89,9 @@ static inline u64 rmc_req_word0(u8 op, u16 ctx_id, u16 gen, u16 tid)
 
 /* flags of a request: it is the last packet of its operation */
 #define RMC_REQ_LAST	(1ULL << 40)
+/* ... the first one, of an announced operation only */
+#define RMC_REQ_FIRST	(1ULL << 41)
+#define RMC_REQ_SURPLUS_SHIFT	42
 
 static inline u64 rmc_req_word1(u64 offset, u32 length, bool last)
 {
@@ -99,6 +112,39 @@ static inline u32 rmc_word1_length(u64 word1)
 static inline u32 rmc_packet_index(u32 mtu, u64 start, u64 offset)
 {
 	return rmc_os_div(offset - (start & ~(u64)(RMC_LINE - 1)), mtu);
+}
+
+/* Length of the packet at @offset: up to the MTU, cut on a line boundary. */
+static inline u32 rmc_packet_length(u32 mtu, u64 offset, u32 left)
+{
+	u32 room = mtu - (u32)(offset & (RMC_LINE - 1));
+
+	return min(room, left);
+}
+
+static inline u64 rmc_announce_word1(u64 offset, u32 length)
+{
+	u32 lines = rmc_lines(offset, length);
+	u64 surplus = lines * RMC_LINE - (u32)(offset & (RMC_LINE - 1)) - length;
+
+	return (u64)lines << 48 | surplus << RMC_REQ_SURPLUS_SHIFT | RMC_REQ_FIRST |
+	       (offset & RMC_OFFSET_MAX);
+}
+
+/* Is a packet of an announced operation the announcement? */
+static inline bool rmc_word1_announces(u64 word1)
+{
+	return (word1 & (RMC_REQ_FIRST | RMC_REQ_LAST)) == RMC_REQ_FIRST;
+}
+
+/* Length that an announcement announces, bytes; 0 for nonsense. */
+static inline u32 rmc_announce_length(u64 word1)
+{
+	u32 all = (u32)(word1 >> 48) * RMC_LINE;
+	u32 less = (u32)(word1 & (RMC_LINE - 1)) +
+		   (u32)(word1 >> RMC_REQ_SURPLUS_SHIFT & (RMC_LINE - 1));
+
+	return all > less ? all - less : 0;
 }
 
 static inline void rmc_req_parse(struct rmc_req *q, const struct rmc_desc *d)

@@ -159,7 +159,7 @@ static u32 payload(const struct rmc_filter *flt, const struct rmc_desc *d)
 	if (flt->lane == RMC_LANE_REQ)
 		return rmc_op_req_lines(flags, offset, len);
 	/* errors come alone */
-	return d->word0 >> 40 & 0xff ? 0 : rmc_op_rep_lines(flags, offset, len);
+	return d->word0 >> 40 & 0xff ? 0 : rmc_op_echo_lines(flags, d->word1);
 }
 
 /* Copy @lines from the wire; the caller knows that so many are free. */
@@ -419,6 +419,11 @@ static void shuffle(struct rmc_filter *flt, struct rmc_packet *batch, u32 n)
 	u32 i, j, k, at;
 
 	for (i = 0; i < n; i = j) {
+		/* what a fabric must not do: let data requests overtake it */
+		if (rmc_op_announces(rmc_op_flags((u8)(batch[i].word0 >> 48)), batch[i].word1)) {
+			j = i + 1;
+			continue;
+		}
 		for (j = i + 1; j < n && (u32)batch[j].word0 == (u32)batch[i].word0; j++)
 			;
 		if (j - i < 2 || !chance(flt, flt->fault.shuffle))

@@ -291,7 +291,7 @@ void rmc_ni_tick(struct rmc_ni_worker *w, u64 now_ns)
 		if (w->stages & RMC_STAGE_REQ)
 			rmc_node_tick_req(w->node[i], now_ms);
 		if (w->stages & RMC_STAGE_SRV) {
-			rmc_node_tick_srv(w->node[i]);
+			rmc_node_tick_srv(w->node[i], now_ms);
 			if (unlikely(!w->node[i]->up))
 				rmc_node_join_poll(w->node[i], now_ms);
 		}
@@ -334,7 +334,8 @@ bool rmc_ni_may_park(struct rmc_ni_worker *w)
 		return false;
 	for (i = 0; i < w->nodes; i++)
 		if ((!w->node[i]->up && !w->node[i]->fenced && !READ_ONCE(w->node[i]->left)) ||
-		    ((w->stages & RMC_STAGE_REQ) && w->node[i]->itt.used))
+		    ((w->stages & RMC_STAGE_REQ) && w->node[i]->itt.used) ||
+		    ((w->stages & RMC_STAGE_SRV) && w->node[i]->att.live))
 			return false;
 	return true;
 }

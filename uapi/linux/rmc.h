@@ -34,6 +34,14 @@ enum rmc_fabric_kind {
 	RMC_FABRIC_IVSHMEM	= 2,
 };
 
+/* How a SABRe makes sure of its snapshot, Documentation/sabre.rst */
+enum rmc_sabre_mode {
+	RMC_SABRE_DEFAULT	= 0,	/* what the kernel was told, rmc_query.sabre_mode */
+	RMC_SABRE_OVERLAPPED	= 1,	/* version before and after, data fetched meanwhile */
+	RMC_SABRE_SERIALIZED	= 2,	/* version, then data, then version */
+	RMC_SABRE_LOCKED	= 3,	/* shared reader lock; writers must honour it */
+};
+
 /* NI organisations, as told by rmc_query.ni */
 enum rmc_ni_kind {
 	RMC_NI_FUSED		= 1,	/* one thread: RGP, RRPP and RCP */
@@ -64,6 +72,12 @@ enum rmc_ni_kind {
  * @timeout_ms: a request without reply completes with RMC_S_TIMEOUT after this
  * @shared_cpu: workers share CPUs with applications
  * @reserved: 0
+ * @att_entries: SABRes that a node serves at once
+ * @att_depth: lines of one SABRe fetched before its version is known
+ * @att_stall_ms: a SABRe whose requests stay away for so long is ended
+ * @sabre_mode: enum rmc_sabre_mode of segments that leave it open
+ * @max_sabre: largest length of one SABRe, bytes
+ * @reserved2: 0
  */
 struct rmc_query {
 	__u32 size;
@@ -88,6 +102,12 @@ struct rmc_query {
 	__u64 op_mask;
 	__u32 shared_cpu;
 	__u32 reserved;
+	__u32 att_entries;
+	__u32 att_depth;
+	__u32 att_stall_ms;
+	__u32 sabre_mode;
+	__u32 max_sabre;
+	__u32 reserved2;
 };
 
 /**
@@ -111,6 +131,7 @@ struct rmc_attach {
 #define RMC_MEM_READONLY	(1U << 0) /* segment: refuse remote writes and atomics */
 #define RMC_MEM_ALLOC		(1U << 1) /* driver allocates; mmap it at mmap_offset */
 #define RMC_MEM_NUMA		(1U << 2) /* with ALLOC: on numa_node */
+#define RMC_MEM_OBJECTS		(1U << 3) /* segment: holds objects for SABRes */
 
 /**
  * struct rmc_seg_reg - ioctl(RMC_IOC_SEG_REG): expose memory under this context
@@ -121,10 +142,17 @@ struct rmc_attach {
  * @numa_node: with RMC_MEM_NUMA
  * @reserved: must be 0
  * @mmap_offset: out, with RMC_MEM_ALLOC
+ * @version_offset: with RMC_MEM_OBJECTS: where in an object its 8-byte version
+ *	is, bytes from its start, a multiple of 8
+ * @readers_offset: with RMC_MEM_OBJECTS: the same for the 4-byte count of
+ *	readers, a multiple of 4; used by RMC_SABRE_LOCKED only
+ * @sabre_mode: with RMC_MEM_OBJECTS: enum rmc_sabre_mode
+ * @reserved2: must be 0
  *
  * One segment per context and node: EEXIST for the second. It belongs to the
  * file and goes with it. Application memory is pinned, counts against
- * RLIMIT_MEMLOCK, and must be writable private or shared memory.
+ * RLIMIT_MEMLOCK, and must be writable private or shared memory. Objects start
+ * on 8-byte boundaries; their writers keep to <rmc/object.h>.
  */
 struct rmc_seg_reg {
 	__u32 size;
@@ -134,6 +162,10 @@ struct rmc_seg_reg {
 	__s32 numa_node;
 	__u32 reserved;
 	__u64 mmap_offset;
+	__u32 version_offset;
+	__u32 readers_offset;
+	__u32 sabre_mode;
+	__u32 reserved2;
 };
 
 /**

@@ -40,6 +40,7 @@ enum rmc_opcode {
 	RMC_OP_FAA	= 4,	/* lbuf: {u64 addend};               old value -> lbuf[0] */
 	RMC_OP_NOTIFY	= 5,	/* length 0: wake whoever armed the remote segment */
 	RMC_OP_WRITE_NOTIFY = 6, /* write, then notify once all of it is stored */
+	RMC_OP_SABRE	= 7,	/* remote object -> local buffer, all of it at one moment */
 	RMC_OP_MAX	= 32,	/* the field has five bits */
 };
 
@@ -48,7 +49,7 @@ enum rmc_status {
 	RMC_S_OK		= 0,
 	RMC_S_BAD_OP		= 1,	/* unknown operation */
 	RMC_S_BAD_LENGTH	= 2,	/* zero (not zero for a notify), or not 8 for an atomic */
-	RMC_S_BAD_ALIGN		= 3,	/* atomic not on an 8-byte boundary */
+	RMC_S_BAD_ALIGN		= 3,	/* atomic or object not on an 8-byte boundary */
 	RMC_S_BAD_LBUF		= 4,	/* local buffer not (wholly) registered */
 	RMC_S_BAD_NODE		= 5,	/* no such node in this fabric */
 	RMC_S_BAD_CONTEXT	= 6,	/* destination has no segment under this context */
@@ -58,7 +59,11 @@ enum rmc_status {
 	RMC_S_TIMEOUT		= 10,	/* no reply in time: request or reply was lost */
 	RMC_S_ABORTED		= 11,	/* the QP or the operation was torn down */
 	RMC_S_PROTOCOL		= 12,	/* peer broke the protocol */
-	RMC_S_MAX		= 13,
+	RMC_S_SABRE_ABORTED	= 13,	/* object changed while it was read */
+	RMC_S_SABRE_LOCKED	= 14,	/* a writer holds the object: its version is odd */
+	RMC_S_SABRE_LOST	= 15,	/* destination gave up waiting for request packets */
+	RMC_S_NO_VERSION	= 16,	/* segment holds no objects, or version not in range */
+	RMC_S_MAX		= 17,
 };
 
 #define RMC_CACHE_LINE		64	/* unit of atomicity, bytes */
@@ -94,6 +99,7 @@ struct rmc_cq_entry {
 
 #define RMC_NID_MAX		1023		/* largest node id the format carries */
 #define RMC_LENGTH_MAX		0xffffffU	/* bytes in one operation */
+#define RMC_SABRE_MAX		0x3fff80U	/* bytes in one SABRe: 65534 lines */
 #define RMC_OFFSET_MAX		0xffffffffffULL	/* bytes into a segment */
 
 static inline __u64 rmc_wqe_word0(unsigned int op, unsigned int nid,

@@ -15,6 +15,8 @@
 #include <rmc/ctx.h>
 #include <rmc/mem.h>
 #include <rmc/qp.h>
+#include <rmc/object.h>
+#include <rmc/sabre.h>
 #include <rmc/wait.h>
 #include <rmc/watch.h>
 #include <rmc/team.h>

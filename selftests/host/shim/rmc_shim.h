@@ -63,6 +63,12 @@ static inline u64 rmc_os_cas64(u64 *p, u64 old, u64 new)
 }
 
 #define rmc_os_faa64(p, v)	__atomic_fetch_add((p), (v), __ATOMIC_SEQ_CST)
+#define rmc_os_faa32(p, v)	__atomic_fetch_add((p), (v), __ATOMIC_SEQ_CST)
+#if defined(__x86_64__)
+#define rmc_os_finish_loads()	__builtin_ia32_lfence()
+#else
+#define rmc_os_finish_loads()	__atomic_thread_fence(__ATOMIC_SEQ_CST)
+#endif
 #define rmc_os_or64(p, v)	((void)__atomic_fetch_or((p), (v), __ATOMIC_RELAXED))
 #define rmc_os_inc_release(p)	((void)__atomic_fetch_add((p), 1, __ATOMIC_RELEASE))
 #define rmc_os_andnot64(p, v)	((void)__atomic_fetch_and((p), ~(u64)(v), __ATOMIC_RELAXED))
@@ -118,5 +124,7 @@ void rmc_os_node_event(struct rmc_node *node, u32 type, u32 nid, u32 epoch);
 #define trace_rmc_rgp_refuse(...)	((void)0)
 #define trace_rmc_rrpp_serve(...)	((void)0)
 #define trace_rmc_rcp_complete(...)	((void)0)
+#define trace_rmc_att_open(...)		((void)0)
+#define trace_rmc_att_close(...)	((void)0)
 
 #endif

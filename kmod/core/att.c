@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Active Transfers Table: registering, folding, selecting, unrolling, and taking
+ * back. Every request of a transfer gets its one reply from here: data replies as
+ * data is issued, the announcement's reply when the transfer ends. A transfer that
+ * ends early answers what it has received so far and is forgotten; what comes
+ * later is a stray.
+ */
+#include "pipeline.h"
+#include "../fabric/shuffle.h"
+
+/**
+ * rmc_att_init() - set up an empty table of the default size
+ * @att: table, zeroed
+ */
+void rmc_att_init(struct rmc_att *att)
+{
+	att->entries = RMC_ATT_ENTRIES;
+	att->depth = RMC_ATT_DEPTH;
+	att->stall_ms = RMC_ATT_STALL_MS;
+}
+
+/* The packets a transfer's source cuts it into; the last may be shorter. */
+static u32 packets_of(u32 mtu, u64 offset, u32 length)
+{
+	u32 first = rmc_packet_length(mtu, offset, length);
+
+	return 1 + (length - first + mtu - 1) / mtu;
+}
+
+/* Second word of data request @i, which is also its reply's. */
+static u64 cut(const struct rmc_fabric *f, const struct rmc_xfer *x, u32 i)
+{
+	u32 first = rmc_packet_length(f->mtu, x->offset, x->length);
+	u64 at;
+
+	if (unlikely(f->shuffle))
+		i = rmc_shuffle(i, x->packets);
+	at = i ? first + (u64)(i - 1) * f->mtu : 0;
+	return rmc_req_word1(x->offset + at, i ? min_t(u64, f->mtu, x->length - at) : first,
+			     i + 1 == x->packets);
+}
+
+static void reply(struct rmc_in *in, const struct rmc_xfer *x, u64 word1, u8 status)
+{
+	struct rmc_req q = { .op = x->op, .gen = x->gen, .tid = x->tid };
+
+	rmc_ring_put(&in->rep, rmc_rep_word0(&q, status), word1);
+}
+
+static struct rmc_xfer *find(struct rmc_xfers *xs, u16 tid, u16 gen)
+{
+	struct rmc_xfer *x;
+	u64 bits;
+
+	if (!xs)
+		return NULL;
+	/* mostly the packets of one transfer come together */
+	x = &xs->x[xs->last];
+	if (likely(x->state != RMC_XFER_FREE && x->tid == tid && x->gen == gen))
+		return x;
+	for (bits = xs->used; bits; bits &= bits - 1) {
+		x = &xs->x[__ffs64(bits)];
+		if (x->tid == tid && x->gen == gen) {
+			xs->last = x - xs->x;
+			return x;
+		}
+	}
+	return NULL;
+}
+
+static u8 step(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x, enum rmc_step step)
+{
+	struct rmc_serve s = {
+		.req = { .op = x->op },
+		.seg = x->seg,
+		.step = step,
+		.node = node,
+		.in = in,
+		.xfer = x,
+	};
+
+	return rmc_op_serve(&s);
+}
+
+static void activate(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x)
+{
+	struct rmc_att *att = &node->att;
+
+	x->state = RMC_XFER_ACTIVE;
+	att->entry[att->used].in = in;
+	att->entry[att->used++].x = x;
+	step(node, in, x, RMC_STEP_OPEN);
+}
+
+static void enqueue(struct rmc_att *att, struct rmc_in *in)
+{
+	in->xfers->next = NULL;
+	if (att->first)
+		att->last_in->xfers->next = in;
+	else
+		att->first = in;
+	att->last_in = in;
+}
+
+static void dequeue(struct rmc_att *att, struct rmc_in *in)
+{
+	struct rmc_in *i, *prev = NULL;
+
+	for (i = att->first; i && i != in; i = i->xfers->next)
+		prev = i;
+	if (!i)
+		return;
+	if (prev)
+		prev->xfers->next = in->xfers->next;
+	else
+		att->first = in->xfers->next;
+	if (att->last_in == in)
+		att->last_in = prev;
+}
+
+/* Entries that became free go to the sources that wait, in turn. */
+static void grant(struct rmc_node *node)
+{
+	struct rmc_att *att = &node->att;
+
+	while (att->first && att->used < att->entries) {
+		struct rmc_in *in = att->first;
+		struct rmc_xfers *xs = in->xfers;
+		u32 i = xs->wait[xs->head++ % RMC_XFERS];
+
+		dequeue(att, in);
+		if (xs->head != xs->tail)
+			enqueue(att, in);
+		activate(node, in, &xs->x[i]);
+	}
+}
+
+/* Forget a transfer. */
+static void forget(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x)
+{
+	struct rmc_att *att = &node->att;
+	struct rmc_xfers *xs = in->xfers;
+	u32 i, n;
+
+	if (x->state == RMC_XFER_ACTIVE) {
+		for (i = 0; att->entry[i].x != x; i++)
+			;
+		att->entry[i] = att->entry[--att->used];
+	} else {
+		/* the others keep their order */
+		for (i = n = xs->head; i != xs->tail; i++)
+			if (xs->wait[i % RMC_XFERS] != x - xs->x)
+				xs->wait[n++ % RMC_XFERS] = xs->wait[i % RMC_XFERS];
+		xs->tail = n;
+		if (xs->head == xs->tail)
+			dequeue(att, in);
+	}
+	x->state = RMC_XFER_FREE;
+	xs->used &= ~(1ULL << (x - xs->x));
+	att->live--;
+}
+
+/* Answer all that is owed, and forget the transfer. */
+static void end(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x, u8 status)
+{
+	if (unlikely(status)) {
+		if (x->state == RMC_XFER_ACTIVE)
+			step(node, in, x, RMC_STEP_DROP);
+		for (; x->issued < x->received; x->issued++)
+			reply(in, x, cut(node->fabric, x, x->issued), status);
+		rmc_stat_inc(node, att_ended);
+	}
+	reply(in, x, rmc_announce_word1(x->offset, x->length), status);
+	trace_rmc_att_close(node->nid, in->nid, x->tid, x->issued, status);
+	forget(node, in, x);
+}
+
+/**
+ * rmc_att_register() - an announcement came
+ * @s: request; its operation judged it
+ *
+ * Return: RMC_HELD; RMC_AGAIN: no memory now; RMC_S_PROTOCOL: more than
+ * RMC_XFERS, or announced twice.
+ * Context: RRPP worker, does not sleep.
+ */
+u8 rmc_att_register(struct rmc_serve *s)
+{
+	struct rmc_att *att = &s->node->att;
+	struct rmc_in *in = s->in;
+	struct rmc_xfers *xs = in->xfers;
+	struct rmc_xfer *x;
+
+	if (unlikely(!xs)) {
+		xs = rmc_os_zalloc_atomic(sizeof(*xs));
+		if (!xs)
+			return RMC_AGAIN;
+		in->xfers = xs;
+	}
+	if (unlikely(!~xs->used || find(xs, s->req.tid, s->req.gen)))
+		return RMC_S_PROTOCOL;
+	xs->last = __ffs64(~xs->used);
+	xs->used |= 1ULL << xs->last;
+	x = &xs->x[xs->last];
+	x->seg = s->seg;
+	x->offset = s->req.offset;
+	x->length = s->req.length;
+	x->packets = packets_of(s->node->fabric->mtu, x->offset, x->length);
+	x->received = 0;
+	x->issued = 0;
+	x->seen_ms = att->now_ms;
+	x->gen = s->req.gen;
+	x->tid = s->req.tid;
+	x->op = s->req.op;
+	x->held = false;
+	att->live++;
+	rmc_stat_inc(s->node, att_registered);
+	trace_rmc_att_open(s->node->nid, in->nid, x->tid, x->packets);
+
+	if (likely(att->used < att->entries && !att->first)) {
+		activate(s->node, in, x);
+		return RMC_HELD;
+	}
+	rmc_stat_inc(s->node, att_stalls);
+	x->state = RMC_XFER_WAITING;
+	if (xs->head == xs->tail)
+		enqueue(att, in);
+	xs->wait[xs->tail++ % RMC_XFERS] = xs->last;
+	return RMC_HELD;
+}
+
+/**
+ * rmc_att_fold() - a data request came
+ * @s: request; nothing but its id counts
+ *
+ * Return: RMC_HELD; RMC_S_SABRE_LOST: belongs to no transfer, or is one too many.
+ * Context: RRPP worker, does not sleep.
+ */
+u8 rmc_att_fold(struct rmc_serve *s)
+{
+	struct rmc_xfer *x = find(s->in->xfers, s->req.tid, s->req.gen);
+
+	if (unlikely(!x || x->received == x->packets))
+		return RMC_S_SABRE_LOST;
+	x->received++;
+	x->seen_ms = s->node->att.now_ms;
+	return RMC_HELD;
+}
+
+/* One turn of an active transfer: data replies while there are requests. */
+static u32 turn(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x)
+{
+	struct rmc_serve s = {
+		.seg = x->seg,
+		.tx = &in->rep,
+		.step = RMC_STEP_DATA,
+		.node = node,
+		.in = in,
+		.xfer = x,
+	};
+	u32 bytes = 0, issued = x->issued;
+	u8 status = RMC_S_OK;
+
+	while (x->issued < x->received && bytes < RMC_ATT_TURN) {
+		u64 word1 = cut(node->fabric, x, x->issued);
+
+		s.req.op = x->op;
+		s.req.offset = rmc_word1_offset(word1);
+		s.req.length = rmc_word1_length(word1);
+		status = rmc_op_serve(&s);
+		if (unlikely(status))
+			break;
+		in->rep.pay_pos += rmc_lines(s.req.offset, s.req.length);
+		reply(in, x, word1, RMC_S_OK);
+		bytes += s.req.length;
+		x->issued++;
+	}
+	if (issued == x->issued && likely(!status))
+		return 0;
+	issued = x->issued - issued;
+	rmc_stat_add(node, served_bytes, bytes);
+	if (!status && x->issued == x->packets) {
+		status = step(node, in, x, RMC_STEP_CLOSE);
+		end(node, in, x, status);
+		issued++;
+	} else if (unlikely(status)) {
+		end(node, in, x, status);
+		issued++;
+	}
+	rmc_bell_ring(node->fabric, in->nid, RMC_LANE_REP, node->nid, in->self);
+	return issued;
+}
+
+/**
+ * rmc_att_poll() - one turn for each active transfer
+ * @node: node; the caller is its RRPP worker
+ *
+ * Return: replies sent.
+ * Context: worker, does not sleep.
+ */
+u32 rmc_att_poll(struct rmc_node *node)
+{
+	struct rmc_att *att = &node->att;
+	u32 turns = att->used, done = 0;
+
+	while (turns--) {
+		struct rmc_att_entry *e;
+		u32 used = att->used;
+
+		if (att->cursor >= used)
+			att->cursor = 0;
+		e = &att->entry[att->cursor];
+		done += turn(node, e->in, e->x);
+		/* one that ended was replaced by another */
+		if (att->used == used)
+			att->cursor++;
+		else if (!att->used)
+			break;
+	}
+	grant(node);
+	return done;
+}
+
+/**
+ * rmc_att_tick() - end transfers whose requests stay away
+ * @node: node; the caller is its RRPP worker
+ * @now_ms: node milliseconds
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_att_tick(struct rmc_node *node, u32 now_ms)
+{
+	struct rmc_att *att = &node->att;
+	u32 i = 0;
+
+	/* whoever was paused has not seen what came meanwhile */
+	att->now_ms += min(now_ms - att->last_ms, att->stall_ms / 8 + 1);
+	att->last_ms = now_ms;
+	while (i < att->used) {
+		struct rmc_in *in = att->entry[i].in;
+		struct rmc_xfer *x = att->entry[i].x;
+
+		if (x->received == x->packets || att->now_ms - x->seen_ms <= att->stall_ms) {
+			i++;
+			continue;
+		}
+		rmc_stat_inc(node, att_reclaims);
+		end(node, in, x, RMC_S_SABRE_LOST);
+		rmc_bell_ring(node->fabric, in->nid, RMC_LANE_REP, node->nid, in->self);
+	}
+	i = att->used;
+	grant(node);
+	/* their sources may have fallen silent: have this node polled again */
+	for (; i < att->used; i++)
+		rmc_bell_notify(node->fabric, node->nid, RMC_LANE_REQ, att->entry[i].in->nid);
+}
+
+/**
+ * rmc_att_withdraw() - a segment goes away: end all transfers from it
+ * @node: node; the caller is its RRPP worker
+ * @seg: segment; not touched any more afterwards
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_att_withdraw(struct rmc_node *node, const struct rmc_mem *seg)
+{
+	u32 n;
+
+	for (n = 0; n < node->fabric->nodes && node->att.live; n++) {
+		struct rmc_in *in = node->in[n];
+		u32 ended = 0;
+		u64 bits;
+
+		if (!in || !in->xfers)
+			continue;
+		for (bits = in->xfers->used; bits; bits &= bits - 1) {
+			struct rmc_xfer *x = &in->xfers->x[__ffs64(bits)];
+
+			if (x->seg == seg) {
+				end(node, in, x, RMC_S_BAD_CONTEXT);
+				ended++;
+			}
+		}
+		if (ended)
+			rmc_bell_ring(node->fabric, n, RMC_LANE_REP, node->nid, in->self);
+	}
+	grant(node);
+}
+
+/**
+ * rmc_att_close() - a channel goes away: forget its transfers, answer nobody
+ * @node: node; the caller is its RRPP worker
+ * @in: channel
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_att_close(struct rmc_node *node, struct rmc_in *in)
+{
+	struct rmc_xfers *xs = in->xfers;
+
+	if (!xs)
+		return;
+	while (xs->used) {
+		struct rmc_xfer *x = &xs->x[__ffs64(xs->used)];
+
+		if (x->state == RMC_XFER_ACTIVE)
+			step(node, in, x, RMC_STEP_DROP);
+		forget(node, in, x);
+	}
+	rmc_os_free_atomic(xs);
+	in->xfers = NULL;
+	grant(node);
+}

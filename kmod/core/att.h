@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Active Transfers Table (M16 sections 4.2, 5.1): announced operations whose
+ * packets belong together, at the destination. One table per node, private to
+ * the worker that runs the RRPP.
+ *
+ *   announcement --> rmc_att_register()    a record of the source's channel;
+ *                                          an entry of the table when there is one
+ *   data request --> rmc_att_fold()        request counter + 1
+ *                    rmc_att_poll()        select a transfer, unroll it
+ *
+ * What is done to a packet's memory is the operation's business: its serve() is
+ * called once per enum rmc_step. Who is answered when is this file's.
+ */
+#ifndef RMC_ATT_H
+#define RMC_ATT_H
+
+#include "mem.h"
+
+struct rmc_in;
+struct rmc_node;
+struct rmc_serve;
+
+enum rmc_xfer_state {
+	RMC_XFER_FREE		= 0,
+	RMC_XFER_WAITING	= 1,	/* for an entry of the table */
+	RMC_XFER_ACTIVE		= 2,
+};
+
+/**
+ * struct rmc_xfer - a transfer; its id is {channel, tid, gen}
+ * @seg: segment
+ * @offset: base in the segment, bytes
+ * @version: first one read (operation's)
+ * @length: bytes
+ * @packets: data requests it takes
+ * @received: data requests that came (request counter)
+ * @issued: data requests that were answered (issue count)
+ * @seen_ms: when its source was last heard of
+ * @gen: echoed
+ * @tid: echoed
+ * @op: opcode
+ * @state: enum rmc_xfer_state
+ * @speculative: version not read yet (operation's)
+ * @held: object is locked (operation's)
+ */
+struct rmc_xfer {
+	struct rmc_mem *seg;
+	u64 offset;
+	u64 version;
+	u32 length;
+	u32 packets;
+	u32 received;
+	u32 issued;
+	u32 seen_ms;
+	u16 gen;
+	u16 tid;
+	u8 op;
+	u8 state;
+	bool speculative;
+	bool held;
+};
+
+/**
+ * struct rmc_xfers - transfers of one channel
+ * @x: records
+ * @used: bit per record in use
+ * @wait: waiting ones in the order of announcement, a ring
+ * @head: of @wait, free running
+ * @tail: of @wait, free running
+ * @last: record found last
+ * @next: next source that has waiting transfers
+ */
+struct rmc_xfers {
+	struct rmc_xfer x[RMC_XFERS];
+	u64 used;
+	u8 wait[RMC_XFERS];
+	u32 head;
+	u32 tail;
+	u32 last;
+	struct rmc_in *next;
+};
+
+struct rmc_att_entry {
+	struct rmc_in *in;
+	struct rmc_xfer *x;
+};
+
+/**
+ * struct rmc_att - table of a node
+ * @entries: transfers active at once, up to RMC_ATT_ENTRIES_MAX
+ * @depth: lines of one transfer fetched ahead (depth of its stream buffer)
+ * @stall_ms: see RMC_ATT_STALL_MS
+ * @used: active transfers, @entry[0 .. @used - 1]
+ * @cursor: whose turn is next
+ * @live: transfers in all channels
+ * @first: first of the sources that have waiting transfers
+ * @last_in: last one
+ * @now_ms: milliseconds this worker was awake
+ * @last_ms: clock at the last tick
+ * @entry: active transfers
+ */
+struct rmc_att {
+	u32 entries;
+	u32 depth;
+	u32 stall_ms;
+	u32 used;
+	u32 cursor;
+	u32 live;
+	struct rmc_in *first;
+	struct rmc_in *last_in;
+	u32 now_ms;
+	u32 last_ms;
+	struct rmc_att_entry entry[RMC_ATT_ENTRIES_MAX];
+};
+
+void rmc_att_init(struct rmc_att *att);
+u8 rmc_att_register(struct rmc_serve *s);
+u8 rmc_att_fold(struct rmc_serve *s);
+u32 rmc_att_poll(struct rmc_node *node);
+void rmc_att_tick(struct rmc_node *node, u32 now_ms);
+void rmc_att_withdraw(struct rmc_node *node, const struct rmc_mem *seg);
+void rmc_att_close(struct rmc_node *node, struct rmc_in *in);
+
+#endif

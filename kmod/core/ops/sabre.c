@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * SABRe: atomic read of an object of many lines (M16; T18 chapters 4 and 7). The
+ * protocol and its table are att.c's; here is what makes the snapshot, three ways:
+ *
+ *   overlapped   fetch lines and version at once; version, data, version
+ *   serialized   version, and only when it is there data; version
+ *   locked       count as reader, look at the version; data; count back
+ *
+ * A fetch is a prefetch: it binds no value, so the loads that return data are
+ * behind the version's in all three (version.h). Never waits for a writer.
+ */
+#include "../node.h"
+#include "../version.h"
+
+static u64 *version_of(const struct rmc_xfer *x)
+{
+	return rmc_mem_peek(x->seg, x->offset + x->seg->version_off);
+}
+
+static u32 *readers_of(const struct rmc_xfer *x)
+{
+	return rmc_mem_peek(x->seg, x->offset + x->seg->readers_off);
+}
+
+/*
+ * Copy out of memory that writers may be writing. Line atomicity is not needed:
+ * a line that is a mix fails the check of the version.
+ */
+static void copy_racy(u8 *dst, const u8 *src, u32 len)
+{
+	u64 w;
+
+	if (len >= rmc_os_bulk_min) {
+		rmc_os_memcpy(dst, src, len);
+		return;
+	}
+	for (; len && (uintptr_t)src & 7; len--)
+		*dst++ = READ_ONCE(*src++);
+	for (; len >= 8; len -= 8, dst += 8, src += 8) {
+		w = READ_ONCE(*(const u64 *)src);
+		memcpy(dst, &w, 8);
+	}
+	for (; len; len--)
+		*dst++ = READ_ONCE(*src++);
+}
+
+static void load_racy(const struct rmc_mem *mem, u64 off, u8 *dst, u32 len)
+{
+	while (len) {
+		u64 run;
+		const u8 *src = rmc_mem_at(mem, off, &run);
+		u32 n = min_t(u64, run, len);
+
+		copy_racy(dst, src, n);
+		dst += n;
+		off += n;
+		len -= n;
+	}
+}
+
+/* Does the segment hold objects, and this range one of them? */
+static u8 judge(const struct rmc_mem *seg, u64 offset, u32 length)
+{
+	if (seg->sabre == RMC_SABRE_DEFAULT)
+		return RMC_S_NO_VERSION;
+	if (offset & 7)
+		return RMC_S_BAD_ALIGN;
+	if (length < sizeof(u64) || seg->version_off > length - sizeof(u64))
+		return RMC_S_NO_VERSION;
+	if (seg->sabre == RMC_SABRE_LOCKED && seg->readers_off > length - sizeof(u32))
+		return RMC_S_NO_VERSION;
+	return RMC_S_OK;
+}
+
+/*
+ * The window of vulnerability opens: fetch as many lines as the stream buffer
+ * holds, as far as memory is contiguous (M16 section 4.1), the version's first.
+ */
+static void fetch(const struct rmc_xfer *x, u32 depth)
+{
+	u64 run;
+	const u8 *p;
+	u32 i, lines;
+
+	if (x->seg->sabre != RMC_SABRE_OVERLAPPED)
+		return;
+	prefetch(version_of(x));
+	p = rmc_mem_at(x->seg, x->offset, &run);
+	lines = min(rmc_lines(x->offset, min_t(u64, run, x->length)), depth);
+	for (i = 0; i < lines; i++)
+		prefetch(p + i * RMC_LINE);
+}
+
+/* First access to the object: the window closes. */
+static u8 begin(struct rmc_xfer *x)
+{
+	x->speculative = false;
+	if (x->seg->sabre == RMC_SABRE_LOCKED) {
+		/* full barrier: count, then look; a writer makes the version
+		 * odd, then looks at the count
+		 */
+		rmc_os_faa32(readers_of(x), 1);
+		x->held = true;
+	}
+	x->version = rmc_version_begin(version_of(x));
+	if (unlikely(rmc_version_odd(x->version)))
+		return RMC_S_SABRE_LOCKED;
+	if (x->seg->sabre == RMC_SABRE_SERIALIZED)
+		rmc_os_finish_loads();
+	return RMC_S_OK;
+}
+
+static void release(struct rmc_xfer *x)
+{
+	if (!x->held)
+		return;
+	/* full barrier: what was read is read; pairs with the writer's look */
+	rmc_os_faa32(readers_of(x), -1);
+	x->held = false;
+}
+
+static u8 data(struct rmc_serve *s)
+{
+	struct rmc_xfer *x = s->xfer;
+	u32 skip = s->req.offset & (RMC_LINE - 1);
+	u32 len = s->req.length;
+	u32 run = rmc_ring_run(s->tx, s->tx->pay_pos, skip, len);
+	u8 status;
+
+	if (x->speculative) {
+		status = begin(x);
+		if (unlikely(status))
+			return status;
+	} else if (unlikely(rmc_version_changed(version_of(x), x->version))) {
+		/* no need to send the rest of it */
+		return RMC_S_SABRE_ABORTED;
+	}
+	load_racy(x->seg, s->req.offset, rmc_ring_line(s->tx, s->tx->pay_pos) + skip, run);
+	if (unlikely(run < len))
+		load_racy(x->seg, s->req.offset + run, s->tx->pay, len - run);
+	return RMC_S_OK;
+}
+
+/* Validate. Readers' locks are checked too: a writer may not know of them. */
+static u8 finish(struct rmc_xfer *x)
+{
+	bool changed = rmc_version_changed(version_of(x), x->version);
+
+	release(x);
+	return unlikely(changed) ? RMC_S_SABRE_ABORTED : RMC_S_OK;
+}
+
+/* All of it in one packet: nothing to remember, so no entry in the table. */
+static u8 whole(struct rmc_serve *s)
+{
+	struct rmc_xfer x = {
+		.seg = s->seg,
+		.offset = s->req.offset,
+		.length = s->req.length,
+		.speculative = true,
+	};
+	u8 status;
+
+	s->xfer = &x;
+	fetch(&x, s->node->att.depth);
+	status = data(s);
+	if (likely(!status))
+		return finish(&x);
+	release(&x);
+	return status;
+}
+
+static u8 packet(struct rmc_serve *s)
+{
+	u8 status;
+
+	if (!(s->word1 & RMC_REQ_FIRST))
+		return rmc_att_fold(s);
+	status = judge(s->seg, s->req.offset, s->req.length);
+	if (unlikely(status))
+		return status;
+	return s->word1 & RMC_REQ_LAST ? whole(s) : rmc_att_register(s);
+}
+
+/**
+ * rmc_sabre_prepare() - judge a SABRe's WQ entry
+ * @w: snapshot
+ *
+ * Return: RMC_S_OK, RMC_S_BAD_LENGTH. Where the version is only the
+ * destination knows.
+ * Context: RGP worker, does not sleep.
+ */
+u8 rmc_sabre_prepare(struct rmc_wqe *w)
+{
+	return w->length <= RMC_SABRE_MAX ? RMC_S_OK : RMC_S_BAD_LENGTH;
+}
+
+/**
+ * rmc_sabre_load() - a SABRe's requests have no payload
+ * @e: operation
+ * @tx: request ring
+ * @offset: of the packet in the segment, bytes
+ * @length: of the packet, bytes
+ */
+void rmc_sabre_load(const struct rmc_itt_entry *e, struct rmc_ring *tx, u64 offset, u32 length)
+{
+}
+
+/**
+ * rmc_sabre_serve() - one step of a SABRe
+ * @s: request packet, or step of a transfer
+ *
+ * Return: enum rmc_status, RMC_HELD, RMC_AGAIN.
+ * Context: RRPP worker, does not sleep.
+ */
+u8 rmc_sabre_serve(struct rmc_serve *s)
+{
+	switch (s->step) {
+	case RMC_STEP_PACKET:
+		return packet(s);
+	case RMC_STEP_OPEN:
+		s->xfer->speculative = true;
+		fetch(s->xfer, s->node->att.depth);
+		return RMC_S_OK;
+	case RMC_STEP_DATA:
+		return data(s);
+	case RMC_STEP_CLOSE:
+		return finish(s->xfer);
+	case RMC_STEP_DROP:
+		release(s->xfer);
+		return RMC_S_OK;
+	}
+	return RMC_S_BAD_OP;
+}
+
+/**
+ * rmc_sabre_complete() - copy a data reply's payload into the local buffer
+ * @e: operation; the packet lies within it, the RCP checked
+ * @rx: reply ring, at the payload
+ * @word1: echo of the request
+ *
+ * What a failed SABRe leaves in the buffer is unspecified.
+ *
+ * Context: RCP worker, does not sleep.
+ */
+void rmc_sabre_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, u64 word1)
+{
+	rmc_read_complete(e, rx, word1);
+}

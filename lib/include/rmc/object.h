@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * Objects that remote nodes read with SABRes: a header, then data, all of it in the
+ * owner's segment. Writers are threads and processes of the owner:
+ *
+ *	rmc_object_write_begin(o);
+ *	... plain stores into the object's data ...
+ *	rmc_object_write_end(o);
+ *
+ * The version is even while the object is whole and odd while it is being written;
+ * it only grows. What orders the stores, and why a reader needs no more than the
+ * version twice, is in Documentation/sabre.rst. Writers exclude each other by the
+ * version as well; each of these calls is a few instructions when nobody is in the
+ * way, and a system call only the first time in a thread.
+ *
+ * The header may be anywhere in an object as long as it is at the same place in all
+ * objects of the segment: rmc_seg_register_objects().
+ */
+#ifndef RMC_OBJECT_H
+#define RMC_OBJECT_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <linux/rmc.h>
+#include <rmc/barrier.h>
+#include <rmc/ctx.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* 16 bytes, aligned to 8; zeroed memory is a whole object that nobody writes. */
+struct rmc_object {
+	uint64_t version;	/* odd: being written */
+	uint32_t readers;	/* SABRes that hold it; RMC_SABRE_LOCKED only */
+	uint32_t writer;	/* thread id of the writer, 0: nobody */
+};
+
+/* Where the header is in each object, bytes from the object's start, and how
+ * SABRes make sure of their snapshot: enum rmc_sabre_mode, 0: the kernel's choice.
+ */
+struct rmc_object_layout {
+	uint32_t header;
+	uint32_t mode;
+};
+
+/* As rmc_seg_register() and rmc_seg_alloc(), for a segment of objects. */
+int rmc_seg_register_objects(struct rmc_ctx *ctx, void *addr, size_t len, unsigned int flags,
+			     const struct rmc_object_layout *layout);
+int rmc_seg_alloc_objects(struct rmc_ctx *ctx, size_t len, unsigned int flags, int numa_node,
+			  const struct rmc_object_layout *layout, void **addr);
+
+/* Thread id of the caller; a system call the first time. */
+uint32_t rmc_object_self(void);
+
+/* Waits in steps: pauses, then yields. For the loops below. */
+void rmc_object_relax(unsigned int *spins);
+
+/* One attempt: 0, or -EBUSY when somebody else is writing. */
+RMC_INLINE int rmc_object_try_begin(struct rmc_object *o)
+{
+	uint32_t nobody = 0;
+	unsigned int spins = 0;
+	uint64_t v;
+
+	/* first among this node's writers, by name, so that the dead are known */
+	if (!__atomic_compare_exchange_n(&o->writer, &nobody, rmc_object_self(), 0,
+					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return -EBUSY;
+	v = rmc_load_relaxed(&o->version);
+	/*
+	 * A remote writer may be faster. seq_cst: make it odd, then look at the
+	 * readers; the RMC counts itself in, then looks at the version.
+	 */
+	if ((v & 1) || !__atomic_compare_exchange_n(&o->version, &v, v + 1, 0, __ATOMIC_SEQ_CST,
+						    __ATOMIC_RELAXED)) {
+		rmc_store_release(&o->writer, 0);
+		return -EBUSY;
+	}
+	while (rmc_unlikely(__atomic_load_n(&o->readers, __ATOMIC_SEQ_CST)))
+		rmc_object_relax(&spins);
+	/* the odd version before the data; pairs with the RMC's read barrier */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	return 0;
+}
+
+/* Waits for other writers, forever if one died: see rmc_object_repair(). */
+RMC_INLINE void rmc_object_write_begin(struct rmc_object *o)
+{
+	unsigned int spins = 0;
+
+	while (rmc_unlikely(rmc_object_try_begin(o)))
+		rmc_object_relax(&spins);
+}
+
+RMC_INLINE void rmc_object_write_end(struct rmc_object *o)
+{
+	/* the data before the even version; pairs with the RMC's acquire */
+	rmc_store_release(&o->version, rmc_load_relaxed(&o->version) + 1);
+	/* pairs with the next writer's acquire */
+	rmc_store_release(&o->writer, 0);
+}
+
+/*
+ * Reading one's own object, without any call: begin gives an even version, or an odd
+ * one when there is nothing to read now; the data is a snapshot if it was even and
+ * rmc_object_read_retry() says 0.
+ */
+RMC_INLINE uint64_t rmc_object_read_begin(const struct rmc_object *o)
+{
+	return rmc_load_acquire(&o->version);
+}
+
+RMC_INLINE int rmc_object_read_retry(const struct rmc_object *o, uint64_t version)
+{
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return (version & 1) || rmc_load_relaxed(&o->version) != version;
+}
+
+/*
+ * A writer died between begin and end: readers get RMC_S_SABRE_LOCKED from then on,
+ * and other writers wait. If its thread is gone, this takes the writer's place, has
+ * rewrite() store contents that make sense (unless nothing was written yet, or all),
+ * and ends the write. 0 when repaired; -ENOENT when nobody writes; -EAGAIN when the
+ * writer lives, another repairs it, or the writer is remote; or what rewrite()
+ * returned if not 0: it may be tried again. For writers in one PID namespace.
+ */
+int rmc_object_repair(struct rmc_object *o, int (*rewrite)(struct rmc_object *o, void *arg),
+		      void *arg);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RMC_OBJECT_H */

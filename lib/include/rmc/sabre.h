@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * SABRes: remote reads of whole objects that deliver a snapshot or say why not.
+ *
+ *	slot = rmc_wait_for_slot(qp, callback);
+ *	rmc_sabre_async(qp, slot, nid, offset, lbuf, len);
+ *
+ * offset is where the object starts in the remote segment, a multiple of 8; len
+ * covers its header, at most rmc_query()->max_sabre. Statuses besides those of reads:
+ *
+ *	RMC_S_SABRE_ABORTED	it was written meanwhile: read it again
+ *	RMC_S_SABRE_LOCKED	it is being written: later
+ *	RMC_S_SABRE_LOST	the destination saw only some of the requests: again
+ *	RMC_S_NO_VERSION	no such object there
+ *
+ * After a failure the contents of lbuf are unspecified. The destination never tries
+ * again by itself; rmc_sabre_retry() does so here.
+ */
+#ifndef RMC_SABRE_H
+#define RMC_SABRE_H
+
+#include <rmc/qp.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Remote object -> local buffer */
+RMC_INLINE void rmc_sabre_async(struct rmc_qp *qp, int slot, int nid, uint64_t offset,
+				void *lbuf, size_t len)
+{
+	rmc_issue(qp, RMC_OP_SABRE, slot, nid, offset, lbuf, len);
+}
+
+/* One attempt: 0, an enum rmc_status, or -errno; -EBUSY: operations in flight. */
+RMC_INLINE int rmc_sabre_sync(struct rmc_qp *qp, int nid, uint64_t offset, void *lbuf,
+			      size_t len)
+{
+	return rmc_execute(qp, RMC_OP_SABRE, nid, offset, lbuf, len);
+}
+
+/* May the same SABRe succeed if it is tried again? */
+RMC_INLINE int rmc_sabre_again(int status)
+{
+	return status == RMC_S_SABRE_ABORTED || status == RMC_S_SABRE_LOCKED ||
+	       status == RMC_S_SABRE_LOST;
+}
+
+/* Another way to the object, such as a message to its owner: 0, status or -errno. */
+typedef int (*rmc_sabre_fallback)(struct rmc_qp *qp, int nid, uint64_t offset, void *lbuf,
+				  size_t len, void *arg);
+
+/*
+ * How often and how fast to try again. Waits between attempts are random, up to
+ * backoff_ns after the first failure and doubled up to backoff_max_ns after each.
+ * The last three fields are counted up by rmc_sabre_retry().
+ */
+struct rmc_sabre_policy {
+	uint32_t attempts;		/* at least 1 */
+	uint32_t backoff_ns;		/* 0: at once */
+	uint32_t backoff_max_ns;
+	uint32_t reserved;
+	rmc_sabre_fallback fallback;	/* NULL: none */
+	void *arg;
+	uint64_t tried;			/* SABRes issued */
+	uint64_t failed;		/* of them aborted, locked or lost */
+	uint64_t fell_back;		/* times the fallback was called */
+};
+
+/* 16 attempts, 200 ns to 100 us, no fallback */
+void rmc_sabre_policy_init(struct rmc_sabre_policy *p);
+
+/*
+ * Try until it succeeds, fails for good, or the attempts are used up; then the
+ * fallback, if there is one. 0, an enum rmc_status (that of the last attempt), or
+ * -errno. Other processes run meanwhile when the RMC shares CPUs with applications.
+ */
+int rmc_sabre_retry(struct rmc_qp *qp, int nid, uint64_t offset, void *lbuf, size_t len,
+		    struct rmc_sabre_policy *p);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RMC_SABRE_H */

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* SABRes again until they succeed; writers that wait; writers that died. */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "internal.h"
+#include "rmc/object.h"
+#include "rmc/sabre.h"
+
+/* Pauses of a writer between two sched_yield(); a SABRe lives that long at most
+ * unless its source dawdles
+ */
+#define SPINS_PER_YIELD		64U
+
+static __thread uint32_t self;
+static __thread uint64_t seed;
+
+/* A child inherits its thread's storage, but not its id. */
+static void forget_self(void)
+{
+	self = 0;
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, forget_self);
+}
+
+uint32_t rmc_object_self(void)
+{
+	if (rmc_unlikely(!self))
+		self = (uint32_t)syscall(SYS_gettid);
+	return self;
+}
+
+void rmc_object_relax(unsigned int *spins)
+{
+	if (++*spins % SPINS_PER_YIELD)
+		rmc_pause();
+	else
+		sched_yield();
+}
+
+/* Does a thread of this id live, as far as this PID namespace shows? */
+static int alive(uint32_t tid)
+{
+	return !kill((pid_t)tid, 0) || errno != ESRCH;
+}
+
+int rmc_object_repair(struct rmc_object *o, int (*rewrite)(struct rmc_object *o, void *arg),
+		      void *arg)
+{
+	uint32_t dead = rmc_load_acquire(&o->writer);
+	unsigned int spins = 0;
+	int err;
+
+	if (!dead)
+		return rmc_load_acquire(&o->version) & 1 ? -EAGAIN : -ENOENT;
+	/* of several that repair one succeeds; to the others it is a writer that lives */
+	if (alive(dead) ||
+	    !__atomic_compare_exchange_n(&o->writer, &dead, rmc_object_self(), 0,
+					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return -EAGAIN;
+	if (!(rmc_load_acquire(&o->version) & 1)) {
+		rmc_store_release(&o->writer, 0);
+		return 0;
+	}
+	while (__atomic_load_n(&o->readers, __ATOMIC_SEQ_CST))
+		rmc_object_relax(&spins);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	err = rewrite(o, arg);
+	if (err) {
+		rmc_store_release(&o->writer, dead);
+		return err;
+	}
+	rmc_object_write_end(o);
+	return 0;
+}
+
+void rmc_sabre_policy_init(struct rmc_sabre_policy *p)
+{
+	*p = (struct rmc_sabre_policy){
+		.attempts = 16,
+		.backoff_ns = 200,
+		.backoff_max_ns = 100000,
+	};
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* Wait at most this long, a random part of it: readers of one object spread. */
+static int back_off(struct rmc_qp *qp, uint32_t most)
+{
+	uint64_t t0 = now_ns(), ns;
+	unsigned int spins = 0;
+	int err = 0;
+
+	if (!seed)
+		seed = (t0 ^ (uintptr_t)&seed) | 1;
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	ns = most ? seed % most : 0;
+	while (!err && now_ns() - t0 < ns)
+		err = rmc_relax(qp, &spins);
+	return err;
+}
+
+int rmc_sabre_retry(struct rmc_qp *qp, int nid, uint64_t offset, void *lbuf, size_t len,
+		    struct rmc_sabre_policy *p)
+{
+	uint32_t wait = p->backoff_ns, left = p->attempts ? p->attempts : 1;
+	int err, backed;
+
+	for (;;) {
+		err = rmc_sabre_sync(qp, nid, offset, lbuf, len);
+		if (err == -EBUSY)
+			return err;
+		p->tried++;
+		if (!rmc_sabre_again(err))
+			return err;
+		p->failed++;
+		if (!--left)
+			break;
+		backed = back_off(qp, wait);
+		if (backed)
+			return backed;
+		wait = wait > p->backoff_max_ns / 2 ? p->backoff_max_ns : 2 * wait;
+	}
+	if (!p->fallback)
+		return err;
+	p->fell_back++;
+	return p->fallback(qp, nid, offset, lbuf, len, p->arg);
+}
