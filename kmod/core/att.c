@@ -29,15 +29,12 @@ static u32 packets_of(u32 mtu, u64 offset, u32 length)
 }
 
 /* Second word of data request @i, which is also its reply's. */
-static u64 cut(const struct rmc_fabric *f, const struct rmc_xfer *x, u32 i)
+static u64 cut(u32 mtu, const struct rmc_xfer *x, u32 i)
 {
-	u32 first = rmc_packet_length(f->mtu, x->offset, x->length);
-	u64 at;
+	u32 first = rmc_packet_length(mtu, x->offset, x->length);
+	u32 at = i ? first + (i - 1) * mtu : 0;
 
-	if (unlikely(f->shuffle))
-		i = rmc_shuffle(i, x->packets);
-	at = i ? first + (u64)(i - 1) * f->mtu : 0;
-	return rmc_req_word1(x->offset + at, i ? min_t(u64, f->mtu, x->length - at) : first,
+	return rmc_req_word1(x->offset + at, i ? min(mtu, x->length - at) : first,
 			     i + 1 == x->packets);
 }
 
@@ -88,6 +85,8 @@ static void activate(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *
 	struct rmc_att *att = &node->att;
 
 	x->state = RMC_XFER_ACTIVE;
+	/* while it waited its source may have had no credits to go on with */
+	x->seen_ms = att->now_ms;
 	att->entry[att->used].in = in;
 	att->entry[att->used++].x = x;
 	step(node, in, x, RMC_STEP_OPEN);
@@ -168,7 +167,7 @@ static void end(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x, u8
 		if (x->state == RMC_XFER_ACTIVE)
 			step(node, in, x, RMC_STEP_DROP);
 		for (; x->issued < x->received; x->issued++)
-			reply(in, x, cut(node->fabric, x, x->issued), status);
+			reply(in, x, cut(node->fabric->mtu, x, x->issued), status);
 		rmc_stat_inc(node, att_ended);
 	}
 	reply(in, x, rmc_announce_word1(x->offset, x->length), status);
@@ -247,10 +246,15 @@ u8 rmc_att_fold(struct rmc_serve *s)
 	return RMC_HELD;
 }
 
-/* One turn of an active transfer: data replies while there are requests. */
+/*
+ * One turn of an active transfer: answer the data requests that are there. After a
+ * failure the rest of them is answered too, without data.
+ */
 static u32 turn(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x)
 {
+	struct rmc_fabric *f = node->fabric;
 	struct rmc_serve s = {
+		.req = { .op = x->op },
 		.seg = x->seg,
 		.tx = &in->rep,
 		.step = RMC_STEP_DATA,
@@ -258,37 +262,35 @@ static u32 turn(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x)
 		.in = in,
 		.xfer = x,
 	};
-	u32 bytes = 0, issued = x->issued;
+	u32 n = min(x->received - x->issued, max(RMC_ATT_TURN / f->mtu, 1U));
 	u8 status = RMC_S_OK;
+	u32 i;
 
-	while (x->issued < x->received && bytes < RMC_ATT_TURN) {
-		u64 word1 = cut(node->fabric, x, x->issued);
+	if (!n)
+		return 0;
+	for (i = 0; i < n; i++) {
+		u32 k = unlikely(f->shuffle) ? rmc_shuffle(i, n) : i;
+		u64 word1 = cut(f->mtu, x, x->issued + k);
 
-		s.req.op = x->op;
 		s.req.offset = rmc_word1_offset(word1);
 		s.req.length = rmc_word1_length(word1);
-		status = rmc_op_serve(&s);
-		if (unlikely(status))
-			break;
-		in->rep.pay_pos += rmc_lines(s.req.offset, s.req.length);
-		reply(in, x, word1, RMC_S_OK);
-		bytes += s.req.length;
-		x->issued++;
+		if (likely(!status))
+			status = rmc_op_serve(&s);
+		if (likely(!status)) {
+			in->rep.pay_pos += rmc_lines(s.req.offset, s.req.length);
+			rmc_stat_add(node, served_bytes, s.req.length);
+		}
+		reply(in, x, word1, status);
 	}
-	if (issued == x->issued && likely(!status))
-		return 0;
-	issued = x->issued - issued;
-	rmc_stat_add(node, served_bytes, bytes);
-	if (!status && x->issued == x->packets) {
-		status = step(node, in, x, RMC_STEP_CLOSE);
+	x->issued += n;
+	if (unlikely(status) || x->issued == x->packets) {
+		if (likely(!status))
+			status = step(node, in, x, RMC_STEP_CLOSE);
 		end(node, in, x, status);
-		issued++;
-	} else if (unlikely(status)) {
-		end(node, in, x, status);
-		issued++;
+		n++;
 	}
-	rmc_bell_ring(node->fabric, in->nid, RMC_LANE_REP, node->nid, in->self);
-	return issued;
+	rmc_bell_ring(f, in->nid, RMC_LANE_REP, node->nid, in->self);
+	return n;
 }
 
 /**

@@ -28,6 +28,7 @@ int rmc_itt_init(struct rmc_itt *itt, u32 size)
 	itt->size = size;
 	itt->used = 0;
 	itt->restarts = 0;
+	itt->announced = 0;
 	return 0;
 }
 

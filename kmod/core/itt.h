@@ -38,6 +38,7 @@ struct rmc_qp;
  * @tries: times it began again
  * @restarted: it began again and is not all sent
  * @tracked: each packet's first reply counts, see struct rmc_track
+ * @announced: counts in rmc_itt.announced
  */
 struct rmc_itt_entry {
 	struct rmc_qp *qp;
@@ -58,6 +59,7 @@ struct rmc_itt_entry {
 	u8 tries;
 	bool restarted : 1;
 	bool tracked : 1;
+	bool announced : 1;
 } ____cacheline_aligned;
 
 /* Packets of a tracked operation that may be on their way, as a window */
@@ -85,6 +87,7 @@ struct rmc_track {
  * @restarts: entries with @restarted set
  * @size: number of entries
  * @used: entries in use
+ * @announced: of them, announced operations, which may wait long for others
  * @free: first free entry or RMC_TID_NONE
  */
 struct rmc_itt {
@@ -93,6 +96,7 @@ struct rmc_itt {
 	u32 restarts;
 	u32 size;
 	u32 used;
+	u32 announced;
 	u16 free;
 };
 
@@ -126,6 +130,7 @@ static inline void rmc_itt_free(struct rmc_itt *itt, struct rmc_itt_entry *e)
 	e->next = itt->free;
 	itt->free = e - itt->entry;
 	itt->used--;
+	itt->announced -= e->announced;
 }
 
 #endif

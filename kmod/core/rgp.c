@@ -208,7 +208,7 @@ u32 rmc_rgp_poll(struct rmc_qp *qp)
 		struct rmc_out *out;
 		struct rmc_wqe w;
 		u64 word0, word1;
-		u8 status;
+		u8 status, announced;
 		u16 tid;
 
 		/* pairs with the application's release of word0 */
@@ -242,7 +242,12 @@ u32 rmc_rgp_poll(struct rmc_qp *qp)
 			continue;
 		}
 
-		tid = rmc_itt_alloc(&node->itt);
+		announced = !!(rmc_op_flags(w.op) & RMC_OPF_ANNOUNCED);
+		tid = RMC_TID_NONE;
+		/* a quarter of the ITT is for others, as of a channel's credits */
+		if (likely(!announced ||
+			   node->itt.announced < node->itt.size - node->itt.size / 4))
+			tid = rmc_itt_alloc(&node->itt);
 		if (unlikely(tid == RMC_TID_NONE)) {
 			rmc_stat_inc(node, itt_stalls);
 			break;
@@ -267,6 +272,8 @@ u32 rmc_rgp_poll(struct rmc_qp *qp)
 		e->tracked = false;
 		if (rmc_os_filters())
 			track(node, out, tid);
+		e->announced = announced;
+		node->itt.announced += announced;
 		/* the RCP will write here; fetch the line while the packet travels */
 		if (likely(mem))
 			prefetchw(rmc_mem_peek(mem, e->lbuf_off));

@@ -93,8 +93,11 @@ static void shuffle(struct pending *batch, u32 n)
 	u32 i, j, k;
 
 	for (i = 0; i < n; i = j) {
-		for (j = i; j < n && movable(&batch[j]) && batch[j].req.tid == batch[i].req.tid; j++)
+		for (j = i; j < n && movable(&batch[j]); j++) {
+			if (batch[j].req.tid != batch[i].req.tid)
+				break;
 			run[j - i] = batch[j];
+		}
 		for (k = i; k < j; k++)
 			batch[k] = run[rmc_shuffle(k - i, j - i)];
 		j = max(j, i + 1);

@@ -143,6 +143,8 @@ static void node_boot(struct world *w, u32 nid)
 	struct rmc_fabric *f = &w->fabric[set];
 
 	w->node[nid] = rmc_node_create(f, nid, w->opts.itt);
+	if (w->opts.att_entries)
+		w->node[nid]->att.entries = w->opts.att_entries;
 	f->local[nid] = w->node[nid];
 	for (i = 0; i < org->workers; i++)
 		rmc_ni_add_node(&w->worker[set * org->workers + i].ni, w->node[nid]);
@@ -201,6 +203,7 @@ void world_init(struct world *w, const struct world_opts *o)
 		f->pay_order = o->pay_order;
 		f->timeout_ms = RMC_TIMEOUT_MS;
 		f->dead_ms = RMC_DEAD_MS;
+		f->shuffle = o->shuffle;
 		f->node = w->table;
 		f->bell = w->bell;
 		f->sync = w->sync;
@@ -393,8 +396,20 @@ void mem_free(struct rmc_mem *m)
 	free(m);
 }
 
+/* It holds objects with a struct rmc_object at @header. */
+void mem_objects(struct rmc_mem *m, u32 mode, u32 header)
+{
+	m->sabre = mode;
+	m->version_off = header;
+	m->readers_off = header + 8;
+}
+
 void seg_set(struct world *w, u32 nid, u32 ctx_id, struct rmc_mem *m)
 {
+	struct rmc_mem *old = w->node[nid]->ct.seg[ctx_id];
+
+	if (old)
+		rmc_att_withdraw(w->node[nid], old);
 	w->node[nid]->ct.seg[ctx_id] = m;
 }
 

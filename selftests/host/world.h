@@ -22,6 +22,8 @@ struct world_opts {
 	u32 itt;		/* default 64 */
 	u32 max_entries;
 	bool kernels;		/* one kernel per node */
+	u32 att_entries;	/* default RMC_ATT_ENTRIES */
+	bool shuffle;		/* packets of a read are served out of order */
 };
 
 struct world_worker {
@@ -85,6 +87,7 @@ void world_stop(struct world *w);
 /* Memory as the core sees it. chunk_shift splits it, 63 does not. */
 struct rmc_mem *mem_make(void *base, u64 length, u32 chunk_shift, u32 flags);
 void mem_free(struct rmc_mem *m);
+void mem_objects(struct rmc_mem *m, u32 mode, u32 header);
 void seg_set(struct world *w, u32 nid, u32 ctx_id, struct rmc_mem *m);
 
 /* Packets of a lane that come from a node to another; single-threaded only */

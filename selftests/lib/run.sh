@@ -205,7 +205,7 @@ fi
 
 # --- fast path ---
 
-lib_src=$(echo "$top"/lib/{ctx,error,mem,qp,team}.c)
+lib_src=$(echo "$top"/lib/{ctx,error,mem,qp,sabre,team}.c)
 for san in address,undefined thread; do
 	if ! $CC -fsanitize=$san $FLAGS -pthread -o "$W/qp-$san" "$here/test_qp.c" \
 	     "$here/fake_rmc.c" $lib_src > "$W/log" 2>&1; then

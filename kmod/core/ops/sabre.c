@@ -120,6 +120,19 @@ static void release(struct rmc_xfer *x)
 	x->held = false;
 }
 
+/*
+ * Is what was read so far no longer one moment? A writer that meets our lock has
+ * made the version odd and waits. More than that is one that does not know of it.
+ */
+static bool changed(const struct rmc_xfer *x)
+{
+	const u64 *version = version_of(x);
+
+	if (likely(!rmc_version_changed(version, x->version)))
+		return false;
+	return !x->held || rmc_version_changed(version, x->version + 1);
+}
+
 static u8 data(struct rmc_serve *s)
 {
 	struct rmc_xfer *x = s->xfer;
@@ -132,7 +145,7 @@ static u8 data(struct rmc_serve *s)
 		status = begin(x);
 		if (unlikely(status))
 			return status;
-	} else if (unlikely(rmc_version_changed(version_of(x), x->version))) {
+	} else if (unlikely(changed(x))) {
 		/* no need to send the rest of it */
 		return RMC_S_SABRE_ABORTED;
 	}
@@ -142,13 +155,13 @@ static u8 data(struct rmc_serve *s)
 	return RMC_S_OK;
 }
 
-/* Validate. Readers' locks are checked too: a writer may not know of them. */
+/* Validate, and let go. */
 static u8 finish(struct rmc_xfer *x)
 {
-	bool changed = rmc_version_changed(version_of(x), x->version);
+	u8 status = unlikely(changed(x)) ? RMC_S_SABRE_ABORTED : RMC_S_OK;
 
 	release(x);
-	return unlikely(changed) ? RMC_S_SABRE_ABORTED : RMC_S_OK;
+	return status;
 }
 
 /* All of it in one packet: nothing to remember, so no entry in the table. */

@@ -1,0 +1,673 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * SABRes, stepped with a virtual clock: every length, every status, conflicts, a
+ * full table, peers that die, dawdle or make things up. In all of it each request
+ * has one reply and what was taken comes back.
+ */
+#include "tap.h"
+#include "world.h"
+#include "kmod/fabric/shuffle.h"
+
+#define SEG	(64 * 1024)
+
+static const char * const mode_names[] = { "", "overlapped", "serialized", "locked" };
+
+static u8 *seg, *lbuf;
+
+struct setup {
+	struct world w;
+	struct app a;
+	struct rmc_mem *seg_mem, *buf_mem;
+	u32 mode;
+};
+
+static void fill(u8 *p, size_t n, u32 seed)
+{
+	while (n--) {
+		seed = seed * 1664525 + 1013904223;
+		*p++ = seed >> 24;
+	}
+}
+
+static void setup(struct setup *s, const struct world_opts *o, u32 mode)
+{
+	seg = aligned_alloc(4096, SEG);
+	lbuf = aligned_alloc(4096, SEG);
+	memset(seg, 0, SEG);
+	memset(lbuf, 0x5a, SEG);
+	world_now_ns = 1000000000ULL;
+	world_init(&s->w, o);
+	app_init(&s->a, &s->w, 0, 3, 128);
+	s->seg_mem = mem_make(seg, SEG, 12, 0);
+	s->buf_mem = mem_make(lbuf, SEG, 12, 0);
+	s->mode = mode;
+	mem_objects(s->seg_mem, mode, 0);
+	rmc_bufs_add(&s->a.bufs, s->buf_mem);
+	seg_set(&s->w, 1, 3, s->seg_mem);
+}
+
+static void teardown(struct setup *s)
+{
+	CHECK_EQ(s->w.node[1]->att.live, 0);
+	CHECK_EQ(s->w.node[1]->att.used, 0);
+	app_fini(&s->a);
+	world_fini(&s->w);
+	mem_free(s->seg_mem);
+	mem_free(s->buf_mem);
+	free(seg);
+	free(lbuf);
+}
+
+/* All credits, lines and holds of the channel 0 -> 1 came back. */
+static void check_settled(struct setup *s)
+{
+	struct rmc_out *out = s->w.node[0]->out[1];
+
+	CHECK_EQ(s->w.node[0]->itt.used, 0);
+	CHECK_EQ(s->w.node[1]->att.live, 0);
+	CHECK_EQ(out->credits, out->req.mask + 1);
+	CHECK_EQ(out->rep_lines, out->rep.pay_mask + 1);
+	CHECK_EQ(out->held, 0);
+	CHECK_EQ(out->held_lines, 0);
+	CHECK_EQ(out->xfers, 0);
+	CHECK_EQ(out->announcing, RMC_TID_NONE);
+}
+
+static u64 *version(u32 off)
+{
+	return (u64 *)(seg + off);
+}
+
+static u32 *readers(u32 off)
+{
+	return (u32 *)(seg + off + 8);
+}
+
+static int sabre(struct setup *s, u64 off, u32 len)
+{
+	return app_run(&s->a, RMC_OP_SABRE, 1, off, lbuf, len);
+}
+
+static void test_lengths(const struct world_opts *o, u32 mode)
+{
+	static const u32 lens[] = { 16, 17, 63, 64, 65, 100, 128, 1000, 4095, 4096, 4097, 8192, 20000 };
+	static const u32 offs[] = { 0, 8, 56, 64, 4088, 4096, 5000 };
+	u8 *want = malloc(SEG);
+	struct setup s;
+	u32 i, j;
+
+	setup(&s, o, mode);
+	for (i = 0; i < sizeof(lens) / 4; i++)
+		for (j = 0; j < sizeof(offs) / 4; j++) {
+			fill(seg, SEG, lens[i] + offs[j]);
+			*version(offs[j]) &= ~1ULL;
+			*readers(offs[j]) = 0;
+			memset(lbuf, 0x11, SEG);
+			memset(want, 0x11, SEG);
+			memcpy(want, seg + offs[j], lens[i]);
+			CHECK_EQ(sabre(&s, offs[j], lens[i]), RMC_S_OK);
+			if (mode == RMC_SABRE_LOCKED) {
+				/* the reader's own count may be in the copy */
+				CHECK_EQ(*readers(offs[j]), 0);
+				memset(lbuf + 8, 0, 4);
+				memset(want + 8, 0, 4);
+			}
+			CHECK(!memcmp(lbuf, want, SEG));
+		}
+	check_settled(&s);
+	teardown(&s);
+	free(want);
+}
+
+static void test_statuses(const struct world_opts *o, u32 mode)
+{
+	struct setup s;
+
+	setup(&s, o, mode);
+	CHECK_EQ(sabre(&s, 0, 0), RMC_S_BAD_LENGTH);
+	CHECK_EQ(sabre(&s, 0, RMC_SABRE_MAX + 1), RMC_S_BAD_LENGTH);
+	CHECK_EQ(sabre(&s, 4, 128), RMC_S_BAD_ALIGN);
+	CHECK_EQ(sabre(&s, 0, 7), RMC_S_NO_VERSION);
+	/* crosses the end: with the first line, with any, by a byte, by a lot */
+	CHECK_EQ(sabre(&s, SEG - 64, 128), RMC_S_OUT_OF_RANGE);
+	CHECK_EQ(sabre(&s, SEG - 4096, 4097), RMC_S_OUT_OF_RANGE);
+	CHECK_EQ(sabre(&s, SEG - 8192, 8200), RMC_S_OUT_OF_RANGE);
+	CHECK_EQ(sabre(&s, SEG, 64), RMC_S_OUT_OF_RANGE);
+	CHECK_EQ(sabre(&s, RMC_OFFSET_MAX - 7, 64), RMC_S_OUT_OF_RANGE);
+	CHECK_EQ(sabre(&s, SEG - 8192, 8192), RMC_S_OK);
+	s.seg_mem->length = SEG - 1;
+	CHECK_EQ(sabre(&s, SEG - 8192, 8192), RMC_S_OUT_OF_RANGE);
+	CHECK_EQ(sabre(&s, SEG - 8192, 8191), RMC_S_OK);
+	s.seg_mem->length = SEG;
+	/* a version, but not in what is read */
+	mem_objects(s.seg_mem, mode, 4096);
+	CHECK_EQ(sabre(&s, 0, 4096), RMC_S_NO_VERSION);
+	CHECK_EQ(sabre(&s, 0, 4103), RMC_S_NO_VERSION);
+	CHECK_EQ(sabre(&s, 0, 4112), RMC_S_OK);
+	mem_objects(s.seg_mem, mode, ~0U & ~7U);
+	CHECK_EQ(sabre(&s, 0, 4096), RMC_S_NO_VERSION);
+	mem_objects(s.seg_mem, mode, 0);
+	if (mode == RMC_SABRE_LOCKED)
+		CHECK_EQ(sabre(&s, 0, 11), RMC_S_NO_VERSION);
+	/* odd, for as long as one likes to look */
+	*version(0) = 7;
+	CHECK_EQ(sabre(&s, 0, 64), RMC_S_SABRE_LOCKED);
+	CHECK_EQ(sabre(&s, 0, 8192), RMC_S_SABRE_LOCKED);
+	CHECK_EQ(sabre(&s, 0, 8192), RMC_S_SABRE_LOCKED);
+	CHECK_EQ(*readers(0), 0);
+	*version(0) = 8;
+	CHECK_EQ(sabre(&s, 0, 8192), RMC_S_OK);
+	s.seg_mem->flags = RMC_MEM_READONLY;
+	CHECK_EQ(sabre(&s, 0, 8192), RMC_S_OK);
+	mem_objects(s.seg_mem, RMC_SABRE_DEFAULT, 0);
+	CHECK_EQ(sabre(&s, 0, 64), RMC_S_NO_VERSION);
+	CHECK_EQ(sabre(&s, 0, 8192), RMC_S_NO_VERSION);
+	seg_set(&s.w, 1, 3, NULL);
+	CHECK_EQ(sabre(&s, 0, 8192), RMC_S_BAD_CONTEXT);
+	CHECK_EQ(*readers(0), 0);
+	world_settle(&s.w);
+	check_settled(&s);
+	teardown(&s);
+}
+
+/* Tiny rings, more lines than fit, and the table between the two. */
+static struct world_opts slow(const struct world_opts *o)
+{
+	struct world_opts k = *o;
+
+	k.ring_order = 3;
+	k.pay_order = k.mtu > 64 ? 6 : 3;
+	k.kernels = true;
+	return k;
+}
+
+/* Until the destination is in the middle of the object. */
+static void step_into(struct setup *s)
+{
+	u32 i;
+
+	for (i = 0; i < 1000; i++) {
+		struct rmc_att *att = &s->w.node[1]->att;
+
+		world_visit(&s->w);
+		if (att->used && att->entry[0].x->issued > 0)
+			return;
+	}
+	CHECK(!"reached the middle");
+}
+
+static void test_conflict(const struct world_opts *o, u32 mode)
+{
+	struct world_opts k = slow(o);
+	u64 served;
+	struct setup s;
+
+	setup(&s, &k, mode);
+	*version(0) = 2;
+	CHECK_EQ(sabre(&s, 0, SEG), RMC_S_OK);
+	served = s.w.node[1]->stats.served_bytes;
+	app_post(&s.a, RMC_OP_SABRE, 1, 0, lbuf, SEG);
+	step_into(&s);
+	CHECK_EQ(*readers(0), mode == RMC_SABRE_LOCKED);
+	/* a writer who knows no readers' locks */
+	*version(0) = 4;
+	CHECK_EQ(app_wait(&s.a), RMC_S_SABRE_ABORTED);
+	/* early: the rest of the data was neither read nor sent */
+	CHECK(s.w.node[1]->stats.served_bytes - served < SEG);
+	CHECK_EQ(*readers(0), 0);
+	world_settle(&s.w);
+	check_settled(&s);
+	CHECK_EQ(sabre(&s, 0, SEG), RMC_S_OK);
+	/* changed after the last line was read: the final check sees it */
+	app_post(&s.a, RMC_OP_SABRE, 1, 0, lbuf, SEG);
+	step_into(&s);
+	*version(0) = 5;
+	/* unless that is a writer who waits for this reader */
+	CHECK_EQ(app_wait(&s.a), mode == RMC_SABRE_LOCKED ? RMC_S_OK : RMC_S_SABRE_ABORTED);
+	CHECK_EQ(*readers(0), 0);
+	*version(0) = 6;
+	world_settle(&s.w);
+	check_settled(&s);
+	teardown(&s);
+}
+
+/* The segment is withdrawn, the buffer, the queue: in the middle of it. */
+static void test_withdrawal(const struct world_opts *o, u32 mode)
+{
+	struct rmc_abort gone = { .nid = -1, .status = RMC_S_ABORTED };
+	struct world_opts k = slow(o);
+	struct setup s;
+	struct app b;
+	int i;
+
+	setup(&s, &k, mode);
+	app_post(&s.a, RMC_OP_SABRE, 1, 0, lbuf, SEG);
+	step_into(&s);
+	seg_set(&s.w, 1, 3, NULL);
+	CHECK_EQ(*readers(0), 0);
+	CHECK_EQ(app_wait(&s.a), RMC_S_BAD_CONTEXT);
+	seg_set(&s.w, 1, 3, s.seg_mem);
+	world_settle(&s.w);
+	check_settled(&s);
+
+	app_post(&s.a, RMC_OP_SABRE, 1, 0, lbuf, SEG);
+	step_into(&s);
+	gone.lbuf = s.buf_mem;
+	rmc_bufs_del(&s.a.bufs, s.buf_mem);
+	rmc_itt_abort(s.w.node[0], &gone);
+	CHECK_EQ(app_wait(&s.a), RMC_S_ABORTED);
+	rmc_bufs_add(&s.a.bufs, s.buf_mem);
+	/* the next one does not wait for what is left of it */
+	CHECK_EQ(sabre(&s, 0, SEG), RMC_S_OK);
+	CHECK_EQ(*readers(0), mode == RMC_SABRE_LOCKED);
+
+	app_init(&b, &s.w, 0, 3, 16);
+	rmc_bufs_add(&b.bufs, s.buf_mem);
+	app_post(&b, RMC_OP_SABRE, 1, 0, lbuf, SEG);
+	world_visit(&s.w);
+	app_fini(&b);
+	CHECK_EQ(sabre(&s, 0, SEG), RMC_S_OK);
+	/* orphans end when they have been silent for long enough */
+	for (i = 0; i < 2 * RMC_ATT_STALL_MS; i++)
+		world_tick(&s.w, 1);
+	CHECK_EQ(*readers(0), 0);
+	CHECK(s.w.node[1]->stats.att_reclaims >= 1);
+	world_settle(&s.w);
+	check_settled(&s);
+	teardown(&s);
+}
+
+/* The source's machine dies in the middle and comes back under another epoch. */
+static void test_source_killed(const struct world_opts *o, u32 mode)
+{
+	struct world_opts k = slow(o);
+	struct setup s;
+	int i;
+
+	setup(&s, &k, mode);
+	app_post(&s.a, RMC_OP_SABRE, 1, 0, lbuf, SEG);
+	step_into(&s);
+	CHECK_EQ(s.w.node[1]->att.live, 1);
+	s.w.frozen[0] = true;
+	world_restart(&s.w, 0);
+	s.w.frozen[0] = false;
+	for (i = 0; i < 6; i++)
+		world_tick(&s.w, 2);
+	CHECK(s.w.node[0]->up);
+	CHECK_EQ(s.w.node[1]->att.live, 0);
+	CHECK_EQ(*readers(0), 0);
+	s.a.qp.node = s.w.node[0];
+	s.a.head = s.a.cq_head = 0;
+	memset(s.a.wq, 0, 128 * sizeof(*s.a.wq));
+	memset(s.a.cq, 0, 128 * sizeof(*s.a.cq));
+	s.a.qp.wq_head = s.a.qp.done.count = 0;
+	CHECK_EQ(rmc_ni_add_qp(s.w.node[0]->req_worker, &s.a.qp), 0);
+	CHECK_EQ(sabre(&s, 0, SEG), RMC_S_OK);
+	check_settled(&s);
+	teardown(&s);
+}
+
+/* ---- a peer of our own making ---- */
+
+struct peer {
+	struct world *w;
+	struct rmc_ring req, rep;
+	u32 nid;
+};
+
+static void peer_init(struct peer *p, struct world *w, u32 nid)
+{
+	struct rmc_fabric *f = &w->fabric[nid];
+	u8 *ch = f->ops->channel(f, nid, 1);
+
+	p->w = w;
+	p->nid = nid;
+	w->frozen[nid] = true;
+	rmc_ring_init(&p->req, ch, f->ring_order, f->pay_order);
+	rmc_ring_init(&p->rep, ch + rmc_ring_bytes(f->ring_order, f->pay_order), f->ring_order,
+		      f->pay_order);
+}
+
+static void peer_send(struct peer *p, u16 tid, u64 word1)
+{
+	rmc_ring_put(&p->req, rmc_req_word0(RMC_OP_SABRE, 3, 9, tid), word1);
+	rmc_os_or64(rmc_bell_word(&p->w->fabric[1], 1, RMC_LANE_REQ, p->nid), 1ULL << p->nid);
+}
+
+/* The next reply's status; -1 when there is none. */
+static int peer_reply(struct peer *p, u16 tid, bool announcement)
+{
+	struct rmc_desc d;
+	struct rmc_rep r;
+
+	if (!rmc_ring_peek(&p->rep, 0, &d))
+		return -1;
+	p->rep.pos++;
+	rmc_rep_parse(&r, &d);
+	CHECK_EQ(r.tid, tid);
+	CHECK_EQ(r.gen, 9);
+	CHECK_EQ(rmc_word1_announces(r.word1), announcement);
+	return r.status;
+}
+
+static void test_strays(const struct world_opts *o, u32 mode)
+{
+	struct world_opts k = *o;
+	u32 mtu = k.mtu, i;
+	struct peer p;
+	struct setup s;
+
+	k.nodes = 3;
+	k.kernels = true;
+	setup(&s, &k, mode);
+	peer_init(&p, &s.w, 2);
+
+	/* belongs to nothing */
+	peer_send(&p, 1, rmc_req_word1(0, 64, false));
+	world_settle(&s.w);
+	CHECK_EQ(peer_reply(&p, 1, false), RMC_S_SABRE_LOST);
+	CHECK_EQ(peer_reply(&p, 1, false), -1);
+
+	/* three packets, one asked for twice: three data replies, each line once */
+	peer_send(&p, 2, rmc_announce_word1(0, 3 * mtu));
+	peer_send(&p, 2, rmc_req_word1(mtu, mtu, false));
+	peer_send(&p, 2, rmc_req_word1(mtu, mtu, false));
+	world_settle(&s.w);
+	CHECK_EQ(*readers(0), mode == RMC_SABRE_LOCKED);
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(peer_reply(&p, 2, false), RMC_S_OK);
+	CHECK_EQ(peer_reply(&p, 2, false), -1);
+	/* five where three were announced: two too many */
+	for (i = 0; i < 3; i++)
+		peer_send(&p, 2, rmc_req_word1(2 * mtu, mtu, true));
+	world_settle(&s.w);
+	/* the two strays are answered when they come, the rest when it is read */
+	CHECK_EQ(peer_reply(&p, 2, false), RMC_S_SABRE_LOST);
+	CHECK_EQ(peer_reply(&p, 2, false), RMC_S_SABRE_LOST);
+	CHECK_EQ(peer_reply(&p, 2, false), RMC_S_OK);
+	CHECK_EQ(peer_reply(&p, 2, true), RMC_S_OK);
+	CHECK_EQ(peer_reply(&p, 2, false), -1);
+
+	/* announced twice; announced with a length of nonsense; too long a segment */
+	peer_send(&p, 3, rmc_announce_word1(0, 2 * mtu));
+	peer_send(&p, 3, rmc_announce_word1(0, 2 * mtu));
+	peer_send(&p, 4, RMC_REQ_FIRST | 64);
+	peer_send(&p, 5, rmc_announce_word1(SEG - mtu, 2 * mtu));
+	world_settle(&s.w);
+	CHECK_EQ(peer_reply(&p, 3, true), RMC_S_PROTOCOL);
+	CHECK_EQ(peer_reply(&p, 4, true), RMC_S_PROTOCOL);
+	CHECK_EQ(peer_reply(&p, 5, true), RMC_S_OUT_OF_RANGE);
+	CHECK_EQ(peer_reply(&p, 5, true), -1);
+	CHECK_EQ(s.w.node[1]->att.live, 1);
+
+	/* more transfers than a channel may have */
+	for (i = 0; i < RMC_XFERS; i++)
+		peer_send(&p, 100 + i, rmc_announce_word1(0, 2 * mtu));
+	world_settle(&s.w);
+	CHECK_EQ(peer_reply(&p, 100 + RMC_XFERS - 1, true), RMC_S_PROTOCOL);
+	CHECK_EQ(peer_reply(&p, 0, true), -1);
+	CHECK_EQ(s.w.node[1]->att.live, RMC_XFERS);
+	CHECK_EQ(s.w.node[1]->att.used, RMC_ATT_ENTRIES);
+	/* all of them silent: reclaimed, batch by batch */
+	for (i = 0; i < 6 * RMC_ATT_STALL_MS; i++) {
+		world_tick(&s.w, 1);
+		world_settle(&s.w);
+	}
+	CHECK_EQ(peer_reply(&p, 3, true), RMC_S_SABRE_LOST);
+	CHECK_EQ(s.w.node[1]->att.live, 0);
+	CHECK_EQ(*readers(0), 0);
+	teardown(&s);
+}
+
+/* The table is full of transfers whose source never sends the rest. */
+static void test_exhaustion(const struct world_opts *o, u32 mode)
+{
+	struct world_opts k = *o;
+	u32 i, slot, status, n = 0;
+	struct setup s;
+	struct peer p;
+	struct app b;
+
+	k.nodes = 3;
+	k.kernels = true;
+	k.att_entries = 4;
+	setup(&s, &k, mode);
+	app_init(&b, &s.w, 0, 3, 16);
+	rmc_bufs_add(&b.bufs, s.buf_mem);
+	peer_init(&p, &s.w, 2);
+	for (i = 0; i < 8; i++)
+		peer_send(&p, i, rmc_announce_word1(0, 2 * k.mtu));
+	world_settle(&s.w);
+	CHECK_EQ(s.w.node[1]->att.used, 4);
+	CHECK_EQ(s.w.node[1]->att.live, 8);
+
+	/* ours wait, as many as a channel takes; the last ones not even sent */
+	for (i = 0; i < 100; i++)
+		app_post(&s.a, RMC_OP_SABRE, 1, 0, lbuf, 2 * k.mtu);
+	world_settle(&s.w);
+	CHECK(!app_poll(&s.a, &slot, &status));
+	CHECK(s.w.node[1]->stats.att_stalls > 4);
+	/* plain operations do not: other queue, same channel */
+	for (i = 0; i < 1000 && !tap_bad; i++)
+		CHECK_EQ(app_run(&b, i & 1 ? RMC_OP_READ : RMC_OP_WRITE, 1, 8192, lbuf + 8192, 4096),
+			 RMC_S_OK);
+	CHECK(!app_poll(&s.a, &slot, &status));
+	/* nor does a worker park over it */
+	for (i = 0; i < s.w.workers; i++)
+		if (s.w.worker[i].ni.node[0] == s.w.node[1] &&
+		    s.w.worker[i].ni.stages & RMC_STAGE_SRV)
+			CHECK(!rmc_ni_may_park(&s.w.worker[i].ni));
+
+	/* after att_stall_ms the entries go to the next source */
+	for (i = 0; i < RMC_ATT_STALL_MS + 4; i++)
+		world_tick(&s.w, 1);
+	for (i = 0; i < 100000 && n < 100; i++) {
+		world_visit(&s.w);
+		if (!(i % 100))
+			world_tick(&s.w, 1);
+		while (app_poll(&s.a, &slot, &status)) {
+			CHECK_EQ(status, RMC_S_OK);
+			n++;
+		}
+	}
+	CHECK_EQ(n, 100);
+	for (i = 0; i < 3 * RMC_ATT_STALL_MS; i++)
+		world_tick(&s.w, 1);
+	CHECK_EQ(s.w.node[1]->stats.att_reclaims, 8);
+	CHECK_EQ(*readers(0), 0);
+	world_settle(&s.w);
+	check_settled(&s);
+	app_fini(&b);
+	teardown(&s);
+}
+
+/* Rings and tables of the smallest size, many queues: nobody waits for ever. */
+static void test_scarcity(const struct world_opts *o, u32 mode)
+{
+	struct world_opts k = *o;
+	u32 i, q, slot, status, n = 0;
+	struct app b[6];
+	struct setup s;
+
+	k.nodes = 3;
+	k.ring_order = RMC_RING_ORDER_MIN;
+	k.pay_order = k.mtu > 64 ? 6 : 2;
+	k.att_entries = 1;
+	setup(&s, &k, mode);
+	fill(seg + 16, SEG - 16, 5);
+	for (q = 0; q < 6; q++) {
+		app_init(&b[q], &s.w, q % 3, 3, 16);
+		rmc_bufs_add(&b[q].bufs, s.buf_mem);
+		for (i = 0; i < 16; i++)
+			app_post(&b[q], i % 4 == 3 ? RMC_OP_READ : RMC_OP_SABRE, 1, 0,
+				 lbuf + q * 8192, 1000 + i * 200);
+	}
+	for (i = 0; i < 200000 && n < 96; i++) {
+		world_visit(&s.w);
+		for (q = 0; q < 6; q++)
+			while (app_poll(&b[q], &slot, &status)) {
+				CHECK_EQ(status, RMC_S_OK);
+				n++;
+			}
+	}
+	CHECK_EQ(n, 96);
+	for (q = 0; q < 6; q++) {
+		CHECK(!memcmp(lbuf + q * 8192 + 16, seg + 16, 4000 - 16));
+		app_fini(&b[q]);
+	}
+	CHECK_EQ(*readers(0), 0);
+	teardown(&s);
+}
+
+/* One source's many SABRes do not keep another's one waiting. */
+static void test_fairness(const struct world_opts *o, u32 mode)
+{
+	struct world_opts k = *o;
+	u32 i, n = 0, slot, status;
+	struct setup s;
+	struct app b;
+
+	k.nodes = 3;
+	k.att_entries = 1;
+	setup(&s, &k, mode);
+	app_init(&b, &s.w, 2, 3, 16);
+	rmc_bufs_add(&b.bufs, s.buf_mem);
+	for (i = 0; i < 100; i++)
+		app_post(&s.a, RMC_OP_SABRE, 1, 0, lbuf, 3 * k.mtu);
+	world_visit(&s.w);
+	CHECK_EQ(app_run(&b, RMC_OP_SABRE, 1, 0, lbuf + 32768, 3 * k.mtu), RMC_S_OK);
+	while (app_poll(&s.a, &slot, &status))
+		n++;
+	CHECK(n < 50);
+	for (; n < 100; n++)
+		CHECK_EQ(app_wait(&s.a), RMC_S_OK);
+	world_settle(&s.w);
+	check_settled(&s);
+	app_fini(&b);
+	teardown(&s);
+}
+
+/* I-5: announcements, data requests and replies of nonsense. */
+static void test_hostile(const struct world_opts *o, u32 mode)
+{
+	struct world_opts k = *o;
+	u32 i, seed = 3;
+	struct setup s;
+	struct peer p;
+
+	k.nodes = 3;
+	k.kernels = true;
+	k.att_entries = 3;
+	setup(&s, &k, mode);
+	peer_init(&p, &s.w, 2);
+	for (i = 0; i < 100000; i++) {
+		u64 w1;
+
+		seed = seed * 1664525 + 1013904223;
+		w1 = ((u64)seed << 32) ^ (u64)seed * 2654435761u;
+		if (seed & 0x100)
+			w1 = rmc_announce_word1((seed >> 9) % SEG & ~7U, 1 + (seed >> 12) % SEG);
+		else if (seed & 0x200)
+			w1 = rmc_req_word1((seed >> 9) % SEG, 1 + (seed >> 13) % k.mtu, seed & 0x400);
+		peer_send(&p, (seed >> 20) % 80, w1);
+		if (!(seed & 0x7000)) {
+			world_visit(&s.w);
+			/* versions change, segments come and go */
+			*version((seed >> 15) % 1000 * 8) = seed >> 28;
+		}
+		if (!(i % 5000)) {
+			*version(0) = 0;
+			*readers(0) = 0;
+			world_tick(&s.w, 3);
+			i % 10000 ? seg_set(&s.w, 1, 3, NULL) : seg_set(&s.w, 1, 3, s.seg_mem);
+		}
+	}
+	seg_set(&s.w, 1, 3, s.seg_mem);
+	for (i = 0; i < 60 * RMC_ATT_STALL_MS && s.w.node[1]->att.live; i++) {
+		world_tick(&s.w, 1);
+		world_visit(&s.w);
+	}
+	CHECK_EQ(s.w.node[1]->att.live, 0);
+	*version(0) = 2;
+	CHECK_EQ(sabre(&s, 0, 8192), RMC_S_OK);
+	teardown(&s);
+}
+
+/* The permutation is one, for every size. */
+static void test_shuffle(void)
+{
+	static u8 seen[2000];
+	u32 n, i, moved;
+
+	for (n = 1; n <= 2000; n++) {
+		memset(seen, 0, n);
+		for (i = 0, moved = 0; i < n; i++) {
+			u32 at = rmc_shuffle(i, n);
+
+			CHECK(at < n && !seen[at]);
+			seen[at] = 1;
+			moved += at != i;
+		}
+		CHECK(n == 1 || moved);
+	}
+	tap_result("shuffled order: every index once");
+}
+
+static void test_words(void)
+{
+	u32 off, len;
+
+	for (off = 0; off < 200; off += 3)
+		for (len = 1; len < 3000; len++) {
+			u64 w = rmc_announce_word1(off, len);
+
+			CHECK_EQ(rmc_announce_length(w), len);
+			CHECK_EQ(rmc_word1_offset(w), off);
+			CHECK(rmc_word1_announces(w));
+		}
+	CHECK_EQ(rmc_announce_length(rmc_announce_word1(63, RMC_SABRE_MAX)), RMC_SABRE_MAX);
+	CHECK_EQ(rmc_announce_length(rmc_announce_word1(RMC_OFFSET_MAX, RMC_SABRE_MAX)),
+		 RMC_SABRE_MAX);
+	tap_result("announcements: length and offset survive");
+}
+
+int main(void)
+{
+	static const struct {
+		const char *name;
+		void (*fn)(const struct world_opts *o, u32 mode);
+	} tests[] = {
+		{ "every length and alignment", test_lengths },
+		{ "every bad input has its own status", test_statuses },
+		{ "a write in the middle aborts it, early", test_conflict },
+		{ "segment, buffer, queue withdrawn in the middle", test_withdrawal },
+		{ "source dies in the middle and rejoins", test_source_killed },
+		{ "strays, doubles, too many: one reply each", test_strays },
+		{ "table full of silent transfers", test_exhaustion },
+		{ "tiny rings, one entry, six queues", test_scarcity },
+		{ "sources take turns", test_fairness },
+		{ "hostile peer makes up packets", test_hostile },
+	};
+	static const struct world_opts opts[] = {
+		{ .nodes = 2, .ni = "fused", .mtu = 4096 },
+		{ .nodes = 2, .ni = "fused", .mtu = 64 },
+		{ .nodes = 2, .ni = "pair", .mtu = 512 },
+		{ .nodes = 2, .ni = "pair", .mtu = 64, .shuffle = true },
+	};
+	char name[160], where[64];
+	u32 i, j, mode;
+
+	test_shuffle();
+	test_words();
+	for (j = 0; j < sizeof(opts) / sizeof(opts[0]); j++)
+		for (mode = RMC_SABRE_OVERLAPPED; mode <= RMC_SABRE_LOCKED; mode++)
+			for (i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
+				snprintf(where, sizeof(where), "%s, MTU %u, %s%s", opts[j].ni, opts[j].mtu,
+					 mode_names[mode], opts[j].shuffle ? ", shuffled" : "");
+				tap_where = where;
+				tests[i].fn(&opts[j], mode);
+				snprintf(name, sizeof(name), "SABRe: %s (%s)", tests[i].name, where);
+				tap_result(name);
+			}
+	return tap_done();
+}
