@@ -219,7 +219,7 @@ done
 # --- graphs ---
 
 graph_src=$(echo "$top"/tools/apps/{graph,graph_text,graph_debian,graph_rmat,strtab}.c)
-common_src=$(echo "$top"/tools/common/{json,memlock,opt}.c)
+common_src=$(echo "$top"/tools/common/{json,memlock,opt,progress}.c)
 mkdir -p "$W/lists"
 cat > "$W/lists/a_Packages" << 'EOF'
 Package: alpha
@@ -352,9 +352,9 @@ else
 		awk -F'[:,]' '/bw_peak/ { print; found = 1; high = $2 > 2.2e9 }
 			END { exit !found || high }' "$W/peak"
 	}
-	# twelve seconds of operations; what is no terminal gets a line every ten
+	# fourteen seconds of operations; what is no terminal gets a line every ten
 	long_run() {
-		FAKE_DELAY_US=40000 nodes 2 "$W/rmc_read_lat" -n 300 -S 64K
+		FAKE_DELAY_US=40000 nodes 2 "$W/rmc_read_lat" -n 350 -S 64K
 	}
 	expect "a long run shows its progress in a log, too" 0 "^64 bytes: .*%$" long_run
 	check "peak bandwidth counts completed operations, not issued ones" peak_is_possible

@@ -17,16 +17,15 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
 #include "memlock.h"
 #include "pagerank.h"
+#include "progress.h"
 
 #define DEFAULT_SUPERSTEPS	10
 #define DEFAULT_EDGE_FACTOR	16
 #define MAX_SCALE		28
 #define MEET_TIMEOUT_MS		120000	/* nodes load the graph at different speeds */
 #define MAX_THREADS		1024
-#define PROGRESS_LOG_SECONDS	10
 
 static const struct {
 	const char *name;
@@ -198,8 +197,7 @@ static void join(struct pagerank *p)
 
 static void run(struct pagerank *p)
 {
-	int tty = isatty(STDERR_FILENO), i;
-	double told = now();
+	int i;
 
 	p->seconds = (double *)allocate((size_t)p->opt.supersteps, sizeof(*p->seconds));
 	for (i = 0; i < p->opt.supersteps; i++) {
@@ -208,14 +206,10 @@ static void run(struct pagerank *p)
 		variants[p->variant].superstep(p);
 		check("barrier", rmc_team_barrier(p->team));
 		p->seconds[i] = now() - start;
-		/* a log is told now and then only, unless every superstep is asked for */
-		if (p->team->self ||
-		    (!tty && !p->opt.progress && now() - told < PROGRESS_LOG_SECONDS))
-			continue;
-		told = now();
-		fprintf(stderr, "%ssuperstep %d of %d: %.3f s%s", tty ? "\r" : "", i + 1,
-			p->opt.supersteps, p->seconds[i],
-			tty && i + 1 < p->opt.supersteps ? "" : "\n");
+		if (!p->team->self && progress_due(p->opt.progress))
+			fprintf(stderr, "%ssuperstep %d of %d: %.3f s%s", progress_begin(), i + 1,
+				p->opt.supersteps, p->seconds[i],
+				i + 1 < p->opt.supersteps ? progress_end() : "\n");
 	}
 	p->header->remote_reads = p->remote_reads;
 	p->header->remote_bytes = p->remote_bytes;

@@ -20,6 +20,7 @@
 #include "bench.h"
 #include "memlock.h"
 #include "opt.h"
+#include "progress.h"
 
 #define HEADER_BYTES	4096
 #define HEADER_MAGIC	0x726d632d62656e63ULL
@@ -27,7 +28,6 @@
 #define WARM_UP_MAX	1000
 #define PEAK_WINDOWS	10		/* peak bandwidth is that of the best tenth */
 #define CHECKED_LINES	32
-#define PROGRESS_LOG_SECONDS	10
 
 struct header {
 	uint64_t magic;
@@ -237,14 +237,11 @@ static void check_data(struct bench *b)
 	}
 }
 
-/* Called once a second; a log is not filled as fast as a terminal, unless asked for. */
 static void progress(struct bench *b, uint64_t size, uint64_t done, uint64_t all)
 {
-	int tty = isatty(STDERR_FILENO);
-
-	if (b->progress || !(++b->untold % PROGRESS_LOG_SECONDS))
-		fprintf(stderr, "%s%llu bytes: %3u%%%s", tty ? "\r" : "", (unsigned long long)size,
-			(unsigned int)(done * 100 / all), tty ? "\r" : "\n");
+	if (progress_due(b->progress))
+		fprintf(stderr, "%s%llu bytes: %3u%%%s", progress_begin(), (unsigned long long)size,
+			(unsigned int)(done * 100 / all), progress_end());
 }
 
 static inline __attribute__((always_inline)) int one(struct bench *b, struct rmc_qp *qp,

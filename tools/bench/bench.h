@@ -50,7 +50,6 @@ struct bench {
 	/* the run */
 	struct rmc_team *team;
 	int target;			/* node id */
-	unsigned int untold;		/* seconds of this run without a sign of progress */
 	uint64_t data_len;		/* bytes at the target */
 	char *lbuf;
 	uint64_t lbuf_len;

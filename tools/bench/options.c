@@ -3,7 +3,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 #include "bench.h"
 #include "opt.h"
 
@@ -79,6 +78,4 @@ void bench_options(struct bench *b, int argc, char **argv)
 	if (latency)
 		b->outstanding = 1;
 	b->pattern = sequential ? SEQUENTIAL : hot ? HOT : RANDOM;
-	if (isatty(STDERR_FILENO))
-		b->progress = 1;
 }

@@ -16,6 +16,7 @@
 #include "memlock.h"
 #include "netpipe.h"
 #include "opt.h"
+#include "progress.h"
 
 #define MIN_ALL_SIZE		1
 #define MAX_ALL_SIZE		(128U << 10)
@@ -172,6 +173,9 @@ static void all_sizes(struct netpipe *b, struct netpipe_end *end, int first)
 		for (pull = 0; pull < (b->best ? 2 : 1); pull++) {
 			if (b->best)
 				rmc_msg_set_threshold(b->msg, pull ? 0 : SIZE_MAX);
+			if (first && progress_due(0))
+				fprintf(stderr, "%s%llu bytes%s", progress_begin(),
+					(unsigned long long)size, progress_end());
 			if (first)
 				measure(b, end, size, b->best ? pull : size >= b->threshold);
 			else
