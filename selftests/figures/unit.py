@@ -52,7 +52,9 @@ def canned(job):
         named = {"read-latency": lat(0.2), "read-latency-double": lat(0.4),
                  "read-bandwidth": bandwidth(1e6), "read-bandwidth-double": bandwidth(2e6),
                  "fetch-and-add": lat(0.3), "compare-and-swap": lat(0.31)}
-        return {0: {"series": [{"name": k, **v} for k, v in named.items()]}}
+        return {0: {"limits": {"line_ping_pong_usec": 0.1, "dependent_read_usec": 0.1,
+                               "memcpy_bytes_per_sec": 1e10},
+                    "series": [{"name": k, **v} for k, v in named.items()]}}
     if tool == "rmc_netpipe":
         return {0: netpipe("--tcp" in job.argv)}
     if tool == "pagerank":
@@ -134,6 +136,12 @@ class FigureTest(Folder):
         curve = self.curve(self.shown("fig7", self.run_), "bandwidth",
                            "paper: simulated hardware, double-sided")
         self.assertEqual(curve[8192], 19.2)
+
+    def test_fig7_limits(self):
+        figure = self.shown("fig7", self.run_)
+        self.assertAlmostEqual(self.cell(figure, "remote read / local read", "host"), 2.064)
+        self.assertEqual(self.cell(figure, "memory bandwidth, GB/s", "paper: simulated hardware"),
+                         12)
 
     def test_fig8_ways(self):
         figure = self.shown("fig8", self.run_)

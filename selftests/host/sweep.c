@@ -3,6 +3,9 @@
  * Curves over request sizes at native speed, as JSON: what A14 figure 7 and table 2
  * plot, of the core alone. Kernel, driver and VMs have no part in it.
  *
+ * All series and sizes once, then all again: what disturbs this machine for a
+ * moment, or moves its CPUs, is a part of each and not all of one.
+ *
  * Two nodes of one kernel, one worker (fused). Double-sided means that both nodes
  * read from each other: this thread then plays both applications, because two CPUs
  * have no room for another that spins.
@@ -16,11 +19,11 @@
 #include "bed.h"
 #include "tools/common/json.h"
 
-#define ROUNDS		5		/* over all sizes */
-#define ROUNDS_QUICK	2
-#define LATENCIES	4000		/* per size and round, quick: half */
-#define BYTES		(64UL << 20)	/* per size and round for bandwidth, at most */
-#define OPERATIONS	40000		/* likewise */
+#define ROUNDS		9		/* over all series and sizes */
+#define ROUNDS_QUICK	3
+#define LATENCIES	2000		/* per size and round, quick: half */
+#define BYTES		(32UL << 20)	/* per size and round for bandwidth, at most */
+#define OPERATIONS	20000		/* likewise */
 #define WINDOW		256		/* operations whose rate is one sample, */
 #define WINDOW_LARGE	64		/* of 2 KiB or more: some ten microseconds */
 #define OUTSTANDING	32
@@ -200,37 +203,48 @@ static const struct series {
 	{ "compare-and-swap", "compare-and-swap", "latency", RMC_OP_CAS, 8, false },
 };
 
-/*
- * All sizes once, then all again: what disturbs this machine for a moment disturbs
- * a part of each and not all of one.
- */
-static void run(const struct series *s)
+static u32 from(const struct series *s)
 {
-	u32 from = s->size ? s->size : first, to = s->size ? s->size : last, size;
-	struct samples samples[SIZES_MAX] = { 0 };
-	int i, k;
+	return s->size ? s->size : first;
+}
 
-	for (k = 0; k < rounds; k++) {
-		for (i = 0, size = from; size <= to; i++, size *= 2) {
-			if (strcmp(s->metric, "latency"))
-				rate(&samples[i], s->op, size, s->both);
-			else if (s->both)
-				latency_both(&samples[i], size);
-			else
-				latency(&samples[i], s->op, size);
-		}
+static u32 to(const struct series *s)
+{
+	return s->size ? s->size : last;
+}
+
+static struct samples samples[ARRAY_SIZE(table)][SIZES_MAX];
+
+static void measure(const struct series *s)
+{
+	struct samples *v = samples[s - table];
+	u32 size;
+
+	for (size = from(s); size <= to(s); v++, size *= 2) {
+		if (strcmp(s->metric, "latency"))
+			rate(v, s->op, size, s->both);
+		else if (s->both)
+			latency_both(v, size);
+		else
+			latency(v, s->op, size);
 	}
+}
+
+static void report(const struct series *s)
+{
+	struct samples *v = samples[s - table];
+	u32 size;
+
 	json_object(&out, NULL);
 	json_string(&out, "name", s->name);
 	json_string(&out, "operation", s->operation);
 	json_string(&out, "metric", s->metric);
 	json_bool(&out, "double_sided", s->both);
 	json_array(&out, "results");
-	for (i = 0, size = from; size <= to; i++, size *= 2)
-		point(s->metric, size, &samples[i]);
+	for (size = from(s); size <= to(s); v++, size *= 2)
+		point(s->metric, size, v);
 	json_end_array(&out);
 	json_end_object(&out);
-	fprintf(stderr, "%s\n", s->name);
 }
 
 static const struct series *find(const char *name)
@@ -241,6 +255,17 @@ static const struct series *find(const char *name)
 		if (!strcmp(s->name, name))
 			return s;
 	return NULL;
+}
+
+/* names: up to a NULL; none means all */
+static bool wanted(const struct series *s, char **names)
+{
+	bool all = !*names;
+
+	for (; *names; names++)
+		if (find(*names) == s)
+			return true;
+	return all;
 }
 
 static int usage(FILE *f)
@@ -281,7 +306,8 @@ int main(int argc, char **argv)
 		{ }
 	};
 	struct rmc_mem *seg;
-	int c, i, ncpu;
+	const struct series *s;
+	int c, i, k, ncpu;
 	char end;
 
 	while ((c = getopt_long(argc, argv, "qs:m:h", longopts, NULL)) != -1) {
@@ -327,11 +353,16 @@ int main(int argc, char **argv)
 	json_int(&out, "outstanding", OUTSTANDING);
 	json_int(&out, "samples", LIMITS);
 	report_limits();
+	for (k = 0; k < rounds; k++) {
+		for (s = table; s < table + ARRAY_SIZE(table); s++)
+			if (wanted(s, argv + optind))
+				measure(s);
+		fprintf(stderr, "round %d of %d\n", k + 1, rounds);
+	}
 	json_array(&out, "series");
-	for (i = 0; optind == argc && i < (int)ARRAY_SIZE(table); i++)
-		run(&table[i]);
-	for (i = optind; i < argc; i++)
-		run(find(argv[i]));
+	for (s = table; s < table + ARRAY_SIZE(table); s++)
+		if (wanted(s, argv + optind))
+			report(s);
 	json_end_array(&out);
 	json_end_object(&out);
 	world_stop(&bed.w);

@@ -27,6 +27,7 @@
 #define WARM_UP_SHARE	10		/* a tenth of the iterations, but at most */
 #define WARM_UP_MAX	1000
 #define PEAK_WINDOWS	10		/* peak bandwidth is that of the best tenth */
+#define TYPICAL_WINDOWS	100
 #define CHECKED_LINES	32
 
 struct header {
@@ -358,28 +359,54 @@ static void bandwidth_of(struct bench *b, uint64_t size, uint64_t n)
 }
 
 /*
- * Peak bandwidth is that of the best window, in which a tenth of all operations or
- * more were completed. What was only issued does not count: as long as the queue
- * fills, issuing takes no time at all.
+ * A stretch of a run, of some completed operations or more. What was only issued does
+ * not count: as long as the queue fills, issuing takes no time at all.
+ */
+struct window {
+	uint64_t least, done, since;
+};
+
+/* Operations per cycle when it is over, and begin the next; else 0 */
+static double window_over(struct window *w, uint64_t done, uint64_t now)
+{
+	double rate = 0;
+
+	if (done - w->done >= w->least) {
+		rate = (double)(done - w->done) / (double)(now - w->since);
+		w->done = done;
+		w->since = now;
+	}
+	return rate;
+}
+
+static uint64_t share(uint64_t n, uint64_t of)
+{
+	return n / of ? n / of : 1;
+}
+
+/*
+ * Peak bandwidth is that of the best window of a tenth of all operations, typical
+ * bandwidth the median of windows of a hundredth: it forgets those in which a CPU
+ * was taken away.
  */
 static void measure_bandwidth(struct bench *b, uint64_t size, double cycles_per_us)
 {
-	uint64_t n = (uint64_t)b->iterations, left = n, start, last, now, next, step, done;
-	uint64_t window = n / PEAK_WINDOWS ? n / PEAK_WINDOWS : 1, counted = 0;
-	uint64_t second = (uint64_t)(cycles_per_us * 1e6);
+	uint64_t n = (uint64_t)b->iterations, left = n, step = share(n, TYPICAL_WINDOWS), i = 0;
+	uint64_t second = (uint64_t)(cycles_per_us * 1e6), start, now, next, done;
+	double rate, fine[2 * TYPICAL_WINDOWS], best = 0, scale = cycles_per_us * 1e6;
+	struct window tenth = { share(n, PEAK_WINDOWS), 0, 0 }, hundredth = { step, 0, 0 };
 	struct bandwidth_stats s = { .n = n };
 	struct rmc_qp *qp = b->team->qp;
-	double rate;
 
 	bandwidth_of(b, size, warm_up(b));
 	check("warming up", rmc_drain_cq(qp, NULL));
 
 	start = bench_cycles();
-	last = start;
-	now = start;
+	tenth.since = hundredth.since = now = start;
 	next = start + second;
 	while (left) {
-		step = window < left ? window : left;
+		if (step > left)
+			step = left;
 		bandwidth_of(b, size, step);
 		left -= step;
 		if (left)
@@ -388,21 +415,21 @@ static void measure_bandwidth(struct bench *b, uint64_t size, double cycles_per_
 			check("operation", rmc_drain_cq(qp, NULL));
 		now = bench_cycles();
 		done = n - left - rmc_qp_in_flight(qp);
-		if (done - counted >= window) {
-			rate = (double)(done - counted) * cycles_per_us * 1e6 /
-			       (double)(now - last);
-			if (rate * (double)size > s.peak)
-				s.peak = rate * (double)size;
-			counted = done;
-			last = now;
-		}
+		rate = window_over(&tenth, done, now);
+		if (rate > best)
+			best = rate;
+		rate = window_over(&hundredth, done, now);
+		if (rate > 0 && i < 2 * TYPICAL_WINDOWS)
+			fine[i++] = rate;
 		if (now > next) {
 			progress(b, size, n - left, n);
 			next = now + second;
 		}
 	}
-	s.rate = (double)n * cycles_per_us * 1e6 / (double)(now - start);
+	s.rate = (double)n * scale / (double)(now - start);
 	s.avg = s.rate * (double)size;
+	s.peak = best * scale * (double)size;
+	s.typical = i ? median(fine, i) * scale * (double)size : s.avg;
 	if (s.peak < s.avg)
 		s.peak = s.avg;
 	report_bandwidth(b, size, &s);

@@ -72,7 +72,7 @@ struct latency_stats {
 
 struct bandwidth_stats {
 	uint64_t n;
-	double peak, avg;		/* bytes/s */
+	double peak, typical, avg;	/* bytes/s */
 	double rate;			/* operations/s */
 };
 
@@ -81,6 +81,9 @@ int bench_main(const struct bench_test *test, int argc, char **argv);
 
 /* Sorts the samples, which are in cycles. */
 void latency_stats(struct latency_stats *s, uint64_t *samples, uint64_t n, double cycles_per_us);
+
+/* Sorts. */
+double median(double *v, uint64_t n);
 
 void report_begin(struct bench *b);
 void report_latency(struct bench *b, uint64_t size, const struct latency_stats *s);

@@ -117,6 +117,7 @@ void report_bandwidth(struct bench *b, uint64_t size, const struct bandwidth_sta
 	json_uint(j, "bytes", size);
 	json_uint(j, "iterations", s->n);
 	json_double(j, "bw_peak_bytes_per_sec", s->peak);
+	json_double(j, "bw_typical_bytes_per_sec", s->typical);
 	json_double(j, "bw_average_bytes_per_sec", s->avg);
 	json_double(j, "msg_rate_per_sec", s->rate);
 	json_end_object(j);

@@ -43,3 +43,16 @@ void latency_stats(struct latency_stats *s, uint64_t *samples, uint64_t n, doubl
 	s->p99 = (double)percentile(samples, n, 0.99) / cycles_per_us;
 	s->p999 = (double)percentile(samples, n, 0.999) / cycles_per_us;
 }
+
+static int ascending_double(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+double median(double *v, uint64_t n)
+{
+	qsort(v, n, sizeof(*v), ascending_double);
+	return v[n / 2];
+}

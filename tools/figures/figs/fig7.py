@@ -2,6 +2,7 @@
 """A14 figure 7: remote reads against request size, single- and double-sided."""
 
 from .. import jobs as j
+from ..base import Missing
 from ..plot import Series
 
 ORDER = 107
@@ -42,7 +43,7 @@ def latencies(run, results, figure):
 
 
 def bandwidths(run, results, figure):
-    field = "bw_average_bytes_per_sec"
+    field = "bw_typical_bytes_per_sec"
     for plan in run.rmc_machines():
         with figure.optional(f"{plan.label}: bandwidth"):
             yield Series(plan.label, j.points(results.get(j.remote(plan, "rmc_read_bw")), field,
@@ -51,7 +52,7 @@ def bandwidths(run, results, figure):
             yield Series(f"{plan.label}, double-sided",
                          _both(results, j.remote(plan, "rmc_read_bw", True), field, 1e-9,
                                lambda a, b: a + b), plan.kind)
-    yield from _host(run, results, figure, "read-bandwidth", "bw_typical_bytes_per_sec", 1e-9)
+    yield from _host(run, results, figure, "read-bandwidth", field, 1e-9)
 
 
 def _host(run, results, figure, name, field, scale):
@@ -67,8 +68,28 @@ def _host(run, results, figure, name, field, scale):
                                          field, scale), plan.kind)
 
 
+def limits(results, paper, plan):
+    """What the host can do at all, and a read against it."""
+    found = results.get(j.sweep(plan))
+    try:
+        line, access, copy = (found["limits"][k] for k in (
+            "line_ping_pong_usec", "dependent_read_usec", "memcpy_bytes_per_sec"))
+        read = dict(j.points(j.series(found, "read-latency"), "t_typical_usec"))[LINE]
+    except KeyError as e:
+        raise Missing(f"its JSON lacks {e}") from None
+    here = {"line to and fro between two CPUs": line, "dependent local read": access,
+            "remote read / local read": read / access, "memory bandwidth": copy / 1e9}
+    return [(row["metric"], row["unit"], row["values"], {plan.label: here[row["metric"]]})
+            for row in paper["table"]["rows"]]
+
+
 def show(run, results, paper, figure):
     figure.curves("latency", "Remote read latency", "us, round trip, median",
                   list(latencies(run, results, figure)))
     figure.curves("bandwidth", "Remote read bandwidth", "GB/s, both directions together",
                   list(bandwidths(run, results, figure)))
+    if run.has("host"):
+        plan = run.plans["host"]
+        with figure.optional(f"{plan.label}: limits"):
+            figure.compare("Limits beside it", limits(results, paper, plan), [plan],
+                           "The core alone, in the same run.")

@@ -37,11 +37,12 @@ def of_machine(plan, results):
                                          j.remote(plan, "rmc_read_bw"), j.atomic(plan, "faa"))]
 
 
-def values(latency, bandwidth, faa, field="bw_average_bytes_per_sec"):
-    return {"max bandwidth": max(y for _, y in j.points(bandwidth, field, 8e-9)),
+def values(latency, bandwidth, faa):
+    rates = j.points(bandwidth, "bw_typical_bytes_per_sec")
+    return {"max bandwidth": max(y for _, y in rates) * 8e-9,
             "read RTT": at(j.points(latency, "t_typical_usec"), 64),
             "fetch-and-add": at(j.points(faa, "t_typical_usec", at_least=8), 8),
-            "IOPS": at(j.points(bandwidth, "msg_rate_per_sec", 1e-6), 64)}
+            "IOPS": at(rates, 64) / 64 / 1e6}
 
 
 def show(run, results, paper, figure):
@@ -53,7 +54,7 @@ def show(run, results, paper, figure):
     if run.has("host"):
         plan = run.plans["host"]
         with figure.optional(plan.label):
-            here[plan.label] = values(*of_host(run, results), "bw_typical_bytes_per_sec")
+            here[plan.label] = values(*of_host(run, results))
             plans.append(plan)
     figure.part("table", here)
     figure.compare(
