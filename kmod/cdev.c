@@ -8,6 +8,7 @@
 #include "context.h"
 #include "file.h"
 #include "ioctl.h"
+#include "uring.h"
 
 static int context_open(struct inode *inode, struct file *file)
 {
@@ -52,6 +53,7 @@ static const struct file_operations context_fops = {
 	.compat_ioctl = compat_ptr_ioctl,
 	.mmap = rmc_file_mmap,
 	.poll = context_poll,
+	.uring_cmd = rmc_uring_cmd,
 };
 
 static int control_open(struct inode *inode, struct file *file)

@@ -124,4 +124,88 @@ static inline void rmc_fence_cpus(void)
 }
 #endif
 
+#ifdef RMC_COMPAT_URING	/* kmod/uring.c alone: these bring half of the block layer */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+#include <linux/io_uring.h>
+#include <linux/io_uring_types.h>
+#include <linux/percpu-refcount.h>
+#else
+#include <linux/io_uring/cmd.h>
+#endif
+
+/*
+ * io_uring commands. What waits for long must be cancelled when its ring or task
+ * goes. Since 6.7 io_uring asks for it; before, nobody does, and kmod/uring.c looks
+ * after whom its commands belong to.
+ */
+static inline const void *rmc_uring_cmd_data(struct io_uring_cmd *cmd)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
+	return cmd->cmd;
+#else
+	return cmd->sqe->cmd;
+#endif
+}
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
+#define RMC_URING_WATCHDOG	1
+#define RMC_URING_F_CANCEL	0
+
+static inline void rmc_uring_mark_cancelable(struct io_uring_cmd *cmd, unsigned int issue_flags)
+{
+}
+
+/* Its ring is being closed, or the task that submitted it waits in exec() for it. */
+static inline bool rmc_uring_orphaned(struct io_uring_cmd *cmd)
+{
+	struct io_kiocb *req = cmd_to_io_kiocb(cmd);
+
+	if (percpu_ref_is_dying(&req->ctx->refs))
+		return true;
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+	return atomic_read(&req->task->io_uring->in_idle);
+#else
+	return atomic_read(&req->task->io_uring->in_cancel);
+#endif
+}
+#else
+#define RMC_URING_WATCHDOG	0
+#define RMC_URING_F_CANCEL	IO_URING_F_CANCEL
+
+static inline void rmc_uring_mark_cancelable(struct io_uring_cmd *cmd, unsigned int issue_flags)
+{
+	io_uring_cmd_mark_cancelable(cmd, issue_flags);
+}
+
+static inline bool rmc_uring_orphaned(struct io_uring_cmd *cmd)
+{
+	return false;
+}
+#endif
+
+static inline void rmc_uring_done(struct io_uring_cmd *cmd, int res, unsigned int issue_flags)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 18, 0)
+	io_uring_cmd_done(cmd, res, 0, issue_flags);
+#else
+	io_uring_cmd_done(cmd, res, issue_flags);
+#endif
+}
+
+/* Defines name(), a function that io_uring calls in the task: fn(cmd, issue_flags) */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 19, 0)
+#define RMC_URING_TASK_WORK(name, fn)						\
+	static void name(struct io_uring_cmd *cmd, unsigned int issue_flags)	\
+	{									\
+		fn(cmd, issue_flags);						\
+	}
+#else
+#define RMC_URING_TASK_WORK(name, fn)						\
+	static void name(struct io_tw_req tw_req, io_tw_token_t token)		\
+	{									\
+		fn(io_uring_cmd_from_tw(tw_req), IO_URING_CMD_TASK_WORK_ISSUE_FLAGS); \
+	}
+#endif
+#endif
+
 #endif

@@ -5,6 +5,7 @@
 #include "compat.h"
 #include "event.h"
 #include "file.h"
+#include "uring.h"
 #include "worker.h"
 
 /* Each count is changed by one worker of the file's node, and read by poll(). */
@@ -18,6 +19,19 @@ static void set_told(struct rmc_waiter *w, bool told)
 	WRITE_ONCE(*count, *count + (told ? 1 : -1));
 }
 
+static void tell_pollers(struct rmc_waiter *w)
+{
+	w->polling = false;
+	set_told(w, true);
+	if (w->eventfd)
+		rmc_eventfd_signal(w->eventfd);
+	/*
+	 * Told before this; pairs with poll_wait() before the look at told.
+	 * Without a key: io_uring takes no notice of one that is only EPOLLPRI.
+	 */
+	wake_up(&w->file->wait);
+}
+
 /**
  * rmc_os_event() - an armed event happened
  * @e: event
@@ -28,14 +42,9 @@ void rmc_os_event(struct rmc_event *e)
 {
 	struct rmc_waiter *w = e->owner;
 
-	set_told(w, true);
-	if (w->eventfd)
-		rmc_eventfd_signal(w->eventfd);
-	/*
-	 * Told before this; pairs with poll_wait() before the look at told.
-	 * Without a key: io_uring takes no notice of one that is only EPOLLPRI.
-	 */
-	wake_up(&w->file->wait);
+	if (w->polling)
+		tell_pollers(w);
+	rmc_waits_finish(&w->waits, 0);
 }
 
 /**
@@ -50,6 +59,7 @@ void rmc_waiter_init(struct rmc_waiter *w, struct rmc_event *e, struct rmc_file 
 {
 	w->file = f;
 	w->kind = kind;
+	INIT_LIST_HEAD(&w->waits);
 	e->owner = w;
 }
 
@@ -61,8 +71,10 @@ void rmc_waiter_init(struct rmc_waiter *w, struct rmc_event *e, struct rmc_file 
  */
 void rmc_waiter_forget(struct rmc_waiter *w)
 {
+	w->polling = false;
 	set_told(w, false);
 	wake_up(&w->file->wait);
+	rmc_waits_finish(&w->waits, -ESHUTDOWN);
 }
 
 /**
@@ -93,7 +105,10 @@ static int arm(void *arg)
 	swap(w->eventfd, a->eventfd);
 	set_told(w, false);
 	a->count = a->event->count;
-	rmc_event_arm(a->event, a->seen);
+	if (rmc_event_arm(a->event, a->seen))
+		w->polling = true;
+	else
+		tell_pollers(w);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #ifndef RMC_WAITER_H
 #define RMC_WAITER_H
 
+#include <linux/list.h>
 #include "core/event.h"
 
 struct eventfd_ctx;
@@ -22,14 +23,18 @@ enum rmc_waiter_kind {
  * struct rmc_waiter - who waits for one event; belongs to the event's worker
  * @file: whose poll() tells
  * @kind: how it tells
+ * @polling: armed for poll() and @eventfd
  * @eventfd: told as well, or NULL
  * @told: counted in rmc_file.told
+ * @waits: io_uring commands that wait for it, kmod/uring.c
  */
 struct rmc_waiter {
 	struct rmc_file *file;
 	enum rmc_waiter_kind kind;
+	bool polling;
 	struct eventfd_ctx *eventfd;
 	bool told;
+	struct list_head waits;
 };
 
 void rmc_waiter_init(struct rmc_waiter *w, struct rmc_event *e, struct rmc_file *f,

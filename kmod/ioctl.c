@@ -96,6 +96,8 @@ static int do_query(const struct request *r, union args *a)
 		.att_stall_ms = cfg->att_stall_ms,
 		.sabre_mode = cfg->sabre,
 		.max_sabre = RMC_SABRE_MAX,
+		.features = RMC_FEATURE_WATCH |
+			    (IS_ENABLED(CONFIG_IO_URING) ? RMC_FEATURE_URING_WAIT : 0),
 	};
 	return 0;
 }
@@ -431,7 +433,7 @@ static int do_ctx_remove(const struct request *r, union args *a)
 	}
 
 static const struct entry context_entries[] = {
-	ENTRY(RMC_IOC_QUERY, query, reserved, true, do_query, NULL),
+	ENTRY(RMC_IOC_QUERY, query, features, true, do_query, NULL),
 	ENTRY(RMC_IOC_NODE_INFO, node_info, local, true, do_node_info, NULL),
 	ENTRY(RMC_IOC_WATCH, watch, reserved, true, do_watch, NULL),
 	ENTRY(RMC_IOC_ATTACH, attach, reserved, false, do_attach, NULL),
@@ -447,7 +449,7 @@ static const struct entry context_entries[] = {
 };
 
 static const struct entry control_entries[] = {
-	ENTRY(RMC_IOC_QUERY, query, reserved, true, do_query, NULL),
+	ENTRY(RMC_IOC_QUERY, query, features, true, do_query, NULL),
 	ENTRY(RMC_IOC_NODE_INFO, node_info, local, true, do_node_info, NULL),
 	ENTRY(RMC_IOC_WATCH, watch, reserved, true, do_watch, NULL),
 	ENTRY(RMC_IOC_CTX_CREATE, ctx_create, gid, false, do_ctx_create, NULL),

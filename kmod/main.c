@@ -7,6 +7,7 @@
 
 #include <linux/module.h>
 #include "device.h"
+#include "uring.h"
 
 static char *fabric;
 module_param(fabric, charp, 0444);
@@ -172,6 +173,7 @@ static void __exit rmc_exit(void)
 	rmc_sysfs_remove(&device);
 	rmc_cdev_unregister(&device);
 	rmc_device_stop(&device);
+	rmc_uring_exit();
 }
 
 module_init(rmc_init);

@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include "file.h"
+#include "uring.h"
 #include "watch.h"
 
 /*
@@ -26,6 +27,7 @@
  * @file: open context that it was made from; NULL: none, or that has gone
  * @reading: held by the one reader that takes records
  * @wait: readers and pollers
+ * @waits: io_uring commands
  * @head: records taken
  * @tail: records made; both run freely
  * @ring: records
@@ -39,6 +41,7 @@ struct rmc_watcher {
 	struct rmc_file *file;
 	struct mutex reading;	/* see above */
 	wait_queue_head_t wait;
+	struct list_head waits;
 	u32 head;
 	u32 tail;
 	struct rmc_node_event ring[RING];
@@ -104,6 +107,7 @@ void rmc_os_node_event(struct rmc_node *node, u32 type, u32 nid, u32 epoch)
 		record(w, &ev);
 		/* recorded before this; pairs with poll_wait() before the look */
 		wake_up(&w->wait);
+		rmc_waits_finish(&w->waits, 0);
 	}
 	spin_unlock(&watch_lock);
 }
@@ -199,6 +203,7 @@ static int watch_release(struct inode *inode, struct file *file)
 	list_del(&w->entry);
 	if (w->file)
 		w->file->watcher = NULL;
+	rmc_waits_finish(&w->waits, -ESHUTDOWN);
 	spin_unlock(&watch_lock);
 	kfree(w);
 	return 0;
@@ -236,6 +241,7 @@ struct file *rmc_watcher_open(struct rmc_file *f, struct rmc_node *node, u32 typ
 	mutex_init(&w->reading);
 	init_waitqueue_head(&w->wait);
 	INIT_LIST_HEAD(&w->entry);
+	INIT_LIST_HEAD(&w->waits);
 	file = anon_inode_getfile("[rmc-events]", &watch_fops, w,
 				  O_RDONLY | (nonblock ? O_NONBLOCK : 0));
 	if (IS_ERR(file)) {
@@ -271,4 +277,27 @@ void rmc_watcher_detach(struct rmc_file *f)
 	if (f->watcher)
 		f->watcher->file = NULL;
 	spin_unlock(&watch_lock);
+}
+
+/**
+ * rmc_watcher_wait() - an io_uring command waits for something to read
+ * @f: open context
+ * @l: its link; if nothing is to be read yet, its reference is the event file's
+ *
+ * Return: true: it was taken over, and may be finished already; false: @f has no
+ * event file. Context: does not sleep.
+ */
+bool rmc_watcher_wait(struct rmc_file *f, struct rmc_wait_link *l)
+{
+	struct rmc_watcher *w;
+
+	spin_lock(&watch_lock);
+	w = f->watcher;
+	if (w) {
+		rmc_waits_add(&w->waits, l);
+		if (readable(w))
+			rmc_waits_finish(&w->waits, 0);
+	}
+	spin_unlock(&watch_lock);
+	return w;
 }

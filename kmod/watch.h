@@ -14,10 +14,12 @@
 struct file;
 struct rmc_file;
 struct rmc_node;
+struct rmc_wait_link;
 struct rmc_watcher;
 
 struct file *rmc_watcher_open(struct rmc_file *f, struct rmc_node *node, u32 types,
 			      bool nonblock);
 void rmc_watcher_detach(struct rmc_file *f);
+bool rmc_watcher_wait(struct rmc_file *f, struct rmc_wait_link *l);
 
 #endif

@@ -18,15 +18,6 @@
 #define SHORT_SLEEP		4
 #define MAX_PATIENCE		64
 
-/* A function to be called on a worker; lives on the caller's stack. */
-struct rmc_call {
-	struct llist_node node;
-	int (*fn)(void *arg);
-	void *arg;
-	int ret;
-	struct completion done;
-};
-
 /**
  * rmc_os_wake() - make a worker look for work
  * @ni: worker
@@ -70,10 +61,30 @@ static void run_calls(struct rmc_worker *w)
 	rmc_ni_tick(&w->ni, rmc_os_now_ns());
 	first = llist_reverse_order(llist_del_all(&w->calls));
 	llist_for_each_entry_safe(call, next, first, node) {
-		call->ret = call->fn(call->arg);
+		struct completion *done = call->done;
+		int ret = call->fn(call->arg);
+
+		if (!done)
+			continue;
+		call->ret = ret;
 		/* the caller's stack frame is gone after this */
-		complete(&call->done);
+		complete(done);
 	}
+}
+
+/**
+ * rmc_worker_post() - have a function called on a worker, and do not wait for it
+ * @ni: worker, started
+ * @call: function and argument; belongs to the worker until it was called
+ *
+ * In order with the calls that one caller, or several under a lock, make and post.
+ *
+ * Context: any but NMI.
+ */
+void rmc_worker_post(struct rmc_ni_worker *ni, struct rmc_call *call)
+{
+	llist_add(&call->node, &rmc_worker_of(ni)->calls);
+	rmc_os_wake(ni);
 }
 
 /**
@@ -90,14 +101,12 @@ static void run_calls(struct rmc_worker *w)
  */
 int rmc_worker_call(struct rmc_ni_worker *ni, int (*fn)(void *arg), void *arg)
 {
-	struct rmc_worker *w = rmc_worker_of(ni);
-	struct rmc_call call = { .fn = fn, .arg = arg };
+	DECLARE_COMPLETION_ONSTACK(done);
+	struct rmc_call call = { .fn = fn, .arg = arg, .done = &done };
 
 	might_sleep();
-	init_completion(&call.done);
-	llist_add(&call.node, &w->calls);
-	rmc_os_wake(ni);
-	wait_for_completion(&call.done);
+	rmc_worker_post(ni, &call);
+	wait_for_completion(&done);
 	return call.ret;
 }
 
@@ -204,6 +213,8 @@ static int worker_main(void *data)
 				patience *= 2;
 		}
 	}
+	/* what was posted before the last file was closed */
+	run_calls(w);
 	return 0;
 }
 

@@ -20,6 +20,22 @@
 #include "ni/ni.h"
 
 /**
+ * struct rmc_call - a function to be called on a worker
+ * @node: in rmc_worker.calls
+ * @fn: function; must not sleep
+ * @arg: its argument
+ * @ret: what it returned
+ * @done: told when it was called; NULL: nobody waits, and @fn may free the call
+ */
+struct rmc_call {
+	struct llist_node node;
+	int (*fn)(void *arg);
+	void *arg;
+	int ret;
+	struct completion *done;
+};
+
+/**
  * struct rmc_worker - a thread and what it polls
  * @ni: what it polls
  * @task: the thread; NULL before it was started
@@ -50,6 +66,7 @@ static inline struct rmc_worker *rmc_worker_of(struct rmc_ni_worker *ni)
 int rmc_worker_start(struct rmc_worker *w, u32 number);
 void rmc_worker_stop(struct rmc_worker *w);
 void rmc_worker_put(struct rmc_worker *w);
+void rmc_worker_post(struct rmc_ni_worker *ni, struct rmc_call *call);
 int rmc_worker_call(struct rmc_ni_worker *ni, int (*fn)(void *arg), void *arg);
 
 #endif

@@ -7,3 +7,4 @@
 #include "rmc/object.h"
 #include "rmc/qp.h"
 #include "rmc/sabre.h"
+#include "rmc/uring.h"

@@ -13,6 +13,12 @@
  * that m's last successful write carried: both then know that the other, in its
  * present life, knows them.
  *
+ * View. Before a team is used, and again when a member's new life joins it, all agree
+ * who is in it and where it is: each publishes in its own line a word made of all the
+ * nonces it has met, and behind it the round it comes from. Who sees that word with
+ * everybody goes on from the latest of the rounds. A survivor's round is at least 1,
+ * a newcomer's 0; so the word also tells a newcomer that there are survivors.
+ *
  * Barrier. Each member writes its round number to its line at every peer, then
  * waits until all its own lines show that round. The write is one aligned word;
  * it pairs with the acquire load in the waiting loop through the ordering that
@@ -40,7 +46,9 @@ struct rmc_team_line {
 	uint64_t round;
 	uint64_t nonce;
 	uint64_t echo;
-	uint64_t pad[5];
+	uint64_t view;		/* of the line's own member: see above */
+	uint64_t from;		/* round it comes from; stored before view */
+	uint64_t pad[3];
 };
 
 static uint64_t now_ms(void)
@@ -152,18 +160,29 @@ static int meet(struct rmc_team *t, int peer, int *status)
 	out->nonce = t->nonce;
 	out->echo = in->nonce;
 	*status = rmc_write(t->qp, nid, line_offset(t->self), out,
-			    offsetof(struct rmc_team_line, pad));
+			    offsetof(struct rmc_team_line, view));
 	if (*status)
 		return *status < 0 ? *status : 0;
 
-	return rmc_load_acquire(&mine->round) >= 1 &&
-	       rmc_load_relaxed(&mine->nonce) == out->echo && out->echo &&
-	       rmc_load_relaxed(&mine->echo) == t->nonce;
+	if (rmc_load_acquire(&mine->round) < 1 || !out->echo ||
+	    rmc_load_relaxed(&mine->nonce) != out->echo ||
+	    rmc_load_relaxed(&mine->echo) != t->nonce)
+		return 0;
+	t->met[peer] = out->echo;
+	return 1;
 }
 
-static int meet_all(struct rmc_team *t, unsigned int timeout_ms)
+/* Its life is the one that we have met: nothing needs to be written there. */
+static int met_before(struct rmc_team *t, int peer)
 {
-	uint64_t deadline = now_ms() + timeout_ms;
+	return t->met[peer] &&
+	       !rmc_read(t->qp, rmc_team_nid(t, peer), line_offset(peer), &t->out[1],
+			 sizeof(t->out[1])) &&
+	       t->out[1].nonce == t->met[peer];
+}
+
+static int meet_all(struct rmc_team *t, unsigned int timeout_ms, uint64_t deadline)
+{
 	int met = 0, peer, status = 0, err;
 	unsigned char *known;
 
@@ -171,7 +190,11 @@ static int meet_all(struct rmc_team *t, unsigned int timeout_ms)
 	if (!known)
 		return rmc_fail(ENOMEM, "out of memory");
 	known[t->self] = 1;
-	for (met = 1; met < t->nodes; ) {
+	for (peer = 0; peer < t->nodes; peer++)
+		known[peer] |= met_before(t, peer);
+	for (peer = 0; peer < t->nodes; peer++)
+		met += known[peer];
+	while (met < t->nodes) {
 		int last = -1, last_status = 0;
 
 		for (peer = 0; peer < t->nodes; peer++) {
@@ -206,10 +229,69 @@ static int meet_all(struct rmc_team *t, unsigned int timeout_ms)
 		}
 		usleep(MEET_INTERVAL_US);
 	}
-	t->round = 1;
 	err = 0;
 out:
 	free(known);
+	return err;
+}
+
+static uint64_t view_of(const struct rmc_team *t)
+{
+	uint64_t view = 0xcbf29ce484222325;
+	int i;
+
+	for (i = 0; i < t->nodes; i++)
+		view = (view ^ (i == t->self ? t->nonce : t->met[i])) * 0x100000001b3;
+	return view ? view : 1;
+}
+
+/* Everybody's latest round; -EAGAIN: somebody meets yet another life */
+static int agree(struct rmc_team *t, uint64_t deadline)
+{
+	struct rmc_team_line *in = &t->out[1], *own = &t->line[t->self];
+	uint64_t view = view_of(t), latest = t->round;
+	int peer, err;
+
+	own->from = t->round;
+	rmc_store_release(&own->view, view);
+	for (peer = 0; peer < t->nodes; peer++) {
+		if (peer == t->self)
+			continue;
+		for (;;) {
+			err = rmc_read(t->qp, rmc_team_nid(t, peer), line_offset(peer), in,
+				       sizeof(*in));
+			if (err < 0)
+				return err;
+			if (!err && in->view == view)
+				break;
+			if (err || in->nonce != t->met[peer])
+				return -EAGAIN;
+			if (now_ms() > deadline)
+				return rmc_fail(ETIMEDOUT, "node %d does not go on with this team",
+						rmc_team_nid(t, peer));
+			usleep(MEET_INTERVAL_US);
+		}
+		if (in->from > latest)
+			latest = in->from;
+	}
+	t->rejoined |= !t->round && latest;
+	t->round = latest ? latest : 1;
+	return 0;
+}
+
+static int join(struct rmc_team *t, unsigned int timeout_ms)
+{
+	uint64_t deadline;
+	int err;
+
+	if (!timeout_ms)
+		timeout_ms = MEET_TIMEOUT_MS;
+	deadline = now_ms() + timeout_ms;
+	do {
+		err = meet_all(t, timeout_ms, deadline);
+		if (!err)
+			err = agree(t, deadline);
+	} while (err == -EAGAIN);
 	return err;
 }
 
@@ -248,7 +330,8 @@ struct rmc_team *rmc_team_open_with(const struct rmc_team_options *options, size
 	err = make_segment(t, options->numa_node);
 	if (err)
 		goto err;
-	err = meet_all(t, options->timeout_ms ? options->timeout_ms : MEET_TIMEOUT_MS);
+	t->met = (uint64_t *)calloc((size_t)t->nodes, sizeof(*t->met));
+	err = t->met ? join(t, options->timeout_ms) : rmc_fail(ENOMEM, "out of memory");
 	if (err)
 		goto err;
 	return t;
@@ -274,6 +357,7 @@ void rmc_team_close(struct rmc_team *t)
 		munmap(t->base, t->total);
 	if (t->out)
 		munmap(t->out, rmc_page_round(2 * sizeof(*t->out)));
+	free(t->met);
 	free(t);
 }
 
@@ -324,7 +408,7 @@ static int probe(struct rmc_team *t, int peer)
 		err = RMC_S_NODE_DOWN;
 	} else {
 		err = rmc_read(t->qp, nid, line_offset(peer), &t->out[1], sizeof(t->out[1]));
-		if (!err && t->out[1].nonce != t->line[peer].nonce)
+		if (!err && t->out[1].nonce != t->met[peer])
 			err = RMC_S_BAD_CONTEXT;
 	}
 	if (err && err != RMC_S_TIMEOUT && first_missing(t, peer) == peer)
@@ -372,4 +456,9 @@ int rmc_team_barrier_with(struct rmc_team *t, unsigned int flags)
 int rmc_team_barrier(struct rmc_team *t)
 {
 	return rmc_team_barrier_with(t, t->flags);
+}
+
+int rmc_team_rejoin(struct rmc_team *t, unsigned int timeout_ms)
+{
+	return rmc_qp_in_flight(t->qp) ? -EBUSY : join(t, timeout_ms);
 }

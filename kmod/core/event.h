@@ -32,12 +32,16 @@ static inline void rmc_event_happened(struct rmc_event *e)
 	}
 }
 
-/* Tell the next time, or at once when it happened more than @seen times. */
-static inline void rmc_event_arm(struct rmc_event *e, u32 seen)
+/*
+ * Tell the next time; false: it happened already, more than @seen times. Several
+ * who wait for one event share its alarm, and are all told.
+ */
+static inline bool rmc_event_arm(struct rmc_event *e, u32 seen)
 {
-	e->armed = e->count == seen;
-	if (!e->armed)
-		rmc_os_event(e);
+	if (e->count != seen)
+		return false;
+	e->armed = true;
+	return true;
 }
 
 #endif

@@ -29,6 +29,7 @@ static void finish(struct rmc_msg *m, struct op *op, int status)
 		m->retry[m->retries++] = *op;
 		return;
 	}
+	p->ops--;
 	switch (op->kind) {
 	case OP_CELLS:
 		for (i = 0; i < op->cells; i++)
@@ -110,6 +111,7 @@ int rmc_msg_issue(struct rmc_msg *m, const struct op *op)
 {
 	int err;
 
+	op->peer->ops++;
 	do {
 		err = issue_retries(m);
 		if (!err)
@@ -159,7 +161,7 @@ static int probe(struct rmc_msg *m, struct peer *p)
 		.len = sizeof(p->local->probe),
 	};
 
-	if (p->status || p->probing)
+	if (p->status || p->probing || p->admitting)
 		return 0;
 	if (!node_up(m, p)) {
 		give_up(p, RMC_S_NODE_DOWN);

@@ -48,27 +48,31 @@ static int make_peers(struct rmc_msg *m)
 }
 
 /* Sign our line at each peer, so that we know it again when we look after it. */
-static int sign(struct rmc_msg *m)
+static int sign_all(struct rmc_msg *m)
 {
 	int i, err;
 
 	for (i = 0; i < m->raw.nodes; i++) {
-		struct peer *p = &m->peer[i];
-		struct op op = {
-			.kind = OP_LINE,
-			.peer = p,
-			.offset = line_offset(m, m->raw.self),
-			.buf = &p->local->out,
-			.len = sizeof(p->local->out),
-		};
-
-		p->local->out.nonce = m->nonce;
-		p->line_busy = 1;
-		err = rmc_msg_issue(m, &op);
+		err = rmc_msg_sign(m, &m->peer[i]);
 		if (err)
 			return err;
 	}
 	return rmc_msg_drain(m);
+}
+
+/* In a team that goes on: the others know a former life of us. */
+static int admit_all(struct rmc_msg *m)
+{
+	int i, err;
+
+	for (i = 0; i < m->raw.nodes; i++) {
+		if (i == m->raw.self)
+			continue;
+		err = rmc_msg_admit(m, &m->peer[i], 0, 0);
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 static int bad_options(const struct rmc_msg_raw *raw, const struct rmc_msg_options *o)
@@ -118,7 +122,9 @@ struct rmc_msg *rmc_msg_open_raw(const struct rmc_msg_raw *raw, const struct rmc
 	m->retry = (struct op *)calloc(m->qp->entries, sizeof(*m->retry));
 	err = m->peer && m->op && m->retry ? make_peers(m) : rmc_fail(ENOMEM, "out of memory");
 	if (!err)
-		err = sign(m);
+		err = sign_all(m);
+	if (!err && raw->rejoin)
+		err = admit_all(m);
 	if (err) {
 		rmc_fail(-err, "cannot open message buffers: %s", rmc_strerror(err));
 		free_msg(m);
@@ -145,6 +151,7 @@ struct rmc_msg *rmc_msg_open_with(struct rmc_team *team, const struct rmc_msg_op
 		.max_length = rmc_query(team->ctx)->max_length,
 		.node_state = team_node_state,
 		.arg = team,
+		.rejoin = team->rejoined,
 	};
 	struct rmc_msg *m;
 	int id, err;

@@ -7,7 +7,16 @@
 static void look(struct rmc_msg *m, struct peer *p)
 {
 	uint64_t counters = rmc_load_acquire(&p->line->counters);
+	uint64_t nonce = rmc_load_acquire(&p->line->nonce);
 
+	/* counters of another life say nothing about ours */
+	if (rmc_unlikely(nonce != p->life)) {
+		if (p->life) {
+			give_up(p, RMC_S_BAD_CONTEXT);
+			return;
+		}
+		p->life = nonce;
+	}
 	rmc_msg_scan(m, p);
 	p->tx_line_credits = (uint32_t)counters;
 	p->pulled = (uint32_t)(counters >> 32);

@@ -35,7 +35,8 @@
 struct line {
 	uint64_t counters;	/* credits | pulled << 32 */
 	uint64_t nonce;		/* of who writes the line */
-	uint64_t pad[6];
+	uint64_t echo;		/* the reader's life that it has prepared for; rejoin.c */
+	uint64_t pad[5];
 };
 
 /* Local memory of the RMC's operations, per peer; after it the copy of the ring */
@@ -48,6 +49,9 @@ struct peer {
 	int status;			/* why it was given up */
 	int reported;			/* to a receiver from anyone */
 	int broken;			/* in the middle of a message */
+	uint64_t life;			/* nonce of the peer as we know it; 0: not yet heard */
+	int admitting;			/* a new life is being let in */
+	unsigned int ops;		/* not complete, retries included */
 
 	/* to the peer; counters run freely */
 	uint32_t tx_head;		/* cells written */
@@ -138,6 +142,10 @@ int rmc_msg_tell(struct rmc_msg *m, struct peer *p);
 int rmc_msg_progress(struct rmc_msg *m, struct peer *p);
 int rmc_msg_step(struct rmc_msg *m, struct peer *p, unsigned int *spins);
 int rmc_msg_drain(struct rmc_msg *m);
+
+/* rejoin.c */
+int rmc_msg_sign(struct rmc_msg *m, struct peer *p);
+int rmc_msg_admit(struct rmc_msg *m, struct peer *p, uint64_t was, unsigned int timeout_ms);
 
 /* recv.c: take note of the cells that came */
 void rmc_msg_scan(struct rmc_msg *m, struct peer *p);

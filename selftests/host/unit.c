@@ -533,18 +533,19 @@ static void test_events(const struct world_opts *o)
 	setup(&s, o);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	CHECK_EQ(world_events, told);
-	rmc_event_arm(&s.a.qp.done, 1);
+	CHECK(rmc_event_arm(&s.a.qp.done, 1));
 	CHECK_EQ(world_events, told);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	CHECK_EQ(world_events, told + 1);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	CHECK_EQ(world_events, told + 1);
-	rmc_event_arm(&s.a.qp.done, 2);
-	CHECK_EQ(world_events, told + 2);
+	CHECK(!rmc_event_arm(&s.a.qp.done, 2));
+	CHECK(rmc_event_arm(&s.a.qp.done, 3));
+	CHECK_EQ(world_events, told + 1);
 
 	CHECK_EQ(app_run(&s.a, RMC_OP_NOTIFY, 1, 0, NULL, 0), RMC_S_OK);
 	CHECK_EQ(s.seg_mem->notified.count, 1);
-	rmc_event_arm(&s.seg_mem->notified, 1);
+	CHECK(rmc_event_arm(&s.seg_mem->notified, 1));
 	CHECK_EQ(world_events, told + 2);
 	fill(lbuf, SEG, 9);
 	CHECK_EQ(app_run(&s.a, RMC_OP_WRITE_NOTIFY, 1, 100, lbuf, 9000), RMC_S_OK);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
  * One member of a team that tries messages, receive buffers and collectives:
- * prog_msg all | orphan. Prints "member N: ok", or what went wrong and fails.
+ * prog_msg all | orphan | rejoin LIFE. Prints "member N: ok", or what went wrong and
+ * fails. In rejoin the last member ends in the middle of life 1, and is started again.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -193,6 +195,100 @@ static void orphan(struct rmc_msg *m, struct rmc_coll *c)
 	rmc_herd_close(h);
 }
 
+static int gone(int status)
+{
+	return status == RMC_S_NODE_DOWN || status == RMC_S_BAD_CONTEXT;
+}
+
+#define OLD	200	/* messages that no survivor of life 1 waits for */
+#define NEW	300
+
+static void say(struct rmc_msg *m, int nid, int life, int i)
+{
+	uint8_t data[400];
+
+	memset(data, life * 100 + i % 50, sizeof(data));
+	memcpy(data, &i, sizeof(i));
+	OK(rmc_msg_send(m, nid, data, sizeof(i) + (size_t)i, 0));
+}
+
+static void hear(struct rmc_msg *m, int nid, int life, int i)
+{
+	uint8_t data[400];
+	size_t len, k;
+	int got;
+
+	OK(rmc_msg_recv(m, nid, data, sizeof(data), &len, NULL, 0));
+	memcpy(&got, data, sizeof(got));
+	CHECK(got == i && len == sizeof(i) + (size_t)i);
+	for (k = sizeof(i); k < len; k++)
+		CHECK(data[k] == (uint8_t)(life * 100 + i % 50));
+}
+
+/* A life that ends: messages received, messages on their way, half a message. */
+static void first_life(struct rmc_msg *m)
+{
+	int i, peer;
+
+	for (peer = 0; peer < team->nodes - 1; peer++)
+		for (i = 0; i < 5; i++)
+			say(m, rmc_team_nid(team, peer), 1, i);
+	OK(rmc_team_barrier(team));
+	for (i = 5; i < OLD; i++) {
+		uint8_t data[100] = { 0xdd };
+
+		for (peer = 0; peer < team->nodes - 1; peer++)
+			rmc_msg_send(m, rmc_team_nid(team, peer), data, sizeof(data),
+				     RMC_MSG_DONTWAIT);
+	}
+	_exit(0);
+}
+
+/* Twice over: the last member's life 2 ends in good order, but everybody counts on. */
+static void rejoin(struct rmc_msg *m, int life)
+{
+	int last = rmc_team_nid(team, -1), i, err = 0, peer;
+	uint8_t data[100] = { 0xee };
+
+	CHECK(!!team->rejoined == (life > 1));
+	if (team->self == team->nodes - 1) {
+		if (life == 1)
+			first_life(m);
+		for (i = 0; i < NEW; i++)
+			for (peer = 0; peer < team->nodes - 1; peer++) {
+				say(m, rmc_team_nid(team, peer), life, i);
+				hear(m, rmc_team_nid(team, peer), life + 10 + peer, i);
+			}
+	} else {
+		for (i = 0; i < 5; i++)
+			hear(m, last, 1, i);
+		OK(rmc_team_barrier(team));
+		/* whatever still goes out lands in the wrong life, and must not show */
+		while (!gone(err)) {
+			err = rmc_msg_send(m, last, data, sizeof(data), RMC_MSG_DONTWAIT);
+			CHECK(!err || err == -EAGAIN || gone(err));
+			usleep(err == -EAGAIN ? 1000 : 0);
+		}
+		CHECK(gone(rmc_team_barrier(team)));
+		OK(rmc_team_rejoin(team, 0));
+		CHECK(!team->rejoined);
+		OK(rmc_msg_rejoin(m, last, 0));
+		for (i = 0; i < NEW; i++) {
+			say(m, last, 2 + 10 + team->self, i);
+			hear(m, last, 2, i);
+			/* and survivors go on among themselves */
+			if (team->nodes > 2) {
+				int other = rmc_team_nid(team, !team->self);
+
+				say(m, other, 50, i);
+				hear(m, other, 50, i);
+			}
+		}
+	}
+	for (i = 0; i < 20; i++)
+		OK(rmc_team_barrier(team));
+}
+
 int main(int argc, char **argv)
 {
 	const char *n = getenv("RMC_NODES");
@@ -210,6 +306,13 @@ int main(int argc, char **argv)
 	}
 	m = rmc_msg_open(team, 0);
 	CHECK(m);
+	if (argc > 2 && !strcmp(argv[1], "rejoin")) {
+		rejoin(m, atoi(argv[2]));
+		rmc_msg_close(m);
+		printf("member %d: ok\n", team->self);
+		rmc_team_close(team);
+		return 0;
+	}
 	c = rmc_coll_open(team, coll_at, CHUNK);
 	CHECK(c);
 	if (argc > 1 && !strcmp(argv[1], "orphan")) {

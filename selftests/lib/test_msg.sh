@@ -3,7 +3,7 @@
 #
 # Messages, receive buffers, collectives and rmc_netpipe. Sourced by run.sh.
 
-msg_src=$(echo "$top"/lib/{msg/{open,op,send,recv},herd,coll}.c)
+msg_src=$(echo "$top"/lib/{msg/{open,rejoin,op,send,recv},herd,coll}.c)
 for san in address,undefined thread; do
 	if $CC -fsanitize=$san $FLAGS -pthread -o "$W/msg-$san" "$here/test_msg.c" \
 	   "$here/fake_rmc.c" $lib_src "$top"/lib/msg/*.c > "$W/log" 2>&1; then
@@ -21,6 +21,28 @@ for n in 1 2 4; do
 done
 expect "a member's death reaches all that wait for it" 0 "member 1: told" \
 	nodes 3 "$W/prog_msg" orphan
+
+restarted() {			# restarted N: the last of N members has two lives
+	local n=$1 i pids=() worst=0 status
+	rm -f "$W/fabric"
+	truncate -s 64K "$W/fabric"
+	export FAKE_FABRIC=$W/fabric RMC_NODES=$n
+	for ((i = 0; i < n - 1; i++)); do
+		RMC_NODE=$i timeout 100 "$W/prog_msg" rejoin 1 &
+		pids+=($!)
+	done
+	(export RMC_NODE=$((n - 1))
+	 timeout 100 "$W/prog_msg" rejoin 1; exec timeout 100 "$W/prog_msg" rejoin 2) &
+	pids+=($!)
+	for i in "${pids[@]}"; do
+		wait "$i"
+		status=$?
+		[ $status -gt $worst ] && worst=$status
+	done
+	return $worst
+}
+expect "a restarted member is let in again by its survivor" 0 "member 1: ok" restarted 2
+expect "a restarted member is let in again by two" 0 "member 2: ok" restarted 3
 
 check "rmc_netpipe builds likewise" build_fake rmc_netpipe \
 	"$top"/tools/bench/{rmc_netpipe,netpipe_tcp,stats,clock}.c $msg_src

@@ -441,7 +441,7 @@ static void check_query(const struct rmc_query *q)
 		 1 << RMC_OP_FAA);
 	CHECK(!(q->op_mask >> RMC_OP_MAX));
 	CHECK_EQ(q->flags, 0);
-	CHECK_EQ(q->reserved, 0);
+	CHECK(q->features & RMC_FEATURE_WATCH);
 }
 
 TEST(query_tells_the_truth)

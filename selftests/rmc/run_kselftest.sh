@@ -38,6 +38,8 @@ life_pair	life	nodes=4,ni=pair			180
 events_fused	events	nodes=4,ni=fused		90
 events_pair	events	nodes=4,ni=pair			90
 watch_fused	watch	nodes=4,ni=fused		90
+uring_fused	uring	nodes=4,ni=fused		120
+uring_pair	uring	nodes=4,ni=pair,workers=2	120
 watch_pair	watch	nodes=4,ni=pair,workers=2	90
 nodes128	nodes	nodes=128,ni=fused		120
 nodes128_pair	nodes	nodes=128,ni=pair		120

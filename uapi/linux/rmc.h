@@ -48,6 +48,10 @@ enum rmc_ni_kind {
 	RMC_NI_PAIR		= 2,	/* RGP and RCP | RRPP */
 };
 
+/* What this kernel can do besides, as told by rmc_query.features */
+#define RMC_FEATURE_WATCH	(1U << 0)	/* RMC_IOC_WATCH */
+#define RMC_FEATURE_URING_WAIT	(1U << 1)	/* RMC_URING_WAIT */
+
 /**
  * struct rmc_query - ioctl(RMC_IOC_QUERY), on either device
  * @size: sizeof(struct rmc_query)
@@ -71,7 +75,7 @@ enum rmc_ni_kind {
  * @op_mask: bit n set: opcode n works
  * @timeout_ms: a request without reply completes with RMC_S_TIMEOUT after this
  * @shared_cpu: workers share CPUs with applications
- * @reserved: 0
+ * @features: RMC_FEATURE_*
  * @att_entries: SABRes that a node serves at once
  * @att_depth: lines of one SABRe fetched before its version is known
  * @att_stall_ms: a SABRe whose requests stay away for so long is ended
@@ -101,7 +105,7 @@ struct rmc_query {
 	__u32 timeout_ms;
 	__u64 op_mask;
 	__u32 shared_cpu;
-	__u32 reserved;
+	__u32 features;
 	__u32 att_entries;
 	__u32 att_depth;
 	__u32 att_stall_ms;
@@ -418,6 +422,41 @@ struct rmc_ctx_remove {
 	__u32 ctx_id;
 	__u32 reserved;
 };
+
+/* What an io_uring command waits for: whatever comes first */
+#define RMC_URING_CQ		(1U << 0)	/* a completion beyond cq_seen */
+#define RMC_URING_SEG		(1U << 1)	/* a notification beyond seg_seen */
+#define RMC_URING_EVENT		(1U << 2)	/* something to read in the event file */
+
+/* The command's result: the source, and how often it happened, modulo 2^27 */
+#define RMC_URING_SOURCES	0x7U
+#define RMC_URING_COUNT_SHIFT	4
+#define RMC_URING_COUNT_MASK	0x7ffffffU
+
+/**
+ * struct rmc_uring_wait - IORING_OP_URING_CMD on a context, cmd_op RMC_URING_WAIT
+ * @sources: RMC_URING_*, one or more
+ * @qp_id: RMC_URING_CQ: as returned by RMC_IOC_QP_CREATE
+ * @cq_seen: completions the application consumed so far, modulo 2^32
+ * @seg_seen: notifications of this file's segment it knows of, modulo 2^32
+ *
+ * In sqe->cmd; no SQE128 is needed. Completes once, with the source that was
+ * first and its count (0 for an event file); look at all of them then. No
+ * wake-up is lost between the last look and the submission, and arming for
+ * poll() and eventfds is neither disturbed nor needed. Besides the errors above:
+ *
+ *   ENOENT	no such QP, segment or event file
+ *   ESHUTDOWN	the QP, segment or event file went while the command waited
+ *   ECANCELED	the ring is closed, or, since Linux 6.7, io_uring cancelled it
+ */
+struct rmc_uring_wait {
+	__u32 sources;
+	__u32 qp_id;
+	__u32 cq_seen;
+	__u32 seg_seen;
+};
+
+#define RMC_URING_WAIT		_IO(RMC_IOC_TYPE, 0x40)
 
 #define RMC_IOC_QUERY		_IO(RMC_IOC_TYPE, 0x00)
 #define RMC_IOC_NODE_INFO	_IO(RMC_IOC_TYPE, 0x01)

@@ -82,6 +82,7 @@ struct rmc_msg_raw {
 	void *local;
 	int (*node_state)(void *arg, int nid);
 	void *arg;
+	int rejoin;		/* the others go on from a former life of this member */
 };
 
 size_t rmc_msg_local_bytes(int nodes, unsigned int cells);
@@ -105,6 +106,14 @@ static inline struct rmc_msg *rmc_msg_open(struct rmc_team *team, uint64_t at)
 
 /* Before the team's. A barrier makes sure that the others need nothing any more. */
 void rmc_msg_close(struct rmc_msg *m);
+
+/*
+ * A member that died is back, rmc_team_rejoin() has met it, and it opens its messages:
+ * let it in again, forgetting what was under way from and to its former life. Waits
+ * for it for at most timeout_ms milliseconds, 0: 30 s. Every survivor calls this; the
+ * member itself just opens. 0, -ETIMEDOUT or another -errno.
+ */
+int rmc_msg_rejoin(struct rmc_msg *m, int nid, unsigned int timeout_ms);
 
 void rmc_msg_set_threshold(struct rmc_msg *m, size_t threshold);
 

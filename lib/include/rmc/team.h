@@ -30,11 +30,13 @@ struct rmc_team {
 	void *seg;			/* this member's memory, zeroed */
 	size_t len;
 	uint64_t offset;		/* of .seg in the segment, same on every node */
+	int rejoined;			/* the others were there before: a former life of us died */
 	/* private */
 	int first_nid;
 	unsigned int flags;
 	uint64_t round;
 	uint64_t nonce;
+	uint64_t *met;
 	struct rmc_team_line *line;
 	struct rmc_team_line *out;
 	void *base;
@@ -67,6 +69,15 @@ int rmc_team_barrier(struct rmc_team *team);
 
 /* The same with RMC_TEAM_SLEEP set or cleared for this once */
 int rmc_team_barrier_with(struct rmc_team *team, unsigned int flags);
+
+/*
+ * Members died and are back: programs started anew, which are in rmc_team_open() now.
+ * Meet them again and agree on where the team is; the next barrier is one of all.
+ * Every survivor calls this, at any time, with an idle QP (-EBUSY); waits for at most
+ * timeout_ms milliseconds, 0: 30 s. What survivors have in their segments stays, a
+ * newcomer's is zeroed. 0, -ETIMEDOUT (a member is missing; try again) or -errno.
+ */
+int rmc_team_rejoin(struct rmc_team *team, unsigned int timeout_ms);
 
 /* Node id of a member; the index wraps around in both directions. */
 static inline int rmc_team_nid(const struct rmc_team *team, int member)

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * Waiting with io_uring: one SQE for completions of a queue pair, notifications of
+ * the segment and events of nodes, beside everything else that a ring waits for.
+ * With liburing or without:
+ *
+ *	sqe = io_uring_get_sqe(&ring);
+ *	rmc_uring_prep_wait(sqe, ctx, RMC_URING_CQ | RMC_URING_SEG, qp, seen);
+ *	io_uring_sqe_set_data64(sqe, MINE);
+ *	... a CQE with MINE:
+ *	rmc_uring_seen(cqe->res, &seen);
+ *	rmc_poll_cq(qp, callback);
+ *	... and again
+ *
+ * Neither arming nor an eventfd is needed, and no wake-up is lost in between. Not part
+ * of <rmc/rmc.h>; include it after <liburing.h>.
+ */
+#ifndef RMC_URING_H
+#define RMC_URING_H
+
+#include <linux/io_uring.h>
+#include <rmc/ctx.h>
+#include <rmc/qp.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Where the command's sixteen bytes are in an SQE of 64 */
+#define RMC_URING_SQE_CMD	48
+
+/* Does the module do it? Otherwise rmc_cq_eventfd(). */
+RMC_INLINE int rmc_uring_works(const struct rmc_ctx *ctx)
+{
+	return !!(rmc_query(ctx)->features & RMC_FEATURE_URING_WAIT);
+}
+
+/*
+ * Wait for whatever of sources comes first: RMC_URING_CQ: a completion of qp that was
+ * not consumed; RMC_URING_SEG: more than seg_seen notifications of the context's
+ * segment; RMC_URING_EVENT: something to read in its rmc_watch_open() file. Sets the
+ * whole SQE; user data and flags come afterwards.
+ *
+ * The CQE's result is negative (-ECANCELED; -ESHUTDOWN: the QP, segment or event file
+ * went; -ENOENT: there was none), or has the source's bit set.
+ */
+RMC_INLINE void rmc_uring_prep_wait(struct io_uring_sqe *sqe, const struct rmc_ctx *ctx,
+				    unsigned int sources, const struct rmc_qp *qp,
+				    uint32_t seg_seen)
+{
+	struct rmc_uring_wait wait;
+
+	memset(sqe, 0, sizeof(*sqe));
+	sqe->opcode = IORING_OP_URING_CMD;
+	sqe->fd = rmc_fd(ctx);
+	sqe->cmd_op = RMC_URING_WAIT;
+	wait.sources = sources;
+	wait.qp_id = qp ? qp->id : 0;
+	wait.cq_seen = qp ? qp->tail : 0;
+	wait.seg_seen = seg_seen;
+	memcpy((unsigned char *)sqe + RMC_URING_SQE_CMD, &wait, sizeof(wait));
+}
+
+/* Notifications so far, if that was the source; *seen is what was known before. */
+RMC_INLINE void rmc_uring_seen(int32_t res, uint32_t *seen)
+{
+	uint32_t count = (uint32_t)res >> RMC_URING_COUNT_SHIFT;
+
+	if (res > 0 && res & RMC_URING_SEG)
+		*seen += (count - *seen) & RMC_URING_COUNT_MASK;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RMC_URING_H */

@@ -1,0 +1,603 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Waiting by io_uring commands, with the system calls and no library. */
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <rmc/uring.h>
+#include "common.h"
+
+#define SEG	(4 * PAGE)
+#define RING	64
+
+struct ring {
+	int fd;
+	unsigned int *sq_tail, *sq_mask, *sq_array, *cq_head, *cq_tail, *cq_mask;
+	struct io_uring_sqe *sqe;
+	struct io_uring_cqe *cqe;
+	unsigned int unsubmitted;
+};
+
+static void ring_open(struct ring *r)
+{
+	struct io_uring_params p = { 0 };
+	uint8_t *sq, *cq;
+
+	memset(r, 0, sizeof(*r));
+	r->fd = (int)syscall(__NR_io_uring_setup, RING, &p);
+	if (r->fd < 0)
+		SKIP("this kernel gives no io_uring: %s", strerror(errno));
+	sq = mmap(NULL, p.sq_off.array + p.sq_entries * 4, PROT_READ | PROT_WRITE,
+		  MAP_SHARED, r->fd, IORING_OFF_SQ_RING);
+	cq = mmap(NULL, p.cq_off.cqes + p.cq_entries * sizeof(*r->cqe), PROT_READ | PROT_WRITE,
+		  MAP_SHARED, r->fd, IORING_OFF_CQ_RING);
+	r->sqe = mmap(NULL, p.sq_entries * sizeof(*r->sqe), PROT_READ | PROT_WRITE,
+		      MAP_SHARED, r->fd, IORING_OFF_SQES);
+	REQUIRE(sq != MAP_FAILED && cq != MAP_FAILED && r->sqe != MAP_FAILED);
+	r->sq_tail = (unsigned int *)(sq + p.sq_off.tail);
+	r->sq_mask = (unsigned int *)(sq + p.sq_off.ring_mask);
+	r->sq_array = (unsigned int *)(sq + p.sq_off.array);
+	r->cq_head = (unsigned int *)(cq + p.cq_off.head);
+	r->cq_tail = (unsigned int *)(cq + p.cq_off.tail);
+	r->cq_mask = (unsigned int *)(cq + p.cq_off.ring_mask);
+	r->cqe = (struct io_uring_cqe *)(cq + p.cq_off.cqes);
+}
+
+static struct io_uring_sqe *get(struct ring *r)
+{
+	unsigned int at = (*r->sq_tail + r->unsubmitted) & *r->sq_mask;
+
+	r->sq_array[at] = at;
+	r->unsubmitted++;
+	return &r->sqe[at];
+}
+
+static int enter(struct ring *r, unsigned int want)
+{
+	unsigned int n = r->unsubmitted;
+
+	__atomic_store_n(r->sq_tail, *r->sq_tail + n, __ATOMIC_RELEASE);
+	r->unsubmitted = 0;
+	return (int)syscall(__NR_io_uring_enter, r->fd, n, want,
+			    want ? IORING_ENTER_GETEVENTS : 0, NULL, 0);
+}
+
+/* The next CQE within ms: its user data, and *res; or -1 */
+static long long reap(struct ring *r, int *res, int ms)
+{
+	struct pollfd p = { .fd = r->fd, .events = POLLIN };
+	unsigned int head = *r->cq_head;
+	struct io_uring_cqe *c;
+	long long data;
+
+	if (head == __atomic_load_n(r->cq_tail, __ATOMIC_ACQUIRE)) {
+		poll(&p, 1, ms);
+		/* task work runs on the way back to user space */
+		syscall(__NR_io_uring_enter, r->fd, 0, 0, IORING_ENTER_GETEVENTS, NULL, 0);
+	}
+	if (head == __atomic_load_n(r->cq_tail, __ATOMIC_ACQUIRE))
+		return -1;
+	c = &r->cqe[head & *r->cq_mask];
+	*res = c->res;
+	data = (long long)c->user_data;
+	__atomic_store_n(r->cq_head, head + 1, __ATOMIC_RELEASE);
+	return data;
+}
+
+static void submit_wait(struct ring *r, struct end *e, unsigned int sources, struct rmc_qp *qp,
+			uint32_t seen, uint64_t data)
+{
+	struct io_uring_sqe *sqe = get(r);
+
+	rmc_uring_prep_wait(sqe, e->ctx, sources, qp, seen);
+	sqe->user_data = data;
+	REQUIRE_EQ(enter(r, 0), 1);
+}
+
+#define CHECK_CQE(r, want_data, want_source) do {				\
+	int res_ = 0;								\
+	CHECK_EQ(reap(r, &res_, 5000), want_data);				\
+	CHECK_EQ(res_ < 0 ? res_ : res_ & (int)RMC_URING_SOURCES, want_source);	\
+} while (0)
+
+#define CHECK_QUIET(r, ms) do {							\
+	int res_ = 0;								\
+	CHECK_EQ(reap(r, &res_, ms), -1);					\
+} while (0)
+
+static int open_count(void)
+{
+	return (int)file_number("/sys/class/rmc_context/rmcctx0/open_count", "");
+}
+
+/* Everything that held the context open has gone. */
+static int closed_within(int want, unsigned int ms)
+{
+	unsigned long long end = ktap_ms() + ms;
+
+	while (open_count() != want && ktap_ms() < end)
+		usleep(5000);
+	return open_count() == want;
+}
+
+static void pair(struct end *a, struct end *b)
+{
+	/* io_uring lets go of a dead process's files a little later */
+	REQUIRE(closed_within(0, 5000));
+	end_open(a, CTX, 0, 0, SEG, 16);
+	end_open(b, CTX, 1, SEG, PAGE, 16);
+	if (!rmc_uring_works(a->ctx))
+		SKIP("this kernel has no io_uring");
+}
+
+static void post(struct end *a, struct rmc_qp *qp)
+{
+	int slot = rmc_wait_for_slot(qp, NULL);
+
+	rmc_read_async(qp, slot, 1, 0, a->buf, 64);
+}
+
+TEST(a_completion_completes_the_command)
+{
+	struct end a, b;
+	struct ring r;
+	int res = 0;
+
+	pair(&a, &b);
+	ring_open(&r);
+	submit_wait(&r, &a, RMC_URING_CQ, a.qp, 0, 7);
+	CHECK_QUIET(&r, 100);
+	post(&a, a.qp);
+	CHECK_EQ(reap(&r, &res, 5000), 7);
+	CHECK_EQ(res, RMC_URING_CQ | 1 << RMC_URING_COUNT_SHIFT);
+	CHECK_EQ(rmc_poll_cq(a.qp, NULL), 1);
+	/* once per command */
+	post(&a, a.qp);
+	CHECK_QUIET(&r, 100);
+	CHECK_EQ(rmc_drain_cq(a.qp, NULL), 0);
+}
+
+TEST(what_came_before_completes_it_at_once)
+{
+	struct end a, b;
+	struct ring r;
+
+	pair(&a, &b);
+	ring_open(&r);
+	post(&a, a.qp);
+	REQUIRE_EQ(rmc_cq_sleep(a.qp, 0, 5000), 1);
+	submit_wait(&r, &a, RMC_URING_CQ, a.qp, 0, 1);
+	CHECK_CQE(&r, 1, RMC_URING_CQ);
+}
+
+/* One command per completion and nothing else to wake us: one missed stops it. */
+TEST(no_wakeup_is_lost)
+{
+	struct end a, b;
+	struct ring r;
+	int i, res;
+
+	pair(&a, &b);
+	ring_open(&r);
+	for (i = 0; i < 1000; i++) {
+		if (i & 1)
+			post(&a, a.qp);
+		submit_wait(&r, &a, RMC_URING_CQ, a.qp, 0, (uint64_t)i);
+		if (!(i & 1))
+			post(&a, a.qp);
+		REQUIRE_EQ(reap(&r, &res, 5000), i);
+		REQUIRE_EQ(res & (int)RMC_URING_SOURCES, RMC_URING_CQ);
+		REQUIRE_EQ(rmc_poll_cq(a.qp, NULL), 1);
+	}
+	CHECK_QUIET(&r, 20);
+}
+
+/* Busy peers wake nobody more often than it asked. */
+TEST(no_storm)
+{
+	uint32_t seen = 0;
+	struct end a, b;
+	struct ring r;
+	int i, res;
+
+	pair(&a, &b);
+	ring_open(&r);
+	submit_wait(&r, &b, RMC_URING_SEG, NULL, seen, 1);
+	for (i = 0; i < 500; i++)
+		CHECK_EQ(rmc_notify(a.qp, 1), RMC_S_OK);
+	CHECK_EQ(reap(&r, &res, 5000), 1);
+	rmc_uring_seen(res, &seen);
+	CHECK(seen >= 1);
+	submit_wait(&r, &b, RMC_URING_SEG, NULL, seen, 2);
+	if (seen < 500) {
+		CHECK_EQ(reap(&r, &res, 5000), 2);
+		rmc_uring_seen(res, &seen);
+		submit_wait(&r, &b, RMC_URING_SEG, NULL, seen, 3);
+	}
+	CHECK_EQ(seen, 500);
+	CHECK_QUIET(&r, 50);
+}
+
+TEST(one_command_for_all_three)
+{
+	const unsigned int all = RMC_URING_CQ | RMC_URING_SEG | RMC_URING_EVENT;
+	struct rmc_node_event e[4];
+	uint32_t seen = 0;
+	struct end a, b;
+	struct ring r;
+	int i, fd, res, down;
+
+	pair(&a, &b);
+	ring_open(&r);
+	fd = rmc_watch_open(b.ctx, 1U << RMC_EVENT_NODE_DOWN, 0);
+	REQUIRE(fd >= 0);
+	down = open(SYSFS "/node3/state", O_WRONLY);
+	REQUIRE(down >= 0);
+	for (i = 0; i < 200; i++) {
+		submit_wait(&r, &b, all, b.qp, seen, (uint64_t)i);
+		if (i % 10)
+			CHECK_QUIET(&r, 0);
+		if (i % 3 == 0) {
+			post(&b, b.qp);
+			REQUIRE_EQ(reap(&r, &res, 5000), i);
+			CHECK_EQ(res & (int)RMC_URING_SOURCES, RMC_URING_CQ);
+			CHECK_EQ(rmc_poll_cq(b.qp, NULL), 1);
+		} else if (i % 3 == 1) {
+			CHECK_EQ(rmc_notify(a.qp, 1), RMC_S_OK);
+			REQUIRE_EQ(reap(&r, &res, 5000), i);
+			CHECK_EQ(res & (int)RMC_URING_SOURCES, RMC_URING_SEG);
+			rmc_uring_seen(res, &seen);
+			CHECK_EQ(seen, i / 3 + 1);
+		} else {
+			REQUIRE_EQ(write(down, "down", 4), 4);
+			REQUIRE_EQ(write(down, "up", 2), 2);
+			REQUIRE_EQ(reap(&r, &res, 5000), i);
+			CHECK_EQ(res & (int)RMC_URING_SOURCES, RMC_URING_EVENT);
+			CHECK_EQ(rmc_watch_read(fd, e, 4, 0), 1);
+		}
+	}
+	/* unread events complete the next one at once */
+	REQUIRE_EQ(write(down, "down", 4), 4);
+	REQUIRE_EQ(write(down, "up", 2), 2);
+	submit_wait(&r, &b, all, b.qp, seen, 1000);
+	CHECK_CQE(&r, 1000, RMC_URING_EVENT);
+}
+
+TEST(event_files_are_read_through_the_ring)
+{
+	struct rmc_node_event e = { 0 };
+	struct io_uring_sqe *sqe;
+	struct end a, b;
+	struct ring r;
+	int fd, down, res;
+
+	pair(&a, &b);
+	ring_open(&r);
+	fd = rmc_watch_open(a.ctx, 1U << RMC_EVENT_NODE_UP, 0);
+	down = open(SYSFS "/node3/state", O_WRONLY);
+	REQUIRE(fd >= 0 && down >= 0);
+	sqe = get(&r);
+	memset(sqe, 0, sizeof(*sqe));
+	sqe->opcode = IORING_OP_READ;
+	sqe->fd = fd;
+	sqe->addr = (uintptr_t)&e;
+	sqe->len = sizeof(e);
+	sqe->off = (uint64_t)-1;
+	sqe->user_data = 5;
+	REQUIRE_EQ(enter(&r, 0), 1);
+	CHECK_QUIET(&r, 50);
+	REQUIRE_EQ(write(down, "down", 4), 4);
+	REQUIRE_EQ(write(down, "up", 2), 2);
+	CHECK_EQ(reap(&r, &res, 5000), 5);
+	CHECK_EQ(res, sizeof(e));
+	CHECK_EQ(e.type, RMC_EVENT_NODE_UP);
+	CHECK_EQ(e.nid, 3);
+}
+
+/* poll(), an eventfd and two commands for one completion: each is told, once. */
+TEST(beside_poll_and_eventfd)
+{
+	struct pollfd p = { .events = POLLIN };
+	long long one, two;
+	struct end a, b;
+	struct ring r;
+	uint64_t n;
+	int efd, res;
+
+	pair(&a, &b);
+	ring_open(&r);
+	submit_wait(&r, &a, RMC_URING_CQ, a.qp, 0, 1);
+	efd = rmc_cq_eventfd(a.qp);
+	REQUIRE_EQ(rmc_cq_arm(a.qp), 0);
+	submit_wait(&r, &a, RMC_URING_CQ, a.qp, 0, 2);
+	p.fd = rmc_fd(a.ctx);
+	CHECK_EQ(poll(&p, 1, 20), 0);
+	post(&a, a.qp);
+	CHECK_EQ(poll(&p, 1, 5000), 1);
+	/* in any order */
+	one = reap(&r, &res, 5000);
+	two = reap(&r, &res, 5000);
+	CHECK(one + two == 3 && (one == 1 || one == 2));
+	CHECK_EQ(read(efd, &n, 8), 8);
+	CHECK_EQ(n, 1);
+	CHECK_EQ(rmc_poll_cq(a.qp, NULL), 1);
+	/* arming late tells the poller, not the command that knows */
+	submit_wait(&r, &a, RMC_URING_CQ, a.qp, 0, 3);
+	a.qp->tail--;
+	REQUIRE_EQ(rmc_cq_arm(a.qp), 0);
+	a.qp->tail++;
+	CHECK_EQ(read(efd, &n, 8), 8);
+	CHECK_QUIET(&r, 50);
+	post(&a, a.qp);
+	CHECK_CQE(&r, 3, RMC_URING_CQ);
+}
+
+TEST(what_is_waited_for_is_destroyed)
+{
+	struct rmc_qp *q;
+	struct end a, b;
+	struct ring r;
+	int fd;
+
+	pair(&a, &b);
+	ring_open(&r);
+	q = rmc_qp_create(b.ctx, 16);
+	REQUIRE(q);
+	submit_wait(&r, &b, RMC_URING_CQ, q, 0, 1);
+	submit_wait(&r, &b, RMC_URING_CQ | RMC_URING_SEG, b.qp, 0, 2);
+	CHECK_QUIET(&r, 20);
+	REQUIRE_EQ(qp_destroy(rmc_fd(b.ctx), q->id), 0);
+	CHECK_CQE(&r, 1, -ESHUTDOWN);
+	CHECK_QUIET(&r, 20);
+	REQUIRE_EQ(seg_unreg(rmc_fd(b.ctx)), 0);
+	CHECK_CQE(&r, 2, -ESHUTDOWN);
+	fd = rmc_watch_open(b.ctx, 0, 0);
+	submit_wait(&r, &b, RMC_URING_EVENT, NULL, 0, 3);
+	CHECK_QUIET(&r, 20);
+	close(fd);
+	CHECK_CQE(&r, 3, -ESHUTDOWN);
+	submit_wait(&r, &b, RMC_URING_EVENT, NULL, 0, 4);
+	CHECK_CQE(&r, 4, -ENOENT);
+}
+
+TEST(closing_the_ring_lets_go_of_the_context)
+{
+	int before, i;
+	struct end a, b;
+	struct ring r;
+
+	pair(&a, &b);
+	before = open_count();
+	for (i = 0; i < 20; i++) {
+		ring_open(&r);
+		submit_wait(&r, &a, RMC_URING_CQ, a.qp, 0, 1);
+		submit_wait(&r, &b, RMC_URING_SEG, NULL, 0, 2);
+		close(r.fd);
+	}
+	/* the mappings die with munmap, the commands with the ring */
+	end_close(&a);
+	CHECK(closed_within(before - 1, 5000));
+}
+
+/* The descriptor goes, the command waits on: rings with fixed files live so. */
+TEST(closing_the_descriptor_does_not_end_the_wait)
+{
+	struct end a, b;
+	struct ring r;
+	int before;
+
+	/* without queues: their mappings keep a file open as well */
+	REQUIRE(closed_within(0, 5000));
+	end_open(&a, CTX, 0, 0, SEG, 16);
+	end_open(&b, CTX, 1, SEG, 0, 0);
+	before = open_count();
+	ring_open(&r);
+	submit_wait(&r, &b, RMC_URING_SEG, NULL, 0, 1);
+	close(rmc_fd(b.ctx));
+	CHECK_QUIET(&r, 50);
+	CHECK_EQ(open_count(), before);
+	CHECK_EQ(rmc_notify(a.qp, 1), RMC_S_OK);
+	CHECK_CQE(&r, 1, RMC_URING_SEG);
+	CHECK(closed_within(before - 1, 5000));
+	CHECK_EQ(rmc_notify(a.qp, 1), RMC_S_BAD_CONTEXT);
+}
+
+TEST(killed_while_waiting)
+{
+	struct end a;
+	int i, status;
+	struct ring r;
+	pid_t pid;
+
+	REQUIRE(closed_within(0, 5000));
+	for (i = 0; i < 20; i++) {
+		pid = helper();
+		if (!pid) {
+			ring_open(&r);
+			end_open(&a, CTX, 1, SEG, PAGE, 16);
+			submit_wait(&r, &a, RMC_URING_CQ | RMC_URING_SEG, a.qp, 0, 1);
+			submit_wait(&r, &a, RMC_URING_CQ, a.qp, 0, 2);
+			kill(getpid(), SIGKILL);
+			pause();
+		}
+		status = ktap_wait(pid, 10000);
+		CHECK(status >= 0 && WIFSIGNALED(status));
+		CHECK(closed_within(0, 5000));
+	}
+}
+
+/* exec() waits until io_uring has all requests back: it must not wait for ever. */
+TEST(exec_while_waiting)
+{
+	struct end a;
+	struct ring r;
+	int status;
+	pid_t pid;
+
+	REQUIRE(closed_within(0, 5000));
+	pid = helper();
+	if (!pid) {
+		ring_open(&r);
+		end_open(&a, CTX, 1, SEG, PAGE, 16);
+		submit_wait(&r, &a, RMC_URING_CQ, a.qp, 0, 1);
+		execl("/proc/self/exe", "uring", "--nothing", NULL);
+		_exit(3);
+	}
+	status = ktap_wait(pid, 10000);
+	CHECK(status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) != 3);
+	CHECK(closed_within(0, 5000));
+}
+
+static void *submit_and_leave(void *arg)
+{
+	void **a = arg;
+
+	submit_wait(a[0], a[1], RMC_URING_SEG, NULL, 0, 9);
+	return NULL;
+}
+
+TEST(the_submitting_thread_may_exit)
+{
+	struct end a, b;
+	struct ring r;
+	void *arg[2] = { &r, &b };
+	pthread_t t;
+
+	pair(&a, &b);
+	ring_open(&r);
+	REQUIRE(!pthread_create(&t, NULL, submit_and_leave, arg));
+	pthread_join(t, NULL);
+	CHECK_QUIET(&r, 200);
+	CHECK_EQ(rmc_notify(a.qp, 1), RMC_S_OK);
+	CHECK_CQE(&r, 9, RMC_URING_SEG);
+}
+
+TEST(destroy_races_with_completions)
+{
+	struct rmc_qp *q;
+	struct end a, b;
+	struct ring r;
+	int i, res, n;
+
+	pair(&a, &b);
+	ring_open(&r);
+	for (i = 0; i < 300; i++) {
+		q = rmc_qp_create(a.ctx, 4);
+		REQUIRE(q);
+		submit_wait(&r, &a, RMC_URING_CQ, q, 0, (uint64_t)i);
+		for (n = 0; n < i % 4; n++)
+			post(&a, q);
+		rmc_qp_destroy(q);
+		REQUIRE_EQ(reap(&r, &res, 5000), i);
+		CHECK(res == -ESHUTDOWN || (i % 4 && (res & (int)RMC_URING_SOURCES) == RMC_URING_CQ));
+	}
+	CHECK_QUIET(&r, 20);
+}
+
+TEST(hundreds_of_queue_pairs_wait)
+{
+	enum { QPS = 240 };	/* each takes one of a context's local buffers */
+	static struct rmc_qp *q[QPS];
+	uint8_t told[QPS] = { 0 };
+	struct end a, b;
+	struct ring r;
+	int i, res;
+	long long n;
+
+	pair(&a, &b);
+	ring_open(&r);
+	for (i = 0; i < QPS; i++) {
+		q[i] = rmc_qp_create(a.ctx, 2);
+		if (!q[i])
+			ktap_say("queue pair %d: %s", i, rmc_errmsg());
+		REQUIRE(q[i]);
+		submit_wait(&r, &a, RMC_URING_CQ, q[i], 0, (uint64_t)i);
+	}
+	CHECK_QUIET(&r, 50);
+	/* one in between; then the others backwards, faster than they are reaped */
+	post(&a, q[77]);
+	CHECK_CQE(&r, 77, RMC_URING_CQ);
+	for (i = QPS - 1; i >= 0; i--)
+		if (i != 77)
+			post(&a, q[i]);
+	for (i = 1; i < QPS; i++) {
+		n = reap(&r, &res, 5000);
+		REQUIRE(n >= 0 && n < QPS);
+		CHECK(!told[n]++);
+	}
+	CHECK_QUIET(&r, 20);
+}
+
+/* Where io_uring can cancel commands it does, whatever way it is asked. */
+TEST(async_cancel)
+{
+	struct io_uring_sqe *sqe;
+	struct end a, b;
+	struct ring r;
+	int res, first, i;
+	long long data;
+
+	pair(&a, &b);
+	ring_open(&r);
+	submit_wait(&r, &a, RMC_URING_CQ, a.qp, 0, 1);
+	sqe = get(&r);
+	memset(sqe, 0, sizeof(*sqe));
+	sqe->opcode = IORING_OP_ASYNC_CANCEL;
+	sqe->addr = 1;
+	sqe->user_data = 2;
+	REQUIRE_EQ(enter(&r, 0), 1);
+	data = reap(&r, &first, 5000);
+	if (data == 2 && first < 0) {
+		/* refused, and the command waits on as if nothing had happened */
+		CHECK_QUIET(&r, 20);
+		post(&a, a.qp);
+		CHECK_CQE(&r, 1, RMC_URING_CQ);
+		return;
+	}
+	for (i = 0; i < 2; i++) {
+		if (data == 1)
+			CHECK_EQ(first, -ECANCELED);
+		if (!i)
+			data = reap(&r, &res, 5000), first = res;
+	}
+}
+
+TEST(bad_commands)
+{
+	struct io_uring_sqe *sqe;
+	struct end a, b;
+	struct ring r;
+
+	pair(&a, &b);
+	ring_open(&r);
+	submit_wait(&r, &a, 0, NULL, 0, 1);
+	CHECK_CQE(&r, 1, -EINVAL);
+	submit_wait(&r, &a, 8, NULL, 0, 2);
+	CHECK_CQE(&r, 2, -EOPNOTSUPP);
+	/* no segment; no such QP; no event file */
+	submit_wait(&r, &a, RMC_URING_SEG, NULL, 0, 3);
+	CHECK_CQE(&r, 3, -ENOENT);
+	sqe = get(&r);
+	rmc_uring_prep_wait(sqe, a.ctx, RMC_URING_CQ, a.qp, 0);
+	((struct rmc_uring_wait *)((uint8_t *)sqe + RMC_URING_SQE_CMD))->qp_id = 4711;
+	sqe->user_data = 4;
+	REQUIRE_EQ(enter(&r, 0), 1);
+	CHECK_CQE(&r, 4, -ENOENT);
+	sqe = get(&r);
+	rmc_uring_prep_wait(sqe, a.ctx, RMC_URING_CQ, a.qp, 0);
+	sqe->cmd_op = RMC_URING_WAIT + 1;
+	sqe->user_data = 5;
+	REQUIRE_EQ(enter(&r, 0), 1);
+	CHECK_CQE(&r, 5, -ENOTTY);
+	/* and forced through a kernel thread */
+	sqe = get(&r);
+	rmc_uring_prep_wait(sqe, a.ctx, RMC_URING_CQ, a.qp, 0);
+	sqe->flags = IOSQE_ASYNC;
+	sqe->user_data = 6;
+	REQUIRE_EQ(enter(&r, 0), 1);
+	CHECK_QUIET(&r, 50);
+	post(&a, a.qp);
+	CHECK_CQE(&r, 6, RMC_URING_CQ);
+}
+
+KTAP_MAIN(suite_missing)
