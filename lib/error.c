@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "internal.h"
+#include "rmc/scheme.h"
 
 static const struct {
 	const char *name;
@@ -43,11 +44,32 @@ static const struct {
 		"or the length does not cover the object's header" },
 };
 
+static const struct {
+	const char *name;
+	const char *help;
+} scheme_statuses[] = {
+	[RMC_SCHEME_TORN - RMC_SCHEME_TORN] = { "torn",
+		"the object was written while it was read: read it again" },
+	[RMC_SCHEME_LOCKED - RMC_SCHEME_TORN] = { "locked",
+		"the object is being written, or its lock is taken; if for long: is the holder dead?" },
+	[RMC_SCHEME_LEASE_OVER - RMC_SCHEME_TORN] = { "lease_over",
+		"the lease ended before the data had come: longer leases, or read it again" },
+};
+
+#define SCHEME_STATUSES	((int)(sizeof(scheme_statuses) / sizeof(scheme_statuses[0])))
+
+static int scheme_status(int status)
+{
+	return status >= RMC_SCHEME_TORN && status < RMC_SCHEME_TORN + SCHEME_STATUSES;
+}
+
 static __thread char errmsg[512];
 static __thread char unknown[128];
 
 const char *rmc_status_name(int status)
 {
+	if (scheme_status(status))
+		return scheme_statuses[status - RMC_SCHEME_TORN].name;
 	if (status < 0 || status >= RMC_S_MAX)
 		return "unknown";
 	return statuses[status].name;
@@ -57,6 +79,8 @@ const char *rmc_strerror(int result)
 {
 	if (result >= 0 && result < RMC_S_MAX)
 		return statuses[result].help;
+	if (scheme_status(result))
+		return scheme_statuses[result - RMC_SCHEME_TORN].help;
 	if (result == -ESHUTDOWN)
 		return "queue pair was torn down: nothing will complete any more";
 	if (result == -EBUSY)

@@ -105,13 +105,16 @@ static int find_members(struct rmc_team *t)
 /* The segment: lines, rounded to a page, then the member's own bytes. */
 static int make_segment(struct rmc_team *t, int numa_node)
 {
-	int err;
+	static const struct rmc_object_layout layout;	/* each begins with its header */
+	int objects = t->flags & RMC_TEAM_OBJECTS, err;
 
 	t->offset = rmc_page_round(line_offset(t->nodes));
 	t->total = t->offset + rmc_page_round(t->len);
 	t->driver_memory = numa_node >= 0;
 	if (t->driver_memory) {
-		err = rmc_seg_alloc(t->ctx, t->total, 0, numa_node, &t->base);
+		err = objects ? rmc_seg_alloc_objects(t->ctx, t->total, 0, numa_node, &layout,
+						      &t->base)
+			      : rmc_seg_alloc(t->ctx, t->total, 0, numa_node, &t->base);
 		if (err)
 			return err;
 	} else {
@@ -127,9 +130,10 @@ static int make_segment(struct rmc_team *t, int numa_node)
 	t->line = (struct rmc_team_line *)t->base;
 	t->seg = (char *)t->base + t->offset;
 	t->line[t->self].nonce = t->nonce;
-	if (!t->driver_memory)
-		return rmc_seg_register(t->ctx, t->base, t->total, 0);
-	return 0;
+	if (t->driver_memory)
+		return 0;
+	return objects ? rmc_seg_register_objects(t->ctx, t->base, t->total, 0, &layout)
+		       : rmc_seg_register(t->ctx, t->base, t->total, 0);
 }
 
 static int make_out(struct rmc_team *t)

@@ -34,7 +34,7 @@ enum { MAP_WQ, MAP_CQ, MAP_FLAGS };
 struct fabric {
 	struct {
 		int pid;	/* 0: free; last to be written */
-		int have_segment;
+		int have_segment, objects;
 		uint64_t addr, length;
 	} node[FAKE_NODES];
 	int lock;		/* for atomics */
@@ -109,6 +109,46 @@ static int write_remote(int pid, uint64_t local, uint64_t remote, uint64_t lengt
 	return err;
 }
 
+/*
+ * A line comes from one moment: whatever was read differently the second time is read
+ * until it is not.
+ */
+static int read_remote(int pid, uint64_t local, uint64_t remote, uint64_t length)
+{
+	uint8_t twice[64], *to;
+	uint64_t n;
+	int err;
+
+	err = copy(pid, 0, local, remote, length);
+	for (; length && !err; length -= n, local += n, remote += n) {
+		to = (uint8_t *)(uintptr_t)local;
+		n = 64 - remote % 64;
+		if (n > length)
+			n = length;
+		err = copy(pid, 0, (uintptr_t)twice, remote, n);
+		while (!err && memcmp(to, twice, n)) {
+			memcpy(to, twice, n);
+			err = copy(pid, 0, (uintptr_t)twice, remote, n);
+		}
+	}
+	return err;
+}
+
+static int sabre(int pid, uint64_t local, uint64_t remote, uint64_t length)
+{
+	uint64_t before = 0, after = 0;
+	int err;
+
+	err = copy(pid, 0, (uintptr_t)&before, remote, sizeof(before));
+	if (!err && before & 1)
+		return RMC_S_SABRE_LOCKED;
+	if (!err)
+		err = copy(pid, 0, local, remote, length);
+	if (!err)
+		err = copy(pid, 0, (uintptr_t)&after, remote, sizeof(after));
+	return !err && after != before ? RMC_S_SABRE_ABORTED : err;
+}
+
 static int atomic(int pid, const struct fake_op *op, uint64_t remote)
 {
 	uint64_t *operand = (uint64_t *)(uintptr_t)op->lbuf, old, value;
@@ -150,7 +190,10 @@ static int execute(void *arg, const struct fake_op *op)
 	remote = fabric->node[op->nid].addr + op->offset;
 	switch (op->op) {
 	case RMC_OP_READ:
-		return copy(pid, 0, op->lbuf, remote, op->length);
+		return read_remote(pid, op->lbuf, remote, op->length);
+	case RMC_OP_SABRE:
+		return fabric->node[op->nid].objects ?
+			sabre(pid, op->lbuf, remote, op->length) : RMC_S_NO_VERSION;
 	case RMC_OP_WRITE:
 		return write_remote(pid, op->lbuf, remote, op->length);
 	case RMC_OP_CAS:
@@ -267,6 +310,7 @@ static int dispatch(unsigned long request, void *p)
 		q->nid = self;
 		q->mtu = 64;
 		q->max_length = FAKE_MAX_LENGTH;
+		q->max_sabre = FAKE_MAX_LENGTH;
 		q->max_segment = RMC_OFFSET_MAX;
 		q->max_qps = FAKE_QPS;
 		q->max_buffers = FAKE_BUFFERS;
@@ -297,12 +341,13 @@ static int dispatch(unsigned long request, void *p)
 	case RMC_IOC_SEG_REG: {
 		const struct rmc_seg_reg *s = (const struct rmc_seg_reg *)p;
 
-		if (s->flags)
+		if (s->flags & ~RMC_MEM_OBJECTS || s->version_offset)
 			return EOPNOTSUPP;
 		if (fabric->node[self].have_segment)
 			return EEXIST;
 		fabric->node[self].addr = s->addr;
 		fabric->node[self].length = s->length;
+		fabric->node[self].objects = !!(s->flags & RMC_MEM_OBJECTS);
 		__atomic_store_n(&fabric->node[self].have_segment, 1, __ATOMIC_RELEASE);
 		return 0;
 	}

@@ -133,7 +133,7 @@ symbols() {
 		sort > "$W/exported"
 	# every function that a header declares or inlines is a symbol, and no other is
 	cat "$top"/lib/include/rmc/*.h | tr '\n' ' ' | sed 's,/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/,,g' |
-		grep -oE '\brmc_[a-z_]+\(' | tr -d '(' | sort -u > "$W/named"
+		grep -oE '\brmc_[a-z_0-9]+\(' | tr -d '(' | sort -u > "$W/named"
 	while read -r s; do
 		grep -qx "$s" "$W/named" || { echo "$s is exported but in no header"; missing=1; }
 	done < "$W/exported"
@@ -423,6 +423,7 @@ else
 	fi
 	. "$here/test_compat.sh"
 	. "$here/test_msg.sh"
+	. "$here/test_kv.sh"
 fi
 
 # --- command lines and files that are wrong ---

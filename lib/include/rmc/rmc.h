@@ -23,5 +23,9 @@
 #include <rmc/msg.h>
 #include <rmc/herd.h>
 #include <rmc/coll.h>
+#include <rmc/rpc.h>
+#include <rmc/scheme.h>
+#include <rmc/reader.h>
+#include <rmc/kv.h>
 
 #endif /* RMC_RMC_H */

@@ -19,6 +19,7 @@ extern "C" {
 #endif
 
 #define RMC_TEAM_SLEEP		(1U << 0)	/* members wait asleep, not spinning */
+#define RMC_TEAM_OBJECTS	(1U << 1)	/* SABRes may read objects in the segment */
 
 struct rmc_team_line;
 

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* The object store: opening it, and the side of those who use it. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "state.h"
+
+#define OBJECTS_DEFAULT		1024
+#define KEY_DEFAULT		64
+#define VALUE_DEFAULT		1024
+#define ATTEMPTS_DEFAULT	64
+#define READER_ATTEMPTS		8	/* then the index again: the object may have got longer */
+#define CHAIN_MAX		(1U << 20)	/* buckets: a loop, or an owner gone mad */
+
+/* 64 bits well mixed, of any bytes: the owner, bucket and tag come from different ones */
+uint64_t rmc_kv_hash(const void *key, size_t len)
+{
+	const uint8_t *p = (const uint8_t *)key;
+	uint64_t h = 0x9e3779b97f4a7c15ULL ^ len, w;
+
+	for (; len; ) {
+		size_t n = len < 8 ? len : 8;
+
+		w = 0;
+		memcpy(&w, p, n);
+		h = (h ^ w) * 0xff51afd7ed558ccdULL;
+		h ^= h >> 32;
+		p += n;
+		len -= n;
+	}
+	h *= 0xc4ceb9fe1a85ec53ULL;
+	return h ^ h >> 29;
+}
+
+int rmc_kv_owner(const struct rmc_kv *kv, const void *key, size_t key_len)
+{
+	return (int)((rmc_kv_hash(key, key_len) >> 20 & 0xfffffff) % (unsigned int)kv->team->nodes);
+}
+
+static void defaults(struct rmc_kv_options *o)
+{
+	if (!o->scheme)
+		o->scheme = rmc_scheme_find("sabre");
+	if (!o->objects)
+		o->objects = OBJECTS_DEFAULT;
+	if (!o->key_max)
+		o->key_max = KEY_DEFAULT;
+	if (!o->value_max)
+		o->value_max = VALUE_DEFAULT;
+	if (!o->attempts)
+		o->attempts = ATTEMPTS_DEFAULT;
+}
+
+static int shape_of(struct kv_shape *s, int nodes, const struct rmc_kv_options *o)
+{
+	if (o->objects > RMC_KV_OBJECTS_MAX || o->key_max > RMC_KV_KEY_MAX ||
+	    o->value_max > RMC_KV_VALUE_MAX || o->at % RMC_CACHE_LINE || nodes < 1)
+		return -EINVAL;
+	/* four of seven entries used when all objects are */
+	for (s->buckets = 1; s->buckets * 4 < o->objects; )
+		s->buckets *= 2;
+	s->further = o->objects / 4 + 8;
+	s->record_max = record_bytes(o->key_max, o->value_max);
+	s->object_bytes = rmc_scheme_bytes(o->scheme, s->record_max);
+	s->buckets_at = sizeof(struct store);
+	s->objects_at = s->buckets_at + (s->buckets + s->further) * BUCKET_BYTES;
+	s->messages_at = s->objects_at + o->objects * s->object_bytes;
+	s->message_max = sizeof(struct kv_request) + s->record_max;
+	s->cells = rmc_rpc_cells(s->message_max, 1);
+	s->bytes = s->messages_at + rmc_msg_bytes(nodes, s->cells);
+	return 0;
+}
+
+size_t rmc_kv_bytes(int nodes, const struct rmc_kv_options *options)
+{
+	struct rmc_kv_options o = *options;
+	struct kv_shape s;
+
+	defaults(&o);
+	return shape_of(&s, nodes, &o) ? 0 : s.bytes;
+}
+
+static int open_messages(struct rmc_kv *kv)
+{
+	struct rmc_msg_options mo;
+	struct rmc_rpc_options ro = {
+		.max = kv->shape.message_max,
+		.window = 1,
+		.nodes = kv->team->nodes,
+		.first_nid = kv->team->first_nid,
+		.qp = kv->team->qp,
+		.handler = rmc_kv_serve,
+		.arg = kv,
+	};
+
+	rmc_msg_defaults(&mo);
+	mo.at = kv->o.at + kv->shape.messages_at;
+	mo.cells = kv->shape.cells;
+	kv->msg = rmc_msg_open_with(kv->team, &mo);
+	if (!kv->msg)
+		return -errno;
+	kv->rpc = rmc_rpc_open(kv->msg, &ro);
+	return kv->rpc ? 0 : -errno;
+}
+
+static int open_reader(struct rmc_kv *kv)
+{
+	struct rmc_reader_options o = {
+		.scheme = kv->o.scheme,
+		.max = kv->shape.record_max,
+		.window = 1,
+		.attempts = kv->o.attempts < READER_ATTEMPTS ? kv->o.attempts : READER_ATTEMPTS,
+		.backoff_ns = kv->o.backoff_ns,
+		.backoff_max_ns = kv->o.backoff_max_ns,
+		.fall_back = kv->o.fall_back,
+		.params = kv->o.params,
+		.nid = rmc_team_nid(kv->team, kv->team->self),
+		.rpc = kv->rpc,
+	};
+
+	kv->qp = rmc_qp_create(kv->team->ctx, 0);
+	if (!kv->qp)
+		return -errno;
+	kv->reader = rmc_reader_open(kv->qp, &o);
+	return kv->reader ? 0 : -errno;
+}
+
+static int open_buffers(struct rmc_kv *kv)
+{
+	size_t page = rmc_page_round(1);
+	void *p = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return rmc_fail(ENOMEM, "out of memory");
+	madvise(p, page, MADV_DONTFORK);
+	kv->landing = (struct bucket *)p;
+	kv->value = (uint8_t *)malloc(kv->shape.record_max + RMC_CACHE_LINE);
+	kv->record = (uint8_t *)malloc(kv->shape.record_max);
+	kv->request = (uint8_t *)malloc(kv->shape.message_max);
+	kv->rounds = (uint64_t *)calloc((size_t)kv->team->nodes, sizeof(*kv->rounds));
+	if (!kv->value || !kv->record || !kv->request || !kv->rounds)
+		return rmc_fail(ENOMEM, "out of memory");
+	kv->landing_id = rmc_buf_register(kv->team->ctx, p, page);
+	return kv->landing_id < 0 ? kv->landing_id : 0;
+}
+
+/* After the barrier: has everyone opened the same store? */
+static int compare_stores(struct rmc_kv *kv)
+{
+	const struct store *mine = (const struct store *)kv->base;
+	int member, err;
+
+	for (member = 0; member < kv->team->nodes; member++) {
+		if (member == kv->team->self)
+			continue;
+		err = rmc_read(kv->team->qp, rmc_team_nid(kv->team, member),
+			       kv->team->offset + kv->o.at, kv->landing, sizeof(*mine));
+		if (err)
+			return rmc_fail(err < 0 ? -err : EIO, "store of node %d: %s",
+					rmc_team_nid(kv->team, member), rmc_strerror(err));
+		if (memcmp(kv->landing, mine, sizeof(*mine)))
+			return rmc_fail(EPROTO, "node %d has opened another store: same options "
+					"everywhere?", rmc_team_nid(kv->team, member));
+	}
+	return 0;
+}
+
+static int meet(struct rmc_kv *kv)
+{
+	struct store *store = (struct store *)kv->base;
+	int err;
+
+	store->objects = kv->o.objects;
+	store->key_max = kv->o.key_max;
+	store->value_max = kv->o.value_max;
+	strncpy(store->scheme, kv->o.scheme->name, sizeof(store->scheme) - 1);
+	rmc_store_release(&store->magic, STORE_MAGIC);
+	err = rmc_team_barrier(kv->team);
+	if (err)
+		return err < 0 ? err : rmc_fail(EIO, "barrier: %s", rmc_strerror(err));
+	return compare_stores(kv);
+}
+
+static int check_limits(struct rmc_kv *kv)
+{
+	const struct rmc_query *q = rmc_query(kv->team->ctx);
+	size_t image = kv->o.scheme->image(kv->shape.record_max);
+
+	if (kv->o.at > kv->team->len || kv->shape.bytes > kv->team->len - kv->o.at)
+		return rmc_fail(ENOSPC, "the store takes %zu bytes of the team's segment, which "
+				"has %zu", kv->shape.bytes, kv->team->len);
+	if (image > q->max_length ||
+	    (kv->o.scheme->fetch == RMC_FETCH_SABRE && image > q->max_sabre))
+		return rmc_fail(EMSGSIZE, "objects of %zu bytes are more than one operation "
+				"moves: smaller values", image);
+	return 0;
+}
+
+struct rmc_kv *rmc_kv_open(struct rmc_team *team, const struct rmc_kv_options *options)
+{
+	struct rmc_kv *kv = (struct rmc_kv *)calloc(1, sizeof(*kv));
+	int err;
+
+	if (!kv) {
+		rmc_set_errmsg("out of memory");
+		return NULL;
+	}
+	kv->team = team;
+	kv->o = *options;
+	kv->landing_id = -1;
+	defaults(&kv->o);
+	err = shape_of(&kv->shape, team->nodes, &kv->o);
+	if (err || !kv->shape.cells) {
+		err = rmc_fail(EINVAL, "store beyond the limits: keys of %u, values of %u bytes, "
+			       "%u objects", RMC_KV_KEY_MAX, RMC_KV_VALUE_MAX, RMC_KV_OBJECTS_MAX);
+		goto err;
+	}
+	err = check_limits(kv);
+	if (err)
+		goto err;
+	kv->base = (uint8_t *)team->seg + kv->o.at;
+	err = rmc_kv_owner_open(kv);
+	if (!err)
+		err = open_buffers(kv);
+	if (!err)
+		err = open_messages(kv);
+	if (!err)
+		err = open_reader(kv);
+	if (!err)
+		err = meet(kv);
+	if (!err)
+		return kv;
+err:
+	rmc_kv_close(kv);
+	errno = -err;
+	return NULL;
+}
+
+void rmc_kv_close(struct rmc_kv *kv)
+{
+	if (!kv)
+		return;
+	rmc_reader_close(kv->reader);
+	if (kv->qp)
+		rmc_qp_destroy(kv->qp);
+	rmc_rpc_close(kv->rpc);
+	if (kv->msg)
+		rmc_msg_close(kv->msg);
+	if (kv->landing_id >= 0)
+		rmc_buf_unregister(kv->team->ctx, kv->landing_id);
+	if (kv->landing)
+		munmap(kv->landing, rmc_page_round(1));
+	rmc_kv_owner_close(kv);
+	free(kv->rounds);
+	free(kv->request);
+	free(kv->record);
+	free(kv->value);
+	free(kv);
+}
+
+/* --- reads --- */
+
+static int fetch_bucket(struct rmc_kv *kv, int nid, uint64_t n)
+{
+	unsigned int tries = 0;
+	int err;
+
+	do {
+		kv->stats.buckets++;
+		err = rmc_read(kv->team->qp, nid, kv->team->offset + kv->o.at + bucket_at(kv, n),
+			       kv->landing, sizeof(*kv->landing));
+	} while (err == RMC_S_TIMEOUT && ++tries < kv->o.attempts);
+	return err;
+}
+
+/* The object was being written all the time, or is not what its entry says any more. */
+static int look_again(int err)
+{
+	return err == -EAGAIN || err >= RMC_SCHEME_TORN || rmc_sabre_again(err);
+}
+
+/* One walk along the key's chain: 0, -ENOENT, -EAGAIN: an entry was stale, or status */
+static int remote_get(struct rmc_kv *kv, int nid, const void *key, size_t key_len,
+		      const void **value, size_t *value_len)
+{
+	uint64_t hash = rmc_kv_hash(key, key_len), n = home_bucket(kv, hash), e;
+	struct rmc_read rd = { .nid = nid };
+	int i, err, again = 0;
+	unsigned int chain;
+	struct bucket b;
+
+	for (chain = 0; chain < CHAIN_MAX; chain++) {
+		err = fetch_bucket(kv, nid, n);
+		if (err)
+			return err;
+		b = *kv->landing;
+		for (i = 0; i < BUCKET_ENTRIES; i++) {
+			e = b.entry[i];
+			if (!e || entry_tag(e) != hash_tag(hash))
+				continue;
+			if (entry_bytes(e) > kv->shape.record_max || entry_object(e) >= kv->o.objects)
+				return -EPROTO;
+			rd.offset = kv->team->offset + kv->o.at + object_at(kv, entry_object(e));
+			rd.len = entry_bytes(e);
+			err = rmc_reader_read(kv->reader, &rd);
+			/* a length that is no longer true looks torn as well */
+			if (look_again(err)) {
+				again = err;
+				continue;
+			}
+			if (err)
+				return err;
+			switch (rmc_kv_match(rd.data, rd.len, key, key_len, value, value_len)) {
+			case KV_FOUND:
+				return 0;
+			case KV_RESIZED:
+				again = -EAGAIN;
+				/* fall through */
+			case KV_STRANGER:
+				kv->stats.stale++;
+			}
+		}
+		if (!b.next)
+			return again ? again : -ENOENT;
+		n = b.next - 1;
+		if (n >= kv->shape.buckets + kv->shape.further)
+			return -EPROTO;
+	}
+	return -ELOOP;
+}
+
+int rmc_kv_get(struct rmc_kv *kv, const void *key, size_t key_len, const void **value,
+	       size_t *value_len)
+{
+	int member = rmc_kv_owner(kv, key, key_len), nid = rmc_team_nid(kv->team, member), err;
+	unsigned int tries = 0, spins = 0;
+
+	if (!key_len)
+		return -EINVAL;
+	if (key_len > kv->o.key_max)
+		return -EMSGSIZE;
+	if (member == kv->team->self) {
+		kv->stats.local_gets++;
+		err = rmc_kv_lookup(kv, key, key_len, value, value_len);
+	} else {
+		kv->stats.remote_gets++;
+		while (look_again(err = remote_get(kv, nid, key, key_len, value, value_len)) &&
+		       ++tries < kv->o.attempts) {
+			err = rmc_relax(kv->qp, &spins);
+			if (err)
+				return err;
+		}
+	}
+	kv->stats.misses += err == -ENOENT;
+	return err;
+}
+
+/* --- writes --- */
+
+static int ask_owner(struct rmc_kv *kv, int member, uint32_t op, const void *key, size_t key_len,
+		     const void *value, size_t value_len)
+{
+	struct kv_request q = { op, (uint32_t)key_len, value_len };
+	size_t got = 0;
+	int status = 0, err;
+
+	memcpy(kv->request, &q, sizeof(q));
+	memcpy(kv->request + sizeof(q), key, key_len);
+	if (value_len)
+		memcpy(kv->request + sizeof(q) + key_len, value, value_len);
+	err = rmc_rpc_call(kv->rpc, rmc_team_nid(kv->team, member), kv->request,
+			   sizeof(q) + key_len + value_len, &status, sizeof(status), &got);
+	if (err)
+		return err;
+	return got == sizeof(status) ? status : 0;
+}
+
+int rmc_kv_put(struct rmc_kv *kv, const void *key, size_t key_len, const void *value,
+	       size_t value_len)
+{
+	int member = rmc_kv_owner(kv, key, key_len);
+
+	if (!key_len)
+		return -EINVAL;
+	if (key_len > kv->o.key_max || value_len > kv->o.value_max)
+		return -EMSGSIZE;
+	kv->stats.puts++;
+	if (member == kv->team->self)
+		return rmc_kv_store(kv, key, key_len, value, value_len);
+	return ask_owner(kv, member, KV_PUT, key, key_len, value, value_len);
+}
+
+int rmc_kv_delete(struct rmc_kv *kv, const void *key, size_t key_len)
+{
+	int member = rmc_kv_owner(kv, key, key_len);
+
+	if (!key_len)
+		return -EINVAL;
+	if (key_len > kv->o.key_max)
+		return -EMSGSIZE;
+	kv->stats.deletes++;
+	if (member == kv->team->self)
+		return rmc_kv_remove(kv, key, key_len);
+	return ask_owner(kv, member, KV_DELETE, key, key_len, NULL, 0);
+}
+
+/* --- the others --- */
+
+int rmc_kv_progress(struct rmc_kv *kv)
+{
+	return rmc_rpc_progress(kv->rpc);
+}
+
+int rmc_kv_barrier(struct rmc_kv *kv)
+{
+	struct kv_request q = { KV_BARRIER, 0, ++kv->round };
+	unsigned int spins = 0;
+	int member, err;
+
+	for (member = 0; member < kv->team->nodes; member++) {
+		if (member == kv->team->self)
+			continue;
+		err = rmc_rpc_call(kv->rpc, rmc_team_nid(kv->team, member), &q, sizeof(q), NULL, 0,
+				   NULL);
+		if (err)
+			return err;
+	}
+	for (member = 0; member < kv->team->nodes; ) {
+		if (member == kv->team->self || kv->rounds[member] >= kv->round) {
+			member++;
+			continue;
+		}
+		err = rmc_rpc_lost(kv->rpc, rmc_team_nid(kv->team, member));
+		if (err)
+			return err;
+		err = rmc_rpc_progress(kv->rpc);
+		if (err >= 0)
+			err = rmc_relax(kv->team->qp, &spins);
+		if (err < 0)
+			return err;
+	}
+	/* the caller may turn to other things: nothing of ours may be left to be written again */
+	for (member = 0; member < kv->team->nodes; member++) {
+		err = member == kv->team->self ? 0 :
+		      rmc_msg_flush(kv->msg, rmc_team_nid(kv->team, member));
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+void rmc_kv_stats(const struct rmc_kv *kv, struct rmc_kv_stats *stats)
+{
+	*stats = kv->stats;
+	stats->reads = *rmc_reader_stats(kv->reader);
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * Calls over messages (see <rmc/rpc.h>). A message is a header and a body; a ticket is
+ * the index of a call and a generation, so that a response that comes too late, or
+ * twice, finds nothing.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "internal.h"
+#include "rmc/rpc.h"
+
+#define KIND_REQUEST	1U
+#define KIND_RESPONSE	2U
+#define INDEX_BITS	12
+#define INDEX_MASK	((1 << INDEX_BITS) - 1)
+#define GENERATIONS	(1 << 18)	/* tickets are not negative */
+
+struct head {
+	uint32_t kind;
+	int32_t ticket;
+	int32_t result;		/* of the handler: length or -errno */
+	uint32_t reserved;
+};
+
+_Static_assert(sizeof(struct head) == RMC_RPC_HEADER, "as the header file says");
+
+struct call {
+	int ticket;		/* -1: free */
+	int peer;
+	int done, failed, result;
+	void *response;
+	size_t size;
+};
+
+struct rmc_rpc {
+	struct rmc_msg *msg;
+	struct rmc_rpc_options o;
+	unsigned int calls;
+	int generation;
+	struct call *call;
+	unsigned int *used;	/* per peer: calls in progress */
+	int *lost;		/* per peer: status for which it was given up */
+	uint8_t *in, *out;
+};
+
+unsigned int rmc_rpc_cells(size_t max, unsigned int window)
+{
+	/* requests one way and responses to the other side's go through the same ring */
+	uint64_t want = 2 * (uint64_t)(window ? window : 1) *
+			((max + RMC_RPC_HEADER + RMC_MSG_PAYLOAD - 1) / RMC_MSG_PAYLOAD);
+	unsigned int cells = RMC_MSG_CELLS_MIN;
+
+	/* credits come back for a quarter of the ring at a time, at the latest */
+	want += want / 3 + 4;
+	while (cells < want && cells < RMC_MSG_CELLS_MAX)
+		cells *= 2;
+	return cells < want ? 0 : cells;
+}
+
+struct rmc_rpc *rmc_rpc_open(struct rmc_msg *m, const struct rmc_rpc_options *options)
+{
+	struct rmc_rpc *r = (struct rmc_rpc *)calloc(1, sizeof(*r));
+	unsigned int i;
+
+	if (!r)
+		return NULL;
+	r->msg = m;
+	r->o = *options;
+	if (!r->o.window)
+		r->o.window = 1;
+	r->calls = r->o.window * (unsigned int)r->o.nodes;
+	if (!r->calls || r->calls > INDEX_MASK + 1U) {
+		free(r);
+		errno = EINVAL;
+		return NULL;
+	}
+	r->call = (struct call *)calloc(r->calls, sizeof(*r->call));
+	r->used = (unsigned int *)calloc((size_t)r->o.nodes, sizeof(*r->used));
+	r->lost = (int *)calloc((size_t)r->o.nodes, sizeof(*r->lost));
+	r->in = (uint8_t *)malloc(r->o.max + sizeof(struct head));
+	r->out = (uint8_t *)malloc(r->o.max + sizeof(struct head));
+	if (!r->call || !r->used || !r->lost || !r->in || !r->out) {
+		rmc_rpc_close(r);
+		errno = ENOMEM;
+		return NULL;
+	}
+	for (i = 0; i < r->calls; i++)
+		r->call[i].ticket = -1;
+	return r;
+}
+
+void rmc_rpc_close(struct rmc_rpc *r)
+{
+	if (!r)
+		return;
+	free(r->call);
+	free(r->used);
+	free(r->lost);
+	free(r->in);
+	free(r->out);
+	free(r);
+}
+
+static void lose(struct rmc_rpc *r, int peer, int status)
+{
+	unsigned int i;
+
+	if (peer < 0 || peer >= r->o.nodes || r->lost[peer])
+		return;
+	r->lost[peer] = status;
+	for (i = 0; i < r->calls; i++) {
+		struct call *c = &r->call[i];
+
+		if (c->ticket < 0 || c->done || c->peer != peer)
+			continue;
+		c->result = status;
+		c->failed = 1;
+		c->done = 1;
+	}
+}
+
+int rmc_rpc_lost(const struct rmc_rpc *r, int nid)
+{
+	int peer = nid - r->o.first_nid;
+
+	return peer >= 0 && peer < r->o.nodes ? r->lost[peer] : 0;
+}
+
+static int send(struct rmc_rpc *r, int nid, const struct head *h, size_t len)
+{
+	int err;
+
+	memcpy(r->out, h, sizeof(*h));
+	err = rmc_msg_send(r->msg, nid, r->out, sizeof(*h) + len, 0);
+	if (err > 0)
+		lose(r, nid - r->o.first_nid, err);
+	return err;
+}
+
+int rmc_rpc_post(struct rmc_rpc *r, int nid, const void *request, size_t len, void *response,
+		 size_t size)
+{
+	struct head h = { .kind = KIND_REQUEST };
+	int peer = nid - r->o.first_nid, err;
+	struct call *c;
+	unsigned int i;
+
+	if (peer < 0 || peer >= r->o.nodes)
+		return -EINVAL;
+	if (len > r->o.max)
+		return -EMSGSIZE;
+	if (r->lost[peer])
+		return -ENODEV;
+	if (r->used[peer] == r->o.window)
+		return -EAGAIN;
+	for (i = 0; r->call[i].ticket >= 0; i++)
+		;
+	c = &r->call[i];
+	r->generation = (r->generation + 1) % GENERATIONS;
+	c->ticket = r->generation << INDEX_BITS | (int)i;
+	c->peer = peer;
+	c->done = 0;
+	c->failed = 0;
+	c->result = 0;
+	c->response = response;
+	c->size = size;
+	h.ticket = c->ticket;
+	memcpy(r->out + sizeof(h), request, len);
+	r->used[peer]++;
+	err = send(r, nid, &h, len);
+	if (!err)
+		return c->ticket;
+	r->used[peer]--;
+	c->ticket = -1;
+	return err > 0 ? -ENODEV : err;
+}
+
+static int serve(struct rmc_rpc *r, int nid, const struct head *in, size_t len)
+{
+	struct head h = { .kind = KIND_RESPONSE, .ticket = in->ticket };
+	int err;
+
+	h.result = r->o.handler ? r->o.handler(r->o.arg, nid, r->in + sizeof(h), len,
+					       r->out + sizeof(h), r->o.max) : -ENOSYS;
+	if (h.result > (int)r->o.max)
+		h.result = -EMSGSIZE;
+	err = send(r, nid, &h, h.result > 0 ? (size_t)h.result : 0);
+	return err > 0 ? 0 : err;
+}
+
+static void take(struct rmc_rpc *r, int nid, const struct head *h, size_t len)
+{
+	struct call *c = &r->call[(unsigned int)(h->ticket & INDEX_MASK) % r->calls];
+
+	if (h->ticket < 0 || c->ticket != h->ticket || c->done ||
+	    c->peer != nid - r->o.first_nid)
+		return;
+	c->result = h->result;
+	if (h->result > 0 && (size_t)h->result != len)
+		c->result = -EPROTO;
+	else if (h->result > 0 && len > c->size)
+		c->result = -EMSGSIZE;
+	else if (h->result > 0)
+		memcpy(c->response, r->in + sizeof(*h), len);
+	c->done = 1;
+}
+
+int rmc_rpc_progress(struct rmc_rpc *r)
+{
+	struct head h;
+	int from = 0, n = 0, err;
+	size_t len;
+
+	for (;;) {
+		err = rmc_msg_recv(r->msg, RMC_MSG_ANY, r->in, r->o.max + sizeof(h), &len, &from,
+				   RMC_MSG_DONTWAIT);
+		if (err == -EAGAIN)
+			return n;
+		if (err > 0) {
+			/* told once per peer; always, when no other is left */
+			if (r->lost[from - r->o.first_nid])
+				return n;
+			lose(r, from - r->o.first_nid, err);
+			n++;
+			continue;
+		}
+		if (err)
+			return err;
+		n++;
+		if (len < sizeof(h))
+			continue;		/* of somebody who does not know us */
+		memcpy(&h, r->in, sizeof(h));
+		len -= sizeof(h);
+		if (h.kind == KIND_RESPONSE)
+			take(r, from, &h, len);
+		else if (h.kind == KIND_REQUEST)
+			err = serve(r, from, &h, len);
+		if (err)
+			return err;
+	}
+}
+
+int rmc_rpc_poll(struct rmc_rpc *r, int ticket, int *result, int *failed)
+{
+	struct call *c = &r->call[(unsigned int)(ticket & INDEX_MASK) % r->calls];
+	int err;
+
+	if (ticket < 0 || c->ticket != ticket)
+		return -EINVAL;
+	if (!c->done) {
+		err = rmc_rpc_progress(r);
+		if (err < 0)
+			return err;
+	}
+	if (!c->done)
+		return 0;
+	*result = c->result;
+	*failed = c->failed;
+	r->used[c->peer]--;
+	c->ticket = -1;
+	return 1;
+}
+
+static int relax(struct rmc_rpc *r, unsigned int *spins)
+{
+	if (r->o.qp)
+		return rmc_relax(r->o.qp, spins);
+	rmc_object_relax(spins);
+	return 0;
+}
+
+int rmc_rpc_call(struct rmc_rpc *r, int nid, const void *request, size_t len, void *response,
+		 size_t size, size_t *got)
+{
+	int ticket, result = 0, failed = 0, err;
+	unsigned int spins = 0;
+
+	while ((ticket = rmc_rpc_post(r, nid, request, len, response, size)) == -EAGAIN) {
+		err = rmc_rpc_progress(r);
+		if (err >= 0)
+			err = relax(r, &spins);
+		if (err < 0)
+			return err;
+	}
+	if (ticket == -ENODEV)
+		return r->lost[nid - r->o.first_nid];
+	if (ticket < 0)
+		return ticket;
+	spins = 0;
+	while (!(err = rmc_rpc_poll(r, ticket, &result, &failed))) {
+		err = relax(r, &spins);
+		if (err)
+			break;
+	}
+	if (err < 0)
+		return err;
+	if (failed || result < 0)
+		return result;
+	if (got)
+		*got = (size_t)result;
+	return 0;
+}

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+# shellcheck shell=bash
+#
+# Schemes of object reads, the object store and rmc-kv. Sourced by run.sh.
+
+scheme_src=$(echo "$top"/lib/scheme/*.c "$top/lib/rpc.c" "$top"/lib/msg/*.c)
+# gcc's ThreadSanitizer knows no fences: all that they order is atomic here
+for san in address,undefined "thread -Wno-tsan"; do
+	for t in scheme reader; do
+		name="object $t, ${san%% *}"
+		if $CC -fsanitize=$san $FLAGS -pthread -o "$W/$t-${san%% *}" "$here/test_$t.c" \
+		   "$here/fake_rmc.c" $lib_src $scheme_src > "$W/log" 2>&1; then
+			include "$name" timeout 300 "$W/$t-${san%% *}"
+		else
+			sed 's/^/# /' "$W/log"
+			report 1 "$name: builds"
+		fi
+	done
+done
+
+check "the object store builds for the driver in user space" \
+	build_fake prog_kv "$here/prog_kv.c" "$top"/lib/kv/*.c $scheme_src
+for s in sabre farm crc64 lock lease strip rpc plain; do
+	expect "object store, $s, alone" 0 "member 0: ok" nodes 1 "$W/prog_kv" $s
+	expect "object store, $s, 3 nodes" 0 "member 2: ok" nodes 3 "$W/prog_kv" $s
+done
+expect "an owner's death reaches its readers and writers" 0 "member 1: told" \
+	nodes 3 "$W/prog_kv" farm orphan
+expect "and those who ask by message" 0 "member 1: told" nodes 3 "$W/prog_kv" rpc orphan
+expect "members with other options are told" 1 "has opened another store" \
+	nodes 2 "$W/prog_kv" sabre other
+
+check "rmc-kv builds likewise" build_fake rmc-kv "$top"/tools/kv/*.c "$top"/lib/kv/*.c \
+	"$top/lib/coll.c" $scheme_src
+expect "rmc-kv: put and get" 0 "^2 3$" \
+	nodes 3 "$W/rmc-kv" -k 100 put a 1 put b "2 3" get a get b delete a
+expect "rmc-kv: no such key" 1 "get a: no such key" nodes 2 "$W/rmc-kv" put a 1 delete a get a
+kv_lines() {
+	rm -f "$W/fabric"
+	truncate -s 64K "$W/fabric"
+	printf 'put x hello  world\n\nget x\n%s\n' "$1" |
+		FAKE_FABRIC=$W/fabric RMC_NODES=1 RMC_NODE=0 timeout 60 "$W/rmc-kv" -
+}
+expect "rmc-kv: commands from standard input" 0 "^hello  world$" kv_lines "delete x"
+expect "rmc-kv: and one that is none" 2 "not a command: 'frob'" kv_lines frob
+for s in sabre farm lock strip; do
+	expect "rmc-kv: bench, $s" 0 "^torn_values *0$" \
+		nodes 2 "$W/rmc-kv" bench -s $s -k 50 -v 2000 -n 600 -m A -q
+done
+# half of the operations on one key are writes of 16 KiB: without a check some reads mix
+kv_tears() {
+	local i
+	for i in 1 2 3 4 5 6; do
+		nodes 2 "$W/rmc-kv" bench -s plain -k 2 -v 16K -n 1500 -m A -q --json > "$W/json"
+		grep -q '"torn_values": [1-9]' "$W/json" && return 0
+	done
+	return 1
+}
+check "rmc-kv: plain reads are torn, and counted" kv_tears
+kv_json() {
+	nodes 3 "$W/rmc-kv" bench --clients 1 -d uniform -m C -k 99 -n 300 -q --json > "$W/json" &&
+		python3 -m json.tool "$W/json"
+}
+if have python3; then
+	expect "rmc-kv: JSON" 0 '"gets": 300' kv_json
+else
+	report 0 "rmc-kv: JSON" "no python3"
+fi
+expect "rmc-kv: schemes" 0 "^farm .*1088 B" "$W/rmc-kv" schemes
+expect "rmc-kv: no command" 2 "no command" "$W/rmc-kv"
+expect "rmc-kv: unknown command" 2 "no command 'frob'" "$W/rmc-kv" get a frob
+expect "rmc-kv: half a command" 2 "put needs a key and a value" "$W/rmc-kv" put a
+expect "rmc-kv: unknown scheme" 2 "no scheme 'x'" "$W/rmc-kv" -s x get a
+expect "rmc-kv: bad mix" 2 "is not A, B or C" "$W/rmc-kv" bench -m D
+expect "rmc-kv: help" 0 "fall-back" "$W/rmc-kv" --help
+
+if $CC $ASAN $FLAGS -I"$top/tools/kv" $TOOL_INC -o "$W/kv_parts" "$here/test_kv_parts.c" \
+   "$top"/tools/kv/{zipf,hist}.c -lm > "$W/log" 2>&1; then
+	include "rmc-kv's parts" "$W/kv_parts"
+else
+	sed 's/^/# /' "$W/log"
+	report 1 "tests of rmc-kv's parts build"
+fi

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* Readers of <rmc/reader.h>, against a thread that plays the RMC. */
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+#include "fake_rmc.h"
+#include "scheme_test.h"
+
+#define SEGMENT		(256 << 10)
+#define ENTRIES		32
+#define WINDOW		8
+#define LOCK_AT		16	/* offset of lock and lease words */
+
+struct world {
+	struct rmc_qp qp;
+	struct fake_rmc rmc;
+	uint8_t *segment, *memory;
+	unsigned int delay_line_us;	/* an RMC that is slow between lines */
+	int lose_swaps, lose_replies;	/* this many compare-and-swaps yet */
+	int unlocking;			/* only of those that free a lock */
+};
+
+/* A line, or a part of one, until it reads the same twice */
+static void read_line(uint8_t *to, const uint8_t *from, size_t n)
+{
+	uint8_t once[LINE];
+	size_t i;
+	int same;
+
+	do {
+		for (i = 0; i < n; i++)
+			once[i] = __atomic_load_n(from + i, __ATOMIC_ACQUIRE);
+		for (i = 0, same = 1; i < n; i++) {
+			to[i] = __atomic_load_n(from + i, __ATOMIC_ACQUIRE);
+			same &= to[i] == once[i];
+		}
+	} while (!same);
+}
+
+static void read_lines(struct world *w, uint8_t *to, uint64_t at, size_t len)
+{
+	size_t n;
+
+	for (; len; len -= n, at += n, to += n) {
+		n = LINE - at % LINE < len ? LINE - at % LINE : len;
+		read_line(to, w->segment + at, n);
+		if (w->delay_line_us)
+			usleep(w->delay_line_us);
+	}
+}
+
+static int execute(void *arg, const struct fake_op *op)
+{
+	struct world *w = (struct world *)arg;
+	uint8_t *lbuf = (uint8_t *)(uintptr_t)op->lbuf;
+	uint64_t *word = (uint64_t *)(w->segment + op->offset), *operand = (uint64_t *)lbuf, v;
+	int lose;
+
+	if (op->nid != 0)
+		return RMC_S_BAD_NODE;
+	if (op->offset > SEGMENT || op->length > SEGMENT - op->offset)
+		return RMC_S_OUT_OF_RANGE;
+	switch (op->op) {
+	case RMC_OP_READ:
+		read_lines(w, lbuf, op->offset, op->length);
+		return RMC_S_OK;
+	case RMC_OP_SABRE:
+		v = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+		if (v & 1)
+			return RMC_S_SABRE_LOCKED;
+		read_lines(w, lbuf, op->offset, op->length);
+		return __atomic_load_n(word, __ATOMIC_ACQUIRE) == v ? RMC_S_OK :
+			RMC_S_SABRE_ABORTED;
+	case RMC_OP_CAS:
+		lose = !w->unlocking || !operand[1];
+		if (lose && w->lose_swaps && w->lose_swaps--)
+			return RMC_S_TIMEOUT;
+		v = operand[0];
+		__atomic_compare_exchange_n(word, &v, operand[1], 0, __ATOMIC_SEQ_CST,
+					    __ATOMIC_SEQ_CST);
+		operand[0] = v;
+		if (lose && w->lose_replies && w->lose_replies--)
+			return RMC_S_TIMEOUT;
+		return RMC_S_OK;
+	default:
+		return RMC_S_BAD_OP;
+	}
+}
+
+static void world_init(struct world *w)
+{
+	memset(w, 0, sizeof(*w));
+	w->segment = (uint8_t *)zeroed(SEGMENT);
+	w->memory = (uint8_t *)zeroed(WINDOW * (MAX + 8 * LINE + MAX / LINE * 2));
+	w->rmc.entries = ENTRIES;
+	w->rmc.wq = (struct rmc_wq_entry *)zeroed(ENTRIES * RMC_WQE_SIZE);
+	w->rmc.cq = (struct rmc_cq_entry *)zeroed(ENTRIES * RMC_CQE_SIZE);
+	w->rmc.flags = (struct rmc_qp_flags *)zeroed(sizeof(struct rmc_qp_flags));
+	w->rmc.flags->shared_cpu = 1;
+	w->rmc.execute = execute;
+	w->rmc.arg = w;
+	w->rmc.reorder = 1;
+	rmc_qp_init_raw(&w->qp, w->rmc.wq, w->rmc.cq, w->rmc.flags, (uint8_t *)zeroed(ENTRIES),
+			(struct rmc_operands *)zeroed(ENTRIES * sizeof(struct rmc_operands)),
+			ENTRIES);
+	fake_rmc_start(&w->rmc);
+}
+
+static void world_fini(struct world *w)
+{
+	fake_rmc_stop(&w->rmc);
+	free(w->rmc.wq);
+	free(w->rmc.cq);
+	free(w->rmc.flags);
+	free(w->qp.slot);
+	free(w->qp.operands);
+	free(w->segment);
+	free(w->memory);
+}
+
+static struct rmc_reader *reader_of(struct world *w, const char *scheme, unsigned int attempts)
+{
+	struct rmc_reader_options o = {
+		.scheme = rmc_scheme_find(scheme), .max = MAX, .window = WINDOW,
+		.attempts = attempts, .memory = w->memory, .nid = 3,
+		.params = { .lease_us = 1000000 },	/* a sanitized RMC is slow */
+	};
+
+	return rmc_reader_open(&w->qp, &o);
+}
+
+static const char * const one_sided[] = { "sabre", "farm", "crc64", "lock", "lease", "plain" };
+#define ONE_SIDED	(sizeof(one_sided) / sizeof(one_sided[0]))
+
+static void reads(void)
+{
+	static uint8_t data[MAX];
+	struct rmc_read rd[WINDOW + 1], *done;
+	struct rmc_reader *r;
+	struct world w;
+	unsigned int k, i, n;
+	int err;
+
+	for (k = 0; k < ONE_SIDED; k++) {
+		const struct rmc_scheme *s = rmc_scheme_find(one_sided[k]);
+		size_t step = rmc_scheme_bytes(s, MAX);
+
+		world_init(&w);
+		r = reader_of(&w, one_sided[k], 0);
+		CHECK(r != NULL);
+		memset(rd, 0, sizeof(rd));
+		for (i = 0; i <= WINDOW; i++) {
+			rd[i].offset = i * step;
+			rd[i].len = sizes[SIZES - 1 - i];
+			rmc_scheme_init(s, (struct rmc_object *)(w.segment + i * step), rd[i].len);
+			fill(data, rd[i].len, (uint8_t)(i + 1));
+			rmc_scheme_write(s, (struct rmc_object *)(w.segment + i * step), data,
+					 rd[i].len, NULL);
+		}
+		for (i = 0; i < WINDOW; i++)
+			CHECK_EQ(rmc_reader_start(r, &rd[i]), 0);
+		CHECK_EQ(rmc_reader_start(r, &rd[WINDOW]), -EAGAIN);
+		CHECK_EQ(rmc_reader_read(r, &rd[WINDOW]), -EBUSY);
+		for (n = 0; n < WINDOW; ) {
+			err = rmc_reader_poll(r, &done);
+			CHECK(err >= 0);
+			if (err <= 0) {
+				usleep(100);
+				continue;
+			}
+			CHECK_EQ(done->status, 0);
+			CHECK(((const uint8_t *)done->data)[0] == done - rd + 1);
+			CHECK(whole((const uint8_t *)done->data, done->len));
+			n++;
+		}
+		CHECK_EQ(rmc_reader_start(r, &rd[WINDOW]), -EAGAIN);
+		for (i = 0; i < WINDOW; i++)
+			rmc_reader_release(r, &rd[i]);
+		CHECK_EQ(rmc_reader_read(r, &rd[WINDOW]), 0);
+		CHECK(((const uint8_t *)rd[WINDOW].data)[0] == WINDOW + 1);
+		rd[0].len = MAX + 1;
+		CHECK_EQ(rmc_reader_read(r, &rd[0]), -EMSGSIZE);
+		rd[0].len = 8;
+		rd[0].offset = SEGMENT;
+		CHECK_EQ(rmc_reader_read(r, &rd[0]), RMC_S_OUT_OF_RANGE);
+		rd[0].nid = 1;
+		CHECK_EQ(rmc_reader_read(r, &rd[0]), RMC_S_BAD_NODE);
+		CHECK_EQ(rmc_reader_stats(r)->reads, WINDOW + 1);
+		CHECK_EQ(rmc_reader_stats(r)->failed, 2);
+		rmc_reader_close(r);
+		world_fini(&w);
+	}
+}
+
+static void refused(void)
+{
+	struct rmc_reader_options o = { .max = 64, .window = ENTRIES };
+	struct world w;
+
+	world_init(&w);
+	CHECK(!rmc_reader_open(&w.qp, &o));
+	o.scheme = rmc_scheme_find("farm");
+	CHECK(!rmc_reader_open(&w.qp, &o));	/* the window */
+	o.window = 1;
+	o.scheme = rmc_scheme_find("strip");
+	CHECK(!rmc_reader_open(&w.qp, &o));	/* no RPC */
+	CHECK(errno == EINVAL);
+	world_fini(&w);
+}
+
+struct writing {
+	struct world *w;
+	const struct rmc_scheme *scheme;
+	size_t len;
+	int objects, stop, errors;
+	unsigned long writes;
+};
+
+static void *write_all(void *arg)
+{
+	struct writing *wr = (struct writing *)arg;
+	struct rmc_scheme_params p = { .lease_us = 2000, .wait_us = 1000000 };
+	size_t step = rmc_scheme_bytes(wr->scheme, wr->len);
+	uint8_t *data = (uint8_t *)malloc(wr->len), state = 0;
+	int i;
+
+	while (!__atomic_load_n(&wr->stop, __ATOMIC_RELAXED)) {
+		fill(data, wr->len, ++state);
+		for (i = 0; i < wr->objects; i++)
+			wr->errors += !!rmc_scheme_write(wr->scheme, (struct rmc_object *)
+					(wr->w->segment + (size_t)i * step), data, wr->len, &p);
+		__atomic_add_fetch(&wr->writes, 1, __ATOMIC_RELAXED);
+		if (wr->scheme->flags & RMC_SCHEME_WRITES)
+			usleep(200);	/* readers get a chance at the lock as well */
+	}
+	free(data);
+	return NULL;
+}
+
+/* A reader beside a writer: states only, and each of them whole */
+static void races(void)
+{
+	static const size_t lens[] = { 128, 1024, 8192 };
+	unsigned int k, i, n;
+	pthread_t thread;
+	struct world w;
+
+	for (k = 0; k < ONE_SIDED - 1; k++) {
+		for (i = 0; i < 3; i++) {
+			struct writing wr = { &w, rmc_scheme_find(one_sided[k]), lens[i], 3, 0, 0, 0 };
+			struct rmc_read rd = { .len = lens[i] };
+			struct rmc_reader_options o = {
+				.scheme = wr.scheme, .max = MAX, .window = 1, .nid = 3,
+				.attempts = 1000000, .params = { .lease_us = 2000 },
+			};
+			struct rmc_reader *r;
+			unsigned int mixed = 0;
+			int err = 0;
+
+			world_init(&w);
+			for (n = 0; n < 3; n++)
+				rmc_scheme_init(wr.scheme, (struct rmc_object *)(w.segment +
+						n * rmc_scheme_bytes(wr.scheme, rd.len)), rd.len);
+			o.memory = w.memory;
+			r = rmc_reader_open(&w.qp, &o);
+			pthread_create(&thread, NULL, write_all, &wr);
+			for (n = 0; n < 150 && !err; n++) {
+				rd.offset = n % 3 * rmc_scheme_bytes(wr.scheme, rd.len);
+				err = rmc_reader_read(r, &rd);
+				mixed += !err && !whole((const uint8_t *)rd.data, rd.len);
+			}
+			__atomic_store_n(&wr.stop, 1, __ATOMIC_RELAXED);
+			pthread_join(thread, NULL);
+			CHECK_EQ(err, 0);
+			CHECK_EQ(mixed, 0);
+			CHECK_EQ(wr.errors, 0);
+			CHECK(wr.writes > 0);
+			rmc_reader_close(r);
+			world_fini(&w);
+		}
+	}
+}
+
+/* The same without a check delivers what never was: so the tests above see something. */
+static void unsafe(void)
+{
+	const struct rmc_scheme *s = rmc_scheme_find("plain");
+	struct rmc_read rd = { .len = 1024 };
+	struct rmc_reader *r;
+	struct world w;
+	struct rmc_object *o;
+
+	world_init(&w);
+	o = (struct rmc_object *)w.segment;
+	rmc_scheme_init(s, o, rd.len);
+	r = reader_of(&w, "plain", 0);
+	rmc_object_write_begin(o);
+	memset(o + 1, 7, 512);
+	CHECK_EQ(rmc_reader_read(r, &rd), 0);
+	CHECK(!whole((const uint8_t *)rd.data, rd.len));
+	rmc_object_write_end(o);
+	rmc_reader_close(r);
+	world_fini(&w);
+}
+
+static void out_of_attempts(void)
+{
+	static const int status[] = { RMC_S_SABRE_LOCKED, RMC_SCHEME_LOCKED };
+	struct rmc_read rd = { .len = 500 };
+	struct rmc_reader *r;
+	struct world w;
+	int k;
+
+	for (k = 0; k < 2; k++) {
+		world_init(&w);
+		r = reader_of(&w, one_sided[k], 5);
+		rmc_scheme_init(rmc_scheme_find(one_sided[k]), (struct rmc_object *)w.segment, 500);
+		rmc_object_write_begin((struct rmc_object *)w.segment);
+		CHECK_EQ(rmc_reader_read(r, &rd), status[k]);
+		CHECK_EQ(rd.tries, 5);
+		CHECK_EQ(rmc_reader_stats(r)->locked, 5);
+		rmc_reader_close(r);
+		world_fini(&w);
+	}
+}
+
+static void set(uint64_t *word, uint64_t value)
+{
+	__atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+static uint64_t get(const uint64_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+static void dead_holder(void)
+{
+	const struct rmc_scheme *s = rmc_scheme_find("lock");
+	struct rmc_scheme_params p = { .wait_us = 2000 };
+	struct rmc_read rd = { .len = 100 };
+	uint8_t data[100] = { 1 };
+	struct rmc_reader *r;
+	struct rmc_object *o;
+	struct world w;
+	uint64_t *word;
+
+	world_init(&w);
+	o = (struct rmc_object *)w.segment;
+	word = (uint64_t *)(w.segment + LOCK_AT);
+	r = reader_of(&w, "lock", 4);
+	rmc_scheme_init(s, o, rd.len);
+	CHECK_EQ(rmc_scheme_holder(s, o), -1);
+	set(word, 1234ULL << 16 | (7 + 1));
+	CHECK_EQ(rmc_scheme_holder(s, o), 7);
+	CHECK_EQ(rmc_reader_read(r, &rd), RMC_SCHEME_LOCKED);
+	CHECK_EQ(rmc_scheme_write(s, o, data, sizeof(data), &p), RMC_SCHEME_LOCKED);
+	CHECK(!(o->version & 1));	/* who waited in vain leaves a whole object */
+	CHECK_EQ(rmc_scheme_break(s, o, 6), -ENOENT);
+	CHECK_EQ(rmc_scheme_break(s, o, -1), -ENOENT);
+	CHECK_EQ(rmc_scheme_break(s, o, 7), 0);
+	CHECK_EQ(rmc_scheme_break(s, o, 7), -ENOENT);
+	CHECK_EQ(rmc_scheme_write(s, o, data, sizeof(data), &p), 0);
+	CHECK_EQ(rmc_reader_read(r, &rd), 0);
+	/* the owner's own is not broken */
+	set(word, ~0ULL);
+	CHECK_EQ(rmc_scheme_holder(s, o), -2);
+	CHECK_EQ(rmc_scheme_break(s, o, 0xfffe), -ENOENT);
+	CHECK_EQ(rmc_reader_read(r, &rd), RMC_SCHEME_LOCKED);
+	set(word, 0);
+	rmc_reader_close(r);
+	world_fini(&w);
+}
+
+/* Whatever is lost on the way, no lock stays behind. */
+static void lost_swaps(void)
+{
+	struct rmc_read rd = { .len = 100 };
+	struct rmc_reader *r;
+	struct world w;
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		world_init(&w);
+		rmc_scheme_init(rmc_scheme_find("lock"), (struct rmc_object *)w.segment, rd.len);
+		r = reader_of(&w, "lock", 10);
+		w.unlocking = i & 1;
+		w.lose_swaps = i & 2 ? 0 : 3;
+		w.lose_replies = i & 2 ? 3 : 0;
+		CHECK_EQ(rmc_reader_read(r, &rd), 0);
+		rmc_reader_close(r);
+		CHECK_EQ(*(uint64_t *)(w.segment + LOCK_AT), 0);
+		CHECK_EQ(w.lose_swaps + w.lose_replies, 0);
+		world_fini(&w);
+	}
+}
+
+static uint64_t realtime_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static void leases(void)
+{
+	const struct rmc_scheme *s = rmc_scheme_find("lease");
+	struct rmc_scheme_params p = { .lease_us = 20000, .skew_us = 1000, .wait_us = 200000 };
+	struct rmc_reader_options o = {
+		.scheme = s, .max = MAX, .window = 1, .attempts = 3, .params = p,
+	};
+	struct rmc_read rd = { .len = 1000 };
+	uint8_t data[1000];
+	uint64_t *word, before, end;
+	struct rmc_reader *r;
+	struct world w;
+
+	world_init(&w);
+	word = (uint64_t *)(w.segment + LOCK_AT);
+	rmc_scheme_init(s, (struct rmc_object *)w.segment, rd.len);
+	o.memory = w.memory;
+	r = rmc_reader_open(&w.qp, &o);
+
+	/* a reader that dies with a lease holds a writer up until it ends, no longer */
+	CHECK_EQ(rmc_reader_read(r, &rd), 0);
+	end = get(word);
+	CHECK(end > realtime_ns() && end < realtime_ns() + 21000000);
+	CHECK_EQ(rmc_reader_read(r, &rd), 0);		/* shares it */
+	CHECK(get(word) == end || realtime_ns() > end - 1000000);
+	end = get(word);
+	fill(data, sizeof(data), 5);
+	CHECK_EQ(rmc_scheme_write(s, (struct rmc_object *)w.segment, data, sizeof(data), &p), 0);
+	CHECK(realtime_ns() > end);
+	CHECK_EQ(get(word), 0);
+
+	/* a writer that may not wait as long says so */
+	CHECK_EQ(rmc_reader_read(r, &rd), 0);
+	p.wait_us = 1000;
+	CHECK_EQ(rmc_scheme_write(s, (struct rmc_object *)w.segment, data, sizeof(data), &p),
+		 RMC_SCHEME_LOCKED);
+	p.wait_us = 200000;
+
+	/* a lease from another century binds nobody */
+	set(word, realtime_ns() + 3600000000000ULL);
+	before = realtime_ns();
+	CHECK_EQ(rmc_scheme_write(s, (struct rmc_object *)w.segment, data, sizeof(data), &p), 0);
+	CHECK(realtime_ns() - before < 1000000000);
+	set(word, realtime_ns() + 3600000000000ULL);
+	CHECK_EQ(rmc_reader_read(r, &rd), 0);
+	CHECK(get(word) < realtime_ns() + 21000000);
+
+	/* the writer has it */
+	set(word, 1ULL << 63);
+	CHECK_EQ(rmc_reader_read(r, &rd), RMC_SCHEME_LOCKED);
+	set(word, 0);
+
+	/* data that comes after the end of the lease is not believed */
+	w.delay_line_us = 3000;
+	before = rmc_reader_stats(r)->lease_over;
+	CHECK_EQ(rmc_reader_read(r, &rd), RMC_SCHEME_LEASE_OVER);
+	CHECK_EQ(rmc_reader_stats(r)->lease_over - before, 3);
+	rmc_reader_close(r);
+	world_fini(&w);
+}
+
+int main(void)
+{
+	static const struct tap_test tests[] = {
+		{ "readers, all one-sided schemes", reads },
+		{ "readers that cannot be", refused },
+		{ "readers beside a writer see whole states only", races },
+		{ "plain reads see what never was", unsafe },
+		{ "attempts end with the last status", out_of_attempts },
+		{ "a dead holder keeps its lock until it is broken", dead_holder },
+		{ "lost compare-and-swaps leave no lock behind", lost_swaps },
+		{ "leases end, are shared, and bound", leases },
+	};
+
+	return tap_run(tests, sizeof(tests) / sizeof(tests[0]));
+}
