@@ -1,0 +1,693 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Atomic object reads at native speed: what M16 figures 1 and 7 to 10 plot, of the core
+ * and the library's schemes, as JSON or a table. Two nodes of one kernel, one worker
+ * (fused) on a CPU of its own, the reading application on another.
+ *
+ * Two CPUs have no room for further threads that spin, so the readers of figures 7b, 8
+ * and 9b are as many reads in flight of one thread, and the writers of figure 8 take
+ * turns in it: a turn of a writer makes its next object odd and stores, or makes it
+ * even again. Both schemes pay for that alike; what is compared are rates of one run.
+ *
+ *	build/host/objects [--quick] [--json] [--mtu N] [FIGURE ...]
+ */
+#define _GNU_SOURCE
+#include <getopt.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#include "world.h"
+#include "tools/common/json.h"
+
+/* both sides call their end of a queue pair struct rmc_qp */
+#define rmc_qp user_qp
+#include <rmc/error.h>
+#include <rmc/reader.h>
+#include <rmc/sabre.h>
+#undef rmc_qp
+
+#define SEGMENT		(128UL << 20)	/* more than the caches hold */
+#define ENTRIES		128
+#define OBJECTS		100		/* figure 8's, in the caches */
+#define ROUNDS_MAX	25
+#define OBJECT_MAX	8192U
+#define WINDOW		16
+#define ROUND_NS	20000000ULL
+
+static const u32 all_sizes[] = { 64, 128, 256, 512, 1024, 2048, 4096, 8192 };
+static const u32 three_sizes[] = { 128, 1024, 8192 };
+
+static u8 *segment, *landing, *clean;
+static struct world world;
+static struct app app;
+static struct user_qp qp;
+static struct rmc_mem *seg, *buf;
+static u32 mtu = 4096;
+static int rounds = ROUNDS_MAX;
+static bool as_json;
+static struct json out;
+static u64 rng = 88172645463325252ULL;
+static volatile u64 sink;
+
+static u64 now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+static u64 rnd(void)
+{
+	rng ^= rng << 13;
+	rng ^= rng >> 7;
+	rng ^= rng << 17;
+	return rng >> 8;
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static double median(const double *v, int n)
+{
+	double s[ROUNDS_MAX];
+
+	memcpy(s, v, n * sizeof(*v));
+	qsort(s, n, sizeof(*s), compare);
+	return s[n / 2];
+}
+
+static double median_ratio(const double *a, const double *b, int n)
+{
+	double r[ROUNDS_MAX];
+	int i;
+
+	for (i = 0; i < n; i++)
+		r[i] = b[i] ? a[i] / b[i] : 0;
+	return median(r, n);
+}
+
+static void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+/* Huge pages where there are: the kernel's direct map has them, too. */
+static u8 *map(size_t n)
+{
+	size_t huge = 2UL << 20;
+	u8 *p = mmap(NULL, n + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED) {
+		perror("objects: mmap");
+		exit(1);
+	}
+	p = (u8 *)(((uintptr_t)p + huge - 1) & ~(huge - 1));
+	madvise(p, n, MADV_HUGEPAGE);
+	memset(p, 0, n);
+	return p;
+}
+
+static void check(int err)
+{
+	if (err) {
+		fprintf(stderr, "objects: a read failed with status %d\n", err);
+		exit(1);
+	}
+}
+
+/* What an application does with an object: look at all of it */
+static u64 __attribute__((noinline)) use(const void *data, u32 len)
+{
+	const u64 *w = data;
+	u64 a = 0, b = 0, c = 0, d = 0;
+	u32 i;
+
+	for (i = 0; i + 4 <= len / 8; i += 4) {
+		a += w[i];
+		b += w[i + 1];
+		c += w[i + 2];
+		d += w[i + 3];
+	}
+	for (; i < len / 8; i++)
+		a += w[i];
+	return a + b + c + d;
+}
+
+/* --- results --- */
+
+static void row(const char *figure, u32 size, u32 writers, const char *series, double value,
+		const char *unit)
+{
+	if (!as_json) {
+		printf("%-6s %5u B", figure, size);
+		if (!strcmp(figure, "8"))
+			printf("  %2u writers", writers);
+		printf("  %-28s %10.2f %s\n", series, value, unit);
+		fflush(stdout);
+		return;
+	}
+	json_object(&out, NULL);
+	json_string(&out, "figure", figure);
+	json_uint(&out, "bytes", size);
+	json_uint(&out, "writers", writers);
+	json_string(&out, "series", series);
+	json_double(&out, "value", value);
+	json_string(&out, "unit", unit);
+	json_end_object(&out);
+}
+
+/* --- objects of one scheme in the segment --- */
+
+struct store {
+	const struct rmc_scheme *s;
+	u32 size;
+	u64 step, n;
+};
+
+static void store_init(struct store *st, const char *scheme, u32 size, u64 objects)
+{
+	static u8 data[OBJECT_MAX];
+	u64 i;
+
+	st->s = rmc_scheme_find(scheme);
+	st->size = size;
+	st->step = rmc_scheme_bytes(st->s, size);
+	st->n = objects ? objects : SEGMENT / st->step;
+	for (i = 0; i < st->n; i++) {
+		rmc_scheme_init(st->s, (struct rmc_object *)(segment + i * st->step), size);
+		if (objects || st->s->store != rmc_scheme_find("sabre")->store)
+			rmc_scheme_write(st->s, (struct rmc_object *)(segment + i * st->step), data,
+					 size, NULL);
+	}
+}
+
+static struct rmc_reader *reader_open(const struct store *st, u32 window)
+{
+	struct rmc_reader_options o = {
+		.scheme = st->s, .max = st->size, .window = window, .attempts = ~0U,
+		.memory = landing, .params = { .lease_us = 1000000 },
+	};
+	struct rmc_reader *r = rmc_reader_open(&qp, &o);
+
+	if (!r) {
+		fprintf(stderr, "objects: %s\n", rmc_errmsg());
+		exit(1);
+	}
+	return r;
+}
+
+/* --- 1 and 9a: where the time of one read goes; parts are differences of passes --- */
+
+enum pass { TRANSFER, CHECK, USE, PASSES };
+
+static double pass_ns(const struct store *st, enum pass pass, int n)
+{
+	u32 op = st->s->fetch == RMC_FETCH_SABRE ? RMC_OP_SABRE : RMC_OP_READ;
+	u64 sum = 0, t0 = now();
+	const void *data;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		check(rmc_execute(&qp, op, 1, rnd() % st->n * st->step, landing,
+				  st->s->image(st->size)));
+		if (pass == TRANSFER)
+			continue;
+		check(rmc_scheme_check(st->s, landing, clean, st->size, &data));
+		if (pass == USE)
+			sum += use(data, st->size);
+	}
+	sink = sum;
+	return (double)(now() - t0) / n;
+}
+
+static double reader_ns(const struct store *st, struct rmc_reader *r, int n)
+{
+	struct rmc_read rd = { .nid = 1, .len = st->size };
+	u64 sum = 0, t0 = now();
+	int i;
+
+	for (i = 0; i < n; i++) {
+		rd.offset = rnd() % st->n * st->step;
+		check(rmc_reader_read(r, &rd));
+		sum += use(rd.data, st->size);
+	}
+	sink = sum;
+	return (double)(now() - t0) / n;
+}
+
+static void breakdown(void)
+{
+	static const char * const schemes[] = { "farm", "sabre" };
+	double t[2][PASSES + 1][ROUNDS_MAX], d[ROUNDS_MAX];
+	u32 i, k, p;
+	int r;
+
+	for (i = 0; i < ARRAY_SIZE(all_sizes); i++) {
+		int n = 200 + 100000 / (int)(all_sizes[i] / 8 + 60);
+
+		for (k = 0; k < 2; k++) {
+			struct rmc_reader *reader;
+			struct store st;
+
+			store_init(&st, schemes[k], all_sizes[i], 0);
+			reader = reader_open(&st, 1);
+			for (r = 0; r < rounds; r++) {
+				for (p = 0; p < PASSES; p++)
+					t[k][p][r] = pass_ns(&st, p, n);
+				t[k][PASSES][r] = reader_ns(&st, reader, n);
+			}
+			rmc_reader_close(reader);
+			row("1", all_sizes[i], 0, k ? "sabre: transfer" : "farm: transfer",
+			    median(t[k][TRANSFER], rounds), "ns");
+			for (r = 0; r < rounds && !k; r++)
+				d[r] = t[k][CHECK][r] - t[k][TRANSFER][r];
+			if (!k)
+				row("1", all_sizes[i], 0, "farm: strip and compare",
+				    median(d, rounds), "ns");
+			for (r = 0; r < rounds; r++)
+				d[r] = t[k][USE][r] - t[k][CHECK][r];
+			row("1", all_sizes[i], 0, k ? "sabre: application" : "farm: application",
+			    median(d, rounds), "ns");
+			for (r = 0; r < rounds; r++)
+				d[r] = t[k][PASSES][r] - t[k][USE][r];
+			row("1", all_sizes[i], 0, k ? "sabre: framework" : "farm: framework",
+			    median(d, rounds), "ns");
+			row("9a", all_sizes[i], 0, k ? "sabre" : "farm",
+			    median(t[k][PASSES], rounds), "ns");
+		}
+		row("9a", all_sizes[i], 0, "sabre shorter by",
+		    100 * (1 - median(t[1][PASSES], rounds) / median(t[0][PASSES], rounds)), "%");
+	}
+}
+
+/* --- 7: SABRes beside plain reads --- */
+
+static const struct {
+	const char *name;
+	u32 op, mode;
+} kinds[] = {
+	{ "read", RMC_OP_READ, RMC_SABRE_OVERLAPPED },
+	{ "SABRe", RMC_OP_SABRE, RMC_SABRE_OVERLAPPED },
+	{ "SABRe, no speculation", RMC_OP_SABRE, RMC_SABRE_SERIALIZED },
+	{ "SABRe, locked", RMC_OP_SABRE, RMC_SABRE_LOCKED },
+};
+
+#define KINDS	ARRAY_SIZE(kinds)
+
+static void figure7a(void)
+{
+	double t[KINDS][ROUNDS_MAX];
+	u32 i, k;
+	int r, j;
+
+	for (i = 0; i < ARRAY_SIZE(all_sizes); i++) {
+		int n = 200 + 100000 / (int)(all_sizes[i] / 8 + 60);
+		u32 size = all_sizes[i];	/* the header's among them, as the paper's */
+		u64 places = SEGMENT / size;
+
+		memset(segment, 0, SEGMENT);
+		for (r = 0; r < rounds; r++) {
+			for (k = 0; k < KINDS; k++) {
+				u64 t0;
+
+				seg->sabre = kinds[k].mode;
+				t0 = now();
+				for (j = 0; j < n; j++)
+					check(rmc_execute(&qp, kinds[k].op, 1, rnd() % places * size,
+							  landing, size));
+				t[k][r] = (double)(now() - t0) / n;
+			}
+		}
+		for (k = 0; k < KINDS; k++)
+			row("7a", size, 0, kinds[k].name, median(t[k], rounds), "ns");
+	}
+	seg->sabre = RMC_SABRE_OVERLAPPED;
+}
+
+static double rate_gbs(u32 op, u32 size)
+{
+	u64 places = SEGMENT / size, n = 0, t0 = now(), t;
+	int slot;
+
+	do {
+		u32 i;
+
+		for (i = 0; i < 64; i++, n++) {
+			while (rmc_qp_in_flight(&qp) >= WINDOW)
+				rmc_poll_cq(&qp, NULL);
+			slot = rmc_wait_for_slot(&qp, NULL);
+			rmc_issue(&qp, op, slot, 1, rnd() % places * size,
+				  landing + slot * (u64)OBJECT_MAX, size);
+		}
+		t = now();
+	} while (t - t0 < ROUND_NS);
+	check(rmc_drain_cq(&qp, NULL));
+	return (double)n * size / (now() - t0);
+}
+
+static void figure7b(void)
+{
+	double t[KINDS][ROUNDS_MAX];
+	u32 i, k;
+	int r;
+
+	for (i = 0; i < ARRAY_SIZE(all_sizes); i++) {
+		memset(segment, 0, SEGMENT);
+		for (r = 0; r < rounds; r++) {
+			for (k = 0; k < KINDS; k++) {
+				seg->sabre = kinds[k].mode;
+				t[k][r] = rate_gbs(kinds[k].op, all_sizes[i]);
+			}
+		}
+		for (k = 0; k < KINDS; k++)
+			row("7b", all_sizes[i], 0, kinds[k].name, median(t[k], rounds), "GB/s");
+	}
+	seg->sabre = RMC_SABRE_OVERLAPPED;
+}
+
+/* --- 8 and 9b: as many readers as the window is wide, and writers between them --- */
+
+struct writer {
+	u64 at, first, last;
+	bool odd;
+};
+
+static void writer_turn(const struct store *st, struct writer *w)
+{
+	static u8 data[OBJECT_MAX];
+	struct rmc_object *o = (struct rmc_object *)(segment + w->at * st->step);
+
+	if (w->odd) {
+		rmc_object_write_end(o);
+		w->at = w->at + 1 < w->last ? w->at + 1 : w->first;
+	} else if (!rmc_object_try_begin(o)) {
+		st->s->store(o, data, st->size);
+	} else {
+		return;
+	}
+	w->odd = !w->odd;
+}
+
+/* Millions of objects read per second; *again: attempts that failed per object */
+static double objects_per_us(const struct store *st, u32 readers, u32 writers, double *again)
+{
+	struct rmc_reader *r = reader_open(st, readers);
+	struct rmc_read rd[WINDOW], *done;
+	struct writer w[16];
+	u64 n = 0, sum = 0, t0, t;
+	u32 i, turn = 0;
+
+	for (i = 0; i < writers; i++)
+		w[i] = (struct writer){ i * st->n / writers, i * st->n / writers,
+					(i + 1) * st->n / writers, false };
+	t0 = now();
+	for (i = 0; i < readers; i++) {
+		rd[i] = (struct rmc_read){ .nid = 1, .len = st->size,
+					   .offset = rnd() % st->n * st->step };
+		check(rmc_reader_start(r, &rd[i]));
+	}
+	do {
+		for (i = 0; i < 256; i++) {
+			if (rmc_reader_poll(r, &done) == 1) {
+				check(done->status);
+				sum += use(done->data, st->size);
+				n++;
+				rmc_reader_release(r, done);
+				done->offset = rnd() % st->n * st->step;
+				check(rmc_reader_start(r, done));
+			}
+			if (writers && !(i & 3))
+				writer_turn(st, &w[turn++ % writers]);
+		}
+		t = now();
+	} while (t - t0 < ROUND_NS);
+	for (i = 0; i < writers; i++)
+		if (w[i].odd)
+			writer_turn(st, &w[i]);
+	sink = sum;
+	*again = (double)(rmc_reader_stats(r)->torn + rmc_reader_stats(r)->locked) / (double)n;
+	rmc_reader_close(r);
+	return (double)n * 1000 / (double)(t - t0);
+}
+
+/* farm and sabre in turn, so that what disturbs this machine disturbs both */
+static void contest(const char *figure, u32 size, u64 objects, u32 readers, u32 writers)
+{
+	double v[2][ROUNDS_MAX], again[2][ROUNDS_MAX];
+	struct store st;
+	int r, k;
+
+	for (r = 0; r < rounds; r++) {
+		for (k = 0; k < 2; k++) {
+			store_init(&st, k ? "sabre" : "farm", size, objects);
+			v[k][r] = objects_per_us(&st, readers, writers, &again[k][r]);
+		}
+	}
+	row(figure, size, writers, "farm", median(v[0], rounds), "M/s");
+	row(figure, size, writers, "sabre", median(v[1], rounds), "M/s");
+	row(figure, size, writers, "sabre more by", 100 * (median_ratio(v[1], v[0], rounds) - 1), "%");
+	if (!writers)
+		return;
+	row(figure, size, writers, "farm: tries that failed", median(again[0], rounds), "per read");
+	row(figure, size, writers, "sabre: tries that failed", median(again[1], rounds), "per read");
+}
+
+static void figure8(void)
+{
+	static const u32 writers[] = { 0, 1, 2, 4, 8, 12, 16 };
+	u32 i, w;
+
+	for (i = 0; i < ARRAY_SIZE(three_sizes); i++)
+		for (w = 0; w < ARRAY_SIZE(writers); w++)
+			contest("8", three_sizes[i], OBJECTS, WINDOW, writers[w]);
+}
+
+static void figure9b(void)
+{
+	u32 i;
+
+	/* 16 MiB: initializing more takes longer than reading it */
+	for (i = 1; i < ARRAY_SIZE(all_sizes); i++)
+		contest("9b", all_sizes[i], (16UL << 20) / (all_sizes[i] + 128), WINDOW - 1, 0);
+}
+
+/* --- 10: the owner's own reads --- */
+
+static double local_rate(const struct store *st, bool in_place)
+{
+	u64 sum = 0, n = 0, t0 = now(), t, version;
+	u32 i;
+
+	do {
+		for (i = 0; i < 128; i++) {
+			const struct rmc_object *o = (const struct rmc_object *)
+				(segment + rnd() % st->n * st->step);
+
+			if (in_place) {
+				do {
+					version = rmc_object_read_begin(o);
+					sum += use((const u8 *)o + st->s->data_at, st->size);
+				} while (rmc_object_read_retry(o, version));
+			} else {
+				check(rmc_scheme_read(st->s, o, clean, st->size));
+				sum += use(clean, st->size);
+			}
+		}
+		n += 128;
+		t = now();
+	} while (t - t0 < ROUND_NS / 4);
+	sink = sum;
+	return (double)n * 1000 / (t - t0);
+}
+
+static void figure10(void)
+{
+	static const struct {
+		const char *name, *scheme;
+		bool in_place;
+	} way[] = {
+		{ "versions in lines, stripped", "farm", false },
+		{ "clean layout, in place", "sabre", true },
+		{ "clean layout, copied out", "sabre", false },
+	};
+	double v[3][ROUNDS_MAX];
+	struct store st;
+	u32 i, k, where;
+	int r;
+
+	for (where = 0; where < 2; where++) {
+		const char *figure = where ? "10" : "10-llc";
+
+		for (i = 1; i < ARRAY_SIZE(all_sizes); i++) {
+			u64 n = where ? (64UL << 20) / (all_sizes[i] + 128) : OBJECTS;
+
+			for (k = 0; k < 3; k++) {
+				store_init(&st, way[k].scheme, all_sizes[i], n);
+				for (r = 0; r < rounds; r++)
+					v[k][r] = local_rate(&st, way[k].in_place);
+			}
+			for (k = 0; k < 3; k++)
+				row(figure, all_sizes[i], 0, way[k].name, median(v[k], rounds), "M/s");
+			row(figure, all_sizes[i], 0, "clean, times as many",
+			    median(v[1], rounds) / median(v[0], rounds), "x");
+		}
+	}
+}
+
+/* --- all schemes: one read at a time, and the check alone --- */
+
+static void all_schemes(void)
+{
+	double t[ROUNDS_MAX], c[ROUNDS_MAX];
+	const struct rmc_scheme *s;
+	const void *data;
+	char name[64];
+	u32 i, k, j;
+	int r;
+
+	for (i = 0; i < ARRAY_SIZE(three_sizes); i++) {
+		for (k = 0; (s = rmc_scheme_number(k)); k++) {
+			struct rmc_reader *reader;
+			struct store st;
+
+			if (s->flags & RMC_SCHEME_MESSAGE)
+				continue;	/* needs a thread of the owner */
+			store_init(&st, s->name, three_sizes[i], OBJECTS);
+			reader = reader_open(&st, 1);
+			for (r = 0; r < rounds; r++) {
+				u64 t0;
+
+				t[r] = reader_ns(&st, reader, 1000);
+				t0 = now();
+				for (j = 0; j < 1000; j++)
+					check(rmc_scheme_check(s, segment + j % OBJECTS * st.step, clean,
+							       st.size, &data));
+				c[r] = (double)(now() - t0) / 1000;
+			}
+			rmc_reader_close(reader);
+			row("schemes", three_sizes[i], 0, s->name, median(t, rounds), "ns");
+			snprintf(name, sizeof(name), "%s: check", s->name);
+			if (s->check)
+				row("schemes", three_sizes[i], 0, name, median(c, rounds), "ns");
+		}
+	}
+}
+
+/* --- */
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} figures[] = {
+	{ "1", breakdown },	/* and 9a */
+	{ "7a", figure7a },
+	{ "7b", figure7b },
+	{ "8", figure8 },
+	{ "9b", figure9b },
+	{ "10", figure10 },
+	{ "schemes", all_schemes },
+};
+
+static void world_up(void)
+{
+	static uint8_t slots[ENTRIES];
+	struct world_opts o = { .nodes = 2, .mtu = mtu, .itt = 1024 };
+	size_t len = (size_t)ENTRIES * OBJECT_MAX + (1 << 20);
+	static const int cpus[] = { 1, 1, 1, 1 };
+
+	segment = map(SEGMENT);
+	landing = map(len);
+	clean = map(2UL << 20);
+	world_now_ns = 0;
+	world_init(&world, &o);
+	app_init(&app, &world, 0, 0, ENTRIES);
+	buf = mem_make(landing, len, 12, 0);
+	seg = mem_make(segment, SEGMENT, 12, 0);
+	mem_objects(seg, RMC_SABRE_OVERLAPPED, 0);
+	rmc_bufs_add(&app.bufs, buf);
+	seg_set(&world, 1, 0, seg);
+	rmc_qp_init_raw(&qp, app.wq, app.cq, app.flags, slots,
+			(struct rmc_operands *)(landing + len - ENTRIES * sizeof(struct rmc_operands)),
+			ENTRIES);
+	world_start(&world, cpus, false);
+}
+
+static void world_down(void)
+{
+	world_stop(&world);
+	app_fini(&app);
+	world_fini(&world);
+	mem_free(seg);
+	mem_free(buf);
+}
+
+static bool wanted(int argc, char **argv, const char *name)
+{
+	int i;
+
+	for (i = optind; i < argc; i++)
+		if (!strcmp(argv[i], name))
+			return true;
+	return optind == argc;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option longopts[] = {
+		{ "json", no_argument, NULL, 'j' },
+		{ "quick", no_argument, NULL, 'q' },
+		{ "mtu", required_argument, NULL, 'm' },
+		{ "help", no_argument, NULL, 'h' },
+		{ }
+	};
+	u32 i;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "jqm:h", longopts, NULL)) != -1) {
+		if (c == 'j') {
+			as_json = true;
+		} else if (c == 'q') {
+			rounds = 5;
+		} else if (c == 'm') {
+			mtu = (u32)atoi(optarg);
+		} else {
+			printf("usage: objects [--json] [--quick] [--mtu N] [1 7a 7b 8 9b 10 schemes]\n"
+			       "Medians of %d rounds; M16's figures over the core at native speed.\n",
+			       ROUNDS_MAX);
+			return c == 'h' ? 0 : 2;
+		}
+	}
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2) {
+		fprintf(stderr, "objects: needs two CPUs, this machine has one\n");
+		return 4;
+	}
+	pin(0);
+	world_up();
+	if (as_json) {
+		json_init(&out, stdout);
+		json_object(&out, NULL);
+		json_uint(&out, "mtu", mtu);
+		json_int(&out, "rounds", rounds);
+		json_array(&out, "rows");
+	}
+	for (i = 0; i < ARRAY_SIZE(figures); i++)
+		if (wanted(argc, argv, figures[i].name))
+			figures[i].run();
+	if (as_json) {
+		json_end_array(&out);
+		json_end_object(&out);
+	}
+	world_down();
+	return 0;
+}
