@@ -35,7 +35,6 @@
  * @att_depth: lines of one SABRe fetched ahead
  * @att_stall_ms: an active SABRe whose requests stay away is ended after this
  * @sabre: enum rmc_sabre_mode of segments that leave it open
- * @shuffle: serve the packets of a read out of order
  * @timeout_ms: a request without reply fails after this
  * @dead_ms: a peer without heartbeat is down after this
  * @park_us: an idle worker spins this long before it parks
@@ -57,7 +56,6 @@ struct rmc_config {
 	u32 att_depth;
 	u32 att_stall_ms;
 	u32 sabre;
-	bool shuffle;
 	u32 timeout_ms;
 	u32 dead_ms;
 	u32 park_us;

@@ -195,7 +195,6 @@ int rmc_device_start(struct rmc_device *rmc)
 	if (IS_ERR(rmc->port))
 		return PTR_ERR(rmc->port);
 	rmc->cfg.sets = min(rmc->cfg.sets, rmc->port->locals);
-	rmc->port->fabric.shuffle = rmc->cfg.shuffle;
 
 	err = create_nodes(rmc);
 	if (err)

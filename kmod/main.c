@@ -69,10 +69,6 @@ static char *sabre = "overlapped";
 module_param(sabre, charp, 0444);
 MODULE_PARM_DESC(sabre, "SABRes of segments that leave it open: overlapped, serialized or locked (default overlapped)");
 
-static bool shuffle;
-module_param(shuffle, bool, 0444);
-MODULE_PARM_DESC(shuffle, "serve the packets of a read out of order, to find programs that rely on one (default 0)");
-
 static unsigned int timeout_ms = RMC_TIMEOUT_MS;
 module_param(timeout_ms, uint, 0444);
 MODULE_PARM_DESC(timeout_ms, "milliseconds after which an operation without reply fails (default 10000)");
@@ -125,7 +121,6 @@ static int parse(struct rmc_config *cfg)
 	cfg->att_entries = att_entries;
 	cfg->att_depth = att_depth;
 	cfg->att_stall_ms = att_stall_ms;
-	cfg->shuffle = shuffle;
 	cfg->timeout_ms = timeout_ms;
 	cfg->dead_ms = dead_ms;
 	cfg->park_us = park_us;

@@ -7,7 +7,6 @@
  * later is a stray.
  */
 #include "pipeline.h"
-#include "../fabric/shuffle.h"
 
 /**
  * rmc_att_init() - set up an empty table of the default size
@@ -269,8 +268,7 @@ static u32 turn(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x)
 	if (!n)
 		return 0;
 	for (i = 0; i < n; i++) {
-		u32 k = unlikely(f->shuffle) ? rmc_shuffle(i, n) : i;
-		u64 word1 = cut(f->mtu, x, x->issued + k);
+		u64 word1 = cut(f->mtu, x, x->issued + i);
 
 		s.req.offset = rmc_word1_offset(word1);
 		s.req.length = rmc_word1_length(word1);

@@ -15,7 +15,7 @@
 static bool may_hold(const struct rmc_node *node, const struct rmc_out *out, u32 packets,
 		     u32 lines)
 {
-	u32 slots = out->req.mask + 1, pay = out->rep.pay_mask + 1;
+	u32 slots = 1U << node->fabric->ring_order, pay = 1U << node->fabric->pay_order;
 	u32 most = max(pay - pay / 4, node->fabric->mtu / RMC_LINE);
 
 	return out->held + packets <= slots - slots / 4 && out->held_lines + lines <= most;

@@ -8,7 +8,6 @@
  * them, then serve them, so that misses on segment memory overlap.
  */
 #include "pipeline.h"
-#include "../fabric/shuffle.h"
 
 /* Status of a request that a filter lost: nothing is served, its credit goes back. */
 #define RMC_LOST	0xfd
@@ -80,30 +79,6 @@ static bool gather(struct rmc_node *node, struct rmc_in *in, u32 ahead, u32 *pay
 	return true;
 }
 
-/* Does its place among the packets of its operation not matter? */
-static bool movable(const struct pending *p)
-{
-	return rmc_op_flags(p->req.op) & RMC_OPF_REP_LINES && !(p->word1 & RMC_REQ_FIRST);
-}
-
-/* Serve the packets of a read in another order than they came. */
-static void shuffle(struct pending *batch, u32 n)
-{
-	struct pending run[RMC_BATCH];
-	u32 i, j, k;
-
-	for (i = 0; i < n; i = j) {
-		for (j = i; j < n && movable(&batch[j]); j++) {
-			if (batch[j].req.tid != batch[i].req.tid)
-				break;
-			run[j - i] = batch[j];
-		}
-		for (k = i; k < j; k++)
-			batch[k] = run[rmc_shuffle(k - i, j - i)];
-		j = max(j, i + 1);
-	}
-}
-
 /* Second pass. Returns false when the operation asked to come again. */
 static bool serve(struct rmc_node *node, struct rmc_in *in, struct pending *p)
 {
@@ -155,8 +130,6 @@ static u32 poll_source(struct rmc_node *node, struct rmc_in *in, u32 from)
 	for (n = 0; n < RMC_BATCH; n++)
 		if (!gather(node, in, n, &pay_pos, &batch[n]))
 			break;
-	if (unlikely(node->fabric->shuffle))
-		shuffle(batch, n);
 	for (i = 0; i < n; i++)
 		if (unlikely(!serve(node, in, &batch[i])))
 			break;

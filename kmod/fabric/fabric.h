@@ -75,7 +75,6 @@ struct rmc_fabric_ops {
  * @dead_ms: see RMC_DEAD_MS
  * @retries: times that an idempotent operation begins again before it times out
  * @model: link model
- * @shuffle: serve the packets of a read out of order, see shuffle.h
  * @node: shared node table
  * @bell: shared bells, RMC_LANES per node
  * @sync: shared, [self * nodes + peer]; NULL when all nodes are in this kernel
@@ -92,7 +91,6 @@ struct rmc_fabric {
 	u32 dead_ms;
 	u32 retries;
 	struct rmc_model model;
-	bool shuffle;
 	struct rmc_region_node *node;
 	struct rmc_bell *bell;
 	u32 *sync;

@@ -186,9 +186,11 @@ struct config {
 	bool shuffle, threaded;
 };
 
+static const struct rmc_fault shuffle = { .shuffle = RMC_ALWAYS };
+
 static void run(const struct config *c, u32 mode, u64 count, struct tally *t)
 {
-	struct world_opts o = { .nodes = 2, .ni = c->ni, .mtu = c->mtu, .shuffle = c->shuffle };
+	struct world_opts o = { .nodes = 2, .ni = c->ni, .mtu = c->mtu };
 	u8 *lbuf = aligned_alloc(4096, DEPTH * MAX_OBJECT);
 	struct rmc_mem *seg, *buf;
 	struct world w;
@@ -203,6 +205,11 @@ static void run(const struct config *c, u32 mode, u64 count, struct tally *t)
 	world_now_ns = 0;
 	world_init(&w, &o);
 	world_now_ns = 0;
+	rmc_filters = c->shuffle;
+	if (c->shuffle) {
+		fault_set(&w, 0, 1, RMC_LANE_REQ, &shuffle, 7);
+		fault_set(&w, 1, 0, RMC_LANE_REP, &shuffle, 8);
+	}
 	app_init(&a, &w, 0, 0, DEPTH);
 	seg = mem_make(objects, OBJECTS * MAX_OBJECT, 12, 0);
 	buf = mem_make(lbuf, DEPTH * MAX_OBJECT, 12, 0);

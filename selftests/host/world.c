@@ -203,7 +203,6 @@ void world_init(struct world *w, const struct world_opts *o)
 		f->pay_order = o->pay_order;
 		f->timeout_ms = RMC_TIMEOUT_MS;
 		f->dead_ms = RMC_DEAD_MS;
-		f->shuffle = o->shuffle;
 		f->node = w->table;
 		f->bell = w->bell;
 		f->sync = w->sync;

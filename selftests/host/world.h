@@ -23,7 +23,6 @@ struct world_opts {
 	u32 max_entries;
 	bool kernels;		/* one kernel per node */
 	u32 att_entries;	/* default RMC_ATT_ENTRIES */
-	bool shuffle;		/* packets of a read are served out of order */
 };
 
 struct world_worker {

@@ -279,7 +279,7 @@ TEST(unknown_flags_are_eopnotsupp)
 	prepare();
 	for_each_call(c, dev) {
 		for (bit = 0; bit < 32; bit++) {
-			if ((c->cmd == RMC_IOC_SEG_REG && bit < 3) ||
+			if ((c->cmd == RMC_IOC_SEG_REG && bit < 4) ||
 			    (c->cmd == RMC_IOC_WATCH && !bit) ||
 			    (c->cmd == RMC_IOC_BUF_REG && (bit == 1 || bit == 2)))
 				continue;

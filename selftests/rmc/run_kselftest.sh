@@ -33,6 +33,8 @@ status_mtu64	status	nodes=4,ni=pair,mtu=64		60
 ops_fused	ops	nodes=4,ni=fused		120
 ops_pair	ops	nodes=4,ni=pair			120
 ops_mtu64	ops	nodes=4,ni=fused,mtu=64		120
+sabre_fused	sabre	nodes=4,ni=fused		150
+sabre_mtu64	sabre	nodes=4,ni=pair,mtu=64,att_entries=2	150
 life_fused	life	nodes=4,ni=fused		180
 life_pair	life	nodes=4,ni=pair			180
 events_fused	events	nodes=4,ni=fused		90

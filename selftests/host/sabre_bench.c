@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a SABRe costs beside a plain read of the same bytes (M16 figure 7a): latency
+ * of blocking operations, nobody writes. Each ratio is a median over pairs of samples
+ * taken right after each other, because this machine may be a VM whose CPUs move.
+ *
+ *	build/host/sabre_bench [--quick] [--mtu N]
+ */
+#define _GNU_SOURCE
+#include <getopt.h>
+#include <stdio.h>
+#include "bed.h"
+
+#define SEGMENT		(64UL << 20)
+#define CACHED		(16UL << 10)
+#define SAMPLES		15
+
+static const char * const names[] = { "read", "overlapped", "serialized", "locked" };
+
+static int cmp(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static double median(double *v, int n)
+{
+	qsort(v, n, sizeof(*v), cmp);
+	return v[n / 2];
+}
+
+static double latency(struct bed *b, u32 mode, u32 size, u64 span)
+{
+	u32 op = mode ? RMC_OP_SABRE : RMC_OP_READ;
+	int n = (bed_quick ? 2000 : 6000) / (1 + size / 2048), i;
+	u64 t0 = 0;
+
+	/* nobody has an operation in flight now */
+	b->seg->sabre = mode;
+	for (i = -20; i < n; i++) {
+		u64 off = bed_random() % (span / size) * size;
+
+		if (!i)
+			t0 = bed_now();
+		bed_check(rmc_execute(&b->app.qp, op, b->app.target, off, b->app.lbuf, size));
+		*(volatile u64 *)b->app.lbuf;
+	}
+	return (double)(bed_now() - t0) / n;
+}
+
+/* Latencies and ratios to a plain read, of one size. */
+static void compare(struct bed *b, u32 size, u64 span)
+{
+	double ns[4][SAMPLES], ratio[4][SAMPLES];
+	u32 mode;
+	int k;
+
+	for (k = 0; k < SAMPLES; k++)
+		for (mode = 0; mode < 4; mode++) {
+			double base = latency(b, 0, size, span);
+
+			ns[mode][k] = latency(b, mode, size, span);
+			ratio[mode][k] = ns[mode][k] / base;
+		}
+	printf("%6u", size);
+	printf(" %9.0f", median(ns[0], SAMPLES));
+	for (mode = 1; mode < 4; mode++)
+		printf(" %8.0f %5.2f", median(ns[mode], SAMPLES), median(ratio[mode], SAMPLES));
+	printf("\n");
+	fflush(stdout);
+}
+
+/* Millions of reads or SABRes per second with 32 in flight. */
+static double rate(struct bed *b, u32 mode, u32 size, u64 span)
+{
+	u32 n = (bed_quick ? 20000 : 80000) / (1 + size / 512), i;
+	u64 t0 = bed_now();
+
+	b->seg->sabre = mode;
+	for (i = 0; i < n; i++) {
+		u64 off = bed_random() % (span / size) * size;
+		int slot;
+
+		while (rmc_qp_in_flight(&b->app.qp) >= 32)
+			rmc_poll_cq(&b->app.qp, NULL);
+		slot = rmc_wait_for_slot(&b->app.qp, NULL);
+		rmc_issue(&b->app.qp, mode ? RMC_OP_SABRE : RMC_OP_READ, slot, b->app.target, off,
+			  b->app.lbuf + slot * BED_SLOT, size);
+	}
+	bed_check(rmc_drain_cq(&b->app.qp, NULL));
+	return n * 1000.0 / (bed_now() - t0);
+}
+
+static void table(u32 mtu, u64 span, const char *where)
+{
+	static const u32 sizes[] = { 64, 128, 256, 512, 1024, 2048, 4096, 8192 };
+	double s[4][SAMPLES];
+	struct bed b;
+	u32 i, mode;
+	int k;
+
+	bed_init(&b, 2, "fused", mtu);
+	mem_objects(b.seg, RMC_SABRE_OVERLAPPED, 0);
+	bed_start(&b, false);
+	printf("\nMTU %u, %s: latency, ns, and ratio to a plain read\n", mtu, where);
+	printf("%6s %9s", "bytes", names[0]);
+	for (mode = 1; mode < 4; mode++)
+		printf(" %14s", names[mode]);
+	printf("\n");
+	for (i = 0; i < ARRAY_SIZE(sizes); i++)
+		compare(&b, sizes[i], span);
+	printf("32 in flight, GB/s\n");
+	for (i = 1; i < ARRAY_SIZE(sizes); i += 3) {
+		for (k = 0; k < SAMPLES; k++)
+			for (mode = 0; mode < 4; mode++)
+				s[mode][k] = rate(&b, mode, sizes[i], span) * sizes[i] / 1000;
+		printf("%6u %9.2f", sizes[i], median(s[0], SAMPLES));
+		for (mode = 1; mode < 4; mode++)
+			printf(" %14.2f", median(s[mode], SAMPLES));
+		printf("\n");
+	}
+	bed_fini(&b);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option longopts[] = {
+		{ "quick", no_argument, NULL, 'q' },
+		{ "mtu", required_argument, NULL, 'm' },
+		{ "help", no_argument, NULL, 'h' },
+		{ }
+	};
+	u32 mtu = 0;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "qm:h", longopts, NULL)) != -1) {
+		if (c == 'q') {
+			bed_quick = true;
+		} else if (c == 'm') {
+			mtu = atoi(optarg);
+		} else {
+			printf("usage: sabre_bench [--quick] [--mtu N]\n");
+			return c == 'h' ? 0 : 2;
+		}
+	}
+	if (bed_setup(SEGMENT) < 2)
+		return 4;
+	/* even versions, no readers */
+	memset(bed_segment, 0, SEGMENT);
+	if (!mtu || mtu == 4096) {
+		table(4096, CACHED, "cache-resident");
+		table(4096, SEGMENT, "random in 64 MiB");
+	}
+	if (!mtu || mtu == 64) {
+		table(64, CACHED, "cache-resident");
+		table(64, SEGMENT, "random in 64 MiB");
+	}
+	return 0;
+}
