@@ -1,0 +1,8 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# nodes: 2 2p 4
+# Objects that one node writes are read whole by all others, or not at all.
+. "$(dirname "$0")/lib.sh"
+need_cluster
+out=$(on_all "$TOP/build/selftests/cluster/xobjects" "$NODES" 2>&1) || fail "$out"
+[ "$(grep -c 'objects ok' <<< "$out")" = "$NODES" ] || fail "$out"
