@@ -18,12 +18,15 @@
 #define RMC_SMALL_ORDER		6
 /* Nodes of a fabric when nobody says how many */
 #define RMC_LOOPBACK_NODES	2
-#define RMC_IVSHMEM_NODES	8
+#define RMC_REGION_NODES	8
 
 /**
  * struct rmc_config - what to emulate
  * @transport: where the fabric's memory is
  * @ni: NI organisation; NULL until rmc_config_settle() chose one
+ * @region: uml: file of the host that all kernels map; NULL: none
+ * @bells: uml: pipes of the host that wake kernels, a path without the node id;
+ *	NULL: none
  * @nodes: size of the fabric; 0: the region's, or a default
  * @node: id to claim, -1: any
  * @sets: sets of worker threads
@@ -45,6 +48,8 @@
 struct rmc_config {
 	const struct rmc_transport *transport;
 	const struct rmc_ni_org *ni;
+	const char *region;
+	const char *bells;
 	u32 nodes;
 	s32 node;
 	u32 sets;

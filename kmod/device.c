@@ -11,6 +11,9 @@ static const struct rmc_transport *const transports[] = {
 #ifdef CONFIG_PCI
 	&rmc_ivshmem,
 #endif
+#ifdef CONFIG_UML
+	&rmc_uml,
+#endif
 	&rmc_loopback,
 };
 
@@ -32,15 +35,16 @@ const struct rmc_transport *rmc_transport_find(const char *name)
 
 /**
  * rmc_transport_default() - the transport when nobody chose one
+ * @cfg: the rest of the configuration
  *
  * Return: transport. Context: may sleep.
  */
-const struct rmc_transport *rmc_transport_default(void)
+const struct rmc_transport *rmc_transport_default(const struct rmc_config *cfg)
 {
 	int i;
 
-	for (i = 0; i < ARRAY_SIZE(transports) - 1; i++)
-		if (transports[i]->present())
+	for (i = 0; transports[i]->present; i++)
+		if (transports[i]->present(cfg))
 			break;
 	return transports[i];
 }

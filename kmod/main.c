@@ -11,15 +11,15 @@
 
 static char *fabric;
 module_param(fabric, charp, 0444);
-MODULE_PARM_DESC(fabric, "loopback or ivshmem (default: ivshmem if the device is there)");
+MODULE_PARM_DESC(fabric, "loopback, ivshmem, or uml on User-Mode Linux (default: ivshmem if the device is there, uml if region= is given)");
 
 static unsigned int nodes;
 module_param(nodes, uint, 0444);
-MODULE_PARM_DESC(nodes, "nodes in the fabric (default: the region's, else 2 for loopback and 8 for ivshmem)");
+MODULE_PARM_DESC(nodes, "nodes in the fabric (default: the region's, else 2 for loopback and 8 for others)");
 
 static int node = -1;
 module_param(node, int, 0444);
-MODULE_PARM_DESC(node, "ivshmem: node id to claim (default -1: the first that is free)");
+MODULE_PARM_DESC(node, "ivshmem, uml: node id to claim (default -1: the first that is free)");
 
 static char *ni;
 module_param(ni, charp, 0444);
@@ -83,15 +83,30 @@ MODULE_PARM_DESC(park_us, "microseconds an idle worker spins before it sleeps (d
 
 static unsigned int poll_us_max = 4000;
 module_param(poll_us_max, uint, 0444);
-MODULE_PARM_DESC(poll_us_max, "ivshmem without doorbell: longest sleep of an idle worker in microseconds, which bounds the latency an idle node adds (default 4000)");
+MODULE_PARM_DESC(poll_us_max, "ivshmem and uml without doorbell: longest sleep of an idle worker in microseconds, which bounds the latency an idle node adds (default 4000)");
+
+#ifdef CONFIG_UML
+static char *region;
+module_param(region, charp, 0444);
+MODULE_PARM_DESC(region, "uml: file of the host that all kernels of the fabric map");
+
+static char *bells;
+module_param(bells, charp, 0444);
+MODULE_PARM_DESC(bells, "uml: named pipes of the host that wake idle workers, as a path that lacks the node id");
+#else
+static const char *const region, *const bells;
+#endif
 
 static struct rmc_device device;
 
 static int parse(struct rmc_config *cfg)
 {
-	cfg->transport = fabric ? rmc_transport_find(fabric) : rmc_transport_default();
+	cfg->region = region;
+	cfg->bells = bells;
+	cfg->transport = fabric ? rmc_transport_find(fabric) : rmc_transport_default(cfg);
 	if (!cfg->transport) {
-		pr_err("fabric=%s is unknown: give loopback or ivshmem\n", fabric);
+		pr_err("fabric=%s is unknown to this kernel: give loopback, or %s\n", fabric,
+		       IS_ENABLED(CONFIG_UML) ? rmc_uml.name : rmc_ivshmem.name);
 		return -EINVAL;
 	}
 	if (ni) {

@@ -195,3 +195,14 @@ const char *rmc_node_state_name(int state)
 		return "unknown";
 	return names[state];
 }
+
+const char *rmc_fabric_name(unsigned int kind)
+{
+	static const char * const names[] = {
+		[RMC_FABRIC_LOOPBACK]	= "loopback",
+		[RMC_FABRIC_IVSHMEM]	= "ivshmem",
+		[RMC_FABRIC_UML]	= "uml",
+	};
+
+	return kind >= RMC_FABRIC_LOOPBACK && kind <= RMC_FABRIC_UML ? names[kind] : "unknown";
+}

@@ -28,9 +28,6 @@
 #define IVSHMEM_POSITION	8
 #define IVSHMEM_DOORBELL	12
 
-/* With doorbells nobody waits for the poll; it only moves the heartbeat. */
-#define DOORBELL_POLL_FACTOR	25
-
 /**
  * struct ivshmem - the port and its device
  * @port: port
@@ -81,12 +78,7 @@ static void ivshmem_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane)
 
 static void ivshmem_reset(struct rmc_fabric *f, u32 nid)
 {
-	u32 i;
-
-	for (i = 0; i < f->nodes; i++) {
-		memset(ivshmem_channel(f, nid, i), 0, rmc_channel_bytes(f));
-		memset(ivshmem_channel(f, i, nid), 0, rmc_channel_bytes(f));
-	}
+	rmc_region_reset(&ivshmem_of(f)->region, f, nid);
 }
 
 static const struct rmc_fabric_ops ivshmem_ops = {
@@ -223,7 +215,7 @@ static struct pci_dev *find_device(void)
 	return pci_get_device(IVSHMEM_VENDOR, IVSHMEM_DEVICE, NULL);
 }
 
-static bool ivshmem_present(void)
+static bool ivshmem_present(const struct rmc_config *cfg)
 {
 	struct pci_dev *pdev = find_device();
 
@@ -297,10 +289,8 @@ static struct rmc_port *ivshmem_open(const struct rmc_config *cfg)
 		goto err_attach;
 
 	set_up_doorbell(iv);
-	/* well within the time after which peers think that we are dead */
 	if (iv->regs)
-		iv->port.poll_us_max = min(iv->port.poll_us_max * DOORBELL_POLL_FACTOR,
-					   f->dead_ms * (u32)USEC_PER_MSEC / 8);
+		rmc_port_has_bell(&iv->port);
 	WRITE_ONCE(f->node[iv->port.first].doorbell,
 		   iv->regs ? readl(iv->regs + IVSHMEM_POSITION) + 1 : 0);
 	return &iv->port;

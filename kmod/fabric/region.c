@@ -32,7 +32,7 @@ static int choose_sizes(struct rmc_region *r, struct rmc_fabric *f, const struct
 	u64 need, megs;
 	u32 least;
 
-	f->nodes = cfg->nodes ?: RMC_IVSHMEM_NODES;
+	f->nodes = cfg->nodes ?: RMC_REGION_NODES;
 	f->mtu = cfg->mtu ?: RMC_MTU_DEFAULT;
 	f->ring_order = cfg->ring_order ?: RMC_RING_ORDER;
 	f->pay_order = cfg->pay_order ?: RMC_PAY_ORDER;
@@ -275,4 +275,22 @@ void rmc_region_unclaim(struct rmc_fabric *f, u32 nid, u32 epoch)
 {
 	cmpxchg(&f->node[nid].claim, rmc_claim(RMC_NODE_JOINING, epoch),
 		rmc_claim(RMC_NODE_DOWN, epoch));
+}
+
+/**
+ * rmc_region_reset() - zero all channels from and to a node
+ * @r: region
+ * @f: fabric
+ * @nid: node id; nobody uses its channels
+ *
+ * Context: any.
+ */
+void rmc_region_reset(const struct rmc_region *r, const struct rmc_fabric *f, u32 nid)
+{
+	u32 i;
+
+	for (i = 0; i < f->nodes; i++) {
+		memset(rmc_region_channel(r, f, nid, i), 0, rmc_channel_bytes(f));
+		memset(rmc_region_channel(r, f, i, nid), 0, rmc_channel_bytes(f));
+	}
 }

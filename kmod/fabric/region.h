@@ -58,6 +58,7 @@ struct rmc_region {
 
 int rmc_region_attach(struct rmc_region *r, struct rmc_fabric *f, const struct rmc_config *cfg);
 int rmc_region_claim(struct rmc_fabric *f, s32 wanted, u32 *nid, u32 *epoch);
+void rmc_region_reset(const struct rmc_region *r, const struct rmc_fabric *f, u32 nid);
 void rmc_region_unclaim(struct rmc_fabric *f, u32 nid, u32 epoch);
 
 /* Memory of a channel; the ids are less than f->nodes. */

@@ -27,7 +27,7 @@ struct rmc_port;
 struct rmc_transport {
 	const char *name;
 	u32 kind;
-	bool (*present)(void);
+	bool (*present)(const struct rmc_config *cfg);
 	struct rmc_port *(*open)(const struct rmc_config *cfg);
 	void (*start)(struct rmc_port *port, void (*kick)(void *data), void *data);
 	void (*stop)(struct rmc_port *port);
@@ -54,12 +54,24 @@ struct rmc_port {
 
 /* Shortest sleep of a parked worker that looks by itself, microseconds */
 #define RMC_POLL_US_MIN		50
+/* With doorbells nobody waits for the poll; it only moves the heartbeat. */
+#define RMC_BELL_POLL_FACTOR	25
+
+/* Peers can wake our workers: look less often, but well within the time after
+ * which they think that we are dead.
+ */
+static inline void rmc_port_has_bell(struct rmc_port *port)
+{
+	port->poll_us_max = min(port->poll_us_max * RMC_BELL_POLL_FACTOR,
+				port->fabric.dead_ms * (u32)USEC_PER_MSEC / 8);
+}
 
 extern const struct rmc_transport rmc_loopback;
 extern const struct rmc_transport rmc_ivshmem;
+extern const struct rmc_transport rmc_uml;
 
 const struct rmc_transport *rmc_transport_find(const char *name);
-const struct rmc_transport *rmc_transport_default(void);
+const struct rmc_transport *rmc_transport_default(const struct rmc_config *cfg);
 
 /**
  * rmc_port_state() - state of a node

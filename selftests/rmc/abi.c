@@ -425,7 +425,7 @@ static void check_query(const struct rmc_query *q)
 {
 	CHECK_EQ(q->size, sizeof(*q));
 	CHECK_EQ(q->abi, RMC_ABI_VERSION);
-	CHECK(q->fabric == RMC_FABRIC_LOOPBACK || q->fabric == RMC_FABRIC_IVSHMEM);
+	CHECK(q->fabric >= RMC_FABRIC_LOOPBACK && q->fabric <= RMC_FABRIC_UML);
 	CHECK(q->ni == RMC_NI_FUSED || q->ni == RMC_NI_PAIR);
 	CHECK(q->nodes >= 1 && q->nodes <= RMC_NID_MAX + 1);
 	CHECK(q->local_nodes >= 1 && q->first_local + q->local_nodes <= q->nodes);

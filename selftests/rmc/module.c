@@ -198,7 +198,8 @@ TEST(ivshmem_without_the_device_is_enodev)
 		unload();
 		SKIP("this machine has an ivshmem device");
 	}
-	CHECK_EQ(errno, ENODEV);
+	/* a kernel without PCI does not even know the name */
+	CHECK_EQ(errno, access("/sys/bus/pci", F_OK) ? EINVAL : ENODEV);
 }
 
 TEST(parameters_show_up)

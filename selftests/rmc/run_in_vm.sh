@@ -3,20 +3,37 @@
 #
 # Build the tests, boot one guest without the module, and run run_kselftest.sh
 # there. The tests come out as one flat TAP stream, "theme: test", for those who
-# count lines; --nested leaves KTAP as it is. Other arguments go to run_kselftest.sh.
+# count lines; --nested leaves KTAP as it is. --machine uml runs the same tests at
+# native speed on User-Mode Linux; exit status 4 where that kernel is not built.
+# Other arguments go to run_kselftest.sh.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 vm=$top/vm-setup/rmc-vm
 seconds=600
-nested=false
-[ "${1:-}" != --nested ] || { nested=true; shift; }
+nested=false machine=auto ko=$top/rmc.ko
+while :; do
+	case ${1:-} in
+	--nested) nested=true; shift ;;
+	--machine) machine=$2; shift 2 ;;
+	*) break ;;
+	esac
+done
+if [ "$machine" = uml ]; then
+	if ! "$top/vm-setup/rmc-deps" uml-kdir > /dev/null 2>&1; then
+		echo "1..0 # SKIP no User-Mode-Linux kernel: vm-setup/rmc-deps uml"
+		exit 4
+	fi
+	make -s -C "$top" uml > /dev/null || exit 1
+	ko=$top/build/uml/rmc.ko
+fi
 export RMC_CLUSTER=kselftest-$$
 
 make -s -C "$here" || exit 1
 trap 'timeout 60 "$vm" down > /dev/null 2>&1' EXIT
 trap 'exit 130' INT TERM
-timeout 120 "$vm" up -q -n 4 --fabric loopback --no-module --append numa=fake=2 || exit 1
+timeout 120 "$vm" up -q -n 4 --machine "$machine" --fabric loopback --no-module \
+	--append numa=fake=2 || exit 1
 
 flat()
 {
@@ -37,7 +54,8 @@ flat()
 
 run()
 {
-	timeout -k 10 $seconds "$vm" exec 0 -- "$here/run_kselftest.sh" "$@" < /dev/null
+	timeout -k 10 $seconds "$vm" exec 0 -- "$here/run_kselftest.sh" --ko "$ko" \
+		"$@" < /dev/null
 	status=$?
 	[ $status -lt 124 ] || timeout 20 "$vm" console --log 0 2>/dev/null | tail -n 40 | sed 's/^/# /'
 	return $status

@@ -108,7 +108,7 @@ static const char *machine(const struct pagerank *p)
 {
 	if (p->variant == SHM)
 		return "threads";
-	return rmc_query(p->team->ctx)->fabric == RMC_FABRIC_IVSHMEM ? "ivshmem" : "loopback";
+	return rmc_fabric_name(rmc_query(p->team->ctx)->fabric);
 }
 
 static void print_text(const struct pagerank *p, const double *rank, const struct summary *s)

@@ -29,7 +29,7 @@ static void rule(void)
 void report_begin(struct bench *b)
 {
 	const struct rmc_query *q = rmc_query(b->team->ctx);
-	const char *fabric = q->fabric == RMC_FABRIC_IVSHMEM ? "ivshmem" : "loopback";
+	const char *fabric = rmc_fabric_name(q->fabric);
 	const char *ni = q->ni == RMC_NI_PAIR ? "pair" : "fused";
 	int latency = b->test->metric == LATENCY;
 

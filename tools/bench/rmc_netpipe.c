@@ -243,8 +243,7 @@ static void print_json(struct netpipe *b, const char *threshold)
 	if (!b->tcp) {
 		const struct rmc_query *q = rmc_query(b->team->ctx);
 
-		json_string(&j, "fabric",
-			    q->fabric == RMC_FABRIC_IVSHMEM ? "ivshmem" : "loopback");
+		json_string(&j, "fabric", rmc_fabric_name(q->fabric));
 		json_string(&j, "ni", q->ni == RMC_NI_PAIR ? "pair" : "fused");
 		json_bool(&j, "shared_cpu", q->shared_cpu != 0);
 		json_string(&j, b->best ? "best_threshold" : "threshold", threshold);
@@ -285,7 +284,7 @@ static void print_table(struct netpipe *b, const char *threshold)
 		const struct rmc_query *q = rmc_query(b->team->ctx);
 
 		printf(" Fabric          : %s, %u nodes, ni %s%s\n",
-		       q->fabric == RMC_FABRIC_IVSHMEM ? "ivshmem" : "loopback", q->nodes,
+		       rmc_fabric_name(q->fabric), q->nodes,
 		       q->ni == RMC_NI_PAIR ? "pair" : "fused",
 		       q->shared_cpu ? ", CPUs shared with workers" : "");
 		printf(" Threshold       : %s%s, %d cells of 64 B per direction\n", threshold,

@@ -31,7 +31,8 @@
 /* Fabric kinds, as told by rmc_query.fabric */
 enum rmc_fabric_kind {
 	RMC_FABRIC_LOOPBACK	= 1,
-	RMC_FABRIC_IVSHMEM	= 2,
+	RMC_FABRIC_IVSHMEM	= 2,	/* one node per virtual machine */
+	RMC_FABRIC_UML		= 3,	/* one node per User-Mode-Linux kernel */
 };
 
 /* How a SABRe makes sure of its snapshot, Documentation/sabre.rst */

@@ -63,8 +63,8 @@ def share_region(cluster, opt, _mib, _owned):
 def module_args(cluster):
     if not cluster.state["region"]:
         return []
-    args = [f"uml_region={cluster.state['region']}"]
-    return args + [f"uml_bells={cluster.path('bell-')}"] if cluster.state["bells"] else args
+    args = [f"region={cluster.state['region']}"]
+    return args + [f"bells={cluster.path('bell-')}"] if cluster.state["bells"] else args
 
 
 def argv(cluster, opt, i, plan, image):

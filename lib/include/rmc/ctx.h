@@ -41,6 +41,8 @@ int rmc_fd(const struct rmc_ctx *ctx);
 /* enum rmc_node_state of a node, or -errno */
 int rmc_node_state(struct rmc_ctx *ctx, int nid);
 const char *rmc_node_state_name(int state);
+/* Of rmc_query.fabric. */
+const char *rmc_fabric_name(unsigned int kind);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * uml: one node per User-Mode-Linux kernel, the fabric's memory is a file of
+ * the host.
+ *
+ *	kernel A = process of the host		kernel B = process of the host
+ *	  mmap(region) ----------> file <---------- mmap(region)
+ *	  write(bells + "B") ----> pipe ----------> SIGIO -> interrupt
+ *
+ * Such a kernel's own address space is that of a process, so what the host
+ * maps there is kernel memory like any other. Each node has a named pipe beside
+ * the file; a byte in it interrupts the node's kernel, which wakes its parked
+ * workers. rmc_region_node.doorbell is 1 when a node has one. Without pipes,
+ * parked workers look by themselves, at the latest after poll_us_max.
+ *
+ * The host is trusted as a hypervisor is; peers are not.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/interrupt.h>
+#include <linux/mman.h>
+#include <linux/slab.h>
+#include <linux/unistd.h>
+#include <irq_kern.h>
+#include <os.h>
+#include "../config.h"
+#include "region.h"
+#include "transport.h"
+
+/* doorbell of a node that has one */
+#define UML_BELL	1
+
+/**
+ * struct uml - the port and what it has of the host
+ * @port: port
+ * @region: the file, mapped
+ * @fd: of the file
+ * @bell: pipes by node id, of the host's file descriptors; negative: none. All
+ *	negative when this node could not make its own interrupt.
+ * @irq: interrupt of our own pipe; negative: none
+ * @epoch: of our claim
+ * @kick: what wakes the workers; NULL while there are none
+ * @kick_data: for @kick
+ */
+struct uml {
+	struct rmc_port port;
+	struct rmc_region region;
+	int fd;
+	int *bell;
+	int irq;
+	u32 epoch;
+	void (*kick)(void *data);
+	void *kick_data;
+};
+
+static struct uml *uml_of(struct rmc_fabric *f)
+{
+	return container_of(f, struct uml, port.fabric);
+}
+
+static void *uml_channel(struct rmc_fabric *f, u32 requester, u32 server)
+{
+	return rmc_region_channel(&uml_of(f)->region, f, requester, server);
+}
+
+static void uml_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane)
+{
+	struct uml *u = uml_of(f);
+
+	/* the bell, then the flag; pairs with the barrier in rmc_ni_park() */
+	smp_mb();
+	if (!READ_ONCE(f->node[dst].parked[lane]) || u->bell[dst] < 0)
+		return;
+	/* it does not block; a pipe that is full has been rung */
+	if (READ_ONCE(f->node[dst].doorbell) == UML_BELL)
+		os_write_file(u->bell[dst], "", 1);
+}
+
+static void uml_reset(struct rmc_fabric *f, u32 nid)
+{
+	rmc_region_reset(&uml_of(f)->region, f, nid);
+}
+
+static const struct rmc_fabric_ops uml_ops = {
+	.name = "uml",
+	.channel = uml_channel,
+	.notify = uml_notify,
+	.reset = uml_reset,
+};
+
+static irqreturn_t doorbell(int irq, void *data)
+{
+	struct uml *u = data;
+	/* pairs with the release in uml_start() */
+	void (*kick)(void *data) = smp_load_acquire(&u->kick);
+	char rings[64];
+
+	/* empty it first: who rings after we looked shall interrupt us again */
+	while (os_read_file(u->bell[u->port.first], rings, sizeof(rings)) == sizeof(rings))
+		;
+	if (kick)
+		kick(u->kick_data);
+	return IRQ_HANDLED;
+}
+
+static int map_region(struct uml *u, const char *path)
+{
+	unsigned long long bytes;
+	long addr;
+	int err;
+
+	err = os_file_size(path, &bytes);
+	if (err < 0)
+		return err;
+	u->fd = os_open_file(path, of_cloexec(of_rdwr(OPENFLAGS())), 0);
+	if (u->fd < 0)
+		return u->fd;
+	/* all of it now: later the host would stop us for it page by page */
+	addr = syscall(__NR_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+		       u->fd, 0);
+	if (addr == -1) {
+		os_close_file(u->fd);
+		return -ENOMEM;
+	}
+	u->region.base = (void *)addr;
+	u->region.bytes = bytes;
+	return 0;
+}
+
+static void unmap_region(struct uml *u)
+{
+	syscall(__NR_munmap, u->region.base, u->region.bytes);
+	os_close_file(u->fd);
+}
+
+static int open_bell(const char *bells, u32 nid)
+{
+	/* read and write: opening it waits for nobody, and it never hangs up */
+	char *path = kasprintf(GFP_KERNEL, "%s%u", bells, nid);
+	int fd;
+
+	if (!path)
+		return -ENOMEM;
+	fd = os_open_file(path, of_cloexec(of_rdwr(OPENFLAGS())), 0);
+	kfree(path);
+	if (fd < 0)
+		return fd;
+	if (os_set_fd_block(fd, 0)) {
+		os_close_file(fd);
+		return -EIO;
+	}
+	return fd;
+}
+
+static void close_bells(struct uml *u)
+{
+	u32 i;
+
+	for (i = 0; i < u->port.fabric.nodes; i++) {
+		if (u->bell[i] >= 0)
+			os_close_file(u->bell[i]);
+		u->bell[i] = -1;
+	}
+}
+
+/* No doorbell is no error. */
+static void set_up_bells(struct uml *u, const char *bells)
+{
+	u32 i, first = u->port.first;
+
+	for (i = 0; bells && i < u->port.fabric.nodes; i++)
+		u->bell[i] = open_bell(bells, i);
+	if (u->bell[first] >= 0)
+		u->irq = um_request_irq(UM_IRQ_ALLOC, u->bell[first], IRQ_READ, doorbell, 0,
+					"rmc", u);
+	if (u->irq < 0)
+		close_bells(u);
+	else
+		rmc_port_has_bell(&u->port);
+}
+
+static void take_down_bells(struct uml *u)
+{
+	if (u->irq >= 0)
+		um_free_irq(u->irq, u);
+	close_bells(u);
+}
+
+static bool uml_present(const struct rmc_config *cfg)
+{
+	return cfg->region;
+}
+
+static struct rmc_port *uml_open(const struct rmc_config *cfg)
+{
+	struct rmc_fabric *f;
+	struct uml *u;
+	int err;
+	u32 i;
+
+	if (!cfg->region) {
+		pr_err("fabric=uml needs region=, a file of the host that all kernels map\n");
+		return ERR_PTR(-EINVAL);
+	}
+	u = kzalloc(sizeof(*u), GFP_KERNEL);
+	if (!u)
+		return ERR_PTR(-ENOMEM);
+	f = &u->port.fabric;
+	f->ops = &uml_ops;
+	f->timeout_ms = cfg->timeout_ms;
+	f->dead_ms = cfg->dead_ms;
+	u->irq = -1;
+	u->port.transport = &rmc_uml;
+	u->port.locals = 1;
+	u->port.poll_us_max = cfg->poll_us_max;
+	u->port.memtype = "write-back";
+
+	err = map_region(u, cfg->region);
+	if (err) {
+		pr_err("region=%s cannot be mapped: error %d: give a file of the host\n",
+		       cfg->region, err);
+		goto err_map;
+	}
+	err = rmc_region_attach(&u->region, f, cfg);
+	if (err)
+		goto err_attach;
+	err = -ENOMEM;
+	u->bell = kvmalloc_array(f->nodes, sizeof(*u->bell), GFP_KERNEL);
+	if (!u->bell)
+		goto err_attach;
+	for (i = 0; i < f->nodes; i++)
+		u->bell[i] = -1;
+	err = rmc_region_claim(f, cfg->node, &u->port.first, &u->epoch);
+	if (err)
+		goto err_claim;
+
+	set_up_bells(u, cfg->bells);
+	WRITE_ONCE(f->node[u->port.first].doorbell, u->irq < 0 ? 0 : UML_BELL);
+	return &u->port;
+
+err_claim:
+	kvfree(u->bell);
+err_attach:
+	unmap_region(u);
+err_map:
+	kfree(u);
+	return ERR_PTR(err);
+}
+
+static void uml_start(struct rmc_port *port, void (*kick)(void *data), void *data)
+{
+	struct uml *u = container_of(port, struct uml, port);
+
+	u->kick_data = data;
+	/* pairs with the acquire in doorbell() */
+	smp_store_release(&u->kick, kick);
+}
+
+static void uml_stop(struct rmc_port *port)
+{
+	struct uml *u = container_of(port, struct uml, port);
+
+	WRITE_ONCE(u->kick, NULL);
+	if (u->irq >= 0)
+		synchronize_irq(u->irq);
+}
+
+static void uml_close(struct rmc_port *port)
+{
+	struct uml *u = container_of(port, struct uml, port);
+
+	take_down_bells(u);
+	rmc_region_unclaim(&port->fabric, port->first, u->epoch);
+	kvfree(u->bell);
+	unmap_region(u);
+	kfree(u);
+}
+
+const struct rmc_transport rmc_uml = {
+	.name = "uml",
+	.kind = RMC_FABRIC_UML,
+	.present = uml_present,
+	.open = uml_open,
+	.start = uml_start,
+	.stop = uml_stop,
+	.close = uml_close,
+};
