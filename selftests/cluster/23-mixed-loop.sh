@@ -1,9 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 2 4 l4
-# One io_uring loop serves sockets, completions and notifications, and sleeps else.
+# One io_uring loop serves sockets, completions and notifications, and sleeps else: by
+# one command for both, and by eventfd and poll.
 . "$(dirname "$0")/lib.sh"
 LOOP=$TOP/build/mixed_loop
 [ -x "$LOOP" ] || skip "no $LOOP: it takes liburing"
 need_cluster
 out=$(on_all "$LOOP" --self-test 2>&1) || fail "$out"
+out=$(on_all "$LOOP" --self-test --eventfd 2>&1) || fail "with --eventfd: $out"

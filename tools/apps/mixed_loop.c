@@ -6,9 +6,11 @@
  *	get N			put N WORD
  *
  * for 64-byte cell N of the right neighbour's segment. io_uring waits for
- * everything: connections, their data, completions of remote operations (the
- * QP's eventfd) and remote notifications (rmc_fd(), POLLPRI), which other nodes
- * send with every put. Nothing spins; an idle server sleeps.
+ * everything: connections, their data, completions of remote operations and
+ * remote notifications, which other nodes send with every put. One command waits
+ * for both of these (rmc/uring.h); with --eventfd the QP's eventfd and POLLPRI on
+ * rmc_fd() do, as they must where the kernel has no such commands. Nothing spins;
+ * an idle server sleeps.
  *
  *	rmc-run -n 2 build/mixed_loop --self-test
  */
@@ -23,13 +25,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <rmc/rmc.h>
+#include <rmc/uring.h>
 
 #define CELLS		256
 #define CELL		64
 #define CONNS		32
 #define LINE		96
 
-enum source { ACCEPT = 1, DATA, COMPLETION, NOTIFICATION };
+enum source { ACCEPT = 1, DATA, COMPLETION, NOTIFICATION, REMOTE };
 
 struct conn {
 	int fd;
@@ -45,6 +48,7 @@ static char (*cells)[CELL];		/* landing buffers, by slot */
 static struct rmc_team *team;
 static struct io_uring ring;
 static unsigned long ops, notified;
+static int by_eventfd;
 
 static void want(enum source source, int fd, unsigned int events, unsigned int index)
 {
@@ -53,6 +57,19 @@ static void want(enum source source, int fd, unsigned int events, unsigned int i
 	/* multishot: one request, an event each time */
 	io_uring_prep_poll_multishot(sqe, fd, events);
 	io_uring_sqe_set_data64(sqe, (uint64_t)source << 32 | index);
+}
+
+/* The next completion, or notification beyond those seen, whichever is first */
+static void want_remote(uint32_t seen)
+{
+	struct io_uring_sqe *sqe = io_uring_get_sqe(&ring);
+
+	if (!sqe) {			/* 32 connections need 34 of 64 */
+		fprintf(stderr, "mixed_loop: the ring is full\n");
+		exit(1);
+	}
+	rmc_uring_prep_wait(sqe, team->ctx, RMC_URING_CQ | RMC_URING_SEG, team->qp, seen);
+	io_uring_sqe_set_data64(sqe, (uint64_t)REMOTE << 32);
 }
 
 static void answer(struct conn *c, const char *text)
@@ -160,10 +177,14 @@ static void serve(int listener, int stop_after)
 	uint32_t seen = 0;
 
 	want(ACCEPT, listener, POLLIN, 0);
-	want(COMPLETION, rmc_cq_eventfd(team->qp), POLLIN, 0);
-	want(NOTIFICATION, rmc_fd(team->ctx), POLLPRI, 0);
-	rmc_cq_arm(team->qp);
-	rmc_seg_arm(team->ctx, &seen, -1);
+	if (by_eventfd) {
+		want(COMPLETION, rmc_cq_eventfd(team->qp), POLLIN, 0);
+		want(NOTIFICATION, rmc_fd(team->ctx), POLLPRI, 0);
+		rmc_cq_arm(team->qp);
+		rmc_seg_arm(team->ctx, &seen, -1);
+	} else {
+		want_remote(seen);
+	}
 	for (;;) {
 		struct io_uring_cqe *cqe;
 		unsigned int index;
@@ -194,6 +215,16 @@ static void serve(int listener, int stop_after)
 			rmc_cq_arm(team->qp);
 			if (!more)
 				want(COMPLETION, rmc_cq_eventfd(team->qp), POLLIN, 0);
+			break;
+		case REMOTE:
+			if (res < 0) {
+				fprintf(stderr, "mixed_loop: waiting: %s\n", strerror(-res));
+				exit(1);
+			}
+			rmc_uring_seen(res, &seen);
+			notified = seen;
+			rmc_poll_cq(team->qp, finished);
+			want_remote(seen);
 			break;
 		case NOTIFICATION:
 			rmc_seg_arm(team->ctx, &seen, -1);
@@ -233,13 +264,19 @@ static int client(unsigned int port)
 int main(int argc, char **argv)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET };
-	int self_test = argc > 1 && !strcmp(argv[1], "--self-test"), listener, i, bad = 0;
+	int self_test = 0, listener, i, bad = 0;
 	socklen_t len = sizeof(at);
 	size_t bytes = sizeof(*cells) * MAX_WQ_SIZE;
 
-	if (argc > 1 && !self_test) {
-		fprintf(stderr, "usage: rmc-run -n N mixed_loop [--self-test]\n");
-		return 2;
+	for (i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--self-test")) {
+			self_test = 1;
+		} else if (!strcmp(argv[i], "--eventfd")) {
+			by_eventfd = 1;
+		} else {
+			fprintf(stderr, "usage: rmc-run -n N mixed_loop [--self-test] [--eventfd]\n");
+			return 2;
+		}
 	}
 	team = rmc_team_open(0, CELLS * CELL);
 	cells = aligned_alloc(4096, bytes);
@@ -248,6 +285,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "mixed_loop: %s\n", rmc_errmsg());
 		return 1;
 	}
+	by_eventfd |= !rmc_uring_works(team->ctx);
 	i = io_uring_queue_init(64, &ring, 0);
 	if (i) {
 		fprintf(stderr, "mixed_loop: io_uring: %s\n", strerror(-i));
