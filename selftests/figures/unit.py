@@ -137,6 +137,13 @@ class FigureTest(Folder):
                            "paper: simulated hardware, double-sided")
         self.assertEqual(curve[8192], 19.2)
 
+    def test_shared_cpus_are_told(self):
+        results = runner.Results(self.folder)
+        for job in self.modules["fig7"].jobs(self.run_):
+            if job.key == "uml.rmc_read_lat-double":
+                results.write(job, {**results.raw(job), "machine": {"shared": True}})
+        self.curve(self.shown("fig7", self.run_), "latency", "UML, sharing CPUs, double-sided")
+
     def test_fig7_limits(self):
         figure = self.shown("fig7", self.run_)
         self.assertAlmostEqual(self.cell(figure, "remote read / local read", "host"), 2.064)

@@ -91,12 +91,13 @@ def netpipe_tcp(plan):
 
 
 def pagerank(plan, variant, count, cluster):
-    scale, steps = ((16, 5) if plan.quick else (18, 10)) if plan.native else (10, 5)
+    scale, steps = ((15, 5) if plan.quick else (17, 10)) if plan.native else (10, 5)
     argv = ["pagerank", "-r", str(scale), "-n", str(steps), "-v", variant, "-S", "-t", "1",
             "--json"]
     if variant == "shm":
         argv += ["-T", str(count)]
-    return Job(plan.key, f"pagerank-{variant}-{count}", tuple(argv), 3 if plan.quick else 15,
+    return Job(plan.key, f"pagerank-{variant}-{count}", tuple(argv),
+               (1 if plan.quick else 5) * (1 if variant == "shm" else 1 + count),
                nodes=1 if variant == "shm" else count, cluster=cluster)
 
 

@@ -148,6 +148,11 @@ class Results:
         except KeyError:
             raise Missing(f"node {node} printed nothing") from None
 
+    def label(self, plan, job):
+        """The machine's; CPUs that applications and workers had to share are no detail."""
+        shared = (self.raw(job).get("machine") or {}).get("shared")
+        return f"{plan.label}, sharing CPUs" if shared else plan.label
+
     def estimate(self, job, plan):
         """Seconds: as long as the same run took last time, else by the table."""
         try:

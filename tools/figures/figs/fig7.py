@@ -33,12 +33,13 @@ def latencies(run, results, figure):
     field = "t_typical_usec"
     for plan in run.rmc_machines():
         with figure.optional(f"{plan.label}: latency"):
-            yield Series(plan.label, j.points(results.get(j.remote(plan, "rmc_read_lat")), field),
+            job = j.remote(plan, "rmc_read_lat")
+            yield Series(results.label(plan, job), j.points(results.get(job), field),
                          plan.kind)
         with figure.optional(f"{plan.label}: latency, double-sided"):
-            yield Series(f"{plan.label}, double-sided",
-                         _both(results, j.remote(plan, "rmc_read_lat", True), field, 1,
-                               lambda a, b: (a + b) / 2), plan.kind)
+            job = j.remote(plan, "rmc_read_lat", True)
+            yield Series(f"{results.label(plan, job)}, double-sided",
+                         _both(results, job, field, 1, lambda a, b: (a + b) / 2), plan.kind)
     yield from _host(run, results, figure, "read-latency", field, 1)
 
 
@@ -46,12 +47,13 @@ def bandwidths(run, results, figure):
     field = "bw_typical_bytes_per_sec"
     for plan in run.rmc_machines():
         with figure.optional(f"{plan.label}: bandwidth"):
-            yield Series(plan.label, j.points(results.get(j.remote(plan, "rmc_read_bw")), field,
-                                              1e-9), plan.kind)
+            job = j.remote(plan, "rmc_read_bw")
+            yield Series(results.label(plan, job), j.points(results.get(job), field, 1e-9),
+                         plan.kind)
         with figure.optional(f"{plan.label}: bandwidth, double-sided"):
-            yield Series(f"{plan.label}, double-sided",
-                         _both(results, j.remote(plan, "rmc_read_bw", True), field, 1e-9,
-                               lambda a, b: a + b), plan.kind)
+            job = j.remote(plan, "rmc_read_bw", True)
+            yield Series(f"{results.label(plan, job)}, double-sided",
+                         _both(results, job, field, 1e-9, lambda a, b: a + b), plan.kind)
     yield from _host(run, results, figure, "read-bandwidth", field, 1e-9)
 
 

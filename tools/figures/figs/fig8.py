@@ -28,9 +28,9 @@ def series(run, results, figure, field, scale):
     for plan in run.rmc_machines():
         for name, keep in WAYS:
             with figure.optional(f"{plan.label}, {name}"):
-                yield Series(f"{plan.label}, {name}",
-                             j.points(results.get(j.netpipe(plan)), field, scale, SMALLEST, keep),
-                             plan.kind)
+                job = j.netpipe(plan)
+                yield Series(f"{results.label(plan, job)}, {name}",
+                             j.points(results.get(job), field, scale, SMALLEST, keep), plan.kind)
     machines = [run.plans["host"]] * run.has("host") + run.rmc_machines()
     for plan in (p for p in machines if p.tcp):
         with figure.optional(f"{plan.label}, kernel TCP"):

@@ -36,6 +36,14 @@ def speedups(results, figure, label, plan, pairs):
     return Series(label, found, plan.kind)
 
 
+def shared(results, plan, counts):
+    """Its label, of the largest run"""
+    try:
+        return results.label(plan, j.pagerank(plan, VARIANTS[0][0], max(counts), max(counts)))
+    except Missing:
+        return plan.label
+
+
 def show(run, results, paper, figure):
     curves = []
     if run.has("host"):
@@ -46,7 +54,7 @@ def show(run, results, paper, figure):
     for plan in run.rmc_machines():
         counts = run.node_counts(plan)
         for variant, name in VARIANTS:
-            remote.append(speedups(results, figure, f"{name}: {plan.label}", plan,
+            remote.append(speedups(results, figure, f"{name}: {shared(results, plan, counts)}", plan,
                                    [(n, j.pagerank(plan, variant, n, max(counts)))
                                     for n in counts]))
     figure.curves("speed-up", "PageRank", "speed-up over one thread of the same machine",
