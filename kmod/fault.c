@@ -87,6 +87,7 @@ struct change {
 	u64 seed;
 	struct rmc_filter *filter;	/* fresh one to use; or one that is left over */
 	u32 slow_ns;
+	bool stop;
 };
 
 static int set_filter(void *arg)
@@ -100,6 +101,8 @@ static int set_filter(void *arg)
 		rmc_filter_install(c->node, c->peer, flt);
 	}
 	rmc_filter_set(flt, c->fault, c->seed);
+	/* a link that is cut is an event */
+	rmc_os_inc_release(&c->node->fabric->changes);
 	return 0;
 }
 
@@ -126,8 +129,17 @@ static int remove_idle(void *arg)
 	return 0;
 }
 
-static int nothing(void *arg)
+static int stop_lane(void *arg)
 {
+	struct change *c = arg;
+
+	if (c->lane == RMC_LANE_REQ)
+		WRITE_ONCE(c->node->srv_stopped, c->stop);
+	else
+		WRITE_ONCE(c->node->req_stopped, c->stop);
+	/* peers may have gone and come back: know it before the next packet */
+	if (!c->stop)
+		rmc_ni_tick(worker_of(c->node, c->lane), rmc_os_now_ns());
 	return 0;
 }
 
@@ -144,11 +156,11 @@ static void sweep(struct rmc_device *rmc)
 		c.node = rmc->node[i / RMC_LANES / f->nodes];
 		c.peer = i / RMC_LANES % f->nodes;
 		c.lane = i % RMC_LANES;
-		any |= c.node->slow_ns || c.node->stopped;
+		any |= c.node->slow_ns || c.node->req_stopped || c.node->srv_stopped;
 		if (!READ_ONCE(c.node->filter[c.lane][c.peer]))
 			continue;
 		while (rmc_worker_call(worker_of(c.node, c.lane), remove_idle, &c) &&
-		       !c.node->stopped && time_before(jiffies, end))
+		       !c.node->req_stopped && !c.node->srv_stopped && time_before(jiffies, end))
 			usleep_range(100, 500);
 		rmc_filter_destroy(c.filter);
 		any |= !!READ_ONCE(c.node->filter[c.lane][c.peer]);
@@ -350,6 +362,7 @@ static int write_links(struct rmc_device *rmc, char *line)
 
 static int write_nodes(struct rmc_device *rmc, char *line)
 {
+	struct change c = { };
 	struct rmc_node *node;
 	s32 nid = -1;
 	u32 slow_ns = ~0U, stop = ~0U;
@@ -382,11 +395,10 @@ static int write_nodes(struct rmc_device *rmc, char *line)
 		return -EXDEV;
 	static_branch_enable(&rmc_filters);
 	err = 0;
-	if (stop != ~0U) {
-		WRITE_ONCE(node->stopped, stop);
-		/* both workers are between two visits once */
-		rmc_worker_call(node->srv_worker, nothing, NULL);
-		rmc_worker_call(node->req_worker, nothing, NULL);
+	for (c.lane = 0; stop != ~0U && c.lane < RMC_LANES; c.lane++) {
+		c.node = node;
+		c.stop = stop;
+		rmc_worker_call(worker_of(node, c.lane), stop_lane, &c);
 	}
 	if (slow_ns != ~0U)
 		err = refresh_node(node, RMC_LANE_REQ, slow_ns);
@@ -464,7 +476,7 @@ static void show_nodes(struct rmc_device *rmc, struct seq_file *m)
 
 	for (i = 0; i < rmc->port->locals; i++)
 		seq_printf(m, "node=%u slow_ns=%u stop=%u\n", rmc->node[i]->nid,
-			   rmc->node[i]->slow_ns, rmc->node[i]->stopped);
+			   rmc->node[i]->slow_ns, rmc->node[i]->req_stopped);
 }
 
 static void show_model(struct rmc_device *rmc, struct seq_file *m)

@@ -144,7 +144,8 @@ struct rmc_stats {
  * @port: of the link model (RGP, RCP)
  * @slow_ns: each request takes this long, one after the other (RRPP)
  * @slow_until: the last one does until then
- * @stopped: nothing of this node runs
+ * @req_stopped: RGP and RCP stand still (RGP, RCP)
+ * @srv_stopped: the RRPP stands still (RRPP)
  * @stats: counters
  */
 struct rmc_node {
@@ -181,7 +182,8 @@ struct rmc_node {
 	struct rmc_port_time port[RMC_PORTS];
 	u32 slow_ns;
 	u64 slow_until;
-	bool stopped;
+	bool req_stopped;
+	bool srv_stopped;
 	struct rmc_stats stats ____cacheline_aligned;
 };
 

@@ -57,6 +57,14 @@ static void change(struct rmc_node *node, u32 nid, u32 state, u32 epoch)
 		rmc_os_node_event(node, RMC_EVENT_NODE_UP, nid, epoch);
 }
 
+/* Somebody cut the link by command. */
+static bool cut(const struct rmc_node *node, u32 nid)
+{
+	const struct rmc_filter *flt = node->filter[RMC_LANE_REP][nid];
+
+	return rmc_os_filters() && flt && flt->fault.down;
+}
+
 /* A link goes down before its node does, and comes up after it. */
 static void look(struct rmc_node *node, u32 nid)
 {
@@ -69,7 +77,7 @@ static void look(struct rmc_node *node, u32 nid)
 
 	check_beat(node, nid, up, epoch);
 	check_channel(node, nid, up, epoch);
-	linked = up && !p->silent && rmc_node_linked(node, nid, &epoch);
+	linked = up && !p->silent && !cut(node, nid) && rmc_node_linked(node, nid, &epoch);
 	if (p->linked && (!linked || epoch != p->epoch)) {
 		p->linked = false;
 		rmc_os_node_event(node, RMC_EVENT_LINK_DOWN, nid, p->epoch);

@@ -193,7 +193,7 @@ u32 rmc_rcp_poll(struct rmc_node *node)
 	u32 words = (f->nodes + 63) / 64;
 	u32 w, done = 0;
 
-	if (rmc_os_filters() && READ_ONCE(node->stopped))
+	if (rmc_os_filters() && node->req_stopped)
 		return 0;
 	for (w = 0; w < words; w++) {
 		u64 bits = READ_ONCE(*rmc_bell_word(f, node->nid, RMC_LANE_REP, w * 64));

@@ -184,7 +184,7 @@ u32 rmc_rgp_poll(struct rmc_qp *qp)
 	struct rmc_node *node = qp->node;
 	u32 to = ~0U, taken = 0, done = 0;
 
-	if (rmc_os_filters() && READ_ONCE(node->stopped))
+	if (rmc_os_filters() && node->req_stopped)
 		return 0;
 	if (unlikely(qp->cur_tid != RMC_TID_NONE)) {
 		struct rmc_itt_entry *e = &node->itt.entry[qp->cur_tid];

@@ -154,7 +154,7 @@ u32 rmc_rrpp_poll(struct rmc_node *node)
 	u32 words = (f->nodes + 63) / 64;
 	u32 w, done = 0;
 
-	if (rmc_os_filters() && READ_ONCE(node->stopped))
+	if (rmc_os_filters() && node->srv_stopped)
 		return 0;
 	for (w = 0; w < words; w++) {
 		/* a stray bit only costs a look: the ring decides */

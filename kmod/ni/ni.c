@@ -286,11 +286,12 @@ void rmc_ni_tick(struct rmc_ni_worker *w, u64 now_ns)
 
 	w->tick_ns = now_ns;
 	for (i = 0; i < w->nodes; i++) {
-		if (rmc_os_filters() && READ_ONCE(w->node[i]->stopped))
-			continue;
-		if (w->stages & RMC_STAGE_REQ)
+		/* stopped ones have no heartbeat either */
+		if (w->stages & RMC_STAGE_REQ &&
+		    !(rmc_os_filters() && w->node[i]->req_stopped))
 			rmc_node_tick_req(w->node[i], now_ms);
-		if (w->stages & RMC_STAGE_SRV) {
+		if (w->stages & RMC_STAGE_SRV &&
+		    !(rmc_os_filters() && w->node[i]->srv_stopped)) {
 			rmc_node_tick_srv(w->node[i], now_ms);
 			if (unlikely(!w->node[i]->up))
 				rmc_node_join_poll(w->node[i], now_ms);

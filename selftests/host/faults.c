@@ -99,6 +99,12 @@ static void set_timeout(struct setup *s, u32 ms, u32 retries)
 	}
 }
 
+static void stop_node(struct setup *s, u32 nid, bool stop)
+{
+	s->w.node[nid]->req_stopped = stop;
+	s->w.node[nid]->srv_stopped = stop;
+}
+
 /* Lost requests are not served, lost replies were; both time out, once. */
 static void test_loss(const struct world_opts *o)
 {
@@ -426,13 +432,13 @@ static void test_slow_and_stopped(const struct world_opts *o)
 	for (i = 0; i < 3; i++)
 		CHECK_EQ(wait_ms(&s, 4), RMC_S_OK);
 	s.w.node[1]->slow_ns = 0;
-	s.w.node[1]->stopped = true;
+	stop_node(&s, 1, true);
 	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 200), RMC_S_TIMEOUT);
-	s.w.node[1]->stopped = false;
+	stop_node(&s, 1, false);
 	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 4), RMC_S_OK);
-	s.w.node[0]->stopped = true;
+	stop_node(&s, 0, true);
 	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 200), -1);
-	s.w.node[0]->stopped = false;
+	stop_node(&s, 0, false);
 	CHECK_EQ(wait_ms(&s, 4), RMC_S_OK);
 	check_quiet(&s);
 	teardown(&s);
@@ -448,14 +454,14 @@ static void test_stopped_is_noticed(const struct world_opts *o)
 	k.kernels = true;
 	setup(&s, &k);
 	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 4), RMC_S_OK);
-	s.w.node[1]->stopped = true;
+	stop_node(&s, 1, true);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	for (i = 0; i < 40; i++) {
 		world_visit(&s.w);
 		world_tick(&s.w, 100);
 	}
 	CHECK_EQ(app_wait(&s.a), RMC_S_NODE_DOWN);
-	s.w.node[1]->stopped = false;
+	stop_node(&s, 1, false);
 	for (i = 0; i < 4; i++)
 		world_tick(&s.w, 2);
 	world_settle(&s.w);

@@ -43,6 +43,8 @@ watch_fused	watch	nodes=4,ni=fused		90
 uring_fused	uring	nodes=4,ni=fused		120
 uring_pair	uring	nodes=4,ni=pair,workers=2	120
 watch_pair	watch	nodes=4,ni=pair,workers=2	90
+faults_fused	faults	nodes=4,ni=fused		90
+faults_mtu64	faults	nodes=4,ni=pair,mtu=64		90
 nodes128	nodes	nodes=128,ni=fused		120
 nodes128_pair	nodes	nodes=128,ni=pair		120
 "

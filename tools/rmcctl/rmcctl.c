@@ -14,6 +14,8 @@ static const struct {
 	{ "counters", cmd_counters, "what the nodes of this kernel counted" },
 	{ "node",     cmd_node,     "up NID | down NID: take a local node out, let it join again" },
 	{ "watch",    cmd_watch,    "print nodes and links that go down and come up" },
+	{ "fault",    cmd_fault,    "set | clear | list | node | timeout: an unkind fabric" },
+	{ "model",    cmd_model,    "latency and bandwidth of a crossbar or torus" },
 	{ "doctor",   cmd_doctor,   "is everything set up right? what to do if not" },
 };
 

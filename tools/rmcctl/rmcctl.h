@@ -15,6 +15,8 @@ int cmd_status(int argc, char **argv);
 int cmd_counters(int argc, char **argv);
 int cmd_node(int argc, char **argv);
 int cmd_watch(int argc, char **argv);
+int cmd_fault(int argc, char **argv);
+int cmd_model(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 
 /*

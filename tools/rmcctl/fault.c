@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* rmcctl fault and rmcctl model: the driver's files in debugfs. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+#include <linux/rmc.h>
+#include "rmcctl.h"
+
+#define LINE	1024
+
+/* Where debugfs is; RMC_DEBUGFS replaces it in tests. */
+static const char *root(void)
+{
+	const char *s = getenv("RMC_DEBUGFS");
+
+	return s ? s : "/sys/kernel/debug";
+}
+
+static int open_file(const char *name, int flags)
+{
+	char path[512];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/rmc/%s", root(), name);
+	fd = open(path, flags | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT && !getenv("RMC_DEBUGFS") &&
+	    !mount("none", root(), "debugfs", 0, NULL))
+		fd = open(path, flags | O_CLOEXEC);
+	if (fd >= 0)
+		return fd;
+	need_driver();
+	if (errno == EACCES || errno == EPERM)
+		die(EXIT_FAILED, "no permission to open %s: run rmcctl as root", path);
+	die(EXIT_FAILED, "cannot open %s (%s): this kernel needs CONFIG_DEBUG_FS, mounted there",
+	    path, strerror(errno));
+}
+
+static void tell(const char *name, const char *line)
+{
+	int fd = open_file(name, O_WRONLY);
+	ssize_t n = write(fd, line, strlen(line));
+	int err = errno;
+
+	close(fd);
+	if (n >= 0)
+		return;
+	switch (err) {
+	case EXDEV:
+		die(EXIT_FAILED, "that node is not on this machine: faults are set where packets arrive; rmcctl status shows which nodes are here");
+	case ENXIO:
+		die(EXIT_FAILED, "there is no such node in this fabric");
+	case ENOSPC:
+		die(EXIT_FAILED, "the torus has less places than the fabric has nodes");
+	case E2BIG:
+		die(EXIT_FAILED, "these are too many links at once: name --from or --to");
+	case ENOMEM:
+		die(EXIT_FAILED, "out of memory: some links may have the fault, rmcctl fault list shows which");
+	default:
+		die(EXIT_FAILED, "the driver refuses '%s': %s", line, strerror(err));
+	}
+}
+
+static FILE *ask(const char *name)
+{
+	FILE *f = fdopen(open_file(name, O_RDONLY), "r");
+
+	if (!f)
+		die(EXIT_FAILED, "out of memory");
+	return f;
+}
+
+/* "0.5%" or "0.5": millionths */
+static unsigned int percent(const char *what, const char *s)
+{
+	char *end;
+	double v;
+
+	if (!s)
+		return 0;
+	v = strtod(s, &end);
+	if (end == s || (*end && strcmp(end, "%")) || !(v >= 0 && v <= 100))
+		die(EXIT_USAGE, "--%s %s: give 0 .. 100, in percent", what, s);
+	return (unsigned int)(v * 10000 + 0.5);
+}
+
+/* "500ns", "2.5us", "1ms", "1s", or microseconds: nanoseconds */
+static unsigned long long duration(const char *what, const char *s)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = { { "", 1e3 }, { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 } };
+	unsigned int i;
+	char *end;
+	double v;
+
+	if (!s)
+		return 0;
+	v = strtod(s, &end);
+	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (end != s && !strcmp(end, units[i].unit) && v >= 0 && v * units[i].ns <= 1e10)
+			return (unsigned long long)(v * units[i].ns + 0.5);
+	die(EXIT_USAGE, "--%s %s: give a time like 500ns, 2.5us or 1ms, at most 10s", what, s);
+}
+
+static int fault_set(int argc, char **argv, int clear)
+{
+	const char *from = "any", *to = "any", *lane = "both", *loss = NULL, *dup = NULL;
+	const char *reorder = NULL, *shuffle = NULL, *delay = NULL, *jitter = NULL, *gap = NULL;
+	const char *usage = clear ? "rmcctl fault clear [options]" : "rmcctl fault set [options]";
+	int down = 0, seed = 0;
+	char line[LINE];
+	const struct opt opts[] = {
+		{ 'f', "from", OPT_STRING, &from, 0, 0, "NID", "node that sends (default any)" },
+		{ 't', "to", OPT_STRING, &to, 0, 0, "NID", "local node that receives (default any)" },
+		{ 0, "lane", OPT_STRING, &lane, 0, 0, "LANE", "requests, replies or both (default)" },
+		{ 0, "loss", OPT_STRING, &loss, 0, 0, "PERCENT", "packets that are lost" },
+		{ 0, "dup", OPT_STRING, &dup, 0, 0, "PERCENT", "replies that come twice" },
+		{ 0, "reorder", OPT_STRING, &reorder, 0, 0, "PERCENT",
+			"packets that others overtake, for --gap" },
+		{ 0, "shuffle", OPT_STRING, &shuffle, 0, 0, "PERCENT",
+			"runs of packets of one operation that are shuffled" },
+		{ 0, "delay", OPT_STRING, &delay, 0, 0, "TIME", "all come later by this" },
+		{ 0, "jitter", OPT_STRING, &jitter, 0, 0, "TIME", "and by up to this" },
+		{ 0, "gap", OPT_STRING, &gap, 0, 0, "TIME", "see --reorder; also of copies (default 10us)" },
+		{ 0, "down", OPT_FLAG, &down, 0, 0, NULL, "the link is cut" },
+		{ 0, "seed", OPT_INT, &seed, 0, 1 << 30, "N", "of the random numbers" },
+		{ 0 },
+	};
+	/* the first three are all that clear knows */
+	struct opt few[4] = { opts[0], opts[1], opts[2], { 0 } };
+
+	if (opt_parse(argc, argv, clear ? few : opts, usage) != argc)
+		die(EXIT_USAGE, "usage: %s", usage);
+	snprintf(line, sizeof(line),
+		 "from=%s to=%s lane=%s loss=%u dup=%u reorder=%u shuffle=%u down=%d delay_ns=%llu jitter_ns=%llu gap_ns=%llu seed=%d",
+		 from, to, lane, percent("loss", loss), percent("dup", dup),
+		 percent("reorder", reorder), percent("shuffle", shuffle), down,
+		 duration("delay", delay), duration("jitter", jitter),
+		 reorder || gap ? duration("gap", gap ? gap : "10us") : 0, seed);
+	tell("links", line);
+	return EXIT_OK;
+}
+
+/* Lines of "name=value": objects of a JSON array, or as they are. */
+static void show_file(struct json *j, const char *name)
+{
+	char line[LINE], *word, *value, *next, *end;
+	FILE *f = ask(name);
+
+	if (j)
+		json_array(j, name);
+	while (fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (!j) {
+			printf("%s\n", line);
+			continue;
+		}
+		json_object(j, NULL);
+		for (word = strtok_r(line, " ", &next); word; word = strtok_r(NULL, " ", &next)) {
+			unsigned long long v;
+
+			value = strchr(word, '=');
+			if (!value)
+				continue;
+			*value++ = '\0';
+			v = strtoull(value, &end, 10);
+			if (*value && !*end)
+				json_uint(j, word, v);
+			else
+				json_string(j, word, value);
+		}
+		json_end_object(j);
+	}
+	if (j)
+		json_end_array(j);
+	fclose(f);
+}
+
+static int fault_list(int argc, char **argv)
+{
+	const char *usage = "rmcctl fault list [--json]";
+	int as_json = 0;
+	const struct opt opts[] = {
+		{ 0, "json", OPT_FLAG, &as_json, 0, 0, NULL, "machine-readable" },
+		{ 0 },
+	};
+	struct json json, *j;
+
+	if (opt_parse(argc, argv, opts, usage) != argc)
+		die(EXIT_USAGE, "usage: %s", usage);
+	json_init(&json, stdout);
+	j = as_json ? &json : NULL;
+	if (j)
+		json_object(j, NULL);
+	show_file(j, "links");
+	show_file(j, "nodes");
+	if (j)
+		json_end_object(j);
+	return EXIT_OK;
+}
+
+static int fault_node(int argc, char **argv)
+{
+	const char *usage = "rmcctl fault node [--slow TIME] [--stop | --go] NID", *slow = NULL;
+	int stop = 0, go = 0, i, n;
+	char line[LINE];
+	const struct opt opts[] = {
+		{ 0, "slow", OPT_STRING, &slow, 0, 0, "TIME", "each request takes this long; 0: as ever" },
+		{ 0, "stop", OPT_FLAG, &stop, 0, 0, NULL, "nothing of the node runs" },
+		{ 0, "go", OPT_FLAG, &go, 0, 0, NULL, "it goes on" },
+		{ 0 },
+	};
+
+	i = opt_parse(argc, argv, opts, usage);
+	if (i != argc - 1 || (stop && go) || (!slow && !stop && !go))
+		die(EXIT_USAGE, "usage: %s", usage);
+	n = snprintf(line, sizeof(line), "node=%.16s", argv[i]);
+	if (slow)
+		n += snprintf(line + n, sizeof(line) - (size_t)n, " slow_ns=%llu",
+			      duration("slow", slow));
+	if (stop || go)
+		snprintf(line + n, sizeof(line) - (size_t)n, " stop=%d", stop);
+	tell("nodes", line);
+	return EXIT_OK;
+}
+
+static int fault_timeout(int argc, char **argv)
+{
+	const char *usage = "rmcctl fault timeout [--retries N] MS";
+	char line[LINE];
+	int retries = -1, i;
+	const struct opt opts[] = {
+		{ 0, "retries", OPT_INT, &retries, 0, 255, "N",
+			"times that a lost read or write begins again" },
+		{ 0 },
+	};
+
+	i = opt_parse(argc, argv, opts, usage);
+	if (i != argc - 1)
+		die(EXIT_USAGE, "usage: %s", usage);
+	tell("timeout_ms", argv[i]);
+	if (retries >= 0) {
+		snprintf(line, sizeof(line), "%d", retries);
+		tell("retries", line);
+	}
+	return EXIT_OK;
+}
+
+int cmd_fault(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+
+	if (!strcmp(what, "set") || !strcmp(what, "clear"))
+		return fault_set(argc - 1, argv + 1, *what == 'c');
+	if (!strcmp(what, "list"))
+		return fault_list(argc - 1, argv + 1);
+	if (!strcmp(what, "node"))
+		return fault_node(argc - 1, argv + 1);
+	if (!strcmp(what, "timeout"))
+		return fault_timeout(argc - 1, argv + 1);
+	if (!strcmp(what, "--help") || !strcmp(what, "-h")) {
+		printf("usage: rmcctl fault set | clear | list | node | timeout [options]\n");
+		return EXIT_OK;
+	}
+	die(EXIT_USAGE, "usage: rmcctl fault set | clear | list | node | timeout [options]");
+}
+
+int cmd_model(int argc, char **argv)
+{
+	const char *usage = "rmcctl model [show | off | crossbar | torus2d | torus3d] [options]";
+	const char *what = argc > 1 && argv[1][0] != '-' ? argv[1] : "show";
+	const char *dims = "1", *hop = NULL, *base = NULL, *local = NULL;
+	int as_json = 0, mbps = 0, skip = what == argv[1];
+	struct json json, *j;
+	char line[LINE];
+	const struct opt opts[] = {
+		{ 0, "dims", OPT_STRING, &dims, 0, 0, "XxYxZ", "nodes per dimension of a torus" },
+		{ 0, "hop", OPT_STRING, &hop, 0, 0, "TIME", "one hop, one way" },
+		{ 0, "base", OPT_STRING, &base, 0, 0, "TIME", "added to each round trip" },
+		{ 0, "local", OPT_STRING, &local, 0, 0, "TIME", "subtracted from it" },
+		{ 0, "mbps", OPT_INT, &mbps, 0, INT32_MAX, "N",
+			"megabits per second of a link; 0: unlimited" },
+		{ 0, "json", OPT_FLAG, &as_json, 0, 0, NULL, "machine-readable" },
+		{ 0 },
+	};
+
+	if (opt_parse(argc - skip, argv + skip, opts, usage) != argc - skip)
+		die(EXIT_USAGE, "usage: %s", usage);
+	if (strcmp(what, "show")) {
+		snprintf(line, sizeof(line),
+			 "topology=%.16s dims=%.32s hop_ns=%llu base_ns=%llu local_ns=%llu mbps=%d",
+			 strcmp(what, "off") ? what : "none", dims, duration("hop", hop),
+			 duration("base", base), duration("local", local), mbps);
+		tell("model", line);
+		return EXIT_OK;
+	}
+	json_init(&json, stdout);
+	j = as_json ? &json : NULL;
+	if (j)
+		json_object(j, NULL);
+	show_file(j, "model");
+	if (j)
+		json_end_object(j);
+	return EXIT_OK;
+}
