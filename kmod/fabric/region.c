@@ -8,24 +8,6 @@
 #include "../config.h"
 #include "region.h"
 
-/* Where things are, from the fabric's numbers. Returns the bytes needed. */
-static u64 lay_out(struct rmc_region *r, struct rmc_fabric *f)
-{
-	u64 pairs = (u64)f->nodes * f->nodes;
-	u64 at = PAGE_SIZE;
-
-	f->node = r->base + at;
-	at += f->nodes * sizeof(*f->node);
-	at = ALIGN(at, sizeof(*f->bell));
-	f->bell = r->base + at;
-	at += (u64)f->nodes * RMC_LANES * sizeof(*f->bell);
-	f->sync = r->base + at;
-	at += pairs * sizeof(*f->sync);
-	r->channels = PAGE_ALIGN(at);
-	r->stride = PAGE_ALIGN(rmc_channel_bytes(f));
-	return r->channels + pairs * r->stride;
-}
-
 /* The largest rings that fit, unless the user said which. */
 static int choose_sizes(struct rmc_region *r, struct rmc_fabric *f, const struct rmc_config *cfg)
 {
@@ -45,7 +27,7 @@ static int choose_sizes(struct rmc_region *r, struct rmc_fabric *f, const struct
 		return -EINVAL;
 	}
 	for (;;) {
-		need = lay_out(r, f);
+		need = rmc_region_layout(r, f);
 		if (need <= r->bytes)
 			return 0;
 		if (!cfg->pay_order && f->pay_order > least)
@@ -80,7 +62,7 @@ static int format(struct rmc_region *r, struct rmc_fabric *f, const struct rmc_c
 	WRITE_ONCE(h->mtu, f->mtu);
 	WRITE_ONCE(h->ring_order, f->ring_order);
 	WRITE_ONCE(h->pay_order, f->pay_order);
-	WRITE_ONCE(h->bytes, lay_out(r, f));
+	WRITE_ONCE(h->bytes, rmc_region_layout(r, f));
 	WRITE_ONCE(h->magic, RMC_REGION_MAGIC);
 	/* full barrier; pairs with the acquire in rmc_region_attach(). It fails
 	 * when we were so slow that somebody else took over.
@@ -88,27 +70,19 @@ static int format(struct rmc_region *r, struct rmc_fabric *f, const struct rmc_c
 	return cmpxchg(&h->state, mine, RMC_REGION_READY) == mine ? 0 : -EAGAIN;
 }
 
-/* Take the header's numbers, and judge the copy. */
+/* Take the header's numbers, and tell what is wrong with them. */
 static int adopt(struct rmc_region *r, struct rmc_fabric *f, const struct rmc_config *cfg)
 {
-	const struct rmc_region_head *h = r->base;
-	u32 version = READ_ONCE(h->version);
-	u64 bytes = READ_ONCE(h->bytes);
+	int err = rmc_region_adopt(r, f);
 
-	if (READ_ONCE(h->magic) != RMC_REGION_MAGIC || version != RMC_REGION_VERSION) {
-		pr_err("the shared memory holds something else (version %u, wanted %u): start all nodes anew on zeroed memory\n",
-		       version, RMC_REGION_VERSION);
+	if (err == -ENOENT)
+		pr_err("the shared memory holds something else (wanted version %u): start all nodes anew on zeroed memory\n",
+		       RMC_REGION_VERSION);
+	else if (err)
+		pr_err("the shared memory's header makes no sense (%u nodes, %llu bytes are there): start all nodes anew on zeroed memory\n",
+		       f->nodes, r->bytes);
+	if (err)
 		return -EPROTO;
-	}
-	f->nodes = READ_ONCE(h->nodes);
-	f->mtu = READ_ONCE(h->mtu);
-	f->ring_order = READ_ONCE(h->ring_order);
-	f->pay_order = READ_ONCE(h->pay_order);
-	if (rmc_fabric_check(f) || lay_out(r, f) != bytes || bytes > r->bytes) {
-		pr_err("the shared memory's header makes no sense (%u nodes, %llu of %llu bytes): start all nodes anew on zeroed memory\n",
-		       f->nodes, bytes, r->bytes);
-		return -EPROTO;
-	}
 	if ((cfg->nodes && cfg->nodes != f->nodes) || (cfg->mtu && cfg->mtu != f->mtu))
 		pr_notice("the fabric was formatted for %u nodes and mtu %u; that holds\n",
 			  f->nodes, f->mtu);

@@ -52,6 +52,10 @@ extern void (*rmc_between_passes)(void);
 #define min_t(t, a, b)		((t)(a) < (t)(b) ? (t)(a) : (t)(b))
 #define swap(a, b)		do { __typeof__(a) t_ = (a); (a) = (b); (b) = t_; } while (0)
 
+#define PAGE_SIZE		4096
+#define ALIGN(n, a)		(((n) + (a) - 1) & ~((__typeof__(n))(a) - 1))
+#define PAGE_ALIGN(n)		ALIGN(n, PAGE_SIZE)
+
 #define MAX_ERRNO		4095
 #define ERR_PTR(e)		((void *)(intptr_t)(e))
 #define IS_ERR(p)		((uintptr_t)(p) >= (uintptr_t)-MAX_ERRNO)

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Where things are in a shared region, and whether its header can be believed. */
+#include "region.h"
+
+/**
+ * rmc_region_layout() - where things are, from the fabric's numbers
+ * @r: region; base is set, the rest is filled in
+ * @f: fabric whose numbers rmc_fabric_check() found possible; tables are filled in
+ *
+ * Return: bytes needed.
+ */
+u64 rmc_region_layout(struct rmc_region *r, struct rmc_fabric *f)
+{
+	u64 pairs = (u64)f->nodes * f->nodes;
+	u64 at = PAGE_SIZE;
+
+	f->node = r->base + at;
+	at += f->nodes * sizeof(*f->node);
+	at = ALIGN(at, sizeof(*f->bell));
+	f->bell = r->base + at;
+	at += (u64)f->nodes * RMC_LANES * sizeof(*f->bell);
+	f->sync = r->base + at;
+	at += pairs * sizeof(*f->sync);
+	r->channels = PAGE_ALIGN(at);
+	r->stride = PAGE_ALIGN(rmc_channel_bytes(f));
+	return r->channels + pairs * r->stride;
+}
+
+/**
+ * rmc_region_adopt() - take a header's numbers, and judge the copy
+ * @r: region; base and bytes are set, the rest is filled in
+ * @f: fabric; its numbers and tables are filled in
+ *
+ * Whoever shares the memory may change the header while it is read: each number
+ * is read once.
+ *
+ * Return: 0; -ENOENT: not a region of this version; -EPROTO: numbers that are
+ * impossible, or need more memory than there is.
+ */
+int rmc_region_adopt(struct rmc_region *r, struct rmc_fabric *f)
+{
+	const struct rmc_region_head *h = r->base;
+	u64 bytes = READ_ONCE(h->bytes);
+
+	if (READ_ONCE(h->magic) != RMC_REGION_MAGIC ||
+	    READ_ONCE(h->version) != RMC_REGION_VERSION)
+		return -ENOENT;
+	f->nodes = READ_ONCE(h->nodes);
+	f->mtu = READ_ONCE(h->mtu);
+	f->ring_order = READ_ONCE(h->ring_order);
+	f->pay_order = READ_ONCE(h->pay_order);
+	if (rmc_fabric_check(f) || rmc_region_layout(r, f) != bytes || bytes > r->bytes)
+		return -EPROTO;
+	return 0;
+}
