@@ -30,6 +30,7 @@ help:
 	@echo '  make style sparse checkpatch, licences, static checks'
 	@echo '  make kselftest    the module in one guest with loopback nodes'
 	@echo '  make cluster      two and four guests over ivshmem'
+	@echo '  make fuzz         fuzz targets over the core, SECONDS=600 each'
 	@echo
 	@echo 'Measure:'
 	@echo '  make bench-host   the core at native speed beside the limits of this machine'
@@ -69,6 +70,9 @@ check:
 unit:
 	@$(MAKE) -s -C selftests/host O=$(O)/host check
 
+fuzz:
+	@$(MAKE) -s -C selftests/fuzz O=$(O)/fuzz fuzz SECONDS=$(or $(SECONDS),600)
+
 style:
 	@selftests/style
 
@@ -102,5 +106,5 @@ clean:
 		-o -name '*.mod.c' -o -name '.*.cmd' -o -name modules.order \
 		-o -name Module.symvers \) -type f -print | xargs -r rm -f
 
-.PHONY: help all deps modules uml lib tools demo check unit style sparse kselftest cluster \
+.PHONY: help all deps modules uml lib tools demo check unit fuzz style sparse kselftest cluster \
 	bench-host figures install clean
