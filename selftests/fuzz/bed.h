@@ -78,7 +78,6 @@ static inline void bed_init(struct bed *b, struct input *in)
 	b->w.fabric[0].timeout_ms = 64;
 	b->w.fabric[1].timeout_ms = 64;
 	b->w.fabric[0].retries = how >> 4 & 3;
-	b->w.fabric[0].shuffle = !!(how & 0x40);
 	if (how & 0x80)
 		mem_objects(b->seg_mem, 1 + (how & 1) * 2, 0);
 }
