@@ -5,6 +5,12 @@
 # are told.
 . "$(dirname "$0")/lib.sh"
 need_cluster
+sees_up()
+{
+	at 0 "$CTL" status | grep -q '^3 *up'
+}
+# it may have been booted again just now
+until_true 15 sees_up || fail "node 3 is not up: $(at 0 "$CTL" status)"
 behind 0 events "$CTL" watch --count 4 --timeout 75
 timeout 20 "$VM" kill 3
 behind 0 watch0 "$XPAIR" watch 75

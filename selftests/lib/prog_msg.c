@@ -270,7 +270,7 @@ static void rejoin(struct rmc_msg *m, int life)
 			usleep(err == -EAGAIN ? 1000 : 0);
 		}
 		CHECK(gone(rmc_team_barrier(team)));
-		OK(rmc_team_rejoin(team, 0));
+		OK(rmc_team_rejoin(team, 75000));
 		CHECK(!team->rejoined);
 		OK(rmc_msg_rejoin(m, last, 0));
 		for (i = 0; i < NEW; i++) {
@@ -278,10 +278,10 @@ static void rejoin(struct rmc_msg *m, int life)
 			hear(m, last, 2, i);
 			/* and survivors go on among themselves */
 			if (team->nodes > 2) {
-				int other = rmc_team_nid(team, !team->self);
+				int n = team->nodes - 1;
 
-				say(m, other, 50, i);
-				hear(m, other, 50, i);
+				say(m, rmc_team_nid(team, (team->self + 1) % n), 50, i);
+				hear(m, rmc_team_nid(team, (team->self + n - 1) % n), 50, i);
 			}
 		}
 	}

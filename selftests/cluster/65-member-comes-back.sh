@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# nodes: 2 4
+# A member of a team dies in the middle of messages and barriers and is started again,
+# with its guest where there are four: the survivors let it in and go on.
+. "$(dirname "$0")/lib.sh"
+PROG=$TOP/build/selftests/cluster/prog_msg
+need_cluster
+last=$((NODES - 1))
+for node in $(seq 0 $((last - 1))); do
+	behind "$node" "member$node" "$PROG" rejoin 1
+done
+behind "$last" life1 "$PROG" rejoin 1
+wait "$behind" || fail "the first life: $(cat "$LOGS/life1")"
+if [ "$NODES" = 4 ]; then
+	timeout 20 "$VM" kill "$last" || fail "cannot kill node $last"
+	timeout 100 "$VM" restart "$last" || fail "node $last does not come back"
+fi
+behind "$last" "member$last" "$PROG" rejoin 2
+for node in $(seq 0 "$last"); do
+	until_true 60 grep -q "member $node: ok" "$LOGS/member$node" ||
+		fail "member $node: $(cat "$LOGS"/member*)"
+done
