@@ -176,6 +176,19 @@ TEST(exact_size)
 	}
 }
 
+/* Of the struct's first version; what was added later may be missing. */
+static uint32_t first_size(const struct call *c)
+{
+	switch (c->cmd) {
+	case RMC_IOC_QUERY:
+		return offsetof(struct rmc_query, att_entries);
+	case RMC_IOC_SEG_REG:
+		return offsetof(struct rmc_seg_reg, version_offset);
+	default:
+		return c->size;
+	}
+}
+
 TEST(shorter_is_einval)
 {
 	const struct call *c;
@@ -186,7 +199,7 @@ TEST(shorter_is_einval)
 
 	prepare();
 	for_each_call(c, dev) {
-		for (size = 0; size < c->size; size++) {
+		for (size = 0; size < first_size(c); size++) {
 			/* nothing behind the told size is there */
 			uint8_t *p = edge - (size < 4 ? 4 : size);
 
