@@ -93,7 +93,7 @@ bench-host:
 figures: deps tools
 	@vm-setup/rmc-deps figures
 	@$(MAKE) -s modules || echo 'make figures: without the module' >&2
-	@$(MAKE) -s -C selftests/host O=$(O)/host $(O)/host/sweep
+	@$(MAKE) -s -C selftests/host O=$(O)/host $(O)/host/sweep $(O)/host/objects
 	@tools/rmc-figures $(FIGURES)
 
 install: lib tools

@@ -45,6 +45,23 @@ def netpipe(tcp):
     return {"results": rows, **({} if tcp else {"best_threshold": "512"})}
 
 
+def objects():
+    """SABRes 20% better throughout, and 40% where 16 writers are"""
+    def row(figure, size, series, value, writers=0):
+        return {"figure": figure, "bytes": size, "writers": writers, "series": series,
+                "value": value, "unit": "ns"}
+
+    sizes = (128, 1024, 8192)
+    rows = [row(f, n, s, v) for n in sizes for f, s, v in (
+        ("1", "farm: transfer", n + 300), ("1", "farm: strip and compare", n / 4),
+        ("7a", "read", n + 300), ("7a", "SABRe", n + 300), ("7b", "read", 5), ("7b", "SABRe", 5),
+        ("9a", "farm", n), ("9a", "sabre", n * 0.8), ("9a", "sabre shorter by", 20),
+        ("9b", "farm", 1), ("9b", "sabre", 1.2), ("9b", "sabre more by", 20),
+        ("10-llc", "clean layout, in place", 2), ("10-llc", "clean, times as many", 2))]
+    rows += [row("8", n, "sabre more by", 20 if not w else 40, w) for n in sizes for w in (0, 16)]
+    return {"mtu": 4096, "rounds": 5, "rows": rows}
+
+
 def canned(job):
     """{node: what the tool would print}, by the tool's name"""
     tool, nodes = job.argv[0], range(job.nodes)
@@ -55,6 +72,8 @@ def canned(job):
         return {0: {"limits": {"line_ping_pong_usec": 0.1, "dependent_read_usec": 0.1,
                                "memcpy_bytes_per_sec": 1e10},
                     "series": [{"name": k, **v} for k, v in named.items()]}}
+    if tool == "host/objects":
+        return {0: objects()}
     if tool == "rmc_netpipe":
         return {0: netpipe("--tcp" in job.argv)}
     if tool == "pagerank":
@@ -178,6 +197,18 @@ class FigureTest(Folder):
         self.assertAlmostEqual(self.cell(figure, "fetch-and-add, us", "guests"), 1.1008)
         self.assertAlmostEqual(self.cell(figure, "IOPS, Mops/s", "loopback"), 1.0)
 
+    def test_objects(self):
+        figure = self.shown("objects", self.run_)
+        self.assertEqual(self.curve(figure, "latency", "SABRe")[1024], 1324)
+        self.assertEqual(self.curve(figure, "lookups", "sabre"), {128: 1.2, 1024: 1.2, 8192: 1.2})
+        row = "fig. 8: 8 KiB, {}, %"
+        self.assertEqual(self.cell(figure, row.format("no writers"), "host"), 20)
+        self.assertEqual(self.cell(figure, row.format("16 writers"), "host"), 40)
+        self.assertEqual(self.cell(figure, row.format("16 writers"), "paper: simulated hardware"),
+                         97)
+        self.assertEqual(self.cell(figure, "fig. 1: stripping versions, share of a 128 B read, %",
+                                   "host"), 25)
+
     def test_faa_ratio(self):
         self.assertAlmostEqual(self.cell(self.shown("faa", self.run_), "fetch-and-add / read",
                                          "UML"), 1.1008 / 1.0064)
@@ -190,7 +221,8 @@ class MissingTest(Folder):
         for name in self.modules:
             figure = self.shown(name, run)
             self.assertTrue(figure.complete(), name)
-            self.assertIn("no guest came up: bad luck", [reason for _, reason in figure.gaps])
+            if any(job.machine == "vm" for job in self.modules[name].jobs(run)):
+                self.assertIn("no guest came up: bad luck", [reason for _, reason in figure.gaps])
 
     def test_a_figure_without_any_machine_is_not_expected(self):
         run = runner.Run(plans(uml="no kernel", uml_cluster="no kernel", vm="no QEMU",
@@ -215,6 +247,7 @@ class MissingTest(Folder):
             path = os.path.join(self.folder, "raw", name)
             with open(path, encoding="utf-8") as f:
                 text = f.read().replace("t_typical_usec", "gone").replace('"speedup"', '"gone"')
+                text = text.replace('"value"', '"gone"')
             with open(path, "w", encoding="utf-8") as f:
                 f.write(text)
         for name in self.modules:
@@ -240,7 +273,7 @@ class PageTest(Folder):
             self.assertRegex(link, r"^(data:image/svg|#|raw/)")
             if link.startswith("raw/"):
                 self.assertTrue(os.path.exists(os.path.join(self.folder, link)), link)
-        self.assertEqual(text.count("data:image/svg"), 5)
+        self.assertEqual(text.count("data:image/svg"), 10)
         self.assertNotIn("<script", text)
 
     def test_escapes_and_names(self):

@@ -264,6 +264,8 @@ static void races(void)
 			o.memory = w.memory;
 			r = rmc_reader_open(&w.qp, &o);
 			pthread_create(&thread, NULL, write_all, &wr);
+			while (!__atomic_load_n(&wr.writes, __ATOMIC_RELAXED))
+				usleep(100);
 			for (n = 0; n < 150 && !err; n++) {
 				rd.offset = n % 3 * rmc_scheme_bytes(wr.scheme, rd.len);
 				err = rmc_reader_read(r, &rd);

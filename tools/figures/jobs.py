@@ -63,6 +63,12 @@ def sweep(plan, mtu=None):
                6 if plan.quick else 30)
 
 
+def objects(plan):
+    """All of the host's benchmark of object reads; M16's figures."""
+    return Job("host", "objects", ("host/objects", "--json") + (("--quick",) if plan.quick else ()),
+               40 if plan.quick else 180)
+
+
 def remote(plan, tool, double=False):
     """A benchmark over sizes up to 8 KiB; plan: of that machine."""
     n = _iterations(plan, 2000, 20000, 100) * (1 if "lat" in tool else 5)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+"""M16 figures 1 and 7 to 10: atomic object reads, FaRM's scheme beside SABRes."""
+
+from .. import jobs as j
+from ..base import Missing
+from ..plot import Series
+
+ORDER = 201
+NEEDS_RMC = False
+TITLE = "Atomic object reads: versions in cache lines against SABRes"
+PAPER = "m16-objects"
+
+# part: (figure in the JSON, series without these words, title, unit)
+CURVES = {
+    "breakdown": ("1", (), "One read, by parts (figures 1 and 9a)", "ns"),
+    "latency": ("7a", (), "Blocking reads and SABRes (figure 7a)", "ns"),
+    "bandwidth": ("7b", (), "16 reads and SABRes in flight (figure 7b)", "GB/s"),
+    "lookups": ("9b", ("more by",), "15 readers (figure 9b)", "millions of objects per second"),
+    "local": ("10-llc", ("times as many",), "The owner's own reads, cached (figure 10)",
+              "millions of objects per second"),
+}
+
+
+def jobs(run):
+    if run.has("host"):
+        yield j.objects(run.plans["host"])
+
+
+def rows(document):
+    found = document.get("rows")
+    if not found or any("value" not in row for row in found):
+        raise Missing("its JSON has no rows with values")
+    return found
+
+
+def curves(document, figure, without):
+    """{series: [(bytes, value)]} in the order of the file"""
+    found = {}
+    for row in rows(document):
+        if row["figure"] == figure and not any(w in row["series"] for w in without):
+            found.setdefault(row["series"], []).append((row["bytes"], row["value"]))
+    return found
+
+
+def value(document, figure, size, series, writers=0):
+    for row in rows(document):
+        if (row["figure"], row["bytes"], row["series"], row["writers"]) == \
+           (figure, size, series, writers):
+            return row["value"]
+    raise Missing(f"its JSON has no {series} of figure {figure}, {size} bytes")
+
+
+RATIO = {"8": "sabre more by", "9a": "sabre shorter by", "10-llc": "clean, times as many"}
+
+
+def here(document, figure, size, writers=0):
+    """What a row of the paper's table is on this machine"""
+    if figure == "share":
+        return 100 * value(document, "1", size, "farm: strip and compare") / \
+            value(document, "9a", size, "farm")
+    return value(document, figure, size, RATIO[figure], writers)
+
+
+def show(run, results, paper, figure):
+    if not run.has("host"):
+        return
+    plan = run.plans["host"]
+    document = {}
+    with figure.optional(plan.label):
+        document = results.get(j.objects(plan))
+    for part, (number, without, title, unit) in CURVES.items():
+        measured = []
+        with figure.optional(f"{plan.label}: figure {number}"):
+            measured = [Series(name, points, plan.kind)
+                        for name, points in curves(document, number, without).items()]
+        figure.curves(part, title, unit, measured, xlabel="object size, bytes")
+    found = []
+    for row in paper["table"]["rows"]:
+        number = {}
+        with figure.optional(f"{plan.label}: {row['metric']}"):
+            number[plan.label] = here(document, *row["here"])
+        found.append((row["metric"], row["unit"], row["values"], number))
+    figure.part("table", any(number for *_, number in found))
+    figure.compare("Where the paper gives numbers", found, [plan],
+                   "Readers are reads in flight of one thread, writers take turns in it: two "
+                   "CPUs have no room for more threads that spin. See Documentation/objects.rst "
+                   "for why gaps of a software RMC are smaller at 8 KiB.")
