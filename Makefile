@@ -32,6 +32,14 @@ help:
 	@echo '  make cluster      two and four guests over ivshmem'
 	@echo '  make fuzz         fuzz targets over the core, SECONDS=600 each'
 	@echo
+	@echo 'Longer tests:'
+	@echo '  make check-debug    on a kernel with KASAN, lockdep, kmemleak, fault injection'
+	@echo '  make check-kernels  on the newest kernels of this and of the next Debian'
+	@echo '  make soak           everything mixed, with kills and pauses: SECONDS=600'
+	@echo
+	@echo 'Module for the kernels of this machine (dkms):'
+	@echo '  make dkms-install dkms-remove'
+	@echo
 	@echo 'Measure:'
 	@echo '  make bench-host   the core at native speed beside the limits of this machine'
 	@echo '  make figures      the figures of the papers, measured here, as a page;'
@@ -100,6 +108,32 @@ install: lib tools
 	$(MAKE) -C lib O=$(O) DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) install
 	$(MAKE) -C tools O=$(O) DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) install
 
+# The version is that of dkms.conf.
+DKMS_VERSION = $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
+DKMS_SOURCE = $(DESTDIR)/usr/src/rmc-$(DKMS_VERSION)
+
+dkms-source:
+	rm -rf $(DKMS_SOURCE)
+	mkdir -p $(DKMS_SOURCE)
+	find Kbuild dkms.conf kmod uapi \( -name '*.[ch]' -o -name Kbuild -o -name dkms.conf \) -print0 | \
+		grep -zv '\.mod\.c$$' | cpio -pdm0 --quiet $(DKMS_SOURCE)
+
+dkms-install: dkms-source
+	dkms install rmc/$(DKMS_VERSION)
+
+dkms-remove:
+	dkms remove rmc/$(DKMS_VERSION) --all
+	rm -rf $(DKMS_SOURCE)
+
+check-kernels:
+	@selftests/check-kernels
+
+check-debug: all
+	@selftests/check-debug
+
+soak: all
+	@selftests/soak $(if $(SECONDS),--seconds $(SECONDS))
+
 clean:
 	rm -rf $(O)
 	find . -path ./.cache -prune -o \( -name '*.o' -o -name '*.ko' -o -name '*.mod' \
@@ -107,4 +141,5 @@ clean:
 		-o -name Module.symvers \) -type f -print | xargs -r rm -f
 
 .PHONY: help all deps modules uml lib tools demo check unit fuzz style sparse kselftest cluster \
-	bench-host figures install clean
+	bench-host figures install clean dkms-source dkms-install \
+	dkms-remove check-kernels check-debug soak

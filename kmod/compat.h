@@ -16,6 +16,11 @@
 #ifndef CONFIG_64BIT
 #error "rmc reaches pinned memory through the direct map, which takes a 64-bit kernel"
 #endif
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
+#error "rmc.ko needs Linux 6.1 or newer"
+#endif
+/* Newest series that the tests ran on; Kbuild tells who builds for a later one. */
+#define RMC_TESTED_LINUX	7.2
 
 /* The device argument of device_type.devnode() */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)

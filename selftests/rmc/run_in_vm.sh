@@ -3,21 +3,41 @@
 #
 # Build the tests, boot one guest without the module, and run run_kselftest.sh
 # there. The tests come out as one flat TAP stream, "theme: test", for those who
-# count lines; --nested leaves KTAP as it is. --machine uml runs the same tests at
-# native speed on User-Mode Linux; exit status 4 where that kernel is not built.
-# Other arguments go to run_kselftest.sh.
+# count lines.
+#
+#	run_in_vm.sh [--nested] [--machine uml] [--kernel NAME] [--mem MIB] [--seconds S]
+#		     [--after CMD] [ARG...]
+#
+# --nested leaves KTAP as it is; --machine uml runs the same tests at native speed on
+# User-Mode Linux (exit status 4 where that kernel is not built); --kernel: one of
+# rmc-kernels; --after: a program to run in the same guest at the end. Other arguments
+# go to run_kselftest.sh, as do variables that begin with RMC_SOAK or RMC_STRIDE.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 vm=$top/vm-setup/rmc-vm
 seconds=600
-nested=false machine=auto ko=$top/rmc.ko
+nested=false machine=auto ko=$top/rmc.ko after=
+boot=() env=()
+for name in ${!RMC_SOAK*} ${!RMC_STRIDE*}; do
+	env+=(-x "$name")
+done
 while :; do
 	case ${1:-} in
-	--nested) nested=true; shift ;;
-	--machine) machine=$2; shift 2 ;;
+	--nested) nested=true ;;
+	--machine) machine=$2; shift ;;
+	--seconds) seconds=$2; shift ;;
+	--mem) boot+=(--mem "$2"); shift ;;
+	--after) after=$2; shift ;;
+	--kernel)
+		ko=$("$top/vm-setup/rmc-kernels" module "$2") || exit 1
+		boot+=(--kernel "$("$top/vm-setup/rmc-kernels" version "$2")")
+		# what watches takes memory and time
+		[ "$2" != debug ] || boot+=(--mem 768 --boot-timeout 180)
+		shift ;;
 	*) break ;;
 	esac
+	shift
 done
 if [ "$machine" = uml ]; then
 	if ! "$top/vm-setup/rmc-deps" uml-kdir > /dev/null 2>&1; then
@@ -32,8 +52,8 @@ export RMC_CLUSTER=kselftest-$$
 make -s -C "$here" || exit 1
 trap 'timeout 60 "$vm" down > /dev/null 2>&1' EXIT
 trap 'exit 130' INT TERM
-timeout 120 "$vm" up -q -n 4 --machine "$machine" --fabric loopback --no-module \
-	--append numa=fake=2 || exit 1
+timeout 240 "$vm" up -q -n 4 --machine "$machine" --fabric loopback --no-module \
+	--append numa=fake=2 "${boot[@]}" || exit 1
 
 flat()
 {
@@ -54,9 +74,10 @@ flat()
 
 run()
 {
-	timeout -k 10 $seconds "$vm" exec 0 -- "$here/run_kselftest.sh" --ko "$ko" \
+	timeout -k 10 "$seconds" "$vm" exec "${env[@]}" 0 -- "$here/run_kselftest.sh" --ko "$ko" \
 		"$@" < /dev/null
 	status=$?
+	[ -z "$after" ] || timeout -k 10 300 "$vm" exec 0 -- "$after" < /dev/null || status=1
 	[ $status -lt 124 ] || timeout 20 "$vm" console --log 0 2>/dev/null | tail -n 40 | sed 's/^/# /'
 	return $status
 }

@@ -55,7 +55,7 @@ def probe_boots(kernel, kind="kvm"):
         argv = [need(QEMU, "qemu-system-x86"), "-accel", kind, "-cpu", "host" if kind == "kvm" else "max",
                 "-machine", MACHINE, "-m", "256", "-smp", "2", "-nodefaults", "-no-user-config",
                 "-no-reboot", "-display", "none", "-serial", "stdio",
-                "-kernel", guest.elf_image(kernel), "-initrd", initrd,
+                "-kernel", guest.boot_image(kernel), "-initrd", initrd,
                 "-append", "console=ttyS0 panic=-1 quiet RMC_PROBE=1"]
         with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL) as proc:

@@ -75,7 +75,7 @@ def accel(opt, guest_kernel):
 
 def boot_files(cluster, guest_kernel):
     guest.initrd(guest_kernel, cluster.path("initrd"))
-    return guest.elf_image(guest_kernel)
+    return guest.boot_image(guest_kernel)
 
 
 def share_region(cluster, opt, mib, owned):

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Every allocation and every copy on the way of setting something up fails once:
+ * the first, then the second, until all went well (/proc/thread-self/fail-nth of a
+ * kernel with fault injection). Each time the call must either work nevertheless or
+ * fail with ENOMEM or EFAULT, leave nothing behind, and work the next time. What
+ * is left behind without a trace, kmemleak finds at the end: selftests/check-debug.
+ *
+ * The module comes from the environment variable RMC_KO. Leaves it unloaded.
+ */
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include "common.h"
+
+#define ARGS		"fabric=loopback nodes=2 ni=fused"
+#define DEBUGFS		"/sys/kernel/debug/"
+#define MOST_POINTS	5000
+
+static int nth_fd = -1;
+/* of the sweep so far */
+static unsigned int points, survived;
+
+static void put(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	REQUIRE(fd >= 0);
+	REQUIRE(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	close(fd);
+}
+
+/* Of all allocations, also those that may wait for memory; without a report each. */
+static void prepare(void)
+{
+	static const char *const faults[] = { "failslab", "fail_page_alloc", "fail_usercopy" };
+	char path[128];
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		snprintf(path, sizeof(path), DEBUGFS "%s/verbose", faults[i]);
+		put(path, "0");
+		if (i == 2)
+			continue;
+		snprintf(path, sizeof(path), DEBUGFS "%s/ignore-gfp-wait", faults[i]);
+		put(path, "N");
+	}
+	put(DEBUGFS "fail_page_alloc/ignore-gfp-highmem", "N");
+	put(DEBUGFS "fail_page_alloc/min-order", "0");
+	nth_fd = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+	REQUIRE(nth_fd >= 0);
+}
+
+static void arm(unsigned int n)
+{
+	char text[16];
+	int len = snprintf(text, sizeof(text), "%u", n);
+
+	/* if this very copy is what fails, the second one does not */
+	if (pwrite(nth_fd, text, (size_t)len, 0) != len)
+		REQUIRE(pwrite(nth_fd, text, (size_t)len, 0) == len);
+}
+
+/* Nothing fails any more. Did the n-th point fail? */
+static int disarm(void)
+{
+	char text[16] = "";
+	int saved = errno, hit;
+
+	/* when the look itself fails, it was the look that came to the n-th point */
+	hit = pread(nth_fd, text, sizeof(text) - 1, 0) > 0 && !atoi(text);
+	arm(0);
+	errno = saved;
+	return hit;
+}
+
+/*
+ * Do @go once for each point where it can fail; @undo what worked. @go gives
+ * -1 and errno when it failed.
+ */
+#define SWEEP(go, undo)								\
+	do {									\
+		unsigned int n_;						\
+		int hit_ = 1;							\
+										\
+		points = 0;							\
+		survived = 0;							\
+		for (n_ = 1; hit_ && n_ < MOST_POINTS; n_++) {			\
+			long got_;						\
+										\
+			arm(n_);						\
+			errno = 0;						\
+			got_ = (long)(go);					\
+			hit_ = disarm();					\
+			points += hit_;						\
+			if (got_ != -1) {					\
+				survived += hit_;				\
+				undo;						\
+			} else if (!CHECK(hit_ && (errno == ENOMEM || errno == EFAULT))) { \
+				ktap_say("point %u of " #go ": %s", n_, strerror(errno)); \
+				break;						\
+			}							\
+		}								\
+		CHECK(!hit_);							\
+		ktap_say("%u points, survived %u: " #go, points, survived);	\
+		CHECK(points);							\
+	} while (0)
+
+/* From memory: the file system's failures are not the point. */
+static void *ko;
+static size_t ko_len;
+
+static int read_ko(void)
+{
+	int fd = open(getenv("RMC_KO"), O_RDONLY | O_CLOEXEC);
+	off_t end = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
+
+	if (end <= 0)
+		return -1;
+	ko_len = (size_t)end;
+	ko = malloc(ko_len);
+	if (!ko || pread(fd, ko, ko_len, 0) != end)
+		return -1;
+	close(fd);
+	return 0;
+}
+
+static int load(void)
+{
+	return (int)syscall(SYS_init_module, ko, ko_len, ARGS);
+}
+
+static int unload(void)
+{
+	return (int)syscall(SYS_delete_module, "rmc", O_NONBLOCK);
+}
+
+static const char *missing(void)
+{
+	if (module_missing())
+		return module_missing();
+	if (access("/proc/self/fail-nth", F_OK) || access(DEBUGFS "fail_usercopy", F_OK))
+		return "the kernel injects no faults";
+	if (!getenv("RMC_KO") || read_ko())
+		return "RMC_KO does not name rmc.ko";
+	unload();
+	return load() ? "cannot load the module" : NULL;
+}
+
+static int opened(void)
+{
+	int fd = open_ctx(CTX);
+
+	REQUIRE(fd >= 0);
+	return fd;
+}
+
+static int ctl_create(int ctl, unsigned int id)
+{
+	struct rmc_ctx_create arg = { .size = sizeof(arg), .ctx_id = id, .mode = 0666 };
+
+	return ioctl(ctl, RMC_IOC_CTX_CREATE, &arg);
+}
+
+TEST_WITHIN(context_create, 300)
+{
+	int ctl = open_ctl();
+
+	REQUIRE(ctl >= 0);
+	prepare();
+	SWEEP(ctl_create(ctl, 7), REQUIRE(!ctx_remove(7)));
+	CHECK_ERRNO(open_ctx(7), ENOENT);
+	if (ctl_create(ctl, CTX))
+		CHECK(errno == EEXIST);
+}
+
+TEST_WITHIN(context_open, 120)
+{
+	int fd = -1;
+
+	prepare();
+	ctx_create(CTX, 0666, 0, 0);
+	SWEEP(fd = open_ctx(CTX), close(fd));
+	/* no open is counted any more */
+	CHECK(!ctx_remove(CTX));
+	CHECK(!ctx_create(CTX, 0666, 0, 0));
+}
+
+static int query(int fd)
+{
+	struct rmc_query q = { .size = sizeof(q) };
+
+	return ioctl(fd, RMC_IOC_QUERY, &q);
+}
+
+static int attach(int fd)
+{
+	struct rmc_attach a = { .size = sizeof(a), .nid = 1 };
+
+	return ioctl(fd, RMC_IOC_ATTACH, &a);
+}
+
+TEST(query_and_attach)
+{
+	int fd = opened();
+
+	prepare();
+	SWEEP(query(fd), (void)0);
+	SWEEP(attach(fd), (void)0);
+}
+
+TEST_WITHIN(segment_of_the_application, 120)
+{
+	long long pinned = pages_pinned();
+	int fd = opened();
+	void *mem = memory(64 * PAGE);
+
+	prepare();
+	/* not touched before: pinning makes the pages */
+	SWEEP(seg_reg(fd, mem, 64 * PAGE, 0),
+	      REQUIRE(!seg_unreg(fd)); madvise(mem, 64 * PAGE, MADV_DONTNEED));
+	CHECK_ERRNO(seg_unreg(fd), ENOENT);
+	CHECK(!pages_settle(pinned));
+	CHECK_EQ(pinned_kib(), 0);
+}
+
+TEST_WITHIN(segment_of_the_driver, 120)
+{
+	int fd = opened();
+
+	prepare();
+	SWEEP(seg_reg(fd, NULL, 3 << 20, RMC_MEM_ALLOC), REQUIRE(!seg_unreg(fd)));
+	CHECK_ERRNO(seg_unreg(fd), ENOENT);
+	CHECK_EQ(pinned_kib(), 0);
+}
+
+TEST_WITHIN(buffers, 120)
+{
+	long long pinned = pages_pinned();
+	void *mem = memory(64 * PAGE);
+	int fd = opened(), id = -1;
+
+	prepare();
+	SWEEP(id = buf_reg(fd, mem, 64 * PAGE, 0), REQUIRE(!buf_unreg(fd, (unsigned int)id)));
+	SWEEP(id = buf_reg(fd, NULL, 64 * PAGE, RMC_MEM_ALLOC),
+	      REQUIRE(!buf_unreg(fd, (unsigned int)id)));
+	/* none of those that failed took an id or a place */
+	id = buf_reg(fd, mem, 64 * PAGE, 0);
+	CHECK_EQ(id, 0);
+	CHECK(!buf_unreg(fd, 0));
+	CHECK(!pages_settle(pinned));
+	CHECK_EQ(pinned_kib(), 0);
+}
+
+TEST_WITHIN(queue_pair, 120)
+{
+	struct rmc_qp_create qp;
+	int fd = opened();
+
+	prepare();
+	SWEEP(qp_create(fd, 1024, &qp), REQUIRE(!qp_destroy(fd, qp.qp_id)));
+	REQUIRE(!qp_create(fd, 16, &qp));
+	CHECK_EQ(qp.qp_id, 0);
+}
+
+static void *map(int fd, size_t len, uint64_t offset, int prot)
+{
+	return mmap(NULL, len, prot, MAP_SHARED, fd, (off_t)offset);
+}
+
+/* MAP_FAILED is -1 */
+TEST_WITHIN(mappings, 120)
+{
+	struct rmc_buf_reg buf = { .size = sizeof(buf), .flags = RMC_MEM_ALLOC,
+				   .length = 600 * PAGE };
+	struct rmc_qp_create qp;
+	int fd = opened();
+	void *p = NULL;
+
+	REQUIRE(!qp_create(fd, 1024, &qp));
+	REQUIRE(!ioctl(fd, RMC_IOC_BUF_REG, &buf));
+	prepare();
+	SWEEP(p = map(fd, 1024 * RMC_WQE_SIZE, qp.wq_offset, PROT_READ | PROT_WRITE),
+	      munmap(p, 1024 * RMC_WQE_SIZE));
+	SWEEP(p = map(fd, PAGE, qp.flags_offset, PROT_READ), munmap(p, PAGE));
+	SWEEP(p = map(fd, 600 * PAGE, buf.mmap_offset, PROT_READ | PROT_WRITE),
+	      munmap(p, 600 * PAGE));
+}
+
+static int cq_arm(int fd, unsigned int qp_id, int event)
+{
+	struct rmc_cq_arm a = { .size = sizeof(a), .qp_id = qp_id, .eventfd = event };
+
+	return ioctl(fd, RMC_IOC_CQ_ARM, &a);
+}
+
+static int seg_arm(int fd, int event)
+{
+	struct rmc_seg_arm a = { .size = sizeof(a), .eventfd = event };
+
+	return ioctl(fd, RMC_IOC_SEG_ARM, &a);
+}
+
+TEST(arming)
+{
+	int fd = opened(), event = eventfd(0, EFD_CLOEXEC);
+	struct rmc_qp_create qp;
+
+	REQUIRE(event >= 0);
+	REQUIRE(!qp_create(fd, 16, &qp));
+	REQUIRE(!seg_reg(fd, memory(PAGE), PAGE, 0));
+	prepare();
+	SWEEP(cq_arm(fd, qp.qp_id, event), (void)0);
+	SWEEP(seg_arm(fd, event), (void)0);
+}
+
+/* After all that the module still does what it is for. */
+TEST(works_nevertheless)
+{
+	struct end owner, user;
+
+	end_open(&owner, CTX, 0, PAGE, 0, 0);
+	end_open(&user, CTX, 1, 0, PAGE, 8);
+	fill(owner.seg, PAGE, 5);
+	CHECK_EQ(rmc_read(user.qp, 0, 0, user.buf, PAGE), RMC_S_OK);
+	CHECK_EQ(differs(user.buf, PAGE, 5), -1);
+}
+
+/*
+ * From here on without the module. Most points are the module loader's; with the
+ * environment variable RMC_STRIDE only every so-manyth is tried.
+ */
+TEST_WITHIN(module_load, 900)
+{
+	unsigned int stride = getenv("RMC_STRIDE") ? (unsigned int)atoi(getenv("RMC_STRIDE")) : 1;
+	unsigned int n, tried = 0;
+	int hit = 1, err;
+
+	REQUIRE(stride);
+	REQUIRE(!unload());
+	prepare();
+	for (n = 1; hit && n < MOST_POINTS; n += stride, tried++) {
+		arm(n);
+		errno = 0;
+		err = load();
+		hit = disarm();
+		if (!err) {
+			CHECK(!access(CTL_PATH, F_OK));
+			REQUIRE(!unload());
+			continue;
+		}
+		if (!CHECK(hit && (errno == ENOMEM || errno == EFAULT)))
+			ktap_say("point %u: %s", n, strerror(errno));
+		CHECK_ERRNO(access(CTL_PATH, F_OK), ENOENT);
+		CHECK_ERRNO(access("/sys/module/rmc", F_OK), ENOENT);
+	}
+	ktap_say("%u of %u points", tried, n);
+	CHECK(!hit);
+}
+
+KTAP_MAIN(missing)
