@@ -202,4 +202,16 @@ static inline u32 rmc_op_echo_lines(u8 flags, u64 word1)
 	return rmc_op_rep_lines(flags, rmc_word1_offset(word1), rmc_word1_length(word1));
 }
 
+/*
+ * Lines of the reply ring that a request reserves and its reply returns. Which
+ * data reply answers which data request of an announced operation is not decided
+ * by what the request asks for, so all of them count as much as the largest.
+ */
+static inline u32 rmc_op_reserved_lines(u8 flags, u64 word1, u32 mtu)
+{
+	if (unlikely(flags & RMC_OPF_ANNOUNCED) && !(word1 & RMC_REQ_FIRST))
+		return mtu / RMC_LINE;
+	return rmc_op_echo_lines(flags, word1);
+}
+
 #endif

@@ -112,6 +112,7 @@ static void retire(struct rmc_node *node, struct rmc_out *out, u32 from, const s
 	u32 len = rmc_word1_length(p->word1);
 	bool announces = rmc_op_announces(flags, p->word1);
 	u32 lines = rmc_op_echo_lines(flags, p->word1);
+	u32 reserved = rmc_op_reserved_lines(flags, p->word1, node->fabric->mtu);
 
 	if (unlikely(!e)) {
 		rmc_stat_inc(node, stale_replies);
@@ -151,11 +152,11 @@ static void retire(struct rmc_node *node, struct rmc_out *out, u32 from, const s
 	if (unlikely(p->marks & RMC_MARK_COPY))
 		return;
 	out->credits = min(out->credits + 1, out->req.mask + 1);
-	out->rep_lines = min(out->rep_lines + lines, out->rep.pay_mask + 1);
+	out->rep_lines = min(out->rep_lines + reserved, out->rep.pay_mask + 1);
 	out->req_lines = min(out->req_lines + rmc_op_req_lines(flags, offset, len),
 			     out->req.pay_mask + 1);
 	if (unlikely(flags & RMC_OPF_ANNOUNCED))
-		unhold(out, announces, lines);
+		unhold(out, announces, reserved);
 	if (lines)
 		rmc_stat_add(node, reply_bytes, len);
 }

@@ -94,9 +94,13 @@ static bool unroll(struct rmc_node *node, u16 tid)
 		u64 offset = e->offset + e->sent;
 		u32 len = rmc_packet_length(node->fabric->mtu, offset, e->length - e->sent);
 		u32 req_lines = rmc_op_req_lines(flags, offset, len);
-		u32 rep_lines = rmc_op_rep_lines(flags, offset, len);
 		u64 word1 = rmc_req_word1(offset, len, e->sent + len == e->length);
+		u32 rep_lines;
 
+		/* all of an announced operation in one packet */
+		if (unlikely(announced) && out->announcing != tid)
+			word1 |= RMC_REQ_FIRST;
+		rep_lines = rmc_op_reserved_lines(flags, word1, node->fabric->mtu);
 		if (!out->credits || out->req_lines < req_lines || out->rep_lines < rep_lines ||
 		    (unlikely(announced) && !may_hold(node, out, 1, rep_lines))) {
 			rmc_stat_inc(node, credit_stalls);
@@ -105,8 +109,6 @@ static bool unroll(struct rmc_node *node, u16 tid)
 		if (unlikely(e->tracked) && outruns(node, tid, offset))
 			break;
 		if (unlikely(announced)) {
-			if (out->announcing != tid)
-				word1 |= RMC_REQ_FIRST;
 			out->held++;
 			out->held_lines += rep_lines;
 		}

@@ -600,6 +600,61 @@ static void test_hostile(const struct world_opts *o, u32 mode)
 	teardown(&s);
 }
 
+/*
+ * Packets are lost, doubled, late, and overtake each other, announcements too. Some
+ * SABRes fail then; what arrives is right, and everything comes back.
+ */
+static void test_unkind_fabric(const struct world_opts *o, u32 mode)
+{
+	struct rmc_fault unkind = { .loss = 10000, .reorder = 50000, .gap_ns = 2000000,
+				    .jitter_ns = 50000 };
+	u32 i, k, slot, status = 0, len, ok = 0, lost = 0;
+	struct rmc_out *out;
+	struct setup s;
+
+	setup(&s, o, mode);
+	rmc_filters = 1;
+	s.w.fabric[0].timeout_ms = 3 * RMC_ATT_STALL_MS;
+	fill(seg + 16, SEG - 16, 11);
+	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &unkind, 21);
+	unkind.dup = 50000;
+	fault_set(&s.w, 1, 0, RMC_LANE_REP, &unkind, 22);
+	for (i = 0; i < 60; i++) {
+		len = 100 + i * 60;
+		memset(lbuf, 0, len);
+		app_post(&s.a, RMC_OP_SABRE, 1, 0, lbuf, len);
+		for (k = 0; k < 400000 && !app_poll(&s.a, &slot, &status); k++) {
+			world_visit(&s.w);
+			world_now_ns += 1000;
+			if (!(k % 20))
+				world_tick(&s.w, 1);
+		}
+		CHECK(k < 400000);
+		ok += status == RMC_S_OK;
+		lost += status != RMC_S_OK;
+		CHECK(status == RMC_S_OK || status == RMC_S_SABRE_LOST || status == RMC_S_TIMEOUT);
+		if (status == RMC_S_OK)
+			CHECK(!memcmp(lbuf + 16, seg + 16, len - 16));
+	}
+	CHECK(ok > 0);
+	CHECK(lost > 0 || o->mtu > 64);
+	for (i = 0; i < 4 * RMC_ATT_STALL_MS; i++) {
+		world_tick(&s.w, 1);
+		world_visit(&s.w);
+	}
+	world_settle(&s.w);
+	out = s.w.node[0]->out[1];
+	CHECK_EQ(s.w.node[0]->itt.used, 0);
+	CHECK_EQ(out->credits, 1U << RMC_RING_ORDER);
+	CHECK_EQ(out->rep_lines, 1U << RMC_PAY_ORDER);
+	CHECK_EQ(out->held, 0);
+	CHECK_EQ(out->held_lines, 0);
+	CHECK_EQ(out->xfers, 0);
+	CHECK_EQ(*readers(0), 0);
+	rmc_filters = shuffled;
+	teardown(&s);
+}
+
 static void test_words(void)
 {
 	u32 off, len;
@@ -634,6 +689,7 @@ int main(void)
 		{ "tiny rings, one entry, six queues", test_scarcity },
 		{ "sources take turns", test_fairness },
 		{ "hostile peer makes up packets", test_hostile },
+		{ "lost, doubled, late, overtaken packets", test_unkind_fabric },
 	};
 	static const struct world_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 4096 },
