@@ -102,6 +102,11 @@ else
 	shows "and one of here" "$page" '<td class="native">[0-9.]*</td>'
 	shows "and the command" "$page" '<code>build/host/sweep --quick</code>'
 	shows "raw JSON lies beside it" "$W/table2/raw/host.sweep.json" '"t_typical_usec"'
+	make -s -C "$top/selftests/host" O="$top/build/host" "$top/build/host/objects" ||
+		report 1 "objects builds"
+	expect "objects: no such figure" 2 "usage: objects" "$top/build/host/objects" 11
+	expect "objects: schemes as JSON" 0 '"series": "farm: check"' \
+		timeout 120 "$top/build/host/objects" --quick --json schemes
 	expect "the page can be made again" 0 "index.html$" "$F" --render --out "$W/table2"
 fi
 

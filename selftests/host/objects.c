@@ -688,6 +688,30 @@ static bool wanted(int argc, char **argv, const char *name)
 	return optind == argc;
 }
 
+/* Is every argument a figure? */
+static bool known(int argc, char **argv)
+{
+	u32 i;
+	int k;
+
+	for (k = optind; k < argc; k++) {
+		for (i = 0; i < ARRAY_SIZE(figures) && strcmp(figures[i].name, argv[k]); i++)
+			;
+		if (i == ARRAY_SIZE(figures))
+			return false;
+	}
+	return true;
+}
+
+static int usage(int status)
+{
+	fprintf(status ? stderr : stdout,
+		"usage: objects [--json] [--quick] [--mtu N] [1 7a 7b 8 9b 10 schemes]\n"
+		"M16's figures over the core at native speed; medians of %d rounds, of 5 if quick.\n",
+		ROUNDS_MAX);
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option longopts[] = {
@@ -708,12 +732,11 @@ int main(int argc, char **argv)
 		} else if (c == 'm') {
 			mtu = (u32)atoi(optarg);
 		} else {
-			printf("usage: objects [--json] [--quick] [--mtu N] [1 7a 7b 8 9b 10 schemes]\n"
-			       "Medians of %d rounds; M16's figures over the core at native speed.\n",
-			       ROUNDS_MAX);
-			return c == 'h' ? 0 : 2;
+			return usage(c == 'h' ? 0 : 2);
 		}
 	}
+	if (!known(argc, argv))
+		return usage(2);
 	if (sysconf(_SC_NPROCESSORS_ONLN) < 2) {
 		fprintf(stderr, "objects: needs two CPUs, this machine has one\n");
 		return 4;
