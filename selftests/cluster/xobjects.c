@@ -63,8 +63,12 @@ static int own(struct rmc_ctx *ctx, int nodes)
 
 		rmc_object_write_begin(o);
 		v = w[0] + 1;
-		for (k = 0; k < WORDS; k++)
+		for (k = 0; k < WORDS; k++) {
 			__atomic_store_n(&w[k], v, __ATOMIC_RELAXED);
+			/* the RMC may share this CPU: let it in half-way, at times */
+			if (k == WORDS / 2 && !(i % 4))
+				usleep(1);
+		}
 		rmc_object_write_end(o);
 		if (!(i % 16))
 			usleep(50);
