@@ -37,6 +37,8 @@ sabre_fused	sabre	nodes=4,ni=fused		150
 sabre_mtu64	sabre	nodes=4,ni=pair,mtu=64,att_entries=2	150
 life_fused	life	nodes=4,ni=fused		180
 life_pair	life	nodes=4,ni=pair			180
+luck_fused	luck	nodes=4,ni=fused		120
+luck_pair	luck	nodes=4,ni=pair,mtu=64		120
 events_fused	events	nodes=4,ni=fused		90
 events_pair	events	nodes=4,ni=pair			90
 watch_fused	watch	nodes=4,ni=fused		90

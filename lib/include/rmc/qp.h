@@ -17,7 +17,9 @@
  *
  * Callbacks are called from the caller's own thread, once per completion, of
  * failed operations too: rmc_slot_status() tells. Pass a function whose body the
- * compiler sees and it is inlined. They must not issue or wait on the same QP.
+ * compiler sees and it is inlined. A callback may issue on the same QP: it calls
+ * rmc_wait_for_slot() with itself, which nests at most as deep as the QP has entries,
+ * since each level has consumed a completion and not issued yet. No other waiting.
  *
  * One thread at a time per QP. Layout and barriers: <linux/rmc_queue.h>.
  */
@@ -294,10 +296,11 @@ RMC_INLINE int rmc_cq_wait(struct rmc_qp *qp, struct rmc_completion *c)
 /* Handle the completions that are there; how many, or -errno. cb may be NULL. */
 RMC_INLINE int rmc_poll_cq(struct rmc_qp *qp, rmc_callback cb)
 {
+	int n = 0, most = (int)rmc_qp_in_flight(qp);
 	struct rmc_completion c;
-	int n = 0;
 
-	while (rmc_qp_in_flight(qp) && rmc_cq_next(qp, &c)) {
+	/* not those of what callbacks issue meanwhile: it must end */
+	while (n < most && rmc_qp_in_flight(qp) && rmc_cq_next(qp, &c)) {
 		if (cb)
 			cb(c.slot, qp->arg);
 		n++;
@@ -310,18 +313,20 @@ RMC_INLINE int rmc_poll_cq(struct rmc_qp *qp, rmc_callback cb)
 /* Handle completions until the head of the WQ is free: its slot, or -errno. */
 RMC_INLINE int rmc_wait_for_slot(struct rmc_qp *qp, rmc_callback cb)
 {
-	int slot = (int)(qp->head & qp->mask);
 	struct rmc_completion c;
-	int err;
+	int slot, err;
 
-	while (rmc_unlikely(qp->slot[slot] == RMC_SLOT_BUSY)) {
+	for (;;) {
+		/* anew each time: the callback may have issued */
+		slot = (int)(qp->head & qp->mask);
+		if (rmc_likely(qp->slot[slot] != RMC_SLOT_BUSY))
+			return slot;
 		err = rmc_cq_wait(qp, &c);
 		if (rmc_unlikely(err))
 			return err;
 		if (cb)
 			cb(c.slot, qp->arg);
 	}
-	return slot;
 }
 
 /*
