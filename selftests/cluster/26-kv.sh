@@ -1,0 +1,15 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# nodes: 2 l4
+# A store by key over the real thing: what is put is got, and no scheme that says it
+# reads whole objects gives a torn one while others write.
+. "$(dirname "$0")/lib.sh"
+KV=$TOP/build/rmc-kv
+[ -x "$KV" ] || skip "no $KV: make -C tools"
+need_cluster
+out=$(on_all "$KV" put city Lausanne put lake Geneva get city get lake 2>&1) || fail "$out"
+grep -q 'Lausanne' <<< "$out" && grep -q 'Geneva' <<< "$out" || fail "not got: $out"
+for scheme in sabre farm lock rpc; do
+	out=$(on_all "$KV" bench -q -s $scheme -k 8 -v 2K -n 150 -m A 2>&1) || fail "$scheme: $out"
+	grep -q 'torn_values *0$' <<< "$out" || fail "$scheme: $out"
+done
