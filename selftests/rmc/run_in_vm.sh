@@ -16,7 +16,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 vm=$top/vm-setup/rmc-vm
-seconds=600
+seconds=1000
 nested=false machine=auto ko=$top/rmc.ko after=
 boot=() env=()
 for name in ${!RMC_SOAK*} ${!RMC_STRIDE*}; do
