@@ -11,7 +11,7 @@ seconds=120	# for one script, booting apart
 
 usage()
 {
-	echo "usage: $0 [--module KO] [--on 'KIND ...'] [SCRIPT ...]"
+	echo "usage: $0 [--machine M] [--module KO] [--on 'KIND ...'] [SCRIPT ...]"
 	echo "2, 4: as many guests; 2p: NI organisation pair, MTU 64; l4: one guest, loopback"
 	exit "$1"
 }
@@ -19,7 +19,8 @@ usage()
 module=() on="l4 2 2p 4" only=()
 while [ $# -gt 0 ]; do
 	case $1 in
-	--module) module=(--module "$(realpath "$2")"); shift ;;
+	--machine) module+=(--machine "$2"); shift ;;
+	--module) module+=(--module "$(realpath "$2")"); shift ;;
 	--on) on=$2; shift ;;
 	-h|--help) usage 0 ;;
 	-*) usage 2 >&2 ;;
