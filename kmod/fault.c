@@ -22,7 +22,8 @@
 #include <linux/uaccess.h>
 #include "device.h"
 
-DEFINE_STATIC_KEY_FALSE(rmc_filters);
+/* Any filter, slow node or stopped one: the hooks in the pipelines look */
+bool rmc_filters __read_mostly;
 
 /* Longest line that is understood, bytes */
 #define LINE_MAX	256
@@ -165,10 +166,7 @@ static void sweep(struct rmc_device *rmc)
 		rmc_filter_destroy(c.filter);
 		any |= !!READ_ONCE(c.node->filter[c.lane][c.peer]);
 	}
-	if (any)
-		static_branch_enable(&rmc_filters);
-	else
-		static_branch_disable(&rmc_filters);
+	WRITE_ONCE(rmc_filters, any);
 }
 
 static int set_link(struct rmc_node *node, u32 peer, enum rmc_lane lane,
@@ -204,7 +202,7 @@ static int set_model(struct rmc_device *rmc, const struct rmc_model *m)
 		       m->dim[2], f->nodes);
 	if (err)
 		return err;
-	static_branch_enable(&rmc_filters);
+	WRITE_ONCE(rmc_filters, true);
 	/* who opens a channel meanwhile is told again below */
 	f->model = *m;
 	for (i = 0; i < rmc->port->locals; i++)
@@ -337,7 +335,7 @@ static int write_links(struct rmc_device *rmc, char *line)
 	fault.down = down;
 	if (to >= 0 && !rmc_device_node(rmc, to))
 		return -EXDEV;
-	static_branch_enable(&rmc_filters);
+	WRITE_ONCE(rmc_filters, true);
 	err = 0;
 	for (i = 0; i < rmc->port->locals * nodes && !err; i++) {
 		struct rmc_node *node = rmc->node[i / nodes];
@@ -393,7 +391,7 @@ static int write_nodes(struct rmc_device *rmc, char *line)
 	node = rmc_device_node(rmc, nid);
 	if (!node)
 		return -EXDEV;
-	static_branch_enable(&rmc_filters);
+	WRITE_ONCE(rmc_filters, true);
 	err = 0;
 	for (c.lane = 0; stop != ~0U && c.lane < RMC_LANES; c.lane++) {
 		c.node = node;

@@ -54,9 +54,13 @@
 #define rmc_os_inc_release(p)		((void)atomic_inc_return_release((atomic_t *)(p)))
 #define rmc_os_andnot64(p, v)		atomic64_andnot((v), (atomic64_t *)(p))
 
-/* Is there any filter (fabric/filter.h)? A branch that is patched in and out. */
-DECLARE_STATIC_KEY_FALSE(rmc_filters);		/* kmod/fault.c */
-#define rmc_os_filters()		static_branch_unlikely(&rmc_filters)
+/*
+ * Is there any filter (fabric/filter.h)? Read-mostly, hence a predicted branch on a
+ * cached word. Not a static key: QEMU's TCG may go on with the int3 of a text poke
+ * that another CPU has finished, and a worker at such a place then never returns.
+ */
+extern bool rmc_filters;			/* kmod/fault.c */
+#define rmc_os_filters()		unlikely(READ_ONCE(rmc_filters))
 
 struct rmc_ni_worker;
 void rmc_os_wake(struct rmc_ni_worker *w);	/* kmod/worker.c */

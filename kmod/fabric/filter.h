@@ -18,7 +18,7 @@
  * the RRPP answers with a marked reply and the RCP takes for a credit and nothing
  * else. The copy of a doubled reply has a mark that says: no credit.
  *
- * Without filters all of this is a branch that is patched out.
+ * Without filters all of this is a branch on one read-mostly word.
  */
 #ifndef RMC_FILTER_H
 #define RMC_FILTER_H
