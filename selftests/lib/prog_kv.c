@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <rmc/rmc.h>
+#include "member.h"
 
 #define OBJECTS		200
 #define KEY_MAX		40
@@ -17,25 +18,8 @@
 #define ROUNDS		120
 #define STEPS		6000
 
-static struct rmc_team *team;
 static struct rmc_kv *kv;
 static uint64_t seed;
-
-#define CHECK(cond) do {							\
-	if (!(cond)) {								\
-		printf("member %d: line %d: not true: %s\n", team->self, __LINE__, #cond); \
-		exit(1);							\
-	}									\
-} while (0)
-
-static void no_error(int err, int line)
-{
-	if (err) {
-		printf("member %d: line %d: %d: %s\n", team->self, line, err, rmc_strerror(err));
-		exit(1);
-	}
-}
-#define OK(call)	no_error(call, __LINE__)
 
 static unsigned int rnd(unsigned int n)
 {

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <rmc/rmc.h>
+#include "member.h"
 
 #define CHUNK		256
 #define HERD_SIZE	200
@@ -18,24 +19,7 @@
 #define BIG		(3 << 20)
 #define COUNT		100
 
-static struct rmc_team *team;
 static uint64_t coll_at, herd_at, data_at;
-
-#define CHECK(cond) do {							\
-	if (!(cond)) {								\
-		printf("member %d: line %d: not true: %s\n", team->self, __LINE__, #cond); \
-		exit(1);							\
-	}									\
-} while (0)
-
-static void no_error(int err, int line)
-{
-	if (err) {
-		printf("member %d: line %d: %s\n", team->self, line, rmc_strerror(err));
-		exit(1);
-	}
-}
-#define OK(call)	no_error(call, __LINE__)
 
 static void messages(struct rmc_msg *m)
 {

@@ -18,43 +18,7 @@ TOOL_INC="-I$top/tools/common -I$top/tools/apps"
 ASAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined"
 WRAP="-Wl,--wrap=open,--wrap=ioctl,--wrap=mmap"
 
-count=0
-failed=0
-
-report() {			# report STATUS NAME [REASON TO SKIP]
-	count=$((count + 1))
-	if [ -n "${3:-}" ]; then
-		echo "ok $count - $2 # SKIP $3"
-	elif [ "$1" -eq 0 ]; then
-		echo "ok $count - $2"
-	else
-		echo "not ok $count - $2"
-		failed=$((failed + 1))
-	fi
-}
-
-check() {			# check NAME COMMAND...: output shown on failure
-	local name=$1 out status
-	shift
-	out=$("$@" 2>&1)
-	status=$?
-	[ $status -eq 0 ] || printf '%s\n' "$out" | sed 's/^/# /'
-	report $status "$name"
-}
-
-expect() {			# expect NAME STATUS PATTERN COMMAND...
-	local name=$1 want=$2 pattern=$3 out status
-	shift 3
-	out=$("$@" 2>&1 < /dev/null)
-	status=$?
-	if [ $status -eq "$want" ] && printf '%s\n' "$out" | grep -q -- "$pattern"; then
-		report 0 "$name"
-	else
-		printf '# status %s, not %s, or no "%s" in:\n' "$status" "$want" "$pattern"
-		printf '%s\n' "$out" | sed 's/^/#   /'
-		report 1 "$name"
-	fi
-}
+. "$here/../tap.sh"
 
 tap() {				# tap TITLE STATUS FILE: TAP of a program, renumbered
 	local title=$1 status=$2 line

@@ -140,9 +140,9 @@ class TroubleTest(unittest.TestCase):
             self.assertEqual(os.listdir(folder), [])
 
     def test_no_kernel(self):
-        with mock.patch.object(guest, "kernels", lambda: []):
+        with mock.patch.object(guest, "kernels", lambda *_: []):
             self.fails("there is no guest kernel: run vm-setup/rmc-deps vm", guest.choose)
-        with mock.patch.object(guest, "kernels", lambda: [guest.Kernel("6.2", "/nothing", "/")]):
+        with mock.patch.object(guest, "kernels", lambda *_: [guest.Kernel("6.2", "/nothing", "/")]):
             self.fails("/nothing is not readable for you: run vm-setup/rmc-deps vm",
                        guest.choose)
 

@@ -118,6 +118,14 @@ def points(document, field, scale=1.0, at_least=64, keep=lambda row: True):
         raise Missing(f"its JSON has no results with {field}") from None
 
 
+def at(found, x):
+    """Value of the point at x bytes."""
+    for px, y in found:
+        if px == x:
+            return y
+    raise Missing(f"there is no result for {x} bytes")
+
+
 def series(document, name):
     """One of the host sweep."""
     for one in document.get("series", ()):

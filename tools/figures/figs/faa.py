@@ -2,7 +2,6 @@
 """A14 section 7.4: fetch-and-add takes as long as a remote read."""
 
 from .. import jobs as j
-from .table2 import at
 
 ORDER = 111
 NEEDS_RMC = False
@@ -20,8 +19,8 @@ def jobs(run):
 
 
 def values(read, faa, cas):
-    read = at(j.points(read, "t_typical_usec"), 64)
-    faa, cas = (at(j.points(d, "t_typical_usec", at_least=8), 8) for d in (faa, cas))
+    read = j.at(j.points(read, "t_typical_usec"), 64)
+    faa, cas = (j.at(j.points(d, "t_typical_usec", at_least=8), 8) for d in (faa, cas))
     return {"fetch-and-add": faa, "compare-and-swap": cas, "64 B read": read,
             "fetch-and-add / read": faa / read}
 

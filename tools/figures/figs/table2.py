@@ -2,7 +2,6 @@
 """A14 table 2: bandwidth, round trip, fetch-and-add and operations per second."""
 
 from .. import jobs as j
-from ..base import Missing
 
 ORDER = 110
 NEEDS_RMC = False
@@ -19,13 +18,6 @@ def jobs(run):
         yield j.atomic(plan, "faa")
 
 
-def at(points, x):
-    for px, y in points:
-        if px == x:
-            return y
-    raise Missing(f"there is no result for {x} bytes")
-
-
 def of_host(run, results):
     """Documents (latency, bandwidth, fetch-and-add) of the host's sweep"""
     found = results.get(j.sweep(run.plans["host"]))
@@ -40,9 +32,9 @@ def of_machine(plan, results):
 def values(latency, bandwidth, faa):
     rates = j.points(bandwidth, "bw_typical_bytes_per_sec")
     return {"max bandwidth": max(y for _, y in rates) * 8e-9,
-            "read RTT": at(j.points(latency, "t_typical_usec"), 64),
-            "fetch-and-add": at(j.points(faa, "t_typical_usec", at_least=8), 8),
-            "IOPS": at(rates, 64) / 64 / 1e6}
+            "read RTT": j.at(j.points(latency, "t_typical_usec"), 64),
+            "fetch-and-add": j.at(j.points(faa, "t_typical_usec", at_least=8), 8),
+            "IOPS": j.at(rates, 64) / 64 / 1e6}
 
 
 def show(run, results, paper, figure):
