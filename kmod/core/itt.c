@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* In-flight Transaction Table: set-up and take-down. */
+/* In-flight Transaction Table: set-up, take-down, and entries that owe packets. */
 #include "itt.h"
 
 /**
@@ -25,6 +25,8 @@ int rmc_itt_init(struct rmc_itt *itt, u32 size)
 	for (i = 0; i < size; i++)
 		itt->entry[i].next = i + 1 < size ? i + 1 : RMC_TID_NONE;
 	itt->free = 0;
+	itt->owing = RMC_TID_NONE;
+	itt->owing_last = RMC_TID_NONE;
 	itt->size = size;
 	itt->used = 0;
 	itt->restarts = 0;
@@ -44,4 +46,147 @@ void rmc_itt_destroy(struct rmc_itt *itt)
 	rmc_os_free(itt->entry);
 	itt->track = NULL;
 	itt->entry = NULL;
+}
+
+static void append(struct rmc_itt *itt, u16 tid)
+{
+	itt->entry[tid].next = RMC_TID_NONE;
+	itt->track[tid].prev = itt->owing_last;
+	if (itt->owing_last == RMC_TID_NONE)
+		itt->owing = tid;
+	else
+		itt->entry[itt->owing_last].next = tid;
+	itt->owing_last = tid;
+}
+
+static void unlink(struct rmc_itt *itt, u16 tid)
+{
+	u16 next = itt->entry[tid].next, prev = itt->track[tid].prev;
+
+	if (prev == RMC_TID_NONE)
+		itt->owing = next;
+	else
+		itt->entry[prev].next = next;
+	if (next == RMC_TID_NONE)
+		itt->owing_last = prev;
+	else
+		itt->track[next].prev = prev;
+}
+
+/* Nothing is on its way any more. */
+static void settle(struct rmc_itt *itt, u16 tid)
+{
+	struct rmc_itt_entry *e = &itt->entry[tid];
+
+	e->owing = false;
+	if (e->qp)
+		return;		/* it was recalled, see rmc_itt_recall() */
+	unlink(itt, tid);
+	e->next = itt->free;
+	itt->free = tid;
+}
+
+/**
+ * rmc_itt_recall() - take a tid where none is free
+ * @itt: table
+ *
+ * A peer that never answers must not keep entries from all others: so the entry
+ * that has owed longest is used once more, and goes to the end of the queue
+ * afterwards. gen alone keeps its packets apart now, for 65536 rounds of the queue.
+ *
+ * Return: tid, or RMC_TID_NONE when all are in flight.
+ * Context: worker, does not sleep.
+ */
+u16 rmc_itt_recall(struct rmc_itt *itt)
+{
+	u16 tid = itt->owing;
+
+	if (tid == RMC_TID_NONE)
+		return tid;
+	unlink(itt, tid);
+	itt->used++;
+	return tid;
+}
+
+/**
+ * rmc_itt_retire() - an operation is over, but perhaps not all of its packets
+ * @itt: table
+ * @e: its entry, not in use any more
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_itt_retire(struct rmc_itt *itt, struct rmc_itt_entry *e)
+{
+	u16 tid = e - itt->entry;
+	struct rmc_track *t = &itt->track[tid];
+	struct rmc_away away = { .replies = e->replies - e->lost };
+
+	if (e->restarted)
+		itt->restarts--;
+	e->restarted = false;
+	if (e->tracked)
+		away = t->away;
+	if (away.replies || away.copies) {
+		/* of an entry that was recalled too early twice the later debt counts */
+		if (!e->owing || t->debtor != e->nid)
+			memset(&t->debt, 0, sizeof(t->debt));
+		t->debt.replies += away.replies;
+		t->debt.copies += away.copies;
+		t->debtor = e->nid;
+		e->owing = true;
+	}
+	if (e->owing) {
+		append(itt, tid);
+		return;
+	}
+	e->next = itt->free;
+	itt->free = tid;
+}
+
+/**
+ * rmc_itt_late() - a packet came that fits no operation in flight
+ * @itt: table
+ * @from: node it came from
+ * @p: packet; whatever it says
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_itt_late(struct rmc_itt *itt, u32 from, const struct rmc_rep *p)
+{
+	struct rmc_itt_entry *e;
+	struct rmc_track *t;
+	u32 tid = p->tid;
+
+	if (tid >= itt->size)
+		return;
+	tid = array_index_nospec(tid, itt->size);
+	e = &itt->entry[tid];
+	t = &itt->track[tid];
+	/* of the operation itself, before it began again, or doubled */
+	if (e->qp && e->nid == from && (u16)(e->gen - p->gen) <= e->tries) {
+		if (e->tracked)
+			rmc_away_came(&t->away, p->marks);
+		return;
+	}
+	if (!e->owing || t->debtor != from)
+		return;
+	rmc_away_came(&t->debt, p->marks);
+	if (!t->debt.replies && !t->debt.copies)
+		settle(itt, tid);
+}
+
+/**
+ * rmc_itt_forgive() - a channel went away, and what was in it
+ * @itt: table
+ * @nid: node at its other end; no operation to it is in flight
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_itt_forgive(struct rmc_itt *itt, u32 nid)
+{
+	u32 i;
+
+	for (i = 0; i < itt->size; i++)
+		if (itt->entry[i].owing && itt->track[i].debtor == nid)
+			settle(itt, i);
 }

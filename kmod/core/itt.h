@@ -6,12 +6,24 @@
  * index is its tid. An entry is freed when its completion is posted, also when
  * replies are still missing (time-out, dead peer, buffer withdrawn): gen then
  * makes the RCP drop what comes late, so nothing lands in freed memory.
+ *
+ * gen comes round after 65536 uses, which with the entry that was freed last in
+ * use again first are a few milliseconds, and a packet may be late by seconds, or
+ * by as long as its node was paused. So an entry that owes packets is put aside
+ * until the last of them came or their channel went away, and only taken before
+ * that when no other is free, then the one that waited longest:
+ *
+ *   free (LIFO) --> in flight --> free            all packets are back: nearly always
+ *                       |  ^
+ *                       v  |  nothing else is free
+ *                     owing (FIFO) --> free       the last one is back
  */
 #ifndef RMC_ITT_H
 #define RMC_ITT_H
 
 #include "rmc_os.h"
 #include "mem.h"
+#include "wire.h"
 
 struct rmc_node;
 struct rmc_qp;
@@ -28,17 +40,18 @@ struct rmc_qp;
  * @sent: bytes whose requests were injected
  * @replies: replies still expected for them
  * @deadline: time-out, in node milliseconds
+ * @lost: of @replies, those known to be lost
  * @slot: WQ index
  * @gen: changes with every use of the entry
  * @nid: destination
- * @next: next free entry
+ * @next: next free or owing entry
  * @op: opcode
  * @status: first error seen
- * @lost: of @replies, those known to be lost
  * @tries: times it began again
  * @restarted: it began again and is not all sent
  * @tracked: each packet's first reply counts, see struct rmc_track
  * @announced: counts in rmc_itt.announced
+ * @owing: an earlier use did not see all its packets, see rmc_track.debt
  */
 struct rmc_itt_entry {
 	struct rmc_qp *qp;
@@ -49,26 +62,41 @@ struct rmc_itt_entry {
 	u32 sent;
 	u32 replies;
 	u32 deadline;
+	u32 lost;
 	u16 slot;
 	u16 gen;
 	u16 nid;
 	u16 next;
 	u8 op;
 	u8 status;
-	u16 lost;
 	u8 tries;
 	bool restarted : 1;
 	bool tracked : 1;
 	bool announced : 1;
+	bool owing : 1;
 } ____cacheline_aligned;
 
 /* Packets of a tracked operation that may be on their way, as a window */
 #define RMC_TRACK	64
 
 /**
+ * struct rmc_away - packets that will still come
+ * @replies: requests without reply
+ * @copies: doubled replies without their copy; negative while the copy came first
+ */
+struct rmc_away {
+	s32 replies;
+	s32 copies;
+};
+
+/**
  * struct rmc_track - which packets of an operation have been answered
  * @base: all before this one
  * @seen: bit i: @base + i
+ * @away: of a tracked operation that is in flight
+ * @debt: of earlier uses of the entry, while it is owing
+ * @debtor: node that they come from
+ * @prev: previous owing entry
  * @validated: so has the announcement
  *
  * Counting replies is enough while each comes once. Where a filter doubles some,
@@ -76,7 +104,11 @@ struct rmc_itt_entry {
  */
 struct rmc_track {
 	u64 seen;
+	struct rmc_away away;
+	struct rmc_away debt;
 	u32 base;
+	u16 debtor;
+	u16 prev;
 	bool validated;
 };
 
@@ -89,6 +121,8 @@ struct rmc_track {
  * @used: entries in use
  * @announced: of them, announced operations, which may wait long for others
  * @free: first free entry or RMC_TID_NONE
+ * @owing: first of the owing entries that are not in use, or RMC_TID_NONE
+ * @owing_last: last of them
  */
 struct rmc_itt {
 	struct rmc_itt_entry *entry;
@@ -98,10 +132,27 @@ struct rmc_itt {
 	u32 used;
 	u32 announced;
 	u16 free;
+	u16 owing;
+	u16 owing_last;
 };
 
 int rmc_itt_init(struct rmc_itt *itt, u32 size);
 void rmc_itt_destroy(struct rmc_itt *itt);
+u16 rmc_itt_recall(struct rmc_itt *itt);
+void rmc_itt_retire(struct rmc_itt *itt, struct rmc_itt_entry *e);
+void rmc_itt_late(struct rmc_itt *itt, u32 from, const struct rmc_rep *p);
+void rmc_itt_forgive(struct rmc_itt *itt, u32 nid);
+
+/* One of them came. */
+static inline void rmc_away_came(struct rmc_away *a, u8 marks)
+{
+	if (marks & RMC_MARK_COPY) {
+		a->copies--;
+		return;
+	}
+	a->replies--;
+	a->copies += !!(marks & RMC_MARK_DOUBLED);
+}
 
 /**
  * rmc_itt_alloc() - take a tid
@@ -113,24 +164,31 @@ static inline u16 rmc_itt_alloc(struct rmc_itt *itt)
 {
 	u16 tid = itt->free;
 
-	if (likely(tid != RMC_TID_NONE)) {
-		itt->free = itt->entry[tid].next;
-		itt->used++;
-	}
+	if (unlikely(tid == RMC_TID_NONE))
+		return rmc_itt_recall(itt);
+	itt->free = itt->entry[tid].next;
+	itt->used++;
 	return tid;
 }
 
+/**
+ * rmc_itt_free() - an operation is over
+ * @itt: table
+ * @e: its entry
+ */
 static inline void rmc_itt_free(struct rmc_itt *itt, struct rmc_itt_entry *e)
 {
-	if (unlikely(e->restarted))
-		itt->restarts--;
-	e->restarted = false;
 	e->qp = NULL;
 	e->gen++;
-	e->next = itt->free;
-	itt->free = e - itt->entry;
 	itt->used--;
 	itt->announced -= e->announced;
+	/* some of its packets may be on their way */
+	if (unlikely(e->replies != e->lost || e->restarted || e->tracked || e->owing)) {
+		rmc_itt_retire(itt, e);
+		return;
+	}
+	e->next = itt->free;
+	itt->free = e - itt->entry;
 }
 
 #endif

@@ -191,6 +191,7 @@ void rmc_out_close(struct rmc_node *node, u32 nid)
 	if (!node->out[nid])
 		return;
 	rmc_itt_abort(node, &down);
+	rmc_itt_forgive(&node->itt, nid);
 	rmc_filter_close(node->out[nid]->filter);
 	rmc_os_free_atomic(node->out[nid]);
 	node->out[nid] = NULL;

@@ -95,6 +95,27 @@ static bool first_reply(struct rmc_node *node, struct rmc_itt_entry *e, const st
 	return true;
 }
 
+/* Where filters are at work: is it a reply, and the packet's first one? */
+static bool counts(struct rmc_node *node, struct rmc_itt_entry *e, const struct rmc_rep *p)
+{
+	if (e->tracked)
+		rmc_away_came(&node->itt.track[e - node->itt.entry].away, p->marks);
+	if (p->marks & RMC_MARK_LOST) {
+		/* it will be missed at the deadline, as if nobody knew */
+		e->lost++;
+		rmc_stat_inc(node, lost_replies);
+		return false;
+	}
+	/* what began before a filter doubled anything is not tracked; then the mark
+	 * has to do
+	 */
+	if (e->tracked ? !first_reply(node, e, p) : p->marks & RMC_MARK_COPY) {
+		rmc_stat_inc(node, doubled_replies);
+		return false;
+	}
+	return true;
+}
+
 /* What an announced operation held while its reply was out. */
 static void unhold(struct rmc_out *out, bool announces, u32 lines)
 {
@@ -116,13 +137,9 @@ static void retire(struct rmc_node *node, struct rmc_out *out, u32 from, const s
 
 	if (unlikely(!e)) {
 		rmc_stat_inc(node, stale_replies);
-	} else if (unlikely(p->marks & RMC_MARK_LOST)) {
-		/* it will be missed at the deadline, as if nobody knew */
-		if (e->lost != (u16)~0)
-			e->lost++;
-		rmc_stat_inc(node, lost_replies);
-	} else if (unlikely(e->tracked) && !first_reply(node, e, p)) {
-		rmc_stat_inc(node, doubled_replies);
+		rmc_itt_late(&node->itt, from, p);
+	} else if (unlikely(p->marks || e->tracked) && !counts(node, e, p)) {
+		/* as if it had not come */
 	} else {
 		u8 status = p->status;
 
@@ -268,6 +285,7 @@ u32 rmc_itt_abort(struct rmc_node *node, const struct rmc_abort *which)
 static bool restart(struct rmc_node *node, struct rmc_itt_entry *e)
 {
 	u16 tid = e - node->itt.entry;
+	struct rmc_track *t = &node->itt.track[tid];
 
 	if (e->tries >= node->fabric->retries || e->replies != e->lost || e->status ||
 	    !(rmc_op_flags(e->op) & RMC_OPF_IDEMPOTENT))
@@ -278,7 +296,9 @@ static bool restart(struct rmc_node *node, struct rmc_itt_entry *e)
 	e->replies = 0;
 	e->lost = 0;
 	e->deadline = node->req_ms + node->fabric->timeout_ms;
-	memset(&node->itt.track[tid], 0, sizeof(node->itt.track[tid]));
+	t->seen = 0;
+	t->base = 0;
+	t->validated = false;
 	/* one that was being unrolled goes on from its start */
 	if (!e->restarted && e->qp->cur_tid != tid) {
 		e->restarted = true;

@@ -45,6 +45,8 @@ static bool announce(struct rmc_node *node, struct rmc_out *out, struct rmc_itt_
 	out->held++;
 	out->xfers++;
 	e->replies++;
+	if (unlikely(e->tracked))
+		node->itt.track[tid].away.replies++;
 	return true;
 }
 
@@ -120,6 +122,8 @@ static bool unroll(struct rmc_node *node, u16 tid)
 		out->credits--;
 		out->req_lines -= req_lines;
 		out->rep_lines -= rep_lines;
+		if (unlikely(e->tracked))
+			node->itt.track[tid].away.replies++;
 		e->replies++;
 		e->sent += len;
 		packets++;
@@ -139,10 +143,16 @@ static bool unroll(struct rmc_node *node, u16 tid)
 /* Where replies may be doubled, a multi-packet operation has to tell them apart. */
 static void track(struct rmc_node *node, struct rmc_out *out, u16 tid)
 {
+	struct rmc_track *t = &node->itt.track[tid];
+
 	if (!out->filter || !out->filter->fault.dup)
 		return;
 	node->itt.entry[tid].tracked = true;
-	memset(&node->itt.track[tid], 0, sizeof(node->itt.track[tid]));
+	t->seen = 0;
+	t->base = 0;
+	t->validated = false;
+	t->away.replies = 0;
+	t->away.copies = 0;
 }
 
 /* Tell a destination that requests are waiting for it. */

@@ -21,7 +21,8 @@
  * FIRST and LAST together: an ordinary packet that is all there is.
  *
  * tid and gen mean nothing to the destination and are echoed. gen changes each
- * time the source reuses a tid, so a late reply cannot hit a newer operation.
+ * time the source reuses a tid, so a late reply cannot hit a newer operation; how
+ * it is kept from coming round too early: itt.h.
  *
  * Marks are those of filters (fabric/filter.h), which never leave the node that
  * set them but for the answer to a lost request. Whoever sends them without being
@@ -61,7 +62,7 @@ struct rmc_req {
  * @tid: index in the ITT
  * @op: opcode, echoed
  * @status: enum rmc_status
- * @marks: RMC_MARK_LOST, RMC_MARK_COPY
+ * @marks: RMC_MARK_LOST, RMC_MARK_COPY, RMC_MARK_DOUBLED
  */
 struct rmc_rep {
 	u64 word1;
@@ -81,6 +82,9 @@ struct rmc_rep {
 /* it is a copy, which returns no credit */
 #define RMC_MARK_COPY	0x02
 #define RMC_REP_COPY	((u64)RMC_MARK_COPY << 32)
+/* it has a copy, which may also have come before */
+#define RMC_MARK_DOUBLED	0x04
+#define RMC_REP_DOUBLED	((u64)RMC_MARK_DOUBLED << 32)
 
 static inline u64 rmc_req_word0(u8 op, u16 ctx_id, u16 gen, u16 tid)
 {

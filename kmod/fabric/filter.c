@@ -365,9 +365,9 @@ static bool take(struct rmc_node *node, struct rmc_filter *flt, u64 now, struct 
 		return false;
 	flt->stats.packets++;
 	p->word0 = d.word0 & ~(0xffULL << 56);
-	/* this one is ours to set */
+	/* these are ours to set */
 	if (flt->lane == RMC_LANE_REP)
-		p->word0 &= ~RMC_REP_COPY;
+		p->word0 &= ~(RMC_REP_COPY | RMC_REP_DOUBLED);
 	p->word1 = d.word1;
 	p->seq = flt->seq++;
 	p->due_ns = now;
@@ -393,7 +393,7 @@ static bool take(struct rmc_node *node, struct rmc_filter *flt, u64 now, struct 
 }
 
 /* A reply comes again, a little later. */
-static void twice(struct rmc_filter *flt, const struct rmc_packet *p)
+static void twice(struct rmc_filter *flt, struct rmc_packet *p)
 {
 	struct rmc_packet copy = *p;
 	u32 lines = p->line == RMC_NO_LINE ? 0 : p->lines;
@@ -404,6 +404,7 @@ static void twice(struct rmc_filter *flt, const struct rmc_packet *p)
 	flt->copies++;
 	flt->copy_lines += lines;
 	flt->stats.doubled++;
+	p->word0 |= RMC_REP_DOUBLED;
 	copy.word0 |= RMC_REP_COPY;
 	copy.due_ns += flt->fault.gap_ns;
 	copy.seq = flt->seq++;

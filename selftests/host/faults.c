@@ -303,6 +303,145 @@ static void test_doubled_replies(const struct world_opts *o)
 	teardown(&s);
 }
 
+/* Free entries of the ITT, and those in the queue of the owing. */
+static u32 itt_free(struct setup *s, u32 *owing)
+{
+	struct rmc_itt *itt = &s->w.node[0]->itt;
+	u32 n = 0;
+	u16 tid;
+
+	for (*owing = 0, tid = itt->owing; tid != RMC_TID_NONE; tid = itt->entry[tid].next)
+		++*owing;
+	for (tid = itt->free; tid != RMC_TID_NONE; tid = itt->entry[tid].next)
+		n++;
+	return n;
+}
+
+/*
+ * A packet is late by as many uses of the operation's tid as it has generations.
+ * It must not be taken for an answer to the one that has its generation again.
+ */
+static void generations(const struct world_opts *o, const struct rmc_fault *slow, int status,
+			const struct rmc_fault *then)
+{
+	struct rmc_fault server = { .delay_ns = 8000000000ULL };
+	struct setup s;
+	u32 i, owing;
+
+	setup(&s, o);
+	set_timeout(&s, 20, 0);
+	memset(seg, 1, SEG);
+	fault_set(&s.w, 1, 0, RMC_LANE_REP, slow, 1);
+	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 100), status);
+	fault_set(&s.w, 1, 0, RMC_LANE_REP, then, 7);
+	memset(seg, 2, SEG);
+	for (i = 0; i < 65535; i++)
+		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &server, 1);
+	set_timeout(&s, 60000, 0);
+	memset(lbuf, 0, SEG);
+	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 6000), -1);
+	CHECK_EQ(wait_ms(&s, 3000), RMC_S_OK);
+	CHECK_EQ(lbuf[0], 2);
+	CHECK_EQ(itt_free(&s, &owing), s.w.node[0]->itt.size);
+	CHECK_EQ(owing, 0);
+	teardown(&s);
+}
+
+static void test_generation_of_late(const struct world_opts *o)
+{
+	struct rmc_fault late = { .reorder = RMC_ALWAYS, .gap_ns = 5000000000ULL }, none = { 0 };
+
+	generations(o, &late, RMC_S_TIMEOUT, &none);
+}
+
+static void test_generation_of_doubled(const struct world_opts *o)
+{
+	struct rmc_fault dup = { .dup = RMC_ALWAYS, .gap_ns = 5000000000ULL };
+	/* for ever tracked, next to never doubled */
+	struct rmc_fault rare = { .dup = 1 };
+
+	generations(o, &dup, RMC_S_OK, &rare);
+}
+
+/* Twelve operations time out, of which there is room for eight at a time. */
+static void run_into_debt(struct setup *s)
+{
+	struct rmc_fault late = { .reorder = RMC_ALWAYS, .gap_ns = 5000000000ULL }, none = { 0 };
+	u32 i, owing;
+
+	set_timeout(s, 20, 0);
+	fault_set(&s->w, 1, 0, RMC_LANE_REP, &late, 1);
+	for (i = 0; i < 12; i++)
+		app_post(&s->a, i % 3 ? RMC_OP_READ : RMC_OP_WRITE, 1, 64, lbuf, 200);
+	for (i = 0; i < 12; i++)
+		CHECK_EQ(wait_ms(s, 100), RMC_S_TIMEOUT);
+	fault_set(&s->w, 1, 0, RMC_LANE_REP, &none, 1);
+	/* who owes may be used, if need be */
+	for (i = 0; i < 100; i++)
+		CHECK_EQ(app_run(&s->a, RMC_OP_READ, 1, 0, lbuf, 200), RMC_S_OK);
+	CHECK_EQ(itt_free(s, &owing), 0);
+	CHECK_EQ(owing, 8);
+}
+
+/* Entries that owe packets are used when there are no others, and come back. */
+static void test_owing(const struct world_opts *o)
+{
+	struct rmc_fault server = { .delay_ns = 8000000000ULL };
+	struct world_opts small = *o;
+	struct setup s;
+	u32 i, owing;
+
+	small.itt = 8;
+	setup(&s, &small);
+	run_into_debt(&s);
+	/* when the last packet came */
+	CHECK_EQ(wait_ms(&s, 6000), -1);
+	check_quiet(&s);
+	CHECK_EQ(itt_free(&s, &owing), 8);
+	CHECK_EQ(owing, 0);
+	/* also those that are in use then */
+	run_into_debt(&s);
+	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &server, 1);
+	set_timeout(&s, 60000, 0);
+	for (i = 0; i < 5; i++)
+		app_post(&s.a, RMC_OP_READ, 1, 64, lbuf, 200);
+	CHECK_EQ(wait_ms(&s, 6000), -1);
+	CHECK_EQ(itt_free(&s, &owing), 3);
+	CHECK_EQ(owing, 0);
+	for (i = 0; i < 5; i++)
+		CHECK_EQ(wait_ms(&s, 3000), RMC_S_OK);
+	CHECK_EQ(itt_free(&s, &owing), 8);
+	CHECK_EQ(owing, 0);
+	fault_clear(&s.w, 0, 1, RMC_LANE_REQ);
+	/* and when the channel goes away */
+	run_into_debt(&s);
+	rmc_out_close(s.w.node[0], 1);
+	CHECK_EQ(itt_free(&s, &owing), 8);
+	CHECK_EQ(owing, 0);
+	teardown(&s);
+}
+
+/* A filter begins to double replies while an operation is in flight. */
+static void test_doubled_later(const struct world_opts *o)
+{
+	struct rmc_fault slow = { .delay_ns = 5000000 }, dup = { .dup = RMC_ALWAYS };
+	struct setup s;
+
+	setup(&s, o);
+	set_timeout(&s, 50, 0);
+	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &slow, 1);
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 2 * o->mtu);
+	world_settle(&s.w);
+	CHECK_EQ(s.w.node[1]->filter[RMC_LANE_REQ][0]->held, 2);
+	/* one packet is lost, the other one's reply comes twice */
+	s.w.node[1]->filter[RMC_LANE_REQ][0]->heap[0].word0 |= RMC_REQ_LOST;
+	fault_set(&s.w, 1, 0, RMC_LANE_REP, &dup, 1);
+	CHECK_EQ(wait_ms(&s, 200), RMC_S_TIMEOUT);
+	check_quiet(&s);
+	teardown(&s);
+}
+
 /* Lines of one read come from the server's memory in another order. */
 static void test_shuffle_and_reorder(const struct world_opts *o)
 {
@@ -631,6 +770,10 @@ int main(void)
 		{ "nothing begins again that may still arrive", test_no_restart_while_on_its_way },
 		{ "delay and jitter", test_delay },
 		{ "doubled replies stand for nobody else", test_doubled_replies },
+		{ "late by all generations of a tid", test_generation_of_late },
+		{ "doubled, and late by all generations", test_generation_of_doubled },
+		{ "entries that owe packets", test_owing },
+		{ "doubled from now on", test_doubled_later },
 		{ "shuffled and reordered packets", test_shuffle_and_reorder },
 		{ "everything at once, tiny rings, set and taken away", test_all_at_once },
 		{ "the same seed, the same fate", test_repeatable },
