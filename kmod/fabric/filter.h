@@ -35,6 +35,8 @@ struct rmc_out;
 #define RMC_ALWAYS		1000000
 /* Longest delay, jitter and gap, nanoseconds */
 #define RMC_HOLD_NS_MAX		10000000000ULL
+/* A worker with little to do is at a filter again after at most so many nanoseconds */
+#define RMC_VISIT_NS		100
 
 /**
  * struct rmc_fault - what happens to the packets of one lane of a link

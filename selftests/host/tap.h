@@ -34,6 +34,12 @@ static inline void tap_result(const char *name)
 	tap_bad = 0;
 }
 
+static inline void tap_skip(const char *name, const char *reason)
+{
+	printf("ok %d - %s # SKIP %s\n", ++tap_count, name, reason);
+	fflush(stdout);
+}
+
 static inline int tap_done(void)
 {
 	printf("1..%d\n", tap_count);

@@ -152,6 +152,14 @@ static inline int ktap_wait(pid_t pid, unsigned int ms)
 	}
 }
 
+/* How much slower than usual this kernel is: RMC_SLOW, of run_kselftest.sh */
+static inline unsigned int ktap_slow(void)
+{
+	const char *s = getenv("RMC_SLOW");
+
+	return s && atoi(s) > 0 ? (unsigned int)atoi(s) : 1;
+}
+
 /* Told to stop: takes the test along, which is in a process group of its own. */
 static inline void ktap_stop(int sig)
 {
@@ -163,6 +171,7 @@ static inline void ktap_stop(int sig)
 /* Returns false when the process cannot even be killed: testing on is senseless. */
 static inline int ktap_run(struct ktap_test *t, int number, int *failed)
 {
+	unsigned int seconds = t->seconds * ktap_slow();
 	int status, gone = 1;
 	pid_t pid;
 
@@ -179,9 +188,9 @@ static inline int ktap_run(struct ktap_test *t, int number, int *failed)
 	}
 	setpgid(pid, pid);
 	ktap_child = pid;
-	status = ktap_wait(pid, t->seconds * 1000);
+	status = ktap_wait(pid, seconds * 1000);
 	if (status < 0) {
-		ktap_say("not done after %u s", t->seconds);
+		ktap_say("not done after %u s", seconds);
 		ktap_fail();
 		kill(-pid, SIGKILL);
 		gone = ktap_wait(pid, KTAP_GRACE * 1000) >= 0;

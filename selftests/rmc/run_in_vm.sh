@@ -11,7 +11,7 @@
 # --nested leaves KTAP as it is; --machine uml runs the same tests at native speed on
 # User-Mode Linux (exit status 4 where that kernel is not built); --kernel: one of
 # rmc-kernels; --after: a program to run in the same guest at the end. Other arguments
-# go to run_kselftest.sh, as do variables that begin with RMC_SOAK or RMC_STRIDE.
+# go to run_kselftest.sh, as do variables that begin with RMC_SOAK, RMC_STRIDE or RMC_SLOW.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -19,9 +19,6 @@ vm=$top/vm-setup/rmc-vm
 seconds=1000
 nested=false machine=auto ko=$top/rmc.ko after=
 boot=() env=()
-for name in ${!RMC_SOAK*} ${!RMC_STRIDE*}; do
-	env+=(-x "$name")
-done
 while :; do
 	case ${1:-} in
 	--nested) nested=true ;;
@@ -33,11 +30,17 @@ while :; do
 		ko=$("$top/vm-setup/rmc-kernels" module "$2") || exit 1
 		boot+=(--kernel "$("$top/vm-setup/rmc-kernels" version "$2")")
 		# what watches takes memory and time
-		[ "$2" != debug ] || boot+=(--mem 768 --boot-timeout 180)
+		if [ "$2" = debug ]; then
+			boot+=(--mem 768 --boot-timeout 180)
+			export RMC_SLOW=${RMC_SLOW:-5}
+		fi
 		shift ;;
 	*) break ;;
 	esac
 	shift
+done
+for name in ${!RMC_SOAK*} ${!RMC_STRIDE*} ${!RMC_SLOW*}; do
+	env+=(-x "$name")
 done
 if [ "$machine" = uml ]; then
 	if ! "$top/vm-setup/rmc-deps" uml-kdir > /dev/null 2>&1; then
