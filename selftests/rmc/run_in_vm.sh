@@ -70,7 +70,7 @@ flat()
 	/^not ok /		{ if (!bad) { sub(/^not ok [0-9]+ /, ""); printf "not ok %d - %s\n", ++n, $0 }
 				  next }
 	/^# Totals/		{ done = 1; print; next }
-	/^    # |^#|^Bail/	{ sub(/^    /, ""); print }
+	/^    # |^#|^Bail/	{ sub(/^    /, ""); print; fflush() }
 	END			{ if (!done) printf "not ok %d - the guest ended early\n", ++n
 				  printf "1..%d\n", n }'
 }
