@@ -123,6 +123,17 @@ void rmc_node_destroy(struct rmc_node *node)
 	rmc_os_free(node);
 }
 
+/* Both rings of a channel, where those of these lives begin. */
+static void open_rings(const struct rmc_fabric *f, void *mem, struct rmc_ring *req,
+		       struct rmc_ring *rep, u32 requester, u32 server)
+{
+	rmc_ring_init(req, mem, f->ring_order, f->pay_order);
+	rmc_ring_init(rep, (u8 *)mem + rmc_ring_bytes(f->ring_order, f->pay_order),
+		      f->ring_order, f->pay_order);
+	rmc_ring_begin(req, requester, server);
+	rmc_ring_begin(rep, requester, server);
+}
+
 /**
  * rmc_out_open() - requester's end of the channel to a peer
  * @node: node; the caller is its RGP worker
@@ -156,9 +167,7 @@ struct rmc_out *rmc_out_open(struct rmc_node *node, u32 nid, u8 *status)
 		*status = RMC_S_OK;
 		return NULL;
 	}
-	rmc_ring_init(&out->req, mem, f->ring_order, f->pay_order);
-	rmc_ring_init(&out->rep, (u8 *)mem + rmc_ring_bytes(f->ring_order, f->pay_order),
-		      f->ring_order, f->pay_order);
+	open_rings(f, mem, &out->req, &out->rep, node->epoch, epoch);
 	out->credits = out->req.mask + 1;
 	out->req_lines = out->req.pay_mask + 1;
 	out->rep_lines = out->rep.pay_mask + 1;
@@ -225,9 +234,7 @@ struct rmc_in *rmc_in_open(struct rmc_node *node, u32 nid)
 	in = rmc_os_zalloc_atomic(sizeof(*in));
 	if (!in)
 		return NULL;
-	rmc_ring_init(&in->req, mem, f->ring_order, f->pay_order);
-	rmc_ring_init(&in->rep, (u8 *)mem + rmc_ring_bytes(f->ring_order, f->pay_order),
-		      f->ring_order, f->pay_order);
+	open_rings(f, mem, &in->req, &in->rep, epoch, node->epoch);
 	in->nid = nid;
 	in->epoch = epoch;
 	in->self = f->local[nid] && f->local[nid]->req_worker == node->srv_worker;

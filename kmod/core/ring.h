@@ -25,6 +25,11 @@
  * Ordering: the producer writes payload and word1, then word0 with release in
  * rmc_ring_put(); the consumer loads word0 with acquire in rmc_ring_peek().
  * The same pairs carry "slot is free" backwards.
+ *
+ * Each pair of lives begins at a lap of its own, rmc_ring_begin(). A kernel that
+ * stood still and does not know yet that its node id is another's by now works with
+ * the laps of its own life: what it writes is not taken for the successor's, and
+ * what the successor is sent is nothing to it.
  */
 #ifndef RMC_RING_H
 #define RMC_RING_H
@@ -72,6 +77,15 @@ static inline void rmc_ring_init(struct rmc_ring *r, void *mem, u32 order, u32 p
 	r->order = order;
 	r->mask = (1U << order) - 1;
 	r->pay_mask = (1U << pay_order) - 1;
+}
+
+/*
+ * Begin where the rings of these two epochs do; both ends know both. Ends that are
+ * a life apart agree on a lap number only after many laps, by chance.
+ */
+static inline void rmc_ring_begin(struct rmc_ring *r, u32 requester, u32 server)
+{
+	r->pos = (((requester - 1) * 37 + (server - 1) * 101) % 255) << r->order;
 }
 
 /* Lap of a position; never 0 on the first lap, so zeroed memory is empty. */

@@ -20,7 +20,7 @@
 struct rmc_config;
 
 #define RMC_REGION_MAGIC	0x312d414d554e6f73ULL	/* "soNUMA-1" */
-#define RMC_REGION_VERSION	1
+#define RMC_REGION_VERSION	2
 
 /* state of the header; while formatting the upper bits are a nonce */
 #define RMC_REGION_RAW		0

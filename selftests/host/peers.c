@@ -194,6 +194,92 @@ static void test_join_epoch(const struct world_opts *o)
 	teardown(&s);
 }
 
+/*
+ * Another kernel takes over the id of one that stands still. When that goes on, and
+ * before it looks at the node table, it still sends what its application had asked
+ * for: nobody takes that for the successor's.
+ */
+static void test_late_packets(const struct world_opts *o)
+{
+	struct world_opts k = *o;
+	struct rmc_node *old, *successor;
+	u32 per, i, served;
+	struct app b, c;
+	struct setup s;
+	u8 *late;
+
+	k.nodes = 3;
+	setup(&s, &k, true);
+	per = s.w.workers / 3;
+	late = lbuf + SEG / 2;
+	memset(lbuf, 0x11, 4096);
+	memset(late, 0xee, 4096);
+	seg_set(&s.w, 0, CTX, s.seg_mem);
+	app_init(&b, &s.w, 1, CTX, 16);
+	rmc_bufs_add(&b.bufs, s.buf_mem);
+	for (i = 0; i < 10; i++)
+		CHECK_EQ(app_run(&b, RMC_OP_WRITE, 0, 64 * i, lbuf, 64), RMC_S_OK);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf + 4096, 64), RMC_S_OK);
+	old = s.w.node[1];
+	s.w.frozen[1] = true;
+	ticks(&s.w, 40, 100);
+
+	/* the kernel of node 2 hosts node 1 from now on */
+	rmc_node_leave(s.w.node[2]);
+	rmc_node_destroy(s.w.node[2]);
+	s.w.fabric[2].local[2] = NULL;
+	successor = rmc_node_create(&s.w.fabric[2], 1, 64);
+	s.w.node[2] = successor;
+	s.w.fabric[2].local[1] = successor;
+	for (i = 0; i < per; i++) {
+		rmc_ni_worker_destroy(&s.w.worker[2 * per + i].ni);
+		memset(&s.w.worker[2 * per + i].ni, 0, sizeof(s.w.worker[0].ni));
+		rmc_ni_worker_init(&s.w.worker[2 * per + i].ni,
+				   rmc_ni_find(k.ni)->stages[i % per], 1);
+		rmc_ni_add_node(&s.w.worker[2 * per + i].ni, successor);
+	}
+	s.w.table[1].claim = rmc_claim(RMC_NODE_JOINING, 2);
+	rmc_node_join(successor, rmc_os_ns_to_ms(world_now_ns));
+	ticks(&s.w, 6, 2);
+	CHECK(successor->up);
+	successor->ct.seg[CTX] = s.seg_mem;
+	app_init(&c, &s.w, 2, CTX, 16);
+	rmc_bufs_add(&c.bufs, s.buf_mem);
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(app_run(&c, RMC_OP_WRITE, 0, 64 * i, lbuf, 64), RMC_S_OK);
+
+	/* the old one goes on where it stood: no tick yet */
+	served = old->stats.served;
+	for (i = 0; i < 8; i++)
+		app_post(&b, RMC_OP_WRITE, 0, 8192 + 64 * i, late, 64);
+	for (i = 0; i < 50; i++) {
+		u32 n;
+
+		for (n = 0; n < per; n++)
+			rmc_ni_visit(&s.w.worker[per + n].ni);
+		CHECK_EQ(app_run(&c, RMC_OP_WRITE, 0, 64 * i, lbuf, 64), RMC_S_OK);
+		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 64 * i, lbuf + 4096, 64), RMC_S_OK);
+	}
+	CHECK(old->stats.requests >= 18);
+	CHECK_EQ(old->stats.served, served);
+	for (i = 0; i < 8; i++)
+		CHECK(memcmp(seg + 8192 + 64 * i, late, 64));
+
+	/* it looks, and learns */
+	world_tolds = 0;
+	s.w.frozen[1] = false;
+	ticks(&s.w, 3, 2);
+	CHECK(old->fenced);
+	CHECK_EQ(told(1, RMC_EVENT_FENCED, 1), 1);
+	for (i = 0; i < 8; i++)
+		CHECK_EQ(app_wait(&b), RMC_S_NODE_DOWN);
+	CHECK_EQ(app_run(&b, RMC_OP_READ, 0, 0, lbuf, 64), RMC_S_NODE_DOWN);
+	CHECK_EQ(app_run(&c, RMC_OP_READ, 0, 0, lbuf, 64), RMC_S_OK);
+	app_fini(&c);
+	app_fini(&b);
+	teardown(&s);
+}
+
 /* The administrator takes a node down and up again, in one kernel or in several. */
 static void down_up(const struct world_opts *o, bool kernels)
 {
@@ -252,6 +338,7 @@ int main(void)
 		{ "peer dies, pauses, restarts, leaves", test_node_death },
 		{ "what is told of a peer's lives", test_node_events },
 		{ "a claimed id keeps its epoch", test_join_epoch },
+		{ "what a fenced node still sends is dropped", test_late_packets },
 		{ "node down and up in one kernel", test_down_up },
 		{ "node down and up, a kernel per node", test_down_up_kernels },
 	};
