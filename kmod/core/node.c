@@ -302,6 +302,25 @@ void rmc_node_join(struct rmc_node *node, u32 now_ms)
 	smp_store_release(&node->left, false);
 }
 
+/**
+ * rmc_node_rejoin() - announce a node that was fenced
+ * @node: node, fenced, whose RGP and RCP let go of all channels; the caller is its
+ *	RRPP worker
+ * @now_ms: node milliseconds
+ *
+ * Its id is ours again: the transport claimed it. Contexts, segments and queue
+ * pairs are those of before.
+ */
+void rmc_node_rejoin(struct rmc_node *node, u32 now_ms)
+{
+	WRITE_ONCE(node->left, true);
+	rmc_node_join(node, now_ms);
+	/* under the new epoch: nobody is fenced twice; pairs with the acquire
+	 * in rmc_peers_look()
+	 */
+	smp_store_release(&node->fenced, false);
+}
+
 /* Does the peer still have to acknowledge our epoch? */
 static bool awaited(struct rmc_node *node, u32 nid, u32 now_ms)
 {
@@ -435,7 +454,7 @@ static void fence(struct rmc_node *node)
 {
 	u32 i;
 
-	node->fenced = true;
+	WRITE_ONCE(node->fenced, true);
 	/* pairs with the acquire in rmc_node_linked() and rmc_node_tick_req() */
 	smp_store_release(&node->up, false);
 	for (i = 0; i < node->fabric->nodes; i++)

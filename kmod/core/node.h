@@ -132,7 +132,7 @@ struct rmc_stats {
  * @att: announced operations of peers (RRPP)
  * @epoch: under which this node joined
  * @up: joined: channels may be opened
- * @fenced: another kernel took the id over: this node is out for good
+ * @fenced: another kernel took the id over: this node is out until it is claimed anew
  * @left: taken down by the administrator; may join again
  * @join_ms: when joining began
  * @beat: own heartbeat
@@ -197,6 +197,7 @@ void rmc_in_close(struct rmc_node *node, u32 nid);
 
 bool rmc_node_linked(struct rmc_node *node, u32 nid, u32 *epoch);
 void rmc_node_join(struct rmc_node *node, u32 now_ms);
+void rmc_node_rejoin(struct rmc_node *node, u32 now_ms);
 bool rmc_node_join_poll(struct rmc_node *node, u32 now_ms);
 void rmc_node_leave(struct rmc_node *node);
 void rmc_node_down_srv(struct rmc_node *node);

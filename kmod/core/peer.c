@@ -115,8 +115,10 @@ void rmc_peers_look(struct rmc_node *node)
 		node->changes = changes;
 	}
 	for (i = 0; i < f->nodes; i++) {
-		/* the entry of a fenced node is its successor's */
-		if (i == node->nid && unlikely(READ_ONCE(node->fenced)))
+		/* the entry of a fenced node is its successor's; pairs with the
+		 * release in rmc_node_rejoin()
+		 */
+		if (i == node->nid && unlikely(smp_load_acquire(&node->fenced)))
 			continue;
 		look(node, i);
 		if (!f->sync || i == node->nid)
