@@ -283,6 +283,29 @@ static int join(void *arg)
 	return 0;
 }
 
+static int rejoin(void *arg)
+{
+	rmc_node_rejoin(arg, rmc_os_ns_to_ms(rmc_os_now_ns()));
+	return 0;
+}
+
+/* A fenced node comes back if nobody has its id any more. */
+static int come_back(struct rmc_device *rmc, struct rmc_node *node)
+{
+	int err;
+
+	lockdep_assert_held(&rmc->node_lock);
+	if (!rmc->cfg.transport->reclaim)
+		return -ESTALE;
+	err = rmc->cfg.transport->reclaim(rmc->port);
+	if (err)
+		return err;
+	/* the join zeroes the channels */
+	rmc_worker_call(node->req_worker, down_req, node);
+	rmc_worker_call(node->srv_worker, rejoin, node);
+	return 0;
+}
+
 /**
  * rmc_device_node_down() - take a local node out of the fabric for a while
  * @rmc: device
@@ -309,18 +332,24 @@ int rmc_device_node_down(struct rmc_device *rmc, struct rmc_node *node)
  * @rmc: device
  * @node: local node
  *
- * Return: 0, also when it was up; -ESTALE: the node was fenced; -EINTR,
- * -ETIMEDOUT: it is still joining. Context: may sleep, for some seconds.
+ * One that was fenced claims its id anew.
+ *
+ * Return: 0, also when it was up; -EBUSY: the node was fenced, and the kernel that
+ * took its id is alive; -ESTALE: it was fenced just now; -EINTR, -ETIMEDOUT: it is
+ * still joining. Context: may sleep, for some seconds.
  */
 int rmc_device_node_up(struct rmc_device *rmc, struct rmc_node *node)
 {
-	int err;
+	int err = 0;
 
 	mutex_lock(&rmc->node_lock);
 	/* all ends of its channels are closed, so the join may zero them */
-	if (READ_ONCE(node->left) && !READ_ONCE(node->fenced))
+	if (READ_ONCE(node->fenced))
+		err = come_back(rmc, node);
+	else if (READ_ONCE(node->left))
 		rmc_worker_call(node->srv_worker, join, node);
-	err = wait_up(rmc, node);
+	if (!err)
+		err = wait_up(rmc, node);
 	tick_all(rmc);
 	mutex_unlock(&rmc->node_lock);
 	return err;

@@ -97,8 +97,8 @@ void rmc_os_node_event(struct rmc_node *node, u32 type, u32 nid, u32 epoch)
 	struct rmc_watcher *w;
 
 	if (type == RMC_EVENT_FENCED)
-		pr_err("node %u was taken over by another kernel while this one stood still: load the module again\n",
-		       nid);
+		pr_err("node %u was taken over by another kernel while this one stood still: let it join again when that one is gone (rmcctl node up %u), or load the module again under another id\n",
+		       nid, nid);
 	trace_rmc_node_event(node->nid, type, nid, epoch);
 	spin_lock(&watch_lock);
 	list_for_each_entry(w, &watchers, entry) {

@@ -262,6 +262,13 @@ static void close_device(struct ivshmem *iv)
 	pci_dev_put(iv->pdev);
 }
 
+/* Our id is in the table: say how to ring us. */
+static void tell_doorbell(struct ivshmem *iv)
+{
+	WRITE_ONCE(iv->port.fabric.node[iv->port.first].doorbell,
+		   iv->regs ? readl(iv->regs + IVSHMEM_POSITION) + 1 : 0);
+}
+
 static struct rmc_port *ivshmem_open(const struct rmc_config *cfg)
 {
 	struct ivshmem *iv = kzalloc(sizeof(*iv), GFP_KERNEL);
@@ -291,8 +298,7 @@ static struct rmc_port *ivshmem_open(const struct rmc_config *cfg)
 	set_up_doorbell(iv);
 	if (iv->regs)
 		rmc_port_has_bell(&iv->port);
-	WRITE_ONCE(f->node[iv->port.first].doorbell,
-		   iv->regs ? readl(iv->regs + IVSHMEM_POSITION) + 1 : 0);
+	tell_doorbell(iv);
 	return &iv->port;
 
 err_attach:
@@ -320,6 +326,20 @@ static void ivshmem_stop(struct rmc_port *port)
 		synchronize_irq(iv->irq);
 }
 
+static int ivshmem_reclaim(struct rmc_port *port)
+{
+	struct ivshmem *iv = container_of(port, struct ivshmem, port);
+	u32 nid, epoch;
+	int err;
+
+	err = rmc_region_claim(&port->fabric, port->first, &nid, &epoch);
+	if (err)
+		return err;
+	iv->epoch = epoch;
+	tell_doorbell(iv);
+	return 0;
+}
+
 static void ivshmem_close(struct rmc_port *port)
 {
 	struct ivshmem *iv = container_of(port, struct ivshmem, port);
@@ -337,5 +357,6 @@ const struct rmc_transport rmc_ivshmem = {
 	.open = ivshmem_open,
 	.start = ivshmem_start,
 	.stop = ivshmem_stop,
+	.reclaim = ivshmem_reclaim,
 	.close = ivshmem_close,
 };

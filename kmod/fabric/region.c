@@ -122,9 +122,10 @@ int rmc_region_attach(struct rmc_region *r, struct rmc_fabric *f, const struct r
 		}
 		if (state == RMC_REGION_RAW ||
 		    time_after(jiffies, since + msecs_to_jiffies(RMC_REGION_FORMAT_MS))) {
-			if (cmpxchg(&h->state, state, mine) != state)
-				continue;
-			err = format(r, f, cfg, mine);
+			/* who loses sleeps: the word may change all the time */
+			err = -EAGAIN;
+			if (cmpxchg(&h->state, state, mine) == state)
+				err = format(r, f, cfg, mine);
 			if (err != -EAGAIN)
 				return err;
 		}

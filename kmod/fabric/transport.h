@@ -22,6 +22,8 @@ struct rmc_port;
  * @start: nodes and workers exist: call @kick when a peer in another kernel
  *	rang, from any context; may be NULL
  * @stop: mirror of @start: no call of @kick runs or comes after it
+ * @reclaim: claim the id of the local node again, which was fenced: 0, or a
+ *	negative errno after telling the reason; NULL: none ever is
  * @close: mirror of @open; the nodes have left
  */
 struct rmc_transport {
@@ -31,6 +33,7 @@ struct rmc_transport {
 	struct rmc_port *(*open)(const struct rmc_config *cfg);
 	void (*start)(struct rmc_port *port, void (*kick)(void *data), void *data);
 	void (*stop)(struct rmc_port *port);
+	int (*reclaim)(struct rmc_port *port);
 	void (*close)(struct rmc_port *port);
 };
 

@@ -191,6 +191,12 @@ static bool uml_present(const struct rmc_config *cfg)
 	return cfg->region;
 }
 
+/* Our id is in the table: say how to ring us. */
+static void tell_doorbell(struct uml *u)
+{
+	WRITE_ONCE(u->port.fabric.node[u->port.first].doorbell, u->irq < 0 ? 0 : UML_BELL);
+}
+
 static struct rmc_port *uml_open(const struct rmc_config *cfg)
 {
 	struct rmc_fabric *f;
@@ -235,7 +241,7 @@ static struct rmc_port *uml_open(const struct rmc_config *cfg)
 		goto err_claim;
 
 	set_up_bells(u, cfg->bells);
-	WRITE_ONCE(f->node[u->port.first].doorbell, u->irq < 0 ? 0 : UML_BELL);
+	tell_doorbell(u);
 	return &u->port;
 
 err_claim:
@@ -265,6 +271,20 @@ static void uml_stop(struct rmc_port *port)
 		synchronize_irq(u->irq);
 }
 
+static int uml_reclaim(struct rmc_port *port)
+{
+	struct uml *u = container_of(port, struct uml, port);
+	u32 nid, epoch;
+	int err;
+
+	err = rmc_region_claim(&port->fabric, port->first, &nid, &epoch);
+	if (err)
+		return err;
+	u->epoch = epoch;
+	tell_doorbell(u);
+	return 0;
+}
+
 static void uml_close(struct rmc_port *port)
 {
 	struct uml *u = container_of(port, struct uml, port);
@@ -283,5 +303,6 @@ const struct rmc_transport rmc_uml = {
 	.open = uml_open,
 	.start = uml_start,
 	.stop = uml_stop,
+	.reclaim = uml_reclaim,
 	.close = uml_close,
 };

@@ -29,7 +29,10 @@ static void set_state(const char *node, const char *state)
 	case EPERM:
 		die(EXIT_FAILED, "no permission to change node %s: run rmcctl as root", node);
 	case ESTALE:
-		die(EXIT_FAILED, "node %s was taken over by another kernel: load the module again",
+		die(EXIT_FAILED, "node %s was taken over by another kernel: rmcctl node up brings it back once that one is gone",
+		    node);
+	case EBUSY:
+		die(EXIT_FAILED, "node %s is another kernel's by now, which is alive: take it down there first",
 		    node);
 	default:
 		die(EXIT_FAILED, "node %s does not go %s: %s", node, state, strerror(errno));
