@@ -314,15 +314,19 @@ class Cluster:
         while self.guest_alive(i):
             time.sleep(0.01)
 
-    def restart(self, i):
+    def restart(self, which):
         with locked(self.name):
-            if self.guest_alive(i):
+            for i in filter(self.guest_alive, which):
                 self.kill(i)
             for name in os.listdir(self.folder):
-                if re.fullmatch(rf"(console|qmp|agent)-{i}(\.\d+)?", name):
+                if re.fullmatch(rf"(console|qmp|agent)-({'|'.join(map(str, which))})(\.\d+)?", name):
                     os.unlink(self.path(name))
-            self._start(i, bool(self.state.get("owner")))
-            self._bring_up([i])
+            # Whatever is in there, nobody needs it: and it may be what made them restart.
+            if not any(map(self.guest_alive, range(len(self.state["guests"])))):
+                host.clear_region(self.state["region"])
+            for i in which:
+                self._start(i, bool(self.state.get("owner")))
+            self._bring_up(which)
 
     # ---- what went wrong ----
 

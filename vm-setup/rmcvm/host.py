@@ -2,6 +2,7 @@
 """What this host offers: hardware virtualization, cores, memory to share."""
 
 import glob
+import mmap
 import os
 import re
 import subprocess
@@ -188,3 +189,19 @@ def make_region(name, mib):
         raise Fail(f"cannot get {mib} MiB of shared memory in {folder}: {e.strerror}",
                    "remove files there, or give a smaller --shm-size") from None
     return path
+
+
+def clear_region(path):
+    """Zero it, as it was when it was made; path: None if there is none."""
+    if not path:
+        return
+    size = os.path.getsize(path)
+    with open(path, "r+b", buffering=0) as f:
+        if path.startswith("/dev/shm/"):
+            f.truncate(0)
+            f.truncate(size)
+            os.posix_fallocate(f.fileno(), 0, size)
+            return
+        with mmap.mmap(f.fileno(), size) as mem:    # hugetlbfs has no write()
+            for at in range(0, size, 1 << 20):
+                mem[at:at + (1 << 20)] = bytes(1 << 20)
