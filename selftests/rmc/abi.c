@@ -1,167 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The ioctl interface: sizes, flags, pointers, and what each device answers. */
-#include "common.h"
-
-enum { CTL = 1, FILE_ = 2 };
-
-/*
- * Every ioctl with an argument whose outcome (want: 0 or an errno) is neither
- * EINVAL nor E2BIG, and which leaves nothing behind that matters.
- */
-union arg {
-	struct { uint32_t size, flags; } head;
-	struct rmc_query query;
-	struct rmc_node_info node_info;
-	struct rmc_attach attach;
-	struct rmc_seg_reg seg_reg;
-	struct rmc_seg_unreg seg_unreg;
-	struct rmc_buf_reg buf_reg;
-	struct rmc_buf_unreg buf_unreg;
-	struct rmc_qp_create qp_create;
-	struct rmc_qp_id qp_id;
-	struct rmc_cq_arm cq_arm;
-	struct rmc_seg_arm seg_arm;
-	struct rmc_watch watch;
-	struct rmc_ctx_create ctx_create;
-	struct rmc_ctx_remove ctx_remove;
-};
-
-static const struct call {
-	const char *name;
-	unsigned long cmd;
-	int devices;
-	uint32_t size;
-	int want;
-	int reserved;		/* offset of a field that must be 0; -1: none */
-} calls[] = {
-	{ "QUERY", RMC_IOC_QUERY, CTL | FILE_, sizeof(struct rmc_query), 0, -1 },
-	{ "NODE_INFO", RMC_IOC_NODE_INFO, CTL | FILE_, sizeof(struct rmc_node_info), 0, -1 },
-	{ "ATTACH", RMC_IOC_ATTACH, FILE_, sizeof(struct rmc_attach), 0,
-	  offsetof(struct rmc_attach, reserved) },
-	{ "SEG_REG", RMC_IOC_SEG_REG, FILE_, sizeof(struct rmc_seg_reg), EEXIST,
-	  offsetof(struct rmc_seg_reg, reserved) },
-	{ "BUF_REG", RMC_IOC_BUF_REG, FILE_, sizeof(struct rmc_buf_reg), EEXIST, -1 },
-	{ "BUF_UNREG", RMC_IOC_BUF_UNREG, FILE_, sizeof(struct rmc_buf_unreg), ENOENT,
-	  offsetof(struct rmc_buf_unreg, reserved) },
-	{ "QP_CREATE", RMC_IOC_QP_CREATE, FILE_, sizeof(struct rmc_qp_create), 0, -1 },
-	{ "QP_DESTROY", RMC_IOC_QP_DESTROY, FILE_, sizeof(struct rmc_qp_id), ENOENT,
-	  offsetof(struct rmc_qp_id, reserved) },
-	{ "WAKE", RMC_IOC_WAKE, FILE_, sizeof(struct rmc_qp_id), ENOENT,
-	  offsetof(struct rmc_qp_id, reserved) },
-	{ "CQ_ARM", RMC_IOC_CQ_ARM, FILE_, sizeof(struct rmc_cq_arm), ENOENT,
-	  offsetof(struct rmc_cq_arm, reserved) },
-	{ "WATCH", RMC_IOC_WATCH, CTL | FILE_, sizeof(struct rmc_watch), 0,
-	  offsetof(struct rmc_watch, reserved) },
-	{ "SEG_ARM", RMC_IOC_SEG_ARM, FILE_, sizeof(struct rmc_seg_arm), 0, -1 },
-	{ "CTX_CREATE", RMC_IOC_CTX_CREATE, CTL, sizeof(struct rmc_ctx_create), EEXIST, -1 },
-	{ "CTX_REMOVE", RMC_IOC_CTX_REMOVE, CTL, sizeof(struct rmc_ctx_remove), ENOENT,
-	  offsetof(struct rmc_ctx_remove, reserved) },
-	{ "SEG_UNREG", RMC_IOC_SEG_UNREG, FILE_, sizeof(struct rmc_seg_unreg), 0, -1 },
-};
-
-#define CALLS		(sizeof(calls) / sizeof(calls[0]))
-#define SLACK		64
-
-static struct end e;
-static int ctl;
-static uint8_t *edge;	/* accessible before, not from here on */
-
-static void prepare(void)
-{
-	end_open(&e, CTX, 0, PAGE, PAGE, 0);
-	ctl = open_ctl();
-	REQUIRE(ctl >= 0);
-	edge = (uint8_t *)memory(PAGE) + PAGE;
-}
-
-static void good_arg(const struct call *c, union arg *a)
-{
-	memset(a, 0, sizeof(*a));
-	a->head.size = c->size;
-	switch (c->cmd) {
-	case RMC_IOC_SEG_REG:
-		a->seg_reg.addr = (uintptr_t)e.seg;
-		a->seg_reg.length = PAGE;
-		break;
-	case RMC_IOC_BUF_REG:
-		a->buf_reg.addr = (uintptr_t)e.buf;
-		a->buf_reg.length = PAGE;
-		break;
-	case RMC_IOC_BUF_UNREG:
-		a->buf_unreg.buf_id = 4711;
-		break;
-	case RMC_IOC_QP_CREATE:
-		a->qp_create.entries = 2;
-		break;
-	case RMC_IOC_QP_DESTROY:
-	case RMC_IOC_WAKE:
-		a->qp_id.qp_id = 4711;
-		break;
-	case RMC_IOC_CQ_ARM:
-		a->cq_arm.qp_id = 4711;
-		a->cq_arm.eventfd = -1;
-		break;
-	case RMC_IOC_WATCH:
-		a->watch.nid = -1;
-		break;
-	case RMC_IOC_SEG_ARM:
-		a->seg_arm.eventfd = -1;
-		break;
-	case RMC_IOC_CTX_CREATE:
-		a->ctx_create.ctx_id = CTX;
-		a->ctx_create.mode = 0666;
-		break;
-	case RMC_IOC_CTX_REMOVE:
-		a->ctx_remove.ctx_id = 255;
-		break;
-	}
-}
-
-static int fd_for(const struct call *c, int device)
-{
-	(void)c;
-	return device == CTL ? ctl : rmc_fd(e.ctx);
-}
-
-/* 0 or errno; what a success left behind is undone */
-static int issue(const struct call *c, int device, void *arg)
-{
-	int fd = fd_for(c, device);
-
-	if (ioctl(fd, c->cmd, arg))
-		return errno;
-	if (c->cmd == RMC_IOC_QP_CREATE) {
-		struct rmc_qp_create got;
-
-		memcpy(&got, arg, sizeof(got));
-		CHECK(!qp_destroy(fd, got.qp_id));
-	}
-	if (c->cmd == RMC_IOC_WATCH) {
-		struct rmc_watch got;
-
-		memcpy(&got, arg, sizeof(got));
-		CHECK(!close(got.fd));
-	}
-	if (c->cmd == RMC_IOC_SEG_UNREG)
-		CHECK(!seg_reg(fd, e.seg, PAGE, 0));
-	return 0;
-}
-
-static void expect(const struct call *c, int device, void *arg, int want, const char *when)
-{
-	int got = issue(c, device, arg);
-
-	if (got == want)
-		return;
-	ktap_say("%s on %s, %s: errno %d (%s), not %d", c->name,
-		 device == CTL ? "the control device" : "a context", when, got, strerror(got), want);
-	ktap_fail();
-}
-
-#define for_each_call(c, dev)							\
-	for ((c) = calls; (c) < calls + CALLS; (c)++)				\
-		for ((dev) = CTL; (dev) <= FILE_; (dev)++)			\
-			if ((c)->devices & (dev))
+#include "calls.h"
 
 TEST(exact_size)
 {
@@ -307,16 +146,21 @@ TEST(unknown_flags_are_eopnotsupp)
 TEST(reserved_fields_are_eopnotsupp)
 {
 	const struct call *c;
+	char when[60];
 	union arg a;
-	int dev;
+	int dev, i, bit;
 
 	prepare();
 	for_each_call(c, dev) {
-		if (c->reserved < 0)
-			continue;
-		good_arg(c, &a);
-		((uint8_t *)&a)[c->reserved + 3] = 1;
-		expect(c, dev, &a, EOPNOTSUPP, "reserved field set");
+		for (i = 0; i < 2 && c->reserved[i] >= 0; i++) {
+			for (bit = 0; bit < 32; bit++) {
+				good_arg(c, &a);
+				((uint8_t *)&a)[c->reserved[i] + bit / 8] = 1 << bit % 8;
+				snprintf(when, sizeof(when), "reserved field at %d, bit %d",
+					 c->reserved[i], bit);
+				expect(c, dev, &a, EOPNOTSUPP, when);
+			}
+		}
 	}
 }
 
@@ -351,16 +195,26 @@ TEST(half_mapped_argument_is_efault)
 
 TEST(result_to_readonly_memory_is_efault)
 {
-	struct rmc_query *q = memory(PAGE);
-	struct rmc_node_info *n = (struct rmc_node_info *)(q + 1);
+	union arg *a = memory(PAGE);
+	const struct call *c;
+	int dev, fds;
 
 	prepare();
-	q->size = sizeof(*q);
-	n->size = sizeof(*n);
-	REQUIRE(!mprotect(q, PAGE, PROT_READ));
-	CHECK_ERRNO(ioctl(ctl, RMC_IOC_QUERY, q), EFAULT);
-	CHECK_ERRNO(ioctl(ctl, RMC_IOC_NODE_INFO, n), EFAULT);
-	CHECK_ERRNO(ioctl(rmc_fd(e.ctx), RMC_IOC_QUERY, q), EFAULT);
+	for_each_call(c, dev) {
+		/* those that fail before they answer say why */
+		if (!c->answers || c->want)
+			continue;
+		good_arg(c, a);
+		fds = dup(0);
+		close(fds);
+		REQUIRE(!mprotect(a, PAGE, PROT_READ));
+		expect(c, dev, a, EFAULT, "the answer cannot be written");
+		REQUIRE(!mprotect(a, PAGE, PROT_READ | PROT_WRITE));
+		/* nothing was left open */
+		CHECK_EQ(dup(0), fds);
+		close(fds);
+		expect(c, dev, a, 0, "the answer can be written");
+	}
 }
 
 TEST(failed_qp_create_leaves_no_qp)

@@ -24,6 +24,7 @@ bin=$here
 runs="
 module		module	-				120
 abi		abi	nodes=4,ni=fused		60
+args		args	nodes=4,ni=fused		60
 memory		memory	nodes=4,ni=fused		90
 numa		numa	nodes=4,ni=fused		60
 mapping		mapping	nodes=4,ni=fused		60
@@ -38,6 +39,8 @@ sabre_fused	sabre	nodes=4,ni=fused		150
 sabre_mtu64	sabre	nodes=4,ni=pair,mtu=64,att_entries=2	150
 life_fused	life	nodes=4,ni=fused		180
 life_pair	life	nodes=4,ni=pair			180
+hostile_fused	hostile	nodes=4,ni=fused		60
+hostile_pair	hostile	nodes=4,ni=pair,mtu=64		60
 luck_fused	luck	nodes=4,ni=fused		120
 luck_pair	luck	nodes=4,ni=pair,mtu=64		120
 events_fused	events	nodes=4,ni=fused		90

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A process that writes what it likes into its own queues, and changes its buffers and
+ * queue pairs meanwhile, harms only itself: others on the same node go on and get what
+ * they asked for, and nothing is touched that was not registered.
+ */
+#include <pthread.h>
+#include <stdbool.h>
+#include "common.h"
+
+#define OWN_CTX	9		/* of the process that scribbles */
+#define ENTRIES	64U
+#define GUARD	PAGE
+#define SEG	(4 * PAGE + 100)
+#define BUF	(4 * PAGE + 77)
+#define CANARY	0x5a
+#define SCRIBBLE_MS	2500
+
+/* Memory in the middle of canaries, on the same pages */
+struct guarded {
+	uint8_t *all, *at;
+	size_t length;
+};
+
+static void guard(struct guarded *g, size_t length, size_t skew)
+{
+	g->all = memory(length + 2 * GUARD);
+	memset(g->all, CANARY, length + 2 * GUARD);
+	g->at = g->all + GUARD - skew;
+	g->length = length;
+}
+
+static void check_guards(const char *what, const struct guarded *g)
+{
+	const uint8_t *p, *end = g->all + g->length + 2 * GUARD;
+
+	for (p = g->all; p < end; p++) {
+		if (p == g->at)
+			p += g->length;
+		if (*p != CANARY) {
+			ktap_say("%s: byte %ld is %#x", what, (long)(p - g->at), *p);
+			ktap_fail();
+			return;
+		}
+	}
+}
+
+/* The process that scribbles: its end on node 1, its segments on nodes 0 and 1 */
+struct vandal {
+	struct end e;
+	struct end owner;
+	struct guarded buf, seg, own_seg;
+	struct rmc_wq_entry *wq;
+	const struct rmc_cq_entry *cq;
+	uint32_t state;
+	int stop;
+};
+
+static uint64_t wide(struct vandal *v)
+{
+	return (uint64_t)rnd(&v->state) << 32 | rnd(&v->state);
+}
+
+static uint64_t some_lbuf(struct vandal *v)
+{
+	uint64_t base = (uintptr_t)v->buf.at;
+
+	switch (rnd(&v->state) % 5) {
+	case 0:
+		return base + BUF - rnd(&v->state) % 20;
+	case 1:
+		return base - rnd(&v->state) % 20;
+	case 2:
+		return wide(v);
+	default:
+		return base + rnd(&v->state) % BUF;
+	}
+}
+
+static uint64_t some_word1(struct vandal *v)
+{
+	static const uint32_t lengths[] = { 0, 1, 8, 16, 64, 100, PAGE, SEG, BUF, RMC_LENGTH_MAX };
+	uint32_t len = lengths[rnd(&v->state) % (sizeof(lengths) / sizeof(lengths[0]))];
+	uint64_t offset = rnd(&v->state) % (SEG + 10);
+
+	if (!(rnd(&v->state) % 8))
+		offset = RMC_OFFSET_MAX - rnd(&v->state) % 100;
+	if (rnd(&v->state) % 2)
+		offset &= ~7ULL;
+	return rmc_wqe_word1(offset, len);
+}
+
+/* The whole WQ, as if each entry had just been published, in this lap or the next */
+static void scribble(struct vandal *v)
+{
+	unsigned int i, phase = rnd(&v->state) & 1, n = 1 + rnd(&v->state) % ENTRIES;
+	uint64_t word0, word1;
+
+	for (i = 0; i < n; i++) {
+		struct rmc_wq_entry *e = &v->wq[rnd(&v->state) % 4 ? i : rnd(&v->state) % ENTRIES];
+
+		word0 = wide(v);
+		word1 = wide(v);
+		if (rnd(&v->state) % 8) {
+			word0 = rmc_wqe_word0(rnd(&v->state) % 9, rnd(&v->state) % 5, some_lbuf(v),
+					      phase);
+			word1 = some_word1(v);
+		}
+		rmc_store_relaxed(&e->word1, word1);
+		rmc_store_relaxed(&e->word0, word0);
+	}
+}
+
+/* Buffers that operations in flight may be using come and go, and queue pairs. */
+static void *meddle(void *arg)
+{
+	struct vandal *v = arg;
+	int fd = rmc_fd(v->e.ctx), id = v->e.buf_id;
+	struct rmc_qp_create qp;
+
+	while (!__atomic_load_n(&v->stop, __ATOMIC_RELAXED)) {
+		usleep(500);
+		if (buf_unreg(fd, (unsigned int)id))
+			return (void *)1;
+		id = buf_reg(fd, v->buf.at, BUF, 0);
+		if (id < 0 || qp_create(fd, 2, &qp) || qp_destroy(fd, qp.qp_id))
+			return (void *)2;
+	}
+	return NULL;
+}
+
+static void vandal_setup(struct vandal *v, uint32_t seed)
+{
+	memset(v, 0, sizeof(*v));
+	v->state = seed;
+	end_open(&v->owner, OWN_CTX, 0, 0, 0, 0);
+	end_open(&v->e, OWN_CTX, 1, 0, 0, ENTRIES);
+	guard(&v->buf, BUF, 7);
+	guard(&v->seg, SEG, 128);
+	guard(&v->own_seg, SEG, 64);
+	v->e.buf_id = rmc_buf_register(v->e.ctx, v->buf.at, BUF);
+	REQUIRE(v->e.buf_id >= 0);
+	REQUIRE_EQ(rmc_seg_register(v->owner.ctx, v->seg.at, SEG, 0), 0);
+	REQUIRE_EQ(rmc_seg_register(v->e.ctx, v->own_seg.at, SEG, 0), 0);
+	v->wq = v->e.qp->wq;
+	v->cq = v->e.qp->cq;
+}
+
+/* Scribbles until its time is over; ends well if nothing of its own was damaged. */
+static void vandalise(uint32_t seed, bool with_buffers)
+{
+	unsigned long long end = ktap_ms() + SCRIBBLE_MS;
+	struct rmc_qp_id id = { .size = sizeof(id) };
+	struct vandal v;
+	pthread_t other;
+	void *result;
+	unsigned int i;
+
+	vandal_setup(&v, seed);
+	id.qp_id = v.e.qp->id;
+	if (with_buffers)
+		REQUIRE(!pthread_create(&other, NULL, meddle, &v));
+	while (ktap_ms() < end) {
+		for (i = 0; i < 20; i++)
+			scribble(&v);
+		CHECK(!ioctl(rmc_fd(v.e.ctx), RMC_IOC_WAKE, &id));
+		/* the worker may share this CPU */
+		usleep(50);
+	}
+	__atomic_store_n(&v.stop, 1, __ATOMIC_RELAXED);
+	if (with_buffers) {
+		REQUIRE(!pthread_join(other, &result));
+		CHECK(!result);
+	}
+	/* what the CQ says is slots and statuses, however the WQ looks */
+	for (i = 0; i < ENTRIES; i++) {
+		uint32_t word = rmc_load_relaxed(&v.cq[i].word);
+
+		CHECK(rmc_cqe_slot(word) < ENTRIES && rmc_cqe_status(word) < RMC_S_MAX);
+	}
+	rmc_qp_destroy(v.e.qp);
+	check_guards("buffer", &v.buf);
+	check_guards("segment", &v.seg);
+	check_guards("own segment", &v.own_seg);
+	_exit(ktap_failures() ? 1 : 0);
+}
+
+/* One that must work: written, read back, counted */
+static void honest_op(struct end *e, uint8_t *copy, unsigned int round)
+{
+	size_t len = 1 + round * 37 % (PAGE - 1), at = round * 11 % 100;
+	uint64_t old;
+
+	fill(copy, len, round);
+	memcpy(e->buf, copy, len);
+	REQUIRE_EQ(rmc_write(e->qp, 0, 64 + at, e->buf, len), RMC_S_OK);
+	memset(e->buf, 0, len);
+	REQUIRE_EQ(rmc_read(e->qp, 0, 64 + at, e->buf, len), RMC_S_OK);
+	REQUIRE(!memcmp(e->buf, copy, len));
+	REQUIRE_EQ(rmc_fetch_and_add(e->qp, 0, 0, 1, &old), RMC_S_OK);
+	REQUIRE_EQ(old, round);
+}
+
+/* An honest user of node 1 while, and after, the other one scribbles */
+static void others_go_on(bool with_buffers)
+{
+	long long pinned = pages_pinned();
+	uint8_t *copy = memory(PAGE);
+	struct end owner, honest;
+	unsigned int round = 0, i;
+	int status;
+	pid_t pid;
+
+	REQUIRE(!ctx_create(OWN_CTX, 0600, 0, 0) || errno == EEXIST);
+	end_open(&owner, CTX, 0, 2 * PAGE, 0, 0);
+	end_open(&honest, CTX, 1, 0, PAGE, 8);
+	pid = helper();
+	if (!pid)
+		vandalise(7919, with_buffers);
+	while (!waitpid(pid, &status, WNOHANG))
+		honest_op(&honest, copy, round++);
+	CHECK(WIFEXITED(status) && !WEXITSTATUS(status));
+	ktap_say("%u rounds of write, read and add beside it", round);
+	CHECK(round >= 20);
+	for (i = 0; i < 20; i++)
+		honest_op(&honest, copy, round++);
+	end_close(&honest);
+	end_close(&owner);
+	CHECK(!ctx_remove(OWN_CTX));
+	CHECK(!pages_settle(pinned));
+}
+
+TEST(scribbled_wq_harms_nobody_else)
+{
+	others_go_on(false);
+}
+
+TEST(scribbled_wq_with_buffers_that_come_and_go)
+{
+	others_go_on(true);
+}
+
+/* Killed in the middle of it, again and again */
+TEST(killed_while_it_scribbles)
+{
+	uint8_t *copy = memory(PAGE);
+	long long pinned = pages_pinned();
+	struct end owner, honest;
+	unsigned int i, round = 0;
+	pid_t pid;
+
+	REQUIRE(!ctx_create(OWN_CTX, 0600, 0, 0) || errno == EEXIST);
+	end_open(&owner, CTX, 0, 2 * PAGE, 0, 0);
+	end_open(&honest, CTX, 1, 0, PAGE, 8);
+	for (i = 0; i < 10; i++) {
+		unsigned long long end = ktap_ms() + 50 + i * 13;
+
+		pid = helper();
+		if (!pid)
+			vandalise(i + 1, true);
+		while (ktap_ms() < end)
+			honest_op(&honest, copy, round++);
+		REQUIRE(!kill(pid, SIGKILL));
+		REQUIRE(waitpid(pid, NULL, 0) == pid);
+	}
+	end_close(&honest);
+	end_close(&owner);
+	CHECK(!ctx_remove(OWN_CTX));
+	CHECK(!pages_settle(pinned));
+}
+
+KTAP_MAIN(suite_missing)
