@@ -144,10 +144,22 @@ static int parse(struct rmc_config *cfg)
 	return 0;
 }
 
+#ifdef RMC_OS_VECTOR
+bool rmc_vector __read_mostly;
+
+static void __init find_vector(void)
+{
+	rmc_vector = boot_cpu_has(X86_FEATURE_AVX2);
+}
+#else
+static void __init find_vector(void) { }
+#endif
+
 static int __init rmc_init(void)
 {
 	int err;
 
+	find_vector();
 	err = parse(&device.cfg);
 	if (err)
 		return err;

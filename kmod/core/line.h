@@ -33,46 +33,39 @@ static inline u32 rmc_lines(u64 off, u32 len)
 }
 
 /*
- * Read one whole line. @dst is private, @src shared; both 8-byte aligned.
- * Returns false when the line does not stand still.
+ * Read one whole line. @dst is private, @src shared; both 8-byte aligned. The first
+ * look goes to @dst, the second compares with it: eight words more than there are
+ * registers for. Returns false when the line does not stand still.
  */
 static inline bool rmc_line_load(u64 *dst, const u64 *src)
 {
-	u64 w0, w1, w2, w3, w4, w5, w6, w7;
 	u32 looks = RMC_LINE_LOOKS;
 
-	for (;;) {
-		w0 = READ_ONCE(src[0]);
-		w1 = READ_ONCE(src[1]);
-		w2 = READ_ONCE(src[2]);
-		w3 = READ_ONCE(src[3]);
-		w4 = READ_ONCE(src[4]);
-		w5 = READ_ONCE(src[5]);
-		w6 = READ_ONCE(src[6]);
-		w7 = READ_ONCE(src[7]);
+	do {
+		u64 d0, d1;
+
+		dst[0] = READ_ONCE(src[0]);
+		dst[1] = READ_ONCE(src[1]);
+		dst[2] = READ_ONCE(src[2]);
+		dst[3] = READ_ONCE(src[3]);
+		dst[4] = READ_ONCE(src[4]);
+		dst[5] = READ_ONCE(src[5]);
+		dst[6] = READ_ONCE(src[6]);
+		dst[7] = READ_ONCE(src[7]);
 		/* first pass before second; between the same loads, no partner */
 		smp_rmb();
-		if (likely(!((w0 ^ READ_ONCE(src[0])) |
-			     (w1 ^ READ_ONCE(src[1])) |
-			     (w2 ^ READ_ONCE(src[2])) |
-			     (w3 ^ READ_ONCE(src[3])) |
-			     (w4 ^ READ_ONCE(src[4])) |
-			     (w5 ^ READ_ONCE(src[5])) |
-			     (w6 ^ READ_ONCE(src[6])) |
-			     (w7 ^ READ_ONCE(src[7])))))
-			break;
-		if (!--looks)
-			return false;
-	}
-	dst[0] = w0;
-	dst[1] = w1;
-	dst[2] = w2;
-	dst[3] = w3;
-	dst[4] = w4;
-	dst[5] = w5;
-	dst[6] = w6;
-	dst[7] = w7;
-	return true;
+		d0 = READ_ONCE(src[0]) ^ dst[0];
+		d1 = READ_ONCE(src[1]) ^ dst[1];
+		d0 |= READ_ONCE(src[2]) ^ dst[2];
+		d1 |= READ_ONCE(src[3]) ^ dst[3];
+		d0 |= READ_ONCE(src[4]) ^ dst[4];
+		d1 |= READ_ONCE(src[5]) ^ dst[5];
+		d0 |= READ_ONCE(src[6]) ^ dst[6];
+		d1 |= READ_ONCE(src[7]) ^ dst[7];
+		if (likely(!(d0 | d1)))
+			return true;
+	} while (--looks);
+	return false;
 }
 
 /* Read part of one line: [src, src + len) lies within it. False: as above. */
@@ -138,29 +131,9 @@ static inline void rmc_line_store_part(u8 *dst, const u8 *src, u32 len)
 		smp_store_release(&dst[i], src[i]);
 }
 
-/*
- * Many whole lines: the copy is the first pass, comparing with it the second.
- * String instructions fetch ahead better than a loop that looks twice.
- */
-static inline bool rmc_lines_load_bulk(u8 *dst, const u8 *src, u32 len)
-{
-	u32 i, at;
-
-	rmc_os_memcpy(dst, src, len);
-	/* first pass before second; between the same loads, no partner */
-	smp_rmb();
-	for (at = 0; at < len; at += RMC_LINE) {
-		const u64 *s = (const u64 *)(src + at);
-		const u64 *d = (const u64 *)(dst + at);
-		u64 diff = 0;
-
-		for (i = 0; i < RMC_LINE_WORDS; i++)
-			diff |= READ_ONCE(s[i]) ^ d[i];
-		if (unlikely(diff) && !rmc_line_load((u64 *)(dst + at), s))
-			return false;
-	}
-	return true;
-}
+bool rmc_lines_load_any(u8 *dst, const u8 *src, u32 len);
+void rmc_lines_store_any(u8 *dst, const u8 *src, u32 len);
+void rmc_lines_copy(u8 *dst, const u8 *src, u32 len);
 
 /*
  * Copy between shared memory and a payload ring; both sides have the same
@@ -169,52 +142,17 @@ static inline bool rmc_lines_load_bulk(u8 *dst, const u8 *src, u32 len)
  */
 static inline bool rmc_lines_load(u8 *dst, const u8 *src, u32 len)
 {
-	u32 head = -(uintptr_t)src & (RMC_LINE - 1);
-
-	if (head) {
-		head = min(head, len);
-		if (unlikely(!rmc_line_load_part(dst, src, head)))
-			return false;
-		dst += head;
-		src += head;
-		len -= head;
-	}
-	if (len >= rmc_os_bulk_min) {
-		u32 bulk = len & ~(RMC_LINE - 1);
-
-		if (unlikely(!rmc_lines_load_bulk(dst, src, bulk)))
-			return false;
-		dst += bulk;
-		src += bulk;
-		len -= bulk;
-	}
-	for (; len >= RMC_LINE; len -= RMC_LINE) {
-		if (unlikely(!rmc_line_load((u64 *)dst, (const u64 *)src)))
-			return false;
-		dst += RMC_LINE;
-		src += RMC_LINE;
-	}
-	return !len || rmc_line_load_part(dst, src, len);
+	if (likely(len == RMC_LINE && !((uintptr_t)src & (RMC_LINE - 1))))
+		return rmc_line_load((u64 *)dst, (const u64 *)src);
+	return rmc_lines_load_any(dst, src, len);
 }
 
 static inline void rmc_lines_store(u8 *dst, const u8 *src, u32 len)
 {
-	u32 head = -(uintptr_t)dst & (RMC_LINE - 1);
-
-	if (head) {
-		head = min(head, len);
-		rmc_line_store_part(dst, src, head);
-		dst += head;
-		src += head;
-		len -= head;
-	}
-	for (; len >= RMC_LINE; len -= RMC_LINE) {
+	if (likely(len == RMC_LINE && !((uintptr_t)dst & (RMC_LINE - 1))))
 		rmc_line_store((u64 *)dst, (const u64 *)src);
-		dst += RMC_LINE;
-		src += RMC_LINE;
-	}
-	if (len)
-		rmc_line_store_part(dst, src, len);
+	else
+		rmc_lines_store_any(dst, src, len);
 }
 
 #endif

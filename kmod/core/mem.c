@@ -1,6 +1,55 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The sorted table of a file's local buffers. */
+/* Memory in more than one chunk, and the sorted table of a file's local buffers. */
 #include "mem.h"
+
+/**
+ * rmc_mem_load_pieces() - rmc_mem_load_lines() across chunks
+ * @mem: segment
+ * @off: offset in it, bytes; the caller checked that all of it is inside
+ * @dst: payload, at the same offset within a line
+ * @len: bytes
+ *
+ * Return: false when a line does not stand still.
+ * Context: worker, does not sleep.
+ */
+bool rmc_mem_load_pieces(const struct rmc_mem *mem, u64 off, u8 *dst, u32 len)
+{
+	while (len) {
+		u64 run;
+		const u8 *src = rmc_mem_at(mem, off, &run);
+		u32 n = min_t(u64, run, len);
+
+		if (unlikely(!rmc_lines_load(dst, src, n)))
+			return false;
+		dst += n;
+		off += n;
+		len -= n;
+	}
+	return true;
+}
+
+/**
+ * rmc_mem_store_pieces() - rmc_mem_store_lines() across chunks
+ * @mem: segment
+ * @off: offset in it, bytes; the caller checked that all of it is inside
+ * @src: payload, at the same offset within a line
+ * @len: bytes
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_mem_store_pieces(const struct rmc_mem *mem, u64 off, const u8 *src, u32 len)
+{
+	while (len) {
+		u64 run;
+		u8 *dst = rmc_mem_at(mem, off, &run);
+		u32 n = min_t(u64, run, len);
+
+		rmc_lines_store(dst, src, n);
+		src += n;
+		off += n;
+		len -= n;
+	}
+}
 
 /**
  * rmc_bufs_add() - make a local buffer known

@@ -67,6 +67,28 @@ static inline bool rmc_mem_covers(const struct rmc_mem *mem, u64 off, u64 len)
 	return len <= mem->length && off <= mem->length - len;
 }
 
+static inline void rmc_copy_line(u8 *dst, const u8 *src)
+{
+	u64 w0, w1, w2, w3;
+
+	memcpy(&w0, src, 8);
+	memcpy(&w1, src + 8, 8);
+	memcpy(&w2, src + 16, 8);
+	memcpy(&w3, src + 24, 8);
+	memcpy(dst, &w0, 8);
+	memcpy(dst + 8, &w1, 8);
+	memcpy(dst + 16, &w2, 8);
+	memcpy(dst + 24, &w3, 8);
+	memcpy(&w0, src + 32, 8);
+	memcpy(&w1, src + 40, 8);
+	memcpy(&w2, src + 48, 8);
+	memcpy(&w3, src + 56, 8);
+	memcpy(dst + 32, &w0, 8);
+	memcpy(dst + 40, &w1, 8);
+	memcpy(dst + 48, &w2, 8);
+	memcpy(dst + 56, &w3, 8);
+}
+
 /*
  * Plain copy. The cost of starting a string instruction is that of some 200
  * bytes, and a packet is mostly smaller.
@@ -79,6 +101,8 @@ static inline void rmc_copy(u8 *dst, const u8 *src, u32 len)
 		rmc_os_memcpy(dst, src, len);
 		return;
 	}
+	for (; len >= RMC_LINE; len -= RMC_LINE, dst += RMC_LINE, src += RMC_LINE)
+		rmc_copy_line(dst, src);
 	for (; len >= 8; len -= 8, dst += 8, src += 8) {
 		memcpy(&w, src, 8);
 		memcpy(dst, &w, 8);
@@ -116,38 +140,32 @@ static inline void rmc_mem_put(const struct rmc_mem *mem, u64 off, const u8 *src
 	}
 }
 
+bool rmc_mem_load_pieces(const struct rmc_mem *mem, u64 off, u8 *dst, u32 len);
+void rmc_mem_store_pieces(const struct rmc_mem *mem, u64 off, const u8 *src, u32 len);
+
 /*
  * Segments move with line semantics, see line.h. Ring side never wraps here.
  * A load returns false when a line does not stand still.
  */
 static inline bool rmc_mem_load_lines(const struct rmc_mem *mem, u64 off, u8 *dst, u32 len)
 {
-	while (len) {
-		u64 run;
-		const u8 *src = rmc_mem_at(mem, off, &run);
-		u32 n = min_t(u64, run, len);
+	u64 run;
+	const u8 *src = rmc_mem_at(mem, off, &run);
 
-		if (unlikely(!rmc_lines_load(dst, src, n)))
-			return false;
-		dst += n;
-		off += n;
-		len -= n;
-	}
-	return true;
+	if (likely(len <= run))
+		return rmc_lines_load(dst, src, len);
+	return rmc_mem_load_pieces(mem, off, dst, len);
 }
 
 static inline void rmc_mem_store_lines(const struct rmc_mem *mem, u64 off, const u8 *src, u32 len)
 {
-	while (len) {
-		u64 run;
-		u8 *dst = rmc_mem_at(mem, off, &run);
-		u32 n = min_t(u64, run, len);
+	u64 run;
+	u8 *dst = rmc_mem_at(mem, off, &run);
 
-		rmc_lines_store(dst, src, n);
-		src += n;
-		off += n;
-		len -= n;
-	}
+	if (likely(len <= run))
+		rmc_lines_store(dst, src, len);
+	else
+		rmc_mem_store_pieces(mem, off, src, len);
 }
 
 /**

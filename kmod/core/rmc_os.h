@@ -46,6 +46,24 @@
 /* later loads start when earlier ones have their values; costs on x86 too */
 #define rmc_os_finish_loads()		rmb()
 
+/*
+ * Vector registers (core/vec.h). A section between begin and end does not sleep and
+ * is not preempted: at most one packet is moved in it.
+ */
+#ifdef CONFIG_X86_64
+#include <asm/fpu/api.h>
+#define RMC_OS_VECTOR
+#define RMC_OS_VECTOR_CLOBBERS			/* the kernel's code uses none */
+extern bool rmc_vector;				/* kmod/main.c */
+#define rmc_os_vector()			READ_ONCE(rmc_vector)
+#define rmc_os_vector_begin()		kernel_fpu_begin()
+#define rmc_os_vector_end()		kernel_fpu_end()
+#else
+#define rmc_os_vector()			false
+#define rmc_os_vector_begin()		((void)0)
+#define rmc_os_vector_end()		((void)0)
+#endif
+
 /* Atomics on application memory and on words shared with peers. */
 #define rmc_os_cas64(p, old, new)	cmpxchg((p), (old), (new))
 #define rmc_os_faa64(p, v)		((u64)atomic64_fetch_add((v), (atomic64_t *)(p)))

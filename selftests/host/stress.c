@@ -42,7 +42,9 @@ static int run(struct app *a, u32 op, u32 nid, u64 off, const void *lbuf, u32 le
 
 /* ---- line atomicity, I-2 ---- */
 
-#define LINES	4
+/* few are copied one by one, many in bulk */
+#define FEW	4
+#define LINES	32
 
 static u64 shared[LINES * 8] __attribute__((aligned(4096)));
 
@@ -79,7 +81,7 @@ static void test_line_atomicity(const char *ni)
 	struct world w;
 	struct app a;
 	pthread_t t;
-	int l, i;
+	int lines, l, i;
 
 	world_init(&w, &o);
 	app_init(&a, &w, 0, 0, 16);
@@ -91,21 +93,22 @@ static void test_line_atomicity(const char *ni)
 	pthread_create(&t, NULL, owner, NULL);
 	world_start(&w, NULL, false);
 	for (t0 = now_ms(); now_ms() - t0 < seconds * 1000ULL && !tap_bad; reads++) {
-		CHECK_EQ(run(&a, RMC_OP_READ, 1, 0, lbuf, sizeof(shared)), RMC_S_OK);
-		for (l = 0; l < LINES; l++)
+		lines = reads & 1 ? FEW : LINES;
+		CHECK_EQ(run(&a, RMC_OP_READ, 1, 0, lbuf, lines * 64), RMC_S_OK);
+		for (l = 0; l < lines; l++)
 			for (i = 1; i < 8; i++) {
 				CHECK(lbuf[l * 8 + i] <= lbuf[l * 8 + i - 1]);
 				CHECK(lbuf[l * 8] - lbuf[l * 8 + i] <= 1);
 			}
-		for (l = 1; l < LINES; l++)
+		for (l = 1; l < lines; l++)
 			spread += lbuf[l * 8] != lbuf[0];
 	}
 	world_stop(&w);
 	__atomic_store_n(&stop_owner, 1, __ATOMIC_RELAXED);
 	pthread_join(t, NULL);
 	/* nothing larger than a line is atomic: with luck it is seen, and said */
-	printf("# %s: %llu reads of %d lines, lines of different age seen %llu times\n", ni,
-	       (unsigned long long)reads, LINES, (unsigned long long)spread);
+	printf("# %s: %llu reads of %d or %d lines, lines of different age seen %llu times\n", ni,
+	       (unsigned long long)reads, FEW, LINES, (unsigned long long)spread);
 	CHECK(reads > 0);
 	app_fini(&a);
 	world_fini(&w);
@@ -123,7 +126,7 @@ static void test_first_word_last(const char *ni)
 	u32 slot, status, posted = 0, done = 0;
 	struct world w;
 	struct app a;
-	int i;
+	int l, i;
 
 	memset(shared, 0, sizeof(shared));
 	world_init(&w, &o);
@@ -136,16 +139,18 @@ static void test_first_word_last(const char *ni)
 	for (t0 = now_ms(); now_ms() - t0 < seconds * 1000ULL && !tap_bad;) {
 		if (posted == done) {
 			v++;
-			for (i = 0; i < 8; i++)
+			for (i = 0; i < LINES * 8; i++)
 				lbuf[i] = v;
-			app_post(&a, RMC_OP_WRITE, 1, 0, lbuf, 64);
+			app_post(&a, RMC_OP_WRITE, 1, 0, lbuf, v & 1 ? FEW * 64 : LINES * 64);
 			posted++;
 		}
-		/* the receiver polls the first word, then reads the rest */
-		w0 = smp_load_acquire(&shared[0]);
-		for (i = 1; i < 8; i++)
-			CHECK(READ_ONCE(shared[i]) >= w0);
-		seen += w0 == v;
+		/* the receiver polls the first word of a line, then reads the rest */
+		for (l = 0; l < LINES; l++) {
+			w0 = smp_load_acquire(&shared[l * 8]);
+			for (i = 1; i < 8; i++)
+				CHECK(READ_ONCE(shared[l * 8 + i]) >= w0);
+			seen += w0 == v;
+		}
 		if (app_poll(&a, &slot, &status)) {
 			CHECK_EQ(status, RMC_S_OK);
 			CHECK_EQ(READ_ONCE(shared[0]), v);

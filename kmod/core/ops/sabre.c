@@ -32,7 +32,7 @@ static void copy_racy(u8 *dst, const u8 *src, u32 len)
 	u64 w;
 
 	if (len >= rmc_os_bulk_min) {
-		rmc_os_memcpy(dst, src, len);
+		rmc_lines_copy(dst, src, len);
 		return;
 	}
 	for (; len && (uintptr_t)src & 7; len--)

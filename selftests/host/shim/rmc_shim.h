@@ -112,6 +112,21 @@ static inline void rmc_os_memcpy(void *d, const void *s, size_t n)
 #endif
 }
 
+/*
+ * Vector registers, as the kernel's side of rmc_os.h has them. Not where a sanitizer
+ * or a test has to see each access.
+ */
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(RMC_TEST_PASSES) && \
+	!__has_feature(thread_sanitizer)
+#define RMC_OS_VECTOR
+#define RMC_OS_VECTOR_CLOBBERS	, "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5"
+#define rmc_os_vector()		__builtin_cpu_supports("avx2")
+#else
+#define rmc_os_vector()		false
+#endif
+#define rmc_os_vector_begin()	((void)0)
+#define rmc_os_vector_end()	((void)0)
+
 extern u32 rmc_filters;
 #define rmc_os_filters()		unlikely(READ_ONCE(rmc_filters))
 
