@@ -281,7 +281,7 @@ static void landed(int slot, void *arg)
 {
 	struct bed_app *app = arg;
 
-	*(volatile u64 *)(app->lbuf + slot * BED_SLOT);
+	*(volatile u64 *)(app->lbuf + slot * (u64)app->stride);
 }
 
 void bed_post(struct bed_app *app, u32 op, u32 size, u64 span)
@@ -290,9 +290,9 @@ void bed_post(struct bed_app *app, u32 op, u32 size, u64 span)
 	u64 off = place(size, span);
 
 	if (op == RMC_OP_READ)
-		rmc_read_async(&app->qp, slot, app->target, off, app->lbuf + slot * BED_SLOT, size);
+		rmc_read_async(&app->qp, slot, app->target, off, app->lbuf + slot * (u64)app->stride, size);
 	else
-		rmc_write_async(&app->qp, slot, app->target, off, app->lbuf + slot * BED_SLOT, size);
+		rmc_write_async(&app->qp, slot, app->target, off, app->lbuf + slot * (u64)app->stride, size);
 }
 
 double bed_rate(struct bed_app *app, u32 op, u32 size, u64 span, u32 outstanding)
@@ -300,6 +300,10 @@ double bed_rate(struct bed_app *app, u32 op, u32 size, u64 span, u32 outstanding
 	int n = (bed_quick ? 100000 : 400000) / (1 + size / 512), i;
 	u64 t0 = bed_now();
 
+	/* side by side, as an application has them: a power of two too far
+	 * apart, they would fight for the same sets of the caches
+	 */
+	app->stride = (size + 63) & ~63U;
 	for (i = 0; i < n; i++) {
 		while (rmc_qp_in_flight(&app->qp) >= outstanding)
 			rmc_poll_cq(&app->qp, landed);

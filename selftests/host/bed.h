@@ -19,7 +19,7 @@
 #undef rmc_qp
 
 #define BED_ENTRIES	128
-#define BED_SLOT	65536UL		/* bytes of local buffer per slot */
+#define BED_SLOT	65536UL		/* most bytes of local buffer per slot */
 
 /* An application and its end of the queue pair */
 struct bed_app {
@@ -28,6 +28,7 @@ struct bed_app {
 	u8 slots[BED_ENTRIES];
 	struct rmc_mem *buf;
 	u8 *lbuf;
+	u32 stride;			/* of the slots' pieces of lbuf, bytes */
 	u32 target;			/* node */
 };
 
