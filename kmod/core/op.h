@@ -194,6 +194,15 @@ static inline u32 rmc_op_rep_lines(u8 flags, u64 offset, u32 length)
 	return flags & RMC_OPF_REP_LINES ? rmc_lines(offset, length) : 0;
 }
 
+/*
+ * Packets of an operation that only moves lines are as good as one packet: those
+ * next to each other move as one run.
+ */
+static inline bool rmc_op_runs(u8 flags)
+{
+	return flags & RMC_OPF_IDEMPOTENT;
+}
+
 /* The latter from a reply's second word; an announcement's has none. */
 static inline u32 rmc_op_echo_lines(u8 flags, u64 word1)
 {

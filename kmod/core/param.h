@@ -44,8 +44,13 @@ enum {
 	RMC_PAY_ORDER		= 8,
 	RMC_PAY_ORDER_MAX	= 14,
 
-	/* descriptors handled per look at a ring or WQ: the depth of prefetch */
+	/* operations or runs handled per look at a ring or WQ: the depth of prefetch */
 	RMC_BATCH		= 16,
+	/* descriptors handled per look at a ring, and bytes of one operation's packets
+	 * that move as one run; small, so that the other side can begin
+	 */
+	RMC_LOOK		= 64,
+	RMC_RUN			= 4096,
 	/* empty looks before a source or QP is no longer polled each visit */
 	RMC_IDLE_LOOKS		= 4096,
 

@@ -125,50 +125,91 @@ static void unhold(struct rmc_out *out, bool announces, u32 lines)
 		out->xfers -= min(out->xfers, 1U);
 }
 
-static void retire(struct rmc_node *node, struct rmc_out *out, u32 from, const struct rmc_rep *p)
+/*
+ * Length of the run that begins with a reply to @e which is within() it: that of the
+ * replies behind it included, of which there are *more.
+ */
+static u32 run_length(struct rmc_node *node, struct rmc_out *out, const struct rmc_itt_entry *e,
+		      const struct rmc_desc *first, u32 *more)
 {
-	struct rmc_itt_entry *e = match(node, from, p);
-	u8 flags = rmc_op_flags(p->op);
-	u64 offset = rmc_word1_offset(p->word1);
-	u32 len = rmc_word1_length(p->word1);
-	bool announces = rmc_op_announces(flags, p->word1);
-	u32 lines = rmc_op_echo_lines(flags, p->word1);
-	u32 reserved = rmc_op_reserved_lines(flags, p->word1, node->fabric->mtu);
+	u64 offset = rmc_word1_offset(first->word1);
+	u32 len = rmc_word1_length(first->word1);
+	u32 most = min_t(u64, rmc_fabric_run(node->fabric), e->offset + e->sent - offset);
+	struct rmc_desc d;
+	u32 n, next;
+
+	for (n = 0; n + 1 < e->replies && n + 1 < RMC_LOOK; n++) {
+		if (!rmc_ring_peek(&out->rep, n, &d))
+			break;
+		next = rmc_run_on(first->word0, offset, len, most, &d);
+		if (!next || next > node->fabric->mtu)
+			break;
+		len += next;
+	}
+	*more = n;
+	return len;
+}
+
+/* Handle a reply that was taken from the ring. Returns how many more it took. */
+static u32 retire(struct rmc_node *node, struct rmc_out *out, u32 from, const struct rmc_desc *d)
+{
+	u32 len, lines, reserved, more = 0;
+	struct rmc_itt_entry *e;
+	struct rmc_rep p;
+	bool announces;
+	u64 offset;
+	u8 flags;
+
+	rmc_rep_parse(&p, d);
+	e = match(node, from, &p);
+	flags = rmc_op_flags(p.op);
+	announces = rmc_op_announces(flags, p.word1);
 
 	if (unlikely(!e)) {
 		rmc_stat_inc(node, stale_replies);
-		rmc_itt_late(&node->itt, from, p);
-	} else if (unlikely(p->marks || e->tracked) && !counts(node, e, p)) {
+		rmc_itt_late(&node->itt, from, &p);
+	} else if (unlikely(p.marks || e->tracked) && !counts(node, e, &p)) {
 		/* as if it had not come */
 	} else {
-		u8 status = p->status;
+		u8 status = p.status;
 
-		if (likely(!status)) {
-			/* an atomic's word1 is the old value, not an echo; the reply
-			 * to an announcement has only a status
-			 */
-			if (!announces && likely(flags & RMC_OPF_OPERANDS ||
-						 within(node, e, p->word1)))
-				rmc_op_complete(e, &out->rep, p->word1);
-			else if (!announces)
+		if (unlikely(status)) {
+			if (status >= RMC_S_MAX)
 				status = RMC_S_PROTOCOL;
-		} else if (unlikely(status >= RMC_S_MAX)) {
+		} else if (unlikely(announces)) {
+			/* has only a status */
+		} else if (flags & RMC_OPF_OPERANDS) {
+			/* its second word is the old value, not an echo */
+			rmc_op_complete(e, &out->rep, p.word1);
+		} else if (likely(within(node, e, p.word1))) {
+			if (e->replies > 1 && rmc_op_runs(flags) && !p.marks && !e->tracked) {
+				len = run_length(node, out, e, d, &more);
+				p.word1 = rmc_req_word1(rmc_word1_offset(p.word1), len, false);
+			}
+			rmc_op_complete(e, &out->rep, p.word1);
+		} else {
 			status = RMC_S_PROTOCOL;
 		}
 		if (unlikely(status == RMC_S_PROTOCOL))
 			rmc_stat_inc(node, bad_replies);
 		if (unlikely(status && !e->status))
 			e->status = status;
-		if (!--e->replies && e->sent == e->length)
+		e->replies -= 1 + more;
+		if (!e->replies && e->sent == e->length)
 			rmc_qp_finish(node, e, e->status);
 	}
 
+	offset = rmc_word1_offset(p.word1);
+	len = rmc_word1_length(p.word1);
+	lines = rmc_op_echo_lines(flags, p.word1);
+	reserved = rmc_op_reserved_lines(flags, p.word1, node->fabric->mtu);
+	out->rep.pos += more;
 	/* the reply is the credit; whatever it claims, never more than all */
-	if (likely(!p->status))
+	if (likely(!p.status))
 		out->rep.pay_pos += lines;
-	if (unlikely(p->marks & RMC_MARK_COPY))
-		return;
-	out->credits = min(out->credits + 1, out->req.mask + 1);
+	if (unlikely(p.marks & RMC_MARK_COPY))
+		return more;
+	out->credits = min(out->credits + 1 + more, out->req.mask + 1);
 	out->rep_lines = min(out->rep_lines + reserved, out->rep.pay_mask + 1);
 	out->req_lines = min(out->req_lines + rmc_op_req_lines(flags, offset, len),
 			     out->req.pay_mask + 1);
@@ -176,26 +217,25 @@ static void retire(struct rmc_node *node, struct rmc_out *out, u32 from, const s
 		unhold(out, announces, reserved);
 	if (lines)
 		rmc_stat_add(node, reply_bytes, len);
+	return more;
 }
 
 static u32 poll_source(struct rmc_node *node, struct rmc_out *out, u32 from)
 {
 	struct rmc_desc d;
-	struct rmc_rep p;
-	u32 n;
+	u32 n, taken = 0;
 
 	if (rmc_os_filters() && out->filter)
 		rmc_filter_pump(node, out->filter);
-	for (n = 0; n < RMC_BATCH; n++) {
+	for (n = 0; n < RMC_BATCH && taken < RMC_LOOK; n++) {
 		if (!rmc_ring_peek(&out->rep, 0, &d))
 			break;
 		out->rep.pos++;
-		rmc_rep_parse(&p, &d);
-		retire(node, out, from, &p);
+		taken += 1 + retire(node, out, from, &d);
 	}
-	if (n)
-		rmc_stat_add(node, replies, n);
-	return n;
+	if (taken)
+		rmc_stat_add(node, replies, taken);
+	return taken;
 }
 
 /**

@@ -69,6 +69,41 @@ static bool outruns(struct rmc_node *node, u16 tid, u64 offset)
 }
 
 /*
+ * Inject the next packets of an operation of which more than one is left: their
+ * payload is one copy. Return: how many; 0: the next has to wait for credits.
+ */
+static u32 inject_run(struct rmc_node *node, struct rmc_out *out, struct rmc_itt_entry *e, u16 tid,
+		      u8 flags)
+{
+	u64 word0 = rmc_req_word0(e->op, e->qp->ctx_id, e->gen, tid);
+	u64 offset = e->offset + e->sent;
+	u32 skip = offset & (RMC_LINE - 1), mtu = node->fabric->mtu;
+	u32 *lines = flags & RMC_OPF_REQ_LINES ? &out->req_lines : &out->rep_lines;
+	u32 room = min(rmc_fabric_run(node->fabric), *lines * RMC_LINE) / mtu;
+	u32 packets = min(room, out->credits);
+	u32 bytes, taken, at, len;
+
+	if (!packets)
+		return 0;
+	bytes = min(packets * mtu - skip, e->length - e->sent);
+	taken = rmc_lines(offset, bytes);
+	if (flags & RMC_OPF_REQ_LINES) {
+		rmc_op_load(e, &out->req, offset, bytes);
+		out->req.pay_pos += taken;
+	}
+	for (at = 0, packets = 0; at < bytes; at += len, packets++) {
+		len = rmc_packet_length(mtu, offset + at, bytes - at);
+		rmc_ring_put(&out->req, word0,
+			     rmc_req_word1(offset + at, len, e->sent + at + len == e->length));
+	}
+	*lines -= taken;
+	out->credits -= packets;
+	e->replies += packets;
+	e->sent += bytes;
+	return packets;
+}
+
+/*
  * Inject requests of one operation while credits last.
  * Return: true when all of it is on its way.
  */
@@ -79,6 +114,7 @@ static bool unroll(struct rmc_node *node, u16 tid)
 	bool filtered = rmc_os_filters() && out->filter;
 	u8 flags = rmc_op_flags(e->op);
 	bool announced = flags & RMC_OPF_ANNOUNCED;
+	bool runs = rmc_op_runs(flags) && !filtered && !e->tracked;
 	u32 packets = 0, sent = e->sent;
 
 	if (unlikely(announced)) {
@@ -97,8 +133,16 @@ static bool unroll(struct rmc_node *node, u16 tid)
 		u32 len = rmc_packet_length(node->fabric->mtu, offset, e->length - e->sent);
 		u32 req_lines = rmc_op_req_lines(flags, offset, len);
 		u64 word1 = rmc_req_word1(offset, len, e->sent + len == e->length);
-		u32 rep_lines;
+		u32 rep_lines, n;
 
+		if (runs && e->length - e->sent > len) {
+			n = inject_run(node, out, e, tid, flags);
+			packets += n;
+			if (n)
+				continue;
+			rmc_stat_inc(node, credit_stalls);
+			break;
+		}
 		/* all of an announced operation in one packet */
 		if (unlikely(announced) && out->announcing != tid)
 			word1 |= RMC_REQ_FIRST;

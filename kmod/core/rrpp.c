@@ -5,21 +5,25 @@
  * Stateless: what a request needs is in the request and in the context table. The
  * exception are announced operations, whose state is in the Active Transfers Table.
  * A batch is handled in two passes: copy, judge, look up and prefetch all of
- * them, then serve them, so that misses on segment memory overlap.
+ * them, then serve them, so that misses on segment memory overlap. Packets of one
+ * operation that follow each other are judged and served as one run.
  */
 #include "pipeline.h"
 
 /* Status of a request that a filter lost: nothing is served, its credit goes back. */
 #define RMC_LOST	0xfd
 
-/* One request between the passes. */
+/* One request between the passes, or a run of them. */
 struct pending {
 	struct rmc_req req;
 	struct rmc_mem *seg;
-	u64 word1;
+	u64 word0;
+	const u64 *word1;
+	u32 count;
 	u32 pay_pos;
 	u32 pay_lines;
 	u8 status;
+	bool runs;
 };
 
 static u8 judge(struct rmc_node *node, struct pending *p, u8 flags)
@@ -29,8 +33,8 @@ static u8 judge(struct rmc_node *node, struct pending *p, u8 flags)
 	/* a peer that exceeds the MTU, or invents operations, broke the protocol */
 	if (unlikely(!flags))
 		return p->req.op & RMC_OP_LOST ? RMC_LOST : RMC_S_BAD_OP;
-	if (rmc_op_announces(flags, p->word1)) {
-		p->req.length = rmc_announce_length(p->word1);
+	if (rmc_op_announces(flags, *p->word1)) {
+		p->req.length = rmc_announce_length(*p->word1);
 		mtu = ~0U;
 	}
 	if (unlikely(!p->req.length != !!(flags & RMC_OPF_EMPTY) ||
@@ -46,29 +50,28 @@ static u8 judge(struct rmc_node *node, struct pending *p, u8 flags)
 	return RMC_S_OK;
 }
 
-/* First pass. Returns false when nothing is published @ahead. */
-static bool gather(struct rmc_node *node, struct rmc_in *in, u32 ahead, u32 *pay_pos,
+/* First pass, of a request that does not continue a run. */
+static void gather(struct rmc_node *node, const struct rmc_desc *d, const u64 *word1, u32 pay_pos,
 		   struct pending *p)
 {
-	struct rmc_desc d;
 	u8 flags;
 
-	if (!rmc_ring_peek(&in->req, ahead, &d))
-		return false;
-	rmc_req_parse(&p->req, &d);
-	p->word1 = d.word1;
+	rmc_req_parse(&p->req, d);
+	p->word0 = d->word0;
+	p->word1 = word1;
+	p->count = 1;
 	flags = rmc_op_flags(p->req.op);
 	p->status = judge(node, p, flags);
 	if (unlikely(p->status == RMC_LOST)) {
 		p->req.op &= ~RMC_OP_LOST;
 		flags = rmc_op_flags(p->req.op);
 	}
-	p->pay_pos = *pay_pos;
+	p->runs = !p->status && rmc_op_runs(flags);
+	p->pay_pos = pay_pos;
 	p->pay_lines = rmc_op_req_lines(flags, p->req.offset, p->req.length);
-	*pay_pos += p->pay_lines;
 	/* data requests of announced operations: their order is not decided yet */
 	if (likely(!p->status && p->req.length &&
-		   (!(flags & RMC_OPF_ANNOUNCED) || p->word1 & RMC_REQ_FIRST))) {
+		   (!(flags & RMC_OPF_ANNOUNCED) || *word1 & RMC_REQ_FIRST))) {
 		void *target = rmc_mem_peek(p->seg, p->req.offset);
 
 		if (flags & RMC_OPF_MODIFIES)
@@ -76,31 +79,43 @@ static bool gather(struct rmc_node *node, struct rmc_in *in, u32 ahead, u32 *pay
 		else
 			prefetch(target);
 	}
+}
+
+/* First pass, of a request that may continue a run. Returns false when it does not. */
+static bool join(const struct rmc_fabric *f, const struct rmc_desc *d, u32 most, struct pending *p)
+{
+	u32 more;
+
+	if (!p->runs)
+		return false;
+	more = rmc_run_on(p->word0, p->req.offset, p->req.length, most, d);
+	if (!more || more > f->mtu ||
+	    !rmc_mem_covers(p->seg, p->req.offset, p->req.length + more))
+		return false;
+	if (p->pay_lines)
+		p->pay_lines += rmc_lines(0, more);
+	p->req.length += more;
+	p->count++;
 	return true;
 }
 
 /* Second pass. Returns false when the operation asked to come again. */
-static bool serve(struct rmc_node *node, struct rmc_in *in, struct pending *p)
+static bool serve(struct rmc_node *node, struct rmc_in *in, struct rmc_serve *s, struct pending *p)
 {
 	u8 status = p->status;
-	struct rmc_serve s;
 	u64 marks = 0;
+	u32 i;
 
-	s.word1 = p->word1;
+	s->word1 = *p->word1;
 	if (likely(!status)) {
-		s.req = p->req;
-		s.seg = p->seg;
-		s.rx = &in->req;
-		s.rx_pay = p->pay_pos;
-		s.tx = &in->rep;
-		s.step = RMC_STEP_PACKET;
-		s.node = node;
-		s.in = in;
-		status = rmc_op_serve(&s);
+		s->req = p->req;
+		s->seg = p->seg;
+		s->rx_pay = p->pay_pos;
+		status = rmc_op_serve(s);
 		if (unlikely(status == RMC_AGAIN))
 			return false;
 	}
-	in->req.pos++;
+	in->req.pos += p->count;
 	in->req.pay_pos += p->pay_lines;
 	if (unlikely(status == RMC_HELD))
 		return true;
@@ -113,32 +128,56 @@ static bool serve(struct rmc_node *node, struct rmc_in *in, struct pending *p)
 		status = RMC_S_TIMEOUT;
 		marks = RMC_REP_LOST;
 	} else {
-		rmc_stat_inc(node, serve_errors);
+		rmc_stat_add(node, serve_errors, p->count);
 	}
-	rmc_ring_put(&in->rep, rmc_rep_word0(&p->req, status) | marks, s.word1);
+	rmc_ring_put(&in->rep, rmc_rep_word0(&p->req, status) | marks, s->word1);
+	for (i = 1; i < p->count; i++)
+		rmc_ring_put(&in->rep, rmc_rep_word0(&p->req, status), p->word1[i]);
 	return true;
 }
 
 static u32 poll_source(struct rmc_node *node, struct rmc_in *in, u32 from)
 {
-	struct pending batch[RMC_BATCH];
+	u32 most = rmc_fabric_run(node->fabric);
 	u32 pay_pos = in->req.pay_pos;
-	u32 n, i;
+	struct pending batch[RMC_BATCH];
+	u32 n, i, taken, done = 0;
+	u64 word1[RMC_LOOK];
+	struct rmc_serve s;
+	struct rmc_desc d;
 
 	if (rmc_os_filters() && in->filter)
 		rmc_filter_pump(node, in->filter);
-	for (n = 0; n < RMC_BATCH; n++)
-		if (!gather(node, in, n, &pay_pos, &batch[n]))
+	for (n = 0, taken = 0; taken < RMC_LOOK; taken++) {
+		if (!rmc_ring_peek(&in->req, taken, &d))
 			break;
-	for (i = 0; i < n; i++)
-		if (unlikely(!serve(node, in, &batch[i])))
+		word1[taken] = d.word1;
+		if (n && join(node->fabric, &d, most, &batch[n - 1]))
+			continue;
+		if (n == RMC_BATCH)
 			break;
-	if (i) {
-		rmc_bell_ring(node->fabric, from, RMC_LANE_REP, node->nid, in->self);
-		rmc_stat_add(node, served, i);
-		trace_rmc_rrpp_serve(node->nid, from, i);
+		if (n)
+			pay_pos += batch[n - 1].pay_lines;
+		gather(node, &d, &word1[taken], pay_pos, &batch[n++]);
 	}
-	return i;
+	if (!n)
+		return 0;
+	s.rx = &in->req;
+	s.tx = &in->rep;
+	s.step = RMC_STEP_PACKET;
+	s.node = node;
+	s.in = in;
+	for (i = 0; i < n; i++) {
+		if (unlikely(!serve(node, in, &s, &batch[i])))
+			break;
+		done += batch[i].count;
+	}
+	if (done) {
+		rmc_bell_ring(node->fabric, from, RMC_LANE_REP, node->nid, in->self);
+		rmc_stat_add(node, served, done);
+		trace_rmc_rrpp_serve(node->nid, from, done);
+	}
+	return done;
 }
 
 /**

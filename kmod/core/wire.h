@@ -151,6 +151,26 @@ static inline u32 rmc_announce_length(u64 word1)
 	return all > less ? all - less : 0;
 }
 
+/**
+ * rmc_run_on() - does a packet continue a run
+ * @word0: first word of the run's packets, whatever the lap
+ * @offset: where the run begins, bytes
+ * @length: of the run, bytes
+ * @most: what it may grow to, bytes
+ * @d: private copy of the next packet
+ *
+ * Return: its length, which may be more than the MTU; 0: it does not.
+ */
+static inline u32 rmc_run_on(u64 word0, u64 offset, u32 length, u32 most, const struct rmc_desc *d)
+{
+	u32 more = rmc_word1_length(d->word1);
+
+	if ((d->word0 ^ word0) << 8 || rmc_word1_offset(d->word1) != offset + length ||
+	    (offset + length) & (RMC_LINE - 1) || more > most - length)
+		return 0;
+	return more;
+}
+
 static inline void rmc_req_parse(struct rmc_req *q, const struct rmc_desc *d)
 {
 	q->tid = d->word0;
