@@ -36,6 +36,8 @@ help:
 	@echo '  make check-debug    on a kernel with KASAN, lockdep, kmemleak, fault injection'
 	@echo '  make check-kernels  on the newest kernels of this and of the next Debian'
 	@echo '  make soak           everything mixed, with kills and pauses: SECONDS=600'
+	@echo '  make lossy          each of OPERATIONS=10000000 completes once on a lossy fabric'
+	@echo '  make fuzz-cover     lines of the core that the fuzz corpus reaches'
 	@echo
 	@echo 'Module for the kernels of this machine (dkms):'
 	@echo '  make dkms-install dkms-remove'
@@ -80,6 +82,13 @@ unit:
 
 fuzz:
 	@$(MAKE) -s -C selftests/fuzz O=$(O)/fuzz fuzz SECONDS=$(or $(SECONDS),600)
+
+fuzz-cover:
+	@$(MAKE) -s -C selftests/fuzz O=$(O)/fuzz cover
+
+lossy:
+	@$(MAKE) -s -C selftests/host O=$(O)/host $(O)/host/lossy
+	@$(O)/host/lossy $(or $(OPERATIONS),10000000)
 
 style:
 	@selftests/style
@@ -140,6 +149,6 @@ clean:
 		-o -name '*.mod.c' -o -name '.*.cmd' -o -name modules.order \
 		-o -name Module.symvers \) -type f -print | xargs -r rm -f
 
-.PHONY: help all deps modules uml lib tools demo check unit fuzz style sparse kselftest cluster \
+.PHONY: help all deps modules uml lib tools demo check unit fuzz fuzz-cover lossy style sparse kselftest cluster \
 	bench-host figures install clean dkms-source dkms-install \
 	dkms-remove check-kernels check-debug soak
