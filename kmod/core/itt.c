@@ -119,13 +119,15 @@ void rmc_itt_retire(struct rmc_itt *itt, struct rmc_itt_entry *e)
 {
 	u16 tid = e - itt->entry;
 	struct rmc_track *t = &itt->track[tid];
-	struct rmc_away away = { .replies = e->replies - e->lost };
+	struct rmc_away away = t->away;
 
 	if (e->restarted)
 		itt->restarts--;
 	e->restarted = false;
-	if (e->tracked)
-		away = t->away;
+	e->copied = false;
+	memset(&t->away, 0, sizeof(t->away));
+	if (!e->tracked)
+		away.replies = e->replies - e->lost;
 	if (away.replies || away.copies) {
 		/* of an entry that was recalled too early twice the later debt counts */
 		if (!e->owing || t->debtor != e->nid)
@@ -164,8 +166,8 @@ void rmc_itt_late(struct rmc_itt *itt, u32 from, const struct rmc_rep *p)
 	t = &itt->track[tid];
 	/* of the operation itself, before it began again, or doubled */
 	if (e->qp && e->nid == from && (u16)(e->gen - p->gen) <= e->tries) {
-		if (e->tracked)
-			rmc_away_came(&t->away, p->marks);
+		rmc_away_came(&t->away, p->marks);
+		e->copied = true;
 		return;
 	}
 	if (!e->owing || t->debtor != from)

@@ -51,6 +51,7 @@ struct rmc_qp;
  * @restarted: it began again and is not all sent
  * @tracked: each packet's first reply counts, see struct rmc_track
  * @announced: counts in rmc_itt.announced
+ * @copied: a filter doubled replies of it, see rmc_track.away
  * @owing: an earlier use did not see all its packets, see rmc_track.debt
  */
 struct rmc_itt_entry {
@@ -73,6 +74,7 @@ struct rmc_itt_entry {
 	bool restarted : 1;
 	bool tracked : 1;
 	bool announced : 1;
+	bool copied : 1;
 	bool owing : 1;
 } ____cacheline_aligned;
 
@@ -93,7 +95,8 @@ struct rmc_away {
  * struct rmc_track - which packets of an operation have been answered
  * @base: all before this one
  * @seen: bit i: @base + i
- * @away: of a tracked operation that is in flight
+ * @away: of an operation in flight; of one that is not tracked the copies only.
+ *	Zero while the entry is not in use
  * @debt: of earlier uses of the entry, while it is owing
  * @debtor: node that they come from
  * @prev: previous owing entry
@@ -183,7 +186,8 @@ static inline void rmc_itt_free(struct rmc_itt *itt, struct rmc_itt_entry *e)
 	itt->used--;
 	itt->announced -= e->announced;
 	/* some of its packets may be on their way */
-	if (unlikely(e->replies != e->lost || e->restarted || e->tracked || e->owing)) {
+	if (unlikely(e->replies != e->lost || e->restarted || e->tracked || e->copied ||
+		     e->owing)) {
 		rmc_itt_retire(itt, e);
 		return;
 	}

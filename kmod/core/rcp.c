@@ -98,8 +98,8 @@ static bool first_reply(struct rmc_node *node, struct rmc_itt_entry *e, const st
 /* Where filters are at work: is it a reply, and the packet's first one? */
 static bool counts(struct rmc_node *node, struct rmc_itt_entry *e, const struct rmc_rep *p)
 {
-	if (e->tracked)
-		rmc_away_came(&node->itt.track[e - node->itt.entry].away, p->marks);
+	rmc_away_came(&node->itt.track[e - node->itt.entry].away, p->marks);
+	e->copied = true;
 	if (p->marks & RMC_MARK_LOST) {
 		/* it will be missed at the deadline, as if nobody knew */
 		e->lost++;
@@ -210,7 +210,8 @@ static u32 retire(struct rmc_node *node, struct rmc_out *out, u32 from, const st
 	if (unlikely(p.marks & RMC_MARK_COPY))
 		return more;
 	out->credits = min(out->credits + 1 + more, out->req.mask + 1);
-	out->rep_lines = min(out->rep_lines + reserved, out->rep.pay_mask + 1);
+	/* as many as there are on the wire: a filter's ring, in @rep, is larger */
+	out->rep_lines = min(out->rep_lines + reserved, out->req.pay_mask + 1);
 	out->req_lines = min(out->req_lines + rmc_op_req_lines(flags, offset, len),
 			     out->req.pay_mask + 1);
 	if (unlikely(flags & RMC_OPF_ANNOUNCED))

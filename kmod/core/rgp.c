@@ -195,8 +195,6 @@ static void track(struct rmc_node *node, struct rmc_out *out, u16 tid)
 	t->seen = 0;
 	t->base = 0;
 	t->validated = false;
-	t->away.replies = 0;
-	t->away.copies = 0;
 }
 
 /* Tell a destination that requests are waiting for it. */

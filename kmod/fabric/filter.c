@@ -149,7 +149,18 @@ static void empty(struct rmc_filter *flt)
 		flt->next[i] = i + 1;	/* the last one's is never followed */
 }
 
-/* Payload lines of a packet, of which the wire's order is the sender's business. */
+/* A packet without what only filters say of it. */
+static u64 unmarked(const struct rmc_filter *flt, u64 word0)
+{
+	word0 &= ~(0xffULL << 56);
+	return flt->lane == RMC_LANE_REQ ? word0 & ~RMC_REQ_LOST :
+					   word0 & ~(RMC_REP_COPY | RMC_REP_DOUBLED);
+}
+
+/*
+ * Payload lines of a packet, of which the wire's order is the sender's business. As
+ * many as the pipeline will take: else the private ring would not add up.
+ */
 static u32 payload(const struct rmc_filter *flt, const struct rmc_desc *d)
 {
 	u8 flags = rmc_op_flags(d->word0 >> 48);
@@ -357,6 +368,7 @@ static bool take(struct rmc_node *node, struct rmc_filter *flt, u64 now, struct 
 
 	if (flt->held + 2 * RMC_BATCH > flt->room || !rmc_ring_peek(&flt->wire, 0, &d))
 		return false;
+	d.word0 = unmarked(flt, d.word0);
 	/* a length has 16 bits: at most 1025 lines */
 	p->lines = payload(flt, &d);
 	/* whoever claims more than there can be has no payload */
@@ -364,10 +376,7 @@ static bool take(struct rmc_node *node, struct rmc_filter *flt, u64 now, struct 
 	if (flt->frees < copy)
 		return false;
 	flt->stats.packets++;
-	p->word0 = d.word0 & ~(0xffULL << 56);
-	/* these are ours to set */
-	if (flt->lane == RMC_LANE_REP)
-		p->word0 &= ~(RMC_REP_COPY | RMC_REP_DOUBLED);
+	p->word0 = d.word0;
 	p->word1 = d.word1;
 	p->seq = flt->seq++;
 	p->due_ns = now;

@@ -425,7 +425,8 @@ static void test_owing(const struct world_opts *o)
 /* A filter begins to double replies while an operation is in flight. */
 static void test_doubled_later(const struct world_opts *o)
 {
-	struct rmc_fault slow = { .delay_ns = 5000000 }, dup = { .dup = RMC_ALWAYS };
+	struct rmc_fault slow = { .delay_ns = 5000000 }, dup = { .dup = RMC_ALWAYS, .gap_ns = 70000000 };
+	u32 owing;
 	struct setup s;
 
 	setup(&s, o);
@@ -438,7 +439,10 @@ static void test_doubled_later(const struct world_opts *o)
 	s.w.node[1]->filter[RMC_LANE_REQ][0]->heap[0].word0 |= RMC_REQ_LOST;
 	fault_set(&s.w, 1, 0, RMC_LANE_REP, &dup, 1);
 	CHECK_EQ(wait_ms(&s, 200), RMC_S_TIMEOUT);
+	CHECK_EQ(itt_free(&s, &owing) + owing, s.w.node[0]->itt.size);
+	CHECK_EQ(owing, 1);
 	check_quiet(&s);
+	CHECK_EQ(itt_free(&s, &owing), s.w.node[0]->itt.size);
 	teardown(&s);
 }
 
