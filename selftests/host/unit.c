@@ -9,6 +9,7 @@
 static u8 *seg_raw, *seg, *lbuf_raw, *lbuf;
 
 void (*rmc_between_passes)(void);
+u32 rmc_no_memory;
 
 struct setup {
 	struct world w;

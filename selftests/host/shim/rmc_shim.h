@@ -28,8 +28,8 @@ typedef int32_t s32;
 #define WRITE_ONCE(x, v)	__atomic_store_n(&(x), (v), __ATOMIC_RELAXED)
 #define smp_load_acquire(p)	__atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define smp_store_release(p, v)	__atomic_store_n((p), (v), __ATOMIC_RELEASE)
-#ifdef RMC_TEST_PASSES
-/* unit.c plays an owner that stores between two looks at a line */
+#ifdef RMC_TEST_HOOKS
+/* tests play an owner that stores between two looks at a line */
 extern void (*rmc_between_passes)(void);
 #define smp_rmb()		do {						\
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);				\
@@ -87,7 +87,14 @@ static inline void *rmc_os_zalloc(size_t bytes)
 }
 
 #define rmc_os_free(p)			free(p)
+#ifdef RMC_TEST_HOOKS
+/* so many allocations fail that must not sleep */
+extern u32 rmc_no_memory;
+#define rmc_os_zalloc_atomic(bytes)	\
+	(rmc_no_memory ? rmc_no_memory--, NULL : rmc_os_zalloc(bytes))
+#else
 #define rmc_os_zalloc_atomic(bytes)	rmc_os_zalloc(bytes)
+#endif
 #define rmc_os_free_atomic(p)		free(p)
 #define rmc_os_ns_to_ms(ns)		((u32)((ns) / 1000000))
 #define rmc_os_div(n, d)		((u64)(n) / (d))
