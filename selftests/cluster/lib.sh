@@ -79,13 +79,29 @@ at()
 	timeout -k 5 60 "$VM" exec --app "$node" -- "$@" < /dev/null
 }
 
+# at_each "NODE ..." PROGRAM ...: in all of them at the same time; all must succeed
+at_each()
+{
+	local nodes=$1 node pids=() bad=0
+
+	shift
+	for node in $nodes; do
+		at "$node" "$@" &
+		pids+=($!)
+	done
+	for node in "${pids[@]}"; do
+		wait "$node" || bad=1
+	done
+	return $bad
+}
+
 # behind NODE LOG PROGRAM ...: the same in the background; its number is in $behind
 behind()
 {
 	local node=$1 log=$LOGS/$2
 
 	shift 2
-	timeout -k 5 80 "$VM" exec --app "$node" -- "$@" < /dev/null > "$log" 2>&1 &
+	timeout -k 5 "${BEHIND:-80}" "$VM" exec --app "$node" -- "$@" < /dev/null > "$log" 2>&1 &
 	behind=$!
 	children+=("$behind")
 }
@@ -120,6 +136,63 @@ all_seen()
 	done
 }
 
+# The file behind the shared region, on the host
+region()
+{
+	"$VM" status --json | sed -n 's/^ "region": "\(.*\)",\?$/\1/p'
+}
+
+# load NODE PARAMETER ...: the module, in the guest that was booted for NODE
+load()
+{
+	local node=$1 args module
+
+	shift
+	module=$("$VM" status --json | sed -n 's/^ "module": "\(.*\)",\?$/\1/p')
+	args=$("$VM" status --json | sed -n '/^ "module_args"/,/\]/s/^  "\(.*\)",\?$/\1/p')
+	# shellcheck disable=SC2086 # several arguments
+	timeout 60 "$VM" exec --share "$module" "$node" -- /run/rmc/busybox insmod "$module" $args "$@" &&
+		timeout 20 "$VM" exec "$node" -- "$CTL" context create 0 --mode 0666
+}
+
+# unload NODE
+unload()
+{
+	until_true 10 at "$1" /run/rmc/busybox rmmod rmc
+}
+
+# guarded NODE LOG CTX clean|rough PEER ...: xguard in the background
+guarded()
+{
+	local node=$1 log=$2
+
+	shift 2
+	behind "$node" "$log" "$TOP/build/selftests/cluster/xguard" "$@"
+}
+
+# stop_guarded NODES LOG ...: all have ended well, whose logs these are
+stop_guarded()
+{
+	local nodes=$1
+
+	shift
+	at_each "$nodes" /run/rmc/busybox killall -USR1 xguard || return 1
+	until_true 40 says stopped "$@" || return 1
+	at_each "$nodes" /run/rmc/busybox killall -USR2 xguard || return 1
+	until_true 10 says "guards ok" "$@"
+}
+
+# says WHAT LOG ...: all of them have said so
+says()
+{
+	local what=$1 log
+
+	shift
+	for log in "$@"; do
+		grep -q "^$what" "$LOGS/$log" || return 1
+	done
+}
+
 # told LOG PEER FIELD: a number of xpair watch's last words on a peer
 told()
 {
@@ -134,7 +207,7 @@ check_peer()
 
 	line=$(grep "^peer $2 " "$LOGS/$1") || fail "$1 has no last words on peer $2: $(tail -n 3 "$LOGS/$1")"
 	[[ $line =~ last\ ($3)\ worst ]] || fail "$1: $line: last is not $3"
-	[ "$(told "$1" "$2" other)" = 0 ] || fail "$1: $line: there are other statuses"
+	[ "$(told "$1" "$2" other)" = 0 ] || fail "$1: $line: there are other statuses: $(grep -v " ok " "$LOGS/$1")"
 	[ "$(told "$1" "$2" worst)" -le "$4" ] || fail "$1: $line: took more than $4 ms"
 }
 

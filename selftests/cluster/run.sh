@@ -7,7 +7,7 @@
 # status: 0 all passed or skipped, 1 otherwise.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-seconds=120	# for one script, booting apart
+seconds=120	# for one script, booting apart, unless it says "# seconds:" itself
 
 usage()
 {
@@ -90,7 +90,9 @@ for line in "${todo[@]}"; do
 		start=$(date +%s)
 	fi
 	was=$kind
-	timeout -k 10 $seconds "$script" > "$out" 2>&1
+	limit=$(sed -n 's/^# seconds: //p' "$script")
+	limit=${limit:-$seconds}
+	timeout -k 10 "$limit" "$script" > "$out" 2>&1
 	status=$?
 	# a kernel that complains has failed whatever was tested
 	now=$(complaints)
@@ -103,7 +105,7 @@ for line in "${todo[@]}"; do
 	0) echo "ok $number - $what" ;;
 	4) echo "ok $number - $what # SKIP $(tail -n 1 "$out")" ;;
 	*)	sed 's/^/# /' "$out"
-		[ $status != 124 ] || echo "# more than $seconds s"
+		[ $status != 124 ] || echo "# more than $limit s"
 		echo "not ok $number - $what"
 		failed=$((failed + 1)) ;;
 	esac

@@ -1,0 +1,38 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# nodes: 4
+# seconds: 240
+# The host scribbles into what nodes 0 and 1 share: no other pair loses, doubles, damages
+# or misses an operation, nothing beyond segments and buffers is touched, and the two are
+# well again when one of them was down and up.
+. "$(dirname "$0")/lib.sh"
+need_cluster
+BEHIND=230
+SEED=${SEED:-$RANDOM}
+at_each "0 1" "$CTL" context create 1 --mode 0666 > /dev/null 2>&1
+guarded 0 clean0 0 clean 2 3
+guarded 1 clean1 0 clean 2 3
+guarded 2 clean2 0 clean 0 1 3
+guarded 3 clean3 0 clean 0 1 2
+guarded 0 rough0 1 rough 1
+guarded 1 rough1 1 rough 0
+logs="clean0 clean1 clean2 clean3 rough0 rough1"
+# shellcheck disable=SC2086 # several logs
+until_true 30 says ready $logs || fail "not all see each other: $(cd "$LOGS" && tail -n 2 $logs)"
+struck=$("$TOP/build/selftests/cluster/scribble" "$(region)" "${SCRIBBLE:-6}" "$SEED" pair 0 1) ||
+	fail "cannot scribble: $struck"
+# shellcheck disable=SC2086
+stop_guarded "0 1 2 3" $logs || fail "seed $SEED, $struck: $(cd "$LOGS" && tail -n 5 $logs)"
+for pair in "0 2" "0 3" "1 2" "1 3" "2 0" "2 1" "2 3" "3 0" "3 1" "3 2"; do
+	# shellcheck disable=SC2086 # two words
+	set -- $pair
+	# one that was lost would have timed out
+	check_peer "clean$1" "$2" ok 10000
+	[ "$(told "clean$1" "$2" ok)" -ge 10 ] || fail "seed $SEED: $(cat "$LOGS/clean$1")"
+done
+refused=$(at 0 cat "$SYSFS/node0/counters/serve_errors" "$SYSFS/node0/counters/stale_replies" |
+	awk '{ n += $1 } END { print n + 0 }')
+[ "$refused" -ge 10 ] || fail "seed $SEED, $struck: node 0 refused only $refused packets"
+at 1 "$CTL" node down 1 && at 1 "$CTL" node up 1 || fail "node 1 does not join again"
+out=$(on_all "$XPAIR" pairs 2>&1) || fail "seed $SEED, afterwards: $out"
+echo "seed $SEED, $struck, $refused packets refused by node 0"

@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# nodes: 2
+# seconds: 240
+# The host scribbles into all of the shared region: no kernel complains, nothing beyond
+# segments and buffers is touched, every operation ends, and so do programs. Nodes come
+# back by command, or where the header is gone as well, by booting all guests again.
+. "$(dirname "$0")/lib.sh"
+need_cluster
+BEHIND=230
+SEED=${SEED:-$RANDOM}
+
+# scribbled HOW SECONDS: with programs at work on both nodes
+scribbled()
+{
+	local node struck
+
+	at_each "0 1" "$CTL" fault timeout 1000 || fail "there is no way to set a time-out"
+	for node in 0 1; do
+		guarded "$node" "$1$node" 0 rough $((1 - node))
+	done
+	until_true 30 says ready "${1}0" "${1}1" || fail "not ready: $(cat "$LOGS/$1"?)"
+	struck=$("$TOP/build/selftests/cluster/scribble" "$(region)" "$2" "$SEED" "$1") ||
+		fail "cannot scribble: $struck"
+	stop_guarded "0 1" "${1}0" "${1}1" || fail "seed $SEED, $1, $struck: $(cat "$LOGS/$1"?)"
+	echo "seed $SEED, $1, $struck"
+}
+
+scribbled tables "${SCRIBBLE:-3}"
+for node in 0 1; do
+	# a fenced one is down already
+	at "$node" "$CTL" node down $node 2> /dev/null
+done
+for node in 0 1; do
+	at "$node" "$CTL" node up $node || fail "seed $SEED: node $node does not join again"
+done
+at_each "0 1" "$CTL" fault timeout 10000
+out=$(on_all "$XPAIR" pairs 2>&1) || fail "seed $SEED, afterwards: $out"
+
+scribbled all "${SCRIBBLE:-3}"
+# programs can be killed, and the module be removed
+for node in 0 1; do
+	behind "$node" "victim$node" "$XPAIR" busy
+done
+until_true 10 says busy victim0 victim1 || fail "$(cat "$LOGS"/victim?)"
+for node in 0 1; do
+	at "$node" /run/rmc/busybox killall -9 xpair
+	unload "$node" || fail "seed $SEED: node $node keeps its module"
+done
+# whether it loads or is refused, that comes to an end
+load 0 node=0 > /dev/null 2>&1
+[ $? != 124 ] || fail "seed $SEED: insmod hangs"
+timeout 100 "$VM" restart 0 1 || fail "seed $SEED: the cluster does not come back"
+out=$(on_all "$XPAIR" pairs 2>&1) || fail "seed $SEED, booted again: $out"
