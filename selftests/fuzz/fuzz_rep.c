@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Whatever a peer answers: one CQ entry per operation, and not a byte outside the
- * local buffer, I-1, I-5. Node 1 stands still and its reply ring is ours.
+ * local buffer, I-1, I-5. Nodes 1 and 2 stand still; node 1's reply ring is ours.
  */
 #include "bed.h"
 
@@ -18,10 +18,22 @@ static void reap(struct bed *b, bool *busy, u32 *done)
 	}
 }
 
+/* Free and owing entries of the ITT are as many as are not used. */
+static void check_itt(struct rmc_itt *itt)
+{
+	u32 i, n = 0;
+
+	for (i = itt->free; i != RMC_TID_NONE; i = itt->entry[i].next)
+		n++;
+	for (i = itt->owing; i != RMC_TID_NONE; i = itt->entry[i].next)
+		n++;
+	MUST(n + itt->used == itt->size);
+}
+
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
-	static const u8 ops[] = { RMC_OP_READ, RMC_OP_READ, RMC_OP_WRITE, RMC_OP_CAS, RMC_OP_FAA,
-				  RMC_OP_NOTIFY, RMC_OP_WRITE_NOTIFY, 7 };
+	static const u8 ops[] = { RMC_OP_READ, RMC_OP_SABRE, RMC_OP_WRITE, RMC_OP_CAS, RMC_OP_FAA,
+				  RMC_OP_NOTIFY, RMC_OP_WRITE_NOTIFY, RMC_OP_SABRE };
 	struct input in = { data, size };
 	bool busy[ENTRIES] = { false };
 	u32 posted = 0, done = 0;
@@ -29,69 +41,91 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	struct rmc_fabric *f;
 	struct rmc_desc d;
 	struct bed b;
-	u8 *mem;
 
-	bed_init(&b, &in);
+	bed_init(&b, &in, true);
 	f = &b.w.fabric[0];
-	b.w.frozen[1] = true;
-	f->dead_ms = 1000000;
-	mem = f->ops->channel(f, 0, 1);
-	rmc_ring_init(&req, mem, f->ring_order, f->pay_order);
-	rmc_ring_init(&rep, mem + rmc_ring_bytes(f->ring_order, f->pay_order), f->ring_order,
-		      f->pay_order);
+	bed_rings(&b, 0, 1, &req, &rep);
 	while (in.left) {
-		u32 how = take(&in, 1);
+		u32 how = take(&in, 1), op, off, len, n;
+		u64 word0, word1;
 
-		if ((how & 3) == 0) {
-			/* an operation */
-			u32 op = ops[take(&in, 1) % sizeof(ops)], off = take(&in, 2) % SEG & ~7U;
-			u32 len = take(&in, 2) % (BUF - 64) + 1;
-
+		switch (how & 7) {
+		case 0:
+			bed_chaos(&b, &in);
+			break;
+		case 1:
+			/* an operation, to a node that never answers now and then */
+			op = ops[how >> 5], off = take(&in, 2), len = take(&in, 2);
+			n = off >> 13;
+			off = off % SEG & ~7U;
+			len = how & 8 ? len % 512 + 8 : len % (BUF - 64) + 1;
 			if (op == RMC_OP_CAS || op == RMC_OP_FAA)
 				len = 8;
 			if (op == RMC_OP_NOTIFY)
 				len = 0;
 			if (!busy[b.a.head & (ENTRIES - 1)]) {
 				busy[b.a.head & (ENTRIES - 1)] = true;
-				app_post(&b.a, op, 1, off, b.buf + off % 64, len);
+				app_post(&b.a, op, n == 7 ? 2 : 1, off, b.buf + off % 64, len);
 				posted++;
 			}
-		} else if ((how & 3) == 1) {
-			/* an answer to the next request, true but for what the input changes */
-			if (rmc_ring_peek(&req, 0, &d)) {
+			break;
+		case 2:
+			/* answers to the next requests, true ones */
+			for (n = 0; n <= how >> 5 && rmc_ring_peek(&req, 0, &d); n++) {
 				struct rmc_req q;
-				u64 word0;
 
 				req.pos++;
 				rmc_req_parse(&q, &d);
-				word0 = rmc_rep_word0(&q, how & 4 ? take(&in, 1) : 0);
-				if (how & 8)
-					word0 ^= take(&in, 7) & ~(0xffULL << 56);
-				rmc_ring_put(&rep, word0, how & 16 ? take(&in, 8) : d.word1);
+				rmc_ring_put(&rep, rmc_rep_word0(&q, 0), d.word1);
 			}
-		} else if ((how & 3) == 2) {
+			break;
+		case 3:
+		case 4:
+			/* true but for what the input changes */
+			if (rmc_ring_peek(&req, 0, &d)) {
+				struct rmc_req q;
+
+				req.pos++;
+				rmc_req_parse(&q, &d);
+				word0 = rmc_rep_word0(&q, how & 8 ? take(&in, 1) : 0);
+				if (how & 0x20)
+					word0 |= (u64)(take(&in, 1) & 7) << 32;
+				if (how & 0x40)
+					word0 ^= take(&in, 7) & ~(0xffULL << 56);
+				rmc_ring_put(&rep, word0, how & 0x80 ? take(&in, 8) : d.word1);
+			}
+			break;
+		case 5:
+			/* one that was there before, or will be */
+			n = how >> 5;
+			word0 = READ_ONCE(rep.desc[(rep.pos - n) & rep.mask].word0);
+			word1 = READ_ONCE(rep.desc[(rep.pos - n) & rep.mask].word1);
+			rmc_ring_put(&rep, word0 & ~(0xffULL << 56), word1);
+			break;
+		case 6: {
 			/* anything, anywhere */
-			struct rmc_desc *s = &rep.desc[how >> 2 & rep.mask];
+			struct rmc_desc *s = &rep.desc[how >> 4 & rep.mask];
 
 			WRITE_ONCE(s->word1, take(&in, 8));
 			WRITE_ONCE(s->word0, take(&in, 8));
-		} else {
-			u64 word1 = take(&in, 8);
-
+			break;
+		}
+		case 7:
+			word1 = take(&in, 8);
 			rmc_ring_put(&rep, take(&in, 7) & 0x00ffffffffff000fULL, word1);
+			break;
 		}
 		*rmc_bell_word(f, 0, RMC_LANE_REP, 0) |= 2;
-		if (how & 0x20)
+		if (how & 0x10)
 			world_visit(&b.w);
-		if ((how & 0xc0) == 0xc0)
-			world_tick(&b.w, 1);
 		reap(&b, busy, &done);
 	}
-	bed_age(&b);
+	bed_calm(&b);
 	reap(&b, busy, &done);
 	/* an operation whose turn never came waits for credits: that is all it may do */
 	MUST(done <= posted);
 	MUST(b.w.node[0]->itt.used <= posted - done);
+	check_itt(&b.w.node[0]->itt);
 	bed_fini(&b);
 	return 0;
 }

@@ -1,73 +1,125 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whatever a peer writes into its request ring: one reply each, and not a byte
- * outside the segment, I-1, I-5. Node 1 stands still and its ring is ours.
+ * Whatever peers write into their request rings: one reply each, and not a byte
+ * outside the segment, I-1, I-5. Nodes 1 and 2 stand still and their rings are ours.
  */
 #include "bed.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
+struct peer {
+	struct rmc_ring req, rep;
+	u32 sent, got;
+	/* the last announcement */
+	u16 tid, gen;
+};
+
+static void collect(struct bed *b, struct peer *p)
+{
+	struct rmc_desc d;
+	u32 i;
+
+	/* who has written anywhere may find anything */
+	for (i = 0; i <= p->rep.mask && rmc_ring_peek(&p->rep, 0, &d); i++) {
+		p->rep.pos++;
+		p->got++;
+	}
+	MUST(b->untold || p->got <= p->sent);
+}
+
+/* A request as long as there are credits; whatever it says. */
+static void send(struct peer *p, u64 word0, u64 word1)
+{
+	if (p->sent - p->got > p->req.mask)
+		return;
+	rmc_ring_put(&p->req, word0 & ~(0xffULL << 56), word1);
+	p->sent++;
+}
+
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct input in = { data, size };
-	struct rmc_ring req, rep;
-	u32 sent = 0, got = 0;
-	bool wild = false;
+	struct peer peer[2] = { 0 };
 	struct rmc_fabric *f;
-	struct rmc_desc d;
 	struct bed b;
-	u8 *mem;
 	u32 i;
 
-	bed_init(&b, &in);
+	bed_init(&b, &in, true);
 	f = &b.w.fabric[0];
-	b.w.frozen[1] = true;
-	f->dead_ms = 1000000;
-	mem = f->ops->channel(f, 1, 0);
-	rmc_ring_init(&req, mem, f->ring_order, f->pay_order);
-	rmc_ring_init(&rep, mem + rmc_ring_bytes(f->ring_order, f->pay_order), f->ring_order,
-		      f->pay_order);
+	for (i = 0; i < 2; i++)
+		bed_rings(&b, 1 + i, 0, &peer[i].req, &peer[i].rep);
 	while (in.left) {
-		u32 how = take(&in, 1);
+		u32 how = take(&in, 1), op, off, len;
+		struct peer *p = &peer[how >> 3 & 1];
 		u64 word0, word1;
 
-		if (how & 1) {
-			u32 op = take(&in, 1), off = take(&in, 2), len = take(&in, 2);
-
-			word0 = rmc_req_word0(op % 12 | (op & 0x80), how & 2 ? CTX : how >> 2, how, sent);
-			word1 = rmc_req_word1(off % (SEG + 64), how & 4 ? 8 : len % 1200, how & 8);
-		} else {
+		switch (how & 7) {
+		case 0:
+			bed_chaos(&b, &in);
+			break;
+		case 1:
 			word0 = take(&in, 7);
-			word1 = take(&in, 8);
+			send(p, word0, take(&in, 8));
+			break;
+		case 2:
+			/* likely to get far */
+			op = take(&in, 1), off = take(&in, 2), len = take(&in, 2);
+			word0 = rmc_req_word0(op % 12 | (op & 0x80), how & 0x80 ? op : CTX, how, p->sent);
+			off = op & 0x40 ? off % SEG & ~7U : off % (SEG + 64);
+			len = op & 0x20 ? 8 : len % (f->mtu + 64);
+			send(p, word0, rmc_req_word1(off, len, how & 0x40));
+			break;
+		case 3:
+			/* an announcement of an object, or of some of it, or of nonsense */
+			off = take(&in, 1);
+			len = take(&in, 2);
+			p->tid = off >> 4 & 7;
+			p->gen = off >> 7;
+			off = how & 0x40 ? len % SEG : off % 16 * 512;
+			len = how & 0x80 ? len : len % 2048 + 8;
+			send(p, rmc_req_word0(RMC_OP_SABRE, CTX, p->gen, p->tid),
+			     rmc_announce_word1(off, len));
+			break;
+		case 4:
+			/* data requests of the transfer announced last */
+			word0 = rmc_req_word0(RMC_OP_SABRE, CTX, p->gen, p->tid);
+			for (i = 0; i <= how >> 5; i++)
+				send(p, word0, rmc_req_word1(i * 64 % SEG, 64, false));
+			break;
+		case 5:
+			/* an object in one packet */
+			off = take(&in, 1);
+			len = take(&in, 2);
+			word1 = rmc_req_word1(off % 16 * 512 + (how & 0x40 ? 4 : 0),
+					      len % (f->mtu + 64), true);
+			send(p, rmc_req_word0(RMC_OP_SABRE, CTX, how, p->sent), word1 | RMC_REQ_FIRST);
+			break;
+		case 6:
+			/* somewhere, any lap, and payload: nobody promised to be answered */
+			word0 = take(&in, 8);
+			WRITE_ONCE(p->req.desc[how >> 4 & p->req.mask].word1, take(&in, 8));
+			WRITE_ONCE(p->req.desc[how >> 4 & p->req.mask].word0, word0);
+			memset(p->req.pay, how, RMC_LINE);
+			b.untold = true;
+			break;
+		case 7:
+			/* bells of anybody */
+			*rmc_bell_word(f, 0, how >> 4 & 1, 0) |= take(&in, 1);
+			break;
 		}
-		if ((how & 0xc0) == 0xc0) {
-			/* somewhere, any lap: nobody promised to be answered */
-			struct rmc_desc *s = &req.desc[how >> 2 & req.mask];
-
-			WRITE_ONCE(s->word1, word1);
-			WRITE_ONCE(s->word0, word0 | (u64)how << 56);
-			memset(req.pay, how, RMC_LINE);
-			wild = true;
-		} else if (sent - got <= req.mask) {
-			rmc_ring_put(&req, word0 & ~(0xffULL << 56), word1);
-			sent++;
-		}
-		*rmc_bell_word(f, 0, how >> 4 & 1, 0) |= 2 | (u64)(how >> 5) << 2;
-		if (how & 0x20)
+		*rmc_bell_word(f, 0, RMC_LANE_REQ, 0) |= 2 << (how >> 3 & 1);
+		if (how & 0x10)
 			world_visit(&b.w);
-		while (rmc_ring_peek(&rep, 0, &d)) {
-			rep.pos++;
-			got++;
-		}
+		collect(&b, p);
 	}
-	*rmc_bell_word(f, 0, RMC_LANE_REQ, 0) |= 2;
-	bed_age(&b);
-	for (i = 0; i <= rep.mask && rmc_ring_peek(&rep, 0, &d); i++) {
-		rep.pos++;
-		got++;
+	for (i = 0; i < 2; i++)
+		*rmc_bell_word(f, 0, RMC_LANE_REQ, 0) |= 2 << i;
+	bed_calm(&b);
+	for (i = 0; i < 2; i++) {
+		collect(&b, &peer[i]);
+		MUST(b.untold || peer[i].got == peer[i].sent);
 	}
-	/* who writes anywhere may hit his own requests */
-	MUST(wild || got == sent);
+	MUST(!b.w.node[0]->att.live && !b.w.node[0]->att.used && !b.w.node[0]->att.first);
 	bed_fini(&b);
 	return 0;
 }

@@ -1,56 +1,109 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Whatever an application writes into its WQ: one CQ entry per entry, I-1, I-5. */
+/*
+ * Whatever an application writes into its WQ: one CQ entry per entry, I-1, I-5. All
+ * nodes are honest, so nothing stays behind either: no tid, no credit, no transfer.
+ */
 #include "bed.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
+static void reap(struct bed *b, bool *busy, u32 *done)
+{
+	u32 slot, status, op;
+
+	while (app_poll(&b->a, &slot, &status)) {
+		MUST(slot < ENTRIES && busy[slot] && status < RMC_S_MAX);
+		op = b->a.wq[slot].word0 >> RMC_WQE_OP_SHIFT & RMC_WQE_OP_MASK;
+		MUST(!(rmc_op_mask() >> op & 1) == (status == RMC_S_BAD_OP));
+		busy[slot] = false;
+		++*done;
+	}
+}
+
+static void check_clean(struct bed *b)
+{
+	struct rmc_itt *itt = &b->w.node[0]->itt;
+	u32 i, n = 0;
+
+	MUST(!itt->used && !itt->announced && !itt->restarts);
+	MUST(itt->owing == RMC_TID_NONE);
+	for (i = itt->free; i != RMC_TID_NONE; i = itt->entry[i].next)
+		n++;
+	MUST(n == itt->size);
+	for (i = 0; i < NODES; i++) {
+		struct rmc_out *out = b->w.node[0]->out[i];
+
+		MUST(!b->w.node[i]->att.live && !b->w.node[i]->att.used);
+		if (!out)
+			continue;
+		MUST(out->credits == out->req.mask + 1);
+		MUST(out->req_lines == out->req.pay_mask + 1);
+		MUST(out->rep_lines == out->req.pay_mask + 1);
+		MUST(!out->held && !out->held_lines && !out->xfers);
+		MUST(out->announcing == RMC_TID_NONE);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
+	static const u8 ops[] = {
+		RMC_OP_READ, RMC_OP_WRITE, RMC_OP_CAS, RMC_OP_FAA, RMC_OP_NOTIFY,
+		RMC_OP_WRITE_NOTIFY, RMC_OP_SABRE, RMC_OP_SABRE,
+	};
 	struct input in = { data, size };
-	u32 posted = 0, done = 0, slot, status;
 	bool busy[ENTRIES] = { false };
+	u32 posted = 0, done = 0;
 	struct bed b;
 
-	bed_init(&b, &in);
+	bed_init(&b, &in, false);
 	while (in.left) {
-		u32 how = take(&in, 1);
+		u32 how = take(&in, 1), op, at, off, len, times = 1;
 		u64 word0, word1;
 
-		if (how & 1) {
+		if (how & 0x10)
+			world_visit(&b.w);
+		reap(&b, busy, &done);
+		switch (how & 3) {
+		case 0:
+			bed_chaos(&b, &in);
+			continue;
+		case 1:
 			/* likely to get far */
-			u32 op = take(&in, 1) % 12, at = take(&in, 2), off = take(&in, 2);
-			u32 len = take(&in, 2);
-
-			len = how & 2 ? 8 : len % (2 * BUF);
-			word0 = rmc_wqe_word0(op, how >> 2 & 1, (uintptr_t)b.buf + at % (BUF + 64), 0);
-			word1 = rmc_wqe_word1(off % (SEG + 64), len);
-		} else {
+			op = ops[how >> 5], at = take(&in, 2), off = take(&in, 2);
+			len = take(&in, 2);
+			if (op == RMC_OP_CAS || op == RMC_OP_FAA)
+				len = 8;
+			else if (op == RMC_OP_NOTIFY)
+				len = 0;
+			else
+				len = how & 4 ? len % (BUF / 8) + 8 : len % (2 * BUF);
+			if (how & 8)
+				times = 1 + (off >> 13);
+			off = how & 4 ? off % 16 * 512 : off % (SEG + 64);
+			word0 = rmc_wqe_word0(op, (at >> 14) % 4,
+					      (uintptr_t)b.buf + (how & 4 ? at % 64 : at % (BUF + 64)), 0);
+			word1 = rmc_wqe_word1(off, len);
+			break;
+		case 2:
+			op = take(&in, 1) % 12;
+			word0 = rmc_wqe_word0(op, how >> 2 & 3, (uintptr_t)b.buf + take(&in, 2), 0);
+			word1 = take(&in, 8);
+			break;
+		default:
 			word0 = take(&in, 8);
 			word1 = take(&in, 8);
+			break;
 		}
-		if (!busy[b.a.head & (ENTRIES - 1)]) {
+		for (; times && !busy[b.a.head & (ENTRIES - 1)]; times--) {
 			busy[b.a.head & (ENTRIES - 1)] = true;
 			app_post_raw(&b.a, word0, word1);
 			posted++;
 		}
-		if (how & 8)
-			world_visit(&b.w);
-		if ((how & 0x70) == 0x70)
-			world_tick(&b.w, 1);
-		while (app_poll(&b.a, &slot, &status)) {
-			MUST(slot < ENTRIES && busy[slot] && status < RMC_S_MAX);
-			busy[slot] = false;
-			done++;
-		}
 	}
-	bed_age(&b);
-	while (app_poll(&b.a, &slot, &status)) {
-		MUST(slot < ENTRIES && busy[slot] && status < RMC_S_MAX);
-		busy[slot] = false;
-		done++;
-	}
+	bed_calm(&b);
+	reap(&b, busy, &done);
 	MUST(done == posted);
-	MUST(!b.w.node[0]->itt.used);
+	check_clean(&b);
 	bed_fini(&b);
 	return 0;
 }

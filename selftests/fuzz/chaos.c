@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The fuzz targets' world, and what may happen in it besides packets. */
+#include "bed.h"
+
+void (*rmc_between_passes)(void);
+u32 rmc_no_memory;
+
+/* A line that does not stand still: so often, between two looks at it, it changes. */
+static u64 *restless;
+static u32 stores;
+
+static void store_between(void)
+{
+	if (!stores)
+		return;
+	stores--;
+	++*restless;
+}
+
+/* The first byte of the input chooses what world it is. */
+void bed_init(struct bed *b, struct input *in, bool hostile)
+{
+	u32 how = take(in, 1), i;
+	struct world_opts o = {
+		.nodes = NODES, .kernels = true, .itt = 8, .ring_order = 4,
+		.mtu = how & 1 ? 64 : 1024, .pay_order = how & 1 ? 4 : 5,
+		.att_entries = 2,
+	};
+
+	memset(b, 0, sizeof(*b));
+	world_now_ns = 1000000000ULL;
+	rmc_filters = 0;
+	rmc_no_memory = 0;
+	stores = 0;
+	rmc_between_passes = store_between;
+	world_init(&b->w, &o);
+	/* exactly as long as told: what is beyond belongs to nobody */
+	b->seg = aligned_alloc(64, SEG);
+	b->buf = aligned_alloc(64, BUF);
+	/* objects are not being written */
+	memset(b->seg, 2, SEG);
+	memset(b->buf, 4, BUF);
+	b->seg_mem = mem_make(b->seg, SEG, how & 2 ? 63 : 12, how & 4 ? RMC_MEM_READONLY : 0);
+	b->buf_mem = mem_make(b->buf, BUF, how & 2 ? 63 : 12, 0);
+	/* modes 0, no objects, to 3 */
+	mem_objects(b->seg_mem, how >> 3 & 3, 0);
+	app_init(&b->a, &b->w, 0, CTX, ENTRIES);
+	rmc_bufs_add(&b->a.bufs, b->buf_mem);
+	for (i = 0; i < NODES; i++) {
+		seg_set(&b->w, i, CTX, b->seg_mem);
+		b->w.fabric[i].timeout_ms = 64;
+		b->w.fabric[i].dead_ms = hostile ? 1000000 : 300;
+		b->w.fabric[i].retries = how >> 5 & 3;
+		b->w.frozen[i] = hostile && i;
+	}
+	b->hostile = hostile;
+}
+
+void bed_fini(struct bed *b)
+{
+	rmc_between_passes = NULL;
+	app_fini(&b->a);
+	world_fini(&b->w);
+	mem_free(b->seg_mem);
+	mem_free(b->buf_mem);
+	free(b->seg);
+	free(b->buf);
+	rmc_filters = 0;
+}
+
+/* Time passes; per tick, up to so many visits as long as there is something to do. */
+static void pass(struct bed *b, u32 ticks, u32 ms, u32 visits)
+{
+	u32 k;
+
+	while (ticks--) {
+		for (k = 0; k < visits && world_visit(&b->w); k++)
+			;
+		world_tick(&b->w, ms);
+	}
+}
+
+/* ---- faults ---- */
+
+static void set_fault(struct bed *b, struct input *in)
+{
+	static const u32 often[] = { 0, 100000, 500000, RMC_ALWAYS };
+	static const u64 ns[] = { 0, 500000, 20000000, 5000000000ULL };
+	u32 link = take(in, 1), chances = take(in, 1), times = take(in, 1);
+	struct rmc_fault fault = {
+		.loss = often[chances & 3], .dup = often[chances >> 2 & 3],
+		.reorder = often[chances >> 4 & 3], .shuffle = often[chances >> 6],
+		.delay_ns = ns[times & 3], .jitter_ns = ns[times >> 2 & 3],
+		.gap_ns = ns[times >> 4 & 3], .down = (times >> 6) == 3,
+	};
+	u32 at = b->hostile ? 0 : (link & 3) % NODES, from = (link >> 2 & 3) % NODES;
+
+	rmc_filters = 1;
+	fault_set(&b->w, from, at, link & 0x10 ? RMC_LANE_REQ : RMC_LANE_REP, &fault, link + 1);
+}
+
+/* As by command, which asks again until nothing is held; once here. */
+static void clear_fault(struct bed *b, u32 from, u32 at, enum rmc_lane lane)
+{
+	struct rmc_filter *flt = b->w.node[at]->filter[lane][from];
+
+	if (flt && rmc_filter_remove(b->w.node[at], from, lane))
+		rmc_filter_destroy(flt);
+}
+
+static void set_model(struct bed *b, u32 how)
+{
+	struct rmc_model m = {
+		.topology = how & 3, .dim = { 3, 1, 1 }, .hop_ns = how & 4 ? 1000000 : 50,
+		.base_ns = how & 8 ? 1000 : 0, .local_ns = how & 16 ? 100 : 0,
+		.mbps = how & 32 ? 100 : 0,
+	};
+	u32 i;
+
+	MUST(!rmc_model_check(&m, NODES));
+	rmc_filters = 1;
+	for (i = 0; i < NODES; i++) {
+		b->w.fabric[i].model = m;
+		rmc_filter_refresh(b->w.node[i], RMC_LANE_REP);
+	}
+}
+
+static void set_slow(struct bed *b, u32 nid, u32 ns)
+{
+	rmc_filters = 1;
+	b->w.node[nid]->slow_ns = ns;
+	rmc_filter_refresh(b->w.node[nid], RMC_LANE_REQ);
+}
+
+static void set_stopped(struct bed *b, u32 nid, u32 how)
+{
+	rmc_filters = 1;
+	b->w.node[nid]->req_stopped = how & 1;
+	b->w.node[nid]->srv_stopped = how >> 1 & 1;
+}
+
+/* ---- memory ---- */
+
+static void withdraw(struct bed *b, u32 nid, bool gone)
+{
+	seg_set(&b->w, nid, CTX, gone ? NULL : b->seg_mem);
+	if (!nid)
+		b->withdrawn = gone;
+}
+
+/* The application takes its buffer away while operations use it, and gives another. */
+static void swap_buffer(struct bed *b)
+{
+	struct rmc_abort uses = { .lbuf = b->buf_mem, .nid = -1, .status = RMC_S_BAD_LBUF };
+	struct rmc_mem *half;
+
+	rmc_bufs_del(&b->a.bufs, b->buf_mem);
+	MUST(rmc_bufs_del(&b->a.bufs, b->buf_mem));
+	rmc_itt_abort(b->w.node[0], &uses);
+	half = mem_make(b->buf + BUF / 2, BUF / 2, 12, 0);
+	MUST(!rmc_bufs_add(&b->a.bufs, half) && rmc_bufs_add(&b->a.bufs, b->buf_mem));
+	rmc_bufs_del(&b->a.bufs, half);
+	mem_free(half);
+	MUST(!rmc_bufs_add(&b->a.bufs, b->buf_mem));
+}
+
+/* ---- nodes ---- */
+
+/* Node 1 or 2, which is honest: down, up, or dead and born again. */
+static void fate(struct bed *b, u32 how)
+{
+	u32 nid = 1 + (how & 1);
+	struct rmc_node *node = b->w.node[nid];
+
+	switch (how >> 1 & 3) {
+	case 0:
+		rmc_node_down_srv(node);
+		rmc_node_down_req(node);
+		break;
+	case 1:
+		if (node->left)
+			rmc_node_join(node, rmc_os_ns_to_ms(world_now_ns));
+		break;
+	case 2:
+		world_restart(&b->w, nid);
+		seg_set(&b->w, nid, CTX, b->seg_mem);
+		break;
+	case 3:
+		b->w.frozen[nid] = how & 8;
+		break;
+	}
+}
+
+/* A peer writes anything into the words that all share about itself. */
+static void rumour(struct bed *b, struct input *in)
+{
+	u32 how = take(in, 1), nid = 1 + (how & 1);
+	u64 v = take(in, 2);
+
+	b->untold = true;
+	switch (how >> 1 & 3) {
+	case 0:
+		b->w.table[nid].claim = rmc_claim(v & 7, 1 + (v >> 8 & 3));
+		break;
+	case 1:
+		b->w.table[nid].heartbeat = v;
+		break;
+	case 2:
+		b->w.sync[nid * NODES] = v;
+		break;
+	case 3:
+		/* back to what it was */
+		b->w.table[nid].claim = rmc_claim(RMC_NODE_UP, 1);
+		b->w.sync[nid * NODES] = 1;
+		break;
+	}
+}
+
+void bed_chaos(struct bed *b, struct input *in)
+{
+	u32 what = take(in, 1), how;
+
+	switch (what % 16) {
+	default:
+		pass(b, 1 + (what >> 4), 1, 2);
+		break;
+	case 1:
+		pass(b, 3, 20 << (what >> 4 & 3), 2);
+		break;
+	case 2:
+		set_fault(b, in);
+		break;
+	case 3:
+		how = take(in, 1);
+		clear_fault(b, (how >> 2 & 3) % NODES, b->hostile ? 0 : (how & 3) % NODES,
+			    how & 0x10 ? RMC_LANE_REQ : RMC_LANE_REP);
+		break;
+	case 4:
+		set_model(b, take(in, 1));
+		break;
+	case 5:
+		set_slow(b, (what >> 4 & 3) % NODES, what & 0x80 ? 3000000 : 0);
+		break;
+	case 6:
+		set_stopped(b, (what >> 4 & 3) % NODES, what >> 6);
+		break;
+	case 7:
+		/* the owner writes an object: its version, or all of it */
+		how = take(in, 1);
+		++*(u64 *)(b->seg + how % 16 * 512);
+		if (how & 0x10)
+			memset(b->seg + how % 16 * 512 + 8, how, 56);
+		break;
+	case 8:
+		how = take(in, 1);
+		restless = (u64 *)(b->seg + how * 8 % SEG);
+		stores = 1 << (what >> 4 & 7);
+		break;
+	case 9:
+		withdraw(b, b->hostile ? 0 : (what >> 4 & 3) % NODES, what & 0x80);
+		break;
+	case 10:
+		swap_buffer(b);
+		break;
+	case 11:
+		rmc_no_memory = what >> 4;
+		break;
+	case 12:
+		if (b->hostile)
+			rumour(b, in);
+		else
+			fate(b, what >> 4);
+		break;
+	case 13:
+		rmc_event_arm(&b->seg_mem->notified, b->seg_mem->notified.count - (what >> 7));
+		break;
+	}
+}
+
+void bed_calm(struct bed *b)
+{
+	u32 i, from;
+
+	stores = 0;
+	rmc_no_memory = 0;
+	set_model(b, 0);
+	for (i = 0; i < NODES; i++) {
+		set_stopped(b, i, 0);
+		set_slow(b, i, 0);
+		withdraw(b, i, false);
+		b->w.frozen[i] = b->hostile && i;
+		if (!b->hostile && b->w.node[i]->left)
+			rmc_node_join(b->w.node[i], rmc_os_ns_to_ms(world_now_ns));
+		for (from = 0; from < NODES; from++) {
+			clear_fault(b, from, i, RMC_LANE_REQ);
+			clear_fault(b, from, i, RMC_LANE_REP);
+		}
+	}
+	pass(b, 25, 20, 64);
+	/* for those who join, and wait for others that are silent */
+	pass(b, 6, 300, 64);
+	pass(b, 10, 20, 64);
+}
