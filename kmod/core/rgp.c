@@ -218,6 +218,9 @@ static u8 judge(struct rmc_qp *qp, struct rmc_wqe *w, struct rmc_mem **mem)
 		return status;
 	if (unlikely(w->nid >= qp->node->fabric->nodes))
 		return RMC_S_BAD_NODE;
+	/* packets name 40 bits of the offset: what goes beyond must not begin anew */
+	if (unlikely(w->offset + w->length > RMC_OFFSET_MAX + 1))
+		return RMC_S_OUT_OF_RANGE;
 	*mem = NULL;
 	if (flags & RMC_OPF_EMPTY)
 		return RMC_S_OK;

@@ -163,6 +163,10 @@ static void test_statuses(const struct world_opts *o)
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 999, lbuf, 2), RMC_S_OUT_OF_RANGE);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, RMC_OFFSET_MAX, lbuf, 64), RMC_S_OUT_OF_RANGE);
 	CHECK_EQ(app_run(&s.a, RMC_OP_WRITE, 1, 990, lbuf, 64), RMC_S_OUT_OF_RANGE);
+	/* not a packet of it begins anew at 0 */
+	memset(lbuf, 0x5b, 9000);
+	CHECK_EQ(app_run(&s.a, RMC_OP_WRITE, 1, RMC_OFFSET_MAX - 99, lbuf, 9000), RMC_S_OUT_OF_RANGE);
+	CHECK_EQ(seg[0], 0xa5);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 1001), RMC_S_OUT_OF_RANGE);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 999, lbuf, 1), RMC_S_OK);
 	s.seg_mem->flags = RMC_MEM_READONLY;
