@@ -19,7 +19,7 @@ guarded 1 rough1 1 rough 0
 logs="clean0 clean1 clean2 clean3 rough0 rough1"
 # shellcheck disable=SC2086 # several logs
 until_true 30 says ready $logs || fail "not all see each other: $(cd "$LOGS" && tail -n 2 $logs)"
-struck=$("$TOP/build/selftests/cluster/scribble" "$(region)" "${SCRIBBLE:-6}" "$SEED" pair 0 1) ||
+struck=$("$TOP/build/selftests/cluster/scribble" "$(region)" "${SCRIBBLE:-4}" "$SEED" pair 0 1) ||
 	fail "cannot scribble: $struck"
 # shellcheck disable=SC2086
 stop_guarded "0 1 2 3" $logs || fail "seed $SEED, $struck: $(cd "$LOGS" && tail -n 5 $logs)"

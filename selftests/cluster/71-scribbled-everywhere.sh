@@ -26,7 +26,7 @@ scribbled()
 	echo "seed $SEED, $1, $struck"
 }
 
-scribbled tables "${SCRIBBLE:-3}"
+scribbled tables "${SCRIBBLE:-2}"
 for node in 0 1; do
 	# a fenced one is down already
 	at "$node" "$CTL" node down $node 2> /dev/null
@@ -37,7 +37,7 @@ done
 at_each "0 1" "$CTL" fault timeout 10000
 out=$(on_all "$XPAIR" pairs 2>&1) || fail "seed $SEED, afterwards: $out"
 
-scribbled all "${SCRIBBLE:-3}"
+scribbled all "${SCRIBBLE:-2}"
 # programs can be killed, and the module be removed
 for node in 0 1; do
 	behind "$node" "victim$node" "$XPAIR" busy
