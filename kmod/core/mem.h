@@ -97,6 +97,10 @@ static inline void rmc_copy(u8 *dst, const u8 *src, u32 len)
 {
 	u64 w;
 
+	if (likely(len == RMC_LINE)) {
+		rmc_copy_line(dst, src);
+		return;
+	}
 	if (len >= 256) {
 		rmc_os_memcpy(dst, src, len);
 		return;
@@ -111,33 +115,42 @@ static inline void rmc_copy(u8 *dst, const u8 *src, u32 len)
 		*dst++ = *src++;
 }
 
-/* Local buffers move without line semantics: the application waits for the CQ. */
+/*
+ * Local buffers move without line semantics: the application waits for the CQ.
+ * At least one byte of them.
+ */
 static inline void rmc_mem_get(const struct rmc_mem *mem, u64 off, u8 *dst, u32 len)
 {
-	while (len) {
-		u64 run;
-		const u8 *src = rmc_mem_at(mem, off, &run);
-		u32 n = min_t(u64, run, len);
+	u64 run;
+	const u8 *src;
 
-		rmc_copy(dst, src, n);
-		dst += n;
-		off += n;
-		len -= n;
+	for (;;) {
+		src = rmc_mem_at(mem, off, &run);
+		if (likely(len <= run))
+			break;
+		rmc_copy(dst, src, run);
+		dst += run;
+		off += run;
+		len -= run;
 	}
+	rmc_copy(dst, src, len);
 }
 
 static inline void rmc_mem_put(const struct rmc_mem *mem, u64 off, const u8 *src, u32 len)
 {
-	while (len) {
-		u64 run;
-		u8 *dst = rmc_mem_at(mem, off, &run);
-		u32 n = min_t(u64, run, len);
+	u64 run;
+	u8 *dst;
 
-		rmc_copy(dst, src, n);
-		src += n;
-		off += n;
-		len -= n;
+	for (;;) {
+		dst = rmc_mem_at(mem, off, &run);
+		if (likely(len <= run))
+			break;
+		rmc_copy(dst, src, run);
+		src += run;
+		off += run;
+		len -= run;
 	}
+	rmc_copy(dst, src, len);
 }
 
 bool rmc_mem_load_pieces(const struct rmc_mem *mem, u64 off, u8 *dst, u32 len);

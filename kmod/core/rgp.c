@@ -114,7 +114,6 @@ static bool unroll(struct rmc_node *node, u16 tid)
 	bool filtered = rmc_os_filters() && out->filter;
 	u8 flags = rmc_op_flags(e->op);
 	bool announced = flags & RMC_OPF_ANNOUNCED;
-	bool runs = rmc_op_runs(flags) && !filtered && !e->tracked;
 	u32 packets = 0, sent = e->sent;
 
 	if (unlikely(announced)) {
@@ -135,7 +134,7 @@ static bool unroll(struct rmc_node *node, u16 tid)
 		u64 word1 = rmc_req_word1(offset, len, e->sent + len == e->length);
 		u32 rep_lines, n;
 
-		if (runs && e->length - e->sent > len) {
+		if (e->length - e->sent > len && rmc_op_runs(flags) && !filtered && !e->tracked) {
 			n = inject_run(node, out, e, tid, flags);
 			packets += n;
 			if (n)

@@ -137,8 +137,11 @@ static inline u8 *rmc_ring_line(const struct rmc_ring *r, u32 pay_pos)
  */
 static inline u32 rmc_ring_run(const struct rmc_ring *r, u32 pay_pos, u32 skip, u32 len)
 {
-	u32 left = (r->pay_mask + 1 - (pay_pos & r->pay_mask)) * RMC_LINE - skip;
+	u32 left;
 
+	if (likely(skip + len <= RMC_LINE))
+		return len;
+	left = (r->pay_mask + 1 - (pay_pos & r->pay_mask)) * RMC_LINE - skip;
 	return min(left, len);
 }
 

@@ -37,8 +37,9 @@ static u8 judge(struct rmc_node *node, struct pending *p, u8 flags)
 		p->req.length = rmc_announce_length(*p->word1);
 		mtu = ~0U;
 	}
-	if (unlikely(!p->req.length != !!(flags & RMC_OPF_EMPTY) ||
-		     (p->req.offset & (RMC_LINE - 1)) + p->req.length > mtu))
+	if (unlikely(!p->req.length != !!(flags & RMC_OPF_EMPTY)))
+		return RMC_S_PROTOCOL;
+	if (unlikely((p->req.offset & (RMC_LINE - 1)) + p->req.length > mtu))
 		return RMC_S_PROTOCOL;
 	p->seg = rmc_ct_find(&node->ct, p->req.ctx_id);
 	if (unlikely(!p->seg))
