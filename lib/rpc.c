@@ -269,6 +269,17 @@ static int relax(struct rmc_rpc *r, unsigned int *spins)
 	return 0;
 }
 
+/* The response has nowhere to go any more: whatever comes is too late. */
+static void abandon(struct rmc_rpc *r, int ticket)
+{
+	struct call *c = &r->call[ticket & INDEX_MASK];
+
+	if (c->ticket != ticket)
+		return;
+	r->used[c->peer]--;
+	c->ticket = -1;
+}
+
 int rmc_rpc_call(struct rmc_rpc *r, int nid, const void *request, size_t len, void *response,
 		 size_t size, size_t *got)
 {
@@ -292,8 +303,10 @@ int rmc_rpc_call(struct rmc_rpc *r, int nid, const void *request, size_t len, vo
 		if (err)
 			break;
 	}
-	if (err < 0)
+	if (err < 0) {
+		abandon(r, ticket);
 		return err;
+	}
 	if (failed || result < 0)
 		return result;
 	if (got)
