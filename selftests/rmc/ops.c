@@ -258,13 +258,21 @@ TEST(atomic_with_local_instructions)
 	CHECK_EQ(*a.word >> 32, remote);
 }
 
+/*
+ * Three processes and the workers spin for the lock, mostly on fewer CPUs, and what a
+ * turn takes then is up to the scheduler: milliseconds since Linux 6.6. So after a
+ * while they stop, wherever they are; not one of their additions may be missing.
+ */
 TEST(cas_makes_a_lock)
 {
-	const int rounds = 1500, nodes = 3;
+	const int most = 1500, nodes = 3;
+	unsigned long long end = ktap_ms() + 15000;
 	volatile uint64_t *shared;
+	int n, *rounds, sum = 0;
 	pid_t pid[3];
-	int n, i;
 
+	rounds = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(rounds != MAP_FAILED);
 	end_open(&owner, CTX, 0, PAGE, 0, 0);
 	shared = (uint64_t *)owner.seg;
 	for (n = 0; n < nodes; n++) {
@@ -275,7 +283,7 @@ TEST(cas_makes_a_lock)
 		if (pid[n])
 			continue;
 		end_open(&e, CTX, n, 0, PAGE, 2);
-		for (i = 0; i < rounds; i++) {
+		while (rounds[n] < most && ktap_ms() < end) {
 			do {
 				REQUIRE_EQ(rmc_compare_and_swap(e.qp, 0, 0, 0, 1, &old), 0);
 			} while (old);
@@ -284,12 +292,18 @@ TEST(cas_makes_a_lock)
 			REQUIRE_EQ(rmc_write(e.qp, 0, 64, e.buf, 8), 0);
 			REQUIRE_EQ(rmc_compare_and_swap(e.qp, 0, 0, 1, 0, &old), 0);
 			REQUIRE_EQ(old, 1);
+			rounds[n]++;
 		}
 		_exit(0);
 	}
-	for (n = 0; n < nodes; n++)
+	for (n = 0; n < nodes; n++) {
 		CHECK(helper_ok(pid[n]));
-	CHECK_EQ(shared[8], rounds * nodes);
+		CHECK(rounds[n]);
+		sum += rounds[n];
+	}
+	CHECK_EQ(shared[8], sum);
+	if (sum < nodes * most)
+		ktap_say("%d of %d rounds in time", sum, nodes * most);
 }
 
 /* Node 1 still gets what node 0 has. */

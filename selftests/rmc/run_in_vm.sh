@@ -16,7 +16,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 vm=$top/vm-setup/rmc-vm
-seconds=1000
+seconds=$((1000 * ${RMC_SLOW:-1}))
 nested=false machine=auto ko=$top/rmc.ko after=
 boot=() env=()
 while :; do
