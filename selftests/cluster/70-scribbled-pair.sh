@@ -21,6 +21,10 @@ logs="clean0 clean1 clean2 clean3 rough0 rough1"
 until_true 30 says ready $logs || fail "not all see each other: $(cd "$LOGS" && tail -n 2 $logs)"
 struck=$("$TOP/build/selftests/cluster/scribble" "$(region)" "${SCRIBBLE:-4}" "$SEED" pair 0 1) ||
 	fail "cannot scribble: $struck"
+at_each "0 1 2 3" /run/rmc/busybox killall -USR1 xguard || fail "some ended: $(cd "$LOGS" && tail -n 5 $logs)"
+until_true 40 says stopped clean0 clean1 clean2 clean3 || fail "seed $SEED: $(tail -n 5 "$LOGS"/clean?)"
+# a channel that is out of step has no credits: what is queued for it times out one by one
+at_each "0 1" "$CTL" fault timeout 500 || fail "there is no way to set a time-out"
 # shellcheck disable=SC2086
 stop_guarded "0 1 2 3" $logs || fail "seed $SEED, $struck: $(cd "$LOGS" && tail -n 5 $logs)"
 for pair in "0 2" "0 3" "1 2" "1 3" "2 0" "2 1" "2 3" "3 0" "3 1" "3 2"; do
@@ -33,6 +37,7 @@ done
 refused=$(at 0 cat "$SYSFS/node0/counters/serve_errors" "$SYSFS/node0/counters/stale_replies" |
 	awk '{ n += $1 } END { print n + 0 }')
 [ "$refused" -ge 10 ] || fail "seed $SEED, $struck: node 0 refused only $refused packets"
+at_each "0 1" "$CTL" fault timeout 10000
 at 1 "$CTL" node down 1 && at 1 "$CTL" node up 1 || fail "node 1 does not join again"
 out=$(on_all "$XPAIR" pairs 2>&1) || fail "seed $SEED, afterwards: $out"
 echo "seed $SEED, $struck, $refused packets refused by node 0"
