@@ -49,7 +49,7 @@ enum {
 	/* descriptors handled per look at a ring, and bytes of one operation's packets
 	 * that move as one run; small, so that the other side can begin
 	 */
-	RMC_LOOK		= 64,
+	RMC_LOOK		= 32,
 	RMC_RUN			= 4096,
 	/* empty looks before a source or QP is no longer polled each visit */
 	RMC_IDLE_LOOKS		= 4096,

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 4
+# nodes: 4s
 # seconds: 240
 # The host scribbles into what nodes 0 and 1 share: no other pair loses, doubles, damages
 # or misses an operation, nothing beyond segments and buffers is touched, and the two are
