@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <rmc/rmc.h>
+#include "program.h"
 
 #define PAGE		4096UL
 #define CANARY		0x77
@@ -53,25 +54,6 @@ static double since[SLOTS], began;
 static int count;
 static uint32_t rng;
 static volatile sig_atomic_t stop, end;
-
-static void __attribute__((format(printf, 1, 2), noreturn)) die(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vprintf(fmt, ap);
-	va_end(ap);
-	printf("\n");
-	exit(1);
-}
-
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
 
 static uint32_t below(uint32_t n)
 {

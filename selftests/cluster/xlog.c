@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <rmc/rmc.h>
+#include "program.h"
 
 #define RECORDS		16384UL		/* of one log, 8 bytes each */
 #define LOG		(RECORDS * 8)
@@ -42,25 +43,6 @@ static struct {
 	unsigned long ok, down, absent, other;
 	double worst;
 } peers[MAX_NODES];
-
-static void __attribute__((format(printf, 1, 2), noreturn)) die(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vprintf(fmt, ap);
-	va_end(ap);
-	printf("\n");
-	exit(1);
-}
-
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
 
 /* What record n of a writer says; never 0 */
 static uint64_t record(int writer, uint64_t n)

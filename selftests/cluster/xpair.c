@@ -25,28 +25,10 @@
 #include <time.h>
 #include <unistd.h>
 #include <rmc/rmc.h>
+#include "program.h"
 
 #define SLOT		16384		/* bytes per writer in everybody's segment */
 #define MAX_NODES	64
-
-static void __attribute__((format(printf, 1, 2), noreturn)) die(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vprintf(fmt, ap);
-	va_end(ap);
-	printf("\n");
-	exit(1);
-}
-
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
 
 static void want(const char *what, int got)
 {
