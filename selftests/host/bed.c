@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 #include "bed.h"
@@ -257,8 +258,10 @@ u64 bed_one(struct bed_app *app, u32 op, u32 size, u64 span)
 		bed_check(rmc_read(&app->qp, app->target, off, app->lbuf, size));
 	else if (op == RMC_OP_WRITE)
 		bed_check(rmc_write(&app->qp, app->target, off, app->lbuf, size));
-	else if (op == RMC_OP_FAA)
-		bed_check(rmc_fetch_and_add(&app->qp, app->target, off, 1, &old));
+	else if (op == RMC_OP_SABRE)
+		bed_check(rmc_execute(&app->qp, op, app->target, off, app->lbuf, size));
+	else if (op == RMC_OP_FAA)	/* versions stay even */
+		bed_check(rmc_fetch_and_add(&app->qp, app->target, off, 2, &old));
 	else
 		bed_check(rmc_compare_and_swap(&app->qp, app->target, off, 0, 0, &old));
 	return old + *(volatile u64 *)app->lbuf;
@@ -311,4 +314,38 @@ double bed_rate(struct bed_app *app, u32 op, u32 size, u64 span, u32 outstanding
 	}
 	bed_check(rmc_drain_cq(&app->qp, landed));
 	return (double)n * 1000 / (bed_now() - t0);
+}
+
+/* ---- parked ---- */
+
+static double cpu_seconds(void)
+{
+	struct rusage ru;
+
+	getrusage(RUSAGE_SELF, &ru);
+	return ru.ru_utime.tv_sec + ru.ru_utime.tv_usec / 1e6 +
+	       ru.ru_stime.tv_sec + ru.ru_stime.tv_usec / 1e6;
+}
+
+double bed_idle(struct bed *b)
+{
+	double before;
+	u64 t0;
+
+	bed_one(&b->app, RMC_OP_READ, 64, 4096);
+	usleep(300000);			/* it parks long before */
+	before = cpu_seconds();
+	t0 = bed_now();
+	usleep(1000000);
+	return (cpu_seconds() - before) * 1e9 / (bed_now() - t0);
+}
+
+double bed_wake(struct bed *b, u32 us)
+{
+	u64 t0;
+
+	usleep(us);
+	t0 = bed_now();
+	bed_one(&b->app, RMC_OP_READ, 64, 4096);
+	return bed_now() - t0;
 }

@@ -6,7 +6,7 @@
  * bed_segment.
  *
  *	bench.c		ratios to the limits, asked-for ones
- *	sweep.c		curves over sizes, for tools/rmc-figures
+ *	sweep.c		curves over sizes and more, for tools/rmc-figures and rmc-bench
  */
 #ifndef BED_H
 #define BED_H
@@ -69,5 +69,11 @@ void bed_post(struct bed_app *app, u32 op, u32 size, u64 span);
 double bed_pingpong(struct bed *b);
 double bed_memcpy(void);
 double bed_access(void);
+
+/* With bed_start(b, true): the share of a CPU that a parked worker takes; ns of a read
+ * after @us in which the worker has parked
+ */
+double bed_idle(struct bed *b);
+double bed_wake(struct bed *b, u32 us);
 
 #endif

@@ -11,8 +11,6 @@
 #define _GNU_SOURCE
 #include <getopt.h>
 #include <stdio.h>
-#include <sys/resource.h>
-#include <unistd.h>
 #include "bed.h"
 
 #define SEGMENT		(64UL << 20)
@@ -103,15 +101,6 @@ static void row(const char *name, double value, const char *unit, const char *ba
 		printf(" asked %s %.2f%s", at_most ? "<=" : ">=", asked, ok ? "" : "  MISSED");
 	printf("\n");
 	fflush(stdout);
-}
-
-static double cpu_seconds(void)
-{
-	struct rusage ru;
-
-	getrusage(RUSAGE_SELF, &ru);
-	return ru.ru_utime.tv_sec + ru.ru_utime.tv_usec / 1e6 +
-	       ru.ru_stime.tv_sec + ru.ru_stime.tv_usec / 1e6;
 }
 
 int main(int argc, char **argv)
@@ -207,20 +196,10 @@ int main(int argc, char **argv)
 
 	bed_init(&b, 2, "fused", 4096);
 	bed_start(&b, true);
-	bed_check(rmc_read(&b.app.qp, 1, 0, b.app.lbuf, 64));
-	usleep(300000);
-	v = cpu_seconds();
-	usleep(1000000);
-	v = (cpu_seconds() - v) * 100;
+	v = bed_idle(&b) * 100;
 	row("parked worker, CPU time", v, "%", "1 %", v, 3, true);
-	for (i = 0; i < SAMPLES; i++) {
-		u64 t0;
-
-		usleep(100000);
-		t0 = bed_now();
-		bed_check(rmc_read(&b.app.qp, 1, 0, b.app.lbuf, 64));
-		s[i] = (bed_now() - t0) / 1e3;
-	}
+	for (i = 0; i < SAMPLES; i++)
+		s[i] = bed_wake(&b, 100000) / 1e3;
 	v = bed_median(s, SAMPLES);
 	row("64 B read that wakes a parked worker", v, "us", NULL, 0, 0, 0);
 	bed_fini(&b);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Curves over request sizes at native speed, as JSON: what A14 figure 7 and table 2
- * plot, of the core alone. Kernel, driver and VMs have no part in it.
+ * Curves at native speed, as JSON, of the core alone: over request sizes, what A14
+ * figure 7 and table 2 plot, over operations in flight and over queue pairs. Kernel,
+ * driver and VMs have no part in it.
  *
- * All series and sizes once, then all again: what disturbs this machine for a
- * moment, or moves its CPUs, is a part of each and not all of one.
+ * All series once, then all again: what disturbs this machine for a moment, or moves
+ * its CPUs, is a part of each and not all of one.
  *
  * Two nodes of one kernel, one worker (fused). Double-sided means that both nodes
  * read from each other: this thread then plays both applications, because two CPUs
@@ -27,7 +28,11 @@
 #define WINDOW		256		/* operations whose rate is one sample, */
 #define WINDOW_LARGE	64		/* of 2 KiB or more: some ten microseconds */
 #define OUTSTANDING	32
-#define SIZES_MAX	17		/* powers of two up to BED_SLOT */
+#define SMALL		64		/* bytes, where not the size is varied */
+#define QPS_MAX		4
+#define WAKES		100		/* per round, quick: a fifth */
+#define WAKE_PAUSE	2000		/* us, ten times what a worker waits before it parks */
+#define POINTS_MAX	17		/* powers of two up to BED_SLOT */
 #define LIMITS		9		/* samples of each limit */
 #define SEGMENT		(64UL << 20)
 #define MTU		4096
@@ -37,6 +42,7 @@ static int rounds = ROUNDS;
 static struct json out;
 static struct bed bed;
 static struct bed_app apps[2];		/* both sides of double-sided runs */
+static struct bed_app more[QPS_MAX];	/* of node 0 */
 
 /* Samples of one size: medians forget those in which a CPU was taken away. */
 struct samples {
@@ -94,6 +100,8 @@ static void latency(struct samples *s, u32 op, u32 size)
 	double ns = ns_per_tick();
 	u64 before, now;
 
+	/* nobody has an operation in flight now */
+	bed.seg->sabre = op == RMC_OP_SABRE ? RMC_SABRE_OVERLAPPED : 0;
 	before = ticks();
 	for (i = -50; i < n; i++) {
 		bed_one(&apps[0], op, size, bed_bytes);
@@ -136,113 +144,160 @@ static void latency_both(struct samples *s, u32 size)
 }
 
 /*
- * ns per operation, of windows of operations. The queue is full at both ends of all
- * windows but the first, so what was issued in one was completed in it.
+ * ns per operation, of windows of operations, over queue pairs of which each has
+ * its share in flight. The queues are full at both ends of all windows but the first, so
+ * what was issued in one was completed in it.
  */
-static void rate(struct samples *s, u32 op, u32 size, bool both)
+static void rate(struct samples *s, u32 op, u32 size, u32 outstanding, struct bed_app *app, u32 qps)
 {
 	u64 all = BYTES / size < OPERATIONS ? BYTES / size : OPERATIONS, n;
-	u32 window = size < 2048 ? WINDOW : WINDOW_LARGE;
+	u32 window = size < 2048 ? WINDOW : WINDOW_LARGE, k;
 	double ns = ns_per_tick(), begin;
 	u64 before, now;
-	int k;
 
 	if (bed_quick)
 		all /= 2;
+	for (k = 0; k < qps; k++)
+		app[k].stride = size;
 	before = ticks();
 	begin = before * ns;
 	for (n = 0; n < all; n++) {
-		for (k = 0; k <= both; k++) {
-			while (rmc_qp_in_flight(&apps[k].qp) >= OUTSTANDING)
-				rmc_poll_cq(&apps[k].qp, NULL);
-			bed_post(&apps[k], op, size, bed_bytes);
+		for (k = 0; k < qps; k++) {
+			while (rmc_qp_in_flight(&app[k].qp) >= outstanding)
+				rmc_poll_cq(&app[k].qp, NULL);
+			bed_post(&app[k], op, size, bed_bytes);
 		}
 		if ((n + 1) % window)
 			continue;
 		now = ticks();
 		if (n + 1 > window)
-			sample(s, (now - before) * ns / window / (1 + both));
+			sample(s, (now - before) * ns / window / qps);
 		before = now;
 	}
-	for (k = 0; k <= both; k++)
-		bed_check(rmc_drain_cq(&apps[k].qp, NULL));
-	s->operations += all * (1 + both);
+	for (k = 0; k < qps; k++)
+		bed_check(rmc_drain_cq(&app[k].qp, NULL));
+	s->operations += all * qps;
 	s->ns += ticks() * ns - begin;
 }
 
-static void point(const char *metric, u32 size, struct samples *s)
-{
-	bed_median(s->v, s->n);		/* sorts */
-	json_object(&out, NULL);
-	json_uint(&out, "bytes", size);
-	json_uint(&out, "samples", s->n);
-	if (!strcmp(metric, "latency")) {
-		json_double(&out, "t_typical_usec", percentile(s, 0.5) / 1e3);
-		json_double(&out, "t_min_usec", percentile(s, 0) / 1e3);
-		json_double(&out, "p99_usec", percentile(s, 0.99) / 1e3);
-	} else {
-		json_double(&out, "bw_typical_bytes_per_sec", size * 1e9 / percentile(s, 0.5));
-		json_double(&out, "bw_average_bytes_per_sec", size * 1e9 * s->operations / s->ns);
-		json_double(&out, "msg_rate_per_sec", 1e9 / percentile(s, 0.5));
-	}
-	json_end_object(&out);
-	free(s->v);
-}
+/* ---- series ---- */
+
+enum vary { SIZE, FLIGHT, QPS, NOTHING };
 
 static const struct series {
 	const char *name, *operation, *metric;
 	u32 op;
-	u32 size;		/* 0: all of them */
+	enum vary vary;
 	bool both;
 } table[] = {
-	{ "read-latency", "read", "latency", RMC_OP_READ, 0, false },
-	{ "read-latency-double", "read", "latency", RMC_OP_READ, 0, true },
-	{ "read-bandwidth", "read", "bandwidth", RMC_OP_READ, 0, false },
-	{ "read-bandwidth-double", "read", "bandwidth", RMC_OP_READ, 0, true },
-	{ "fetch-and-add", "fetch-and-add", "latency", RMC_OP_FAA, 8, false },
-	{ "compare-and-swap", "compare-and-swap", "latency", RMC_OP_CAS, 8, false },
+	{ "read-latency", "read", "latency", RMC_OP_READ, SIZE, false },
+	{ "read-latency-double", "read", "latency", RMC_OP_READ, SIZE, true },
+	{ "read-bandwidth", "read", "bandwidth", RMC_OP_READ, SIZE, false },
+	{ "read-bandwidth-double", "read", "bandwidth", RMC_OP_READ, SIZE, true },
+	{ "fetch-and-add", "fetch-and-add", "latency", RMC_OP_FAA, NOTHING, false },
+	{ "compare-and-swap", "compare-and-swap", "latency", RMC_OP_CAS, NOTHING, false },
+	{ "write-latency", "write", "latency", RMC_OP_WRITE, SIZE, false },
+	{ "write-bandwidth", "write", "bandwidth", RMC_OP_WRITE, SIZE, false },
+	{ "sabre-latency", "SABRe", "latency", RMC_OP_SABRE, SIZE, false },
+	{ "read-outstanding", "read", "bandwidth", RMC_OP_READ, FLIGHT, false },
+	{ "read-qps", "read", "bandwidth", RMC_OP_READ, QPS, false },
+	{ "parked", "read", "wake-up", RMC_OP_READ, NOTHING, false },
 };
 
+/* What is varied doubles from one point to the next. */
 static u32 from(const struct series *s)
 {
-	return s->size ? s->size : first;
+	return s->vary == SIZE ? first : s->vary == NOTHING ? 8 : 1;
 }
 
 static u32 to(const struct series *s)
 {
-	return s->size ? s->size : last;
+	return s->vary == SIZE ? last : s->vary == FLIGHT ? BED_ENTRIES :
+	       s->vary == QPS ? QPS_MAX : 8;
 }
 
-static struct samples samples[ARRAY_SIZE(table)][SIZES_MAX];
+static struct samples samples[ARRAY_SIZE(table)][POINTS_MAX];
+
+static bool is(const struct series *s, const char *metric)
+{
+	return !strcmp(s->metric, metric);
+}
 
 static void measure(const struct series *s)
 {
 	struct samples *v = samples[s - table];
-	u32 size;
+	u32 x;
 
-	for (size = from(s); size <= to(s); v++, size *= 2) {
-		if (strcmp(s->metric, "latency"))
-			rate(v, s->op, size, s->both);
+	for (x = from(s); x <= to(s); v++, x *= 2) {
+		if (s->vary == FLIGHT)
+			rate(v, s->op, SMALL, x, apps, 1);
+		else if (s->vary == QPS)
+			rate(v, s->op, SMALL, OUTSTANDING, more, x);
+		else if (is(s, "bandwidth"))
+			rate(v, s->op, x, OUTSTANDING, apps, 1 + s->both);
 		else if (s->both)
-			latency_both(v, size);
+			latency_both(v, x);
 		else
-			latency(v, s->op, size);
+			latency(v, s->op, x);
 	}
 }
 
-static void report(const struct series *s)
+/* In a world whose worker parks; the share of a CPU that it takes then */
+static double measure_parked(struct samples *s)
+{
+	int n = rounds * (bed_quick ? WAKES / 5 : WAKES), i;
+	double idle;
+
+	bed_init(&bed, 2, "fused", mtu);
+	bed_start(&bed, true);
+	idle = bed_idle(&bed);
+	for (i = 0; i < n; i++)
+		sample(s, bed_wake(&bed, WAKE_PAUSE));
+	world_stop(&bed.w);
+	return idle;
+}
+
+/* ---- report ---- */
+
+static void point(const struct series *s, u32 x, struct samples *v)
+{
+	u32 size = s->vary == SIZE || s->vary == NOTHING ? x : SMALL;
+
+	bed_median(v->v, v->n);		/* sorts */
+	json_object(&out, NULL);
+	json_uint(&out, "bytes", is(s, "wake-up") ? SMALL : size);
+	json_uint(&out, "samples", v->n);
+	if (!is(s, "bandwidth")) {
+		json_double(&out, "t_typical_usec", percentile(v, 0.5) / 1e3);
+		json_double(&out, "t_min_usec", percentile(v, 0) / 1e3);
+		json_double(&out, "p99_usec", percentile(v, 0.99) / 1e3);
+		json_double(&out, "p99_9_usec", percentile(v, 0.999) / 1e3);
+	} else {
+		json_uint(&out, "outstanding", s->vary == FLIGHT ? x : OUTSTANDING);
+		json_uint(&out, "qps", s->vary == QPS ? x : s->both ? 2U : 1U);
+		json_double(&out, "bw_typical_bytes_per_sec", size * 1e9 / percentile(v, 0.5));
+		json_double(&out, "bw_average_bytes_per_sec", size * 1e9 * v->operations / v->ns);
+		json_double(&out, "msg_rate_per_sec", 1e9 / percentile(v, 0.5));
+	}
+	json_end_object(&out);
+	free(v->v);
+}
+
+static void report(const struct series *s, double idle)
 {
 	struct samples *v = samples[s - table];
-	u32 size;
+	u32 x;
 
 	json_object(&out, NULL);
 	json_string(&out, "name", s->name);
 	json_string(&out, "operation", s->operation);
 	json_string(&out, "metric", s->metric);
 	json_bool(&out, "double_sided", s->both);
+	if (is(s, "wake-up"))
+		json_double(&out, "parked_cpu_share", idle);
 	json_array(&out, "results");
-	for (size = from(s); size <= to(s); v++, size *= 2)
-		point(s->metric, size, v);
+	for (x = from(s); x <= to(s); v++, x *= 2)
+		point(s, x, v);
 	json_end_array(&out);
 	json_end_object(&out);
 }
@@ -273,7 +328,8 @@ static int usage(FILE *f)
 	const struct series *s;
 
 	fprintf(f, "usage: sweep [--quick] [--sizes FROM,TO] [--mtu N] [SERIES ...]\n"
-		"Medians as JSON; sizes from 64 to 65536 bytes; series, all of them unless named:\n");
+		"Medians as JSON; sizes from 64 to 65536 bytes; series, all of them unless named\n"
+		"(limits: none, only the limits):\n");
 	for (s = table; s < table + ARRAY_SIZE(table); s++)
 		fprintf(f, "  %s\n", s->name);
 	return f == stdout ? 0 : 2;
@@ -307,6 +363,7 @@ int main(int argc, char **argv)
 	};
 	struct rmc_mem *seg;
 	const struct series *s;
+	double idle = 0;
 	int c, i, k, ncpu;
 	char end;
 
@@ -326,17 +383,23 @@ int main(int argc, char **argv)
 		}
 	}
 	for (i = optind; i < argc; i++)
-		if (!find(argv[i]))
+		if (!find(argv[i]) && strcmp(argv[i], "limits"))
 			return usage(stderr);
 	ncpu = bed_setup(SEGMENT);
 	if (ncpu < 2)
 		return 4;
+	memset(bed_segment, 0, bed_bytes);	/* objects: their versions are even */
 
 	ns0 = bed_now();
 	ticks0 = ticks();
 	bed_init(&bed, 2, "fused", mtu);
 	bed_app_init(&bed, &apps[0], 0, 1);
 	bed_app_init(&bed, &apps[1], 1, 0);
+	memset(apps[0].lbuf, 0, BED_ENTRIES * BED_SLOT);	/* what is written */
+	mem_objects(bed.seg, 0, 0);
+	if (wanted(find("read-qps"), argv + optind))
+		for (k = 0; k < QPS_MAX; k++)
+			bed_app_init(&bed, &more[k], 0, 1);
 	/* reads of both directions end in the same memory */
 	seg = mem_make(bed_segment, bed_bytes, 12, 0);
 	seg_set(&bed.w, 0, 0, seg);
@@ -355,16 +418,19 @@ int main(int argc, char **argv)
 	report_limits();
 	for (k = 0; k < rounds; k++) {
 		for (s = table; s < table + ARRAY_SIZE(table); s++)
-			if (wanted(s, argv + optind))
+			if (wanted(s, argv + optind) && !is(s, "wake-up"))
 				measure(s);
 		fprintf(stderr, "round %d of %d\n", k + 1, rounds);
 	}
+	world_stop(&bed.w);
+	s = find("parked");
+	if (wanted(s, argv + optind))
+		idle = measure_parked(samples[s - table]);
 	json_array(&out, "series");
 	for (s = table; s < table + ARRAY_SIZE(table); s++)
 		if (wanted(s, argv + optind))
-			report(s);
+			report(s, idle);
 	json_end_array(&out);
 	json_end_object(&out);
-	world_stop(&bed.w);
 	return 0;
 }

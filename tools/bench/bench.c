@@ -7,7 +7,7 @@
  *	| struct header, one page | data ... |
  *
  * and the first word of every line of data is its offset, so that reads can be
- * checked.
+ * checked. That is an even number: for SABRes the version of an object nobody writes.
  */
 #include <errno.h>
 #include <sched.h>
@@ -108,6 +108,19 @@ static uint64_t slot_bytes(uint64_t size)
 	return (size + 63) & ~63ULL;
 }
 
+/* The first is the team's; others are of who measures alone. */
+static void make_qps(struct bench *b, unsigned int entries)
+{
+	int i;
+
+	b->qp[0] = b->team->qp;
+	for (i = 1; i < b->qps; i++) {
+		b->qp[i] = rmc_qp_create(b->team->ctx, entries);
+		if (!b->qp[i])
+			die(EXIT_FAILED, "%s", rmc_errmsg());
+	}
+}
+
 static void make_lbuf(struct bench *b)
 {
 	uint64_t one = slot_bytes(b->size);
@@ -139,7 +152,7 @@ static void join(struct bench *b)
 	struct rmc_team_options options = {
 		.ctx_id = (unsigned int)b->ctx_id,
 		.numa_node = b->numa_node,
-		.flags = RMC_TEAM_SLEEP,
+		.flags = RMC_TEAM_SLEEP | (b->op == RMC_OP_SABRE ? RMC_TEAM_OBJECTS : 0),
 		.entries = 2,
 	};
 	uint64_t len, i;
@@ -158,6 +171,7 @@ static void join(struct bench *b)
 	h->data_len = len;
 	h->magic = HEADER_MAGIC;
 	make_lbuf(b);
+	make_qps(b, options.entries);
 	check("meeting the other nodes", rmc_team_barrier(b->team));
 }
 
@@ -256,6 +270,8 @@ static inline __attribute__((always_inline)) int one(struct bench *b, struct rmc
 		return rmc_read(qp, b->target, offset, b->lbuf, size);
 	case RMC_OP_WRITE:
 		return rmc_write(qp, b->target, offset, b->lbuf, size);
+	case RMC_OP_SABRE:
+		return rmc_execute(qp, op, b->target, offset, b->lbuf, size);
 	case RMC_OP_CAS:
 		return rmc_compare_and_swap(qp, b->target, offset, 0, 1, &old);
 	default:
@@ -298,11 +314,32 @@ static void latency_of(struct bench *b, uint64_t size, uint64_t *sample, uint64_
 	case RMC_OP_WRITE:
 		latency_loop(b, RMC_OP_WRITE, size, sample, n, second);
 		break;
+	case RMC_OP_SABRE:
+		latency_loop(b, RMC_OP_SABRE, size, sample, n, second);
+		break;
 	case RMC_OP_CAS:
 		latency_loop(b, RMC_OP_CAS, size, sample, n, second);
 		break;
 	default:
 		latency_loop(b, RMC_OP_FAA, size, sample, n, second);
+	}
+}
+
+/* After a pause each: a worker parks meanwhile, and each wakes it. */
+static void wake_latency(struct bench *b, uint64_t size, uint64_t *sample, uint64_t n,
+			 uint64_t second)
+{
+	uint64_t base = data_offset(b), next = bench_cycles() + second, start, i;
+
+	for (i = 0; i < n; i++) {
+		usleep((useconds_t)b->pause_us);
+		start = bench_cycles();
+		check("operation", one(b, b->team->qp, b->op, base, size));
+		sample[i] = bench_cycles() - start;
+		if (start > next) {
+			progress(b, size, i, n);
+			next = start + second;
+		}
 	}
 }
 
@@ -323,23 +360,30 @@ static void measure_latency(struct bench *b, uint64_t size, double cycles_per_us
 		die(EXIT_FAILED, "no memory for %llu samples", (unsigned long long)n);
 	memset(sample, 0, n * sizeof(*sample));		/* no page faults in the loop */
 	latency_of(b, size, sample, warm_up(b) < n ? warm_up(b) : n, second);
-	latency_of(b, size, sample, n, second);
+	if (b->pause_us)
+		wake_latency(b, size, sample, n, second);
+	else
+		latency_of(b, size, sample, n, second);
 	latency_stats(&s, sample, n, cycles_per_us);
 	report_latency(b, size, &s);
 	free(sample);
 }
 
-/* Keep outstanding operations in flight until n have been issued. */
+/*
+ * Keep outstanding operations in flight until n have been issued, over all queue pairs in
+ * turn.
+ */
 static inline __attribute__((always_inline)) void bandwidth_loop(struct bench *b,
 		enum rmc_opcode op, uint64_t size, uint64_t n)
 {
 	uint64_t base = data_offset(b), buffers = b->lbuf_len / b->stride, i;
-	unsigned int outstanding = (unsigned int)b->outstanding;
-	struct rmc_qp *qp = b->team->qp;
+	unsigned int outstanding = (unsigned int)b->outstanding, k;
 	struct rmc_completion c;
+	struct rmc_qp *qp;
 	int slot;
 
-	for (i = 0; i < n; i++) {
+	for (i = 0, k = 0; i < n; i++) {
+		qp = b->qp[k];
 		while (rmc_qp_in_flight(qp) >= outstanding)
 			check("waiting", rmc_cq_wait(qp, &c));
 		slot = rmc_wait_for_slot(qp, NULL);
@@ -347,7 +391,28 @@ static inline __attribute__((always_inline)) void bandwidth_loop(struct bench *b
 			check("operation", slot < 0 ? slot : rmc_qp_error(qp));
 		rmc_issue(qp, op, slot, b->target, next_offset(b, base),
 			  b->lbuf + ((uint64_t)slot % buffers) * b->stride, size);
+		k = k + 1 == (unsigned int)b->qps ? 0 : k + 1;
 	}
+}
+
+static uint64_t in_flight(struct bench *b)
+{
+	uint64_t n = 0;
+	int k;
+
+	for (k = 0; k < b->qps; k++) {
+		rmc_poll_cq(b->qp[k], NULL);	/* errors stay in the queue */
+		n += rmc_qp_in_flight(b->qp[k]);
+	}
+	return n;
+}
+
+static void drain(struct bench *b, const char *what)
+{
+	int k;
+
+	for (k = 0; k < b->qps; k++)
+		check(what, rmc_drain_cq(b->qp[k], NULL));
 }
 
 static void bandwidth_of(struct bench *b, uint64_t size, uint64_t n)
@@ -396,10 +461,9 @@ static void measure_bandwidth(struct bench *b, uint64_t size, double cycles_per_
 	double rate, fine[2 * TYPICAL_WINDOWS], best = 0, scale = cycles_per_us * 1e6;
 	struct window tenth = { share(n, PEAK_WINDOWS), 0, 0 }, hundredth = { step, 0, 0 };
 	struct bandwidth_stats s = { .n = n };
-	struct rmc_qp *qp = b->team->qp;
 
 	bandwidth_of(b, size, warm_up(b));
-	check("warming up", rmc_drain_cq(qp, NULL));
+	drain(b, "warming up");
 
 	start = bench_cycles();
 	tenth.since = hundredth.since = now = start;
@@ -409,12 +473,10 @@ static void measure_bandwidth(struct bench *b, uint64_t size, double cycles_per_
 			step = left;
 		bandwidth_of(b, size, step);
 		left -= step;
-		if (left)
-			rmc_poll_cq(qp, NULL);		/* errors stay in the queue */
-		else
-			check("operation", rmc_drain_cq(qp, NULL));
+		if (!left)
+			drain(b, "operation");
+		done = n - left - in_flight(b);
 		now = bench_cycles();
-		done = n - left - rmc_qp_in_flight(qp);
 		rate = window_over(&tenth, done, now);
 		if (rate > best)
 			best = rate;

@@ -27,6 +27,8 @@ struct bench_test {
 
 enum bench_pattern { RANDOM, SEQUENTIAL, HOT };
 
+#define BENCH_QPS_MAX	64
+
 struct bench {
 	const struct bench_test *test;
 
@@ -37,6 +39,8 @@ struct bench {
 	int peer;			/* -1: the next node */
 	int double_sided;
 	int outstanding;
+	int qps;			/* each with so many in flight */
+	int pause_us;			/* before each operation */
 	uint64_t segment;		/* bytes to expose; 0: by memory */
 	enum bench_pattern pattern;
 	int cpu;			/* -1: wherever */
@@ -49,6 +53,7 @@ struct bench {
 
 	/* the run */
 	struct rmc_team *team;
+	struct rmc_qp *qp[BENCH_QPS_MAX];	/* the first is the team's */
 	int target;			/* node id */
 	uint64_t data_len;		/* bytes at the target */
 	char *lbuf;

@@ -31,6 +31,10 @@ void bench_options(struct bench *b, int argc, char **argv)
 			"the peer measures against node 0 at the same time" },
 		{ 't', "outstanding", OPT_INT, &b->outstanding, 1, ALL_ENTRIES, "N",
 			"operations in flight, bandwidth only (default 64)" },
+		{ 0, "qps", OPT_INT, &b->qps, 1, BENCH_QPS_MAX, "N",
+			"queue pairs, each with so many in flight, bandwidth only (default 1)" },
+		{ 'p', "pause", OPT_INT, &b->pause_us, 0, 1000000, "USEC",
+			"sleep so long before each operation, latency only: until a worker has parked" },
 		{ 'S', "segment", OPT_SIZE, &b->segment, 4096, INT64_MAX, "SIZE",
 			"memory each node exposes (default 64M, less if short)" },
 		{ 'q', "sequential", OPT_FLAG, &sequential, 0, 0, NULL,
@@ -49,8 +53,8 @@ void bench_options(struct bench *b, int argc, char **argv)
 	};
 	/* Atomics: one size, and a choice of operation */
 	const struct opt atomic_opts[] = {
-		opts[2], opts[3], opts[4], opts[6], opts[7], opts[8], opts[9], opts[10], opts[11],
-		opts[12], opts[13], opts[14],
+		opts[2], opts[3], opts[4], opts[7], opts[8], opts[9], opts[10], opts[11], opts[12],
+		opts[13], opts[14], opts[15], opts[16],
 		{ 'A', "atomic", OPT_STRING, &op, 0, 0, "OP", "faa (default) or cas" },
 		{ 0 },
 	};
@@ -58,6 +62,7 @@ void bench_options(struct bench *b, int argc, char **argv)
 	b->iterations = latency ? LATENCY_ITERATIONS : BANDWIDTH_ITERATIONS;
 	b->peer = -1;
 	b->outstanding = latency ? 1 : DEFAULT_OUTSTANDING;
+	b->qps = 1;
 	b->cpu = -1;
 	b->numa_node = -1;
 	b->ctx_id = opt_default_context();
@@ -76,6 +81,8 @@ void bench_options(struct bench *b, int argc, char **argv)
 	if (sequential && hot)
 		die(EXIT_USAGE, "--sequential or --hot, not both");
 	if (latency)
-		b->outstanding = 1;
+		b->outstanding = b->qps = 1;
+	else
+		b->pause_us = 0;
 	b->pattern = sequential ? SEQUENTIAL : hot ? HOT : RANDOM;
 }

@@ -15,6 +15,7 @@ static const char *op_name(const struct bench *b)
 	switch (b->op) {
 	case RMC_OP_READ: return "read";
 	case RMC_OP_WRITE: return "write";
+	case RMC_OP_SABRE: return "SABRe";
 	case RMC_OP_CAS: return "compare-and-swap";
 	case RMC_OP_FAA: return "fetch-and-add";
 	default: return "?";
@@ -50,10 +51,13 @@ void report_begin(struct bench *b)
 		json_bool(j, "shared_cpu", q->shared_cpu != 0);
 		json_uint(j, "segment", b->data_len);
 		json_string(j, "pattern", pattern_names[b->pattern]);
-		if (latency)
+		if (latency) {
 			json_bool(j, "round_trip", 1);
-		else
+			json_int(j, "pause_usec", b->pause_us);
+		} else {
 			json_int(j, "outstanding", b->outstanding);
+			json_int(j, "qps", b->qps);
+		}
 		json_array(j, "results");
 		return;
 	}
@@ -70,7 +74,10 @@ void report_begin(struct bench *b)
 	if (latency)
 		printf(" Times           : round trip, from issue to completion seen\n");
 	else
-		printf(" Outstanding     : %d\n", b->outstanding);
+		printf(" Outstanding     : %d%s\n", b->outstanding,
+		       b->qps > 1 ? ", on each of several queue pairs" : "");
+	if (b->pause_us)
+		printf(" Pause           : %d us before each operation\n", b->pause_us);
 	rule();
 	if (latency)
 		printf(" #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]   99%% percentile[usec]   99.9%% percentile[usec] \n");
