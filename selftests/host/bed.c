@@ -16,7 +16,8 @@ static int cpus[8];
 
 /* ---- library side ---- */
 
-int rmc_relax_slow(struct user_qp *qp, unsigned int spins)
+/* weak: what is linked with librmc has its */
+__attribute__((weak)) int rmc_relax_slow(struct user_qp *qp, unsigned int spins)
 {
 	if (__atomic_load_n(&qp->flags->need_wakeup, __ATOMIC_RELAXED) && qp->wake)
 		qp->wake(qp);
@@ -48,6 +49,14 @@ u64 bed_now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+/* Measured over the run so far, which the limits make long enough */
+static u64 ticks0, ns0;
+
+double bed_ns_per_tick(void)
+{
+	return (double)(bed_now() - ns0) / (bed_ticks() - ticks0);
 }
 
 static int cmp(const void *a, const void *b)
@@ -112,6 +121,8 @@ int bed_setup(u64 bytes)
 	for (i = 0; i < 8; i++)
 		cpus[i] = 1 + i % (ncpu - 1);
 	pin(0);
+	ns0 = bed_now();
+	ticks0 = bed_ticks();
 	bed_bytes = bytes;
 	bed_segment = map(bytes);
 	return ncpu;

@@ -53,6 +53,18 @@ void bed_app_fini(struct bed_app *app);
 void bed_check(int err);
 
 u64 bed_now(void);			/* ns */
+double bed_ns_per_tick(void);
+
+/* For single operations: a read of the clock costs as much as a tenth of a remote read */
+static inline u64 bed_ticks(void)
+{
+#ifdef __x86_64__
+	return __builtin_ia32_rdtsc();
+#else
+	return bed_now();
+#endif
+}
+
 u64 bed_random(void);
 double bed_median(double *v, int n);	/* sorts */
 

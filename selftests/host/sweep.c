@@ -29,6 +29,7 @@
 #define WINDOW_LARGE	64		/* of 2 KiB or more: some ten microseconds */
 #define OUTSTANDING	32
 #define SMALL		64		/* bytes, where not the size is varied */
+#define HOT		(16U << 10)	/* stays in an L1 cache */
 #define QPS_MAX		4
 #define WAKES		100		/* per round, quick: a fifth */
 #define WAKE_PAUSE	2000		/* us, ten times what a worker waits before it parks */
@@ -70,45 +71,23 @@ static double percentile(const struct samples *s, double share)
 	return s->v[(size_t)(share * (s->n - 1))];
 }
 
-/* ---- time: a read of the clock costs as much as a tenth of a remote read ---- */
-
-#ifdef __x86_64__
-static u64 ticks(void)
-{
-	return __builtin_ia32_rdtsc();
-}
-#else
-static u64 ticks(void)
-{
-	return bed_now();
-}
-#endif
-
-static u64 ticks0, ns0;
-
-/* Measured over the run so far, which the limits made long enough. */
-static double ns_per_tick(void)
-{
-	return (double)(bed_now() - ns0) / (ticks() - ticks0);
-}
-
 /* ---- samples ---- */
 
-static void latency(struct samples *s, u32 op, u32 size)
+static void latency(struct samples *s, u32 op, u32 size, u64 span)
 {
 	int n = bed_quick ? LATENCIES / 2 : LATENCIES, i;
-	double ns = ns_per_tick();
+	double ns = bed_ns_per_tick();
 	u64 before, now;
 
 	/* nobody has an operation in flight now */
 	bed.seg->sabre = op == RMC_OP_SABRE ? RMC_SABRE_OVERLAPPED : 0;
-	before = ticks();
+	before = bed_ticks();
 	for (i = -50; i < n; i++) {
-		bed_one(&apps[0], op, size, bed_bytes);
-		now = ticks();
+		bed_one(&apps[0], op, size, span);
+		now = bed_ticks();
 		if (i >= 0)
 			sample(s, (now - before) * ns);
-		before = ticks();
+		before = bed_ticks();
 	}
 }
 
@@ -119,12 +98,12 @@ static void latency(struct samples *s, u32 op, u32 size)
 static void latency_both(struct samples *s, u32 size)
 {
 	int n = (bed_quick ? LATENCIES / 2 : LATENCIES) / 2, i, k, busy;
-	double ns = ns_per_tick();
+	double ns = bed_ns_per_tick();
 	u64 t[2];
 
 	for (i = -50; i < n; i++) {
 		for (k = 0; k < 2; k++) {
-			t[k] = ticks();
+			t[k] = bed_ticks();
 			bed_post(&apps[k], RMC_OP_READ, size, bed_bytes);
 		}
 		for (busy = 3; busy;) {
@@ -136,7 +115,7 @@ static void latency_both(struct samples *s, u32 size)
 					continue;
 				busy &= ~(1 << k);
 				if (i >= 0)
-					sample(s, (ticks() - t[k]) * ns);
+					sample(s, (bed_ticks() - t[k]) * ns);
 				bed_check(rmc_qp_error(&apps[k].qp));
 			}
 		}
@@ -148,28 +127,29 @@ static void latency_both(struct samples *s, u32 size)
  * its share in flight. The queues are full at both ends of all windows but the first, so
  * what was issued in one was completed in it.
  */
-static void rate(struct samples *s, u32 op, u32 size, u32 outstanding, struct bed_app *app, u32 qps)
+static void rate(struct samples *s, u32 op, u32 size, u64 span, u32 outstanding, struct bed_app *app,
+		 u32 qps)
 {
 	u64 all = BYTES / size < OPERATIONS ? BYTES / size : OPERATIONS, n;
 	u32 window = size < 2048 ? WINDOW : WINDOW_LARGE, k;
-	double ns = ns_per_tick(), begin;
+	double ns = bed_ns_per_tick(), begin;
 	u64 before, now;
 
 	if (bed_quick)
 		all /= 2;
 	for (k = 0; k < qps; k++)
 		app[k].stride = size;
-	before = ticks();
+	before = bed_ticks();
 	begin = before * ns;
 	for (n = 0; n < all; n++) {
 		for (k = 0; k < qps; k++) {
 			while (rmc_qp_in_flight(&app[k].qp) >= outstanding)
 				rmc_poll_cq(&app[k].qp, NULL);
-			bed_post(&app[k], op, size, bed_bytes);
+			bed_post(&app[k], op, size, span);
 		}
 		if ((n + 1) % window)
 			continue;
-		now = ticks();
+		now = bed_ticks();
 		if (n + 1 > window)
 			sample(s, (now - before) * ns / window / qps);
 		before = now;
@@ -177,7 +157,7 @@ static void rate(struct samples *s, u32 op, u32 size, u32 outstanding, struct be
 	for (k = 0; k < qps; k++)
 		bed_check(rmc_drain_cq(&app[k].qp, NULL));
 	s->operations += all * qps;
-	s->ns += ticks() * ns - begin;
+	s->ns += bed_ticks() * ns - begin;
 }
 
 /* ---- series ---- */
@@ -188,32 +168,40 @@ static const struct series {
 	const char *name, *operation, *metric;
 	u32 op;
 	enum vary vary;
-	bool both;
+	bool both, hot;
 } table[] = {
-	{ "read-latency", "read", "latency", RMC_OP_READ, SIZE, false },
-	{ "read-latency-double", "read", "latency", RMC_OP_READ, SIZE, true },
-	{ "read-bandwidth", "read", "bandwidth", RMC_OP_READ, SIZE, false },
-	{ "read-bandwidth-double", "read", "bandwidth", RMC_OP_READ, SIZE, true },
-	{ "fetch-and-add", "fetch-and-add", "latency", RMC_OP_FAA, NOTHING, false },
-	{ "compare-and-swap", "compare-and-swap", "latency", RMC_OP_CAS, NOTHING, false },
-	{ "write-latency", "write", "latency", RMC_OP_WRITE, SIZE, false },
-	{ "write-bandwidth", "write", "bandwidth", RMC_OP_WRITE, SIZE, false },
-	{ "sabre-latency", "SABRe", "latency", RMC_OP_SABRE, SIZE, false },
-	{ "read-outstanding", "read", "bandwidth", RMC_OP_READ, FLIGHT, false },
-	{ "read-qps", "read", "bandwidth", RMC_OP_READ, QPS, false },
-	{ "parked", "read", "wake-up", RMC_OP_READ, NOTHING, false },
+	{ "read-latency", "read", "latency", RMC_OP_READ, SIZE, false, false },
+	{ "read-latency-double", "read", "latency", RMC_OP_READ, SIZE, true, false },
+	{ "read-bandwidth", "read", "bandwidth", RMC_OP_READ, SIZE, false, false },
+	{ "read-bandwidth-double", "read", "bandwidth", RMC_OP_READ, SIZE, true, false },
+	{ "fetch-and-add", "fetch-and-add", "latency", RMC_OP_FAA, NOTHING, false, false },
+	{ "compare-and-swap", "compare-and-swap", "latency", RMC_OP_CAS, NOTHING, false, false },
+	{ "write-latency", "write", "latency", RMC_OP_WRITE, SIZE, false, false },
+	{ "write-bandwidth", "write", "bandwidth", RMC_OP_WRITE, SIZE, false, false },
+	{ "sabre-latency", "SABRe", "latency", RMC_OP_SABRE, SIZE, false, false },
+	{ "read-latency-hot", "read", "latency", RMC_OP_READ, NOTHING, false, true },
+	{ "read-rate-hot", "read", "bandwidth", RMC_OP_READ, NOTHING, false, true },
+	{ "read-outstanding", "read", "bandwidth", RMC_OP_READ, FLIGHT, false, false },
+	{ "read-qps", "read", "bandwidth", RMC_OP_READ, QPS, false, false },
+	{ "parked", "read", "wake-up", RMC_OP_READ, NOTHING, false, false },
 };
+
+/* Bytes where nothing is varied */
+static u32 fixed(const struct series *s)
+{
+	return s->op == RMC_OP_READ ? SMALL : 8;
+}
 
 /* What is varied doubles from one point to the next. */
 static u32 from(const struct series *s)
 {
-	return s->vary == SIZE ? first : s->vary == NOTHING ? 8 : 1;
+	return s->vary == SIZE ? first : s->vary == NOTHING ? fixed(s) : 1;
 }
 
 static u32 to(const struct series *s)
 {
 	return s->vary == SIZE ? last : s->vary == FLIGHT ? BED_ENTRIES :
-	       s->vary == QPS ? QPS_MAX : 8;
+	       s->vary == QPS ? QPS_MAX : fixed(s);
 }
 
 static struct samples samples[ARRAY_SIZE(table)][POINTS_MAX];
@@ -226,19 +214,20 @@ static bool is(const struct series *s, const char *metric)
 static void measure(const struct series *s)
 {
 	struct samples *v = samples[s - table];
+	u64 span = s->hot ? HOT : bed_bytes;
 	u32 x;
 
 	for (x = from(s); x <= to(s); v++, x *= 2) {
 		if (s->vary == FLIGHT)
-			rate(v, s->op, SMALL, x, apps, 1);
+			rate(v, s->op, SMALL, span, x, apps, 1);
 		else if (s->vary == QPS)
-			rate(v, s->op, SMALL, OUTSTANDING, more, x);
+			rate(v, s->op, SMALL, span, OUTSTANDING, more, x);
 		else if (is(s, "bandwidth"))
-			rate(v, s->op, x, OUTSTANDING, apps, 1 + s->both);
+			rate(v, s->op, x, span, OUTSTANDING, apps, 1 + s->both);
 		else if (s->both)
 			latency_both(v, x);
 		else
-			latency(v, s->op, x);
+			latency(v, s->op, x, span);
 	}
 }
 
@@ -265,7 +254,7 @@ static void point(const struct series *s, u32 x, struct samples *v)
 
 	bed_median(v->v, v->n);		/* sorts */
 	json_object(&out, NULL);
-	json_uint(&out, "bytes", is(s, "wake-up") ? SMALL : size);
+	json_uint(&out, "bytes", size);
 	json_uint(&out, "samples", v->n);
 	if (!is(s, "bandwidth")) {
 		json_double(&out, "t_typical_usec", percentile(v, 0.5) / 1e3);
@@ -390,8 +379,6 @@ int main(int argc, char **argv)
 		return 4;
 	memset(bed_segment, 0, bed_bytes);	/* objects: their versions are even */
 
-	ns0 = bed_now();
-	ticks0 = ticks();
 	bed_init(&bed, 2, "fused", mtu);
 	bed_app_init(&bed, &apps[0], 0, 1);
 	bed_app_init(&bed, &apps[1], 1, 0);
