@@ -9,9 +9,12 @@
 #include <linux/device.h>
 #include <linux/eventfd.h>
 #include <linux/mm.h>
+#include <linux/printk.h>
+#include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/version.h>
 #include <linux/workqueue.h>
+#include <uapi/linux/sched/types.h>
 
 #ifndef CONFIG_64BIT
 #error "rmc reaches pinned memory through the direct map, which takes a 64-bit kernel"
@@ -63,6 +66,27 @@ static inline struct class *rmc_class_create(const char *name)
 #else
 #define rmc_unbound_wq	system_dfl_wq
 #endif
+
+/*
+ * For a thread that yields. Since 6.6 the scheduler grants time slices of some
+ * milliseconds, and since 6.18, or in stable ones, a yield forfeits what is left of one:
+ * other groups, which are those of all applications, run for so long before the
+ * thread is eligible again. The shortest slice there is makes it 0.1 ms.
+ */
+static inline void rmc_sched_short_slice(struct task_struct *task)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+	struct sched_attr attr = {
+		.size = sizeof(attr),
+		.sched_policy = SCHED_NORMAL,
+		.sched_runtime = 100 * NSEC_PER_USEC,
+	};
+
+	/* without it all works, but slowly */
+	if (sched_setattr_nocheck(task, &attr))
+		pr_debug("no short time slice for a worker\n");
+#endif
+}
 
 #if defined(CONFIG_UML) && defined(CONFIG_X86_64)
 /*

@@ -233,6 +233,7 @@ int rmc_worker_start(struct rmc_worker *w, u32 number)
 	if (IS_ERR(task))
 		return PTR_ERR(task);
 	kthread_bind(task, w->cpu);
+	rmc_sched_short_slice(task);
 	w->task = get_task_struct(task);
 	wake_up_process(task);
 	return 0;

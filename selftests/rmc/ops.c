@@ -258,10 +258,74 @@ TEST(atomic_with_local_instructions)
 	CHECK_EQ(*a.word >> 32, remote);
 }
 
+static uint64_t now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* How many microseconds half of the reads of a second take at most */
+static uint32_t median_of_reads(void)
+{
+	const unsigned int most = 100000;
+	uint32_t *took = memory(most * sizeof(*took));
+	uint64_t now = now_us(), end = now + 1000000;
+	unsigned int n;
+
+	for (n = 0; n < most && now < end; n++) {
+		uint64_t start = now;
+
+		REQUIRE_EQ(rmc_read(user.qp, 0, 0, user.buf, 64), RMC_S_OK);
+		now = now_us();
+		took[n] = (uint32_t)(now - start);
+	}
+	qsort(took, n, sizeof(*took), by_size);
+	return took[n / 2];
+}
+
+/*
+ * Two readers and the workers spin on the same CPUs, in different groups of the
+ * scheduler. Who has nothing to do hands the CPU on, and the others do not keep it
+ * until a time slice ends: a read takes some turns more than alone, not milliseconds.
+ */
+TEST(spinning_readers_take_turns)
+{
+	uint32_t alone, together;
+	pid_t pid;
+
+	prepare();
+	if (!rmc_load_relaxed(&user.qp->flags->shared_cpu))
+		SKIP("the workers have CPUs of their own");
+	alone = median_of_reads();
+	pid = helper();
+	if (!pid) {
+		struct end e;
+
+		end_open(&e, CTX, 2, 0, PAGE, 2);
+		for (;;)
+			REQUIRE_EQ(rmc_read(e.qp, 0, 0, e.buf, 64), RMC_S_OK);
+	}
+	together = median_of_reads();
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	ktap_say("half of the reads within %u us, beside another reader within %u us", alone,
+		 together);
+	CHECK(together <= 12 * alone);
+}
+
 /*
  * Three processes and the workers spin for the lock, mostly on fewer CPUs, and what a
- * turn takes then is up to the scheduler: milliseconds since Linux 6.6. So after a
- * while they stop, wherever they are; not one of their additions may be missing.
+ * turn takes then is up to the scheduler. So after a while they stop, wherever they
+ * are; not one of their additions may be missing.
  */
 TEST(cas_makes_a_lock)
 {
