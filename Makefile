@@ -43,6 +43,8 @@ help:
 	@echo '  make dkms-install dkms-remove'
 	@echo
 	@echo 'Measure:'
+	@echo '  make bench        one table: what this machine does, its limits, papers, peers;'
+	@echo '                    BENCH="--quick" and more: tools/rmc-bench --help'
 	@echo '  make bench-host   the core at native speed beside the limits of this machine'
 	@echo '  make figures      the figures of the papers, measured here, as a page;'
 	@echo '                    FIGURES="--quick --only fig7" and more: tools/rmc-figures --help'
@@ -102,6 +104,14 @@ kselftest: all
 cluster: all
 	@selftests/cluster/run.sh
 
+# What cannot be had here is told below the table.
+bench: deps tools
+	@vm-setup/rmc-deps peers || echo 'make bench: without some of the peers' >&2
+	@$(MAKE) -s modules || echo 'make bench: without the module' >&2
+	@if vm-setup/rmc-deps uml-kdir >/dev/null 2>&1; then $(MAKE) -s uml; fi
+	@$(MAKE) -s -C selftests/host O=$(O)/host $(addprefix $(O)/host/,sweep stages lines messages)
+	@tools/rmc-bench $(BENCH)
+
 bench-host:
 	@$(MAKE) -s -C selftests/host O=$(O)/host $(O)/host/bench
 	@$(O)/host/bench
@@ -150,5 +160,5 @@ clean:
 		-o -name Module.symvers \) -type f -print | xargs -r rm -f
 
 .PHONY: help all deps modules uml lib tools demo check unit fuzz fuzz-cover lossy style sparse kselftest cluster \
-	bench-host figures install clean dkms-source dkms-install \
+	bench bench-host figures install clean dkms-source dkms-install \
 	dkms-remove check-kernels check-debug soak

@@ -154,6 +154,8 @@ class Cluster:
         plan = host.Plan(opt.nodes, workers, loopback,
                          {"auto": None, "shared": True, "dedicated": False}[opt.cpus])
         guests = 1 if loopback else opt.nodes
+        if opt.cable and guests != 2:
+            raise Fail("a cable has two ends", "use two guests: -n 2, not --fabric loopback")
         accel = how.accel(opt, kernel)
         if not opt.quiet:
             one = "all in one guest" if loopback else "one guest each"
@@ -180,7 +182,7 @@ class Cluster:
             device = how.share_region(self, opt, mib, owned)
         self.state["module_args"] = (self._module_args(opt, plan) + how.module_args(self) +
                                      shlex.split(opt.module_args or ""))
-        image = how.boot_files(self, kernel)
+        image = how.boot_files(self, opt, kernel)
         if len(self.path(f"console-{guests}")) > 100:
             raise Fail(f"the path {self.folder} is too long for a socket",
                        "set XDG_RUNTIME_DIR to a shorter one")
@@ -319,7 +321,7 @@ class Cluster:
             for i in filter(self.guest_alive, which):
                 self.kill(i)
             for name in os.listdir(self.folder):
-                if re.fullmatch(rf"(console|qmp|agent)-({'|'.join(map(str, which))})(\.\d+)?", name):
+                if re.fullmatch(rf"(console|qmp|agent|cable)-({'|'.join(map(str, which))})(\.\d+)?", name):
                     os.unlink(self.path(name))
             # Whatever is in there, nobody needs it: and it may be what made them restart.
             if not any(map(self.guest_alive, range(len(self.state["guests"])))):
@@ -405,6 +407,10 @@ def add_boot_options(parser):
     add("--mem", type=int, default=256, metavar="MIB", help="memory per guest (default 256)")
     add("--shm-size", type=int, metavar="MIB",
         help="shared region (default: nodes squared, at least 16)")
+    add("--drivers", metavar="NAME,...", default="", type=lambda t: [x for x in t.split(",") if x],
+        help="more drivers of the guest kernel to load")
+    add("--cable", action="store_true",
+        help="a network card in each of two guests, and a cable between them")
     add("--kernel", metavar="VERSION", help="guest kernel (default: the one rmc.ko is built for)")
     add("--append", metavar="ARGS", help="more parameters for the guest kernel")
     add("--boot-timeout", type=float, metavar="S", help="give up after S seconds")

@@ -121,8 +121,8 @@ def module_info(path):
     return info
 
 
-def driver_files(kernel):
-    """Files of DRIVERS and what they depend on, in the order of loading."""
+def driver_files(kernel, more=()):
+    """Files of DRIVERS, of more, and what they depend on, in the order of loading."""
     where = {}
     for folder, _, names in os.walk(os.path.join(kernel.modules, "kernel")):
         for name in names:
@@ -147,8 +147,8 @@ def driver_files(kernel):
             add(dep.replace("-", "_"))
         order.append(name)
 
-    for name in DRIVERS:
-        add(name)
+    for name in (*DRIVERS, *more):
+        add(name.replace("-", "_"))
     return [where[name] for name in order]
 
 
@@ -265,9 +265,10 @@ def static_busybox():
     return path
 
 
-def initrd(kernel, path):
-    """kernel: whose drivers a guest of QEMU needs; None: it reaches the host without."""
-    drivers = driver_files(kernel) if kernel else []
+def initrd(kernel, path, more=()):
+    """kernel: whose drivers a guest of QEMU needs; None: it reaches the host without.
+    more: names of drivers that are loaded as well."""
+    drivers = driver_files(kernel, more) if kernel else []
     names = [re.sub(r"\.(xz|gz|zst)$", "", os.path.basename(x)) for x in drivers]
     directories = ("bin", "dev", "proc", "sys", "modules", "newroot")
     entries = [(d, 0o40755, b"") for d in directories]

@@ -73,9 +73,18 @@ def accel(opt, guest_kernel):
     return kind
 
 
-def boot_files(cluster, guest_kernel):
-    guest.initrd(guest_kernel, cluster.path("initrd"))
+def boot_files(cluster, opt, guest_kernel):
+    drivers = opt.drivers + (["virtio_net"] if opt.cable else [])
+    guest.initrd(guest_kernel, cluster.path("initrd"), drivers)
     return guest.boot_image(guest_kernel)
+
+
+def cable(cluster, i):
+    """Its end of the cable: datagrams to and fro, in whatever order guests come up."""
+    ends = [f"path={cluster.path(f'cable-{k}')}" for k in (i, 1 - i)]
+    return ["-netdev", f"dgram,id=cable,local.type=unix,local.{ends[0]},"
+                       f"remote.type=unix,remote.{ends[1]}",
+            "-device", f"virtio-net-pci,netdev=cable,mac=52:54:00:72:6d:{i:02x},romfile="]
 
 
 def share_region(cluster, opt, mib, owned):
@@ -132,6 +141,8 @@ def argv(cluster, opt, i, plan, elf):
         result += ["-fsdev", f"local,id={tag},path={where},security_model=none,readonly=on,"
                              "multidevs=remap",
                    "-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag}"]
+    if opt.cable:
+        result += cable(cluster, i)
     for k in range(agent.PORTS):
         result += ["-chardev", f"socket,id=a{k},path={cluster.path(f'agent-{i}.{k}')},"
                                "server=on,wait=off",

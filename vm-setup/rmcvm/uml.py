@@ -29,6 +29,8 @@ def folder():
 def kernel(opt, module):
     if opt.kernel:
         raise Fail("--machine uml has its own kernel", "leave out --kernel")
+    if opt.drivers or opt.cable:
+        raise Fail("--machine uml has no drivers to load and no network", "use --machine kvm or tcg")
     where = folder()
     with open(os.path.join(where, "include/config/kernel.release"), encoding="ascii") as f:
         version = f.read().strip()
@@ -45,7 +47,7 @@ def accel(_opt, _kernel):
     return "uml"
 
 
-def boot_files(cluster, guest_kernel):
+def boot_files(cluster, _opt, guest_kernel):
     guest.initrd(None, cluster.path("initrd"))
     os.makedirs(cluster.path("uml"), mode=0o700)
     return guest_kernel.image

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+"""On which machine, and which runs.
+
+Limits are measured by a program of the host, also beside guests: it runs while they
+are idle, on the same CPUs, before and after what is compared with it.
+"""
+
+import os
+
+from figures import sources
+from figures.base import BUILD, Missing
+from figures.jobs import Job
+
+SIZES = (64, 256, 1024, 4096, 8192)
+FLIGHTS = (1, 4, 16, 32, 64, 128)
+QPS = (1, 2, 4)
+MTUS = (64, 512, 1024)          # beside the usual one
+USUAL_MTU = 4096
+HOST_PROGRAMS = ("sweep", "stages", "lines", "messages")
+
+
+class Host(sources.Host):
+    def probe(self):
+        if len(os.sched_getaffinity(0)) < 2:
+            raise Missing("application and worker need two CPUs, this host has one")
+        for program in HOST_PROGRAMS:
+            if not os.access(os.path.join(BUILD, "host", program), os.X_OK):
+                raise Missing(f"build/host/{program} is not built: run make bench")
+
+
+class Beside:
+    """Of a kind of guests: the host's own programs run beside them."""
+
+    def __init__(self):
+        super().__init__()
+        self.name = f"bench-{os.getpid()}"
+
+    def command(self, nodes, argv):
+        if argv[0].startswith(os.path.join(BUILD, "host", "")):
+            return argv
+        return super().command(nodes, argv)
+
+
+class Uml(Beside, sources.Uml):
+    solo = (*sources.Uml.solo, "--mem", "512")
+
+    def probe(self):
+        super().probe()
+        if not os.path.exists(os.path.join(BUILD, "uml", "rmc.ko")):
+            raise Missing("build/uml/rmc.ko is not built: run make uml")
+
+
+class Native:
+    """QEMU's guests as long as they are not emulated."""
+
+    def probe(self):
+        super().probe()
+        if not self.native:
+            raise Missing(f"no KVM: {self._why}; emulated guests have no performance to measure")
+
+
+class KvmCluster(Beside, Native, sources.Cluster):
+    pass
+
+
+class KvmLoopback(Beside, Native, sources.Loopback):
+    pass
+
+
+MACHINES = {"vm": KvmCluster, "loopback": KvmLoopback, "uml": Uml, "host": Host}
+CLUSTER_CPUS = 4                # two guests, each with an application and a worker
+CHOICES = {"kvm": ("vm", "loopback"), "uml": ("uml",), "host": ("host",)}
+BEST = ("kvm", "uml", "host")
+
+
+def candidates(choice, cpus):
+    """Keys of machines in the order in which they are taken."""
+    kinds = BEST if choice == "auto" else (choice,)
+    keys = [k for kind in kinds for k in CHOICES[kind]]
+    return [k for k in keys if k != "vm" or cpus >= CLUSTER_CPUS]
+
+
+def choose(run, choice):
+    """The best machine that is there, or Missing with all reasons."""
+    keys = candidates(choice, run.cpus)
+    for key in keys:
+        if run.has(key):
+            return run.plans[key]
+    raise Missing("; ".join(f"{run.plans[k].title}: {run.plans[k].missing}" for k in keys))
+
+
+# ---- runs; each of several rounds, of which the table has medians ----
+
+ROUNDS = 0                      # 0: as many as are usual
+
+
+def rounds(plan):
+    if plan.key == "host":
+        return range(ROUNDS or (3 if plan.quick else 9))
+    return range(ROUNDS or (1 if plan.quick else 5))
+
+
+def _job(plan, name, k, argv, seconds, **more):
+    return Job(plan.key, f"{name}.{k}", tuple(map(str, argv)), seconds, **more)
+
+
+def sweep(plan, k):
+    return _job(plan, "sweep", k, ("host/sweep", "--quick"), 3)
+
+
+def sweep_mtu(plan, mtu, k):
+    return _job(plan, f"sweep-mtu{mtu}", k,
+                ("host/sweep", "--quick", "--mtu", mtu, "read-latency", "read-bandwidth"), 1)
+
+
+def stages(plan, k):
+    return _job(plan, "stages", k, ("host/stages", "--quick"), 1)
+
+
+def lines(plan):
+    return _job(plan, "lines", 0, ("host/lines",), 3)
+
+
+def messages(plan, k):
+    return _job(plan, "messages", k, ("host/messages", "--quick"), 2)
+
+
+def of_host(plan):
+    """The core alone; also what only the host can tell, whatever the machine is."""
+    for k in rounds(plan):
+        yield sweep(plan, k)
+        for mtu in MTUS:
+            yield sweep_mtu(plan, mtu, k)
+        yield stages(plan, k)
+        yield messages(plan, k)
+    yield lines(plan)
+
+
+def limits(plan, k, when):
+    return _job(plan, f"limits-{when}", k, ("host/sweep", "--quick", "limits"), 1,
+                boot=plan.solo)
+
+
+def guest(plan, k, name, tool, *options, quick=2000, full=20000, boot=None):
+    n = quick if plan.quick else full
+    return _job(plan, name, k, (tool, "-n", n, "--json", *options), 2, nodes=2,
+                boot=plan.solo if boot is None else boot)
+
+
+def of_size(plan, k, tool):
+    return guest(plan, k, tool, tool, "-a", "-s", "8K", *(("-t", 32) if "_bw" in tool else ()),
+                 quick=20000 if "_bw" in tool else 2000, full=100000 if "_bw" in tool else 20000)
+
+
+def atomic(plan, k, op):
+    return guest(plan, k, f"rmc_atomic_lat-{op}", "rmc_atomic_lat", "-A", op)
+
+
+def hot(plan, k, tool):
+    return guest(plan, k, f"{tool}-hot", tool, "--hot", *(("-t", 32) if "_bw" in tool else ()),
+                 quick=20000, full=100000)
+
+
+def in_flight(plan, k, n):
+    return guest(plan, k, f"rmc_read_bw-t{n}", "rmc_read_bw", "-t", n, quick=20000, full=200000)
+
+
+def queues(plan, k, n):
+    return guest(plan, k, f"rmc_read_bw-q{n}", "rmc_read_bw", "-t", 32, "--qps", n, quick=20000,
+                 full=200000)
+
+
+def parked(plan, k):
+    return guest(plan, k, "rmc_read_lat-parked", "rmc_read_lat", "-p", 2000, quick=50, full=200)
+
+
+def both_sides(plan, k, tool):
+    return guest(plan, k, f"{tool}-double", tool, "-a", "-s", "8K", "-b", boot=())
+
+
+def at_mtu(plan, k, mtu):
+    return guest(plan, k, f"rmc_read_bw-mtu{mtu}", "rmc_read_bw", "-a", "-s", "8K", "-t", 32,
+                 quick=20000, full=100000, boot=(*plan.solo, "--mtu", str(mtu)))
+
+
+def netpipe(plan, k):
+    return guest(plan, k, "rmc_netpipe", "rmc_netpipe", "-B", "-a", "-s", "8K", quick=500,
+                 full=2000, boot=())
+
+
+SIZED = ("rmc_read_lat", "rmc_write_lat", "rmc_sabre_lat", "rmc_read_bw", "rmc_write_bw")
+TWO_APPLICATIONS = 3            # CPUs for both and a worker
+
+
+def of_guests(plan, cpus):
+    for k in rounds(plan):
+        yield limits(plan, k, "before")
+        for tool in SIZED:
+            yield of_size(plan, k, tool)
+        yield atomic(plan, k, "faa")
+        yield atomic(plan, k, "cas")
+        yield hot(plan, k, "rmc_read_lat")
+        yield hot(plan, k, "rmc_read_bw")
+        for n in FLIGHTS:
+            yield in_flight(plan, k, n)
+        for n in QPS[1:]:
+            yield queues(plan, k, n)
+        yield limits(plan, k, "after")
+        for mtu in MTUS[:1] if plan.quick else MTUS:
+            yield at_mtu(plan, k, mtu)
+    yield parked(plan, 0)
+    if cpus >= TWO_APPLICATIONS:
+        for k in rounds(plan):
+            yield both_sides(plan, k, "rmc_read_lat")
+            yield both_sides(plan, k, "rmc_read_bw")
+            yield netpipe(plan, k)
+
+
+def jobs(run, plan):
+    if plan.rmc:
+        yield from of_guests(plan, run.cpus)
+    if run.has("host"):
+        yield from of_host(run.plans["host"])
