@@ -27,14 +27,15 @@ static u32 packets_of(u32 mtu, u64 offset, u32 length)
 	return 1 + (length - first + mtu - 1) / mtu;
 }
 
-/* Second word of data request @i, which is also its reply's. */
-static u64 cut(u32 mtu, const struct rmc_xfer *x, u32 i)
+/* Issue the next packet: the second word of a data request and of its reply. */
+static u64 cut(u32 mtu, struct rmc_xfer *x)
 {
-	u32 first = rmc_packet_length(mtu, x->offset, x->length);
-	u32 at = i ? first + (i - 1) * mtu : 0;
+	u64 offset = x->offset + x->sent;
+	u32 len = rmc_packet_length(mtu, offset, x->length - x->sent);
 
-	return rmc_req_word1(x->offset + at, i ? min(mtu, x->length - at) : first,
-			     i + 1 == x->packets);
+	x->issued++;
+	x->sent += len;
+	return rmc_req_word1(offset, len, x->sent == x->length);
 }
 
 static void reply(struct rmc_in *in, const struct rmc_xfer *x, u64 word1, u8 status)
@@ -65,20 +66,6 @@ static struct rmc_xfer *find(struct rmc_xfers *xs, u16 tid, u16 gen)
 	return NULL;
 }
 
-static u8 step(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x, enum rmc_step step)
-{
-	struct rmc_serve s = {
-		.req = { .op = x->op },
-		.seg = x->seg,
-		.step = step,
-		.node = node,
-		.in = in,
-		.xfer = x,
-	};
-
-	return rmc_op_serve(&s);
-}
-
 static void activate(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x)
 {
 	struct rmc_att *att = &node->att;
@@ -88,7 +75,7 @@ static void activate(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *
 	x->seen_ms = att->now_ms;
 	att->entry[att->used].in = in;
 	att->entry[att->used++].x = x;
-	step(node, in, x, RMC_STEP_OPEN);
+	rmc_xfer_open(x, att->depth);
 }
 
 static void enqueue(struct rmc_att *att, struct rmc_in *in)
@@ -164,19 +151,19 @@ static void end(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x, u8
 {
 	if (unlikely(status)) {
 		if (x->state == RMC_XFER_ACTIVE)
-			step(node, in, x, RMC_STEP_DROP);
-		for (; x->issued < x->received; x->issued++)
-			reply(in, x, cut(node->fabric->mtu, x, x->issued), status);
+			rmc_xfer_drop(x);
+		while (x->issued < x->received)
+			reply(in, x, cut(node->fabric->mtu, x), status);
 		rmc_stat_inc(node, att_ended);
 	}
-	reply(in, x, rmc_announce_word1(x->offset, x->length), status);
+	reply(in, x, x->word1, status);
 	trace_rmc_att_close(node->nid, in->nid, x->tid, x->issued, status);
 	forget(node, in, x);
 }
 
 /**
  * rmc_att_register() - an announcement came
- * @s: request; its operation judged it
+ * @s: request, or run of it and data requests; its operation judged it
  *
  * Return: RMC_HELD; RMC_AGAIN: no memory now; RMC_S_PROTOCOL: more than
  * RMC_XFERS, or announced twice.
@@ -201,11 +188,14 @@ u8 rmc_att_register(struct rmc_serve *s)
 	xs->used |= 1ULL << xs->last;
 	x = &xs->x[xs->last];
 	x->seg = s->seg;
+	x->word1 = s->word1;
 	x->offset = s->req.offset;
 	x->length = s->req.length;
 	x->packets = packets_of(s->node->fabric->mtu, x->offset, x->length);
-	x->received = 0;
+	x->received = min(s->count - 1, x->packets);
+	s->count = 1 + x->received;
 	x->issued = 0;
+	x->sent = 0;
 	x->seen_ms = att->now_ms;
 	x->gen = s->req.gen;
 	x->tid = s->req.tid;
@@ -228,10 +218,11 @@ u8 rmc_att_register(struct rmc_serve *s)
 }
 
 /**
- * rmc_att_fold() - a data request came
- * @s: request; nothing but its id counts
+ * rmc_att_fold() - data requests came
+ * @s: run of requests; nothing but their id counts
  *
- * Return: RMC_HELD; RMC_S_SABRE_LOST: belongs to no transfer, or is one too many.
+ * Return: RMC_HELD; RMC_S_SABRE_LOST: they belong to no transfer, or it has all it
+ * asked for.
  * Context: RRPP worker, does not sleep.
  */
 u8 rmc_att_fold(struct rmc_serve *s)
@@ -240,55 +231,52 @@ u8 rmc_att_fold(struct rmc_serve *s)
 
 	if (unlikely(!x || x->received == x->packets))
 		return RMC_S_SABRE_LOST;
-	x->received++;
+	s->count = min(s->count, x->packets - x->received);
+	x->received += s->count;
 	x->seen_ms = s->node->att.now_ms;
 	return RMC_HELD;
 }
 
 /*
- * One turn of an active transfer: answer the data requests that are there. After a
- * failure the rest of them is answered too, without data.
+ * One turn of an active transfer: answer the data requests that are there, up to
+ * @runs runs of them. After a failure they are answered without data.
  */
-static u32 turn(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x)
+static u32 turn(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x, u32 runs)
 {
 	struct rmc_fabric *f = node->fabric;
-	struct rmc_serve s = {
-		.req = { .op = x->op },
-		.seg = x->seg,
-		.tx = &in->rep,
-		.step = RMC_STEP_DATA,
-		.node = node,
-		.in = in,
-		.xfer = x,
-	};
-	u32 n = min(x->received - x->issued, max(RMC_ATT_TURN / f->mtu, 1U));
+	u32 most = rmc_fabric_run(f, in->self);
+	u32 issued = x->issued;
 	u8 status = RMC_S_OK;
-	u32 i;
 
-	if (!n)
+	if (issued == x->received)
 		return 0;
-	for (i = 0; i < n; i++) {
-		u64 word1 = cut(f->mtu, x, x->issued + i);
+	do {
+		u32 n = x->received - x->issued;
+		u64 offset = x->offset + x->sent;
+		u32 bytes;
 
-		s.req.offset = rmc_word1_offset(word1);
-		s.req.length = rmc_word1_length(word1);
+		if (n * f->mtu > most)
+			n = most / f->mtu;
+		bytes = min(n * f->mtu - (u32)(offset & (RMC_LINE - 1)), x->length - x->sent);
 		if (likely(!status))
-			status = rmc_op_serve(&s);
+			status = rmc_xfer_data(x, &in->rep, offset, bytes);
 		if (likely(!status)) {
-			in->rep.pay_pos += rmc_lines(s.req.offset, s.req.length);
-			rmc_stat_add(node, served_bytes, s.req.length);
+			in->rep.pay_pos += rmc_lines(offset, bytes);
+			rmc_stat_add(node, served_bytes, bytes);
 		}
-		reply(in, x, word1, status);
-	}
-	x->issued += n;
+		while (n--)
+			reply(in, x, cut(f->mtu, x), status);
+	} while (x->issued < x->received && --runs);
+
+	issued = x->issued - issued;
 	if (unlikely(status) || x->issued == x->packets) {
 		if (likely(!status))
-			status = step(node, in, x, RMC_STEP_CLOSE);
+			status = rmc_xfer_close(x);
 		end(node, in, x, status);
-		n++;
+		issued++;
 	}
 	rmc_bell_ring(f, in->nid, RMC_LANE_REP, node->nid, in->self);
-	return n;
+	return issued;
 }
 
 /**
@@ -302,6 +290,8 @@ u32 rmc_att_poll(struct rmc_node *node)
 {
 	struct rmc_att *att = &node->att;
 	u32 turns = att->used, done = 0;
+	/* one that is alone may have more */
+	u32 runs = turns == 1 ? RMC_ATT_RUNS : 1;
 
 	while (turns--) {
 		struct rmc_att_entry *e;
@@ -310,7 +300,7 @@ u32 rmc_att_poll(struct rmc_node *node)
 		if (att->cursor >= used)
 			att->cursor = 0;
 		e = &att->entry[att->cursor];
-		done += turn(node, e->in, e->x);
+		done += turn(node, e->in, e->x, runs);
 		/* one that ended was replaced by another */
 		if (att->used == used)
 			att->cursor++;
@@ -404,7 +394,7 @@ void rmc_att_close(struct rmc_node *node, struct rmc_in *in)
 		struct rmc_xfer *x = &xs->x[__ffs64(xs->used)];
 
 		if (x->state == RMC_XFER_ACTIVE)
-			step(node, in, x, RMC_STEP_DROP);
+			rmc_xfer_drop(x);
 		forget(node, in, x);
 	}
 	rmc_os_free_atomic(xs);

@@ -9,8 +9,8 @@
  *   data request --> rmc_att_fold()        request counter + 1
  *                    rmc_att_poll()        select a transfer, unroll it
  *
- * What is done to a packet's memory is the operation's business: its serve() is
- * called once per enum rmc_step. Who is answered when is this file's.
+ * What is done to memory is the operation's business (op.h); who is answered when is
+ * this file's.
  */
 #ifndef RMC_ATT_H
 #define RMC_ATT_H
@@ -30,12 +30,15 @@ enum rmc_xfer_state {
 /**
  * struct rmc_xfer - a transfer; its id is {channel, tid, gen}
  * @seg: segment
+ * @word1: second word of its announcement
+ * @at: where its version is (operation's)
  * @offset: base in the segment, bytes
  * @version: first one read (operation's)
  * @length: bytes
  * @packets: data requests it takes
  * @received: data requests that came (request counter)
  * @issued: data requests that were answered (issue count)
+ * @sent: bytes of their replies
  * @seen_ms: when its source was last heard of
  * @gen: echoed
  * @tid: echoed
@@ -46,12 +49,15 @@ enum rmc_xfer_state {
  */
 struct rmc_xfer {
 	struct rmc_mem *seg;
+	u64 word1;
+	const u64 *at;
 	u64 offset;
 	u64 version;
 	u32 length;
 	u32 packets;
 	u32 received;
 	u32 issued;
+	u32 sent;
 	u32 seen_ms;
 	u16 gen;
 	u16 tid;

@@ -8,9 +8,15 @@
  *   RGP     prepare()   judge a snapshot of the WQ entry: enum rmc_status
  *   RGP     load()      put a packet's payload into the request ring
  *   RRPP    serve()     act on segment memory that was bounds-checked; fill
- *                       the reply payload; enum rmc_status or RMC_AGAIN;
- *                       once per enum rmc_step for an announced operation
+ *                       the reply payload; enum rmc_status, RMC_AGAIN or RMC_HELD
  *   RCP     complete()  move a successful reply into the local buffer
+ *
+ * For the transfers of an announced operation, registered by its serve():
+ *
+ *   ATT     open()      it has become active
+ *           data()      fill the payload of some of its replies: enum rmc_status
+ *           close()     all data was sent: status of all of it
+ *           drop()      it ended early, after open()
  *
  * None of them sleeps, blocks or keeps a pointer. The table is an X-macro and
  * the dispatchers are switches, so a row costs a direct call: no retpoline.
@@ -30,32 +36,27 @@
 #define RMC_OPF_MODIFIES	0x08	/* refused on a read-only segment */
 #define RMC_OPF_EMPTY		0x10	/* length is zero, there is no local operand */
 #define RMC_OPF_ANNOUNCED	0x20	/* its packets belong together, see att.h */
+#define RMC_OPF_RUNS		0x40	/* it only moves lines, see rmc_op_runs() */
 #define RMC_OPF_IDEMPOTENT	0x80	/* twice is as good as once, see rmc_itt_expire() */
 
 /*	 opcode, name, flags */
 #define RMC_OPS(X)								\
-	X(READ,  read,  RMC_OPF_REP_LINES | RMC_OPF_IDEMPOTENT)			\
-	X(WRITE, write, RMC_OPF_REQ_LINES | RMC_OPF_MODIFIES | RMC_OPF_IDEMPOTENT)	\
+	X(READ,  read,  RMC_OPF_REP_LINES | RMC_OPF_RUNS | RMC_OPF_IDEMPOTENT)	\
+	X(WRITE, write, RMC_OPF_REQ_LINES | RMC_OPF_MODIFIES | RMC_OPF_RUNS | RMC_OPF_IDEMPOTENT) \
 	X(CAS,   cas,   RMC_OPF_OPERANDS | RMC_OPF_MODIFIES)			\
 	X(FAA,   faa,   RMC_OPF_OPERANDS | RMC_OPF_MODIFIES)			\
 	X(NOTIFY, notify, RMC_OPF_EMPTY)					\
 	X(WRITE_NOTIFY, write_notify, RMC_OPF_REQ_LINES | RMC_OPF_MODIFIES)	\
-	X(SABRE, sabre, RMC_OPF_REP_LINES | RMC_OPF_ANNOUNCED)
+	X(SABRE, sabre, RMC_OPF_REP_LINES | RMC_OPF_ANNOUNCED | RMC_OPF_RUNS)
+
+/* Those of them that are announced */
+#define RMC_XFER_OPS(X)								\
+	X(SABRE, sabre)
 
 /* serve() cannot finish now: leave the request where it is and ask again */
 #define RMC_AGAIN		0xff
-/* serve() took the request over and will have it answered (att.c) */
+/* serve() took requests over and will have them answered (att.c) */
 #define RMC_HELD		0xfe
-
-/* What serve() is called for */
-enum rmc_step {
-	RMC_STEP_PACKET = 0,	/* a request came */
-	/* only for transfers that RMC_STEP_PACKET registered with the ATT: */
-	RMC_STEP_OPEN,		/* it has become active */
-	RMC_STEP_DATA,		/* fill the reply to one data request */
-	RMC_STEP_CLOSE,		/* all data was sent: status of all of it */
-	RMC_STEP_DROP,		/* ended early, after RMC_STEP_OPEN */
-};
 
 /**
  * struct rmc_wqe - private copy of a WQ entry
@@ -84,10 +85,9 @@ struct rmc_wqe {
  * @rx_pay: position of the request's first payload line
  * @tx: reply ring; its next payload lines are free
  * @word1: out, second word of the reply; preset to the echo
- * @step: why it is called
+ * @count: packets, when @req is a run of them; RMC_HELD: how many were taken over
  * @node: node that serves
  * @in: channel the request came from
- * @xfer: transfer, from RMC_STEP_OPEN on
  */
 struct rmc_serve {
 	struct rmc_req req;
@@ -96,10 +96,9 @@ struct rmc_serve {
 	u32 rx_pay;
 	struct rmc_ring *tx;
 	u64 word1;
-	enum rmc_step step;
+	u32 count;
 	struct rmc_node *node;
 	struct rmc_in *in;
-	struct rmc_xfer *xfer;
 };
 
 #define RMC_OP_DECLARE(opcode, name, flags)					\
@@ -111,6 +110,14 @@ struct rmc_serve {
 				   u64 word1);
 RMC_OPS(RMC_OP_DECLARE)
 #undef RMC_OP_DECLARE
+
+#define RMC_XFER_DECLARE(opcode, name)						\
+	void rmc_##name##_open(struct rmc_xfer *x, u32 depth);			\
+	u8 rmc_##name##_data(struct rmc_xfer *x, struct rmc_ring *tx, u64 offset, u32 length); \
+	u8 rmc_##name##_close(struct rmc_xfer *x);				\
+	void rmc_##name##_drop(struct rmc_xfer *x);
+RMC_XFER_OPS(RMC_XFER_DECLARE)
+#undef RMC_XFER_DECLARE
 
 /* Flags of an opcode; 0 when there is no such operation. */
 static inline u8 rmc_op_flags(u8 op)
@@ -164,6 +171,47 @@ static inline void rmc_op_complete(const struct rmc_itt_entry *e, struct rmc_rin
 	}
 }
 
+/* @depth: lines to fetch ahead, see struct rmc_att */
+static inline void rmc_xfer_open(struct rmc_xfer *x, u32 depth)
+{
+	switch (x->op) {
+#define RMC_XFER_ROW(opcode, name) case RMC_OP_##opcode: rmc_##name##_open(x, depth); break;
+	RMC_XFER_OPS(RMC_XFER_ROW)
+#undef RMC_XFER_ROW
+	}
+}
+
+/* [@offset, @offset + @length): lines next after those that were sent */
+static inline u8 rmc_xfer_data(struct rmc_xfer *x, struct rmc_ring *tx, u64 offset, u32 length)
+{
+	switch (x->op) {
+#define RMC_XFER_ROW(opcode, name) \
+	case RMC_OP_##opcode: return rmc_##name##_data(x, tx, offset, length);
+	RMC_XFER_OPS(RMC_XFER_ROW)
+#undef RMC_XFER_ROW
+	}
+	return RMC_S_BAD_OP;
+}
+
+static inline u8 rmc_xfer_close(struct rmc_xfer *x)
+{
+	switch (x->op) {
+#define RMC_XFER_ROW(opcode, name) case RMC_OP_##opcode: return rmc_##name##_close(x);
+	RMC_XFER_OPS(RMC_XFER_ROW)
+#undef RMC_XFER_ROW
+	}
+	return RMC_S_BAD_OP;
+}
+
+static inline void rmc_xfer_drop(struct rmc_xfer *x)
+{
+	switch (x->op) {
+#define RMC_XFER_ROW(opcode, name) case RMC_OP_##opcode: rmc_##name##_drop(x); break;
+	RMC_XFER_OPS(RMC_XFER_ROW)
+#undef RMC_XFER_ROW
+	}
+}
+
 /* Mask of the opcodes above, for RMC_IOC_QUERY. */
 static inline u64 rmc_op_mask(void)
 {
@@ -196,11 +244,11 @@ static inline u32 rmc_op_rep_lines(u8 flags, u64 offset, u32 length)
 
 /*
  * Packets of an operation that only moves lines are as good as one packet: those
- * next to each other move as one run.
+ * next to each other move as one run. The first of an announced one says more.
  */
-static inline bool rmc_op_runs(u8 flags)
+static inline bool rmc_op_runs(u8 flags, u64 word1)
 {
-	return flags & RMC_OPF_IDEMPOTENT;
+	return flags & RMC_OPF_RUNS && !(flags & RMC_OPF_ANNOUNCED && word1 & RMC_REQ_FIRST);
 }
 
 /* The latter from a reply's second word; an announcement's has none. */

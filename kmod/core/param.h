@@ -46,11 +46,13 @@ enum {
 
 	/* operations or runs handled per look at a ring or WQ: the depth of prefetch */
 	RMC_BATCH		= 16,
-	/* descriptors handled per look at a ring, and bytes of one operation's packets
-	 * that move as one run; small, so that the other side can begin
-	 */
+	/* descriptors handled per look at a ring */
 	RMC_LOOK		= 32,
+	/* bytes of one operation's packets that move as one run: few, so that the other
+	 * side can begin; more where it is the same worker, as the L1 cache has room for
+	 */
 	RMC_RUN			= 4096,
+	RMC_RUN_SELF		= 8192,
 	/* empty looks before a source or QP is no longer polled each visit */
 	RMC_IDLE_LOOKS		= 4096,
 
@@ -69,8 +71,8 @@ enum {
 	 * record each is a page, found by a 64-bit mask
 	 */
 	RMC_XFERS		= 64,
-	/* one turn of a transfer: as much as one plain request of the default MTU */
-	RMC_ATT_TURN		= 4096,
+	/* runs of a transfer between two looks at the rings, when it is alone */
+	RMC_ATT_RUNS		= 4,
 
 	RMC_TIMEOUT_MS		= 10000,
 	/* how often links, time-outs and heartbeats are looked after */

@@ -116,13 +116,11 @@ static bool counts(struct rmc_node *node, struct rmc_itt_entry *e, const struct 
 	return true;
 }
 
-/* What an announced operation held while its reply was out. */
-static void unhold(struct rmc_out *out, bool announces, u32 lines)
+/* What an announced operation held while its replies were out. */
+static void unhold(struct rmc_out *out, u32 packets, u32 lines)
 {
-	out->held -= min(out->held, 1U);
+	out->held -= min(out->held, packets);
 	out->held_lines -= min(out->held_lines, lines);
-	if (announces)
-		out->xfers -= min(out->xfers, 1U);
 }
 
 /*
@@ -134,7 +132,8 @@ static u32 run_length(struct rmc_node *node, struct rmc_out *out, const struct r
 {
 	u64 offset = rmc_word1_offset(first->word1);
 	u32 len = rmc_word1_length(first->word1);
-	u32 most = min_t(u64, rmc_fabric_run(node->fabric), e->offset + e->sent - offset);
+	u32 most = min_t(u64, rmc_fabric_run(node->fabric, out->self),
+			 e->offset + e->sent - offset);
 	struct rmc_desc d;
 	u32 n, next;
 
@@ -182,7 +181,8 @@ static u32 retire(struct rmc_node *node, struct rmc_out *out, u32 from, const st
 			/* its second word is the old value, not an echo */
 			rmc_op_complete(e, &out->rep, p.word1);
 		} else if (likely(within(node, e, p.word1))) {
-			if (e->replies > 1 && rmc_op_runs(flags) && !p.marks && !e->tracked) {
+			if (e->replies > 1 && rmc_op_runs(flags, p.word1) && !p.marks &&
+			    !e->tracked) {
 				len = run_length(node, out, e, d, &more);
 				p.word1 = rmc_req_word1(rmc_word1_offset(p.word1), len, false);
 			}
@@ -199,10 +199,7 @@ static u32 retire(struct rmc_node *node, struct rmc_out *out, u32 from, const st
 			rmc_qp_finish(node, e, e->status);
 	}
 
-	offset = rmc_word1_offset(p.word1);
-	len = rmc_word1_length(p.word1);
 	lines = rmc_op_echo_lines(flags, p.word1);
-	reserved = rmc_op_reserved_lines(flags, p.word1, node->fabric->mtu);
 	out->rep.pos += more;
 	/* the reply is the credit; whatever it claims, never more than all */
 	if (likely(!p.status))
@@ -210,12 +207,22 @@ static u32 retire(struct rmc_node *node, struct rmc_out *out, u32 from, const st
 	if (unlikely(p.marks & RMC_MARK_COPY))
 		return more;
 	out->credits = min(out->credits + 1 + more, out->req.mask + 1);
+	if (unlikely(announces)) {
+		unhold(out, 1, 0);
+		out->xfers -= min(out->xfers, 1U);
+		return more;
+	}
+	reserved = rmc_op_reserved_lines(flags, p.word1, node->fabric->mtu);
+	if (unlikely(flags & RMC_OPF_ANNOUNCED)) {
+		reserved *= 1 + more;
+		unhold(out, 1 + more, reserved);
+	}
+	offset = rmc_word1_offset(p.word1);
+	len = rmc_word1_length(p.word1);
 	/* as many as there are on the wire: a filter's ring, in @rep, is larger */
 	out->rep_lines = min(out->rep_lines + reserved, out->req.pay_mask + 1);
 	out->req_lines = min(out->req_lines + rmc_op_req_lines(flags, offset, len),
 			     out->req.pay_mask + 1);
-	if (unlikely(flags & RMC_OPF_ANNOUNCED))
-		unhold(out, announces, reserved);
 	if (lines)
 		rmc_stat_add(node, reply_bytes, len);
 	return more;

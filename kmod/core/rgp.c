@@ -12,13 +12,23 @@
  * Announced operations keep credits for long while the destination's table is
  * full. A quarter of a channel stays for the others, if a packet fits the rest.
  */
-static bool may_hold(const struct rmc_node *node, const struct rmc_out *out, u32 packets,
-		     u32 lines)
+static u32 packets_to_hold(const struct rmc_node *node, const struct rmc_out *out)
 {
-	u32 slots = 1U << node->fabric->ring_order, pay = 1U << node->fabric->pay_order;
-	u32 most = max(pay - pay / 4, node->fabric->mtu / RMC_LINE);
+	u32 slots = 1U << node->fabric->ring_order;
 
-	return out->held + packets <= slots - slots / 4 && out->held_lines + lines <= most;
+	return slots - slots / 4 - out->held;
+}
+
+static u32 lines_to_hold(const struct rmc_node *node, const struct rmc_out *out)
+{
+	u32 pay = 1U << node->fabric->pay_order;
+
+	return max(pay - pay / 4, node->fabric->mtu / RMC_LINE) - out->held_lines;
+}
+
+static bool may_hold(const struct rmc_node *node, const struct rmc_out *out, u32 lines)
+{
+	return packets_to_hold(node, out) && lines_to_hold(node, out) >= lines;
 }
 
 /*
@@ -33,7 +43,7 @@ static bool announce(struct rmc_node *node, struct rmc_out *out, struct rmc_itt_
 	if (rmc_packet_length(node->fabric->mtu, e->offset, e->length) == e->length)
 		return true;
 	if (out->announcing != RMC_TID_NONE || out->xfers >= RMC_XFERS || !out->credits ||
-	    !may_hold(node, out, 1, 0))
+	    !may_hold(node, out, 0))
 		return false;
 	rmc_ring_put(&out->req, rmc_req_word0(e->op, e->qp->ctx_id, e->gen, tid),
 		     rmc_announce_word1(e->offset, e->length));
@@ -79,10 +89,15 @@ static u32 inject_run(struct rmc_node *node, struct rmc_out *out, struct rmc_itt
 	u64 offset = e->offset + e->sent;
 	u32 skip = offset & (RMC_LINE - 1), mtu = node->fabric->mtu;
 	u32 *lines = flags & RMC_OPF_REQ_LINES ? &out->req_lines : &out->rep_lines;
-	u32 room = min(rmc_fabric_run(node->fabric), *lines * RMC_LINE) / mtu;
-	u32 packets = min(room, out->credits);
+	u32 room = min(rmc_fabric_run(node->fabric, out->self), *lines * RMC_LINE);
+	u32 packets = out->credits;
 	u32 bytes, taken, at, len;
 
+	if (unlikely(flags & RMC_OPF_ANNOUNCED)) {
+		room = min(room, lines_to_hold(node, out) * RMC_LINE);
+		packets = min(packets, packets_to_hold(node, out));
+	}
+	packets = min(packets, room / mtu);
 	if (!packets)
 		return 0;
 	bytes = min(packets * mtu - skip, e->length - e->sent);
@@ -95,6 +110,11 @@ static u32 inject_run(struct rmc_node *node, struct rmc_out *out, struct rmc_itt
 		len = rmc_packet_length(mtu, offset + at, bytes - at);
 		rmc_ring_put(&out->req, word0,
 			     rmc_req_word1(offset + at, len, e->sent + at + len == e->length));
+	}
+	if (unlikely(flags & RMC_OPF_ANNOUNCED)) {
+		taken = packets * (mtu / RMC_LINE);
+		out->held += packets;
+		out->held_lines += taken;
 	}
 	*lines -= taken;
 	out->credits -= packets;
@@ -134,7 +154,8 @@ static bool unroll(struct rmc_node *node, u16 tid)
 		u64 word1 = rmc_req_word1(offset, len, e->sent + len == e->length);
 		u32 rep_lines, n;
 
-		if (e->length - e->sent > len && rmc_op_runs(flags) && !filtered && !e->tracked) {
+		if (e->length - e->sent > len && rmc_op_runs(flags, word1) && !filtered &&
+		    !e->tracked) {
 			n = inject_run(node, out, e, tid, flags);
 			packets += n;
 			if (n)
@@ -147,7 +168,7 @@ static bool unroll(struct rmc_node *node, u16 tid)
 			word1 |= RMC_REQ_FIRST;
 		rep_lines = rmc_op_reserved_lines(flags, word1, node->fabric->mtu);
 		if (!out->credits || out->req_lines < req_lines || out->rep_lines < rep_lines ||
-		    (unlikely(announced) && !may_hold(node, out, 1, rep_lines))) {
+		    (unlikely(announced) && !may_hold(node, out, rep_lines))) {
 			rmc_stat_inc(node, credit_stalls);
 			break;
 		}

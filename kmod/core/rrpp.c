@@ -13,9 +13,13 @@
 /* Status of a request that a filter lost: nothing is served, its credit goes back. */
 #define RMC_LOST	0xfd
 
-/* One request between the passes, or a run of them. */
+/*
+ * One request between the passes, or a run of them; an announcement with the data
+ * requests behind it is one, too. @run: bytes of what may go on.
+ */
 struct pending {
 	struct rmc_req req;
+	u32 run;
 	struct rmc_mem *seg;
 	u64 word0;
 	const u64 *word1;
@@ -67,7 +71,12 @@ static void gather(struct rmc_node *node, const struct rmc_desc *d, const u64 *w
 		p->req.op &= ~RMC_OP_LOST;
 		flags = rmc_op_flags(p->req.op);
 	}
-	p->runs = !p->status && rmc_op_runs(flags);
+	p->runs = !p->status && rmc_op_runs(flags, *word1);
+	p->run = p->req.length;
+	if (rmc_op_announces(flags, *word1)) {
+		p->runs = !p->status;
+		p->run = 0;
+	}
 	p->pay_pos = pay_pos;
 	p->pay_lines = rmc_op_req_lines(flags, p->req.offset, p->req.length);
 	/* data requests of announced operations: their order is not decided yet */
@@ -85,17 +94,26 @@ static void gather(struct rmc_node *node, const struct rmc_desc *d, const u64 *w
 /* First pass, of a request that may continue a run. Returns false when it does not. */
 static bool join(const struct rmc_fabric *f, const struct rmc_desc *d, u32 most, struct pending *p)
 {
+	bool announced;
 	u32 more;
 
 	if (!p->runs)
 		return false;
-	more = rmc_run_on(p->word0, p->req.offset, p->req.length, most, d);
-	if (!more || more > f->mtu ||
-	    !rmc_mem_covers(p->seg, p->req.offset, p->req.length + more))
+	announced = rmc_op_flags(p->req.op) & RMC_OPF_ANNOUNCED;
+	if (unlikely(announced))
+		most = RMC_LOOK * RMC_MTU_MAX;
+	more = rmc_run_on(p->word0, p->req.offset, p->run, most, d);
+	if (!more || more > f->mtu)
 		return false;
-	if (p->pay_lines)
-		p->pay_lines += rmc_lines(0, more);
-	p->req.length += more;
+	/* data requests are counted only, and cut anew when their turn comes */
+	if (likely(!announced)) {
+		if (!rmc_mem_covers(p->seg, p->req.offset, p->run + more))
+			return false;
+		if (p->pay_lines)
+			p->pay_lines += rmc_lines(0, more);
+		p->req.length += more;
+	}
+	p->run += more;
 	p->count++;
 	return true;
 }
@@ -103,12 +121,14 @@ static bool join(const struct rmc_fabric *f, const struct rmc_desc *d, u32 most,
 /* Second pass. Returns false when the operation asked to come again. */
 static bool serve(struct rmc_node *node, struct rmc_in *in, struct rmc_serve *s, struct pending *p)
 {
+	const u64 *word1 = p->word1;
+	u32 i, count = p->count;
 	u8 status = p->status;
 	u64 marks = 0;
-	u32 i;
 
-	s->word1 = *p->word1;
+	s->word1 = *word1;
 	if (likely(!status)) {
+		s->count = count;
 		s->req = p->req;
 		s->seg = p->seg;
 		s->rx_pay = p->pay_pos;
@@ -116,10 +136,17 @@ static bool serve(struct rmc_node *node, struct rmc_in *in, struct rmc_serve *s,
 		if (unlikely(status == RMC_AGAIN))
 			return false;
 	}
-	in->req.pos += p->count;
+	in->req.pos += count;
 	in->req.pay_pos += p->pay_lines;
-	if (unlikely(status == RMC_HELD))
-		return true;
+	if (unlikely(status == RMC_HELD)) {
+		if (likely(s->count == count))
+			return true;
+		/* more than were announced */
+		status = RMC_S_SABRE_LOST;
+		word1 += s->count;
+		count -= s->count;
+		s->word1 = *word1;
+	}
 	if (likely(!status)) {
 		u8 flags = rmc_op_flags(p->req.op);
 
@@ -129,17 +156,17 @@ static bool serve(struct rmc_node *node, struct rmc_in *in, struct rmc_serve *s,
 		status = RMC_S_TIMEOUT;
 		marks = RMC_REP_LOST;
 	} else {
-		rmc_stat_add(node, serve_errors, p->count);
+		rmc_stat_add(node, serve_errors, count);
 	}
 	rmc_ring_put(&in->rep, rmc_rep_word0(&p->req, status) | marks, s->word1);
-	for (i = 1; i < p->count; i++)
-		rmc_ring_put(&in->rep, rmc_rep_word0(&p->req, status), p->word1[i]);
+	for (i = 1; i < count; i++)
+		rmc_ring_put(&in->rep, rmc_rep_word0(&p->req, status), word1[i]);
 	return true;
 }
 
 static u32 poll_source(struct rmc_node *node, struct rmc_in *in, u32 from)
 {
-	u32 most = rmc_fabric_run(node->fabric);
+	u32 most = rmc_fabric_run(node->fabric, in->self);
 	u32 pay_pos = in->req.pay_pos;
 	struct pending batch[RMC_BATCH];
 	u32 n, i, taken, done = 0;
@@ -165,7 +192,6 @@ static u32 poll_source(struct rmc_node *node, struct rmc_in *in, u32 from)
 		return 0;
 	s.rx = &in->req;
 	s.tx = &in->rep;
-	s.step = RMC_STEP_PACKET;
 	s.node = node;
 	s.in = in;
 	for (i = 0; i < n; i++) {

@@ -166,7 +166,8 @@ static inline u32 rmc_run_on(u64 word0, u64 offset, u32 length, u32 most, const 
 	u32 more = rmc_word1_length(d->word1);
 
 	if ((d->word0 ^ word0) << 8 || rmc_word1_offset(d->word1) != offset + length ||
-	    (offset + length) & (RMC_LINE - 1) || more > most - length)
+	    (offset + length) & (RMC_LINE - 1) || more > most - length ||
+	    d->word1 & RMC_REQ_FIRST)
 		return 0;
 	return more;
 }

@@ -119,10 +119,15 @@ static inline size_t rmc_channel_bytes(const struct rmc_fabric *f)
 	return 2 * rmc_ring_bytes(f->ring_order, f->pay_order);
 }
 
-/* Most bytes of packets that move as one run: not more than a ring has, nor a packet less. */
-static inline u32 rmc_fabric_run(const struct rmc_fabric *f)
+/*
+ * Most bytes of packets that move as one run: not more than a ring has, nor a packet less.
+ * @self: the other side is the same worker
+ */
+static inline u32 rmc_fabric_run(const struct rmc_fabric *f, bool self)
 {
-	return max(f->mtu, min((u32)RMC_RUN, (u32)RMC_LINE << f->pay_order));
+	u32 most = self ? RMC_RUN_SELF : RMC_RUN;
+
+	return max(f->mtu, min(most, (u32)RMC_LINE << f->pay_order));
 }
 
 static inline u64 *rmc_bell_word(struct rmc_fabric *f, u32 node, enum rmc_lane lane, u32 from)

@@ -360,7 +360,7 @@ static int peer_reply(struct peer *p, u16 tid, bool announcement)
 static void test_strays(const struct world_opts *o, u32 mode)
 {
 	struct world_opts k = *o;
-	u32 mtu = k.mtu, i;
+	u32 mtu = k.mtu, later, i;
 	struct peer p;
 	struct setup s;
 
@@ -394,6 +394,21 @@ static void test_strays(const struct world_opts *o, u32 mode)
 	CHECK_EQ(peer_reply(&p, 2, false), RMC_S_OK);
 	CHECK_EQ(peer_reply(&p, 2, true), RMC_S_OK);
 	CHECK_EQ(peer_reply(&p, 2, false), -1);
+
+	/* the same when they come as a run: behind the announcement, then by themselves */
+	for (later = 0; later < 2; later++) {
+		peer_send(&p, 2, rmc_announce_word1(0, 3 * mtu));
+		if (later)
+			world_settle(&s.w);
+		for (i = 0; i < 5; i++)
+			peer_send(&p, 2, rmc_req_word1(i * mtu, mtu, i == 2));
+		world_settle(&s.w);
+		for (i = 0; i < 6; i++)
+			CHECK_EQ(peer_reply(&p, 2, i == 5), i < 2 ? RMC_S_SABRE_LOST : RMC_S_OK);
+		CHECK_EQ(peer_reply(&p, 2, false), -1);
+		CHECK_EQ(s.w.node[1]->att.live, 0);
+		CHECK_EQ(*readers(0), 0);
+	}
 
 	/* announced twice; announced with a length of nonsense; too long a segment */
 	peer_send(&p, 3, rmc_announce_word1(0, 2 * mtu));

@@ -13,11 +13,6 @@
 #include "../node.h"
 #include "../version.h"
 
-static u64 *version_of(const struct rmc_xfer *x)
-{
-	return rmc_mem_peek(x->seg, x->offset + x->seg->version_off);
-}
-
 static u32 *readers_of(const struct rmc_xfer *x)
 {
 	return rmc_mem_peek(x->seg, x->offset + x->seg->readers_off);
@@ -85,11 +80,17 @@ static void fetch(const struct rmc_xfer *x, u32 depth)
 
 	if (x->seg->sabre != RMC_SABRE_OVERLAPPED)
 		return;
-	prefetch(version_of(x));
+	prefetch(x->at);
 	p = rmc_mem_at(x->seg, x->offset, &run);
 	lines = min(rmc_lines(x->offset, min_t(u64, run, x->length)), depth);
-	for (i = 0; i < lines; i++)
-		prefetch(p + i * RMC_LINE);
+	for (i = 0; i + 4 <= lines; i += 4, p += 4 * RMC_LINE) {
+		prefetch(p);
+		prefetch(p + RMC_LINE);
+		prefetch(p + 2 * RMC_LINE);
+		prefetch(p + 3 * RMC_LINE);
+	}
+	for (; i < lines; i++, p += RMC_LINE)
+		prefetch(p);
 }
 
 /* First access to the object: the window closes. */
@@ -103,7 +104,7 @@ static u8 begin(struct rmc_xfer *x)
 		rmc_os_faa32(readers_of(x), 1);
 		x->held = true;
 	}
-	x->version = rmc_version_begin(version_of(x));
+	x->version = rmc_version_begin(x->at);
 	if (unlikely(rmc_version_odd(x->version)))
 		return RMC_S_SABRE_LOCKED;
 	if (x->seg->sabre == RMC_SABRE_SERIALIZED)
@@ -126,19 +127,39 @@ static void release(struct rmc_xfer *x)
  */
 static bool changed(const struct rmc_xfer *x)
 {
-	const u64 *version = version_of(x);
-
-	if (likely(!rmc_version_changed(version, x->version)))
+	if (likely(!rmc_version_changed(x->at, x->version)))
 		return false;
-	return !x->held || rmc_version_changed(version, x->version + 1);
+	return !x->held || rmc_version_changed(x->at, x->version + 1);
 }
 
-static u8 data(struct rmc_serve *s)
+/**
+ * rmc_sabre_open() - a transfer has become active
+ * @x: transfer
+ * @depth: lines to fetch ahead
+ *
+ * Context: RRPP worker, does not sleep.
+ */
+void rmc_sabre_open(struct rmc_xfer *x, u32 depth)
 {
-	struct rmc_xfer *x = s->xfer;
-	u32 skip = s->req.offset & (RMC_LINE - 1);
-	u32 len = s->req.length;
-	u32 run = rmc_ring_run(s->tx, s->tx->pay_pos, skip, len);
+	x->at = rmc_mem_peek(x->seg, x->offset + x->seg->version_off);
+	x->speculative = true;
+	fetch(x, depth);
+}
+
+/**
+ * rmc_sabre_data() - fill the payload of data replies
+ * @x: transfer, active
+ * @tx: reply ring; its next payload lines are free
+ * @offset: of these lines in the segment, bytes
+ * @length: bytes
+ *
+ * Return: RMC_S_OK; RMC_S_SABRE_LOCKED, RMC_S_SABRE_ABORTED: there is no snapshot.
+ * Context: RRPP worker, does not sleep.
+ */
+u8 rmc_sabre_data(struct rmc_xfer *x, struct rmc_ring *tx, u64 offset, u32 length)
+{
+	u32 skip = offset & (RMC_LINE - 1);
+	u32 run = rmc_ring_run(tx, tx->pay_pos, skip, length);
 	u8 status;
 
 	if (x->speculative) {
@@ -149,19 +170,36 @@ static u8 data(struct rmc_serve *s)
 		/* no need to send the rest of it */
 		return RMC_S_SABRE_ABORTED;
 	}
-	load_racy(x->seg, s->req.offset, rmc_ring_line(s->tx, s->tx->pay_pos) + skip, run);
-	if (unlikely(run < len))
-		load_racy(x->seg, s->req.offset + run, s->tx->pay, len - run);
+	load_racy(x->seg, offset, rmc_ring_line(tx, tx->pay_pos) + skip, run);
+	if (unlikely(run < length))
+		load_racy(x->seg, offset + run, tx->pay, length - run);
 	return RMC_S_OK;
 }
 
-/* Validate, and let go. */
-static u8 finish(struct rmc_xfer *x)
+/**
+ * rmc_sabre_close() - validate, and let go
+ * @x: transfer, all of whose data was sent
+ *
+ * Return: RMC_S_OK, RMC_S_SABRE_ABORTED.
+ * Context: RRPP worker, does not sleep.
+ */
+u8 rmc_sabre_close(struct rmc_xfer *x)
 {
 	u8 status = unlikely(changed(x)) ? RMC_S_SABRE_ABORTED : RMC_S_OK;
 
 	release(x);
 	return status;
+}
+
+/**
+ * rmc_sabre_drop() - let go of a transfer that ended early
+ * @x: transfer
+ *
+ * Context: RRPP worker, does not sleep.
+ */
+void rmc_sabre_drop(struct rmc_xfer *x)
+{
+	release(x);
 }
 
 /* All of it in one packet: nothing to remember, so no entry in the table. */
@@ -171,29 +209,15 @@ static u8 whole(struct rmc_serve *s)
 		.seg = s->seg,
 		.offset = s->req.offset,
 		.length = s->req.length,
-		.speculative = true,
 	};
 	u8 status;
 
-	s->xfer = &x;
-	fetch(&x, s->node->att.depth);
-	status = data(s);
+	rmc_sabre_open(&x, s->node->att.depth);
+	status = rmc_sabre_data(&x, s->tx, x.offset, x.length);
 	if (likely(!status))
-		return finish(&x);
+		return rmc_sabre_close(&x);
 	release(&x);
 	return status;
-}
-
-static u8 packet(struct rmc_serve *s)
-{
-	u8 status;
-
-	if (!(s->word1 & RMC_REQ_FIRST))
-		return rmc_att_fold(s);
-	status = judge(s->seg, s->req.offset, s->req.length);
-	if (unlikely(status))
-		return status;
-	return s->word1 & RMC_REQ_LAST ? whole(s) : rmc_att_register(s);
 }
 
 /**
@@ -221,30 +245,22 @@ void rmc_sabre_load(const struct rmc_itt_entry *e, struct rmc_ring *tx, u64 offs
 }
 
 /**
- * rmc_sabre_serve() - one step of a SABRe
- * @s: request packet, or step of a transfer
+ * rmc_sabre_serve() - an announcement, data requests, or all of a SABRe in one packet
+ * @s: request, or run of data requests
  *
  * Return: enum rmc_status, RMC_HELD, RMC_AGAIN.
  * Context: RRPP worker, does not sleep.
  */
 u8 rmc_sabre_serve(struct rmc_serve *s)
 {
-	switch (s->step) {
-	case RMC_STEP_PACKET:
-		return packet(s);
-	case RMC_STEP_OPEN:
-		s->xfer->speculative = true;
-		fetch(s->xfer, s->node->att.depth);
-		return RMC_S_OK;
-	case RMC_STEP_DATA:
-		return data(s);
-	case RMC_STEP_CLOSE:
-		return finish(s->xfer);
-	case RMC_STEP_DROP:
-		release(s->xfer);
-		return RMC_S_OK;
-	}
-	return RMC_S_BAD_OP;
+	u8 status;
+
+	if (!(s->word1 & RMC_REQ_FIRST))
+		return rmc_att_fold(s);
+	status = judge(s->seg, s->req.offset, s->req.length);
+	if (unlikely(status))
+		return status;
+	return s->word1 & RMC_REQ_LAST ? whole(s) : rmc_att_register(s);
 }
 
 /**
