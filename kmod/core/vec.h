@@ -16,8 +16,8 @@
 
 /* bytes fetched ahead: some lines more than a core keeps misses in flight */
 #define RMC_VEC_AHEAD	1024
-#define RMC_VEC_FETCH	"prefetcht0 1024(%[src],%[at])\n\t"
-#define RMC_VEC_FETCHW	"prefetchw 1024(%[dst],%[at])\n\t"
+#define RMC_VEC_FETCH	"prefetcht0 %c[ahead](%[src],%[at])\n\t"
+#define RMC_VEC_FETCHW	"prefetchw %c[ahead](%[dst],%[at])\n\t"
 
 #define RMC_VEC_GET							\
 	"vmovdqu (%[src],%[at]), %%ymm0\n\t"				\
@@ -50,9 +50,9 @@
 		     "jb 2b\n\t"					\
 		     after						\
 		     "vzeroupper"					\
-		     : [at] "+r" (at), [changed] "+q" (changed)		\
+		     : [at] "+&r" (at), [changed] "+&q" (changed)		\
 		     : [src] "r" (src), [dst] "r" (dst), [near] "r" (near),	\
-		       [end] "r" ((u64)len)				\
+		       [end] "r" ((u64)len), [ahead] "i" (RMC_VEC_AHEAD)	\
 		     : "memory", "cc" RMC_OS_VECTOR_CLOBBERS)
 
 static inline u64 rmc_vec_near(u32 len)
