@@ -158,6 +158,16 @@ class TableTest(unittest.TestCase):
 
     # ---- rows ----
 
+    def test_limits_are_taken_on_the_host_between_what_guests_do(self):
+        run = plans(2, **NO_KVM)
+        uml = plan.Uml()
+        self.assertEqual(uml.command(1, plan.limits(run.plans["uml"], 0, "before").command())[0],
+                         os.path.join(plan.BUILD, "host", "sweep"))
+        self.assertIn("rmc-run", uml.command(2, plan.atomic(run.plans["uml"], 0, "faa").command())[0])
+        keys = [j.key for j in plan.jobs(run, run.plans["uml"]) if j.boot == uml.solo]
+        self.assertLess(keys.index("uml.limits-before.1"), keys.index("uml.rmc_read_lat.1"))
+        self.assertLess(keys.index("uml.rmc_read_bw-q4.1"), keys.index("uml.limits-after.1"))
+
     def test_nothing_is_missing(self):
         self.assertEqual(self.made(plans(8))["missing"], [])
 

@@ -55,6 +55,10 @@ try "$run" -n 2 ./file
 [ $rc -eq 126 ] && lines err 1; ok "not executable: status 126"
 try "$vm" exec 0 -- true
 [ $rc -eq 125 ] && grep -q 'not up: run rmc-vm up' err && lines err 1; ok "exec without a cluster tells the cure"
+try "$vm" up -n 3 --machine tcg --cable
+[ $rc -eq 1 ] && grep -q 'a cable has two ends: use two guests' err; ok "a cable for three guests is refused"
+try "$vm" up -n 2 --machine tcg --drivers no_such_driver
+[ $rc -eq 1 ] && grep -q 'lacks the driver no_such_driver' err; ok "an unknown driver is refused before anything boots"
 try "$vm" --name ../x up
 [ $rc -eq 1 ] && grep -q 'bad cluster name' err; ok "a bad cluster name is refused"
 try "$vm" status
