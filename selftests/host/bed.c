@@ -10,6 +10,7 @@
 #include "bed.h"
 
 bool bed_quick;
+int bed_finer = 1;
 u64 bed_bytes;
 u8 *bed_segment;
 static int cpus[8];
@@ -130,10 +131,15 @@ int bed_setup(u64 bytes)
 
 /* ---- limits ---- */
 
+static int operations(int n)
+{
+	return n / (bed_quick ? 4 : 1) / bed_finer;
+}
+
 double bed_memcpy(void)
 {
 	static u8 *copy;		/* what is written */
-	int n = bed_quick ? 1000 : 3000, k;
+	int n = operations(4000), k;
 	u64 t0;
 
 	if (!copy)
@@ -170,7 +176,7 @@ double bed_access(void)
 {
 	static u8 *chain;
 	static u64 at;
-	int n = bed_quick ? 20000 : 60000, i;
+	int n = operations(80000), i;
 	u64 t0;
 
 	if (!chain)
@@ -188,7 +194,7 @@ double bed_access(void)
 double bed_pingpong(struct bed *b)
 {
 	static u32 line[128] __attribute__((aligned(256)));
-	int n = bed_quick ? 5000 : 20000, i;
+	int n = operations(20000), i;
 	static u32 v;
 	u64 t0 = 0;
 

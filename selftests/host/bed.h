@@ -77,6 +77,12 @@ u64 bed_one(struct bed_app *app, u32 op, u32 size, u64 span);
 /* Issue one read or write; the data that comes is read as well */
 void bed_post(struct bed_app *app, u32 op, u32 size, u64 span);
 
+/*
+ * Samples of limits take so many times fewer operations: short ones, of which the
+ * median forgets those in which a CPU was taken away
+ */
+extern int bed_finer;
+
 /* One sample of a limit: a line's round trip, ns; GB/s; a dependent read, ns */
 double bed_pingpong(struct bed *b);
 double bed_memcpy(void);

@@ -34,7 +34,7 @@
 #define WAKES		100		/* per round, quick: a fifth */
 #define WAKE_PAUSE	2000		/* us, ten times what a worker waits before it parks */
 #define POINTS_MAX	17		/* powers of two up to BED_SLOT */
-#define LIMITS		9		/* samples of each limit */
+#define LIMITS		99		/* short samples of each limit */
 #define SEGMENT		(64UL << 20)
 #define MTU		4096
 
@@ -329,6 +329,9 @@ static void report_limits(void)
 	double pp[LIMITS], access[LIMITS], copy[LIMITS];
 	int k;
 
+	bed_finer = 10;
+	bed_memcpy();			/* maps */
+	bed_access();
 	for (k = 0; k < LIMITS; k++) {
 		pp[k] = bed_pingpong(&bed);
 		access[k] = bed_access();
