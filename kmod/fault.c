@@ -324,7 +324,7 @@ static int write_links(struct rmc_device *rmc, char *line)
 			err = 0;
 			if (strcmp(word, "both")) {
 				err = find_name(lane_names, RMC_LANES, word);
-				lanes = 1 << err;
+				lanes = err < 0 ? 0 : 1 << err;
 			}
 		} else {
 			err = parse_number(numbers, name, word);

@@ -85,16 +85,22 @@ TEST_WITHIN(all_add_to_one, 120)
 	CHECK_EQ(*(volatile uint64_t *)node[0].seg, 8 * nodes);
 }
 
-/* All rings there are, of which a guest of the usual size cannot hold 128 x 128. */
+/*
+ * All rings there are, of which a guest of the usual size cannot hold 128 x 128. In a
+ * slow kernel only some nodes talk, still to each.
+ */
 TEST_WITHIN(each_talks_to_each, 600)
 {
+	const int step = (int)ktap_slow();
+	long long sum = 0;
 	int n, k, slot;
 
 	prepare();
 	if (nodes > 16 && file_number("/proc/meminfo", "MemAvailable:") < 350 << 10)
 		SKIP("this guest has too little memory for %d x %d rings", nodes, nodes);
-	for (n = 0; n < nodes; n++) {
+	for (n = 0; n < nodes; n++)
 		*(uint64_t *)node[n].seg = 0;
+	for (n = 0; n < nodes; n += step) {
 		for (k = 0; k < nodes; k++) {
 			slot = rmc_wait_for_slot(node[n].qp, NULL);
 			REQUIRE(slot >= 0);
@@ -102,7 +108,8 @@ TEST_WITHIN(each_talks_to_each, 600)
 		}
 		REQUIRE_EQ(rmc_drain_cq(node[n].qp, NULL), 0);
 	}
-	for (n = 0; n < nodes; n++) {
+	for (n = 0; n < nodes; n += step) {
+		sum += n + 1;
 		for (k = 0; k < nodes; k++) {
 			slot = rmc_wait_for_slot(node[n].qp, NULL);
 			REQUIRE(slot >= 0);
@@ -111,7 +118,7 @@ TEST_WITHIN(each_talks_to_each, 600)
 		REQUIRE_EQ(rmc_drain_cq(node[n].qp, NULL), 0);
 	}
 	for (k = 0; k < nodes; k++)
-		CHECK_EQ(*(volatile uint64_t *)node[k].seg, (long long)nodes * (nodes + 1) / 2);
+		CHECK_EQ(*(volatile uint64_t *)node[k].seg, sum);
 }
 
 TEST(highest_node_is_nodes_minus_one)
