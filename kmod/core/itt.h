@@ -184,7 +184,10 @@ static inline void rmc_itt_free(struct rmc_itt *itt, struct rmc_itt_entry *e)
 	e->qp = NULL;
 	e->gen++;
 	itt->used--;
-	itt->announced -= e->announced;
+	if (unlikely(e->announced)) {
+		itt->announced--;
+		e->announced = false;
+	}
 	/* some of its packets may be on their way */
 	if (unlikely(e->replies != e->lost || e->restarted || e->tracked || e->copied ||
 		     e->owing)) {

@@ -152,7 +152,7 @@ static u32 run_length(struct rmc_node *node, struct rmc_out *out, const struct r
 /* Handle a reply that was taken from the ring. Returns how many more it took. */
 static u32 retire(struct rmc_node *node, struct rmc_out *out, u32 from, const struct rmc_desc *d)
 {
-	u32 len, lines, reserved, more = 0;
+	u32 len, lines, reserved, taken, more = 0;
 	struct rmc_itt_entry *e;
 	struct rmc_rep p;
 	bool announces;
@@ -220,11 +220,13 @@ static u32 retire(struct rmc_node *node, struct rmc_out *out, u32 from, const st
 	offset = rmc_word1_offset(p.word1);
 	len = rmc_word1_length(p.word1);
 	/* as many as there are on the wire: a filter's ring, in @rep, is larger */
-	out->rep_lines = min(out->rep_lines + reserved, out->req.pay_mask + 1);
-	out->req_lines = min(out->req_lines + rmc_op_req_lines(flags, offset, len),
-			     out->req.pay_mask + 1);
-	if (lines)
+	if (reserved) {
+		out->rep_lines = min(out->rep_lines + reserved, out->req.pay_mask + 1);
 		rmc_stat_add(node, reply_bytes, len);
+	}
+	taken = rmc_op_req_lines(flags, offset, len);
+	if (taken)
+		out->req_lines = min(out->req_lines + taken, out->req.pay_mask + 1);
 	return more;
 }
 

@@ -204,6 +204,37 @@ static bool unroll(struct rmc_node *node, u16 tid)
 	return true;
 }
 
+/*
+ * Inject an operation that is one packet, with nothing to be kept track of: what
+ * unroll() does, in short. Return: false when it has to wait for credits.
+ */
+static bool inject_one(struct rmc_node *node, struct rmc_out *out, struct rmc_itt_entry *e, u16 tid,
+		       const struct rmc_wqe *w, u8 flags)
+{
+	u32 req_lines = rmc_op_req_lines(flags, w->offset, w->length);
+	u32 rep_lines = rmc_op_rep_lines(flags, w->offset, w->length);
+
+	if (unlikely(!out->credits || out->req_lines < req_lines || out->rep_lines < rep_lines)) {
+		rmc_stat_inc(node, credit_stalls);
+		return false;
+	}
+	if (req_lines) {
+		rmc_op_load(e, &out->req, w->offset, w->length);
+		out->req.pay_pos += req_lines;
+		out->req_lines -= req_lines;
+	}
+	rmc_ring_put(&out->req, rmc_req_word0(w->op, e->qp->ctx_id, e->gen, tid),
+		     rmc_req_word1(w->offset, w->length, true));
+	out->credits--;
+	out->rep_lines -= rep_lines;
+	e->replies = 1;
+	e->sent = w->length;
+	rmc_stat_inc(node, requests);
+	rmc_stat_add(node, request_bytes, w->length);
+	trace_rmc_rgp_inject(node->nid, w->nid, tid, 1);
+	return true;
+}
+
 /* Where replies may be doubled, a multi-packet operation has to tell them apart. */
 static void track(struct rmc_node *node, struct rmc_out *out, u16 tid)
 {
@@ -284,8 +315,9 @@ u32 rmc_rgp_poll(struct rmc_qp *qp)
 		struct rmc_mem *mem;
 		struct rmc_out *out;
 		struct rmc_wqe w;
+		u8 status, flags, announced;
 		u64 word0, word1;
-		u8 status, announced;
+		bool all;
 		u16 tid;
 
 		/* pairs with the application's release of word0 */
@@ -319,7 +351,8 @@ u32 rmc_rgp_poll(struct rmc_qp *qp)
 			continue;
 		}
 
-		announced = !!(rmc_op_flags(w.op) & RMC_OPF_ANNOUNCED);
+		flags = rmc_op_flags(w.op);
+		announced = !!(flags & RMC_OPF_ANNOUNCED);
 		tid = RMC_TID_NONE;
 		/* a quarter of the ITT is for others, as of a channel's credits */
 		if (likely(!announced ||
@@ -349,8 +382,10 @@ u32 rmc_rgp_poll(struct rmc_qp *qp)
 		e->tracked = false;
 		if (rmc_os_filters())
 			track(node, out, tid);
-		e->announced = announced;
-		node->itt.announced += announced;
+		if (unlikely(announced)) {
+			e->announced = true;
+			node->itt.announced++;
+		}
 		/* the RCP will write here; fetch the line while the packet travels */
 		if (likely(mem))
 			prefetchw(rmc_mem_peek(mem, e->lbuf_off));
@@ -361,7 +396,12 @@ u32 rmc_rgp_poll(struct rmc_qp *qp)
 				ring(node, to);
 			to = w.nid;
 		}
-		if (unlikely(!unroll(node, tid))) {
+		if (likely(!announced && !(rmc_os_filters() && (out->filter || e->tracked)) &&
+			   rmc_packet_length(node->fabric->mtu, w.offset, w.length) == w.length))
+			all = inject_one(node, out, e, tid, &w, flags);
+		else
+			all = unroll(node, tid);
+		if (unlikely(!all)) {
 			qp->cur_tid = tid;
 			break;
 		}

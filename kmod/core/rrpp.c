@@ -27,6 +27,7 @@ struct pending {
 	u32 pay_pos;
 	u32 pay_lines;
 	u8 status;
+	u8 flags;
 	bool runs;
 };
 
@@ -71,10 +72,11 @@ static void gather(struct rmc_node *node, const struct rmc_desc *d, const u64 *w
 		p->req.op &= ~RMC_OP_LOST;
 		flags = rmc_op_flags(p->req.op);
 	}
-	p->runs = !p->status && rmc_op_runs(flags, *word1);
+	p->flags = flags;
+	p->runs = !p->status && flags & RMC_OPF_RUNS;
 	p->run = p->req.length;
-	if (rmc_op_announces(flags, *word1)) {
-		p->runs = !p->status;
+	if (unlikely(flags & RMC_OPF_ANNOUNCED && *word1 & RMC_REQ_FIRST)) {
+		p->runs &= !(*word1 & RMC_REQ_LAST);
 		p->run = 0;
 	}
 	p->pay_pos = pay_pos;
@@ -94,12 +96,11 @@ static void gather(struct rmc_node *node, const struct rmc_desc *d, const u64 *w
 /* First pass, of a request that may continue a run. Returns false when it does not. */
 static bool join(const struct rmc_fabric *f, const struct rmc_desc *d, u32 most, struct pending *p)
 {
-	bool announced;
+	bool announced = p->flags & RMC_OPF_ANNOUNCED;
 	u32 more;
 
 	if (!p->runs)
 		return false;
-	announced = rmc_op_flags(p->req.op) & RMC_OPF_ANNOUNCED;
 	if (unlikely(announced))
 		most = RMC_LOOK * RMC_MTU_MAX;
 	more = rmc_run_on(p->word0, p->req.offset, p->run, most, d);
@@ -148,9 +149,7 @@ static bool serve(struct rmc_node *node, struct rmc_in *in, struct rmc_serve *s,
 		s->word1 = *word1;
 	}
 	if (likely(!status)) {
-		u8 flags = rmc_op_flags(p->req.op);
-
-		in->rep.pay_pos += rmc_op_rep_lines(flags, p->req.offset, p->req.length);
+		in->rep.pay_pos += rmc_op_rep_lines(p->flags, p->req.offset, p->req.length);
 		rmc_stat_add(node, served_bytes, p->req.length);
 	} else if (unlikely(status == RMC_LOST)) {
 		status = RMC_S_TIMEOUT;
