@@ -130,7 +130,9 @@ void rmc_lines_copy(u8 *dst, const u8 *src, u32 len)
 		rmc_os_vector_begin();
 		rmc_vec_copy(dst, src, bulk);
 		rmc_os_vector_end();
-		rmc_os_memcpy(dst + bulk, src + bulk, len - bulk);
+		/* to start a string instruction takes as long for nothing */
+		if (unlikely(bulk < len))
+			rmc_os_memcpy(dst + bulk, src + bulk, len - bulk);
 	} else {
 		rmc_os_memcpy(dst, src, len);
 	}
