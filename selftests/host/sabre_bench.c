@@ -4,7 +4,10 @@
  * of blocking operations, nobody writes. Each ratio is a median over pairs of samples
  * taken right after each other, because this machine may be a VM whose CPUs move.
  *
- *	build/host/sabre_bench [--quick] [--mtu N]
+ *	build/host/sabre_bench [--quick] [--check] [--mtu N]
+ *
+ * --check: only latencies of packets of 4096 bytes; exit status 1 when a SABRe costs more
+ * than MOST times a plain read.
  */
 #define _GNU_SOURCE
 #include <getopt.h>
@@ -17,7 +20,9 @@
 #define SAMPLES		401
 #define OPERATIONS	50
 #define WINDOW		300		/* with 32 in flight */
+#define MOST		1.10
 
+static bool check, missed;
 static const char * const names[] = { "read", "overlapped", "serialized", "locked" };
 
 static int cmp(const void *a, const void *b)
@@ -53,7 +58,7 @@ static double latency(struct bed *b, u32 mode, u32 size, u64 span)
 }
 
 /* Latencies and ratios to a plain read, of one size. */
-static void compare(struct bed *b, u32 size, u64 span)
+static void compare(struct bed *b, u32 size, u64 span, const char *where)
 {
 	double ns[4][SAMPLES], ratio[4][SAMPLES];
 	int n = bed_quick ? SAMPLES / 4 : SAMPLES, k;
@@ -66,6 +71,14 @@ static void compare(struct bed *b, u32 size, u64 span)
 			ns[mode][k] = latency(b, mode, size, span);
 			ratio[mode][k] = ns[mode][k] / base;
 		}
+	if (check) {
+		double is = median(ratio[RMC_SABRE_OVERLAPPED], n);
+
+		printf("SABRe, %-16s %5u B %21s %6.2f x plain read, asked %.2f%s\n", where, size,
+		       "", is, MOST, is > MOST ? " MISSED" : "");
+		missed |= is > MOST;
+		return;
+	}
 	printf("%6u", size);
 	printf(" %9.0f", median(ns[0], n));
 	for (mode = 1; mode < 4; mode++)
@@ -106,15 +119,18 @@ static void table(u32 mtu, u64 span, const char *where)
 	bed_init(&b, 2, "fused", mtu);
 	mem_objects(b.seg, RMC_SABRE_OVERLAPPED, 0);
 	bed_start(&b, false);
-	printf("\nMTU %u, %s: latency, ns, and ratio to a plain read\n", mtu, where);
-	printf("%6s %9s", "bytes", names[0]);
-	for (mode = 1; mode < 4; mode++)
-		printf(" %14s", names[mode]);
-	printf("\n");
+	if (!check) {
+		printf("\nMTU %u, %s: latency, ns, and ratio to a plain read\n", mtu, where);
+		printf("%6s %9s", "bytes", names[0]);
+		for (mode = 1; mode < 4; mode++)
+			printf(" %14s", names[mode]);
+		printf("\n");
+	}
 	for (i = 0; i < ARRAY_SIZE(sizes); i++)
-		compare(&b, sizes[i], span);
-	printf("32 in flight, GB/s\n");
-	for (i = 1; i < ARRAY_SIZE(sizes); i += 3) {
+		compare(&b, sizes[i], span, where);
+	if (!check)
+		printf("32 in flight, GB/s\n");
+	for (i = 1; !check && i < ARRAY_SIZE(sizes); i += 3) {
 		for (k = 0; k < n; k++)
 			for (mode = 0; mode < 4; mode++)
 				s[mode][k] = rate(&b, mode, sizes[i], span) * sizes[i] / 1000;
@@ -130,6 +146,7 @@ int main(int argc, char **argv)
 {
 	static const struct option longopts[] = {
 		{ "quick", no_argument, NULL, 'q' },
+		{ "check", no_argument, NULL, 'c' },
 		{ "mtu", required_argument, NULL, 'm' },
 		{ "help", no_argument, NULL, 'h' },
 		{ }
@@ -137,13 +154,16 @@ int main(int argc, char **argv)
 	u32 mtu = 0;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "qm:h", longopts, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "qcm:h", longopts, NULL)) != -1) {
 		if (c == 'q') {
 			bed_quick = true;
+		} else if (c == 'c') {
+			check = true;
+			mtu = 4096;
 		} else if (c == 'm') {
 			mtu = atoi(optarg);
 		} else {
-			printf("usage: sabre_bench [--quick] [--mtu N]\n");
+			printf("usage: sabre_bench [--quick] [--check] [--mtu N]\n");
 			return c == 'h' ? 0 : 2;
 		}
 	}
@@ -159,5 +179,5 @@ int main(int argc, char **argv)
 		table(64, CACHED, "cache-resident");
 		table(64, SEGMENT, "random in 64 MiB");
 	}
-	return 0;
+	return missed;
 }
