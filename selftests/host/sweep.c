@@ -34,7 +34,7 @@
 #define WAKES		100		/* per round, quick: a fifth */
 #define WAKE_PAUSE	2000		/* us, ten times what a worker waits before it parks */
 #define POINTS_MAX	17		/* powers of two up to BED_SLOT */
-#define LIMITS		99		/* short samples of each limit */
+#define LIMITS		33		/* short samples of each limit at a time */
 #define SEGMENT		(64UL << 20)
 #define MTU		4096
 
@@ -324,23 +324,27 @@ static int usage(FILE *f)
 	return f == stdout ? 0 : 2;
 }
 
-static void report_limits(void)
+static struct samples pp, access_ns, copy;
+
+/* Before each round and after the last: what is compared with them lies in between. */
+static void sample_limits(void)
 {
-	double pp[LIMITS], access[LIMITS], copy[LIMITS];
 	int k;
 
-	bed_finer = 10;
-	bed_memcpy();			/* maps */
-	bed_access();
 	for (k = 0; k < LIMITS; k++) {
-		pp[k] = bed_pingpong(&bed);
-		access[k] = bed_access();
-		copy[k] = bed_memcpy();
+		sample(&pp, bed_pingpong(&bed));
+		sample(&access_ns, bed_access());
+		sample(&copy, bed_memcpy());
 	}
+}
+
+static void report_limits(void)
+{
 	json_object(&out, "limits");
-	json_double(&out, "line_ping_pong_usec", bed_median(pp, LIMITS) / 1e3);
-	json_double(&out, "dependent_read_usec", bed_median(access, LIMITS) / 1e3);
-	json_double(&out, "memcpy_bytes_per_sec", bed_median(copy, LIMITS) * 1e9);
+	json_double(&out, "line_ping_pong_usec", bed_median(pp.v, pp.n) / 1e3);
+	json_double(&out, "dependent_read_usec", bed_median(access_ns.v, access_ns.n) / 1e3);
+	json_double(&out, "memcpy_bytes_per_sec", bed_median(copy.v, copy.n) * 1e9);
+	json_int(&out, "samples", (int)pp.n);
 	json_end_object(&out);
 }
 
@@ -404,18 +408,22 @@ int main(int argc, char **argv)
 	json_uint(&out, "segment", bed_bytes);
 	json_int(&out, "llc_bytes", sysconf(_SC_LEVEL3_CACHE_SIZE));
 	json_int(&out, "outstanding", OUTSTANDING);
-	json_int(&out, "samples", LIMITS);
-	report_limits();
+	bed_finer = 10;
+	bed_memcpy();			/* maps */
+	bed_access();
+	sample_limits();
 	for (k = 0; k < rounds; k++) {
 		for (s = table; s < table + ARRAY_SIZE(table); s++)
 			if (wanted(s, argv + optind) && !is(s, "wake-up"))
 				measure(s);
+		sample_limits();
 		fprintf(stderr, "round %d of %d\n", k + 1, rounds);
 	}
 	world_stop(&bed.w);
 	s = find("parked");
 	if (wanted(s, argv + optind))
 		idle = measure_parked(samples[s - table]);
+	report_limits();
 	json_array(&out, "series");
 	for (s = table; s < table + ARRAY_SIZE(table); s++)
 		if (wanted(s, argv + optind))

@@ -72,6 +72,7 @@ def canned(job):
     emulated = job.machine.startswith("roce")
     found = {"sweep": sweep, "messages": messages, "stages": lambda: stages("cycles"),
              "lines": lambda: stages("lines"), "ucx.py": ucx_results,
+             "idle.py": lambda: {"results": [{"guest": 0, "cpu_share": 0.02}]},
              "roce.sh": lambda: {"results": lat(400)},
              "rmc_netpipe": lambda: {"results": [{**x, "way": w, "bw_average_bytes_per_sec": 1e9}
                                                  for w in ("push", "pull", "tcp")
@@ -212,6 +213,7 @@ class TableTest(unittest.TestCase):
         made = self.made(plans(2, **NO_KVM))
         self.assertEqual(self.row(made, group="cycles")["parts"]["RRPP"], 70)
         self.assertEqual(self.row(made, group="lines")["parts"]["moved"], 6)
+        self.assertEqual(self.row(made, what="guest without work, share of a CPU")["value"], 2)
 
     def test_two_applications_need_three_cpus(self):
         two, eight = self.made(plans(2, **NO_KVM)), self.made(plans(8, **NO_KVM))

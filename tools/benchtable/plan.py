@@ -28,6 +28,9 @@ class Host(sources.Host):
                 raise Missing(f"build/host/{program} is not built: run make bench")
 
 
+IDLE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "idle.py")
+
+
 class Beside:
     """Of a kind of guests: the host's own programs run beside them."""
 
@@ -38,7 +41,7 @@ class Beside:
     def command(self, nodes, argv):
         if argv[0].startswith(os.path.join(BUILD, "host", "")):
             return argv
-        return super().command(nodes, argv)
+        return [IDLE, self.name] if argv[0] == IDLE else super().command(nodes, argv)
 
 
 class Uml(Beside, sources.Uml):
@@ -174,6 +177,10 @@ def parked(plan, k):
     return guest(plan, k, "rmc_read_lat-parked", "rmc_read_lat", "-p", 2000, quick=50, full=200)
 
 
+def idle(plan, k):
+    return _job(plan, "idle", k, (IDLE,), 4, boot=plan.solo)
+
+
 def both_sides(plan, k, tool):
     return guest(plan, k, f"{tool}-double", tool, "-a", "-s", "8K", "-b", boot=())
 
@@ -209,6 +216,7 @@ def of_guests(plan, cpus):
         for mtu in MTUS[:1] if plan.quick else MTUS:
             yield at_mtu(plan, k, mtu)
     yield parked(plan, 0)
+    yield idle(plan, 0)
     if cpus >= TWO_APPLICATIONS:
         for k in rounds(plan):
             yield both_sides(plan, k, "rmc_read_lat")

@@ -372,6 +372,10 @@ def of_guests(t, run, plan):
         r = row_of(t.results.get(p.parked(plan, 0)), bytes=64)
         t.add("parked", "read that wakes a parked worker", where, "us",
               [(r["t_typical_usec"], None, spread(r))], bytes=64, asked=ASKED_WAKE)
+    with t.optional(f"a guest without work, {where}"):
+        shares = [g["cpu_share"] * 100 for g in t.results.get(p.idle(plan, 0))["results"]]
+        t.add("parked", "guest without work, share of a CPU", where, "%",
+              [(share, None, {}) for share in shares])
     two_applications(t, run, plan, where, of)
 
 

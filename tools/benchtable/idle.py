@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+"""What the guests of a cluster cost this host while nothing runs in them, as JSON: the
+share of a CPU, of each guest as a whole.
+
+idle.py CLUSTER [SECONDS]"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+VM_SETUP = os.path.join(os.path.dirname(os.path.dirname(HERE)), "vm-setup")
+sys.path.insert(0, VM_SETUP)
+from rmcvm import uml                                               # noqa: E402
+
+SETTLE = 1                      # seconds until workers have parked and rmc-vm is forgotten
+
+
+def cpu_seconds(pid):
+    """Of a guest's process and, with User-Mode Linux, of those that it runs."""
+    ticks = 0
+    for one in uml.processes(pid):
+        with open(f"/proc/{one}/stat", encoding="ascii", errors="replace") as f:
+            fields = f.read().rsplit(")", 1)[1].split()
+        ticks += int(fields[11]) + int(fields[12])      # utime, stime
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def main():
+    if len(sys.argv) not in (2, 3):
+        sys.exit(__doc__)
+    done = subprocess.run([os.path.join(VM_SETUP, "rmc-vm"), "--name", sys.argv[1], "status",
+                           "--json"], capture_output=True, text=True, check=False)
+    guests = [g["pid"] for g in json.loads(done.stdout or "{}").get("guests", [])]
+    if not guests:
+        sys.exit(f"idle.py: cluster {sys.argv[1]} is not up")
+    time.sleep(SETTLE)
+    start, before = time.monotonic(), [cpu_seconds(pid) for pid in guests]
+    time.sleep(float(sys.argv[2]) if len(sys.argv) == 3 else 3)
+    after, seconds = [cpu_seconds(pid) for pid in guests], time.monotonic() - start
+    json.dump({"test": "idle", "seconds": seconds,
+               "results": [{"guest": i, "cpu_share": (b - a) / seconds}
+                           for i, (a, b) in enumerate(zip(before, after))]}, sys.stdout)
+    print()
+
+
+if __name__ == "__main__":
+    main()
