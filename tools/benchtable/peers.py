@@ -112,9 +112,8 @@ def machines(systems):
 
 # ---- runs ----
 
-def ucx(run, k):
-    return Job("peers", f"ucx.{k}", (os.path.join(HERE, "ucx.py"),
-                                     *(("--quick",) if run.quick else ())), 6)
+def ucx(k):
+    return Job("peers", f"ucx.{k}", (os.path.join(HERE, "ucx.py"),), 4)
 
 
 def tcp(run, k):
@@ -155,7 +154,7 @@ def roce_rounds(run):
 def jobs(run, systems):
     for k in rounds(run) if run.has("peers") else ():
         if "ucx" in systems and shutil.which("ucx_perftest"):
-            yield ucx(run, k)
+            yield ucx(k)
         if run.has("host") and {"ucx", "tcp"} & set(systems):
             yield ours_beside(run, k)
         if "tcp" in systems and k < 3:
@@ -212,7 +211,7 @@ def _runs(results, jobs):
 def of_ucx(run, results, others):
     if not shutil.which("ucx_perftest"):
         raise r.Cannot("no ucx_perftest (package ucx-utils): run vm-setup/rmc-deps peers")
-    theirs = _runs(results, {k: (ucx(run, k), 0) for k in rounds(run)})
+    theirs = _runs(results, {k: (ucx(k), 0) for k in rounds(run)})
 
     def get(k, test, size, field="t_typical_usec"):
         return r.row_of(theirs[k], test=test, bytes=size)[field]

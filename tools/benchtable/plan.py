@@ -152,7 +152,7 @@ def guest(plan, k, name, tool, *options, quick=2000, full=20000, boot=None):
 
 def of_size(plan, k, tool):
     return guest(plan, k, tool, tool, "-a", "-s", "8K", *(("-t", 32) if "_bw" in tool else ()),
-                 quick=20000 if "_bw" in tool else 2000, full=100000 if "_bw" in tool else 20000)
+                 quick=20000 if "_bw" in tool else 2000, full=50000 if "_bw" in tool else 10000)
 
 
 def atomic(plan, k, op):
@@ -187,7 +187,7 @@ def both_sides(plan, k, tool):
 
 def at_mtu(plan, k, mtu):
     return guest(plan, k, f"rmc_read_bw-mtu{mtu}", "rmc_read_bw", "-a", "-s", "8K", "-t", 32,
-                 quick=20000, full=100000, boot=(*plan.solo, "--mtu", str(mtu)))
+                 quick=20000, full=50000, boot=(*plan.solo, "--mtu", str(mtu)))
 
 
 def netpipe(plan, k):
