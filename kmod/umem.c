@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Pinning and allocating the memory of segments and local buffers. */
 #include <linux/capability.h>
+#include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
@@ -162,18 +163,23 @@ static bool coalesce(struct rmc_umem *u, u64 addr, u32 shift)
  * @length: bytes, 1 .. RMC_MAX_SEGMENT
  *
  * Return: memory with one reference, or ERR_PTR: -EFAULT not mapped or not
- * writable, -ENOMEM also beyond RLIMIT_MEMLOCK, -EINTR being killed.
+ * writable, -ENOMEM also beyond RLIMIT_MEMLOCK and beyond the machine's memory,
+ * -EINTR being killed.
  * Context: may sleep; takes mmap_lock.
  */
 struct rmc_umem *rmc_umem_pin(u64 addr, u64 length)
 {
 	struct rmc_umem *u;
-	u64 end;
+	u64 end, npages;
 	int err, i;
 
 	if (check_add_overflow(addr, length, &end) || end > ULLONG_MAX - PAGE_SIZE)
 		return ERR_PTR(-EFAULT);
-	u = umem_new(length, DIV_ROUND_UP(end, PAGE_SIZE) - (addr >> PAGE_SHIFT));
+	npages = DIV_ROUND_UP(end, PAGE_SIZE) - (addr >> PAGE_SHIFT);
+	/* hopeless, and the table of pages alone could take all the memory there is */
+	if (npages > totalram_pages())
+		return ERR_PTR(-ENOMEM);
+	u = umem_new(length, npages);
 	if (IS_ERR(u))
 		return u;
 	u->mem.base = addr;

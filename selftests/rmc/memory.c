@@ -130,6 +130,24 @@ TEST(length_beyond_max_is_einval)
 	}
 }
 
+/*
+ * More than the machine has is refused before a table for its pages is made: one of a
+ * quarter of all memory here. A table that takes all of it has others killed.
+ */
+TEST(more_than_there_is_is_enomem)
+{
+	uint64_t length = (uint64_t)file_number("/proc/meminfo", "MemTotal:") * 1024 / 4 / 8 * PAGE;
+	uint8_t *p = memory(PAGE);
+	struct rmc_query q = { .size = sizeof(q) };
+
+	prepare();
+	REQUIRE(!ioctl(fd, RMC_IOC_QUERY, &q));
+	if (length > q.max_segment)
+		length = q.max_segment;
+	CHECK_ERRNO(seg_reg(fd, p, length, 0), ENOMEM);
+	CHECK_ERRNO(buf_reg(fd, p, length, 0), ENOMEM);
+}
+
 TEST(address_overflow_fails)
 {
 	static const uint64_t where[] = { ~0ULL - 63, ~0ULL - 4095, 1ULL << 63, 0x7ffffffff000ULL };
