@@ -171,7 +171,7 @@ static void check(int err)
 }
 
 /* What an application does with an object: look at all of it, as fast as may be */
-static u64 __attribute__((noinline, optimize("O3"))) use(const void *data, u32 len)
+static u64 __attribute__((__noinline__, optimize("O3"))) use(const void *data, u32 len)
 {
 	const u64 *w = data;
 	u64 a = 0, b = 0, c = 0, d = 0;
