@@ -187,6 +187,27 @@ double bed_access(void)
 	return (double)(bed_now() - t0) / n;
 }
 
+double bed_arithmetic(void)
+{
+	int n = operations(400000), i;
+	u64 a = 1, b = 2, c = 3, d = 4;
+	double ns;
+	u64 t0;
+
+	pin(cpus[0]);
+	t0 = bed_now();
+	for (i = 0; i < n; i++) {
+		a += b ^ i;
+		b += c ^ i;
+		c += d ^ i;
+		d += a ^ i;
+		asm volatile("" : "+r" (a), "+r" (b), "+r" (c), "+r" (d));
+	}
+	ns = bed_now() - t0;
+	pin(0);
+	return 8.0 * n / ns;
+}
+
 /*
  * Round trip of a line between this thread and the worker's. This machine may
  * be a VM whose CPUs move: only what is measured next to it compares.

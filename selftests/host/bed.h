@@ -83,10 +83,15 @@ void bed_post(struct bed_app *app, u32 op, u32 size, u64 span);
  */
 extern int bed_finer;
 
-/* One sample of a limit: a line's round trip, ns; GB/s; a dependent read, ns */
+/*
+ * One sample of a limit: a line's round trip, ns; GB/s; a dependent read, ns; simple
+ * operations by the worker's CPU, which must be idle, a ns: fewer when what shares the
+ * core with it is busy, of which a VM sees nothing else
+ */
 double bed_pingpong(struct bed *b);
 double bed_memcpy(void);
 double bed_access(void);
+double bed_arithmetic(void);
 
 /* With bed_start(b, true): the share of a CPU that a parked worker takes; ns of a read
  * after @us in which the worker has parked

@@ -130,6 +130,9 @@ int main(int argc, char **argv)
 	if (ncpu < 2)
 		return 4;
 
+	for (i = 0; i < SAMPLES; i++)
+		s[i] = bed_arithmetic();
+	row("raw arithmetic", bed_median(s, SAMPLES), "/ns", NULL, 0, 0, 0);
 	bed_init(&b, 2, "fused", 4096);
 	bed_start(&b, false);
 	for (i = 0; i < SAMPLES; i++)
