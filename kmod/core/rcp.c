@@ -213,7 +213,7 @@ static u32 retire(struct rmc_node *node, struct rmc_out *out, u32 from, const st
 		return more;
 	}
 	reserved = rmc_op_reserved_lines(flags, p.word1, node->fabric->mtu);
-	if (unlikely(flags & RMC_OPF_ANNOUNCED)) {
+	if (unlikely(flags & RMC_OPF_ANNOUNCED) && !(p.word1 & RMC_REQ_FIRST)) {
 		reserved *= 1 + more;
 		unhold(out, 1 + more, reserved);
 	}

@@ -153,6 +153,7 @@ static bool unroll(struct rmc_node *node, u16 tid)
 		u32 req_lines = rmc_op_req_lines(flags, offset, len);
 		u64 word1 = rmc_req_word1(offset, len, e->sent + len == e->length);
 		u32 rep_lines, n;
+		bool holds;
 
 		if (e->length - e->sent > len && rmc_op_runs(flags, word1) && !filtered &&
 		    !e->tracked) {
@@ -163,18 +164,19 @@ static bool unroll(struct rmc_node *node, u16 tid)
 			rmc_stat_inc(node, credit_stalls);
 			break;
 		}
-		/* all of an announced operation in one packet */
+		/* all of an announced operation in one packet, which waits for no table */
 		if (unlikely(announced) && out->announcing != tid)
 			word1 |= RMC_REQ_FIRST;
 		rep_lines = rmc_op_reserved_lines(flags, word1, node->fabric->mtu);
+		holds = unlikely(announced) && !(word1 & RMC_REQ_FIRST);
 		if (!out->credits || out->req_lines < req_lines || out->rep_lines < rep_lines ||
-		    (unlikely(announced) && !may_hold(node, out, rep_lines))) {
+		    (holds && !may_hold(node, out, rep_lines))) {
 			rmc_stat_inc(node, credit_stalls);
 			break;
 		}
 		if (unlikely(e->tracked) && outruns(node, tid, offset))
 			break;
-		if (unlikely(announced)) {
+		if (holds) {
 			out->held++;
 			out->held_lines += rep_lines;
 		}
@@ -224,7 +226,8 @@ static bool inject_one(struct rmc_node *node, struct rmc_out *out, struct rmc_it
 		out->req_lines -= req_lines;
 	}
 	rmc_ring_put(&out->req, rmc_req_word0(w->op, e->qp->ctx_id, e->gen, tid),
-		     rmc_req_word1(w->offset, w->length, true));
+		     rmc_req_word1(w->offset, w->length, true) |
+		     (flags & RMC_OPF_ANNOUNCED ? RMC_REQ_FIRST : 0));
 	out->credits--;
 	out->rep_lines -= rep_lines;
 	e->replies = 1;
@@ -396,7 +399,7 @@ u32 rmc_rgp_poll(struct rmc_qp *qp)
 				ring(node, to);
 			to = w.nid;
 		}
-		if (likely(!announced && !(rmc_os_filters() && (out->filter || e->tracked)) &&
+		if (likely(!(rmc_os_filters() && (out->filter || e->tracked)) &&
 			   rmc_packet_length(node->fabric->mtu, w.offset, w.length) == w.length))
 			all = inject_one(node, out, e, tid, &w, flags);
 		else

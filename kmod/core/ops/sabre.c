@@ -18,6 +18,18 @@ static u32 *readers_of(const struct rmc_xfer *x)
 	return rmc_mem_peek(x->seg, x->offset + x->seg->readers_off);
 }
 
+static void copy_racy_line(u64 *dst, const u64 *src)
+{
+	dst[0] = READ_ONCE(src[0]);
+	dst[1] = READ_ONCE(src[1]);
+	dst[2] = READ_ONCE(src[2]);
+	dst[3] = READ_ONCE(src[3]);
+	dst[4] = READ_ONCE(src[4]);
+	dst[5] = READ_ONCE(src[5]);
+	dst[6] = READ_ONCE(src[6]);
+	dst[7] = READ_ONCE(src[7]);
+}
+
 /*
  * Copy out of memory that writers may be writing. Line atomicity is not needed:
  * a line that is a mix fails the check of the version.
@@ -32,6 +44,8 @@ static void copy_racy(u8 *dst, const u8 *src, u32 len)
 	}
 	for (; len && (uintptr_t)src & 7; len--)
 		*dst++ = READ_ONCE(*src++);
+	for (; len >= RMC_LINE; len -= RMC_LINE, dst += RMC_LINE, src += RMC_LINE)
+		copy_racy_line((u64 *)dst, (const u64 *)src);
 	for (; len >= 8; len -= 8, dst += 8, src += 8) {
 		w = READ_ONCE(*(const u64 *)src);
 		memcpy(dst, &w, 8);
@@ -42,7 +56,7 @@ static void copy_racy(u8 *dst, const u8 *src, u32 len)
 
 static void load_racy(const struct rmc_mem *mem, u64 off, u8 *dst, u32 len)
 {
-	while (len) {
+	do {
 		u64 run;
 		const u8 *src = rmc_mem_at(mem, off, &run);
 		u32 n = min_t(u64, run, len);
@@ -51,7 +65,7 @@ static void load_racy(const struct rmc_mem *mem, u64 off, u8 *dst, u32 len)
 		dst += n;
 		off += n;
 		len -= n;
-	}
+	} while (len);
 }
 
 /* Does the segment hold objects, and this range one of them? */
@@ -205,13 +219,13 @@ void rmc_sabre_drop(struct rmc_xfer *x)
 /* All of it in one packet: nothing to remember, so no entry in the table. */
 static u8 whole(struct rmc_serve *s)
 {
-	struct rmc_xfer x = {
-		.seg = s->seg,
-		.offset = s->req.offset,
-		.length = s->req.length,
-	};
+	struct rmc_xfer x;
 	u8 status;
 
+	x.seg = s->seg;
+	x.offset = s->req.offset;
+	x.length = s->req.length;
+	x.held = false;
 	rmc_sabre_open(&x, s->node->att.depth);
 	status = rmc_sabre_data(&x, s->tx, x.offset, x.length);
 	if (likely(!status))
