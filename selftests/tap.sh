@@ -41,3 +41,20 @@ expect() {			# expect NAME STATUS PATTERN COMMAND...
 		report 1 "$name"
 	fi
 }
+
+report_unittest() {		# report_unittest PROGRAM: of Python's unittest, one by one
+	local out status line
+
+	out=$("$1" -v 2>&1)
+	status=$?
+	while IFS= read -r line; do
+		case $line in
+		*" ... ok")		report 0 "unit: ${line%% *}" ;;
+		*" ... FAIL"|*" ... ERROR") report 1 "unit: ${line%% *}" ;;
+		esac
+	done <<< "$out"
+	if [ $status -ne 0 ]; then
+		printf '%s\n' "$out" | sed 's/^/# /'
+		report 1 "unit: exit status $status"
+	fi
+}

@@ -32,6 +32,19 @@ static inline u32 rmc_lines(u64 off, u32 len)
 	return ((u32)(off & (RMC_LINE - 1)) + len + RMC_LINE - 1) / RMC_LINE;
 }
 
+/* Read each word of a line once: all of one moment only if nobody writes. */
+static inline void rmc_line_look(u64 *dst, const u64 *src)
+{
+	dst[0] = READ_ONCE(src[0]);
+	dst[1] = READ_ONCE(src[1]);
+	dst[2] = READ_ONCE(src[2]);
+	dst[3] = READ_ONCE(src[3]);
+	dst[4] = READ_ONCE(src[4]);
+	dst[5] = READ_ONCE(src[5]);
+	dst[6] = READ_ONCE(src[6]);
+	dst[7] = READ_ONCE(src[7]);
+}
+
 /*
  * Read one whole line. @dst is private, @src shared; both 8-byte aligned. The first
  * look goes to @dst, the second compares with it: eight words more than there are
@@ -44,14 +57,7 @@ static inline bool rmc_line_load(u64 *dst, const u64 *src)
 	do {
 		u64 d0, d1;
 
-		dst[0] = READ_ONCE(src[0]);
-		dst[1] = READ_ONCE(src[1]);
-		dst[2] = READ_ONCE(src[2]);
-		dst[3] = READ_ONCE(src[3]);
-		dst[4] = READ_ONCE(src[4]);
-		dst[5] = READ_ONCE(src[5]);
-		dst[6] = READ_ONCE(src[6]);
-		dst[7] = READ_ONCE(src[7]);
+		rmc_line_look(dst, src);
 		/* first pass before second; between the same loads, no partner */
 		smp_rmb();
 		d0 = READ_ONCE(src[0]) ^ dst[0];

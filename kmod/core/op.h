@@ -18,7 +18,8 @@
  *           close()     all data was sent: status of all of it
  *           drop()      it ended early, after open()
  *
- * None of them sleeps, blocks or keeps a pointer. The table is an X-macro and
+ * None of them sleeps, blocks or keeps a pointer, but into the segment of a transfer,
+ * which ends before that goes (rmc_att_withdraw()). The table is an X-macro and
  * the dispatchers are switches, so a row costs a direct call: no retpoline.
  */
 #ifndef RMC_OP_H

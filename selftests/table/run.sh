@@ -21,18 +21,7 @@ fi
 
 # --- tables of canned results ---
 
-out=$("$here/unit.py" -v 2>&1)
-status=$?
-while IFS= read -r line; do
-	case $line in
-	*" ... ok")		report 0 "unit: ${line%% *}" ;;
-	*" ... FAIL"|*" ... ERROR") report 1 "unit: ${line%% *}" ;;
-	esac
-done <<< "$out"
-if [ $status -ne 0 ]; then
-	printf '%s\n' "$out" | sed 's/^/# /'
-	report 1 "unit: exit status $status"
-fi
+report_unittest "$here/unit.py"
 
 # --- command lines ---
 

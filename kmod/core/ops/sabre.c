@@ -18,18 +18,6 @@ static u32 *readers_of(const struct rmc_xfer *x)
 	return rmc_mem_peek(x->seg, x->offset + x->seg->readers_off);
 }
 
-static void copy_racy_line(u64 *dst, const u64 *src)
-{
-	dst[0] = READ_ONCE(src[0]);
-	dst[1] = READ_ONCE(src[1]);
-	dst[2] = READ_ONCE(src[2]);
-	dst[3] = READ_ONCE(src[3]);
-	dst[4] = READ_ONCE(src[4]);
-	dst[5] = READ_ONCE(src[5]);
-	dst[6] = READ_ONCE(src[6]);
-	dst[7] = READ_ONCE(src[7]);
-}
-
 /*
  * Copy out of memory that writers may be writing. Line atomicity is not needed:
  * a line that is a mix fails the check of the version.
@@ -45,7 +33,7 @@ static void copy_racy(u8 *dst, const u8 *src, u32 len)
 	for (; len && (uintptr_t)src & 7; len--)
 		*dst++ = READ_ONCE(*src++);
 	for (; len >= RMC_LINE; len -= RMC_LINE, dst += RMC_LINE, src += RMC_LINE)
-		copy_racy_line((u64 *)dst, (const u64 *)src);
+		rmc_line_look((u64 *)dst, (const u64 *)src);
 	for (; len >= 8; len -= 8, dst += 8, src += 8) {
 		w = READ_ONCE(*(const u64 *)src);
 		memcpy(dst, &w, 8);
