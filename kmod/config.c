@@ -3,6 +3,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/cpu.h>
+#include <linux/log2.h>
 #include <linux/sched/isolation.h>
 #include "config.h"
 
@@ -19,10 +20,23 @@ static int check_order(const char *name, u32 value, u32 lo, u32 hi)
 	return value ? check_range(name, value, lo, hi) : 0;
 }
 
+/* 0 leaves it open. */
+static int check_power(const char *name, u32 value, u32 lo, u32 hi)
+{
+	if (!value || (is_power_of_2(value) && value >= lo && value <= hi))
+		return 0;
+	pr_err("%s=%u will not do: give a power of two, %u .. %u\n", name, value, lo, hi);
+	return -EINVAL;
+}
+
 static int check(const struct rmc_config *cfg)
 {
 	if (check_order("nodes", cfg->nodes, 1, RMC_MAX_NODES) ||
 	    check_range("workers", cfg->sets, 1, RMC_MAX_SETS) ||
+	    check_power("units", cfg->units, 1, RMC_MAX_UNITS) ||
+	    check_power("rrpps", cfg->rrpps, 1, RMC_MAX_UNITS) ||
+	    check_power("interleave", cfg->interleave, RMC_INTERLEAVE_MIN,
+			RMC_INTERLEAVE_MAX) ||
 	    check_range("itt", cfg->itt, 1, RMC_TID_NONE) ||
 	    check_order("mtu", cfg->mtu, RMC_MTU_MIN, RMC_MTU_MAX) ||
 	    check_order("ring_order", cfg->ring_order, RMC_RING_ORDER_MIN, RMC_RING_ORDER_MAX) ||
@@ -89,6 +103,26 @@ u32 rmc_sabre_mode_find(const char *name)
 	return RMC_SABRE_DEFAULT;
 }
 
+static int choose_units(struct rmc_config *cfg)
+{
+	if (!cfg->units)
+		cfg->units = 1;
+	if (!cfg->rrpps)
+		cfg->rrpps = cfg->units;
+	if (!cfg->interleave)
+		cfg->interleave = RMC_INTERLEAVE;
+	if (cfg->rrpps > cfg->units) {
+		pr_err("rrpps=%u are more than units=%u\n", cfg->rrpps, cfg->units);
+		return -EINVAL;
+	}
+	if (cfg->nodes * cfg->units > RMC_MAX_NODES) {
+		pr_err("nodes=%u with units=%u are too many: together %u at most\n", cfg->nodes,
+		       cfg->units, RMC_MAX_NODES);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 /**
  * rmc_config_settle() - judge a configuration and choose what it leaves open
  * @cfg: configuration
@@ -98,31 +132,42 @@ u32 rmc_sabre_mode_find(const char *name)
  */
 int rmc_config_settle(struct rmc_config *cfg)
 {
-	unsigned int online;
-	u32 workers;
+	unsigned int online = num_online_cpus();
+	int err = 0;
 
 	if (check(cfg))
 		return -EINVAL;
-
-	cpus_read_lock();
-	online = num_online_cpus();
 	if (!cfg->ni)
 		cfg->ni = rmc_ni_find(online >= 3 ? "pair" : "fused");
-	workers = rmc_config_workers(cfg);
-	if (cpumask_empty(&cfg->cpus))
-		choose_cpus(cfg, workers);
+	if (choose_units(cfg))
+		return -EINVAL;
+
+	cpus_read_lock();
 	if (!cpumask_subset(&cfg->cpus, cpu_online_mask)) {
 		pr_err("cpus=%*pbl names a CPU that is not online: %*pbl are\n",
 		       cpumask_pr_args(&cfg->cpus), cpumask_pr_args(cpu_online_mask));
-		cpus_read_unlock();
-		return -EINVAL;
+		err = -EINVAL;
 	}
 	cpus_read_unlock();
+	return err;
+}
 
+/**
+ * rmc_config_workers() - choose what depends on the number of workers
+ * @cfg: settled configuration
+ * @workers: how many there are, which the fabric decides
+ *
+ * Context: may sleep.
+ */
+void rmc_config_workers(struct rmc_config *cfg, u32 workers)
+{
+	cpus_read_lock();
+	if (cpumask_empty(&cfg->cpus))
+		choose_cpus(cfg, workers);
 	/* a spinning thread per CPU, and one CPU left for applications? */
 	if (cfg->share < 0)
-		cfg->share = workers > cpumask_weight(&cfg->cpus) || workers >= online;
-	return 0;
+		cfg->share = workers > cpumask_weight(&cfg->cpus) || workers >= num_online_cpus();
+	cpus_read_unlock();
 }
 
 /**

@@ -10,7 +10,7 @@
 #include "fabric/transport.h"
 #include "ni/ni.h"
 
-/* Sets of worker threads; a set is one thread (fused) or two (pair) */
+/* Sets of worker threads; how many are in one is the NI organisation's matter */
 #define RMC_MAX_SETS		64
 /* Loopback fabrics larger than this get smaller rings unless told otherwise */
 #define RMC_SMALL_NODES		16
@@ -30,6 +30,9 @@
  * @nodes: size of the fabric; 0: the region's, or a default
  * @node: id to claim, -1: any
  * @sets: sets of worker threads
+ * @units: units per node; 0 until settled
+ * @rrpps: of these have an RRPP; 0 until settled
+ * @interleave: consecutive bytes of a segment that one RRPP serves
  * @mtu: largest payload of a packet, bytes; 0: default
  * @itt: operations in flight per node
  * @ring_order: log2 of descriptors per ring; 0: default
@@ -42,7 +45,7 @@
  * @dead_ms: a peer without heartbeat is down after this
  * @park_us: an idle worker spins this long before it parks
  * @poll_us_max: longest sleep of a parked worker that nobody can wake
- * @share: workers share CPUs with applications; -1 until settled
+ * @share: workers share CPUs with applications; -1 until rmc_config_workers()
  * @cpus: CPUs of the worker threads; empty: choose
  */
 struct rmc_config {
@@ -53,6 +56,9 @@ struct rmc_config {
 	u32 nodes;
 	s32 node;
 	u32 sets;
+	u32 units;
+	u32 rrpps;
+	u32 interleave;
 	u32 mtu;
 	u32 itt;
 	u32 ring_order;
@@ -71,11 +77,15 @@ struct rmc_config {
 
 u32 rmc_sabre_mode_find(const char *name);
 int rmc_config_settle(struct rmc_config *cfg);
+void rmc_config_workers(struct rmc_config *cfg, u32 workers);
 unsigned int rmc_config_cpu(const struct rmc_config *cfg, u32 worker);
 
-static inline u32 rmc_config_workers(const struct rmc_config *cfg)
+/* What a fabric that this kernel formats takes over. */
+static inline void rmc_config_units(const struct rmc_config *cfg, struct rmc_fabric *f)
 {
-	return cfg->sets * cfg->ni->workers;
+	f->unit_order = ilog2(cfg->units);
+	f->rrpp_order = ilog2(cfg->rrpps);
+	f->interleave = cfg->interleave;
 }
 
 #endif

@@ -63,20 +63,25 @@ static void kick_all(void *data)
 static int create_nodes(struct rmc_device *rmc)
 {
 	struct rmc_port *port = rmc->port;
-	u32 i;
+	u32 i, u;
 
 	rmc->node = kvcalloc(port->locals, sizeof(*rmc->node), GFP_KERNEL);
-	port->fabric.local = kvcalloc(port->fabric.nodes, sizeof(*port->fabric.local), GFP_KERNEL);
+	port->fabric.local = kvcalloc(port->fabric.endpoints, sizeof(*port->fabric.local),
+				      GFP_KERNEL);
 	if (!rmc->node || !port->fabric.local)
 		return -ENOMEM;
 	for (i = 0; i < port->locals; i++) {
 		rmc->node[i] = rmc_node_create(&port->fabric, port->first + i, rmc->cfg.itt);
 		if (!rmc->node[i])
 			return -ENOMEM;
-		rmc->node[i]->att.entries = rmc->cfg.att_entries;
-		rmc->node[i]->att.depth = rmc->cfg.att_depth;
-		rmc->node[i]->att.stall_ms = rmc->cfg.att_stall_ms;
-		port->fabric.local[port->first + i] = rmc->node[i];
+		for (u = 0; u < rmc_fabric_units(&port->fabric); u++) {
+			struct rmc_node *unit = rmc->node[i]->unit[u];
+
+			unit->att.entries = rmc->cfg.att_entries;
+			unit->att.depth = rmc->cfg.att_depth;
+			unit->att.stall_ms = rmc->cfg.att_stall_ms;
+			port->fabric.local[unit->ep] = unit;
+		}
 	}
 	return 0;
 }
@@ -94,21 +99,37 @@ static void destroy_nodes(struct rmc_device *rmc)
 	rmc->node = NULL;
 }
 
+/* Both halves of each unit go to workers of a set. */
+static void deal_units(struct rmc_device *rmc, struct rmc_node *node, struct rmc_worker *set)
+{
+	const struct rmc_fabric *f = &rmc->port->fabric;
+	enum rmc_lane lane;
+	u32 u;
+
+	for (u = 0; u < rmc_fabric_units(f); u++)
+		for (lane = 0; lane < RMC_LANES; lane++)
+			rmc_ni_add_unit(&set[rmc_ni_place(rmc->cfg.ni, lane)].ni,
+					node->unit[u], lane);
+}
+
 /* Sets of workers; nodes are dealt to the sets round robin. */
 static int create_workers(struct rmc_device *rmc)
 {
-	const struct rmc_config *cfg = &rmc->cfg;
-	u32 per_set = cfg->ni->workers;
-	u32 i, j;
+	struct rmc_config *cfg = &rmc->cfg;
+	const struct rmc_fabric *f = &rmc->port->fabric;
+	u32 per_set = rmc_ni_workers(cfg->ni);
+	u32 total = cfg->sets * per_set;
+	u32 i;
 
-	rmc->worker = kvcalloc(rmc_config_workers(cfg), sizeof(*rmc->worker), GFP_KERNEL);
+	rmc_config_workers(cfg, total);
+	rmc->worker = kvcalloc(total, sizeof(*rmc->worker), GFP_KERNEL);
 	if (!rmc->worker)
 		return -ENOMEM;
-	for (i = 0; i < rmc_config_workers(cfg); i++) {
+	for (i = 0; i < total; i++) {
 		struct rmc_worker *w = &rmc->worker[i];
 
-		if (rmc_ni_worker_init(&w->ni, cfg->ni->stages[i % per_set],
-				       DIV_ROUND_UP(rmc->port->locals, cfg->sets)))
+		if (rmc_ni_worker_init(&w->ni, DIV_ROUND_UP(rmc->port->locals, cfg->sets) *
+				       rmc_fabric_units(f)))
 			return -ENOMEM;
 		rmc->workers++;
 		init_llist_head(&w->calls);
@@ -118,8 +139,7 @@ static int create_workers(struct rmc_device *rmc)
 		w->poll_ns_max = (u64)rmc->port->poll_us_max * NSEC_PER_USEC;
 	}
 	for (i = 0; i < rmc->port->locals; i++)
-		for (j = 0; j < per_set; j++)
-			rmc_ni_add_node(&rmc->worker[i % cfg->sets * per_set + j].ni, rmc->node[i]);
+		deal_units(rmc, rmc->node[i], &rmc->worker[i % cfg->sets * per_set]);
 	return 0;
 }
 
@@ -283,6 +303,12 @@ static int join(void *arg)
 	return 0;
 }
 
+static int let_go(void *arg)
+{
+	rmc_node_fence(arg);
+	return 0;
+}
+
 static int rejoin(void *arg)
 {
 	rmc_node_rejoin(arg, rmc_os_ns_to_ms(rmc_os_now_ns()));
@@ -292,6 +318,7 @@ static int rejoin(void *arg)
 /* A fenced node comes back if nobody has its id any more. */
 static int come_back(struct rmc_device *rmc, struct rmc_node *node)
 {
+	u32 u, units = rmc_fabric_units(&rmc->port->fabric);
 	int err;
 
 	lockdep_assert_held(&rmc->node_lock);
@@ -301,8 +328,12 @@ static int come_back(struct rmc_device *rmc, struct rmc_node *node)
 	if (err)
 		return err;
 	/* the join zeroes the channels */
-	rmc_worker_call(node->req_worker, down_req, node);
-	rmc_worker_call(node->srv_worker, rejoin, node);
+	for (u = 0; u < units; u++)
+		rmc_worker_call(node->unit[u]->req_worker, down_req, node->unit[u]);
+	for (u = units; u-- > 1;)
+		rmc_worker_call(node->unit[u]->srv_worker, let_go, node->unit[u]);
+	for (u = 0; u < units; u++)
+		rmc_worker_call(node->unit[u]->srv_worker, rejoin, node->unit[u]);
 	return 0;
 }
 
@@ -319,9 +350,13 @@ static int come_back(struct rmc_device *rmc, struct rmc_node *node)
  */
 int rmc_device_node_down(struct rmc_device *rmc, struct rmc_node *node)
 {
+	u32 u, units = rmc_fabric_units(&rmc->port->fabric);
+
 	mutex_lock(&rmc->node_lock);
-	rmc_worker_call(node->srv_worker, down_srv, node);
-	rmc_worker_call(node->req_worker, down_req, node);
+	for (u = 0; u < units; u++)
+		rmc_worker_call(node->unit[u]->srv_worker, down_srv, node->unit[u]);
+	for (u = 0; u < units; u++)
+		rmc_worker_call(node->unit[u]->req_worker, down_req, node->unit[u]);
 	tick_all(rmc);
 	mutex_unlock(&rmc->node_lock);
 	return READ_ONCE(node->fenced) ? -ESTALE : 0;

@@ -8,15 +8,15 @@
 #include "uring.h"
 #include "worker.h"
 
-/* Each count is changed by one worker of the file's node, and read by poll(). */
+/* Each count is changed by the workers of the file's node, and read by poll(). */
 static void set_told(struct rmc_waiter *w, bool told)
 {
-	u32 *count = &w->file->told[w->kind];
+	atomic_t *count = &w->file->told[w->kind];
 
 	if (w->told == told)
 		return;
 	w->told = told;
-	WRITE_ONCE(*count, *count + (told ? 1 : -1));
+	atomic_add(told ? 1 : -1, count);
 }
 
 static void tell_pollers(struct rmc_waiter *w)

@@ -72,6 +72,22 @@ static const char *const lane_names[] = {
 	[RMC_LANE_REP] = "replies",
 };
 
+/* Ends of links in this kernel: of each unit, one per endpoint of the fabric. */
+static u32 links(const struct rmc_device *rmc)
+{
+	const struct rmc_fabric *f = &rmc->port->fabric;
+
+	return rmc->port->locals * rmc_fabric_units(f) * f->endpoints;
+}
+
+static struct rmc_node *link_unit(const struct rmc_device *rmc, u32 i)
+{
+	u32 unit = i / rmc->port->fabric.endpoints;
+	u32 units = rmc_fabric_units(&rmc->port->fabric);
+
+	return rmc->node[unit / units]->unit[unit % units];
+}
+
 static struct rmc_ni_worker *worker_of(struct rmc_node *node, enum rmc_lane lane)
 {
 	return lane == RMC_LANE_REQ ? node->srv_worker : node->req_worker;
@@ -153,9 +169,9 @@ static void sweep(struct rmc_device *rmc)
 	struct change c = { };
 	u32 i;
 
-	for (i = 0; i < rmc->port->locals * f->nodes * RMC_LANES; i++) {
-		c.node = rmc->node[i / RMC_LANES / f->nodes];
-		c.peer = i / RMC_LANES % f->nodes;
+	for (i = 0; i < links(rmc) * RMC_LANES; i++) {
+		c.node = link_unit(rmc, i / RMC_LANES);
+		c.peer = i / RMC_LANES % f->endpoints;
 		c.lane = i % RMC_LANES;
 		any |= c.node->slow_ns || c.node->req_stopped || c.node->srv_stopped;
 		if (!READ_ONCE(c.node->filter[c.lane][c.peer]))
@@ -195,7 +211,7 @@ static int set_model(struct rmc_device *rmc, const struct rmc_model *m)
 {
 	struct rmc_fabric *f = &rmc->port->fabric;
 	int err = rmc_model_check(m, f->nodes);
-	u32 i;
+	u32 i, u;
 
 	if (err == -ENOSPC)
 		pr_err("%ux%ux%u places are too few for %u nodes\n", m->dim[0], m->dim[1],
@@ -206,7 +222,8 @@ static int set_model(struct rmc_device *rmc, const struct rmc_model *m)
 	/* who opens a channel meanwhile is told again below */
 	f->model = *m;
 	for (i = 0; i < rmc->port->locals; i++)
-		err = refresh_node(rmc->node[i], RMC_LANE_REP, 0) ?: err;
+		for (u = 0; u < rmc_fabric_units(f); u++)
+			err = refresh_node(rmc->node[i]->unit[u], RMC_LANE_REP, 0) ?: err;
 	sweep(rmc);
 	return err;
 }
@@ -289,7 +306,8 @@ static int parse_nid(const char *value, u32 nodes, s32 *nid)
 
 static int write_links(struct rmc_device *rmc, char *line)
 {
-	u32 nodes = rmc->port->fabric.nodes, i, made = 0, down = 0;
+	const struct rmc_fabric *f = &rmc->port->fabric;
+	u32 i, made = 0, down = 0;
 	s32 from = -1, to = -1;
 	struct rmc_fault fault = { };
 	enum rmc_lane lane;
@@ -317,9 +335,9 @@ static int write_links(struct rmc_device *rmc, char *line)
 		if (!word)
 			return -EINVAL;
 		if (!strcmp(name, "from")) {
-			err = parse_nid(word, nodes, &from);
+			err = parse_nid(word, f->nodes, &from);
 		} else if (!strcmp(name, "to")) {
-			err = parse_nid(word, nodes, &to);
+			err = parse_nid(word, f->nodes, &to);
 		} else if (!strcmp(name, "lane")) {
 			err = 0;
 			if (strcmp(word, "both")) {
@@ -337,11 +355,12 @@ static int write_links(struct rmc_device *rmc, char *line)
 		return -EXDEV;
 	WRITE_ONCE(rmc_filters, true);
 	err = 0;
-	for (i = 0; i < rmc->port->locals * nodes && !err; i++) {
-		struct rmc_node *node = rmc->node[i / nodes];
-		u32 peer = i % nodes;
+	for (i = 0; i < links(rmc) && !err; i++) {
+		struct rmc_node *node = link_unit(rmc, i);
+		u32 peer = i % f->endpoints;
 
-		if ((to >= 0 && node->nid != to) || (from >= 0 && peer != from))
+		if ((to >= 0 && node->nid != to) ||
+		    (from >= 0 && rmc_endpoint_nid(f, peer) != from))
 			continue;
 		for (lane = 0; lane < RMC_LANES && !err; lane++) {
 			if (!(lanes & 1 << lane))
@@ -363,7 +382,7 @@ static int write_nodes(struct rmc_device *rmc, char *line)
 	struct change c = { };
 	struct rmc_node *node;
 	s32 nid = -1;
-	u32 slow_ns = ~0U, stop = ~0U;
+	u32 slow_ns = ~0U, stop = ~0U, u;
 	char *word;
 	int err;
 	const struct number numbers[] = {
@@ -393,13 +412,15 @@ static int write_nodes(struct rmc_device *rmc, char *line)
 		return -EXDEV;
 	WRITE_ONCE(rmc_filters, true);
 	err = 0;
-	for (c.lane = 0; stop != ~0U && c.lane < RMC_LANES; c.lane++) {
-		c.node = node;
-		c.stop = stop;
-		rmc_worker_call(worker_of(node, c.lane), stop_lane, &c);
+	for (u = 0; u < rmc_fabric_units(node->fabric); u++) {
+		c.node = node->unit[u];
+		for (c.lane = 0; stop != ~0U && c.lane < RMC_LANES; c.lane++) {
+			c.stop = stop;
+			rmc_worker_call(worker_of(c.node, c.lane), stop_lane, &c);
+		}
+		if (slow_ns != ~0U)
+			err = refresh_node(c.node, RMC_LANE_REQ, slow_ns) ?: err;
 	}
-	if (slow_ns != ~0U)
-		err = refresh_node(node, RMC_LANE_REQ, slow_ns);
 	sweep(rmc);
 	return err;
 }
@@ -442,24 +463,26 @@ static int write_model(struct rmc_device *rmc, char *line)
 
 static void show_links(struct rmc_device *rmc, struct seq_file *m)
 {
-	u32 nodes = rmc->port->fabric.nodes, i;
+	const struct rmc_fabric *fabric = &rmc->port->fabric;
 	enum rmc_lane lane;
+	u32 i;
 
-	for (i = 0; i < rmc->port->locals * nodes; i++) {
-		struct rmc_node *node = rmc->node[i / nodes];
+	for (i = 0; i < links(rmc); i++) {
+		struct rmc_node *node = link_unit(rmc, i);
+		u32 peer = i % fabric->endpoints;
 
 		for (lane = 0; lane < RMC_LANES; lane++) {
 			/* workers make some; only we, with the lock, take them away */
-			const struct rmc_filter *flt = READ_ONCE(node->filter[lane][i % nodes]);
+			const struct rmc_filter *flt = READ_ONCE(node->filter[lane][peer]);
 			const struct rmc_fault *f;
 
 			if (!flt)
 				continue;
 			f = &flt->fault;
 			seq_printf(m, "from=%u to=%u lane=%s loss=%u dup=%u reorder=%u shuffle=%u down=%u delay_ns=%llu jitter_ns=%llu gap_ns=%llu rtt_ns=%llu",
-				   i % nodes, node->nid, lane_names[lane], f->loss, f->dup,
-				   f->reorder, f->shuffle, f->down, f->delay_ns, f->jitter_ns,
-				   f->gap_ns, flt->path.rtt_ns);
+				   rmc_endpoint_nid(fabric, peer), node->nid, lane_names[lane],
+				   f->loss, f->dup, f->reorder, f->shuffle, f->down, f->delay_ns,
+				   f->jitter_ns, f->gap_ns, flt->path.rtt_ns);
 #define SHOW(name) seq_printf(m, " " #name "=%llu", READ_ONCE(flt->stats.name));
 			RMC_FILTER_STATS(SHOW)
 #undef SHOW

@@ -12,12 +12,19 @@
 struct change {
 	struct rmc_file *file;
 	struct rmc_umem *mem;
+	struct rmc_node *unit;
+	u32 number;		/* of the unit */
 };
+
+static u32 units(const struct rmc_file *f)
+{
+	return rmc_fabric_units(&f->rmc->port->fabric);
+}
 
 static int set_segment(void *arg)
 {
 	struct change *c = arg;
-	struct rmc_mem **seg = &c->file->node->ct.seg[c->file->ctx->id];
+	struct rmc_mem **seg = &c->unit->ct.seg[c->file->ctx->id];
 
 	if (*seg)
 		return -EEXIST;
@@ -29,9 +36,11 @@ static int clear_segment(void *arg)
 {
 	struct change *c = arg;
 
-	c->file->node->ct.seg[c->file->ctx->id] = NULL;
-	rmc_att_withdraw(c->file->node, &c->mem->mem);
-	rmc_waiter_forget(&c->mem->waiter);
+	c->unit->ct.seg[c->file->ctx->id] = NULL;
+	rmc_att_withdraw(c->unit, &c->mem->mem);
+	/* notifications are the first one's */
+	if (c->unit == c->file->node)
+		rmc_waiter_forget(&c->mem->waiter);
 	return 0;
 }
 
@@ -39,7 +48,7 @@ static int add_buffer(void *arg)
 {
 	struct change *c = arg;
 
-	return rmc_bufs_add(&c->file->table, &c->mem->mem);
+	return rmc_bufs_add(&c->file->table[c->number], &c->mem->mem);
 }
 
 static int del_buffer(void *arg)
@@ -51,9 +60,42 @@ static int del_buffer(void *arg)
 		.status = RMC_S_ABORTED,
 	};
 
-	rmc_bufs_del(&c->file->table, &c->mem->mem);
-	rmc_itt_abort(c->file->node, &which);
+	rmc_bufs_del(&c->file->table[c->number], &c->mem->mem);
+	rmc_itt_abort(c->unit, &which);
 	return 0;
+}
+
+/*
+ * Each unit knows all segments and buffers, and hears of changes on its own worker.
+ * What the first one accepts the others do: it is the first to be told and the last
+ * to forget.
+ */
+static int tell_units(struct rmc_file *f, struct rmc_umem *u, enum rmc_lane lane,
+		      int (*fn)(void *arg))
+{
+	struct change c = { .file = f, .mem = u };
+	int err;
+
+	for (; c.number < units(f); c.number++) {
+		c.unit = f->node->unit[c.number];
+		err = rmc_worker_call(lane == RMC_LANE_REQ ? c.unit->srv_worker :
+				      c.unit->req_worker, fn, &c);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static void untell_units(struct rmc_file *f, struct rmc_umem *u, enum rmc_lane lane,
+			 int (*fn)(void *arg))
+{
+	struct change c = { .file = f, .mem = u, .number = units(f) };
+
+	while (c.number--) {
+		c.unit = f->node->unit[c.number];
+		rmc_worker_call(lane == RMC_LANE_REQ ? c.unit->srv_worker : c.unit->req_worker,
+				fn, &c);
+	}
 }
 
 /**
@@ -69,6 +111,12 @@ struct rmc_file *rmc_file_create(struct rmc_device *rmc, struct rmc_context *ctx
 
 	if (!f)
 		return NULL;
+	f->table = kvcalloc(rmc_fabric_units(&rmc->port->fabric), sizeof(*f->table),
+			    GFP_KERNEL_ACCOUNT);
+	if (!f->table) {
+		kfree(f);
+		return NULL;
+	}
 	f->rmc = rmc;
 	f->ctx = ctx;
 	mutex_init(&f->lock);
@@ -103,6 +151,7 @@ void rmc_file_destroy(struct rmc_file *f)
 	xa_destroy(&f->buf);
 	rmc_watcher_detach(f);
 	rmc_context_release(f->rmc, f->ctx);
+	kvfree(f->table);
 	kfree(f);
 }
 
@@ -158,12 +207,11 @@ struct rmc_node *rmc_file_node(struct rmc_file *f)
  */
 int rmc_file_seg_add(struct rmc_file *f, struct rmc_umem *u)
 {
-	struct change c = { .file = f, .mem = u };
 	int err;
 
 	lockdep_assert_held(&f->lock);
 	rmc_waiter_init(&u->waiter, &u->mem.notified, f, RMC_WAIT_SEG);
-	err = rmc_worker_call(f->node->srv_worker, set_segment, &c);
+	err = tell_units(f, u, RMC_LANE_REQ, set_segment);
 	if (!err)
 		f->seg = u;
 	return err;
@@ -179,11 +227,10 @@ int rmc_file_seg_add(struct rmc_file *f, struct rmc_umem *u)
 struct rmc_umem *rmc_file_seg_del(struct rmc_file *f)
 {
 	struct rmc_umem *u = f->seg;
-	struct change c = { .file = f, .mem = u };
 
 	lockdep_assert_held(&f->lock);
 	if (u) {
-		rmc_worker_call(f->node->srv_worker, clear_segment, &c);
+		untell_units(f, u, RMC_LANE_REQ, clear_segment);
 		rmc_waiter_release(&u->waiter);
 	}
 	f->seg = NULL;
@@ -199,11 +246,10 @@ struct rmc_umem *rmc_file_seg_del(struct rmc_file *f)
  */
 int rmc_file_buf_know(struct rmc_file *f, struct rmc_umem *u)
 {
-	struct change c = { .file = f, .mem = u };
 	int err;
 
 	lockdep_assert_held(&f->lock);
-	err = rmc_worker_call(f->node->req_worker, add_buffer, &c);
+	err = tell_units(f, u, RMC_LANE_REP, add_buffer);
 	u->known = !err;
 	return err;
 }
@@ -217,12 +263,10 @@ int rmc_file_buf_know(struct rmc_file *f, struct rmc_umem *u)
  */
 void rmc_file_buf_forget(struct rmc_file *f, struct rmc_umem *u)
 {
-	struct change c = { .file = f, .mem = u };
-
 	lockdep_assert_held(&f->lock);
 	if (!u->known)
 		return;
-	rmc_worker_call(f->node->req_worker, del_buffer, &c);
+	untell_units(f, u, RMC_LANE_REP, del_buffer);
 	u->known = false;
 }
 

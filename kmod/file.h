@@ -28,12 +28,12 @@ struct rmc_watcher;
  * struct rmc_file - an open context
  * @rmc: device
  * @ctx: context
- * @lock: guards what follows; @table belongs to the node's RGP worker instead
+ * @lock: guards what follows; @table belongs to the units' RGP workers instead
  * @node: node it acts for; NULL before the first use, then never changes
  * @seg: segment
  * @buf: struct rmc_umem of local buffers by id
  * @qp: struct rmc_queues of queue pairs by id
- * @table: buffers as the pipelines see them
+ * @table: buffers as the pipelines see them, by unit
  * @wait: processes in poll()
  * @watcher: its event file; guarded by the watchers' lock
  * @told: per kind, events that happened and were not armed again
@@ -46,10 +46,10 @@ struct rmc_file {
 	struct rmc_umem *seg;
 	struct xarray buf;
 	struct xarray qp;
-	struct rmc_bufs table;
+	struct rmc_bufs *table;
 	wait_queue_head_t wait;
 	struct rmc_watcher *watcher;
-	u32 told[RMC_WAIT_KINDS];
+	atomic_t told[RMC_WAIT_KINDS];
 };
 
 /*

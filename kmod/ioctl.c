@@ -96,6 +96,9 @@ static int do_query(const struct request *r, union args *a)
 		.att_stall_ms = cfg->att_stall_ms,
 		.sabre_mode = cfg->sabre,
 		.max_sabre = RMC_SABRE_MAX,
+		.units = rmc_fabric_units(&port->fabric),
+		.rrpps = rmc_fabric_rrpps(&port->fabric),
+		.interleave = port->fabric.interleave,
 		.features = RMC_FEATURE_WATCH |
 			    (IS_ENABLED(CONFIG_IO_URING) ? RMC_FEATURE_URING_WAIT : 0),
 	};
@@ -114,7 +117,7 @@ static int do_node_info(const struct request *r, union args *a)
 	i->nid = array_index_nospec(i->nid, port->fabric.nodes);
 	i->state = rmc_port_state(port, i->nid);
 	i->epoch = READ_ONCE(port->fabric.node[i->nid].epoch);
-	i->local = !!port->fabric.local[i->nid];
+	i->local = !!port->fabric.local[rmc_endpoint(&port->fabric, i->nid)];
 	return 0;
 }
 
@@ -363,11 +366,19 @@ static int do_qp_destroy(const struct request *r, union args *a)
 /* On the way of every operation to a parked worker: no lock. */
 static int do_wake(const struct request *r, union args *a)
 {
+	struct rmc_ni_worker *w;
+	struct rmc_queues *q;
+
 	if (a->qp_id.flags || a->qp_id.reserved)
 		return -EOPNOTSUPP;
-	if (!xa_load(&r->file->qp, a->qp_id.qp_id))
+	rcu_read_lock();
+	q = xa_load(&r->file->qp, a->qp_id.qp_id);
+	/* it may go away now; its worker stays as long as the file is open */
+	w = q ? q->worker : NULL;
+	rcu_read_unlock();
+	if (!w)
 		return -ENOENT;
-	rmc_os_wake(rmc_file_node(r->file)->req_worker);
+	rmc_os_wake(w);
 	return 0;
 }
 
@@ -382,8 +393,7 @@ static int do_cq_arm(const struct request *r, union args *a)
 	mutex_lock(&r->file->lock);
 	q = xa_load(&r->file->qp, c->qp_id);
 	if (q)
-		err = rmc_waiter_arm(&q->qp.done, r->file->node->req_worker, c->seen, c->eventfd,
-				     NULL);
+		err = rmc_waiter_arm(&q->qp.done, q->worker, c->seen, c->eventfd, NULL);
 	mutex_unlock(&r->file->lock);
 	return err;
 }

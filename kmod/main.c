@@ -25,6 +25,18 @@ static char *ni;
 module_param(ni, charp, 0444);
 MODULE_PARM_DESC(ni, "NI organisation, fused or pair (default: pair from 3 CPUs on)");
 
+static unsigned int units;
+module_param(units, uint, 0444);
+MODULE_PARM_DESC(units, "units per node, 1, 2, 4 or 8 (default: the region's, else 1)");
+
+static unsigned int rrpps;
+module_param(rrpps, uint, 0444);
+MODULE_PARM_DESC(rrpps, "units with an RRPP (default: the region's, else all)");
+
+static unsigned int interleave;
+module_param(interleave, uint, 0444);
+MODULE_PARM_DESC(interleave, "consecutive bytes of a segment that one RRPP serves, a power of two (default: the region's, else 4096)");
+
 static unsigned int workers = 1;
 module_param(workers, uint, 0444);
 MODULE_PARM_DESC(workers, "sets of worker threads that local nodes are dealt to (default 1)");
@@ -129,6 +141,9 @@ static int parse(struct rmc_config *cfg)
 	cfg->nodes = nodes;
 	cfg->node = node;
 	cfg->sets = workers;
+	cfg->units = units;
+	cfg->rrpps = rrpps;
+	cfg->interleave = interleave;
 	cfg->mtu = mtu;
 	cfg->itt = itt;
 	cfg->ring_order = ring_order;

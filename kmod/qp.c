@@ -59,7 +59,7 @@ static int del_qp(void *arg)
 {
 	struct rmc_queues *q = arg;
 
-	rmc_ni_del_qp(q->qp.node->req_worker, &q->qp);
+	rmc_ni_del_qp(q->worker, &q->qp);
 	rmc_waiter_forget(&q->waiter);
 	return 0;
 }
@@ -69,7 +69,7 @@ static void queues_free(struct rmc_queues *q)
 	pages_free(&q->flags);
 	pages_free(&q->cq);
 	pages_free(&q->wq);
-	kfree(q);
+	kfree_rcu(q, rcu);
 }
 
 static int queues_alloc(struct rmc_queues *q, u32 entries, int nid)
@@ -77,6 +77,22 @@ static int queues_alloc(struct rmc_queues *q, u32 entries, int nid)
 	return pages_alloc(&q->wq, entries * RMC_WQE_SIZE, nid) ?:
 	       pages_alloc(&q->cq, entries * RMC_CQE_SIZE, nid) ?:
 	       pages_alloc(&q->flags, sizeof(struct rmc_qp_flags), nid);
+}
+
+/*
+ * Unit that has the fewest queue pairs (T18 section 6.3.2 maps cores to rows of the
+ * chip; here it is queue pairs). Somebody else may choose at the same time: then
+ * they are dealt less evenly, and one may be refused a place that others have.
+ */
+static struct rmc_node *choose_unit(struct rmc_node *node)
+{
+	struct rmc_node *best = node;
+	u32 i;
+
+	for (i = 1; i < rmc_fabric_units(node->fabric); i++)
+		if (READ_ONCE(node->unit[i]->qps) < READ_ONCE(best->qps))
+			best = node->unit[i];
+	return best;
 }
 
 /**
@@ -89,7 +105,8 @@ static int queues_alloc(struct rmc_queues *q, u32 entries, int nid)
  */
 struct rmc_queues *rmc_queues_create(struct rmc_file *f, u32 entries)
 {
-	struct rmc_worker *w = rmc_worker_of(f->node->req_worker);
+	struct rmc_node *unit = choose_unit(f->node);
+	struct rmc_worker *w = rmc_worker_of(unit->req_worker);
 	struct rmc_queues *q;
 	int err;
 
@@ -107,8 +124,9 @@ struct rmc_queues *rmc_queues_create(struct rmc_file *f, u32 entries)
 	q->qp.flags = page_address(q->flags.first);
 	q->qp.flags->shared_cpu = w->share;
 	q->qp.flags->worker_cpu = w->cpu;
-	q->qp.bufs = &f->table;
-	q->qp.node = f->node;
+	q->qp.bufs = &f->table[unit->ep - f->node->ep];
+	q->qp.node = unit;
+	q->worker = &w->ni;
 	q->qp.mask = entries - 1;
 	q->qp.order = ilog2(entries);
 	q->qp.ctx_id = f->ctx->id;
@@ -119,7 +137,7 @@ struct rmc_queues *rmc_queues_create(struct rmc_file *f, u32 entries)
 		err = err == -EBUSY ? -ENOSPC : err;
 		goto err_free;
 	}
-	err = rmc_worker_call(&w->ni, add_qp, &q->qp);
+	err = rmc_worker_call(q->worker, add_qp, &q->qp);
 	if (err)
 		goto err_erase;
 	return q;
@@ -150,7 +168,7 @@ int rmc_queues_destroy(struct rmc_file *f, u32 id)
 		return -ENOENT;
 	/* dead before sleepers are woken to see it */
 	WRITE_ONCE(q->qp.flags->dead, 1);
-	rmc_worker_call(f->node->req_worker, del_qp, q);
+	rmc_worker_call(q->worker, del_qp, q);
 	rmc_waiter_release(&q->waiter);
 	queues_free(q);
 	return 0;

@@ -7,6 +7,7 @@
 #define RMC_QP_H
 
 #include <linux/mm_types.h>
+#include <linux/rcupdate.h>
 #include "core/cq.h"
 #include "event.h"
 
@@ -25,19 +26,23 @@ struct rmc_pages {
 /**
  * struct rmc_queues - a queue pair as the file knows it
  * @qp: as the pipelines see it
+ * @worker: polls it, posts its completions, and is woken for it
  * @wq: pages of the WQ
  * @cq: pages of the CQ
  * @flags: page of the flags
  * @id: id in the file
  * @waiter: who sleeps for completions
+ * @rcu: somebody may be waking its worker, without a lock
  */
 struct rmc_queues {
 	struct rmc_qp qp;
+	struct rmc_ni_worker *worker;
 	struct rmc_pages wq;
 	struct rmc_pages cq;
 	struct rmc_pages flags;
 	u32 id;
 	struct rmc_waiter waiter;
+	struct rcu_head rcu;
 };
 
 struct rmc_queues *rmc_queues_create(struct rmc_file *f, u32 entries);

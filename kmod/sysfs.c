@@ -2,7 +2,7 @@
 /*
  * State for people and scripts, in /sys/class/misc/rmc:
  *
- *   fabric ni nodes local_nodes nid mtu share peers_up memtype
+ *   fabric ni units rrpps interleave nodes local_nodes nid mtu share peers_up memtype
  *   node<k>/state, node<k>/epoch, node<k>/counters/<name>   for local nodes;
  *	"down" or "up" written to state takes the node out of the fabric or back
  *   worker<k>/cpu, stages, visits, worked, parks, wakeups
@@ -49,6 +49,9 @@ static u32 count_up(struct rmc_device *rmc)
 
 RMC_ATTR(fabric, "%s", rmc->port->transport->name);
 RMC_ATTR(ni, "%s", rmc->cfg.ni->name);
+RMC_ATTR(units, "%u", rmc_fabric_units(&rmc->port->fabric));
+RMC_ATTR(rrpps, "%u", rmc_fabric_rrpps(&rmc->port->fabric));
+RMC_ATTR(interleave, "%u", rmc->port->fabric.interleave);
 RMC_ATTR(nodes, "%u", rmc->port->fabric.nodes);
 RMC_ATTR(local_nodes, "%u", rmc->port->locals);
 RMC_ATTR(nid, "%u", rmc->port->first);
@@ -60,6 +63,9 @@ RMC_ATTR(memtype, "%s", rmc->port->memtype);
 static struct attribute *rmc_attrs[] = {
 	&dev_attr_fabric.attr,
 	&dev_attr_ni.attr,
+	&dev_attr_units.attr,
+	&dev_attr_rrpps.attr,
+	&dev_attr_interleave.attr,
 	&dev_attr_nodes.attr,
 	&dev_attr_local_nodes.attr,
 	&dev_attr_nid.attr,
@@ -168,7 +174,20 @@ static const struct attribute_group node_group = {
 	.attrs = node_attrs,
 };
 
-#define COUNTER(name) DIR_ATTR(counter, name, "%llu", READ_ONCE(d->node->stats.name));
+/* A node's counter is the sum of its units'. */
+static u64 sum_counter(const struct rmc_node *node, size_t at)
+{
+	u64 sum = 0;
+	u32 i;
+
+	for (i = 0; i < rmc_fabric_units(node->fabric); i++)
+		sum += READ_ONCE(*(u64 *)((u8 *)&node->unit[i]->stats + at));
+	return sum;
+}
+
+#define COUNTER(name)								\
+	DIR_ATTR(counter, name, "%llu",						\
+		 sum_counter(d->node, offsetof(struct rmc_stats, name)));
 RMC_STATS(COUNTER)
 #undef COUNTER
 

@@ -247,7 +247,7 @@ static int start(struct rmc_file *f, struct io_uring_cmd *cmd, const struct rmc_
 	add_pending(wait);
 	if (q)
 		post_link(wait, LINK_CQ, RMC_URING_CQ, &q->qp.done, arg->cq_seen,
-			  f->node->req_worker);
+			  q->worker);
 	if (arg->sources & RMC_URING_SEG)
 		post_link(wait, LINK_SEG, RMC_URING_SEG, &f->seg->mem.notified, arg->seg_seen,
 			  f->node->srv_worker);

@@ -157,7 +157,8 @@ static void end(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x, u8
 		rmc_stat_inc(node, att_ended);
 	}
 	reply(in, x, x->word1, status);
-	trace_rmc_att_close(node->nid, in->nid, x->tid, x->issued, status);
+	trace_rmc_att_close(node->nid, rmc_endpoint_nid(node->fabric, in->ep), x->tid, x->issued,
+			    status);
 	forget(node, in, x);
 }
 
@@ -203,7 +204,8 @@ u8 rmc_att_register(struct rmc_serve *s)
 	x->held = false;
 	att->live++;
 	rmc_stat_inc(s->node, att_registered);
-	trace_rmc_att_open(s->node->nid, in->nid, x->tid, x->packets);
+	trace_rmc_att_open(s->node->nid, rmc_endpoint_nid(s->node->fabric, in->ep), x->tid,
+			   x->packets);
 
 	if (likely(att->used < att->entries && !att->first)) {
 		activate(s->node, in, x);
@@ -275,7 +277,7 @@ static u32 turn(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x, u3
 		end(node, in, x, status);
 		issued++;
 	}
-	rmc_bell_ring(f, in->nid, RMC_LANE_REP, node->nid, in->self);
+	rmc_bell_ring(f, in->ep, RMC_LANE_REP, node->ep, in->self);
 	return issued;
 }
 
@@ -336,13 +338,13 @@ void rmc_att_tick(struct rmc_node *node, u32 now_ms)
 		}
 		rmc_stat_inc(node, att_reclaims);
 		end(node, in, x, RMC_S_SABRE_LOST);
-		rmc_bell_ring(node->fabric, in->nid, RMC_LANE_REP, node->nid, in->self);
+		rmc_bell_ring(node->fabric, in->ep, RMC_LANE_REP, node->ep, in->self);
 	}
 	i = att->used;
 	grant(node);
 	/* their sources may have fallen silent: have this node polled again */
 	for (; i < att->used; i++)
-		rmc_bell_notify(node->fabric, node->nid, RMC_LANE_REQ, att->entry[i].in->nid);
+		rmc_bell_notify(node->fabric, node->ep, RMC_LANE_REQ, att->entry[i].in->ep);
 }
 
 /**
@@ -356,7 +358,7 @@ void rmc_att_withdraw(struct rmc_node *node, const struct rmc_mem *seg)
 {
 	u32 n;
 
-	for (n = 0; n < node->fabric->nodes && node->att.live; n++) {
+	for (n = 0; n < node->fabric->endpoints && node->att.live; n++) {
 		struct rmc_in *in = node->in[n];
 		u32 ended = 0;
 		u64 bits;
@@ -372,7 +374,7 @@ void rmc_att_withdraw(struct rmc_node *node, const struct rmc_mem *seg)
 			}
 		}
 		if (ended)
-			rmc_bell_ring(node->fabric, n, RMC_LANE_REP, node->nid, in->self);
+			rmc_bell_ring(node->fabric, n, RMC_LANE_REP, node->ep, in->self);
 	}
 	grant(node);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Active Transfers Table (M16 sections 4.2, 5.1): announced operations whose
- * packets belong together, at the destination. One table per node, private to
+ * packets belong together, at the destination. One table per unit, private to
  * the worker that runs the RRPP.
  *
  *   announcement --> rmc_att_register()    a record of the source's channel;
@@ -93,7 +93,7 @@ struct rmc_att_entry {
 };
 
 /**
- * struct rmc_att - table of a node
+ * struct rmc_att - table of a unit
  * @entries: transfers active at once, up to RMC_ATT_ENTRIES_MAX
  * @depth: lines of one transfer fetched ahead (depth of its stream buffer)
  * @stall_ms: see RMC_ATT_STALL_MS

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Context Table (A14 section 4.2): which memory a node exposes under a ctx_id.
- * One per node, private to the worker that runs the RRPP; changed only by
+ * One per unit, private to the worker that runs the RRPP; changed only by
  * calls that run on it, so a segment that was withdrawn is not touched again.
  */
 #ifndef RMC_CT_H

@@ -2,7 +2,7 @@
 /*
  * In-flight Transaction Table (A14 section 4.2, T18 section 3.6).
  *
- * One per node, private to the worker that runs RGP and RCP. An operation's
+ * One per unit of a node, private to the worker that runs RGP and RCP. An operation's
  * index is its tid. An entry is freed when its completion is posted, also when
  * replies are still missing (time-out, dead peer, buffer withdrawn): gen then
  * makes the RCP drop what comes late, so nothing lands in freed memory.
@@ -53,6 +53,7 @@ struct rmc_qp;
  * @announced: counts in rmc_itt.announced
  * @copied: a filter doubled replies of it, see rmc_track.away
  * @owing: an earlier use did not see all its packets, see rmc_track.debt
+ * @notify: becomes a notification when all of it has been answered
  */
 struct rmc_itt_entry {
 	struct rmc_qp *qp;
@@ -76,6 +77,7 @@ struct rmc_itt_entry {
 	bool announced : 1;
 	bool copied : 1;
 	bool owing : 1;
+	bool notify : 1;
 } ____cacheline_aligned;
 
 /* Packets of a tracked operation that may be on their way, as a window */
@@ -116,7 +118,7 @@ struct rmc_track {
 };
 
 /**
- * struct rmc_itt - table of a node
+ * struct rmc_itt - table of a unit
  * @entry: entries
  * @track: by tid
  * @restarts: entries with @restarted set

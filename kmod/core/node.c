@@ -12,13 +12,17 @@
  *             close their end, then the RRPP closes its end and writes sync.
  *   either:   opens a channel only while itself and the peer are UP and each
  *             has acknowledged the other's epoch.
+ *
+ * Acknowledging is each unit's own business, for its own ends: a row of sync is one
+ * unit's. All else is the head's.
  */
 #include "node.h"
 #include "pipeline.h"
 
-static u32 *sync_word(struct rmc_fabric *f, u32 self, u32 peer)
+/* Which epoch of node @nid the unit at @ep works with. */
+static u32 *sync_word(struct rmc_fabric *f, u32 ep, u32 nid)
 {
-	return &f->sync[self * f->nodes + peer];
+	return &f->sync[ep * f->nodes + nid];
 }
 
 /* The peer's entry says it is up, under this epoch. */
@@ -33,74 +37,35 @@ static bool peer_up(const struct rmc_fabric *f, u32 nid, u32 *epoch)
 
 /**
  * rmc_node_linked() - may channels between us and a peer be used
- * @node: node
- * @nid: peer, less than fabric->nodes
+ * @node: unit
+ * @ep: peer, less than fabric->endpoints
  * @epoch: out, the peer's
  *
  * Return: true when both are up and each works with the other's epoch.
  * Context: worker, does not sleep.
  */
-bool rmc_node_linked(struct rmc_node *node, u32 nid, u32 *epoch)
+bool rmc_node_linked(struct rmc_node *node, u32 ep, u32 *epoch)
 {
 	struct rmc_fabric *f = node->fabric;
+	u32 nid = rmc_endpoint_nid(f, ep);
 
 	if (!peer_up(f, nid, epoch))
 		return false;
 	/* pairs with the release in rmc_node_join_poll() */
-	if (!smp_load_acquire(&node->up))
+	if (!smp_load_acquire(&node->head->up))
 		return false;
 	if (!f->sync)
 		return true;
 	/* pairs with the release in the peer's rmc_node_tick_srv() */
-	return smp_load_acquire(sync_word(f, nid, node->nid)) == node->epoch &&
-	       READ_ONCE(*sync_word(f, node->nid, nid)) == *epoch;
+	return smp_load_acquire(sync_word(f, ep, node->nid)) == node->head->epoch &&
+	       READ_ONCE(*sync_word(f, node->ep, nid)) == *epoch;
 }
 
-/**
- * rmc_node_create() - make a node
- * @f: fabric
- * @nid: node id, less than @f->nodes
- * @itt_entries: operations in flight
- *
- * Return: node or NULL when out of memory.
- * Context: may sleep.
- */
-struct rmc_node *rmc_node_create(struct rmc_fabric *f, u32 nid, u32 itt_entries)
-{
-	struct rmc_node *node = rmc_os_zalloc(sizeof(*node));
-
-	if (!node)
-		return NULL;
-	node->fabric = f;
-	node->nid = nid;
-	rmc_att_init(&node->att);
-	node->out = rmc_os_zalloc(f->nodes * sizeof(*node->out));
-	node->in = rmc_os_zalloc(f->nodes * sizeof(*node->in));
-	node->peer = rmc_os_zalloc(f->nodes * sizeof(*node->peer));
-	node->peer_beat = rmc_os_zalloc(f->nodes * sizeof(u32));
-	node->out_epoch = rmc_os_zalloc(f->nodes * sizeof(u32));
-	node->filter[RMC_LANE_REQ] = rmc_os_zalloc(f->nodes * sizeof(struct rmc_filter *));
-	node->filter[RMC_LANE_REP] = rmc_os_zalloc(f->nodes * sizeof(struct rmc_filter *));
-	if (!node->filter[RMC_LANE_REQ] || !node->filter[RMC_LANE_REP] ||
-	    !node->out || !node->in || !node->peer || !node->peer_beat || !node->out_epoch ||
-	    rmc_itt_init(&node->itt, itt_entries)) {
-		rmc_node_destroy(node);
-		return NULL;
-	}
-	return node;
-}
-
-/**
- * rmc_node_destroy() - free a node whose workers no longer run
- * @node: node
- *
- * Context: may sleep.
- */
-void rmc_node_destroy(struct rmc_node *node)
+static void destroy_unit(struct rmc_node *node)
 {
 	u32 i;
 
-	for (i = 0; i < node->fabric->nodes; i++) {
+	for (i = 0; i < node->fabric->endpoints; i++) {
 		if (node->out)
 			rmc_os_free(node->out[i]);
 		if (node->in && node->in[i]) {
@@ -116,8 +81,6 @@ void rmc_node_destroy(struct rmc_node *node)
 	rmc_os_free(node->filter[RMC_LANE_REP]);
 	rmc_itt_destroy(&node->itt);
 	rmc_os_free(node->out_epoch);
-	rmc_os_free(node->peer_beat);
-	rmc_os_free(node->peer);
 	rmc_os_free(node->in);
 	rmc_os_free(node->out);
 	rmc_os_free(node);
@@ -134,61 +97,167 @@ static void open_rings(const struct rmc_fabric *f, void *mem, struct rmc_ring *r
 	rmc_ring_begin(rep, requester, server);
 }
 
+static struct rmc_node *create_unit(struct rmc_fabric *f, u32 ep, u32 itt_entries)
+{
+	struct rmc_node *node = rmc_os_zalloc(sizeof(*node));
+
+	if (!node)
+		return NULL;
+	node->fabric = f;
+	node->nid = rmc_endpoint_nid(f, ep);
+	node->ep = ep;
+	rmc_att_init(&node->att);
+	node->out = rmc_os_zalloc(f->endpoints * sizeof(*node->out));
+	node->in = rmc_os_zalloc(f->endpoints * sizeof(*node->in));
+	node->out_epoch = rmc_os_zalloc(f->nodes * sizeof(u32));
+	node->filter[RMC_LANE_REQ] = rmc_os_zalloc(f->endpoints * sizeof(struct rmc_filter *));
+	node->filter[RMC_LANE_REP] = rmc_os_zalloc(f->endpoints * sizeof(struct rmc_filter *));
+	if (!node->filter[RMC_LANE_REQ] || !node->filter[RMC_LANE_REP] ||
+	    !node->out || !node->in || !node->out_epoch ||
+	    rmc_itt_init(&node->itt, itt_entries)) {
+		destroy_unit(node);
+		return NULL;
+	}
+	return node;
+}
+
 /**
- * rmc_out_open() - requester's end of the channel to a peer
- * @node: node; the caller is its RGP worker
- * @nid: peer, less than fabric->nodes
- * @status: out, why not: RMC_S_NODE_DOWN; RMC_S_OK: not yet, ask again
+ * rmc_node_create() - make a node with all its units
+ * @f: fabric
+ * @nid: node id, less than @f->nodes
+ * @itt_entries: operations in flight, per unit
  *
- * Return: open end, or NULL.
- * Context: worker, does not sleep.
+ * Return: head of the node, or NULL when out of memory.
+ * Context: may sleep.
  */
-struct rmc_out *rmc_out_open(struct rmc_node *node, u32 nid, u8 *status)
+struct rmc_node *rmc_node_create(struct rmc_fabric *f, u32 nid, u32 itt_entries)
+{
+	struct rmc_node *head = create_unit(f, rmc_endpoint(f, nid), itt_entries);
+	u32 i;
+
+	if (!head)
+		return NULL;
+	head->head = head;
+	head->unit = rmc_os_zalloc(rmc_fabric_units(f) * sizeof(*head->unit));
+	head->peer = rmc_os_zalloc(f->nodes * sizeof(*head->peer));
+	head->peer_beat = rmc_os_zalloc(f->nodes * sizeof(u32));
+	if (!head->unit || !head->peer || !head->peer_beat)
+		goto err;
+	head->unit[0] = head;
+	for (i = 1; i < rmc_fabric_units(f); i++) {
+		head->unit[i] = create_unit(f, head->ep + i, itt_entries);
+		if (!head->unit[i])
+			goto err;
+		head->unit[i]->head = head;
+		head->unit[i]->unit = head->unit;
+		head->unit[i]->peer = head->peer;
+	}
+	return head;
+
+err:
+	rmc_node_destroy(head);
+	return NULL;
+}
+
+/**
+ * rmc_node_destroy() - free a node whose workers no longer run
+ * @node: head of the node
+ *
+ * Context: may sleep.
+ */
+void rmc_node_destroy(struct rmc_node *node)
+{
+	u32 i;
+
+	for (i = 1; node->unit && i < rmc_fabric_units(node->fabric); i++)
+		if (node->unit[i])
+			destroy_unit(node->unit[i]);
+	rmc_os_free(node->unit);
+	rmc_os_free(node->peer_beat);
+	rmc_os_free(node->peer);
+	destroy_unit(node);
+}
+
+/* One end; NULL and *status as rmc_out_open() tells. */
+static struct rmc_out *open_one(struct rmc_node *node, u32 ep, u8 *status)
 {
 	struct rmc_fabric *f = node->fabric;
-	struct rmc_out *out = node->out[nid];
+	struct rmc_out *out;
 	void *mem;
 	u32 epoch;
 
 	*status = RMC_S_NODE_DOWN;
-	if (out)
-		return out->down ? NULL : out;
-	if (node->peer[nid].silent || !rmc_node_linked(node, nid, &epoch))
+	if (!rmc_node_linked(node, ep, &epoch))
 		return NULL;
-	mem = f->ops->channel(f, node->nid, nid);
+	mem = f->ops->channel(f, node->ep, ep);
 	if (!mem) {
 		*status = RMC_S_OK;
 		return NULL;
 	}
 	if (IS_ERR(mem))
 		return NULL;
+	*status = RMC_S_OK;
 	out = rmc_os_zalloc_atomic(sizeof(*out));
-	if (!out) {
-		*status = RMC_S_OK;
+	if (!out)
 		return NULL;
-	}
-	open_rings(f, mem, &out->req, &out->rep, node->epoch, epoch);
+	open_rings(f, mem, &out->req, &out->rep, node->head->epoch, epoch);
 	out->credits = out->req.mask + 1;
 	out->req_lines = out->req.pay_mask + 1;
 	out->rep_lines = out->rep.pay_mask + 1;
 	out->announcing = RMC_TID_NONE;
 	out->epoch = epoch;
-	out->self = f->local[nid] && f->local[nid]->srv_worker == node->req_worker;
-	*status = RMC_S_OK;
+	out->self = f->local[ep] && f->local[ep]->srv_worker == node->req_worker;
 	if (rmc_os_filters()) {
-		if (!rmc_filter_open(node, nid, RMC_LANE_REP, &out->rep)) {
+		if (!rmc_filter_open(node, ep, RMC_LANE_REP, &out->rep)) {
 			rmc_os_free_atomic(out);
 			return NULL;
 		}
-		out->filter = node->filter[RMC_LANE_REP][nid];
+		out->filter = node->filter[RMC_LANE_REP][ep];
 	}
-	node->out[nid] = out;
 	return out;
 }
 
 /**
- * rmc_out_close() - end everything in flight to a peer and forget the channel
- * @node: node; the caller is its RGP and RCP worker
+ * rmc_out_open() - requester's ends of the channels to a peer, one per RRPP
+ * @node: unit; the caller is its RGP worker
+ * @nid: peer, less than fabric->nodes
+ * @status: out, why not: RMC_S_NODE_DOWN; RMC_S_OK: not yet, ask again
+ *
+ * Return: first open end, or NULL. With it all are open, for the same epoch.
+ * Context: worker, does not sleep.
+ */
+struct rmc_out *rmc_out_open(struct rmc_node *node, u32 nid, u8 *status)
+{
+	struct rmc_fabric *f = node->fabric;
+	struct rmc_out **out = &node->out[rmc_endpoint(f, nid)];
+	u32 i = rmc_fabric_rrpps(f);
+
+	*status = RMC_S_NODE_DOWN;
+	if (READ_ONCE(node->peer[nid].silent))
+		return NULL;
+	if (out[0]) {
+		/* the head heard of it again; the next tick would tell us too */
+		out[0]->down = false;
+		return out[0];
+	}
+	while (i--) {
+		if (!out[i])
+			out[i] = open_one(node, rmc_endpoint(f, nid) + i, status);
+		if (!out[i])
+			return NULL;
+		if (unlikely(out[i]->epoch != out[rmc_fabric_rrpps(f) - 1]->epoch)) {
+			rmc_out_close(node, nid);
+			*status = RMC_S_OK;
+			return NULL;
+		}
+	}
+	*status = RMC_S_OK;
+	return out[0];
+}
+
+/**
+ * rmc_out_close() - end everything in flight to a peer and forget the channels
+ * @node: unit; the caller is its RGP and RCP worker
  * @nid: peer
  *
  * Context: worker, does not sleep.
@@ -196,20 +265,27 @@ struct rmc_out *rmc_out_open(struct rmc_node *node, u32 nid, u8 *status)
 void rmc_out_close(struct rmc_node *node, u32 nid)
 {
 	struct rmc_abort down = { .nid = nid, .status = RMC_S_NODE_DOWN };
+	struct rmc_out **out = &node->out[rmc_endpoint(node->fabric, nid)];
+	u32 i;
 
-	if (!node->out[nid])
-		return;
-	rmc_itt_abort(node, &down);
-	rmc_itt_forgive(&node->itt, nid);
-	rmc_filter_close(node->out[nid]->filter);
-	rmc_os_free_atomic(node->out[nid]);
-	node->out[nid] = NULL;
+	/* the first is opened last: without it nothing was sent */
+	if (out[0]) {
+		rmc_itt_abort(node, &down);
+		rmc_itt_forgive(&node->itt, nid);
+	}
+	for (i = 0; i < rmc_fabric_rrpps(node->fabric); i++) {
+		if (!out[i])
+			continue;
+		rmc_filter_close(out[i]->filter);
+		rmc_os_free_atomic(out[i]);
+		out[i] = NULL;
+	}
 }
 
 /**
  * rmc_in_open() - server's end of the channel from a peer
- * @node: node; the caller is its RRPP worker
- * @nid: peer, less than fabric->nodes
+ * @node: unit; the caller is its RRPP worker
+ * @ep: peer, less than fabric->endpoints
  *
  * Clears the peer's bell bit when there is no channel: a peer that may send
  * rings again after it published.
@@ -217,58 +293,58 @@ void rmc_out_close(struct rmc_node *node, u32 nid)
  * Return: open end, or NULL.
  * Context: worker, does not sleep.
  */
-struct rmc_in *rmc_in_open(struct rmc_node *node, u32 nid)
+struct rmc_in *rmc_in_open(struct rmc_node *node, u32 ep)
 {
 	struct rmc_fabric *f = node->fabric;
 	struct rmc_in *in;
 	u32 epoch;
 	void *mem;
 
-	if (!rmc_node_linked(node, nid, &epoch)) {
-		rmc_bell_settle(node, RMC_LANE_REQ, nid, NULL);
+	if (!rmc_node_linked(node, ep, &epoch)) {
+		rmc_bell_settle(node, RMC_LANE_REQ, ep, NULL);
 		return NULL;
 	}
-	mem = f->ops->channel(f, nid, node->nid);
+	mem = f->ops->channel(f, ep, node->ep);
 	if (!mem || IS_ERR(mem))
 		return NULL;
 	in = rmc_os_zalloc_atomic(sizeof(*in));
 	if (!in)
 		return NULL;
-	open_rings(f, mem, &in->req, &in->rep, epoch, node->epoch);
-	in->nid = nid;
+	open_rings(f, mem, &in->req, &in->rep, epoch, node->head->epoch);
+	in->ep = ep;
 	in->epoch = epoch;
-	in->self = f->local[nid] && f->local[nid]->req_worker == node->srv_worker;
+	in->self = f->local[ep] && f->local[ep]->req_worker == node->srv_worker;
 	if (rmc_os_filters()) {
-		if (!rmc_filter_open(node, nid, RMC_LANE_REQ, &in->req)) {
+		if (!rmc_filter_open(node, ep, RMC_LANE_REQ, &in->req)) {
 			rmc_os_free_atomic(in);
 			return NULL;
 		}
-		in->filter = node->filter[RMC_LANE_REQ][nid];
+		in->filter = node->filter[RMC_LANE_REQ][ep];
 	}
-	node->in[nid] = in;
+	node->in[ep] = in;
 	return in;
 }
 
 /**
  * rmc_in_close() - forget the channel from a peer
- * @node: node; the caller is its RRPP worker
- * @nid: peer
+ * @node: unit; the caller is its RRPP worker
+ * @ep: peer
  *
  * Context: worker, does not sleep.
  */
-void rmc_in_close(struct rmc_node *node, u32 nid)
+void rmc_in_close(struct rmc_node *node, u32 ep)
 {
-	if (!node->in[nid])
+	if (!node->in[ep])
 		return;
-	rmc_att_close(node, node->in[nid]);
-	rmc_filter_close(node->in[nid]->filter);
-	rmc_os_free_atomic(node->in[nid]);
-	node->in[nid] = NULL;
+	rmc_att_close(node, node->in[ep]);
+	rmc_filter_close(node->in[ep]->filter);
+	rmc_os_free_atomic(node->in[ep]);
+	node->in[ep] = NULL;
 }
 
 /**
  * rmc_node_join() - announce a node
- * @node: node; its workers do not run yet, or it left and the caller is its
+ * @node: head of the node; its workers do not run yet, or it left and the caller is its
  *	RRPP worker
  * @now_ms: node milliseconds
  *
@@ -285,27 +361,29 @@ void rmc_node_join(struct rmc_node *node, u32 now_ms)
 
 	if (rmc_claim_state(claim) != RMC_NODE_JOINING || !epoch)
 		epoch = epoch + 1 ?: 1;
-	node->epoch = epoch;
+	WRITE_ONCE(node->epoch, epoch);
 	node->join_ms = now_ms;
 	if (!node->left)
 		node->last_ms = now_ms;
 	for (i = 0; i < f->nodes; i++)
 		node->peer_beat[i] = READ_ONCE(f->node[i].heartbeat);
-	WRITE_ONCE(self->parked[RMC_LANE_REQ], 0);
-	WRITE_ONCE(self->parked[RMC_LANE_REP], 0);
+	for (i = 0; i < RMC_MAX_UNITS; i++) {
+		WRITE_ONCE(self->parked[RMC_LANE_REQ][i], 0);
+		WRITE_ONCE(self->parked[RMC_LANE_REP][i], 0);
+	}
 	/*
 	 * Full barrier; pairs with the acquire in rmc_peers_look(). Whoever took
 	 * the id over meanwhile fences us at the next tick.
 	 */
 	rmc_os_cas64(&self->claim, claim, rmc_claim(RMC_NODE_JOINING, epoch));
-	/* pairs with the acquire in rmc_ni_tick() */
+	/* pairs with the acquires in rmc_node_tick_srv() */
 	smp_store_release(&node->left, false);
 }
 
 /**
  * rmc_node_rejoin() - announce a node that was fenced
- * @node: node, fenced, whose RGP and RCP let go of all channels; the caller is its
- *	RRPP worker
+ * @node: unit, the head first, whose RGP and RCP let go of all channels; the caller is
+ *	its RRPP worker
  * @now_ms: node milliseconds
  *
  * Its id is ours again: the transport claimed it. Contexts, segments and queue
@@ -313,12 +391,33 @@ void rmc_node_join(struct rmc_node *node, u32 now_ms)
  */
 void rmc_node_rejoin(struct rmc_node *node, u32 now_ms)
 {
-	WRITE_ONCE(node->left, true);
-	rmc_node_join(node, now_ms);
+	u32 i;
+
+	/* a unit may not have noticed that it was fenced */
+	for (i = 0; i < node->fabric->endpoints; i++)
+		rmc_in_close(node, i);
+	if (node == node->head) {
+		WRITE_ONCE(node->left, true);
+		rmc_node_join(node, now_ms);
+	}
 	/* under the new epoch: nobody is fenced twice; pairs with the acquire
 	 * in rmc_peers_look()
 	 */
 	smp_store_release(&node->fenced, false);
+}
+
+/* Did all units of the peer let go of our channels? */
+static bool acknowledged(struct rmc_node *node, u32 nid)
+{
+	struct rmc_fabric *f = node->fabric;
+	u32 i;
+
+	for (i = 0; i < rmc_fabric_units(f); i++)
+		/* pairs with the release in their rmc_node_tick_srv() */
+		if (smp_load_acquire(sync_word(f, rmc_endpoint(f, nid) + i, node->nid)) !=
+		    node->epoch)
+			return false;
+	return true;
 }
 
 /* Does the peer still have to acknowledge our epoch? */
@@ -331,8 +430,7 @@ static bool awaited(struct rmc_node *node, u32 nid, u32 now_ms)
 
 	if (nid == node->nid || (state != RMC_NODE_UP && state != RMC_NODE_JOINING))
 		return false;
-	/* the peer let go of our channels; pairs with its rmc_node_tick_srv() */
-	if (smp_load_acquire(sync_word(f, nid, node->nid)) == node->epoch)
+	if (acknowledged(node, nid))
 		return false;
 	/* dead ones leave their state behind; live ones get some more time */
 	if (waited > f->dead_ms && READ_ONCE(f->node[nid].heartbeat) == node->peer_beat[nid])
@@ -347,9 +445,27 @@ static void changed(struct rmc_fabric *f)
 	rmc_os_inc_release(&f->changes);
 }
 
+/* No channels, no bells, and no older epochs of peers to let go of. */
+static void start_unit(struct rmc_node *unit)
+{
+	struct rmc_fabric *f = unit->fabric;
+	enum rmc_lane lane;
+	u32 i;
+
+	for (i = 0; i < f->nodes; i++) {
+		u32 epoch = READ_ONCE(f->node[i].epoch);
+
+		WRITE_ONCE(*sync_word(f, unit->ep, i), epoch);
+		WRITE_ONCE(unit->out_epoch[i], epoch);
+	}
+	for (lane = 0; lane < RMC_LANES; lane++)
+		for (i = 0; i < (f->endpoints + 63) / 64; i++)
+			WRITE_ONCE(*rmc_bell_word(f, unit->ep, lane, i * 64), 0);
+}
+
 /**
  * rmc_node_join_poll() - go on with joining
- * @node: node; the caller is its RRPP worker, its ticks run
+ * @node: head of the node; the caller is its RRPP worker, its ticks run
  * @now_ms: node milliseconds
  *
  * Return: true when the node is up.
@@ -358,8 +474,7 @@ static void changed(struct rmc_fabric *f)
 bool rmc_node_join_poll(struct rmc_node *node, u32 now_ms)
 {
 	struct rmc_fabric *f = node->fabric;
-	enum rmc_lane lane;
-	u32 i;
+	u32 i, u;
 
 	if (node->up)
 		return true;
@@ -369,15 +484,8 @@ bool rmc_node_join_poll(struct rmc_node *node, u32 now_ms)
 		if (awaited(node, i, now_ms))
 			return false;
 	f->ops->reset(f, node->nid);
-	if (f->sync) {
-		for (i = 0; i < f->nodes; i++) {
-			WRITE_ONCE(*sync_word(f, node->nid, i), READ_ONCE(f->node[i].epoch));
-			node->out_epoch[i] = READ_ONCE(f->node[i].epoch);
-		}
-		for (lane = 0; lane < RMC_LANES; lane++)
-			for (i = 0; i < (f->nodes + 63) / 64; i++)
-				WRITE_ONCE(f->bell[node->nid * RMC_LANES + lane].word[i], 0);
-	}
+	for (u = 0; f->sync && u < rmc_fabric_units(f); u++)
+		start_unit(node->unit[u]);
 	/* pairs with the acquire in the peers' peer_up() */
 	smp_store_release(&f->node[node->nid].state, RMC_NODE_UP);
 	/* pairs with the acquire in rmc_node_linked() */
@@ -388,7 +496,7 @@ bool rmc_node_join_poll(struct rmc_node *node, u32 now_ms)
 
 /**
  * rmc_node_leave() - take a node out of the fabric
- * @node: node; its workers no longer run
+ * @node: head of the node; its workers no longer run
  */
 void rmc_node_leave(struct rmc_node *node)
 {
@@ -404,7 +512,7 @@ void rmc_node_leave(struct rmc_node *node)
 
 /**
  * rmc_node_down_srv() - take a node out that may come back: the RRPP's half
- * @node: node; the caller is its RRPP worker
+ * @node: unit, the head first; the caller is its RRPP worker
  *
  * rmc_node_down_req() and, for nodes of the same kernel, closing their ends
  * complete it. rmc_node_join() brings the node back.
@@ -416,13 +524,15 @@ void rmc_node_down_srv(struct rmc_node *node)
 	struct rmc_fabric *f = node->fabric;
 	u32 i;
 
-	if (node->fenced || node->left)
+	if (node->fenced || (node == node->head && node->left))
 		return;
 	/* pairs with the acquire in rmc_node_linked() */
-	smp_store_release(&node->up, false);
-	WRITE_ONCE(node->left, true);
-	for (i = 0; i < f->nodes; i++)
+	smp_store_release(&node->head->up, false);
+	WRITE_ONCE(node->head->left, true);
+	for (i = 0; i < f->endpoints; i++)
 		rmc_in_close(node, i);
+	if (node != node->head)
+		return;
 	/* pairs with the acquire in peer_up() and rmc_peers_look() */
 	smp_store_release(&f->node[node->nid].state, RMC_NODE_DOWN);
 	changed(f);
@@ -430,7 +540,7 @@ void rmc_node_down_srv(struct rmc_node *node)
 
 /**
  * rmc_node_down_req() - the half of RGP and RCP
- * @node: node, of which rmc_node_down_srv() was called; the caller is its RGP
+ * @node: unit, of which rmc_node_down_srv() was called; the caller is its RGP
  *	and RCP worker
  *
  * What is in flight ends with RMC_S_NODE_DOWN, and so does what is asked for
@@ -446,25 +556,32 @@ void rmc_node_down_req(struct rmc_node *node)
 		rmc_out_close(node, i);
 }
 
-/*
- * Somebody else has our id: this kernel stood still for so long that it looked
- * dead. All channels belong to the successor; let go of them.
+/**
+ * rmc_node_fence() - let go of channels that are a successor's
+ * @node: unit; the caller is its RRPP worker
+ *
+ * Somebody else has our id: this kernel stood still for so long that it looked dead.
+ *
+ * Context: worker, does not sleep.
  */
-static void fence(struct rmc_node *node)
+void rmc_node_fence(struct rmc_node *node)
 {
 	u32 i;
 
-	WRITE_ONCE(node->fenced, true);
-	/* pairs with the acquire in rmc_node_linked() and rmc_node_tick_req() */
-	smp_store_release(&node->up, false);
-	for (i = 0; i < node->fabric->nodes; i++)
+	/* pairs with the acquire in rmc_node_tick_req() */
+	smp_store_release(&node->fenced, true);
+	if (node == node->head)
+		/* pairs with the acquire in rmc_node_linked() and rmc_node_tick_req() */
+		smp_store_release(&node->up, false);
+	for (i = 0; i < node->fabric->endpoints; i++)
 		rmc_in_close(node, i);
-	rmc_os_node_event(node, RMC_EVENT_FENCED, node->nid, node->epoch);
+	if (node == node->head)
+		rmc_os_node_event(node, RMC_EVENT_FENCED, node->nid, node->epoch);
 }
 
 /**
  * rmc_node_tick_req() - time-outs and peers, for RGP and RCP
- * @node: node; the caller is its RGP and RCP worker
+ * @node: unit; the caller is its RGP and RCP worker
  * @now_ms: node milliseconds
  *
  * Context: worker, does not sleep.
@@ -482,8 +599,8 @@ void rmc_node_tick_req(struct rmc_node *node, u32 now_ms)
 	}
 	if (unlikely(node->itt.restarts))
 		rmc_rgp_resume(node);
-	/* pairs with the release in fence() */
-	if (unlikely(!smp_load_acquire(&node->up)))
+	/* pairs with the releases in rmc_node_fence() */
+	if (unlikely(!smp_load_acquire(&node->head->up) || smp_load_acquire(&node->fenced)))
 		rmc_node_down_req(node);
 	rmc_peers_look(node);
 }
@@ -494,14 +611,15 @@ static void close_stale(struct rmc_node *node)
 	struct rmc_fabric *f = node->fabric;
 	u32 i, epoch;
 
-	for (i = 0; i < f->nodes; i++)
-		if (node->in[i] && (!peer_up(f, i, &epoch) || node->in[i]->epoch != epoch))
+	for (i = 0; i < f->endpoints; i++)
+		if (node->in[i] && (!peer_up(f, rmc_endpoint_nid(f, i), &epoch) ||
+				    node->in[i]->epoch != epoch))
 			rmc_in_close(node, i);
 }
 
 /**
  * rmc_node_tick_srv() - peers and stalled transfers, for the RRPP
- * @node: node; the caller is its RRPP worker
+ * @node: unit; the caller is its RRPP worker
  * @now_ms: node milliseconds
  *
  * Context: worker, does not sleep.
@@ -522,15 +640,19 @@ void rmc_node_tick_srv(struct rmc_node *node, u32 now_ms)
 		node->srv_changes = changes;
 		return;
 	}
-	if (node->fenced)
+	/* not before the head joined again under the epoch it has; pairs with the
+	 * release in rmc_node_join()
+	 */
+	if (node->fenced || (node != node->head && smp_load_acquire(&node->head->left)))
 		return;
-	if (unlikely(READ_ONCE(f->node[node->nid].epoch) != node->epoch)) {
-		fence(node);
+	if (unlikely(READ_ONCE(f->node[node->nid].epoch) != READ_ONCE(node->head->epoch))) {
+		rmc_node_fence(node);
 		return;
 	}
-	if (unlikely(node->left))
+	if (unlikely(READ_ONCE(node->head->left)))
 		return;
-	WRITE_ONCE(f->node[node->nid].heartbeat, ++node->beat);
+	if (node == node->head)
+		WRITE_ONCE(f->node[node->nid].heartbeat, ++node->beat);
 	close_stale(node);
 	for (i = 0; i < f->nodes; i++) {
 		u32 epoch = READ_ONCE(f->node[i].epoch);
@@ -539,8 +661,8 @@ void rmc_node_tick_srv(struct rmc_node *node, u32 now_ms)
 			continue;
 		/* pairs with the release in rmc_peers_look() */
 		if (smp_load_acquire(&node->out_epoch[i]) == epoch &&
-		    READ_ONCE(*sync_word(f, node->nid, i)) != epoch)
-			/* pairs with the joiner's acquire in awaited() */
-			smp_store_release(sync_word(f, node->nid, i), epoch);
+		    READ_ONCE(*sync_word(f, node->ep, i)) != epoch)
+			/* pairs with the joiner's acquire in acknowledged() */
+			smp_store_release(sync_word(f, node->ep, i), epoch);
 	}
 }

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A node: one RMC. Its state is split by the worker that may touch it; in the
- * fused organisation that is the same one. There are no locks: control reaches
- * a worker as a call it executes between two visits (ni/ni.h).
+ * A node: one RMC, or several units of one (Documentation/ni.rst). Its state is
+ * split by the worker that may touch it; in the fused organisation that is the
+ * same one. There are no locks: control reaches a worker as a call it executes
+ * between two visits (ni/ni.h).
+ *
+ * Each unit is a struct rmc_node, which knows nothing of its siblings but where
+ * they are. The first one, the head, speaks for the node: it joins, has the
+ * heartbeat, watches the peers and tells of them.
  */
 #ifndef RMC_NODE_H
 #define RMC_NODE_H
@@ -58,7 +63,7 @@ struct rmc_out {
  * @rep: reply ring, producing
  * @filter: of requests; NULL: none
  * @xfers: announced operations of the peer; NULL until it announced one
- * @nid: peer
+ * @ep: endpoint of the peer
  * @epoch: of the peer this end was opened for
  * @idle: consecutive empty looks
  * @self: the peer's RCP runs on the same worker
@@ -68,7 +73,7 @@ struct rmc_in {
 	struct rmc_ring rep;
 	struct rmc_filter *filter;
 	struct rmc_xfers *xfers;
-	u32 nid;
+	u32 ep;
 	u32 epoch;
 	u32 idle;
 	bool self;
@@ -112,46 +117,52 @@ struct rmc_stats {
 #define rmc_stat_inc(node, name)	rmc_stat_add(node, name, 1)
 
 /**
- * struct rmc_node - one RMC
+ * struct rmc_node - one RMC, or one unit of it
  * @fabric: fabric it is part of
- * @nid: its id
- * @index: its place among the nodes of this kernel
+ * @nid: id of the node
+ * @ep: its endpoint on the fabric
  * @req_worker: worker that runs its RGP and RCP
  * @srv_worker: worker that runs its RRPP
  * @itt: operations in flight (RGP, RCP)
- * @out: channels to peers, by node id, NULL until used (RGP, RCP)
- * @peer: what it knows of them, by node id (RGP, RCP)
+ * @out: channels to peers, by endpoint, NULL until used (RGP, RCP); those to one
+ *	node are opened together, the first one last
+ * @peer: what it knows of them, by node id (head's RGP, RCP)
  * @changes: of the fabric that @peer accounts for
  * @req_ms: milliseconds this node has run: time-outs do not count a pause
  * @last_ms: clock at the last tick
  * @scan_ms: when time-outs were last looked for
  * @qps: queue pairs
- * @ct: segments (RRPP)
- * @in: channels from peers, by node id, NULL until used (RRPP)
+ * @touched: RRPPs of one node that the RGP may have sent to and has not told yet
+ * @ct: segments (RRPP); all units know the same ones
+ * @in: channels from peers, by endpoint, NULL until used (RRPP)
  * @srv_changes: of the fabric that @in accounts for
  * @att: announced operations of peers (RRPP)
- * @epoch: under which this node joined
- * @up: joined: channels may be opened
- * @fenced: another kernel took the id over: this node is out until it is claimed anew
- * @left: taken down by the administrator; may join again
- * @join_ms: when joining began
- * @beat: own heartbeat
- * @peer_beat: by peer, heartbeat when joining began
+ * @epoch: under which this node joined (head)
+ * @up: joined: channels may be opened (head)
+ * @fenced: another kernel took the id over: this node is out until it is
+ *	claimed anew
+ * @left: taken down by the administrator; may join again (head)
+ * @join_ms: when joining began (head)
+ * @beat: own heartbeat (head)
+ * @peer_beat: by peer, heartbeat when joining began (head)
  * @out_epoch: by peer, epoch for which RGP and RCP let go of the older one;
  *	written by their worker, read by the RRPP's before it tells the peer
- * @filter: per lane by peer, filters of what comes in; NULL: none. Replies' are
+ * @filter: per lane by peer's endpoint, filters of what comes in; NULL: none. Replies' are
  *	the RCP's, requests' the RRPP's
  * @port: of the link model (RGP, RCP)
  * @slow_ns: each request takes this long, one after the other (RRPP)
  * @slow_until: the last one does until then
  * @req_stopped: RGP and RCP stand still (RGP, RCP)
  * @srv_stopped: the RRPP stands still (RRPP)
+ * @head: first unit of the node
+ * @unit: all of them
+ * @index: by lane, its place among those of its worker
  * @stats: counters
  */
 struct rmc_node {
 	struct rmc_fabric *fabric;
 	u32 nid;
-	u32 index;
+	u32 ep;
 	struct rmc_ni_worker *req_worker;
 	struct rmc_ni_worker *srv_worker;
 
@@ -163,6 +174,7 @@ struct rmc_node {
 	u32 last_ms;
 	u32 scan_ms;
 	u32 qps;
+	u32 touched;
 
 	struct rmc_ct ct ____cacheline_aligned;
 	struct rmc_in **in;
@@ -184,6 +196,10 @@ struct rmc_node {
 	u64 slow_until;
 	bool req_stopped;
 	bool srv_stopped;
+
+	struct rmc_node *head;
+	struct rmc_node **unit;
+	u32 index[RMC_LANES];
 	struct rmc_stats stats ____cacheline_aligned;
 };
 
@@ -192,11 +208,12 @@ void rmc_node_destroy(struct rmc_node *node);
 
 struct rmc_out *rmc_out_open(struct rmc_node *node, u32 nid, u8 *status);
 void rmc_out_close(struct rmc_node *node, u32 nid);
-struct rmc_in *rmc_in_open(struct rmc_node *node, u32 nid);
-void rmc_in_close(struct rmc_node *node, u32 nid);
+struct rmc_in *rmc_in_open(struct rmc_node *node, u32 ep);
+void rmc_in_close(struct rmc_node *node, u32 ep);
 
-bool rmc_node_linked(struct rmc_node *node, u32 nid, u32 *epoch);
+bool rmc_node_linked(struct rmc_node *node, u32 ep, u32 *epoch);
 void rmc_node_join(struct rmc_node *node, u32 now_ms);
+void rmc_node_fence(struct rmc_node *node);
 void rmc_node_rejoin(struct rmc_node *node, u32 now_ms);
 bool rmc_node_join_poll(struct rmc_node *node, u32 now_ms);
 void rmc_node_leave(struct rmc_node *node);

@@ -252,6 +252,12 @@ static inline bool rmc_op_runs(u8 flags, u64 word1)
 	return flags & RMC_OPF_RUNS && !(flags & RMC_OPF_ANNOUNCED && word1 & RMC_REQ_FIRST);
 }
 
+/* A write that is not as good twice as once has a notification behind it. */
+static inline bool rmc_op_notifies(u8 flags)
+{
+	return (flags & (RMC_OPF_REQ_LINES | RMC_OPF_IDEMPOTENT)) == RMC_OPF_REQ_LINES;
+}
+
 /* The latter from a reply's second word; an announcement's has none. */
 static inline u32 rmc_op_echo_lines(u8 flags, u64 word1)
 {

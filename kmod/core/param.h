@@ -9,8 +9,18 @@
 #include "rmc_os.h"
 
 enum {
-	/* what the 10-bit nid of a WQ entry can name */
+	/* what the 10-bit nid of a WQ entry can name; also of all nodes' units
+	 * together, which have a bit each in a bell
+	 */
 	RMC_MAX_NODES		= 1024,
+	/* units of one node: the papers' chip has eight rows (T18 section 6.4) */
+	RMC_MAX_UNITS		= 8,
+	/* consecutive bytes of a segment that one unit serves; a packet of the
+	 * default MTU is not cut, and an object mostly stays in one block
+	 */
+	RMC_INTERLEAVE		= 4096,
+	RMC_INTERLEAVE_MIN	= 64,
+	RMC_INTERLEAVE_MAX	= 1 << 20,
 	RMC_MAX_CONTEXTS	= 256,
 	/* per node; bounds what a park has to look at */
 	RMC_MAX_QPS		= 1024,

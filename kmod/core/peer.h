@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a node knows of its peers. The worker that runs RGP and RCP looks at
- * the node table every tick; the data path, the state in sysfs and the events
- * that applications read (kmod/watch.c) all follow from this one view, so they
- * never contradict each other.
+ * What a node knows of its peers. The worker that runs RGP and RCP (of the head,
+ * where there are several units) looks at the node table every tick; the data path,
+ * the state in sysfs and the events that applications read (kmod/watch.c) all follow
+ * from this one view, so they never contradict each other.
  */
 #ifndef RMC_PEER_H
 #define RMC_PEER_H

@@ -8,7 +8,7 @@
  *
  * Each call looks once, handles at most a batch per source, never blocks and
  * never sleeps, and returns how many packets or entries it handled. RGP and
- * RCP of a node run on one worker, its RRPP on the same or another; no stage
+ * RCP of a unit run on one worker, its RRPP on the same or another; no stage
  * knows which.
  */
 #ifndef RMC_PIPELINE_H
@@ -18,6 +18,7 @@
 
 u32 rmc_rgp_poll(struct rmc_qp *qp);
 void rmc_rgp_resume(struct rmc_node *node);
+void rmc_rgp_notify(struct rmc_node *node, u16 tid);
 u32 rmc_rrpp_poll(struct rmc_node *node);
 u32 rmc_rcp_poll(struct rmc_node *node);
 
@@ -42,7 +43,7 @@ u32 rmc_itt_expire(struct rmc_node *node);
 static inline bool rmc_bell_settle(struct rmc_node *node, enum rmc_lane lane, u32 from,
 				   const struct rmc_ring *r)
 {
-	u64 *word = rmc_bell_word(node->fabric, node->nid, lane, from);
+	u64 *word = rmc_bell_word(node->fabric, node->ep, lane, from);
 	struct rmc_desc d;
 
 	rmc_os_andnot64(word, 1ULL << (from % 64));
@@ -52,6 +53,31 @@ static inline bool rmc_bell_settle(struct rmc_node *node, enum rmc_lane lane, u3
 		return false;
 	rmc_os_or64(word, 1ULL << (from % 64));
 	return true;
+}
+
+/*
+ * RGP and RRPP are compiled twice, by a constant argument @many: with one unit per node
+ * an endpoint is a node id, all lines have one home, and the packets go as if there were
+ * no units. Which of the two runs is decided once per look.
+ *
+ * Length of the packet of an operation at @offset. With several RRPPs each line
+ * has one, so that packets end where its block may end, whoever asks for what;
+ * those of an announced operation all go to one RRPP.
+ */
+static inline u32 rmc_cut_length(const struct rmc_fabric *f, u64 offset, u32 left, bool announced)
+{
+	if (announced)
+		return rmc_packet_length(f->mtu, offset, left);
+	return min(f->cut - (u32)(offset & f->cut_mask), left);
+}
+
+/* Which packet of an operation the one at @offset is. */
+static inline u32 rmc_cut_index(const struct rmc_fabric *f, const struct rmc_itt_entry *e,
+				u64 offset)
+{
+	if (e->announced)
+		return rmc_packet_index(f->mtu, e->offset, offset);
+	return rmc_os_div(offset - (e->offset & ~(u64)f->cut_mask), f->cut);
 }
 
 #endif

@@ -9,15 +9,18 @@
 #include "pipeline.h"
 
 /* An operation ends: if it was being unrolled, it no longer is. */
-static void stop_unrolling(struct rmc_node *node, struct rmc_itt_entry *e)
+static __always_inline void stop_unrolling(struct rmc_node *node, struct rmc_itt_entry *e)
 {
 	u16 tid = e - node->itt.entry;
+	struct rmc_out *out;
 
 	if (likely(e->qp->cur_tid != tid))
 		return;
 	e->qp->cur_tid = RMC_TID_NONE;
-	if (node->out[e->nid] && node->out[e->nid]->announcing == tid)
-		node->out[e->nid]->announcing = RMC_TID_NONE;
+	/* only announced operations have it set, all at the one RRPP */
+	out = node->out[rmc_home(node->fabric, e->nid, e->offset)];
+	if (out && out->announcing == tid)
+		out->announcing = RMC_TID_NONE;
 }
 
 /**
@@ -42,14 +45,14 @@ void rmc_qp_finish(struct rmc_node *node, struct rmc_itt_entry *e, u8 status)
 }
 
 /* The operation a reply belongs to, or NULL. */
-static struct rmc_itt_entry *match(struct rmc_node *node, u32 from, const struct rmc_rep *p)
+static struct rmc_itt_entry *match(struct rmc_node *node, u32 nid, const struct rmc_rep *p)
 {
 	struct rmc_itt_entry *e;
 
 	if (unlikely(p->tid >= node->itt.size))
 		return NULL;
 	e = &node->itt.entry[array_index_nospec(p->tid, node->itt.size)];
-	if (unlikely(!e->qp || e->gen != p->gen || e->nid != from || e->op != p->op ||
+	if (unlikely(!e->qp || e->gen != p->gen || e->nid != nid || e->op != p->op ||
 		     !e->replies))
 		return NULL;
 	return e;
@@ -86,7 +89,7 @@ static bool first_reply(struct rmc_node *node, struct rmc_itt_entry *e, const st
 		t->validated = true;
 		return true;
 	}
-	i = rmc_packet_index(node->fabric->mtu, e->offset, rmc_word1_offset(p->word1)) - t->base;
+	i = rmc_cut_index(node->fabric, e, rmc_word1_offset(p->word1)) - t->base;
 	if (i >= RMC_TRACK || t->seen & 1ULL << i)
 		return false;
 	t->seen |= 1ULL << i;
@@ -150,7 +153,7 @@ static u32 run_length(struct rmc_node *node, struct rmc_out *out, const struct r
 }
 
 /* Handle a reply that was taken from the ring. Returns how many more it took. */
-static u32 retire(struct rmc_node *node, struct rmc_out *out, u32 from, const struct rmc_desc *d)
+static u32 retire(struct rmc_node *node, struct rmc_out *out, u32 nid, const struct rmc_desc *d)
 {
 	u32 len, lines, reserved, taken, more = 0;
 	struct rmc_itt_entry *e;
@@ -160,13 +163,13 @@ static u32 retire(struct rmc_node *node, struct rmc_out *out, u32 from, const st
 	u8 flags;
 
 	rmc_rep_parse(&p, d);
-	e = match(node, from, &p);
+	e = match(node, nid, &p);
 	flags = rmc_op_flags(p.op);
 	announces = rmc_op_announces(flags, p.word1);
 
 	if (unlikely(!e)) {
 		rmc_stat_inc(node, stale_replies);
-		rmc_itt_late(&node->itt, from, &p);
+		rmc_itt_late(&node->itt, nid, &p);
 	} else if (unlikely(p.marks || e->tracked) && !counts(node, e, &p)) {
 		/* as if it had not come */
 	} else {
@@ -195,8 +198,12 @@ static u32 retire(struct rmc_node *node, struct rmc_out *out, u32 from, const st
 		if (unlikely(status && !e->status))
 			e->status = status;
 		e->replies -= 1 + more;
-		if (!e->replies && e->sent == e->length)
-			rmc_qp_finish(node, e, e->status);
+		if (!e->replies && e->sent == e->length) {
+			if (unlikely(e->notify && !e->status))
+				rmc_rgp_notify(node, p.tid);
+			else
+				rmc_qp_finish(node, e, e->status);
+		}
 	}
 
 	lines = rmc_op_echo_lines(flags, p.word1);
@@ -230,7 +237,7 @@ static u32 retire(struct rmc_node *node, struct rmc_out *out, u32 from, const st
 	return more;
 }
 
-static u32 poll_source(struct rmc_node *node, struct rmc_out *out, u32 from)
+static u32 poll_source(struct rmc_node *node, struct rmc_out *out, u32 nid)
 {
 	struct rmc_desc d;
 	u32 n, taken = 0;
@@ -241,7 +248,7 @@ static u32 poll_source(struct rmc_node *node, struct rmc_out *out, u32 from)
 		if (!rmc_ring_peek(&out->rep, 0, &d))
 			break;
 		out->rep.pos++;
-		taken += 1 + retire(node, out, from, &d);
+		taken += 1 + retire(node, out, nid, &d);
 	}
 	if (taken)
 		rmc_stat_add(node, replies, taken);
@@ -258,13 +265,13 @@ static u32 poll_source(struct rmc_node *node, struct rmc_out *out, u32 from)
 u32 rmc_rcp_poll(struct rmc_node *node)
 {
 	struct rmc_fabric *f = node->fabric;
-	u32 words = (f->nodes + 63) / 64;
+	u32 words = (f->endpoints + 63) / 64;
 	u32 w, done = 0;
 
 	if (rmc_os_filters() && node->req_stopped)
 		return 0;
 	for (w = 0; w < words; w++) {
-		u64 bits = READ_ONCE(*rmc_bell_word(f, node->nid, RMC_LANE_REP, w * 64));
+		u64 bits = READ_ONCE(*rmc_bell_word(f, node->ep, RMC_LANE_REP, w * 64));
 
 		while (bits) {
 			u32 from = w * 64 + __ffs64(bits);
@@ -272,7 +279,7 @@ u32 rmc_rcp_poll(struct rmc_node *node)
 			u32 n;
 
 			bits &= bits - 1;
-			if (unlikely(from >= f->nodes))
+			if (unlikely(from >= f->endpoints))
 				break;
 			out = node->out[from];
 			if (unlikely(!out)) {
@@ -280,7 +287,7 @@ u32 rmc_rcp_poll(struct rmc_node *node)
 				rmc_bell_settle(node, RMC_LANE_REP, from, NULL);
 				continue;
 			}
-			n = poll_source(node, out, from);
+			n = poll_source(node, out, rmc_endpoint_nid(f, from));
 			done += n;
 			if (n || rmc_filter_holds(out->filter)) {
 				out->idle = 0;

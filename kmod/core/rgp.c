@@ -74,7 +74,7 @@ static bool outruns(struct rmc_node *node, u16 tid, u64 offset)
 {
 	struct rmc_itt_entry *e = &node->itt.entry[tid];
 
-	return rmc_packet_index(node->fabric->mtu, e->offset, offset) >=
+	return rmc_cut_index(node->fabric, e, offset) >=
 	       node->itt.track[tid].base + RMC_TRACK;
 }
 
@@ -82,14 +82,17 @@ static bool outruns(struct rmc_node *node, u16 tid, u64 offset)
  * Inject the next packets of an operation of which more than one is left: their
  * payload is one copy. Return: how many; 0: the next has to wait for credits.
  */
-static u32 inject_run(struct rmc_node *node, struct rmc_out *out, struct rmc_itt_entry *e, u16 tid,
-		      u8 flags)
+static __always_inline u32 inject_run(struct rmc_node *node, struct rmc_out *out,
+				      struct rmc_itt_entry *e, u16 tid, u8 flags, const bool many)
 {
+	const struct rmc_fabric *f = node->fabric;
 	u64 word0 = rmc_req_word0(e->op, e->qp->ctx_id, e->gen, tid);
 	u64 offset = e->offset + e->sent;
-	u32 skip = offset & (RMC_LINE - 1), mtu = node->fabric->mtu;
+	bool dealt = many && !(flags & RMC_OPF_ANNOUNCED);
+	u32 mtu = dealt ? f->cut : f->mtu;
+	u32 skip = offset & (dealt ? f->cut_mask : RMC_LINE - 1);
 	u32 *lines = flags & RMC_OPF_REQ_LINES ? &out->req_lines : &out->rep_lines;
-	u32 room = min(rmc_fabric_run(node->fabric, out->self), *lines * RMC_LINE);
+	u32 room = min(rmc_fabric_run(f, out->self), *lines * RMC_LINE);
 	u32 packets = out->credits;
 	u32 bytes, taken, at, len;
 
@@ -101,13 +104,17 @@ static u32 inject_run(struct rmc_node *node, struct rmc_out *out, struct rmc_itt
 	if (!packets)
 		return 0;
 	bytes = min(packets * mtu - skip, e->length - e->sent);
+	/* what is behind the block is another RRPP's */
+	if (dealt && f->rrpp_order)
+		bytes = min(bytes, f->interleave - (u32)(offset & (f->interleave - 1)));
 	taken = rmc_lines(offset, bytes);
 	if (flags & RMC_OPF_REQ_LINES) {
 		rmc_op_load(e, &out->req, offset, bytes);
 		out->req.pay_pos += taken;
 	}
 	for (at = 0, packets = 0; at < bytes; at += len, packets++) {
-		len = rmc_packet_length(mtu, offset + at, bytes - at);
+		len = dealt ? rmc_cut_length(f, offset + at, bytes - at, false) :
+			      rmc_packet_length(mtu, offset + at, bytes - at);
 		rmc_ring_put(&out->req, word0,
 			     rmc_req_word1(offset + at, len, e->sent + at + len == e->length));
 	}
@@ -124,15 +131,29 @@ static u32 inject_run(struct rmc_node *node, struct rmc_out *out, struct rmc_itt
 }
 
 /*
- * Inject requests of one operation while credits last.
- * Return: true when all of it is on its way.
+ * Endpoint that the operation's packet at @offset goes to. All packets of an announced
+ * operation go where its first byte is; notifications go to the first RRPP, which
+ * alone counts them.
  */
-static bool unroll(struct rmc_node *node, u16 tid)
+static __always_inline u32 aim(const struct rmc_fabric *f, const struct rmc_itt_entry *e, u8 flags,
+			       u64 offset, const bool many)
+{
+	if (!many)
+		return e->nid;
+	if (flags & RMC_OPF_EMPTY)
+		return rmc_endpoint(f, e->nid);
+	return rmc_home(f, e->nid, flags & RMC_OPF_ANNOUNCED ? e->offset : offset);
+}
+
+/* See unroll(). */
+static __always_inline bool unroll_body(struct rmc_node *node, u16 tid, const bool many)
 {
 	struct rmc_itt_entry *e = &node->itt.entry[tid];
-	struct rmc_out *out = node->out[e->nid];
-	bool filtered = rmc_os_filters() && out->filter;
+	const struct rmc_fabric *f = node->fabric;
 	u8 flags = rmc_op_flags(e->op);
+	u32 ep = aim(f, e, flags, e->offset + e->sent, many);
+	struct rmc_out *out = node->out[ep];
+	bool filtered = rmc_os_filters() && out->filter;
 	bool announced = flags & RMC_OPF_ANNOUNCED;
 	u32 packets = 0, sent = e->sent;
 
@@ -149,15 +170,22 @@ static bool unroll(struct rmc_node *node, u16 tid)
 	/* an empty operation is one packet */
 	while (e->sent < e->length || (!e->length && !e->replies)) {
 		u64 offset = e->offset + e->sent;
-		u32 len = rmc_packet_length(node->fabric->mtu, offset, e->length - e->sent);
+		u32 len = many ? rmc_cut_length(f, offset, e->length - e->sent, announced) :
+				 rmc_packet_length(f->mtu, offset, e->length - e->sent);
 		u32 req_lines = rmc_op_req_lines(flags, offset, len);
 		u64 word1 = rmc_req_word1(offset, len, e->sent + len == e->length);
 		u32 rep_lines, n;
 		bool holds;
 
+		if (many) {
+			ep = aim(f, e, flags, offset, many);
+			out = node->out[ep];
+			filtered = rmc_os_filters() && out->filter;
+			node->touched |= 1U << ep % rmc_fabric_rrpps(f);
+		}
 		if (e->length - e->sent > len && rmc_op_runs(flags, word1) && !filtered &&
 		    !e->tracked) {
-			n = inject_run(node, out, e, tid, flags);
+			n = inject_run(node, out, e, tid, flags, many);
 			packets += n;
 			if (n)
 				continue;
@@ -167,7 +195,7 @@ static bool unroll(struct rmc_node *node, u16 tid)
 		/* all of an announced operation in one packet, which waits for no table */
 		if (unlikely(announced) && out->announcing != tid)
 			word1 |= RMC_REQ_FIRST;
-		rep_lines = rmc_op_reserved_lines(flags, word1, node->fabric->mtu);
+		rep_lines = rmc_op_reserved_lines(flags, word1, f->mtu);
 		holds = unlikely(announced) && !(word1 & RMC_REQ_FIRST);
 		if (!out->credits || out->req_lines < req_lines || out->rep_lines < rep_lines ||
 		    (holds && !may_hold(node, out, rep_lines))) {
@@ -204,6 +232,25 @@ static bool unroll(struct rmc_node *node, u16 tid)
 	if (unlikely(out->announcing == tid))
 		out->announcing = RMC_TID_NONE;
 	return true;
+}
+
+static bool unroll_one(struct rmc_node *node, u16 tid)
+{
+	return unroll_body(node, tid, false);
+}
+
+static noinline bool unroll_many(struct rmc_node *node, u16 tid)
+{
+	return unroll_body(node, tid, true);
+}
+
+/*
+ * Inject requests of one operation while credits last.
+ * Return: true when all of it is on its way.
+ */
+static __always_inline bool unroll(struct rmc_node *node, u16 tid, const bool many)
+{
+	return many ? unroll_many(node, tid) : unroll_one(node, tid);
 }
 
 /*
@@ -251,14 +298,26 @@ static void track(struct rmc_node *node, struct rmc_out *out, u16 tid)
 	t->validated = false;
 }
 
-/* Tell a destination that requests are waiting for it. */
-static void ring(struct rmc_node *node, u32 nid)
+/* Tell a destination, all of its units concerned, that requests are waiting for it. */
+static __always_inline void ring(struct rmc_node *node, u32 nid, const bool many)
 {
-	rmc_bell_ring(node->fabric, nid, RMC_LANE_REQ, node->nid, node->out[nid]->self);
+	struct rmc_fabric *f = node->fabric;
+	u32 ep;
+
+	if (!many) {
+		rmc_bell_ring(f, nid, RMC_LANE_REQ, node->ep, node->out[nid]->self);
+		return;
+	}
+	ep = rmc_endpoint(f, nid);
+	for (; node->touched; node->touched &= node->touched - 1) {
+		u32 to = ep | __ffs64(node->touched);
+
+		rmc_bell_ring(f, to, RMC_LANE_REQ, node->ep, node->out[to]->self);
+	}
 }
 
 /* Judge a snapshot. On success *mem is the local buffer. */
-static u8 judge(struct rmc_qp *qp, struct rmc_wqe *w, struct rmc_mem **mem)
+static __always_inline u8 judge(struct rmc_qp *qp, struct rmc_wqe *w, struct rmc_mem **mem)
 {
 	u8 flags = rmc_op_flags(w->op);
 	u8 status;
@@ -282,15 +341,8 @@ static u8 judge(struct rmc_qp *qp, struct rmc_wqe *w, struct rmc_mem **mem)
 	return likely(*mem) ? RMC_S_OK : RMC_S_BAD_LBUF;
 }
 
-/**
- * rmc_rgp_poll() - look at one WQ
- * @qp: queue pair; the caller is its node's RGP worker
- *
- * Return: entries taken or packets injected; 0 when there was nothing, or
- * nothing that could go on.
- * Context: worker, does not sleep.
- */
-u32 rmc_rgp_poll(struct rmc_qp *qp)
+/* See rmc_rgp_poll(). */
+static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool many)
 {
 	struct rmc_node *node = qp->node;
 	u32 to = ~0U, taken = 0, done = 0;
@@ -299,11 +351,12 @@ u32 rmc_rgp_poll(struct rmc_qp *qp)
 		return 0;
 	if (unlikely(qp->cur_tid != RMC_TID_NONE)) {
 		struct rmc_itt_entry *e = &node->itt.entry[qp->cur_tid];
-		u32 credits = node->out[e->nid]->credits;
-		bool all = unroll(node, qp->cur_tid);
+		u32 replies = e->replies;
+		u16 nid = e->nid;
+		bool all = unroll(node, qp->cur_tid, many);
 
-		if (node->out[e->nid]->credits != credits) {
-			ring(node, e->nid);
+		if (e->replies != replies) {
+			ring(node, nid, many);
 			done++;
 		}
 		if (!all)
@@ -338,7 +391,7 @@ u32 rmc_rgp_poll(struct rmc_qp *qp)
 		status = judge(qp, &w, &mem);
 		if (likely(!status)) {
 			w.nid = array_index_nospec(w.nid, node->fabric->nodes);
-			out = node->out[w.nid];
+			out = node->out[many ? rmc_endpoint(node->fabric, w.nid) : w.nid];
 			if (unlikely(!out || out->down)) {
 				out = rmc_out_open(node, w.nid, &status);
 				if (!out && !status)
@@ -383,6 +436,12 @@ u32 rmc_rgp_poll(struct rmc_qp *qp)
 		e->lost = 0;
 		e->tries = 0;
 		e->tracked = false;
+		if (many) {
+			/* order is one RRPP's: see rmc_rgp_notify() */
+			e->notify = rmc_op_notifies(flags) && node->fabric->rrpp_order;
+			if (e->notify)
+				e->op = RMC_OP_WRITE;
+		}
 		if (rmc_os_filters())
 			track(node, out, tid);
 		if (unlikely(announced)) {
@@ -396,24 +455,69 @@ u32 rmc_rgp_poll(struct rmc_qp *qp)
 		/* one bell per run of entries for the same node */
 		if (to != w.nid) {
 			if (to != ~0U)
-				ring(node, to);
+				ring(node, to, many);
 			to = w.nid;
 		}
-		if (likely(!(rmc_os_filters() && (out->filter || e->tracked)) &&
+		/* with several units not every packet goes to @out */
+		if (likely(!many && !(rmc_os_filters() && (out->filter || e->tracked)) &&
 			   rmc_packet_length(node->fabric->mtu, w.offset, w.length) == w.length))
 			all = inject_one(node, out, e, tid, &w, flags);
 		else
-			all = unroll(node, tid);
+			all = unroll(node, tid, many);
 		if (unlikely(!all)) {
 			qp->cur_tid = tid;
 			break;
 		}
 	}
 	if (to != ~0U)
-		ring(node, to);
+		ring(node, to, many);
 	if (taken)
 		rmc_stat_add(node, wq_entries, taken);
 	return done + taken;
+}
+
+static noinline u32 poll_wq_many(struct rmc_qp *qp)
+{
+	return poll_wq(qp, true);
+}
+
+/**
+ * rmc_rgp_poll() - look at one WQ
+ * @qp: queue pair; the caller is its node's RGP worker
+ *
+ * Return: entries taken or packets injected; 0 when there was nothing, or
+ * nothing that could go on.
+ * Context: worker, does not sleep.
+ */
+u32 rmc_rgp_poll(struct rmc_qp *qp)
+{
+	if (unlikely(rmc_fabric_many(qp->node->fabric)))
+		return poll_wq_many(qp);
+	return poll_wq(qp, false);
+}
+
+/**
+ * rmc_rgp_notify() - all of a notifying write has been answered, by several RRPPs
+ * @node: node; the caller is its RCP and RGP worker
+ * @tid: operation; becomes a notification, which is sent behind it
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_rgp_notify(struct rmc_node *node, u16 tid)
+{
+	struct rmc_itt_entry *e = &node->itt.entry[tid];
+
+	e->notify = false;
+	e->op = RMC_OP_NOTIFY;
+	e->length = 0;
+	e->sent = 0;
+	if (!unroll(node, tid, true)) {
+		/* no credit now: the next tick tries again */
+		e->restarted = true;
+		node->itt.restarts++;
+		return;
+	}
+	ring(node, e->nid, true);
 }
 
 /**
@@ -424,18 +528,19 @@ u32 rmc_rgp_poll(struct rmc_qp *qp)
  */
 void rmc_rgp_resume(struct rmc_node *node)
 {
+	bool many = rmc_fabric_many(node->fabric);
 	u32 i;
 
 	for (i = 0; i < node->itt.size && node->itt.restarts; i++) {
 		struct rmc_itt_entry *e = &node->itt.entry[i];
 
 		/* a channel that went away took its operations along */
-		if (!e->qp || !e->restarted || !node->out[e->nid])
+		if (!e->qp || !e->restarted || !node->out[rmc_endpoint(node->fabric, e->nid)])
 			continue;
-		if (unroll(node, i)) {
+		if (unroll(node, i, many)) {
 			e->restarted = false;
 			node->itt.restarts--;
 		}
-		ring(node, e->nid);
+		ring(node, e->nid, many);
 	}
 }

@@ -31,7 +31,30 @@ struct pending {
 	bool runs;
 };
 
-static u8 judge(struct rmc_node *node, struct pending *p, u8 flags)
+/*
+ * Is this the RRPP that a request is for? Two of them on one line could tear it, and
+ * only the first one counts notifications. Data requests of an announced operation
+ * go by its announcement.
+ */
+static bool at_home(const struct rmc_node *node, const struct pending *p, u8 flags)
+{
+	const struct rmc_fabric *f = node->fabric;
+
+	if (!f->rrpp_order)
+		return true;
+	if (rmc_op_notifies(flags))
+		return false;
+	if (flags & RMC_OPF_EMPTY)
+		return node == node->head;
+	if (flags & RMC_OPF_ANNOUNCED)
+		return !(*p->word1 & RMC_REQ_FIRST) ||
+		       rmc_home(f, node->nid, p->req.offset) == node->ep;
+	return rmc_home(f, node->nid, p->req.offset) == node->ep &&
+	       (p->req.offset & (f->interleave - 1)) + p->req.length <= f->interleave;
+}
+
+static __always_inline u8 judge(struct rmc_node *node, struct pending *p, u8 flags,
+				const bool many)
 {
 	u32 mtu = node->fabric->mtu;
 
@@ -46,6 +69,8 @@ static u8 judge(struct rmc_node *node, struct pending *p, u8 flags)
 		return RMC_S_PROTOCOL;
 	if (unlikely((p->req.offset & (RMC_LINE - 1)) + p->req.length > mtu))
 		return RMC_S_PROTOCOL;
+	if (many && unlikely(!at_home(node, p, flags)))
+		return RMC_S_PROTOCOL;
 	p->seg = rmc_ct_find(&node->ct, p->req.ctx_id);
 	if (unlikely(!p->seg))
 		return RMC_S_BAD_CONTEXT;
@@ -57,8 +82,9 @@ static u8 judge(struct rmc_node *node, struct pending *p, u8 flags)
 }
 
 /* First pass, of a request that does not continue a run. */
-static void gather(struct rmc_node *node, const struct rmc_desc *d, const u64 *word1, u32 pay_pos,
-		   struct pending *p)
+static __always_inline void gather(struct rmc_node *node, const struct rmc_desc *d,
+				   const u64 *word1, u32 pay_pos, struct pending *p,
+				   const bool many)
 {
 	u8 flags;
 
@@ -67,7 +93,7 @@ static void gather(struct rmc_node *node, const struct rmc_desc *d, const u64 *w
 	p->word1 = word1;
 	p->count = 1;
 	flags = rmc_op_flags(p->req.op);
-	p->status = judge(node, p, flags);
+	p->status = judge(node, p, flags, many);
 	if (unlikely(p->status == RMC_LOST)) {
 		p->req.op &= ~RMC_OP_LOST;
 		flags = rmc_op_flags(p->req.op);
@@ -94,7 +120,8 @@ static void gather(struct rmc_node *node, const struct rmc_desc *d, const u64 *w
 }
 
 /* First pass, of a request that may continue a run. Returns false when it does not. */
-static bool join(const struct rmc_fabric *f, const struct rmc_desc *d, u32 most, struct pending *p)
+static __always_inline bool join(const struct rmc_fabric *f, const struct rmc_desc *d, u32 most,
+				 struct pending *p, const bool many)
 {
 	bool announced = p->flags & RMC_OPF_ANNOUNCED;
 	u32 more;
@@ -105,6 +132,10 @@ static bool join(const struct rmc_fabric *f, const struct rmc_desc *d, u32 most,
 		most = RMC_LOOK * RMC_MTU_MAX;
 	more = rmc_run_on(p->word0, p->req.offset, p->run, most, d);
 	if (!more || more > f->mtu)
+		return false;
+	/* what is behind the block has another home, and is judged by itself */
+	if (many && f->rrpp_order && !announced &&
+	    (p->req.offset & (f->interleave - 1)) + p->run + more > f->interleave)
 		return false;
 	/* data requests are counted only, and cut anew when their turn comes */
 	if (likely(!announced)) {
@@ -120,7 +151,8 @@ static bool join(const struct rmc_fabric *f, const struct rmc_desc *d, u32 most,
 }
 
 /* Second pass. Returns false when the operation asked to come again. */
-static bool serve(struct rmc_node *node, struct rmc_in *in, struct rmc_serve *s, struct pending *p)
+static __always_inline bool serve(struct rmc_node *node, struct rmc_in *in, struct rmc_serve *s,
+				  struct pending *p)
 {
 	const u64 *word1 = p->word1;
 	u32 i, count = p->count;
@@ -163,7 +195,8 @@ static bool serve(struct rmc_node *node, struct rmc_in *in, struct rmc_serve *s,
 	return true;
 }
 
-static u32 poll_source(struct rmc_node *node, struct rmc_in *in, u32 from)
+static __always_inline u32 poll_body(struct rmc_node *node, struct rmc_in *in, u32 from,
+				     const bool many)
 {
 	u32 most = rmc_fabric_run(node->fabric, in->self);
 	u32 pay_pos = in->req.pay_pos;
@@ -179,13 +212,13 @@ static u32 poll_source(struct rmc_node *node, struct rmc_in *in, u32 from)
 		if (!rmc_ring_peek(&in->req, taken, &d))
 			break;
 		word1[taken] = d.word1;
-		if (n && join(node->fabric, &d, most, &batch[n - 1]))
+		if (n && join(node->fabric, &d, most, &batch[n - 1], many))
 			continue;
 		if (n == RMC_BATCH)
 			break;
 		if (n)
 			pay_pos += batch[n - 1].pay_lines;
-		gather(node, &d, &word1[taken], pay_pos, &batch[n++]);
+		gather(node, &d, &word1[taken], pay_pos, &batch[n++], many);
 	}
 	if (!n)
 		return 0;
@@ -199,11 +232,21 @@ static u32 poll_source(struct rmc_node *node, struct rmc_in *in, u32 from)
 		done += batch[i].count;
 	}
 	if (done) {
-		rmc_bell_ring(node->fabric, from, RMC_LANE_REP, node->nid, in->self);
+		rmc_bell_ring(node->fabric, from, RMC_LANE_REP, node->ep, in->self);
 		rmc_stat_add(node, served, done);
-		trace_rmc_rrpp_serve(node->nid, from, done);
+		trace_rmc_rrpp_serve(node->nid, rmc_endpoint_nid(node->fabric, from), done);
 	}
 	return done;
+}
+
+static noinline u32 poll_source(struct rmc_node *node, struct rmc_in *in, u32 from)
+{
+	return poll_body(node, in, from, false);
+}
+
+static noinline u32 poll_source_many(struct rmc_node *node, struct rmc_in *in, u32 from)
+{
+	return poll_body(node, in, from, true);
 }
 
 /**
@@ -216,14 +259,15 @@ static u32 poll_source(struct rmc_node *node, struct rmc_in *in, u32 from)
 u32 rmc_rrpp_poll(struct rmc_node *node)
 {
 	struct rmc_fabric *f = node->fabric;
-	u32 words = (f->nodes + 63) / 64;
+	bool many = rmc_fabric_many(f);
+	u32 words = (f->endpoints + 63) / 64;
 	u32 w, done = 0;
 
 	if (rmc_os_filters() && node->srv_stopped)
 		return 0;
 	for (w = 0; w < words; w++) {
 		/* a stray bit only costs a look: the ring decides */
-		u64 bits = READ_ONCE(*rmc_bell_word(f, node->nid, RMC_LANE_REQ, w * 64));
+		u64 bits = READ_ONCE(*rmc_bell_word(f, node->ep, RMC_LANE_REQ, w * 64));
 
 		while (bits) {
 			u32 from = w * 64 + __ffs64(bits);
@@ -231,7 +275,7 @@ u32 rmc_rrpp_poll(struct rmc_node *node)
 			u32 n;
 
 			bits &= bits - 1;
-			if (unlikely(from >= f->nodes))
+			if (unlikely(from >= f->endpoints))
 				break;
 			in = node->in[from];
 			if (unlikely(!in)) {
@@ -239,7 +283,8 @@ u32 rmc_rrpp_poll(struct rmc_node *node)
 				if (!in)
 					continue;
 			}
-			n = poll_source(node, in, from);
+			n = unlikely(many) ? poll_source_many(node, in, from) :
+					     poll_source(node, in, from);
 			done += n;
 			if (n || rmc_filter_holds(in->filter)) {
 				in->idle = 0;

@@ -6,13 +6,20 @@
 
 /**
  * rmc_fabric_check() - are the sizes of a fabric possible
- * @f: fabric; nodes, mtu, ring_order and pay_order are set
+ * @f: fabric; nodes, unit_order, rrpp_order, interleave, mtu, ring_order and
+ *	pay_order are set; what follows from them is filled in
  *
  * Return: 0 or -EINVAL.
  */
-int rmc_fabric_check(const struct rmc_fabric *f)
+int rmc_fabric_check(struct rmc_fabric *f)
 {
 	if (!f->nodes || f->nodes > RMC_MAX_NODES)
+		return -EINVAL;
+	if (f->unit_order > ilog2(RMC_MAX_UNITS) || f->rrpp_order > f->unit_order ||
+	    f->nodes << f->unit_order > RMC_MAX_NODES)
+		return -EINVAL;
+	if (f->interleave < RMC_INTERLEAVE_MIN || f->interleave > RMC_INTERLEAVE_MAX ||
+	    f->interleave & (f->interleave - 1))
 		return -EINVAL;
 	if (f->mtu < RMC_MTU_MIN || f->mtu > RMC_MTU_MAX || f->mtu % RMC_LINE)
 		return -EINVAL;
@@ -21,15 +28,19 @@ int rmc_fabric_check(const struct rmc_fabric *f)
 	/* a packet must fit the ring */
 	if (f->pay_order > RMC_PAY_ORDER_MAX || ((u32)RMC_LINE << f->pay_order) < f->mtu)
 		return -EINVAL;
+	f->endpoints = f->nodes << f->unit_order;
+	f->block_shift = ilog2(f->interleave);
+	f->cut = f->rrpp_order ? min(f->interleave, 1U << ilog2(f->mtu)) : f->mtu;
+	f->cut_mask = (f->rrpp_order ? f->cut : (u32)RMC_LINE) - 1;
 	return 0;
 }
 
 /**
  * rmc_bell_notify() - the slow half of rmc_bell_ring(): the bit was clear
  * @f: fabric
- * @dst: node told
+ * @dst: endpoint told
  * @lane: lane of the ring
- * @from: our node id
+ * @from: our endpoint
  *
  * Context: worker, does not sleep.
  */

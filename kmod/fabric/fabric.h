@@ -3,10 +3,17 @@
  * What carries packets between nodes: memory that both ends map.
  *
  *   node table   one line per node: state, epoch, heartbeat, parked
- *   bells        per node and lane a bitmap of the peers that sent something
- *   sync         per ordered pair: which epoch of the peer a node works with
- *   channels     per ordered pair (requester, server): a request ring and a
- *                reply ring, the two virtual lanes of A14 section 6
+ *   bells        per unit and lane a bitmap of the units that sent something
+ *   sync         per unit and node: which epoch of the node the unit works with
+ *   channels     per ordered pair of units (requester, server): a request ring
+ *                and a reply ring, the two virtual lanes of A14 section 6
+ *
+ * A node has one or more units (Documentation/ni.rst), each with an RGP and RCP of
+ * its own and, the lower ones, an RRPP. On the fabric a unit is an endpoint:
+ *
+ *   endpoint = node id << unit_order | unit
+ *
+ * Which RRPP serves a request is a matter of its offset, see rmc_home().
  *
  * Everything in there can be written by a hostile peer. Sizes and positions
  * are private copies; what is read is judged before use.
@@ -41,11 +48,12 @@ struct rmc_region_node {
 	};
 	u32 heartbeat;
 	u32 doorbell;		/* transport's name of the kernel that hosts it */
-	u32 parked[2];		/* by lane: the worker that reads it sleeps */
-	u32 pad[10];
+	/* by lane and unit: the worker that reads it sleeps */
+	u8 parked[2][RMC_MAX_UNITS];
+	u32 pad[8];
 };
 
-/* Bit n of a bell: node n has sent something since the bit was cleared. */
+/* Bit n of a bell: endpoint n has sent something since the bit was cleared. */
 struct rmc_bell {
 	u64 word[RMC_MAX_NODES / 64];
 };
@@ -53,8 +61,9 @@ struct rmc_bell {
 /**
  * struct rmc_fabric_ops - a transport
  * @name: as the fabric= parameter spells it
- * @channel: memory of a channel; NULL: not yet, ask again; does not sleep
- * @notify: make the kernel that hosts @dst look at its bells; does not sleep
+ * @channel: memory of a channel between two endpoints; NULL: not yet, ask again;
+ *	does not sleep
+ * @notify: make the kernel that hosts endpoint @dst look at its bells; does not sleep
  * @reset: zero all channels from and to a node, which nobody uses; does not sleep
  */
 struct rmc_fabric_ops {
@@ -68,26 +77,42 @@ struct rmc_fabric_ops {
  * struct rmc_fabric - one fabric as this kernel sees it
  * @ops: transport
  * @nodes: size of the fabric
+ * @unit_order: log2 of units per node
+ * @rrpp_order: log2 of those of them that serve requests
+ * @endpoints: @nodes << @unit_order
  * @mtu: largest payload of a packet, bytes
  * @ring_order: log2 of descriptors per ring
  * @pay_order: log2 of payload lines per ring
  * @timeout_ms: see RMC_TIMEOUT_MS
+ * @interleave: consecutive bytes that one RRPP serves, a power of two
+ * @block_shift: log2 of @interleave
+ * @cut: packets have at most as many bytes; with several RRPPs a power of two, and
+ *	packets end at its multiples
+ * @cut_mask: of the offset, what of @cut is not there any more in a packet
  * @dead_ms: see RMC_DEAD_MS
  * @retries: times that an idempotent operation begins again before it times out
  * @model: link model
  * @node: shared node table
- * @bell: shared bells, RMC_LANES per node
- * @sync: shared, [self * nodes + peer]; NULL when all nodes are in this kernel
+ * @bell: shared bells, RMC_LANES per endpoint
+ * @sync: shared, [own endpoint * nodes + peer]; NULL when all nodes are in this
+ *	kernel
  * @changes: without @sync: how often a node went up or down
- * @local: nodes hosted here by node id; NULL for the others
+ * @local: units hosted here by endpoint; NULL for the others
  */
 struct rmc_fabric {
 	const struct rmc_fabric_ops *ops;
 	u32 nodes;
+	u32 unit_order;
+	u32 rrpp_order;
+	u32 endpoints;
 	u32 mtu;
 	u32 ring_order;
 	u32 pay_order;
 	u32 timeout_ms;
+	u32 interleave;
+	u32 block_shift;
+	u32 cut;
+	u32 cut_mask;
 	u32 dead_ms;
 	u32 retries;
 	struct rmc_model model;
@@ -130,20 +155,64 @@ static inline u32 rmc_fabric_run(const struct rmc_fabric *f, bool self)
 	return max(f->mtu, min(most, (u32)RMC_LINE << f->pay_order));
 }
 
-static inline u64 *rmc_bell_word(struct rmc_fabric *f, u32 node, enum rmc_lane lane, u32 from)
+static inline u64 *rmc_bell_word(struct rmc_fabric *f, u32 ep, enum rmc_lane lane, u32 from)
 {
-	return &f->bell[node * RMC_LANES + lane].word[from / 64];
+	return &f->bell[ep * RMC_LANES + lane].word[from / 64];
 }
 
-int rmc_fabric_check(const struct rmc_fabric *f);
+/* Has a node several units? */
+static inline bool rmc_fabric_many(const struct rmc_fabric *f)
+{
+	return f->unit_order;
+}
+
+static inline u32 rmc_fabric_units(const struct rmc_fabric *f)
+{
+	return 1U << f->unit_order;
+}
+
+/* First endpoint of a node. */
+static inline u32 rmc_endpoint(const struct rmc_fabric *f, u32 nid)
+{
+	return nid << f->unit_order;
+}
+
+/* Node of an endpoint. */
+static inline u32 rmc_endpoint_nid(const struct rmc_fabric *f, u32 ep)
+{
+	return ep >> f->unit_order;
+}
+
+/* Does the worker that looks at a bell of @ep sleep, for all it says? */
+static inline bool rmc_endpoint_parked(const struct rmc_fabric *f, u32 ep, enum rmc_lane lane)
+{
+	return READ_ONCE(f->node[rmc_endpoint_nid(f, ep)].parked[lane][ep % rmc_fabric_units(f)]);
+}
+
+static inline u32 rmc_fabric_rrpps(const struct rmc_fabric *f)
+{
+	return 1U << f->rrpp_order;
+}
+
+/*
+ * Endpoint that serves what is at @offset of a segment of node @nid (T18 section
+ * 6.3.2): the same for every requester, hence one RRPP per line.
+ */
+static inline u32 rmc_home(const struct rmc_fabric *f, u32 nid, u64 offset)
+{
+	return rmc_endpoint(f, nid) |
+	       ((u32)(offset >> f->block_shift) & (rmc_fabric_rrpps(f) - 1));
+}
+
+int rmc_fabric_check(struct rmc_fabric *f);
 void rmc_bell_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane, u32 from);
 
 /**
  * rmc_bell_ring() - tell a node that a ring of ours has something for it
  * @f: fabric
- * @dst: node told
+ * @dst: endpoint told
  * @lane: lane of the ring
- * @from: our node id
+ * @from: our endpoint
  * @self: the consumer is the calling worker itself
  *
  * Once per batch, after publishing. While the consumer polls the ring anyway

@@ -244,7 +244,7 @@ bool rmc_filter_open(struct rmc_node *node, u32 peer, enum rmc_lane lane, struct
 	if (!flt)
 		return true;
 	if (lane == RMC_LANE_REP)
-		rmc_model_path(&f->model, node->nid, peer, &flt->path);
+		rmc_model_path(&f->model, node->nid, rmc_endpoint_nid(f, peer), &flt->path);
 	if (flt->rx)
 		return true;
 	empty(flt);
@@ -547,10 +547,11 @@ void rmc_filter_sent(struct rmc_node *node, struct rmc_out *out, u32 lines)
  */
 int rmc_filter_refresh(struct rmc_node *node, enum rmc_lane lane)
 {
+	struct rmc_fabric *f = node->fabric;
 	u32 i;
 	int err = 0;
 
-	for (i = 0; i < node->fabric->nodes; i++) {
+	for (i = 0; i < f->endpoints; i++) {
 		struct rmc_filter *flt = node->filter[lane][i];
 		bool open = lane == RMC_LANE_REQ ? !!node->in[i] : !!node->out[i];
 
@@ -562,7 +563,7 @@ int rmc_filter_refresh(struct rmc_node *node, enum rmc_lane lane)
 				err = -ENOMEM;
 		}
 		if (flt && lane == RMC_LANE_REP)
-			rmc_model_path(&node->fabric->model, node->nid, i, &flt->path);
+			rmc_model_path(&f->model, node->nid, rmc_endpoint_nid(f, i), &flt->path);
 	}
 	return err;
 }

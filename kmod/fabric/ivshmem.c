@@ -69,9 +69,9 @@ static void ivshmem_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane)
 
 	/* the bell, then the flag; pairs with the barrier in rmc_ni_park() */
 	smp_mb();
-	if (!iv->regs || !READ_ONCE(f->node[dst].parked[lane]))
+	if (!iv->regs || !rmc_endpoint_parked(f, dst, lane))
 		return;
-	peer = READ_ONCE(f->node[dst].doorbell);
+	peer = READ_ONCE(f->node[rmc_endpoint_nid(f, dst)].doorbell);
 	if (peer && peer <= U16_MAX + 1)
 		writel((peer - 1) << 16, iv->regs + IVSHMEM_DOORBELL);
 }

@@ -11,16 +11,16 @@
  */
 u64 rmc_region_layout(struct rmc_region *r, struct rmc_fabric *f)
 {
-	u64 pairs = (u64)f->nodes * f->nodes;
+	u64 pairs = (u64)f->endpoints * f->endpoints;
 	u64 at = PAGE_SIZE;
 
 	f->node = r->base + at;
 	at += f->nodes * sizeof(*f->node);
 	at = ALIGN(at, sizeof(*f->bell));
 	f->bell = r->base + at;
-	at += (u64)f->nodes * RMC_LANES * sizeof(*f->bell);
+	at += (u64)f->endpoints * RMC_LANES * sizeof(*f->bell);
 	f->sync = r->base + at;
-	at += pairs * sizeof(*f->sync);
+	at += (u64)f->endpoints * f->nodes * sizeof(*f->sync);
 	r->channels = PAGE_ALIGN(at);
 	r->stride = PAGE_ALIGN(rmc_channel_bytes(f));
 	return r->channels + pairs * r->stride;
@@ -49,6 +49,9 @@ int rmc_region_adopt(struct rmc_region *r, struct rmc_fabric *f)
 	f->mtu = READ_ONCE(h->mtu);
 	f->ring_order = READ_ONCE(h->ring_order);
 	f->pay_order = READ_ONCE(h->pay_order);
+	f->unit_order = READ_ONCE(h->unit_order);
+	f->rrpp_order = READ_ONCE(h->rrpp_order);
+	f->interleave = READ_ONCE(h->interleave);
 	if (rmc_fabric_check(f) || rmc_region_layout(r, f) != bytes || bytes > r->bytes)
 		return -EPROTO;
 	return 0;

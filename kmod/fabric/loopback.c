@@ -20,7 +20,7 @@
 /**
  * struct loopback - the port and its memory
  * @port: port
- * @channel: [requester * nodes + server]: NULL, WANTED, ERR_PTR or memory
+ * @channel: [requester * endpoints + server]: NULL, WANTED, ERR_PTR or memory
  * @wanted: requesters with a WANTED channel
  * @work: allocates them
  */
@@ -59,12 +59,12 @@ static void allocate_wanted(struct work_struct *work)
 	struct rmc_fabric *f = &lo->port.fabric;
 	u32 from, to;
 
-	for_each_set_bit(from, lo->wanted, f->nodes) {
+	for_each_set_bit(from, lo->wanted, f->endpoints) {
 		/* full barrier; pairs with the one in loopback_channel() */
 		if (!test_and_clear_bit(from, lo->wanted))
 			continue;
-		for (to = 0; to < f->nodes; to++) {
-			void **entry = &lo->channel[from * f->nodes + to];
+		for (to = 0; to < f->endpoints; to++) {
+			void **entry = &lo->channel[from * f->endpoints + to];
 			void *mem;
 
 			if (READ_ONCE(*entry) != WANTED)
@@ -80,7 +80,7 @@ static void allocate_wanted(struct work_struct *work)
 static void *loopback_channel(struct rmc_fabric *f, u32 requester, u32 server)
 {
 	struct loopback *lo = loopback_of(f);
-	void **entry = &lo->channel[requester * f->nodes + server];
+	void **entry = &lo->channel[requester * f->endpoints + server];
 	/* pairs with the release in allocate_wanted() */
 	void *mem = smp_load_acquire(entry);
 
@@ -108,7 +108,7 @@ static void loopback_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane)
 static void zero_channel(struct rmc_fabric *f, u32 requester, u32 server)
 {
 	/* pairs with the release in allocate_wanted() */
-	void *mem = smp_load_acquire(&loopback_of(f)->channel[requester * f->nodes + server]);
+	void *mem = smp_load_acquire(&loopback_of(f)->channel[requester * f->endpoints + server]);
 
 	if (mem && mem != WANTED && !IS_ERR(mem))
 		memset(mem, 0, rmc_channel_bytes(f));
@@ -116,11 +116,13 @@ static void zero_channel(struct rmc_fabric *f, u32 requester, u32 server)
 
 static void loopback_reset(struct rmc_fabric *f, u32 nid)
 {
-	u32 i;
+	u32 ep, i;
 
-	for (i = 0; i < f->nodes; i++) {
-		zero_channel(f, nid, i);
-		zero_channel(f, i, nid);
+	for (ep = rmc_endpoint(f, nid); ep < rmc_endpoint(f, nid + 1); ep++) {
+		for (i = 0; i < f->endpoints; i++) {
+			zero_channel(f, ep, i);
+			zero_channel(f, i, ep);
+		}
 	}
 }
 
@@ -134,7 +136,7 @@ static const struct rmc_fabric_ops loopback_ops = {
 /* 128 nodes that all talk to all take 200 MB this way, instead of 650 MB. */
 static void choose_orders(struct rmc_fabric *f, const struct rmc_config *cfg)
 {
-	bool small = f->nodes > RMC_SMALL_NODES;
+	bool small = f->nodes << f->unit_order > RMC_SMALL_NODES;
 
 	f->ring_order = cfg->ring_order ?: small ? RMC_SMALL_ORDER : RMC_RING_ORDER;
 	f->pay_order = cfg->pay_order ?: small ? RMC_SMALL_ORDER : RMC_PAY_ORDER;
@@ -149,7 +151,7 @@ static void loopback_close(struct rmc_port *port)
 	u32 i;
 
 	flush_work(&lo->work);
-	for (i = 0; lo->channel && i < f->nodes * f->nodes; i++)
+	for (i = 0; lo->channel && i < f->endpoints * f->endpoints; i++)
 		if (lo->channel[i] && lo->channel[i] != WANTED && !IS_ERR(lo->channel[i]))
 			channel_free(lo->channel[i], rmc_channel_bytes(f));
 	kvfree(lo->channel);
@@ -173,6 +175,7 @@ static struct rmc_port *loopback_open(const struct rmc_config *cfg)
 	f->mtu = cfg->mtu ?: RMC_MTU_DEFAULT;
 	f->timeout_ms = cfg->timeout_ms;
 	f->dead_ms = cfg->dead_ms;
+	rmc_config_units(cfg, f);
 	choose_orders(f, cfg);
 	if (rmc_fabric_check(f)) {
 		pr_err("pay_order=%u holds no packet of mtu=%u: give a pay_order of at least %u\n",
@@ -181,9 +184,9 @@ static struct rmc_port *loopback_open(const struct rmc_config *cfg)
 		return ERR_PTR(-EINVAL);
 	}
 	f->node = vzalloc(array_size(f->nodes, sizeof(*f->node)));
-	f->bell = vzalloc(array_size(f->nodes * RMC_LANES, sizeof(*f->bell)));
-	lo->wanted = bitmap_zalloc(f->nodes, GFP_KERNEL);
-	lo->channel = kvcalloc(f->nodes * f->nodes, sizeof(*lo->channel), GFP_KERNEL);
+	f->bell = vzalloc(array_size(f->endpoints * RMC_LANES, sizeof(*f->bell)));
+	lo->wanted = bitmap_zalloc(f->endpoints, GFP_KERNEL);
+	lo->channel = kvcalloc(f->endpoints * f->endpoints, sizeof(*lo->channel), GFP_KERNEL);
 
 	lo->port.transport = &rmc_loopback;
 	lo->port.locals = f->nodes;

@@ -18,6 +18,7 @@ static int choose_sizes(struct rmc_region *r, struct rmc_fabric *f, const struct
 	f->mtu = cfg->mtu ?: RMC_MTU_DEFAULT;
 	f->ring_order = cfg->ring_order ?: RMC_RING_ORDER;
 	f->pay_order = cfg->pay_order ?: RMC_PAY_ORDER;
+	rmc_config_units(cfg, f);
 	least = order_base_2(f->mtu / RMC_LINE);
 	if (!cfg->pay_order)
 		f->pay_order = max(f->pay_order, least);
@@ -62,6 +63,9 @@ static int format(struct rmc_region *r, struct rmc_fabric *f, const struct rmc_c
 	WRITE_ONCE(h->mtu, f->mtu);
 	WRITE_ONCE(h->ring_order, f->ring_order);
 	WRITE_ONCE(h->pay_order, f->pay_order);
+	WRITE_ONCE(h->unit_order, f->unit_order);
+	WRITE_ONCE(h->rrpp_order, f->rrpp_order);
+	WRITE_ONCE(h->interleave, f->interleave);
 	WRITE_ONCE(h->bytes, rmc_region_layout(r, f));
 	WRITE_ONCE(h->magic, RMC_REGION_MAGIC);
 	/* full barrier; pairs with the acquire in rmc_region_attach(). It fails
@@ -86,6 +90,9 @@ static int adopt(struct rmc_region *r, struct rmc_fabric *f, const struct rmc_co
 	if ((cfg->nodes && cfg->nodes != f->nodes) || (cfg->mtu && cfg->mtu != f->mtu))
 		pr_notice("the fabric was formatted for %u nodes and mtu %u; that holds\n",
 			  f->nodes, f->mtu);
+	if (cfg->units != rmc_fabric_units(f) || cfg->rrpps != rmc_fabric_rrpps(f))
+		pr_notice("the fabric was formatted for %u units per node, %u of them with an RRPP; that holds\n",
+			  rmc_fabric_units(f), rmc_fabric_rrpps(f));
 	return 0;
 }
 
@@ -262,10 +269,12 @@ void rmc_region_unclaim(struct rmc_fabric *f, u32 nid, u32 epoch)
  */
 void rmc_region_reset(const struct rmc_region *r, const struct rmc_fabric *f, u32 nid)
 {
-	u32 i;
+	u32 ep, i;
 
-	for (i = 0; i < f->nodes; i++) {
-		memset(rmc_region_channel(r, f, nid, i), 0, rmc_channel_bytes(f));
-		memset(rmc_region_channel(r, f, i, nid), 0, rmc_channel_bytes(f));
+	for (ep = rmc_endpoint(f, nid); ep < rmc_endpoint(f, nid + 1); ep++) {
+		for (i = 0; i < f->endpoints; i++) {
+			memset(rmc_region_channel(r, f, ep, i), 0, rmc_channel_bytes(f));
+			memset(rmc_region_channel(r, f, i, ep), 0, rmc_channel_bytes(f));
+		}
 	}
 }

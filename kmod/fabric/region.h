@@ -2,11 +2,11 @@
 /*
  * A fabric in memory that several kernels map.
  *
- *   header     who formatted it, and the four numbers that give all sizes
+ *   header     who formatted it, and the numbers that give all sizes
  *   nodes      struct rmc_region_node by node id
- *   bells      struct rmc_bell, RMC_LANES per node
- *   sync       u32 [self * nodes + peer]
- *   channels   [requester * nodes + server], each on page boundaries
+ *   bells      struct rmc_bell, RMC_LANES per endpoint
+ *   sync       u32 [own endpoint * nodes + peer]
+ *   channels   [requester * endpoints + server], each on page boundaries
  *
  * The first kernel formats the region. Everybody copies the header's numbers
  * once, judges the copy, and computes where things are from it; what is
@@ -20,7 +20,7 @@
 struct rmc_config;
 
 #define RMC_REGION_MAGIC	0x312d414d554e6f73ULL	/* "soNUMA-1" */
-#define RMC_REGION_VERSION	2
+#define RMC_REGION_VERSION	3
 
 /* state of the header; while formatting the upper bits are a nonce */
 #define RMC_REGION_RAW		0
@@ -40,6 +40,9 @@ struct rmc_region_head {
 	u32 ring_order;
 	u32 pay_order;
 	u64 bytes;
+	u32 unit_order;
+	u32 rrpp_order;
+	u32 interleave;
 };
 
 /**
@@ -63,11 +66,12 @@ int rmc_region_claim(struct rmc_fabric *f, s32 wanted, u32 *nid, u32 *epoch);
 void rmc_region_reset(const struct rmc_region *r, const struct rmc_fabric *f, u32 nid);
 void rmc_region_unclaim(struct rmc_fabric *f, u32 nid, u32 epoch);
 
-/* Memory of a channel; the ids are less than f->nodes. */
+/* Memory of a channel; the endpoints are less than f->endpoints. */
 static inline void *rmc_region_channel(const struct rmc_region *r, const struct rmc_fabric *f,
 				       u32 requester, u32 server)
 {
-	return r->base + r->channels + r->stride * (requester * f->nodes + server);
+	return r->base + r->channels +
+	       r->stride * ((u64)requester * f->endpoints + server);
 }
 
 #endif

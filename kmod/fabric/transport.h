@@ -87,7 +87,8 @@ const struct rmc_transport *rmc_transport_default(const struct rmc_config *cfg);
 static inline u32 rmc_port_state(struct rmc_port *port, u32 nid)
 {
 	struct rmc_fabric *f = &port->fabric;
-	struct rmc_node *self = f->local[port->first], *local = f->local[nid];
+	struct rmc_node *self = f->local[rmc_endpoint(f, port->first)];
+	struct rmc_node *local = f->local[rmc_endpoint(f, nid)];
 	u32 state;
 
 	/* the entry is another kernel's by now */

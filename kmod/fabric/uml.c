@@ -65,15 +65,16 @@ static void *uml_channel(struct rmc_fabric *f, u32 requester, u32 server)
 
 static void uml_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane)
 {
+	u32 nid = rmc_endpoint_nid(f, dst);
 	struct uml *u = uml_of(f);
 
 	/* the bell, then the flag; pairs with the barrier in rmc_ni_park() */
 	smp_mb();
-	if (!READ_ONCE(f->node[dst].parked[lane]) || u->bell[dst] < 0)
+	if (!rmc_endpoint_parked(f, dst, lane) || u->bell[nid] < 0)
 		return;
 	/* it does not block; a pipe that is full has been rung */
-	if (READ_ONCE(f->node[dst].doorbell) == UML_BELL)
-		os_write_file(u->bell[dst], "", 1);
+	if (READ_ONCE(f->node[nid].doorbell) == UML_BELL)
+		os_write_file(u->bell[nid], "", 1);
 }
 
 static void uml_reset(struct rmc_fabric *f, u32 nid)

@@ -3,8 +3,8 @@
 #include "ni.h"
 
 static const struct rmc_ni_org orgs[] = {
-	{ "fused", RMC_NI_FUSED, 1, { RMC_STAGE_REQ | RMC_STAGE_SRV } },
-	{ "pair",  RMC_NI_PAIR,  2, { RMC_STAGE_REQ, RMC_STAGE_SRV } },
+	{ .name = "fused",    .id = RMC_NI_FUSED },
+	{ .name = "pair",     .id = RMC_NI_PAIR,     .apart = true },
 };
 
 /**
@@ -24,20 +24,42 @@ const struct rmc_ni_org *rmc_ni_find(const char *name)
 }
 
 /**
- * rmc_ni_worker_init() - set up a worker without nodes
+ * rmc_ni_workers() - workers that an organisation takes
+ * @org: organisation
+ *
+ * Return: workers per set of nodes.
+ */
+u32 rmc_ni_workers(const struct rmc_ni_org *org)
+{
+	return org->apart ? 2 : 1;
+}
+
+/**
+ * rmc_ni_place() - worker that polls a lane of a unit
+ * @org: organisation
+ * @lane: lane
+ *
+ * Return: number of the worker in its set.
+ */
+u32 rmc_ni_place(const struct rmc_ni_org *org, enum rmc_lane lane)
+{
+	return lane == RMC_LANE_REQ && org->apart;
+}
+
+/**
+ * rmc_ni_worker_init() - set up a worker without units
  * @w: worker, zeroed
- * @stages: enum rmc_stage
- * @max_nodes: nodes it will get at most
+ * @max_units: units per lane it will get at most
  *
  * Return: 0 or -ENOMEM. Context: may sleep.
  */
-int rmc_ni_worker_init(struct rmc_ni_worker *w, u32 stages, u32 max_nodes)
+int rmc_ni_worker_init(struct rmc_ni_worker *w, u32 max_units)
 {
-	w->stages = stages;
-	w->node = rmc_os_zalloc(max_nodes * sizeof(*w->node));
+	w->node[RMC_LANE_REQ] = rmc_os_zalloc(max_units * sizeof(struct rmc_node *));
+	w->node[RMC_LANE_REP] = rmc_os_zalloc(max_units * sizeof(struct rmc_node *));
 	w->hot = rmc_os_zalloc(RMC_WORKER_QPS * sizeof(*w->hot));
 	w->all = rmc_os_zalloc(RMC_WORKER_QPS * sizeof(*w->all));
-	if (!w->node || !w->hot || !w->all) {
+	if (!w->node[RMC_LANE_REQ] || !w->node[RMC_LANE_REP] || !w->hot || !w->all) {
 		rmc_ni_worker_destroy(w);
 		return -ENOMEM;
 	}
@@ -54,44 +76,53 @@ void rmc_ni_worker_destroy(struct rmc_ni_worker *w)
 {
 	rmc_os_free(w->all);
 	rmc_os_free(w->hot);
-	rmc_os_free(w->node);
+	rmc_os_free(w->node[RMC_LANE_REP]);
+	rmc_os_free(w->node[RMC_LANE_REQ]);
 	w->all = NULL;
 	w->hot = NULL;
-	w->node = NULL;
+	w->node[RMC_LANE_REP] = NULL;
+	w->node[RMC_LANE_REQ] = NULL;
 }
 
 /**
- * rmc_ni_add_node() - give a worker a node
+ * rmc_ni_add_unit() - give a worker a half of a unit
  * @w: worker whose thread does not run yet
- * @node: node; all its workers must get their nodes in the same order
+ * @node: unit
+ * @lane: which half: the stages that read this lane
  */
-void rmc_ni_add_node(struct rmc_ni_worker *w, struct rmc_node *node)
+void rmc_ni_add_unit(struct rmc_ni_worker *w, struct rmc_node *node, enum rmc_lane lane)
 {
-	node->index = w->nodes;
-	w->node[w->nodes++] = node;
-	if (w->stages & RMC_STAGE_REQ)
+	node->index[lane] = w->nodes[lane];
+	w->node[lane][w->nodes[lane]++] = node;
+	if (lane == RMC_LANE_REP) {
 		node->req_worker = w;
-	if (w->stages & RMC_STAGE_SRV)
+		w->stages |= RMC_STAGE_REQ;
+	} else {
 		node->srv_worker = w;
+		w->stages |= RMC_STAGE_SRV;
+	}
 	w->remote |= !!node->fabric->sync;
 }
 
 /**
  * rmc_ni_add_qp() - start polling a QP
- * @w: the node's RGP worker; the caller runs on it
+ * @w: the unit's RGP worker; the caller runs on it
  * @qp: queue pair, set up by the caller
  *
  * Return: 0 or -ENOSPC. Context: worker, does not sleep.
  */
 int rmc_ni_add_qp(struct rmc_ni_worker *w, struct rmc_qp *qp)
 {
-	if (w->alls == RMC_WORKER_QPS || qp->node->qps == RMC_MAX_QPS)
+	if (w->alls == RMC_WORKER_QPS)
+		return -ENOSPC;
+	/* each unit has its share of the node's */
+	if (qp->node->qps == RMC_MAX_QPS / rmc_fabric_units(qp->node->fabric))
 		return -ENOSPC;
 	qp->cur_tid = RMC_TID_NONE;
 	qp->hot = -1;
 	qp->cold = w->alls;
 	w->all[w->alls++] = qp;
-	qp->node->qps++;
+	WRITE_ONCE(qp->node->qps, qp->node->qps + 1);
 	return 0;
 }
 
@@ -113,7 +144,7 @@ static void heat(struct rmc_ni_worker *w, struct rmc_qp *qp)
 
 /**
  * rmc_ni_del_qp() - stop polling a QP and drop what it has in flight
- * @w: the node's RGP worker; the caller runs on it
+ * @w: the unit's RGP worker; the caller runs on it
  * @qp: queue pair; not touched any more afterwards
  *
  * Context: worker, does not sleep.
@@ -131,12 +162,12 @@ void rmc_ni_del_qp(struct rmc_ni_worker *w, struct rmc_qp *qp)
 	moved->cold = qp->cold;
 	if (w->cursor >= w->alls)
 		w->cursor = 0;
-	qp->node->qps--;
+	WRITE_ONCE(qp->node->qps, qp->node->qps - 1);
 }
 
 /**
- * rmc_ni_notify() - a bell of a node in this kernel was rung
- * @node: node
+ * rmc_ni_notify() - a bell of a unit in this kernel was rung
+ * @node: unit
  * @lane: lane
  *
  * Context: any that may wake a task; does not sleep.
@@ -147,7 +178,8 @@ void rmc_ni_notify(struct rmc_node *node, enum rmc_lane lane)
 
 	/* with peers in other kernels all bells are looked at anyway */
 	if (!w->remote)
-		rmc_os_or64(&w->pend[lane][node->index / 64], 1ULL << (node->index % 64));
+		rmc_os_or64(&w->pend[lane][node->index[lane] / 64],
+			    1ULL << (node->index[lane] % 64));
 	/* set pend, then look at parked; pairs with the barrier in rmc_ni_park() */
 	smp_mb();
 	if (READ_ONCE(w->parked))
@@ -188,56 +220,57 @@ static bool bells_quiet(struct rmc_node *node, enum rmc_lane lane)
 {
 	u32 i;
 
-	for (i = 0; i < (node->fabric->nodes + 63) / 64; i++)
-		if (READ_ONCE(*rmc_bell_word(node->fabric, node->nid, lane, i * 64)))
+	for (i = 0; i < (node->fabric->endpoints + 63) / 64; i++)
+		if (READ_ONCE(*rmc_bell_word(node->fabric, node->ep, lane, i * 64)))
 			return false;
 	return true;
 }
 
-/* Nodes whose bells fell silent leave pend; looked at once more afterwards. */
+/* Units whose bells fell silent leave pend; looked at once more afterwards. */
 static void settle_pend(struct rmc_ni_worker *w, enum rmc_lane lane)
 {
 	u32 i;
 
-	for (i = 0; i < w->nodes; i++) {
+	for (i = 0; i < w->nodes[lane]; i++) {
 		u64 *word = &w->pend[lane][i / 64];
 		u64 bit = 1ULL << (i % 64);
 
-		if (!(READ_ONCE(*word) & bit) || !bells_quiet(w->node[i], lane))
+		if (!(READ_ONCE(*word) & bit) || !bells_quiet(w->node[lane][i], lane))
 			continue;
 		rmc_os_andnot64(word, bit);
 		/* clear pend, then look at the bells; pairs with rmc_ni_notify(),
 		 * whose caller sets the bell before it sets pend
 		 */
 		smp_mb();
-		if (!bells_quiet(w->node[i], lane))
+		if (!bells_quiet(w->node[lane][i], lane))
 			rmc_os_or64(word, bit);
 	}
 }
 
 static u32 visit_lane(struct rmc_ni_worker *w, enum rmc_lane lane, u32 (*poll)(struct rmc_node *))
 {
-	u32 words = (w->nodes + 63) / 64;
+	struct rmc_node **node = w->node[lane];
+	u32 words = (w->nodes[lane] + 63) / 64;
 	u32 i, done = 0;
 
 	if (w->remote) {
-		for (i = 0; i < w->nodes; i++)
-			if (likely(!w->node[i]->fenced))
-				done += poll(w->node[i]);
+		for (i = 0; i < w->nodes[lane]; i++)
+			if (likely(!READ_ONCE(node[i]->fenced)))
+				done += poll(node[i]);
 		return done;
 	}
 	for (i = 0; i < words; i++) {
 		u64 bits = READ_ONCE(w->pend[lane][i]);
 
 		while (bits) {
-			done += poll(w->node[i * 64 + __ffs64(bits)]);
+			done += poll(node[i * 64 + __ffs64(bits)]);
 			bits &= bits - 1;
 		}
 	}
 	return done;
 }
 
-/* Looks after which silent nodes are taken out of pend. */
+/* Looks after which silent units are taken out of pend. */
 #define SETTLE_LOOKS	1024
 
 /**
@@ -282,81 +315,94 @@ u32 rmc_ni_visit(struct rmc_ni_worker *w)
 void rmc_ni_tick(struct rmc_ni_worker *w, u64 now_ns)
 {
 	u32 now_ms = rmc_os_ns_to_ms(now_ns);
+	struct rmc_node *node;
 	u32 i;
 
 	w->tick_ns = now_ns;
-	for (i = 0; i < w->nodes; i++) {
-		/* stopped ones have no heartbeat either */
-		if (w->stages & RMC_STAGE_REQ &&
-		    !(rmc_os_filters() && w->node[i]->req_stopped))
-			rmc_node_tick_req(w->node[i], now_ms);
-		if (w->stages & RMC_STAGE_SRV &&
-		    !(rmc_os_filters() && w->node[i]->srv_stopped)) {
-			rmc_node_tick_srv(w->node[i], now_ms);
-			if (unlikely(!w->node[i]->up))
-				rmc_node_join_poll(w->node[i], now_ms);
-		}
+	/* stopped ones have no heartbeat either */
+	for (i = 0; i < w->nodes[RMC_LANE_REP]; i++) {
+		node = w->node[RMC_LANE_REP][i];
+		if (!(rmc_os_filters() && node->req_stopped))
+			rmc_node_tick_req(node, now_ms);
+	}
+	for (i = 0; i < w->nodes[RMC_LANE_REQ]; i++) {
+		node = w->node[RMC_LANE_REQ][i];
+		if (rmc_os_filters() && node->srv_stopped)
+			continue;
+		rmc_node_tick_srv(node, now_ms);
+		if (unlikely(node == node->head && !node->up))
+			rmc_node_join_poll(node, now_ms);
 	}
 }
 
 /* Is there work nobody has taken yet? */
 static bool work_left(struct rmc_ni_worker *w)
 {
+	enum rmc_lane lane;
 	u32 i;
 
 	for (i = 0; i < w->alls; i++)
 		if (rmc_qp_pending(w->all[i]))
 			return true;
-	for (i = 0; i < (w->nodes + 63) / 64; i++)
-		if (READ_ONCE(w->pend[RMC_LANE_REQ][i]) || READ_ONCE(w->pend[RMC_LANE_REP][i]))
-			return true;
-	for (i = 0; w->remote && i < w->nodes; i++) {
-		if (unlikely(w->node[i]->fenced))
-			continue;
-		if (((w->stages & RMC_STAGE_SRV) && !bells_quiet(w->node[i], RMC_LANE_REQ)) ||
-		    ((w->stages & RMC_STAGE_REQ) && !bells_quiet(w->node[i], RMC_LANE_REP)))
-			return true;
+	for (lane = 0; lane < RMC_LANES; lane++) {
+		for (i = 0; i < (w->nodes[lane] + 63) / 64; i++)
+			if (READ_ONCE(w->pend[lane][i]))
+				return true;
+		for (i = 0; w->remote && i < w->nodes[lane]; i++)
+			if (likely(!READ_ONCE(w->node[lane][i]->fenced)) &&
+			    !bells_quiet(w->node[lane][i], lane))
+				return true;
 	}
 	return false;
+}
+
+/* Its worker's ticks are needed soon. */
+static bool joining(const struct rmc_node *node)
+{
+	const struct rmc_node *head = node->head;
+
+	return !READ_ONCE(head->up) && !READ_ONCE(head->fenced) && !READ_ONCE(head->left);
 }
 
 /**
  * rmc_ni_may_park() - nothing to do now and nothing in flight
  * @w: worker; the caller is its thread
  *
- * Context: worker, does not sleep. Costs as much as the worker has nodes and
+ * Context: worker, does not sleep. Costs as much as the worker has units and
  * QPs: ask only after many idle visits.
  */
 bool rmc_ni_may_park(struct rmc_ni_worker *w)
 {
+	enum rmc_lane lane;
 	u32 i;
 
 	if (w->hots || work_left(w))
 		return false;
-	for (i = 0; i < w->nodes; i++)
-		if ((!w->node[i]->up && !w->node[i]->fenced && !READ_ONCE(w->node[i]->left)) ||
-		    ((w->stages & RMC_STAGE_REQ) && w->node[i]->itt.used) ||
-		    ((w->stages & RMC_STAGE_SRV) && w->node[i]->att.live))
-			return false;
+	for (lane = 0; lane < RMC_LANES; lane++)
+		for (i = 0; i < w->nodes[lane]; i++)
+			if (joining(w->node[lane][i]) ||
+			    (lane == RMC_LANE_REP ? w->node[lane][i]->itt.used :
+						    w->node[lane][i]->att.live))
+				return false;
 	return true;
 }
 
 static void tell_parked(struct rmc_ni_worker *w, u32 parked)
 {
+	enum rmc_lane lane;
 	u32 i;
 
 	for (i = 0; i < w->alls; i++)
 		WRITE_ONCE(w->all[i]->flags->need_wakeup, parked);
-	for (i = 0; i < w->nodes; i++) {
-		struct rmc_region_node *self = &w->node[i]->fabric->node[w->node[i]->nid];
+	for (lane = 0; lane < RMC_LANES; lane++)
+		for (i = 0; i < w->nodes[lane]; i++) {
+			struct rmc_node *node = w->node[lane][i];
+			u32 unit = node->ep - node->head->ep;
 
-		if (unlikely(w->node[i]->fenced))
-			continue;
-		if (w->stages & RMC_STAGE_SRV)
-			WRITE_ONCE(self->parked[RMC_LANE_REQ], parked);
-		if (w->stages & RMC_STAGE_REQ)
-			WRITE_ONCE(self->parked[RMC_LANE_REP], parked);
-	}
+			if (likely(!READ_ONCE(node->fenced)))
+				WRITE_ONCE(node->fabric->node[node->nid].parked[lane][unit],
+					   parked);
+		}
 	WRITE_ONCE(w->parked, parked);
 }
 

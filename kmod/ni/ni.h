@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * NI organisation: which worker polls which stage of which node. The stages
+ * NI organisation: which worker polls which stage of which unit. The stages
  * never know. Adding an organisation is a row in ni.c.
  *
- *   fused   one worker: RGP, RRPP, RCP
- *   pair    two workers: RGP and RCP | RRPP (the papers' emulator, A14 7.1)
+ *   fused      one worker for all units: RGP, RRPP, RCP
+ *   pair       two: RGP and RCP | RRPP (the papers' emulator, A14 7.1)
  *
  * What a worker looks at does not grow with what is idle:
  *
  *   hot QPs      looked at every visit; a QP silent for RMC_IDLE_LOOKS visits
  *   all QPs      leaves the hot list; of all QPs one is looked at per visit
- *   pend         nodes of this worker with a bell bit set, per lane
+ *   pend         units of this worker with a bell bit set, per lane
  *
  * Parking. A worker with nothing to do sets need_wakeup in its QPs and parked
  * in its nodes, interrupts all CPUs (rmc_os_membarrier), looks once more and
@@ -33,15 +33,16 @@ enum rmc_stage {
 /**
  * struct rmc_ni_worker - what one thread polls
  * @stages: enum rmc_stage
- * @node: its nodes; node->index is the position
- * @nodes: number of nodes
+ * @node: by lane, units whose stages that read it are its own; node->index is the
+ *	position
+ * @nodes: how many
  * @remote: peers in other kernels: look at all bells each visit
  * @hot: QPs looked at each visit
  * @hots: number of hot QPs
  * @all: all QPs
  * @alls: number of QPs
  * @cursor: next of @all to look at
- * @pend: per lane, bit per node of this worker
+ * @pend: per lane, bit per unit of this worker
  * @parked: sleeps or is about to; whoever rings wakes it
  * @visits: looks so far
  * @worked: looks that found something
@@ -52,8 +53,8 @@ enum rmc_stage {
  */
 struct rmc_ni_worker {
 	u32 stages;
-	struct rmc_node **node;
-	u32 nodes;
+	struct rmc_node **node[RMC_LANES];
+	u32 nodes[RMC_LANES];
 	bool remote;
 	struct rmc_qp **hot;
 	u32 hots;
@@ -74,21 +75,21 @@ struct rmc_ni_worker {
  * struct rmc_ni_org - an organisation
  * @name: as the ni= parameter spells it
  * @id: enum rmc_ni_kind of the uapi
- * @workers: threads per set of nodes
- * @stages: what each of them runs
+ * @apart: other workers run the RRPPs
  */
 struct rmc_ni_org {
 	const char *name;
 	u32 id;
-	u32 workers;
-	u32 stages[2];
+	bool apart;
 };
 
 const struct rmc_ni_org *rmc_ni_find(const char *name);
+u32 rmc_ni_workers(const struct rmc_ni_org *org);
+u32 rmc_ni_place(const struct rmc_ni_org *org, enum rmc_lane lane);
 
-int rmc_ni_worker_init(struct rmc_ni_worker *w, u32 stages, u32 max_nodes);
+int rmc_ni_worker_init(struct rmc_ni_worker *w, u32 max_units);
 void rmc_ni_worker_destroy(struct rmc_ni_worker *w);
-void rmc_ni_add_node(struct rmc_ni_worker *w, struct rmc_node *node);
+void rmc_ni_add_unit(struct rmc_ni_worker *w, struct rmc_node *node, enum rmc_lane lane);
 
 int rmc_ni_add_qp(struct rmc_ni_worker *w, struct rmc_qp *qp);
 void rmc_ni_del_qp(struct rmc_ni_worker *w, struct rmc_qp *qp);

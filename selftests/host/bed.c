@@ -255,15 +255,20 @@ void bed_app_fini(struct bed_app *app)
 	app_fini(&app->a);
 }
 
+void bed_init_opts(struct bed *b, const struct world_opts *o)
+{
+	world_now_ns = 0;
+	world_init(&b->w, o);
+	bed_app_init(b, &b->app, 0, o->nodes - 1);
+	b->seg = mem_make(bed_segment, bed_bytes, 12, 0);
+	seg_set(&b->w, o->nodes - 1, 0, b->seg);
+}
+
 void bed_init(struct bed *b, u32 nodes, const char *ni, u32 mtu)
 {
 	struct world_opts o = { .nodes = nodes, .ni = ni, .mtu = mtu, .itt = 1024 };
 
-	world_now_ns = 0;
-	world_init(&b->w, &o);
-	bed_app_init(b, &b->app, 0, nodes - 1);
-	b->seg = mem_make(bed_segment, bed_bytes, 12, 0);
-	seg_set(&b->w, nodes - 1, 0, b->seg);
+	bed_init_opts(b, &o);
 }
 
 void bed_start(struct bed *b, bool park)

@@ -45,6 +45,7 @@ extern u8 *bed_segment;
 /* Pins the caller and maps; how many CPUs there are: fewer than two will not do. */
 int bed_setup(u64 bytes);
 void bed_init(struct bed *b, u32 nodes, const char *ni, u32 mtu);
+void bed_init_opts(struct bed *b, const struct world_opts *o);
 void bed_start(struct bed *b, bool park);
 void bed_fini(struct bed *b);
 /* One more, on @nid, between bed_init() and bed_start() */

@@ -249,16 +249,19 @@ static void ticks(struct cluster *c, u32 n, u64 ms)
 static void rejoin(struct cluster *c, u32 nid)
 {
 	struct rmc_node *node = c->w.node[nid];
-	u32 now_ms = rmc_os_ns_to_ms(world_now_ns);
+	u32 now_ms = rmc_os_ns_to_ms(world_now_ns), i;
 
 	if (node->fenced) {
 		/* as the transport does when nobody lives there */
 		c->w.table[nid].claim = rmc_claim(RMC_NODE_JOINING, c->w.table[nid].epoch + 1);
-		rmc_node_rejoin(node, now_ms);
+		for (i = 0; i < c->w.opts.units; i++)
+			rmc_node_rejoin(node->unit[i], now_ms);
 		return;
 	}
-	rmc_node_down_srv(node);
-	rmc_node_down_req(node);
+	for (i = 0; i < c->w.opts.units; i++)
+		rmc_node_down_srv(node->unit[i]);
+	for (i = 0; i < c->w.opts.units; i++)
+		rmc_node_down_req(node->unit[i]);
 	ticks(c, 2, 2);
 	rmc_node_join(node, now_ms);
 }
@@ -295,8 +298,8 @@ static void test_pair(const struct world_opts *o)
 	}
 	rough_end(&c, 0, 1);
 	rough_end(&c, 1, 0);
-	CHECK(c.w.node[0]->stats.stale_replies + c.w.node[1]->stats.stale_replies > 50);
-	CHECK(c.w.node[0]->stats.serve_errors + c.w.node[1]->stats.serve_errors > 50);
+	CHECK(world_stat(&c.w, 0, stale_replies) + world_stat(&c.w, 1, stale_replies) > 50);
+	CHECK(world_stat(&c.w, 0, serve_errors) + world_stat(&c.w, 1, serve_errors) > 50);
 	CHECK(!c.w.node[0]->fenced && !c.w.node[1]->fenced);
 
 	rejoin(&c, 1);
@@ -384,8 +387,8 @@ static void test_all_restart(const struct world_opts *o)
 	scribble_all(&c);
 	users_fini(&c);
 	memset(c.w.table, 0, NODES * sizeof(*c.w.table));
-	memset(c.w.bell, 0, NODES * RMC_LANES * sizeof(*c.w.bell));
-	memset(c.w.sync, 0, NODES * NODES * sizeof(u32));
+	memset(c.w.bell, 0, c.s.f->endpoints * RMC_LANES * sizeof(*c.w.bell));
+	memset(c.w.sync, 0, c.s.f->endpoints * NODES * sizeof(u32));
 	for (n = 0; n < NODES; n++)
 		world_restart(&c.w, n);
 	segs_set(&c);
@@ -407,6 +410,7 @@ int main(void)
 		{ .nodes = NODES, .ni = "fused", .mtu = 4096 },
 		{ .nodes = NODES, .ni = "pair", .mtu = 64 },
 		{ .nodes = NODES, .ni = "fused", .mtu = 256, .ring_order = 3, .pay_order = 3 },
+		{ .nodes = NODES, .ni = "fused", .units = 2, .interleave = 256, .mtu = 1024 },
 	};
 
 	matrix_run(tests, ARRAY_SIZE(tests), opts, ARRAY_SIZE(opts));

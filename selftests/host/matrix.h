@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Every test in every world: one TAP line for each. */
+/*
+ * Every test in every world: one TAP line for each. RMC_WORLD in the environment names
+ * one world instead of a program's own, as module parameters would:
+ *
+ *	RMC_WORLD=edge,units=2,interleave=256,mtu=64 unit.asan
+ */
 #ifndef MATRIX_H
 #define MATRIX_H
 
@@ -11,15 +16,53 @@ struct matrix_test {
 	void (*fn)(const struct world_opts *o);
 };
 
+/* What RMC_WORLD says; rings and nodes are as in the program's first world. */
+static inline void matrix_world(char *s, struct world_opts *o)
+{
+	char *value, *word = strtok(s, ",");
+
+	o->ni = word;
+	if (!word || !rmc_ni_find(word))
+		goto unknown;
+	while ((word = strtok(NULL, ","))) {
+		value = strchr(word, '=');
+		if (!value)
+			goto unknown;
+		*value++ = 0;
+		if (!strcmp(word, "units"))
+			o->units = atoi(value);
+		else if (!strcmp(word, "rrpps"))
+			o->rrpps = atoi(value);
+		else if (!strcmp(word, "interleave"))
+			o->interleave = atoi(value);
+		else if (!strcmp(word, "mtu"))
+			o->mtu = atoi(value);
+		else
+			goto unknown;
+	}
+	return;
+unknown:
+	printf("Bail out! RMC_WORLD: what is %s?\n", word ? word : "an empty one");
+	exit(2);
+}
+
 static inline void matrix_run(const struct matrix_test *tests, u32 ntests,
 			      const struct world_opts *opts, u32 nopts)
 {
+	const char *asked = getenv("RMC_WORLD");
+	struct world_opts one = opts[0];
 	char name[128], where[64];
 	u32 i, j;
 
+	if (asked) {
+		matrix_world(strdup(asked), &one);
+		opts = &one;
+		nopts = 1;
+	}
 	for (j = 0; j < nopts; j++)
 		for (i = 0; i < ntests; i++) {
-			snprintf(where, sizeof(where), "%s, MTU %u", opts[j].ni, opts[j].mtu);
+			snprintf(where, sizeof(where), "%s%.0u, MTU %u", opts[j].ni, opts[j].units,
+				 opts[j].mtu);
 			tap_where = where;
 			world_now_ns = 1000000000ULL;
 			tests[i].fn(&opts[j]);

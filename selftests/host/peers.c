@@ -227,29 +227,34 @@ static void test_late_packets(const struct world_opts *o)
 	/* the kernel of node 2 hosts node 1 from now on */
 	rmc_node_leave(s.w.node[2]);
 	rmc_node_destroy(s.w.node[2]);
-	s.w.fabric[2].local[2] = NULL;
+	memset(s.w.fabric[2].local, 0, s.w.fabric[2].endpoints * sizeof(successor));
 	successor = rmc_node_create(&s.w.fabric[2], 1, 64);
 	s.w.node[2] = successor;
-	s.w.fabric[2].local[1] = successor;
 	for (i = 0; i < per; i++) {
 		rmc_ni_worker_destroy(&s.w.worker[2 * per + i].ni);
 		memset(&s.w.worker[2 * per + i].ni, 0, sizeof(s.w.worker[0].ni));
-		rmc_ni_worker_init(&s.w.worker[2 * per + i].ni,
-				   rmc_ni_find(k.ni)->stages[i % per], 1);
-		rmc_ni_add_node(&s.w.worker[2 * per + i].ni, successor);
+		rmc_ni_worker_init(&s.w.worker[2 * per + i].ni, s.w.opts.units);
+	}
+	for (i = 0; i < 2 * s.w.opts.units; i++) {
+		struct rmc_node *unit = successor->unit[i / 2];
+		u32 place = rmc_ni_place(rmc_ni_find(k.ni), i % 2);
+
+		s.w.fabric[2].local[unit->ep] = unit;
+		rmc_ni_add_unit(&s.w.worker[2 * per + place].ni, unit, i % 2);
 	}
 	s.w.table[1].claim = rmc_claim(RMC_NODE_JOINING, 2);
 	rmc_node_join(successor, rmc_os_ns_to_ms(world_now_ns));
 	ticks(&s.w, 6, 2);
 	CHECK(successor->up);
-	successor->ct.seg[CTX] = s.seg_mem;
+	for (i = 0; i < s.w.opts.units; i++)
+		successor->unit[i]->ct.seg[CTX] = s.seg_mem;
 	app_init(&c, &s.w, 2, CTX, 16);
 	rmc_bufs_add(&c.bufs, s.buf_mem);
 	for (i = 0; i < 3; i++)
 		CHECK_EQ(app_run(&c, RMC_OP_WRITE, 0, 64 * i, lbuf, 64), RMC_S_OK);
 
 	/* the old one goes on where it stood: no tick yet */
-	served = old->stats.served;
+	served = world_stat(&s.w, 1, served);
 	for (i = 0; i < 8; i++)
 		app_post(&b, RMC_OP_WRITE, 0, 8192 + 64 * i, late, 64);
 	for (i = 0; i < 50; i++) {
@@ -260,8 +265,8 @@ static void test_late_packets(const struct world_opts *o)
 		CHECK_EQ(app_run(&c, RMC_OP_WRITE, 0, 64 * i, lbuf, 64), RMC_S_OK);
 		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 64 * i, lbuf + 4096, 64), RMC_S_OK);
 	}
-	CHECK(old->stats.requests >= 18);
-	CHECK_EQ(old->stats.served, served);
+	CHECK(world_stat(&s.w, 1, requests) >= 18);
+	CHECK_EQ(world_stat(&s.w, 1, served), served);
 	for (i = 0; i < 8; i++)
 		CHECK(memcmp(seg + 8192 + 64 * i, late, 64));
 
@@ -278,6 +283,16 @@ static void test_late_packets(const struct world_opts *o)
 	app_fini(&c);
 	app_fini(&b);
 	teardown(&s);
+}
+
+static void take_down(struct world *w, u32 nid)
+{
+	u32 i;
+
+	for (i = 0; i < w->opts.units; i++)
+		rmc_node_down_srv(w->node[nid]->unit[i]);
+	for (i = 0; i < w->opts.units; i++)
+		rmc_node_down_req(w->node[nid]->unit[i]);
 }
 
 /* The administrator takes a node down and up again, in one kernel or in several. */
@@ -297,9 +312,8 @@ static void down_up(const struct world_opts *o, bool kernels)
 		world_tolds = 0;
 		/* taken, not served */
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 6400);
-		rmc_rgp_poll(&s.a.qp);
-		rmc_node_down_srv(s.w.node[1]);
-		rmc_node_down_req(s.w.node[1]);
+		app_take(&s.a);
+		take_down(&s.w, 1);
 		ticks(&s.w, 2, 2);
 		CHECK_EQ(app_wait(&s.a), RMC_S_NODE_DOWN);
 		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_NODE_DOWN);
@@ -345,6 +359,8 @@ int main(void)
 	static const struct world_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 4096 },
 		{ .nodes = 2, .ni = "pair", .mtu = 64 },
+		{ .nodes = 2, .ni = "fused", .units = 2, .mtu = 4096 },
+		{ .nodes = 2, .ni = "pair", .units = 4, .rrpps = 2, .mtu = 512 },
 	};
 
 	matrix_run(tests, ARRAY_SIZE(tests), opts, ARRAY_SIZE(opts));

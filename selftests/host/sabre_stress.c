@@ -184,13 +184,14 @@ struct config {
 	const char *ni;
 	u32 mtu, size, pause;
 	bool shuffle, threaded;
+	u32 units;
 };
 
 static const struct rmc_fault shuffle = { .shuffle = RMC_ALWAYS };
 
 static void run(const struct config *c, u32 mode, u64 count, struct tally *t)
 {
-	struct world_opts o = { .nodes = 2, .ni = c->ni, .mtu = c->mtu };
+	struct world_opts o = { .nodes = 2, .ni = c->ni, .units = c->units, .mtu = c->mtu };
 	u8 *lbuf = aligned_alloc(4096, DEPTH * MAX_OBJECT);
 	struct rmc_mem *seg, *buf;
 	struct world w;
@@ -236,7 +237,7 @@ static void run(const struct config *c, u32 mode, u64 count, struct tally *t)
 	if (!mutant || !mode) {
 		world_settle(&w);
 		CHECK_EQ(w.node[1]->att.live, 0);
-		CHECK_EQ(w.node[0]->itt.used, 0);
+		CHECK_EQ(world_in_flight(&w, 0), 0);
 	}
 	printf("# %s MTU %u, %u B, %s%s: %llu whole, %llu torn, %llu aborted, %llu locked, %llu lost; %llu writes\n",
 	       c->ni, c->mtu, c->size, mode_names[mode], c->shuffle ? ", shuffled" : "",
@@ -301,11 +302,12 @@ static void test_writers(void)
 int main(int argc, char **argv)
 {
 	static const struct config configs[] = {
-		{ "fused", 4096, 128, 300, false, false },
-		{ "fused", 4096, 8192, 3000, false, false },
-		{ "fused", 64, 1024, 1000, true, false },
-		{ "fused", 512, 4096, 3000, true, false },
-		{ "pair", 64, 256, 500, false, true },
+		{ "fused", 4096, 128, 300, false, false, 1 },
+		{ "fused", 4096, 8192, 3000, false, false, 1 },
+		{ "fused", 64, 1024, 1000, true, false, 1 },
+		{ "fused", 512, 4096, 3000, true, false, 1 },
+		{ "pair", 64, 256, 500, false, true, 1 },
+		{ "fused", 512, 1024, 500, false, true, 2 },
 	};
 	u64 count = (argc > 1 ? atoll(argv[1]) : 400) * 1000ULL, whole[4] = { 0 }, met[4] = { 0 };
 	struct tally t;

@@ -170,16 +170,20 @@ static inline void scribble_ring(struct scribble *s, void *mem, enum rmc_lane la
  * @a: node
  * @b: the other
  *
- * Rings, bell bits, and which epochs each says it works with.
+ * Rings, bell bits, and which epochs each says it works with: of all their units.
  */
 static inline void scribble_pair(struct scribble *s, u32 a, u32 b)
 {
 	enum rmc_lane lane = scribble_below(s, RMC_LANES);
 	u64 *bell, bit;
+	u32 nid;
 	u8 *mem;
 
 	if (scribble_below(s, 2))
 		swap(a, b);
+	nid = b;
+	a = rmc_endpoint(s->f, a) + scribble_below(s, rmc_fabric_units(s->f));
+	b = rmc_endpoint(s->f, b) + scribble_below(s, rmc_fabric_units(s->f));
 	mem = s->f->ops->channel(s->f, a, b);
 	scribble_ring(s, mem + lane * rmc_ring_bytes(s->f->ring_order, s->f->pay_order), lane, mem);
 	/* or nobody looks */
@@ -195,7 +199,7 @@ static inline void scribble_pair(struct scribble *s, u32 a, u32 b)
 	else
 		rmc_os_andnot64(bell, bit);
 	if (s->f->sync && !scribble_below(s, 512))
-		WRITE_ONCE(s->f->sync[a * s->f->nodes + b], scribble_below(s, 4));
+		WRITE_ONCE(s->f->sync[a * s->f->nodes + nid], scribble_below(s, 4));
 }
 
 /**
@@ -204,8 +208,8 @@ static inline void scribble_pair(struct scribble *s, u32 a, u32 b)
  */
 static inline void scribble_tables(struct scribble *s)
 {
-	u32 n = scribble_below(s, s->f->nodes), peer = scribble_below(s, s->f->nodes);
-	struct rmc_region_node *e = &s->f->node[n];
+	u32 ep = scribble_below(s, s->f->endpoints);
+	struct rmc_region_node *e = &s->f->node[rmc_endpoint_nid(s->f, ep)];
 
 	switch (scribble_below(s, 8)) {
 	case 0:
@@ -223,18 +227,20 @@ static inline void scribble_tables(struct scribble *s)
 			   (u32)scribble_random(s));
 		break;
 	case 4:
-		WRITE_ONCE(e->parked[scribble_below(s, 2)], scribble_below(s, 2));
+		WRITE_ONCE(e->parked[scribble_below(s, 2)][scribble_below(s, RMC_MAX_UNITS)],
+			   scribble_below(s, 2));
 		break;
 	case 5:
 		WRITE_ONCE(((u64 *)e)[scribble_below(s, sizeof(*e) / 8)], scribble_random(s));
 		break;
 	case 6:
-		WRITE_ONCE(*rmc_bell_word(s->f, n, scribble_below(s, 2), peer),
-			   scribble_random(s));
+		WRITE_ONCE(*rmc_bell_word(s->f, ep, scribble_below(s, 2),
+					  scribble_below(s, s->f->endpoints)), scribble_random(s));
 		break;
 	default:
 		if (s->f->sync)
-			WRITE_ONCE(s->f->sync[n * s->f->nodes + peer], scribble_below(s, 6));
+			WRITE_ONCE(s->f->sync[ep * s->f->nodes + scribble_below(s, s->f->nodes)],
+				   scribble_below(s, 6));
 	}
 }
 

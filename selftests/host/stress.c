@@ -11,6 +11,15 @@
 #include "tap.h"
 #include "world.h"
 
+/* An organisation, with as many units as to matter */
+struct org {
+	const char *name;
+	u32 units, rrpps, interleave;
+};
+
+#define ORG(org)	.ni = (org)->name, .units = (org)->units, .rrpps = (org)->rrpps, \
+			.interleave = (org)->interleave
+
 static u32 stop_owner;
 static int seconds = 1;
 
@@ -72,9 +81,9 @@ static void *owner(void *arg)
  * the words of a line read never increase from left to right, as the owner
  * stores them left to right, and differ by at most one.
  */
-static void test_line_atomicity(const char *ni)
+static void test_line_atomicity(const struct org *ni)
 {
-	struct world_opts o = { .nodes = 2, .ni = ni, .mtu = 4096 };
+	struct world_opts o = { ORG(ni), .nodes = 2, .mtu = 4096 };
 	u64 *lbuf = aligned_alloc(4096, 4096);
 	u64 reads = 0, spread = 0, t0;
 	struct rmc_mem *seg, *buf;
@@ -107,7 +116,7 @@ static void test_line_atomicity(const char *ni)
 	__atomic_store_n(&stop_owner, 1, __ATOMIC_RELAXED);
 	pthread_join(t, NULL);
 	/* nothing larger than a line is atomic: with luck it is seen, and said */
-	printf("# %s: %llu reads of %d or %d lines, lines of different age seen %llu times\n", ni,
+	printf("# %s: %llu reads of %d or %d lines, lines of different age seen %llu times\n", ni->name,
 	       (unsigned long long)reads, FEW, LINES, (unsigned long long)spread);
 	CHECK(reads > 0);
 	app_fini(&a);
@@ -118,9 +127,9 @@ static void test_line_atomicity(const char *ni)
 }
 
 /* A remote write shows its first word last. */
-static void test_first_word_last(const char *ni)
+static void test_first_word_last(const struct org *ni)
 {
-	struct world_opts o = { .nodes = 2, .ni = ni, .mtu = 4096 };
+	struct world_opts o = { ORG(ni), .nodes = 2, .mtu = 4096 };
 	u64 *lbuf = aligned_alloc(4096, 4096), v = 0, seen = 0, t0, w0;
 	struct rmc_mem *seg, *buf;
 	u32 slot, status, posted = 0, done = 0;
@@ -185,9 +194,9 @@ static void *adder(void *arg)
 	return NULL;
 }
 
-static void test_local_and_remote_atomics(const char *ni)
+static void test_local_and_remote_atomics(const struct org *ni)
 {
-	struct world_opts o = { .nodes = 2, .ni = ni, .mtu = 64 };
+	struct world_opts o = { ORG(ni), .nodes = 2, .mtu = 64 };
 	u64 *lbuf = aligned_alloc(4096, 4096), local = 0, remote = 0, t0;
 	struct rmc_mem *seg, *buf;
 	struct world w;
@@ -279,9 +288,9 @@ static void *talker(void *arg)
 	return NULL;
 }
 
-static void test_all_to_all(const char *ni, u32 mtu)
+static void test_all_to_all(const struct org *ni, u32 mtu)
 {
-	struct world_opts o = { .nodes = NODES, .ni = ni, .mtu = mtu, .itt = 32,
+	struct world_opts o = { ORG(ni), .nodes = NODES, .mtu = mtu, .itt = 32,
 				.ring_order = 4, .pay_order = 6 };
 	struct rmc_mem *seg[NODES], *buf[APPS];
 	struct world w;
@@ -312,7 +321,7 @@ static void test_all_to_all(const char *ni, u32 mtu)
 	}
 	world_stop(&w);
 	for (i = 0; i < NODES; i++)
-		CHECK_EQ(w.node[i]->itt.used, 0);
+		CHECK_EQ(world_in_flight(&w, i), 0);
 	for (i = 0; i < APPS; i++) {
 		app_fini(&a[i]);
 		free((void *)buf[i]->base);
@@ -326,9 +335,9 @@ static void test_all_to_all(const char *ni, u32 mtu)
 }
 
 /* Sleep just long enough that the worker parks, then post: none may be lost. */
-static void test_wakeups(const char *ni)
+static void test_wakeups(const struct org *ni)
 {
-	struct world_opts o = { .nodes = 2, .ni = ni };
+	struct world_opts o = { ORG(ni), .nodes = 2 };
 	u8 *lbuf = aligned_alloc(4096, 4096), *s = aligned_alloc(4096, 4096);
 	struct rmc_mem *seg, *buf;
 	u64 t0, rounds = 0, parks = 0;
@@ -351,7 +360,7 @@ static void test_wakeups(const char *ni)
 	world_stop(&w);
 	for (i = 0; i < w.workers; i++)
 		parks += w.worker[i].ni.parks;
-	printf("# %s: %llu reads, %llu parks\n", ni, (unsigned long long)rounds,
+	printf("# %s: %llu reads, %llu parks\n", ni->name, (unsigned long long)rounds,
 	       (unsigned long long)parks);
 	CHECK(parks > 0);
 	app_fini(&a);
@@ -364,25 +373,33 @@ static void test_wakeups(const char *ni)
 
 int main(int argc, char **argv)
 {
-	static const char * const ni[] = { "fused", "pair" };
+	static const struct org orgs[] = {
+		{ "fused", 1, 1, 4096 },
+		{ "pair", 1, 1, 4096 },
+		/* lines next to each other are different units' */
+		{ "fused", 2, 2, 64 },
+		{ "pair", 4, 2, 256 },
+	};
 	char name[96];
 	int i;
 
 	if (argc > 1)
 		seconds = atoi(argv[1]);
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < (int)ARRAY_SIZE(orgs); i++) {
+		const struct org *ni = &orgs[i];
+
 #define RUN(what, call) do {							\
-		tap_where = ni[i];						\
+		tap_where = ni->name;						\
 		call;								\
-		snprintf(name, sizeof(name), what " (%s)", ni[i]);		\
+		snprintf(name, sizeof(name), what " (%s)", ni->name);		\
 		tap_result(name);						\
 	} while (0)
-		RUN("a line read is never a mix", test_line_atomicity(ni[i]));
-		RUN("first word of a written line is visible last", test_first_word_last(ni[i]));
-		RUN("remote and local atomics add up", test_local_and_remote_atomics(ni[i]));
-		RUN("all to all, tiny rings, MTU 64", test_all_to_all(ni[i], 64));
-		RUN("all to all, tiny rings, MTU 4096", test_all_to_all(ni[i], 4096));
-		RUN("no wake-up is lost", test_wakeups(ni[i]));
+		RUN("a line read is never a mix", test_line_atomicity(ni));
+		RUN("first word of a written line is visible last", test_first_word_last(ni));
+		RUN("remote and local atomics add up", test_local_and_remote_atomics(ni));
+		RUN("all to all, tiny rings, MTU 64", test_all_to_all(ni, 64));
+		RUN("all to all, tiny rings, MTU 4096", test_all_to_all(ni, 4096));
+		RUN("no wake-up is lost", test_wakeups(ni));
 	}
 	return tap_done();
 }

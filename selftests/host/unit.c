@@ -102,7 +102,7 @@ static void test_read_write(const struct world_opts *o)
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, SEG), RMC_S_OK);
 	CHECK(!memcmp(lbuf, seg, SEG));
 	CHECK(guards_intact());
-	CHECK_EQ(s.w.node[0]->itt.used, 0);
+	CHECK_EQ(world_in_flight(&s.w, 0), 0);
 	teardown(&s);
 	free(want);
 	free(back);
@@ -210,9 +210,7 @@ static void test_scarcity(const struct world_opts *o)
 	CHECK(!app_poll(&s.a, &slot, &status));
 	for (i = 0; i < 16; i += 2)
 		CHECK(!memcmp(lbuf + i * 2048, seg + i * 2048 + i, 1500));
-	CHECK_EQ(s.w.node[0]->out[1]->credits, 1U << RMC_RING_ORDER_MIN);
-	CHECK_EQ(s.w.node[0]->out[1]->req_lines, 1U << small.pay_order);
-	CHECK_EQ(s.w.node[0]->out[1]->rep_lines, 1U << small.pay_order);
+	CHECK(world_credits_home(&s.w, 0, 1));
 	teardown(&s);
 }
 
@@ -310,19 +308,19 @@ static void test_timeout(const struct world_opts *o)
 	for (i = 0; i < 20; i++)
 		world_tick(&s.w, RMC_TIMEOUT_MS / 16 + 1);
 	CHECK_EQ(app_wait(&s.a), RMC_S_TIMEOUT);
-	CHECK_EQ(s.w.node[0]->itt.used, 0);
+	CHECK_EQ(world_in_flight(&s.w, 0), 0);
 	/* we are paused for an hour: what is in flight is not late because of it */
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf + 64, 64);
 	world_visit(&s.w);
 	world_tick(&s.w, 3600 * 1000);
 	world_visit(&s.w);
-	CHECK_EQ(s.w.node[0]->itt.used, 1);
+	CHECK_EQ(world_in_flight(&s.w, 0), 1);
 	s.w.frozen[1] = false;
 	CHECK_EQ(app_wait(&s.a), RMC_S_OK);
 	world_settle(&s.w);
 	CHECK_EQ(lbuf[0], 0x77);
-	CHECK_EQ(s.w.node[0]->stats.stale_replies, 1);
-	CHECK_EQ(s.w.node[0]->out[1]->credits, 1U << RMC_RING_ORDER);
+	CHECK_EQ(world_stat(&s.w, 0, stale_replies), 1);
+	CHECK(world_credits_home(&s.w, 0, 1));
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	teardown(&s);
 }
@@ -350,14 +348,14 @@ static void test_teardown(const struct world_opts *o)
 	}
 	for (i = 0; i < 300; i++)
 		world_visit(&s.w);
-	CHECK(s.w.node[0]->itt.used > 0);
+	CHECK(world_in_flight(&s.w, 0) > 0);
 	/* what a process's death does: QP first, then its buffers */
 	app_fini(&b);
 	gone.lbuf = s.buf_mem;
 	CHECK_EQ(rmc_bufs_del(&s.a.bufs, s.buf_mem), 0);
 	CHECK_EQ(rmc_bufs_del(&s.a.bufs, s.buf_mem), -ENOENT);
-	rmc_itt_abort(s.w.node[0], &gone);
-	CHECK_EQ(s.w.node[0]->itt.used, 0);
+	rmc_itt_abort(s.a.qp.node, &gone);
+	CHECK_EQ(world_in_flight(&s.w, 0), 0);
 	CHECK_EQ(app_wait(&s.a), RMC_S_ABORTED);
 	s.w.frozen[1] = false;
 	world_settle(&s.w);
@@ -379,7 +377,7 @@ static void test_hostile_peer(const struct world_opts *o)
 	struct world_opts k = *o;
 	struct setup s;
 	struct app b;
-	u32 round, i, seed = 1;
+	u32 round, i, ep, seed = 1;
 	size_t bytes;
 	u8 *ch[2];
 
@@ -392,8 +390,10 @@ static void test_hostile_peer(const struct world_opts *o)
 	s.w.frozen[1] = true;
 	bytes = rmc_channel_bytes(&s.w.fabric[0]);
 	CHECK_EQ(app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), 0);
-	ch[0] = s.w.fabric[0].ops->channel(&s.w.fabric[0], 0, 1);
-	ch[1] = s.w.fabric[0].ops->channel(&s.w.fabric[0], 1, 0);
+	/* its first RRPP and RCP, and ours */
+	ep = rmc_endpoint(&s.w.fabric[0], 1);
+	ch[0] = s.w.fabric[0].ops->channel(&s.w.fabric[0], 0, ep);
+	ch[1] = s.w.fabric[0].ops->channel(&s.w.fabric[0], ep, 0);
 	for (round = 0; round < 3000; round++) {
 		u32 ring = (1U << s.w.fabric[0].ring_order) * 16;
 
@@ -453,6 +453,16 @@ static void test_hostile_app(const struct world_opts *o)
 	teardown(&s);
 }
 
+/* Units with a bell bit set. */
+static u32 pending(const struct rmc_ni_worker *w, enum rmc_lane lane)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < ARRAY_SIZE(w->pend[lane]); i++)
+		n += __builtin_popcountll(w->pend[lane][i]);
+	return n;
+}
+
 /* I-10: what is looked at does not grow with idle nodes and QPs. */
 static void test_idle_costs_nothing(const struct world_opts *o)
 {
@@ -473,13 +483,11 @@ static void test_idle_costs_nothing(const struct world_opts *o)
 	}
 	for (i = 0; i < 3 * RMC_IDLE_LOOKS + 3000; i++)
 		app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
-	req = s.w.node[0]->req_worker;
+	req = s.a.qp.node->req_worker;
 	CHECK_EQ(req->hots, 1);
 	CHECK_EQ(req->hot[0] == &s.a.qp, 1);
-	CHECK_EQ(__builtin_popcountll(req->pend[RMC_LANE_REP][0]) +
-		 __builtin_popcountll(req->pend[RMC_LANE_REP][1]), 1);
-	CHECK_EQ(__builtin_popcountll(s.w.node[1]->srv_worker->pend[RMC_LANE_REQ][0]) +
-		 __builtin_popcountll(s.w.node[1]->srv_worker->pend[RMC_LANE_REQ][1]), 1);
+	CHECK_EQ(pending(s.a.qp.node->req_worker, RMC_LANE_REP), 1);
+	CHECK_EQ(pending(s.w.node[1]->srv_worker, RMC_LANE_REQ), 1);
 	/* and a silent one that speaks again is heard within a round */
 	CHECK_EQ(app_run(&idle[126], RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	for (i = 0; i < 127; i++)
@@ -563,12 +571,13 @@ static void test_events(const struct world_opts *o)
 	s.seg_mem->flags = RMC_MEM_READONLY;
 	CHECK_EQ(app_run(&s.a, RMC_OP_WRITE_NOTIFY, 1, 0, lbuf, 8), RMC_S_READ_ONLY);
 	CHECK_EQ(s.seg_mem->notified.count, 2);
-	CHECK_EQ(s.w.node[0]->itt.used, 0);
+	CHECK_EQ(world_in_flight(&s.w, 0), 0);
 	teardown(&s);
 }
 
 static void test_parking(const struct world_opts *o)
 {
+	struct rmc_ni_worker *req, *next;
 	struct setup s;
 	u32 i, k;
 
@@ -583,18 +592,23 @@ static void test_parking(const struct world_opts *o)
 		CHECK(rmc_ni_park(&s.w.worker[k].ni));
 	}
 	CHECK_EQ(s.a.flags->need_wakeup, 1);
-	CHECK_EQ(s.w.table[0].parked[RMC_LANE_REQ], 1);
+	CHECK_EQ(s.w.table[0].parked[RMC_LANE_REQ][0], 1);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
-	rmc_ni_unpark(&s.w.worker[0].ni);
+	req = s.a.qp.node->req_worker;
+	rmc_ni_unpark(req);
 	CHECK_EQ(s.a.flags->need_wakeup, 0);
 	/* what was posted before the last look prevents sleeping */
-	CHECK(!rmc_ni_park(&s.w.worker[0].ni));
+	CHECK(!rmc_ni_park(req));
 	CHECK_EQ(s.a.flags->need_wakeup, 0);
-	if (s.w.workers > 1) {
-		/* the request rings the parked RRPP worker awake */
-		rmc_ni_visit(&s.w.worker[0].ni);
-		CHECK_EQ(s.w.worker[1].kick, 1);
-		rmc_ni_unpark(&s.w.worker[1].ni);
+	/* each wakes the next: frontend, RGP, RRPP */
+	for (k = 0; k < 2; k++) {
+		next = k ? s.w.node[1]->srv_worker : s.a.qp.node->req_worker;
+		if (next == req)
+			continue;
+		rmc_ni_visit(req);
+		CHECK_EQ(((struct world_worker *)next)->kick, 1);
+		rmc_ni_unpark(next);
+		req = next;
 	}
 	CHECK_EQ(app_wait(&s.a), RMC_S_OK);
 	teardown(&s);
@@ -674,6 +688,8 @@ int main(void)
 		{ .nodes = 2, .ni = "fused", .mtu = 64 },
 		{ .nodes = 2, .ni = "pair", .mtu = 4096 },
 		{ .nodes = 2, .ni = "pair", .mtu = 512 },
+		{ .nodes = 2, .ni = "fused", .units = 2, .mtu = 4096 },
+		{ .nodes = 2, .ni = "pair", .units = 4, .rrpps = 2, .interleave = 256, .mtu = 64 },
 	};
 
 	test_bufs();

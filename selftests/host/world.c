@@ -85,7 +85,7 @@ static void *xzalloc_pages(size_t n)
 
 static void *channel(struct rmc_fabric *f, u32 requester, u32 server)
 {
-	void **p = &current_world->channel[requester * f->nodes + server];
+	void **p = &current_world->channel[requester * f->endpoints + server];
 	void *mem = __atomic_load_n(p, __ATOMIC_ACQUIRE), *old = NULL;
 
 	if (mem)
@@ -108,16 +108,18 @@ static void notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane)
 static void reset(struct rmc_fabric *f, u32 nid)
 {
 	struct world *w = current_world;
-	u32 i;
+	u32 ep, i;
 
-	for (i = 0; i < f->nodes; i++) {
-		void *from = w->channel[nid * f->nodes + i], *to = w->channel[i * f->nodes + nid];
+	for (ep = rmc_endpoint(f, nid); ep < rmc_endpoint(f, nid + 1); ep++)
+		for (i = 0; i < f->endpoints; i++) {
+			void *from = w->channel[ep * f->endpoints + i];
+			void *to = w->channel[i * f->endpoints + ep];
 
-		if (from)
-			memset(from, 0, rmc_channel_bytes(f));
-		if (to)
-			memset(to, 0, rmc_channel_bytes(f));
-	}
+			if (from)
+				memset(from, 0, rmc_channel_bytes(f));
+			if (to)
+				memset(to, 0, rmc_channel_bytes(f));
+		}
 }
 
 static const struct rmc_fabric_ops ops = {
@@ -141,23 +143,28 @@ static void node_boot(struct world *w, u32 nid)
 	const struct rmc_ni_org *org = rmc_ni_find(w->opts.ni);
 	u32 set = w->opts.kernels ? nid : 0, i;
 	struct rmc_fabric *f = &w->fabric[set];
+	struct world_worker *worker;
+	enum rmc_lane lane;
 
+	worker = &w->worker[set * rmc_ni_workers(org)];
 	w->node[nid] = rmc_node_create(f, nid, w->opts.itt);
-	if (w->opts.att_entries)
-		w->node[nid]->att.entries = w->opts.att_entries;
-	f->local[nid] = w->node[nid];
-	for (i = 0; i < org->workers; i++)
-		rmc_ni_add_node(&w->worker[set * org->workers + i].ni, w->node[nid]);
+	for (i = 0; i < rmc_fabric_units(f); i++) {
+		struct rmc_node *unit = w->node[nid]->unit[i];
+
+		if (w->opts.att_entries)
+			unit->att.entries = w->opts.att_entries;
+		f->local[unit->ep] = unit;
+		for (lane = 0; lane < RMC_LANES; lane++)
+			rmc_ni_add_unit(&worker[rmc_ni_place(org, lane)].ni, unit, lane);
+	}
 	rmc_node_join(w->node[nid], rmc_os_ns_to_ms(rmc_os_now_ns()));
 }
 
 static void worker_boot(struct world *w, u32 i)
 {
-	const struct rmc_ni_org *org = rmc_ni_find(w->opts.ni);
-
 	memset(&w->worker[i].ni, 0, sizeof(w->worker[i].ni));
-	rmc_ni_worker_init(&w->worker[i].ni, org->stages[i % org->workers],
-			   w->opts.kernels ? 1 : w->opts.nodes);
+	rmc_ni_worker_init(&w->worker[i].ni,
+			   (w->opts.kernels ? 1 : w->opts.nodes) * w->opts.units);
 	w->worker[i].world = w;
 	w->worker[i].cpu = -1;
 }
@@ -165,7 +172,7 @@ static void worker_boot(struct world *w, u32 i)
 void world_init(struct world *w, const struct world_opts *o)
 {
 	const struct rmc_ni_org *org;
-	u32 sets, i;
+	u32 sets, eps, i;
 
 	memset(w, 0, sizeof(*w));
 	w->opts = *o;
@@ -179,25 +186,33 @@ void world_init(struct world *w, const struct world_opts *o)
 		w->opts.pay_order = RMC_PAY_ORDER;
 	if (!w->opts.itt)
 		w->opts.itt = 64;
+	if (!w->opts.units)
+		w->opts.units = 1;
+	if (!w->opts.rrpps)
+		w->opts.rrpps = w->opts.units;
+	if (!w->opts.interleave)
+		w->opts.interleave = RMC_INTERLEAVE;
 	o = &w->opts;
+	eps = o->nodes * o->units;
 	org = rmc_ni_find(o->ni);
 	sets = o->kernels ? o->nodes : 1;
 	current_world = w;
 
 	w->table = xzalloc(o->nodes * sizeof(*w->table));
-	w->bell = xzalloc(o->nodes * RMC_LANES * sizeof(*w->bell));
-	w->sync = o->kernels ? xzalloc(o->nodes * o->nodes * sizeof(u32)) : NULL;
-	w->channel = xzalloc(o->nodes * o->nodes * sizeof(void *));
+	w->bell = xzalloc(eps * RMC_LANES * sizeof(*w->bell));
+	w->sync = o->kernels ? xzalloc(eps * o->nodes * sizeof(u32)) : NULL;
+	w->channel = xzalloc(eps * eps * sizeof(void *));
 	w->frozen = xzalloc(o->nodes);
 	w->node = xzalloc(o->nodes * sizeof(*w->node));
 	w->fabric = xzalloc(sets * sizeof(*w->fabric));
-	w->workers = sets * org->workers;
-	w->worker = xzalloc(w->workers * sizeof(*w->worker));
 	for (i = 0; i < sets; i++) {
 		struct rmc_fabric *f = &w->fabric[i];
 
 		f->ops = &ops;
 		f->nodes = o->nodes;
+		f->unit_order = __builtin_ctz(o->units);
+		f->rrpp_order = __builtin_ctz(o->rrpps);
+		f->interleave = o->interleave;
 		f->mtu = o->mtu;
 		f->ring_order = o->ring_order;
 		f->pay_order = o->pay_order;
@@ -206,10 +221,12 @@ void world_init(struct world *w, const struct world_opts *o)
 		f->node = w->table;
 		f->bell = w->bell;
 		f->sync = w->sync;
-		f->local = xzalloc(o->nodes * sizeof(*f->local));
+		f->local = xzalloc(eps * sizeof(*f->local));
 		if (rmc_fabric_check(f))
 			abort();
 	}
+	w->workers = sets * rmc_ni_workers(org);
+	w->worker = xzalloc(w->workers * sizeof(*w->worker));
 	for (i = 0; i < w->workers; i++)
 		worker_boot(w, i);
 	for (i = 0; i < o->nodes; i++)
@@ -228,10 +245,10 @@ void world_fini(struct world *w)
 	}
 	for (i = 0; i < w->workers; i++)
 		rmc_ni_worker_destroy(&w->worker[i].ni);
+	for (i = 0; i < w->fabric->endpoints * w->fabric->endpoints; i++)
+		free(w->channel[i]);
 	for (i = 0; i < sets; i++)
 		free(w->fabric[i].local);
-	for (i = 0; i < w->opts.nodes * w->opts.nodes; i++)
-		free(w->channel[i]);
 	free(w->fabric);
 	free(w->worker);
 	free(w->node);
@@ -405,37 +422,89 @@ void mem_objects(struct rmc_mem *m, u32 mode, u32 header)
 
 void seg_set(struct world *w, u32 nid, u32 ctx_id, struct rmc_mem *m)
 {
-	struct rmc_mem *old = w->node[nid]->ct.seg[ctx_id];
+	u32 i;
 
-	if (old)
-		rmc_att_withdraw(w->node[nid], old);
-	w->node[nid]->ct.seg[ctx_id] = m;
+	for (i = 0; i < w->opts.units; i++) {
+		struct rmc_node *unit = w->node[nid]->unit[i];
+		struct rmc_mem *old = unit->ct.seg[ctx_id];
+
+		unit->ct.seg[ctx_id] = m;
+		if (old)
+			rmc_att_withdraw(unit, old);
+	}
 }
 
 void fault_set(struct world *w, u32 from, u32 to, enum rmc_lane lane,
 	       const struct rmc_fault *fault, u64 seed)
 {
-	struct rmc_node *node = w->node[to];
-	struct rmc_filter *flt = node->filter[lane][from];
+	u32 units = w->opts.units, i;
 
-	if (!flt) {
-		flt = rmc_filter_create(node->fabric, lane, true);
-		if (!flt)
-			abort();
-		rmc_filter_install(node, from, flt);
+	for (i = 0; i < units * units; i++) {
+		struct rmc_node *node = w->node[to]->unit[i / units];
+		u32 ep = rmc_endpoint(node->fabric, from) + i % units;
+		struct rmc_filter *flt = node->filter[lane][ep];
+
+		if (!flt) {
+			flt = rmc_filter_create(node->fabric, lane, true);
+			if (!flt)
+				abort();
+			rmc_filter_install(node, ep, flt);
+		}
+		rmc_filter_set(flt, fault, seed ? seed + i : 0);
 	}
-	rmc_filter_set(flt, fault, seed);
 }
 
 void fault_clear(struct world *w, u32 from, u32 to, enum rmc_lane lane)
 {
-	struct rmc_filter *flt = w->node[to]->filter[lane][from];
+	u32 units = w->opts.units, i;
 
-	if (!flt)
-		return;
-	while (!rmc_filter_remove(w->node[to], from, lane))
-		world_visit(w);
-	rmc_filter_destroy(flt);
+	for (i = 0; i < units * units; i++) {
+		struct rmc_node *node = w->node[to]->unit[i / units];
+		u32 ep = rmc_endpoint(node->fabric, from) + i % units;
+		struct rmc_filter *flt = node->filter[lane][ep];
+
+		if (!flt)
+			continue;
+		while (!rmc_filter_remove(node, ep, lane))
+			world_visit(w);
+		rmc_filter_destroy(flt);
+	}
+}
+
+u32 world_in_flight(struct world *w, u32 nid)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < w->opts.units; i++)
+		n += w->node[nid]->unit[i]->itt.used;
+	return n;
+}
+
+u32 world_transfers(struct world *w, u32 nid)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < w->opts.units; i++)
+		n += w->node[nid]->unit[i]->att.live;
+	return n;
+}
+
+bool world_credits_home(struct world *w, u32 from, u32 to)
+{
+	u32 i;
+
+	for (i = 0; i < w->opts.units * w->opts.rrpps; i++) {
+		struct rmc_node *unit = w->node[from]->unit[i / w->opts.rrpps];
+		u32 ep = rmc_endpoint(unit->fabric, to) + i % w->opts.rrpps;
+		struct rmc_out *out = unit->out[ep];
+
+		if (out && (out->credits != out->req.mask + 1 || out->held || out->held_lines ||
+			    out->xfers || out->announcing != RMC_TID_NONE ||
+			    out->req_lines != out->req.pay_mask + 1 ||
+			    out->rep_lines != out->req.pay_mask + 1))
+			return false;
+	}
+	return true;
 }
 
 void app_init(struct app *a, struct world *w, u32 nid, u32 ctx_id, u32 entries)
@@ -452,11 +521,11 @@ void app_init(struct app *a, struct world *w, u32 nid, u32 ctx_id, u32 entries)
 	a->qp.cq = a->cq;
 	a->qp.flags = a->flags;
 	a->qp.bufs = &a->bufs;
-	a->qp.node = w->node[nid];
+	a->qp.node = w->node[nid]->unit[w->apps++ % w->opts.units];
 	a->qp.mask = entries - 1;
 	a->qp.order = order;
 	a->qp.ctx_id = ctx_id;
-	if (rmc_ni_add_qp(w->node[nid]->req_worker, &a->qp))
+	if (rmc_ni_add_qp(a->qp.node->req_worker, &a->qp))
 		abort();
 }
 
@@ -509,6 +578,11 @@ int app_wait(struct app *a)
 		world_visit(a->w);
 	}
 	return -1;
+}
+
+void app_take(struct app *a)
+{
+	rmc_rgp_poll(&a->qp);
 }
 
 int app_run(struct app *a, u32 op, u32 nid, u64 offset, const void *lbuf, u32 len)

@@ -16,6 +16,9 @@
 struct world_opts {
 	u32 nodes;
 	const char *ni;		/* default "fused" */
+	u32 units;		/* per node, a power of two; default 1 */
+	u32 rrpps;		/* of these serve requests; default all */
+	u32 interleave;		/* default RMC_INTERLEAVE */
 	u32 mtu;		/* default 4096 */
 	u32 ring_order;		/* default RMC_RING_ORDER */
 	u32 pay_order;		/* default RMC_PAY_ORDER */
@@ -46,13 +49,14 @@ struct world {
 	void **channel;
 	bool *frozen;			/* by node: its kernel does not run */
 	u32 stop;
+	u32 apps;			/* made so far */
 	u32 *pong;			/* worker 0 plays ping-pong instead, see bench.c */
 };
 
 /* An application: a QP with its queues, buffers and flags, in plain memory. */
 struct app {
 	struct rmc_qp qp;
-	struct rmc_bufs bufs;
+	struct rmc_bufs bufs;		/* of the one unit it uses */
 	struct rmc_qp_flags *flags;
 	struct rmc_wq_entry *wq;
 	struct rmc_cq_entry *cq;
@@ -94,11 +98,26 @@ void fault_set(struct world *w, u32 from, u32 to, enum rmc_lane lane,
 	       const struct rmc_fault *fault, u64 seed);
 void fault_clear(struct world *w, u32 from, u32 to, enum rmc_lane lane);
 
+u32 world_in_flight(struct world *w, u32 nid);	/* operations */
+u32 world_transfers(struct world *w, u32 nid);	/* announced ones that it serves */
+bool world_credits_home(struct world *w, u32 from, u32 to);	/* all of a pair's channels */
+
+/* Counter of a node: of all its units */
+#define world_stat(w, nid, name) ({						\
+	u64 sum_ = 0;								\
+	u32 unit_;								\
+										\
+	for (unit_ = 0; unit_ < (w)->opts.units; unit_++)			\
+		sum_ += (w)->node[nid]->unit[unit_]->stats.name;		\
+	sum_;									\
+})
+/* Applications of a node are dealt to its units */
 void app_init(struct app *a, struct world *w, u32 nid, u32 ctx_id, u32 entries);
 void app_fini(struct app *a);
 void app_post_raw(struct app *a, u64 word0, u64 word1);
 u32 app_post(struct app *a, u32 op, u32 nid, u64 offset, const void *lbuf, u32 len);
 bool app_poll(struct app *a, u32 *slot, u32 *status);
+void app_take(struct app *a);	/* its RGP looks once, nobody else does anything */
 int app_run(struct app *a, u32 op, u32 nid, u64 offset, const void *lbuf, u32 len);
 int app_wait(struct app *a);
 

@@ -72,7 +72,7 @@ enum rmc_ni_kind {
  * @max_qps: queue pairs per node
  * @max_buffers: local buffers per file
  * @max_entries: entries in one WQ
- * @itt_entries: operations in flight per node
+ * @itt_entries: operations in flight per unit of a node
  * @op_mask: bit n set: opcode n works
  * @timeout_ms: a request without reply completes with RMC_S_TIMEOUT after this
  * @shared_cpu: workers share CPUs with applications
@@ -83,6 +83,10 @@ enum rmc_ni_kind {
  * @sabre_mode: enum rmc_sabre_mode of segments that leave it open
  * @max_sabre: largest length of one SABRe, bytes
  * @reserved2: 0
+ * @units: units per node
+ * @rrpps: of these serve requests
+ * @interleave: consecutive bytes of a segment that one of these serves
+ * @reserved3: 0
  */
 struct rmc_query {
 	__u32 size;
@@ -113,6 +117,10 @@ struct rmc_query {
 	__u32 sabre_mode;
 	__u32 max_sabre;
 	__u32 reserved2;
+	__u32 units;
+	__u32 rrpps;
+	__u32 interleave;
+	__u32 reserved3;
 };
 
 /**

@@ -22,6 +22,9 @@ typedef int32_t s32;
 
 #define likely(x)		__builtin_expect(!!(x), 1)
 #define unlikely(x)		__builtin_expect(!!(x), 0)
+#ifndef noinline
+#define noinline		__attribute__((noinline))
+#endif
 #define ____cacheline_aligned	__attribute__((aligned(64)))
 
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
@@ -43,6 +46,7 @@ extern void (*rmc_between_passes)(void);
 
 #define prefetch(p)		__builtin_prefetch((p), 0)
 #define prefetchw(p)		__builtin_prefetch((p), 1)
+#define ilog2(n)		((u32)(63 - __builtin_clzll(n)))
 #define __ffs64(w)		((u32)__builtin_ctzll(w))
 #define array_index_nospec(i, n)	(i)
 
