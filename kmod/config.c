@@ -103,12 +103,18 @@ u32 rmc_sabre_mode_find(const char *name)
 	return RMC_SABRE_DEFAULT;
 }
 
-static int choose_units(struct rmc_config *cfg)
+/*
+ * As many units as there are CPUs for, where each has a worker; a per-tile NI has
+ * fewer RRPPs than tiles (T18 section 6.2.2).
+ */
+static int choose_units(struct rmc_config *cfg, unsigned int online)
 {
 	if (!cfg->units)
-		cfg->units = 1;
+		cfg->units = cfg->ni->each ?
+			     clamp(rounddown_pow_of_two(online), 2, RMC_MAX_UNITS) : 1;
 	if (!cfg->rrpps)
-		cfg->rrpps = cfg->units;
+		cfg->rrpps = cfg->ni->each && cfg->ni->apart ? max(cfg->units / 2, 1U) :
+			     cfg->units;
 	if (!cfg->interleave)
 		cfg->interleave = RMC_INTERLEAVE;
 	if (cfg->rrpps > cfg->units) {
@@ -139,7 +145,7 @@ int rmc_config_settle(struct rmc_config *cfg)
 		return -EINVAL;
 	if (!cfg->ni)
 		cfg->ni = rmc_ni_find(online >= 3 ? "pair" : "fused");
-	if (choose_units(cfg))
+	if (choose_units(cfg, online))
 		return -EINVAL;
 
 	cpus_read_lock();

@@ -108,7 +108,7 @@ static void deal_units(struct rmc_device *rmc, struct rmc_node *node, struct rmc
 
 	for (u = 0; u < rmc_fabric_units(f); u++)
 		for (lane = 0; lane < RMC_LANES; lane++)
-			rmc_ni_add_unit(&set[rmc_ni_place(rmc->cfg.ni, lane)].ni,
+			rmc_ni_add_unit(&set[rmc_ni_place(rmc->cfg.ni, f, u, lane)].ni,
 					node->unit[u], lane);
 }
 
@@ -117,7 +117,7 @@ static int create_workers(struct rmc_device *rmc)
 {
 	struct rmc_config *cfg = &rmc->cfg;
 	const struct rmc_fabric *f = &rmc->port->fabric;
-	u32 per_set = rmc_ni_workers(cfg->ni);
+	u32 per_set = rmc_ni_workers(cfg->ni, f);
 	u32 total = cfg->sets * per_set;
 	u32 i;
 

@@ -23,15 +23,15 @@ MODULE_PARM_DESC(node, "ivshmem, uml: node id to claim (default -1: the first th
 
 static char *ni;
 module_param(ni, charp, 0444);
-MODULE_PARM_DESC(ni, "NI organisation, fused or pair (default: pair from 3 CPUs on)");
+MODULE_PARM_DESC(ni, "NI organisation: fused, pair, edge or per_tile (default: pair from 3 CPUs on)");
 
 static unsigned int units;
 module_param(units, uint, 0444);
-MODULE_PARM_DESC(units, "units per node, 1, 2, 4 or 8 (default: the region's, else 1)");
+MODULE_PARM_DESC(units, "units per node, 1, 2, 4 or 8 (default: the region's, else 1, for edge and per_tile one per CPU)");
 
 static unsigned int rrpps;
 module_param(rrpps, uint, 0444);
-MODULE_PARM_DESC(rrpps, "units with an RRPP (default: the region's, else all)");
+MODULE_PARM_DESC(rrpps, "units with an RRPP (default: the region's, else all, for per_tile half of them)");
 
 static unsigned int interleave;
 module_param(interleave, uint, 0444);
@@ -124,7 +124,7 @@ static int parse(struct rmc_config *cfg)
 	if (ni) {
 		cfg->ni = rmc_ni_find(ni);
 		if (!cfg->ni) {
-			pr_err("ni=%s is unknown: give fused or pair\n", ni);
+			pr_err("ni=%s is unknown: give fused, pair, edge or per_tile\n", ni);
 			return -EINVAL;
 		}
 	}

@@ -5,6 +5,8 @@
 static const struct rmc_ni_org orgs[] = {
 	{ .name = "fused",    .id = RMC_NI_FUSED },
 	{ .name = "pair",     .id = RMC_NI_PAIR,     .apart = true },
+	{ .name = "edge",     .id = RMC_NI_EDGE,     .each = true },
+	{ .name = "per_tile", .id = RMC_NI_PER_TILE, .each = true, .apart = true },
 };
 
 /**
@@ -23,27 +25,41 @@ const struct rmc_ni_org *rmc_ni_find(const char *name)
 	return NULL;
 }
 
+/* Workers that run RGPs and RCPs; those for RRPPs alone come after them. */
+static u32 req_workers(const struct rmc_ni_org *org, const struct rmc_fabric *f)
+{
+	return org->each ? rmc_fabric_units(f) : 1;
+}
+
 /**
  * rmc_ni_workers() - workers that an organisation takes
  * @org: organisation
+ * @f: fabric; rmc_fabric_check() found it possible
  *
  * Return: workers per set of nodes.
  */
-u32 rmc_ni_workers(const struct rmc_ni_org *org)
+u32 rmc_ni_workers(const struct rmc_ni_org *org, const struct rmc_fabric *f)
 {
-	return org->apart ? 2 : 1;
+	if (!org->apart)
+		return req_workers(org, f);
+	return req_workers(org, f) + (org->each ? rmc_fabric_rrpps(f) : 1);
 }
 
 /**
  * rmc_ni_place() - worker that polls a lane of a unit
  * @org: organisation
+ * @f: fabric
+ * @unit: unit, less than those of a node
  * @lane: lane
  *
  * Return: number of the worker in its set.
  */
-u32 rmc_ni_place(const struct rmc_ni_org *org, enum rmc_lane lane)
+u32 rmc_ni_place(const struct rmc_ni_org *org, const struct rmc_fabric *f, u32 unit,
+		 enum rmc_lane lane)
 {
-	return lane == RMC_LANE_REQ && org->apart;
+	if (lane == RMC_LANE_REQ && org->apart)
+		return req_workers(org, f) + (org->each ? unit % rmc_fabric_rrpps(f) : 0);
+	return org->each ? unit : 0;
 }
 
 /**

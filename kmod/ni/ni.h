@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * NI organisation: which worker polls which stage of which unit. The stages
- * never know. Adding an organisation is a row in ni.c.
+ * never know. Adding an organisation is a row in ni.c; Documentation/ni.rst says
+ * what each is good for.
  *
  *   fused      one worker for all units: RGP, RRPP, RCP
  *   pair       two: RGP and RCP | RRPP (the papers' emulator, A14 7.1)
+ *   edge       one per unit: RGP, RRPP, RCP (T18 6.2.1)
+ *   per_tile   one per unit: RGP and RCP; one per RRPP (T18 6.2.2)
  *
  * What a worker looks at does not grow with what is idle:
  *
@@ -75,17 +78,20 @@ struct rmc_ni_worker {
  * struct rmc_ni_org - an organisation
  * @name: as the ni= parameter spells it
  * @id: enum rmc_ni_kind of the uapi
+ * @each: a worker for each unit, not one for all of them
  * @apart: other workers run the RRPPs
  */
 struct rmc_ni_org {
 	const char *name;
 	u32 id;
+	bool each;
 	bool apart;
 };
 
 const struct rmc_ni_org *rmc_ni_find(const char *name);
-u32 rmc_ni_workers(const struct rmc_ni_org *org);
-u32 rmc_ni_place(const struct rmc_ni_org *org, enum rmc_lane lane);
+u32 rmc_ni_workers(const struct rmc_ni_org *org, const struct rmc_fabric *f);
+u32 rmc_ni_place(const struct rmc_ni_org *org, const struct rmc_fabric *f, u32 unit,
+		 enum rmc_lane lane);
 
 int rmc_ni_worker_init(struct rmc_ni_worker *w, u32 max_units);
 void rmc_ni_worker_destroy(struct rmc_ni_worker *w);

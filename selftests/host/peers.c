@@ -237,7 +237,7 @@ static void test_late_packets(const struct world_opts *o)
 	}
 	for (i = 0; i < 2 * s.w.opts.units; i++) {
 		struct rmc_node *unit = successor->unit[i / 2];
-		u32 place = rmc_ni_place(rmc_ni_find(k.ni), i % 2);
+		u32 place = rmc_ni_place(rmc_ni_find(k.ni), &s.w.fabric[2], i / 2, i % 2);
 
 		s.w.fabric[2].local[unit->ep] = unit;
 		rmc_ni_add_unit(&s.w.worker[2 * per + place].ni, unit, i % 2);
@@ -359,8 +359,8 @@ int main(void)
 	static const struct world_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 4096 },
 		{ .nodes = 2, .ni = "pair", .mtu = 64 },
-		{ .nodes = 2, .ni = "fused", .units = 2, .mtu = 4096 },
-		{ .nodes = 2, .ni = "pair", .units = 4, .rrpps = 2, .mtu = 512 },
+		{ .nodes = 2, .ni = "edge", .units = 2, .mtu = 4096 },
+		{ .nodes = 2, .ni = "per_tile", .units = 4, .rrpps = 2, .mtu = 512 },
 	};
 
 	matrix_run(tests, ARRAY_SIZE(tests), opts, ARRAY_SIZE(opts));

@@ -307,7 +307,7 @@ int main(int argc, char **argv)
 		{ "fused", 64, 1024, 1000, true, false, 1 },
 		{ "fused", 512, 4096, 3000, true, false, 1 },
 		{ "pair", 64, 256, 500, false, true, 1 },
-		{ "fused", 512, 1024, 500, false, true, 2 },
+		{ "edge", 512, 1024, 500, false, true, 2 },
 	};
 	u64 count = (argc > 1 ? atoll(argv[1]) : 400) * 1000ULL, whole[4] = { 0 }, met[4] = { 0 };
 	struct tally t;

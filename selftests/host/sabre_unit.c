@@ -700,8 +700,8 @@ int main(void)
 		{ .nodes = 2, .ni = "fused", .mtu = 64 },
 		{ .nodes = 2, .ni = "pair", .mtu = 512 },
 		{ .nodes = 2, .ni = "pair", .mtu = 64 },
-		{ .nodes = 2, .ni = "fused", .units = 2, .mtu = 512 },
-		{ .nodes = 2, .ni = "pair", .units = 2, .rrpps = 1, .mtu = 4096 },
+		{ .nodes = 2, .ni = "edge", .units = 2, .mtu = 512 },
+		{ .nodes = 2, .ni = "per_tile", .units = 2, .rrpps = 1, .mtu = 4096 },
 	};
 	char name[160], where[64];
 	u32 i, j, mode;

@@ -377,8 +377,8 @@ int main(int argc, char **argv)
 		{ "fused", 1, 1, 4096 },
 		{ "pair", 1, 1, 4096 },
 		/* lines next to each other are different units' */
-		{ "fused", 2, 2, 64 },
-		{ "pair", 4, 2, 256 },
+		{ "edge", 2, 2, 64 },
+		{ "per_tile", 4, 2, 256 },
 	};
 	char name[96];
 	int i;

@@ -688,8 +688,8 @@ int main(void)
 		{ .nodes = 2, .ni = "fused", .mtu = 64 },
 		{ .nodes = 2, .ni = "pair", .mtu = 4096 },
 		{ .nodes = 2, .ni = "pair", .mtu = 512 },
-		{ .nodes = 2, .ni = "fused", .units = 2, .mtu = 4096 },
-		{ .nodes = 2, .ni = "pair", .units = 4, .rrpps = 2, .interleave = 256, .mtu = 64 },
+		{ .nodes = 2, .ni = "edge", .units = 2, .mtu = 4096 },
+		{ .nodes = 2, .ni = "per_tile", .units = 4, .rrpps = 2, .interleave = 256, .mtu = 64 },
 	};
 
 	test_bufs();

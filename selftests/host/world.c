@@ -146,7 +146,7 @@ static void node_boot(struct world *w, u32 nid)
 	struct world_worker *worker;
 	enum rmc_lane lane;
 
-	worker = &w->worker[set * rmc_ni_workers(org)];
+	worker = &w->worker[set * rmc_ni_workers(org, f)];
 	w->node[nid] = rmc_node_create(f, nid, w->opts.itt);
 	for (i = 0; i < rmc_fabric_units(f); i++) {
 		struct rmc_node *unit = w->node[nid]->unit[i];
@@ -155,7 +155,7 @@ static void node_boot(struct world *w, u32 nid)
 			unit->att.entries = w->opts.att_entries;
 		f->local[unit->ep] = unit;
 		for (lane = 0; lane < RMC_LANES; lane++)
-			rmc_ni_add_unit(&worker[rmc_ni_place(org, lane)].ni, unit, lane);
+			rmc_ni_add_unit(&worker[rmc_ni_place(org, f, i, lane)].ni, unit, lane);
 	}
 	rmc_node_join(w->node[nid], rmc_os_ns_to_ms(rmc_os_now_ns()));
 }
@@ -225,7 +225,7 @@ void world_init(struct world *w, const struct world_opts *o)
 		if (rmc_fabric_check(f))
 			abort();
 	}
-	w->workers = sets * rmc_ni_workers(org);
+	w->workers = sets * rmc_ni_workers(org, &w->fabric[0]);
 	w->worker = xzalloc(w->workers * sizeof(*w->worker));
 	for (i = 0; i < w->workers; i++)
 		worker_boot(w, i);

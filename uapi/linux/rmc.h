@@ -47,6 +47,8 @@ enum rmc_sabre_mode {
 enum rmc_ni_kind {
 	RMC_NI_FUSED		= 1,	/* one thread: RGP, RRPP and RCP */
 	RMC_NI_PAIR		= 2,	/* RGP and RCP | RRPP */
+	RMC_NI_EDGE		= 3,	/* one thread per unit: RGP, RRPP and RCP */
+	RMC_NI_PER_TILE		= 4,	/* per unit: RGP and RCP | per RRPP */
 };
 
 /* What this kernel can do besides, as told by rmc_query.features */
