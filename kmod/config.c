@@ -37,6 +37,7 @@ static int check(const struct rmc_config *cfg)
 	    check_power("rrpps", cfg->rrpps, 1, RMC_MAX_UNITS) ||
 	    check_power("interleave", cfg->interleave, RMC_INTERLEAVE_MIN,
 			RMC_INTERLEAVE_MAX) ||
+	    check_range("frontends", cfg->frontends, 1, RMC_MAX_FRONTENDS) ||
 	    check_range("itt", cfg->itt, 1, RMC_TID_NONE) ||
 	    check_order("mtu", cfg->mtu, RMC_MTU_MIN, RMC_MTU_MAX) ||
 	    check_order("ring_order", cfg->ring_order, RMC_RING_ORDER_MIN, RMC_RING_ORDER_MAX) ||

@@ -33,6 +33,7 @@
  * @units: units per node; 0 until settled
  * @rrpps: of these have an RRPP; 0 until settled
  * @interleave: consecutive bytes of a segment that one RRPP serves
+ * @frontends: per unit, in the split organisation
  * @mtu: largest payload of a packet, bytes; 0: default
  * @itt: operations in flight per node
  * @ring_order: log2 of descriptors per ring; 0: default
@@ -59,6 +60,7 @@ struct rmc_config {
 	u32 units;
 	u32 rrpps;
 	u32 interleave;
+	u32 frontends;
 	u32 mtu;
 	u32 itt;
 	u32 ring_order;

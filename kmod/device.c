@@ -103,13 +103,18 @@ static void destroy_nodes(struct rmc_device *rmc)
 static void deal_units(struct rmc_device *rmc, struct rmc_node *node, struct rmc_worker *set)
 {
 	const struct rmc_fabric *f = &rmc->port->fabric;
+	u32 fronts = rmc->cfg.ni->split ? rmc->cfg.frontends : 0;
 	enum rmc_lane lane;
-	u32 u;
+	u32 u, i;
 
-	for (u = 0; u < rmc_fabric_units(f); u++)
+	for (u = 0; u < rmc_fabric_units(f); u++) {
 		for (lane = 0; lane < RMC_LANES; lane++)
 			rmc_ni_add_unit(&set[rmc_ni_place(rmc->cfg.ni, f, u, lane)].ni,
 					node->unit[u], lane);
+		for (i = 0; i < fronts; i++)
+			rmc_ni_add_front(&set[rmc_ni_place_front(f, fronts, u, i)].ni,
+					 node->unit[u]);
+	}
 }
 
 /* Sets of workers; nodes are dealt to the sets round robin. */
@@ -117,7 +122,7 @@ static int create_workers(struct rmc_device *rmc)
 {
 	struct rmc_config *cfg = &rmc->cfg;
 	const struct rmc_fabric *f = &rmc->port->fabric;
-	u32 per_set = rmc_ni_workers(cfg->ni, f);
+	u32 per_set = rmc_ni_workers(cfg->ni, f, cfg->frontends);
 	u32 total = cfg->sets * per_set;
 	u32 i;
 

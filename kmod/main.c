@@ -23,11 +23,11 @@ MODULE_PARM_DESC(node, "ivshmem, uml: node id to claim (default -1: the first th
 
 static char *ni;
 module_param(ni, charp, 0444);
-MODULE_PARM_DESC(ni, "NI organisation: fused, pair, edge or per_tile (default: pair from 3 CPUs on)");
+MODULE_PARM_DESC(ni, "NI organisation: fused, pair, edge, per_tile or split (default: pair from 3 CPUs on)");
 
 static unsigned int units;
 module_param(units, uint, 0444);
-MODULE_PARM_DESC(units, "units per node, 1, 2, 4 or 8 (default: the region's, else 1, for edge and per_tile one per CPU)");
+MODULE_PARM_DESC(units, "units per node, 1, 2, 4 or 8 (default: the region's, else 1, for edge, per_tile and split one per CPU)");
 
 static unsigned int rrpps;
 module_param(rrpps, uint, 0444);
@@ -36,6 +36,10 @@ MODULE_PARM_DESC(rrpps, "units with an RRPP (default: the region's, else all, fo
 static unsigned int interleave;
 module_param(interleave, uint, 0444);
 MODULE_PARM_DESC(interleave, "consecutive bytes of a segment that one RRPP serves, a power of two (default: the region's, else 4096)");
+
+static unsigned int frontends = 1;
+module_param(frontends, uint, 0444);
+MODULE_PARM_DESC(frontends, "split: frontends per unit, 1 .. 8 (default 1)");
 
 static unsigned int workers = 1;
 module_param(workers, uint, 0444);
@@ -124,7 +128,7 @@ static int parse(struct rmc_config *cfg)
 	if (ni) {
 		cfg->ni = rmc_ni_find(ni);
 		if (!cfg->ni) {
-			pr_err("ni=%s is unknown: give fused, pair, edge or per_tile\n", ni);
+			pr_err("ni=%s is unknown: give fused, pair, edge, per_tile or split\n", ni);
 			return -EINVAL;
 		}
 	}
@@ -144,6 +148,7 @@ static int parse(struct rmc_config *cfg)
 	cfg->units = units;
 	cfg->rrpps = rrpps;
 	cfg->interleave = interleave;
+	cfg->frontends = frontends;
 	cfg->mtu = mtu;
 	cfg->itt = itt;
 	cfg->ring_order = ring_order;

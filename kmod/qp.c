@@ -52,7 +52,7 @@ static int add_qp(void *arg)
 {
 	struct rmc_qp *qp = arg;
 
-	return rmc_ni_add_qp(qp->node->req_worker, qp);
+	return rmc_ni_add_qp(rmc_qp_worker(qp), qp);
 }
 
 static int del_qp(void *arg)
@@ -64,8 +64,44 @@ static int del_qp(void *arg)
 	return 0;
 }
 
+static int del_inner(void *arg)
+{
+	struct rmc_qp *qp = arg;
+
+	rmc_ni_del_qp(qp->node->req_worker, qp);
+	return 0;
+}
+
+/* The backend first, so that the frontend has somebody to relay to. */
+static int start_polling(struct rmc_queues *q)
+{
+	struct rmc_front *front = q->qp.front;
+	int err;
+
+	if (front) {
+		err = rmc_worker_call(rmc_qp_worker(&front->inner), add_qp, &front->inner);
+		if (err)
+			return err;
+	}
+	err = rmc_worker_call(q->worker, add_qp, &q->qp);
+	if (err && front)
+		rmc_worker_call(rmc_qp_worker(&front->inner), del_inner, &front->inner);
+	return err;
+}
+
+static void stop_polling(struct rmc_queues *q)
+{
+	struct rmc_front *front = q->qp.front;
+
+	rmc_worker_call(q->worker, del_qp, q);
+	if (front)
+		rmc_worker_call(rmc_qp_worker(&front->inner), del_inner, &front->inner);
+}
+
 static void queues_free(struct rmc_queues *q)
 {
+	if (q->qp.front)
+		rmc_front_destroy(q->qp.front);
 	pages_free(&q->flags);
 	pages_free(&q->cq);
 	pages_free(&q->wq);
@@ -95,6 +131,14 @@ static struct rmc_node *choose_unit(struct rmc_node *node)
 	return best;
 }
 
+/* Who polls the next queue pair of a unit: itself, or its frontends in turn. */
+static struct rmc_worker *choose_worker(struct rmc_node *unit)
+{
+	u32 i = READ_ONCE(unit->qps);
+
+	return rmc_worker_of(unit->fronts ? unit->front[i % unit->fronts] : unit->req_worker);
+}
+
 /**
  * rmc_queues_create() - make a queue pair and start polling it
  * @f: file, locked, attached
@@ -106,7 +150,7 @@ static struct rmc_node *choose_unit(struct rmc_node *node)
 struct rmc_queues *rmc_queues_create(struct rmc_file *f, u32 entries)
 {
 	struct rmc_node *unit = choose_unit(f->node);
-	struct rmc_worker *w = rmc_worker_of(unit->req_worker);
+	struct rmc_worker *w = choose_worker(unit);
 	struct rmc_queues *q;
 	int err;
 
@@ -131,13 +175,19 @@ struct rmc_queues *rmc_queues_create(struct rmc_file *f, u32 entries)
 	q->qp.order = ilog2(entries);
 	q->qp.ctx_id = f->ctx->id;
 	rmc_waiter_init(&q->waiter, &q->qp.done, f, RMC_WAIT_CQ);
+	if (unit->fronts) {
+		q->qp.front = rmc_front_create(&q->qp, &w->ni);
+		err = -ENOMEM;
+		if (!q->qp.front)
+			goto err_free;
+	}
 
 	err = xa_alloc(&f->qp, &q->id, q, XA_LIMIT(0, RMC_MAX_QPS - 1), GFP_KERNEL_ACCOUNT);
 	if (err) {
 		err = err == -EBUSY ? -ENOSPC : err;
 		goto err_free;
 	}
-	err = rmc_worker_call(q->worker, add_qp, &q->qp);
+	err = start_polling(q);
 	if (err)
 		goto err_erase;
 	return q;
@@ -168,7 +218,7 @@ int rmc_queues_destroy(struct rmc_file *f, u32 id)
 		return -ENOENT;
 	/* dead before sleepers are woken to see it */
 	WRITE_ONCE(q->qp.flags->dead, 1);
-	rmc_worker_call(q->worker, del_qp, q);
+	stop_polling(q);
 	rmc_waiter_release(&q->waiter);
 	queues_free(q);
 	return 0;

@@ -213,6 +213,8 @@ static const struct kobj_type node_type = {
 
 static const char *stage_names(u32 stages)
 {
+	if (stages == RMC_STAGE_FRONT)
+		return "frontend";
 	if (stages == RMC_STAGE_REQ)
 		return "rgp rcp";
 	return stages == RMC_STAGE_SRV ? "rrpp" : "rgp rrpp rcp";

@@ -10,6 +10,8 @@
 #include "event.h"
 #include "mem.h"
 
+struct rmc_front;
+
 /**
  * struct rmc_qp - a queue pair as the pipelines see it
  * @wq: shared with the application, which may write anything any time
@@ -26,6 +28,7 @@
  * @idle: consecutive empty looks
  * @hot: position in the worker's hot list, or -1
  * @cold: position in the worker's list of all QPs
+ * @front: rings to its backend, where a frontend polls it (ni/front.h); else NULL
  */
 struct rmc_qp {
 	struct rmc_wq_entry *wq;
@@ -42,6 +45,7 @@ struct rmc_qp {
 	u32 idle;
 	s32 hot;
 	u32 cold;
+	struct rmc_front *front;
 };
 
 /* Phase of a free-running position: 1 on the first lap. */

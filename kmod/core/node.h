@@ -157,6 +157,8 @@ struct rmc_stats {
  * @head: first unit of the node
  * @unit: all of them
  * @index: by lane, its place among those of its worker
+ * @front: workers that poll queue pairs for it, in the split organisation
+ * @fronts: how many
  * @stats: counters
  */
 struct rmc_node {
@@ -200,6 +202,8 @@ struct rmc_node {
 	struct rmc_node *head;
 	struct rmc_node **unit;
 	u32 index[RMC_LANES];
+	struct rmc_ni_worker *front[RMC_MAX_FRONTENDS];
+	u32 fronts;
 	struct rmc_stats stats ____cacheline_aligned;
 };
 

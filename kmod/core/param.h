@@ -15,6 +15,8 @@ enum {
 	RMC_MAX_NODES		= 1024,
 	/* units of one node: the papers' chip has eight rows (T18 section 6.4) */
 	RMC_MAX_UNITS		= 8,
+	/* frontends per unit: a chip's row has eight cores (T18 section 6.4) */
+	RMC_MAX_FRONTENDS	= 8,
 	/* consecutive bytes of a segment that one unit serves; a packet of the
 	 * default MTU is not cut, and an object mostly stays in one block
 	 */

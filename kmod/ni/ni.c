@@ -7,6 +7,7 @@ static const struct rmc_ni_org orgs[] = {
 	{ .name = "pair",     .id = RMC_NI_PAIR,     .apart = true },
 	{ .name = "edge",     .id = RMC_NI_EDGE,     .each = true },
 	{ .name = "per_tile", .id = RMC_NI_PER_TILE, .each = true, .apart = true },
+	{ .name = "split",    .id = RMC_NI_SPLIT,    .each = true, .split = true },
 };
 
 /**
@@ -35,11 +36,14 @@ static u32 req_workers(const struct rmc_ni_org *org, const struct rmc_fabric *f)
  * rmc_ni_workers() - workers that an organisation takes
  * @org: organisation
  * @f: fabric; rmc_fabric_check() found it possible
+ * @frontends: per unit, if there are any
  *
  * Return: workers per set of nodes.
  */
-u32 rmc_ni_workers(const struct rmc_ni_org *org, const struct rmc_fabric *f)
+u32 rmc_ni_workers(const struct rmc_ni_org *org, const struct rmc_fabric *f, u32 frontends)
 {
+	if (org->split)
+		return req_workers(org, f) + rmc_fabric_units(f) * frontends;
 	if (!org->apart)
 		return req_workers(org, f);
 	return req_workers(org, f) + (org->each ? rmc_fabric_rrpps(f) : 1);
@@ -60,6 +64,22 @@ u32 rmc_ni_place(const struct rmc_ni_org *org, const struct rmc_fabric *f, u32 u
 	if (lane == RMC_LANE_REQ && org->apart)
 		return req_workers(org, f) + (org->each ? unit % rmc_fabric_rrpps(f) : 0);
 	return org->each ? unit : 0;
+}
+
+/**
+ * rmc_ni_place_front() - worker that is a frontend of a unit
+ * @f: fabric
+ * @frontends: per unit
+ * @unit: unit, less than those of a node
+ * @number: which frontend of it
+ *
+ * Frontends of one row of the chip have one backend (T18 section 6.3.2).
+ *
+ * Return: number of the worker in its set.
+ */
+u32 rmc_ni_place_front(const struct rmc_fabric *f, u32 frontends, u32 unit, u32 number)
+{
+	return rmc_fabric_units(f) + unit * frontends + number;
 }
 
 /**
@@ -121,8 +141,19 @@ void rmc_ni_add_unit(struct rmc_ni_worker *w, struct rmc_node *node, enum rmc_la
 }
 
 /**
+ * rmc_ni_add_front() - make a worker a frontend of a unit
+ * @w: worker whose thread does not run yet
+ * @node: unit, which has less than RMC_MAX_FRONTENDS
+ */
+void rmc_ni_add_front(struct rmc_ni_worker *w, struct rmc_node *node)
+{
+	w->stages |= RMC_STAGE_FRONT;
+	node->front[node->fronts++] = w;
+}
+
+/**
  * rmc_ni_add_qp() - start polling a QP
- * @w: the unit's RGP worker; the caller runs on it
+ * @w: the unit's RGP worker, or a frontend; the caller runs on it
  * @qp: queue pair, set up by the caller
  *
  * Return: 0 or -ENOSPC. Context: worker, does not sleep.
@@ -131,14 +162,15 @@ int rmc_ni_add_qp(struct rmc_ni_worker *w, struct rmc_qp *qp)
 {
 	if (w->alls == RMC_WORKER_QPS)
 		return -ENOSPC;
-	/* each unit has its share of the node's */
-	if (qp->node->qps == RMC_MAX_QPS / rmc_fabric_units(qp->node->fabric))
+	/* each unit has its share of the node's; the inner one of a front counts */
+	if (!qp->front && qp->node->qps == RMC_MAX_QPS / rmc_fabric_units(qp->node->fabric))
 		return -ENOSPC;
 	qp->cur_tid = RMC_TID_NONE;
 	qp->hot = -1;
 	qp->cold = w->alls;
 	w->all[w->alls++] = qp;
-	WRITE_ONCE(qp->node->qps, qp->node->qps + 1);
+	if (!qp->front)
+		WRITE_ONCE(qp->node->qps, qp->node->qps + 1);
 	return 0;
 }
 
@@ -160,8 +192,9 @@ static void heat(struct rmc_ni_worker *w, struct rmc_qp *qp)
 
 /**
  * rmc_ni_del_qp() - stop polling a QP and drop what it has in flight
- * @w: the unit's RGP worker; the caller runs on it
- * @qp: queue pair; not touched any more afterwards
+ * @w: the unit's RGP worker, or a frontend; the caller runs on it
+ * @qp: queue pair; not touched any more afterwards, but for the inner one of a front,
+ *	which is to be taken from its own worker next
  *
  * Context: worker, does not sleep.
  */
@@ -170,7 +203,8 @@ void rmc_ni_del_qp(struct rmc_ni_worker *w, struct rmc_qp *qp)
 	struct rmc_abort all = { .qp = qp, .nid = -1, .silent = true };
 	struct rmc_qp *moved;
 
-	rmc_itt_abort(qp->node, &all);
+	if (!qp->front)
+		rmc_itt_abort(qp->node, &all);
 	if (qp->hot >= 0)
 		cool(w, qp);
 	moved = w->all[--w->alls];
@@ -178,7 +212,8 @@ void rmc_ni_del_qp(struct rmc_ni_worker *w, struct rmc_qp *qp)
 	moved->cold = qp->cold;
 	if (w->cursor >= w->alls)
 		w->cursor = 0;
-	WRITE_ONCE(qp->node->qps, qp->node->qps - 1);
+	if (!qp->front)
+		WRITE_ONCE(qp->node->qps, qp->node->qps - 1);
 }
 
 /**
@@ -202,19 +237,25 @@ void rmc_ni_notify(struct rmc_node *node, enum rmc_lane lane)
 		rmc_os_wake(w);
 }
 
-static u32 visit_qps(struct rmc_ni_worker *w)
+/* Nothing to do, and nothing in flight that the worker has to look at. */
+static bool quiet(const struct rmc_qp *qp)
+{
+	return qp->cur_tid == RMC_TID_NONE && !rmc_qp_pending(qp) &&
+	       !(qp->front && rmc_front_in_flight(qp));
+}
+
+static __always_inline u32 visit_qps(struct rmc_ni_worker *w, u32 (*poll)(struct rmc_qp *))
 {
 	u32 i, n, done = 0;
 
 	for (i = 0; i < w->hots; i++) {
 		struct rmc_qp *qp = w->hot[i];
 
-		n = rmc_rgp_poll(qp);
+		n = poll(qp);
 		done += n;
 		if (n) {
 			qp->idle = 0;
-		} else if (unlikely(++qp->idle > RMC_IDLE_LOOKS) &&
-			   qp->cur_tid == RMC_TID_NONE && !rmc_qp_pending(qp)) {
+		} else if (unlikely(++qp->idle > RMC_IDLE_LOOKS) && quiet(qp)) {
 			cool(w, qp);
 			i--;
 		}
@@ -226,7 +267,7 @@ static u32 visit_qps(struct rmc_ni_worker *w)
 			w->cursor = 0;
 		if (qp->hot < 0 && rmc_qp_pending(qp)) {
 			heat(w, qp);
-			done += rmc_rgp_poll(qp);
+			done += poll(qp);
 		}
 	}
 	return done;
@@ -301,7 +342,9 @@ u32 rmc_ni_visit(struct rmc_ni_worker *w)
 	u32 done = 0;
 
 	if (w->stages & RMC_STAGE_REQ)
-		done += visit_qps(w);
+		done += visit_qps(w, rmc_rgp_poll);
+	else if (w->stages & RMC_STAGE_FRONT)
+		done += visit_qps(w, rmc_front_poll);
 	if (w->stages & RMC_STAGE_SRV)
 		done += visit_lane(w, RMC_LANE_REQ, rmc_rrpp_poll);
 	if (w->stages & RMC_STAGE_REQ)

@@ -8,6 +8,7 @@
  *   pair       two: RGP and RCP | RRPP (the papers' emulator, A14 7.1)
  *   edge       one per unit: RGP, RRPP, RCP (T18 6.2.1)
  *   per_tile   one per unit: RGP and RCP; one per RRPP (T18 6.2.2)
+ *   split      as edge, and frontends between it and queue pairs (T18 6.2.3)
  *
  * What a worker looks at does not grow with what is idle:
  *
@@ -24,10 +25,12 @@
 #define RMC_NI_H
 
 #include "../core/pipeline.h"
+#include "front.h"
 
 enum rmc_stage {
 	RMC_STAGE_REQ	= 1 << 0,	/* RGP and RCP: QPs, ITT, replies */
 	RMC_STAGE_SRV	= 1 << 1,	/* RRPP: segments, requests */
+	RMC_STAGE_FRONT	= 1 << 2,	/* frontend: QPs, relayed to REQ of another */
 };
 
 /* QPs one worker can hold; its lists are arrays */
@@ -80,21 +83,25 @@ struct rmc_ni_worker {
  * @id: enum rmc_ni_kind of the uapi
  * @each: a worker for each unit, not one for all of them
  * @apart: other workers run the RRPPs
+ * @split: further workers poll the queue pairs
  */
 struct rmc_ni_org {
 	const char *name;
 	u32 id;
 	bool each;
 	bool apart;
+	bool split;
 };
 
 const struct rmc_ni_org *rmc_ni_find(const char *name);
-u32 rmc_ni_workers(const struct rmc_ni_org *org, const struct rmc_fabric *f);
+u32 rmc_ni_workers(const struct rmc_ni_org *org, const struct rmc_fabric *f, u32 frontends);
 u32 rmc_ni_place(const struct rmc_ni_org *org, const struct rmc_fabric *f, u32 unit,
 		 enum rmc_lane lane);
 
 int rmc_ni_worker_init(struct rmc_ni_worker *w, u32 max_units);
 void rmc_ni_worker_destroy(struct rmc_ni_worker *w);
+u32 rmc_ni_place_front(const struct rmc_fabric *f, u32 frontends, u32 unit, u32 number);
+void rmc_ni_add_front(struct rmc_ni_worker *w, struct rmc_node *node);
 void rmc_ni_add_unit(struct rmc_ni_worker *w, struct rmc_node *node, enum rmc_lane lane);
 
 int rmc_ni_add_qp(struct rmc_ni_worker *w, struct rmc_qp *qp);
@@ -106,5 +113,11 @@ void rmc_ni_tick(struct rmc_ni_worker *w, u64 now_ns);
 bool rmc_ni_may_park(struct rmc_ni_worker *w);
 bool rmc_ni_park(struct rmc_ni_worker *w);
 void rmc_ni_unpark(struct rmc_ni_worker *w);
+
+/* Worker that polls an application's queue pair and posts its completions. */
+static inline struct rmc_ni_worker *rmc_qp_worker(const struct rmc_qp *qp)
+{
+	return qp->front ? qp->front->worker : qp->node->req_worker;
+}
 
 #endif

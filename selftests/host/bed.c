@@ -31,7 +31,7 @@ static void wake(struct user_qp *qp)
 {
 	struct app *a = qp->priv;
 
-	rmc_os_wake(a->qp.node->req_worker);
+	rmc_os_wake(rmc_qp_worker(&a->qp));
 }
 
 void bed_check(int err)

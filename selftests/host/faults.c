@@ -759,6 +759,7 @@ int main(void)
 		{ .nodes = 2, .ni = "fused", .mtu = 64 },
 		{ .nodes = 2, .ni = "pair", .mtu = 512 },
 		{ .nodes = 2, .ni = "edge", .units = 2, .mtu = 512 },
+		{ .nodes = 2, .ni = "split", .units = 2, .mtu = 64 },
 		{ .nodes = 2, .ni = "per_tile", .units = 4, .rrpps = 2, .interleave = 256, .mtu = 64 },
 	};
 

@@ -411,6 +411,7 @@ int main(void)
 		{ .nodes = NODES, .ni = "pair", .mtu = 64 },
 		{ .nodes = NODES, .ni = "fused", .mtu = 256, .ring_order = 3, .pay_order = 3 },
 		{ .nodes = NODES, .ni = "edge", .units = 2, .interleave = 256, .mtu = 1024 },
+		{ .nodes = NODES, .ni = "split", .units = 2, .mtu = 4096 },
 	};
 
 	matrix_run(tests, ARRAY_SIZE(tests), opts, ARRAY_SIZE(opts));

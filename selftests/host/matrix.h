@@ -35,6 +35,8 @@ static inline void matrix_world(char *s, struct world_opts *o)
 			o->rrpps = atoi(value);
 		else if (!strcmp(word, "interleave"))
 			o->interleave = atoi(value);
+		else if (!strcmp(word, "frontends"))
+			o->frontends = atoi(value);
 		else if (!strcmp(word, "mtu"))
 			o->mtu = atoi(value);
 		else

@@ -148,7 +148,7 @@ static void read_objects(struct world *w, struct app *a, u8 *lbuf, u32 op, u64 c
 			if (!threaded)
 				world_visit(w);
 			else if (READ_ONCE(a->flags->need_wakeup))
-				rmc_os_wake(a->qp.node->req_worker);
+				rmc_os_wake(rmc_qp_worker(&a->qp));
 			while (app_poll(a, &slot, &status)) {
 				u8 *copy = lbuf + slot * MAX_OBJECT;
 				u64 v = ((u64 *)copy)[2];

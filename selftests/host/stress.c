@@ -39,7 +39,7 @@ static int run(struct app *a, u32 op, u32 nid, u64 off, const void *lbuf, u32 le
 
 	app_post(a, op, nid, off, lbuf, len);
 	if (READ_ONCE(a->flags->need_wakeup))
-		rmc_os_wake(a->qp.node->req_worker);
+		rmc_os_wake(rmc_qp_worker(&a->qp));
 	while (!app_poll(a, &slot, &status)) {
 		if (!(++spins & 63))
 			sched_yield();
@@ -268,7 +268,7 @@ static void *talker(void *arg)
 			in_flight++;
 		}
 		if (READ_ONCE(a->flags->need_wakeup))
-			rmc_os_wake(a->qp.node->req_worker);
+			rmc_os_wake(rmc_qp_worker(&a->qp));
 		while (app_poll(a, &slot, &status)) {
 			u8 *d = lbuf + slot * 1024;
 			u32 off = *(u32 *)(d + 512), len = *(u32 *)(d + 516), n = *(u32 *)(d + 520);
@@ -379,6 +379,7 @@ int main(int argc, char **argv)
 		/* lines next to each other are different units' */
 		{ "edge", 2, 2, 64 },
 		{ "per_tile", 4, 2, 256 },
+		{ "split", 2, 2, 4096 },
 	};
 	char name[96];
 	int i;

@@ -483,7 +483,7 @@ static void test_idle_costs_nothing(const struct world_opts *o)
 	}
 	for (i = 0; i < 3 * RMC_IDLE_LOOKS + 3000; i++)
 		app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
-	req = s.a.qp.node->req_worker;
+	req = rmc_qp_worker(&s.a.qp);
 	CHECK_EQ(req->hots, 1);
 	CHECK_EQ(req->hot[0] == &s.a.qp, 1);
 	CHECK_EQ(pending(s.a.qp.node->req_worker, RMC_LANE_REP), 1);
@@ -594,7 +594,7 @@ static void test_parking(const struct world_opts *o)
 	CHECK_EQ(s.a.flags->need_wakeup, 1);
 	CHECK_EQ(s.w.table[0].parked[RMC_LANE_REQ][0], 1);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
-	req = s.a.qp.node->req_worker;
+	req = rmc_qp_worker(&s.a.qp);
 	rmc_ni_unpark(req);
 	CHECK_EQ(s.a.flags->need_wakeup, 0);
 	/* what was posted before the last look prevents sleeping */
@@ -689,6 +689,7 @@ int main(void)
 		{ .nodes = 2, .ni = "pair", .mtu = 4096 },
 		{ .nodes = 2, .ni = "pair", .mtu = 512 },
 		{ .nodes = 2, .ni = "edge", .units = 2, .mtu = 4096 },
+		{ .nodes = 2, .ni = "split", .units = 2, .frontends = 2, .mtu = 512 },
 		{ .nodes = 2, .ni = "per_tile", .units = 4, .rrpps = 2, .interleave = 256, .mtu = 64 },
 	};
 

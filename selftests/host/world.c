@@ -143,10 +143,11 @@ static void node_boot(struct world *w, u32 nid)
 	const struct rmc_ni_org *org = rmc_ni_find(w->opts.ni);
 	u32 set = w->opts.kernels ? nid : 0, i;
 	struct rmc_fabric *f = &w->fabric[set];
+	u32 fronts = org->split ? w->opts.frontends : 0, j;
 	struct world_worker *worker;
 	enum rmc_lane lane;
 
-	worker = &w->worker[set * rmc_ni_workers(org, f)];
+	worker = &w->worker[set * rmc_ni_workers(org, f, fronts)];
 	w->node[nid] = rmc_node_create(f, nid, w->opts.itt);
 	for (i = 0; i < rmc_fabric_units(f); i++) {
 		struct rmc_node *unit = w->node[nid]->unit[i];
@@ -156,6 +157,8 @@ static void node_boot(struct world *w, u32 nid)
 		f->local[unit->ep] = unit;
 		for (lane = 0; lane < RMC_LANES; lane++)
 			rmc_ni_add_unit(&worker[rmc_ni_place(org, f, i, lane)].ni, unit, lane);
+		for (j = 0; j < fronts; j++)
+			rmc_ni_add_front(&worker[rmc_ni_place_front(f, fronts, i, j)].ni, unit);
 	}
 	rmc_node_join(w->node[nid], rmc_os_ns_to_ms(rmc_os_now_ns()));
 }
@@ -190,6 +193,8 @@ void world_init(struct world *w, const struct world_opts *o)
 		w->opts.units = 1;
 	if (!w->opts.rrpps)
 		w->opts.rrpps = w->opts.units;
+	if (!w->opts.frontends)
+		w->opts.frontends = 1;
 	if (!w->opts.interleave)
 		w->opts.interleave = RMC_INTERLEAVE;
 	o = &w->opts;
@@ -225,7 +230,7 @@ void world_init(struct world *w, const struct world_opts *o)
 		if (rmc_fabric_check(f))
 			abort();
 	}
-	w->workers = sets * rmc_ni_workers(org, &w->fabric[0]);
+	w->workers = sets * rmc_ni_workers(org, &w->fabric[0], o->frontends);
 	w->worker = xzalloc(w->workers * sizeof(*w->worker));
 	for (i = 0; i < w->workers; i++)
 		worker_boot(w, i);
@@ -525,13 +530,26 @@ void app_init(struct app *a, struct world *w, u32 nid, u32 ctx_id, u32 entries)
 	a->qp.mask = entries - 1;
 	a->qp.order = order;
 	a->qp.ctx_id = ctx_id;
-	if (rmc_ni_add_qp(a->qp.node->req_worker, &a->qp))
+	if (a->qp.node->fronts) {
+		struct rmc_ni_worker *front =
+			a->qp.node->front[a->qp.node->qps % a->qp.node->fronts];
+
+		a->qp.front = rmc_front_create(&a->qp, front);
+		if (!a->qp.front ||
+		    rmc_ni_add_qp(a->qp.node->req_worker, &a->qp.front->inner))
+			abort();
+	}
+	if (rmc_ni_add_qp(rmc_qp_worker(&a->qp), &a->qp))
 		abort();
 }
 
 void app_fini(struct app *a)
 {
-	rmc_ni_del_qp(a->qp.node->req_worker, &a->qp);
+	rmc_ni_del_qp(rmc_qp_worker(&a->qp), &a->qp);
+	if (a->qp.front) {
+		rmc_ni_del_qp(a->qp.node->req_worker, &a->qp.front->inner);
+		rmc_front_destroy(a->qp.front);
+	}
 	free(a->wq);
 	free(a->cq);
 	free(a->flags);
@@ -582,7 +600,12 @@ int app_wait(struct app *a)
 
 void app_take(struct app *a)
 {
-	rmc_rgp_poll(&a->qp);
+	if (a->qp.front) {
+		rmc_front_poll(&a->qp);
+		rmc_rgp_poll(&a->qp.front->inner);
+	} else {
+		rmc_rgp_poll(&a->qp);
+	}
 }
 
 int app_run(struct app *a, u32 op, u32 nid, u64 offset, const void *lbuf, u32 len)

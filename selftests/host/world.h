@@ -19,6 +19,7 @@ struct world_opts {
 	u32 units;		/* per node, a power of two; default 1 */
 	u32 rrpps;		/* of these serve requests; default all */
 	u32 interleave;		/* default RMC_INTERLEAVE */
+	u32 frontends;		/* per unit, of split; default 1 */
 	u32 mtu;		/* default 4096 */
 	u32 ring_order;		/* default RMC_RING_ORDER */
 	u32 pay_order;		/* default RMC_PAY_ORDER */

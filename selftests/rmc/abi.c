@@ -293,7 +293,7 @@ static void check_query(const struct rmc_query *q)
 	CHECK_EQ(q->size, sizeof(*q));
 	CHECK_EQ(q->abi, RMC_ABI_VERSION);
 	CHECK(q->fabric >= RMC_FABRIC_LOOPBACK && q->fabric <= RMC_FABRIC_UML);
-	CHECK(q->ni >= RMC_NI_FUSED && q->ni <= RMC_NI_PER_TILE);
+	CHECK(q->ni >= RMC_NI_FUSED && q->ni <= RMC_NI_SPLIT);
 	CHECK(q->units >= 1 && q->units <= 8 && !(q->units & (q->units - 1)));
 	CHECK(q->rrpps >= 1 && q->rrpps <= q->units && !(q->rrpps & (q->rrpps - 1)));
 	CHECK(q->interleave >= 64 && !(q->interleave & (q->interleave - 1)));

@@ -49,6 +49,7 @@ enum rmc_ni_kind {
 	RMC_NI_PAIR		= 2,	/* RGP and RCP | RRPP */
 	RMC_NI_EDGE		= 3,	/* one thread per unit: RGP, RRPP and RCP */
 	RMC_NI_PER_TILE		= 4,	/* per unit: RGP and RCP | per RRPP */
+	RMC_NI_SPLIT		= 5,	/* edge, and threads between it and queue pairs */
 };
 
 /* What this kernel can do besides, as told by rmc_query.features */
