@@ -206,3 +206,16 @@ const char *rmc_fabric_name(unsigned int kind)
 
 	return kind >= RMC_FABRIC_LOOPBACK && kind <= RMC_FABRIC_UML ? names[kind] : "unknown";
 }
+
+const char *rmc_ni_name(unsigned int kind)
+{
+	static const char * const names[] = {
+		[RMC_NI_FUSED]		= "fused",
+		[RMC_NI_PAIR]		= "pair",
+		[RMC_NI_EDGE]		= "edge",
+		[RMC_NI_PER_TILE]	= "per_tile",
+		[RMC_NI_SPLIT]		= "split",
+	};
+
+	return kind >= RMC_NI_FUSED && kind <= RMC_NI_SPLIT ? names[kind] : "unknown";
+}

@@ -31,7 +31,7 @@ void report_begin(struct bench *b)
 {
 	const struct rmc_query *q = rmc_query(b->team->ctx);
 	const char *fabric = rmc_fabric_name(q->fabric);
-	const char *ni = q->ni == RMC_NI_PAIR ? "pair" : "fused";
+	const char *ni = rmc_ni_name(q->ni);
 	int latency = b->test->metric == LATENCY;
 
 	if (b->json) {

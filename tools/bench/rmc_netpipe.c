@@ -244,7 +244,7 @@ static void print_json(struct netpipe *b, const char *threshold)
 		const struct rmc_query *q = rmc_query(b->team->ctx);
 
 		json_string(&j, "fabric", rmc_fabric_name(q->fabric));
-		json_string(&j, "ni", q->ni == RMC_NI_PAIR ? "pair" : "fused");
+		json_string(&j, "ni", rmc_ni_name(q->ni));
 		json_bool(&j, "shared_cpu", q->shared_cpu != 0);
 		json_string(&j, b->best ? "best_threshold" : "threshold", threshold);
 		json_int(&j, "cells", b->cells);
@@ -285,7 +285,7 @@ static void print_table(struct netpipe *b, const char *threshold)
 
 		printf(" Fabric          : %s, %u nodes, ni %s%s\n",
 		       rmc_fabric_name(q->fabric), q->nodes,
-		       q->ni == RMC_NI_PAIR ? "pair" : "fused",
+		       rmc_ni_name(q->ni),
 		       q->shared_cpu ? ", CPUs shared with workers" : "");
 		printf(" Threshold       : %s%s, %d cells of 64 B per direction\n", threshold,
 		       b->best ? " (best of push and pull by typical time)" : "", b->cells);

@@ -11,7 +11,8 @@
 #include "rmcctl.h"
 
 static const char * const top_files[] = {
-	"fabric", "ni", "nodes", "local_nodes", "nid", "mtu", "share", "peers_up", "memtype",
+	"fabric", "ni", "units", "rrpps", "interleave", "nodes", "local_nodes", "nid", "mtu",
+	"share", "peers_up", "memtype",
 };
 
 static const char * const worker_files[] = {

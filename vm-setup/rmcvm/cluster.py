@@ -150,8 +150,7 @@ class Cluster:
         kernel = how.kernel(opt, module)
         if module:
             guest.check_module(module, kernel)
-        workers = 2 if opt.ni == "pair" else 1
-        plan = host.Plan(opt.nodes, workers, loopback,
+        plan = host.Plan(opt.nodes, ni_workers(opt), loopback,
                          {"auto": None, "shared": True, "dedicated": False}[opt.cpus])
         guests = 1 if loopback else opt.nodes
         if opt.cable and guests != 2:
@@ -197,7 +196,8 @@ class Cluster:
 
     def _module_args(self, opt, plan):
         args = [f"fabric={self.state['fabric']}", f"nodes={opt.nodes}",
-                f"share={int(plan.shared)}", f"cpus={','.join(map(str, plan.rmc))}", f"ni={opt.ni}"]
+                f"share={int(plan.shared)}", f"cpus={','.join(map(str, plan.rmc))}",
+                f"ni={opt.ni}", f"units={opt.units}"]
         return args + [f"mtu={opt.mtu}"] if opt.mtu else args
 
     def spawn(self, argv, log, owned):
@@ -383,6 +383,15 @@ def names():
     return sorted(n for n in os.listdir(root) if os.path.exists(os.path.join(root, n, "cluster.json")))
 
 
+def ni_workers(opt):
+    """Worker threads per node; settles how many units there are."""
+    each = opt.ni in ("edge", "per_tile", "split")
+    opt.units = opt.units or (2 if each else 1)
+    rrpps = max(opt.units // 2, 1)
+    return {"fused": 1, "pair": 2, "edge": opt.units, "per_tile": opt.units + rrpps,
+            "split": 2 * opt.units}[opt.ni]
+
+
 def add_boot_options(parser):
     """Options of rmc-vm up that rmc-run has as well."""
     add = parser.add_argument
@@ -392,8 +401,11 @@ def add_boot_options(parser):
     add("--machine", choices=("auto", "kvm", "tcg", "uml", "native"), default="auto",
         help="hardware virtualization, emulation, or User-Mode Linux, which runs at native speed "
              "without KVM (default auto: KVM if it really works, else tcg; native: else uml)")
-    add("--ni", choices=("fused", "pair"), default="fused",
-        help="one worker per node, or RGP+RCP and RRPP apart")
+    add("--ni", choices=("fused", "pair", "edge", "per_tile", "split"), default="fused",
+        help="NI organisation: one worker per node; RGP+RCP and RRPP apart; one per unit; one per "
+             "unit and RRPPs apart; one per unit and its frontend (Documentation/ni.rst)")
+    add("--units", type=int, choices=(1, 2, 4, 8),
+        help="units per node (default 2 for edge, per_tile and split, else 1)")
     add("--cpus", choices=("auto", "dedicated", "shared"), default="auto",
         help="a core for every vCPU, or application and RMC on one (default: by the host's cores)")
     add("--doorbell", choices=("on", "off"), default="on",

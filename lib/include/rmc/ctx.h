@@ -43,6 +43,8 @@ int rmc_node_state(struct rmc_ctx *ctx, int nid);
 const char *rmc_node_state_name(int state);
 /* Of rmc_query.fabric. */
 const char *rmc_fabric_name(unsigned int kind);
+/* Of rmc_query.ni. */
+const char *rmc_ni_name(unsigned int kind);
 
 #ifdef __cplusplus
 }
