@@ -34,6 +34,7 @@ help:
 	@echo
 	@echo 'Longer tests:'
 	@echo '  make check-debug    on a kernel with KASAN, lockdep, kmemleak, fault injection'
+	@echo '  make check-ni       core and kernel selftests with each NI organisation and MTU'
 	@echo '  make check-kernels  on the newest kernels of this and of the next Debian'
 	@echo '  make soak           everything mixed, with kills and pauses: SECONDS=600'
 	@echo '  make lossy          each of OPERATIONS=10000000 completes once on a lossy fabric'
@@ -46,6 +47,7 @@ help:
 	@echo '  make bench        one table: what this machine does, its limits, papers, peers;'
 	@echo '                    BENCH="--quick" and more: tools/rmc-bench --help'
 	@echo '  make bench-host   the core at native speed beside the limits of this machine'
+	@echo '  make     NI organisations beside each other'
 	@echo '  make figures      the figures of the papers, measured here, as a page;'
 	@echo '                    FIGURES="--quick --only fig7" and more: tools/rmc-figures --help'
 
@@ -144,6 +146,9 @@ dkms-remove:
 	dkms remove rmc/$(DKMS_VERSION) --all
 	rm -rf $(DKMS_SOURCE)
 
+check-ni: all
+	@selftests/check-ni
+
 check-kernels:
 	@selftests/check-kernels
 
@@ -161,4 +166,4 @@ clean:
 
 .PHONY: help all deps modules uml lib tools demo check unit fuzz fuzz-cover lossy style sparse kselftest cluster \
 	bench bench-host figures install clean dkms-source dkms-install \
-	dkms-remove check-kernels check-debug soak
+	dkms-remove check-ni check-kernels check-debug soak

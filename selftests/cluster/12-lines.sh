@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 2 2p 4
+# nodes: 2 2p 2e 4
 # A line that one node writes is never seen half by the others.
 . "$(dirname "$0")/lib.sh"
 need_cluster

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 2
+# nodes: 2 2e
 # The administrator takes a node out and lets it join again, three times: peers are
 # told at once, programs that run meanwhile go on afterwards.
 . "$(dirname "$0")/lib.sh"

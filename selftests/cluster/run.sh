@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Tests over several nodes: boots clusters of 2 and 4 guests, and one guest
-# with 4 loopback nodes, and runs on each the
+# Tests over several nodes: boots clusters of 2 and 4 guests, with several NI
+# organisations, and one guest with 4 loopback nodes, and runs on each the
 # scripts of this folder that name it after "# nodes:". One TAP stream. Exit
 # status: 0 all passed or skipped, 1 otherwise.
 set -u
@@ -12,12 +12,13 @@ seconds=120	# for one script, booting apart, unless it says "# seconds:" itself
 usage()
 {
 	echo "usage: $0 [--machine M] [--module KO] [--on 'KIND ...'] [SCRIPT ...]"
-	echo "2, 4: as many guests; 2p: NI organisation pair, MTU 64; l4: one guest, loopback"
+	echo "2, 4: as many guests; 2p: NI organisation pair, MTU 64; 2e: edge with two"
+	echo "units; l4: one guest, loopback"
 	echo "4s, not by default: four that are slow to take each other for dead"
 	exit "$1"
 }
 
-module=() on="l4 2 2p 4" only=()
+module=() on="l4 2 2p 2e 4" only=()
 while [ $# -gt 0 ]; do
 	case $1 in
 	--machine) module+=(--machine "$2"); shift ;;
@@ -80,6 +81,7 @@ for line in "${todo[@]}"; do
 	UP="${module[*]} --module-args dead_ms=3000"
 	case $kind in
 	*p) UP="$UP --ni pair --mtu 64" ;;
+	*e) UP="$UP --ni edge --units 2" ;;
 	# emulated guests may stand still for seconds where the host is busy for others
 	*s) UP="${UP/dead_ms=3000/dead_ms=20000}" ;;
 	l*) UP="$UP --fabric loopback" ;;

@@ -11,7 +11,8 @@
 # --nested leaves KTAP as it is; --machine uml runs the same tests at native speed on
 # User-Mode Linux (exit status 4 where that kernel is not built); --kernel: one of
 # rmc-kernels; --after: a program to run in the same guest at the end. Other arguments
-# go to run_kselftest.sh, as do variables that begin with RMC_SOAK, RMC_STRIDE or RMC_SLOW.
+# go to run_kselftest.sh, as do RMC_NI and variables that begin with RMC_SOAK,
+# RMC_STRIDE or RMC_SLOW.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -39,7 +40,7 @@ while :; do
 	esac
 	shift
 done
-for name in ${!RMC_SOAK*} ${!RMC_STRIDE*} ${!RMC_SLOW*}; do
+for name in ${!RMC_NI*} ${!RMC_SOAK*} ${!RMC_STRIDE*} ${!RMC_SLOW*}; do
 	env+=(-x "$name")
 done
 if [ "$machine" = uml ]; then

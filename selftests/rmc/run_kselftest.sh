@@ -20,7 +20,8 @@ ko=$here/../../rmc.ko
 bin=$here
 [ -x "$bin/abi" ] || bin=$here/../../build/selftests/rmc
 
-# name, program, module parameters, seconds at most
+# name, program, module parameters, seconds at most. RMC_NI stands in for all ni=,
+# more parameters may follow it: RMC_NI=edge,units=2
 runs="
 module		module	-				120
 abi		abi	nodes=4,ni=fused		60
@@ -35,10 +36,16 @@ status_mtu64	status	nodes=4,ni=pair,mtu=64		60
 ops_fused	ops	nodes=4,ni=fused		120
 ops_pair	ops	nodes=4,ni=pair			120
 ops_mtu64	ops	nodes=4,ni=fused,mtu=64		120
+ops_edge	ops	nodes=4,ni=edge,units=2,interleave=256	120
+ops_tile	ops	nodes=4,ni=per_tile,units=4,rrpps=2,mtu=64	120
+ops_split	ops	nodes=4,ni=split,units=2		120
+sabre_edge	sabre	nodes=4,ni=edge,units=2		150
 sabre_fused	sabre	nodes=4,ni=fused		150
 sabre_mtu64	sabre	nodes=4,ni=pair,mtu=64,att_entries=2	150
 life_fused	life	nodes=4,ni=fused		180
 life_pair	life	nodes=4,ni=pair			180
+life_tile	life	nodes=4,ni=per_tile,units=2	180
+events_split	events	nodes=4,ni=split,units=2	90
 hostile_fused	hostile	nodes=4,ni=fused		60
 hostile_pair	hostile	nodes=4,ni=pair,mtu=64		60
 luck_fused	luck	nodes=4,ni=fused		120
@@ -113,6 +120,12 @@ complaints()
 	log | grep -E "$bad" | grep -v ' at kernel/trace/trace_events.c'
 }
 
+# Another NI organisation than the one asked for.
+organise()
+{
+	sed "${RMC_NI:+s/\\<ni=[a-z_]*/ni=$RMC_NI/}"
+}
+
 # Load with these parameters; tells what went wrong.
 load()
 {
@@ -122,7 +135,7 @@ load()
 	fi
 	[ "$1" != - ] || return 0
 	# shellcheck disable=SC2046 # one word per parameter
-	insmod "$ko" fabric=loopback $(echo "$1" | tr , ' ') && return
+	insmod "$ko" fabric=loopback $(echo "$1" | organise | tr , ' ') && return
 	log | tail -n 3 | sed 's/^/# /'
 	return 1
 }
