@@ -47,7 +47,7 @@ help:
 	@echo '  make bench        one table: what this machine does, its limits, papers, peers;'
 	@echo '                    BENCH="--quick" and more: tools/rmc-bench --help'
 	@echo '  make bench-host   the core at native speed beside the limits of this machine'
-	@echo '  make     NI organisations beside each other'
+	@echo '  make bench-ni     NI organisations beside each other'
 	@echo '  make figures      the figures of the papers, measured here, as a page;'
 	@echo '                    FIGURES="--quick --only fig7" and more: tools/rmc-figures --help'
 
@@ -118,6 +118,10 @@ bench-host:
 	@$(MAKE) -s -C selftests/host O=$(O)/host $(O)/host/bench
 	@$(O)/host/bench
 
+bench-ni:
+	@$(MAKE) -s -C selftests/host O=$(O)/host $(O)/host/ni_bench
+	@$(O)/host/ni_bench
+
 # What cannot be built or booted is told on the page.
 figures: deps tools
 	@vm-setup/rmc-deps figures
@@ -165,5 +169,5 @@ clean:
 		-o -name Module.symvers \) -type f -print | xargs -r rm -f
 
 .PHONY: help all deps modules uml lib tools demo check unit fuzz fuzz-cover lossy style sparse kselftest cluster \
-	bench bench-host figures install clean dkms-source dkms-install \
+	bench bench-host bench-ni figures install clean dkms-source dkms-install \
 	dkms-remove check-ni check-kernels check-debug soak

@@ -7,6 +7,7 @@
  *
  *	bench.c		ratios to the limits, asked-for ones
  *	sweep.c		curves over sizes and more, for tools/rmc-figures and rmc-bench
+ *	ni_bench.c	NI organisations beside each other (T18 chapter 6)
  */
 #ifndef BED_H
 #define BED_H
