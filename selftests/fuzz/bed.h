@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the fuzz targets share: a small world of three nodes, memory whose edges
- * AddressSanitizer watches, the input as a stream of bytes, and what may happen
+ * What the fuzz targets share: a small world of three nodes, of one unit each or of
+ * two, memory whose edges AddressSanitizer watches, the input as a stream of bytes, and what may happen
  * around the packets (chaos.c). What breaks a promise traps.
  */
 #ifndef FUZZ_BED_H
@@ -12,6 +12,7 @@
 #include "selftests/host/world.h"
 
 #define NODES	3
+#define UNITS	2	/* at most */
 #define CTX	3
 #define SEG	8192
 #define BUF	8192
@@ -53,7 +54,13 @@ void bed_chaos(struct bed *b, struct input *in);
 /* All of that ends, and enough time passes for what is in flight. */
 void bed_calm(struct bed *b);
 
-/* Both rings of the channel from one node to another. */
+/* Endpoint of a node's unit; there are fewer than named where there is but one. */
+static inline u32 bed_endpoint(struct bed *b, u32 nid, u32 unit)
+{
+	return rmc_endpoint(&b->w.fabric[0], nid) + unit % b->w.opts.units;
+}
+
+/* Both rings of the channel from one endpoint to another. */
 static inline void bed_rings(struct bed *b, u32 from, u32 to, struct rmc_ring *req,
 			     struct rmc_ring *rep)
 {

@@ -25,6 +25,9 @@ void bed_init(struct bed *b, struct input *in, bool hostile)
 		.nodes = NODES, .kernels = true, .itt = 8, .ring_order = 4,
 		.mtu = how & 1 ? 64 : 1024, .pay_order = how & 1 ? 4 : 5,
 		.att_entries = 2,
+		/* blocks of which packets of both MTUs cross the ends */
+		.ni = how & 0x80 ? "edge" : "fused", .units = how & 0x80 ? UNITS : 1,
+		.interleave = 256,
 	};
 
 	memset(b, 0, sizeof(*b));
@@ -102,10 +105,16 @@ static void set_fault(struct bed *b, struct input *in)
 /* As by command, which asks again until nothing is held; once here. */
 static void clear_fault(struct bed *b, u32 from, u32 at, enum rmc_lane lane)
 {
-	struct rmc_filter *flt = b->w.node[at]->filter[lane][from];
+	u32 units = b->w.opts.units, i;
 
-	if (flt && rmc_filter_remove(b->w.node[at], from, lane))
-		rmc_filter_destroy(flt);
+	for (i = 0; i < units * units; i++) {
+		struct rmc_node *node = b->w.node[at]->unit[i / units];
+		u32 ep = bed_endpoint(b, from, i);
+		struct rmc_filter *flt = node->filter[lane][ep];
+
+		if (flt && rmc_filter_remove(node, ep, lane))
+			rmc_filter_destroy(flt);
+	}
 }
 
 static void set_model(struct bed *b, u32 how)
@@ -115,28 +124,37 @@ static void set_model(struct bed *b, u32 how)
 		.base_ns = how & 8 ? 1000 : 0, .local_ns = how & 16 ? 100 : 0,
 		.mbps = how & 32 ? 100 : 0,
 	};
-	u32 i;
+	u32 i, u;
 
 	MUST(!rmc_model_check(&m, NODES));
 	rmc_filters = 1;
 	for (i = 0; i < NODES; i++) {
 		b->w.fabric[i].model = m;
-		rmc_filter_refresh(b->w.node[i], RMC_LANE_REP);
+		for (u = 0; u < b->w.opts.units; u++)
+			rmc_filter_refresh(b->w.node[i]->unit[u], RMC_LANE_REP);
 	}
 }
 
 static void set_slow(struct bed *b, u32 nid, u32 ns)
 {
+	u32 u;
+
 	rmc_filters = 1;
-	b->w.node[nid]->slow_ns = ns;
-	rmc_filter_refresh(b->w.node[nid], RMC_LANE_REQ);
+	for (u = 0; u < b->w.opts.units; u++) {
+		b->w.node[nid]->unit[u]->slow_ns = ns;
+		rmc_filter_refresh(b->w.node[nid]->unit[u], RMC_LANE_REQ);
+	}
 }
 
 static void set_stopped(struct bed *b, u32 nid, u32 how)
 {
+	u32 u;
+
 	rmc_filters = 1;
-	b->w.node[nid]->req_stopped = how & 1;
-	b->w.node[nid]->srv_stopped = how >> 1 & 1;
+	for (u = 0; u < b->w.opts.units; u++) {
+		b->w.node[nid]->unit[u]->req_stopped = how & 1;
+		b->w.node[nid]->unit[u]->srv_stopped = how >> 1 & 1;
+	}
 }
 
 /* ---- memory ---- */
@@ -153,10 +171,12 @@ static void swap_buffer(struct bed *b)
 {
 	struct rmc_abort uses = { .lbuf = b->buf_mem, .nid = -1, .status = RMC_S_BAD_LBUF };
 	struct rmc_mem *half;
+	u32 u;
 
 	rmc_bufs_del(&b->a.bufs, b->buf_mem);
 	MUST(rmc_bufs_del(&b->a.bufs, b->buf_mem));
-	rmc_itt_abort(b->w.node[0], &uses);
+	for (u = 0; u < b->w.opts.units; u++)
+		rmc_itt_abort(b->w.node[0]->unit[u], &uses);
 	half = mem_make(b->buf + BUF / 2, BUF / 2, 12, 0);
 	MUST(!rmc_bufs_add(&b->a.bufs, half) && rmc_bufs_add(&b->a.bufs, b->buf_mem));
 	rmc_bufs_del(&b->a.bufs, half);
@@ -171,11 +191,14 @@ static void fate(struct bed *b, u32 how)
 {
 	u32 nid = 1 + (how & 1);
 	struct rmc_node *node = b->w.node[nid];
+	u32 u;
 
 	switch (how >> 1 & 3) {
 	case 0:
-		rmc_node_down_srv(node);
-		rmc_node_down_req(node);
+		for (u = 0; u < b->w.opts.units; u++)
+			rmc_node_down_srv(node->unit[u]);
+		for (u = 0; u < b->w.opts.units; u++)
+			rmc_node_down_req(node->unit[u]);
 		break;
 	case 1:
 		if (node->left)
@@ -196,6 +219,7 @@ static void rumour(struct bed *b, struct input *in)
 {
 	u32 how = take(in, 1), nid = 1 + (how & 1);
 	u64 v = take(in, 2);
+	u32 *sync = &b->w.sync[bed_endpoint(b, nid, how >> 3) * NODES];
 
 	b->untold = true;
 	switch (how >> 1 & 3) {
@@ -206,12 +230,12 @@ static void rumour(struct bed *b, struct input *in)
 		b->w.table[nid].heartbeat = v;
 		break;
 	case 2:
-		b->w.sync[nid * NODES] = v;
+		*sync = v;
 		break;
 	case 3:
 		/* back to what it was */
 		b->w.table[nid].claim = rmc_claim(RMC_NODE_UP, 1);
-		b->w.sync[nid * NODES] = 1;
+		*sync = 1;
 		break;
 	}
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Whatever a peer answers: one CQ entry per operation, and not a byte outside the
- * local buffer, I-1, I-5. Nodes 1 and 2 stand still; node 1's reply ring is ours.
+ * local buffer, I-1, I-5. Nodes 1 and 2 stand still; node 1's reply rings are ours, one
+ * per unit: true answers go where the request came.
  */
 #include "bed.h"
 
@@ -30,22 +31,45 @@ static void check_itt(struct rmc_itt *itt)
 	MUST(n + itt->used == itt->size);
 }
 
+/* One of node 1's units, as its channel from the application's unit shows it. */
+struct unit {
+	struct rmc_ring req, rep;
+	u32 ep;
+};
+
+/* The unit that has something to answer, or that of the turn. */
+static struct unit *pick(struct unit *unit, u32 units, u32 turn)
+{
+	struct rmc_desc d;
+	u32 i;
+
+	for (i = 0; i < units; i++)
+		if (rmc_ring_peek(&unit[(turn + i) % units].req, 0, &d))
+			return &unit[(turn + i) % units];
+	return &unit[turn % units];
+}
+
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	static const u8 ops[] = { RMC_OP_READ, RMC_OP_SABRE, RMC_OP_WRITE, RMC_OP_CAS, RMC_OP_FAA,
 				  RMC_OP_NOTIFY, RMC_OP_WRITE_NOTIFY, RMC_OP_SABRE };
 	struct input in = { data, size };
 	bool busy[ENTRIES] = { false };
-	u32 posted = 0, done = 0;
-	struct rmc_ring req, rep;
+	u32 posted = 0, done = 0, turn, i;
+	struct unit unit[UNITS];
 	struct rmc_fabric *f;
 	struct rmc_desc d;
 	struct bed b;
 
 	bed_init(&b, &in, true);
 	f = &b.w.fabric[0];
-	bed_rings(&b, 0, 1, &req, &rep);
-	while (in.left) {
+	for (i = 0; i < b.w.opts.units; i++) {
+		unit[i].ep = bed_endpoint(&b, 1, i);
+		bed_rings(&b, b.a.qp.node->ep, unit[i].ep, &unit[i].req, &unit[i].rep);
+	}
+	for (turn = 0; in.left; turn++) {
+		struct unit *n1 = pick(unit, b.w.opts.units, turn);
+		struct rmc_ring *req = &n1->req, *rep = &n1->rep;
 		u32 how = take(&in, 1), op, off, len, n;
 		u64 word0, word1;
 
@@ -71,40 +95,40 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			break;
 		case 2:
 			/* answers to the next requests, true ones */
-			for (n = 0; n <= how >> 5 && rmc_ring_peek(&req, 0, &d); n++) {
+			for (n = 0; n <= how >> 5 && rmc_ring_peek(req, 0, &d); n++) {
 				struct rmc_req q;
 
-				req.pos++;
+				req->pos++;
 				rmc_req_parse(&q, &d);
-				rmc_ring_put(&rep, rmc_rep_word0(&q, 0), d.word1);
+				rmc_ring_put(rep, rmc_rep_word0(&q, 0), d.word1);
 			}
 			break;
 		case 3:
 		case 4:
 			/* true but for what the input changes */
-			if (rmc_ring_peek(&req, 0, &d)) {
+			if (rmc_ring_peek(req, 0, &d)) {
 				struct rmc_req q;
 
-				req.pos++;
+				req->pos++;
 				rmc_req_parse(&q, &d);
 				word0 = rmc_rep_word0(&q, how & 8 ? take(&in, 1) : 0);
 				if (how & 0x20)
 					word0 |= (u64)(take(&in, 1) & 7) << 32;
 				if (how & 0x40)
 					word0 ^= take(&in, 7) & ~(0xffULL << 56);
-				rmc_ring_put(&rep, word0, how & 0x80 ? take(&in, 8) : d.word1);
+				rmc_ring_put(rep, word0, how & 0x80 ? take(&in, 8) : d.word1);
 			}
 			break;
 		case 5:
 			/* one that was there before, or will be */
 			n = how >> 5;
-			word0 = READ_ONCE(rep.desc[(rep.pos - n) & rep.mask].word0);
-			word1 = READ_ONCE(rep.desc[(rep.pos - n) & rep.mask].word1);
-			rmc_ring_put(&rep, word0 & ~(0xffULL << 56), word1);
+			word0 = READ_ONCE(rep->desc[(rep->pos - n) & rep->mask].word0);
+			word1 = READ_ONCE(rep->desc[(rep->pos - n) & rep->mask].word1);
+			rmc_ring_put(rep, word0 & ~(0xffULL << 56), word1);
 			break;
 		case 6: {
 			/* anything, anywhere */
-			struct rmc_desc *s = &rep.desc[how >> 4 & rep.mask];
+			struct rmc_desc *s = &rep->desc[how >> 4 & rep->mask];
 
 			WRITE_ONCE(s->word1, take(&in, 8));
 			WRITE_ONCE(s->word0, take(&in, 8));
@@ -112,10 +136,10 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		}
 		case 7:
 			word1 = take(&in, 8);
-			rmc_ring_put(&rep, take(&in, 7) & 0x00ffffffffff000fULL, word1);
+			rmc_ring_put(rep, take(&in, 7) & 0x00ffffffffff000fULL, word1);
 			break;
 		}
-		*rmc_bell_word(f, 0, RMC_LANE_REP, 0) |= 2;
+		*rmc_bell_word(f, b.a.qp.node->ep, RMC_LANE_REP, 0) |= 1 << n1->ep;
 		if (how & 0x10)
 			world_visit(&b.w);
 		reap(&b, busy, &done);
@@ -124,8 +148,9 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	reap(&b, busy, &done);
 	/* an operation whose turn never came waits for credits: that is all it may do */
 	MUST(done <= posted);
-	MUST(b.w.node[0]->itt.used <= posted - done);
-	check_itt(&b.w.node[0]->itt);
+	MUST(world_in_flight(&b.w, 0) <= posted - done);
+	for (i = 0; i < b.w.opts.units; i++)
+		check_itt(&b.w.node[0]->unit[i]->itt);
 	bed_fini(&b);
 	return 0;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Whatever peers write into their request rings: one reply each, and not a byte
- * outside the segment, I-1, I-5. Nodes 1 and 2 stand still and their rings are ours.
+ * outside the segment, I-1, I-5. Nodes 1 and 2 stand still and their rings are ours;
+ * with several units each of them asks another one of node 0's.
  */
 #include "bed.h"
 
@@ -9,6 +10,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
 struct peer {
 	struct rmc_ring req, rep;
+	u32 from, to;		/* endpoints */
 	u32 sent, got;
 	/* the last announcement */
 	u16 tid, gen;
@@ -46,8 +48,11 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 	bed_init(&b, &in, true);
 	f = &b.w.fabric[0];
-	for (i = 0; i < 2; i++)
-		bed_rings(&b, 1 + i, 0, &peer[i].req, &peer[i].rep);
+	for (i = 0; i < 2; i++) {
+		peer[i].from = bed_endpoint(&b, 1 + i, i);
+		peer[i].to = bed_endpoint(&b, 0, i);
+		bed_rings(&b, peer[i].from, peer[i].to, &peer[i].req, &peer[i].rep);
+	}
 	while (in.left) {
 		u32 how = take(&in, 1), op, off, len;
 		struct peer *p = &peer[how >> 3 & 1];
@@ -104,22 +109,26 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			break;
 		case 7:
 			/* bells of anybody */
-			*rmc_bell_word(f, 0, how >> 4 & 1, 0) |= take(&in, 1);
+			*rmc_bell_word(f, p->to, how >> 4 & 1, 0) |= take(&in, 1);
 			break;
 		}
-		*rmc_bell_word(f, 0, RMC_LANE_REQ, 0) |= 2 << (how >> 3 & 1);
+		*rmc_bell_word(f, p->to, RMC_LANE_REQ, 0) |= 1 << p->from;
 		if (how & 0x10)
 			world_visit(&b.w);
 		collect(&b, p);
 	}
 	for (i = 0; i < 2; i++)
-		*rmc_bell_word(f, 0, RMC_LANE_REQ, 0) |= 2 << i;
+		*rmc_bell_word(f, peer[i].to, RMC_LANE_REQ, 0) |= 1 << peer[i].from;
 	bed_calm(&b);
 	for (i = 0; i < 2; i++) {
 		collect(&b, &peer[i]);
 		MUST(b.untold || peer[i].got == peer[i].sent);
 	}
-	MUST(!b.w.node[0]->att.live && !b.w.node[0]->att.used && !b.w.node[0]->att.first);
+	for (i = 0; i < b.w.opts.units; i++) {
+		struct rmc_att *att = &b.w.node[0]->unit[i]->att;
+
+		MUST(!att->live && !att->used && !att->first);
+	}
 	bed_fini(&b);
 	return 0;
 }

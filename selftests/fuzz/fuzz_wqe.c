@@ -22,26 +22,21 @@ static void reap(struct bed *b, bool *busy, u32 *done)
 
 static void check_clean(struct bed *b)
 {
-	struct rmc_itt *itt = &b->w.node[0]->itt;
-	u32 i, n = 0;
+	struct rmc_itt *itt;
+	u32 i, u, n;
 
-	MUST(!itt->used && !itt->announced && !itt->restarts);
-	MUST(itt->owing == RMC_TID_NONE);
-	for (i = itt->free; i != RMC_TID_NONE; i = itt->entry[i].next)
-		n++;
-	MUST(n == itt->size);
-	for (i = 0; i < NODES; i++) {
-		struct rmc_out *out = b->w.node[0]->out[i];
-
-		MUST(!b->w.node[i]->att.live && !b->w.node[i]->att.used);
-		if (!out)
-			continue;
-		MUST(out->credits == out->req.mask + 1);
-		MUST(out->req_lines == out->req.pay_mask + 1);
-		MUST(out->rep_lines == out->req.pay_mask + 1);
-		MUST(!out->held && !out->held_lines && !out->xfers);
-		MUST(out->announcing == RMC_TID_NONE);
+	for (u = 0; u < b->w.opts.units; u++) {
+		itt = &b->w.node[0]->unit[u]->itt;
+		MUST(!itt->used && !itt->announced && !itt->restarts);
+		MUST(itt->owing == RMC_TID_NONE);
+		for (i = itt->free, n = 0; i != RMC_TID_NONE; i = itt->entry[i].next)
+			n++;
+		MUST(n == itt->size);
+		for (i = 0; i < NODES; i++)
+			MUST(!b->w.node[i]->unit[u]->att.live && !b->w.node[i]->unit[u]->att.used);
 	}
+	for (i = 0; i < NODES; i++)
+		MUST(world_credits_home(&b->w, 0, i));
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
