@@ -205,6 +205,7 @@ static struct rmc_out *open_one(struct rmc_node *node, u32 ep, u8 *status)
 	out->req_lines = out->req.pay_mask + 1;
 	out->rep_lines = out->rep.pay_mask + 1;
 	out->announcing = RMC_TID_NONE;
+	out->nid = rmc_endpoint_nid(f, ep);
 	out->epoch = epoch;
 	out->self = f->local[ep] && f->local[ep]->srv_worker == node->req_worker;
 	if (rmc_os_filters()) {

@@ -31,6 +31,7 @@ struct rmc_ni_worker;
  * @credits: requests that may still be injected
  * @req_lines: free payload lines of the request ring
  * @rep_lines: free payload lines of the reply ring, reserved by reads
+ * @nid: the peer
  * @epoch: of the peer this end was opened for
  * @idle: consecutive empty looks
  * @held: requests of announced operations without reply
@@ -47,6 +48,7 @@ struct rmc_out {
 	u32 credits;
 	u32 req_lines;
 	u32 rep_lines;
+	u32 nid;
 	u32 epoch;
 	u32 idle;
 	u32 held;

@@ -153,7 +153,7 @@ static u32 run_length(struct rmc_node *node, struct rmc_out *out, const struct r
 }
 
 /* Handle a reply that was taken from the ring. Returns how many more it took. */
-static u32 retire(struct rmc_node *node, struct rmc_out *out, u32 nid, const struct rmc_desc *d)
+static u32 retire(struct rmc_node *node, struct rmc_out *out, const struct rmc_desc *d)
 {
 	u32 len, lines, reserved, taken, more = 0;
 	struct rmc_itt_entry *e;
@@ -163,13 +163,13 @@ static u32 retire(struct rmc_node *node, struct rmc_out *out, u32 nid, const str
 	u8 flags;
 
 	rmc_rep_parse(&p, d);
-	e = match(node, nid, &p);
+	e = match(node, out->nid, &p);
 	flags = rmc_op_flags(p.op);
 	announces = rmc_op_announces(flags, p.word1);
 
 	if (unlikely(!e)) {
 		rmc_stat_inc(node, stale_replies);
-		rmc_itt_late(&node->itt, nid, &p);
+		rmc_itt_late(&node->itt, out->nid, &p);
 	} else if (unlikely(p.marks || e->tracked) && !counts(node, e, &p)) {
 		/* as if it had not come */
 	} else {
@@ -237,7 +237,7 @@ static u32 retire(struct rmc_node *node, struct rmc_out *out, u32 nid, const str
 	return more;
 }
 
-static u32 poll_source(struct rmc_node *node, struct rmc_out *out, u32 nid)
+static u32 poll_source(struct rmc_node *node, struct rmc_out *out)
 {
 	struct rmc_desc d;
 	u32 n, taken = 0;
@@ -248,7 +248,7 @@ static u32 poll_source(struct rmc_node *node, struct rmc_out *out, u32 nid)
 		if (!rmc_ring_peek(&out->rep, 0, &d))
 			break;
 		out->rep.pos++;
-		taken += 1 + retire(node, out, nid, &d);
+		taken += 1 + retire(node, out, &d);
 	}
 	if (taken)
 		rmc_stat_add(node, replies, taken);
@@ -287,7 +287,7 @@ u32 rmc_rcp_poll(struct rmc_node *node)
 				rmc_bell_settle(node, RMC_LANE_REP, from, NULL);
 				continue;
 			}
-			n = poll_source(node, out, rmc_endpoint_nid(f, from));
+			n = poll_source(node, out);
 			done += n;
 			if (n || rmc_filter_holds(out->filter)) {
 				out->idle = 0;

@@ -304,7 +304,9 @@ static void settle_pend(struct rmc_ni_worker *w, enum rmc_lane lane)
 	}
 }
 
-static u32 visit_lane(struct rmc_ni_worker *w, enum rmc_lane lane, u32 (*poll)(struct rmc_node *))
+/* Inlined, so that the calls are direct ones: no retpoline, as in op.h. */
+static __always_inline u32 visit_lane(struct rmc_ni_worker *w, enum rmc_lane lane,
+				      u32 (*poll)(struct rmc_node *))
 {
 	struct rmc_node **node = w->node[lane];
 	u32 words = (w->nodes[lane] + 63) / 64;
