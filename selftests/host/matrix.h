@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Every test in every world: one TAP line for each. RMC_WORLD in the environment names
- * one world instead of a program's own, as module parameters would:
+ * one world instead of a program's own, as module parameters would (also of programs
+ * that go through their worlds themselves):
  *
  *	RMC_WORLD=edge,units=2,interleave=256,mtu=64 unit.asan
  */
@@ -16,11 +17,19 @@ struct matrix_test {
 	void (*fn)(const struct world_opts *o);
 };
 
-/* What RMC_WORLD says; rings and nodes are as in the program's first world. */
-static inline void matrix_world(char *s, struct world_opts *o)
+/*
+ * What RMC_WORLD says; what it does not name stays as it is in @o. Return: false when
+ * it is not set.
+ */
+static inline bool matrix_asked(struct world_opts *o)
 {
-	char *value, *word = strtok(s, ",");
+	static char said[128];
+	char *value, *word;
 
+	if (!getenv("RMC_WORLD"))
+		return false;
+	snprintf(said, sizeof(said), "%s", getenv("RMC_WORLD"));
+	word = strtok(said, ",");
 	o->ni = word;
 	if (!word || !rmc_ni_find(word))
 		goto unknown;
@@ -42,7 +51,7 @@ static inline void matrix_world(char *s, struct world_opts *o)
 		else
 			goto unknown;
 	}
-	return;
+	return true;
 unknown:
 	printf("Bail out! RMC_WORLD: what is %s?\n", word ? word : "an empty one");
 	exit(2);
@@ -51,13 +60,11 @@ unknown:
 static inline void matrix_run(const struct matrix_test *tests, u32 ntests,
 			      const struct world_opts *opts, u32 nopts)
 {
-	const char *asked = getenv("RMC_WORLD");
 	struct world_opts one = opts[0];
 	char name[128], where[64];
 	u32 i, j;
 
-	if (asked) {
-		matrix_world(strdup(asked), &one);
+	if (matrix_asked(&one)) {
 		opts = &one;
 		nopts = 1;
 	}

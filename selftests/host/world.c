@@ -546,10 +546,15 @@ void app_init(struct app *a, struct world *w, u32 nid, u32 ctx_id, u32 entries)
 void app_fini(struct app *a)
 {
 	rmc_ni_del_qp(rmc_qp_worker(&a->qp), &a->qp);
-	if (a->qp.front) {
+	if (a->qp.front)
 		rmc_ni_del_qp(a->qp.node->req_worker, &a->qp.front->inner);
+	app_lost(a);
+}
+
+void app_lost(struct app *a)
+{
+	if (a->qp.front)
 		rmc_front_destroy(a->qp.front);
-	}
 	free(a->wq);
 	free(a->cq);
 	free(a->flags);

@@ -115,6 +115,7 @@ bool world_credits_home(struct world *w, u32 from, u32 to);	/* all of a pair's c
 /* Applications of a node are dealt to its units */
 void app_init(struct app *a, struct world *w, u32 nid, u32 ctx_id, u32 entries);
 void app_fini(struct app *a);
+void app_lost(struct app *a);	/* instead, when its kernel died */
 void app_post_raw(struct app *a, u64 word0, u64 word1);
 u32 app_post(struct app *a, u32 op, u32 nid, u64 offset, const void *lbuf, u32 len);
 bool app_poll(struct app *a, u32 *slot, u32 *status);
