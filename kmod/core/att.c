@@ -19,14 +19,6 @@ void rmc_att_init(struct rmc_att *att)
 	att->stall_ms = RMC_ATT_STALL_MS;
 }
 
-/* The packets a transfer's source cuts it into; the last may be shorter. */
-static u32 packets_of(u32 mtu, u64 offset, u32 length)
-{
-	u32 first = rmc_packet_length(mtu, offset, length);
-
-	return 1 + (length - first + mtu - 1) / mtu;
-}
-
 /* Issue the next packet: the second word of a data request and of its reply. */
 static u64 cut(u32 mtu, struct rmc_xfer *x)
 {
@@ -163,6 +155,25 @@ static void end(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x, u8
 }
 
 /**
+ * rmc_att_complete() - did an announcement come with all its data requests?
+ * @s: run of it and data requests; its operation judged it
+ *
+ * Then a short transfer may be served at once and needs no entry; but not before
+ * those that wait for one.
+ *
+ * Context: RRPP worker, does not sleep.
+ */
+bool rmc_att_complete(const struct rmc_serve *s)
+{
+	const struct rmc_fabric *f = s->node->fabric;
+	u64 offset = s->req.offset;
+	u32 length = s->req.length;
+
+	return rmc_xfer_short(f, s->in->self, offset, length) &&
+	       s->count == 1 + rmc_packets(f->mtu, offset, length) && !s->node->att.first;
+}
+
+/**
  * rmc_att_register() - an announcement came
  * @s: request, or run of it and data requests; its operation judged it
  *
@@ -192,7 +203,7 @@ u8 rmc_att_register(struct rmc_serve *s)
 	x->word1 = s->word1;
 	x->offset = s->req.offset;
 	x->length = s->req.length;
-	x->packets = packets_of(s->node->fabric->mtu, x->offset, x->length);
+	x->packets = rmc_packets(s->node->fabric->mtu, x->offset, x->length);
 	x->received = min(s->count - 1, x->packets);
 	s->count = 1 + x->received;
 	x->issued = 0;

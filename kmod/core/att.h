@@ -121,6 +121,7 @@ struct rmc_att {
 };
 
 void rmc_att_init(struct rmc_att *att);
+bool rmc_att_complete(const struct rmc_serve *s);
 u8 rmc_att_register(struct rmc_serve *s);
 u8 rmc_att_fold(struct rmc_serve *s);
 u32 rmc_att_poll(struct rmc_node *node);

@@ -26,6 +26,7 @@ struct rmc_front;
  * @wq_head: entries taken from the WQ so far
  * @done: completions posted so far
  * @idle: consecutive empty looks
+ * @waited: looks since a transfer could have been sent in part
  * @hot: position in the worker's hot list, or -1
  * @cold: position in the worker's list of all QPs
  * @front: rings to its backend, where a frontend polls it (ni/front.h); else NULL
@@ -43,6 +44,7 @@ struct rmc_qp {
 	u32 wq_head;
 	struct rmc_event done;
 	u32 idle;
+	u32 waited;
 	s32 hot;
 	u32 cold;
 	struct rmc_front *front;

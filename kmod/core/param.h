@@ -83,6 +83,8 @@ enum {
 	 * record each is a page, found by a 64-bit mask
 	 */
 	RMC_XFERS		= 64,
+	/* looks of a source that waits to send all of a transfer at once */
+	RMC_ATT_PATIENCE	= 64,
 	/* runs of a transfer between two looks at the rings, when it is alone */
 	RMC_ATT_RUNS		= 4,
 

@@ -24,6 +24,15 @@ u32 rmc_rcp_poll(struct rmc_node *node);
 
 void rmc_qp_finish(struct rmc_node *node, struct rmc_itt_entry *e, u8 status);
 
+/*
+ * May a transfer that comes at once be served at once? As much as moves as a run, and
+ * a line for the header of such an object.
+ */
+static inline bool rmc_xfer_short(const struct rmc_fabric *f, bool self, u64 offset, u32 length)
+{
+	return (u32)(offset & (RMC_LINE - 1)) + length <= rmc_fabric_run(f, self) + RMC_LINE;
+}
+
 /* Which operations rmc_itt_abort() ends; NULL or -1 matches all. */
 struct rmc_abort {
 	const struct rmc_qp *qp;

@@ -32,6 +32,23 @@ static bool may_hold(const struct rmc_node *node, const struct rmc_out *out, u32
 }
 
 /*
+ * A short transfer all of which can be sent is served at once by a worker that has both
+ * ends: worth some patience. Not where ends work side by side, nor if it never fits.
+ */
+static bool better_later(struct rmc_node *node, struct rmc_out *out, const struct rmc_itt_entry *e)
+{
+	u32 mtu = node->fabric->mtu, packets = rmc_packets(mtu, e->offset, e->length);
+	u32 lines = packets * (mtu / RMC_LINE);
+
+	if (!out->self || !rmc_xfer_short(node->fabric, true, e->offset, e->length))
+		return false;
+	if (packets < out->credits && packets < packets_to_hold(node, out) &&
+	    lines <= out->rep_lines && lines <= lines_to_hold(node, out))
+		return false;
+	return out->held && e->qp->waited++ < RMC_ATT_PATIENCE;
+}
+
+/*
  * May data requests of an announced operation be sent? Sends the announcement
  * first, unless everything fits one packet. One operation at a time per channel,
  * so that what is announced can also be asked for (Documentation/sabre.rst).
@@ -43,13 +60,14 @@ static bool announce(struct rmc_node *node, struct rmc_out *out, struct rmc_itt_
 	if (rmc_packet_length(node->fabric->mtu, e->offset, e->length) == e->length)
 		return true;
 	if (out->announcing != RMC_TID_NONE || out->xfers >= RMC_XFERS || !out->credits ||
-	    !may_hold(node, out, 0))
+	    !may_hold(node, out, 0) || better_later(node, out, e))
 		return false;
 	rmc_ring_put(&out->req, rmc_req_word0(e->op, e->qp->ctx_id, e->gen, tid),
 		     rmc_announce_word1(e->offset, e->length));
 	if (rmc_os_filters() && out->filter)
 		rmc_filter_sent(node, out, 0);
 	rmc_stat_inc(node, requests);
+	e->qp->waited = 0;
 	out->announcing = tid;
 	out->credits--;
 	out->held++;

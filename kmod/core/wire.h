@@ -126,6 +126,12 @@ static inline u32 rmc_packet_length(u32 mtu, u64 offset, u32 left)
 	return min(room, left);
 }
 
+/* How many packets an operation is cut into. */
+static inline u32 rmc_packets(u32 mtu, u64 offset, u32 length)
+{
+	return ((u32)(offset & (RMC_LINE - 1)) + length + mtu - 1) / mtu;
+}
+
 static inline u64 rmc_announce_word1(u64 offset, u32 length)
 {
 	u32 lines = rmc_lines(offset, length);

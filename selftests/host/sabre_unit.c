@@ -532,6 +532,48 @@ static void test_scarcity(const struct world_opts *o, u32 mode)
 	teardown(&s);
 }
 
+/*
+ * What comes at once is served at once, without the table: two of which a channel has
+ * room for one. But nobody waits for that for ever.
+ */
+static void test_short(const struct world_opts *o, u32 mode)
+{
+	u32 len = o->mtu > 64 ? 2 * o->mtu + 16 : 24 * o->mtu;
+	struct world_opts k = *o;
+	struct rmc_out *out;
+	struct setup s;
+	u64 before;
+
+	k.pay_order = k.mtu > 64 ? 0 : 5;
+	k.ring_order = k.mtu > 64 ? 0 : 6;
+	setup(&s, &k, mode);
+	fill(seg + 16, SEG - 16, 6);
+	app_post(&s.a, RMC_OP_SABRE, 1, 0, lbuf, len);
+	app_post(&s.a, RMC_OP_SABRE, 1, 64, lbuf + 32768, len);
+	*version(64) = 0;
+	CHECK_EQ(app_wait(&s.a), RMC_S_OK);
+	CHECK_EQ(app_wait(&s.a), RMC_S_OK);
+	CHECK(!memcmp(lbuf + 16, seg + 16, len - 16));
+	CHECK(!memcmp(lbuf + 32768 + 16, seg + 64 + 16, len - 16));
+	world_settle(&s.w);
+	check_settled(&s);
+	if (!strcmp(o->ni, "fused") && !shuffled) {
+		CHECK_EQ(s.w.node[1]->stats.att_registered, 0);
+		/* others, who never end, leave room for one packet at a time */
+		out = s.w.node[0]->out[1];
+		before = out->held_lines = (1U << s.w.fabric[0].pay_order) * 3 / 4 - k.mtu / 64;
+		out->held = 1;
+		CHECK_EQ(sabre(&s, 0, len), RMC_S_OK);
+		CHECK_EQ(s.w.node[1]->stats.att_registered, 1);
+		CHECK_EQ(out->held_lines, before);
+		CHECK_EQ(out->held, 1);
+		CHECK(!memcmp(lbuf + 16, seg + 16, len - 16));
+		out->held = out->held_lines = 0;
+	}
+	CHECK_EQ(*readers(0), 0);
+	teardown(&s);
+}
+
 /* One source's many SABRes do not keep another's one waiting. */
 static void test_fairness(const struct world_opts *o, u32 mode)
 {
@@ -687,6 +729,7 @@ int main(void)
 		{ "strays, doubles, too many: one reply each", test_strays },
 		{ "table full of silent transfers", test_exhaustion },
 		{ "tiny rings, one entry, six queues", test_scarcity },
+		{ "short ones, all at once", test_short },
 		{ "sources take turns", test_fairness },
 		{ "hostile peer makes up packets", test_hostile },
 		{ "lost, doubled, late, overtaken packets", test_unkind_fabric },

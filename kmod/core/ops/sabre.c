@@ -262,7 +262,9 @@ u8 rmc_sabre_serve(struct rmc_serve *s)
 	status = judge(s->seg, s->req.offset, s->req.length);
 	if (unlikely(status))
 		return status;
-	return s->word1 & RMC_REQ_LAST ? whole(s) : rmc_att_register(s);
+	if (s->word1 & RMC_REQ_LAST || rmc_att_complete(s))
+		return whole(s);
+	return rmc_att_register(s);
 }
 
 /**
