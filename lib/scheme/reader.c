@@ -342,8 +342,12 @@ static void again(struct rmc_reader *r, unsigned int i, int status)
 	e->state = READY;
 	e->not_before = 0;
 	r->ready++;
-	if (!e->backoff)
+	if (!e->backoff) {
+		/* at once, unless a lock is still to be given back before */
+		if (r->o.scheme->fetch != RMC_FETCH_LOCK && !by_message(r, e))
+			go_on(r, i);
 		return;
+	}
 	e->not_before = monotonic_ns() + next_random(r) % e->backoff;
 	e->backoff = e->backoff > r->o.backoff_max_ns / 2 ? r->o.backoff_max_ns : 2 * e->backoff;
 }
