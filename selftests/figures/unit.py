@@ -58,7 +58,8 @@ def objects():
         ("9a", "farm", n), ("9a", "sabre", n * 0.8), ("9a", "sabre shorter by", 20),
         ("9b", "farm", 1), ("9b", "sabre", 1.2), ("9b", "sabre more by", 20),
         ("10-llc", "clean layout, in place", 2), ("10-llc", "clean, times as many", 2))]
-    rows += [row("8", n, "sabre more by", 20 if not w else 40, w) for n in sizes for w in (0, 16)]
+    rows += [row(f, n, "sabre more by", 20 if not w else 40, w) for n in sizes for w in (0, 16)
+             for f in ("8", "8-readers")]
     return {"mtu": 4096, "rounds": 5, "rows": rows}
 
 

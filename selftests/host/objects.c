@@ -9,9 +9,7 @@
  * turns in it: a turn of a writer makes its next object odd and stores, or makes it
  * even again. Both schemes pay for that alike; what is compared are rates of one run.
  *
- * Others use this machine, too: a round is cut into windows of a quarter millisecond,
- * and its value is the rate that a tenth of them reach, those in which nobody took a
- * CPU away. Values are medians of rounds.
+ * Values are medians of rounds, of each the rate of its best windows (windows.h).
  *
  *	build/host/objects [--quick] [--json] [--mtu N] [FIGURE ...]
  */
@@ -20,8 +18,8 @@
 #include <sched.h>
 #include <stdio.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
+#include "windows.h"
 #include "world.h"
 #include "tools/common/json.h"
 
@@ -35,17 +33,14 @@
 #define SEGMENT		(128UL << 20)	/* more than the caches hold */
 #define ENTRIES		128
 #define OBJECTS		100		/* figure 8's, in the caches */
-#define ROUNDS_MAX	25
 #define OBJECT_MAX	8192U
 #define WINDOW		16
-#define ROUND_NS	20000000ULL
-#define WINDOW_NS	250000ULL
-#define WINDOWS_MAX	1024
 #define BATCH		16	/* operations between looks at the clock */
 
 static const u32 all_sizes[] = { 64, 128, 256, 512, 1024, 2048, 4096, 8192 };
 static const u32 three_sizes[] = { 128, 1024, 8192 };
 
+static const int worker_cpus[] = { 1, 1, 1, 1 };
 static u8 *segment, *landing, *clean;
 static struct world world;
 static struct app app;
@@ -58,83 +53,12 @@ static struct json out;
 static u64 rng = 88172645463325252ULL;
 static volatile u64 sink;
 
-static u64 now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
-}
-
 static u64 rnd(void)
 {
 	rng ^= rng << 13;
 	rng ^= rng >> 7;
 	rng ^= rng << 17;
 	return rng >> 8;
-}
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static double median(const double *v, int n)
-{
-	double s[ROUNDS_MAX];
-
-	memcpy(s, v, n * sizeof(*v));
-	qsort(s, n, sizeof(*s), compare);
-	return s[n / 2];
-}
-
-/* Operations per ns of the windows of a round */
-struct windows {
-	double rate[WINDOWS_MAX];
-	int n;
-	u64 start, t0, ops;
-};
-
-static struct windows win;
-
-static void win_start(void)
-{
-	win.n = 0;
-	win.ops = 0;
-	win.start = win.t0 = now();
-}
-
-/* So many more have been done: is the round over? */
-static bool win_over(u64 ops)
-{
-	u64 t = now();
-
-	win.ops += ops;
-	if (t - win.t0 < WINDOW_NS)
-		return false;
-	if (win.n < WINDOWS_MAX)
-		win.rate[win.n++] = (double)win.ops / (double)(t - win.t0);
-	win.ops = 0;
-	win.t0 = now();
-	return win.t0 - win.start >= ROUND_NS;
-}
-
-static double win_rate(void)
-{
-	qsort(win.rate, win.n, sizeof(*win.rate), compare);
-	return win.rate[win.n - 1 - win.n / 10];
-}
-
-static double median_ratio(const double *a, const double *b, int n)
-{
-	double r[ROUNDS_MAX];
-	int i;
-
-	for (i = 0; i < n; i++)
-		r[i] = b[i] ? a[i] / b[i] : 0;
-	return median(r, n);
 }
 
 static void pin(int cpu)
@@ -194,8 +118,8 @@ static void row(const char *figure, u32 size, u32 writers, const char *series, d
 		const char *unit)
 {
 	if (!as_json) {
-		printf("%-6s %5u B", figure, size);
-		if (!strcmp(figure, "8"))
+		printf("%-9s %5u B", figure, size);
+		if (*figure == '8')
 			printf("  %2u writers", writers);
 		printf("  %-28s %10.2f %s\n", series, value, unit);
 		fflush(stdout);
@@ -446,50 +370,119 @@ static void writer_turn(const struct store *st, struct writer *w)
 	w->odd = !w->odd;
 }
 
-/* Millions of objects read per second; *again: attempts that failed per object */
+struct crowd {
+	const struct store *st;
+	struct rmc_reader *r;
+	struct rmc_read rd[WINDOW];
+	struct writer w[16];
+	u32 writers, turn;
+	u64 n, sum;
+};
+
+static void crowd_open(struct crowd *c, const struct store *st, u32 readers, u32 writers)
+{
+	u32 i;
+
+	*c = (struct crowd){ .st = st, .r = reader_open(st, readers), .writers = writers };
+	for (i = 0; i < writers; i++)
+		c->w[i] = (struct writer){ i * st->n / writers, i * st->n / writers,
+					   (i + 1) * st->n / writers, false };
+	for (i = 0; i < readers; i++) {
+		c->rd[i] = (struct rmc_read){ .nid = 1, .len = st->size,
+					      .offset = rnd() % st->n * st->step };
+		check(rmc_reader_start(c->r, &c->rd[i]));
+	}
+}
+
+/* One of the readers that has its object, if any has, uses it and begins anew */
+static bool crowd_read(struct crowd *c)
+{
+	struct rmc_read *done;
+
+	if (rmc_reader_poll(c->r, &done) != 1)
+		return false;
+	check(done->status);
+	c->sum += use(done->data, c->st->size);
+	c->n++;
+	rmc_reader_release(c->r, done);
+	done->offset = rnd() % c->st->n * c->st->step;
+	check(rmc_reader_start(c->r, done));
+	return true;
+}
+
+static void crowd_write(struct crowd *c)
+{
+	if (c->writers)
+		writer_turn(c->st, &c->w[c->turn++ % c->writers]);
+}
+
+/* Returns how many tries failed per object */
+static double crowd_close(struct crowd *c)
+{
+	const struct rmc_reader_stats *stats = rmc_reader_stats(c->r);
+	double again = (double)(stats->torn + stats->locked) / (double)c->n;
+	u32 i;
+
+	for (i = 0; i < c->writers; i++)
+		if (c->w[i].odd)
+			writer_turn(c->st, &c->w[i]);
+	sink = c->sum;
+	rmc_reader_close(c->r);
+	return again;
+}
+
+/* Millions of objects read per second */
 static double objects_per_us(const struct store *st, u32 readers, u32 writers, double *again)
 {
-	struct rmc_reader *r = reader_open(st, readers);
-	struct rmc_read rd[WINDOW], *done;
-	struct writer w[16];
-	u64 n = 0, sum = 0, before;
-	u32 i, turn = 0;
+	struct crowd c;
+	u64 before;
+	u32 i;
 
-	for (i = 0; i < writers; i++)
-		w[i] = (struct writer){ i * st->n / writers, i * st->n / writers,
-					(i + 1) * st->n / writers, false };
-	for (i = 0; i < readers; i++) {
-		rd[i] = (struct rmc_read){ .nid = 1, .len = st->size,
-					   .offset = rnd() % st->n * st->step };
-		check(rmc_reader_start(r, &rd[i]));
-	}
+	crowd_open(&c, st, readers, writers);
 	win_start();
 	do {
-		before = n;
+		before = c.n;
 		for (i = 0; i < 256; i++) {
-			if (rmc_reader_poll(r, &done) == 1) {
-				check(done->status);
-				sum += use(done->data, st->size);
-				n++;
-				rmc_reader_release(r, done);
-				done->offset = rnd() % st->n * st->step;
-				check(rmc_reader_start(r, done));
-			}
-			if (writers && !(i & 3))
-				writer_turn(st, &w[turn++ % writers]);
+			crowd_read(&c);
+			if (!(i & 3))
+				crowd_write(&c);
 		}
-	} while (!win_over(n - before));
-	for (i = 0; i < writers; i++)
-		if (w[i].odd)
-			writer_turn(st, &w[i]);
-	sink = sum;
-	*again = (double)(rmc_reader_stats(r)->torn + rmc_reader_stats(r)->locked) / (double)n;
-	rmc_reader_close(r);
+	} while (!win_over(c.n - before));
+	*again = crowd_close(&c);
+	return win_rate() * 1000;
+}
+
+/*
+ * The same as far as the readers' CPU goes, as if an RMC put objects into its caches and
+ * nobody had to wait for that: this CPU plays the RMC, too, while the clock stands.
+ */
+static double readers_per_us(const struct store *st, u32 readers, u32 writers, double *again)
+{
+	struct crowd c;
+	u64 before, spent, t;
+
+	crowd_open(&c, st, readers, writers);
+	win_start();
+	do {
+		before = c.n;
+		for (spent = 0; spent < WINDOW_NS / 4; spent += now() - t) {
+			while (world_visit(&world))
+				crowd_write(&c);
+			t = now();
+			while (crowd_read(&c))
+				;
+		}
+	} while (!win_add(c.n - before, spent));
+	/* what is under way has to come before the reader is closed */
+	while (world_visit(&world))
+		;
+	*again = crowd_close(&c);
 	return win_rate() * 1000;
 }
 
 /* farm and sabre in turn, so that what disturbs this machine disturbs both */
-static void contest(const char *figure, u32 size, u64 objects, u32 readers, u32 writers)
+static void contest(const char *figure, u32 size, u64 objects, u32 readers, u32 writers,
+		    double (*rate)(const struct store *, u32, u32, double *))
 {
 	double v[2][ROUNDS_MAX], again[2][ROUNDS_MAX];
 	struct store st;
@@ -498,7 +491,7 @@ static void contest(const char *figure, u32 size, u64 objects, u32 readers, u32 
 	for (r = 0; r < rounds; r++) {
 		for (k = 0; k < 2; k++) {
 			store_init(&st, k ? "sabre" : "farm", size, objects);
-			v[k][r] = objects_per_us(&st, readers, writers, &again[k][r]);
+			v[k][r] = rate(&st, readers, writers, &again[k][r]);
 		}
 	}
 	row(figure, size, writers, "farm", median(v[0], rounds), "M/s");
@@ -517,7 +510,13 @@ static void figure8(void)
 
 	for (i = 0; i < ARRAY_SIZE(three_sizes); i++)
 		for (w = 0; w < ARRAY_SIZE(writers); w++)
-			contest("8", three_sizes[i], OBJECTS, WINDOW, writers[w]);
+			contest("8", three_sizes[i], OBJECTS, WINDOW, writers[w], objects_per_us);
+	world_stop(&world);
+	for (i = 0; i < ARRAY_SIZE(three_sizes); i++)
+		for (w = 0; w < ARRAY_SIZE(writers); w++)
+			contest("8-readers", three_sizes[i], OBJECTS, WINDOW, writers[w],
+				readers_per_us);
+	world_start(&world, worker_cpus, false);
 }
 
 static void figure9b(void)
@@ -526,7 +525,8 @@ static void figure9b(void)
 
 	/* 16 MiB: initializing more takes longer than reading it */
 	for (i = 1; i < ARRAY_SIZE(all_sizes); i++)
-		contest("9b", all_sizes[i], (16UL << 20) / (all_sizes[i] + 128), WINDOW - 1, 0);
+		contest("9b", all_sizes[i], (16UL << 20) / (all_sizes[i] + 128), WINDOW - 1, 0,
+			objects_per_us);
 }
 
 /* --- 10: the owner's own reads --- */
@@ -650,7 +650,6 @@ static void world_up(void)
 	static uint8_t slots[ENTRIES];
 	struct world_opts o = { .nodes = 2, .mtu = mtu, .itt = 1024 };
 	size_t len = (size_t)ENTRIES * OBJECT_MAX + (1 << 20);
-	static const int cpus[] = { 1, 1, 1, 1 };
 
 	segment = map(SEGMENT);
 	landing = map(len);
@@ -666,7 +665,7 @@ static void world_up(void)
 	rmc_qp_init_raw(&qp, app.wq, app.cq, app.flags, slots,
 			(struct rmc_operands *)(landing + len - ENTRIES * sizeof(struct rmc_operands)),
 			ENTRIES);
-	world_start(&world, cpus, false);
+	world_start(&world, worker_cpus, false);
 }
 
 static void world_down(void)

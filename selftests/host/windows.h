@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Rates on a machine that others use, too: a round is cut into windows of a quarter
+ * millisecond, and its value is the rate that a tenth of them reach, those in which
+ * nobody took a CPU away.
+ */
+#ifndef RMC_TEST_WINDOWS_H
+#define RMC_TEST_WINDOWS_H
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "kmod/core/rmc_os.h"
+
+#define ROUNDS_MAX	25
+#define ROUND_NS	20000000ULL
+#define WINDOW_NS	250000ULL
+#define WINDOWS_MAX	1024
+
+static u64 now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static double median(const double *v, int n)
+{
+	double s[ROUNDS_MAX];
+
+	memcpy(s, v, n * sizeof(*v));
+	qsort(s, n, sizeof(*s), compare);
+	return s[n / 2];
+}
+
+/* Operations per ns of the windows of a round */
+struct windows {
+	double rate[WINDOWS_MAX];
+	int n;
+	u64 start, t0, ops;
+};
+
+static struct windows win;
+
+static void win_start(void)
+{
+	win.n = 0;
+	win.ops = 0;
+	win.start = win.t0 = now();
+}
+
+/* A window of so many operations, in so many ns: is the round over? */
+static bool win_add(u64 ops, u64 ns)
+{
+	if (win.n < WINDOWS_MAX)
+		win.rate[win.n++] = (double)ops / (double)ns;
+	return now() - win.start >= ROUND_NS;
+}
+
+/* So many more have been done: is the round over? */
+static bool win_over(u64 ops)
+{
+	u64 t = now();
+	bool over;
+
+	win.ops += ops;
+	if (t - win.t0 < WINDOW_NS)
+		return false;
+	over = win_add(win.ops, t - win.t0);
+	win.ops = 0;
+	win.t0 = now();
+	return over;
+}
+
+static double win_rate(void)
+{
+	qsort(win.rate, win.n, sizeof(*win.rate), compare);
+	return win.rate[win.n - 1 - win.n / 10];
+}
+
+static double median_ratio(const double *a, const double *b, int n)
+{
+	double r[ROUNDS_MAX];
+	int i;
+
+	for (i = 0; i < n; i++)
+		r[i] = b[i] ? a[i] / b[i] : 0;
+	return median(r, n);
+}
+
+#endif
