@@ -34,7 +34,7 @@ help:
 	@echo
 	@echo 'Longer tests:'
 	@echo '  make check-debug    on a kernel with KASAN, lockdep, kmemleak, fault injection'
-	@echo '  make check-ni       core and kernel selftests with each NI organisation and MTU'
+	@echo '  make check-ni       what make check tests, with each NI organisation and MTU'
 	@echo '  make check-kernels  on the newest kernels of this and of the next Debian'
 	@echo '  make soak           everything mixed, with kills and pauses: SECONDS=600'
 	@echo '  make lossy          each of OPERATIONS=10000000 completes once on a lossy fabric'

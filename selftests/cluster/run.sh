@@ -11,10 +11,11 @@ seconds=120	# for one script, booting apart, unless it says "# seconds:" itself
 
 usage()
 {
-	echo "usage: $0 [--machine M] [--module KO] [--on 'KIND ...'] [SCRIPT ...]"
+	echo "usage: $0 [--machine M] [--module KO] [--up 'OPTION ...'] [--on 'KIND ...'] [SCRIPT ...]"
 	echo "2, 4: as many guests; 2p: NI organisation pair, MTU 64; 2e: edge with two"
 	echo "units; l4: one guest, loopback"
 	echo "4s, not by default: four that are slow to take each other for dead"
+	echo "--up: more options for rmc-vm up, such as --ni edge"
 	exit "$1"
 }
 
@@ -23,6 +24,7 @@ while [ $# -gt 0 ]; do
 	case $1 in
 	--machine) module+=(--machine "$2"); shift ;;
 	--module) module+=(--module "$(realpath "$2")"); shift ;;
+	--up) read -ra up <<< "$2"; module+=("${up[@]}"); shift ;;
 	--on) on=$2; shift ;;
 	-h|--help) usage 0 ;;
 	-*) usage 2 >&2 ;;

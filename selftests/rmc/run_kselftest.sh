@@ -20,8 +20,8 @@ ko=$here/../../rmc.ko
 bin=$here
 [ -x "$bin/abi" ] || bin=$here/../../build/selftests/rmc
 
-# name, program, module parameters, seconds at most. RMC_NI stands in for all ni=,
-# more parameters may follow it: RMC_NI=edge,units=2
+# name, program, module parameters, seconds at most. RMC_NI stands in for what they say
+# of organisation and MTU, RMC_NI=edge,units=2,mtu=64; what is the same then runs once.
 runs="
 module		module	-				120
 abi		abi	nodes=4,ni=fused		60
@@ -64,6 +64,18 @@ soak_fused	soak	nodes=4,ni=fused		${RMC_SOAK_LIMIT:-120}
 soak_pair	soak	nodes=4,ni=pair			${RMC_SOAK_LIMIT:-120}
 fail_nth	fail_nth	-				900
 "
+
+# Another NI organisation than the ones above.
+organise()
+{
+	awk -v ni="$RMC_NI" '$3 ~ /,ni=/ {
+			gsub(/,(ni|units|rrpps|interleave|frontends|mtu)=[^,]*/, "", $3)
+			$3 = $3 ",ni=" ni
+		}
+		NF && !seen[$2 $3]++'
+}
+
+[ -z "${RMC_NI:-}" ] || runs=$(echo "$runs" | organise)
 
 only=
 while [ $# -gt 0 ]; do
@@ -120,12 +132,6 @@ complaints()
 	log | grep -E "$bad" | grep -v ' at kernel/trace/trace_events.c'
 }
 
-# Another NI organisation than the one asked for.
-organise()
-{
-	sed "${RMC_NI:+s/\\<ni=[a-z_]*/ni=$RMC_NI/}"
-}
-
 # Load with these parameters; tells what went wrong.
 load()
 {
@@ -135,7 +141,7 @@ load()
 	fi
 	[ "$1" != - ] || return 0
 	# shellcheck disable=SC2046 # one word per parameter
-	insmod "$ko" fabric=loopback $(echo "$1" | organise | tr , ' ') && return
+	insmod "$ko" fabric=loopback $(echo "$1" | tr , ' ') && return
 	log | tail -n 3 | sed 's/^/# /'
 	return 1
 }
