@@ -10,6 +10,11 @@ need_cluster
 BEHIND=230
 SEED=${SEED:-$RANDOM}
 
+no_insmod()
+{
+	! at 0 /run/rmc/busybox pidof insmod > /dev/null
+}
+
 # scribbled HOW SECONDS: with programs at work on both nodes
 scribbled()
 {
@@ -50,5 +55,17 @@ done
 # whether it loads or is refused, that comes to an end
 load 0 node=0 > /dev/null 2>&1
 [ $? != 124 ] || fail "seed $SEED: insmod hangs"
+if at 0 /run/rmc/busybox test -d /sys/module/rmc; then
+	unload 0 || fail "seed $SEED: node 0 keeps its module after that"
+fi
+# nor does it spin where the word that says who formats changes all the time
+"$TOP/build/selftests/cluster/scribble" "$(region)" 30 "$SEED" state > /dev/null &
+scribbler=$!
+children+=("$scribbler")
+load 0 node=0 > /dev/null 2>&1 &
+sleep 3
+at 0 /run/rmc/busybox killall -INT insmod 2> /dev/null
+until_true 10 no_insmod || fail "seed $SEED: insmod cannot be interrupted"
+kill "$scribbler"
 timeout 100 "$VM" restart 0 1 || fail "seed $SEED: the cluster does not come back"
 out=$(on_all "$XPAIR" pairs 2>&1) || fail "seed $SEED, booted again: $out"

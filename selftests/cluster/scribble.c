@@ -6,6 +6,7 @@
  *						no request is made up for context 0
  *	scribble FILE SECONDS SEED tables	all rings, bells, and the node table
  *	scribble FILE SECONDS SEED all		every byte may change, the header too
+ *	scribble FILE SECONDS SEED state	who formats the region, without a rest
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -57,12 +58,25 @@ static void noise(struct scribble *s)
 	WRITE_ONCE(words[scribble_random(s) % words_all], value);
 }
 
+/* Nobody, and somebody else all the time: whoever tries mostly loses. */
+static unsigned long states(struct scribble *s, double end)
+{
+	struct rmc_region_head *h = region.base;
+	unsigned long strikes;
+
+	for (strikes = 0; strikes % 1024 || now() < end; strikes++)
+		WRITE_ONCE(h->state, strikes % 2 ? RMC_REGION_RAW : RMC_REGION_FORMATTING |
+			   (u32)scribble_random(s) << RMC_REGION_NONCE_SHIFT);
+	WRITE_ONCE(h->state, RMC_REGION_RAW);
+	return strikes;
+}
+
 int main(int argc, char **argv)
 {
 	struct rmc_fabric f = { .ops = &ops };
 	struct scribble s = { .f = &f, .spare_ctx = -1 };
 	unsigned long strikes = 0;
-	bool pair, tables, all;
+	bool pair, tables, all, state;
 	u32 a = 0, b = 0, i;
 	struct stat st;
 	double end;
@@ -71,8 +85,9 @@ int main(int argc, char **argv)
 	pair = argc == 7 && !strcmp(argv[4], "pair");
 	tables = argc == 5 && !strcmp(argv[4], "tables");
 	all = argc == 5 && !strcmp(argv[4], "all");
-	if (!pair && !tables && !all) {
-		fprintf(stderr, "usage: scribble FILE SECONDS SEED pair A B|tables|all\n");
+	state = argc == 5 && !strcmp(argv[4], "state");
+	if (!pair && !tables && !all && !state) {
+		fprintf(stderr, "usage: scribble FILE SECONDS SEED pair A B|tables|all|state\n");
 		return 2;
 	}
 	fd = open(argv[1], O_RDWR | O_CLOEXEC);
@@ -82,11 +97,15 @@ int main(int argc, char **argv)
 	}
 	region.bytes = (u64)st.st_size;
 	region.base = mmap(NULL, region.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	s.rng = strtoull(argv[3], NULL, 0) * 2 + 1;
+	if (state && region.base != MAP_FAILED) {
+		printf("%lu strikes\n", states(&s, now() + atof(argv[2])));
+		return 0;
+	}
 	if (region.base == MAP_FAILED || rmc_region_adopt(&region, &f)) {
 		fprintf(stderr, "%s holds no fabric\n", argv[1]);
 		return 1;
 	}
-	s.rng = strtoull(argv[3], NULL, 0) * 2 + 1;
 	if (pair) {
 		a = (u32)atoi(argv[5]);
 		b = (u32)atoi(argv[6]);
