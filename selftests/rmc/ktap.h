@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -160,11 +161,24 @@ static inline unsigned int ktap_slow(void)
 	return s && atoi(s) > 0 ? (unsigned int)atoi(s) : 1;
 }
 
-/* Told to stop: takes the test along, which is in a process group of its own. */
+/*
+ * Told to stop: takes the test along, which is in a process group of its own, and
+ * goes when all it held is given back, so that the module can be unloaded.
+ */
 static inline void ktap_stop(int sig)
 {
-	if (ktap_child > 0)
-		kill(-ktap_child, SIGKILL);
+	static const char told[] = ": told to stop\n";
+	pid_t pid = ktap_child;
+	struct iovec said[] = {
+		{ "# ", 2 }, { (void *)ktap_name, pid > 0 ? strlen(ktap_name) : 0 },
+		{ (void *)told, sizeof(told) - 1 },
+	};
+
+	if (pid > 0) {
+		kill(-pid, SIGKILL);
+		if (writev(STDOUT_FILENO, said, 3) > 0)
+			ktap_wait(pid, KTAP_GRACE * 1000);
+	}
 	_exit(128 + sig);
 }
 

@@ -40,6 +40,11 @@ while :; do
 	esac
 	shift
 done
+# enough for the rings of 128 nodes that all talk to each other, unless the host has little
+case " ${boot[*]} " in
+*" --mem "*) ;;
+*) [ "$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)" -lt $((3 << 20)) ] || boot+=(--mem 768) ;;
+esac
 for name in ${!RMC_NI*} ${!RMC_SOAK*} ${!RMC_STRIDE*} ${!RMC_SLOW*}; do
 	env+=(-x "$name")
 done
@@ -65,21 +70,29 @@ up()
 # once more: QEMU 7.2 without KVM may still run an int3 that the kernel (7.2) has patched away
 up || { timeout 60 "$vm" down > /dev/null 2>&1; up; } || exit 1
 
+# Line by line: awk may wait for a full pipe, and whoever looks on sees nothing for minutes.
 flat()
 {
-	awk '
-	/^    # Subtest: /	{ theme = $3; bad = 0; next }
-	/^    (not )?ok /	{ bad += /^    not/; n++; name = $0
-				  sub(/^ *(not )?ok [0-9]+ /, "", name)
-				  printf "%sok %d - %s: %s\n", /^    not/ ? "not " : "", n, theme, name
-				  fflush(); next }
-	/^ok /			{ next }
-	/^not ok /		{ if (!bad) { sub(/^not ok [0-9]+ /, ""); printf "not ok %d - %s\n", ++n, $0 }
-				  next }
-	/^# Totals/		{ done = 1; print; next }
-	/^    # |^#|^Bail/	{ sub(/^    /, ""); print; fflush() }
-	END			{ if (!done) printf "not ok %d - the guest ended early\n", ++n
-				  printf "1..%d\n", n }'
+	local line theme= bad=0 n=0 done=false name verdict
+	while IFS= read -r line; do
+		case $line in
+		"    # Subtest: "*) theme=${line#*: } bad=0 ;;
+		"    ok "* | "    not ok "*)
+			verdict=ok
+			[ "${line#    not}" = "$line" ] || verdict="not ok" bad=1
+			name=${line#*ok } n=$((n + 1))
+			echo "$verdict $n - $theme: ${name#* }" ;;
+		"ok "*) name=${line#ok * }; echo "# ${name/ # /: }" ;;
+		"not ok "*)
+			[ $bad = 0 ] || continue
+			name=${line#not ok } n=$((n + 1))
+			echo "not ok $n - ${name#* }" ;;
+		"# Totals"*) done=true; echo "$line" ;;
+		"    # "* | "#"* | Bail*) echo "${line#    }" ;;
+		esac
+	done
+	$done || { n=$((n + 1)); echo "not ok $n - the guest ended early"; }
+	echo "1..$n"
 }
 
 run()

@@ -11,6 +11,7 @@ usage()
 	usage: $0 [--ko PATH] [--bin FOLDER] [--list] [NAME ...]
 	NAME: run only these, see --list
 	RMC_SLOW=N: this kernel is so much slower than others; limits in time are longer
+	RMC_SECONDS=S: each NAME may take so long, and no longer
 	END
 	exit "${1:-0}"
 }
@@ -58,11 +59,12 @@ uring_pair	uring	nodes=4,ni=pair,workers=2	120
 watch_pair	watch	nodes=4,ni=pair,workers=2	90
 faults_fused	faults	nodes=4,ni=fused		90
 faults_mtu64	faults	nodes=4,ni=pair,mtu=64		90
-nodes128	nodes	nodes=128,ni=fused		120
-nodes128_pair	nodes	nodes=128,ni=pair		120
+nodes128	nodes	nodes=128,ni=fused		300
+nodes128_pair	nodes	nodes=128,ni=pair		300
 soak_fused	soak	nodes=4,ni=fused		${RMC_SOAK_LIMIT:-120}
 soak_pair	soak	nodes=4,ni=pair			${RMC_SOAK_LIMIT:-120}
 fail_nth	fail_nth	-				900
+overdue		overdue.sh	-				120
 "
 
 # Another NI organisation than the ones above.
@@ -111,7 +113,7 @@ for tool in insmod rmmod; do
 	command -v $tool >/dev/null || PATH=$PATH:/sbin:/usr/sbin
 	command -v $tool >/dev/null || eval "$tool() { /run/rmc/busybox $tool \"\$@\"; }"
 done
-export RMC_KO="$ko"
+export RMC_KO="$ko" RMC_BIN="$bin"
 
 loaded()
 {
@@ -129,16 +131,27 @@ bad='BUG:|WARNING:|Oops|UBSAN|ODEBUG|rcu.*stall|soft lockup|hung_task'
 # for describing a module's tracepoints runs out, which fail_nth makes it do.
 complaints()
 {
-	log | grep -E "$bad" | grep -v ' at kernel/trace/trace_events.c'
+	log | grep -E "$bad" | grep -vE '(^|[ :])kernel/trace/trace_events\.c:'
+}
+
+# Those who used it and were killed give back what they had after that.
+unload()
+{
+	tries=$((20 * ${RMC_SLOW:-1}))
+	while loaded && ! rmmod rmc 2>/dev/null; do
+		tries=$((tries - 1))
+		if [ $tries = 0 ]; then
+			echo "# rmc is loaded and cannot be unloaded: $(rmmod rmc 2>&1)"
+			return 1
+		fi
+		sleep 1
+	done
 }
 
 # Load with these parameters; tells what went wrong.
 load()
 {
-	if loaded && ! rmmod rmc; then
-		echo "# rmc is loaded and cannot be unloaded"
-		return 1
-	fi
+	unload || return
 	[ "$1" != - ] || return 0
 	# shellcheck disable=SC2046 # one word per parameter
 	insmod "$ko" fabric=loopback $(echo "$1" | tr , ' ') && return
@@ -163,19 +176,21 @@ complaints=$(complaints | wc -l)
 totals=$(mktemp)
 trap 'rm -f "$out" "$totals"' EXIT
 while [ $# -ge 4 ]; do
-	name=$1 program=$2 args=$3 seconds=$(($4 * ${RMC_SLOW:-1}))
+	name=$1 program=$bin/$2 args=$3 seconds=${RMC_SECONDS:-$(($4 * ${RMC_SLOW:-1}))}
+	[ -x "$program" ] || program=$here/$2
 	shift 4
 	wanted "$name" || continue
 	number=$((number + 1))
 	echo "    # Subtest: $name"
-	if ! load "$args" 2>&1 | sed 's/^/    /' || { [ "$args" != - ] && ! loaded; }; then
+	if ! load "$args" > "$out" 2>&1; then
+		sed 's/^/    /' "$out"
 		echo "not ok $number $name # the module does not load"
 		echo "not ok 0 $name" >> "$totals"
 		failed=$((failed + 1))
 		continue
 	fi
 	start=$(date +%s)
-	{ timeout -k 5 "$seconds" "$bin/$program" 2>&1; echo "status $?" > "$out"; } |
+	{ timeout -k 15 "$seconds" "$program" 2>&1; echo "status $?" > "$out"; } |
 		tee -a "$totals" | sed -u 's/^/    /'
 	status=$(sed 's/status //' "$out")
 	took=$(($(date +%s) - start))
@@ -195,7 +210,7 @@ while [ $# -ge 4 ]; do
 	*) echo "not ok $number $name # $took s"; failed=$((failed + 1)) ;;
 	esac
 done
-! loaded || rmmod rmc || failed=$((failed + 1))
+unload || failed=$((failed + 1))
 
 fail=$(grep -c '^not ok ' "$totals")
 skip=$(grep -c '^ok .*# SKIP' "$totals")
