@@ -50,7 +50,7 @@ static inline void rmc_line_look(u64 *dst, const u64 *src)
  * look goes to @dst, the second compares with it: eight words more than there are
  * registers for. Returns false when the line does not stand still.
  */
-static inline bool rmc_line_load(u64 *dst, const u64 *src)
+static __always_inline bool rmc_line_load(u64 *dst, const u64 *src)
 {
 	u32 looks = RMC_LINE_LOOKS;
 

@@ -23,15 +23,8 @@ static __always_inline void stop_unrolling(struct rmc_node *node, struct rmc_itt
 		out->announcing = RMC_TID_NONE;
 }
 
-/**
- * rmc_qp_finish() - complete an operation and free its ITT entry
- * @node: node; the caller is its RCP worker
- * @e: operation
- * @status: enum rmc_status
- *
- * Context: worker, does not sleep.
- */
-void rmc_qp_finish(struct rmc_node *node, struct rmc_itt_entry *e, u8 status)
+/* Complete an operation and free its ITT entry. */
+static __always_inline void finish(struct rmc_node *node, struct rmc_itt_entry *e, u8 status)
 {
 	struct rmc_qp *qp = e->qp;
 
@@ -42,6 +35,19 @@ void rmc_qp_finish(struct rmc_node *node, struct rmc_itt_entry *e, u8 status)
 	stop_unrolling(node, e);
 	rmc_cq_post(qp, e->slot, status);
 	rmc_itt_free(&node->itt, e);
+}
+
+/**
+ * rmc_qp_finish() - complete an operation and free its ITT entry
+ * @node: node; the caller is its RCP worker
+ * @e: operation
+ * @status: enum rmc_status
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_qp_finish(struct rmc_node *node, struct rmc_itt_entry *e, u8 status)
+{
+	finish(node, e, status);
 }
 
 /* The operation a reply belongs to, or NULL. */
@@ -202,7 +208,7 @@ static u32 retire(struct rmc_node *node, struct rmc_out *out, const struct rmc_d
 			if (unlikely(e->notify && !e->status))
 				rmc_rgp_notify(node, p.tid);
 			else
-				rmc_qp_finish(node, e, e->status);
+				finish(node, e, e->status);
 		}
 	}
 
@@ -219,9 +225,9 @@ static u32 retire(struct rmc_node *node, struct rmc_out *out, const struct rmc_d
 		out->xfers -= min(out->xfers, 1U);
 		return more;
 	}
-	reserved = rmc_op_reserved_lines(flags, p.word1, node->fabric->mtu);
+	reserved = lines;
 	if (unlikely(flags & RMC_OPF_ANNOUNCED) && !(p.word1 & RMC_REQ_FIRST)) {
-		reserved *= 1 + more;
+		reserved = rmc_op_reserved_lines(flags, p.word1, node->fabric->mtu) * (1 + more);
 		unhold(out, 1 + more, reserved);
 	}
 	offset = rmc_word1_offset(p.word1);
@@ -287,7 +293,9 @@ u32 rmc_rcp_poll(struct rmc_node *node)
 				rmc_bell_settle(node, RMC_LANE_REP, from, NULL);
 				continue;
 			}
-			n = poll_source(node, out);
+			n = 0;
+			if (rmc_ring_ready(&out->rep) || unlikely(rmc_os_filters() && out->filter))
+				n = poll_source(node, out);
 			done += n;
 			if (n || rmc_filter_holds(out->filter)) {
 				out->idle = 0;

@@ -399,6 +399,9 @@ static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool many)
 		if ((word0 & RMC_WQE_PHASE) != rmc_qp_phase(qp, qp->wq_head))
 			break;
 		word1 = READ_ONCE(s->word1);
+		/* whoever has much to ask has also written the next line's entries */
+		if (!(slot % (RMC_LINE / sizeof(*s))))
+			prefetch(&qp->wq[(slot + RMC_LINE / sizeof(*s)) & qp->mask]);
 		w.op = (word0 >> RMC_WQE_OP_SHIFT) & RMC_WQE_OP_MASK;
 		w.nid = (word0 >> RMC_WQE_NID_SHIFT) & RMC_WQE_NID_MASK;
 		w.lbuf = word0 >> RMC_WQE_LBUF_SHIFT;

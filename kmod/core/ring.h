@@ -126,6 +126,12 @@ static inline bool rmc_ring_peek(const struct rmc_ring *r, u32 ahead, struct rmc
 	return true;
 }
 
+/* Is there a descriptor to peek at? */
+static inline bool rmc_ring_ready(const struct rmc_ring *r)
+{
+	return !((READ_ONCE(r->desc[r->pos & r->mask].word0) ^ rmc_ring_lap(r, r->pos)) >> 56);
+}
+
 static inline u8 *rmc_ring_line(const struct rmc_ring *r, u32 pay_pos)
 {
 	return r->pay + (size_t)(pay_pos & r->pay_mask) * RMC_LINE;

@@ -157,7 +157,7 @@ static __always_inline bool serve(struct rmc_node *node, struct rmc_in *in, stru
 	const u64 *word1 = p->word1;
 	u32 i, count = p->count;
 	u8 status = p->status;
-	u64 marks = 0;
+	u64 word0, marks = 0;
 
 	s->word1 = *word1;
 	if (likely(!status)) {
@@ -189,9 +189,10 @@ static __always_inline bool serve(struct rmc_node *node, struct rmc_in *in, stru
 	} else {
 		rmc_stat_add(node, serve_errors, count);
 	}
-	rmc_ring_put(&in->rep, rmc_rep_word0(&p->req, status) | marks, s->word1);
+	word0 = rmc_rep_echo(p->word0, status);
+	rmc_ring_put(&in->rep, word0 | marks, s->word1);
 	for (i = 1; i < count; i++)
-		rmc_ring_put(&in->rep, rmc_rep_word0(&p->req, status), word1[i]);
+		rmc_ring_put(&in->rep, word0, word1[i]);
 	return true;
 }
 
@@ -283,8 +284,10 @@ u32 rmc_rrpp_poll(struct rmc_node *node)
 				if (!in)
 					continue;
 			}
-			n = unlikely(many) ? poll_source_many(node, in, from) :
-					     poll_source(node, in, from);
+			n = 0;
+			if (rmc_ring_ready(&in->req) || unlikely(rmc_os_filters() && in->filter))
+				n = unlikely(many) ? poll_source_many(node, in, from) :
+						     poll_source(node, in, from);
 			done += n;
 			if (n || rmc_filter_holds(in->filter)) {
 				in->idle = 0;

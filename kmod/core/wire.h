@@ -193,6 +193,12 @@ static inline u64 rmc_rep_word0(const struct rmc_req *q, u8 status)
 	return (u64)q->op << 48 | (u64)status << 40 | (u64)q->gen << 16 | q->tid;
 }
 
+/* The same of a request's first word: opcode, gen and tid have the same place. */
+static inline u64 rmc_rep_echo(u64 word0, u8 status)
+{
+	return (word0 & (0x7full << 48 | 0xffffffff)) | (u64)status << 40;
+}
+
 static inline void rmc_rep_parse(struct rmc_rep *p, const struct rmc_desc *d)
 {
 	p->tid = d->word0;

@@ -244,6 +244,12 @@ static bool quiet(const struct rmc_qp *qp)
 	       !(qp->front && rmc_front_in_flight(qp));
 }
 
+/* Mostly there is nothing, which takes no call to see. */
+static __always_inline u32 poll_wq(struct rmc_qp *qp)
+{
+	return qp->cur_tid == RMC_TID_NONE && !rmc_qp_pending(qp) ? 0 : rmc_rgp_poll(qp);
+}
+
 static __always_inline u32 visit_qps(struct rmc_ni_worker *w, u32 (*poll)(struct rmc_qp *))
 {
 	u32 i, n, done = 0;
@@ -344,7 +350,7 @@ u32 rmc_ni_visit(struct rmc_ni_worker *w)
 	u32 done = 0;
 
 	if (w->stages & RMC_STAGE_REQ)
-		done += visit_qps(w, rmc_rgp_poll);
+		done += visit_qps(w, poll_wq);
 	else if (w->stages & RMC_STAGE_FRONT)
 		done += visit_qps(w, rmc_front_poll);
 	if (w->stages & RMC_STAGE_SRV)

@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include "bed.h"
 
-#define SEGMENT		(64UL << 20)
 #define SAMPLES		9
 
+static u64 segment = 64UL << 20;	/* bytes */
 static bool json;
 static int failed, rows;
 
@@ -67,7 +67,7 @@ static double bandwidth(struct bed *b, u32 op, double *ratio)
 
 	for (k = 0; k < SAMPLES; k++) {
 		r[k] = bed_memcpy();
-		s[k] = bed_rate(&b->app, op, 8192, SEGMENT, 32) * 8192 / 1000;
+		s[k] = bed_rate(&b->app, op, 8192, segment, 32) * 8192 / 1000;
 		r[k] = s[k] / r[k];
 	}
 	*ratio = bed_median(r, SAMPLES);
@@ -103,11 +103,20 @@ static void row(const char *name, double value, const char *unit, const char *ba
 	fflush(stdout);
 }
 
+static const char *in_segment(const char *format)
+{
+	static char name[64];
+
+	snprintf(name, sizeof(name), format, (unsigned long long)segment >> 20);
+	return name;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option longopts[] = {
 		{ "json", no_argument, NULL, 'j' },
 		{ "quick", no_argument, NULL, 'q' },
+		{ "segment", required_argument, NULL, 's' },
 		{ "help", no_argument, NULL, 'h' },
 		{ }
 	};
@@ -115,18 +124,21 @@ int main(int argc, char **argv)
 	int c, i, ncpu;
 	struct bed b;
 
-	while ((c = getopt_long(argc, argv, "jqh", longopts, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "jqs:h", longopts, NULL)) != -1) {
 		if (c == 'j') {
 			json = true;
 		} else if (c == 'q') {
 			bed_quick = true;
+		} else if (c == 's' && atoi(optarg) > 0) {
+			segment = (u64)atoi(optarg) << 20;
 		} else {
-			printf("usage: bench [--json] [--quick]\n"
+			printf("usage: bench [--json] [--quick] [--segment MIB]\n"
+			       "Random places are in a segment of so many MiB, of 64 by default.\n"
 			       "Medians of %d runs; exit status 1 when an asked-for ratio is missed.\n", SAMPLES);
 			return c == 'h' ? 0 : 2;
 		}
 	}
-	ncpu = bed_setup(SEGMENT);
+	ncpu = bed_setup(segment);
 	if (ncpu < 2)
 		return 4;
 
@@ -140,28 +152,28 @@ int main(int argc, char **argv)
 	row("raw line ping-pong, round trip", bed_median(s, SAMPLES), "ns", NULL, 0, 0, 0);
 	for (i = 0; i < SAMPLES; i++)
 		s[i] = bed_access();
-	row("raw dependent read of 64 MiB", bed_median(s, SAMPLES), "ns", NULL, 0, 0, 0);
+	row(in_segment("raw dependent read of %llu MiB"), bed_median(s, SAMPLES), "ns", NULL, 0, 0, 0);
 	for (i = 0; i < SAMPLES; i++)
 		s[i] = bed_memcpy();
-	row("raw memcpy, 8 KiB pieces of 64 MiB", bed_median(s, SAMPLES), "GB/s", NULL, 0, 0, 0);
+	row(in_segment("raw memcpy, 8 KiB pieces of %llu MiB"), bed_median(s, SAMPLES), "GB/s", NULL, 0, 0, 0);
 
 	v = latency_ratio(&b, RMC_OP_READ, 64, 4096, PINGPONG, &two);
 	row("fused: 64 B read, cache-resident", v, "ns", "ping-pong", two, 2.2, true);
-	v = latency_ratio(&b, RMC_OP_READ, 64, SEGMENT, PINGPONG_ACCESS, &r);
-	row("fused: 64 B read, random in 64 MiB", v, "ns", "(2.2 pp + access)", r, 1, true);
+	v = latency_ratio(&b, RMC_OP_READ, 64, segment, PINGPONG_ACCESS, &r);
+	row(in_segment("fused: 64 B read, random in %llu MiB"), v, "ns", "(2.2 pp + access)", r, 1, true);
 	v = latency_ratio(&b, RMC_OP_WRITE, 64, 4096, PINGPONG, &r);
 	row("fused: 64 B write, cache-resident", v, "ns", "ping-pong", r, 0, 0);
 	v = latency_ratio(&b, RMC_OP_FAA, 8, 4096, PINGPONG, &r);
 	row("fused: fetch-and-add, cache-resident", v, "ns", "ping-pong", r, 0, 0);
-	v = latency_ratio(&b, RMC_OP_READ, 8192, SEGMENT, PINGPONG, &r);
+	v = latency_ratio(&b, RMC_OP_READ, 8192, segment, PINGPONG, &r);
 	row("fused: 8 KiB read, random", v, "ns", NULL, 0, 0, 0);
 	v = rate_median(&b, RMC_OP_READ, 64, 4096, 32);
 	row("fused: 64 B reads, 32 outstanding, cache-resident", v, "M/s", "1 M/s", v, 8, false);
-	v = rate_median(&b, RMC_OP_READ, 64, SEGMENT, 32);
+	v = rate_median(&b, RMC_OP_READ, 64, segment, 32);
 	row("fused: 64 B reads, 32 outstanding, random", v, "M/s", "1 M/s", v, 8, false);
-	v = rate_median(&b, RMC_OP_READ, 64, SEGMENT, BED_ENTRIES);
+	v = rate_median(&b, RMC_OP_READ, 64, segment, BED_ENTRIES);
 	row("fused: 64 B reads, 128 outstanding, random", v, "M/s", "1 M/s", v, 0, false);
-	v = rate_median(&b, RMC_OP_WRITE, 64, SEGMENT, 32);
+	v = rate_median(&b, RMC_OP_WRITE, 64, segment, 32);
 	row("fused: 64 B writes, 32 outstanding, random", v, "M/s", "1 M/s", v, 0, false);
 	v = bandwidth(&b, RMC_OP_READ, &r);
 	row("fused: 8 KiB reads, MTU 4096", v, "GB/s", "memcpy", r, 0.5, false);
@@ -188,7 +200,7 @@ int main(int argc, char **argv)
 		bed_start(&b, false);
 		v = latency_ratio(&b, RMC_OP_READ, 64, 4096, TWO_PINGPONGS, &r);
 		row("pair: 64 B read, cache-resident", v, "ns", "two ping-pongs", r, 0, true);
-		v = rate_median(&b, RMC_OP_READ, 64, SEGMENT, 32);
+		v = rate_median(&b, RMC_OP_READ, 64, segment, 32);
 		row("pair: 64 B reads, 32 outstanding, random", v, "M/s", "1 M/s", v, 0, false);
 		v = bandwidth(&b, RMC_OP_READ, &r);
 		row("pair: 8 KiB reads, MTU 4096", v, "GB/s", "memcpy", r, 0, false);

@@ -36,8 +36,14 @@ u8 rmc_read_serve(struct rmc_serve *s)
 {
 	u32 skip = s->req.offset & (RMC_LINE - 1);
 	u32 len = s->req.length;
-	u32 run = rmc_ring_run(s->tx, s->tx->pay_pos, skip, len);
+	u32 run;
 
+	/* a line is in one chunk, and does not wrap */
+	if (likely(len == RMC_LINE && !skip))
+		return likely(rmc_line_load((u64 *)rmc_ring_line(s->tx, s->tx->pay_pos),
+					    rmc_mem_peek(s->seg, s->req.offset))) ?
+		       RMC_S_OK : RMC_AGAIN;
+	run = rmc_ring_run(s->tx, s->tx->pay_pos, skip, len);
 	if (unlikely(!rmc_mem_load_lines(s->seg, s->req.offset,
 					 rmc_ring_line(s->tx, s->tx->pay_pos) + skip, run)))
 		return RMC_AGAIN;
@@ -61,8 +67,13 @@ void rmc_read_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, u64 w
 	u32 len = rmc_word1_length(word1);
 	u32 skip = offset & (RMC_LINE - 1);
 	u64 to = e->lbuf_off + (offset - e->offset);
-	u32 run = rmc_ring_run(rx, rx->pay_pos, skip, len);
+	u32 run;
 
+	if (likely(len == RMC_LINE && !skip)) {
+		rmc_mem_put(e->lbuf, to, rmc_ring_line(rx, rx->pay_pos), RMC_LINE);
+		return;
+	}
+	run = rmc_ring_run(rx, rx->pay_pos, skip, len);
 	rmc_mem_put(e->lbuf, to, rmc_ring_line(rx, rx->pay_pos) + skip, run);
 	if (unlikely(run < len))
 		rmc_mem_put(e->lbuf, to + run, rx->pay, len - run);
