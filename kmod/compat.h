@@ -126,14 +126,18 @@ static inline long rmc_fence_here(void *unused)
 /*
  * Every online CPU executes a full barrier. An interrupt would only reach the
  * thread that runs the kernel: user space is another process of the host, and
- * goes on meanwhile. But it stands still while its CPU runs something else.
+ * goes on meanwhile. But it stands still while its CPU runs something else, and
+ * that is us already on the CPU where we are.
  */
 static inline void rmc_fence_cpus(void)
 {
-	int cpu;
+	int cpu, here = get_cpu();
 
+	smp_mb(); /* as rmc_fence_here() */
+	put_cpu();
 	for_each_online_cpu(cpu)
-		work_on_cpu(cpu, rmc_fence_here, NULL);
+		if (cpu != here)
+			work_on_cpu(cpu, rmc_fence_here, NULL);
 }
 #else
 static inline void rmc_fence_here(void *unused)
