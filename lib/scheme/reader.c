@@ -64,7 +64,8 @@ struct rmc_reader {
 	unsigned int unlocks;
 	unsigned int active;		/* entries neither FREE nor DONE */
 	unsigned int ready;		/* of them READY or MESSAGE: to be looked at */
-	unsigned int *done, done_head, done_tail;
+	unsigned int *done, done_head, done_tail;	/* free running */
+	unsigned int done_mask;
 	unsigned int *free, frees;
 	uint64_t token;			/* of locks: never the same twice */
 	uint64_t seed;
@@ -116,7 +117,10 @@ static int allocate(struct rmc_reader *r)
 	r->entry = (struct entry *)calloc(n, sizeof(*r->entry));
 	r->slot = (struct slot *)calloc(r->qp->entries, sizeof(*r->slot));
 	r->unlock = (struct unlock *)calloc(r->qp->entries + n, sizeof(*r->unlock));
-	r->done = (unsigned int *)calloc(n, sizeof(*r->done));
+	/* as many as a power of two, or the ring breaks when its positions wrap */
+	while (r->done_mask + 1 < n)
+		r->done_mask = 2 * r->done_mask + 1;
+	r->done = (unsigned int *)calloc(r->done_mask + 1, sizeof(*r->done));
 	r->free = (unsigned int *)calloc(n, sizeof(*r->free));
 	if (!r->entry || !r->slot || !r->unlock || !r->done || !r->free)
 		return -ENOMEM;
@@ -213,7 +217,7 @@ static void finish(struct rmc_reader *r, unsigned int i, int status)
 	else
 		r->stats.reads++;
 	r->active--;
-	r->done[r->done_head++ % window(&r->o)] = i;
+	r->done[r->done_head++ & r->done_mask] = i;
 }
 
 static int post_message(struct rmc_reader *r, struct entry *e)
@@ -565,7 +569,7 @@ int rmc_reader_poll(struct rmc_reader *r, struct rmc_read **done)
 			return -ESHUTDOWN;
 		return 0;
 	}
-	*done = r->entry[r->done[r->done_tail++ % window(&r->o)]].read;
+	*done = r->entry[r->done[r->done_tail++ & r->done_mask]].read;
 	return 1;
 }
 
