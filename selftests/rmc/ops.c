@@ -319,7 +319,8 @@ TEST(spinning_readers_take_turns)
 	waitpid(pid, NULL, 0);
 	ktap_say("half of the reads within %u us, beside another reader within %u us", alone,
 		 together);
-	CHECK(together <= 12 * alone);
+	/* some turns, or workers' slices of 0.1 ms; the scheduler's own are milliseconds */
+	CHECK(together <= 12 * alone || together <= 200);
 }
 
 /*
