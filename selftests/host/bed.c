@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What the native benchmarks share, see bed.h. */
 #define _GNU_SOURCE
+#include <linux/futex.h>
 #include <sched.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #include "bed.h"
@@ -390,5 +392,41 @@ double bed_wake(struct bed *b, u32 us)
 	usleep(us);
 	t0 = bed_now();
 	bed_one(&b->app, RMC_OP_READ, 64, 4096);
+	return bed_now() - t0;
+}
+
+/* Written by the one who wakes, and by the one who is awake */
+static u32 asked __attribute__((aligned(RMC_LINE))), answered __attribute__((aligned(RMC_LINE)));
+
+static void *sleeper(void *arg)
+{
+	u32 seen = 0, now;
+
+	pin(cpus[0]);
+	for (;;) {
+		while ((now = __atomic_load_n(&asked, __ATOMIC_ACQUIRE)) == seen)
+			syscall(__NR_futex, &asked, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+		seen = now;
+		__atomic_store_n(&answered, seen, __ATOMIC_RELEASE);
+	}
+	return arg;
+}
+
+double bed_thread_wake(u32 us)
+{
+	static pthread_t thread;
+	u64 t0;
+
+	if (!thread) {
+		if (pthread_create(&thread, NULL, sleeper, NULL))
+			abort();
+		pthread_detach(thread);
+	}
+	usleep(us);
+	t0 = bed_now();
+	__atomic_store_n(&asked, asked + 1, __ATOMIC_RELEASE);
+	syscall(__NR_futex, &asked, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	while (__atomic_load_n(&answered, __ATOMIC_ACQUIRE) != asked)
+		rmc_pause();
 	return bed_now() - t0;
 }

@@ -100,5 +100,7 @@ double bed_arithmetic(void);
  */
 double bed_idle(struct bed *b);
 double bed_wake(struct bed *b, u32 us);
+/* What the machine takes for that alone: a thread asleep for @us is woken and says so */
+double bed_thread_wake(u32 us);
 
 #endif

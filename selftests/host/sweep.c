@@ -231,6 +231,9 @@ static void measure(const struct series *s)
 	}
 }
 
+/* What waking any thread takes, beside it */
+static struct samples thread_wake;
+
 /* In a world whose worker parks; the share of a CPU that it takes then */
 static double measure_parked(struct samples *s)
 {
@@ -240,8 +243,10 @@ static double measure_parked(struct samples *s)
 	bed_init(&bed, 2, "fused", mtu);
 	bed_start(&bed, true);
 	idle = bed_idle(&bed);
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		sample(s, bed_wake(&bed, WAKE_PAUSE));
+		sample(&thread_wake, bed_thread_wake(WAKE_PAUSE));
+	}
 	world_stop(&bed.w);
 	return idle;
 }
@@ -282,8 +287,16 @@ static void report(const struct series *s, double idle)
 	json_string(&out, "operation", s->operation);
 	json_string(&out, "metric", s->metric);
 	json_bool(&out, "double_sided", s->both);
-	if (is(s, "wake-up"))
+	if (is(s, "wake-up")) {
 		json_double(&out, "parked_cpu_share", idle);
+		json_object(&out, "thread");
+		bed_median(thread_wake.v, thread_wake.n);	/* sorts */
+		json_double(&out, "t_typical_usec", percentile(&thread_wake, 0.5) / 1e3);
+		json_double(&out, "t_min_usec", percentile(&thread_wake, 0) / 1e3);
+		json_double(&out, "p99_usec", percentile(&thread_wake, 0.99) / 1e3);
+		json_double(&out, "p99_9_usec", percentile(&thread_wake, 0.999) / 1e3);
+		json_end_object(&out);
+	}
 	json_array(&out, "results");
 	for (x = from(s); x <= to(s); v++, x *= 2)
 		point(s, x, v);

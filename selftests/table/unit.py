@@ -42,7 +42,8 @@ def sweep():
               "read-qps": [bandwidth(11e6, (64,), qps=n)[0] for n in plan.QPS],
               "parked": lat(20, (64,))}
     return {"limits": LIMITS, "series": [
-        {"name": k, "results": v, **({"parked_cpu_share": 0.0005} if k == "parked" else {})}
+        {"name": k, "results": v, **({"parked_cpu_share": 0.0005, "thread": lat(18, (64,))[0]}
+                                         if k == "parked" else {})}
         for k, v in series.items()]}
 
 

@@ -268,6 +268,9 @@ def of_host(t, run):
         t.add("parked", "read that wakes a parked worker", where, "us",
               [(r["t_typical_usec"], m, spread(r)) for r, m in samples], bytes=64,
               asked=ASKED_WAKE)
+        threads = [j.series(d, "parked")["thread"] for d in documents]
+        t.add("parked", "sleeping thread that is woken", where, "us",
+              [(r["t_typical_usec"], None, spread(r)) for r in threads])
         t.add("parked", "parked worker, share of a CPU", where, "%",
               [(j.series(d, "parked")["parked_cpu_share"] * 100, None, {}) for d in documents])
     messages_of_host(t, plan, where)
