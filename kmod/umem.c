@@ -44,7 +44,7 @@ static struct page *umem_page(const struct rmc_umem *u, u64 i)
 {
 	u64 o = (u->mem.head & PAGE_MASK) + (i << PAGE_SHIFT);
 
-	return virt_to_page(u->mem.chunk[o >> u->mem.shift] + (o & ((1ULL << u->mem.shift) - 1)));
+	return virt_to_page(u->mem.chunk[o >> u->mem.shift] + (o & u->mem.mask));
 }
 
 static struct rmc_umem *umem_new(u64 length, u64 npages)
@@ -56,7 +56,7 @@ static struct rmc_umem *umem_new(u64 length, u64 npages)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&u->ref);
 	u->mem.length = length;
-	u->mem.shift = PAGE_SHIFT;
+	rmc_mem_chunks(&u->mem, PAGE_SHIFT);
 	u->npages = npages;
 	if (account(u)) {
 		kfree(u);
@@ -145,8 +145,8 @@ static bool coalesce(struct rmc_umem *u, u64 addr, u32 shift)
 	chunk[0] -= first << PAGE_SHIFT;
 	for (i = 1; i < chunks; i++)
 		chunk[i] = chunk[i * per - first];
-	u->mem.shift = shift;
-	u->mem.head = addr & ((1ULL << shift) - 1);
+	rmc_mem_chunks(&u->mem, shift);
+	u->mem.head = addr & u->mem.mask;
 
 	fewer = kvmalloc_array(chunks, sizeof(*fewer), GFP_KERNEL_ACCOUNT);
 	if (fewer) {
@@ -217,7 +217,7 @@ static int alloc_blocks(struct rmc_umem *u, u32 order, int nid, gfp_t gfp)
 	err = alloc_chunks(u, DIV_ROUND_UP(u->npages, per));
 	if (err)
 		return err;
-	u->mem.shift = PAGE_SHIFT + order;
+	rmc_mem_chunks(&u->mem, PAGE_SHIFT + order);
 	for (i = 0; i < u->npages; i += per) {
 		struct page *page = alloc_pages_node(nid, gfp, order);
 

@@ -18,6 +18,7 @@
  * @length: bytes
  * @head: offset of the first byte within the first chunk, bytes
  * @shift: log2 of the chunk size; 12 for pages
+ * @mask: chunk size - 1; both by rmc_mem_chunks()
  * @flags: RMC_MEM_READONLY
  * @sabre: enum rmc_sabre_mode; RMC_SABRE_DEFAULT: it holds no objects
  * @version_off: of an object's version in the object, bytes
@@ -30,6 +31,7 @@ struct rmc_mem {
 	u64 length;
 	u32 head;
 	u32 shift;
+	u64 mask;
 	u32 flags;
 	u32 sabre;
 	u32 version_off;
@@ -37,6 +39,13 @@ struct rmc_mem {
 	void **chunk;
 	struct rmc_event notified;
 };
+
+/* Memory in chunks of 1 << @shift bytes */
+static inline void rmc_mem_chunks(struct rmc_mem *mem, u32 shift)
+{
+	mem->shift = shift;
+	mem->mask = (1ULL << shift) - 1;
+}
 
 /**
  * rmc_mem_at() - address of a byte, and how far it is contiguous
@@ -47,9 +56,9 @@ struct rmc_mem {
 static inline u8 *rmc_mem_at(const struct rmc_mem *mem, u64 off, u64 *run)
 {
 	u64 o = off + mem->head;
-	u64 in = o & ((1ULL << mem->shift) - 1);
+	u64 in = o & mem->mask;
 
-	*run = (1ULL << mem->shift) - in;
+	*run = mem->mask + 1 - in;
 	return (u8 *)mem->chunk[o >> mem->shift] + in;
 }
 

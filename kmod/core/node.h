@@ -115,7 +115,7 @@ struct rmc_stats {
 };
 
 #define rmc_stat_add(node, name, n) \
-	WRITE_ONCE((node)->stats.name, (node)->stats.name + (n))
+	rmc_os_count((node)->stats.name, n)
 #define rmc_stat_inc(node, name)	rmc_stat_add(node, name, 1)
 
 /**

@@ -74,7 +74,7 @@ static bool within(const struct rmc_node *node, const struct rmc_itt_entry *e, u
 	u32 len = rmc_word1_length(word1);
 
 	return (offset & (RMC_LINE - 1)) + len <= node->fabric->mtu &&
-	       offset >= e->offset && offset - e->offset <= e->sent &&
+	       offset - e->offset <= e->sent &&	/* not before it either */
 	       len <= e->sent - (offset - e->offset);
 }
 

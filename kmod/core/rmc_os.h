@@ -43,6 +43,9 @@
 #define rmc_os_bulk_min			512
 #define rmc_os_memcpy(d, s, n)		memcpy((d), (s), (n))
 
+/* Counters have one writer; readers may be a moment behind */
+#define rmc_os_count(counter, n)	data_race((counter) += (n))
+
 /* later loads start when earlier ones have their values; costs on x86 too */
 #define rmc_os_finish_loads()		rmb()
 

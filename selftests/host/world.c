@@ -394,7 +394,7 @@ struct rmc_mem *mem_make(void *base, u64 length, u32 chunk_shift, u32 flags)
 
 	m->base = (uintptr_t)base;
 	m->length = length;
-	m->shift = chunk_shift;
+	rmc_mem_chunks(m, chunk_shift);
 	m->flags = flags;
 	if (chunk_shift == 63) {
 		m->chunk = xzalloc(sizeof(void *));

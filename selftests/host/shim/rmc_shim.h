@@ -113,6 +113,13 @@ extern u32 rmc_no_memory;
 #define rmc_os_bulk_min			512
 #endif
 
+/* one writer; ThreadSanitizer does not know who reads */
+#if __has_feature(thread_sanitizer) || defined(__SANITIZE_THREAD__)
+#define rmc_os_count(counter, n)	WRITE_ONCE(counter, (counter) + (n))
+#else
+#define rmc_os_count(counter, n)	((void)((counter) += (n)))
+#endif
+
 /* The kernel's memcpy on CPUs with fast string operations. */
 static inline void rmc_os_memcpy(void *d, const void *s, size_t n)
 {
