@@ -10,6 +10,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,7 +20,9 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 #include <linux/rmc.h>
 #include "fake_rmc.h"
@@ -31,13 +35,23 @@
 
 enum { MAP_WQ, MAP_CQ, MAP_FLAGS };
 
+/* An atomic that a node is asked for; whoever holds the lock asks */
+struct ask {
+	int holder;		/* pid */
+	int state;
+	unsigned int op;
+	uint64_t addr, operand[2], old;
+};
+
+enum { ASK_NONE, ASK_ASKED, ASK_DONE };
+
 struct fabric {
 	struct {
 		int pid;	/* 0: free; last to be written */
 		int have_segment, objects;
 		uint64_t addr, length;
+		struct ask ask;
 	} node[FAKE_NODES];
-	int lock;		/* for atomics */
 };
 
 int __real_open(const char *path, int flags, ...);
@@ -149,21 +163,85 @@ static int sabre(int pid, uint64_t local, uint64_t remote, uint64_t length)
 	return !err && after != before ? RMC_S_SABRE_ABORTED : err;
 }
 
-static int atomic(int pid, const struct fake_op *op, uint64_t remote)
+static uint64_t change(uint64_t *word, unsigned int op, const uint64_t *operand)
 {
-	uint64_t *operand = (uint64_t *)(uintptr_t)op->lbuf, old, value;
-	int err;
+	uint64_t old = operand[0];
 
-	while (__atomic_exchange_n(&fabric->lock, 1, __ATOMIC_ACQUIRE))
-		;
-	err = copy(pid, 0, (uintptr_t)&old, remote, 8);
-	if (!err) {
-		value = op->op == RMC_OP_FAA ? old + operand[0] :
-			old == operand[0] ? operand[1] : old;
-		err = copy(pid, 1, (uintptr_t)&value, remote, 8);
-		operand[0] = old;
+	if (op == RMC_OP_FAA)
+		return __atomic_fetch_add(word, operand[0], __ATOMIC_SEQ_CST);
+	__atomic_compare_exchange_n(word, &old, operand[1], 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	return old;
+}
+
+static void sleep_while(int *word, int value)
+{
+	struct timespec t = { .tv_nsec = 10000000 };
+
+	syscall(SYS_futex, word, FUTEX_WAIT, value, &t, NULL, 0);
+}
+
+static void set(int *word, int value)
+{
+	__atomic_store_n(word, value, __ATOMIC_RELEASE);
+	syscall(SYS_futex, word, FUTEX_WAKE, 64, NULL, NULL, 0);
+}
+
+/*
+ * Atomics are atomic with the owner's CPU, too: no other process can do that to its
+ * memory, so a thread of its own does it.
+ */
+static void *atomics(void *arg)
+{
+	struct ask *a = (struct ask *)arg;
+	int state;
+
+	for (;;) {
+		state = __atomic_load_n(&a->state, __ATOMIC_ACQUIRE);
+		if (state != ASK_ASKED) {
+			sleep_while(&a->state, state);
+			continue;
+		}
+		if (__atomic_load_n(&fabric->node[self].have_segment, __ATOMIC_ACQUIRE))
+			a->old = change((uint64_t *)(uintptr_t)a->addr, a->op, a->operand);
+		set(&a->state, ASK_DONE);
 	}
-	__atomic_store_n(&fabric->lock, 0, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static int atomic(unsigned int nid, int pid, const struct fake_op *op, uint64_t remote)
+{
+	uint64_t *operand = (uint64_t *)(uintptr_t)op->lbuf;
+	struct ask *a = &fabric->node[nid].ask;
+	int nobody = 0, state, err = 0;
+
+	if (pid == getpid()) {
+		operand[0] = change((uint64_t *)(uintptr_t)remote, op->op, operand);
+		return 0;
+	}
+	while (!__atomic_compare_exchange_n(&a->holder, &nobody, getpid(), 0, __ATOMIC_ACQUIRE,
+					    __ATOMIC_RELAXED)) {
+		/* who died while asking does not need it any more */
+		if (kill(nobody, 0) && __atomic_compare_exchange_n(&a->holder, &nobody, getpid(), 0,
+								   __ATOMIC_ACQUIRE,
+								   __ATOMIC_RELAXED))
+			break;
+		nobody = 0;
+		sched_yield();
+	}
+	a->op = op->op;
+	a->addr = remote;
+	memcpy(a->operand, operand, op->op == RMC_OP_CAS ? 16 : 8);
+	set(&a->state, ASK_ASKED);
+	while ((state = __atomic_load_n(&a->state, __ATOMIC_ACQUIRE)) != ASK_DONE && !err) {
+		if (kill(pid, 0))
+			err = RMC_S_NODE_DOWN;
+		else
+			sleep_while(&a->state, state);
+	}
+	if (!err)
+		operand[0] = a->old;
+	__atomic_store_n(&a->state, ASK_NONE, __ATOMIC_RELAXED);
+	__atomic_store_n(&a->holder, 0, __ATOMIC_RELEASE);
 	return err;
 }
 
@@ -200,7 +278,7 @@ static int execute(void *arg, const struct fake_op *op)
 	case RMC_OP_FAA:
 		if (op->length != 8)
 			return RMC_S_BAD_LENGTH;
-		return op->offset % 8 ? RMC_S_BAD_ALIGN : atomic(pid, op, remote);
+		return op->offset % 8 ? RMC_S_BAD_ALIGN : atomic(op->nid, pid, op, remote);
 	default:
 		return RMC_S_BAD_OP;
 	}
@@ -340,6 +418,8 @@ static int dispatch(unsigned long request, void *p)
 	}
 	case RMC_IOC_SEG_REG: {
 		const struct rmc_seg_reg *s = (const struct rmc_seg_reg *)p;
+		static int serving;	/* pid; not the child's of a fork */
+		pthread_t thread;
 
 		if (s->flags & ~RMC_MEM_OBJECTS || s->version_offset)
 			return EOPNOTSUPP;
@@ -349,6 +429,12 @@ static int dispatch(unsigned long request, void *p)
 		fabric->node[self].length = s->length;
 		fabric->node[self].objects = !!(s->flags & RMC_MEM_OBJECTS);
 		__atomic_store_n(&fabric->node[self].have_segment, 1, __ATOMIC_RELEASE);
+		if (serving != getpid()) {
+			if (pthread_create(&thread, NULL, atomics, &fabric->node[self].ask))
+				return EAGAIN;
+			pthread_detach(thread);
+			serving = getpid();
+		}
 		return 0;
 	}
 	case RMC_IOC_SEG_UNREG:
