@@ -26,11 +26,13 @@ void rmc_qp_finish(struct rmc_node *node, struct rmc_itt_entry *e, u8 status);
 
 /*
  * May a transfer that comes at once be served at once? As much as moves as a run, and
- * a line for the header of such an object.
+ * a line for the header of such an object; never more than a ring has payload.
  */
 static inline bool rmc_xfer_short(const struct rmc_fabric *f, bool self, u64 offset, u32 length)
 {
-	return (u32)(offset & (RMC_LINE - 1)) + length <= rmc_fabric_run(f, self) + RMC_LINE;
+	u32 most = min(rmc_fabric_run(f, self) + RMC_LINE, (u32)RMC_LINE << f->pay_order);
+
+	return (u32)(offset & (RMC_LINE - 1)) + length <= most;
 }
 
 /* Which operations rmc_itt_abort() ends; NULL or -1 matches all. */

@@ -126,7 +126,7 @@ static inline bool rmc_ring_peek(const struct rmc_ring *r, u32 ahead, struct rmc
 	return true;
 }
 
-/* Is there a descriptor to peek at? */
+/* Is there a descriptor to peek at? Orders nothing: the peek does. */
 static inline bool rmc_ring_ready(const struct rmc_ring *r)
 {
 	return !((READ_ONCE(r->desc[r->pos & r->mask].word0) ^ rmc_ring_lap(r, r->pos)) >> 56);

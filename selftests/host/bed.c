@@ -89,7 +89,7 @@ u64 bed_random(void)
  * Huge pages where the machine has them: the kernel reaches pinned memory
  * through the direct map, which is mapped so. The raw figures use them too.
  */
-static u8 *map(size_t n)
+u8 *bed_map(size_t n)
 {
 	size_t huge = 2UL << 20;
 	u8 *p = mmap(NULL, n + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -104,7 +104,7 @@ static u8 *map(size_t n)
 	return p;
 }
 
-static void pin(int cpu)
+void bed_pin(int cpu)
 {
 	cpu_set_t set;
 
@@ -123,11 +123,11 @@ int bed_setup(u64 bytes)
 	}
 	for (i = 0; i < 8; i++)
 		cpus[i] = 1 + i % (ncpu - 1);
-	pin(0);
+	bed_pin(0);
 	ns0 = bed_now();
 	ticks0 = bed_ticks();
 	bed_bytes = bytes;
-	bed_segment = map(bytes);
+	bed_segment = bed_map(bytes);
 	return ncpu;
 }
 
@@ -145,7 +145,7 @@ double bed_memcpy(void)
 	u64 t0;
 
 	if (!copy)
-		copy = map(bed_bytes);
+		copy = bed_map(bed_bytes);
 	t0 = bed_now();
 	/* 8 KiB pieces at random places, as the reads are */
 	for (k = 0; k < n; k++)
@@ -158,7 +158,7 @@ double bed_memcpy(void)
 static u8 *make_chain(void)
 {
 	u32 lines = bed_bytes / 64, i, j, t, *perm = malloc(lines * 4UL);
-	u8 *chain = map(bed_bytes);
+	u8 *chain = bed_map(bed_bytes);
 
 	for (i = 0; i < lines; i++)
 		perm[i] = i;
@@ -196,7 +196,7 @@ double bed_arithmetic(void)
 	double ns;
 	u64 t0;
 
-	pin(cpus[0]);
+	bed_pin(cpus[0]);
 	t0 = bed_now();
 	for (i = 0; i < n; i++) {
 		a += b ^ i;
@@ -206,7 +206,7 @@ double bed_arithmetic(void)
 		asm volatile("" : "+r" (a), "+r" (b), "+r" (c), "+r" (d));
 	}
 	ns = bed_now() - t0;
-	pin(0);
+	bed_pin(0);
 	return 8.0 * n / ns;
 }
 
@@ -242,7 +242,7 @@ void bed_app_init(struct bed *b, struct bed_app *app, u32 nid, u32 target)
 
 	app_init(&app->a, &b->w, nid, 0, BED_ENTRIES);
 	app->target = target;
-	app->lbuf = map(len);
+	app->lbuf = bed_map(len);
 	app->buf = mem_make(app->lbuf, len, 12, 0);
 	rmc_bufs_add(&app->a.bufs, app->buf);
 	rmc_qp_init_raw(&app->qp, app->a.wq, app->a.cq, app->a.flags, app->slots,
@@ -402,7 +402,7 @@ static void *sleeper(void *arg)
 {
 	u32 seen = 0, now;
 
-	pin(cpus[0]);
+	bed_pin(cpus[0]);
 	for (;;) {
 		while ((now = __atomic_load_n(&asked, __ATOMIC_ACQUIRE)) == seen)
 			syscall(__NR_futex, &asked, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);

@@ -7,6 +7,8 @@
  *
  *	bench.c		ratios to the limits, asked-for ones
  *	sweep.c		curves over sizes and more, for tools/rmc-figures and rmc-bench
+ *	objects.c	atomic object reads, with the library's schemes
+ *	messages.c	the library's messages
  *	ni_bench.c	NI organisations beside each other (T18 chapter 6)
  */
 #ifndef BED_H
@@ -54,6 +56,8 @@ void bed_app_init(struct bed *b, struct bed_app *app, u32 nid, u32 target);
 void bed_app_fini(struct bed_app *app);
 void bed_check(int err);
 
+void bed_pin(int cpu);
+u8 *bed_map(size_t n);			/* in huge pages, none of it zero */
 u64 bed_now(void);			/* ns */
 double bed_ns_per_tick(void);
 

@@ -15,16 +15,12 @@
  */
 #define _GNU_SOURCE
 #include <getopt.h>
-#include <sched.h>
 #include <stdio.h>
-#include <sys/mman.h>
 #include <unistd.h>
 #include "windows.h"
-#include "world.h"
 #include "tools/common/json.h"
 
-/* both sides call their end of a queue pair struct rmc_qp */
-#define rmc_qp user_qp
+#define rmc_qp user_qp		/* as in bed.h */
 #include <rmc/error.h>
 #include <rmc/reader.h>
 #include <rmc/sabre.h>
@@ -50,49 +46,7 @@ static u32 mtu = 4096;
 static int rounds = ROUNDS_MAX;
 static bool as_json, checking, missed;
 static struct json out;
-static u64 rng = 88172645463325252ULL;
 static volatile u64 sink;
-
-static u64 rnd(void)
-{
-	rng ^= rng << 13;
-	rng ^= rng >> 7;
-	rng ^= rng << 17;
-	return rng >> 8;
-}
-
-static void pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
-}
-
-/* Huge pages where there are: the kernel's direct map has them, too. */
-static u8 *map(size_t n)
-{
-	size_t huge = 2UL << 20;
-	u8 *p = mmap(NULL, n + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (p == MAP_FAILED) {
-		perror("objects: mmap");
-		exit(1);
-	}
-	p = (u8 *)(((uintptr_t)p + huge - 1) & ~(huge - 1));
-	madvise(p, n, MADV_HUGEPAGE);
-	memset(p, 0, n);
-	return p;
-}
-
-static void check(int err)
-{
-	if (err) {
-		fprintf(stderr, "objects: a read failed with status %d\n", err);
-		exit(1);
-	}
-}
 
 /* What an application does with an object: look at all of it, as fast as may be */
 static u64 __attribute__((__noinline__, optimize("O3"))) use(const void *data, u32 len)
@@ -189,11 +143,11 @@ static double pass_ns(const struct store *st, enum pass pass)
 	win_start();
 	do {
 		for (i = 0; i < BATCH; i++) {
-			check(rmc_execute(&qp, op, 1, rnd() % st->n * st->step, landing,
+			bed_check(rmc_execute(&qp, op, 1, bed_random() % st->n * st->step, landing,
 					  st->s->image(st->size)));
 			if (pass == TRANSFER)
 				continue;
-			check(rmc_scheme_check(st->s, landing, clean, st->size, &data));
+			bed_check(rmc_scheme_check(st->s, landing, clean, st->size, &data));
 			if (pass == USE)
 				sum += use(data, st->size);
 		}
@@ -211,8 +165,8 @@ static double reader_ns(const struct store *st, struct rmc_reader *r)
 	win_start();
 	do {
 		for (i = 0; i < BATCH; i++) {
-			rd.offset = rnd() % st->n * st->step;
-			check(rmc_reader_read(r, &rd));
+			rd.offset = bed_random() % st->n * st->step;
+			bed_check(rmc_reader_read(r, &rd));
 			sum += use(rd.data, st->size);
 		}
 	} while (!win_over(BATCH));
@@ -294,8 +248,8 @@ static void figure7a(void)
 				win_start();
 				do {
 					for (j = 0; j < BATCH; j++)
-						check(rmc_execute(&qp, kinds[k].op, 1,
-								  rnd() % places * size, landing,
+						bed_check(rmc_execute(&qp, kinds[k].op, 1,
+								  bed_random() % places * size, landing,
 								  size));
 				} while (!win_over(BATCH));
 				t[k][r] = 1 / win_rate();
@@ -319,11 +273,11 @@ static double rate_gbs(u32 op, u32 size)
 			while (rmc_qp_in_flight(&qp) >= WINDOW)
 				rmc_poll_cq(&qp, NULL);
 			slot = rmc_wait_for_slot(&qp, NULL);
-			rmc_issue(&qp, op, slot, 1, rnd() % places * size,
+			rmc_issue(&qp, op, slot, 1, bed_random() % places * size,
 				  landing + slot * (u64)OBJECT_MAX, size);
 		}
 	} while (!win_over(4 * BATCH));
-	check(rmc_drain_cq(&qp, NULL));
+	bed_check(rmc_drain_cq(&qp, NULL));
 	return win_rate() * size;
 }
 
@@ -389,8 +343,8 @@ static void crowd_open(struct crowd *c, const struct store *st, u32 readers, u32
 					   (i + 1) * st->n / writers, false };
 	for (i = 0; i < readers; i++) {
 		c->rd[i] = (struct rmc_read){ .nid = 1, .len = st->size,
-					      .offset = rnd() % st->n * st->step };
-		check(rmc_reader_start(c->r, &c->rd[i]));
+					      .offset = bed_random() % st->n * st->step };
+		bed_check(rmc_reader_start(c->r, &c->rd[i]));
 	}
 }
 
@@ -401,12 +355,12 @@ static bool crowd_read(struct crowd *c)
 
 	if (rmc_reader_poll(c->r, &done) != 1)
 		return false;
-	check(done->status);
+	bed_check(done->status);
 	c->sum += use(done->data, c->st->size);
 	c->n++;
 	rmc_reader_release(c->r, done);
-	done->offset = rnd() % c->st->n * c->st->step;
-	check(rmc_reader_start(c->r, done));
+	done->offset = bed_random() % c->st->n * c->st->step;
+	bed_check(rmc_reader_start(c->r, done));
 	return true;
 }
 
@@ -465,10 +419,10 @@ static double readers_per_us(const struct store *st, u32 readers, u32 writers, d
 	win_start();
 	do {
 		before = c.n;
-		for (spent = 0; spent < WINDOW_NS / 4; spent += now() - t) {
+		for (spent = 0; spent < WINDOW_NS / 4; spent += bed_now() - t) {
 			while (world_visit(&world))
 				crowd_write(&c);
-			t = now();
+			t = bed_now();
 			while (crowd_read(&c))
 				;
 		}
@@ -561,7 +515,7 @@ static double local_rate(const struct store *st, bool in_place)
 	do {
 		for (i = 0; i < 4 * BATCH; i++) {
 			const struct rmc_object *o = (const struct rmc_object *)
-				(segment + rnd() % st->n * st->step);
+				(segment + bed_random() % st->n * st->step);
 
 			if (in_place) {
 				do {
@@ -569,7 +523,7 @@ static double local_rate(const struct store *st, bool in_place)
 					sum += use((const u8 *)o + st->s->data_at, st->size);
 				} while (rmc_object_read_retry(o, version));
 			} else {
-				check(rmc_scheme_read(st->s, o, clean, st->size));
+				bed_check(rmc_scheme_read(st->s, o, clean, st->size));
 				sum += use(clean, st->size);
 			}
 		}
@@ -637,7 +591,7 @@ static void all_schemes(void)
 				win_start();
 				do {
 					for (j = 0; j < OBJECTS; j++)
-						check(rmc_scheme_check(s, segment + j * st.step, clean,
+						bed_check(rmc_scheme_check(s, segment + j * st.step, clean,
 								       st.size, &data));
 				} while (!win_over(OBJECTS));
 				c[r] = 1 / win_rate();
@@ -673,9 +627,10 @@ static void world_up(void)
 	struct world_opts o = { .nodes = 2, .mtu = mtu, .itt = 1024 };
 	size_t len = (size_t)ENTRIES * OBJECT_MAX + (1 << 20);
 
-	segment = map(SEGMENT);
-	landing = map(len);
-	clean = map(2UL << 20);
+	segment = bed_map(SEGMENT);
+	memset(segment, 0, SEGMENT);
+	landing = bed_map(len);
+	clean = bed_map(2UL << 20);
 	world_now_ns = 0;
 	world_init(&world, &o);
 	app_init(&app, &world, 0, 0, ENTRIES);
@@ -767,7 +722,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "objects: needs two CPUs, this machine has one\n");
 		return 4;
 	}
-	pin(0);
+	bed_pin(0);
 	world_up();
 	if (as_json) {
 		json_init(&out, stdout);

@@ -7,39 +7,21 @@
 #ifndef RMC_TEST_WINDOWS_H
 #define RMC_TEST_WINDOWS_H
 
-#include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include "kmod/core/rmc_os.h"
+#include "bed.h"
 
 #define ROUNDS_MAX	25
 #define ROUND_NS	20000000ULL
 #define WINDOW_NS	250000ULL
 #define WINDOWS_MAX	1024
 
-static u64 now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
-}
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
+/* Of rounds whose order is still needed */
 static double median(const double *v, int n)
 {
 	double s[ROUNDS_MAX];
 
 	memcpy(s, v, n * sizeof(*v));
-	qsort(s, n, sizeof(*s), compare);
-	return s[n / 2];
+	return bed_median(s, n);
 }
 
 /* Operations per ns of the windows of a round */
@@ -55,7 +37,7 @@ static void win_start(void)
 {
 	win.n = 0;
 	win.ops = 0;
-	win.start = win.t0 = now();
+	win.start = win.t0 = bed_now();
 }
 
 /* A window of so many operations, in so many ns: is the round over? */
@@ -63,13 +45,13 @@ static bool win_add(u64 ops, u64 ns)
 {
 	if (win.n < WINDOWS_MAX)
 		win.rate[win.n++] = (double)ops / (double)ns;
-	return now() - win.start >= ROUND_NS;
+	return bed_now() - win.start >= ROUND_NS;
 }
 
 /* So many more have been done: is the round over? */
 static bool win_over(u64 ops)
 {
-	u64 t = now();
+	u64 t = bed_now();
 	bool over;
 
 	win.ops += ops;
@@ -77,13 +59,13 @@ static bool win_over(u64 ops)
 		return false;
 	over = win_add(win.ops, t - win.t0);
 	win.ops = 0;
-	win.t0 = now();
+	win.t0 = bed_now();
 	return over;
 }
 
 static double win_rate(void)
 {
-	qsort(win.rate, win.n, sizeof(*win.rate), compare);
+	bed_median(win.rate, win.n);	/* sorts */
 	return win.rate[win.n - 1 - win.n / 10];
 }
 
@@ -94,7 +76,7 @@ static double median_ratio(const double *a, const double *b, int n)
 
 	for (i = 0; i < n; i++)
 		r[i] = b[i] ? a[i] / b[i] : 0;
-	return median(r, n);
+	return bed_median(r, n);
 }
 
 #endif
