@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who formats a region that several kernels map, and whose node ids are whose, with
+ * others at the shared words between any two of our steps (shim/kernel/played.h):
+ *
+ *	state word   RAW ----- FORMATTING|nonce ----- READY
+ *	              ^ attach()         |  ^ dead for 2 s: somebody else
+ *	              |                  +--+
+ *	              +--- others, in each sleep and before each exchange
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include "tap.h"
+#include "kmod/config.h"
+#include "kmod/fabric/region.h"
+
+#define BYTES		(4 << 20)
+#define DEAD_MS		100
+#define TRIES		1000	/* in a row, without a sleep: it spins */
+
+void (*played_exchange)(void *word, bool after);
+void (*played_sleep)(void);
+bool played_signal;
+unsigned long jiffies;
+u32 played_sleeps;
+
+static char said[512];		/* the last message */
+static struct rmc_region region;
+static struct rmc_fabric fabric;
+static struct rmc_region_head *head;
+static unsigned int tries, nonce, until;
+static jmp_buf spins;
+
+static const struct rmc_config config = {
+	.nodes = 4, .units = 1, .rrpps = 1, .mtu = 512, .interleave = 4096,
+	.ring_order = 4, .pay_order = 4,
+};
+
+void played_say(const char *text, ...)
+{
+	va_list ap;
+
+	va_start(ap, text);
+	vsnprintf(said, sizeof(said), text, ap);
+	va_end(ap);
+}
+
+u32 get_random_u32(void)
+{
+	return ++nonce;
+}
+
+/* no node runs here */
+void rmc_ni_notify(struct rmc_node *node, enum rmc_lane lane)
+{
+	abort();
+}
+
+void usleep_range(unsigned long least, unsigned long most)
+{
+	CHECK(least <= most);
+	jiffies++;
+	played_sleeps++;
+	tries = 0;
+	if (played_sleep)
+		played_sleep();
+}
+
+/* A call that never sleeps again does not come back either. */
+static int attach(struct rmc_region *r, struct rmc_fabric *f, const struct rmc_config *cfg)
+{
+	if (setjmp(spins))
+		return -ELOOP;
+	return rmc_region_attach(r, f, cfg);
+}
+
+/* Somebody else who does the same, whom nobody is in the way of. */
+static int other_attaches(const struct rmc_config *cfg)
+{
+	void (*exchange)(void *, bool) = played_exchange;
+	void (*in_sleep)(void) = played_sleep;
+	struct rmc_region r = { .base = region.base, .bytes = region.bytes };
+	struct rmc_fabric f = { .dead_ms = DEAD_MS };
+	int err;
+
+	played_exchange = NULL;
+	played_sleep = NULL;
+	err = rmc_region_attach(&r, &f, cfg);
+	played_exchange = exchange;
+	played_sleep = in_sleep;
+	return err;
+}
+
+static void setup(void)
+{
+	region = (struct rmc_region){ .base = aligned_alloc(PAGE_SIZE, BYTES), .bytes = BYTES };
+	fabric = (struct rmc_fabric){ .dead_ms = DEAD_MS };
+	memset(region.base, 0, BYTES);
+	head = region.base;
+	played_exchange = NULL;
+	played_sleep = NULL;
+	played_signal = false;
+	played_sleeps = 0;
+	tries = 0;
+	said[0] = 0;
+}
+
+static void teardown(const char *name)
+{
+	free(region.base);
+	tap_result(name);
+}
+
+static void test_format(void)
+{
+	struct rmc_region r;
+	struct rmc_fabric f = { 0 };
+
+	setup();
+	CHECK_EQ(attach(&region, &fabric, &config), 0);
+	CHECK_EQ(head->state, RMC_REGION_READY);
+	CHECK_EQ(played_sleeps, 0);
+	CHECK_EQ(fabric.nodes, 4);
+	CHECK_EQ(fabric.mtu, 512);
+	CHECK(!said[0]);
+	/* who comes second has other wishes */
+	r = (struct rmc_region){ .base = region.base, .bytes = BYTES };
+	CHECK_EQ(attach(&r, &f, &(struct rmc_config){ .nodes = 9, .units = 2, .rrpps = 1 }), 0);
+	CHECK_EQ(f.nodes, 4);
+	CHECK_EQ(f.mtu, 512);
+	CHECK_EQ(f.unit_order, 0);
+	CHECK(said[0]);
+	teardown("the first formats, the next takes over what is there");
+}
+
+static void test_impossible(void)
+{
+	struct rmc_config cfg = config;
+
+	setup();
+	region.bytes = PAGE_SIZE;
+	CHECK_EQ(attach(&region, &fabric, &config), -ENOSPC);
+	CHECK_EQ(head->state, RMC_REGION_RAW);
+	region.bytes = 8 * PAGE_SIZE;
+	CHECK_EQ(attach(&region, &fabric, &config), -ENOSPC);
+	CHECK_EQ(head->state, RMC_REGION_RAW);
+	region.bytes = BYTES;
+	cfg.pay_order = 1;
+	CHECK_EQ(attach(&region, &fabric, &cfg), -EINVAL);
+	CHECK_EQ(head->state, RMC_REGION_RAW);
+	/* the next who is more modest */
+	CHECK_EQ(attach(&region, &fabric, &config), 0);
+	head->nodes = 40;
+	CHECK_EQ(attach(&region, &fabric, &config), -EPROTO);
+	head->version++;
+	CHECK_EQ(attach(&region, &fabric, &config), -EPROTO);
+	CHECK_EQ(head->state, RMC_REGION_READY);
+	teardown("what cannot be is refused, and another may try");
+}
+
+static void other_is_first(void *word, bool after)
+{
+	played_exchange = NULL;
+	CHECK(word == &head->state);
+	CHECK_EQ(other_attaches(&config), 0);
+}
+
+static void test_lost(void)
+{
+	setup();
+	played_exchange = other_is_first;
+	CHECK_EQ(attach(&region, &fabric, &(struct rmc_config){ .nodes = 3, .units = 1, .rrpps = 1 }), 0);
+	CHECK_EQ(fabric.nodes, 4);
+	CHECK_EQ(played_sleeps, 1);
+	teardown("of two at the same moment one formats");
+}
+
+static void test_dead_formatter(void)
+{
+	unsigned long start = jiffies;
+
+	setup();
+	head->state = RMC_REGION_FORMATTING | 77 << RMC_REGION_NONCE_SHIFT;
+	CHECK_EQ(attach(&region, &fabric, &config), 0);
+	CHECK(jiffies - start > RMC_REGION_FORMAT_MS);
+	CHECK(jiffies - start < RMC_REGION_FORMAT_MS + 10);
+	CHECK_EQ(head->state, RMC_REGION_READY);
+	teardown("a formatter that died is succeeded, not before its time is over");
+}
+
+static void formatter_is_replaced(void)
+{
+	/* dead is the one whom we found; another is quicker than we are */
+	if (jiffies == until)
+		head->state = RMC_REGION_FORMATTING | 78 << RMC_REGION_NONCE_SHIFT;
+}
+
+static void test_two_dead_formatters(void)
+{
+	unsigned long start = jiffies;
+
+	setup();
+	head->state = RMC_REGION_FORMATTING | 77 << RMC_REGION_NONCE_SHIFT;
+	until = jiffies + RMC_REGION_FORMAT_MS - 1;
+	played_sleep = formatter_is_replaced;
+	CHECK_EQ(attach(&region, &fabric, &config), 0);
+	CHECK(jiffies - start >= 2 * RMC_REGION_FORMAT_MS - 1);
+	teardown("each formatter has its time");
+}
+
+/* We were away for seconds between the last word of the header and READY. */
+static void we_are_late(void *word, bool after)
+{
+	if (after || head->magic != RMC_REGION_MAGIC)
+		return;
+	played_exchange = NULL;
+	CHECK_EQ(other_attaches(&(struct rmc_config){ .nodes = 3, .units = 1, .rrpps = 1,
+						      .interleave = 4096 }), 0);
+	CHECK_EQ(head->state, RMC_REGION_READY);
+}
+
+static void test_late(void)
+{
+	setup();
+	played_exchange = we_are_late;
+	CHECK_EQ(attach(&region, &fabric, &config), 0);
+	CHECK_EQ(fabric.nodes, 3);
+	CHECK_EQ(fabric.nodes, head->nodes);
+	CHECK(played_sleeps > RMC_REGION_FORMAT_MS);
+	teardown("a formatter that was taken for dead takes over what its successor says");
+}
+
+/* Free whenever it is read, somebody else's when it is to be taken. */
+static void never_rests(void *word, bool after)
+{
+	*(u32 *)word = after ? RMC_REGION_RAW :
+		       RMC_REGION_FORMATTING | ++nonce << RMC_REGION_NONCE_SHIFT;
+	if (++tries > TRIES) {
+		played_exchange = NULL;
+		longjmp(spins, 1);
+	}
+}
+
+static void signal_later(void)
+{
+	played_signal = played_sleeps >= 50;
+}
+
+static void test_never_rests(void)
+{
+	setup();
+	played_exchange = never_rests;
+	played_sleep = signal_later;
+	CHECK_EQ(attach(&region, &fabric, &config), -EINTR);
+	CHECK_EQ(played_sleeps, 50);
+	/* and as soon as it rests, it is ours */
+	played_signal = false;
+	played_exchange = NULL;
+	played_sleep = NULL;
+	CHECK_EQ(attach(&region, &fabric, &config), 0);
+	teardown("a state word that never rests: each try that is lost sleeps, a signal ends them");
+}
+
+static u32 claim(s32 wanted, int err)
+{
+	u32 nid = ~0U, epoch;
+
+	CHECK_EQ(rmc_region_claim(&fabric, wanted, &nid, &epoch), err);
+	if (!err) {
+		CHECK_EQ(fabric.node[nid].state, RMC_NODE_JOINING);
+		CHECK_EQ(fabric.node[nid].epoch, epoch);
+		fabric.node[nid].state = RMC_NODE_UP;
+	}
+	return nid;
+}
+
+static void hearts_beat(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		fabric.node[i].heartbeat++;
+}
+
+static void test_claim(void)
+{
+	u32 nid, epoch;
+
+	setup();
+	CHECK_EQ(attach(&region, &fabric, &config), 0);
+	CHECK_EQ(claim(2, 0), 2);
+	CHECK_EQ(claim(-1, 0), 0);
+	CHECK_EQ(claim(-1, 0), 1);
+	CHECK_EQ(claim(-1, 0), 3);
+	claim(4, -EINVAL);
+	played_sleep = hearts_beat;
+	claim(-1, -EBUSY);
+	claim(1, -EBUSY);
+	/* who left makes room, and its successor has another epoch */
+	fabric.node[3].state = RMC_NODE_DOWN;
+	CHECK_EQ(claim(-1, 0), 3);
+	CHECK_EQ(fabric.node[3].epoch, 2);
+	/* who is quiet is watched, and another who joins meanwhile is not displaced */
+	played_sleep = NULL;
+	played_sleeps = 0;
+	CHECK_EQ(claim(1, 0), 1);
+	CHECK(played_sleeps >= DEAD_MS);
+	CHECK_EQ(fabric.node[1].epoch, 2);
+	/* what was given back is free, what joined since is not */
+	fabric.node[0].state = RMC_NODE_DOWN;
+	CHECK_EQ(rmc_region_claim(&fabric, 0, &nid, &epoch), 0);
+	rmc_region_unclaim(&fabric, 0, epoch);
+	CHECK_EQ(fabric.node[0].state, RMC_NODE_DOWN);
+	CHECK_EQ(rmc_region_claim(&fabric, 0, &nid, &epoch), 0);
+	fabric.node[0].state = RMC_NODE_UP;
+	rmc_region_unclaim(&fabric, 0, epoch);
+	CHECK_EQ(fabric.node[0].state, RMC_NODE_UP);
+	/* watching can be interrupted */
+	played_signal = true;
+	claim(0, -EINTR);
+	teardown("node ids: free, left, alive, dead, given back");
+}
+
+static void claims_never_rest(void *word, bool after)
+{
+	struct rmc_region_node *n = word;
+
+	n->epoch++;
+	n->state = after ? RMC_NODE_DOWN : RMC_NODE_JOINING;
+	if (++tries > TRIES) {
+		played_exchange = NULL;
+		longjmp(spins, 1);
+	}
+}
+
+/* The same for the word of a node id. */
+static void test_claim_never_rests(void)
+{
+	unsigned long start = jiffies;
+
+	setup();
+	CHECK_EQ(attach(&region, &fabric, &config), 0);
+	played_exchange = claims_never_rest;
+	fabric.node[2].state = RMC_NODE_DOWN;
+	if (setjmp(spins))
+		CHECK(tries <= TRIES);
+	else
+		claim(2, -EBUSY);
+	CHECK(jiffies - start < 2 * DEAD_MS);
+	teardown("the word of a node id never rests: it is taken for one that is alive");
+}
+
+static void test_reset(void)
+{
+	u32 from, to, i;
+
+	setup();
+	CHECK_EQ(attach(&region, &fabric, &config), 0);
+	memset(region.base + region.channels, 0x5a, 16 * region.stride);
+	rmc_region_reset(&region, &fabric, 2);
+	for (from = 0; from < 4; from++) {
+		for (to = 0; to < 4; to++) {
+			u8 *channel = rmc_region_channel(&region, &fabric, from, to);
+			u8 want = from == 2 || to == 2 ? 0 : 0x5a;
+
+			for (i = 0; i < rmc_channel_bytes(&fabric) && channel[i] == want; i++)
+				;
+			CHECK_EQ(i, rmc_channel_bytes(&fabric));
+		}
+	}
+	teardown("a node that joins finds empty channels, of others' nothing is gone");
+}
+
+int main(void)
+{
+	test_format();
+	test_impossible();
+	test_lost();
+	test_dead_formatter();
+	test_two_dead_formatters();
+	test_late();
+	test_never_rests();
+	test_claim();
+	test_claim_never_rests();
+	test_reset();
+	return tap_done();
+}
