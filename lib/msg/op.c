@@ -71,9 +71,9 @@ static int free_slot(struct rmc_msg *m)
 	unsigned int spins = 0;
 
 	for (;;) {
-		reap(m);
 		if (m->qp->slot[slot] != RMC_SLOT_BUSY)
 			return slot;
+		reap(m);
 		err = rmc_relax(m->qp, &spins);
 		if (err)
 			return err;

@@ -221,19 +221,22 @@ static int in_segment(const struct rmc_msg *m, const void *buf, size_t len)
 int rmc_msg_send(struct rmc_msg *m, int nid, const void *buf, size_t len, unsigned int flags)
 {
 	struct peer *p = find(m, nid);
-	int err;
+	int err, behind;
 
 	if (!p || (len && !buf) ||
 	    flags & ~(RMC_MSG_DONTWAIT | RMC_MSG_ASYNC | RMC_MSG_REGISTERED))
 		return -EINVAL;
-	err = rmc_msg_progress(m, p);
-	if (err)
-		return err;
 	if (p->status)
 		return p->status;
 	if (len && len >= m->threshold && in_segment(m, buf, len))
-		return post(m, p, (const uint8_t *)buf, len, flags);
-	return push(m, p, (const uint8_t *)buf, len, flags);
+		err = post(m, p, (const uint8_t *)buf, len, flags);
+	else
+		err = push(m, p, (const uint8_t *)buf, len, flags);
+	/* behind the message: what completed earlier is a line that would be waited for */
+	behind = rmc_msg_progress(m, p);
+	if (err || behind)
+		return err ? err : behind;
+	return p->status;
 }
 
 int rmc_msg_flush(struct rmc_msg *m, int nid)
