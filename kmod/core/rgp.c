@@ -359,6 +359,24 @@ static __always_inline u8 judge(struct rmc_qp *qp, struct rmc_wqe *w, struct rmc
 	return likely(*mem) ? RMC_S_OK : RMC_S_BAD_LBUF;
 }
 
+/*
+ * A worker that has both ends fetches what a lone operation is about while its packet is
+ * made; of more than one the RRPP fetches all before it serves the first.
+ */
+static __always_inline void foresee(const struct rmc_qp *qp, const struct rmc_wqe *w)
+{
+	const struct rmc_node *server = qp->node->fabric->local[w->nid];
+	struct rmc_mem *seg = rmc_ct_find(&server->ct, qp->ctx_id);
+
+	/* an empty operation is about nothing */
+	if (unlikely(!seg || !w->length || !rmc_mem_covers(seg, w->offset, w->length)))
+		return;
+	if (rmc_op_flags(w->op) & RMC_OPF_MODIFIES)
+		prefetchw(rmc_mem_peek(seg, w->offset));
+	else
+		prefetch(rmc_mem_peek(seg, w->offset));
+}
+
 /* See rmc_rgp_poll(). */
 static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool many)
 {
@@ -417,6 +435,8 @@ static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool many)
 				out = rmc_out_open(node, w.nid, &status);
 				if (!out && !status)
 					break;	/* channel is being made */
+			} else if (!many && !taken && out->self) {
+				foresee(qp, &w);
 			}
 		}
 		if (unlikely(status)) {
