@@ -11,6 +11,8 @@
 
 /* Visits between two looks at the clock: some microseconds when idle */
 #define VISITS_PER_CLOCK	32
+/* Looks for an answer of another kernel before others get the CPU */
+#define LOOKS_PER_TURN		8
 /*
  * A sleep that was cut short before this many park times was not worth its two
  * wake-ups and the interrupt of all CPUs: the next one is put off.
@@ -153,15 +155,20 @@ static void sleep_parked(struct rmc_worker *w)
 	rmc_ni_tick(&w->ni, rmc_os_now_ns());
 }
 
-/* One turn of spinning. */
+/*
+ * One turn of spinning. Whoever else is on this CPU waits for the answers that we wait
+ * for, most probably, and they are nearer than the end of two changes of tasks.
+ */
 static void spin(struct rmc_worker *w)
 {
-	int i;
+	int i, looks = 0;
 
 	for (i = 0; i < VISITS_PER_CLOCK; i++) {
 		if (!rmc_ni_visit(&w->ni)) {
 			cpu_relax();
 			if (w->share || !single_task_running()) {
+				if (looks++ < LOOKS_PER_TURN && rmc_ni_awaits(&w->ni))
+					continue;
 				/*
 				 * Applications wait on this very CPU, as they
 				 * were told or by the scheduler's choice, and

@@ -114,6 +114,17 @@ bool rmc_ni_may_park(struct rmc_ni_worker *w);
 bool rmc_ni_park(struct rmc_ni_worker *w);
 void rmc_ni_unpark(struct rmc_ni_worker *w);
 
+/* Other kernels owe answers to units of this worker. The caller is its thread. */
+static inline bool rmc_ni_awaits(const struct rmc_ni_worker *w)
+{
+	u32 i;
+
+	for (i = 0; w->remote && i < w->nodes[RMC_LANE_REP]; i++)
+		if (w->node[RMC_LANE_REP][i]->itt.used)
+			return true;
+	return false;
+}
+
 /* Worker that polls an application's queue pair and posts its completions. */
 static inline struct rmc_ni_worker *rmc_qp_worker(const struct rmc_qp *qp)
 {
