@@ -214,6 +214,21 @@ int pages_settle(long long want)
 	return -1;
 }
 
+long long memory_there(void)
+{
+	long long kib = file_number("/proc/meminfo", "MemAvailable:"), pages;
+	FILE *f = fopen("/proc/zoneinfo", "r");
+	char line[256];
+
+	if (!f)
+		return kib;
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, " count: %lld", &pages) == 1)
+			kib += pages * (PAGE >> 10);
+	fclose(f);
+	return kib;
+}
+
 long long workers_sum(const char *name)
 {
 	long long sum = 0, one;

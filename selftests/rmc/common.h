@@ -65,6 +65,11 @@ long long pinned_kib(void);
 long long pages_pinned(void);
 /* Wait until they are so many again; 0 or -1 */
 int pages_settle(long long want);
+/*
+ * Memory that can be had, KiB: what the kernel tells, and pages that a CPU keeps at hand.
+ * These do not count as free, and since 6.7 a CPU keeps the more the more it frees.
+ */
+long long memory_there(void);
 /* Sum over the workers of a file in worker<k>/ */
 long long workers_sum(const char *name);
 /* CPU time of the workers so far, nanoseconds; -1: not accounted */

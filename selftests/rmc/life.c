@@ -48,7 +48,7 @@ TEST_WITHIN(killed_with_operations_in_flight, 120)
 	end_open(&owner, CTX, 0, SEG, 0, 0);
 	end_open(&other, CTX, 3 % rmc_nodes(owner.ctx), 0, PAGE, 8);
 	fill(owner.seg + SEG / 2 + 8 * PAGE, PAGE, 1);
-	before = file_number("/proc/meminfo", "MemAvailable:");
+	before = memory_there();
 	for (i = 0; i < KILLS; i++) {
 		pid = helper();
 		if (!pid)
@@ -62,7 +62,7 @@ TEST_WITHIN(killed_with_operations_in_flight, 120)
 		REQUIRE(waitpid(pid, &status, 0) == pid);
 		REQUIRE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 	}
-	after = file_number("/proc/meminfo", "MemAvailable:");
+	after = memory_there();
 	if (!CHECK(before - after < 16 << 10))
 		ktap_say("%lld KiB are gone", before - after);
 	end_close(&owner);

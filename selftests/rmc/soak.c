@@ -206,7 +206,7 @@ static struct given given(void)
 		.files = files_open(),
 		/* of the module: one for each of its open files */
 		.refs = file_number("/sys/module/rmc/refcnt", ""),
-		.available = file_number("/proc/meminfo", "MemAvailable:"),
+		.available = memory_there(),
 	};
 
 	return g;
