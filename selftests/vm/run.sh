@@ -74,6 +74,9 @@ try "$vm" up --no-module --kernel 1.2.3
 try "$vm" up --no-module --append init=/nothing --append rdinit=/nothing --boot-timeout 30
 [ $rc -eq 1 ] && grep -q 'node . did not come up' err && [ "$(grep -c '^    ' err)" -ge 3 ] && nothing_left
 ok "a guest that dies at boot is told with its last console lines"
+try "$vm" up -n 2 --no-module --boot-timeout 0.5
+[ $rc -eq 1 ] && grep -qE 'does not answer \([0-9.]+ s of CPU time, .*; of the others [01] answered\)' err && nothing_left
+ok "of a guest that does not answer is told what its machine does"
 
 # ---- two guests without the module ----
 

@@ -126,5 +126,15 @@ def pid_start(pid):
     return None if fields[0] in (b"Z", b"X") else int(fields[19])
 
 
+def cpu_seconds(pid):
+    """CPU time that a process took until now."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as f:
+            fields = f.read().rsplit(b")", 1)[1].split()
+    except OSError:
+        return 0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def alive(pid, start):
     return start is not None and pid_start(pid) == start

@@ -29,7 +29,7 @@ import threading
 import time
 
 from . import agent, guest, host, machine
-from .base import RMCCTL, Fail, alive, note, pid_start, state_root, write_file
+from .base import RMCCTL, Fail, alive, cpu_seconds, note, pid_start, state_root, write_file
 
 BUSYBOX = "/run/rmc/busybox"
 SYSFS = "/sys/class/misc/rmc"
@@ -71,6 +71,7 @@ class Cluster:
         self.folder = os.path.join(state_root(), name)
         self.state = {}
         self.cancelled = threading.Event()
+        self.answered = set()           # guests that came up
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -231,8 +232,9 @@ class Cluster:
             timeout = self.state["boot_timeout"]
             session = self.session(i, timeout, patience=timeout)
         except agent.Lost as e:
-            raise Fail(f"node {i} did not come up: {e.what}", "its console ended with:",
-                       self.console_tail(i)) from None
+            raise Fail(f"node {i} did not come up: {e.what}{self._silence(i)}",
+                       "its console ended with:", self.console_tail(i)) from None
+        self.answered.add(i)
         with session:
             machine.of(self.state).pin(self, i)
             if not self.state["module"]:
@@ -340,6 +342,18 @@ class Cluster:
         except OSError:
             lines = []
         return f" ({lines[-1]})" if lines else ""
+
+    def _silence(self, i):
+        """Of a guest that said nothing: was it not let run, does it wait, is it busy?"""
+        if not self.guest_alive(i):
+            return ""
+        try:
+            doing = machine.of(self.state).doing(self, i)
+        except (OSError, Fail):
+            doing = "unknown"
+        others = len(self.answered - {i})
+        return (f" ({cpu_seconds(self.state['guests'][i]['pid']):.1f} s of CPU time, {doing}; "
+                f"of the others {others} answered)")
 
     def console_tail(self, i, count=CONSOLE_LINES):
         try:

@@ -12,6 +12,7 @@
     argv()          what starts a guest, but for share_region()
     pin()           vCPUs to the cores that the plan gave them
     status()        "running", "paused" or another word; pause(), resume()
+    doing()         the same, and more where it can be told: of a guest that does not answer
 """
 
 from . import guest, host, qemu, uml

@@ -4,6 +4,7 @@
 import fcntl
 import json
 import os
+import re
 import socket
 import time
 
@@ -32,8 +33,9 @@ class Qmp:
             self.close()
             raise
 
-    def do(self, command):
-        self.sock.sendall(json.dumps({"execute": command}).encode() + b"\n")
+    def do(self, command, **arguments):
+        said = {"execute": command, "arguments": arguments}
+        self.sock.sendall(json.dumps(said).encode() + b"\n")
         for line in self.file:
             reply = json.loads(line)
             if "return" in reply:
@@ -162,6 +164,17 @@ def pin(cluster, i):
 
 def status(cluster, i):
     return qmp(cluster, i, "query-status")["status"]
+
+
+def doing(cluster, i):
+    try:
+        with Qmp(cluster.path(f"qmp-{i}")) as control:
+            state = control.do("query-status")["status"]
+            seen = control.do("human-monitor-command", **{"command-line": "info registers -a"})
+    except (OSError, ValueError, Fail) as e:
+        return f"QEMU does not tell: {e}"
+    return f"{state}, vCPUs at " + ", ".join(
+        rip + " (halted)" * int(halted) for rip, halted in re.findall(r"RIP=(\w+).*?HLT=(\d)", seen, re.S))
 
 
 def pause(cluster, i):

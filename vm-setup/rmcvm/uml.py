@@ -104,6 +104,9 @@ def status(cluster, i):
         return "paused" if f.read().rsplit(")", 1)[1].split()[0] == "T" else "running"
 
 
+doing = status
+
+
 def pause(cluster, i):
     pid = running(cluster, i)
     os.kill(pid, signal.SIGSTOP)        # from here on it makes no more of them
