@@ -10,12 +10,13 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 from unittest import mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "vm-setup"))
-from rmcvm import agent, base, guest, host, launch      # noqa: E402
+from rmcvm import agent, base, cluster, guest, host, launch      # noqa: E402
 
 
 def plan(cores, *args, **kwargs):
@@ -280,6 +281,36 @@ class DoorbellTest(unittest.TestCase):
             sock.close()
         for fd in {a_mem, b_mem, c_mem, bell, *(e[1] for e in a_events + b_events + c_events)}:
             os.close(fd)
+
+
+class GreetingTest(unittest.TestCase):
+    def test_a_guest_that_drops_the_first_answer_comes_up(self):
+        with tempfile.TemporaryDirectory() as folder:
+            c = cluster.Cluster("x")
+            c.folder = folder
+            c.state = {"boot_timeout": 10, "module": None, "accel": "tcg",
+                       "guests": [{"pid": os.getpid(), "start": base.pid_start(os.getpid())}]}
+            listener = socket.socket(socket.AF_UNIX)
+            listener.bind(c.path("agent-0.0"))
+            listener.listen()
+
+            def guest_side():
+                dropped, _ = listener.accept()
+                dropped.recv(64)
+                with listener.accept()[0] as conn:
+                    conn.sendall(conn.recv(64))
+                    conn.recv(1)
+                dropped.close()
+
+            thread = threading.Thread(target=guest_side, daemon=True)
+            thread.start()
+            with mock.patch.object(cluster, "GREET_AGAIN", 0.2), \
+                    mock.patch.object(cluster.machine, "of"):
+                c._bring_up_one(0)
+            thread.join(5)
+            self.assertFalse(thread.is_alive())
+            self.assertEqual(c.answered, {0})
+            listener.close()
 
 
 class ProcessTest(unittest.TestCase):

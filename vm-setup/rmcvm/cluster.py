@@ -32,6 +32,9 @@ from . import agent, guest, host, machine
 from .base import RMCCTL, Fail, alive, cpu_seconds, note, pid_start, state_root, write_file
 
 BUSYBOX = "/run/rmc/busybox"
+# Seconds between two greetings of a guest that boots. Its agent drops the answer when its driver
+# tells 0.3 s later than the greeting, on another queue, that we are connected.
+GREET_AGAIN = 15
 SYSFS = "/sys/class/misc/rmc"
 CONSOLE_LINES = 15
 
@@ -230,7 +233,7 @@ class Cluster:
         deadline = time.monotonic() + self.state["boot_timeout"]
         try:
             timeout = self.state["boot_timeout"]
-            session = self.session(i, timeout, patience=timeout)
+            session = self.session(i, timeout, patience=timeout, again=GREET_AGAIN)
         except agent.Lost as e:
             raise Fail(f"node {i} did not come up: {e.what}{self._silence(i)}",
                        "its console ended with:", self.console_tail(i)) from None
@@ -287,7 +290,7 @@ class Cluster:
                 raise agent.Lost(f"its machine ended{self.complaint(f'machine-{i}.log')}")
         return check
 
-    def session(self, i, timeout=30, patience=2):
+    def session(self, i, timeout=30, patience=2, again=None):
         if not self.guest_alive(i):
             raise agent.Lost(f"the guest of node {i} is not running", f"run rmc-vm restart {i}")
         watch, late = self.watch(i), time.monotonic() + patience
@@ -300,7 +303,7 @@ class Cluster:
                 if machine.of(self.state).status(self, i) == "paused":
                     raise agent.Lost(f"the guest of node {i} is paused", f"run rmc-vm resume {i}")
 
-        session = agent.Session(self.path(f"agent-{i}"), timeout, impatient, patience)
+        session = agent.Session(self.path(f"agent-{i}"), timeout, impatient, again or patience)
         session.watch = watch   # one that is paused later may go on
         return session
 
