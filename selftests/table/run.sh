@@ -52,6 +52,8 @@ else
 	check "the copy is the same" cmp "$W/host/bench.json" "$W/copy.json"
 	expect "the table can be made again" 0 "^read  *64 B  core .* dev 1.5, sim 0.3, RDMA 1.19" \
 		"$B" --render --out "$W/host"
+	expect "and with the options that make is told" 0 "^read  *64 B  core" \
+		make -s -C "$top" bench BENCH="--render --out $W/host"
 	expect "and as JSON" 0 '"schema": "rmc-bench 1"' "$B" --render --out "$W/host" --json -
 	rm -f "$W/host/raw/host.messages.0.json"
 	expect "what is missing is told, and is a failure" 1 "messages, core: it was not run" \
