@@ -317,7 +317,7 @@ double bed_latency(struct bed_app *app, u32 op, u32 size, u64 span)
 	int n = bed_quick ? 5000 : 20000, i;
 	u64 t0 = 0;
 
-	for (i = -50; i < n; i++) {
+	for (i = -BED_WARM_UP; i < n; i++) {
 		if (!i)
 			t0 = bed_now();
 		bed_one(app, op, size, span);

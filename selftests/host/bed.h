@@ -22,6 +22,11 @@
 #undef rmc_qp
 
 #define BED_ENTRIES	128
+/*
+ * Operations before the first that counts: what a limit measured before has driven out of
+ * the caches, above all the chunk table of a segment, comes back with some 1000 of them.
+ */
+#define BED_WARM_UP	2000
 #define BED_SLOT	65536UL		/* most bytes of local buffer per slot */
 
 /* An application and its end of the queue pair */

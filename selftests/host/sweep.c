@@ -82,7 +82,7 @@ static void latency(struct samples *s, u32 op, u32 size, u64 span)
 	/* nobody has an operation in flight now */
 	bed.seg->sabre = op == RMC_OP_SABRE ? RMC_SABRE_OVERLAPPED : 0;
 	before = bed_ticks();
-	for (i = -50; i < n; i++) {
+	for (i = -BED_WARM_UP; i < n; i++) {
 		bed_one(&apps[0], op, size, span);
 		now = bed_ticks();
 		if (i >= 0)
@@ -101,7 +101,7 @@ static void latency_both(struct samples *s, u32 size)
 	double ns = bed_ns_per_tick();
 	u64 t[2];
 
-	for (i = -50; i < n; i++) {
+	for (i = -BED_WARM_UP; i < n; i++) {
 		for (k = 0; k < 2; k++) {
 			t[k] = bed_ticks();
 			bed_post(&apps[k], RMC_OP_READ, size, bed_bytes);
