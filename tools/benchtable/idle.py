@@ -14,19 +14,14 @@ import time
 HERE = os.path.dirname(os.path.realpath(__file__))
 VM_SETUP = os.path.join(os.path.dirname(os.path.dirname(HERE)), "vm-setup")
 sys.path.insert(0, VM_SETUP)
-from rmcvm import uml                                               # noqa: E402
+from rmcvm import base, uml                                               # noqa: E402
 
 SETTLE = 1                      # seconds until workers have parked and rmc-vm is forgotten
 
 
 def cpu_seconds(pid):
     """Of a guest's process and, with User-Mode Linux, of those that it runs."""
-    ticks = 0
-    for one in uml.processes(pid):
-        with open(f"/proc/{one}/stat", encoding="ascii", errors="replace") as f:
-            fields = f.read().rsplit(")", 1)[1].split()
-        ticks += int(fields[11]) + int(fields[12])      # utime, stime
-    return ticks / os.sysconf("SC_CLK_TCK")
+    return sum(base.cpu_seconds(one) for one in uml.processes(pid))
 
 
 def main():
