@@ -27,6 +27,7 @@ struct rmc_front;
  * @done: completions posted so far
  * @idle: consecutive empty looks
  * @waited: looks since a transfer could have been sent in part
+ * @long_way: the next entry needs packets, see direct.h
  * @hot: position in the worker's hot list, or -1
  * @cold: position in the worker's list of all QPs
  * @front: rings to its backend, where a frontend polls it (ni/front.h); else NULL
@@ -45,6 +46,7 @@ struct rmc_qp {
 	struct rmc_event done;
 	u32 idle;
 	u32 waited;
+	bool long_way;
 	s32 hot;
 	u32 cold;
 	struct rmc_front *front;

@@ -135,6 +135,7 @@ struct rmc_stats {
  * @scan_ms: when time-outs were last looked for
  * @qps: queue pairs
  * @touched: RRPPs of one node that the RGP may have sent to and has not told yet
+ * @direct: payload of an operation without packets (RGP), see direct.h
  * @ct: segments (RRPP); all units know the same ones
  * @in: channels from peers, by endpoint, NULL until used (RRPP)
  * @srv_changes: of the fabric that @in accounts for
@@ -179,6 +180,7 @@ struct rmc_node {
 	u32 scan_ms;
 	u32 qps;
 	u32 touched;
+	u8 direct[RMC_DIRECT_LINES * RMC_LINE] ____cacheline_aligned;
 
 	struct rmc_ct ct ____cacheline_aligned;
 	struct rmc_in **in;

@@ -65,6 +65,8 @@ enum {
 	 */
 	RMC_RUN			= 4096,
 	RMC_RUN_SELF		= 8192,
+	/* lines of an operation that goes without packets at most, see direct.h */
+	RMC_DIRECT_LINES	= 64,
 	/* empty looks before a source or QP is no longer polled each visit */
 	RMC_IDLE_LOOKS		= 4096,
 

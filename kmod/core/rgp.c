@@ -6,7 +6,7 @@
  * boundaries, and injects them while credits last. An entry that waits for a
  * credit blocks its own QP only.
  */
-#include "pipeline.h"
+#include "direct.h"
 
 /*
  * Announced operations keep credits for long while the destination's table is
@@ -377,11 +377,30 @@ static __always_inline void foresee(const struct rmc_qp *qp, const struct rmc_wq
 		prefetch(rmc_mem_peek(seg, w->offset));
 }
 
+/*
+ * Second pass over entries that need no packets. Returns false when one of them does: it
+ * and those behind it are as if they had not been taken.
+ */
+static __always_inline bool do_directs(struct rmc_qp *qp, const struct rmc_direct *batch,
+				       u32 *count, u32 *taken)
+{
+	u32 left = *count - rmc_direct_do(qp, batch, *count);
+
+	*count = 0;
+	if (likely(!left))
+		return true;
+	qp->wq_head -= left;
+	*taken -= left;
+	qp->long_way = true;
+	return false;
+}
+
 /* See rmc_rgp_poll(). */
 static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool many)
 {
+	struct rmc_direct direct[RMC_BATCH];
 	struct rmc_node *node = qp->node;
-	u32 to = ~0U, taken = 0, done = 0;
+	u32 to = ~0U, taken = 0, done = 0, directs = 0;
 
 	if (rmc_os_filters() && node->req_stopped)
 		return 0;
@@ -403,9 +422,9 @@ static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool many)
 	while (taken < RMC_BATCH) {
 		struct rmc_wq_entry *s = &qp->wq[qp->wq_head & qp->mask];
 		u16 slot = qp->wq_head & qp->mask;
+		struct rmc_mem *mem = NULL;
+		struct rmc_out *out = NULL;
 		struct rmc_itt_entry *e;
-		struct rmc_mem *mem;
-		struct rmc_out *out;
 		struct rmc_wqe w;
 		u8 status, flags, announced;
 		u64 word0, word1;
@@ -435,10 +454,20 @@ static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool many)
 				out = rmc_out_open(node, w.nid, &status);
 				if (!out && !status)
 					break;	/* channel is being made */
+			} else if (!many && !rmc_os_filters() && !qp->long_way &&
+				   rmc_direct_take(qp, out, &w, mem, slot, &direct[directs])) {
+				qp->wq_head++;
+				taken++;
+				directs++;
+				continue;
 			} else if (!many && !taken && out->self) {
 				foresee(qp, &w);
 			}
 		}
+		/* all else comes after those that were taken */
+		if (!many && directs && !do_directs(qp, direct, &directs, &taken))
+			break;
+		qp->long_way = false;
 		if (unlikely(status)) {
 			qp->wq_head++;
 			taken++;
@@ -510,6 +539,8 @@ static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool many)
 			break;
 		}
 	}
+	if (!many && directs)
+		do_directs(qp, direct, &directs, &taken);
 	if (to != ~0U)
 		ring(node, to, many);
 	if (taken)

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The short way. Where one worker runs RGP, RRPP and RCP of both ends, a request would be
+ * written to a ring only to be read back by the same thread, and its reply as well. An
+ * operation of one packet is done without, in two passes over a batch, as in the RRPP:
+ *
+ *   WQ entry --> RGP's judgement --> RRPP's judgement, lines fetched	first pass
+ *		  load() --> serve() --> complete() --> CQ entry	second pass
+ *
+ * The judgements, the functions of op.h and the counters are those of the long way. There
+ * is no tid, since no reply has to be matched, and no credit, since nothing is under way.
+ * The long way is for whatever is not that simple:
+ *
+ * - packets are under way to the same node: none is overtaken;
+ * - more than a packet may carry, several units per node;
+ * - filters are at work: there have to be packets that can be lost;
+ * - the RRPP would refuse it, or cannot read a line that does not stand still: then a
+ *   status, or a time-out, comes by way of a reply.
+ */
+#ifndef RMC_DIRECT_H
+#define RMC_DIRECT_H
+
+#include "pipeline.h"
+
+/* Lines of each operation that are fetched in the first pass */
+#define RMC_DIRECT_AHEAD	8
+
+/**
+ * struct rmc_direct - an operation between the two passes
+ * @seg: segment; the operation lies inside
+ * @lbuf: local buffer; so does its operand, or NULL
+ * @lbuf_off: offset of the operand in @lbuf, bytes
+ * @offset: in @seg, bytes
+ * @length: bytes
+ * @slot: WQ index
+ * @nid: destination
+ * @op: opcode
+ */
+struct rmc_direct {
+	struct rmc_mem *seg;
+	struct rmc_mem *lbuf;
+	u64 lbuf_off;
+	u64 offset;
+	u32 length;
+	u16 slot;
+	u16 nid;
+	u8 op;
+};
+
+/* First pass, of an operation that the RGP judged. Returns false if it goes the long way. */
+static __always_inline bool rmc_direct_take(const struct rmc_qp *qp, const struct rmc_out *out,
+					    const struct rmc_wqe *w, struct rmc_mem *lbuf, u16 slot,
+					    struct rmc_direct *d)
+{
+	const struct rmc_fabric *f = qp->node->fabric;
+	u8 flags = rmc_op_flags(w->op);
+	struct rmc_node *server;
+	struct rmc_mem *seg;
+	u32 at;
+
+	if (!out->self || out->credits != out->req.mask + 1 ||
+	    (w->offset & (RMC_LINE - 1)) + w->length > min(f->mtu, RMC_DIRECT_LINES * RMC_LINE))
+		return false;
+	server = f->local[w->nid];
+	seg = rmc_ct_find(&server->ct, qp->ctx_id);
+	if (unlikely(!seg || READ_ONCE(server->fenced) ||
+		     !rmc_mem_covers(seg, w->offset, w->length) ||
+		     (flags & RMC_OPF_MODIFIES && seg->flags & RMC_MEM_READONLY)))
+		return false;
+	d->seg = seg;
+	d->lbuf = lbuf;
+	d->lbuf_off = 0;
+	d->offset = w->offset;
+	d->length = w->length;
+	d->slot = slot;
+	d->nid = w->nid;
+	d->op = w->op;
+	if (unlikely(flags & RMC_OPF_EMPTY))
+		return true;
+	d->lbuf_off = w->lbuf - lbuf->base;
+	/* more than the first line: with several operations no prefetcher sees a pattern */
+	for (at = 0; at < w->length && at < RMC_DIRECT_AHEAD * RMC_LINE; at += RMC_LINE) {
+		if (flags & RMC_OPF_MODIFIES)
+			prefetchw(rmc_mem_peek(seg, d->offset + at));
+		else
+			prefetch(rmc_mem_peek(seg, d->offset + at));
+	}
+	/* what is only written there can wait in the store buffer */
+	if (flags & RMC_OPF_REQ_LINES)
+		prefetch(rmc_mem_peek(lbuf, d->lbuf_off));
+	else if (flags & RMC_OPF_OPERANDS)
+		prefetchw(rmc_mem_peek(lbuf, d->lbuf_off));
+	return true;
+}
+
+/* Second pass. Returns how many were done: less than @n if one asked to come again. */
+static __always_inline u32 rmc_direct_do(struct rmc_qp *qp, const struct rmc_direct *batch, u32 n)
+{
+	struct rmc_node *node = qp->node, *server;
+	/* payload of one operation at a time, in place of both rings' */
+	struct rmc_ring ring = { .pay = node->direct, .pay_mask = RMC_DIRECT_LINES - 1 };
+	struct rmc_serve s = { .rx = &ring, .tx = &ring, .count = 1 };
+	u64 asked = 0, answered = 0;
+	struct rmc_itt_entry e;
+	u32 i, errors = 0;
+
+	for (i = 0; i < n; i++) {
+		const struct rmc_direct *d = &batch[i];
+		u8 flags = rmc_op_flags(d->op), status;
+
+		server = node->fabric->local[d->nid];
+		e.lbuf = d->lbuf;
+		e.lbuf_off = d->lbuf_off;
+		e.offset = d->offset;
+		e.op = d->op;
+		if (flags & (RMC_OPF_REQ_LINES | RMC_OPF_OPERANDS))
+			rmc_op_load(&e, &ring, d->offset, d->length);
+		s.req.offset = d->offset;
+		s.req.length = d->length;
+		s.req.ctx_id = qp->ctx_id;
+		s.req.op = d->op;
+		s.seg = d->seg;
+		s.node = server;
+		s.word1 = rmc_req_word1(d->offset, d->length, true) |
+			  (flags & RMC_OPF_ANNOUNCED ? RMC_REQ_FIRST : 0);
+		status = rmc_op_serve(&s);
+		if (unlikely(status == RMC_AGAIN))
+			break;
+		rmc_stat_inc(server, served);
+		if (likely(!status)) {
+			if (flags & (RMC_OPF_REP_LINES | RMC_OPF_OPERANDS))
+				rmc_op_complete(&e, &ring, s.word1);
+			if (flags & RMC_OPF_REP_LINES)
+				answered += d->length;
+			rmc_stat_add(server, served_bytes, d->length);
+		} else {
+			rmc_stat_inc(server, serve_errors);
+			errors++;
+		}
+		asked += d->length;
+		trace_rmc_rgp_inject(node->nid, d->nid, RMC_TID_NONE, 1);
+		trace_rmc_rrpp_serve(server->nid, node->nid, 1);
+		trace_rmc_rcp_complete(node->nid, d->nid, RMC_TID_NONE, d->slot, status);
+		rmc_cq_post(qp, d->slot, status);
+	}
+	rmc_stat_add(node, requests, i);
+	rmc_stat_add(node, request_bytes, asked);
+	rmc_stat_add(node, replies, i);
+	rmc_stat_add(node, reply_bytes, answered);
+	rmc_stat_add(node, completions, i);
+	if (unlikely(errors))
+		rmc_stat_add(node, errors, errors);
+	return i;
+}
+
+#endif
