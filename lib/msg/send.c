@@ -4,6 +4,8 @@
 #include <string.h>
 #include "state.h"
 
+#define SHORT_CELLS	4	/* of messages sent in a straight line; half the least ring */
+
 static void look(struct rmc_msg *m, struct peer *p)
 {
 	uint64_t counters = rmc_load_acquire(&p->line->counters);
@@ -74,6 +76,12 @@ static int stage(struct rmc_msg *m, struct peer *p, enum rmc_cell_kind kind, siz
 	return 0;
 }
 
+/* Of a cell of our ring in the peer's segment */
+static uint64_t cell_offset(const struct rmc_msg *m, uint32_t i)
+{
+	return line_offset(m, m->raw.self) + (1 + (uint64_t)i) * RMC_MSG_CELL;
+}
+
 /* Write n cells, the last of which is the one that was staged last. */
 static int write_cells(struct rmc_msg *m, struct peer *p, uint32_t n)
 {
@@ -81,8 +89,7 @@ static int write_cells(struct rmc_msg *m, struct peer *p, uint32_t n)
 
 	op.first = p->tx_head - n;
 	op.cells = n;
-	op.offset = line_offset(m, m->raw.self) +
-		    (1 + (uint64_t)(op.first & m->mask)) * RMC_MSG_CELL;
+	op.offset = cell_offset(m, op.first & m->mask);
 	op.buf = &p->copy[op.first & m->mask];
 	op.len = n * RMC_MSG_CELL;
 	memset(&p->busy[op.first & m->mask], 1, n);
@@ -127,6 +134,49 @@ static int stage_data(struct rmc_msg *m, struct peer *p, const uint8_t *buf, siz
 	return 0;
 }
 
+/*
+ * A short message for which there are room, cells and a slot: what push() does, in a
+ * straight line. What is only for its completion is noted behind the WQ entry.
+ * Return: -EAGAIN if it would have to wait.
+ */
+RMC_INLINE int push_now(struct rmc_msg *m, struct peer *p, const uint8_t *buf, size_t len,
+			uint32_t n)
+{
+	uint32_t i = p->tx_head & m->mask, credits = p->owed, k;
+	struct rmc_cell *c = &p->copy[i];
+	struct op op = {
+		.kind = OP_CELLS, .peer = p, .offset = cell_offset(m, i), .buf = c,
+		.len = n * RMC_MSG_CELL, .first = p->tx_head, .cells = n,
+	};
+	int slot = rmc_msg_slot(m);
+
+	if (rmc_unlikely(slot < 0 || n > m->cells - i || room(m, p) < n))
+		return -EAGAIN;
+	for (k = 0; k < n; k++)
+		if (rmc_unlikely(p->busy[i + k]))
+			return -EAGAIN;
+	if (credits > RMC_CELL_CREDITS_MAX)
+		credits = RMC_CELL_CREDITS_MAX;
+	c->head = rmc_cell_head(phase_of(m, p->tx_head), RMC_CELL_PUSH, credits, len);
+	for (k = 0; k + 1 < n; k++) {
+		memcpy(c[k].payload, buf, RMC_MSG_PAYLOAD);
+		buf += RMC_MSG_PAYLOAD;
+		len -= RMC_MSG_PAYLOAD;
+		c[k + 1].head = rmc_cell_head(phase_of(m, p->tx_head), RMC_CELL_MORE, 0,
+					      len < RMC_MSG_PAYLOAD ? len : RMC_MSG_PAYLOAD);
+	}
+	if (len)
+		memcpy(c[k].payload, buf, len);
+	rmc_issue(m->qp, RMC_OP_WRITE, slot, p->nid, op.offset, c, op.len);
+	m->op[slot] = op;
+	for (k = 0; k < n; k++)
+		p->busy[i + k] = 1;
+	p->tx_head += n;
+	p->owed -= credits;
+	p->ops++;
+	return p->status;
+}
+
 static int push(struct rmc_msg *m, struct peer *p, const uint8_t *buf, size_t len,
 		unsigned int flags)
 {
@@ -135,6 +185,12 @@ static int push(struct rmc_msg *m, struct peer *p, const uint8_t *buf, size_t le
 	size_t done = 0;
 	int first = 1, err;
 
+	if (rmc_likely(left <= SHORT_CELLS)) {
+		n = (uint32_t)left;
+		err = n == 1 ? push_now(m, p, buf, len, 1) : push_now(m, p, buf, len, n);
+		if (rmc_likely(err != -EAGAIN))
+			return err;
+	}
 	if (left <= m->cells / 2)
 		batch = (uint32_t)left;
 	if (flags & RMC_MSG_DONTWAIT) {

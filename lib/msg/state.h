@@ -135,6 +135,14 @@ static inline unsigned int phase_of(const struct rmc_msg *m, uint32_t position)
 	return !(position & m->cells);
 }
 
+/* The next slot of the queue; -1: it is busy, or those that timed out come first */
+static inline int rmc_msg_slot(const struct rmc_msg *m)
+{
+	int slot = (int)(m->qp->head & m->qp->mask);
+
+	return !m->retries && m->qp->slot[slot] != RMC_SLOT_BUSY ? slot : -1;
+}
+
 /* op.c: operations in flight, and what must happen whatever the caller waits for */
 uint64_t rmc_msg_now_ms(void);
 int rmc_msg_issue(struct rmc_msg *m, const struct op *op);
