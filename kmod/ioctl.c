@@ -99,7 +99,7 @@ static int do_query(const struct request *r, union args *a)
 		.units = rmc_fabric_units(&port->fabric),
 		.rrpps = rmc_fabric_rrpps(&port->fabric),
 		.interleave = port->fabric.interleave,
-		.features = RMC_FEATURE_WATCH |
+		.features = RMC_FEATURE_WATCH | RMC_FEATURE_YIELD |
 			    (IS_ENABLED(CONFIG_IO_URING) ? RMC_FEATURE_URING_WAIT : 0),
 	};
 	return 0;
@@ -369,7 +369,7 @@ static int do_wake(const struct request *r, union args *a)
 	struct rmc_ni_worker *w;
 	struct rmc_queues *q;
 
-	if (a->qp_id.flags || a->qp_id.reserved)
+	if (a->qp_id.flags & ~RMC_WAKE_YIELD || a->qp_id.reserved)
 		return -EOPNOTSUPP;
 	rcu_read_lock();
 	q = xa_load(&r->file->qp, a->qp_id.qp_id);
@@ -378,7 +378,7 @@ static int do_wake(const struct request *r, union args *a)
 	rcu_read_unlock();
 	if (!w)
 		return -ENOENT;
-	rmc_os_wake(w);
+	rmc_worker_help(rmc_worker_of(w), a->qp_id.flags & RMC_WAKE_YIELD);
 	return 0;
 }
 

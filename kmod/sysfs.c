@@ -5,7 +5,7 @@
  *   fabric ni units rrpps interleave nodes local_nodes nid mtu share peers_up memtype
  *   node<k>/state, node<k>/epoch, node<k>/counters/<name>   for local nodes;
  *	"down" or "up" written to state takes the node out of the fabric or back
- *   worker<k>/cpu, stages, visits, worked, parks, wakeups
+ *   worker<k>/cpu, stages, visits, worked, parks, wakeups, helps
  */
 #include <linux/kobject.h>
 #include <linux/slab.h>
@@ -226,6 +226,7 @@ DIR_ATTR(worker, visits, "%llu", READ_ONCE(d->worker->ni.visits));
 DIR_ATTR(worker, worked, "%llu", READ_ONCE(d->worker->ni.worked));
 DIR_ATTR(worker, parks, "%llu", READ_ONCE(d->worker->ni.parks));
 DIR_ATTR(worker, wakeups, "%llu", READ_ONCE(d->worker->ni.wakeups));
+DIR_ATTR(worker, helps, "%llu", READ_ONCE(d->worker->ni.helps));
 
 static struct attribute *worker_attrs[] = {
 	&worker_cpu.attr,
@@ -234,6 +235,7 @@ static struct attribute *worker_attrs[] = {
 	&worker_worked.attr,
 	&worker_parks.attr,
 	&worker_wakeups.attr,
+	&worker_helps.attr,
 	NULL
 };
 ATTRIBUTE_GROUPS(worker);

@@ -112,6 +112,72 @@ int rmc_worker_call(struct rmc_ni_worker *ni, int (*fn)(void *arg), void *arg)
 	return call.ret;
 }
 
+/*
+ * Wait for the turn: who has it does not sleep and is not preempted, hence is on
+ * another CPU and soon done.
+ */
+static void take_turn(struct rmc_worker *w)
+{
+	while (!rmc_ni_take_turn(&w->ni))
+		cpu_relax();
+}
+
+/* What spin() would do, while its thread lets us on. Returns whether there was work. */
+static bool help_awake(struct rmc_worker *w)
+{
+	bool worked = false;
+	int looks = 0;
+
+	while (!need_resched() && w->ni.hots <= RMC_HELP_QPS) {
+		if (rmc_ni_visit(&w->ni)) {
+			worked = true;
+			looks = 0;
+		} else if (!rmc_ni_awaits(&w->ni) || looks++ == LOOKS_PER_TURN) {
+			break;
+		}
+	}
+	return worked;
+}
+
+/**
+ * rmc_worker_help() - have what a queue pair was given taken
+ * @w: its worker
+ * @waits: the caller waits for the answers: without work, let others on this CPU
+ *
+ * Where the worker's thread sleeps, or waits for this very CPU, its work is done here.
+ * That takes microseconds, and waking a thread some tens of them. A thread is woken all
+ * the same where more is to be expected: help needed twice in the time after which a
+ * worker parks, or something left in flight.
+ *
+ * Context: may sleep; not on a worker.
+ */
+void rmc_worker_help(struct rmc_worker *w, bool waits)
+{
+	bool worked = false, wake = READ_ONCE(w->ni.parked);
+	int cpu;
+
+	might_sleep();
+	/* where spinlocks sleep, as those of waiters, nobody may visit without preemption */
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT)) {
+		cpu = get_cpu();
+		if (rmc_ni_take_turn(&w->ni)) {
+			if (READ_ONCE(w->ni.parked)) {
+				wake = !rmc_ni_help(&w->ni, rmc_os_now_ns(), w->park_ns);
+				worked = !wake;
+			} else if (cpu == w->cpu) {
+				worked = help_awake(w);
+			}
+			rmc_ni_give_turn(&w->ni);
+		}
+		put_cpu();
+	}
+	/* what the caller posted came before; one that is about to park looks once more */
+	if (wake)
+		rmc_os_wake(&w->ni);
+	if (waits && !worked)
+		yield();
+}
+
 static bool must_wake(struct rmc_worker *w)
 {
 	return READ_ONCE(w->kicked) || !llist_empty(&w->calls) || kthread_should_stop();
@@ -141,15 +207,18 @@ static bool doze(struct rmc_worker *w, u64 ns)
 static void sleep_parked(struct rmc_worker *w)
 {
 	u64 ns = w->poll_ns_max ? RMC_POLL_US_MIN * NSEC_PER_USEC : 0;
+	bool woken, worked = false;
 
-	while (!doze(w, ns)) {
-		if (!ns)
+	do {
+		rmc_ni_give_turn(&w->ni);
+		woken = doze(w, ns);
+		take_turn(w);
+		if (woken || !ns)
 			continue;
 		rmc_ni_tick(&w->ni, rmc_os_now_ns());
-		if (rmc_ni_visit(&w->ni))
-			break;
+		worked = rmc_ni_visit(&w->ni);
 		ns = min(2 * ns, w->poll_ns_max);
-	}
+	} while (!woken && !worked);
 	unkick(w);
 	rmc_ni_unpark(&w->ni);
 	rmc_ni_tick(&w->ni, rmc_os_now_ns());
@@ -175,7 +244,9 @@ static void spin(struct rmc_worker *w)
 				 * we for them. cond_resched() would let them
 				 * on only when our time slice ends.
 				 */
+				rmc_ni_give_turn(&w->ni);
 				yield();
+				take_turn(w);
 				return;
 			}
 		}

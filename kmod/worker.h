@@ -7,9 +7,11 @@
  * itself between two visits, see rmc_worker_call(): the data path has no locks.
  *
  * Without work for a while it parks: it announces so (rmc_ni_park) and sleeps
- * until rmc_os_wake(). Where producers in other kernels cannot wake it, it
- * looks by itself after sleeps that double from RMC_POLL_US_MIN up to the
- * port's poll_us_max: that is the bound of the latency an idle node adds.
+ * until rmc_os_wake(). An application that would have to wait until the thread is
+ * scheduled does its work instead, see rmc_worker_help(). Where producers in other
+ * kernels cannot wake it, it looks by itself after sleeps that double from
+ * RMC_POLL_US_MIN up to the port's poll_us_max: that is the bound of the latency an idle
+ * node adds.
  */
 #ifndef RMC_WORKER_H
 #define RMC_WORKER_H
@@ -67,6 +69,7 @@ int rmc_worker_start(struct rmc_worker *w, u32 number);
 void rmc_worker_stop(struct rmc_worker *w);
 void rmc_worker_put(struct rmc_worker *w);
 void rmc_worker_post(struct rmc_ni_worker *ni, struct rmc_call *call);
+void rmc_worker_help(struct rmc_worker *w, bool waits);
 int rmc_worker_call(struct rmc_ni_worker *ni, int (*fn)(void *arg), void *arg);
 
 #endif

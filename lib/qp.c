@@ -25,17 +25,33 @@ static struct qp_alloc *to_alloc(struct rmc_qp *qp)
 	return (struct qp_alloc *)qp->priv;
 }
 
-static void wake(struct rmc_qp *qp)
+static void tell(struct rmc_qp *qp, uint32_t flags)
 {
-	struct rmc_qp_id arg = { .size = sizeof(arg), .qp_id = qp->id };
+	struct rmc_qp_id arg = { .size = sizeof(arg), .flags = flags, .qp_id = qp->id };
 
 	ioctl(qp->ctx->fd, RMC_IOC_WAKE, &arg);
+}
+
+static void wake(struct rmc_qp *qp)
+{
+	tell(qp, 0);
+}
+
+/* Does the worker wait for this very CPU? As it was told, or by the scheduler's choice. */
+static int in_the_way(const struct rmc_qp *qp)
+{
+	return rmc_load_relaxed(&qp->flags->shared_cpu) ||
+	       (uint32_t)sched_getcpu() == rmc_load_relaxed(&qp->flags->worker_cpu);
 }
 
 int rmc_relax_slow(struct rmc_qp *qp, unsigned int spins)
 {
 	if (rmc_load_relaxed(&qp->flags->dead))
 		return -ESHUTDOWN;
+	if (qp->yields && in_the_way(qp)) {
+		tell(qp, RMC_WAKE_YIELD);
+		return 0;
+	}
 	if (rmc_load_relaxed(&qp->flags->need_wakeup) && qp->wake)
 		qp->wake(qp);
 	if (rmc_load_relaxed(&qp->flags->shared_cpu) || !(spins % SPINS_PER_YIELD))
@@ -161,6 +177,7 @@ struct rmc_qp *rmc_qp_create(struct rmc_ctx *ctx, unsigned int entries)
 			arg.entries);
 	a->qp.id = arg.qp_id;
 	a->qp.wake = wake;
+	a->qp.yields = !!(ctx->query.features & RMC_FEATURE_YIELD);
 	a->qp.ctx = ctx;
 	a->qp.priv = a;
 	a->next = ctx->qps;

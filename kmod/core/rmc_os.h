@@ -27,6 +27,7 @@
 #include <linux/mm.h>
 #include <linux/nospec.h>
 #include <linux/prefetch.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/types.h>
@@ -45,6 +46,10 @@
 
 /* Counters have one writer; readers may be a moment behind */
 #define rmc_os_count(counter, n)	data_race((counter) += (n))
+
+/* who is calling, and whether others wait for this CPU */
+#define rmc_os_self()			((const void *)current)
+#define rmc_os_must_leave()		need_resched()
 
 /* later loads start when earlier ones have their values; costs on x86 too */
 #define rmc_os_finish_loads()		rmb()

@@ -95,6 +95,7 @@ int rmc_ni_worker_init(struct rmc_ni_worker *w, u32 max_units)
 	w->node[RMC_LANE_REP] = rmc_os_zalloc(max_units * sizeof(struct rmc_node *));
 	w->hot = rmc_os_zalloc(RMC_WORKER_QPS * sizeof(*w->hot));
 	w->all = rmc_os_zalloc(RMC_WORKER_QPS * sizeof(*w->all));
+	w->turn = 1;
 	if (!w->node[RMC_LANE_REQ] || !w->node[RMC_LANE_REP] || !w->hot || !w->all) {
 		rmc_ni_worker_destroy(w);
 		return -ENOMEM;
@@ -233,7 +234,8 @@ void rmc_ni_notify(struct rmc_node *node, enum rmc_lane lane)
 			    1ULL << (node->index[lane] % 64));
 	/* set pend, then look at parked; pairs with the barrier in rmc_ni_park() */
 	smp_mb();
-	if (READ_ONCE(w->parked))
+	/* who helps it looks for what it published before it leaves */
+	if (READ_ONCE(w->parked) && READ_ONCE(w->helper) != rmc_os_self())
 		rmc_os_wake(w);
 }
 
@@ -340,7 +342,7 @@ static __always_inline u32 visit_lane(struct rmc_ni_worker *w, enum rmc_lane lan
 
 /**
  * rmc_ni_visit() - look once at everything that may have work
- * @w: worker; the caller is its thread
+ * @w: worker; the caller has its turn
  *
  * Return: entries, requests and replies handled.
  * Context: worker, does not sleep.
@@ -374,7 +376,7 @@ u32 rmc_ni_visit(struct rmc_ni_worker *w)
 
 /**
  * rmc_ni_tick() - periodic look at peers and time-outs
- * @w: worker; the caller is its thread
+ * @w: worker; the caller has its turn
  * @now_ns: clock of the fabric's time-outs, nanoseconds
  *
  * Context: worker, does not sleep.
@@ -433,7 +435,7 @@ static bool joining(const struct rmc_node *node)
 
 /**
  * rmc_ni_may_park() - nothing to do now and nothing in flight
- * @w: worker; the caller is its thread
+ * @w: worker; the caller has its turn
  *
  * Context: worker, does not sleep. Costs as much as the worker has units and
  * QPs: ask only after many idle visits.
@@ -509,4 +511,93 @@ void rmc_ni_unpark(struct rmc_ni_worker *w)
 {
 	tell_parked(w, 0);
 	WRITE_ONCE(w->wakeups, w->wakeups + 1);
+}
+
+/* Bells of rings in which nothing is waiting are cleared, as long idle looks would do it. */
+static void settle_bells(struct rmc_node *node, enum rmc_lane lane)
+{
+	struct rmc_fabric *f = node->fabric;
+	u32 i;
+
+	for (i = 0; i < (f->endpoints + 63) / 64; i++) {
+		u64 bits = READ_ONCE(*rmc_bell_word(f, node->ep, lane, i * 64));
+
+		for (; bits; bits &= bits - 1) {
+			u32 from = i * 64 + __ffs64(bits);
+			const struct rmc_filter *filter;
+			const struct rmc_ring *rx;
+
+			if (from >= f->endpoints)
+				break;
+			/* one without channel waits for it */
+			if (lane == RMC_LANE_REQ) {
+				if (!node->in[from])
+					continue;
+				rx = &node->in[from]->req;
+				filter = node->in[from]->filter;
+			} else {
+				if (!node->out[from])
+					continue;
+				rx = &node->out[from]->rep;
+				filter = node->out[from]->filter;
+			}
+			if (!rmc_filter_holds(filter))
+				rmc_bell_settle(node, lane, from, rmc_filter_wire(filter, rx));
+		}
+	}
+}
+
+/* Bring the worker back to where it may park. Returns false when it has work. */
+static bool settle(struct rmc_ni_worker *w)
+{
+	enum rmc_lane lane;
+	u32 i;
+
+	for (lane = 0; lane < RMC_LANES; lane++) {
+		for (i = 0; i < w->nodes[lane]; i++)
+			if (likely(!READ_ONCE(w->node[lane][i]->fenced)))
+				settle_bells(w->node[lane][i], lane);
+		settle_pend(w, lane);
+	}
+	for (i = w->hots; i-- > 0;)
+		if (quiet(w->hot[i]))
+			cool(w, w->hot[i]);
+	return rmc_ni_may_park(w);
+}
+
+/**
+ * rmc_ni_help() - do the work of a parked worker on the caller's CPU
+ * @w: worker, parked; the caller has its turn (rmc_ni_take_turn()) and keeps it
+ * @now_ns: clock of the fabric's time-outs, nanoseconds
+ * @often_ns: who needs help again sooner than this had better be awake
+ *
+ * The announcement stands meanwhile: others who publish wake the worker's thread, and
+ * what the caller publishes itself is looked for here.
+ *
+ * Return: true: all is done, the worker can sleep on. False: wake it, after the turn
+ * was given back.
+ * Context: process, not preempted; does not sleep.
+ */
+bool rmc_ni_help(struct rmc_ni_worker *w, u64 now_ns, u64 often_ns)
+{
+	bool often = now_ns - w->help_ns < often_ns, settled;
+	u32 i;
+
+	if (w->alls > RMC_HELP_LOOKS)
+		return false;
+	for (i = 0; i < w->alls; i++)
+		if (w->all[i]->hot < 0 && rmc_qp_pending(w->all[i]))
+			heat(w, w->all[i]);
+	if (w->hots > RMC_HELP_QPS)
+		return false;
+	WRITE_ONCE(w->helper, rmc_os_self());
+	w->help_ns = now_ns;
+	/* node time stands still while the worker sleeps, and deadlines rely on it */
+	rmc_ni_tick(w, now_ns);
+	for (i = 0; i < RMC_HELP_VISITS && rmc_ni_visit(w) && !rmc_os_must_leave();)
+		i++;
+	settled = settle(w);
+	WRITE_ONCE(w->helps, w->helps + 1);
+	WRITE_ONCE(w->helper, NULL);
+	return settled && !often;
 }

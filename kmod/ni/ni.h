@@ -20,6 +20,10 @@
  * in its nodes, interrupts all CPUs (rmc_os_membarrier), looks once more and
  * sleeps. The interrupt stands in for the fence that applications and local
  * producers then need not execute; peers in other kernels execute theirs.
+ *
+ * Turns. Whoever visits has the worker's turn: its thread, which gives it away only
+ * while it sleeps or lets others on its CPU, and then whoever would wait for the thread:
+ * an application does the work itself (rmc_ni_help) instead of waiting to be scheduled.
  */
 #ifndef RMC_NI_H
 #define RMC_NI_H
@@ -35,6 +39,13 @@ enum rmc_stage {
 
 /* QPs one worker can hold; its lists are arrays */
 #define RMC_WORKER_QPS	4096
+/*
+ * A helper is not preempted: the queue pairs it looks for work at, those it serves, and its
+ * visits at most. More is the thread's.
+ */
+#define RMC_HELP_LOOKS	256
+#define RMC_HELP_QPS	16
+#define RMC_HELP_VISITS	64
 
 /**
  * struct rmc_ni_worker - what one thread polls
@@ -56,6 +67,10 @@ enum rmc_stage {
  * @tick_ns: when the last tick ran
  * @parks: times it went to sleep
  * @wakeups: times somebody woke it
+ * @helps: times somebody else did its work while it was parked
+ * @help_ns: when that was last
+ * @helper: who does so now, as rmc_os_self() tells it; NULL: nobody
+ * @turn: 1: somebody visits, or may at any moment; 0: free for whoever wants to
  */
 struct rmc_ni_worker {
 	u32 stages;
@@ -73,6 +88,10 @@ struct rmc_ni_worker {
 	u64 tick_ns;
 	u64 parks;
 	u64 wakeups;
+	u64 helps;
+	u64 help_ns;
+	const void *helper;
+	u64 turn;
 	u64 pend[RMC_LANES][RMC_MAX_NODES / 64] ____cacheline_aligned;
 	u32 parked;
 };
@@ -113,8 +132,21 @@ void rmc_ni_tick(struct rmc_ni_worker *w, u64 now_ns);
 bool rmc_ni_may_park(struct rmc_ni_worker *w);
 bool rmc_ni_park(struct rmc_ni_worker *w);
 void rmc_ni_unpark(struct rmc_ni_worker *w);
+bool rmc_ni_help(struct rmc_ni_worker *w, u64 now_ns, u64 often_ns);
 
-/* Other kernels owe answers to units of this worker. The caller is its thread. */
+static inline bool rmc_ni_take_turn(struct rmc_ni_worker *w)
+{
+	/* a full barrier; pairs with the release in rmc_ni_give_turn() */
+	return !READ_ONCE(w->turn) && !rmc_os_cas64(&w->turn, 0, 1);
+}
+
+static inline void rmc_ni_give_turn(struct rmc_ni_worker *w)
+{
+	/* pairs with rmc_ni_take_turn(): its next owner sees all we did */
+	smp_store_release(&w->turn, 0);
+}
+
+/* Other kernels owe answers to units of this worker. The caller has its turn. */
 static inline bool rmc_ni_awaits(const struct rmc_ni_worker *w)
 {
 	u32 i;

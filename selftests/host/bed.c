@@ -13,6 +13,8 @@
 
 bool bed_quick;
 int bed_finer = 1;
+bool bed_helps = true;
+u32 bed_chunk_shift = 12;
 u64 bed_bytes;
 u8 *bed_segment;
 static int cpus[8];
@@ -33,7 +35,10 @@ static void wake(struct user_qp *qp)
 {
 	struct app *a = qp->priv;
 
-	rmc_os_wake(rmc_qp_worker(&a->qp));
+	if (bed_helps)
+		world_help(rmc_qp_worker(&a->qp), BED_PARK_NS);
+	else
+		rmc_os_wake(rmc_qp_worker(&a->qp));
 }
 
 void bed_check(int err)
@@ -262,7 +267,7 @@ void bed_init_opts(struct bed *b, const struct world_opts *o)
 	world_now_ns = 0;
 	world_init(&b->w, o);
 	bed_app_init(b, &b->app, 0, o->nodes - 1);
-	b->seg = mem_make(bed_segment, bed_bytes, 12, 0);
+	b->seg = mem_make(bed_segment, bed_bytes, bed_chunk_shift, 0);
 	seg_set(&b->w, o->nodes - 1, 0, b->seg);
 }
 

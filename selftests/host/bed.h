@@ -49,6 +49,7 @@ struct bed {
 extern bool bed_quick;			/* a quarter of the operations */
 extern u64 bed_bytes;			/* of bed_segment */
 extern u8 *bed_segment;
+extern u32 bed_chunk_shift;		/* physically contiguous: 4 KiB, 21 where in huge pages */
 
 /* Pins the caller and maps; how many CPUs there are: fewer than two will not do. */
 int bed_setup(u64 bytes);
@@ -92,6 +93,9 @@ void bed_post(struct bed_app *app, u32 op, u32 size, u64 span);
  * Samples of limits take so many times fewer operations: short ones, of which the
  * median forgets those in which a CPU was taken away
  */
+/* idle time after which a worker parks, as park_us is by default */
+#define BED_PARK_NS	200000
+extern bool bed_helps;			/* on a parked worker: help it, else wake its thread */
 extern int bed_finer;
 
 /*

@@ -15,6 +15,8 @@
 			.interleave = (org)->interleave, .frontends = (org)->frontends, \
 			.mtu = (org)->mtu ?: (own)
 
+#define HELPED_OFTEN_NS	1000000
+
 static u32 stop_owner;
 static int seconds = 1;
 
@@ -26,6 +28,15 @@ static u64 now_ms(void)
 	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
 }
 
+/* Nine in ten help, and wake the thread as well if they did so a moment ago. */
+static void wake(struct app *a)
+{
+	if (a->head % 10)
+		world_help(rmc_qp_worker(&a->qp), HELPED_OFTEN_NS);
+	else
+		rmc_os_wake(rmc_qp_worker(&a->qp));
+}
+
 /* Post and wait, as an application thread beside the workers. */
 static int run(struct app *a, u32 op, u32 nid, u64 off, const void *lbuf, u32 len)
 {
@@ -34,7 +45,7 @@ static int run(struct app *a, u32 op, u32 nid, u64 off, const void *lbuf, u32 le
 
 	app_post(a, op, nid, off, lbuf, len);
 	if (READ_ONCE(a->flags->need_wakeup))
-		rmc_os_wake(rmc_qp_worker(&a->qp));
+		wake(a);
 	while (!app_poll(a, &slot, &status)) {
 		if (!(++spins & 63))
 			sched_yield();
@@ -263,7 +274,7 @@ static void *talker(void *arg)
 			in_flight++;
 		}
 		if (READ_ONCE(a->flags->need_wakeup))
-			rmc_os_wake(rmc_qp_worker(&a->qp));
+			wake(a);
 		while (app_poll(a, &slot, &status)) {
 			u8 *d = lbuf + slot * 1024;
 			u32 off = *(u32 *)(d + 512), len = *(u32 *)(d + 516), n = *(u32 *)(d + 520);
@@ -329,36 +340,73 @@ static void test_all_to_all(const struct world_opts *ni, u32 mtu)
 	}
 }
 
+/* ---- parking ---- */
+
+#define SLEEPERS	3
+
+struct sleepy {
+	struct app a;
+	pthread_t thread;
+	u8 *lbuf;
+	u32 pace, bad;
+	u64 rounds;
+};
+
 /* Sleep just long enough that the worker parks, then post: none may be lost. */
-static void test_wakeups(const struct world_opts *ni)
+static void *sleepy(void *arg)
+{
+	struct sleepy *s = arg;
+	u64 t0 = now_ms();
+
+	for (; now_ms() - t0 < 2 * seconds * 1000ULL && !s->bad; s->rounds++) {
+		s->bad = run(&s->a, RMC_OP_READ, 1, 0, s->lbuf, 64) != RMC_S_OK;
+		usleep(s->rounds * s->pace % 4000);
+	}
+	return NULL;
+}
+
+/* Several at a time: then one helps while another wakes the thread, or would help, too. */
+static void test_wakeups(const struct world_opts *ni, u32 sleepers)
 {
 	struct world_opts o = { ORG(ni, 4096), .nodes = 2 };
 	u8 *lbuf = aligned_alloc(4096, 4096), *s = aligned_alloc(4096, 4096);
+	struct sleepy who[SLEEPERS] = { 0 };
+	u64 rounds = 0, parks = 0, helps = 0;
 	struct rmc_mem *seg, *buf;
-	u64 t0, rounds = 0, parks = 0;
 	struct world w;
-	struct app a;
 	u32 i;
 
 	world_init(&w, &o);
-	app_init(&a, &w, 0, 0, 16);
 	memset(s, 1, 4096);
 	seg = mem_make(s, 4096, 12, 0);
 	buf = mem_make(lbuf, 4096, 12, 0);
-	rmc_bufs_add(&a.bufs, buf);
 	seg_set(&w, 1, 0, seg);
+	for (i = 0; i < sleepers; i++) {
+		app_init(&who[i].a, &w, 0, 0, 16);
+		rmc_bufs_add(&who[i].a.bufs, buf);
+		who[i].lbuf = lbuf + i * 64;
+		who[i].pace = 37 + 16 * i;
+	}
 	world_start(&w, NULL, true);
-	for (t0 = now_ms(); now_ms() - t0 < 2 * seconds * 1000ULL && !tap_bad; rounds++) {
-		CHECK_EQ(run(&a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
-		usleep(rounds * 37 % 4000);
+	for (i = 0; i < sleepers; i++)
+		if (pthread_create(&who[i].thread, NULL, sleepy, &who[i]))
+			abort();
+	for (i = 0; i < sleepers; i++) {
+		pthread_join(who[i].thread, NULL);
+		rounds += who[i].rounds;
+		CHECK(!who[i].bad);
 	}
 	world_stop(&w);
-	for (i = 0; i < w.workers; i++)
+	for (i = 0; i < w.workers; i++) {
 		parks += w.worker[i].ni.parks;
-	printf("# %s: %llu reads, %llu parks\n", ni->ni, (unsigned long long)rounds,
-	       (unsigned long long)parks);
+		helps += w.worker[i].ni.helps;
+	}
+	printf("# %s: %llu reads, %llu parks, %llu helps\n", ni->ni, (unsigned long long)rounds,
+	       (unsigned long long)parks, (unsigned long long)helps);
 	CHECK(parks > 0);
-	app_fini(&a);
+	CHECK(helps > 0);
+	for (i = 0; i < sleepers; i++)
+		app_fini(&who[i].a);
 	world_fini(&w);
 	mem_free(seg);
 	mem_free(buf);
@@ -398,7 +446,8 @@ int main(int argc, char **argv)
 		RUN("all to all, tiny rings, least MTU", test_all_to_all(ni, 64));
 		if (!asked)
 			RUN("all to all, tiny rings, MTU 4096", test_all_to_all(ni, 4096));
-		RUN("no wake-up is lost", test_wakeups(ni));
+		RUN("no wake-up is lost", test_wakeups(ni, 1));
+		RUN("nor is one between several", test_wakeups(ni, SLEEPERS));
 	}
 	return tap_done();
 }

@@ -31,6 +31,19 @@ void rmc_os_wake(struct rmc_ni_worker *ni)
 	syscall(__NR_futex, &ww->kick, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
+/* What RMC_IOC_WAKE does: the caller may be preempted here, which the thread waits for. */
+void world_help(struct rmc_ni_worker *ni, u64 often_ns)
+{
+	bool wake = true;
+
+	if (rmc_ni_take_turn(ni)) {
+		wake = !READ_ONCE(ni->parked) || !rmc_ni_help(ni, rmc_os_now_ns(), often_ns);
+		rmc_ni_give_turn(ni);
+	}
+	if (wake)
+		rmc_os_wake(ni);
+}
+
 /* Sleep until kicked, or for 100 ms so that a stop is seen. */
 static void sleep_until_kicked(struct world_worker *ww)
 {
@@ -356,7 +369,10 @@ static void *run(void *arg)
 		if (!ww->park || idle < 10000 || (n & 63) || !rmc_ni_may_park(ni))
 			continue;
 		if (rmc_ni_park(ni)) {
+			rmc_ni_give_turn(ni);
 			sleep_until_kicked(ww);
+			while (!rmc_ni_take_turn(ni))
+				sched_yield();
 			rmc_ni_unpark(ni);
 		}
 		idle = 0;

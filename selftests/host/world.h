@@ -87,6 +87,8 @@ void world_tick(struct world *w, u64 ms);	/* advance the virtual clock */
 void world_restart(struct world *w, u32 nid);	/* a kernel dies and boots again */
 void world_start(struct world *w, const int *cpus, bool park);
 void world_stop(struct world *w);
+/* an application that found its worker parked; woken as well if it was helped so recently */
+void world_help(struct rmc_ni_worker *ni, u64 often_ns);
 
 /* Memory as the core sees it. chunk_shift splits it, 63 does not. */
 struct rmc_mem *mem_make(void *base, u64 length, u32 chunk_shift, u32 flags);

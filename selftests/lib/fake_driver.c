@@ -394,6 +394,7 @@ static int dispatch(unsigned long request, void *p)
 		q->max_buffers = FAKE_BUFFERS;
 		q->max_entries = FAKE_ENTRIES;
 		q->shared_cpu = 1;
+		q->features |= RMC_FEATURE_YIELD;
 		return q->size == sizeof(*q) ? 0 : EINVAL;
 	}
 	case RMC_IOC_ATTACH: {
@@ -452,6 +453,9 @@ static int dispatch(unsigned long request, void *p)
 	case RMC_IOC_QP_DESTROY:
 		return destroy_qp((const struct rmc_qp_id *)p);
 	case RMC_IOC_WAKE:
+		/* its worker has a thread of its own, which may wait for this CPU */
+		if (((struct rmc_qp_id *)p)->flags & RMC_WAKE_YIELD)
+			sched_yield();
 		return 0;
 	default:
 		return ENOTTY;

@@ -133,6 +133,7 @@ TEST(unknown_flags_are_eopnotsupp)
 		for (bit = 0; bit < 32; bit++) {
 			if ((c->cmd == RMC_IOC_SEG_REG && bit < 4) ||
 			    (c->cmd == RMC_IOC_WATCH && !bit) ||
+			    (c->cmd == RMC_IOC_WAKE && !bit) ||
 			    (c->cmd == RMC_IOC_BUF_REG && (bit == 1 || bit == 2)))
 				continue;
 			good_arg(c, &a);
@@ -313,6 +314,7 @@ static void check_query(const struct rmc_query *q)
 	CHECK(!(q->op_mask >> RMC_OP_MAX));
 	CHECK_EQ(q->flags, 0);
 	CHECK(q->features & RMC_FEATURE_WATCH);
+	CHECK(q->features & RMC_FEATURE_YIELD);
 }
 
 TEST(query_tells_the_truth)
@@ -426,6 +428,10 @@ TEST(qp_id_is_the_files_own)
 	CHECK_ERRNO(ioctl(rmc_fd(other.ctx), RMC_IOC_QP_DESTROY, &id), ENOENT);
 	CHECK_ERRNO(ioctl(rmc_fd(other.ctx), RMC_IOC_WAKE, &id), ENOENT);
 	CHECK(!ioctl(rmc_fd(e.ctx), RMC_IOC_WAKE, &id));
+	id.flags = RMC_WAKE_YIELD;
+	CHECK(!ioctl(rmc_fd(e.ctx), RMC_IOC_WAKE, &id));
+	CHECK_ERRNO(ioctl(rmc_fd(e.ctx), RMC_IOC_QP_DESTROY, &id), EOPNOTSUPP);
+	id.flags = 0;
 	CHECK(!ioctl(rmc_fd(e.ctx), RMC_IOC_QP_DESTROY, &id));
 	CHECK_ERRNO(ioctl(rmc_fd(e.ctx), RMC_IOC_QP_DESTROY, &id), ENOENT);
 }

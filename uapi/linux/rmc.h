@@ -55,6 +55,7 @@ enum rmc_ni_kind {
 /* What this kernel can do besides, as told by rmc_query.features */
 #define RMC_FEATURE_WATCH	(1U << 0)	/* RMC_IOC_WATCH */
 #define RMC_FEATURE_URING_WAIT	(1U << 1)	/* RMC_URING_WAIT */
+#define RMC_FEATURE_YIELD	(1U << 2)	/* RMC_WAKE_YIELD */
 
 /**
  * struct rmc_query - ioctl(RMC_IOC_QUERY), on either device
@@ -255,15 +256,24 @@ struct rmc_qp_create {
 	__u64 flags_offset;
 };
 
+/* Flags of RMC_IOC_WAKE */
+#define RMC_WAKE_YIELD	(1U << 0)	/* nothing to do: let others on this CPU */
+
 /**
  * struct rmc_qp_id - ioctl(RMC_IOC_QP_DESTROY), ioctl(RMC_IOC_WAKE)
  * @size: sizeof(struct rmc_qp_id)
- * @flags: must be 0
+ * @flags: RMC_IOC_QP_DESTROY: must be 0; RMC_IOC_WAKE: RMC_WAKE_* if
+ *	RMC_FEATURE_YIELD is there
  * @qp_id: as returned by RMC_IOC_QP_CREATE
  * @reserved: must be 0
  *
  * ENOENT: this file has no such QP. After RMC_IOC_QP_DESTROY nothing of the
  * QP is touched any more; what was in flight will not complete.
+ *
+ * After RMC_IOC_WAKE what was posted before is being taken, or has been: a
+ * worker's work is done by the caller where its thread sleeps, or waits for the
+ * caller's CPU. With RMC_WAKE_YIELD it is sched_yield(2) for who waits for
+ * completions: if there was no such work, others get the CPU.
  */
 struct rmc_qp_id {
 	__u32 size;

@@ -70,6 +70,7 @@ struct rmc_qp {
 	struct rmc_ctx *ctx;
 	void *priv;
 	int eventfd;			/* see rmc_cq_eventfd(); -1: none yet */
+	int yields;			/* RMC_IOC_WAKE knows RMC_WAKE_YIELD */
 };
 
 typedef void (*rmc_callback)(int slot, void *arg);
@@ -118,6 +119,7 @@ RMC_INLINE void rmc_qp_init_raw(struct rmc_qp *qp, struct rmc_wq_entry *wq,
 	qp->ctx = NULL;
 	qp->priv = NULL;
 	qp->eventfd = -1;
+	qp->yields = 0;
 	for (i = 0; i < entries; i++)
 		slot[i] = RMC_S_OK;
 }

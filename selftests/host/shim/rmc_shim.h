@@ -7,6 +7,7 @@
 #define RMC_SHIM_H
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -147,6 +148,9 @@ static inline void rmc_os_memcpy(void *d, const void *s, size_t n)
 
 extern u32 rmc_filters;
 #define rmc_os_filters()		unlikely(READ_ONCE(rmc_filters))
+
+#define rmc_os_self()			((const void *)pthread_self())
+#define rmc_os_must_leave()		false
 
 struct rmc_ni_worker;
 u64 rmc_os_now_ns(void);

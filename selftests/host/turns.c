@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Whose work is done by whom: what one worker does without packets, when it sleeps, and
+ * who works for it meanwhile. Stepped one visit at a time with a virtual clock.
+ */
+#include "matrix.h"
+#include "kmod/core/pipeline.h"
+
+#define SEG	(64 * 1024)
+#define SPARE	1024		/* of the buffer, beside what comes from the segment */
+
+struct setup {
+	struct world w;
+	struct app a;
+	struct rmc_mem *seg_mem, *buf_mem;
+};
+
+static u8 *seg, *lbuf;
+
+void (*rmc_between_passes)(void);
+u32 rmc_no_memory;
+
+static void fill(u8 *p, size_t n, u32 seed)
+{
+	while (n--) {
+		seed = seed * 1664525 + 1013904223;
+		*p++ = seed >> 24;
+	}
+}
+
+/* Node 0 has an application, node 1 a segment. */
+static void setup(struct setup *s, const struct world_opts *o)
+{
+	seg = aligned_alloc(4096, SEG);
+	lbuf = aligned_alloc(4096, SEG + 4096);
+	memset(seg, 0xa5, SEG);
+	memset(lbuf, 0x5a, SEG + SPARE);
+	world_init(&s->w, o);
+	app_init(&s->a, &s->w, 0, 3, 16);
+	s->seg_mem = mem_make(seg, SEG, 12, 0);
+	s->buf_mem = mem_make(lbuf, SEG + SPARE, 12, 0);
+	rmc_bufs_add(&s->a.bufs, s->buf_mem);
+	seg_set(&s->w, 1, 3, s->seg_mem);
+}
+
+static void teardown(struct setup *s)
+{
+	app_fini(&s->a);
+	world_fini(&s->w);
+	mem_free(s->seg_mem);
+	mem_free(s->buf_mem);
+	free(seg);
+	free(lbuf);
+}
+
+/* Nothing goes over a ring that need not, in nobody's way, and all of it is counted. */
+static void test_direct(const struct world_opts *o)
+{
+	struct rmc_stats *a, *b, before;
+	u32 pos, slot, status, i;
+	struct rmc_node *server;
+	struct rmc_out *out;
+	struct setup s;
+	bool direct;
+
+	setup(&s, o);
+	server = s.w.fabric->local[rmc_home(s.w.fabric, 1, 0)];
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+	out = s.a.qp.node->out[server->ep];
+	direct = out->self && !rmc_fabric_many(s.w.fabric);
+	a = &s.a.qp.node->stats;
+	b = &server->stats;
+
+	pos = out->req.pos;
+	before = *a;
+	before.served = b->served;
+	before.served_bytes = b->served_bytes;
+	for (i = 0; i < 5; i++)
+		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+	CHECK_EQ(out->req.pos - pos, direct ? 0 : 5);
+	CHECK_EQ(a->wq_entries - before.wq_entries, 5);
+	CHECK_EQ(a->requests - before.requests, 5);
+	CHECK_EQ(a->replies - before.replies, 5);
+	CHECK_EQ(a->request_bytes - before.request_bytes, 320);
+	CHECK_EQ(a->reply_bytes - before.reply_bytes, 320);
+	CHECK_EQ(a->completions - before.completions, 5);
+	CHECK_EQ(b->served - before.served, 5);
+	CHECK_EQ(b->served_bytes - before.served_bytes, 320);
+
+	/* what is behind packets does not overtake them, and goes before those behind it */
+	for (i = 0; i < 3; i++) {
+		u32 line = i ? 64 : 0;
+
+		fill(lbuf, 16384, 7 + i);
+		memset(lbuf + 32768, 0, 192);
+		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf + 32768, line ?: 1);
+		app_post(&s.a, RMC_OP_WRITE, 1, 0, lbuf, i == 2 ? 60 : 16384);
+		app_post(&s.a, RMC_OP_READ, 1, 64, lbuf + 32768 + 64, 64);
+		app_post(&s.a, RMC_OP_NOTIFY, 1, 0, NULL, 1);		/* refused */
+		app_post(&s.a, RMC_OP_READ, 1, 16384 - 64, lbuf + 32768 + 128, 64);
+		memcpy(lbuf + SEG, seg, 64);
+		world_settle(&s.w);
+		for (pos = 0; app_poll(&s.a, &slot, &status); pos++)
+			CHECK_EQ(status, slot == (s.a.head - 2) % s.a.entries ? RMC_S_BAD_LENGTH :
+				 RMC_S_OK);
+		CHECK_EQ(pos, 5);
+		if (!o->units || o->units == 1)
+			CHECK(!memcmp(lbuf + 32768, lbuf + SEG, line ?: 1));
+		if (i < 2 && (!o->units || o->units == 1)) {
+			CHECK(!memcmp(lbuf + 32768 + 64, lbuf + 64, 64));
+			CHECK(!memcmp(lbuf + 32768 + 128, lbuf + 16384 - 64, 64));
+		}
+	}
+	CHECK_EQ(world_in_flight(&s.w, 0), 0);
+	CHECK_EQ(out->credits, out->req.mask + 1);
+	teardown(&s);
+}
+
+static u64 stored;
+
+static void store_word(void)
+{
+	WRITE_ONCE(*(u64 *)seg, ++stored);
+}
+
+/* What cannot be read now takes packets: it waits, or times out, and others do not. */
+static void test_restless(const struct world_opts *o)
+{
+	u32 slot, status, n, i;
+	struct setup s;
+	struct app b;
+
+	setup(&s, o);
+	app_init(&b, &s.w, 0, 3, 16);
+	rmc_bufs_add(&b.bufs, s.buf_mem);
+	world_tick(&s.w, 1);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 64, lbuf, 64), RMC_S_OK);
+	/* the nodes know each other: nothing but the line is in the way */
+	rmc_between_passes = store_word;
+	app_post(&s.a, RMC_OP_READ, 1, 64, lbuf, 64);
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf + 64, 64);
+	app_post(&s.a, RMC_OP_READ, 1, 64, lbuf + 128, 64);
+	for (i = 0, n = 0; i < 300; i++) {
+		world_visit(&s.w);
+		while (app_poll(&s.a, &slot, &status)) {
+			CHECK_EQ(status, RMC_S_OK);
+			n++;
+		}
+	}
+	CHECK(n == 1 || rmc_fabric_many(s.w.fabric));
+	rmc_between_passes = NULL;
+	for (; n < 3; n++)
+		CHECK_EQ(app_wait(&s.a), RMC_S_OK);
+	CHECK(!memcmp(lbuf, seg + 64, 64) && !memcmp(lbuf + 64, seg, 64) &&
+	      !memcmp(lbuf + 128, seg + 64, 64));
+	CHECK(!app_poll(&s.a, &slot, &status));
+
+	rmc_between_passes = store_word;
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
+	world_visit(&s.w);
+	world_visit(&s.w);
+	for (i = 0; i < 10; i++)
+		world_tick(&s.w, s.w.fabric->timeout_ms / 5);
+	CHECK_EQ(app_wait(&s.a), RMC_S_TIMEOUT);
+	rmc_between_passes = NULL;
+	world_settle(&s.w);
+	CHECK_EQ(app_run(&b, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+	CHECK_EQ(world_in_flight(&s.w, 0), 0);
+	world_now_ns = 0;
+	app_fini(&b);
+	teardown(&s);
+}
+
+static void test_parking(const struct world_opts *o)
+{
+	struct rmc_ni_worker *req, *next;
+	struct setup s;
+	u32 i, k;
+
+	setup(&s, o);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+	for (k = 0; k < s.w.workers; k++)
+		CHECK(!rmc_ni_may_park(&s.w.worker[k].ni) || s.w.workers > 1);
+	for (i = 0; i < 3 * RMC_IDLE_LOOKS; i++)
+		world_visit(&s.w);
+	for (k = 0; k < s.w.workers; k++) {
+		CHECK(rmc_ni_may_park(&s.w.worker[k].ni));
+		CHECK(rmc_ni_park(&s.w.worker[k].ni));
+	}
+	CHECK_EQ(s.a.flags->need_wakeup, 1);
+	CHECK_EQ(s.w.table[0].parked[RMC_LANE_REQ][0], 1);
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
+	req = rmc_qp_worker(&s.a.qp);
+	rmc_ni_unpark(req);
+	CHECK_EQ(s.a.flags->need_wakeup, 0);
+	/* what was posted before the last look prevents sleeping */
+	CHECK(!rmc_ni_park(req));
+	CHECK_EQ(s.a.flags->need_wakeup, 0);
+	/* each wakes the next: frontend, RGP, RRPP */
+	for (k = 0; k < 2; k++) {
+		next = k ? s.w.node[1]->srv_worker : s.a.qp.node->req_worker;
+		if (next == req)
+			continue;
+		rmc_ni_visit(req);
+		CHECK_EQ(((struct world_worker *)next)->kick, 1);
+		rmc_ni_unpark(next);
+		req = next;
+	}
+	CHECK_EQ(app_wait(&s.a), RMC_S_OK);
+	teardown(&s);
+}
+
+/* All workers asleep, as their threads leave them */
+static void put_to_sleep(struct setup *s)
+{
+	u32 i, k;
+
+	for (i = 0; i < 3 * RMC_IDLE_LOOKS; i++)
+		world_visit(&s->w);
+	for (k = 0; k < s->w.workers; k++) {
+		CHECK(rmc_ni_may_park(&s->w.worker[k].ni));
+		CHECK(rmc_ni_park(&s->w.worker[k].ni));
+		s->w.worker[k].kick = 0;
+		rmc_ni_give_turn(&s->w.worker[k].ni);
+	}
+}
+
+static void test_helping(const struct world_opts *o)
+{
+	struct world_worker *ww;
+	struct rmc_ni_worker *w;
+	struct rmc_node *home;
+	u32 slot, status, k;
+	struct setup s;
+	bool alone;
+
+	setup(&s, o);
+	home = s.w.fabric->local[rmc_home(s.w.fabric, 1, 0)];
+	w = rmc_qp_worker(&s.a.qp);
+	alone = w == home->srv_worker && w == s.a.qp.node->req_worker;
+	ww = (struct world_worker *)w;
+	world_now_ns = 5000000000ULL;
+	put_to_sleep(&s);
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
+	/* one at a time */
+	CHECK(rmc_ni_take_turn(w));
+	CHECK(!rmc_ni_take_turn(w));
+	CHECK_EQ(rmc_ni_help(w, world_now_ns, 1000), alone);
+	CHECK(READ_ONCE(w->parked));
+	CHECK_EQ(s.a.flags->need_wakeup, 1);
+	CHECK_EQ(w->helps, 1);
+	/* what the helper does itself wakes nobody but who has to go on */
+	CHECK_EQ(ww->kick, 0);
+	if (alone) {
+		CHECK(app_poll(&s.a, &slot, &status));
+		CHECK_EQ(status, RMC_S_OK);
+		/* as if it had never been awake: what comes now rings and wakes it */
+		CHECK(rmc_ni_may_park(w));
+		rmc_ni_give_turn(w);
+		rmc_bell_ring(home->fabric, home->ep, RMC_LANE_REQ, s.a.qp.node->ep, false);
+		CHECK_EQ(ww->kick, 1);
+		CHECK(rmc_ni_take_turn(w));
+		/* a bell without a request is silenced; one helps too often */
+		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
+		CHECK(!rmc_ni_help(w, world_now_ns + 999, 1000));
+		CHECK(app_poll(&s.a, &slot, &status));
+		CHECK(rmc_ni_may_park(w));
+		CHECK(rmc_ni_help(w, world_now_ns + 1999, 1000));
+	}
+	rmc_ni_give_turn(w);
+	for (k = 0; k < s.w.workers; k++) {
+		CHECK(rmc_ni_take_turn(&s.w.worker[k].ni));
+		rmc_ni_unpark(&s.w.worker[k].ni);
+	}
+	if (!alone)
+		CHECK_EQ(app_wait(&s.a), RMC_S_OK);
+	world_now_ns = 0;
+	teardown(&s);
+}
+
+/* Not preempted, one does not work for many: the thread has to wake. */
+static void test_too_much_help(const struct world_opts *o)
+{
+	struct app more[RMC_HELP_QPS];
+	struct rmc_ni_worker *w;
+	struct setup s;
+	u32 i, mine = 1;
+
+	setup(&s, o);
+	w = rmc_qp_worker(&s.a.qp);
+	for (i = 0; i < RMC_HELP_QPS; i++) {
+		app_init(&more[i], &s.w, 0, 3, 16);
+		rmc_bufs_add(&more[i].bufs, s.buf_mem);
+		mine += rmc_qp_worker(&more[i].qp) == w;
+	}
+	world_now_ns = 5000000000ULL;
+	put_to_sleep(&s);
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
+	for (i = 0; i < RMC_HELP_QPS; i++)
+		app_post(&more[i], RMC_OP_READ, 1, 0, lbuf, 64);
+	CHECK(rmc_ni_take_turn(w));
+	if (mine > RMC_HELP_QPS) {
+		u64 visits = w->visits;
+
+		CHECK(!rmc_ni_help(w, world_now_ns, 1000));
+		CHECK_EQ(w->visits, visits);
+		CHECK_EQ(w->helps, 0);
+	}
+	rmc_ni_give_turn(w);
+	for (i = 0; i < s.w.workers; i++) {
+		CHECK(rmc_ni_take_turn(&s.w.worker[i].ni));
+		rmc_ni_unpark(&s.w.worker[i].ni);
+	}
+	CHECK_EQ(app_wait(&s.a), RMC_S_OK);
+	for (i = 0; i < RMC_HELP_QPS; i++) {
+		CHECK_EQ(app_wait(&more[i]), RMC_S_OK);
+		app_fini(&more[i]);
+	}
+	world_now_ns = 0;
+	teardown(&s);
+}
+
+int main(void)
+{
+	static const struct matrix_test tests[] = {
+		{ "one worker at both ends: without packets", test_direct },
+		{ "one worker at both ends: a restless line", test_restless },
+		{ "parking: announce, look again, wake", test_parking },
+		{ "helping a parked worker", test_helping },
+		{ "helping not where there is much to do", test_too_much_help },
+	};
+	static const struct world_opts opts[] = {
+		{ .nodes = 2, .ni = "fused", .mtu = 4096 },
+		{ .nodes = 2, .ni = "fused", .mtu = 64 },
+		{ .nodes = 2, .ni = "pair", .mtu = 512 },
+		{ .nodes = 2, .ni = "edge", .units = 2, .mtu = 4096 },
+		{ .nodes = 2, .ni = "split", .units = 2, .frontends = 2, .mtu = 512 },
+		{ .nodes = 2, .ni = "per_tile", .units = 4, .rrpps = 2, .interleave = 256, .mtu = 64 },
+	};
+
+	matrix_run(tests, ARRAY_SIZE(tests), opts, ARRAY_SIZE(opts));
+	return tap_done();
+}
