@@ -35,10 +35,12 @@
 #define WAKE_PAUSE	2000		/* us, ten times what a worker waits before it parks */
 #define POINTS_MAX	17		/* powers of two up to BED_SLOT */
 #define LIMITS		33		/* short samples of each limit at a time */
-#define SEGMENT		(64UL << 20)
+#define SEGMENT		64		/* MiB; other sizes: */
+#define SEGMENT_MIN	16
+#define SEGMENT_MAX	65536
 #define MTU		4096
 
-static u32 first = 64, last = 8192, mtu = MTU;
+static u32 first = 64, last = 8192, mtu = MTU, segment = SEGMENT;
 static int rounds = ROUNDS;
 static struct json out;
 static struct bed bed;
@@ -231,8 +233,8 @@ static void measure(const struct series *s)
 	}
 }
 
-/* What waking any thread takes, beside it */
-static struct samples thread_wake;
+/* Where the worker's thread has to wake; what waking any thread takes, beside it */
+static struct samples worker_wake, thread_wake;
 
 /* In a world whose worker parks; the share of a CPU that it takes then */
 static double measure_parked(struct samples *s)
@@ -244,7 +246,10 @@ static double measure_parked(struct samples *s)
 	bed_start(&bed, true);
 	idle = bed_idle(&bed);
 	for (i = 0; i < n; i++) {
+		bed_helps = true;
 		sample(s, bed_wake(&bed, WAKE_PAUSE));
+		bed_helps = false;
+		sample(&worker_wake, bed_wake(&bed, WAKE_PAUSE));
 		sample(&thread_wake, bed_thread_wake(WAKE_PAUSE));
 	}
 	world_stop(&bed.w);
@@ -253,20 +258,26 @@ static double measure_parked(struct samples *s)
 
 /* ---- report ---- */
 
+static void times(struct samples *v)
+{
+	bed_median(v->v, v->n);		/* sorts */
+	json_double(&out, "t_typical_usec", percentile(v, 0.5) / 1e3);
+	json_double(&out, "t_min_usec", percentile(v, 0) / 1e3);
+	json_double(&out, "p99_usec", percentile(v, 0.99) / 1e3);
+	json_double(&out, "p99_9_usec", percentile(v, 0.999) / 1e3);
+}
+
 static void point(const struct series *s, u32 x, struct samples *v)
 {
 	u32 size = s->vary == SIZE || s->vary == NOTHING ? x : SMALL;
 
-	bed_median(v->v, v->n);		/* sorts */
 	json_object(&out, NULL);
 	json_uint(&out, "bytes", size);
 	json_uint(&out, "samples", v->n);
 	if (!is(s, "bandwidth")) {
-		json_double(&out, "t_typical_usec", percentile(v, 0.5) / 1e3);
-		json_double(&out, "t_min_usec", percentile(v, 0) / 1e3);
-		json_double(&out, "p99_usec", percentile(v, 0.99) / 1e3);
-		json_double(&out, "p99_9_usec", percentile(v, 0.999) / 1e3);
+		times(v);
 	} else {
+		bed_median(v->v, v->n);		/* sorts */
 		json_uint(&out, "outstanding", s->vary == FLIGHT ? x : OUTSTANDING);
 		json_uint(&out, "qps", s->vary == QPS ? x : s->both ? 2U : 1U);
 		json_double(&out, "bw_typical_bytes_per_sec", size * 1e9 / percentile(v, 0.5));
@@ -289,12 +300,11 @@ static void report(const struct series *s, double idle)
 	json_bool(&out, "double_sided", s->both);
 	if (is(s, "wake-up")) {
 		json_double(&out, "parked_cpu_share", idle);
+		json_object(&out, "woken");
+		times(&worker_wake);
+		json_end_object(&out);
 		json_object(&out, "thread");
-		bed_median(thread_wake.v, thread_wake.n);	/* sorts */
-		json_double(&out, "t_typical_usec", percentile(&thread_wake, 0.5) / 1e3);
-		json_double(&out, "t_min_usec", percentile(&thread_wake, 0) / 1e3);
-		json_double(&out, "p99_usec", percentile(&thread_wake, 0.99) / 1e3);
-		json_double(&out, "p99_9_usec", percentile(&thread_wake, 0.999) / 1e3);
+		times(&thread_wake);
 		json_end_object(&out);
 	}
 	json_array(&out, "results");
@@ -329,9 +339,11 @@ static int usage(FILE *f)
 {
 	const struct series *s;
 
-	fprintf(f, "usage: sweep [--quick] [--sizes FROM,TO] [--mtu N] [SERIES ...]\n"
-		"Medians as JSON; sizes from 64 to 65536 bytes; series, all of them unless named\n"
-		"(limits: none, only the limits):\n");
+	fprintf(f, "usage: sweep [--quick] [--sizes FROM,TO] [--mtu N] [--segment MIB] [--huge] [SERIES ...]\n"
+		"Medians as JSON; sizes from 64 to 65536 bytes; random places are in a segment of so\n"
+		"many MiB, of 64 by default; --huge: known by chunks of 2 MiB, as the module knows\n"
+		"memory in huge pages, not of 4 KiB; series, all of them unless named (limits: none,\n"
+		"only the limits):\n");
 	for (s = table; s < table + ARRAY_SIZE(table); s++)
 		fprintf(f, "  %s\n", s->name);
 	return f == stdout ? 0 : 2;
@@ -367,6 +379,8 @@ int main(int argc, char **argv)
 		{ "quick", no_argument, NULL, 'q' },
 		{ "sizes", required_argument, NULL, 's' },
 		{ "mtu", required_argument, NULL, 'm' },
+		{ "segment", required_argument, NULL, 'g' },
+		{ "huge", no_argument, NULL, 'H' },
 		{ "help", no_argument, NULL, 'h' },
 		{ }
 	};
@@ -376,7 +390,7 @@ int main(int argc, char **argv)
 	int c, i, k, ncpu;
 	char end;
 
-	while ((c = getopt_long(argc, argv, "qs:m:h", longopts, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "qs:m:g:Hh", longopts, NULL)) != -1) {
 		if (c == 'q') {
 			bed_quick = true;
 			rounds = ROUNDS_QUICK;
@@ -387,6 +401,12 @@ int main(int argc, char **argv)
 		} else if (c == 'm') {
 			if (sscanf(optarg, "%u%c", &mtu, &end) != 1 || mtu < 64 || mtu % 64)
 				return usage(stderr);
+		} else if (c == 'g') {
+			if (sscanf(optarg, "%u%c", &segment, &end) != 1 || segment < SEGMENT_MIN ||
+			    segment > SEGMENT_MAX || segment & (segment - 1))
+				return usage(stderr);
+		} else if (c == 'H') {
+			bed_chunk_shift = 21;
 		} else {
 			return usage(c == 'h' ? stdout : stderr);
 		}
@@ -394,7 +414,7 @@ int main(int argc, char **argv)
 	for (i = optind; i < argc; i++)
 		if (!find(argv[i]) && strcmp(argv[i], "limits"))
 			return usage(stderr);
-	ncpu = bed_setup(SEGMENT);
+	ncpu = bed_setup((u64)segment << 20);
 	if (ncpu < 2)
 		return 4;
 	memset(bed_segment, 0, bed_bytes);	/* objects: their versions are even */
@@ -408,7 +428,7 @@ int main(int argc, char **argv)
 		for (k = 0; k < QPS_MAX; k++)
 			bed_app_init(&bed, &more[k], 0, 1);
 	/* reads of both directions end in the same memory */
-	seg = mem_make(bed_segment, bed_bytes, 12, 0);
+	seg = mem_make(bed_segment, bed_bytes, bed_chunk_shift, 0);
 	seg_set(&bed.w, 0, 0, seg);
 	bed_start(&bed, false);
 

@@ -40,9 +40,10 @@ def sweep():
               "read-outstanding": [bandwidth(n * 5e5, (64,), outstanding=n)[0]
                                    for n in plan.FLIGHTS],
               "read-qps": [bandwidth(11e6, (64,), qps=n)[0] for n in plan.QPS],
-              "parked": lat(20, (64,))}
+              "parked": lat(2, (64,))}
     return {"limits": LIMITS, "series": [
-        {"name": k, "results": v, **({"parked_cpu_share": 0.0005, "thread": lat(18, (64,))[0]}
+        {"name": k, "results": v, **({"parked_cpu_share": 0.0005, "thread": lat(18, (64,))[0],
+                                          "woken": lat(19, (64,))[0]}
                                          if k == "parked" else {})}
         for k, v in series.items()]}
 

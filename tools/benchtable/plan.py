@@ -116,6 +116,11 @@ def sweep_mtu(plan, mtu, k):
                 ("host/sweep", "--quick", "--mtu", mtu, "read-latency", "read-bandwidth"), 1)
 
 
+def sweep_large(plan, k):
+    return _job(plan, "sweep-1gib", k, ("host/sweep", "--quick", "--segment", 1024, "--huge",
+                                        "read-outstanding"), 2)
+
+
 def stages(plan, k):
     return _job(plan, "stages", k, ("host/stages", "--quick"), 1)
 
@@ -134,6 +139,7 @@ def of_host(plan):
         yield sweep(plan, k)
         for mtu in MTUS:
             yield sweep_mtu(plan, mtu, k)
+        yield sweep_large(plan, k)
         yield stages(plan, k)
         yield messages(plan, k)
     yield lines(plan)

@@ -240,6 +240,11 @@ def of_host(t, run):
         with t.optional(f"{n} reads in flight, {where}"):
             t.rate("reads", where, of("read-outstanding", outstanding=n), outstanding=n, qps=1,
                    **({"asked": ASKED_RATE[False]} if n >= RATES_FROM else {}))
+    with t.optional("rate of the core in 1 GiB"):
+        large = [t.results.get(p.sweep_large(plan, k)) for k in p.rounds(plan)]
+        t.rate("reads, 1 GiB in huge pages", where,
+               [(row_of(j.series(d, "read-outstanding"), outstanding=32), limits_of(d))
+                for d in large], outstanding=32, qps=1, asked=ASKED_RATE[False])
     with t.optional("cache-resident rate of the core"):
         t.rate("reads, cache-resident", where, of("read-rate-hot", outstanding=32),
                outstanding=32, qps=1, asked=ASKED_RATE[True])
@@ -265,8 +270,12 @@ def of_host(t, run):
                              for d in found], mtu=mtu, outstanding=32, **bandwidth_asked(size, mtu))
     with t.optional("a parked worker of the core"):
         samples = of("parked", bytes=64)
-        t.add("parked", "read that wakes a parked worker", where, "us",
+        t.add("parked", "read, worker parked", where, "us",
               [(r["t_typical_usec"], m, spread(r)) for r, m in samples], bytes=64,
+              asked=ASKED_WAKE)
+        woken = [j.series(d, "parked")["woken"] for d in documents]
+        t.add("parked", "read that wakes a parked worker's thread", where, "us",
+              [(r["t_typical_usec"], None, spread(r)) for r in woken], bytes=64,
               asked=ASKED_WAKE)
         threads = [j.series(d, "parked")["thread"] for d in documents]
         t.add("parked", "sleeping thread that is woken", where, "us",
@@ -373,7 +382,7 @@ def of_guests(t, run, plan):
                             outstanding=32, **bandwidth_asked(size, mtu))
     with t.optional(f"a parked worker, {where}"):
         r = row_of(t.results.get(p.parked(plan, 0)), bytes=64)
-        t.add("parked", "read that wakes a parked worker", where, "us",
+        t.add("parked", "read, worker parked", where, "us",
               [(r["t_typical_usec"], None, spread(r))], bytes=64, asked=ASKED_WAKE)
     with t.optional(f"a guest without work, {where}"):
         shares = [g["cpu_share"] * 100 for g in t.results.get(p.idle(plan, 0))["results"]]
