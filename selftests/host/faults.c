@@ -1,53 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Filters and the link model, stepped one visit at a time with a virtual clock. */
-#include "matrix.h"
+#include "setup.h"
 #include "kmod/core/pipeline.h"
 
-#define SEG	(64 * 1024)
-
-static u8 *seg, *lbuf;
-
-struct setup {
-	struct world w;
-	struct app a;
-	struct rmc_mem *seg_mem, *buf_mem;
-};
-
-static void fill(u8 *p, size_t n, u32 seed)
-{
-	while (n--) {
-		seed = seed * 1664525 + 1013904223;
-		*p++ = seed >> 24;
-	}
-}
-
+/* All nodes but the first have the segment; filters are at work. */
 static void setup(struct setup *s, const struct world_opts *o)
 {
 	u32 i;
 
-	seg = aligned_alloc(4096, SEG);
-	lbuf = aligned_alloc(4096, SEG);
+	setup_make(s, o, 64);
 	memset(seg, 0, SEG);
 	memset(lbuf, 0, SEG);
-	world_init(&s->w, o);
-	app_init(&s->a, &s->w, 0, 3, 64);
-	s->seg_mem = mem_make(seg, SEG, 12, 0);
-	s->buf_mem = mem_make(lbuf, SEG, 12, 0);
-	rmc_bufs_add(&s->a.bufs, s->buf_mem);
-	for (i = 1; i < o->nodes; i++)
-		seg_set(&s->w, i, 3, s->seg_mem);
+	for (i = 2; i < o->nodes; i++)
+		seg_set(&s->w, i, CTX, s->seg_mem);
 	rmc_filters = 1;
 }
 
 static void teardown(struct setup *s)
 {
 	rmc_filters = 0;
-	app_fini(&s->a);
-	world_fini(&s->w);
-	mem_free(s->seg_mem);
-	mem_free(s->buf_mem);
-	free(seg);
-	free(lbuf);
+	setup_free(s);
 }
 
 /* One CQ entry, stepping the clock as well, 1 ms per look at most */

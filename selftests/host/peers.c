@@ -1,19 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Nodes that die, pause, restart, leave and join, and what is told of it. */
-#include "matrix.h"
+#include "setup.h"
 #include "kmod/core/pipeline.h"
-
-#define SEG	(64 * 1024)
-#define CTX	3
-
-static u8 *seg, *lbuf;
-
-/* An application on node 0, and a segment on node 1 */
-struct setup {
-	struct world w;
-	struct app a;
-	struct rmc_mem *seg_mem, *buf_mem;
-};
 
 /* A kernel for each node, or one for both */
 static void setup(struct setup *s, const struct world_opts *o, bool kernels)
@@ -21,25 +9,7 @@ static void setup(struct setup *s, const struct world_opts *o, bool kernels)
 	struct world_opts k = *o;
 
 	k.kernels = kernels;
-	seg = aligned_alloc(4096, SEG);
-	lbuf = aligned_alloc(4096, SEG);
-	memset(seg, 0xa5, SEG);
-	world_init(&s->w, &k);
-	app_init(&s->a, &s->w, 0, CTX, 16);
-	s->seg_mem = mem_make(seg, SEG, 12, 0);
-	s->buf_mem = mem_make(lbuf, SEG, 12, 0);
-	rmc_bufs_add(&s->a.bufs, s->buf_mem);
-	seg_set(&s->w, 1, CTX, s->seg_mem);
-}
-
-static void teardown(struct setup *s)
-{
-	app_fini(&s->a);
-	world_fini(&s->w);
-	mem_free(s->seg_mem);
-	mem_free(s->buf_mem);
-	free(seg);
-	free(lbuf);
+	setup_make(s, &k, 16);
 }
 
 /* A peer dies, is noticed, boots again, and is usable without us restarting. */
@@ -86,7 +56,7 @@ static void test_node_death(const struct world_opts *o)
 	rmc_node_leave(s.w.node[1]);
 	world_tick(&s.w, 2);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_NODE_DOWN);
-	teardown(&s);
+	setup_free(&s);
 }
 
 /* Exactly these were told by a node; forgets them. */
@@ -175,7 +145,7 @@ static void test_node_events(const struct world_opts *o)
 	CHECK_EQ(told(1, RMC_EVENT_FENCED, 1), 1);
 	CHECK_EQ(told(1, RMC_EVENT_LINK_DOWN, 0), 1);
 	CHECK_EQ(told(1, RMC_EVENT_NODE_DOWN, 0), 0);
-	teardown(&s);
+	setup_free(&s);
 }
 
 /* An id that the transport claimed keeps its epoch; any other gets a new one. */
@@ -191,7 +161,7 @@ static void test_join_epoch(const struct world_opts *o)
 	CHECK(s.w.node[1]->up);
 	CHECK_EQ(s.w.node[1]->epoch, 7);
 	CHECK_EQ(s.w.table[1].epoch, 7);
-	teardown(&s);
+	setup_free(&s);
 }
 
 /*
@@ -282,7 +252,7 @@ static void test_late_packets(const struct world_opts *o)
 	CHECK_EQ(app_run(&c, RMC_OP_READ, 0, 0, lbuf, 64), RMC_S_OK);
 	app_fini(&c);
 	app_fini(&b);
-	teardown(&s);
+	setup_free(&s);
 }
 
 static void take_down(struct world *w, u32 nid)
@@ -333,7 +303,7 @@ static void down_up(const struct world_opts *o, bool kernels)
 		CHECK_EQ(app_run(&b, RMC_OP_READ, 1, 0, lbuf, 640), RMC_S_OK);
 	}
 	app_fini(&b);
-	teardown(&s);
+	setup_free(&s);
 }
 
 static void test_down_up(const struct world_opts *o)

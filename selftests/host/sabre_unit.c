@@ -4,64 +4,31 @@
  * full table, peers that die, dawdle or make things up. In all of it each request
  * has one reply and what was taken comes back.
  */
-#include "matrix.h"
-
-#define SEG	(64 * 1024)
+#include "setup.h"
 
 static const char * const mode_names[] = { "", "overlapped", "serialized", "locked" };
 
-static u8 *seg, *lbuf;
 static bool shuffled;		/* packets of an operation come in any order */
-
-struct setup {
-	struct world w;
-	struct app a;
-	struct rmc_mem *seg_mem, *buf_mem;
-	u32 mode;
-};
-
-static void fill(u8 *p, size_t n, u32 seed)
-{
-	while (n--) {
-		seed = seed * 1664525 + 1013904223;
-		*p++ = seed >> 24;
-	}
-}
 
 static const struct rmc_fault shuffle = { .shuffle = RMC_ALWAYS };
 
 static void setup(struct setup *s, const struct world_opts *o, u32 mode)
 {
-	seg = aligned_alloc(4096, SEG);
-	lbuf = aligned_alloc(4096, SEG);
-	memset(seg, 0, SEG);
-	memset(lbuf, 0x5a, SEG);
-	world_now_ns = 1000000000ULL;
 	rmc_filters = shuffled;
-	world_init(&s->w, o);
+	setup_make(s, o, 128);
+	memset(seg, 0, SEG);
+	mem_objects(s->seg_mem, mode, 0);
 	if (shuffled) {
 		fault_set(&s->w, 0, 1, RMC_LANE_REQ, &shuffle, 7);
 		fault_set(&s->w, 1, 0, RMC_LANE_REP, &shuffle, 8);
 	}
-	app_init(&s->a, &s->w, 0, 3, 128);
-	s->seg_mem = mem_make(seg, SEG, 12, 0);
-	s->buf_mem = mem_make(lbuf, SEG, 12, 0);
-	s->mode = mode;
-	mem_objects(s->seg_mem, mode, 0);
-	rmc_bufs_add(&s->a.bufs, s->buf_mem);
-	seg_set(&s->w, 1, 3, s->seg_mem);
 }
 
 static void teardown(struct setup *s)
 {
 	CHECK_EQ(world_transfers(&s->w, 1), 0);
 	CHECK_EQ(s->w.node[1]->att.used, 0);
-	app_fini(&s->a);
-	world_fini(&s->w);
-	mem_free(s->seg_mem);
-	mem_free(s->buf_mem);
-	free(seg);
-	free(lbuf);
+	setup_free(s);
 }
 
 /* All credits, lines and holds of the channel 0 -> 1 came back. */

@@ -3,54 +3,15 @@
  * Whose work is done by whom: what one worker does without packets, when it sleeps, and
  * who works for it meanwhile. Stepped one visit at a time with a virtual clock.
  */
-#include "matrix.h"
+#include "setup.h"
 #include "kmod/core/pipeline.h"
-
-#define SEG	(64 * 1024)
-#define SPARE	1024		/* of the buffer, beside what comes from the segment */
-
-struct setup {
-	struct world w;
-	struct app a;
-	struct rmc_mem *seg_mem, *buf_mem;
-};
-
-static u8 *seg, *lbuf;
 
 void (*rmc_between_passes)(void);
 u32 rmc_no_memory;
 
-static void fill(u8 *p, size_t n, u32 seed)
-{
-	while (n--) {
-		seed = seed * 1664525 + 1013904223;
-		*p++ = seed >> 24;
-	}
-}
-
-/* Node 0 has an application, node 1 a segment. */
 static void setup(struct setup *s, const struct world_opts *o)
 {
-	seg = aligned_alloc(4096, SEG);
-	lbuf = aligned_alloc(4096, SEG + 4096);
-	memset(seg, 0xa5, SEG);
-	memset(lbuf, 0x5a, SEG + SPARE);
-	world_init(&s->w, o);
-	app_init(&s->a, &s->w, 0, 3, 16);
-	s->seg_mem = mem_make(seg, SEG, 12, 0);
-	s->buf_mem = mem_make(lbuf, SEG + SPARE, 12, 0);
-	rmc_bufs_add(&s->a.bufs, s->buf_mem);
-	seg_set(&s->w, 1, 3, s->seg_mem);
-}
-
-static void teardown(struct setup *s)
-{
-	app_fini(&s->a);
-	world_fini(&s->w);
-	mem_free(s->seg_mem);
-	mem_free(s->buf_mem);
-	free(seg);
-	free(lbuf);
+	setup_make(s, o, 16);
 }
 
 /* Nothing goes over a ring that need not, in nobody's way, and all of it is counted. */
@@ -61,6 +22,7 @@ static void test_direct(const struct world_opts *o)
 	struct rmc_node *server;
 	struct rmc_out *out;
 	struct setup s;
+	u8 was[64];
 	bool direct;
 
 	setup(&s, o);
@@ -98,14 +60,14 @@ static void test_direct(const struct world_opts *o)
 		app_post(&s.a, RMC_OP_READ, 1, 64, lbuf + 32768 + 64, 64);
 		app_post(&s.a, RMC_OP_NOTIFY, 1, 0, NULL, 1);		/* refused */
 		app_post(&s.a, RMC_OP_READ, 1, 16384 - 64, lbuf + 32768 + 128, 64);
-		memcpy(lbuf + SEG, seg, 64);
+		memcpy(was, seg, sizeof(was));
 		world_settle(&s.w);
 		for (pos = 0; app_poll(&s.a, &slot, &status); pos++)
 			CHECK_EQ(status, slot == (s.a.head - 2) % s.a.entries ? RMC_S_BAD_LENGTH :
 				 RMC_S_OK);
 		CHECK_EQ(pos, 5);
 		if (!o->units || o->units == 1)
-			CHECK(!memcmp(lbuf + 32768, lbuf + SEG, line ?: 1));
+			CHECK(!memcmp(lbuf + 32768, was, line ?: 1));
 		if (i < 2 && (!o->units || o->units == 1)) {
 			CHECK(!memcmp(lbuf + 32768 + 64, lbuf + 64, 64));
 			CHECK(!memcmp(lbuf + 32768 + 128, lbuf + 16384 - 64, 64));
@@ -113,7 +75,7 @@ static void test_direct(const struct world_opts *o)
 	}
 	CHECK_EQ(world_in_flight(&s.w, 0), 0);
 	CHECK_EQ(out->credits, out->req.mask + 1);
-	teardown(&s);
+	setup_free(&s);
 }
 
 static u64 stored;
@@ -168,7 +130,7 @@ static void test_restless(const struct world_opts *o)
 	CHECK_EQ(world_in_flight(&s.w, 0), 0);
 	world_now_ns = 0;
 	app_fini(&b);
-	teardown(&s);
+	setup_free(&s);
 }
 
 static void test_parking(const struct world_opts *o)
@@ -207,7 +169,7 @@ static void test_parking(const struct world_opts *o)
 		req = next;
 	}
 	CHECK_EQ(app_wait(&s.a), RMC_S_OK);
-	teardown(&s);
+	setup_free(&s);
 }
 
 /* All workers asleep, as their threads leave them */
@@ -275,7 +237,7 @@ static void test_helping(const struct world_opts *o)
 	if (!alone)
 		CHECK_EQ(app_wait(&s.a), RMC_S_OK);
 	world_now_ns = 0;
-	teardown(&s);
+	setup_free(&s);
 }
 
 /* Not preempted, one does not work for many: the thread has to wake. */
@@ -317,7 +279,7 @@ static void test_too_much_help(const struct world_opts *o)
 		app_fini(&more[i]);
 	}
 	world_now_ns = 0;
-	teardown(&s);
+	setup_free(&s);
 }
 
 int main(void)

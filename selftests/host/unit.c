@@ -1,71 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Unit tests of the core, stepped one visit at a time with a virtual clock. */
-#include "matrix.h"
+#include "setup.h"
 #include "kmod/core/pipeline.h"
-
-#define SEG	(64 * 1024)
-#define GUARD	256
-
-static u8 *seg_raw, *seg, *lbuf_raw, *lbuf;
 
 void (*rmc_between_passes)(void);
 u32 rmc_no_memory;
 
-struct setup {
-	struct world w;
-	struct app a;
-	struct rmc_mem *seg_mem, *buf_mem;
-};
-
-static void fill(u8 *p, size_t n, u32 seed)
-{
-	while (n--) {
-		seed = seed * 1664525 + 1013904223;
-		*p++ = seed >> 24;
-	}
-}
-
-static void setup_shift(struct setup *s, const struct world_opts *o, u32 shift, u32 flags)
-{
-	seg_raw = aligned_alloc(4096, SEG + 2 * 4096);
-	lbuf_raw = aligned_alloc(4096, SEG + 2 * 4096);
-	seg = seg_raw + 4096;
-	lbuf = lbuf_raw + 4096;
-	memset(seg_raw, 0xa5, SEG + 2 * 4096);
-	memset(lbuf_raw, 0x5a, SEG + 2 * 4096);
-	world_init(&s->w, o);
-	app_init(&s->a, &s->w, 0, 3, 16);
-	s->seg_mem = mem_make(seg, SEG, shift, flags);
-	s->buf_mem = mem_make(lbuf, SEG, shift, 0);
-	rmc_bufs_add(&s->a.bufs, s->buf_mem);
-	if (o->nodes > 1)
-		seg_set(&s->w, 1, 3, s->seg_mem);
-}
-
 static void setup(struct setup *s, const struct world_opts *o)
 {
-	setup_shift(s, o, 12, 0);
-}
-
-static void teardown(struct setup *s)
-{
-	app_fini(&s->a);
-	world_fini(&s->w);
-	mem_free(s->seg_mem);
-	mem_free(s->buf_mem);
-	free(seg_raw);
-	free(lbuf_raw);
-}
-
-static bool guards_intact(void)
-{
-	int i;
-
-	for (i = 0; i < 4096; i++)
-		if (seg[-1 - i] != 0xa5 || seg[SEG + i] != 0xa5 ||
-		    lbuf[-1 - i] != 0x5a || lbuf[SEG + i] != 0x5a)
-			return false;
-	return true;
+	setup_make(s, o, 16);
 }
 
 /* I-4: any length, any alignment on both sides, and not a byte more. */
@@ -101,9 +44,9 @@ static void test_read_write(const struct world_opts *o)
 	CHECK_EQ(app_run(&s.a, RMC_OP_WRITE, 1, SEG - 5, lbuf + SEG - 5, 5), RMC_S_OK);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, SEG), RMC_S_OK);
 	CHECK(!memcmp(lbuf, seg, SEG));
-	CHECK(guards_intact());
+	CHECK(setup_guards_intact());
 	CHECK_EQ(world_in_flight(&s.w, 0), 0);
-	teardown(&s);
+	setup_free(&s);
 	free(want);
 	free(back);
 }
@@ -137,7 +80,7 @@ static void test_atomics(const struct world_opts *o)
 	CHECK_EQ(app_run(&s.a, RMC_OP_FAA, 1, 4096, l, 8), RMC_S_OK);
 	CHECK_EQ(l[0], ~0ULL);
 	CHECK_EQ(*t, 0);
-	teardown(&s);
+	setup_free(&s);
 }
 
 static void test_statuses(const struct world_opts *o)
@@ -179,8 +122,8 @@ static void test_statuses(const struct world_opts *o)
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 0, 0, lbuf, 64), RMC_S_BAD_CONTEXT);
 	seg_set(&s.w, 0, 3, s.seg_mem);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 0, 0, lbuf, 64), RMC_S_OK);
-	CHECK(guards_intact());
-	teardown(&s);
+	CHECK(setup_guards_intact());
+	setup_free(&s);
 }
 
 /* Every WQ entry gets exactly one CQ entry, with queues far too small. */
@@ -211,7 +154,7 @@ static void test_scarcity(const struct world_opts *o)
 	for (i = 0; i < 16; i += 2)
 		CHECK(!memcmp(lbuf + i * 2048, seg + i * 2048 + i, 1500));
 	CHECK(world_credits_home(&s.w, 0, 1));
-	teardown(&s);
+	setup_free(&s);
 }
 
 /* A QP blocked on credits does not hold up another. */
@@ -239,7 +182,7 @@ static void test_two_qps(const struct world_opts *o)
 	for (i = 0; i < 16; i++)
 		CHECK_EQ(app_wait(&s.a), RMC_S_OK);
 	app_fini(&b);
-	teardown(&s);
+	setup_free(&s);
 }
 
 static u64 stored;
@@ -287,7 +230,7 @@ static void test_restless_line(const struct world_opts *o)
 	CHECK(!memcmp(lbuf, seg, 64) && !memcmp(lbuf + 64, seg + 4, 12) &&
 	      !memcmp(lbuf + 128, seg, 4096));
 	app_fini(&b);
-	teardown(&s);
+	setup_free(&s);
 }
 
 /* A lost reply: time-out, and the late reply touches nothing. */
@@ -322,7 +265,7 @@ static void test_timeout(const struct world_opts *o)
 	CHECK_EQ(world_stat(&s.w, 0, stale_replies), 1);
 	CHECK(world_credits_home(&s.w, 0, 1));
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
-	teardown(&s);
+	setup_free(&s);
 }
 
 /* Withdrawing a buffer or a QP with operations in flight. */
@@ -368,7 +311,7 @@ static void test_teardown(const struct world_opts *o)
 		CHECK_EQ(app_wait(&s.a), RMC_S_BAD_LBUF);
 	rmc_bufs_add(&s.a.bufs, s.buf_mem);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, SEG), RMC_S_OK);
-	teardown(&s);
+	setup_free(&s);
 }
 
 /* I-5: whatever a peer writes into the rings, bells and tables. */
@@ -421,9 +364,9 @@ static void test_hostile_peer(const struct world_opts *o)
 		if (!(round % 10))
 			CHECK_EQ(app_run(&b, RMC_OP_READ, 2, 64 * (round % 64), lbuf + 16384, 64), RMC_S_OK);
 	}
-	CHECK(guards_intact());
+	CHECK(setup_guards_intact());
 	app_fini(&b);
-	teardown(&s);
+	setup_free(&s);
 }
 
 /* I-5: whatever an application writes into its WQ. */
@@ -449,8 +392,8 @@ static void test_hostile_app(const struct world_opts *o)
 		if (!(i % 3))
 			world_visit(&s.w);
 	}
-	CHECK(guards_intact());
-	teardown(&s);
+	CHECK(setup_guards_intact());
+	setup_free(&s);
 }
 
 /* Units with a bell bit set. */
@@ -494,7 +437,7 @@ static void test_idle_costs_nothing(const struct world_opts *o)
 	CHECK_EQ(app_run(&idle[126], RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	for (i = 0; i < 127; i++)
 		app_fini(&idle[i]);
-	teardown(&s);
+	setup_free(&s);
 }
 
 /* Nothing larger than a line is atomic, nothing is ordered: both can be seen. */
@@ -519,7 +462,7 @@ static void test_no_more_is_promised(const struct world_opts *o)
 		CHECK(lbuf[i] == lbuf[i - 1] || i % 64 == 0);
 	}
 	CHECK_EQ(mixed, 1);
-	teardown(&s);
+	setup_free(&s);
 
 	k = *o;
 	k.nodes = 3;
@@ -536,7 +479,7 @@ static void test_no_more_is_promised(const struct world_opts *o)
 	world_settle(&s.w);
 	CHECK(app_poll(&s.a, &slot, &status));
 	CHECK_EQ(slot, 0);
-	teardown(&s);
+	setup_free(&s);
 }
 
 /* Arming: told once, at once when it is late; notifications come behind the data. */
@@ -574,7 +517,7 @@ static void test_events(const struct world_opts *o)
 	CHECK_EQ(app_run(&s.a, RMC_OP_WRITE_NOTIFY, 1, 0, lbuf, 8), RMC_S_READ_ONLY);
 	CHECK_EQ(s.seg_mem->notified.count, 2);
 	CHECK_EQ(world_in_flight(&s.w, 0), 0);
-	teardown(&s);
+	setup_free(&s);
 }
 
 static void test_bufs(void)
