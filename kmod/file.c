@@ -212,9 +212,11 @@ int rmc_file_seg_add(struct rmc_file *f, struct rmc_umem *u)
 	lockdep_assert_held(&f->lock);
 	rmc_waiter_init(&u->waiter, &u->mem.notified, f, RMC_WAIT_SEG);
 	err = tell_units(f, u, RMC_LANE_REQ, set_segment);
-	if (!err)
-		f->seg = u;
-	return err;
+	if (err)
+		return err;
+	rmc_ct_expose(&u->mem);
+	f->seg = u;
+	return 0;
 }
 
 /**
@@ -230,6 +232,7 @@ struct rmc_umem *rmc_file_seg_del(struct rmc_file *f)
 
 	lockdep_assert_held(&f->lock);
 	if (u) {
+		rmc_ct_hide(&u->mem);
 		untell_units(f, u, RMC_LANE_REQ, clear_segment);
 		rmc_waiter_release(&u->waiter);
 	}

@@ -2,8 +2,8 @@
 /*
  * Registered memory as the pipelines see it: an array of equally large chunks
  * reached through the kernel's direct map. Immutable once the pipelines know it,
- * but for its notifications; who pins the pages and takes them away again is the
- * kernel side's business (kmod/umem.c), never the core's.
+ * but for its notifications and whether it is exposed; who pins the pages and takes
+ * them away again is the kernel side's business (kmod/umem.c), never the core's.
  */
 #ifndef RMC_MEM_H
 #define RMC_MEM_H
@@ -23,8 +23,9 @@
  * @sabre: enum rmc_sabre_mode; RMC_SABRE_DEFAULT: it holds no objects
  * @version_off: of an object's version in the object, bytes
  * @readers_off: of its count of readers
+ * @exposed: a segment that all units know, see ct.h
  * @chunk: kernel addresses of the chunks
- * @notified: notifications; the only field that changes, by the RRPP's worker
+ * @notified: notifications; changed by the RRPP's worker
  */
 struct rmc_mem {
 	u64 base;
@@ -36,6 +37,7 @@ struct rmc_mem {
 	u32 sabre;
 	u32 version_off;
 	u32 readers_off;
+	bool exposed;
 	void **chunk;
 	struct rmc_event notified;
 };

@@ -86,7 +86,7 @@ static void test_atomics(const struct world_opts *o)
 static void test_statuses(const struct world_opts *o)
 {
 	struct setup s;
-	u32 op;
+	u32 op, i;
 
 	setup(&s, o);
 	s.seg_mem->length = 1000;
@@ -116,6 +116,13 @@ static void test_statuses(const struct world_opts *o)
 	CHECK_EQ(app_run(&s.a, RMC_OP_WRITE, 1, 0, lbuf, 64), RMC_S_READ_ONLY);
 	CHECK_EQ(app_run(&s.a, RMC_OP_FAA, 1, 0, lbuf, 8), RMC_S_READ_ONLY);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+	/* what not all units know, or do no longer, is not there for any of them */
+	rmc_ct_hide(s.seg_mem);
+	for (i = 0; i < 960; i += 64)
+		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, i, lbuf, 64), RMC_S_BAD_CONTEXT);
+	rmc_ct_expose(s.seg_mem);
+	for (i = 0; i < 960; i += 64)
+		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, i, lbuf, 64), RMC_S_OK);
 	seg_set(&s.w, 1, 3, NULL);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_BAD_CONTEXT);
 	/* own node: an ordinary destination */

@@ -453,6 +453,8 @@ void seg_set(struct world *w, u32 nid, u32 ctx_id, struct rmc_mem *m)
 		if (old)
 			rmc_att_withdraw(unit, old);
 	}
+	if (m)
+		rmc_ct_expose(m);
 }
 
 void fault_set(struct world *w, u32 from, u32 to, enum rmc_lane lane,

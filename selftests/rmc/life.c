@@ -8,6 +8,7 @@
 
 #define SEG	(64 * PAGE)
 #define KILLS	200
+#define TOGGLES	200
 
 /* ---- SIGKILL ---- */
 
@@ -284,6 +285,64 @@ TEST(segment_withdrawn_while_others_write)
 	pthread_join(thread, NULL);
 	CHECK_EQ(t.other, 0);
 	CHECK(t.ok && t.bad_context);
+}
+
+struct toggle {
+	struct end e;
+	int wanted;		/* changes so far, by the end of the next one */
+};
+
+static void *toggle(void *arg)
+{
+	struct toggle *t = arg;
+	int i, err = 0;
+
+	for (i = 0; i < 2 * TOGGLES && !err; i++) {
+		while (__atomic_load_n(&t->wanted, __ATOMIC_ACQUIRE) <= i)
+			usleep(100);
+		err = i % 2 ? rmc_seg_unregister(t->e.ctx) :
+			      rmc_seg_register(t->e.ctx, t->e.seg, SEG, 0);
+	}
+	return err ? t : NULL;
+}
+
+/*
+ * The units of a node are told of a segment one after another. Nobody sees that: who was
+ * answered by one of them is by the others, and who was refused is refused.
+ */
+TEST(segment_comes_and_goes_in_all_units_at_once)
+{
+	unsigned long long end = ktap_ms() + 60000;
+	struct rmc_query q = { .size = sizeof(q) };
+	struct toggle t = { .wanted = 0 };
+	pthread_t thread;
+	struct end user;
+	void *failed;
+	uint32_t k;
+	int i, s;
+
+	end_open(&t.e, CTX, 0, SEG, 0, 0);
+	REQUIRE_EQ(rmc_seg_unregister(t.e.ctx), 0);
+	end_open(&user, CTX, 1, 0, PAGE, 8);
+	REQUIRE_EQ(ioctl(rmc_fd(user.ctx), RMC_IOC_QUERY, &q), 0);
+	REQUIRE((uint64_t)q.units * q.interleave <= SEG);
+	REQUIRE(!pthread_create(&thread, NULL, toggle, &t));
+	for (i = 0; i < 2 * TOGGLES; i++) {
+		int want = i % 2 ? RMC_S_BAD_CONTEXT : RMC_S_OK;
+
+		__atomic_store_n(&t.wanted, i + 1, __ATOMIC_RELEASE);
+		/* begin with the unit that is told first: the last one, when it is to forget */
+		for (k = 0; k < q.units; k++) {
+			uint64_t off = (i % 2 ? q.units - 1 - k : k) * (uint64_t)q.interleave;
+
+			do {
+				s = rmc_read(user.qp, 0, off, user.buf, 8);
+			} while (!k && s != want && ktap_ms() < end);
+			REQUIRE_EQ(s, want);
+		}
+	}
+	pthread_join(thread, &failed);
+	CHECK(!failed);
 }
 
 /* Completions say OK, ABORTED, or BAD_LBUF where the RMC had not looked yet. */
