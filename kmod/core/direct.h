@@ -2,17 +2,19 @@
 /*
  * The short way. Where one worker runs RGP, RRPP and RCP of both ends, a request would be
  * written to a ring only to be read back by the same thread, and its reply as well. An
- * operation of one packet is done without, in two passes over a batch, as in the RRPP:
+ * operation of one packet, and a plain read or write of a few, is done without, in two
+ * passes over a batch, as in the RRPP:
  *
  *   WQ entry --> RGP's judgement --> RRPP's judgement, lines fetched	first pass
  *		  load() --> serve() --> complete() --> CQ entry	second pass
+ *		    +---- for each packet ----+
  *
  * The judgements, the functions of op.h and the counters are those of the long way. There
  * is no tid, since no reply has to be matched, and no credit, since nothing is under way.
  * The long way is for whatever is not that simple:
  *
  * - packets are under way to the same node: none is overtaken;
- * - more than a packet may carry, several units per node;
+ * - more than RMC_DIRECT_PACKETS, several units per node;
  * - filters are at work: there have to be packets that can be lost;
  * - the RRPP would refuse it, or cannot read a line that does not stand still: then a
  *   status, or a time-out, comes by way of a reply.
@@ -24,6 +26,8 @@
 
 /* Lines of each operation that are fetched in the first pass */
 #define RMC_DIRECT_AHEAD	8
+/* One packet at a time is kept between serve() and complete() */
+#define RMC_DIRECT_BYTES	(RMC_DIRECT_LINES * RMC_LINE)
 
 /**
  * struct rmc_direct - an operation between the two passes
@@ -47,6 +51,14 @@ struct rmc_direct {
 	u8 op;
 };
 
+/* Bytes of an operation at most, with those before it in its first line */
+static inline u32 rmc_direct_most(const struct rmc_fabric *f, u8 flags)
+{
+	if (unlikely(f->mtu > RMC_DIRECT_BYTES))
+		return RMC_DIRECT_BYTES;
+	return rmc_op_runs(flags, RMC_REQ_FIRST) ? RMC_DIRECT_PACKETS * f->mtu : f->mtu;
+}
+
 /* First pass, of an operation that the RGP judged. Returns false if it goes the long way. */
 static __always_inline bool rmc_direct_take(const struct rmc_qp *qp, const struct rmc_out *out,
 					    const struct rmc_wqe *w, struct rmc_mem *lbuf, u16 slot,
@@ -59,7 +71,7 @@ static __always_inline bool rmc_direct_take(const struct rmc_qp *qp, const struc
 	u32 at;
 
 	if (!out->self || out->credits != out->req.mask + 1 ||
-	    (w->offset & (RMC_LINE - 1)) + w->length > min(f->mtu, RMC_DIRECT_LINES * RMC_LINE))
+	    (w->offset & (RMC_LINE - 1)) + w->length > rmc_direct_most(f, flags))
 		return false;
 	server = f->local[w->nid];
 	seg = rmc_ct_find(&server->ct, qp->ctx_id);
@@ -97,39 +109,48 @@ static __always_inline bool rmc_direct_take(const struct rmc_qp *qp, const struc
 static __always_inline u32 rmc_direct_do(struct rmc_qp *qp, const struct rmc_direct *batch, u32 n)
 {
 	struct rmc_node *node = qp->node, *server;
-	/* payload of one operation at a time, in place of both rings' */
+	/* payload of one packet at a time, in place of both rings' */
 	struct rmc_ring ring = { .pay = node->direct, .pay_mask = RMC_DIRECT_LINES - 1 };
 	struct rmc_serve s = { .rx = &ring, .tx = &ring, .count = 1 };
+	u32 mtu = node->fabric->mtu, packets = 0, errors = 0, i;
 	u64 asked = 0, answered = 0;
 	struct rmc_itt_entry e;
-	u32 i, errors = 0;
 
+	s.req.ctx_id = qp->ctx_id;
 	for (i = 0; i < n; i++) {
 		const struct rmc_direct *d = &batch[i];
 		u8 flags = rmc_op_flags(d->op), status;
+		u32 sent = 0, count = 0;
 
 		server = node->fabric->local[d->nid];
 		e.lbuf = d->lbuf;
 		e.lbuf_off = d->lbuf_off;
 		e.offset = d->offset;
 		e.op = d->op;
-		if (flags & (RMC_OPF_REQ_LINES | RMC_OPF_OPERANDS))
-			rmc_op_load(&e, &ring, d->offset, d->length);
-		s.req.offset = d->offset;
-		s.req.length = d->length;
-		s.req.ctx_id = qp->ctx_id;
 		s.req.op = d->op;
 		s.seg = d->seg;
 		s.node = server;
-		s.word1 = rmc_req_word1(d->offset, d->length, true) |
-			  (flags & RMC_OPF_ANNOUNCED ? RMC_REQ_FIRST : 0);
-		status = rmc_op_serve(&s);
+		do {
+			u64 offset = d->offset + sent;
+			u32 length = rmc_packet_length(mtu, offset, d->length - sent);
+
+			if (flags & (RMC_OPF_REQ_LINES | RMC_OPF_OPERANDS))
+				rmc_op_load(&e, &ring, offset, length);
+			sent += length;
+			count++;
+			s.req.offset = offset;
+			s.req.length = length;
+			s.word1 = rmc_req_word1(offset, length, sent == d->length) |
+				  (flags & RMC_OPF_ANNOUNCED ? RMC_REQ_FIRST : 0);
+			status = rmc_op_serve(&s);
+			if (likely(!status) && flags & (RMC_OPF_REP_LINES | RMC_OPF_OPERANDS))
+				rmc_op_complete(&e, &ring, s.word1);
+		} while (unlikely(sent < d->length) && likely(!status));
+		/* what was done of it is done once more: a plain read */
 		if (unlikely(status == RMC_AGAIN))
 			break;
-		rmc_stat_inc(server, served);
+		rmc_stat_add(server, served, count);
 		if (likely(!status)) {
-			if (flags & (RMC_OPF_REP_LINES | RMC_OPF_OPERANDS))
-				rmc_op_complete(&e, &ring, s.word1);
 			if (flags & RMC_OPF_REP_LINES)
 				answered += d->length;
 			rmc_stat_add(server, served_bytes, d->length);
@@ -138,14 +159,15 @@ static __always_inline u32 rmc_direct_do(struct rmc_qp *qp, const struct rmc_dir
 			errors++;
 		}
 		asked += d->length;
-		trace_rmc_rgp_inject(node->nid, d->nid, RMC_TID_NONE, 1);
-		trace_rmc_rrpp_serve(server->nid, node->nid, 1);
+		packets += count;
+		trace_rmc_rgp_inject(node->nid, d->nid, RMC_TID_NONE, count);
+		trace_rmc_rrpp_serve(server->nid, node->nid, count);
 		trace_rmc_rcp_complete(node->nid, d->nid, RMC_TID_NONE, d->slot, status);
 		rmc_cq_post(qp, d->slot, status);
 	}
-	rmc_stat_add(node, requests, i);
+	rmc_stat_add(node, requests, packets);
 	rmc_stat_add(node, request_bytes, asked);
-	rmc_stat_add(node, replies, i);
+	rmc_stat_add(node, replies, packets);
 	rmc_stat_add(node, reply_bytes, answered);
 	rmc_stat_add(node, completions, i);
 	if (unlikely(errors))

@@ -400,7 +400,7 @@ static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool many)
 {
 	struct rmc_direct direct[RMC_BATCH];
 	struct rmc_node *node = qp->node;
-	u32 to = ~0U, taken = 0, done = 0, directs = 0;
+	u32 to = ~0U, taken = 0, done = 0, directs = 0, moved = 0;
 
 	if (rmc_os_filters() && node->req_stopped)
 		return 0;
@@ -459,6 +459,9 @@ static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool many)
 				qp->wq_head++;
 				taken++;
 				directs++;
+				moved += w.length;
+				if (unlikely(moved >= RMC_DIRECT_LOOK))
+					break;
 				continue;
 			} else if (!many && !taken && out->self) {
 				foresee(qp, &w);

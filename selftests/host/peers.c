@@ -281,7 +281,7 @@ static void down_up(const struct world_opts *o, bool kernels)
 	for (i = 0; i < 5; i++) {
 		world_tolds = 0;
 		/* taken, not served */
-		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 6400);
+		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, LONG);
 		app_take(&s.a);
 		take_down(&s.w, 1);
 		ticks(&s.w, 2, 2);

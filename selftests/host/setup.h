@@ -11,6 +11,8 @@
 #define CTX	3
 #define SEG	(64 * 1024)
 #define PAGE	4096
+/* Bytes that take packets with any of the worlds' MTUs: more than go without, see direct.h */
+#define LONG	(20 * 1024)
 
 struct setup {
 	struct world w;

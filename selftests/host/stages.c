@@ -40,6 +40,7 @@ static const struct {
 } table[] = {
 	{ "read without packets", RMC_OP_READ, 64, 4096, true },
 	{ "write without packets", RMC_OP_WRITE, 64, 4096, true },
+	{ "read without packets", RMC_OP_READ, 8192, 4096, true },
 	{ "read", RMC_OP_READ, 64, 4096, false },
 	{ "write", RMC_OP_WRITE, 64, 4096, false },
 	{ "fetch-and-add", RMC_OP_FAA, 8, 4096, false },

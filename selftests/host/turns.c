@@ -53,13 +53,13 @@ static void test_direct(const struct world_opts *o)
 	for (i = 0; i < 3; i++) {
 		u32 line = i ? 64 : 0;
 
-		fill(lbuf, 16384, 7 + i);
+		fill(lbuf, LONG, 7 + i);
 		memset(lbuf + 32768, 0, 192);
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf + 32768, line ?: 1);
-		app_post(&s.a, RMC_OP_WRITE, 1, 0, lbuf, i == 2 ? 60 : 16384);
+		app_post(&s.a, RMC_OP_WRITE, 1, 0, lbuf, i == 2 ? 60 : LONG);
 		app_post(&s.a, RMC_OP_READ, 1, 64, lbuf + 32768 + 64, 64);
 		app_post(&s.a, RMC_OP_NOTIFY, 1, 0, NULL, 1);		/* refused */
-		app_post(&s.a, RMC_OP_READ, 1, 16384 - 64, lbuf + 32768 + 128, 64);
+		app_post(&s.a, RMC_OP_READ, 1, LONG - 64, lbuf + 32768 + 128, 64);
 		memcpy(was, seg, sizeof(was));
 		world_settle(&s.w);
 		for (pos = 0; app_poll(&s.a, &slot, &status); pos++)
@@ -70,7 +70,7 @@ static void test_direct(const struct world_opts *o)
 			CHECK(!memcmp(lbuf + 32768, was, line ?: 1));
 		if (i < 2 && (!o->units || o->units == 1)) {
 			CHECK(!memcmp(lbuf + 32768 + 64, lbuf + 64, 64));
-			CHECK(!memcmp(lbuf + 32768 + 128, lbuf + 16384 - 64, 64));
+			CHECK(!memcmp(lbuf + 32768 + 128, lbuf + LONG - 64, 64));
 		}
 	}
 	CHECK_EQ(world_in_flight(&s.w, 0), 0);
@@ -78,11 +78,84 @@ static void test_direct(const struct world_opts *o)
 	setup_free(&s);
 }
 
+/* Plain reads and writes of a few packets go without, whatever else has them. */
+static void test_few(const struct world_opts *o)
+{
+	static const u32 skips[] = { 0, 1, 64, 100 };
+	u32 most = RMC_DIRECT_PACKETS * o->mtu, pos, len, i;
+	u8 *want = malloc(SEG);
+	struct rmc_stats before;
+	struct rmc_node *server;
+	struct rmc_out *out;
+	struct setup s;
+	bool direct;
+
+	setup(&s, o);
+	server = s.w.fabric->local[rmc_home(s.w.fabric, 1, 0)];
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+	out = s.a.qp.node->out[server->ep];
+	direct = out->self && !rmc_fabric_many(s.w.fabric);
+	for (i = 0; i < 4 * ARRAY_SIZE(skips); i++) {
+		u32 skip = skips[i / 4], room = most - skip % 64;
+		const u32 lens[] = { o->mtu + 1, room - 64, room, room + 1 };
+		u32 packets = rmc_packets(o->mtu, skip, lens[i % 4]);
+
+		len = lens[i % 4];
+		fill(seg, SEG, i);
+		memset(lbuf, 0x11, SEG);
+		memset(want, 0x11, SEG);
+		memcpy(want + 3, seg + skip, len);
+		pos = out->req.pos;
+		before = s.a.qp.node->stats;
+		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, skip, lbuf + 3, len), RMC_S_OK);
+		CHECK(!memcmp(lbuf, want, SEG));
+		if (!rmc_fabric_many(s.w.fabric)) {
+			CHECK_EQ(out->req.pos - pos, direct && len <= room ? 0 : packets);
+			CHECK_EQ(s.a.qp.node->stats.requests - before.requests, packets);
+			CHECK_EQ(s.a.qp.node->stats.replies - before.replies, packets);
+			CHECK_EQ(s.a.qp.node->stats.reply_bytes - before.reply_bytes, len);
+			CHECK_EQ(s.a.qp.node->stats.completions - before.completions, 1);
+		}
+
+		fill(lbuf, SEG, 77 + i);
+		memcpy(want, seg, SEG);
+		memcpy(want + skip, lbuf + 5, len);
+		pos = out->req.pos;
+		CHECK_EQ(app_run(&s.a, RMC_OP_WRITE, 1, skip, lbuf + 5, len), RMC_S_OK);
+		CHECK(!memcmp(seg, want, SEG));
+		if (direct)
+			CHECK_EQ(out->req.pos - pos, len <= room ? 0 : packets);
+	}
+	/* its notification is behind all of it, and an object is of one moment */
+	pos = out->req.pos;
+	CHECK_EQ(app_run(&s.a, RMC_OP_WRITE_NOTIFY, 1, 0, lbuf, 2 * o->mtu), RMC_S_OK);
+	CHECK_EQ(s.seg_mem->notified.count, 1);
+	mem_objects(s.seg_mem, RMC_SABRE_OVERLAPPED, 0);
+	*(u64 *)seg = 2;
+	CHECK_EQ(app_run(&s.a, RMC_OP_SABRE, 1, 0, lbuf, 2 * o->mtu), RMC_S_OK);
+	CHECK(!memcmp(lbuf, seg, 2 * o->mtu));
+	if (direct)
+		CHECK(out->req.pos - pos >= 4);
+
+	/* a look at a WQ does not take more than others can wait for */
+	for (i = 0; i < 16; i++)
+		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, min(most, 16384U));
+	app_take(&s.a);
+	if (direct)
+		CHECK_EQ(s.a.qp.wq_head - (s.a.head - 16), min(16U, RMC_DIRECT_LOOK / most));
+	for (i = 0; i < 16; i++)
+		CHECK_EQ(app_wait(&s.a), RMC_S_OK);
+	CHECK(setup_guards_intact());
+	setup_free(&s);
+	free(want);
+}
+
 static u64 stored;
+static u8 *restless;
 
 static void store_word(void)
 {
-	WRITE_ONCE(*(u64 *)seg, ++stored);
+	WRITE_ONCE(*(u64 *)restless, ++stored);
 }
 
 /* What cannot be read now takes packets: it waits, or times out, and others do not. */
@@ -98,6 +171,7 @@ static void test_restless(const struct world_opts *o)
 	world_tick(&s.w, 1);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 64, lbuf, 64), RMC_S_OK);
 	/* the nodes know each other: nothing but the line is in the way */
+	restless = seg;
 	rmc_between_passes = store_word;
 	app_post(&s.a, RMC_OP_READ, 1, 64, lbuf, 64);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf + 64, 64);
@@ -117,6 +191,19 @@ static void test_restless(const struct world_opts *o)
 	      !memcmp(lbuf + 128, seg + 64, 64));
 	CHECK(!app_poll(&s.a, &slot, &status));
 
+	/* in the second of what would be packets; the first is read once more */
+	fill(seg, SEG, 3);
+	restless = seg + o->mtu;
+	rmc_between_passes = store_word;
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 2 * o->mtu);
+	for (i = 0; i < 100; i++)
+		world_visit(&s.w);
+	CHECK(!app_poll(&s.a, &slot, &status));
+	rmc_between_passes = NULL;
+	CHECK_EQ(app_wait(&s.a), RMC_S_OK);
+	CHECK(!memcmp(lbuf, seg, 2 * o->mtu));
+
+	restless = seg;
 	rmc_between_passes = store_word;
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	world_visit(&s.w);
@@ -286,6 +373,7 @@ int main(void)
 {
 	static const struct matrix_test tests[] = {
 		{ "one worker at both ends: without packets", test_direct },
+		{ "one worker at both ends: few packets, or none", test_few },
 		{ "one worker at both ends: a restless line", test_restless },
 		{ "parking: announce, look again, wake", test_parking },
 		{ "helping a parked worker", test_helping },
