@@ -443,16 +443,22 @@ void mem_objects(struct rmc_mem *m, u32 mode, u32 header)
 
 void seg_set(struct world *w, u32 nid, u32 ctx_id, struct rmc_mem *m)
 {
+	struct rmc_mem *old = w->node[nid]->ct.seg[ctx_id];
 	u32 i;
 
+	/* as rmc_file_seg_del() and rmc_file_seg_add() */
+	if (old)
+		rmc_ct_hide(old);
 	for (i = 0; i < w->opts.units; i++) {
 		struct rmc_node *unit = w->node[nid]->unit[i];
-		struct rmc_mem *old = unit->ct.seg[ctx_id];
 
 		unit->ct.seg[ctx_id] = m;
 		if (old)
 			rmc_att_withdraw(unit, old);
 	}
+	/* in tests it may be another node's as well, which keeps it */
+	if (old)
+		rmc_ct_expose(old);
 	if (m)
 		rmc_ct_expose(m);
 }
