@@ -115,6 +115,17 @@ do {									\
 } while (0)
 #endif
 
+/* Of many bytes: with a string instruction where the CPU is quick at these. */
+static inline void rmc_memcpy(void *d, const void *s, size_t n)
+{
+#if defined(CONFIG_UML) && defined(CONFIG_X86_64)
+	/* its memcpy() is meant to be patched, which it does not do, and never has them */
+	asm volatile("rep movsb" : "+D"(d), "+S"(s), "+c"(n) : : "memory");
+#else
+	memcpy(d, s, n);
+#endif
+}
+
 #ifdef CONFIG_UML
 static inline long rmc_fence_here(void *unused)
 {

@@ -111,12 +111,19 @@ static __always_inline u32 rmc_direct_do(struct rmc_qp *qp, const struct rmc_dir
 	struct rmc_node *node = qp->node, *server;
 	/* payload of one packet at a time, in place of both rings' */
 	struct rmc_ring ring = { .pay = node->direct, .pay_mask = RMC_DIRECT_LINES - 1 };
-	struct rmc_serve s = { .rx = &ring, .tx = &ring, .count = 1 };
+	struct rmc_serve s rmc_os_unset;
 	u32 mtu = node->fabric->mtu, packets = 0, errors = 0, i;
 	u64 asked = 0, answered = 0;
-	struct rmc_itt_entry e;
+	struct rmc_itt_entry e rmc_os_unset;
 
+	s.rx = &ring;
+	s.rx_pay = 0;
+	s.tx = &ring;
+	s.count = 1;
+	s.in = NULL;
 	s.req.ctx_id = qp->ctx_id;
+	s.req.gen = 0;
+	s.req.tid = RMC_TID_NONE;
 	for (i = 0; i < n; i++) {
 		const struct rmc_direct *d = &batch[i];
 		u8 flags = rmc_op_flags(d->op), status;

@@ -26,6 +26,20 @@
 /* Looks at a line that keeps changing before others get their turn: some us */
 #define RMC_LINE_LOOKS	64
 
+/* 8 bytes anywhere; an instruction also where memcpy() is always a call (-fno-builtin) */
+static inline u64 rmc_get64(const u8 *p)
+{
+	u64 w;
+
+	__builtin_memcpy(&w, p, 8);
+	return w;
+}
+
+static inline void rmc_put64(u8 *p, u64 w)
+{
+	__builtin_memcpy(p, &w, 8);
+}
+
 /* Lines that [off, off + len) touches. */
 static inline u32 rmc_lines(u64 off, u32 len)
 {
@@ -118,18 +132,14 @@ static inline void rmc_line_store_part(u8 *dst, const u8 *src, u32 len)
 {
 	u32 head = min_t(u32, len, 8 - ((uintptr_t)dst & 7));
 	u32 i = head;
-	u64 w;
 
-	for (; i + 8 <= len; i += 8) {
-		memcpy(&w, src + i, 8);
-		WRITE_ONCE(*(u64 *)(dst + i), w);
-	}
+	for (; i + 8 <= len; i += 8)
+		WRITE_ONCE(*(u64 *)(dst + i), rmc_get64(src + i));
 	for (; i < len; i++)
 		WRITE_ONCE(dst[i], src[i]);
 	if (head == 8) {
-		memcpy(&w, src, 8);
 		/* the first word last, as in rmc_line_store() */
-		smp_store_release((u64 *)dst, w);
+		smp_store_release((u64 *)dst, rmc_get64(src));
 		return;
 	}
 	for (i = head; i-- > 0;)

@@ -82,22 +82,22 @@ static inline void rmc_copy_line(u8 *dst, const u8 *src)
 {
 	u64 w0, w1, w2, w3;
 
-	memcpy(&w0, src, 8);
-	memcpy(&w1, src + 8, 8);
-	memcpy(&w2, src + 16, 8);
-	memcpy(&w3, src + 24, 8);
-	memcpy(dst, &w0, 8);
-	memcpy(dst + 8, &w1, 8);
-	memcpy(dst + 16, &w2, 8);
-	memcpy(dst + 24, &w3, 8);
-	memcpy(&w0, src + 32, 8);
-	memcpy(&w1, src + 40, 8);
-	memcpy(&w2, src + 48, 8);
-	memcpy(&w3, src + 56, 8);
-	memcpy(dst + 32, &w0, 8);
-	memcpy(dst + 40, &w1, 8);
-	memcpy(dst + 48, &w2, 8);
-	memcpy(dst + 56, &w3, 8);
+	w0 = rmc_get64(src);
+	w1 = rmc_get64(src + 8);
+	w2 = rmc_get64(src + 16);
+	w3 = rmc_get64(src + 24);
+	rmc_put64(dst, w0);
+	rmc_put64(dst + 8, w1);
+	rmc_put64(dst + 16, w2);
+	rmc_put64(dst + 24, w3);
+	w0 = rmc_get64(src + 32);
+	w1 = rmc_get64(src + 40);
+	w2 = rmc_get64(src + 48);
+	w3 = rmc_get64(src + 56);
+	rmc_put64(dst + 32, w0);
+	rmc_put64(dst + 40, w1);
+	rmc_put64(dst + 48, w2);
+	rmc_put64(dst + 56, w3);
 }
 
 /*
@@ -106,8 +106,6 @@ static inline void rmc_copy_line(u8 *dst, const u8 *src)
  */
 static inline void rmc_copy(u8 *dst, const u8 *src, u32 len)
 {
-	u64 w;
-
 	if (likely(len == RMC_LINE)) {
 		rmc_copy_line(dst, src);
 		return;
@@ -118,10 +116,8 @@ static inline void rmc_copy(u8 *dst, const u8 *src, u32 len)
 	}
 	for (; len >= RMC_LINE; len -= RMC_LINE, dst += RMC_LINE, src += RMC_LINE)
 		rmc_copy_line(dst, src);
-	for (; len >= 8; len -= 8, dst += 8, src += 8) {
-		memcpy(&w, src, 8);
-		memcpy(dst, &w, 8);
-	}
+	for (; len >= 8; len -= 8, dst += 8, src += 8)
+		rmc_put64(dst, rmc_get64(src));
 	for (; len; len--)
 		*dst++ = *src++;
 }

@@ -11,6 +11,8 @@
  *                       the reply payload; enum rmc_status, RMC_AGAIN or RMC_HELD
  *   RCP     complete()  move a successful reply into the local buffer
  *
+ * load() and complete() look at lbuf, lbuf_off, offset and op of the operation's entry.
+ *
  * For the transfers of an announced operation, registered by its serve():
  *
  *   ATT     open()      it has become active

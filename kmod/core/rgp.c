@@ -398,7 +398,7 @@ static __always_inline bool do_directs(struct rmc_qp *qp, const struct rmc_direc
 /* See rmc_rgp_poll(). */
 static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool many)
 {
-	struct rmc_direct direct[RMC_BATCH];
+	struct rmc_direct direct[RMC_BATCH] rmc_os_unset;
 	struct rmc_node *node = qp->node;
 	u32 to = ~0U, taken = 0, done = 0, directs = 0, moved = 0;
 

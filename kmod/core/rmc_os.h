@@ -42,7 +42,14 @@
 #define rmc_os_div(n, d)		div_u64((n), (d))
 /* from this length, bytes, a string instruction pays */
 #define rmc_os_bulk_min			512
-#define rmc_os_memcpy(d, s, n)		memcpy((d), (s), (n))
+#define rmc_os_memcpy(d, s, n)		rmc_memcpy((d), (s), (n))
+
+/* An array of which no more is read than was written: not zeroed on each call */
+#if __has_attribute(__uninitialized__)
+#define rmc_os_unset			__attribute__((__uninitialized__))
+#else
+#define rmc_os_unset
+#endif
 
 /* Counters have one writer; readers may be a moment behind */
 #define rmc_os_count(counter, n)	data_race((counter) += (n))

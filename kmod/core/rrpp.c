@@ -201,10 +201,10 @@ static __always_inline u32 poll_body(struct rmc_node *node, struct rmc_in *in, u
 {
 	u32 most = rmc_fabric_run(node->fabric, in->self);
 	u32 pay_pos = in->req.pay_pos;
-	struct pending batch[RMC_BATCH];
+	struct pending batch[RMC_BATCH] rmc_os_unset;
 	u32 n, i, taken, done = 0;
-	u64 word1[RMC_LOOK];
-	struct rmc_serve s;
+	u64 word1[RMC_LOOK] rmc_os_unset;
+	struct rmc_serve s rmc_os_unset;
 	struct rmc_desc d;
 
 	if (rmc_os_filters() && in->filter)

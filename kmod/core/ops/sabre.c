@@ -24,8 +24,6 @@ static u32 *readers_of(const struct rmc_xfer *x)
  */
 static void copy_racy(u8 *dst, const u8 *src, u32 len)
 {
-	u64 w;
-
 	if (len >= rmc_os_bulk_min) {
 		rmc_lines_copy(dst, src, len);
 		return;
@@ -34,10 +32,8 @@ static void copy_racy(u8 *dst, const u8 *src, u32 len)
 		*dst++ = READ_ONCE(*src++);
 	for (; len >= RMC_LINE; len -= RMC_LINE, dst += RMC_LINE, src += RMC_LINE)
 		rmc_line_look((u64 *)dst, (const u64 *)src);
-	for (; len >= 8; len -= 8, dst += 8, src += 8) {
-		w = READ_ONCE(*(const u64 *)src);
-		memcpy(dst, &w, 8);
-	}
+	for (; len >= 8; len -= 8, dst += 8, src += 8)
+		rmc_put64(dst, READ_ONCE(*(const u64 *)src));
 	for (; len; len--)
 		*dst++ = READ_ONCE(*src++);
 }

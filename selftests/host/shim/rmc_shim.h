@@ -114,6 +114,8 @@ extern u32 rmc_no_memory;
 #define rmc_os_bulk_min			512
 #endif
 
+#define rmc_os_unset
+
 /* one writer; ThreadSanitizer does not know who reads */
 #if __has_feature(thread_sanitizer) || defined(__SANITIZE_THREAD__)
 #define rmc_os_count(counter, n)	WRITE_ONCE(counter, (counter) + (n))
