@@ -59,6 +59,19 @@ static inline u32 rmc_direct_most(const struct rmc_fabric *f, u8 flags)
 	return rmc_op_runs(flags, RMC_REQ_FIRST) ? RMC_DIRECT_PACKETS * f->mtu : f->mtu;
 }
 
+/* More than the first line: with several operations no prefetcher sees a pattern. */
+static inline void rmc_direct_fetch(const struct rmc_mem *seg, u64 offset, u32 length, u8 flags)
+{
+	u32 at;
+
+	for (at = 0; at < length && at < RMC_DIRECT_AHEAD * RMC_LINE; at += RMC_LINE) {
+		if (flags & RMC_OPF_MODIFIES)
+			prefetchw(rmc_mem_peek(seg, offset + at));
+		else
+			prefetch(rmc_mem_peek(seg, offset + at));
+	}
+}
+
 /* First pass, of an operation that the RGP judged. Returns false if it goes the long way. */
 static __always_inline bool rmc_direct_take(const struct rmc_qp *qp, const struct rmc_out *out,
 					    const struct rmc_wqe *w, struct rmc_mem *lbuf, u16 slot,
@@ -68,7 +81,6 @@ static __always_inline bool rmc_direct_take(const struct rmc_qp *qp, const struc
 	u8 flags = rmc_op_flags(w->op);
 	struct rmc_node *server;
 	struct rmc_mem *seg;
-	u32 at;
 
 	if (!out->self || out->credits != out->req.mask + 1 ||
 	    (w->offset & (RMC_LINE - 1)) + w->length > rmc_direct_most(f, flags))
@@ -90,13 +102,7 @@ static __always_inline bool rmc_direct_take(const struct rmc_qp *qp, const struc
 	if (unlikely(flags & RMC_OPF_EMPTY))
 		return true;
 	d->lbuf_off = w->lbuf - lbuf->base;
-	/* more than the first line: with several operations no prefetcher sees a pattern */
-	for (at = 0; at < w->length && at < RMC_DIRECT_AHEAD * RMC_LINE; at += RMC_LINE) {
-		if (flags & RMC_OPF_MODIFIES)
-			prefetchw(rmc_mem_peek(seg, d->offset + at));
-		else
-			prefetch(rmc_mem_peek(seg, d->offset + at));
-	}
+	rmc_direct_fetch(seg, d->offset, w->length, flags);
 	/* what is only written there can wait in the store buffer */
 	if (flags & RMC_OPF_REQ_LINES)
 		prefetch(rmc_mem_peek(lbuf, d->lbuf_off));
@@ -145,6 +151,9 @@ static __always_inline u32 rmc_direct_do(struct rmc_qp *qp, const struct rmc_dir
 				rmc_op_load(&e, &ring, offset, length);
 			sent += length;
 			count++;
+			/* a prefetcher stops where the page does */
+			if (unlikely(sent < d->length))
+				rmc_direct_fetch(d->seg, d->offset + sent, d->length - sent, flags);
 			s.req.offset = offset;
 			s.req.length = length;
 			s.word1 = rmc_req_word1(offset, length, sent == d->length) |
