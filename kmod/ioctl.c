@@ -368,6 +368,7 @@ static int do_wake(const struct request *r, union args *a)
 {
 	struct rmc_ni_worker *w;
 	struct rmc_queues *q;
+	bool waits;
 
 	if (a->qp_id.flags & ~RMC_WAKE_YIELD || a->qp_id.reserved)
 		return -EOPNOTSUPP;
@@ -378,8 +379,8 @@ static int do_wake(const struct request *r, union args *a)
 	rcu_read_unlock();
 	if (!w)
 		return -ENOENT;
-	rmc_worker_help(rmc_worker_of(w), a->qp_id.flags & RMC_WAKE_YIELD);
-	return 0;
+	waits = a->qp_id.flags & RMC_WAKE_YIELD;
+	return rmc_worker_help(rmc_worker_of(w), waits) && waits;
 }
 
 static int do_cq_arm(const struct request *r, union args *a)
@@ -521,7 +522,8 @@ static long dispatch(const struct entry *table, size_t rows, struct request *r,
  * @cmd: RMC_IOC_*
  * @arg: user address of the struct
  *
- * Return: 0 or a negative errno, see uapi/linux/rmc.h. Context: may sleep.
+ * Return: 0, or 1 of RMC_IOC_WAKE, or a negative errno, see uapi/linux/rmc.h.
+ * Context: may sleep.
  */
 long rmc_context_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
@@ -538,7 +540,8 @@ long rmc_context_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
  * @cmd: RMC_IOC_*
  * @arg: user address of the struct
  *
- * Return: 0 or a negative errno, see uapi/linux/rmc.h. Context: may sleep.
+ * Return: 0, or 1 of RMC_IOC_WAKE, or a negative errno, see uapi/linux/rmc.h.
+ * Context: may sleep.
  */
 long rmc_control_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {

@@ -149,17 +149,19 @@ static bool help_awake(struct rmc_worker *w)
  * the same where more is to be expected: help needed twice in the time after which a
  * worker parks, or something left in flight.
  *
+ * Return: the worker is awake, on another CPU.
  * Context: may sleep; not on a worker.
  */
-void rmc_worker_help(struct rmc_worker *w, bool waits)
+bool rmc_worker_help(struct rmc_worker *w, bool waits)
 {
-	bool worked = false, wake = READ_ONCE(w->ni.parked);
+	bool worked = false, wake = READ_ONCE(w->ni.parked), apart = !wake;
 	int cpu;
 
 	might_sleep();
 	/* where spinlocks sleep, as those of waiters, nobody may visit without preemption */
 	if (!IS_ENABLED(CONFIG_PREEMPT_RT)) {
 		cpu = get_cpu();
+		apart &= cpu != w->cpu;
 		if (rmc_ni_take_turn(&w->ni)) {
 			if (READ_ONCE(w->ni.parked)) {
 				wake = !rmc_ni_help(&w->ni, rmc_os_now_ns(), w->park_ns);
@@ -176,6 +178,7 @@ void rmc_worker_help(struct rmc_worker *w, bool waits)
 		rmc_os_wake(&w->ni);
 	if (waits && !worked)
 		yield();
+	return apart;
 }
 
 static bool must_wake(struct rmc_worker *w)

@@ -69,7 +69,7 @@ int rmc_worker_start(struct rmc_worker *w, u32 number);
 void rmc_worker_stop(struct rmc_worker *w);
 void rmc_worker_put(struct rmc_worker *w);
 void rmc_worker_post(struct rmc_ni_worker *ni, struct rmc_call *call);
-void rmc_worker_help(struct rmc_worker *w, bool waits);
+bool rmc_worker_help(struct rmc_worker *w, bool waits);
 int rmc_worker_call(struct rmc_ni_worker *ni, int (*fn)(void *arg), void *arg);
 
 #endif

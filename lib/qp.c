@@ -11,6 +11,7 @@
 
 /* Polls between two sched_yield() on a CPU that the worker does not share */
 #define SPINS_PER_YIELD		(1U << 16)
+#define SPINS_APART		16U	/* between calls, while the worker is on another CPU */
 
 /* What only making and destroying a QP needs; the QP is its first member. */
 struct qp_alloc {
@@ -25,11 +26,11 @@ static struct qp_alloc *to_alloc(struct rmc_qp *qp)
 	return (struct qp_alloc *)qp->priv;
 }
 
-static void tell(struct rmc_qp *qp, uint32_t flags)
+static int tell(struct rmc_qp *qp, uint32_t flags)
 {
 	struct rmc_qp_id arg = { .size = sizeof(arg), .flags = flags, .qp_id = qp->id };
 
-	ioctl(qp->ctx->fd, RMC_IOC_WAKE, &arg);
+	return ioctl(qp->ctx->fd, RMC_IOC_WAKE, &arg);
 }
 
 static void wake(struct rmc_qp *qp)
@@ -46,13 +47,19 @@ static int in_the_way(const struct rmc_qp *qp)
 
 int rmc_relax_slow(struct rmc_qp *qp, unsigned int spins)
 {
+	int parked;
+
 	if (rmc_load_relaxed(&qp->flags->dead))
 		return -ESHUTDOWN;
+	parked = rmc_load_relaxed(&qp->flags->need_wakeup);
 	if (qp->yields && in_the_way(qp)) {
-		tell(qp, RMC_WAKE_YIELD);
+		if (qp->apart && !parked && spins % SPINS_APART)
+			rmc_pause();
+		else
+			qp->apart = tell(qp, RMC_WAKE_YIELD) > 0;
 		return 0;
 	}
-	if (rmc_load_relaxed(&qp->flags->need_wakeup) && qp->wake)
+	if (parked && qp->wake)
 		qp->wake(qp);
 	if (rmc_load_relaxed(&qp->flags->shared_cpu) || !(spins % SPINS_PER_YIELD))
 		sched_yield();

@@ -4,6 +4,7 @@
  * withdrawn under traffic, forks, and workers that sleep when nothing is to do.
  */
 #include <pthread.h>
+#include <sched.h>
 #include "common.h"
 
 #define SEG	(64 * PAGE)
@@ -585,6 +586,50 @@ TEST(caller_helps_a_parked_worker)
 	/* where another thread runs the RRPP, that one has to wake */
 	if (rmc_query(user.ctx)->ni == RMC_NI_FUSED)
 		CHECK(alone >= 20);
+}
+
+static int wake_yield(const struct end *e)
+{
+	struct rmc_qp_id id = { .size = sizeof(id), .flags = RMC_WAKE_YIELD, .qp_id = e->qp->id };
+
+	return ioctl(rmc_fd(e->ctx), RMC_IOC_WAKE, &id);
+}
+
+/* How often a caller on this CPU, just after a read, is told that the worker is on another */
+static int told_apart(const struct end *e, int cpu)
+{
+	int i, r, apart = 0;
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	REQUIRE(!sched_setaffinity(0, sizeof(one), &one));
+	for (i = 0; i < 200; i++) {
+		REQUIRE_EQ(rmc_read(e->qp, 0, 0, e->buf, 8), RMC_S_OK);
+		r = wake_yield(e);
+		REQUIRE(r == 0 || r == 1);
+		apart += r;
+	}
+	return apart;
+}
+
+TEST(caller_is_told_where_the_worker_is)
+{
+	struct end owner, user;
+	cpu_set_t all;
+	int cpu, there;
+
+	REQUIRE(!sched_getaffinity(0, sizeof(all), &all));
+	if (CPU_COUNT(&all) < 2)
+		SKIP("one CPU");
+	end_open(&owner, CTX, 0, PAGE, PAGE, 0);
+	end_open(&user, CTX, 1, 0, PAGE, 8);
+	there = (int)user.qp->flags->worker_cpu;
+	for (cpu = 0; cpu == there || !CPU_ISSET(cpu, &all);)
+		cpu++;
+	CHECK(told_apart(&user, cpu) > 0);
+	CHECK_EQ(told_apart(&user, there), 0);
+	REQUIRE(!sched_setaffinity(0, sizeof(all), &all));
 }
 
 /* Posting just when the worker goes to sleep: none is overlooked. */

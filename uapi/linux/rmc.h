@@ -273,7 +273,9 @@ struct rmc_qp_create {
  * After RMC_IOC_WAKE what was posted before is being taken, or has been: a
  * worker's work is done by the caller where its thread sleeps, or waits for the
  * caller's CPU. With RMC_WAKE_YIELD it is sched_yield(2) for who waits for
- * completions: if there was no such work, others get the CPU.
+ * completions: if there was no such work, others get the CPU. Then it returns 1
+ * where the worker is at work on another CPU, so that to look is quicker than to
+ * call again.
  */
 struct rmc_qp_id {
 	__u32 size;
