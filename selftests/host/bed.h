@@ -31,8 +31,8 @@
 
 /* An application and its end of the queue pair */
 struct bed_app {
-	struct app a;
-	struct user_qp qp;
+	struct app a ____cacheline_aligned;	/* the worker's, as if in the kernel */
+	struct user_qp qp ____cacheline_aligned;
 	u8 slots[BED_ENTRIES];
 	struct rmc_mem *buf;
 	u8 *lbuf;
