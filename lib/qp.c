@@ -41,7 +41,7 @@ static void wake(struct rmc_qp *qp)
 /* Does the worker wait for this very CPU? As it was told, or by the scheduler's choice. */
 static int in_the_way(const struct rmc_qp *qp)
 {
-	return rmc_load_relaxed(&qp->flags->shared_cpu) ||
+	return qp->shared ||
 	       (uint32_t)sched_getcpu() == rmc_load_relaxed(&qp->flags->worker_cpu);
 }
 
@@ -61,7 +61,7 @@ int rmc_relax_slow(struct rmc_qp *qp, unsigned int spins)
 	}
 	if (parked && qp->wake)
 		qp->wake(qp);
-	if (rmc_load_relaxed(&qp->flags->shared_cpu) || !(spins % SPINS_PER_YIELD))
+	if (qp->shared || !(spins % SPINS_PER_YIELD))
 		sched_yield();
 	else
 		rmc_pause();

@@ -87,6 +87,7 @@ static void setup(struct world *w, unsigned int entries)
 	w->operands = (struct rmc_operands *)zeroed(entries * sizeof(*w->operands));
 	for (i = 0; i < SEGMENT_WORDS; i++)
 		w->segment[i] = i * 3;
+	w->flags->shared_cpu = 1;	/* the machine may have few CPUs */
 	rmc_qp_init_raw(&w->qp, w->wq, w->cq, w->flags, w->slot, w->operands, entries);
 	w->qp.wake = wake;
 	w->qp.priv = w;
@@ -100,7 +101,6 @@ static void setup(struct world *w, unsigned int entries)
 
 static void start(struct world *w)
 {
-	w->flags->shared_cpu = 1;	/* the machine may have few CPUs */
 	fake_rmc_start(&w->rmc);
 }
 

@@ -143,7 +143,7 @@ static inline unsigned int rmc_cqe_status(__u32 word)
  */
 struct rmc_qp_flags {
 	__u32 need_wakeup;	/* non-zero: worker is parked, or about to */
-	__u32 shared_cpu;	/* non-zero: worker shares CPUs, yield when waiting */
+	__u32 shared_cpu;	/* non-zero: worker shares CPUs, yield when waiting; it stays so */
 	__u32 worker_cpu;	/* CPU of the RGP worker, ~0 when it has none */
 	__u32 dead;		/* non-zero: QP was torn down, nothing will complete */
 	__u64 reserved[6];

@@ -71,6 +71,7 @@ struct rmc_qp {
 	void *priv;
 	int eventfd;			/* see rmc_cq_eventfd(); -1: none yet */
 	int yields;			/* RMC_IOC_WAKE knows RMC_WAKE_YIELD */
+	int shared;			/* the worker shares its CPU with applications */
 	int apart;			/* it said that the worker is on another CPU */
 };
 
@@ -121,6 +122,7 @@ RMC_INLINE void rmc_qp_init_raw(struct rmc_qp *qp, struct rmc_wq_entry *wq,
 	qp->priv = NULL;
 	qp->eventfd = -1;
 	qp->yields = 0;
+	qp->shared = (int)flags->shared_cpu;
 	qp->apart = 0;
 	for (i = 0; i < entries; i++)
 		slot[i] = RMC_S_OK;
@@ -171,7 +173,7 @@ RMC_INLINE int rmc_relax(struct rmc_qp *qp, unsigned int *spins)
 	unsigned int n = ++*spins;
 
 	if (rmc_likely(n % RMC_SPINS_PER_CHECK) &&
-	    rmc_likely(!rmc_load_relaxed(&qp->flags->shared_cpu))) {
+	    rmc_likely(!qp->shared)) {
 		rmc_pause();
 		return 0;
 	}
