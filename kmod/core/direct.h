@@ -2,7 +2,7 @@
 /*
  * The short way. Where one worker runs RGP, RRPP and RCP of both ends, a request would be
  * written to a ring only to be read back by the same thread, and its reply as well. An
- * operation of one packet, and a plain read or write of a few, is done without, in two
+ * operation of one packet, and a read, write or SABRe of a few, is done without, in two
  * passes over a batch, as in the RRPP:
  *
  *   WQ entry --> RGP's judgement --> RRPP's judgement, lines fetched	first pass
@@ -26,7 +26,7 @@
 
 /* Lines of each operation that are fetched in the first pass */
 #define RMC_DIRECT_AHEAD	8
-/* One packet at a time is kept between serve() and complete() */
+/* What is kept between serve() and complete(): a packet, or all that was announced */
 #define RMC_DIRECT_BYTES	(RMC_DIRECT_LINES * RMC_LINE)
 
 /**
@@ -51,12 +51,15 @@ struct rmc_direct {
 	u8 op;
 };
 
-/* Bytes of an operation at most, with those before it in its first line */
+/*
+ * Bytes of an operation at most, with those before it in its first line. What only moves
+ * lines, or is announced, may be a few packets.
+ */
 static inline u32 rmc_direct_most(const struct rmc_fabric *f, u8 flags)
 {
-	if (unlikely(f->mtu > RMC_DIRECT_BYTES))
-		return RMC_DIRECT_BYTES;
-	return rmc_op_runs(flags, RMC_REQ_FIRST) ? RMC_DIRECT_PACKETS * f->mtu : f->mtu;
+	if (unlikely(f->mtu > RMC_DIRECT_BYTES / RMC_DIRECT_PACKETS))
+		return min(f->mtu, RMC_DIRECT_BYTES);
+	return flags & RMC_OPF_RUNS ? RMC_DIRECT_PACKETS * f->mtu : f->mtu;
 }
 
 /* More than the first line: with several operations no prefetcher sees a pattern. */
@@ -147,6 +150,11 @@ static __always_inline u32 rmc_direct_do(struct rmc_qp *qp, const struct rmc_dir
 			u64 offset = d->offset + sent;
 			u32 length = rmc_packet_length(mtu, offset, d->length - sent);
 
+			/* announced, and all of it is there already: one serve() */
+			if (unlikely(flags & RMC_OPF_ANNOUNCED && length < d->length)) {
+				length = d->length;
+				count = rmc_packets(mtu, offset, length);
+			}
 			if (flags & (RMC_OPF_REQ_LINES | RMC_OPF_OPERANDS))
 				rmc_op_load(&e, &ring, offset, length);
 			sent += length;

@@ -65,12 +65,13 @@ enum {
 	 */
 	RMC_RUN			= 4096,
 	RMC_RUN_SELF		= 8192,
-	/* without packets, see direct.h: lines of one that there would be, which the
-	 * L1 cache has room for; how many there would be of one operation, few, so that
-	 * what the MTU does can be measured; bytes per look at a WQ, others wait
+	/* without packets, see direct.h: how many there would be of one operation, few,
+	 * so that what the MTU does can be measured; lines of so many, of which the first
+	 * ones only are used where each packet can be moved by itself, and stay in the
+	 * L1 cache; bytes per look at a WQ, others wait
 	 */
-	RMC_DIRECT_LINES	= 64,
 	RMC_DIRECT_PACKETS	= 4,
+	RMC_DIRECT_LINES	= 256,
 	RMC_DIRECT_LOOK		= 65536,
 	/* empty looks before a source or QP is no longer polled each visit */
 	RMC_IDLE_LOOKS		= 4096,

@@ -506,8 +506,9 @@ static void test_scarcity(const struct world_opts *o, u32 mode)
 static void test_short(const struct world_opts *o, u32 mode)
 {
 	u32 len = o->mtu > 64 ? 2 * o->mtu + 16 : 24 * o->mtu;
+	bool fused = !strcmp(o->ni, "fused");
+	struct rmc_out *out = NULL;
 	struct world_opts k = *o;
-	struct rmc_out *out;
 	struct setup s;
 	u64 before;
 
@@ -515,6 +516,12 @@ static void test_short(const struct world_opts *o, u32 mode)
 	k.ring_order = k.mtu > 64 ? 0 : 6;
 	setup(&s, &k, mode);
 	fill(seg + 16, SEG - 16, 6);
+	if (fused) {
+		/* a packet seems to be under way: nothing goes without, see direct.h */
+		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+		out = s.w.node[0]->out[1];
+		out->credits--;
+	}
 	app_post(&s.a, RMC_OP_SABRE, 1, 0, lbuf, len);
 	app_post(&s.a, RMC_OP_SABRE, 1, 64, lbuf + 32768, len);
 	*version(64) = 0;
@@ -523,11 +530,11 @@ static void test_short(const struct world_opts *o, u32 mode)
 	CHECK(!memcmp(lbuf + 16, seg + 16, len - 16));
 	CHECK(!memcmp(lbuf + 32768 + 16, seg + 64 + 16, len - 16));
 	world_settle(&s.w);
-	check_settled(&s);
-	if (!strcmp(o->ni, "fused") && !shuffled) {
+	if (!fused)
+		check_settled(&s);
+	if (fused && !shuffled) {
 		CHECK_EQ(s.w.node[1]->stats.att_registered, 0);
 		/* others, who never end, leave room for one packet at a time */
-		out = s.w.node[0]->out[1];
 		before = out->held_lines = (1U << s.w.fabric[0].pay_order) * 3 / 4 - k.mtu / 64;
 		out->held = 1;
 		CHECK_EQ(sabre(&s, 0, len), RMC_S_OK);
@@ -536,6 +543,10 @@ static void test_short(const struct world_opts *o, u32 mode)
 		CHECK_EQ(out->held, 1);
 		CHECK(!memcmp(lbuf + 16, seg + 16, len - 16));
 		out->held = out->held_lines = 0;
+	}
+	if (fused) {
+		out->credits++;
+		check_settled(&s);
 	}
 	CHECK_EQ(*readers(0), 0);
 	teardown(&s);

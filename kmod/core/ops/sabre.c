@@ -200,10 +200,10 @@ void rmc_sabre_drop(struct rmc_xfer *x)
 	release(x);
 }
 
-/* All of it in one packet: nothing to remember, so no entry in the table. */
+/* All of it at once: nothing to remember, so no entry in the table. */
 static u8 whole(struct rmc_serve *s)
 {
-	struct rmc_xfer x;
+	struct rmc_xfer x rmc_os_unset;
 	u8 status;
 
 	x.seg = s->seg;
