@@ -118,7 +118,7 @@ static __always_inline bool rmc_direct_take(const struct rmc_qp *qp, const struc
 static __always_inline u32 rmc_direct_do(struct rmc_qp *qp, const struct rmc_direct *batch, u32 n)
 {
 	struct rmc_node *node = qp->node, *server;
-	/* payload of one packet at a time, in place of both rings' */
+	/* payload of one serve() at a time, in place of both rings' */
 	struct rmc_ring ring = { .pay = node->direct, .pay_mask = RMC_DIRECT_LINES - 1 };
 	struct rmc_serve s rmc_os_unset;
 	u32 mtu = node->fabric->mtu, packets = 0, errors = 0, i;
