@@ -36,6 +36,16 @@ def prog():
     return os.path.basename(sys.argv[0])
 
 
+def version():
+    """The version of this checkout."""
+    with open(os.path.join(CHECKOUT, "VERSION"), encoding="utf-8") as f:
+        return f.read().strip()
+
+
+def add_version(parser):
+    parser.add_argument("--version", action="version", version=f"{prog()} (rmc) {version()}")
+
+
 def note(text):
     print(f"{prog()}: {text}", file=sys.stderr, flush=True)
 

@@ -11,7 +11,10 @@ from . import agent, guest
 from .base import CHECKOUT, VM_SETUP, Fail, alive
 
 FABRIC = "uml"
-MODULE_FILE = os.path.join(CHECKOUT, "build", "uml", "rmc.ko")
+# as in the Makefile
+MODULE_FILE = os.path.join(
+    CHECKOUT, "build",
+    os.path.splitext(os.path.basename(os.environ.get("RMC_UML_CONFIG", "")))[0] or "uml", "rmc.ko")
 CONSOLE_TTY = "/dev/tty0"
 DEPS = os.path.join(VM_SETUP, "rmc-deps")
 
