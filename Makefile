@@ -24,19 +24,26 @@ help:
 	@echo '  make lib tools    librmc, rmcctl, benchmarks, applications'
 	@echo '  make deps         install or fetch what is missing'
 	@echo '  make install      library, headers, tools, man pages: DESTDIR=, PREFIX='
+	@echo '  make version      after a change of VERSION: its numbers into <rmc/version.h>'
 	@echo
 	@echo 'Parts of make check:'
 	@echo '  make unit         core on the host: ASan, UBSan, TSan; seconds'
+	@echo '  make sim          core and library in virtual time: theory, seeds, crashes; seconds'
+	@echo '  make mutants      which single faults in the sources the tests notice;'
+	@echo '                    MUTANTS="--quick" and more: selftests/mutants/run --help'
 	@echo '  make style sparse checkpatch, licences, static checks'
 	@echo '  make kselftest    the module in one guest with loopback nodes'
 	@echo '  make cluster      two and four guests over ivshmem'
+	@echo '  make abi-baseline record the library interface that make check compares with'
 	@echo '  make fuzz         fuzz targets over the core, SECONDS=600 each'
 	@echo
 	@echo 'Longer tests:'
 	@echo '  make check-debug    on a kernel with KASAN, lockdep, kmemleak, fault injection'
+	@echo '  make cover          lines of the module that no kernel selftest reaches (gcov)'
 	@echo '  make check-ni       what make check tests, with each NI organisation and MTU'
 	@echo '  make check-kernels  on the newest kernels of this and of the next Debian'
 	@echo '  make soak           everything mixed, with kills and pauses: SECONDS=600'
+	@echo '  make sim-runs     short runs in virtual time, each from a seed: RUNS=10000 of a kind'
 	@echo '  make lossy          each of OPERATIONS=10000000 completes once on a lossy fabric'
 	@echo '  make fuzz-cover     lines of the core that the fuzz corpus reaches'
 	@echo
@@ -47,6 +54,7 @@ help:
 	@echo '  make bench        one table: what this machine does, its limits, papers, peers;'
 	@echo '                    BENCH="--quick" and more: tools/rmc-bench --help'
 	@echo '  make bench-host   the core at native speed beside the limits of this machine'
+	@echo '  make bench-history  the same, compared with earlier runs: changes and exit status'
 	@echo '  make bench-ni     NI organisations beside each other'
 	@echo '  make figures      the figures of the papers, measured here, as a page;'
 	@echo '                    FIGURES="--quick --only fig7" and more: tools/rmc-figures --help'
@@ -62,11 +70,14 @@ modules:
 
 # Native speed without KVM: see "User-Mode Linux" in Documentation/cluster.rst.
 # From a copy: kbuild wants no objects of another kernel beside the sources.
+# That of RMC_UML_CONFIG=FILE.config goes to build/FILE. UML_DIR, UML_FLAGS: another
+# folder, and more for kbuild (selftests/coverage).
+UML_DIR ?= $(O)/$(or $(basename $(notdir $(RMC_UML_CONFIG))),uml)
 uml:
 	@vm-setup/rmc-deps uml
-	@mkdir -p $(O)/uml
-	@cp -up --parents -t $(O)/uml Kbuild $$(find kmod uapi -name '*.[ch]')
-	$(MAKE) -C $$(vm-setup/rmc-deps uml-kdir) ARCH=um M=$(O)/uml KCFLAGS=-Werror modules
+	@mkdir -p $(UML_DIR)
+	@cp -up --parents -t $(UML_DIR) Kbuild VERSION $$(find kmod uapi -name '*.[ch]')
+	$(MAKE) -C $$(vm-setup/rmc-deps uml-kdir) ARCH=um M=$(UML_DIR) KCFLAGS=-Werror $(UML_FLAGS) modules
 
 lib:
 	$(MAKE) -C lib O=$(O)
@@ -82,7 +93,16 @@ check:
 	@selftests/run-all
 
 unit:
-	@$(MAKE) -s -C selftests/host O=$(O)/host check
+	@$(MAKE) -s -j$$(nproc) -C selftests/host O=$(O)/host check
+
+sim: lib
+	@$(MAKE) -s -C selftests/sim O=$(O) check
+
+sim-runs: lib
+	@$(MAKE) -s -C selftests/sim O=$(O) runs RUNS=$(or $(RUNS),10000)
+
+mutants:
+	@selftests/mutants/run $(MUTANTS)
 
 fuzz:
 	@$(MAKE) -s -C selftests/fuzz O=$(O)/fuzz fuzz SECONDS=$(or $(SECONDS),600)
@@ -118,6 +138,10 @@ bench-host:
 	@$(MAKE) -s -C selftests/host O=$(O)/host $(O)/host/bench
 	@$(O)/host/bench
 
+bench-history:
+	@$(MAKE) -s -C selftests/host O=$(O)/host $(addprefix $(O)/host/,bench sabre_bench)
+	@selftests/bench-history $(HISTORY)
+
 bench-ni:
 	@$(MAKE) -s -C selftests/host O=$(O)/host $(O)/host/ni_bench
 	@$(O)/host/ni_bench
@@ -129,19 +153,30 @@ figures: deps tools
 	@$(MAKE) -s -C selftests/host O=$(O)/host $(O)/host/sweep $(O)/host/objects
 	@tools/rmc-figures $(FIGURES)
 
+# The header has the version in numbers, for programs to compare; everything else reads VERSION.
+version:
+	@IFS=. read -r major minor patch <VERSION && \
+		sed -i -e "s/^\(#define RMC_VERSION_MAJOR\t\).*/\1$$major/" \
+			-e "s/^\(#define RMC_VERSION_MINOR\t\).*/\1$$minor/" \
+			-e "s/^\(#define RMC_VERSION_PATCH\t\).*/\1$$patch/" lib/include/rmc/version.h
+
+# What programs may rely on: Documentation/library-abi.rst
+abi-baseline: lib
+	$(MAKE) -C lib O=$(O) abi-baseline
+
 install: lib tools
 	$(MAKE) -C lib O=$(O) DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) install
 	$(MAKE) -C tools O=$(O) DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) install
 
-# The version is that of dkms.conf.
-DKMS_VERSION = $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
+DKMS_VERSION = $(shell cat VERSION)
 DKMS_SOURCE = $(DESTDIR)/usr/src/rmc-$(DKMS_VERSION)
 
 dkms-source:
 	rm -rf $(DKMS_SOURCE)
 	mkdir -p $(DKMS_SOURCE)
-	find Kbuild dkms.conf kmod uapi \( -name '*.[ch]' -o -name Kbuild -o -name dkms.conf \) -print0 | \
-		grep -zv '\.mod\.c$$' | cpio -pdm0 --quiet $(DKMS_SOURCE)
+	find Kbuild VERSION dkms.conf kmod uapi \( -name '*.[ch]' -o -name Kbuild -o -name VERSION \
+		-o -name dkms.conf \) -print0 | \
+		grep -zv '\.mod\.c$$' | xargs -0 cp -p --parents -t $(DKMS_SOURCE)
 
 dkms-install: dkms-source
 	dkms install rmc/$(DKMS_VERSION)
@@ -156,6 +191,9 @@ check-ni: all
 check-kernels:
 	@selftests/check-kernels
 
+cover: lib
+	@selftests/coverage
+
 check-debug: all
 	@selftests/check-debug
 
@@ -168,6 +206,6 @@ clean:
 		-o -name '*.mod.c' -o -name '.*.cmd' -o -name modules.order \
 		-o -name Module.symvers \) -type f -print | xargs -r rm -f
 
-.PHONY: help all deps modules uml lib tools demo check unit fuzz fuzz-cover lossy style sparse kselftest cluster \
-	bench bench-host bench-ni figures install clean dkms-source dkms-install \
-	dkms-remove check-ni check-kernels check-debug soak
+.PHONY: help all deps modules uml lib tools version abi-baseline demo check unit sim sim-runs mutants fuzz fuzz-cover lossy style sparse kselftest cluster \
+	bench bench-host bench-history bench-ni figures install clean dkms-source dkms-install \
+	dkms-remove check-ni check-kernels check-debug cover soak

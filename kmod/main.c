@@ -6,8 +6,9 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/module.h>
-#include "device.h"
-#include "uring.h"
+#include <linux/wait_bit.h>
+#include "dev/dev.h"
+#include "dev/waits.h"
 
 static char *fabric;
 module_param(fabric, charp, 0444);
@@ -113,14 +114,71 @@ MODULE_PARM_DESC(bells, "uml: named pipes of the host that wake idle workers, as
 static const char *const region, *const bells;
 #endif
 
-static struct rmc_device device;
+static struct rmc_device device = {
+	.cfg.quota = {
+#define QUOTA_DEFAULT(name, _user, _context)					\
+		.user[RMC_RES_##name] = _user, .context[RMC_RES_##name] = _context,
+		RMC_QUOTAS(QUOTA_DEFAULT)
+#undef QUOTA_DEFAULT
+	},
+};
+
+/*
+ * Quotas: read whenever something is asked for, so root may change them at any time.
+ * What is held already stays.
+ */
+static int set_quota(const char *val, const struct kernel_param *kp)
+{
+	return param_set_uint_minmax(val, kp, 1, INT_MAX);
+}
+
+static const struct kernel_param_ops quota_ops = {
+	.set = set_quota,
+	.get = param_get_uint,
+};
+
+module_param_cb(channel_mib, &quota_ops, &device.cfg.fabric.channel_mib, 0644);
+MODULE_PARM_DESC(channel_mib, "loopback: MiB of memory for channels between nodes (default: an eighth of the machine's, at least 256, at most half)");
+
+module_param_cb(max_qps_user, &quota_ops, &device.cfg.quota.user[RMC_RES_qps], 0644);
+MODULE_PARM_DESC(max_qps_user, "queue pairs of one node that a user may have (default 256)");
+
+module_param_cb(max_qps_context, &quota_ops, &device.cfg.quota.context[RMC_RES_qps], 0644);
+MODULE_PARM_DESC(max_qps_context, "queue pairs of one node that all users of a context may have (default 512)");
+
+module_param_cb(max_files_user, &quota_ops, &device.cfg.quota.user[RMC_RES_files], 0644);
+MODULE_PARM_DESC(max_files_user, "contexts that a user may have open, each as often as it is (default 1024)");
+
+module_param_cb(max_files_context, &quota_ops, &device.cfg.quota.context[RMC_RES_files], 0644);
+MODULE_PARM_DESC(max_files_context, "how often a context may be open (default 4096)");
+
+module_param_cb(max_buffers_user, &quota_ops, &device.cfg.quota.user[RMC_RES_buffers], 0644);
+MODULE_PARM_DESC(max_buffers_user, "local buffers that a user may have registered (default 4096)");
+
+module_param_cb(max_buffers_context, &quota_ops, &device.cfg.quota.context[RMC_RES_buffers],
+		0644);
+MODULE_PARM_DESC(max_buffers_context, "local buffers that all users of a context may have registered (default 16384)");
+
+module_param_cb(queue_mib_user, &quota_ops, &device.cfg.quota.user[RMC_RES_queue_mib], 0644);
+MODULE_PARM_DESC(queue_mib_user, "MiB of kernel memory that a user's queue pairs may take (default 64)");
+
+module_param_cb(queue_mib_context, &quota_ops, &device.cfg.quota.context[RMC_RES_queue_mib],
+		0644);
+MODULE_PARM_DESC(queue_mib_context, "MiB of kernel memory that queue pairs of a context may take (default 128)");
+
+module_param_cb(max_waits_user, &quota_ops, &device.cfg.quota.user[RMC_RES_waits], 0644);
+MODULE_PARM_DESC(max_waits_user, "io_uring commands of a user that may wait (default 16384)");
+
+module_param_cb(max_waits_context, &quota_ops, &device.cfg.quota.context[RMC_RES_waits], 0644);
+MODULE_PARM_DESC(max_waits_context, "io_uring commands of all users of a context that may wait (default 65536)");
 
 static int parse(struct rmc_config *cfg)
 {
-	cfg->region = region;
-	cfg->bells = bells;
-	cfg->transport = fabric ? rmc_transport_find(fabric) : rmc_transport_default(cfg);
-	if (!cfg->transport) {
+	cfg->fabric.region = region;
+	cfg->fabric.bells = bells;
+	cfg->fabric.transport = fabric ? rmc_transport_find(fabric) :
+					 rmc_transport_default(&cfg->fabric);
+	if (!cfg->fabric.transport) {
 		pr_err("fabric=%s is unknown to this kernel: give loopback, or %s\n", fabric,
 		       IS_ENABLED(CONFIG_UML) ? rmc_uml.name : rmc_ivshmem.name);
 		return -EINVAL;
@@ -142,83 +200,88 @@ static int parse(struct rmc_config *cfg)
 		pr_err("sabre=%s is unknown: give overlapped, serialized or locked\n", sabre);
 		return -EINVAL;
 	}
-	cfg->nodes = nodes;
-	cfg->node = node;
+	cfg->fabric.nodes = nodes;
+	cfg->fabric.node = node;
 	cfg->sets = workers;
-	cfg->units = units;
-	cfg->rrpps = rrpps;
-	cfg->interleave = interleave;
+	cfg->fabric.units = units;
+	cfg->fabric.rrpps = rrpps;
+	cfg->fabric.interleave = interleave;
 	cfg->frontends = frontends;
-	cfg->mtu = mtu;
+	cfg->fabric.mtu = mtu;
 	cfg->itt = itt;
-	cfg->ring_order = ring_order;
-	cfg->pay_order = pay_order;
+	cfg->fabric.ring_order = ring_order;
+	cfg->fabric.pay_order = pay_order;
 	cfg->att_entries = att_entries;
 	cfg->att_depth = att_depth;
 	cfg->att_stall_ms = att_stall_ms;
-	cfg->timeout_ms = timeout_ms;
-	cfg->dead_ms = dead_ms;
+	cfg->fabric.timeout_ms = timeout_ms;
+	cfg->fabric.dead_ms = dead_ms;
 	cfg->park_us = park_us;
-	cfg->poll_us_max = poll_us_max;
+	cfg->fabric.poll_us_max = poll_us_max;
 	cfg->share = share < 0 ? -1 : !!share;
 	return 0;
 }
 
-#ifdef RMC_OS_VECTOR
-bool rmc_vector __read_mostly;
-
-static void __init find_vector(void)
+/* Whoever opens /dev/rmc waits until this is known. */
+static void set_state(struct rmc_device *rmc, enum rmc_device_state state)
 {
-	rmc_vector = boot_cpu_has(X86_FEATURE_AVX2);
+	/* pairs with the acquire in control_open() */
+	smp_store_release(&rmc->state, state);
+	/* the state, then look for who waits; pairs with prepare_to_wait() */
+	smp_mb();
+	wake_up_var(&rmc->state);
 }
-#else
-static void __init find_vector(void) { }
-#endif
 
 static int __init rmc_init(void)
 {
 	int err;
 
-	find_vector();
+	rmc_os_init();
 	err = parse(&device.cfg);
 	if (err)
 		return err;
 	err = rmc_config_settle(&device.cfg);
 	if (err)
 		return err;
+	err = rmc_fault_parse(&device.cfg);
+	if (err)
+		return err;
 	err = rmc_device_start(&device);
 	if (err)
 		return err;
+	err = rmc_fault_init(&device);
+	if (err)
+		goto err_fault;
 	err = rmc_cdev_register(&device);
 	if (err)
 		goto err_cdev;
 	err = rmc_sysfs_create(&device);
 	if (err)
 		goto err_sysfs;
-	err = rmc_fault_init(&device);
-	if (err)
-		goto err_fault;
+	set_state(&device, RMC_DEVICE_RUNNING);
 	return 0;
 
-err_fault:
-	rmc_sysfs_remove(&device);
 err_sysfs:
+	set_state(&device, RMC_DEVICE_FAILED);
 	rmc_cdev_unregister(&device);
 err_cdev:
+	rmc_fault_exit(&device);
+err_fault:
 	rmc_device_stop(&device);
 	return err;
 }
 
 static void __exit rmc_exit(void)
 {
-	rmc_fault_exit(&device);
 	rmc_sysfs_remove(&device);
 	rmc_cdev_unregister(&device);
+	rmc_fault_exit(&device);
 	rmc_device_stop(&device);
-	rmc_uring_exit();
+	rmc_waits_exit();
 }
 
 module_init(rmc_init);
 module_exit(rmc_exit);
 MODULE_DESCRIPTION("soNUMA Remote Memory Controller");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(RMC_MODULE_VERSION);

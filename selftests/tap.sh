@@ -28,6 +28,14 @@ check() {			# check NAME COMMAND...: output shown on failure
 	report $status "$name"
 }
 
+prepare() {			# prepare NAME COMMAND...: no test, but a failure when it fails
+	local name=$1 out
+	shift
+	out=$("$@" 2>&1) && return
+	[ -z "$out" ] || printf '%s\n' "$out" | sed 's/^/# /'
+	report 1 "$name"
+}
+
 expect() {			# expect NAME STATUS PATTERN COMMAND...
 	local name=$1 want=$2 pattern=$3 out status
 	shift 3
@@ -39,6 +47,53 @@ expect() {			# expect NAME STATUS PATTERN COMMAND...
 		printf '# status %s, not %s, or no "%s" in:\n' "$status" "$want" "$pattern"
 		printf '%s\n' "$out" | sed 's/^/#   /'
 		report 1 "$name"
+	fi
+}
+
+# stream NAME COMMAND...: the TAP of a program as part of ours, "NAME: test", as it comes.
+# One failure more when the stream is not whole (tap-sum), or when the status reports a
+# failure that no test reported.
+stream() {
+	local name=$1 line log status before=$failed title
+	shift
+	log=$(mktemp)
+	while IFS= read -r line; do
+		title=${line#*ok }
+		title=${title#* }
+		title=${title#- }
+		case $line in
+		"end of stream, status "*)
+			status=${line##* }
+			continue ;;
+		"ok "[0-9]*"# SKIP"*)
+			report 0 "$name: ${title%% # SKIP*}" "${line#*# SKIP }" ;;
+		"ok "[0-9]*)	report 0 "$name: $title" ;;
+		"not ok "[0-9]*) report 1 "$name: $title" ;;
+		TAP* | 1..*)	;;
+		"#"*)		echo "$line" ;;
+		*)		echo "# $line" ;;
+		esac
+		printf '%s\n' "$line" >> "$log"
+	done < <("$@" 2>&1 < /dev/null; echo "end of stream, status $?")
+	whole "$name" "${status:-1}" "$log" $((failed - before))
+	rm -f "$log"
+}
+
+# whole NAME STATUS LOG FAILED: what stream can tell at the end only
+whole() {
+	local name=$1 status=$2 log=$3 problem
+
+	problem=$("$(dirname "${BASH_SOURCE[0]}")/tap-sum" "$log" | sed 1d | paste -sd ';')
+	if ! grep -qE '^(not )?ok [0-9]' "$log"; then
+		if [ "$status" -eq 4 ]; then
+			report 0 "$name" "$(tail -n 1 "$log" | sed 's/^1\.\.0 # SKIP //')"
+		else
+			report 1 "$name: no test (exit status $status)"
+		fi
+	elif [ -n "$problem" ]; then
+		report 1 "$name: $problem (exit status $status)"
+	elif [ "$status" -ne 0 ] && [ "$4" -eq 0 ]; then
+		report 1 "$name: exit status $status"
 	fi
 }
 

@@ -17,6 +17,8 @@ void rmc_att_init(struct rmc_att *att)
 	att->entries = RMC_ATT_ENTRIES;
 	att->depth = RMC_ATT_DEPTH;
 	att->stall_ms = RMC_ATT_STALL_MS;
+	/* a first tick just before the clock's wrap is no step back from 0 */
+	att->last_ms = rmc_os_ns_to_ms(rmc_os_now_ns());
 }
 
 /* Issue the next packet: the second word of a data request and of its reply. */
@@ -155,7 +157,7 @@ static void end(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x, u8
 }
 
 /**
- * rmc_att_complete() - did an announcement come with all its data requests?
+ * rmc_att_all_arrived() - did an announcement come with all its data requests?
  * @s: run of it and data requests; its operation judged it
  *
  * Then a short transfer may be served at once and needs no entry; but not before
@@ -163,7 +165,7 @@ static void end(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x, u8
  *
  * Context: RRPP worker, does not sleep.
  */
-bool rmc_att_complete(const struct rmc_serve *s)
+bool rmc_att_all_arrived(const struct rmc_serve *s)
 {
 	const struct rmc_fabric *f = s->node->fabric;
 	u64 offset = s->req.offset;
@@ -231,14 +233,14 @@ u8 rmc_att_register(struct rmc_serve *s)
 }
 
 /**
- * rmc_att_fold() - data requests came
+ * rmc_att_count_requests() - data requests came
  * @s: run of requests; nothing but their id counts
  *
  * Return: RMC_HELD; RMC_S_SABRE_LOST: they belong to no transfer, or it has all it
  * asked for.
  * Context: RRPP worker, does not sleep.
  */
-u8 rmc_att_fold(struct rmc_serve *s)
+u8 rmc_att_count_requests(struct rmc_serve *s)
 {
 	struct rmc_xfer *x = find(s->in->xfers, s->req.tid, s->req.gen);
 
@@ -288,7 +290,7 @@ static u32 turn(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x, u3
 		end(node, in, x, status);
 		issued++;
 	}
-	rmc_bell_ring(f, in->ep, RMC_LANE_REP, node->ep, in->self);
+	rmc_doorbell_ring(f, in->ep, RMC_LANE_REP, node->ep, in->self);
 	return issued;
 }
 
@@ -334,11 +336,11 @@ u32 rmc_att_poll(struct rmc_node *node)
 void rmc_att_tick(struct rmc_node *node, u32 now_ms)
 {
 	struct rmc_att *att = &node->att;
+	u32 passed = rmc_ms_passed(&att->last_ms, now_ms);
 	u32 i = 0;
 
 	/* whoever was paused has not seen what came meanwhile */
-	att->now_ms += min(now_ms - att->last_ms, att->stall_ms / 8 + 1);
-	att->last_ms = now_ms;
+	att->now_ms += min(passed, att->stall_ms / 8 + 1);
 	while (i < att->used) {
 		struct rmc_in *in = att->entry[i].in;
 		struct rmc_xfer *x = att->entry[i].x;
@@ -349,13 +351,13 @@ void rmc_att_tick(struct rmc_node *node, u32 now_ms)
 		}
 		rmc_stat_inc(node, att_reclaims);
 		end(node, in, x, RMC_S_SABRE_LOST);
-		rmc_bell_ring(node->fabric, in->ep, RMC_LANE_REP, node->ep, in->self);
+		rmc_doorbell_ring(node->fabric, in->ep, RMC_LANE_REP, node->ep, in->self);
 	}
 	i = att->used;
 	grant(node);
 	/* their sources may have fallen silent: have this node polled again */
 	for (; i < att->used; i++)
-		rmc_bell_notify(node->fabric, node->ep, RMC_LANE_REQ, att->entry[i].in->ep);
+		rmc_doorbell_notify(node->fabric, node->ep, RMC_LANE_REQ, att->entry[i].in->ep);
 }
 
 /**
@@ -385,7 +387,7 @@ void rmc_att_withdraw(struct rmc_node *node, const struct rmc_mem *seg)
 			}
 		}
 		if (ended)
-			rmc_bell_ring(node->fabric, n, RMC_LANE_REP, node->ep, in->self);
+			rmc_doorbell_ring(node->fabric, n, RMC_LANE_REP, node->ep, in->self);
 	}
 	grant(node);
 }

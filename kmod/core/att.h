@@ -6,7 +6,7 @@
  *
  *   announcement --> rmc_att_register()    a record of the source's channel;
  *                                          an entry of the table when there is one
- *   data request --> rmc_att_fold()        request counter + 1
+ *   data request --> rmc_att_count_requests()        request counter + 1
  *                    rmc_att_poll()        select a transfer, unroll it
  *
  * What is done to memory is the operation's business (op.h); who is answered when is
@@ -15,7 +15,7 @@
 #ifndef RMC_ATT_H
 #define RMC_ATT_H
 
-#include "mem.h"
+#include "../base/mem.h"
 
 struct rmc_in;
 struct rmc_node;
@@ -121,9 +121,9 @@ struct rmc_att {
 };
 
 void rmc_att_init(struct rmc_att *att);
-bool rmc_att_complete(const struct rmc_serve *s);
+bool rmc_att_all_arrived(const struct rmc_serve *s);
 u8 rmc_att_register(struct rmc_serve *s);
-u8 rmc_att_fold(struct rmc_serve *s);
+u8 rmc_att_count_requests(struct rmc_serve *s);
 u32 rmc_att_poll(struct rmc_node *node);
 void rmc_att_tick(struct rmc_node *node, u32 now_ms);
 void rmc_att_withdraw(struct rmc_node *node, const struct rmc_mem *seg);

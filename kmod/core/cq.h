@@ -7,10 +7,14 @@
 #ifndef RMC_CQ_H
 #define RMC_CQ_H
 
-#include "event.h"
-#include "mem.h"
+#include "../base/event.h"
+#include "../base/mem.h"
+#include "tenant.h"
 
 struct rmc_front;
+
+/* Nobody else has a share in the worker: RMC_BATCH and RMC_LOCAL_BUDGET are the bounds. */
+#define RMC_POLL_ALL	(~0U)
 
 /**
  * struct rmc_qp - a queue pair as the pipelines see it
@@ -25,12 +29,18 @@ struct rmc_front;
  * @cur_tid: operation being unrolled, or RMC_TID_NONE
  * @wq_head: entries taken from the WQ so far
  * @done: completions posted so far
+ * @budget: work units that one look at the WQ may do, or RMC_POLL_ALL
  * @idle: consecutive empty looks
  * @waited: looks since a transfer could have been sent in part
- * @long_way: the next entry needs packets, see direct.h
+ * @force_ring: the next entry needs packets, see local.h
  * @hot: position in the worker's hot list, or -1
  * @cold: position in the worker's list of all QPs
  * @front: rings to its backend, where a frontend polls it (ni/front.h); else NULL
+ * @tenant: whose it is, on the worker that polls it; NULL before rmc_ni_add_qp(): the
+ *	worker's own
+ * @account: of @tenant for @node
+ * @next: next hot queue pair of @tenant, a ring
+ * @prev: previous one
  */
 struct rmc_qp {
 	struct rmc_wq_entry *wq;
@@ -44,12 +54,17 @@ struct rmc_qp {
 	u16 cur_tid;
 	u32 wq_head;
 	struct rmc_event done;
+	u32 budget;
 	u32 idle;
 	u32 waited;
-	bool long_way;
+	bool force_ring;
 	s32 hot;
 	u32 cold;
 	struct rmc_front *front;
+	struct rmc_tenant *tenant;
+	struct rmc_account *account;
+	struct rmc_qp *next;
+	struct rmc_qp *prev;
 };
 
 /* Phase of a free-running position: 1 on the first lap. */

@@ -11,11 +11,34 @@
 #ifndef RMC_CT_H
 #define RMC_CT_H
 
-#include "mem.h"
+#include "../base/mem.h"
 
+/**
+ * struct rmc_ranges - further ranges of a segment; immutable, all units use the same
+ * @count: how many
+ * @range: where each begins in the segment, and its memory as rmc_range_init() makes it
+ */
+struct rmc_ranges {
+	u32 count;
+	struct {
+		u64 start;
+		struct rmc_mem *mem;
+	} range[RMC_MAX_RANGES];
+};
+
+/**
+ * struct rmc_ct - context table
+ * @seg: segment by ctx_id
+ * @more: its further ranges; NULL: none
+ */
 struct rmc_ct {
 	struct rmc_mem *seg[RMC_MAX_CONTEXTS];
+	const struct rmc_ranges *more[RMC_MAX_CONTEXTS];
 };
+
+void rmc_range_init(struct rmc_mem *range, const struct rmc_mem *mem, u64 start,
+		    struct rmc_mem *primary);
+struct rmc_mem *rmc_ct_range(const struct rmc_ct *ct, u16 ctx_id, u64 off, u64 len);
 
 /* All units know it, from now on and until it is hidden again. */
 static inline void rmc_ct_expose(struct rmc_mem *seg)
@@ -42,6 +65,12 @@ static inline struct rmc_mem *rmc_ct_find(const struct rmc_ct *ct, u16 ctx_id)
 		return NULL;
 	seg = ct->seg[array_index_nospec(ctx_id, RMC_MAX_CONTEXTS)];
 	return likely(seg && READ_ONCE(seg->exposed)) ? seg : NULL;
+}
+
+/* Notifications are the segment's, wherever in it the write behind them is. */
+static inline struct rmc_event *rmc_seg_notified(struct rmc_mem *seg)
+{
+	return unlikely(seg->primary) ? &seg->primary->notified : &seg->notified;
 }
 
 #endif

@@ -31,6 +31,9 @@ int rmc_itt_init(struct rmc_itt *itt, u32 size)
 	itt->used = 0;
 	itt->restarts = 0;
 	itt->announced = 0;
+	itt->lone = size - size / RMC_TID_RESERVE;
+	itt->tenants = 0;
+	itt->users = 0;
 	return 0;
 }
 
@@ -178,13 +181,13 @@ void rmc_itt_late(struct rmc_itt *itt, u32 from, const struct rmc_rep *p)
 }
 
 /**
- * rmc_itt_forgive() - a channel went away, and what was in it
+ * rmc_itt_release_peer() - a channel went away, and what was in it
  * @itt: table
  * @nid: node at its other end; no operation to it is in flight
  *
  * Context: worker, does not sleep.
  */
-void rmc_itt_forgive(struct rmc_itt *itt, u32 nid)
+void rmc_itt_release_peer(struct rmc_itt *itt, u32 nid)
 {
 	u32 i;
 

@@ -21,9 +21,10 @@
 #ifndef RMC_ITT_H
 #define RMC_ITT_H
 
-#include "rmc_os.h"
-#include "mem.h"
-#include "wire.h"
+#include "../base/os.h"
+#include "cq.h"
+#include "../base/mem.h"
+#include "../base/wire.h"
 
 struct rmc_node;
 struct rmc_qp;
@@ -125,6 +126,9 @@ struct rmc_track {
  * @size: number of entries
  * @used: entries in use
  * @announced: of them, announced operations, which may wait long for others
+ * @lone: what a tenant may have that is alone
+ * @tenants: with queue pairs on this unit
+ * @users: the same, those of a group counted once
  * @free: first free entry or RMC_TID_NONE
  * @owing: first of the owing entries that are not in use, or RMC_TID_NONE
  * @owing_last: last of them
@@ -136,6 +140,9 @@ struct rmc_itt {
 	u32 size;
 	u32 used;
 	u32 announced;
+	u32 lone;
+	u32 tenants;
+	u32 users;
 	u16 free;
 	u16 owing;
 	u16 owing_last;
@@ -144,9 +151,10 @@ struct rmc_itt {
 int rmc_itt_init(struct rmc_itt *itt, u32 size);
 void rmc_itt_destroy(struct rmc_itt *itt);
 u16 rmc_itt_recall(struct rmc_itt *itt);
+bool rmc_itt_grant(const struct rmc_itt *itt, struct rmc_account *a);
 void rmc_itt_retire(struct rmc_itt *itt, struct rmc_itt_entry *e);
 void rmc_itt_late(struct rmc_itt *itt, u32 from, const struct rmc_rep *p);
-void rmc_itt_forgive(struct rmc_itt *itt, u32 nid);
+void rmc_itt_release_peer(struct rmc_itt *itt, u32 nid);
 
 /* One of them came. */
 static inline void rmc_away_came(struct rmc_away *a, u8 marks)
@@ -162,15 +170,27 @@ static inline void rmc_away_came(struct rmc_away *a, u8 marks)
 /**
  * rmc_itt_alloc() - take a tid
  * @itt: table
+ * @a: account of whoever takes it
  *
- * Return: tid, or RMC_TID_NONE when all are in flight.
+ * Return: tid, or RMC_TID_NONE when all are in flight, or all that it may have.
  */
-static inline u16 rmc_itt_alloc(struct rmc_itt *itt)
+static inline u16 rmc_itt_alloc(struct rmc_itt *itt, struct rmc_account *a)
 {
 	u16 tid = itt->free;
 
-	if (unlikely(tid == RMC_TID_NONE))
-		return rmc_itt_recall(itt);
+	if (likely(itt->tenants <= 1)) {
+		/* what is used is its own */
+		if (unlikely(itt->used >= itt->lone))
+			return RMC_TID_NONE;
+	} else if (!rmc_itt_grant(itt, a)) {
+		return RMC_TID_NONE;
+	}
+	if (unlikely(tid == RMC_TID_NONE)) {
+		tid = rmc_itt_recall(itt);
+		if (tid == RMC_TID_NONE && itt->tenants > 1)
+			rmc_account_tid_free(a);
+		return tid;
+	}
 	itt->free = itt->entry[tid].next;
 	itt->used++;
 	return tid;
@@ -183,6 +203,8 @@ static inline u16 rmc_itt_alloc(struct rmc_itt *itt)
  */
 static inline void rmc_itt_free(struct rmc_itt *itt, struct rmc_itt_entry *e)
 {
+	if (unlikely(itt->tenants > 1))
+		rmc_account_tid_free(e->qp->account);
 	e->qp = NULL;
 	e->gen++;
 	itt->used--;

@@ -13,72 +13,31 @@
 #define RMC_NODE_H
 
 #include "att.h"
+#include "channel.h"
 #include "cq.h"
 #include "ct.h"
 #include "itt.h"
 #include "op.h"
-#include "peer.h"
-#include "wire.h"
-#include "../fabric/filter.h"
+#include "../base/wire.h"
 
 struct rmc_ni_worker;
 
 /**
- * struct rmc_out - requester's end of a channel; belongs to RGP and RCP
- * @req: request ring, producing
- * @rep: reply ring, consuming
- * @filter: of replies; NULL: none
- * @credits: requests that may still be injected
- * @req_lines: free payload lines of the request ring
- * @rep_lines: free payload lines of the reply ring, reserved by reads
- * @nid: the peer
- * @epoch: of the peer this end was opened for
- * @idle: consecutive empty looks
- * @held: requests of announced operations without reply
- * @held_lines: reply lines reserved for them
- * @xfers: announced operations whose announcement has no reply
- * @announcing: the one that is being unrolled, or RMC_TID_NONE
- * @down: peer is silent; nothing is injected
- * @self: the peer's RRPP runs on the same worker
+ * struct rmc_peer - a peer as one node sees it; belongs to RGP and RCP, anybody may read
+ * @state: enum rmc_node_state; a heartbeat that stands still makes UP DOWN
+ * @epoch: the peer's
+ * @heartbeat: last value seen
+ * @beat_ms: when it last changed, or the peer came up
+ * @silent: it has not changed for dead_ms
+ * @linked: channels between us and the peer may be used
  */
-struct rmc_out {
-	struct rmc_ring req;
-	struct rmc_ring rep;
-	struct rmc_filter *filter;
-	u32 credits;
-	u32 req_lines;
-	u32 rep_lines;
-	u32 nid;
+struct rmc_peer {
+	u32 state;
 	u32 epoch;
-	u32 idle;
-	u32 held;
-	u32 held_lines;
-	u32 xfers;
-	u16 announcing;
-	bool down;
-	bool self;
-};
-
-/**
- * struct rmc_in - server's end of a channel; belongs to the RRPP
- * @req: request ring, consuming
- * @rep: reply ring, producing
- * @filter: of requests; NULL: none
- * @xfers: announced operations of the peer; NULL until it announced one
- * @ep: endpoint of the peer
- * @epoch: of the peer this end was opened for
- * @idle: consecutive empty looks
- * @self: the peer's RCP runs on the same worker
- */
-struct rmc_in {
-	struct rmc_ring req;
-	struct rmc_ring rep;
-	struct rmc_filter *filter;
-	struct rmc_xfers *xfers;
-	u32 ep;
-	u32 epoch;
-	u32 idle;
-	bool self;
+	u32 heartbeat;
+	u32 beat_ms;
+	bool silent;
+	bool linked;
 };
 
 /* Counters; each is written by one worker and read by anybody. */
@@ -135,7 +94,7 @@ struct rmc_stats {
  * @scan_ms: when time-outs were last looked for
  * @qps: queue pairs
  * @touched: RRPPs of one node that the RGP may have sent to and has not told yet
- * @direct: payload of an operation without packets (RGP), see direct.h
+ * @direct: payload of an operation without packets (RGP), see local.h
  * @ct: segments (RRPP); all units know the same ones
  * @in: channels from peers, by endpoint, NULL until used (RRPP)
  * @srv_changes: of the fabric that @in accounts for
@@ -150,11 +109,7 @@ struct rmc_stats {
  * @peer_beat: by peer, heartbeat when joining began (head)
  * @out_epoch: by peer, epoch for which RGP and RCP let go of the older one;
  *	written by their worker, read by the RRPP's before it tells the peer
- * @filter: per lane by peer's endpoint, filters of what comes in; NULL: none. Replies' are
- *	the RCP's, requests' the RRPP's
- * @port: of the link model (RGP, RCP)
- * @slow_ns: each request takes this long, one after the other (RRPP)
- * @slow_until: the last one does until then
+ * @links: receiving ends of its links: filters and the link model
  * @req_stopped: RGP and RCP stand still (RGP, RCP)
  * @srv_stopped: the RRPP stands still (RRPP)
  * @head: first unit of the node
@@ -180,7 +135,7 @@ struct rmc_node {
 	u32 scan_ms;
 	u32 qps;
 	u32 touched;
-	u8 direct[RMC_DIRECT_LINES * RMC_LINE] ____cacheline_aligned;
+	u8 direct[RMC_LOCAL_LINES * RMC_LINE] ____cacheline_aligned;
 
 	struct rmc_ct ct ____cacheline_aligned;
 	struct rmc_in **in;
@@ -196,10 +151,7 @@ struct rmc_node {
 	u32 *peer_beat;
 	u32 *out_epoch;
 
-	struct rmc_filter **filter[RMC_LANES];
-	struct rmc_port_time port[RMC_PORTS];
-	u32 slow_ns;
-	u64 slow_until;
+	struct rmc_links links;
 	bool req_stopped;
 	bool srv_stopped;
 
@@ -211,23 +163,19 @@ struct rmc_node {
 	struct rmc_stats stats ____cacheline_aligned;
 };
 
-struct rmc_node *rmc_node_create(struct rmc_fabric *f, u32 nid, u32 itt_entries);
-void rmc_node_destroy(struct rmc_node *node);
+/*
+ * Milliseconds since the last tick; moves *@last_ms on. The clocks of two CPUs may
+ * differ: one that steps back counts nothing until it has caught up, so that no time
+ * counts twice. A larger step starts anew.
+ */
+static inline u32 rmc_ms_passed(u32 *last_ms, u32 now_ms)
+{
+	s32 passed = now_ms - *last_ms;
 
-struct rmc_out *rmc_out_open(struct rmc_node *node, u32 nid, u8 *status);
-void rmc_out_close(struct rmc_node *node, u32 nid);
-struct rmc_in *rmc_in_open(struct rmc_node *node, u32 ep);
-void rmc_in_close(struct rmc_node *node, u32 ep);
-
-bool rmc_node_linked(struct rmc_node *node, u32 ep, u32 *epoch);
-void rmc_node_join(struct rmc_node *node, u32 now_ms);
-void rmc_node_fence(struct rmc_node *node);
-void rmc_node_rejoin(struct rmc_node *node, u32 now_ms);
-bool rmc_node_join_poll(struct rmc_node *node, u32 now_ms);
-void rmc_node_leave(struct rmc_node *node);
-void rmc_node_down_srv(struct rmc_node *node);
-void rmc_node_down_req(struct rmc_node *node);
-void rmc_node_tick_req(struct rmc_node *node, u32 now_ms);
-void rmc_node_tick_srv(struct rmc_node *node, u32 now_ms);
+	if (passed < 0 && passed > -RMC_TICK_GAP_MS)
+		return 0;
+	*last_ms = now_ms;
+	return passed > 0 ? passed : 0;
+}
 
 #endif

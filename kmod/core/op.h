@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Operation table. To add an operation: an opcode in uapi/linux/rmc_queue.h,
- * one row here, and a file under ops/ with its four functions. The pipelines
- * do not learn its name.
+ * What an operation does at each stage. To add an operation: an opcode in
+ * uapi/linux/rmc_queue.h, one row in base/opcode.h, and a file under ops/ with its four
+ * functions. The pipelines do not learn its name.
  *
  *   stage   function    contract
  *   RGP     prepare()   judge a snapshot of the WQ entry: enum rmc_status
@@ -29,34 +29,11 @@
 
 #include "att.h"
 #include "itt.h"
-#include "mem.h"
-#include "wire.h"
+#include "../base/mem.h"
+#include "../base/opcode.h"
+#include "../base/wire.h"
 
-/* What an operation's packets look like */
-#define RMC_OPF_REQ_LINES	0x01	/* request carries the data of its lines */
-#define RMC_OPF_REP_LINES	0x02	/* successful reply carries them */
-#define RMC_OPF_OPERANDS	0x04	/* request carries one line of operands */
-#define RMC_OPF_MODIFIES	0x08	/* refused on a read-only segment */
-#define RMC_OPF_EMPTY		0x10	/* length is zero, there is no local operand */
-#define RMC_OPF_ANNOUNCED	0x20	/* its packets belong together, see att.h */
-#define RMC_OPF_RUNS		0x40	/* it only moves lines, see rmc_op_runs() */
-#define RMC_OPF_IDEMPOTENT	0x80	/* twice is as good as once, see rmc_itt_expire() */
-
-/*	 opcode, name, flags */
-#define RMC_OPS(X)								\
-	X(READ,  read,  RMC_OPF_REP_LINES | RMC_OPF_RUNS | RMC_OPF_IDEMPOTENT)	\
-	X(WRITE, write, RMC_OPF_REQ_LINES | RMC_OPF_MODIFIES | RMC_OPF_RUNS | RMC_OPF_IDEMPOTENT) \
-	X(CAS,   cas,   RMC_OPF_OPERANDS | RMC_OPF_MODIFIES)			\
-	X(FAA,   faa,   RMC_OPF_OPERANDS | RMC_OPF_MODIFIES)			\
-	X(NOTIFY, notify, RMC_OPF_EMPTY)					\
-	X(WRITE_NOTIFY, write_notify, RMC_OPF_REQ_LINES | RMC_OPF_MODIFIES)	\
-	X(SABRE, sabre, RMC_OPF_REP_LINES | RMC_OPF_ANNOUNCED | RMC_OPF_RUNS)
-
-/* Those of them that are announced */
-#define RMC_XFER_OPS(X)								\
-	X(SABRE, sabre)
-
-/* serve() cannot finish now: leave the request where it is and ask again */
+/* serve() cannot finish now: ask again some times, then the request ends with RMC_S_BUSY */
 #define RMC_AGAIN		0xff
 /* serve() took requests over and will have them answered (att.c) */
 #define RMC_HELD		0xfe
@@ -122,17 +99,6 @@ RMC_OPS(RMC_OP_DECLARE)
 RMC_XFER_OPS(RMC_XFER_DECLARE)
 #undef RMC_XFER_DECLARE
 
-/* Flags of an opcode; 0 when there is no such operation. */
-static inline u8 rmc_op_flags(u8 op)
-{
-	switch (op) {
-#define RMC_OP_ROW(opcode, name, flags) case RMC_OP_##opcode: return flags;
-	RMC_OPS(RMC_OP_ROW)
-#undef RMC_OP_ROW
-	}
-	return 0;
-}
-
 static inline u8 rmc_op_prepare(struct rmc_wqe *w)
 {
 	switch (w->op) {
@@ -147,8 +113,7 @@ static inline void rmc_op_load(const struct rmc_itt_entry *e, struct rmc_ring *t
 			       u64 offset, u32 length)
 {
 	switch (e->op) {
-#define RMC_OP_ROW(opcode, name, flags) \
-	case RMC_OP_##opcode: rmc_##name##_load(e, tx, offset, length); break;
+#define RMC_OP_ROW(code, n, f) case RMC_OP_##code: rmc_##n##_load(e, tx, offset, length); break;
 	RMC_OPS(RMC_OP_ROW)
 #undef RMC_OP_ROW
 	}
@@ -167,8 +132,7 @@ static inline u8 rmc_op_serve(struct rmc_serve *s)
 static inline void rmc_op_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, u64 word1)
 {
 	switch (e->op) {
-#define RMC_OP_ROW(opcode, name, flags) \
-	case RMC_OP_##opcode: rmc_##name##_complete(e, rx, word1); break;
+#define RMC_OP_ROW(code, n, f) case RMC_OP_##code: rmc_##n##_complete(e, rx, word1); break;
 	RMC_OPS(RMC_OP_ROW)
 #undef RMC_OP_ROW
 	}
@@ -188,8 +152,7 @@ static inline void rmc_xfer_open(struct rmc_xfer *x, u32 depth)
 static inline u8 rmc_xfer_data(struct rmc_xfer *x, struct rmc_ring *tx, u64 offset, u32 length)
 {
 	switch (x->op) {
-#define RMC_XFER_ROW(opcode, name) \
-	case RMC_OP_##opcode: return rmc_##name##_data(x, tx, offset, length);
+#define RMC_XFER_ROW(code, n) case RMC_OP_##code: return rmc_##n##_data(x, tx, offset, length);
 	RMC_XFER_OPS(RMC_XFER_ROW)
 #undef RMC_XFER_ROW
 	}
@@ -213,71 +176,6 @@ static inline void rmc_xfer_drop(struct rmc_xfer *x)
 	RMC_XFER_OPS(RMC_XFER_ROW)
 #undef RMC_XFER_ROW
 	}
-}
-
-/* Mask of the opcodes above, for RMC_IOC_QUERY. */
-static inline u64 rmc_op_mask(void)
-{
-	u64 mask = 0;
-
-#define RMC_OP_ROW(opcode, name, flags) mask |= 1ULL << RMC_OP_##opcode;
-	RMC_OPS(RMC_OP_ROW)
-#undef RMC_OP_ROW
-	return mask;
-}
-
-/* Is it the announcement of an announced operation? */
-static inline bool rmc_op_announces(u8 flags, u64 word1)
-{
-	return unlikely(flags & RMC_OPF_ANNOUNCED) && rmc_word1_announces(word1);
-}
-
-/* Payload lines of a request and of a successful reply. */
-static inline u32 rmc_op_req_lines(u8 flags, u64 offset, u32 length)
-{
-	if (flags & RMC_OPF_REQ_LINES)
-		return rmc_lines(offset, length);
-	return flags & RMC_OPF_OPERANDS ? 1 : 0;
-}
-
-static inline u32 rmc_op_rep_lines(u8 flags, u64 offset, u32 length)
-{
-	return flags & RMC_OPF_REP_LINES ? rmc_lines(offset, length) : 0;
-}
-
-/*
- * Packets of an operation that only moves lines are as good as one packet: those
- * next to each other move as one run. The first of an announced one says more.
- */
-static inline bool rmc_op_runs(u8 flags, u64 word1)
-{
-	return flags & RMC_OPF_RUNS && !(flags & RMC_OPF_ANNOUNCED && word1 & RMC_REQ_FIRST);
-}
-
-/* A write that is not as good twice as once has a notification behind it. */
-static inline bool rmc_op_notifies(u8 flags)
-{
-	return (flags & (RMC_OPF_REQ_LINES | RMC_OPF_IDEMPOTENT)) == RMC_OPF_REQ_LINES;
-}
-
-/* The latter from a reply's second word; an announcement's has none. */
-static inline u32 rmc_op_echo_lines(u8 flags, u64 word1)
-{
-	if (rmc_op_announces(flags, word1))
-		return 0;
-	return rmc_op_rep_lines(flags, rmc_word1_offset(word1), rmc_word1_length(word1));
-}
-
-/*
- * Lines of the reply ring that a request reserves and its reply returns. Which
- * data reply answers which data request of an announced operation is not decided
- * by what the request asks for, so all of them count as much as the largest.
- */
-static inline u32 rmc_op_reserved_lines(u8 flags, u64 word1, u32 mtu)
-{
-	if (unlikely(flags & RMC_OPF_ANNOUNCED) && !(word1 & RMC_REQ_FIRST))
-		return mtu / RMC_LINE;
-	return rmc_op_echo_lines(flags, word1);
 }
 
 #endif

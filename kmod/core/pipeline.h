@@ -22,8 +22,6 @@ void rmc_rgp_notify(struct rmc_node *node, u16 tid);
 u32 rmc_rrpp_poll(struct rmc_node *node);
 u32 rmc_rcp_poll(struct rmc_node *node);
 
-void rmc_qp_finish(struct rmc_node *node, struct rmc_itt_entry *e, u8 status);
-
 /*
  * May a transfer that comes at once be served at once? As much as moves as a run, and
  * a line for the header of such an object; never more than a ring has payload.
@@ -35,30 +33,18 @@ static inline bool rmc_xfer_short(const struct rmc_fabric *f, bool self, u64 off
 	return (u32)(offset & (RMC_LINE - 1)) + length <= most;
 }
 
-/* Which operations rmc_itt_abort() ends; NULL or -1 matches all. */
-struct rmc_abort {
-	const struct rmc_qp *qp;
-	const struct rmc_mem *lbuf;
-	s32 nid;
-	u8 status;
-	bool silent;	/* no completion: the CQ is going away */
-};
-
-u32 rmc_itt_abort(struct rmc_node *node, const struct rmc_abort *which);
-u32 rmc_itt_expire(struct rmc_node *node);
-
 /*
- * Clear the bell bit of a source that stayed silent; the ring is looked at
+ * Clear the doorbell bit of a source that stayed silent; the ring is looked at
  * once more afterwards. Returns true when it must stay polled.
  */
-static inline bool rmc_bell_settle(struct rmc_node *node, enum rmc_lane lane, u32 from,
-				   const struct rmc_ring *r)
+static inline bool rmc_doorbell_clear(struct rmc_node *node, enum rmc_lane lane, u32 from,
+				      const struct rmc_ring *r)
 {
-	u64 *word = rmc_bell_word(node->fabric, node->ep, lane, from);
+	u64 *word = rmc_doorbell_word(node->fabric, node->ep, lane, from);
 	struct rmc_desc d;
 
 	rmc_os_andnot64(word, 1ULL << (from % 64));
-	/* clear the bit, then look at the ring; pairs with rmc_bell_ring() */
+	/* clear the bit, then look at the ring; pairs with rmc_doorbell_ring() */
 	smp_mb();
 	if (!r || !rmc_ring_peek(r, 0, &d))
 		return false;

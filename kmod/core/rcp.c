@@ -6,49 +6,8 @@
  * reply that does not fit (late, doubled, invented) is counted and dropped; it
  * still returns its credit, because it still took the slot.
  */
+#include "complete.h"
 #include "pipeline.h"
-
-/* An operation ends: if it was being unrolled, it no longer is. */
-static __always_inline void stop_unrolling(struct rmc_node *node, struct rmc_itt_entry *e)
-{
-	u16 tid = e - node->itt.entry;
-	struct rmc_out *out;
-
-	if (likely(e->qp->cur_tid != tid))
-		return;
-	e->qp->cur_tid = RMC_TID_NONE;
-	/* only announced operations have it set, all at the one RRPP */
-	out = node->out[rmc_home(node->fabric, e->nid, e->offset)];
-	if (out && out->announcing == tid)
-		out->announcing = RMC_TID_NONE;
-}
-
-/* Complete an operation and free its ITT entry. */
-static __always_inline void finish(struct rmc_node *node, struct rmc_itt_entry *e, u8 status)
-{
-	struct rmc_qp *qp = e->qp;
-
-	trace_rmc_rcp_complete(node->nid, e->nid, (u16)(e - node->itt.entry), e->slot, status);
-	rmc_stat_inc(node, completions);
-	if (unlikely(status))
-		rmc_stat_inc(node, errors);
-	stop_unrolling(node, e);
-	rmc_cq_post(qp, e->slot, status);
-	rmc_itt_free(&node->itt, e);
-}
-
-/**
- * rmc_qp_finish() - complete an operation and free its ITT entry
- * @node: node; the caller is its RCP worker
- * @e: operation
- * @status: enum rmc_status
- *
- * Context: worker, does not sleep.
- */
-void rmc_qp_finish(struct rmc_node *node, struct rmc_itt_entry *e, u8 status)
-{
-	finish(node, e, status);
-}
 
 /* The operation a reply belongs to, or NULL. */
 static struct rmc_itt_entry *match(struct rmc_node *node, u32 nid, const struct rmc_rep *p)
@@ -146,7 +105,7 @@ static u32 run_length(struct rmc_node *node, struct rmc_out *out, const struct r
 	struct rmc_desc d;
 	u32 n, next;
 
-	for (n = 0; n + 1 < e->replies && n + 1 < RMC_LOOK; n++) {
+	for (n = 0; n + 1 < e->replies && n + 1 < RMC_POLL_BUDGET; n++) {
 		if (!rmc_ring_peek(&out->rep, n, &d))
 			break;
 		next = rmc_run_on(first->word0, offset, len, most, &d);
@@ -184,6 +143,8 @@ static u32 retire(struct rmc_node *node, struct rmc_out *out, const struct rmc_d
 		if (unlikely(status)) {
 			if (status >= RMC_S_MAX)
 				status = RMC_S_PROTOCOL;
+			if (status == RMC_S_BUSY)
+				rmc_tenant_charge(e->qp->tenant, RMC_TENANT_BUSY);
 		} else if (unlikely(announces)) {
 			/* has only a status */
 		} else if (flags & RMC_OPF_OPERANDS) {
@@ -208,7 +169,7 @@ static u32 retire(struct rmc_node *node, struct rmc_out *out, const struct rmc_d
 			if (unlikely(e->notify && !e->status))
 				rmc_rgp_notify(node, p.tid);
 			else
-				finish(node, e, e->status);
+				rmc_op_end(node, e, e->status);
 		}
 	}
 
@@ -249,8 +210,8 @@ static u32 poll_source(struct rmc_node *node, struct rmc_out *out)
 	u32 n, taken = 0;
 
 	if (rmc_os_filters() && out->filter)
-		rmc_filter_pump(node, out->filter);
-	for (n = 0; n < RMC_BATCH && taken < RMC_LOOK; n++) {
+		rmc_filter_pump(&node->links, out->filter);
+	for (n = 0; n < RMC_BATCH && taken < RMC_POLL_BUDGET; n++) {
 		if (!rmc_ring_peek(&out->rep, 0, &d))
 			break;
 		out->rep.pos++;
@@ -262,7 +223,7 @@ static u32 poll_source(struct rmc_node *node, struct rmc_out *out)
 }
 
 /**
- * rmc_rcp_poll() - handle replies of the sources whose bell bit is set
+ * rmc_rcp_poll() - handle replies of the sources whose doorbell bit is set
  * @node: node; the caller is its RCP worker
  *
  * Return: replies handled.
@@ -277,7 +238,7 @@ u32 rmc_rcp_poll(struct rmc_node *node)
 	if (rmc_os_filters() && node->req_stopped)
 		return 0;
 	for (w = 0; w < words; w++) {
-		u64 bits = READ_ONCE(*rmc_bell_word(f, node->ep, RMC_LANE_REP, w * 64));
+		u64 bits = READ_ONCE(*rmc_doorbell_word(f, node->ep, RMC_LANE_REP, w * 64));
 
 		while (bits) {
 			u32 from = w * 64 + __ffs64(bits);
@@ -290,7 +251,7 @@ u32 rmc_rcp_poll(struct rmc_node *node)
 			out = node->out[from];
 			if (unlikely(!out)) {
 				/* nothing was asked of it: nothing can be expected */
-				rmc_bell_settle(node, RMC_LANE_REP, from, NULL);
+				rmc_doorbell_clear(node, RMC_LANE_REP, from, NULL);
 				continue;
 			}
 			n = 0;
@@ -299,101 +260,12 @@ u32 rmc_rcp_poll(struct rmc_node *node)
 			done += n;
 			if (n || rmc_filter_holds(out->filter)) {
 				out->idle = 0;
-			} else if (unlikely(++out->idle > RMC_IDLE_LOOKS)) {
+			} else if (unlikely(++out->idle > RMC_IDLE_POLLS)) {
 				out->idle = 0;
-				rmc_bell_settle(node, RMC_LANE_REP, from,
-						rmc_filter_wire(out->filter, &out->rep));
+				rmc_doorbell_clear(node, RMC_LANE_REP, from,
+						   rmc_filter_wire(out->filter, &out->rep));
 			}
 		}
 	}
 	return done;
-}
-
-/**
- * rmc_itt_abort() - end operations that cannot or must not go on
- * @node: node; the caller is its RGP and RCP worker
- * @which: which ones, and how
- *
- * Replies that arrive later are dropped by their gen.
- *
- * Return: operations ended.
- * Context: worker, does not sleep.
- */
-u32 rmc_itt_abort(struct rmc_node *node, const struct rmc_abort *which)
-{
-	u32 i, n = 0;
-
-	for (i = 0; i < node->itt.size && node->itt.used; i++) {
-		struct rmc_itt_entry *e = &node->itt.entry[i];
-
-		if (!e->qp || (which->qp && e->qp != which->qp) ||
-		    (which->lbuf && e->lbuf != which->lbuf) ||
-		    (which->nid >= 0 && e->nid != which->nid))
-			continue;
-		if (which->silent) {
-			stop_unrolling(node, e);
-			rmc_itt_free(&node->itt, e);
-		} else {
-			rmc_qp_finish(node, e, which->status);
-		}
-		n++;
-	}
-	rmc_stat_add(node, aborts, n);
-	return n;
-}
-
-/*
- * Back-to-0 (T18 section 3.4.1): begin an operation again whose packets were lost.
- * Not if it does something twice, and not while an earlier packet may still be on
- * its way: a write that comes late must not undo a newer one.
- */
-static bool restart(struct rmc_node *node, struct rmc_itt_entry *e)
-{
-	u16 tid = e - node->itt.entry;
-	struct rmc_track *t = &node->itt.track[tid];
-
-	if (e->tries >= node->fabric->retries || e->replies != e->lost || e->status ||
-	    !(rmc_op_flags(e->op) & RMC_OPF_IDEMPOTENT))
-		return false;
-	e->tries++;
-	e->gen++;
-	e->sent = 0;
-	e->replies = 0;
-	e->lost = 0;
-	e->deadline = node->req_ms + node->fabric->timeout_ms;
-	t->seen = 0;
-	t->base = 0;
-	t->validated = false;
-	/* one that was being unrolled goes on from its start */
-	if (!e->restarted && e->qp->cur_tid != tid) {
-		e->restarted = true;
-		node->itt.restarts++;
-	}
-	rmc_stat_inc(node, restarts);
-	return true;
-}
-
-/**
- * rmc_itt_expire() - complete operations whose replies did not come in time
- * @node: node; the caller is its RGP and RCP worker
- *
- * Idempotent ones may begin again first, see rmc_fabric.retries.
- *
- * Return: operations ended with RMC_S_TIMEOUT.
- * Context: worker, does not sleep.
- */
-u32 rmc_itt_expire(struct rmc_node *node)
-{
-	u32 i, n = 0;
-
-	for (i = 0; i < node->itt.size && node->itt.used; i++) {
-		struct rmc_itt_entry *e = &node->itt.entry[i];
-
-		if (e->qp && (s32)(node->req_ms - e->deadline) >= 0 && !restart(node, e)) {
-			rmc_qp_finish(node, e, RMC_S_TIMEOUT);
-			n++;
-		}
-	}
-	rmc_stat_add(node, timeouts, n);
-	return n;
 }

@@ -6,7 +6,8 @@
  * boundaries, and injects them while credits last. An entry that waits for a
  * credit blocks its own QP only.
  */
-#include "direct.h"
+#include "complete.h"
+#include "local.h"
 
 /*
  * Announced operations keep credits for long while the destination's table is
@@ -65,7 +66,7 @@ static bool announce(struct rmc_node *node, struct rmc_out *out, struct rmc_itt_
 	rmc_ring_put(&out->req, rmc_req_word0(e->op, e->qp->ctx_id, e->gen, tid),
 		     rmc_announce_word1(e->offset, e->length));
 	if (rmc_os_filters() && out->filter)
-		rmc_filter_sent(node, out, 0);
+		rmc_filter_sent(&node->links, out->filter, &out->req, 0);
 	rmc_stat_inc(node, requests);
 	e->qp->waited = 0;
 	out->announcing = tid;
@@ -88,7 +89,7 @@ static void give_up(struct rmc_node *node, struct rmc_out *out, struct rmc_itt_e
 }
 
 /* Would a tracked operation have more packets on their way than are kept track of? */
-static bool outruns(struct rmc_node *node, u16 tid, u64 offset)
+static bool window_full(struct rmc_node *node, u16 tid, u64 offset)
 {
 	struct rmc_itt_entry *e = &node->itt.entry[tid];
 
@@ -97,11 +98,25 @@ static bool outruns(struct rmc_node *node, u16 tid, u64 offset)
 }
 
 /*
+ * Where tenants share the worker they share the ring, too, in which packets are served in
+ * their order: no more wait there than the RRPP takes at one look, or than fill a half of
+ * the payload. Whoever could not send is polled first at the next visit.
+ */
+static bool crowded(const struct rmc_out *out)
+{
+	u32 half = (out->req.pay_mask + 1) / 2;
+
+	return out->req.mask + 1 - out->credits >= RMC_POLL_BUDGET || out->rep_lines < half ||
+	       out->req_lines < half;
+}
+
+/*
  * Inject the next packets of an operation of which more than one is left: their
  * payload is one copy. Return: how many; 0: the next has to wait for credits.
  */
 static __always_inline u32 inject_run(struct rmc_node *node, struct rmc_out *out,
-				      struct rmc_itt_entry *e, u16 tid, u8 flags, const bool many)
+				      struct rmc_itt_entry *e, u16 tid, u8 flags, const bool many,
+				      const u32 budget)
 {
 	const struct rmc_fabric *f = node->fabric;
 	u64 word0 = rmc_req_word0(e->op, e->qp->ctx_id, e->gen, tid);
@@ -114,6 +129,10 @@ static __always_inline u32 inject_run(struct rmc_node *node, struct rmc_out *out
 	u32 packets = out->credits;
 	u32 bytes, taken, at, len;
 
+	if (budget != RMC_POLL_ALL) {
+		room = min(room, max(mtu, budget));
+		packets = min_t(u32, packets, RMC_POLL_BUDGET);
+	}
 	if (unlikely(flags & RMC_OPF_ANNOUNCED)) {
 		room = min(room, lines_to_hold(node, out) * RMC_LINE);
 		packets = min(packets, packets_to_hold(node, out));
@@ -153,8 +172,8 @@ static __always_inline u32 inject_run(struct rmc_node *node, struct rmc_out *out
  * operation go where its first byte is; notifications go to the first RRPP, which
  * alone counts them.
  */
-static __always_inline u32 aim(const struct rmc_fabric *f, const struct rmc_itt_entry *e, u8 flags,
-			       u64 offset, const bool many)
+static __always_inline u32 route(const struct rmc_fabric *f, const struct rmc_itt_entry *e,
+				 u8 flags, u64 offset, const bool many)
 {
 	if (!many)
 		return e->nid;
@@ -164,12 +183,14 @@ static __always_inline u32 aim(const struct rmc_fabric *f, const struct rmc_itt_
 }
 
 /* See unroll(). */
-static __always_inline bool unroll_body(struct rmc_node *node, u16 tid, const bool many)
+static __always_inline bool unroll_body(struct rmc_node *node, u16 tid, const bool many,
+					const bool shared)
 {
 	struct rmc_itt_entry *e = &node->itt.entry[tid];
+	const u32 budget = shared ? e->qp->budget : RMC_POLL_ALL;
 	const struct rmc_fabric *f = node->fabric;
 	u8 flags = rmc_op_flags(e->op);
-	u32 ep = aim(f, e, flags, e->offset + e->sent, many);
+	u32 ep = route(f, e, flags, e->offset + e->sent, many);
 	struct rmc_out *out = node->out[ep];
 	bool filtered = rmc_os_filters() && out->filter;
 	bool announced = flags & RMC_OPF_ANNOUNCED;
@@ -195,15 +216,22 @@ static __always_inline bool unroll_body(struct rmc_node *node, u16 tid, const bo
 		u32 rep_lines, n;
 		bool holds;
 
+		/* others have their turn now, as if it had to wait for credits */
+		if (budget != RMC_POLL_ALL && e->sent - sent >= budget)
+			break;
 		if (many) {
-			ep = aim(f, e, flags, offset, many);
+			ep = route(f, e, flags, offset, many);
 			out = node->out[ep];
 			filtered = rmc_os_filters() && out->filter;
 			node->touched |= 1U << ep % rmc_fabric_rrpps(f);
 		}
+		if (budget != RMC_POLL_ALL && crowded(out)) {
+			rmc_stat_inc(node, credit_stalls);
+			break;
+		}
 		if (e->length - e->sent > len && rmc_op_runs(flags, word1) && !filtered &&
 		    !e->tracked) {
-			n = inject_run(node, out, e, tid, flags, many);
+			n = inject_run(node, out, e, tid, flags, many, budget);
 			packets += n;
 			if (n)
 				continue;
@@ -220,7 +248,7 @@ static __always_inline bool unroll_body(struct rmc_node *node, u16 tid, const bo
 			rmc_stat_inc(node, credit_stalls);
 			break;
 		}
-		if (unlikely(e->tracked) && outruns(node, tid, offset))
+		if (unlikely(e->tracked) && window_full(node, tid, offset))
 			break;
 		if (holds) {
 			out->held++;
@@ -230,7 +258,7 @@ static __always_inline bool unroll_body(struct rmc_node *node, u16 tid, const bo
 		out->req.pay_pos += req_lines;
 		rmc_ring_put(&out->req, rmc_req_word0(e->op, e->qp->ctx_id, e->gen, tid), word1);
 		if (unlikely(filtered))
-			rmc_filter_sent(node, out, req_lines);
+			rmc_filter_sent(&node->links, out->filter, &out->req, req_lines);
 		out->credits--;
 		out->req_lines -= req_lines;
 		out->rep_lines -= rep_lines;
@@ -254,29 +282,39 @@ static __always_inline bool unroll_body(struct rmc_node *node, u16 tid, const bo
 
 static bool unroll_one(struct rmc_node *node, u16 tid)
 {
-	return unroll_body(node, tid, false);
+	return unroll_body(node, tid, false, false);
+}
+
+static noinline bool unroll_shared(struct rmc_node *node, u16 tid)
+{
+	return unroll_body(node, tid, false, true);
 }
 
 static noinline bool unroll_many(struct rmc_node *node, u16 tid)
 {
-	return unroll_body(node, tid, true);
+	return unroll_body(node, tid, true, true);
 }
 
 /*
- * Inject requests of one operation while credits last.
+ * Inject requests of one operation while credits last, or if @shared within the look of
+ * its queue pair.
  * Return: true when all of it is on its way.
  */
-static __always_inline bool unroll(struct rmc_node *node, u16 tid, const bool many)
+static __always_inline bool unroll(struct rmc_node *node, u16 tid, const bool many,
+				   const bool shared)
 {
-	return many ? unroll_many(node, tid) : unroll_one(node, tid);
+	if (many)
+		return unroll_many(node, tid);
+	return shared ? unroll_shared(node, tid) : unroll_one(node, tid);
 }
 
 /*
  * Inject an operation that is one packet, with nothing to be kept track of: what
  * unroll() does, in short. Return: false when it has to wait for credits.
  */
-static bool inject_one(struct rmc_node *node, struct rmc_out *out, struct rmc_itt_entry *e, u16 tid,
-		       const struct rmc_wqe *w, u8 flags)
+static __always_inline bool inject_one(struct rmc_node *node, struct rmc_out *out,
+				       struct rmc_itt_entry *e, u16 tid,
+				       const struct rmc_wqe *w, u8 flags)
 {
 	u32 req_lines = rmc_op_req_lines(flags, w->offset, w->length);
 	u32 rep_lines = rmc_op_rep_lines(flags, w->offset, w->length);
@@ -323,19 +361,19 @@ static __always_inline void ring(struct rmc_node *node, u32 nid, const bool many
 	u32 ep;
 
 	if (!many) {
-		rmc_bell_ring(f, nid, RMC_LANE_REQ, node->ep, node->out[nid]->self);
+		rmc_doorbell_ring(f, nid, RMC_LANE_REQ, node->ep, node->out[nid]->self);
 		return;
 	}
 	ep = rmc_endpoint(f, nid);
 	for (; node->touched; node->touched &= node->touched - 1) {
 		u32 to = ep | __ffs64(node->touched);
 
-		rmc_bell_ring(f, to, RMC_LANE_REQ, node->ep, node->out[to]->self);
+		rmc_doorbell_ring(f, to, RMC_LANE_REQ, node->ep, node->out[to]->self);
 	}
 }
 
 /* Judge a snapshot. On success *mem is the local buffer. */
-static __always_inline u8 judge(struct rmc_qp *qp, struct rmc_wqe *w, struct rmc_mem **mem)
+static __always_inline u8 validate(struct rmc_qp *qp, struct rmc_wqe *w, struct rmc_mem **mem)
 {
 	u8 flags = rmc_op_flags(w->op);
 	u8 status;
@@ -363,7 +401,7 @@ static __always_inline u8 judge(struct rmc_qp *qp, struct rmc_wqe *w, struct rmc
  * A worker that has both ends fetches what a lone operation is about while its packet is
  * made; of more than one the RRPP fetches all before it serves the first.
  */
-static __always_inline void foresee(const struct rmc_qp *qp, const struct rmc_wqe *w)
+static __always_inline void prefetch_target(const struct rmc_qp *qp, const struct rmc_wqe *w)
 {
 	const struct rmc_node *server = qp->node->fabric->local[w->nid];
 	struct rmc_mem *seg = rmc_ct_find(&server->ct, qp->ctx_id);
@@ -372,43 +410,46 @@ static __always_inline void foresee(const struct rmc_qp *qp, const struct rmc_wq
 	if (unlikely(!seg || !w->length || !rmc_mem_covers(seg, w->offset, w->length)))
 		return;
 	if (rmc_op_flags(w->op) & RMC_OPF_MODIFIES)
-		prefetchw(rmc_mem_peek(seg, w->offset));
+		prefetchw(rmc_mem_ptr(seg, w->offset));
 	else
-		prefetch(rmc_mem_peek(seg, w->offset));
+		prefetch(rmc_mem_ptr(seg, w->offset));
 }
 
 /*
  * Second pass over entries that need no packets. Returns false when one of them does: it
  * and those behind it are as if they had not been taken.
  */
-static __always_inline bool do_directs(struct rmc_qp *qp, const struct rmc_direct *batch,
-				       u32 *count, u32 *taken)
+static __always_inline bool execute_locals(struct rmc_qp *qp, const struct rmc_local *batch,
+					   u32 *count, u32 *taken)
 {
-	u32 left = *count - rmc_direct_do(qp, batch, *count);
+	u32 left = *count - rmc_local_execute(qp, batch, *count);
 
 	*count = 0;
 	if (likely(!left))
 		return true;
 	qp->wq_head -= left;
 	*taken -= left;
-	qp->long_way = true;
+	qp->force_ring = true;
 	return false;
 }
 
-/* See rmc_rgp_poll(). */
-static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool many)
+/* See rmc_rgp_poll(). @many: nodes of several units; @shared: the worker has several tenants. */
+static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool many, const bool shared)
 {
-	struct rmc_direct direct[RMC_BATCH] rmc_os_unset;
+	struct rmc_local direct[RMC_BATCH] rmc_os_unset;
 	struct rmc_node *node = qp->node;
 	u32 to = ~0U, taken = 0, done = 0, directs = 0, moved = 0;
+	const u32 budget = shared ? qp->budget : RMC_POLL_ALL;
+	/* where others wait, a few packets go by way of the ring, one in each turn */
+	const u32 direct_most = budget == RMC_POLL_ALL ? budget : node->fabric->mtu;
 
 	if (rmc_os_filters() && node->req_stopped)
 		return 0;
 	if (unlikely(qp->cur_tid != RMC_TID_NONE)) {
 		struct rmc_itt_entry *e = &node->itt.entry[qp->cur_tid];
-		u32 replies = e->replies;
+		u32 replies = e->replies, sent = e->sent;
 		u16 nid = e->nid;
-		bool all = unroll(node, qp->cur_tid, many);
+		bool all = unroll(node, qp->cur_tid, many, shared);
 
 		if (e->replies != replies) {
 			ring(node, nid, many);
@@ -417,6 +458,9 @@ static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool many)
 		if (!all)
 			return done;
 		qp->cur_tid = RMC_TID_NONE;
+		moved = e->sent - sent;
+		if (budget != RMC_POLL_ALL && moved >= budget)
+			return done;
 	}
 
 	while (taken < RMC_BATCH) {
@@ -446,7 +490,7 @@ static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool many)
 		w.length = word1 >> RMC_WQE_LEN_SHIFT;
 		w.operand = w.length;
 
-		status = judge(qp, &w, &mem);
+		status = validate(qp, &w, &mem);
 		if (likely(!status)) {
 			w.nid = array_index_nospec(w.nid, node->fabric->nodes);
 			out = node->out[many ? rmc_endpoint(node->fabric, w.nid) : w.nid];
@@ -454,23 +498,24 @@ static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool many)
 				out = rmc_out_open(node, w.nid, &status);
 				if (!out && !status)
 					break;	/* channel is being made */
-			} else if (!many && !rmc_os_filters() && !qp->long_way &&
-				   rmc_direct_take(qp, out, &w, mem, slot, &direct[directs])) {
+			} else if (!many && !rmc_os_filters() && !qp->force_ring &&
+				   w.length <= direct_most &&
+				   rmc_local_admit(qp, out, &w, mem, slot, &direct[directs])) {
 				qp->wq_head++;
 				taken++;
 				directs++;
-				moved += w.length;
-				if (unlikely(moved >= RMC_DIRECT_LOOK))
+				moved += w.length + RMC_TENANT_ENTRY;
+				if (unlikely(moved >= min_t(u32, budget, RMC_LOCAL_BUDGET)))
 					break;
 				continue;
 			} else if (!many && !taken && out->self) {
-				foresee(qp, &w);
+				prefetch_target(qp, &w);
 			}
 		}
 		/* all else comes after those that were taken */
-		if (!many && directs && !do_directs(qp, direct, &directs, &taken))
+		if (!many && directs && !execute_locals(qp, direct, &directs, &taken))
 			break;
-		qp->long_way = false;
+		qp->force_ring = false;
 		if (unlikely(status)) {
 			qp->wq_head++;
 			taken++;
@@ -480,13 +525,17 @@ static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool many)
 			continue;
 		}
 
+		if (budget != RMC_POLL_ALL && crowded(out)) {
+			rmc_stat_inc(node, credit_stalls);
+			break;
+		}
 		flags = rmc_op_flags(w.op);
 		announced = !!(flags & RMC_OPF_ANNOUNCED);
 		tid = RMC_TID_NONE;
 		/* a quarter of the ITT is for others, as of a channel's credits */
 		if (likely(!announced ||
 			   node->itt.announced < node->itt.size - node->itt.size / 4))
-			tid = rmc_itt_alloc(&node->itt);
+			tid = rmc_itt_alloc(&node->itt, qp->account);
 		if (unlikely(tid == RMC_TID_NONE)) {
 			rmc_stat_inc(node, itt_stalls);
 			break;
@@ -523,9 +572,9 @@ static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool many)
 		}
 		/* the RCP will write here; fetch the line while the packet travels */
 		if (likely(mem))
-			prefetchw(rmc_mem_peek(mem, e->lbuf_off));
+			prefetchw(rmc_mem_ptr(mem, e->lbuf_off));
 
-		/* one bell per run of entries for the same node */
+		/* one doorbell per run of entries for the same node */
 		if (to != w.nid) {
 			if (to != ~0U)
 				ring(node, to, many);
@@ -536,14 +585,19 @@ static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool many)
 			   rmc_packet_length(node->fabric->mtu, w.offset, w.length) == w.length))
 			all = inject_one(node, out, e, tid, &w, flags);
 		else
-			all = unroll(node, tid, many);
+			all = unroll(node, tid, many, shared);
 		if (unlikely(!all)) {
 			qp->cur_tid = tid;
 			break;
 		}
+		if (budget != RMC_POLL_ALL) {
+			moved += w.length + RMC_TENANT_ENTRY;
+			if (moved >= budget)
+				break;
+		}
 	}
 	if (!many && directs)
-		do_directs(qp, direct, &directs, &taken);
+		execute_locals(qp, direct, &directs, &taken);
 	if (to != ~0U)
 		ring(node, to, many);
 	if (taken)
@@ -553,7 +607,12 @@ static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool many)
 
 static noinline u32 poll_wq_many(struct rmc_qp *qp)
 {
-	return poll_wq(qp, true);
+	return poll_wq(qp, true, true);
+}
+
+static noinline u32 poll_wq_shared(struct rmc_qp *qp)
+{
+	return poll_wq(qp, false, true);
 }
 
 /**
@@ -566,9 +625,11 @@ static noinline u32 poll_wq_many(struct rmc_qp *qp)
  */
 u32 rmc_rgp_poll(struct rmc_qp *qp)
 {
-	if (unlikely(rmc_fabric_many(qp->node->fabric)))
+	if (unlikely(rmc_fabric_multi_unit(qp->node->fabric)))
 		return poll_wq_many(qp);
-	return poll_wq(qp, false);
+	if (unlikely(qp->budget != RMC_POLL_ALL))
+		return poll_wq_shared(qp);
+	return poll_wq(qp, false, false);
 }
 
 /**
@@ -586,7 +647,7 @@ void rmc_rgp_notify(struct rmc_node *node, u16 tid)
 	e->op = RMC_OP_NOTIFY;
 	e->length = 0;
 	e->sent = 0;
-	if (!unroll(node, tid, true)) {
+	if (!unroll(node, tid, true, false)) {
 		/* no credit now: the next tick tries again */
 		e->restarted = true;
 		node->itt.restarts++;
@@ -603,7 +664,7 @@ void rmc_rgp_notify(struct rmc_node *node, u16 tid)
  */
 void rmc_rgp_resume(struct rmc_node *node)
 {
-	bool many = rmc_fabric_many(node->fabric);
+	bool many = rmc_fabric_multi_unit(node->fabric);
 	u32 i;
 
 	for (i = 0; i < node->itt.size && node->itt.restarts; i++) {
@@ -612,7 +673,7 @@ void rmc_rgp_resume(struct rmc_node *node)
 		/* a channel that went away took its operations along */
 		if (!e->qp || !e->restarted || !node->out[rmc_endpoint(node->fabric, e->nid)])
 			continue;
-		if (unroll(node, i, many)) {
+		if (unroll(node, i, many, false)) {
 			e->restarted = false;
 			node->itt.restarts--;
 		}

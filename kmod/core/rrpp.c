@@ -53,8 +53,8 @@ static bool at_home(const struct rmc_node *node, const struct pending *p, u8 fla
 	       (p->req.offset & (f->interleave - 1)) + p->req.length <= f->interleave;
 }
 
-static __always_inline u8 judge(struct rmc_node *node, struct pending *p, u8 flags,
-				const bool many)
+static __always_inline u8 validate(struct rmc_node *node, struct pending *p, u8 flags,
+				   const bool many)
 {
 	u32 mtu = node->fabric->mtu;
 
@@ -74,8 +74,11 @@ static __always_inline u8 judge(struct rmc_node *node, struct pending *p, u8 fla
 	p->seg = rmc_ct_find(&node->ct, p->req.ctx_id);
 	if (unlikely(!p->seg))
 		return RMC_S_BAD_CONTEXT;
-	if (unlikely(!rmc_mem_covers(p->seg, p->req.offset, p->req.length)))
-		return RMC_S_OUT_OF_RANGE;
+	if (unlikely(!rmc_mem_covers(p->seg, p->req.offset, p->req.length))) {
+		p->seg = rmc_ct_range(&node->ct, p->req.ctx_id, p->req.offset, p->req.length);
+		if (!p->seg)
+			return RMC_S_OUT_OF_RANGE;
+	}
 	if (unlikely((flags & RMC_OPF_MODIFIES) && (p->seg->flags & RMC_MEM_READONLY)))
 		return RMC_S_READ_ONLY;
 	return RMC_S_OK;
@@ -93,7 +96,7 @@ static __always_inline void gather(struct rmc_node *node, const struct rmc_desc 
 	p->word1 = word1;
 	p->count = 1;
 	flags = rmc_op_flags(p->req.op);
-	p->status = judge(node, p, flags, many);
+	p->status = validate(node, p, flags, many);
 	if (unlikely(p->status == RMC_LOST)) {
 		p->req.op &= ~RMC_OP_LOST;
 		flags = rmc_op_flags(p->req.op);
@@ -110,7 +113,7 @@ static __always_inline void gather(struct rmc_node *node, const struct rmc_desc 
 	/* data requests of announced operations: their order is not decided yet */
 	if (likely(!p->status && p->req.length &&
 		   (!(flags & RMC_OPF_ANNOUNCED) || *word1 & RMC_REQ_FIRST))) {
-		void *target = rmc_mem_peek(p->seg, p->req.offset);
+		void *target = rmc_mem_ptr(p->seg, p->req.offset);
 
 		if (flags & RMC_OPF_MODIFIES)
 			prefetchw(target);
@@ -129,7 +132,7 @@ static __always_inline bool join(const struct rmc_fabric *f, const struct rmc_de
 	if (!p->runs)
 		return false;
 	if (unlikely(announced))
-		most = RMC_LOOK * RMC_MTU_MAX;
+		most = RMC_POLL_BUDGET * RMC_MTU_MAX;
 	more = rmc_run_on(p->word0, p->req.offset, p->run, most, d);
 	if (!more || more > f->mtu)
 		return false;
@@ -150,7 +153,28 @@ static __always_inline bool join(const struct rmc_fabric *f, const struct rmc_de
 	return true;
 }
 
-/* Second pass. Returns false when the operation asked to come again. */
+/*
+ * The request at the head of the ring asked to come again: may it stay there? All
+ * requests of all contexts of the source wait behind it. So it is tried RMC_AGAIN_TRIES
+ * times; and only once if another request of the source failed within RMC_AGAIN_MS.
+ * Then a ring full of them is over after about so many tries as it has slots.
+ */
+static noinline bool may_stay(const struct rmc_node *node, struct rmc_in *in)
+{
+	u32 now = node->att.now_ms, most = RMC_AGAIN_TRIES;
+
+	if (in->again_pos != in->req.pos)
+		in->tries = 0;
+	in->again_pos = in->req.pos;
+	if (now - in->busy_ms < RMC_AGAIN_MS)
+		most = 1;
+	if (++in->tries < most)
+		return true;
+	in->busy_ms = now;
+	return false;
+}
+
+/* Second pass. Returns false when the operation is to be tried again. */
 static __always_inline bool serve(struct rmc_node *node, struct rmc_in *in, struct rmc_serve *s,
 				  struct pending *p)
 {
@@ -166,8 +190,11 @@ static __always_inline bool serve(struct rmc_node *node, struct rmc_in *in, stru
 		s->seg = p->seg;
 		s->rx_pay = p->pay_pos;
 		status = rmc_op_serve(s);
-		if (unlikely(status == RMC_AGAIN))
-			return false;
+		if (unlikely(status == RMC_AGAIN)) {
+			if (may_stay(node, in))
+				return false;
+			status = RMC_S_BUSY;
+		}
 	}
 	in->req.pos += count;
 	in->req.pay_pos += p->pay_lines;
@@ -203,13 +230,13 @@ static __always_inline u32 poll_body(struct rmc_node *node, struct rmc_in *in, u
 	u32 pay_pos = in->req.pay_pos;
 	struct pending batch[RMC_BATCH] rmc_os_unset;
 	u32 n, i, taken, done = 0;
-	u64 word1[RMC_LOOK] rmc_os_unset;
+	u64 word1[RMC_POLL_BUDGET] rmc_os_unset;
 	struct rmc_serve s rmc_os_unset;
 	struct rmc_desc d;
 
 	if (rmc_os_filters() && in->filter)
-		rmc_filter_pump(node, in->filter);
-	for (n = 0, taken = 0; taken < RMC_LOOK; taken++) {
+		rmc_filter_pump(&node->links, in->filter);
+	for (n = 0, taken = 0; taken < RMC_POLL_BUDGET; taken++) {
 		if (!rmc_ring_peek(&in->req, taken, &d))
 			break;
 		word1[taken] = d.word1;
@@ -233,7 +260,7 @@ static __always_inline u32 poll_body(struct rmc_node *node, struct rmc_in *in, u
 		done += batch[i].count;
 	}
 	if (done) {
-		rmc_bell_ring(node->fabric, from, RMC_LANE_REP, node->ep, in->self);
+		rmc_doorbell_ring(node->fabric, from, RMC_LANE_REP, node->ep, in->self);
 		rmc_stat_add(node, served, done);
 		trace_rmc_rrpp_serve(node->nid, rmc_endpoint_nid(node->fabric, from), done);
 	}
@@ -251,7 +278,7 @@ static noinline u32 poll_source_many(struct rmc_node *node, struct rmc_in *in, u
 }
 
 /**
- * rmc_rrpp_poll() - serve the sources whose bell bit is set
+ * rmc_rrpp_poll() - serve the sources whose doorbell bit is set
  * @node: node; the caller is its RRPP worker
  *
  * Return: requests served.
@@ -260,7 +287,7 @@ static noinline u32 poll_source_many(struct rmc_node *node, struct rmc_in *in, u
 u32 rmc_rrpp_poll(struct rmc_node *node)
 {
 	struct rmc_fabric *f = node->fabric;
-	bool many = rmc_fabric_many(f);
+	bool many = rmc_fabric_multi_unit(f);
 	u32 words = (f->endpoints + 63) / 64;
 	u32 w, done = 0;
 
@@ -268,7 +295,7 @@ u32 rmc_rrpp_poll(struct rmc_node *node)
 		return 0;
 	for (w = 0; w < words; w++) {
 		/* a stray bit only costs a look: the ring decides */
-		u64 bits = READ_ONCE(*rmc_bell_word(f, node->ep, RMC_LANE_REQ, w * 64));
+		u64 bits = READ_ONCE(*rmc_doorbell_word(f, node->ep, RMC_LANE_REQ, w * 64));
 
 		while (bits) {
 			u32 from = w * 64 + __ffs64(bits);
@@ -291,10 +318,10 @@ u32 rmc_rrpp_poll(struct rmc_node *node)
 			done += n;
 			if (n || rmc_filter_holds(in->filter)) {
 				in->idle = 0;
-			} else if (unlikely(++in->idle > RMC_IDLE_LOOKS)) {
+			} else if (unlikely(++in->idle > RMC_IDLE_POLLS)) {
 				in->idle = 0;
-				rmc_bell_settle(node, RMC_LANE_REQ, from,
-						rmc_filter_wire(in->filter, &in->req));
+				rmc_doorbell_clear(node, RMC_LANE_REQ, from,
+						   rmc_filter_wire(in->filter, &in->req));
 			}
 		}
 	}

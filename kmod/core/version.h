@@ -20,7 +20,7 @@
 #ifndef RMC_VERSION_H
 #define RMC_VERSION_H
 
-#include "rmc_os.h"
+#include "../base/os.h"
 
 static inline u64 rmc_version_begin(const u64 *version)
 {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What all transports have in common. */
 #include "fabric.h"
-#include "../core/node.h"
-#include "../ni/ni.h"
 
 /**
  * rmc_fabric_check() - are the sizes of a fabric possible
@@ -36,7 +34,7 @@ int rmc_fabric_check(struct rmc_fabric *f)
 }
 
 /**
- * rmc_bell_notify() - the slow half of rmc_bell_ring(): the bit was clear
+ * rmc_doorbell_notify() - the slow half of rmc_doorbell_ring(): the bit was clear
  * @f: fabric
  * @dst: endpoint told
  * @lane: lane of the ring
@@ -44,11 +42,11 @@ int rmc_fabric_check(struct rmc_fabric *f)
  *
  * Context: worker, does not sleep.
  */
-void rmc_bell_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane, u32 from)
+void rmc_doorbell_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane, u32 from)
 {
-	rmc_os_or64(rmc_bell_word(f, dst, lane, from), 1ULL << (from % 64));
+	rmc_os_or64(rmc_doorbell_word(f, dst, lane, from), 1ULL << (from % 64));
 	if (f->local[dst])
-		rmc_ni_notify(f->local[dst], lane);
+		f->notify(f->local[dst], lane);
 	else
 		f->ops->notify(f, dst, lane);
 }

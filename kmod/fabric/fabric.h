@@ -3,7 +3,7 @@
  * What carries packets between nodes: memory that both ends map.
  *
  *   node table   one line per node: state, epoch, heartbeat, parked
- *   bells        per unit and lane a bitmap of the units that sent something
+ *   doorbells        per unit and lane a bitmap of the units that sent something
  *   sync         per unit and node: which epoch of the node the unit works with
  *   channels     per ordered pair of units (requester, server): a request ring
  *                and a reply ring, the two virtual lanes of A14 section 6
@@ -24,8 +24,8 @@
 #ifndef RMC_FABRIC_H
 #define RMC_FABRIC_H
 
-#include "../core/param.h"
-#include "../core/ring.h"
+#include "../base/param.h"
+#include "../base/ring.h"
 #include "model.h"
 
 struct rmc_fabric;
@@ -53,8 +53,8 @@ struct rmc_region_node {
 	u32 pad[8];
 };
 
-/* Bit n of a bell: endpoint n has sent something since the bit was cleared. */
-struct rmc_bell {
+/* Bit n of a doorbell: endpoint n has sent something since the bit was cleared. */
+struct rmc_doorbell {
 	u64 word[RMC_MAX_NODES / 64];
 };
 
@@ -62,8 +62,8 @@ struct rmc_bell {
  * struct rmc_fabric_ops - a transport
  * @name: as the fabric= parameter spells it
  * @channel: memory of a channel between two endpoints; NULL: not yet, ask again;
- *	does not sleep
- * @notify: make the kernel that hosts endpoint @dst look at its bells; does not sleep
+ *	ERR_PTR: there is no memory for it; does not sleep
+ * @notify: make the kernel that hosts endpoint @dst look at its doorbells; does not sleep
  * @reset: zero all channels from and to a node, which nobody uses; does not sleep
  */
 struct rmc_fabric_ops {
@@ -93,11 +93,13 @@ struct rmc_fabric_ops {
  * @retries: times that an idempotent operation begins again before it times out
  * @model: link model
  * @node: shared node table
- * @bell: shared bells, RMC_LANES per endpoint
+ * @bell: shared doorbells, RMC_LANES per endpoint
  * @sync: shared, [own endpoint * nodes + peer]; NULL when all nodes are in this
  *	kernel
  * @changes: without @sync: how often a node went up or down
  * @local: units hosted here by endpoint; NULL for the others
+ * @notify: their doorbell: a lane of a unit hosted here has something to read. Given by
+ *	whoever polls the units; from a worker, does not sleep
  */
 struct rmc_fabric {
 	const struct rmc_fabric_ops *ops;
@@ -117,10 +119,11 @@ struct rmc_fabric {
 	u32 retries;
 	struct rmc_model model;
 	struct rmc_region_node *node;
-	struct rmc_bell *bell;
+	struct rmc_doorbell *bell;
 	u32 *sync;
 	u32 changes;
 	struct rmc_node **local;
+	void (*notify)(struct rmc_node *unit, enum rmc_lane lane);
 };
 
 static inline u64 rmc_claim(u32 state, u32 epoch)
@@ -136,6 +139,22 @@ static inline u32 rmc_claim_state(u64 claim)
 static inline u32 rmc_claim_epoch(u64 claim)
 {
 	return (u32)(claim >> 32);
+}
+
+/* Which epoch of node @nid the unit at @ep works with. */
+static inline u32 *rmc_sync_word(const struct rmc_fabric *f, u32 ep, u32 nid)
+{
+	return &f->sync[ep * f->nodes + nid];
+}
+
+/* The peer's entry says it is up, under this epoch. */
+static inline bool rmc_peer_up(const struct rmc_fabric *f, u32 nid, u32 *epoch)
+{
+	/* pairs with the release that made the peer UP, see rmc_node_join_poll() */
+	u64 claim = smp_load_acquire(&f->node[nid].claim);
+
+	*epoch = rmc_claim_epoch(claim);
+	return rmc_claim_state(claim) == RMC_NODE_UP;
 }
 
 /* Bytes of one channel: request ring, then reply ring. */
@@ -155,13 +174,13 @@ static inline u32 rmc_fabric_run(const struct rmc_fabric *f, bool self)
 	return max(f->mtu, min(most, (u32)RMC_LINE << f->pay_order));
 }
 
-static inline u64 *rmc_bell_word(struct rmc_fabric *f, u32 ep, enum rmc_lane lane, u32 from)
+static inline u64 *rmc_doorbell_word(struct rmc_fabric *f, u32 ep, enum rmc_lane lane, u32 from)
 {
 	return &f->bell[ep * RMC_LANES + lane].word[from / 64];
 }
 
 /* Has a node several units? */
-static inline bool rmc_fabric_many(const struct rmc_fabric *f)
+static inline bool rmc_fabric_multi_unit(const struct rmc_fabric *f)
 {
 	return f->unit_order;
 }
@@ -183,7 +202,7 @@ static inline u32 rmc_endpoint_nid(const struct rmc_fabric *f, u32 ep)
 	return ep >> f->unit_order;
 }
 
-/* Does the worker that looks at a bell of @ep sleep, for all it says? */
+/* Does the worker that looks at a doorbell of @ep sleep, for all it says? */
 static inline bool rmc_endpoint_parked(const struct rmc_fabric *f, u32 ep, enum rmc_lane lane)
 {
 	return READ_ONCE(f->node[rmc_endpoint_nid(f, ep)].parked[lane][ep % rmc_fabric_units(f)]);
@@ -205,10 +224,10 @@ static inline u32 rmc_home(const struct rmc_fabric *f, u32 nid, u64 offset)
 }
 
 int rmc_fabric_check(struct rmc_fabric *f);
-void rmc_bell_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane, u32 from);
+void rmc_doorbell_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane, u32 from);
 
 /**
- * rmc_bell_ring() - tell a node that a ring of ours has something for it
+ * rmc_doorbell_ring() - tell a node that a ring of ours has something for it
  * @f: fabric
  * @dst: endpoint told
  * @lane: lane of the ring
@@ -218,17 +237,17 @@ void rmc_bell_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane, u32 from
  * Once per batch, after publishing. While the consumer polls the ring anyway
  * the bit stays set and this is one barrier and one load of a shared line.
  */
-static inline void rmc_bell_ring(struct rmc_fabric *f, u32 dst, enum rmc_lane lane, u32 from,
-				 bool self)
+static inline void rmc_doorbell_ring(struct rmc_fabric *f, u32 dst, enum rmc_lane lane, u32 from,
+				     bool self)
 {
 	/* publish, then look at the bit; pairs with the barrier after the
-	 * consumer clears it in rmc_bell_settle(). A worker need not wait for
+	 * consumer clears it in rmc_doorbell_clear(). A worker need not wait for
 	 * its own stores.
 	 */
 	if (!self)
 		smp_mb(); /* see above */
-	if (unlikely(!(READ_ONCE(*rmc_bell_word(f, dst, lane, from)) & (1ULL << (from % 64)))))
-		rmc_bell_notify(f, dst, lane, from);
+	if (unlikely(!(READ_ONCE(*rmc_doorbell_word(f, dst, lane, from)) & (1ULL << (from % 64)))))
+		rmc_doorbell_notify(f, dst, lane, from);
 }
 
 #endif

@@ -1,10 +1,51 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Taking packets off the wire, deciding what happens to them, handing them on. */
-#include "../core/node.h"
+#include "filter.h"
+
+u32 rmc_filters __read_mostly;
 
 static void *zalloc(size_t bytes, bool may_sleep)
 {
 	return may_sleep ? rmc_os_zalloc(bytes) : rmc_os_zalloc_atomic(bytes);
+}
+
+/**
+ * rmc_links_init() - no link has a filter yet
+ * @l: links of a unit
+ * @f: fabric
+ * @nid: node id of the unit
+ *
+ * Return: 0 or -ENOMEM, with what there is left to rmc_links_destroy().
+ * Context: may sleep.
+ */
+int rmc_links_init(struct rmc_links *l, struct rmc_fabric *f, u32 nid)
+{
+	enum rmc_lane lane;
+
+	l->fabric = f;
+	l->nid = nid;
+	for (lane = 0; lane < RMC_LANES; lane++) {
+		l->filter[lane] = rmc_os_zalloc(f->endpoints * sizeof(*l->filter[lane]));
+		if (!l->filter[lane])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/**
+ * rmc_links_destroy() - free the filters of all links; no channel is open
+ * @l: links of a unit
+ */
+void rmc_links_destroy(struct rmc_links *l)
+{
+	enum rmc_lane lane;
+	u32 i;
+
+	for (lane = 0; lane < RMC_LANES; lane++) {
+		for (i = 0; l->filter[lane] && i < l->fabric->endpoints; i++)
+			rmc_filter_destroy(l->filter[lane][i]);
+		rmc_os_free(l->filter[lane]);
+	}
 }
 
 /**
@@ -75,7 +116,7 @@ void rmc_filter_set(struct rmc_filter *flt, const struct rmc_fault *fault, u64 s
 }
 
 /* Multiplied so that all bits are random, also those of small seeds. */
-static u32 rnd(struct rmc_filter *flt)
+static u32 random32(struct rmc_filter *flt)
 {
 	flt->rng ^= flt->rng << 13;
 	flt->rng ^= flt->rng >> 7;
@@ -83,17 +124,17 @@ static u32 rnd(struct rmc_filter *flt)
 	return (flt->rng * 0x2545f4914f6cdd1dULL) >> 32;
 }
 
-static u64 rnd_below(struct rmc_filter *flt, u64 n)
+static u64 random_below(struct rmc_filter *flt, u64 n)
 {
 	if (n >> 32)
 		/* n <= RMC_HOLD_NS_MAX < 2^34: a little coarser, no overflow */
-		return (n >> 10) * rnd(flt) >> 22;
-	return n ? n * rnd(flt) >> 32 : 0;
+		return (n >> 10) * random32(flt) >> 22;
+	return n ? n * random32(flt) >> 32 : 0;
 }
 
 static bool chance(struct rmc_filter *flt, u32 millionths)
 {
-	return millionths && ((u64)rnd(flt) * RMC_ALWAYS >> 32) < millionths;
+	return millionths && ((u64)random32(flt) * RMC_ALWAYS >> 32) < millionths;
 }
 
 /* ---- packets by due time ---- */
@@ -136,7 +177,7 @@ static void pop(struct rmc_filter *flt)
 
 /* ---- payload ---- */
 
-static void empty(struct rmc_filter *flt)
+static void reset_pool(struct rmc_filter *flt)
 {
 	u32 i;
 
@@ -212,16 +253,20 @@ static void release(struct rmc_filter *flt, const struct rmc_packet *p)
 
 /* ---- coming and going of channels ---- */
 
-/* Does every channel need a filter, also without a fault of its own? */
-static bool wanted(const struct rmc_node *node, enum rmc_lane lane)
+/**
+ * rmc_filter_wanted() - does every channel need a filter, also without a fault of its own
+ * @l: links of a unit
+ * @lane: lane
+ */
+bool rmc_filter_wanted(const struct rmc_links *l, enum rmc_lane lane)
 {
-	return lane == RMC_LANE_REP ? node->fabric->model.topology != RMC_TOPOLOGY_NONE :
-				      node->slow_ns != 0;
+	return lane == RMC_LANE_REP ? l->fabric->model.topology != RMC_TOPOLOGY_NONE :
+				      l->slow_ns != 0;
 }
 
 /**
  * rmc_filter_open() - a channel was opened: step between the wire and the pipeline
- * @node: node; the caller is the lane's worker
+ * @l: links of the unit; the caller is the lane's worker
  * @peer: other end
  * @lane: lane
  * @rx: ring that the pipeline consumes; becomes the private one
@@ -230,24 +275,24 @@ static bool wanted(const struct rmc_node *node, enum rmc_lane lane)
  * memory, ask again.
  * Context: worker, does not sleep.
  */
-bool rmc_filter_open(struct rmc_node *node, u32 peer, enum rmc_lane lane, struct rmc_ring *rx)
+bool rmc_filter_open(struct rmc_links *l, u32 peer, enum rmc_lane lane, struct rmc_ring *rx)
 {
-	struct rmc_fabric *f = node->fabric;
-	struct rmc_filter *flt = node->filter[lane][peer];
+	struct rmc_fabric *f = l->fabric;
+	struct rmc_filter *flt = l->filter[lane][peer];
 
-	if (!flt && wanted(node, lane)) {
+	if (!flt && rmc_filter_wanted(l, lane)) {
 		flt = rmc_filter_create(f, lane, false);
 		if (!flt)
 			return false;
-		node->filter[lane][peer] = flt;
+		l->filter[lane][peer] = flt;
 	}
 	if (!flt)
 		return true;
 	if (lane == RMC_LANE_REP)
-		rmc_model_path(&f->model, node->nid, rmc_endpoint_nid(f, peer), &flt->path);
+		rmc_model_path(&f->model, l->nid, rmc_endpoint_nid(f, peer), &flt->path);
 	if (flt->rx)
 		return true;
-	empty(flt);
+	reset_pool(flt);
 	if (flt->sent_ns)
 		memset(flt->sent_ns, 0, sizeof(u64) << rx->order);
 	flt->wire = *rx;
@@ -272,73 +317,44 @@ void rmc_filter_close(struct rmc_filter *flt)
 		return;
 	flt->rx = NULL;
 	flt->held = 0;
+	WRITE_ONCE(flt->stats.held, 0);
 }
 
 /**
- * rmc_filter_install() - put a filter on a lane from a peer
- * @node: node; the caller is the lane's worker
- * @peer: other end
- * @flt: filter; there is none yet
- *
- * Context: worker, does not sleep.
- */
-void rmc_filter_install(struct rmc_node *node, u32 peer, struct rmc_filter *flt)
-{
-	enum rmc_lane lane = flt->lane;
-
-	node->filter[lane][peer] = flt;
-	if (lane == RMC_LANE_REQ && node->in[peer]) {
-		rmc_filter_open(node, peer, lane, &node->in[peer]->req);
-		node->in[peer]->filter = flt;
-	} else if (lane == RMC_LANE_REP && node->out[peer]) {
-		rmc_filter_open(node, peer, lane, &node->out[peer]->rep);
-		node->out[peer]->filter = flt;
-	}
-}
-
-/**
- * rmc_filter_remove() - take a filter away
- * @node: node; the caller is the lane's worker
- * @peer: other end
- * @lane: lane; there is a filter
+ * rmc_filter_drain() - have all that is held handed on, so that a filter can go
+ * @flt: filter of a channel
  *
  * What is held is due at once. The pipeline has to take it before the filter can
  * go, so this may have to be asked for again.
  *
- * Return: true when the filter is not in use any more; the caller frees it.
+ * Return: true when nothing is left: the pipeline consumes the wire itself from now on.
  * Context: worker, does not sleep.
  */
-bool rmc_filter_remove(struct rmc_node *node, u32 peer, enum rmc_lane lane)
+bool rmc_filter_drain(struct rmc_filter *flt)
 {
 	static const struct rmc_fault none;
-	struct rmc_filter *flt = node->filter[lane][peer];
 	u32 i;
 
 	flt->fault = none;
 	memset(&flt->path, 0, sizeof(flt->path));
-	if (flt->rx) {
-		/* all are due, the nearer to the root the older: still a heap */
-		for (i = 0; i < flt->held; i++) {
-			flt->heap[i].due_ns = 0;
-			flt->heap[i].seq = i;
-		}
-		if (flt->held || flt->tx.pos != flt->rx->pos)
-			return false;
-		*flt->rx = flt->wire;
-		if (lane == RMC_LANE_REQ)
-			node->in[peer]->filter = NULL;
-		else
-			node->out[peer]->filter = NULL;
-		flt->rx = NULL;
+	if (!flt->rx)
+		return true;
+	/* all are due, the nearer to the root the older: still a heap */
+	for (i = 0; i < flt->held; i++) {
+		flt->heap[i].due_ns = 0;
+		flt->heap[i].seq = i;
 	}
-	node->filter[lane][peer] = NULL;
+	if (flt->held || flt->tx.pos != flt->rx->pos)
+		return false;
+	*flt->rx = flt->wire;
+	flt->rx = NULL;
 	return true;
 }
 
 /* ---- the way of a packet ---- */
 
 /* When the link model lets a reply arrive. */
-static u64 model_due(struct rmc_node *node, struct rmc_filter *flt, u32 lines, u64 now)
+static u64 model_due(struct rmc_links *l, struct rmc_filter *flt, u32 lines, u64 now)
 {
 	/* replies come in the order of requests, but for those that the server
 	 * held (ring.h): then this is the time of a neighbour
@@ -350,7 +366,7 @@ static u64 model_due(struct rmc_node *node, struct rmc_filter *flt, u32 lines, u
 		return now;
 	flt->stats.flight_ns += now - sent;
 	if (flt->path.byte_fs) {
-		struct rmc_port_time *port = &node->port[flt->path.in];
+		struct rmc_port_time *port = &l->port[flt->path.in];
 
 		due = max(max(due, port->in_ns), now);
 		due += rmc_path_ns(&flt->path, RMC_PACKET_HEADER + lines * RMC_LINE);
@@ -360,7 +376,7 @@ static u64 model_due(struct rmc_node *node, struct rmc_filter *flt, u32 lines, u
 }
 
 /* The packet at the head of the wire; false: there is none, or no room for it. */
-static bool take(struct rmc_node *node, struct rmc_filter *flt, u64 now, struct rmc_packet *p)
+static bool take(struct rmc_links *l, struct rmc_filter *flt, u64 now, struct rmc_packet *p)
 {
 	const struct rmc_fault *fault = &flt->fault;
 	struct rmc_desc d;
@@ -386,12 +402,12 @@ static bool take(struct rmc_node *node, struct rmc_filter *flt, u64 now, struct 
 		p->word0 |= flt->lane == RMC_LANE_REQ ? RMC_REQ_LOST : RMC_REP_LOST;
 	} else {
 		if (flt->lane == RMC_LANE_REP && flt->path.rtt_ns + flt->path.byte_fs)
-			p->due_ns = model_due(node, flt, copy, now);
-		if (flt->lane == RMC_LANE_REQ && node->slow_ns) {
-			node->slow_until = max(node->slow_until, now) + node->slow_ns;
-			p->due_ns = node->slow_until;
+			p->due_ns = model_due(l, flt, copy, now);
+		if (flt->lane == RMC_LANE_REQ && l->slow_ns) {
+			l->slow_until = max(l->slow_until, now) + l->slow_ns;
+			p->due_ns = l->slow_until;
 		}
-		p->due_ns += fault->delay_ns + rnd_below(flt, fault->jitter_ns);
+		p->due_ns += fault->delay_ns + random_below(flt, fault->jitter_ns);
 		if (chance(flt, fault->reorder)) {
 			flt->stats.reordered++;
 			p->due_ns += fault->gap_ns;
@@ -402,7 +418,7 @@ static bool take(struct rmc_node *node, struct rmc_filter *flt, u64 now, struct 
 }
 
 /* A reply comes again, a little later. */
-static void twice(struct rmc_filter *flt, struct rmc_packet *p)
+static void duplicate(struct rmc_filter *flt, struct rmc_packet *p)
 {
 	struct rmc_packet copy = *p;
 	u32 lines = p->line == RMC_NO_LINE ? 0 : p->lines;
@@ -440,7 +456,7 @@ static void shuffle(struct rmc_filter *flt, struct rmc_packet *batch, u32 n)
 			continue;
 		flt->stats.shuffled += j - i;
 		for (k = j - 1; k > i; k--) {
-			at = i + (u32)((u64)rnd(flt) * (k - i + 1) >> 32);
+			at = i + (u32)((u64)random32(flt) * (k - i + 1) >> 32);
 			swap(batch[k].due_ns, batch[at].due_ns);
 			swap(batch[k].seq, batch[at].seq);
 		}
@@ -452,7 +468,7 @@ static void shuffle(struct rmc_filter *flt, struct rmc_packet *batch, u32 n)
  * the latencies of short paths come in steps. Returns the time it is then. Clocks that
  * stand still, as those of tests do, are looked at a few times only.
  */
-static u64 soon(u64 due, u64 now)
+static u64 wait_until_due(u64 due, u64 now)
 {
 	u32 looks;
 
@@ -463,23 +479,23 @@ static u64 soon(u64 due, u64 now)
 
 /**
  * rmc_filter_pump() - take what is on the wire, hand on what is due
- * @node: node; the caller is the lane's worker
+ * @l: links of the unit; the caller is the lane's worker
  * @flt: filter of an open channel
  *
  * Context: worker, does not sleep.
  */
-void rmc_filter_pump(struct rmc_node *node, struct rmc_filter *flt)
+void rmc_filter_pump(struct rmc_links *l, struct rmc_filter *flt)
 {
 	struct rmc_packet batch[RMC_BATCH];
 	u64 now = rmc_os_now_ns();
 	u32 n, i;
 
 	for (n = 0; n < RMC_BATCH; n++) {
-		if (!take(node, flt, now, &batch[n]))
+		if (!take(l, flt, now, &batch[n]))
 			break;
 		if (flt->lane == RMC_LANE_REP && !(batch[n].word0 & RMC_REP_LOST) &&
 		    chance(flt, flt->fault.dup))
-			twice(flt, &batch[n]);
+			duplicate(flt, &batch[n]);
 		flt->wire.pos++;
 		flt->wire.pay_pos += batch[n].lines;
 	}
@@ -489,7 +505,7 @@ void rmc_filter_pump(struct rmc_node *node, struct rmc_filter *flt)
 		push(flt, &batch[i]);
 
 	if (flt->held)
-		now = soon(flt->heap[0].due_ns, now);
+		now = wait_until_due(flt->heap[0].due_ns, now);
 	while (flt->held) {
 		struct rmc_packet *p = &flt->heap[0];
 
@@ -513,72 +529,42 @@ void rmc_filter_pump(struct rmc_node *node, struct rmc_filter *flt)
 
 /**
  * rmc_filter_sent() - a request was put into the ring just now
- * @node: node; the caller is its RGP worker
- * @out: channel; it has a filter
+ * @l: links of the unit; the caller is its RGP worker
+ * @flt: filter of the channel's replies
+ * @req: the channel's request ring
  * @lines: payload lines of the request
  *
  * Context: worker, does not sleep.
  */
-void rmc_filter_sent(struct rmc_node *node, struct rmc_out *out, u32 lines)
+void rmc_filter_sent(struct rmc_links *l, struct rmc_filter *flt, const struct rmc_ring *req,
+		     u32 lines)
 {
-	struct rmc_filter *flt = out->filter;
 	u64 now;
 
 	if (!(flt->path.rtt_ns + flt->path.byte_fs))
 		return;
 	now = rmc_os_now_ns();
 	if (flt->path.byte_fs) {
-		struct rmc_port_time *port = &node->port[flt->path.out];
+		struct rmc_port_time *port = &l->port[flt->path.out];
 
 		now = max(now, port->out_ns) +
 		      rmc_path_ns(&flt->path, RMC_PACKET_HEADER + lines * RMC_LINE);
 		port->out_ns = now;
 	}
-	flt->sent_ns[(out->req.pos - 1) & out->req.mask] = now;
-}
-
-/**
- * rmc_filter_refresh() - the link model or the node's slowness changed
- * @node: node; the caller is the lane's worker
- * @lane: lane
- *
- * Return: 0, or -ENOMEM: some open channels have no filter yet.
- * Context: worker, does not sleep.
- */
-int rmc_filter_refresh(struct rmc_node *node, enum rmc_lane lane)
-{
-	struct rmc_fabric *f = node->fabric;
-	u32 i;
-	int err = 0;
-
-	for (i = 0; i < f->endpoints; i++) {
-		struct rmc_filter *flt = node->filter[lane][i];
-		bool open = lane == RMC_LANE_REQ ? !!node->in[i] : !!node->out[i];
-
-		if (!flt && open && wanted(node, lane)) {
-			flt = rmc_filter_create(node->fabric, lane, false);
-			if (flt)
-				rmc_filter_install(node, i, flt);
-			else
-				err = -ENOMEM;
-		}
-		if (flt && lane == RMC_LANE_REP)
-			rmc_model_path(&f->model, node->nid, rmc_endpoint_nid(f, i), &flt->path);
-	}
-	return err;
+	flt->sent_ns[(req->pos - 1) & req->mask] = now;
 }
 
 /**
  * rmc_filter_idle() - does a filter let everything pass as it is
- * @node: node
- * @flt: its filter
+ * @l: links of a unit
+ * @flt: filter of one of them
  *
  * Return: true when it may as well be removed.
  */
-bool rmc_filter_idle(const struct rmc_node *node, const struct rmc_filter *flt)
+bool rmc_filter_idle(const struct rmc_links *l, const struct rmc_filter *flt)
 {
 	const struct rmc_fault *f = &flt->fault;
 
 	return !f->loss && !f->dup && !f->reorder && !f->shuffle && !f->down && !f->delay_ns &&
-	       !f->jitter_ns && !wanted(node, flt->lane);
+	       !f->jitter_ns && !rmc_filter_wanted(l, flt->lane);
 }

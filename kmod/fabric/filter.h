@@ -23,13 +23,17 @@
 #ifndef RMC_FILTER_H
 #define RMC_FILTER_H
 
-#include "../core/wire.h"
+#include "../base/opcode.h"
 #include "fabric.h"
 #include "model.h"
 
-struct rmc_in;
-struct rmc_node;
-struct rmc_out;
+/*
+ * Is there any filter, slow node or stopped one? Read-mostly, hence a predicted branch on a
+ * cached word. Not a static key: QEMU's TCG may go on with the int3 of a text poke
+ * that another CPU has finished, and a worker at such a place then never returns.
+ */
+extern u32 rmc_filters;
+#define rmc_os_filters()	unlikely(READ_ONCE(rmc_filters))
 
 /* Probabilities count in millionths */
 #define RMC_ALWAYS		1000000
@@ -133,21 +137,42 @@ struct rmc_filter {
 	struct rmc_filter_stats stats;
 };
 
+/**
+ * struct rmc_links - the receiving ends of all links of one unit
+ * @fabric: fabric
+ * @nid: node id of the unit
+ * @filter: per lane by peer's endpoint, filters of what comes in; NULL: none. Replies' are
+ *	the RCP's, requests' the RRPP's
+ * @port: of the link model (RGP, RCP)
+ * @slow_ns: each request takes this long, one after the other (RRPP)
+ * @slow_until: the last one does until then
+ */
+struct rmc_links {
+	struct rmc_fabric *fabric;
+	u32 nid;
+	struct rmc_filter **filter[RMC_LANES];
+	struct rmc_port_time port[RMC_PORTS];
+	u32 slow_ns;
+	u64 slow_until;
+};
+
+int rmc_links_init(struct rmc_links *l, struct rmc_fabric *f, u32 nid);
+void rmc_links_destroy(struct rmc_links *l);
+
 struct rmc_filter *rmc_filter_create(const struct rmc_fabric *f, enum rmc_lane lane,
 				     bool may_sleep);
 void rmc_filter_destroy(struct rmc_filter *flt);
 
 void rmc_filter_set(struct rmc_filter *flt, const struct rmc_fault *fault, u64 seed);
-void rmc_filter_install(struct rmc_node *node, u32 peer, struct rmc_filter *flt);
-bool rmc_filter_remove(struct rmc_node *node, u32 peer, enum rmc_lane lane);
-bool rmc_filter_open(struct rmc_node *node, u32 peer, enum rmc_lane lane, struct rmc_ring *rx);
+bool rmc_filter_open(struct rmc_links *l, u32 peer, enum rmc_lane lane, struct rmc_ring *rx);
+bool rmc_filter_drain(struct rmc_filter *flt);
 void rmc_filter_close(struct rmc_filter *flt);
+bool rmc_filter_wanted(const struct rmc_links *l, enum rmc_lane lane);
+bool rmc_filter_idle(const struct rmc_links *l, const struct rmc_filter *flt);
 
-int rmc_filter_refresh(struct rmc_node *node, enum rmc_lane lane);
-bool rmc_filter_idle(const struct rmc_node *node, const struct rmc_filter *flt);
-
-void rmc_filter_pump(struct rmc_node *node, struct rmc_filter *flt);
-void rmc_filter_sent(struct rmc_node *node, struct rmc_out *out, u32 lines);
+void rmc_filter_pump(struct rmc_links *l, struct rmc_filter *flt);
+void rmc_filter_sent(struct rmc_links *l, struct rmc_filter *flt, const struct rmc_ring *req,
+		     u32 lines);
 
 /* Is there anything that was not handed on yet? Such a ring is not quiet. */
 static inline bool rmc_filter_holds(const struct rmc_filter *flt)

@@ -17,7 +17,6 @@
 #include <linux/io.h>
 #include <linux/pci.h>
 #include <linux/vmalloc.h>
-#include "../config.h"
 #include "region.h"
 #include "transport.h"
 
@@ -67,7 +66,7 @@ static void ivshmem_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane)
 	struct ivshmem *iv = ivshmem_of(f);
 	u32 peer;
 
-	/* the bell, then the flag; pairs with the barrier in rmc_ni_park() */
+	/* the doorbell, then the flag; pairs with the barrier in rmc_ni_park() */
 	smp_mb();
 	if (!iv->regs || !rmc_endpoint_parked(f, dst, lane))
 		return;
@@ -215,7 +214,7 @@ static struct pci_dev *find_device(void)
 	return pci_get_device(IVSHMEM_VENDOR, IVSHMEM_DEVICE, NULL);
 }
 
-static bool ivshmem_present(const struct rmc_config *cfg)
+static bool ivshmem_present(const struct rmc_fabric_config *cfg)
 {
 	struct pci_dev *pdev = find_device();
 
@@ -269,7 +268,7 @@ static void tell_doorbell(struct ivshmem *iv)
 		   iv->regs ? readl(iv->regs + IVSHMEM_POSITION) + 1 : 0);
 }
 
-static struct rmc_port *ivshmem_open(const struct rmc_config *cfg)
+static struct rmc_port *ivshmem_open(const struct rmc_fabric_config *cfg)
 {
 	struct ivshmem *iv = kzalloc(sizeof(*iv), GFP_KERNEL);
 	struct rmc_fabric *f;
@@ -297,7 +296,7 @@ static struct rmc_port *ivshmem_open(const struct rmc_config *cfg)
 
 	set_up_doorbell(iv);
 	if (iv->regs)
-		rmc_port_has_bell(&iv->port);
+		rmc_port_has_doorbell(&iv->port);
 	tell_doorbell(iv);
 	return &iv->port;
 

@@ -28,7 +28,7 @@ u64 rmc_region_layout(struct rmc_region *r, struct rmc_fabric *f)
 
 /**
  * rmc_region_adopt() - take a header's numbers, and judge the copy
- * @r: region; base and bytes are set, the rest is filled in
+ * @r: region; base, bytes and place are set, the rest is filled in
  * @f: fabric; its numbers and tables are filled in
  *
  * Whoever shares the memory may change the header while it is read: each number
@@ -39,7 +39,7 @@ u64 rmc_region_layout(struct rmc_region *r, struct rmc_fabric *f)
  */
 int rmc_region_adopt(struct rmc_region *r, struct rmc_fabric *f)
 {
-	const struct rmc_region_head *h = r->base;
+	const struct rmc_region_head *h = rmc_region_head(r);
 	u64 bytes = READ_ONCE(h->bytes);
 
 	if (READ_ONCE(h->magic) != RMC_REGION_MAGIC ||

@@ -5,35 +5,83 @@
  * A channel is allocated when it is first asked for. The asking worker must
  * not sleep: it marks the channel as wanted, a work item allocates it, and the
  * worker finds it when it asks again.
+ *
+ * All channels together take channel_mib at most. The work item frees those that are
+ * not in use: of requesters without queue pairs, after a while; of others when there is
+ * no room for one that is wanted. If nothing can be freed, whoever wants one is
+ * refused. To free a channel takes both of its ends (rmc_port.retire, run/retire.c):
+ *
+ *   work item                requester's RGP worker       server's RRPP worker
+ *   ---------                ----------------------       --------------------
+ *   retire() ----- call -->  may_retire()? nothing in flight?
+ *                            close the end, is_closed() marks
+ *                            the channel as CLOSING: whoever
+ *                            asks for it has to wait
+ *      --------- call --------------------------------->  close the end
+ *   free it, entry = 0
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/bitmap.h>
+#include <linux/jiffies.h>
+#include <linux/spinlock.h>
 #include <linux/vmalloc.h>
 #include <linux/workqueue.h>
-#include "../config.h"
 #include "transport.h"
 
-/* Entry of a channel that somebody asked for */
-#define WANTED		((void *)1)
+/* Entry of a channel that somebody asked for, and of one that cannot be had */
+#define WANTED		1UL
+#define REFUSED		2UL
+/* With an address: its ends are being closed */
+#define CLOSING		4UL
+/* Not used yet; not used yet when it was looked at for the second time */
+#define FRESH		8UL
+#define AGED		16UL
+
+/* Channels of requesters without queue pairs are looked for so often */
+#define LINGER		(5 * HZ)
+/* After a refusal nobody is asked for room again before this: that costs calls */
+#define REFUSAL_MS	10
 
 /**
  * struct loopback - the port and its memory
  * @port: port
- * @channel: [requester * endpoints + server]: NULL, WANTED, ERR_PTR or memory
+ * @cfg: configuration
+ * @channel: [requester * endpoints + server]: 0, WANTED, REFUSED, or address | flags
  * @wanted: requesters with a WANTED channel
- * @work: allocates them
+ * @work: allocates and frees channels
+ * @held: by requester, channels allocated (work item)
+ * @hand: requester that is asked next for channels it does not use (work item)
+ * @refuse_until: nothing was found to be freed, jiffies
+ * @running: workers can be called
+ * @lock: held while a channel is zeroed, and while it is taken out to be freed
  */
 struct loopback {
 	struct rmc_port port;
-	void **channel;
+	const struct rmc_fabric_config *cfg;
+	unsigned long *channel;
 	unsigned long *wanted;
-	struct work_struct work;
+	struct delayed_work work;
+	u32 *held;
+	u32 hand;
+	unsigned long refuse_until;
+	bool running;
+	spinlock_t lock;	/* see above */
 };
 
 static struct loopback *loopback_of(struct rmc_fabric *f)
 {
 	return container_of(f, struct loopback, port.fabric);
+}
+
+static unsigned long *entry_of(struct loopback *lo, u32 requester, u32 server)
+{
+	return &lo->channel[requester * lo->port.fabric.endpoints + server];
+}
+
+static void *address_of(unsigned long entry)
+{
+	return (void *)(entry & PAGE_MASK);
 }
 
 /* Physically contiguous when possible: huge mappings in the direct map. */
@@ -53,9 +101,118 @@ static void channel_free(void *mem, size_t bytes)
 		free_pages_exact(mem, bytes);
 }
 
-static void allocate_wanted(struct work_struct *work)
+static size_t channel_size(const struct rmc_fabric *f)
 {
-	struct loopback *lo = container_of(work, struct loopback, work);
+	return PAGE_ALIGN(rmc_channel_bytes(f));
+}
+
+/*
+ * May the channels from a requester to the units of a node be freed, as far as is known
+ * here? Not if it still waits for one of them, or for its chance to use it.
+ */
+static bool may_retire(struct rmc_port *port, const struct rmc_retire *r, u32 nid, bool unused)
+{
+	struct loopback *lo = container_of(port, struct loopback, port);
+	unsigned long *entry = entry_of(lo, r->from, rmc_endpoint(&port->fabric, nid));
+	bool any = false, fresh = false;
+	u32 i;
+
+	for (i = 0; i < rmc_fabric_rrpps(&port->fabric); i++) {
+		unsigned long was = READ_ONCE(entry[i]);
+
+		if (was & (WANTED | CLOSING))
+			return false;
+		any |= !!address_of(was);
+		if (was & FRESH) {
+			fresh = true;
+			cmpxchg(&entry[i], was, (was & ~FRESH) | AGED);
+		}
+	}
+	return any && (unused || !fresh);
+}
+
+static void is_closed(struct rmc_port *port, struct rmc_retire *r, u32 nid)
+{
+	struct loopback *lo = container_of(port, struct loopback, port);
+	u32 to = rmc_endpoint(&port->fabric, nid), i;
+
+	for (i = 0; i < rmc_fabric_rrpps(&port->fabric); i++) {
+		unsigned long *entry = entry_of(lo, r->from, to + i);
+		unsigned long was = READ_ONCE(*entry);
+
+		if (!address_of(was))
+			continue;
+		WRITE_ONCE(*entry, (was & PAGE_MASK) | CLOSING);
+		r->to[r->n++] = to + i;
+	}
+}
+
+/* Frees some of the channels that a requester does not use. Returns how many. */
+static u32 retire(struct loopback *lo, u32 from)
+{
+	struct rmc_retire r = { .from = from, .may = may_retire, .closed = is_closed };
+	struct rmc_fabric *f = &lo->port.fabric;
+	u32 i;
+
+	lo->port.retire(&lo->port, &r);
+	for (i = 0; i < r.n; i++) {
+		unsigned long *entry = entry_of(lo, from, r.to[i]);
+		void *mem;
+
+		spin_lock(&lo->lock);
+		mem = address_of(*entry);
+		WRITE_ONCE(*entry, 0);
+		spin_unlock(&lo->lock);
+		channel_free(mem, rmc_channel_bytes(f));
+		cond_resched();
+	}
+	lo->held[from] -= r.n;
+	WRITE_ONCE(lo->port.channel_bytes, lo->port.channel_bytes - r.n * channel_size(f));
+	return r.n;
+}
+
+static bool has_room(const struct loopback *lo)
+{
+	return lo->port.channel_bytes + channel_size(&lo->port.fabric) <=
+	       (u64)READ_ONCE(lo->cfg->channel_mib) << 20;
+}
+
+/* Asks each requester in turn for channels that it does not use. */
+static bool make_room(struct loopback *lo)
+{
+	u32 n;
+
+	for (n = 0; !has_room(lo) && READ_ONCE(lo->running); n++) {
+		if (n == lo->port.fabric.endpoints)
+			return false;
+		if (lo->held[lo->hand])
+			retire(lo, lo->hand);
+		lo->hand = (lo->hand + 1) % lo->port.fabric.endpoints;
+	}
+	return has_room(lo);
+}
+
+static unsigned long allocate(struct loopback *lo, u32 from)
+{
+	struct rmc_fabric *f = &lo->port.fabric;
+	void *mem;
+
+	if (time_before(jiffies, lo->refuse_until))
+		return REFUSED;
+	if (!make_room(lo)) {
+		WRITE_ONCE(lo->refuse_until, jiffies + msecs_to_jiffies(REFUSAL_MS) + 1);
+		return REFUSED;
+	}
+	mem = channel_alloc(rmc_channel_bytes(f));
+	if (!mem)
+		return REFUSED;
+	lo->held[from]++;
+	WRITE_ONCE(lo->port.channel_bytes, lo->port.channel_bytes + channel_size(f));
+	return (unsigned long)mem | FRESH;
+}
+
+static void allocate_wanted(struct loopback *lo)
+{
 	struct rmc_fabric *f = &lo->port.fabric;
 	u32 from, to;
 
@@ -64,40 +221,67 @@ static void allocate_wanted(struct work_struct *work)
 		if (!test_and_clear_bit(from, lo->wanted))
 			continue;
 		for (to = 0; to < f->endpoints; to++) {
-			void **entry = &lo->channel[from * f->endpoints + to];
-			void *mem;
+			unsigned long *entry = entry_of(lo, from, to);
 
 			if (READ_ONCE(*entry) != WANTED)
 				continue;
-			mem = channel_alloc(rmc_channel_bytes(f));
 			/* pairs with the acquire in loopback_channel() */
-			smp_store_release(entry, mem ?: ERR_PTR(-ENOMEM));
+			smp_store_release(entry, allocate(lo, from));
 			cond_resched();
 		}
 	}
 }
 
+static void free_unused(struct loopback *lo)
+{
+	struct rmc_fabric *f = &lo->port.fabric;
+	u32 from;
+
+	for (from = 0; from < f->endpoints; from++)
+		while (lo->held[from] && READ_ONCE(lo->running) &&
+		       lo->port.unused(&lo->port, from) && retire(lo, from))
+			cond_resched();
+}
+
+static void loopback_work(struct work_struct *work)
+{
+	struct loopback *lo = container_of(to_delayed_work(work), struct loopback, work);
+
+	if (!bitmap_empty(lo->wanted, lo->port.fabric.endpoints))
+		allocate_wanted(lo);
+	else
+		free_unused(lo);
+	if (lo->port.channel_bytes && READ_ONCE(lo->running))
+		queue_delayed_work(rmc_unbound_wq, &lo->work, LINGER);
+}
+
 static void *loopback_channel(struct rmc_fabric *f, u32 requester, u32 server)
 {
 	struct loopback *lo = loopback_of(f);
-	void **entry = &lo->channel[requester * f->endpoints + server];
+	unsigned long *entry = entry_of(lo, requester, server);
 	/* pairs with the release in allocate_wanted() */
-	void *mem = smp_load_acquire(entry);
+	unsigned long was = smp_load_acquire(entry);
 
-	if (!mem) {
-		if (!cmpxchg(entry, NULL, WANTED)) {
+	if (!was) {
+		if (time_before(jiffies, READ_ONCE(lo->refuse_until)))
+			return ERR_PTR(-ENOSPC);
+		if (!cmpxchg(entry, 0, WANTED)) {
 			set_bit(requester, lo->wanted);
-			/* the mark, then the bit; queue_work() is a full barrier */
-			queue_work(rmc_unbound_wq, &lo->work);
+			/* the mark, then the bit; to queue work is a full barrier */
+			mod_delayed_work(rmc_unbound_wq, &lo->work, 0);
 		}
 		return NULL;
 	}
-	if (mem == WANTED)
+	if (was & (WANTED | CLOSING))
 		return NULL;
-	/* out of memory: tell it once, try again next time */
-	if (IS_ERR(mem))
-		cmpxchg(entry, mem, NULL);
-	return mem;
+	/* tell it once, try again next time */
+	if (was == REFUSED) {
+		cmpxchg(entry, was, 0);
+		return ERR_PTR(-ENOSPC);
+	}
+	if (was & (FRESH | AGED))
+		cmpxchg(entry, was, was & PAGE_MASK);
+	return address_of(was);
 }
 
 static void loopback_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane)
@@ -107,11 +291,15 @@ static void loopback_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane)
 
 static void zero_channel(struct rmc_fabric *f, u32 requester, u32 server)
 {
-	/* pairs with the release in allocate_wanted() */
-	void *mem = smp_load_acquire(&loopback_of(f)->channel[requester * f->endpoints + server]);
+	struct loopback *lo = loopback_of(f);
+	unsigned long was;
 
-	if (mem && mem != WANTED && !IS_ERR(mem))
-		memset(mem, 0, rmc_channel_bytes(f));
+	spin_lock(&lo->lock);
+	/* pairs with the release in allocate_wanted() */
+	was = smp_load_acquire(entry_of(lo, requester, server));
+	if (address_of(was) && !(was & CLOSING))
+		memset(address_of(was), 0, rmc_channel_bytes(f));
+	spin_unlock(&lo->lock);
 }
 
 static void loopback_reset(struct rmc_fabric *f, u32 nid)
@@ -134,7 +322,7 @@ static const struct rmc_fabric_ops loopback_ops = {
 };
 
 /* 128 nodes that all talk to all take 200 MB this way, instead of 650 MB. */
-static void choose_orders(struct rmc_fabric *f, const struct rmc_config *cfg)
+static void choose_orders(struct rmc_fabric *f, const struct rmc_fabric_config *cfg)
 {
 	bool small = f->nodes << f->unit_order > RMC_SMALL_NODES;
 
@@ -144,24 +332,39 @@ static void choose_orders(struct rmc_fabric *f, const struct rmc_config *cfg)
 		f->pay_order = max_t(u32, f->pay_order, order_base_2(f->mtu / RMC_LINE));
 }
 
+static void loopback_start(struct rmc_port *port, void (*kick)(void *data), void *data)
+{
+	WRITE_ONCE(container_of(port, struct loopback, port)->running, true);
+}
+
+static void loopback_stop(struct rmc_port *port)
+{
+	struct loopback *lo = container_of(port, struct loopback, port);
+
+	/* the work item calls workers; what is queued later does not */
+	WRITE_ONCE(lo->running, false);
+	cancel_delayed_work_sync(&lo->work);
+}
+
 static void loopback_close(struct rmc_port *port)
 {
 	struct loopback *lo = container_of(port, struct loopback, port);
 	struct rmc_fabric *f = &port->fabric;
 	u32 i;
 
-	flush_work(&lo->work);
+	cancel_delayed_work_sync(&lo->work);
 	for (i = 0; lo->channel && i < f->endpoints * f->endpoints; i++)
-		if (lo->channel[i] && lo->channel[i] != WANTED && !IS_ERR(lo->channel[i]))
-			channel_free(lo->channel[i], rmc_channel_bytes(f));
+		if (address_of(lo->channel[i]))
+			channel_free(address_of(lo->channel[i]), rmc_channel_bytes(f));
 	kvfree(lo->channel);
+	kvfree(lo->held);
 	bitmap_free(lo->wanted);
 	vfree(f->bell);
 	vfree(f->node);
 	kfree(lo);
 }
 
-static struct rmc_port *loopback_open(const struct rmc_config *cfg)
+static struct rmc_port *loopback_open(const struct rmc_fabric_config *cfg)
 {
 	struct loopback *lo = kzalloc(sizeof(*lo), GFP_KERNEL);
 	struct rmc_fabric *f;
@@ -169,13 +372,16 @@ static struct rmc_port *loopback_open(const struct rmc_config *cfg)
 	if (!lo)
 		return ERR_PTR(-ENOMEM);
 	f = &lo->port.fabric;
-	INIT_WORK(&lo->work, allocate_wanted);
+	INIT_DELAYED_WORK(&lo->work, loopback_work);
+	spin_lock_init(&lo->lock);
+	lo->cfg = cfg;
+	lo->refuse_until = jiffies;
 	f->ops = &loopback_ops;
 	f->nodes = cfg->nodes ?: RMC_LOOPBACK_NODES;
 	f->mtu = cfg->mtu ?: RMC_MTU_DEFAULT;
 	f->timeout_ms = cfg->timeout_ms;
 	f->dead_ms = cfg->dead_ms;
-	rmc_config_units(cfg, f);
+	rmc_fabric_units_from(cfg, f);
 	choose_orders(f, cfg);
 	if (rmc_fabric_check(f)) {
 		pr_err("pay_order=%u holds no packet of mtu=%u: give a pay_order of at least %u\n",
@@ -183,15 +389,22 @@ static struct rmc_port *loopback_open(const struct rmc_config *cfg)
 		kfree(lo);
 		return ERR_PTR(-EINVAL);
 	}
+	if (channel_size(f) << f->rrpp_order > (u64)cfg->channel_mib << 20) {
+		pr_err("channel_mib=%u holds no channel, of %zu KiB: give more\n",
+		       cfg->channel_mib, channel_size(f) << f->rrpp_order >> 10);
+		kfree(lo);
+		return ERR_PTR(-EINVAL);
+	}
 	f->node = vzalloc(array_size(f->nodes, sizeof(*f->node)));
 	f->bell = vzalloc(array_size(f->endpoints * RMC_LANES, sizeof(*f->bell)));
 	lo->wanted = bitmap_zalloc(f->endpoints, GFP_KERNEL);
 	lo->channel = kvcalloc(f->endpoints * f->endpoints, sizeof(*lo->channel), GFP_KERNEL);
+	lo->held = kvcalloc(f->endpoints, sizeof(*lo->held), GFP_KERNEL);
 
 	lo->port.transport = &rmc_loopback;
 	lo->port.locals = f->nodes;
 	lo->port.memtype = "write-back";
-	if (!f->node || !f->bell || !lo->wanted || !lo->channel) {
+	if (!f->node || !f->bell || !lo->wanted || !lo->channel || !lo->held) {
 		loopback_close(&lo->port);
 		return ERR_PTR(-ENOMEM);
 	}
@@ -202,5 +415,7 @@ const struct rmc_transport rmc_loopback = {
 	.name = "loopback",
 	.kind = RMC_FABRIC_LOOPBACK,
 	.open = loopback_open,
+	.start = loopback_start,
+	.stop = loopback_stop,
 	.close = loopback_close,
 };

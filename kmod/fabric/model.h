@@ -17,7 +17,7 @@
 #ifndef RMC_MODEL_H
 #define RMC_MODEL_H
 
-#include "../core/param.h"
+#include "../base/param.h"
 
 #define RMC_DIMENSIONS		3
 #define RMC_PORTS		(2 * RMC_DIMENSIONS)

@@ -5,11 +5,11 @@
 #include <linux/delay.h>
 #include <linux/random.h>
 #include <linux/sched/signal.h>
-#include "../config.h"
 #include "region.h"
 
 /* The largest rings that fit, unless the user said which. */
-static int choose_sizes(struct rmc_region *r, struct rmc_fabric *f, const struct rmc_config *cfg)
+static int choose_sizes(struct rmc_region *r, struct rmc_fabric *f,
+			const struct rmc_fabric_config *cfg)
 {
 	u64 need, megs;
 	u32 least;
@@ -18,7 +18,7 @@ static int choose_sizes(struct rmc_region *r, struct rmc_fabric *f, const struct
 	f->mtu = cfg->mtu ?: RMC_MTU_DEFAULT;
 	f->ring_order = cfg->ring_order ?: RMC_RING_ORDER;
 	f->pay_order = cfg->pay_order ?: RMC_PAY_ORDER;
-	rmc_config_units(cfg, f);
+	rmc_fabric_units_from(cfg, f);
 	least = order_base_2(f->mtu / RMC_LINE);
 	if (!cfg->pay_order)
 		f->pay_order = max(f->pay_order, least);
@@ -44,20 +44,35 @@ static int choose_sizes(struct rmc_region *r, struct rmc_fabric *f, const struct
 	return -ENOSPC;
 }
 
-/* The header is ours to write: state is FORMATTING with our nonce. */
-static int format(struct rmc_region *r, struct rmc_fabric *f, const struct rmc_config *cfg,
-		  u32 mine)
+/*
+ * Are the tables empty? Who found a place to be its own may look only: in the meantime
+ * they can be a successor's.
+ */
+static bool tables_empty(const struct rmc_region *r, const struct rmc_fabric *f)
 {
-	struct rmc_region_head *h = r->base;
+	return !memchr_inv(f->node, 0, r->channels - PAGE_SIZE);
+}
+
+/* The numbers' place is ours to write: state is FORMATTING with our nonce. */
+static int format(struct rmc_region *r, struct rmc_fabric *f,
+		  const struct rmc_fabric_config *cfg, u32 mine)
+{
+	struct rmc_region_head *first = r->base, *h = rmc_region_head(r);
+	u32 place = mine & RMC_REGION_PLACE_MASK << RMC_REGION_PLACE_SHIFT;
 	int err;
 
 	err = choose_sizes(r, f, cfg);
 	if (err) {
-		cmpxchg(&h->state, mine, RMC_REGION_RAW);
+		cmpxchg(&first->state, mine, RMC_REGION_RAW | place);
 		return err;
 	}
 	/* an empty channel is all zero; they are zeroed when a node joins */
-	memset(f->node, 0, r->channels - PAGE_SIZE);
+	if (!tables_empty(r, f)) {
+		if (cmpxchg(&first->state, mine, RMC_REGION_RAW | place) != mine)
+			return -EAGAIN;
+		pr_err("the shared memory holds something else: start all nodes anew on zeroed memory\n");
+		return -EPROTO;
+	}
 	WRITE_ONCE(h->version, RMC_REGION_VERSION);
 	WRITE_ONCE(h->nodes, f->nodes);
 	WRITE_ONCE(h->mtu, f->mtu);
@@ -71,11 +86,32 @@ static int format(struct rmc_region *r, struct rmc_fabric *f, const struct rmc_c
 	/* full barrier; pairs with the acquire in rmc_region_attach(). It fails
 	 * when we were so slow that somebody else took over.
 	 */
-	return cmpxchg(&h->state, mine, RMC_REGION_READY) == mine ? 0 : -EAGAIN;
+	return cmpxchg(&first->state, mine, RMC_REGION_READY | place) == mine ? 0 : -EAGAIN;
+}
+
+/* Claim a place that no formatter had before. -EAGAIN: somebody was faster. */
+static int take_over(struct rmc_region *r, struct rmc_fabric *f,
+		     const struct rmc_fabric_config *cfg, u32 state)
+{
+	struct rmc_region_head *first = r->base;
+	u32 mine;
+
+	r->place = state >> RMC_REGION_PLACE_SHIFT & RMC_REGION_PLACE_MASK;
+	/* the one who is late may still write to its own */
+	if ((state & RMC_REGION_STATE_MASK) != RMC_REGION_RAW &&
+	    ++r->place > RMC_REGION_PLACE_MASK) {
+		pr_err("too many kernels died while they formatted the shared memory: start all nodes anew on zeroed memory\n");
+		return -EPROTO;
+	}
+	mine = RMC_REGION_FORMATTING | r->place << RMC_REGION_PLACE_SHIFT |
+	       get_random_u32() << RMC_REGION_NONCE_SHIFT;
+	if (cmpxchg(&first->state, state, mine) != state)
+		return -EAGAIN;
+	return format(r, f, cfg, mine);
 }
 
 /* Take the header's numbers, and tell what is wrong with them. */
-static int adopt(struct rmc_region *r, struct rmc_fabric *f, const struct rmc_config *cfg)
+static int adopt(struct rmc_region *r, struct rmc_fabric *f, const struct rmc_fabric_config *cfg)
 {
 	int err = rmc_region_adopt(r, f);
 
@@ -105,10 +141,10 @@ static int adopt(struct rmc_region *r, struct rmc_fabric *f, const struct rmc_co
  * Return: 0 or a negative errno after telling the reason.
  * Context: may sleep, for some seconds.
  */
-int rmc_region_attach(struct rmc_region *r, struct rmc_fabric *f, const struct rmc_config *cfg)
+int rmc_region_attach(struct rmc_region *r, struct rmc_fabric *f,
+		      const struct rmc_fabric_config *cfg)
 {
 	struct rmc_region_head *h = r->base;
-	u32 mine = RMC_REGION_FORMATTING | get_random_u32() << RMC_REGION_NONCE_SHIFT;
 	u32 seen = RMC_REGION_RAW, state;
 	unsigned long since = jiffies;
 	int err;
@@ -121,18 +157,18 @@ int rmc_region_attach(struct rmc_region *r, struct rmc_fabric *f, const struct r
 	for (;;) {
 		/* pairs with the cmpxchg in format() */
 		state = smp_load_acquire(&h->state);
-		if (state == RMC_REGION_READY)
+		if ((state & RMC_REGION_STATE_MASK) == RMC_REGION_READY) {
+			r->place = state >> RMC_REGION_PLACE_SHIFT & RMC_REGION_PLACE_MASK;
 			return adopt(r, f, cfg);
+		}
 		if (state != seen) {
 			seen = state;
 			since = jiffies;
 		}
-		if (state == RMC_REGION_RAW ||
+		if ((state & RMC_REGION_STATE_MASK) == RMC_REGION_RAW ||
 		    time_after(jiffies, since + msecs_to_jiffies(RMC_REGION_FORMAT_MS))) {
 			/* who loses sleeps: the word may change all the time */
-			err = -EAGAIN;
-			if (cmpxchg(&h->state, state, mine) == state)
-				err = format(r, f, cfg, mine);
+			err = take_over(r, f, cfg, state);
 			if (err != -EAGAIN)
 				return err;
 		}

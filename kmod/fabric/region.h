@@ -4,33 +4,48 @@
  *
  *   header     who formatted it, and the numbers that give all sizes
  *   nodes      struct rmc_region_node by node id
- *   bells      struct rmc_bell, RMC_LANES per endpoint
+ *   doorbells      struct rmc_doorbell, RMC_LANES per endpoint
  *   sync       u32 [own endpoint * nodes + peer]
  *   channels   [requester * endpoints + server], each on page boundaries
  *
  * The first kernel formats the region. Everybody copies the header's numbers
  * once, judges the copy, and computes where things are from it; what is
  * written into the header later changes nothing for those who run.
+ *
+ * A formatter may be paused at any instruction, be taken for dead, and go on when its
+ * successor's fabric runs. So it writes nothing that its successor relies on: its
+ * numbers go to a place of the header that nobody else gets, which the state word names
+ * when a compare-and-swap makes it READY, and the tables have to be zero already.
  */
 #ifndef RMC_REGION_H
 #define RMC_REGION_H
 
+#include "config.h"
 #include "fabric.h"
 
-struct rmc_config;
-
 #define RMC_REGION_MAGIC	0x312d414d554e6f73ULL	/* "soNUMA-1" */
-#define RMC_REGION_VERSION	3
+#define RMC_REGION_VERSION	4
 
-/* state of the header; while formatting the upper bits are a nonce */
+/*
+ * State word of the header: bits 0 .. 1 one of these; bits 2 .. 7 which place of the
+ * header, 64 bytes each, holds the numbers, or will; while formatting the rest is a
+ * nonce. A place is used once: the next formatter takes the next one.
+ */
 #define RMC_REGION_RAW		0
 #define RMC_REGION_READY	1
 #define RMC_REGION_FORMATTING	2
-#define RMC_REGION_NONCE_SHIFT	2
+#define RMC_REGION_STATE_MASK	3
+#define RMC_REGION_PLACE_SHIFT	2
+#define RMC_REGION_PLACE_MASK	63
+#define RMC_REGION_PLACE_BYTES	64
+#define RMC_REGION_NONCE_SHIFT	8
 /* A formatter that did not finish within this time died */
 #define RMC_REGION_FORMAT_MS	2000
 
-/* First bytes of the region. Little endian, as everything in there. */
+/*
+ * First bytes of the region, and of each further place; state counts in the first one
+ * only. Little endian, as everything in there.
+ */
 struct rmc_region_head {
 	u64 magic;
 	u32 version;
@@ -45,23 +60,34 @@ struct rmc_region_head {
 	u32 interleave;
 };
 
+static_assert(sizeof(struct rmc_region_head) <= RMC_REGION_PLACE_BYTES, "place");
+
 /**
  * struct rmc_region - a mapped region; private
  * @base: where it is mapped
  * @bytes: how large the mapping is
+ * @place: which place of the header holds the numbers
  * @channels: offset of the channels
  * @stride: bytes from one channel to the next
  */
 struct rmc_region {
 	void *base;
 	u64 bytes;
+	u32 place;
 	u64 channels;
 	u64 stride;
 };
 
+/* The numbers' place in the header. */
+static inline struct rmc_region_head *rmc_region_head(const struct rmc_region *r)
+{
+	return r->base + r->place * RMC_REGION_PLACE_BYTES;
+}
+
 u64 rmc_region_layout(struct rmc_region *r, struct rmc_fabric *f);
 int rmc_region_adopt(struct rmc_region *r, struct rmc_fabric *f);
-int rmc_region_attach(struct rmc_region *r, struct rmc_fabric *f, const struct rmc_config *cfg);
+int rmc_region_attach(struct rmc_region *r, struct rmc_fabric *f,
+		      const struct rmc_fabric_config *cfg);
 int rmc_region_claim(struct rmc_fabric *f, s32 wanted, u32 *nid, u32 *epoch);
 void rmc_region_reset(const struct rmc_region *r, const struct rmc_fabric *f, u32 nid);
 void rmc_region_unclaim(struct rmc_fabric *f, u32 nid, u32 epoch);

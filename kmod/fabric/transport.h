@@ -7,10 +7,9 @@
 #ifndef RMC_TRANSPORT_H
 #define RMC_TRANSPORT_H
 
+#include "config.h"
 #include "fabric.h"
-#include "../core/node.h"
 
-struct rmc_config;
 struct rmc_port;
 
 /**
@@ -29,12 +28,34 @@ struct rmc_port;
 struct rmc_transport {
 	const char *name;
 	u32 kind;
-	bool (*present)(const struct rmc_config *cfg);
-	struct rmc_port *(*open)(const struct rmc_config *cfg);
+	bool (*present)(const struct rmc_fabric_config *cfg);
+	struct rmc_port *(*open)(const struct rmc_fabric_config *cfg);
 	void (*start)(struct rmc_port *port, void (*kick)(void *data), void *data);
 	void (*stop)(struct rmc_port *port);
 	int (*reclaim)(struct rmc_port *port);
 	void (*close)(struct rmc_port *port);
+};
+
+/* Channels closed by one call on a worker, which does nothing else meanwhile */
+#define RMC_RETIRE_BATCH	32
+
+/**
+ * struct rmc_retire - channels of one requester whose ends are being closed, so that
+ *	their memory can be freed
+ * @from: endpoint of the requester
+ * @n: how many are closed
+ * @to: out, endpoints of their servers
+ * @may: the transport's: may those to the units of a node go; called on the requester's
+ *	worker, @unused: it has no queue pair
+ * @closed: likewise: the requester closed its end of them. Adds at most one entry per RRPP
+ *	of the node to @to, for which there is room.
+ */
+struct rmc_retire {
+	u32 from;
+	u32 n;
+	u32 to[RMC_RETIRE_BATCH];
+	bool (*may)(struct rmc_port *port, const struct rmc_retire *r, u32 nid, bool unused);
+	void (*closed)(struct rmc_port *port, struct rmc_retire *r, u32 nid);
 };
 
 /**
@@ -45,6 +66,10 @@ struct rmc_transport {
  * @locals: number of node ids hosted here, from @first on
  * @poll_us_max: parked workers look by themselves after at most this; 0: never
  * @memtype: how the memory is cached
+ * @channel_bytes: memory of channels, where it is allocated when they are used
+ * @unused: has a unit hosted here no queue pair; given by the device, as is
+ * @retire: close both ends of what the transport wants to free; may sleep. Between start
+ *	and stop of the transport
  */
 struct rmc_port {
 	struct rmc_fabric fabric;
@@ -53,19 +78,22 @@ struct rmc_port {
 	u32 locals;
 	u32 poll_us_max;
 	const char *memtype;
+	u64 channel_bytes;
+	bool (*unused)(struct rmc_port *port, u32 ep);
+	void (*retire)(struct rmc_port *port, struct rmc_retire *r);
 };
 
 /* Shortest sleep of a parked worker that looks by itself, microseconds */
 #define RMC_POLL_US_MIN		50
 /* With doorbells nobody waits for the poll; it only moves the heartbeat. */
-#define RMC_BELL_POLL_FACTOR	25
+#define RMC_DOORBELL_POLL_FACTOR	25
 
 /* Peers can wake our workers: look less often, but well within the time after
  * which they think that we are dead.
  */
-static inline void rmc_port_has_bell(struct rmc_port *port)
+static inline void rmc_port_has_doorbell(struct rmc_port *port)
 {
-	port->poll_us_max = min(port->poll_us_max * RMC_BELL_POLL_FACTOR,
+	port->poll_us_max = min(port->poll_us_max * RMC_DOORBELL_POLL_FACTOR,
 				port->fabric.dead_ms * (u32)USEC_PER_MSEC / 8);
 }
 
@@ -74,30 +102,6 @@ extern const struct rmc_transport rmc_ivshmem;
 extern const struct rmc_transport rmc_uml;
 
 const struct rmc_transport *rmc_transport_find(const char *name);
-const struct rmc_transport *rmc_transport_default(const struct rmc_config *cfg);
-
-/**
- * rmc_port_state() - state of a node
- * @port: port
- * @nid: node id, less than the fabric's nodes
- *
- * Return: enum rmc_node_state; in a fabric of several kernels as the local node
- * sees it, because a dead one's entry says UP for ever.
- */
-static inline u32 rmc_port_state(struct rmc_port *port, u32 nid)
-{
-	struct rmc_fabric *f = &port->fabric;
-	struct rmc_node *self = f->local[rmc_endpoint(f, port->first)];
-	struct rmc_node *local = f->local[rmc_endpoint(f, nid)];
-	u32 state;
-
-	/* the entry is another kernel's by now */
-	if (local && READ_ONCE(local->fenced))
-		return RMC_NODE_DOWN;
-	if (f->sync && !local)
-		return READ_ONCE(self->peer[nid].state);
-	state = READ_ONCE(f->node[nid].state);
-	return state <= RMC_NODE_DOWN ? state : RMC_NODE_DOWN;
-}
+const struct rmc_transport *rmc_transport_default(const struct rmc_fabric_config *cfg);
 
 #endif

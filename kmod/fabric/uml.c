@@ -5,7 +5,7 @@
  *
  *	kernel A = process of the host		kernel B = process of the host
  *	  mmap(region) ----------> file <---------- mmap(region)
- *	  write(bells + "B") ----> pipe ----------> SIGIO -> interrupt
+ *	  write(doorbells + "B") ----> pipe ----------> SIGIO -> interrupt
  *
  * Such a kernel's own address space is that of a process, so what the host
  * maps there is kernel memory like any other. Each node has a named pipe beside
@@ -23,7 +23,6 @@
 #include <linux/unistd.h>
 #include <irq_kern.h>
 #include <os.h>
-#include "../config.h"
 #include "region.h"
 #include "transport.h"
 
@@ -68,7 +67,7 @@ static void uml_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane)
 	u32 nid = rmc_endpoint_nid(f, dst);
 	struct uml *u = uml_of(f);
 
-	/* the bell, then the flag; pairs with the barrier in rmc_ni_park() */
+	/* the doorbell, then the flag; pairs with the barrier in rmc_ni_park() */
 	smp_mb();
 	if (!rmc_endpoint_parked(f, dst, lane) || u->bell[nid] < 0)
 		return;
@@ -177,7 +176,7 @@ static void set_up_bells(struct uml *u, const char *bells)
 	if (u->irq < 0)
 		close_bells(u);
 	else
-		rmc_port_has_bell(&u->port);
+		rmc_port_has_doorbell(&u->port);
 }
 
 static void take_down_bells(struct uml *u)
@@ -187,7 +186,7 @@ static void take_down_bells(struct uml *u)
 	close_bells(u);
 }
 
-static bool uml_present(const struct rmc_config *cfg)
+static bool uml_present(const struct rmc_fabric_config *cfg)
 {
 	return cfg->region;
 }
@@ -198,7 +197,7 @@ static void tell_doorbell(struct uml *u)
 	WRITE_ONCE(u->port.fabric.node[u->port.first].doorbell, u->irq < 0 ? 0 : UML_BELL);
 }
 
-static struct rmc_port *uml_open(const struct rmc_config *cfg)
+static struct rmc_port *uml_open(const struct rmc_fabric_config *cfg)
 {
 	struct rmc_fabric *f;
 	struct uml *u;

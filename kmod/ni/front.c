@@ -8,21 +8,22 @@
  * @outer: application's queue pair, set up but for its front
  * @worker: frontend
  *
- * The inner queue pair is to be given to the worker of its unit.
+ * The inner queue pair is to be given to the worker of its unit. Its memory is charged
+ * to the memory cgroup of the caller.
  *
  * Return: front or NULL when out of memory. Context: may sleep.
  */
 struct rmc_front *rmc_front_create(const struct rmc_qp *outer, struct rmc_ni_worker *worker)
 {
 	u32 entries = outer->mask + 1;
-	struct rmc_front *f = rmc_os_zalloc(sizeof(*f));
+	struct rmc_front *f = rmc_os_zalloc_user(sizeof(*f));
 
 	if (!f)
 		return NULL;
 	f->worker = worker;
-	f->inner.wq = rmc_os_zalloc(entries * sizeof(*f->inner.wq));
-	f->inner.cq = rmc_os_zalloc(entries * sizeof(*f->inner.cq));
-	f->inner.flags = rmc_os_zalloc(sizeof(*f->inner.flags));
+	f->inner.wq = rmc_os_zalloc_user(entries * sizeof(*f->inner.wq));
+	f->inner.cq = rmc_os_zalloc_user(entries * sizeof(*f->inner.cq));
+	f->inner.flags = rmc_os_zalloc_user(sizeof(*f->inner.flags));
 	if (!f->inner.wq || !f->inner.cq || !f->inner.flags) {
 		rmc_front_destroy(f);
 		return NULL;
@@ -86,11 +87,11 @@ static u32 relay_entries(struct rmc_qp *outer)
 		smp_store_release(&d->word0, word0);
 		outer->wq_head++;
 	}
-	/*
-	 * Publish, then look at the flag, as the library does. The fence that the
-	 * backend makes all CPUs execute is ours as well, see rmc_ni_park().
-	 */
-	if (n && unlikely(READ_ONCE(inner->flags->need_wakeup)))
+	if (!n)
+		return 0;
+	/* publish, then look at the flag; pairs with the barrier in rmc_ni_park() */
+	smp_mb();
+	if (unlikely(READ_ONCE(inner->flags->need_wakeup)))
 		rmc_os_wake(inner->node->req_worker);
 	return n;
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What a worker does in one visit, and when it may sleep. */
-#include "ni.h"
+#include "../core/complete.h"
+#include "../member/member.h"
+#include "tenants.h"
 
 static const struct rmc_ni_org orgs[] = {
 	{ .name = "fused",    .id = RMC_NI_FUSED },
-	{ .name = "pair",     .id = RMC_NI_PAIR,     .apart = true },
-	{ .name = "edge",     .id = RMC_NI_EDGE,     .each = true },
-	{ .name = "per_tile", .id = RMC_NI_PER_TILE, .each = true, .apart = true },
-	{ .name = "split",    .id = RMC_NI_SPLIT,    .each = true, .split = true },
+	{ .name = "pair",     .id = RMC_NI_PAIR,     .separate_rrpp = true },
+	{ .name = "edge",     .id = RMC_NI_EDGE,     .per_unit = true },
+	{ .name = "per_tile", .id = RMC_NI_PER_TILE, .per_unit = true, .separate_rrpp = true },
+	{ .name = "split",    .id = RMC_NI_SPLIT,    .per_unit = true, .frontends = true },
 };
 
 /**
@@ -29,7 +31,7 @@ const struct rmc_ni_org *rmc_ni_find(const char *name)
 /* Workers that run RGPs and RCPs; those for RRPPs alone come after them. */
 static u32 req_workers(const struct rmc_ni_org *org, const struct rmc_fabric *f)
 {
-	return org->each ? rmc_fabric_units(f) : 1;
+	return org->per_unit ? rmc_fabric_units(f) : 1;
 }
 
 /**
@@ -42,11 +44,11 @@ static u32 req_workers(const struct rmc_ni_org *org, const struct rmc_fabric *f)
  */
 u32 rmc_ni_workers(const struct rmc_ni_org *org, const struct rmc_fabric *f, u32 frontends)
 {
-	if (org->split)
+	if (org->frontends)
 		return req_workers(org, f) + rmc_fabric_units(f) * frontends;
-	if (!org->apart)
+	if (!org->separate_rrpp)
 		return req_workers(org, f);
-	return req_workers(org, f) + (org->each ? rmc_fabric_rrpps(f) : 1);
+	return req_workers(org, f) + (org->per_unit ? rmc_fabric_rrpps(f) : 1);
 }
 
 /**
@@ -61,9 +63,9 @@ u32 rmc_ni_workers(const struct rmc_ni_org *org, const struct rmc_fabric *f, u32
 u32 rmc_ni_place(const struct rmc_ni_org *org, const struct rmc_fabric *f, u32 unit,
 		 enum rmc_lane lane)
 {
-	if (lane == RMC_LANE_REQ && org->apart)
-		return req_workers(org, f) + (org->each ? unit % rmc_fabric_rrpps(f) : 0);
-	return org->each ? unit : 0;
+	if (lane == RMC_LANE_REQ && org->separate_rrpp)
+		return req_workers(org, f) + (org->per_unit ? unit % rmc_fabric_rrpps(f) : 0);
+	return org->per_unit ? unit : 0;
 }
 
 /**
@@ -95,8 +97,11 @@ int rmc_ni_worker_init(struct rmc_ni_worker *w, u32 max_units)
 	w->node[RMC_LANE_REP] = rmc_os_zalloc(max_units * sizeof(struct rmc_node *));
 	w->hot = rmc_os_zalloc(RMC_WORKER_QPS * sizeof(*w->hot));
 	w->all = rmc_os_zalloc(RMC_WORKER_QPS * sizeof(*w->all));
+	w->tenant = rmc_os_zalloc(RMC_WORKER_QPS * sizeof(*w->tenant));
+	w->own = rmc_tenant_create(max_units, NULL);
 	w->turn = 1;
-	if (!w->node[RMC_LANE_REQ] || !w->node[RMC_LANE_REP] || !w->hot || !w->all) {
+	if (!w->node[RMC_LANE_REQ] || !w->node[RMC_LANE_REP] || !w->hot || !w->all ||
+	    !w->tenant || !w->own) {
 		rmc_ni_worker_destroy(w);
 		return -ENOMEM;
 	}
@@ -111,10 +116,14 @@ int rmc_ni_worker_init(struct rmc_ni_worker *w, u32 max_units)
  */
 void rmc_ni_worker_destroy(struct rmc_ni_worker *w)
 {
+	rmc_tenant_destroy(w->own);
+	rmc_os_free(w->tenant);
 	rmc_os_free(w->all);
 	rmc_os_free(w->hot);
 	rmc_os_free(w->node[RMC_LANE_REP]);
 	rmc_os_free(w->node[RMC_LANE_REQ]);
+	w->own = NULL;
+	w->tenant = NULL;
 	w->all = NULL;
 	w->hot = NULL;
 	w->node[RMC_LANE_REP] = NULL;
@@ -166,29 +175,20 @@ int rmc_ni_add_qp(struct rmc_ni_worker *w, struct rmc_qp *qp)
 	/* each unit has its share of the node's; the inner one of a front counts */
 	if (!qp->front && qp->node->qps == RMC_MAX_QPS / rmc_fabric_units(qp->node->fabric))
 		return -ENOSPC;
+	if (!qp->tenant)
+		qp->tenant = w->own;
+	/* whoever polls for a frontend has no ITT to take from */
+	qp->account = &qp->tenant->unit[qp->front ? 0 : qp->node->index[RMC_LANE_REP]];
+	qp->budget = RMC_POLL_ALL;
 	qp->cur_tid = RMC_TID_NONE;
 	qp->hot = -1;
 	qp->cold = w->alls;
 	w->all[w->alls++] = qp;
-	if (!qp->front)
+	if (!qp->front) {
 		WRITE_ONCE(qp->node->qps, qp->node->qps + 1);
+		rmc_tenant_join(w, qp);
+	}
 	return 0;
-}
-
-static void cool(struct rmc_ni_worker *w, struct rmc_qp *qp)
-{
-	struct rmc_qp *moved = w->hot[--w->hots];
-
-	w->hot[qp->hot] = moved;
-	moved->hot = qp->hot;
-	qp->hot = -1;
-}
-
-static void heat(struct rmc_ni_worker *w, struct rmc_qp *qp)
-{
-	qp->idle = 0;
-	qp->hot = w->hots;
-	w->hot[w->hots++] = qp;
 }
 
 /**
@@ -207,18 +207,20 @@ void rmc_ni_del_qp(struct rmc_ni_worker *w, struct rmc_qp *qp)
 	if (!qp->front)
 		rmc_itt_abort(qp->node, &all);
 	if (qp->hot >= 0)
-		cool(w, qp);
+		rmc_ni_cool(w, qp);
 	moved = w->all[--w->alls];
 	w->all[qp->cold] = moved;
 	moved->cold = qp->cold;
 	if (w->cursor >= w->alls)
 		w->cursor = 0;
-	if (!qp->front)
+	if (!qp->front) {
 		WRITE_ONCE(qp->node->qps, qp->node->qps - 1);
+		rmc_tenant_leave(qp);
+	}
 }
 
 /**
- * rmc_ni_notify() - a bell of a unit in this kernel was rung
+ * rmc_ni_notify() - a doorbell of a unit in this kernel was rung
  * @node: unit
  * @lane: lane
  *
@@ -228,7 +230,7 @@ void rmc_ni_notify(struct rmc_node *node, enum rmc_lane lane)
 {
 	struct rmc_ni_worker *w = lane == RMC_LANE_REQ ? node->srv_worker : node->req_worker;
 
-	/* with peers in other kernels all bells are looked at anyway */
+	/* with peers in other kernels all doorbells are looked at anyway */
 	if (!w->remote)
 		rmc_os_or64(&w->pend[lane][node->index[lane] / 64],
 			    1ULL << (node->index[lane] % 64));
@@ -239,34 +241,27 @@ void rmc_ni_notify(struct rmc_node *node, enum rmc_lane lane)
 		rmc_os_wake(w);
 }
 
-/* Nothing to do, and nothing in flight that the worker has to look at. */
-static bool quiet(const struct rmc_qp *qp)
-{
-	return qp->cur_tid == RMC_TID_NONE && !rmc_qp_pending(qp) &&
-	       !(qp->front && rmc_front_in_flight(qp));
-}
-
-/* Mostly there is nothing, which takes no call to see. */
-static __always_inline u32 poll_wq(struct rmc_qp *qp)
-{
-	return qp->cur_tid == RMC_TID_NONE && !rmc_qp_pending(qp) ? 0 : rmc_rgp_poll(qp);
-}
-
-static __always_inline u32 visit_qps(struct rmc_ni_worker *w, u32 (*poll)(struct rmc_qp *))
+static __always_inline u32 visit_qps(struct rmc_ni_worker *w, u32 (*poll)(struct rmc_qp *),
+				     u32 (*tenants)(struct rmc_ni_worker *))
 {
 	u32 i, n, done = 0;
 
-	for (i = 0; i < w->hots; i++) {
-		struct rmc_qp *qp = w->hot[i];
+	if (unlikely(w->tenants > 1)) {
+		done = tenants(w);
+	} else {
+		for (i = 0; i < w->hots; i++) {
+			struct rmc_qp *qp = w->hot[i];
 
-		n = poll(qp);
-		done += n;
-		if (n) {
-			qp->idle = 0;
-		} else if (unlikely(++qp->idle > RMC_IDLE_LOOKS) && quiet(qp)) {
-			cool(w, qp);
-			i--;
+			n = poll(qp);
+			done += n;
+			if (n) {
+				qp->idle = 0;
+			} else if (unlikely(++qp->idle > RMC_IDLE_POLLS) && rmc_qp_quiet(qp)) {
+				rmc_ni_cool(w, qp);
+				i--;
+			}
 		}
+		w->uncharged += done;
 	}
 	if (w->hots < w->alls) {
 		struct rmc_qp *qp = w->all[w->cursor];
@@ -274,8 +269,12 @@ static __always_inline u32 visit_qps(struct rmc_ni_worker *w, u32 (*poll)(struct
 		if (++w->cursor >= w->alls)
 			w->cursor = 0;
 		if (qp->hot < 0 && rmc_qp_pending(qp)) {
-			heat(w, qp);
-			done += poll(qp);
+			rmc_ni_heat(w, qp);
+			/* where others are hot, too, it is polled in its turn */
+			if (w->tenants == 1)
+				done += poll(qp);
+			else
+				done++;
 		}
 	}
 	return done;
@@ -286,12 +285,12 @@ static bool bells_quiet(struct rmc_node *node, enum rmc_lane lane)
 	u32 i;
 
 	for (i = 0; i < (node->fabric->endpoints + 63) / 64; i++)
-		if (READ_ONCE(*rmc_bell_word(node->fabric, node->ep, lane, i * 64)))
+		if (READ_ONCE(*rmc_doorbell_word(node->fabric, node->ep, lane, i * 64)))
 			return false;
 	return true;
 }
 
-/* Units whose bells fell silent leave pend; looked at once more afterwards. */
+/* Units whose doorbells fell silent leave pend; looked at once more afterwards. */
 static void settle_pend(struct rmc_ni_worker *w, enum rmc_lane lane)
 {
 	u32 i;
@@ -303,8 +302,8 @@ static void settle_pend(struct rmc_ni_worker *w, enum rmc_lane lane)
 		if (!(READ_ONCE(*word) & bit) || !bells_quiet(w->node[lane][i], lane))
 			continue;
 		rmc_os_andnot64(word, bit);
-		/* clear pend, then look at the bells; pairs with rmc_ni_notify(),
-		 * whose caller sets the bell before it sets pend
+		/* clear pend, then look at the doorbells; pairs with rmc_ni_notify(),
+		 * whose caller sets the doorbell before it sets pend
 		 */
 		smp_mb();
 		if (!bells_quiet(w->node[lane][i], lane))
@@ -349,14 +348,18 @@ static __always_inline u32 visit_lane(struct rmc_ni_worker *w, enum rmc_lane lan
  */
 u32 rmc_ni_visit(struct rmc_ni_worker *w)
 {
-	u32 done = 0;
+	u32 n, done = 0;
 
 	if (w->stages & RMC_STAGE_REQ)
-		done += visit_qps(w, poll_wq);
+		done += visit_qps(w, rmc_wq_poll, rmc_tenants_visit);
 	else if (w->stages & RMC_STAGE_FRONT)
-		done += visit_qps(w, rmc_front_poll);
-	if (w->stages & RMC_STAGE_SRV)
-		done += visit_lane(w, RMC_LANE_REQ, rmc_rrpp_poll);
+		done += visit_qps(w, rmc_front_poll, rmc_tenants_visit_front);
+	if (w->stages & RMC_STAGE_SRV) {
+		n = visit_lane(w, RMC_LANE_REQ, rmc_rrpp_poll);
+		if (n && w->remote)
+			w->served += (u64)n * RMC_TENANT_ENTRY;
+		done += n;
+	}
 	if (w->stages & RMC_STAGE_REQ)
 		done += visit_lane(w, RMC_LANE_REP, rmc_rcp_poll);
 
@@ -387,6 +390,7 @@ void rmc_ni_tick(struct rmc_ni_worker *w, u64 now_ns)
 	struct rmc_node *node;
 	u32 i;
 
+	rmc_tenants_tick(w, now_ns);
 	w->tick_ns = now_ns;
 	/* stopped ones have no heartbeat either */
 	for (i = 0; i < w->nodes[RMC_LANE_REP]; i++) {
@@ -488,11 +492,12 @@ bool rmc_ni_park(struct rmc_ni_worker *w)
 	tell_parked(w, 1);
 	/*
 	 * Announce, then look. Pairs with "publish, then look at need_wakeup"
-	 * in the library, which has no fence: this call makes every CPU
-	 * execute one. Also a full barrier for us, which pairs with those in
-	 * rmc_ni_notify() and rmc_bell_ring().
+	 * in the library, which has no fence: this call makes every CPU that
+	 * runs an owner of one of our queue pairs execute one. Also a full barrier
+	 * for us, which pairs with those in rmc_ni_notify(), rmc_doorbell_ring() and
+	 * relay_entries().
 	 */
-	rmc_os_membarrier();
+	rmc_os_membarrier(w);
 	if (work_left(w)) {
 		tell_parked(w, 0);
 		return false;
@@ -513,14 +518,14 @@ void rmc_ni_unpark(struct rmc_ni_worker *w)
 	WRITE_ONCE(w->wakeups, w->wakeups + 1);
 }
 
-/* Bells of rings in which nothing is waiting are cleared, as long idle looks would do it. */
+/* Doorbells of rings in which nothing is waiting are cleared, as long idle looks would do it. */
 static void settle_bells(struct rmc_node *node, enum rmc_lane lane)
 {
 	struct rmc_fabric *f = node->fabric;
 	u32 i;
 
 	for (i = 0; i < (f->endpoints + 63) / 64; i++) {
-		u64 bits = READ_ONCE(*rmc_bell_word(f, node->ep, lane, i * 64));
+		u64 bits = READ_ONCE(*rmc_doorbell_word(f, node->ep, lane, i * 64));
 
 		for (; bits; bits &= bits - 1) {
 			u32 from = i * 64 + __ffs64(bits);
@@ -542,7 +547,7 @@ static void settle_bells(struct rmc_node *node, enum rmc_lane lane)
 				filter = node->out[from]->filter;
 			}
 			if (!rmc_filter_holds(filter))
-				rmc_bell_settle(node, lane, from, rmc_filter_wire(filter, rx));
+				rmc_doorbell_clear(node, lane, from, rmc_filter_wire(filter, rx));
 		}
 	}
 }
@@ -560,14 +565,14 @@ static bool settle(struct rmc_ni_worker *w)
 		settle_pend(w, lane);
 	}
 	for (i = w->hots; i-- > 0;)
-		if (quiet(w->hot[i]))
-			cool(w, w->hot[i]);
+		if (rmc_qp_quiet(w->hot[i]))
+			rmc_ni_cool(w, w->hot[i]);
 	return rmc_ni_may_park(w);
 }
 
 /**
- * rmc_ni_help() - do the work of a parked worker on the caller's CPU
- * @w: worker, parked; the caller has its turn (rmc_ni_take_turn()) and keeps it
+ * rmc_ni_poll_inline() - do the work of a parked worker on the caller's CPU
+ * @w: worker, parked; the caller has its turn (rmc_ni_try_own()) and keeps it
  * @now_ns: clock of the fabric's time-outs, nanoseconds
  * @often_ns: who needs help again sooner than this had better be awake
  *
@@ -578,25 +583,28 @@ static bool settle(struct rmc_ni_worker *w)
  * was given back.
  * Context: process, not preempted; does not sleep.
  */
-bool rmc_ni_help(struct rmc_ni_worker *w, u64 now_ns, u64 often_ns)
+bool rmc_ni_poll_inline(struct rmc_ni_worker *w, u64 now_ns, u64 often_ns)
 {
 	bool often = now_ns - w->help_ns < often_ns, settled;
 	u32 i;
 
-	if (w->alls > RMC_HELP_LOOKS)
+	if (w->alls > RMC_INLINE_POLLS)
 		return false;
 	for (i = 0; i < w->alls; i++)
 		if (w->all[i]->hot < 0 && rmc_qp_pending(w->all[i]))
-			heat(w, w->all[i]);
-	if (w->hots > RMC_HELP_QPS)
+			rmc_ni_heat(w, w->all[i]);
+	if (w->hots > RMC_INLINE_QPS)
 		return false;
 	WRITE_ONCE(w->helper, rmc_os_self());
 	w->help_ns = now_ns;
 	/* node time stands still while the worker sleeps, and deadlines rely on it */
 	rmc_ni_tick(w, now_ns);
-	for (i = 0; i < RMC_HELP_VISITS && rmc_ni_visit(w) && !rmc_os_must_leave();)
+	for (i = 0; i < RMC_INLINE_VISITS && rmc_ni_visit(w) && !rmc_os_must_leave();)
 		i++;
 	settled = settle(w);
+	/* that was the helper's time */
+	w->tick_visits = w->visits;
+	w->tick_worked = w->worked;
 	WRITE_ONCE(w->helps, w->helps + 1);
 	WRITE_ONCE(w->helper, NULL);
 	return settled && !often;

@@ -10,20 +10,24 @@
  *   per_tile   one per unit: RGP and RCP; one per RRPP (T18 6.2.2)
  *   split      as edge, and frontends between it and queue pairs (T18 6.2.3)
  *
+ * Where hot QPs are more than one tenant's (core/tenant.h), each tenant has a quantum per
+ * visit, however many QPs it has; the bound for a tenant is one quantum of each other one,
+ * and what their packets take at the RRPP and RCP of this worker, which is as much.
+ *
  * What a worker looks at does not grow with what is idle:
  *
- *   hot QPs      looked at every visit; a QP silent for RMC_IDLE_LOOKS visits
+ *   hot QPs      looked at every visit; a QP silent for RMC_IDLE_POLLS visits
  *   all QPs      leaves the hot list; of all QPs one is looked at per visit
- *   pend         units of this worker with a bell bit set, per lane
+ *   pend         units of this worker with a doorbell bit set, per lane
  *
  * Parking. A worker with nothing to do sets need_wakeup in its QPs and parked
- * in its nodes, interrupts all CPUs (rmc_os_membarrier), looks once more and
- * sleeps. The interrupt stands in for the fence that applications and local
- * producers then need not execute; peers in other kernels execute theirs.
+ * in its nodes, interrupts the CPUs that run owners of its QPs (rmc_os_membarrier),
+ * looks once more and sleeps. The interrupt stands in for the fence that applications
+ * then need not execute; all other producers execute theirs.
  *
  * Turns. Whoever visits has the worker's turn: its thread, which gives it away only
  * while it sleeps or lets others on its CPU, and then whoever would wait for the thread:
- * an application does the work itself (rmc_ni_help) instead of waiting to be scheduled.
+ * an application does the work itself (rmc_ni_poll_inline) instead of waiting to be scheduled.
  */
 #ifndef RMC_NI_H
 #define RMC_NI_H
@@ -43,9 +47,9 @@ enum rmc_stage {
  * A helper is not preempted: the queue pairs it looks for work at, those it serves, and its
  * visits at most. More is the thread's.
  */
-#define RMC_HELP_LOOKS	256
-#define RMC_HELP_QPS	16
-#define RMC_HELP_VISITS	64
+#define RMC_INLINE_POLLS	256
+#define RMC_INLINE_QPS	16
+#define RMC_INLINE_VISITS	64
 
 /**
  * struct rmc_ni_worker - what one thread polls
@@ -53,18 +57,26 @@ enum rmc_stage {
  * @node: by lane, units whose stages that read it are its own; node->index is the
  *	position
  * @nodes: how many
- * @remote: peers in other kernels: look at all bells each visit
+ * @remote: peers in other kernels: look at all doorbells each visit
  * @hot: QPs looked at each visit
  * @hots: number of hot QPs
  * @all: all QPs
  * @alls: number of QPs
  * @cursor: next of @all to look at
+ * @own: tenant of the queue pairs that came without one
+ * @tenant: those with hot queue pairs
+ * @tenants: how many
+ * @first: which of them is polled first: whoever could not go on at the last visit
+ * @uncharged: entries handled for the one tenant that is in the list
  * @pend: per lane, bit per unit of this worker
  * @parked: sleeps or is about to; whoever rings wakes it
  * @visits: looks so far
  * @worked: looks that found something
  * @idle: consecutive looks that found nothing
  * @tick_ns: when the last tick ran
+ * @tick_visits: @visits then
+ * @tick_worked: @worked then
+ * @served: work units of requests that came from other kernels
  * @parks: times it went to sleep
  * @wakeups: times somebody woke it
  * @helps: times somebody else did its work while it was parked
@@ -82,10 +94,18 @@ struct rmc_ni_worker {
 	struct rmc_qp **all;
 	u32 alls;
 	u32 cursor;
+	struct rmc_tenant *own;
+	struct rmc_tenant **tenant;
+	u32 tenants;
+	u32 first;
+	u32 uncharged;
 	u64 visits;
 	u64 worked;
 	u64 idle;
 	u64 tick_ns;
+	u64 tick_visits;
+	u64 tick_worked;
+	u64 served;
 	u64 parks;
 	u64 wakeups;
 	u64 helps;
@@ -100,17 +120,21 @@ struct rmc_ni_worker {
  * struct rmc_ni_org - an organisation
  * @name: as the ni= parameter spells it
  * @id: enum rmc_ni_kind of the uapi
- * @each: a worker for each unit, not one for all of them
- * @apart: other workers run the RRPPs
- * @split: further workers poll the queue pairs
+ * @per_unit: a worker for each unit, not one for all of them
+ * @separate_rrpp: other workers run the RRPPs
+ * @frontends: further workers poll the queue pairs
  */
 struct rmc_ni_org {
 	const char *name;
 	u32 id;
-	bool each;
-	bool apart;
-	bool split;
+	bool per_unit;
+	bool separate_rrpp;
+	bool frontends;
 };
+
+/* Of whoever has the threads: make a worker look for work; a barrier on its users' CPUs */
+void rmc_os_wake(struct rmc_ni_worker *w);
+void rmc_os_membarrier(struct rmc_ni_worker *w);
 
 const struct rmc_ni_org *rmc_ni_find(const char *name);
 u32 rmc_ni_workers(const struct rmc_ni_org *org, const struct rmc_fabric *f, u32 frontends);
@@ -132,17 +156,17 @@ void rmc_ni_tick(struct rmc_ni_worker *w, u64 now_ns);
 bool rmc_ni_may_park(struct rmc_ni_worker *w);
 bool rmc_ni_park(struct rmc_ni_worker *w);
 void rmc_ni_unpark(struct rmc_ni_worker *w);
-bool rmc_ni_help(struct rmc_ni_worker *w, u64 now_ns, u64 often_ns);
+bool rmc_ni_poll_inline(struct rmc_ni_worker *w, u64 now_ns, u64 often_ns);
 
-static inline bool rmc_ni_take_turn(struct rmc_ni_worker *w)
+static inline bool rmc_ni_try_own(struct rmc_ni_worker *w)
 {
-	/* a full barrier; pairs with the release in rmc_ni_give_turn() */
+	/* a full barrier; pairs with the release in rmc_ni_disown() */
 	return !READ_ONCE(w->turn) && !rmc_os_cas64(&w->turn, 0, 1);
 }
 
-static inline void rmc_ni_give_turn(struct rmc_ni_worker *w)
+static inline void rmc_ni_disown(struct rmc_ni_worker *w)
 {
-	/* pairs with rmc_ni_take_turn(): its next owner sees all we did */
+	/* pairs with rmc_ni_try_own(): its next owner sees all we did */
 	smp_store_release(&w->turn, 0);
 }
 

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 2 2p
-# An idle peer is woken by an interrupt for each of nine requests half a second
-# apart. The time is told, not judged: that of emulated guests on a busy host.
+# An idle peer is woken by an interrupt for each of nine requests half a second apart, and
+# soon: it would poll by itself only after 50 ms on average. Emulated guests stand still
+# where the host is busy, so the median of nine may be missed twice.
 . "$(dirname "$0")/lib.sh"
 need_cluster
 interrupts()
@@ -12,8 +13,13 @@ interrupts()
 }
 behind 1 expose "$XPAIR" expose
 until_true 10 grep -q exposed "$LOGS/expose" || fail "$(cat "$LOGS/expose")"
-before=$(interrupts)
-out=$(at 0 "$XPAIR" wake 1 2>&1) || fail "$out"
-rung=$(($(interrupts) - before))
-echo "$out, $rung interrupts"
-[ "$rung" -ge 9 ] || fail "$rung interrupts for nine requests"
+for try in 1 2 3; do
+	before=$(interrupts)
+	out=$(at 0 "$XPAIR" wake 1 2>&1) || fail "$out"
+	rung=$(($(interrupts) - before))
+	echo "try $try: $out, $rung interrupts"
+	[ "$rung" -ge 9 ] || fail "$rung interrupts for nine requests"
+	ms=$(sed -n 's/^woken after \([0-9]*\) ms.*/\1/p' <<< "$out")
+	[ -n "$ms" ] && [ "$ms" -lt 20 ] && exit 0
+done
+fail "without a doorbell it would be 50 ms: $out"

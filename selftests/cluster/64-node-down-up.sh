@@ -5,19 +5,19 @@
 # told at once, programs that run meanwhile go on afterwards.
 . "$(dirname "$0")/lib.sh"
 need_cluster
-behind 0 watch0 "$XPAIR" watch 20
-behind 1 watch1 "$XPAIR" watch 20
+behind 0 watch0 "$XPAIR" watch 75
+behind 1 watch1 "$XPAIR" watch 75
 until_true 15 all_seen 0 1 || fail "watchers do not see each other: $(cat "$LOGS"/watch*)"
 for round in 1 2 3; do
 	behind 0 "events$round" "$CTL" watch --count 4 --timeout 20
 	sleep 0.5
 	epoch=$(at 0 "$CTL" status | awk '$1 == 1 && NF == 4 { print $3 }')
 	at 1 "$CTL" node down 1 || fail "node 1 does not go down"
-	until_true 5 seen watch0 1 node_down || fail "node 0: $(cat "$LOGS/watch0")"
+	until_true 10 seen watch0 1 node_down || fail "node 0: $(cat "$LOGS/watch0")"
 	at 1 "$CTL" node up 1 || fail "node 1 does not come up"
-	until_true 5 seen watch0 1 ok || fail "node 0: $(cat "$LOGS/watch0")"
-	until_true 5 seen watch1 0 ok || fail "node 1: $(cat "$LOGS/watch1")"
-	until_true 5 grep -q link_up "$LOGS/events$round" || fail "events: $(cat "$LOGS/events$round")"
+	until_true 10 seen watch0 1 ok || fail "node 0: $(cat "$LOGS/watch0")"
+	until_true 10 seen watch1 0 ok || fail "node 1: $(cat "$LOGS/watch1")"
+	until_true 10 grep -q link_up "$LOGS/events$round" || fail "events: $(cat "$LOGS/events$round")"
 	grep -q "node_up *node 1 epoch $((epoch + 1))" "$LOGS/events$round" ||
 		fail "epoch was $epoch: $(cat "$LOGS/events$round")"
 done

@@ -66,7 +66,7 @@ complaints()
 
 	for node in $(seq 0 $((NODES - 1))); do
 		timeout 20 "$vm" exec "$node" -- /run/rmc/busybox dmesg 2>/dev/null < /dev/null |
-			grep -E 'BUG:|WARNING:|Oops|stalls? on|soft lockup|hung_task' |
+			"$here/../rmc/kernel-reports" |
 			sed "s/^/kernel of node $node: /"
 	done
 }

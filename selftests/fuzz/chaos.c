@@ -110,9 +110,9 @@ static void clear_fault(struct bed *b, u32 from, u32 at, enum rmc_lane lane)
 	for (i = 0; i < units * units; i++) {
 		struct rmc_node *node = b->w.node[at]->unit[i / units];
 		u32 ep = bed_endpoint(b, from, i);
-		struct rmc_filter *flt = node->filter[lane][ep];
+		struct rmc_filter *flt = node->links.filter[lane][ep];
 
-		if (flt && rmc_filter_remove(node, ep, lane))
+		if (flt && rmc_channel_del_filter(node, ep, lane))
 			rmc_filter_destroy(flt);
 	}
 }
@@ -131,7 +131,7 @@ static void set_model(struct bed *b, u32 how)
 	for (i = 0; i < NODES; i++) {
 		b->w.fabric[i].model = m;
 		for (u = 0; u < b->w.opts.units; u++)
-			rmc_filter_refresh(b->w.node[i]->unit[u], RMC_LANE_REP);
+			rmc_channel_refresh(b->w.node[i]->unit[u], RMC_LANE_REP);
 	}
 }
 
@@ -141,8 +141,8 @@ static void set_slow(struct bed *b, u32 nid, u32 ns)
 
 	rmc_filters = 1;
 	for (u = 0; u < b->w.opts.units; u++) {
-		b->w.node[nid]->unit[u]->slow_ns = ns;
-		rmc_filter_refresh(b->w.node[nid]->unit[u], RMC_LANE_REQ);
+		b->w.node[nid]->unit[u]->links.slow_ns = ns;
+		rmc_channel_refresh(b->w.node[nid]->unit[u], RMC_LANE_REQ);
 	}
 }
 

@@ -139,7 +139,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			rmc_ring_put(rep, take(&in, 7) & 0x00ffffffffff000fULL, word1);
 			break;
 		}
-		*rmc_bell_word(f, b.a.qp.node->ep, RMC_LANE_REP, 0) |= 1 << n1->ep;
+		*rmc_doorbell_word(f, b.a.qp.node->ep, RMC_LANE_REP, 0) |= 1 << n1->ep;
 		if (how & 0x10)
 			world_visit(&b.w);
 		reap(&b, busy, &done);

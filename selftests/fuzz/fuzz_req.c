@@ -109,16 +109,16 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			break;
 		case 7:
 			/* bells of anybody */
-			*rmc_bell_word(f, p->to, how >> 4 & 1, 0) |= take(&in, 1);
+			*rmc_doorbell_word(f, p->to, how >> 4 & 1, 0) |= take(&in, 1);
 			break;
 		}
-		*rmc_bell_word(f, p->to, RMC_LANE_REQ, 0) |= 1 << p->from;
+		*rmc_doorbell_word(f, p->to, RMC_LANE_REQ, 0) |= 1 << p->from;
 		if (how & 0x10)
 			world_visit(&b.w);
 		collect(&b, p);
 	}
 	for (i = 0; i < 2; i++)
-		*rmc_bell_word(f, peer[i].to, RMC_LANE_REQ, 0) |= 1 << peer[i].from;
+		*rmc_doorbell_word(f, peer[i].to, RMC_LANE_REQ, 0) |= 1 << peer[i].from;
 	bed_calm(&b);
 	for (i = 0; i < 2; i++) {
 		collect(&b, &peer[i]);

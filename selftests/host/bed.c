@@ -31,6 +31,12 @@ __attribute__((weak)) int rmc_relax_slow(struct user_qp *qp, unsigned int spins)
 	return 0;
 }
 
+__attribute__((weak)) void rmc_cq_failed(struct user_qp *qp, int slot, int status)
+{
+	if (!qp->error)
+		qp->error = status;
+}
+
 static void wake(struct user_qp *qp)
 {
 	struct app *a = qp->priv;

@@ -115,7 +115,7 @@ static struct took run(struct setup *s, const struct rmc_model *m, u32 nid, u32 
 
 	CHECK_EQ(rmc_model_check(m, NODES), 0);
 	s->w.fabric[0].model = *m;
-	CHECK_EQ(rmc_filter_refresh(s->w.node[0], RMC_LANE_REP), 0);
+	CHECK_EQ(rmc_channel_refresh(s->w.node[0], RMC_LANE_REP), 0);
 	world_start(&s->w, cpus, false);
 	t = measure(s, nid, expect_ns, windows);
 	world_stop(&s->w);

@@ -1,81 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Filters and the link model, stepped one visit at a time with a virtual clock. */
-#include "setup.h"
+#include "filtered.h"
 #include "kmod/core/pipeline.h"
-
-/* All nodes but the first have the segment; filters are at work. */
-static void setup(struct setup *s, const struct world_opts *o)
-{
-	u32 i;
-
-	setup_make(s, o, 64);
-	memset(seg, 0, SEG);
-	memset(lbuf, 0, SEG);
-	for (i = 2; i < o->nodes; i++)
-		seg_set(&s->w, i, CTX, s->seg_mem);
-	rmc_filters = 1;
-}
-
-static void teardown(struct setup *s)
-{
-	rmc_filters = 0;
-	setup_free(s);
-}
-
-/* One CQ entry, stepping the clock as well, 1 ms per look at most */
-static int wait_ms(struct setup *s, u32 ms)
-{
-	u32 slot, status, i, k;
-
-	for (i = 0; i <= ms; i++) {
-		for (k = 0; k < 50; k++) {
-			if (app_poll(&s->a, &slot, &status))
-				return status;
-			world_visit(&s->w);
-		}
-		world_tick(&s->w, 1);
-	}
-	return -1;
-}
-
-static int run_ms(struct setup *s, u32 op, u64 off, const void *p, u32 len, u32 ms)
-{
-	app_post(&s->a, op, 1, off, p, len);
-	return wait_ms(s, ms);
-}
-
-/* All credits are back, and nothing more is in the CQ. */
-static void check_quiet(struct setup *s)
-{
-	u32 slot, status;
-
-	world_settle(&s->w);
-	world_tick(&s->w, 50);
-	world_settle(&s->w);
-	CHECK(!app_poll(&s->a, &slot, &status));
-	CHECK_EQ(world_in_flight(&s->w, 0), 0);
-	CHECK(world_credits_home(&s->w, 0, 1));
-}
-
-static void set_timeout(struct setup *s, u32 ms, u32 retries)
-{
-	u32 i, sets = s->w.opts.kernels ? s->w.opts.nodes : 1;
-
-	for (i = 0; i < sets; i++) {
-		s->w.fabric[i].timeout_ms = ms;
-		s->w.fabric[i].retries = retries;
-	}
-}
-
-static void stop_node(struct setup *s, u32 nid, bool stop)
-{
-	u32 i;
-
-	for (i = 0; i < s->w.opts.units; i++) {
-		s->w.node[nid]->unit[i]->req_stopped = stop;
-		s->w.node[nid]->unit[i]->srv_stopped = stop;
-	}
-}
 
 /* Lost requests are not served, lost replies were; both time out, once. */
 static void test_loss(const struct world_opts *o)
@@ -135,6 +61,8 @@ static void test_loss(const struct world_opts *o)
 static void test_back_to_0(const struct world_opts *o)
 {
 	struct rmc_fault loss = { .loss = 100000 }, down = { .down = true };
+	/* what is lost does not come twice: nobody waits for a copy of it */
+	struct rmc_fault loss_dup = { .loss = 100000, .dup = 500000 };
 	u32 i, ok = 0, atomics = 0;
 	struct setup s;
 	int status;
@@ -143,7 +71,7 @@ static void test_back_to_0(const struct world_opts *o)
 	set_timeout(&s, 20, 200);
 	fill(seg, SEG, 9);
 	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &loss, 5);
-	fault_set(&s.w, 1, 0, RMC_LANE_REP, &loss, 6);
+	fault_set(&s.w, 1, 0, RMC_LANE_REP, &loss_dup, 6);
 	for (i = 0; i < 30; i++) {
 		memset(lbuf, 0, 500);
 		CHECK_EQ(run_ms(&s, RMC_OP_READ, 4096 + i, lbuf, 500, 10000), RMC_S_OK);
@@ -168,6 +96,12 @@ static void test_back_to_0(const struct world_opts *o)
 	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &down, 5);
 	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 59), -1);
 	CHECK_EQ(wait_ms(&s, 40), RMC_S_TIMEOUT);
+	check_quiet(&s);
+	fault_clear(&s.w, 0, 1, RMC_LANE_REQ);
+	/* nobody is notified twice: of several RRPPs only when all has been written */
+	fault_set(&s.w, 1, 0, RMC_LANE_REP, &down, 6);
+	CHECK_EQ(run_ms(&s, RMC_OP_WRITE_NOTIFY, 0, lbuf, 500, 100), RMC_S_TIMEOUT);
+	CHECK_EQ(s.seg_mem->notified.count, s.w.opts.rrpps == 1);
 	check_quiet(&s);
 	teardown(&s);
 }
@@ -210,7 +144,7 @@ static void test_delay(const struct world_opts *o)
 	CHECK(!memcmp(lbuf, seg + 100, 9000));
 	/* while a packet is held nobody may fall asleep */
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
-	for (i = 0; i < 3 * RMC_IDLE_LOOKS; i++)
+	for (i = 0; i < 3 * RMC_IDLE_POLLS; i++)
 		world_visit(&s.w);
 	CHECK(!rmc_ni_may_park(s.a.qp.node->req_worker));
 	CHECK_EQ(wait_ms(&s, 12), RMC_S_OK);
@@ -235,6 +169,33 @@ static void test_delay(const struct world_opts *o)
 	teardown(&s);
 }
 
+/* A filter that is taken away hands on what it holds: nothing times out. */
+static void test_taken_away(const struct world_opts *o)
+{
+	struct rmc_fault delay = { .delay_ns = 5000000000ULL };
+	enum rmc_lane lane;
+	struct setup s;
+	u32 i, n;
+
+	setup(&s, o);
+	fill(seg, SEG, 6);
+	for (i = 0; i < 2 * RMC_LANES; i++) {
+		/* requests arrive at node 1, replies at node 0 */
+		lane = i % RMC_LANES;
+		/* many are more than one visit takes off the private ring */
+		n = i < RMC_LANES ? 40000 : 64;
+		fault_set(&s.w, lane, !lane, lane, &delay, 1);
+		memset(lbuf, 0, n);
+		app_post(&s.a, RMC_OP_READ, 1, 5, lbuf, n);
+		CHECK_EQ(wait_ms(&s, 10), -1);
+		fault_clear(&s.w, lane, !lane, lane);
+		CHECK_EQ(app_wait(&s.a), RMC_S_OK);
+		CHECK(!memcmp(lbuf, seg + 5, n));
+		check_quiet(&s);
+	}
+	teardown(&s);
+}
+
 /* A copy must never stand for a packet that is missing. */
 static void test_doubled_replies(const struct world_opts *o)
 {
@@ -255,6 +216,9 @@ static void test_doubled_replies(const struct world_opts *o)
 		CHECK(!memcmp(lbuf, seg + i, 20000));
 		*(u64 *)lbuf = 1;
 		CHECK_EQ(run_ms(&s, RMC_OP_FAA, 32768, lbuf, 8, 10), RMC_S_OK);
+		/* with two RRPPs its notification is a packet behind all those that came */
+		CHECK_EQ(run_ms(&s, RMC_OP_WRITE_NOTIFY, 40960, lbuf, 3000, 10), RMC_S_OK);
+		CHECK_EQ(s.seg_mem->notified.count, i + 1);
 	}
 	check_quiet(&s);
 	fault_set(&s.w, 1, 0, RMC_LANE_REP, &some, 2);
@@ -275,20 +239,6 @@ static void test_doubled_replies(const struct world_opts *o)
 	/* every other packet of those that bring 1.25 MB, and of the last reads at least one */
 	CHECK(copies > 600000 / s.w.fabric->cut);
 	teardown(&s);
-}
-
-/* Free entries of the ITT, and those in the queue of the owing. */
-static u32 itt_free(struct setup *s, u32 *owing)
-{
-	struct rmc_itt *itt = &s->w.node[0]->itt;
-	u32 n = 0;
-	u16 tid;
-
-	for (*owing = 0, tid = itt->owing; tid != RMC_TID_NONE; tid = itt->entry[tid].next)
-		++*owing;
-	for (tid = itt->free; tid != RMC_TID_NONE; tid = itt->entry[tid].next)
-		n++;
-	return n;
 }
 
 /*
@@ -410,10 +360,10 @@ static void test_doubled_later(const struct world_opts *o)
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 2 * s.w.fabric->cut);
 	world_settle(&s.w);
 	for (i = 0; i < s.w.opts.units; i++)
-		held += s.w.node[1]->unit[i]->filter[RMC_LANE_REQ][0]->held;
+		held += s.w.node[1]->unit[i]->links.filter[RMC_LANE_REQ][0]->held;
 	CHECK_EQ(held, 2);
 	/* one packet is lost, the other one's reply comes twice */
-	s.w.node[1]->filter[RMC_LANE_REQ][0]->heap[0].word0 |= RMC_REQ_LOST;
+	s.w.node[1]->links.filter[RMC_LANE_REQ][0]->heap[0].word0 |= RMC_REQ_LOST;
 	fault_set(&s.w, 1, 0, RMC_LANE_REP, &dup, 1);
 	CHECK_EQ(wait_ms(&s, 200), RMC_S_TIMEOUT);
 	CHECK_EQ(itt_free(&s, &owing) + owing, s.w.node[0]->itt.size);
@@ -444,10 +394,10 @@ static void test_shuffle_and_reorder(const struct world_opts *o)
 		CHECK_EQ(run_ms(&s, RMC_OP_WRITE, 7 * i, lbuf, 3000, 30), RMC_S_OK);
 		CHECK(!memcmp(lbuf, seg + 7 * i, 3000));
 	}
-	flt = s.w.node[1]->filter[RMC_LANE_REQ][s.a.qp.node->ep];
+	flt = s.w.node[1]->links.filter[RMC_LANE_REQ][s.a.qp.node->ep];
 	CHECK(flt->stats.shuffled > 50);
 	for (i = 0; i < s.w.opts.rrpps; i++) {
-		flt = s.a.qp.node->filter[RMC_LANE_REP][s.w.node[1]->ep + i];
+		flt = s.a.qp.node->links.filter[RMC_LANE_REP][s.w.node[1]->ep + i];
 		reordered += flt->stats.reordered;
 	}
 	/* a fifth of all packets that bring 1.5 MB */
@@ -542,11 +492,12 @@ static void test_repeatable(const struct world_opts *o)
 static void test_slow_and_stopped(const struct world_opts *o)
 {
 	struct setup s;
+	u64 sent;
 	u32 i;
 
 	setup(&s, o);
 	set_timeout(&s, 100, 0);
-	s.w.node[1]->slow_ns = 3000000;
+	s.w.node[1]->links.slow_ns = 3000000;
 	/* also for a channel that comes only now */
 	for (i = 0; i < 4; i++)
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
@@ -555,13 +506,15 @@ static void test_slow_and_stopped(const struct world_opts *o)
 	CHECK_EQ(wait_ms(&s, 1), -1);
 	for (i = 0; i < 3; i++)
 		CHECK_EQ(wait_ms(&s, 4), RMC_S_OK);
-	s.w.node[1]->slow_ns = 0;
+	s.w.node[1]->links.slow_ns = 0;
 	stop_node(&s, 1, true);
 	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 200), RMC_S_TIMEOUT);
 	stop_node(&s, 1, false);
 	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 4), RMC_S_OK);
+	sent = world_stat(&s.w, 0, requests);
 	stop_node(&s, 0, true);
 	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 200), -1);
+	CHECK_EQ(world_stat(&s.w, 0, requests), sent);
 	stop_node(&s, 0, false);
 	CHECK_EQ(wait_ms(&s, 4), RMC_S_OK);
 	check_quiet(&s);
@@ -607,7 +560,7 @@ static void test_peer_reboots(const struct world_opts *o)
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 8000);
 	for (i = 0; i < 100; i++)
 		world_visit(&s.w);
-	CHECK(s.a.qp.node->filter[RMC_LANE_REP][s.w.node[1]->ep]->held > 0);
+	CHECK(s.a.qp.node->links.filter[RMC_LANE_REP][s.w.node[1]->ep]->held > 0);
 	world_restart(&s.w, 1);
 	for (i = 0; i < 6; i++)
 		world_tick(&s.w, 2);
@@ -655,7 +608,7 @@ static void test_hostile_wire(const struct world_opts *o)
 			if (seed & 0x200)
 				word[1] &= 0x01ff00000000ffffULL;
 			memcpy(ch[i & 1] + at, word, 16);
-			*rmc_bell_word(&s.w.fabric[0], 0, i & 1, 0) |= 2;
+			*rmc_doorbell_word(&s.w.fabric[0], 0, i & 1, 0) |= 2;
 		}
 		if (!(round % 16))
 			app_post(&s.a, 1 + seed % 4, 1, seed % SEG, lbuf + seed % 1024, 1 + seed % 9000);
@@ -689,6 +642,9 @@ static void test_model(const struct world_opts *o)
 	CHECK_EQ(wait_ms(&s, 3), -1);
 	for (i = 0; i < 20; i++)
 		CHECK_EQ(wait_ms(&s, 0), RMC_S_OK);
+	/* nor do packets of one operation, or less */
+	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 4 * o->mtu, 3), -1);
+	CHECK_EQ(wait_ms(&s, 1), RMC_S_OK);
 	teardown(&s);
 
 	/* 1 Mb/s: a line is 80 bytes, 640 us; the request 16 bytes, 128 us */
@@ -718,6 +674,7 @@ int main(void)
 		{ "back-to-0: idempotent operations begin again, atomics never", test_back_to_0 },
 		{ "nothing begins again that may still arrive", test_no_restart_while_on_its_way },
 		{ "delay and jitter", test_delay },
+		{ "a filter that is taken away loses nothing", test_taken_away },
 		{ "doubled replies stand for nobody else", test_doubled_replies },
 		{ "late by all generations of a tid", test_generation_of_late },
 		{ "doubled, and late by all generations", test_generation_of_doubled },

@@ -217,8 +217,8 @@ static void test(u64 operations, const char *ni, u32 retries)
 		doubled += load[i].doubled;
 		timeouts += load[i].timeouts;
 	}
-	req = &w.node[1]->filter[RMC_LANE_REQ][0]->stats;
-	rep = &w.node[0]->filter[RMC_LANE_REP][1]->stats;
+	req = &w.node[1]->links.filter[RMC_LANE_REQ][0]->stats;
+	rep = &w.node[0]->links.filter[RMC_LANE_REP][1]->stats;
 	printf("# %s, up to %u times again, %.1f s\n", ni, retries, t0 / 1e3);
 	printf("#   operations   %10llu: completions %llu, lost %llu, doubled %llu; timed out %llu, began again %llu\n",
 	       (unsigned long long)posted, (unsigned long long)done,

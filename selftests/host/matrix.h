@@ -73,7 +73,7 @@ static inline void matrix_run(const struct matrix_test *tests, u32 ntests,
 			snprintf(where, sizeof(where), "%s%.0u, MTU %u", opts[j].ni, opts[j].units,
 				 opts[j].mtu);
 			tap_where = where;
-			world_now_ns = 1000000000ULL;
+			world_now_ns = WORLD_START_NS;
 			tests[i].fn(&opts[j]);
 			snprintf(name, sizeof(name), "%s (%s)", tests[i].name, where);
 			tap_result(name);

@@ -141,10 +141,190 @@ static void test_node_events(const struct world_opts *o)
 
 	/* whoever finds its id taken tells so itself */
 	s.w.table[1].claim = rmc_claim(RMC_NODE_JOINING, 3);
+	rmc_node_tick_srv(s.w.node[1], rmc_os_ns_to_ms(world_now_ns));
 	ticks(&s.w, 2, 2);
 	CHECK_EQ(told(1, RMC_EVENT_FENCED, 1), 1);
 	CHECK_EQ(told(1, RMC_EVENT_LINK_DOWN, 0), 1);
 	CHECK_EQ(told(1, RMC_EVENT_NODE_DOWN, 0), 0);
+	/* and what becomes of the one that took it is nothing to tell of itself */
+	s.w.table[1].claim = rmc_claim(RMC_NODE_UP, 3);
+	ticks(&s.w, 2, 2);
+	CHECK_EQ(told(1, RMC_EVENT_NODE_DOWN, 1), 0);
+	CHECK_EQ(told(1, RMC_EVENT_NODE_UP, 1), 0);
+	CHECK_EQ(s.w.node[1]->peer[1].epoch, 2);
+	setup_free(&s);
+}
+
+/* Lives whose beginning nobody saw, while the heart beat as often as in the one before */
+static void test_missed_lives(const struct world_opts *o)
+{
+	static const struct world_told silent[] = {
+		{ 0, RMC_EVENT_LINK_DOWN, 1, 1 }, { 0, RMC_EVENT_NODE_DOWN, 1, 1 },
+	};
+	static const struct world_told second[] = {
+		{ 0, RMC_EVENT_NODE_UP, 1, 2 }, { 0, RMC_EVENT_LINK_UP, 1, 2 },
+	};
+	static const struct world_told third[] = {
+		{ 0, RMC_EVENT_LINK_DOWN, 1, 2 }, { 0, RMC_EVENT_NODE_DOWN, 1, 2 },
+		{ 0, RMC_EVENT_NODE_UP, 1, 3 }, { 0, RMC_EVENT_LINK_UP, 1, 3 },
+	};
+	static const struct world_told gone[] = {
+		{ 0, RMC_EVENT_LINK_DOWN, 1, 3 }, { 0, RMC_EVENT_NODE_DOWN, 1, 3 },
+	};
+	static const struct world_told fourth[] = {
+		{ 0, RMC_EVENT_NODE_UP, 1, 4 }, { 0, RMC_EVENT_LINK_UP, 1, 4 },
+	};
+	struct setup s;
+
+	setup(&s, o, true);
+	ticks(&s.w, 4, 2);
+	world_tolds = 0;
+	s.w.frozen[1] = true;
+	ticks(&s.w, 40, 100);
+	check_told(0, silent, 2);
+	s.w.table[1].claim = rmc_claim(RMC_NODE_UP, 2);
+	ticks(&s.w, 3, 2);
+	check_told(0, second, 2);
+	s.w.table[1].claim = rmc_claim(RMC_NODE_UP, 3);
+	ticks(&s.w, 3, 2);
+	check_told(0, third, 4);
+	/* who is not up yet need not beat: its time begins when it is */
+	s.w.table[1].claim = rmc_claim(RMC_NODE_JOINING, 4);
+	ticks(&s.w, 40, 100);
+	check_told(0, gone, 2);
+	s.w.table[1].claim = rmc_claim(RMC_NODE_UP, 4);
+	ticks(&s.w, 3, 2);
+	check_told(0, fourth, 2);
+	setup_free(&s);
+}
+
+/* One peer's silence is no other's: what is in flight to those goes on. */
+static void test_silence_of_one(const struct world_opts *o)
+{
+	struct world_opts k = *o;
+	u32 slot, status;
+	struct setup s;
+	struct app c;
+	int i;
+
+	k.nodes = 3;
+	setup(&s, &k, true);
+	seg_set(&s.w, 2, CTX, s.seg_mem);
+	app_init(&c, &s.w, 0, CTX, 16);
+	rmc_bufs_add(&c.bufs, s.buf_mem);
+	for (i = 1; i < 3; i++) {
+		CHECK_EQ(app_run(&s.a, RMC_OP_READ, i, 0, lbuf, 64), RMC_S_OK);
+		CHECK_EQ(app_run(&c, RMC_OP_READ, i, 0, lbuf, 64), RMC_S_OK);
+		s.w.frozen[i] = true;
+	}
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
+	app_post(&s.a, RMC_OP_READ, 2, 0, lbuf, 64);
+	app_post(&c, RMC_OP_READ, 2, 0, lbuf, 64);
+	world_settle(&s.w);
+	for (i = 0; i < 40; i++) {
+		s.w.table[2].heartbeat++;
+		world_tick(&s.w, 100);
+	}
+	CHECK_EQ(app_wait(&s.a), RMC_S_NODE_DOWN);
+	CHECK(!app_poll(&s.a, &slot, &status));
+	CHECK(!app_poll(&c, &slot, &status));
+	CHECK_EQ(world_in_flight(&s.w, 0), 2);
+	s.w.frozen[2] = false;
+	CHECK_EQ(app_wait(&s.a), RMC_S_OK);
+	CHECK_EQ(app_wait(&c), RMC_S_OK);
+	app_fini(&c);
+	setup_free(&s);
+}
+
+/* Somebody cuts the link: the node is up all the same. */
+static void test_cut(const struct world_opts *o)
+{
+	static const struct world_told cut = { 0, RMC_EVENT_LINK_DOWN, 1, 1 };
+	static const struct world_told whole = { 0, RMC_EVENT_LINK_UP, 1, 1 };
+	static const struct rmc_fault down = { .down = true }, slow = { .delay_ns = 1 };
+	struct setup s;
+
+	setup(&s, o, true);
+	ticks(&s.w, 4, 2);
+	world_tolds = 0;
+	rmc_filters++;
+	fault_set(&s.w, 1, 0, RMC_LANE_REP, &slow, 1);
+	ticks(&s.w, 2, 2);
+	check_told(0, NULL, 0);
+	fault_set(&s.w, 1, 0, RMC_LANE_REP, &down, 1);
+	ticks(&s.w, 2, 2);
+	check_told(0, &cut, 1);
+	CHECK_EQ(s.w.node[0]->peer[1].state, RMC_NODE_UP);
+	fault_clear(&s.w, 1, 0, RMC_LANE_REP);
+	ticks(&s.w, 2, 2);
+	check_told(0, &whole, 1);
+	rmc_filters--;
+	setup_free(&s);
+}
+
+/* A node of several units: its head alone tells of peers, and of all units. */
+static void test_units(const struct world_opts *o)
+{
+	static const struct world_told down = { 0, RMC_EVENT_LINK_DOWN, 1, 1 };
+	static const struct world_told up = { 0, RMC_EVENT_LINK_UP, 1, 1 };
+	static const struct world_told next[] = {
+		{ 0, RMC_EVENT_LINK_DOWN, 1, 1 }, { 0, RMC_EVENT_NODE_DOWN, 1, 1 },
+		{ 0, RMC_EVENT_NODE_UP, 1, 2 },
+	};
+	struct world_opts k = *o;
+	u32 *word, now;
+	struct rmc_node *node;
+	struct setup s;
+	struct app b;
+
+	if (!k.units) {
+		k.ni = "edge";
+		k.units = 2;
+	}
+	setup(&s, &k, true);
+	node = s.w.node[0];
+	/* the second application: of the second unit */
+	app_init(&b, &s.w, 0, CTX, 16);
+	rmc_bufs_add(&b.bufs, s.buf_mem);
+	CHECK_EQ(app_run(&b, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+	ticks(&s.w, 4, 2);
+	world_tolds = 0;
+	now = rmc_os_ns_to_ms(world_now_ns);
+
+	/* the last of the peer's units does not work with our epoch */
+	word = &s.w.sync[(rmc_endpoint(node->fabric, 1) + k.units - 1) * k.nodes];
+	CHECK_EQ(*word, 1);
+	*word = 9;
+	rmc_node_tick_req(node, ++now);
+	check_told(0, &down, 1);
+	*word = 1;
+	rmc_node_tick_req(node, ++now);
+	check_told(0, &up, 1);
+
+	/* a unit that looks first closes its ends, and leaves the rest to the head */
+	s.w.frozen[1] = true;
+	s.w.table[1].claim = rmc_claim(RMC_NODE_UP, 2);
+	rmc_node_tick_req(node->unit[1], ++now);
+	check_told(0, NULL, 0);
+	CHECK_EQ(node->peer[1].epoch, 1);
+	rmc_node_tick_req(node, ++now);
+	check_told(0, next, 3);
+	s.w.table[1].claim = rmc_claim(RMC_NODE_UP, 1);
+	ticks(&s.w, 3, 2);
+
+	/* the head was fenced: a unit ends what is in flight, whenever its RRPP notices */
+	app_post(&b, RMC_OP_READ, 1, 0, lbuf, 64);
+	app_take(&b);
+	now = rmc_os_ns_to_ms(world_now_ns);
+	rmc_node_tick_req(node->unit[1], ++now);
+	CHECK_EQ(world_in_flight(&s.w, 0), 1);
+	s.w.table[0].claim = rmc_claim(RMC_NODE_JOINING, 2);
+	rmc_node_tick_srv(node, ++now);
+	CHECK(node->fenced && !node->unit[1]->fenced);
+	rmc_node_tick_req(node->unit[1], ++now);
+	CHECK_EQ(world_in_flight(&s.w, 0), 0);
+	CHECK_EQ(app_wait(&b), RMC_S_NODE_DOWN);
+	app_fini(&b);
 	setup_free(&s);
 }
 
@@ -316,15 +496,201 @@ static void test_down_up_kernels(const struct world_opts *o)
 	down_up(o, true);
 }
 
+/* Down and up between two looks of the others, where all nodes are in one kernel */
+static void test_between_looks(const struct world_opts *o)
+{
+	static const struct world_told next[] = {
+		{ 0, RMC_EVENT_LINK_DOWN, 1, 1 }, { 0, RMC_EVENT_NODE_DOWN, 1, 1 },
+		{ 0, RMC_EVENT_NODE_UP, 1, 2 }, { 0, RMC_EVENT_LINK_UP, 1, 2 },
+	};
+	u32 now, i;
+	struct setup s;
+	struct app b;
+
+	setup(&s, o, false);
+	seg_set(&s.w, 0, CTX, s.seg_mem);
+	app_init(&b, &s.w, 1, CTX, 16);
+	rmc_bufs_add(&b.bufs, s.buf_mem);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, LONG), RMC_S_OK);
+	CHECK_EQ(app_run(&b, RMC_OP_READ, 0, 0, lbuf, LONG), RMC_S_OK);
+	ticks(&s.w, 4, 2);
+	world_tolds = 0;
+	take_down(&s.w, 1);
+	now = rmc_os_ns_to_ms(world_now_ns);
+	rmc_node_join(s.w.node[1], now);
+	CHECK(rmc_node_join_poll(s.w.node[1], now));
+	ticks(&s.w, 2, 2);
+	check_told(0, next, 4);
+	/* both ends, of either direction, are of the new life */
+	for (i = 0; i < s.w.fabric->endpoints; i++)
+		CHECK(!s.w.node[0]->in[i] || s.w.node[0]->in[i]->epoch ==
+		      s.w.table[rmc_endpoint_nid(s.w.fabric, i)].epoch);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, LONG), RMC_S_OK);
+	CHECK_EQ(app_run(&b, RMC_OP_READ, 0, 0, lbuf, LONG), RMC_S_OK);
+	app_fini(&b);
+	setup_free(&s);
+}
+
+/* There is no heart to listen to in one kernel: whoever did nothing for long is there. */
+static void test_no_hearts(const struct world_opts *o)
+{
+	struct world_opts k = *o;
+	struct setup s;
+
+	k.nodes = 3;
+	setup(&s, &k, false);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+	ticks(&s.w, 2 * RMC_DEAD_MS / 500, 500);
+	world_tolds = 0;
+	take_down(&s.w, 2);
+	ticks(&s.w, 2, 2);
+	CHECK_EQ(told(0, RMC_EVENT_NODE_DOWN, 2), 1);
+	CHECK_EQ(told(0, RMC_EVENT_NODE_DOWN, 1), 0);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+	setup_free(&s);
+}
+
+/*
+ * Clocks of two CPUs may differ, so the clock of ticks may step back. Steps of a
+ * millisecond neither time out an operation, nor end a peer, nor a joiner's wait.
+ */
+static void test_clock_steps_back(const struct world_opts *o)
+{
+	struct setup s;
+	int i;
+
+	setup(&s, o, true);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+	s.w.frozen[1] = true;
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
+	world_settle(&s.w);
+	for (i = 0; i < 40; i++) {
+		world_tick(&s.w, -1ULL);
+		world_tick(&s.w, 1);
+	}
+	CHECK_EQ(s.w.node[0]->peer[1].state, RMC_NODE_UP);
+	CHECK_EQ(world_in_flight(&s.w, 0), 1);
+	s.w.frozen[1] = false;
+	CHECK_EQ(app_wait(&s.a), RMC_S_OK);
+
+	/* time goes on from the later of both clocks, and counts once */
+	s.w.frozen[1] = true;
+	for (i = 0; i < RMC_DEAD_MS / 2; i++) {
+		world_tick(&s.w, -1ULL);
+		world_tick(&s.w, 2);
+	}
+	CHECK_EQ(s.w.node[0]->peer[1].state, RMC_NODE_UP);
+	ticks(&s.w, RMC_DEAD_MS + 10, 1);
+	CHECK_EQ(s.w.node[0]->peer[1].state, RMC_NODE_DOWN);
+	s.w.frozen[1] = false;
+	ticks(&s.w, 4, 2);
+
+	/* node 0 is alive, but stands still: who joins waits for it */
+	s.w.frozen[0] = true;
+	world_restart(&s.w, 1);
+	for (i = 0; i < 40; i++) {
+		world_tick(&s.w, -1ULL);
+		CHECK(!s.w.node[1]->up);
+	}
+	setup_free(&s);
+}
+
+/*
+ * A machine with all its guests is suspended: who resumes first gives the others the
+ * time to resume, also where peers are soon taken for dead.
+ */
+static void test_all_are_paused(const struct world_opts *o)
+{
+	struct setup s;
+	int i;
+
+	setup(&s, o, true);
+	for (i = 0; i < 2; i++)
+		s.w.fabric[i].dead_ms = 100;
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+	s.w.frozen[1] = true;
+	ticks(&s.w, 1, 2);	/* its last beat is no news any more */
+	ticks(&s.w, 1, 3600 * 1000);
+	ticks(&s.w, 10, 2);
+	CHECK_EQ(s.w.node[0]->peer[1].state, RMC_NODE_UP);
+	s.w.frozen[1] = false;
+	ticks(&s.w, 4, 2);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+	/* one that stays away is dead all the same */
+	s.w.frozen[1] = true;
+	ticks(&s.w, 60, 2);
+	CHECK_EQ(s.w.node[0]->peer[1].state, RMC_NODE_DOWN);
+	setup_free(&s);
+}
+
+/* All channels from the requester's unit to node 1 go, as loopback frees them. */
+static bool retire(struct setup *s, struct rmc_node *unit)
+{
+	struct rmc_fabric *f = unit->fabric;
+	u32 i, ep;
+
+	if (!rmc_out_retire(unit, 1))
+		return false;
+	for (i = 0; i < rmc_fabric_units(f); i++) {
+		ep = rmc_endpoint(f, 1) + i;
+		CHECK(!unit->out[ep]);
+		rmc_in_retire(f->local[ep], unit->ep);
+		CHECK(!f->local[ep]->in[unit->ep]);
+		/* nothing makes the RRPP ask for the channel again */
+		CHECK(!(*rmc_doorbell_word(f, ep, RMC_LANE_REQ, unit->ep) & 1ULL << unit->ep));
+		free(s->w.channel[unit->ep * f->endpoints + ep]);
+		s->w.channel[unit->ep * f->endpoints + ep] = NULL;
+	}
+	return true;
+}
+
+/* Channels are freed between operations, never under them, and begin anew. */
+static void test_retire(const struct world_opts *o)
+{
+	struct rmc_node *unit;
+	struct setup s;
+	u32 i;
+
+	setup(&s, o, false);
+	unit = s.a.qp.node;
+	/* nothing was opened */
+	CHECK(rmc_out_retire(unit, 1));
+	for (i = 0; i < 20; i++) {
+		fill(seg, SEG, i);
+		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, i, lbuf, LONG), RMC_S_OK);
+		CHECK(!memcmp(lbuf, seg + i, LONG));
+		app_post(&s.a, RMC_OP_READ, 1, 64 * i, lbuf, LONG);
+		app_take(&s.a);
+		CHECK(!retire(&s, unit));
+		CHECK_EQ(app_wait(&s.a), RMC_S_OK);
+		CHECK(!memcmp(lbuf, seg + 64 * i, LONG));
+		world_settle(&s.w);
+		CHECK(retire(&s, unit));
+		CHECK(world_credits_home(&s.w, 0, 1));
+	}
+	CHECK_EQ(world_stat(&s.w, 0, stale_replies), 0);
+	CHECK_EQ(world_stat(&s.w, 0, bad_replies), 0);
+	setup_free(&s);
+}
+
 int main(void)
 {
 	static const struct matrix_test tests[] = {
 		{ "peer dies, pauses, restarts, leaves", test_node_death },
 		{ "what is told of a peer's lives", test_node_events },
+		{ "lives whose beginning nobody saw", test_missed_lives },
+		{ "one peer's silence is no other's", test_silence_of_one },
+		{ "a link that is cut", test_cut },
+		{ "a node's head tells for its units", test_units },
 		{ "a claimed id keeps its epoch", test_join_epoch },
 		{ "what a fenced node still sends is dropped", test_late_packets },
 		{ "node down and up in one kernel", test_down_up },
 		{ "node down and up, a kernel per node", test_down_up_kernels },
+		{ "down and up between two looks", test_between_looks },
+		{ "in one kernel nobody is silent", test_no_hearts },
+		{ "the clock of ticks steps back", test_clock_steps_back },
+		{ "all machines are suspended and resume", test_all_are_paused },
+		{ "channels are freed between operations", test_retire },
 	};
 	static const struct world_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 4096 },

@@ -3,15 +3,16 @@
  * Who formats a region that several kernels map, and whose node ids are whose, with
  * others at the shared words between any two of our steps (shim/kernel/played.h):
  *
- *	state word   RAW ----- FORMATTING|nonce ----- READY
+ *	state word   RAW ----- FORMATTING|place|nonce ----- READY|place
  *	              ^ attach()         |  ^ dead for 2 s: somebody else
  *	              |                  +--+
  *	              +--- others, in each sleep and before each exchange
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <sys/mman.h>
 #include "tap.h"
-#include "kmod/config.h"
+#include "kmod/fabric/config.h"
 #include "kmod/fabric/region.h"
 
 #define BYTES		(4 << 20)
@@ -31,7 +32,7 @@ static struct rmc_region_head *head;
 static unsigned int tries, nonce, until;
 static jmp_buf spins;
 
-static const struct rmc_config config = {
+static const struct rmc_fabric_config config = {
 	.nodes = 4, .units = 1, .rrpps = 1, .mtu = 512, .interleave = 4096,
 	.ring_order = 4, .pay_order = 4,
 };
@@ -67,7 +68,7 @@ void usleep_range(unsigned long least, unsigned long most)
 }
 
 /* A call that never sleeps again does not come back either. */
-static int attach(struct rmc_region *r, struct rmc_fabric *f, const struct rmc_config *cfg)
+static int attach(struct rmc_region *r, struct rmc_fabric *f, const struct rmc_fabric_config *cfg)
 {
 	if (setjmp(spins))
 		return -ELOOP;
@@ -75,7 +76,7 @@ static int attach(struct rmc_region *r, struct rmc_fabric *f, const struct rmc_c
 }
 
 /* Somebody else who does the same, whom nobody is in the way of. */
-static int other_attaches(const struct rmc_config *cfg)
+static int other_attaches(const struct rmc_fabric_config *cfg)
 {
 	void (*exchange)(void *, bool) = played_exchange;
 	void (*in_sleep)(void) = played_sleep;
@@ -89,6 +90,20 @@ static int other_attaches(const struct rmc_config *cfg)
 	played_exchange = exchange;
 	played_sleep = in_sleep;
 	return err;
+}
+
+/* The place whose numbers count, see region.h */
+static const struct rmc_region_head *numbers(void)
+{
+	return rmc_region_head(&(struct rmc_region){
+		.base = region.base,
+		.place = head->state >> RMC_REGION_PLACE_SHIFT & RMC_REGION_PLACE_MASK,
+	});
+}
+
+static u32 state(void)
+{
+	return head->state & RMC_REGION_STATE_MASK;
 }
 
 static void setup(void)
@@ -125,7 +140,7 @@ static void test_format(void)
 	CHECK(!said[0]);
 	/* who comes second has other wishes */
 	r = (struct rmc_region){ .base = region.base, .bytes = BYTES };
-	CHECK_EQ(attach(&r, &f, &(struct rmc_config){ .nodes = 9, .units = 2, .rrpps = 1 }), 0);
+	CHECK_EQ(attach(&r, &f, &(struct rmc_fabric_config){ .nodes = 9, .units = 2, .rrpps = 1 }), 0);
 	CHECK_EQ(f.nodes, 4);
 	CHECK_EQ(f.mtu, 512);
 	CHECK_EQ(f.unit_order, 0);
@@ -135,7 +150,7 @@ static void test_format(void)
 
 static void test_impossible(void)
 {
-	struct rmc_config cfg = config;
+	struct rmc_fabric_config cfg = config;
 
 	setup();
 	region.bytes = PAGE_SIZE;
@@ -148,6 +163,11 @@ static void test_impossible(void)
 	cfg.pay_order = 1;
 	CHECK_EQ(attach(&region, &fabric, &cfg), -EINVAL);
 	CHECK_EQ(head->state, RMC_REGION_RAW);
+	/* the place stays where others before had theirs */
+	head->state = RMC_REGION_RAW | 2 << RMC_REGION_PLACE_SHIFT;
+	CHECK_EQ(attach(&region, &fabric, &cfg), -EINVAL);
+	CHECK_EQ(head->state, RMC_REGION_RAW | 2 << RMC_REGION_PLACE_SHIFT);
+	head->state = RMC_REGION_RAW;
 	/* the next who is more modest */
 	CHECK_EQ(attach(&region, &fabric, &config), 0);
 	head->nodes = 40;
@@ -156,6 +176,23 @@ static void test_impossible(void)
 	CHECK_EQ(attach(&region, &fabric, &config), -EPROTO);
 	CHECK_EQ(head->state, RMC_REGION_READY);
 	teardown("what cannot be is refused, and another may try");
+}
+
+/* A device that has no memory, or less than the first page: it is not looked at. */
+static void test_no_memory(void)
+{
+	void *none = mmap(NULL, PAGE_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct rmc_region r = { .base = none };
+	struct rmc_fabric f = { 0 };
+
+	setup();
+	for (r.bytes = 0; r.bytes < 2 * PAGE_SIZE; r.bytes += PAGE_SIZE - 1) {
+		said[0] = 0;
+		CHECK_EQ(attach(&r, &f, &config), -ENOSPC);
+		CHECK(strstr(said, "size="));
+	}
+	munmap(none, PAGE_SIZE);
+	teardown("a device with no memory to speak of is refused");
 }
 
 static void other_is_first(void *word, bool after)
@@ -169,7 +206,7 @@ static void test_lost(void)
 {
 	setup();
 	played_exchange = other_is_first;
-	CHECK_EQ(attach(&region, &fabric, &(struct rmc_config){ .nodes = 3, .units = 1, .rrpps = 1 }), 0);
+	CHECK_EQ(attach(&region, &fabric, &(struct rmc_fabric_config){ .nodes = 3, .units = 1, .rrpps = 1 }), 0);
 	CHECK_EQ(fabric.nodes, 4);
 	CHECK_EQ(played_sleeps, 1);
 	teardown("of two at the same moment one formats");
@@ -184,7 +221,7 @@ static void test_dead_formatter(void)
 	CHECK_EQ(attach(&region, &fabric, &config), 0);
 	CHECK(jiffies - start > RMC_REGION_FORMAT_MS);
 	CHECK(jiffies - start < RMC_REGION_FORMAT_MS + 10);
-	CHECK_EQ(head->state, RMC_REGION_READY);
+	CHECK_EQ(state(), RMC_REGION_READY);
 	teardown("a formatter that died is succeeded, not before its time is over");
 }
 
@@ -208,15 +245,61 @@ static void test_two_dead_formatters(void)
 	teardown("each formatter has its time");
 }
 
+static jmp_buf dies;
+
+static void dies_after_claim(void *word, bool after)
+{
+	if (after)
+		longjmp(dies, 1);
+}
+
+/* Somebody begins to format, and gets no further. */
+static void formatter_begins(void)
+{
+	struct rmc_region r = { .base = region.base, .bytes = BYTES };
+	struct rmc_fabric f = { .dead_ms = DEAD_MS };
+
+	played_exchange = dies_after_claim;
+	if (!setjmp(dies))
+		rmc_region_attach(&r, &f, &config);
+	played_exchange = NULL;
+	CHECK_EQ(state(), RMC_REGION_FORMATTING);
+}
+
+static void formatter_gives_up(void)
+{
+	u32 place = RMC_REGION_PLACE_MASK << RMC_REGION_PLACE_SHIFT;
+
+	if (jiffies != until)
+		return;
+	/* its memory was too little, see format(); the next has the same place */
+	head->state = RMC_REGION_RAW | (head->state & place);
+	formatter_begins();
+}
+
+/* One gives up and another begins while we do not look: we watch somebody else then. */
+static void test_next_formatter(void)
+{
+	unsigned long start = jiffies;
+
+	setup();
+	formatter_begins();
+	until = jiffies + RMC_REGION_FORMAT_MS - 1;
+	played_sleep = formatter_gives_up;
+	CHECK_EQ(attach(&region, &fabric, &config), 0);
+	CHECK(jiffies - start >= 2 * RMC_REGION_FORMAT_MS - 1);
+	teardown("a formatter does not inherit the age of the one before");
+}
+
 /* We were away for seconds between the last word of the header and READY. */
 static void we_are_late(void *word, bool after)
 {
 	if (after || head->magic != RMC_REGION_MAGIC)
 		return;
 	played_exchange = NULL;
-	CHECK_EQ(other_attaches(&(struct rmc_config){ .nodes = 3, .units = 1, .rrpps = 1,
+	CHECK_EQ(other_attaches(&(struct rmc_fabric_config){ .nodes = 3, .units = 1, .rrpps = 1,
 						      .interleave = 4096 }), 0);
-	CHECK_EQ(head->state, RMC_REGION_READY);
+	CHECK_EQ(state(), RMC_REGION_READY);
 }
 
 static void test_late(void)
@@ -225,9 +308,94 @@ static void test_late(void)
 	played_exchange = we_are_late;
 	CHECK_EQ(attach(&region, &fabric, &config), 0);
 	CHECK_EQ(fabric.nodes, 3);
-	CHECK_EQ(fabric.nodes, head->nodes);
+	CHECK_EQ(fabric.nodes, numbers()->nodes);
 	CHECK(played_sleeps > RMC_REGION_FORMAT_MS);
 	teardown("a formatter that was taken for dead takes over what its successor says");
+}
+
+static const struct rmc_fabric_config others_config = {
+	.nodes = 3, .units = 1, .rrpps = 1, .mtu = 64, .interleave = 4096,
+	.ring_order = 3, .pay_order = 3,
+};
+static u8 tables[64 * 1024];	/* as the successor's nodes left them */
+static size_t tables_bytes;
+
+/*
+ * We were away for seconds before the first word that we write. All three nodes of the
+ * successor's fabric run by then.
+ */
+static void we_are_late_at_once(void *word, bool after)
+{
+	struct rmc_region r = { .base = region.base, .bytes = region.bytes };
+	struct rmc_fabric f = { .dead_ms = DEAD_MS };
+	u32 nid, epoch;
+
+	if (!after || word != &head->state)
+		return;
+	played_exchange = NULL;
+	CHECK_EQ(rmc_region_attach(&r, &f, &others_config), 0);
+	for (nid = 0; nid < 3; nid++) {
+		CHECK_EQ(rmc_region_claim(&f, nid, &nid, &epoch), 0);
+		f.node[nid].state = RMC_NODE_UP;
+		f.bell[nid].word[0] = 7;
+	}
+	tables_bytes = r.channels - PAGE_SIZE;
+	CHECK(tables_bytes <= sizeof(tables));
+	memcpy(tables, f.node, tables_bytes);
+}
+
+static void test_late_at_once(void)
+{
+	setup();
+	played_exchange = we_are_late_at_once;
+	CHECK_EQ(attach(&region, &fabric, &config), 0);
+	CHECK_EQ(fabric.nodes, 3);
+	CHECK_EQ(fabric.mtu, 64);
+	CHECK_EQ(fabric.ring_order, 3);
+	CHECK_EQ(region.channels - PAGE_SIZE, tables_bytes);
+	CHECK(!memcmp(fabric.node, tables, tables_bytes));
+	/* nor are the header's numbers mixed ones for those who come later */
+	region.place = 0;
+	fabric = (struct rmc_fabric){ .dead_ms = DEAD_MS };
+	CHECK_EQ(attach(&region, &fabric, &config), 0);
+	CHECK_EQ(fabric.nodes, 3);
+	CHECK(!memcmp(fabric.node, tables, tables_bytes));
+	teardown("a formatter that was taken for dead changes nothing of its successor's");
+}
+
+/* What is not empty is no place for a fabric, and stays as it is. */
+static void test_not_empty(void)
+{
+	u8 *tables;
+
+	setup();
+	tables = (u8 *)region.base + PAGE_SIZE + 200;
+	*tables = 1;
+	CHECK_EQ(attach(&region, &fabric, &config), -EPROTO);
+	CHECK(said[0]);
+	CHECK_EQ(*tables, 1);
+	CHECK_EQ(state(), RMC_REGION_RAW);
+	*tables = 0;
+	CHECK_EQ(attach(&region, &fabric, &config), 0);
+	teardown("memory that is not zero is refused, not formatted");
+}
+
+/* Each formatter has a place of its own; when there is none left, that is told. */
+static void test_all_died(void)
+{
+	u32 i;
+
+	setup();
+	for (i = 0; i < RMC_REGION_PLACE_MASK; i++) {
+		head->state = RMC_REGION_FORMATTING | i << RMC_REGION_PLACE_SHIFT;
+		CHECK_EQ(attach(&region, &fabric, &config), 0);
+		CHECK_EQ(region.place, i + 1);
+	}
+	CHECK((u8 *)(rmc_region_head(&region) + 1) <= (u8 *)region.base + PAGE_SIZE);
+	head->state = RMC_REGION_FORMATTING | i << RMC_REGION_PLACE_SHIFT;
+	CHECK_EQ(attach(&region, &fabric, &config), -EPROTO);
+	CHECK(said[0]);
+	teardown("no place of the header is used twice");
 }
 
 /* Free whenever it is read, somebody else's when it is to be taken. */
@@ -375,10 +543,15 @@ int main(void)
 {
 	test_format();
 	test_impossible();
+	test_no_memory();
 	test_lost();
 	test_dead_formatter();
 	test_two_dead_formatters();
+	test_next_formatter();
 	test_late();
+	test_late_at_once();
+	test_not_empty();
+	test_all_died();
 	test_never_rests();
 	test_claim();
 	test_claim_never_rests();

@@ -4,6 +4,7 @@
  * full table, peers that die, dawdle or make things up. In all of it each request
  * has one reply and what was taken comes back.
  */
+#include "client.h"
 #include "setup.h"
 
 static const char * const mode_names[] = { "", "overlapped", "serialized", "locked" };
@@ -272,42 +273,23 @@ static void test_source_killed(const struct world_opts *o, u32 mode)
 
 /* ---- a peer of our own making ---- */
 
-struct peer {
-	struct world *w;
-	struct rmc_ring req, rep;
-	u32 ep;
-};
-
-static void peer_init(struct peer *p, struct world *w, u32 nid)
+static void peer_init(struct client *p, struct world *w, u32 nid)
 {
-	struct rmc_fabric *f = &w->fabric[nid];
-	u8 *ch = f->ops->channel(f, rmc_endpoint(f, nid), rmc_endpoint(f, 1));
-
-	p->w = w;
-	p->ep = rmc_endpoint(f, nid);
-	w->frozen[nid] = true;
-	rmc_ring_init(&p->req, ch, f->ring_order, f->pay_order);
-	rmc_ring_init(&p->rep, ch + rmc_ring_bytes(f->ring_order, f->pay_order), f->ring_order,
-		      f->pay_order);
+	client_init(p, w, nid, rmc_endpoint(&w->fabric[nid], 1));
 }
 
-static void peer_send(struct peer *p, u16 tid, u64 word1)
+static void peer_send(struct client *p, u16 tid, u64 word1)
 {
-	rmc_ring_put(&p->req, rmc_req_word0(RMC_OP_SABRE, 3, 9, tid), word1);
-	rmc_os_or64(rmc_bell_word(&p->w->fabric[1], p->w->node[1]->ep, RMC_LANE_REQ, p->ep),
-		    1ULL << p->ep);
+	client_send(p, rmc_req_word0(RMC_OP_SABRE, 3, 9, tid), word1);
 }
 
 /* The next reply's status; -1 when there is none. */
-static int peer_reply(struct peer *p, u16 tid, bool announcement)
+static int peer_reply(struct client *p, u16 tid, bool announcement)
 {
-	struct rmc_desc d;
 	struct rmc_rep r;
 
-	if (!rmc_ring_peek(&p->rep, 0, &d))
+	if (!client_reply(p, &r))
 		return -1;
-	p->rep.pos++;
-	rmc_rep_parse(&r, &d);
 	CHECK_EQ(r.tid, tid);
 	CHECK_EQ(r.gen, 9);
 	CHECK_EQ(rmc_word1_announces(r.word1), announcement);
@@ -318,7 +300,7 @@ static void test_strays(const struct world_opts *o, u32 mode)
 {
 	struct world_opts k = *o;
 	u32 mtu = k.mtu, later, i;
-	struct peer p;
+	struct client p;
 	struct setup s;
 
 	k.nodes = 3;
@@ -406,7 +388,7 @@ static void test_exhaustion(const struct world_opts *o, u32 mode)
 	struct world_opts k = *o;
 	u32 i, slot, status, n = 0;
 	struct setup s;
-	struct peer p;
+	struct client p;
 	struct app b;
 
 	k.nodes = 3;
@@ -552,6 +534,32 @@ static void test_short(const struct world_opts *o, u32 mode)
 	teardown(&s);
 }
 
+static u32 fetched;
+
+static void count_fetched(const void *p)
+{
+	/* of the object, behind the line of its version */
+	fetched += (const u8 *)p >= seg + 64 && (const u8 *)p < seg + 512;
+}
+
+/* Only where reading ahead is asked for is a line fetched before the version was read. */
+static void test_ahead(const struct world_opts *o, u32 mode)
+{
+	struct setup s;
+
+	setup(&s, o, mode);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+	fetched = 0;
+	rmc_at_prefetch = count_fetched;
+	CHECK_EQ(sabre(&s, 0, 512), RMC_S_OK);
+	rmc_at_prefetch = NULL;
+	if (mode == RMC_SABRE_OVERLAPPED)
+		CHECK(fetched > 0);
+	else
+		CHECK_EQ(fetched, 0);
+	teardown(&s);
+}
+
 /* One source's many SABRes do not keep another's one waiting. */
 static void test_fairness(const struct world_opts *o, u32 mode)
 {
@@ -586,7 +594,7 @@ static void test_hostile(const struct world_opts *o, u32 mode)
 	struct world_opts k = *o;
 	u32 i, seed = 3;
 	struct setup s;
-	struct peer p;
+	struct client p;
 
 	k.nodes = 3;
 	k.kernels = true;
@@ -708,6 +716,7 @@ int main(void)
 		{ "table full of silent transfers", test_exhaustion },
 		{ "tiny rings, one entry, six queues", test_scarcity },
 		{ "short ones, all at once", test_short },
+		{ "nothing is fetched ahead but where that is asked for", test_ahead },
 		{ "sources take turns", test_fairness },
 		{ "hostile peer makes up packets", test_hostile },
 		{ "lost, doubled, late, overtaken packets", test_unkind_fabric },

@@ -11,7 +11,7 @@
 #ifndef SCRIBBLE_H
 #define SCRIBBLE_H
 
-#include "kmod/core/wire.h"
+#include "kmod/base/wire.h"
 #include "kmod/fabric/fabric.h"
 
 /**
@@ -188,10 +188,10 @@ static inline void scribble_pair(struct scribble *s, u32 a, u32 b)
 	scribble_ring(s, mem + lane * rmc_ring_bytes(s->f->ring_order, s->f->pay_order), lane, mem);
 	/* or nobody looks */
 	lane = lane == RMC_LANE_REQ ? RMC_LANE_REP : RMC_LANE_REQ;
-	bell = rmc_bell_word(s->f, b, RMC_LANE_REQ, a);
+	bell = rmc_doorbell_word(s->f, b, RMC_LANE_REQ, a);
 	bit = 1ULL << (a % 64);
 	if (lane == RMC_LANE_REQ) {
-		bell = rmc_bell_word(s->f, a, RMC_LANE_REP, b);
+		bell = rmc_doorbell_word(s->f, a, RMC_LANE_REP, b);
 		bit = 1ULL << (b % 64);
 	}
 	if (scribble_below(s, 64))
@@ -234,7 +234,7 @@ static inline void scribble_tables(struct scribble *s)
 		WRITE_ONCE(((u64 *)e)[scribble_below(s, sizeof(*e) / 8)], scribble_random(s));
 		break;
 	case 6:
-		WRITE_ONCE(*rmc_bell_word(s->f, ep, scribble_below(s, 2),
+		WRITE_ONCE(*rmc_doorbell_word(s->f, ep, scribble_below(s, 2),
 					  scribble_below(s, s->f->endpoints)), scribble_random(s));
 		break;
 	default:

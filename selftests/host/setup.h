@@ -67,6 +67,16 @@ static inline void setup_make(struct setup *s, const struct world_opts *o, u32 e
 		seg_set(&s->w, 1, CTX, s->seg_mem);
 }
 
+/* Each node has a kernel of its own, and channels between the first two are open. */
+static inline void setup_kernels(struct setup *s, const struct world_opts *o, u32 entries)
+{
+	struct world_opts k = *o;
+
+	k.kernels = true;
+	setup_make(s, &k, entries);
+	CHECK_EQ(app_run(&s->a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+}
+
 static inline void setup_free(struct setup *s)
 {
 	app_fini(&s->a);

@@ -36,7 +36,7 @@ static const char * const names[LINES_STAGES] = { "post", "RGP", "RRPP", "RCP", 
 static const struct {
 	const char *name;
 	u32 op, bytes, mtu;
-	bool direct;		/* the RGP does all of it, see kmod/core/direct.h */
+	bool direct;		/* the RGP does all of it, see kmod/core/local.h */
 } table[] = {
 	{ "read without packets", RMC_OP_READ, 64, 4096, true },
 	{ "write without packets", RMC_OP_WRITE, 64, 4096, true },

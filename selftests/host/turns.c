@@ -3,6 +3,7 @@
  * Whose work is done by whom: what one worker does without packets, when it sleeps, and
  * who works for it meanwhile. Stepped one visit at a time with a virtual clock.
  */
+#include <sched.h>
 #include "setup.h"
 #include "kmod/core/pipeline.h"
 
@@ -20,7 +21,7 @@ static bool way(struct setup *s, struct rmc_node **server, struct rmc_out **out)
 	*server = s->w.fabric->local[rmc_home(s->w.fabric, 1, 0)];
 	CHECK_EQ(app_run(&s->a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	*out = s->a.qp.node->out[(*server)->ep];
-	return (*out)->self && !rmc_fabric_many(s->w.fabric);
+	return (*out)->self && !rmc_fabric_multi_unit(s->w.fabric);
 }
 
 /* Nothing goes over a ring that need not, in nobody's way, and all of it is counted. */
@@ -88,7 +89,7 @@ static void test_direct(const struct world_opts *o)
 static void test_few(const struct world_opts *o)
 {
 	static const u32 skips[] = { 0, 1, 64, 100 };
-	u32 most = RMC_DIRECT_PACKETS * o->mtu, pos, len, i;
+	u32 most = RMC_LOCAL_PACKETS * o->mtu, pos, len, i;
 	u8 *want = malloc(SEG);
 	struct rmc_stats before;
 	struct rmc_node *server;
@@ -112,7 +113,7 @@ static void test_few(const struct world_opts *o)
 		before = s.a.qp.node->stats;
 		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, skip, lbuf + 3, len), RMC_S_OK);
 		CHECK(!memcmp(lbuf, want, SEG));
-		if (!rmc_fabric_many(s.w.fabric)) {
+		if (!rmc_fabric_multi_unit(s.w.fabric)) {
 			CHECK_EQ(out->req.pos - pos, direct && len <= room ? 0 : packets);
 			CHECK_EQ(s.a.qp.node->stats.requests - before.requests, packets);
 			CHECK_EQ(s.a.qp.node->stats.replies - before.replies, packets);
@@ -141,7 +142,16 @@ static void test_few(const struct world_opts *o)
 	if (direct)
 		CHECK_EQ(out->req.pos - pos, 2);
 	*(u64 *)seg = 3;
+	before = s.a.qp.node->stats;
+	before.serve_errors = server->stats.serve_errors;
+	memset(lbuf, 0x11, 2 * o->mtu);
 	CHECK_EQ(app_run(&s.a, RMC_OP_SABRE, 1, 0, lbuf, 2 * o->mtu), RMC_S_SABRE_LOCKED);
+	/* which is counted, and leaves the buffer as it was */
+	CHECK_EQ(s.a.qp.node->stats.errors - before.errors, 1);
+	if (direct)
+		CHECK(server->stats.serve_errors > before.serve_errors);
+	for (i = 0; i < 2 * o->mtu; i++)
+		CHECK_EQ(lbuf[i], 0x11);
 	CHECK_EQ(s.seg_mem->notified.count, 1);
 
 	/* a look at a WQ does not take more than others can wait for */
@@ -149,7 +159,7 @@ static void test_few(const struct world_opts *o)
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, min(most, 16384U));
 	app_take(&s.a);
 	if (direct)
-		CHECK_EQ(s.a.qp.wq_head - (s.a.head - 16), min(16U, RMC_DIRECT_LOOK / most));
+		CHECK_EQ(s.a.qp.wq_head - (s.a.head - 16), min(16U, RMC_LOCAL_BUDGET / most));
 	for (i = 0; i < 16; i++)
 		CHECK_EQ(app_wait(&s.a), RMC_S_OK);
 	CHECK(setup_guards_intact());
@@ -157,25 +167,26 @@ static void test_few(const struct world_opts *o)
 	free(want);
 }
 
-static u64 stored;
 static u8 *restless;
 
 static void store_word(void)
 {
-	WRITE_ONCE(*(u64 *)restless, ++stored);
+	/* always another value, whichever workers' threads do so at once */
+	__atomic_add_fetch((u64 *)restless, 1, __ATOMIC_RELAXED);
 }
 
-/* What cannot be read now takes packets: it waits, or times out, and others do not. */
+/* What cannot be read now takes packets: it is tried some times, and others go on. */
 static void test_restless(const struct world_opts *o)
 {
+	struct rmc_node *server;
 	u32 slot, status, n, i;
+	struct rmc_out *out;
 	struct setup s;
-	struct app b;
+	bool direct;
+	u64 work;
 
 	setup(&s, o);
-	app_init(&b, &s.w, 0, 3, 16);
-	rmc_bufs_add(&b.bufs, s.buf_mem);
-	world_tick(&s.w, 1);
+	direct = way(&s, &server, &out);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 64, lbuf, 64), RMC_S_OK);
 	/* the nodes know each other: nothing but the line is in the way */
 	restless = seg;
@@ -183,46 +194,99 @@ static void test_restless(const struct world_opts *o)
 	app_post(&s.a, RMC_OP_READ, 1, 64, lbuf, 64);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf + 64, 64);
 	app_post(&s.a, RMC_OP_READ, 1, 64, lbuf + 128, 64);
-	for (i = 0, n = 0; i < 300; i++) {
+	for (i = 0, n = 0; i < 4 * RMC_AGAIN_TRIES; i++) {
 		world_visit(&s.w);
 		while (app_poll(&s.a, &slot, &status)) {
-			CHECK_EQ(status, RMC_S_OK);
+			CHECK_EQ(status, slot == (s.a.head - 2) % 16 ? RMC_S_BUSY : RMC_S_OK);
 			n++;
 		}
 	}
-	CHECK(n == 1 || rmc_fabric_many(s.w.fabric));
+	CHECK_EQ(n, 3);
 	rmc_between_passes = NULL;
-	for (; n < 3; n++)
-		CHECK_EQ(app_wait(&s.a), RMC_S_OK);
-	CHECK(!memcmp(lbuf, seg + 64, 64) && !memcmp(lbuf + 64, seg, 64) &&
-	      !memcmp(lbuf + 128, seg + 64, 64));
-	CHECK(!app_poll(&s.a, &slot, &status));
+	CHECK(!memcmp(lbuf, seg + 64, 64) && !memcmp(lbuf + 128, seg + 64, 64));
+
+	/* what is behind it and takes packets in any case is not done in its place */
+	world_pass(&s.w, RMC_AGAIN_MS + 1);
+	rmc_between_passes = store_word;
+	memset(lbuf, 0x77, LONG);
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf + LONG, 64);
+	app_post(&s.a, RMC_OP_WRITE, 1, 4096, lbuf, LONG);
+	for (i = 0, n = 0; i < 4 * RMC_AGAIN_TRIES; i++) {
+		world_visit(&s.w);
+		while (app_poll(&s.a, &slot, &status)) {
+			CHECK_EQ(status, slot == (s.a.head - 2) % 16 ? RMC_S_BUSY : RMC_S_OK);
+			n |= 1 << (s.a.head - slot) % 16;
+		}
+	}
+	CHECK_EQ(n, 1 << 1 | 1 << 2);
+	CHECK(!memcmp(lbuf, seg + 4096, LONG));
+	rmc_between_passes = NULL;
 
 	/* in the second of what would be packets; the first is read once more */
 	fill(seg, SEG, 3);
 	restless = seg + o->mtu;
-	rmc_between_passes = store_word;
-	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 2 * o->mtu);
-	for (i = 0; i < 100; i++)
-		world_visit(&s.w);
-	CHECK(!app_poll(&s.a, &slot, &status));
-	rmc_between_passes = NULL;
-	CHECK_EQ(app_wait(&s.a), RMC_S_OK);
+	for (i = 0; i < 2; i++) {
+		world_pass(&s.w, RMC_AGAIN_MS + 1);
+		rmc_between_passes = store_word;
+		work = s.a.qp.tenant->work;
+		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 2 * o->mtu);
+		for (n = 0; n < RMC_AGAIN_TRIES / 2; n++)
+			world_visit(&s.w);
+		CHECK(!app_poll(&s.a, &slot, &status));
+		if (i)
+			rmc_between_passes = NULL;
+		CHECK_EQ(app_wait(&s.a), i ? RMC_S_OK : RMC_S_BUSY);
+		/* many looks are charged, also where there were packets in the end */
+		if (direct)
+			CHECK(s.a.qp.tenant->work - work >= (2ULL - i) * RMC_TENANT_BUSY);
+	}
 	CHECK(!memcmp(lbuf, seg, 2 * o->mtu));
+	CHECK_EQ(world_in_flight(&s.w, 0), 0);
+	setup_free(&s);
+}
 
+/* Threads: reads of one context, behind a queue full of another's of a restless line */
+#define CROWD_READS	100
+#define CROWD_SECONDS	2
+
+static void test_restless_crowd(const struct world_opts *o)
+{
+	u32 slot, status, busy = 0, done = 0;
+	struct setup s;
+	u64 since;
+	struct app b;
+
+	setup(&s, o);
+	seg_set(&s.w, 1, CTX + 1, s.seg_mem);
+	s.w.apps = 0;
+	app_init(&b, &s.w, 0, CTX + 1, 16);
+	rmc_bufs_add(&b.bufs, s.buf_mem);
 	restless = seg;
 	rmc_between_passes = store_word;
-	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
-	world_visit(&s.w);
-	world_visit(&s.w);
-	for (i = 0; i < 10; i++)
-		world_tick(&s.w, s.w.fabric->timeout_ms / 5);
-	CHECK_EQ(app_wait(&s.a), RMC_S_TIMEOUT);
+	world_start(&s.w, NULL, false);
+	/* until one of the others has ended, too: on a busy machine that may take more reads */
+	while (done < CROWD_READS || (!busy && done < 1000 * CROWD_READS)) {
+		app_post(&b, RMC_OP_READ, 1, 4096, lbuf + 4096, 64);
+		since = rmc_os_now_ns();
+		do {
+			while (app_poll(&s.a, &slot, &status)) {
+				CHECK_EQ(status, RMC_S_BUSY);
+				busy++;
+			}
+			while (s.a.head - s.a.cq_head < 16)
+				app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
+			sched_yield();
+		} while (!app_poll(&b, &slot, &status) &&
+			 rmc_os_now_ns() - since < CROWD_SECONDS * 1000000000ULL);
+		if (rmc_os_now_ns() - since >= CROWD_SECONDS * 1000000000ULL)
+			break;
+		CHECK_EQ(status, RMC_S_OK);
+		done++;
+	}
+	CHECK(done >= CROWD_READS);
+	CHECK(busy);
+	world_stop(&s.w);
 	rmc_between_passes = NULL;
-	world_settle(&s.w);
-	CHECK_EQ(app_run(&b, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
-	CHECK_EQ(world_in_flight(&s.w, 0), 0);
-	world_now_ns = 0;
 	app_fini(&b);
 	setup_free(&s);
 }
@@ -237,7 +301,7 @@ static void test_parking(const struct world_opts *o)
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	for (k = 0; k < s.w.workers; k++)
 		CHECK(!rmc_ni_may_park(&s.w.worker[k].ni) || s.w.workers > 1);
-	for (i = 0; i < 3 * RMC_IDLE_LOOKS; i++)
+	for (i = 0; i < 3 * RMC_IDLE_POLLS; i++)
 		world_visit(&s.w);
 	for (k = 0; k < s.w.workers; k++) {
 		CHECK(rmc_ni_may_park(&s.w.worker[k].ni));
@@ -271,13 +335,13 @@ static void put_to_sleep(struct setup *s)
 {
 	u32 i, k;
 
-	for (i = 0; i < 3 * RMC_IDLE_LOOKS; i++)
+	for (i = 0; i < 3 * RMC_IDLE_POLLS; i++)
 		world_visit(&s->w);
 	for (k = 0; k < s->w.workers; k++) {
 		CHECK(rmc_ni_may_park(&s->w.worker[k].ni));
 		CHECK(rmc_ni_park(&s->w.worker[k].ni));
 		s->w.worker[k].kick = 0;
-		rmc_ni_give_turn(&s->w.worker[k].ni);
+		rmc_ni_disown(&s->w.worker[k].ni);
 	}
 }
 
@@ -295,13 +359,13 @@ static void test_helping(const struct world_opts *o)
 	w = rmc_qp_worker(&s.a.qp);
 	alone = w == home->srv_worker && w == s.a.qp.node->req_worker;
 	ww = (struct world_worker *)w;
-	world_now_ns = 5000000000ULL;
+	world_now_ns = WORLD_START_NS;
 	put_to_sleep(&s);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	/* one at a time */
-	CHECK(rmc_ni_take_turn(w));
-	CHECK(!rmc_ni_take_turn(w));
-	CHECK_EQ(rmc_ni_help(w, world_now_ns, 1000), alone);
+	CHECK(rmc_ni_try_own(w));
+	CHECK(!rmc_ni_try_own(w));
+	CHECK_EQ(rmc_ni_poll_inline(w, world_now_ns, 1000), alone);
 	CHECK(READ_ONCE(w->parked));
 	CHECK_EQ(s.a.flags->need_wakeup, 1);
 	CHECK_EQ(w->helps, 1);
@@ -312,20 +376,20 @@ static void test_helping(const struct world_opts *o)
 		CHECK_EQ(status, RMC_S_OK);
 		/* as if it had never been awake: what comes now rings and wakes it */
 		CHECK(rmc_ni_may_park(w));
-		rmc_ni_give_turn(w);
-		rmc_bell_ring(home->fabric, home->ep, RMC_LANE_REQ, s.a.qp.node->ep, false);
+		rmc_ni_disown(w);
+		rmc_doorbell_ring(home->fabric, home->ep, RMC_LANE_REQ, s.a.qp.node->ep, false);
 		CHECK_EQ(ww->kick, 1);
-		CHECK(rmc_ni_take_turn(w));
+		CHECK(rmc_ni_try_own(w));
 		/* a bell without a request is silenced; one helps too often */
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
-		CHECK(!rmc_ni_help(w, world_now_ns + 999, 1000));
+		CHECK(!rmc_ni_poll_inline(w, world_now_ns + 999, 1000));
 		CHECK(app_poll(&s.a, &slot, &status));
 		CHECK(rmc_ni_may_park(w));
-		CHECK(rmc_ni_help(w, world_now_ns + 1999, 1000));
+		CHECK(rmc_ni_poll_inline(w, world_now_ns + 1999, 1000));
 	}
-	rmc_ni_give_turn(w);
+	rmc_ni_disown(w);
 	for (k = 0; k < s.w.workers; k++) {
-		CHECK(rmc_ni_take_turn(&s.w.worker[k].ni));
+		CHECK(rmc_ni_try_own(&s.w.worker[k].ni));
 		rmc_ni_unpark(&s.w.worker[k].ni);
 	}
 	if (!alone)
@@ -337,38 +401,38 @@ static void test_helping(const struct world_opts *o)
 /* Not preempted, one does not work for many: the thread has to wake. */
 static void test_too_much_help(const struct world_opts *o)
 {
-	struct app more[RMC_HELP_QPS];
+	struct app more[RMC_INLINE_QPS];
 	struct rmc_ni_worker *w;
 	struct setup s;
 	u32 i, mine = 1;
 
 	setup(&s, o);
 	w = rmc_qp_worker(&s.a.qp);
-	for (i = 0; i < RMC_HELP_QPS; i++) {
+	for (i = 0; i < RMC_INLINE_QPS; i++) {
 		app_init(&more[i], &s.w, 0, 3, 16);
 		rmc_bufs_add(&more[i].bufs, s.buf_mem);
 		mine += rmc_qp_worker(&more[i].qp) == w;
 	}
-	world_now_ns = 5000000000ULL;
+	world_now_ns = WORLD_START_NS;
 	put_to_sleep(&s);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
-	for (i = 0; i < RMC_HELP_QPS; i++)
+	for (i = 0; i < RMC_INLINE_QPS; i++)
 		app_post(&more[i], RMC_OP_READ, 1, 0, lbuf, 64);
-	CHECK(rmc_ni_take_turn(w));
-	if (mine > RMC_HELP_QPS) {
+	CHECK(rmc_ni_try_own(w));
+	if (mine > RMC_INLINE_QPS) {
 		u64 visits = w->visits;
 
-		CHECK(!rmc_ni_help(w, world_now_ns, 1000));
+		CHECK(!rmc_ni_poll_inline(w, world_now_ns, 1000));
 		CHECK_EQ(w->visits, visits);
 		CHECK_EQ(w->helps, 0);
 	}
-	rmc_ni_give_turn(w);
+	rmc_ni_disown(w);
 	for (i = 0; i < s.w.workers; i++) {
-		CHECK(rmc_ni_take_turn(&s.w.worker[i].ni));
+		CHECK(rmc_ni_try_own(&s.w.worker[i].ni));
 		rmc_ni_unpark(&s.w.worker[i].ni);
 	}
 	CHECK_EQ(app_wait(&s.a), RMC_S_OK);
-	for (i = 0; i < RMC_HELP_QPS; i++) {
+	for (i = 0; i < RMC_INLINE_QPS; i++) {
 		CHECK_EQ(app_wait(&more[i]), RMC_S_OK);
 		app_fini(&more[i]);
 	}
@@ -382,6 +446,7 @@ int main(void)
 		{ "one worker at both ends: without packets", test_direct },
 		{ "one worker at both ends: few packets, or none", test_few },
 		{ "one worker at both ends: a restless line", test_restless },
+		{ "a restless line does not stop other contexts: threads", test_restless_crowd },
 		{ "parking: announce, look again, wake", test_parking },
 		{ "helping a parked worker", test_helping },
 		{ "helping not where there is much to do", test_too_much_help },

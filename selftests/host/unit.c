@@ -91,17 +91,23 @@ static void test_statuses(const struct world_opts *o)
 	setup(&s, o);
 	s.seg_mem->length = 1000;
 	for (op = 0; op < RMC_OP_MAX; op++)
-		if (!((rmc_op_mask() >> op) & 1))
+		if (!((rmc_op_mask() >> op) & 1)) {
 			CHECK_EQ(app_run(&s.a, op, 1, 0, lbuf, 8), RMC_S_BAD_OP);
+			/* no length is wrong where none is known */
+			CHECK_EQ(app_run(&s.a, op, 1, 0, lbuf, 0), RMC_S_BAD_OP);
+		}
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 0), RMC_S_BAD_LENGTH);
 	CHECK_EQ(app_run(&s.a, RMC_OP_FAA, 1, 0, lbuf, 4), RMC_S_BAD_LENGTH);
 	CHECK_EQ(app_run(&s.a, RMC_OP_CAS, 1, 4, lbuf, 8), RMC_S_BAD_ALIGN);
+	CHECK_EQ(app_run(&s.a, RMC_OP_FAA, 1, 4, lbuf, 8), RMC_S_BAD_ALIGN);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, o->nodes, 0, lbuf, 8), RMC_S_BAD_NODE);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1023, 0, lbuf, 8), RMC_S_BAD_NODE);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, (void *)8, 8), RMC_S_BAD_LBUF);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf - 1, 8), RMC_S_BAD_LBUF);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf + SEG - 7, 8), RMC_S_BAD_LBUF);
 	CHECK_EQ(app_run(&s.a, RMC_OP_CAS, 1, 0, lbuf + SEG - 8, 8), RMC_S_BAD_LBUF);
+	/* all of these were refused here */
+	CHECK_EQ(world_stat(&s.w, 0, requests), 0);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 1000, lbuf, 1), RMC_S_OUT_OF_RANGE);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 999, lbuf, 2), RMC_S_OUT_OF_RANGE);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, RMC_OFFSET_MAX, lbuf, 64), RMC_S_OUT_OF_RANGE);
@@ -115,6 +121,7 @@ static void test_statuses(const struct world_opts *o)
 	s.seg_mem->flags = RMC_MEM_READONLY;
 	CHECK_EQ(app_run(&s.a, RMC_OP_WRITE, 1, 0, lbuf, 64), RMC_S_READ_ONLY);
 	CHECK_EQ(app_run(&s.a, RMC_OP_FAA, 1, 0, lbuf, 8), RMC_S_READ_ONLY);
+	CHECK_EQ(app_run(&s.a, RMC_OP_CAS, 1, 0, lbuf, 8), RMC_S_READ_ONLY);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	/* what not all units know, or do no longer, is not there for any of them */
 	rmc_ct_hide(s.seg_mem);
@@ -199,43 +206,155 @@ static void store_word(void)
 	WRITE_ONCE(*(u64 *)seg, ++stored);
 }
 
+/* Visits that a read needs at most behind a queue of reads of a restless line */
+#define RESTLESS_VISITS	64
+
+/* Keep a queue full of reads of the first line. Returns how many ended, all busy. */
+static u32 read_restless(struct app *a)
+{
+	static const struct { u32 offset, len; } reads[] = { { 0, 64 }, { 4, 12 }, { 0, 4096 } };
+	u32 slot, status, n = 0, i;
+
+	while (app_poll(a, &slot, &status)) {
+		CHECK_EQ(status, RMC_S_BUSY);
+		n++;
+	}
+	while (a->head - a->cq_head < a->entries) {
+		i = a->head % ARRAY_SIZE(reads);
+		app_post(a, RMC_OP_READ, 1, reads[i].offset, lbuf, reads[i].len);
+	}
+	return n;
+}
+
 /*
- * An owner that stores faster than we look twice, as on a sibling hyperthread:
- * who reads that line waits, others do not, and nobody sees a mix.
+ * An owner that stores faster than we look twice, as on a sibling hyperthread: who reads
+ * that line is told so, nobody sees a mix, and the other contexts of the same node wait
+ * for no more than some tries.
  */
 static void test_restless_line(const struct world_opts *o)
 {
-	struct world_opts three = *o;
+	struct rmc_mem *other;
+	u32 visits = RESTLESS_VISITS + RMC_AGAIN_TRIES, slow = 0;
+	u32 slot, status, busy = 0, i, k;
 	struct setup s;
 	struct app b;
 	u64 before;
-	int i;
+	u8 *mine;
 
-	three.nodes = 3;
-	setup(&s, &three);
-	app_init(&b, &s.w, 2, 3, 16);
+	setup(&s, o);
+	mine = aligned_alloc(PAGE, PAGE);
+	fill(mine, PAGE, 4);
+	other = mem_make(mine, PAGE, 12, 0);
+	seg_set(&s.w, 1, CTX + 1, other);
+	/* on the same unit as the first: they share ITT and rings */
+	s.w.apps = 0;
+	app_init(&b, &s.w, 0, CTX + 1, 16);
 	rmc_bufs_add(&b.bufs, s.buf_mem);
-	rmc_between_passes = store_word;
-	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
-	app_post(&s.a, RMC_OP_READ, 1, 4, lbuf + 64, 12);
-	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf + 128, 4096);
-	for (i = 0; i < 3 * RMC_IDLE_LOOKS; i++) {
-		u32 slot, status;
+	CHECK_EQ(b.qp.node->ep, s.a.qp.node->ep);
+	CHECK_EQ(app_run(&b, RMC_OP_READ, 1, 0, lbuf + 8192, 64), RMC_S_OK);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 
-		world_visit(&s.w);
-		CHECK(!app_poll(&s.a, &slot, &status));
+	rmc_between_passes = store_word;
+	for (k = 0; k < 40; k++) {
+		busy += read_restless(&s.a);
+		for (i = 0; i < k % 4; i++)
+			world_visit(&s.w);
+		memset(lbuf + 8192, 0, 64);
+		app_post(&b, RMC_OP_READ, 1, 64 * (k % 8), lbuf + 8192, 64);
+		for (i = 0; i < visits && !app_poll(&b, &slot, &status); i++)
+			world_visit(&s.w);
+		slow += i >= RESTLESS_VISITS;
+		CHECK(i < visits);
+		if (i == visits)
+			break;
+		CHECK_EQ(status, RMC_S_OK);
+		CHECK(!memcmp(lbuf + 8192, mine + 64 * (k % 8), 64));
+		if (k % 20 == 19)
+			world_pass(&s.w, RMC_AGAIN_MS + 1);
 	}
-	CHECK_EQ(app_run(&b, RMC_OP_READ, 1, 64, lbuf + 8192, 64), RMC_S_OK);
-	CHECK(!memcmp(lbuf + 8192, seg + 64, 64));
+	CHECK(busy > 40);
+	/* at each RRPP the first one has its tries, those behind it one each */
+	CHECK(slow <= 2 * max(o->rrpps, 1U));
 	/* an aligned word never stands in two states */
 	before = stored;
-	CHECK_EQ(app_run(&b, RMC_OP_READ, 1, 0, lbuf + 8192, 8), RMC_S_OK);
-	CHECK(*(u64 *)(lbuf + 8192) - before <= stored - before);
+	if (k == 40)
+		CHECK_EQ(app_run(&b, RMC_OP_READ, 1, 0, lbuf + 8192, 64), RMC_S_OK);
 	rmc_between_passes = NULL;
-	for (i = 0; i < 3; i++)
-		CHECK_EQ(app_wait(&s.a), RMC_S_OK);
-	CHECK(!memcmp(lbuf, seg, 64) && !memcmp(lbuf + 64, seg + 4, 12) &&
-	      !memcmp(lbuf + 128, seg, 4096));
+	world_settle(&s.w);
+	while (app_poll(&s.a, &slot, &status))
+		CHECK(status == RMC_S_BUSY || status == RMC_S_OK);
+	CHECK_EQ(s.a.head, s.a.cq_head);
+	rmc_between_passes = store_word;
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 8), RMC_S_OK);
+	CHECK(*(u64 *)lbuf - before <= stored - before);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_BUSY);
+	rmc_between_passes = NULL;
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 4096), RMC_S_OK);
+	CHECK(!memcmp(lbuf, seg, 4096));
+	CHECK_EQ(world_in_flight(&s.w, 0), 0);
+	CHECK(world_credits_home(&s.w, 0, 1));
+	app_fini(&b);
+	mem_free(other);
+	setup_free(&s);
+	free(mine);
+}
+
+/* One that stands still after some tries is read, and the request is not given up. */
+static void test_patience(const struct world_opts *o)
+{
+	u32 slot, status, tries;
+	struct setup s;
+
+	setup(&s, o);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+	for (tries = 1; tries <= RMC_AGAIN_TRIES; tries *= 2) {
+		world_pass(&s.w, RMC_AGAIN_MS + 1);
+		rmc_between_passes = store_word;
+		stored = 0;
+		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 128);
+		/* at both ends one worker tries once more, before it makes packets */
+		while (stored < tries * RMC_LINE_LOOKS) {
+			world_visit(&s.w);
+			CHECK(!app_poll(&s.a, &slot, &status) || tries == RMC_AGAIN_TRIES);
+		}
+		rmc_between_passes = NULL;
+		if (tries < RMC_AGAIN_TRIES) {
+			CHECK_EQ(app_wait(&s.a), RMC_S_OK);
+			CHECK(!memcmp(lbuf, seg, 128));
+		}
+		world_settle(&s.w);
+		while (app_poll(&s.a, &slot, &status))
+			;
+	}
+	setup_free(&s);
+}
+
+/* Without memory for its record a transfer ends, too, and what is behind it does not wait. */
+static void test_no_memory(const struct world_opts *o)
+{
+	struct setup s;
+	struct app b;
+
+	setup(&s, o);
+	s.w.apps = 0;
+	app_init(&b, &s.w, 0, CTX, 16);
+	rmc_bufs_add(&b.bufs, s.buf_mem);
+	mem_objects(s.seg_mem, RMC_SABRE_OVERLAPPED, 0);
+	*(u64 *)seg = 2;
+	CHECK_EQ(app_run(&b, RMC_OP_READ, 1, 0, lbuf + 2 * LONG, SEG / 4), RMC_S_OK);
+	rmc_no_memory = 1000000;
+	app_post(&s.a, RMC_OP_SABRE, 1, 0, lbuf, LONG);
+	world_visit(&s.w);
+	CHECK_EQ(app_run(&b, RMC_OP_READ, 1, 0, lbuf + 2 * LONG, 64), RMC_S_OK);
+	CHECK_EQ(app_wait(&s.a), RMC_S_BUSY);
+	/* less often than it is tried */
+	world_pass(&s.w, RMC_AGAIN_MS + 1);
+	rmc_no_memory = RMC_AGAIN_TRIES - 1;
+	CHECK_EQ(app_run(&s.a, RMC_OP_SABRE, 1, 0, lbuf, LONG), RMC_S_OK);
+	CHECK(!memcmp(lbuf, seg, LONG));
+	CHECK_EQ(rmc_no_memory, 0);
+	world_settle(&s.w);
+	CHECK(world_credits_home(&s.w, 0, 1));
 	app_fini(&b);
 	setup_free(&s);
 }
@@ -363,7 +482,7 @@ static void test_hostile_peer(const struct world_opts *o)
 			memcpy(ch[1] + at, &word, 8);
 			fill(ch[1] + at + 8, 8, seed + 1);
 			fill(ch[0] + bytes / 2 + at + 8, 8, seed + 2);
-			*rmc_bell_word(&s.w.fabric[0], 0, i & 1, 0) |= 1ULL << (seed >> 16 & 63);
+			*rmc_doorbell_word(&s.w.fabric[0], 0, i & 1, 0) |= 1ULL << (seed >> 16 & 63);
 		}
 		if (!(round % 16))
 			app_post(&s.a, 1 + seed % 4, 1, seed % SEG, lbuf + seed % 1024, 1 + seed % 9000);
@@ -425,7 +544,7 @@ static void test_idle_costs_nothing(const struct world_opts *o)
 	many.nodes = 128;
 	setup(&s, &many);
 	/* by way of one ring: a line where there are units */
-	len = rmc_fabric_many(s.w.fabric) ? 64 : LONG;
+	len = rmc_fabric_multi_unit(s.w.fabric) ? 64 : LONG;
 	for (i = 0; i < 127; i++)
 		app_init(&idle[i], &s.w, i + 1, 3, 16);
 	/* everybody talks once, then falls silent */
@@ -433,7 +552,7 @@ static void test_idle_costs_nothing(const struct world_opts *o)
 		rmc_bufs_add(&idle[i].bufs, s.buf_mem);
 		CHECK_EQ(app_run(&idle[i], RMC_OP_READ, 1, 0, lbuf, len), RMC_S_OK);
 	}
-	for (i = 0; i < 3 * RMC_IDLE_LOOKS + 3000; i++)
+	for (i = 0; i < 3 * RMC_IDLE_POLLS + 3000; i++)
 		app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, len);
 	req = rmc_qp_worker(&s.a.qp);
 	CHECK_EQ(req->hots, 1);
@@ -489,6 +608,14 @@ static void test_no_more_is_promised(const struct world_opts *o)
 	setup_free(&s);
 }
 
+static u32 early;
+
+/* Whoever is told of a write with a notification finds what was written. */
+static void told_of_data(void)
+{
+	early += !!memcmp(seg + 100, lbuf, 9000);
+}
+
 /* Arming: told once, at once when it is late; notifications come behind the data. */
 static void test_events(const struct world_opts *o)
 {
@@ -513,7 +640,11 @@ static void test_events(const struct world_opts *o)
 	CHECK(rmc_event_arm(&s.seg_mem->notified, 1));
 	CHECK_EQ(world_events, told + 2);
 	fill(lbuf, SEG, 9);
+	early = 0;
+	world_at_event = told_of_data;
 	CHECK_EQ(app_run(&s.a, RMC_OP_WRITE_NOTIFY, 1, 100, lbuf, 9000), RMC_S_OK);
+	world_at_event = NULL;
+	CHECK_EQ(early, 0);
 	CHECK(!memcmp(seg + 100, lbuf, 9000));
 	CHECK_EQ(s.seg_mem->notified.count, 2);
 	CHECK_EQ(world_events, told + 3);
@@ -554,6 +685,15 @@ static void test_bufs(void)
 	CHECK(!rmc_bufs_find(&b, m[5].base, 1));
 	m[RMC_MAX_BUFFERS].base = m[6].base + 0x7f;
 	CHECK_EQ(rmc_bufs_add(&b, &m[RMC_MAX_BUFFERS]), -EEXIST);
+	/* unmapped, and another one is mapped there before it is forgotten */
+	m[6].length = 0;
+	CHECK(!rmc_bufs_find(&b, m[6].base, 1));
+	m[5].base = m[6].base;
+	CHECK_EQ(rmc_bufs_add(&b, &m[5]), 0);
+	for (i = 0; i < RMC_MAX_BUFFERS; i++)
+		CHECK(rmc_bufs_find(&b, m[i].base, 1) == (i == 6 ? &m[5] : &m[i]));
+	CHECK_EQ(rmc_bufs_del(&b, &m[6]), 0);
+	CHECK(rmc_bufs_find(&b, m[5].base, 0x80) == &m[5]);
 	tap_result("local buffer table: find, overlap, limits");
 }
 
@@ -586,7 +726,9 @@ int main(void)
 		{ "every bad input has its own status", test_statuses },
 		{ "tiny rings and ITT: one completion per entry", test_scarcity },
 		{ "a blocked QP does not block another", test_two_qps },
-		{ "a line that never stands still holds up its readers only", test_restless_line },
+		{ "a line that never stands still: its readers end, others go on", test_restless_line },
+		{ "a line that stands still in the end is read", test_patience },
+		{ "a destination without memory is busy", test_no_memory },
 		{ "lost reply: time-out, late reply dropped", test_timeout },
 		{ "QP and buffer withdrawn in flight", test_teardown },
 		{ "hostile peer scribbles rings and bells", test_hostile_peer },

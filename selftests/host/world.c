@@ -11,7 +11,13 @@
 #include <unistd.h>
 
 u64 world_now_ns;
-u32 rmc_filters;
+#ifdef RMC_TEST_HOOKS
+/* A program that uses a hook may define it itself. */
+void (*rmc_between_passes)(void) __attribute__((weak));
+void (*rmc_at_prefetch)(const void *p);
+void (*rmc_at_barrier)(void) __attribute__((weak));
+u32 rmc_no_memory __attribute__((weak));
+#endif
 
 u64 rmc_os_now_ns(void)
 {
@@ -36,9 +42,9 @@ void world_help(struct rmc_ni_worker *ni, u64 often_ns)
 {
 	bool wake = true;
 
-	if (rmc_ni_take_turn(ni)) {
-		wake = !READ_ONCE(ni->parked) || !rmc_ni_help(ni, rmc_os_now_ns(), often_ns);
-		rmc_ni_give_turn(ni);
+	if (rmc_ni_try_own(ni)) {
+		wake = !READ_ONCE(ni->parked) || !rmc_ni_poll_inline(ni, rmc_os_now_ns(), often_ns);
+		rmc_ni_disown(ni);
 	}
 	if (wake)
 		rmc_os_wake(ni);
@@ -54,7 +60,7 @@ static void sleep_until_kicked(struct world_worker *ww)
 		syscall(__NR_futex, &ww->kick, FUTEX_WAIT_PRIVATE, 0, &ts, NULL, 0);
 }
 
-void rmc_os_membarrier(void)
+void rmc_os_membarrier(struct rmc_ni_worker *w)
 {
 	static int registered;
 
@@ -65,11 +71,14 @@ void rmc_os_membarrier(void)
 }
 
 u32 world_events;
+void (*world_at_event)(void);
 
 void rmc_os_event(struct rmc_event *e)
 {
 	(void)e;
 	world_events++;
+	if (world_at_event)
+		world_at_event();
 }
 
 struct world_told world_told[WORLD_TOLD];
@@ -156,7 +165,7 @@ static void node_boot(struct world *w, u32 nid)
 	const struct rmc_ni_org *org = rmc_ni_find(w->opts.ni);
 	u32 set = w->opts.kernels ? nid : 0, i;
 	struct rmc_fabric *f = &w->fabric[set];
-	u32 fronts = org->split ? w->opts.frontends : 0, j;
+	u32 fronts = org->frontends ? w->opts.frontends : 0, j;
 	struct world_worker *worker;
 	enum rmc_lane lane;
 
@@ -167,6 +176,9 @@ static void node_boot(struct world *w, u32 nid)
 
 		if (w->opts.att_entries)
 			unit->att.entries = w->opts.att_entries;
+		unit->req_ms = WORLD_START_MS;
+		unit->scan_ms = WORLD_START_MS;
+		unit->att.now_ms = WORLD_START_MS;
 		f->local[unit->ep] = unit;
 		for (lane = 0; lane < RMC_LANES; lane++)
 			rmc_ni_add_unit(&worker[rmc_ni_place(org, f, i, lane)].ni, unit, lane);
@@ -240,6 +252,7 @@ void world_init(struct world *w, const struct world_opts *o)
 		f->bell = w->bell;
 		f->sync = w->sync;
 		f->local = xzalloc(eps * sizeof(*f->local));
+		f->notify = rmc_ni_notify;
 		if (rmc_fabric_check(f))
 			abort();
 	}
@@ -306,11 +319,18 @@ void world_tick(struct world *w, u64 ms)
 	u32 i;
 
 	if (!world_now_ns)
-		world_now_ns = 1000000000ULL;
+		world_now_ns = WORLD_START_NS;
 	world_now_ns += ms * 1000000;
 	for (i = 0; i < w->workers; i++)
 		if (!frozen(w, i))
 			rmc_ni_tick(&w->worker[i].ni, world_now_ns);
+}
+
+void world_pass(struct world *w, u64 ms)
+{
+	for (; ms > 8; ms -= 8)
+		world_tick(w, 8);
+	world_tick(w, ms);
 }
 
 void world_restart(struct world *w, u32 nid)
@@ -369,9 +389,9 @@ static void *run(void *arg)
 		if (!ww->park || idle < 10000 || (n & 63) || !rmc_ni_may_park(ni))
 			continue;
 		if (rmc_ni_park(ni)) {
-			rmc_ni_give_turn(ni);
+			rmc_ni_disown(ni);
 			sleep_until_kicked(ww);
-			while (!rmc_ni_take_turn(ni))
+			while (!rmc_ni_try_own(ni))
 				sched_yield();
 			rmc_ni_unpark(ni);
 		}
@@ -471,13 +491,13 @@ void fault_set(struct world *w, u32 from, u32 to, enum rmc_lane lane,
 	for (i = 0; i < units * units; i++) {
 		struct rmc_node *node = w->node[to]->unit[i / units];
 		u32 ep = rmc_endpoint(node->fabric, from) + i % units;
-		struct rmc_filter *flt = node->filter[lane][ep];
+		struct rmc_filter *flt = node->links.filter[lane][ep];
 
 		if (!flt) {
 			flt = rmc_filter_create(node->fabric, lane, true);
 			if (!flt)
 				abort();
-			rmc_filter_install(node, ep, flt);
+			rmc_channel_add_filter(node, ep, flt);
 		}
 		rmc_filter_set(flt, fault, seed ? seed + i : 0);
 	}
@@ -490,11 +510,11 @@ void fault_clear(struct world *w, u32 from, u32 to, enum rmc_lane lane)
 	for (i = 0; i < units * units; i++) {
 		struct rmc_node *node = w->node[to]->unit[i / units];
 		u32 ep = rmc_endpoint(node->fabric, from) + i % units;
-		struct rmc_filter *flt = node->filter[lane][ep];
+		struct rmc_filter *flt = node->links.filter[lane][ep];
 
 		if (!flt)
 			continue;
-		while (!rmc_filter_remove(node, ep, lane))
+		while (!rmc_channel_del_filter(node, ep, lane))
 			world_visit(w);
 		rmc_filter_destroy(flt);
 	}
@@ -538,6 +558,12 @@ bool world_credits_home(struct world *w, u32 from, u32 to)
 
 void app_init(struct app *a, struct world *w, u32 nid, u32 ctx_id, u32 entries)
 {
+	app_init_of(a, w, nid, ctx_id, entries, NULL);
+}
+
+void app_init_of(struct app *a, struct world *w, u32 nid, u32 ctx_id, u32 entries,
+		 struct rmc_tenant *tenant)
+{
 	u32 order = __builtin_ctz(entries);
 
 	memset(a, 0, sizeof(*a));
@@ -559,9 +585,13 @@ void app_init(struct app *a, struct world *w, u32 nid, u32 ctx_id, u32 entries)
 			a->qp.node->front[a->qp.node->qps % a->qp.node->fronts];
 
 		a->qp.front = rmc_front_create(&a->qp, front);
+		if (a->qp.front)
+			a->qp.front->inner.tenant = tenant;
 		if (!a->qp.front ||
 		    rmc_ni_add_qp(a->qp.node->req_worker, &a->qp.front->inner))
 			abort();
+	} else {
+		a->qp.tenant = tenant;
 	}
 	if (rmc_ni_add_qp(rmc_qp_worker(&a->qp), &a->qp))
 		abort();

@@ -11,6 +11,8 @@
 #define WORLD_H
 
 #include <pthread.h>
+#include "kmod/core/complete.h"
+#include "kmod/member/member.h"
 #include "kmod/ni/ni.h"
 
 struct world_opts {
@@ -45,7 +47,7 @@ struct world {
 	struct world_worker *worker;
 	u32 workers;
 	struct rmc_region_node *table;
-	struct rmc_bell *bell;
+	struct rmc_doorbell *bell;
 	u32 *sync;
 	void **channel;
 	bool *frozen;			/* by node: its kernel does not run */
@@ -77,13 +79,22 @@ struct world_told {
 extern struct world_told world_told[WORLD_TOLD];
 extern u32 world_tolds;
 extern u32 world_events;	/* events told so far */
+extern void (*world_at_event)(void);	/* called for each of them */
 extern u64 world_now_ns;	/* virtual clock; 0: the real one */
+
+/*
+ * Milliseconds have 32 bits, and come round in 49.7 days: in every test, just after it
+ * began, both those of the clock and those that each node counts itself.
+ */
+#define WORLD_START_MS	(-8U)
+#define WORLD_START_NS	(WORLD_START_MS * 1000000ULL)
 
 void world_init(struct world *w, const struct world_opts *o);
 void world_fini(struct world *w);
 u32 world_visit(struct world *w);		/* one visit of each worker */
 void world_settle(struct world *w);		/* until nothing is left to do */
 void world_tick(struct world *w, u64 ms);	/* advance the virtual clock */
+void world_pass(struct world *w, u64 ms);	/* the same in steps that nobody takes for a pause */
 void world_restart(struct world *w, u32 nid);	/* a kernel dies and boots again */
 void world_start(struct world *w, const int *cpus, bool park);
 void world_stop(struct world *w);
@@ -116,6 +127,9 @@ bool world_credits_home(struct world *w, u32 from, u32 to);	/* all of a pair's c
 })
 /* Applications of a node are dealt to its units */
 void app_init(struct app *a, struct world *w, u32 nid, u32 ctx_id, u32 entries);
+/* the same, of a tenant of its backend's worker */
+void app_init_of(struct app *a, struct world *w, u32 nid, u32 ctx_id, u32 entries,
+		 struct rmc_tenant *tenant);
 void app_fini(struct app *a);
 void app_lost(struct app *a);	/* instead, when its kernel died */
 void app_post_raw(struct app *a, u64 word0, u64 word1);

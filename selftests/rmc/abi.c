@@ -132,6 +132,7 @@ TEST(unknown_flags_are_eopnotsupp)
 	for_each_call(c, dev) {
 		for (bit = 0; bit < 32; bit++) {
 			if ((c->cmd == RMC_IOC_SEG_REG && bit < 4) ||
+			    (c->cmd == RMC_IOC_SEG_ADD && !bit) ||
 			    (c->cmd == RMC_IOC_WATCH && !bit) ||
 			    (c->cmd == RMC_IOC_WAKE && !bit) ||
 			    (c->cmd == RMC_IOC_BUF_REG && (bit == 1 || bit == 2)))
@@ -298,7 +299,9 @@ static void check_query(const struct rmc_query *q)
 	CHECK(q->units >= 1 && q->units <= 8 && !(q->units & (q->units - 1)));
 	CHECK(q->rrpps >= 1 && q->rrpps <= q->units && !(q->rrpps & (q->rrpps - 1)));
 	CHECK(q->interleave >= 64 && !(q->interleave & (q->interleave - 1)));
-	CHECK_EQ(q->reserved3, 0);
+	CHECK(q->max_ranges >= 1);
+	CHECK_EQ(q->reserved2, 0);
+	CHECK(q->max_waits >= q->max_qps && q->max_watches >= 1);
 	CHECK(q->nodes >= 1 && q->nodes <= RMC_NID_MAX + 1);
 	CHECK(q->local_nodes >= 1 && q->first_local + q->local_nodes <= q->nodes);
 	CHECK(q->mtu >= 64 && !(q->mtu % 64));

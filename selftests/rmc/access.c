@@ -129,4 +129,33 @@ TEST(removed_context_is_gone)
 	CHECK_ERRNO(open_ctx(6), ENOENT);
 }
 
+/* Who may read a context's file only asks, and takes nothing of it away. */
+TEST(reading_does_not_suffice)
+{
+	struct rmc_node_info info = { .size = sizeof(info) };
+	struct rmc_query query = { .size = sizeof(query) };
+	struct rmc_attach attach = { .size = sizeof(attach) };
+	struct rmc_qp_create qp;
+	int fd, other;
+	void *p = memory(PAGE);
+
+	fd = open(RMC_CTX_DIR "/0", O_RDONLY | O_CLOEXEC);
+	REQUIRE(fd >= 0);
+	CHECK(!ioctl(fd, RMC_IOC_QUERY, &query));
+	CHECK(!ioctl(fd, RMC_IOC_NODE_INFO, &info));
+	CHECK_ERRNO(ioctl(fd, RMC_IOC_ATTACH, &attach), EBADF);
+	CHECK_ERRNO(seg_reg(fd, p, PAGE, 0), EBADF);
+	CHECK_ERRNO(seg_unreg(fd), EBADF);
+	CHECK_ERRNO(buf_reg(fd, p, PAGE, 0), EBADF);
+	CHECK_ERRNO(buf_unreg(fd, 0), EBADF);
+	CHECK_ERRNO(qp_create(fd, 8, &qp), EBADF);
+	CHECK_ERRNO(qp_destroy(fd, 0), EBADF);
+	/* the one segment is left for who may */
+	other = open_ctx(CTX);
+	REQUIRE(other >= 0);
+	CHECK(!seg_reg(other, p, PAGE, 0));
+	close(other);
+	close(fd);
+}
+
 KTAP_MAIN(suite_missing)

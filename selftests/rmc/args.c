@@ -55,6 +55,12 @@ static const struct {
 	W(BUF_REG, rmc_buf_reg, length, ~0ULL, EINVAL),
 	W(BUF_REG, rmc_buf_reg, numa_node, 1, EINVAL),
 	W(BUF_REG, rmc_buf_reg, numa_node, -1, EINVAL),
+	W(SEG_ADD, rmc_seg_add, addr, 1, EINVAL),
+	W(SEG_ADD, rmc_seg_add, length, 0, EINVAL),
+	W(SEG_ADD, rmc_seg_add, length, ~0ULL, EINVAL),
+	W(SEG_ADD, rmc_seg_add, offset, 1, EINVAL),
+	W(SEG_ADD, rmc_seg_add, offset, ~63ULL, EINVAL),
+	W(SEG_DEL, rmc_seg_del, offset, 1, ENOENT),
 	W(BUF_REG, rmc_buf_reg, flags, RMC_MEM_ALLOC, EINVAL),
 	W(BUF_REG, rmc_buf_reg, flags, RMC_MEM_NUMA, EINVAL),
 	W(BUF_UNREG, rmc_buf_unreg, buf_id, ~0U, ENOENT),
@@ -191,7 +197,7 @@ TEST(values_by_chance)
 	prepare();
 	fds = open_fds();
 	pinned = pages_pinned();
-	for (round = 0; round < 20000; round++) {
+	for (round = 0; round < (uint32_t)ktap_rounds(20000); round++) {
 		/* contexts are for everybody: leave them alone */
 		c = &calls[rnd(&state) % CALLS];
 		if (c->cmd == RMC_IOC_CTX_CREATE || c->cmd == RMC_IOC_CTX_REMOVE)

@@ -27,6 +27,8 @@ union arg {
 	struct rmc_qp_id qp_id;
 	struct rmc_cq_arm cq_arm;
 	struct rmc_seg_arm seg_arm;
+	struct rmc_seg_add seg_add;
+	struct rmc_seg_del seg_del;
 	struct rmc_watch watch;
 	struct rmc_ctx_create ctx_create;
 	struct rmc_ctx_remove ctx_remove;
@@ -47,6 +49,8 @@ static const struct call {
 	  { offsetof(struct rmc_attach, reserved), -1 }, 0 },
 	{ "SEG_REG", RMC_IOC_SEG_REG, FILE_, sizeof(struct rmc_seg_reg), EEXIST,
 	  { offsetof(struct rmc_seg_reg, reserved), offsetof(struct rmc_seg_reg, reserved2) }, 1 },
+	{ "SEG_ADD", RMC_IOC_SEG_ADD, FILE_, sizeof(struct rmc_seg_add), EEXIST, { -1, -1 }, 0 },
+	{ "SEG_DEL", RMC_IOC_SEG_DEL, FILE_, sizeof(struct rmc_seg_del), ENOENT, { -1, -1 }, 0 },
 	{ "BUF_REG", RMC_IOC_BUF_REG, FILE_, sizeof(struct rmc_buf_reg), EEXIST, { -1, -1 }, 1 },
 	{ "BUF_UNREG", RMC_IOC_BUF_UNREG, FILE_, sizeof(struct rmc_buf_unreg), ENOENT,
 	  { offsetof(struct rmc_buf_unreg, reserved), -1 }, 0 },
@@ -90,6 +94,13 @@ static void good_arg(const struct call *c, union arg *a)
 	case RMC_IOC_SEG_REG:
 		a->seg_reg.addr = (uintptr_t)e.seg;
 		a->seg_reg.length = PAGE;
+		break;
+	case RMC_IOC_SEG_ADD:
+		a->seg_add.addr = (uintptr_t)e.buf;
+		a->seg_add.length = 64;
+		break;
+	case RMC_IOC_SEG_DEL:
+		a->seg_del.offset = 1 << 20;
 		break;
 	case RMC_IOC_BUF_REG:
 		a->buf_reg.addr = (uintptr_t)e.buf;

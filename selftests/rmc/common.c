@@ -162,6 +162,19 @@ void end_close(struct end *e)
 		munmap(e->buf, ((e->buf_len + PAGE - 1) & ~(PAGE - 1)) + PAGE);
 }
 
+/* 0, or an errno */
+int file_put(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), err = 0;
+
+	if (fd < 0)
+		return errno;
+	if (write(fd, text, strlen(text)) < 0)
+		err = errno;
+	close(fd);
+	return err;
+}
+
 long long file_number(const char *path, const char *key)
 {
 	FILE *f = fopen(path, "r");
@@ -186,31 +199,72 @@ long long pinned_kib(void)
 	return file_number("/proc/self/status", "VmPin:");
 }
 
-long long pages_pinned(void)
+void seg_place_settle(int nid)
+{
+	struct rmc_attach at = { .size = sizeof(at), .nid = (uint32_t)nid };
+	unsigned long long end = ktap_ms() + 2000 * ktap_slow();
+	int fd = open_ctx(CTX), err;
+	void *mem = memory(PAGE);
+
+	REQUIRE_EQ(ioctl(fd, RMC_IOC_ATTACH, &at), 0);
+	do {
+		err = seg_reg(fd, mem, PAGE, 0) ? errno : 0;
+		if (err)
+			usleep(1000);
+	} while (err == EEXIST && ktap_ms() < end);
+	CHECK_EQ(err, 0);
+	close(fd);
+	munmap(mem, PAGE);
+}
+
+/* Both counters as they were at one moment; the kernel sums them up when the file is read. */
+static long long pages_now(void)
 {
 	int fd = open("/proc/sys/vm/stat_refresh", O_WRONLY);
-	long long got, back;
+	long long got = -1, back = -1;
+	char line[256];
+	FILE *f;
 
-	/* the counters lag behind by up to a second unless told to catch up */
+	/* they lag behind by up to a second unless told to catch up */
 	if (fd >= 0) {
 		if (write(fd, "1", 1) < 0)
 			ktap_say("stat_refresh: %s", strerror(errno));
 		close(fd);
 	}
-	got = file_number("/proc/vmstat", "nr_foll_pin_acquired ");
-	back = file_number("/proc/vmstat", "nr_foll_pin_released ");
+	f = fopen("/proc/vmstat", "r");
+	while (f && fgets(line, sizeof(line), f)) {
+		sscanf(line, "nr_foll_pin_acquired %lld", &got);
+		sscanf(line, "nr_foll_pin_released %lld", &back);
+	}
+	if (f)
+		fclose(f);
 	return got < 0 || back < 0 ? NOT_COUNTED : got - back;
+}
+
+/* What an earlier process leaves is still being released: only what stays is a number. */
+long long pages_pinned(void)
+{
+	long long last = pages_now(), now;
+	int i, same = 0;
+
+	for (i = 0; i < 50 && same < 3; i++) {
+		usleep(10000);
+		now = pages_now();
+		same = now == last ? same + 1 : 0;
+		last = now;
+	}
+	return last;
 }
 
 int pages_settle(long long want)
 {
 	int i;
 
-	for (i = 0; i < 200 && pages_pinned() != want; i++)
+	for (i = 0; i < 200 && pages_now() != want; i++)
 		usleep(10000);
-	if (pages_pinned() == want)
+	if (pages_now() == want)
 		return 0;
-	ktap_say("%lld pages are pinned, not %lld", pages_pinned(), want);
+	ktap_say("%lld pages are pinned, not %lld", pages_now(), want);
 	return -1;
 }
 
@@ -315,6 +369,25 @@ uint32_t rnd(uint32_t *state)
 	*state ^= *state >> 17;
 	*state ^= *state << 5;
 	return *state;
+}
+
+void run_on(int cpu)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	REQUIRE(!sched_setaffinity(0, sizeof(one), &one));
+}
+
+int other_cpu(const cpu_set_t *all, int but)
+{
+	int cpu;
+
+	for (cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (cpu != but && CPU_ISSET(cpu, all))
+			return cpu;
+	return -1;
 }
 
 pid_t helper(void)

@@ -7,6 +7,7 @@
 #define COMMON_H
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <rmc/rmc.h>
@@ -50,6 +51,11 @@ int ctx_create(unsigned int ctx_id, unsigned int mode, unsigned int uid, unsigne
 int ctx_remove(unsigned int ctx_id);
 int seg_reg(int fd, void *addr, uint64_t len, unsigned int flags);
 int seg_unreg(int fd);
+/*
+ * Operations find no segment of a node any more a moment before the next owner can have its
+ * place: wait for that.
+ */
+void seg_place_settle(int nid);
 /* The id, or -1 and errno */
 int buf_reg(int fd, void *addr, uint64_t len, unsigned int flags);
 int buf_unreg(int fd, unsigned int id);
@@ -58,6 +64,7 @@ int qp_destroy(int fd, unsigned int id);
 
 /* A number from a file, or from a line of it that begins with key; -1: none */
 long long file_number(const char *path, const char *key);
+int file_put(const char *path, const char *text);
 /* Pages that this process has registered, in KiB */
 long long pinned_kib(void);
 /* Pages pinned and not yet released, in the whole kernel */
@@ -83,6 +90,11 @@ void fill(uint8_t *p, size_t len, unsigned int seed);
 /* Position of the first byte that differs from the pattern, or -1 */
 long differs(const uint8_t *p, size_t len, unsigned int seed);
 uint32_t rnd(uint32_t *state);
+
+/* Be on this CPU only; children inherit it, and were never anywhere else. */
+void run_on(int cpu);
+/* A CPU of these that is not this one; -1: there is none */
+int other_cpu(const cpu_set_t *all, int but);
 
 /* Fork a helper: true in the child, which ends with _exit(). */
 pid_t helper(void);

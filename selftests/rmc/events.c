@@ -114,9 +114,103 @@ TEST(destroying_a_qp_wakes_its_sleeper)
 		_exit(qp_destroy(p.fd, a.qp->id) != 0);
 	}
 	/* nothing is ready, but nobody must sleep on for what cannot come */
-	CHECK_EQ(poll(&p, 1, 500), 0);
+	CHECK_EQ(poll(&p, 1, 10000), 1);
+	CHECK_EQ(p.revents, POLLHUP);
 	CHECK(helper_ok(pid));
 	CHECK_EQ(rmc_cq_sleep(a.qp, 0, 5000), -ESHUTDOWN);
+	/* the library did not ask the kernel; whoever does has been told */
+	CHECK_EQ(polled(p.fd, POLLIN, 0), POLLHUP);
+	CHECK_ERRNO(arm(&a, 0, -1), ENOENT);
+	CHECK_EQ(polled(p.fd, POLLIN, 0), 0);
+}
+
+TEST(destroying_a_qp_signals_its_eventfd)
+{
+	struct rmc_qp *q;
+	struct end a, b;
+	uint64_t n;
+	int efd, fd;
+	pid_t pid;
+
+	pair(&a, &b);
+	fd = rmc_fd(a.ctx);
+	efd = eventfd(0, EFD_NONBLOCK);
+	REQUIRE_EQ(arm(&a, 0, efd), 0);
+	pid = helper();
+	if (!pid) {
+		usleep(200000);
+		_exit(qp_destroy(fd, a.qp->id) != 0);
+	}
+	CHECK_EQ(polled(efd, POLLIN, 10000), POLLIN);
+	CHECK(helper_ok(pid));
+	CHECK_EQ(read(efd, &n, 8), 8);
+	CHECK_EQ(n, 1);
+	CHECK_EQ(rmc_load_relaxed(&a.qp->flags->dead), 1);
+	CHECK_ERRNO(arm(&a, 0, efd), ENOENT);
+	CHECK_ERRNO(read(efd, &n, 8), EAGAIN);
+
+	/* who has been told already is not told again, but does not sleep either */
+	q = rmc_qp_create(a.ctx, 16);
+	REQUIRE(q);
+	a.qp = q;
+	REQUIRE_EQ(arm(&a, 0, efd), 0);
+	CHECK_EQ(rmc_read(q, 1, 0, a.buf, 64), RMC_S_OK);
+	CHECK_EQ(polled(fd, POLLIN, 1000), POLLIN);
+	CHECK_EQ(read(efd, &n, 8), 8);
+	REQUIRE_EQ(qp_destroy(fd, q->id), 0);
+	CHECK_EQ(polled(fd, POLLIN, 0), POLLHUP);
+	CHECK_ERRNO(read(efd, &n, 8), EAGAIN);
+}
+
+/* What nobody slept for goes quietly; what somebody did is told until the next arming. */
+TEST(hangup_stays_until_the_next_arming)
+{
+	struct rmc_qp *q[2];
+	uint32_t seen = 0;
+	struct end a, b;
+	int fd;
+
+	pair(&a, &b);
+	fd = rmc_fd(b.ctx);
+	q[0] = rmc_qp_create(b.ctx, 16);
+	q[1] = rmc_qp_create(b.ctx, 16);
+	REQUIRE(q[0] && q[1]);
+	REQUIRE_EQ(qp_destroy(fd, q[0]->id), 0);
+	CHECK_EQ(polled(fd, POLLIN | POLLPRI, 0), 0);
+	REQUIRE_EQ(rmc_cq_arm(q[1]), 0);
+	REQUIRE_EQ(qp_destroy(fd, q[1]->id), 0);
+	CHECK_EQ(polled(fd, POLLIN | POLLPRI, 0), POLLHUP);
+	CHECK_EQ(polled(fd, 0, 0), POLLHUP);
+	/* beside what else there is to tell */
+	REQUIRE_EQ(rmc_seg_arm(b.ctx, &seen, -1), 0);
+	CHECK_EQ(polled(fd, POLLIN | POLLPRI, 0), 0);
+	CHECK_EQ(rmc_notify(a.qp, 1), RMC_S_OK);
+	CHECK_EQ(polled(fd, POLLIN | POLLPRI, 1000), POLLPRI);
+}
+
+TEST(withdrawing_a_segment_wakes_its_sleeper)
+{
+	struct end a, b;
+	uint32_t seen = 0;
+	uint64_t n;
+	int efd, fd;
+	pid_t pid;
+
+	pair(&a, &b);
+	fd = rmc_fd(b.ctx);
+	efd = eventfd(0, EFD_NONBLOCK);
+	REQUIRE_EQ(rmc_seg_arm(b.ctx, &seen, efd), 0);
+	pid = helper();
+	if (!pid) {
+		usleep(200000);
+		_exit(seg_unreg(fd) != 0);
+	}
+	CHECK_EQ(polled(fd, POLLPRI, 10000), POLLHUP);
+	CHECK(helper_ok(pid));
+	CHECK_EQ(read(efd, &n, 8), 8);
+	CHECK_EQ(n, 1);
+	CHECK_EQ(rmc_seg_arm(b.ctx, &seen, efd), -ENOENT);
+	CHECK_EQ(polled(fd, POLLPRI, 0), 0);
 }
 
 TEST(notification_wakes_the_owner_of_the_segment)

@@ -203,6 +203,54 @@ TEST(delay_and_the_link_model)
 	restore();
 }
 
+static void post_32(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 32; i++)
+		rmc_read_async(e.qp, rmc_wait_for_slot(e.qp, NULL), 1, 0, e.buf, 64 * PAGE);
+}
+
+/* Packets under way for two seconds hold all of them in flight while the node goes. */
+TEST(in_flight_operations_end_with_node_down)
+{
+	struct rmc_completion c;
+	const char *const under_way[] = {
+		"from=0 to=1 lane=requests delay_ns=2000000000",
+		"from=1 to=0 lane=replies delay_ns=2000000000",
+	};
+	unsigned int i, n, round;
+	long long t0;
+
+	prepare();
+	CHECK_EQ(tell("timeout_ms", "10000"), 0);
+	for (round = 0; round < 10; round++) {
+		CHECK_EQ(tell("links", under_way[round % 2]), 0);
+		t0 = ms();
+		post_32();
+		/* half of the time nothing of it has left the queue, or has */
+		if (round % 4 < 2)
+			usleep(20000);
+		CHECK_EQ(rmc_poll_cq(e.qp, NULL), 0);
+		REQUIRE_EQ(file_put(SYSFS "/node1/state", "down"), 0);
+		for (n = 0, i = 0; n < 32; n++) {
+			REQUIRE_EQ(rmc_cq_wait(e.qp, &c), 0);
+			i += c.status == RMC_S_NODE_DOWN;
+		}
+		CHECK_EQ(i, 32);
+		CHECK(ms() - t0 < 1500);
+		REQUIRE_EQ(file_put(SYSFS "/node1/state", "up"), 0);
+		CHECK_EQ(tell("links", "from=any to=any"), 0);
+		/* what was under way is for nobody */
+		peer.seg[7] = (uint8_t)round;
+		e.buf[7] = (uint8_t)~round;
+		CHECK_EQ(rmc_read(e.qp, 1, 0, e.buf, 64 * PAGE), 0);
+		CHECK_EQ(e.buf[7], (uint8_t)round);
+	}
+	fill(peer.seg, PAGE, 5);
+	restore();
+}
+
 TEST(a_stopped_node)
 {
 	prepare();

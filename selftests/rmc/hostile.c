@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include "common.h"
+#include "ring.h"
 
 #define OWN_CTX	9		/* of the process that scribbles */
 #define ENTRIES	64U
@@ -267,6 +268,136 @@ TEST(killed_while_it_scribbles)
 	end_close(&owner);
 	CHECK(!ctx_remove(OWN_CTX));
 	CHECK(!pages_settle(pinned));
+}
+
+#define FLOOD_MS	1500
+#define FLOOD		30000U	/* waits, in one go */
+#define FLOOD_FILES	8
+#define FLOOD_RING	16384U
+
+/* Waits until there are n more, and reaps all there are; those that were refused */
+static unsigned int flood(struct ring *r, struct end *e, unsigned int n)
+{
+	/* one of them has a segment */
+	const unsigned int sources = RMC_URING_CQ | (e->seg ? RMC_URING_SEG : 0);
+	unsigned int refused = 0;
+	int res;
+
+	while (n--) {
+		rmc_uring_prep_wait(get(r), e->ctx, sources, e->qp, 0);
+		if (r->unsubmitted < 4096 && n)
+			continue;
+		REQUIRE(enter(r, 0) > 0);
+		while (reap(r, &res, 0) >= 0) {
+			REQUIRE(res == -ENOSPC || res > 0);
+			refused += res == -ENOSPC;
+		}
+	}
+	return refused;
+}
+
+/* All who wait are told at once. */
+static void fire(struct ring *r, struct end *e)
+{
+	int res, slot = rmc_wait_for_slot(e->qp, NULL);
+
+	rmc_read_async(e->qp, slot, 1, 0, e->buf, 64);
+	while (!rmc_poll_cq(e->qp, NULL))
+		usleep(100);
+	while (reap(r, &res, 0) >= 0)
+		REQUIRE(res > 0);
+}
+
+/* One that submits as many waits as it can, of one open context and then of several */
+static void flood_and_exit(void)
+{
+	unsigned long long end = ktap_ms() + FLOOD_MS;
+	unsigned int many = (unsigned int)ktap_rounds(FLOOD);
+	struct end e[FLOOD_FILES];
+	struct ring r[FLOOD_FILES];
+	unsigned int i, max, refused;
+
+	for (i = 0; i < FLOOD_FILES; i++) {
+		end_open(&e[i], OWN_CTX, 1, i ? 0 : SEG, PAGE, 4);
+		ring_open_for(&r[i], FLOOD_RING);
+	}
+	max = rmc_query(e[0].ctx)->max_waits;
+	refused = flood(&r[0], &e[0], many);
+	if (refused < many - max - max)
+		ktap_say("%u of %u waits were refused, %u is the limit", refused, many, max);
+	CHECK(refused >= many - max - max);
+	fire(&r[0], &e[0]);
+	do {
+		for (i = 0; i < FLOOD_FILES; i++)
+			flood(&r[i], &e[i], max + 100);
+		for (i = 0; i < FLOOD_FILES; i++)
+			fire(&r[i], &e[i]);
+		i = rnd(&(uint32_t){ (uint32_t)ktap_ms() }) % FLOOD_FILES;
+		flood(&r[i], &e[i], max);
+		ring_close(&r[i]);
+		ring_open_for(&r[i], FLOOD_RING);
+	} while (ktap_ms() < end);
+	_exit(ktap_failures() ? 1 : 0);
+}
+
+/* Reads beside the flood, until it is over: how many, and of these how many were slow */
+static bool read_beside_flood(struct end *modest)
+{
+	const unsigned long long slow_ms = 20, limit_ms = 500;
+	unsigned long long at, took, worst = 0;
+	unsigned int reads = 0, slow = 0;
+	int status, result;
+	pid_t pid;
+
+	pid = helper();
+	if (!pid)
+		flood_and_exit();
+	while (!waitpid(pid, &status, WNOHANG)) {
+		at = ktap_ms();
+		result = rmc_read(modest->qp, 0, 64, modest->buf, 64);
+		took = ktap_ms() - at;
+		/* one that timed out was slow beyond the limit, and so this round is */
+		if (result != RMC_S_TIMEOUT)
+			REQUIRE_EQ(result, RMC_S_OK);
+		else if (took < limit_ms)
+			took = limit_ms;
+		worst = took > worst ? took : worst;
+		slow += took >= slow_ms;
+		reads++;
+	}
+	ktap_say("%u reads, the slowest in %llu ms, %u of %llu ms and more", reads, worst, slow,
+		 slow_ms);
+	REQUIRE(WIFEXITED(status) && !WEXITSTATUS(status));
+	/*
+	 * A debug kernel looks at each of thousands of objects that a closed ring frees, for
+	 * seconds on the worker's CPU or the reader's: there this is a test of memory and locks.
+	 */
+	if (ktap_slow() > 1)
+		return reads >= 10;
+	return worst < limit_ms && reads >= 100 && slow <= reads / 20;
+}
+
+/*
+ * Waits that somebody else starts, and that are finished, do not keep one's reads waiting:
+ * the workers make a few calls between two visits. A host that is busy with something
+ * else can make reads slow, but not each time.
+ */
+TEST_WITHIN(waits_of_others_do_not_delay_reads, 90)
+{
+	struct end owner, modest;
+	bool quick = false;
+	int i;
+
+	REQUIRE(!ctx_create(OWN_CTX, 0600, 0, 0) || errno == EEXIST);
+	end_open(&owner, CTX, 0, 2 * PAGE, 0, 0);
+	end_open(&modest, CTX, 1, 0, PAGE, 8);
+	if (!rmc_uring_works(modest.ctx))
+		SKIP("this kernel has no io_uring");
+	for (i = 0; i < 10 && !quick; i++)
+		quick = read_beside_flood(&modest);
+	CHECK(quick);
+	end_close(&modest);
+	end_close(&owner);
 }
 
 KTAP_MAIN(suite_missing)

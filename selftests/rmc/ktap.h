@@ -126,12 +126,17 @@ static inline int ktap_failures(void)
 	_exit(KTAP_SKIPPED);							\
 } while (0)
 
-static inline unsigned long long ktap_ms(void)
+static inline unsigned long long ktap_us(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (unsigned long long)ts.tv_sec * 1000 + (unsigned long long)ts.tv_nsec / 1000000;
+	return (unsigned long long)ts.tv_sec * 1000000 + (unsigned long long)ts.tv_nsec / 1000;
+}
+
+static inline unsigned long long ktap_ms(void)
+{
+	return ktap_us() / 1000;
 }
 
 /* Wait for a process: its status, or -1 when it did not end in time. */
@@ -159,6 +164,13 @@ static inline unsigned int ktap_slow(void)
 	const char *s = getenv("RMC_SLOW");
 
 	return s && atoi(s) > 0 ? (unsigned int)atoi(s) : 1;
+}
+
+/* How often to repeat something: less often where each time takes longer */
+static inline __attribute__((unused)) int ktap_rounds(int n)
+{
+	n /= (int)ktap_slow();
+	return n ? n : 1;
 }
 
 /*

@@ -51,7 +51,7 @@ TEST_WITHIN(killed_with_operations_in_flight, 120)
 	end_open(&other, CTX, 3 % rmc_nodes(owner.ctx), 0, PAGE, 8);
 	fill(owner.seg + SEG / 2 + 8 * PAGE, PAGE, 1);
 	before = memory_there();
-	for (i = 0; i < KILLS; i++) {
+	for (i = 0; i < ktap_rounds(KILLS); i++) {
 		pid = helper();
 		if (!pid)
 			busy(rnd(&r) + (unsigned int)i);
@@ -490,6 +490,134 @@ TEST(exec_releases)
 	CHECK_EQ(s, RMC_S_BAD_CONTEXT);
 	CHECK_EQ(waitpid(pid, &status, WNOHANG), 0);
 	kill(pid, SIGKILL);
+}
+
+/* Wait until a read of node 0's segment ends with a status; give what it ended with. */
+static int read_until(struct end *user, int want)
+{
+	unsigned long long end = ktap_ms() + 20000;
+	int s;
+
+	do {
+		s = rmc_read(user->qp, 0, 0, user->buf, 8);
+	} while (s != want && ktap_ms() < end);
+	return s;
+}
+
+/*
+ * A helper that makes segment and queue pair and forks a child that only holds the file,
+ * until the other side of the pipe is closed. Gives the helper.
+ */
+static pid_t owner_with_child(int hold[2], int executes)
+{
+	pid_t pid = helper(), child;
+	struct end e;
+	char c;
+
+	if (pid)
+		return pid;
+	end_open(&e, CTX, 0, PAGE, PAGE, 8);
+	child = fork();
+	if (!child) {
+		close(hold[1]);
+		/* the end of the file comes when the test closes its side */
+		while (read(hold[0], &c, 1) > 0)
+			;
+		_exit(0);
+	}
+	if (child < 0)
+		_exit(1);
+	close(hold[0]);
+	close(hold[1]);
+	/* one of several descriptors is closed: that is nobody's end */
+	close(dup(rmc_fd(e.ctx)));
+	if (executes) {
+		usleep(300000);
+		execl("/bin/sleep", "sleep", "30", NULL);
+		_exit(1);
+	}
+	for (;;)
+		pause();
+}
+
+static void owner_ends(int executes)
+{
+	struct end user, next;
+	int hold[2], status;
+	pid_t pid;
+
+	REQUIRE(!pipe(hold));
+	end_open(&user, CTX, 1, 0, PAGE, 8);
+	pid = owner_with_child(hold, executes);
+	CHECK_EQ(read_until(&user, RMC_S_OK), RMC_S_OK);
+	if (!executes) {
+		usleep(100000);
+		CHECK_EQ(rmc_read(user.qp, 0, 0, user.buf, 8), RMC_S_OK);
+		kill(pid, SIGKILL);
+	}
+	CHECK_EQ(read_until(&user, RMC_S_BAD_CONTEXT), RMC_S_BAD_CONTEXT);
+	/* another process can have the node's segment now */
+	seg_place_settle(0);
+	end_open(&next, CTX, 0, PAGE, 0, 0);
+	CHECK_EQ(read_until(&user, RMC_S_OK), RMC_S_OK);
+	if (executes)
+		kill(pid, SIGKILL);
+	REQUIRE(waitpid(pid, &status, 0) == pid);
+	close(hold[0]);
+	close(hold[1]);
+	end_close(&next);
+	end_close(&user);
+}
+
+/* A child without exec() has the file open, but what the dead process made is gone. */
+TEST(child_does_not_keep_a_dead_owner_alive)
+{
+	owner_ends(0);
+}
+
+TEST(nor_an_owner_that_executed_another_program)
+{
+	owner_ends(1);
+}
+
+/* Whoever registered the memory is the owner, not who opened the file. */
+TEST(end_of_who_opened_takes_nothing_from_others)
+{
+	int hold[2], ready[2], status;
+	struct end user;
+	pid_t pid;
+	char c = 0;
+
+	REQUIRE(!pipe(hold) && !pipe(ready));
+	end_open(&user, CTX, 1, 0, PAGE, 8);
+	pid = helper();
+	if (!pid) {
+		struct rmc_attach at = { .size = sizeof(at) };
+		int fd = open_ctx(CTX);
+
+		if (ioctl(fd, RMC_IOC_ATTACH, &at))
+			_exit(1);
+		if (!fork()) {
+			close(hold[1]);
+			if (seg_reg(fd, memory(PAGE), PAGE, 0))
+				_exit(1);
+			c = write(ready[1], &c, 1) != 1;
+			while (read(hold[0], &c, 1) > 0)
+				;
+			_exit(0);
+		}
+		_exit(read(ready[0], &c, 1) != 1);
+	}
+	REQUIRE(waitpid(pid, &status, 0) == pid);
+	CHECK(WIFEXITED(status) && !WEXITSTATUS(status));
+	usleep(50000);
+	CHECK_EQ(rmc_read(user.qp, 0, 0, user.buf, 8), RMC_S_OK);
+	close(hold[0]);
+	close(hold[1]);
+	CHECK_EQ(read_until(&user, RMC_S_BAD_CONTEXT), RMC_S_BAD_CONTEXT);
+	close(ready[0]);
+	close(ready[1]);
+	end_close(&user);
 }
 
 /* ---- parking ---- */

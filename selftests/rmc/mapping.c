@@ -190,6 +190,24 @@ TEST(mapping_survives_close)
 	CHECK(!munmap((void *)flags, PAGE));
 }
 
+/* Nor does a process get its way by asking for it, as it could before Linux 7.2. */
+TEST(queues_cannot_be_made_to_be_inherited)
+{
+	int fd = open_ctx(CTX), i;
+	struct rmc_qp_create qp;
+
+	REQUIRE(fd >= 0 && !qp_create(fd, 64, &qp));
+	for (i = 0; i < 3; i++) {
+		uint64_t offset = i == 0 ? qp.wq_offset : i == 1 ? qp.cq_offset : qp.flags_offset;
+		void *p = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, (off_t)offset);
+
+		REQUIRE(p != MAP_FAILED);
+		CHECK_ERRNO(madvise(p, PAGE, MADV_DOFORK), EINVAL);
+		munmap(p, PAGE);
+	}
+	close(fd);
+}
+
 TEST(fork_does_not_inherit)
 {
 	volatile uint64_t *wq;

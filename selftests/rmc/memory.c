@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Registering segments and local buffers: which memory, how much, whose account. */
+#include <sched.h>
 #include <sys/resource.h>
+#include <time.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include "common.h"
 
 #define HUGE	(2UL << 20)
@@ -199,6 +203,62 @@ TEST(second_segment_is_eexist)
 	CHECK(!seg_reg(other, p, PAGE, 0));
 }
 
+/* What a range is to others, and what is refused; b asks, a owns. */
+TEST(further_ranges_of_a_segment)
+{
+	struct rmc_query q = { .size = sizeof(q) };
+	const uint64_t far = 1ULL << 33;
+	uint8_t *p = memory(8 * PAGE);
+	struct end a, b;
+	unsigned int i;
+
+	end_open(&a, CTX, 0, 0, 0, 0);
+	end_open(&b, CTX, 1, 0, PAGE, 16);
+	REQUIRE(!ioctl(rmc_fd(a.ctx), RMC_IOC_QUERY, &q));
+	REQUIRE(q.max_ranges > 1);
+	CHECK_EQ(rmc_seg_add(a.ctx, p + PAGE, PAGE, PAGE, 0), -ENOENT);
+	REQUIRE_EQ(rmc_seg_register(a.ctx, p, PAGE, 0), 0);
+	/* one right behind, one far away and not at the beginning of a page */
+	CHECK_EQ(rmc_seg_add(a.ctx, p + 4 * PAGE, PAGE, PAGE, 0), 0);
+	CHECK_EQ(rmc_seg_add(a.ctx, p + 2 * PAGE - 64, 1000, far, RMC_MEM_READONLY), 0);
+	CHECK_EQ(rmc_seg_add(a.ctx, p, PAGE, PAGE - 64, 0), -EEXIST);
+	CHECK_EQ(rmc_seg_add(a.ctx, p, PAGE, far - PAGE + 64, 0), -EEXIST);
+	CHECK_EQ(rmc_seg_add(a.ctx, p, PAGE, far + 960, 0), -EEXIST);
+	CHECK_EQ(rmc_seg_add(a.ctx, p, PAGE, far + 1, 0), -EINVAL);
+	CHECK_EQ(rmc_seg_add(a.ctx, p + 1, PAGE, 2 * far, 0), -EINVAL);
+	CHECK_EQ(rmc_seg_add(a.ctx, p, PAGE, q.max_segment - PAGE + 64, 0), -EINVAL);
+	CHECK_EQ(rmc_seg_add(a.ctx, p, 0, 2 * far, 0), -EINVAL);
+
+	fill(p + 2 * PAGE - 64, 1000, 3);
+	CHECK_EQ(rmc_read(b.qp, 0, far, b.buf, 1000), RMC_S_OK);
+	CHECK_EQ(differs(b.buf, 1000, 3), -1);
+	CHECK_EQ(rmc_read(b.qp, 0, far + 993, b.buf, 8), RMC_S_OUT_OF_RANGE);
+	CHECK_EQ(rmc_read(b.qp, 0, far - 64, b.buf, 64), RMC_S_OUT_OF_RANGE);
+	CHECK_EQ(rmc_write(b.qp, 0, far, b.buf, 8), RMC_S_READ_ONLY);
+	fill(b.buf, PAGE, 4);
+	CHECK_EQ(rmc_write(b.qp, 0, PAGE, b.buf, PAGE), RMC_S_OK);
+	CHECK_EQ(differs(p + 4 * PAGE, PAGE, 4), -1);
+
+	CHECK_EQ(rmc_seg_remove(a.ctx, far + 64), -ENOENT);
+	CHECK_EQ(rmc_seg_remove(a.ctx, far), 0);
+	CHECK_EQ(rmc_seg_remove(a.ctx, far), -ENOENT);
+	CHECK_EQ(rmc_read(b.qp, 0, far, b.buf, 8), RMC_S_OUT_OF_RANGE);
+	CHECK_EQ(rmc_read(b.qp, 0, PAGE, b.buf, PAGE), RMC_S_OK);
+	for (i = 1; i < q.max_ranges; i++)
+		CHECK_EQ(rmc_seg_add(a.ctx, p + 64 * i, 64, far * i, 0), 0);
+	CHECK_EQ(rmc_seg_add(a.ctx, p, 64, far * i, 0), -ENOSPC);
+	/* all go with the segment, and the next one has none */
+	CHECK_EQ(rmc_seg_unregister(a.ctx), 0);
+	CHECK_EQ(rmc_seg_add(a.ctx, p, 64, far, 0), -ENOENT);
+	REQUIRE_EQ(rmc_seg_register(a.ctx, p, PAGE, 0), 0);
+	CHECK_EQ(rmc_read(b.qp, 0, far, b.buf, 8), RMC_S_OUT_OF_RANGE);
+	CHECK_EQ(rmc_seg_add(a.ctx, p, 64, far, 0), 0);
+	/* closed with a range in use */
+	end_close(&a);
+	CHECK_EQ(rmc_read(b.qp, 0, far, b.buf, 8), RMC_S_BAD_CONTEXT);
+	end_close(&b);
+}
+
 TEST(segment_per_node_and_context)
 {
 	uint8_t *p = memory(PAGE);
@@ -323,6 +383,127 @@ TEST(alloc_buffer_works_once_mapped)
 	REQUIRE(!munmap(p, PAGE));
 	CHECK_EQ(rmc_read(b.qp, 0, 0, p, 8), RMC_S_BAD_LBUF);
 	CHECK(!buf_unreg(rmc_fd(b.ctx), arg.buf_id));
+}
+
+/*
+ * What is unmapped is gone at once, without waiting for the worker, and may come back in
+ * the same moment: at the same address, elsewhere, or another buffer in its place.
+ */
+TEST(alloc_buffers_are_mapped_again_and_again)
+{
+	struct rmc_buf_reg arg[2] = {
+		{ .size = sizeof(arg[0]), .flags = RMC_MEM_ALLOC, .length = PAGE },
+		{ .size = sizeof(arg[0]), .flags = RMC_MEM_ALLOC, .length = PAGE },
+	};
+	struct end a, b;
+	uint8_t *p, *where;
+	int i;
+
+	end_open(&a, CTX, 0, PAGE, 0, 0);
+	end_open(&b, CTX, 1, 0, 0, 16);
+	fill(a.seg, PAGE, 5);
+	where = mmap(NULL, 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	REQUIRE(where != MAP_FAILED);
+	for (i = 0; i < 2; i++)
+		REQUIRE(!ioctl(rmc_fd(b.ctx), RMC_IOC_BUF_REG, &arg[i]));
+	for (i = 0; i < 200; i++) {
+		p = mmap(where + (i / 4 % 2) * PAGE, PAGE, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_FIXED, rmc_fd(b.ctx),
+			 (off_t)arg[i / 2 % 2].mmap_offset);
+		REQUIRE(p != MAP_FAILED);
+		memset(p, 0, PAGE);
+		REQUIRE_EQ(rmc_read(b.qp, 0, 0, p, PAGE), RMC_S_OK);
+		CHECK_EQ(differs(p, PAGE, 5), -1);
+		/* a mapping of one kind over another closes the first, too */
+		if (i % 3)
+			REQUIRE(!munmap(p, PAGE));
+		else
+			REQUIRE(mmap(p, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+				     -1, 0) == p);
+		REQUIRE_EQ(rmc_read(b.qp, 0, 0, p, 8), RMC_S_BAD_LBUF);
+	}
+	for (i = 0; i < 2; i++)
+		CHECK(!buf_unreg(rmc_fd(b.ctx), arg[i].buf_id));
+}
+
+static int real_time(int yes)
+{
+	struct sched_param p = { .sched_priority = yes };
+
+	return sched_setscheduler(0, yes ? SCHED_FIFO : SCHED_OTHER, &p);
+}
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+/*
+ * Issue and complete without sleeping. Returns whether it was done in time, after which
+ * real-time priority is given up: the worker may have been stopped by it.
+ */
+static int completes_in_time(struct rmc_qp *qp, unsigned int opcode, void *p, int *status)
+{
+	int slot = rmc_wait_for_slot(qp, NULL), in_time = 1;
+	double start = now();
+	unsigned int spins = 0;
+
+	rmc_issue(qp, opcode, slot, 0, 0, p, 64);
+	while (!rmc_poll_cq(qp, NULL)) {
+		if (in_time && now() - start > 0.1) {
+			in_time = 0;
+			REQUIRE(!real_time(0));
+		}
+		REQUIRE_EQ(rmc_relax(qp, &spins), 0);
+	}
+	*status = rmc_slot_status(qp, slot);
+	return in_time;
+}
+
+/*
+ * The work item that removes an unmapped buffer from the tables runs on the CPU of who
+ * unmapped it, and not while a real-time task keeps that CPU. So the buffer is still in the
+ * tables: what refuses the operation is that its length became 0 before munmap() returned.
+ */
+TEST(unmapped_buffer_is_gone_before_the_work_item_ran)
+{
+	enum { ROUNDS = 100, TOO_LATE = 10 };
+	struct rmc_buf_reg arg = { .size = sizeof(arg), .flags = RMC_MEM_ALLOC, .length = PAGE };
+	int i, cpu, status, late = 0;
+	struct end a, b;
+	cpu_set_t all;
+	void *p;
+
+	end_open(&a, CTX, 0, PAGE, 0, 0);
+	end_open(&b, CTX, 1, 0, 0, 16);
+	REQUIRE(!ioctl(rmc_fd(b.ctx), RMC_IOC_BUF_REG, &arg));
+	REQUIRE(!sched_getaffinity(0, sizeof(all), &all));
+	cpu = other_cpu(&all, (int)rmc_load_relaxed(&b.qp->flags->worker_cpu));
+	run_on(cpu < 0 ? sched_getcpu() : cpu);
+	for (i = 0; i < ROUNDS && late < TOO_LATE; i++) {
+		p = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, rmc_fd(b.ctx),
+			 (off_t)arg.mmap_offset);
+		REQUIRE(p != MAP_FAILED);
+		REQUIRE_EQ(rmc_read(b.qp, 0, 0, p, 64), RMC_S_OK);
+		if (real_time(1))
+			SKIP("no real-time priority: %s", strerror(errno));
+		/* a mapping of another kind over it closes it, too */
+		if (i & 1)
+			REQUIRE(!munmap(p, PAGE));
+		else
+			REQUIRE(mmap(p, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+				     -1, 0) == p);
+		late += !completes_in_time(b.qp, i & 2 ? RMC_OP_READ : RMC_OP_WRITE, p, &status);
+		REQUIRE(!real_time(0));
+		REQUIRE_EQ(status, RMC_S_BAD_LBUF);
+	}
+	ktap_say("%d of %d operations while the work item waited", i - late, i);
+	CHECK(!buf_unreg(rmc_fd(b.ctx), arg.buf_id));
+	if (late == i)
+		SKIP("no operation completes while a real-time task keeps its CPU");
 }
 
 TEST(alloc_buffer_outlives_unregistration_as_memory)
@@ -461,6 +642,53 @@ TEST(shared_file_memory)
 	REQUIRE(p != MAP_FAILED && second != MAP_FAILED);
 	use_as_segment(p, 8 * PAGE);
 	CHECK_EQ(differs(second + 3 * PAGE, 3 * PAGE, 8), -1);
+}
+
+/*
+ * A file system does not expect pages that stay dirty for as long as somebody likes. The
+ * guest's root is the host's, read-only: what is there to write to is a block device.
+ */
+TEST(file_mappings_are_refused)
+{
+	static const char * const names[] = { "/dev/ram0", "/dev/loop0", "/dev/vda", "/dev/ubda" };
+	uint8_t *p = MAP_FAILED, *copy;
+	int fd = -1, ctx, device = 1;
+	unsigned int i;
+	char byte;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]) && p == MAP_FAILED; i++) {
+		fd = open(names[i], O_RDWR | O_CLOEXEC);
+		if (fd >= 0 && read(fd, &byte, 1) == 1)
+			p = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	}
+	if (p == MAP_FAILED) {
+		device = 0;
+		/* no block device: a file, where there is a file system for it */
+		fd = open("/tmp/rmc-file", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		REQUIRE(fd >= 0 && !ftruncate(fd, 2 * (off_t)PAGE));
+		p = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		REQUIRE(p != MAP_FAILED);
+		unlink("/tmp/rmc-file");
+	}
+	ctx = open_ctx(CTX);
+	REQUIRE(ctx >= 0);
+	if (!seg_reg(ctx, p, 2 * PAGE, 0)) {
+		struct statfs fs;
+
+		REQUIRE(!fstatfs(fd, &fs));
+		/* of a device's node, too */
+		if (!device && fs.f_type == TMPFS_MAGIC)
+			SKIP("no block device, and all files are shared memory");
+		CHECK(!"a file's pages were pinned");
+	} else {
+		CHECK_EQ(errno, EOPNOTSUPP);
+		CHECK_ERRNO(buf_reg(ctx, p, PAGE, 0), EOPNOTSUPP);
+	}
+	/* a private mapping is copied before it is pinned */
+	copy = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	REQUIRE(copy != MAP_FAILED);
+	CHECK(!seg_reg(ctx, copy, 2 * PAGE, 0));
+	close(ctx);
 }
 
 /* Pages stay pinned: neither side notices that the owner cannot see them now. */

@@ -177,6 +177,8 @@ TEST(bad_parameters_are_refused)
 		"fabric=loopback itt=1000000", "fabric=loopback ni=hexagon", "fabric=ether",
 		"fabric=loopback cpus=77", "fabric=loopback cpus=a", "fabric=loopback timeout_ms=0",
 		"fabric=loopback dead_ms=0", "fabric=loopback park_us=99999999",
+		"fabric=loopback topology=typo", "fabric=loopback topology=torus2d dims=2xb",
+		"fabric=loopback topology=crossbar hop_ns=4000000000",
 	};
 	unsigned int i;
 
@@ -190,6 +192,44 @@ TEST(bad_parameters_are_refused)
 		}
 		CHECK_ERRNO(access(CTL_PATH, F_OK), ENOENT);
 	}
+}
+
+/*
+ * A module that fails to start does not wait for those who opened its files: so nobody
+ * could. Somebody tries all the time; the model does not hold all nodes.
+ */
+TEST(nothing_opens_before_the_module_runs)
+{
+	static const char * const bad[] = { "topology=typo", "topology=torus2d dims=1x2" };
+	int i, status;
+	pid_t pid;
+
+	pid = helper();
+	if (!pid) {
+		for (;;)
+			if (open(CTL_PATH, O_RDONLY | O_CLOEXEC) >= 0)
+				_exit(1);
+	}
+	for (i = 0; i < ktap_rounds(40); i++) {
+		char args[128];
+
+		snprintf(args, sizeof(args), USUAL " %s", bad[i % 2]);
+		CHECK_EQ(load(args), -1);
+		REQUIRE_EQ(waitpid(pid, &status, WNOHANG), 0);
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	/* while one that starts is waited for */
+	pid = helper();
+	if (!pid) {
+		while (open(CTL_PATH, O_RDONLY | O_CLOEXEC) < 0)
+			if (errno != ENOENT)
+				_exit(1);
+		_exit(0);
+	}
+	REQUIRE(!load(USUAL));
+	CHECK(helper_ok(pid));
+	CHECK(!unload());
 }
 
 TEST(ivshmem_without_the_device_is_enodev)

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Operations that succeed: what arrives, what stays untouched, many at once. */
+#include <fcntl.h>
 #include <pthread.h>
+#include <sys/mount.h>
+#include <unistd.h>
 #include "common.h"
 
 #define GUARD		64
@@ -258,14 +261,6 @@ TEST(atomic_with_local_instructions)
 	CHECK_EQ(*a.word >> 32, remote);
 }
 
-static uint64_t now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
-
 static int by_size(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -278,14 +273,14 @@ static uint32_t median_of_reads(void)
 {
 	const unsigned int most = 100000;
 	uint32_t *took = memory(most * sizeof(*took));
-	uint64_t now = now_us(), end = now + 1000000;
+	uint64_t now = ktap_us(), end = now + 1000000;
 	unsigned int n;
 
 	for (n = 0; n < most && now < end; n++) {
 		uint64_t start = now;
 
 		REQUIRE_EQ(rmc_read(user.qp, 0, 0, user.buf, 64), RMC_S_OK);
-		now = now_us();
+		now = ktap_us();
 		took[n] = (uint32_t)(now - start);
 	}
 	qsort(took, n, sizeof(*took), by_size);
@@ -300,6 +295,7 @@ static uint32_t median_of_reads(void)
 TEST(spinning_readers_take_turns)
 {
 	uint32_t alone, together;
+	int i = 0, ok;
 	pid_t pid;
 
 	prepare();
@@ -314,13 +310,19 @@ TEST(spinning_readers_take_turns)
 		for (;;)
 			REQUIRE_EQ(rmc_read(e.qp, 0, 0, e.buf, 64), RMC_S_OK);
 	}
-	together = median_of_reads();
+	/*
+	 * Some turns, or workers' slices of 0.1 ms; the scheduler's own are 3 ms and more, in
+	 * each second. A machine that has no time for this guest spoils some of them.
+	 */
+	do {
+		together = median_of_reads();
+		ktap_say("half of the reads within %u us, beside another reader within %u us",
+			 alone, together);
+		ok = together <= 200 || (together <= 12 * alone && together <= 1500);
+	} while (!ok && ++i < 10);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	ktap_say("half of the reads within %u us, beside another reader within %u us", alone,
-		 together);
-	/* some turns, or workers' slices of 0.1 ms; the scheduler's own are milliseconds */
-	CHECK(together <= 12 * alone || together <= 200);
+	CHECK(ok);
 }
 
 /*
@@ -388,29 +390,58 @@ static void count_done(int slot, void *arg)
 	done_of[slot]++;
 }
 
+#define NODES_FILE	"/sys/kernel/debug/rmc/nodes"
+#define STALLS		"/sys/class/misc/rmc/node1/counters/itt_stalls"
+
+/* Node 0 answers nothing while it is stopped, so that what is asked stays in flight. */
+static void stop(int on)
+{
+	int fd = open(NODES_FILE, O_WRONLY | O_CLOEXEC);
+	const char *line = on ? "node=0 stop=1" : "node=0 stop=0";
+
+	REQUIRE(fd >= 0);
+	CHECK_EQ(write(fd, line, strlen(line)), (long long)strlen(line));
+	close(fd);
+}
+
 /* More than the ITT holds: they wait, none is lost, each completes once. */
 TEST(more_than_the_itt)
 {
+	unsigned long long end;
 	unsigned int i, n, round;
+	long long stalls;
 	struct end e;
 
 	end_open(&owner, CTX, 0, SEG, 0, 0);
 	end_open(&e, CTX, 1, 0, 4096 * 8, 0);
 	n = rmc_query(e.ctx)->max_entries;
 	REQUIRE(n <= 4096);
-	if (n <= rmc_query(e.ctx)->itt_entries)
-		ktap_say("ITT of %u is not exhausted by %u", rmc_query(e.ctx)->itt_entries, n);
+	/* themes of a small ITT do; the ring of one peer holds less than a large one */
+	if (rmc_query(e.ctx)->itt_entries > n / 16)
+		SKIP("the ITT is too large to be exhausted by one queue pair");
+	if (access(NODES_FILE, W_OK))
+		mount("none", "/sys/kernel/debug", "debugfs", 0, NULL);
+	if (access(NODES_FILE, W_OK))
+		SKIP("no debugfs to stop a node by");
 	e.qp = rmc_qp_create(e.ctx, n);
 	REQUIRE(e.qp);
 	fill(owner.seg, SEG, 14);
 	for (round = 0; round < 2; round++) {
 		memset(e.buf, 0, e.buf_len);
 		memset(done_of, 0, sizeof(done_of));
+		stalls = file_number(STALLS, "");
+		REQUIRE(stalls >= 0);
+		stop(1);
 		for (i = 0; i < n; i++) {
 			int slot = (int)(e.qp->head & e.qp->mask);
 
 			rmc_read_async(e.qp, slot, 0, i % (SEG - 8), e.buf + 8 * slot, 8);
 		}
+		end = ktap_ms() + 5000;
+		while (file_number(STALLS, "") == stalls && ktap_ms() < end)
+			usleep(1000);
+		CHECK(file_number(STALLS, "") > stalls);
+		stop(0);
 		REQUIRE_EQ(rmc_drain_cq(e.qp, count_done), 0);
 		for (i = 0; i < n; i++) {
 			if (!CHECK_EQ(done_of[i], 1) ||

@@ -6,20 +6,22 @@
 # count lines.
 #
 #	run_in_vm.sh [--nested] [--machine uml] [--kernel NAME] [--mem MIB] [--seconds S]
-#		     [--after CMD] [ARG...]
+#		     [--ko FILE] [--after CMD] [--fetch CMD FILE] [ARG...]
 #
 # --nested leaves KTAP as it is; --machine uml runs the same tests at native speed on
-# User-Mode Linux (exit status 4 where that kernel is not built); --kernel: one of
-# rmc-kernels; --after: a program to run in the same guest at the end. Other arguments
+# User-Mode Linux (exit status 4 where that kernel is not built), on that of
+# RMC_UML_CONFIG=FILE if it is set (rmc-deps); --kernel: one of rmc-kernels; --ko: this
+# module instead of the one built for the kernel; --after: a command to run in the same
+# guest at the end; --fetch: one whose output goes to a file of the host. Other arguments
 # go to run_kselftest.sh, as do RMC_NI and variables that begin with RMC_SOAK,
 # RMC_STRIDE or RMC_SLOW.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 vm=$top/vm-setup/rmc-vm
-seconds=$((1000 * ${RMC_SLOW:-1}))
-nested=false machine=auto ko=$top/rmc.ko after=
-boot=() env=()
+seconds=
+nested=false machine=auto ko=$top/rmc.ko own_ko= after= fetch=
+boot=() env=() append="numa=fake=2"
 while :; do
 	case ${1:-} in
 	--nested) nested=true ;;
@@ -27,6 +29,8 @@ while :; do
 	--seconds) seconds=$2; shift ;;
 	--mem) boot+=(--mem "$2"); shift ;;
 	--after) after=$2; shift ;;
+	--ko) own_ko=$2; shift ;;
+	--fetch) fetch=$2 fetched=$3; shift 2 ;;
 	--kernel)
 		ko=$("$top/vm-setup/rmc-kernels" module "$2") || exit 1
 		boot+=(--kernel "$("$top/vm-setup/rmc-kernels" version "$2")")
@@ -40,31 +44,47 @@ while :; do
 	esac
 	shift
 done
-# enough for the rings of 128 nodes that all talk to each other, unless the host has little
-case " ${boot[*]} " in
-*" --mem "*) ;;
-*) [ "$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)" -lt $((3 << 20)) ] || boot+=(--mem 768) ;;
-esac
-for name in ${!RMC_NI*} ${!RMC_SOAK*} ${!RMC_STRIDE*} ${!RMC_SLOW*}; do
-	env+=(-x "$name")
-done
 if [ "$machine" = uml ]; then
 	if ! "$top/vm-setup/rmc-deps" uml-kdir > /dev/null 2>&1; then
 		echo "1..0 # SKIP no User-Mode-Linux kernel: vm-setup/rmc-deps uml"
 		exit 4
 	fi
-	make -s -C "$top" uml > /dev/null || exit 1
-	ko=$top/build/uml/rmc.ko
+	if [ -n "${RMC_UML_CONFIG:-}" ]; then
+		boot+=(--mem 1024 --boot-timeout 240)
+		# KASAN is silent after its first report otherwise, also one that is not ours
+		append+=" kasan_multi_shot"
+		export RMC_SLOW=${RMC_SLOW:-3}
+	fi
+	config=${RMC_UML_CONFIG:-uml.config}
+	ko=$top/build/$(basename "$config" .config)/rmc.ko
+	# two of these at once build one module
+	mkdir -p "$top/build"
+	[ -n "$own_ko" ] || flock "$top/build/.uml" make -s -C "$top" uml > /dev/null || exit 1
 fi
+ko=${own_ko:-$ko}
+# a block device, whose mappings are a file's: brd.ko of the distribution's kernel
+if [ "$machine" = auto ] && [ ${#boot[@]} = 0 ]; then
+	RMC_BRD=$(find "${RMC_CACHE:-$top/.cache}/kernel/lib/modules" -name 'brd.ko*' 2>/dev/null | head -n 1)
+	export RMC_BRD
+fi
+for name in ${!RMC_NI*} ${!RMC_BRD*} ${!RMC_SOAK*} ${!RMC_STRIDE*} ${!RMC_SLOW*}; do
+	env+=(-x "$name")
+done
+# enough for the rings of 128 nodes that all talk to each other, unless the host has little
+case " ${boot[*]} " in
+*" --mem "*) ;;
+*) [ "$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)" -lt $((3 << 20)) ] || boot+=(--mem 768) ;;
+esac
 export RMC_CLUSTER=kselftest-$$
 
+seconds=${seconds:-$((1000 * ${RMC_SLOW:-1}))}
 make -s -C "$here" || exit 1
 trap 'timeout 60 "$vm" down > /dev/null 2>&1' EXIT
 trap 'exit 130' INT TERM
 up()
 {
-	timeout 240 "$vm" up -q -n 4 --machine "$machine" --fabric loopback --no-module \
-		--append numa=fake=2 "${boot[@]}"
+	timeout 300 "$vm" up -q -n 4 --machine "$machine" --fabric loopback --no-module \
+		--append "$append" "${boot[@]}"
 }
 
 # once more: QEMU 7.2 without KVM may still run an int3 that the kernel (7.2) has patched away
@@ -100,7 +120,10 @@ run()
 	timeout -k 10 "$seconds" "$vm" exec "${env[@]}" 0 -- "$here/run_kselftest.sh" --ko "$ko" \
 		"$@" < /dev/null
 	status=$?
-	[ -z "$after" ] || timeout -k 10 300 "$vm" exec 0 -- "$after" < /dev/null || status=1
+	[ -z "$after" ] || timeout -k 10 300 "$vm" exec 0 -- sh -c "$after" < /dev/null || status=1
+	if [ -n "$fetch" ]; then
+		timeout -k 10 120 "$vm" exec 0 -- sh -c "$fetch" < /dev/null > "$fetched" || status=1
+	fi
 	[ $status -lt 124 ] || timeout 20 "$vm" console --log 0 2>/dev/null | tail -n 40 | sed 's/^/# /'
 	return $status
 }

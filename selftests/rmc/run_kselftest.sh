@@ -12,6 +12,7 @@ usage()
 	NAME: run only these, see --list
 	RMC_SLOW=N: this kernel is so much slower than others; limits in time are longer
 	RMC_SECONDS=S: each NAME may take so long, and no longer
+	RMC_BRD=FILE: brd.ko of this kernel, for a test that wants a block device
 	END
 	exit "${1:-0}"
 }
@@ -31,15 +32,22 @@ memory		memory	nodes=4,ni=fused		90
 numa		numa	nodes=4,ni=fused		60
 mapping		mapping	nodes=4,ni=fused		60
 limits		limits	nodes=4,ni=fused		90
+tenants		tenants	nodes=4,ni=fused		300
+tenants_split	tenants	nodes=4,ni=split,units=2	300
+channels_fused	channels	nodes=16,channel_mib=1,ni=fused	120
+channels_pair	channels	nodes=16,channel_mib=1,ni=pair	120
+channels_edge	channels	nodes=16,channel_mib=1,ni=edge,units=2,ring_order=8,pay_order=8	120
 access		access	nodes=4,ni=fused		60
 status_fused	status	nodes=4,ni=fused		60
 status_mtu64	status	nodes=4,ni=pair,mtu=64		60
 ops_fused	ops	nodes=4,ni=fused		120
-ops_pair	ops	nodes=4,ni=pair			120
-ops_mtu64	ops	nodes=4,ni=fused,mtu=64		120
+ops_pair	ops	nodes=4,ni=pair,itt=64		120
+ops_mtu64	ops	nodes=4,ni=fused,mtu=64,itt=64	120
 ops_edge	ops	nodes=4,ni=edge,units=2,interleave=256	120
 ops_tile	ops	nodes=4,ni=per_tile,units=4,rrpps=2,mtu=64	120
 ops_split	ops	nodes=4,ni=split,units=2		120
+atomics_fused	atomics	nodes=4,ni=fused		60
+atomics_tile	atomics	nodes=4,ni=per_tile,units=4,rrpps=2,mtu=64	60
 sabre_edge	sabre	nodes=4,ni=edge,units=2		150
 sabre_fused	sabre	nodes=4,ni=fused		150
 sabre_mtu64	sabre	nodes=4,ni=pair,mtu=64,att_entries=2	150
@@ -47,8 +55,8 @@ life_fused	life	nodes=4,ni=fused		180
 life_pair	life	nodes=4,ni=pair			180
 life_tile	life	nodes=4,ni=per_tile,units=4	180
 events_split	events	nodes=4,ni=split,units=2	90
-hostile_fused	hostile	nodes=4,ni=fused		60
-hostile_pair	hostile	nodes=4,ni=pair,mtu=64		60
+hostile_fused	hostile	nodes=4,ni=fused		150
+hostile_pair	hostile	nodes=4,ni=pair,mtu=64		150
 luck_fused	luck	nodes=4,ni=fused		120
 luck_pair	luck	nodes=4,ni=pair,mtu=64		120
 events_fused	events	nodes=4,ni=fused		90
@@ -61,6 +69,8 @@ faults_fused	faults	nodes=4,ni=fused		90
 faults_mtu64	faults	nodes=4,ni=pair,mtu=64		90
 nodes128	nodes	nodes=128,ni=fused		300
 nodes128_pair	nodes	nodes=128,ni=pair		300
+worker_fused	worker	nodes=4,ni=fused		120
+worker_pair	worker	nodes=4,ni=pair,park_us=0	120
 soak_fused	soak	nodes=4,ni=fused		${RMC_SOAK_LIMIT:-120}
 soak_pair	soak	nodes=4,ni=pair			${RMC_SOAK_LIMIT:-120}
 fail_nth	fail_nth	-				900
@@ -125,13 +135,10 @@ log()
 	dmesg 2>/dev/null || /run/rmc/busybox dmesg 2>/dev/null
 }
 
-bad='BUG:|WARNING:|Oops|UBSAN|ODEBUG|rcu.*stall|soft lockup|hung_task'
-
-# What the kernel says that it should not. Of trace_events.c: it warns when the memory
-# for describing a module's tracepoints runs out, which fail_nth makes it do.
+# What the kernel says that it should not; arguments are awk's
 complaints()
 {
-	log | grep -E "$bad" | grep -vE '(^|[ :])kernel/trace/trace_events\.c:'
+	log | awk "$@" -f "$here/kernel-reports"
 }
 
 # Those who used it and were killed give back what they had after that.
@@ -158,6 +165,10 @@ load()
 	log | tail -n 3 | sed 's/^/# /'
 	return 1
 }
+
+if [ -n "${RMC_BRD:-}" ] && [ ! -b /dev/ram0 ]; then
+	insmod "$RMC_BRD" rd_nr=1 rd_size=64
+fi
 
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
@@ -196,7 +207,7 @@ while [ $# -ge 4 ]; do
 	took=$(($(date +%s) - start))
 	now=$(complaints | wc -l)
 	if [ "$now" -gt "$complaints" ]; then
-		log | grep -E -A 12 "$bad" | tail -n 30 | sed 's/^/    # kernel: /'
+		complaints -v context=25 | tail -n 60 | sed 's/^/    # kernel: /'
 		complaints=$now
 		status=1
 		echo "not ok 0 kernel complained during $name" >> "$totals"

@@ -49,15 +49,19 @@ static double now(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-static void stamp(struct rmc_object *o)
+/* pause: of microseconds, in the middle */
+static void stamp(struct rmc_object *o, unsigned int pause)
 {
 	uint64_t *w = words(o), v;
 	size_t k;
 
 	rmc_object_write_begin(o);
 	v = w[0] + 1;
-	for (k = 0; k < WORDS; k++)
+	for (k = 0; k < WORDS; k++) {
 		__atomic_store_n(&w[k], v, __ATOMIC_RELAXED);
+		if (pause && k == WORDS / 2)
+			usleep(pause);
+	}
 	rmc_object_write_end(o);
 }
 
@@ -75,14 +79,17 @@ static int torn(const uint8_t *copy)
 	return 0;
 }
 
-/* The owner stamps one object after the other until the reader has ended. */
+/*
+ * The owner stamps one object after the other until the reader has ended. Now and then it
+ * stops between two objects, and within one: on few CPUs nobody would see it there.
+ */
 static void write_until(pid_t reader)
 {
 	int i = 0, status;
 
 	while (!waitpid(reader, &status, WNOHANG)) {
-		stamp(object(i++ % OBJECTS));
-		if (!(i % 16))
+		stamp(object(i % OBJECTS), i % 37 ? 0 : 20 + i % 150);
+		if (!(++i % 16))
 			usleep(100);
 	}
 	CHECK(WIFEXITED(status));
@@ -220,7 +227,6 @@ TEST(query_tells_the_table)
 	CHECK(q->sabre_mode >= RMC_SABRE_OVERLAPPED && q->sabre_mode <= RMC_SABRE_LOCKED);
 	CHECK_EQ(q->max_sabre, RMC_SABRE_MAX);
 	CHECK(q->op_mask >> RMC_OP_SABRE & 1);
-	CHECK_EQ(q->reserved2, 0);
 }
 
 TEST(statuses)
@@ -267,7 +273,7 @@ TEST(writer_dies_and_the_owner_repairs)
 	pid_t pid;
 
 	expose(0, SEG);
-	stamp(object(0));
+	stamp(object(0), 0);
 	CHECK_EQ(rmc_object_repair(object(0), rewrite, &asked), -ENOENT);
 	pid = helper();
 	if (!pid) {
@@ -304,11 +310,13 @@ TEST(writer_dies_and_the_owner_repairs)
 
 TEST(reader_is_killed_in_the_middle)
 {
+	unsigned long long began, stall;
 	int i, slot, status, tries;
 	pid_t pid;
 
 	expose(RMC_SABRE_LOCKED, 4 * BIG);
 	end_open(&user, CTX, 2, 0, BIG, 8);
+	stall = rmc_query(user.ctx)->att_stall_ms;
 	for (i = 0; i < 10; i++) {
 		pid = helper();
 		if (!pid) {
@@ -324,11 +332,12 @@ TEST(reader_is_killed_in_the_middle)
 		/* its locks last no longer than att_stall_ms */
 		rmc_object_write_begin(object(0));
 		rmc_object_write_end(object(0));
-		/* where workers stand still for att_stall_ms, a transfer is given up */
+		/* who stands still for att_stall_ms is given up, on a busy host or a slow kernel */
 		tries = 0;
 		do {
+			began = ktap_ms();
 			status = rmc_sabre_sync(user.qp, 0, 0, user.buf, BIG);
-		} while (status == RMC_S_SABRE_LOST && ++tries < 5);
+		} while (status == RMC_S_SABRE_LOST && ktap_ms() - began >= stall && ++tries < 5);
 		CHECK_EQ(status, RMC_S_OK);
 	}
 	CHECK_EQ(object(0)->readers, 0);

@@ -3,95 +3,23 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
-#include <rmc/uring.h>
 #include "common.h"
+#include "ring.h"
 
 #define SEG	(4 * PAGE)
-#define RING	64
-
-struct ring {
-	int fd;
-	unsigned int *sq_tail, *sq_mask, *sq_array, *cq_head, *cq_tail, *cq_mask;
+/* So many that wait, through threads of the kernel */
+static void submit_async(struct ring *r, struct end *e, unsigned int sources, unsigned int n)
+{
 	struct io_uring_sqe *sqe;
-	struct io_uring_cqe *cqe;
-	unsigned int unsubmitted;
-};
+	unsigned int i;
 
-static void ring_open(struct ring *r)
-{
-	struct io_uring_params p = { 0 };
-	uint8_t *sq, *cq;
-
-	memset(r, 0, sizeof(*r));
-	r->fd = (int)syscall(__NR_io_uring_setup, RING, &p);
-	if (r->fd < 0)
-		SKIP("this kernel gives no io_uring: %s", strerror(errno));
-	sq = mmap(NULL, p.sq_off.array + p.sq_entries * 4, PROT_READ | PROT_WRITE,
-		  MAP_SHARED, r->fd, IORING_OFF_SQ_RING);
-	cq = mmap(NULL, p.cq_off.cqes + p.cq_entries * sizeof(*r->cqe), PROT_READ | PROT_WRITE,
-		  MAP_SHARED, r->fd, IORING_OFF_CQ_RING);
-	r->sqe = mmap(NULL, p.sq_entries * sizeof(*r->sqe), PROT_READ | PROT_WRITE,
-		      MAP_SHARED, r->fd, IORING_OFF_SQES);
-	REQUIRE(sq != MAP_FAILED && cq != MAP_FAILED && r->sqe != MAP_FAILED);
-	r->sq_tail = (unsigned int *)(sq + p.sq_off.tail);
-	r->sq_mask = (unsigned int *)(sq + p.sq_off.ring_mask);
-	r->sq_array = (unsigned int *)(sq + p.sq_off.array);
-	r->cq_head = (unsigned int *)(cq + p.cq_off.head);
-	r->cq_tail = (unsigned int *)(cq + p.cq_off.tail);
-	r->cq_mask = (unsigned int *)(cq + p.cq_off.ring_mask);
-	r->cqe = (struct io_uring_cqe *)(cq + p.cq_off.cqes);
-}
-
-static struct io_uring_sqe *get(struct ring *r)
-{
-	unsigned int at = (*r->sq_tail + r->unsubmitted) & *r->sq_mask;
-
-	r->sq_array[at] = at;
-	r->unsubmitted++;
-	return &r->sqe[at];
-}
-
-static int enter(struct ring *r, unsigned int want)
-{
-	unsigned int n = r->unsubmitted;
-
-	__atomic_store_n(r->sq_tail, *r->sq_tail + n, __ATOMIC_RELEASE);
-	r->unsubmitted = 0;
-	return (int)syscall(__NR_io_uring_enter, r->fd, n, want,
-			    want ? IORING_ENTER_GETEVENTS : 0, NULL, 0);
-}
-
-/* The next CQE within ms: its user data, and *res; or -1 */
-static long long reap(struct ring *r, int *res, int ms)
-{
-	struct pollfd p = { .fd = r->fd, .events = POLLIN };
-	unsigned int head = *r->cq_head;
-	struct io_uring_cqe *c;
-	long long data;
-
-	if (head == __atomic_load_n(r->cq_tail, __ATOMIC_ACQUIRE)) {
-		poll(&p, 1, ms);
-		/* task work runs on the way back to user space */
-		syscall(__NR_io_uring_enter, r->fd, 0, 0, IORING_ENTER_GETEVENTS, NULL, 0);
+	for (i = 0; i < n; i++) {
+		sqe = get(r);
+		rmc_uring_prep_wait(sqe, e->ctx, sources, e->qp, 0);
+		sqe->flags = IOSQE_ASYNC;
+		sqe->user_data = i;
 	}
-	if (head == __atomic_load_n(r->cq_tail, __ATOMIC_ACQUIRE))
-		return -1;
-	c = &r->cqe[head & *r->cq_mask];
-	*res = c->res;
-	data = (long long)c->user_data;
-	__atomic_store_n(r->cq_head, head + 1, __ATOMIC_RELEASE);
-	return data;
-}
-
-static void submit_wait(struct ring *r, struct end *e, unsigned int sources, struct rmc_qp *qp,
-			uint32_t seen, uint64_t data)
-{
-	struct io_uring_sqe *sqe = get(r);
-
-	rmc_uring_prep_wait(sqe, e->ctx, sources, qp, seen);
-	sqe->user_data = data;
-	REQUIRE_EQ(enter(r, 0), 1);
+	REQUIRE_EQ(enter(r, 0), (int)n);
 }
 
 #define CHECK_CQE(r, want_data, want_source) do {				\
@@ -486,7 +414,7 @@ TEST(destroy_races_with_completions)
 
 	pair(&a, &b);
 	ring_open(&r);
-	for (i = 0; i < 300; i++) {
+	for (i = 0; i < ktap_rounds(300); i++) {
 		q = rmc_qp_create(a.ctx, 4);
 		REQUIRE(q);
 		submit_wait(&r, &a, RMC_URING_CQ, q, 0, (uint64_t)i);
@@ -603,6 +531,190 @@ TEST(bad_commands)
 	CHECK_QUIET(&r, 50);
 	post(&a, a.qp);
 	CHECK_CQE(&r, 6, RMC_URING_CQ);
+}
+
+/*
+ * Threads of the kernel start the waits while their ring goes: at every step of starting
+ * one it may be cancelled, on another CPU, and its memory given back.
+ */
+TEST(rings_close_while_waits_are_being_started)
+{
+	struct end a, b;
+	struct ring r;
+	unsigned int i;
+	volatile unsigned int spin;
+
+	pair(&a, &b);
+	for (i = 0; i < 200 / ktap_slow() + 50; i++) {
+		ring_open_for(&r, 16);
+		submit_async(&r, &b, RMC_URING_CQ | RMC_URING_SEG, 1 + i % 16);
+		for (spin = i % 40 * 500; spin; spin--)
+			;
+		ring_close(&r);
+		if (i % 8 == 0)
+			CHECK_EQ(rmc_notify(a.qp, 1), RMC_S_OK);
+	}
+	/* none of them waits on, and others still can */
+	ring_open(&r);
+	submit_async(&r, &a, RMC_URING_CQ, 1);
+	CHECK_QUIET(&r, 100);
+	post(&a, a.qp);
+	CHECK_CQE(&r, 0, RMC_URING_CQ);
+	ring_close(&r);
+	end_close(&a);
+	end_close(&b);
+	CHECK(closed_within(0, 10000 * ktap_slow()));
+}
+
+/* The same with the end of the process: of its ring, its task and its files at once */
+TEST(killed_while_waits_are_being_started)
+{
+	unsigned int i;
+	struct end a;
+	struct ring r;
+	pid_t pid;
+
+	REQUIRE(closed_within(0, 5000));
+	for (i = 0; (int)i < ktap_rounds(30); i++) {
+		pid = helper();
+		if (!pid) {
+			ring_open(&r);
+			end_open(&a, CTX, 1, SEG, PAGE, 16);
+			submit_async(&r, &a, RMC_URING_CQ | RMC_URING_SEG, 1 + i % 16);
+			kill(getpid(), SIGKILL);
+			pause();
+		}
+		REQUIRE(ktap_wait(pid, 10000) >= 0);
+		CHECK(closed_within(0, 10000 * ktap_slow()));
+	}
+}
+
+/* Waits of either kind end with exec(), however many threads of the kernel start some. */
+TEST(exec_while_waits_are_being_started)
+{
+	struct end a;
+	struct ring r;
+	int i, status;
+	pid_t pid;
+
+	REQUIRE(closed_within(0, 5000));
+	for (i = 0; i < 10; i++) {
+		pid = helper();
+		if (!pid) {
+			ring_open(&r);
+			end_open(&a, CTX, 1, SEG, PAGE, 16);
+			submit_wait(&r, &a, RMC_URING_SEG, NULL, 0, 1);
+			submit_async(&r, &a, RMC_URING_CQ | RMC_URING_SEG, 1 + (unsigned int)i * 5);
+			execl("/proc/self/exe", "uring", "--nothing", NULL);
+			_exit(3);
+		}
+		status = ktap_wait(pid, 10000);
+		CHECK(status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) != 3);
+		CHECK(closed_within(0, 10000 * ktap_slow()));
+	}
+}
+
+/* A child shares the ring and the context; its end is not the end of its parent's waits. */
+TEST(fork_while_waiting)
+{
+	struct end a, b;
+	struct ring r;
+	int i, res;
+	pid_t pid;
+
+	pair(&a, &b);
+	ring_open(&r);
+	for (i = 0; i < 10; i++) {
+		submit_async(&r, &b, RMC_URING_SEG, 1);
+		submit_wait(&r, &a, RMC_URING_CQ, a.qp, 0, 100);
+		pid = helper();
+		if (!pid)
+			_exit(0);
+		CHECK(helper_ok(pid));
+		CHECK_EQ(reap(&r, &res, 20), i ? 0 : -1);
+		post(&a, a.qp);
+		CHECK_CQE(&r, 100, RMC_URING_CQ);
+		CHECK_EQ(rmc_poll_cq(a.qp, NULL), 1);
+		if (!i) {
+			CHECK_EQ(rmc_notify(a.qp, 1), RMC_S_OK);
+			CHECK_CQE(&r, 0, RMC_URING_SEG);
+		}
+	}
+}
+
+/* The limit is of what waits; what was finished by whatever source does not count. */
+TEST(as_many_as_there_may_be)
+{
+	unsigned int i, n, max;
+	struct end a, b;
+	struct ring r;
+	int res;
+
+	pair(&a, &b);
+	max = rmc_query(a.ctx)->max_waits;
+	ring_open_for(&r, 2048);
+	REQUIRE(max > 0 && max < 2048);
+	/* those that the completion finishes were linked to the segment as well */
+	for (n = 0; n < 3; n++) {
+		for (i = 0; i < max; i++) {
+			rmc_uring_prep_wait(get(&r), b.ctx, RMC_URING_CQ | RMC_URING_SEG, b.qp, 0);
+			if (i % 512 == 511)
+				REQUIRE_EQ(enter(&r, 0), 512);
+		}
+		enter(&r, 0);
+		CHECK_QUIET(&r, 50);
+		submit_wait(&r, &b, RMC_URING_CQ, b.qp, 0, 5000);
+		CHECK_CQE(&r, 5000, -ENOSPC);
+		/* others have theirs */
+		submit_wait(&r, &a, RMC_URING_CQ, a.qp, 0, 5001);
+		post(&a, a.qp);
+		CHECK_CQE(&r, 5001, RMC_URING_CQ);
+		CHECK_EQ(rmc_poll_cq(a.qp, NULL), 1);
+		post(&b, b.qp);
+		for (i = 0; i < max; i++) {
+			REQUIRE_EQ(reap(&r, &res, 5000), 0);
+			REQUIRE_EQ(res & (int)RMC_URING_SOURCES, RMC_URING_CQ);
+		}
+		CHECK_EQ(rmc_poll_cq(b.qp, NULL), 1);
+		CHECK_QUIET(&r, 20);
+	}
+	/* and they are told, all of them, when it goes */
+	for (i = 0; i < 1000; i++)
+		rmc_uring_prep_wait(get(&r), b.ctx, RMC_URING_CQ, b.qp, 0);
+	REQUIRE_EQ(enter(&r, 0), 1000);
+	REQUIRE_EQ(qp_destroy(rmc_fd(b.ctx), b.qp->id), 0);
+	for (i = 0; i < 1000; i++) {
+		REQUIRE_EQ(reap(&r, &res, 5000), 0);
+		REQUIRE_EQ(res, -ESHUTDOWN);
+	}
+}
+
+/* Each of them, and while others of them are still being told the queue pair goes. */
+TEST(all_who_wait_are_told)
+{
+	unsigned int i, round, told;
+	struct rmc_qp *q;
+	struct end a, b;
+	struct ring r;
+	int res;
+
+	pair(&a, &b);
+	ring_open_for(&r, 1024);
+	for (round = 0; (int)round < ktap_rounds(20); round++) {
+		q = rmc_qp_create(a.ctx, 4);
+		REQUIRE(q);
+		for (i = 0; i < 500; i++)
+			rmc_uring_prep_wait(get(&r), a.ctx, RMC_URING_CQ, q, 0);
+		REQUIRE_EQ(enter(&r, 0), 500);
+		post(&a, q);
+		rmc_qp_destroy(q);
+		for (i = 0, told = 0; i < 500; i++) {
+			REQUIRE_EQ(reap(&r, &res, 5000), 0);
+			REQUIRE(res == -ESHUTDOWN || (res & (int)RMC_URING_SOURCES) == RMC_URING_CQ);
+			told += res > 0;
+		}
+	}
+	CHECK_QUIET(&r, 20);
 }
 
 KTAP_MAIN(suite_missing)

@@ -2,10 +2,11 @@
 /* Nodes that go down and come back, and the event files that tell of it. */
 #include <poll.h>
 #include <stddef.h>
+#include <sys/resource.h>
 #include "common.h"
 
 #define SEG	(16 * PAGE)
-#define RING	128	/* records an event file holds, kmod/watch.c */
+#define RING	128	/* records an event file holds, kmod/dev/watch.c */
 
 static int set_state(int nid, const char *state)
 {
@@ -84,7 +85,8 @@ TEST(down_and_up_is_told_in_order)
 	CHECK_EQ(rmc_node_state(a.ctx, 1), RMC_NODE_UP);
 }
 
-TEST(in_flight_and_later_operations_end_with_node_down)
+/* That those in flight meet it for certain: faults.c */
+TEST(operations_end_well_or_with_node_down)
 {
 	unsigned int n = 0, down = 0, i, round;
 	struct rmc_completion c;
@@ -114,10 +116,10 @@ TEST(in_flight_and_later_operations_end_with_node_down)
 		/* nobody opened anything again; segments and queue pairs live on */
 		b.seg[7] = (uint8_t)round;
 		CHECK_EQ(rmc_read(a.qp, 1, 0, a.buf, SEG), RMC_S_OK);
-		CHECK_EQ(a.buf[7], round);
+		CHECK_EQ(a.buf[7], (uint8_t)round);
 		CHECK_EQ(rmc_read(b.qp, 1, 0, b.buf, 64), RMC_S_OK);
 	}
-	ktap_say("%u of 640 operations met the node going down", down);
+	ktap_say("%u of %u operations met the node going down", down, 32 * round);
 }
 
 TEST(others_go_on_while_a_node_flaps)
@@ -373,6 +375,65 @@ TEST(told_while_everybody_sleeps)
 	/* and a node that is down lets its workers park */
 	CHECK_EQ(wait_parked(a.qp, 5000), 0);
 	REQUIRE_EQ(set_state(1, "up"), 0);
+}
+
+/* As one who is nobody: so many, of an open context each; then what it is told */
+static void watch_as_nobody(unsigned int share)
+{
+	struct rmc_ctx *ctx;
+	unsigned int n;
+	int fd;
+
+	drop_privileges(NOBODY);
+	for (n = 0; n <= share; n++) {
+		ctx = rmc_open(CTX, 0);
+		REQUIRE(ctx);
+		fd = rmc_watch_open(ctx, 0, 0);
+		if (fd < 0)
+			break;
+	}
+	CHECK_EQ(n, share);
+	CHECK_EQ(fd, -ENOSPC);
+	_exit(ktap_failures() ? 1 : 0);
+}
+
+/* Workers go through all of them: there is a limit, and one user cannot take them all. */
+TEST(so_many_event_files_and_no_more)
+{
+	struct rlimit files = { 4096, 4096 };
+	struct rmc_node_event e;
+	unsigned int n, max;
+	int ctl, fd, *fds;
+	struct end a;
+	pid_t pid;
+
+	all_up();
+	REQUIRE(!setrlimit(RLIMIT_NOFILE, &files));
+	end_open(&a, CTX, 0, 0, PAGE, 16);
+	max = rmc_query(a.ctx)->max_watches;
+	pid = helper();
+	if (!pid)
+		watch_as_nobody(max / 4);
+	CHECK(helper_ok(pid));
+	ctl = open_ctl();
+	fds = calloc(max + 1, sizeof(*fds));
+	REQUIRE(ctl >= 0 && fds);
+	for (n = 0; n <= max; n++) {
+		fds[n] = watch_raw(ctl, RMC_WATCH_NONBLOCK, 1U << RMC_EVENT_NODE_UP, 0);
+		if (fds[n] < 0)
+			break;
+	}
+	CHECK_EQ(errno, ENOSPC);
+	REQUIRE_EQ(n, max);
+	CHECK_EQ(rmc_watch_open(a.ctx, 0, 0), -ENOSPC);
+	/* all of them hear of it */
+	REQUIRE(!set_state(1, "down") && !set_state(1, "up"));
+	for (n = 0; n < max; n++) {
+		CHECK_EQ(read(fds[n], &e, sizeof(e)), sizeof(e));
+		close(fds[n]);
+	}
+	fd = rmc_watch_open(a.ctx, 0, 0);
+	CHECK(fd >= 0);
 }
 
 KTAP_MAIN(suite_missing)

@@ -10,12 +10,18 @@
  * otherwise E2BIG. Errors that mean the same for every call:
  *
  *   EINVAL	struct shorter than its first version, or a field out of range
- *   EOPNOTSUPP	a flag or reserved field this kernel does not know
+ *   EOPNOTSUPP	a flag or reserved field this kernel does not know; SEG_REG, BUF_REG:
+ *		also a shared mapping of a file that is written back
  *   E2BIG	non-zero bytes beyond the struct this kernel knows
  *   EFAULT	argument or buffer address not accessible
+ *   EBADF	the file is open for reading only, which suffices for QUERY, NODE_INFO
+ *		and WATCH; CQ_ARM, SEG_ARM: not an eventfd
  *   ENOTTY	unknown ioctl on this device
  *   ENOMEM	out of memory, or RLIMIT_MEMLOCK would be exceeded
  *   ENOSPC	a limit that RMC_IOC_QUERY tells was reached
+ *   EDQUOT	a quota that RMC_IOC_QUERY tells was reached: of the user who opened the
+ *		file, or of all who use the context; also of open(). Whoever has
+ *		CAP_SYS_RESOURCE exceeds them.
  *   ENXIO	the fabric has no such local node
  */
 #ifndef _UAPI_LINUX_RMC_H
@@ -56,6 +62,7 @@ enum rmc_ni_kind {
 #define RMC_FEATURE_WATCH	(1U << 0)	/* RMC_IOC_WATCH */
 #define RMC_FEATURE_URING_WAIT	(1U << 1)	/* RMC_URING_WAIT */
 #define RMC_FEATURE_YIELD	(1U << 2)	/* RMC_WAKE_YIELD */
+#define RMC_FEATURE_RANGES	(1U << 3)	/* RMC_IOC_SEG_ADD, RMC_IOC_SEG_DEL */
 
 /**
  * struct rmc_query - ioctl(RMC_IOC_QUERY), on either device
@@ -86,11 +93,26 @@ enum rmc_ni_kind {
  * @att_stall_ms: a SABRe whose requests stay away for so long is ended
  * @sabre_mode: enum rmc_sabre_mode of segments that leave it open
  * @max_sabre: largest length of one SABRe, bytes
- * @reserved2: 0
+ * @max_waits: io_uring commands of one open context that wait at once
  * @units: units per node
  * @rrpps: of these serve requests
  * @interleave: consecutive bytes of a segment that one of these serves
- * @reserved3: 0
+ * @max_watches: event files in this kernel
+ * @max_ranges: of a segment beside its first one; 0: RMC_IOC_SEG_ADD is not known
+ * @reserved2: 0
+ * @max_qps_user: queue pairs of one node that a user may have
+ * @max_qps_context: that all users of a context may have
+ * @max_files_user: contexts, of any id, that a user may have open
+ * @max_files_context: how often a context may be open
+ * @max_buffers_user: local buffers that a user may have
+ * @max_buffers_context: that all users of a context may have
+ * @queue_mib_user: MiB of kernel memory that a user's queue pairs may take
+ * @queue_mib_context: that those of a context may take
+ * @max_waits_user: io_uring commands of a user that may wait
+ * @max_waits_context: io_uring commands that all users of a context may have waiting
+ *
+ * Quotas, from @max_qps_user on, are 0 where the kernel has none, and may change at
+ * any time: Documentation/tenancy.rst.
  */
 struct rmc_query {
 	__u32 size;
@@ -120,11 +142,23 @@ struct rmc_query {
 	__u32 att_stall_ms;
 	__u32 sabre_mode;
 	__u32 max_sabre;
-	__u32 reserved2;
+	__u32 max_waits;
 	__u32 units;
 	__u32 rrpps;
 	__u32 interleave;
-	__u32 reserved3;
+	__u32 max_watches;
+	__u32 max_ranges;
+	__u32 reserved2;
+	__u32 max_qps_user;
+	__u32 max_qps_context;
+	__u32 max_files_user;
+	__u32 max_files_context;
+	__u32 max_buffers_user;
+	__u32 max_buffers_context;
+	__u32 queue_mib_user;
+	__u32 queue_mib_context;
+	__u32 max_waits_user;
+	__u32 max_waits_context;
 };
 
 /**
@@ -198,6 +232,45 @@ struct rmc_seg_unreg {
 };
 
 /**
+ * struct rmc_seg_add - ioctl(RMC_IOC_SEG_ADD): expose more memory in this file's segment
+ * @size: sizeof(struct rmc_seg_add)
+ * @flags: RMC_MEM_READONLY
+ * @addr: start of the memory, on a cache line
+ * @length: bytes, at least 1
+ * @offset: where it begins in the segment, on a cache line; with @length at most
+ *	max_segment
+ *
+ * Application memory, pinned as that of RMC_IOC_SEG_REG, whose mode and layout of objects
+ * hold here as well. Notifications are the segment's. An operation lies in one range:
+ * what crosses from one to another, or is in none, ends with RMC_S_OUT_OF_RANGE.
+ *
+ * ENOENT: no segment. EEXIST: overlaps the segment's first bytes or another range.
+ * ENOSPC: there are max_ranges already.
+ */
+struct rmc_seg_add {
+	__u32 size;
+	__u32 flags;
+	__u64 addr;
+	__u64 length;
+	__u64 offset;
+};
+
+/**
+ * struct rmc_seg_del - ioctl(RMC_IOC_SEG_DEL): withdraw a range
+ * @size: sizeof(struct rmc_seg_del)
+ * @flags: must be 0
+ * @offset: where it begins in the segment
+ *
+ * On return no remote operation touches the memory any more. RMC_IOC_SEG_UNREG withdraws
+ * all of them. ENOENT: no range begins there.
+ */
+struct rmc_seg_del {
+	__u32 size;
+	__u32 flags;
+	__u64 offset;
+};
+
+/**
  * struct rmc_buf_reg - ioctl(RMC_IOC_BUF_REG): memory local operands may live in
  * @size: sizeof(struct rmc_buf_reg)
  * @flags: RMC_MEM_ALLOC, RMC_MEM_NUMA
@@ -207,7 +280,8 @@ struct rmc_seg_unreg {
  * @buf_id: out
  * @mmap_offset: out, with RMC_MEM_ALLOC; usable as lbuf once it is mapped
  *
- * EEXIST: overlaps another buffer of this file.
+ * EEXIST: overlaps another buffer of this file. EDQUOT: the user or the context has as
+ * many buffers as they may.
  */
 struct rmc_buf_reg {
 	__u32 size;
@@ -245,6 +319,10 @@ struct rmc_buf_unreg {
  * @wq_offset: out, mmap of entries * RMC_WQE_SIZE bytes (page-rounded), read-write
  * @cq_offset: out, mmap of entries * RMC_CQE_SIZE bytes (page-rounded), read-only
  * @flags_offset: out, mmap of one page holding struct rmc_qp_flags, read-only
+ *
+ * ENOSPC: the node has max_qps already. EDQUOT: the user or the context has as many on
+ * this node as they may, or their queues take as much memory. ENOMEM: also, the
+ * memory cgroup of the caller, which pays for the queues, has no more.
  */
 struct rmc_qp_create {
 	__u32 size;
@@ -298,6 +376,12 @@ struct rmc_qp_id {
  * again, and the eventfd is signalled once. No wake-up is lost between the
  * last look at the CQ and this call. ENOENT: no such QP. EBADF, EINVAL: not an
  * eventfd.
+ *
+ * When the QP is destroyed, an armed eventfd is signalled, and poll() reports POLLHUP if
+ * the QP was armed or told, until this file is armed again, for whatever QP or segment
+ * and even if that fails with ENOENT. By then the QP's flags page says that it is dead.
+ * What poll() reports is the file's, so threads that sleep for different QPs of one file
+ * use an eventfd for each.
  */
 struct rmc_cq_arm {
 	__u32 size;
@@ -318,7 +402,9 @@ struct rmc_cq_arm {
  *
  * For the segment of this file. Told means: poll() reports POLLPRI until the
  * segment is armed again, and the eventfd is signalled once; so peers cannot
- * wake a process more often than it asks to be. ENOENT: no segment.
+ * wake a process more often than it asks to be. ENOENT: no segment. When the segment is
+ * withdrawn, an armed eventfd is signalled and poll() reports POLLHUP, as with
+ * RMC_IOC_CQ_ARM.
  */
 struct rmc_seg_arm {
 	__u32 size;
@@ -399,7 +485,8 @@ struct rmc_node_event {
  * @reserved: must be 0
  *
  * The file tells what happens from now on; ask RMC_IOC_NODE_INFO afterwards and
- * nothing is missed. EBUSY: this open context has such a file already.
+ * nothing is missed. EBUSY: this open context has such a file already. ENOSPC: there are
+ * rmc_query.max_watches, or the user has a quarter of them and is no administrator.
  */
 struct rmc_watch {
 	__u32 size;
@@ -470,6 +557,7 @@ struct rmc_ctx_remove {
  * poll() and eventfds is neither disturbed nor needed. Besides the errors above:
  *
  *   ENOENT	no such QP, segment or event file
+ *   ENOSPC	rmc_query.max_waits of this open context wait already
  *   ESHUTDOWN	the QP, segment or event file went while the command waited
  *   ECANCELED	the ring is closed, or, since Linux 6.7, io_uring cancelled it
  */
@@ -495,6 +583,8 @@ struct rmc_uring_wait {
 #define RMC_IOC_WAKE		_IO(RMC_IOC_TYPE, 0x17)
 #define RMC_IOC_CQ_ARM		_IO(RMC_IOC_TYPE, 0x18)
 #define RMC_IOC_SEG_ARM		_IO(RMC_IOC_TYPE, 0x19)
+#define RMC_IOC_SEG_ADD		_IO(RMC_IOC_TYPE, 0x1a)
+#define RMC_IOC_SEG_DEL		_IO(RMC_IOC_TYPE, 0x1b)
 #define RMC_IOC_CTX_CREATE	_IO(RMC_IOC_TYPE, 0x20)
 #define RMC_IOC_CTX_REMOVE	_IO(RMC_IOC_TYPE, 0x21)
 

@@ -41,14 +41,56 @@ enum rmc_opcode {
 	RMC_OP_NOTIFY	= 5,	/* length 0: wake whoever armed the remote segment */
 	RMC_OP_WRITE_NOTIFY = 6, /* write, then notify once all of it is stored */
 	RMC_OP_SABRE	= 7,	/* remote object -> local buffer, all of it at one moment */
+	RMC_OP_RMW	= 8,	/* length 4 or 8; lbuf: struct rmc_rmw; any other atomic */
 	RMC_OP_MAX	= 32,	/* the field has five bits */
+};
+
+/* Kinds of RMC_OP_RMW; unsigned unless they say otherwise */
+enum rmc_rmw_kind {
+	RMC_RMW_SWAP	= 0,	/* value */
+	RMC_RMW_ADD	= 1,	/* old + value */
+	RMC_RMW_AND	= 2,
+	RMC_RMW_OR	= 3,
+	RMC_RMW_XOR	= 4,
+	RMC_RMW_MIN	= 5,
+	RMC_RMW_MAX	= 6,
+	RMC_RMW_SMIN	= 7,	/* signed */
+	RMC_RMW_SMAX	= 8,	/* signed */
+	RMC_RMW_CAS	= 9,	/* where old and expected agree in the bits of compare_mask:
+				 * the bits of swap_mask become those of value
+				 */
+	RMC_RMW_KINDS	= 10,
+};
+
+/**
+ * struct rmc_rmw - operands of RMC_OP_RMW, in the local buffer
+ * @old: out: the value before; the upper half of a 4-byte one is zero
+ * @kind: enum rmc_rmw_kind
+ * @reserved: must be 0
+ * @value: operand
+ * @expected: RMC_RMW_CAS
+ * @compare_mask: RMC_RMW_CAS; all ones compares all
+ * @swap_mask: RMC_RMW_CAS; all ones replaces all
+ *
+ * The length of the WQ entry, 4 or 8, is that of the word, which is aligned to it. Of
+ * the operands of a 4-byte word the lower halves count. Another kind, or @reserved
+ * not 0: RMC_S_BAD_OP. Only @old is written, so the rest can be used again.
+ */
+struct rmc_rmw {
+	__u64 old;
+	__u32 kind;
+	__u32 reserved;
+	__u64 value;
+	__u64 expected;
+	__u64 compare_mask;
+	__u64 swap_mask;
 };
 
 /* Status of a completion. rmc_strerror() has one line of help for each. */
 enum rmc_status {
 	RMC_S_OK		= 0,
 	RMC_S_BAD_OP		= 1,	/* unknown operation */
-	RMC_S_BAD_LENGTH	= 2,	/* zero (not zero for a notify), or not 8 for an atomic */
+	RMC_S_BAD_LENGTH	= 2,	/* zero (not zero for a notify), or not an atomic's */
 	RMC_S_BAD_ALIGN		= 3,	/* atomic or object not on an 8-byte boundary */
 	RMC_S_BAD_LBUF		= 4,	/* local buffer not (wholly) registered */
 	RMC_S_BAD_NODE		= 5,	/* no such node in this fabric */
@@ -63,7 +105,8 @@ enum rmc_status {
 	RMC_S_SABRE_LOCKED	= 14,	/* a writer holds the object: its version is odd */
 	RMC_S_SABRE_LOST	= 15,	/* destination gave up waiting for request packets */
 	RMC_S_NO_VERSION	= 16,	/* segment holds no objects, or version not in range */
-	RMC_S_MAX		= 17,
+	RMC_S_BUSY		= 17,	/* a line never stood still, or no memory: try again */
+	RMC_S_MAX		= 18,
 };
 
 #define RMC_CACHE_LINE		64	/* unit of atomicity, bytes */
@@ -138,12 +181,14 @@ static inline unsigned int rmc_cqe_status(__u32 word)
 /*
  * QP flags page. need_wakeup is set by a worker before it parks; a producer
  * that sees it non-zero after publishing calls RMC_IOC_WAKE. No fence is
- * needed between publishing and looking: the parking worker interrupts every
- * CPU before its last look at the queues (Documentation/memory-ordering.rst).
+ * needed between publishing and looking: the parking worker interrupts the CPUs
+ * that run a process which has the WQ mapped, before its last look at the queues
+ * (Documentation/memory-ordering.rst). shared_cpu and worker_cpu change when the
+ * worker moves, because its CPU went offline or came back.
  */
 struct rmc_qp_flags {
 	__u32 need_wakeup;	/* non-zero: worker is parked, or about to */
-	__u32 shared_cpu;	/* non-zero: worker shares CPUs, yield when waiting; it stays so */
+	__u32 shared_cpu;	/* non-zero: worker shares CPUs, yield when waiting */
 	__u32 worker_cpu;	/* CPU of the RGP worker, ~0 when it has none */
 	__u32 dead;		/* non-zero: QP was torn down, nothing will complete */
 	__u64 reserved[6];

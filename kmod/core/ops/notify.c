@@ -4,6 +4,7 @@
  * process that armed the segment. Alone, or behind a write: packets of one
  * operation are served in their order, and the last one says that it is.
  */
+#include "../ct.h"
 #include "../op.h"
 
 /**
@@ -38,7 +39,7 @@ void rmc_notify_load(const struct rmc_itt_entry *e, struct rmc_ring *tx, u64 off
  */
 u8 rmc_notify_serve(struct rmc_serve *s)
 {
-	rmc_event_happened(&s->seg->notified);
+	rmc_event_happened(rmc_seg_notified(s->seg));
 	return RMC_S_OK;
 }
 
@@ -90,7 +91,7 @@ u8 rmc_write_notify_serve(struct rmc_serve *s)
 {
 	rmc_write_serve(s);
 	if (s->word1 & RMC_REQ_LAST)
-		rmc_event_happened(&s->seg->notified);
+		rmc_event_happened(rmc_seg_notified(s->seg));
 	return RMC_S_OK;
 }
 

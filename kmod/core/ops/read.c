@@ -29,7 +29,7 @@ void rmc_read_load(const struct rmc_itt_entry *e, struct rmc_ring *tx, u64 offse
  * rmc_read_serve() - copy segment lines into the reply
  * @s: request and rings
  *
- * Return: RMC_S_OK; RMC_AGAIN: a line does not stand still, others first.
+ * Return: RMC_S_OK; RMC_AGAIN: a line does not stand still.
  * Context: RRPP worker, does not sleep.
  */
 u8 rmc_read_serve(struct rmc_serve *s)
@@ -41,7 +41,7 @@ u8 rmc_read_serve(struct rmc_serve *s)
 	/* a line is in one chunk, and does not wrap */
 	if (likely(len == RMC_LINE && !skip))
 		return likely(rmc_line_load((u64 *)rmc_ring_line(s->tx, s->tx->pay_pos),
-					    rmc_mem_peek(s->seg, s->req.offset))) ?
+					    rmc_mem_ptr(s->seg, s->req.offset))) ?
 		       RMC_S_OK : RMC_AGAIN;
 	run = rmc_ring_run(s->tx, s->tx->pay_pos, skip, len);
 	if (unlikely(!rmc_mem_load_lines(s->seg, s->req.offset,

@@ -15,7 +15,7 @@
 
 static u32 *readers_of(const struct rmc_xfer *x)
 {
-	return rmc_mem_peek(x->seg, x->offset + x->seg->readers_off);
+	return rmc_mem_ptr(x->seg, x->offset + x->seg->readers_off);
 }
 
 /*
@@ -139,7 +139,7 @@ static bool changed(const struct rmc_xfer *x)
  */
 void rmc_sabre_open(struct rmc_xfer *x, u32 depth)
 {
-	x->at = rmc_mem_peek(x->seg, x->offset + x->seg->version_off);
+	x->at = rmc_mem_ptr(x->seg, x->offset + x->seg->version_off);
 	x->speculative = true;
 	fetch(x, depth);
 }
@@ -254,11 +254,11 @@ u8 rmc_sabre_serve(struct rmc_serve *s)
 	u8 status;
 
 	if (!(s->word1 & RMC_REQ_FIRST))
-		return rmc_att_fold(s);
+		return rmc_att_count_requests(s);
 	status = judge(s->seg, s->req.offset, s->req.length);
 	if (unlikely(status))
 		return status;
-	if (s->word1 & RMC_REQ_LAST || rmc_att_complete(s))
+	if (s->word1 & RMC_REQ_LAST || rmc_att_all_arrived(s))
 		return whole(s);
 	return rmc_att_register(s);
 }

@@ -7,7 +7,7 @@
 #ifndef RMC_VERSION_H
 #define RMC_VERSION_H
 
-#include "kmod/core/rmc_os.h"
+#include "kmod/base/os.h"
 
 static inline u64 rmc_version_begin(const u64 *version)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * User-space stand-in for what kmod/core/rmc_os.h takes from the kernel.
+ * User-space stand-in for what kmod/base/os.h takes from the kernel.
  * Barriers are compiler builtins, so ThreadSanitizer understands them.
  */
 #ifndef RMC_SHIM_H
 #define RMC_SHIM_H
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -20,12 +21,14 @@ typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
 typedef int32_t s32;
+typedef int64_t s64;
 
 #define likely(x)		__builtin_expect(!!(x), 1)
 #define unlikely(x)		__builtin_expect(!!(x), 0)
 #ifndef noinline
 #define noinline		__attribute__((noinline))
 #endif
+#define __read_mostly
 #define ____cacheline_aligned	__attribute__((aligned(64)))
 
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
@@ -40,21 +43,43 @@ extern void (*rmc_between_passes)(void);
 	if (rmc_between_passes)							\
 		rmc_between_passes();						\
 } while (0)
+/* ... and another CPU, at the place of a full barrier */
+extern void (*rmc_at_barrier)(void);
+#define smp_mb()		do {						\
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);				\
+	if (rmc_at_barrier)							\
+		rmc_at_barrier();						\
+} while (0)
 #else
+#define smp_mb()		__atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define smp_rmb()		__atomic_thread_fence(__ATOMIC_ACQUIRE)
 #endif
-#define smp_mb()		__atomic_thread_fence(__ATOMIC_SEQ_CST)
 
+#ifdef RMC_TEST_HOOKS
+/* ... and what is fetched before it is read */
+extern void (*rmc_at_prefetch)(const void *p);
+#define prefetch(p)		do {						\
+	__builtin_prefetch((p), 0);						\
+	if (rmc_at_prefetch)							\
+		rmc_at_prefetch(p);						\
+} while (0)
+#else
 #define prefetch(p)		__builtin_prefetch((p), 0)
+#endif
 #define prefetchw(p)		__builtin_prefetch((p), 1)
 #define ilog2(n)		((u32)(63 - __builtin_clzll(n)))
 #define __ffs64(w)		((u32)__builtin_ctzll(w))
 #define array_index_nospec(i, n)	(i)
 
+#define U32_MAX			(~(u32)0)
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
+#define U64_MAX			(~0ULL)
+#define BUILD_BUG_ON(c)		_Static_assert(!(c), #c)
+
 #define min(a, b)		((a) < (b) ? (a) : (b))
 #define max(a, b)		((a) > (b) ? (a) : (b))
 #define min_t(t, a, b)		((t)(a) < (t)(b) ? (t)(a) : (t)(b))
+#define max_t(t, a, b)		((t)(a) > (t)(b) ? (t)(a) : (t)(b))
 #define swap(a, b)		do { __typeof__(a) t_ = (a); (a) = (b); (b) = t_; } while (0)
 
 #define PAGE_SIZE		4096
@@ -66,6 +91,12 @@ extern void (*rmc_between_passes)(void);
 #define IS_ERR(p)		((uintptr_t)(p) >= (uintptr_t)-MAX_ERRNO)
 
 static inline u64 rmc_os_cas64(u64 *p, u64 old, u64 new)
+{
+	__atomic_compare_exchange_n(p, &old, new, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	return old;
+}
+
+static inline u32 rmc_os_cas32(u32 *p, u32 old, u32 new)
 {
 	__atomic_compare_exchange_n(p, &old, new, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 	return old;
@@ -91,6 +122,7 @@ static inline void *rmc_os_zalloc(size_t bytes)
 	return p;
 }
 
+#define rmc_os_zalloc_user(bytes)	rmc_os_zalloc(bytes)
 #define rmc_os_free(p)			free(p)
 #ifdef RMC_TEST_HOOKS
 /* so many allocations fail that must not sleep */
@@ -134,11 +166,11 @@ static inline void rmc_os_memcpy(void *d, const void *s, size_t n)
 }
 
 /*
- * Vector registers, as the kernel's side of rmc_os.h has them. Not where a sanitizer
+ * Vector registers, as the kernel's side of base/os.h has them. Not where a sanitizer
  * or a test has to see each access.
  */
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(RMC_TEST_PASSES) && \
-	!__has_feature(thread_sanitizer)
+	!defined(RMC_TEST_SCALAR) && !__has_feature(thread_sanitizer)
 #define RMC_OS_VECTOR
 #define RMC_OS_VECTOR_CLOBBERS	, "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5"
 #define rmc_os_vector()		__builtin_cpu_supports("avx2")
@@ -148,20 +180,10 @@ static inline void rmc_os_memcpy(void *d, const void *s, size_t n)
 #define rmc_os_vector_begin()	((void)0)
 #define rmc_os_vector_end()	((void)0)
 
-extern u32 rmc_filters;
-#define rmc_os_filters()		unlikely(READ_ONCE(rmc_filters))
-
 #define rmc_os_self()			((const void *)pthread_self())
 #define rmc_os_must_leave()		false
 
-struct rmc_ni_worker;
 u64 rmc_os_now_ns(void);
-void rmc_os_wake(struct rmc_ni_worker *w);
-void rmc_os_membarrier(void);
-struct rmc_event;
-void rmc_os_event(struct rmc_event *e);
-struct rmc_node;
-void rmc_os_node_event(struct rmc_node *node, u32 type, u32 nid, u32 epoch);
 
 #define trace_rmc_rgp_inject(...)	((void)0)
 #define trace_rmc_rgp_refuse(...)	((void)0)

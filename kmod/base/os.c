@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What is found out of the machine once. */
+#include "os.h"
+
+#ifdef RMC_OS_VECTOR
+bool rmc_vector __read_mostly;
+#endif
+
+/**
+ * rmc_os_init() - find out what the CPU can do
+ *
+ * Context: before anything else of the module runs.
+ */
+void __init rmc_os_init(void)
+{
+#ifdef RMC_OS_VECTOR
+	rmc_vector = boot_cpu_has(X86_FEATURE_AVX2);
+#endif
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The one include of the pipeline core besides the uapi headers.
+ *
+ * The files under core/, fabric/ and ni/ that include only this are compiled
+ * twice: into rmc.ko, and with selftests/host/shim into unit tests, sanitizer
+ * runs and the native benchmark. Whatever they need from an operating system
+ * is named here.
+ */
+#ifndef RMC_OS_H
+#define RMC_OS_H
+
+#ifdef __KERNEL__
+
+#include <linux/atomic.h>
+#include <linux/bitops.h>
+#include <linux/cache.h>
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/jump_label.h>
+#include <linux/kernel.h>
+#include <linux/ktime.h>
+#include <linux/list.h>
+#include <linux/log2.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/nospec.h>
+#include <linux/prefetch.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/types.h>
+#include "compat.h"
+
+#define rmc_os_zalloc(bytes)		kvzalloc((bytes), GFP_KERNEL)
+/* for a user: his memory cgroup pays, and he is told when it has no more */
+#define rmc_os_zalloc_user(bytes)	\
+	kvzalloc((bytes), GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
+#define rmc_os_free(p)			kvfree(p)
+#define rmc_os_zalloc_atomic(bytes)	kzalloc((bytes), GFP_NOWAIT | __GFP_NOWARN)
+#define rmc_os_free_atomic(p)		kfree(p)
+#define rmc_os_now_ns()			ktime_get_mono_fast_ns()
+#define rmc_os_ns_to_ms(ns)		((u32)div_u64((ns), NSEC_PER_MSEC))
+#define rmc_os_div(n, d)		div_u64((n), (d))
+/* from this length, bytes, a string instruction pays */
+#define rmc_os_bulk_min			512
+#define rmc_os_memcpy(d, s, n)		rmc_memcpy((d), (s), (n))
+
+/* An array of which no more is read than was written: not zeroed on each call */
+#if __has_attribute(__uninitialized__)
+#define rmc_os_unset			__attribute__((__uninitialized__))
+#else
+#define rmc_os_unset
+#endif
+
+/* Counters have one writer; readers may be a moment behind */
+#define rmc_os_count(counter, n)	data_race((counter) += (n))
+
+/* who is calling, and whether others wait for this CPU */
+#define rmc_os_self()			((const void *)current)
+#define rmc_os_must_leave()		need_resched()
+
+/* later loads start when earlier ones have their values; costs on x86 too */
+#define rmc_os_finish_loads()		rmb()
+
+/*
+ * Vector registers (base/vec.h). A section between begin and end does not sleep and
+ * is not preempted: at most one packet is moved in it.
+ */
+#ifdef CONFIG_X86_64
+#include <asm/fpu/api.h>
+#define RMC_OS_VECTOR
+#define RMC_OS_VECTOR_CLOBBERS			/* the kernel's code uses none */
+extern bool rmc_vector;				/* os.c */
+#define rmc_os_vector()			READ_ONCE(rmc_vector)
+#define rmc_os_vector_begin()		kernel_fpu_begin()
+#define rmc_os_vector_end()		kernel_fpu_end()
+#else
+#define rmc_os_vector()			false
+#define rmc_os_vector_begin()		((void)0)
+#define rmc_os_vector_end()		((void)0)
+#endif
+
+/* Atomics on application memory and on words shared with peers. */
+#define rmc_os_cas64(p, old, new)	cmpxchg((p), (old), (new))
+#define rmc_os_cas32(p, old, new)	cmpxchg((p), (old), (new))
+#define rmc_os_faa64(p, v)		((u64)atomic64_fetch_add((v), (atomic64_t *)(p)))
+#define rmc_os_faa32(p, v)		((u32)atomic_fetch_add((v), (atomic_t *)(p)))
+#define rmc_os_or64(p, v)		atomic64_or((v), (atomic64_t *)(p))
+#define rmc_os_inc_release(p)		((void)atomic_inc_return_release((atomic_t *)(p)))
+#define rmc_os_andnot64(p, v)		atomic64_andnot((v), (atomic64_t *)(p))
+
+void rmc_os_init(void);
+
+#include "trace.h"
+
+#else
+#include "rmc_shim.h"
+#endif
+
+#include <linux/rmc.h>
+
+#endif

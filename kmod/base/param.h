@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Every limit of the core, with the reason for its value. What an application
+ * can run into is also told by RMC_IOC_QUERY.
+ */
+#ifndef RMC_PARAM_H
+#define RMC_PARAM_H
+
+#include "os.h"
+
+enum {
+	/* what the 10-bit nid of a WQ entry can name; also of all nodes' units
+	 * together, which have a bit each in a doorbell
+	 */
+	RMC_MAX_NODES		= 1024,
+	/* units of one node: the papers' chip has eight rows (T18 section 6.4) */
+	RMC_MAX_UNITS		= 8,
+	/* frontends per unit: a chip's row has eight cores (T18 section 6.4) */
+	RMC_MAX_FRONTENDS	= 8,
+	/* consecutive bytes of a segment that one unit serves; a packet of the
+	 * default MTU is not cut, and an object mostly stays in one block
+	 */
+	RMC_INTERLEAVE		= 4096,
+	RMC_INTERLEAVE_MIN	= 64,
+	RMC_INTERLEAVE_MAX	= 1 << 20,
+	RMC_MAX_CONTEXTS	= 256,
+	/* per node; bounds what a park has to look at */
+	RMC_MAX_QPS		= 1024,
+	/* per file; binary search, so only memory counts */
+	RMC_MAX_BUFFERS		= 256,
+	/* further ranges of a segment, searched one by one when a request is beyond the
+	 * first: as many pieces as a program's heap, stacks and libraries have
+	 */
+	RMC_MAX_RANGES		= 16,
+	RMC_MIN_ENTRIES		= 2,
+	/* entries of a WQ: the slot field of a CQ entry has 16 bits; 4096
+	 * is 64 KiB of WQ, more than any ITT can hold in flight
+	 */
+	RMC_MAX_ENTRIES		= 4096,
+
+	/* operations in flight per node. T18 sizes its table 120 for 16 GB/s
+	 * x 470 ns; software latency is about ten times that.
+	 */
+	RMC_ITT_ENTRIES		= 1024,
+	/* a tenant that is alone leaves 1/16 of them: what a newcomer needs to begin with,
+	 * too few to be missed
+	 */
+	RMC_TID_RESERVE		= 16,
+
+	/* packet payload, bytes: 64 is the papers' protocol */
+	RMC_MTU_MIN		= 64,
+	RMC_MTU_DEFAULT		= 4096,
+	RMC_MTU_MAX		= 32768,
+
+	/* descriptors per ring and lane, log2; also the packets in flight per
+	 * ordered node pair, because one reply per request is the credit
+	 */
+	RMC_RING_ORDER		= 8,
+	RMC_RING_ORDER_MIN	= 2,
+	RMC_RING_ORDER_MAX	= 12,
+	/* payload lines per ring, log2: 256 lines are 16 KiB, so that a copy
+	 * into the ring and the copy out of it both stay in the L1/L2 caches
+	 */
+	RMC_PAY_ORDER		= 8,
+	RMC_PAY_ORDER_MAX	= 14,
+
+	/* operations or runs handled per look at a ring or WQ: the depth of prefetch */
+	RMC_BATCH		= 16,
+	/* descriptors handled per look at a ring */
+	RMC_POLL_BUDGET		= 32,
+	/* bytes of one operation's packets that move as one run: few, so that the other
+	 * side can begin; more where it is the same worker, as the L1 cache has room for
+	 */
+	RMC_RUN			= 4096,
+	RMC_RUN_SELF		= 8192,
+	/* without packets, see local.h: how many there would be of one operation, few,
+	 * so that what the MTU does can be measured; lines of so many, of which the first
+	 * ones only are used where each packet can be moved by itself, and stay in the
+	 * L1 cache; bytes per look at a WQ, others wait
+	 */
+	RMC_LOCAL_PACKETS	= 4,
+	RMC_LOCAL_LINES	= 256,
+	RMC_LOCAL_BUDGET		= 65536,
+	/* tries, each of RMC_LINE_LOOKS, to read a line that does not stand still, while all
+	 * behind it in the ring wait: 4 ms at most. A line that another core stores to
+	 * without pause takes 3 looks at most, measured; in an emulated machine up to 66 tries
+	 */
+	RMC_AGAIN_TRIES		= 512,
+	/* after one has failed, others of the same source have one try for so long (ms): a
+	 * source that asks for nothing else holds up its others 1 % of the time
+	 */
+	RMC_AGAIN_MS		= 512,
+	/* where tenants share a worker, the work units of each per visit: a byte is one, and
+	 * each entry or packet RMC_TENANT_ENTRY more, as much time as so many bytes take. One
+	 * full packet, since nothing shorter can be sent: others wait for less than a
+	 * microsecond
+	 */
+	RMC_TENANT_QUANTUM	= 4096,
+	RMC_TENANT_ENTRY	= 256,
+	/* ... and each queue pair in which nothing was found */
+	RMC_TENANT_IDLE		= 16,
+	/* ... and each request that ended with RMC_S_BUSY: visits in which the others are
+	 * served for as long as the request took, some 10 us
+	 */
+	RMC_TENANT_BUSY		= 128 * 4096,
+	/* a tenant that owes as much is charged no more: some 400 us of visits */
+	RMC_TENANT_DEBT		= 1 << 24,
+	/* empty looks before a source or QP is no longer polled each visit */
+	RMC_IDLE_POLLS		= 4096,
+
+	/* Active Transfers Table (M16 section 5.1): entries and lines fetched
+	 * ahead per entry; both by Little's law on 20 GB/s x 90 ns
+	 */
+	RMC_ATT_ENTRIES		= 16,
+	RMC_ATT_ENTRIES_MAX	= 64,
+	RMC_ATT_DEPTH		= 32,
+	RMC_ATT_DEPTH_MAX	= 1024,
+	/* an active transfer whose requests stay away this long is ended; far
+	 * beyond the time slices of a crowded host
+	 */
+	RMC_ATT_STALL_MS	= 100,
+	/* announced transfers in flight per channel: both ends keep to it; a
+	 * record each is a page, found by a 64-bit mask
+	 */
+	RMC_XFERS		= 64,
+	/* looks of a source that waits to send all of a transfer at once */
+	RMC_ATT_PATIENCE	= 64,
+	/* runs of a transfer between two looks at the rings, when it is alone */
+	RMC_ATT_RUNS		= 4,
+
+	RMC_TIMEOUT_MS		= 10000,
+	/* how often links, time-outs and heartbeats are looked after */
+	RMC_TICK_NS		= 1000000,
+	/* a longer gap between ticks means that this machine was paused; so
+	 * does one of half the time after which peers are down
+	 */
+	RMC_TICK_GAP_MS		= 1000,
+	/* a peer whose heartbeat stands still for this long is down */
+	RMC_DEAD_MS		= 3000,
+};
+
+/* largest segment: what the 40-bit offset of a WQ entry can reach */
+#define RMC_MAX_SEGMENT		(RMC_OFFSET_MAX + 1)
+
+#endif

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Channels: when both ends may use one, opening and closing them, and the filters that
+ * stand between a channel and the pipeline that reads it.
+ */
+#include "channel.h"
+#include "complete.h"
+#include "pipeline.h"
+
+/**
+ * rmc_node_linked() - may channels between us and a peer be used
+ * @node: unit
+ * @ep: peer, less than fabric->endpoints
+ * @epoch: out, the peer's
+ *
+ * Return: true when both are up and each works with the other's epoch.
+ * Context: worker, does not sleep.
+ */
+bool rmc_node_linked(struct rmc_node *node, u32 ep, u32 *epoch)
+{
+	struct rmc_fabric *f = node->fabric;
+	u32 nid = rmc_endpoint_nid(f, ep);
+
+	if (!rmc_peer_up(f, nid, epoch))
+		return false;
+	/* pairs with the release in rmc_node_join_poll() */
+	if (!smp_load_acquire(&node->head->up))
+		return false;
+	if (!f->sync)
+		return true;
+	/* pairs with the release in the peer's rmc_node_tick_srv() */
+	return smp_load_acquire(rmc_sync_word(f, ep, node->nid)) == node->head->epoch &&
+	       READ_ONCE(*rmc_sync_word(f, node->ep, nid)) == *epoch;
+}
+
+/* Both rings of a channel, where those of these lives begin. */
+static void open_rings(const struct rmc_fabric *f, void *mem, struct rmc_ring *req,
+		       struct rmc_ring *rep, u32 requester, u32 server)
+{
+	rmc_ring_init(req, mem, f->ring_order, f->pay_order);
+	rmc_ring_init(rep, (u8 *)mem + rmc_ring_bytes(f->ring_order, f->pay_order),
+		      f->ring_order, f->pay_order);
+	rmc_ring_begin(req, requester, server);
+	rmc_ring_begin(rep, requester, server);
+}
+
+/* One end; NULL and *status as rmc_out_open() tells. */
+static struct rmc_out *open_one(struct rmc_node *node, u32 ep, u8 *status)
+{
+	struct rmc_fabric *f = node->fabric;
+	struct rmc_out *out;
+	void *mem;
+	u32 epoch;
+
+	*status = RMC_S_NODE_DOWN;
+	if (!rmc_node_linked(node, ep, &epoch))
+		return NULL;
+	mem = f->ops->channel(f, node->ep, ep);
+	if (IS_ERR(mem)) {
+		*status = RMC_S_BUSY;
+		return NULL;
+	}
+	*status = RMC_S_OK;
+	if (!mem)
+		return NULL;
+	out = rmc_os_zalloc_atomic(sizeof(*out));
+	if (!out)
+		return NULL;
+	open_rings(f, mem, &out->req, &out->rep, node->head->epoch, epoch);
+	out->credits = out->req.mask + 1;
+	out->req_lines = out->req.pay_mask + 1;
+	out->rep_lines = out->rep.pay_mask + 1;
+	out->announcing = RMC_TID_NONE;
+	out->nid = rmc_endpoint_nid(f, ep);
+	out->epoch = epoch;
+	out->self = f->local[ep] && f->local[ep]->srv_worker == node->req_worker;
+	if (rmc_os_filters()) {
+		if (!rmc_filter_open(&node->links, ep, RMC_LANE_REP, &out->rep)) {
+			rmc_os_free_atomic(out);
+			return NULL;
+		}
+		out->filter = node->links.filter[RMC_LANE_REP][ep];
+	}
+	return out;
+}
+
+/**
+ * rmc_out_open() - requester's ends of the channels to a peer, one per RRPP
+ * @node: unit; the caller is its RGP worker
+ * @nid: peer, less than fabric->nodes
+ * @status: out, why not: RMC_S_NODE_DOWN, RMC_S_BUSY; RMC_S_OK: not yet, ask again
+ *
+ * Return: first open end, or NULL. With it all are open, for the same epoch.
+ * Context: worker, does not sleep.
+ */
+struct rmc_out *rmc_out_open(struct rmc_node *node, u32 nid, u8 *status)
+{
+	struct rmc_fabric *f = node->fabric;
+	struct rmc_out **out = &node->out[rmc_endpoint(f, nid)];
+	u32 i = rmc_fabric_rrpps(f);
+
+	*status = RMC_S_NODE_DOWN;
+	if (READ_ONCE(node->peer[nid].silent))
+		return NULL;
+	if (out[0]) {
+		/* the head heard of it again; the next tick would tell us too */
+		out[0]->down = false;
+		*status = RMC_S_OK;
+		return out[0];
+	}
+	while (i--) {
+		if (!out[i])
+			out[i] = open_one(node, rmc_endpoint(f, nid) + i, status);
+		if (!out[i])
+			return NULL;
+		if (unlikely(out[i]->epoch != out[rmc_fabric_rrpps(f) - 1]->epoch)) {
+			rmc_out_close(node, nid);
+			*status = RMC_S_OK;
+			return NULL;
+		}
+	}
+	*status = RMC_S_OK;
+	return out[0];
+}
+
+/**
+ * rmc_out_close() - end everything in flight to a peer and forget the channels
+ * @node: unit; the caller is its RGP and RCP worker
+ * @nid: peer
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_out_close(struct rmc_node *node, u32 nid)
+{
+	struct rmc_abort down = { .nid = nid, .status = RMC_S_NODE_DOWN };
+	struct rmc_out **out = &node->out[rmc_endpoint(node->fabric, nid)];
+	u32 i;
+
+	/* the first is opened last: without it nothing was sent */
+	if (out[0]) {
+		rmc_itt_abort(node, &down);
+		rmc_itt_release_peer(&node->itt, nid);
+	}
+	for (i = 0; i < rmc_fabric_rrpps(node->fabric); i++) {
+		if (!out[i])
+			continue;
+		rmc_filter_close(out[i]->filter);
+		rmc_os_free_atomic(out[i]);
+		out[i] = NULL;
+	}
+}
+
+/* Does an operation, also one of which nothing was sent yet, concern a peer? */
+static bool in_flight(const struct rmc_node *node, u32 nid)
+{
+	u32 i;
+
+	for (i = 0; i < node->itt.size && node->itt.used; i++)
+		if (node->itt.entry[i].qp && node->itt.entry[i].nid == nid)
+			return true;
+	return false;
+}
+
+/**
+ * rmc_out_retire() - close the requester's ends of channels that are not in use
+ * @node: unit; the caller is its RGP and RCP worker
+ * @nid: peer, less than fabric->nodes
+ *
+ * The first half of freeing the channels' memory; rmc_in_retire() is the second. All
+ * credits are back, so both rings are empty: what is sent later begins anew, in
+ * other memory.
+ *
+ * Return: true: none of them is open any more.
+ * Context: worker, does not sleep.
+ */
+bool rmc_out_retire(struct rmc_node *node, u32 nid)
+{
+	struct rmc_out **out = &node->out[rmc_endpoint(node->fabric, nid)];
+	u32 i;
+
+	/* filters may hold packets of any operation */
+	if (rmc_os_filters() || in_flight(node, nid))
+		return false;
+	for (i = 0; i < rmc_fabric_rrpps(node->fabric); i++)
+		if (out[i] && (out[i]->credits != out[i]->req.mask + 1 || out[i]->xfers))
+			return false;
+	rmc_out_close(node, nid);
+	return true;
+}
+
+/**
+ * rmc_in_open() - server's end of the channel from a peer
+ * @node: unit; the caller is its RRPP worker
+ * @ep: peer, less than fabric->endpoints
+ *
+ * Clears the peer's doorbell bit when there is no channel: a peer that may send
+ * rings again after it published.
+ *
+ * Return: open end, or NULL.
+ * Context: worker, does not sleep.
+ */
+struct rmc_in *rmc_in_open(struct rmc_node *node, u32 ep)
+{
+	struct rmc_fabric *f = node->fabric;
+	struct rmc_in *in;
+	u32 epoch;
+	void *mem;
+
+	if (!rmc_node_linked(node, ep, &epoch)) {
+		rmc_doorbell_clear(node, RMC_LANE_REQ, ep, NULL);
+		return NULL;
+	}
+	mem = f->ops->channel(f, ep, node->ep);
+	if (!mem || IS_ERR(mem))
+		return NULL;
+	in = rmc_os_zalloc_atomic(sizeof(*in));
+	if (!in)
+		return NULL;
+	open_rings(f, mem, &in->req, &in->rep, epoch, node->head->epoch);
+	in->ep = ep;
+	in->epoch = epoch;
+	in->self = f->local[ep] && f->local[ep]->req_worker == node->srv_worker;
+	in->busy_ms = node->att.now_ms - RMC_AGAIN_MS;
+	if (rmc_os_filters()) {
+		if (!rmc_filter_open(&node->links, ep, RMC_LANE_REQ, &in->req)) {
+			rmc_os_free_atomic(in);
+			return NULL;
+		}
+		in->filter = node->links.filter[RMC_LANE_REQ][ep];
+	}
+	node->in[ep] = in;
+	return in;
+}
+
+/**
+ * rmc_in_close() - forget the channel from a peer
+ * @node: unit; the caller is its RRPP worker
+ * @ep: peer
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_in_close(struct rmc_node *node, u32 ep)
+{
+	if (!node->in[ep])
+		return;
+	rmc_att_close(node, node->in[ep]);
+	rmc_filter_close(node->in[ep]->filter);
+	rmc_os_free_atomic(node->in[ep]);
+	node->in[ep] = NULL;
+}
+
+/**
+ * rmc_in_retire() - close the server's end of a channel that rmc_out_retire() closed
+ * @node: unit; the caller is its RRPP worker
+ * @ep: peer, which cannot open its end meanwhile
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_in_retire(struct rmc_node *node, u32 ep)
+{
+	rmc_in_close(node, ep);
+	/* or the RRPP would ask for the channel again */
+	rmc_doorbell_clear(node, RMC_LANE_REQ, ep, NULL);
+}
+
+/**
+ * rmc_channel_add_filter() - put a filter on a lane from a peer
+ * @node: unit; the caller is the lane's worker
+ * @peer: other end
+ * @flt: filter; there is none yet
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_channel_add_filter(struct rmc_node *node, u32 peer, struct rmc_filter *flt)
+{
+	enum rmc_lane lane = flt->lane;
+
+	node->links.filter[lane][peer] = flt;
+	if (lane == RMC_LANE_REQ && node->in[peer]) {
+		rmc_filter_open(&node->links, peer, lane, &node->in[peer]->req);
+		node->in[peer]->filter = flt;
+	} else if (lane == RMC_LANE_REP && node->out[peer]) {
+		rmc_filter_open(&node->links, peer, lane, &node->out[peer]->rep);
+		node->out[peer]->filter = flt;
+	}
+}
+
+/**
+ * rmc_channel_del_filter() - take a filter away
+ * @node: unit; the caller is the lane's worker
+ * @peer: other end
+ * @lane: lane; there is a filter
+ *
+ * While it holds packets this has to be asked for again, see rmc_filter_drain().
+ *
+ * Return: true when the filter is not in use any more; the caller frees it.
+ * Context: worker, does not sleep.
+ */
+bool rmc_channel_del_filter(struct rmc_node *node, u32 peer, enum rmc_lane lane)
+{
+	if (!rmc_filter_drain(node->links.filter[lane][peer]))
+		return false;
+	if (lane == RMC_LANE_REQ && node->in[peer])
+		node->in[peer]->filter = NULL;
+	else if (lane == RMC_LANE_REP && node->out[peer])
+		node->out[peer]->filter = NULL;
+	node->links.filter[lane][peer] = NULL;
+	return true;
+}
+
+/**
+ * rmc_channel_refresh() - the link model or the node's slowness changed
+ * @node: unit; the caller is the lane's worker
+ * @lane: lane
+ *
+ * Return: 0, or -ENOMEM: some open channels have no filter yet.
+ * Context: worker, does not sleep.
+ */
+int rmc_channel_refresh(struct rmc_node *node, enum rmc_lane lane)
+{
+	struct rmc_fabric *f = node->fabric;
+	u32 i;
+	int err = 0;
+
+	for (i = 0; i < f->endpoints; i++) {
+		struct rmc_filter *flt = node->links.filter[lane][i];
+		bool open = lane == RMC_LANE_REQ ? !!node->in[i] : !!node->out[i];
+
+		if (!flt && open && rmc_filter_wanted(&node->links, lane)) {
+			flt = rmc_filter_create(f, lane, false);
+			if (flt)
+				rmc_channel_add_filter(node, i, flt);
+			else
+				err = -ENOMEM;
+		}
+		if (flt && lane == RMC_LANE_REP)
+			rmc_model_path(&f->model, node->nid, rmc_endpoint_nid(f, i), &flt->path);
+	}
+	return err;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Both ends of a channel, see fabric.h: where requests of one unit to another, and their
+ * replies, travel.
+ */
+#ifndef RMC_CHANNEL_H
+#define RMC_CHANNEL_H
+
+#include "../fabric/filter.h"
+
+struct rmc_node;
+struct rmc_xfers;
+
+/**
+ * struct rmc_out - requester's end of a channel; belongs to RGP and RCP
+ * @req: request ring, producing
+ * @rep: reply ring, consuming
+ * @filter: of replies; NULL: none
+ * @credits: requests that may still be injected
+ * @req_lines: free payload lines of the request ring
+ * @rep_lines: free payload lines of the reply ring, reserved by reads
+ * @nid: the peer
+ * @epoch: of the peer this end was opened for
+ * @idle: consecutive empty looks
+ * @held: requests of announced operations without reply
+ * @held_lines: reply lines reserved for them
+ * @xfers: announced operations whose announcement has no reply
+ * @announcing: the one that is being unrolled, or RMC_TID_NONE
+ * @down: peer is silent; nothing is injected
+ * @self: the peer's RRPP runs on the same worker
+ */
+struct rmc_out {
+	struct rmc_ring req;
+	struct rmc_ring rep;
+	struct rmc_filter *filter;
+	u32 credits;
+	u32 req_lines;
+	u32 rep_lines;
+	u32 nid;
+	u32 epoch;
+	u32 idle;
+	u32 held;
+	u32 held_lines;
+	u32 xfers;
+	u16 announcing;
+	bool down;
+	bool self;
+};
+
+/**
+ * struct rmc_in - server's end of a channel; belongs to the RRPP
+ * @req: request ring, consuming
+ * @rep: reply ring, producing
+ * @filter: of requests; NULL: none
+ * @xfers: announced operations of the peer; NULL until it announced one
+ * @ep: endpoint of the peer
+ * @epoch: of the peer this end was opened for
+ * @idle: consecutive empty looks
+ * @again_pos: request that asked to come again, as a position of @req
+ * @tries: how often it was tried
+ * @busy_ms: when a request failed last; others have one try for RMC_AGAIN_MS
+ * @self: the peer's RCP runs on the same worker
+ */
+struct rmc_in {
+	struct rmc_ring req;
+	struct rmc_ring rep;
+	struct rmc_filter *filter;
+	struct rmc_xfers *xfers;
+	u32 ep;
+	u32 epoch;
+	u32 idle;
+	u32 again_pos;
+	u32 tries;
+	u32 busy_ms;
+	bool self;
+};
+
+struct rmc_out *rmc_out_open(struct rmc_node *node, u32 nid, u8 *status);
+void rmc_out_close(struct rmc_node *node, u32 nid);
+bool rmc_out_retire(struct rmc_node *node, u32 nid);
+struct rmc_in *rmc_in_open(struct rmc_node *node, u32 ep);
+void rmc_in_close(struct rmc_node *node, u32 ep);
+void rmc_in_retire(struct rmc_node *node, u32 ep);
+bool rmc_node_linked(struct rmc_node *node, u32 ep, u32 *epoch);
+void rmc_channel_add_filter(struct rmc_node *node, u32 peer, struct rmc_filter *flt);
+bool rmc_channel_del_filter(struct rmc_node *node, u32 peer, enum rmc_lane lane);
+int rmc_channel_refresh(struct rmc_node *node, enum rmc_lane lane);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The end of an operation: its CQ entry is posted, and its ITT entry is free again. */
+#ifndef RMC_COMPLETE_H
+#define RMC_COMPLETE_H
+
+#include "node.h"
+
+/* An operation ends: if it was being unrolled, it no longer is. */
+static __always_inline void rmc_op_stop(struct rmc_node *node, struct rmc_itt_entry *e)
+{
+	u16 tid = e - node->itt.entry;
+	struct rmc_out *out;
+
+	if (likely(e->qp->cur_tid != tid))
+		return;
+	e->qp->cur_tid = RMC_TID_NONE;
+	/* only announced operations have it set, all at the one RRPP */
+	out = node->out[rmc_home(node->fabric, e->nid, e->offset)];
+	if (out && out->announcing == tid)
+		out->announcing = RMC_TID_NONE;
+}
+
+/* Complete an operation and free its ITT entry. */
+static __always_inline void rmc_op_end(struct rmc_node *node, struct rmc_itt_entry *e, u8 status)
+{
+	struct rmc_qp *qp = e->qp;
+
+	trace_rmc_rcp_complete(node->nid, e->nid, (u16)(e - node->itt.entry), e->slot, status);
+	rmc_stat_inc(node, completions);
+	if (unlikely(status))
+		rmc_stat_inc(node, errors);
+	rmc_op_stop(node, e);
+	rmc_cq_post(qp, e->slot, status);
+	rmc_itt_free(&node->itt, e);
+}
+
+void rmc_qp_finish(struct rmc_node *node, struct rmc_itt_entry *e, u8 status);
+
+/* Which operations rmc_itt_abort() ends; NULL or -1 matches all. */
+struct rmc_abort {
+	const struct rmc_qp *qp;
+	const struct rmc_mem *lbuf;
+	s32 nid;
+	u8 status;
+	bool silent;	/* no completion: the CQ is going away */
+};
+
+u32 rmc_itt_abort(struct rmc_node *node, const struct rmc_abort *which);
+u32 rmc_itt_expire(struct rmc_node *node);
+
+#endif

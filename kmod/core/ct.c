@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Further ranges of a segment. The first one begins at offset 0 and is found without
+ * this; a request beyond its end is looked up here, and an operation that is in none of
+ * them, or crosses from one into another, is out of range.
+ */
+#include "ct.h"
+
+/**
+ * rmc_range_init() - memory at another place of a segment, as the pipelines see it
+ * @range: out; to be exposed once all units have it
+ * @mem: registered memory; its chunks are used, so it goes later than @range
+ * @start: offset in the segment, bytes; @start + @mem->length does not overflow
+ * @primary: the segment; objects are laid out as in it
+ *
+ * Offsets into @range are those into the segment: its head makes up for @start, and its
+ * length is its end.
+ */
+void rmc_range_init(struct rmc_mem *range, const struct rmc_mem *mem, u64 start,
+		    struct rmc_mem *primary)
+{
+	*range = *mem;
+	range->head = mem->head - start;
+	range->length = start + mem->length;
+	range->sabre = primary->sabre;
+	range->version_off = primary->version_off;
+	range->readers_off = primary->readers_off;
+	range->exposed = false;
+	range->primary = primary;
+}
+
+/**
+ * rmc_ct_range() - further range that holds what is beyond a segment's first one
+ * @ct: context table; the caller is its worker
+ * @ctx_id: from the wire, any value
+ * @off: offset in the segment, bytes; any value
+ * @len: bytes; any value
+ *
+ * Return: memory that [@off, @off + @len) lies inside, or NULL.
+ * Context: worker, does not sleep.
+ */
+struct rmc_mem *rmc_ct_range(const struct rmc_ct *ct, u16 ctx_id, u64 off, u64 len)
+{
+	const struct rmc_ranges *more;
+	u32 i;
+
+	if (ctx_id >= RMC_MAX_CONTEXTS)
+		return NULL;
+	more = ct->more[array_index_nospec(ctx_id, RMC_MAX_CONTEXTS)];
+	for (i = 0; more && i < more->count; i++) {
+		struct rmc_mem *mem = more->range[i].mem;
+
+		if (off >= more->range[i].start && rmc_mem_covers(mem, off, len))
+			return READ_ONCE(mem->exposed) ? mem : NULL;
+	}
+	return NULL;
+}

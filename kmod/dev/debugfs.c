@@ -1,0 +1,681 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Faults and the link model, as they are asked for: in debugfs, which rmcctl
+ * writes, and as module parameters. What they do is in fabric/filter.c and
+ * fabric/model.c. The format may change at any time; rmcctl is the interface.
+ *
+ *   rmc/links       from=1 to=0 lane=both loss=10000 delay_ns=5000 seed=7
+ *                   from=any to=0 clear
+ *   rmc/nodes       node=0 slow_ns=1000 stop=1
+ *   rmc/model       topology=torus3d dims=8x8x4 hop_ns=35 base_ns=120 mbps=80000
+ *   rmc/timeout_ms  rmc/retries
+ *
+ * A link is set where its packets arrive: @to must be a node of this kernel.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/debugfs.h>
+#include <linux/delay.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/seq_file.h>
+#include <linux/uaccess.h>
+#include "dev.h"
+
+/* Longest line that is understood, bytes */
+#define LINE_MAX	256
+/* Filters that one line may make; each takes some 100 KB with default rings */
+#define FILTERS_MAX	1024
+/* What is held is handed on within some visits of a worker */
+#define DRAIN_MS	1000
+
+static char *topology;
+module_param(topology, charp, 0444);
+MODULE_PARM_DESC(topology, "link model: none, crossbar, torus2d or torus3d (default none)");
+
+static char *dims;
+module_param(dims, charp, 0444);
+MODULE_PARM_DESC(dims, "link model: nodes per dimension of a torus, like 8x8x4");
+
+static unsigned int hop_ns;
+module_param(hop_ns, uint, 0444);
+MODULE_PARM_DESC(hop_ns, "link model: nanoseconds per hop, one way");
+
+static unsigned int base_ns;
+module_param(base_ns, uint, 0444);
+MODULE_PARM_DESC(base_ns, "link model: nanoseconds added to each round trip");
+
+static unsigned int local_ns;
+module_param(local_ns, uint, 0444);
+MODULE_PARM_DESC(local_ns, "link model: nanoseconds that posting and seeing a completion take, subtracted");
+
+static unsigned int link_mbps;
+module_param(link_mbps, uint, 0444);
+MODULE_PARM_DESC(link_mbps, "link model: megabits per second of a link in each direction (default 0: unlimited)");
+
+static unsigned int retries;
+module_param(retries, uint, 0444);
+MODULE_PARM_DESC(retries, "times that a read or write whose packets were lost begins again (default 0)");
+
+static const char *const topology_names[] = {
+	[RMC_TOPOLOGY_NONE] = "none",
+	[RMC_TOPOLOGY_CROSSBAR] = "crossbar",
+	[RMC_TOPOLOGY_TORUS2D] = "torus2d",
+	[RMC_TOPOLOGY_TORUS3D] = "torus3d",
+};
+
+static const char *const lane_names[] = {
+	[RMC_LANE_REQ] = "requests",
+	[RMC_LANE_REP] = "replies",
+};
+
+/* Ends of links in this kernel: of each unit, one per endpoint of the fabric. */
+static u32 links(const struct rmc_device *rmc)
+{
+	const struct rmc_fabric *f = &rmc->port->fabric;
+
+	return rmc->port->locals * rmc_fabric_units(f) * f->endpoints;
+}
+
+static struct rmc_node *link_unit(const struct rmc_device *rmc, u32 i)
+{
+	u32 unit = i / rmc->port->fabric.endpoints;
+	u32 units = rmc_fabric_units(&rmc->port->fabric);
+
+	return rmc->node[unit / units]->unit[unit % units];
+}
+
+static struct rmc_ni_worker *worker_of(struct rmc_node *node, enum rmc_lane lane)
+{
+	return lane == RMC_LANE_REQ ? node->srv_worker : node->req_worker;
+}
+
+/* ---- changes, made by the workers ---- */
+
+/* Arguments of a call on a worker; not all use all. */
+struct change {
+	struct rmc_node *node;
+	enum rmc_lane lane;
+	u32 peer;
+	const struct rmc_fault *fault;
+	u64 seed;
+	struct rmc_filter *filter;	/* fresh one to use; or one that is left over */
+	u32 slow_ns;
+	bool stop;
+};
+
+static int set_filter(void *arg)
+{
+	struct change *c = arg;
+	struct rmc_filter *flt = c->node->links.filter[c->lane][c->peer];
+
+	if (!flt) {
+		flt = c->filter;
+		c->filter = NULL;
+		rmc_channel_add_filter(c->node, c->peer, flt);
+	}
+	rmc_filter_set(flt, c->fault, c->seed);
+	/* a link that is cut is an event */
+	rmc_os_inc_release(&c->node->fabric->changes);
+	return 0;
+}
+
+static int refresh(void *arg)
+{
+	struct change *c = arg;
+
+	if (c->lane == RMC_LANE_REQ)
+		c->node->links.slow_ns = c->slow_ns;
+	return rmc_channel_refresh(c->node, c->lane);
+}
+
+static int remove_idle(void *arg)
+{
+	struct change *c = arg;
+	struct rmc_filter *flt = c->node->links.filter[c->lane][c->peer];
+
+	c->filter = NULL;
+	if (!flt || !rmc_filter_idle(&c->node->links, flt))
+		return 0;
+	if (!rmc_channel_del_filter(c->node, c->peer, c->lane))
+		return -EAGAIN;
+	c->filter = flt;
+	return 0;
+}
+
+static int stop_lane(void *arg)
+{
+	struct change *c = arg;
+
+	if (c->lane == RMC_LANE_REQ)
+		WRITE_ONCE(c->node->srv_stopped, c->stop);
+	else
+		WRITE_ONCE(c->node->req_stopped, c->stop);
+	/* peers may have gone and come back: know it before the next packet */
+	if (!c->stop)
+		rmc_ni_tick(worker_of(c->node, c->lane), rmc_os_now_ns());
+	return 0;
+}
+
+/* Filters that have nothing to do go; those of a stopped node wait. */
+static void sweep(struct rmc_device *rmc)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(DRAIN_MS);
+	struct rmc_fabric *f = &rmc->port->fabric;
+	bool any = f->model.topology != RMC_TOPOLOGY_NONE;
+	struct change c = { };
+	u32 i;
+
+	for (i = 0; i < links(rmc) * RMC_LANES; i++) {
+		c.node = link_unit(rmc, i / RMC_LANES);
+		c.peer = i / RMC_LANES % f->endpoints;
+		c.lane = i % RMC_LANES;
+		any |= c.node->links.slow_ns || c.node->req_stopped || c.node->srv_stopped;
+		if (!READ_ONCE(c.node->links.filter[c.lane][c.peer]))
+			continue;
+		while (rmc_worker_call(worker_of(c.node, c.lane), remove_idle, &c) &&
+		       !c.node->req_stopped && !c.node->srv_stopped && time_before(jiffies, end))
+			usleep_range(100, 500);
+		rmc_filter_destroy(c.filter);
+		any |= !!READ_ONCE(c.node->links.filter[c.lane][c.peer]);
+	}
+	WRITE_ONCE(rmc_filters, any);
+}
+
+static int set_link(struct rmc_node *node, u32 peer, enum rmc_lane lane,
+		    const struct rmc_fault *fault, u64 seed)
+{
+	struct change c = {
+		.node = node, .peer = peer, .lane = lane, .fault = fault, .seed = seed,
+	};
+
+	c.filter = rmc_filter_create(node->fabric, lane, true);
+	if (!c.filter)
+		return -ENOMEM;
+	rmc_worker_call(worker_of(node, lane), set_filter, &c);
+	rmc_filter_destroy(c.filter);
+	return 0;
+}
+
+static int refresh_node(struct rmc_node *node, enum rmc_lane lane, u32 slow_ns)
+{
+	struct change c = { .node = node, .lane = lane, .slow_ns = slow_ns };
+
+	return rmc_worker_call(worker_of(node, lane), refresh, &c);
+}
+
+static int set_model(struct rmc_device *rmc, const struct rmc_model *m)
+{
+	struct rmc_fabric *f = &rmc->port->fabric;
+	int err = rmc_model_check(m, f->nodes);
+	u32 i, u;
+
+	if (err == -ENOSPC)
+		pr_err("%ux%ux%u places are too few for %u nodes\n", m->dim[0], m->dim[1],
+		       m->dim[2], f->nodes);
+	if (err)
+		return err;
+	WRITE_ONCE(rmc_filters, true);
+	/* who opens a channel meanwhile is told again below */
+	f->model = *m;
+	for (i = 0; i < rmc->port->locals; i++)
+		for (u = 0; u < rmc_fabric_units(f); u++)
+			err = refresh_node(rmc->node[i]->unit[u], RMC_LANE_REP, 0) ?: err;
+	sweep(rmc);
+	return err;
+}
+
+/* ---- lines of words ---- */
+
+static int find_name(const char *const *names, u32 count, const char *name)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		if (!strcmp(names[i], name))
+			return i;
+	return -EINVAL;
+}
+
+static int parse_dims(u32 *dim, char *s)
+{
+	u32 i;
+	int err;
+
+	for (i = 0; i < RMC_DIMENSIONS; i++)
+		dim[i] = 1;
+	for (i = 0; s; i++) {
+		char *word = strsep(&s, "x");
+
+		if (i == RMC_DIMENSIONS)
+			return -EINVAL;
+		err = kstrtou32(word, 0, &dim[i]);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* A number of a table; 0 or a negative errno, -ENOENT: no such name. */
+struct number {
+	const char *name;
+	u32 *u32;
+	u64 *u64;
+	u64 most;
+};
+
+static int parse_number(const struct number *n, const char *name, const char *value)
+{
+	u64 v;
+	int err;
+
+	for (; n->name && strcmp(n->name, name); n++)
+		;
+	if (!n->name)
+		return -ENOENT;
+	err = kstrtou64(value, 0, &v);
+	if (err)
+		return err;
+	if (v > n->most)
+		return -ERANGE;
+	if (n->u32)
+		*n->u32 = v;
+	else
+		*n->u64 = v;
+	return 0;
+}
+
+/* "any" is @any. */
+static int parse_nid(const char *value, u32 nodes, s32 *nid)
+{
+	u32 v;
+	int err;
+
+	*nid = -1;
+	if (!strcmp(value, "any"))
+		return 0;
+	err = kstrtou32(value, 0, &v);
+	if (!err && v >= nodes)
+		err = -ENXIO;
+	*nid = v;
+	return err;
+}
+
+static int write_links(struct rmc_device *rmc, char *line)
+{
+	const struct rmc_fabric *f = &rmc->port->fabric;
+	u32 i, made = 0, down = 0;
+	s32 from = -1, to = -1;
+	struct rmc_fault fault = { };
+	enum rmc_lane lane;
+	int lanes = 3, err;
+	u64 seed = 0;
+	char *word;
+	const struct number numbers[] = {
+		{ "loss", &fault.loss, NULL, RMC_ALWAYS },
+		{ "dup", &fault.dup, NULL, RMC_ALWAYS },
+		{ "reorder", &fault.reorder, NULL, RMC_ALWAYS },
+		{ "shuffle", &fault.shuffle, NULL, RMC_ALWAYS },
+		{ "down", &down, NULL, 1 },
+		{ "delay_ns", NULL, &fault.delay_ns, RMC_HOLD_NS_MAX },
+		{ "jitter_ns", NULL, &fault.jitter_ns, RMC_HOLD_NS_MAX },
+		{ "gap_ns", NULL, &fault.gap_ns, RMC_HOLD_NS_MAX },
+		{ "seed", NULL, &seed, U64_MAX },
+		{ }
+	};
+
+	while ((word = strsep(&line, " \t\n"))) {
+		char *name = strsep(&word, "=");
+
+		if (!*name || !strcmp(name, "clear"))
+			continue;
+		if (!word)
+			return -EINVAL;
+		if (!strcmp(name, "from")) {
+			err = parse_nid(word, f->nodes, &from);
+		} else if (!strcmp(name, "to")) {
+			err = parse_nid(word, f->nodes, &to);
+		} else if (!strcmp(name, "lane")) {
+			err = 0;
+			if (strcmp(word, "both")) {
+				err = find_name(lane_names, RMC_LANES, word);
+				lanes = err < 0 ? 0 : 1 << err;
+			}
+		} else {
+			err = parse_number(numbers, name, word);
+		}
+		if (err < 0)
+			return err;
+	}
+	fault.down = down;
+	if (to >= 0 && !rmc_device_node(rmc, to))
+		return -EXDEV;
+	WRITE_ONCE(rmc_filters, true);
+	err = 0;
+	for (i = 0; i < links(rmc) && !err; i++) {
+		struct rmc_node *node = link_unit(rmc, i);
+		u32 peer = i % f->endpoints;
+
+		if ((to >= 0 && node->nid != to) ||
+		    (from >= 0 && rmc_endpoint_nid(f, peer) != from))
+			continue;
+		for (lane = 0; lane < RMC_LANES && !err; lane++) {
+			if (!(lanes & 1 << lane))
+				continue;
+			/* to let pass is only told to those that are there */
+			if (!READ_ONCE(node->links.filter[lane][peer]) &&
+			    !memchr_inv(&fault, 0, sizeof(fault)))
+				continue;
+			err = ++made > FILTERS_MAX ? -E2BIG :
+			      set_link(node, peer, lane, &fault, seed ? seed + i : 0);
+		}
+	}
+	sweep(rmc);
+	return err;
+}
+
+static int write_nodes(struct rmc_device *rmc, char *line)
+{
+	struct change c = { };
+	struct rmc_node *node;
+	s32 nid = -1;
+	u32 slow_ns = ~0U, stop = ~0U, u;
+	char *word;
+	int err;
+	const struct number numbers[] = {
+		{ "slow_ns", &slow_ns, NULL, RMC_MODEL_NS_MAX },
+		{ "stop", &stop, NULL, 1 },
+		{ }
+	};
+
+	while ((word = strsep(&line, " \t\n"))) {
+		char *name = strsep(&word, "=");
+
+		if (!*name)
+			continue;
+		if (!word)
+			return -EINVAL;
+		if (!strcmp(name, "node"))
+			err = parse_nid(word, rmc->port->fabric.nodes, &nid);
+		else
+			err = parse_number(numbers, name, word);
+		if (err)
+			return err;
+	}
+	if (nid < 0)
+		return -EINVAL;
+	node = rmc_device_node(rmc, nid);
+	if (!node)
+		return -EXDEV;
+	WRITE_ONCE(rmc_filters, true);
+	err = 0;
+	for (u = 0; u < rmc_fabric_units(node->fabric); u++) {
+		c.node = node->unit[u];
+		for (c.lane = 0; stop != ~0U && c.lane < RMC_LANES; c.lane++) {
+			c.stop = stop;
+			rmc_worker_call(worker_of(c.node, c.lane), stop_lane, &c);
+		}
+		if (slow_ns != ~0U)
+			err = refresh_node(c.node, RMC_LANE_REQ, slow_ns) ?: err;
+	}
+	sweep(rmc);
+	return err;
+}
+
+static int write_model(struct rmc_device *rmc, char *line)
+{
+	struct rmc_model m = { };
+	char *word;
+	int err;
+	const struct number numbers[] = {
+		{ "hop_ns", &m.hop_ns, NULL, RMC_MODEL_NS_MAX },
+		{ "base_ns", &m.base_ns, NULL, RMC_MODEL_NS_MAX },
+		{ "local_ns", &m.local_ns, NULL, RMC_MODEL_NS_MAX },
+		{ "mbps", &m.mbps, NULL, U32_MAX },
+		{ }
+	};
+
+	while ((word = strsep(&line, " \t\n"))) {
+		char *name = strsep(&word, "=");
+
+		if (!*name)
+			continue;
+		if (!word)
+			return -EINVAL;
+		if (!strcmp(name, "topology")) {
+			err = find_name(topology_names, ARRAY_SIZE(topology_names), word);
+			m.topology = err;
+		} else if (!strcmp(name, "dims")) {
+			err = parse_dims(m.dim, word);
+		} else {
+			err = parse_number(numbers, name, word);
+		}
+		if (err < 0)
+			return err;
+	}
+	return set_model(rmc, &m);
+}
+
+/* ---- what is set ---- */
+
+static void show_links(struct rmc_device *rmc, struct seq_file *m)
+{
+	const struct rmc_fabric *fabric = &rmc->port->fabric;
+	enum rmc_lane lane;
+	u32 i;
+
+	for (i = 0; i < links(rmc); i++) {
+		struct rmc_node *node = link_unit(rmc, i);
+		u32 peer = i % fabric->endpoints;
+
+		for (lane = 0; lane < RMC_LANES; lane++) {
+			/* workers make some; only we, with the lock, take them away */
+			const struct rmc_filter *flt = READ_ONCE(node->links.filter[lane][peer]);
+			const struct rmc_fault *f;
+
+			if (!flt)
+				continue;
+			f = &flt->fault;
+			seq_printf(m, "from=%u to=%u lane=%s loss=%u dup=%u reorder=%u shuffle=%u down=%u delay_ns=%llu jitter_ns=%llu gap_ns=%llu rtt_ns=%llu",
+				   rmc_endpoint_nid(fabric, peer), node->nid, lane_names[lane],
+				   f->loss, f->dup, f->reorder, f->shuffle, f->down, f->delay_ns,
+				   f->jitter_ns, f->gap_ns, flt->path.rtt_ns);
+#define SHOW(name) seq_printf(m, " " #name "=%llu", READ_ONCE(flt->stats.name));
+			RMC_FILTER_STATS(SHOW)
+#undef SHOW
+			seq_putc(m, '\n');
+		}
+	}
+}
+
+static void show_nodes(struct rmc_device *rmc, struct seq_file *m)
+{
+	u32 i;
+
+	for (i = 0; i < rmc->port->locals; i++)
+		seq_printf(m, "node=%u slow_ns=%u stop=%u\n", rmc->node[i]->nid,
+			   rmc->node[i]->links.slow_ns, rmc->node[i]->req_stopped);
+}
+
+static void show_model(struct rmc_device *rmc, struct seq_file *m)
+{
+	const struct rmc_model *model = &rmc->port->fabric.model;
+
+	seq_printf(m, "topology=%s dims=%ux%ux%u hop_ns=%u base_ns=%u local_ns=%u mbps=%u\n",
+		   topology_names[model->topology], model->dim[0], model->dim[1], model->dim[2],
+		   model->hop_ns, model->base_ns, model->local_ns, model->mbps);
+}
+
+/* ---- files ---- */
+
+struct fault_file {
+	const char *name;
+	struct rmc_device *rmc;
+	int (*write)(struct rmc_device *rmc, char *line);
+	void (*show)(struct rmc_device *rmc, struct seq_file *m);
+};
+
+static struct fault_file files[] = {
+	{ "links", NULL, write_links, show_links },
+	{ "nodes", NULL, write_nodes, show_nodes },
+	{ "model", NULL, write_model, show_model },
+};
+
+static int fault_show(struct seq_file *m, void *unused)
+{
+	const struct fault_file *file = m->private;
+
+	mutex_lock(&file->rmc->fault_lock);
+	file->show(file->rmc, m);
+	mutex_unlock(&file->rmc->fault_lock);
+	return 0;
+}
+
+static int fault_open(struct inode *inode, struct file *filp)
+{
+	return single_open(filp, fault_show, inode->i_private);
+}
+
+static ssize_t fault_write(struct file *filp, const char __user *data, size_t count, loff_t *pos)
+{
+	const struct fault_file *file = ((struct seq_file *)filp->private_data)->private;
+	char line[LINE_MAX];
+	int err;
+
+	if (count >= sizeof(line))
+		return -E2BIG;
+	if (copy_from_user(line, data, count))
+		return -EFAULT;
+	line[count] = '\0';
+	mutex_lock(&file->rmc->fault_lock);
+	err = file->write(file->rmc, line);
+	mutex_unlock(&file->rmc->fault_lock);
+	return err ?: count;
+}
+
+static const struct file_operations fault_fops = {
+	.owner = THIS_MODULE,
+	.open = fault_open,
+	.read = seq_read,
+	.write = fault_write,
+	.llseek = seq_lseek,
+	.release = single_release,
+};
+
+/* A time-out shorter than some ticks would hit healthy operations. */
+static int timeout_set(void *data, u64 value)
+{
+	struct rmc_device *rmc = data;
+
+	if (value < 16 || value > INT_MAX)
+		return -ERANGE;
+	WRITE_ONCE(rmc->port->fabric.timeout_ms, value);
+	return 0;
+}
+
+static int timeout_get(void *data, u64 *value)
+{
+	*value = ((struct rmc_device *)data)->port->fabric.timeout_ms;
+	return 0;
+}
+
+DEFINE_DEBUGFS_ATTRIBUTE(timeout_fops, timeout_get, timeout_set, "%llu\n");
+
+static int retries_set(void *data, u64 value)
+{
+	struct rmc_device *rmc = data;
+
+	if (value > U8_MAX)
+		return -ERANGE;
+	WRITE_ONCE(rmc->port->fabric.retries, value);
+	return 0;
+}
+
+static int retries_get(void *data, u64 *value)
+{
+	*value = ((struct rmc_device *)data)->port->fabric.retries;
+	return 0;
+}
+
+DEFINE_DEBUGFS_ATTRIBUTE(retries_fops, retries_get, retries_set, "%llu\n");
+
+/* What is not told by name: dimensions, and times that are too long. */
+static int tell_no_sense(int err)
+{
+	if (err)
+		pr_err("the link model makes no sense: give dims= like 8x8x4 that hold all nodes, and times below %u ns\n",
+		       RMC_MODEL_NS_MAX);
+	return err;
+}
+
+/**
+ * rmc_fault_parse() - judge the parameters of the link model
+ * @cfg: settled configuration; the model is filled in
+ *
+ * Return: 0 or a negative errno after telling the reason. Context: may sleep.
+ */
+int rmc_fault_parse(struct rmc_config *cfg)
+{
+	struct rmc_model *m = &cfg->fabric.model;
+	char *copy;
+	int err;
+
+	if (!topology)
+		return 0;
+	*m = (struct rmc_model){
+		.hop_ns = hop_ns, .base_ns = base_ns, .local_ns = local_ns, .mbps = link_mbps,
+	};
+	err = find_name(topology_names, ARRAY_SIZE(topology_names), topology);
+	if (err < 0) {
+		pr_err("topology=%s is unknown: give none, crossbar, torus2d or torus3d\n",
+		       topology);
+		return err;
+	}
+	m->topology = err;
+	copy = kstrdup(dims ?: "1", GFP_KERNEL);
+	if (!copy)
+		return -ENOMEM;
+	err = parse_dims(m->dim, copy);
+	kfree(copy);
+	/* how many nodes there are may be known by the fabric alone */
+	return tell_no_sense(err ?: rmc_model_check(m, cfg->fabric.nodes));
+}
+
+/**
+ * rmc_fault_init() - apply the parameters, make the debugfs files
+ * @rmc: device that runs, rmc_fault_parse() liked its parameters
+ *
+ * Return: 0 or a negative errno after telling the reason. Context: may sleep.
+ */
+int rmc_fault_init(struct rmc_device *rmc)
+{
+	int err = 0;
+	u32 i;
+
+	mutex_init(&rmc->fault_lock);
+	rmc->port->fabric.retries = min_t(unsigned int, retries, U8_MAX);
+	if (topology)
+		err = tell_no_sense(set_model(rmc, &rmc->cfg.fabric.model));
+	if (err)
+		return err;
+	/* without debugfs there is none of this, and that is no error */
+	rmc->debugfs = debugfs_create_dir(KBUILD_MODNAME, NULL);
+	for (i = 0; i < ARRAY_SIZE(files); i++) {
+		files[i].rmc = rmc;
+		debugfs_create_file(files[i].name, 0600, rmc->debugfs, &files[i], &fault_fops);
+	}
+	debugfs_create_file_unsafe("timeout_ms", 0600, rmc->debugfs, rmc, &timeout_fops);
+	debugfs_create_file_unsafe("retries", 0600, rmc->debugfs, rmc, &retries_fops);
+	return 0;
+}
+
+/**
+ * rmc_fault_exit() - mirror of rmc_fault_init(); faults stay until the nodes go
+ * @rmc: device
+ *
+ * Context: may sleep.
+ */
+void rmc_fault_exit(struct rmc_device *rmc)
+{
+	debugfs_remove_recursive(rmc->debugfs);
+}

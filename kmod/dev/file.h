@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What an open /dev/rmc_contexts/<ctx_id> holds: a node, queue pairs, local
+ * buffers, a segment. All of it goes with the file.
+ *
+ * After fork() the child shares the file, not the mappings, and what belongs to
+ * the file would live as long as the child. So the file remembers its owner: the
+ * process, and address space, that first made something from it. When that
+ * process ends or executes another program, everything goes, as if it had been
+ * the last to close the file. Where several processes made something from one
+ * file, it all lives until the last of them closes it.
+ *
+ * Lock order: mmap_lock, then rmc_file.lock. So memory is pinned, and user
+ * memory touched, before the file's lock is taken or after it is released.
+ */
+#ifndef RMC_FILE_H
+#define RMC_FILE_H
+
+#include <linux/mutex.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include "../run/device.h"
+#include "waiter.h"
+#include "qp.h"
+#include "umem.h"
+
+struct rmc_context;
+struct rmc_file_ranges;
+struct rmc_watcher;
+
+/**
+ * struct rmc_file - an open context
+ * @rmc: device
+ * @ctx: context
+ * @user: who opened it, for his quotas
+ * @lock: guards what follows; @table belongs to the units' RGP workers instead
+ * @node: node it acts for; NULL before the first use, then never changes
+ * @seg: segment
+ * @ranges: further ranges of it, kmod/dev/range.c; NULL: none
+ * @buf: struct rmc_umem of local buffers by id
+ * @qp: struct rmc_queues of queue pairs by id
+ * @table: buffers as the pipelines see them, by unit
+ * @wait: processes in poll()
+ * @watcher: its event file; guarded by the watchers' lock
+ * @owner: process that made what hangs on the file; NULL: nobody yet
+ * @owner_mm: its address space, grabbed
+ * @several: another one has made something, too
+ * @told: per kind, events that happened and were not armed again
+ * @gone: a QP or segment that somebody slept for has gone since the last arming
+ * @unmapped: forgets buffers that are not mapped any more
+ * @waits_lock: guards lists of io_uring commands that wait
+ * @waits: io_uring commands that wait; at most RMC_MAX_WAITS
+ */
+struct rmc_file {
+	struct rmc_device *rmc;
+	struct rmc_context *ctx;
+	struct rmc_user *user;
+	struct mutex lock;	/* see above */
+	struct rmc_node *node;
+	struct rmc_umem *seg;
+	struct rmc_file_ranges *ranges;
+	struct xarray buf;
+	struct xarray qp;
+	struct rmc_bufs *table;
+	wait_queue_head_t wait;
+	struct rmc_watcher *watcher;
+	struct pid *owner;
+	struct mm_struct *owner_mm;
+	bool several;
+	atomic_t told[RMC_WAIT_KINDS];
+	bool gone;
+	struct work_struct unmapped;
+	spinlock_t waits_lock;	/* see above */
+	atomic_t waits;
+};
+
+/*
+ * Offsets for mmap: what in bits 40 .. 43, which one in bits 24 .. 39. Below
+ * 2^44, so that 32-bit programs can say them too.
+ */
+enum rmc_map_kind {
+	RMC_MAP_WQ	= 1,
+	RMC_MAP_CQ	= 2,
+	RMC_MAP_FLAGS	= 3,
+	RMC_MAP_SEG	= 4,
+	RMC_MAP_BUF	= 5,
+};
+
+#define RMC_MAP_KIND_SHIFT	40
+#define RMC_MAP_ID_SHIFT	24
+#define RMC_MAP_ID_MASK		0xffff
+
+static inline u64 rmc_map_offset(enum rmc_map_kind kind, u32 id)
+{
+	return (u64)kind << RMC_MAP_KIND_SHIFT | (u64)id << RMC_MAP_ID_SHIFT;
+}
+
+struct rmc_file *rmc_file_create(struct rmc_device *rmc, struct rmc_context *ctx);
+void rmc_file_destroy(struct rmc_file *f);
+void rmc_file_own(struct rmc_file *f);
+void rmc_file_disown(struct rmc_file *f);
+void rmc_file_flush(struct rmc_file *f);
+int rmc_file_attach(struct rmc_file *f, u32 nid);
+struct rmc_node *rmc_file_node(struct rmc_file *f);
+int rmc_file_seg_add(struct rmc_file *f, struct rmc_umem *u);
+struct rmc_umem *rmc_file_seg_del(struct rmc_file *f);
+int rmc_file_buf_add(struct rmc_file *f, struct rmc_umem *u);
+struct rmc_umem *rmc_file_buf_del(struct rmc_file *f, u32 id);
+int rmc_file_buf_install(struct rmc_file *f, struct rmc_umem *u);
+void rmc_file_buf_uninstall(struct rmc_file *f, struct rmc_umem *u);
+int rmc_file_mmap(struct file *file, struct vm_area_struct *vma);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Queue pairs: the pages of WQ, CQ and flags, and their way to the RGP worker.
+ * A page lives as long as somebody maps it, also after its queue pair is gone.
+ */
+#ifndef RMC_QP_H
+#define RMC_QP_H
+
+#include <linux/mm_types.h>
+#include <linux/rcupdate.h>
+#include "../core/cq.h"
+#include "waiter.h"
+
+struct rmc_file;
+struct rmc_share;
+
+/**
+ * struct rmc_pages - physically contiguous pages, each counted by itself
+ * @first: first page; NULL: none
+ * @count: number of pages
+ */
+struct rmc_pages {
+	struct page *first;
+	u32 count;
+};
+
+/**
+ * struct rmc_queues - a queue pair as the file knows it
+ * @qp: as the pipelines see it
+ * @worker: polls it, posts its completions, and is woken for it
+ * @wq: pages of the WQ
+ * @cq: pages of the CQ
+ * @flags: page of the flags
+ * @kib: kernel memory of all that, which was charged
+ * @id: id in the file
+ * @waiter: who sleeps for completions
+ * @share: whose it is on @worker
+ * @inner_share: with a frontend, whose the inner one is on its backend
+ * @rcu: somebody may be waking its worker, without a lock
+ */
+struct rmc_queues {
+	struct rmc_qp qp;
+	struct rmc_ni_worker *worker;
+	struct rmc_pages wq;
+	struct rmc_pages cq;
+	struct rmc_pages flags;
+	u32 kib;
+	u32 id;
+	struct rmc_waiter waiter;
+	struct rmc_share *share;
+	struct rmc_share *inner_share;
+	struct rcu_head rcu;
+};
+
+struct rmc_queues *rmc_queues_create(struct rmc_file *f, u32 entries);
+int rmc_queues_destroy(struct rmc_file *f, u32 id);
+int rmc_pages_map(const struct rmc_pages *p, struct vm_area_struct *vma);
+
+#endif

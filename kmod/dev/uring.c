@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Waiting by io_uring: the command. What becomes of it is in waits.c. */
+#define RMC_COMPAT_URING
+#include "../base/compat.h"
+#include "file.h"
+#include "uring.h"
+#include "waits.h"
+#include "watch.h"
+
+/* On the event's worker; destroying the event is a later call there. */
+static int arm(void *arg)
+{
+	struct rmc_wait_link *l = arg;
+	struct rmc_waiter *w = l->event->owner;
+	struct rmc_wait *wait = l->wait;
+
+	if (rmc_event_arm(l->event, l->seen))
+		rmc_waits_add(&w->waits, l);
+	else
+		rmc_waits_finish(l);
+	rmc_wait_put(wait);
+	return 0;
+}
+
+static struct rmc_wait_link *make_link(struct rmc_wait *wait, int i, u32 source)
+{
+	struct rmc_wait_link *l = &wait->link[i];
+
+	l->source = source;
+	return l;
+}
+
+static void post_link(struct rmc_wait *wait, int i, u32 source, struct rmc_event *event, u32 seen,
+		      struct rmc_ni_worker *ni)
+{
+	struct rmc_wait_link *l = make_link(wait, i, source);
+
+	l->event = event;
+	l->seen = seen;
+	l->call.fn = arm;
+	l->call.arg = l;
+	refcount_inc(&wait->refs);
+	rmc_worker_post(ni, &l->call);
+}
+
+/* From the first link on it may be finished, but is not given back before rmc_wait_publish(). */
+static int post_links(struct rmc_wait *wait, const struct rmc_uring_wait *arg)
+{
+	struct rmc_file *f = wait->file;
+	struct rmc_queues *q = NULL;
+
+	lockdep_assert_held(&f->lock);
+	if (arg->sources & RMC_URING_CQ) {
+		q = xa_load(&f->qp, arg->qp_id);
+		if (!q)
+			return -ENOENT;
+	}
+	if (arg->sources & RMC_URING_SEG && !f->seg)
+		return -ENOENT;
+	if (q)
+		post_link(wait, RMC_LINK_CQ, RMC_URING_CQ, &q->qp.done, arg->cq_seen,
+			  q->worker);
+	if (arg->sources & RMC_URING_SEG)
+		post_link(wait, RMC_LINK_SEG, RMC_URING_SEG, &f->seg->mem.notified, arg->seg_seen,
+			  f->node->srv_worker);
+	if (arg->sources & RMC_URING_EVENT &&
+	    !rmc_watcher_wait(f, make_link(wait, RMC_LINK_EVENT, RMC_URING_EVENT)))
+		rmc_wait_finish(wait, -ENOENT);
+	return 0;
+}
+
+static int start(struct rmc_file *f, struct io_uring_cmd *cmd, const struct rmc_uring_wait *arg,
+		 unsigned int issue_flags)
+{
+	struct rmc_wait *wait = rmc_wait_alloc(f, cmd);
+	int err = 0;
+
+	if (IS_ERR(wait))
+		return PTR_ERR(wait);
+	if (!(issue_flags & IO_URING_F_NONBLOCK))
+		mutex_lock(&f->lock);
+	else if (!mutex_trylock(&f->lock))
+		err = -EAGAIN;
+	if (!err) {
+		err = post_links(wait, arg);
+		mutex_unlock(&f->lock);
+	}
+	if (err) {
+		rmc_wait_put(wait);
+		rmc_wait_put(wait);
+		return err;
+	}
+	rmc_wait_look_after(wait);
+	/*
+	 * Without our lock: io_uring may take its own here, under which it takes
+	 * mmap_lock, under which we take ours. The command may be cancelled, on another
+	 * CPU, as soon as this begins; rmc_wait_publish() has a reference to the wait.
+	 */
+	rmc_uring_mark_cancelable(cmd, issue_flags);
+	rmc_wait_publish(wait);
+	return -EIOCBQUEUED;
+}
+
+/**
+ * rmc_uring_cmd() - file_operations.uring_cmd of a context
+ * @cmd: command
+ * @issue_flags: io_uring's
+ *
+ * Return: -EIOCBQUEUED, -EAGAIN (try again where sleeping is allowed), or another
+ * negative errno, see uapi/linux/rmc.h. Context: may sleep unless @issue_flags
+ * forbid it.
+ */
+int rmc_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
+{
+	const struct rmc_uring_wait *user = rmc_uring_cmd_data(cmd);
+	struct rmc_file *f = cmd->file->private_data;
+	struct rmc_uring_wait arg;
+
+	if (issue_flags & RMC_URING_F_CANCEL)
+		return rmc_wait_cancel(cmd, issue_flags);
+	if (cmd->cmd_op != RMC_URING_WAIT)
+		return -ENOTTY;
+	if (issue_flags & IO_URING_F_IOPOLL)
+		return -EOPNOTSUPP;
+	/* the ring is shared with the application */
+	arg.sources = READ_ONCE(user->sources);
+	arg.qp_id = READ_ONCE(user->qp_id);
+	arg.cq_seen = READ_ONCE(user->cq_seen);
+	arg.seg_seen = READ_ONCE(user->seg_seen);
+	if (arg.sources & ~(RMC_URING_CQ | RMC_URING_SEG | RMC_URING_EVENT))
+		return -EOPNOTSUPP;
+	if (!arg.sources)
+		return -EINVAL;
+
+	return start(f, cmd, &arg, issue_flags);
+}

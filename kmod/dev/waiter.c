@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Arming events of the core and telling whoever sleeps for them. */
+#include <linux/eventfd.h>
+#include <linux/poll.h>
+#include "../base/compat.h"
+#include "waiter.h"
+#include "file.h"
+#include "waits.h"
+#include "../run/worker.h"
+
+/*
+ * Waits finished at once, at an event or in one call on the worker. Each takes some tenths
+ * of a microsecond; mostly there are no more than these.
+ */
+#define WAITS_PER_CALL	4
+
+/* Each count is changed by the workers of the file's node, and read by poll(). */
+static void set_told(struct rmc_waiter *w, bool told)
+{
+	atomic_t *count = &w->file->told[w->kind];
+
+	if (w->told == told)
+		return;
+	w->told = told;
+	atomic_add(told ? 1 : -1, count);
+}
+
+static void tell_pollers(struct rmc_waiter *w)
+{
+	w->polling = false;
+	set_told(w, true);
+	if (w->eventfd)
+		rmc_eventfd_signal(w->eventfd);
+	/*
+	 * Told before this; pairs with poll_wait() before the look at told.
+	 * Without a key: io_uring takes no notice of one that is only EPOLLPRI.
+	 */
+	wake_up(&w->file->wait);
+}
+
+/* A few of those that it happened for; the others after a visit to the pipelines. */
+static void finish_some(struct rmc_waiter *w)
+{
+	bool any = true;
+	u32 i;
+
+	for (i = 0; i < WAITS_PER_CALL && any; i++)
+		any = rmc_waits_finish_one(w->file, &w->fired, 0);
+	any = any && !list_empty(&w->fired);
+	if (any)
+		rmc_worker_post(w->ni, &w->more);
+	/* where it is false nobody waits for us, and this was our last look at the waiter */
+	WRITE_ONCE(w->firing, any);
+}
+
+static int finish_more(void *arg)
+{
+	finish_some(arg);
+	return 0;
+}
+
+/**
+ * rmc_os_event() - an armed event happened
+ * @e: event
+ *
+ * Context: the event's worker; does not sleep.
+ */
+void rmc_os_event(struct rmc_event *e)
+{
+	struct rmc_waiter *w = e->owner;
+
+	if (w->polling)
+		tell_pollers(w);
+	/* only the worker adds to it */
+	if (list_empty(&w->waits))
+		return;
+	rmc_waits_move(w->file, &w->waits, &w->fired);
+	if (!w->firing)
+		finish_some(w);
+}
+
+/**
+ * rmc_waiter_init() - tie an event to a file
+ * @w: waiter
+ * @e: event, not yet known to a worker
+ * @f: file
+ * @kind: how poll() tells
+ * @ni: the event's worker
+ */
+void rmc_waiter_init(struct rmc_waiter *w, struct rmc_event *e, struct rmc_file *f,
+		     enum rmc_waiter_kind kind, struct rmc_ni_worker *ni)
+{
+	w->file = f;
+	w->kind = kind;
+	w->ni = ni;
+	INIT_LIST_HEAD(&w->waits);
+	INIT_LIST_HEAD(&w->fired);
+	w->more.fn = finish_more;
+	w->more.arg = w;
+	e->owner = w;
+}
+
+/**
+ * rmc_waiter_forget() - the event will not happen any more
+ * @w: waiter; the caller is the event's worker
+ *
+ * Whoever sleeps in poll(), or for the eventfd, is woken to find out.
+ * rmc_waiter_release() is to come. Context: does not sleep.
+ */
+void rmc_waiter_forget(struct rmc_waiter *w)
+{
+	if (!w->polling && !w->told)
+		return;
+	WRITE_ONCE(w->file->gone, true);
+	if (w->polling && w->eventfd)
+		rmc_eventfd_signal(w->eventfd);
+	w->polling = false;
+	set_told(w, false);
+	/* gone before this; pairs with poll_wait() before the look at it */
+	wake_up(&w->file->wait);
+}
+
+static int nothing(void *arg)
+{
+	return 0;
+}
+
+/**
+ * rmc_waiter_release() - finish those who wait, and give back what a waiter holds
+ * @w: waiter that was forgotten
+ *
+ * Context: may sleep; not on a worker.
+ */
+void rmc_waiter_release(struct rmc_waiter *w)
+{
+	while (rmc_waits_finish_one(w->file, &w->waits, -ESHUTDOWN) ||
+	       rmc_waits_finish_one(w->file, &w->fired, -ESHUTDOWN))
+		cond_resched();
+	/* the call that is posted finds nothing left, and posts no other */
+	if (READ_ONCE(w->firing))
+		rmc_worker_call(w->ni, nothing, NULL);
+	if (w->eventfd)
+		eventfd_ctx_put(w->eventfd);
+	w->eventfd = NULL;
+}
+
+struct arming {
+	struct rmc_event *event;
+	struct eventfd_ctx *eventfd;
+	u32 seen;
+	u32 count;
+};
+
+static int arm(void *arg)
+{
+	struct arming *a = arg;
+	struct rmc_waiter *w = a->event->owner;
+
+	swap(w->eventfd, a->eventfd);
+	set_told(w, false);
+	a->count = a->event->count;
+	if (rmc_event_arm(a->event, a->seen))
+		w->polling = true;
+	else
+		tell_pollers(w);
+	return 0;
+}
+
+/**
+ * rmc_waiter_arm() - tell the next time an event happens
+ * @e: event with a waiter; cannot go away meanwhile
+ * @ni: its worker
+ * @seen: how often it happened for all the caller knows
+ * @eventfd: to be told as well, or -1; any value
+ * @count: out, how often it had happened; may be NULL
+ *
+ * Return: 0, -EBADF or -EINVAL not an eventfd. Context: may sleep.
+ */
+int rmc_waiter_arm(struct rmc_event *e, struct rmc_ni_worker *ni, u32 seen, int eventfd,
+		   u32 *count)
+{
+	struct arming a = { .event = e, .seen = seen };
+
+	if (eventfd != -1) {
+		a.eventfd = eventfd_ctx_fdget(eventfd);
+		if (IS_ERR(a.eventfd))
+			return PTR_ERR(a.eventfd);
+	}
+	rmc_worker_call(ni, arm, &a);
+	/* the one before */
+	if (a.eventfd)
+		eventfd_ctx_put(a.eventfd);
+	if (count)
+		*count = a.count;
+	return 0;
+}

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring commands that wait, from the first list they are in until they are given back. */
+#include <linux/slab.h>
+#define RMC_COMPAT_URING
+#include "../base/compat.h"
+#include "file.h"
+#include "quota.h"
+#include "waits.h"
+
+/* How often commands are looked after whose ring may go unannounced */
+#define WATCHDOG_MS	20
+
+/* Commands that are looked after under one hold of the lock */
+#define WATCHDOG_BATCH	64
+
+/* Whoever sets the second of these gives the command back to io_uring. */
+enum {
+	PUBLISHED	= 1 << 0,	/* the function that starts the wait is done with it */
+	FINISHED	= 1 << 1,	/* somebody claimed it, and the result is there */
+};
+
+/* What the command's own few bytes hold. */
+struct pdu {
+	struct rmc_wait *wait;
+};
+
+static struct pdu *pdu_of(struct io_uring_cmd *cmd)
+{
+	BUILD_BUG_ON(sizeof(struct pdu) > sizeof(cmd->pdu));
+	return (struct pdu *)cmd->pdu;
+}
+
+/**
+ * rmc_wait_put() - give a reference back
+ * @wait: wait
+ *
+ * The file is still open: commands keep it so, and destroying what a posted call refers
+ * to is a later call on the same worker.
+ *
+ * Context: does not sleep.
+ */
+void rmc_wait_put(struct rmc_wait *wait)
+{
+	if (!refcount_dec_and_test(&wait->refs))
+		return;
+	rmc_uncharge_wait(wait->file);
+	kfree(wait);
+}
+
+/* Only the first may finish the command, and nobody finds it afterwards. */
+static bool claim(struct rmc_wait *wait, int result)
+{
+	int i;
+
+	lockdep_assert_held(&wait->file->waits_lock);
+	if (wait->claimed)
+		return false;
+	wait->claimed = true;
+	wait->result = result;
+	for (i = 0; i < RMC_LINKS; i++)
+		list_del_init(&wait->link[i].entry);
+	return true;
+}
+
+static DEFINE_SPINLOCK(pending_lock);
+static LIST_HEAD(pending);
+static u32 pendings;
+
+static void forget_pending(struct rmc_wait *wait)
+{
+	if (!RMC_URING_WATCHDOG)
+		return;
+	spin_lock(&pending_lock);
+	list_del(&wait->pending);
+	pendings--;
+	spin_unlock(&pending_lock);
+}
+
+static void done(struct io_uring_cmd *cmd, unsigned int issue_flags)
+{
+	struct rmc_wait *wait = pdu_of(cmd)->wait;
+	int result = wait->result;
+
+	forget_pending(wait);
+	rmc_wait_put(wait);
+	rmc_uring_done(cmd, result, issue_flags);
+}
+
+RMC_URING_TASK_WORK(done_in_task, done)
+
+/* For who claimed it. A command that is not published yet is left to rmc_wait_publish(). */
+static void give_back(struct rmc_wait *wait)
+{
+	/* full barrier: result first, then the state; pairs with rmc_wait_publish() */
+	if (atomic_fetch_or(FINISHED, &wait->state) & PUBLISHED)
+		io_uring_cmd_complete_in_task(wait->cmd, done_in_task);
+}
+
+/**
+ * rmc_wait_finish() - a command has its result, unless it had one before
+ * @wait: wait
+ * @result: for the application
+ *
+ * Context: does not sleep.
+ */
+void rmc_wait_finish(struct rmc_wait *wait, int result)
+{
+	struct rmc_file *f = wait->file;
+	bool ours;
+
+	spin_lock(&f->waits_lock);
+	ours = claim(wait, result);
+	spin_unlock(&f->waits_lock);
+	if (ours)
+		give_back(wait);
+}
+
+/**
+ * rmc_wait_publish() - the function that starts a wait is done with it
+ * @wait: wait; a reference of the caller's goes
+ *
+ * io_uring knows the command, so that it may be cancelled; from here on it may be given
+ * back as well. Not before: io_uring_cmd_done() takes a command that is just being marked
+ * off a list on which it is not yet.
+ *
+ * Context: does not sleep.
+ */
+void rmc_wait_publish(struct rmc_wait *wait)
+{
+	/* full barrier; pairs with give_back() */
+	if (atomic_fetch_or(PUBLISHED, &wait->state) & FINISHED)
+		io_uring_cmd_complete_in_task(wait->cmd, done_in_task);
+	rmc_wait_put(wait);
+}
+
+/*
+ * Before Linux 6.7 nobody tells that a ring is closed while one of its commands
+ * waits: so look. Costs nothing while none waits.
+ */
+static void watch_pending(struct work_struct *work);
+static DECLARE_DELAYED_WORK(watchdog, watch_pending);
+
+static void watch_pending(struct work_struct *work)
+{
+	struct rmc_wait *wait;
+	u32 n, i;
+
+	spin_lock(&pending_lock);
+	n = pendings;
+	for (i = 0; i < n && !list_empty(&pending); i++) {
+		wait = list_first_entry(&pending, struct rmc_wait, pending);
+		list_move_tail(&wait->pending, &pending);
+		/* not given back while it is in the list, so there */
+		if (rmc_uring_orphaned(wait->cmd))
+			rmc_wait_finish(wait, -ECANCELED);
+		if (i % WATCHDOG_BATCH == WATCHDOG_BATCH - 1) {
+			spin_unlock(&pending_lock);
+			cond_resched();
+			spin_lock(&pending_lock);
+		}
+	}
+	n = pendings;
+	spin_unlock(&pending_lock);
+	if (n)
+		schedule_delayed_work(&watchdog, msecs_to_jiffies(WATCHDOG_MS));
+}
+
+/**
+ * rmc_wait_look_after() - notice if the ring of a command goes, where nobody tells
+ * @wait: wait, not published
+ *
+ * Context: does not sleep.
+ */
+void rmc_wait_look_after(struct rmc_wait *wait)
+{
+	if (!RMC_URING_WATCHDOG)
+		return;
+	spin_lock(&pending_lock);
+	list_add(&wait->pending, &pending);
+	pendings++;
+	spin_unlock(&pending_lock);
+	schedule_delayed_work(&watchdog, msecs_to_jiffies(WATCHDOG_MS));
+}
+
+/**
+ * rmc_waits_exit() - nothing of this file runs any more on return
+ *
+ * Context: may sleep; no context is open.
+ */
+void rmc_waits_exit(void)
+{
+	cancel_delayed_work_sync(&watchdog);
+}
+
+static int result(const struct rmc_wait_link *l)
+{
+	u32 count = l->event ? l->event->count & RMC_URING_COUNT_MASK : 0;
+
+	return l->source | count << RMC_URING_COUNT_SHIFT;
+}
+
+/**
+ * rmc_waits_add() - a link joins a list, unless its command was finished meanwhile
+ * @waits: list of the link's file
+ * @l: link, in no list
+ *
+ * Context: does not sleep.
+ */
+void rmc_waits_add(struct list_head *waits, struct rmc_wait_link *l)
+{
+	struct rmc_file *f = l->wait->file;
+
+	spin_lock(&f->waits_lock);
+	if (!l->wait->claimed)
+		list_add_tail(&l->entry, waits);
+	spin_unlock(&f->waits_lock);
+}
+
+/**
+ * rmc_waits_move() - move all links of a list to the end of another
+ * @f: open context; both lists are its
+ * @from: list
+ * @to: list
+ *
+ * Context: does not sleep.
+ */
+void rmc_waits_move(struct rmc_file *f, struct list_head *from, struct list_head *to)
+{
+	spin_lock(&f->waits_lock);
+	list_splice_tail_init(from, to);
+	spin_unlock(&f->waits_lock);
+}
+
+/**
+ * rmc_waits_finish_one() - what the first link of a list waits for happened, or never will
+ * @f: open context; the list is its
+ * @waits: list
+ * @error: 0: it happened, and the caller is the event's worker where there is an event;
+ *	negative errno: it never will
+ *
+ * @f may be closed on return, unless the caller knows better.
+ *
+ * Return: there was one. Context: does not sleep.
+ */
+bool rmc_waits_finish_one(struct rmc_file *f, struct list_head *waits, int error)
+{
+	struct rmc_wait_link *l;
+
+	spin_lock(&f->waits_lock);
+	l = list_first_entry_or_null(waits, struct rmc_wait_link, entry);
+	if (l)
+		claim(l->wait, error ?: result(l));
+	spin_unlock(&f->waits_lock);
+	if (!l)
+		return false;
+	give_back(l->wait);
+	return true;
+}
+
+/**
+ * rmc_waits_finish() - what a link waits for is there already
+ * @l: link
+ *
+ * Context: does not sleep.
+ */
+void rmc_waits_finish(struct rmc_wait_link *l)
+{
+	rmc_wait_finish(l->wait, result(l));
+}
+
+/**
+ * rmc_wait_alloc() - a wait that is in no list
+ * @f: open context
+ * @cmd: command; it and the caller have a reference each
+ *
+ * Return: wait, or ERR_PTR: too many, or no memory. Context: may sleep.
+ */
+struct rmc_wait *rmc_wait_alloc(struct rmc_file *f, struct io_uring_cmd *cmd)
+{
+	struct rmc_wait *wait;
+	int err, i;
+
+	err = rmc_charge_wait(f);
+	if (err)
+		return ERR_PTR(err);
+	wait = kzalloc(sizeof(*wait), GFP_KERNEL_ACCOUNT);
+	if (!wait) {
+		rmc_uncharge_wait(f);
+		return ERR_PTR(-ENOMEM);
+	}
+	/* the command's and the caller's */
+	refcount_set(&wait->refs, 2);
+	wait->file = f;
+	wait->cmd = cmd;
+	pdu_of(cmd)->wait = wait;
+	for (i = 0; i < RMC_LINKS; i++) {
+		INIT_LIST_HEAD(&wait->link[i].entry);
+		wait->link[i].wait = wait;
+	}
+	return wait;
+}
+
+/**
+ * rmc_wait_cancel() - io_uring wants a command back
+ * @cmd: command; called until io_uring has it, under its lock, so it is there
+ * @issue_flags: io_uring's
+ *
+ * Return: 0. Context: does not sleep.
+ */
+int rmc_wait_cancel(struct io_uring_cmd *cmd, unsigned int issue_flags)
+{
+	struct rmc_wait *wait = pdu_of(cmd)->wait;
+	struct rmc_file *f = wait->file;
+	bool ours;
+
+	spin_lock(&f->waits_lock);
+	ours = claim(wait, -ECANCELED);
+	spin_unlock(&f->waits_lock);
+	if (ours)
+		done(cmd, issue_flags);
+	return 0;
+}

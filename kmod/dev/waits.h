@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* io_uring commands that wait, see uring.h. */
+#ifndef RMC_WAITS_H
+#define RMC_WAITS_H
+
+#include <linux/list.h>
+#include <linux/refcount.h>
+#include <linux/types.h>
+#include "../run/worker.h"
+
+/*
+ * Commands of an open context that wait at once: one for each queue pair that a node may
+ * have. A wait takes some 300 bytes, charged to the owner's memory cgroup.
+ */
+#define RMC_MAX_WAITS	1024
+
+struct io_uring_cmd;
+struct rmc_event;
+struct rmc_file;
+struct rmc_wait;
+
+/**
+ * struct rmc_wait_link - one of the events that a command waits for
+ * @entry: in the list of who waits for the event; guarded by rmc_file.waits_lock
+ * @wait: whose it is; its command is not given back while the link is in a list
+ * @source: RMC_URING_*
+ * @seen: how often it happened for all the application knows
+ * @event: counter and alarm; NULL for RMC_URING_EVENT
+ * @call: brings it to the event's worker
+ */
+struct rmc_wait_link {
+	struct list_head entry;
+	struct rmc_wait *wait;
+	u32 source;
+	u32 seen;
+	struct rmc_event *event;
+	struct rmc_call call;
+};
+
+enum { RMC_LINK_CQ, RMC_LINK_SEG, RMC_LINK_EVENT, RMC_LINKS };
+
+/**
+ * struct rmc_wait - a command that waits
+ * @refs: of the command, of the function that starts it, and of each posted call
+ * @state: PUBLISHED, FINISHED
+ * @claimed: somebody finishes it, and no list has a link of it any more
+ * @result: what the application gets
+ * @file: open context, which the command keeps open
+ * @cmd: command; not touched any more after it was given back
+ * @pending: in the list of the watchdog, where there is one
+ * @link: what it waits for
+ *
+ * @claimed, @result and membership in lists are guarded by rmc_file.waits_lock.
+ */
+struct rmc_wait {
+	refcount_t refs;
+	atomic_t state;
+	bool claimed;
+	int result;
+	struct rmc_file *file;
+	struct io_uring_cmd *cmd;
+	struct list_head pending;
+	struct rmc_wait_link link[RMC_LINKS];
+};
+
+struct rmc_wait *rmc_wait_alloc(struct rmc_file *f, struct io_uring_cmd *cmd);
+void rmc_wait_put(struct rmc_wait *wait);
+void rmc_wait_look_after(struct rmc_wait *wait);
+void rmc_wait_publish(struct rmc_wait *wait);
+void rmc_wait_finish(struct rmc_wait *wait, int result);
+int rmc_wait_cancel(struct io_uring_cmd *cmd, unsigned int issue_flags);
+
+void rmc_waits_exit(void);
+void rmc_waits_add(struct list_head *waits, struct rmc_wait_link *l);
+void rmc_waits_move(struct rmc_file *f, struct list_head *from, struct list_head *to);
+bool rmc_waits_finish_one(struct rmc_file *f, struct list_head *waits, int error);
+void rmc_waits_finish(struct rmc_wait_link *l);
+
+#endif

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Nodes: set-up, joining and leaving a fabric, and the periodic look at peers and
+ * time-outs.
+ *
+ * How a node joins a fabric whose nodes come and go (fabric->sync != NULL).
+ * Channels hold positions, so both ends must agree to start from zero:
+ *
+ *   joiner b: epoch++, state JOINING; waits until every peer a that is alive
+ *             wrote sync[a][b] = epoch(b); zeroes all its channels; UP.
+ *   peer a:   sees a new epoch of b: RGP/RCP end what is in flight to b and
+ *             close their end, then the RRPP closes its end and writes sync.
+ *   either:   opens a channel only while itself and the peer are UP and each
+ *             has acknowledged the other's epoch.
+ *
+ * Acknowledging is each unit's own business, for its own ends: a row of sync is one
+ * unit's. All else is the head's.
+ */
+#include "../core/complete.h"
+#include "../core/pipeline.h"
+#include "member.h"
+
+static void destroy_unit(struct rmc_node *node)
+{
+	u32 i;
+
+	for (i = 0; i < node->fabric->endpoints; i++) {
+		if (node->out)
+			rmc_os_free(node->out[i]);
+		if (node->in && node->in[i]) {
+			rmc_os_free_atomic(node->in[i]->xfers);
+			rmc_os_free_atomic(node->in[i]);
+		}
+	}
+	rmc_links_destroy(&node->links);
+	rmc_itt_destroy(&node->itt);
+	rmc_os_free(node->out_epoch);
+	rmc_os_free(node->in);
+	rmc_os_free(node->out);
+	rmc_os_free(node);
+}
+
+static struct rmc_node *create_unit(struct rmc_fabric *f, u32 ep, u32 itt_entries)
+{
+	struct rmc_node *node = rmc_os_zalloc(sizeof(*node));
+
+	if (!node)
+		return NULL;
+	node->fabric = f;
+	node->nid = rmc_endpoint_nid(f, ep);
+	node->ep = ep;
+	rmc_att_init(&node->att);
+	node->out = rmc_os_zalloc(f->endpoints * sizeof(*node->out));
+	node->in = rmc_os_zalloc(f->endpoints * sizeof(*node->in));
+	node->out_epoch = rmc_os_zalloc(f->nodes * sizeof(u32));
+	if (!node->out || !node->in || !node->out_epoch ||
+	    rmc_itt_init(&node->itt, itt_entries) ||
+	    rmc_links_init(&node->links, f, node->nid)) {
+		destroy_unit(node);
+		return NULL;
+	}
+	return node;
+}
+
+/**
+ * rmc_node_create() - make a node with all its units
+ * @f: fabric
+ * @nid: node id, less than @f->nodes
+ * @itt_entries: operations in flight, per unit
+ *
+ * Return: head of the node, or NULL when out of memory.
+ * Context: may sleep.
+ */
+struct rmc_node *rmc_node_create(struct rmc_fabric *f, u32 nid, u32 itt_entries)
+{
+	struct rmc_node *head = create_unit(f, rmc_endpoint(f, nid), itt_entries);
+	u32 i;
+
+	if (!head)
+		return NULL;
+	head->head = head;
+	head->unit = rmc_os_zalloc(rmc_fabric_units(f) * sizeof(*head->unit));
+	head->peer = rmc_os_zalloc(f->nodes * sizeof(*head->peer));
+	head->peer_beat = rmc_os_zalloc(f->nodes * sizeof(u32));
+	if (!head->unit || !head->peer || !head->peer_beat)
+		goto err;
+	head->unit[0] = head;
+	for (i = 1; i < rmc_fabric_units(f); i++) {
+		head->unit[i] = create_unit(f, head->ep + i, itt_entries);
+		if (!head->unit[i])
+			goto err;
+		head->unit[i]->head = head;
+		head->unit[i]->unit = head->unit;
+		head->unit[i]->peer = head->peer;
+	}
+	return head;
+
+err:
+	rmc_node_destroy(head);
+	return NULL;
+}
+
+/**
+ * rmc_node_destroy() - free a node whose workers no longer run
+ * @node: head of the node
+ *
+ * Context: may sleep.
+ */
+void rmc_node_destroy(struct rmc_node *node)
+{
+	u32 i;
+
+	for (i = 1; node->unit && i < rmc_fabric_units(node->fabric); i++)
+		if (node->unit[i])
+			destroy_unit(node->unit[i]);
+	rmc_os_free(node->unit);
+	rmc_os_free(node->peer_beat);
+	rmc_os_free(node->peer);
+	destroy_unit(node);
+}
+
+/**
+ * rmc_node_join() - announce a node
+ * @node: head of the node; its workers do not run yet, or it left and the caller is its
+ *	RRPP worker
+ * @now_ms: node milliseconds
+ *
+ * Under a new epoch, which the transport may have claimed already.
+ * rmc_node_join_poll() completes it.
+ */
+void rmc_node_join(struct rmc_node *node, u32 now_ms)
+{
+	struct rmc_fabric *f = node->fabric;
+	struct rmc_region_node *self = &f->node[node->nid];
+	u64 claim = READ_ONCE(self->claim);
+	u32 epoch = rmc_claim_epoch(claim);
+	u32 i;
+
+	if (rmc_claim_state(claim) != RMC_NODE_JOINING || !epoch)
+		epoch = epoch + 1 ?: 1;
+	WRITE_ONCE(node->epoch, epoch);
+	node->join_ms = now_ms;
+	if (!node->left)
+		node->last_ms = now_ms;
+	for (i = 0; i < f->nodes; i++)
+		node->peer_beat[i] = READ_ONCE(f->node[i].heartbeat);
+	for (i = 0; i < RMC_MAX_UNITS; i++) {
+		WRITE_ONCE(self->parked[RMC_LANE_REQ][i], 0);
+		WRITE_ONCE(self->parked[RMC_LANE_REP][i], 0);
+	}
+	/*
+	 * Full barrier; pairs with the acquire in rmc_peers_poll(). Whoever took
+	 * the id over meanwhile fences us at the next tick.
+	 */
+	rmc_os_cas64(&self->claim, claim, rmc_claim(RMC_NODE_JOINING, epoch));
+	/* pairs with the acquires in rmc_node_tick_srv() */
+	smp_store_release(&node->left, false);
+}
+
+/**
+ * rmc_node_rejoin() - announce a node that was fenced
+ * @node: unit, the head first, whose RGP and RCP let go of all channels; the caller is
+ *	its RRPP worker
+ * @now_ms: node milliseconds
+ *
+ * Its id is ours again: the transport claimed it. Contexts, segments and queue
+ * pairs are those of before.
+ */
+void rmc_node_rejoin(struct rmc_node *node, u32 now_ms)
+{
+	u32 i;
+
+	/* a unit may not have noticed that it was fenced */
+	for (i = 0; i < node->fabric->endpoints; i++)
+		rmc_in_close(node, i);
+	if (node == node->head) {
+		WRITE_ONCE(node->left, true);
+		rmc_node_join(node, now_ms);
+	}
+	/* under the new epoch: nobody is fenced twice; pairs with the acquire
+	 * in rmc_peers_poll()
+	 */
+	smp_store_release(&node->fenced, false);
+}
+
+/* Did all units of the peer let go of our channels? */
+static bool acknowledged(struct rmc_node *node, u32 nid)
+{
+	struct rmc_fabric *f = node->fabric;
+	u32 i;
+
+	for (i = 0; i < rmc_fabric_units(f); i++)
+		/* pairs with the release in their rmc_node_tick_srv() */
+		if (smp_load_acquire(rmc_sync_word(f, rmc_endpoint(f, nid) + i, node->nid)) !=
+		    node->epoch)
+			return false;
+	return true;
+}
+
+/* Does the peer still have to acknowledge our epoch? */
+static bool awaited(struct rmc_node *node, u32 nid, u32 now_ms)
+{
+	struct rmc_fabric *f = node->fabric;
+	s32 waited = now_ms - node->join_ms;
+	s32 dead_ms = f->dead_ms;
+	/* pairs with the release that made the peer JOINING or UP */
+	u32 state = smp_load_acquire(&f->node[nid].state);
+
+	if (nid == node->nid || (state != RMC_NODE_UP && state != RMC_NODE_JOINING))
+		return false;
+	if (acknowledged(node, nid))
+		return false;
+	/* dead ones leave their state behind; live ones get some more time */
+	if (waited > dead_ms && READ_ONCE(f->node[nid].heartbeat) == node->peer_beat[nid])
+		return false;
+	return waited < 4 * dead_ms;
+}
+
+/* Nodes of this kernel went up or down: all are to look, see rmc_peers_poll(). */
+static void changed(struct rmc_fabric *f)
+{
+	/* release: also when the counter is never looked at */
+	rmc_os_inc_release(&f->changes);
+}
+
+/* No channels, no doorbells, and no older epochs of peers to let go of. */
+static void start_unit(struct rmc_node *unit)
+{
+	struct rmc_fabric *f = unit->fabric;
+	enum rmc_lane lane;
+	u32 i;
+
+	for (i = 0; i < f->nodes; i++) {
+		u32 epoch = READ_ONCE(f->node[i].epoch);
+
+		WRITE_ONCE(*rmc_sync_word(f, unit->ep, i), epoch);
+		WRITE_ONCE(unit->out_epoch[i], epoch);
+	}
+	for (lane = 0; lane < RMC_LANES; lane++)
+		for (i = 0; i < (f->endpoints + 63) / 64; i++)
+			WRITE_ONCE(*rmc_doorbell_word(f, unit->ep, lane, i * 64), 0);
+}
+
+/**
+ * rmc_node_join_poll() - go on with joining
+ * @node: head of the node; the caller is its RRPP worker, its ticks run
+ * @now_ms: node milliseconds
+ *
+ * Return: true when the node is up.
+ * Context: worker, does not sleep; zeroes all channels of the node once.
+ */
+bool rmc_node_join_poll(struct rmc_node *node, u32 now_ms)
+{
+	struct rmc_fabric *f = node->fabric;
+	u32 i, u;
+
+	if (node->up)
+		return true;
+	if (node->fenced || node->left)
+		return false;
+	for (i = 0; f->sync && i < f->nodes; i++)
+		if (awaited(node, i, now_ms))
+			return false;
+	f->ops->reset(f, node->nid);
+	for (u = 0; f->sync && u < rmc_fabric_units(f); u++)
+		start_unit(node->unit[u]);
+	/* pairs with the acquire in the peers' rmc_peer_up() */
+	smp_store_release(&f->node[node->nid].state, RMC_NODE_UP);
+	/* pairs with the acquire in rmc_node_linked() */
+	smp_store_release(&node->up, true);
+	changed(f);
+	return true;
+}
+
+/**
+ * rmc_node_leave() - take a node out of the fabric
+ * @node: head of the node; its workers no longer run
+ */
+void rmc_node_leave(struct rmc_node *node)
+{
+	struct rmc_fabric *f = node->fabric;
+
+	node->up = false;
+	/* the entry may be another kernel's by now */
+	if (node->fenced || node->left)
+		return;
+	/* pairs with the acquire in rmc_peer_up() and rmc_peers_poll() */
+	smp_store_release(&f->node[node->nid].state, RMC_NODE_DOWN);
+}
+
+/**
+ * rmc_node_down_srv() - take a node out that may come back: the RRPP's half
+ * @node: unit, the head first; the caller is its RRPP worker
+ *
+ * rmc_node_down_req() and, for nodes of the same kernel, closing their ends
+ * complete it. rmc_node_join() brings the node back.
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_node_down_srv(struct rmc_node *node)
+{
+	struct rmc_fabric *f = node->fabric;
+	u32 i;
+
+	if (node->fenced || (node == node->head && node->left))
+		return;
+	/* pairs with the acquire in rmc_node_linked() */
+	smp_store_release(&node->head->up, false);
+	WRITE_ONCE(node->head->left, true);
+	for (i = 0; i < f->endpoints; i++)
+		rmc_in_close(node, i);
+	if (node != node->head)
+		return;
+	/* pairs with the acquire in rmc_peer_up() and rmc_peers_poll() */
+	smp_store_release(&f->node[node->nid].state, RMC_NODE_DOWN);
+	changed(f);
+}
+
+/**
+ * rmc_node_down_req() - the half of RGP and RCP
+ * @node: unit, of which rmc_node_down_srv() was called; the caller is its RGP
+ *	and RCP worker
+ *
+ * What is in flight ends with RMC_S_NODE_DOWN, and so does what is asked for
+ * while the node is down.
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_node_down_req(struct rmc_node *node)
+{
+	u32 i;
+
+	for (i = 0; i < node->fabric->nodes; i++)
+		rmc_out_close(node, i);
+}
+
+/**
+ * rmc_node_fence() - let go of channels that are a successor's
+ * @node: unit; the caller is its RRPP worker
+ *
+ * Somebody else has our id: this kernel stood still for so long that it looked dead.
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_node_fence(struct rmc_node *node)
+{
+	u32 i;
+
+	/* pairs with the acquire in rmc_node_tick_req() */
+	smp_store_release(&node->fenced, true);
+	if (node == node->head)
+		/* pairs with the acquire in rmc_node_linked() and rmc_node_tick_req() */
+		smp_store_release(&node->up, false);
+	for (i = 0; i < node->fabric->endpoints; i++)
+		rmc_in_close(node, i);
+	if (node == node->head)
+		rmc_os_node_event(node, RMC_EVENT_FENCED, node->nid, node->epoch);
+}
+
+/**
+ * rmc_node_tick_req() - time-outs and peers, for RGP and RCP
+ * @node: unit; the caller is its RGP and RCP worker
+ * @now_ms: node milliseconds
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_node_tick_req(struct rmc_node *node, u32 now_ms)
+{
+	u32 passed = rmc_ms_passed(&node->last_ms, now_ms);
+	struct rmc_fabric *f = node->fabric;
+	u32 gap_ms = min_t(u32, f->dead_ms / 2, RMC_TICK_GAP_MS);
+
+	/*
+	 * Whoever was paused must not blame the peers for the time it slept. They may
+	 * have been paused as well, and resume a moment later.
+	 */
+	node->req_ms += min_t(u32, passed, gap_ms);
+	if (node->itt.used && node->req_ms - node->scan_ms >= f->timeout_ms / 16) {
+		node->scan_ms = node->req_ms;
+		rmc_itt_expire(node);
+	}
+	if (unlikely(node->itt.restarts))
+		rmc_rgp_resume(node);
+	/* pairs with the releases in rmc_node_fence() */
+	if (unlikely(!smp_load_acquire(&node->head->up) || smp_load_acquire(&node->fenced)))
+		rmc_node_down_req(node);
+	rmc_peers_poll(node);
+}
+
+/* Server ends of peers that are gone, or back under a new epoch. */
+static void close_stale(struct rmc_node *node)
+{
+	struct rmc_fabric *f = node->fabric;
+	u32 i, epoch;
+
+	for (i = 0; i < f->endpoints; i++)
+		if (node->in[i] && (!rmc_peer_up(f, rmc_endpoint_nid(f, i), &epoch) ||
+				    node->in[i]->epoch != epoch))
+			rmc_in_close(node, i);
+}
+
+/**
+ * rmc_node_tick_srv() - peers and stalled transfers, for the RRPP
+ * @node: unit; the caller is its RRPP worker
+ * @now_ms: node milliseconds
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_node_tick_srv(struct rmc_node *node, u32 now_ms)
+{
+	struct rmc_fabric *f = node->fabric;
+	u32 i;
+
+	rmc_att_tick(node, now_ms);
+
+	if (!f->sync) {
+		/* pairs with the release in changed() */
+		u32 changes = smp_load_acquire(&f->changes);
+
+		if (unlikely(changes != node->srv_changes))
+			close_stale(node);
+		node->srv_changes = changes;
+		return;
+	}
+	/* not before the head joined again under the epoch it has; pairs with the
+	 * release in rmc_node_join()
+	 */
+	if (node->fenced || (node != node->head && smp_load_acquire(&node->head->left)))
+		return;
+	if (unlikely(READ_ONCE(f->node[node->nid].epoch) != READ_ONCE(node->head->epoch))) {
+		rmc_node_fence(node);
+		return;
+	}
+	if (unlikely(READ_ONCE(node->head->left)))
+		return;
+	if (node == node->head)
+		WRITE_ONCE(f->node[node->nid].heartbeat, ++node->beat);
+	close_stale(node);
+	for (i = 0; i < f->nodes; i++) {
+		u32 epoch = READ_ONCE(f->node[i].epoch);
+
+		if (i == node->nid)
+			continue;
+		/* pairs with the release in rmc_peers_poll() */
+		if (smp_load_acquire(&node->out_epoch[i]) == epoch &&
+		    READ_ONCE(*rmc_sync_word(f, node->ep, i)) != epoch)
+			/* pairs with the joiner's acquire in acknowledged() */
+			smp_store_release(rmc_sync_word(f, node->ep, i), epoch);
+	}
+}

@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Worker threads: spinning, parking, being woken, and calls made on them. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/hrtimer.h>
+#include <linux/kthread.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/stat.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include "../base/compat.h"
+#include "../fabric/transport.h"
+#include "worker.h"
+
+/* Visits between two looks at the clock: some microseconds when idle */
+#define VISITS_PER_CLOCK	32
+/* Looks for an answer of another kernel before others get the CPU */
+#define LOOKS_PER_TURN		8
+
+/**
+ * rmc_os_wake() - make a worker look for work
+ * @ni: worker
+ *
+ * What it shall find was published before. Context: any but NMI.
+ */
+void rmc_os_wake(struct rmc_ni_worker *ni)
+{
+	struct rmc_worker *w = rmc_worker_of(ni);
+
+	/* full barrier: work first, then the flag; pairs with unkick() */
+	if (!xchg(&w->kicked, 1) && w->task)
+		wake_up_process(w->task);
+}
+
+/* Forget the kick, then look for the reason; pairs with rmc_os_wake(). */
+static void unkick(struct rmc_worker *w)
+{
+	if (READ_ONCE(w->kicked))
+		xchg(&w->kicked, 0);
+}
+
+/**
+ * rmc_worker_init() - set up what rmc_ni_worker_init() leaves
+ * @w: worker, zeroed
+ * @cpu: where it shall run
+ * @share: it shares the CPU with applications
+ */
+void rmc_worker_init(struct rmc_worker *w, unsigned int cpu, bool share)
+{
+	rmc_calls_init(&w->calls);
+	INIT_LIST_HEAD(&w->owners);
+	spin_lock_init(&w->owners_lock);
+	rmc_park_init(&w->park);
+	w->home = cpu;
+	w->cpu = cpu;
+	w->share = share;
+}
+
+static struct rmc_owner *find_owner(struct rmc_worker *w, struct mm_struct *mm)
+{
+	struct rmc_owner *o;
+
+	lockdep_assert_held(&w->owners_lock);
+	list_for_each_entry(o, &w->owners, node)
+		if (o->mm == mm)
+			return o;
+	return NULL;
+}
+
+/**
+ * rmc_worker_owner_get() - a process maps a WQ that a worker polls
+ * @w: worker
+ * @mm: of the process
+ *
+ * Return: for rmc_worker_owner_put() when that mapping goes; NULL: out of memory.
+ * Context: may sleep.
+ */
+struct rmc_owner *rmc_worker_owner_get(struct rmc_worker *w, struct mm_struct *mm)
+{
+	struct rmc_owner *fresh = kzalloc(sizeof(*fresh), GFP_KERNEL_ACCOUNT), *o;
+
+	if (!fresh)
+		return NULL;
+	/*
+	 * Known before the process can publish: a park that does not find it here is
+	 * over with announcing, and the process sees need_wakeup. Pairs with fence_mask().
+	 */
+	spin_lock(&w->owners_lock);
+	o = find_owner(w, mm);
+	if (!o) {
+		o = fresh;
+		fresh = NULL;
+		mmgrab(mm);
+		o->mm = mm;
+		o->worker = w;
+		list_add(&o->node, &w->owners);
+	}
+	o->maps++;
+	spin_unlock(&w->owners_lock);
+	kfree(fresh);
+	return o;
+}
+
+/**
+ * rmc_worker_owner_again() - one more mapping of the same process
+ * @o: owner
+ *
+ * Context: may sleep.
+ */
+void rmc_worker_owner_again(struct rmc_owner *o)
+{
+	spin_lock(&o->worker->owners_lock);
+	o->maps++;
+	spin_unlock(&o->worker->owners_lock);
+}
+
+/**
+ * rmc_worker_owner_put() - a mapping of a WQ goes
+ * @o: owner
+ *
+ * Context: may sleep.
+ */
+void rmc_worker_owner_put(struct rmc_owner *o)
+{
+	struct rmc_worker *w = o->worker;
+	bool last;
+
+	spin_lock(&w->owners_lock);
+	last = !--o->maps;
+	if (last)
+		list_del(&o->node);
+	spin_unlock(&w->owners_lock);
+	if (last) {
+		mmdrop(o->mm);
+		kfree(o);
+	}
+}
+
+/* Other CPUs that may run an owner of a worker's queue pairs now. Returns how many. */
+static unsigned int fence_mask(void *arg)
+{
+	struct rmc_worker *w = arg;
+	struct rmc_owner *o;
+
+	cpumask_clear(&w->fence);
+	/* pairs with rmc_worker_owner_get() */
+	spin_lock(&w->owners_lock);
+	list_for_each_entry(o, &w->owners, node)
+		cpumask_or(&w->fence, &w->fence, rmc_mm_cpus(o->mm));
+	spin_unlock(&w->owners_lock);
+	cpumask_and(&w->fence, &w->fence, cpu_online_mask);
+	/* nobody else runs where we do */
+	cpumask_clear_cpu(raw_smp_processor_id(), &w->fence);
+	return cpumask_weight(&w->fence);
+}
+
+/**
+ * rmc_os_membarrier() - make all CPUs that run owners of a worker's queue pairs execute
+ *	a full barrier
+ * @ni: worker; the caller is its thread
+ *
+ * Who is switched in or out meanwhile executes one in the context switch. Also a full
+ * barrier of the caller.
+ *
+ * Context: may sleep.
+ */
+void rmc_os_membarrier(struct rmc_ni_worker *ni)
+{
+	struct rmc_worker *w = rmc_worker_of(ni);
+	unsigned int cpus;
+
+	/* announced, then look who runs; pairs with the barriers of context switches */
+	smp_mb();
+	cpus = fence_mask(w);
+	rmc_park_interrupts(&w->park, cpus);
+	if (cpus)
+		WRITE_ONCE(w->interrupts, w->interrupts + cpus);
+	rmc_fence_cpus(&w->fence);
+}
+
+/*
+ * Who waits for a call relies on node time, and on a look at peers after it called: both
+ * stand still while the worker sleeps.
+ */
+static void tick_now(void *arg)
+{
+	struct rmc_worker *w = arg;
+
+	rmc_ni_tick(&w->ni, rmc_os_now_ns());
+}
+
+static void run_calls(struct rmc_worker *w)
+{
+	rmc_calls_run(&w->calls, tick_now, w);
+}
+
+/**
+ * rmc_worker_post() - have a function called on a worker, and do not wait for it
+ * @ni: worker, started
+ * @call: function and argument; belongs to the worker until it was called
+ *
+ * In order with the calls that one caller, or several under a lock, make and post.
+ *
+ * Context: any but NMI.
+ */
+void rmc_worker_post(struct rmc_ni_worker *ni, struct rmc_call *call)
+{
+	rmc_calls_add(&rmc_worker_of(ni)->calls, call);
+	rmc_os_wake(ni);
+}
+
+/**
+ * rmc_worker_call() - call a function on a worker, between two visits
+ * @ni: worker, started
+ * @fn: function; must not sleep
+ * @arg: its argument
+ *
+ * Calls of one caller are made in their order. The wait cannot be interrupted:
+ * @arg mostly lives on the caller's stack, and the worker always answers.
+ *
+ * Return: what @fn returned.
+ * Context: may sleep; not on a worker.
+ */
+int rmc_worker_call(struct rmc_ni_worker *ni, int (*fn)(void *arg), void *arg)
+{
+	DECLARE_COMPLETION_ONSTACK(done);
+	struct rmc_call call = { .fn = fn, .arg = arg, .done = &done };
+
+	might_sleep();
+	rmc_worker_post(ni, &call);
+	wait_for_completion(&done);
+	return call.ret;
+}
+
+/*
+ * Wait for the turn: who has it does not sleep and is not preempted, hence is on
+ * another CPU and soon done.
+ */
+static void take_turn(struct rmc_worker *w)
+{
+	while (!rmc_ni_try_own(&w->ni))
+		cpu_relax();
+}
+
+/* What spin() would do, while its thread lets us on. Returns whether there was work. */
+static bool help_awake(struct rmc_worker *w)
+{
+	bool worked = false;
+	int looks = 0;
+
+	while (!need_resched() && w->ni.hots <= RMC_INLINE_QPS) {
+		if (rmc_ni_visit(&w->ni)) {
+			worked = true;
+			looks = 0;
+		} else if (!rmc_ni_awaits(&w->ni) || looks++ == LOOKS_PER_TURN) {
+			break;
+		}
+	}
+	return worked;
+}
+
+/**
+ * rmc_worker_poll_inline() - have what a queue pair was given taken
+ * @w: its worker
+ * @waits: the caller waits for the answers: without work, let others on this CPU
+ *
+ * Where the worker's thread sleeps, or waits for this very CPU, its work is done here.
+ * That takes microseconds, and waking a thread some tens of them. A thread is woken all
+ * the same where more is to be expected: help needed twice in the time after which a
+ * worker parks, or something left in flight.
+ *
+ * Return: the worker is awake, on another CPU.
+ * Context: may sleep; not on a worker.
+ */
+bool rmc_worker_poll_inline(struct rmc_worker *w, bool waits)
+{
+	bool worked = false, wake = READ_ONCE(w->ni.parked), apart = !wake;
+	int cpu;
+
+	might_sleep();
+	/* where spinlocks sleep, as those of waiters, nobody may visit without preemption */
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT)) {
+		cpu = get_cpu();
+		apart &= cpu != READ_ONCE(w->cpu);
+		if (rmc_ni_try_own(&w->ni)) {
+			if (READ_ONCE(w->ni.parked)) {
+				wake = !rmc_ni_poll_inline(&w->ni, rmc_os_now_ns(), w->park_ns);
+				worked = !wake;
+			} else if (cpu == w->cpu) {
+				worked = help_awake(w);
+			}
+			rmc_ni_disown(&w->ni);
+		}
+		put_cpu();
+	}
+	/* what the caller posted came before; one that is about to park looks once more */
+	if (wake)
+		rmc_os_wake(&w->ni);
+	if (waits && !worked)
+		yield();
+	return apart;
+}
+
+static bool must_wake(struct rmc_worker *w)
+{
+	return READ_ONCE(w->kicked) || rmc_calls_left(&w->calls) || kthread_should_stop();
+}
+
+/* Sleep until kicked. Returns false when the time ran out. */
+static bool doze(struct rmc_worker *w, u64 ns)
+{
+	set_current_state(TASK_IDLE);
+	if (!must_wake(w)) {
+		if (ns) {
+			ktime_t timeout = ns_to_ktime(ns);
+
+			schedule_hrtimeout_range(&timeout, ns / 4, HRTIMER_MODE_REL);
+		} else {
+			schedule();
+		}
+	}
+	__set_current_state(TASK_RUNNING);
+	return must_wake(w);
+}
+
+/*
+ * Sleep until there is work. The announcement stands all the time: a look that
+ * finds nothing costs neither its withdrawal nor another interrupt of other CPUs.
+ */
+static void sleep_parked(struct rmc_worker *w)
+{
+	u64 ns = w->poll_ns_max ? RMC_POLL_US_MIN * NSEC_PER_USEC : 0;
+	bool woken, worked = false;
+
+	do {
+		rmc_ni_disown(&w->ni);
+		woken = doze(w, ns);
+		take_turn(w);
+		if (woken || !ns)
+			continue;
+		rmc_ni_tick(&w->ni, rmc_os_now_ns());
+		worked = rmc_ni_visit(&w->ni);
+		ns = min(2 * ns, w->poll_ns_max);
+	} while (!woken && !worked);
+	unkick(w);
+	rmc_ni_unpark(&w->ni);
+	rmc_ni_tick(&w->ni, rmc_os_now_ns());
+}
+
+/*
+ * One turn of spinning. Whoever else is on this CPU waits for the answers that we wait
+ * for, most probably, and they are nearer than the end of two changes of tasks.
+ */
+static void spin(struct rmc_worker *w)
+{
+	int i, looks = 0;
+
+	for (i = 0; i < VISITS_PER_CLOCK; i++) {
+		if (!rmc_ni_visit(&w->ni)) {
+			cpu_relax();
+			if (w->share || !single_task_running()) {
+				if (looks++ < LOOKS_PER_TURN && rmc_ni_awaits(&w->ni))
+					continue;
+				/*
+				 * Applications wait on this very CPU, as they
+				 * were told or by the scheduler's choice, and
+				 * we for them. cond_resched() would let them
+				 * on only when our time slice ends.
+				 */
+				rmc_ni_disown(&w->ni);
+				yield();
+				take_turn(w);
+				return;
+			}
+		}
+		if (unlikely(rmc_calls_left(&w->calls)))
+			return;
+	}
+}
+
+static int worker_main(void *data)
+{
+	struct rmc_worker *w = data;
+	u64 now = rmc_os_now_ns(), busy_ns = now, slept_ns;
+
+	while (!kthread_should_stop()) {
+		u64 worked = w->ni.worked;
+
+		spin(w);
+		run_calls(w);
+
+		now = rmc_os_now_ns();
+		if (now - w->ni.tick_ns >= RMC_TICK_NS)
+			rmc_ni_tick(&w->ni, now);
+		/* every few microseconds: neither RCU nor the watchdogs complain */
+		cond_resched_tasks_rcu_qs();
+
+		if (worked != w->ni.worked || rmc_calls_left(&w->calls)) {
+			busy_ns = now;
+		} else if (rmc_park_is_due(&w->park, now - busy_ns, w->park_ns)) {
+			/* may_park is not for free: when it says no, ask later */
+			busy_ns = now;
+			unkick(w);
+			if (!rmc_ni_may_park(&w->ni))
+				continue;
+			if (!rmc_park_may(&w->park, now, fence_mask, w))
+				continue;
+			if (!rmc_ni_park(&w->ni))
+				continue;
+			slept_ns = now;
+			sleep_parked(w);
+			now = rmc_os_now_ns();
+			busy_ns = now;
+			rmc_park_slept(&w->park, now - slept_ns, w->park_ns);
+		}
+	}
+	/* what was posted before the last file was closed */
+	while (rmc_calls_left(&w->calls))
+		run_calls(w);
+	return 0;
+}
+
+/**
+ * rmc_worker_start() - start the thread
+ * @w: worker, set up, with its nodes
+ * @number: for the thread's name
+ *
+ * Return: 0 or a negative errno. Context: may sleep.
+ */
+int rmc_worker_start(struct rmc_worker *w, u32 number)
+{
+	struct task_struct *task;
+
+	task = kthread_create_on_node(worker_main, w, cpu_to_node(w->cpu), "rmc/%u", number);
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	kthread_bind(task, w->cpu);
+	rmc_sched_short_slice(task);
+	w->task = get_task_struct(task);
+	wake_up_process(task);
+	return 0;
+}
+
+struct move {
+	struct rmc_worker *worker;
+	unsigned int cpu;
+	bool share;
+};
+
+/* On the worker, which alone knows its queue pairs */
+static int tell_place(void *arg)
+{
+	struct move *m = arg;
+	struct rmc_worker *w = m->worker;
+	u32 i;
+
+	WRITE_ONCE(w->cpu, m->cpu);
+	WRITE_ONCE(w->share, m->share);
+	for (i = 0; i < w->ni.alls; i++) {
+		struct rmc_qp_flags *flags = w->ni.all[i]->flags;
+
+		WRITE_ONCE(flags->worker_cpu, m->cpu);
+		WRITE_ONCE(flags->shared_cpu, m->share);
+	}
+	return 0;
+}
+
+/**
+ * rmc_worker_move() - have a worker run on another CPU, and tell applications
+ * @w: worker, started
+ * @cpu: online CPU
+ * @share: it shares that with applications or other workers
+ *
+ * Context: may sleep; callers exclude each other.
+ */
+void rmc_worker_move(struct rmc_worker *w, unsigned int cpu, bool share)
+{
+	struct move m = { .worker = w, .cpu = cpu, .share = share };
+
+	if (set_cpus_allowed_ptr(w->task, cpumask_of(cpu)))
+		pr_warn_once("a worker cannot run on CPU %u\n", cpu);
+	rmc_worker_call(&w->ni, tell_place, &m);
+}
+
+/**
+ * rmc_worker_stop() - stop the thread
+ * @w: worker; nobody calls it any more, but other workers may still wake it
+ *
+ * Context: may sleep.
+ */
+void rmc_worker_stop(struct rmc_worker *w)
+{
+	if (w->task)
+		kthread_stop(w->task);
+}
+
+/**
+ * rmc_worker_put() - forget the stopped thread
+ * @w: worker that nobody wakes any more
+ *
+ * Context: may sleep.
+ */
+void rmc_worker_put(struct rmc_worker *w)
+{
+	if (w->task)
+		put_task_struct(w->task);
+	w->task = NULL;
+}

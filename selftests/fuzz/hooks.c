@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: GPL-2.0
+/* For programs of ../host that do not set the hooks of the shim themselves. */
+#include "kmod/core/pipeline.h"
+
+__attribute__((weak)) void (*rmc_between_passes)(void);
+__attribute__((weak)) u32 rmc_no_memory;

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: GPL-2.0
+# The files of kmod/ that also build in user space, with selftests/host/shim. TOP is set.
+CORE := $(filter-out %/os.c %/trace.c,$(wildcard $(TOP)/kmod/base/*.c)) \
+	$(wildcard $(TOP)/kmod/core/*.c $(TOP)/kmod/core/ops/*.c) \
+	$(wildcard $(TOP)/kmod/member/*.c $(TOP)/kmod/ni/*.c) \
+	$(addprefix $(TOP)/kmod/fabric/,fabric.c filter.c layout.c model.c)

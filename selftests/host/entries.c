@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A peer's entry of the node table that changes while a node looks at it, behind each
+ * access in turn. The table is a page that nobody may touch: each access is a fault, whose
+ * handler lets the one instruction through. What is told of the peer is in order all the
+ * same.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include "tap.h"
+#include "world.h"
+#include "kmod/member/member.h"
+
+#if defined(__x86_64__)
+
+static struct world peers;
+static struct rmc_region_node *entries;		/* a page, which nobody may touch in a look */
+static u32 step, change_at;
+static u64 becomes;
+
+/* Let the instruction through that touches it, */
+static void touched(int sig, siginfo_t *info, void *context)
+{
+	ucontext_t *uc = context;
+
+	/* a fault of somebody else's happens again, and ends us */
+	if ((uintptr_t)info->si_addr / 4096 != (uintptr_t)entries / 4096)
+		signal(SIGSEGV, SIG_DFL);
+	mprotect(entries, 4096, PROT_READ | PROT_WRITE);
+	uc->uc_mcontext.gregs[REG_EFL] |= 0x100;
+}
+
+/* and the peer act behind it. */
+static void touched_once(int sig, siginfo_t *info, void *context)
+{
+	ucontext_t *uc = context;
+
+	uc->uc_mcontext.gregs[REG_EFL] &= ~0x100;
+	if (++step == change_at)
+		entries[1].claim = becomes;
+	mprotect(entries, 4096, PROT_NONE);
+}
+
+/* A link is up only while its node is, and each is told once; up only under this claim. */
+static void check_told(bool up, bool linked, u64 claim)
+{
+	u32 i;
+
+	for (i = 0; i < world_tolds && i < WORLD_TOLD; i++) {
+		u32 type = world_told[i].type;
+
+		if (type == RMC_EVENT_NODE_UP || type == RMC_EVENT_LINK_UP)
+			CHECK_EQ(rmc_claim(RMC_NODE_UP, world_told[i].epoch), claim);
+		if (type == RMC_EVENT_NODE_UP || type == RMC_EVENT_NODE_DOWN) {
+			CHECK_EQ(up, type == RMC_EVENT_NODE_DOWN);
+			CHECK(!linked);
+			up = !up;
+		} else {
+			CHECK_EQ(linked, type == RMC_EVENT_LINK_DOWN);
+			CHECK(up);
+			linked = !linked;
+		}
+	}
+	CHECK_EQ(up, rmc_claim_state(claim) == RMC_NODE_UP);
+}
+
+/* It changes behind each access to the table in turn. @knows: the epoch that we work with */
+static void looks(u64 is, u64 then, u32 knows)
+{
+	struct rmc_node *node = peers.node[0];
+	bool up, linked;
+
+	becomes = then;
+	for (step = change_at = 1; step >= change_at && !tap_bad; change_at++) {
+		entries[1].claim = is;
+		peers.sync[1] = knows;
+		rmc_peers_poll(node);
+		rmc_peers_poll(node);
+		up = node->peer[1].state == RMC_NODE_UP;
+		linked = node->peer[1].linked;
+		CHECK_EQ(up, rmc_claim_state(is) == RMC_NODE_UP);
+		CHECK_EQ(linked, up && knows == rmc_claim_epoch(is));
+		world_tolds = 0;
+		step = 0;
+		mprotect(entries, 4096, PROT_NONE);
+		rmc_peers_poll(node);
+		mprotect(entries, 4096, PROT_READ | PROT_WRITE);
+		CHECK(step > 3);
+		entries[1].claim = then;
+		rmc_peers_poll(node);
+		rmc_peers_poll(node);
+		check_told(up, linked, then);
+	}
+}
+
+static void test_peers(void)
+{
+	struct sigaction touch = { .sa_sigaction = touched, .sa_flags = SA_SIGINFO };
+	struct sigaction once = { .sa_sigaction = touched_once, .sa_flags = SA_SIGINFO };
+	const struct world_opts o = { .nodes = 2, .kernels = true };
+	struct sigaction segv, trap;
+	struct rmc_region_node *table;
+	u32 i;
+
+	world_init(&peers, &o);
+	table = peers.table;
+	entries = aligned_alloc(4096, 4096);
+	memcpy(entries, table, 2 * sizeof(*table));
+	peers.table = entries;
+	for (i = 0; i < 2; i++)
+		peers.fabric[i].node = entries;
+	sigaction(SIGSEGV, &touch, &segv);
+	sigaction(SIGTRAP, &once, &trap);
+	looks(rmc_claim(RMC_NODE_JOINING, 2), rmc_claim(RMC_NODE_UP, 2), 2);
+	looks(rmc_claim(RMC_NODE_UP, 2), rmc_claim(RMC_NODE_DOWN, 2), 2);
+	looks(rmc_claim(RMC_NODE_UP, 2), rmc_claim(RMC_NODE_UP, 3), 2);
+	/* its RRPP half has noticed first */
+	looks(rmc_claim(RMC_NODE_UP, 2), rmc_claim(RMC_NODE_UP, 3), 3);
+	tap_result("a peer that comes or goes during a look: told in order, once");
+	looks(rmc_claim(RMC_NODE_UP, 2), rmc_claim(RMC_NODE_JOINING, 3), 2);
+	tap_result("a peer that joins again during a look is not up");
+	sigaction(SIGSEGV, &segv, NULL);
+	sigaction(SIGTRAP, &trap, NULL);
+	peers.table = table;
+	world_fini(&peers);
+	free(entries);
+}
+
+int main(void)
+{
+	test_peers();
+	return tap_done();
+}
+
+#else
+
+int main(void)
+{
+	tap_skip("entries that change during a look", "needs the trap flag of x86");
+	return tap_done();
+}
+
+#endif

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What is built and run for a fault: flavours of a compiler, groups of sources, programs
+and, by area, the order of programs."""
+
+HOST = "selftests/host"
+WARN = "-w"
+SHIM = ["-std=gnu11", WARN, "-I.", "-Iuapi", "-Ilib/include", f"-I{HOST}", f"-I{HOST}/shim",
+        "-pthread"]
+SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+
+# name: compiler, flags for objects, flags for programs
+FLAVOURS = {
+    # first without sanitizers: it builds and runs in a fifth of the time
+    "plain": ("gcc", SHIM + ["-DRMC_TEST_HOOKS", "-DRMC_TEST_PASSES", "-O1"], ["-pthread"]),
+    "asan": ("gcc", SHIM + ["-DRMC_TEST_HOOKS", "-O1"] + SANITIZE, SANITIZE + ["-pthread"]),
+    # with vector copies, which are compiled out elsewhere
+    "vector": ("gcc", SHIM + ["-O2"], ["-pthread"]),
+    "tsan": ("clang", SHIM + ["-O1", "-fsanitize=thread"], ["-fsanitize=thread", "-pthread"]),
+    # the kernel's half of the shared region, over a kernel that is played
+    "kernel": ("gcc", SHIM[:2] + [f"-I{HOST}/shim/kernel"] + SHIM[2:] +
+               ["-Wno-sign-compare", "-O1"] + SANITIZE, SANITIZE + ["-pthread"]),
+}
+
+LIBRARY = ["-std=gnu11", WARN, "-D_GNU_SOURCE", "-Ilib/include", "-Iuapi", "-pthread", "-O1"]
+FLAVOURS.update({
+    "lib": ("gcc", LIBRARY, ["-pthread"]),
+    "lib.asan": ("gcc", LIBRARY + SANITIZE, SANITIZE + ["-pthread"]),
+    # over the driver in user space
+    "member": ("gcc", LIBRARY,
+               ["-pthread", "-Wl,--wrap=open,--wrap=ioctl,--wrap=mmap"]),
+})
+
+# Sources that all programs of a group have; a pattern is expanded in the tree
+GROUPS = {
+    "core": ["kmod/base/line.c", "kmod/base/mem.c", "kmod/core/*.c", "kmod/core/ops/*.c",
+             "kmod/member/*.c", "kmod/ni/*.c", "kmod/fabric/fabric.c", "kmod/fabric/filter.c", "kmod/fabric/model.c", "kmod/fabric/layout.c",
+             f"{HOST}/world.c"],
+    "region": ["kmod/fabric/region.c", "kmod/fabric/layout.c", "kmod/fabric/fabric.c"],
+    "header": [],
+    # without messages, which a test plays
+    "calls": [f"lib/{n}.c" for n in ("ctx", "error", "log", "mem", "qp", "sabre", "size",
+                                     "sleepers", "team", "version", "wait", "rpc")],
+}
+GROUPS["lib"] = GROUPS["calls"] + ["lib/coll.c", "lib/herd.c", "lib/msg/*.c", "lib/scheme/*.c",
+                                   "lib/kv/*.c", "selftests/lib/fake_rmc.c"]
+
+def host(name, *flavours):
+    """A program of selftests/host: plainly as itself, and NAME.FLAVOUR."""
+    return {name if f == "plain" else f"{name}.{f}":
+            (f, "core", [f"{HOST}/{name}.c"], {}, []) for f in flavours}
+
+
+# name: flavour, group, own sources, environment, arguments
+PROGRAMS = {
+    **host("itt", "plain", "asan"),
+    **host("replies", "plain", "asan"),
+    **host("again", "plain"),
+    **host("epochs", "plain", "asan"),
+    **host("bounds", "plain", "asan"),
+    **host("wakeups", "plain"),
+    **host("sends", "plain"),
+    **host("tracked", "plain"),
+    **host("asked", "plain"),
+    **host("workers", "plain", "asan"),
+    **host("steps", "plain", "vector"),
+    **host("memory", "plain", "asan"),
+    **host("runs", "plain", "asan"),
+    **host("unit", "plain", "asan"),
+    **host("peers", "plain", "asan"),
+    **host("entries", "plain"),
+    **host("hostile", "plain", "asan"),
+    **host("faults", "plain", "asan"),
+    **host("turns", "plain", "asan"),
+    **host("rmw", "plain", "asan"),
+    **host("ranges", "plain", "asan"),
+    **host("tenants", "plain", "asan"),
+    **host("model", "plain"),
+    **host("sabre_unit", "plain", "asan"),
+    # headers alone
+    "parks": ("plain", "header", [f"{HOST}/parks.c"], {}, []),
+    "posted": ("kernel", "header", [f"{HOST}/posted.c"], {}, []),
+    "region": ("kernel", "region", [f"{HOST}/region.c"], {}, []),
+    "stress.tsan": ("tsan", "core", [f"{HOST}/stress.c"], {"RMC_WORLD": "pair,mtu=512"}, ["1"]),
+}
+
+LIB = "selftests/lib"
+for n, group in (("qp", "lib"), ("msg", "lib"), ("scheme", "lib"), ("reader", "lib"),
+                 ("owner", "lib"), ("rpc", "calls")):
+    for f in ("lib", "lib.asan"):
+        PROGRAMS[f"{f}.{n}"] = (f, group, [f"{LIB}/test_{n}.c"], {}, [])
+
+# Programs of several members over the driver in user space: their number, and whether the
+# last one has two lives, told by a last argument
+MEMBERS = {}
+
+
+def member(program, nodes, *arguments, lives=False):
+    name = ".".join((program, str(nodes)) + arguments)
+    PROGRAMS[name] = ("member", "lib", [f"{LIB}/prog_{program}.c", f"{LIB}/fake_driver.c"], {},
+                      list(arguments))
+    MEMBERS[name] = (nodes, lives)
+    return name
+
+
+MSG = [member("msg", 2, "all"), member("msg", 4, "all"), member("msg", 3, "orphan"),
+       member("msg", 3, "rejoin", lives=True)]
+KV = [member("kv", 3, "farm"), member("kv", 2, "sabre"), member("kv", 3, "lock"),
+      member("kv", 3, "lease"), member("kv", 3, "rpc"), member("kv", 3, "farm", "orphan"),
+      member("kv", 2, "lock", "locked"), member("kv", 2, "sabre", "other")]
+HERD = [member("herd", 2, "small"), member("herd", 2, "cancel"), member("herd", 2, "lost"),
+        member("herd", 2, "orphan"), member("herd", 2, "orphan_cancelled"),
+        member("herd", 2, "idle"), member("herd", 2, "kept"), member("herd", 2, "pieces"),
+        member("herd", 2, "slow")]
+LIMITS = {n: member("limits", k, n) for n, k in (
+    ("barrier", 2), ("revoke", 3), ("spread", 3), ("collective", 3), ("calls", 2), ("budget", 2),
+    ("calls_revoked", 2), ("store", 2), ("numbers", 1))}
+LIVES = [member("limits", 3, n, lives=True) for n in ("client", "server")]
+ERA = member("limits", 3, "era", lives=True)
+NEWCOMER = member("limits", 2, "newcomer", lives=True)
+OTHER_SERVER = member("limits", 2, "other_server", lives=True)
+# this one ends with a failure when all is well
+FAILING = {"kv.2.sabre.other": "has opened another store"}
+
+# For all areas of a group these, in this order: the fast ones first
+ORDER = {
+    "region": ["region"],
+    "header": [],
+    "core": ["wakeups", "epochs", "peers", "turns", "itt", "replies", "again", "sends", "tracked",
+             "asked", "unit", "sabre_unit", "faults", "hostile", "tenants", "rmw", "ranges",
+             "turns.asan", "peers.asan", "epochs.asan", "replies.asan"],
+}
+
+ORDER["calls"] = []
+ORDER["lib"] = MSG[:1] + KV[:1] + [LIMITS["barrier"]]
+
+# By area: its group, and the programs that come before those of ORDER
+AREAS = {
+    "ring": ("core", ["bounds"]),
+    "cq": ("core", []),
+    "event": ("core", []),
+    "ct": ("core", ["ranges"]),
+    "wire": ("core", ["bounds", "sabre_unit"]),
+    "op": ("core", ["bounds", "unit"]),
+    "itt": ("core", ["unit", "faults"]),
+    "rgp": ("core", ["sends", "tracked", "turns", "unit"]),
+    "rrpp": ("core", ["asked", "turns", "unit"]),
+    "rcp": ("core", ["again", "replies", "turns", "unit"]),
+    "direct": ("core", ["turns", "rmw"]),
+    "att": ("core", ["asked", "sabre_unit"]),
+    "sabre": ("core", ["asked", "sabre_unit"]),
+    "line": ("core", ["steps", "steps.vector", "memory", "memory.asan", "unit"]),
+    "vec": ("core", ["steps.vector"]),
+    "mem": ("core", ["unit", "memory", "memory.asan", "steps"]),
+    "node": ("core", ["epochs"]),
+    "peer": ("core", ["epochs", "peers", "entries"]),
+    "ni": ("core", ["wakeups", "workers", "turns", "tenants", "workers.asan"]),
+    "tenant": ("core", ["tenants", "tenants.asan"]),
+    "rmw": ("core", ["rmw", "steps", "rmw.asan"]),
+    "range": ("core", ["ranges", "ranges.asan"]),
+    "front": ("core", ["turns", "workers"]),
+    "fabric": ("core", ["bounds", "wakeups", "sends", "tracked", "runs", "runs.asan"]),
+    "filter": ("core", ["bounds", "bounds.asan", "faults"]),
+    "model": ("core", ["model"]),
+    "layout": ("core", ["bounds", "region"]),
+    "region": ("region", ["region"]),
+    "park": ("header", ["parks"]),
+    "posted": ("header", ["posted"]),
+    # most of these only ThreadSanitizer sees
+    "order": ("core", ["steps", "stress.tsan"]),
+    # the library
+    "qp": ("lib", ["lib.qp"]),
+    "msg": ("lib", ["lib.msg"] + MSG + [LIMITS["calls_revoked"]]),
+    "rpc": ("lib", ["lib.rpc", LIMITS["calls"], LIMITS["budget"], LIMITS["calls_revoked"]]),
+    "scheme": ("lib", ["lib.scheme", "lib.asan.scheme", "lib.reader"]),
+    "reader": ("lib", ["lib.scheme", "lib.reader"] + KV[2:5]),
+    "kv": ("lib", ["lib.owner", KV[6], "lib.asan.owner"] + KV[:6] + KV[7:] + [LIMITS["store"]] + LIVES),
+    "coll": ("lib", MSG[:2] + [LIMITS["collective"]]),
+    "team": ("lib", [LIMITS["revoke"], LIMITS["spread"], LIMITS["numbers"], MSG[0],
+                     MSG[3], ERA, NEWCOMER] + LIVES),
+    "herd": ("lib", HERD + [OTHER_SERVER] + LIVES),
+}
+
+
+def order(area):
+    """Programs for a fault of an area, the likeliest first."""
+    group, first = AREAS[area]
+    return first + [p for p in ORDER[group] if p not in first]
+
+
+def only_fast():
+    """Leave programs with sanitizers out, but where an area has no others."""
+    def fast(names):
+        return [n for n in names if PROGRAMS[n][0] in ("plain", "vector", "lib", "member")]
+
+    for area, (group, first) in list(AREAS.items()):
+        if fast(first + ORDER[group]):
+            AREAS[area] = (group, fast(first))
+    for group, names in list(ORDER.items()):
+        ORDER[group] = fast(names) or names

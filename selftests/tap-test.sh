@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+#
+# Tests of what judges the other tests: tap-sum and stream (tap.sh), rmc/kernel-reports,
+# bench-history.
+set -u
+cd "$(dirname "$0")" || exit 1
+. ./tap.sh
+
+sums() {			# sums NAME "P F S" PROBLEMS: of the stream on stdin
+	local got
+	got=$(./tap-sum)
+	if [ "$(head -n 1 <<< "$got")" = "$2" ] && [ "$(sed 1d <<< "$got" | grep -c .)" -eq "$3" ]; then
+		report 0 "tap-sum: $1"
+	else
+		echo "# want $2 and $3 problems, got:"
+		sed 's/^/#   /' <<< "$got"
+		report 1 "tap-sum: $1"
+	fi
+}
+
+# in a shell of their own: neither counts here
+got=$(count=0; prepare a true; prepare b false; prepare c true; echo "$count")
+[ "$got" = $'not ok 1 - b\n1' ]
+report $? "prepare: what was prepared is no result, what was not is a failure"
+
+sums "plan at the end" "1 0 1" 0 <<< $'ok 1 - a\nok 2 - b # SKIP none\n1..2'
+sums "plan first" "1 1 0" 0 <<< $'1..2\nok 1 - a\nnot ok 2 - b'
+sums "two streams, plans first" "4 0 0" 0 <<< $'1..2\nok 1\nok 2\n1..2\nok 1\nok 2'
+sums "two streams, plans last" "3 0 0" 0 <<< $'ok 1\nok 2\n1..2\nok 1\n1..1'
+sums "nested streams are not counted" "1 0 0" 0 <<< $'1..1\n    ok 1 a\n    not ok 2 b\nok 1 c'
+sums "less than planned" "1 0 0" 1 <<< $'1..3\nok 1 - a'
+sums "more than planned" "2 0 0" 1 <<< $'1..1\nok 1 - a\nok 2 - b'
+sums "ended before its plan" "1 0 0" 1 <<< $'ok 1 - a'
+sums "ended before its plan, another follows" "3 0 0" 1 <<< $'ok 1 - a\nok 2 - b\nok 1 - c\n1..1'
+sums "a number is left out" "2 0 0" 2 <<< $'1..3\nok 1 - a\nok 3 - b'
+sums "bail-out" "0 0 0" 1 <<< 'Bail out! no memory'
+
+# streams NAME "COUNT FAILED" TEXT COMMAND...: of a stream, in a shell of its own
+streams() {
+	local got name=$1 want=$2 text=$3
+	shift 3
+	got=$(count=0 failed=0; stream x "$@"; echo "$count $failed")
+	if [ "$(tail -n 1 <<< "$got")" = "$want" ] && grep -qF -- "$text" <<< "$got"; then
+		report 0 "stream: $name"
+	else
+		sed 's/^/#   /' <<< "$got"
+		report 1 "stream: $name"
+	fi
+}
+
+streams "passes" "2 0" "ok 2 - x: b" printf 'ok 1 - a\nok 2 - b\n1..2\n'
+streams "keeps a skip" "1 0" "ok 1 - x: a # SKIP why" printf 'ok 1 - a # SKIP why\n1..1\n'
+streams "a failure" "1 1" "not ok 1 - x: a" sh -c 'printf "not ok 1 - a\n1..1\n"; exit 1'
+streams "a status nobody explains" "2 1" "exit status 3" sh -c 'printf "ok 1 - a\n1..1\n"; exit 3'
+streams "an early end with status 0" "2 1" "no plan" printf 'ok 1 - a\n'
+streams "nothing at all" "1 1" "no test" true
+streams "skipped as a whole" "1 0" "# SKIP none here" sh -c 'echo "1..0 # SKIP none here"; exit 4'
+streams "no such program" "1 1" "exit status 127" ./no-such-program
+
+# reports NAME COUNT: that rmc/kernel-reports finds in the log on stdin
+reports() {
+	local got
+	got=$(rmc/kernel-reports)
+	if [ "$(grep -c . <<< "$got")" -eq "$2" ]; then
+		report 0 "kernel-reports: $1"
+	else
+		sed 's/^/#   /' <<< "$got"
+		report 1 "kernel-reports: $1"
+	fi
+}
+
+reports "nothing to say" 0 <<< '[ 1.0] rmc: 4 nodes, loopback'
+reports "each kind" 8 << 'EOF'
+[ 1.0] BUG: KASAN: slab-use-after-free in rmc_wait_end+0x12/0x40 [rmc]
+[ 1.1] WARNING: possible circular locking dependency detected
+[ 1.2] WARNING: kernel/rcu/tree.c:3142 at rcu_do_batch+0x1/0x2, CPU#0: swapper/0
+[ 1.3] UBSAN: shift-out-of-bounds in kmod/dev/debugfs.c:120:3
+[ 1.4] rcu: INFO: rcu_sched self-detected stall on CPU
+[ 1.5] watchdog: BUG: soft lockup - CPU#0 stuck for 22s!
+[ 1.6] INFO: task insmod:120 blocked for more than 120 seconds.
+[ 1.7] ODEBUG: free active (active state 0) object type: timer_list
+EOF
+reports "what is not the module's" 0 << 'EOF'
+[ 0.8] =============================
+[ 0.8] WARNING: suspicious RCU usage
+[ 0.8] 7.2.13-rmc #1 Not tainted
+[ 0.8] -----------------------------
+[ 0.8] kernel/rcu/tree.c:3163 Callback enqueued on offline CPU!!
+[ 3.0] BUG: KASAN: global-out-of-bounds in load_module+0x1a2/0x3456
+[ 4.0] WARNING: CPU: 0 PID: 9 at kernel/trace/trace_events.c:2900 event_define_fields+0x1
+EOF
+reports "like those, but not they" 4 << 'EOF'
+[ 2.0] WARNING: suspicious RCU usage
+[ 2.0] 7.2.13-rmc #1 Not tainted
+[ 2.0] -----------------------------
+[ 2.0] kmod/dev/watch.c:120 suspicious rcu_dereference_check() usage!
+[ 2.1] WARNING: suspicious RCU usage
+[ 3.0] BUG: KASAN: global-out-of-bounds in rmc_load_module_args+0x1a2/0x3456 [rmc]
+[ 3.1] BUG: KASAN: slab-out-of-bounds in load_module+0x1a2/0x3456
+EOF
+
+report_unittest ./history_unit.py
+report_unittest ./rooms_unit.py
+
+echo "1..$count"
+[ $failed -eq 0 ]
