@@ -27,6 +27,8 @@ struct rmc_coll {
 	size_t out_len;
 	int buf_id;
 	int status;		/* why nothing works any more */
+	int timeout_ms;
+	uint64_t deadline;	/* of the operation in progress */
 };
 
 struct rmc_coll *rmc_coll_open(struct rmc_team *team, uint64_t at, size_t chunk)
@@ -49,6 +51,7 @@ struct rmc_coll *rmc_coll_open(struct rmc_team *team, uint64_t at, size_t chunk)
 	c->team = team;
 	c->at = at;
 	c->chunk = chunk;
+	c->timeout_ms = -1;
 	c->out_len = rmc_page_round((size_t)team->nodes * chunk);
 	p = mmap(NULL, c->out_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED) {
@@ -76,8 +79,13 @@ void rmc_coll_close(struct rmc_coll *c)
 	if (!c)
 		return;
 	rmc_buf_unregister(c->team->ctx, c->buf_id);
-	munmap(c->out, c->out_len);
+	rmc_unmap(c->team->ctx, c->out, c->out_len);
 	free(c);
+}
+
+void rmc_coll_set_timeout(struct rmc_coll *c, int timeout_ms)
+{
+	c->timeout_ms = timeout_ms;
 }
 
 /* Chunk of a member in this round's half, from the beginning of team->seg */
@@ -130,9 +138,20 @@ static int exchange(struct rmc_coll *c, int to, size_t len, int chunk_each)
 	if (len)
 		err = write_out(c, to, len, chunk_each);
 	if (!err)
-		err = rmc_team_barrier(c->team);
+		err = rmc_team_barrier_for(c->team, c->team->flags,
+					   rmc_deadline_left(c->deadline));
 	c->status = err;
+	if (err == -ETIMEDOUT) {
+		/* whoever cannot be told is not waiting for us */
+		rmc_team_revoke(c->team);
+		c->status = -ECONNABORTED;
+	}
 	return err;
+}
+
+static void begin(struct rmc_coll *c)
+{
+	c->deadline = rmc_deadline(c->timeout_ms);
 }
 
 static int bad_member(const struct rmc_coll *c, int member)
@@ -148,6 +167,7 @@ int rmc_bcast(struct rmc_coll *c, int root, void *buf, size_t len)
 
 	if (bad_member(c, root))
 		return -EINVAL;
+	begin(c);
 	do {
 		n = len < c->chunk ? len : c->chunk;
 		if (c->team->self == root && n)
@@ -212,6 +232,7 @@ static int reduce(struct rmc_coll *c, int to, const void *in, void *out, size_t 
 
 	if ((unsigned int)type > RMC_DOUBLE || (unsigned int)op > RMC_MAX)
 		return -EINVAL;
+	begin(c);
 	do {
 		n = count < c->chunk / 8 ? count : c->chunk / 8;
 		if (n)
@@ -247,6 +268,7 @@ int rmc_alltoall(struct rmc_coll *c, const void *in, void *out, size_t len)
 	size_t done = 0, n;
 	int m, err;
 
+	begin(c);
 	do {
 		n = len - done < c->chunk ? len - done : c->chunk;
 		for (m = 0; n && m < c->team->nodes; m++)

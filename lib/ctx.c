@@ -28,6 +28,30 @@ void *rmc_map(int fd, size_t len, int prot, uint64_t offset)
 	return p;
 }
 
+int rmc_ctx_inherited(const struct rmc_ctx *ctx)
+{
+	return ctx->pid != (int)getpid();
+}
+
+int rmc_qp_inherited(const struct rmc_qp *qp)
+{
+	return qp->ctx && rmc_ctx_inherited(qp->ctx);
+}
+
+int rmc_ctx_usable(const struct rmc_ctx *ctx)
+{
+	if (!rmc_ctx_inherited(ctx))
+		return 0;
+	return rmc_fail(EPERM, "context %u was opened by process %d: a child opens its own",
+			ctx->id, ctx->pid);
+}
+
+void rmc_unmap(const struct rmc_ctx *ctx, void *addr, size_t len)
+{
+	if (!rmc_ctx_inherited(ctx))
+		munmap(addr, len);
+}
+
 static const char no_module[] =
 	"no /dev/rmc: the rmc module is not loaded (modprobe rmc, or start programs with rmc-run)";
 
@@ -84,6 +108,9 @@ static int attach(struct rmc_ctx *ctx, int nid)
 				q->nodes);
 	}
 	q->nid = (int)arg.nid;
+	rmc_log(INFO, "%s/%u: acts for node %u of %u (%s), fabric %s, NI %s", RMC_CTX_DIR, ctx->id,
+		arg.nid, q->nodes, nid >= 0 ? "as asked for" : "the lowest local one",
+		rmc_fabric_name(q->fabric), rmc_ni_name(q->ni));
 	return 0;
 }
 
@@ -104,6 +131,8 @@ struct rmc_ctx *rmc_open(unsigned int ctx_id, int nid)
 		return NULL;
 	}
 	ctx->id = ctx_id;
+	ctx->pid = (int)getpid();
+	rmc_sleepers_init(&ctx->seg_sleepers);
 	snprintf(path, sizeof(path), RMC_CTX_DIR "/%u", ctx_id);
 	ctx->fd = open(path, O_RDWR | O_CLOEXEC);
 	if (ctx->fd < 0) {
@@ -117,6 +146,10 @@ struct rmc_ctx *rmc_open(unsigned int ctx_id, int nid)
 			       path, strerror(errno));
 		goto err_close;
 	}
+	rmc_log(DEBUG, "%s: open as file %d, ABI %u, nodes %u .. %u of %u are local, features %#x",
+		path, ctx->fd, ctx->query.abi, ctx->query.first_local,
+		ctx->query.first_local + ctx->query.local_nodes - 1, ctx->query.nodes,
+		ctx->query.features);
 	if (ctx->query.abi != RMC_ABI_VERSION) {
 		err = rmc_fail(EPROTO, "the rmc module speaks ABI %u, this library %u: update the older one",
 			       ctx->query.abi, RMC_ABI_VERSION);
@@ -144,11 +177,18 @@ void rmc_close(struct rmc_ctx *ctx)
 	while (ctx->qps)
 		rmc_qp_destroy(ctx->qps);
 	rmc_seg_unregister(ctx);
+	if (!rmc_ctx_inherited(ctx)) {
+		rmc_sleepers_end(&ctx->seg_sleepers);
+		rmc_sleepers_wait(&ctx->seg_sleepers);
+	}
+	if (ctx->seg_sleepers.eventfd >= 0)
+		close(ctx->seg_sleepers.eventfd);
 	while ((m = ctx->mappings)) {
 		ctx->mappings = m->next;
-		munmap(m->addr, m->len);
+		rmc_unmap(ctx, m->addr, m->len);
 		free(m);
 	}
+	rmc_log(DEBUG, RMC_CTX_DIR "/%u: file %d closed", ctx->id, ctx->fd);
 	close(ctx->fd);
 	free(ctx);
 }

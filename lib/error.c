@@ -42,6 +42,9 @@ static const struct {
 	[RMC_S_NO_VERSION]	= { "no_version",
 		"no object there: the segment was not registered with rmc_seg_register_objects(), "
 		"or the length does not cover the object's header" },
+	[RMC_S_BUSY]		= { "busy",
+		"destination's memory changed too fast to be read, or it is short of memory: "
+		"try again" },
 };
 
 static const struct {
@@ -85,6 +88,8 @@ const char *rmc_strerror(int result)
 		return "queue pair was torn down: nothing will complete any more";
 	if (result == -EBUSY)
 		return "operations in flight: drain the completion queue first";
+	if (result == -ECONNABORTED)
+		return "a member has revoked the team: rmc_team_rejoin(), or end";
 	if (result < 0)
 		return strerror_r(-result, unknown, sizeof(unknown));
 	snprintf(unknown, sizeof(unknown), "unknown status %d: library older than the kernel?",
@@ -105,6 +110,7 @@ void rmc_set_errmsg(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(errmsg, sizeof(errmsg), fmt, ap);
 	va_end(ap);
+	rmc_log(ERROR, "%s", errmsg);
 	errno = saved;
 }
 
@@ -115,6 +121,7 @@ int rmc_fail(int err, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(errmsg, sizeof(errmsg), fmt, ap);
 	va_end(ap);
+	rmc_log(ERROR, "%s", errmsg);
 	errno = err;
 	return -err;
 }

@@ -8,12 +8,15 @@
  *
  * Slots have the same numbers, and offsets, on both sides. What is written into the
  * peer's slot is kept in a copy until the write is complete.
+ *
+ * A client may cancel a request. Its slot stays reserved until the response has come,
+ * because the server will write that response into the slot whatever the client does;
+ * or until a read of the server's slot shows that the request never arrived.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <rmc/herd.h>
 #include "internal.h"
 #include "cell.h"
@@ -25,6 +28,7 @@
 struct slot {
 	uint32_t use;		/* in progress or, on the client's side, next */
 	uint8_t taken;		/* client: request under way; server: being served */
+	uint8_t cancelled;	/* client: nobody wants the response */
 	uint8_t writing;
 	uint8_t tries;
 	int status;		/* of the last write */
@@ -37,6 +41,7 @@ struct rmc_herd_core {
 	struct rmc_qp *qp;
 	unsigned int first, count;	/* slots */
 	unsigned int next;		/* to be looked at */
+	unsigned int spins;		/* empty polls, for rmc_relax() */
 	uint8_t *message;		/* put together from cells */
 	uint32_t *slot_of;		/* per WQ slot */
 	struct rmc_cell *probe;
@@ -47,6 +52,10 @@ struct rmc_herd {
 	struct rmc_herd_options o;
 	unsigned int clients, cores;	/* cores: 1 on clients */
 	int client;			/* our index among them; -1: the server */
+	int lost;			/* client: status for which the server was given up */
+	int timeout_ms;			/* client: of waits */
+	uint64_t *life;			/* of each member, as the team met it */
+	uint64_t next_probe;		/* client: ms, while it waits */
 	size_t slot_cells;
 	struct slot *slot;
 	struct rmc_cell *copy;		/* registered, after it a line per core to probe with */
@@ -54,14 +63,6 @@ struct rmc_herd {
 	int buf_id;
 	struct rmc_herd_core *core;
 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
 
 static int member_of(const struct rmc_herd *h, unsigned int slot)
 {
@@ -102,6 +103,14 @@ static uint32_t more_head(uint32_t use)
 
 static int start_write(struct rmc_herd_core *c, unsigned int slot);
 
+/* Is the slot's other side a program that was started anew? */
+static int came_back(const struct rmc_herd *h, unsigned int slot)
+{
+	int member = member_of(h, slot);
+
+	return h->team->met[member] != h->life[member];
+}
+
 static int reap(struct rmc_herd_core *c)
 {
 	struct rmc_herd *h = c->herd;
@@ -114,7 +123,7 @@ static int reap(struct rmc_herd_core *c)
 
 		s->writing = 0;
 		s->status = done.status;
-		if (done.status == RMC_S_TIMEOUT && ++s->tries < TRIES_MAX &&
+		if (done.status == RMC_S_TIMEOUT && ++s->tries < TRIES_MAX && !came_back(h, slot) &&
 		    rmc_node_state(h->team->ctx, nid_of(h, slot)) == RMC_NODE_UP)
 			err = start_write(c, slot);
 	}
@@ -223,7 +232,7 @@ struct rmc_herd_core *rmc_herd_core(struct rmc_herd *h, unsigned int core)
 int rmc_herd_poll(struct rmc_herd_core *c, struct rmc_herd_request *request)
 {
 	struct rmc_herd *h = c->herd;
-	unsigned int i, slot, spins = 1;
+	unsigned int i, slot;
 	struct slot *s;
 	int len, err;
 
@@ -247,7 +256,8 @@ int rmc_herd_poll(struct rmc_herd_core *c, struct rmc_herd_request *request)
 		request->slot = slot;
 		return 1;
 	}
-	return rmc_relax(c->qp, &spins);
+	/* counted from poll to poll: every so many ask whether the queue pair is dead */
+	return rmc_relax(c->qp, &c->spins);
 }
 
 int rmc_herd_reply(struct rmc_herd_core *c, const struct rmc_herd_request *request,
@@ -269,6 +279,83 @@ int rmc_herd_reply(struct rmc_herd_core *c, const struct rmc_herd_request *reque
 
 /* --- client --- */
 
+/* Statuses that pass: everything else is true of the next request as well */
+static int passes(int status)
+{
+	return status == RMC_S_TIMEOUT || status == RMC_S_ABORTED;
+}
+
+/* Read from the server, once nothing else is in flight, into the probe. */
+static int read_server(struct rmc_herd *h, uint64_t offset, size_t len)
+{
+	struct rmc_herd_core *c = h->core;
+	unsigned int spins = 0;
+	int err = 0;
+
+	while (!err && rmc_qp_in_flight(c->qp)) {
+		err = reap(c);
+		if (!err)
+			err = rmc_relax(c->qp, &spins);
+	}
+	return err ? err : rmc_read(c->qp, rmc_team_nid(h->team, h->o.server), offset, c->probe,
+				    len);
+}
+
+/* Does the server live, and is it the program that the request was for? */
+static int probe(struct rmc_herd *h)
+{
+	uint64_t life;
+	int err;
+
+	if (rmc_node_state(h->team->ctx, rmc_team_nid(h->team, h->o.server)) != RMC_NODE_UP)
+		return RMC_S_NODE_DOWN;
+	err = read_server(h, rmc_team_life_at(h->o.server), sizeof(life));
+	if (err == RMC_S_TIMEOUT)
+		return 0;
+	memcpy(&life, h->core->probe, sizeof(life));
+	if (!err && life != h->life[h->o.server])
+		err = RMC_S_BAD_CONTEXT;
+	return err;
+}
+
+static void release(struct slot *s)
+{
+	s->use++;
+	s->taken = 0;
+	s->cancelled = 0;
+}
+
+/* A cancelled request's slot is free again when its response is there. 0, status or -errno */
+static int reclaim(struct rmc_herd *h, unsigned int slot)
+{
+	struct slot *s = &h->slot[slot];
+	int err = reap(h->core);
+
+	if (err)
+		return err;
+	if (arrived(h, slot, s->use) >= 0) {
+		release(s);
+		return 0;
+	}
+	if (s->writing || rmc_now_ms() < h->next_probe)
+		return 0;
+	h->next_probe = rmc_now_ms() + PROBE_INTERVAL_MS;
+	if (!s->status)
+		return probe(h);
+	/* the write failed, as far as we know: whether it arrived is to be seen at the server */
+	err = read_server(h, h->team->offset + slot_at(h, slot), sizeof(*h->core->probe));
+	if (err)
+		return passes(err) ? 0 : err;
+	if (h->core->probe->head == copy_of(h, slot)->head) {
+		s->status = 0;
+	} else {
+		/* it did not: the server still waits for this use */
+		s->taken = 0;
+		s->cancelled = 0;
+	}
+	return 0;
+}
+
 int rmc_herd_post(struct rmc_herd *h, unsigned int core, const void *buf, size_t len,
 		  int *ticket)
 {
@@ -279,8 +366,17 @@ int rmc_herd_post(struct rmc_herd *h, unsigned int core, const void *buf, size_t
 		return -EINVAL;
 	if (len > h->o.size)
 		return -EMSGSIZE;
+	if (h->lost)
+		return h->lost;
 	for (i = (unsigned int)h->client; i < h->o.slots; i += h->clients) {
 		slot = core * h->o.slots + i;
+		if (h->slot[slot].cancelled) {
+			err = reclaim(h, slot);
+			if (err > 0)
+				h->lost = err;
+			if (err)
+				return err;
+		}
 		if (h->slot[slot].taken)
 			continue;
 		err = send(h->core, slot, buf, len);
@@ -293,41 +389,26 @@ int rmc_herd_post(struct rmc_herd *h, unsigned int core, const void *buf, size_t
 	return -EAGAIN;
 }
 
-/* Does the server live, and still know our request? */
-static int probe(struct rmc_herd *h, unsigned int slot)
+/* The slot of a ticket that is good, or NULL */
+static struct slot *find(struct rmc_herd *h, int ticket)
 {
-	struct rmc_herd_core *c = h->core;
-	unsigned int spins = 0;
-	int nid = nid_of(h, slot), err = 0;
+	struct slot *s;
 
-	if (rmc_node_state(h->team->ctx, nid) != RMC_NODE_UP)
-		return RMC_S_NODE_DOWN;
-	while (!err && rmc_qp_in_flight(c->qp)) {
-		err = reap(c);
-		if (!err)
-			err = rmc_relax(c->qp, &spins);
-	}
-	if (!err)
-		err = rmc_read(c->qp, nid, h->team->offset + slot_at(h, slot), c->probe,
-			       sizeof(*c->probe));
-	if (err == RMC_S_TIMEOUT)
-		return 0;
-	if (!err && !h->slot[slot].status && c->probe->head != copy_of(h, slot)->head)
-		err = RMC_S_BAD_CONTEXT;
-	return err;
+	if (h->client < 0 || ticket < 0 || (unsigned int)ticket >= h->o.cores * h->o.slots)
+		return NULL;
+	s = &h->slot[ticket];
+	return s->taken && !s->cancelled ? s : NULL;
 }
 
 int rmc_herd_wait(struct rmc_herd *h, int ticket, void *buf, size_t size, size_t *len)
 {
-	uint64_t next = 0, now;
+	uint64_t now, deadline = rmc_deadline(h->timeout_ms);
 	unsigned int slot = (unsigned int)ticket, spins = 0, polls = 0;
-	struct slot *s;
+	struct slot *s = find(h, ticket);
 	int n, err = 0;
 
-	if (h->client < 0 || ticket < 0 || slot >= h->o.cores * h->o.slots ||
-	    !h->slot[slot].taken)
+	if (!s)
 		return -EINVAL;
-	s = &h->slot[slot];
 	while ((n = arrived(h, slot, s->use)) < 0) {
 		err = reap(h->core);
 		if (!err && !s->writing && s->status)
@@ -335,22 +416,40 @@ int rmc_herd_wait(struct rmc_herd *h, int ticket, void *buf, size_t size, size_t
 		if (!err)
 			err = rmc_relax(h->core->qp, &spins);
 		if (!err && !(++polls % POLLS_PER_CLOCK)) {
-			now = now_ms();
-			if (next && now >= next)
-				err = probe(h, slot);
-			if (!next || now >= next)
-				next = now + PROBE_INTERVAL_MS;
+			now = rmc_now_ms();
+			/* counted from wait to wait, which may be short */
+			if (now >= h->next_probe) {
+				err = probe(h);
+				h->next_probe = now + PROBE_INTERVAL_MS;
+			}
+			if (!err && rmc_team_revoked(h->team))
+				err = -ECONNABORTED;
+			if (!err && deadline && now >= deadline)
+				return -ETIMEDOUT;
 		}
-		if (err)
+		if (err) {
+			s->cancelled = 1;
+			if (err > 0 && !passes(err))
+				h->lost = err;
 			return err;
+		}
 	}
 	if (len)
 		*len = (size_t)n;
 	if ((size_t)n > size)
 		return -EMSGSIZE;
 	copy_out(h, slot, (uint8_t *)buf, (size_t)n);
-	s->use++;
-	s->taken = 0;
+	release(s);
+	return 0;
+}
+
+int rmc_herd_cancel(struct rmc_herd *h, int ticket)
+{
+	struct slot *s = find(h, ticket);
+
+	if (!s)
+		return -EINVAL;
+	s->cancelled = 1;
 	return 0;
 }
 
@@ -360,7 +459,83 @@ int rmc_herd_call(struct rmc_herd *h, unsigned int core, const void *request,
 	int ticket, err;
 
 	err = rmc_herd_post(h, core, request, request_len, &ticket);
-	return err ? err : rmc_herd_wait(h, ticket, response, size, len);
+	if (err)
+		return err;
+	err = rmc_herd_wait(h, ticket, response, size, len);
+	/* the caller has no ticket to fetch it with */
+	if (err == -EMSGSIZE)
+		release(&h->slot[ticket]);
+	if (err == -ETIMEDOUT)
+		rmc_herd_cancel(h, ticket);
+	return err;
+}
+
+void rmc_herd_set_timeout(struct rmc_herd *h, int timeout_ms)
+{
+	h->timeout_ms = timeout_ms;
+}
+
+/* --- coming back --- */
+
+/* What is in flight ends; reap() does not write to former lives again. */
+static int settle(struct rmc_herd_core *c)
+{
+	unsigned int spins = 0;
+	int err = 0;
+
+	while (!err && rmc_qp_in_flight(c->qp)) {
+		err = reap(c);
+		if (!err)
+			err = rmc_relax(c->qp, &spins);
+	}
+	return err;
+}
+
+/* Whose slots are they, that this core may write? A client writes those that are its own. */
+static int writes(const struct rmc_herd *h, unsigned int slot)
+{
+	return h->client < 0 || slot % h->o.slots % h->clients == (unsigned int)h->client;
+}
+
+/*
+ * The slots that are shared with members that came back begin with use 0, as theirs do.
+ * Both sides' memory of them is zeroed before the barrier that the newcomers wait for: a
+ * request or response for a former life may have arrived in the new one's.
+ */
+int rmc_herd_rejoin(struct rmc_herd *h)
+{
+	size_t len = h->slot_cells * RMC_MSG_CELL;
+	unsigned int slot, i;
+	int err, status = 0;
+
+	for (i = 0; i < h->cores; i++) {
+		struct rmc_herd_core *c = &h->core[i];
+
+		err = settle(c);
+		for (slot = c->first; !err && slot < c->first + c->count; slot++) {
+			if (!writes(h, slot) || !came_back(h, slot))
+				continue;
+			memset(&h->slot[slot], 0, sizeof(h->slot[slot]));
+			memset((uint8_t *)h->team->seg + slot_at(h, slot), 0, len);
+			memset(copy_of(h, slot), 0, len);
+			h->slot[slot].len = (uint32_t)len;
+			err = start_write(c, slot);
+		}
+		if (!err)
+			err = settle(c);
+		if (err)
+			return err;
+	}
+	for (slot = 0; slot < h->o.cores * h->o.slots; slot++) {
+		if (came_back(h, slot) && h->slot[slot].status && !status)
+			status = h->slot[slot].status;
+		h->slot[slot].status = 0;
+	}
+	if (status)
+		return status;
+	memcpy(h->life, h->team->met, (size_t)h->team->nodes * sizeof(*h->life));
+	h->lost = 0;
+	return 0;
 }
 
 /* --- opening and closing --- */
@@ -399,7 +574,7 @@ static int make_core(struct rmc_herd *h, unsigned int i)
 	return c->qp ? 0 : -errno;
 }
 
-struct rmc_herd *rmc_herd_open(struct rmc_team *t, const struct rmc_herd_options *o)
+static struct rmc_herd *herd_open(struct rmc_team *t, const struct rmc_herd_options *o)
 {
 	struct rmc_herd *h;
 	unsigned int i;
@@ -418,19 +593,22 @@ struct rmc_herd *rmc_herd_open(struct rmc_team *t, const struct rmc_herd_options
 	h->o = *o;
 	h->buf_id = -1;
 	h->clients = (unsigned int)t->nodes - 1;
+	h->timeout_ms = -1;
 	h->client = t->self == o->server ? -1 : t->self - (t->self > o->server);
 	h->cores = h->client < 0 ? o->cores : 1;
 	h->slot_cells = rmc_herd_slot_bytes(o->size) / RMC_MSG_CELL;
 	h->local_len = rmc_page_round(rmc_herd_bytes(o) + h->cores * RMC_MSG_CELL);
 	h->slot = (struct slot *)calloc((size_t)o->cores * o->slots, sizeof(*h->slot));
+	h->life = (uint64_t *)calloc((size_t)t->nodes, sizeof(*h->life));
 	h->core = (struct rmc_herd_core *)calloc(h->cores, sizeof(*h->core));
 	p = mmap(NULL, h->local_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (!h->slot || !h->core || p == MAP_FAILED) {
+	if (!h->slot || !h->core || !h->life || p == MAP_FAILED) {
 		err = rmc_fail(ENOMEM, "out of memory");
 		goto err_close;
 	}
 	madvise(p, h->local_len, MADV_DONTFORK);
 	h->copy = (struct rmc_cell *)p;
+	memcpy(h->life, t->met, (size_t)t->nodes * sizeof(*h->life));
 	h->buf_id = rmc_buf_register(t->ctx, p, h->local_len);
 	err = h->buf_id < 0 ? h->buf_id : 0;
 	for (i = 0; !err && i < h->cores; i++)
@@ -444,6 +622,22 @@ err:
 	return NULL;
 }
 
+struct rmc_herd *rmc_herd_open_sized(struct rmc_team *team,
+				     const struct rmc_herd_options *options, size_t size)
+{
+	struct rmc_herd_options o;
+
+	return rmc_struct_in(&o, sizeof(o), options, size, RMC_HERD_OPTIONS_SIZE_VER0,
+			     "herd options") ? NULL : herd_open(team, &o);
+}
+
+struct rmc_herd *herd_open_ver0(struct rmc_team *team, const struct rmc_herd_options *options)
+	RMC_VER0(rmc_herd_open);
+struct rmc_herd *herd_open_ver0(struct rmc_team *team, const struct rmc_herd_options *options)
+{
+	return rmc_herd_open_sized(team, options, RMC_HERD_OPTIONS_SIZE_VER0);
+}
+
 void rmc_herd_close(struct rmc_herd *h)
 {
 	unsigned int i, spins;
@@ -454,7 +648,7 @@ void rmc_herd_close(struct rmc_herd *h)
 		struct rmc_herd_core *c = &h->core[i];
 
 		/* The last responses should arrive. */
-		for (spins = 0; c->qp && rmc_qp_in_flight(c->qp); )
+		for (spins = 0; c->qp && !rmc_qp_inherited(c->qp) && rmc_qp_in_flight(c->qp); )
 			if (reap(c) || rmc_relax(c->qp, &spins))
 				break;
 		rmc_qp_destroy(c->qp);
@@ -464,8 +658,9 @@ void rmc_herd_close(struct rmc_herd *h)
 	if (h->buf_id >= 0)
 		rmc_buf_unregister(h->team->ctx, h->buf_id);
 	if (h->copy)
-		munmap(h->copy, h->local_len);
+		rmc_unmap(h->team->ctx, h->copy, h->local_len);
 	free(h->core);
 	free(h->slot);
+	free(h->life);
 	free(h);
 }

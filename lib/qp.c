@@ -19,11 +19,85 @@ struct qp_alloc {
 	struct rmc_qp *next;
 	size_t wq_len, cq_len, flags_len, operands_len;
 	int buf_id;
+	struct rmc_sleepers sleepers;	/* their eventfd is rmc_qp.eventfd as well */
+	struct rmc_qp_stats stats;	/* issued, completed: as of the last note_indexes() */
 };
 
 static struct qp_alloc *to_alloc(struct rmc_qp *qp)
 {
 	return (struct qp_alloc *)qp->priv;
+}
+
+struct rmc_sleepers *rmc_qp_sleepers(struct rmc_qp *qp)
+{
+	return &to_alloc(qp)->sleepers;
+}
+
+static void wake(struct rmc_qp *qp);
+
+/* NULL for one of rmc_qp_init_raw(), which may be shorter and whose priv is its user's */
+static struct qp_alloc *made_here(struct rmc_qp *qp)
+{
+	return qp->wake == wake ? to_alloc(qp) : NULL;
+}
+
+/* Extend the queue indexes to 64 bits. */
+static void note_indexes(struct qp_alloc *a)
+{
+	a->stats.issued += (uint32_t)(a->qp.head - (uint32_t)a->stats.issued);
+	a->stats.completed += (uint32_t)(a->qp.tail - (uint32_t)a->stats.completed);
+}
+
+int rmc_qp_stats_sized(struct rmc_qp *qp, struct rmc_qp_stats *stats, size_t size)
+{
+	struct qp_alloc *a = made_here(qp);
+
+	if (!a)
+		return -EOPNOTSUPP;
+	note_indexes(a);
+	rmc_struct_out(stats, size, &a->stats, sizeof(a->stats));
+	return 0;
+}
+
+int qp_stats_ver1(struct rmc_qp *qp, struct rmc_qp_stats *stats) RMC_VER0(rmc_qp_stats);
+int qp_stats_ver1(struct rmc_qp *qp, struct rmc_qp_stats *stats)
+{
+	return rmc_qp_stats_sized(qp, stats, RMC_QP_STATS_SIZE_VER1);
+}
+
+void rmc_qp_count_sleep(struct rmc_qp *qp)
+{
+	struct qp_alloc *a = made_here(qp);
+
+	if (a)
+		a->stats.sleeps++;
+	rmc_log(DEBUG, "queue pair %u: sleeps, %u operations in flight", qp->id,
+		rmc_qp_in_flight(qp));
+}
+
+void rmc_cq_failed(struct rmc_qp *qp, int slot, int status)
+{
+	struct qp_alloc *a = made_here(qp);
+	uint64_t word0 = qp->wq[(uint32_t)slot & qp->mask].word0;
+
+	if (!qp->error)
+		qp->error = (uint32_t)status;
+	if (a) {
+		a->stats.failed++;
+		a->stats.status[(unsigned int)status % RMC_QP_STATS_STATUSES]++;
+	}
+	rmc_log(DEBUG, "queue pair %u: operation %u to node %u ended: %s", qp->id,
+		(unsigned int)(word0 >> RMC_WQE_OP_SHIFT & RMC_WQE_OP_MASK),
+		(unsigned int)(word0 >> RMC_WQE_NID_SHIFT & RMC_WQE_NID_MASK),
+		rmc_status_name(status));
+}
+
+int rmc_qp_make_cookies(struct rmc_qp *qp)
+{
+	if (!made_here(qp))
+		return -EOPNOTSUPP;
+	qp->cookie = (uint64_t *)calloc(qp->entries, sizeof(*qp->cookie));
+	return qp->cookie ? 0 : rmc_fail(ENOMEM, "out of memory");
 }
 
 static int tell(struct rmc_qp *qp, uint32_t flags)
@@ -35,6 +109,8 @@ static int tell(struct rmc_qp *qp, uint32_t flags)
 
 static void wake(struct rmc_qp *qp)
 {
+	to_alloc(qp)->stats.wakes++;
+	rmc_log(DEBUG, "queue pair %u: wakes its worker", qp->id);
 	tell(qp, 0);
 }
 
@@ -47,24 +123,37 @@ static int in_the_way(const struct rmc_qp *qp)
 
 int rmc_relax_slow(struct rmc_qp *qp, unsigned int spins)
 {
+	struct qp_alloc *a = made_here(qp);
 	int parked;
 
+	if (a) {
+		note_indexes(a);
+		a->stats.waits++;
+	}
 	if (rmc_load_relaxed(&qp->flags->dead))
 		return -ESHUTDOWN;
+	/* the worker moves when its CPU goes offline */
+	qp->shared = (int)rmc_load_relaxed(&qp->flags->shared_cpu);
 	parked = rmc_load_relaxed(&qp->flags->need_wakeup);
 	if (qp->yields && in_the_way(qp)) {
-		if (qp->apart && !parked && spins % SPINS_APART)
+		if (qp->apart && !parked && spins % SPINS_APART) {
 			rmc_pause();
-		else
-			qp->apart = tell(qp, RMC_WAKE_YIELD) > 0;
+			return 0;
+		}
+		if (a)
+			a->stats.yields++;
+		qp->apart = tell(qp, RMC_WAKE_YIELD) > 0;
 		return 0;
 	}
 	if (parked && qp->wake)
 		qp->wake(qp);
-	if (qp->shared || !(spins % SPINS_PER_YIELD))
+	if (qp->shared || !(spins % SPINS_PER_YIELD)) {
+		if (a)
+			a->stats.yields++;
 		sched_yield();
-	else
+	} else {
 		rmc_pause();
+	}
 	return 0;
 }
 
@@ -79,6 +168,11 @@ static int create_failed(struct rmc_ctx *ctx, unsigned int entries)
 	case ENOSPC:
 		return rmc_fail(err, "all %u queue pairs of node %d are in use",
 				ctx->query.max_qps, rmc_nid(ctx));
+	case EDQUOT:
+		return rmc_fail(err, "user or context may have no more queue pairs of node %d (%u, %u), or memory for them (%u, %u MiB)",
+				rmc_nid(ctx), ctx->query.max_qps_user,
+				ctx->query.max_qps_context, ctx->query.queue_mib_user,
+				ctx->query.queue_mib_context);
 	default:
 		return rmc_fail(err, "cannot create a queue pair: %s", strerror(err));
 	}
@@ -152,8 +246,10 @@ struct rmc_qp *rmc_qp_create(struct rmc_ctx *ctx, unsigned int entries)
 	struct rmc_qp_id id = { .size = sizeof(id) };
 	struct qp_alloc *a;
 	uint8_t *slot;
-	int err;
+	int err = rmc_ctx_usable(ctx);
 
+	if (err)
+		return NULL;
 	arg.entries = entries ? entries : MAX_WQ_SIZE;
 	if (arg.entries & (arg.entries - 1) || arg.entries > 1U << 16) {
 		errno = EINVAL;
@@ -187,8 +283,10 @@ struct rmc_qp *rmc_qp_create(struct rmc_ctx *ctx, unsigned int entries)
 	a->qp.yields = !!(ctx->query.features & RMC_FEATURE_YIELD);
 	a->qp.ctx = ctx;
 	a->qp.priv = a;
+	rmc_sleepers_init(&a->sleepers);
 	a->next = ctx->qps;
 	ctx->qps = &a->qp;
+	rmc_log(INFO, "queue pair %u: %u entries", a->qp.id, arg.entries);
 	return &a->qp;
 
 err_destroy:
@@ -217,13 +315,21 @@ void rmc_qp_destroy(struct rmc_qp *qp)
 			break;
 		}
 	}
+	rmc_log(DEBUG, "queue pair %u: destroyed, %u operations in flight", qp->id,
+		rmc_qp_in_flight(qp));
 	arg.qp_id = qp->id;
-	ioctl(qp->ctx->fd, RMC_IOC_QP_DESTROY, &arg);
+	/* a child has copies of our memory and descriptors, and nothing else of it */
+	if (!rmc_ctx_inherited(qp->ctx)) {
+		rmc_sleepers_end(&a->sleepers);
+		ioctl(qp->ctx->fd, RMC_IOC_QP_DESTROY, &arg);
+		rmc_sleepers_wait(&a->sleepers);
+		unmap_queues(a);
+		rmc_buf_unregister(qp->ctx, a->buf_id);
+		munmap(qp->operands, a->operands_len);
+	}
 	if (qp->eventfd >= 0)
 		close(qp->eventfd);
-	unmap_queues(a);
-	rmc_buf_unregister(qp->ctx, a->buf_id);
-	munmap(qp->operands, a->operands_len);
+	free(qp->cookie);
 	free(qp->slot);
 	free(a);
 }

@@ -28,6 +28,8 @@ struct call {
 	int ticket;		/* -1: free */
 	int peer;
 	int done, failed, result;
+	int abandoned;		/* nobody waits; the response may come yet */
+	uint64_t deadline;
 	void *response;
 	size_t size;
 };
@@ -37,6 +39,7 @@ struct rmc_rpc {
 	struct rmc_rpc_options o;
 	unsigned int calls;
 	int generation;
+	int timeout_ms;
 	struct call *call;
 	unsigned int *used;	/* per peer: calls in progress */
 	int *lost;		/* per peer: status for which it was given up */
@@ -57,21 +60,25 @@ unsigned int rmc_rpc_cells(size_t max, unsigned int window)
 	return cells < want ? 0 : cells;
 }
 
-struct rmc_rpc *rmc_rpc_open(struct rmc_msg *m, const struct rmc_rpc_options *options)
+static struct rmc_rpc *rpc_open(struct rmc_msg *m, const struct rmc_rpc_options *options)
 {
 	struct rmc_rpc *r = (struct rmc_rpc *)calloc(1, sizeof(*r));
 	unsigned int i;
 
-	if (!r)
+	if (!r) {
+		rmc_fail(ENOMEM, "out of memory");
 		return NULL;
+	}
 	r->msg = m;
 	r->o = *options;
+	r->timeout_ms = -1;
 	if (!r->o.window)
 		r->o.window = 1;
 	r->calls = r->o.window * (unsigned int)r->o.nodes;
 	if (!r->calls || r->calls > INDEX_MASK + 1U) {
 		free(r);
-		errno = EINVAL;
+		rmc_fail(EINVAL, "rpc: a window of %u calls to each of %d nodes: 1 .. %u are possible in all",
+			 options->window ? options->window : 1, options->nodes, INDEX_MASK + 1U);
 		return NULL;
 	}
 	r->call = (struct call *)calloc(r->calls, sizeof(*r->call));
@@ -81,12 +88,28 @@ struct rmc_rpc *rmc_rpc_open(struct rmc_msg *m, const struct rmc_rpc_options *op
 	r->out = (uint8_t *)malloc(r->o.max + sizeof(struct head));
 	if (!r->call || !r->used || !r->lost || !r->in || !r->out) {
 		rmc_rpc_close(r);
-		errno = ENOMEM;
+		rmc_fail(ENOMEM, "rpc: no memory for messages of %zu bytes", options->max);
 		return NULL;
 	}
 	for (i = 0; i < r->calls; i++)
 		r->call[i].ticket = -1;
 	return r;
+}
+
+struct rmc_rpc *rmc_rpc_open_sized(struct rmc_msg *m, const struct rmc_rpc_options *options,
+				   size_t size)
+{
+	struct rmc_rpc_options o;
+
+	return rmc_struct_in(&o, sizeof(o), options, size, RMC_RPC_OPTIONS_SIZE_VER0,
+			     "RPC options") ? NULL : rpc_open(m, &o);
+}
+
+struct rmc_rpc *rpc_open_ver0(struct rmc_msg *m, const struct rmc_rpc_options *options)
+	RMC_VER0(rmc_rpc_open);
+struct rmc_rpc *rpc_open_ver0(struct rmc_msg *m, const struct rmc_rpc_options *options)
+{
+	return rmc_rpc_open_sized(m, options, RMC_RPC_OPTIONS_SIZE_VER0);
 }
 
 void rmc_rpc_close(struct rmc_rpc *r)
@@ -99,6 +122,50 @@ void rmc_rpc_close(struct rmc_rpc *r)
 	free(r->in);
 	free(r->out);
 	free(r);
+}
+
+static void release(struct rmc_rpc *r, struct call *c)
+{
+	r->used[c->peer]--;
+	c->ticket = -1;
+}
+
+/*
+ * The response has nowhere to go any more. Until it has come it takes room in the
+ * message buffers, so that it counts against the window.
+ */
+static void abandon(struct rmc_rpc *r, struct call *c)
+{
+	if (c->done)
+		release(r, c);
+	else
+		c->abandoned = 1;
+}
+
+/* The call of a ticket that is good, or NULL */
+static struct call *find(struct rmc_rpc *r, int ticket)
+{
+	struct call *c;
+
+	if (ticket < 0)
+		return NULL;
+	c = &r->call[(unsigned int)(ticket & INDEX_MASK) % r->calls];
+	return c->ticket == ticket && !c->abandoned ? c : NULL;
+}
+
+void rmc_rpc_set_timeout(struct rmc_rpc *r, int timeout_ms)
+{
+	r->timeout_ms = timeout_ms;
+}
+
+int rmc_rpc_cancel(struct rmc_rpc *r, int ticket)
+{
+	struct call *c = find(r, ticket);
+
+	if (!c)
+		return -EINVAL;
+	abandon(r, c);
+	return 0;
 }
 
 static void lose(struct rmc_rpc *r, int peer, int status)
@@ -116,7 +183,22 @@ static void lose(struct rmc_rpc *r, int peer, int status)
 		c->result = status;
 		c->failed = 1;
 		c->done = 1;
+		if (c->abandoned)
+			release(r, c);
 	}
+}
+
+int rmc_rpc_rejoin(struct rmc_rpc *r, int nid, unsigned int timeout_ms)
+{
+	int peer = nid - r->o.first_nid, err;
+
+	if (peer < 0 || peer >= r->o.nodes)
+		return -EINVAL;
+	lose(r, peer, RMC_S_BAD_CONTEXT);
+	err = rmc_msg_rejoin(r->msg, nid, timeout_ms);
+	if (!err)
+		r->lost[peer] = 0;
+	return err;
 }
 
 int rmc_rpc_lost(const struct rmc_rpc *r, int nid)
@@ -162,6 +244,8 @@ int rmc_rpc_post(struct rmc_rpc *r, int nid, const void *request, size_t len, vo
 	c->done = 0;
 	c->failed = 0;
 	c->result = 0;
+	c->abandoned = 0;
+	c->deadline = rmc_deadline(r->timeout_ms);
 	c->response = response;
 	c->size = size;
 	h.ticket = c->ticket;
@@ -195,6 +279,10 @@ static void take(struct rmc_rpc *r, int nid, const struct head *h, size_t len)
 	if (h->ticket < 0 || c->ticket != h->ticket || c->done ||
 	    c->peer != nid - r->o.first_nid)
 		return;
+	if (c->abandoned) {
+		release(r, c);
+		return;
+	}
 	c->result = h->result;
 	if (h->result > 0 && (size_t)h->result != len)
 		c->result = -EPROTO;
@@ -207,11 +295,17 @@ static void take(struct rmc_rpc *r, int nid, const struct head *h, size_t len)
 
 int rmc_rpc_progress(struct rmc_rpc *r)
 {
+	/* every peer's requests and the responses to ours, and each peer's end */
+	return rmc_rpc_progress_max(r, 2 * r->calls + (unsigned int)r->o.nodes);
+}
+
+int rmc_rpc_progress_max(struct rmc_rpc *r, unsigned int max)
+{
+	int from = 0, n = 0, err = 0;
 	struct head h;
-	int from = 0, n = 0, err;
 	size_t len;
 
-	for (;;) {
+	while ((unsigned int)n < max) {
 		err = rmc_msg_recv(r->msg, RMC_MSG_ANY, r->in, r->o.max + sizeof(h), &len, &from,
 				   RMC_MSG_DONTWAIT);
 		if (err == -EAGAIN)
@@ -238,26 +332,32 @@ int rmc_rpc_progress(struct rmc_rpc *r)
 		if (err)
 			return err;
 	}
+	return n;
 }
 
 int rmc_rpc_poll(struct rmc_rpc *r, int ticket, int *result, int *failed)
 {
-	struct call *c = &r->call[(unsigned int)(ticket & INDEX_MASK) % r->calls];
+	struct call *c = find(r, ticket);
 	int err;
 
-	if (ticket < 0 || c->ticket != ticket)
+	if (!c)
 		return -EINVAL;
 	if (!c->done) {
 		err = rmc_rpc_progress(r);
 		if (err < 0)
 			return err;
 	}
-	if (!c->done)
-		return 0;
+	if (!c->done) {
+		if (!rmc_deadline_over(c->deadline))
+			return 0;
+		abandon(r, c);
+		*result = -ETIMEDOUT;
+		*failed = 0;
+		return 1;
+	}
 	*result = c->result;
 	*failed = c->failed;
-	r->used[c->peer]--;
-	c->ticket = -1;
+	release(r, c);
 	return 1;
 }
 
@@ -269,19 +369,8 @@ static int relax(struct rmc_rpc *r, unsigned int *spins)
 	return 0;
 }
 
-/* The response has nowhere to go any more: whatever comes is too late. */
-static void abandon(struct rmc_rpc *r, int ticket)
-{
-	struct call *c = &r->call[ticket & INDEX_MASK];
-
-	if (c->ticket != ticket)
-		return;
-	r->used[c->peer]--;
-	c->ticket = -1;
-}
-
-int rmc_rpc_call(struct rmc_rpc *r, int nid, const void *request, size_t len, void *response,
-		 size_t size, size_t *got)
+int rmc_rpc_call_by(struct rmc_rpc *r, int nid, const void *request, size_t len,
+		    void *response, size_t size, size_t *got, uint64_t deadline)
 {
 	int ticket, result = 0, failed = 0, err;
 	unsigned int spins = 0;
@@ -292,11 +381,14 @@ int rmc_rpc_call(struct rmc_rpc *r, int nid, const void *request, size_t len, vo
 			err = relax(r, &spins);
 		if (err < 0)
 			return err;
+		if (rmc_deadline_over(deadline))
+			return -ETIMEDOUT;
 	}
 	if (ticket == -ENODEV)
 		return r->lost[nid - r->o.first_nid];
 	if (ticket < 0)
 		return ticket;
+	find(r, ticket)->deadline = deadline;
 	spins = 0;
 	while (!(err = rmc_rpc_poll(r, ticket, &result, &failed))) {
 		err = relax(r, &spins);
@@ -304,7 +396,7 @@ int rmc_rpc_call(struct rmc_rpc *r, int nid, const void *request, size_t len, vo
 			break;
 	}
 	if (err < 0) {
-		abandon(r, ticket);
+		rmc_rpc_cancel(r, ticket);
 		return err;
 	}
 	if (failed || result < 0)
@@ -312,4 +404,11 @@ int rmc_rpc_call(struct rmc_rpc *r, int nid, const void *request, size_t len, vo
 	if (got)
 		*got = (size_t)result;
 	return 0;
+}
+
+int rmc_rpc_call(struct rmc_rpc *r, int nid, const void *request, size_t len, void *response,
+		 size_t size, size_t *got)
+{
+	return rmc_rpc_call_by(r, nid, request, len, response, size, got,
+			       rmc_deadline(r->timeout_ms));
 }

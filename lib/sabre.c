@@ -17,7 +17,6 @@
 #define SPINS_PER_YIELD		64U
 
 static __thread uint32_t self;
-static __thread uint64_t seed;
 
 /* A child inherits its thread's storage, but not its id. */
 static void forget_self(void)
@@ -81,13 +80,21 @@ int rmc_object_repair(struct rmc_object *o, int (*rewrite)(struct rmc_object *o,
 	return 0;
 }
 
-void rmc_sabre_policy_init(struct rmc_sabre_policy *p)
+void rmc_sabre_policy_init_sized(struct rmc_sabre_policy *p, size_t size)
 {
-	*p = (struct rmc_sabre_policy){
+	static const struct rmc_sabre_policy usual = {
 		.attempts = 16,
 		.backoff_ns = 200,
 		.backoff_max_ns = 100000,
 	};
+
+	rmc_struct_out(p, size, &usual, sizeof(usual));
+}
+
+void sabre_policy_init_ver0(struct rmc_sabre_policy *p) RMC_VER0(rmc_sabre_policy_init);
+void sabre_policy_init_ver0(struct rmc_sabre_policy *p)
+{
+	rmc_sabre_policy_init_sized(p, RMC_SABRE_POLICY_SIZE_VER0);
 }
 
 static uint64_t now_ns(void)
@@ -98,6 +105,19 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
+/*
+ * Evenly distributed bits of a number (the finalizer of splitmix64): readers that start at
+ * the same time differ by node and queue pair. No address is in it, so that a program in
+ * virtual time does the same each time.
+ */
+static uint64_t spread(uint64_t n)
+{
+	n += 0x9e3779b97f4a7c15ULL;
+	n = (n ^ n >> 30) * 0xbf58476d1ce4e5b9ULL;
+	n = (n ^ n >> 27) * 0x94d049bb133111ebULL;
+	return n ^ n >> 31;
+}
+
 /* Wait at most this long, a random part of it: readers of one object spread. */
 static int back_off(struct rmc_qp *qp, uint32_t most)
 {
@@ -105,19 +125,14 @@ static int back_off(struct rmc_qp *qp, uint32_t most)
 	unsigned int spins = 0;
 	int err = 0;
 
-	if (!seed)
-		seed = (t0 ^ (uintptr_t)&seed) | 1;
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	ns = most ? seed % most : 0;
+	ns = most ? spread(t0 ^ (uint64_t)qp->id << 48 ^ (uint64_t)rmc_nid(qp->ctx) << 32) % most : 0;
 	while (!err && now_ns() - t0 < ns)
 		err = rmc_relax(qp, &spins);
 	return err;
 }
 
-int rmc_sabre_retry(struct rmc_qp *qp, int nid, uint64_t offset, void *lbuf, size_t len,
-		    struct rmc_sabre_policy *p)
+static int retry(struct rmc_qp *qp, int nid, uint64_t offset, void *lbuf, size_t len,
+		 struct rmc_sabre_policy *p)
 {
 	uint32_t wait = p->backoff_ns, left = p->attempts ? p->attempts : 1;
 	int err, backed;
@@ -141,4 +156,29 @@ int rmc_sabre_retry(struct rmc_qp *qp, int nid, uint64_t offset, void *lbuf, siz
 		return err;
 	p->fell_back++;
 	return p->fallback(qp, nid, offset, lbuf, len, p->arg);
+}
+
+int rmc_sabre_retry_sized(struct rmc_qp *qp, int nid, uint64_t offset, void *lbuf, size_t len,
+			  struct rmc_sabre_policy *policy, size_t size)
+{
+	struct rmc_sabre_policy p;
+	int err = rmc_struct_in(&p, sizeof(p), policy, size, RMC_SABRE_POLICY_SIZE_VER0,
+				"SABRe policy");
+
+	if (err)
+		return err;
+	err = retry(qp, nid, offset, lbuf, len, &p);
+	/* the rest is the caller's, and its fallback may have changed it */
+	policy->tried = p.tried;
+	policy->failed = p.failed;
+	policy->fell_back = p.fell_back;
+	return err;
+}
+
+int sabre_retry_ver0(struct rmc_qp *qp, int nid, uint64_t offset, void *lbuf, size_t len,
+		     struct rmc_sabre_policy *p) RMC_VER0(rmc_sabre_retry);
+int sabre_retry_ver0(struct rmc_qp *qp, int nid, uint64_t offset, void *lbuf, size_t len,
+		     struct rmc_sabre_policy *p)
+{
+	return rmc_sabre_retry_sized(qp, nid, offset, lbuf, len, p, RMC_SABRE_POLICY_SIZE_VER0);
 }

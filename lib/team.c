@@ -19,6 +19,12 @@
  * everybody goes on from the latest of the rounds. A survivor's round is at least 1,
  * a newcomer's 0; so the word also tells a newcomer that there are survivors.
  *
+ * Revocation. A member that gives up writes the view that it gives up into its line at
+ * every peer. Whoever finds the current view revoked does the same before it returns, so
+ * that it spreads even if the first member dies. Who rejoins after it begins another era,
+ * which is part of the view: what is left of the revocation does not apply to the next
+ * one. Members of an earlier era, newcomers among them, follow.
+ *
  * Barrier. Each member writes its round number to its line at every peer, then
  * waits until all its own lines show that round. The write is one aligned word;
  * it pairs with the acquire load in the waiting loop through the ordering that
@@ -29,7 +35,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 #include "internal.h"
 
@@ -48,20 +53,19 @@ struct rmc_team_line {
 	uint64_t echo;
 	uint64_t view;		/* of the line's own member: see above */
 	uint64_t from;		/* round it comes from; stored before view */
-	uint64_t pad[3];
+	uint64_t revoked;	/* view that the writer of the line has given up */
+	uint64_t era;		/* of the line's own member; stored before view */
+	uint64_t pad;
 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
 
 static uint64_t line_offset(int member)
 {
 	return (uint64_t)member * sizeof(struct rmc_team_line);
+}
+
+uint64_t rmc_team_life_at(int member)
+{
+	return line_offset(member) + offsetof(struct rmc_team_line, nonce);
 }
 
 static int number_from_environment(const char *name, int absent)
@@ -220,7 +224,7 @@ static int meet_all(struct rmc_team *t, unsigned int timeout_ms, uint64_t deadli
 		}
 		if (last < 0)
 			break;
-		if (now_ms() > deadline) {
+		if (rmc_now_ms() > deadline) {
 			int nid = rmc_team_nid(t, last);
 
 			err = rmc_fail(ETIMEDOUT, "node %d did not come within %u s "
@@ -241,7 +245,7 @@ out:
 
 static uint64_t view_of(const struct rmc_team *t)
 {
-	uint64_t view = 0xcbf29ce484222325;
+	uint64_t view = 0xcbf29ce484222325 + t->era;
 	int i;
 
 	for (i = 0; i < t->nodes; i++)
@@ -257,6 +261,7 @@ static int agree(struct rmc_team *t, uint64_t deadline)
 	int peer, err;
 
 	own->from = t->round;
+	own->era = t->era;
 	rmc_store_release(&own->view, view);
 	for (peer = 0; peer < t->nodes; peer++) {
 		if (peer == t->self)
@@ -270,7 +275,11 @@ static int agree(struct rmc_team *t, uint64_t deadline)
 				break;
 			if (err || in->nonce != t->met[peer])
 				return -EAGAIN;
-			if (now_ms() > deadline)
+			if (in->era > t->era) {
+				t->era = in->era;
+				return -EAGAIN;
+			}
+			if (rmc_now_ms() > deadline)
 				return rmc_fail(ETIMEDOUT, "node %d does not go on with this team",
 						rmc_team_nid(t, peer));
 			usleep(MEET_INTERVAL_US);
@@ -280,6 +289,8 @@ static int agree(struct rmc_team *t, uint64_t deadline)
 	}
 	t->rejoined |= !t->round && latest;
 	t->round = latest ? latest : 1;
+	t->view = view;
+	t->pending = 0;
 	return 0;
 }
 
@@ -290,7 +301,7 @@ static int join(struct rmc_team *t, unsigned int timeout_ms)
 
 	if (!timeout_ms)
 		timeout_ms = MEET_TIMEOUT_MS;
-	deadline = now_ms() + timeout_ms;
+	deadline = rmc_now_ms() + timeout_ms;
 	do {
 		err = meet_all(t, timeout_ms, deadline);
 		if (!err)
@@ -299,7 +310,7 @@ static int join(struct rmc_team *t, unsigned int timeout_ms)
 	return err;
 }
 
-struct rmc_team *rmc_team_open_with(const struct rmc_team_options *options, size_t len)
+static struct rmc_team *open_with(const struct rmc_team_options *options, size_t len)
 {
 	struct rmc_team *t = (struct rmc_team *)calloc(1, sizeof(*t));
 	int err;
@@ -312,7 +323,7 @@ struct rmc_team *rmc_team_open_with(const struct rmc_team_options *options, size
 	t->flags = options->flags;
 	while (!t->nonce) {
 		if (getrandom(&t->nonce, sizeof(t->nonce), 0) < 0)
-			t->nonce = (uint64_t)getpid() ^ now_ms() << 32;
+			t->nonce = (uint64_t)getpid() ^ rmc_now_ms() << 32;
 	}
 
 	t->ctx = rmc_open(options->ctx_id, -1);
@@ -338,11 +349,29 @@ struct rmc_team *rmc_team_open_with(const struct rmc_team_options *options, size
 	err = t->met ? join(t, options->timeout_ms) : rmc_fail(ENOMEM, "out of memory");
 	if (err)
 		goto err;
+	rmc_log(INFO, "team of %d: member %d, %zu bytes each%s", t->nodes, t->self, len,
+		t->rejoined ? ", rejoined" : "");
 	return t;
 err:
 	rmc_team_close(t);
 	errno = -err;
 	return NULL;
+}
+
+struct rmc_team *rmc_team_open_sized(const struct rmc_team_options *options, size_t size,
+				     size_t len)
+{
+	struct rmc_team_options o;
+
+	return rmc_struct_in(&o, sizeof(o), options, size, RMC_TEAM_OPTIONS_SIZE_VER0,
+			     "team options") ? NULL : open_with(&o, len);
+}
+
+struct rmc_team *team_open_ver0(const struct rmc_team_options *options, size_t len)
+	RMC_VER0(rmc_team_open_with);
+struct rmc_team *team_open_ver0(const struct rmc_team_options *options, size_t len)
+{
+	return rmc_team_open_sized(options, RMC_TEAM_OPTIONS_SIZE_VER0, len);
 }
 
 struct rmc_team *rmc_team_open(unsigned int ctx_id, size_t len)
@@ -354,26 +383,28 @@ struct rmc_team *rmc_team_open(unsigned int ctx_id, size_t len)
 
 void rmc_team_close(struct rmc_team *t)
 {
+	int inherited;
+
 	if (!t)
 		return;
+	inherited = t->ctx && rmc_ctx_inherited(t->ctx);
 	rmc_close(t->ctx);
-	if (t->base && !t->driver_memory)
+	if (t->base && !t->driver_memory && !inherited)
 		munmap(t->base, t->total);
-	if (t->out)
+	if (t->out && !inherited)
 		munmap(t->out, rmc_page_round(2 * sizeof(*t->out)));
 	free(t->met);
 	free(t);
 }
 
 /*
- * Write our round everywhere. Writing it twice does no harm, so a peer that did
+ * Write a word of our line everywhere. Writing it twice does no harm, so a peer that did
  * not answer in time gets another chance as long as its node is up.
  */
-static int announce(struct rmc_team *t)
+static int write_all(struct rmc_team *t, const uint64_t *word, size_t at)
 {
 	int peer, slot, err, tries = 0;
 
-	t->out[0].round = t->round;
 	do {
 		for (peer = 0; peer < t->nodes; peer++) {
 			if (peer == t->self)
@@ -381,12 +412,47 @@ static int announce(struct rmc_team *t)
 			slot = rmc_wait_for_slot(t->qp, NULL);
 			if (slot < 0)
 				return slot;
-			rmc_write_async(t->qp, slot, rmc_team_nid(t, peer), line_offset(t->self),
-					&t->out[0].round, sizeof(t->out[0].round));
+			rmc_write_async(t->qp, slot, rmc_team_nid(t, peer),
+					line_offset(t->self) + at, word, sizeof(*word));
 		}
 		err = rmc_drain_cq(t->qp, NULL);
 	} while (err == RMC_S_TIMEOUT && ++tries < ANNOUNCE_TRIES);
 	return err;
+}
+
+static int announce(struct rmc_team *t)
+{
+	t->out[0].round = t->round;
+	return write_all(t, &t->out[0].round, offsetof(struct rmc_team_line, round));
+}
+
+int rmc_team_revoked(const struct rmc_team *t)
+{
+	int member;
+
+	if (!t->view)
+		return 1;
+	for (member = 0; member < t->nodes; member++)
+		if (rmc_load_acquire(&t->line[member].revoked) == t->view)
+			return 1;
+	return 0;
+}
+
+int rmc_team_revoke(struct rmc_team *t)
+{
+	if (rmc_qp_in_flight(t->qp))
+		return -EBUSY;
+	rmc_store_release(&t->line[t->self].revoked, t->view);
+	t->out[0].revoked = t->view;
+	return write_all(t, &t->out[0].revoked, offsetof(struct rmc_team_line, revoked));
+}
+
+/* Pass it on, unless we have: a member that is gone needs to know no more. */
+static int aborted(struct rmc_team *t)
+{
+	if (t->view && t->line[t->self].revoked != t->view)
+		rmc_team_revoke(t);
+	return rmc_fail(ECONNABORTED, "a member has revoked the team");
 }
 
 static int first_missing(const struct rmc_team *t, int from)
@@ -420,16 +486,30 @@ static int probe(struct rmc_team *t, int peer)
 	return 0;
 }
 
-int rmc_team_barrier_with(struct rmc_team *t, unsigned int flags)
+static int timed_out(struct rmc_team *t, int missing)
 {
+	t->pending = 1;
+	return rmc_fail(ETIMEDOUT, "node %d did not come to the barrier in time",
+			rmc_team_nid(t, missing));
+}
+
+int rmc_team_barrier_for(struct rmc_team *t, unsigned int flags, int timeout_ms)
+{
+	uint64_t deadline = rmc_deadline(timeout_ms);
 	unsigned int interval = flags & RMC_TEAM_SLEEP ? PROBE_ASLEEP_MS : PROBE_INTERVAL_MS;
-	uint64_t next_probe = now_ms() + interval;
 	unsigned int spins = 0;
+	uint64_t now;
 	int missing, peer, err;
 
 	if (rmc_qp_in_flight(t->qp))
 		return -EBUSY;
-	t->round++;
+	if (rmc_team_revoked(t))
+		return aborted(t);
+	if (!t->pending) {
+		t->round++;
+		t->next_probe = rmc_now_ms() + interval;
+	}
+	t->pending = 0;
 	err = announce(t);
 	if (err)
 		return err;
@@ -445,16 +525,28 @@ int rmc_team_barrier_with(struct rmc_team *t, unsigned int flags)
 			if (spins % SPINS_PER_CLOCK)
 				continue;
 		}
-		if (now_ms() < next_probe)
+		/* who came before it was revoked has been here */
+		if (rmc_team_revoked(t) && first_missing(t, missing) < t->nodes)
+			return aborted(t);
+		now = rmc_now_ms();
+		if (now < t->next_probe) {
+			if (deadline && now >= deadline)
+				return timed_out(t, missing);
 			continue;
+		}
 		for (peer = missing; peer < t->nodes; peer = first_missing(t, peer + 1)) {
 			err = probe(t, peer);
 			if (err)
 				return err;
 		}
-		next_probe = now_ms() + interval;
+		t->next_probe = rmc_now_ms() + interval;
 	}
 	return 0;
+}
+
+int rmc_team_barrier_with(struct rmc_team *t, unsigned int flags)
+{
+	return rmc_team_barrier_for(t, flags, -1);
 }
 
 int rmc_team_barrier(struct rmc_team *t)
@@ -464,5 +556,14 @@ int rmc_team_barrier(struct rmc_team *t)
 
 int rmc_team_rejoin(struct rmc_team *t, unsigned int timeout_ms)
 {
-	return rmc_qp_in_flight(t->qp) ? -EBUSY : join(t, timeout_ms);
+	if (rmc_qp_in_flight(t->qp))
+		return -EBUSY;
+	if (t->view && rmc_team_revoked(t)) {
+		if (t->line[t->self].revoked != t->view)
+			rmc_team_revoke(t);
+		/* once: a second attempt goes on where the first one ended */
+		t->view = 0;
+		t->era++;
+	}
+	return join(t, timeout_ms);
 }

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
@@ -40,11 +39,8 @@ static int arm_failed(const char *what)
 
 int rmc_cq_eventfd(struct rmc_qp *qp)
 {
-	if (qp->eventfd < 0) {
-		qp->eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-		if (qp->eventfd < 0)
-			return rmc_fail(errno, "cannot make an eventfd: %s", strerror(errno));
-	}
+	if (qp->eventfd < 0)
+		qp->eventfd = rmc_sleepers_eventfd(rmc_qp_sleepers(qp));
 	return qp->eventfd;
 }
 
@@ -84,14 +80,20 @@ static int cq_ready(const struct rmc_qp *qp)
 	return (word & RMC_CQE_PHASE) == !(qp->tail & qp->entries);
 }
 
-int rmc_cq_sleep(struct rmc_qp *qp, unsigned int spin_us, int timeout_ms)
+static int is_dead(const struct rmc_qp *qp)
+{
+	return (int)rmc_load_acquire(&qp->flags->dead);
+}
+
+static int cq_sleep(struct rmc_qp *qp, struct rmc_sleepers *s, uint32_t since,
+		    unsigned int spin_us, int timeout_ms)
 {
 	uint64_t start = now_us(), end = start + (uint64_t)(timeout_ms < 0 ? 0 : timeout_ms) * 1000;
 	struct pollfd p = { .events = POLLIN };
 	unsigned int spins = 0;
 	int err;
 
-	while (!cq_ready(qp) && now_us() - start < spin_us) {
+	while (!cq_ready(qp) && !rmc_sleepers_ended(s, since) && now_us() - start < spin_us) {
 		err = rmc_relax(qp, &spins);
 		if (err)
 			return cq_ready(qp) ? 1 : err;
@@ -99,17 +101,33 @@ int rmc_cq_sleep(struct rmc_qp *qp, unsigned int spin_us, int timeout_ms)
 	for (;;) {
 		if (cq_ready(qp))
 			return 1;
+		if (is_dead(qp))
+			return -ESHUTDOWN;
 		rmc_cq_disarm(qp);
 		err = rmc_cq_arm(qp);
+		/* last before sleeping: who ended it wakes those that it finds inside */
+		if (rmc_sleepers_ended(s, since))
+			return -ESHUTDOWN;
 		if (err)
-			return rmc_load_relaxed(&qp->flags->dead) ? -ESHUTDOWN : err;
+			return is_dead(qp) ? -ESHUTDOWN : err;
 		p.fd = qp->eventfd;
+		rmc_qp_count_sleep(qp);
 		err = poll(&p, 1, left_ms(timeout_ms, end));
 		if (err < 0)
 			return -errno;
 		if (!err)
 			return cq_ready(qp);
 	}
+}
+
+int rmc_cq_sleep(struct rmc_qp *qp, unsigned int spin_us, int timeout_ms)
+{
+	struct rmc_sleepers *s = rmc_qp_sleepers(qp);
+	uint32_t since = rmc_sleepers_enter(s);
+	int err = cq_sleep(qp, s, since, spin_us, timeout_ms);
+
+	rmc_sleepers_leave(s);
+	return err;
 }
 
 int rmc_seg_arm(struct rmc_ctx *ctx, uint32_t *seen, int eventfd)
@@ -122,17 +140,24 @@ int rmc_seg_arm(struct rmc_ctx *ctx, uint32_t *seen, int eventfd)
 	return 0;
 }
 
-int rmc_seg_wait(struct rmc_ctx *ctx, uint32_t *seen, int timeout_ms)
+static int seg_wait(struct rmc_ctx *ctx, struct rmc_sleepers *s, uint32_t since, uint32_t *seen,
+		    int timeout_ms)
 {
 	uint64_t end = now_us() + (uint64_t)(timeout_ms < 0 ? 0 : timeout_ms) * 1000;
-	struct pollfd p = { .fd = ctx->fd, .events = POLLPRI };
+	struct pollfd p = { .fd = rmc_sleepers_eventfd(s), .events = POLLIN };
 	uint32_t count = *seen;
-	int err;
+	int err, armed = 0;
 
+	if (p.fd < 0)
+		return p.fd;
 	for (;;) {
-		err = rmc_seg_arm(ctx, &count, -1);
+		drain(p.fd);
+		err = rmc_seg_arm(ctx, &count, p.fd);
+		if (rmc_sleepers_ended(s, since))
+			return -ESHUTDOWN;
 		if (err)
-			return err;
+			return armed && err == -ENOENT ? -ESHUTDOWN : err;
+		armed = 1;
 		if (count != *seen) {
 			*seen = count;
 			return 1;
@@ -143,4 +168,14 @@ int rmc_seg_wait(struct rmc_ctx *ctx, uint32_t *seen, int timeout_ms)
 		if (!err)
 			return 0;
 	}
+}
+
+int rmc_seg_wait(struct rmc_ctx *ctx, uint32_t *seen, int timeout_ms)
+{
+	struct rmc_sleepers *s = &ctx->seg_sleepers;
+	uint32_t since = rmc_sleepers_enter(s);
+	int err = seg_wait(ctx, s, since, seen, timeout_ms);
+
+	rmc_sleepers_leave(s);
+	return err;
 }

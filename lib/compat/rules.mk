@@ -28,7 +28,7 @@ sonuma_pc	 = sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@LIBDIR@,$(LIBDIR),' \
 		       -e 's,@INCLUDEDIR@,$(INCLUDEDIR),' -e 's,@VERSION@,$(VERSION),' \
 		       compat/sonuma.pc.in
 
-$(O)/sonuma.pc: compat/sonuma.pc.in Makefile compat/rules.mk | $(O)/lib
+$(O)/sonuma.pc: compat/sonuma.pc.in ../VERSION Makefile compat/rules.mk | $(O)/lib
 	$(sonuma_pc) > $@
 
 install: install-sonuma

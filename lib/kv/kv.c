@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 #include "state.h"
 
 #define OBJECTS_DEFAULT		1024
@@ -10,31 +12,18 @@
 #define VALUE_DEFAULT		1024
 #define ATTEMPTS_DEFAULT	64
 #define READER_ATTEMPTS		8	/* then the index again: the object may have got longer */
+#define REJOIN_MS		30000
 #define CHAIN_MAX		(1U << 20)	/* buckets: a loop, or an owner gone mad */
 
-/* 64 bits well mixed, of any bytes: the owner, bucket and tag come from different ones */
+/* Of 128 bits of hash, the owner comes from one half, bucket and tag from the other. */
 uint64_t rmc_kv_hash(const void *key, size_t len)
 {
-	const uint8_t *p = (const uint8_t *)key;
-	uint64_t h = 0x9e3779b97f4a7c15ULL ^ len, w;
-
-	for (; len; ) {
-		size_t n = len < 8 ? len : 8;
-
-		w = 0;
-		memcpy(&w, p, n);
-		h = (h ^ w) * 0xff51afd7ed558ccdULL;
-		h ^= h >> 32;
-		p += n;
-		len -= n;
-	}
-	h *= 0xc4ceb9fe1a85ec53ULL;
-	return h ^ h >> 29;
+	return XXH3_128bits(key, len).low64;
 }
 
 int rmc_kv_owner(const struct rmc_kv *kv, const void *key, size_t key_len)
 {
-	return (int)((rmc_kv_hash(key, key_len) >> 20 & 0xfffffff) % (unsigned int)kv->team->nodes);
+	return (int)(XXH3_128bits(key, key_len).high64 % (unsigned int)kv->team->nodes);
 }
 
 static void defaults(struct rmc_kv_options *o)
@@ -71,11 +60,13 @@ static int shape_of(struct kv_shape *s, int nodes, const struct rmc_kv_options *
 	return 0;
 }
 
-size_t rmc_kv_bytes(int nodes, const struct rmc_kv_options *options)
+size_t rmc_kv_bytes_sized(int nodes, const struct rmc_kv_options *options, size_t size)
 {
-	struct rmc_kv_options o = *options;
+	struct rmc_kv_options o;
 	struct kv_shape s;
 
+	if (rmc_struct_in(&o, sizeof(o), options, size, RMC_KV_OPTIONS_SIZE_VER0, "kv options"))
+		return 0;
 	defaults(&o);
 	return shape_of(&s, nodes, &o) ? 0 : s.bytes;
 }
@@ -138,7 +129,8 @@ static int open_buffers(struct rmc_kv *kv)
 	kv->record = (uint8_t *)malloc(kv->shape.record_max);
 	kv->request = (uint8_t *)malloc(kv->shape.message_max);
 	kv->rounds = (uint64_t *)calloc((size_t)kv->team->nodes, sizeof(*kv->rounds));
-	if (!kv->value || !kv->record || !kv->request || !kv->rounds)
+	kv->life = (uint64_t *)calloc((size_t)kv->team->nodes, sizeof(*kv->life));
+	if (!kv->value || !kv->record || !kv->request || !kv->rounds || !kv->life)
 		return rmc_fail(ENOMEM, "out of memory");
 	kv->landing_id = rmc_buf_register(kv->team->ctx, p, page);
 	return kv->landing_id < 0 ? kv->landing_id : 0;
@@ -165,6 +157,17 @@ static int compare_stores(struct rmc_kv *kv)
 	return 0;
 }
 
+/*
+ * After a barrier of the team, whose round is the same everywhere: barriers are counted
+ * anew from there. What is left of earlier ones has smaller numbers.
+ */
+static void begin_rounds(struct rmc_kv *kv)
+{
+	kv->round = kv->team->round << 32;
+	kv->in_barrier = 0;
+	memcpy(kv->life, kv->team->met, (size_t)kv->team->nodes * sizeof(*kv->life));
+}
+
 static int meet(struct rmc_kv *kv)
 {
 	struct store *store = (struct store *)kv->base;
@@ -178,6 +181,7 @@ static int meet(struct rmc_kv *kv)
 	err = rmc_team_barrier(kv->team);
 	if (err)
 		return err < 0 ? err : rmc_fail(EIO, "barrier: %s", rmc_strerror(err));
+	begin_rounds(kv);
 	return compare_stores(kv);
 }
 
@@ -196,7 +200,7 @@ static int check_limits(struct rmc_kv *kv)
 	return 0;
 }
 
-struct rmc_kv *rmc_kv_open(struct rmc_team *team, const struct rmc_kv_options *options)
+static struct rmc_kv *kv_open(struct rmc_team *team, const struct rmc_kv_options *options)
 {
 	struct rmc_kv *kv = (struct rmc_kv *)calloc(1, sizeof(*kv));
 	int err;
@@ -208,6 +212,7 @@ struct rmc_kv *rmc_kv_open(struct rmc_team *team, const struct rmc_kv_options *o
 	kv->team = team;
 	kv->o = *options;
 	kv->landing_id = -1;
+	kv->timeout_ms = -1;
 	defaults(&kv->o);
 	err = shape_of(&kv->shape, team->nodes, &kv->o);
 	if (err || !kv->shape.cells) {
@@ -249,9 +254,10 @@ void rmc_kv_close(struct rmc_kv *kv)
 	if (kv->landing_id >= 0)
 		rmc_buf_unregister(kv->team->ctx, kv->landing_id);
 	if (kv->landing)
-		munmap(kv->landing, rmc_page_round(1));
+		rmc_unmap(kv->team->ctx, kv->landing, rmc_page_round(1));
 	rmc_kv_owner_close(kv);
 	free(kv->rounds);
+	free(kv->life);
 	free(kv->request);
 	free(kv->record);
 	free(kv->value);
@@ -333,6 +339,7 @@ int rmc_kv_get(struct rmc_kv *kv, const void *key, size_t key_len, const void **
 	       size_t *value_len)
 {
 	int member = rmc_kv_owner(kv, key, key_len), nid = rmc_team_nid(kv->team, member), err;
+	uint64_t deadline = rmc_deadline(kv->timeout_ms);
 	unsigned int tries = 0, spins = 0;
 
 	if (!key_len)
@@ -346,6 +353,8 @@ int rmc_kv_get(struct rmc_kv *kv, const void *key, size_t key_len, const void **
 		kv->stats.remote_gets++;
 		while (look_again(err = remote_get(kv, nid, key, key_len, value, value_len)) &&
 		       ++tries < kv->o.attempts) {
+			if (rmc_deadline_over(deadline))
+				return -ETIMEDOUT;
 			err = rmc_relax(kv->qp, &spins);
 			if (err)
 				return err;
@@ -411,17 +420,46 @@ int rmc_kv_progress(struct rmc_kv *kv)
 	return rmc_rpc_progress(kv->rpc);
 }
 
-int rmc_kv_barrier(struct rmc_kv *kv)
+void rmc_kv_set_timeout(struct rmc_kv *kv, int timeout_ms)
 {
-	struct kv_request q = { KV_BARRIER, 0, ++kv->round };
+	kv->timeout_ms = timeout_ms;
+	rmc_rpc_set_timeout(kv->rpc, timeout_ms);
+}
+
+int rmc_kv_rejoin(struct rmc_kv *kv, unsigned int timeout_ms)
+{
+	struct rmc_team *t = kv->team;
+	int member, nid, err;
+
+	for (member = 0; member < t->nodes; member++) {
+		if (member == t->self || t->met[member] == kv->life[member])
+			continue;
+		nid = rmc_team_nid(t, member);
+		rmc_kv_break_locks(kv, nid);
+		err = rmc_rpc_rejoin(kv->rpc, nid, timeout_ms);
+		if (err)
+			return err;
+		kv->life[member] = t->met[member];
+	}
+	err = rmc_team_barrier_for(t, t->flags, timeout_ms ? (int)timeout_ms : REJOIN_MS);
+	if (!err)
+		begin_rounds(kv);
+	return err;
+}
+
+/* The part of a barrier in which members tell each other, and wait */
+static int kv_barrier(struct rmc_kv *kv)
+{
+	uint64_t deadline = rmc_deadline(kv->timeout_ms);
+	struct kv_request q = { KV_BARRIER, 0, kv->round };
 	unsigned int spins = 0;
 	int member, err;
 
 	for (member = 0; member < kv->team->nodes; member++) {
 		if (member == kv->team->self)
 			continue;
-		err = rmc_rpc_call(kv->rpc, rmc_team_nid(kv->team, member), &q, sizeof(q), NULL, 0,
-				   NULL);
+		err = rmc_rpc_call_by(kv->rpc, rmc_team_nid(kv->team, member), &q, sizeof(q), NULL,
+				      0, NULL, deadline);
 		if (err)
 			return err;
 	}
@@ -438,7 +476,27 @@ int rmc_kv_barrier(struct rmc_kv *kv)
 			err = rmc_relax(kv->team->qp, &spins);
 		if (err < 0)
 			return err;
+		if (kv->rounds[member] >= kv->round)
+			continue;
+		if (rmc_team_revoked(kv->team))
+			return rmc_fail(ECONNABORTED, "a member has revoked the team");
+		if (rmc_deadline_over(deadline))
+			return rmc_fail(ETIMEDOUT, "node %d did not come to the barrier in time",
+					rmc_team_nid(kv->team, member));
 	}
+	return 0;
+}
+
+int rmc_kv_barrier(struct rmc_kv *kv)
+{
+	int member, err;
+
+	if (!kv->in_barrier)
+		kv->round++;
+	err = kv_barrier(kv);
+	kv->in_barrier = err == -ETIMEDOUT;
+	if (err)
+		return err;
 	/* the caller may turn to other things: nothing of ours may be left to be written again */
 	for (member = 0; member < kv->team->nodes; member++) {
 		err = member == kv->team->self ? 0 :
@@ -449,8 +507,40 @@ int rmc_kv_barrier(struct rmc_kv *kv)
 	return 0;
 }
 
-void rmc_kv_stats(const struct rmc_kv *kv, struct rmc_kv_stats *stats)
+void rmc_kv_stats_sized(const struct rmc_kv *kv, struct rmc_kv_stats *stats, size_t size)
 {
-	*stats = kv->stats;
-	stats->reads = *rmc_reader_stats(kv->reader);
+	struct rmc_kv_stats s = kv->stats;
+
+	s.reads = *rmc_reader_stats(kv->reader);
+	rmc_struct_out(stats, size, &s, sizeof(s));
+}
+
+/* --- callers of any version, see <rmc/abi.h> --- */
+
+struct rmc_kv *rmc_kv_open_sized(struct rmc_team *team, const struct rmc_kv_options *options,
+				 size_t size)
+{
+	struct rmc_kv_options o;
+
+	return rmc_struct_in(&o, sizeof(o), options, size, RMC_KV_OPTIONS_SIZE_VER0,
+			     "kv options") ? NULL : kv_open(team, &o);
+}
+
+size_t kv_bytes_ver0(int nodes, const struct rmc_kv_options *options) RMC_VER0(rmc_kv_bytes);
+size_t kv_bytes_ver0(int nodes, const struct rmc_kv_options *options)
+{
+	return rmc_kv_bytes_sized(nodes, options, RMC_KV_OPTIONS_SIZE_VER0);
+}
+
+struct rmc_kv *kv_open_ver0(struct rmc_team *team, const struct rmc_kv_options *options)
+	RMC_VER0(rmc_kv_open);
+struct rmc_kv *kv_open_ver0(struct rmc_team *team, const struct rmc_kv_options *options)
+{
+	return rmc_kv_open_sized(team, options, RMC_KV_OPTIONS_SIZE_VER0);
+}
+
+void kv_stats_ver0(const struct rmc_kv *kv, struct rmc_kv_stats *stats) RMC_VER0(rmc_kv_stats);
+void kv_stats_ver0(const struct rmc_kv *kv, struct rmc_kv_stats *stats)
+{
+	rmc_kv_stats_sized(kv, stats, RMC_KV_STATS_SIZE_VER0);
 }

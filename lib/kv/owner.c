@@ -147,6 +147,17 @@ static int write_object(struct rmc_kv *kv, uint32_t n, size_t bytes)
 	return rmc_scheme_write(kv->o.scheme, o, kv->record, bytes, &kv->o.params);
 }
 
+/* Locks that the dead program of a node has on our objects: nobody else gives them back. */
+void rmc_kv_break_locks(struct rmc_kv *kv, int nid)
+{
+	uint32_t i;
+
+	for (i = 0; i < kv->o.objects; i++)
+		if (rmc_scheme_holder(kv->o.scheme, object_of(kv, i)) == nid &&
+		    !rmc_scheme_break(kv->o.scheme, object_of(kv, i), nid))
+			kv->stats.broken++;
+}
+
 static size_t make_record(struct rmc_kv *kv, const void *key, size_t key_len, const void *value,
 			  size_t value_len)
 {
@@ -275,7 +286,8 @@ int rmc_kv_owner_open(struct rmc_kv *kv)
 	kv->free = (uint32_t *)calloc(kv->o.objects, sizeof(*kv->free));
 	kv->free_bucket = (uint32_t *)calloc(kv->shape.further, sizeof(*kv->free_bucket));
 	if (!kv->free || !kv->free_bucket)
-		return -ENOMEM;
+		return rmc_fail(ENOMEM, "store: no memory for the index of %llu objects",
+				(unsigned long long)kv->o.objects);
 	for (i = 0; i < kv->o.objects; i++) {
 		kv->free[i] = i;
 		/* as long as may be: zeroed memory suits all but checksums */

@@ -53,7 +53,8 @@ _Static_assert(sizeof(struct bucket) == BUCKET_BYTES, "a bucket is a line");
 _Static_assert(sizeof(struct store) == 64, "a line");
 _Static_assert(sizeof(struct record) == 8, "keys and values stay aligned");
 
-#define STORE_MAGIC	0x312d766b2d636d72ULL	/* "rmc-kv-1" */
+/* Members hash alike: the 2 stands for XXH3 */
+#define STORE_MAGIC	0x322d766b2d636d72ULL	/* "rmc-kv-2" */
 
 /* Requests to the owner */
 enum kv_op { KV_PUT = 0x766b0001, KV_DELETE, KV_BARRIER };
@@ -85,7 +86,10 @@ struct rmc_kv {
 	struct rmc_qp *qp;		/* the reader's */
 	struct rmc_reader *reader;
 	struct rmc_kv_stats stats;
-	uint64_t round, *rounds;
+	uint64_t round, *rounds;	/* of barriers; above 32 bits: the team's round when it began */
+	int in_barrier;			/* that of round was not finished */
+	int timeout_ms;
+	uint64_t *life;			/* of each member, as the team met it */
 
 	struct bucket *landing;		/* registered */
 	int landing_id;
@@ -162,6 +166,7 @@ uint64_t rmc_kv_hash(const void *key, size_t len);
 
 /* owner.c */
 int rmc_kv_owner_open(struct rmc_kv *kv);
+void rmc_kv_break_locks(struct rmc_kv *kv, int nid);
 void rmc_kv_owner_close(struct rmc_kv *kv);
 int rmc_kv_store(struct rmc_kv *kv, const void *key, size_t key_len, const void *value,
 		 size_t value_len);

@@ -192,6 +192,8 @@ int rmc_msg_progress(struct rmc_msg *m, struct peer *p)
 	}
 	if (++m->polls % POLLS_PER_CLOCK)
 		return 0;
+	if (m->team && rmc_team_revoked(m->team))
+		return rmc_fail(ECONNABORTED, "a member has revoked the team");
 	now = rmc_msg_now_ms();
 	if (now < m->next_probe)
 		return 0;

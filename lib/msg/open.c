@@ -92,7 +92,7 @@ static int bad_options(const struct rmc_msg_raw *raw, const struct rmc_msg_optio
 	return 0;
 }
 
-struct rmc_msg *rmc_msg_open_raw(const struct rmc_msg_raw *raw, const struct rmc_msg_options *o)
+static struct rmc_msg *open_raw(const struct rmc_msg_raw *raw, const struct rmc_msg_options *o)
 {
 	struct rmc_msg *m;
 	int err = bad_options(raw, o);
@@ -138,7 +138,7 @@ static int team_node_state(void *arg, int nid)
 	return rmc_node_state(((struct rmc_team *)arg)->ctx, nid);
 }
 
-struct rmc_msg *rmc_msg_open_with(struct rmc_team *team, const struct rmc_msg_options *o)
+static struct rmc_msg *open_with(struct rmc_team *team, const struct rmc_msg_options *o)
 {
 	size_t len = rmc_page_round(rmc_msg_local_bytes(team->nodes, o->cells));
 	struct rmc_msg_raw raw = {
@@ -175,7 +175,7 @@ struct rmc_msg *rmc_msg_open_with(struct rmc_team *team, const struct rmc_msg_op
 		err = id;
 		goto err_unmap;
 	}
-	m = rmc_msg_open_raw(&raw, o);
+	m = open_raw(&raw, o);
 	if (!m) {
 		err = -errno;
 		goto err_unregister;
@@ -198,15 +198,73 @@ err:
 	return NULL;
 }
 
+/* --- callers of any version, see <rmc/abi.h> --- */
+
+struct rmc_msg *rmc_msg_open_raw_sized(const struct rmc_msg_raw *raw, size_t raw_size,
+				       const struct rmc_msg_options *options, size_t size)
+{
+	struct rmc_msg_options o;
+	struct rmc_msg_raw r;
+
+	if (rmc_struct_in(&r, sizeof(r), raw, raw_size, RMC_MSG_RAW_SIZE_VER0, "raw messages") ||
+	    rmc_struct_in(&o, sizeof(o), options, size, RMC_MSG_OPTIONS_SIZE_VER0,
+			  "message options"))
+		return NULL;
+	return open_raw(&r, &o);
+}
+
+struct rmc_msg *rmc_msg_open_sized(struct rmc_team *team, const struct rmc_msg_options *options,
+				   size_t size)
+{
+	struct rmc_msg_options o;
+
+	return rmc_struct_in(&o, sizeof(o), options, size, RMC_MSG_OPTIONS_SIZE_VER0,
+			     "message options") ? NULL : open_with(team, &o);
+}
+
+void rmc_msg_defaults_sized(struct rmc_msg_options *o, size_t size)
+{
+	struct rmc_msg_options defaults = {
+		.cells = RMC_MSG_CELLS,
+		.threshold = RMC_MSG_THRESHOLD,
+	};
+
+	rmc_struct_out(o, size, &defaults, sizeof(defaults));
+}
+
+struct rmc_msg *msg_open_raw_ver0(const struct rmc_msg_raw *raw,
+				  const struct rmc_msg_options *options)
+	RMC_VER0(rmc_msg_open_raw);
+struct rmc_msg *msg_open_raw_ver0(const struct rmc_msg_raw *raw,
+				  const struct rmc_msg_options *options)
+{
+	return rmc_msg_open_raw_sized(raw, RMC_MSG_RAW_SIZE_VER0, options,
+				      RMC_MSG_OPTIONS_SIZE_VER0);
+}
+
+struct rmc_msg *msg_open_ver0(struct rmc_team *team, const struct rmc_msg_options *options)
+	RMC_VER0(rmc_msg_open_with);
+struct rmc_msg *msg_open_ver0(struct rmc_team *team, const struct rmc_msg_options *options)
+{
+	return rmc_msg_open_sized(team, options, RMC_MSG_OPTIONS_SIZE_VER0);
+}
+
+void msg_defaults_ver0(struct rmc_msg_options *o) RMC_VER0(rmc_msg_defaults);
+void msg_defaults_ver0(struct rmc_msg_options *o)
+{
+	rmc_msg_defaults_sized(o, RMC_MSG_OPTIONS_SIZE_VER0);
+}
+
 void rmc_msg_close(struct rmc_msg *m)
 {
 	if (!m)
 		return;
-	rmc_msg_drain(m);
+	if (!rmc_qp_inherited(m->qp))
+		rmc_msg_drain(m);
 	if (m->team) {
 		rmc_qp_destroy(m->qp);
 		rmc_buf_unregister(m->team->ctx, m->buf_id);
-		munmap(m->raw.local, m->local_len);
+		rmc_unmap(m->team->ctx, m->raw.local, m->local_len);
 	}
 	free_msg(m);
 }

@@ -139,9 +139,13 @@ static int pull_data(struct rmc_msg *m, struct peer *p, uint8_t *buf,
 		at += op.len;
 	}
 	for (i = 0; i < BOUNCES && err != -ESHUTDOWN; i++) {
-		err = wait_bounce(m, p, i);
-		if (!err && !m->pull_status && in[i].len)
+		int waited = wait_bounce(m, p, i);
+
+		if (!waited && !m->pull_status && in[i].len)
 			memcpy(buf + in[i].at, m->bounce + (size_t)i * BOUNCE_BYTES, in[i].len);
+		/* the first reason: what did not come is missing, whatever came behind it */
+		if (!err)
+			err = waited;
 	}
 	return err ? err : m->pull_status;
 }

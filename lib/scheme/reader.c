@@ -37,6 +37,8 @@ struct entry {
 	uint32_t backoff;
 	unsigned int failures;
 	int ticket;
+	int abandoned;			/* its caller has gone: @read is @own, nobody hears of it */
+	struct rmc_read own;
 };
 
 struct slot {
@@ -63,6 +65,7 @@ struct rmc_reader {
 	struct unlock *unlock;		/* to be issued */
 	unsigned int unlocks;
 	unsigned int active;		/* entries neither FREE nor DONE */
+	unsigned int abandoned;		/* entries that end by themselves */
 	unsigned int ready;		/* of them READY or MESSAGE: to be looked at */
 	unsigned int *done, done_head, done_tail;	/* free running */
 	unsigned int done_mask;
@@ -94,7 +97,7 @@ static unsigned int window(const struct rmc_reader_options *o)
 	return o->window ? o->window : 1;
 }
 
-size_t rmc_reader_bytes(const struct rmc_reader_options *o)
+static size_t reader_bytes(const struct rmc_reader_options *o)
 {
 	return (size_t)window(o) * image_bytes(o);
 }
@@ -107,6 +110,12 @@ static uint64_t next_random(struct rmc_reader *r)
 	return r->seed;
 }
 
+static int no_memory(const struct rmc_reader *r)
+{
+	return rmc_fail(ENOMEM, "reader: no memory for %u objects", window(&r->o));
+}
+
+/* Sets the message; of a buffer that cannot be registered, rmc_buf_register() did. */
 static int allocate(struct rmc_reader *r)
 {
 	unsigned int n = window(&r->o), i;
@@ -123,12 +132,12 @@ static int allocate(struct rmc_reader *r)
 	r->done = (unsigned int *)calloc(r->done_mask + 1, sizeof(*r->done));
 	r->free = (unsigned int *)calloc(n, sizeof(*r->free));
 	if (!r->entry || !r->slot || !r->unlock || !r->done || !r->free)
-		return -ENOMEM;
+		return no_memory(r);
 	if (!image) {
-		size_t len = rmc_page_round(rmc_reader_bytes(&r->o));
+		size_t len = rmc_page_round(reader_bytes(&r->o));
 
 		if (posix_memalign(&r->memory, (size_t)sysconf(_SC_PAGESIZE), len))
-			return -ENOMEM;
+			return no_memory(r);
 		memset(r->memory, 0, len);
 		err = rmc_buf_register(r->qp->ctx, r->memory, len);
 		if (err < 0)
@@ -140,7 +149,7 @@ static int allocate(struct rmc_reader *r)
 		r->entry[i].image = image;
 		if (!(r->o.scheme->flags & RMC_SCHEME_CLEAN) &&
 		    posix_memalign((void **)&r->entry[i].clean, RMC_CACHE_LINE, clean))
-			return -ENOMEM;
+			return no_memory(r);
 		r->free[r->frees++] = n - 1 - i;
 	}
 	return 0;
@@ -163,7 +172,8 @@ static void deallocate(struct rmc_reader *r)
 	free(r);
 }
 
-struct rmc_reader *rmc_reader_open(struct rmc_qp *qp, const struct rmc_reader_options *options)
+static struct rmc_reader *reader_open(struct rmc_qp *qp,
+				      const struct rmc_reader_options *options)
 {
 	struct rmc_reader *r;
 	int err;
@@ -175,8 +185,10 @@ struct rmc_reader *rmc_reader_open(struct rmc_qp *qp, const struct rmc_reader_op
 		return NULL;
 	}
 	r = (struct rmc_reader *)calloc(1, sizeof(*r));
-	if (!r)
+	if (!r) {
+		rmc_fail(ENOMEM, "out of memory");
 		return NULL;
+	}
 	r->qp = qp;
 	r->o = *options;
 	r->p = scheme_params(&options->params);
@@ -189,10 +201,40 @@ struct rmc_reader *rmc_reader_open(struct rmc_qp *qp, const struct rmc_reader_op
 	err = allocate(r);
 	if (err) {
 		deallocate(r);
-		rmc_fail(-err, "reader: no memory for %u objects", window(options));
+		errno = -err;
 		return NULL;
 	}
 	return r;
+}
+
+struct rmc_reader *rmc_reader_open_sized(struct rmc_qp *qp,
+					 const struct rmc_reader_options *options, size_t size)
+{
+	struct rmc_reader_options o;
+
+	return rmc_struct_in(&o, sizeof(o), options, size, RMC_READER_OPTIONS_SIZE_VER0,
+			     "reader options") ? NULL : reader_open(qp, &o);
+}
+
+size_t rmc_reader_bytes_sized(const struct rmc_reader_options *options, size_t size)
+{
+	struct rmc_reader_options o;
+
+	return rmc_struct_in(&o, sizeof(o), options, size, RMC_READER_OPTIONS_SIZE_VER0,
+			     "reader options") ? 0 : reader_bytes(&o);
+}
+
+struct rmc_reader *reader_open_ver0(struct rmc_qp *qp, const struct rmc_reader_options *options)
+	RMC_VER0(rmc_reader_open);
+struct rmc_reader *reader_open_ver0(struct rmc_qp *qp, const struct rmc_reader_options *options)
+{
+	return rmc_reader_open_sized(qp, options, RMC_READER_OPTIONS_SIZE_VER0);
+}
+
+size_t reader_bytes_ver0(const struct rmc_reader_options *options) RMC_VER0(rmc_reader_bytes);
+size_t reader_bytes_ver0(const struct rmc_reader_options *options)
+{
+	return rmc_reader_bytes_sized(options, RMC_READER_OPTIONS_SIZE_VER0);
 }
 
 /* --- operations --- */
@@ -360,7 +402,7 @@ static void again(struct rmc_reader *r, unsigned int i, int status)
 static int may_recover(int status)
 {
 	return status == RMC_S_SABRE_ABORTED || status == RMC_S_SABRE_LOCKED ||
-	       status == RMC_S_SABRE_LOST || status == RMC_S_TIMEOUT;
+	       status == RMC_S_SABRE_LOST || status == RMC_S_TIMEOUT || status == RMC_S_BUSY;
 }
 
 static void cas_completed(struct rmc_reader *r, unsigned int i, int slot, int status)
@@ -564,13 +606,20 @@ int rmc_reader_poll(struct rmc_reader *r, struct rmc_read **done)
 		if (err < 0)
 			return err;
 	}
-	if (r->done_head == r->done_tail) {
-		if (rmc_unlikely(rmc_load_relaxed(&r->qp->flags->dead)))
-			return -ESHUTDOWN;
-		return 0;
+	while (r->done_head != r->done_tail) {
+		struct entry *e = &r->entry[r->done[r->done_tail++ & r->done_mask]];
+
+		if (rmc_likely(!e->abandoned)) {
+			*done = e->read;
+			return 1;
+		}
+		e->abandoned = 0;
+		r->abandoned--;
+		rmc_reader_release(r, e->read);
 	}
-	*done = r->entry[r->done[r->done_tail++ & r->done_mask]].read;
-	return 1;
+	if (rmc_unlikely(rmc_load_relaxed(&r->qp->flags->dead)))
+		return -ESHUTDOWN;
+	return 0;
 }
 
 void rmc_reader_release(struct rmc_reader *r, struct rmc_read *rd)
@@ -579,12 +628,34 @@ void rmc_reader_release(struct rmc_reader *r, struct rmc_read *rd)
 	r->free[r->frees++] = (unsigned int)rd->index;
 }
 
+/*
+ * Who started a read returns before it has ended: what is in progress may use its landing
+ * buffer still, but not the caller's memory.
+ */
+static void abandon(struct rmc_reader *r, struct rmc_read *rd)
+{
+	struct entry *e = &r->entry[rd->index];
+
+	e->own = *rd;
+	e->read = &e->own;
+	e->abandoned = 1;
+	r->abandoned++;
+}
+
 int rmc_reader_read(struct rmc_reader *r, struct rmc_read *rd)
 {
 	unsigned int spins = 0;
 	struct rmc_read *done;
 	int err;
 
+	/* those that an error left behind end first */
+	while (r->abandoned) {
+		err = rmc_reader_poll(r, &done);
+		if (!err)
+			err = rmc_relax(r->qp, &spins);
+		if (err)
+			return err < 0 ? err : -EBUSY;
+	}
 	if (r->frees != window(&r->o))
 		return -EBUSY;
 	err = rmc_reader_start(r, rd);
@@ -593,10 +664,12 @@ int rmc_reader_read(struct rmc_reader *r, struct rmc_read *rd)
 	while (!(err = rmc_reader_poll(r, &done))) {
 		err = rmc_relax(r->qp, &spins);
 		if (err)
-			return err;
+			break;
 	}
-	if (err < 0)
+	if (err < 0) {
+		abandon(r, rd);
 		return err;
+	}
 	/* valid until the next read starts, which is all that one at a time needs */
 	rmc_reader_release(r, done);
 	return rd->status;
@@ -614,7 +687,7 @@ void rmc_reader_close(struct rmc_reader *r)
 	if (!r)
 		return;
 	/* memory and locks of others are at stake, not the reads themselves */
-	while (rmc_qp_in_flight(r->qp) || r->unlocks) {
+	while (!rmc_qp_inherited(r->qp) && (rmc_qp_in_flight(r->qp) || r->unlocks)) {
 		issue_unlocks(r);
 		if (rmc_cq_wait(r->qp, &c))
 			break;

@@ -25,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <linux/rmc.h>
+#include "fake_driver.h"
 #include "fake_rmc.h"
 
 #define FAKE_NODES	16
@@ -49,9 +50,11 @@ struct fabric {
 	struct {
 		int pid;	/* 0: free; last to be written */
 		int have_segment, objects;
+		unsigned int notified;
 		uint64_t addr, length;
 		struct ask ask;
 	} node[FAKE_NODES];
+	unsigned int foreign_teardowns;
 };
 
 int __real_open(const char *path, int flags, ...);
@@ -62,11 +65,15 @@ int __wrap_ioctl(int fd, unsigned long request, ...);
 void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset);
 
 static struct fabric *fabric;
-static int fake_fd = -1, self = -1;
+static int fake_fd = -1, self = -1, owner;	/* pid of who opened it */
 static struct {
 	uint64_t addr, length;	/* length 0: free */
 } buffer[FAKE_BUFFERS];
 static struct fake_rmc *qp[FAKE_QPS];
+
+int fake_timeouts, fake_timeouts_arrive, fake_worker_apart, fake_shared_cpu = 1;
+int fake_slow_ms;
+unsigned int fake_yields, fake_changed;
 
 static int registered(uint64_t addr, uint64_t length)
 {
@@ -120,6 +127,21 @@ static int write_remote(int pid, uint64_t local, uint64_t remote, uint64_t lengt
 			n = length;
 		err = write_line(pid, local, remote, n);
 	}
+	return err;
+}
+
+/* It shows at once, and completes late: by then it may have been written again. */
+static int write_slowly(int pid, uint64_t local, uint64_t remote, uint64_t length)
+{
+	void *was = malloc(length);
+	int err;
+
+	memcpy(was, (void *)(uintptr_t)local, length);
+	err = write_remote(pid, local, remote, length);
+	usleep((unsigned int)fake_slow_ms * 1000);
+	if (memcmp(was, (void *)(uintptr_t)local, length))
+		__atomic_add_fetch(&fake_changed, 1, __ATOMIC_RELAXED);
+	free(was);
 	return err;
 }
 
@@ -245,6 +267,19 @@ static int atomic(unsigned int nid, int pid, const struct fake_op *op, uint64_t 
 	return err;
 }
 
+static void ring_segment(void);
+
+/* Other processes are not woken: only this one's tests sleep for notifications. */
+static int notify(unsigned int nid)
+{
+	if (!__atomic_load_n(&fabric->node[nid].have_segment, __ATOMIC_ACQUIRE))
+		return RMC_S_BAD_CONTEXT;
+	__atomic_add_fetch(&fabric->node[nid].notified, 1, __ATOMIC_ACQ_REL);
+	if ((int)nid == self)
+		ring_segment();
+	return RMC_S_OK;
+}
+
 static int execute(void *arg, const struct fake_op *op)
 {
 	uint64_t remote;
@@ -253,6 +288,8 @@ static int execute(void *arg, const struct fake_op *op)
 	(void)arg;
 	if (op->nid >= FAKE_NODES)
 		return RMC_S_BAD_NODE;
+	if (op->op == RMC_OP_NOTIFY)
+		return notify(op->nid);
 	if (!op->length || op->length > FAKE_MAX_LENGTH)
 		return RMC_S_BAD_LENGTH;
 	if (!registered(op->lbuf, op->length))
@@ -273,7 +310,14 @@ static int execute(void *arg, const struct fake_op *op)
 		return fabric->node[op->nid].objects ?
 			sabre(pid, op->lbuf, remote, op->length) : RMC_S_NO_VERSION;
 	case RMC_OP_WRITE:
-		return write_remote(pid, op->lbuf, remote, op->length);
+		if (fake_timeouts > 0) {
+			fake_timeouts--;
+			if (fake_timeouts_arrive)
+				write_remote(pid, op->lbuf, remote, op->length);
+			return RMC_S_TIMEOUT;
+		}
+		return (fake_slow_ms && op->length >= 64 ? write_slowly : write_remote)
+			(pid, op->lbuf, remote, op->length);
 	case RMC_OP_CAS:
 	case RMC_OP_FAA:
 		if (op->length != 8)
@@ -306,6 +350,7 @@ int __wrap_open(const char *path, int flags, ...)
 		return -1;
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
 	fake_fd = fd;
+	owner = getpid();
 	return fd;
 }
 
@@ -331,7 +376,8 @@ static int create_qp(struct rmc_qp_create *arg)
 	f->wq = (struct rmc_wq_entry *)pages(arg->entries * RMC_WQE_SIZE);
 	f->cq = (struct rmc_cq_entry *)pages(arg->entries * RMC_CQE_SIZE);
 	f->flags = (struct rmc_qp_flags *)pages(sizeof(*f->flags));
-	f->flags->shared_cpu = 1;
+	f->flags->shared_cpu = (uint32_t)fake_shared_cpu;
+	f->flags->worker_cpu = ~0U;
 	f->execute = execute;
 	f->reorder = 1;
 	if (getenv("FAKE_DELAY_US"))
@@ -344,14 +390,104 @@ static int create_qp(struct rmc_qp_create *arg)
 	return fake_rmc_start(f);
 }
 
+unsigned int fake_foreign_teardowns(void)
+{
+	return __atomic_load_n(&fabric->foreign_teardowns, __ATOMIC_ACQUIRE);
+}
+
+/* In the driver, parent and child share what hangs on the file: here only this shows. */
+static int tears_down(unsigned long request)
+{
+	if (owner == getpid() || (request != RMC_IOC_QP_DESTROY &&
+				  request != RMC_IOC_SEG_UNREG && request != RMC_IOC_BUF_UNREG))
+		return 0;
+	__atomic_add_fetch(&fabric->foreign_teardowns, 1, __ATOMIC_ACQ_REL);
+	return 1;
+}
+
+/* As in the module: who arms a queue pair does not meet its destruction. */
+static pthread_mutex_t qp_lock = PTHREAD_MUTEX_INITIALIZER;
+
 static int destroy_qp(const struct rmc_qp_id *arg)
 {
-	if (arg->qp_id >= FAKE_QPS || !qp[arg->qp_id])
+	struct fake_rmc *f;
+
+	if (arg->qp_id >= FAKE_QPS)
 		return ENOENT;
-	fake_rmc_stop(qp[arg->qp_id]);
-	free(qp[arg->qp_id]);
-	qp[arg->qp_id] = NULL;
+	pthread_mutex_lock(&qp_lock);
+	f = qp[arg->qp_id];
+	if (f) {
+		fake_rmc_kill(f);
+		qp[arg->qp_id] = NULL;
+	}
+	pthread_mutex_unlock(&qp_lock);
+	if (!f)
+		return ENOENT;
+	fake_rmc_stop(f);
+	free(f);
 	return 0;
+}
+
+void fake_kill_queue_pairs(void)
+{
+	unsigned int i;
+
+	pthread_mutex_lock(&qp_lock);
+	for (i = 0; i < FAKE_QPS; i++)
+		if (qp[i])
+			fake_rmc_kill(qp[i]);
+	pthread_mutex_unlock(&qp_lock);
+}
+
+/* Who waits for notifications of the segment; the fabric only has their count */
+static struct {
+	pthread_mutex_t lock;
+	int armed, eventfd;
+} seg_waiter = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void ring_segment(void)
+{
+	uint64_t one = 1;
+
+	pthread_mutex_lock(&seg_waiter.lock);
+	if (seg_waiter.armed && write(seg_waiter.eventfd, &one, sizeof(one)) < 0)
+		perror("eventfd");
+	seg_waiter.armed = 0;
+	pthread_mutex_unlock(&seg_waiter.lock);
+}
+
+static int arm_segment(struct rmc_seg_arm *arg)
+{
+	unsigned int count;
+
+	pthread_mutex_lock(&seg_waiter.lock);
+	if (!__atomic_load_n(&fabric->node[self].have_segment, __ATOMIC_ACQUIRE)) {
+		pthread_mutex_unlock(&seg_waiter.lock);
+		return ENOENT;
+	}
+	seg_waiter.armed = arg->eventfd >= 0;
+	seg_waiter.eventfd = arg->eventfd;
+	count = __atomic_load_n(&fabric->node[self].notified, __ATOMIC_ACQUIRE);
+	pthread_mutex_unlock(&seg_waiter.lock);
+	if (count != arg->seen)
+		ring_segment();
+	arg->seen = count;
+	return 0;
+}
+
+static int arm_queue(const struct rmc_cq_arm *arg)
+{
+	int err = ENOENT;
+
+	if (arg->qp_id >= FAKE_QPS)
+		return ENOENT;
+	pthread_mutex_lock(&qp_lock);
+	if (qp[arg->qp_id]) {
+		fake_rmc_arm(qp[arg->qp_id], arg->seen, arg->eventfd);
+		err = 0;
+	}
+	pthread_mutex_unlock(&qp_lock);
+	return err;
 }
 
 static int register_buffer(struct rmc_buf_reg *arg)
@@ -374,8 +510,11 @@ static int register_buffer(struct rmc_buf_reg *arg)
 	return 0;
 }
 
+/* A positive errno; or minus what the ioctl returns */
 static int dispatch(unsigned long request, void *p)
 {
+	if (tears_down(request))
+		return 0;
 	switch (request) {
 	case RMC_IOC_QUERY: {
 		struct rmc_query *q = (struct rmc_query *)p;
@@ -393,7 +532,7 @@ static int dispatch(unsigned long request, void *p)
 		q->max_qps = FAKE_QPS;
 		q->max_buffers = FAKE_BUFFERS;
 		q->max_entries = FAKE_ENTRIES;
-		q->shared_cpu = 1;
+		q->shared_cpu = (uint32_t)fake_shared_cpu;
 		q->features |= RMC_FEATURE_YIELD;
 		return q->size == sizeof(*q) ? 0 : EINVAL;
 	}
@@ -404,6 +543,7 @@ static int dispatch(unsigned long request, void *p)
 			return ENXIO;
 		self = (int)a->nid;
 		fabric->node[self].have_segment = 0;
+		fabric->node[self].notified = 0;
 		__atomic_store_n(&fabric->node[self].pid, getpid(), __ATOMIC_RELEASE);
 		return 0;
 	}
@@ -442,6 +582,7 @@ static int dispatch(unsigned long request, void *p)
 		if (!fabric->node[self].have_segment)
 			return ENOENT;
 		__atomic_store_n(&fabric->node[self].have_segment, 0, __ATOMIC_RELEASE);
+		ring_segment();
 		return 0;
 	case RMC_IOC_BUF_REG:
 		return register_buffer((struct rmc_buf_reg *)p);
@@ -452,10 +593,17 @@ static int dispatch(unsigned long request, void *p)
 		return create_qp((struct rmc_qp_create *)p);
 	case RMC_IOC_QP_DESTROY:
 		return destroy_qp((const struct rmc_qp_id *)p);
+	case RMC_IOC_CQ_ARM:
+		return arm_queue((const struct rmc_cq_arm *)p);
+	case RMC_IOC_SEG_ARM:
+		return arm_segment((struct rmc_seg_arm *)p);
 	case RMC_IOC_WAKE:
 		/* its worker has a thread of its own, which may wait for this CPU */
-		if (((struct rmc_qp_id *)p)->flags & RMC_WAKE_YIELD)
+		if (((struct rmc_qp_id *)p)->flags & RMC_WAKE_YIELD) {
+			fake_yields++;
 			sched_yield();
+			return -fake_worker_apart;
+		}
 		return 0;
 	default:
 		return ENOTTY;
@@ -466,14 +614,18 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 {
 	va_list ap;
 	void *p;
+	int err;
 
 	va_start(ap, request);
 	p = va_arg(ap, void *);
 	va_end(ap);
 	if (fd != fake_fd || fd < 0)
 		return __real_ioctl(fd, request, p);
-	errno = dispatch(request, p);
-	return errno ? -1 : 0;
+	err = dispatch(request, p);
+	if (err <= 0)
+		return -err;
+	errno = err;
+	return -1;
 }
 
 void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)

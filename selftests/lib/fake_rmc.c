@@ -25,14 +25,47 @@ static int next_op(struct fake_rmc *f, struct fake_op *op)
 	return 1;
 }
 
+/* Locked */
+static void ring(struct fake_rmc *f)
+{
+	uint64_t one = 1;
+
+	f->armed = 0;
+	if (write(f->eventfd, &one, sizeof(one)) < 0)
+		return;		/* readable as it is */
+}
+
 static void complete(struct fake_rmc *f, unsigned int slot, int status)
 {
 	struct rmc_cq_entry *e = &f->cq[f->head & (f->entries - 1)];
 	unsigned int phase = !(f->head & f->entries);
 
-	f->head++;
 	__atomic_store_n(&e->word, rmc_cqe_word(slot, (unsigned int)status, phase),
 			 __ATOMIC_RELEASE);
+	pthread_mutex_lock(&f->lock);
+	f->head++;
+	if (f->armed)
+		ring(f);
+	pthread_mutex_unlock(&f->lock);
+}
+
+void fake_rmc_arm(struct fake_rmc *f, uint32_t seen, int eventfd)
+{
+	pthread_mutex_lock(&f->lock);
+	f->eventfd = eventfd;
+	f->armed = 1;
+	if (f->head != seen)
+		ring(f);
+	pthread_mutex_unlock(&f->lock);
+}
+
+void fake_rmc_kill(struct fake_rmc *f)
+{
+	__atomic_store_n(&f->flags->dead, 1, __ATOMIC_RELEASE);
+	pthread_mutex_lock(&f->lock);
+	if (f->armed)
+		ring(f);
+	pthread_mutex_unlock(&f->lock);
 }
 
 /* One batch: executed in order, completed backwards when reordering */
@@ -41,14 +74,24 @@ static int visit(struct fake_rmc *f)
 	struct fake_op op[FAKE_BATCH];
 	int status[FAKE_BATCH], n = 0, i;
 
+	if (f->holding && __atomic_load_n(&f->release, __ATOMIC_ACQUIRE)) {
+		f->holding = 0;
+		complete(f, f->held, RMC_S_OK);
+	}
 	while (n < (f->reorder ? FAKE_BATCH : 1) && next_op(f, &op[n])) {
 		status[n] = f->execute(f->arg, &op[n]);
 		n++;
 	}
 	if (n && f->delay_us)
 		usleep((unsigned int)f->delay_us);
-	for (i = n - 1; i >= 0; i--)
-		complete(f, op[i].slot, status[i]);
+	for (i = n - 1; i >= 0; i--) {
+		if (status[i] != FAKE_HOLD) {
+			complete(f, op[i].slot, status[i]);
+			continue;
+		}
+		f->held = op[i].slot;
+		f->holding = 1;
+	}
 	return n;
 }
 

@@ -4,7 +4,8 @@
 # Proof from the machine code that the fast path and the callback are inlined into
 # PageRank's inner loop. For fine_superstep() of tools/apps/pagerank_fine.c:
 #
-#  - direct calls go only to what waits (rmc_relax_slow) or reports a failure and exits
+#  - direct calls go only to what waits (rmc_relax_slow), keeps a failed operation's
+#    status (rmc_cq_failed), or reports a failure and exits
 #  - the only indirect call is the wake-up of a parked worker, qp->wake
 #  - there is no pagerank_async outside of it
 #  - with every call instruction taken out there is still a cycle that goes through
@@ -40,7 +41,7 @@ import sys
 OBJECT, WAKE = sys.argv[1], int(sys.argv[2], 16)
 FUNCTION, CALLBACK = "fine_superstep", "pagerank_async"
 SECTION = ".text." + FUNCTION
-COLD = {"rmc_relax_slow", "rmc_strerror", "die"}
+COLD = {"rmc_relax_slow", "rmc_cq_failed", "rmc_strerror", "die"}
 bad = []
 
 

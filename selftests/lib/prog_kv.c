@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * One member of a team that tries the object store: prog_kv SCHEME [orphan | other].
+ * One member of a team that tries the object store: prog_kv SCHEME [orphan | other | locked].
  * Prints "member N: ok ...", or what went wrong and fails.
  */
 #include <stdio.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <rmc/rmc.h>
+#include "../../lib/kv/state.h"
 #include "member.h"
 
 #define OBJECTS		200
@@ -292,6 +293,49 @@ static void orphan(void)
 	printf("member %d: told\n", team->self);
 }
 
+/* Member 0's objects: the lock of each becomes @word. */
+static void lock_all(uint64_t word)
+{
+	uint32_t i;
+
+	for (i = 0; !team->self && i < OBJECTS; i++)
+		rmc_store_release((uint64_t *)(void *)object_of(kv, i) + 2, word);
+	OK(rmc_kv_barrier(kv));
+}
+
+/*
+ * Readers that live hold all of member 0's objects: who asks it to write is told so, and
+ * who reads one that it is locked, not that there is none.
+ */
+static void locked(void)
+{
+	uint64_t word = 77 << 16 | (uint64_t)(rmc_team_nid(team, 0) + 1);
+	const void *value;
+	char key[32];
+	size_t len;
+	int i = 0;
+
+	do
+		snprintf(key, sizeof(key), "key-%d", i++);
+	while (rmc_kv_owner(kv, key, strlen(key)));
+	lock_all(word);
+	CHECK(put(key, "x", 1) == RMC_SCHEME_LOCKED);
+	CHECK(del(key) == -ENOENT);
+	OK(rmc_kv_barrier(kv));
+	lock_all(0);
+	OK(put(key, "x", 1));
+	OK(rmc_kv_barrier(kv));
+	lock_all(word);
+	if (team->self)
+		CHECK(rmc_kv_get(kv, key, strlen(key), &value, &len) == RMC_SCHEME_LOCKED);
+	OK(rmc_kv_barrier(kv));
+	lock_all(0);
+	OK(rmc_kv_get(kv, key, strlen(key), &value, &len));
+	CHECK(len == 1);
+	OK(rmc_kv_barrier(kv));
+	printf("member %d: ok\n", team->self);
+}
+
 int main(int argc, char **argv)
 {
 	struct rmc_team_options t = { .numa_node = -1, .flags = RMC_TEAM_OBJECTS };
@@ -314,6 +358,10 @@ int main(int argc, char **argv)
 	seed = 88172645463325252ULL + (uint64_t)team->self * 7919;
 	if (!strcmp(mode, "other") && team->self)
 		o.value_max--;		/* which takes as much memory */
+	if (!strcmp(mode, "locked")) {
+		o.params.wait_us = 2000;
+		o.attempts = 3;
+	}
 	kv = rmc_kv_open(team, &o);
 	if (!kv) {
 		printf("member %d: %s\n", team->self, rmc_errmsg());
@@ -322,6 +370,8 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(mode, "orphan")) {
 		orphan();
+	} else if (!strcmp(mode, "locked")) {
+		locked();
 	} else {
 		limits();
 		OK(rmc_kv_barrier(kv));

@@ -66,7 +66,7 @@ have() {
 
 # --- the second lane: the library against a played RMC, under sanitizers ---
 
-lib_src=$(echo "$top"/lib/{ctx,error,mem,qp,sabre,team}.c)
+lib_src=$(echo "$top"/lib/{ctx,error,log,mem,qp,sabre,size,sleepers,team,version}.c)
 sanitized() {			# sanitized SANITIZER NAME SOURCES...: build it and run it
 	local san=$1 name=$2
 	shift 2
@@ -152,7 +152,8 @@ check "exported symbols are those of the headers" symbols
 documented() {			# but for what only the inlines call
 	local s missing=0
 	while read -r s; do
-		case $s in rmc_qp_init_raw|rmc_relax|rmc_relax_slow) continue ;; esac
+		case $s in *_sized|rmc_qp_init_raw|rmc_relax|rmc_relax_slow) continue ;;
+		rmc_cq_failed|rmc_qp_make_cookies) continue ;; esac
 		[ -e "$prefix/share/man/man3/$s.3" ] || { echo "$s has no man page"; missing=1; }
 	done < "$W/exported"
 	return $missing
@@ -177,9 +178,11 @@ unsigned long f(struct rmc_qp *qp, int n, void *buf)
 EOF
 	$CC -O2 $strict -c -o "$W/inline.o" "$W/inline.c" || return 1
 	nm "$W/inline.o"
-	! nm "$W/inline.o" | grep -v rmc_relax_slow | grep -qE ' U |\bcb$'
+	! nm "$W/inline.o" | grep -vE 'rmc_(relax_slow|cq_failed)' | grep -qE ' U |\bcb$'
 }
 check "callbacks and the fast path inline" inlined
+
+. "$here/test_abi.sh"
 
 for compiler in gcc clang; do
 	name="PageRank's inner loop calls nothing, $compiler"
@@ -213,6 +216,16 @@ fi
 for san in address,undefined thread; do
 	include_lane "queue pair, $san" "qp-$san"
 done
+
+# --- causes ---
+
+if $CC $ASAN $FLAGS -pthread -Wl,--wrap=ioctl -o "$W/causes" "$here/test_causes.c" \
+	"$top"/lib/{,kv/,scheme/,msg/}*.c > "$W/log" 2>&1; then
+	include "failures name their cause" "$W/causes"
+else
+	sed 's/^/# /' "$W/log"
+	report 1 "tests of causes build"
+fi
 
 # --- graphs ---
 
@@ -258,16 +271,16 @@ build_fake() {			# build_fake NAME SOURCE ARCHIVE...
 	$CC $ASAN $FLAGS $TOOL_INC -pthread -o "$W/$name" "$@" "$W/fake.a" $WRAP -lm
 }
 bench_src=$(echo "$top"/tools/bench/{bench,options,stats,report,clock}.c)
-check "driver in user space builds" sanitized_archive fake \
+prepare "driver in user space builds" sanitized_archive fake \
 	"$here/fake_driver.c" "$here/fake_rmc.c" $lib_src $common_src
-check "benchmarks' common part builds" sanitized_archive bench $bench_src
-check "pagerank builds for the driver in user space" \
+prepare "benchmarks' common part builds" sanitized_archive bench $bench_src
+prepare "pagerank builds for the driver in user space" \
 	build_fake pagerank "$top"/tools/apps/pagerank{,_fine,_bulk,_shm,_result}.c $graph_src
-check "hello builds likewise" build_fake hello "$top/tools/apps/hello.c"
+prepare "hello builds likewise" build_fake hello "$top/tools/apps/hello.c"
 awk '/^```/ { inside = /^```c$/ && !n++; next } inside' "$top/README.md" > "$W/readme.c"
-check "the README's program builds likewise" build_fake readme "$W/readme.c"
+prepare "the README's program builds likewise" build_fake readme "$W/readme.c"
 for b in read_lat write_lat atomic_lat read_bw write_bw; do
-	check "rmc_$b builds likewise" build_fake rmc_$b "$top/tools/bench/rmc_$b.c" "$W/bench.a"
+	prepare "rmc_$b builds likewise" build_fake rmc_$b "$top/tools/bench/rmc_$b.c" "$W/bench.a"
 done
 
 nodes() {			# nodes N PROGRAM...: the worst exit status
@@ -291,6 +304,19 @@ if ! nodes 2 "$W/hello" > "$W/log" 2>&1 && grep -q "not up\|Operation not permit
 	report 0 "programs of several nodes" "process_vm_readv is not permitted here"
 else
 	expect "hello on 1 node" 0 "node 0 says 100: success" nodes 1 "$W/hello"
+	logged() {		# logged LEVEL: what one node's program writes at that level
+		RMC_LOG=$1 nodes 1 "$W/hello" 2>&1 > /dev/null
+	}
+	expect "RMC_LOG=debug tells what the library does" 0 \
+		"debug: .*open as file .*info: .*acts for node 0 .*info: queue pair 0: 128 entries.*closed" \
+		eval 'logged debug | tr "\n" " "'
+	silent() {
+		test -z "$(logged "")" && test -z "$(logged warn)" && ! logged info | grep debug:
+	}
+	check "without it, and below its level, the library is silent" silent
+	expect "a level that is none is told" 0 "RMC_LOG is 'loud', not error, warn" logged loud
+	expect "RMC_LOG=error has rmc_errmsg()" 0 "librmc.* error: RMC_NODE is 'x'" \
+		eval 'RMC_NODE=x RMC_LOG=error FAKE_FABRIC=$W/fabric "$W/hello" || :'
 	expect "the README's program on 4 nodes" 0 "node 0 says 100: success" nodes 4 "$W/readme"
 	expect "hello on 4 nodes" 0 "node 3 says 103: success" nodes 4 "$W/hello"
 	# a cycle: all ranks equal; a star: its centre has all there is
@@ -399,29 +425,35 @@ else
 	expect "who sleeps in a barrier learns it, too" 1 "barrier: .*not up" killed_leader
 	build_fork() {		# no sanitizer: a fork may leave its allocator locked in the child
 		$CC $FLAGS -pthread -o "$W/fork" "$here"/{test_fork,fake_driver,fake_rmc}.c \
-			$lib_src $WRAP
+			$lib_src "$top"/lib/{msg/*,scheme/*,kv/*,coll,rpc}.c $WRAP
 	}
 	rm -f "$W/fabric"
 	truncate -s 64K "$W/fabric"
-	check "fork test builds" build_fork
+	prepare "fork test builds" build_fork
 	include "fork" env FAKE_FABRIC="$W/fabric" timeout 60 "$W/fork"
-	python_reads() {
-		$CC $FLAGS -fPIC -shared -pthread -o "$W/librmc-fake.so" "$here/fake_driver.c" \
-			"$here/fake_rmc.c" $lib_src "$top/lib/ffi.c" $WRAP &&
-			RMC_LIBRARY=$W/librmc-fake.so nodes 3 "$top/tools/apps/remote_read.py"
+	for san in address,undefined thread; do
+		build_wait() {
+			$CC -fsanitize=$san -Wno-tsan $FLAGS -pthread -o "$W/wait-$san" \
+				"$here"/{test_wait,fake_driver,fake_rmc}.c $lib_src \
+				"$top/lib/wait.c" $WRAP
+		}
+		prepare "test of sleeping builds, $san" build_wait
+		rm -f "$W/fabric"
+		truncate -s 64K "$W/fabric"
+		include "sleeping, $san" env FAKE_FABRIC="$W/fabric" timeout 120 "$W/wait-$san"
+	done
+	build_calls() {
+		build_fake calls "$here/test_calls.c"
 	}
-	if have python3; then
-		expect "Python reads through the library's symbols" 0 \
-			"64 words of node 2 arrived" python_reads
-		expect "and finds them all in the real one" 1 "no /dev/rmc\|does not exist" \
-			env RMC_LIBRARY="$O/librmc.so.1" RMC_CTX=999 \
-			"$top/tools/apps/remote_read.py"
-	else
-		report 0 "Python reads through the library's symbols" "no python3"
-	fi
+	rm -f "$W/fabric"
+	truncate -s 64K "$W/fabric"
+	prepare "test of small calls builds" build_calls
+	include "calls" env FAKE_FABRIC="$W/fabric" timeout 60 "$W/calls"
+	. "$here/test_python.sh"
 	. "$here/test_compat.sh"
 	. "$here/test_msg.sh"
 	. "$here/test_kv.sh"
+	. "$here/test_limits.sh"
 fi
 
 # --- command lines and files that are wrong ---
@@ -458,6 +490,39 @@ expect "rmcctl: bad mode" 2 "not an octal number" "$O/rmcctl" context create --m
 expect "rmcctl: neither up nor down" 2 "node up|down NID" "$O/rmcctl" node sideways 1
 expect "rmcctl: no node id" 2 "'1x' is not a node id" "$O/rmcctl" node down 1x
 expect "rmcctl: bad id" 2 "is not a context id" "$O/rmcctl" context create x
+# users and groups come from the system's own lists, so that any source of them works
+expect "rmcctl: no such user" 2 "no user 'nobody-here'" "$O/rmcctl" context create --uid nobody-here 1
+expect "rmcctl: no such group" 2 "no group '12x'" "$O/rmcctl" context create --gid 12x 1
+expect "RMC_CTX is no number" 2 "RMC_CTX='1x' in the environment" env RMC_CTX=1x "$O/rmc_read_lat"
+expect "RMC_CTX is too large" 2 "RMC_CTX='99999999999' in" env RMC_CTX=99999999999 "$O/rmc-kv"
+expect "RMC_NODES is no number" 2 "RMC_NODES='two' in" env RMC_NODES=two "$O/rmc_netpipe"
+versions() {
+	local p version
+	version=$(cat "$top/VERSION")
+	for p in "$O"/rmcctl "$O"/rmc[_-]* "$O"/{pagerank,mixed_loop} "$top"/tools/rmc-* \
+		"$top"/vm-setup/rmc-{vm,deps,kernels}; do
+		[ -e "$p" ] || [ "${p##*/}" = mixed_loop ] || { echo "$p is missing"; return 1; }
+		[ ! -f "$p" ] || [ "$("$p" --version)" = "${p##*/} (rmc) $version" ] || { echo "$p"; return 1; }
+	done
+	for p in "$O"/{librmc,sonuma}.pc; do
+		grep -qxF "Version: $version" "$p" || { echo "$p"; return 1; }
+	done
+}
+if have python3; then
+	check "each program has a version" versions
+else
+	report 0 "each program has a version" "no python3"
+fi
+installed_pages() {
+	local d=$W/dest page name
+
+	make -s -C "$top" install DESTDIR="$d" PREFIX=/usr > /dev/null || return 1
+	for page in "$d"/usr/share/man/man[18]/*; do
+		name=$(basename "${page%.[18]}")
+		[ -x "$d/usr/bin/$name" ] || [ -x "$d/usr/sbin/$name" ] || { echo "$name"; return 1; }
+	done
+}
+check "make install installs pages of installed programs only" installed_pages
 expect "benchmark: bad size" 2 "is not a size" "$O/rmc_read_lat" -s 0
 if [ -e /dev/rmc ]; then
 	report 0 "messages without the module" "the module is loaded"
@@ -466,6 +531,11 @@ else
 		"$O/rmcctl" context create 3
 	expect "rmcctl status without the module" 1 "modprobe rmc" \
 		env RMC_SYSFS="$W" "$O/rmcctl" status
+	# an object is whole or not there
+	no_half_object() { ! "$O/rmcctl" fault list --json 2>/dev/null | grep -q .; }
+	check "rmcctl fault list --json without the module prints nothing" no_half_object
+	no_half_model() { ! "$O/rmcctl" --json model 2>/dev/null | grep -q .; }
+	check "rmcctl model --json without the module prints nothing" no_half_model
 	expect "rmcctl doctor without the module" 1 "FAIL module .*modprobe rmc" \
 		env RMC_SYSFS="$W" "$O/rmcctl" doctor
 	expect "hello without the module tells the cure" 1 "modprobe rmc" "$O/hello"
@@ -486,7 +556,9 @@ put "$R/node0/counters/rgp_ops" 12345; put "$R/node0/counters/rcp_errors" 0
 put "$R/node1/counters/rgp_ops" 6
 put "$R/worker0/cpu" 1; put "$R/worker0/stages" rgp+rcp; put "$R/worker0/visits" 99
 put "$S/class/rmc_context/rmcctx7/ctx_id" 7; put "$S/class/rmc_context/rmcctx7/open_count" 2
-export RMC_SYSFS=$S
+mkdir -p "$W/debug/rmc"
+for f in links nodes model timeout_ms retries; do : > "$W/debug/rmc/$f"; done
+export RMC_SYSFS=$S RMC_DEBUGFS=$W/debug
 expect "status" 0 "node1\|^1  *up" "$O/rmcctl" status
 expect "status shows workers" 0 "worker0 *1 *rgp+rcp *99 *- " "$O/rmcctl" status
 expect "counters" 0 "node0 *rgp_ops *12345" "$O/rmcctl" counters
@@ -499,8 +571,11 @@ expect "node elsewhere" 1 "not on this machine" "$O/rmcctl" node down 5
 expect "context list" 0 "^7 .*2$" "$O/rmcctl" context list
 valid_json() {
 	local c
-	for c in status counters "context list" doctor; do
-		"$O/rmcctl" $c --json > "$W/json"
+	for c in "status --json" "counters --json" "context list --json" "--json doctor" \
+		"node down 1 --json" "--json node up 1" "fault list --json" "model --json" \
+		"--json fault clear" "fault set --loss 1% --json" "fault timeout 100 --json" \
+		"fault node --go 1 --json" "model off --json"; do
+		"$O/rmcctl" $c > "$W/json" 2>&1
 		python3 -m json.tool "$W/json" > /dev/null || { echo "$c"; cat "$W/json"; return 1; }
 	done
 }
@@ -522,7 +597,7 @@ put "$D/msi_irqs/24" msix
 expect "doctor sees doorbells" 1 "^ok *doorbell" "$O/rmcctl" doctor
 put "$R/memtype" uncached-minus
 expect "doctor warns of uncached fabric memory" 1 "WARN memtype.*not write-back" "$O/rmcctl" doctor
-unset RMC_SYSFS
+unset RMC_SYSFS RMC_DEBUGFS
 
 echo "1..$count"
 [ $failed -eq 0 ]

@@ -6,7 +6,7 @@
 compat="-I$top/lib/compat/include"
 program="-g -O1 -Wall -Wextra -Werror $compat"
 
-check "sonuma-vm library builds for the driver in user space" \
+prepare "sonuma-vm library builds for the driver in user space" \
 	env CPATH="$top/lib/compat/include" bash -c "$(declare -f sanitized_archive)
 		CC='$CC' ASAN='$ASAN' FLAGS='$FLAGS' TOOL_INC='$TOOL_INC' W='$W'
 		sanitized_archive sonuma '$top/lib/compat/open.c' '$top/lib/compat/queue.c'"

@@ -4,12 +4,14 @@
  * queues and opens the context anew. Over the driver in user space, as two nodes.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <rmc/rmc.h>
+#include "fake_driver.h"
 #include "tap.h"
 
 #define PAGE		4096
@@ -45,6 +47,60 @@ static int is_mapped(const volatile void *p)
 	       errno != ENOMEM;
 }
 
+static struct rmc_team *team;
+static struct rmc_msg *msg;
+static struct rmc_coll *coll;
+static struct rmc_kv *kv;
+
+/* In the child: memory of its own where the parent has p, which closing must leave alone */
+static char *squat(const volatile void *p)
+{
+	return (char *)mmap((void *)(uintptr_t)p, PAGE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+}
+
+static int closing_child(void)
+{
+	char *own[] = { squat(qp->wq), squat(qp->cq), squat(qp->flags), squat(qp->operands) };
+	struct rmc_ctx *mine;
+	unsigned int i;
+	int fd = rmc_fd(ctx);
+
+	for (i = 0; i < 4; i++)
+		if (own[i] == MAP_FAILED)
+			return 1;
+	errno = 0;
+	if (rmc_qp_create(ctx, 8) || errno != EPERM || rmc_seg_register(ctx, own[0], PAGE, 0) != -EPERM ||
+	    rmc_buf_register(ctx, own[0], PAGE) != -EPERM)
+		return 2;
+	if (rmc_buf_unregister(ctx, 0) || rmc_seg_unregister(ctx))
+		return 3;
+	/* which destroys what is left of it, too, as at exit */
+	rmc_close(ctx);
+	for (i = 0; i < 4; i++)
+		if (!is_mapped(own[i]))
+			return 4;
+	if (fcntl(fd, F_GETFD) >= 0)
+		return 5;
+	if (fake_foreign_teardowns())
+		return 6;
+	mine = rmc_open(0, 1);
+	if (!mine || !rmc_qp_create(mine, 8))
+		return 7;
+	rmc_close(mine);
+	return 0;
+}
+
+/* Everything that a library's user may close at exit */
+static int closing_team_child(void)
+{
+	rmc_kv_close(kv);
+	rmc_coll_close(coll);
+	rmc_msg_close(msg);
+	rmc_team_close(team);
+	return fake_foreign_teardowns() ? 1 : 0;
+}
+
 /* In the child: 0, or what failed */
 static int child(void)
 {
@@ -75,7 +131,7 @@ static int child(void)
 	return 0;
 }
 
-static int run_child(void)
+static int run_child(int (*run)(void))
 {
 	int status;
 	pid_t pid;
@@ -83,7 +139,7 @@ static int run_child(void)
 	fflush(stdout);
 	pid = fork();
 	if (!pid)
-		_exit(child());
+		_exit(run());
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		return -1;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -105,7 +161,7 @@ static void in_flight(void)
 {
 	completions = 0;
 	post(64);
-	CHECK_EQ(run_child(), 0);
+	CHECK_EQ(run_child(child), 0);
 	CHECK_EQ(rmc_drain_cq(qp, count), 0);
 	CHECK_EQ(completions, 64);
 	CHECK_EQ(lbuf[5], 5);
@@ -119,17 +175,59 @@ static void afterwards(void)
 	CHECK_EQ(rmc_drain_cq(qp, count), 0);
 	CHECK_EQ(completions, 300);
 	segment[8] = 0;
-	CHECK_EQ(run_child(), 0);
+	CHECK_EQ(run_child(child), 0);
 	CHECK_EQ(segment[8], FROM_CHILD);
 	CHECK_EQ(rmc_read(qp, 0, 64, lbuf, 8), 0);
 	CHECK_EQ(lbuf[0], FROM_CHILD);
+}
+
+static void closes(void)
+{
+	completions = 0;
+	post(64);
+	CHECK_EQ(run_child(closing_child), 0);
+	CHECK_EQ(rmc_drain_cq(qp, count), 0);
+	CHECK_EQ(completions, 64);
+	CHECK_EQ(rmc_read(qp, 0, 64, lbuf, 8), 0);
+}
+
+static void closes_team(void)
+{
+	struct rmc_team_options t = { .numa_node = -1, .flags = RMC_TEAM_OBJECTS };
+	struct rmc_kv_options ko = { .objects = 8, .at = 64 << 10 };
+	const void *got;
+	size_t len;
+	char c;
+
+	rmc_close(ctx);
+	team = rmc_team_open_with(&t, ko.at + rmc_kv_bytes(1, &ko));
+	msg = team ? rmc_msg_open(team, 0) : NULL;
+	coll = msg ? rmc_coll_open(team, 32 << 10, 64) : NULL;
+	kv = coll ? rmc_kv_open(team, &ko) : NULL;
+	CHECK(kv);
+	if (!kv)
+		return;
+	/* with a message on its way, which closing waits for */
+	CHECK_EQ(rmc_msg_send(msg, 0, "x", 1, 0), 0);
+	CHECK_EQ(rmc_kv_put(kv, "key", 3, "value", 5), 0);
+	CHECK_EQ(run_child(closing_team_child), 0);
+	CHECK_EQ(rmc_msg_recv(msg, 0, &c, 1, &len, NULL, 0), 0);
+	CHECK_EQ(rmc_kv_get(kv, "key", 3, &got, &len), 0);
+	CHECK_EQ(len, 5);
+	CHECK_EQ(rmc_bcast(coll, 0, &c, 1), 0);
+	rmc_kv_close(kv);
+	rmc_coll_close(coll);
+	rmc_msg_close(msg);
+	rmc_team_close(team);
 }
 
 int main(void)
 {
 	static const struct tap_test tests[] = {
 		{ "a fork with operations in flight", in_flight },
+		{ "a child that closes everything takes nothing from its parent", closes },
 		{ "the queue pair goes on after the child is gone", afterwards },
+		{ "a child closes a team, its messages, collectives and store", closes_team },
 	};
 	int i, status;
 
@@ -144,7 +242,7 @@ int main(void)
 	}
 	for (i = 0; i < 16; i++)
 		segment[i * PAGE / 8] = (uint64_t)i;
+	/* the last one closes the context */
 	status = tap_run(tests, sizeof(tests) / sizeof(tests[0]));
-	rmc_close(ctx);
 	return status;
 }

@@ -8,7 +8,29 @@ static inline void callback(int slot, void *arg)
 	++*(int *)arg;
 }
 
+#if RMC_VERSION < RMC_VERSION_NUMBER(1, 1, 0)
+#error "the version that these calls came with"
+#endif
+
 int use_everything(struct rmc_qp *qp, void *buf);
+uint64_t use_structs(struct rmc_team *team, const struct rmc_kv *kv);
+
+/* Inlines that pass sizes on, and the accessors */
+uint64_t use_structs(struct rmc_team *team, const struct rmc_kv *kv)
+{
+	struct rmc_sabre_policy policy;
+	struct rmc_msg_options mo;
+	struct rmc_qp_stats stats;
+	struct rmc_kv_stats ks;
+
+	rmc_sabre_policy_init(&policy);
+	rmc_msg_defaults(&mo);
+	rmc_kv_stats(kv, &ks);
+	if (rmc_qp_stats(rmc_team_qp(team), &stats) || !rmc_msg_open_with(team, &mo))
+		return 0;
+	return stats.issued + ks.objects + rmc_team_offset(team) + rmc_team_len(team) +
+	       (uint64_t)(rmc_team_self(team) + rmc_team_size(team) + rmc_version_number());
+}
 
 int use_everything(struct rmc_qp *qp, void *buf)
 {
@@ -24,7 +46,11 @@ int use_everything(struct rmc_qp *qp, void *buf)
 	slot = rmc_wait_for_slot(qp, callback);
 	rmc_cas_async(qp, slot, 1, 0, 0, 1);
 	slot = rmc_wait_for_slot(qp, callback);
+	if (rmc_qp_set_cookie(qp, slot, rmc_qp_cookie(qp, slot) + 1))
+		return -1;
 	rmc_faa_async(qp, slot, 1, 0, 1);
+	if (rmc_fence(qp, 1, callback) || rmc_quiet_node(qp, 1, NULL) || rmc_quiet(qp, callback))
+		return -1;
 	if (rmc_poll_cq(qp, callback) < 0 || rmc_cq_wait(qp, &c) || rmc_drain_cq(qp, callback))
 		return -1;
 	return rmc_read(qp, 1, 0, buf, 64) + rmc_write(qp, 1, 0, buf, 64) +

@@ -3,12 +3,14 @@
  * Messages between nodes that are threads: a fabric in this process stores lines as
  * the RRPP does, first word last, and the lines of one write in any order.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <rmc/rmc.h>
 #include <rmc/msg.h>
+#include "../../lib/cell.h"
 #include "fake_rmc.h"
 #include "tap.h"
 
@@ -27,10 +29,20 @@ struct node {
 	uint8_t *data;		/* the part of seg that messages come from */
 	struct rmc_msg *m;
 	unsigned int seed, ops;
+	int hold;		/* 1: the next write of cells, 2: it was held */
+	const uint8_t *held_from;
+	uint8_t held[64];	/* its first line */
+	int delay;		/* 1: the next write of counters, 2: it has not arrived yet */
+	uint64_t delayed;
+	uint8_t *delayed_to;
+	int lose;		/* all writes of cells are lost */
+	unsigned int lost;
+	int refuse_lbuf;	/* of reads longer than a line */
 };
 
 static struct node node[NODES_MAX];
 static int nodes, dead_node, lossy;
+static int (*state_of_node)(void *arg, int nid);
 
 static void *zeroed(size_t len)
 {
@@ -75,6 +87,14 @@ static int execute(void *arg, const struct fake_op *op)
 	late = lossy && n->ops % 11 == 0;		/* or the reply: the same bytes again */
 #endif
 	at = to->seg + op->offset;
+	if (op->op == RMC_OP_READ && op->length > 64 &&
+	    __atomic_load_n(&n->refuse_lbuf, __ATOMIC_ACQUIRE))
+		return RMC_S_BAD_LBUF;
+	if (op->op == RMC_OP_WRITE && op->length >= 64 &&
+	    __atomic_load_n(&n->lose, __ATOMIC_ACQUIRE)) {
+		__atomic_add_fetch(&n->lost, 1, __ATOMIC_ACQ_REL);
+		return RMC_S_TIMEOUT;
+	}
 	if (op->op == RMC_OP_READ) {
 		for (i = 0; op->length == 64 && i < 64; i += 8)
 			*(uint64_t *)(void *)(lbuf + i) =
@@ -83,10 +103,22 @@ static int execute(void *arg, const struct fake_op *op)
 			memcpy(lbuf, at, op->length);
 		return RMC_S_OK;
 	}
+	if (op->length == 8 && __atomic_load_n(&n->delay, __ATOMIC_ACQUIRE) == 1) {
+		memcpy(&n->delayed, lbuf, 8);
+		n->delayed_to = at;
+		__atomic_store_n(&n->delay, 2, __ATOMIC_RELEASE);
+		return FAKE_HOLD;
+	}
 	lines = (op->length + 63) / 64;
 	for (i = lines; i-- > 0;)			/* backwards: lines have no order */
 		store_line(at + i * 64, lbuf + i * 64,
 			   op->length - i * 64 < 64 ? op->length - i * 64 : 64);
+	if (op->length >= 64 && __atomic_load_n(&n->hold, __ATOMIC_ACQUIRE) == 1) {
+		n->held_from = lbuf;
+		memcpy(n->held, lbuf, sizeof(n->held));
+		__atomic_store_n(&n->hold, 2, __ATOMIC_RELEASE);
+		return FAKE_HOLD;
+	}
 	return late ? RMC_S_TIMEOUT : RMC_S_OK;
 }
 
@@ -128,6 +160,7 @@ static void begin(int count, size_t threshold)
 		struct rmc_msg_raw raw = {
 			.qp = &n->qp, .nodes = count, .self = i, .seg = n->seg,
 			.seg_len = n->seg_len, .max_length = MAX_LENGTH, .local = n->local,
+			.node_state = state_of_node,
 		};
 
 		rmc_msg_defaults(&o);
@@ -159,6 +192,7 @@ static void end(void)
 		free(n->rmc.flags);
 	}
 	lossy = 0;
+	state_of_node = NULL;
 }
 
 static void on_nodes(int count, void *(*run)(void *))
@@ -491,6 +525,193 @@ static void other_life(void)
 	end();
 }
 
+/*
+ * The write of a cell has arrived, and its completion has not: the receiver may have
+ * given the cell back, but what may be written again must stay as it is.
+ */
+static size_t refill_len;
+
+static void *send_one(void *arg)
+{
+	struct node *n = (struct node *)arg;
+	uint8_t buf[400];
+
+	fill(buf, refill_len, 99);
+	CHECK_EQ(rmc_msg_send(n->m, 1, buf, refill_len, 0), 0);
+	return NULL;
+}
+
+static void refilled(size_t len, int before)
+{
+	uint8_t buf[400], got[400];
+	pthread_t sender;
+	size_t n;
+	int i;
+
+	begin(2, SIZE_MAX);
+	__atomic_store_n(&node[0].hold, 1, __ATOMIC_RELEASE);
+	for (i = 0; i < before; i++) {
+		fill(buf, len, (unsigned int)i);
+		CHECK_EQ(rmc_msg_send(node[0].m, 1, buf, len, 0), 0);
+		CHECK_EQ(rmc_msg_recv(node[1].m, 0, got, sizeof(got), &n, NULL, 0), 0);
+		CHECK(n == len && is_filled(got, n, (unsigned int)i));
+	}
+	CHECK_EQ(__atomic_load_n(&node[0].hold, __ATOMIC_ACQUIRE), 2);
+	CHECK_EQ(rmc_msg_pending(node[0].m, 1), 0);	/* it knows of the credits */
+	refill_len = len;
+	pthread_create(&sender, NULL, send_one, &node[0]);
+	usleep(50000);
+	CHECK(!memcmp(node[0].held_from, node[0].held, sizeof(node[0].held)));
+	__atomic_store_n(&node[0].rmc.release, 1, __ATOMIC_RELEASE);
+	CHECK_EQ(rmc_msg_recv(node[1].m, 0, got, sizeof(got), &n, NULL, 0), 0);
+	CHECK(n == len && is_filled(got, n, 99));
+	pthread_join(sender, NULL);
+	end();
+}
+
+static void cell_in_flight(void)
+{
+	refilled(50, CELLS);		/* the straight line, */
+	refilled(350, 2);		/* and the other way: six cells each */
+}
+
+/*
+ * Counters that are slow on their way must not arrive behind later ones: credits that
+ * were given would be taken back, and no later message brings them.
+ */
+static void *receive_half(void *arg)
+{
+	struct node *n = (struct node *)arg;
+	uint8_t got[10];
+	size_t len;
+	int i;
+
+	for (i = 0; i < CELLS / 2; i++) {
+		/* credits for a quarter are on their way when there are more to give */
+		while (i == CELLS / 4 && __atomic_load_n(&n->delay, __ATOMIC_ACQUIRE) != 2)
+			usleep(1000);
+		CHECK_EQ(rmc_msg_recv(n->m, 0, got, sizeof(got), &len, NULL, 0), 0);
+	}
+	CHECK_EQ(rmc_msg_flush(n->m, 0), 0);
+	return NULL;
+}
+
+static void slow_counters(void)
+{
+	uint8_t buf[10] = { 0 };
+	pthread_t receiver;
+	int i;
+
+	begin(2, SIZE_MAX);
+	__atomic_store_n(&node[1].delay, 1, __ATOMIC_RELEASE);
+	for (i = 0; i < CELLS / 2; i++)
+		CHECK_EQ(rmc_msg_send(node[0].m, 1, buf, sizeof(buf), 0), 0);
+	pthread_create(&receiver, NULL, receive_half, &node[1]);
+	while (__atomic_load_n(&node[1].delay, __ATOMIC_ACQUIRE) != 2)
+		usleep(1000);
+	usleep(50000);				/* the next quarter is received */
+	store_line(node[1].delayed_to, (const uint8_t *)&node[1].delayed, 8);
+	__atomic_store_n(&node[1].rmc.release, 1, __ATOMIC_RELEASE);
+	pthread_join(receiver, NULL);
+	/* all cells are free */
+	for (i = 0; i < CELLS; i++)
+		CHECK_EQ(rmc_msg_send(node[0].m, 1, buf, sizeof(buf), RMC_MSG_DONTWAIT), 0);
+	CHECK_EQ(rmc_msg_send(node[0].m, 1, buf, sizeof(buf), RMC_MSG_DONTWAIT), -EAGAIN);
+	end();
+}
+
+/* What ends tries: their number, or that the node is down */
+static int up_or_down;
+
+static int state_up_or_down(void *arg, int nid)
+{
+	(void)arg;
+	return nid == 1 ? __atomic_load_n(&up_or_down, __ATOMIC_ACQUIRE) : RMC_NODE_UP;
+}
+
+static void lost_for_ever(void)
+{
+	uint8_t buf[10] = { 0 };
+	int k, i, err = -EAGAIN;
+	size_t len;
+
+	for (k = 0; k < 2; k++) {
+		state_of_node = state_up_or_down;
+		__atomic_store_n(&up_or_down, RMC_NODE_UP, __ATOMIC_RELEASE);
+		begin(2, SIZE_MAX);
+		__atomic_store_n(&node[0].lose, 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&up_or_down, k ? RMC_NODE_DOWN : RMC_NODE_UP, __ATOMIC_RELEASE);
+		err = rmc_msg_send(node[0].m, 1, buf, sizeof(buf), 0);
+		for (i = 0; i < 100000 && (!err || err == -EAGAIN); i++) {
+			err = rmc_msg_recv(node[0].m, 1, buf, sizeof(buf), &len, NULL,
+					   RMC_MSG_DONTWAIT);
+			sched_yield();
+		}
+		CHECK_EQ(err, RMC_S_TIMEOUT);
+		CHECK_EQ(rmc_msg_send(node[0].m, 1, buf, sizeof(buf), 0), RMC_S_TIMEOUT);
+		CHECK_EQ(__atomic_load_n(&node[0].lost, __ATOMIC_ACQUIRE), k ? 1 : 8);
+		end();
+	}
+	/* nothing under way: who is silent and down is found out */
+	state_of_node = state_up_or_down;
+	__atomic_store_n(&up_or_down, RMC_NODE_UP, __ATOMIC_RELEASE);
+	begin(2, SIZE_MAX);
+	__atomic_store_n(&up_or_down, RMC_NODE_DOWN, __ATOMIC_RELEASE);
+	CHECK_EQ(rmc_msg_recv(node[0].m, 1, buf, sizeof(buf), &len, NULL, 0), RMC_S_NODE_DOWN);
+	end();
+}
+
+/* The line that node 1 writes at node 0: credits and pulled, nonce */
+static uint64_t *line_of_1(void)
+{
+	return (uint64_t *)(void *)(node[0].seg + (size_t)(CELLS + 1) * 64);
+}
+
+/* Counters of another life, and credits for what was never sent */
+static void strange_line(void)
+{
+	uint8_t buf[10] = { 0 };
+
+	begin(2, SIZE_MAX);
+	CHECK_EQ(rmc_msg_send(node[0].m, 1, buf, sizeof(buf), 0), 0);
+	CHECK_EQ(rmc_msg_pending(node[0].m, 1), 0);	/* knows it from now on */
+	rmc_store_release(&line_of_1()[0], 7ULL << 32 | 1);
+	rmc_store_release(&line_of_1()[1], line_of_1()[1] + 1);
+	CHECK_EQ(rmc_msg_pending(node[0].m, 1), 0);
+	CHECK_EQ(rmc_msg_send(node[0].m, 1, buf, sizeof(buf), 0), RMC_S_BAD_CONTEXT);
+	end();
+	begin(2, SIZE_MAX);
+	CHECK_EQ(rmc_msg_send(node[0].m, 1, buf, sizeof(buf), 0), 0);
+	rmc_store_release(&line_of_1()[0], 2);
+	CHECK_EQ(rmc_msg_pending(node[0].m, 1), 0);
+	CHECK_EQ(rmc_msg_send(node[0].m, 1, buf, sizeof(buf), 0), RMC_S_PROTOCOL);
+	CHECK_EQ(rmc_msg_send(node[0].m, 1, buf, sizeof(buf), RMC_MSG_DONTWAIT), RMC_S_PROTOCOL);
+	end();
+}
+
+#include "msg_strange.h"
+
+static void bad_arguments(void)
+{
+	uint8_t b[8] = { 0 };
+	size_t len;
+
+	begin(2, 1024);
+	CHECK_EQ(rmc_msg_send(node[0].m, 1, NULL, 1, 0), -EINVAL);
+	CHECK_EQ(rmc_msg_send(node[0].m, 1, NULL, 0, 0), 0);
+	CHECK_EQ(rmc_msg_send(node[0].m, 2, b, 1, 0), -EINVAL);
+	CHECK_EQ(rmc_msg_send(node[0].m, 1, b, 1, 1 << 20), -EINVAL);
+	CHECK_EQ(rmc_msg_recv(node[1].m, 0, b, 8, &len, NULL, 1 << 20), -EINVAL);
+	CHECK_EQ(rmc_msg_recv(node[1].m, -2, b, 8, &len, NULL, RMC_MSG_DONTWAIT), -EINVAL);
+	CHECK_EQ(rmc_msg_flush(node[0].m, 2), -EINVAL);
+	CHECK_EQ(rmc_msg_pending(node[0].m, 2), 0);
+	CHECK_EQ(rmc_msg_rejoin(node[0].m, 2, 1), -EINVAL);
+	CHECK_EQ(rmc_msg_rejoin(node[0].m, 0, 1), -EINVAL);
+	CHECK_EQ(rmc_msg_recv(node[1].m, 0, b, 8, &len, NULL, 0), 0);
+	CHECK_EQ(len, 0);
+	end();
+}
+
 static void bad_options(void)
 {
 	struct rmc_msg_raw raw = { .nodes = 2, .seg_len = 1 << 16 };
@@ -524,6 +745,14 @@ int main(void)
 		{ "all to all over a lossy fabric", many_lossy },
 		{ "a peer's death", peer_death },
 		{ "a peer's next life", other_life },
+		{ "a cell whose write is not complete is not filled again", cell_in_flight },
+		{ "counters do not overtake each other", slow_counters },
+		{ "writes that are lost for ever, nodes that are down", lost_for_ever },
+		{ "a line of another life, or with credits for nothing", strange_line },
+		{ "cells that do not belong together", strange_cells },
+		{ "data that cannot be pulled", strange_pulls },
+		{ "half a message, and its sender's death", half_a_message },
+		{ "bad arguments", bad_arguments },
 		{ "bad options", bad_options },
 	};
 

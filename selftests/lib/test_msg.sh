@@ -13,6 +13,21 @@ done
 expect "a member's death reaches all that wait for it" 0 "member 1: told" \
 	nodes 3 "$W/prog_msg" orphan
 
+check "receive buffers build for the driver in user space" \
+	build_fake prog_herd "$here/prog_herd.c" "$top/lib/herd.c"
+expect "responses larger than the buffer take no slot with them" 0 "member 1: ok" \
+	nodes 2 "$W/prog_herd" small
+expect "neither do requests that are cancelled" 0 "member 1: ok" nodes 2 "$W/prog_herd" cancel
+expect "nor requests whose write failed" 0 "member 1: ok" nodes 2 "$W/prog_herd" lost
+expect "a server's death uses tickets up" 0 "member 1: ok" nodes 2 "$W/prog_herd" orphan
+expect "also when all were cancelled" 0 "member 1: ok" nodes 2 "$W/prog_herd" orphan_cancelled
+expect "requests that a server keeps" 0 "member 1: ok" nodes 2 "$W/prog_herd" kept
+expect "a request of which one cell is missing" 0 "member 1: ok" nodes 2 "$W/prog_herd" pieces
+expect "what is being written stays as it is" 0 "member 1: ok" nodes 2 "$W/prog_herd" slow
+expect "an idle server yields, and notices a dead queue pair" 0 "member 0: ok" \
+	nodes 2 "$W/prog_herd" idle
+expect "also on a CPU of its own" 0 "member 0: ok" nodes 2 "$W/prog_herd" idle dedicated
+
 restarted() {			# restarted N: the last of N members has two lives
 	local n=$1 i pids=() worst=0 status
 	rm -f "$W/fabric"
@@ -35,7 +50,7 @@ restarted() {			# restarted N: the last of N members has two lives
 expect "a restarted member is let in again by its survivor" 0 "member 1: ok" restarted 2
 expect "a restarted member is let in again by two" 0 "member 2: ok" restarted 3
 
-check "rmc_netpipe builds likewise" build_fake rmc_netpipe \
+prepare "rmc_netpipe builds likewise" build_fake rmc_netpipe \
 	"$top"/tools/bench/{rmc_netpipe,netpipe_tcp,stats,clock}.c $msg_src
 expect "netpipe, usual threshold" 0 "^ 131072 .* pull" nodes 2 "$W/rmc_netpipe" -n 20
 expect "netpipe, all pulled" 0 "^ 1  .* pull" nodes 2 "$W/rmc_netpipe" -n 20 -s 1 -T 0

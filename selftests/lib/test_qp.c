@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /* The inline fast path against a thread that plays the RMC. */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <rmc/rmc.h>
 #include "fake_rmc.h"
@@ -104,14 +106,19 @@ static void start(struct world *w)
 	fake_rmc_start(&w->rmc);
 }
 
-static void teardown(struct world *w)
+static void release(struct world *w)
 {
-	fake_rmc_stop(&w->rmc);
 	free(w->wq);
 	free(w->cq);
 	free(w->flags);
 	free(w->slot);
 	free(w->operands);
+}
+
+static void teardown(struct world *w)
+{
+	fake_rmc_stop(&w->rmc);
+	release(w);
 }
 
 static struct world w;
@@ -202,6 +209,29 @@ static void test_reordered(void)
 static void test_parking(void)
 {
 	async(8, 0, 1, 1000);
+}
+
+/* Who does not wait for what it issued wakes the worker nevertheless. */
+static void test_waking_without_waiting(void)
+{
+	uint64_t value = 99;
+	int i, k;
+
+	setup(&w, 4);
+	w.rmc.park = 1;
+	start(&w);
+	for (k = 0; k < 3 && !tap_failures; k++) {
+		while (!__atomic_load_n(&w.flags->need_wakeup, __ATOMIC_ACQUIRE))
+			usleep(100);
+		rmc_write_async(&w.qp, rmc_wait_for_slot(&w.qp, NULL), 0, 8 * (uint64_t)k,
+				&value, 8);
+		for (i = 0; i < 9000 && !(rmc_load_acquire(&w.cq[k].word) & RMC_CQE_PHASE); i++)
+			usleep(1000);
+		CHECK(rmc_load_acquire(&w.cq[k].word) & RMC_CQE_PHASE);
+		CHECK_EQ(rmc_drain_cq(&w.qp, NULL), 0);
+		CHECK_EQ(w.segment[k], 99);
+	}
+	teardown(&w);
 }
 
 static void test_poll(void)
@@ -297,6 +327,235 @@ static void test_dead(void)
 	teardown(&w);
 }
 
+/* Each call that waits, on a queue pair that is dead, and with operations in flight */
+static void test_dead_calls(void)
+{
+	uint64_t old = 77;
+	struct rmc_completion c;
+	int kind;
+
+	for (kind = 0; kind < 9; kind++) {
+		int err = 0;
+
+		setup(&w, 4);
+		CHECK_EQ(rmc_cq_wait(&w.qp, &c), -ENOENT);
+		w.flags->dead = 1;
+		switch (kind) {
+		case 0:
+			err = rmc_read(&w.qp, 0, 0, lbuf, 8);
+			break;
+		case 1:
+			err = rmc_write(&w.qp, 0, 0, lbuf, 8);
+			break;
+		case 2:
+			err = rmc_notify(&w.qp, 0);
+			break;
+		case 3:
+			err = rmc_write_notify(&w.qp, 0, 0, lbuf, 8);
+			break;
+		case 4:
+			err = rmc_compare_and_swap(&w.qp, 0, 0, 1, 2, &old);
+			break;
+		case 5:
+			err = rmc_fetch_and_add(&w.qp, 0, 0, 1, &old);
+			break;
+		case 6:
+		case 7:
+		case 8:
+			rmc_read_async(&w.qp, 0, 0, 0, lbuf, 8);
+			err = kind == 6 ? rmc_cq_wait(&w.qp, &c) :
+			      kind == 7 ? rmc_quiet(&w.qp, NULL) : rmc_fence(&w.qp, 0, NULL);
+			break;
+		}
+		CHECK_EQ(err, -ESHUTDOWN);
+		/* it is in flight for ever; the next would take its completion */
+		CHECK_EQ(rmc_qp_in_flight(&w.qp), 1);
+		CHECK_EQ(rmc_write(&w.qp, 0, 0, lbuf, 8), -EBUSY);
+		CHECK_EQ(rmc_compare_and_swap(&w.qp, 0, 0, 1, 2, &old), -EBUSY);
+		CHECK_EQ(rmc_fetch_and_add(&w.qp, 0, 0, 1, &old), -EBUSY);
+		CHECK_EQ(old, 77);
+		release(&w);
+	}
+}
+
+/* A failed blocking call leaves what the last drain has not yet told as it was */
+static void test_errors_apart(void)
+{
+	uint64_t old = 77;
+
+	setup(&w, 4);
+	start(&w);
+	CHECK_EQ(rmc_read(&w.qp, 5, 0, lbuf, 8), RMC_S_BAD_NODE);
+	CHECK_EQ(rmc_qp_error(&w.qp), 0);
+	CHECK_EQ(rmc_compare_and_swap(&w.qp, 5, 0, 1, 2, &old), RMC_S_BAD_NODE);
+	CHECK_EQ(rmc_fetch_and_add(&w.qp, 5, 0, 1, &old), RMC_S_BAD_NODE);
+	CHECK_EQ(old, 77);
+	rmc_read_async(&w.qp, rmc_wait_for_slot(&w.qp, NULL), 0, sizeof(w.segment), lbuf, 8);
+	while (rmc_qp_in_flight(&w.qp))
+		CHECK(rmc_poll_cq(&w.qp, NULL) >= 0);
+	CHECK_EQ(rmc_read(&w.qp, 5, 0, lbuf, 8), RMC_S_BAD_NODE);
+	CHECK_EQ(rmc_qp_error(&w.qp), RMC_S_OUT_OF_RANGE);
+	CHECK_EQ(rmc_drain_cq(&w.qp, NULL), RMC_S_OUT_OF_RANGE);
+	CHECK_EQ(rmc_qp_error(&w.qp), 0);
+	teardown(&w);
+}
+
+/* Completions by hand, in any order; whoever waits for one that is not there learns it. */
+static void post(int slot, int status)
+{
+	static uint32_t head;
+
+	if (slot < 0) {			/* from here on, as the queue pair does */
+		head = w.qp.tail;
+		w.flags->dead = 1;
+		return;
+	}
+	rmc_store_release(&w.cq[head & w.qp.mask].word,
+			  rmc_cqe_word((unsigned int)slot, (unsigned int)status,
+				       !(head & w.qp.entries)));
+	head++;
+}
+
+static void setup_by_hand(uint32_t first)
+{
+	uint32_t i;
+
+	setup(&w, 8);
+	w.qp.head = w.qp.tail = first;
+	for (i = first; i != first + 8; i++)
+		w.cq[i & 7].word = !!(i & 8);	/* not the phase of this lap */
+	post(-1, 0);
+}
+
+/* Operations to nodes 3 and 5 in turns, in six slots from the first on */
+static int six_operations(void)
+{
+	int first = (int)(w.qp.head & w.qp.mask), i;
+
+	for (i = 0; i < 6; i++)
+		rmc_read_async(&w.qp, rmc_wait_for_slot(&w.qp, NULL), i % 2 ? 5 : 3, 0, lbuf, 8);
+	return first;
+}
+
+static void quiet(uint32_t start)
+{
+	int s;
+
+	setup_by_hand(start);
+	s = six_operations();
+	CHECK_EQ(rmc_quiet_node(&w.qp, 9, NULL), 0);	/* nothing is waited for */
+	CHECK_EQ(rmc_quiet_node(&w.qp, 3, NULL), -ESHUTDOWN);
+	post((s + 1) & 7, RMC_S_OK);
+	post((s + 4) & 7, RMC_S_OK);
+	post((s + 2) & 7, RMC_S_OK);
+	CHECK_EQ(rmc_quiet_node(&w.qp, 3, NULL), -ESHUTDOWN);
+	CHECK_EQ(rmc_qp_in_flight(&w.qp), 3);
+	post(s & 7, RMC_S_OK);
+	CHECK_EQ(rmc_quiet_node(&w.qp, 3, NULL), 0);	/* those to node 5 stay */
+	CHECK_EQ(rmc_qp_in_flight(&w.qp), 2);
+	CHECK_EQ(rmc_fence(&w.qp, 5, NULL), -ESHUTDOWN);
+	CHECK_EQ(rmc_quiet(&w.qp, NULL), -ESHUTDOWN);
+	post((s + 5) & 7, RMC_S_TIMEOUT);
+	post((s + 3) & 7, RMC_S_OK);
+	/* a failure is told until it is drained, of whichever node */
+	CHECK_EQ(rmc_fence(&w.qp, 5, NULL), RMC_S_TIMEOUT);
+	CHECK_EQ(rmc_quiet_node(&w.qp, 3, NULL), RMC_S_TIMEOUT);
+	CHECK_EQ(rmc_drain_cq(&w.qp, NULL), RMC_S_TIMEOUT);
+	CHECK_EQ(rmc_quiet(&w.qp, NULL), 0);
+	release(&w);
+}
+
+/*
+ * An operation completes, and the queue pair dies, when the waiter has just not seen the
+ * completion: at its first look at the flags, whose page it cannot read until then.
+ */
+static struct rmc_qp_flags *hidden;
+
+static void completes_and_dies(int sig)
+{
+	(void)sig;
+	mprotect(hidden, 4096, PROT_READ | PROT_WRITE);
+	hidden->dead = 1;
+	post(0, RMC_S_OK);
+}
+
+static void test_last_completion(void)
+{
+	struct sigaction a = { .sa_handler = completes_and_dies }, was;
+	struct rmc_completion c;
+	int calls;
+
+	for (calls = 0; calls < 2; calls++) {
+		setup_by_hand(0);
+		hidden = (struct rmc_qp_flags *)mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+						     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		CHECK(hidden != MAP_FAILED);
+		w.qp.flags = hidden;
+		rmc_read_async(&w.qp, rmc_wait_for_slot(&w.qp, NULL), 0, 0, lbuf, 8);
+		mprotect(hidden, 4096, PROT_NONE);
+		sigaction(SIGSEGV, &a, &was);
+		CHECK_EQ(calls ? rmc_drain_cq(&w.qp, NULL) : rmc_cq_wait(&w.qp, &c), 0);
+		sigaction(SIGSEGV, &was, NULL);
+		CHECK(hidden->dead && !rmc_qp_in_flight(&w.qp));
+		/* and then there is nothing more to come */
+		rmc_read_async(&w.qp, rmc_wait_for_slot(&w.qp, NULL), 0, 0, lbuf, 8);
+		CHECK_EQ(rmc_cq_wait(&w.qp, &c), -ESHUTDOWN);
+		munmap(hidden, 4096);
+		release(&w);
+	}
+}
+
+static void issue_another(int slot, void *arg)
+{
+	(void)slot;
+	(void)arg;
+	seen++;
+	rmc_read_async(&w.qp, rmc_wait_for_slot(&w.qp, NULL), 3, 0, lbuf, 8);
+}
+
+static void test_quiet(void)
+{
+	static const uint32_t starts[] = { 0, 5, 0xfffffffdU };	/* the index wraps, and the ring */
+	static const int order[] = { 4, 2, 1, 3, 0 };
+	int s, i, k;
+
+	for (k = 0; k < 3; k++) {
+		quiet(starts[k]);
+		/* what callbacks issue is not waited for, */
+		setup_by_hand(starts[k]);
+		s = six_operations();
+		for (i = 0; i < 6; i++)
+			post((s + i) & 7, RMC_S_OK);
+		seen = 0;
+		CHECK_EQ(rmc_quiet_node(&w.qp, 3, issue_another), 0);
+		CHECK(seen >= 5);
+		CHECK_EQ(rmc_qp_in_flight(&w.qp), 6);
+		release(&w);
+		/* also where it takes the slot of one that was: the third, of the first */
+		setup_by_hand(starts[k]);
+		s = six_operations();
+		for (i = 0; i < 5; i++)
+			post((s + order[i]) & 7, RMC_S_OK);
+		seen = 0;
+		CHECK_EQ(rmc_quiet_node(&w.qp, 3, issue_another), 0);
+		CHECK_EQ(seen, 3);
+		CHECK_EQ(rmc_qp_in_flight(&w.qp), 4);
+		release(&w);
+	}
+}
+
+/* Whoever made the queue pair has to bring what the library would */
+static void test_raw_has_no_extras(void)
+{
+	struct rmc_qp_stats stats;
+
+	setup(&w, 4);
+	CHECK_EQ(rmc_qp_cookie(&w.qp, 1), 0);
+	CHECK_EQ(rmc_qp_set_cookie(&w.qp, 1, 7), -EOPNOTSUPP);
+	CHECK_EQ(rmc_qp_stats(&w.qp, &stats), -EOPNOTSUPP);
+	release(&w);
+}
+
 static void test_wq_format(void)
 {
 	char *lbuf48 = (char *)(uintptr_t)0x7fff12345678ULL;
@@ -337,10 +596,16 @@ int main(void)
 		{ "queue of two entries", test_smallest_queue },
 		{ "completions out of order", test_reordered },
 		{ "a parked worker is woken", test_parking },
+		{ "also by who does not wait", test_waking_without_waiting },
 		{ "rmc_poll_cq does not wait", test_poll },
 		{ "values too large for a field are refused", test_saturation },
 		{ "failed operations are told", test_failures },
 		{ "a dead queue pair ends waiting", test_dead },
+		{ "and each call that waits for it", test_dead_calls },
+		{ "a completion just before the end", test_last_completion },
+		{ "errors of blocking calls and of others are apart", test_errors_apart },
+		{ "fence and quiet wait for one node's operations", test_quiet },
+		{ "no cookies and statistics without the library's help", test_raw_has_no_extras },
 		{ "WQ entry format", test_wq_format },
 		{ "every status has a name and a line", test_words },
 	};

@@ -208,6 +208,50 @@ static void refused(void)
 	world_fini(&w);
 }
 
+/* A call that fails while its read goes on leaves nothing of the caller's behind. */
+static struct rmc_reader *read_that_fails(struct world *w)
+{
+	struct rmc_reader *r = reader_of(w, "farm", 0);
+	struct rmc_read rd = { .len = 64 };
+
+	w->delay_line_us = 20000;
+	w->rmc.flags->dead = 1;
+	CHECK_EQ(rmc_reader_read(r, &rd), -ESHUTDOWN);
+	w->rmc.flags->dead = 0;
+	return r;
+}
+
+static void failed_call(void)
+{
+	const struct rmc_scheme *s = rmc_scheme_find("farm");
+	struct rmc_read rd = { .len = 64 }, *done;
+	struct rmc_reader *r;
+	struct world w;
+	uint8_t data[64];
+	int i;
+
+	world_init(&w);
+	rmc_scheme_init(s, (struct rmc_object *)w.segment, sizeof(data));
+	fill(data, sizeof(data), 7);
+	rmc_scheme_write(s, (struct rmc_object *)w.segment, data, sizeof(data), NULL);
+
+	r = read_that_fails(&w);
+	for (i = 0; i < 300; i++) {
+		CHECK_EQ(rmc_reader_poll(r, &done), 0);	/* nobody hears of its end */
+		usleep(1000);
+	}
+	CHECK_EQ(rmc_reader_read(r, &rd), 0);
+	CHECK(whole((const uint8_t *)rd.data, rd.len));
+	rmc_reader_close(r);
+
+	/* the next call waits for what the failed one left */
+	r = read_that_fails(&w);
+	CHECK_EQ(rmc_reader_read(r, &rd), 0);
+	CHECK(whole((const uint8_t *)rd.data, rd.len));
+	rmc_reader_close(r);
+	world_fini(&w);
+}
+
 struct writing {
 	struct world *w;
 	const struct rmc_scheme *scheme;
@@ -471,6 +515,7 @@ int main(void)
 	static const struct tap_test tests[] = {
 		{ "readers, all one-sided schemes", reads },
 		{ "readers that cannot be", refused },
+		{ "a failed call leaves nothing of the caller's behind", failed_call },
 		{ "readers beside a writer see whole states only", races },
 		{ "plain reads see what never was", unsafe },
 		{ "attempts end with the last status", out_of_attempts },

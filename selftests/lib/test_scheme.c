@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /* Layouts and checks of <rmc/scheme.h>: objects in plain memory. */
+#include <errno.h>
 #include <pthread.h>
+#include <time.h>
 #include <unistd.h>
+#include "page_reader.h"
 #include "scheme_test.h"
 
 static void table(void)
@@ -284,6 +287,128 @@ static void served(void)
 	}
 }
 
+/* The owner's own write in the middle of its read: before the end of the page, or after */
+#define ACROSS	300		/* bytes of data; some of them on either page */
+
+static struct {
+	const struct rmc_scheme *s;
+	struct rmc_object *o;
+	uint8_t data[ACROSS];
+	int end;		/* 0: the write goes on meanwhile */
+} between;
+
+static void write_between(void)
+{
+	fill(between.data, ACROSS, 2);
+	if (between.end)
+		rmc_scheme_write(between.s, between.o, between.data, ACROSS, NULL);
+	else
+		rmc_object_write_begin(between.o);
+}
+
+static void torn_locally(void)
+{
+	uint8_t *pages = page_reader_init(), back[ACROSS];
+	const struct rmc_scheme *s;
+	unsigned int k;
+
+	between.o = (struct rmc_object *)(pages + PAGE - 128);
+	for (k = 0; (s = rmc_scheme_number(k)); k++) {
+		between.s = s;
+		for (between.end = 0; between.end < 2; between.end++) {
+			rmc_scheme_init(s, between.o, ACROSS);
+			fill(between.data, ACROSS, 1);
+			CHECK_EQ(rmc_scheme_write(s, between.o, between.data, ACROSS, NULL), 0);
+			page_reader_arm(write_between);
+			CHECK_EQ(rmc_scheme_read(s, between.o, back, ACROSS), RMC_SCHEME_TORN);
+			CHECK_EQ(page_reader.happened, 1);
+			if (!between.end)
+				rmc_object_write_end(between.o);
+			else
+				CHECK(!rmc_scheme_read(s, between.o, back, ACROSS) && back[0] == 2 &&
+				      whole(back, ACROSS));
+		}
+	}
+	page_reader_disarm();
+}
+
+/* Nobody else is given such a mixture, either: the owner reads again. */
+static void served_whole(void)
+{
+	uint8_t *pages = page_reader_init(), back[ACROSS];
+	struct {
+		uint32_t magic, reserved;
+		uint64_t offset, len;
+	} q = { RMC_READER_MAGIC, 0, PAGE - 128, ACROSS };
+	const struct rmc_scheme *s;
+	unsigned int k;
+
+	between.o = (struct rmc_object *)(pages + PAGE - 128);
+	between.end = 1;
+	for (k = 0; (s = rmc_scheme_number(k)); k++) {
+		between.s = s;
+		rmc_scheme_init(s, between.o, ACROSS);
+		fill(between.data, ACROSS, 1);
+		CHECK_EQ(rmc_scheme_write(s, between.o, between.data, ACROSS, NULL), 0);
+		page_reader_arm(write_between);
+		CHECK_EQ(rmc_reader_serve(s, pages, 2 * PAGE, &q, sizeof(q), back, ACROSS), ACROSS);
+		CHECK_EQ(page_reader.happened, 1);
+		CHECK(back[0] == 2 && whole(back, ACROSS));
+	}
+	page_reader_disarm();
+}
+
+/* What remote readers hold, and who may take it from them */
+static void holders(void)
+{
+	const struct rmc_scheme *lock = rmc_scheme_find("lock"), *lease = rmc_scheme_find("lease");
+	struct rmc_scheme_params p = { .lease_us = 1000, .skew_us = 100, .wait_us = 3000 };
+	struct rmc_object *o = (struct rmc_object *)zeroed(rmc_scheme_bytes(lock, 100));
+	uint64_t *word = (uint64_t *)(void *)o + 2, now;
+	uint8_t data[100] = { 7 }, back[100];
+	struct timespec ts;
+
+	rmc_scheme_init(lock, o, sizeof(data));
+	CHECK_EQ(rmc_scheme_holder(lock, o), -1);
+	*word = 99 << 16 | (6 + 1);
+	CHECK_EQ(rmc_scheme_holder(lock, o), 6);
+	CHECK_EQ(rmc_scheme_holder(lease, o), -1);
+	CHECK_EQ(rmc_scheme_write(lock, o, data, sizeof(data), &p), RMC_SCHEME_LOCKED);
+	CHECK_EQ(*word, 99 << 16 | (6 + 1));
+	CHECK(!rmc_scheme_read(lock, o, back, sizeof(back)) && !back[0]);	/* nothing stored */
+	CHECK_EQ(rmc_scheme_break(lock, o, 5), -ENOENT);
+	CHECK_EQ(rmc_scheme_break(lock, o, -1), -ENOENT);
+	CHECK_EQ(rmc_scheme_break(lease, o, 6), -ENOENT);
+	CHECK_EQ(rmc_scheme_break(lock, o, 6), 0);
+	CHECK_EQ(*word, 0);
+	CHECK_EQ(rmc_scheme_write(lock, o, data, sizeof(data), &p), 0);
+	CHECK_EQ(*word, 0);
+	*word = ~0ULL;
+	CHECK_EQ(rmc_scheme_holder(lock, o), -2);
+	CHECK_EQ(rmc_scheme_break(lock, o, 0xfffe), -ENOENT);
+	CHECK_EQ(*word, ~0ULL);
+	/* a lease holds a writer up until it has ended on any clock */
+	clock_gettime(CLOCK_REALTIME, &ts);
+	now = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	*word = now + 500000000;
+	p.lease_us = 1000000;
+	p.wait_us = 10000;
+	CHECK_EQ(rmc_scheme_write(lease, o, data, sizeof(data), &p), RMC_SCHEME_LOCKED);
+	/* one that ended just now may go on elsewhere, where clocks differ */
+	clock_gettime(CLOCK_REALTIME, &ts);
+	*word = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	p.skew_us = 400000;
+	CHECK_EQ(rmc_scheme_write(lease, o, data, sizeof(data), &p), RMC_SCHEME_LOCKED);
+	/* and one that nobody may have asked for holds nobody up */
+	*word = now + 60000000000ULL;
+	CHECK_EQ(rmc_scheme_write(lease, o, data, sizeof(data), &p), 0);
+	CHECK_EQ(*word, 0);
+	/* another writer's, too */
+	*word = 1ULL << 63;
+	CHECK_EQ(rmc_scheme_write(lease, o, data, sizeof(data), &p), RMC_SCHEME_LOCKED);
+	free(o);
+}
+
 int main(void)
 {
 	static const struct tap_test tests[] = {
@@ -296,6 +421,9 @@ int main(void)
 		{ "versions wrap, odd ones are locked", versions },
 		{ "objects of dead writers are repaired", dead_writers },
 		{ "requests to the owner", served },
+		{ "a write in the middle of a local read is noticed", torn_locally },
+		{ "and the owner serves no mixture", served_whole },
+		{ "locks and leases of readers, and who may break them", holders },
 	};
 
 	return tap_run(tests, sizeof(tests) / sizeof(tests[0]));

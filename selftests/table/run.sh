@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 #
-# Host tests of tools/rmc-bench: tables of canned results, command lines, and one real
-# run of the core alone. TAP on stdout, exit status 1 if any failed, 4 with the reason if
+# Host tests of tools/rmc-bench and tools/rmc-results: tables of canned results, command
+# lines, and one real run of the core alone. TAP on stdout, exit status 1 if any failed, 4 with the reason if
 # they cannot run at all. usage: run.sh
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -22,6 +22,7 @@ fi
 # --- tables of canned results ---
 
 report_unittest "$here/unit.py"
+report_unittest "$here/results_unit.py"
 
 # --- command lines ---
 
@@ -30,6 +31,12 @@ expect "unknown machine" 2 "abacus" "$B" --machine abacus
 expect "unknown peer" 2 "no peer pigeon" "$B" --peers pigeon
 expect "too much" 2 "unrecognized" "$B" frob
 expect "nothing to make a table of" 125 "run.json" "$B" --render --out "$W/none"
+S=$top/tools/rmc-results
+expect "rmc-results: help" 0 "^Exit status: 0 done" "$S" --help
+expect "rmc-results: no verb" 2 "VERB" "$S"
+expect "rmc-results: unknown kind" 2 "abacus" "$S" import abacus file --name n --what w
+expect "rmc-results: no such file" 1 "none" "$S" import host "$W/none" --name n --what w --command c
+expect "rmc-results: all results and who shows them" 0 "^host: .*performance.rst" "$S" list
 expect "a machine that is not there, with the reason" 125 "nothing can be measured: UML: .*rmc-deps uml" \
 	env RMC_UML="$W/none" "$B" --machine uml --peers none --out "$W/no-uml"
 
@@ -55,6 +62,20 @@ else
 	expect "and with the options that make is told" 0 "^read  *64 B  core" \
 		make -s -C "$top" bench BENCH="--render --out $W/host"
 	expect "and as JSON" 0 '"schema": "rmc-bench 1"' "$B" --render --out "$W/host" --json -
+	# ... and becomes stored results, which a page shows
+	mkdir -p "$W/results"
+	for part in latency rows; do
+		check "its $part are stored" "$S" --folder "$W/results" import bench "$W/host/bench.json" \
+			--part $part --name $part --what "one real run"
+	done
+	printf '.. results: latency\n\n.. end results\n\n.. results: rows\n\n.. end results\n' > "$W/page.rst"
+	check "a page shows them" "$S" --folder "$W/results" pages "$W/page.rst"
+	expect "with this machine" 0 "^At .*, $(nproc --all) CPUs: " cat "$W/page.rst"
+	expect "and with what was asked" 0 "64 B reads, 32 in flight.*M/s" cat "$W/page.rst"
+	check "and it is what they say" "$S" --folder "$W/results" pages --check "$W/page.rst"
+	sed -i 's/^\(read, 64 B .*\)[0-9]\([^0-9]*\)$/\1x\2/' "$W/page.rst"
+	expect "a digit that is none is noticed" 1 "page.rst:.*not what the results say" \
+		"$S" --folder "$W/results" pages --check "$W/page.rst"
 	rm -f "$W/host/raw/host.messages.0.json"
 	expect "what is missing is told, and is a failure" 1 "messages, core: it was not run" \
 		"$B" --render --out "$W/host"

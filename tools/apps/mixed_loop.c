@@ -172,7 +172,8 @@ static void accepted(int listener)
 	close(fd);
 }
 
-static void serve(int listener, int stop_after)
+/* Until so many operations are over and so many notifications have come; 0: for ever */
+static void serve(int listener, unsigned long stop_after, unsigned long notifications)
 {
 	uint32_t seen = 0;
 
@@ -233,7 +234,7 @@ static void serve(int listener, int stop_after)
 				want(NOTIFICATION, rmc_fd(team->ctx), POLLPRI, 0);
 			break;
 		}
-		if (stop_after && ops >= (unsigned long)stop_after)
+		if (stop_after && ops >= stop_after && notified >= notifications)
 			return;
 	}
 }
@@ -273,6 +274,9 @@ int main(int argc, char **argv)
 			self_test = 1;
 		} else if (!strcmp(argv[i], "--eventfd")) {
 			by_eventfd = 1;
+		} else if (!strcmp(argv[i], "--version")) {
+			printf("mixed_loop (rmc) %s\n", rmc_version());
+			return 0;
 		} else {
 			fprintf(stderr, "usage: rmc-run -n N mixed_loop [--self-test] [--eventfd]\n");
 			return 2;
@@ -308,13 +312,14 @@ int main(int argc, char **argv)
 
 		if (!pid)
 			_exit(client(ntohs(at.sin_port)));
-		serve(listener, 200);
-		bad = waitpid(pid, &status, 0) != pid || status || (team->nodes > 1 && !notified);
+		/* the left neighbour may be late */
+		serve(listener, 200, team->nodes > 1 ? 100 : 0);
+		bad = waitpid(pid, &status, 0) != pid || status;
 		printf("200 requests: %s, %lu notifications from the left\n",
 		       bad ? "wrong answers" : "answered", notified);
 		rmc_team_barrier(team);
 	} else {
-		serve(listener, 0);
+		serve(listener, 0, 0);
 	}
 	rmc_team_close(team);
 	return bad;

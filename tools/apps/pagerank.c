@@ -147,13 +147,6 @@ void *local_buffer(struct pagerank *p, size_t len)
 	return buf;
 }
 
-static int number_from_environment(const char *name, int absent)
-{
-	const char *s = getenv(name);
-
-	return s && atoi(s) >= absent ? atoi(s) : absent;
-}
-
 static void join(struct pagerank *p)
 {
 	struct rmc_team_options options = {
@@ -167,7 +160,7 @@ static void join(struct pagerank *p)
 	memlock_raise();
 	while (options.entries < (unsigned int)p->opt.outstanding)
 		options.entries *= 2;
-	p->nodes = number_from_environment("RMC_NODES", 1);
+	p->nodes = opt_env_int("RMC_NODES", 1, 1);
 	split(p, p->nodes);
 	len = sizeof(struct node_header) + (size_t)p->per_node * sizeof(struct vertex);
 	p->team = rmc_team_open_with(&options, len);
@@ -221,7 +214,7 @@ static int run_shm(struct pagerank *p)
 {
 	double *rank;
 
-	if (number_from_environment("RMC_NODE", 0))
+	if (opt_env_int("RMC_NODE", 0, 0))
 		return EXIT_OK;
 	load_graph(p);
 	p->nodes = p->opt.threads;

@@ -60,8 +60,7 @@ static uint64_t meminfo(const char *key)
 /* Nodes of this run that share our memory: one in a VM, all over loopback */
 static int nodes_here(void)
 {
-	const char *nodes = getenv("RMC_NODES");
-	int n = nodes ? atoi(nodes) : 1, local = 0;
+	int n = opt_env_int("RMC_NODES", 1, 1), local = 0;
 	FILE *f = fopen("/sys/class/misc/rmc/local_nodes", "re");
 
 	if (f) {

@@ -335,10 +335,9 @@ static void over_tcp(struct netpipe *b)
 {
 	struct netpipe_end first = { 0 }, second = { 0 };
 	void *args[2] = { b, &second };
-	const char *node = getenv("RMC_NODE");
 	pthread_t thread;
 
-	if (node && atoi(node))
+	if (opt_env_int("RMC_NODE", 0, 0))
 		return;			/* one measures, within its own machine */
 	netpipe_tcp(&first, &second, b->size);
 	if (pthread_create(&thread, NULL, tcp_counterpart, args))
@@ -356,7 +355,6 @@ static void over_rmc(struct netpipe *b)
 		.ctx_id = (unsigned int)b->ctx_id, .numa_node = -1, .flags = RMC_TEAM_SLEEP,
 	};
 	size_t len = (b->size + 4095) & ~(size_t)4095, rings;
-	const char *nodes = getenv("RMC_NODES");
 	struct rmc_msg_options o;
 	struct netpipe_end end = {
 		.send = msg_send, .recv = msg_recv, .flush = msg_flush,
@@ -364,7 +362,7 @@ static void over_rmc(struct netpipe *b)
 	void *p;
 
 	memlock_raise();
-	rings = rmc_msg_bytes(nodes ? atoi(nodes) : 1, (unsigned int)b->cells);
+	rings = rmc_msg_bytes(opt_env_int("RMC_NODES", 1, 1), (unsigned int)b->cells);
 	rings = (rings + 4095) & ~(size_t)4095;
 	b->team = rmc_team_open_with(&t, rings + len);
 	if (!b->team)

@@ -2,13 +2,16 @@
 /* Command lines. */
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <rmc/version.h>
 #include "opt.h"
 
 #define MAX_OPTS	48
+#define NO_LETTER	1	/* what getopt gives for --version, which has none */
 
 void die(int code, const char *fmt, ...)
 {
@@ -58,9 +61,30 @@ int opt_size(const char *s, uint64_t *size)
 
 int opt_default_context(void)
 {
-	const char *s = getenv("RMC_CTX");
+	return opt_env_int("RMC_CTX", 0, 0);
+}
 
-	return s ? atoi(s) : 0;
+int opt_env_int(const char *name, int min, int absent)
+{
+	const char *s = getenv(name);
+	char *end;
+	long v;
+
+	if (!s || !*s)
+		return absent;
+	errno = 0;
+	v = strtol(s, &end, 10);
+	if (*s < '0' || *s > '9' || *end || errno || v < min || v > INT_MAX)
+		die(EXIT_USAGE, "%s='%s' in the environment is not a number from %d up", name, s,
+		    min);
+	return (int)v;
+}
+
+void opt_version(void)
+{
+	printf("%s (rmc) %d.%d.%d\n", program_invocation_short_name, RMC_VERSION_MAJOR,
+	       RMC_VERSION_MINOR, RMC_VERSION_PATCH);
+	exit(EXIT_OK);
 }
 
 static void set_int(const struct opt *o, const char *arg, int base)
@@ -100,11 +124,12 @@ void opt_help(const struct opt *opts, const char *usage)
 		printf("  %-26s %s\n", left, o->help);
 	}
 	printf("  %-26s %s\n", "-h, --help", "this text");
+	printf("  %-26s %s\n", "    --version", "version of this program");
 }
 
 int opt_parse(int argc, char **argv, const struct opt *opts, const char *usage)
 {
-	struct option longs[MAX_OPTS + 2];
+	struct option longs[MAX_OPTS + 3];
 	char shorts[2 * MAX_OPTS + 4] = "+h";
 	size_t len = strlen(shorts);
 	const struct opt *o;
@@ -122,7 +147,9 @@ int opt_parse(int argc, char **argv, const struct opt *opts, const char *usage)
 			shorts[len++] = ':';
 	}
 	longs[n].name = "help";
-	longs[n].val = 'h';
+	longs[n++].val = 'h';
+	longs[n].name = "version";
+	longs[n].val = NO_LETTER;
 
 	optind = 1;
 	while ((c = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
@@ -130,6 +157,8 @@ int opt_parse(int argc, char **argv, const struct opt *opts, const char *usage)
 			opt_help(opts, usage);
 			exit(EXIT_OK);
 		}
+		if (c == NO_LETTER)
+			opt_version();
 		if (c == '?')
 			exit(EXIT_USAGE);
 		if (c >= 256) {

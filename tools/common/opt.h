@@ -44,7 +44,13 @@ int opt_size(const char *s, uint64_t *size);
 /* Print "program: message" and exit. */
 void die(int code, const char *fmt, ...) __attribute__((noreturn, format(printf, 2, 3)));
 
-/* Contexts default to $RMC_CTX, then 0. */
+/* Print the program's name and version, and exit; --version of every program does. */
+void opt_version(void) __attribute__((noreturn));
+
+/* Contexts default to $RMC_CTX, then 0. Ends the program where that is no number. */
 int opt_default_context(void);
+
+/* A number in the environment; absent if it is not set. Ends the program if it is wrong. */
+int opt_env_int(const char *name, int min, int absent);
 
 #endif /* RMC_TOOLS_OPT_H */

@@ -173,8 +173,7 @@ static void open_store(int bench)
 		.ctx_id = (unsigned int)r.ctx_id, .numa_node = -1,
 		.flags = r.scheme->fetch == RMC_FETCH_SABRE ? RMC_TEAM_OBJECTS : 0,
 	};
-	const char *n = getenv("RMC_NODES");
-	int nodes = n && atoi(n) > 0 ? atoi(n) : 1;
+	int nodes = opt_env_int("RMC_NODES", 1, 1);
 	struct rmc_kv_options o = {
 		.scheme = r.scheme,
 		.objects = objects_per_node(nodes, bench),

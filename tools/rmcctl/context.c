@@ -34,48 +34,48 @@ static unsigned int context_id(const char *s)
 	return (unsigned int)id;
 }
 
-/* Numbers as they are; names from the files, without NSS, as we link statically. */
-static unsigned int id_of(const char *what, const char *file, const char *s)
+static unsigned int number_or(const char *s, int *is_name)
 {
-	char line[512], *end, *field;
-	unsigned long id = strtoul(s, &end, 10);
-	FILE *f;
+	char *end;
+	unsigned long id;
 
-	if (*s && !*end && *s != '-')
-		return (unsigned int)id;
-	f = fopen(file, "re");
-	while (f && fgets(line, sizeof(line), f)) {
-		field = strchr(line, ':');
-		if (!field || (size_t)(field - line) != strlen(s) ||
-		    memcmp(line, s, strlen(s)))
-			continue;
-		field = strchr(field + 1, ':');
-		if (!field)
-			continue;
-		fclose(f);
-		return (unsigned int)strtoul(field + 1, NULL, 10);
-	}
-	if (f)
-		fclose(f);
-	die(EXIT_USAGE, "no %s '%s' in %s; a number is fine, too", what, s, file);
+	errno = 0;
+	id = strtoul(s, &end, 10);
+	*is_name = *s < '0' || *s > '9' || *end || errno || id >= UINT_MAX;
+	return (unsigned int)id;
 }
 
-static void report(int json, const char *action, unsigned int id)
+static unsigned int user_id(const char *s)
 {
-	struct json j;
+	const struct passwd *pw;
+	int is_name;
+	unsigned int id = number_or(s, &is_name);
 
-	if (!json)
-		return;
-	json_init(&j, stdout);
-	json_object(&j, NULL);
-	json_uint(&j, "context", id);
-	json_string(&j, "result", action);
-	json_end_object(&j);
+	if (!is_name)
+		return id;
+	pw = getpwnam(s);
+	if (!pw)
+		die(EXIT_USAGE, "no user '%s' on this machine; a number is fine, too", s);
+	return pw->pw_uid;
+}
+
+static unsigned int group_id(const char *s)
+{
+	const struct group *gr;
+	int is_name;
+	unsigned int id = number_or(s, &is_name);
+
+	if (!is_name)
+		return id;
+	gr = getgrnam(s);
+	if (!gr)
+		die(EXIT_USAGE, "no group '%s' on this machine; a number is fine, too", s);
+	return gr->gr_gid;
 }
 
 static int create(int argc, char **argv)
 {
-	int mode = DEFAULT_MODE, json = 0;
+	int mode = DEFAULT_MODE;
 	const char *uid = "0", *gid = "0";
 	const char *usage = "rmcctl context create [options] ID";
 	const struct opt opts[] = {
@@ -83,7 +83,7 @@ static int create(int argc, char **argv)
 		{ 'u', "uid", OPT_STRING, &uid, 0, 0, "USER", "owner, name or number (default 0)" },
 		{ 'g', "gid", OPT_STRING, &gid, 0, 0, "GROUP",
 			"group, name or number (default 0)" },
-		{ 0, "json", OPT_FLAG, &json, 0, 0, NULL, "machine-readable result" },
+		{ 0, "json", OPT_FLAG, &ctl_json, 0, 0, NULL, "machine-readable result" },
 		{ 0 },
 	};
 	struct rmc_ctx_create arg = { .size = sizeof(arg) };
@@ -101,8 +101,8 @@ static int create(int argc, char **argv)
 		die(EXIT_USAGE, "usage: %s", usage);
 	arg.ctx_id = context_id(argv[i]);
 	arg.mode = (unsigned int)mode;
-	arg.uid = id_of("user", "/etc/passwd", uid);
-	arg.gid = id_of("group", "/etc/group", gid);
+	arg.uid = user_id(uid);
+	arg.gid = group_id(gid);
 	fd = open_control();
 	if (ioctl(fd, RMC_IOC_CTX_CREATE, &arg)) {
 		if (errno == EEXIST)
@@ -115,16 +115,15 @@ static int create(int argc, char **argv)
 		die(EXIT_FAILED, "cannot create context %u: %s", arg.ctx_id, strerror(errno));
 	}
 	close(fd);
-	report(json, "created", arg.ctx_id);
+	ctl_report("context", argv[i], "created");
 	return EXIT_OK;
 }
 
 static int remove_ctx(int argc, char **argv)
 {
-	int json = 0;
 	const char *usage = "rmcctl context remove ID";
 	const struct opt opts[] = {
-		{ 0, "json", OPT_FLAG, &json, 0, 0, NULL, "machine-readable result" },
+		{ 0, "json", OPT_FLAG, &ctl_json, 0, 0, NULL, "machine-readable result" },
 		{ 0 },
 	};
 	struct rmc_ctx_remove arg = { .size = sizeof(arg) };
@@ -146,15 +145,14 @@ static int remove_ctx(int argc, char **argv)
 		die(EXIT_FAILED, "cannot remove context %u: %s", arg.ctx_id, strerror(errno));
 	}
 	close(fd);
-	report(json, "removed", arg.ctx_id);
+	ctl_report("context", argv[i], "removed");
 	return EXIT_OK;
 }
 
 static int list(int argc, char **argv)
 {
-	int json = 0;
 	const struct opt opts[] = {
-		{ 0, "json", OPT_FLAG, &json, 0, 0, NULL, "machine-readable list" },
+		{ 0, "json", OPT_FLAG, &ctl_json, 0, 0, NULL, "machine-readable list" },
 		{ 0 },
 	};
 	struct sysfs_names names;
@@ -166,7 +164,7 @@ static int list(int argc, char **argv)
 	need_driver();
 	names = sysfs_list("rmcctx", SYSFS_CONTEXTS);
 	json_init(&j, stdout);
-	if (json) {
+	if (ctl_json) {
 		json_object(&j, NULL);
 		json_array(&j, "contexts");
 	} else if (names.count) {
@@ -185,7 +183,7 @@ static int list(int argc, char **argv)
 		sysfs_u64(&opens, SYSFS_CONTEXTS "/%s/open_count", names.name[i]);
 		snprintf(path, sizeof(path), RMC_CTX_DIR "/%u", (unsigned int)id);
 		have = !stat(path, &st);
-		if (json) {
+		if (ctl_json) {
 			json_object(&j, NULL);
 			json_uint(&j, "id", id);
 			if (have) {
@@ -203,7 +201,7 @@ static int list(int argc, char **argv)
 			       (unsigned int)opens);
 		}
 	}
-	if (json) {
+	if (ctl_json) {
 		json_end_array(&j);
 		json_end_object(&j);
 	}

@@ -353,12 +353,12 @@ out:
 
 int cmd_doctor(int argc, char **argv)
 {
-	int as_json = 0, ctx_id = -1;
+	int ctx_id = -1;
 	const char *usage = "rmcctl doctor [--context ID] [--json]";
 	const struct opt opts[] = {
 		{ 'c', "context", OPT_INT, &ctx_id, 0, 1 << 30, "ID",
 			"run operations under this context, too" },
-		{ 0, "json", OPT_FLAG, &as_json, 0, 0, NULL, "machine-readable" },
+		{ 0, "json", OPT_FLAG, &ctl_json, 0, 0, NULL, "machine-readable" },
 		{ 0 },
 	};
 	struct doctor d = { 0 };
@@ -366,7 +366,7 @@ int cmd_doctor(int argc, char **argv)
 
 	if (opt_parse(argc, argv, opts, usage) != argc)
 		die(EXIT_USAGE, "usage: %s", usage);
-	if (as_json) {
+	if (ctl_json) {
 		json_init(&json, stdout);
 		d.json = &json;
 		json_object(&json, NULL);
@@ -389,7 +389,7 @@ int cmd_doctor(int argc, char **argv)
 	check_memlock(&d);
 	if (!d.failed && ctx_id >= 0)
 		check_operations(&d, (unsigned int)ctx_id);
-	if (as_json) {
+	if (ctl_json) {
 		json_end_array(&json);
 		json_bool(&json, "ok", !d.failed);
 		json_end_object(&json);

@@ -118,6 +118,7 @@ static int fault_set(int argc, char **argv, int clear)
 		{ 'f', "from", OPT_STRING, &from, 0, 0, "NID", "node that sends (default any)" },
 		{ 't', "to", OPT_STRING, &to, 0, 0, "NID", "local node that receives (default any)" },
 		{ 0, "lane", OPT_STRING, &lane, 0, 0, "LANE", "requests, replies or both (default)" },
+		{ 0, "json", OPT_FLAG, &ctl_json, 0, 0, NULL, "machine-readable result" },
 		{ 0, "loss", OPT_STRING, &loss, 0, 0, "PERCENT", "packets that are lost" },
 		{ 0, "dup", OPT_STRING, &dup, 0, 0, "PERCENT", "replies that come twice" },
 		{ 0, "reorder", OPT_STRING, &reorder, 0, 0, "PERCENT",
@@ -131,8 +132,8 @@ static int fault_set(int argc, char **argv, int clear)
 		{ 0, "seed", OPT_INT, &seed, 0, 1 << 30, "N", "of the random numbers" },
 		{ 0 },
 	};
-	/* the first three are all that clear knows */
-	struct opt few[4] = { opts[0], opts[1], opts[2], { 0 } };
+	/* the first four are all that clear knows */
+	struct opt few[5] = { opts[0], opts[1], opts[2], opts[3], { 0 } };
 
 	if (opt_parse(argc, argv, clear ? few : opts, usage) != argc)
 		die(EXIT_USAGE, "usage: %s", usage);
@@ -143,14 +144,14 @@ static int fault_set(int argc, char **argv, int clear)
 		 duration("delay", delay), duration("jitter", jitter),
 		 reorder || gap ? duration("gap", gap ? gap : "10us") : 0, seed);
 	tell("links", line);
+	ctl_report("fault", clear ? "clear" : "set", "done");
 	return EXIT_OK;
 }
 
 /* Lines of "name=value": objects of a JSON array, or as they are. */
-static void show_file(struct json *j, const char *name)
+static void show_file(struct json *j, const char *name, FILE *f)
 {
 	char line[LINE], *word, *value, *next, *end;
-	FILE *f = ask(name);
 
 	if (j)
 		json_array(j, name);
@@ -184,21 +185,24 @@ static void show_file(struct json *j, const char *name)
 static int fault_list(int argc, char **argv)
 {
 	const char *usage = "rmcctl fault list [--json]";
-	int as_json = 0;
 	const struct opt opts[] = {
-		{ 0, "json", OPT_FLAG, &as_json, 0, 0, NULL, "machine-readable" },
+		{ 0, "json", OPT_FLAG, &ctl_json, 0, 0, NULL, "machine-readable" },
 		{ 0 },
 	};
 	struct json json, *j;
+	FILE *links, *nodes;
 
 	if (opt_parse(argc, argv, opts, usage) != argc)
 		die(EXIT_USAGE, "usage: %s", usage);
+	/* half an object must not come out when the driver cannot be asked */
+	links = ask("links");
+	nodes = ask("nodes");
 	json_init(&json, stdout);
-	j = as_json ? &json : NULL;
+	j = ctl_json ? &json : NULL;
 	if (j)
 		json_object(j, NULL);
-	show_file(j, "links");
-	show_file(j, "nodes");
+	show_file(j, "links", links);
+	show_file(j, "nodes", nodes);
 	if (j)
 		json_end_object(j);
 	return EXIT_OK;
@@ -213,6 +217,7 @@ static int fault_node(int argc, char **argv)
 		{ 0, "slow", OPT_STRING, &slow, 0, 0, "TIME", "each request takes this long; 0: as ever" },
 		{ 0, "stop", OPT_FLAG, &stop, 0, 0, NULL, "nothing of the node runs" },
 		{ 0, "go", OPT_FLAG, &go, 0, 0, NULL, "it goes on" },
+		{ 0, "json", OPT_FLAG, &ctl_json, 0, 0, NULL, "machine-readable result" },
 		{ 0 },
 	};
 
@@ -226,6 +231,7 @@ static int fault_node(int argc, char **argv)
 	if (stop || go)
 		snprintf(line + n, sizeof(line) - (size_t)n, " stop=%d", stop);
 	tell("nodes", line);
+	ctl_report("node", argv[i], "set");
 	return EXIT_OK;
 }
 
@@ -237,6 +243,7 @@ static int fault_timeout(int argc, char **argv)
 	const struct opt opts[] = {
 		{ 0, "retries", OPT_INT, &retries, 0, 255, "N",
 			"times that a lost read or write begins again" },
+		{ 0, "json", OPT_FLAG, &ctl_json, 0, 0, NULL, "machine-readable result" },
 		{ 0 },
 	};
 
@@ -248,6 +255,7 @@ static int fault_timeout(int argc, char **argv)
 		snprintf(line, sizeof(line), "%d", retries);
 		tell("retries", line);
 	}
+	ctl_report("timeout_ms", argv[i], "set");
 	return EXIT_OK;
 }
 
@@ -275,9 +283,10 @@ int cmd_model(int argc, char **argv)
 	const char *usage = "rmcctl model [show | off | crossbar | torus2d | torus3d] [options]";
 	const char *what = argc > 1 && argv[1][0] != '-' ? argv[1] : "show";
 	const char *dims = "1", *hop = NULL, *base = NULL, *local = NULL;
-	int as_json = 0, mbps = 0, skip = what == argv[1];
+	int mbps = 0, skip = what == argv[1];
 	struct json json, *j;
 	char line[LINE];
+	FILE *f;
 	const struct opt opts[] = {
 		{ 0, "dims", OPT_STRING, &dims, 0, 0, "XxYxZ", "nodes per dimension of a torus" },
 		{ 0, "hop", OPT_STRING, &hop, 0, 0, "TIME", "one hop, one way" },
@@ -285,7 +294,7 @@ int cmd_model(int argc, char **argv)
 		{ 0, "local", OPT_STRING, &local, 0, 0, "TIME", "subtracted from it" },
 		{ 0, "mbps", OPT_INT, &mbps, 0, INT32_MAX, "N",
 			"megabits per second of a link; 0: unlimited" },
-		{ 0, "json", OPT_FLAG, &as_json, 0, 0, NULL, "machine-readable" },
+		{ 0, "json", OPT_FLAG, &ctl_json, 0, 0, NULL, "machine-readable" },
 		{ 0 },
 	};
 
@@ -297,13 +306,15 @@ int cmd_model(int argc, char **argv)
 			 strcmp(what, "off") ? what : "none", dims, duration("hop", hop),
 			 duration("base", base), duration("local", local), mbps);
 		tell("model", line);
+		ctl_report("model", what, "set");
 		return EXIT_OK;
 	}
+	f = ask("model");
 	json_init(&json, stdout);
-	j = as_json ? &json : NULL;
+	j = ctl_json ? &json : NULL;
 	if (j)
 		json_object(j, NULL);
-	show_file(j, "model");
+	show_file(j, "model", f);
 	if (j)
 		json_end_object(j);
 	return EXIT_OK;

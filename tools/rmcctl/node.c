@@ -42,7 +42,10 @@ static void set_state(const char *node, const char *state)
 int cmd_node(int argc, char **argv)
 {
 	const char *usage = "rmcctl node up|down NID";
-	const struct opt opts[] = { { 0 } };
+	const struct opt opts[] = {
+		{ 0, "json", OPT_FLAG, &ctl_json, 0, 0, NULL, "machine-readable result" },
+		{ 0 },
+	};
 	int first = opt_parse(argc, argv, opts, usage);
 	char *end;
 
@@ -52,6 +55,7 @@ int cmd_node(int argc, char **argv)
 		die(EXIT_USAGE, "'%s' is not a node id", argv[first + 1]);
 	need_driver();
 	set_state(argv[first + 1], argv[first]);
+	ctl_report("node", argv[first + 1], argv[first]);
 	return EXIT_OK;
 }
 
@@ -73,14 +77,14 @@ static void show(const struct rmc_node_event *e, int json)
 
 int cmd_watch(int argc, char **argv)
 {
-	int json = 0, count = 0, timeout = -1, done = 0, i, n;
+	int count = 0, timeout = -1, done = 0, i, n;
 	struct rmc_watch arg = { .size = sizeof(arg), .nid = -1 };
 	const char *usage = "rmcctl watch [--node NID] [--count N] [--timeout S] [--json]";
 	const struct opt opts[] = {
 		{ 'n', "node", OPT_INT, &arg.nid, 0, RMC_NID_MAX, "NID", "what this local node sees" },
 		{ 'c', "count", OPT_INT, &count, 1, 1 << 30, "N", "end after N events" },
 		{ 't', "timeout", OPT_INT, &timeout, 1, 1 << 20, "S", "end when S seconds bring none" },
-		{ 0, "json", OPT_FLAG, &json, 0, 0, NULL, "one object per line" },
+		{ 0, "json", OPT_FLAG, &ctl_json, 0, 0, NULL, "one object per line" },
 		{ 0 },
 	};
 	struct rmc_node_event e[BATCH];
@@ -103,7 +107,7 @@ int cmd_watch(int argc, char **argv)
 		if (!n)
 			break;
 		for (i = 0; i < n; i++)
-			show(&e[i], json);
+			show(&e[i], ctl_json);
 		if (fflush(stdout))
 			return EXIT_FAILED;
 		done += n;

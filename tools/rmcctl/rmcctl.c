@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /* rmcctl: administer and inspect the RMC. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "rmcctl.h"
 
@@ -19,6 +20,8 @@ static const struct {
 	{ "doctor",   cmd_doctor,   "is everything set up right? what to do if not" },
 };
 
+int ctl_json;
+
 #define NR_COMMANDS	(sizeof(commands) / sizeof(commands[0]))
 
 static void help(FILE *out)
@@ -28,14 +31,53 @@ static void help(FILE *out)
 	fprintf(out, "usage: rmcctl COMMAND [options]\n\n");
 	for (i = 0; i < NR_COMMANDS; i++)
 		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
-	fprintf(out, "\nEvery command takes --json and --help.\n"
+	fprintf(out, "\nEvery command takes --json, anywhere on the line, and --help.\n"
+		     "rmcctl --version prints the version.\n"
 		     "Exit status: 0 done, 1 failed, 2 wrong command line.\n");
+}
+
+/* Take --json out of the line, wherever it stands before "--". Returns the new argc. */
+static int take_json(int argc, char **argv)
+{
+	int i, n = 1;
+
+	for (i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--"))
+			break;
+		if (!strcmp(argv[i], "--json"))
+			ctl_json = 1;
+		else
+			argv[n++] = argv[i];
+	}
+	while (i < argc)
+		argv[n++] = argv[i++];
+	argv[n] = NULL;
+	return n;
+}
+
+void ctl_report(const char *object, const char *name, const char *result)
+{
+	struct json j;
+	char *end;
+	unsigned long long number = strtoull(name, &end, 10);
+
+	if (!ctl_json)
+		return;
+	json_init(&j, stdout);
+	json_object(&j, NULL);
+	if (*name && !*end)
+		json_uint(&j, object, number);
+	else
+		json_string(&j, object, name);
+	json_string(&j, "result", result);
+	json_end_object(&j);
 }
 
 int main(int argc, char **argv)
 {
 	unsigned int i;
 
+	argc = take_json(argc, argv);
 	if (argc < 2) {
 		help(stderr);
 		return EXIT_USAGE;
@@ -44,6 +86,8 @@ int main(int argc, char **argv)
 		help(stdout);
 		return EXIT_OK;
 	}
+	if (!strcmp(argv[1], "--version"))
+		opt_version();
 	for (i = 0; i < NR_COMMANDS; i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);

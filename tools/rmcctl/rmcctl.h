@@ -9,6 +9,12 @@
 
 #define RMC_CONTROL_DEVICE	"/dev/rmc"
 
+/* --json was given, before or behind the command: it is taken out of the line. */
+extern int ctl_json;
+
+/* With --json: an object {object: name, "result": result}; numbers as numbers. */
+void ctl_report(const char *object, const char *name, const char *result);
+
 /* Every command gets its own name as argv[0]; gives an exit code. */
 int cmd_context(int argc, char **argv);
 int cmd_status(int argc, char **argv);

@@ -141,10 +141,9 @@ static void show_workers(struct json *j)
 
 int cmd_status(int argc, char **argv)
 {
-	int as_json = 0;
 	const char *usage = "rmcctl status [--json]";
 	const struct opt opts[] = {
-		{ 0, "json", OPT_FLAG, &as_json, 0, 0, NULL, "machine-readable" },
+		{ 0, "json", OPT_FLAG, &ctl_json, 0, 0, NULL, "machine-readable" },
 		{ 0 },
 	};
 	struct json json, *j;
@@ -153,7 +152,7 @@ int cmd_status(int argc, char **argv)
 		die(EXIT_USAGE, "usage: %s", usage);
 	need_driver();
 	json_init(&json, stdout);
-	j = as_json ? &json : NULL;
+	j = ctl_json ? &json : NULL;
 	if (j)
 		json_object(j, NULL);
 	show_top(j);
@@ -190,12 +189,12 @@ static unsigned int show_counters(struct json *j, const char *node, int all)
 
 int cmd_counters(int argc, char **argv)
 {
-	int as_json = 0, nid = -1, all = 0;
+	int nid = -1, all = 0;
 	const char *usage = "rmcctl counters [--node NID] [--all] [--json]";
 	const struct opt opts[] = {
 		{ 'n', "node", OPT_INT, &nid, 0, RMC_NID_MAX, "NID", "this local node only" },
 		{ 'a', "all", OPT_FLAG, &all, 0, 0, NULL, "those that are zero, too" },
-		{ 0, "json", OPT_FLAG, &as_json, 0, 0, NULL, "machine-readable" },
+		{ 0, "json", OPT_FLAG, &ctl_json, 0, 0, NULL, "machine-readable" },
 		{ 0 },
 	};
 	struct sysfs_names names;
@@ -206,7 +205,7 @@ int cmd_counters(int argc, char **argv)
 		die(EXIT_USAGE, "usage: %s", usage);
 	need_driver();
 	json_init(&json, stdout);
-	j = as_json ? &json : NULL;
+	j = ctl_json ? &json : NULL;
 	names = sysfs_list("node", SYSFS_RMC);
 	if (j)
 		json_object(j, NULL);

@@ -26,7 +26,7 @@ enum rmc_coll_op { RMC_SUM, RMC_MIN, RMC_MAX };
  * Bytes that collectives take on every member. chunk: what moves between two members
  * at a time, divisible by 64; larger operands take several rounds.
  */
-static inline size_t rmc_coll_bytes(int nodes, size_t chunk)
+RMC_INLINE size_t rmc_coll_bytes(int nodes, size_t chunk)
 {
 	return 2 * (size_t)nodes * chunk;
 }
@@ -36,6 +36,13 @@ struct rmc_coll *rmc_coll_open(struct rmc_team *team, uint64_t at, size_t chunk)
 
 /* Before the team's */
 void rmc_coll_close(struct rmc_coll *coll);
+
+/*
+ * Time limit of each collective operation from now on, in milliseconds; negative, as at
+ * first: none. Who has waited for longer returns -ETIMEDOUT and revokes the team, since
+ * it cannot tell how far the others came: they return -ECONNABORTED.
+ */
+void rmc_coll_set_timeout(struct rmc_coll *coll, int timeout_ms);
 
 /* root: a member, 0 .. nodes - 1. Results: 0, an enum rmc_status, or -errno. */
 int rmc_bcast(struct rmc_coll *coll, int root, void *buf, size_t len);

@@ -3,7 +3,9 @@
  * Contexts: one open /dev/rmc_contexts/<ctx_id>, acting for one local node.
  *
  * A context and what hangs on it belongs to the process that opened it. Queue
- * pairs are not inherited over fork(); a child opens the context anew. Distinct
+ * pairs are not inherited over fork(); a child opens the context anew. Closing and
+ * destroying in the child release the child's copies alone, making something from
+ * the parent's context fails with EPERM, and no other call is allowed. Distinct
  * contexts and distinct queue pairs may be used from distinct threads without
  * locks; calls on one context need the caller's lock.
  */

@@ -15,6 +15,7 @@
 #ifndef RMC_HERD_H
 #define RMC_HERD_H
 
+#include <rmc/abi.h>
 #include <rmc/team.h>
 
 #ifdef __cplusplus
@@ -32,6 +33,9 @@ struct rmc_herd_options {
 	size_t size;		/* K: largest message */
 };
 
+#define RMC_HERD_OPTIONS_SIZE_VER0	32
+RMC_ABI_SIZE_VER0(rmc_herd_options, size, RMC_HERD_OPTIONS_SIZE_VER0);
+
 /* A request, until it is answered; data is the core's, until its next poll */
 struct rmc_herd_request {
 	const void *data;
@@ -40,19 +44,28 @@ struct rmc_herd_request {
 	unsigned int slot;
 };
 
-static inline size_t rmc_herd_slot_bytes(size_t size)
+RMC_ABI_SIZE(rmc_herd_request, 24);
+
+RMC_INLINE size_t rmc_herd_slot_bytes(size_t size)
 {
 	return (size ? (size + 59) / 60 : 1) * 64;
 }
 
 /* On every member */
-static inline size_t rmc_herd_bytes(const struct rmc_herd_options *o)
+RMC_INLINE size_t rmc_herd_bytes(const struct rmc_herd_options *o)
 {
 	return o->cores * (size_t)o->slots * rmc_herd_slot_bytes(o->size);
 }
 
 /* NULL with errno set on failure, see rmc_errmsg() */
-struct rmc_herd *rmc_herd_open(struct rmc_team *team, const struct rmc_herd_options *options);
+struct rmc_herd *rmc_herd_open_sized(struct rmc_team *team,
+				     const struct rmc_herd_options *options, size_t size);
+RMC_SIZED struct rmc_herd *rmc_herd_open(struct rmc_team *team,
+					 const struct rmc_herd_options *options)
+{
+	return rmc_herd_open_sized(team, options, sizeof(*options));
+}
+
 void rmc_herd_close(struct rmc_herd *herd);
 
 /* The server's side; NULL for cores that are not, or on clients */
@@ -65,15 +78,40 @@ int rmc_herd_reply(struct rmc_herd_core *core, const struct rmc_herd_request *re
 
 /*
  * The client's side. Gives a ticket for rmc_herd_wait(); -EAGAIN when all slots that
- * this client has with the core are in use.
+ * this client has with the core are in use; the status for which the server was given up.
  */
 int rmc_herd_post(struct rmc_herd *herd, unsigned int core, const void *buf, size_t len,
 		  int *ticket);
 
-/* The response: 0, -EMSGSIZE (*len tells, ticket stays good), status or -errno */
+/*
+ * The response: 0; -EMSGSIZE: *len tells for what buf is too small, and the ticket stays
+ * good; -ETIMEDOUT: so does it; another status or -errno: the ticket is used up.
+ */
 int rmc_herd_wait(struct rmc_herd *herd, int ticket, void *buf, size_t size, size_t *len);
 
-/* Both at once */
+/*
+ * Give a ticket up: its response will be discarded. The slot is free again when that has
+ * come. 0 or -EINVAL.
+ */
+int rmc_herd_cancel(struct rmc_herd *herd, int ticket);
+
+/*
+ * A client's time limit of each wait from now on, in milliseconds; negative, as at first:
+ * none. rmc_herd_wait() gives -ETIMEDOUT then and the ticket stays good; rmc_herd_call()
+ * gives it up.
+ */
+void rmc_herd_set_timeout(struct rmc_herd *herd, int timeout_ms);
+
+/*
+ * Members died and are back: they are in rmc_herd_open() now, and the team has met them,
+ * rmc_team_rejoin(). Every survivor calls this while no thread uses the object otherwise;
+ * all, newcomers too, call rmc_team_barrier() before the next request. Requests from and
+ * to former lives are forgotten, tickets with a former server end. 0, enum rmc_status of a member that died
+ * again, or -errno.
+ */
+int rmc_herd_rejoin(struct rmc_herd *herd);
+
+/* Both at once; a response larger than size is lost, *len tells how large it was */
 int rmc_herd_call(struct rmc_herd *herd, unsigned int core, const void *request,
 		  size_t request_len, void *response, size_t size, size_t *len);
 

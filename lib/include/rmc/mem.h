@@ -9,6 +9,7 @@
 #define RMC_MEM_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <rmc/ctx.h>
 
 #ifdef __cplusplus
@@ -27,6 +28,15 @@ int rmc_seg_alloc(struct rmc_ctx *ctx, size_t len, unsigned int flags, int numa_
 
 /* On return no remote operation touches the segment any more; unmaps driver memory. */
 int rmc_seg_unregister(struct rmc_ctx *ctx);
+
+/*
+ * Expose [addr, addr + len) as well, at offset of the same segment: addr and offset are
+ * multiples of 64. An operation lies in one range. flags: 0 or RMC_MEM_READONLY. Withdrawn
+ * by rmc_seg_remove() or with the segment. 0 or -errno.
+ */
+int rmc_seg_add(struct rmc_ctx *ctx, void *addr, size_t len, uint64_t offset,
+		unsigned int flags);
+int rmc_seg_remove(struct rmc_ctx *ctx, uint64_t offset);
 
 /* Local buffers. Give the buffer's id (not negative) or -errno. */
 int rmc_buf_register(struct rmc_ctx *ctx, void *addr, size_t len);

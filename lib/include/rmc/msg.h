@@ -21,6 +21,7 @@
 #ifndef RMC_MSG_H
 #define RMC_MSG_H
 
+#include <rmc/abi.h>
 #include <rmc/team.h>
 
 #ifdef __cplusplus
@@ -53,17 +54,19 @@ struct rmc_msg_options {
 	size_t threshold;	/* 0: pull all, SIZE_MAX: push all */
 };
 
+#define RMC_MSG_OPTIONS_SIZE_VER0	24
+RMC_ABI_SIZE_VER0(rmc_msg_options, threshold, RMC_MSG_OPTIONS_SIZE_VER0);
+
 /* The compile time threshold is that of the application. */
-static inline void rmc_msg_defaults(struct rmc_msg_options *o)
+void rmc_msg_defaults_sized(struct rmc_msg_options *o, size_t size);
+RMC_SIZED void rmc_msg_defaults(struct rmc_msg_options *o)
 {
-	o->at = 0;
-	o->cells = RMC_MSG_CELLS;
-	o->entries = 0;
+	rmc_msg_defaults_sized(o, sizeof(*o));
 	o->threshold = RMC_MSG_THRESHOLD;
 }
 
 /* Bytes that the buffers of a team take, on every member */
-static inline size_t rmc_msg_bytes(int nodes, unsigned int cells)
+RMC_INLINE size_t rmc_msg_bytes(int nodes, unsigned int cells)
 {
 	return (size_t)nodes * (cells + 1) * RMC_MSG_CELL;
 }
@@ -83,19 +86,34 @@ struct rmc_msg_raw {
 	int (*node_state)(void *arg, int nid);
 	void *arg;
 	int rejoin;		/* the others go on from a former life of this member */
+	uint32_t unused;	/* padding in version 1.0: never read */
 };
 
+#define RMC_MSG_RAW_SIZE_VER0	88
+RMC_ABI_SIZE_VER0(rmc_msg_raw, unused, RMC_MSG_RAW_SIZE_VER0);
+
 size_t rmc_msg_local_bytes(int nodes, unsigned int cells);
-struct rmc_msg *rmc_msg_open_raw(const struct rmc_msg_raw *raw,
-				 const struct rmc_msg_options *options);
+struct rmc_msg *rmc_msg_open_raw_sized(const struct rmc_msg_raw *raw, size_t raw_size,
+				       const struct rmc_msg_options *options, size_t size);
+RMC_SIZED struct rmc_msg *rmc_msg_open_raw(const struct rmc_msg_raw *raw,
+					   const struct rmc_msg_options *options)
+{
+	return rmc_msg_open_raw_sized(raw, sizeof(*raw), options, sizeof(*options));
+}
 
 /*
  * Every member opens with the same options; the memory must never have been
  * written. NULL with errno set on failure, see rmc_errmsg().
  */
-struct rmc_msg *rmc_msg_open_with(struct rmc_team *team, const struct rmc_msg_options *options);
+struct rmc_msg *rmc_msg_open_sized(struct rmc_team *team, const struct rmc_msg_options *options,
+				   size_t size);
+RMC_SIZED struct rmc_msg *rmc_msg_open_with(struct rmc_team *team,
+					    const struct rmc_msg_options *options)
+{
+	return rmc_msg_open_sized(team, options, sizeof(*options));
+}
 
-static inline struct rmc_msg *rmc_msg_open(struct rmc_team *team, uint64_t at)
+RMC_INLINE struct rmc_msg *rmc_msg_open(struct rmc_team *team, uint64_t at)
 {
 	struct rmc_msg_options o;
 

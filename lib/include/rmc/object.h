@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <linux/rmc.h>
+#include <rmc/abi.h>
 #include <rmc/barrier.h>
 #include <rmc/ctx.h>
 
@@ -37,6 +38,11 @@ struct rmc_object {
 	uint32_t writer;	/* thread id of the writer, 0: nobody */
 };
 
+RMC_ABI_OFFSET(rmc_object, version, 0);
+RMC_ABI_OFFSET(rmc_object, readers, 8);
+RMC_ABI_OFFSET(rmc_object, writer, 12);
+RMC_ABI_SIZE(rmc_object, 16);
+
 /* Where the header is in each object, bytes from the object's start, and how
  * SABRes make sure of their snapshot: enum rmc_sabre_mode, 0: the kernel's choice.
  */
@@ -45,11 +51,30 @@ struct rmc_object_layout {
 	uint32_t mode;
 };
 
+#define RMC_OBJECT_LAYOUT_SIZE_VER0	8
+RMC_ABI_SIZE_VER0(rmc_object_layout, mode, RMC_OBJECT_LAYOUT_SIZE_VER0);
+
 /* As rmc_seg_register() and rmc_seg_alloc(), for a segment of objects. */
-int rmc_seg_register_objects(struct rmc_ctx *ctx, void *addr, size_t len, unsigned int flags,
-			     const struct rmc_object_layout *layout);
-int rmc_seg_alloc_objects(struct rmc_ctx *ctx, size_t len, unsigned int flags, int numa_node,
-			  const struct rmc_object_layout *layout, void **addr);
+int rmc_seg_register_objects_sized(struct rmc_ctx *ctx, void *addr, size_t len,
+				   unsigned int flags, const struct rmc_object_layout *layout,
+				   size_t size);
+RMC_SIZED int rmc_seg_register_objects(struct rmc_ctx *ctx, void *addr, size_t len,
+				       unsigned int flags,
+				       const struct rmc_object_layout *layout)
+{
+	return rmc_seg_register_objects_sized(ctx, addr, len, flags, layout, sizeof(*layout));
+}
+
+int rmc_seg_alloc_objects_sized(struct rmc_ctx *ctx, size_t len, unsigned int flags,
+				int numa_node, const struct rmc_object_layout *layout,
+				size_t size, void **addr);
+RMC_SIZED int rmc_seg_alloc_objects(struct rmc_ctx *ctx, size_t len, unsigned int flags,
+				    int numa_node, const struct rmc_object_layout *layout,
+				    void **addr)
+{
+	return rmc_seg_alloc_objects_sized(ctx, len, flags, numa_node, layout, sizeof(*layout),
+					   addr);
+}
 
 /* Thread id of the caller; a system call the first time. */
 uint32_t rmc_object_self(void);

@@ -21,7 +21,8 @@
  * rmc_wait_for_slot() with itself, which nests at most as deep as the QP has entries,
  * since each level has consumed a completion and not issued yet. No other waiting.
  *
- * One thread at a time per QP. Layout and barriers: <linux/rmc_queue.h>.
+ * One thread at a time per QP. Layout and barriers: <linux/rmc_queue.h>. Nothing orders
+ * operations but waiting for completions: see rmc_quiet_node().
  */
 #ifndef RMC_QP_H
 #define RMC_QP_H
@@ -30,6 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <linux/rmc_queue.h>
+#include <rmc/abi.h>
 #include <rmc/barrier.h>
 
 #ifdef __cplusplus
@@ -41,6 +43,7 @@ extern "C" {
 
 #define RMC_SLOT_BUSY		0xff	/* in rmc_qp.slot; smaller: last status */
 #define RMC_SPINS_PER_CHECK	256	/* polls between looks at the QP flags */
+#define RMC_ALL_NODES		(-1)	/* nid of rmc_quiet_node() and rmc_fence() */
 
 struct rmc_ctx;
 
@@ -49,9 +52,13 @@ struct rmc_operands {
 	uint64_t word[2];
 };
 
+RMC_ABI_SIZE(rmc_operands, 16);
+
 /*
  * Private to its user; only wq, cq and flags point to memory shared with the
- * RMC. Fields are for the inlines below, not for applications.
+ * RMC. Fields are for the inlines below, not for applications. New ones come at the
+ * end, and the library touches those only in queue pairs that it made itself: one
+ * of rmc_qp_init_raw() is as long as its program's headers say.
  */
 struct rmc_qp {
 	struct rmc_wq_entry *wq;
@@ -73,7 +80,29 @@ struct rmc_qp {
 	int yields;			/* RMC_IOC_WAKE knows RMC_WAKE_YIELD */
 	int shared;			/* the worker shares its CPU with applications */
 	int apart;			/* it said that the worker is on another CPU */
+	uint64_t *cookie;		/* one per slot; NULL: none was set yet */
 };
+
+RMC_ABI_OFFSET(rmc_qp, wq, 0);
+RMC_ABI_OFFSET(rmc_qp, cq, 8);
+RMC_ABI_OFFSET(rmc_qp, flags, 16);
+RMC_ABI_OFFSET(rmc_qp, slot, 24);
+RMC_ABI_OFFSET(rmc_qp, entries, 32);
+RMC_ABI_OFFSET(rmc_qp, mask, 36);
+RMC_ABI_OFFSET(rmc_qp, head, 40);
+RMC_ABI_OFFSET(rmc_qp, tail, 44);
+RMC_ABI_OFFSET(rmc_qp, error, 48);
+RMC_ABI_OFFSET(rmc_qp, id, 52);
+RMC_ABI_OFFSET(rmc_qp, arg, 56);
+RMC_ABI_OFFSET(rmc_qp, operands, 64);
+RMC_ABI_OFFSET(rmc_qp, wake, 72);
+RMC_ABI_OFFSET(rmc_qp, ctx, 80);
+RMC_ABI_OFFSET(rmc_qp, priv, 88);
+RMC_ABI_OFFSET(rmc_qp, eventfd, 96);
+RMC_ABI_OFFSET(rmc_qp, yields, 100);
+RMC_ABI_OFFSET(rmc_qp, shared, 104);
+RMC_ABI_OFFSET(rmc_qp, apart, 108);
+RMC_ABI_OFFSET(rmc_qp, cookie, 112);
 
 typedef void (*rmc_callback)(int slot, void *arg);
 
@@ -81,6 +110,24 @@ struct rmc_completion {
 	int slot;
 	int status;			/* enum rmc_status */
 };
+
+RMC_ABI_SIZE(rmc_completion, 8);
+
+#define RMC_QP_STATS_STATUSES	32	/* more than enum rmc_status has */
+
+/* Counted since the queue pair was made; what was not yet consumed is not completed. */
+struct rmc_qp_stats {
+	uint64_t issued, completed;
+	uint64_t failed;	/* of the completed: a status other than RMC_S_OK */
+	uint64_t status[RMC_QP_STATS_STATUSES];	/* failures by enum rmc_status */
+	uint64_t waits;		/* steps of waiting that looked at the QP's flags */
+	uint64_t wakes;		/* system calls for a parked worker */
+	uint64_t yields;	/* and to let the worker run, or others */
+	uint64_t sleeps;	/* in rmc_cq_sleep() */
+};
+
+#define RMC_QP_STATS_SIZE_VER1	312
+RMC_ABI_SIZE_VER0(rmc_qp_stats, sleeps, RMC_QP_STATS_SIZE_VER1);
 
 /*
  * entries: a power of two, 2 .. max_entries of rmc_query(); 0: MAX_WQ_SIZE.
@@ -93,6 +140,24 @@ void rmc_qp_destroy(struct rmc_qp *qp);
 
 /* Cold half of rmc_relax(): 0, or -ESHUTDOWN when the QP is dead. */
 int rmc_relax_slow(struct rmc_qp *qp, unsigned int spins);
+
+/* Cold half of rmc_cq_next(): keeps the first failure, counts it, and logs it. */
+void rmc_cq_failed(struct rmc_qp *qp, int slot, int status);
+
+/* Cold half of rmc_qp_set_cookie(): room for the cookies. 0 or -errno */
+int rmc_qp_make_cookies(struct rmc_qp *qp);
+
+/*
+ * Nothing on the path of an operation counts: issued and completed are the queue
+ * indexes, which have 32 bits and are extended when somebody waits or asks, so they
+ * are right if that happens once in 2^32 operations. By the queue pair's thread. 0, or
+ * -EOPNOTSUPP for one of rmc_qp_init_raw().
+ */
+int rmc_qp_stats_sized(struct rmc_qp *qp, struct rmc_qp_stats *stats, size_t size);
+RMC_SIZED int rmc_qp_stats(struct rmc_qp *qp, struct rmc_qp_stats *stats)
+{
+	return rmc_qp_stats_sized(qp, stats, sizeof(*stats));
+}
 
 /*
  * A QP over memory that somebody else plays the RMC for. slot: entries bytes;
@@ -124,6 +189,7 @@ RMC_INLINE void rmc_qp_init_raw(struct rmc_qp *qp, struct rmc_wq_entry *wq,
 	qp->yields = 0;
 	qp->shared = (int)flags->shared_cpu;
 	qp->apart = 0;
+	qp->cookie = NULL;
 	for (i = 0; i < entries; i++)
 		slot[i] = RMC_S_OK;
 }
@@ -132,6 +198,30 @@ RMC_INLINE void rmc_qp_init_raw(struct rmc_qp *qp, struct rmc_wq_entry *wq,
 RMC_INLINE void rmc_qp_set_arg(struct rmc_qp *qp, void *arg)
 {
 	qp->arg = arg;
+}
+
+/*
+ * 64 bits of the caller's for the operation in slot, to be set before it is issued and
+ * read when it has completed, in the callback for example. They stay until they are set
+ * again. 0 or -errno, which is possible the first time only. A queue pair whose cookies
+ * nobody sets has none and pays nothing.
+ */
+RMC_INLINE int rmc_qp_set_cookie(struct rmc_qp *qp, int slot, uint64_t cookie)
+{
+	int err;
+
+	if (rmc_unlikely(!qp->cookie)) {
+		err = rmc_qp_make_cookies(qp);
+		if (err)
+			return err;
+	}
+	qp->cookie[(uint32_t)slot & qp->mask] = cookie;
+	return 0;
+}
+
+RMC_INLINE uint64_t rmc_qp_cookie(const struct rmc_qp *qp, int slot)
+{
+	return qp->cookie ? qp->cookie[(uint32_t)slot & qp->mask] : 0;
 }
 
 RMC_INLINE unsigned int rmc_qp_entries(const struct rmc_qp *qp)
@@ -187,8 +277,8 @@ RMC_INLINE int rmc_relax(struct rmc_qp *qp, unsigned int *spins)
  * truncated to something valid.
  *
  * Pairs with the acquire load of word0 in the RGP. Nothing orders the store to
- * word0 before the load of need_wakeup: a worker that parks interrupts every
- * CPU between raising the flag and its last look at the queue.
+ * word0 before the load of need_wakeup: a worker that parks interrupts the CPUs
+ * that run this process between raising the flag and its last look at the queue.
  */
 RMC_INLINE void rmc_issue(struct rmc_qp *qp, unsigned int op, int slot, int nid,
 			  uint64_t offset, const void *lbuf, size_t len)
@@ -278,8 +368,8 @@ RMC_INLINE int rmc_cq_next(struct rmc_qp *qp, struct rmc_completion *c)
 	c->slot = (int)(rmc_cqe_slot(word) & qp->mask);
 	c->status = (int)rmc_cqe_status(word);
 	qp->slot[c->slot] = (uint8_t)c->status;
-	if (rmc_unlikely(c->status != RMC_S_OK) && !qp->error)
-		qp->error = (uint32_t)c->status;
+	if (rmc_unlikely(c->status != RMC_S_OK))
+		rmc_cq_failed(qp, c->slot, c->status);
 	return 1;
 }
 
@@ -354,6 +444,55 @@ RMC_INLINE int rmc_drain_cq(struct rmc_qp *qp, rmc_callback cb)
 	err = (int)qp->error;
 	qp->error = 0;
 	return err;
+}
+
+/*
+ * Wait until every operation that was issued to nid before this call has completed, and
+ * so is done there; those that callbacks issue meanwhile are not waited for. 0; the
+ * status of the queue pair's first failure since the last drain, whatever its node,
+ * which rmc_drain_cq() alone forgets; or -errno. Who orders operations by this must
+ * not go on unless it is 0: one that failed may have stored nothing, or only a part.
+ *
+ * A busy slot's WQ entry says which node it is for, and only this thread writes it.
+ */
+RMC_INLINE int rmc_quiet_node(struct rmc_qp *qp, int nid, rmc_callback cb)
+{
+	uint64_t node = (unsigned int)nid > RMC_NID_MAX ? RMC_NID_MAX : (unsigned int)nid;
+	uint32_t end = qp->head, seq, slot;
+	struct rmc_completion c;
+	int err;
+
+	for (seq = end - qp->entries; seq != end && rmc_qp_in_flight(qp); seq++) {
+		slot = seq & qp->mask;
+		if (nid != RMC_ALL_NODES &&
+		    (qp->wq[slot].word0 >> RMC_WQE_NID_SHIFT & RMC_WQE_NID_MASK) != node)
+			continue;
+		/* done when the slot is free, or is used by a later operation */
+		while (qp->slot[slot] == RMC_SLOT_BUSY && qp->head - seq <= qp->entries) {
+			err = rmc_cq_wait(qp, &c);
+			if (rmc_unlikely(err))
+				return err;
+			if (cb)
+				cb(c.slot, qp->arg);
+		}
+	}
+	return (int)qp->error;
+}
+
+/* The same for all nodes */
+RMC_INLINE int rmc_quiet(struct rmc_qp *qp, rmc_callback cb)
+{
+	return rmc_quiet_node(qp, RMC_ALL_NODES, cb);
+}
+
+/*
+ * Order: what this queue pair issues to nid after it takes effect there after all that
+ * it issued to nid before. Weaker than rmc_quiet_node(), which is how it is done today;
+ * who needs completion must call that. Results are the same.
+ */
+RMC_INLINE int rmc_fence(struct rmc_qp *qp, int nid, rmc_callback cb)
+{
+	return rmc_quiet_node(qp, nid, cb);
 }
 
 /*

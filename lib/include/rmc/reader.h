@@ -18,6 +18,7 @@
 #ifndef RMC_READER_H
 #define RMC_READER_H
 
+#include <rmc/abi.h>
 #include <rmc/qp.h>
 #include <rmc/rpc.h>
 #include <rmc/scheme.h>
@@ -42,6 +43,9 @@ struct rmc_reader_options {
 	void *memory;			/* registered, rmc_reader_bytes(); NULL: make some */
 };
 
+#define RMC_READER_OPTIONS_SIZE_VER0	72
+RMC_ABI_SIZE_VER0(rmc_reader_options, memory, RMC_READER_OPTIONS_SIZE_VER0);
+
 /* One read. The caller fills the first four. */
 struct rmc_read {
 	int nid;
@@ -56,6 +60,8 @@ struct rmc_read {
 	int index;
 };
 
+RMC_ABI_SIZE(rmc_read, 56);
+
 struct rmc_reader_stats {
 	uint64_t reads, failed;		/* ended well, and not */
 	uint64_t tries;			/* images fetched */
@@ -65,11 +71,24 @@ struct rmc_reader_stats {
 	uint64_t unlocks_lost;		/* locks that may have stayed behind */
 };
 
+/* A part of struct rmc_kv_stats, so it stays as it is. */
+RMC_ABI_SIZE(rmc_reader_stats, 80);
+
 /* Registered memory that a reader needs */
-size_t rmc_reader_bytes(const struct rmc_reader_options *options);
+size_t rmc_reader_bytes_sized(const struct rmc_reader_options *options, size_t size);
+RMC_SIZED size_t rmc_reader_bytes(const struct rmc_reader_options *options)
+{
+	return rmc_reader_bytes_sized(options, sizeof(*options));
+}
 
 /* NULL with errno set on failure, see rmc_errmsg() */
-struct rmc_reader *rmc_reader_open(struct rmc_qp *qp, const struct rmc_reader_options *options);
+struct rmc_reader *rmc_reader_open_sized(struct rmc_qp *qp,
+					 const struct rmc_reader_options *options, size_t size);
+RMC_SIZED struct rmc_reader *rmc_reader_open(struct rmc_qp *qp,
+					     const struct rmc_reader_options *options)
+{
+	return rmc_reader_open_sized(qp, options, sizeof(*options));
+}
 
 /* Waits for what is in flight, unlocks included. */
 void rmc_reader_close(struct rmc_reader *r);

@@ -10,11 +10,13 @@
 #ifndef RMC_RMC_H
 #define RMC_RMC_H
 
+#include <rmc/version.h>
 #include <rmc/barrier.h>
 #include <rmc/error.h>
 #include <rmc/ctx.h>
 #include <rmc/mem.h>
 #include <rmc/qp.h>
+#include <rmc/atomic.h>
 #include <rmc/object.h>
 #include <rmc/sabre.h>
 #include <rmc/wait.h>

@@ -14,6 +14,7 @@
 #ifndef RMC_RPC_H
 #define RMC_RPC_H
 
+#include <rmc/abi.h>
 #include <rmc/msg.h>
 
 #ifdef __cplusplus
@@ -40,11 +41,20 @@ struct rmc_rpc_options {
 	void *arg;
 };
 
+#define RMC_RPC_OPTIONS_SIZE_VER0	48
+RMC_ABI_SIZE_VER0(rmc_rpc_options, arg, RMC_RPC_OPTIONS_SIZE_VER0);
+
 /* Cells that rmc_msg_options must ask for, or 0 if there cannot be as many */
 unsigned int rmc_rpc_cells(size_t max, unsigned int window);
 
 /* The messages are this RPC's alone from now on. NULL with errno set on failure. */
-struct rmc_rpc *rmc_rpc_open(struct rmc_msg *m, const struct rmc_rpc_options *options);
+struct rmc_rpc *rmc_rpc_open_sized(struct rmc_msg *m, const struct rmc_rpc_options *options,
+				   size_t size);
+RMC_SIZED struct rmc_rpc *rmc_rpc_open(struct rmc_msg *m, const struct rmc_rpc_options *options)
+{
+	return rmc_rpc_open_sized(m, options, sizeof(*options));
+}
+
 void rmc_rpc_close(struct rmc_rpc *rpc);
 
 /*
@@ -61,8 +71,31 @@ int rmc_rpc_post(struct rmc_rpc *rpc, int nid, const void *request, size_t len, 
  */
 int rmc_rpc_poll(struct rmc_rpc *rpc, int ticket, int *result, int *failed);
 
-/* Serve what came and take responses: how many messages, or -errno. Does not wait. */
+/*
+ * Time limit of each call that begins from now on, in milliseconds; negative, as at
+ * first: none. rmc_rpc_call() gives -ETIMEDOUT then, rmc_rpc_poll() 1 with that result.
+ * The peer may have served the request, or do so yet. The call counts against the window
+ * until its response has come, or the peer was given up; the response is discarded.
+ */
+void rmc_rpc_set_timeout(struct rmc_rpc *rpc, int timeout_ms);
+
+/* Give a call up, at once; as above. 0 or -EINVAL. */
+int rmc_rpc_cancel(struct rmc_rpc *rpc, int ticket);
+
+/*
+ * Serve what came and take responses: how many messages, or -errno. Does not wait, and
+ * handles at most max messages; rmc_rpc_progress() as many as well-behaved peers can have
+ * under way, so that no peer can keep the caller inside.
+ */
 int rmc_rpc_progress(struct rmc_rpc *rpc);
+int rmc_rpc_progress_max(struct rmc_rpc *rpc, unsigned int max);
+
+/*
+ * A member that died is back, rmc_team_rejoin() has met it, and it opens its messages and
+ * calls: let it in again. Calls to its former life end with RMC_S_BAD_CONTEXT. Every
+ * survivor calls this. 0, -ETIMEDOUT or another -errno, see rmc_msg_rejoin().
+ */
+int rmc_rpc_rejoin(struct rmc_rpc *rpc, int nid, unsigned int timeout_ms);
 
 /* 0 and *got, enum rmc_status of the peer, or -errno, the handler's too */
 int rmc_rpc_call(struct rmc_rpc *rpc, int nid, const void *request, size_t len, void *response,

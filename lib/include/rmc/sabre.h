@@ -11,6 +11,7 @@
  *	RMC_S_SABRE_ABORTED	it was written meanwhile: read it again
  *	RMC_S_SABRE_LOCKED	it is being written: later
  *	RMC_S_SABRE_LOST	the destination saw only some of the requests: again
+ *	RMC_S_BUSY		the destination is short of memory: again
  *	RMC_S_NO_VERSION	no such object there
  *
  * After a failure the contents of lbuf are unspecified. The destination never tries
@@ -19,6 +20,7 @@
 #ifndef RMC_SABRE_H
 #define RMC_SABRE_H
 
+#include <rmc/abi.h>
 #include <rmc/qp.h>
 
 #ifdef __cplusplus
@@ -43,7 +45,7 @@ RMC_INLINE int rmc_sabre_sync(struct rmc_qp *qp, int nid, uint64_t offset, void 
 RMC_INLINE int rmc_sabre_again(int status)
 {
 	return status == RMC_S_SABRE_ABORTED || status == RMC_S_SABRE_LOCKED ||
-	       status == RMC_S_SABRE_LOST;
+	       status == RMC_S_SABRE_LOST || status == RMC_S_BUSY;
 }
 
 /* Another way to the object, such as a message to its owner: 0, status or -errno. */
@@ -67,16 +69,28 @@ struct rmc_sabre_policy {
 	uint64_t fell_back;		/* times the fallback was called */
 };
 
+#define RMC_SABRE_POLICY_SIZE_VER0	56
+RMC_ABI_SIZE_VER0(rmc_sabre_policy, fell_back, RMC_SABRE_POLICY_SIZE_VER0);
+
 /* 16 attempts, 200 ns to 100 us, no fallback */
-void rmc_sabre_policy_init(struct rmc_sabre_policy *p);
+void rmc_sabre_policy_init_sized(struct rmc_sabre_policy *p, size_t size);
+RMC_SIZED void rmc_sabre_policy_init(struct rmc_sabre_policy *p)
+{
+	rmc_sabre_policy_init_sized(p, sizeof(*p));
+}
 
 /*
  * Try until it succeeds, fails for good, or the attempts are used up; then the
  * fallback, if there is one. 0, an enum rmc_status (that of the last attempt), or
  * -errno. Other processes run meanwhile when the RMC shares CPUs with applications.
  */
-int rmc_sabre_retry(struct rmc_qp *qp, int nid, uint64_t offset, void *lbuf, size_t len,
-		    struct rmc_sabre_policy *p);
+int rmc_sabre_retry_sized(struct rmc_qp *qp, int nid, uint64_t offset, void *lbuf, size_t len,
+			  struct rmc_sabre_policy *p, size_t size);
+RMC_SIZED int rmc_sabre_retry(struct rmc_qp *qp, int nid, uint64_t offset, void *lbuf,
+			      size_t len, struct rmc_sabre_policy *p)
+{
+	return rmc_sabre_retry_sized(qp, nid, offset, lbuf, len, p, sizeof(*p));
+}
 
 #ifdef __cplusplus
 }

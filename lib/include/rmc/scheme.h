@@ -57,6 +57,10 @@ struct rmc_scheme_params {
 	uint32_t wait_us;	/* how long a writer waits for remote readers; 0: 10000 */
 };
 
+/* A part of other structs, so it stays as it is. */
+RMC_ABI_SIZE(rmc_scheme_params, 12);
+
+/* Of the library: programs find schemes, they do not make them. Grows at its end. */
 struct rmc_scheme {
 	const char *name;
 	const char *title;
@@ -80,12 +84,15 @@ struct rmc_scheme {
 	int (*copy)(const struct rmc_object *o, void *data, size_t len);
 };
 
+RMC_ABI_OFFSET(rmc_scheme, name, 0);
+RMC_ABI_OFFSET(rmc_scheme, image, 32);
+
 /* By name, or by number from 0; NULL when there is none */
 const struct rmc_scheme *rmc_scheme_find(const char *name);
 const struct rmc_scheme *rmc_scheme_number(unsigned int i);
 
 /* Bytes that an object of len bytes takes in a segment: whole lines */
-static inline size_t rmc_scheme_bytes(const struct rmc_scheme *s, size_t len)
+RMC_INLINE size_t rmc_scheme_bytes(const struct rmc_scheme *s, size_t len)
 {
 	return (s->image(len) + RMC_CACHE_LINE - 1) & ~(size_t)(RMC_CACHE_LINE - 1);
 }

@@ -11,6 +11,7 @@
 #ifndef RMC_TEAM_H
 #define RMC_TEAM_H
 
+#include <rmc/abi.h>
 #include <rmc/mem.h>
 #include <rmc/qp.h>
 
@@ -43,7 +44,21 @@ struct rmc_team {
 	void *base;
 	size_t total;
 	int driver_memory;
+	uint64_t view;			/* that all agreed on last; 0: revoked, and not yet another */
+	uint64_t era;
+	int pending;			/* a barrier that timed out */
+	uint64_t next_probe;		/* ms: are those alive who are missing in it? */
 };
+
+RMC_ABI_OFFSET(rmc_team, ctx, 0);
+RMC_ABI_OFFSET(rmc_team, qp, 8);
+RMC_ABI_OFFSET(rmc_team, nodes, 16);
+RMC_ABI_OFFSET(rmc_team, self, 20);
+RMC_ABI_OFFSET(rmc_team, seg, 24);
+RMC_ABI_OFFSET(rmc_team, len, 32);
+RMC_ABI_OFFSET(rmc_team, offset, 40);
+RMC_ABI_OFFSET(rmc_team, rejoined, 48);
+RMC_ABI_OFFSET(rmc_team, first_nid, 52);
 
 /* How to open a team; all zero but ctx_id, with numa_node -1, is a good start. */
 struct rmc_team_options {
@@ -54,9 +69,17 @@ struct rmc_team_options {
 	unsigned int timeout_ms;	/* for the others to appear; 0: 30 s */
 };
 
+#define RMC_TEAM_OPTIONS_SIZE_VER0	20
+RMC_ABI_SIZE_VER0(rmc_team_options, timeout_ms, RMC_TEAM_OPTIONS_SIZE_VER0);
+
 /* len bytes per member. NULL with errno set on failure, see rmc_errmsg(). */
 struct rmc_team *rmc_team_open(unsigned int ctx_id, size_t len);
-struct rmc_team *rmc_team_open_with(const struct rmc_team_options *options, size_t len);
+struct rmc_team *rmc_team_open_sized(const struct rmc_team_options *options, size_t size,
+				     size_t len);
+RMC_SIZED struct rmc_team *rmc_team_open_with(const struct rmc_team_options *options, size_t len)
+{
+	return rmc_team_open_sized(options, sizeof(*options), len);
+}
 
 /* Collective in the sense that others may not touch this segment any more. */
 void rmc_team_close(struct rmc_team *team);
@@ -72,16 +95,80 @@ int rmc_team_barrier(struct rmc_team *team);
 int rmc_team_barrier_with(struct rmc_team *team, unsigned int flags);
 
 /*
+ * The same as rmc_team_barrier_with() for at most timeout_ms milliseconds, for ever if
+ * that is negative. -ETIMEDOUT: not everybody came. The barrier then stays open: this
+ * member has arrived there for the others, and its next call of a barrier function waits
+ * for the same one. A member that does not want to come back calls rmc_team_revoke().
+ */
+int rmc_team_barrier_for(struct rmc_team *team, unsigned int flags, int timeout_ms);
+
+/*
+ * End what members wait for: barriers and collectives, and messages, calls and stores
+ * over this team, return -ECONNABORTED at every member from now on. For a member that
+ * gives up but lives on. Whoever learns of it passes it on, so that it reaches all even
+ * if the first one dies meanwhile. Needs an idle QP (-EBUSY). rmc_team_rejoin(), called by
+ * every member, makes the team usable again; collectives must be opened anew then. 0,
+ * enum rmc_status of a member that it could not be told to, or -errno.
+ */
+int rmc_team_revoke(struct rmc_team *team);
+
+/* Has anyone? Reads own memory alone. */
+int rmc_team_revoked(const struct rmc_team *team);
+
+/*
  * Members died and are back: programs started anew, which are in rmc_team_open() now.
  * Meet them again and agree on where the team is; the next barrier is one of all.
  * Every survivor calls this, at any time, with an idle QP (-EBUSY); waits for at most
  * timeout_ms milliseconds, 0: 30 s. What survivors have in their segments stays, a
- * newcomer's is zeroed. 0, -ETIMEDOUT (a member is missing; try again) or -errno.
+ * newcomer's is zeroed. After a revocation every member is a survivor and calls this. 0, -ETIMEDOUT (a member is missing; try again) or -errno.
  */
 int rmc_team_rejoin(struct rmc_team *team, unsigned int timeout_ms);
 
+/* The fields above, for languages that do not know struct rmc_team */
+RMC_INLINE struct rmc_ctx *rmc_team_ctx(const struct rmc_team *team)
+{
+	return team->ctx;
+}
+
+RMC_INLINE struct rmc_qp *rmc_team_qp(const struct rmc_team *team)
+{
+	return team->qp;
+}
+
+RMC_INLINE int rmc_team_self(const struct rmc_team *team)
+{
+	return team->self;
+}
+
+/* Number of members */
+RMC_INLINE int rmc_team_size(const struct rmc_team *team)
+{
+	return team->nodes;
+}
+
+/* This member's memory, how much it is, and where it is in every member's segment */
+RMC_INLINE void *rmc_team_seg(const struct rmc_team *team)
+{
+	return team->seg;
+}
+
+RMC_INLINE size_t rmc_team_len(const struct rmc_team *team)
+{
+	return team->len;
+}
+
+RMC_INLINE uint64_t rmc_team_offset(const struct rmc_team *team)
+{
+	return team->offset;
+}
+
+RMC_INLINE int rmc_team_rejoined(const struct rmc_team *team)
+{
+	return team->rejoined;
+}
+
 /* Node id of a member; the index wraps around in both directions. */
-static inline int rmc_team_nid(const struct rmc_team *team, int member)
+RMC_INLINE int rmc_team_nid(const struct rmc_team *team, int member)
 {
 	return team->first_nid + ((member % team->nodes) + team->nodes) % team->nodes;
 }

@@ -40,6 +40,11 @@ void rmc_cq_disarm(struct rmc_qp *qp);
  * timeout_ms milliseconds, forever if that is negative. 1: there is one (consume
  * it with rmc_poll_cq() or rmc_cq_next()), 0: time is over, or -errno:
  * -ESHUTDOWN when the QP is dead, -EINTR on a signal.
+ *
+ * Another thread may destroy the QP or close its context meanwhile: rmc_qp_destroy()
+ * wakes the sleeper and returns after it has left. That holds for this function and
+ * rmc_seg_wait() alone: who is in another call, or polls the eventfd itself, must have
+ * stopped before the QP is destroyed.
  */
 int rmc_cq_sleep(struct rmc_qp *qp, unsigned int spin_us, int timeout_ms);
 
@@ -53,7 +58,7 @@ int rmc_seg_arm(struct rmc_ctx *ctx, uint32_t *seen, int eventfd);
 /*
  * Sleep until there were more than *seen notifications (from 0), for at most
  * timeout_ms milliseconds. 1: there were, and *seen is their number; 0: time is
- * over; or -errno. One thread at a time.
+ * over; or -errno: -ESHUTDOWN when the segment was withdrawn. One thread at a time.
  */
 int rmc_seg_wait(struct rmc_ctx *ctx, uint32_t *seen, int timeout_ms);
 

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+# shellcheck shell=bash
+#
+# The library's binary interface: Documentation/library-abi.rst. Sourced by run.sh.
+
+# --- every inline is a symbol as well ---
+
+all_inlines() {			# all_inlines MACRO...: names of those with that macro
+	local m flags=()
+	for m; do flags+=("-D$m=extern"); done
+	printf '#include <rmc/rmc.h>\n#include <rmc/uring.h>\n' |
+		$CC -std=gnu11 -fgnu89-inline -O0 "${flags[@]}" -I"$top/lib/include" -I"$top/uapi" \
+			-x c -c -o "$W/inlines.o" - &&
+		nm --defined-only "$W/inlines.o" | awk '$2 == "T" { print $3 }' | sort
+}
+inlines_are_symbols() {
+	local s missing=0
+	all_inlines RMC_INLINE RMC_SIZED > "$W/inlines"
+	[ "$(wc -l < "$W/inlines")" -ge 60 ] || { echo "too few inlines"; return 1; }
+	for s in $(comm -23 "$W/inlines" "$W/exported"); do
+		echo "$s is inline in a header and no symbol: librmc.map"
+		missing=1
+	done
+	# what is neither would be missed here and in ffi.c
+	grep -n 'static inline\|static __inline' "$top"/lib/include/rmc/*.h | grep -v '#define RMC_' &&
+		missing=1
+	return $missing
+}
+check "every inline of the headers is a symbol" inlines_are_symbols
+no_inline_is_missed() {		# the check itself
+	grep -vx 'rmc_quiet_node' "$W/exported" > "$W/fewer"
+	[ "$(comm -23 "$W/inlines" "$W/fewer")" = rmc_quiet_node ]
+}
+check "and the check would notice one that is not" no_inline_is_missed
+
+# --- programs of these headers need a library that has what the inlines use ---
+
+needs_version() {
+	LD_LIBRARY_PATH=$O $CC -shared -fPIC -o "$W/needs.so" "$W/inline.o" -L"$O" -lrmc &&
+		readelf -V "$W/needs.so" | grep "Name: RMC_1.1"
+}
+check "programs of these headers need node RMC_1.1" \
+	eval '$CC -O2 -fPIC $strict -c -o "$W/inline.o" "$W/inline.c" && needs_version'
+
+# --- the library of tomorrow, with programs of today, and the other way round ---
+
+grown=$W/grown
+build_grown() {
+	mkdir -p "$grown" && cp -r "$top/VERSION" "$top/lib" "$top/uapi" "$grown/" &&
+		"$here/grow.py" "$grown/lib/include/rmc" &&
+		make -s -C "$grown/lib" O="$grown/build" "$grown/build/librmc.so"
+}
+abi_program() {			# abi_program NAME LIBRARY_DIRECTORY FLAGS...: build it and run it
+	local name=$1 dir=$2
+	shift 2
+	$CC -O1 -g -D_GNU_SOURCE -Wall -Wextra -Werror "$@" -o "$W/abi-$name" "$here/test_abi.c" \
+		-L"$dir" -lrmc && LD_LIBRARY_PATH=$dir timeout 60 "$W/abi-$name"
+}
+today=(-I"$top/lib/include" -I"$top/uapi")
+tomorrow=(-DGROWN -I"$grown/lib/include" -I"$grown/uapi")
+include "ABI, as it is" abi_program as-is "$O" "${today[@]}"
+if have python3; then
+	prepare "a library whose structs have grown builds" build_grown
+	include "ABI, library of tomorrow" abi_program old "$grown/build" "${today[@]}"
+	include "ABI, program of tomorrow" abi_program new "$O" "${tomorrow[@]}"
+else
+	report 0 "a library whose structs have grown" "no python3"
+fi
+
+# --- against what is stored ---
+
+if have abidiff; then
+	check "nothing of the stored ABI has changed" \
+		make -s -C "$top/lib" O="$O" abi-check
+	abi_notices() {
+		! make -s -C "$grown/lib" O="$grown/build" abi-check > "$W/log" &&
+			grep -q "rmc_team_options" "$W/log"
+	}
+	! have python3 || check "and the check would notice a struct that grew" abi_notices
+else
+	report 0 "nothing of the stored ABI has changed" "no abidiff: vm-setup/rmc-deps check"
+fi

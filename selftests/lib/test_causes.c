@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * Failures name their cause: what rmc_errmsg() says after a call that failed, with a
+ * driver that does nothing but fail as it is told. And the two hashes of the store.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "../../lib/kv/state.h"
+#include "tap.h"
+
+static int driver_errno;
+
+int __wrap_ioctl(int fd, unsigned long request, ...);
+
+int __wrap_ioctl(int fd, unsigned long request, ...)
+{
+	(void)fd;
+	(void)request;
+	errno = driver_errno;
+	return driver_errno ? -1 : 0;
+}
+
+static int says(const char *part)
+{
+	int found = strstr(rmc_errmsg(), part) != NULL;
+
+	if (!found)
+		printf("# message: %s\n", rmc_errmsg());
+	return found;
+}
+
+static struct rmc_ctx ctx = {
+	.query = { .max_segment = 1ULL << 40, .max_buffers = 8, .local_nodes = 1 },
+};
+
+static void segments(void)
+{
+	static _Alignas(64) char memory[256];
+
+	driver_errno = EINVAL;
+	CHECK_EQ(rmc_seg_register(&ctx, memory + 8, 64, 0), -EINVAL);
+	CHECK(says("not a multiple of 64"));
+	CHECK_EQ(rmc_seg_register(&ctx, memory, 0, 0), -EINVAL);
+	CHECK(says("1 .. 1099511627776 are possible"));
+	CHECK_EQ(rmc_seg_alloc(&ctx, 4096, 0, 77, (void **)&(void *){ NULL }), -EINVAL);
+	CHECK(says("NUMA node 77"));
+	driver_errno = ENOMEM;
+	CHECK_EQ(rmc_seg_register(&ctx, memory, 64, 0), -ENOMEM);
+	CHECK(says("RLIMIT_MEMLOCK"));
+}
+
+/* A buffer that cannot be pinned is not a lack of the process's own memory. */
+static void readers(void)
+{
+	static struct rmc_qp_flags flags;
+	struct rmc_qp qp = { .ctx = &ctx, .entries = 16, .mask = 15, .flags = &flags };
+	struct rmc_reader_options o = { .scheme = rmc_scheme_find("farm"), .max = 64 };
+
+	driver_errno = ENOMEM;
+	CHECK(!rmc_reader_open(&qp, &o));
+	CHECK_EQ(errno, ENOMEM);
+	CHECK(says("RLIMIT_MEMLOCK"));
+	driver_errno = ENOSPC;
+	CHECK(!rmc_reader_open(&qp, &o));
+	CHECK_EQ(errno, ENOSPC);
+	CHECK(says("all 8 local buffers"));
+}
+
+static void calls(void)
+{
+	struct rmc_rpc_options o = { .max = 64, .window = 1 };
+
+	rmc_set_errmsg("something else");
+	CHECK(!rmc_rpc_open(NULL, &o));		/* no nodes */
+	CHECK_EQ(errno, EINVAL);
+	CHECK(says("rpc: "));
+	o.nodes = 1;
+	o.window = 1U << 30;
+	CHECK(!rmc_rpc_open(NULL, &o));
+	CHECK_EQ(errno, EINVAL);
+	CHECK(says("1073741824 calls"));
+}
+
+#define MEMBERS	8
+#define KEYS	(1U << 16)
+#define GROUPS	16
+
+/*
+ * Keys of one member spread over all of its buckets, however many there are: which
+ * member it is says nothing about any bits of bucket or tag.
+ */
+static void hashes(void)
+{
+	static unsigned int bucket[4 * 7][GROUPS], tag[GROUPS], owned;
+	struct rmc_team team = { .nodes = MEMBERS };
+	struct rmc_kv kv = { .team = &team, .shape = { .buckets = 1ULL << 26 } };
+	uint64_t key, hash, n;
+	unsigned int shift, i;
+
+	for (key = 0; key < KEYS; key++) {
+		if (rmc_kv_owner(&kv, &key, sizeof(key)))
+			continue;
+		owned++;
+		hash = rmc_kv_hash(&key, sizeof(key));
+		n = home_bucket(&kv, hash);
+		for (shift = 0; shift + 4 <= 26; shift++)
+			bucket[shift][n >> shift & (GROUPS - 1)]++;
+		tag[hash_tag(hash) >> 12]++;
+	}
+	/* one in eight, within six standard deviations */
+	CHECK(owned > KEYS / MEMBERS - 510 && owned < KEYS / MEMBERS + 510);
+	for (i = 0; i < GROUPS; i++) {
+		/* 512 expected, deviation 22 */
+		for (shift = 0; shift + 4 <= 26; shift++)
+			CHECK(bucket[shift][i] > 380 && bucket[shift][i] < 644);
+		CHECK(tag[i] > 380 && tag[i] < 644);
+	}
+}
+
+int main(void)
+{
+	static const struct tap_test tests[] = {
+		{ "segments", segments },
+		{ "readers", readers },
+		{ "remote procedure calls", calls },
+		{ "the owner of a key says nothing about its bucket", hashes },
+	};
+
+	ctx.pid = (int)getpid();
+	return tap_run(tests, sizeof(tests) / sizeof(tests[0]));
+}

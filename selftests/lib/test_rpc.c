@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * Calls of <rmc/rpc.h> over messages that this file plays: what comes late, twice, from
+ * another node or with another length than it says.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+#include <rmc/rmc.h>
+#include "tap.h"
+
+#define NODES	3
+#define FIRST	4		/* node id of the first */
+#define WINDOW	2
+#define MAX	64
+#define QUEUE	16
+
+struct head {
+	uint32_t kind;
+	int32_t ticket, result;
+	uint32_t reserved;
+};
+
+#define REQUEST		1
+#define RESPONSE	2
+
+/* --- played messages --- */
+
+static struct {
+	int status, from;
+	size_t len;
+	uint8_t data[200];
+} queue[QUEUE];
+static unsigned int queued, taken;
+
+static struct {
+	int nid;
+	size_t len;
+	struct head h;
+	uint8_t body[200];
+} sent;
+static unsigned int sends;
+static int send_status, rejoin_status;
+
+int rmc_msg_send(struct rmc_msg *m, int nid, const void *buf, size_t len, unsigned int flags)
+{
+	(void)m;
+	(void)flags;
+	if (send_status)
+		return send_status;
+	CHECK(len >= sizeof(sent.h) && len <= sizeof(sent.h) + MAX);
+	sent.nid = nid;
+	sent.len = len - sizeof(sent.h);
+	memcpy(&sent.h, buf, sizeof(sent.h));
+	memcpy(sent.body, (const uint8_t *)buf + sizeof(sent.h), sent.len);
+	sends++;
+	return 0;
+}
+
+int rmc_msg_recv(struct rmc_msg *m, int nid, void *buf, size_t size, size_t *len, int *from,
+		 unsigned int flags)
+{
+	(void)m;
+	CHECK(nid == RMC_MSG_ANY && flags == RMC_MSG_DONTWAIT);
+	if (taken == queued)
+		return -EAGAIN;
+	*from = queue[taken % QUEUE].from;
+	*len = queue[taken % QUEUE].len;
+	CHECK(*len <= size);
+	memcpy(buf, queue[taken % QUEUE].data, *len);
+	return queue[taken++ % QUEUE].status;
+}
+
+int rmc_msg_rejoin(struct rmc_msg *m, int nid, unsigned int timeout_ms)
+{
+	(void)m;
+	(void)nid;
+	(void)timeout_ms;
+	return rejoin_status;
+}
+
+static void arrives(int from, uint32_t kind, int ticket, int result, const void *body, size_t len)
+{
+	struct head h = { kind, ticket, result, 0 };
+
+	queue[queued % QUEUE].status = 0;
+	queue[queued % QUEUE].from = from;
+	queue[queued % QUEUE].len = sizeof(h) + len;
+	memcpy(queue[queued % QUEUE].data, &h, sizeof(h));
+	memcpy(queue[queued % QUEUE].data + sizeof(h), body, len);
+	queued++;
+}
+
+static void ends(int from, int status)
+{
+	queue[queued % QUEUE].status = status;
+	queue[queued % QUEUE].from = from;
+	queue[queued % QUEUE].len = 0;
+	queued++;
+}
+
+/* --- what the calls do with them --- */
+
+static int handled, handler_result;
+static size_t handler_len;
+
+static int handler(void *arg, int nid, const void *request, size_t len, void *response,
+		   size_t size)
+{
+	CHECK(arg == &handled && nid == FIRST + 2 && size == MAX);
+	CHECK(len < 1 || *(const uint8_t *)request == 'q');
+	handler_len = len;
+	handled++;
+	memset(response, 'r', size);
+	return handler_result;
+}
+
+static struct rmc_rpc *open_calls(void)
+{
+	struct rmc_rpc_options o = {
+		.max = MAX, .window = WINDOW, .nodes = NODES, .first_nid = FIRST,
+		.handler = handler, .arg = &handled,
+	};
+	struct rmc_rpc *r = rmc_rpc_open((struct rmc_msg *)(void *)&sent, &o);
+
+	CHECK(r);
+	queued = taken = sends = 0;
+	send_status = rejoin_status = handled = 0;
+	return r;
+}
+
+static int post(struct rmc_rpc *r, int nid, void *response, size_t size)
+{
+	return rmc_rpc_post(r, nid, "question", 8, response, size);
+}
+
+/* One look at a call: not complete, or its result */
+#define PENDING	-9999
+
+static int look(struct rmc_rpc *r, int ticket)
+{
+	int result = 0, failed = 0, n = rmc_rpc_poll(r, ticket, &result, &failed);
+
+	return n < 0 ? n : n ? result : PENDING;
+}
+
+static void answered(void)
+{
+	uint8_t out[20] = { 0 };
+	struct rmc_rpc *r = open_calls();
+	int t = post(r, FIRST + 1, out, 10);
+
+	CHECK(t >= 0);
+	CHECK(sent.nid == FIRST + 1 && sent.h.kind == REQUEST && sent.h.ticket == t);
+	CHECK(sent.len == 8 && !memcmp(sent.body, "question", 8));
+	CHECK_EQ(look(r, t), PENDING);
+	arrives(FIRST + 1, RESPONSE, t, 10, "0123456789", 10);
+	CHECK_EQ(look(r, t), 10);
+	CHECK(!memcmp(out, "0123456789", 11));
+	CHECK_EQ(look(r, t), -EINVAL);			/* a ticket is good once */
+	t = post(r, FIRST + 1, out, 10);
+	arrives(FIRST + 1, RESPONSE, t, -ENOENT, "", 0);
+	CHECK_EQ(look(r, t), -ENOENT);
+	CHECK(!memcmp(out, "0123456789", 11));
+	rmc_rpc_close(r);
+}
+
+/* Responses whose length is not what they say, or more than there is room for */
+static void lengths(void)
+{
+	uint8_t out[20];
+	struct rmc_rpc *r = open_calls();
+	int t;
+
+	memset(out, 0x55, sizeof(out));
+	t = post(r, FIRST, out, 9);
+	arrives(FIRST, RESPONSE, t, 10, "0123456789", 10);
+	CHECK_EQ(look(r, t), -EMSGSIZE);
+	t = post(r, FIRST, out, 20);
+	arrives(FIRST, RESPONSE, t, 10, "01234567", 8);
+	CHECK_EQ(look(r, t), -EPROTO);
+	t = post(r, FIRST, out, 20);
+	arrives(FIRST, RESPONSE, t, 8, "0123456789", 10);
+	CHECK_EQ(look(r, t), -EPROTO);
+	t = post(r, FIRST, out, 20);
+	arrives(FIRST, RESPONSE, t, 8, "", 0);
+	CHECK_EQ(look(r, t), -EPROTO);
+	CHECK(out[0] == 0x55 && !memcmp(out, out + 1, 19));
+	/* what does not even have a header, or is of an unknown kind, is nobody's */
+	t = post(r, FIRST, out, 20);
+	arrives(FIRST, RESPONSE, t, 1, "x", 1);
+	queue[(queued - 1) % QUEUE].len = sizeof(struct head) - 1;
+	arrives(FIRST, 3, t, 1, "x", 1);
+	arrives(FIRST, RESPONSE, -1, 1, "x", 1);
+	CHECK_EQ(rmc_rpc_progress(r), 3);
+	CHECK_EQ(look(r, t), PENDING);
+	CHECK(out[0] == 0x55 && !handled && sends == 5);
+	rmc_rpc_close(r);
+}
+
+/* The response to a call that was given up, when its place has a new one */
+static void late(void)
+{
+	uint8_t old[8], now[8];
+	struct rmc_rpc *r = open_calls();
+	int a, b, c;
+
+	memset(old, 0x55, sizeof(old));
+	memset(now, 0x66, sizeof(now));
+	a = post(r, FIRST, old, 8);
+	b = post(r, FIRST, old, 8);
+	CHECK_EQ(post(r, FIRST, old, 8), -EAGAIN);
+	CHECK_EQ(rmc_rpc_cancel(r, a), 0);
+	CHECK_EQ(rmc_rpc_cancel(r, a), -EINVAL);
+	CHECK_EQ(look(r, a), -EINVAL);
+	/* until its response has come it takes room */
+	CHECK_EQ(post(r, FIRST, old, 8), -EAGAIN);
+	arrives(FIRST, RESPONSE, a, 8, "too late", 8);
+	CHECK_EQ(rmc_rpc_progress(r), 1);
+	CHECK_EQ(old[0], 0x55);
+	c = post(r, FIRST, now, 8);
+	CHECK(c >= 0 && c != a && c != b);
+	arrives(FIRST, RESPONSE, a, 8, "too late", 8);
+	CHECK_EQ(look(r, c), PENDING);
+	CHECK(now[0] == 0x66 && old[0] == 0x55);
+	arrives(FIRST, RESPONSE, c, 8, "in time!", 8);
+	arrives(FIRST, RESPONSE, c, 8, "repeated", 8);
+	CHECK_EQ(rmc_rpc_progress(r), 2);
+	CHECK_EQ(look(r, c), 8);
+	CHECK(!memcmp(now, "in time!", 8));
+	CHECK_EQ(look(r, b), PENDING);
+	/* one that is complete is given up: nothing is awaited */
+	arrives(FIRST, RESPONSE, b, 0, "", 0);
+	CHECK_EQ(rmc_rpc_progress(r), 1);
+	CHECK_EQ(rmc_rpc_cancel(r, b), 0);
+	CHECK(post(r, FIRST, now, 8) >= 0 && post(r, FIRST, now, 8) >= 0);
+	rmc_rpc_close(r);
+}
+
+static void wrong_node(void)
+{
+	uint8_t out[8] = { 0x55 };
+	struct rmc_rpc *r = open_calls();
+	int t = post(r, FIRST + 1, out, 8);
+
+	arrives(FIRST, RESPONSE, t, 8, "from 0 !", 8);
+	arrives(FIRST + 2, RESPONSE, t, 8, "from 2 !", 8);
+	CHECK_EQ(rmc_rpc_progress(r), 2);
+	CHECK_EQ(look(r, t), PENDING);
+	CHECK_EQ(out[0], 0x55);
+	arrives(FIRST + 1, RESPONSE, t, 8, "from 1 !", 8);
+	CHECK_EQ(look(r, t), 8);
+	CHECK(!memcmp(out, "from 1 !", 8));
+	rmc_rpc_close(r);
+}
+
+static void requests(void)
+{
+	struct rmc_rpc *r = open_calls();
+
+	handler_result = MAX;
+	arrives(FIRST + 2, REQUEST, 77, 0, "q12", 3);
+	CHECK_EQ(rmc_rpc_progress(r), 1);
+	CHECK(handled == 1 && handler_len == 3);
+	CHECK(sent.nid == FIRST + 2 && sent.h.kind == RESPONSE && sent.h.ticket == 77);
+	CHECK(sent.h.result == MAX && sent.len == MAX && sent.body[MAX - 1] == 'r');
+	/* more than was offered is not sent, and what has failed has no bytes */
+	handler_result = MAX + 1;
+	arrives(FIRST + 2, REQUEST, 78, 0, "q", 1);
+	CHECK_EQ(rmc_rpc_progress(r), 1);
+	CHECK(sent.h.result == -EMSGSIZE && sent.len == 0);
+	handler_result = -EIO;
+	arrives(FIRST + 2, REQUEST, 79, 0, "", 0);
+	CHECK_EQ(rmc_rpc_progress(r), 1);
+	CHECK(sent.h.result == -EIO && sent.len == 0 && handler_len == 0);
+	/* no more of them than one asks for */
+	handler_result = 0;
+	arrives(FIRST + 2, REQUEST, 80, 0, "q", 1);
+	arrives(FIRST + 2, REQUEST, 81, 0, "q", 1);
+	CHECK_EQ(rmc_rpc_progress_max(r, 0), 0);
+	CHECK_EQ(rmc_rpc_progress_max(r, 1), 1);
+	CHECK(handled == 4 && sent.h.ticket == 80);
+	CHECK_EQ(rmc_rpc_progress_max(r, 5), 1);
+	rmc_rpc_close(r);
+}
+
+static void nobody_serves(void)
+{
+	struct rmc_rpc_options o = { .max = MAX, .nodes = NODES, .first_nid = FIRST };
+	struct rmc_rpc *r = rmc_rpc_open((struct rmc_msg *)(void *)&sent, &o);
+
+	CHECK(r);
+	queued = taken = 0;
+	arrives(FIRST, REQUEST, 1, 0, "q", 1);
+	CHECK_EQ(rmc_rpc_progress(r), 1);
+	CHECK(sent.h.result == -ENOSYS && sent.len == 0);
+	rmc_rpc_close(r);
+}
+
+static void refused(void)
+{
+	uint8_t big[MAX + 1] = { 0 };
+	struct rmc_rpc_options o = { .max = MAX, .window = 4097, .nodes = 1 };
+	struct rmc_rpc *r = open_calls();
+
+	CHECK_EQ(post(r, FIRST - 1, NULL, 0), -EINVAL);
+	CHECK_EQ(post(r, FIRST + NODES, NULL, 0), -EINVAL);
+	CHECK_EQ(rmc_rpc_post(r, FIRST, big, MAX + 1, NULL, 0), -EMSGSIZE);
+	CHECK_EQ(look(r, -1), -EINVAL);
+	CHECK_EQ(look(r, 12345), -EINVAL);
+	CHECK_EQ(rmc_rpc_cancel(r, -1), -EINVAL);
+	/* a request that could not be sent leaves its place */
+	send_status = -EIO;
+	CHECK_EQ(post(r, FIRST, NULL, 0), -EIO);
+	CHECK_EQ(post(r, FIRST, NULL, 0), -EIO);
+	CHECK_EQ(post(r, FIRST, NULL, 0), -EIO);
+	send_status = 0;
+	CHECK(rmc_rpc_post(r, FIRST, big, MAX, NULL, 0) >= 0);
+	CHECK_EQ(sends, 1);
+	rmc_rpc_close(r);
+	CHECK(!rmc_rpc_open((struct rmc_msg *)(void *)&sent, &o) && errno == EINVAL);
+	CHECK(strstr(rmc_errmsg(), "4097"));
+}
+
+/* A node's end ends the calls to it, those alone, and is told until it is back. */
+static void lost(void)
+{
+	uint8_t out[8];
+	struct rmc_rpc *r = open_calls();
+	int a = post(r, FIRST, out, 8), b = post(r, FIRST, out, 8);
+	int c = post(r, FIRST + 1, out, 8), result = 0, failed = 0;
+
+	CHECK_EQ(rmc_rpc_cancel(r, b), 0);
+	CHECK_EQ(rmc_rpc_lost(r, FIRST), 0);
+	ends(FIRST, RMC_S_NODE_DOWN);
+	CHECK_EQ(rmc_rpc_progress(r), 1);
+	CHECK_EQ(rmc_rpc_lost(r, FIRST), RMC_S_NODE_DOWN);
+	CHECK_EQ(rmc_rpc_lost(r, FIRST + 1), 0);
+	CHECK_EQ(rmc_rpc_lost(r, FIRST + NODES), 0);
+	CHECK_EQ(rmc_rpc_poll(r, a, &result, &failed), 1);
+	CHECK(result == RMC_S_NODE_DOWN && failed == 1);
+	CHECK_EQ(look(r, c), PENDING);
+	CHECK_EQ(post(r, FIRST, out, 8), -ENODEV);
+	CHECK_EQ(rmc_rpc_call(r, FIRST, "x", 1, out, 8, NULL), RMC_S_NODE_DOWN);
+	/* the first cause stays */
+	ends(FIRST, RMC_S_BAD_CONTEXT);
+	CHECK_EQ(rmc_rpc_progress(r), 0);
+	CHECK_EQ(rmc_rpc_lost(r, FIRST), RMC_S_NODE_DOWN);
+	rejoin_status = -ETIMEDOUT;
+	CHECK_EQ(rmc_rpc_rejoin(r, FIRST, 1), -ETIMEDOUT);
+	CHECK_EQ(post(r, FIRST, out, 8), -ENODEV);
+	CHECK_EQ(rmc_rpc_rejoin(r, FIRST + NODES, 1), -EINVAL);
+	rejoin_status = 0;
+	CHECK_EQ(rmc_rpc_rejoin(r, FIRST, 1), 0);
+	/* both places are free again, that of the cancelled call too */
+	CHECK(post(r, FIRST, out, 8) >= 0 && post(r, FIRST, out, 8) >= 0);
+	/* and who comes back without our having noticed ends the calls to its former life */
+	c = post(r, FIRST + 2, out, 8);
+	CHECK_EQ(rmc_rpc_rejoin(r, FIRST + 2, 1), 0);
+	CHECK_EQ(rmc_rpc_poll(r, c, &result, &failed), 1);
+	CHECK(result == RMC_S_BAD_CONTEXT && failed == 1);
+	/* found out in a send */
+	send_status = RMC_S_NODE_DOWN;
+	CHECK_EQ(post(r, FIRST + 2, out, 8), -ENODEV);
+	CHECK_EQ(rmc_rpc_lost(r, FIRST + 2), RMC_S_NODE_DOWN);
+	rmc_rpc_close(r);
+}
+
+static void time_limits(void)
+{
+	uint8_t out[8] = { 0x55 };
+	struct rmc_rpc *r = open_calls();
+	size_t got = 99;
+	int t;
+
+	rmc_rpc_set_timeout(r, 5);
+	t = post(r, FIRST, out, 8);
+	usleep(20000);
+	CHECK_EQ(look(r, t), -ETIMEDOUT);
+	CHECK_EQ(look(r, t), -EINVAL);
+	CHECK_EQ(rmc_rpc_call(r, FIRST, "x", 1, out, 8, &got), -ETIMEDOUT);
+	/* both are awaited still: no place for a third, and it does not wait for ever */
+	CHECK_EQ(post(r, FIRST, out, 8), -EAGAIN);
+	CHECK_EQ(rmc_rpc_call(r, FIRST, "x", 1, out, 8, &got), -ETIMEDOUT);
+	CHECK_EQ(sends, 2);
+	arrives(FIRST, RESPONSE, t, 8, "too late", 8);
+	CHECK_EQ(rmc_rpc_progress(r), 1);
+	CHECK_EQ(out[0], 0x55);
+	/* what is there counts, although the time is over */
+	t = post(r, FIRST, out, 8);
+	usleep(20000);
+	arrives(FIRST, RESPONSE, t, 8, "in time!", 8);
+	CHECK_EQ(look(r, t), 8);
+	CHECK_EQ(got, 99);
+	rmc_rpc_close(r);
+}
+
+static void cells(void)
+{
+	unsigned int w, c;
+	size_t max;
+
+	for (w = 1; w <= 8; w++) {
+		for (max = 0; max < 2000; max += 37) {
+			uint64_t each = (max + RMC_RPC_HEADER + RMC_MSG_PAYLOAD - 1) / RMC_MSG_PAYLOAD;
+
+			c = rmc_rpc_cells(max, w);
+			CHECK(!(c & (c - 1)) && c >= RMC_MSG_CELLS_MIN);
+			/* what one gives back late is a quarter */
+			CHECK(c - c / 4 >= 2 * w * each);
+			CHECK(c == RMC_MSG_CELLS_MIN || c / 2 < 3 * w * each + 8);
+		}
+	}
+	CHECK_EQ(rmc_rpc_cells(100, 0), rmc_rpc_cells(100, 1));
+	CHECK_EQ(rmc_rpc_cells((size_t)RMC_MSG_CELLS_MAX * RMC_MSG_PAYLOAD, 1), 0);
+}
+
+int main(void)
+{
+	static const struct tap_test tests[] = {
+		{ "a call is answered once", answered },
+		{ "responses of another length than they say, or than there is room", lengths },
+		{ "late and repeated responses reach no other call", late },
+		{ "nor do those of another node", wrong_node },
+		{ "requests are answered, within what fits", requests },
+		{ "nobody serves", nobody_serves },
+		{ "calls that cannot be made", refused },
+		{ "a node's end ends the calls to it alone", lost },
+		{ "time limits", time_limits },
+		{ "cells for so many calls", cells },
+	};
+
+	return tap_run(tests, (int)(sizeof(tests) / sizeof(tests[0])));
+}
