@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Many short runs of the whole stack, each from a seed: what runs.c shares with its kinds. */
+#ifndef SIM_RUNS_H
+#define SIM_RUNS_H
+
+#include <rmc/rmc.h>
+#include "rmc_sim.h"
+
+#define RUN_NODES	5	/* at most */
+
+/**
+ * struct run - one run
+ * @o: what is simulated
+ * @choice: state of the random numbers that choose it; threads use rmc_sim_random()
+ * @victim: node that may pause or crash
+ * @crash_ns: it crashes then; 0: not
+ * @restart_ns: and boots again
+ * @failed: checks that failed
+ */
+struct run {
+	struct rmc_sim_options o;
+	uint64_t choice;
+	int victim;
+	uint64_t crash_ns;
+	uint64_t restart_ns;
+	int failed;
+};
+
+/* Checks of a run that is going on */
+extern struct run run;
+
+#define RUN_CHECK(cond, ...) do {						\
+	if (!(cond) && !run.failed++)						\
+		run_failed(__FILE__, __LINE__, #cond, __VA_ARGS__);		\
+} while (0)
+
+void run_failed(const char *file, int line, const char *cond, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+uint64_t run_choose(uint64_t below);
+void run_crash(uint64_t crash_ns, uint64_t restart_ns);	/* the victim; 0: not again */
+
+/**
+ * struct run_kind - what runs
+ * @name: of it
+ * @plan: choose what is particular; may be NULL
+ * @member: thread of each node
+ * @again: of a node that booted again; NULL: none
+ * @judge: after all threads have ended
+ */
+struct run_kind {
+	const char *name;
+	void (*plan)(void);
+	void (*member)(void *arg);
+	void (*again)(void *arg);
+	void (*judge)(void);
+};
+
+extern const struct run_kind run_atomics, run_messages, run_collectives, run_rejoin, run_kv;
+
+#endif

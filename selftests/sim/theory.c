@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The simulator against queueing theory. All costs are 0 but where they are what is
+ * tested, so that what is left is known: a delay, or a link that sends one byte per
+ * nanosecond. Operations are librmc's, through the core and its link model.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <rmc/rmc.h>
+#include "../host/tap.h"
+#include "costs.h"
+#include "rmc_sim.h"
+
+#define LINE		64
+#define HEADER		16	/* RMC_PACKET_HEADER: a packet besides its payload, bytes */
+#define RTT_NS		1000
+#define SEG		(64 * 1024)
+#define ENTRIES		1024
+
+static char *seg, *lbuf;
+
+static void serve(void *arg)
+{
+	struct rmc_ctx *c = rmc_open(0, -1);
+
+	(void)arg;
+	CHECK(c && !rmc_seg_register(c, seg, SEG, 0));
+	/* until all others are done; the context goes with the simulation */
+}
+
+static struct rmc_qp *begin(void)
+{
+	struct rmc_ctx *c = rmc_open(0, -1);
+	struct rmc_qp *qp = c ? rmc_qp_create(c, ENTRIES) : NULL;
+
+	CHECK(qp && rmc_buf_register(c, lbuf, SEG) >= 0);
+	/* the first operation opens the channel */
+	rmc_sim_sleep_until(10000);
+	CHECK_EQ(rmc_read(qp, 1, 0, lbuf, LINE), 0);
+	return qp;
+}
+
+static void simulate(struct rmc_sim_options *o, void (*client)(void *), void *arg)
+{
+	int err = rmc_sim_init(o);
+
+	CHECK_EQ(err, 0);
+	if (err)
+		return;
+	rmc_sim_spawn(1, serve, NULL);
+	rmc_sim_spawn(0, client, arg);
+	CHECK_EQ(rmc_sim_run(), 0);
+	rmc_sim_fini();
+}
+
+/* ---- a window of w over a delay d: w/d ---- */
+
+struct window {
+	int w;
+	int ops;
+	uint64_t took;
+};
+
+static void windowed(void *arg)
+{
+	struct rmc_qp *qp = begin();
+	struct window *win = arg;
+	struct rmc_completion c;
+	uint64_t start = rmc_sim_now();
+	int i;
+
+	for (i = 0; i < win->ops; i++) {
+		if (rmc_qp_in_flight(qp) == (unsigned int)win->w)
+			CHECK_EQ(rmc_cq_wait(qp, &c), 0);
+		rmc_read_async(qp, rmc_wait_for_slot(qp, NULL), 1, i % 512 * LINE, lbuf, LINE);
+	}
+	CHECK_EQ(rmc_drain_cq(qp, NULL), 0);
+	win->took = rmc_sim_now() - start;
+}
+
+static void test_window(const char *name, struct rmc_sim_options o)
+{
+	static const int windows[] = { 1, 2, 3, 7, 16, 64, 200 };
+	struct window win;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(windows) / sizeof(*windows); i++) {
+		win.w = windows[i];
+		win.ops = 50 * win.w;
+		simulate(&o, windowed, &win);
+		/* ops / took = w / d */
+		CHECK_EQ(win.took, 50 * RTT_NS);
+	}
+	tap_result(name);
+}
+
+/* ---- one read of the papers' machine ---- */
+
+static void one_read(void *arg)
+{
+	struct rmc_qp *qp = begin();
+	uint64_t start;
+
+	rmc_sim_sleep_until(20000);
+	start = rmc_sim_now();
+	CHECK_EQ(rmc_read(qp, 1, 0, lbuf, LINE), 0);
+	*(uint64_t *)arg = rmc_sim_now() - start;
+}
+
+/* 710 cycles of 2 GHz (T18 table 6.3), one hop of 35 ns each way included */
+static void test_published(void)
+{
+	struct rmc_sim_options o = {
+		.one_way_ns = 35, .costs = rmc_sim_costs_find("sonuma-edge"),
+	};
+	uint64_t ns = 0;
+
+	simulate(&o, one_read, &ns);
+	CHECK_EQ(ns, 355);
+	tap_result("a read with the papers' costs takes what the papers print, 355 ns");
+}
+
+/* ---- a queue in front of a link ---- */
+
+struct queue {
+	double load;
+	int lines;		/* of each packet, or their mean */
+	int exponential;	/* as nearly as whole lines and the largest packet allow */
+	int ops;
+	/* out, all in ns */
+	double wait;		/* mean */
+	double expected;	/* of an infinitely long run */
+	int wrong;		/* waits that are not those of the same arrivals in theory */
+};
+
+static double uniform(void)
+{
+	return ((rmc_sim_random() >> 11) + 0.5) / 9007199254740992.0;
+}
+
+/* Packets of a geometric number of lines take nearly exponential times. */
+static int draw_lines(const struct queue *q)
+{
+	int n;
+
+	if (!q->exponential)
+		return q->lines;
+	do
+		n = 1 + (int)(log(uniform()) / log(1 - 1.0 / q->lines));
+	while (n > 511);
+	return n;
+}
+
+struct job {
+	uint64_t arrived, service, left;
+};
+
+static void arrivals(void *arg)
+{
+	uint64_t gap_ns, next, sent = 0, wait, sum = 0;
+	static struct job job[ENTRIES];
+	struct rmc_qp *qp = begin();
+	struct queue *q = arg;
+	struct rmc_completion c;
+	double mean = HEADER + q->lines * LINE, rest = 0, gap;
+	int i = 0, done = 0, slot, n;
+
+	next = 20000;
+	while (done < q->ops) {
+		while (rmc_cq_next(qp, &c)) {
+			struct job *j = &job[c.slot];
+
+			CHECK_EQ(c.status, 0);
+			/* a reply is a header */
+			wait = rmc_sim_now() - RTT_NS - HEADER - j->service - j->arrived;
+			/* Lindley: sent when the one before has left, or at once */
+			q->wrong += wait != j->left - j->service - j->arrived;
+			sum += wait;
+			done++;
+		}
+		if (i < q->ops && rmc_sim_now() >= next) {
+			slot = rmc_wait_for_slot(qp, NULL);
+			n = draw_lines(q);
+			job[slot].arrived = rmc_sim_now();
+			job[slot].service = HEADER + n * LINE;
+			sent = (sent > next ? sent : next) + job[slot].service;
+			job[slot].left = sent;
+			rmc_write_async(qp, slot, 1, 0, lbuf, n * LINE);
+			/* whole nanoseconds, and what is cut off is not lost */
+			gap = -log(uniform()) * mean / q->load + rest;
+			gap_ns = (uint64_t)gap;
+			rest = gap - gap_ns;
+			next += gap_ns;
+			i++;
+			continue;
+		}
+		rmc_sim_wait_until(i < q->ops ? next : rmc_sim_now() + 1000000);
+	}
+	q->wait = (double)sum / q->ops;
+}
+
+/* Pollaczek-Khinchine, for the times that whole lines make of exponential ones */
+static double expected(const struct queue *q)
+{
+	double p = 1.0 / q->lines, weight = p, all = 0, m1 = 0, m2 = 0, s, rate;
+	int n;
+
+	if (!q->exponential)	/* M/D/1 */
+		return (HEADER + q->lines * LINE) * q->load / (2 * (1 - q->load));
+	for (n = 1; n <= 511; n++, weight *= 1 - p) {
+		s = HEADER + n * LINE;
+		all += weight;
+		m1 += weight * s;
+		m2 += weight * s * s;
+	}
+	m1 /= all;
+	m2 /= all;
+	rate = q->load / (HEADER + q->lines * LINE);
+	return rate * m2 / (2 * (1 - rate * m1));
+}
+
+static void test_queue(struct queue q)
+{
+	struct rmc_sim_options o = {
+		.topology = 1, .hop_ns = RTT_NS / 2, .mbps = 8000, .mtu = 32768,
+		.ring_order = 10, .pay_order = 14, .itt = ENTRIES, .seed = 3,
+	};
+	char name[128];
+	double mm1 = (HEADER + q.lines * LINE) * q.load / (1 - q.load);
+
+	simulate(&o, arrivals, &q);
+	q.expected = expected(&q);
+	printf("# load %.1f: %d waits, mean %.1f ns, in theory %.1f ns (%+.2f %%)", q.load, q.ops,
+	       q.wait, q.expected, 100 * (q.wait / q.expected - 1));
+	if (q.exponential)
+		printf("; M/M/1 %.1f ns (%+.2f %%)", mm1, 100 * (q.wait / mm1 - 1));
+	printf("\n");
+	CHECK_EQ(q.wrong, 0);
+	CHECK(fabs(q.wait / q.expected - 1) < 0.03);
+	snprintf(name, sizeof(name), "M/%s/1, link, load %.1f: each wait is exact, mean within 3 %%",
+		 q.exponential ? "M" : "D", q.load);
+	tap_result(name);
+}
+
+int main(void)
+{
+	seg = aligned_alloc(4096, SEG);
+	lbuf = aligned_alloc(4096, SEG);
+	if (!seg || !lbuf)
+		return 2;
+	test_window("a window of w over a delay of d: w/d, exactly",
+		    (struct rmc_sim_options){ .one_way_ns = RTT_NS / 2 });
+	test_window("the same with the link model, which holds replies back",
+		    (struct rmc_sim_options){ .topology = 1, .hop_ns = RTT_NS / 2 });
+	test_window("the same with an NI of two workers",
+		    (struct rmc_sim_options){ .one_way_ns = RTT_NS / 2, .ni = "pair" });
+	test_published();
+	test_queue((struct queue){ .load = 0.5, .lines = 4, .ops = 400000 });
+	test_queue((struct queue){ .load = 0.8, .lines = 4, .ops = 400000 });
+	test_queue((struct queue){ .load = 0.5, .lines = 48, .exponential = 1, .ops = 500000 });
+	test_queue((struct queue){ .load = 0.8, .lines = 48, .exponential = 1, .ops = 500000 });
+	return tap_done();
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * What work costs in virtual time. The values are in costs.def, each with where it
+ * comes from.
+ */
+#ifndef RMC_SIM_COSTS_H
+#define RMC_SIM_COSTS_H
+
+#include <stdint.h>
+
+/* One constant per line: name, unit, what it is */
+#define RMC_SIM_COSTS(X)							\
+	X(post, "ns", "an application builds and publishes a WQ entry")		\
+	X(poll, "ns", "an application sees a completion and takes it")		\
+	X(clock, "ns", "reading the clock")					\
+	X(syscall, "ns", "a system call that does not sleep")			\
+	X(sleep, "ns", "a sleeping thread is woken and runs")			\
+	X(handoff, "ns", "a line goes from one core to another")		\
+	X(rgp, "ns", "RGP: a WQ entry becomes a request packet")		\
+	X(rrpp, "ns", "RRPP: a request packet is served")			\
+	X(rcp, "ns", "RCP: a reply packet completes an operation")		\
+	X(byte, "ps", "a byte of payload is copied, in each stage that does")
+
+enum rmc_sim_provenance {
+	RMC_SIM_PUBLISHED,	/* a paper says so */
+	RMC_SIM_MEASURED,	/* a command of this tree printed it */
+	RMC_SIM_ASSUMED,	/* neither */
+};
+
+struct rmc_sim_costs {
+	const char *name;
+#define RMC_SIM_FIELD(name, unit, what) uint32_t name;
+	RMC_SIM_COSTS(RMC_SIM_FIELD)
+#undef RMC_SIM_FIELD
+};
+
+struct rmc_sim_cost_row {
+	const char *profile, *name, *unit, *what;
+	uint32_t value;
+	enum rmc_sim_provenance provenance;
+	const char *source;
+};
+
+/* NULL: there is no such profile */
+const struct rmc_sim_costs *rmc_sim_costs_find(const char *profile);
+
+/* The whole table; NULL after the last row */
+const struct rmc_sim_cost_row *rmc_sim_cost_row(unsigned int i);
+const char *rmc_sim_provenance_name(enum rmc_sim_provenance p);
+
+#endif

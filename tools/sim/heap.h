@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What is due, by time: a binary heap of events that lie inside other structures and
+ * know their place, so that one can be moved or taken out without being searched for.
+ */
+#ifndef RMC_SIM_HEAP_H
+#define RMC_SIM_HEAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/**
+ * struct sim_event - something that happens at a time
+ * @at: when, nanoseconds
+ * @tie: order of those of one time: random where the order is to be shuffled, else 0
+ * @seq: then the one that was set first comes first
+ * @place: in the heap plus 1; 0: not set
+ * @fire: what happens
+ */
+struct sim_event {
+	uint64_t at;
+	uint32_t tie;
+	uint64_t seq;
+	uint32_t place;
+	void (*fire)(struct sim_event *e);
+};
+
+/**
+ * struct sim_heap - events by time
+ * @event: the heap
+ * @count: how many there are
+ * @room: how many fit
+ * @seq: events set so far
+ * @tie_state: of the random ties; 0: ties keep their order
+ */
+struct sim_heap {
+	struct sim_event **event;
+	uint32_t count;
+	uint32_t room;
+	uint64_t seq;
+	uint64_t tie_state;
+};
+
+void sim_heap_init(struct sim_heap *h, uint64_t tie_seed);
+void sim_heap_free(struct sim_heap *h);
+void sim_heap_set(struct sim_heap *h, struct sim_event *e, uint64_t at);
+void sim_heap_cancel(struct sim_heap *h, struct sim_event *e);
+struct sim_event *sim_heap_take(struct sim_heap *h);
+
+static inline bool sim_event_is_set(const struct sim_event *e)
+{
+	return e->place;
+}
+
+/* xorshift64*: never 0 from a state that is not 0 */
+static inline uint64_t sim_random(uint64_t *state)
+{
+	*state ^= *state >> 12;
+	*state ^= *state << 25;
+	*state ^= *state >> 27;
+	return *state * 0x2545f4914f6cdd1dULL;
+}
+
+/* A good state out of any seed, and another one for each @stream */
+static inline uint64_t sim_random_seed(uint64_t seed, uint64_t stream)
+{
+	uint64_t z = seed + (stream + 1) * 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	z ^= z >> 31;
+	return z ? z : 1;
+}
+
+#endif

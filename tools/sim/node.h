@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Nodes as the files that know the core see them. The core is kmod/core, kmod/ni and
+ * kmod/fabric as they are, with the shim of selftests/host.
+ */
+#ifndef RMC_SIM_NODE_H
+#define RMC_SIM_NODE_H
+
+#include "kmod/core/complete.h"
+#include "kmod/member/member.h"
+#include "kmod/ni/tenants.h"
+#include "sim.h"
+
+#define SIM_WORKERS	2	/* of a node at most: fused and pair */
+
+/**
+ * struct sim_worker - a worker that is visited when there is something to do
+ * @ni: the core's; first, as rmc_os_wake() casts
+ * @visit: the next visit
+ * @node: where
+ * @free_at: it has done until then what it found
+ */
+struct sim_worker {
+	struct rmc_ni_worker ni;
+	struct sim_event visit;
+	struct sim_node *node;
+	u64 free_at;
+};
+
+/**
+ * struct sim_due - packets that a filter holds of one lane from one peer
+ * @event: when the first one is due
+ * @node: where
+ * @lane: lane
+ * @from: the peer
+ */
+struct sim_due {
+	struct sim_event event;
+	struct sim_node *node;
+	enum rmc_lane lane;
+	u32 from;
+};
+
+/**
+ * struct sim_node - a machine: kernel, workers, threads
+ * @nid: node id
+ * @fabric: as this kernel sees it
+ * @rmc: the core's node
+ * @worker: its workers
+ * @workers: how many
+ * @tick: the next look at peers and time-outs
+ * @due: by lane and peer
+ * @threads: of applications
+ * @core: until when each is busy
+ * @paused: its kernel stands still
+ * @down: it crashed
+ * @resume: when it goes on
+ */
+struct sim_node {
+	u32 nid;
+	struct rmc_fabric fabric;
+	struct rmc_node *rmc;
+	struct sim_worker worker[SIM_WORKERS];
+	u32 workers;
+	struct sim_event tick;
+	struct sim_due *due[RMC_LANES];
+	struct sim_thread *threads;
+	u64 *core;
+	bool paused;
+	bool down;
+	struct sim_event resume;
+};
+
+/* links.c */
+int sim_links_init(void);
+void sim_links_free(void);
+void sim_link_filter(struct sim_node *n, enum rmc_lane lane, u32 peer);
+
+/* worker.c */
+void sim_worker_kick(struct sim_worker *w, u64 at);
+void sim_node_init_events(struct sim_node *n);
+void sim_node_stop(struct sim_node *n);
+void sim_node_go_on(struct sim_node *n);
+void sim_notify_worker(struct sim_worker *w);
+void sim_notify_thread(struct sim_thread *t);
+void sim_notify_eventfd(int fd);
+
+/* driver.c */
+void sim_event_happened(struct rmc_event *e);
+
+#endif

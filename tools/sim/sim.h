@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the files of the simulator share. Those that include node.h as well know the
+ * core; the others know threads, and nothing of the core. Everything runs on one thread.
+ *
+ *	clock.c		the loop: next event, the clock jumps to it
+ *	thread.c	threads of applications: fibers that are charged for what they do
+ *	cluster.c	nodes with a kernel each, crash and pause
+ *	links.c		filters between them: delay, loss, cut
+ *	worker.c	visits of NI workers, when there is something to do
+ *	driver.c	what ioctl() and mmap() of the module do
+ *	eventfd.c, wrap.c	the system calls that librmc makes
+ */
+#ifndef RMC_SIM_SIM_H
+#define RMC_SIM_SIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "costs.h"
+#include "fiber.h"
+#include "heap.h"
+#include "rmc_sim.h"
+
+/* Threads that run longer than this without waiting let others catch up. */
+#define SIM_QUANTUM_NS		1000
+/* Who waits without a hint looks again after this, and later twice as long each time. */
+#define SIM_RELAX_NS		1000
+#define SIM_RELAX_MAX_NS	256000
+#define SIM_STACK_BYTES		(256 * 1024)
+
+struct sim_node;
+
+enum sim_thread_state {
+	SIM_READY,	/* runs, or will at its event */
+	SIM_WAITING,	/* at its event, or when something happens before */
+	SIM_DONE,
+};
+
+/**
+ * struct sim_thread - a thread of an application
+ * @event: when it goes on
+ * @fiber: its stack
+ * @node: where it runs
+ * @core: of the node
+ * @number: of all threads
+ * @state: enum sim_thread_state
+ * @debt: how far it is ahead of the clock, ns
+ * @not_before: it does not go on earlier
+ * @relax_ns: next time it looks again after this
+ * @pending: something happened while it did not wait
+ * @woken: it goes on because something happened
+ * @fn: what it runs
+ * @arg: of @fn
+ * @next: next thread of the node
+ */
+struct sim_thread {
+	struct sim_event event;
+	struct fiber *fiber;
+	struct sim_node *node;
+	uint32_t core;
+	int number;
+	enum sim_thread_state state;
+	uint64_t debt;
+	uint64_t not_before;
+	uint64_t relax_ns;
+	bool pending;
+	bool woken;
+	void (*fn)(void *arg);
+	void *arg;
+	struct sim_thread *next;
+};
+
+/**
+ * struct sim - the one simulation
+ * @o: options, defaults filled in
+ * @cost: costs
+ * @heap: what is due
+ * @now: clock, ns
+ * @threads: that have not returned
+ * @self: the one that runs
+ * @random: state of random numbers
+ * @stats: counters
+ * @trace: where each event is written, or NULL
+ * @node: nodes
+ */
+struct sim {
+	struct rmc_sim_options o;
+	struct rmc_sim_costs cost;
+	struct sim_heap heap;
+	uint64_t now;
+	int threads;
+	int spawned;
+	struct sim_thread *self;
+	uint64_t random;
+	struct rmc_sim_stats stats;
+	void *trace;
+	struct sim_node **node;
+	bool running;
+};
+
+extern struct sim sim;
+
+/* clock.c */
+void sim_note(const char *what, uint32_t nid, uint64_t a, uint64_t b);
+
+/* thread.c: of the calling thread */
+uint64_t sim_local_now(void);		/* its clock, absolute */
+void sim_charge(uint64_t ns);
+void sim_sleep_until(uint64_t at);
+bool sim_wait_until(uint64_t at);
+void sim_relax(void);
+void sim_exit(void);
+/* of others */
+void sim_wake(struct sim_thread *t, uint64_t at);
+void sim_thread_destroy(struct sim_thread *t);
+void sim_thread_run_at(struct sim_thread *t, uint64_t at);
+
+/* cluster.c */
+int sim_cluster_boot(void);
+void sim_cluster_free(void);
+struct sim_thread **sim_node_threads(struct sim_node *n);
+uint64_t *sim_node_core(struct sim_node *n, uint32_t core);
+uint32_t sim_node_nid(const struct sim_node *n);
+bool sim_node_stopped(const struct sim_node *n);	/* paused or crashed */
+bool sim_node_is_down(uint32_t nid);
+
+/* links.c */
+void sim_cluster_count(struct rmc_sim_stats *s);
+
+/* driver.c: 0 or more, or -errno */
+int sim_driver_open(struct sim_node *n, const char *path);
+long sim_driver_ioctl(int fd, unsigned long request, void *arg);
+void *sim_driver_map(int fd, size_t len, uint64_t offset);
+void sim_driver_close(int fd);
+void sim_driver_forget(struct sim_node *n);
+
+/* eventfd.c: file descriptors that only exist here */
+#define SIM_FD_FIRST		(1 << 20)
+#define SIM_EVENTFD_FIRST	(SIM_FD_FIRST + (1 << 18))
+
+int sim_eventfd_make(uint64_t count);
+bool sim_eventfd_is(int fd);
+void sim_eventfd_signal(int fd, uint64_t at);
+long sim_eventfd_read(int fd, void *to, size_t len);
+long sim_eventfd_write(int fd, const void *from, size_t len);
+void sim_eventfd_close(int fd);
+bool sim_eventfd_ready(int fd);
+void sim_eventfd_watch(int fd, struct sim_thread *t);
+void sim_eventfd_reset(void);
+
+#endif

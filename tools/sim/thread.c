@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Threads of applications. What a thread does takes no time by itself: it is charged, and
+ * runs ahead of the clock by that until it waits, or for SIM_QUANTUM_NS. A core runs its
+ * threads one after another; who waits lets the next one run.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include "sim.h"
+
+/**
+ * sim_local_now() - clock of the thread that runs
+ *
+ * Return: nanoseconds; outside of all threads, those of the simulation.
+ */
+uint64_t sim_local_now(void)
+{
+	return sim.now + (sim.self ? sim.self->debt : 0);
+}
+
+static void pass_turn(void)
+{
+	struct sim_thread *t = sim.self;
+
+	fiber_yield();
+	sim.self = t;
+}
+
+/* The core is busy until where the thread has got to. */
+static void settle_debt(struct sim_thread *t)
+{
+	uint64_t *busy = sim_node_core(t->node, t->core);
+
+	t->not_before = sim.now + t->debt;
+	t->debt = 0;
+	if (busy && *busy < t->not_before)
+		*busy = t->not_before;
+}
+
+/**
+ * sim_sleep_until() - go on at a time, whatever happens before
+ * @at: when
+ */
+void sim_sleep_until(uint64_t at)
+{
+	struct sim_thread *t = sim.self;
+
+	settle_debt(t);
+	t->state = SIM_READY;
+	sim_heap_set(&sim.heap, &t->event, at > t->not_before ? at : t->not_before);
+	pass_turn();
+}
+
+/**
+ * sim_charge() - what the thread does takes this long
+ * @ns: how long
+ */
+void sim_charge(uint64_t ns)
+{
+	struct sim_thread *t = sim.self;
+
+	if (!t)
+		return;
+	t->debt += ns;
+	if (t->debt > SIM_QUANTUM_NS)
+		sim_sleep_until(sim.now + t->debt);
+}
+
+/**
+ * sim_wait_until() - go on at a time, or when something happens before
+ * @at: when
+ *
+ * Return: true when something happened.
+ */
+bool sim_wait_until(uint64_t at)
+{
+	struct sim_thread *t = sim.self;
+
+	if (t->pending) {
+		t->pending = false;
+		sim_charge(sim.cost.poll);
+		return true;
+	}
+	settle_debt(t);
+	t->state = SIM_WAITING;
+	t->woken = false;
+	sim_heap_set(&sim.heap, &t->event, at > t->not_before ? at : t->not_before);
+	pass_turn();
+	return t->woken;
+}
+
+/**
+ * sim_relax() - one step of waiting for something that is looked at, in memory
+ */
+void sim_relax(void)
+{
+	struct sim_thread *t = sim.self;
+
+	if (sim_wait_until(sim_local_now() + t->relax_ns))
+		t->relax_ns = SIM_RELAX_NS;
+	else if (t->relax_ns < SIM_RELAX_MAX_NS)
+		t->relax_ns *= 2;
+}
+
+/**
+ * sim_wake() - something happened that a thread may wait for
+ * @t: thread
+ * @at: when it can see it
+ */
+void sim_wake(struct sim_thread *t, uint64_t at)
+{
+	if (t->state != SIM_WAITING) {
+		t->pending = true;
+		return;
+	}
+	t->woken = true;
+	at += sim.cost.poll;
+	if (at < t->not_before)
+		at = t->not_before;
+	if (!sim_event_is_set(&t->event) || at < t->event.at)
+		sim_heap_set(&sim.heap, &t->event, at);
+}
+
+/**
+ * sim_thread_run_at() - a thread whose node stood still goes on
+ * @t: thread
+ * @at: when
+ */
+void sim_thread_run_at(struct sim_thread *t, uint64_t at)
+{
+	if (t->state != SIM_DONE && !sim_event_is_set(&t->event))
+		sim_heap_set(&sim.heap, &t->event, at);
+}
+
+static void run(struct sim_event *e)
+{
+	struct sim_thread *t = (struct sim_thread *)e;
+	uint64_t *busy;
+
+	/* when the node goes on, so does the thread */
+	if (sim_node_stopped(t->node))
+		return;
+	busy = sim_node_core(t->node, t->core);
+	if (busy && *busy > sim.now) {
+		sim_heap_set(&sim.heap, &t->event, *busy);
+		return;
+	}
+	t->state = SIM_READY;
+	sim.self = t;
+	sim.stats.switches++;
+	sim_note("run", sim_node_nid(t->node), t->number, 0);
+	fiber_resume(t->fiber);
+	sim.self = NULL;
+	if (fiber_finished(t->fiber)) {
+		t->state = SIM_DONE;
+		sim.threads--;
+	}
+	if (t->state == SIM_DONE) {
+		fiber_destroy(t->fiber);
+		t->fiber = NULL;
+	}
+}
+
+static void begin(void *arg)
+{
+	struct sim_thread *t = arg;
+
+	t->fn(t->arg);
+	settle_debt(t);
+}
+
+/**
+ * rmc_sim_spawn() - make a thread
+ * @nid: node
+ * @fn: what it runs
+ * @arg: of @fn
+ *
+ * Return: its number; -EINVAL no such node, or it is down; -ENOMEM.
+ */
+int rmc_sim_spawn(uint32_t nid, void (*fn)(void *arg), void *arg)
+{
+	struct sim_thread *t, **list;
+	uint32_t n = 0;
+
+	if (nid >= sim.o.nodes || sim_node_is_down(nid))
+		return -EINVAL;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	t->fiber = fiber_create(begin, t, SIM_STACK_BYTES);
+	if (!t->fiber) {
+		free(t);
+		return -ENOMEM;
+	}
+	t->event.fire = run;
+	t->node = sim.node[nid];
+	t->number = sim.spawned++;
+	t->relax_ns = SIM_RELAX_NS;
+	t->fn = fn;
+	t->arg = arg;
+	for (list = sim_node_threads(t->node); *list; list = &(*list)->next)
+		n++;
+	t->core = sim.o.cores ? n % sim.o.cores : n;
+	*list = t;
+	sim.threads++;
+	sim_heap_set(&sim.heap, &t->event, sim_local_now());
+	return t->number;
+}
+
+/**
+ * sim_thread_destroy() - a thread is no more, whether it returned or not
+ * @t: thread, which does not run now
+ */
+void sim_thread_destroy(struct sim_thread *t)
+{
+	sim_heap_cancel(&sim.heap, &t->event);
+	if (t->state != SIM_DONE)
+		sim.threads--;
+	fiber_destroy(t->fiber);
+	free(t);
+}
+
+/**
+ * sim_exit() - the calling thread ends here
+ */
+void sim_exit(void)
+{
+	struct sim_thread *t = sim.self;
+
+	settle_debt(t);
+	t->state = SIM_DONE;
+	sim.threads--;
+	fiber_yield();
+	abort();
+}
+
+/**
+ * rmc_sim_now() - clock of the calling thread
+ *
+ * Return: nanoseconds since the start.
+ */
+uint64_t rmc_sim_now(void)
+{
+	return sim_local_now() - sim.o.start_ns;
+}
+
+/**
+ * rmc_sim_nid() - node of the calling thread
+ *
+ * Return: node id.
+ */
+uint32_t rmc_sim_nid(void)
+{
+	return sim_node_nid(sim.self->node);
+}
+
+/**
+ * rmc_sim_compute() - keep the core busy
+ * @ns: how long
+ */
+void rmc_sim_compute(uint64_t ns)
+{
+	sim.self->debt += ns;
+	sim_sleep_until(sim_local_now());
+}
+
+/**
+ * rmc_sim_sleep_until() - go on at a time
+ * @ns: since the start
+ */
+void rmc_sim_sleep_until(uint64_t ns)
+{
+	sim_sleep_until(sim.o.start_ns + ns);
+}
+
+/**
+ * rmc_sim_wait_until() - go on at a time, or when something happens before
+ * @ns: since the start
+ *
+ * Return: 1 when a completion, or a request for the node, came before; else 0.
+ */
+int rmc_sim_wait_until(uint64_t ns)
+{
+	return sim_wait_until(sim.o.start_ns + ns);
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Workers of the NI. None of them polls: a worker is visited when an application posted,
+ * when a peer rang, when a packet that a filter holds is due, and each tick.
+ *
+ * A visit does its work at once, and takes as long as the costs say; whoever it
+ * notifies learns of it at its end. Bits of bells are cleared after each visit, so
+ * that the next packet of any source rings again. Then what a visit looks at is only what
+ * has something, and no event is found by searching.
+ */
+#include "node.h"
+
+/* A worker that has something it cannot go on with tries again after this. */
+#define RETRY_NS	1000
+
+/* Whom the visit that is going on notifies */
+static struct {
+	bool on;
+	struct sim_worker *worker[RMC_MAX_NODES];
+	u32 workers;
+	struct sim_thread **thread;
+	u32 threads, room;
+	int eventfd[64];
+	u32 eventfds;
+} notices;
+
+/**
+ * sim_worker_kick() - there is something to do
+ * @w: worker
+ * @at: when it can see it
+ */
+void sim_worker_kick(struct sim_worker *w, u64 at)
+{
+	if (at < w->free_at)
+		at = w->free_at;
+	if (!sim_event_is_set(&w->visit) || at < w->visit.at)
+		sim_heap_set(&sim.heap, &w->visit, at);
+}
+
+/**
+ * sim_notify_worker() - somebody has something for a worker
+ * @w: worker
+ */
+void sim_notify_worker(struct sim_worker *w)
+{
+	if (notices.on && notices.workers < ARRAY_SIZE(notices.worker))
+		notices.worker[notices.workers++] = w;
+	else
+		sim_worker_kick(w, sim_local_now() + sim.cost.handoff);
+}
+
+/**
+ * sim_notify_thread() - something happened that a thread may wait for
+ * @t: thread
+ */
+void sim_notify_thread(struct sim_thread *t)
+{
+	if (!notices.on) {
+		sim_wake(t, sim_local_now() + sim.cost.handoff);
+		return;
+	}
+	if (notices.threads == notices.room) {
+		notices.room = notices.room ? 2 * notices.room : 64;
+		notices.thread = realloc(notices.thread,
+					 notices.room * sizeof(struct sim_thread *));
+		if (!notices.thread)
+			abort();
+	}
+	notices.thread[notices.threads++] = t;
+}
+
+/**
+ * sim_notify_eventfd() - an armed eventfd is due
+ * @fd: descriptor
+ */
+void sim_notify_eventfd(int fd)
+{
+	if (notices.on && notices.eventfds < ARRAY_SIZE(notices.eventfd))
+		notices.eventfd[notices.eventfds++] = fd;
+	else
+		sim_eventfd_signal(fd, sim_local_now());
+}
+
+/* The end of a visit: notices arrive. */
+static void deliver(u64 at)
+{
+	u32 i;
+
+	notices.on = false;
+	for (i = 0; i < notices.workers; i++)
+		sim_worker_kick(notices.worker[i], at + sim.cost.handoff);
+	for (i = 0; i < notices.threads; i++)
+		sim_wake(notices.thread[i], at + sim.cost.handoff);
+	for (i = 0; i < notices.eventfds; i++)
+		sim_eventfd_signal(notices.eventfd[i], at);
+	notices.workers = 0;
+	notices.threads = 0;
+	notices.eventfds = 0;
+}
+
+/* What a visit or tick does is counted from here ... */
+static struct rmc_stats count_begin(const struct sim_worker *w)
+{
+	notices.on = true;
+	return w->node->rmc->stats;
+}
+
+/* ... to here: what it takes. */
+static u64 count_end(struct sim_worker *w, const struct rmc_stats *was)
+{
+	const struct rmc_stats *is = &w->node->rmc->stats;
+	u64 bytes = is->request_bytes - was->request_bytes + is->served_bytes - was->served_bytes +
+		    is->reply_bytes - was->reply_bytes;
+	u64 served = is->served - was->served;
+	struct sim_thread *t;
+
+	sim.stats.requests += served;
+	/* they may wait for what was written */
+	for (t = served ? w->node->threads : NULL; t; t = t->next)
+		if (t->state == SIM_WAITING)
+			sim_notify_thread(t);
+	return (is->requests - was->requests) * sim.cost.rgp + served * sim.cost.rrpp +
+	       (is->replies - was->replies) * sim.cost.rcp + bytes * sim.cost.byte / 1000;
+}
+
+/*
+ * After a visit: silent sources lose their bit, and those whose packets are not due yet
+ * get theirs back when they are. Returns true when something can be taken now.
+ */
+static bool settle_lane(struct sim_worker *w, enum rmc_lane lane)
+{
+	struct sim_node *n = w->node;
+	struct rmc_node *node = n->rmc;
+	bool ready = false;
+	u32 i;
+
+	for (i = 0; i < (n->fabric.endpoints + 63) / 64; i++) {
+		u64 *word = rmc_doorbell_word(&n->fabric, node->ep, lane, i * 64), bits = *word;
+
+		for (; bits; bits &= bits - 1) {
+			u32 from = i * 64 + __ffs64(bits);
+			const struct rmc_filter *flt = NULL;
+			const struct rmc_ring *rx = NULL;
+
+			if (lane == RMC_LANE_REQ && node->in[from]) {
+				rx = &node->in[from]->req;
+				flt = node->in[from]->filter;
+			} else if (lane == RMC_LANE_REP && node->out[from]) {
+				rx = &node->out[from]->rep;
+				flt = node->out[from]->filter;
+			} else if (lane == RMC_LANE_REQ) {
+				/* its channel is not open: see tick() */
+				continue;
+			}
+			if (rx && (rmc_ring_ready(rx) || (flt && rmc_ring_ready(&flt->wire)))) {
+				ready = true;
+				continue;
+			}
+			*word &= ~(1ULL << from % 64);
+			if (flt && flt->held)
+				sim_heap_set(&sim.heap, &n->due[lane][from].event,
+					     max(flt->heap[0].due_ns, sim.now));
+		}
+	}
+	return ready;
+}
+
+/* The same for everything of a worker. */
+static bool settle(struct sim_worker *w)
+{
+	struct rmc_node *node = w->node->rmc;
+	bool ready = false;
+	u32 i;
+
+	if (w->ni.stages & RMC_STAGE_REQ) {
+		for (i = w->ni.hots; i-- > 0;) {
+			if (rmc_qp_quiet(w->ni.hot[i]))
+				rmc_ni_cool(&w->ni, w->ni.hot[i]);
+			else
+				ready = true;
+		}
+		ready |= settle_lane(w, RMC_LANE_REP) || node->itt.restarts;
+	}
+	if (w->ni.stages & RMC_STAGE_SRV)
+		ready |= settle_lane(w, RMC_LANE_REQ) || node->att.used;
+	return ready;
+}
+
+static void visit(struct sim_event *e)
+{
+	struct sim_worker *w = (void *)((char *)e - offsetof(struct sim_worker, visit));
+	struct rmc_stats was;
+	u32 done;
+
+	if (sim_node_stopped(w->node))
+		return;
+	was = count_begin(w);
+	done = rmc_ni_visit(&w->ni);
+	w->free_at = sim.now + count_end(w, &was);
+	sim.stats.visits++;
+	sim_note("visit", w->node->nid, w - w->node->worker, done);
+	deliver(w->free_at);
+	if (settle(w))
+		sim_worker_kick(w, done ? w->free_at : sim.now + RETRY_NS);
+}
+
+/* No source has its bit set. */
+static bool quiet(struct sim_worker *w)
+{
+	struct sim_node *n = w->node;
+	enum rmc_lane lane;
+	u32 i;
+
+	for (lane = 0; lane < RMC_LANES; lane++)
+		for (i = 0; w->ni.nodes[lane] && i < (n->fabric.endpoints + 63) / 64; i++)
+			if (*rmc_doorbell_word(&n->fabric, n->rmc->ep, lane, i * 64))
+				return false;
+	return true;
+}
+
+static void tick(struct sim_event *e)
+{
+	struct sim_node *n = (struct sim_node *)((char *)e - offsetof(struct sim_node, tick));
+	u32 i;
+
+	if (sim_node_stopped(n))
+		return;
+	for (i = 0; i < n->workers; i++) {
+		struct sim_worker *w = &n->worker[i];
+		struct rmc_stats was = count_begin(w);
+
+		rmc_ni_tick(&w->ni, sim.now);
+		deliver(sim.now + count_end(w, &was));
+		/* a channel that could not be opened may be now */
+		if (settle(w) || !quiet(w))
+			sim_worker_kick(w, sim.now);
+	}
+	sim_heap_set(&sim.heap, &n->tick, sim.now + (u64)sim.o.tick_us * 1000);
+}
+
+static void due(struct sim_event *e)
+{
+	struct sim_due *d = (struct sim_due *)e;
+	struct rmc_node *node = d->node->rmc;
+
+	/* a paused one finds it when it goes on */
+	*rmc_doorbell_word(&d->node->fabric, node->ep, d->lane, d->from) |= 1ULL << d->from % 64;
+	sim_worker_kick((struct sim_worker *)(d->lane == RMC_LANE_REQ ? node->srv_worker :
+								       node->req_worker), sim.now);
+}
+
+/**
+ * sim_node_init_events() - a node has booted: its events begin
+ * @n: node
+ */
+void sim_node_init_events(struct sim_node *n)
+{
+	enum rmc_lane lane;
+	u32 i;
+
+	for (i = 0; i < n->workers; i++) {
+		n->worker[i].visit.fire = visit;
+		n->worker[i].node = n;
+		n->worker[i].free_at = 0;
+		/* as if it always slept: whoever has something says so */
+		n->worker[i].ni.parked = 1;
+	}
+	for (lane = 0; lane < RMC_LANES; lane++)
+		for (i = 0; i < sim.o.nodes; i++) {
+			n->due[lane][i].event.fire = due;
+			n->due[lane][i].node = n;
+			n->due[lane][i].lane = lane;
+			n->due[lane][i].from = i;
+		}
+	n->tick.fire = tick;
+	sim_heap_set(&sim.heap, &n->tick,
+		     sim.now + (u64)sim.o.tick_us * 1000 * (n->nid + 1) / sim.o.nodes);
+}
+
+/**
+ * sim_node_stop() - nothing of a node happens any more
+ * @n: node
+ */
+void sim_node_stop(struct sim_node *n)
+{
+	enum rmc_lane lane;
+	u32 i;
+
+	sim_heap_cancel(&sim.heap, &n->tick);
+	for (i = 0; i < n->workers; i++)
+		sim_heap_cancel(&sim.heap, &n->worker[i].visit);
+	for (lane = 0; lane < RMC_LANES; lane++)
+		for (i = 0; i < sim.o.nodes; i++)
+			sim_heap_cancel(&sim.heap, &n->due[lane][i].event);
+}
+
+/**
+ * sim_node_go_on() - mirror of sim_node_stop() for a kernel that stood still
+ * @n: node
+ */
+void sim_node_go_on(struct sim_node *n)
+{
+	struct sim_thread *t;
+	u32 i;
+
+	sim_heap_set(&sim.heap, &n->tick, sim.now);
+	for (i = 0; i < n->workers; i++)
+		sim_worker_kick(&n->worker[i], sim.now);
+	for (t = n->threads; t; t = t->next)
+		sim_thread_run_at(t, sim.now);
+}
+
+/* ---- what the core wants of an operating system ---- */
+
+u64 rmc_os_now_ns(void)
+{
+	return sim.now;
+}
+
+void rmc_os_wake(struct rmc_ni_worker *ni)
+{
+	sim_notify_worker((struct sim_worker *)ni);
+}
+
+void rmc_os_membarrier(struct rmc_ni_worker *ni)
+{
+	(void)ni;
+}
+
+void rmc_os_event(struct rmc_event *e)
+{
+	sim_event_happened(e);
+}
+
+void rmc_os_node_event(struct rmc_node *node, u32 type, u32 nid, u32 epoch)
+{
+	sim_note("event", node->nid, type, (u64)nid << 32 | epoch);
+}
