@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+"""What benchmarks print -> label, columns and rows of a stored result.
+
+Each importer takes the text of a file and which part of it is meant, and may also return what
+the text itself knows of its origin: commit, date, machine, command.
+"""
+
+import decimal
+import json
+import re
+
+from benchtable import text as benchtext
+
+from .store import Wrong
+
+
+def short(value):
+    """Three digits: what medians on shared machines are worth."""
+    if value is None:
+        return None
+    return decimal.Decimal(benchtext.number(value))
+
+
+def unquoted(word):
+    try:
+        return int(word)
+    except ValueError:
+        return decimal.Decimal(word)
+
+
+def measured(value, unit, low=None, high=None):
+    cell = {"value": short(value), "unit": unit}
+    return {**cell, "low": short(low), "high": short(high)} if low is not None else cell
+
+
+def _bench_name(row):
+    name = benchtext.name(row)
+    if row["group"] != "rate":
+        return name + (f", {benchtext.size(row['bytes'])}" if row.get("bytes") else "")
+    return f"{benchtext.size(row.get('bytes'))} {name}, {row['outstanding']} in flight" + (
+            f" on each of {row['qps']} queue pairs" if row["qps"] > 1 else "")
+
+
+def bench(text, part):
+    """bench.json of tools/rmc-bench; part: latency, rows (of other groups) or ratios."""
+    found = json.loads(text)
+    origin = {"command": found["command"], "date": found["started"][:10]}
+    if part == "ratios":
+        columns = [{"name": "ratio"}, {"name": "asked"}]
+        rows = [{"name": r["name"], "values": {
+            "ratio": measured(r["ratio"], "x", r.get("low"), r.get("high")),
+            **({"asked": r["asked"]} if "asked" in r else {})}} for r in found["ratios"]]
+        return {**origin, "label": "ratio", "columns": columns, "rows": rows}
+    groups = {"latency": ("latency",), "rows": ("rate", "bandwidth", "messages", "parked")}
+    if part not in groups:
+        raise Wrong(f"bench: part {part!r} is not latency, rows or ratios")
+    columns, rows = {}, {}
+    for row in found["rows"]:
+        if row["group"] not in groups[part]:
+            continue
+        values = rows.setdefault(_bench_name(row), {})
+        where = row["where"]
+        if part == "latency":
+            for key, title in (("min", "min"), ("value", "p50"), ("p99", "p99"), ("p99_9", "p99.9")):
+                columns[f"{where}: {title}"] = {"name": f"{where}: {title}", "unit": row["unit"]}
+                values[f"{where}: {title}"] = short(row.get(key))
+            continue
+        columns[where] = {"name": where}
+        values[where] = measured(row["value"], row["unit"])
+        if "limit" in row:
+            columns[f"{where}, beside"] = {"name": f"{where}, beside"}
+            values[f"{where}, beside"] = measured(row["ratio"], f"x {row['limit']}")
+        if "asked" in row:
+            columns["asked"] = {"name": "asked"}
+            values["asked"] = row["asked"]
+    return {**origin, "label": "latency" if part == "latency" else "",
+            "columns": list(columns.values()),
+            "rows": [{"name": name, "values": values} for name, values in rows.items()]}
+
+
+def host(text, _):
+    """build/host/bench --json."""
+    rows = []
+    for row in json.loads(text):
+        values = {"measured": measured(row["value"], row["unit"].replace("/ns", "per ns"))}
+        if "ratio" in row:
+            per = row["per"]
+            values["beside"] = measured(row["ratio"], "x " + (f"({per})" if " " in per and per[0] != "(" else per))
+        rows.append({"name": row["name"], "values": values})
+    return {"label": "", "columns": [{"name": "measured"}, {"name": "beside"}], "rows": rows}
+
+
+def history(text, _):
+    """The last line of the file that selftests/bench-history keeps."""
+    entry = json.loads(text.strip().splitlines()[-1])
+    rows = [{"name": name, "values": {"median": measured(row["value"], row["unit"])}}
+            for name, row in entry["values"].items()]
+    return {"commit": entry["commit"], "date": entry["date"][:10], "machine": entry["machine"],
+            "command": f"selftests/{entry['command']}",
+            "label": "", "columns": [{"name": "median"}], "rows": rows}
+
+
+def series(text, part):
+    """JSON with "results" by size: a benchmark's, or raw/KEY.json of rmc-figures (part: node)."""
+    found = json.loads(text)
+    origin = {key: found[key][:10] if key == "started" else found[key]
+              for key in ("command", "started") if key in found}
+    if "started" in origin:
+        origin["date"] = origin.pop("started")
+    if "output" in found:
+        if (part or "0") not in found["output"]:
+            raise Wrong(f"series: nothing of node {part or 0}")
+        found = found["output"][part or "0"]
+    units = {"usec": ("us", 1), "bytes_per_sec": ("GB/s", 1e-9)}
+    columns, rows = {}, []
+    for one in found["results"]:
+        values = {}
+        for key, value in one.items():
+            match = re.fullmatch(r"(.*)_(usec|bytes_per_sec)", key)
+            if match and value is not None:
+                unit, scale = units[match.group(2)]
+                title = match.group(1).replace("_", " ").removeprefix("t ").removeprefix("bw ")
+                columns[title] = {"name": title, "unit": unit}
+                values[title] = short(value * scale)
+        name = benchtext.size(one["bytes"]) + (f", {one['way']}" if "way" in one else "")
+        rows.append({"name": name, "values": values})
+    return {**origin, "label": "size", "columns": list(columns.values()), "rows": rows}
+
+
+def sabre(text, part):
+    """A block of build/host/sabre_bench; part: its heading up to the colon."""
+    blocks = dict(re.findall(r"^(MTU \d+, [^:\n]*): latency.*\n((?:.+\n?)+)", text, re.M))
+    if part not in blocks:
+        raise Wrong(f"sabre: part {part!r} is not of {', '.join(blocks) or 'nothing'}")
+    lines = blocks[part].splitlines()
+    names = lines[0].split()[1:]
+    columns = [{"name": names[0]}] + [{"name": n + e} for n in names[1:] for e in ("", ", ratio")]
+    rows, rate = [], False
+    for line in lines[1:]:
+        if line.startswith("32 in flight"):
+            rate = True
+            continue
+        words = line.split()
+        size, words = benchtext.size(int(words[0])), [unquoted(w) for w in words[1:]]
+        if rate:
+            cells = dict(zip(names, ({"value": w, "unit": "GB/s"} for w in words)))
+        else:
+            cells = {c["name"]: {"value": w, "unit": "x" if "ratio" in c["name"] else "ns"}
+                     for c, w in zip(columns, words)}
+        rows.append({"name": size + (", 32 in flight" if rate else ""), "values": cells})
+    return {"label": "object", "columns": columns, "rows": rows}
+
+
+NI_COLUMNS = (("units", None), ("RRPPs", None), ("workers", None), ("hand-offs", None),
+              ("latency 64 B", "ns"), ("latency 8 KiB", "ns"), ("busiest 64 B", "M/s"),
+              ("busiest 8 KiB", "GB/s"), ("threads 64 B", "M/s"), ("threads 8 KiB", "GB/s"))
+
+
+def ni(text, _):
+    """build/host/ni_bench."""
+    columns = [{"name": n, **({"unit": u} if u else {})} for n, u in NI_COLUMNS]
+    rows, marked = [], False
+    for line in text.splitlines():
+        match = re.fullmatch(r"\s*([a-z_]+)((?:\s+[\d.]+){10})\s*(\(.*\))?", line)
+        if match:
+            words = match.group(2).split()
+            values = {n: unquoted(w) if u else w for (n, u), w in zip(NI_COLUMNS, words)}
+            if match.group(3):
+                marked = True
+                values["CPUs"] = "too few for threads"
+            rows.append({"name": match.group(1), "values": values})
+    if not rows:
+        raise Wrong("ni: no row of ni_bench")
+    return {"label": "ni", "columns": columns + ([{"name": "CPUs"}] if marked else []), "rows": rows}
+
+
+def objects(text, _):
+    """build/host/objects --json: sizes are the columns."""
+    columns, rows = {}, {}
+    for one in json.loads(text)["rows"]:
+        size = benchtext.size(one["bytes"])
+        columns[size] = {"name": size}
+        name = f"{one['figure']}: {one['series']}"
+        name += f", {one['writers']} writers" if one["writers"] else ""
+        row = rows.setdefault(name, {"name": name, "unit": one["unit"], "values": {}})
+        row["values"][size] = short(one["value"])
+    return {"label": "figure", "columns": list(columns.values()), "rows": list(rows.values())}
+
+
+def delay(text, _):
+    """build/host/delay: the link model's round trips."""
+    columns = [{"name": "hops"}, {"name": "configured"}, {"name": "measured"}, {"name": "off"}]
+    rows = [{"name": "floor without a model", "values": {"measured": {"value": int(ns), "unit": "ns"}}}
+            for ns in re.findall(r"^# floor without a model: (\d+) ns", text, re.M)]
+    found = re.findall(r"^# (\S.*?) +(\d+) +(\d+) +(\d+) +(\d+) +[+]?(-?[\d.]+) +\d+ +\d+$", text, re.M)
+    names = [what for what, *_ in found]
+    for what, hops, _, model, mean, off in found:
+        # the same torus over several distances
+        name = what if names.count(what) == 1 else f"{what}, {hops} hop{'s' * (hops != '1')}"
+        rows.append({"name": name, "values": {
+            "hops": hops, "configured": f"{model} ns", "measured": {"value": int(mean), "unit": "ns"},
+            "off": {"value": unquoted(off), "unit": "%"}}})
+    if not found:
+        raise Wrong("delay: no row of the link model")
+    return {"label": "model", "columns": columns, "rows": rows}
+
+
+KINDS = {"bench": bench, "host": host, "history": history, "series": series, "sabre": sabre, "ni": ni,
+         "objects": objects, "delay": delay}
