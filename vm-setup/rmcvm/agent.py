@@ -101,6 +101,7 @@ class Session:
                 if time.monotonic() > deadline:
                     raise Lost("the guest does not answer", "look at rmc-vm console")
                 time.sleep(0.5)
+                patience *= 2       # a busy guest answers, but may take this long
         except BaseException:
             self.close()
             raise
