@@ -12,7 +12,7 @@ interrupts()
 					END { print n + 0 }'
 }
 behind 1 expose "$XPAIR" expose
-until_true 10 grep -q exposed "$LOGS/expose" || fail "$(cat "$LOGS/expose")"
+begun exposed expose
 for try in 1 2 3; do
 	before=$(interrupts)
 	out=$(at 0 "$XPAIR" wake 1 2>&1) || fail "$out"

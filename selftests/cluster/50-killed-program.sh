@@ -8,17 +8,17 @@ behind 0 watch0 "$XPAIR" watch 12
 watcher=$behind
 for round in 1 2 3 4 5; do
 	behind 1 busy$round "$XPAIR" busy
-	until_true 10 grep -q busy "$LOGS/busy$round" || fail "$(cat "$LOGS/busy$round")"
+	begun busy busy$round
 	sleep 0.3
 	# shellcheck disable=SC2016 # for the guest's shell
 	at 1 sh -c 'for p in /proc/[0-9]*; do
 			read -r c < $p/comm && [ "$c" = xpair ] && kill -KILL ${p#/proc/}; done 2>/dev/null; true'
 	wait "$behind"
 done
-wait "$watcher" || fail "$(cat "$LOGS/watch0")"
-[ "$(told watch0 1 other)" = 0 ] || fail "$(cat "$LOGS/watch0")"
-[ "$(told watch0 1 down)" = 0 ] || fail "$(cat "$LOGS/watch0")"
-[ "$(told watch0 1 ok)" -gt 0 ] || fail "$(cat "$LOGS/watch0")"
+wait "$watcher" || fail "exit status $? of watch: $(cat "$LOGS/watch0")"
+[ "$(told watch0 1 other)" = 0 ] || fail "other statuses: $(cat "$LOGS/watch0")"
+[ "$(told watch0 1 down)" = 0 ] || fail "taken for dead: $(cat "$LOGS/watch0")"
+[ "$(told watch0 1 ok)" -gt 0 ] || fail "nothing succeeded: $(cat "$LOGS/watch0")"
 # no page stays pinned
 # shellcheck disable=SC2016
 out=$(at 1 sh -c 'echo 1 > /proc/sys/vm/stat_refresh; grep nr_foll_pin /proc/vmstat')

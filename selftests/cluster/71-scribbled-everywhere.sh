@@ -47,7 +47,7 @@ scribbled all "${SCRIBBLE:-2}"
 for node in 0 1; do
 	behind "$node" "victim$node" "$XPAIR" busy
 done
-until_true 10 says busy victim0 victim1 || fail "$(cat "$LOGS"/victim?)"
+begun busy victim0 victim1
 for node in 0 1; do
 	at "$node" /run/rmc/busybox killall -9 xpair
 	unload "$node" || fail "seed $SEED: node $node keeps its module"

@@ -34,9 +34,26 @@ finish()
 trap finish EXIT
 trap 'exit 130' INT TERM
 
+# fail WHAT ...: and what the programs in the background said last, and where they are now:
+# it may be a failure that does not come again
 fail()
 {
-	echo "$*"
+	local log node
+
+	echo "${*:-said nothing}"
+	for log in "$LOGS"/*; do
+		[ ! -f "$log" ] || echo "  ${log##*/}, $(wc -l < "$log") lines: $(tail -n 1 "$log")"
+	done
+	for node in $(seq 0 $((NODES - 1))); do
+		echo "  node $node: programs, and the kernel's last words"
+		# shellcheck disable=SC2016 # for the guest's shell
+		timeout 10 "$VM" exec "$node" -- sh -c '
+			for p in /proc/[0-9]*; do
+				read -r name < $p/comm && case $name in
+				x*|rmc*) echo "$name ${p#/proc/}" && head -n 5 $p/stack;; esac
+			done 2>/dev/null
+			/run/rmc/busybox dmesg | tail -n 4' < /dev/null 2>&1 | sed 's/^/    /'
+	done
 	exit 1
 }
 
@@ -191,6 +208,12 @@ says()
 	for log in "$@"; do
 		grep -q "^$what" "$LOGS/$log" || return 1
 	done
+}
+
+# begun WHAT LOG ...: programs in the background say so, or it is said that they do not
+begun()
+{
+	until_true 40 says "$@" || fail "${*:2} did not begin in 40 s"
 }
 
 # told LOG PEER FIELD: a number of xpair watch's last words on a peer
