@@ -493,6 +493,15 @@ expect "rmcctl: bad id" 2 "is not a context id" "$O/rmcctl" context create x
 # users and groups come from the system's own lists, so that any source of them works
 expect "rmcctl: no such user" 2 "no user 'nobody-here'" "$O/rmcctl" context create --uid nobody-here 1
 expect "rmcctl: no such group" 2 "no group '12x'" "$O/rmcctl" context create --gid 12x 1
+directory_user() {
+	$CC $FLAGS -shared -fPIC -o "$W/one_user.so" "$here/one_user.c" || return 1
+	for option in --uid --gid; do
+		# known, hence the next thing that is missing is told
+		LD_PRELOAD=$W/one_user.so "$O/rmcctl" context create $option only-in-the-directory 1 2>&1 |
+			grep -v "^rmcctl: no \(user\|group\)" || return 1
+	done
+}
+check "rmcctl: users and groups of a directory service" directory_user
 expect "RMC_CTX is no number" 2 "RMC_CTX='1x' in the environment" env RMC_CTX=1x "$O/rmc_read_lat"
 expect "RMC_CTX is too large" 2 "RMC_CTX='99999999999' in" env RMC_CTX=99999999999 "$O/rmc-kv"
 expect "RMC_NODES is no number" 2 "RMC_NODES='two' in" env RMC_NODES=two "$O/rmc_netpipe"

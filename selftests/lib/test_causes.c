@@ -84,6 +84,23 @@ static void calls(void)
 	CHECK(says("1073741824 calls"));
 }
 
+/* The sanitizers' allocator would end the program instead. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "allocator_may_return_null=1";
+}
+
+static void stores(void)
+{
+	struct rmc_kv kv = { .o = { .objects = 1ULL << 50 }, .shape = { .further = 1 } };
+
+	rmc_set_errmsg("something else");
+	CHECK_EQ(rmc_kv_owner_open(&kv), -ENOMEM);
+	CHECK(says("no memory for the index of 1125899906842624 objects"));
+	rmc_kv_owner_close(&kv);
+}
+
 #define MEMBERS	8
 #define KEYS	(1U << 16)
 #define GROUPS	16
@@ -126,6 +143,7 @@ int main(void)
 		{ "segments", segments },
 		{ "readers", readers },
 		{ "remote procedure calls", calls },
+		{ "stores", stores },
 		{ "the owner of a key says nothing about its bucket", hashes },
 	};
 
