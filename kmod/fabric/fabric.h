@@ -150,7 +150,7 @@ static inline u32 *rmc_sync_word(const struct rmc_fabric *f, u32 ep, u32 nid)
 /* The peer's entry says it is up, under this epoch. */
 static inline bool rmc_peer_up(const struct rmc_fabric *f, u32 nid, u32 *epoch)
 {
-	/* pairs with the release that made the peer UP, see rmc_node_join_poll() */
+	/* pairs with the barrier that made the peer UP, see rmc_node_join_poll() */
 	u64 claim = smp_load_acquire(&f->node[nid].claim);
 
 	*epoch = rmc_claim_epoch(claim);

@@ -203,7 +203,7 @@ static bool awaited(struct rmc_node *node, u32 nid, u32 now_ms)
 	struct rmc_fabric *f = node->fabric;
 	s32 waited = now_ms - node->join_ms;
 	s32 dead_ms = f->dead_ms;
-	/* pairs with the release that made the peer JOINING or UP */
+	/* pairs with what made the peer JOINING or UP: rmc_node_join(), set_state() */
 	u32 state = smp_load_acquire(&f->node[nid].state);
 
 	if (nid == node->nid || (state != RMC_NODE_UP && state != RMC_NODE_JOINING))
@@ -221,6 +221,20 @@ static void changed(struct rmc_fabric *f)
 {
 	/* release: also when the counter is never looked at */
 	rmc_os_inc_release(&f->changes);
+}
+
+/*
+ * The entry says so, unless somebody took the id over: this kernel may have stood still
+ * since it last looked, and a successor's entry is not to be touched.
+ *
+ * Full barrier; pairs with the acquire in rmc_peer_up() and rmc_peers_poll().
+ */
+static bool set_state(struct rmc_node *node, u32 state)
+{
+	u64 *entry = &node->fabric->node[node->nid].claim, claim = READ_ONCE(*entry);
+
+	return rmc_claim_epoch(claim) == node->epoch &&
+	       rmc_os_cas64(entry, claim, rmc_claim(state, node->epoch)) == claim;
 }
 
 /* No channels, no doorbells, and no older epochs of peers to let go of. */
@@ -264,8 +278,8 @@ bool rmc_node_join_poll(struct rmc_node *node, u32 now_ms)
 	f->ops->reset(f, node->nid);
 	for (u = 0; f->sync && u < rmc_fabric_units(f); u++)
 		start_unit(node->unit[u]);
-	/* pairs with the acquire in the peers' rmc_peer_up() */
-	smp_store_release(&f->node[node->nid].state, RMC_NODE_UP);
+	if (!set_state(node, RMC_NODE_UP))
+		return false;
 	/* pairs with the acquire in rmc_node_linked() */
 	smp_store_release(&node->up, true);
 	changed(f);
@@ -278,14 +292,9 @@ bool rmc_node_join_poll(struct rmc_node *node, u32 now_ms)
  */
 void rmc_node_leave(struct rmc_node *node)
 {
-	struct rmc_fabric *f = node->fabric;
-
 	node->up = false;
-	/* the entry may be another kernel's by now */
-	if (node->fenced || node->left)
-		return;
-	/* pairs with the acquire in rmc_peer_up() and rmc_peers_poll() */
-	smp_store_release(&f->node[node->nid].state, RMC_NODE_DOWN);
+	if (!node->left)
+		set_state(node, RMC_NODE_DOWN);
 }
 
 /**
@@ -311,8 +320,7 @@ void rmc_node_down_srv(struct rmc_node *node)
 		rmc_in_close(node, i);
 	if (node != node->head)
 		return;
-	/* pairs with the acquire in rmc_peer_up() and rmc_peers_poll() */
-	smp_store_release(&f->node[node->nid].state, RMC_NODE_DOWN);
+	set_state(node, RMC_NODE_DOWN);
 	changed(f);
 }
 

@@ -109,7 +109,7 @@ static void tell(struct rmc_node *node, u32 nid, u32 state, u32 epoch)
 static u32 look(struct rmc_node *node, u32 nid)
 {
 	struct rmc_fabric *f = node->fabric;
-	/* both words at once; pairs with the releases that join and leave */
+	/* both words at once; pairs with rmc_node_join() and set_state() */
 	u64 claim = smp_load_acquire(&f->node[nid].claim);
 	u32 state = rmc_claim_state(claim), epoch = rmc_claim_epoch(claim);
 	bool up = state == RMC_NODE_UP;

@@ -3,7 +3,8 @@
  * A peer's entry of the node table that changes while a node looks at it, behind each
  * access in turn. The table is a page that nobody may touch: each access is a fault, whose
  * handler lets the one instruction through. What is told of the peer is in order all the
- * same.
+ * same. The entry may also be the node's own, which a successor takes over while it
+ * changes its state: what the successor wrote stands.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -96,7 +97,44 @@ static void looks(u64 is, u64 then, u32 knows)
 	}
 }
 
-static void test_peers(void)
+static void leave(struct rmc_node *node)
+{
+	rmc_node_leave(node);
+}
+
+static void go_down(struct rmc_node *node)
+{
+	rmc_node_down_srv(node);
+}
+
+static void come_up(struct rmc_node *node)
+{
+	rmc_node_join_poll(node, rmc_os_ns_to_ms(world_now_ns));
+}
+
+/* Somebody takes node 1's id over behind each access to its entry in turn. */
+static void taken_over(u32 state, void (*act)(struct rmc_node *node))
+{
+	struct rmc_node *node = peers.node[1];
+
+	becomes = rmc_claim(RMC_NODE_JOINING, 2);
+	for (step = change_at = 1; step >= change_at && !tap_bad; change_at++) {
+		entries[0].state = RMC_NODE_DOWN;
+		entries[1].claim = rmc_claim(state, 1);
+		node->epoch = 1;
+		node->up = state == RMC_NODE_UP;
+		node->left = false;
+		step = 0;
+		mprotect(entries, 4096, PROT_NONE);
+		act(node);
+		mprotect(entries, 4096, PROT_READ | PROT_WRITE);
+		CHECK(step > 1);
+		if (step >= change_at)
+			CHECK_EQ(entries[1].claim, becomes);
+	}
+}
+
+static void test_entries(void)
 {
 	struct sigaction touch = { .sa_sigaction = touched, .sa_flags = SA_SIGINFO };
 	struct sigaction once = { .sa_sigaction = touched_once, .sa_flags = SA_SIGINFO };
@@ -122,6 +160,10 @@ static void test_peers(void)
 	tap_result("a peer that comes or goes during a look: told in order, once");
 	looks(rmc_claim(RMC_NODE_UP, 2), rmc_claim(RMC_NODE_JOINING, 3), 2);
 	tap_result("a peer that joins again during a look is not up");
+	taken_over(RMC_NODE_UP, leave);
+	taken_over(RMC_NODE_UP, go_down);
+	taken_over(RMC_NODE_JOINING, come_up);
+	tap_result("an id taken over while its owner changes state is the successor's");
 	sigaction(SIGSEGV, &segv, NULL);
 	sigaction(SIGTRAP, &trap, NULL);
 	peers.table = table;
@@ -131,7 +173,7 @@ static void test_peers(void)
 
 int main(void)
 {
-	test_peers();
+	test_entries();
 	return tap_done();
 }
 

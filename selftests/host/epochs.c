@@ -449,6 +449,64 @@ static void test_link(const struct world_opts *o)
 	setup_free(&s);
 }
 
+/* Somebody takes the id over in the middle of joining, as after a pause there. */
+static void (*real_reset)(struct rmc_fabric *f, u32 nid);
+static struct rmc_fabric_ops taken_ops;
+
+static u32 resets;
+
+static void reset_and_lose(struct rmc_fabric *f, u32 nid)
+{
+	resets++;
+	real_reset(f, nid);
+	f->node[nid].claim = rmc_claim(RMC_NODE_JOINING, 3);
+}
+
+/* What belongs to a successor is left alone by who has not noticed it yet. */
+static void test_successor(const struct world_opts *o)
+{
+	u64 taken[] = { rmc_claim(RMC_NODE_JOINING, 2), rmc_claim(RMC_NODE_UP, 2) };
+	struct rmc_node *node;
+	struct setup s;
+	u32 i, now;
+
+	for (i = 0; i < ARRAY_SIZE(taken); i++) {
+		setup(&s, o, 2);
+		s.w.table[0].claim = taken[i];
+		rmc_node_leave(s.w.node[0]);
+		CHECK_EQ(s.w.table[0].claim, taken[i]);
+		s.w.node[0]->up = true;
+		rmc_node_down_srv(s.w.node[0]);
+		CHECK(!s.w.node[0]->up);
+		CHECK_EQ(s.w.table[0].claim, taken[i]);
+		setup_free(&s);
+	}
+
+	setup(&s, o, 2);
+	node = s.w.node[0];
+	now = rmc_os_ns_to_ms(world_now_ns);
+	rmc_node_down_srv(node);
+	rmc_node_down_req(node);
+	rmc_node_join(node, now);
+	CHECK_EQ(node->epoch, 2);
+	*sync_of(&s, 1, 0) = 2;
+	taken_ops = *s.w.fabric[0].ops;
+	real_reset = taken_ops.reset;
+	taken_ops.reset = reset_and_lose;
+	s.w.fabric[0].ops = &taken_ops;
+	CHECK(!rmc_node_join_poll(node, ++now));
+	CHECK(!node->up);
+	CHECK_EQ(s.w.table[0].claim, rmc_claim(RMC_NODE_JOINING, 3));
+	rmc_node_tick_srv(node, ++now);
+	CHECK(node->fenced);
+	/* nor are its channels */
+	*sync_of(&s, 1, 0) = 3;
+	resets = 0;
+	CHECK(!rmc_node_join_poll(node, ++now));
+	CHECK_EQ(resets, 0);
+	setup_free(&s);
+}
+
 /* Memory of a channel that is not there yet, or never will be */
 static void *(*real_channel)(struct rmc_fabric *f, u32 requester, u32 server);
 static struct rmc_fabric_ops other_ops;
@@ -682,6 +740,7 @@ int main(void)
 		{ "epochs come round", test_epoch_wraps },
 		{ "a fenced node serves nobody and writes nothing", test_fenced },
 		{ "a node that left stays away", test_left },
+		{ "a successor's entry stays as it is", test_successor },
 		{ "silence, and what is told of it", test_silence },
 		{ "links", test_link },
 		{ "no channel yet, or never", test_no_channel },

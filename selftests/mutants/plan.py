@@ -151,7 +151,7 @@ AREAS = {
     "line": ("core", ["steps", "steps.vector", "memory", "memory.asan", "unit"]),
     "vec": ("core", ["steps.vector"]),
     "mem": ("core", ["unit", "memory", "memory.asan", "steps"]),
-    "node": ("core", ["epochs"]),
+    "node": ("core", ["epochs", "entries"]),
     "peer": ("core", ["epochs", "peers", "entries"]),
     "ni": ("core", ["wakeups", "workers", "turns", "tenants", "workers.asan"]),
     "tenant": ("core", ["tenants", "tenants.asan"]),
