@@ -28,6 +28,7 @@ help:
 	@echo
 	@echo 'Parts of make check:'
 	@echo '  make unit         core on the host: ASan, UBSan, TSan; seconds'
+	@echo '  make model        joining and epochs, searched through with spin; a minute'
 	@echo '  make sim          core and library in virtual time: theory, seeds, crashes; seconds'
 	@echo '  make mutants      which single faults in the sources the tests notice;'
 	@echo '                    MUTANTS="--quick" and more: selftests/mutants/run --help'
@@ -94,6 +95,9 @@ check:
 
 unit:
 	@$(MAKE) -s -j$$(nproc) -C selftests/host O=$(O)/host check
+
+model:
+	@selftests/model/run
 
 sim: lib
 	@$(MAKE) -s -C selftests/sim O=$(O) check
@@ -206,6 +210,6 @@ clean:
 		-o -name '*.mod.c' -o -name '.*.cmd' -o -name modules.order \
 		-o -name Module.symvers \) -type f -print | xargs -r rm -f
 
-.PHONY: help all deps modules uml lib tools version abi-baseline demo check unit sim sim-runs mutants fuzz fuzz-cover lossy style sparse kselftest cluster \
+.PHONY: help all deps modules uml lib tools version abi-baseline demo check unit model sim sim-runs mutants fuzz fuzz-cover lossy style sparse kselftest cluster \
 	bench bench-host bench-history bench-ni figures install clean dkms-source dkms-install \
 	dkms-remove check-ni check-kernels check-debug cover soak
