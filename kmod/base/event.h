@@ -36,8 +36,8 @@ static inline void rmc_event_happened(struct rmc_event *e)
 }
 
 /*
- * Tell the next time; false: it happened already, more than @seen times. Several
- * who wait for one event share its alarm, and are all told.
+ * Notify at the next occurrence; false: there were more than @seen already. Waiters
+ * share one alarm; all are notified.
  */
 static inline bool rmc_event_arm(struct rmc_event *e, u32 seen)
 {

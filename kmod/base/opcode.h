@@ -83,7 +83,7 @@ static inline bool rmc_op_runs(u8 flags, u64 word1)
 	return flags & RMC_OPF_RUNS && !(flags & RMC_OPF_ANNOUNCED && word1 & RMC_REQ_FIRST);
 }
 
-/* A write that is not as good twice as once has a notification behind it. */
+/* A non-idempotent write is one followed by a notification. */
 static inline bool rmc_op_notifies(u8 flags)
 {
 	return (flags & (RMC_OPF_REQ_LINES | RMC_OPF_IDEMPOTENT)) == RMC_OPF_REQ_LINES;

@@ -26,10 +26,9 @@
  * rmc_ring_put(); the consumer loads word0 with acquire in rmc_ring_peek().
  * The same pairs carry "slot is free" backwards.
  *
- * Each pair of lives begins at a lap of its own, rmc_ring_begin(). A kernel that
- * stood still and does not know yet that its node id is another's by now works with
- * the laps of its own life: what it writes is not taken for the successor's, and
- * what the successor is sent is nothing to it.
+ * Each pair of epochs begins at a lap of its own, rmc_ring_begin(). A paused kernel whose
+ * node id was reassigned still uses its old lap numbers: consumers ignore what it writes,
+ * and it ignores what its successor is sent.
  */
 #ifndef RMC_RING_H
 #define RMC_RING_H

@@ -158,7 +158,7 @@ static void end(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x, u8
 
 /**
  * rmc_att_all_arrived() - did an announcement come with all its data requests?
- * @s: run of it and data requests; its operation judged it
+ * @s: run of it and data requests; its operation validated it
  *
  * Then a short transfer may be served at once and needs no entry; but not before
  * those that wait for one.
@@ -177,7 +177,7 @@ bool rmc_att_all_arrived(const struct rmc_serve *s)
 
 /**
  * rmc_att_register() - an announcement came
- * @s: request, or run of it and data requests; its operation judged it
+ * @s: request, or run of it and data requests; its operation validated it
  *
  * Return: RMC_HELD; RMC_AGAIN: no memory now; RMC_S_PROTOCOL: more than
  * RMC_XFERS, or announced twice.

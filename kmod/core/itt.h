@@ -7,16 +7,15 @@
  * replies are still missing (time-out, dead peer, buffer withdrawn): gen then
  * makes the RCP drop what comes late, so nothing lands in freed memory.
  *
- * gen comes round after 65536 uses, which with the entry that was freed last in
- * use again first are a few milliseconds, and a packet may be late by seconds, or
- * by as long as its node was paused. So an entry that owes packets is put aside
- * until the last of them came or their channel went away, and only taken before
- * that when no other is free, then the one that waited longest:
+ * gen wraps after 65536 reuses, a few milliseconds with a LIFO free list; a packet may be
+ * late by seconds, or by as long as its node was paused. So an entry with outstanding
+ * packets is quarantined until the last of them arrives or their channel closes. Before
+ * that it is reused only when no other entry is free, the oldest first:
  *
  *   free (LIFO) --> in flight --> free            all packets are back: nearly always
  *                       |  ^
  *                       v  |  nothing else is free
- *                     owing (FIFO) --> free       the last one is back
+ *               quarantined (FIFO) --> free       the last one is back
  */
 #ifndef RMC_ITT_H
 #define RMC_ITT_H

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The short way. Where one worker runs RGP, RRPP and RCP of both ends, a request would be
- * written to a ring only to be read back by the same thread, and its reply as well. An
- * operation of one packet, and a read, write or SABRe of a few, is done without, in two
- * passes over a batch, as in the RRPP:
+ * The local path. Where one worker runs RGP, RRPP and RCP of both ends, a request would be
+ * written to a ring only to be read back by the same thread, and so would its reply. An
+ * operation of one packet, and a read, write or SABRe of a few, is executed without packets,
+ * in two passes over a batch, as in the RRPP:
  *
- *   WQ entry --> RGP's judgement --> RRPP's judgement, lines fetched	first pass
+ *   WQ entry --> RGP's validation --> RRPP's validation, lines fetched	first pass
  *		  load() --> serve() --> complete() --> CQ entry	second pass
  *		    +---- for each packet ----+
  *
- * The judgements, the functions of op.h and the counters are those of the long way. There
- * is no tid, since no reply has to be matched, and no credit, since nothing is under way.
- * The long way is for whatever is not that simple:
+ * Validation, the functions of op.h and the counters are those of the packet path. There
+ * is no tid, since no reply has to be matched, and no credit, since nothing is in flight.
+ * The packet path is for all that is not that simple:
  *
- * - packets are under way to the same node: none is overtaken;
+ * - packets are in flight to the same node: none is overtaken;
  * - more than RMC_LOCAL_PACKETS, several units per node;
  * - filters are at work: there have to be packets that can be lost;
  * - the RRPP would refuse it, or cannot read a line that does not stand still: then a
@@ -86,7 +86,7 @@ static inline u32 rmc_local_fetched(const struct rmc_mem *seg, u32 length, u8 fl
 	return length;
 }
 
-/* First pass, of an operation that the RGP judged. Returns false if it needs packets. */
+/* First pass, of an operation that the RGP validated. Returns false if it needs packets. */
 static __always_inline bool rmc_local_admit(const struct rmc_qp *qp, const struct rmc_out *out,
 					    const struct rmc_wqe *w, struct rmc_mem *lbuf, u16 slot,
 					    struct rmc_local *d)

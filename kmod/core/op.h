@@ -5,7 +5,7 @@
  * functions. The pipelines do not learn its name.
  *
  *   stage   function    contract
- *   RGP     prepare()   judge a snapshot of the WQ entry: enum rmc_status
+ *   RGP     prepare()   validate a snapshot of the WQ entry: enum rmc_status
  *   RGP     load()      put a packet's payload into the request ring
  *   RRPP    serve()     act on segment memory that was bounds-checked; fill
  *                       the reply payload; enum rmc_status, RMC_AGAIN or RMC_HELD

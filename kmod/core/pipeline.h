@@ -23,8 +23,8 @@ u32 rmc_rrpp_poll(struct rmc_node *node);
 u32 rmc_rcp_poll(struct rmc_node *node);
 
 /*
- * May a transfer that comes at once be served at once? As much as moves as a run, and
- * a line for the header of such an object; never more than a ring has payload.
+ * True if a transfer whose requests have all arrived may be served at once: it fits one run
+ * plus the line of an object's header, and the ring's payload.
  */
 static inline bool rmc_xfer_short(const struct rmc_fabric *f, bool self, u64 offset, u32 length)
 {

@@ -2,7 +2,7 @@
 /*
  * Request Generation Pipeline (A14 section 4.2, T18 section 3.3).
  *
- * Takes WQ entries (snapshot, judge, tid), unrolls them into packets at line
+ * Takes WQ entries (snapshot, validate, tid), unrolls them into packets at line
  * boundaries, and injects them while credits last. An entry that waits for a
  * credit blocks its own QP only.
  */
@@ -372,7 +372,7 @@ static __always_inline void ring(struct rmc_node *node, u32 nid, const bool many
 	}
 }
 
-/* Judge a snapshot. On success *mem is the local buffer. */
+/* Validate a snapshot. On success *mem is the local buffer. */
 static __always_inline u8 validate(struct rmc_qp *qp, struct rmc_wqe *w, struct rmc_mem **mem)
 {
 	u8 flags = rmc_op_flags(w->op);

@@ -4,9 +4,9 @@
  *
  * Stateless: what a request needs is in the request and in the context table. The
  * exception are announced operations, whose state is in the Active Transfers Table.
- * A batch is handled in two passes: copy, judge, look up and prefetch all of
+ * A batch is handled in two passes: copy, validate, look up and prefetch all of
  * them, then serve them, so that misses on segment memory overlap. Packets of one
- * operation that follow each other are judged and served as one run.
+ * operation that follow each other are validated and served as one run.
  */
 #include "pipeline.h"
 
@@ -136,7 +136,7 @@ static __always_inline bool join(const struct rmc_fabric *f, const struct rmc_de
 	more = rmc_run_on(p->word0, p->req.offset, p->run, most, d);
 	if (!more || more > f->mtu)
 		return false;
-	/* what is behind the block has another home, and is judged by itself */
+	/* what is behind the block has another home, and is validated by itself */
 	if (many && f->rrpp_order && !announced &&
 	    (p->req.offset & (f->interleave - 1)) + p->run + more > f->interleave)
 		return false;

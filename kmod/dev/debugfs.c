@@ -609,7 +609,7 @@ static int tell_no_sense(int err)
 }
 
 /**
- * rmc_fault_parse() - judge the parameters of the link model
+ * rmc_fault_parse() - validate the parameters of the link model
  * @cfg: settled configuration; the model is filled in
  *
  * Return: 0 or a negative errno after telling the reason. Context: may sleep.

@@ -73,9 +73,8 @@ static int del_buffer(void *arg)
 }
 
 /*
- * Each unit knows all segments and buffers, and hears of changes on its own worker.
- * What the first one accepts the others do: it is the first to be told and the last
- * to forget.
+ * Each unit knows all segments and buffers; changes are made on its own worker. Unit 0 is
+ * installed first and removed last: what it accepts, the others accept.
  */
 static int install_on_units(struct rmc_file *f, struct rmc_umem *u, enum rmc_lane lane,
 			    int (*fn)(void *arg))

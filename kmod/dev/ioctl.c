@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ioctls: one table per device file, one dispatcher that copies and judges
+ * ioctls: one table per device file, one dispatcher that copies and validates
  * sizes. The functions see a complete kernel copy of their struct.
  */
 #include <linux/capability.h>

@@ -16,7 +16,7 @@
  * Which RRPP serves a request is a matter of its offset, see rmc_home().
  *
  * Everything in there can be written by a hostile peer. Sizes and positions
- * are private copies; what is read is judged before use.
+ * are private copies; what is read is validated before use.
  *
  * A transport tells where channels are and how to poke a kernel; the rings are
  * the same for all.

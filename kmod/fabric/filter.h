@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Filters: what an unkind or a slow fabric does to packets, over any transport.
+ * Filters inject loss, delay, duplication and reordering, over any transport.
  *
  *   transport's ring --> rmc_filter_pump() --> private ring --> RRPP or RCP
  *     (shared)             hold, drop,           (as large twice)

@@ -27,7 +27,7 @@ u64 rmc_region_layout(struct rmc_region *r, struct rmc_fabric *f)
 }
 
 /**
- * rmc_region_adopt() - take a header's numbers, and judge the copy
+ * rmc_region_adopt() - take a header's numbers, and validate the copy
  * @r: region; base, bytes and place are set, the rest is filled in
  * @f: fabric; its numbers and tables are filled in
  *

@@ -97,7 +97,7 @@ void rmc_model_path(const struct rmc_model *m, u32 from, u32 to, struct rmc_path
 	for (i = 0; i < n; i++) {
 		if (steps(from % m->dim[i], to % m->dim[i], m->dim[i], &up)) {
 			/* requests begin with the lowest dimension, replies end
-			 * with the highest, and both go the short way
+			 * with the highest, and both take the shorter one
 			 */
 			if (first)
 				path->out = 2 * i + !up;

@@ -9,7 +9,7 @@
  *   channels   [requester * endpoints + server], each on page boundaries
  *
  * The first kernel formats the region. Everybody copies the header's numbers
- * once, judges the copy, and computes where things are from it; what is
+ * once, validates the copy, and computes where things are from it; what is
  * written into the header later changes nothing for those who run.
  *
  * A formatter may be paused at any instruction, be taken for dead, and go on when its

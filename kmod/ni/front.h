@@ -10,7 +10,7 @@
  * application's, in kernel memory: the backend polls it as any other and does not
  * know. Each queue pair has its own, so one that waits for a credit holds up nobody
  * else. Positions of inner and outer queues are always the same, and so are slots
- * and phases: an entry is relayed as it is, and judged by the backend.
+ * and phases: an entry is relayed as it is, and validated by the backend.
  */
 #ifndef RMC_FRONT_H
 #define RMC_FRONT_H

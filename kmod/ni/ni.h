@@ -25,9 +25,9 @@
  * looks once more and sleeps. The interrupt stands in for the fence that applications
  * then need not execute; all other producers execute theirs.
  *
- * Turns. Whoever visits has the worker's turn: its thread, which gives it away only
- * while it sleeps or lets others on its CPU, and then whoever would wait for the thread:
- * an application does the work itself (rmc_ni_poll_inline) instead of waiting to be scheduled.
+ * Poll ownership. Whoever visits owns the worker. Its thread owns it except while sleeping
+ * or yielding; meanwhile an application that would wait for the thread does the work itself
+ * (rmc_ni_poll_inline).
  */
 #ifndef RMC_NI_H
 #define RMC_NI_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Judging a configuration, and choosing what it leaves open. */
+/* Validating a configuration, and choosing what it leaves open. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/cpu.h>
@@ -151,7 +151,7 @@ static u32 choose_channel_mib(void)
 }
 
 /**
- * rmc_config_settle() - judge a configuration and choose what it leaves open
+ * rmc_config_settle() - validate a configuration and choose what it leaves open
  * @cfg: configuration
  *
  * Return: 0, or -EINVAL after telling the reason and the cure.

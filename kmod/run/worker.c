@@ -349,8 +349,8 @@ static void sleep_parked(struct rmc_worker *w)
 }
 
 /*
- * One turn of spinning. Whoever else is on this CPU waits for the answers that we wait
- * for, most probably, and they are nearer than the end of two changes of tasks.
+ * Spin for a while. An application on this CPU probably waits for the same replies as the
+ * worker, and these will arrive sooner than two context switches.
  */
 static void spin(struct rmc_worker *w)
 {

@@ -18,7 +18,7 @@ static u8 atomic_prepare(struct rmc_wqe *w, u32 operand)
 	return RMC_S_OK;
 }
 
-/* Length and alignment come from a peer: judge them again. */
+/* Length and alignment come from a peer: validate them again. */
 static u64 *atomic_target(struct rmc_serve *s)
 {
 	u64 run;
@@ -36,7 +36,7 @@ static void atomic_complete(const struct rmc_itt_entry *e, u64 old)
 }
 
 /**
- * rmc_cas_prepare() - judge a compare-and-swap's WQ entry
+ * rmc_cas_prepare() - validate a compare-and-swap's WQ entry
  * @w: snapshot
  *
  * Return: RMC_S_OK, RMC_S_BAD_LENGTH or RMC_S_BAD_ALIGN.
@@ -93,7 +93,7 @@ void rmc_cas_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, u64 wo
 }
 
 /**
- * rmc_faa_prepare() - judge a fetch-and-add's WQ entry
+ * rmc_faa_prepare() - validate a fetch-and-add's WQ entry
  * @w: snapshot
  *
  * Return: RMC_S_OK, RMC_S_BAD_LENGTH or RMC_S_BAD_ALIGN.

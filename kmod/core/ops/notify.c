@@ -8,7 +8,7 @@
 #include "../op.h"
 
 /**
- * rmc_notify_prepare() - judge a notification's WQ entry
+ * rmc_notify_prepare() - validate a notification's WQ entry
  * @w: snapshot
  *
  * Return: RMC_S_OK; the common checks are all it needs.
@@ -54,7 +54,7 @@ void rmc_notify_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, u64
 }
 
 /**
- * rmc_write_notify_prepare() - judge a notifying write's WQ entry
+ * rmc_write_notify_prepare() - validate a notifying write's WQ entry
  * @w: snapshot
  *
  * Return: as rmc_write_prepare().

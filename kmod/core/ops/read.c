@@ -3,7 +3,7 @@
 #include "../op.h"
 
 /**
- * rmc_read_prepare() - judge a read's WQ entry
+ * rmc_read_prepare() - validate a read's WQ entry
  * @w: snapshot
  *
  * Return: RMC_S_OK; the common checks are all a read needs.

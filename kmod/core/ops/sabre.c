@@ -53,7 +53,7 @@ static void load_racy(const struct rmc_mem *mem, u64 off, u8 *dst, u32 len)
 }
 
 /* Does the segment hold objects, and this range one of them? */
-static u8 judge(const struct rmc_mem *seg, u64 offset, u32 length)
+static u8 validate(const struct rmc_mem *seg, u64 offset, u32 length)
 {
 	if (seg->sabre == RMC_SABRE_DEFAULT)
 		return RMC_S_NO_VERSION;
@@ -219,7 +219,7 @@ static u8 whole(struct rmc_serve *s)
 }
 
 /**
- * rmc_sabre_prepare() - judge a SABRe's WQ entry
+ * rmc_sabre_prepare() - validate a SABRe's WQ entry
  * @w: snapshot
  *
  * Return: RMC_S_OK, RMC_S_BAD_LENGTH. Where the version is only the
@@ -255,7 +255,7 @@ u8 rmc_sabre_serve(struct rmc_serve *s)
 
 	if (!(s->word1 & RMC_REQ_FIRST))
 		return rmc_att_count_requests(s);
-	status = judge(s->seg, s->req.offset, s->req.length);
+	status = validate(s->seg, s->req.offset, s->req.length);
 	if (unlikely(status))
 		return status;
 	if (s->word1 & RMC_REQ_LAST || rmc_att_all_arrived(s))

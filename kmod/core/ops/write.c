@@ -3,7 +3,7 @@
 #include "../op.h"
 
 /**
- * rmc_write_prepare() - judge a write's WQ entry
+ * rmc_write_prepare() - validate a write's WQ entry
  * @w: snapshot
  *
  * Return: RMC_S_OK; the common checks are all a write needs.
