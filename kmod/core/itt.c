@@ -25,8 +25,8 @@ int rmc_itt_init(struct rmc_itt *itt, u32 size)
 	for (i = 0; i < size; i++)
 		itt->entry[i].next = i + 1 < size ? i + 1 : RMC_TID_NONE;
 	itt->free = 0;
-	itt->owing = RMC_TID_NONE;
-	itt->owing_last = RMC_TID_NONE;
+	itt->quarantined = RMC_TID_NONE;
+	itt->quarantined_last = RMC_TID_NONE;
 	itt->size = size;
 	itt->used = 0;
 	itt->restarts = 0;
@@ -54,12 +54,12 @@ void rmc_itt_destroy(struct rmc_itt *itt)
 static void append(struct rmc_itt *itt, u16 tid)
 {
 	itt->entry[tid].next = RMC_TID_NONE;
-	itt->track[tid].prev = itt->owing_last;
-	if (itt->owing_last == RMC_TID_NONE)
-		itt->owing = tid;
+	itt->track[tid].prev = itt->quarantined_last;
+	if (itt->quarantined_last == RMC_TID_NONE)
+		itt->quarantined = tid;
 	else
-		itt->entry[itt->owing_last].next = tid;
-	itt->owing_last = tid;
+		itt->entry[itt->quarantined_last].next = tid;
+	itt->quarantined_last = tid;
 }
 
 static void unlink(struct rmc_itt *itt, u16 tid)
@@ -67,11 +67,11 @@ static void unlink(struct rmc_itt *itt, u16 tid)
 	u16 next = itt->entry[tid].next, prev = itt->track[tid].prev;
 
 	if (prev == RMC_TID_NONE)
-		itt->owing = next;
+		itt->quarantined = next;
 	else
 		itt->entry[prev].next = next;
 	if (next == RMC_TID_NONE)
-		itt->owing_last = prev;
+		itt->quarantined_last = prev;
 	else
 		itt->track[next].prev = prev;
 }
@@ -81,7 +81,7 @@ static void settle(struct rmc_itt *itt, u16 tid)
 {
 	struct rmc_itt_entry *e = &itt->entry[tid];
 
-	e->owing = false;
+	e->quarantined = false;
 	if (e->qp)
 		return;		/* it was recalled, see rmc_itt_recall() */
 	unlink(itt, tid);
@@ -102,7 +102,7 @@ static void settle(struct rmc_itt *itt, u16 tid)
  */
 u16 rmc_itt_recall(struct rmc_itt *itt)
 {
-	u16 tid = itt->owing;
+	u16 tid = itt->quarantined;
 
 	if (tid == RMC_TID_NONE)
 		return tid;
@@ -122,25 +122,25 @@ void rmc_itt_retire(struct rmc_itt *itt, struct rmc_itt_entry *e)
 {
 	u16 tid = e - itt->entry;
 	struct rmc_track *t = &itt->track[tid];
-	struct rmc_away away = t->away;
+	struct rmc_outstanding outstanding = t->outstanding;
 
 	if (e->restarted)
 		itt->restarts--;
 	e->restarted = false;
 	e->copied = false;
-	memset(&t->away, 0, sizeof(t->away));
+	memset(&t->outstanding, 0, sizeof(t->outstanding));
 	if (!e->tracked)
-		away.replies = e->replies - e->lost;
-	if (away.replies || away.copies) {
+		outstanding.replies = e->replies - e->lost;
+	if (outstanding.replies || outstanding.copies) {
 		/* of an entry that was recalled too early twice the later debt counts */
-		if (!e->owing || t->debtor != e->nid)
-			memset(&t->debt, 0, sizeof(t->debt));
-		t->debt.replies += away.replies;
-		t->debt.copies += away.copies;
-		t->debtor = e->nid;
-		e->owing = true;
+		if (!e->quarantined || t->earlier_nid != e->nid)
+			memset(&t->earlier, 0, sizeof(t->earlier));
+		t->earlier.replies += outstanding.replies;
+		t->earlier.copies += outstanding.copies;
+		t->earlier_nid = e->nid;
+		e->quarantined = true;
 	}
-	if (e->owing) {
+	if (e->quarantined) {
 		append(itt, tid);
 		return;
 	}
@@ -169,14 +169,14 @@ void rmc_itt_late(struct rmc_itt *itt, u32 from, const struct rmc_rep *p)
 	t = &itt->track[tid];
 	/* of the operation itself, before it began again, or doubled */
 	if (e->qp && e->nid == from && (u16)(e->gen - p->gen) <= e->tries) {
-		rmc_away_came(&t->away, p->marks);
+		rmc_outstanding_came(&t->outstanding, p->marks);
 		e->copied = true;
 		return;
 	}
-	if (!e->owing || t->debtor != from)
+	if (!e->quarantined || t->earlier_nid != from)
 		return;
-	rmc_away_came(&t->debt, p->marks);
-	if (!t->debt.replies && !t->debt.copies)
+	rmc_outstanding_came(&t->earlier, p->marks);
+	if (!t->earlier.replies && !t->earlier.copies)
 		settle(itt, tid);
 }
 
@@ -192,6 +192,6 @@ void rmc_itt_release_peer(struct rmc_itt *itt, u32 nid)
 	u32 i;
 
 	for (i = 0; i < itt->size; i++)
-		if (itt->entry[i].owing && itt->track[i].debtor == nid)
+		if (itt->entry[i].quarantined && itt->track[i].earlier_nid == nid)
 			settle(itt, i);
 }

@@ -44,15 +44,15 @@ struct rmc_qp;
  * @slot: WQ index
  * @gen: changes with every use of the entry
  * @nid: destination
- * @next: next free or owing entry
+ * @next: next free or quarantined entry
  * @op: opcode
  * @status: first error seen
  * @tries: times it began again
  * @restarted: it began again and is not all sent
  * @tracked: each packet's first reply counts, see struct rmc_track
  * @announced: counts in rmc_itt.announced
- * @copied: a filter doubled replies of it, see rmc_track.away
- * @owing: an earlier use did not see all its packets, see rmc_track.debt
+ * @copied: a filter doubled replies of it, see rmc_track.outstanding
+ * @quarantined: an earlier use did not see all its packets, see rmc_track.earlier
  * @notify: becomes a notification when all of it has been answered
  */
 struct rmc_itt_entry {
@@ -76,7 +76,7 @@ struct rmc_itt_entry {
 	bool tracked : 1;
 	bool announced : 1;
 	bool copied : 1;
-	bool owing : 1;
+	bool quarantined : 1;
 	bool notify : 1;
 } ____cacheline_aligned;
 
@@ -84,11 +84,11 @@ struct rmc_itt_entry {
 #define RMC_TRACK	64
 
 /**
- * struct rmc_away - packets that will still come
+ * struct rmc_outstanding - packets that will still come
  * @replies: requests without reply
  * @copies: doubled replies without their copy; negative while the copy came first
  */
-struct rmc_away {
+struct rmc_outstanding {
 	s32 replies;
 	s32 copies;
 };
@@ -97,11 +97,11 @@ struct rmc_away {
  * struct rmc_track - which packets of an operation have been answered
  * @base: all before this one
  * @seen: bit i: @base + i
- * @away: of an operation in flight; of one that is not tracked the copies only.
+ * @outstanding: of an operation in flight; of one that is not tracked the copies only.
  *	Zero while the entry is not in use
- * @debt: of earlier uses of the entry, while it is owing
- * @debtor: node that they come from
- * @prev: previous owing entry
+ * @earlier: of earlier uses of the entry, while it is quarantined
+ * @earlier_nid: node that they come from
+ * @prev: previous quarantined entry
  * @validated: so has the announcement
  *
  * Counting replies is enough while each comes once. Where a filter doubles some,
@@ -109,10 +109,10 @@ struct rmc_away {
  */
 struct rmc_track {
 	u64 seen;
-	struct rmc_away away;
-	struct rmc_away debt;
+	struct rmc_outstanding outstanding;
+	struct rmc_outstanding earlier;
 	u32 base;
-	u16 debtor;
+	u16 earlier_nid;
 	u16 prev;
 	bool validated;
 };
@@ -129,8 +129,8 @@ struct rmc_track {
  * @tenants: with queue pairs on this unit
  * @users: the same, those of a group counted once
  * @free: first free entry or RMC_TID_NONE
- * @owing: first of the owing entries that are not in use, or RMC_TID_NONE
- * @owing_last: last of them
+ * @quarantined: first of the quarantined entries that are not in use, or RMC_TID_NONE
+ * @quarantined_last: last of them
  */
 struct rmc_itt {
 	struct rmc_itt_entry *entry;
@@ -143,8 +143,8 @@ struct rmc_itt {
 	u32 tenants;
 	u32 users;
 	u16 free;
-	u16 owing;
-	u16 owing_last;
+	u16 quarantined;
+	u16 quarantined_last;
 };
 
 int rmc_itt_init(struct rmc_itt *itt, u32 size);
@@ -156,7 +156,7 @@ void rmc_itt_late(struct rmc_itt *itt, u32 from, const struct rmc_rep *p);
 void rmc_itt_release_peer(struct rmc_itt *itt, u32 nid);
 
 /* One of them came. */
-static inline void rmc_away_came(struct rmc_away *a, u8 marks)
+static inline void rmc_outstanding_came(struct rmc_outstanding *a, u8 marks)
 {
 	if (marks & RMC_MARK_COPY) {
 		a->copies--;
@@ -213,7 +213,7 @@ static inline void rmc_itt_free(struct rmc_itt *itt, struct rmc_itt_entry *e)
 	}
 	/* some of its packets may be on their way */
 	if (unlikely(e->replies != e->lost || e->restarted || e->tracked || e->copied ||
-		     e->owing)) {
+		     e->quarantined)) {
 		rmc_itt_retire(itt, e);
 		return;
 	}

@@ -66,7 +66,7 @@ static bool first_reply(struct rmc_node *node, struct rmc_itt_entry *e, const st
 /* Where filters are at work: is it a reply, and the packet's first one? */
 static bool counts(struct rmc_node *node, struct rmc_itt_entry *e, const struct rmc_rep *p)
 {
-	rmc_away_came(&node->itt.track[e - node->itt.entry].away, p->marks);
+	rmc_outstanding_came(&node->itt.track[e - node->itt.entry].outstanding, p->marks);
 	e->copied = true;
 	if (p->marks & RMC_MARK_LOST) {
 		/* it will be missed at the deadline, as if nobody knew */

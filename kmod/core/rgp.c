@@ -75,7 +75,7 @@ static bool announce(struct rmc_node *node, struct rmc_out *out, struct rmc_itt_
 	out->xfers++;
 	e->replies++;
 	if (unlikely(e->tracked))
-		node->itt.track[tid].away.replies++;
+		node->itt.track[tid].outstanding.replies++;
 	return true;
 }
 
@@ -115,13 +115,13 @@ static bool crowded(const struct rmc_out *out)
  * payload is one copy. Return: how many; 0: the next has to wait for credits.
  */
 static __always_inline u32 inject_run(struct rmc_node *node, struct rmc_out *out,
-				      struct rmc_itt_entry *e, u16 tid, u8 flags, const bool many,
-				      const u32 budget)
+				      struct rmc_itt_entry *e, u16 tid, u8 flags,
+				      const bool multi_unit, const u32 budget)
 {
 	const struct rmc_fabric *f = node->fabric;
 	u64 word0 = rmc_req_word0(e->op, e->qp->ctx_id, e->gen, tid);
 	u64 offset = e->offset + e->sent;
-	bool dealt = many && !(flags & RMC_OPF_ANNOUNCED);
+	bool dealt = multi_unit && !(flags & RMC_OPF_ANNOUNCED);
 	u32 mtu = dealt ? f->cut : f->mtu;
 	u32 skip = offset & (dealt ? f->cut_mask : RMC_LINE - 1);
 	u32 *lines = flags & RMC_OPF_REQ_LINES ? &out->req_lines : &out->rep_lines;
@@ -173,9 +173,9 @@ static __always_inline u32 inject_run(struct rmc_node *node, struct rmc_out *out
  * alone counts them.
  */
 static __always_inline u32 route(const struct rmc_fabric *f, const struct rmc_itt_entry *e,
-				 u8 flags, u64 offset, const bool many)
+				 u8 flags, u64 offset, const bool multi_unit)
 {
-	if (!many)
+	if (!multi_unit)
 		return e->nid;
 	if (flags & RMC_OPF_EMPTY)
 		return rmc_endpoint(f, e->nid);
@@ -183,14 +183,14 @@ static __always_inline u32 route(const struct rmc_fabric *f, const struct rmc_it
 }
 
 /* See unroll(). */
-static __always_inline bool unroll_body(struct rmc_node *node, u16 tid, const bool many,
+static __always_inline bool unroll_body(struct rmc_node *node, u16 tid, const bool multi_unit,
 					const bool shared)
 {
 	struct rmc_itt_entry *e = &node->itt.entry[tid];
 	const u32 budget = shared ? e->qp->budget : RMC_POLL_ALL;
 	const struct rmc_fabric *f = node->fabric;
 	u8 flags = rmc_op_flags(e->op);
-	u32 ep = route(f, e, flags, e->offset + e->sent, many);
+	u32 ep = route(f, e, flags, e->offset + e->sent, multi_unit);
 	struct rmc_out *out = node->out[ep];
 	bool filtered = rmc_os_filters() && out->filter;
 	bool announced = flags & RMC_OPF_ANNOUNCED;
@@ -209,7 +209,7 @@ static __always_inline bool unroll_body(struct rmc_node *node, u16 tid, const bo
 	/* an empty operation is one packet */
 	while (e->sent < e->length || (!e->length && !e->replies)) {
 		u64 offset = e->offset + e->sent;
-		u32 len = many ? rmc_cut_length(f, offset, e->length - e->sent, announced) :
+		u32 len = multi_unit ? rmc_cut_length(f, offset, e->length - e->sent, announced) :
 				 rmc_packet_length(f->mtu, offset, e->length - e->sent);
 		u32 req_lines = rmc_op_req_lines(flags, offset, len);
 		u64 word1 = rmc_req_word1(offset, len, e->sent + len == e->length);
@@ -219,8 +219,8 @@ static __always_inline bool unroll_body(struct rmc_node *node, u16 tid, const bo
 		/* others have their turn now, as if it had to wait for credits */
 		if (budget != RMC_POLL_ALL && e->sent - sent >= budget)
 			break;
-		if (many) {
-			ep = route(f, e, flags, offset, many);
+		if (multi_unit) {
+			ep = route(f, e, flags, offset, multi_unit);
 			out = node->out[ep];
 			filtered = rmc_os_filters() && out->filter;
 			node->touched |= 1U << ep % rmc_fabric_rrpps(f);
@@ -231,7 +231,7 @@ static __always_inline bool unroll_body(struct rmc_node *node, u16 tid, const bo
 		}
 		if (e->length - e->sent > len && rmc_op_runs(flags, word1) && !filtered &&
 		    !e->tracked) {
-			n = inject_run(node, out, e, tid, flags, many, budget);
+			n = inject_run(node, out, e, tid, flags, multi_unit, budget);
 			packets += n;
 			if (n)
 				continue;
@@ -263,7 +263,7 @@ static __always_inline bool unroll_body(struct rmc_node *node, u16 tid, const bo
 		out->req_lines -= req_lines;
 		out->rep_lines -= rep_lines;
 		if (unlikely(e->tracked))
-			node->itt.track[tid].away.replies++;
+			node->itt.track[tid].outstanding.replies++;
 		e->replies++;
 		e->sent += len;
 		packets++;
@@ -290,7 +290,7 @@ static noinline bool unroll_shared(struct rmc_node *node, u16 tid)
 	return unroll_body(node, tid, false, true);
 }
 
-static noinline bool unroll_many(struct rmc_node *node, u16 tid)
+static noinline bool unroll_multi_unit(struct rmc_node *node, u16 tid)
 {
 	return unroll_body(node, tid, true, true);
 }
@@ -300,11 +300,11 @@ static noinline bool unroll_many(struct rmc_node *node, u16 tid)
  * its queue pair.
  * Return: true when all of it is on its way.
  */
-static __always_inline bool unroll(struct rmc_node *node, u16 tid, const bool many,
+static __always_inline bool unroll(struct rmc_node *node, u16 tid, const bool multi_unit,
 				   const bool shared)
 {
-	if (many)
-		return unroll_many(node, tid);
+	if (multi_unit)
+		return unroll_multi_unit(node, tid);
 	return shared ? unroll_shared(node, tid) : unroll_one(node, tid);
 }
 
@@ -355,12 +355,12 @@ static void track(struct rmc_node *node, struct rmc_out *out, u16 tid)
 }
 
 /* Tell a destination, all of its units concerned, that requests are waiting for it. */
-static __always_inline void ring(struct rmc_node *node, u32 nid, const bool many)
+static __always_inline void ring(struct rmc_node *node, u32 nid, const bool multi_unit)
 {
 	struct rmc_fabric *f = node->fabric;
 	u32 ep;
 
-	if (!many) {
+	if (!multi_unit) {
 		rmc_doorbell_ring(f, nid, RMC_LANE_REQ, node->ep, node->out[nid]->self);
 		return;
 	}
@@ -433,8 +433,8 @@ static __always_inline bool execute_locals(struct rmc_qp *qp, const struct rmc_l
 	return false;
 }
 
-/* See rmc_rgp_poll(). @many: nodes of several units; @shared: the worker has several tenants. */
-static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool many, const bool shared)
+/* See rmc_rgp_poll(). @multi_unit: of several units; @shared: the worker has several tenants. */
+static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool multi_unit, const bool shared)
 {
 	struct rmc_local direct[RMC_BATCH] rmc_os_unset;
 	struct rmc_node *node = qp->node;
@@ -449,10 +449,10 @@ static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool many, const boo
 		struct rmc_itt_entry *e = &node->itt.entry[qp->cur_tid];
 		u32 replies = e->replies, sent = e->sent;
 		u16 nid = e->nid;
-		bool all = unroll(node, qp->cur_tid, many, shared);
+		bool all = unroll(node, qp->cur_tid, multi_unit, shared);
 
 		if (e->replies != replies) {
-			ring(node, nid, many);
+			ring(node, nid, multi_unit);
 			done++;
 		}
 		if (!all)
@@ -493,12 +493,12 @@ static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool many, const boo
 		status = validate(qp, &w, &mem);
 		if (likely(!status)) {
 			w.nid = array_index_nospec(w.nid, node->fabric->nodes);
-			out = node->out[many ? rmc_endpoint(node->fabric, w.nid) : w.nid];
+			out = node->out[multi_unit ? rmc_endpoint(node->fabric, w.nid) : w.nid];
 			if (unlikely(!out || out->down)) {
 				out = rmc_out_open(node, w.nid, &status);
 				if (!out && !status)
 					break;	/* channel is being made */
-			} else if (!many && !rmc_os_filters() && !qp->force_ring &&
+			} else if (!multi_unit && !rmc_os_filters() && !qp->force_ring &&
 				   w.length <= direct_most &&
 				   rmc_local_admit(qp, out, &w, mem, slot, &direct[directs])) {
 				qp->wq_head++;
@@ -508,12 +508,12 @@ static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool many, const boo
 				if (unlikely(moved >= min_t(u32, budget, RMC_LOCAL_BUDGET)))
 					break;
 				continue;
-			} else if (!many && !taken && out->self) {
+			} else if (!multi_unit && !taken && out->self) {
 				prefetch_target(qp, &w);
 			}
 		}
 		/* all else comes after those that were taken */
-		if (!many && directs && !execute_locals(qp, direct, &directs, &taken))
+		if (!multi_unit && directs && !execute_locals(qp, direct, &directs, &taken))
 			break;
 		qp->force_ring = false;
 		if (unlikely(status)) {
@@ -558,7 +558,7 @@ static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool many, const boo
 		e->lost = 0;
 		e->tries = 0;
 		e->tracked = false;
-		if (many) {
+		if (multi_unit) {
 			/* order is one RRPP's: see rmc_rgp_notify() */
 			e->notify = rmc_op_notifies(flags) && node->fabric->rrpp_order;
 			if (e->notify)
@@ -577,15 +577,15 @@ static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool many, const boo
 		/* one doorbell per run of entries for the same node */
 		if (to != w.nid) {
 			if (to != ~0U)
-				ring(node, to, many);
+				ring(node, to, multi_unit);
 			to = w.nid;
 		}
 		/* with several units not every packet goes to @out */
-		if (likely(!many && !(rmc_os_filters() && (out->filter || e->tracked)) &&
+		if (likely(!multi_unit && !(rmc_os_filters() && (out->filter || e->tracked)) &&
 			   rmc_packet_length(node->fabric->mtu, w.offset, w.length) == w.length))
 			all = inject_one(node, out, e, tid, &w, flags);
 		else
-			all = unroll(node, tid, many, shared);
+			all = unroll(node, tid, multi_unit, shared);
 		if (unlikely(!all)) {
 			qp->cur_tid = tid;
 			break;
@@ -596,16 +596,16 @@ static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool many, const boo
 				break;
 		}
 	}
-	if (!many && directs)
+	if (!multi_unit && directs)
 		execute_locals(qp, direct, &directs, &taken);
 	if (to != ~0U)
-		ring(node, to, many);
+		ring(node, to, multi_unit);
 	if (taken)
 		rmc_stat_add(node, wq_entries, taken);
 	return done + taken;
 }
 
-static noinline u32 poll_wq_many(struct rmc_qp *qp)
+static noinline u32 poll_wq_multi_unit(struct rmc_qp *qp)
 {
 	return poll_wq(qp, true, true);
 }
@@ -626,7 +626,7 @@ static noinline u32 poll_wq_shared(struct rmc_qp *qp)
 u32 rmc_rgp_poll(struct rmc_qp *qp)
 {
 	if (unlikely(rmc_fabric_multi_unit(qp->node->fabric)))
-		return poll_wq_many(qp);
+		return poll_wq_multi_unit(qp);
 	if (unlikely(qp->budget != RMC_POLL_ALL))
 		return poll_wq_shared(qp);
 	return poll_wq(qp, false, false);
@@ -664,7 +664,7 @@ void rmc_rgp_notify(struct rmc_node *node, u16 tid)
  */
 void rmc_rgp_resume(struct rmc_node *node)
 {
-	bool many = rmc_fabric_multi_unit(node->fabric);
+	bool multi_unit = rmc_fabric_multi_unit(node->fabric);
 	u32 i;
 
 	for (i = 0; i < node->itt.size && node->itt.restarts; i++) {
@@ -673,10 +673,10 @@ void rmc_rgp_resume(struct rmc_node *node)
 		/* a channel that went away took its operations along */
 		if (!e->qp || !e->restarted || !node->out[rmc_endpoint(node->fabric, e->nid)])
 			continue;
-		if (unroll(node, i, many, false)) {
+		if (unroll(node, i, multi_unit, false)) {
 			e->restarted = false;
 			node->itt.restarts--;
 		}
-		ring(node, e->nid, many);
+		ring(node, e->nid, multi_unit);
 	}
 }

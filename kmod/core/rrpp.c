@@ -54,7 +54,7 @@ static bool at_home(const struct rmc_node *node, const struct pending *p, u8 fla
 }
 
 static __always_inline u8 validate(struct rmc_node *node, struct pending *p, u8 flags,
-				   const bool many)
+				   const bool multi_unit)
 {
 	u32 mtu = node->fabric->mtu;
 
@@ -69,7 +69,7 @@ static __always_inline u8 validate(struct rmc_node *node, struct pending *p, u8 
 		return RMC_S_PROTOCOL;
 	if (unlikely((p->req.offset & (RMC_LINE - 1)) + p->req.length > mtu))
 		return RMC_S_PROTOCOL;
-	if (many && unlikely(!at_home(node, p, flags)))
+	if (multi_unit && unlikely(!at_home(node, p, flags)))
 		return RMC_S_PROTOCOL;
 	p->seg = rmc_ct_find(&node->ct, p->req.ctx_id);
 	if (unlikely(!p->seg))
@@ -87,7 +87,7 @@ static __always_inline u8 validate(struct rmc_node *node, struct pending *p, u8 
 /* First pass, of a request that does not continue a run. */
 static __always_inline void gather(struct rmc_node *node, const struct rmc_desc *d,
 				   const u64 *word1, u32 pay_pos, struct pending *p,
-				   const bool many)
+				   const bool multi_unit)
 {
 	u8 flags;
 
@@ -96,7 +96,7 @@ static __always_inline void gather(struct rmc_node *node, const struct rmc_desc 
 	p->word1 = word1;
 	p->count = 1;
 	flags = rmc_op_flags(p->req.op);
-	p->status = validate(node, p, flags, many);
+	p->status = validate(node, p, flags, multi_unit);
 	if (unlikely(p->status == RMC_LOST)) {
 		p->req.op &= ~RMC_OP_LOST;
 		flags = rmc_op_flags(p->req.op);
@@ -124,7 +124,7 @@ static __always_inline void gather(struct rmc_node *node, const struct rmc_desc 
 
 /* First pass, of a request that may continue a run. Returns false when it does not. */
 static __always_inline bool join(const struct rmc_fabric *f, const struct rmc_desc *d, u32 most,
-				 struct pending *p, const bool many)
+				 struct pending *p, const bool multi_unit)
 {
 	bool announced = p->flags & RMC_OPF_ANNOUNCED;
 	u32 more;
@@ -137,7 +137,7 @@ static __always_inline bool join(const struct rmc_fabric *f, const struct rmc_de
 	if (!more || more > f->mtu)
 		return false;
 	/* what is behind the block has another home, and is validated by itself */
-	if (many && f->rrpp_order && !announced &&
+	if (multi_unit && f->rrpp_order && !announced &&
 	    (p->req.offset & (f->interleave - 1)) + p->run + more > f->interleave)
 		return false;
 	/* data requests are counted only, and cut anew when their turn comes */
@@ -224,7 +224,7 @@ static __always_inline bool serve(struct rmc_node *node, struct rmc_in *in, stru
 }
 
 static __always_inline u32 poll_body(struct rmc_node *node, struct rmc_in *in, u32 from,
-				     const bool many)
+				     const bool multi_unit)
 {
 	u32 most = rmc_fabric_run(node->fabric, in->self);
 	u32 pay_pos = in->req.pay_pos;
@@ -240,13 +240,13 @@ static __always_inline u32 poll_body(struct rmc_node *node, struct rmc_in *in, u
 		if (!rmc_ring_peek(&in->req, taken, &d))
 			break;
 		word1[taken] = d.word1;
-		if (n && join(node->fabric, &d, most, &batch[n - 1], many))
+		if (n && join(node->fabric, &d, most, &batch[n - 1], multi_unit))
 			continue;
 		if (n == RMC_BATCH)
 			break;
 		if (n)
 			pay_pos += batch[n - 1].pay_lines;
-		gather(node, &d, &word1[taken], pay_pos, &batch[n++], many);
+		gather(node, &d, &word1[taken], pay_pos, &batch[n++], multi_unit);
 	}
 	if (!n)
 		return 0;
@@ -272,7 +272,7 @@ static noinline u32 poll_source(struct rmc_node *node, struct rmc_in *in, u32 fr
 	return poll_body(node, in, from, false);
 }
 
-static noinline u32 poll_source_many(struct rmc_node *node, struct rmc_in *in, u32 from)
+static noinline u32 poll_source_multi_unit(struct rmc_node *node, struct rmc_in *in, u32 from)
 {
 	return poll_body(node, in, from, true);
 }
@@ -287,7 +287,7 @@ static noinline u32 poll_source_many(struct rmc_node *node, struct rmc_in *in, u
 u32 rmc_rrpp_poll(struct rmc_node *node)
 {
 	struct rmc_fabric *f = node->fabric;
-	bool many = rmc_fabric_multi_unit(f);
+	bool multi_unit = rmc_fabric_multi_unit(f);
 	u32 words = (f->endpoints + 63) / 64;
 	u32 w, done = 0;
 
@@ -313,7 +313,7 @@ u32 rmc_rrpp_poll(struct rmc_node *node)
 			}
 			n = 0;
 			if (rmc_ring_ready(&in->req) || unlikely(rmc_os_filters() && in->filter))
-				n = unlikely(many) ? poll_source_many(node, in, from) :
+				n = unlikely(multi_unit) ? poll_source_multi_unit(node, in, from) :
 						     poll_source(node, in, from);
 			done += n;
 			if (n || rmc_filter_holds(in->filter)) {

@@ -133,7 +133,7 @@ static void unmap_region(struct uml *u)
 	os_close_file(u->fd);
 }
 
-static int open_bell(const char *bells, u32 nid)
+static int open_doorbell(const char *bells, u32 nid)
 {
 	/* read and write: opening it waits for nobody, and it never hangs up */
 	char *path = kasprintf(GFP_KERNEL, "%s%u", bells, nid);
@@ -152,7 +152,7 @@ static int open_bell(const char *bells, u32 nid)
 	return fd;
 }
 
-static void close_bells(struct uml *u)
+static void close_doorbells(struct uml *u)
 {
 	u32 i;
 
@@ -164,26 +164,26 @@ static void close_bells(struct uml *u)
 }
 
 /* No doorbell is no error. */
-static void set_up_bells(struct uml *u, const char *bells)
+static void set_up_doorbells(struct uml *u, const char *bells)
 {
 	u32 i, first = u->port.first;
 
 	for (i = 0; bells && i < u->port.fabric.nodes; i++)
-		u->bell[i] = open_bell(bells, i);
+		u->bell[i] = open_doorbell(bells, i);
 	if (u->bell[first] >= 0)
 		u->irq = um_request_irq(UM_IRQ_ALLOC, u->bell[first], IRQ_READ, doorbell, 0,
 					"rmc", u);
 	if (u->irq < 0)
-		close_bells(u);
+		close_doorbells(u);
 	else
 		rmc_port_has_doorbell(&u->port);
 }
 
-static void take_down_bells(struct uml *u)
+static void take_down_doorbells(struct uml *u)
 {
 	if (u->irq >= 0)
 		um_free_irq(u->irq, u);
-	close_bells(u);
+	close_doorbells(u);
 }
 
 static bool uml_present(const struct rmc_fabric_config *cfg)
@@ -240,7 +240,7 @@ static struct rmc_port *uml_open(const struct rmc_fabric_config *cfg)
 	if (err)
 		goto err_claim;
 
-	set_up_bells(u, cfg->bells);
+	set_up_doorbells(u, cfg->bells);
 	tell_doorbell(u);
 	return &u->port;
 
@@ -289,7 +289,7 @@ static void uml_close(struct rmc_port *port)
 {
 	struct uml *u = container_of(port, struct uml, port);
 
-	take_down_bells(u);
+	take_down_doorbells(u);
 	rmc_region_unclaim(&port->fabric, port->first, u->epoch);
 	kvfree(u->bell);
 	unmap_region(u);

@@ -49,7 +49,7 @@ static void check_channels(struct rmc_node *node, u32 nid, bool up, u32 epoch)
 }
 
 /* Take the new state over and tell what became of the old one. */
-static void change(struct rmc_node *node, u32 nid, u32 state, u32 epoch)
+static void change_state(struct rmc_node *node, u32 nid, u32 state, u32 epoch)
 {
 	struct rmc_peer *p = &node->peer[nid];
 	u32 was = p->state, old = p->epoch;
@@ -63,7 +63,7 @@ static void change(struct rmc_node *node, u32 nid, u32 state, u32 epoch)
 }
 
 /* Somebody cut the link by command. */
-static bool cut(const struct rmc_node *node, u32 nid)
+static bool link_is_cut(const struct rmc_node *node, u32 nid)
 {
 	const struct rmc_filter *flt =
 		node->links.filter[RMC_LANE_REP][rmc_endpoint(node->fabric, nid)];
@@ -85,12 +85,12 @@ static bool all_linked(struct rmc_node *node, u32 nid, u32 epoch)
 }
 
 /* A link goes down before its node does, and comes up after it. */
-static void tell(struct rmc_node *node, u32 nid, u32 state, u32 epoch)
+static void report(struct rmc_node *node, u32 nid, u32 state, u32 epoch)
 {
 	struct rmc_peer *p = &node->peer[nid];
 	bool up = state == RMC_NODE_UP, linked;
 
-	linked = up && !p->silent && !cut(node, nid) && all_linked(node, nid, epoch);
+	linked = up && !p->silent && !link_is_cut(node, nid) && all_linked(node, nid, epoch);
 	if (p->linked && (!linked || epoch != p->epoch)) {
 		p->linked = false;
 		rmc_os_node_event(node, RMC_EVENT_LINK_DOWN, nid, p->epoch);
@@ -98,7 +98,7 @@ static void tell(struct rmc_node *node, u32 nid, u32 state, u32 epoch)
 	if (state > RMC_NODE_DOWN || (up && p->silent))
 		state = RMC_NODE_DOWN;
 	if (state != p->state || epoch != p->epoch)
-		change(node, nid, state, epoch);
+		change_state(node, nid, state, epoch);
 	if (linked && !p->linked) {
 		p->linked = true;
 		rmc_os_node_event(node, RMC_EVENT_LINK_UP, nid, epoch);
@@ -106,7 +106,7 @@ static void tell(struct rmc_node *node, u32 nid, u32 state, u32 epoch)
 }
 
 /* Returns the peer's epoch. */
-static u32 look(struct rmc_node *node, u32 nid)
+static u32 poll_peer(struct rmc_node *node, u32 nid)
 {
 	struct rmc_fabric *f = node->fabric;
 	/* both words at once; pairs with rmc_node_join() and set_state() */
@@ -118,7 +118,7 @@ static u32 look(struct rmc_node *node, u32 nid)
 		check_beat(node, nid, up, epoch);
 	check_channels(node, nid, up, epoch);
 	if (node == node->head)
-		tell(node, nid, state, epoch);
+		report(node, nid, state, epoch);
 	return epoch;
 }
 
@@ -150,7 +150,7 @@ void rmc_peers_poll(struct rmc_node *node)
 		 */
 		if (i == node->nid && unlikely(smp_load_acquire(&node->fenced)))
 			continue;
-		epoch = look(node, i);
+		epoch = poll_peer(node, i);
 		if (!f->sync || i == node->nid)
 			continue;
 		/* our end is closed for older epochs; pairs with the acquire in

@@ -280,7 +280,7 @@ static __always_inline u32 visit_qps(struct rmc_ni_worker *w, u32 (*poll)(struct
 	return done;
 }
 
-static bool bells_quiet(struct rmc_node *node, enum rmc_lane lane)
+static bool doorbells_quiet(struct rmc_node *node, enum rmc_lane lane)
 {
 	u32 i;
 
@@ -299,14 +299,14 @@ static void settle_pend(struct rmc_ni_worker *w, enum rmc_lane lane)
 		u64 *word = &w->pend[lane][i / 64];
 		u64 bit = 1ULL << (i % 64);
 
-		if (!(READ_ONCE(*word) & bit) || !bells_quiet(w->node[lane][i], lane))
+		if (!(READ_ONCE(*word) & bit) || !doorbells_quiet(w->node[lane][i], lane))
 			continue;
 		rmc_os_andnot64(word, bit);
 		/* clear pend, then look at the doorbells; pairs with rmc_ni_notify(),
 		 * whose caller sets the doorbell before it sets pend
 		 */
 		smp_mb();
-		if (!bells_quiet(w->node[lane][i], lane))
+		if (!doorbells_quiet(w->node[lane][i], lane))
 			rmc_os_or64(word, bit);
 	}
 }
@@ -423,7 +423,7 @@ static bool work_left(struct rmc_ni_worker *w)
 				return true;
 		for (i = 0; w->remote && i < w->nodes[lane]; i++)
 			if (likely(!READ_ONCE(w->node[lane][i]->fenced)) &&
-			    !bells_quiet(w->node[lane][i], lane))
+			    !doorbells_quiet(w->node[lane][i], lane))
 				return true;
 	}
 	return false;
@@ -519,7 +519,7 @@ void rmc_ni_unpark(struct rmc_ni_worker *w)
 }
 
 /* Doorbells of rings in which nothing is waiting are cleared, as long idle looks would do it. */
-static void settle_bells(struct rmc_node *node, enum rmc_lane lane)
+static void settle_doorbells(struct rmc_node *node, enum rmc_lane lane)
 {
 	struct rmc_fabric *f = node->fabric;
 	u32 i;
@@ -561,7 +561,7 @@ static bool settle(struct rmc_ni_worker *w)
 	for (lane = 0; lane < RMC_LANES; lane++) {
 		for (i = 0; i < w->nodes[lane]; i++)
 			if (likely(!READ_ONCE(w->node[lane][i]->fenced)))
-				settle_bells(w->node[lane][i], lane);
+				settle_doorbells(w->node[lane][i], lane);
 		settle_pend(w, lane);
 	}
 	for (i = w->hots; i-- > 0;)

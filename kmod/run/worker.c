@@ -237,7 +237,7 @@ int rmc_worker_call(struct rmc_ni_worker *ni, int (*fn)(void *arg), void *arg)
  * Wait for the turn: who has it does not sleep and is not preempted, hence is on
  * another CPU and soon done.
  */
-static void take_turn(struct rmc_worker *w)
+static void own_worker(struct rmc_worker *w)
 {
 	while (!rmc_ni_try_own(&w->ni))
 		cpu_relax();
@@ -336,7 +336,7 @@ static void sleep_parked(struct rmc_worker *w)
 	do {
 		rmc_ni_disown(&w->ni);
 		woken = doze(w, ns);
-		take_turn(w);
+		own_worker(w);
 		if (woken || !ns)
 			continue;
 		rmc_ni_tick(&w->ni, rmc_os_now_ns());
@@ -370,7 +370,7 @@ static void spin(struct rmc_worker *w)
 				 */
 				rmc_ni_disown(&w->ni);
 				yield();
-				take_turn(w);
+				own_worker(w);
 				return;
 			}
 		}

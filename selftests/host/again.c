@@ -39,14 +39,14 @@ static void lose(struct server *v, const struct rmc_desc *d)
 /* Nothing is in flight, held, owed or waiting to go on, on any unit of node 0. */
 static void check_home(struct setup *s)
 {
-	u32 slot, status, owing, i;
+	u32 slot, status, quarantined, i;
 
 	look(s);
 	CHECK(!app_poll(&s->a, &slot, &status));
 	CHECK_EQ(world_in_flight(&s->w, 0), 0);
 	CHECK(world_credits_home(&s->w, 0, 1));
-	CHECK_EQ(itt_free(s, &owing), s->w.node[0]->itt.size);
-	CHECK_EQ(owing, 0);
+	CHECK_EQ(itt_free(s, &quarantined), s->w.node[0]->itt.size);
+	CHECK_EQ(quarantined, 0);
 	for (i = 0; i < s->w.opts.units; i++)
 		CHECK_EQ(s->w.node[0]->unit[i]->itt.restarts, 0);
 	CHECK(setup_guards_intact());
@@ -322,7 +322,7 @@ static void test_copies_of_a_run(const struct world_opts *o)
 	struct rmc_desc d[2];
 	struct server v;
 	struct setup s;
-	u32 owing;
+	u32 quarantined;
 
 	setup_again(&s, o, 0);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 2 * o->mtu);
@@ -342,8 +342,8 @@ static void test_copies_of_a_run(const struct world_opts *o)
 	CHECK(arrived(lbuf, 2 * o->mtu));
 	world_now_ns += 10 * MS;
 	look(&s);
-	itt_free(&s, &owing);
-	CHECK_EQ(owing, 1);
+	itt_free(&s, &quarantined);
+	CHECK_EQ(quarantined, 1);
 	world_now_ns += 10 * MS;
 	check_home(&s);
 	teardown(&s);

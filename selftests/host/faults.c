@@ -250,7 +250,7 @@ static void generations(const struct world_opts *o, const struct rmc_fault *slow
 {
 	struct rmc_fault server = { .delay_ns = 8000000000ULL };
 	struct setup s;
-	u32 i, owing;
+	u32 i, quarantined;
 
 	setup(&s, o);
 	set_timeout(&s, 20, 0);
@@ -267,8 +267,8 @@ static void generations(const struct world_opts *o, const struct rmc_fault *slow
 	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 6000), -1);
 	CHECK_EQ(wait_ms(&s, 3000), RMC_S_OK);
 	CHECK_EQ(lbuf[0], 2);
-	CHECK_EQ(itt_free(&s, &owing), s.w.node[0]->itt.size);
-	CHECK_EQ(owing, 0);
+	CHECK_EQ(itt_free(&s, &quarantined), s.w.node[0]->itt.size);
+	CHECK_EQ(quarantined, 0);
 	teardown(&s);
 }
 
@@ -292,7 +292,7 @@ static void test_generation_of_doubled(const struct world_opts *o)
 static void run_into_debt(struct setup *s)
 {
 	struct rmc_fault late = { .reorder = RMC_ALWAYS, .gap_ns = 5000000000ULL }, none = { 0 };
-	u32 i, owing;
+	u32 i, quarantined;
 
 	set_timeout(s, 20, 0);
 	fault_set(&s->w, 1, 0, RMC_LANE_REP, &late, 1);
@@ -304,8 +304,8 @@ static void run_into_debt(struct setup *s)
 	/* who owes may be used, if need be */
 	for (i = 0; i < 100; i++)
 		CHECK_EQ(app_run(&s->a, RMC_OP_READ, 1, 0, lbuf, 200), RMC_S_OK);
-	CHECK_EQ(itt_free(s, &owing), 0);
-	CHECK_EQ(owing, 8);
+	CHECK_EQ(itt_free(s, &quarantined), 0);
+	CHECK_EQ(quarantined, 8);
 }
 
 /* Entries that owe packets are used when there are no others, and come back. */
@@ -314,7 +314,7 @@ static void test_owing(const struct world_opts *o)
 	struct rmc_fault server = { .delay_ns = 8000000000ULL };
 	struct world_opts small = *o;
 	struct setup s;
-	u32 i, owing;
+	u32 i, quarantined;
 
 	small.itt = 8;
 	setup(&s, &small);
@@ -322,8 +322,8 @@ static void test_owing(const struct world_opts *o)
 	/* when the last packet came */
 	CHECK_EQ(wait_ms(&s, 6000), -1);
 	check_quiet(&s);
-	CHECK_EQ(itt_free(&s, &owing), 8);
-	CHECK_EQ(owing, 0);
+	CHECK_EQ(itt_free(&s, &quarantined), 8);
+	CHECK_EQ(quarantined, 0);
 	/* also those that are in use then */
 	run_into_debt(&s);
 	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &server, 1);
@@ -331,18 +331,18 @@ static void test_owing(const struct world_opts *o)
 	for (i = 0; i < 5; i++)
 		app_post(&s.a, RMC_OP_READ, 1, 64, lbuf, 200);
 	CHECK_EQ(wait_ms(&s, 6000), -1);
-	CHECK_EQ(itt_free(&s, &owing), 3);
-	CHECK_EQ(owing, 0);
+	CHECK_EQ(itt_free(&s, &quarantined), 3);
+	CHECK_EQ(quarantined, 0);
 	for (i = 0; i < 5; i++)
 		CHECK_EQ(wait_ms(&s, 3000), RMC_S_OK);
-	CHECK_EQ(itt_free(&s, &owing), 8);
-	CHECK_EQ(owing, 0);
+	CHECK_EQ(itt_free(&s, &quarantined), 8);
+	CHECK_EQ(quarantined, 0);
 	fault_clear(&s.w, 0, 1, RMC_LANE_REQ);
 	/* and when the channel goes away */
 	run_into_debt(&s);
 	rmc_out_close(s.w.node[0], 1);
-	CHECK_EQ(itt_free(&s, &owing), 8);
-	CHECK_EQ(owing, 0);
+	CHECK_EQ(itt_free(&s, &quarantined), 8);
+	CHECK_EQ(quarantined, 0);
 	teardown(&s);
 }
 
@@ -350,7 +350,7 @@ static void test_owing(const struct world_opts *o)
 static void test_doubled_later(const struct world_opts *o)
 {
 	struct rmc_fault slow = { .delay_ns = 5000000 }, dup = { .dup = RMC_ALWAYS, .gap_ns = 70000000 };
-	u32 owing, held = 0, i;
+	u32 quarantined, held = 0, i;
 	struct setup s;
 
 	setup(&s, o);
@@ -366,10 +366,10 @@ static void test_doubled_later(const struct world_opts *o)
 	s.w.node[1]->links.filter[RMC_LANE_REQ][0]->heap[0].word0 |= RMC_REQ_LOST;
 	fault_set(&s.w, 1, 0, RMC_LANE_REP, &dup, 1);
 	CHECK_EQ(wait_ms(&s, 200), RMC_S_TIMEOUT);
-	CHECK_EQ(itt_free(&s, &owing) + owing, s.w.node[0]->itt.size);
-	CHECK_EQ(owing, 1);
+	CHECK_EQ(itt_free(&s, &quarantined) + quarantined, s.w.node[0]->itt.size);
+	CHECK_EQ(quarantined, 1);
 	check_quiet(&s);
-	CHECK_EQ(itt_free(&s, &owing), s.w.node[0]->itt.size);
+	CHECK_EQ(itt_free(&s, &quarantined), s.w.node[0]->itt.size);
 	teardown(&s);
 }
 

@@ -82,15 +82,15 @@ static inline void stop_node(struct setup *s, u32 nid, bool stop)
 	}
 }
 
-/* Free entries of the ITT, and those in the queue of the owing. */
-static inline u32 itt_free(struct setup *s, u32 *owing)
+/* Free entries of the ITT, and those in the queue of the quarantined. */
+static inline u32 itt_free(struct setup *s, u32 *quarantined)
 {
 	struct rmc_itt *itt = &s->w.node[0]->itt;
 	u32 n = 0;
 	u16 tid;
 
-	for (*owing = 0, tid = itt->owing; tid != RMC_TID_NONE; tid = itt->entry[tid].next)
-		++*owing;
+	for (*quarantined = 0, tid = itt->quarantined; tid != RMC_TID_NONE; tid = itt->entry[tid].next)
+		++*quarantined;
 	for (tid = itt->free; tid != RMC_TID_NONE; tid = itt->entry[tid].next)
 		n++;
 	return n;

@@ -25,8 +25,8 @@ static void test_itt(const struct world_opts *o)
 	rmc_itt_free(&itt, &itt.entry[a]);
 	rmc_itt_free(&itt, &itt.entry[c]);
 	CHECK_EQ(itt.used, 0);
-	CHECK_EQ(itt.owing, b);
-	CHECK_EQ(itt.owing_last, c);
+	CHECK_EQ(itt.quarantined, b);
+	CHECK_EQ(itt.quarantined_last, c);
 	p.tid = a;
 	rmc_itt_late(&itt, 0, &p);
 	CHECK_EQ(itt.free, a);
@@ -34,16 +34,16 @@ static void test_itt(const struct world_opts *o)
 	CHECK_EQ(itt.track[c].prev, b);
 	p.tid = c;
 	rmc_itt_late(&itt, 0, &p);
-	CHECK_EQ(itt.owing, b);
-	CHECK_EQ(itt.owing_last, b);
+	CHECK_EQ(itt.quarantined, b);
+	CHECK_EQ(itt.quarantined_last, b);
 	/* once paid nothing is owed, also not by what comes next */
 	rmc_itt_late(&itt, 0, &p);
 	CHECK_EQ(itt.free, c);
 	CHECK_EQ(rmc_itt_alloc(&itt, &one), c);
 	CHECK_EQ(rmc_itt_alloc(&itt, &one), a);
 	CHECK_EQ(rmc_itt_alloc(&itt, &one), b);
-	CHECK_EQ(itt.owing, RMC_TID_NONE);
-	CHECK_EQ(itt.owing_last, RMC_TID_NONE);
+	CHECK_EQ(itt.quarantined, RMC_TID_NONE);
+	CHECK_EQ(itt.quarantined_last, RMC_TID_NONE);
 	CHECK_EQ(itt.used, 3);
 	rmc_itt_destroy(&itt);
 }
@@ -71,46 +71,46 @@ static void test_late(const struct world_opts *o)
 	rmc_itt_late(&itt, 2, &p);
 	p.gen = 3;
 	rmc_itt_late(&itt, 1, &p);
-	CHECK_EQ(t->away.replies, 0);
+	CHECK_EQ(t->outstanding.replies, 0);
 	CHECK(!e->copied);
 	p.gen = 4;
 	rmc_itt_late(&itt, 1, &p);
-	CHECK_EQ(t->away.replies, -1);
+	CHECK_EQ(t->outstanding.replies, -1);
 	CHECK(e->copied);
 	/* its end: what is away is owed, and counts for no later use */
 	e->tracked = true;
 	e->restarted = true;
 	itt.restarts = 1;
-	t->away.replies = 1;
-	t->away.copies = 1;
+	t->outstanding.replies = 1;
+	t->outstanding.copies = 1;
 	rmc_itt_free(&itt, e);
 	CHECK_EQ(itt.restarts, 0);
-	CHECK(!e->restarted && !e->copied && e->owing);
-	CHECK_EQ(t->away.replies, 0);
-	CHECK_EQ(t->away.copies, 0);
-	CHECK_EQ(t->debt.replies, 1);
-	CHECK_EQ(t->debt.copies, 1);
+	CHECK(!e->restarted && !e->copied && e->quarantined);
+	CHECK_EQ(t->outstanding.replies, 0);
+	CHECK_EQ(t->outstanding.copies, 0);
+	CHECK_EQ(t->earlier.replies, 1);
+	CHECK_EQ(t->earlier.copies, 1);
 	/* the reply alone does not pay for its copy */
 	rmc_itt_late(&itt, 1, &p);
-	CHECK_EQ(itt.owing, 0);
+	CHECK_EQ(itt.quarantined, 0);
 	p.marks = RMC_MARK_COPY;
 	rmc_itt_late(&itt, 1, &p);
-	CHECK_EQ(itt.owing, RMC_TID_NONE);
-	CHECK(!e->owing);
+	CHECK_EQ(itt.quarantined, RMC_TID_NONE);
+	CHECK(!e->quarantined);
 	CHECK_EQ(itt.free, 0);
 	/* who owes nothing does not begin to */
 	p.marks = 0;
 	rmc_itt_late(&itt, 1, &p);
-	CHECK_EQ(t->debt.replies, 0);
+	CHECK_EQ(t->earlier.replies, 0);
 	CHECK_EQ(itt.free, 0);
 	/* behind the last tid there is none */
-	itt.entry[1].owing = true;
-	itt.track[1].debtor = 1;
-	itt.track[1].debt.replies = 2;
+	itt.entry[1].quarantined = true;
+	itt.track[1].earlier_nid = 1;
+	itt.track[1].earlier.replies = 2;
 	itt.size = 1;
 	p.tid = 1;
 	rmc_itt_late(&itt, 1, &p);
-	CHECK_EQ(itt.track[1].debt.replies, 2);
+	CHECK_EQ(itt.track[1].earlier.replies, 2);
 	rmc_itt_destroy(&itt);
 }
 

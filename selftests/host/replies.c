@@ -255,7 +255,7 @@ static void test_other_node(const struct world_opts *o)
 	struct rmc_desc d, e;
 	struct server v, x;
 	struct setup s;
-	u32 i, owing;
+	u32 i, quarantined;
 
 	setup(&s, o);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
@@ -291,8 +291,8 @@ static void test_other_node(const struct world_opts *o)
 	CHECK_EQ(status_of(&s), RMC_S_OK);
 	CHECK_EQ(lbuf[0], DATA);
 	/* what others said of it left nothing behind */
-	CHECK_EQ(itt_free(&s, &owing), s.w.node[0]->itt.size);
-	CHECK_EQ(owing, 0);
+	CHECK_EQ(itt_free(&s, &quarantined), s.w.node[0]->itt.size);
+	CHECK_EQ(quarantined, 0);
 	setup_free(&s);
 }
 
@@ -382,7 +382,7 @@ static void test_debts(const struct world_opts *o)
 	struct rmc_desc d, e, f;
 	struct server v, x;
 	struct setup s;
-	u32 owing;
+	u32 quarantined;
 
 	k.itt = 2;
 	setup(&s, &k);
@@ -396,23 +396,23 @@ static void test_debts(const struct world_opts *o)
 	time_out(&s);
 	CHECK_EQ(status_of(&s), RMC_S_TIMEOUT);
 	CHECK_EQ(status_of(&s), RMC_S_TIMEOUT);
-	CHECK_EQ(itt_free(&s, &owing), 0);
-	CHECK_EQ(owing, 2);
+	CHECK_EQ(itt_free(&s, &quarantined), 0);
+	CHECK_EQ(quarantined, 2);
 	/* of a free entry's next life, and one that is another's debt */
 	put(&v, rmc_rep_echo(d.word0 + 0x10000, RMC_S_OK), d.word1);
 	look(&s);
 	CHECK_EQ(world_in_flight(&s.w, 0), 0);
 	CHECK(untouched(lbuf, SEG));
-	itt_free(&s, &owing);
-	CHECK_EQ(owing, 1);
+	itt_free(&s, &quarantined);
+	CHECK_EQ(quarantined, 1);
 	answer_well(&v, &e);
 	look(&s);
-	CHECK_EQ(itt_free(&s, &owing), 1);
-	CHECK_EQ(owing, 1);
+	CHECK_EQ(itt_free(&s, &quarantined), 1);
+	CHECK_EQ(quarantined, 1);
 	answer_well(&x, &e);
 	look(&s);
-	CHECK_EQ(itt_free(&s, &owing), 2);
-	CHECK_EQ(owing, 0);
+	CHECK_EQ(itt_free(&s, &quarantined), 2);
+	CHECK_EQ(quarantined, 0);
 
 	/* both again, then the tid that owes is in use: what is late pays, for its own life only */
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
@@ -436,12 +436,12 @@ static void test_debts(const struct world_opts *o)
 	CHECK(untouched(lbuf, SEG));
 	answer_well(&v, &f);
 	CHECK_EQ(status_of(&s), RMC_S_OK);
-	CHECK_EQ(itt_free(&s, &owing), 1);
-	CHECK_EQ(owing, 1);
+	CHECK_EQ(itt_free(&s, &quarantined), 1);
+	CHECK_EQ(quarantined, 1);
 	answer_well(&v, &e);
 	look(&s);
-	CHECK_EQ(itt_free(&s, &owing), 2);
-	CHECK_EQ(owing, 0);
+	CHECK_EQ(itt_free(&s, &quarantined), 2);
+	CHECK_EQ(quarantined, 0);
 	check_bounds(&s);
 
 	/* recalled for another node, whose debt it is then */
@@ -460,15 +460,15 @@ static void test_debts(const struct world_opts *o)
 	CHECK_EQ(status_of(&s), RMC_S_TIMEOUT);
 	answer_well(&x, &f);
 	look(&s);
-	CHECK_EQ(itt_free(&s, &owing), 1);
-	CHECK_EQ(owing, 1);
+	CHECK_EQ(itt_free(&s, &quarantined), 1);
+	CHECK_EQ(quarantined, 1);
 	/* and channels that go away take their debts along, not others' */
 	rmc_itt_release_peer(&s.w.node[0]->itt, 2);
-	itt_free(&s, &owing);
-	CHECK_EQ(owing, 1);
+	itt_free(&s, &quarantined);
+	CHECK_EQ(quarantined, 1);
 	rmc_itt_release_peer(&s.w.node[0]->itt, 1);
-	CHECK_EQ(itt_free(&s, &owing), 2);
-	CHECK_EQ(owing, 0);
+	CHECK_EQ(itt_free(&s, &quarantined), 2);
+	CHECK_EQ(quarantined, 0);
 	setup_free(&s);
 }
 
@@ -478,7 +478,7 @@ static void test_debt_of_many(const struct world_opts *o)
 	struct rmc_desc d[3];
 	struct server v;
 	struct setup s;
-	u32 i, owing;
+	u32 i, quarantined;
 
 	setup(&s, o);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 3 * o->mtu);
@@ -492,13 +492,13 @@ static void test_debt_of_many(const struct world_opts *o)
 	time_out(&s);
 	CHECK_EQ(status_of(&s), RMC_S_TIMEOUT);
 	for (i = 1; i < 3; i++) {
-		CHECK_EQ(itt_free(&s, &owing), s.w.node[0]->itt.size - 1);
-		CHECK_EQ(owing, 1);
+		CHECK_EQ(itt_free(&s, &quarantined), s.w.node[0]->itt.size - 1);
+		CHECK_EQ(quarantined, 1);
 		answer_well(&v, &d[i]);
 		look(&s);
 	}
-	CHECK_EQ(itt_free(&s, &owing), s.w.node[0]->itt.size);
-	CHECK_EQ(owing, 0);
+	CHECK_EQ(itt_free(&s, &quarantined), s.w.node[0]->itt.size);
+	CHECK_EQ(quarantined, 0);
 	CHECK(untouched(lbuf, SEG));
 	CHECK(world_credits_home(&s.w, 0, 1));
 	setup_free(&s);
@@ -572,7 +572,7 @@ int main(void)
 		{ "reply from a node that was not asked", test_other_node },
 		{ "statuses that do not exist", test_statuses },
 		{ "credits and lines do not grow", test_credits },
-		{ "debts are paid by their debtor", test_debts },
+		{ "debts are paid by their earlier_nid", test_debts },
 		{ "a debt of several packets", test_debt_of_many },
 		{ "a tid behind the last one", test_tid_range },
 		{ "a bell of whom nothing was asked", test_bell_of_a_stranger },

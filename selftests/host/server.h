@@ -146,16 +146,16 @@ static inline bool untouched(const u8 *p, u32 n)
 	return !n;
 }
 
-/* Free and owing entries of node 0's ITT, which are all there are when nothing is in flight */
-static inline u32 itt_free(struct setup *s, u32 *owing)
+/* Free and quarantined entries of node 0's ITT, which are all there are when nothing is in flight */
+static inline u32 itt_free(struct setup *s, u32 *quarantined)
 {
 	struct rmc_itt *itt = &s->w.node[0]->itt;
 	u32 n = 0;
 	u16 tid;
 
-	for (*owing = 0, tid = itt->owing; tid != RMC_TID_NONE && *owing <= itt->size;
+	for (*quarantined = 0, tid = itt->quarantined; tid != RMC_TID_NONE && *quarantined <= itt->size;
 	     tid = itt->entry[tid].next)
-		++*owing;
+		++*quarantined;
 	for (tid = itt->free; tid != RMC_TID_NONE && n <= itt->size; tid = itt->entry[tid].next)
 		n++;
 	return n;

@@ -20,11 +20,11 @@ static struct rmc_filter *replies(struct setup *s, u64 offset)
 /* Every entry of the ITT can be used again, and none owes a packet. */
 static void check_free(struct setup *s)
 {
-	u32 owing;
+	u32 quarantined;
 
 	check_quiet(s);
-	CHECK_EQ(itt_free(s, &owing), s->w.node[0]->itt.size);
-	CHECK_EQ(owing, 0);
+	CHECK_EQ(itt_free(s, &quarantined), s->w.node[0]->itt.size);
+	CHECK_EQ(quarantined, 0);
 }
 
 static void check_read(struct setup *s, u32 length)
