@@ -19,14 +19,14 @@ static void reap(struct bed *b, bool *busy, u32 *done)
 	}
 }
 
-/* Free and owing entries of the ITT are as many as are not used. */
+/* Free and quarantined entries of the ITT are as many as are not used. */
 static void check_itt(struct rmc_itt *itt)
 {
 	u32 i, n = 0;
 
 	for (i = itt->free; i != RMC_TID_NONE; i = itt->entry[i].next)
 		n++;
-	for (i = itt->owing; i != RMC_TID_NONE; i = itt->entry[i].next)
+	for (i = itt->quarantined; i != RMC_TID_NONE; i = itt->entry[i].next)
 		n++;
 	MUST(n + itt->used == itt->size);
 }

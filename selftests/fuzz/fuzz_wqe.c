@@ -28,7 +28,7 @@ static void check_clean(struct bed *b)
 	for (u = 0; u < b->w.opts.units; u++) {
 		itt = &b->w.node[0]->unit[u]->itt;
 		MUST(!itt->used && !itt->announced && !itt->restarts);
-		MUST(itt->owing == RMC_TID_NONE);
+		MUST(itt->quarantined == RMC_TID_NONE);
 		for (i = itt->free, n = 0; i != RMC_TID_NONE; i = itt->entry[i].next)
 			n++;
 		MUST(n == itt->size);
