@@ -119,25 +119,24 @@ void rmc_node_destroy(struct rmc_node *node)
 	destroy_unit(node);
 }
 
-/**
- * rmc_node_join() - announce a node
- * @node: head of the node; its workers do not run yet, or it left and the caller is its
- *	RRPP worker
- * @now_ms: node milliseconds
- *
- * Under a new epoch, which the transport may have claimed already.
- * rmc_node_join_poll() completes it.
+/*
+ * Under a new epoch, which the transport may have claimed already. If the entry is not as
+ * in @claim any more, another kernel has the id: the node keeps its older epoch, and the
+ * next tick fences it.
  */
-void rmc_node_join(struct rmc_node *node, u32 now_ms)
+static void announce(struct rmc_node *node, u64 claim, u32 now_ms)
 {
 	struct rmc_fabric *f = node->fabric;
 	struct rmc_region_node *self = &f->node[node->nid];
-	u64 claim = READ_ONCE(self->claim);
 	u32 epoch = rmc_claim_epoch(claim);
 	u32 i;
 
 	if (rmc_claim_state(claim) != RMC_NODE_JOINING || !epoch)
 		epoch = epoch + 1 ?: 1;
+	/* full barrier; pairs with the acquire in rmc_peers_poll() */
+	if (rmc_os_cas64(&self->claim, claim, rmc_claim(RMC_NODE_JOINING, epoch)) != claim)
+		return;
+	/* other units take no notice yet: they do not run, left with us, or are fenced */
 	WRITE_ONCE(node->epoch, epoch);
 	node->join_ms = now_ms;
 	if (!node->left)
@@ -148,13 +147,26 @@ void rmc_node_join(struct rmc_node *node, u32 now_ms)
 		WRITE_ONCE(self->parked[RMC_LANE_REQ][i], 0);
 		WRITE_ONCE(self->parked[RMC_LANE_REP][i], 0);
 	}
-	/*
-	 * Full barrier; pairs with the acquire in rmc_peers_poll(). Whoever took
-	 * the id over meanwhile fences us at the next tick.
-	 */
-	rmc_os_cas64(&self->claim, claim, rmc_claim(RMC_NODE_JOINING, epoch));
 	/* pairs with the acquires in rmc_node_tick_srv() */
 	smp_store_release(&node->left, false);
+}
+
+/**
+ * rmc_node_join() - announce a node
+ * @node: head of the node; its workers do not run yet, or it left and the caller is its
+ *	RRPP worker
+ * @now_ms: node milliseconds
+ *
+ * rmc_node_join_poll() completes it. Does nothing for a node that left and whose id
+ * another kernel has claimed since: that one is fenced, or will be.
+ */
+void rmc_node_join(struct rmc_node *node, u32 now_ms)
+{
+	u64 claim = READ_ONCE(node->fabric->node[node->nid].claim);
+
+	if (node->left && rmc_claim_epoch(claim) != node->epoch)
+		return;
+	announce(node, claim, now_ms);
 }
 
 /**
@@ -175,7 +187,7 @@ void rmc_node_rejoin(struct rmc_node *node, u32 now_ms)
 		rmc_in_close(node, i);
 	if (node == node->head) {
 		WRITE_ONCE(node->left, true);
-		rmc_node_join(node, now_ms);
+		announce(node, READ_ONCE(node->fabric->node[node->nid].claim), now_ms);
 	}
 	/* under the new epoch: nobody is fenced twice; pairs with the acquire
 	 * in rmc_peers_poll()
@@ -293,7 +305,7 @@ bool rmc_node_join_poll(struct rmc_node *node, u32 now_ms)
 void rmc_node_leave(struct rmc_node *node)
 {
 	node->up = false;
-	if (!node->left)
+	if (!node->fenced && !node->left)
 		set_state(node, RMC_NODE_DOWN);
 }
 
@@ -417,7 +429,7 @@ static void close_stale(struct rmc_node *node)
 void rmc_node_tick_srv(struct rmc_node *node, u32 now_ms)
 {
 	struct rmc_fabric *f = node->fabric;
-	u32 i;
+	u32 i, ep;
 
 	rmc_att_tick(node, now_ms);
 
@@ -430,8 +442,13 @@ void rmc_node_tick_srv(struct rmc_node *node, u32 now_ms)
 		node->srv_changes = changes;
 		return;
 	}
+	/* also where it left before: its channels and doorbells are a successor's; pairs
+	 * with the release in rmc_node_fence()
+	 */
+	if (unlikely(!node->fenced && smp_load_acquire(&node->head->fenced)))
+		rmc_node_fence(node);
 	/* not before the head joined again under the epoch it has; pairs with the
-	 * release in rmc_node_join()
+	 * release in announce()
 	 */
 	if (node->fenced || (node != node->head && smp_load_acquire(&node->head->left)))
 		return;
@@ -450,9 +467,13 @@ void rmc_node_tick_srv(struct rmc_node *node, u32 now_ms)
 		if (i == node->nid)
 			continue;
 		/* pairs with the release in rmc_peers_poll() */
-		if (smp_load_acquire(&node->out_epoch[i]) == epoch &&
-		    READ_ONCE(*rmc_sync_word(f, node->ep, i)) != epoch)
-			/* pairs with the joiner's acquire in acknowledged() */
-			smp_store_release(rmc_sync_word(f, node->ep, i), epoch);
+		if (smp_load_acquire(&node->out_epoch[i]) != epoch ||
+		    READ_ONCE(*rmc_sync_word(f, node->ep, i)) == epoch)
+			continue;
+		/* it may have come back since close_stale() */
+		for (ep = rmc_endpoint(f, i); ep < rmc_endpoint(f, i + 1); ep++)
+			rmc_in_close(node, ep);
+		/* pairs with the joiner's acquire in acknowledged() */
+		smp_store_release(rmc_sync_word(f, node->ep, i), epoch);
 	}
 }

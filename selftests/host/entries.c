@@ -13,6 +13,7 @@
 #include <ucontext.h>
 #include "tap.h"
 #include "world.h"
+#include "kmod/core/pipeline.h"
 #include "kmod/member/member.h"
 
 #if defined(__x86_64__)
@@ -113,7 +114,7 @@ static void come_up(struct rmc_node *node)
 }
 
 /* Somebody takes node 1's id over behind each access to its entry in turn. */
-static void taken_over(u32 state, void (*act)(struct rmc_node *node))
+static void taken_over(u32 state, u32 then, void (*act)(struct rmc_node *node))
 {
 	struct rmc_node *node = peers.node[1];
 
@@ -131,7 +132,59 @@ static void taken_over(u32 state, void (*act)(struct rmc_node *node))
 		CHECK(step > 1);
 		if (step >= change_at)
 			CHECK_EQ(entries[1].claim, becomes);
+		else
+			CHECK_EQ(entries[1].claim, rmc_claim(then, 1));
 	}
+}
+
+/* The same while a node that left joins again: it has the id, or keeps its older epoch. */
+static void taken_while_joining(void)
+{
+	struct rmc_node *node = peers.node[1];
+	bool kept = false;
+
+	becomes = rmc_claim(RMC_NODE_UP, 9);
+	for (step = change_at = 1; step >= change_at && !tap_bad; change_at++) {
+		entries[1].claim = rmc_claim(RMC_NODE_DOWN, 1);
+		node->epoch = 1;
+		node->left = true;
+		step = 0;
+		mprotect(entries, 4096, PROT_NONE);
+		rmc_node_join(node, rmc_os_ns_to_ms(world_now_ns));
+		mprotect(entries, 4096, PROT_READ | PROT_WRITE);
+		CHECK_EQ(node->epoch, node->left ? 1 : 2);
+		kept |= node->left;
+		CHECK_EQ(entries[1].claim, step >= change_at ? becomes :
+			 rmc_claim(RMC_NODE_JOINING, 2));
+	}
+	CHECK(kept && !node->left);
+}
+
+/* A peer comes back during a tick: no acknowledgement while an end is open for its older life. */
+static void acknowledged_closed(void)
+{
+	struct rmc_node *node = peers.node[0];
+	bool acknowledged = false;
+
+	becomes = rmc_claim(RMC_NODE_JOINING, 3);
+	for (step = change_at = 1; step >= change_at && !tap_bad; change_at++) {
+		entries[0].claim = rmc_claim(RMC_NODE_UP, node->epoch);
+		entries[1].claim = rmc_claim(RMC_NODE_UP, 2);
+		peers.sync[1] = 2;
+		peers.sync[2] = node->epoch;
+		node->out_epoch[1] = 2;
+		CHECK(rmc_in_open(node, 1));
+		/* the worker of RGP and RCP has seen it already */
+		node->out_epoch[1] = 3;
+		step = 0;
+		mprotect(entries, 4096, PROT_NONE);
+		rmc_node_tick_srv(node, rmc_os_ns_to_ms(world_now_ns));
+		mprotect(entries, 4096, PROT_READ | PROT_WRITE);
+		CHECK(!(peers.sync[1] == 3 && node->in[1]));
+		acknowledged |= peers.sync[1] == 3;
+		rmc_in_close(node, 1);
+	}
+	CHECK(acknowledged);
 }
 
 static void test_entries(void)
@@ -160,10 +213,13 @@ static void test_entries(void)
 	tap_result("a peer that comes or goes during a look: told in order, once");
 	looks(rmc_claim(RMC_NODE_UP, 2), rmc_claim(RMC_NODE_JOINING, 3), 2);
 	tap_result("a peer that joins again during a look is not up");
-	taken_over(RMC_NODE_UP, leave);
-	taken_over(RMC_NODE_UP, go_down);
-	taken_over(RMC_NODE_JOINING, come_up);
+	taken_over(RMC_NODE_UP, RMC_NODE_DOWN, leave);
+	taken_over(RMC_NODE_UP, RMC_NODE_DOWN, go_down);
+	taken_over(RMC_NODE_JOINING, RMC_NODE_UP, come_up);
+	taken_while_joining();
 	tap_result("an id taken over while its owner changes state is the successor's");
+	acknowledged_closed();
+	tap_result("a life is acknowledged with no end open for the one before");
 	sigaction(SIGSEGV, &segv, NULL);
 	sigaction(SIGTRAP, &trap, NULL);
 	peers.table = table;

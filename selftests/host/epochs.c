@@ -482,6 +482,33 @@ static void test_successor(const struct world_opts *o)
 		setup_free(&s);
 	}
 
+	/* nor by one that knows, whatever epoch it has */
+	setup(&s, o, 2);
+	node = s.w.node[0];
+	node->fenced = true;
+	rmc_node_leave(node);
+	CHECK_EQ(s.w.table[0].claim, rmc_claim(RMC_NODE_UP, 1));
+	node->fenced = false;
+	setup_free(&s);
+
+	/* nor by one that left, and is told to join again */
+	for (i = 0; i < ARRAY_SIZE(taken); i++) {
+		setup(&s, o, 2);
+		node = s.w.node[0];
+		now = rmc_os_ns_to_ms(world_now_ns);
+		rmc_node_down_srv(node);
+		rmc_node_down_req(node);
+		s.w.table[0].claim = taken[i];
+		rmc_node_join(node, now);
+		CHECK_EQ(s.w.table[0].claim, taken[i]);
+		CHECK_EQ(node->epoch, 1);
+		rmc_node_tick_srv(node, ++now);
+		CHECK(node->fenced);
+		rmc_node_join(node, now);
+		CHECK_EQ(s.w.table[0].claim, taken[i]);
+		setup_free(&s);
+	}
+
 	setup(&s, o, 2);
 	node = s.w.node[0];
 	now = rmc_os_ns_to_ms(world_now_ns);
@@ -597,6 +624,15 @@ static void test_units(const struct world_opts *o)
 		s.w.sync[(rmc_endpoint(s.w.fabric, 0) + k) * 2 + 1] = s.w.node[1]->epoch;
 	}
 	CHECK(rmc_node_join_poll(s.w.node[1], now));
+	/* a node that left loses its id: all of its units are fenced */
+	for (k = 0; k < 2; k++)
+		rmc_node_down_srv(node->unit[k]);
+	s.w.table[0].claim = rmc_claim(RMC_NODE_UP, 2);
+	rmc_node_tick_srv(node->unit[1], ++now);
+	CHECK(!node->unit[1]->fenced);
+	rmc_node_tick_srv(node, now);
+	rmc_node_tick_srv(node->unit[1], now);
+	CHECK(node->fenced && node->unit[1]->fenced);
 	setup_free(&s);
 }
 
