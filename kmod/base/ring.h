@@ -28,7 +28,7 @@
  *
  * Each pair of epochs begins at a lap of its own, rmc_ring_begin(). A paused kernel whose
  * node id was reassigned still uses its old lap numbers: consumers ignore what it writes,
- * and it ignores what its successor is sent.
+ * and it ignores what its successor is sent, but for 1 pair of 255 that has the same laps.
  */
 #ifndef RMC_RING_H
 #define RMC_RING_H

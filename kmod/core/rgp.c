@@ -433,7 +433,7 @@ static __always_inline bool execute_locals(struct rmc_qp *qp, const struct rmc_l
 	return false;
 }
 
-/* See rmc_rgp_poll(). @multi_unit: of several units; @shared: the worker has several tenants. */
+/* See rmc_rgp_poll(). @multi_unit: nodes have several units; @shared: so has the worker tenants. */
 static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool multi_unit, const bool shared)
 {
 	struct rmc_local direct[RMC_BATCH] rmc_os_unset;

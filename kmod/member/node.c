@@ -470,9 +470,13 @@ void rmc_node_tick_srv(struct rmc_node *node, u32 now_ms)
 		if (smp_load_acquire(&node->out_epoch[i]) != epoch ||
 		    READ_ONCE(*rmc_sync_word(f, node->ep, i)) == epoch)
 			continue;
-		/* it may have come back since close_stale() */
+		/*
+		 * The peer may have come back since close_stale(). If the word was not ours
+		 * but a predecessor's, who had stood still, ends of this epoch are open.
+		 */
 		for (ep = rmc_endpoint(f, i); ep < rmc_endpoint(f, i + 1); ep++)
-			rmc_in_close(node, ep);
+			if (node->in[ep] && node->in[ep]->epoch != epoch)
+				rmc_in_close(node, ep);
 		/* pairs with the joiner's acquire in acknowledged() */
 		smp_store_release(rmc_sync_word(f, node->ep, i), epoch);
 	}

@@ -491,6 +491,17 @@ static void test_successor(const struct world_opts *o)
 	node->fenced = false;
 	setup_free(&s);
 
+	/* a predecessor that stood still as it joined writes what it had read: put right */
+	setup(&s, o, 2);
+	node = s.w.node[1];
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+	CHECK(node->in[0]);
+	*sync_of(&s, 1, 0) = 0;
+	rmc_node_tick_srv(node, rmc_os_ns_to_ms(world_now_ns) + 1);
+	CHECK_EQ(*sync_of(&s, 1, 0), 1);
+	CHECK(node->in[0]);
+	setup_free(&s);
+
 	/* nor by one that left, and is told to join again */
 	for (i = 0; i < ARRAY_SIZE(taken); i++) {
 		setup(&s, o, 2);
