@@ -1,53 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Epochs: who may use a channel, who acknowledges whose new life and when, how long a
- * joiner waits for whom, and what a fenced node and silent peers may still do. The test
- * writes the other nodes' entries of the shared tables itself.
+ * joiner waits for whom.
  */
-#include "setup.h"
-#include "kmod/core/pipeline.h"
-
-static void setup(struct setup *s, const struct world_opts *o, u32 nodes)
-{
-	struct world_opts k = *o;
-
-	k.nodes = nodes;
-	k.kernels = true;
-	setup_make(s, &k, 16);
-}
-
-static void ticks(struct world *w, u32 n, u64 ms)
-{
-	u32 i;
-
-	while (n--) {
-		world_tick(w, ms);
-		for (i = 0; i < 4; i++)
-			world_visit(w);
-	}
-}
-
-static u32 *sync_of(struct setup *s, u32 by, u32 nid)
-{
-	return &s->w.sync[rmc_endpoint(s->w.fabric, by) * s->w.opts.nodes + nid];
-}
-
-static bool bell_rung(struct setup *s, u32 at, u32 from)
-{
-	return *rmc_doorbell_word(s->w.fabric, at, RMC_LANE_REQ, from) >> from & 1;
-}
-
-static bool quiet(struct setup *s)
-{
-	u32 slot, status, i;
-
-	for (i = 0; i < 20; i++) {
-		world_visit(&s->w);
-		if (app_poll(&s->a, &slot, &status))
-			return false;
-	}
-	return true;
-}
+#include "kernels.h"
 
 /* A channel opens when both are up and each works with the other's epoch. */
 static void test_requester_links(const struct world_opts *o)
@@ -286,83 +242,6 @@ static void test_epoch_wraps(const struct world_opts *o)
 	setup_free(&s);
 }
 
-/* A fenced node: its server's half knows first, and nothing is served, nor locally. */
-static void test_fenced(const struct world_opts *o)
-{
-	u32 now, slot, status, beat;
-	struct rmc_node *node;
-	struct setup s;
-
-	setup(&s, o, 2);
-	seg_set(&s.w, 0, CTX, s.seg_mem);
-	node = s.w.node[0];
-	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 0, 0, lbuf, 64), RMC_S_OK);
-	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 0, 0, lbuf, 64), RMC_S_OK);
-	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
-	now = rmc_os_ns_to_ms(world_now_ns);
-	world_tolds = 0;
-	s.w.table[0].claim = rmc_claim(RMC_NODE_JOINING, 2);
-	beat = s.w.table[0].heartbeat;
-	rmc_node_tick_srv(node, ++now);
-	CHECK(node->fenced && !node->up);
-	CHECK_EQ(s.w.table[0].heartbeat, beat);
-	CHECK_EQ(world_tolds, 1);
-	CHECK_EQ(world_told[0].type, RMC_EVENT_FENCED);
-	rmc_node_tick_srv(node, ++now);
-	CHECK_EQ(world_tolds, 1);
-	memset(lbuf, 0x11, 64);
-	app_post(&s.a, RMC_OP_READ, 0, 0, lbuf, 64);
-	CHECK(quiet(&s));
-	CHECK_EQ(lbuf[0], 0x11);
-	rmc_node_tick_req(node, ++now);
-	world_visit(&s.w);
-	CHECK(app_poll(&s.a, &slot, &status));
-	CHECK_EQ(status, RMC_S_NODE_DOWN);
-	CHECK(!node->out[0] && !node->out[1] && !node->in[0]);
-	/* its successor's entry is not touched by anything it does */
-	rmc_node_down_srv(node);
-	rmc_node_leave(node);
-	CHECK(!rmc_node_join_poll(node, ++now));
-	rmc_node_tick_srv(node, ++now);
-	CHECK_EQ(s.w.table[0].claim, rmc_claim(RMC_NODE_JOINING, 2));
-	CHECK_EQ(s.w.table[0].heartbeat, beat);
-	setup_free(&s);
-}
-
-/* A node that the administrator took down: no heartbeat, and it stays down until told. */
-static void test_left(const struct world_opts *o)
-{
-	struct rmc_node *node;
-	struct setup s;
-	u32 beat, now;
-
-	setup(&s, o, 2);
-	node = s.w.node[0];
-	CHECK(rmc_in_open(node, 1));
-	now = rmc_os_ns_to_ms(world_now_ns);
-	rmc_node_down_srv(node);
-	CHECK(!node->in[1]);
-	CHECK_EQ(s.w.table[0].state, RMC_NODE_DOWN);
-	beat = s.w.table[0].heartbeat;
-	CHECK(!rmc_node_join_poll(node, ++now));
-	rmc_node_tick_srv(node, ++now);
-	CHECK_EQ(s.w.table[0].heartbeat, beat);
-	CHECK_EQ(s.w.table[0].state, RMC_NODE_DOWN);
-	/* once is enough */
-	s.w.table[0].state = RMC_NODE_JOINING;
-	rmc_node_down_srv(node);
-	rmc_node_leave(node);
-	CHECK_EQ(s.w.table[0].state, RMC_NODE_JOINING);
-	s.w.table[0].state = RMC_NODE_DOWN;
-	rmc_node_down_req(node);
-	rmc_node_join(node, now);
-	CHECK_EQ(node->epoch, 2);
-	ticks(&s.w, 6, 2);
-	CHECK(node->up);
-	CHECK(s.w.table[0].heartbeat > beat);
-	setup_free(&s);
-}
-
 /* A peer is silent when its heart stood still for dead_ms of our time, not before. */
 static void test_silence(const struct world_opts *o)
 {
@@ -446,102 +325,6 @@ static void test_link(const struct world_opts *o)
 	rmc_node_tick_req(node, ++now);
 	CHECK(node->peer[1].linked);
 	CHECK_EQ(world_tolds, 2);
-	setup_free(&s);
-}
-
-/* Somebody takes the id over in the middle of joining, as after a pause there. */
-static void (*real_reset)(struct rmc_fabric *f, u32 nid);
-static struct rmc_fabric_ops taken_ops;
-
-static u32 resets;
-
-static void reset_and_lose(struct rmc_fabric *f, u32 nid)
-{
-	resets++;
-	real_reset(f, nid);
-	f->node[nid].claim = rmc_claim(RMC_NODE_JOINING, 3);
-}
-
-/* What belongs to a successor is left alone by who has not noticed it yet. */
-static void test_successor(const struct world_opts *o)
-{
-	u64 taken[] = { rmc_claim(RMC_NODE_JOINING, 2), rmc_claim(RMC_NODE_UP, 2) };
-	struct rmc_node *node;
-	struct setup s;
-	u32 i, now;
-
-	for (i = 0; i < ARRAY_SIZE(taken); i++) {
-		setup(&s, o, 2);
-		s.w.table[0].claim = taken[i];
-		rmc_node_leave(s.w.node[0]);
-		CHECK_EQ(s.w.table[0].claim, taken[i]);
-		s.w.node[0]->up = true;
-		rmc_node_down_srv(s.w.node[0]);
-		CHECK(!s.w.node[0]->up);
-		CHECK_EQ(s.w.table[0].claim, taken[i]);
-		setup_free(&s);
-	}
-
-	/* nor by one that knows, whatever epoch it has */
-	setup(&s, o, 2);
-	node = s.w.node[0];
-	node->fenced = true;
-	rmc_node_leave(node);
-	CHECK_EQ(s.w.table[0].claim, rmc_claim(RMC_NODE_UP, 1));
-	node->fenced = false;
-	setup_free(&s);
-
-	/* a predecessor that stood still as it joined writes what it had read: put right */
-	setup(&s, o, 2);
-	node = s.w.node[1];
-	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
-	CHECK(node->in[0]);
-	*sync_of(&s, 1, 0) = 0;
-	rmc_node_tick_srv(node, rmc_os_ns_to_ms(world_now_ns) + 1);
-	CHECK_EQ(*sync_of(&s, 1, 0), 1);
-	CHECK(node->in[0]);
-	setup_free(&s);
-
-	/* nor by one that left, and is told to join again */
-	for (i = 0; i < ARRAY_SIZE(taken); i++) {
-		setup(&s, o, 2);
-		node = s.w.node[0];
-		now = rmc_os_ns_to_ms(world_now_ns);
-		rmc_node_down_srv(node);
-		rmc_node_down_req(node);
-		s.w.table[0].claim = taken[i];
-		rmc_node_join(node, now);
-		CHECK_EQ(s.w.table[0].claim, taken[i]);
-		CHECK_EQ(node->epoch, 1);
-		rmc_node_tick_srv(node, ++now);
-		CHECK(node->fenced);
-		rmc_node_join(node, now);
-		CHECK_EQ(s.w.table[0].claim, taken[i]);
-		setup_free(&s);
-	}
-
-	setup(&s, o, 2);
-	node = s.w.node[0];
-	now = rmc_os_ns_to_ms(world_now_ns);
-	rmc_node_down_srv(node);
-	rmc_node_down_req(node);
-	rmc_node_join(node, now);
-	CHECK_EQ(node->epoch, 2);
-	*sync_of(&s, 1, 0) = 2;
-	taken_ops = *s.w.fabric[0].ops;
-	real_reset = taken_ops.reset;
-	taken_ops.reset = reset_and_lose;
-	s.w.fabric[0].ops = &taken_ops;
-	CHECK(!rmc_node_join_poll(node, ++now));
-	CHECK(!node->up);
-	CHECK_EQ(s.w.table[0].claim, rmc_claim(RMC_NODE_JOINING, 3));
-	rmc_node_tick_srv(node, ++now);
-	CHECK(node->fenced);
-	/* nor are its channels */
-	*sync_of(&s, 1, 0) = 3;
-	resets = 0;
-	CHECK(!rmc_node_join_poll(node, ++now));
-	CHECK_EQ(resets, 0);
 	setup_free(&s);
 }
 
@@ -635,15 +418,6 @@ static void test_units(const struct world_opts *o)
 		s.w.sync[(rmc_endpoint(s.w.fabric, 0) + k) * 2 + 1] = s.w.node[1]->epoch;
 	}
 	CHECK(rmc_node_join_poll(s.w.node[1], now));
-	/* a node that left loses its id: all of its units are fenced */
-	for (k = 0; k < 2; k++)
-		rmc_node_down_srv(node->unit[k]);
-	s.w.table[0].claim = rmc_claim(RMC_NODE_UP, 2);
-	rmc_node_tick_srv(node->unit[1], ++now);
-	CHECK(!node->unit[1]->fenced);
-	rmc_node_tick_srv(node, now);
-	rmc_node_tick_srv(node->unit[1], now);
-	CHECK(node->fenced && node->unit[1]->fenced);
 	setup_free(&s);
 }
 
@@ -785,9 +559,6 @@ int main(void)
 		{ "a joiner waits for those alive, the dead, the mute", test_waits },
 		{ "a new life starts clean", test_starts_clean },
 		{ "epochs come round", test_epoch_wraps },
-		{ "a fenced node serves nobody and writes nothing", test_fenced },
-		{ "a node that left stays away", test_left },
-		{ "a successor's entry stays as it is", test_successor },
 		{ "silence, and what is told of it", test_silence },
 		{ "links", test_link },
 		{ "no channel yet, or never", test_no_channel },

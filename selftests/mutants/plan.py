@@ -56,6 +56,7 @@ PROGRAMS = {
     **host("replies", "plain", "asan"),
     **host("again", "plain"),
     **host("epochs", "plain", "asan"),
+    **host("fenced", "plain", "asan"),
     **host("bounds", "plain", "asan"),
     **host("wakeups", "plain"),
     **host("sends", "plain"),
@@ -125,8 +126,8 @@ FAILING = {"kv.2.sabre.other": "has opened another store"}
 ORDER = {
     "region": ["region"],
     "header": [],
-    "core": ["wakeups", "epochs", "peers", "turns", "itt", "replies", "again", "sends", "tracked",
-             "asked", "unit", "sabre_unit", "faults", "hostile", "tenants", "rmw", "ranges",
+    "core": ["wakeups", "epochs", "fenced", "peers", "turns", "itt", "replies", "again", "sends",
+             "tracked", "asked", "unit", "sabre_unit", "faults", "hostile", "tenants", "rmw", "ranges",
              "turns.asan", "peers.asan", "epochs.asan", "replies.asan"],
 }
 
@@ -151,7 +152,7 @@ AREAS = {
     "line": ("core", ["steps", "steps.vector", "memory", "memory.asan", "unit"]),
     "vec": ("core", ["steps.vector"]),
     "mem": ("core", ["unit", "memory", "memory.asan", "steps"]),
-    "node": ("core", ["epochs", "entries"]),
+    "node": ("core", ["epochs", "fenced", "entries"]),
     "peer": ("core", ["epochs", "peers", "entries"]),
     "ni": ("core", ["wakeups", "workers", "turns", "tenants", "workers.asan"]),
     "tenant": ("core", ["tenants", "tenants.asan"]),
