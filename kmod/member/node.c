@@ -366,7 +366,7 @@ void rmc_node_fence(struct rmc_node *node)
 {
 	u32 i;
 
-	/* pairs with the acquire in rmc_node_tick_req() */
+	/* pairs with the acquires in rmc_node_tick_req() and rmc_node_tick_srv() */
 	smp_store_release(&node->fenced, true);
 	if (node == node->head)
 		/* pairs with the acquire in rmc_node_linked() and rmc_node_tick_req() */
