@@ -104,6 +104,8 @@ struct rmc_stats {
  * @fenced: another kernel took the id over: this node is out until it is
  *	claimed anew
  * @left: taken down by the administrator; may join again (head)
+ * @claimed: epoch under which the transport claimed the id, which has not joined since; 0:
+ *	joining takes the next one (head)
  * @join_ms: when joining began (head)
  * @beat: own heartbeat (head)
  * @peer_beat: by peer, heartbeat when joining began (head)
@@ -146,6 +148,7 @@ struct rmc_node {
 	bool up;
 	bool fenced;
 	bool left;
+	u32 claimed;
 	u32 join_ms;
 	u32 beat;
 	u32 *peer_beat;

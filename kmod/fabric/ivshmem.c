@@ -35,7 +35,6 @@
  * @regs: BAR 0; NULL without doorbell
  * @irq: its interrupt; 0: none
  * @wb_pages: the mapping was made by vmap_pfn()
- * @epoch: of our claim
  * @kick: what wakes the workers; NULL while there are none
  * @kick_data: for @kick
  */
@@ -46,7 +45,6 @@ struct ivshmem {
 	void __iomem *regs;
 	int irq;
 	bool wb_pages;
-	u32 epoch;
 	void (*kick)(void *data);
 	void *kick_data;
 };
@@ -290,7 +288,7 @@ static struct rmc_port *ivshmem_open(const struct rmc_fabric_config *cfg)
 	err = rmc_region_attach(&iv->region, f, cfg);
 	if (err)
 		goto err_attach;
-	err = rmc_region_claim(f, cfg->node, &iv->port.first, &iv->epoch);
+	err = rmc_region_claim(f, cfg->node, &iv->port.first, &iv->port.epoch);
 	if (err)
 		goto err_attach;
 
@@ -328,13 +326,12 @@ static void ivshmem_stop(struct rmc_port *port)
 static int ivshmem_reclaim(struct rmc_port *port)
 {
 	struct ivshmem *iv = container_of(port, struct ivshmem, port);
-	u32 nid, epoch;
+	u32 nid;
 	int err;
 
-	err = rmc_region_claim(&port->fabric, port->first, &nid, &epoch);
+	err = rmc_region_claim(&port->fabric, port->first, &nid, &port->epoch);
 	if (err)
 		return err;
-	iv->epoch = epoch;
 	tell_doorbell(iv);
 	return 0;
 }
@@ -344,7 +341,7 @@ static void ivshmem_close(struct rmc_port *port)
 	struct ivshmem *iv = container_of(port, struct ivshmem, port);
 
 	take_down_doorbell(iv);
-	rmc_region_unclaim(&port->fabric, port->first, iv->epoch);
+	rmc_region_unclaim(&port->fabric, port->first, port->epoch);
 	close_device(iv);
 	kfree(iv);
 }

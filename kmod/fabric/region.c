@@ -181,8 +181,12 @@ int rmc_region_attach(struct rmc_region *r, struct rmc_fabric *f,
 /* One try; the entry must still say @was. */
 static bool claim(struct rmc_fabric *f, u32 nid, u64 was, u32 *epoch)
 {
-	*epoch = rmc_claim_epoch(was) + 1;
-	return cmpxchg(&f->node[nid].claim, was, rmc_claim(RMC_NODE_JOINING, *epoch)) == was;
+	u32 next = rmc_claim_epoch(was) + 1 ?: 1;
+
+	if (cmpxchg(&f->node[nid].claim, was, rmc_claim(RMC_NODE_JOINING, next)) != was)
+		return false;
+	*epoch = next;
+	return true;
 }
 
 static bool claim_idle(struct rmc_fabric *f, u32 nid, u32 state, u32 *epoch)
@@ -251,7 +255,7 @@ out:
  * @f: fabric
  * @wanted: node id, or -1 for the first that is free, left or dead
  * @nid: out, node id
- * @epoch: out, for rmc_region_unclaim()
+ * @epoch: out, not 0, and only where this succeeds: for rmc_node_join() and rmc_region_unclaim()
  *
  * Return: 0 or a negative errno after telling the reason.
  * Context: may sleep; for dead_ms when a dead node must be told from a live one.

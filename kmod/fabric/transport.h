@@ -21,8 +21,8 @@ struct rmc_port;
  * @start: nodes and workers exist: call @kick when a peer in another kernel
  *	rang, from any context; may be NULL
  * @stop: mirror of @start: no call of @kick runs or comes after it
- * @reclaim: claim the id of the local node again, which was fenced: 0, or a
- *	negative errno after telling the reason; NULL: none ever is
+ * @reclaim: claim the id of the local node again, which was fenced, and store the epoch:
+ *	0, or a negative errno after telling the reason; NULL: none ever is
  * @close: mirror of @open; the nodes have left
  */
 struct rmc_transport {
@@ -64,6 +64,8 @@ struct rmc_retire {
  * @transport: who made it
  * @first: lowest node id hosted here
  * @locals: number of node ids hosted here, from @first on
+ * @epoch: under which the node @first was claimed last; 0: nothing is claimed, since no other
+ *	kernel can have the ids
  * @poll_us_max: parked workers look by themselves after at most this; 0: never
  * @memtype: how the memory is cached
  * @channel_bytes: memory of channels, where it is allocated when they are used
@@ -76,6 +78,7 @@ struct rmc_port {
 	const struct rmc_transport *transport;
 	u32 first;
 	u32 locals;
+	u32 epoch;
 	u32 poll_us_max;
 	const char *memtype;
 	u64 channel_bytes;

@@ -37,7 +37,6 @@
  * @bell: pipes by node id, of the host's file descriptors; negative: none. All
  *	negative when this node could not make its own interrupt.
  * @irq: interrupt of our own pipe; negative: none
- * @epoch: of our claim
  * @kick: what wakes the workers; NULL while there are none
  * @kick_data: for @kick
  */
@@ -47,7 +46,6 @@ struct uml {
 	int fd;
 	int *bell;
 	int irq;
-	u32 epoch;
 	void (*kick)(void *data);
 	void *kick_data;
 };
@@ -236,7 +234,7 @@ static struct rmc_port *uml_open(const struct rmc_fabric_config *cfg)
 		goto err_attach;
 	for (i = 0; i < f->nodes; i++)
 		u->bell[i] = -1;
-	err = rmc_region_claim(f, cfg->node, &u->port.first, &u->epoch);
+	err = rmc_region_claim(f, cfg->node, &u->port.first, &u->port.epoch);
 	if (err)
 		goto err_claim;
 
@@ -274,13 +272,12 @@ static void uml_stop(struct rmc_port *port)
 static int uml_reclaim(struct rmc_port *port)
 {
 	struct uml *u = container_of(port, struct uml, port);
-	u32 nid, epoch;
+	u32 nid;
 	int err;
 
-	err = rmc_region_claim(&port->fabric, port->first, &nid, &epoch);
+	err = rmc_region_claim(&port->fabric, port->first, &nid, &port->epoch);
 	if (err)
 		return err;
-	u->epoch = epoch;
 	tell_doorbell(u);
 	return 0;
 }
@@ -290,7 +287,7 @@ static void uml_close(struct rmc_port *port)
 	struct uml *u = container_of(port, struct uml, port);
 
 	take_down_doorbells(u);
-	rmc_region_unclaim(&port->fabric, port->first, u->epoch);
+	rmc_region_unclaim(&port->fabric, port->first, port->epoch);
 	kvfree(u->bell);
 	unmap_region(u);
 	kfree(u);

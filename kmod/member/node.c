@@ -120,19 +120,20 @@ void rmc_node_destroy(struct rmc_node *node)
 }
 
 /*
- * Under a new epoch, which the transport may have claimed already. If the entry is not as
- * in @claim any more, another kernel has the id: the node keeps its older epoch, and the
- * next tick fences it.
+ * Under the epoch that the transport claimed, or else the next one. If the entry is not as
+ * it was then, or as in @claim, another kernel has the id: the node keeps its older epoch,
+ * and the next tick fences it.
  */
 static void announce(struct rmc_node *node, u64 claim, u32 now_ms)
 {
 	struct rmc_fabric *f = node->fabric;
 	struct rmc_region_node *self = &f->node[node->nid];
-	u32 epoch = rmc_claim_epoch(claim);
+	u32 epoch = node->claimed ?: rmc_claim_epoch(claim) + 1 ?: 1;
 	u32 i;
 
-	if (rmc_claim_state(claim) != RMC_NODE_JOINING || !epoch)
-		epoch = epoch + 1 ?: 1;
+	if (node->claimed)
+		claim = rmc_claim(RMC_NODE_JOINING, node->claimed);
+	node->claimed = 0;
 	/* full barrier; pairs with the acquire in rmc_peers_poll() */
 	if (rmc_os_cas64(&self->claim, claim, rmc_claim(RMC_NODE_JOINING, epoch)) != claim)
 		return;
@@ -154,7 +155,7 @@ static void announce(struct rmc_node *node, u64 claim, u32 now_ms)
 /**
  * rmc_node_join() - announce a node
  * @node: head of the node; its workers do not run yet, or it left and the caller is its
- *	RRPP worker
+ *	RRPP worker. Where a transport claimed its id, @node->claimed is the epoch
  * @now_ms: node milliseconds
  *
  * rmc_node_join_poll() completes it. Does nothing for a node that left and whose id
@@ -175,8 +176,8 @@ void rmc_node_join(struct rmc_node *node, u32 now_ms)
  *	its RRPP worker
  * @now_ms: node milliseconds
  *
- * Its id is ours again: the transport claimed it. Contexts, segments and queue
- * pairs are those of before.
+ * Its id is ours again: the transport claimed it, under the epoch @node->claimed.
+ * Contexts, segments and queue pairs are those of before.
  */
 void rmc_node_rejoin(struct rmc_node *node, u32 now_ms)
 {

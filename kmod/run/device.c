@@ -280,6 +280,7 @@ int rmc_device_start(struct rmc_device *rmc)
 	err = create_workers(rmc);
 	if (err)
 		goto err_workers;
+	rmc->node[0]->claimed = rmc->port->epoch;
 	for (i = 0; i < rmc->port->locals; i++)
 		rmc_node_join(rmc->node[i], now_ms);
 	for (i = 0; i < rmc->workers; i++) {
@@ -386,6 +387,7 @@ static int come_back(struct rmc_device *rmc, struct rmc_node *node)
 	err = rmc->cfg.fabric.transport->reclaim(rmc->port);
 	if (err)
 		return err;
+	node->claimed = rmc->port->epoch;
 	/* the join zeroes the channels */
 	for (u = 0; u < units; u++)
 		rmc_worker_call(node->unit[u]->req_worker, down_req, node->unit[u]);

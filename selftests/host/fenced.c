@@ -200,12 +200,66 @@ static void test_units(const struct world_opts *o)
 	setup_free(&s);
 }
 
+/* The transport claimed the id, and another kernel took it over before the node joined. */
+static void test_claimed(const struct world_opts *o)
+{
+	u64 taken[] = { rmc_claim(RMC_NODE_JOINING, 8), rmc_claim(RMC_NODE_UP, 8) };
+	struct rmc_node *node;
+	struct setup s;
+	u32 i, k, now;
+
+	for (i = 0; i < ARRAY_SIZE(taken); i++) {
+		setup(&s, o, 2);
+		node = s.w.node[0];
+		now = rmc_os_ns_to_ms(world_now_ns);
+		/* as its kernel loads the module, and as it comes back after it was fenced */
+		for (k = 0; k < 2; k++) {
+			rmc_node_fence(node);
+			s.w.table[0].claim = taken[i];
+			node->epoch = k;
+			node->claimed = 7;
+			if (!k) {
+				node->fenced = false;
+				rmc_node_join(node, ++now);
+			} else {
+				rmc_node_rejoin(node, ++now);
+			}
+			CHECK_EQ(s.w.table[0].claim, taken[i]);
+			CHECK_EQ(node->epoch, k);
+			CHECK(!node->fenced && !node->up);
+			rmc_node_tick_srv(node, ++now);
+			CHECK(node->fenced);
+			CHECK(!rmc_node_join_poll(node, ++now));
+			CHECK_EQ(s.w.table[0].claim, taken[i]);
+		}
+		setup_free(&s);
+	}
+
+	/* it counts once: who left and joins again has a new epoch */
+	setup(&s, o, 2);
+	node = s.w.node[0];
+	rmc_node_fence(node);
+	s.w.table[0].claim = rmc_claim(RMC_NODE_JOINING, 7);
+	node->claimed = 7;
+	rmc_node_rejoin(node, rmc_os_ns_to_ms(world_now_ns));
+	CHECK_EQ(node->epoch, 7);
+	ticks(&s.w, 6, 2);
+	CHECK(node->up);
+	rmc_node_down_srv(node);
+	rmc_node_down_req(node);
+	rmc_node_join(node, rmc_os_ns_to_ms(world_now_ns));
+	CHECK_EQ(node->epoch, 8);
+	CHECK_EQ(s.w.table[0].claim, rmc_claim(RMC_NODE_JOINING, 8));
+	setup_free(&s);
+}
+
 int main(void)
 {
 	static const struct matrix_test tests[] = {
 		{ "a fenced node serves nobody and writes nothing", test_fenced },
 		{ "a node that left stays away", test_left },
 		{ "a successor's entry stays as it is", test_successor },
+		{ "an id that is lost between claim and join", test_claimed },
 		{ "all units of a node that lost its id", test_units },
 	};
 	static const struct world_opts opts[] = {

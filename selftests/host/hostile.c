@@ -266,7 +266,8 @@ static void rejoin(struct cluster *c, u32 nid)
 
 	if (node->fenced) {
 		/* as the transport does when nobody lives there */
-		c->w.table[nid].claim = rmc_claim(RMC_NODE_JOINING, c->w.table[nid].epoch + 1);
+		node->claimed = c->w.table[nid].epoch + 1;
+		c->w.table[nid].claim = rmc_claim(RMC_NODE_JOINING, node->claimed);
 		for (i = 0; i < c->w.opts.units; i++)
 			rmc_node_rejoin(node->unit[i], now_ms);
 		return;

@@ -393,6 +393,7 @@ static void test_late_packets(const struct world_opts *o)
 		rmc_ni_add_unit(&s.w.worker[2 * per + place].ni, unit, i % 2);
 	}
 	s.w.table[1].claim = rmc_claim(RMC_NODE_JOINING, 2);
+	successor->claimed = 2;
 	rmc_node_join(successor, rmc_os_ns_to_ms(world_now_ns));
 	ticks(&s.w, 6, 2);
 	CHECK(successor->up);

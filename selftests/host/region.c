@@ -431,9 +431,10 @@ static void test_never_rests(void)
 
 static u32 claim(s32 wanted, int err)
 {
-	u32 nid = ~0U, epoch;
+	u32 nid = ~0U, epoch = 0;
 
 	CHECK_EQ(rmc_region_claim(&fabric, wanted, &nid, &epoch), err);
+	CHECK_EQ(!epoch, !!err);
 	if (!err) {
 		CHECK_EQ(fabric.node[nid].state, RMC_NODE_JOINING);
 		CHECK_EQ(fabric.node[nid].epoch, epoch);
@@ -474,6 +475,10 @@ static void test_claim(void)
 	CHECK_EQ(claim(1, 0), 1);
 	CHECK(played_sleeps >= DEAD_MS);
 	CHECK_EQ(fabric.node[1].epoch, 2);
+	/* no epoch is 0, also when they have all been */
+	fabric.node[3].claim = rmc_claim(RMC_NODE_DOWN, ~0U);
+	CHECK_EQ(claim(3, 0), 3);
+	CHECK_EQ(fabric.node[3].epoch, 1);
 	/* what was given back is free, what joined since is not */
 	fabric.node[0].state = RMC_NODE_DOWN;
 	CHECK_EQ(rmc_region_claim(&fabric, 0, &nid, &epoch), 0);
