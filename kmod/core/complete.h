@@ -3,7 +3,7 @@
 #ifndef RMC_COMPLETE_H
 #define RMC_COMPLETE_H
 
-#include "node.h"
+#include "account.h"
 
 /* An operation ends: if it was being unrolled, it no longer is. */
 static __always_inline void rmc_op_stop(struct rmc_node *node, struct rmc_itt_entry *e)
@@ -25,10 +25,7 @@ static __always_inline void rmc_op_end(struct rmc_node *node, struct rmc_itt_ent
 {
 	struct rmc_qp *qp = e->qp;
 
-	trace_rmc_rcp_complete(node->nid, e->nid, (u16)(e - node->itt.entry), e->slot, status);
-	rmc_stat_inc(node, completions);
-	if (unlikely(status))
-		rmc_stat_inc(node, errors);
+	rmc_account_completion(node, e->nid, e - node->itt.entry, e->slot, status);
 	rmc_op_stop(node, e);
 	rmc_cq_post(qp, e->slot, status);
 	rmc_itt_free(&node->itt, e);

@@ -13,6 +13,7 @@
  * is no tid, since no reply has to be matched, and no credit, since nothing is in flight.
  * The packet path is for all that is not that simple:
  *
+ * - node.local is off: everything is to go in packets;
  * - packets are in flight to the same node: none is overtaken;
  * - more than RMC_LOCAL_PACKETS, several units per node;
  * - filters are at work: there have to be packets that can be lost;
@@ -22,6 +23,8 @@
 #ifndef RMC_LOCAL_H
 #define RMC_LOCAL_H
 
+#include "account.h"
+#include "admit.h"
 #include "pipeline.h"
 
 /* Lines of each operation that are fetched in the first pass */
@@ -67,12 +70,8 @@ static inline void rmc_local_fetch(const struct rmc_mem *seg, u64 offset, u32 le
 {
 	u32 at;
 
-	for (at = 0; at < length && at < RMC_LOCAL_AHEAD * RMC_LINE; at += RMC_LINE) {
-		if (flags & RMC_OPF_MODIFIES)
-			prefetchw(rmc_mem_ptr(seg, offset + at));
-		else
-			prefetch(rmc_mem_ptr(seg, offset + at));
-	}
+	for (at = 0; at < length && at < RMC_LOCAL_AHEAD * RMC_LINE; at += RMC_LINE)
+		rmc_fetch(seg, offset + at, flags);
 }
 
 /*
@@ -86,7 +85,10 @@ static inline u32 rmc_local_fetched(const struct rmc_mem *seg, u32 length, u8 fl
 	return length;
 }
 
-/* First pass, of an operation that the RGP validated. Returns false if it needs packets. */
+/*
+ * First pass, of an operation that the RGP validated. Returns false if it needs packets, or if
+ * there are to be packets.
+ */
 static __always_inline bool rmc_local_admit(const struct rmc_qp *qp, const struct rmc_out *out,
 					    const struct rmc_wqe *w, struct rmc_mem *lbuf, u16 slot,
 					    struct rmc_local *d)
@@ -96,15 +98,14 @@ static __always_inline bool rmc_local_admit(const struct rmc_qp *qp, const struc
 	struct rmc_node *server;
 	struct rmc_mem *seg;
 
+	if (rmc_os_filters() || qp->force_ring || !READ_ONCE(qp->node->local))
+		return false;
 	if (!out->self || out->credits != out->req.mask + 1 ||
 	    (w->offset & (RMC_LINE - 1)) + w->length > rmc_local_bytes_max(f, flags))
 		return false;
 	server = f->local[w->nid];
-	seg = rmc_ct_find(&server->ct, qp->ctx_id);
-	if (unlikely(seg && !rmc_mem_covers(seg, w->offset, w->length)))
-		seg = rmc_ct_range(&server->ct, qp->ctx_id, w->offset, w->length);
-	if (unlikely(!seg || READ_ONCE(server->fenced) ||
-		     (flags & RMC_OPF_MODIFIES && seg->flags & RMC_MEM_READONLY)))
+	if (unlikely(READ_ONCE(server->fenced) ||
+		     rmc_admit(server, qp->ctx_id, w->offset, w->length, flags, &seg)))
 		return false;
 	d->seg = seg;
 	d->lbuf = lbuf;
@@ -126,17 +127,62 @@ static __always_inline bool rmc_local_admit(const struct rmc_qp *qp, const struc
 	return true;
 }
 
+/*
+ * Load, serve and complete all packets that the RGP would have cut. Returns the status;
+ * @packets is how many it were, with the announcement before them.
+ */
+static __always_inline u8 rmc_local_serve(struct rmc_ring *ring, struct rmc_serve *s,
+					  const struct rmc_local *d, struct rmc_node *server,
+					  u8 flags, u32 *packets)
+{
+	struct rmc_itt_entry e rmc_os_unset;
+	u32 mtu = server->fabric->mtu, sent = 0;
+	u8 status;
+
+	e.lbuf = d->lbuf;
+	e.lbuf_off = d->lbuf_off;
+	e.offset = d->offset;
+	e.op = d->op;
+	s->req.op = d->op;
+	s->seg = d->seg;
+	s->node = server;
+	*packets = 0;
+	do {
+		u64 offset = d->offset + sent;
+		u32 length = rmc_packet_length(mtu, offset, d->length - sent);
+
+		/* announced, and all of it is there already: one serve() */
+		if (unlikely(flags & RMC_OPF_ANNOUNCED && length < d->length)) {
+			length = d->length;
+			*packets = rmc_packets(mtu, offset, length);
+		}
+		if (flags & (RMC_OPF_REQ_LINES | RMC_OPF_OPERANDS))
+			rmc_op_load(&e, ring, offset, length);
+		sent += length;
+		++*packets;
+		/* a prefetcher stops where the page does */
+		if (unlikely(sent < d->length))
+			rmc_local_fetch(d->seg, d->offset + sent, d->length - sent, flags);
+		s->req.offset = offset;
+		s->req.length = length;
+		s->word1 = rmc_req_word1(offset, length, sent == d->length) |
+			   (flags & RMC_OPF_ANNOUNCED ? RMC_REQ_FIRST : 0);
+		status = rmc_op_serve(s);
+		if (likely(!status) && flags & (RMC_OPF_REP_LINES | RMC_OPF_OPERANDS))
+			rmc_op_complete(&e, ring, s->word1);
+	} while (unlikely(sent < d->length) && likely(!status));
+	return status;
+}
+
 /* Second pass. Returns how many were done: less than @n if one asked to come again. */
 static __always_inline u32 rmc_local_execute(struct rmc_qp *qp, const struct rmc_local *batch,
 					     u32 n)
 {
-	struct rmc_node *node = qp->node, *server;
+	struct rmc_node *node = qp->node;
 	/* payload of one serve() at a time, in place of both rings' */
 	struct rmc_ring ring = { .pay = node->direct, .pay_mask = RMC_LOCAL_LINES - 1 };
 	struct rmc_serve s rmc_os_unset;
-	u32 mtu = node->fabric->mtu, packets = 0, errors = 0, i;
-	u64 asked = 0, answered = 0;
-	struct rmc_itt_entry e rmc_os_unset;
+	u32 i, packets;
 
 	s.rx = &ring;
 	s.rx_pay = 0;
@@ -148,69 +194,24 @@ static __always_inline u32 rmc_local_execute(struct rmc_qp *qp, const struct rmc
 	s.req.tid = RMC_TID_NONE;
 	for (i = 0; i < n; i++) {
 		const struct rmc_local *d = &batch[i];
-		u8 flags = rmc_op_flags(d->op), status;
-		u32 sent = 0, count = 0;
+		struct rmc_node *server = node->fabric->local[d->nid];
+		u8 flags = rmc_op_flags(d->op);
+		u8 status = rmc_local_serve(&ring, &s, d, server, flags, &packets);
 
-		server = node->fabric->local[d->nid];
-		e.lbuf = d->lbuf;
-		e.lbuf_off = d->lbuf_off;
-		e.offset = d->offset;
-		e.op = d->op;
-		s.req.op = d->op;
-		s.seg = d->seg;
-		s.node = server;
-		do {
-			u64 offset = d->offset + sent;
-			u32 length = rmc_packet_length(mtu, offset, d->length - sent);
-
-			/* announced, and all of it is there already: one serve() */
-			if (unlikely(flags & RMC_OPF_ANNOUNCED && length < d->length)) {
-				length = d->length;
-				count = rmc_packets(mtu, offset, length);
-			}
-			if (flags & (RMC_OPF_REQ_LINES | RMC_OPF_OPERANDS))
-				rmc_op_load(&e, &ring, offset, length);
-			sent += length;
-			count++;
-			/* a prefetcher stops where the page does */
-			if (unlikely(sent < d->length))
-				rmc_local_fetch(d->seg, d->offset + sent, d->length - sent, flags);
-			s.req.offset = offset;
-			s.req.length = length;
-			s.word1 = rmc_req_word1(offset, length, sent == d->length) |
-				  (flags & RMC_OPF_ANNOUNCED ? RMC_REQ_FIRST : 0);
-			status = rmc_op_serve(&s);
-			if (likely(!status) && flags & (RMC_OPF_REP_LINES | RMC_OPF_OPERANDS))
-				rmc_op_complete(&e, &ring, s.word1);
-		} while (unlikely(sent < d->length) && likely(!status));
 		/* what was done of it is done once more: a plain read */
 		if (unlikely(status == RMC_AGAIN)) {
 			rmc_tenant_charge(qp->tenant, RMC_TENANT_BUSY);
 			break;
 		}
-		rmc_stat_add(server, served, count);
-		if (likely(!status)) {
-			if (flags & RMC_OPF_REP_LINES)
-				answered += d->length;
-			rmc_stat_add(server, served_bytes, d->length);
-		} else {
-			rmc_stat_inc(server, serve_errors);
-			errors++;
-		}
-		asked += d->length;
-		packets += count;
-		trace_rmc_rgp_inject(node->nid, d->nid, RMC_TID_NONE, count);
-		trace_rmc_rrpp_serve(server->nid, node->nid, count);
-		trace_rmc_rcp_complete(node->nid, d->nid, RMC_TID_NONE, d->slot, status);
+		rmc_account_requests(node, d->nid, RMC_TID_NONE, packets, d->length);
+		rmc_account_result(server, packets, d->length, status);
+		rmc_account_served(server, node->nid, packets);
+		rmc_account_replies(node, packets);
+		if (flags & RMC_OPF_REP_LINES)
+			rmc_account_reply_bytes(node, d->length);
+		rmc_account_completion(node, d->nid, RMC_TID_NONE, d->slot, status);
 		rmc_cq_post(qp, d->slot, status);
 	}
-	rmc_stat_add(node, requests, packets);
-	rmc_stat_add(node, request_bytes, asked);
-	rmc_stat_add(node, replies, packets);
-	rmc_stat_add(node, reply_bytes, answered);
-	rmc_stat_add(node, completions, i);
-	if (unlikely(errors))
-		rmc_stat_add(node, errors, errors);
 	return i;
 }
 

@@ -94,6 +94,8 @@ struct rmc_stats {
  * @scan_ms: when time-outs were last looked for
  * @qps: queue pairs
  * @touched: RRPPs of one node that the RGP may have sent to and has not told yet
+ * @local: operations between ends of one worker need no packets, see local.h; may change at
+ *	any time (RGP)
  * @direct: payload of an operation without packets (RGP), see local.h
  * @ct: segments (RRPP); all units know the same ones
  * @in: channels from peers, by endpoint, NULL until used (RRPP)
@@ -137,6 +139,7 @@ struct rmc_node {
 	u32 scan_ms;
 	u32 qps;
 	u32 touched;
+	bool local;
 	u8 direct[RMC_LOCAL_LINES * RMC_LINE] ____cacheline_aligned;
 
 	struct rmc_ct ct ____cacheline_aligned;

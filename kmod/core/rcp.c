@@ -117,14 +117,48 @@ static u32 run_length(struct rmc_node *node, struct rmc_out *out, const struct r
 	return len;
 }
 
+/* What a reply, and @more behind it, held of both rings: it has come, whatever it says. */
+static __always_inline void give_back(struct rmc_node *node, struct rmc_out *out,
+				      const struct rmc_rep *p, u8 flags, u32 more)
+{
+	u32 lines = rmc_op_echo_lines(flags, p->word1), reserved = lines, taken, len;
+	u64 offset;
+
+	out->rep.pos += more;
+	/* the reply is the credit; whatever it claims, never more than all */
+	if (likely(!p->status))
+		out->rep.pay_pos += lines;
+	if (unlikely(p->marks & RMC_MARK_COPY))
+		return;
+	out->credits = min(out->credits + 1 + more, out->req.mask + 1);
+	if (unlikely(rmc_op_announces(flags, p->word1))) {
+		unhold(out, 1, 0);
+		out->xfers -= min(out->xfers, 1U);
+		return;
+	}
+	if (unlikely(flags & RMC_OPF_ANNOUNCED) && !(p->word1 & RMC_REQ_FIRST)) {
+		reserved = rmc_op_reserved_lines(flags, p->word1, node->fabric->mtu) * (1 + more);
+		unhold(out, 1 + more, reserved);
+	}
+	offset = rmc_word1_offset(p->word1);
+	len = rmc_word1_length(p->word1);
+	/* as many as there are on the wire: a filter's ring, in @rep, is larger */
+	if (reserved) {
+		out->rep_lines = min(out->rep_lines + reserved, out->req.pay_mask + 1);
+		rmc_account_reply_bytes(node, len);
+	}
+	taken = rmc_op_req_lines(flags, offset, len);
+	if (taken)
+		out->req_lines = min(out->req_lines + taken, out->req.pay_mask + 1);
+}
+
 /* Handle a reply that was taken from the ring. Returns how many more it took. */
 static u32 retire(struct rmc_node *node, struct rmc_out *out, const struct rmc_desc *d)
 {
-	u32 len, lines, reserved, taken, more = 0;
 	struct rmc_itt_entry *e;
+	u32 len, more = 0;
 	struct rmc_rep p;
 	bool announces;
-	u64 offset;
 	u8 flags;
 
 	rmc_rep_parse(&p, d);
@@ -173,34 +207,7 @@ static u32 retire(struct rmc_node *node, struct rmc_out *out, const struct rmc_d
 		}
 	}
 
-	lines = rmc_op_echo_lines(flags, p.word1);
-	out->rep.pos += more;
-	/* the reply is the credit; whatever it claims, never more than all */
-	if (likely(!p.status))
-		out->rep.pay_pos += lines;
-	if (unlikely(p.marks & RMC_MARK_COPY))
-		return more;
-	out->credits = min(out->credits + 1 + more, out->req.mask + 1);
-	if (unlikely(announces)) {
-		unhold(out, 1, 0);
-		out->xfers -= min(out->xfers, 1U);
-		return more;
-	}
-	reserved = lines;
-	if (unlikely(flags & RMC_OPF_ANNOUNCED) && !(p.word1 & RMC_REQ_FIRST)) {
-		reserved = rmc_op_reserved_lines(flags, p.word1, node->fabric->mtu) * (1 + more);
-		unhold(out, 1 + more, reserved);
-	}
-	offset = rmc_word1_offset(p.word1);
-	len = rmc_word1_length(p.word1);
-	/* as many as there are on the wire: a filter's ring, in @rep, is larger */
-	if (reserved) {
-		out->rep_lines = min(out->rep_lines + reserved, out->req.pay_mask + 1);
-		rmc_stat_add(node, reply_bytes, len);
-	}
-	taken = rmc_op_req_lines(flags, offset, len);
-	if (taken)
-		out->req_lines = min(out->req_lines + taken, out->req.pay_mask + 1);
+	give_back(node, out, &p, flags, more);
 	return more;
 }
 
@@ -218,7 +225,7 @@ static u32 poll_source(struct rmc_node *node, struct rmc_out *out)
 		taken += 1 + retire(node, out, &d);
 	}
 	if (taken)
-		rmc_stat_add(node, replies, taken);
+		rmc_account_replies(node, taken);
 	return taken;
 }
 

@@ -67,7 +67,7 @@ static bool announce(struct rmc_node *node, struct rmc_out *out, struct rmc_itt_
 		     rmc_announce_word1(e->offset, e->length));
 	if (rmc_os_filters() && out->filter)
 		rmc_filter_sent(&node->links, out->filter, &out->req, 0);
-	rmc_stat_inc(node, requests);
+	rmc_account_requests(node, e->nid, tid, 1, 0);
 	e->qp->waited = 0;
 	out->announcing = tid;
 	out->credits--;
@@ -167,6 +167,27 @@ static __always_inline u32 inject_run(struct rmc_node *node, struct rmc_out *out
 	return packets;
 }
 
+/* Inject one packet, for which there are credits. */
+static __always_inline void inject_packet(struct rmc_node *node, struct rmc_out *out,
+					  struct rmc_itt_entry *e, u16 tid, u64 word1,
+					  u32 req_lines, u32 rep_lines)
+{
+	u32 len = rmc_word1_length(word1);
+
+	rmc_op_load(e, &out->req, e->offset + e->sent, len);
+	out->req.pay_pos += req_lines;
+	rmc_ring_put(&out->req, rmc_req_word0(e->op, e->qp->ctx_id, e->gen, tid), word1);
+	if (rmc_os_filters() && unlikely(out->filter))
+		rmc_filter_sent(&node->links, out->filter, &out->req, req_lines);
+	out->credits--;
+	out->req_lines -= req_lines;
+	out->rep_lines -= rep_lines;
+	if (unlikely(e->tracked))
+		node->itt.track[tid].outstanding.replies++;
+	e->replies++;
+	e->sent += len;
+}
+
 /*
  * Endpoint that the operation's packet at @offset goes to. All packets of an announced
  * operation go where its first byte is; notifications go to the first RRPP, which
@@ -254,25 +275,11 @@ static __always_inline bool unroll_body(struct rmc_node *node, u16 tid, const bo
 			out->held++;
 			out->held_lines += rep_lines;
 		}
-		rmc_op_load(e, &out->req, offset, len);
-		out->req.pay_pos += req_lines;
-		rmc_ring_put(&out->req, rmc_req_word0(e->op, e->qp->ctx_id, e->gen, tid), word1);
-		if (unlikely(filtered))
-			rmc_filter_sent(&node->links, out->filter, &out->req, req_lines);
-		out->credits--;
-		out->req_lines -= req_lines;
-		out->rep_lines -= rep_lines;
-		if (unlikely(e->tracked))
-			node->itt.track[tid].outstanding.replies++;
-		e->replies++;
-		e->sent += len;
+		inject_packet(node, out, e, tid, word1, req_lines, rep_lines);
 		packets++;
 	}
-	if (packets) {
-		rmc_stat_add(node, requests, packets);
-		rmc_stat_add(node, request_bytes, e->sent - sent);
-		trace_rmc_rgp_inject(node->nid, e->nid, tid, packets);
-	}
+	if (packets)
+		rmc_account_requests(node, e->nid, tid, packets, e->sent - sent);
 	if (e->sent < e->length || !e->replies)
 		return false;
 	if (unlikely(out->announcing == tid))
@@ -335,9 +342,7 @@ static __always_inline bool inject_one(struct rmc_node *node, struct rmc_out *ou
 	out->rep_lines -= rep_lines;
 	e->replies = 1;
 	e->sent = w->length;
-	rmc_stat_inc(node, requests);
-	rmc_stat_add(node, request_bytes, w->length);
-	trace_rmc_rgp_inject(node->nid, w->nid, tid, 1);
+	rmc_account_requests(node, w->nid, tid, 1, w->length);
 	return true;
 }
 
@@ -404,15 +409,12 @@ static __always_inline u8 validate(struct rmc_qp *qp, struct rmc_wqe *w, struct 
 static __always_inline void prefetch_target(const struct rmc_qp *qp, const struct rmc_wqe *w)
 {
 	const struct rmc_node *server = qp->node->fabric->local[w->nid];
-	struct rmc_mem *seg = rmc_ct_find(&server->ct, qp->ctx_id);
+	u8 flags = rmc_op_flags(w->op);
+	struct rmc_mem *seg;
 
 	/* an empty operation is about nothing */
-	if (unlikely(!seg || !w->length || !rmc_mem_covers(seg, w->offset, w->length)))
-		return;
-	if (rmc_op_flags(w->op) & RMC_OPF_MODIFIES)
-		prefetchw(rmc_mem_ptr(seg, w->offset));
-	else
-		prefetch(rmc_mem_ptr(seg, w->offset));
+	if (likely(w->length && !rmc_admit(server, qp->ctx_id, w->offset, w->length, flags, &seg)))
+		rmc_fetch(seg, w->offset, flags);
 }
 
 /*
@@ -433,6 +435,146 @@ static __always_inline bool execute_locals(struct rmc_qp *qp, const struct rmc_l
 	return false;
 }
 
+/* Snapshot of the entry in @slot, if the application has published it. */
+static __always_inline bool take_entry(const struct rmc_qp *qp, u16 slot, struct rmc_wqe *w)
+{
+	struct rmc_wq_entry *s = &qp->wq[slot];
+	/* pairs with the application's release of word0 */
+	u64 word0 = smp_load_acquire(&s->word0), word1;
+
+	if ((word0 & RMC_WQE_PHASE) != rmc_qp_phase(qp, qp->wq_head))
+		return false;
+	word1 = READ_ONCE(s->word1);
+	/* whoever has much to ask has also written the next line's entries */
+	if (!(slot % (RMC_LINE / sizeof(*s))))
+		prefetch(&qp->wq[(slot + RMC_LINE / sizeof(*s)) & qp->mask]);
+	w->op = (word0 >> RMC_WQE_OP_SHIFT) & RMC_WQE_OP_MASK;
+	w->nid = (word0 >> RMC_WQE_NID_SHIFT) & RMC_WQE_NID_MASK;
+	w->lbuf = word0 >> RMC_WQE_LBUF_SHIFT;
+	w->offset = word1 & RMC_WQE_OFFSET_MASK;
+	w->length = word1 >> RMC_WQE_LEN_SHIFT;
+	w->operand = w->length;
+	return true;
+}
+
+/*
+ * RMC_TID_NONE: the operation has to wait. Announced ones leave a quarter of the ITT to
+ * others, as of a channel's credits.
+ */
+static __always_inline u16 take_tid(struct rmc_node *node, struct rmc_qp *qp,
+				    const struct rmc_out *out, u8 flags, const u32 budget)
+{
+	struct rmc_itt *itt = &node->itt;
+	u16 tid = RMC_TID_NONE;
+
+	if (budget != RMC_POLL_ALL && crowded(out)) {
+		rmc_stat_inc(node, credit_stalls);
+		return RMC_TID_NONE;
+	}
+	if (likely(!(flags & RMC_OPF_ANNOUNCED) || itt->announced < itt->size - itt->size / 4))
+		tid = rmc_itt_alloc(itt, qp->account);
+	if (unlikely(tid == RMC_TID_NONE))
+		rmc_stat_inc(node, itt_stalls);
+	return tid;
+}
+
+/* What a tid stands for, from here to its completion. */
+static __always_inline struct rmc_itt_entry *begin(struct rmc_qp *qp, struct rmc_out *out, u16 tid,
+						   u16 slot, const struct rmc_wqe *w,
+						   struct rmc_mem *mem, const bool multi_unit)
+{
+	struct rmc_node *node = qp->node;
+	struct rmc_itt_entry *e = &node->itt.entry[tid];
+	u8 flags = rmc_op_flags(w->op);
+
+	e->qp = qp;
+	e->lbuf = mem;
+	e->lbuf_off = mem ? w->lbuf - mem->base : 0;
+	e->offset = w->offset;
+	e->length = w->length;
+	e->sent = 0;
+	e->replies = 0;
+	e->deadline = node->req_ms + node->fabric->timeout_ms;
+	e->slot = slot;
+	e->nid = w->nid;
+	e->op = w->op;
+	e->status = RMC_S_OK;
+	e->lost = 0;
+	e->tries = 0;
+	e->tracked = false;
+	if (multi_unit) {
+		/* order is one RRPP's: see rmc_rgp_notify() */
+		e->notify = rmc_op_notifies(flags) && node->fabric->rrpp_order;
+		if (e->notify)
+			e->op = RMC_OP_WRITE;
+	}
+	if (rmc_os_filters())
+		track(node, out, tid);
+	if (unlikely(flags & RMC_OPF_ANNOUNCED)) {
+		e->announced = true;
+		node->itt.announced++;
+	}
+	/* the RCP will write here; fetch the line while the packet travels */
+	if (likely(mem))
+		prefetchw(rmc_mem_ptr(mem, e->lbuf_off));
+	return e;
+}
+
+/*
+ * First packets of an operation; with several units not all of them go to @out. Returns
+ * false when those behind it have to wait: all of it could not be sent.
+ */
+static __always_inline bool inject(struct rmc_qp *qp, struct rmc_out *out,
+				   struct rmc_itt_entry *e, const struct rmc_wqe *w,
+				   const bool multi_unit, const bool shared)
+{
+	struct rmc_node *node = qp->node;
+	u16 tid = e - node->itt.entry;
+	bool all;
+
+	if (likely(!multi_unit && !(rmc_os_filters() && (out->filter || e->tracked)) &&
+		   rmc_packet_length(node->fabric->mtu, w->offset, w->length) == w->length))
+		all = inject_one(node, out, e, tid, w, rmc_op_flags(w->op));
+	else
+		all = unroll(node, tid, multi_unit, shared);
+	if (unlikely(!all))
+		qp->cur_tid = tid;
+	return all;
+}
+
+/*
+ * Go on with the operation that had to wait, before any other. @done: was anything sent;
+ * @moved: bytes of it. Returns false when it waits again, or had all that is its queue
+ * pair's for now.
+ */
+static __always_inline bool resume(struct rmc_qp *qp, u32 *done, u32 *moved,
+				   const bool multi_unit, const bool shared)
+{
+	struct rmc_node *node = qp->node;
+	struct rmc_itt_entry *e = &node->itt.entry[qp->cur_tid];
+	u32 replies = e->replies, sent = e->sent;
+	u16 nid = e->nid;
+	bool all = unroll(node, qp->cur_tid, multi_unit, shared);
+
+	if (e->replies != replies) {
+		ring(node, nid, multi_unit);
+		++*done;
+	}
+	if (!all)
+		return false;
+	qp->cur_tid = RMC_TID_NONE;
+	*moved = e->sent - sent;
+	return !shared || qp->budget == RMC_POLL_ALL || *moved < qp->budget;
+}
+
+/* An entry that names no operation. */
+static __always_inline void refuse(struct rmc_qp *qp, u16 slot, u8 status)
+{
+	rmc_stat_inc(qp->node, errors);
+	trace_rmc_rgp_refuse(qp->node->nid, slot, status);
+	rmc_cq_post(qp, slot, status);
+}
+
 /* See rmc_rgp_poll(). @multi_unit: nodes have several units; @shared: so has the worker tenants. */
 static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool multi_unit, const bool shared)
 {
@@ -445,51 +587,20 @@ static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool multi_unit, con
 
 	if (rmc_os_filters() && node->req_stopped)
 		return 0;
-	if (unlikely(qp->cur_tid != RMC_TID_NONE)) {
-		struct rmc_itt_entry *e = &node->itt.entry[qp->cur_tid];
-		u32 replies = e->replies, sent = e->sent;
-		u16 nid = e->nid;
-		bool all = unroll(node, qp->cur_tid, multi_unit, shared);
-
-		if (e->replies != replies) {
-			ring(node, nid, multi_unit);
-			done++;
-		}
-		if (!all)
-			return done;
-		qp->cur_tid = RMC_TID_NONE;
-		moved = e->sent - sent;
-		if (budget != RMC_POLL_ALL && moved >= budget)
-			return done;
-	}
+	if (unlikely(qp->cur_tid != RMC_TID_NONE) &&
+	    !resume(qp, &done, &moved, multi_unit, shared))
+		return done;
 
 	while (taken < RMC_BATCH) {
-		struct rmc_wq_entry *s = &qp->wq[qp->wq_head & qp->mask];
-		u16 slot = qp->wq_head & qp->mask;
+		u16 slot = qp->wq_head & qp->mask, tid;
 		struct rmc_mem *mem = NULL;
 		struct rmc_out *out = NULL;
 		struct rmc_itt_entry *e;
 		struct rmc_wqe w;
-		u8 status, flags, announced;
-		u64 word0, word1;
-		bool all;
-		u16 tid;
+		u8 status;
 
-		/* pairs with the application's release of word0 */
-		word0 = smp_load_acquire(&s->word0);
-		if ((word0 & RMC_WQE_PHASE) != rmc_qp_phase(qp, qp->wq_head))
+		if (!take_entry(qp, slot, &w))
 			break;
-		word1 = READ_ONCE(s->word1);
-		/* whoever has much to ask has also written the next line's entries */
-		if (!(slot % (RMC_LINE / sizeof(*s))))
-			prefetch(&qp->wq[(slot + RMC_LINE / sizeof(*s)) & qp->mask]);
-		w.op = (word0 >> RMC_WQE_OP_SHIFT) & RMC_WQE_OP_MASK;
-		w.nid = (word0 >> RMC_WQE_NID_SHIFT) & RMC_WQE_NID_MASK;
-		w.lbuf = word0 >> RMC_WQE_LBUF_SHIFT;
-		w.offset = word1 & RMC_WQE_OFFSET_MASK;
-		w.length = word1 >> RMC_WQE_LEN_SHIFT;
-		w.operand = w.length;
-
 		status = validate(qp, &w, &mem);
 		if (likely(!status)) {
 			w.nid = array_index_nospec(w.nid, node->fabric->nodes);
@@ -498,8 +609,7 @@ static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool multi_unit, con
 				out = rmc_out_open(node, w.nid, &status);
 				if (!out && !status)
 					break;	/* channel is being made */
-			} else if (!multi_unit && !rmc_os_filters() && !qp->force_ring &&
-				   w.length <= direct_most &&
+			} else if (!multi_unit && w.length <= direct_most &&
 				   rmc_local_admit(qp, out, &w, mem, slot, &direct[directs])) {
 				qp->wq_head++;
 				taken++;
@@ -519,77 +629,22 @@ static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool multi_unit, con
 		if (unlikely(status)) {
 			qp->wq_head++;
 			taken++;
-			rmc_stat_inc(node, errors);
-			trace_rmc_rgp_refuse(node->nid, slot, status);
-			rmc_cq_post(qp, slot, status);
+			refuse(qp, slot, status);
 			continue;
 		}
 
-		if (budget != RMC_POLL_ALL && crowded(out)) {
-			rmc_stat_inc(node, credit_stalls);
+		tid = take_tid(node, qp, out, rmc_op_flags(w.op), budget);
+		if (unlikely(tid == RMC_TID_NONE))
 			break;
-		}
-		flags = rmc_op_flags(w.op);
-		announced = !!(flags & RMC_OPF_ANNOUNCED);
-		tid = RMC_TID_NONE;
-		/* a quarter of the ITT is for others, as of a channel's credits */
-		if (likely(!announced ||
-			   node->itt.announced < node->itt.size - node->itt.size / 4))
-			tid = rmc_itt_alloc(&node->itt, qp->account);
-		if (unlikely(tid == RMC_TID_NONE)) {
-			rmc_stat_inc(node, itt_stalls);
-			break;
-		}
 		qp->wq_head++;
 		taken++;
-		e = &node->itt.entry[tid];
-		e->qp = qp;
-		e->lbuf = mem;
-		e->lbuf_off = mem ? w.lbuf - mem->base : 0;
-		e->offset = w.offset;
-		e->length = w.length;
-		e->sent = 0;
-		e->replies = 0;
-		e->deadline = node->req_ms + node->fabric->timeout_ms;
-		e->slot = slot;
-		e->nid = w.nid;
-		e->op = w.op;
-		e->status = RMC_S_OK;
-		e->lost = 0;
-		e->tries = 0;
-		e->tracked = false;
-		if (multi_unit) {
-			/* order is one RRPP's: see rmc_rgp_notify() */
-			e->notify = rmc_op_notifies(flags) && node->fabric->rrpp_order;
-			if (e->notify)
-				e->op = RMC_OP_WRITE;
-		}
-		if (rmc_os_filters())
-			track(node, out, tid);
-		if (unlikely(announced)) {
-			e->announced = true;
-			node->itt.announced++;
-		}
-		/* the RCP will write here; fetch the line while the packet travels */
-		if (likely(mem))
-			prefetchw(rmc_mem_ptr(mem, e->lbuf_off));
-
+		e = begin(qp, out, tid, slot, &w, mem, multi_unit);
 		/* one doorbell per run of entries for the same node */
-		if (to != w.nid) {
-			if (to != ~0U)
-				ring(node, to, multi_unit);
-			to = w.nid;
-		}
-		/* with several units not every packet goes to @out */
-		if (likely(!multi_unit && !(rmc_os_filters() && (out->filter || e->tracked)) &&
-			   rmc_packet_length(node->fabric->mtu, w.offset, w.length) == w.length))
-			all = inject_one(node, out, e, tid, &w, flags);
-		else
-			all = unroll(node, tid, multi_unit, shared);
-		if (unlikely(!all)) {
-			qp->cur_tid = tid;
+		if (to != w.nid && to != ~0U)
+			ring(node, to, multi_unit);
+		to = w.nid;
+		if (unlikely(!inject(qp, out, e, &w, multi_unit, shared)))
 			break;
-		}
 		if (budget != RMC_POLL_ALL) {
 			moved += w.length + RMC_TENANT_ENTRY;
 			if (moved >= budget)

@@ -8,6 +8,8 @@
  * them, then serve them, so that misses on segment memory overlap. Packets of one
  * operation that follow each other are validated and served as one run.
  */
+#include "account.h"
+#include "admit.h"
 #include "pipeline.h"
 
 /* Status of a request that a filter lost: nothing is served, its credit goes back. */
@@ -71,17 +73,7 @@ static __always_inline u8 validate(struct rmc_node *node, struct pending *p, u8 
 		return RMC_S_PROTOCOL;
 	if (multi_unit && unlikely(!at_home(node, p, flags)))
 		return RMC_S_PROTOCOL;
-	p->seg = rmc_ct_find(&node->ct, p->req.ctx_id);
-	if (unlikely(!p->seg))
-		return RMC_S_BAD_CONTEXT;
-	if (unlikely(!rmc_mem_covers(p->seg, p->req.offset, p->req.length))) {
-		p->seg = rmc_ct_range(&node->ct, p->req.ctx_id, p->req.offset, p->req.length);
-		if (!p->seg)
-			return RMC_S_OUT_OF_RANGE;
-	}
-	if (unlikely((flags & RMC_OPF_MODIFIES) && (p->seg->flags & RMC_MEM_READONLY)))
-		return RMC_S_READ_ONLY;
-	return RMC_S_OK;
+	return rmc_admit(node, p->req.ctx_id, p->req.offset, p->req.length, flags, &p->seg);
 }
 
 /* First pass, of a request that does not continue a run. */
@@ -112,14 +104,8 @@ static __always_inline void gather(struct rmc_node *node, const struct rmc_desc 
 	p->pay_lines = rmc_op_req_lines(flags, p->req.offset, p->req.length);
 	/* data requests of announced operations: their order is not decided yet */
 	if (likely(!p->status && p->req.length &&
-		   (!(flags & RMC_OPF_ANNOUNCED) || *word1 & RMC_REQ_FIRST))) {
-		void *target = rmc_mem_ptr(p->seg, p->req.offset);
-
-		if (flags & RMC_OPF_MODIFIES)
-			prefetchw(target);
-		else
-			prefetch(target);
-	}
+		   (!(flags & RMC_OPF_ANNOUNCED) || *word1 & RMC_REQ_FIRST)))
+		rmc_fetch(p->seg, p->req.offset, flags);
 }
 
 /* First pass, of a request that may continue a run. Returns false when it does not. */
@@ -207,14 +193,13 @@ static __always_inline bool serve(struct rmc_node *node, struct rmc_in *in, stru
 		count -= s->count;
 		s->word1 = *word1;
 	}
-	if (likely(!status)) {
-		in->rep.pay_pos += rmc_op_rep_lines(p->flags, p->req.offset, p->req.length);
-		rmc_stat_add(node, served_bytes, p->req.length);
-	} else if (unlikely(status == RMC_LOST)) {
+	if (unlikely(status == RMC_LOST)) {
 		status = RMC_S_TIMEOUT;
 		marks = RMC_REP_LOST;
 	} else {
-		rmc_stat_add(node, serve_errors, count);
+		if (likely(!status))
+			in->rep.pay_pos += rmc_op_rep_lines(p->flags, p->req.offset, p->req.length);
+		rmc_account_result(node, count, p->req.length, status);
 	}
 	word0 = rmc_rep_echo(p->word0, status);
 	rmc_ring_put(&in->rep, word0 | marks, s->word1);
@@ -261,8 +246,7 @@ static __always_inline u32 poll_body(struct rmc_node *node, struct rmc_in *in, u
 	}
 	if (done) {
 		rmc_doorbell_ring(node->fabric, from, RMC_LANE_REP, node->ep, in->self);
-		rmc_stat_add(node, served, done);
-		trace_rmc_rrpp_serve(node->nid, rmc_endpoint_nid(node->fabric, from), done);
+		rmc_account_served(node, rmc_endpoint_nid(node->fabric, from), done);
 	}
 	return done;
 }

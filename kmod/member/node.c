@@ -49,6 +49,7 @@ static struct rmc_node *create_unit(struct rmc_fabric *f, u32 ep, u32 itt_entrie
 	node->fabric = f;
 	node->nid = rmc_endpoint_nid(f, ep);
 	node->ep = ep;
+	node->local = true;
 	rmc_att_init(&node->att);
 	node->out = rmc_os_zalloc(f->endpoints * sizeof(*node->out));
 	node->in = rmc_os_zalloc(f->endpoints * sizeof(*node->in));

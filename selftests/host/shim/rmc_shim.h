@@ -185,10 +185,42 @@ static inline void rmc_os_memcpy(void *d, const void *s, size_t n)
 
 u64 rmc_os_now_ns(void);
 
-#define trace_rmc_rgp_inject(...)	((void)0)
-#define trace_rmc_rgp_refuse(...)	((void)0)
-#define trace_rmc_rrpp_serve(...)	((void)0)
-#define trace_rmc_rcp_complete(...)	((void)0)
+/* What tracepoints say, added up, where sanitizers are at work: of tids only that there is one */
+enum shim_trace {
+	SHIM_INJECTED, SHIM_REFUSED, SHIM_SERVED, SHIM_COMPLETES, SHIM_COMPLETED,
+	SHIM_TRACES
+};
+
+#ifdef __SANITIZE_ADDRESS__
+extern u64 shim_traces[SHIM_TRACES] __attribute__((weak));
+u64 shim_traces[SHIM_TRACES];
+
+#define shim_trace(which, n)	(shim_traces[which] += (n))
+#else
+#define shim_trace(which, n)	((void)(n))
+#endif
+
+static inline void trace_rmc_rgp_inject(u32 node, u32 to, u32 tid, u32 packets)
+{
+	shim_trace(SHIM_INJECTED, packets);
+}
+
+static inline void trace_rmc_rgp_refuse(u32 node, u32 slot, u32 status)
+{
+	shim_trace(SHIM_REFUSED, (slot + 1) * (status + 1) + ((u64)node << 32));
+}
+
+static inline void trace_rmc_rrpp_serve(u32 node, u32 from, u32 packets)
+{
+	shim_trace(SHIM_SERVED, packets);
+}
+
+static inline void trace_rmc_rcp_complete(u32 node, u32 to, u32 tid, u32 slot, u32 status)
+{
+	shim_trace(SHIM_COMPLETES, 1);
+	shim_trace(SHIM_COMPLETED, (slot + 1) * (status + 1) + ((u64)(node << 16 | to) << 32));
+}
+
 #define trace_rmc_att_open(...)		((void)0)
 #define trace_rmc_att_close(...)	((void)0)
 
