@@ -94,6 +94,10 @@ static unsigned int dead_ms = RMC_DEAD_MS;
 module_param(dead_ms, uint, 0444);
 MODULE_PARM_DESC(dead_ms, "milliseconds after which a peer without heartbeat is down (default 3000)");
 
+static bool local = true;
+module_param(local, bool, 0444);
+MODULE_PARM_DESC(local, "operations between nodes of one worker go without packets; changed per node in /sys/class/misc/rmc/node<n>/local_path (default Y)");
+
 static unsigned int park_us = 200;
 module_param(park_us, uint, 0444);
 MODULE_PARM_DESC(park_us, "microseconds an idle worker spins before it sleeps (default 200)");
@@ -216,6 +220,7 @@ static int parse(struct rmc_config *cfg)
 	cfg->att_stall_ms = att_stall_ms;
 	cfg->fabric.timeout_ms = timeout_ms;
 	cfg->fabric.dead_ms = dead_ms;
+	cfg->local = local;
 	cfg->park_us = park_us;
 	cfg->fabric.poll_us_max = poll_us_max;
 	cfg->share = share < 0 ? -1 : !!share;

@@ -66,6 +66,13 @@ struct entry {
 	void (*undo)(const struct request *r, union args *a);
 };
 
+/* May what it asks of itself go without packets? */
+static bool takes_local_path(const struct rmc_node *node)
+{
+	return READ_ONCE(node->local) && !rmc_fabric_multi_unit(node->fabric) &&
+	       node->req_worker == node->srv_worker;
+}
+
 static int do_query(const struct request *r, union args *a)
 {
 	const struct rmc_config *cfg = &r->rmc->cfg;
@@ -109,6 +116,7 @@ static int do_query(const struct request *r, union args *a)
 		.max_watches = RMC_MAX_WATCHES,
 		.interleave = port->fabric.interleave,
 		.max_ranges = RMC_MAX_RANGES,
+		.local_path = takes_local_path(node ?: r->rmc->node[0]),
 		.features = RMC_FEATURE_WATCH | RMC_FEATURE_YIELD | RMC_FEATURE_RANGES |
 			    (IS_ENABLED(CONFIG_IO_URING) ? RMC_FEATURE_URING_WAIT : 0),
 		.max_qps_user = READ_ONCE(cfg->quota.user[RMC_RES_qps]),

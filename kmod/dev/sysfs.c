@@ -6,6 +6,8 @@
  *   channel_kib
  *   node<k>/state, node<k>/epoch, node<k>/counters/<name>   for local nodes;
  *	"down" or "up" written to state takes the node out of the fabric or back
+ *   node<k>/local_path   whether operations between ends of one worker go without packets; may
+ *	be written at any time
  *   worker<k>/cpu, stages, visits, worked, parks, interrupts, wakeups, helps
  */
 #include <linux/kobject.h>
@@ -167,9 +169,33 @@ static struct dir_attribute of_node_state = {
 
 DIR_ATTR(of_node, epoch, "%u", READ_ONCE(d->port->fabric.node[d->node->nid].epoch));
 
+static ssize_t of_node_local_path_show(struct rmc_dir *d, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(d->node->local));
+}
+
+static ssize_t of_node_local_path_store(struct rmc_dir *d, const char *buf, size_t len)
+{
+	bool local;
+	int err = kstrtobool(buf, &local);
+	u32 i;
+
+	if (err)
+		return err;
+	/* nothing is overtaken: the local path waits until all packets are back */
+	for (i = 0; i < rmc_fabric_units(d->node->fabric); i++)
+		WRITE_ONCE(d->node->unit[i]->local, local);
+	return len;
+}
+
+static struct dir_attribute of_node_local_path = {
+	{ "local_path", 0644 }, of_node_local_path_show, of_node_local_path_store
+};
+
 static struct attribute *node_attrs[] = {
 	&of_node_state.attr,
 	&of_node_epoch.attr,
+	&of_node_local_path.attr,
 	NULL
 };
 

@@ -68,6 +68,7 @@ struct rmc_quota {
  * @att_depth: lines of one SABRe fetched ahead
  * @att_stall_ms: an active SABRe whose requests stay away is ended after this
  * @sabre: enum rmc_sabre_mode of segments that leave it open
+ * @local: operations between ends of one worker need no packets, at first
  * @park_us: an idle worker spins this long before it parks
  * @share: workers share CPUs with applications; -1 until rmc_config_workers()
  * @cpus: CPUs of the worker threads; empty: choose
@@ -84,6 +85,7 @@ struct rmc_config {
 	u32 att_depth;
 	u32 att_stall_ms;
 	u32 sabre;
+	bool local;
 	u32 park_us;
 	s32 share;
 	struct cpumask cpus;

@@ -40,6 +40,7 @@ static int create_nodes(struct rmc_device *rmc)
 			unit->att.entries = rmc->cfg.att_entries;
 			unit->att.depth = rmc->cfg.att_depth;
 			unit->att.stall_ms = rmc->cfg.att_stall_ms;
+			unit->local = rmc->cfg.local;
 			port->fabric.local[unit->ep] = unit;
 		}
 	}

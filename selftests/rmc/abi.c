@@ -300,7 +300,7 @@ static void check_query(const struct rmc_query *q)
 	CHECK(q->rrpps >= 1 && q->rrpps <= q->units && !(q->rrpps & (q->rrpps - 1)));
 	CHECK(q->interleave >= 64 && !(q->interleave & (q->interleave - 1)));
 	CHECK(q->max_ranges >= 1);
-	CHECK_EQ(q->reserved2, 0);
+	CHECK(q->local_path <= 1);
 	CHECK(q->max_waits >= q->max_qps && q->max_watches >= 1);
 	CHECK(q->nodes >= 1 && q->nodes <= RMC_NID_MAX + 1);
 	CHECK(q->local_nodes >= 1 && q->first_local + q->local_nodes <= q->nodes);

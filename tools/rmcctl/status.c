@@ -45,19 +45,25 @@ static void show_top(struct json *j)
 	}
 }
 
+/* Of a node of this kernel: whether what its worker has both ends of goes in packets, too */
 static void show_node(struct json *j, unsigned int nid, const char *state, uint64_t epoch,
 		      int local)
 {
+	uint64_t skips = 0;
+	int known = local && !sysfs_u64(&skips, SYSFS_RMC "/node%u/local_path", nid);
+
 	if (j) {
 		json_object(j, NULL);
 		json_uint(j, "nid", nid);
 		json_string(j, "state", state);
 		json_uint(j, "epoch", epoch);
 		json_bool(j, "local", local);
+		if (known)
+			json_bool(j, "local_path", skips != 0);
 		json_end_object(j);
 	} else {
-		printf("%-6u %-8s %-6u %s\n", nid, state, (unsigned int)epoch,
-		       local ? "yes" : "no");
+		printf("%-6u %-8s %-6u %-6s %s\n", nid, state, (unsigned int)epoch,
+		       local ? "yes" : "no", !known ? "-" : skips ? "local" : "packets");
 	}
 }
 
@@ -72,7 +78,7 @@ static void show_nodes(struct json *j)
 	if (j)
 		json_array(j, "node");
 	else
-		printf("\n%-6s %-8s %-6s %s\n", "node", "state", "epoch", "local");
+		printf("\n%-6s %-8s %-6s %-6s %s\n", "node", "state", "epoch", "local", "path");
 	if (fd >= 0 && !ioctl(fd, RMC_IOC_QUERY, &q)) {
 		for (i = 0; i < q.nodes; i++) {
 			struct rmc_node_info info = { .size = sizeof(info), .nid = i };

@@ -99,7 +99,8 @@ enum rmc_ni_kind {
  * @interleave: consecutive bytes of a segment that one of these serves
  * @max_watches: event files in this kernel
  * @max_ranges: of a segment beside its first one; 0: RMC_IOC_SEG_ADD is not known
- * @reserved2: 0
+ * @local_path: non-zero: what a worker has both ends of may go without packets, such as what
+ *	the node asks of itself; 0: everything goes in packets
  * @max_qps_user: queue pairs of one node that a user may have
  * @max_qps_context: that all users of a context may have
  * @max_files_user: contexts, of any id, that a user may have open
@@ -148,7 +149,7 @@ struct rmc_query {
 	__u32 interleave;
 	__u32 max_watches;
 	__u32 max_ranges;
-	__u32 reserved2;
+	__u32 local_path;
 	__u32 max_qps_user;
 	__u32 max_qps_context;
 	__u32 max_files_user;
