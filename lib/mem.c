@@ -242,8 +242,10 @@ int rmc_seg_add(struct rmc_ctx *ctx, void *addr, size_t len, uint64_t offset,
 		.length = len,
 		.offset = offset,
 	};
-	int err;
+	int err = rmc_ctx_usable(ctx);
 
+	if (err)
+		return err;
 	if (!ioctl(ctx->fd, RMC_IOC_SEG_ADD, &arg))
 		return 0;
 	err = errno;
@@ -273,6 +275,8 @@ int rmc_seg_remove(struct rmc_ctx *ctx, uint64_t offset)
 {
 	struct rmc_seg_del arg = { .size = sizeof(arg), .offset = offset };
 
+	if (rmc_ctx_inherited(ctx))
+		return 0;
 	if (ioctl(ctx->fd, RMC_IOC_SEG_DEL, &arg))
 		return rmc_fail(errno, "no range begins at offset %#llx of the segment",
 				(unsigned long long)offset);

@@ -11,7 +11,10 @@
 int rmc_watch_open(struct rmc_ctx *ctx, uint32_t types, unsigned int flags)
 {
 	struct rmc_watch arg = { .size = sizeof(arg), .flags = flags, .types = types, .nid = -1 };
+	int err = rmc_ctx_usable(ctx);
 
+	if (err)
+		return err;
 	if (!ioctl(ctx->fd, RMC_IOC_WATCH, &arg))
 		return arg.fd;
 	switch (errno) {
