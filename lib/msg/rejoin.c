@@ -101,8 +101,11 @@ int rmc_msg_admit(struct rmc_msg *m, struct peer *p, uint64_t was, unsigned int 
 		}
 		err = 0;
 		if (nonce && nonce == p->life && nonce != was &&
-		    rmc_load_acquire(&p->line->echo) == m->nonce)
+		    rmc_load_acquire(&p->line->echo) == m->nonce) {
+			/* set by an earlier call that ended without it */
+			p->status = p->reported = p->broken = 0;
 			break;
+		}
 		err = rmc_msg_progress(m, p);
 		if (err)
 			break;
@@ -115,6 +118,11 @@ int rmc_msg_admit(struct rmc_msg *m, struct peer *p, uint64_t was, unsigned int 
 		usleep(ADMIT_INTERVAL_US);
 	}
 	p->admitting = 0;
+	if (err) {
+		/* nothing to it, and nothing of it, until both echo each other */
+		give_up(p, RMC_S_BAD_CONTEXT);
+		p->broken = 1;
+	}
 	return err;
 }
 
@@ -125,8 +133,16 @@ int rmc_msg_rejoin(struct rmc_msg *m, int nid, unsigned int timeout_ms)
 
 	if (!p || p == &m->peer[m->raw.self])
 		return -EINVAL;
-	/* the life that we know has ended, whether we noticed or not */
+	/*
+	 * The life that we know has ended, whether we noticed or not. Called again after a
+	 * failure, we may be prepared for the next one already: it may have sent.
+	 */
+	if (!p->rejoining)
+		p->former = p->life;
+	p->rejoining = 1;
 	give_up(p, RMC_S_BAD_CONTEXT);
-	err = rmc_msg_admit(m, p, p->life, timeout_ms);
+	err = rmc_msg_admit(m, p, p->former, timeout_ms);
+	if (!err)
+		p->rejoining = 0;
 	return err;
 }

@@ -51,6 +51,8 @@ struct peer {
 	int broken;			/* in the middle of a message */
 	uint64_t life;			/* nonce of the peer as we know it; 0: not yet heard */
 	int admitting;			/* a new life is being let in */
+	int rejoining;			/* rmc_msg_rejoin() was called, and none is in yet */
+	uint64_t former;		/* rejoining: the life that has ended */
 	unsigned int ops;		/* not complete, retries included */
 
 	/* to the peer; counters run freely */

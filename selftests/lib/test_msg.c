@@ -690,6 +690,7 @@ static void strange_line(void)
 }
 
 #include "msg_strange.h"
+#include "msg_lives.h"
 
 static void bad_arguments(void)
 {
@@ -752,6 +753,11 @@ int main(void)
 		{ "cells that do not belong together", strange_cells },
 		{ "data that cannot be pulled", strange_pulls },
 		{ "half a message, and its sender's death", half_a_message },
+		{ "a peer that comes back is let in, and all counts begin anew", rejoined },
+		{ "a peer that comes back too late is let in by a later call", late_newcomer },
+		{ "what is in flight to a former life ends first", in_flight },
+		{ "a peer that ends again while it is let in", ends_again },
+		{ "a queue pair that ends while a peer is let in", dead_queue },
 		{ "bad arguments", bad_arguments },
 		{ "bad options", bad_options },
 	};

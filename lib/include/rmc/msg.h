@@ -129,7 +129,7 @@ void rmc_msg_close(struct rmc_msg *m);
  * A member that died is back, rmc_team_rejoin() has met it, and it opens its messages:
  * let it in again, forgetting what was under way from and to its former life. Waits
  * for it for at most timeout_ms milliseconds, 0: 30 s. Every survivor calls this; the
- * member itself just opens. 0, -ETIMEDOUT or another -errno.
+ * member itself just opens. 0, -ETIMEDOUT (it may be tried again) or another -errno.
  */
 int rmc_msg_rejoin(struct rmc_msg *m, int nid, unsigned int timeout_ms);
 

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * A part of test_msg.c: node 1 comes back, played by the test, which writes its line at
+ * node 0; what node 0 does with the former life shows in memory.
+ */
+#define CELL_BYTES	64
+#define COUNTERS	0	/* words of a line */
+#define NONCE		1
+#define ECHO		2
+
+/* What node 0 has written at node 1 */
+static uint64_t *line_of_0(void)
+{
+	return (uint64_t *)(void *)node[1].seg;
+}
+
+static struct rmc_cell *ring_of(int writer)
+{
+	return (struct rmc_cell *)(void *)(node[!writer].seg +
+					   ((size_t)writer * (CELLS + 1) + 1) * CELL_BYTES);
+}
+
+/* The line of a life that begins */
+static uint64_t next_life(uint64_t nonce)
+{
+	rmc_store_release(&line_of_1()[ECHO], 0);
+	rmc_store_release(&line_of_1()[COUNTERS], 0);
+	rmc_store_release(&line_of_1()[NONCE], nonce);
+	return nonce;
+}
+
+/* A life with traces of everything: both ways, credits, half a message, a pull */
+static void former_life(void)
+{
+	uint8_t buf[10] = { 0 };
+	size_t len;
+	int i;
+
+	begin(2, 1024);
+	for (i = 0; i < 3; i++) {
+		CHECK_EQ(rmc_msg_send(node[0].m, 1, buf, sizeof(buf), 0), 0);
+		CHECK_EQ(rmc_msg_recv(node[1].m, 0, buf, sizeof(buf), &len, NULL, 0), 0);
+	}
+	for (i = 0; i < 5; i++)
+		CHECK_EQ(rmc_msg_send(node[1].m, 0, buf, sizeof(buf), 0), 0);
+	/* four credits are given in the line, one is owed */
+	for (i = 0; i < 5; i++)
+		CHECK_EQ(rmc_msg_recv(node[0].m, 1, buf, sizeof(buf), &len, NULL, 0), 0);
+	CHECK_EQ(rmc_msg_send(node[0].m, 1, node[0].data, 5000, RMC_MSG_ASYNC), 0);
+	CHECK_EQ(rmc_msg_pending(node[0].m, 1), 1);
+	/* something is in all of the ring, though no message */
+	for (i = 0; i < CELLS; i++)
+		memset(&ring_of(1)[i], 0x54, CELL_BYTES);
+}
+
+static int is_zero(const void *at, size_t len)
+{
+	const uint8_t *p = (const uint8_t *)at;
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		if (p[i])
+			return 0;
+	return 1;
+}
+
+static void put(int i, unsigned int length, unsigned int credits)
+{
+	memset(ring_of(1)[i].payload, 'n', RMC_MSG_PAYLOAD);
+	rmc_store_release(&ring_of(1)[i].head,
+			  rmc_cell_head(1, RMC_CELL_PUSH, credits, length));
+}
+
+/* Both begin anew: cells, credits and pulls are counted from zero. */
+static void counts_anew(void)
+{
+	uint8_t buf[60];
+	size_t len;
+	int i, from;
+
+	CHECK_EQ(rmc_msg_pending(node[0].m, 1), 0);
+	memset(ring_of(0), 0, (size_t)CELLS * CELL_BYTES);
+	for (i = 0; i < CELLS; i++)
+		CHECK_EQ(rmc_msg_send(node[0].m, 1, "ab", 2, RMC_MSG_DONTWAIT), 0);
+	CHECK_EQ(rmc_msg_send(node[0].m, 1, "ab", 2, RMC_MSG_DONTWAIT), -EAGAIN);
+	usleep(20000);
+	/* first cell, first lap, nothing owed */
+	CHECK_EQ(ring_of(0)[0].head, rmc_cell_head(1, RMC_CELL_PUSH, 0, 2));
+	CHECK(ring_of(0)[CELLS - 1].head);
+	put(0, 10, 3);
+	CHECK_EQ(rmc_msg_recv(node[0].m, RMC_MSG_ANY, buf, sizeof(buf), &len, &from, 0), 0);
+	CHECK(len == 10 && from == 1 && buf[9] == 'n');
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(rmc_msg_send(node[0].m, 1, "ab", 2, RMC_MSG_DONTWAIT), 0);
+	CHECK_EQ(rmc_msg_send(node[0].m, 1, "ab", 2, RMC_MSG_DONTWAIT), -EAGAIN);
+	/* a quarter of the ring: credits in the line, without those of the former life */
+	for (i = 1; i < CELLS / 2; i++) {
+		put(i, 10, 0);
+		CHECK_EQ(rmc_msg_recv(node[0].m, 1, buf, sizeof(buf), &len, NULL, 0), 0);
+	}
+	usleep(20000);
+	CHECK(rmc_msg_pending(node[0].m, 1) == 0 && line_of_0()[COUNTERS] > 0);
+	CHECK(line_of_0()[COUNTERS] <= CELLS / 2);
+	CHECK_EQ(rmc_msg_send(node[0].m, 0, "", 0, RMC_MSG_DONTWAIT), 0);
+}
+
+static void *echo_soon(void *arg)
+{
+	uint64_t nonce = *(uint64_t *)arg;
+
+	/* as rejoin.c has it: who sees its own nonce echoed is the survivor's next life */
+	while (rmc_load_acquire(&line_of_0()[ECHO]) != nonce)
+		usleep(100);
+	rmc_store_release(&line_of_1()[ECHO], rmc_load_acquire(&line_of_0()[NONCE]));
+	return NULL;
+}
+
+static void rejoined(void)
+{
+	pthread_t newcomer;
+	uint64_t nonce, own;
+	uint8_t buf[8];
+	size_t len;
+
+	former_life();
+	own = line_of_0()[NONCE];
+	nonce = next_life(line_of_1()[NONCE] + 5);
+	/* told once that it is gone, and again when that happens again */
+	CHECK_EQ(rmc_msg_recv(node[0].m, 1, buf, sizeof(buf), &len, NULL, 0), RMC_S_BAD_CONTEXT);
+	pthread_create(&newcomer, NULL, echo_soon, &nonce);
+	CHECK_EQ(rmc_msg_rejoin(node[0].m, 1, 5000), 0);
+	pthread_join(newcomer, NULL);
+	CHECK(line_of_0()[NONCE] == own && line_of_0()[ECHO] == nonce && !line_of_0()[COUNTERS]);
+	CHECK(is_zero(ring_of(1), (size_t)CELLS * CELL_BYTES));
+	counts_anew();
+	end();
+}
+
+static int times_out(unsigned int ms)
+{
+	uint64_t start = 0, now;
+	struct timespec ts;
+	int err;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	start = (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+	err = rmc_msg_rejoin(node[0].m, 1, ms);
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	now = (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+	CHECK(now - start >= ms && now - start < ms + 5000);
+	return err;
+}
+
+static void late_newcomer(void)
+{
+	uint64_t nonce, was, own;
+	uint8_t buf[20];
+	size_t len;
+
+	former_life();
+	own = line_of_0()[NONCE];
+	was = line_of_1()[NONCE];
+	/* the life that we know is not let in again, even if it echoes us */
+	rmc_store_release(&line_of_1()[ECHO], own);
+	CHECK_EQ(times_out(30), -ETIMEDOUT);
+	CHECK(strstr(rmc_errmsg(), "node 1 did not open its messages again"));
+	CHECK(line_of_0()[ECHO] != was);
+	/* nor is nobody */
+	next_life(0);
+	rmc_store_release(&line_of_1()[ECHO], own);
+	CHECK_EQ(times_out(30), -ETIMEDOUT);
+	/* nor one that does not echo us */
+	nonce = next_life(was + 5);
+	rmc_store_release(&line_of_1()[ECHO], own + 1);
+	CHECK_EQ(times_out(30), -ETIMEDOUT);
+	CHECK_EQ(line_of_0()[ECHO], nonce);
+	CHECK_EQ(rmc_msg_send(node[0].m, 1, "x", 1, 0), RMC_S_BAD_CONTEXT);
+	/* it echoes, and sends at once: nothing of that is taken before it is let in, */
+	put(0, 10, 0);
+	rmc_store_release(&line_of_1()[ECHO], own);
+	CHECK_EQ(rmc_msg_recv(node[0].m, 1, buf, sizeof(buf), &len, NULL, 0), RMC_S_BAD_CONTEXT);
+	/* and nothing is lost when that happens later */
+	CHECK_EQ(rmc_msg_rejoin(node[0].m, 1, 2000), 0);
+	CHECK_EQ(rmc_msg_recv(node[0].m, 1, buf, sizeof(buf), &len, NULL, 0), 0);
+	CHECK_EQ(len, 10);
+	CHECK_EQ(rmc_msg_send(node[0].m, 1, "x", 1, 0), 0);
+	/* and that life may end in turn */
+	CHECK_EQ(times_out(30), -ETIMEDOUT);
+	end();
+}
+
+/* What is in flight to the former life ends before its memory is another's. */
+static void *release_later(void *arg)
+{
+	(void)arg;
+	usleep(50000);
+	CHECK(line_of_0()[ECHO] == 0);
+	__atomic_store_n(&node[0].rmc.release, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static void in_flight(void)
+{
+	pthread_t newcomer, releaser;
+	uint64_t nonce;
+
+	begin(2, 1024);
+	__atomic_store_n(&node[0].hold, 1, __ATOMIC_RELEASE);
+	CHECK_EQ(rmc_msg_send(node[0].m, 1, "held", 5, 0), 0);
+	while (__atomic_load_n(&node[0].hold, __ATOMIC_ACQUIRE) != 2)
+		usleep(100);
+	CHECK_EQ(rmc_msg_pending(node[0].m, 1), 0);
+	nonce = next_life(line_of_1()[NONCE] + 5);
+	pthread_create(&newcomer, NULL, echo_soon, &nonce);
+	pthread_create(&releaser, NULL, release_later, NULL);
+	CHECK_EQ(rmc_msg_rejoin(node[0].m, 1, 5000), 0);
+	CHECK(__atomic_load_n(&node[0].rmc.release, __ATOMIC_ACQUIRE));
+	pthread_join(releaser, NULL);
+	pthread_join(newcomer, NULL);
+	end();
+}
+
+/* It ends again while it is let in: the one after it is. */
+static void ends_again(void)
+{
+	pthread_t newcomer;
+	uint64_t nonce;
+
+	former_life();
+	nonce = next_life(line_of_1()[NONCE] + 5);
+	CHECK_EQ(times_out(20), -ETIMEDOUT);
+	nonce = next_life(nonce + 1);
+	memset(&ring_of(1)[CELLS - 1], 0x54, CELL_BYTES);
+	pthread_create(&newcomer, NULL, echo_soon, &nonce);
+	CHECK_EQ(rmc_msg_rejoin(node[0].m, 1, 5000), 0);
+	pthread_join(newcomer, NULL);
+	CHECK(is_zero(ring_of(1), (size_t)CELLS * CELL_BYTES));
+	counts_anew();
+	end();
+	/* its memory cannot be written while it is let in: tried until the time is over */
+	former_life();
+	next_life(line_of_1()[NONCE] + 5);
+	__atomic_store_n(&dead_node, 1, __ATOMIC_RELEASE);
+	CHECK_EQ(times_out(30), -ETIMEDOUT);
+	__atomic_store_n(&dead_node, -1, __ATOMIC_RELEASE);
+	rmc_store_release(&line_of_1()[ECHO], line_of_0()[NONCE]);
+	CHECK_EQ(rmc_msg_rejoin(node[0].m, 1, 5000), 0);
+	CHECK_EQ(line_of_0()[ECHO], line_of_1()[NONCE]);
+	end();
+}
+
+static void dead_queue(void)
+{
+	former_life();
+	next_life(line_of_1()[NONCE] + 5);
+	node[0].rmc.flags->dead = 1;
+	CHECK_EQ(rmc_msg_rejoin(node[0].m, 1, 5000), -ESHUTDOWN);
+	CHECK_EQ(rmc_msg_send(node[0].m, 1, "x", 1, RMC_MSG_DONTWAIT), RMC_S_BAD_CONTEXT);
+	node[0].rmc.flags->dead = 0;
+	end();
+}
