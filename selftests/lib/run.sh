@@ -225,6 +225,25 @@ else
 	report 1 "tests of causes build"
 fi
 
+# --- each call of a driver, and what is left when it fails; sleeping, step by step ---
+
+build_stub() {			# build_stub NAME: over a driver that does what the test says
+	$CC $ASAN $FLAGS -pthread -o "$W/$1" "$here/test_$1.c" "$here"/{stub_driver,fake_rmc}.c \
+		"$top"/lib/{,kv/,scheme/,msg/}*.c -lm \
+		-Wl,--wrap=open,--wrap=close,--wrap=ioctl,--wrap=mmap,--wrap=munmap,--wrap=madvise,--wrap=access
+}
+for t in setup pair; do
+	prepare "tests of $t build" build_stub $t
+	include "$t" timeout 120 "$W/$t"
+done
+build_plain() {
+	$CC $ASAN $FLAGS -pthread -o "$W/$1" "$here/test_$1.c" "$here/fake_rmc.c" $lib_src
+}
+for t in retry words; do
+	prepare "tests of $t build" build_plain $t
+	include "$t" timeout 120 "$W/$t"
+done
+
 # --- graphs ---
 
 graph_src=$(echo "$top"/tools/apps/{graph,graph_text,graph_debian,graph_rmat,strtab}.c)
