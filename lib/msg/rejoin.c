@@ -88,6 +88,7 @@ static int prepare(struct rmc_msg *m, struct peer *p, uint64_t nonce)
 int rmc_msg_admit(struct rmc_msg *m, struct peer *p, uint64_t was, unsigned int timeout_ms)
 {
 	uint64_t end = rmc_msg_now_ms() + (timeout_ms ? timeout_ms : ADMIT_MS), nonce;
+	unsigned int spins = 0;
 	int err;
 
 	p->admitting = 1;
@@ -106,7 +107,7 @@ int rmc_msg_admit(struct rmc_msg *m, struct peer *p, uint64_t was, unsigned int 
 			p->status = p->reported = p->broken = 0;
 			break;
 		}
-		err = rmc_msg_progress(m, p);
+		err = rmc_msg_step(m, p, &spins);
 		if (err)
 			break;
 		if (rmc_msg_now_ms() > end) {

@@ -125,7 +125,7 @@ static void rejoined(void)
 	former_life();
 	own = line_of_0()[NONCE];
 	nonce = next_life(line_of_1()[NONCE] + 5);
-	/* told once that it is gone, and again when that happens again */
+	rmc_msg_pending(node[0].m, 1);	/* sees the strange nonce */
 	CHECK_EQ(rmc_msg_recv(node[0].m, 1, buf, sizeof(buf), &len, NULL, 0), RMC_S_BAD_CONTEXT);
 	pthread_create(&newcomer, NULL, echo_soon, &nonce);
 	CHECK_EQ(rmc_msg_rejoin(node[0].m, 1, 5000), 0);
@@ -249,8 +249,39 @@ static void ends_again(void)
 	end();
 }
 
+static void *die_soon(void *arg)
+{
+	usleep(50000);
+	__atomic_store_n(&((struct node *)arg)->rmc.flags->dead, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
 static void dead_queue(void)
 {
+	struct rmc_msg_raw raw = { .nodes = 2, .self = 1, .rejoin = 1 };
+	struct rmc_msg_options o;
+	pthread_t killer;
+
+	/* while it waits for the newcomer, and while the newcomer waits for it */
+	former_life();
+	pthread_create(&killer, NULL, die_soon, &node[0]);
+	CHECK_EQ(rmc_msg_rejoin(node[0].m, 1, 5000), -ESHUTDOWN);
+	pthread_join(killer, NULL);
+	rmc_msg_close(node[1].m);
+	memset(node[1].seg, 0, rmc_msg_bytes(2, CELLS));
+	raw.qp = &node[1].qp;
+	raw.seg = node[1].seg;
+	raw.seg_len = node[1].seg_len;
+	raw.local = node[1].local;
+	rmc_msg_defaults(&o);
+	o.cells = CELLS;
+	pthread_create(&killer, NULL, die_soon, &node[1]);
+	errno = 0;
+	node[1].m = rmc_msg_open_raw(&raw, &o);
+	CHECK(!node[1].m);
+	CHECK_EQ(errno, ESHUTDOWN);
+	pthread_join(killer, NULL);
+	end();
 	former_life();
 	next_life(line_of_1()[NONCE] + 5);
 	node[0].rmc.flags->dead = 1;

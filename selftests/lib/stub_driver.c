@@ -122,13 +122,17 @@ int __wrap_close(int fd)
 static int execute(void *arg, const struct fake_op *op)
 {
 	char *at = stub.memory + op->offset, *lbuf = (char *)(uintptr_t)op->lbuf;
+	int status = __atomic_load_n(&stub.op_status, __ATOMIC_ACQUIRE);
 
 	(void)arg;
-	if (op->op == RMC_OP_WRITE && !stub.op_status)
+	if (op->length > stub.query.max_length)
+		status = RMC_S_BAD_LENGTH;
+	if (op->op == RMC_OP_WRITE && !status)
 		memcpy(at, lbuf, op->length);
-	if (op->op == RMC_OP_READ && !stub.op_status)
+	if (op->op == RMC_OP_READ && !status)
 		memcpy(lbuf, at, op->length);
-	return stub.op_status;
+	__atomic_add_fetch(&stub.ops, 1, __ATOMIC_ACQ_REL);
+	return status;
 }
 
 static int create_qp(struct rmc_qp_create *arg)

@@ -68,6 +68,7 @@ struct stub {
 	/* if set, queue pairs have a worker: it copies from and to this segment */
 	char *memory;
 	int op_status;			/* enum rmc_status of all operations */
+	unsigned int ops;		/* executed */
 };
 
 extern struct stub stub;

@@ -727,8 +727,26 @@ static void bad_options(void)
 	CHECK(strstr(rmc_errmsg(), "take"));
 	o.cells = 64;
 	o.at = 8;
+	raw.offset = 56;
 	CHECK(!rmc_msg_open_raw(&raw, &o));
 	CHECK_EQ(errno, EINVAL);
+	o.at = 64;
+	raw.offset = 8;
+	CHECK(!rmc_msg_open_raw(&raw, &o));
+	CHECK(strstr(rmc_errmsg(), "a multiple of 64"));
+	raw.offset = 0;
+	o.at = raw.seg_len + 64;
+	CHECK(!rmc_msg_open_raw(&raw, &o));
+	o.at = raw.seg_len - rmc_msg_bytes(2, 64) + 64;
+	CHECK(!rmc_msg_open_raw(&raw, &o));
+	CHECK(strstr(rmc_errmsg(), "take"));
+	raw.seg_len = 1ULL << 40;
+	o.at = 0;
+	o.cells = RMC_MSG_CELLS_MIN / 2;
+	CHECK(!rmc_msg_open_raw(&raw, &o));
+	o.cells = RMC_MSG_CELLS_MAX * 2;
+	CHECK(!rmc_msg_open_raw(&raw, &o));
+	CHECK(strstr(rmc_errmsg(), "power of two"));
 }
 
 int main(void)

@@ -161,6 +161,7 @@ static void backs_off(void)
 		set_policy(2, 4000 * MS, 4000 * MS);
 		start = rmc_now_ms();
 		CHECK_EQ(tries(2, RMC_S_SABRE_ABORTED, RMC_S_OK, 0, 0), -ESHUTDOWN);
+		CHECK_EQ(policy.tried, 1);
 		CHECK(rmc_now_ms() - start < 500);
 	}
 	kills = 0;

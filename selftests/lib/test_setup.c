@@ -420,6 +420,7 @@ static void form_team(void)
 	team = (struct rmc_team) {
 		.ctx = ctx, .nodes = 1, .seg = memory + PAGE, .offset = PAGE, .len = 32 * PAGE,
 		.line = (struct rmc_team_line *)(void *)(memory + 40 * PAGE), .view = 1,
+		.first_nid = 2,
 	};
 }
 
@@ -446,12 +447,14 @@ static int make_msg(void)
 
 static void messages(void)
 {
+	static char large[3 * PAGE];
 	struct rmc_msg *m;
 	char in[8];
 	size_t len;
 	int i;
 
 	open_ctx();
+	ctx->query.max_length = stub.query.max_length = PAGE;
 	entries = 16;
 	m = open_msg();
 	CHECK(m);
@@ -460,10 +463,22 @@ static void messages(void)
 		CHECK(!stub.mapping[i].addr || !stub.mapping[i].forks);
 	/* in its place of the segment: the line, which it has signed */
 	CHECK(((uint64_t *)(void *)(memory + 2 * PAGE))[1] != 0);
-	CHECK_EQ(rmc_msg_send(m, 0, "hello", 6, 0), 0);
-	CHECK_EQ(rmc_msg_recv(m, 0, in, sizeof(in), &len, NULL, 0), 0);
+	CHECK_EQ(rmc_msg_send(m, 2, "hello", 6, 0), 0);
+	CHECK_EQ(rmc_msg_recv(m, 2, in, sizeof(in), &len, NULL, 0), 0);
 	CHECK(len == 6 && !strcmp(in, "hello"));
 	CHECK(!strcmp(memory + 2 * PAGE + 64 + 4, "hello"));
+	/* pushed although it could be pulled, and pulled once it may be */
+	memcpy(memory + 20 * PAGE, "there", 6);
+	CHECK_EQ(rmc_msg_send(m, 2, memory + 20 * PAGE, 6, RMC_MSG_ASYNC), 0);
+	CHECK_EQ(rmc_msg_pending(m, 2), 0);
+	CHECK_EQ(rmc_msg_recv(m, 2, in, sizeof(in), &len, NULL, 0), 0);
+	rmc_msg_set_threshold(m, 0);
+	memset(memory + 20 * PAGE, 'p', 3 * PAGE);
+	CHECK_EQ(rmc_msg_send(m, 2, memory + 20 * PAGE, 3 * PAGE, RMC_MSG_ASYNC), 0);
+	CHECK_EQ(rmc_msg_pending(m, 2), 1);
+	CHECK_EQ(rmc_msg_recv(m, 2, large, sizeof(large), &len, NULL,
+			      RMC_MSG_REGISTERED), 0);
+	CHECK(len == 3 * PAGE && large[len - 1] == 'p');
 	rmc_msg_close(m);
 	/* nothing is left before the context is closed */
 	for (i = 0; i < STUB_MAPPINGS; i++)
@@ -475,6 +490,9 @@ static void messages(void)
 static void failing_messages(void)
 {
 	struct rmc_msg_options o;
+	struct rmc_msg *m;
+	size_t len;
+	char c;
 
 	open_ctx();
 	each_fails(make_msg);
@@ -484,6 +502,18 @@ static void failing_messages(void)
 	rmc_msg_defaults(&o);
 	rmc_msg_close(rmc_msg_open_with(&team, &o));
 	CHECK(!stub.qp[0] && !stub.buffer[0]);
+	/* nothing is tried again if the node is down; the buffers may end with the segment */
+	form_team();
+	o.at = team.len - rmc_msg_bytes(1, o.cells);
+	m = rmc_msg_open_with(&team, &o);
+	CHECK(m);
+	stub.node_state = RMC_NODE_DOWN;
+	stub.ops = 0;
+	__atomic_store_n(&stub.op_status, RMC_S_TIMEOUT, __ATOMIC_RELEASE);
+	CHECK_EQ(rmc_msg_send(m, 2, "x", 1, 0), 0);
+	CHECK_EQ(rmc_msg_recv(m, 2, &c, 1, &len, NULL, 0), RMC_S_TIMEOUT);
+	CHECK_EQ(stub.ops, 1);
+	rmc_msg_close(m);
 	/* its options are looked at before anything is made */
 	stub.calls = 0;
 	o.at = team.len;
