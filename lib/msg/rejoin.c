@@ -98,7 +98,9 @@ int rmc_msg_admit(struct rmc_msg *m, struct peer *p, uint64_t was, unsigned int 
 			err = prepare(m, p, nonce);
 			if (err)
 				break;
-			continue;
+			/* else its memory could not be written: again, until time is over */
+			if (p->life)
+				continue;
 		}
 		err = 0;
 		if (nonce && nonce == p->life && nonce != was &&
