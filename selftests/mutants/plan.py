@@ -28,6 +28,11 @@ FLAVOURS.update({
     # over the driver in user space
     "member": ("gcc", LIBRARY,
                ["-pthread", "-Wl,--wrap=open,--wrap=ioctl,--wrap=mmap"]),
+    # a driver of the test's own
+    "setup": ("gcc", LIBRARY + SANITIZE, SANITIZE + ["-pthread",
+              "-Wl,--wrap=open,--wrap=close,--wrap=ioctl,--wrap=mmap,--wrap=munmap,"
+              "--wrap=madvise,--wrap=access"]),
+    "causes": ("gcc", LIBRARY, ["-pthread", "-Wl,--wrap=ioctl"]),
 })
 
 # Sources that all programs of a group have; a pattern is expanded in the tree
@@ -39,10 +44,11 @@ GROUPS = {
     "header": [],
     # without messages, which a test plays
     "calls": [f"lib/{n}.c" for n in ("ctx", "error", "log", "mem", "qp", "sabre", "size",
-                                     "sleepers", "team", "version", "wait", "rpc")],
+                                     "sleepers", "team", "version", "wait", "watch", "rpc")],
 }
 GROUPS["lib"] = GROUPS["calls"] + ["lib/coll.c", "lib/herd.c", "lib/msg/*.c", "lib/scheme/*.c",
                                    "lib/kv/*.c", "selftests/lib/fake_rmc.c"]
+
 
 def host(name, *flavours):
     """A program of selftests/host: plainly as itself, and NAME.FLAVOUR."""
@@ -90,6 +96,11 @@ for n, group in (("qp", "lib"), ("msg", "lib"), ("scheme", "lib"), ("reader", "l
                  ("owner", "lib"), ("rpc", "calls")):
     for f in ("lib", "lib.asan"):
         PROGRAMS[f"{f}.{n}"] = (f, group, [f"{LIB}/test_{n}.c"], {}, [])
+PROGRAMS["causes"] = ("causes", "lib", [f"{LIB}/test_causes.c"], {}, [])
+for n in ("setup", "pair"):
+    PROGRAMS[n] = ("setup", "lib", [f"{LIB}/test_{n}.c", f"{LIB}/stub_driver.c"], {}, [])
+for n in ("abi", "retry", "words"):
+    PROGRAMS[f"lib.{n}"] = ("lib", "lib", [f"{LIB}/test_{n}.c"], {}, [])
 
 # Programs of several members over the driver in user space: their number, and whether the
 # last one has two lives, told by a last argument
@@ -104,6 +115,15 @@ def member(program, nodes, *arguments, lives=False):
     return name
 
 
+def alone(program):
+    """A program of TAP that is the only member"""
+    name = f"alone.{program}"
+    PROGRAMS[name] = ("member", "lib", [f"{LIB}/test_{program}.c", f"{LIB}/fake_driver.c"], {}, [])
+    MEMBERS[name] = (1, False)
+    return name
+
+
+CALLS, FORK, WAIT = alone("calls"), alone("fork"), alone("wait")
 MSG = [member("msg", 2, "all"), member("msg", 4, "all"), member("msg", 3, "orphan"),
        member("msg", 3, "rejoin", lives=True)]
 KV = [member("kv", 3, "farm"), member("kv", 2, "sabre"), member("kv", 3, "lock"),
@@ -172,8 +192,14 @@ AREAS = {
     # most of these only ThreadSanitizer sees
     "order": ("core", ["steps", "stress.tsan"]),
     # the library
-    "qp": ("lib", ["lib.qp"]),
-    "msg": ("lib", ["lib.msg"] + MSG + [LIMITS["calls_revoked"]]),
+    "qp": ("lib", ["lib.qp", "pair", CALLS, WAIT, FORK]),
+    "ctx": ("lib", ["setup", "pair", "lib.msg", WAIT, FORK]),
+    "seg": ("lib", ["setup", "pair", "causes", WAIT, FORK]),
+    "wait": ("lib", ["pair", "setup", WAIT]),
+    "size": ("lib", ["lib.words", "lib.abi"]),
+    "retry": ("lib", ["lib.retry"]),
+    "words": ("lib", ["lib.words", "causes", "lib.qp", "setup"]),
+    "msg": ("lib", ["lib.msg", "setup"] + MSG + [LIMITS["calls_revoked"], FORK, "lib.asan.msg"]),
     "rpc": ("lib", ["lib.rpc", LIMITS["calls"], LIMITS["budget"], LIMITS["calls_revoked"]]),
     "scheme": ("lib", ["lib.scheme", "lib.asan.scheme", "lib.reader"]),
     "reader": ("lib", ["lib.scheme", "lib.reader"] + KV[2:5]),
