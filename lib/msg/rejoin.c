@@ -115,7 +115,6 @@ int rmc_msg_admit(struct rmc_msg *m, struct peer *p, uint64_t was, unsigned int 
 		if (rmc_msg_now_ms() > end) {
 			err = rmc_fail(ETIMEDOUT, "node %d did not open its messages again in time",
 				       p->nid);
-			give_up(p, RMC_S_BAD_CONTEXT);
 			break;
 		}
 		usleep(ADMIT_INTERVAL_US);

@@ -8,10 +8,10 @@
 #define NONCE		1
 #define ECHO		2
 
-/* What node 0 has written at node 1 */
-static uint64_t *line_of_0(void)
+/* A word of what node 0 has written at node 1 */
+static uint64_t line_of_0(int word)
 {
-	return (uint64_t *)(void *)node[1].seg;
+	return rmc_load_acquire(&((uint64_t *)(void *)node[1].seg)[word]);
 }
 
 static struct rmc_cell *ring_of(int writer)
@@ -32,6 +32,7 @@ static uint64_t next_life(uint64_t nonce)
 /* A life with traces of everything: both ways, credits, half a message, a pull */
 static void former_life(void)
 {
+	static uint8_t large[2000];
 	uint8_t buf[10] = { 0 };
 	size_t len;
 	int i;
@@ -41,13 +42,17 @@ static void former_life(void)
 		CHECK_EQ(rmc_msg_send(node[0].m, 1, buf, sizeof(buf), 0), 0);
 		CHECK_EQ(rmc_msg_recv(node[1].m, 0, buf, sizeof(buf), &len, NULL, 0), 0);
 	}
-	for (i = 0; i < 5; i++)
-		CHECK_EQ(rmc_msg_send(node[1].m, 0, buf, sizeof(buf), 0), 0);
-	/* four credits are given in the line, one is owed */
-	for (i = 0; i < 5; i++)
-		CHECK_EQ(rmc_msg_recv(node[0].m, 1, buf, sizeof(buf), &len, NULL, 0), 0);
 	CHECK_EQ(rmc_msg_send(node[0].m, 1, node[0].data, 5000, RMC_MSG_ASYNC), 0);
 	CHECK_EQ(rmc_msg_pending(node[0].m, 1), 1);
+	CHECK_EQ(rmc_msg_send(node[1].m, 0, node[1].data, sizeof(large), RMC_MSG_ASYNC), 0);
+	CHECK_EQ(rmc_msg_recv(node[0].m, 1, large, sizeof(large), &len, NULL, 0), 0);
+	for (i = 0; i < 5; i++)
+		CHECK_EQ(rmc_msg_send(node[1].m, 0, buf, sizeof(buf), 0), 0);
+	/* credits are given in the line, and some are owed */
+	for (i = 0; i < 5; i++)
+		CHECK_EQ(rmc_msg_recv(node[0].m, 1, buf, sizeof(buf), &len, NULL, 0), 0);
+	CHECK_EQ(rmc_msg_flush(node[1].m, 0), 0);
+	CHECK(line_of_0(COUNTERS) >> 32 == 1 && (uint32_t)line_of_0(COUNTERS));
 	/* something is in all of the ring, though no message */
 	for (i = 0; i < CELLS; i++)
 		memset(&ring_of(1)[i], 0x54, CELL_BYTES);
@@ -85,8 +90,8 @@ static void counts_anew(void)
 	CHECK_EQ(rmc_msg_send(node[0].m, 1, "ab", 2, RMC_MSG_DONTWAIT), -EAGAIN);
 	usleep(20000);
 	/* first cell, first lap, nothing owed */
-	CHECK_EQ(ring_of(0)[0].head, rmc_cell_head(1, RMC_CELL_PUSH, 0, 2));
-	CHECK(ring_of(0)[CELLS - 1].head);
+	CHECK_EQ(rmc_cell_load(&ring_of(0)[0]), rmc_cell_head(1, RMC_CELL_PUSH, 0, 2));
+	CHECK(rmc_cell_load(&ring_of(0)[CELLS - 1]));
 	put(0, 10, 3);
 	CHECK_EQ(rmc_msg_recv(node[0].m, RMC_MSG_ANY, buf, sizeof(buf), &len, &from, 0), 0);
 	CHECK(len == 10 && from == 1 && buf[9] == 'n');
@@ -98,9 +103,8 @@ static void counts_anew(void)
 		put(i, 10, 0);
 		CHECK_EQ(rmc_msg_recv(node[0].m, 1, buf, sizeof(buf), &len, NULL, 0), 0);
 	}
-	usleep(20000);
-	CHECK(rmc_msg_pending(node[0].m, 1) == 0 && line_of_0()[COUNTERS] > 0);
-	CHECK(line_of_0()[COUNTERS] <= CELLS / 2);
+	CHECK_EQ(rmc_msg_flush(node[0].m, 1), 0);
+	CHECK_EQ(line_of_0(COUNTERS), CELLS / 4);
 	CHECK_EQ(rmc_msg_send(node[0].m, 0, "", 0, RMC_MSG_DONTWAIT), 0);
 }
 
@@ -109,9 +113,9 @@ static void *echo_soon(void *arg)
 	uint64_t nonce = *(uint64_t *)arg;
 
 	/* as rejoin.c has it: who sees its own nonce echoed is the survivor's next life */
-	while (rmc_load_acquire(&line_of_0()[ECHO]) != nonce)
+	while (line_of_0(ECHO) != nonce)
 		usleep(100);
-	rmc_store_release(&line_of_1()[ECHO], rmc_load_acquire(&line_of_0()[NONCE]));
+	rmc_store_release(&line_of_1()[ECHO], line_of_0(NONCE));
 	return NULL;
 }
 
@@ -122,17 +126,22 @@ static void rejoined(void)
 	uint8_t buf[8];
 	size_t len;
 
+	state_of_node = state_up_or_down;
+	__atomic_store_n(&up_or_down, RMC_NODE_UP, __ATOMIC_RELEASE);
 	former_life();
-	own = line_of_0()[NONCE];
+	own = line_of_0(NONCE);
 	nonce = next_life(line_of_1()[NONCE] + 5);
 	rmc_msg_pending(node[0].m, 1);	/* sees the strange nonce */
 	CHECK_EQ(rmc_msg_recv(node[0].m, 1, buf, sizeof(buf), &len, NULL, 0), RMC_S_BAD_CONTEXT);
 	pthread_create(&newcomer, NULL, echo_soon, &nonce);
 	CHECK_EQ(rmc_msg_rejoin(node[0].m, 1, 5000), 0);
 	pthread_join(newcomer, NULL);
-	CHECK(line_of_0()[NONCE] == own && line_of_0()[ECHO] == nonce && !line_of_0()[COUNTERS]);
+	CHECK(line_of_0(NONCE) == own && line_of_0(ECHO) == nonce && !line_of_0(COUNTERS));
 	CHECK(is_zero(ring_of(1), (size_t)CELLS * CELL_BYTES));
 	counts_anew();
+	/* silent from then on, and down */
+	__atomic_store_n(&up_or_down, RMC_NODE_DOWN, __ATOMIC_RELEASE);
+	CHECK_EQ(rmc_msg_recv(node[0].m, 1, buf, sizeof(buf), &len, NULL, 0), RMC_S_NODE_DOWN);
 	end();
 }
 
@@ -153,27 +162,29 @@ static int times_out(unsigned int ms)
 
 static void late_newcomer(void)
 {
-	uint64_t nonce, was, own;
+	uint64_t nonce, was, own, given;
 	uint8_t buf[20];
 	size_t len;
 
 	former_life();
-	own = line_of_0()[NONCE];
+	own = line_of_0(NONCE);
 	was = line_of_1()[NONCE];
 	/* the life that we know is not let in again, even if it echoes us */
 	rmc_store_release(&line_of_1()[ECHO], own);
 	CHECK_EQ(times_out(30), -ETIMEDOUT);
 	CHECK(strstr(rmc_errmsg(), "node 1 did not open its messages again"));
-	CHECK(line_of_0()[ECHO] != was);
-	/* nor is nobody */
+	CHECK(line_of_0(ECHO) != was);
+	/* nor is nobody, to whom nothing is written */
+	given = line_of_0(COUNTERS);
 	next_life(0);
 	rmc_store_release(&line_of_1()[ECHO], own);
 	CHECK_EQ(times_out(30), -ETIMEDOUT);
+	CHECK(given && line_of_0(COUNTERS) == given);
 	/* nor one that does not echo us */
 	nonce = next_life(was + 5);
 	rmc_store_release(&line_of_1()[ECHO], own + 1);
 	CHECK_EQ(times_out(30), -ETIMEDOUT);
-	CHECK_EQ(line_of_0()[ECHO], nonce);
+	CHECK_EQ(line_of_0(ECHO), nonce);
 	CHECK_EQ(rmc_msg_send(node[0].m, 1, "x", 1, 0), RMC_S_BAD_CONTEXT);
 	/* it echoes, and sends at once: nothing of that is taken before it is let in, */
 	put(0, 10, 0);
@@ -194,7 +205,7 @@ static void *release_later(void *arg)
 {
 	(void)arg;
 	usleep(50000);
-	CHECK(line_of_0()[ECHO] == 0);
+	CHECK(line_of_0(ECHO) == 0);
 	__atomic_store_n(&node[0].rmc.release, 1, __ATOMIC_RELEASE);
 	return NULL;
 }
@@ -217,6 +228,20 @@ static void in_flight(void)
 	CHECK(__atomic_load_n(&node[0].rmc.release, __ATOMIC_ACQUIRE));
 	pthread_join(releaser, NULL);
 	pthread_join(newcomer, NULL);
+	end();
+	/* nor when the queue pair is dead: nobody knows what its operations do yet */
+	begin(2, 1024);
+	__atomic_store_n(&node[0].hold, 1, __ATOMIC_RELEASE);
+	CHECK_EQ(rmc_msg_send(node[0].m, 1, "held", 5, 0), 0);
+	while (__atomic_load_n(&node[0].hold, __ATOMIC_ACQUIRE) != 2)
+		usleep(100);
+	CHECK_EQ(rmc_msg_pending(node[0].m, 1), 0);
+	nonce = next_life(line_of_1()[NONCE] + 5);
+	__atomic_store_n(&node[0].rmc.flags->dead, 1, __ATOMIC_RELEASE);
+	CHECK_EQ(rmc_msg_rejoin(node[0].m, 1, 5000), -ESHUTDOWN);
+	usleep(20000);
+	CHECK(line_of_0(ECHO) != nonce);
+	__atomic_store_n(&node[0].rmc.release, 1, __ATOMIC_RELEASE);
 	end();
 }
 
@@ -243,9 +268,35 @@ static void ends_again(void)
 	__atomic_store_n(&dead_node, 1, __ATOMIC_RELEASE);
 	CHECK_EQ(times_out(30), -ETIMEDOUT);
 	__atomic_store_n(&dead_node, -1, __ATOMIC_RELEASE);
-	rmc_store_release(&line_of_1()[ECHO], line_of_0()[NONCE]);
+	rmc_store_release(&line_of_1()[ECHO], line_of_0(NONCE));
 	CHECK_EQ(rmc_msg_rejoin(node[0].m, 1, 5000), 0);
-	CHECK_EQ(line_of_0()[ECHO], line_of_1()[NONCE]);
+	CHECK_EQ(line_of_0(ECHO), line_of_1()[NONCE]);
+	end();
+}
+
+/* Its end is told to a receiver from anyone once, and that of its next life again. */
+static void told_again(void)
+{
+	uint64_t own, nonce;
+	uint8_t buf[8];
+	size_t len;
+
+	begin(3, 1024);
+	CHECK_EQ(rmc_msg_send(node[0].m, 1, "x", 1, 0), 0);
+	CHECK_EQ(rmc_msg_pending(node[0].m, 1), 0);
+	own = line_of_0(NONCE);
+	nonce = next_life(line_of_1()[NONCE] + 5);
+	CHECK_EQ(times_out(20), -ETIMEDOUT);
+	CHECK_EQ(rmc_msg_recv(node[0].m, RMC_MSG_ANY, buf, sizeof(buf), &len, NULL, RMC_MSG_DONTWAIT),
+		 RMC_S_BAD_CONTEXT);
+	CHECK_EQ(rmc_msg_recv(node[0].m, RMC_MSG_ANY, buf, sizeof(buf), &len, NULL, RMC_MSG_DONTWAIT),
+		 -EAGAIN);
+	rmc_store_release(&line_of_1()[ECHO], own);
+	CHECK_EQ(rmc_msg_rejoin(node[0].m, 1, 5000), 0);
+	next_life(nonce + 1);
+	CHECK_EQ(rmc_msg_pending(node[0].m, 1), 0);
+	CHECK_EQ(rmc_msg_recv(node[0].m, RMC_MSG_ANY, buf, sizeof(buf), &len, NULL, RMC_MSG_DONTWAIT),
+		 RMC_S_BAD_CONTEXT);
 	end();
 }
 

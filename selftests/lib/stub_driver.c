@@ -122,9 +122,12 @@ int __wrap_close(int fd)
 static int execute(void *arg, const struct fake_op *op)
 {
 	char *at = stub.memory + op->offset, *lbuf = (char *)(uintptr_t)op->lbuf;
-	int status = __atomic_load_n(&stub.op_status, __ATOMIC_ACQUIRE);
+	int status;
 
 	(void)arg;
+	while (__atomic_load_n(&stub.hold, __ATOMIC_ACQUIRE))
+		usleep(100);
+	status = __atomic_load_n(&stub.op_status, __ATOMIC_ACQUIRE);
 	if (op->length > stub.query.max_length)
 		status = RMC_S_BAD_LENGTH;
 	if (op->op == RMC_OP_WRITE && !status)
@@ -152,6 +155,7 @@ static int create_qp(struct rmc_qp_create *arg)
 	stub.flags[i] = (struct rmc_qp_flags *)(void *)queue[i][MAP_FLAGS];
 	stub.flags[i]->shared_cpu = 1;
 	stub.flags[i]->worker_cpu = ~0U;
+	stub.flags[i]->dead = (uint32_t)stub.stillborn;
 	stub.qp[i] = 1;
 	arg->qp_id = (unsigned int)i;
 	arg->wq_offset = (unsigned long long)i << 32 | MAP_WQ << 16;
@@ -175,6 +179,7 @@ static int destroy_qp(const struct rmc_qp_id *arg)
 	if (arg->qp_id >= STUB_QPS || !stub.qp[arg->qp_id])
 		return ENOENT;
 	__atomic_store_n(&stub.flags[arg->qp_id]->dead, !stub.quiet, __ATOMIC_RELEASE);
+	__atomic_store_n(&stub.hold, 0, __ATOMIC_RELEASE);
 	if (worker[arg->qp_id].execute) {
 		fake_rmc_stop(&worker[arg->qp_id]);
 		worker[arg->qp_id].execute = NULL;

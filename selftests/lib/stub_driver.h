@@ -69,6 +69,8 @@ struct stub {
 	char *memory;
 	int op_status;			/* enum rmc_status of all operations */
 	unsigned int ops;		/* executed */
+	int hold;			/* none is, for now */
+	int stillborn;			/* queue pairs are dead when they are made */
 };
 
 extern struct stub stub;

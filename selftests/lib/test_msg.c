@@ -230,7 +230,9 @@ static int is_filled(const uint8_t *p, size_t len, unsigned int seed)
 
 static const size_t sizes[] = {
 	0, 1, 8, 59, 60, 61, 64, 119, 120, 121, 479, 480, 481, 960, 1023, 1024, 1025, 4096,
-	65536, 131072, 200000, 0xfffff, 0x100000, BIG,
+	65536, 131072, 200000, 0xfffff, 0x100000,
+	52 + 20000 * 60 + 1,	/* one byte in the last of long ones' cells */
+	BIG,
 };
 
 #define SIZES	(sizeof(sizes) / sizeof(sizes[0]))
@@ -686,6 +688,10 @@ static void strange_line(void)
 	CHECK_EQ(rmc_msg_pending(node[0].m, 1), 0);
 	CHECK_EQ(rmc_msg_send(node[0].m, 1, buf, sizeof(buf), 0), RMC_S_PROTOCOL);
 	CHECK_EQ(rmc_msg_send(node[0].m, 1, buf, sizeof(buf), RMC_MSG_DONTWAIT), RMC_S_PROTOCOL);
+	/* the first reason is the one that is told */
+	rmc_store_release(&line_of_1()[1], line_of_1()[1] + 1);
+	CHECK_EQ(rmc_msg_pending(node[0].m, 1), 0);
+	CHECK_EQ(rmc_msg_send(node[0].m, 1, buf, sizeof(buf), 0), RMC_S_PROTOCOL);
 	end();
 }
 
@@ -775,6 +781,7 @@ int main(void)
 		{ "a peer that comes back too late is let in by a later call", late_newcomer },
 		{ "what is in flight to a former life ends first", in_flight },
 		{ "a peer that ends again while it is let in", ends_again },
+		{ "each end of a peer's lives is told", told_again },
 		{ "a queue pair that ends while a peer is let in", dead_queue },
 		{ "bad arguments", bad_arguments },
 		{ "bad options", bad_options },

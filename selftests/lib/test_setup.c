@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -445,13 +446,23 @@ static int make_msg(void)
 	return err;
 }
 
+/* How many cells have this payload? */
+static int cells_with(const char *payload)
+{
+	int i, n = 0;
+
+	for (i = 1; i <= RMC_MSG_CELLS; i++)
+		n += !strcmp(memory + 2 * PAGE + 64 * i + 4, payload);
+	return n;
+}
+
 static void messages(void)
 {
 	static char large[3 * PAGE];
 	struct rmc_msg *m;
-	char in[8];
 	size_t len;
-	int i;
+	char in[8];
+	int i, from;
 
 	open_ctx();
 	ctx->query.max_length = stub.query.max_length = PAGE;
@@ -464,26 +475,88 @@ static void messages(void)
 	/* in its place of the segment: the line, which it has signed */
 	CHECK(((uint64_t *)(void *)(memory + 2 * PAGE))[1] != 0);
 	CHECK_EQ(rmc_msg_send(m, 2, "hello", 6, 0), 0);
-	CHECK_EQ(rmc_msg_recv(m, 2, in, sizeof(in), &len, NULL, 0), 0);
-	CHECK(len == 6 && !strcmp(in, "hello"));
+	CHECK_EQ(rmc_msg_recv(m, 2, in, sizeof(in), &len, &from, 0), 0);
+	CHECK(len == 6 && !strcmp(in, "hello") && from == 2);
 	CHECK(!strcmp(memory + 2 * PAGE + 64 + 4, "hello"));
 	/* pushed although it could be pulled, and pulled once it may be */
 	memcpy(memory + 20 * PAGE, "there", 6);
 	CHECK_EQ(rmc_msg_send(m, 2, memory + 20 * PAGE, 6, RMC_MSG_ASYNC), 0);
 	CHECK_EQ(rmc_msg_pending(m, 2), 0);
 	CHECK_EQ(rmc_msg_recv(m, 2, in, sizeof(in), &len, NULL, 0), 0);
-	rmc_msg_set_threshold(m, 0);
+	rmc_msg_set_threshold(m, 6);
+	CHECK_EQ(rmc_msg_send(m, 2, memory + 20 * PAGE, 6, RMC_MSG_ASYNC), 0);
+	CHECK_EQ(rmc_msg_pending(m, 2), 1);
+	CHECK_EQ(rmc_msg_recv(m, 2, in, sizeof(in), &len, NULL, RMC_MSG_REGISTERED), 0);
+	CHECK_EQ(rmc_msg_flush(m, 2), 0);
 	memset(memory + 20 * PAGE, 'p', 3 * PAGE);
 	CHECK_EQ(rmc_msg_send(m, 2, memory + 20 * PAGE, 3 * PAGE, RMC_MSG_ASYNC), 0);
 	CHECK_EQ(rmc_msg_pending(m, 2), 1);
 	CHECK_EQ(rmc_msg_recv(m, 2, large, sizeof(large), &len, NULL,
 			      RMC_MSG_REGISTERED), 0);
 	CHECK(len == 3 * PAGE && large[len - 1] == 'p');
+	/* what was lost on its way is written again before closing, however much */
+	rmc_msg_set_threshold(m, SIZE_MAX);
+	CHECK_EQ(rmc_msg_flush(m, 2), 0);
+	stub.ops = 0;
+	__atomic_store_n(&stub.op_status, RMC_S_TIMEOUT, __ATOMIC_RELEASE);
+	__atomic_store_n(&stub.hold, 1, __ATOMIC_RELEASE);
+	for (i = 0; i < 12; i++)
+		CHECK_EQ(rmc_msg_send(m, 2, "last", 5, RMC_MSG_DONTWAIT), 0);
+	__atomic_store_n(&stub.hold, 0, __ATOMIC_RELEASE);
+	while (__atomic_load_n(&stub.ops, __ATOMIC_ACQUIRE) < 12)
+		usleep(100);
+	__atomic_store_n(&stub.op_status, RMC_S_OK, __ATOMIC_RELEASE);
 	rmc_msg_close(m);
+	CHECK_EQ(cells_with("last"), 12);
 	/* nothing is left before the context is closed */
 	for (i = 0; i < STUB_MAPPINGS; i++)
 		CHECK(!stub.mapping[i].addr);
 	CHECK(!stub.qp[0] && !stub.buffer[0]);
+	close_ctx();
+}
+
+static void *release_soon(void *arg)
+{
+	(void)arg;
+	usleep(20000);
+	__atomic_store_n(&stub.hold, 0, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+#define BATCH	200
+
+/* More messages than the queue has entries, and more credits than a header of less bits */
+static void many_messages(void)
+{
+	struct rmc_msg_options o;
+	pthread_t thread;
+	struct rmc_msg *m;
+	int i, round, n;
+	size_t len;
+
+	open_ctx();
+	form_team();
+	rmc_msg_defaults(&o);
+	o.cells = 1024;
+	o.entries = 16;
+	m = rmc_msg_open_with(&team, &o);
+	CHECK(m);
+	stub.hold = 1;
+	CHECK(!pthread_create(&thread, NULL, release_soon, NULL));
+	for (i = 0; i < 40; i++)
+		CHECK_EQ(rmc_msg_send(m, 2, &i, sizeof(i), 0), 0);
+	pthread_join(thread, NULL);
+	for (i = 0; i < 40; i++) {
+		CHECK_EQ(rmc_msg_recv(m, 2, &n, sizeof(n), &len, NULL, 0), 0);
+		CHECK_EQ(n, i);
+	}
+	for (round = 0; round < 12; round++) {
+		for (i = 0; i < BATCH; i++)
+			CHECK_EQ(rmc_msg_send(m, 2, &i, sizeof(i), RMC_MSG_DONTWAIT), 0);
+		for (i = 0; i < BATCH; i++)
+			CHECK_EQ(rmc_msg_recv(m, 2, &n, sizeof(n), &len, NULL, 0), 0);
+	}
+	rmc_msg_close(m);
 	close_ctx();
 }
 
@@ -496,12 +569,16 @@ static void failing_messages(void)
 
 	open_ctx();
 	each_fails(make_msg);
-	/* what it writes does not arrive */
+	/* what it writes at first never completes */
 	form_team();
-	stub.op_status = RMC_S_OUT_OF_RANGE;
 	rmc_msg_defaults(&o);
-	rmc_msg_close(rmc_msg_open_with(&team, &o));
+	stub.hold = stub.stillborn = 1;
+	errno = 0;
+	CHECK(!rmc_msg_open_with(&team, &o));
+	CHECK_EQ(errno, ESHUTDOWN);
 	CHECK(!stub.qp[0] && !stub.buffer[0]);
+	CHECK(says("cannot open message buffers"));
+	stub.hold = stub.stillborn = 0;
 	/* nothing is tried again if the node is down; the buffers may end with the segment */
 	form_team();
 	o.at = team.len - rmc_msg_bytes(1, o.cells);
@@ -580,6 +657,7 @@ int main(void)
 		{ "each call of the driver fails: memory", memory_fails },
 		{ "a child of a fork", child },
 		{ "messages of a team", messages },
+		{ "many messages of a team", many_messages },
 		{ "each call of the driver fails: messages", failing_messages },
 		{ "events", events },
 	};
