@@ -33,6 +33,8 @@ FLAVOURS.update({
               "-Wl,--wrap=open,--wrap=close,--wrap=ioctl,--wrap=mmap,--wrap=munmap,"
               "--wrap=madvise,--wrap=access"]),
     "causes": ("gcc", LIBRARY, ["-pthread", "-Wl,--wrap=ioctl"]),
+    "compat": ("gcc", LIBRARY + ["-Ilib/compat/include"],
+               ["-pthread", "-Wl,--wrap=open,--wrap=ioctl,--wrap=mmap"]),
 })
 
 # Sources that all programs of a group have; a pattern is expanded in the tree
@@ -48,6 +50,8 @@ GROUPS = {
 }
 GROUPS["lib"] = GROUPS["calls"] + ["lib/coll.c", "lib/herd.c", "lib/msg/*.c", "lib/scheme/*.c",
                                    "lib/kv/*.c", "selftests/lib/fake_rmc.c"]
+GROUPS["compat"] = [n for n in GROUPS["calls"] if n != "lib/rpc.c"] + [
+    "lib/compat/*.c", "selftests/lib/fake_rmc.c", "selftests/lib/fake_driver.c"]
 
 
 def host(name, *flavours):
@@ -123,6 +127,10 @@ def alone(program):
     return name
 
 
+# both nodes use node 1
+COMPAT = "compat.async"
+PROGRAMS[COMPAT] = ("compat", "compat", [f"{LIB}/test_compat_async.c"], {}, ["1"])
+MEMBERS[COMPAT] = (2, False)
 CALLS, FORK, WAIT = alone("calls"), alone("fork"), alone("wait")
 MSG = [member("msg", 2, "all"), member("msg", 4, "all"), member("msg", 3, "orphan"),
        member("msg", 3, "rejoin", lives=True)]
@@ -152,7 +160,7 @@ ORDER = {
              "turns.asan", "peers.asan", "epochs.asan", "replies.asan"],
 }
 
-ORDER["calls"] = []
+ORDER["calls"] = ORDER["compat"] = []
 ORDER["lib"] = MSG[:1] + KV[:1] + [LIMITS["barrier"]]
 
 # By area: its group, and the programs that come before those of ORDER
@@ -198,6 +206,7 @@ AREAS = {
     "wait": ("lib", ["pair", "setup", WAIT]),
     "size": ("lib", ["lib.words", "lib.abi"]),
     "retry": ("lib", ["lib.retry"]),
+    "compat": ("compat", [COMPAT]),
     "words": ("lib", ["lib.words", "causes", "lib.qp", "setup"]),
     "msg": ("lib", ["lib.msg", "setup"] + MSG + [LIMITS["calls_revoked"], FORK, "lib.asan.msg"]),
     "rpc": ("lib", ["lib.rpc", LIMITS["calls"], LIMITS["budget"], LIMITS["calls_revoked"]]),
