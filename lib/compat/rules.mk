@@ -41,9 +41,24 @@ install-sonuma: all
 	ln -sf $(SONUMA_SO) $(DESTDIR)$(LIBDIR)/libsonuma.so
 	$(sonuma_pc) > $(DESTDIR)$(LIBDIR)/pkgconfig/sonuma.pc
 
+# As for librmc; what it takes from there and from libc is not its own interface.
+SONUMA_BASELINE	:= abi/libsonuma.abi
+sonuma_abidw	 = abidw --headers-dir compat/include --exported-interfaces-only \
+		   --drop-private-types --no-corpus-path --no-comp-dir-path --no-show-locs --out-file
+
+abi-baseline: abi-baseline-sonuma
+abi-check: abi-check-sonuma
+
+abi-baseline-sonuma: $(O)/$(SONUMA_SO)
+	$(sonuma_abidw) $(SONUMA_BASELINE) $<
+
+abi-check-sonuma: $(O)/$(SONUMA_SO)
+	$(sonuma_abidw) $(O)/libsonuma.abi $<
+	abidiff --no-added-syms $(SONUMA_BASELINE) $(O)/libsonuma.abi
+
 clean: clean-sonuma
 
 clean-sonuma:
 	rm -f $(O)/libsonuma.a $(O)/libsonuma.so $(O)/$(SONUMA_SO) $(O)/sonuma.pc
 
-.PHONY: install-sonuma clean-sonuma
+.PHONY: install-sonuma clean-sonuma abi-baseline-sonuma abi-check-sonuma

@@ -71,12 +71,30 @@ fi
 
 if have abidiff; then
 	check "nothing of the stored ABI has changed" \
-		make -s -C "$top/lib" O="$O" abi-check
-	abi_notices() {
-		! make -s -C "$grown/lib" O="$grown/build" abi-check > "$W/log" &&
-			grep -q "rmc_team_options" "$W/log"
+		make -s -C "$top/lib" O="$O" abi-check-librmc
+	check "nor of libsonuma's" make -s -C "$top/lib" O="$O" abi-check-sonuma
+	abi_notices() {		# abi_notices LIBRARY REGEXP: the difference is told
+		! make -s -C "$grown/lib" O="$grown/build" "abi-check-$1" > "$W/log" &&
+			grep -q "$2" "$W/log" || { cat "$W/log"; return 1; }
 	}
-	! have python3 || check "and the check would notice a struct that grew" abi_notices
+	sonuma_change_noticed() {	# sonuma_change_noticed FILE EXPRESSION REGEXP
+		local status file=$grown/lib/compat/$1
+		cp "$file" "$W/as-it-was" && sed -i "$2" "$file" &&
+			! cmp -s "$file" "$W/as-it-was" && abi_notices sonuma "$3"
+		status=$?
+		cp "$W/as-it-was" "$file"
+		return $status
+	}
+	if have python3; then
+		check "and the check would notice a struct that grew" \
+			abi_notices librmc "rmc_team_options"
+		check "and a struct of libsonuma" sonuma_change_noticed include/RMCdefines.h \
+			's/^\tuint64_t length;/&\n\tuint64_t grown;/' "'struct wq_entry'.*changed"
+		check "and a symbol of libsonuma that is missing" sonuma_change_noticed libsonuma.map \
+			/sonuma_check_cq/d "[[]D[]] .*sonuma_check_cq"
+		check "and symbols of libsonuma in another node" sonuma_change_noticed libsonuma.map \
+			s/^SONUMA_0/SONUMA_1/ "sonuma_open.*SONUMA_0"
+	fi
 else
 	report 0 "nothing of the stored ABI has changed" "no abidiff: vm-setup/rmc-deps check"
 fi
