@@ -54,6 +54,7 @@ sabre_mtu64	sabre	nodes=4,ni=pair,mtu=64,att_entries=2	150
 life_fused	life	nodes=4,ni=fused		180
 life_pair	life	nodes=4,ni=pair			180
 life_tile	life	nodes=4,ni=per_tile,units=4	180
+team_fused	team	nodes=4,ni=fused		90
 events_split	events	nodes=4,ni=split,units=2	90
 hostile_fused	hostile	nodes=4,ni=fused		150
 hostile_pair	hostile	nodes=4,ni=pair,mtu=64		150
