@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * One member of a team that tries the object store: prog_kv SCHEME [orphan | other | locked].
+ * One member of a team that tries the object store:
+ * prog_kv SCHEME [orphan | other | locked | resized].
  * Prints "member N: ok ...", or what went wrong and fails.
  */
 #include <stdio.h>
@@ -18,6 +19,8 @@
 #define SHARED		6
 #define ROUNDS		120
 #define STEPS		6000
+#define FEW_ATTEMPTS	3
+#define AGAIN		10
 
 static struct rmc_kv *kv;
 static uint64_t seed;
@@ -336,6 +339,78 @@ static void locked(void)
 	printf("member %d: ok\n", team->self);
 }
 
+/* Are all others in the next barrier? Who has failed never will be. */
+static int all_others_arrived(void)
+{
+	int m, all = 1;
+
+	for (m = 0; m < team->nodes; m++) {
+		CHECK(rmc_node_state(team->ctx, rmc_team_nid(team, m)) == RMC_NODE_UP);
+		all &= m == team->self || kv->rounds[m] > kv->round;
+	}
+	return all;
+}
+
+/* Each value has another length than the 100 before it. */
+static void keep_resizing(const char *key)
+{
+	static uint8_t v[VALUE_MAX];
+	size_t len = 0;
+
+	while (!all_others_arrived()) {
+		len = (len + 8) % VALUE_MAX;
+		make(v, len, 1, 1);
+		OK(put(key, v, len));
+		CHECK(rmc_kv_progress(kv) >= 0);
+	}
+}
+
+/*
+ * Between a reader's look at the index and at the object its owner changes the length,
+ * each time: FAKE_DELAY_US is longer than that takes. Reads tell so after all attempts,
+ * and give no value but a whole one; when the owner rests they work.
+ */
+static void resized(void)
+{
+	static uint8_t v[VALUE_MAX];
+	struct rmc_kv_stats before, s;
+	int again = 0, i = 0, err;
+	const void *value;
+	char key[32];
+	size_t len;
+
+	do
+		snprintf(key, sizeof(key), "key-%d", i++);
+	while (rmc_kv_owner(kv, key, strlen(key)));
+	if (!team->self)
+		OK(put(key, "", 0));
+	OK(rmc_kv_barrier(kv));
+	if (!team->self)
+		keep_resizing(key);
+	for (i = 0; team->self && i < 1000 && again < AGAIN; i++) {
+		rmc_kv_stats(kv, &before);
+		err = get(key, &value, &len);
+		CHECK(!err || err == -EAGAIN || err == RMC_S_SABRE_ABORTED ||
+		      err == RMC_S_SABRE_LOCKED);
+		if (!err) {
+			make(v, len, 1, 1);
+			CHECK(!memcmp(value, v, len));
+		}
+		if (err != -EAGAIN)
+			continue;
+		again++;
+		rmc_kv_stats(kv, &s);
+		CHECK(s.buckets - before.buckets == FEW_ATTEMPTS && s.stale > before.stale);
+	}
+	CHECK(!team->self || again == AGAIN);
+	OK(rmc_kv_barrier(kv));
+	OK(get(key, &value, &len));
+	make(v, len, 1, 1);
+	CHECK(!memcmp(value, v, len));
+	OK(rmc_kv_barrier(kv));
+	printf("member %d: ok, %d of %d gets\n", team->self, again, i);
+}
+
 int main(int argc, char **argv)
 {
 	struct rmc_team_options t = { .numa_node = -1, .flags = RMC_TEAM_OBJECTS };
@@ -358,10 +433,10 @@ int main(int argc, char **argv)
 	seed = 88172645463325252ULL + (uint64_t)team->self * 7919;
 	if (!strcmp(mode, "other") && team->self)
 		o.value_max--;		/* which takes as much memory */
-	if (!strcmp(mode, "locked")) {
+	if (!strcmp(mode, "locked") || !strcmp(mode, "resized"))
+		o.attempts = FEW_ATTEMPTS;
+	if (!strcmp(mode, "locked"))
 		o.params.wait_us = 2000;
-		o.attempts = 3;
-	}
 	kv = rmc_kv_open(team, &o);
 	if (!kv) {
 		printf("member %d: %s\n", team->self, rmc_errmsg());
@@ -372,6 +447,8 @@ int main(int argc, char **argv)
 		orphan();
 	} else if (!strcmp(mode, "locked")) {
 		locked();
+	} else if (!strcmp(mode, "resized")) {
+		resized();
 	} else {
 		limits();
 		OK(rmc_kv_barrier(kv));

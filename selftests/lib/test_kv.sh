@@ -45,6 +45,11 @@ expect "an owner's death reaches its readers and writers" 0 "member 1: told" \
 	nodes 3 "$W/prog_kv" farm orphan
 expect "and those who ask by message" 0 "member 1: told" nodes 3 "$W/prog_kv" rpc orphan
 expect "whoever asks for a locked object is told" 0 "member 1: ok" nodes 2 "$W/prog_kv" lock locked
+kv_resized() {			# between a reader's two reads the owner does much
+	FAKE_DELAY_US=2000 nodes 3 "$W/prog_kv" sabre resized
+}
+expect "whoever asks for an object that changes its length all the time is told" 0 \
+	"member 1: ok, 10 of" kv_resized
 expect "members with other options are told" 1 "has opened another store" \
 	nodes 2 "$W/prog_kv" sabre other
 
