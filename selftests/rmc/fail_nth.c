@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include "common.h"
+#include "ring.h"
 
 #define ARGS		"fabric=loopback nodes=2 ni=fused"
 #define DEBUGFS		"/sys/kernel/debug/"
@@ -311,6 +312,68 @@ TEST(arming)
 	prepare();
 	SWEEP(cq_arm(fd, qp.qp_id, event), (void)0);
 	SWEEP(seg_arm(fd, event), (void)0);
+}
+
+/*
+ * Submit a command that waits for a completion. -1 and errno: io_uring did not take it,
+ * for which it says EAGAIN, or completed it with an error at once.
+ */
+static int wait_submit(struct ring *r, struct end *e)
+{
+	int n, res;
+
+	rmc_uring_prep_wait(get(r), e->ctx, RMC_URING_CQ, e->qp, 0);
+	n = enter(r, 0);
+	if (n != 1) {
+		take_back(r);
+		if (n >= 0 || errno == EAGAIN)
+			errno = ENOMEM;
+		return -1;
+	}
+	if (reap_now(r, &res) < 0)
+		return 0;
+	errno = res < 0 ? -res : EPROTO;
+	return -1;
+}
+
+/* A completion ends all that wait: so many. */
+static void waits_end(struct ring *r, struct end *e, unsigned int n)
+{
+	int res;
+
+	rmc_read_async(e->qp, rmc_wait_for_slot(e->qp, NULL), 0, 0, e->buf, 64);
+	while (n--) {
+		REQUIRE_EQ(reap(r, &res, 5000), 0);
+		REQUIRE_EQ(res & (int)RMC_URING_SOURCES, RMC_URING_CQ);
+	}
+	REQUIRE_EQ(reap(r, &res, 0), -1);
+	REQUIRE_EQ(rmc_poll_cq(e->qp, NULL), 1);
+}
+
+TEST_WITHIN(waits_of_io_uring, 120)
+{
+	struct end owner, user;
+	unsigned int i, max;
+	struct ring r;
+
+	end_open(&owner, CTX, 0, PAGE, 0, 0);
+	end_open(&user, CTX, 1, 0, PAGE, 8);
+	if (!rmc_uring_works(user.ctx))
+		SKIP("this kernel has no io_uring");
+	max = rmc_query(user.ctx)->max_waits;
+	ring_open_for(&r, 2048);
+	REQUIRE(max > 0 && max <= 2048);
+	/* io_uring has what it keeps: the first allocation from here on is the module's */
+	REQUIRE_EQ(wait_submit(&r, &user), 0);
+	waits_end(&r, &user, 1);
+	prepare();
+	SWEEP(wait_submit(&r, &user), waits_end(&r, &user, 1));
+	CHECK(survived < points);
+	/* those that failed do not count: as many as there may be can wait */
+	for (i = 0; i < max; i++)
+		REQUIRE_EQ(wait_submit(&r, &user), 0);
+	CHECK_ERRNO(wait_submit(&r, &user), ENOSPC);
+	waits_end(&r, &user, max);
 }
 
 /* After all that the module still does what it is for. */

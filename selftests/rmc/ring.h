@@ -13,7 +13,7 @@
 
 struct ring {
 	int fd;
-	unsigned int *sq_tail, *sq_mask, *sq_array, *cq_head, *cq_tail, *cq_mask;
+	unsigned int *sq_head, *sq_tail, *sq_mask, *sq_array, *cq_head, *cq_tail, *cq_mask;
 	struct io_uring_sqe *sqe;
 	struct io_uring_cqe *cqe;
 	unsigned int unsubmitted;
@@ -42,6 +42,7 @@ static inline void ring_open_for(struct ring *r, unsigned int entries)
 	r->map[1].len = p.cq_off.cqes + p.cq_entries * sizeof(*r->cqe);
 	r->map[2].at = r->sqe;
 	r->map[2].len = p.sq_entries * sizeof(*r->sqe);
+	r->sq_head = (unsigned int *)(sq + p.sq_off.head);
 	r->sq_tail = (unsigned int *)(sq + p.sq_off.tail);
 	r->sq_mask = (unsigned int *)(sq + p.sq_off.ring_mask);
 	r->sq_array = (unsigned int *)(sq + p.sq_off.array);
@@ -85,20 +86,21 @@ static inline int enter(struct ring *r, unsigned int want)
 			    want ? IORING_ENTER_GETEVENTS : 0, NULL, 0);
 }
 
-/* The next CQE within ms: its user data, and *res; or -1 */
-static inline long long reap(struct ring *r, int *res, int ms)
+/* What the kernel did not take is not submitted by the next enter(). */
+static inline void take_back(struct ring *r)
 {
-	struct pollfd p = { .fd = r->fd, .events = POLLIN };
+	__atomic_store_n(r->sq_tail, __atomic_load_n(r->sq_head, __ATOMIC_ACQUIRE),
+			 __ATOMIC_RELEASE);
+}
+
+/* The next CQE, if it is there: its user data, and *res; or -1. No system call. */
+static inline long long reap_now(struct ring *r, int *res)
+{
 	unsigned int head = *r->cq_head;
 	struct io_uring_cqe *c;
 	long long data;
 
 	*res = 0;
-	if (head == __atomic_load_n(r->cq_tail, __ATOMIC_ACQUIRE)) {
-		poll(&p, 1, ms);
-		/* task work runs on the way back to user space */
-		syscall(__NR_io_uring_enter, r->fd, 0, 0, IORING_ENTER_GETEVENTS, NULL, 0);
-	}
 	if (head == __atomic_load_n(r->cq_tail, __ATOMIC_ACQUIRE))
 		return -1;
 	c = &r->cqe[head & *r->cq_mask];
@@ -106,6 +108,20 @@ static inline long long reap(struct ring *r, int *res, int ms)
 	data = (long long)c->user_data;
 	__atomic_store_n(r->cq_head, head + 1, __ATOMIC_RELEASE);
 	return data;
+}
+
+/* The same, within ms */
+static inline long long reap(struct ring *r, int *res, int ms)
+{
+	struct pollfd p = { .fd = r->fd, .events = POLLIN };
+	long long data = reap_now(r, res);
+
+	if (data >= 0)
+		return data;
+	poll(&p, 1, ms);
+	/* task work runs on the way back to user space */
+	syscall(__NR_io_uring_enter, r->fd, 0, 0, IORING_ENTER_GETEVENTS, NULL, 0);
+	return reap_now(r, res);
 }
 
 static inline void submit_wait(struct ring *r, struct end *e, unsigned int sources, struct rmc_qp *qp,
