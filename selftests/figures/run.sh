@@ -62,7 +62,7 @@ else
 	page=$W/table2/index.html
 	shows "its page has the paper's values" "$page" '<td class="paper">1.97</td>'
 	shows "and one of here" "$page" '<td class="native">[0-9.]*</td>'
-	shows "and the command" "$page" '<code>build/host/sweep --quick read-latency '
+	shows "and the command" "$page" '<code>build/host/sweep --path packets --quick read-latency '
 	shows "raw JSON lies beside it" "$W/table2/raw/host.sweep.json" '"t_typical_usec"'
 	make -s -C "$top/selftests/host" O="$top/build/host" "$top/build/host/objects" ||
 		report 1 "objects builds"

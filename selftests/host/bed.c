@@ -289,6 +289,20 @@ void bed_start(struct bed *b, bool park)
 	world_start(&b->w, cpus, park);
 }
 
+void bed_packets(struct world *w, bool packets)
+{
+	u32 i;
+
+	for (i = 0; i < w->opts.nodes; i++)
+		WRITE_ONCE(w->node[i]->local, !packets);
+}
+
+bool bed_is_path(const char *name, bool *packets)
+{
+	*packets = !strcmp(name, "packets");
+	return *packets || !strcmp(name, "local");
+}
+
 void bed_fini(struct bed *b)
 {
 	world_stop(&b->w);

@@ -61,6 +61,13 @@ void bed_fini(struct bed *b);
 void bed_app_init(struct bed *b, struct bed_app *app, u32 nid, u32 target);
 void bed_app_fini(struct bed_app *app);
 void bed_check(int err);
+/*
+ * Also between nodes of one worker there are packets, as with local=0 of the module, or the
+ * local path is taken
+ */
+void bed_packets(struct world *w, bool packets);
+/* The value of an option --path: "packets" or "local" */
+bool bed_is_path(const char *name, bool *packets);
 
 void bed_pin(int cpu);
 u8 *bed_map(size_t n);			/* in huge pages, none of it zero */

@@ -3,7 +3,8 @@
  * Native-speed benchmark of the core: the same files as rmc.ko, one pinned
  * pthread per worker, librmc's inline path on the application side. The limits
  * (line ping-pong, memcpy, random memory access) are measured in the same run,
- * and every asked-for number is a ratio to them.
+ * and every asked-for number is a ratio to them. Rows of "packets" are those of "fused" with
+ * local=0. Which path the operations took is looked up in the request ring.
  *
  *	make bench-host			table
  *	build/host/bench --json		the same for programs
@@ -20,6 +21,29 @@ static bool json;
 static int failed, rows;
 
 /* ---- ratios ---- */
+
+/* Which way the last measured operations took, and where the request ring was before them */
+static const char *path;
+static u32 before;
+
+static u32 requests(struct bed *b)
+{
+	struct rmc_out *out = b->w.node[0]->out[b->app.target];
+
+	return out ? out->req.pos : 0;
+}
+
+static void begin(struct bed *b)
+{
+	/* the first one opens the channel, in packets */
+	bed_one(&b->app, RMC_OP_READ, 64, 64);
+	before = requests(b);
+}
+
+static void end(struct bed *b)
+{
+	path = requests(b) == before ? "local" : "packets";
+}
 
 /* What a latency is compared with, measured just before it. */
 enum base { PINGPONG, PINGPONG_ACCESS, TWO_PINGPONGS };
@@ -40,11 +64,13 @@ static double latency_ratio(struct bed *b, u32 op, u32 size, size_t span, enum b
 	double l[SAMPLES], r[SAMPLES];
 	int k;
 
+	begin(b);
 	for (k = 0; k < SAMPLES; k++) {
 		r[k] = base_ns(b, base);
 		l[k] = bed_latency(&b->app, op, size, span);
 		r[k] = l[k] / r[k];
 	}
+	end(b);
 	*ratio = bed_median(r, SAMPLES);
 	return bed_median(l, SAMPLES);
 }
@@ -54,8 +80,10 @@ static double rate_median(struct bed *b, u32 op, u32 size, size_t span, u32 outs
 	double s[SAMPLES];
 	int k;
 
+	begin(b);
 	for (k = 0; k < SAMPLES; k++)
 		s[k] = bed_rate(&b->app, op, size, span, outstanding);
+	end(b);
 	return bed_median(s, SAMPLES);
 }
 
@@ -65,11 +93,13 @@ static double bandwidth(struct bed *b, u32 op, double *ratio)
 	double s[SAMPLES], r[SAMPLES];
 	int k;
 
+	begin(b);
 	for (k = 0; k < SAMPLES; k++) {
 		r[k] = bed_memcpy();
 		s[k] = bed_rate(&b->app, op, 8192, segment, 32) * 8192 / 1000;
 		r[k] = s[k] / r[k];
 	}
+	end(b);
 	*ratio = bed_median(r, SAMPLES);
 	return bed_median(s, SAMPLES);
 }
@@ -85,14 +115,18 @@ static void row(const char *name, double value, const char *unit, const char *ba
 	if (json) {
 		printf("%s{\"name\":\"%s\",\"value\":%.3f,\"unit\":\"%s\"", rows++ ? ",\n" : "[\n",
 		       name, value, unit);
+		if (path)
+			printf(",\"path\":\"%s\"", path);
 		if (base)
 			printf(",\"per\":\"%s\",\"ratio\":%.3f", base, ratio);
 		if (asked)
 			printf(",\"asked\":%.3f,\"ok\":%s", asked, ok ? "true" : "false");
 		printf("}");
+		path = NULL;
 		return;
 	}
-	printf("%-52s %9.2f %-6s", name, value, unit);
+	printf("%-52s %9.2f %-6s %-8s", name, value, unit, path ? path : "");
+	path = NULL;
 	if (base)
 		printf(" %6.2f x %-18s", ratio, base);
 	else
@@ -103,12 +137,120 @@ static void row(const char *name, double value, const char *unit, const char *ba
 	fflush(stdout);
 }
 
-static const char *in_segment(const char *format)
-{
-	static char name[64];
+/* ---- rows ---- */
 
-	snprintf(name, sizeof(name), format, (unsigned long long)segment >> 20);
+/* Names of rows begin with what was measured: the path, and what else is not as always. */
+static const char *named(const char *what, const char *format)
+{
+	static char name[96];
+	int n = snprintf(name, sizeof(name), "%s", what);
+
+	snprintf(name + n, sizeof(name) - n, format, (unsigned long long)segment >> 20);
 	return name;
+}
+
+static void limits(struct bed *b)
+{
+	double s[SAMPLES];
+	int i;
+
+	for (i = 0; i < SAMPLES; i++)
+		s[i] = bed_pingpong(b);
+	row("raw line ping-pong, round trip", bed_median(s, SAMPLES), "ns", NULL, 0, 0, 0);
+	for (i = 0; i < SAMPLES; i++)
+		s[i] = bed_access();
+	row(named("raw ", "dependent read of %llu MiB"), bed_median(s, SAMPLES), "ns", NULL, 0, 0, 0);
+	for (i = 0; i < SAMPLES; i++)
+		s[i] = bed_memcpy();
+	row(named("raw ", "memcpy, 8 KiB pieces of %llu MiB"), bed_median(s, SAMPLES), "GB/s", NULL, 0,
+	    0, 0);
+}
+
+/* MTU 4096. Returns the ratio of the first row. */
+static double operations(struct bed *b, bool packets)
+{
+	const char *what = packets ? "packets: " : "fused: ";
+	double v, r, first;
+
+	bed_packets(&b->w, packets);
+	v = latency_ratio(b, RMC_OP_READ, 64, 4096, PINGPONG, &first);
+	row(named(what, "64 B read, cache-resident"), v, "ns", "ping-pong", first,
+	    packets ? 1.6 : 2.2, true);
+	v = latency_ratio(b, RMC_OP_READ, 64, segment, PINGPONG_ACCESS, &r);
+	row(named(what, "64 B read, random in %llu MiB"), v, "ns", "(2.2 pp + access)", r, 1, true);
+	v = latency_ratio(b, RMC_OP_WRITE, 64, 4096, PINGPONG, &r);
+	row(named(what, "64 B write, cache-resident"), v, "ns", "ping-pong", r, 0, 0);
+	v = latency_ratio(b, RMC_OP_FAA, 8, 4096, PINGPONG, &r);
+	row(named(what, "fetch-and-add, cache-resident"), v, "ns", "ping-pong", r, 0, 0);
+	v = latency_ratio(b, RMC_OP_READ, 8192, segment, PINGPONG, &r);
+	row(named(what, "8 KiB read, random"), v, "ns", NULL, 0, 0, 0);
+	v = rate_median(b, RMC_OP_READ, 64, 4096, 32);
+	row(named(what, "64 B reads, 32 outstanding, cache-resident"), v, "M/s", "1 M/s", v,
+	    packets ? 10 : 8, false);
+	v = rate_median(b, RMC_OP_READ, 64, segment, 32);
+	row(named(what, "64 B reads, 32 outstanding, random"), v, "M/s", "1 M/s", v, packets ? 0 : 8,
+	    false);
+	v = rate_median(b, RMC_OP_READ, 64, segment, BED_ENTRIES);
+	row(named(what, "64 B reads, 128 outstanding, random"), v, "M/s", "1 M/s", v, 0, false);
+	v = rate_median(b, RMC_OP_WRITE, 64, segment, 32);
+	row(named(what, "64 B writes, 32 outstanding, random"), v, "M/s", "1 M/s", v, 0, false);
+	v = bandwidth(b, RMC_OP_READ, &r);
+	row(named(what, "8 KiB reads, MTU 4096"), v, "GB/s", "memcpy", r, 0.5, false);
+	v = bandwidth(b, RMC_OP_WRITE, &r);
+	row(named(what, "8 KiB writes, MTU 4096"), v, "GB/s", "memcpy", r, 0, false);
+	return first;
+}
+
+static void least_mtu(struct bed *b, bool packets)
+{
+	const char *what = packets ? "packets, MTU 64: " : "fused, MTU 64: ";
+	double v, r;
+
+	bed_packets(&b->w, packets);
+	v = latency_ratio(b, RMC_OP_READ, 64, 4096, PINGPONG, &r);
+	row(named(what, "64 B read, cache-resident"), v, "ns", "ping-pong", r, 0, true);
+	v = bandwidth(b, RMC_OP_READ, &r);
+	row(named(what, "8 KiB reads"), v, "GB/s", "memcpy", r, 0, false);
+}
+
+static void many_nodes(struct bed *b, bool packets, double two)
+{
+	double v, r;
+
+	bed_packets(&b->w, packets);
+	v = latency_ratio(b, RMC_OP_READ, 64, 4096, PINGPONG, &r);
+	row(named(packets ? "packets, 128 nodes, " : "fused, 128 nodes, ", "one pair active: 64 B read"),
+	    v, "ns", "2 nodes", r / two, 1.2, true);
+}
+
+/* Two workers: no local path */
+static void pair(struct bed *b)
+{
+	double v, r;
+
+	v = latency_ratio(b, RMC_OP_READ, 64, 4096, TWO_PINGPONGS, &r);
+	row("pair: 64 B read, cache-resident", v, "ns", "two ping-pongs", r, 0, true);
+	v = rate_median(b, RMC_OP_READ, 64, segment, 32);
+	row("pair: 64 B reads, 32 outstanding, random", v, "M/s", "1 M/s", v, 0, false);
+	v = bandwidth(b, RMC_OP_READ, &r);
+	row("pair: 8 KiB reads, MTU 4096", v, "GB/s", "memcpy", r, 0, false);
+}
+
+static void parked(struct bed *b)
+{
+	double v, s[SAMPLES];
+	int i, k;
+
+	v = bed_idle(b) * 100;
+	row("parked worker, CPU time", v, "%", "1 %", v, 3, true);
+	for (k = 0; k < 2; k++) {
+		bed_helps = !k;
+		for (i = 0; i < SAMPLES; i++)
+			s[i] = bed_wake(b, 100000) / 1e3;
+		v = bed_median(s, SAMPLES);
+		row(k ? "64 B read that wakes a parked worker" :
+			"64 B read, the caller helps a parked worker", v, "us", NULL, 0, 0, 0);
+	}
 }
 
 int main(int argc, char **argv)
@@ -120,8 +262,8 @@ int main(int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ }
 	};
-	double v, r, two, s[SAMPLES];
-	int c, i, k, ncpu;
+	double two[2], s[SAMPLES];
+	int c, i, ncpu;
 	struct bed b;
 
 	while ((c = getopt_long(argc, argv, "jqs:h", longopts, NULL)) != -1) {
@@ -147,63 +289,27 @@ int main(int argc, char **argv)
 	row("raw arithmetic", bed_median(s, SAMPLES), "/ns", NULL, 0, 0, 0);
 	bed_init(&b, 2, "fused", 4096);
 	bed_start(&b, false);
-	for (i = 0; i < SAMPLES; i++)
-		s[i] = bed_pingpong(&b);
-	row("raw line ping-pong, round trip", bed_median(s, SAMPLES), "ns", NULL, 0, 0, 0);
-	for (i = 0; i < SAMPLES; i++)
-		s[i] = bed_access();
-	row(in_segment("raw dependent read of %llu MiB"), bed_median(s, SAMPLES), "ns", NULL, 0, 0, 0);
-	for (i = 0; i < SAMPLES; i++)
-		s[i] = bed_memcpy();
-	row(in_segment("raw memcpy, 8 KiB pieces of %llu MiB"), bed_median(s, SAMPLES), "GB/s", NULL, 0, 0, 0);
-
-	v = latency_ratio(&b, RMC_OP_READ, 64, 4096, PINGPONG, &two);
-	row("fused: 64 B read, cache-resident", v, "ns", "ping-pong", two, 2.2, true);
-	v = latency_ratio(&b, RMC_OP_READ, 64, segment, PINGPONG_ACCESS, &r);
-	row(in_segment("fused: 64 B read, random in %llu MiB"), v, "ns", "(2.2 pp + access)", r, 1, true);
-	v = latency_ratio(&b, RMC_OP_WRITE, 64, 4096, PINGPONG, &r);
-	row("fused: 64 B write, cache-resident", v, "ns", "ping-pong", r, 0, 0);
-	v = latency_ratio(&b, RMC_OP_FAA, 8, 4096, PINGPONG, &r);
-	row("fused: fetch-and-add, cache-resident", v, "ns", "ping-pong", r, 0, 0);
-	v = latency_ratio(&b, RMC_OP_READ, 8192, segment, PINGPONG, &r);
-	row("fused: 8 KiB read, random", v, "ns", NULL, 0, 0, 0);
-	v = rate_median(&b, RMC_OP_READ, 64, 4096, 32);
-	row("fused: 64 B reads, 32 outstanding, cache-resident", v, "M/s", "1 M/s", v, 8, false);
-	v = rate_median(&b, RMC_OP_READ, 64, segment, 32);
-	row("fused: 64 B reads, 32 outstanding, random", v, "M/s", "1 M/s", v, 8, false);
-	v = rate_median(&b, RMC_OP_READ, 64, segment, BED_ENTRIES);
-	row("fused: 64 B reads, 128 outstanding, random", v, "M/s", "1 M/s", v, 0, false);
-	v = rate_median(&b, RMC_OP_WRITE, 64, segment, 32);
-	row("fused: 64 B writes, 32 outstanding, random", v, "M/s", "1 M/s", v, 0, false);
-	v = bandwidth(&b, RMC_OP_READ, &r);
-	row("fused: 8 KiB reads, MTU 4096", v, "GB/s", "memcpy", r, 0.5, false);
-	v = bandwidth(&b, RMC_OP_WRITE, &r);
-	row("fused: 8 KiB writes, MTU 4096", v, "GB/s", "memcpy", r, 0, false);
+	limits(&b);
+	for (i = 0; i < 2; i++)
+		two[i] = operations(&b, i);
 	bed_fini(&b);
 
 	bed_init(&b, 2, "fused", 64);
 	bed_start(&b, false);
-	v = latency_ratio(&b, RMC_OP_READ, 64, 4096, PINGPONG, &r);
-	row("fused, MTU 64: 64 B read, cache-resident", v, "ns", "ping-pong", r, 0, true);
-	v = bandwidth(&b, RMC_OP_READ, &r);
-	row("fused, MTU 64: 8 KiB reads", v, "GB/s", "memcpy", r, 0, false);
+	for (i = 0; i < 2; i++)
+		least_mtu(&b, i);
 	bed_fini(&b);
 
 	bed_init(&b, 128, "fused", 4096);
 	bed_start(&b, false);
-	v = latency_ratio(&b, RMC_OP_READ, 64, 4096, PINGPONG, &r);
-	row("fused, 128 nodes, one pair active: 64 B read", v, "ns", "2 nodes", r / two, 1.2, true);
+	for (i = 0; i < 2; i++)
+		many_nodes(&b, i, two[i]);
 	bed_fini(&b);
 
 	if (ncpu >= 3) {
 		bed_init(&b, 2, "pair", 4096);
 		bed_start(&b, false);
-		v = latency_ratio(&b, RMC_OP_READ, 64, 4096, TWO_PINGPONGS, &r);
-		row("pair: 64 B read, cache-resident", v, "ns", "two ping-pongs", r, 0, true);
-		v = rate_median(&b, RMC_OP_READ, 64, segment, 32);
-		row("pair: 64 B reads, 32 outstanding, random", v, "M/s", "1 M/s", v, 0, false);
-		v = bandwidth(&b, RMC_OP_READ, &r);
-		row("pair: 8 KiB reads, MTU 4096", v, "GB/s", "memcpy", r, 0, false);
+		pair(&b);
 		bed_fini(&b);
 	} else if (!json) {
 		printf("# pair: skipped, three spinning threads need three CPUs, here are %d\n", ncpu);
@@ -211,16 +317,7 @@ int main(int argc, char **argv)
 
 	bed_init(&b, 2, "fused", 4096);
 	bed_start(&b, true);
-	v = bed_idle(&b) * 100;
-	row("parked worker, CPU time", v, "%", "1 %", v, 3, true);
-	for (k = 0; k < 2; k++) {
-		bed_helps = !k;
-		for (i = 0; i < SAMPLES; i++)
-			s[i] = bed_wake(&b, 100000) / 1e3;
-		v = bed_median(s, SAMPLES);
-		row(k ? "64 B read that wakes a parked worker" :
-			"64 B read, the caller helps a parked worker", v, "us", NULL, 0, 0, 0);
-	}
+	parked(&b);
 	bed_fini(&b);
 	if (json)
 		printf("\n]\n");

@@ -43,6 +43,7 @@ static struct app app;
 static struct user_qp qp;
 static struct rmc_mem *seg, *buf;
 static u32 mtu = 4096;
+static bool packets = true;
 static int rounds = ROUNDS_MAX;
 static bool as_json, checking, missed;
 static struct json out;
@@ -642,6 +643,7 @@ static void world_up(void)
 	rmc_qp_init_raw(&qp, app.wq, app.cq, app.flags, slots,
 			(struct rmc_operands *)(landing + len - ENTRIES * sizeof(struct rmc_operands)),
 			ENTRIES);
+	bed_packets(&world, packets);
 	world_start(&world, worker_cpus, false);
 }
 
@@ -682,9 +684,10 @@ static bool known(int argc, char **argv)
 static int usage(int status)
 {
 	fprintf(status ? stderr : stdout,
-		"usage: objects [--json] [--quick] [--check] [--mtu N]\n"
+		"usage: objects [--json] [--quick] [--check] [--mtu N] [--path packets|local]\n"
 		"               [1 7a 7b 8 8-readers 9b 10 schemes]\n"
 		"M16's figures over the core at native speed; medians of %d rounds, of 5 if quick.\n"
+		"--path: over packets, as between two machines, unless local is given.\n"
 		"--check: exit status 1 when SABRes spare readers less than is asked of them.\n",
 		ROUNDS_MAX);
 	return status;
@@ -697,13 +700,14 @@ int main(int argc, char **argv)
 		{ "quick", no_argument, NULL, 'q' },
 		{ "check", no_argument, NULL, 'c' },
 		{ "mtu", required_argument, NULL, 'm' },
+		{ "path", required_argument, NULL, 'p' },
 		{ "help", no_argument, NULL, 'h' },
 		{ }
 	};
 	u32 i;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "jqcm:h", longopts, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "jqcm:p:h", longopts, NULL)) != -1) {
 		if (c == 'j') {
 			as_json = true;
 		} else if (c == 'q') {
@@ -712,6 +716,8 @@ int main(int argc, char **argv)
 			checking = true;
 		} else if (c == 'm') {
 			mtu = (u32)atoi(optarg);
+		} else if (c == 'p' && bed_is_path(optarg, &packets)) {
+			;
 		} else {
 			return usage(c == 'h' ? 0 : 2);
 		}
@@ -728,6 +734,7 @@ int main(int argc, char **argv)
 		json_init(&out, stdout);
 		json_object(&out, NULL);
 		json_uint(&out, "mtu", mtu);
+		json_string(&out, "path", packets ? "packets" : "local");
 		json_int(&out, "rounds", rounds);
 		json_array(&out, "rows");
 	}

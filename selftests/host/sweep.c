@@ -41,6 +41,7 @@
 #define MTU		4096
 
 static u32 first = 64, last = 8192, mtu = MTU, segment = SEGMENT;
+static bool packets;
 static int rounds = ROUNDS;
 static struct json out;
 static struct bed bed;
@@ -243,6 +244,7 @@ static double measure_parked(struct samples *s)
 	double idle;
 
 	bed_init(&bed, 2, "fused", mtu);
+	bed_packets(&bed.w, packets);
 	bed_start(&bed, true);
 	idle = bed_idle(&bed);
 	for (i = 0; i < n; i++) {
@@ -339,11 +341,13 @@ static int usage(FILE *f)
 {
 	const struct series *s;
 
-	fprintf(f, "usage: sweep [--quick] [--sizes FROM,TO] [--mtu N] [--segment MIB] [--huge] [SERIES ...]\n"
+	fprintf(f, "usage: sweep [--quick] [--sizes FROM,TO] [--mtu N] [--segment MIB] [--huge]\n"
+		"	      [--path local|packets] [SERIES ...]\n"
 		"Medians as JSON; sizes from 64 to 65536 bytes; random places are in a segment of so\n"
 		"many MiB, of 64 by default; --huge: known by chunks of 2 MiB, as the module knows\n"
-		"memory in huge pages, not of 4 KiB; series, all of them unless named (limits: none,\n"
-		"only the limits):\n");
+		"memory in huge pages, not of 4 KiB; --path packets: also between nodes of one worker,\n"
+		"as local=0 of the module; series, all of them unless named (limits: none, only the\n"
+		"limits):\n");
 	for (s = table; s < table + ARRAY_SIZE(table); s++)
 		fprintf(f, "  %s\n", s->name);
 	return f == stdout ? 0 : 2;
@@ -381,6 +385,7 @@ int main(int argc, char **argv)
 		{ "mtu", required_argument, NULL, 'm' },
 		{ "segment", required_argument, NULL, 'g' },
 		{ "huge", no_argument, NULL, 'H' },
+		{ "path", required_argument, NULL, 'p' },
 		{ "help", no_argument, NULL, 'h' },
 		{ }
 	};
@@ -390,7 +395,7 @@ int main(int argc, char **argv)
 	int c, i, k, ncpu;
 	char end;
 
-	while ((c = getopt_long(argc, argv, "qs:m:g:Hh", longopts, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "qs:m:g:Hp:h", longopts, NULL)) != -1) {
 		if (c == 'q') {
 			bed_quick = true;
 			rounds = ROUNDS_QUICK;
@@ -407,6 +412,8 @@ int main(int argc, char **argv)
 				return usage(stderr);
 		} else if (c == 'H') {
 			bed_chunk_shift = 21;
+		} else if (c == 'p' && bed_is_path(optarg, &packets)) {
+			;
 		} else {
 			return usage(c == 'h' ? stdout : stderr);
 		}
@@ -430,6 +437,7 @@ int main(int argc, char **argv)
 	/* reads of both directions end in the same memory */
 	seg = mem_make(bed_segment, bed_bytes, bed_chunk_shift, 0);
 	seg_set(&bed.w, 0, 0, seg);
+	bed_packets(&bed.w, packets);
 	bed_start(&bed, false);
 
 	json_init(&out, stdout);
@@ -437,6 +445,7 @@ int main(int argc, char **argv)
 	json_string(&out, "test", "host_sweep");
 	json_int(&out, "cpus", ncpu);
 	json_string(&out, "ni", "fused");
+	json_string(&out, "path", packets ? "packets" : "local");
 	json_uint(&out, "mtu", mtu);
 	json_uint(&out, "segment", bed_bytes);
 	json_int(&out, "llc_bytes", sysconf(_SC_LEVEL3_CACHE_SIZE));

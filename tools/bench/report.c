@@ -27,6 +27,17 @@ static void rule(void)
 	printf("---------------------------------------------------------------------------------------\n");
 }
 
+/*
+ * "local": without packets where one worker has both nodes, which only fused ones of one
+ * kernel can have; else "packets"
+ */
+static const char *path_name(const struct bench *b, const struct rmc_query *q)
+{
+	int one_kernel = q->fabric == RMC_FABRIC_LOOPBACK || b->target == rmc_nid(b->team->ctx);
+
+	return q->local_path && q->ni == RMC_NI_FUSED && one_kernel ? "local" : "packets";
+}
+
 void report_begin(struct bench *b)
 {
 	const struct rmc_query *q = rmc_query(b->team->ctx);
@@ -46,6 +57,7 @@ void report_begin(struct bench *b)
 		json_bool(j, "double_sided", b->double_sided);
 		json_string(j, "fabric", fabric);
 		json_string(j, "ni", ni);
+		json_string(j, "path", path_name(b, q));
 		json_int(j, "nodes", q->nodes);
 		json_uint(j, "mtu", q->mtu);
 		json_bool(j, "shared_cpu", q->shared_cpu != 0);
@@ -69,6 +81,8 @@ void report_begin(struct bench *b)
 	       b->double_sided ? ", both sides at once" : "");
 	printf(" Fabric          : %s, %u nodes, ni %s, mtu %u B%s\n", fabric, q->nodes, ni, q->mtu,
 	       q->shared_cpu ? ", CPUs shared with workers" : "");
+	printf(" Path            : %s\n", strcmp(path_name(b, q), "local") ? "packets" :
+	       "local: no packets where one worker has both nodes (see local_path in sysfs)");
 	printf(" Remote memory   : %.4g MiB, %s\n", (double)b->data_len / MB,
 	       pattern_names[b->pattern]);
 	if (latency)

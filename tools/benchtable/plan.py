@@ -45,6 +45,7 @@ class Beside:
 
 
 class Uml(Beside, sources.Uml):
+    options = ("--machine", "uml", "--fabric", "loopback")
     solo = (*sources.Uml.solo, "--mem", "512")
 
     def probe(self):
@@ -67,7 +68,7 @@ class KvmCluster(Beside, Native, sources.Cluster):
 
 
 class KvmLoopback(Beside, Native, sources.Loopback):
-    pass
+    options = ("--fabric", "loopback")
 
 
 MACHINES = {"vm": KvmCluster, "loopback": KvmLoopback, "uml": Uml, "host": Host}

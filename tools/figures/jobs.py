@@ -59,8 +59,8 @@ SWEEP = ("read-latency", "read-latency-double", "read-bandwidth", "read-bandwidt
 
 
 def sweep(plan, mtu=None):
-    """The host's own benchmark; figures 7 and table 2."""
-    argv = ["host/sweep"] + (["--quick"] if plan.quick else [])
+    """The host's own benchmark, in packets; figures 7 and table 2."""
+    argv = ["host/sweep", "--path", "packets"] + (["--quick"] if plan.quick else [])
     if mtu:
         argv += ["--mtu", str(mtu)]
     argv += SWEEP
@@ -70,7 +70,7 @@ def sweep(plan, mtu=None):
 
 def objects(plan):
     """All of the host's benchmark of object reads; M16's figures."""
-    return Job("host", "objects", ("host/objects", "--json") + (("--quick",) if plan.quick else ()),
+    return Job("host", "objects", ("host/objects", "--path", "packets", "--json") + (("--quick",) if plan.quick else ()),
                40 if plan.quick else 180)
 
 

@@ -85,7 +85,7 @@ class Host(Machine):
     title = "host"
     what = ("Programs of this host, at its own speed. Of the RMC only the core runs here: the files "
             "of kmod/core with one pinned thread per worker, librmc's inline path, no kernel module, "
-            "no VM (selftests/host/sweep.c).")
+            "no VM (selftests/host/sweep.c). All nodes' operations go in packets.")
 
     def probe(self):
         if len(os.sched_getaffinity(0)) < 2:
@@ -152,6 +152,10 @@ class Qemu(Guests):
         return self._accel.upper()
 
 
+# The papers know of no local path.
+PACKETS = ("--module-args", "local=0")
+
+
 class Cluster(Qemu):
     key = "vm"
     title = "guests"
@@ -162,16 +166,18 @@ class Cluster(Qemu):
 class Loopback(Qemu):
     key = "loopback"
     title = "loopback"
-    what = "All nodes in the kernel of one QEMU guest: the real module, no second kernel."
-    options = ("--fabric", "loopback")
+    what = ("All nodes in the kernel of one QEMU guest: the real module, no second kernel; packets "
+            "between them also where one worker has both (local=0).")
+    options = ("--fabric", "loopback", *PACKETS)
 
 
 class Uml(Guests):
     key = "uml"
     title = "UML"
     what = ("All nodes in one User-Mode-Linux kernel: the real module, library and tools at the "
-            "speed of this host. System calls and page faults cost more than elsewhere.")
-    options = ("--machine", "uml", "--fabric", "loopback")
+            "speed of this host; packets between the nodes also where one worker has both (local=0). "
+            "System calls and page faults cost more than elsewhere.")
+    options = ("--machine", "uml", "--fabric", "loopback", *PACKETS)
     tcp = False
     solo = ("--cpus", "dedicated")
     cpus = 2

@@ -86,7 +86,8 @@ def host(text, _):
         if "ratio" in row:
             per = row["per"]
             values["beside"] = measured(row["ratio"], "x " + (f"({per})" if " " in per and per[0] != "(" else per))
-        rows.append({"name": row["name"], "values": values})
+        path = {"path": row["path"]} if "path" in row else {}
+        rows.append({"name": row["name"], **path, "values": values})
     return {"label": "", "columns": [{"name": "measured"}, {"name": "beside"}], "rows": rows}
 
 
