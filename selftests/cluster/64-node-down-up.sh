@@ -11,7 +11,7 @@ until_true 15 all_seen 0 1 || fail "watchers do not see each other: $(cat "$LOGS
 for round in 1 2 3; do
 	behind 0 "events$round" "$CTL" watch --count 4 --timeout 20
 	sleep 0.5
-	epoch=$(at 0 "$CTL" status | awk '$1 == 1 && NF == 4 { print $3 }')
+	epoch=$(at 0 "$CTL" status | awk '$1 == 1 && $2 == "up" { print $3 }')
 	at 1 "$CTL" node down 1 || fail "node 1 does not go down"
 	until_true 10 seen watch0 1 node_down || fail "node 0: $(cat "$LOGS/watch0")"
 	at 1 "$CTL" node up 1 || fail "node 1 does not come up"
