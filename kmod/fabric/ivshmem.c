@@ -17,8 +17,7 @@
 #include <linux/io.h>
 #include <linux/pci.h>
 #include <linux/vmalloc.h>
-#include "region.h"
-#include "transport.h"
+#include "shared.h"
 
 #define IVSHMEM_VENDOR		0x1af4
 #define IVSHMEM_DEVICE		0x1110
@@ -29,34 +28,21 @@
 
 /**
  * struct ivshmem - the port and its device
- * @port: port
- * @region: what BAR 2 holds
+ * @shared: port, and what BAR 2 holds
  * @pdev: device
  * @regs: BAR 0; NULL without doorbell
- * @irq: its interrupt; 0: none
  * @wb_pages: the mapping was made by vmap_pfn()
- * @kick: what wakes the workers; NULL while there are none
- * @kick_data: for @kick
  */
 struct ivshmem {
-	struct rmc_port port;
-	struct rmc_region region;
+	struct rmc_shared shared;
 	struct pci_dev *pdev;
 	void __iomem *regs;
-	int irq;
 	bool wb_pages;
-	void (*kick)(void *data);
-	void *kick_data;
 };
 
 static struct ivshmem *ivshmem_of(struct rmc_fabric *f)
 {
-	return container_of(f, struct ivshmem, port.fabric);
-}
-
-static void *ivshmem_channel(struct rmc_fabric *f, u32 requester, u32 server)
-{
-	return rmc_region_channel(&ivshmem_of(f)->region, f, requester, server);
+	return container_of(rmc_shared_of(f), struct ivshmem, shared);
 }
 
 static void ivshmem_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane)
@@ -73,26 +59,18 @@ static void ivshmem_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane)
 		writel((peer - 1) << 16, iv->regs + IVSHMEM_DOORBELL);
 }
 
-static void ivshmem_reset(struct rmc_fabric *f, u32 nid)
-{
-	rmc_region_reset(&ivshmem_of(f)->region, f, nid);
-}
-
 static const struct rmc_fabric_ops ivshmem_ops = {
 	.name = "ivshmem",
-	.channel = ivshmem_channel,
+	.channel = rmc_shared_channel,
 	.notify = ivshmem_notify,
-	.reset = ivshmem_reset,
+	.reset = rmc_shared_reset,
 };
 
 static irqreturn_t doorbell(int irq, void *data)
 {
 	struct ivshmem *iv = data;
-	/* pairs with the release in ivshmem_start() */
-	void (*kick)(void *data) = smp_load_acquire(&iv->kick);
 
-	if (kick)
-		kick(iv->kick_data);
+	rmc_shared_rung(&iv->shared);
 	return IRQ_HANDLED;
 }
 
@@ -149,29 +127,29 @@ static int map_region(struct ivshmem *iv)
 	u64 bytes = pci_resource_len(iv->pdev, IVSHMEM_BAR_SHM);
 	void *wb;
 
-	iv->region.bytes = bytes;
-	iv->region.base = memremap(start, bytes, MEMREMAP_WB);
-	if (!iv->region.base)
+	iv->shared.region.bytes = bytes;
+	iv->shared.region.base = memremap(start, bytes, MEMREMAP_WB);
+	if (!iv->shared.region.base)
 		return -ENOMEM;
-	iv->port.memtype = memtype(iv->region.base);
-	if (strcmp(iv->port.memtype, "uncached-minus"))
+	iv->shared.port.memtype = memtype(iv->shared.region.base);
+	if (strcmp(iv->shared.port.memtype, "uncached-minus"))
 		return 0;
 	wb = map_write_back(start, bytes);
 	if (!wb)
 		return 0;
-	memunmap(iv->region.base);
-	iv->region.base = wb;
+	memunmap(iv->shared.region.base);
+	iv->shared.region.base = wb;
 	iv->wb_pages = true;
-	iv->port.memtype = memtype(wb);
+	iv->shared.port.memtype = memtype(wb);
 	return 0;
 }
 
 static void unmap_region(struct ivshmem *iv)
 {
 	if (iv->wb_pages)
-		vunmap(iv->region.base);
+		vunmap(iv->shared.region.base);
 	else
-		memunmap(iv->region.base);
+		memunmap(iv->shared.region.base);
 }
 
 /* No doorbell is no error. */
@@ -185,13 +163,13 @@ static void set_up_doorbell(struct ivshmem *iv)
 	iv->regs = pci_iomap(iv->pdev, IVSHMEM_BAR_REGS, 0);
 	if (!iv->regs)
 		goto err_regs;
-	iv->irq = pci_irq_vector(iv->pdev, 0);
-	if (iv->irq < 0 || request_irq(iv->irq, doorbell, 0, "rmc", iv))
+	iv->shared.irq = pci_irq_vector(iv->pdev, 0);
+	if (iv->shared.irq < 0 || request_irq(iv->shared.irq, doorbell, 0, "rmc", iv))
 		goto err_irq;
 	return;
 
 err_irq:
-	iv->irq = 0;
+	iv->shared.irq = 0;
 	pci_iounmap(iv->pdev, iv->regs);
 	iv->regs = NULL;
 err_regs:
@@ -202,7 +180,7 @@ static void take_down_doorbell(struct ivshmem *iv)
 {
 	if (!iv->regs)
 		return;
-	free_irq(iv->irq, iv);
+	free_irq(iv->shared.irq, iv);
 	pci_iounmap(iv->pdev, iv->regs);
 	pci_free_irq_vectors(iv->pdev);
 }
@@ -259,44 +237,29 @@ static void close_device(struct ivshmem *iv)
 	pci_dev_put(iv->pdev);
 }
 
-/* Our id is in the table: say how to ring us. */
-static void tell_doorbell(struct ivshmem *iv)
-{
-	WRITE_ONCE(iv->port.fabric.node[iv->port.first].doorbell,
-		   iv->regs ? readl(iv->regs + IVSHMEM_POSITION) + 1 : 0);
-}
-
 static struct rmc_port *ivshmem_open(const struct rmc_fabric_config *cfg)
 {
 	struct ivshmem *iv = kzalloc(sizeof(*iv), GFP_KERNEL);
-	struct rmc_fabric *f;
 	int err;
 
 	if (!iv)
 		return ERR_PTR(-ENOMEM);
-	f = &iv->port.fabric;
-	f->ops = &ivshmem_ops;
-	f->timeout_ms = cfg->timeout_ms;
-	f->dead_ms = cfg->dead_ms;
-	iv->port.transport = &rmc_ivshmem;
-	iv->port.locals = 1;
-	iv->port.poll_us_max = cfg->poll_us_max;
+	rmc_shared_init(&iv->shared, &rmc_ivshmem, &ivshmem_ops, cfg);
 
 	err = open_device(iv);
 	if (err)
 		goto err_device;
-	err = rmc_region_attach(&iv->region, f, cfg);
+	err = rmc_region_attach(&iv->shared.region, &iv->shared.port.fabric, cfg);
 	if (err)
 		goto err_attach;
-	err = rmc_region_claim(f, cfg->node, &iv->port.first, &iv->port.epoch);
+	err = rmc_shared_claim(&iv->shared, cfg->node);
 	if (err)
 		goto err_attach;
 
 	set_up_doorbell(iv);
 	if (iv->regs)
-		rmc_port_has_doorbell(&iv->port);
-	tell_doorbell(iv);
-	return &iv->port;
+		rmc_shared_has_doorbell(&iv->shared, readl(iv->regs + IVSHMEM_POSITION) + 1);
+	return &iv->shared.port;
 
 err_attach:
 	close_device(iv);
@@ -305,40 +268,9 @@ err_device:
 	return ERR_PTR(err);
 }
 
-static void ivshmem_start(struct rmc_port *port, void (*kick)(void *data), void *data)
-{
-	struct ivshmem *iv = container_of(port, struct ivshmem, port);
-
-	iv->kick_data = data;
-	/* pairs with the acquire in doorbell() */
-	smp_store_release(&iv->kick, kick);
-}
-
-static void ivshmem_stop(struct rmc_port *port)
-{
-	struct ivshmem *iv = container_of(port, struct ivshmem, port);
-
-	WRITE_ONCE(iv->kick, NULL);
-	if (iv->regs)
-		synchronize_irq(iv->irq);
-}
-
-static int ivshmem_reclaim(struct rmc_port *port)
-{
-	struct ivshmem *iv = container_of(port, struct ivshmem, port);
-	u32 nid;
-	int err;
-
-	err = rmc_region_claim(&port->fabric, port->first, &nid, &port->epoch);
-	if (err)
-		return err;
-	tell_doorbell(iv);
-	return 0;
-}
-
 static void ivshmem_close(struct rmc_port *port)
 {
-	struct ivshmem *iv = container_of(port, struct ivshmem, port);
+	struct ivshmem *iv = ivshmem_of(&port->fabric);
 
 	take_down_doorbell(iv);
 	rmc_region_unclaim(&port->fabric, port->first, port->epoch);
@@ -351,8 +283,8 @@ const struct rmc_transport rmc_ivshmem = {
 	.kind = RMC_FABRIC_IVSHMEM,
 	.present = ivshmem_present,
 	.open = ivshmem_open,
-	.start = ivshmem_start,
-	.stop = ivshmem_stop,
-	.reclaim = ivshmem_reclaim,
+	.start = rmc_shared_start,
+	.stop = rmc_shared_stop,
+	.reclaim = rmc_shared_reclaim,
 	.close = ivshmem_close,
 };

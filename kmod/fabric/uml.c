@@ -23,41 +23,27 @@
 #include <linux/unistd.h>
 #include <irq_kern.h>
 #include <os.h>
-#include "region.h"
-#include "transport.h"
+#include "shared.h"
 
 /* doorbell of a node that has one */
 #define UML_BELL	1
 
 /**
  * struct uml - the port and what it has of the host
- * @port: port
- * @region: the file, mapped
+ * @shared: port, and the file, mapped
  * @fd: of the file
  * @bell: pipes by node id, of the host's file descriptors; negative: none. All
  *	negative when this node could not make its own interrupt.
- * @irq: interrupt of our own pipe; negative: none
- * @kick: what wakes the workers; NULL while there are none
- * @kick_data: for @kick
  */
 struct uml {
-	struct rmc_port port;
-	struct rmc_region region;
+	struct rmc_shared shared;
 	int fd;
 	int *bell;
-	int irq;
-	void (*kick)(void *data);
-	void *kick_data;
 };
 
 static struct uml *uml_of(struct rmc_fabric *f)
 {
-	return container_of(f, struct uml, port.fabric);
-}
-
-static void *uml_channel(struct rmc_fabric *f, u32 requester, u32 server)
-{
-	return rmc_region_channel(&uml_of(f)->region, f, requester, server);
+	return container_of(rmc_shared_of(f), struct uml, shared);
 }
 
 static void uml_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane)
@@ -74,30 +60,22 @@ static void uml_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane)
 		os_write_file(u->bell[nid], "", 1);
 }
 
-static void uml_reset(struct rmc_fabric *f, u32 nid)
-{
-	rmc_region_reset(&uml_of(f)->region, f, nid);
-}
-
 static const struct rmc_fabric_ops uml_ops = {
 	.name = "uml",
-	.channel = uml_channel,
+	.channel = rmc_shared_channel,
 	.notify = uml_notify,
-	.reset = uml_reset,
+	.reset = rmc_shared_reset,
 };
 
 static irqreturn_t doorbell(int irq, void *data)
 {
 	struct uml *u = data;
-	/* pairs with the release in uml_start() */
-	void (*kick)(void *data) = smp_load_acquire(&u->kick);
 	char rings[64];
 
 	/* empty it first: who rings after we looked shall interrupt us again */
-	while (os_read_file(u->bell[u->port.first], rings, sizeof(rings)) == sizeof(rings))
+	while (os_read_file(u->bell[u->shared.port.first], rings, sizeof(rings)) == sizeof(rings))
 		;
-	if (kick)
-		kick(u->kick_data);
+	rmc_shared_rung(&u->shared);
 	return IRQ_HANDLED;
 }
 
@@ -120,14 +98,14 @@ static int map_region(struct uml *u, const char *path)
 		os_close_file(u->fd);
 		return -ENOMEM;
 	}
-	u->region.base = (void *)addr;
-	u->region.bytes = bytes;
+	u->shared.region.base = (void *)addr;
+	u->shared.region.bytes = bytes;
 	return 0;
 }
 
 static void unmap_region(struct uml *u)
 {
-	syscall(__NR_munmap, u->region.base, u->region.bytes);
+	syscall(__NR_munmap, u->shared.region.base, u->shared.region.bytes);
 	os_close_file(u->fd);
 }
 
@@ -154,7 +132,7 @@ static void close_doorbells(struct uml *u)
 {
 	u32 i;
 
-	for (i = 0; i < u->port.fabric.nodes; i++) {
+	for (i = 0; i < u->shared.port.fabric.nodes; i++) {
 		if (u->bell[i] >= 0)
 			os_close_file(u->bell[i]);
 		u->bell[i] = -1;
@@ -164,35 +142,31 @@ static void close_doorbells(struct uml *u)
 /* No doorbell is no error. */
 static void set_up_doorbells(struct uml *u, const char *bells)
 {
-	u32 i, first = u->port.first;
+	u32 i, first = u->shared.port.first;
+	int irq = -ENOENT;
 
-	for (i = 0; bells && i < u->port.fabric.nodes; i++)
+	for (i = 0; bells && i < u->shared.port.fabric.nodes; i++)
 		u->bell[i] = open_doorbell(bells, i);
 	if (u->bell[first] >= 0)
-		u->irq = um_request_irq(UM_IRQ_ALLOC, u->bell[first], IRQ_READ, doorbell, 0,
-					"rmc", u);
-	if (u->irq < 0)
+		irq = um_request_irq(UM_IRQ_ALLOC, u->bell[first], IRQ_READ, doorbell, 0, "rmc", u);
+	if (irq < 0) {
 		close_doorbells(u);
-	else
-		rmc_port_has_doorbell(&u->port);
+		return;
+	}
+	u->shared.irq = irq;
+	rmc_shared_has_doorbell(&u->shared, UML_BELL);
 }
 
 static void take_down_doorbells(struct uml *u)
 {
-	if (u->irq >= 0)
-		um_free_irq(u->irq, u);
+	if (u->shared.irq)
+		um_free_irq(u->shared.irq, u);
 	close_doorbells(u);
 }
 
 static bool uml_present(const struct rmc_fabric_config *cfg)
 {
 	return cfg->region;
-}
-
-/* Our id is in the table: say how to ring us. */
-static void tell_doorbell(struct uml *u)
-{
-	WRITE_ONCE(u->port.fabric.node[u->port.first].doorbell, u->irq < 0 ? 0 : UML_BELL);
 }
 
 static struct rmc_port *uml_open(const struct rmc_fabric_config *cfg)
@@ -209,15 +183,9 @@ static struct rmc_port *uml_open(const struct rmc_fabric_config *cfg)
 	u = kzalloc(sizeof(*u), GFP_KERNEL);
 	if (!u)
 		return ERR_PTR(-ENOMEM);
-	f = &u->port.fabric;
-	f->ops = &uml_ops;
-	f->timeout_ms = cfg->timeout_ms;
-	f->dead_ms = cfg->dead_ms;
-	u->irq = -1;
-	u->port.transport = &rmc_uml;
-	u->port.locals = 1;
-	u->port.poll_us_max = cfg->poll_us_max;
-	u->port.memtype = "write-back";
+	f = &u->shared.port.fabric;
+	rmc_shared_init(&u->shared, &rmc_uml, &uml_ops, cfg);
+	u->shared.port.memtype = "write-back";
 
 	err = map_region(u, cfg->region);
 	if (err) {
@@ -225,7 +193,7 @@ static struct rmc_port *uml_open(const struct rmc_fabric_config *cfg)
 		       cfg->region, err);
 		goto err_map;
 	}
-	err = rmc_region_attach(&u->region, f, cfg);
+	err = rmc_region_attach(&u->shared.region, f, cfg);
 	if (err)
 		goto err_attach;
 	err = -ENOMEM;
@@ -234,13 +202,12 @@ static struct rmc_port *uml_open(const struct rmc_fabric_config *cfg)
 		goto err_attach;
 	for (i = 0; i < f->nodes; i++)
 		u->bell[i] = -1;
-	err = rmc_region_claim(f, cfg->node, &u->port.first, &u->port.epoch);
+	err = rmc_shared_claim(&u->shared, cfg->node);
 	if (err)
 		goto err_claim;
 
 	set_up_doorbells(u, cfg->bells);
-	tell_doorbell(u);
-	return &u->port;
+	return &u->shared.port;
 
 err_claim:
 	kvfree(u->bell);
@@ -251,40 +218,9 @@ err_map:
 	return ERR_PTR(err);
 }
 
-static void uml_start(struct rmc_port *port, void (*kick)(void *data), void *data)
-{
-	struct uml *u = container_of(port, struct uml, port);
-
-	u->kick_data = data;
-	/* pairs with the acquire in doorbell() */
-	smp_store_release(&u->kick, kick);
-}
-
-static void uml_stop(struct rmc_port *port)
-{
-	struct uml *u = container_of(port, struct uml, port);
-
-	WRITE_ONCE(u->kick, NULL);
-	if (u->irq >= 0)
-		synchronize_irq(u->irq);
-}
-
-static int uml_reclaim(struct rmc_port *port)
-{
-	struct uml *u = container_of(port, struct uml, port);
-	u32 nid;
-	int err;
-
-	err = rmc_region_claim(&port->fabric, port->first, &nid, &port->epoch);
-	if (err)
-		return err;
-	tell_doorbell(u);
-	return 0;
-}
-
 static void uml_close(struct rmc_port *port)
 {
-	struct uml *u = container_of(port, struct uml, port);
+	struct uml *u = uml_of(&port->fabric);
 
 	take_down_doorbells(u);
 	rmc_region_unclaim(&port->fabric, port->first, port->epoch);
@@ -298,8 +234,8 @@ const struct rmc_transport rmc_uml = {
 	.kind = RMC_FABRIC_UML,
 	.present = uml_present,
 	.open = uml_open,
-	.start = uml_start,
-	.stop = uml_stop,
-	.reclaim = uml_reclaim,
+	.start = rmc_shared_start,
+	.stop = rmc_shared_stop,
+	.reclaim = rmc_shared_reclaim,
 	.close = uml_close,
 };
