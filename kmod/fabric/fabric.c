@@ -34,7 +34,8 @@ int rmc_fabric_check(struct rmc_fabric *f)
 }
 
 /**
- * rmc_doorbell_notify() - the slow half of rmc_doorbell_ring(): the bit was clear
+ * rmc_doorbell_notify() - the slow half of rmc_doorbell_ring(): the bit was clear, or the
+ *	endpoint is behind a link
  * @f: fabric
  * @dst: endpoint told
  * @lane: lane of the ring
@@ -44,6 +45,10 @@ int rmc_fabric_check(struct rmc_fabric *f)
  */
 void rmc_doorbell_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane, u32 from)
 {
+	if (!f->local[dst] && f->ops->put) {
+		f->ops->put(f, from, dst, lane);
+		return;
+	}
 	rmc_os_or64(rmc_doorbell_word(f, dst, lane, from), 1ULL << (from % 64));
 	if (f->local[dst])
 		f->notify(f->local[dst], lane);

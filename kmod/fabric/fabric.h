@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What carries packets between nodes: memory that both ends map.
+ * What carries packets between nodes: memory that both ends map, or links between such
+ * memories.
  *
  *   node table   one line per node: state, epoch, heartbeat, parked
  *   doorbells        per unit and lane a bitmap of the units that sent something
@@ -19,11 +20,19 @@
  * are private copies; what is read is validated before use.
  *
  * A transport tells where channels are and how to poke a kernel; the rings are
- * the same for all.
+ * the same for all. Where both ends map them that is all. Where they do not, each kernel has
+ * node table, sync, doorbells and rings of its own, and the transport makes them agree:
+ *
+ *	       ring --> put() --> link --> ring, doorbell --> notify()
+ *   own entry, sync --> state() --> link --> the same in the peer's memory
+ *
+ * A link delivers what it was given once and in order, or the peer falls silent. It is on
+ * the producer's side a consumer of the ring, and on the other side a producer.
  */
 #ifndef RMC_FABRIC_H
 #define RMC_FABRIC_H
 
+#include "../base/opcode.h"
 #include "../base/param.h"
 #include "../base/ring.h"
 #include "model.h"
@@ -65,12 +74,23 @@ struct rmc_doorbell {
  *	ERR_PTR: there is no memory for it; does not sleep
  * @notify: make the kernel that hosts endpoint @dst look at its doorbells; does not sleep
  * @reset: zero all channels from and to a node, which nobody uses; does not sleep
+ *
+ * Those of links, NULL where both ends map the same memory; called by workers, do not sleep:
+ *
+ * @put: there are packets in our end of a ring from endpoint @from to @dst: send them, now
+ *	or when the link has room; instead of @notify
+ * @state: our entry for node @nid may have changed, or a row of sync of its units: send it
+ * @closed: the unit at @ep has no channel with node @nid open, and is about to acknowledge
+ *	its epoch: zero our end of them. What comes from older epochs is refused from now on
  */
 struct rmc_fabric_ops {
 	const char *name;
 	void *(*channel)(struct rmc_fabric *f, u32 requester, u32 server);
 	void (*notify)(struct rmc_fabric *f, u32 dst, enum rmc_lane lane);
 	void (*reset)(struct rmc_fabric *f, u32 nid);
+	void (*put)(struct rmc_fabric *f, u32 from, u32 dst, enum rmc_lane lane);
+	void (*state)(struct rmc_fabric *f, u32 nid);
+	void (*closed)(struct rmc_fabric *f, u32 ep, u32 nid);
 };
 
 /**
@@ -157,6 +177,13 @@ static inline bool rmc_peer_up(const struct rmc_fabric *f, u32 nid, u32 *epoch)
 	return rmc_claim_state(claim) == RMC_NODE_UP;
 }
 
+/* What peers may read of a node hosted here has changed. */
+static inline void rmc_fabric_state(struct rmc_fabric *f, u32 nid)
+{
+	if (f->ops->state)
+		f->ops->state(f, nid);
+}
+
 /* Bytes of one channel: request ring, then reply ring. */
 static inline size_t rmc_channel_bytes(const struct rmc_fabric *f)
 {
@@ -177,6 +204,20 @@ static inline u32 rmc_fabric_run(const struct rmc_fabric *f, bool self)
 static inline u64 *rmc_doorbell_word(struct rmc_fabric *f, u32 ep, enum rmc_lane lane, u32 from)
 {
 	return &f->bell[ep * RMC_LANES + lane].word[from / 64];
+}
+
+/*
+ * Payload lines behind a packet, which moves what is read of its ring's payload by so many:
+ * as many as the pipelines take, also of a packet that makes no sense to them.
+ */
+static inline u32 rmc_packet_lines(enum rmc_lane lane, u64 word0, u64 word1)
+{
+	u8 flags = rmc_op_flags(word0 >> 48);
+
+	if (lane == RMC_LANE_REQ)
+		return rmc_op_req_lines(flags, rmc_word1_offset(word1), rmc_word1_length(word1));
+	/* errors come alone */
+	return word0 >> 40 & 0xff ? 0 : rmc_op_echo_lines(flags, word1);
 }
 
 /* Has a node several units? */
@@ -235,7 +276,8 @@ void rmc_doorbell_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane, u32 
  * @self: the consumer is the calling worker itself
  *
  * Once per batch, after publishing. While the consumer polls the ring anyway
- * the bit stays set and this is one barrier and one load of a shared line.
+ * the bit stays set and this is one barrier and one load of a shared line. Over a link the
+ * bit is never set.
  */
 static inline void rmc_doorbell_ring(struct rmc_fabric *f, u32 dst, enum rmc_lane lane, u32 from,
 				     bool self)

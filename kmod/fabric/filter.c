@@ -198,22 +198,6 @@ static u64 unmarked(const struct rmc_filter *flt, u64 word0)
 					   word0 & ~(RMC_REP_COPY | RMC_REP_DOUBLED);
 }
 
-/*
- * Payload lines of a packet, of which the wire's order is the sender's business. As
- * many as the pipeline will take: else the private ring would not add up.
- */
-static u32 payload(const struct rmc_filter *flt, const struct rmc_desc *d)
-{
-	u8 flags = rmc_op_flags(d->word0 >> 48);
-	u64 offset = rmc_word1_offset(d->word1);
-	u32 len = rmc_word1_length(d->word1);
-
-	if (flt->lane == RMC_LANE_REQ)
-		return rmc_op_req_lines(flags, offset, len);
-	/* errors come alone */
-	return d->word0 >> 40 & 0xff ? 0 : rmc_op_echo_lines(flags, d->word1);
-}
-
 /* Copy @lines from the wire; the caller knows that so many are free. */
 static u16 store(struct rmc_filter *flt, u32 lines)
 {
@@ -386,7 +370,7 @@ static bool take(struct rmc_links *l, struct rmc_filter *flt, u64 now, struct rm
 		return false;
 	d.word0 = unmarked(flt, d.word0);
 	/* a length has 16 bits: at most 1025 lines */
-	p->lines = payload(flt, &d);
+	p->lines = rmc_packet_lines(flt->lane, d.word0, d.word1);
 	/* whoever claims more than there can be has no payload */
 	copy = p->lines <= flt->wire.pay_mask + 1 ? p->lines : 0;
 	if (flt->frees < copy)

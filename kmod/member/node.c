@@ -247,8 +247,11 @@ static bool set_state(struct rmc_node *node, u32 state)
 {
 	u64 *entry = &node->fabric->node[node->nid].claim, claim = READ_ONCE(*entry);
 
-	return rmc_claim_epoch(claim) == node->epoch &&
-	       rmc_os_cas64(entry, claim, rmc_claim(state, node->epoch)) == claim;
+	if (rmc_claim_epoch(claim) != node->epoch ||
+	    rmc_os_cas64(entry, claim, rmc_claim(state, node->epoch)) != claim)
+		return false;
+	rmc_fabric_state(node->fabric, node->nid);
+	return true;
 }
 
 /* No channels, no doorbells, and no older epochs of peers to let go of. */
@@ -479,7 +482,10 @@ void rmc_node_tick_srv(struct rmc_node *node, u32 now_ms)
 		for (ep = rmc_endpoint(f, i); ep < rmc_endpoint(f, i + 1); ep++)
 			if (node->in[ep] && node->in[ep]->epoch != epoch)
 				rmc_in_close(node, ep);
+		if (f->ops->closed)
+			f->ops->closed(f, node->ep, i);
 		/* pairs with the joiner's acquire in acknowledged() */
 		smp_store_release(rmc_sync_word(f, node->ep, i), epoch);
 	}
+	rmc_fabric_state(f, node->nid);
 }

@@ -48,6 +48,8 @@ static inline bool matrix_asked(struct world_opts *o)
 			o->frontends = atoi(value);
 		else if (!strcmp(word, "mtu"))
 			o->mtu = atoi(value);
+		else if (!strcmp(word, "links"))
+			o->links = atoi(value);
 		else
 			goto unknown;
 	}

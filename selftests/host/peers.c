@@ -504,11 +504,13 @@ static void test_between_looks(const struct world_opts *o)
 		{ 0, RMC_EVENT_LINK_DOWN, 1, 1 }, { 0, RMC_EVENT_NODE_DOWN, 1, 1 },
 		{ 0, RMC_EVENT_NODE_UP, 1, 2 }, { 0, RMC_EVENT_LINK_UP, 1, 2 },
 	};
+	struct world_opts k = *o;
 	u32 now, i;
 	struct setup s;
 	struct app b;
 
-	setup(&s, o, false);
+	k.one_kernel = true;
+	setup(&s, &k, false);
 	seg_set(&s.w, 0, CTX, s.seg_mem);
 	app_init(&b, &s.w, 1, CTX, 16);
 	rmc_bufs_add(&b.bufs, s.buf_mem);
@@ -648,11 +650,13 @@ static bool retire(struct setup *s, struct rmc_node *unit)
 /* Channels are freed between operations, never under them, and begin anew. */
 static void test_retire(const struct world_opts *o)
 {
+	struct world_opts k = *o;
 	struct rmc_node *unit;
 	struct setup s;
 	u32 i;
 
-	setup(&s, o, false);
+	k.one_kernel = true;
+	setup(&s, &k, false);
 	unit = s.a.qp.node;
 	/* nothing was opened */
 	CHECK(rmc_out_retire(unit, 1));

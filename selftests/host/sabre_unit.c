@@ -496,6 +496,8 @@ static void test_short(const struct world_opts *o, u32 mode)
 
 	k.pay_order = k.mtu > 64 ? 0 : 5;
 	k.ring_order = k.mtu > 64 ? 0 : 6;
+	/* what one worker has both ends of moves in longer runs */
+	k.one_kernel = true;
 	setup(&s, &k, mode);
 	fill(seg + 16, SEG - 16, 6);
 	if (fused) {

@@ -210,12 +210,14 @@ static void test_polling(const struct world_opts *o)
 	static const u32 lens[] = { 64, 4096, 16384, 40000 };
 	struct rmc_tenant *hostile, *modest, *user, *more;
 	static struct app others[QPS];
+	struct world_opts one = *o;
 	struct modest alone, crowded;
 	struct setup s;
 	struct app b;
 	u32 i, k, n;
 
-	setup_make(&s, o, DEEP);
+	one.one_kernel = true;
+	setup_make(&s, &one, DEEP);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	seg_set(&s.w, 1, CTX + 1, s.seg_mem);
 	user = tenant(&s, NULL);
@@ -307,9 +309,11 @@ static void test_shares(const struct world_opts *o)
 	struct app many[SHARED], own[OWN];
 	u64 before[2], was, work[2], most = 0;
 	u32 i, n, alone, done, slot, status;
+	struct world_opts one = *o;
 	struct setup s;
 
-	setup_make(&s, o, DEEP);
+	one.one_kernel = true;
+	setup_make(&s, &one, DEEP);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	app_fini(&s.a);
 	user = tenant(&s, NULL);

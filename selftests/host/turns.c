@@ -18,7 +18,7 @@ static void setup(struct setup *s, const struct world_opts *o)
 /* The application's way to node 1, after a first read over it. Returns whether rings are spared. */
 static bool way(struct setup *s, struct rmc_node **server, struct rmc_out **out)
 {
-	*server = s->w.fabric->local[rmc_home(s->w.fabric, 1, 0)];
+	*server = world_unit(&s->w, rmc_home(s->w.fabric, 1, 0));
 	CHECK_EQ(app_run(&s->a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	*out = s->a.qp.node->out[(*server)->ep];
 	return (*out)->self && !rmc_fabric_multi_unit(s->w.fabric);
@@ -294,10 +294,12 @@ static void test_restless_crowd(const struct world_opts *o)
 static void test_parking(const struct world_opts *o)
 {
 	struct rmc_ni_worker *req, *next;
+	struct world_opts one = *o;
 	struct setup s;
 	u32 i, k;
 
-	setup(&s, o);
+	one.one_kernel = true;
+	setup(&s, &one);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	for (k = 0; k < s.w.workers; k++)
 		CHECK(!rmc_ni_may_park(&s.w.worker[k].ni) || s.w.workers > 1);
@@ -355,7 +357,7 @@ static void test_helping(const struct world_opts *o)
 	bool alone;
 
 	setup(&s, o);
-	home = s.w.fabric->local[rmc_home(s.w.fabric, 1, 0)];
+	home = world_unit(&s.w, rmc_home(s.w.fabric, 1, 0));
 	w = rmc_qp_worker(&s.a.qp);
 	alone = w == home->srv_worker && w == s.a.qp.node->req_worker;
 	ww = (struct world_worker *)w;

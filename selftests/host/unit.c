@@ -542,6 +542,7 @@ static void test_idle_costs_nothing(const struct world_opts *o)
 	u32 i, len;
 
 	many.nodes = 128;
+	many.one_kernel = true;
 	setup(&s, &many);
 	/* by way of one ring: a line where there are units */
 	len = rmc_fabric_multi_unit(s.w.fabric) ? 64 : LONG;

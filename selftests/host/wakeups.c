@@ -457,8 +457,8 @@ int main(void)
 		{ "more transfers than a channel has", test_many_transfers },
 	};
 	static const struct world_opts opts[] = {
-		{ .nodes = 3, .ni = "pair", .mtu = 512 },
-		{ .nodes = 3, .ni = "fused", .mtu = 64 },
+		{ .nodes = 3, .ni = "pair", .mtu = 512, .one_kernel = true },
+		{ .nodes = 3, .ni = "fused", .mtu = 64, .one_kernel = true },
 		{ .nodes = 3, .ni = "pair", .mtu = 64, .kernels = true },
 	};
 

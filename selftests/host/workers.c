@@ -452,10 +452,10 @@ int main(void)
 		{ "frontend: no more than there is room for", test_front_is_full },
 	};
 	static const struct world_opts opts[] = {
-		{ .nodes = 2, .ni = "fused", .mtu = 4096 },
-		{ .nodes = 2, .ni = "pair", .mtu = 64 },
-		{ .nodes = 2, .ni = "split", .mtu = 4096 },
-		{ .nodes = 2, .ni = "edge", .units = 2, .mtu = 512 },
+		{ .nodes = 2, .ni = "fused", .mtu = 4096, .one_kernel = true },
+		{ .nodes = 2, .ni = "pair", .mtu = 64, .one_kernel = true },
+		{ .nodes = 2, .ni = "split", .mtu = 4096, .one_kernel = true },
+		{ .nodes = 2, .ni = "edge", .units = 2, .mtu = 512, .one_kernel = true },
 	};
 
 	matrix_run(tests, ARRAY_SIZE(tests), opts, ARRAY_SIZE(opts));

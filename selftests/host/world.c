@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #define _GNU_SOURCE
 #include "world.h"
+#include "packets.h"
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <sched.h>
@@ -225,15 +226,20 @@ void world_init(struct world *w, const struct world_opts *o)
 		w->opts.frontends = 1;
 	if (!w->opts.interleave)
 		w->opts.interleave = RMC_INTERLEAVE;
+	/* worlds that ask for kernels play with the memory that these share */
+	w->opts.links &= !w->opts.kernels && !w->opts.one_kernel;
+	w->opts.kernels |= w->opts.links;
 	o = &w->opts;
 	eps = o->nodes * o->units;
 	org = rmc_ni_find(o->ni);
 	sets = o->kernels ? o->nodes : 1;
 	current_world = w;
 
-	w->table = xzalloc(o->nodes * sizeof(*w->table));
-	w->bell = xzalloc(eps * RMC_LANES * sizeof(*w->bell));
-	w->sync = o->kernels ? xzalloc(eps * o->nodes * sizeof(u32)) : NULL;
+	if (!o->links) {
+		w->table = xzalloc(o->nodes * sizeof(*w->table));
+		w->bell = xzalloc(eps * RMC_LANES * sizeof(*w->bell));
+		w->sync = o->kernels ? xzalloc(eps * o->nodes * sizeof(u32)) : NULL;
+	}
 	w->channel = xzalloc(eps * eps * sizeof(void *));
 	w->frozen = xzalloc(o->nodes);
 	w->node = xzalloc(o->nodes * sizeof(*w->node));
@@ -258,6 +264,14 @@ void world_init(struct world *w, const struct world_opts *o)
 		f->notify = rmc_ni_notify;
 		if (rmc_fabric_check(f))
 			abort();
+	}
+	if (o->links) {
+		w->packets = packets_create(w);
+		for (i = 0; i < sets; i++)
+			packets_attach(w->packets, i);
+		w->table = w->fabric->node;
+		w->bell = w->fabric->bell;
+		w->sync = w->fabric->sync;
 	}
 	w->workers = sets * rmc_ni_workers(org, &w->fabric[0], o->frontends);
 	w->worker = xzalloc(w->workers * sizeof(*w->worker));
@@ -288,6 +302,10 @@ void world_fini(struct world *w)
 	free(w->node);
 	free(w->frozen);
 	free(w->channel);
+	if (w->packets) {
+		packets_destroy(w->packets);
+		return;
+	}
 	free(w->sync);
 	free(w->bell);
 	free(w->table);
@@ -302,6 +320,9 @@ u32 world_visit(struct world *w)
 {
 	u32 i, done = 0;
 
+	for (i = 0; w->packets && i < w->opts.nodes; i++)
+		if (!w->frozen[i])
+			done += packets_pump(w->packets, i);
 	for (i = 0; i < w->workers; i++)
 		if (!frozen(w, i))
 			done += rmc_ni_visit(&w->worker[i].ni);
@@ -324,6 +345,9 @@ void world_tick(struct world *w, u64 ms)
 	if (!world_now_ns)
 		world_now_ns = WORLD_START_NS;
 	world_now_ns += ms * 1000000;
+	for (i = 0; w->packets && i < w->opts.nodes; i++)
+		if (!w->frozen[i])
+			packets_pump(w->packets, i);
 	for (i = 0; i < w->workers; i++)
 		if (!frozen(w, i))
 			rmc_ni_tick(&w->worker[i].ni, world_now_ns);
@@ -345,6 +369,8 @@ void world_restart(struct world *w, u32 nid)
 		rmc_ni_worker_destroy(&w->worker[nid * per + i].ni);
 		worker_boot(w, nid * per + i);
 	}
+	if (w->packets)
+		packets_attach(w->packets, nid);
 	node_boot(w, nid);
 }
 
@@ -380,6 +406,9 @@ static void *run(void *arg)
 		if (__atomic_load_n(&ww->world->pong, __ATOMIC_ACQUIRE) &&
 		    ww == ww->world->worker)
 			pong(ww->world);
+		if (ww->world->packets)
+			packets_pump(ww->world->packets, (ww - ww->world->worker) /
+				     (ww->world->workers / ww->world->opts.nodes));
 		idle = rmc_ni_visit(ni) ? 0 : idle + 1;
 		if (!(++n & 1023)) {
 			u64 now = rmc_os_now_ns();

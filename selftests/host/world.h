@@ -28,6 +28,8 @@ struct world_opts {
 	u32 itt;		/* default 64 */
 	u32 max_entries;
 	bool kernels;		/* one kernel per node */
+	bool links;		/* and they share no memory, see packets.h */
+	bool one_kernel;	/* what is tested is its workers or doorbells: links have no say */
 	u32 att_entries;	/* default RMC_ATT_ENTRIES */
 };
 
@@ -51,6 +53,7 @@ struct world {
 	u32 *sync;
 	void **channel;
 	bool *frozen;			/* by node: its kernel does not run */
+	struct packets *packets;	/* of opts.links; then table, bell and sync are node 0's */
 	u32 stop;
 	u32 apps;			/* made so far */
 	u32 *pong;			/* worker 0 plays ping-pong instead, see bench.c */
@@ -111,6 +114,12 @@ void seg_set(struct world *w, u32 nid, u32 ctx_id, struct rmc_mem *m);
 void fault_set(struct world *w, u32 from, u32 to, enum rmc_lane lane,
 	       const struct rmc_fault *fault, u64 seed);
 void fault_clear(struct world *w, u32 from, u32 to, enum rmc_lane lane);
+
+/* Unit of any node */
+static inline struct rmc_node *world_unit(struct world *w, u32 ep)
+{
+	return w->node[ep / w->opts.units]->unit[ep % w->opts.units];
+}
 
 u32 world_in_flight(struct world *w, u32 nid);	/* operations */
 u32 world_transfers(struct world *w, u32 nid);	/* announced ones that it serves */
