@@ -130,6 +130,32 @@ static void test_pause(const struct world_opts *o)
 	setup_free(&s);
 }
 
+/* One that leaves says so, since nothing is heard of it afterwards; and it joins again. */
+static void test_leaves(const struct world_opts *o)
+{
+	u32 i, epoch, units = o->units ?: 1;
+	struct setup s;
+
+	setup(&s, o);
+	epoch = s.w.node[1]->epoch;
+	for (i = 0; i < units; i++) {
+		rmc_node_down_srv(s.w.node[1]->unit[i]);
+		rmc_node_down_req(s.w.node[1]->unit[i]);
+	}
+	world_tick(&s.w, 2);
+	CHECK_EQ(s.w.fabric[0].node[1].state, RMC_NODE_DOWN);
+	world_tick(&s.w, 2);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_NODE_DOWN);
+	rmc_node_join(s.w.node[1], rmc_os_ns_to_ms(world_now_ns));
+	world_pass(&s.w, 200);
+	CHECK(s.w.node[1]->up);
+	CHECK_EQ(s.w.fabric[0].node[1].state, RMC_NODE_UP);
+	CHECK_EQ(s.w.fabric[0].node[1].epoch, epoch + 1);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, LONG), RMC_S_OK);
+	CHECK(world_credits_home(&s.w, 0, 1));
+	setup_free(&s);
+}
+
 int main(void)
 {
 	static const struct matrix_test tests[] = {
@@ -137,6 +163,7 @@ int main(void)
 		{ "a link that is full", test_backlog },
 		{ "a peer dies and comes back", test_comes_back },
 		{ "a peer stands still", test_pause },
+		{ "a peer leaves, and joins again", test_leaves },
 	};
 	static const struct world_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 4096 },
