@@ -6,6 +6,7 @@
 #include "channel.h"
 #include "complete.h"
 #include "pipeline.h"
+#include "state.h"
 
 /**
  * rmc_node_linked() - may channels between us and a peer be used
@@ -243,7 +244,7 @@ void rmc_in_close(struct rmc_node *node, u32 ep)
 {
 	if (!node->in[ep])
 		return;
-	rmc_att_close(node, node->in[ep]);
+	rmc_state_close(node, node->in[ep]);
 	rmc_filter_close(node->in[ep]->filter);
 	rmc_os_free_atomic(node->in[ep]);
 	node->in[ep] = NULL;

@@ -9,6 +9,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include "../core/complete.h"
+#include "../core/state.h"
 #include "context.h"
 #include "file.h"
 #include "quota.h"
@@ -44,7 +45,7 @@ static int clear_segment(void *arg)
 	struct change *c = arg;
 
 	c->unit->ct.seg[c->file->ctx->id] = NULL;
-	rmc_att_withdraw(c->unit, &c->mem->mem);
+	rmc_state_withdraw(c->unit, &c->mem->mem);
 	/* notifications are the first one's */
 	if (c->unit == c->file->node)
 		rmc_waiter_forget(&c->mem->waiter);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Further ranges of a file's segment: see range.h. */
 #include <linux/slab.h>
+#include "../core/state.h"
 #include "context.h"
 #include "file.h"
 #include "range.h"
@@ -38,7 +39,7 @@ static int set_ranges(void *arg)
 
 	c->unit->ct.more[c->file->ctx->id] = c->ranges;
 	if (c->gone)
-		rmc_att_withdraw(c->unit, c->gone);
+		rmc_state_withdraw(c->unit, c->gone);
 	return 0;
 }
 

@@ -18,6 +18,7 @@
  */
 #include "../core/complete.h"
 #include "../core/pipeline.h"
+#include "../core/state.h"
 #include "member.h"
 
 static void destroy_unit(struct rmc_node *node)
@@ -436,7 +437,7 @@ void rmc_node_tick_srv(struct rmc_node *node, u32 now_ms)
 	struct rmc_fabric *f = node->fabric;
 	u32 i, ep;
 
-	rmc_att_tick(node, now_ms);
+	rmc_state_tick(node, now_ms);
 
 	if (!f->sync) {
 		/* pairs with the release in changed() */

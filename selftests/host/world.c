@@ -506,7 +506,7 @@ void seg_set(struct world *w, u32 nid, u32 ctx_id, struct rmc_mem *m)
 
 		unit->ct.seg[ctx_id] = m;
 		if (old)
-			rmc_att_withdraw(unit, old);
+			rmc_state_withdraw(unit, old);
 	}
 	/* in tests it may be another node's as well, which keeps it */
 	if (old)

@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 #include "kmod/core/complete.h"
+#include "kmod/core/state.h"
 #include "kmod/member/member.h"
 #include "kmod/ni/ni.h"
 
