@@ -14,7 +14,7 @@
  * of the reply, and *@seg is not set.
  */
 static __always_inline u8 rmc_admit(const struct rmc_node *node, u16 ctx_id, u64 offset, u32 length,
-				    u8 flags, struct rmc_mem **seg)
+				    u16 flags, struct rmc_mem **seg)
 {
 	struct rmc_mem *mem = rmc_ct_find(&node->ct, ctx_id);
 
@@ -32,7 +32,7 @@ static __always_inline u8 rmc_admit(const struct rmc_node *node, u16 ctx_id, u64
 }
 
 /* Fetch the line at @offset, which was admitted. */
-static __always_inline void rmc_fetch(const struct rmc_mem *seg, u64 offset, u8 flags)
+static __always_inline void rmc_fetch(const struct rmc_mem *seg, u64 offset, u16 flags)
 {
 	if (flags & RMC_OPF_MODIFIES)
 		prefetchw(rmc_mem_ptr(seg, offset));

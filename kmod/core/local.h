@@ -58,7 +58,7 @@ struct rmc_local {
  * Bytes of an operation at most, with those before it in its first line. What only moves
  * lines, or is announced, may be a few packets.
  */
-static inline u32 rmc_local_bytes_max(const struct rmc_fabric *f, u8 flags)
+static inline u32 rmc_local_bytes_max(const struct rmc_fabric *f, u16 flags)
 {
 	if (unlikely(f->mtu > RMC_LOCAL_BYTES / RMC_LOCAL_PACKETS))
 		return min(f->mtu, RMC_LOCAL_BYTES);
@@ -66,7 +66,7 @@ static inline u32 rmc_local_bytes_max(const struct rmc_fabric *f, u8 flags)
 }
 
 /* More than the first line: with several operations no prefetcher sees a pattern. */
-static inline void rmc_local_fetch(const struct rmc_mem *seg, u64 offset, u32 length, u8 flags)
+static inline void rmc_local_fetch(const struct rmc_mem *seg, u64 offset, u32 length, u16 flags)
 {
 	u32 at;
 
@@ -78,7 +78,7 @@ static inline void rmc_local_fetch(const struct rmc_mem *seg, u64 offset, u32 le
  * How much of an operation may be fetched before it is served: of an announced one the
  * first line only, if nothing is to be read ahead of its version (uapi, enum rmc_sabre_mode).
  */
-static inline u32 rmc_local_fetched(const struct rmc_mem *seg, u32 length, u8 flags)
+static inline u32 rmc_local_fetched(const struct rmc_mem *seg, u32 length, u16 flags)
 {
 	if (unlikely(flags & RMC_OPF_ANNOUNCED && seg->sabre != RMC_SABRE_OVERLAPPED))
 		return min(length, 1U);
@@ -94,7 +94,7 @@ static __always_inline bool rmc_local_admit(const struct rmc_qp *qp, const struc
 					    struct rmc_local *d)
 {
 	const struct rmc_fabric *f = qp->node->fabric;
-	u8 flags = rmc_op_flags(w->op);
+	u16 flags = rmc_op_flags(w->op);
 	struct rmc_node *server;
 	struct rmc_mem *seg;
 
@@ -133,7 +133,7 @@ static __always_inline bool rmc_local_admit(const struct rmc_qp *qp, const struc
  */
 static __always_inline u8 rmc_local_serve(struct rmc_ring *ring, struct rmc_serve *s,
 					  const struct rmc_local *d, struct rmc_node *server,
-					  u8 flags, u32 *packets)
+					  u16 flags, u32 *packets)
 {
 	struct rmc_itt_entry e rmc_os_unset;
 	u32 mtu = server->fabric->mtu, sent = 0;
@@ -189,13 +189,14 @@ static __always_inline u32 rmc_local_execute(struct rmc_qp *qp, const struct rmc
 	s.tx = &ring;
 	s.count = 1;
 	s.in = NULL;
+	s.from = node->nid;
 	s.req.ctx_id = qp->ctx_id;
 	s.req.gen = 0;
 	s.req.tid = RMC_TID_NONE;
 	for (i = 0; i < n; i++) {
 		const struct rmc_local *d = &batch[i];
 		struct rmc_node *server = node->fabric->local[d->nid];
-		u8 flags = rmc_op_flags(d->op);
+		u16 flags = rmc_op_flags(d->op);
 		u8 status = rmc_local_serve(&ring, &s, d, server, flags, &packets);
 
 		/* what was done of it is done once more: a plain read */
@@ -205,7 +206,7 @@ static __always_inline u32 rmc_local_execute(struct rmc_qp *qp, const struct rmc
 		}
 		rmc_account_requests(node, d->nid, RMC_TID_NONE, packets, d->length);
 		rmc_account_result(server, packets, d->length, status);
-		rmc_account_served(server, node->nid, packets);
+		rmc_account_served(server, s.from, packets);
 		rmc_account_replies(node, packets);
 		if (flags & RMC_OPF_REP_LINES)
 			rmc_account_reply_bytes(node, d->length);

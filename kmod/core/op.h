@@ -5,7 +5,7 @@
  * functions. The pipelines do not learn its name.
  *
  *   stage   function    contract
- *   RGP     prepare()   validate a snapshot of the WQ entry: enum rmc_status
+ *   RGP     prepare()   validate a snapshot of a queue pair's WQ entry: enum rmc_status
  *   RGP     load()      put a packet's payload into the request ring
  *   RRPP    serve()     act on segment memory that was bounds-checked; fill
  *                       the reply payload; enum rmc_status, RMC_AGAIN or RMC_HELD
@@ -21,7 +21,7 @@
  *           drop()      it ended early, after open()
  *
  * None of them sleeps, blocks or keeps a pointer, but into the segment of a transfer,
- * which ends before that goes (rmc_att_withdraw()). The table is an X-macro and
+ * which ends before that goes (state.h). The table is an X-macro and
  * the dispatchers are switches, so a row costs a direct call: no retpoline.
  */
 #ifndef RMC_OP_H
@@ -67,7 +67,8 @@ struct rmc_wqe {
  * @word1: out, second word of the reply; preset to the echo
  * @count: packets, when @req is a run of them; RMC_HELD: how many were taken over
  * @node: node that serves
- * @in: channel the request came from
+ * @in: channel the request came from; NULL on the local path
+ * @from: node it came from
  */
 struct rmc_serve {
 	struct rmc_req req;
@@ -79,10 +80,13 @@ struct rmc_serve {
 	u32 count;
 	struct rmc_node *node;
 	struct rmc_in *in;
+	u32 from;
 };
 
+struct rmc_qp;
+
 #define RMC_OP_DECLARE(opcode, name, flags)					\
-	u8 rmc_##name##_prepare(struct rmc_wqe *w);			\
+	u8 rmc_##name##_prepare(const struct rmc_qp *qp, struct rmc_wqe *w);	\
 	void rmc_##name##_load(const struct rmc_itt_entry *e, struct rmc_ring *tx, \
 			       u64 offset, u32 length);				\
 	u8 rmc_##name##_serve(struct rmc_serve *s);				\
@@ -99,10 +103,10 @@ RMC_OPS(RMC_OP_DECLARE)
 RMC_XFER_OPS(RMC_XFER_DECLARE)
 #undef RMC_XFER_DECLARE
 
-static inline u8 rmc_op_prepare(struct rmc_wqe *w)
+static inline u8 rmc_op_prepare(const struct rmc_qp *qp, struct rmc_wqe *w)
 {
 	switch (w->op) {
-#define RMC_OP_ROW(opcode, name, flags) case RMC_OP_##opcode: return rmc_##name##_prepare(w);
+#define RMC_OP_ROW(opcode, name, flags) case RMC_OP_##opcode: return rmc_##name##_prepare(qp, w);
 	RMC_OPS(RMC_OP_ROW)
 #undef RMC_OP_ROW
 	}

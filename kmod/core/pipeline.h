@@ -59,11 +59,11 @@ static inline bool rmc_doorbell_clear(struct rmc_node *node, enum rmc_lane lane,
  *
  * Length of the packet of an operation at @offset. With several RRPPs each line
  * has one, so that packets end where its block may end, whoever asks for what;
- * those of an announced operation all go to one RRPP.
+ * those of an operation of one home all go to one RRPP.
  */
-static inline u32 rmc_cut_length(const struct rmc_fabric *f, u64 offset, u32 left, bool announced)
+static inline u32 rmc_cut_length(const struct rmc_fabric *f, u64 offset, u32 left, bool one_home)
 {
-	if (announced)
+	if (one_home)
 		return rmc_packet_length(f->mtu, offset, left);
 	return min(f->cut - (u32)(offset & f->cut_mask), left);
 }
@@ -72,7 +72,7 @@ static inline u32 rmc_cut_length(const struct rmc_fabric *f, u64 offset, u32 lef
 static inline u32 rmc_cut_index(const struct rmc_fabric *f, const struct rmc_itt_entry *e,
 				u64 offset)
 {
-	if (e->announced)
+	if (rmc_op_flags(e->op) & RMC_OPF_ONE_HOME)
 		return rmc_packet_index(f->mtu, e->offset, offset);
 	return rmc_os_div(offset - (e->offset & ~(u64)f->cut_mask), f->cut);
 }

@@ -119,7 +119,7 @@ static u32 run_length(struct rmc_node *node, struct rmc_out *out, const struct r
 
 /* What a reply, and @more behind it, held of both rings: it has come, whatever it says. */
 static __always_inline void give_back(struct rmc_node *node, struct rmc_out *out,
-				      const struct rmc_rep *p, u8 flags, u32 more)
+				      const struct rmc_rep *p, u16 flags, u32 more)
 {
 	u32 lines = rmc_op_echo_lines(flags, p->word1), reserved = lines, taken, len;
 	u64 offset;
@@ -159,7 +159,7 @@ static u32 retire(struct rmc_node *node, struct rmc_out *out, const struct rmc_d
 	u32 len, more = 0;
 	struct rmc_rep p;
 	bool announces;
-	u8 flags;
+	u16 flags;
 
 	rmc_rep_parse(&p, d);
 	e = match(node, out->nid, &p);

@@ -115,13 +115,13 @@ static bool crowded(const struct rmc_out *out)
  * payload is one copy. Return: how many; 0: the next has to wait for credits.
  */
 static __always_inline u32 inject_run(struct rmc_node *node, struct rmc_out *out,
-				      struct rmc_itt_entry *e, u16 tid, u8 flags,
+				      struct rmc_itt_entry *e, u16 tid, u16 flags,
 				      const bool multi_unit, const u32 budget)
 {
 	const struct rmc_fabric *f = node->fabric;
 	u64 word0 = rmc_req_word0(e->op, e->qp->ctx_id, e->gen, tid);
 	u64 offset = e->offset + e->sent;
-	bool dealt = multi_unit && !(flags & RMC_OPF_ANNOUNCED);
+	bool dealt = multi_unit && !(flags & RMC_OPF_ONE_HOME);
 	u32 mtu = dealt ? f->cut : f->mtu;
 	u32 skip = offset & (dealt ? f->cut_mask : RMC_LINE - 1);
 	u32 *lines = flags & RMC_OPF_REQ_LINES ? &out->req_lines : &out->rep_lines;
@@ -189,18 +189,18 @@ static __always_inline void inject_packet(struct rmc_node *node, struct rmc_out 
 }
 
 /*
- * Endpoint that the operation's packet at @offset goes to. All packets of an announced
- * operation go where its first byte is; notifications go to the first RRPP, which
+ * Endpoint that the operation's packet at @offset goes to. All packets of an operation of
+ * one home go where its first byte is; notifications go to the first RRPP, which
  * alone counts them.
  */
 static __always_inline u32 route(const struct rmc_fabric *f, const struct rmc_itt_entry *e,
-				 u8 flags, u64 offset, const bool multi_unit)
+				 u16 flags, u64 offset, const bool multi_unit)
 {
 	if (!multi_unit)
 		return e->nid;
 	if (flags & RMC_OPF_EMPTY)
 		return rmc_endpoint(f, e->nid);
-	return rmc_home(f, e->nid, flags & RMC_OPF_ANNOUNCED ? e->offset : offset);
+	return rmc_home(f, e->nid, flags & RMC_OPF_ONE_HOME ? e->offset : offset);
 }
 
 /* See unroll(). */
@@ -210,7 +210,7 @@ static __always_inline bool unroll_body(struct rmc_node *node, u16 tid, const bo
 	struct rmc_itt_entry *e = &node->itt.entry[tid];
 	const u32 budget = shared ? e->qp->budget : RMC_POLL_ALL;
 	const struct rmc_fabric *f = node->fabric;
-	u8 flags = rmc_op_flags(e->op);
+	u16 flags = rmc_op_flags(e->op);
 	u32 ep = route(f, e, flags, e->offset + e->sent, multi_unit);
 	struct rmc_out *out = node->out[ep];
 	bool filtered = rmc_os_filters() && out->filter;
@@ -230,7 +230,8 @@ static __always_inline bool unroll_body(struct rmc_node *node, u16 tid, const bo
 	/* an empty operation is one packet */
 	while (e->sent < e->length || (!e->length && !e->replies)) {
 		u64 offset = e->offset + e->sent;
-		u32 len = multi_unit ? rmc_cut_length(f, offset, e->length - e->sent, announced) :
+		u32 len = multi_unit ? rmc_cut_length(f, offset, e->length - e->sent,
+						      flags & RMC_OPF_ONE_HOME) :
 				 rmc_packet_length(f->mtu, offset, e->length - e->sent);
 		u32 req_lines = rmc_op_req_lines(flags, offset, len);
 		u64 word1 = rmc_req_word1(offset, len, e->sent + len == e->length);
@@ -321,7 +322,7 @@ static __always_inline bool unroll(struct rmc_node *node, u16 tid, const bool mu
  */
 static __always_inline bool inject_one(struct rmc_node *node, struct rmc_out *out,
 				       struct rmc_itt_entry *e, u16 tid,
-				       const struct rmc_wqe *w, u8 flags)
+				       const struct rmc_wqe *w, u16 flags)
 {
 	u32 req_lines = rmc_op_req_lines(flags, w->offset, w->length);
 	u32 rep_lines = rmc_op_rep_lines(flags, w->offset, w->length);
@@ -380,14 +381,14 @@ static __always_inline void ring(struct rmc_node *node, u32 nid, const bool mult
 /* Validate a snapshot. On success *mem is the local buffer. */
 static __always_inline u8 validate(struct rmc_qp *qp, struct rmc_wqe *w, struct rmc_mem **mem)
 {
-	u8 flags = rmc_op_flags(w->op);
+	u16 flags = rmc_op_flags(w->op);
 	u8 status;
 
 	if (unlikely(!flags))
 		return RMC_S_BAD_OP;
 	if (unlikely(!w->length != !!(flags & RMC_OPF_EMPTY)))
 		return RMC_S_BAD_LENGTH;
-	status = rmc_op_prepare(w);
+	status = rmc_op_prepare(qp, w);
 	if (unlikely(status))
 		return status;
 	if (unlikely(w->nid >= qp->node->fabric->nodes))
@@ -409,7 +410,7 @@ static __always_inline u8 validate(struct rmc_qp *qp, struct rmc_wqe *w, struct 
 static __always_inline void prefetch_target(const struct rmc_qp *qp, const struct rmc_wqe *w)
 {
 	const struct rmc_node *server = qp->node->fabric->local[w->nid];
-	u8 flags = rmc_op_flags(w->op);
+	u16 flags = rmc_op_flags(w->op);
 	struct rmc_mem *seg;
 
 	/* an empty operation is about nothing */
@@ -462,7 +463,7 @@ static __always_inline bool take_entry(const struct rmc_qp *qp, u16 slot, struct
  * others, as of a channel's credits.
  */
 static __always_inline u16 take_tid(struct rmc_node *node, struct rmc_qp *qp,
-				    const struct rmc_out *out, u8 flags, const u32 budget)
+				    const struct rmc_out *out, u16 flags, const u32 budget)
 {
 	struct rmc_itt *itt = &node->itt;
 	u16 tid = RMC_TID_NONE;
@@ -485,7 +486,7 @@ static __always_inline struct rmc_itt_entry *begin(struct rmc_qp *qp, struct rmc
 {
 	struct rmc_node *node = qp->node;
 	struct rmc_itt_entry *e = &node->itt.entry[tid];
-	u8 flags = rmc_op_flags(w->op);
+	u16 flags = rmc_op_flags(w->op);
 
 	e->qp = qp;
 	e->lbuf = mem;
@@ -504,7 +505,7 @@ static __always_inline struct rmc_itt_entry *begin(struct rmc_qp *qp, struct rmc
 	e->tracked = false;
 	if (multi_unit) {
 		/* order is one RRPP's: see rmc_rgp_notify() */
-		e->notify = rmc_op_notifies(flags) && node->fabric->rrpp_order;
+		e->notify = flags & RMC_OPF_NOTIFIES && node->fabric->rrpp_order;
 		if (e->notify)
 			e->op = RMC_OP_WRITE;
 	}

@@ -29,7 +29,7 @@ struct pending {
 	u32 pay_pos;
 	u32 pay_lines;
 	u8 status;
-	u8 flags;
+	u16 flags;
 	bool runs;
 };
 
@@ -38,13 +38,13 @@ struct pending {
  * only the first one counts notifications. Data requests of an announced operation
  * go by its announcement.
  */
-static bool at_home(const struct rmc_node *node, const struct pending *p, u8 flags)
+static bool at_home(const struct rmc_node *node, const struct pending *p, u16 flags)
 {
 	const struct rmc_fabric *f = node->fabric;
 
 	if (!f->rrpp_order)
 		return true;
-	if (rmc_op_notifies(flags))
+	if (flags & RMC_OPF_NOTIFIES)
 		return false;
 	if (flags & RMC_OPF_EMPTY)
 		return node == node->head;
@@ -55,7 +55,7 @@ static bool at_home(const struct rmc_node *node, const struct pending *p, u8 fla
 	       (p->req.offset & (f->interleave - 1)) + p->req.length <= f->interleave;
 }
 
-static __always_inline u8 validate(struct rmc_node *node, struct pending *p, u8 flags,
+static __always_inline u8 validate(struct rmc_node *node, struct pending *p, u16 flags,
 				   const bool multi_unit)
 {
 	u32 mtu = node->fabric->mtu;
@@ -81,7 +81,7 @@ static __always_inline void gather(struct rmc_node *node, const struct rmc_desc 
 				   const u64 *word1, u32 pay_pos, struct pending *p,
 				   const bool multi_unit)
 {
-	u8 flags;
+	u16 flags;
 
 	rmc_req_parse(&p->req, d);
 	p->word0 = d->word0;
@@ -123,7 +123,7 @@ static __always_inline bool join(const struct rmc_fabric *f, const struct rmc_de
 	if (!more || more > f->mtu)
 		return false;
 	/* what is behind the block has another home, and is validated by itself */
-	if (multi_unit && f->rrpp_order && !announced &&
+	if (multi_unit && f->rrpp_order && !(p->flags & RMC_OPF_ONE_HOME) &&
 	    (p->req.offset & (f->interleave - 1)) + p->run + more > f->interleave)
 		return false;
 	/* data requests are counted only, and cut anew when their turn comes */
@@ -239,6 +239,7 @@ static __always_inline u32 poll_body(struct rmc_node *node, struct rmc_in *in, u
 	s.tx = &in->rep;
 	s.node = node;
 	s.in = in;
+	s.from = rmc_endpoint_nid(node->fabric, from);
 	for (i = 0; i < n; i++) {
 		if (unlikely(!serve(node, in, &s, &batch[i])))
 			break;
@@ -246,7 +247,7 @@ static __always_inline u32 poll_body(struct rmc_node *node, struct rmc_in *in, u
 	}
 	if (done) {
 		rmc_doorbell_ring(node->fabric, from, RMC_LANE_REP, node->ep, in->self);
-		rmc_account_served(node, rmc_endpoint_nid(node->fabric, from), done);
+		rmc_account_served(node, s.from, done);
 	}
 	return done;
 }

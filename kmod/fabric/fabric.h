@@ -212,7 +212,7 @@ static inline u64 *rmc_doorbell_word(struct rmc_fabric *f, u32 ep, enum rmc_lane
  */
 static inline u32 rmc_packet_lines(enum rmc_lane lane, u64 word0, u64 word1)
 {
-	u8 flags = rmc_op_flags(word0 >> 48);
+	u16 flags = rmc_op_flags(word0 >> 48);
 
 	if (lane == RMC_LANE_REQ)
 		return rmc_op_req_lines(flags, rmc_word1_offset(word1), rmc_word1_length(word1));

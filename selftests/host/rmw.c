@@ -184,17 +184,17 @@ static void test_each_end(const struct world_opts *o)
 	for (i = 0; i < ARRAY_SIZE(lens); i++) {
 		v.req.length = w.length = lens[i];
 		CHECK_EQ(rmc_rmw_serve(&v), RMC_S_BAD_LENGTH);
-		CHECK_EQ(rmc_rmw_prepare(&w), RMC_S_BAD_LENGTH);
+		CHECK_EQ(rmc_rmw_prepare(NULL, &w), RMC_S_BAD_LENGTH);
 	}
 	for (i = 4; i <= 8; i += 4) {
 		v.req.length = w.length = i;
 		for (v.req.offset = 1; v.req.offset < i; v.req.offset++) {
 			w.offset = v.req.offset;
 			CHECK_EQ(rmc_rmw_serve(&v), RMC_S_BAD_ALIGN);
-			CHECK_EQ(rmc_rmw_prepare(&w), RMC_S_BAD_ALIGN);
+			CHECK_EQ(rmc_rmw_prepare(NULL, &w), RMC_S_BAD_ALIGN);
 		}
 		w.offset = 4096 - i;
-		CHECK_EQ(rmc_rmw_prepare(&w), RMC_S_OK);
+		CHECK_EQ(rmc_rmw_prepare(NULL, &w), RMC_S_OK);
 		CHECK_EQ(w.operand, sizeof(struct rmc_rmw));
 	}
 	CHECK_EQ(seg[0], SEG_FILL);

@@ -94,7 +94,7 @@ static inline u32 take_all(struct server *v)
 /* Any reply, with the lines it says it has */
 static inline void put(struct server *v, u64 word0, u64 word1)
 {
-	u8 flags = rmc_op_flags(word0 >> 48);
+	u16 flags = rmc_op_flags(word0 >> 48);
 	u32 lines = word0 >> 40 & 0xff ? 0 : rmc_op_echo_lines(flags, word1), i;
 
 	for (i = 0; i < lines && i <= v->rep.pay_mask; i++)

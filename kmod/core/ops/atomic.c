@@ -37,12 +37,13 @@ static void atomic_complete(const struct rmc_itt_entry *e, u64 old)
 
 /**
  * rmc_cas_prepare() - validate a compare-and-swap's WQ entry
+ * @qp: queue pair
  * @w: snapshot
  *
  * Return: RMC_S_OK, RMC_S_BAD_LENGTH or RMC_S_BAD_ALIGN.
  * Context: RGP worker, does not sleep.
  */
-u8 rmc_cas_prepare(struct rmc_wqe *w)
+u8 rmc_cas_prepare(const struct rmc_qp *qp, struct rmc_wqe *w)
 {
 	return atomic_prepare(w, 16);
 }
@@ -94,12 +95,13 @@ void rmc_cas_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, u64 wo
 
 /**
  * rmc_faa_prepare() - validate a fetch-and-add's WQ entry
+ * @qp: queue pair
  * @w: snapshot
  *
  * Return: RMC_S_OK, RMC_S_BAD_LENGTH or RMC_S_BAD_ALIGN.
  * Context: RGP worker, does not sleep.
  */
-u8 rmc_faa_prepare(struct rmc_wqe *w)
+u8 rmc_faa_prepare(const struct rmc_qp *qp, struct rmc_wqe *w)
 {
 	return atomic_prepare(w, 8);
 }

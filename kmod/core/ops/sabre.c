@@ -220,13 +220,14 @@ static u8 whole(struct rmc_serve *s)
 
 /**
  * rmc_sabre_prepare() - validate a SABRe's WQ entry
+ * @qp: queue pair
  * @w: snapshot
  *
  * Return: RMC_S_OK, RMC_S_BAD_LENGTH. Where the version is only the
  * destination knows.
  * Context: RGP worker, does not sleep.
  */
-u8 rmc_sabre_prepare(struct rmc_wqe *w)
+u8 rmc_sabre_prepare(const struct rmc_qp *qp, struct rmc_wqe *w)
 {
 	return w->length <= RMC_SABRE_MAX ? RMC_S_OK : RMC_S_BAD_LENGTH;
 }

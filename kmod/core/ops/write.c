@@ -4,12 +4,13 @@
 
 /**
  * rmc_write_prepare() - validate a write's WQ entry
+ * @qp: queue pair
  * @w: snapshot
  *
  * Return: RMC_S_OK; the common checks are all a write needs.
  * Context: RGP worker, does not sleep.
  */
-u8 rmc_write_prepare(struct rmc_wqe *w)
+u8 rmc_write_prepare(const struct rmc_qp *qp, struct rmc_wqe *w)
 {
 	return RMC_S_OK;
 }
