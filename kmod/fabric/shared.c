@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What transports have in common whose kernels map one region. */
-#include <linux/interrupt.h>
 #include "shared.h"
 
 /**
@@ -51,16 +50,21 @@ void rmc_shared_init(struct rmc_shared *s, const struct rmc_transport *transport
  * @s: port; the region is attached
  * @nid: wanted, or negative: any
  *
- * Return: 0, or a negative errno after telling the reason. Context: may sleep.
+ * Return: 0, or a negative errno after telling the reason: the port is as it was.
+ * Context: may sleep.
  */
 int rmc_shared_claim(struct rmc_shared *s, s32 nid)
 {
 	struct rmc_fabric *f = &s->port.fabric;
-	int err = rmc_region_claim(f, nid, &s->port.first, &s->port.epoch);
+	u32 claimed;
+	int err;
 
-	if (!err)
-		WRITE_ONCE(f->node[s->port.first].doorbell, s->doorbell);
-	return err;
+	err = rmc_region_claim(f, nid, &claimed, &s->port.epoch);
+	if (err)
+		return err;
+	s->port.first = claimed;
+	WRITE_ONCE(f->node[claimed].doorbell, s->doorbell);
+	return 0;
 }
 
 /**

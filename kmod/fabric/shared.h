@@ -3,6 +3,7 @@
 #ifndef RMC_SHARED_H
 #define RMC_SHARED_H
 
+#include <linux/interrupt.h>
 #include "region.h"
 #include "transport.h"
 

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include "tap.h"
 #include "kmod/fabric/config.h"
-#include "kmod/fabric/region.h"
+#include "kmod/fabric/shared.h"
 
 #define BYTES		(4 << 20)
 #define DEAD_MS		100
@@ -544,6 +544,53 @@ static void test_reset(void)
 	teardown("a node that joins finds empty channels, of others' nothing is gone");
 }
 
+static u32 kicks;
+
+static void kick(void *data)
+{
+	CHECK(data == &kicks);
+	kicks++;
+}
+
+/* What ivshmem and uml have in common: a claim that fails leaves the port as it was. */
+static void test_shared(void)
+{
+	struct rmc_shared s = { .irq = 5 };
+
+	setup();
+	CHECK_EQ(attach(&region, &fabric, &config), 0);
+	s.port.fabric = fabric;
+	s.region = region;
+	CHECK_EQ(rmc_shared_claim(&s, 2), 0);
+	CHECK_EQ(s.port.first, 2);
+	CHECK_EQ(s.port.epoch, 1);
+	CHECK_EQ(fabric.node[2].doorbell, 0);
+	rmc_shared_has_doorbell(&s, 7);
+	CHECK_EQ(fabric.node[2].doorbell, 7);
+	/* another kernel has the id now, and lives */
+	fabric.node[2].claim = rmc_claim(RMC_NODE_UP, 2);
+	fabric.node[2].doorbell = 9;
+	played_sleep = hearts_beat;
+	CHECK_EQ(rmc_shared_reclaim(&s.port), -EBUSY);
+	CHECK_EQ(s.port.first, 2);
+	CHECK_EQ(s.port.epoch, 1);
+	CHECK_EQ(fabric.node[2].doorbell, 9);
+	played_sleep = NULL;
+	fabric.node[2].state = RMC_NODE_DOWN;
+	CHECK_EQ(rmc_shared_reclaim(&s.port), 0);
+	CHECK_EQ(s.port.first, 2);
+	CHECK_EQ(s.port.epoch, 3);
+	CHECK_EQ(fabric.node[2].doorbell, 7);
+	/* who rings is heard between start and stop */
+	rmc_shared_rung(&s);
+	rmc_shared_start(&s.port, kick, &kicks);
+	rmc_shared_rung(&s);
+	rmc_shared_stop(&s.port);
+	rmc_shared_rung(&s);
+	CHECK_EQ(kicks, 1);
+	teardown("a port on shared memory: claimed again, or as it was; doorbell");
+}
+
 int main(void)
 {
 	test_format();
@@ -561,5 +608,6 @@ int main(void)
 	test_claim();
 	test_claim_never_rests();
 	test_reset();
+	test_shared();
 	return tap_done();
 }

@@ -42,7 +42,7 @@ GROUPS = {
     "core": ["kmod/base/line.c", "kmod/base/mem.c", "kmod/core/*.c", "kmod/core/ops/*.c",
              "kmod/member/*.c", "kmod/ni/*.c", "kmod/fabric/fabric.c", "kmod/fabric/filter.c", "kmod/fabric/model.c", "kmod/fabric/layout.c",
              f"{HOST}/world.c", f"{HOST}/packets.c"],
-    "region": ["kmod/fabric/region.c", "kmod/fabric/layout.c", "kmod/fabric/fabric.c"],
+    "region": ["kmod/fabric/region.c", "kmod/fabric/shared.c", "kmod/fabric/layout.c", "kmod/fabric/fabric.c"],
     "header": [],
     # without messages, which a test plays
     "calls": [f"lib/{n}.c" for n in ("ctx", "error", "log", "mem", "qp", "sabre", "size",

@@ -13,6 +13,12 @@
 #define GFP_KERNEL		0
 #define current			0
 
+#define container_of(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
+
+static inline void synchronize_irq(unsigned int irq)
+{
+}
+
 struct cpumask {
 	u64 bits;
 };
