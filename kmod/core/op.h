@@ -63,24 +63,24 @@ struct rmc_wqe {
  * @seg: segment; [req.offset, req.offset + req.length) lies inside
  * @rx: request ring
  * @rx_pay: position of the request's first payload line
+ * @from: node that the request came from
  * @tx: reply ring; its next payload lines are free
  * @word1: out, second word of the reply; preset to the echo
  * @count: packets, when @req is a run of them; RMC_HELD: how many were taken over
  * @node: node that serves
  * @in: channel the request came from; NULL on the local path
- * @from: node it came from
  */
 struct rmc_serve {
 	struct rmc_req req;
 	struct rmc_mem *seg;
 	struct rmc_ring *rx;
 	u32 rx_pay;
+	u32 from;
 	struct rmc_ring *tx;
 	u64 word1;
 	u32 count;
 	struct rmc_node *node;
 	struct rmc_in *in;
-	u32 from;
 };
 
 struct rmc_qp;

@@ -28,8 +28,8 @@ struct pending {
 	u32 count;
 	u32 pay_pos;
 	u32 pay_lines;
-	u8 status;
 	u16 flags;
+	u8 status;
 	bool runs;
 };
 
