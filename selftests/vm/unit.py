@@ -284,33 +284,75 @@ class DoorbellTest(unittest.TestCase):
 
 
 class GreetingTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.cluster = c = cluster.Cluster("x")
+        c.folder = self.folder.name
+        c.state = {"boot_timeout": 10, "module": None, "accel": "tcg",
+                   "guests": [{"pid": os.getpid(), "start": base.pid_start(os.getpid())}]}
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.addCleanup(self.listener.close)
+        self.listener.bind(c.path("agent-0.0"))
+        self.listener.listen()
+
+    def bring_up(self, guest_side, **patches):
+        thread = threading.Thread(target=guest_side, daemon=True)
+        thread.start()
+        with mock.patch.multiple(cluster, **patches), mock.patch.object(cluster.machine, "of"):
+            self.cluster._bring_up([0])
+        thread.join(5)
+        self.assertFalse(thread.is_alive())
+        self.assertEqual(self.cluster.answered, {0})
+
+    def answer(self):
+        with self.listener.accept()[0] as conn:
+            conn.sendall(conn.recv(64))
+            conn.recv(1)
+
     def test_a_guest_that_drops_the_first_answer_comes_up(self):
-        with tempfile.TemporaryDirectory() as folder:
-            c = cluster.Cluster("x")
-            c.folder = folder
-            c.state = {"boot_timeout": 10, "module": None, "accel": "tcg",
-                       "guests": [{"pid": os.getpid(), "start": base.pid_start(os.getpid())}]}
-            listener = socket.socket(socket.AF_UNIX)
-            listener.bind(c.path("agent-0.0"))
-            listener.listen()
+        def guest_side():
+            dropped, _ = self.listener.accept()
+            dropped.recv(64)
+            self.answer()
+            dropped.close()
 
-            def guest_side():
-                dropped, _ = listener.accept()
-                dropped.recv(64)
-                with listener.accept()[0] as conn:
-                    conn.sendall(conn.recv(64))
-                    conn.recv(1)
-                dropped.close()
+        self.bring_up(guest_side, GREET_AGAIN=0.2)
 
-            thread = threading.Thread(target=guest_side, daemon=True)
-            thread.start()
-            with mock.patch.object(cluster, "GREET_AGAIN", 0.2), \
-                    mock.patch.object(cluster.machine, "of"):
-                c._bring_up_one(0)
-            thread.join(5)
-            self.assertFalse(thread.is_alive())
-            self.assertEqual(c.answered, {0})
-            listener.close()
+    def hang(self, used, again):
+        """A guest that says nothing and has used so much CPU time, until it is started again."""
+        c, started = self.cluster, threading.Event()
+        c.state["boot_timeout"] = 1.5
+
+        def start(i, owned):
+            self.assertIs(threading.current_thread(), threading.main_thread())
+            started.set()
+
+        def guest_side():
+            silent, _ = self.listener.accept()
+            if started.wait(3) and again:
+                self.answer()
+            silent.close()
+
+        c.kill, c._forget_sockets, c._start = mock.Mock(), mock.Mock(), start
+        with mock.patch.object(cluster, "note") as note:
+            self.bring_up(guest_side, cpu_seconds=lambda pid: used)
+        note.assert_called_once()
+        c.kill.assert_called_once_with(0)
+        c._forget_sockets.assert_called_once_with([0])
+
+    def test_a_guest_that_hangs_is_started_again(self):
+        self.hang(1, True)
+
+    def test_a_guest_is_started_again_once(self):
+        with self.assertRaisesRegex(base.Fail, "did not come up"):
+            self.hang(1, False)
+        self.cluster.kill.assert_called_once_with(0)
+
+    def test_a_guest_that_was_not_let_run_does_not_hang(self):
+        with self.assertRaisesRegex(base.Fail, "did not come up"):
+            self.hang(0.4, True)
+        self.cluster.kill.assert_not_called()
 
 
 class ProcessTest(unittest.TestCase):

@@ -35,8 +35,16 @@ BUSYBOX = "/run/rmc/busybox"
 # Seconds between two greetings of a guest that boots. Its agent drops the answer when its driver
 # tells 0.3 s later than the greeting, on another queue, that we are connected.
 GREET_AGAIN = 15
+# Of the boot's time-out: the CPU time after which an emulated guest that says nothing hangs. QEMU
+# before 8.1 may translate an instruction while another vCPU replaces it, and run the old one for
+# ever. Linux replaces instructions by breakpoints first, and jumps back at one that is gone.
+HANGS_AFTER = 1 / 3
 SYSFS = "/sys/class/misc/rmc"
 CONSOLE_LINES = 15
+
+
+class Hangs(agent.Lost):
+    pass
 
 
 def die_with_parent():
@@ -75,6 +83,7 @@ class Cluster:
         self.state = {}
         self.cancelled = threading.Event()
         self.answered = set()           # guests that came up
+        self.deadline = 0               # of the boot
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -221,20 +230,44 @@ class Cluster:
     def _bring_up(self, which):
         """Wait for the guests' agents and load the module, all at the same time."""
         with concurrent.futures.ThreadPoolExecutor(max_workers=len(which)) as pool:
-            jobs = [pool.submit(self._bring_up_one, i) for i in which]
+            def submit(i, may_hang):
+                self.deadline = time.monotonic() + self.state["boot_timeout"]
+                jobs[pool.submit(self._bring_up_one, i, may_hang)] = i
+
+            jobs = {}
             try:
-                for job in concurrent.futures.as_completed(jobs):
-                    job.result()
+                for i in which:
+                    submit(i, self.state["accel"] == "tcg")
+                while jobs:
+                    job = next(concurrent.futures.as_completed(jobs))
+                    i = jobs.pop(job)
+                    try:
+                        job.result()
+                    except Hangs:       # here: a guest ends with the thread that starts it
+                        note(f"node {i} hangs while it boots, as emulated guests do now and then: "
+                             "it is started again")
+                        self.kill(i)
+                        self._forget_sockets([i])
+                        self._start(i, bool(self.state.get("owner")))
+                        submit(i, False)
             except BaseException:
                 self.cancelled.set()
                 raise
 
-    def _bring_up_one(self, i):
-        deadline = time.monotonic() + self.state["boot_timeout"]
+    def _bring_up_one(self, i, may_hang):
+        timeout = self.state["boot_timeout"]
+        start, enough = time.monotonic(), timeout * HANGS_AFTER
+
+        def hangs():
+            if (may_hang and time.monotonic() - start > enough and
+                    cpu_seconds(self.state["guests"][i]["pid"]) > enough):
+                raise Hangs("the guest hangs")
+
         try:
-            timeout = self.state["boot_timeout"]
-            session = self.session(i, timeout, patience=timeout, again=GREET_AGAIN)
+            session = self.session(i, timeout, patience=timeout, again=GREET_AGAIN, check=hangs)
         except agent.Lost as e:
+            if isinstance(e, Hangs):
+                raise
             raise Fail(f"node {i} did not come up: {e.what}{self._silence(i)}",
                        "its console ended with:", self.console_tail(i)) from None
         self.answered.add(i)
@@ -248,7 +281,7 @@ class Cluster:
                 if status:
                     raise Fail(f"node {i}: context 0 could not be made: {err.strip()}",
                                "look at rmc-vm console, or give --no-context")
-            self._wait_for_peers(session, i, deadline)
+            self._wait_for_peers(session, i)
 
     def _insmod(self, session, i):
         module = self.state["module"]
@@ -266,7 +299,7 @@ class Cluster:
                    "its kernel log says:",
                    "\n".join("    " + x for x in lines[max(about[0], about[-1] - 11):][:12]))
 
-    def _wait_for_peers(self, session, i, deadline):
+    def _wait_for_peers(self, session, i):
         if self.state["fabric"] == "loopback" or self.state["nodes"] == 1:
             return
         wanted = self.state["nodes"] - 1
@@ -274,7 +307,7 @@ class Cluster:
             status, out, _ = session.run([BUSYBOX, "cat", f"{SYSFS}/peers_up"])
             if status or out.strip() == str(wanted):    # a module without the file: no waiting
                 return
-            if time.monotonic() > deadline:
+            if time.monotonic() > self.deadline:
                 raise Fail(f"node {i} sees {out.strip()} of {wanted} peers",
                            "look at rmc-vm console of the others")
             time.sleep(0.1)
@@ -290,7 +323,8 @@ class Cluster:
                 raise agent.Lost(f"its machine ended{self.complaint(f'machine-{i}.log')}")
         return check
 
-    def session(self, i, timeout=30, patience=2, again=None):
+    def session(self, i, timeout=30, patience=2, again=None, check=lambda: None):
+        """check(): raises when the wait for an answer is to end."""
         if not self.guest_alive(i):
             raise agent.Lost(f"the guest of node {i} is not running", f"run rmc-vm restart {i}")
         watch, late = self.watch(i), time.monotonic() + patience
@@ -298,6 +332,7 @@ class Cluster:
         def impatient():
             nonlocal late
             watch()
+            check()
             if time.monotonic() > late:
                 late += timeout
                 if machine.of(self.state).status(self, i) == "paused":
@@ -321,13 +356,16 @@ class Cluster:
         while self.guest_alive(i):
             time.sleep(0.01)
 
+    def _forget_sockets(self, which):
+        for name in os.listdir(self.folder):
+            if re.fullmatch(rf"(console|qmp|agent|cable)-({'|'.join(map(str, which))})(\.\d+)?", name):
+                os.unlink(self.path(name))
+
     def restart(self, which):
         with locked(self.name):
             for i in filter(self.guest_alive, which):
                 self.kill(i)
-            for name in os.listdir(self.folder):
-                if re.fullmatch(rf"(console|qmp|agent|cable)-({'|'.join(map(str, which))})(\.\d+)?", name):
-                    os.unlink(self.path(name))
+            self._forget_sockets(which)
             # Whatever is in there, nobody needs it: and it may be what made them restart.
             if not any(map(self.guest_alive, range(len(self.state["guests"])))):
                 host.clear_region(self.state["region"])
