@@ -555,12 +555,30 @@ static void kick(void *data)
 /* What ivshmem and uml have in common: a claim that fails leaves the port as it was. */
 static void test_shared(void)
 {
+	const struct rmc_fabric_config wanted = {
+		.timeout_ms = 77, .dead_ms = 88, .poll_us_max = 99,
+	};
+	static const struct rmc_fabric_ops ops;
 	struct rmc_shared s = { .irq = 5 };
+	u8 *channel;
 
 	setup();
 	CHECK_EQ(attach(&region, &fabric, &config), 0);
 	s.port.fabric = fabric;
 	s.region = region;
+	rmc_shared_init(&s, NULL, &ops, &wanted);
+	CHECK(s.port.fabric.ops == &ops);
+	CHECK_EQ(s.port.fabric.timeout_ms, 77);
+	CHECK_EQ(s.port.fabric.dead_ms, 88);
+	CHECK_EQ(s.port.poll_us_max, 99);
+	CHECK_EQ(s.port.locals, 1);
+	channel = rmc_shared_channel(&s.port.fabric, 1, 3);
+	CHECK(channel == rmc_region_channel(&region, &fabric, 1, 3));
+	*channel = 1;
+	rmc_shared_reset(&s.port.fabric, 2);
+	CHECK_EQ(*channel, 1);
+	rmc_shared_reset(&s.port.fabric, 3);
+	CHECK_EQ(*channel, 0);
 	CHECK_EQ(rmc_shared_claim(&s, 2), 0);
 	CHECK_EQ(s.port.first, 2);
 	CHECK_EQ(s.port.epoch, 1);
