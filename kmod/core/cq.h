@@ -9,6 +9,7 @@
 
 #include "../base/event.h"
 #include "../base/mem.h"
+#include "../base/phase.h"
 #include "tenant.h"
 
 struct rmc_front;
@@ -67,19 +68,14 @@ struct rmc_qp {
 	struct rmc_qp *prev;
 };
 
-/* Phase of a free-running position: 1 on the first lap. */
-static inline u32 rmc_qp_phase(const struct rmc_qp *qp, u32 pos)
-{
-	return ~(pos >> qp->order) & 1;
-}
+static_assert(RMC_WQE_PHASE == RMC_PHASE && RMC_CQE_PHASE == RMC_PHASE, "bit 0 of both");
 
 /* Something published that the RGP has not taken yet? */
 static inline bool rmc_qp_pending(const struct rmc_qp *qp)
 {
 	/* pairs with the application's release of word0 */
-	u64 w = smp_load_acquire(&qp->wq[qp->wq_head & qp->mask].word0);
-
-	return (w & RMC_WQE_PHASE) == rmc_qp_phase(qp, qp->wq_head);
+	return rmc_phase_is(rmc_phase_load(&qp->wq[qp->wq_head & qp->mask].word0),
+			    qp->wq_head, qp->order);
 }
 
 /**
@@ -95,12 +91,12 @@ static inline bool rmc_qp_pending(const struct rmc_qp *qp)
 static inline void rmc_cq_post(struct rmc_qp *qp, u16 slot, u8 status)
 {
 	u32 tail = qp->done.count;
-	u32 word = rmc_cqe_word(slot, status, rmc_qp_phase(qp, tail));
+	u32 word = rmc_cqe_word(slot, status, rmc_phase(tail, qp->order));
 
 	/* pairs with the acquire in the library's rmc_poll_cq(): the data in
 	 * the local buffer is visible before the completion
 	 */
-	smp_store_release(&qp->cq[tail & qp->mask].word, word);
+	rmc_phase_publish(&qp->cq[tail & qp->mask].word, word);
 	rmc_event_happened(&qp->done);
 }
 

@@ -441,9 +441,9 @@ static __always_inline bool take_entry(const struct rmc_qp *qp, u16 slot, struct
 {
 	struct rmc_wq_entry *s = &qp->wq[slot];
 	/* pairs with the application's release of word0 */
-	u64 word0 = smp_load_acquire(&s->word0), word1;
+	u64 word0 = rmc_phase_load(&s->word0), word1;
 
-	if ((word0 & RMC_WQE_PHASE) != rmc_qp_phase(qp, qp->wq_head))
+	if (!rmc_phase_is(word0, qp->wq_head, qp->order))
 		return false;
 	word1 = READ_ONCE(s->word1);
 	/* whoever has much to ask has also written the next line's entries */

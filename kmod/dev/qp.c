@@ -92,13 +92,13 @@ static int start_polling(struct rmc_queues *q)
 	int err;
 
 	if (front) {
-		err = rmc_worker_call(rmc_qp_worker(&front->inner), add_qp, &front->inner);
+		err = rmc_worker_call(rmc_qp_worker(&front->inner.qp), add_qp, &front->inner.qp);
 		if (err)
 			return err;
 	}
 	err = rmc_worker_call(q->worker, add_qp, &q->qp);
 	if (err && front)
-		rmc_worker_call(rmc_qp_worker(&front->inner), del_inner, &front->inner);
+		rmc_worker_call(rmc_qp_worker(&front->inner.qp), del_inner, &front->inner.qp);
 	return err;
 }
 
@@ -108,7 +108,7 @@ static void stop_polling(struct rmc_queues *q)
 
 	rmc_worker_call(q->worker, del_qp, q);
 	if (front)
-		rmc_worker_call(rmc_qp_worker(&front->inner), del_inner, &front->inner);
+		rmc_worker_call(rmc_qp_worker(&front->inner.qp), del_inner, &front->inner.qp);
 }
 
 /* Before they are polled: whose they are. */
@@ -122,10 +122,10 @@ static int get_shares(struct rmc_file *f, struct rmc_queues *q)
 	q->qp.tenant = q->share->tenant;
 	if (!front)
 		return 0;
-	q->inner_share = rmc_share_get(f, rmc_qp_worker(&front->inner));
+	q->inner_share = rmc_share_get(f, rmc_qp_worker(&front->inner.qp));
 	if (!q->inner_share)
 		return -ENOMEM;
-	front->inner.tenant = q->inner_share->tenant;
+	front->inner.qp.tenant = q->inner_share->tenant;
 	return 0;
 }
 

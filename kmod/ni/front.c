@@ -15,24 +15,15 @@
  */
 struct rmc_front *rmc_front_create(const struct rmc_qp *outer, struct rmc_ni_worker *worker)
 {
-	u32 entries = outer->mask + 1;
 	struct rmc_front *f = rmc_os_zalloc_user(sizeof(*f));
 
 	if (!f)
 		return NULL;
 	f->worker = worker;
-	f->inner.wq = rmc_os_zalloc_user(entries * sizeof(*f->inner.wq));
-	f->inner.cq = rmc_os_zalloc_user(entries * sizeof(*f->inner.cq));
-	f->inner.flags = rmc_os_zalloc_user(sizeof(*f->inner.flags));
-	if (!f->inner.wq || !f->inner.cq || !f->inner.flags) {
-		rmc_front_destroy(f);
+	if (rmc_client_init(&f->inner, outer->node, outer->bufs, outer->ctx_id, outer->order)) {
+		rmc_os_free(f);
 		return NULL;
 	}
-	f->inner.bufs = outer->bufs;
-	f->inner.node = outer->node;
-	f->inner.mask = outer->mask;
-	f->inner.order = outer->order;
-	f->inner.ctx_id = outer->ctx_id;
 	return f;
 }
 
@@ -44,60 +35,45 @@ struct rmc_front *rmc_front_create(const struct rmc_qp *outer, struct rmc_ni_wor
  */
 void rmc_front_destroy(struct rmc_front *f)
 {
-	rmc_os_free(f->inner.flags);
-	rmc_os_free(f->inner.cq);
-	rmc_os_free(f->inner.wq);
+	rmc_client_destroy(&f->inner);
 	rmc_os_free(f);
 }
 
-/* What the backend completed goes to the application. */
+/* What the backend completed goes to the application: slots are the same. */
 static u32 relay_completions(struct rmc_qp *outer)
 {
-	struct rmc_front *f = outer->front;
+	u8 status;
+	u16 slot;
 	u32 n;
 
-	for (n = 0; n < RMC_BATCH && rmc_front_in_flight(outer); n++) {
-		/* pairs with the release in rmc_cq_post() */
-		u32 word = smp_load_acquire(&f->inner.cq[f->seen & outer->mask].word);
-
-		if ((word & RMC_CQE_PHASE) != rmc_qp_phase(outer, f->seen))
-			break;
-		f->seen++;
-		rmc_cq_post(outer, rmc_cqe_slot(word), rmc_cqe_status(word));
-	}
+	for (n = 0; n < RMC_BATCH && rmc_client_reap(&outer->front->inner, &slot, &status); n++)
+		rmc_cq_post(outer, slot, status);
 	return n;
 }
 
 /* What the application posted goes to the backend, no more than it has room for. */
 static u32 relay_entries(struct rmc_qp *outer)
 {
-	struct rmc_qp *inner = &outer->front->inner;
+	struct rmc_client *inner = &outer->front->inner;
 	u32 n;
 
-	for (n = 0; n < RMC_BATCH && rmc_front_in_flight(outer) <= outer->mask; n++) {
+	for (n = 0; n < RMC_BATCH && !rmc_client_full(inner); n++) {
 		struct rmc_wq_entry *s = &outer->wq[outer->wq_head & outer->mask];
-		struct rmc_wq_entry *d = &inner->wq[outer->wq_head & outer->mask];
 		/* pairs with the application's release of word0 */
-		u64 word0 = smp_load_acquire(&s->word0);
+		u64 word0 = rmc_phase_load(&s->word0);
 
-		if ((word0 & RMC_WQE_PHASE) != rmc_qp_phase(outer, outer->wq_head))
+		if (!rmc_phase_is(word0, outer->wq_head, outer->order))
 			break;
-		WRITE_ONCE(d->word1, READ_ONCE(s->word1));
-		/* pairs with the acquire in rmc_rgp_poll() */
-		smp_store_release(&d->word0, word0);
+		rmc_client_post(inner, word0, READ_ONCE(s->word1));
 		outer->wq_head++;
 	}
-	if (!n)
-		return 0;
-	/* publish, then look at the flag; pairs with the barrier in rmc_ni_park() */
-	smp_mb();
-	if (unlikely(READ_ONCE(inner->flags->need_wakeup)))
-		rmc_os_wake(inner->node->req_worker);
+	if (n)
+		rmc_client_submit(inner);
 	return n;
 }
 
 /**
- * rmc_front_poll() - look at one application's WQ and at the backend's answers
+ * rmc_front_poll() - poll one application's WQ and the backend's completions
  * @outer: application's queue pair; the caller is its frontend
  *
  * Return: entries and completions relayed.

@@ -132,8 +132,7 @@ struct rmc_ni_org {
 	bool frontends;
 };
 
-/* Of whoever has the threads: make a worker look for work; a barrier on its users' CPUs */
-void rmc_os_wake(struct rmc_ni_worker *w);
+/* Of whoever has the threads: a barrier on the CPUs of a worker's users */
 void rmc_os_membarrier(struct rmc_ni_worker *w);
 
 const struct rmc_ni_org *rmc_ni_find(const char *name);

@@ -56,13 +56,13 @@ static int join(struct member *m, struct rmc_node *unit)
 	if (unit->fronts) {
 		m->qp.front = &m->front;
 		m->front.worker = unit->front[0];
-		m->front.inner.node = unit;
-		if (rmc_ni_add_qp(unit->req_worker, &m->front.inner))
+		m->front.inner.qp.node = unit;
+		if (rmc_ni_add_qp(unit->req_worker, &m->front.inner.qp))
 			return -ENOSPC;
 	}
 	err = rmc_ni_add_qp(rmc_qp_worker(&m->qp), &m->qp);
 	if (err && m->qp.front)
-		rmc_ni_del_qp(unit->req_worker, &m->front.inner);
+		rmc_ni_del_qp(unit->req_worker, &m->front.inner.qp);
 	return err;
 }
 
@@ -70,7 +70,7 @@ static void leave(struct member *m)
 {
 	rmc_ni_del_qp(rmc_qp_worker(&m->qp), &m->qp);
 	if (m->qp.front)
-		rmc_ni_del_qp(m->qp.node->req_worker, &m->front.inner);
+		rmc_ni_del_qp(m->qp.node->req_worker, &m->front.inner.qp);
 }
 
 /* Each unit has its share of the node's queue pairs, and a worker an end. */

@@ -618,9 +618,9 @@ void app_init_of(struct app *a, struct world *w, u32 nid, u32 ctx_id, u32 entrie
 
 		a->qp.front = rmc_front_create(&a->qp, front);
 		if (a->qp.front)
-			a->qp.front->inner.tenant = tenant;
+			a->qp.front->inner.qp.tenant = tenant;
 		if (!a->qp.front ||
-		    rmc_ni_add_qp(a->qp.node->req_worker, &a->qp.front->inner))
+		    rmc_ni_add_qp(a->qp.node->req_worker, &a->qp.front->inner.qp))
 			abort();
 	} else {
 		a->qp.tenant = tenant;
@@ -633,7 +633,7 @@ void app_fini(struct app *a)
 {
 	rmc_ni_del_qp(rmc_qp_worker(&a->qp), &a->qp);
 	if (a->qp.front)
-		rmc_ni_del_qp(a->qp.node->req_worker, &a->qp.front->inner);
+		rmc_ni_del_qp(a->qp.node->req_worker, &a->qp.front->inner.qp);
 	app_lost(a);
 }
 
@@ -693,7 +693,7 @@ void app_take(struct app *a)
 {
 	if (a->qp.front) {
 		rmc_front_poll(&a->qp);
-		rmc_rgp_poll(&a->qp.front->inner);
+		rmc_rgp_poll(&a->qp.front->inner.qp);
 	} else {
 		rmc_rgp_poll(&a->qp);
 	}

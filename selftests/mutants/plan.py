@@ -75,6 +75,7 @@ PROGRAMS = {
     **host("tracked", "plain"),
     **host("asked", "plain"),
     **host("workers", "plain", "asan"),
+    **host("kclient", "plain"),
     **host("steps", "plain", "vector"),
     **host("memory", "plain", "asan"),
     **host("runs", "plain", "asan"),
@@ -167,7 +168,7 @@ ORDER["lib"] = MSG[:1] + KV[:1] + [LIMITS["barrier"]]
 # By area: its group, and the programs that come before those of ORDER
 AREAS = {
     "ring": ("core", ["bounds"]),
-    "cq": ("core", []),
+    "cq": ("core", ["kclient"]),
     "event": ("core", []),
     "ct": ("core", ["ranges"]),
     "wire": ("core", ["bounds", "sabre_unit"]),
@@ -190,7 +191,7 @@ AREAS = {
     "tenant": ("core", ["tenants", "tenants.asan"]),
     "rmw": ("core", ["rmw", "steps", "rmw.asan"]),
     "range": ("core", ["ranges", "ranges.asan"]),
-    "front": ("core", ["turns", "workers"]),
+    "front": ("core", ["kclient", "turns", "workers"]),
     "fabric": ("core", ["bounds", "links", "wakeups", "sends", "tracked", "runs", "runs.asan"]),
     "filter": ("core", ["bounds", "bounds.asan", "faults"]),
     "model": ("core", ["model"]),

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A client of the RMC inside the kernel: what an application does with its queue pair,
+ * without a process. The queues are kernel memory of the same layout, and the unit's RGP
+ * polls them as it polls any other.
+ *
+ *   rmc_client_post()   --> WQ --> RGP
+ *   rmc_client_reap()   <-- CQ <-- RCP
+ *
+ * One thread at a time is the client, on any worker or none: it alone posts and reaps. The
+ * queue pair belongs to the unit's worker. Users: the frontends (ni/front.c).
+ */
+#ifndef RMC_CLIENT_H
+#define RMC_CLIENT_H
+
+#include "cq.h"
+
+struct rmc_ni_worker;
+
+/**
+ * struct rmc_client - both ends of a queue pair in kernel memory
+ * @qp: queue pair (the unit's worker); give it to rmc_ni_add_qp()
+ * @head: entries posted (client)
+ * @tail: completions reaped (client)
+ */
+struct rmc_client {
+	struct rmc_qp qp;
+	u32 head ____cacheline_aligned;
+	u32 tail;
+};
+
+int rmc_client_init(struct rmc_client *c, struct rmc_node *unit, struct rmc_bufs *bufs,
+		    u16 ctx_id, u32 order);
+void rmc_client_destroy(struct rmc_client *c);
+void rmc_client_submit(struct rmc_client *c);
+
+/* Of whoever has the threads (run/worker.c): make a worker poll */
+void rmc_os_wake(struct rmc_ni_worker *w);
+
+/* Entries posted whose completions were not reaped. */
+static inline u32 rmc_client_in_flight(const struct rmc_client *c)
+{
+	return c->head - c->tail;
+}
+
+/* Is there no room for another entry? A slot is reused after its completion was reaped. */
+static inline bool rmc_client_full(const struct rmc_client *c)
+{
+	return rmc_client_in_flight(c) > c->qp.mask;
+}
+
+/**
+ * rmc_client_post() - publish a WQ entry
+ * @c: client that is not full
+ * @word0: first word of the entry, whatever its phase
+ * @word1: second one
+ *
+ * The RGP validates it like an application's. Call rmc_client_submit() after the last one.
+ *
+ * Return: slot, by which its completion names it.
+ * Context: the client; does not sleep.
+ */
+static inline u16 rmc_client_post(struct rmc_client *c, u64 word0, u64 word1)
+{
+	u16 slot = c->head & c->qp.mask;
+
+	WRITE_ONCE(c->qp.wq[slot].word1, word1);
+	/* pairs with the acquire in take_entry() */
+	rmc_phase_publish(&c->qp.wq[slot].word0,
+			  (word0 & ~(u64)RMC_PHASE) | rmc_phase(c->head, c->qp.order));
+	c->head++;
+	return slot;
+}
+
+/**
+ * rmc_client_reap() - take the next completion
+ * @c: client
+ * @slot: out: of the entry that is finished
+ * @status: out: enum rmc_status
+ *
+ * Return: false when there is none.
+ * Context: the client; does not sleep.
+ */
+static inline bool rmc_client_reap(struct rmc_client *c, u16 *slot, u8 *status)
+{
+	u32 word;
+
+	/* spares a load of a line that the RCP writes */
+	if (!rmc_client_in_flight(c))
+		return false;
+	/* pairs with the release in rmc_cq_post() */
+	word = rmc_phase_load(&c->qp.cq[c->tail & c->qp.mask].word);
+	if (!rmc_phase_is(word, c->tail, c->qp.order))
+		return false;
+	c->tail++;
+	*slot = rmc_cqe_slot(word);
+	*status = rmc_cqe_status(word);
+	return true;
+}
+
+#endif
