@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Taking packets off the wire, deciding what happens to them, handing them on. */
-#include "filter.h"
+/* Taking packets off the wire, holding them until they are due, handing them on. */
+#include "stage.h"
 
 u32 rmc_filters __read_mostly;
 
@@ -113,28 +113,6 @@ void rmc_filter_set(struct rmc_filter *flt, const struct rmc_fault *fault, u64 s
 	flt->fault = *fault;
 	if (seed)
 		flt->rng = seed;
-}
-
-/* Multiplied so that all bits are random, also those of small seeds. */
-static u32 random32(struct rmc_filter *flt)
-{
-	flt->rng ^= flt->rng << 13;
-	flt->rng ^= flt->rng >> 7;
-	flt->rng ^= flt->rng << 17;
-	return (flt->rng * 0x2545f4914f6cdd1dULL) >> 32;
-}
-
-static u64 random_below(struct rmc_filter *flt, u64 n)
-{
-	if (n >> 32)
-		/* n <= RMC_HOLD_NS_MAX < 2^34: a little coarser, no overflow */
-		return (n >> 10) * random32(flt) >> 22;
-	return n ? n * random32(flt) >> 32 : 0;
-}
-
-static bool chance(struct rmc_filter *flt, u32 millionths)
-{
-	return millionths && ((u64)random32(flt) * RMC_ALWAYS >> 32) < millionths;
 }
 
 /* ---- packets by due time ---- */
@@ -337,32 +315,9 @@ bool rmc_filter_drain(struct rmc_filter *flt)
 
 /* ---- the way of a packet ---- */
 
-/* When the link model lets a reply arrive. */
-static u64 model_due(struct rmc_links *l, struct rmc_filter *flt, u32 lines, u64 now)
-{
-	/* replies come in the order of requests, but for those that the server
-	 * held (ring.h): then this is the time of a neighbour
-	 */
-	u64 sent = flt->sent_ns[flt->wire.pos & flt->wire.mask];
-	u64 due = sent + flt->path.rtt_ns;
-
-	if (!sent)
-		return now;
-	flt->stats.flight_ns += now - sent;
-	if (flt->path.byte_fs) {
-		struct rmc_port_time *port = &l->port[flt->path.in];
-
-		due = max(max(due, port->in_ns), now);
-		due += rmc_path_ns(&flt->path, RMC_PACKET_HEADER + lines * RMC_LINE);
-		port->in_ns = due;
-	}
-	return max(due, now);
-}
-
 /* The packet at the head of the wire; false: there is none, or no room for it. */
 static bool take(struct rmc_links *l, struct rmc_filter *flt, u64 now, struct rmc_packet *p)
 {
-	const struct rmc_fault *fault = &flt->fault;
 	struct rmc_desc d;
 	u32 copy;
 
@@ -371,8 +326,7 @@ static bool take(struct rmc_links *l, struct rmc_filter *flt, u64 now, struct rm
 	d.word0 = unmarked(flt, d.word0);
 	/* a length has 16 bits: at most 1025 lines */
 	p->lines = rmc_packet_lines(flt->lane, d.word0, d.word1);
-	/* whoever claims more than there can be has no payload */
-	copy = p->lines <= flt->wire.pay_mask + 1 ? p->lines : 0;
+	copy = rmc_packet_payload(flt, p);
 	if (flt->frees < copy)
 		return false;
 	flt->stats.packets++;
@@ -381,22 +335,12 @@ static bool take(struct rmc_links *l, struct rmc_filter *flt, u64 now, struct rm
 	p->seq = flt->seq++;
 	p->due_ns = now;
 	p->line = RMC_NO_LINE;
-	if (unlikely(fault->down || chance(flt, fault->loss))) {
-		flt->stats.lost++;
-		p->word0 |= flt->lane == RMC_LANE_REQ ? RMC_REQ_LOST : RMC_REP_LOST;
-	} else {
-		if (flt->lane == RMC_LANE_REP && flt->path.rtt_ns + flt->path.byte_fs)
-			p->due_ns = model_due(l, flt, copy, now);
-		if (flt->lane == RMC_LANE_REQ && l->slow_ns) {
-			l->slow_until = max(l->slow_until, now) + l->slow_ns;
-			p->due_ns = l->slow_until;
-		}
-		p->due_ns += fault->delay_ns + random_below(flt, fault->jitter_ns);
-		if (chance(flt, fault->reorder)) {
-			flt->stats.reordered++;
-			p->due_ns += fault->gap_ns;
-		}
+	if (likely(rmc_stages(l, flt, p, now))) {
 		p->line = store(flt, copy);
+	} else {
+		flt->stats.lost++;
+		p->due_ns = now;
+		p->word0 |= flt->lane == RMC_LANE_REQ ? RMC_REQ_LOST : RMC_REP_LOST;
 	}
 	return true;
 }
@@ -421,30 +365,6 @@ static void duplicate(struct rmc_filter *flt, struct rmc_packet *p)
 		/* still the head of the wire */
 		copy.line = store(flt, lines);
 	push(flt, &copy);
-}
-
-/* Another order for the packets of one operation that are together. */
-static void shuffle(struct rmc_filter *flt, struct rmc_packet *batch, u32 n)
-{
-	u32 i, j, k, at;
-
-	for (i = 0; i < n; i = j) {
-		/* what a fabric must not do: let data requests overtake it */
-		if (rmc_op_announces(rmc_op_flags((u8)(batch[i].word0 >> 48)), batch[i].word1)) {
-			j = i + 1;
-			continue;
-		}
-		for (j = i + 1; j < n && (u32)batch[j].word0 == (u32)batch[i].word0; j++)
-			;
-		if (j - i < 2 || !chance(flt, flt->fault.shuffle))
-			continue;
-		flt->stats.shuffled += j - i;
-		for (k = j - 1; k > i; k--) {
-			at = i + (u32)((u64)random32(flt) * (k - i + 1) >> 32);
-			swap(batch[k].due_ns, batch[at].due_ns);
-			swap(batch[k].seq, batch[at].seq);
-		}
-	}
 }
 
 /*
@@ -478,13 +398,13 @@ void rmc_filter_pump(struct rmc_links *l, struct rmc_filter *flt)
 		if (!take(l, flt, now, &batch[n]))
 			break;
 		if (flt->lane == RMC_LANE_REP && !(batch[n].word0 & RMC_REP_LOST) &&
-		    chance(flt, flt->fault.dup))
+		    rmc_fault_chance(flt, flt->fault.dup))
 			duplicate(flt, &batch[n]);
 		flt->wire.pos++;
 		flt->wire.pay_pos += batch[n].lines;
 	}
 	if (flt->fault.shuffle)
-		shuffle(flt, batch, n);
+		rmc_fault_shuffle(flt, batch, n);
 	for (i = 0; i < n; i++)
 		push(flt, &batch[i]);
 
@@ -512,33 +432,6 @@ void rmc_filter_pump(struct rmc_links *l, struct rmc_filter *flt)
 }
 
 /**
- * rmc_filter_sent() - a request was put into the ring just now
- * @l: links of the unit; the caller is its RGP worker
- * @flt: filter of the channel's replies
- * @req: the channel's request ring
- * @lines: payload lines of the request
- *
- * Context: worker, does not sleep.
- */
-void rmc_filter_sent(struct rmc_links *l, struct rmc_filter *flt, const struct rmc_ring *req,
-		     u32 lines)
-{
-	u64 now;
-
-	if (!(flt->path.rtt_ns + flt->path.byte_fs))
-		return;
-	now = rmc_os_now_ns();
-	if (flt->path.byte_fs) {
-		struct rmc_port_time *port = &l->port[flt->path.out];
-
-		now = max(now, port->out_ns) +
-		      rmc_path_ns(&flt->path, RMC_PACKET_HEADER + lines * RMC_LINE);
-		port->out_ns = now;
-	}
-	flt->sent_ns[(req->pos - 1) & req->mask] = now;
-}
-
-/**
  * rmc_filter_idle() - does a filter let everything pass as it is
  * @l: links of a unit
  * @flt: filter of one of them
@@ -547,8 +440,5 @@ void rmc_filter_sent(struct rmc_links *l, struct rmc_filter *flt, const struct r
  */
 bool rmc_filter_idle(const struct rmc_links *l, const struct rmc_filter *flt)
 {
-	const struct rmc_fault *f = &flt->fault;
-
-	return !f->loss && !f->dup && !f->reorder && !f->shuffle && !f->down && !f->delay_ns &&
-	       !f->jitter_ns && !rmc_filter_wanted(l, flt->lane);
+	return rmc_fault_none(&flt->fault) && !rmc_filter_wanted(l, flt->lane);
 }

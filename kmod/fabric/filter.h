@@ -18,6 +18,8 @@
  * the RRPP answers with a marked reply and the RCP takes for a credit and nothing
  * else. The copy of a doubled reply has a mark that says: no credit.
  *
+ * What happens to a packet, and when it is due, is decided by the stages (stage.h).
+ *
  * Without filters all of this is a branch on one read-mostly word.
  */
 #ifndef RMC_FILTER_H
@@ -25,6 +27,7 @@
 
 #include "../base/opcode.h"
 #include "fabric.h"
+#include "fault.h"
 #include "model.h"
 
 /*
@@ -35,34 +38,8 @@
 extern u32 rmc_filters;
 #define rmc_os_filters()	unlikely(READ_ONCE(rmc_filters))
 
-/* Probabilities count in millionths */
-#define RMC_ALWAYS		1000000
-/* Longest delay, jitter and gap, nanoseconds */
-#define RMC_HOLD_NS_MAX		10000000000ULL
 /* A worker with little to do is at a filter again after at most so many nanoseconds */
 #define RMC_VISIT_NS		100
-
-/**
- * struct rmc_fault - what happens to the packets of one lane of a link
- * @loss: how many are lost, millionths
- * @dup: how many replies come twice, millionths
- * @reorder: how many are held for @gap_ns, so that others overtake them
- * @shuffle: how many runs of packets of one operation come in another order
- * @down: all are lost
- * @delay_ns: all come later by this
- * @jitter_ns: and by up to this, evenly; they may overtake each other
- * @gap_ns: see @reorder; a doubled reply's copy comes later by this
- */
-struct rmc_fault {
-	u32 loss;
-	u32 dup;
-	u32 reorder;
-	u32 shuffle;
-	bool down;
-	u64 delay_ns;
-	u64 jitter_ns;
-	u64 gap_ns;
-};
 
 /* Counters; each is written by one worker and read by anybody. */
 #define RMC_FILTER_STATS(X)	\
@@ -111,7 +88,7 @@ struct rmc_packet {
  * @free: first free line
  * @frees: number of free lines
  * @seq: packets taken so far
- * @rng: state of the random numbers, never 0
+ * @rng: state of the stages' random numbers, never 0
  * @sent_ns: by slot of the request ring, when the last bit of it left
  * @stats: counters
  */
@@ -171,8 +148,16 @@ bool rmc_filter_wanted(const struct rmc_links *l, enum rmc_lane lane);
 bool rmc_filter_idle(const struct rmc_links *l, const struct rmc_filter *flt);
 
 void rmc_filter_pump(struct rmc_links *l, struct rmc_filter *flt);
-void rmc_filter_sent(struct rmc_links *l, struct rmc_filter *flt, const struct rmc_ring *req,
-		     u32 lines);
+
+/* A request was sent just now: see model.c */
+void rmc_model_sent(struct rmc_links *l, struct rmc_filter *flt, const struct rmc_ring *req,
+		    u32 lines);
+
+/* Payload lines of a packet; one that claims more than there can be has none. */
+static inline u32 rmc_packet_payload(const struct rmc_filter *flt, const struct rmc_packet *p)
+{
+	return p->lines <= flt->wire.pay_mask + 1 ? p->lines : 0;
+}
 
 /* Is there anything that was not handed on yet? Such a ring is not quiet. */
 static inline bool rmc_filter_holds(const struct rmc_filter *flt)

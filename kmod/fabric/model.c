@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Distances and routes of the link model. */
-#include "model.h"
+/* Link model: distances and routes, and when a reply arrives. */
+#include "stage.h"
 
 static u32 dimensions(const struct rmc_model *m)
 {
@@ -107,4 +107,67 @@ void rmc_model_path(const struct rmc_model *m, u32 from, u32 to, struct rmc_path
 		from /= m->dim[i];
 		to /= m->dim[i];
 	}
+}
+
+/**
+ * rmc_stage_model() - replies arrive when the model lets them
+ * @l: links of the unit
+ * @flt: filter
+ * @p: packet
+ * @now: time, nanoseconds
+ *
+ * Replies come in the order of requests, but for those that the server held (ring.h): then
+ * the time of sending is a neighbour's.
+ *
+ * Return: see stage.h. Context: worker, does not sleep.
+ */
+bool rmc_stage_model(struct rmc_links *l, struct rmc_filter *flt, struct rmc_packet *p, u64 now)
+{
+	const struct rmc_path *path = &flt->path;
+	u64 sent, due;
+
+	if (flt->lane != RMC_LANE_REP || !(path->rtt_ns + path->byte_fs))
+		return true;
+	sent = flt->sent_ns[flt->wire.pos & flt->wire.mask];
+	if (!sent)
+		return true;
+	due = sent + path->rtt_ns;
+	flt->stats.flight_ns += now - sent;
+	if (path->byte_fs) {
+		struct rmc_port_time *port = &l->port[path->in];
+
+		due = max(max(due, port->in_ns), p->due_ns);
+		due += rmc_path_ns(path, RMC_PACKET_HEADER +
+				   rmc_packet_payload(flt, p) * RMC_LINE);
+		port->in_ns = due;
+	}
+	p->due_ns = max(due, p->due_ns);
+	return true;
+}
+
+/**
+ * rmc_model_sent() - a request was put into the ring just now
+ * @l: links of the unit; the caller is its RGP worker
+ * @flt: filter of the channel's replies
+ * @req: the channel's request ring
+ * @lines: payload lines of the request
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_model_sent(struct rmc_links *l, struct rmc_filter *flt, const struct rmc_ring *req,
+		     u32 lines)
+{
+	u64 now;
+
+	if (!(flt->path.rtt_ns + flt->path.byte_fs))
+		return;
+	now = rmc_os_now_ns();
+	if (flt->path.byte_fs) {
+		struct rmc_port_time *port = &l->port[flt->path.out];
+
+		now = max(now, port->out_ns) +
+		      rmc_path_ns(&flt->path, RMC_PACKET_HEADER + lines * RMC_LINE);
+		port->out_ns = now;
+	}
+	flt->sent_ns[(req->pos - 1) & req->mask] = now;
 }

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Faults: loss, delay, jitter, reordering, and a server that takes its time. What holds a
+ * packet or doubles it is in filter.c.
+ */
+#include "stage.h"
+
+/* Multiplied so that all bits are random, also those of small seeds. */
+static u32 random32(struct rmc_filter *flt)
+{
+	flt->rng ^= flt->rng << 13;
+	flt->rng ^= flt->rng >> 7;
+	flt->rng ^= flt->rng << 17;
+	return (flt->rng * 0x2545f4914f6cdd1dULL) >> 32;
+}
+
+static u64 random_below(struct rmc_filter *flt, u64 n)
+{
+	if (n >> 32)
+		/* n <= RMC_HOLD_NS_MAX < 2^34: a little coarser, no overflow */
+		return (n >> 10) * random32(flt) >> 22;
+	return n ? n * random32(flt) >> 32 : 0;
+}
+
+/**
+ * rmc_fault_chance() - one of so many
+ * @flt: filter, whose random numbers are used
+ * @millionths: how probable
+ *
+ * Return: true with that probability.
+ */
+bool rmc_fault_chance(struct rmc_filter *flt, u32 millionths)
+{
+	return millionths && ((u64)random32(flt) * RMC_ALWAYS >> 32) < millionths;
+}
+
+/**
+ * rmc_stage_loss() - the link is down, or the packet is lost
+ * @l: links of the unit
+ * @flt: filter
+ * @p: packet
+ * @now: time, nanoseconds
+ *
+ * Return: see stage.h. Context: worker, does not sleep.
+ */
+bool rmc_stage_loss(struct rmc_links *l, struct rmc_filter *flt, struct rmc_packet *p, u64 now)
+{
+	return !unlikely(flt->fault.down || rmc_fault_chance(flt, flt->fault.loss));
+}
+
+/**
+ * rmc_stage_server() - a slow server takes its time for each request, one after the other
+ * @l: links of the unit
+ * @flt: filter
+ * @p: packet
+ * @now: time, nanoseconds
+ *
+ * Return: see stage.h. Context: worker, does not sleep.
+ */
+bool rmc_stage_server(struct rmc_links *l, struct rmc_filter *flt, struct rmc_packet *p, u64 now)
+{
+	if (flt->lane == RMC_LANE_REQ && l->slow_ns) {
+		l->slow_until = max(l->slow_until, p->due_ns) + l->slow_ns;
+		p->due_ns = l->slow_until;
+	}
+	return true;
+}
+
+/**
+ * rmc_stage_delay() - delay, jitter, and packets that others overtake
+ * @l: links of the unit
+ * @flt: filter
+ * @p: packet
+ * @now: time, nanoseconds
+ *
+ * Return: see stage.h. Context: worker, does not sleep.
+ */
+bool rmc_stage_delay(struct rmc_links *l, struct rmc_filter *flt, struct rmc_packet *p, u64 now)
+{
+	const struct rmc_fault *fault = &flt->fault;
+
+	p->due_ns += fault->delay_ns + random_below(flt, fault->jitter_ns);
+	if (rmc_fault_chance(flt, fault->reorder)) {
+		flt->stats.reordered++;
+		p->due_ns += fault->gap_ns;
+	}
+	return true;
+}
+
+/**
+ * rmc_fault_shuffle() - another order for the packets of one operation that are together
+ * @flt: filter that took them off the wire
+ * @batch: packets, which passed all stages
+ * @n: how many
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_fault_shuffle(struct rmc_filter *flt, struct rmc_packet *batch, u32 n)
+{
+	u32 i, j, k, at;
+
+	for (i = 0; i < n; i = j) {
+		/* what a fabric must not do: let data requests overtake it */
+		if (rmc_op_announces(rmc_op_flags((u8)(batch[i].word0 >> 48)), batch[i].word1)) {
+			j = i + 1;
+			continue;
+		}
+		for (j = i + 1; j < n && (u32)batch[j].word0 == (u32)batch[i].word0; j++)
+			;
+		if (j - i < 2 || !rmc_fault_chance(flt, flt->fault.shuffle))
+			continue;
+		flt->stats.shuffled += j - i;
+		for (k = j - 1; k > i; k--) {
+			at = i + (u32)((u64)random32(flt) * (k - i + 1) >> 32);
+			swap(batch[k].due_ns, batch[at].due_ns);
+			swap(batch[k].seq, batch[at].seq);
+		}
+	}
+}
