@@ -16,6 +16,8 @@
 #include "../base/mem.h"
 #include "waiter.h"
 
+struct rmc_run;
+
 /**
  * struct rmc_umem - memory and its owner
  * @mem: as the pipelines see it
@@ -31,6 +33,8 @@
  * @unmap_lock: guards @mappings and the change of @mem.length; taken under mmap_lock, and
  *	under the file's lock, where neither may be waited for
  * @waiter: of a segment: who sleeps for notifications
+ * @run: of a segment or range: its lines, see exposed.h; NULL: nobody needs to know
+ * @runs: how many
  */
 struct rmc_umem {
 	struct rmc_mem mem;
@@ -45,11 +49,14 @@ struct rmc_umem {
 	u32 mappings;
 	spinlock_t unmap_lock;	/* see above */
 	struct rmc_waiter waiter;
+	struct rmc_run *run;
+	u64 runs;
 };
 
 struct rmc_umem *rmc_umem_pin(u64 addr, u64 length);
 struct rmc_umem *rmc_umem_alloc(u64 length, int nid, bool strict);
 void rmc_umem_put(struct rmc_umem *u);
+unsigned long rmc_umem_pfn(const struct rmc_umem *u, u64 i);
 int rmc_umem_map(struct rmc_umem *u, struct vm_area_struct *vma);
 
 #endif

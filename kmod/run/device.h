@@ -9,6 +9,7 @@
 #include <linux/device.h>
 #include <linux/miscdevice.h>
 #include <linux/mutex.h>
+#include <linux/rbtree.h>
 #include <linux/xarray.h>
 #include "config.h"
 #include "worker.h"
@@ -47,6 +48,9 @@ enum rmc_device_state {
  * @quota_lock: guards @users and what users and contexts are charged
  * @users: struct rmc_user of those with open contexts, by uid
  *
+ * @exposed_lock: guards @exposed
+ * @exposed: which lines segments expose, kmod/dev/exposed.c
+ *
  * @fault_lock: one change of faults or of the link model at a time
  * @debugfs: their directory
  */
@@ -74,6 +78,9 @@ struct rmc_device {
 
 	struct mutex quota_lock;	/* see above */
 	struct xarray users;
+
+	struct mutex exposed_lock;	/* see above */
+	struct rb_root_cached exposed;
 
 	struct mutex fault_lock;	/* see above */
 	struct dentry *debugfs;

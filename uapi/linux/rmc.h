@@ -201,7 +201,8 @@ struct rmc_attach {
  * @sabre_mode: with RMC_MEM_OBJECTS: enum rmc_sabre_mode
  * @reserved2: must be 0
  *
- * One segment per context and node: EEXIST for the second. It belongs to the
+ * One segment per context and node: EEXIST for the second. EADDRINUSE: some of the memory
+ * is in another segment, which another worker serves: a line has one RRPP. It belongs to the
  * file and goes with it. Application memory is pinned, counts against
  * RLIMIT_MEMLOCK, and must be writable private or shared memory. Objects start
  * on 8-byte boundaries; their writers keep to <rmc/object.h>.
@@ -246,7 +247,7 @@ struct rmc_seg_unreg {
  * what crosses from one to another, or is in none, ends with RMC_S_OUT_OF_RANGE.
  *
  * ENOENT: no segment. EEXIST: overlaps the segment's first bytes or another range.
- * ENOSPC: there are max_ranges already.
+ * ENOSPC: there are max_ranges already. EADDRINUSE: as of RMC_IOC_SEG_REG.
  */
 struct rmc_seg_add {
 	__u32 size;
