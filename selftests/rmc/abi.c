@@ -361,6 +361,42 @@ TEST(query_fills_only_what_was_asked)
 	CHECK_EQ(room[sizeof(struct rmc_query)], 0x5a);
 }
 
+/* What applications see of it is the query alone: operations succeed either way. */
+TEST(local_path_is_switched_per_node)
+{
+	static const size_t lengths[] = { 8, 64, 1000, 16 * PAGE };
+	const char *const path = SYSFS "/node1/local_path";
+	struct rmc_query q = { .size = sizeof(q) };
+	unsigned int i, k, can;
+	struct end a, b;
+
+	end_open(&a, CTX, 0, 16 * PAGE, 0, 0);
+	end_open(&b, CTX, 1, 0, 16 * PAGE, 16);
+	REQUIRE(!ioctl(rmc_fd(b.ctx), RMC_IOC_QUERY, &q));
+	can = q.local_path;
+	CHECK_EQ(can, q.ni == RMC_NI_FUSED && q.units == 1);
+	for (i = 0; i < 100; i++) {
+		CHECK_EQ(file_put(path, i % 2 ? "1" : "0"), 0);
+		CHECK_EQ(file_number(path, ""), i % 2);
+		REQUIRE(!ioctl(rmc_fd(b.ctx), RMC_IOC_QUERY, &q));
+		CHECK_EQ(q.local_path, i % 2 ? can : 0);
+		/* that of another node is its own */
+		CHECK_EQ(file_number(SYSFS "/node0/local_path", ""), 1);
+		for (k = 0; k < sizeof(lengths) / sizeof(*lengths); k++) {
+			memset(b.buf, (int)(i + k), lengths[k]);
+			CHECK_EQ(rmc_write(b.qp, 0, 0, b.buf, lengths[k]), RMC_S_OK);
+			CHECK(!memcmp(a.seg, b.buf, lengths[k]));
+			memset(b.buf, 0xee, lengths[k]);
+			CHECK_EQ(rmc_read(b.qp, 0, 0, b.buf, lengths[k]), RMC_S_OK);
+			CHECK(!memcmp(a.seg, b.buf, lengths[k]));
+		}
+	}
+	CHECK_EQ(file_put(path, "maybe"), EINVAL);
+	CHECK_EQ(file_number(path, ""), 1);
+	end_close(&b);
+	end_close(&a);
+}
+
 TEST(attach_once)
 {
 	struct rmc_attach a = { .size = sizeof(a) };
