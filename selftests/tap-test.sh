@@ -100,7 +100,7 @@ reports "like those, but not they" 4 << 'EOF'
 [ 3.1] BUG: KASAN: slab-out-of-bounds in load_module+0x1a2/0x3456
 EOF
 
-report_unittest ./history_unit.py
+report_unittest bench/history_unit.py
 report_unittest ./rooms_unit.py
 
 echo "1..$count"

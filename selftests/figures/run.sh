@@ -53,7 +53,7 @@ expect "without gnuplot the cure is told" 125 "rmc-deps figures" no_gnuplot
 if [ "$(nproc)" -lt 2 ]; then
 	report 0 "table 2 by the host's own benchmark" "needs two CPUs"
 else
-	make -s -C "$top/selftests/host" O="$top/build/host" "$top/build/host/sweep" ||
+	make -s -C "$top/selftests" O="$top/build/host" "$top/build/host/sweep" ||
 		report 1 "sweep builds"
 	expect "sweep: sizes that are none" 2 "usage: sweep" "$top/build/host/sweep" --sizes 8,4
 	expect "sweep: no such series" 2 "usage: sweep" "$top/build/host/sweep" frob
@@ -64,7 +64,7 @@ else
 	shows "and one of here" "$page" '<td class="native">[0-9.]*</td>'
 	shows "and the command" "$page" '<code>build/host/sweep --path packets --quick read-latency '
 	shows "raw JSON lies beside it" "$W/table2/raw/host.sweep.json" '"t_typical_usec"'
-	make -s -C "$top/selftests/host" O="$top/build/host" "$top/build/host/objects" ||
+	make -s -C "$top/selftests" O="$top/build/host" "$top/build/host/objects" ||
 		report 1 "objects builds"
 	expect "objects: no such figure" 2 "usage: objects" "$top/build/host/objects" 11
 	expect "objects: schemes as JSON" 0 '"series": "farm: check"' \

@@ -9,7 +9,7 @@
 
 #include <string.h>
 #include "kmod/core/pipeline.h"
-#include "selftests/host/world.h"
+#include "selftests/harness/world.h"
 
 #define NODES	3
 #define UNITS	2	/* at most */

@@ -14,7 +14,7 @@ files="core/rgp.c core/rcp.c core/rrpp.c core/att.c core/itt.c core/itt.h core/o
 	base/line.h base/mem.h core/cq.h core/ct.h base/event.h core/version.h core/ops/read.c core/ops/write.c
 	core/ops/atomic.c core/ops/notify.c core/ops/sabre.c fabric/filter.c fabric/layout.c"
 # What only the kernel's half calls, and copies by vector instructions, which the native stress
-# tests (../host): the file and the percentage that it must have
+# tests (../stress): the file and the percentage that it must have
 exceptions="fabric/transport.h 0 ni/ni.h 60 base/vec.h 0 base/line.c 75"
 n=${#targets[@]}		# after run.sh's
 

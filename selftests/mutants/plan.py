@@ -2,10 +2,11 @@
 """What is built and run for a fault: flavours of a compiler, groups of sources, programs
 and, by area, the order of programs."""
 
-HOST = "selftests/host"
+UNIT = "selftests/unit"
+HARNESS = "selftests/harness"
 WARN = "-w"
-SHIM = ["-std=gnu11", WARN, "-I.", "-Iuapi", "-Ilib/include", f"-I{HOST}", f"-I{HOST}/shim",
-        "-pthread"]
+SHIM = ["-std=gnu11", WARN, "-I.", "-Iuapi", "-Ilib/include", f"-I{HARNESS}",
+        f"-I{HARNESS}/shim", "-pthread"]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 # name: compiler, flags for objects, flags for programs
@@ -17,7 +18,7 @@ FLAVOURS = {
     "vector": ("gcc", SHIM + ["-O2"], ["-pthread"]),
     "tsan": ("clang", SHIM + ["-O1", "-fsanitize=thread"], ["-fsanitize=thread", "-pthread"]),
     # the kernel's half of the shared region, over a kernel that is played
-    "kernel": ("gcc", SHIM[:2] + [f"-I{HOST}/shim/kernel"] + SHIM[2:] +
+    "kernel": ("gcc", SHIM[:2] + [f"-I{HARNESS}/shim/kernel"] + SHIM[2:] +
                ["-Wno-sign-compare", "-O1"] + SANITIZE, SANITIZE + ["-pthread"]),
 }
 
@@ -41,7 +42,7 @@ FLAVOURS.update({
 GROUPS = {
     "core": ["kmod/base/line.c", "kmod/base/mem.c", "kmod/core/*.c", "kmod/core/ops/*.c",
              "kmod/member/*.c", "kmod/ni/*.c", "kmod/fabric/fabric.c", "kmod/fabric/filter.c", "kmod/fabric/model.c", "kmod/fabric/layout.c",
-             f"{HOST}/world.c", f"{HOST}/packets.c"],
+             f"{HARNESS}/world.c", f"{HARNESS}/packets.c"],
     "region": ["kmod/fabric/region.c", "kmod/fabric/shared.c", "kmod/fabric/layout.c", "kmod/fabric/fabric.c"],
     "header": [],
     # without messages, which a test plays
@@ -55,9 +56,9 @@ GROUPS["compat"] = [n for n in GROUPS["calls"] if n != "lib/rpc.c"] + [
 
 
 def host(name, *flavours):
-    """A program of selftests/host: plainly as itself, and NAME.FLAVOUR."""
+    """A program of selftests/unit: plainly as itself, and NAME.FLAVOUR."""
     return {name if f == "plain" else f"{name}.{f}":
-            (f, "core", [f"{HOST}/{name}.c"], {}, []) for f in flavours}
+            (f, "core", [f"{UNIT}/{name}.c"], {}, []) for f in flavours}
 
 
 # name: flavour, group, own sources, environment, arguments
@@ -90,10 +91,10 @@ PROGRAMS = {
     **host("model", "plain"),
     **host("sabre_unit", "plain", "asan"),
     # headers alone
-    "parks": ("plain", "header", [f"{HOST}/parks.c"], {}, []),
-    "posted": ("kernel", "header", [f"{HOST}/posted.c"], {}, []),
-    "region": ("kernel", "region", [f"{HOST}/region.c"], {}, []),
-    "stress.tsan": ("tsan", "core", [f"{HOST}/stress.c"], {"RMC_WORLD": "pair,mtu=512"}, ["1"]),
+    "parks": ("plain", "header", [f"{UNIT}/parks.c"], {}, []),
+    "posted": ("kernel", "header", [f"{UNIT}/posted.c"], {}, []),
+    "region": ("kernel", "region", [f"{UNIT}/region.c"], {}, []),
+    "stress.tsan": ("tsan", "core", ["selftests/stress/stress.c"], {"RMC_WORLD": "pair,mtu=512"}, ["1"]),
 }
 
 LIB = "selftests/lib"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include "../host/tap.h"
+#include "../harness/tap.h"
 #include "costs.h"
 #include "fiber.h"
 #include "heap.h"

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "../host/tap.h"
+#include "../harness/tap.h"
 #include "costs.h"
 #include "heap.h"
 #include "runs.h"

@@ -269,7 +269,7 @@ class Import(Folder):
         self.assertEqual(str(rows["read"]["median"]["value"]), "1.28")
         found = store.Store(self.folder).result("new")
         self.assertEqual([found[k] for k in ("commit", "date", "machine", "command")],
-                         ["abc1234+", "2026-11-23", "M, 2 CPUs", "selftests/bench-history --rounds 3"])
+                         ["abc1234+", "2026-11-23", "M, 2 CPUs", "selftests/bench/bench-history --rounds 3"])
 
     def test_series_of_figures(self):
         rows = self.take("series", SERIES)

@@ -45,7 +45,7 @@ expect "a machine that is not there, with the reason" 125 "nothing can be measur
 if [ "$(nproc)" -lt 2 ]; then
 	report 0 "the core alone" "needs two CPUs"
 else
-	make -s -C "$top/selftests/host" O="$top/build/host" \
+	make -s -C "$top/selftests" O="$top/build/host" \
 		"$top"/build/host/{sweep,stages,lines,messages} > /dev/null 2>&1 ||
 		report 1 "the host's programs build"
 	for program in sweep stages lines messages; do

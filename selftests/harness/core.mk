@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# The files of kmod/ that also build in user space, with selftests/host/shim. TOP is set.
+# The files of kmod/ that also build in user space, with selftests/harness/shim. TOP is set.
 CORE := $(filter-out %/os.c %/trace.c,$(wildcard $(TOP)/kmod/base/*.c)) \
 	$(wildcard $(TOP)/kmod/core/*.c $(TOP)/kmod/core/ops/*.c) \
 	$(wildcard $(TOP)/kmod/member/*.c $(TOP)/kmod/ni/*.c) \
