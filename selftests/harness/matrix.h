@@ -9,7 +9,7 @@
 #ifndef MATRIX_H
 #define MATRIX_H
 
-#include "tap.h"
+#include "../tap.h"
 #include "world.h"
 
 struct matrix_test {

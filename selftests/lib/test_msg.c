@@ -12,7 +12,7 @@
 #include <rmc/msg.h>
 #include "../../lib/cell.h"
 #include "fake_rmc.h"
-#include "tap.h"
+#include "../tap.h"
 
 #define NODES_MAX	6
 #define CELLS		16

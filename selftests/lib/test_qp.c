@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <rmc/rmc.h>
 #include "fake_rmc.h"
-#include "tap.h"
+#include "../tap.h"
 
 #define SEGMENT_WORDS	1024
 

@@ -15,7 +15,7 @@
 #include "rmc/object.h"
 #include "rmc/sabre.h"
 #include "fake_rmc.h"
-#include "tap.h"
+#include "../tap.h"
 
 #define ENTRIES		8
 #define MS		1000000U	/* in nanoseconds */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <rmc/rmc.h>
-#include "tap.h"
+#include "../tap.h"
 
 #define NODES	3
 #define FIRST	4		/* node id of the first */

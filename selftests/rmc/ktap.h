@@ -8,6 +8,8 @@
  *	TEST(name) { ... CHECK(x); REQUIRE_EQ(a, b); ... }
  *	KTAP_MAIN(reason_to_skip_everything_or_NULL)
  *
+ * The other tests have ../tap.h, for programs of one process.
+ *
  * Exit status of the program: 0 all passed or skipped, 1 some failed, 4 nothing
  * could be tested.
  */

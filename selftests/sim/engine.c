@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include "../harness/tap.h"
+#include "../tap.h"
 #include "costs.h"
 #include "fiber.h"
 #include "heap.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <rmc/rmc.h>
-#include "../harness/tap.h"
+#include "../tap.h"
 #include "rmc_sim.h"
 
 #define BYTES	3000

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "../harness/tap.h"
+#include "../tap.h"
 #include "costs.h"
 #include "heap.h"
 #include "runs.h"
@@ -196,12 +196,12 @@ static void many(uint64_t from, int runs)
 	char name[96];
 	int i;
 
-	for (i = 0; i < runs && tap_bad < 5; i++)
+	for (i = 0; i < runs && tap_failures < 5; i++)
 		if (execute_apart(from + i)) {
 			printf("# seed %llu failed; again: runs --kind %s --seed %llu\n",
 			       (unsigned long long)(from + i), kind->name,
 			       (unsigned long long)(from + i));
-			tap_bad++;
+			tap_failures++;
 		}
 	took = now_s() - start;
 	printf("# %s: %d runs, %.0f per minute\n", kind->name, i, i / took * 60);

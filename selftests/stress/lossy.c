@@ -9,7 +9,7 @@
 #define _GNU_SOURCE
 #include <sched.h>
 #include <time.h>
-#include "tap.h"
+#include "../tap.h"
 #include "world.h"
 
 #define APPS	8

@@ -107,7 +107,7 @@ static void test_line_atomicity(const struct world_opts *ni)
 	stop_owner = 0;
 	pthread_create(&t, NULL, owner, NULL);
 	world_start(&w, NULL, false);
-	for (t0 = now_ms(); now_ms() - t0 < seconds * 1000ULL && !tap_bad; reads++) {
+	for (t0 = now_ms(); now_ms() - t0 < seconds * 1000ULL && !tap_failures; reads++) {
 		lines = reads & 1 ? FEW : LINES;
 		CHECK_EQ(run(&a, RMC_OP_READ, 1, 0, lbuf, lines * 64), RMC_S_OK);
 		for (l = 0; l < lines; l++)
@@ -151,7 +151,7 @@ static void test_first_word_last(const struct world_opts *ni)
 	rmc_bufs_add(&a.bufs, buf);
 	seg_set(&w, 1, 0, seg);
 	world_start(&w, NULL, false);
-	for (t0 = now_ms(); now_ms() - t0 < seconds * 1000ULL && !tap_bad;) {
+	for (t0 = now_ms(); now_ms() - t0 < seconds * 1000ULL && !tap_failures;) {
 		if (posted == done) {
 			v++;
 			for (i = 0; i < LINES * 8; i++)
@@ -219,7 +219,7 @@ static void test_local_and_remote_atomics(const struct world_opts *ni)
 	stop_owner = 0;
 	pthread_create(&t, NULL, adder, &local);
 	world_start(&w, NULL, false);
-	for (t0 = now_ms(); now_ms() - t0 < seconds * 1000ULL && !tap_bad;) {
+	for (t0 = now_ms(); now_ms() - t0 < seconds * 1000ULL && !tap_failures;) {
 		lbuf[0] = 1;
 		CHECK_EQ(run(&a, RMC_OP_FAA, 1, 0, lbuf, 8), RMC_S_OK);
 		remote++;

@@ -3,7 +3,7 @@
  * Bounds: the numbers of a fabric and of a region's header, and what a filter may hold
  * of a wire whose other end writes what it likes.
  */
-#include "tap.h"
+#include "../tap.h"
 #include "world.h"
 #include "kmod/core/pipeline.h"
 #include "kmod/fabric/region.h"

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <ucontext.h>
-#include "tap.h"
+#include "../tap.h"
 #include "world.h"
 #include "kmod/core/pipeline.h"
 #include "kmod/member/member.h"
@@ -76,7 +76,7 @@ static void looks(u64 is, u64 then, u32 knows)
 	bool up, linked;
 
 	becomes = then;
-	for (step = change_at = 1; step >= change_at && !tap_bad; change_at++) {
+	for (step = change_at = 1; step >= change_at && !tap_failures; change_at++) {
 		entries[1].claim = is;
 		peers.sync[1] = knows;
 		rmc_peers_poll(node);
@@ -119,7 +119,7 @@ static void taken_over(u32 state, u32 then, void (*act)(struct rmc_node *node))
 	struct rmc_node *node = peers.node[1];
 
 	becomes = rmc_claim(RMC_NODE_JOINING, 2);
-	for (step = change_at = 1; step >= change_at && !tap_bad; change_at++) {
+	for (step = change_at = 1; step >= change_at && !tap_failures; change_at++) {
 		entries[0].state = RMC_NODE_DOWN;
 		entries[1].claim = rmc_claim(state, 1);
 		node->epoch = 1;
@@ -144,7 +144,7 @@ static void taken_while_joining(void)
 	bool kept = false;
 
 	becomes = rmc_claim(RMC_NODE_UP, 9);
-	for (step = change_at = 1; step >= change_at && !tap_bad; change_at++) {
+	for (step = change_at = 1; step >= change_at && !tap_failures; change_at++) {
 		entries[1].claim = rmc_claim(RMC_NODE_DOWN, 1);
 		node->epoch = 1;
 		node->left = true;
@@ -167,7 +167,7 @@ static void acknowledged_closed(void)
 	bool acknowledged = false;
 
 	becomes = rmc_claim(RMC_NODE_JOINING, 3);
-	for (step = change_at = 1; step >= change_at && !tap_bad; change_at++) {
+	for (step = change_at = 1; step >= change_at && !tap_failures; change_at++) {
 		entries[0].claim = rmc_claim(RMC_NODE_UP, node->epoch);
 		entries[1].claim = rmc_claim(RMC_NODE_UP, 2);
 		peers.sync[1] = 2;

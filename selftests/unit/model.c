@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The link model's arithmetic: distances, routes and times of crossbars and tori. */
-#include "tap.h"
+#include "../tap.h"
 #include "world.h"
 
 #define CROSSBAR	{ .topology = RMC_TOPOLOGY_CROSSBAR }

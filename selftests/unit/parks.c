@@ -3,7 +3,7 @@
  * How often a worker parks, and how often that interrupts other CPUs (kmod/ni/park.h):
  * its thread, whom others wake as it suits them, over simulated time.
  */
-#include "tap.h"
+#include "../tap.h"
 #include "kmod/ni/park.h"
 
 #define US		1000ULL

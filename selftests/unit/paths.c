@@ -124,7 +124,7 @@ static void compare(const struct outcome *a, const struct outcome *b)
 				       counter_name[k], a->counters[i][k], b->counters[i][k]);
 				CHECK(!"counters");
 			}
-	if (tap_bad)
+	if (tap_failures)
 		printf("# op %u, offset %lu, length %u\n", a->op, a->offset, a->length);
 }
 
@@ -134,7 +134,7 @@ static void both(const struct world_opts *o, u32 op, u32 sabre, u32 flags)
 	u32 i;
 
 	skipped += packets - operation(o, op, sabre, flags, true);
-	for (i = 0; i < RUNS && !tap_bad; i++)
+	for (i = 0; i < RUNS && !tap_failures; i++)
 		compare(&outcome[0][i], &outcome[1][i]);
 }
 

@@ -4,7 +4,7 @@
  * what worker_main() does: visit, then some calls. The lock of shim/kernel is not
  * recursive, so a function that is called with it held cannot post.
  */
-#include "tap.h"
+#include "../tap.h"
 #include "kmod/ni/calls.h"
 
 #define MANY		100

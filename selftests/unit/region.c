@@ -11,7 +11,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <sys/mman.h>
-#include "tap.h"
+#include "../tap.h"
 #include "kmod/fabric/config.h"
 #include "kmod/fabric/shared.h"
 

@@ -411,7 +411,7 @@ static void test_exhaustion(const struct world_opts *o, u32 mode)
 	CHECK(!app_poll(&s.a, &slot, &status));
 	CHECK(world_stat(&s.w, 1, att_stalls) > 4);
 	/* plain operations do not: other queue, same channel */
-	for (i = 0; i < 1000 && !tap_bad; i++)
+	for (i = 0; i < 1000 && !tap_failures; i++)
 		CHECK_EQ(app_run(&b, i & 1 ? RMC_OP_READ : RMC_OP_WRITE, 1, 8192, lbuf + 8192, 4096),
 			 RMC_S_OK);
 	CHECK(!app_poll(&s.a, &slot, &status));

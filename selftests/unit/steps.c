@@ -8,7 +8,7 @@
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
-#include "tap.h"
+#include "../tap.h"
 #include "world.h"
 #include "kmod/core/op.h"
 #include "kmod/base/vec.h"
@@ -150,7 +150,7 @@ static void loads_and_back(enum load which, u32 skip, u32 len, u32 every, u32 ba
 			CHECK(lines_of_one_moment(private + 64 + skip, len));
 		CHECK(all_are(private, 64 + skip, EDGE));
 		CHECK(all_are(private + 64 + skip + len, 64, EDGE));
-		if (tap_bad || last < change_at)
+		if (tap_failures || last < change_at)
 			break;
 	}
 }
@@ -345,7 +345,7 @@ static void test_rmw(void)
 			CHECK_EQ(add(&v, length), RMC_S_OK);
 			CHECK_EQ(*(u64 *)shared, 1000000 + counts);
 			CHECK(v.word1 <= counts);
-			if (tap_bad || !counts)
+			if (tap_failures || !counts)
 				break;
 		}
 		CHECK(change_at > 10);
@@ -418,7 +418,7 @@ static void test_ring(void)
 		at_step = NULL;
 		last = step;
 		CHECK(!there || d.word1 == NEW);
-		if (tap_bad || last < change_at)
+		if (tap_failures || last < change_at)
 			break;
 	}
 	CHECK(times_put > 1);
