@@ -2,7 +2,9 @@
 """What is built and run for a fault: flavours of a compiler, groups of sources, programs
 and, by area, the order of programs."""
 
-UNIT = "selftests/unit"
+import os
+
+HERE = os.path.dirname(os.path.realpath(__file__))
 HARNESS = "selftests/harness"
 WARN = "-w"
 SHIM = ["-std=gnu11", WARN, "-I.", "-Iuapi", "-Ilib/include", f"-I{HARNESS}",
@@ -55,47 +57,29 @@ GROUPS["compat"] = [n for n in GROUPS["calls"] if n != "lib/rpc.c"] + [
     "lib/compat/*.c", "selftests/lib/fake_rmc.c", "selftests/lib/fake_driver.c"]
 
 
-def host(name, *flavours):
-    """A program of selftests/unit: plainly as itself, and NAME.FLAVOUR."""
-    return {name if f == "plain" else f"{name}.{f}":
-            (f, "core", [f"{UNIT}/{name}.c"], {}, []) for f in flavours}
+# Of the host programs: not over the whole core; as module parameters would; arguments
+GROUP = {"parks": "header", "posted": "header", "region": "region"}
+ENVIRONMENT = {"stress.tsan": {"RMC_WORLD": "pair,mtu=512"}}
+ARGUMENTS = {"stress.tsan": ["1"]}
+
+
+def host_programs():
+    """Those of selftests/programs, in the flavours listed there: NAME or NAME.FLAVOUR."""
+    programs = {}
+    with open(os.path.join(os.path.dirname(HERE), "programs"), encoding="utf-8") as lines:
+        for words in map(str.split, lines):
+            if not words or words[0].startswith("#") or words[4] == "-":
+                continue
+            source, name = f"selftests/{words[0]}.c", os.path.basename(words[0])
+            for flavour in words[4].split(","):
+                full = name if flavour in ("plain", "kernel") else f"{name}.{flavour}"
+                programs[full] = (flavour, GROUP.get(name, "core"), [source],
+                                  ENVIRONMENT.get(full, {}), ARGUMENTS.get(full, []))
+    return programs
 
 
 # name: flavour, group, own sources, environment, arguments
-PROGRAMS = {
-    **host("itt", "plain", "asan"),
-    **host("replies", "plain", "asan"),
-    **host("again", "plain"),
-    **host("epochs", "plain", "asan"),
-    **host("fenced", "plain", "asan"),
-    **host("paths", "asan"),
-    **host("links", "plain", "asan"),
-    **host("bounds", "plain", "asan"),
-    **host("wakeups", "plain"),
-    **host("sends", "plain"),
-    **host("tracked", "plain"),
-    **host("asked", "plain"),
-    **host("workers", "plain", "asan"),
-    **host("steps", "plain", "vector"),
-    **host("memory", "plain", "asan"),
-    **host("runs", "plain", "asan"),
-    **host("unit", "plain", "asan"),
-    **host("peers", "plain", "asan"),
-    **host("entries", "plain"),
-    **host("hostile", "plain", "asan"),
-    **host("faults", "plain", "asan"),
-    **host("turns", "plain", "asan"),
-    **host("rmw", "plain", "asan"),
-    **host("ranges", "plain", "asan"),
-    **host("tenants", "plain", "asan"),
-    **host("model", "plain"),
-    **host("sabre_unit", "plain", "asan"),
-    # headers alone
-    "parks": ("plain", "header", [f"{UNIT}/parks.c"], {}, []),
-    "posted": ("kernel", "header", [f"{UNIT}/posted.c"], {}, []),
-    "region": ("kernel", "region", [f"{UNIT}/region.c"], {}, []),
-    "stress.tsan": ("tsan", "core", ["selftests/stress/stress.c"], {"RMC_WORLD": "pair,mtu=512"}, ["1"]),
-}
+PROGRAMS = host_programs()
 
 LIB = "selftests/lib"
 for n, group in (("qp", "lib"), ("msg", "lib"), ("scheme", "lib"), ("reader", "lib"),
@@ -220,6 +204,11 @@ AREAS = {
                      MSG[3], ERA, NEWCOMER] + LIVES),
     "herd": ("lib", HERD + [OTHER_SERVER] + LIVES),
 }
+
+for listed in [*ORDER.values(), *(first for _, first in AREAS.values())]:
+    for one in listed:
+        if one not in PROGRAMS:
+            raise ValueError(f"selftests/mutants/plan.py: there is no program {one}")
 
 
 def order(area):
