@@ -4,7 +4,7 @@
  * one world instead of a program's own, as module parameters would (also of programs
  * that go through their worlds themselves):
  *
- *	RMC_WORLD=edge,units=2,interleave=256,mtu=64 unit.asan
+ *	RMC_WORLD=edge,units=2,interleave=256,mtu=64 pipeline.asan
  */
 #ifndef MATRIX_H
 #define MATRIX_H
