@@ -141,7 +141,7 @@ FAILING = {"kv.2.sabre.other": "has opened another store"}
 ORDER = {
     "region": ["region"],
     "header": [],
-    "core": ["wakeups", "epochs", "fenced", "peers", "turns", "itt", "forged_replies", "again", "sends",
+    "core": ["wakeups", "epochs", "fenced", "peers", "turns", "itt", "forged_replies", "retransmission", "sends",
              "tracked", "forged_requests", "pipeline", "sabre_unit", "faults", "hostile", "tenants", "rmw", "ranges",
              "turns.asan", "peers.asan", "epochs.asan", "forged_replies.asan"],
 }
@@ -160,7 +160,7 @@ AREAS = {
     "itt": ("core", ["pipeline", "faults"]),
     "rgp": ("core", ["sends", "tracked", "turns", "pipeline"]),
     "rrpp": ("core", ["forged_requests", "turns", "pipeline"]),
-    "rcp": ("core", ["again", "forged_replies", "turns", "pipeline"]),
+    "rcp": ("core", ["retransmission", "forged_replies", "turns", "pipeline"]),
     "direct": ("core", ["paths.asan", "turns", "rmw"]),
     "admit": ("core", ["paths.asan", "pipeline"]),
     "account": ("core", ["pipeline", "paths.asan", "faults"]),
