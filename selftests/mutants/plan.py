@@ -141,7 +141,7 @@ FAILING = {"kv.2.sabre.other": "has opened another store"}
 ORDER = {
     "region": ["region"],
     "header": [],
-    "core": ["wakeups", "epochs", "fenced", "peers", "turns", "itt", "forged_replies", "retransmission", "sends",
+    "core": ["wakeups", "epochs", "fencing", "peers", "turns", "itt", "forged_replies", "retransmission", "sends",
              "duplicate_replies", "forged_requests", "pipeline", "sabre_unit", "faults", "hostile", "tenants", "rmw", "ranges",
              "turns.asan", "peers.asan", "epochs.asan", "forged_replies.asan"],
 }
@@ -169,7 +169,7 @@ AREAS = {
     "line": ("core", ["steps", "steps.vector", "memory", "memory.asan", "pipeline"]),
     "vec": ("core", ["steps.vector"]),
     "mem": ("core", ["pipeline", "memory", "memory.asan", "steps"]),
-    "node": ("core", ["epochs", "fenced", "node_table", "links"]),
+    "node": ("core", ["epochs", "fencing", "node_table", "links"]),
     "peer": ("core", ["epochs", "peers", "node_table"]),
     "ni": ("core", ["wakeups", "workers", "turns", "tenants", "workers.asan"]),
     "tenant": ("core", ["tenants", "tenants.asan"]),
