@@ -141,7 +141,7 @@ FAILING = {"kv.2.sabre.other": "has opened another store"}
 ORDER = {
     "region": ["region"],
     "header": [],
-    "core": ["wakeups", "epochs", "fencing", "peers", "turns", "itt", "forged_replies", "retransmission", "sends",
+    "core": ["wakeups", "epochs", "fencing", "peers", "turns", "itt", "forged_replies", "retransmission", "credits",
              "duplicate_replies", "forged_requests", "pipeline", "sabre_unit", "faults", "hostile", "tenants", "rmw", "ranges",
              "turns.asan", "peers.asan", "epochs.asan", "forged_replies.asan"],
 }
@@ -158,7 +158,7 @@ AREAS = {
     "wire": ("core", ["bounds", "sabre_unit"]),
     "op": ("core", ["bounds", "pipeline"]),
     "itt": ("core", ["pipeline", "faults"]),
-    "rgp": ("core", ["sends", "duplicate_replies", "turns", "pipeline"]),
+    "rgp": ("core", ["credits", "duplicate_replies", "turns", "pipeline"]),
     "rrpp": ("core", ["forged_requests", "turns", "pipeline"]),
     "rcp": ("core", ["retransmission", "forged_replies", "turns", "pipeline"]),
     "direct": ("core", ["both_paths.asan", "turns", "rmw"]),
@@ -176,7 +176,7 @@ AREAS = {
     "rmw": ("core", ["rmw", "steps", "rmw.asan"]),
     "range": ("core", ["ranges", "ranges.asan"]),
     "front": ("core", ["turns", "workers"]),
-    "fabric": ("core", ["bounds", "links", "wakeups", "sends", "duplicate_replies", "runs", "runs.asan"]),
+    "fabric": ("core", ["bounds", "links", "wakeups", "credits", "duplicate_replies", "runs", "runs.asan"]),
     "filter": ("core", ["bounds", "bounds.asan", "faults"]),
     "model": ("core", ["model"]),
     "layout": ("core", ["bounds", "region"]),
