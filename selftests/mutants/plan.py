@@ -176,7 +176,7 @@ AREAS = {
     "rmw": ("core", ["rmw", "steps", "rmw.asan"]),
     "range": ("core", ["ranges", "ranges.asan"]),
     "front": ("core", ["turns", "workers"]),
-    "fabric": ("core", ["bounds", "links", "wakeups", "credits", "duplicate_replies", "runs", "runs.asan"]),
+    "fabric": ("core", ["bounds", "links", "wakeups", "credits", "duplicate_replies", "packet_runs", "packet_runs.asan"]),
     "filter": ("core", ["bounds", "bounds.asan", "filters"]),
     "model": ("core", ["model"]),
     "layout": ("core", ["bounds", "region"]),
