@@ -178,7 +178,7 @@ AREAS = {
     "front": ("core", ["poll_ownership", "workers"]),
     "fabric": ("core", ["bounds", "links", "wakeups", "credits", "duplicate_replies", "packet_runs", "packet_runs.asan"]),
     "filter": ("core", ["bounds", "bounds.asan", "filters"]),
-    "model": ("core", ["model"]),
+    "model": ("core", ["link_model"]),
     "layout": ("core", ["bounds", "region"]),
     "region": ("region", ["region"]),
     "park": ("header", ["parks"]),
