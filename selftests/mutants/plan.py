@@ -58,7 +58,7 @@ GROUPS["compat"] = [n for n in GROUPS["calls"] if n != "lib/rpc.c"] + [
 
 
 # Of the host programs: not over the whole core; as module parameters would; arguments
-GROUP = {"parks": "header", "posted": "header", "region": "region"}
+GROUP = {"parking": "header", "posted": "header", "region": "region"}
 ENVIRONMENT = {"stress.tsan": {"RMC_WORLD": "pair,mtu=512"}}
 ARGUMENTS = {"stress.tsan": ["1"]}
 
@@ -181,7 +181,7 @@ AREAS = {
     "model": ("core", ["link_model"]),
     "layout": ("core", ["bounds", "region"]),
     "region": ("region", ["region"]),
-    "park": ("header", ["parks"]),
+    "park": ("header", ["parking"]),
     "posted": ("header", ["posted"]),
     # most of these only ThreadSanitizer sees
     "order": ("core", ["steps", "stress.tsan"]),
