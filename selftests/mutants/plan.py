@@ -58,7 +58,7 @@ GROUPS["compat"] = [n for n in GROUPS["calls"] if n != "lib/rpc.c"] + [
 
 
 # Of the host programs: not over the whole core; as module parameters would; arguments
-GROUP = {"parking": "header", "posted": "header", "region": "region"}
+GROUP = {"parking": "header", "worker_calls": "header", "region": "region"}
 ENVIRONMENT = {"stress.tsan": {"RMC_WORLD": "pair,mtu=512"}}
 ARGUMENTS = {"stress.tsan": ["1"]}
 
@@ -182,7 +182,7 @@ AREAS = {
     "layout": ("core", ["bounds", "region"]),
     "region": ("region", ["region"]),
     "park": ("header", ["parking"]),
-    "posted": ("header", ["posted"]),
+    "posted": ("header", ["worker_calls"]),
     # most of these only ThreadSanitizer sees
     "order": ("core", ["steps", "stress.tsan"]),
     # the library
