@@ -142,7 +142,7 @@ ORDER = {
     "region": ["region"],
     "header": [],
     "core": ["wakeups", "epochs", "fencing", "peers", "poll_ownership", "itt", "forged_replies", "retransmission", "credits",
-             "duplicate_replies", "forged_requests", "pipeline", "sabre_unit", "filters", "hostile", "tenants", "rmw", "ranges",
+             "duplicate_replies", "forged_requests", "pipeline", "sabre", "filters", "hostile", "tenants", "rmw", "ranges",
              "poll_ownership.asan", "peers.asan", "epochs.asan", "forged_replies.asan"],
 }
 
@@ -155,7 +155,7 @@ AREAS = {
     "cq": ("core", []),
     "event": ("core", []),
     "ct": ("core", ["ranges"]),
-    "wire": ("core", ["bounds", "sabre_unit"]),
+    "wire": ("core", ["bounds", "sabre"]),
     "op": ("core", ["bounds", "pipeline"]),
     "itt": ("core", ["pipeline", "filters"]),
     "rgp": ("core", ["credits", "duplicate_replies", "poll_ownership", "pipeline"]),
@@ -164,8 +164,8 @@ AREAS = {
     "direct": ("core", ["both_paths.asan", "poll_ownership", "rmw"]),
     "admit": ("core", ["both_paths.asan", "pipeline"]),
     "account": ("core", ["pipeline", "both_paths.asan", "filters"]),
-    "att": ("core", ["forged_requests", "sabre_unit"]),
-    "sabre": ("core", ["forged_requests", "sabre_unit"]),
+    "att": ("core", ["forged_requests", "sabre"]),
+    "sabre": ("core", ["forged_requests", "sabre"]),
     "line": ("core", ["steps", "steps.vector", "memory", "memory.asan", "pipeline"]),
     "vec": ("core", ["steps.vector"]),
     "mem": ("core", ["pipeline", "memory", "memory.asan", "steps"]),

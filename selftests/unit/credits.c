@@ -92,7 +92,7 @@ static void test_quarter(const struct world_opts *o)
 	struct setup s;
 	u32 i, k;
 
-	/* with larger packets it is a matter of lines, see sabre_unit.c */
+	/* with larger packets it is a matter of lines, see sabre.c */
 	if (o->mtu > 512 || o->units > 1)
 		return;
 	few.nodes = 4;
