@@ -52,8 +52,8 @@ struct kernel {
 	struct end *end;		/* [requester * endpoints + server] */
 	int in, out;			/* what comes; where the others put it */
 	struct msg *buffer;
-	struct rmc_region_node told;	/* last */
-	u32 *told_sync, *untold;	/* by peer: it did not get that */
+	struct rmc_region_node sent;	/* last */
+	u32 *sent_sync, *unsent;	/* by peer: it did not get that */
 	u32 beats;
 	bool backlog;			/* some ring has packets that found no room */
 };
@@ -218,24 +218,24 @@ static void send_state(struct kernel *k, u32 nid)
 	u32 rows = k->p->units * f->nodes, i;
 	struct rmc_region_node now = f->node[nid];
 	const u32 *sync = rmc_sync_word(f, rmc_endpoint(f, nid), 0);
-	bool changed = now.claim != k->told.claim || memcmp(sync, k->told_sync, rows * sizeof(u32));
+	bool changed = now.claim != k->sent.claim || memcmp(sync, k->sent_sync, rows * sizeof(u32));
 	struct msg m;
 
 	/* a heartbeat of eight is soon enough */
-	if (changed || now.heartbeat - k->told.heartbeat >= 8) {
-		k->told = now;
-		memcpy(k->told_sync, sync, rows * sizeof(u32));
+	if (changed || now.heartbeat - k->sent.heartbeat >= 8) {
+		k->sent = now;
+		memcpy(k->sent_sync, sync, rows * sizeof(u32));
 		for (i = 0; i < f->nodes; i++)
-			k->untold[i] = i != nid;
+			k->unsent[i] = i != nid;
 	}
 	m.type = MSG_STATE;
 	m.requester = nid;
-	m.state.entry = k->told;
-	memcpy(m.state.sync, k->told_sync, rows * sizeof(u32));
+	m.state.entry = k->sent;
+	memcpy(m.state.sync, k->sent_sync, rows * sizeof(u32));
 	for (i = 0; i < f->nodes; i++)
-		if (k->untold[i] &&
+		if (k->unsent[i] &&
 		    post(k, i, &m, offsetof(struct msg, state.sync) + rows * sizeof(u32)))
-			k->untold[i] = false;
+			k->unsent[i] = false;
 }
 
 static void take_state(struct kernel *k, const struct msg *m)
@@ -377,8 +377,8 @@ void packets_attach(struct packets *p, u32 i)
 	memset(k->node, 0, p->kernels * sizeof(*k->node));
 	memset(k->bell, 0, p->eps * RMC_LANES * sizeof(*k->bell));
 	memset(k->sync, 0, p->eps * p->kernels * sizeof(u32));
-	memset(k->told_sync, 0, p->units * p->kernels * sizeof(u32));
-	memset(&k->told, 0, sizeof(k->told));
+	memset(k->sent_sync, 0, p->units * p->kernels * sizeof(u32));
+	memset(&k->sent, 0, sizeof(k->sent));
 	/* what a kernel has to keep, or ask its peers for */
 	k->node[i].epoch = epoch;
 	pthread_mutex_unlock(&k->lock);
@@ -419,8 +419,8 @@ struct packets *packets_create(struct world *w)
 		k->sync = xcalloc(eps * n, sizeof(u32));
 		k->end = xcalloc(eps * eps, sizeof(*k->end));
 		k->buffer = xcalloc(1, sizeof(*k->buffer));
-		k->told_sync = xcalloc(p->units * n, sizeof(u32));
-		k->untold = xcalloc(n, sizeof(u32));
+		k->sent_sync = xcalloc(p->units * n, sizeof(u32));
+		k->unsent = xcalloc(n, sizeof(u32));
 	}
 	return p;
 }
@@ -436,8 +436,8 @@ void packets_destroy(struct packets *p)
 		close(k->out);
 		for (j = 0; j < p->eps * p->eps; j++)
 			free(k->end[j].mem);
-		free(k->untold);
-		free(k->told_sync);
+		free(k->unsent);
+		free(k->sent_sync);
 		free(k->buffer);
 		free(k->end);
 		free(k->sync);

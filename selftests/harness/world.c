@@ -82,15 +82,15 @@ void rmc_os_event(struct rmc_event *e)
 		world_at_event();
 }
 
-struct world_told world_told[WORLD_TOLD];
-u32 world_tolds;
+struct world_node_event world_node_events[WORLD_NODE_EVENTS];
+u32 world_node_event_count;
 
 void rmc_os_node_event(struct rmc_node *node, u32 type, u32 nid, u32 epoch)
 {
-	u32 i = __atomic_fetch_add(&world_tolds, 1, __ATOMIC_RELAXED);
+	u32 i = __atomic_fetch_add(&world_node_event_count, 1, __ATOMIC_RELAXED);
 
-	if (i < WORLD_TOLD)
-		world_told[i] = (struct world_told){ node->nid, type, nid, epoch };
+	if (i < WORLD_NODE_EVENTS)
+		world_node_events[i] = (struct world_node_event){ node->nid, type, nid, epoch };
 }
 
 static struct world *current_world;

@@ -73,16 +73,16 @@ struct app {
 	struct world *w;
 };
 
-/* What nodes told of each other since world_tolds was 0 */
-#define WORLD_TOLD	64
+/* Events of nodes since world_node_event_count was 0 */
+#define WORLD_NODE_EVENTS	64
 
-struct world_told {
+struct world_node_event {
 	u32 by, type, nid, epoch;
 };
 
-extern struct world_told world_told[WORLD_TOLD];
-extern u32 world_tolds;
-extern u32 world_events;	/* events told so far */
+extern struct world_node_event world_node_events[WORLD_NODE_EVENTS];
+extern u32 world_node_event_count;
+extern u32 world_events;	/* of waiters, so far */
 extern void (*world_at_event)(void);	/* called for each of them */
 extern u64 world_now_ns;	/* virtual clock; 0: the real one */
 

@@ -259,11 +259,11 @@ static void test_silence(const struct world_opts *o)
 	s.w.frozen[1] = true;
 	now = rmc_os_ns_to_ms(world_now_ns);
 	rmc_node_tick_req(node, now);
-	world_tolds = 0;
+	world_node_event_count = 0;
 	for (i = 0; i < dead / 500; i++)
 		rmc_node_tick_req(node, now += 500);
 	CHECK(!p->silent);
-	CHECK_EQ(world_tolds, 0);
+	CHECK_EQ(world_node_event_count, 0);
 	/* we were away ourselves for an hour: nobody is to blame for that */
 	s.w.table[1].heartbeat++;
 	rmc_node_tick_req(node, ++now);
@@ -280,24 +280,24 @@ static void test_silence(const struct world_opts *o)
 	CHECK_EQ(app_wait(&s.a), RMC_S_NODE_DOWN);
 	CHECK_EQ(node->stats.peer_downs, 1);
 	/* the link goes before the node */
-	CHECK_EQ(world_tolds, 2);
-	CHECK_EQ(world_told[0].type, RMC_EVENT_LINK_DOWN);
-	CHECK_EQ(world_told[1].type, RMC_EVENT_NODE_DOWN);
+	CHECK_EQ(world_node_event_count, 2);
+	CHECK_EQ(world_node_events[0].type, RMC_EVENT_LINK_DOWN);
+	CHECK_EQ(world_node_events[1].type, RMC_EVENT_NODE_DOWN);
 	rmc_node_tick_req(node, now += 500);
-	CHECK_EQ(world_tolds, 2);
+	CHECK_EQ(world_node_event_count, 2);
 	CHECK_EQ(node->stats.peer_downs, 1);
 	/* one beat is enough, and the node comes before the link */
 	s.w.table[1].heartbeat++;
 	rmc_node_tick_req(node, now += 2);
 	CHECK(!p->silent && !node->out[1]->down);
-	CHECK_EQ(world_tolds, 4);
-	CHECK_EQ(world_told[2].type, RMC_EVENT_NODE_UP);
-	CHECK_EQ(world_told[3].type, RMC_EVENT_LINK_UP);
+	CHECK_EQ(world_node_event_count, 4);
+	CHECK_EQ(world_node_events[2].type, RMC_EVENT_NODE_UP);
+	CHECK_EQ(world_node_events[3].type, RMC_EVENT_LINK_UP);
 	/* a state that there is not is none */
 	s.w.table[1].state = 77;
 	rmc_node_tick_req(node, now += 2);
 	CHECK_EQ(p->state, RMC_NODE_DOWN);
-	CHECK_EQ(world_tolds, 6);
+	CHECK_EQ(world_node_event_count, 6);
 	setup_free(&s);
 }
 
@@ -312,19 +312,19 @@ static void test_link(const struct world_opts *o)
 	node = s.w.node[0];
 	ticks(&s.w, 3, 2);
 	CHECK(node->peer[1].linked);
-	world_tolds = 0;
+	world_node_event_count = 0;
 	now = rmc_os_ns_to_ms(world_now_ns);
 	*sync_of(&s, 1, 0) = 9;
 	rmc_node_tick_req(node, ++now);
 	CHECK(!node->peer[1].linked);
-	CHECK_EQ(world_tolds, 1);
-	CHECK_EQ(world_told[0].type, RMC_EVENT_LINK_DOWN);
-	CHECK_EQ(world_told[0].epoch, 1);
+	CHECK_EQ(world_node_event_count, 1);
+	CHECK_EQ(world_node_events[0].type, RMC_EVENT_LINK_DOWN);
+	CHECK_EQ(world_node_events[0].epoch, 1);
 	CHECK_EQ(node->peer[1].state, RMC_NODE_UP);
 	*sync_of(&s, 1, 0) = 1;
 	rmc_node_tick_req(node, ++now);
 	CHECK(node->peer[1].linked);
-	CHECK_EQ(world_tolds, 2);
+	CHECK_EQ(world_node_event_count, 2);
 	setup_free(&s);
 }
 
@@ -559,7 +559,7 @@ int main(void)
 		{ "a joiner waits for those alive, the dead, the mute", test_waits },
 		{ "a new life starts clean", test_starts_clean },
 		{ "epochs come round", test_epoch_wraps },
-		{ "silence, and what is told of it", test_silence },
+		{ "silence, and its events", test_silence },
 		{ "links", test_link },
 		{ "no channel yet, or never", test_no_channel },
 		{ "time-outs across the wrap of the clock", test_wrap },

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A peer's entry of the node table that changes while a node looks at it, behind each
+ * A peer's entry of the node table that changes while a node polls it, behind each
  * access in turn. The table is a page that nobody may touch: each access is a fault, whose
- * handler lets the one instruction through. What is told of the peer is in order all the
+ * handler lets the one instruction through. The events of the peer are in order all the
  * same. The entry may also be the node's own, which a successor takes over while it
  * changes its state: what the successor wrote stands.
  */
@@ -19,7 +19,7 @@
 #if defined(__x86_64__)
 
 static struct world peers;
-static struct rmc_region_node *entries;		/* a page, which nobody may touch in a look */
+static struct rmc_region_node *entries;		/* a page, which nobody may touch in a poll */
 static u32 step, change_at;
 static u64 becomes;
 
@@ -46,16 +46,16 @@ static void touched_once(int sig, siginfo_t *info, void *context)
 	mprotect(entries, 4096, PROT_NONE);
 }
 
-/* A link is up only while its node is, and each is told once; up only under this claim. */
-static void check_told(bool up, bool linked, u64 claim)
+/* A link is up only while its node is, and each has one event; up only under this claim. */
+static void check_node_events(bool up, bool linked, u64 claim)
 {
 	u32 i;
 
-	for (i = 0; i < world_tolds && i < WORLD_TOLD; i++) {
-		u32 type = world_told[i].type;
+	for (i = 0; i < world_node_event_count && i < WORLD_NODE_EVENTS; i++) {
+		u32 type = world_node_events[i].type;
 
 		if (type == RMC_EVENT_NODE_UP || type == RMC_EVENT_LINK_UP)
-			CHECK_EQ(rmc_claim(RMC_NODE_UP, world_told[i].epoch), claim);
+			CHECK_EQ(rmc_claim(RMC_NODE_UP, world_node_events[i].epoch), claim);
 		if (type == RMC_EVENT_NODE_UP || type == RMC_EVENT_NODE_DOWN) {
 			CHECK_EQ(up, type == RMC_EVENT_NODE_DOWN);
 			CHECK(!linked);
@@ -70,7 +70,7 @@ static void check_told(bool up, bool linked, u64 claim)
 }
 
 /* It changes behind each access to the table in turn. @knows: the epoch that we work with */
-static void looks(u64 is, u64 then, u32 knows)
+static void polls(u64 is, u64 then, u32 knows)
 {
 	struct rmc_node *node = peers.node[0];
 	bool up, linked;
@@ -85,7 +85,7 @@ static void looks(u64 is, u64 then, u32 knows)
 		linked = node->peer[1].linked;
 		CHECK_EQ(up, rmc_claim_state(is) == RMC_NODE_UP);
 		CHECK_EQ(linked, up && knows == rmc_claim_epoch(is));
-		world_tolds = 0;
+		world_node_event_count = 0;
 		step = 0;
 		mprotect(entries, 4096, PROT_NONE);
 		rmc_peers_poll(node);
@@ -94,7 +94,7 @@ static void looks(u64 is, u64 then, u32 knows)
 		entries[1].claim = then;
 		rmc_peers_poll(node);
 		rmc_peers_poll(node);
-		check_told(up, linked, then);
+		check_node_events(up, linked, then);
 	}
 }
 
@@ -205,14 +205,14 @@ static void test_entries(void)
 		peers.fabric[i].node = entries;
 	sigaction(SIGSEGV, &touch, &segv);
 	sigaction(SIGTRAP, &once, &trap);
-	looks(rmc_claim(RMC_NODE_JOINING, 2), rmc_claim(RMC_NODE_UP, 2), 2);
-	looks(rmc_claim(RMC_NODE_UP, 2), rmc_claim(RMC_NODE_DOWN, 2), 2);
-	looks(rmc_claim(RMC_NODE_UP, 2), rmc_claim(RMC_NODE_UP, 3), 2);
+	polls(rmc_claim(RMC_NODE_JOINING, 2), rmc_claim(RMC_NODE_UP, 2), 2);
+	polls(rmc_claim(RMC_NODE_UP, 2), rmc_claim(RMC_NODE_DOWN, 2), 2);
+	polls(rmc_claim(RMC_NODE_UP, 2), rmc_claim(RMC_NODE_UP, 3), 2);
 	/* its RRPP half has noticed first */
-	looks(rmc_claim(RMC_NODE_UP, 2), rmc_claim(RMC_NODE_UP, 3), 3);
-	tap_result("a peer that comes or goes during a look: told in order, once");
-	looks(rmc_claim(RMC_NODE_UP, 2), rmc_claim(RMC_NODE_JOINING, 3), 2);
-	tap_result("a peer that joins again during a look is not up");
+	polls(rmc_claim(RMC_NODE_UP, 2), rmc_claim(RMC_NODE_UP, 3), 3);
+	tap_result("a peer that comes or goes during a poll: events in order, once");
+	polls(rmc_claim(RMC_NODE_UP, 2), rmc_claim(RMC_NODE_JOINING, 3), 2);
+	tap_result("a peer that joins again during a poll is not up");
 	taken_over(RMC_NODE_UP, RMC_NODE_DOWN, leave);
 	taken_over(RMC_NODE_UP, RMC_NODE_DOWN, go_down);
 	taken_over(RMC_NODE_JOINING, RMC_NODE_UP, come_up);
@@ -237,7 +237,7 @@ int main(void)
 
 int main(void)
 {
-	tap_skip("entries that change during a look", "needs the trap flag of x86");
+	tap_skip("entries that change during a poll", "needs the trap flag of x86");
 	return tap_done();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Nodes that die, pause, restart, leave and join, and what is told of it. */
+/* Nodes that die, pause, restart, leave and join, and the events of that. */
 #include "setup.h"
 #include "kmod/core/pipeline.h"
 
@@ -59,13 +59,13 @@ static void test_node_death(const struct world_opts *o)
 	setup_free(&s);
 }
 
-/* Exactly these were told by a node; forgets them. */
-static void check_told(u32 by, const struct world_told *want, u32 n)
+/* A node had exactly these events; forgets them. */
+static void check_node_events(u32 by, const struct world_node_event *want, u32 n)
 {
 	u32 i, k = 0;
 
-	for (i = 0; i < world_tolds && i < WORLD_TOLD; i++) {
-		const struct world_told *t = &world_told[i];
+	for (i = 0; i < world_node_event_count && i < WORLD_NODE_EVENTS; i++) {
+		const struct world_node_event *t = &world_node_events[i];
 
 		if (t->by != by)
 			continue;
@@ -77,17 +77,17 @@ static void check_told(u32 by, const struct world_told *want, u32 n)
 		k++;
 	}
 	CHECK_EQ(k, n);
-	world_tolds = 0;
+	world_node_event_count = 0;
 }
 
-/* How often a node told this */
-static u32 told(u32 by, u32 type, u32 nid)
+/* How often a node had this event */
+static u32 node_events(u32 by, u32 type, u32 nid)
 {
 	u32 i, n = 0;
 
-	for (i = 0; i < world_tolds && i < WORLD_TOLD; i++)
-		n += world_told[i].by == by && world_told[i].type == type &&
-		     world_told[i].nid == nid;
+	for (i = 0; i < world_node_event_count && i < WORLD_NODE_EVENTS; i++)
+		n += world_node_events[i].by == by && world_node_events[i].type == type &&
+		     world_node_events[i].nid == nid;
 	return n;
 }
 
@@ -99,16 +99,16 @@ static void ticks(struct world *w, int n, u64 ms)
 	}
 }
 
-/* What a survivor is told of a peer's lives, in order and once. */
+/* A survivor has the events of a peer's lives in order and once. */
 static void test_node_events(const struct world_opts *o)
 {
-	static const struct world_told down[] = {
+	static const struct world_node_event down[] = {
 		{ 0, RMC_EVENT_LINK_DOWN, 1, 1 }, { 0, RMC_EVENT_NODE_DOWN, 1, 1 },
 	};
-	static const struct world_told up[] = {
+	static const struct world_node_event up[] = {
 		{ 0, RMC_EVENT_NODE_UP, 1, 1 }, { 0, RMC_EVENT_LINK_UP, 1, 1 },
 	};
-	static const struct world_told next[] = {
+	static const struct world_node_event next[] = {
 		{ 0, RMC_EVENT_LINK_DOWN, 1, 1 }, { 0, RMC_EVENT_NODE_DOWN, 1, 1 },
 		{ 0, RMC_EVENT_NODE_UP, 1, 2 }, { 0, RMC_EVENT_LINK_UP, 1, 2 },
 	};
@@ -116,41 +116,41 @@ static void test_node_events(const struct world_opts *o)
 
 	setup(&s, o, true);
 	ticks(&s.w, 4, 2);
-	world_tolds = 0;
+	world_node_event_count = 0;
 	CHECK_EQ(s.w.node[0]->peer[1].state, RMC_NODE_UP);
 	ticks(&s.w, 20, 500);
-	check_told(0, NULL, 0);
+	check_node_events(0, NULL, 0);
 
 	/* silent, also when nothing is asked of it; then it goes on */
 	s.w.frozen[1] = true;
 	ticks(&s.w, 40, 100);
-	check_told(0, down, 2);
+	check_node_events(0, down, 2);
 	CHECK_EQ(s.w.node[0]->peer[1].state, RMC_NODE_DOWN);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_NODE_DOWN);
 	s.w.frozen[1] = false;
 	ticks(&s.w, 4, 2);
-	check_told(0, up, 2);
+	check_node_events(0, up, 2);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 
 	/* a new life without a word about the end of the old one */
 	world_restart(&s.w, 1);
 	seg_set(&s.w, 1, CTX, s.seg_mem);
 	ticks(&s.w, 6, 2);
-	check_told(0, next, 4);
+	check_node_events(0, next, 4);
 	CHECK_EQ(s.w.node[1]->epoch, 2);
 
 	/* whoever finds its id taken tells so itself */
 	s.w.table[1].claim = rmc_claim(RMC_NODE_JOINING, 3);
 	rmc_node_tick_srv(s.w.node[1], rmc_os_ns_to_ms(world_now_ns));
 	ticks(&s.w, 2, 2);
-	CHECK_EQ(told(1, RMC_EVENT_FENCED, 1), 1);
-	CHECK_EQ(told(1, RMC_EVENT_LINK_DOWN, 0), 1);
-	CHECK_EQ(told(1, RMC_EVENT_NODE_DOWN, 0), 0);
+	CHECK_EQ(node_events(1, RMC_EVENT_FENCED, 1), 1);
+	CHECK_EQ(node_events(1, RMC_EVENT_LINK_DOWN, 0), 1);
+	CHECK_EQ(node_events(1, RMC_EVENT_NODE_DOWN, 0), 0);
 	/* and what becomes of the one that took it is nothing to tell of itself */
 	s.w.table[1].claim = rmc_claim(RMC_NODE_UP, 3);
 	ticks(&s.w, 2, 2);
-	CHECK_EQ(told(1, RMC_EVENT_NODE_DOWN, 1), 0);
-	CHECK_EQ(told(1, RMC_EVENT_NODE_UP, 1), 0);
+	CHECK_EQ(node_events(1, RMC_EVENT_NODE_DOWN, 1), 0);
+	CHECK_EQ(node_events(1, RMC_EVENT_NODE_UP, 1), 0);
 	CHECK_EQ(s.w.node[1]->peer[1].epoch, 2);
 	setup_free(&s);
 }
@@ -158,43 +158,43 @@ static void test_node_events(const struct world_opts *o)
 /* Lives whose beginning nobody saw, while the heart beat as often as in the one before */
 static void test_missed_lives(const struct world_opts *o)
 {
-	static const struct world_told silent[] = {
+	static const struct world_node_event silent[] = {
 		{ 0, RMC_EVENT_LINK_DOWN, 1, 1 }, { 0, RMC_EVENT_NODE_DOWN, 1, 1 },
 	};
-	static const struct world_told second[] = {
+	static const struct world_node_event second[] = {
 		{ 0, RMC_EVENT_NODE_UP, 1, 2 }, { 0, RMC_EVENT_LINK_UP, 1, 2 },
 	};
-	static const struct world_told third[] = {
+	static const struct world_node_event third[] = {
 		{ 0, RMC_EVENT_LINK_DOWN, 1, 2 }, { 0, RMC_EVENT_NODE_DOWN, 1, 2 },
 		{ 0, RMC_EVENT_NODE_UP, 1, 3 }, { 0, RMC_EVENT_LINK_UP, 1, 3 },
 	};
-	static const struct world_told gone[] = {
+	static const struct world_node_event gone[] = {
 		{ 0, RMC_EVENT_LINK_DOWN, 1, 3 }, { 0, RMC_EVENT_NODE_DOWN, 1, 3 },
 	};
-	static const struct world_told fourth[] = {
+	static const struct world_node_event fourth[] = {
 		{ 0, RMC_EVENT_NODE_UP, 1, 4 }, { 0, RMC_EVENT_LINK_UP, 1, 4 },
 	};
 	struct setup s;
 
 	setup(&s, o, true);
 	ticks(&s.w, 4, 2);
-	world_tolds = 0;
+	world_node_event_count = 0;
 	s.w.frozen[1] = true;
 	ticks(&s.w, 40, 100);
-	check_told(0, silent, 2);
+	check_node_events(0, silent, 2);
 	s.w.table[1].claim = rmc_claim(RMC_NODE_UP, 2);
 	ticks(&s.w, 3, 2);
-	check_told(0, second, 2);
+	check_node_events(0, second, 2);
 	s.w.table[1].claim = rmc_claim(RMC_NODE_UP, 3);
 	ticks(&s.w, 3, 2);
-	check_told(0, third, 4);
+	check_node_events(0, third, 4);
 	/* who is not up yet need not beat: its time begins when it is */
 	s.w.table[1].claim = rmc_claim(RMC_NODE_JOINING, 4);
 	ticks(&s.w, 40, 100);
-	check_told(0, gone, 2);
+	check_node_events(0, gone, 2);
 	s.w.table[1].claim = rmc_claim(RMC_NODE_UP, 4);
 	ticks(&s.w, 3, 2);
-	check_told(0, fourth, 2);
+	check_node_events(0, fourth, 2);
 	setup_free(&s);
 }
 
@@ -239,25 +239,25 @@ static void test_silence_of_one(const struct world_opts *o)
 /* Somebody cuts the link: the node is up all the same. */
 static void test_cut(const struct world_opts *o)
 {
-	static const struct world_told cut = { 0, RMC_EVENT_LINK_DOWN, 1, 1 };
-	static const struct world_told whole = { 0, RMC_EVENT_LINK_UP, 1, 1 };
+	static const struct world_node_event cut = { 0, RMC_EVENT_LINK_DOWN, 1, 1 };
+	static const struct world_node_event whole = { 0, RMC_EVENT_LINK_UP, 1, 1 };
 	static const struct rmc_fault down = { .down = true }, slow = { .delay_ns = 1 };
 	struct setup s;
 
 	setup(&s, o, true);
 	ticks(&s.w, 4, 2);
-	world_tolds = 0;
+	world_node_event_count = 0;
 	rmc_filters++;
 	fault_set(&s.w, 1, 0, RMC_LANE_REP, &slow, 1);
 	ticks(&s.w, 2, 2);
-	check_told(0, NULL, 0);
+	check_node_events(0, NULL, 0);
 	fault_set(&s.w, 1, 0, RMC_LANE_REP, &down, 1);
 	ticks(&s.w, 2, 2);
-	check_told(0, &cut, 1);
+	check_node_events(0, &cut, 1);
 	CHECK_EQ(s.w.node[0]->peer[1].state, RMC_NODE_UP);
 	fault_clear(&s.w, 1, 0, RMC_LANE_REP);
 	ticks(&s.w, 2, 2);
-	check_told(0, &whole, 1);
+	check_node_events(0, &whole, 1);
 	rmc_filters--;
 	setup_free(&s);
 }
@@ -265,9 +265,9 @@ static void test_cut(const struct world_opts *o)
 /* A node of several units: its head alone tells of peers, and of all units. */
 static void test_units(const struct world_opts *o)
 {
-	static const struct world_told down = { 0, RMC_EVENT_LINK_DOWN, 1, 1 };
-	static const struct world_told up = { 0, RMC_EVENT_LINK_UP, 1, 1 };
-	static const struct world_told next[] = {
+	static const struct world_node_event down = { 0, RMC_EVENT_LINK_DOWN, 1, 1 };
+	static const struct world_node_event up = { 0, RMC_EVENT_LINK_UP, 1, 1 };
+	static const struct world_node_event next[] = {
 		{ 0, RMC_EVENT_LINK_DOWN, 1, 1 }, { 0, RMC_EVENT_NODE_DOWN, 1, 1 },
 		{ 0, RMC_EVENT_NODE_UP, 1, 2 },
 	};
@@ -288,7 +288,7 @@ static void test_units(const struct world_opts *o)
 	rmc_bufs_add(&b.bufs, s.buf_mem);
 	CHECK_EQ(app_run(&b, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	ticks(&s.w, 4, 2);
-	world_tolds = 0;
+	world_node_event_count = 0;
 	now = rmc_os_ns_to_ms(world_now_ns);
 
 	/* the last of the peer's units does not work with our epoch */
@@ -296,19 +296,19 @@ static void test_units(const struct world_opts *o)
 	CHECK_EQ(*word, 1);
 	*word = 9;
 	rmc_node_tick_req(node, ++now);
-	check_told(0, &down, 1);
+	check_node_events(0, &down, 1);
 	*word = 1;
 	rmc_node_tick_req(node, ++now);
-	check_told(0, &up, 1);
+	check_node_events(0, &up, 1);
 
 	/* a unit that looks first closes its ends, and leaves the rest to the head */
 	s.w.frozen[1] = true;
 	s.w.table[1].claim = rmc_claim(RMC_NODE_UP, 2);
 	rmc_node_tick_req(node->unit[1], ++now);
-	check_told(0, NULL, 0);
+	check_node_events(0, NULL, 0);
 	CHECK_EQ(node->peer[1].epoch, 1);
 	rmc_node_tick_req(node, ++now);
-	check_told(0, next, 3);
+	check_node_events(0, next, 3);
 	s.w.table[1].claim = rmc_claim(RMC_NODE_UP, 1);
 	ticks(&s.w, 3, 2);
 
@@ -422,11 +422,11 @@ static void test_late_packets(const struct world_opts *o)
 		CHECK(memcmp(seg + 8192 + 64 * i, late, 64));
 
 	/* it looks, and learns */
-	world_tolds = 0;
+	world_node_event_count = 0;
 	s.w.frozen[1] = false;
 	ticks(&s.w, 3, 2);
 	CHECK(old->fenced);
-	CHECK_EQ(told(1, RMC_EVENT_FENCED, 1), 1);
+	CHECK_EQ(node_events(1, RMC_EVENT_FENCED, 1), 1);
 	for (i = 0; i < 8; i++)
 		CHECK_EQ(app_wait(&b), RMC_S_NODE_DOWN);
 	CHECK_EQ(app_run(&b, RMC_OP_READ, 0, 0, lbuf, 64), RMC_S_NODE_DOWN);
@@ -460,7 +460,7 @@ static void down_up(const struct world_opts *o, bool kernels)
 	CHECK_EQ(app_run(&b, RMC_OP_READ, 1, 0, lbuf, 640), RMC_S_OK);
 	ticks(&s.w, 4, 2);
 	for (i = 0; i < 5; i++) {
-		world_tolds = 0;
+		world_node_event_count = 0;
 		/* taken, not served */
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, LONG);
 		app_take(&s.a);
@@ -500,7 +500,7 @@ static void test_down_up_kernels(const struct world_opts *o)
 /* Down and up between two looks of the others, where all nodes are in one kernel */
 static void test_between_looks(const struct world_opts *o)
 {
-	static const struct world_told next[] = {
+	static const struct world_node_event next[] = {
 		{ 0, RMC_EVENT_LINK_DOWN, 1, 1 }, { 0, RMC_EVENT_NODE_DOWN, 1, 1 },
 		{ 0, RMC_EVENT_NODE_UP, 1, 2 }, { 0, RMC_EVENT_LINK_UP, 1, 2 },
 	};
@@ -517,13 +517,13 @@ static void test_between_looks(const struct world_opts *o)
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, LONG), RMC_S_OK);
 	CHECK_EQ(app_run(&b, RMC_OP_READ, 0, 0, lbuf, LONG), RMC_S_OK);
 	ticks(&s.w, 4, 2);
-	world_tolds = 0;
+	world_node_event_count = 0;
 	take_down(&s.w, 1);
 	now = rmc_os_ns_to_ms(world_now_ns);
 	rmc_node_join(s.w.node[1], now);
 	CHECK(rmc_node_join_poll(s.w.node[1], now));
 	ticks(&s.w, 2, 2);
-	check_told(0, next, 4);
+	check_node_events(0, next, 4);
 	/* both ends, of either direction, are of the new life */
 	for (i = 0; i < s.w.fabric->endpoints; i++)
 		CHECK(!s.w.node[0]->in[i] || s.w.node[0]->in[i]->epoch ==
@@ -544,11 +544,11 @@ static void test_no_hearts(const struct world_opts *o)
 	setup(&s, &k, false);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	ticks(&s.w, 2 * RMC_DEAD_MS / 500, 500);
-	world_tolds = 0;
+	world_node_event_count = 0;
 	take_down(&s.w, 2);
 	ticks(&s.w, 2, 2);
-	CHECK_EQ(told(0, RMC_EVENT_NODE_DOWN, 2), 1);
-	CHECK_EQ(told(0, RMC_EVENT_NODE_DOWN, 1), 0);
+	CHECK_EQ(node_events(0, RMC_EVENT_NODE_DOWN, 2), 1);
+	CHECK_EQ(node_events(0, RMC_EVENT_NODE_DOWN, 1), 0);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	setup_free(&s);
 }
@@ -682,7 +682,7 @@ int main(void)
 {
 	static const struct matrix_test tests[] = {
 		{ "peer dies, pauses, restarts, leaves", test_node_death },
-		{ "what is told of a peer's lives", test_node_events },
+		{ "events of a peer's lives", test_node_events },
 		{ "lives whose beginning nobody saw", test_missed_lives },
 		{ "one peer's silence is no other's", test_silence_of_one },
 		{ "a link that is cut", test_cut },

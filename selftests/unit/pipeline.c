@@ -611,44 +611,44 @@ static void test_no_more_is_promised(const struct world_opts *o)
 
 static u32 early;
 
-/* Whoever is told of a write with a notification finds what was written. */
-static void told_of_data(void)
+/* Who has the event of a write with a notification finds what was written. */
+static void check_data_at_event(void)
 {
 	early += !!memcmp(seg + 100, lbuf, 9000);
 }
 
-/* Arming: told once, at once when it is late; notifications come behind the data. */
+/* Arming: one event, at once when it is late; notifications come behind the data. */
 static void test_events(const struct world_opts *o)
 {
-	u32 told = world_events;
+	u32 before = world_events;
 	struct setup s;
 
 	setup(&s, o);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
-	CHECK_EQ(world_events, told);
+	CHECK_EQ(world_events, before);
 	CHECK(rmc_event_arm(&s.a.qp.done, 1));
-	CHECK_EQ(world_events, told);
+	CHECK_EQ(world_events, before);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
-	CHECK_EQ(world_events, told + 1);
+	CHECK_EQ(world_events, before + 1);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
-	CHECK_EQ(world_events, told + 1);
+	CHECK_EQ(world_events, before + 1);
 	CHECK(!rmc_event_arm(&s.a.qp.done, 2));
 	CHECK(rmc_event_arm(&s.a.qp.done, 3));
-	CHECK_EQ(world_events, told + 1);
+	CHECK_EQ(world_events, before + 1);
 
 	CHECK_EQ(app_run(&s.a, RMC_OP_NOTIFY, 1, 0, NULL, 0), RMC_S_OK);
 	CHECK_EQ(s.seg_mem->notified.count, 1);
 	CHECK(rmc_event_arm(&s.seg_mem->notified, 1));
-	CHECK_EQ(world_events, told + 2);
+	CHECK_EQ(world_events, before + 2);
 	fill(lbuf, SEG, 9);
 	early = 0;
-	world_at_event = told_of_data;
+	world_at_event = check_data_at_event;
 	CHECK_EQ(app_run(&s.a, RMC_OP_WRITE_NOTIFY, 1, 100, lbuf, 9000), RMC_S_OK);
 	world_at_event = NULL;
 	CHECK_EQ(early, 0);
 	CHECK(!memcmp(seg + 100, lbuf, 9000));
 	CHECK_EQ(s.seg_mem->notified.count, 2);
-	CHECK_EQ(world_events, told + 3);
+	CHECK_EQ(world_events, before + 3);
 	CHECK_EQ(app_run(&s.a, RMC_OP_NOTIFY, 1, 0, lbuf, 8), RMC_S_BAD_LENGTH);
 	CHECK_EQ(app_run(&s.a, RMC_OP_NOTIFY, 1, SEG + 1, NULL, 0), RMC_S_OUT_OF_RANGE);
 	CHECK_EQ(app_run(&s.a, RMC_OP_WRITE_NOTIFY, 1, SEG, lbuf, 8), RMC_S_OUT_OF_RANGE);
