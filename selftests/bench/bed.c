@@ -42,7 +42,7 @@ static void wake(struct user_qp *qp)
 	struct app *a = qp->priv;
 
 	if (bed_helps)
-		world_help(rmc_qp_worker(&a->qp), BED_PARK_NS);
+		testbed_help(rmc_qp_worker(&a->qp), BED_PARK_NS);
 	else
 		rmc_os_wake(rmc_qp_worker(&a->qp));
 }
@@ -268,10 +268,10 @@ void bed_app_fini(struct bed_app *app)
 	app_fini(&app->a);
 }
 
-void bed_init_opts(struct bed *b, const struct world_opts *o)
+void bed_init_opts(struct bed *b, const struct testbed_opts *o)
 {
-	world_now_ns = 0;
-	world_init(&b->w, o);
+	testbed_now_ns = 0;
+	testbed_init(&b->w, o);
 	bed_app_init(b, &b->app, 0, o->nodes - 1);
 	b->seg = mem_make(bed_segment, bed_bytes, bed_chunk_shift, 0);
 	seg_set(&b->w, o->nodes - 1, 0, b->seg);
@@ -279,17 +279,17 @@ void bed_init_opts(struct bed *b, const struct world_opts *o)
 
 void bed_init(struct bed *b, u32 nodes, const char *ni, u32 mtu)
 {
-	struct world_opts o = { .nodes = nodes, .ni = ni, .mtu = mtu, .itt = 1024 };
+	struct testbed_opts o = { .nodes = nodes, .ni = ni, .mtu = mtu, .itt = 1024 };
 
 	bed_init_opts(b, &o);
 }
 
 void bed_start(struct bed *b, bool park)
 {
-	world_start(&b->w, cpus, park);
+	testbed_start(&b->w, cpus, park);
 }
 
-void bed_packets(struct world *w, bool packets)
+void bed_packets(struct testbed *w, bool packets)
 {
 	u32 i;
 
@@ -305,9 +305,9 @@ bool bed_is_path(const char *name, bool *packets)
 
 void bed_fini(struct bed *b)
 {
-	world_stop(&b->w);
+	testbed_stop(&b->w);
 	bed_app_fini(&b->app);
-	world_fini(&b->w);
+	testbed_fini(&b->w);
 	mem_free(b->seg);
 	mem_free(b->app.buf);
 }

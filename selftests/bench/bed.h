@@ -14,7 +14,7 @@
 #ifndef BED_H
 #define BED_H
 
-#include "world.h"
+#include "testbed.h"
 
 /* both sides call their end of a queue pair struct rmc_qp */
 #define rmc_qp user_qp
@@ -41,7 +41,7 @@ struct bed_app {
 };
 
 struct bed {
-	struct world w;
+	struct testbed w;
 	struct bed_app app;
 	struct rmc_mem *seg;
 };
@@ -54,7 +54,7 @@ extern u32 bed_chunk_shift;		/* physically contiguous: 4 KiB, 21 where in huge p
 /* Pins the caller and maps; how many CPUs there are: fewer than two will not do. */
 int bed_setup(u64 bytes);
 void bed_init(struct bed *b, u32 nodes, const char *ni, u32 mtu);
-void bed_init_opts(struct bed *b, const struct world_opts *o);
+void bed_init_opts(struct bed *b, const struct testbed_opts *o);
 void bed_start(struct bed *b, bool park);
 void bed_fini(struct bed *b);
 /* One more, on @nid, between bed_init() and bed_start() */
@@ -65,7 +65,7 @@ void bed_check(int err);
  * Also between nodes of one worker there are packets, as with local=0 of the module, or the
  * local path is taken
  */
-void bed_packets(struct world *w, bool packets);
+void bed_packets(struct testbed *w, bool packets);
 /* The value of an option --path: "packets" or "local" */
 bool bed_is_path(const char *name, bool *packets);
 

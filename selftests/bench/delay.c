@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "../tap.h"
-#include "world.h"
+#include "testbed.h"
 
 #define WINDOW_NS	100000
 #define STOLEN_NS	1000000
@@ -52,7 +52,7 @@ static long preempted(void)
 }
 
 struct setup {
-	struct world w;
+	struct testbed w;
 	struct app a;
 	u8 *lbuf;
 	u64 end_ns;		/* of trying */
@@ -116,9 +116,9 @@ static struct took run(struct setup *s, const struct rmc_model *m, u32 nid, u32 
 	CHECK_EQ(rmc_model_check(m, NODES), 0);
 	s->w.fabric[0].model = *m;
 	CHECK_EQ(rmc_channel_refresh(s->w.node[0], RMC_LANE_REP), 0);
-	world_start(&s->w, cpus, false);
+	testbed_start(&s->w, cpus, false);
 	t = measure(s, nid, expect_ns, windows);
-	world_stop(&s->w);
+	testbed_stop(&s->w);
 	return t;
 }
 
@@ -204,14 +204,14 @@ static void judge(const struct row *r, double want, const struct took *t, double
 
 static void setup(struct setup *s)
 {
-	struct world_opts o = { .nodes = NODES, .ni = "fused" };
+	struct testbed_opts o = { .nodes = NODES, .ni = "fused" };
 	u8 *seg = aligned_alloc(4096, 4096);
 	u32 i;
 
 	s->lbuf = aligned_alloc(4096, 4096);
 	memset(seg, 1, 4096);
 	memset(s->lbuf, 1, 4096);
-	world_init(&s->w, &o);
+	testbed_init(&s->w, &o);
 	app_init(&s->a, &s->w, 0, 0, 16);
 	s->seg_mem = mem_make(seg, 4096, 12, 0);
 	s->buf_mem = mem_make(s->lbuf, 4096, 12, 0);

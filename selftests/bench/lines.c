@@ -10,7 +10,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include "world.h"
+#include "testbed.h"
 #include "lines.h"
 
 #define ORDER		20

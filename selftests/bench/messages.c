@@ -263,6 +263,6 @@ int main(int argc, char **argv)
 	json_end_object(&out);
 	for (k = 0; k < 2; k++)
 		rmc_msg_close(end[k].m);
-	world_stop(&bed.w);
+	testbed_stop(&bed.w);
 	return 0;
 }

@@ -54,7 +54,7 @@ static struct bed_app *app(u32 i)
 
 static void setup(const struct row *r)
 {
-	struct world_opts o = { .nodes = 2, .ni = r->ni, .units = r->units, .rrpps = r->rrpps,
+	struct testbed_opts o = { .nodes = 2, .ni = r->ni, .units = r->units, .rrpps = r->rrpps,
 				.mtu = RMC_MTU_DEFAULT, .itt = 1024 };
 	u32 i;
 
@@ -70,13 +70,13 @@ static void teardown(bool threads)
 	u32 i;
 
 	if (threads)
-		world_stop(&bed.w);
+		testbed_stop(&bed.w);
 	for (i = 0; i < APPS - 1; i++) {
 		bed_app_fini(&more[i]);
 		mem_free(more[i].buf);
 	}
 	bed_app_fini(&bed.app);
-	world_fini(&bed.w);
+	testbed_fini(&bed.w);
 	mem_free(bed.seg);
 	mem_free(bed.app.buf);
 }
@@ -224,7 +224,7 @@ static void row(const struct row *r, double hop, int cpus)
 	       best_blocking(8192) + r->handoffs * hop);
 	printf(" %9.2f %7.2f", typical_rate(64, false), typical_rate(8192, false) * 8192 / 1000);
 	fflush(stdout);
-	world_start(&bed.w, NULL, false);
+	testbed_start(&bed.w, NULL, false);
 	small = typical_rate(64, true);
 	large = typical_rate(8192, true) * 8192 / 1000;
 	printf(" %9.2f %7.2f%s\n", small, large, threads > (u32)cpus ? "  (scheduler's)" : "");

@@ -38,7 +38,7 @@ static const u32 three_sizes[] = { 128, 1024, 8192 };
 
 static const int worker_cpus[] = { 1, 1, 1, 1 };
 static u8 *segment, *landing, *clean;
-static struct world world;
+static struct testbed testbed;
 static struct app app;
 static struct user_qp qp;
 static struct rmc_mem *seg, *buf;
@@ -421,7 +421,7 @@ static double readers_per_us(const struct store *st, u32 readers, u32 writers, d
 	do {
 		before = c.n;
 		for (spent = 0; spent < WINDOW_NS / 4; spent += bed_now() - t) {
-			while (world_visit(&world))
+			while (testbed_visit(&testbed))
 				crowd_write(&c);
 			t = bed_now();
 			while (crowd_read(&c))
@@ -429,7 +429,7 @@ static double readers_per_us(const struct store *st, u32 readers, u32 writers, d
 		}
 	} while (!win_add(c.n - before, spent));
 	/* what is under way has to come before the reader is closed */
-	while (world_visit(&world))
+	while (testbed_visit(&testbed))
 		;
 	*again = crowd_close(&c);
 	return win_rate() * 1000;
@@ -490,9 +490,9 @@ static void figure8(void)
 
 static void figure8_readers(void)
 {
-	world_stop(&world);
+	testbed_stop(&testbed);
 	sweep_writers("8-readers", readers_per_us);
-	world_start(&world, worker_cpus, false);
+	testbed_start(&testbed, worker_cpus, false);
 }
 
 static void figure9b(void)
@@ -622,36 +622,36 @@ static const struct {
 	{ "schemes", all_schemes },
 };
 
-static void world_up(void)
+static void testbed_up(void)
 {
 	static uint8_t slots[ENTRIES];
-	struct world_opts o = { .nodes = 2, .mtu = mtu, .itt = 1024 };
+	struct testbed_opts o = { .nodes = 2, .mtu = mtu, .itt = 1024 };
 	size_t len = (size_t)ENTRIES * OBJECT_MAX + (1 << 20);
 
 	segment = bed_map(SEGMENT);
 	memset(segment, 0, SEGMENT);
 	landing = bed_map(len);
 	clean = bed_map(2UL << 20);
-	world_now_ns = 0;
-	world_init(&world, &o);
-	app_init(&app, &world, 0, 0, ENTRIES);
+	testbed_now_ns = 0;
+	testbed_init(&testbed, &o);
+	app_init(&app, &testbed, 0, 0, ENTRIES);
 	buf = mem_make(landing, len, 12, 0);
 	seg = mem_make(segment, SEGMENT, 12, 0);
 	mem_objects(seg, RMC_SABRE_OVERLAPPED, 0);
 	rmc_bufs_add(&app.bufs, buf);
-	seg_set(&world, 1, 0, seg);
+	seg_set(&testbed, 1, 0, seg);
 	rmc_qp_init_raw(&qp, app.wq, app.cq, app.flags, slots,
 			(struct rmc_operands *)(landing + len - ENTRIES * sizeof(struct rmc_operands)),
 			ENTRIES);
-	bed_packets(&world, packets);
-	world_start(&world, worker_cpus, false);
+	bed_packets(&testbed, packets);
+	testbed_start(&testbed, worker_cpus, false);
 }
 
-static void world_down(void)
+static void testbed_down(void)
 {
-	world_stop(&world);
+	testbed_stop(&testbed);
 	app_fini(&app);
-	world_fini(&world);
+	testbed_fini(&testbed);
 	mem_free(seg);
 	mem_free(buf);
 }
@@ -729,7 +729,7 @@ int main(int argc, char **argv)
 		return 4;
 	}
 	bed_pin(0);
-	world_up();
+	testbed_up();
 	if (as_json) {
 		json_init(&out, stdout);
 		json_object(&out, NULL);
@@ -745,6 +745,6 @@ int main(int argc, char **argv)
 		json_end_array(&out);
 		json_end_object(&out);
 	}
-	world_down();
+	testbed_down();
 	return missed;
 }

@@ -202,7 +202,7 @@ static void with_mtu(u32 mtu)
 	bed_init(&bed, 2, "fused", mtu);
 	mem_objects(bed.seg, 0, 0);
 	memset(bed.app.lbuf, 0, BED_ENTRIES * BED_SLOT);
-	world_settle(&bed.w);			/* the nodes meet */
+	testbed_settle(&bed.w);			/* the nodes meet */
 	for (i = 0; i < ARRAY_SIZE(table); i++)
 		for (k = 0; k < ARRAY_SIZE(batches); k++)
 			if (table[i].mtu == mtu)

@@ -237,7 +237,7 @@ static void measure(const struct series *s)
 /* Where the worker's thread has to wake; what waking any thread takes, beside it */
 static struct samples worker_wake, thread_wake;
 
-/* In a world whose worker parks; the share of a CPU that it takes then */
+/* In a testbed whose worker parks; the share of a CPU that it takes then */
 static double measure_parked(struct samples *s)
 {
 	int n = rounds * (bed_quick ? WAKES / 5 : WAKES), i;
@@ -254,7 +254,7 @@ static double measure_parked(struct samples *s)
 		sample(&worker_wake, bed_wake(&bed, WAKE_PAUSE));
 		sample(&thread_wake, bed_thread_wake(WAKE_PAUSE));
 	}
-	world_stop(&bed.w);
+	testbed_stop(&bed.w);
 	return idle;
 }
 
@@ -461,7 +461,7 @@ int main(int argc, char **argv)
 		sample_limits();
 		fprintf(stderr, "round %d of %d\n", k + 1, rounds);
 	}
-	world_stop(&bed.w);
+	testbed_stop(&bed.w);
 	s = find("parked");
 	if (wanted(s, argv + optind))
 		idle = measure_parked(samples[s - table]);

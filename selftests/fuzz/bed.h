@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the fuzz targets share: a small world of three nodes, of one unit each or of
+ * What the fuzz targets share: a small testbed of three nodes, of one unit each or of
  * two, memory whose edges AddressSanitizer watches, the input as a stream of bytes, and what may happen
  * around the packets (chaos.c). What breaks a promise traps.
  */
@@ -9,7 +9,7 @@
 
 #include <string.h>
 #include "kmod/core/pipeline.h"
-#include "selftests/harness/world.h"
+#include "selftests/harness/testbed.h"
 
 #define NODES	3
 #define UNITS	2	/* at most */
@@ -37,7 +37,7 @@ static inline u64 take(struct input *in, u32 bytes)
 }
 
 struct bed {
-	struct world w;
+	struct testbed w;
 	struct app a;
 	struct rmc_mem *seg_mem, *buf_mem;
 	u8 *seg, *buf;

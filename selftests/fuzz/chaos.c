@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The fuzz targets' world, and what may happen in it besides packets. */
+/* The fuzz targets' testbed, and what may happen in it besides packets. */
 #include "bed.h"
 
 void (*rmc_between_passes)(void);
@@ -17,11 +17,11 @@ static void store_between(void)
 	++*restless;
 }
 
-/* The first byte of the input chooses what world it is. */
+/* The first byte of the input chooses the testbed. */
 void bed_init(struct bed *b, struct input *in, bool hostile)
 {
 	u32 how = take(in, 1), i;
-	struct world_opts o = {
+	struct testbed_opts o = {
 		.nodes = NODES, .kernels = true, .itt = 8, .ring_order = 4,
 		.mtu = how & 1 ? 64 : 1024, .pay_order = how & 1 ? 4 : 5,
 		.att_entries = 2,
@@ -31,12 +31,12 @@ void bed_init(struct bed *b, struct input *in, bool hostile)
 	};
 
 	memset(b, 0, sizeof(*b));
-	world_now_ns = 1000000000ULL;
+	testbed_now_ns = 1000000000ULL;
 	rmc_filters = 0;
 	rmc_no_memory = 0;
 	stores = 0;
 	rmc_between_passes = store_between;
-	world_init(&b->w, &o);
+	testbed_init(&b->w, &o);
 	/* exactly as long as told: what is beyond belongs to nobody */
 	b->seg = aligned_alloc(64, SEG);
 	b->buf = aligned_alloc(64, BUF);
@@ -63,7 +63,7 @@ void bed_fini(struct bed *b)
 {
 	rmc_between_passes = NULL;
 	app_fini(&b->a);
-	world_fini(&b->w);
+	testbed_fini(&b->w);
 	mem_free(b->seg_mem);
 	mem_free(b->buf_mem);
 	free(b->seg);
@@ -77,9 +77,9 @@ static void pass(struct bed *b, u32 ticks, u32 ms, u32 visits)
 	u32 k;
 
 	while (ticks--) {
-		for (k = 0; k < visits && world_visit(&b->w); k++)
+		for (k = 0; k < visits && testbed_visit(&b->w); k++)
 			;
-		world_tick(&b->w, ms);
+		testbed_tick(&b->w, ms);
 	}
 }
 
@@ -202,10 +202,10 @@ static void fate(struct bed *b, u32 how)
 		break;
 	case 1:
 		if (node->left)
-			rmc_node_join(node, rmc_os_ns_to_ms(world_now_ns));
+			rmc_node_join(node, rmc_os_ns_to_ms(testbed_now_ns));
 		break;
 	case 2:
-		world_restart(&b->w, nid);
+		testbed_restart(&b->w, nid);
 		seg_set(&b->w, nid, CTX, b->seg_mem);
 		break;
 	case 3:
@@ -314,7 +314,7 @@ void bed_calm(struct bed *b)
 		withdraw(b, i, false);
 		b->w.frozen[i] = b->hostile && i;
 		if (!b->hostile && b->w.node[i]->left)
-			rmc_node_join(b->w.node[i], rmc_os_ns_to_ms(world_now_ns));
+			rmc_node_join(b->w.node[i], rmc_os_ns_to_ms(testbed_now_ns));
 		for (from = 0; from < NODES; from++) {
 			clear_fault(b, from, i, RMC_LANE_REQ);
 			clear_fault(b, from, i, RMC_LANE_REP);

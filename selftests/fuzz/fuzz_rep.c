@@ -141,14 +141,14 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		}
 		*rmc_doorbell_word(f, b.a.qp.node->ep, RMC_LANE_REP, 0) |= 1 << n1->ep;
 		if (how & 0x10)
-			world_visit(&b.w);
+			testbed_visit(&b.w);
 		reap(&b, busy, &done);
 	}
 	bed_calm(&b);
 	reap(&b, busy, &done);
 	/* an operation whose turn never came waits for credits: that is all it may do */
 	MUST(done <= posted);
-	MUST(world_in_flight(&b.w, 0) <= posted - done);
+	MUST(testbed_in_flight(&b.w, 0) <= posted - done);
 	for (i = 0; i < b.w.opts.units; i++)
 		check_itt(&b.w.node[0]->unit[i]->itt);
 	bed_fini(&b);

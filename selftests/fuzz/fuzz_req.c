@@ -114,7 +114,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		}
 		*rmc_doorbell_word(f, p->to, RMC_LANE_REQ, 0) |= 1 << p->from;
 		if (how & 0x10)
-			world_visit(&b.w);
+			testbed_visit(&b.w);
 		collect(&b, p);
 	}
 	for (i = 0; i < 2; i++)

@@ -36,7 +36,7 @@ static void check_clean(struct bed *b)
 			MUST(!b->w.node[i]->unit[u]->att.live && !b->w.node[i]->unit[u]->att.used);
 	}
 	for (i = 0; i < NODES; i++)
-		MUST(world_credits_home(&b->w, 0, i));
+		MUST(testbed_credits_home(&b->w, 0, i));
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		u64 word0, word1;
 
 		if (how & 0x10)
-			world_visit(&b.w);
+			testbed_visit(&b.w);
 		reap(&b, busy, &done);
 		switch (how & 3) {
 		case 0:

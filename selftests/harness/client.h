@@ -8,17 +8,17 @@
 #ifndef CLIENT_H
 #define CLIENT_H
 
-#include "world.h"
+#include "testbed.h"
 
 /* Its ends of the channel to a unit */
 struct client {
-	struct world *w;
+	struct testbed *w;
 	struct rmc_ring req, rep;
 	u32 ep, to;
 };
 
 /* As unit 0 of node @nid, of endpoint @to. Each node has a kernel of its own. */
-static inline void client_init(struct client *c, struct world *w, u32 nid, u32 to)
+static inline void client_init(struct client *c, struct testbed *w, u32 nid, u32 to)
 {
 	struct rmc_fabric *f = &w->fabric[nid];
 	u32 server = w->node[rmc_endpoint_nid(f, to)]->epoch;

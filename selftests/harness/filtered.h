@@ -6,7 +6,7 @@
 #include "setup.h"
 
 /* All nodes but the first have the segment; filters are at work. */
-static inline void setup(struct setup *s, const struct world_opts *o)
+static inline void setup(struct setup *s, const struct testbed_opts *o)
 {
 	u32 i;
 
@@ -33,9 +33,9 @@ static inline int wait_ms(struct setup *s, u32 ms)
 		for (k = 0; k < 50; k++) {
 			if (app_poll(&s->a, &slot, &status))
 				return status;
-			world_visit(&s->w);
+			testbed_visit(&s->w);
 		}
-		world_tick(&s->w, 1);
+		testbed_tick(&s->w, 1);
 	}
 	return -1;
 }
@@ -51,12 +51,12 @@ static inline void check_quiet(struct setup *s)
 {
 	u32 slot, status, i;
 
-	world_settle(&s->w);
-	world_tick(&s->w, 50);
-	world_settle(&s->w);
+	testbed_settle(&s->w);
+	testbed_tick(&s->w, 50);
+	testbed_settle(&s->w);
 	CHECK(!app_poll(&s->a, &slot, &status));
-	CHECK_EQ(world_in_flight(&s->w, 0), 0);
-	CHECK(world_credits_home(&s->w, 0, 1));
+	CHECK_EQ(testbed_in_flight(&s->w, 0), 0);
+	CHECK(testbed_credits_home(&s->w, 0, 1));
 	/* else each tick looks for what has to go on */
 	for (i = 0; i < s->w.opts.units; i++)
 		CHECK_EQ(s->w.node[0]->unit[i]->itt.restarts, 0);

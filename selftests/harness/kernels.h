@@ -6,23 +6,23 @@
 #include "setup.h"
 #include "kmod/core/pipeline.h"
 
-static inline void setup(struct setup *s, const struct world_opts *o, u32 nodes)
+static inline void setup(struct setup *s, const struct testbed_opts *o, u32 nodes)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 
 	k.nodes = nodes;
 	k.kernels = true;
 	setup_make(s, &k, 16);
 }
 
-static inline void ticks(struct world *w, u32 n, u64 ms)
+static inline void ticks(struct testbed *w, u32 n, u64 ms)
 {
 	u32 i;
 
 	while (n--) {
-		world_tick(w, ms);
+		testbed_tick(w, ms);
 		for (i = 0; i < 4; i++)
-			world_visit(w);
+			testbed_visit(w);
 	}
 }
 
@@ -41,7 +41,7 @@ static inline bool quiet(struct setup *s)
 	u32 slot, status, i;
 
 	for (i = 0; i < 20; i++) {
-		world_visit(&s->w);
+		testbed_visit(&s->w);
 		if (app_poll(&s->a, &slot, &status))
 			return false;
 	}

@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Every test in every world: one TAP line for each. RMC_WORLD in the environment names
- * one world instead of a program's own, as module parameters would (also of programs
- * that go through their worlds themselves):
+ * Every test on every testbed of a program: one TAP line for each. RMC_TESTBED in the
+ * environment names one testbed instead of these, as module parameters would:
  *
- *	RMC_WORLD=edge,units=2,interleave=256,mtu=64 pipeline.asan
+ *	RMC_TESTBED=edge,units=2,interleave=256,mtu=64 pipeline.asan
  */
 #ifndef MATRIX_H
 #define MATRIX_H
 
 #include "../tap.h"
-#include "world.h"
+#include "testbed.h"
 
 struct matrix_test {
 	const char *name;
-	void (*fn)(const struct world_opts *o);
+	void (*fn)(const struct testbed_opts *o);
 };
 
 /*
- * What RMC_WORLD says; what it does not name stays as it is in @o. Return: false when
+ * What RMC_TESTBED says; what it does not name stays as it is in @o. Return: false when
  * it is not set.
  */
-static inline bool matrix_asked(struct world_opts *o)
+static inline bool matrix_asked(struct testbed_opts *o)
 {
 	static char said[128];
 	char *value, *word;
 
-	if (!getenv("RMC_WORLD"))
+	if (!getenv("RMC_TESTBED"))
 		return false;
-	snprintf(said, sizeof(said), "%s", getenv("RMC_WORLD"));
+	snprintf(said, sizeof(said), "%s", getenv("RMC_TESTBED"));
 	word = strtok(said, ",");
 	o->ni = word;
 	if (!word || !rmc_ni_find(word))
@@ -55,14 +54,14 @@ static inline bool matrix_asked(struct world_opts *o)
 	}
 	return true;
 unknown:
-	printf("Bail out! RMC_WORLD: what is %s?\n", word ? word : "an empty one");
+	printf("Bail out! RMC_TESTBED: what is %s?\n", word ? word : "an empty one");
 	exit(2);
 }
 
 static inline void matrix_run(const struct matrix_test *tests, u32 ntests,
-			      const struct world_opts *opts, u32 nopts)
+			      const struct testbed_opts *opts, u32 nopts)
 {
-	struct world_opts one = opts[0];
+	struct testbed_opts one = opts[0];
 	char name[128], where[64];
 	u32 i, j;
 
@@ -75,7 +74,7 @@ static inline void matrix_run(const struct matrix_test *tests, u32 ntests,
 			snprintf(where, sizeof(where), "%s%.0u, MTU %u", opts[j].ni, opts[j].units,
 				 opts[j].mtu);
 			tap_where = where;
-			world_now_ns = WORLD_START_NS;
+			testbed_now_ns = TESTBED_START_NS;
 			tests[i].fn(&opts[j]);
 			snprintf(name, sizeof(name), "%s (%s)", tests[i].name, where);
 			tap_result(name);

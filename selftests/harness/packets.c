@@ -59,7 +59,7 @@ struct kernel {
 };
 
 struct packets {
-	struct world *w;
+	struct testbed *w;
 	u32 kernels, eps, units;
 	u64 packets, full;
 	struct kernel kernel[];
@@ -326,7 +326,7 @@ static const struct rmc_fabric_ops ops = {
 	.closed = closed,
 };
 
-/* ---- the world's side ---- */
+/* ---- the testbed's side ---- */
 
 u32 packets_pump(struct packets *p, u32 i)
 {
@@ -389,7 +389,7 @@ void packets_attach(struct packets *p, u32 i)
 	k->fabric->sync = k->sync;
 }
 
-struct packets *packets_create(struct world *w)
+struct packets *packets_create(struct testbed *w)
 {
 	u32 n = w->opts.nodes, eps = n * w->opts.units, i;
 	struct rlimit files;

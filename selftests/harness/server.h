@@ -15,7 +15,7 @@
 
 /* The server's ends of the channel from node 0 */
 struct server {
-	struct world *w;
+	struct testbed *w;
 	struct rmc_ring req, rep;
 	u32 ep;
 };
@@ -31,9 +31,9 @@ static inline struct rmc_out *out_to(struct setup *s, u32 nid)
 }
 
 /* Node 0 is real; no other one runs. */
-static inline void setup(struct setup *s, const struct world_opts *o)
+static inline void setup(struct setup *s, const struct testbed_opts *o)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	u32 i;
 
 	k.nodes = 3;
@@ -121,7 +121,7 @@ static inline void look(struct setup *s)
 	u32 i;
 
 	for (i = 0; i < 4; i++)
-		world_visit(&s->w);
+		testbed_visit(&s->w);
 }
 
 /* No credit and no line more than there are, and none held that was not */
@@ -175,7 +175,7 @@ static inline void time_out(struct setup *s)
 	u32 i;
 
 	for (i = 0; i < 20; i++)
-		world_tick(&s->w, fabric(s)->timeout_ms / 16 + 1);
+		testbed_tick(&s->w, fabric(s)->timeout_ms / 16 + 1);
 }
 
 #endif

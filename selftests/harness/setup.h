@@ -11,11 +11,11 @@
 #define CTX	3
 #define SEG	(64 * 1024)
 #define PAGE	4096
-/* Bytes that take packets with any of the worlds' MTUs: more than go without, see direct.h */
+/* Bytes that take packets with any of the testbeds' MTUs: more than go without, see direct.h */
 #define LONG	(20 * 1024)
 
 struct setup {
-	struct world w;
+	struct testbed w;
 	struct app a;
 	struct rmc_mem *seg_mem, *buf_mem;
 };
@@ -54,11 +54,11 @@ static inline bool setup_guards_intact(void)
 }
 
 /* With so many entries in the queue pair */
-static inline void setup_make(struct setup *s, const struct world_opts *o, u32 entries)
+static inline void setup_make(struct setup *s, const struct testbed_opts *o, u32 entries)
 {
 	seg = setup_memory(SEG_FILL);
 	lbuf = setup_memory(BUF_FILL);
-	world_init(&s->w, o);
+	testbed_init(&s->w, o);
 	app_init(&s->a, &s->w, 0, CTX, entries);
 	s->seg_mem = mem_make(seg, SEG, 12, 0);
 	s->buf_mem = mem_make(lbuf, SEG, 12, 0);
@@ -68,9 +68,9 @@ static inline void setup_make(struct setup *s, const struct world_opts *o, u32 e
 }
 
 /* Each node has a kernel of its own, and channels between the first two are open. */
-static inline void setup_kernels(struct setup *s, const struct world_opts *o, u32 entries)
+static inline void setup_kernels(struct setup *s, const struct testbed_opts *o, u32 entries)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 
 	k.kernels = true;
 	setup_make(s, &k, entries);
@@ -80,7 +80,7 @@ static inline void setup_kernels(struct setup *s, const struct world_opts *o, u3
 static inline void setup_free(struct setup *s)
 {
 	app_fini(&s->a);
-	world_fini(&s->w);
+	testbed_fini(&s->w);
 	mem_free(s->seg_mem);
 	mem_free(s->buf_mem);
 	free(seg - PAGE);

@@ -44,7 +44,7 @@ FLAVOURS.update({
 GROUPS = {
     "core": ["kmod/base/line.c", "kmod/base/mem.c", "kmod/core/*.c", "kmod/core/ops/*.c",
              "kmod/member/*.c", "kmod/ni/*.c", "kmod/fabric/fabric.c", "kmod/fabric/filter.c", "kmod/fabric/model.c", "kmod/fabric/layout.c",
-             f"{HARNESS}/world.c", f"{HARNESS}/packets.c"],
+             f"{HARNESS}/testbed.c", f"{HARNESS}/packets.c"],
     "region": ["kmod/fabric/region.c", "kmod/fabric/shared.c", "kmod/fabric/layout.c", "kmod/fabric/fabric.c"],
     "header": [],
     # without messages, which a test plays
@@ -59,7 +59,7 @@ GROUPS["compat"] = [n for n in GROUPS["calls"] if n != "lib/rpc.c"] + [
 
 # Of the host programs: not over the whole core; as module parameters would; arguments
 GROUP = {"parking": "header", "worker_calls": "header", "region": "region"}
-ENVIRONMENT = {"stress.tsan": {"RMC_WORLD": "pair,mtu=512"}}
+ENVIRONMENT = {"stress.tsan": {"RMC_TESTBED": "pair,mtu=512"}}
 ARGUMENTS = {"stress.tsan": ["1"]}
 
 

@@ -10,7 +10,7 @@
 #include <sched.h>
 #include <time.h>
 #include "../tap.h"
-#include "world.h"
+#include "testbed.h"
 
 #define APPS	8
 #define ENTRIES	RMC_MAX_ENTRIES
@@ -150,7 +150,7 @@ static void tell_lane(const char *name, const struct rmc_filter_stats *s)
 
 static void test(u64 operations, const char *ni, u32 retries)
 {
-	struct world_opts o = { .nodes = 2, .ni = ni, .mtu = 64, .itt = 16384,
+	struct testbed_opts o = { .nodes = 2, .ni = ni, .mtu = 64, .itt = 16384,
 				.ring_order = 10, .pay_order = 10 };
 	u64 size = READS + WRITES + (operations / 8 + APPS) * 8;
 	u64 posted = 0, done = 0, timeouts = 0, doubled = 0, t0, last;
@@ -158,7 +158,7 @@ static void test(u64 operations, const char *ni, u32 retries)
 	struct rmc_filter_stats *req, *rep;
 	u8 *seg = aligned_alloc(4096, PAGE_ALIGN(size));
 	struct rmc_mem *mem;
-	struct world w;
+	struct testbed w;
 	u32 i;
 
 	memset(seg, 0, size);
@@ -168,8 +168,8 @@ static void test(u64 operations, const char *ni, u32 retries)
 	ok = calloc(operations / 8 + APPS, 1);
 	atomics = 0;
 	memset(load, 0, sizeof(load));
-	world_now_ns = 0;
-	world_init(&w, &o);
+	testbed_now_ns = 0;
+	testbed_init(&w, &o);
 	w.fabric[0].timeout_ms = 16;
 	w.fabric[0].retries = retries;
 	mem = mem_make(seg, size, 12, 0);
@@ -189,7 +189,7 @@ static void test(u64 operations, const char *ni, u32 retries)
 	rmc_filters = 1;
 	fault_set(&w, 0, 1, RMC_LANE_REQ, &fault, 11);
 	fault_set(&w, 1, 0, RMC_LANE_REP, &fault, 12);
-	world_start(&w, NULL, false);
+	testbed_start(&w, NULL, false);
 	for (t0 = last = now_ms(); done < operations && now_ms() - last < 20000;) {
 		u64 before = done;
 
@@ -211,7 +211,7 @@ static void test(u64 operations, const char *ni, u32 retries)
 	for (last = now_ms(); now_ms() - last < 100; sched_yield())
 		for (i = 0; i < APPS; i++)
 			reap(&load[i], seg);
-	world_stop(&w);
+	testbed_stop(&w);
 	for (done = 0, i = 0; i < APPS; i++) {
 		done += load[i].done;
 		doubled += load[i].doubled;
@@ -241,7 +241,7 @@ static void test(u64 operations, const char *ni, u32 retries)
 		mem_free(load[i].mem);
 		free(load[i].lbuf);
 	}
-	world_fini(&w);
+	testbed_fini(&w);
 	mem_free(mem);
 	free(ok);
 	free(seg);

@@ -123,7 +123,7 @@ struct tally {
  * Many of them in flight; this thread is also the RMC unless workers run. op READ:
  * the same without any check.
  */
-static void read_objects(struct world *w, struct app *a, u8 *lbuf, u32 op, u64 count,
+static void read_objects(struct testbed *w, struct app *a, u8 *lbuf, u32 op, u64 count,
 			 bool threaded, struct tally *t)
 {
 	u64 done = 0, posted = 0, last[OBJECTS] = { 0 };
@@ -145,7 +145,7 @@ static void read_objects(struct world *w, struct app *a, u8 *lbuf, u32 op, u64 c
 		}
 		while (done < posted) {
 			if (!threaded)
-				world_visit(w);
+				testbed_visit(w);
 			else if (READ_ONCE(a->flags->need_wakeup))
 				rmc_os_wake(rmc_qp_worker(&a->qp));
 			while (app_poll(a, &slot, &status)) {
@@ -180,7 +180,7 @@ static void read_objects(struct world *w, struct app *a, u8 *lbuf, u32 op, u64 c
 }
 
 struct config {
-	struct world_opts world;
+	struct testbed_opts opts;
 	u32 size, pause;
 	bool shuffle, threaded;
 };
@@ -191,7 +191,7 @@ static void run(const struct config *c, u32 mode, u64 count, struct tally *t)
 {
 	u8 *lbuf = aligned_alloc(4096, DEPTH * MAX_OBJECT);
 	struct rmc_mem *seg, *buf;
-	struct world w;
+	struct testbed w;
 	struct app a;
 	pthread_t thread;
 	u32 i;
@@ -200,9 +200,9 @@ static void run(const struct config *c, u32 mode, u64 count, struct tally *t)
 	pause_loops = c->pause;
 	locked = mode == RMC_SABRE_LOCKED;
 	memset(objects, 0, OBJECTS * MAX_OBJECT);
-	world_now_ns = 0;
-	world_init(&w, &c->world);
-	world_now_ns = 0;
+	testbed_now_ns = 0;
+	testbed_init(&w, &c->opts);
+	testbed_now_ns = 0;
 	rmc_filters = c->shuffle;
 	if (c->shuffle) {
 		fault_set(&w, 0, 1, RMC_LANE_REQ, &shuffle, 7);
@@ -220,10 +220,10 @@ static void run(const struct config *c, u32 mode, u64 count, struct tally *t)
 	while (!__atomic_load_n(&writes, __ATOMIC_RELAXED))
 		sched_yield();
 	if (c->threaded)
-		world_start(&w, NULL, false);
+		testbed_start(&w, NULL, false);
 	read_objects(&w, &a, lbuf, mode ? RMC_OP_SABRE : RMC_OP_READ, count, c->threaded, t);
 	if (c->threaded)
-		world_stop(&w);
+		testbed_stop(&w);
 	__atomic_store_n(&stop_writer, 1, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
 	for (i = 0; i < OBJECTS; i++) {
@@ -232,17 +232,17 @@ static void run(const struct config *c, u32 mode, u64 count, struct tally *t)
 		CHECK(!torn((u8 *)object(i)));
 	}
 	if (!mutant || !mode) {
-		world_settle(&w);
+		testbed_settle(&w);
 		CHECK_EQ(w.node[1]->att.live, 0);
-		CHECK_EQ(world_in_flight(&w, 0), 0);
+		CHECK_EQ(testbed_in_flight(&w, 0), 0);
 	}
 	printf("# %s MTU %u, %u B, %s%s: %llu whole, %llu torn, %llu aborted, %llu locked, %llu lost; %llu writes\n",
-	       c->world.ni, c->world.mtu, c->size, mode_names[mode], c->shuffle ? ", shuffled" : "",
+	       c->opts.ni, c->opts.mtu, c->size, mode_names[mode], c->shuffle ? ", shuffled" : "",
 	       (unsigned long long)t->ok, (unsigned long long)t->torn,
 	       (unsigned long long)t->aborted, (unsigned long long)t->locked,
 	       (unsigned long long)t->lost, (unsigned long long)writes);
 	app_fini(&a);
-	world_fini(&w);
+	testbed_fini(&w);
 	mem_free(seg);
 	mem_free(buf);
 	free(lbuf);
@@ -306,10 +306,10 @@ int main(int argc, char **argv)
 		{ { .nodes = 2, .ni = "pair", .mtu = 64 }, 256, 500, false, true },
 		{ { .nodes = 2, .ni = "edge", .units = 2, .mtu = 512 }, 1024, 500, false, true },
 	};
-	/* of a world that is asked for */
+	/* of the testbed that RMC_TESTBED asks for */
 	static struct config one = { { .nodes = 2, .mtu = 4096 }, 1024, 500, false, true };
 	u64 count = (argc > 1 ? atoll(argv[1]) : 400) * 1000ULL, whole[4] = { 0 }, met[4] = { 0 };
-	bool asked = matrix_asked(&one.world);
+	bool asked = matrix_asked(&one.opts);
 	struct tally t;
 	char name[160];
 	u32 i, mode;
@@ -332,7 +332,7 @@ int main(int argc, char **argv)
 			CHECK(t.torn > 0);
 			CHECK_EQ(t.other, 0);
 			snprintf(name, sizeof(name), "plain reads are torn, and that is noticed (%s, MTU %u, %u B%s)",
-				 c->world.ni, c->world.mtu, c->size, c->shuffle ? ", shuffled" : "");
+				 c->opts.ni, c->opts.mtu, c->size, c->shuffle ? ", shuffled" : "");
 			tap_result(name);
 		}
 		for (mode = RMC_SABRE_OVERLAPPED; mode <= RMC_SABRE_LOCKED; mode++) {
@@ -355,7 +355,7 @@ int main(int argc, char **argv)
 			snprintf(name, sizeof(name), "%s (%s, MTU %u, %u B, %s%s)",
 				 mutant ? "version after the data only: torn, and that is noticed" :
 					  "no SABRe is torn",
-				 c->world.ni, c->world.mtu, c->size, mode_names[mode],
+				 c->opts.ni, c->opts.mtu, c->size, mode_names[mode],
 				 c->shuffle ? ", shuffled" : "");
 			tap_result(name);
 		}

@@ -32,7 +32,7 @@ static u64 now_ms(void)
 static void wake(struct app *a)
 {
 	if (a->head % 10)
-		world_help(rmc_qp_worker(&a->qp), HELPED_OFTEN_NS);
+		testbed_help(rmc_qp_worker(&a->qp), HELPED_OFTEN_NS);
 	else
 		rmc_os_wake(rmc_qp_worker(&a->qp));
 }
@@ -87,18 +87,18 @@ static void *owner(void *arg)
  * the words of a line read never increase from left to right, as the owner
  * stores them left to right, and differ by at most one.
  */
-static void test_line_atomicity(const struct world_opts *ni)
+static void test_line_atomicity(const struct testbed_opts *ni)
 {
-	struct world_opts o = { ORG(ni, 4096), .nodes = 2 };
+	struct testbed_opts o = { ORG(ni, 4096), .nodes = 2 };
 	u64 *lbuf = aligned_alloc(4096, 4096);
 	u64 reads = 0, spread = 0, t0;
 	struct rmc_mem *seg, *buf;
-	struct world w;
+	struct testbed w;
 	struct app a;
 	pthread_t t;
 	int lines, l, i;
 
-	world_init(&w, &o);
+	testbed_init(&w, &o);
 	app_init(&a, &w, 0, 0, 16);
 	seg = mem_make(shared, sizeof(shared), 12, 0);
 	buf = mem_make(lbuf, 4096, 12, 0);
@@ -106,7 +106,7 @@ static void test_line_atomicity(const struct world_opts *ni)
 	seg_set(&w, 1, 0, seg);
 	stop_owner = 0;
 	pthread_create(&t, NULL, owner, NULL);
-	world_start(&w, NULL, false);
+	testbed_start(&w, NULL, false);
 	for (t0 = now_ms(); now_ms() - t0 < seconds * 1000ULL && !tap_failures; reads++) {
 		lines = reads & 1 ? FEW : LINES;
 		CHECK_EQ(run(&a, RMC_OP_READ, 1, 0, lbuf, lines * 64), RMC_S_OK);
@@ -118,7 +118,7 @@ static void test_line_atomicity(const struct world_opts *ni)
 		for (l = 1; l < lines; l++)
 			spread += lbuf[l * 8] != lbuf[0];
 	}
-	world_stop(&w);
+	testbed_stop(&w);
 	__atomic_store_n(&stop_owner, 1, __ATOMIC_RELAXED);
 	pthread_join(t, NULL);
 	/* nothing larger than a line is atomic: with luck it is seen, and said */
@@ -126,31 +126,31 @@ static void test_line_atomicity(const struct world_opts *ni)
 	       (unsigned long long)reads, FEW, LINES, (unsigned long long)spread);
 	CHECK(reads > 0);
 	app_fini(&a);
-	world_fini(&w);
+	testbed_fini(&w);
 	mem_free(seg);
 	mem_free(buf);
 	free(lbuf);
 }
 
 /* A remote write shows its first word last. */
-static void test_first_word_last(const struct world_opts *ni)
+static void test_first_word_last(const struct testbed_opts *ni)
 {
-	struct world_opts o = { ORG(ni, 4096), .nodes = 2 };
+	struct testbed_opts o = { ORG(ni, 4096), .nodes = 2 };
 	u64 *lbuf = aligned_alloc(4096, 4096), v = 0, seen = 0, t0, w0;
 	struct rmc_mem *seg, *buf;
 	u32 slot, status, posted = 0, done = 0;
-	struct world w;
+	struct testbed w;
 	struct app a;
 	int l, i;
 
 	memset(shared, 0, sizeof(shared));
-	world_init(&w, &o);
+	testbed_init(&w, &o);
 	app_init(&a, &w, 0, 0, 16);
 	seg = mem_make(shared, sizeof(shared), 12, 0);
 	buf = mem_make(lbuf, 4096, 12, 0);
 	rmc_bufs_add(&a.bufs, buf);
 	seg_set(&w, 1, 0, seg);
-	world_start(&w, NULL, false);
+	testbed_start(&w, NULL, false);
 	for (t0 = now_ms(); now_ms() - t0 < seconds * 1000ULL && !tap_failures;) {
 		if (posted == done) {
 			v++;
@@ -174,10 +174,10 @@ static void test_first_word_last(const struct world_opts *ni)
 			sched_yield();
 		}
 	}
-	world_stop(&w);
+	testbed_stop(&w);
 	CHECK(seen > 0);
 	app_fini(&a);
-	world_fini(&w);
+	testbed_fini(&w);
 	mem_free(seg);
 	mem_free(buf);
 	free(lbuf);
@@ -200,17 +200,17 @@ static void *adder(void *arg)
 	return NULL;
 }
 
-static void test_local_and_remote_atomics(const struct world_opts *ni)
+static void test_local_and_remote_atomics(const struct testbed_opts *ni)
 {
-	struct world_opts o = { ORG(ni, 64), .nodes = 2 };
+	struct testbed_opts o = { ORG(ni, 64), .nodes = 2 };
 	u64 *lbuf = aligned_alloc(4096, 4096), local = 0, remote = 0, t0;
 	struct rmc_mem *seg, *buf;
-	struct world w;
+	struct testbed w;
 	struct app a;
 	pthread_t t;
 
 	counter = 0;
-	world_init(&w, &o);
+	testbed_init(&w, &o);
 	app_init(&a, &w, 0, 0, 16);
 	seg = mem_make(&counter, 8, 63, 0);
 	buf = mem_make(lbuf, 4096, 12, 0);
@@ -218,7 +218,7 @@ static void test_local_and_remote_atomics(const struct world_opts *ni)
 	seg_set(&w, 1, 0, seg);
 	stop_owner = 0;
 	pthread_create(&t, NULL, adder, &local);
-	world_start(&w, NULL, false);
+	testbed_start(&w, NULL, false);
 	for (t0 = now_ms(); now_ms() - t0 < seconds * 1000ULL && !tap_failures;) {
 		lbuf[0] = 1;
 		CHECK_EQ(run(&a, RMC_OP_FAA, 1, 0, lbuf, 8), RMC_S_OK);
@@ -230,12 +230,12 @@ static void test_local_and_remote_atomics(const struct world_opts *ni)
 		CHECK_EQ(run(&a, RMC_OP_CAS, 1, 0, lbuf, 8), RMC_S_OK);
 		remote += lbuf[0] == expected;
 	}
-	world_stop(&w);
+	testbed_stop(&w);
 	__atomic_store_n(&stop_owner, 1, __ATOMIC_RELAXED);
 	pthread_join(t, NULL);
 	CHECK_EQ(counter, local + remote);
 	app_fini(&a);
-	world_fini(&w);
+	testbed_fini(&w);
 	mem_free(seg);
 	mem_free(buf);
 	free(lbuf);
@@ -294,18 +294,18 @@ static void *talker(void *arg)
 	return NULL;
 }
 
-static void test_all_to_all(const struct world_opts *ni, u32 mtu)
+static void test_all_to_all(const struct testbed_opts *ni, u32 mtu)
 {
-	struct world_opts o = { ORG(ni, mtu), .nodes = NODES, .itt = 32,
+	struct testbed_opts o = { ORG(ni, mtu), .nodes = NODES, .itt = 32,
 				.ring_order = 4, .pay_order = 6 };
 	struct rmc_mem *seg[NODES], *buf[APPS];
-	struct world w;
+	struct testbed w;
 	struct app a[APPS];
 	pthread_t t[APPS];
 	void *bad;
 	u32 i, j;
 
-	world_init(&w, &o);
+	testbed_init(&w, &o);
 	for (i = 0; i < NODES; i++) {
 		segs[i] = aligned_alloc(4096, 16384);
 		for (j = 0; j < 16384; j++)
@@ -318,22 +318,22 @@ static void test_all_to_all(const struct world_opts *ni, u32 mtu)
 		buf[i] = mem_make(aligned_alloc(4096, 16384), 16384, 12, 0);
 		rmc_bufs_add(&a[i].bufs, buf[i]);
 	}
-	world_start(&w, NULL, false);
+	testbed_start(&w, NULL, false);
 	for (i = 0; i < APPS; i++)
 		pthread_create(&t[i], NULL, talker, &a[i]);
 	for (i = 0; i < APPS; i++) {
 		pthread_join(t[i], &bad);
 		CHECK_EQ((uintptr_t)bad, 0);
 	}
-	world_stop(&w);
+	testbed_stop(&w);
 	for (i = 0; i < NODES; i++)
-		CHECK_EQ(world_in_flight(&w, i), 0);
+		CHECK_EQ(testbed_in_flight(&w, i), 0);
 	for (i = 0; i < APPS; i++) {
 		app_fini(&a[i]);
 		free((void *)buf[i]->base);
 		mem_free(buf[i]);
 	}
-	world_fini(&w);
+	testbed_fini(&w);
 	for (i = 0; i < NODES; i++) {
 		mem_free(seg[i]);
 		free(segs[i]);
@@ -366,17 +366,17 @@ static void *sleepy(void *arg)
 	return NULL;
 }
 
-static void wakeups(const struct world_opts *ni, u32 sleepers, u64 *all_parks, u64 *all_helps)
+static void wakeups(const struct testbed_opts *ni, u32 sleepers, u64 *all_parks, u64 *all_helps)
 {
-	struct world_opts o = { ORG(ni, 4096), .nodes = 2 };
+	struct testbed_opts o = { ORG(ni, 4096), .nodes = 2 };
 	u8 *lbuf = aligned_alloc(4096, 4096), *s = aligned_alloc(4096, 4096);
 	struct sleepy who[SLEEPERS] = { 0 };
 	u64 rounds = 0, parks = 0, helps = 0;
 	struct rmc_mem *seg, *buf;
-	struct world w;
+	struct testbed w;
 	u32 i;
 
-	world_init(&w, &o);
+	testbed_init(&w, &o);
 	memset(s, 1, 4096);
 	seg = mem_make(s, 4096, 12, 0);
 	buf = mem_make(lbuf, 4096, 12, 0);
@@ -387,7 +387,7 @@ static void wakeups(const struct world_opts *ni, u32 sleepers, u64 *all_parks, u
 		who[i].lbuf = lbuf + i * 64;
 		who[i].pace = 37 + 16 * i;
 	}
-	world_start(&w, NULL, true);
+	testbed_start(&w, NULL, true);
 	for (i = 0; i < sleepers; i++)
 		if (pthread_create(&who[i].thread, NULL, sleepy, &who[i]))
 			abort();
@@ -396,7 +396,7 @@ static void wakeups(const struct world_opts *ni, u32 sleepers, u64 *all_parks, u
 		rounds += who[i].rounds;
 		CHECK(!who[i].bad);
 	}
-	world_stop(&w);
+	testbed_stop(&w);
 	for (i = 0; i < w.workers; i++) {
 		parks += w.worker[i].ni.parks;
 		helps += w.worker[i].ni.helps;
@@ -407,7 +407,7 @@ static void wakeups(const struct world_opts *ni, u32 sleepers, u64 *all_parks, u
 	*all_helps += helps;
 	for (i = 0; i < sleepers; i++)
 		app_fini(&who[i].a);
-	world_fini(&w);
+	testbed_fini(&w);
 	mem_free(seg);
 	mem_free(buf);
 	free(lbuf);
@@ -418,7 +418,7 @@ static void wakeups(const struct world_opts *ni, u32 sleepers, u64 *all_parks, u
  * Several at a time: then one helps while another wakes the thread, or would help, too.
  * Whether anyone helps is the scheduler's choice: it gets ATTEMPTS.
  */
-static void test_wakeups(const struct world_opts *ni, u32 sleepers)
+static void test_wakeups(const struct testbed_opts *ni, u32 sleepers)
 {
 	u64 parks = 0, helps = 0;
 	int i;
@@ -431,7 +431,7 @@ static void test_wakeups(const struct world_opts *ni, u32 sleepers)
 
 int main(int argc, char **argv)
 {
-	static const struct world_opts orgs[] = {
+	static const struct testbed_opts orgs[] = {
 		{ .ni = "fused" },
 		{ .ni = "pair" },
 		/* lines next to each other are different units' */
@@ -439,7 +439,7 @@ int main(int argc, char **argv)
 		{ .ni = "per_tile", .units = 4, .rrpps = 2, .interleave = 256 },
 		{ .ni = "split", .units = 2 },
 	};
-	struct world_opts one = { 0 };
+	struct testbed_opts one = { 0 };
 	bool asked = matrix_asked(&one);
 	char name[96];
 	int i;
@@ -447,7 +447,7 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		seconds = atoi(argv[1]);
 	for (i = 0; i < (asked ? 1 : (int)ARRAY_SIZE(orgs)); i++) {
-		const struct world_opts *ni = asked ? &one : &orgs[i];
+		const struct testbed_opts *ni = asked ? &one : &orgs[i];
 
 #define RUN(what, call) do {							\
 		tap_where = ni->ni;						\

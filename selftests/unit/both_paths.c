@@ -2,7 +2,7 @@
 /*
  * Every operation of every size on both paths: with packets, and without where one worker has
  * both ends (core/local.h). Memory, statuses, counters and tracepoints are the same.
- * RMC_WORLD has no say here: one unit on one worker is what both paths need.
+ * RMC_TESTBED has no say here: one unit on one worker is what both paths need.
  */
 #include "setup.h"
 
@@ -43,7 +43,7 @@ static void run(struct setup *s, u32 op, const u64 *off, const u32 *len, u32 n, 
 	for (i = 0; i < n; i++)
 		app_post(&s->a, op, 1, off[i], lbuf + i * (SEG / RUN) + (off[i] & 15), len[i]);
 	for (i = 0; i < n && polls++ < 10000;) {
-		world_visit(&s->w);
+		testbed_visit(&s->w);
 		for (; app_poll(&s->a, &slot, &got); i++)
 			o->status[slot] = got;
 	}
@@ -51,7 +51,7 @@ static void run(struct setup *s, u32 op, const u64 *off, const u32 *len, u32 n, 
 	o->memory = hash(seg, hash(lbuf, 0));
 	for (i = 0; i < 2; i++) {
 		u32 k = 0;
-#define COUNTER(name) o->counters[i][k++] = world_stat(&s->w, i, name);
+#define COUNTER(name) o->counters[i][k++] = testbed_stat(&s->w, i, name);
 		RMC_STATS(COUNTER)
 #undef COUNTER
 	}
@@ -59,7 +59,7 @@ static void run(struct setup *s, u32 op, const u64 *off, const u32 *len, u32 n, 
 }
 
 /* Lengths that are a line, a packet, a few and many; offsets within a line and at the end. */
-static u32 operation(const struct world_opts *o, u32 op, u32 sabre, u32 flags, bool local)
+static u32 operation(const struct testbed_opts *o, u32 op, u32 sabre, u32 flags, bool local)
 {
 	const u32 mtu = o->mtu;
 	const u32 lens[] = { 0, 1, 4, 8, 16, 63, 64, 65, mtu - 1, mtu, mtu + 1, 2 * mtu,
@@ -128,7 +128,7 @@ static void compare(const struct outcome *a, const struct outcome *b)
 		printf("# op %u, offset %lu, length %u\n", a->op, a->offset, a->length);
 }
 
-static void both(const struct world_opts *o, u32 op, u32 sabre, u32 flags)
+static void both(const struct testbed_opts *o, u32 op, u32 sabre, u32 flags)
 {
 	u32 packets = operation(o, op, sabre, flags, false);
 	u32 i;
@@ -138,7 +138,7 @@ static void both(const struct world_opts *o, u32 op, u32 sabre, u32 flags)
 		compare(&outcome[0][i], &outcome[1][i]);
 }
 
-static void test_operations(const struct world_opts *o)
+static void test_operations(const struct testbed_opts *o)
 {
 	u32 op;
 
@@ -151,7 +151,7 @@ static void test_operations(const struct world_opts *o)
 	CHECK(skipped > 100);
 }
 
-static void test_sabres(const struct world_opts *o)
+static void test_sabres(const struct testbed_opts *o)
 {
 	u32 mode;
 
@@ -160,7 +160,7 @@ static void test_sabres(const struct world_opts *o)
 }
 
 /* Turned on and off while operations are under way: none is lost, overtaken or done twice. */
-static void test_switch(const struct world_opts *o)
+static void test_switch(const struct testbed_opts *o)
 {
 	u32 slot, status, posted = 0, done = 0, last = 0, i;
 	u64 *word, sum = 0;
@@ -177,7 +177,7 @@ static void test_switch(const struct world_opts *o)
 			app_post(&s.a, RMC_OP_FAA, 1, 0, &word[posted++ % RUN], 8);
 		}
 		if (i % 2)
-			world_visit(&s.w);
+			testbed_visit(&s.w);
 		else
 			app_take(&s.a);
 		while (app_poll(&s.a, &slot, &status)) {
@@ -200,13 +200,13 @@ int main(void)
 		{ "SABRes of each mode, with packets and without", test_sabres },
 		{ "packets turned on and off meanwhile", test_switch },
 	};
-	static const struct world_opts opts[] = {
+	static const struct testbed_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 4096 },
 		{ .nodes = 2, .ni = "fused", .mtu = 64 },
 		{ .nodes = 2, .ni = "fused", .mtu = 1024 },
 	};
 
-	unsetenv("RMC_WORLD");
+	unsetenv("RMC_TESTBED");
 	matrix_run(tests, ARRAY_SIZE(tests), opts, ARRAY_SIZE(opts));
 	return tap_done();
 }

@@ -4,7 +4,7 @@
  * of a wire whose other end writes what it likes.
  */
 #include "../tap.h"
-#include "world.h"
+#include "testbed.h"
 #include "kmod/core/pipeline.h"
 #include "kmod/fabric/region.h"
 
@@ -266,7 +266,7 @@ static void test_announcements(void)
 
 /* A node whose peer's channel is a piece of memory that we write */
 struct wire {
-	struct world w;
+	struct testbed w;
 	struct rmc_node *node;
 	struct rmc_filter *flt;
 	struct rmc_ring tx, rx;		/* the peer's end, the pipeline's */
@@ -276,10 +276,10 @@ struct wire {
 
 static void wire_init(struct wire *v, enum rmc_lane lane, const struct rmc_fault *fault)
 {
-	struct world_opts o = { .nodes = 2, .mtu = 64, .ring_order = 2, .pay_order = 2 };
+	struct testbed_opts o = { .nodes = 2, .mtu = 64, .ring_order = 2, .pay_order = 2 };
 
 	memset(v, 0, sizeof(*v));
-	world_init(&v->w, &o);
+	testbed_init(&v->w, &o);
 	v->node = v->w.node[0];
 	v->mem = aligned_alloc(64, rmc_ring_bytes(2, 2));
 	memset(v->mem, 0, rmc_ring_bytes(2, 2));
@@ -295,7 +295,7 @@ static void wire_init(struct wire *v, enum rmc_lane lane, const struct rmc_fault
 static void wire_fini(struct wire *v)
 {
 	rmc_filter_close(v->flt);
-	world_fini(&v->w);
+	testbed_fini(&v->w);
 	free(v->mem);
 }
 
@@ -404,7 +404,7 @@ static void test_flood(void)
 		enum rmc_lane lane = k % RMC_LANES;
 		u32 length = lengths[k / RMC_LANES];
 
-		world_now_ns = WORLD_START_NS;
+		testbed_now_ns = TESTBED_START_NS;
 		wire_init(&v, lane, &late);
 		for (round = 0; round < 60; round++) {
 			for (i = 0; i < 4; i++)
@@ -417,9 +417,9 @@ static void test_flood(void)
 		CHECK(v.flt->held > (length ? 3 : 8));
 		CHECK_EQ(wire_take(&v, &word0), 0);
 		/* all due at once: no more than the private ring has */
-		world_now_ns += 10000000000ULL;
+		testbed_now_ns += 10000000000ULL;
 		for (round = 0; round < 60; round++) {
-			world_now_ns += 1000000000ULL;
+			testbed_now_ns += 1000000000ULL;
 			rmc_filter_pump(&v.node->links, v.flt);
 			check_filter(&v);
 			if (round % 4 == 3)
@@ -444,7 +444,7 @@ static void test_slow_pipeline(void)
 	for (k = 0; k < RMC_LANES * 2; k++) {
 		u32 lines = 1 + k / RMC_LANES;
 
-		world_now_ns = WORLD_START_NS;
+		testbed_now_ns = TESTBED_START_NS;
 		wire_init(&v, k % RMC_LANES, &none);
 		for (round = sent = taken = 0; round < 600; round++) {
 			/* the wire has four slots and four lines */
@@ -477,7 +477,7 @@ static void test_copies(void)
 	struct wire v;
 	u64 word0;
 
-	world_now_ns = WORLD_START_NS;
+	testbed_now_ns = TESTBED_START_NS;
 	wire_init(&v, RMC_LANE_REP, &dup);
 	for (round = 0; round < 200; round++) {
 		wire_put(&v, rmc_rep_word0(&(struct rmc_req){ .op = RMC_OP_READ, .tid = round }, 0),
@@ -492,7 +492,7 @@ static void test_copies(void)
 	CHECK_EQ(v.flt->copies, 4);
 	CHECK_EQ(v.flt->copy_lines, 4);
 	CHECK_EQ(v.flt->stats.doubled, 4);
-	world_now_ns += 6000000000ULL;
+	testbed_now_ns += 6000000000ULL;
 	rmc_filter_pump(&v.node->links, v.flt);
 	CHECK_EQ(wire_take(&v, &word0), 4);
 	CHECK(word0 & RMC_REP_COPY);
@@ -535,7 +535,7 @@ static void test_copies(void)
 	CHECK_EQ(v.flt->copies, 0);
 	CHECK_EQ(wire_take(&v, &word0), 1);
 	CHECK(!(word0 & (RMC_REP_COPY | RMC_REP_DOUBLED)));
-	world_now_ns += 6000000000ULL;
+	testbed_now_ns += 6000000000ULL;
 	rmc_filter_pump(&v.node->links, v.flt);
 	check_filter(&v);
 	for (round = 0; wire_take_one(&v, &word0, &payload); round++)
@@ -555,7 +555,7 @@ static void test_claims(void)
 	u64 word0;
 	u32 i;
 
-	world_now_ns = WORLD_START_NS;
+	testbed_now_ns = TESTBED_START_NS;
 	wire_init(&v, RMC_LANE_REP, &none);
 	v.claims = true;
 	wire_put(&v, rmc_rep_word0(&(struct rmc_req){ .op = RMC_OP_WRITE }, 0) | RMC_REP_COPY |
@@ -591,7 +591,7 @@ static void test_reopened(void)
 	u64 word0;
 	u32 life;
 
-	world_now_ns = WORLD_START_NS;
+	testbed_now_ns = TESTBED_START_NS;
 	wire_init(&v, RMC_LANE_REP, &none);
 	for (life = 1; life < 4; life++) {
 		/* what came in the life before does not come now */
@@ -609,7 +609,7 @@ static void test_reopened(void)
 		check_filter(&v);
 		CHECK_EQ(v.flt->held, 8);
 		CHECK_EQ(v.flt->stats.doubled, 4 * life);
-		world_now_ns += 6000000000ULL;
+		testbed_now_ns += 6000000000ULL;
 		if (life == 2)
 			rmc_filter_pump(&v.node->links, v.flt);
 		rmc_filter_close(v.flt);
@@ -663,7 +663,7 @@ static void test_order(void)
 	u32 round, i;
 	u64 word0;
 
-	world_now_ns = WORLD_START_NS;
+	testbed_now_ns = TESTBED_START_NS;
 	wire_init(&v, RMC_LANE_REP, &jitter);
 	for (round = 0; round < 300; round++) {
 		for (i = 0; i < 3; i++)
@@ -671,12 +671,12 @@ static void test_order(void)
 		rmc_filter_pump(&v.node->links, v.flt);
 		v.tx.pos = v.flt->wire.pos;
 		check_filter(&v);
-		world_now_ns += 300000000;
+		testbed_now_ns += 300000000;
 		rmc_filter_pump(&v.node->links, v.flt);
 		check_filter(&v);
 		wire_take(&v, &word0);
 		for (i = 0; i < v.flt->held; i++)
-			CHECK(v.flt->heap[i].due_ns > world_now_ns);
+			CHECK(v.flt->heap[i].due_ns > testbed_now_ns);
 	}
 	wire_fini(&v);
 	tap_result("filter: what is due is handed on, what is not stays");

@@ -13,12 +13,12 @@ static void teardown(struct setup *s)
 {
 	u32 slot, status, i;
 
-	world_settle(&s->w);
+	testbed_settle(&s->w);
 	CHECK(!app_poll(&s->a, &slot, &status));
 	for (i = 0; i < s->w.opts.nodes; i++) {
-		CHECK_EQ(world_in_flight(&s->w, i), 0);
-		CHECK_EQ(world_transfers(&s->w, i), 0);
-		CHECK(world_credits_home(&s->w, i, 1));
+		CHECK_EQ(testbed_in_flight(&s->w, i), 0);
+		CHECK_EQ(testbed_transfers(&s->w, i), 0);
+		CHECK(testbed_credits_home(&s->w, i, 1));
 	}
 	CHECK(setup_guards_intact());
 	setup_free(s);
@@ -35,7 +35,7 @@ static void another(struct app *b, struct setup *s, u32 nid)
 static void visit(struct setup *s, u32 times)
 {
 	while (times--)
-		world_visit(&s->w);
+		testbed_visit(&s->w);
 }
 
 /* Node 0 sends all that it may while the others stand still, then they do all they can. */
@@ -66,7 +66,7 @@ static void move_all(struct setup *s, u32 op, u32 each)
 	CHECK(!memcmp(to, from, at));
 }
 
-static void test_lines(const struct world_opts *o)
+static void test_lines(const struct testbed_opts *o)
 {
 	struct setup s;
 
@@ -84,10 +84,10 @@ static void test_lines(const struct world_opts *o)
  * SABREs that wait for an entry of the table leave a quarter of the credits to others,
  * however many packets they are.
  */
-static void test_quarter(const struct world_opts *o)
+static void test_quarter(const struct testbed_opts *o)
 {
 	static const u32 packets[] = { 10, 11, 12, 13, 40 };
-	struct world_opts few = *o;
+	struct testbed_opts few = *o;
 	struct app b, c[2];
 	struct setup s;
 	u32 i, k;
@@ -112,11 +112,11 @@ static void test_quarter(const struct world_opts *o)
 			s.w.frozen[2 + k] = true;
 			visit(&s, 10);
 		}
-		CHECK_EQ(world_transfers(&s.w, 1), 2);
+		CHECK_EQ(testbed_transfers(&s.w, 1), 2);
 		for (k = 0; k < 4; k++)
 			app_post(&s.a, RMC_OP_SABRE, 1, 0, lbuf, packets[i] * o->mtu);
 		visit(&s, 50);
-		CHECK(world_transfers(&s.w, 1) > 2);
+		CHECK(testbed_transfers(&s.w, 1) > 2);
 		for (k = 0; k < 8; k++)
 			CHECK_EQ(app_run(&b, RMC_OP_READ, 1, 64, lbuf, 64), RMC_S_OK);
 		s.w.frozen[2] = false;
@@ -125,7 +125,7 @@ static void test_quarter(const struct world_opts *o)
 			CHECK_EQ(app_wait(&s.a), RMC_S_OK);
 		for (k = 0; k < 2; k++)
 			CHECK_EQ(app_wait(&c[k]), RMC_S_OK);
-		world_settle(&s.w);
+		testbed_settle(&s.w);
 		for (k = 0; k < 2; k++)
 			app_fini(&c[k]);
 		app_fini(&b);
@@ -134,9 +134,9 @@ static void test_quarter(const struct world_opts *o)
 }
 
 /* Two SABREs at once, both longer than the rings: one is sent before the other begins. */
-static void test_two_announce(const struct world_opts *o)
+static void test_two_announce(const struct testbed_opts *o)
 {
-	struct world_opts few = *o;
+	struct testbed_opts few = *o;
 	struct setup s;
 	struct app b;
 	u32 i;
@@ -163,18 +163,18 @@ static void test_two_announce(const struct world_opts *o)
 }
 
 /* A SABRE that was refused is not sent to its end. */
-static void test_refused(const struct world_opts *o)
+static void test_refused(const struct testbed_opts *o)
 {
-	struct world_opts few = *o;
+	struct testbed_opts few = *o;
 	struct setup s;
 	u64 sent;
 
 	few.ring_order = 2;
 	setup_kernels(&s, &few, ENTRIES);
 	CHECK_EQ(app_run(&s.a, RMC_OP_SABRE, 1, 0, lbuf, SEG), RMC_S_NO_VERSION);
-	sent = world_stat(&s.w, 0, requests);
+	sent = testbed_stat(&s.w, 0, requests);
 	CHECK_EQ(app_run(&s.a, RMC_OP_SABRE, 1, 0, lbuf, SEG), RMC_S_NO_VERSION);
-	CHECK(world_stat(&s.w, 0, requests) - sent <= 8);
+	CHECK(testbed_stat(&s.w, 0, requests) - sent <= 8);
 	/* and is in nobody's way afterwards */
 	mem_objects(s.seg_mem, RMC_SABRE_OVERLAPPED, 0);
 	*(u64 *)seg = 2;
@@ -197,7 +197,7 @@ static bool rung(struct setup *s)
 }
 
 /* The rest of an operation is sent when the peer has long stopped to look for it. */
-static void test_silence(const struct world_opts *o)
+static void test_silence(const struct testbed_opts *o)
 {
 	struct setup s;
 
@@ -206,16 +206,16 @@ static void test_silence(const struct world_opts *o)
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, SEG);
 	by_turns(&s, 2 * RMC_IDLE_POLLS);
 	CHECK(!rung(&s));
-	CHECK(world_in_flight(&s.w, 0));
+	CHECK(testbed_in_flight(&s.w, 0));
 	CHECK_EQ(app_wait(&s.a), RMC_S_OK);
 	CHECK(!memcmp(lbuf, seg, SEG));
 	teardown(&s);
 }
 
 /* The peer stands still for so long that nobody looks for anything: the rest is sent yet. */
-static void test_patience(const struct world_opts *o)
+static void test_patience(const struct testbed_opts *o)
 {
-	struct world_opts few = *o;
+	struct testbed_opts few = *o;
 	struct setup s;
 
 	few.ring_order = 2;
@@ -233,9 +233,9 @@ static void test_patience(const struct world_opts *o)
 }
 
 /* Notifications go to the first RRPP alone, whatever they are behind. */
-static void test_notifications(const struct world_opts *o)
+static void test_notifications(const struct testbed_opts *o)
 {
-	struct world_opts few = *o;
+	struct testbed_opts few = *o;
 	u32 slot, status, i, n = 0;
 	struct setup s;
 	struct app b;
@@ -266,22 +266,22 @@ static void test_notifications(const struct world_opts *o)
 		s.w.node[1]->srv_stopped = false;
 		for (i = 0; i < 5; i++)
 			CHECK_EQ(app_wait(&b), RMC_S_OK);
-		world_tick(&s.w, 1);
-		world_tick(&s.w, 1);
+		testbed_tick(&s.w, 1);
+		testbed_tick(&s.w, 1);
 		CHECK_EQ(app_wait(&s.a), RMC_S_OK);
 		CHECK_EQ(s.seg_mem->notified.count, n + 1);
 		rmc_filters = 0;
 	}
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	app_fini(&b);
 	teardown(&s);
 }
 
 /* A notification that could not be sent in time is none, and nothing waits to go on. */
-static void test_notified_too_late(const struct world_opts *o)
+static void test_notified_too_late(const struct testbed_opts *o)
 {
 	u32 slot, status, at, i, n = 0;
-	struct world_opts few = *o;
+	struct testbed_opts few = *o;
 	struct setup s;
 	struct app b;
 
@@ -307,7 +307,7 @@ static void test_notified_too_late(const struct world_opts *o)
 	visit(&s, 20);
 	CHECK_EQ(seg[at], 0x33);
 	for (i = 0; i < 60; i++) {
-		world_tick(&s.w, 1);
+		testbed_tick(&s.w, 1);
 		visit(&s, 2);
 	}
 	CHECK(app_poll(&s.a, &slot, &status));
@@ -315,7 +315,7 @@ static void test_notified_too_late(const struct world_opts *o)
 	for (i = 0; i < s.w.opts.units; i++)
 		CHECK_EQ(s.w.node[0]->unit[i]->itt.restarts, 0);
 	s.w.node[1]->srv_stopped = false;
-	world_pass(&s.w, 60);
+	testbed_pass(&s.w, 60);
 	for (i = 0; i < 200 && n < 5; i++) {
 		n += app_poll(&b, &slot, &status);
 		visit(&s, 1);
@@ -325,13 +325,13 @@ static void test_notified_too_late(const struct world_opts *o)
 	rmc_filters = 0;
 	CHECK_EQ(app_run(&s.a, RMC_OP_WRITE_NOTIFY, 1, at, lbuf, 64), RMC_S_OK);
 	CHECK_EQ(s.seg_mem->notified.count, 1);
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	app_fini(&b);
 	teardown(&s);
 }
 
 /* Blocks of lines are dealt: every RRPP serves as many. */
-static void test_homes(const struct world_opts *o)
+static void test_homes(const struct testbed_opts *o)
 {
 	u32 rrpps, i, k, blocks, served = 0;
 	struct setup s;
@@ -364,7 +364,7 @@ int main(void)
 		{ "notifications: too late is never", test_notified_too_late },
 		{ "RRPPs share the work", test_homes },
 	};
-	static const struct world_opts opts[] = {
+	static const struct testbed_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 64 },
 		{ .nodes = 2, .ni = "pair", .mtu = 512 },
 		{ .nodes = 2, .ni = "fused", .mtu = 4096 },

@@ -34,7 +34,7 @@ static void check_read(struct setup *s, u32 length)
 }
 
 /* The first replies of a long read are late: all behind them come once, and are taken. */
-static void test_first_are_late(const struct world_opts *o)
+static void test_first_are_late(const struct testbed_opts *o)
 {
 	struct rmc_fault late = { .dup = RMC_ALWAYS, .reorder = RMC_ALWAYS, .gap_ns = 5000000 };
 	struct rmc_fault dup = { .dup = RMC_ALWAYS };
@@ -47,7 +47,7 @@ static void test_first_are_late(const struct world_opts *o)
 	set_replies(&s, &late);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, SEG);
 	for (i = 0; i < 100 && !replies(&s, 0)->held; i++)
-		world_visit(&s.w);
+		testbed_visit(&s.w);
 	set_replies(&s, &dup);
 	CHECK_EQ(wait_ms(&s, 4), -1);
 	CHECK_EQ(wait_ms(&s, 200), RMC_S_OK);
@@ -57,7 +57,7 @@ static void test_first_are_late(const struct world_opts *o)
 }
 
 /* All in any order, some twice */
-static void test_any_order(const struct world_opts *o)
+static void test_any_order(const struct testbed_opts *o)
 {
 	struct rmc_fault any = { .dup = 500000, .jitter_ns = 8000000 };
 	struct setup s;
@@ -76,7 +76,7 @@ static void test_any_order(const struct world_opts *o)
 }
 
 /* Shuffled packets' copies may come before what they are copies of, here for certain. */
-static void test_copy_first(const struct world_opts *o)
+static void test_copy_first(const struct testbed_opts *o)
 {
 	struct rmc_fault dup = { .dup = RMC_ALWAYS, .delay_ns = 1000000, .gap_ns = 50000000 };
 	struct setup s;
@@ -87,7 +87,7 @@ static void test_copy_first(const struct world_opts *o)
 	fill(seg, SEG, 3);
 	set_replies(&s, &dup);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 2 * s.w.fabric->cut);
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	for (i = 0; i < s.w.opts.rrpps; i++) {
 		struct rmc_filter *flt = replies(&s, i * s.w.fabric->interleave);
 
@@ -102,7 +102,7 @@ static void test_copy_first(const struct world_opts *o)
 }
 
 /* One packet is lost, those behind it are not: the next operation knows nothing of it. */
-static void test_lost_before_others(const struct world_opts *o)
+static void test_lost_before_others(const struct testbed_opts *o)
 {
 	struct rmc_fault slow = { .delay_ns = 5000000 }, dup = { .dup = RMC_ALWAYS };
 	u32 length, i;
@@ -116,7 +116,7 @@ static void test_lost_before_others(const struct world_opts *o)
 	for (i = 0; i < 3; i++) {
 		fault_set(&s.w, 0, 1, RMC_LANE_REQ, &slow, 1);
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, length);
-		world_settle(&s.w);
+		testbed_settle(&s.w);
 		s.w.node[1]->links.filter[RMC_LANE_REQ][0]->heap[0].word0 |= RMC_REQ_LOST;
 		CHECK_EQ(wait_ms(&s, 100), RMC_S_TIMEOUT);
 		fault_clear(&s.w, 0, 1, RMC_LANE_REQ);
@@ -129,7 +129,7 @@ static void test_lost_before_others(const struct world_opts *o)
 }
 
 /* An object that does not begin with a line, of several packets whose replies are doubled */
-static void test_unaligned_object(const struct world_opts *o)
+static void test_unaligned_object(const struct testbed_opts *o)
 {
 	struct rmc_fault dup = { .dup = RMC_ALWAYS };
 	u32 length = 3 * o->mtu;
@@ -151,10 +151,10 @@ static void test_unaligned_object(const struct world_opts *o)
 }
 
 /* More packets than are kept track of, which are larger than the blocks that are dealt */
-static void test_long_object(const struct world_opts *o)
+static void test_long_object(const struct testbed_opts *o)
 {
 	struct rmc_fault dup = { .dup = RMC_ALWAYS };
-	struct world_opts small = *o;
+	struct testbed_opts small = *o;
 	struct setup s;
 
 	small.mtu = 512;
@@ -172,7 +172,7 @@ static void test_long_object(const struct world_opts *o)
 }
 
 /* The filter is taken away while most of an operation is still to be sent. */
-static void test_filter_goes(const struct world_opts *o)
+static void test_filter_goes(const struct testbed_opts *o)
 {
 	struct rmc_fault dup = { .dup = RMC_ALWAYS };
 	struct setup s;
@@ -181,10 +181,10 @@ static void test_filter_goes(const struct world_opts *o)
 	fill(seg, SEG, 5);
 	set_replies(&s, &dup);
 	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 10), RMC_S_OK);
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	stop_node(&s, 1, true);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, SEG);
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	fault_clear(&s.w, 1, 0, RMC_LANE_REP);
 	stop_node(&s, 1, false);
 	CHECK_EQ(wait_ms(&s, 50), RMC_S_OK);
@@ -194,7 +194,7 @@ static void test_filter_goes(const struct world_opts *o)
 }
 
 /* What begins again is sent to a peer that has long stopped to look for it. */
-static void test_again_in_silence(const struct world_opts *o)
+static void test_again_in_silence(const struct testbed_opts *o)
 {
 	struct rmc_fault down = { .down = true };
 	struct setup s;
@@ -206,10 +206,10 @@ static void test_again_in_silence(const struct world_opts *o)
 	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &down, 1);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, LONG);
 	for (i = 0; i < 3 * RMC_IDLE_POLLS; i++)
-		world_visit(&s.w);
+		testbed_visit(&s.w);
 	fault_clear(&s.w, 0, 1, RMC_LANE_REQ);
 	CHECK_EQ(wait_ms(&s, 100), RMC_S_OK);
-	CHECK(world_stat(&s.w, 0, restarts));
+	CHECK(testbed_stat(&s.w, 0, restarts));
 	check_read(&s, LONG);
 	check_free(&s);
 	teardown(&s);
@@ -227,7 +227,7 @@ int main(void)
 		{ "a filter goes in the middle", test_filter_goes },
 		{ "the peer stopped to look for what begins again", test_again_in_silence },
 	};
-	static const struct world_opts opts[] = {
+	static const struct testbed_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 64 },
 		{ .nodes = 2, .ni = "pair", .mtu = 512 },
 		{ .nodes = 2, .ni = "edge", .units = 2, .mtu = 512 },

@@ -6,7 +6,7 @@
 #include "kernels.h"
 
 /* A channel opens when both are up and each works with the other's epoch. */
-static void test_requester_links(const struct world_opts *o)
+static void test_requester_links(const struct testbed_opts *o)
 {
 	u32 *words[2], i, was;
 	struct setup s;
@@ -39,7 +39,7 @@ static void test_requester_links(const struct world_opts *o)
 }
 
 /* The same at the server; who may not be served is not polled either. */
-static void test_server_links(const struct world_opts *o)
+static void test_server_links(const struct testbed_opts *o)
 {
 	u32 i, *word;
 	struct setup s;
@@ -62,7 +62,7 @@ static void test_server_links(const struct world_opts *o)
 }
 
 /* A node at work meets a peer's next life: closes both ends, tells so only then. */
-static void test_acknowledges(const struct world_opts *o)
+static void test_acknowledges(const struct testbed_opts *o)
 {
 	u32 now, i, slot, status;
 	struct rmc_node *node;
@@ -76,18 +76,18 @@ static void test_acknowledges(const struct world_opts *o)
 	/* something is in flight */
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	app_take(&s.a);
-	CHECK_EQ(world_in_flight(&s.w, 0), 1);
+	CHECK_EQ(testbed_in_flight(&s.w, 0), 1);
 	CHECK(rmc_in_open(node, 1));
-	now = rmc_os_ns_to_ms(world_now_ns);
+	now = rmc_os_ns_to_ms(testbed_now_ns);
 	s.w.table[1].claim = rmc_claim(RMC_NODE_JOINING, 2);
 	/* the server's half alone: lets go of its end, and does not say so for the other */
 	for (i = 0; i < 3; i++)
 		rmc_node_tick_srv(node, ++now);
 	CHECK(!node->in[1]);
 	CHECK_EQ(*sync_of(&s, 0, 1), 1);
-	CHECK_EQ(world_in_flight(&s.w, 0), 1);
+	CHECK_EQ(testbed_in_flight(&s.w, 0), 1);
 	rmc_node_tick_req(node, ++now);
-	CHECK_EQ(world_in_flight(&s.w, 0), 0);
+	CHECK_EQ(testbed_in_flight(&s.w, 0), 0);
 	CHECK(!node->out[1]);
 	CHECK(app_poll(&s.a, &slot, &status));
 	CHECK_EQ(status, RMC_S_NODE_DOWN);
@@ -102,7 +102,7 @@ static void test_acknowledges(const struct world_opts *o)
 }
 
 /* Ends that are open when the peer's epoch changes while it stays UP: both are closed. */
-static void test_stale_ends(const struct world_opts *o)
+static void test_stale_ends(const struct testbed_opts *o)
 {
 	struct rmc_node *node;
 	u32 slot, status, now;
@@ -113,7 +113,7 @@ static void test_stale_ends(const struct world_opts *o)
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	CHECK(rmc_in_open(node, 1));
 	s.w.frozen[1] = true;
-	now = rmc_os_ns_to_ms(world_now_ns);
+	now = rmc_os_ns_to_ms(testbed_now_ns);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	app_take(&s.a);
 	rmc_node_tick_req(node, ++now);
@@ -130,7 +130,7 @@ static void test_stale_ends(const struct world_opts *o)
 }
 
 /* How long one who joins waits for whom */
-static void test_waits(const struct world_opts *o)
+static void test_waits(const struct testbed_opts *o)
 {
 	struct setup s;
 	u32 i, dead;
@@ -138,7 +138,7 @@ static void test_waits(const struct world_opts *o)
 	/* alive, and answers: at once */
 	setup(&s, o, 3);
 	dead = s.w.fabric[1].dead_ms;
-	world_restart(&s.w, 1);
+	testbed_restart(&s.w, 1);
 	CHECK(!s.w.node[1]->up);
 	CHECK_EQ(s.w.table[1].state, RMC_NODE_JOINING);
 	ticks(&s.w, 5, 2);
@@ -147,14 +147,14 @@ static void test_waits(const struct world_opts *o)
 
 	/* dead, but its entry says it is up: until that is sure */
 	s.w.frozen[0] = true;
-	world_restart(&s.w, 1);
+	testbed_restart(&s.w, 1);
 	ticks(&s.w, dead / 100 - 1, 100);
 	CHECK(!s.w.node[1]->up);
 	ticks(&s.w, 3, 100);
 	CHECK(s.w.node[1]->up);
 
 	/* alive, and never answers: longer, not for ever */
-	world_restart(&s.w, 1);
+	testbed_restart(&s.w, 1);
 	for (i = 0; i < 4 * dead / 100 - 1; i++) {
 		s.w.table[0].heartbeat++;
 		ticks(&s.w, 1, 100);
@@ -167,7 +167,7 @@ static void test_waits(const struct world_opts *o)
 	CHECK(s.w.node[1]->up);
 
 	/* of several, one that answers stands for nobody else */
-	world_restart(&s.w, 1);
+	testbed_restart(&s.w, 1);
 	for (i = 0; i < 20; i++) {
 		s.w.table[0].heartbeat++;
 		ticks(&s.w, 1, 2);
@@ -182,7 +182,7 @@ static void test_waits(const struct world_opts *o)
 }
 
 /* What a life that ended left behind is gone when the next one is up. */
-static void test_starts_clean(const struct world_opts *o)
+static void test_starts_clean(const struct testbed_opts *o)
 {
 	struct rmc_fabric *f;
 	struct setup s;
@@ -201,14 +201,14 @@ static void test_starts_clean(const struct world_opts *o)
 		s.w.table[1].parked[i][0] = 1;
 		s.w.table[1].parked[i][RMC_MAX_UNITS - 1] = 1;
 	}
-	world_restart(&s.w, 1);
+	testbed_restart(&s.w, 1);
 	for (i = 0; i < 2; i++) {
 		CHECK_EQ(s.w.table[1].parked[i][0], 0);
 		CHECK_EQ(s.w.table[1].parked[i][RMC_MAX_UNITS - 1], 0);
 	}
 	*sync_of(&s, 1, 0) = 77;
 	for (i = 0; i < 10 && !s.w.node[1]->up; i++)
-		world_tick(&s.w, 2);
+		testbed_tick(&s.w, 2);
 	CHECK(s.w.node[1]->up);
 	for (i = 0; i < 2; i++)
 		CHECK_EQ(*rmc_doorbell_word(f, 1, i, 0), 0);
@@ -222,19 +222,19 @@ static void test_starts_clean(const struct world_opts *o)
 }
 
 /* Epochs come round without being 0, which is nobody's. */
-static void test_epoch_wraps(const struct world_opts *o)
+static void test_epoch_wraps(const struct testbed_opts *o)
 {
 	struct setup s;
 
 	setup(&s, o, 2);
 	s.w.table[1].claim = rmc_claim(RMC_NODE_DOWN, ~0U);
-	world_restart(&s.w, 1);
+	testbed_restart(&s.w, 1);
 	CHECK_EQ(s.w.node[1]->epoch, 1);
 	s.w.table[1].claim = rmc_claim(RMC_NODE_JOINING, 0);
-	world_restart(&s.w, 1);
+	testbed_restart(&s.w, 1);
 	CHECK_EQ(s.w.node[1]->epoch, 1);
 	s.w.table[1].claim = rmc_claim(RMC_NODE_UP, 5);
-	world_restart(&s.w, 1);
+	testbed_restart(&s.w, 1);
 	CHECK_EQ(s.w.node[1]->epoch, 6);
 	seg_set(&s.w, 1, CTX, s.seg_mem);
 	ticks(&s.w, 6, 2);
@@ -243,7 +243,7 @@ static void test_epoch_wraps(const struct world_opts *o)
 }
 
 /* A peer is silent when its heart stood still for dead_ms of our time, not before. */
-static void test_silence(const struct world_opts *o)
+static void test_silence(const struct testbed_opts *o)
 {
 	struct rmc_node *node;
 	struct rmc_peer *p;
@@ -257,13 +257,13 @@ static void test_silence(const struct world_opts *o)
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	ticks(&s.w, 3, 2);
 	s.w.frozen[1] = true;
-	now = rmc_os_ns_to_ms(world_now_ns);
+	now = rmc_os_ns_to_ms(testbed_now_ns);
 	rmc_node_tick_req(node, now);
-	world_node_event_count = 0;
+	testbed_node_event_count = 0;
 	for (i = 0; i < dead / 500; i++)
 		rmc_node_tick_req(node, now += 500);
 	CHECK(!p->silent);
-	CHECK_EQ(world_node_event_count, 0);
+	CHECK_EQ(testbed_node_event_count, 0);
 	/* we were away ourselves for an hour: nobody is to blame for that */
 	s.w.table[1].heartbeat++;
 	rmc_node_tick_req(node, ++now);
@@ -280,29 +280,29 @@ static void test_silence(const struct world_opts *o)
 	CHECK_EQ(app_wait(&s.a), RMC_S_NODE_DOWN);
 	CHECK_EQ(node->stats.peer_downs, 1);
 	/* the link goes before the node */
-	CHECK_EQ(world_node_event_count, 2);
-	CHECK_EQ(world_node_events[0].type, RMC_EVENT_LINK_DOWN);
-	CHECK_EQ(world_node_events[1].type, RMC_EVENT_NODE_DOWN);
+	CHECK_EQ(testbed_node_event_count, 2);
+	CHECK_EQ(testbed_node_events[0].type, RMC_EVENT_LINK_DOWN);
+	CHECK_EQ(testbed_node_events[1].type, RMC_EVENT_NODE_DOWN);
 	rmc_node_tick_req(node, now += 500);
-	CHECK_EQ(world_node_event_count, 2);
+	CHECK_EQ(testbed_node_event_count, 2);
 	CHECK_EQ(node->stats.peer_downs, 1);
 	/* one beat is enough, and the node comes before the link */
 	s.w.table[1].heartbeat++;
 	rmc_node_tick_req(node, now += 2);
 	CHECK(!p->silent && !node->out[1]->down);
-	CHECK_EQ(world_node_event_count, 4);
-	CHECK_EQ(world_node_events[2].type, RMC_EVENT_NODE_UP);
-	CHECK_EQ(world_node_events[3].type, RMC_EVENT_LINK_UP);
+	CHECK_EQ(testbed_node_event_count, 4);
+	CHECK_EQ(testbed_node_events[2].type, RMC_EVENT_NODE_UP);
+	CHECK_EQ(testbed_node_events[3].type, RMC_EVENT_LINK_UP);
 	/* a state that there is not is none */
 	s.w.table[1].state = 77;
 	rmc_node_tick_req(node, now += 2);
 	CHECK_EQ(p->state, RMC_NODE_DOWN);
-	CHECK_EQ(world_node_event_count, 6);
+	CHECK_EQ(testbed_node_event_count, 6);
 	setup_free(&s);
 }
 
 /* A link is up when both work with the other's epoch; without it the node may be. */
-static void test_link(const struct world_opts *o)
+static void test_link(const struct testbed_opts *o)
 {
 	struct rmc_node *node;
 	struct setup s;
@@ -312,19 +312,19 @@ static void test_link(const struct world_opts *o)
 	node = s.w.node[0];
 	ticks(&s.w, 3, 2);
 	CHECK(node->peer[1].linked);
-	world_node_event_count = 0;
-	now = rmc_os_ns_to_ms(world_now_ns);
+	testbed_node_event_count = 0;
+	now = rmc_os_ns_to_ms(testbed_now_ns);
 	*sync_of(&s, 1, 0) = 9;
 	rmc_node_tick_req(node, ++now);
 	CHECK(!node->peer[1].linked);
-	CHECK_EQ(world_node_event_count, 1);
-	CHECK_EQ(world_node_events[0].type, RMC_EVENT_LINK_DOWN);
-	CHECK_EQ(world_node_events[0].epoch, 1);
+	CHECK_EQ(testbed_node_event_count, 1);
+	CHECK_EQ(testbed_node_events[0].type, RMC_EVENT_LINK_DOWN);
+	CHECK_EQ(testbed_node_events[0].epoch, 1);
 	CHECK_EQ(node->peer[1].state, RMC_NODE_UP);
 	*sync_of(&s, 1, 0) = 1;
 	rmc_node_tick_req(node, ++now);
 	CHECK(node->peer[1].linked);
-	CHECK_EQ(world_node_event_count, 2);
+	CHECK_EQ(testbed_node_event_count, 2);
 	setup_free(&s);
 }
 
@@ -345,7 +345,7 @@ static void *channel(struct rmc_fabric *f, u32 requester, u32 server)
 	return real_channel(f, requester, server);
 }
 
-static void test_no_channel(const struct world_opts *o)
+static void test_no_channel(const struct testbed_opts *o)
 {
 	struct setup s;
 	u32 i;
@@ -373,9 +373,9 @@ static void test_no_channel(const struct world_opts *o)
 }
 
 /* Two units: each opens, acknowledges and closes its own ends, and one alone is not enough. */
-static void test_units(const struct world_opts *o)
+static void test_units(const struct testbed_opts *o)
 {
-	struct world_opts two = { .ni = "edge", .units = 2, .mtu = o->mtu };
+	struct testbed_opts two = { .ni = "edge", .units = 2, .mtu = o->mtu };
 	u32 now, first, k;
 	struct rmc_node *node;
 	struct setup s;
@@ -383,7 +383,7 @@ static void test_units(const struct world_opts *o)
 
 	setup(&s, &two, 2);
 	node = s.w.node[0];
-	now = rmc_os_ns_to_ms(world_now_ns);
+	now = rmc_os_ns_to_ms(testbed_now_ns);
 	first = rmc_endpoint(s.w.fabric, 1);
 	/* ends of two lives are none */
 	other_ops = *s.w.fabric[0].ops;
@@ -412,7 +412,7 @@ static void test_units(const struct world_opts *o)
 	rmc_node_rejoin(node->unit[1], now);
 	CHECK(!node->unit[1]->in[first]);
 	/* both units have to acknowledge */
-	world_restart(&s.w, 1);
+	testbed_restart(&s.w, 1);
 	for (k = 0; k < 2; k++) {
 		CHECK(!rmc_node_join_poll(s.w.node[1], now));
 		s.w.sync[(rmc_endpoint(s.w.fabric, 0) + k) * 2 + 1] = s.w.node[1]->epoch;
@@ -422,14 +422,14 @@ static void test_units(const struct world_opts *o)
 }
 
 /* Two who join at once wait for each other; a new life has no older ones to let go of. */
-static void test_joins(const struct world_opts *o)
+static void test_joins(const struct testbed_opts *o)
 {
 	struct setup s;
 	u32 now;
 
 	setup(&s, o, 2);
-	now = rmc_os_ns_to_ms(world_now_ns);
-	world_restart(&s.w, 1);
+	now = rmc_os_ns_to_ms(testbed_now_ns);
+	testbed_restart(&s.w, 1);
 	s.w.table[0].state = RMC_NODE_JOINING;
 	CHECK(!rmc_node_join_poll(s.w.node[1], now));
 	/* a clock that is behind the one it joined by waited for nothing yet */
@@ -442,7 +442,7 @@ static void test_joins(const struct world_opts *o)
 }
 
 /* What a closed server's end leaves behind, and how a new one begins */
-static void test_server_end(const struct world_opts *o)
+static void test_server_end(const struct testbed_opts *o)
 {
 	const struct rmc_fault nothing = { .delay_ns = 1 };
 	struct rmc_filter *flt;
@@ -466,7 +466,7 @@ static void test_server_end(const struct world_opts *o)
 }
 
 /* Which ends may be closed to free their memory: those that nothing needs any more */
-static void test_retire(const struct world_opts *o)
+static void test_retire(const struct testbed_opts *o)
 {
 	struct rmc_itt_entry *e;
 	struct rmc_node *node;
@@ -476,7 +476,7 @@ static void test_retire(const struct world_opts *o)
 	setup(&s, o, 3);
 	node = s.w.node[0];
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	out = node->out[1];
 	rmc_filters++;
 	CHECK(!rmc_out_retire(node, 1));
@@ -505,7 +505,7 @@ static void test_retire(const struct world_opts *o)
 }
 
 /* Clocks of two CPUs: no time counts twice, and none is lost for ever. */
-static void test_clock(const struct world_opts *o)
+static void test_clock(const struct testbed_opts *o)
 {
 	u32 last = -2U;
 
@@ -522,7 +522,7 @@ static void test_clock(const struct world_opts *o)
 }
 
 /* Time-outs across the wrap of the node's own milliseconds, from both sides of it */
-static void test_wrap(const struct world_opts *o)
+static void test_wrap(const struct testbed_opts *o)
 {
 	u32 slot, status, k, ms;
 	struct setup s;
@@ -539,10 +539,10 @@ static void test_wrap(const struct world_opts *o)
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 		app_take(&s.a);
 		for (ms = 0; ms < 60; ms += 4) {
-			world_tick(&s.w, 4);
+			testbed_tick(&s.w, 4);
 			CHECK(!app_poll(&s.a, &slot, &status));
 		}
-		world_tick(&s.w, 10);
+		testbed_tick(&s.w, 10);
 		CHECK(app_poll(&s.a, &slot, &status));
 		CHECK_EQ(status, RMC_S_TIMEOUT);
 		setup_free(&s);
@@ -569,7 +569,7 @@ int main(void)
 		{ "channels that may be freed", test_retire },
 		{ "a clock that steps back", test_clock },
 	};
-	static const struct world_opts opts[] = {
+	static const struct testbed_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 4096 },
 		{ .nodes = 2, .ni = "pair", .mtu = 64 },
 	};

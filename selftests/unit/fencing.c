@@ -6,7 +6,7 @@
 #include "kernels.h"
 
 /* A fenced node: its server's half knows first, and nothing is served, nor locally. */
-static void test_fenced(const struct world_opts *o)
+static void test_fenced(const struct testbed_opts *o)
 {
 	u32 now, slot, status, beat;
 	struct rmc_node *node;
@@ -18,23 +18,23 @@ static void test_fenced(const struct world_opts *o)
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 0, 0, lbuf, 64), RMC_S_OK);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 0, 0, lbuf, 64), RMC_S_OK);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
-	now = rmc_os_ns_to_ms(world_now_ns);
-	world_node_event_count = 0;
+	now = rmc_os_ns_to_ms(testbed_now_ns);
+	testbed_node_event_count = 0;
 	s.w.table[0].claim = rmc_claim(RMC_NODE_JOINING, 2);
 	beat = s.w.table[0].heartbeat;
 	rmc_node_tick_srv(node, ++now);
 	CHECK(node->fenced && !node->up);
 	CHECK_EQ(s.w.table[0].heartbeat, beat);
-	CHECK_EQ(world_node_event_count, 1);
-	CHECK_EQ(world_node_events[0].type, RMC_EVENT_FENCED);
+	CHECK_EQ(testbed_node_event_count, 1);
+	CHECK_EQ(testbed_node_events[0].type, RMC_EVENT_FENCED);
 	rmc_node_tick_srv(node, ++now);
-	CHECK_EQ(world_node_event_count, 1);
+	CHECK_EQ(testbed_node_event_count, 1);
 	memset(lbuf, 0x11, 64);
 	app_post(&s.a, RMC_OP_READ, 0, 0, lbuf, 64);
 	CHECK(quiet(&s));
 	CHECK_EQ(lbuf[0], 0x11);
 	rmc_node_tick_req(node, ++now);
-	world_visit(&s.w);
+	testbed_visit(&s.w);
 	CHECK(app_poll(&s.a, &slot, &status));
 	CHECK_EQ(status, RMC_S_NODE_DOWN);
 	CHECK(!node->out[0] && !node->out[1] && !node->in[0]);
@@ -49,7 +49,7 @@ static void test_fenced(const struct world_opts *o)
 }
 
 /* A node that the administrator took down: no heartbeat, and it stays down until told. */
-static void test_left(const struct world_opts *o)
+static void test_left(const struct testbed_opts *o)
 {
 	struct rmc_node *node;
 	struct setup s;
@@ -58,7 +58,7 @@ static void test_left(const struct world_opts *o)
 	setup(&s, o, 2);
 	node = s.w.node[0];
 	CHECK(rmc_in_open(node, 1));
-	now = rmc_os_ns_to_ms(world_now_ns);
+	now = rmc_os_ns_to_ms(testbed_now_ns);
 	rmc_node_down_srv(node);
 	CHECK(!node->in[1]);
 	CHECK_EQ(s.w.table[0].state, RMC_NODE_DOWN);
@@ -96,7 +96,7 @@ static void reset_and_lose(struct rmc_fabric *f, u32 nid)
 }
 
 /* What belongs to a successor is left alone by who has not noticed it yet. */
-static void test_successor(const struct world_opts *o)
+static void test_successor(const struct testbed_opts *o)
 {
 	u64 taken[] = { rmc_claim(RMC_NODE_JOINING, 2), rmc_claim(RMC_NODE_UP, 2) };
 	struct rmc_node *node;
@@ -130,7 +130,7 @@ static void test_successor(const struct world_opts *o)
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	CHECK(node->in[0]);
 	*sync_of(&s, 1, 0) = 0;
-	rmc_node_tick_srv(node, rmc_os_ns_to_ms(world_now_ns) + 1);
+	rmc_node_tick_srv(node, rmc_os_ns_to_ms(testbed_now_ns) + 1);
 	CHECK_EQ(*sync_of(&s, 1, 0), 1);
 	CHECK(node->in[0]);
 	setup_free(&s);
@@ -139,7 +139,7 @@ static void test_successor(const struct world_opts *o)
 	for (i = 0; i < ARRAY_SIZE(taken); i++) {
 		setup(&s, o, 2);
 		node = s.w.node[0];
-		now = rmc_os_ns_to_ms(world_now_ns);
+		now = rmc_os_ns_to_ms(testbed_now_ns);
 		rmc_node_down_srv(node);
 		rmc_node_down_req(node);
 		s.w.table[0].claim = taken[i];
@@ -155,7 +155,7 @@ static void test_successor(const struct world_opts *o)
 
 	setup(&s, o, 2);
 	node = s.w.node[0];
-	now = rmc_os_ns_to_ms(world_now_ns);
+	now = rmc_os_ns_to_ms(testbed_now_ns);
 	rmc_node_down_srv(node);
 	rmc_node_down_req(node);
 	rmc_node_join(node, now);
@@ -179,16 +179,16 @@ static void test_successor(const struct world_opts *o)
 }
 
 /* A node of two units that left, and loses its id then: both are fenced. */
-static void test_units(const struct world_opts *o)
+static void test_units(const struct testbed_opts *o)
 {
-	struct world_opts two = { .ni = "edge", .units = 2, .mtu = o->mtu };
+	struct testbed_opts two = { .ni = "edge", .units = 2, .mtu = o->mtu };
 	struct rmc_node *node;
 	struct setup s;
 	u32 now, k;
 
 	setup(&s, &two, 2);
 	node = s.w.node[0];
-	now = rmc_os_ns_to_ms(world_now_ns);
+	now = rmc_os_ns_to_ms(testbed_now_ns);
 	for (k = 0; k < 2; k++)
 		rmc_node_down_srv(node->unit[k]);
 	s.w.table[0].claim = rmc_claim(RMC_NODE_UP, 2);
@@ -201,7 +201,7 @@ static void test_units(const struct world_opts *o)
 }
 
 /* The transport claimed the id, and another kernel took it over before the node joined. */
-static void test_claimed(const struct world_opts *o)
+static void test_claimed(const struct testbed_opts *o)
 {
 	u64 taken[] = { rmc_claim(RMC_NODE_JOINING, 8), rmc_claim(RMC_NODE_UP, 8) };
 	struct rmc_node *node;
@@ -211,7 +211,7 @@ static void test_claimed(const struct world_opts *o)
 	for (i = 0; i < ARRAY_SIZE(taken); i++) {
 		setup(&s, o, 2);
 		node = s.w.node[0];
-		now = rmc_os_ns_to_ms(world_now_ns);
+		now = rmc_os_ns_to_ms(testbed_now_ns);
 		/* as its kernel loads the module, and as it comes back after it was fenced */
 		for (k = 0; k < 2; k++) {
 			rmc_node_fence(node);
@@ -241,13 +241,13 @@ static void test_claimed(const struct world_opts *o)
 	rmc_node_fence(node);
 	s.w.table[0].claim = rmc_claim(RMC_NODE_JOINING, 7);
 	node->claimed = 7;
-	rmc_node_rejoin(node, rmc_os_ns_to_ms(world_now_ns));
+	rmc_node_rejoin(node, rmc_os_ns_to_ms(testbed_now_ns));
 	CHECK_EQ(node->epoch, 7);
 	ticks(&s.w, 6, 2);
 	CHECK(node->up);
 	rmc_node_down_srv(node);
 	rmc_node_down_req(node);
-	rmc_node_join(node, rmc_os_ns_to_ms(world_now_ns));
+	rmc_node_join(node, rmc_os_ns_to_ms(testbed_now_ns));
 	CHECK_EQ(node->epoch, 8);
 	CHECK_EQ(s.w.table[0].claim, rmc_claim(RMC_NODE_JOINING, 8));
 	setup_free(&s);
@@ -262,7 +262,7 @@ int main(void)
 		{ "an id that is lost between claim and join", test_claimed },
 		{ "all units of a node that lost its id", test_units },
 	};
-	static const struct world_opts opts[] = {
+	static const struct testbed_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 4096 },
 		{ .nodes = 2, .ni = "pair", .mtu = 64 },
 	};

@@ -4,7 +4,7 @@
 #include "kmod/core/pipeline.h"
 
 /* Lost requests are not served, lost replies were; both time out, once. */
-static void test_loss(const struct world_opts *o)
+static void test_loss(const struct testbed_opts *o)
 {
 	struct rmc_fault down = { .down = true }, loss = { .loss = 300000 };
 	u32 i, ok = 0, late = 0;
@@ -52,13 +52,13 @@ static void test_loss(const struct world_opts *o)
 	CHECK_EQ(ok + late, 300);
 	CHECK(ok > 100 && late > 100);
 	CHECK(sum >= ok && sum < 300);
-	CHECK_EQ(world_stat(&s.w, 0, timeouts), late + 5);
+	CHECK_EQ(testbed_stat(&s.w, 0, timeouts), late + 5);
 	check_quiet(&s);
 	teardown(&s);
 }
 
 /* Idempotent operations begin again; an atomic never does. */
-static void test_back_to_0(const struct world_opts *o)
+static void test_back_to_0(const struct testbed_opts *o)
 {
 	struct rmc_fault loss = { .loss = 100000 }, down = { .down = true };
 	/* what is lost does not come twice: nobody waits for a copy of it */
@@ -80,7 +80,7 @@ static void test_back_to_0(const struct world_opts *o)
 		CHECK_EQ(run_ms(&s, RMC_OP_WRITE, 8192 + i, lbuf, 500, 10000), RMC_S_OK);
 		CHECK(!memcmp(lbuf, seg + 8192 + i, 500));
 	}
-	CHECK(world_stat(&s.w, 0, restarts) > 10);
+	CHECK(testbed_stat(&s.w, 0, restarts) > 10);
 	memset(seg, 0, 8);
 	for (i = 0; i < 200; i++, atomics++) {
 		*(u64 *)lbuf = 1;
@@ -110,9 +110,9 @@ static void test_back_to_0(const struct world_opts *o)
  * A write must not begin again while its first packets may still arrive: here the
  * destination stands still, then serves all it finds.
  */
-static void test_no_restart_while_on_its_way(const struct world_opts *o)
+static void test_no_restart_while_on_its_way(const struct testbed_opts *o)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	struct setup s;
 
 	k.kernels = true;
@@ -122,13 +122,13 @@ static void test_no_restart_while_on_its_way(const struct world_opts *o)
 	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 1), RMC_S_OK);
 	s.w.frozen[1] = true;
 	CHECK_EQ(run_ms(&s, RMC_OP_WRITE, 0, lbuf, 64, 100), RMC_S_TIMEOUT);
-	CHECK_EQ(world_stat(&s.w, 0, restarts), 0);
+	CHECK_EQ(testbed_stat(&s.w, 0, restarts), 0);
 	s.w.frozen[1] = false;
 	check_quiet(&s);
 	teardown(&s);
 }
 
-static void test_delay(const struct world_opts *o)
+static void test_delay(const struct testbed_opts *o)
 {
 	struct rmc_fault delay = { .delay_ns = 5000000 };
 	struct rmc_fault jitter = { .delay_ns = 1000000, .jitter_ns = 8000000 };
@@ -145,7 +145,7 @@ static void test_delay(const struct world_opts *o)
 	/* while a packet is held nobody may fall asleep */
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	for (i = 0; i < 3 * RMC_IDLE_POLLS; i++)
-		world_visit(&s.w);
+		testbed_visit(&s.w);
 	CHECK(!rmc_ni_may_park(s.a.qp.node->req_worker));
 	CHECK_EQ(wait_ms(&s, 12), RMC_S_OK);
 
@@ -154,9 +154,9 @@ static void test_delay(const struct world_opts *o)
 	for (i = 0; i < 60; i++)
 		app_post(&s.a, RMC_OP_READ, 1, 64 * i, lbuf + 64 * i, 64);
 	for (i = 0; i < 2000 && order < 60; i++) {
-		world_visit(&s.w);
+		testbed_visit(&s.w);
 		if (!(i % 100))
-			world_tick(&s.w, 1);
+			testbed_tick(&s.w, 1);
 		while (app_poll(&s.a, &slot, &status)) {
 			CHECK_EQ(status, RMC_S_OK);
 			CHECK_EQ(seen[slot]++, 0);
@@ -170,7 +170,7 @@ static void test_delay(const struct world_opts *o)
 }
 
 /* A filter that is taken away hands on what it holds: nothing times out. */
-static void test_taken_away(const struct world_opts *o)
+static void test_taken_away(const struct testbed_opts *o)
 {
 	struct rmc_fault delay = { .delay_ns = 5000000000ULL };
 	enum rmc_lane lane;
@@ -197,7 +197,7 @@ static void test_taken_away(const struct world_opts *o)
 }
 
 /* A copy must never stand for a packet that is missing. */
-static void test_doubled_replies(const struct world_opts *o)
+static void test_doubled_replies(const struct testbed_opts *o)
 {
 	struct rmc_fault dup = { .dup = 500000 }, some = { .dup = 500000, .loss = 50000 };
 	struct rmc_fault late = { .dup = RMC_ALWAYS, .gap_ns = 3000000 };
@@ -235,7 +235,7 @@ static void test_doubled_replies(const struct world_opts *o)
 	for (i = 0; i < 1000; i++)
 		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, i, lbuf, 64), RMC_S_OK);
 	check_quiet(&s);
-	copies = world_stat(&s.w, 0, doubled_replies) + world_stat(&s.w, 0, stale_replies);
+	copies = testbed_stat(&s.w, 0, doubled_replies) + testbed_stat(&s.w, 0, stale_replies);
 	/* every other packet of those that bring 1.25 MB, and of the last reads at least one */
 	CHECK(copies > 600000 / s.w.fabric->cut);
 	teardown(&s);
@@ -245,7 +245,7 @@ static void test_doubled_replies(const struct world_opts *o)
  * A packet is late by as many uses of the operation's tid as it has generations.
  * It must not be taken for an answer to the one that has its generation again.
  */
-static void generations(const struct world_opts *o, const struct rmc_fault *slow, int status,
+static void generations(const struct testbed_opts *o, const struct rmc_fault *slow, int status,
 			const struct rmc_fault *then)
 {
 	struct rmc_fault server = { .delay_ns = 8000000000ULL };
@@ -272,14 +272,14 @@ static void generations(const struct world_opts *o, const struct rmc_fault *slow
 	teardown(&s);
 }
 
-static void test_generation_of_late(const struct world_opts *o)
+static void test_generation_of_late(const struct testbed_opts *o)
 {
 	struct rmc_fault late = { .reorder = RMC_ALWAYS, .gap_ns = 5000000000ULL }, none = { 0 };
 
 	generations(o, &late, RMC_S_TIMEOUT, &none);
 }
 
-static void test_generation_of_doubled(const struct world_opts *o)
+static void test_generation_of_doubled(const struct testbed_opts *o)
 {
 	struct rmc_fault dup = { .dup = RMC_ALWAYS, .gap_ns = 5000000000ULL };
 	/* for ever tracked, next to never doubled */
@@ -309,10 +309,10 @@ static void run_into_debt(struct setup *s)
 }
 
 /* Entries that owe packets are used when there are no others, and come back. */
-static void test_owing(const struct world_opts *o)
+static void test_owing(const struct testbed_opts *o)
 {
 	struct rmc_fault server = { .delay_ns = 8000000000ULL };
-	struct world_opts small = *o;
+	struct testbed_opts small = *o;
 	struct setup s;
 	u32 i, quarantined;
 
@@ -347,7 +347,7 @@ static void test_owing(const struct world_opts *o)
 }
 
 /* A filter begins to double replies while an operation is in flight. */
-static void test_doubled_later(const struct world_opts *o)
+static void test_doubled_later(const struct testbed_opts *o)
 {
 	struct rmc_fault slow = { .delay_ns = 5000000 }, dup = { .dup = RMC_ALWAYS, .gap_ns = 70000000 };
 	u32 quarantined, held = 0, i;
@@ -358,7 +358,7 @@ static void test_doubled_later(const struct world_opts *o)
 	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &slow, 1);
 	/* two packets, which two RRPPs may share */
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 2 * s.w.fabric->cut);
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	for (i = 0; i < s.w.opts.units; i++)
 		held += s.w.node[1]->unit[i]->links.filter[RMC_LANE_REQ][0]->held;
 	CHECK_EQ(held, 2);
@@ -374,7 +374,7 @@ static void test_doubled_later(const struct world_opts *o)
 }
 
 /* Lines of one read come from the server's memory in another order. */
-static void test_shuffle_and_reorder(const struct world_opts *o)
+static void test_shuffle_and_reorder(const struct testbed_opts *o)
 {
 	struct rmc_fault shuffle = { .shuffle = RMC_ALWAYS };
 	struct rmc_fault reorder = { .reorder = 200000, .gap_ns = 1000000 };
@@ -407,12 +407,12 @@ static void test_shuffle_and_reorder(const struct world_opts *o)
 }
 
 /* Everything at once, with queues far too small; set, changed, taken away. */
-static void test_all_at_once(const struct world_opts *o)
+static void test_all_at_once(const struct testbed_opts *o)
 {
 	struct rmc_fault all = { .loss = 10000, .dup = 100000, .reorder = 100000,
 				 .shuffle = 300000, .delay_ns = 1000, .jitter_ns = 300000,
 				 .gap_ns = 500000 };
-	struct world_opts small = *o;
+	struct testbed_opts small = *o;
 	u32 i, posted = 0, done = 0, slot, status, lost = 0, busy[64] = { 0 };
 	struct setup s;
 	u64 was;
@@ -434,11 +434,11 @@ static void test_all_at_once(const struct world_opts *o)
 				 posted & 1 ? head * 512 : 0, lbuf + head * 1024,
 				 posted & 1 ? 700 : 0);
 		}
-		world_visit(&s.w);
+		testbed_visit(&s.w);
 		if (!(i % 20))
-			world_now_ns += 100000;
+			testbed_now_ns += 100000;
 		if (!(i % 200))
-			world_tick(&s.w, 0);
+			testbed_tick(&s.w, 0);
 		if (!(i % 4096)) {
 			if (i & 4096) {
 				fault_clear(&s.w, 0, 1, RMC_LANE_REQ);
@@ -460,16 +460,16 @@ static void test_all_at_once(const struct world_opts *o)
 	CHECK(lost > 0 && lost < 1500);
 	fault_clear(&s.w, 0, 1, RMC_LANE_REQ);
 	fault_clear(&s.w, 1, 0, RMC_LANE_REP);
-	was = world_stat(&s.w, 0, completions);
+	was = testbed_stat(&s.w, 0, completions);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 700), RMC_S_OK);
 	CHECK(!memcmp(lbuf, seg, 700));
-	CHECK_EQ(world_stat(&s.w, 0, completions), was + 1);
+	CHECK_EQ(testbed_stat(&s.w, 0, completions), was + 1);
 	check_quiet(&s);
 	teardown(&s);
 }
 
 /* The same seed, the same fate. */
-static void test_repeatable(const struct world_opts *o)
+static void test_repeatable(const struct testbed_opts *o)
 {
 	struct rmc_fault loss = { .loss = 200000 };
 	u8 fate[2][200];
@@ -489,7 +489,7 @@ static void test_repeatable(const struct world_opts *o)
 }
 
 /* A slow node takes its time for each request; a stopped one does nothing. */
-static void test_slow_and_stopped(const struct world_opts *o)
+static void test_slow_and_stopped(const struct testbed_opts *o)
 {
 	struct setup s;
 	u64 sent;
@@ -511,10 +511,10 @@ static void test_slow_and_stopped(const struct world_opts *o)
 	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 200), RMC_S_TIMEOUT);
 	stop_node(&s, 1, false);
 	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 4), RMC_S_OK);
-	sent = world_stat(&s.w, 0, requests);
+	sent = testbed_stat(&s.w, 0, requests);
 	stop_node(&s, 0, true);
 	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 200), -1);
-	CHECK_EQ(world_stat(&s.w, 0, requests), sent);
+	CHECK_EQ(testbed_stat(&s.w, 0, requests), sent);
 	stop_node(&s, 0, false);
 	CHECK_EQ(wait_ms(&s, 4), RMC_S_OK);
 	check_quiet(&s);
@@ -522,9 +522,9 @@ static void test_slow_and_stopped(const struct world_opts *o)
 }
 
 /* A stopped node is dead to peers in other kernels, and comes back. */
-static void test_stopped_is_noticed(const struct world_opts *o)
+static void test_stopped_is_noticed(const struct testbed_opts *o)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	struct setup s;
 	u32 i;
 
@@ -534,23 +534,23 @@ static void test_stopped_is_noticed(const struct world_opts *o)
 	stop_node(&s, 1, true);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	for (i = 0; i < 40; i++) {
-		world_visit(&s.w);
-		world_tick(&s.w, 100);
+		testbed_visit(&s.w);
+		testbed_tick(&s.w, 100);
 	}
 	CHECK_EQ(app_wait(&s.a), RMC_S_NODE_DOWN);
 	stop_node(&s, 1, false);
 	for (i = 0; i < 4; i++)
-		world_tick(&s.w, 2);
-	world_settle(&s.w);
+		testbed_tick(&s.w, 2);
+	testbed_settle(&s.w);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	teardown(&s);
 }
 
 /* A filter survives the death of the peer, and what it held does not. */
-static void test_peer_reboots(const struct world_opts *o)
+static void test_peer_reboots(const struct testbed_opts *o)
 {
 	struct rmc_fault delay = { .delay_ns = 50000000 };
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	struct setup s;
 	u32 i;
 
@@ -559,11 +559,11 @@ static void test_peer_reboots(const struct world_opts *o)
 	fault_set(&s.w, 1, 0, RMC_LANE_REP, &delay, 1);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 8000);
 	for (i = 0; i < 100; i++)
-		world_visit(&s.w);
+		testbed_visit(&s.w);
 	CHECK(s.a.qp.node->links.filter[RMC_LANE_REP][s.w.node[1]->ep]->held > 0);
-	world_restart(&s.w, 1);
+	testbed_restart(&s.w, 1);
 	for (i = 0; i < 6; i++)
-		world_tick(&s.w, 2);
+		testbed_tick(&s.w, 2);
 	CHECK_EQ(app_wait(&s.a), RMC_S_NODE_DOWN);
 	seg_set(&s.w, 1, 3, s.seg_mem);
 	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 8000, 45), -1);
@@ -573,11 +573,11 @@ static void test_peer_reboots(const struct world_opts *o)
 }
 
 /* I-5 holds for filters as well: whatever is on the wire. */
-static void test_hostile_wire(const struct world_opts *o)
+static void test_hostile_wire(const struct testbed_opts *o)
 {
 	struct rmc_fault all = { .loss = 50000, .dup = 300000, .reorder = 300000,
 				 .shuffle = 500000, .jitter_ns = 500000, .gap_ns = 500000 };
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	u32 round, i, seed = 1;
 	struct setup s;
 	u8 *ch[2];
@@ -612,15 +612,15 @@ static void test_hostile_wire(const struct world_opts *o)
 		}
 		if (!(round % 16))
 			app_post(&s.a, 1 + seed % 4, 1, seed % SEG, lbuf + seed % 1024, 1 + seed % 9000);
-		world_visit(&s.w);
-		world_now_ns += 20000;
+		testbed_visit(&s.w);
+		testbed_now_ns += 20000;
 		if (!(round % 100))
-			world_tick(&s.w, 1);
+			testbed_tick(&s.w, 1);
 	}
 	teardown(&s);
 }
 
-static void test_model(const struct world_opts *o)
+static void test_model(const struct testbed_opts *o)
 {
 	struct setup s;
 	u64 t0;
@@ -632,9 +632,9 @@ static void test_model(const struct world_opts *o)
 	s.w.fabric[0].model = (struct rmc_model){ .topology = RMC_TOPOLOGY_CROSSBAR,
 						  .hop_ns = 2000000 };
 	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 3), -1);
-	t0 = world_now_ns;
+	t0 = testbed_now_ns;
 	CHECK_EQ(wait_ms(&s, 2), RMC_S_OK);
-	CHECK_EQ(world_now_ns, t0);
+	CHECK_EQ(testbed_now_ns, t0);
 	CHECK(!memcmp(lbuf, seg, 64));
 	/* several at once take no longer */
 	for (i = 0; i < 20; i++)
@@ -653,15 +653,15 @@ static void test_model(const struct world_opts *o)
 	for (i = 0; i < 10; i++)
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	for (i = 0; i < 20; i++)
-		world_visit(&s.w);
-	for (i = 1, t0 = world_now_ns; i <= 10; i++) {
+		testbed_visit(&s.w);
+	for (i = 1, t0 = testbed_now_ns; i <= 10; i++) {
 		u32 slot, status;
 
-		world_now_ns = t0 + 128000 + i * 640000 - 1;
-		world_settle(&s.w);
+		testbed_now_ns = t0 + 128000 + i * 640000 - 1;
+		testbed_settle(&s.w);
 		CHECK(!app_poll(&s.a, &slot, &status));
-		world_now_ns++;
-		world_settle(&s.w);
+		testbed_now_ns++;
+		testbed_settle(&s.w);
 		CHECK(app_poll(&s.a, &slot, &status));
 	}
 	teardown(&s);
@@ -689,7 +689,7 @@ int main(void)
 		{ "hostile peer behind a filter", test_hostile_wire },
 		{ "link model: latency, bandwidth", test_model },
 	};
-	static const struct world_opts opts[] = {
+	static const struct testbed_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 64 },
 		{ .nodes = 2, .ni = "pair", .mtu = 512 },
 		{ .nodes = 2, .ni = "edge", .units = 2, .mtu = 512 },

@@ -13,9 +13,9 @@
  * A read of eight packets of which four could be sent. One reply says something that was
  * not asked for; the others are as they should be.
  */
-static void one_is_wrong(const struct world_opts *o, long long at, u32 len)
+static void one_is_wrong(const struct testbed_opts *o, long long at, u32 len)
 {
-	struct world_opts small = *o;
+	struct testbed_opts small = *o;
 	struct rmc_desc d[4], more;
 	u32 mtu, base = 8192, i;
 	struct server v;
@@ -34,7 +34,7 @@ static void one_is_wrong(const struct world_opts *o, long long at, u32 len)
 	answer(&v, &d[3], base + at, len, RMC_S_OK);
 	/* where it is looked for next */
 	v.rep.pay_pos = out_to(&s, 1)->rep.pay_pos + rmc_lines(base + at, len);
-	world_visit(&s.w);
+	testbed_visit(&s.w);
 	check_bounds(&s);
 	CHECK(untouched(lbuf, SEG));
 	CHECK_EQ(s.w.node[0]->stats.bad_replies, 1);
@@ -54,7 +54,7 @@ static void one_is_wrong(const struct world_opts *o, long long at, u32 len)
 	setup_free(&s);
 }
 
-static void test_not_asked_for(const struct world_opts *o)
+static void test_not_asked_for(const struct testbed_opts *o)
 {
 	u32 mtu = o->mtu;
 
@@ -73,7 +73,7 @@ static void test_not_asked_for(const struct world_opts *o)
 	one_is_wrong(o, RMC_OFFSET_MAX - 8192 - 63, 64);
 }
 
-static void test_longer_than_mtu(const struct world_opts *o)
+static void test_longer_than_mtu(const struct testbed_opts *o)
 {
 	u32 mtu = o->mtu;
 
@@ -86,7 +86,7 @@ static void test_longer_than_mtu(const struct world_opts *o)
 }
 
 /* Replies that end within a line: each has lines of its own, so has what comes next. */
-static void test_within_a_line(const struct world_opts *o)
+static void test_within_a_line(const struct testbed_opts *o)
 {
 	struct rmc_desc d[2];
 	struct server v;
@@ -117,9 +117,9 @@ static void test_within_a_line(const struct world_opts *o)
 }
 
 /* Behind a good reply, which it might go on with, and with a length of its own */
-static void test_in_a_run(const struct world_opts *o)
+static void test_in_a_run(const struct testbed_opts *o)
 {
-	struct world_opts small = *o;
+	struct testbed_opts small = *o;
 	struct rmc_desc d[4], more;
 	u32 mtu, i, kind;
 	struct server v;
@@ -149,7 +149,7 @@ static void test_in_a_run(const struct world_opts *o)
 			answer_well(&v, &d[0]);
 			put(&v, rmc_rep_echo(d[1].word0 ^ 0x10000, RMC_S_OK), d[1].word1);
 		}
-		world_visit(&s.w);
+		testbed_visit(&s.w);
 		check_bounds(&s);
 		CHECK(untouched(lbuf + 4 * mtu, 4 * mtu));
 		if (kind == 0)
@@ -171,9 +171,9 @@ static void test_in_a_run(const struct world_opts *o)
 }
 
 /* A packet answered twice, with others in flight whose slots that takes */
-static void test_answered_twice(const struct world_opts *o)
+static void test_answered_twice(const struct testbed_opts *o)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	struct rmc_desc d[8];
 	struct server v;
 	struct setup s;
@@ -196,7 +196,7 @@ static void test_answered_twice(const struct world_opts *o)
 	look(&s);
 	CHECK(app_poll(&s.a, &slot, &status));
 	CHECK_EQ(slot, 0);
-	CHECK_EQ(world_in_flight(&s.w, 0), 4);
+	CHECK_EQ(testbed_in_flight(&s.w, 0), 4);
 	CHECK_EQ(s.w.node[0]->stats.stale_replies, 1);
 	check_bounds(&s);
 	/* the last of an operation that has more to send */
@@ -208,14 +208,14 @@ static void test_answered_twice(const struct world_opts *o)
 	for (i = 0; i < 4; i++)
 		CHECK_EQ(status_of(&s), RMC_S_OK);
 	check_bounds(&s);
-	CHECK_EQ(world_in_flight(&s.w, 0), 0);
+	CHECK_EQ(testbed_in_flight(&s.w, 0), 0);
 	setup_free(&s);
 }
 
 /* Nothing is missing of what was sent, but not all was sent: one more is one too many. */
-static void test_one_too_many(const struct world_opts *o)
+static void test_one_too_many(const struct testbed_opts *o)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	struct rmc_desc first, d[3], more;
 	struct server v;
 	struct setup s;
@@ -236,7 +236,7 @@ static void test_one_too_many(const struct world_opts *o)
 	answer_well(&v, &d[2]);
 	rmc_rcp_poll(s.w.node[0]);
 	CHECK_EQ(s.w.node[0]->stats.stale_replies, 1);
-	CHECK_EQ(world_in_flight(&s.w, 0), 2);
+	CHECK_EQ(testbed_in_flight(&s.w, 0), 2);
 	check_bounds(&s);
 	look(&s);
 	for (i = 0; i < 2; i++) {
@@ -250,7 +250,7 @@ static void test_one_too_many(const struct world_opts *o)
 }
 
 /* From a node that was not asked: it is as if nothing had come. */
-static void test_other_node(const struct world_opts *o)
+static void test_other_node(const struct testbed_opts *o)
 {
 	struct rmc_desc d, e;
 	struct server v, x;
@@ -269,7 +269,7 @@ static void test_other_node(const struct world_opts *o)
 	CHECK_EQ(status_of(&s), -1);
 	CHECK(untouched(lbuf, SEG));
 	CHECK_EQ(s.w.node[0]->stats.stale_replies, 1);
-	CHECK_EQ(world_in_flight(&s.w, 0), 2);
+	CHECK_EQ(testbed_in_flight(&s.w, 0), 2);
 	/* as an error, as one of an operation it is not, as that of another life */
 	put(&x, rmc_rep_echo(d.word0, RMC_S_BAD_CONTEXT), d.word1);
 	put(&v, rmc_rep_echo((d.word0 & ~(0xffULL << 48)) | (u64)RMC_OP_WRITE << 48, RMC_S_OK), d.word1);
@@ -297,7 +297,7 @@ static void test_other_node(const struct world_opts *o)
 }
 
 /* A status is one of those that exist, and the first of several. */
-static void test_statuses(const struct world_opts *o)
+static void test_statuses(const struct testbed_opts *o)
 {
 	static const u8 made_up[] = { RMC_S_MAX, RMC_S_MAX + 1, 0x7f, 0xfd, 0xfe, 0xff };
 	struct rmc_desc d, e;
@@ -334,7 +334,7 @@ static void test_statuses(const struct world_opts *o)
 }
 
 /* Replies that nobody asked for, of each operation: credits and lines do not grow. */
-static void test_credits(const struct world_opts *o)
+static void test_credits(const struct testbed_opts *o)
 {
 	u32 i, op, round;
 	struct rmc_desc d;
@@ -357,7 +357,7 @@ static void test_credits(const struct world_opts *o)
 			put(&v, word0, rmc_announce_word1(0, 4 * o->mtu));
 			put(&v, word0, rmc_req_word1(0, 0xffff, false));
 			for (i = 0; i < 3; i++)
-				world_visit(&s.w);
+				testbed_visit(&s.w);
 			check_bounds(&s);
 			CHECK_EQ(out_to(&s, 1)->held, 0);
 			CHECK_EQ(out_to(&s, 1)->held_lines, 0);
@@ -371,14 +371,14 @@ static void test_credits(const struct world_opts *o)
 	d = take(&v);
 	answer_well(&v, &d);
 	CHECK_EQ(status_of(&s), RMC_S_OK);
-	CHECK(world_credits_home(&s.w, 0, 1));
+	CHECK(testbed_credits_home(&s.w, 0, 1));
 	setup_free(&s);
 }
 
 /* Who owes is the only one who can pay, and what it pays with is what it owes. */
-static void test_debts(const struct world_opts *o)
+static void test_debts(const struct testbed_opts *o)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	struct rmc_desc d, e, f;
 	struct server v, x;
 	struct setup s;
@@ -401,7 +401,7 @@ static void test_debts(const struct world_opts *o)
 	/* of a free entry's next life, and one that is another's debt */
 	put(&v, rmc_rep_echo(d.word0 + 0x10000, RMC_S_OK), d.word1);
 	look(&s);
-	CHECK_EQ(world_in_flight(&s.w, 0), 0);
+	CHECK_EQ(testbed_in_flight(&s.w, 0), 0);
 	CHECK(untouched(lbuf, SEG));
 	itt_free(&s, &quarantined);
 	CHECK_EQ(quarantined, 1);
@@ -432,7 +432,7 @@ static void test_debts(const struct world_opts *o)
 	CHECK_EQ((u16)f.word0, (u16)d.word0);
 	answer_well(&v, &d);
 	look(&s);
-	CHECK_EQ(world_in_flight(&s.w, 0), 1);
+	CHECK_EQ(testbed_in_flight(&s.w, 0), 1);
 	CHECK(untouched(lbuf, SEG));
 	answer_well(&v, &f);
 	CHECK_EQ(status_of(&s), RMC_S_OK);
@@ -473,7 +473,7 @@ static void test_debts(const struct world_opts *o)
 }
 
 /* Several packets late: the last one pays the debt, whatever else comes meanwhile. */
-static void test_debt_of_many(const struct world_opts *o)
+static void test_debt_of_many(const struct testbed_opts *o)
 {
 	struct rmc_desc d[3];
 	struct server v;
@@ -500,12 +500,12 @@ static void test_debt_of_many(const struct world_opts *o)
 	CHECK_EQ(itt_free(&s, &quarantined), s.w.node[0]->itt.size);
 	CHECK_EQ(quarantined, 0);
 	CHECK(untouched(lbuf, SEG));
-	CHECK(world_credits_home(&s.w, 0, 1));
+	CHECK(testbed_credits_home(&s.w, 0, 1));
 	setup_free(&s);
 }
 
 /* A tid behind the last one is nobody's; an operation that failed is counted as such. */
-static void test_tid_range(const struct world_opts *o)
+static void test_tid_range(const struct testbed_opts *o)
 {
 	struct rmc_desc d;
 	struct server v;
@@ -523,7 +523,7 @@ static void test_tid_range(const struct world_opts *o)
 	answer_well(&v, &d);
 	look(&s);
 	s.w.node[0]->itt.size = size;
-	CHECK_EQ(world_in_flight(&s.w, 0), 1);
+	CHECK_EQ(testbed_in_flight(&s.w, 0), 1);
 	CHECK(untouched(lbuf, SEG));
 	CHECK_EQ(s.w.node[0]->stats.stale_replies, 1);
 	answer(&v, &d, 0, 64, RMC_S_OUT_OF_RANGE);
@@ -541,7 +541,7 @@ static void test_tid_range(const struct world_opts *o)
 }
 
 /* A bell without a channel is silenced: else whoever rings it keeps the worker awake. */
-static void test_bell_of_a_stranger(const struct world_opts *o)
+static void test_bell_of_a_stranger(const struct testbed_opts *o)
 {
 	struct rmc_ni_worker *w;
 	struct setup s;
@@ -554,7 +554,7 @@ static void test_bell_of_a_stranger(const struct world_opts *o)
 	rmc_os_or64(bell, 1ULL << 2);
 	CHECK(!rmc_ni_may_park(w));
 	for (i = 0; i < 3 * RMC_IDLE_POLLS; i++)
-		world_visit(&s.w);
+		testbed_visit(&s.w);
 	CHECK_EQ(*bell, 0);
 	CHECK(rmc_ni_may_park(w));
 	setup_free(&s);
@@ -577,7 +577,7 @@ int main(void)
 		{ "a tid behind the last one", test_tid_range },
 		{ "a bell of whom nothing was asked", test_bell_of_a_stranger },
 	};
-	static const struct world_opts opts[] = {
+	static const struct testbed_opts opts[] = {
 		{ .nodes = 3, .ni = "fused", .mtu = 64 },
 		{ .nodes = 3, .ni = "pair", .mtu = 4096 },
 		{ .nodes = 3, .ni = "fused", .mtu = 512 },

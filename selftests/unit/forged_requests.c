@@ -22,9 +22,9 @@ struct asked {
 	struct client c[CLIENTS];	/* of the first unit of node 1 */
 };
 
-static void setup(struct asked *a, const struct world_opts *o, u32 mode)
+static void setup(struct asked *a, const struct testbed_opts *o, u32 mode)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	u32 i;
 
 	k.nodes = 2 + CLIENTS;
@@ -46,10 +46,10 @@ static void teardown(struct asked *a)
 	struct rmc_rep r;
 	u32 i;
 
-	world_settle(&a->s.w);
+	testbed_settle(&a->s.w);
 	for (i = 0; i < CLIENTS; i++)
 		CHECK(!client_reply(&a->c[i], &r));
-	CHECK_EQ(world_transfers(&a->s.w, 1), 0);
+	CHECK_EQ(testbed_transfers(&a->s.w, 1), 0);
 	CHECK_EQ(a->s.w.node[1]->att.used, 0);
 	CHECK_EQ(*(u32 *)(seg + 8), 0);		/* readers that hold the object */
 	seg_set(&a->s.w, 1, OTHER, NULL);
@@ -108,7 +108,7 @@ static void check_said(struct client *c, u16 tid, u32 replies, u8 status)
 /* All is answered that can be. */
 static void settle(struct asked *a)
 {
-	world_settle(&a->s.w);
+	testbed_settle(&a->s.w);
 }
 
 /* Ask for a packet; what is the answer? */
@@ -120,9 +120,9 @@ static int ask(struct asked *a, struct client *c, u32 op, u64 offset, u32 length
 }
 
 /* What a packet asks for is neither more than the MTU nor more lines than that has. */
-static void test_mtu(const struct world_opts *o)
+static void test_mtu(const struct testbed_opts *o)
 {
-	struct world_opts long_blocks = *o;
+	struct testbed_opts long_blocks = *o;
 	struct asked a;
 	struct client *c = &a.c[0];
 
@@ -146,7 +146,7 @@ static void test_mtu(const struct world_opts *o)
  * An RRPP serves its own blocks only: two of them on one line could tear it. The first one
  * alone counts notifications, none is behind a packet of another one.
  */
-static void test_home(const struct world_opts *o)
+static void test_home(const struct testbed_opts *o)
 {
 	struct client other, *c;
 	struct asked a;
@@ -191,7 +191,7 @@ static void test_home(const struct world_opts *o)
 }
 
 /* A tid is used again while the destination still waits for the rest of its last SABRE. */
-static void test_generations(const struct world_opts *o)
+static void test_generations(const struct testbed_opts *o)
 {
 	struct asked a;
 	struct client *c = &a.c[0];
@@ -206,7 +206,7 @@ static void test_generations(const struct world_opts *o)
 		settle(&a);
 		CHECK(!client_reply(c, &r));
 	}
-	CHECK_EQ(world_transfers(&a.s.w, 1), 3);
+	CHECK_EQ(testbed_transfers(&a.s.w, 1), 3);
 	/* the second, then the first, then the third */
 	for (i = 0; i < 3; i++) {
 		gen = GEN + (i + 1) % 3 * 2 % 3;
@@ -237,10 +237,10 @@ static void test_generations(const struct world_opts *o)
  * The table is full. Of those that wait, one's segment is withdrawn: it hears of it, for
  * each of its requests, also when it sleeps. The others hear nothing, and keep their turns.
  */
-static void test_withdrawn_waiting(const struct world_opts *o)
+static void test_withdrawn_waiting(const struct testbed_opts *o)
 {
 	struct client *has, *first, *gone, *late;
-	struct world_opts one = *o;
+	struct testbed_opts one = *o;
 	struct asked a;
 
 	one.att_entries = 1;
@@ -270,7 +270,7 @@ static void test_withdrawn_waiting(const struct world_opts *o)
 	CHECK(!client_called(first));
 	CHECK(!client_called(has));
 	CHECK_EQ(said(first, 2), -1);
-	CHECK_EQ(world_transfers(&a.s.w, 1), 2);
+	CHECK_EQ(testbed_transfers(&a.s.w, 1), 2);
 	/* what comes now waits behind the one that is left */
 	announce(&a, late, CTX, 4, 3);
 	want(&a, late, CTX, 4, 0, 3);
@@ -297,7 +297,7 @@ static void test_withdrawn_waiting(const struct world_opts *o)
 }
 
 /* Of two that are read, of one segment each, one is withdrawn. */
-static void test_withdrawn_active(const struct world_opts *o)
+static void test_withdrawn_active(const struct testbed_opts *o)
 {
 	struct asked a;
 	struct client *c = &a.c[0], *gone = &a.c[1];
@@ -326,7 +326,7 @@ static void test_withdrawn_active(const struct world_opts *o)
 }
 
 /* Requests stay away for too long: the source hears of it, also when it sleeps. */
-static void test_silent(const struct world_opts *o)
+static void test_silent(const struct testbed_opts *o)
 {
 	struct asked a;
 	struct client *c = &a.c[0];
@@ -337,9 +337,9 @@ static void test_silent(const struct world_opts *o)
 	settle(&a);
 	check_said(c, 1, 2, RMC_S_OK);
 	client_called(c);
-	world_pass(&a.s.w, RMC_ATT_STALL_MS);
+	testbed_pass(&a.s.w, RMC_ATT_STALL_MS);
 	CHECK(!client_called(c));
-	world_pass(&a.s.w, 8);
+	testbed_pass(&a.s.w, 8);
 	CHECK(client_called(c));
 	check_said(c, 1, 1, RMC_S_SABRE_LOST);
 	want(&a, c, CTX, 1, 2, 3);
@@ -349,10 +349,10 @@ static void test_silent(const struct world_opts *o)
 }
 
 /* All requests are there, and reading takes long: that is not the source's fault. */
-static void test_slow_reading(const struct world_opts *o)
+static void test_slow_reading(const struct testbed_opts *o)
 {
 	u32 packets = min(64U, SEG / o->mtu), i;
-	struct world_opts small = *o;
+	struct testbed_opts small = *o;
 	struct asked a;
 	struct client *c = &a.c[0];
 
@@ -364,7 +364,7 @@ static void test_slow_reading(const struct world_opts *o)
 	for (i = 0; i <= packets / RMC_POLL_BUDGET; i++)
 		rmc_rrpp_poll(server(&a));
 	CHECK_EQ(server(&a)->att.used, 1);
-	world_pass(&a.s.w, 2 * RMC_ATT_STALL_MS);
+	testbed_pass(&a.s.w, 2 * RMC_ATT_STALL_MS);
 	settle(&a);
 	check_said(c, 1, packets + 1, RMC_S_OK);
 	teardown(&a);
@@ -374,9 +374,9 @@ static void test_slow_reading(const struct world_opts *o)
  * All of a SABRE is asked for at once, of more bytes than a ring has: it goes on as its
  * replies are taken, and nothing is written behind the ring.
  */
-static void test_long_at_once(const struct world_opts *o)
+static void test_long_at_once(const struct testbed_opts *o)
 {
-	struct world_opts small = *o;
+	struct testbed_opts small = *o;
 	u32 bytes, packets, at, i;
 	u8 *end, *got;
 	struct asked a;
@@ -423,9 +423,9 @@ static void test_long_at_once(const struct world_opts *o)
 }
 
 /* The source that has the table's entry goes down: who waits has it when that is noticed. */
-static void test_source_gone(const struct world_opts *o)
+static void test_source_gone(const struct testbed_opts *o)
 {
-	struct world_opts one = *o;
+	struct testbed_opts one = *o;
 	struct client *has, *next;
 	struct asked a;
 
@@ -443,7 +443,7 @@ static void test_source_gone(const struct world_opts *o)
 	settle(&a);
 	CHECK_EQ(said(next, 2), -1);
 	rmc_node_leave(a.s.w.node[2]);
-	world_tick(&a.s.w, 1);
+	testbed_tick(&a.s.w, 1);
 	settle(&a);
 	check_said(next, 2, 4, RMC_S_OK);
 	CHECK_EQ(said(has, 1), -1);
@@ -457,7 +457,7 @@ static void store_version(void)
 }
 
 /* The last line has been read, but not the version once more: no snapshot. */
-static void test_late_write(const struct world_opts *o)
+static void test_late_write(const struct testbed_opts *o)
 {
 	u32 packets = o->mtu > 512 ? 1 : 2, mode, at_once, i;
 
@@ -506,7 +506,7 @@ int main(void)
 		{ "the source that has the entry goes down", test_source_gone },
 		{ "a write between the last line and the last look", test_late_write },
 	};
-	static const struct world_opts opts[] = {
+	static const struct testbed_opts opts[] = {
 		{ .ni = "fused", .mtu = 64 },
 		{ .ni = "pair", .mtu = 512 },
 		{ .ni = "fused", .mtu = 4096 },

@@ -38,7 +38,7 @@ struct user {
 };
 
 struct cluster {
-	struct world w;
+	struct testbed w;
 	struct scribble s;
 	struct guarded seg[NODES][2];	/* by context */
 	struct user user[NODES][NODES];
@@ -113,9 +113,9 @@ static void segs_set(struct cluster *c)
 	}
 }
 
-static void setup(struct cluster *c, const struct world_opts *o, bool all_rough)
+static void setup(struct cluster *c, const struct testbed_opts *o, bool all_rough)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	u32 a, b;
 
 	memset(c, 0, sizeof(*c));
@@ -123,7 +123,7 @@ static void setup(struct cluster *c, const struct world_opts *o, bool all_rough)
 	rng = 1;
 	k.nodes = NODES;
 	k.kernels = true;
-	world_init(&c->w, &k);
+	testbed_init(&c->w, &k);
 	for (a = 0; a < NODES; a++) {
 		c->w.fabric[a].timeout_ms = 64;
 		guard(&c->seg[a][CLEAN], SEG, 64);
@@ -171,7 +171,7 @@ static void teardown(struct cluster *c)
 			check_guards(&c->user[a][b].buf);
 	}
 	users_fini(c);
-	world_fini(&c->w);
+	testbed_fini(&c->w);
 	for (a = 0; a < NODES; a++) {
 		unguard(&c->seg[a][CLEAN]);
 		unguard(&c->seg[a][ROUGH]);
@@ -242,8 +242,8 @@ static void rough_end(struct cluster *c, u32 a, u32 b)
 	u32 i;
 
 	for (i = 0; i < 400 && u->done != u->posted; i++) {
-		world_tick(&c->w, 10);
-		world_settle(&c->w);
+		testbed_tick(&c->w, 10);
+		testbed_settle(&c->w);
 		rough_reap(u);
 	}
 	CHECK_EQ(u->done, u->posted);
@@ -253,8 +253,8 @@ static void rough_end(struct cluster *c, u32 a, u32 b)
 static void ticks(struct cluster *c, u32 n, u64 ms)
 {
 	while (n--) {
-		world_tick(&c->w, ms);
-		world_settle(&c->w);
+		testbed_tick(&c->w, ms);
+		testbed_settle(&c->w);
 	}
 }
 
@@ -262,7 +262,7 @@ static void ticks(struct cluster *c, u32 n, u64 ms)
 static void rejoin(struct cluster *c, u32 nid)
 {
 	struct rmc_node *node = c->w.node[nid];
-	u32 now_ms = rmc_os_ns_to_ms(world_now_ns), i;
+	u32 now_ms = rmc_os_ns_to_ms(testbed_now_ns), i;
 
 	if (node->fenced) {
 		/* as the transport does when nobody lives there */
@@ -291,7 +291,7 @@ static void all_well(struct cluster *c)
 }
 
 /* Between two nodes: the others do not notice, and these recover when one joins anew. */
-static void test_pair(const struct world_opts *o)
+static void test_pair(const struct testbed_opts *o)
 {
 	static struct cluster c;
 	u32 round, a, b, i;
@@ -302,9 +302,9 @@ static void test_pair(const struct world_opts *o)
 			scribble_pair(&c.s, 0, 1);
 		rough_op(&c.user[0][1]);
 		rough_op(&c.user[1][0]);
-		world_visit(&c.w);
+		testbed_visit(&c.w);
 		if (!(round % 8))
-			world_tick(&c.w, 1);
+			testbed_tick(&c.w, 1);
 		a = below(NODES);
 		b = below(NODES);
 		if (!rough(a, b) && !(round % 4))
@@ -312,8 +312,8 @@ static void test_pair(const struct world_opts *o)
 	}
 	rough_end(&c, 0, 1);
 	rough_end(&c, 1, 0);
-	CHECK(world_stat(&c.w, 0, stale_replies) + world_stat(&c.w, 1, stale_replies) > 50);
-	CHECK(world_stat(&c.w, 0, serve_errors) + world_stat(&c.w, 1, serve_errors) > 50);
+	CHECK(testbed_stat(&c.w, 0, stale_replies) + testbed_stat(&c.w, 1, stale_replies) > 50);
+	CHECK(testbed_stat(&c.w, 0, serve_errors) + testbed_stat(&c.w, 1, serve_errors) > 50);
 	CHECK(!c.w.node[0]->fenced && !c.w.node[1]->fenced);
 
 	rejoin(&c, 1);
@@ -343,9 +343,9 @@ static void scribble_all(struct cluster *c)
 		a = below(NODES);
 		b = below(NODES);
 		rough_op(&c->user[a][b]);
-		world_visit(&c->w);
+		testbed_visit(&c->w);
 		if (!(round % 8))
-			world_tick(&c->w, 1);
+			testbed_tick(&c->w, 1);
 	}
 	for (a = 0; a < NODES; a++)
 		for (b = 0; b < NODES; b++)
@@ -370,7 +370,7 @@ static void clean_start(struct cluster *c)
 }
 
 /* Everywhere; then every node joins again. */
-static void test_all(const struct world_opts *o)
+static void test_all(const struct testbed_opts *o)
 {
 	static struct cluster c;
 	u32 n, fenced = 0;
@@ -392,7 +392,7 @@ static void test_all(const struct world_opts *o)
 }
 
 /* Everywhere; then all kernels boot again, on zeroed memory. */
-static void test_all_restart(const struct world_opts *o)
+static void test_all_restart(const struct testbed_opts *o)
 {
 	static struct cluster c;
 	u32 n;
@@ -405,7 +405,7 @@ static void test_all_restart(const struct world_opts *o)
 	memset(c.w.bell, 0, c.s.f->endpoints * RMC_LANES * sizeof(*c.w.bell));
 	memset(c.w.sync, 0, c.s.f->endpoints * NODES * sizeof(u32));
 	for (n = 0; n < NODES; n++)
-		world_restart(&c.w, n);
+		testbed_restart(&c.w, n);
 	segs_set(&c);
 	users_init(&c, false);
 	ticks(&c, 6, 2);
@@ -421,7 +421,7 @@ int main(void)
 		{ "scribbles everywhere, then nodes join again", test_all },
 		{ "scribbles everywhere, then kernels boot again", test_all_restart },
 	};
-	static const struct world_opts opts[] = {
+	static const struct testbed_opts opts[] = {
 		{ .nodes = NODES, .ni = "fused", .mtu = 4096 },
 		{ .nodes = NODES, .ni = "pair", .mtu = 64 },
 		{ .nodes = NODES, .ni = "fused", .mtu = 256, .ring_order = 3, .pay_order = 3 },

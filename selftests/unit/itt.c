@@ -3,7 +3,7 @@
 #include "setup.h"
 
 /* The table's own limits */
-static void test_itt(const struct world_opts *o)
+static void test_itt(const struct testbed_opts *o)
 {
 	struct rmc_account one = { 0 };
 	struct rmc_itt itt = { 0 };
@@ -49,7 +49,7 @@ static void test_itt(const struct world_opts *o)
 }
 
 /* What comes late counts for the use it is of, and for nobody else. */
-static void test_late(const struct world_opts *o)
+static void test_late(const struct testbed_opts *o)
 {
 	struct rmc_account one = { 0 };
 	struct rmc_qp qp = { .account = &one };
@@ -120,7 +120,7 @@ int main(void)
 		{ "limits of the ITT", test_itt },
 		{ "late packets, by their use and node", test_late },
 	};
-	static const struct world_opts opts[] = {
+	static const struct testbed_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 4096 },
 	};
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The link model's arithmetic: distances, routes and times of crossbars and tori. */
 #include "../tap.h"
-#include "world.h"
+#include "testbed.h"
 
 #define CROSSBAR	{ .topology = RMC_TOPOLOGY_CROSSBAR }
 #define TORUS2D(x, y)	{ .topology = RMC_TOPOLOGY_TORUS2D, .dim = { x, y } }

@@ -2,14 +2,14 @@
 /*
  * Kernels that share no memory, see packets.h: a packet has to be there to be read, and what
  * peers know of each other is what they were sent. All other programs run over such links
- * with RMC_WORLD=fused,links=1.
+ * with RMC_TESTBED=fused,links=1.
  */
 #include "setup.h"
 #include "packets.h"
 
-static void setup(struct setup *s, const struct world_opts *o)
+static void setup(struct setup *s, const struct testbed_opts *o)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 
 	k.links = true;
 	setup_make(s, &k, 64);
@@ -17,7 +17,7 @@ static void setup(struct setup *s, const struct world_opts *o)
 }
 
 /* Each operation is packets on the wire, as many to and fro, and tables are not shared. */
-static void test_wire(const struct world_opts *o)
+static void test_wire(const struct testbed_opts *o)
 {
 	struct rmc_fabric *f;
 	u64 before, after, full;
@@ -45,7 +45,7 @@ static void test_wire(const struct world_opts *o)
 }
 
 /* A kernel that does not take anything lets the link fill up; nothing is lost or overtaken. */
-static void test_backlog(const struct world_opts *o)
+static void test_backlog(const struct testbed_opts *o)
 {
 	u32 i, slot, status, done = 0;
 	struct setup s;
@@ -58,11 +58,11 @@ static void test_backlog(const struct world_opts *o)
 		app_post(&s.a, RMC_OP_WRITE, 1, i % 4 * (SEG / 4), lbuf + i % 4 * (SEG / 4),
 			 SEG / 4);
 	for (i = 0; i < 1000; i++)
-		world_visit(&s.w);
+		testbed_visit(&s.w);
 	CHECK(!app_poll(&s.a, &slot, &status));
 	s.w.frozen[1] = false;
 	for (i = 0; i < 100000 && done < 64; i++) {
-		world_visit(&s.w);
+		testbed_visit(&s.w);
 		while (app_poll(&s.a, &slot, &status)) {
 			CHECK_EQ(status, RMC_S_OK);
 			done++;
@@ -72,12 +72,12 @@ static void test_backlog(const struct world_opts *o)
 	packets_sent(s.w.packets, &full);
 	CHECK(full > 0);
 	CHECK(!memcmp(seg, lbuf, SEG));
-	CHECK(world_credits_home(&s.w, 0, 1));
+	CHECK(testbed_credits_home(&s.w, 0, 1));
 	setup_free(&s);
 }
 
 /* A peer dies with requests in both rings, and comes back on zeroed memory, three times. */
-static void test_comes_back(const struct world_opts *o)
+static void test_comes_back(const struct testbed_opts *o)
 {
 	struct setup s;
 	u32 life, i;
@@ -89,49 +89,49 @@ static void test_comes_back(const struct world_opts *o)
 		s.w.frozen[1] = true;
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, LONG);
 		for (i = 0; i < 20; i++)
-			world_visit(&s.w);
-		world_pass(&s.w, RMC_DEAD_MS + 100);
+			testbed_visit(&s.w);
+		testbed_pass(&s.w, RMC_DEAD_MS + 100);
 		CHECK_EQ(app_wait(&s.a), RMC_S_NODE_DOWN);
 		s.w.frozen[1] = false;
-		world_restart(&s.w, 1);
+		testbed_restart(&s.w, 1);
 		seg_set(&s.w, 1, CTX, s.seg_mem);
 		for (i = 0; i < 400 && !s.w.node[1]->up; i++) {
-			world_tick(&s.w, 8);
-			world_visit(&s.w);
+			testbed_tick(&s.w, 8);
+			testbed_visit(&s.w);
 		}
 		CHECK(s.w.node[1]->up);
 		CHECK_EQ(s.w.node[1]->epoch, epoch + 1);
-		world_pass(&s.w, 40);
-		world_settle(&s.w);
+		testbed_pass(&s.w, 40);
+		testbed_settle(&s.w);
 		fill(seg, LONG, life);
 		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, LONG), RMC_S_OK);
 		CHECK(!memcmp(seg, lbuf, LONG));
 	}
-	CHECK(world_credits_home(&s.w, 0, 1));
+	CHECK(testbed_credits_home(&s.w, 0, 1));
 	setup_free(&s);
 }
 
 /* A peer that only stood still is used again, and what was in flight to it has ended. */
-static void test_pause(const struct world_opts *o)
+static void test_pause(const struct testbed_opts *o)
 {
 	struct setup s;
 
 	setup(&s, o);
 	s.w.frozen[1] = true;
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
-	world_pass(&s.w, RMC_DEAD_MS + 100);
+	testbed_pass(&s.w, RMC_DEAD_MS + 100);
 	CHECK_EQ(app_wait(&s.a), RMC_S_NODE_DOWN);
 	s.w.frozen[1] = false;
 	/* some heartbeats */
-	world_pass(&s.w, 200);
-	world_settle(&s.w);
+	testbed_pass(&s.w, 200);
+	testbed_settle(&s.w);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, LONG), RMC_S_OK);
-	CHECK(world_credits_home(&s.w, 0, 1));
+	CHECK(testbed_credits_home(&s.w, 0, 1));
 	setup_free(&s);
 }
 
 /* One that leaves says so, since nothing is heard of it afterwards; and it joins again. */
-static void test_leaves(const struct world_opts *o)
+static void test_leaves(const struct testbed_opts *o)
 {
 	u32 i, epoch, units = o->units ?: 1;
 	struct setup s;
@@ -142,17 +142,17 @@ static void test_leaves(const struct world_opts *o)
 		rmc_node_down_srv(s.w.node[1]->unit[i]);
 		rmc_node_down_req(s.w.node[1]->unit[i]);
 	}
-	world_tick(&s.w, 2);
+	testbed_tick(&s.w, 2);
 	CHECK_EQ(s.w.fabric[0].node[1].state, RMC_NODE_DOWN);
-	world_tick(&s.w, 2);
+	testbed_tick(&s.w, 2);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_NODE_DOWN);
-	rmc_node_join(s.w.node[1], rmc_os_ns_to_ms(world_now_ns));
-	world_pass(&s.w, 200);
+	rmc_node_join(s.w.node[1], rmc_os_ns_to_ms(testbed_now_ns));
+	testbed_pass(&s.w, 200);
 	CHECK(s.w.node[1]->up);
 	CHECK_EQ(s.w.fabric[0].node[1].state, RMC_NODE_UP);
 	CHECK_EQ(s.w.fabric[0].node[1].epoch, epoch + 1);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, LONG), RMC_S_OK);
-	CHECK(world_credits_home(&s.w, 0, 1));
+	CHECK(testbed_credits_home(&s.w, 0, 1));
 	setup_free(&s);
 }
 
@@ -165,7 +165,7 @@ int main(void)
 		{ "a peer stands still", test_pause },
 		{ "a peer leaves, and joins again", test_leaves },
 	};
-	static const struct world_opts opts[] = {
+	static const struct testbed_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 4096 },
 		{ .nodes = 2, .ni = "fused", .mtu = 64 },
 		{ .nodes = 2, .ni = "pair", .mtu = 512 },

@@ -7,7 +7,7 @@
 
 #define CHUNKS	(SEG / PAGE)
 
-static void setup(struct setup *s, const struct world_opts *o)
+static void setup(struct setup *s, const struct testbed_opts *o)
 {
 	u32 i;
 
@@ -79,7 +79,7 @@ static void every_length(struct setup *s)
 	CHECK(setup_guards_intact());
 }
 
-static void test_read_write(const struct world_opts *o)
+static void test_read_write(const struct testbed_opts *o)
 {
 	struct setup s;
 
@@ -88,7 +88,7 @@ static void test_read_write(const struct world_opts *o)
 	setup_free(&s);
 }
 
-static void test_in_packets(const struct world_opts *o)
+static void test_in_packets(const struct testbed_opts *o)
 {
 	struct setup s;
 
@@ -100,7 +100,7 @@ static void test_in_packets(const struct world_opts *o)
 }
 
 /* Operands and objects cross pages, too. */
-static void test_operands_objects(const struct world_opts *o)
+static void test_operands_objects(const struct testbed_opts *o)
 {
 	u64 operand[2] = { 5, 7 }, old = 5;
 	static u8 object[3 * PAGE];
@@ -136,7 +136,7 @@ int main(void)
 		{ "scattered pages: the same in packets", test_in_packets },
 		{ "scattered pages: operands, objects", test_operands_objects },
 	};
-	static const struct world_opts opts[] = {
+	static const struct testbed_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 4096 },
 		{ .nodes = 2, .ni = "fused", .mtu = 64 },
 		{ .nodes = 2, .ni = "pair", .mtu = 512 },

@@ -12,13 +12,13 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 #include "../tap.h"
-#include "world.h"
+#include "testbed.h"
 #include "kmod/core/pipeline.h"
 #include "kmod/member/member.h"
 
 #if defined(__x86_64__)
 
-static struct world peers;
+static struct testbed peers;
 static struct rmc_region_node *entries;		/* a page, which nobody may touch in a poll */
 static u32 step, change_at;
 static u64 becomes;
@@ -51,11 +51,11 @@ static void check_node_events(bool up, bool linked, u64 claim)
 {
 	u32 i;
 
-	for (i = 0; i < world_node_event_count && i < WORLD_NODE_EVENTS; i++) {
-		u32 type = world_node_events[i].type;
+	for (i = 0; i < testbed_node_event_count && i < TESTBED_NODE_EVENTS; i++) {
+		u32 type = testbed_node_events[i].type;
 
 		if (type == RMC_EVENT_NODE_UP || type == RMC_EVENT_LINK_UP)
-			CHECK_EQ(rmc_claim(RMC_NODE_UP, world_node_events[i].epoch), claim);
+			CHECK_EQ(rmc_claim(RMC_NODE_UP, testbed_node_events[i].epoch), claim);
 		if (type == RMC_EVENT_NODE_UP || type == RMC_EVENT_NODE_DOWN) {
 			CHECK_EQ(up, type == RMC_EVENT_NODE_DOWN);
 			CHECK(!linked);
@@ -85,7 +85,7 @@ static void polls(u64 is, u64 then, u32 knows)
 		linked = node->peer[1].linked;
 		CHECK_EQ(up, rmc_claim_state(is) == RMC_NODE_UP);
 		CHECK_EQ(linked, up && knows == rmc_claim_epoch(is));
-		world_node_event_count = 0;
+		testbed_node_event_count = 0;
 		step = 0;
 		mprotect(entries, 4096, PROT_NONE);
 		rmc_peers_poll(node);
@@ -110,7 +110,7 @@ static void go_down(struct rmc_node *node)
 
 static void come_up(struct rmc_node *node)
 {
-	rmc_node_join_poll(node, rmc_os_ns_to_ms(world_now_ns));
+	rmc_node_join_poll(node, rmc_os_ns_to_ms(testbed_now_ns));
 }
 
 /* Somebody takes node 1's id over behind each access to its entry in turn. */
@@ -150,7 +150,7 @@ static void taken_while_joining(void)
 		node->left = true;
 		step = 0;
 		mprotect(entries, 4096, PROT_NONE);
-		rmc_node_join(node, rmc_os_ns_to_ms(world_now_ns));
+		rmc_node_join(node, rmc_os_ns_to_ms(testbed_now_ns));
 		mprotect(entries, 4096, PROT_READ | PROT_WRITE);
 		CHECK_EQ(node->epoch, node->left ? 1 : 2);
 		kept |= node->left;
@@ -178,7 +178,7 @@ static void acknowledged_closed(void)
 		node->out_epoch[1] = 3;
 		step = 0;
 		mprotect(entries, 4096, PROT_NONE);
-		rmc_node_tick_srv(node, rmc_os_ns_to_ms(world_now_ns));
+		rmc_node_tick_srv(node, rmc_os_ns_to_ms(testbed_now_ns));
 		mprotect(entries, 4096, PROT_READ | PROT_WRITE);
 		CHECK(!(peers.sync[1] == 3 && node->in[1]));
 		acknowledged |= peers.sync[1] == 3;
@@ -191,12 +191,12 @@ static void test_entries(void)
 {
 	struct sigaction touch = { .sa_sigaction = touched, .sa_flags = SA_SIGINFO };
 	struct sigaction once = { .sa_sigaction = touched_once, .sa_flags = SA_SIGINFO };
-	const struct world_opts o = { .nodes = 2, .kernels = true };
+	const struct testbed_opts o = { .nodes = 2, .kernels = true };
 	struct sigaction segv, trap;
 	struct rmc_region_node *table;
 	u32 i;
 
-	world_init(&peers, &o);
+	testbed_init(&peers, &o);
 	table = peers.table;
 	entries = aligned_alloc(4096, 4096);
 	memcpy(entries, table, 2 * sizeof(*table));
@@ -223,7 +223,7 @@ static void test_entries(void)
 	sigaction(SIGSEGV, &segv, NULL);
 	sigaction(SIGTRAP, &trap, NULL);
 	peers.table = table;
-	world_fini(&peers);
+	testbed_fini(&peers);
 	free(entries);
 }
 

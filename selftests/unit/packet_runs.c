@@ -13,9 +13,9 @@ struct requester {
 	struct rmc_ring req, rep;
 };
 
-static void setup(struct requester *r, const struct world_opts *o)
+static void setup(struct requester *r, const struct testbed_opts *o)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	struct rmc_fabric *f;
 	struct rmc_node *server;
 	u8 *mem;
@@ -49,14 +49,14 @@ static u32 answered(struct requester *r)
 	struct rmc_desc d;
 	u32 n = 0;
 
-	world_settle(&r->s.w);
+	testbed_settle(&r->s.w);
 	for (; rmc_ring_peek(&r->rep, 0, &d); n++)
 		r->rep.pos++;
 	return n;
 }
 
 /* More adjacent reads than the ring has lines for */
-static void test_reads(const struct world_opts *o)
+static void test_reads(const struct testbed_opts *o)
 {
 	struct requester r;
 	u32 i, lines;
@@ -77,7 +77,7 @@ static void test_reads(const struct world_opts *o)
 }
 
 /* An object that is a line longer than the ring, announced with all its packets */
-static void test_object(const struct world_opts *o)
+static void test_object(const struct testbed_opts *o)
 {
 	struct requester r;
 	u32 at, length;
@@ -91,16 +91,16 @@ static void test_object(const struct world_opts *o)
 		ask(&r, RMC_OP_SABRE, rmc_req_word1(at, min(o->mtu, length - at),
 						    at + o->mtu >= length));
 	CHECK_EQ(answered(&r), 1 + (length + o->mtu - 1) / o->mtu);
-	CHECK_EQ(world_transfers(&r.s.w, 1), 0);
+	CHECK_EQ(testbed_transfers(&r.s.w, 1), 0);
 	CHECK_EQ(app_run(&r.s.a, RMC_OP_READ, 1, 0, lbuf, SEG), RMC_S_OK);
 	CHECK(!memcmp(lbuf, seg, SEG));
 	setup_free(&r.s);
 }
 
 /* Packets that are larger than a run is otherwise, between kernels and within a worker */
-static void test_large_packets(const struct world_opts *o)
+static void test_large_packets(const struct testbed_opts *o)
 {
-	struct world_opts large = *o;
+	struct testbed_opts large = *o;
 	struct setup s;
 
 	large.mtu = SEG / 4;
@@ -113,7 +113,7 @@ static void test_large_packets(const struct world_opts *o)
 		fill(lbuf, SEG, 3);
 		CHECK_EQ(app_run(&s.a, RMC_OP_WRITE, 1, 64, lbuf, SEG - 64), RMC_S_OK);
 		CHECK(!memcmp(lbuf, seg + 64, SEG - 64));
-		CHECK(world_credits_home(&s.w, 0, 1));
+		CHECK(testbed_credits_home(&s.w, 0, 1));
 		setup_free(&s);
 		if (large.kernels)
 			break;
@@ -121,9 +121,9 @@ static void test_large_packets(const struct world_opts *o)
 }
 
 /* An object that never fits the ring is announced at once: others that end do not help it. */
-static void test_never_fits(const struct world_opts *o)
+static void test_never_fits(const struct testbed_opts *o)
 {
-	struct world_opts one = { .nodes = 2, .ni = "fused", .mtu = o->mtu, .pay_order = 7 };
+	struct testbed_opts one = { .nodes = 2, .ni = "fused", .mtu = o->mtu, .pay_order = 7 };
 	struct rmc_out *out;
 	struct setup s;
 	struct app b;
@@ -142,18 +142,18 @@ static void test_never_fits(const struct world_opts *o)
 	s.w.node[1]->srv_stopped = true;
 	app_post(&s.a, RMC_OP_SABRE, 1, 0, lbuf, 2 * o->mtu);
 	for (i = 0; i < 4; i++)
-		world_visit(&s.w);
+		testbed_visit(&s.w);
 	CHECK_EQ(out->xfers, 1);
 	app_post(&b, RMC_OP_SABRE, 1, 0, lbuf + PAGE, RMC_RUN_SELF + RMC_LINE);
 	for (i = 0; i < 4; i++)
-		world_visit(&s.w);
+		testbed_visit(&s.w);
 	CHECK_EQ(out->xfers, 2);
 	s.w.node[1]->srv_stopped = false;
 	CHECK_EQ(app_wait(&s.a), RMC_S_OK);
 	CHECK_EQ(app_wait(&b), RMC_S_OK);
 	CHECK(!memcmp(lbuf + PAGE, seg, RMC_RUN_SELF + RMC_LINE));
 	rmc_filters = 0;
-	CHECK(world_credits_home(&s.w, 0, 1));
+	CHECK(testbed_credits_home(&s.w, 0, 1));
 	app_fini(&b);
 	setup_free(&s);
 }
@@ -166,7 +166,7 @@ int main(void)
 		{ "packets larger than a run", test_large_packets },
 		{ "who never fits does not wait until it does", test_never_fits },
 	};
-	static const struct world_opts opts[] = {
+	static const struct testbed_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 64, .pay_order = 2 },
 		{ .nodes = 2, .ni = "pair", .mtu = 512, .pay_order = 4 },
 	};

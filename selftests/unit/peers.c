@@ -4,16 +4,16 @@
 #include "kmod/core/pipeline.h"
 
 /* A kernel for each node, or one for both */
-static void setup(struct setup *s, const struct world_opts *o, bool kernels)
+static void setup(struct setup *s, const struct testbed_opts *o, bool kernels)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 
 	k.kernels = kernels;
 	setup_make(s, &k, 16);
 }
 
 /* A peer dies, is noticed, boots again, and is usable without us restarting. */
-static void test_node_death(const struct world_opts *o)
+static void test_node_death(const struct testbed_opts *o)
 {
 	struct setup s;
 	int i;
@@ -22,28 +22,28 @@ static void test_node_death(const struct world_opts *o)
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 640), RMC_S_OK);
 	s.w.frozen[1] = true;
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	for (i = 0; i < 40; i++)
-		world_tick(&s.w, 100);
+		testbed_tick(&s.w, 100);
 	CHECK_EQ(app_wait(&s.a), RMC_S_NODE_DOWN);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_NODE_DOWN);
 
 	/* paused, not dead: it wakes up and all is well */
 	s.w.frozen[1] = false;
 	for (i = 0; i < 4; i++)
-		world_tick(&s.w, 2);
-	world_settle(&s.w);
+		testbed_tick(&s.w, 2);
+	testbed_settle(&s.w);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 
 	/* killed with a request in its ring, boots under a new epoch */
 	s.w.frozen[1] = true;
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 6400);
-	world_settle(&s.w);
-	world_restart(&s.w, 1);
+	testbed_settle(&s.w);
+	testbed_restart(&s.w, 1);
 	s.w.frozen[1] = false;
 	CHECK(!s.w.node[1]->up);
 	for (i = 0; i < 6; i++)
-		world_tick(&s.w, 2);
+		testbed_tick(&s.w, 2);
 	CHECK(s.w.node[1]->up);
 	CHECK_EQ(app_wait(&s.a), RMC_S_NODE_DOWN);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_BAD_CONTEXT);
@@ -54,18 +54,18 @@ static void test_node_death(const struct world_opts *o)
 	/* it leaves in good order */
 	s.w.frozen[1] = true;
 	rmc_node_leave(s.w.node[1]);
-	world_tick(&s.w, 2);
+	testbed_tick(&s.w, 2);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_NODE_DOWN);
 	setup_free(&s);
 }
 
 /* A node had exactly these events; forgets them. */
-static void check_node_events(u32 by, const struct world_node_event *want, u32 n)
+static void check_node_events(u32 by, const struct testbed_node_event *want, u32 n)
 {
 	u32 i, k = 0;
 
-	for (i = 0; i < world_node_event_count && i < WORLD_NODE_EVENTS; i++) {
-		const struct world_node_event *t = &world_node_events[i];
+	for (i = 0; i < testbed_node_event_count && i < TESTBED_NODE_EVENTS; i++) {
+		const struct testbed_node_event *t = &testbed_node_events[i];
 
 		if (t->by != by)
 			continue;
@@ -77,7 +77,7 @@ static void check_node_events(u32 by, const struct world_node_event *want, u32 n
 		k++;
 	}
 	CHECK_EQ(k, n);
-	world_node_event_count = 0;
+	testbed_node_event_count = 0;
 }
 
 /* How often a node had this event */
@@ -85,30 +85,30 @@ static u32 node_events(u32 by, u32 type, u32 nid)
 {
 	u32 i, n = 0;
 
-	for (i = 0; i < world_node_event_count && i < WORLD_NODE_EVENTS; i++)
-		n += world_node_events[i].by == by && world_node_events[i].type == type &&
-		     world_node_events[i].nid == nid;
+	for (i = 0; i < testbed_node_event_count && i < TESTBED_NODE_EVENTS; i++)
+		n += testbed_node_events[i].by == by && testbed_node_events[i].type == type &&
+		     testbed_node_events[i].nid == nid;
 	return n;
 }
 
-static void ticks(struct world *w, int n, u64 ms)
+static void ticks(struct testbed *w, int n, u64 ms)
 {
 	while (n--) {
-		world_tick(w, ms);
-		world_settle(w);
+		testbed_tick(w, ms);
+		testbed_settle(w);
 	}
 }
 
 /* A survivor has the events of a peer's lives in order and once. */
-static void test_node_events(const struct world_opts *o)
+static void test_node_events(const struct testbed_opts *o)
 {
-	static const struct world_node_event down[] = {
+	static const struct testbed_node_event down[] = {
 		{ 0, RMC_EVENT_LINK_DOWN, 1, 1 }, { 0, RMC_EVENT_NODE_DOWN, 1, 1 },
 	};
-	static const struct world_node_event up[] = {
+	static const struct testbed_node_event up[] = {
 		{ 0, RMC_EVENT_NODE_UP, 1, 1 }, { 0, RMC_EVENT_LINK_UP, 1, 1 },
 	};
-	static const struct world_node_event next[] = {
+	static const struct testbed_node_event next[] = {
 		{ 0, RMC_EVENT_LINK_DOWN, 1, 1 }, { 0, RMC_EVENT_NODE_DOWN, 1, 1 },
 		{ 0, RMC_EVENT_NODE_UP, 1, 2 }, { 0, RMC_EVENT_LINK_UP, 1, 2 },
 	};
@@ -116,7 +116,7 @@ static void test_node_events(const struct world_opts *o)
 
 	setup(&s, o, true);
 	ticks(&s.w, 4, 2);
-	world_node_event_count = 0;
+	testbed_node_event_count = 0;
 	CHECK_EQ(s.w.node[0]->peer[1].state, RMC_NODE_UP);
 	ticks(&s.w, 20, 500);
 	check_node_events(0, NULL, 0);
@@ -133,7 +133,7 @@ static void test_node_events(const struct world_opts *o)
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 
 	/* a new life without a word about the end of the old one */
-	world_restart(&s.w, 1);
+	testbed_restart(&s.w, 1);
 	seg_set(&s.w, 1, CTX, s.seg_mem);
 	ticks(&s.w, 6, 2);
 	check_node_events(0, next, 4);
@@ -141,7 +141,7 @@ static void test_node_events(const struct world_opts *o)
 
 	/* whoever finds its id taken tells so itself */
 	s.w.table[1].claim = rmc_claim(RMC_NODE_JOINING, 3);
-	rmc_node_tick_srv(s.w.node[1], rmc_os_ns_to_ms(world_now_ns));
+	rmc_node_tick_srv(s.w.node[1], rmc_os_ns_to_ms(testbed_now_ns));
 	ticks(&s.w, 2, 2);
 	CHECK_EQ(node_events(1, RMC_EVENT_FENCED, 1), 1);
 	CHECK_EQ(node_events(1, RMC_EVENT_LINK_DOWN, 0), 1);
@@ -156,29 +156,29 @@ static void test_node_events(const struct world_opts *o)
 }
 
 /* Lives whose beginning nobody saw, while the heart beat as often as in the one before */
-static void test_missed_lives(const struct world_opts *o)
+static void test_missed_lives(const struct testbed_opts *o)
 {
-	static const struct world_node_event silent[] = {
+	static const struct testbed_node_event silent[] = {
 		{ 0, RMC_EVENT_LINK_DOWN, 1, 1 }, { 0, RMC_EVENT_NODE_DOWN, 1, 1 },
 	};
-	static const struct world_node_event second[] = {
+	static const struct testbed_node_event second[] = {
 		{ 0, RMC_EVENT_NODE_UP, 1, 2 }, { 0, RMC_EVENT_LINK_UP, 1, 2 },
 	};
-	static const struct world_node_event third[] = {
+	static const struct testbed_node_event third[] = {
 		{ 0, RMC_EVENT_LINK_DOWN, 1, 2 }, { 0, RMC_EVENT_NODE_DOWN, 1, 2 },
 		{ 0, RMC_EVENT_NODE_UP, 1, 3 }, { 0, RMC_EVENT_LINK_UP, 1, 3 },
 	};
-	static const struct world_node_event gone[] = {
+	static const struct testbed_node_event gone[] = {
 		{ 0, RMC_EVENT_LINK_DOWN, 1, 3 }, { 0, RMC_EVENT_NODE_DOWN, 1, 3 },
 	};
-	static const struct world_node_event fourth[] = {
+	static const struct testbed_node_event fourth[] = {
 		{ 0, RMC_EVENT_NODE_UP, 1, 4 }, { 0, RMC_EVENT_LINK_UP, 1, 4 },
 	};
 	struct setup s;
 
 	setup(&s, o, true);
 	ticks(&s.w, 4, 2);
-	world_node_event_count = 0;
+	testbed_node_event_count = 0;
 	s.w.frozen[1] = true;
 	ticks(&s.w, 40, 100);
 	check_node_events(0, silent, 2);
@@ -199,9 +199,9 @@ static void test_missed_lives(const struct world_opts *o)
 }
 
 /* One peer's silence is no other's: what is in flight to those goes on. */
-static void test_silence_of_one(const struct world_opts *o)
+static void test_silence_of_one(const struct testbed_opts *o)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	u32 slot, status;
 	struct setup s;
 	struct app c;
@@ -220,15 +220,15 @@ static void test_silence_of_one(const struct world_opts *o)
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	app_post(&s.a, RMC_OP_READ, 2, 0, lbuf, 64);
 	app_post(&c, RMC_OP_READ, 2, 0, lbuf, 64);
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	for (i = 0; i < 40; i++) {
 		s.w.table[2].heartbeat++;
-		world_tick(&s.w, 100);
+		testbed_tick(&s.w, 100);
 	}
 	CHECK_EQ(app_wait(&s.a), RMC_S_NODE_DOWN);
 	CHECK(!app_poll(&s.a, &slot, &status));
 	CHECK(!app_poll(&c, &slot, &status));
-	CHECK_EQ(world_in_flight(&s.w, 0), 2);
+	CHECK_EQ(testbed_in_flight(&s.w, 0), 2);
 	s.w.frozen[2] = false;
 	CHECK_EQ(app_wait(&s.a), RMC_S_OK);
 	CHECK_EQ(app_wait(&c), RMC_S_OK);
@@ -237,16 +237,16 @@ static void test_silence_of_one(const struct world_opts *o)
 }
 
 /* Somebody cuts the link: the node is up all the same. */
-static void test_cut(const struct world_opts *o)
+static void test_cut(const struct testbed_opts *o)
 {
-	static const struct world_node_event cut = { 0, RMC_EVENT_LINK_DOWN, 1, 1 };
-	static const struct world_node_event whole = { 0, RMC_EVENT_LINK_UP, 1, 1 };
+	static const struct testbed_node_event cut = { 0, RMC_EVENT_LINK_DOWN, 1, 1 };
+	static const struct testbed_node_event whole = { 0, RMC_EVENT_LINK_UP, 1, 1 };
 	static const struct rmc_fault down = { .down = true }, slow = { .delay_ns = 1 };
 	struct setup s;
 
 	setup(&s, o, true);
 	ticks(&s.w, 4, 2);
-	world_node_event_count = 0;
+	testbed_node_event_count = 0;
 	rmc_filters++;
 	fault_set(&s.w, 1, 0, RMC_LANE_REP, &slow, 1);
 	ticks(&s.w, 2, 2);
@@ -263,15 +263,15 @@ static void test_cut(const struct world_opts *o)
 }
 
 /* A node of several units: its head alone tells of peers, and of all units. */
-static void test_units(const struct world_opts *o)
+static void test_units(const struct testbed_opts *o)
 {
-	static const struct world_node_event down = { 0, RMC_EVENT_LINK_DOWN, 1, 1 };
-	static const struct world_node_event up = { 0, RMC_EVENT_LINK_UP, 1, 1 };
-	static const struct world_node_event next[] = {
+	static const struct testbed_node_event down = { 0, RMC_EVENT_LINK_DOWN, 1, 1 };
+	static const struct testbed_node_event up = { 0, RMC_EVENT_LINK_UP, 1, 1 };
+	static const struct testbed_node_event next[] = {
 		{ 0, RMC_EVENT_LINK_DOWN, 1, 1 }, { 0, RMC_EVENT_NODE_DOWN, 1, 1 },
 		{ 0, RMC_EVENT_NODE_UP, 1, 2 },
 	};
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	u32 *word, now;
 	struct rmc_node *node;
 	struct setup s;
@@ -288,8 +288,8 @@ static void test_units(const struct world_opts *o)
 	rmc_bufs_add(&b.bufs, s.buf_mem);
 	CHECK_EQ(app_run(&b, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	ticks(&s.w, 4, 2);
-	world_node_event_count = 0;
-	now = rmc_os_ns_to_ms(world_now_ns);
+	testbed_node_event_count = 0;
+	now = rmc_os_ns_to_ms(testbed_now_ns);
 
 	/* the last of the peer's units does not work with our epoch */
 	word = &s.w.sync[(rmc_endpoint(node->fabric, 1) + k.units - 1) * k.nodes];
@@ -315,28 +315,28 @@ static void test_units(const struct world_opts *o)
 	/* the head was fenced: a unit ends what is in flight, whenever its RRPP notices */
 	app_post(&b, RMC_OP_READ, 1, 0, lbuf, 64);
 	app_take(&b);
-	now = rmc_os_ns_to_ms(world_now_ns);
+	now = rmc_os_ns_to_ms(testbed_now_ns);
 	rmc_node_tick_req(node->unit[1], ++now);
-	CHECK_EQ(world_in_flight(&s.w, 0), 1);
+	CHECK_EQ(testbed_in_flight(&s.w, 0), 1);
 	s.w.table[0].claim = rmc_claim(RMC_NODE_JOINING, 2);
 	rmc_node_tick_srv(node, ++now);
 	CHECK(node->fenced && !node->unit[1]->fenced);
 	rmc_node_tick_req(node->unit[1], ++now);
-	CHECK_EQ(world_in_flight(&s.w, 0), 0);
+	CHECK_EQ(testbed_in_flight(&s.w, 0), 0);
 	CHECK_EQ(app_wait(&b), RMC_S_NODE_DOWN);
 	app_fini(&b);
 	setup_free(&s);
 }
 
 /* An id that the transport claimed keeps its epoch; any other gets a new one. */
-static void test_join_epoch(const struct world_opts *o)
+static void test_join_epoch(const struct testbed_opts *o)
 {
 	struct setup s;
 
 	setup(&s, o, true);
 	CHECK_EQ(s.w.node[0]->epoch, 1);
 	s.w.table[1].claim = rmc_claim(RMC_NODE_JOINING, 7);
-	world_restart(&s.w, 1);
+	testbed_restart(&s.w, 1);
 	ticks(&s.w, 6, 2);
 	CHECK(s.w.node[1]->up);
 	CHECK_EQ(s.w.node[1]->epoch, 7);
@@ -349,9 +349,9 @@ static void test_join_epoch(const struct world_opts *o)
  * before it looks at the node table, it still sends what its application had asked
  * for: nobody takes that for the successor's.
  */
-static void test_late_packets(const struct world_opts *o)
+static void test_late_packets(const struct testbed_opts *o)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	struct rmc_node *old, *successor;
 	u32 per, i, served;
 	struct app b, c;
@@ -394,7 +394,7 @@ static void test_late_packets(const struct world_opts *o)
 	}
 	s.w.table[1].claim = rmc_claim(RMC_NODE_JOINING, 2);
 	successor->claimed = 2;
-	rmc_node_join(successor, rmc_os_ns_to_ms(world_now_ns));
+	rmc_node_join(successor, rmc_os_ns_to_ms(testbed_now_ns));
 	ticks(&s.w, 6, 2);
 	CHECK(successor->up);
 	for (i = 0; i < s.w.opts.units; i++)
@@ -405,7 +405,7 @@ static void test_late_packets(const struct world_opts *o)
 		CHECK_EQ(app_run(&c, RMC_OP_WRITE, 0, 64 * i, lbuf, 64), RMC_S_OK);
 
 	/* the old one goes on where it stood: no tick yet */
-	served = world_stat(&s.w, 1, served);
+	served = testbed_stat(&s.w, 1, served);
 	for (i = 0; i < 8; i++)
 		app_post(&b, RMC_OP_WRITE, 0, 8192 + 64 * i, late, 64);
 	for (i = 0; i < 50; i++) {
@@ -416,13 +416,13 @@ static void test_late_packets(const struct world_opts *o)
 		CHECK_EQ(app_run(&c, RMC_OP_WRITE, 0, 64 * i, lbuf, 64), RMC_S_OK);
 		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 64 * i, lbuf + 4096, 64), RMC_S_OK);
 	}
-	CHECK(world_stat(&s.w, 1, requests) >= 18);
-	CHECK_EQ(world_stat(&s.w, 1, served), served);
+	CHECK(testbed_stat(&s.w, 1, requests) >= 18);
+	CHECK_EQ(testbed_stat(&s.w, 1, served), served);
 	for (i = 0; i < 8; i++)
 		CHECK(memcmp(seg + 8192 + 64 * i, late, 64));
 
 	/* it looks, and learns */
-	world_node_event_count = 0;
+	testbed_node_event_count = 0;
 	s.w.frozen[1] = false;
 	ticks(&s.w, 3, 2);
 	CHECK(old->fenced);
@@ -436,7 +436,7 @@ static void test_late_packets(const struct world_opts *o)
 	setup_free(&s);
 }
 
-static void take_down(struct world *w, u32 nid)
+static void take_down(struct testbed *w, u32 nid)
 {
 	u32 i;
 
@@ -447,7 +447,7 @@ static void take_down(struct world *w, u32 nid)
 }
 
 /* The administrator takes a node down and up again, in one kernel or in several. */
-static void down_up(const struct world_opts *o, bool kernels)
+static void down_up(const struct testbed_opts *o, bool kernels)
 {
 	struct setup s;
 	struct app b;
@@ -460,7 +460,7 @@ static void down_up(const struct world_opts *o, bool kernels)
 	CHECK_EQ(app_run(&b, RMC_OP_READ, 1, 0, lbuf, 640), RMC_S_OK);
 	ticks(&s.w, 4, 2);
 	for (i = 0; i < 5; i++) {
-		world_node_event_count = 0;
+		testbed_node_event_count = 0;
 		/* taken, not served */
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, LONG);
 		app_take(&s.a);
@@ -475,7 +475,7 @@ static void down_up(const struct world_opts *o, bool kernels)
 		ticks(&s.w, 2, 5000);
 		CHECK(!s.w.node[1]->up);
 
-		rmc_node_join(s.w.node[1], rmc_os_ns_to_ms(world_now_ns));
+		rmc_node_join(s.w.node[1], rmc_os_ns_to_ms(testbed_now_ns));
 		ticks(&s.w, 6, 2);
 		CHECK(s.w.node[1]->up);
 		CHECK_EQ(s.w.node[1]->epoch, i + 2);
@@ -487,24 +487,24 @@ static void down_up(const struct world_opts *o, bool kernels)
 	setup_free(&s);
 }
 
-static void test_down_up(const struct world_opts *o)
+static void test_down_up(const struct testbed_opts *o)
 {
 	down_up(o, false);
 }
 
-static void test_down_up_kernels(const struct world_opts *o)
+static void test_down_up_kernels(const struct testbed_opts *o)
 {
 	down_up(o, true);
 }
 
 /* Down and up between two looks of the others, where all nodes are in one kernel */
-static void test_between_looks(const struct world_opts *o)
+static void test_between_looks(const struct testbed_opts *o)
 {
-	static const struct world_node_event next[] = {
+	static const struct testbed_node_event next[] = {
 		{ 0, RMC_EVENT_LINK_DOWN, 1, 1 }, { 0, RMC_EVENT_NODE_DOWN, 1, 1 },
 		{ 0, RMC_EVENT_NODE_UP, 1, 2 }, { 0, RMC_EVENT_LINK_UP, 1, 2 },
 	};
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	u32 now, i;
 	struct setup s;
 	struct app b;
@@ -517,9 +517,9 @@ static void test_between_looks(const struct world_opts *o)
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, LONG), RMC_S_OK);
 	CHECK_EQ(app_run(&b, RMC_OP_READ, 0, 0, lbuf, LONG), RMC_S_OK);
 	ticks(&s.w, 4, 2);
-	world_node_event_count = 0;
+	testbed_node_event_count = 0;
 	take_down(&s.w, 1);
-	now = rmc_os_ns_to_ms(world_now_ns);
+	now = rmc_os_ns_to_ms(testbed_now_ns);
 	rmc_node_join(s.w.node[1], now);
 	CHECK(rmc_node_join_poll(s.w.node[1], now));
 	ticks(&s.w, 2, 2);
@@ -535,16 +535,16 @@ static void test_between_looks(const struct world_opts *o)
 }
 
 /* There is no heart to listen to in one kernel: whoever did nothing for long is there. */
-static void test_no_hearts(const struct world_opts *o)
+static void test_no_hearts(const struct testbed_opts *o)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	struct setup s;
 
 	k.nodes = 3;
 	setup(&s, &k, false);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	ticks(&s.w, 2 * RMC_DEAD_MS / 500, 500);
-	world_node_event_count = 0;
+	testbed_node_event_count = 0;
 	take_down(&s.w, 2);
 	ticks(&s.w, 2, 2);
 	CHECK_EQ(node_events(0, RMC_EVENT_NODE_DOWN, 2), 1);
@@ -557,7 +557,7 @@ static void test_no_hearts(const struct world_opts *o)
  * Clocks of two CPUs may differ, so the clock of ticks may step back. Steps of a
  * millisecond neither time out an operation, nor end a peer, nor a joiner's wait.
  */
-static void test_clock_steps_back(const struct world_opts *o)
+static void test_clock_steps_back(const struct testbed_opts *o)
 {
 	struct setup s;
 	int i;
@@ -566,21 +566,21 @@ static void test_clock_steps_back(const struct world_opts *o)
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	s.w.frozen[1] = true;
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	for (i = 0; i < 40; i++) {
-		world_tick(&s.w, -1ULL);
-		world_tick(&s.w, 1);
+		testbed_tick(&s.w, -1ULL);
+		testbed_tick(&s.w, 1);
 	}
 	CHECK_EQ(s.w.node[0]->peer[1].state, RMC_NODE_UP);
-	CHECK_EQ(world_in_flight(&s.w, 0), 1);
+	CHECK_EQ(testbed_in_flight(&s.w, 0), 1);
 	s.w.frozen[1] = false;
 	CHECK_EQ(app_wait(&s.a), RMC_S_OK);
 
 	/* time goes on from the later of both clocks, and counts once */
 	s.w.frozen[1] = true;
 	for (i = 0; i < RMC_DEAD_MS / 2; i++) {
-		world_tick(&s.w, -1ULL);
-		world_tick(&s.w, 2);
+		testbed_tick(&s.w, -1ULL);
+		testbed_tick(&s.w, 2);
 	}
 	CHECK_EQ(s.w.node[0]->peer[1].state, RMC_NODE_UP);
 	ticks(&s.w, RMC_DEAD_MS + 10, 1);
@@ -590,9 +590,9 @@ static void test_clock_steps_back(const struct world_opts *o)
 
 	/* node 0 is alive, but stands still: who joins waits for it */
 	s.w.frozen[0] = true;
-	world_restart(&s.w, 1);
+	testbed_restart(&s.w, 1);
 	for (i = 0; i < 40; i++) {
-		world_tick(&s.w, -1ULL);
+		testbed_tick(&s.w, -1ULL);
 		CHECK(!s.w.node[1]->up);
 	}
 	setup_free(&s);
@@ -602,7 +602,7 @@ static void test_clock_steps_back(const struct world_opts *o)
  * A machine with all its guests is suspended: who resumes first gives the others the
  * time to resume, also where peers are soon taken for dead.
  */
-static void test_all_are_paused(const struct world_opts *o)
+static void test_all_are_paused(const struct testbed_opts *o)
 {
 	struct setup s;
 	int i;
@@ -648,9 +648,9 @@ static bool retire(struct setup *s, struct rmc_node *unit)
 }
 
 /* Channels are freed between operations, never under them, and begin anew. */
-static void test_retire(const struct world_opts *o)
+static void test_retire(const struct testbed_opts *o)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	struct rmc_node *unit;
 	struct setup s;
 	u32 i;
@@ -669,12 +669,12 @@ static void test_retire(const struct world_opts *o)
 		CHECK(!retire(&s, unit));
 		CHECK_EQ(app_wait(&s.a), RMC_S_OK);
 		CHECK(!memcmp(lbuf, seg + 64 * i, LONG));
-		world_settle(&s.w);
+		testbed_settle(&s.w);
 		CHECK(retire(&s, unit));
-		CHECK(world_credits_home(&s.w, 0, 1));
+		CHECK(testbed_credits_home(&s.w, 0, 1));
 	}
-	CHECK_EQ(world_stat(&s.w, 0, stale_replies), 0);
-	CHECK_EQ(world_stat(&s.w, 0, bad_replies), 0);
+	CHECK_EQ(testbed_stat(&s.w, 0, stale_replies), 0);
+	CHECK_EQ(testbed_stat(&s.w, 0, bad_replies), 0);
 	setup_free(&s);
 }
 
@@ -697,7 +697,7 @@ int main(void)
 		{ "all machines are suspended and resume", test_all_are_paused },
 		{ "channels are freed between operations", test_retire },
 	};
-	static const struct world_opts opts[] = {
+	static const struct testbed_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 4096 },
 		{ .nodes = 2, .ni = "pair", .mtu = 64 },
 		{ .nodes = 2, .ni = "edge", .units = 2, .mtu = 4096 },

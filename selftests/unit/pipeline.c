@@ -6,13 +6,13 @@
 void (*rmc_between_passes)(void);
 u32 rmc_no_memory;
 
-static void setup(struct setup *s, const struct world_opts *o)
+static void setup(struct setup *s, const struct testbed_opts *o)
 {
 	setup_make(s, o, 16);
 }
 
 /* I-4: any length, any alignment on both sides, and not a byte more. */
-static void test_read_write(const struct world_opts *o)
+static void test_read_write(const struct testbed_opts *o)
 {
 	static const u32 lens[] = { 1, 5, 7, 8, 9, 63, 64, 65, 127, 128, 200, 4095, 4096, 8192, 20000 };
 	static const u32 offs[] = { 0, 1, 8, 60, 63, 64, 4090, 4096, 5000 };
@@ -45,13 +45,13 @@ static void test_read_write(const struct world_opts *o)
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, SEG), RMC_S_OK);
 	CHECK(!memcmp(lbuf, seg, SEG));
 	CHECK(setup_guards_intact());
-	CHECK_EQ(world_in_flight(&s.w, 0), 0);
+	CHECK_EQ(testbed_in_flight(&s.w, 0), 0);
 	setup_free(&s);
 	free(want);
 	free(back);
 }
 
-static void test_atomics(const struct world_opts *o)
+static void test_atomics(const struct testbed_opts *o)
 {
 	struct setup s;
 	u64 *l, *t;
@@ -83,7 +83,7 @@ static void test_atomics(const struct world_opts *o)
 	setup_free(&s);
 }
 
-static void test_statuses(const struct world_opts *o)
+static void test_statuses(const struct testbed_opts *o)
 {
 	struct setup s;
 	u32 op, i;
@@ -107,7 +107,7 @@ static void test_statuses(const struct world_opts *o)
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf + SEG - 7, 8), RMC_S_BAD_LBUF);
 	CHECK_EQ(app_run(&s.a, RMC_OP_CAS, 1, 0, lbuf + SEG - 8, 8), RMC_S_BAD_LBUF);
 	/* all of these were refused here */
-	CHECK_EQ(world_stat(&s.w, 0, requests), 0);
+	CHECK_EQ(testbed_stat(&s.w, 0, requests), 0);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 1000, lbuf, 1), RMC_S_OUT_OF_RANGE);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 999, lbuf, 2), RMC_S_OUT_OF_RANGE);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, RMC_OFFSET_MAX, lbuf, 64), RMC_S_OUT_OF_RANGE);
@@ -141,9 +141,9 @@ static void test_statuses(const struct world_opts *o)
 }
 
 /* Every WQ entry gets exactly one CQ entry, with queues far too small. */
-static void test_scarcity(const struct world_opts *o)
+static void test_scarcity(const struct testbed_opts *o)
 {
-	struct world_opts small = *o;
+	struct testbed_opts small = *o;
 	struct setup s;
 	u32 i, n, slot, status, seen[16] = { 0 };
 
@@ -155,7 +155,7 @@ static void test_scarcity(const struct world_opts *o)
 	for (i = 0; i < 16; i++)
 		app_post(&s.a, i & 1 ? RMC_OP_WRITE : RMC_OP_READ, 1, i * 2048 + i, lbuf + i * 2048, 1500);
 	for (n = 0, i = 0; n < 16 && i < 100000; i++) {
-		world_visit(&s.w);
+		testbed_visit(&s.w);
 		while (app_poll(&s.a, &slot, &status)) {
 			CHECK_EQ(status, RMC_S_OK);
 			CHECK_EQ(seen[slot]++, 0);
@@ -163,18 +163,18 @@ static void test_scarcity(const struct world_opts *o)
 		}
 	}
 	CHECK_EQ(n, 16);
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	CHECK(!app_poll(&s.a, &slot, &status));
 	for (i = 0; i < 16; i += 2)
 		CHECK(!memcmp(lbuf + i * 2048, seg + i * 2048 + i, 1500));
-	CHECK(world_credits_home(&s.w, 0, 1));
+	CHECK(testbed_credits_home(&s.w, 0, 1));
 	setup_free(&s);
 }
 
 /* A QP blocked on credits does not hold up another. */
-static void test_two_qps(const struct world_opts *o)
+static void test_two_qps(const struct testbed_opts *o)
 {
-	struct world_opts three = *o;
+	struct testbed_opts three = *o;
 	struct setup s;
 	struct app b;
 	int i;
@@ -183,14 +183,14 @@ static void test_two_qps(const struct world_opts *o)
 	three.kernels = true;
 	setup(&s, &three);
 	seg_set(&s.w, 2, 3, s.seg_mem);
-	world_tick(&s.w, 2);
+	testbed_tick(&s.w, 2);
 	app_init(&b, &s.w, 0, 3, 16);
 	rmc_bufs_add(&b.bufs, s.buf_mem);
 	s.w.frozen[1] = true;
 	for (i = 0; i < 16; i++)
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, SEG);
 	for (i = 0; i < 100; i++)
-		world_visit(&s.w);
+		testbed_visit(&s.w);
 	CHECK_EQ(app_run(&b, RMC_OP_READ, 2, 0, lbuf, 64), RMC_S_OK);
 	s.w.frozen[1] = false;
 	for (i = 0; i < 16; i++)
@@ -231,7 +231,7 @@ static u32 read_restless(struct app *a)
  * that line is told so, nobody sees a mix, and the other contexts of the same node wait
  * for no more than some tries.
  */
-static void test_restless_line(const struct world_opts *o)
+static void test_restless_line(const struct testbed_opts *o)
 {
 	struct rmc_mem *other;
 	u32 visits = RESTLESS_VISITS + RMC_AGAIN_TRIES, slow = 0;
@@ -258,11 +258,11 @@ static void test_restless_line(const struct world_opts *o)
 	for (k = 0; k < 40; k++) {
 		busy += read_restless(&s.a);
 		for (i = 0; i < k % 4; i++)
-			world_visit(&s.w);
+			testbed_visit(&s.w);
 		memset(lbuf + 8192, 0, 64);
 		app_post(&b, RMC_OP_READ, 1, 64 * (k % 8), lbuf + 8192, 64);
 		for (i = 0; i < visits && !app_poll(&b, &slot, &status); i++)
-			world_visit(&s.w);
+			testbed_visit(&s.w);
 		slow += i >= RESTLESS_VISITS;
 		CHECK(i < visits);
 		if (i == visits)
@@ -270,7 +270,7 @@ static void test_restless_line(const struct world_opts *o)
 		CHECK_EQ(status, RMC_S_OK);
 		CHECK(!memcmp(lbuf + 8192, mine + 64 * (k % 8), 64));
 		if (k % 20 == 19)
-			world_pass(&s.w, RMC_AGAIN_MS + 1);
+			testbed_pass(&s.w, RMC_AGAIN_MS + 1);
 	}
 	CHECK(busy > 40);
 	/* at each RRPP the first one has its tries, those behind it one each */
@@ -280,7 +280,7 @@ static void test_restless_line(const struct world_opts *o)
 	if (k == 40)
 		CHECK_EQ(app_run(&b, RMC_OP_READ, 1, 0, lbuf + 8192, 64), RMC_S_OK);
 	rmc_between_passes = NULL;
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	while (app_poll(&s.a, &slot, &status))
 		CHECK(status == RMC_S_BUSY || status == RMC_S_OK);
 	CHECK_EQ(s.a.head, s.a.cq_head);
@@ -291,8 +291,8 @@ static void test_restless_line(const struct world_opts *o)
 	rmc_between_passes = NULL;
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 4096), RMC_S_OK);
 	CHECK(!memcmp(lbuf, seg, 4096));
-	CHECK_EQ(world_in_flight(&s.w, 0), 0);
-	CHECK(world_credits_home(&s.w, 0, 1));
+	CHECK_EQ(testbed_in_flight(&s.w, 0), 0);
+	CHECK(testbed_credits_home(&s.w, 0, 1));
 	app_fini(&b);
 	mem_free(other);
 	setup_free(&s);
@@ -300,7 +300,7 @@ static void test_restless_line(const struct world_opts *o)
 }
 
 /* One that stands still after some tries is read, and the request is not given up. */
-static void test_patience(const struct world_opts *o)
+static void test_patience(const struct testbed_opts *o)
 {
 	u32 slot, status, tries;
 	struct setup s;
@@ -308,13 +308,13 @@ static void test_patience(const struct world_opts *o)
 	setup(&s, o);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	for (tries = 1; tries <= RMC_AGAIN_TRIES; tries *= 2) {
-		world_pass(&s.w, RMC_AGAIN_MS + 1);
+		testbed_pass(&s.w, RMC_AGAIN_MS + 1);
 		rmc_between_passes = store_word;
 		stored = 0;
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 128);
 		/* at both ends one worker tries once more, before it makes packets */
 		while (stored < tries * RMC_LINE_LOOKS) {
-			world_visit(&s.w);
+			testbed_visit(&s.w);
 			CHECK(!app_poll(&s.a, &slot, &status) || tries == RMC_AGAIN_TRIES);
 		}
 		rmc_between_passes = NULL;
@@ -322,7 +322,7 @@ static void test_patience(const struct world_opts *o)
 			CHECK_EQ(app_wait(&s.a), RMC_S_OK);
 			CHECK(!memcmp(lbuf, seg, 128));
 		}
-		world_settle(&s.w);
+		testbed_settle(&s.w);
 		while (app_poll(&s.a, &slot, &status))
 			;
 	}
@@ -330,7 +330,7 @@ static void test_patience(const struct world_opts *o)
 }
 
 /* Without memory for its record a transfer ends, too, and what is behind it does not wait. */
-static void test_no_memory(const struct world_opts *o)
+static void test_no_memory(const struct testbed_opts *o)
 {
 	struct setup s;
 	struct app b;
@@ -344,25 +344,25 @@ static void test_no_memory(const struct world_opts *o)
 	CHECK_EQ(app_run(&b, RMC_OP_READ, 1, 0, lbuf + 2 * LONG, SEG / 4), RMC_S_OK);
 	rmc_no_memory = 1000000;
 	app_post(&s.a, RMC_OP_SABRE, 1, 0, lbuf, LONG);
-	world_visit(&s.w);
+	testbed_visit(&s.w);
 	CHECK_EQ(app_run(&b, RMC_OP_READ, 1, 0, lbuf + 2 * LONG, 64), RMC_S_OK);
 	CHECK_EQ(app_wait(&s.a), RMC_S_BUSY);
 	/* less often than it is tried */
-	world_pass(&s.w, RMC_AGAIN_MS + 1);
+	testbed_pass(&s.w, RMC_AGAIN_MS + 1);
 	rmc_no_memory = RMC_AGAIN_TRIES - 1;
 	CHECK_EQ(app_run(&s.a, RMC_OP_SABRE, 1, 0, lbuf, LONG), RMC_S_OK);
 	CHECK(!memcmp(lbuf, seg, LONG));
 	CHECK_EQ(rmc_no_memory, 0);
-	world_settle(&s.w);
-	CHECK(world_credits_home(&s.w, 0, 1));
+	testbed_settle(&s.w);
+	CHECK(testbed_credits_home(&s.w, 0, 1));
 	app_fini(&b);
 	setup_free(&s);
 }
 
 /* A lost reply: time-out, and the late reply touches nothing. */
-static void test_timeout(const struct world_opts *o)
+static void test_timeout(const struct testbed_opts *o)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	struct setup s;
 	int i;
 
@@ -373,32 +373,32 @@ static void test_timeout(const struct world_opts *o)
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf + 64, 64), RMC_S_OK);
 	s.w.frozen[1] = true;
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	for (i = 0; i < 20; i++)
-		world_tick(&s.w, RMC_TIMEOUT_MS / 16 + 1);
+		testbed_tick(&s.w, RMC_TIMEOUT_MS / 16 + 1);
 	CHECK_EQ(app_wait(&s.a), RMC_S_TIMEOUT);
-	CHECK_EQ(world_in_flight(&s.w, 0), 0);
+	CHECK_EQ(testbed_in_flight(&s.w, 0), 0);
 	/* we are paused for an hour: what is in flight is not late because of it */
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf + 64, 64);
-	world_visit(&s.w);
-	world_tick(&s.w, 3600 * 1000);
-	world_visit(&s.w);
-	CHECK_EQ(world_in_flight(&s.w, 0), 1);
+	testbed_visit(&s.w);
+	testbed_tick(&s.w, 3600 * 1000);
+	testbed_visit(&s.w);
+	CHECK_EQ(testbed_in_flight(&s.w, 0), 1);
 	s.w.frozen[1] = false;
 	CHECK_EQ(app_wait(&s.a), RMC_S_OK);
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	CHECK_EQ(lbuf[0], 0x77);
-	CHECK_EQ(world_stat(&s.w, 0, stale_replies), 1);
-	CHECK(world_credits_home(&s.w, 0, 1));
+	CHECK_EQ(testbed_stat(&s.w, 0, stale_replies), 1);
+	CHECK(testbed_credits_home(&s.w, 0, 1));
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	setup_free(&s);
 }
 
 /* Withdrawing a buffer or a QP with operations in flight. */
-static void test_teardown(const struct world_opts *o)
+static void test_teardown(const struct testbed_opts *o)
 {
 	struct rmc_abort gone = { .nid = -1, .status = RMC_S_ABORTED };
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	struct setup s;
 	struct app b;
 	int i;
@@ -416,18 +416,18 @@ static void test_teardown(const struct world_opts *o)
 		app_post(&b, RMC_OP_READ, 1, 0, lbuf, SEG);
 	}
 	for (i = 0; i < 300; i++)
-		world_visit(&s.w);
-	CHECK(world_in_flight(&s.w, 0) > 0);
+		testbed_visit(&s.w);
+	CHECK(testbed_in_flight(&s.w, 0) > 0);
 	/* what a process's death does: QP first, then its buffers */
 	app_fini(&b);
 	gone.lbuf = s.buf_mem;
 	CHECK_EQ(rmc_bufs_del(&s.a.bufs, s.buf_mem), 0);
 	CHECK_EQ(rmc_bufs_del(&s.a.bufs, s.buf_mem), -ENOENT);
 	rmc_itt_abort(s.a.qp.node, &gone);
-	CHECK_EQ(world_in_flight(&s.w, 0), 0);
+	CHECK_EQ(testbed_in_flight(&s.w, 0), 0);
 	CHECK_EQ(app_wait(&s.a), RMC_S_ABORTED);
 	s.w.frozen[1] = false;
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	for (i = 0; i < SEG; i++)
 		if (lbuf[i] != 0x33)
 			break;
@@ -441,9 +441,9 @@ static void test_teardown(const struct world_opts *o)
 }
 
 /* I-5: whatever a peer writes into the rings, bells and tables. */
-static void test_hostile_peer(const struct world_opts *o)
+static void test_hostile_peer(const struct testbed_opts *o)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	struct setup s;
 	struct app b;
 	u32 round, i, ep, seed = 1;
@@ -486,7 +486,7 @@ static void test_hostile_peer(const struct world_opts *o)
 		}
 		if (!(round % 16))
 			app_post(&s.a, 1 + seed % 4, 1, seed % SEG, lbuf + seed % 1024, 1 + seed % 9000);
-		world_visit(&s.w);
+		testbed_visit(&s.w);
 		if (!(round % 10))
 			CHECK_EQ(app_run(&b, RMC_OP_READ, 2, 64 * (round % 64), lbuf + 16384, 64), RMC_S_OK);
 	}
@@ -496,7 +496,7 @@ static void test_hostile_peer(const struct world_opts *o)
 }
 
 /* I-5: whatever an application writes into its WQ. */
-static void test_hostile_app(const struct world_opts *o)
+static void test_hostile_app(const struct testbed_opts *o)
 {
 	struct setup s;
 	u32 i, seed = 7;
@@ -516,7 +516,7 @@ static void test_hostile_app(const struct world_opts *o)
 		s.a.wq[seed >> 8 & 15].word0 = w0 ^ (seed & 1);
 		s.a.wq[seed >> 8 & 15].word1 = w1;
 		if (!(i % 3))
-			world_visit(&s.w);
+			testbed_visit(&s.w);
 	}
 	CHECK(setup_guards_intact());
 	setup_free(&s);
@@ -533,9 +533,9 @@ static u32 pending(const struct rmc_ni_worker *w, enum rmc_lane lane)
 }
 
 /* I-10: what is looked at does not grow with idle nodes and QPs. */
-static void test_idle_costs_nothing(const struct world_opts *o)
+static void test_idle_costs_nothing(const struct testbed_opts *o)
 {
-	struct world_opts many = *o;
+	struct testbed_opts many = *o;
 	struct rmc_ni_worker *req;
 	struct app idle[127];
 	struct setup s;
@@ -568,9 +568,9 @@ static void test_idle_costs_nothing(const struct world_opts *o)
 }
 
 /* Nothing larger than a line is atomic, nothing is ordered: both can be seen. */
-static void test_no_more_is_promised(const struct world_opts *o)
+static void test_no_more_is_promised(const struct testbed_opts *o)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	u32 slot, status, i, mixed = 0;
 	struct setup s;
 
@@ -580,8 +580,8 @@ static void test_no_more_is_promised(const struct world_opts *o)
 	setup(&s, &k);
 	memset(seg, 1, 4096);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 4096);
-	world_visit(&s.w);
-	world_visit(&s.w);
+	testbed_visit(&s.w);
+	testbed_visit(&s.w);
 	memset(seg, 2, 4096);
 	CHECK_EQ(app_wait(&s.a), RMC_S_OK);
 	for (i = 64; i < 4096; i++) {
@@ -599,11 +599,11 @@ static void test_no_more_is_promised(const struct world_opts *o)
 	s.w.frozen[1] = true;
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	app_post(&s.a, RMC_OP_READ, 2, 0, lbuf + 64, 64);
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	CHECK(app_poll(&s.a, &slot, &status));
 	CHECK_EQ(slot, 1);
 	s.w.frozen[1] = false;
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	CHECK(app_poll(&s.a, &slot, &status));
 	CHECK_EQ(slot, 0);
 	setup_free(&s);
@@ -618,44 +618,44 @@ static void check_data_at_event(void)
 }
 
 /* Arming: one event, at once when it is late; notifications come behind the data. */
-static void test_events(const struct world_opts *o)
+static void test_events(const struct testbed_opts *o)
 {
-	u32 before = world_events;
+	u32 before = testbed_events;
 	struct setup s;
 
 	setup(&s, o);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
-	CHECK_EQ(world_events, before);
+	CHECK_EQ(testbed_events, before);
 	CHECK(rmc_event_arm(&s.a.qp.done, 1));
-	CHECK_EQ(world_events, before);
+	CHECK_EQ(testbed_events, before);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
-	CHECK_EQ(world_events, before + 1);
+	CHECK_EQ(testbed_events, before + 1);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
-	CHECK_EQ(world_events, before + 1);
+	CHECK_EQ(testbed_events, before + 1);
 	CHECK(!rmc_event_arm(&s.a.qp.done, 2));
 	CHECK(rmc_event_arm(&s.a.qp.done, 3));
-	CHECK_EQ(world_events, before + 1);
+	CHECK_EQ(testbed_events, before + 1);
 
 	CHECK_EQ(app_run(&s.a, RMC_OP_NOTIFY, 1, 0, NULL, 0), RMC_S_OK);
 	CHECK_EQ(s.seg_mem->notified.count, 1);
 	CHECK(rmc_event_arm(&s.seg_mem->notified, 1));
-	CHECK_EQ(world_events, before + 2);
+	CHECK_EQ(testbed_events, before + 2);
 	fill(lbuf, SEG, 9);
 	early = 0;
-	world_at_event = check_data_at_event;
+	testbed_at_event = check_data_at_event;
 	CHECK_EQ(app_run(&s.a, RMC_OP_WRITE_NOTIFY, 1, 100, lbuf, 9000), RMC_S_OK);
-	world_at_event = NULL;
+	testbed_at_event = NULL;
 	CHECK_EQ(early, 0);
 	CHECK(!memcmp(seg + 100, lbuf, 9000));
 	CHECK_EQ(s.seg_mem->notified.count, 2);
-	CHECK_EQ(world_events, before + 3);
+	CHECK_EQ(testbed_events, before + 3);
 	CHECK_EQ(app_run(&s.a, RMC_OP_NOTIFY, 1, 0, lbuf, 8), RMC_S_BAD_LENGTH);
 	CHECK_EQ(app_run(&s.a, RMC_OP_NOTIFY, 1, SEG + 1, NULL, 0), RMC_S_OUT_OF_RANGE);
 	CHECK_EQ(app_run(&s.a, RMC_OP_WRITE_NOTIFY, 1, SEG, lbuf, 8), RMC_S_OUT_OF_RANGE);
 	s.seg_mem->flags = RMC_MEM_READONLY;
 	CHECK_EQ(app_run(&s.a, RMC_OP_WRITE_NOTIFY, 1, 0, lbuf, 8), RMC_S_READ_ONLY);
 	CHECK_EQ(s.seg_mem->notified.count, 2);
-	CHECK_EQ(world_in_flight(&s.w, 0), 0);
+	CHECK_EQ(testbed_in_flight(&s.w, 0), 0);
 	setup_free(&s);
 }
 
@@ -738,7 +738,7 @@ int main(void)
 		{ "idle nodes and QPs are not looked at", test_idle_costs_nothing },
 		{ "events and notifications", test_events },
 	};
-	static const struct world_opts opts[] = {
+	static const struct testbed_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 4096 },
 		{ .nodes = 2, .ni = "fused", .mtu = 64 },
 		{ .nodes = 2, .ni = "pair", .mtu = 4096 },

@@ -10,7 +10,7 @@
 void (*rmc_between_passes)(void);
 u32 rmc_no_memory;
 
-static void setup(struct setup *s, const struct world_opts *o)
+static void setup(struct setup *s, const struct testbed_opts *o)
 {
 	setup_make(s, o, 16);
 }
@@ -18,14 +18,14 @@ static void setup(struct setup *s, const struct world_opts *o)
 /* The application's way to node 1, after a first read over it. Returns whether rings are spared. */
 static bool way(struct setup *s, struct rmc_node **server, struct rmc_out **out)
 {
-	*server = world_unit(&s->w, rmc_home(s->w.fabric, 1, 0));
+	*server = testbed_unit(&s->w, rmc_home(s->w.fabric, 1, 0));
 	CHECK_EQ(app_run(&s->a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	*out = s->a.qp.node->out[(*server)->ep];
 	return (*out)->self && !rmc_fabric_multi_unit(s->w.fabric);
 }
 
 /* Nothing goes over a ring that need not, in nobody's way, and all of it is counted. */
-static void test_direct(const struct world_opts *o)
+static void test_direct(const struct testbed_opts *o)
 {
 	struct rmc_stats *a, *b, before;
 	u32 pos, slot, status, i;
@@ -68,7 +68,7 @@ static void test_direct(const struct world_opts *o)
 		app_post(&s.a, RMC_OP_NOTIFY, 1, 0, NULL, 1);		/* refused */
 		app_post(&s.a, RMC_OP_READ, 1, LONG - 64, lbuf + 32768 + 128, 64);
 		memcpy(was, seg, sizeof(was));
-		world_settle(&s.w);
+		testbed_settle(&s.w);
 		for (pos = 0; app_poll(&s.a, &slot, &status); pos++)
 			CHECK_EQ(status, slot == (s.a.head - 2) % s.a.entries ? RMC_S_BAD_LENGTH :
 				 RMC_S_OK);
@@ -80,13 +80,13 @@ static void test_direct(const struct world_opts *o)
 			CHECK(!memcmp(lbuf + 32768 + 128, lbuf + LONG - 64, 64));
 		}
 	}
-	CHECK_EQ(world_in_flight(&s.w, 0), 0);
+	CHECK_EQ(testbed_in_flight(&s.w, 0), 0);
 	CHECK_EQ(out->credits, out->req.mask + 1);
 	setup_free(&s);
 }
 
 /* Reads, writes and SABRes of a few packets go without, whatever else has them. */
-static void test_few(const struct world_opts *o)
+static void test_few(const struct testbed_opts *o)
 {
 	static const u32 skips[] = { 0, 1, 64, 100 };
 	u32 most = RMC_LOCAL_PACKETS * o->mtu, pos, len, i;
@@ -176,7 +176,7 @@ static void store_word(void)
 }
 
 /* What cannot be read now takes packets: it is tried some times, and others go on. */
-static void test_restless(const struct world_opts *o)
+static void test_restless(const struct testbed_opts *o)
 {
 	struct rmc_node *server;
 	u32 slot, status, n, i;
@@ -195,7 +195,7 @@ static void test_restless(const struct world_opts *o)
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf + 64, 64);
 	app_post(&s.a, RMC_OP_READ, 1, 64, lbuf + 128, 64);
 	for (i = 0, n = 0; i < 4 * RMC_AGAIN_TRIES; i++) {
-		world_visit(&s.w);
+		testbed_visit(&s.w);
 		while (app_poll(&s.a, &slot, &status)) {
 			CHECK_EQ(status, slot == (s.a.head - 2) % 16 ? RMC_S_BUSY : RMC_S_OK);
 			n++;
@@ -206,13 +206,13 @@ static void test_restless(const struct world_opts *o)
 	CHECK(!memcmp(lbuf, seg + 64, 64) && !memcmp(lbuf + 128, seg + 64, 64));
 
 	/* what is behind it and takes packets in any case is not done in its place */
-	world_pass(&s.w, RMC_AGAIN_MS + 1);
+	testbed_pass(&s.w, RMC_AGAIN_MS + 1);
 	rmc_between_passes = store_word;
 	memset(lbuf, 0x77, LONG);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf + LONG, 64);
 	app_post(&s.a, RMC_OP_WRITE, 1, 4096, lbuf, LONG);
 	for (i = 0, n = 0; i < 4 * RMC_AGAIN_TRIES; i++) {
-		world_visit(&s.w);
+		testbed_visit(&s.w);
 		while (app_poll(&s.a, &slot, &status)) {
 			CHECK_EQ(status, slot == (s.a.head - 2) % 16 ? RMC_S_BUSY : RMC_S_OK);
 			n |= 1 << (s.a.head - slot) % 16;
@@ -226,12 +226,12 @@ static void test_restless(const struct world_opts *o)
 	fill(seg, SEG, 3);
 	restless = seg + o->mtu;
 	for (i = 0; i < 2; i++) {
-		world_pass(&s.w, RMC_AGAIN_MS + 1);
+		testbed_pass(&s.w, RMC_AGAIN_MS + 1);
 		rmc_between_passes = store_word;
 		work = s.a.qp.tenant->work;
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 2 * o->mtu);
 		for (n = 0; n < RMC_AGAIN_TRIES / 2; n++)
-			world_visit(&s.w);
+			testbed_visit(&s.w);
 		CHECK(!app_poll(&s.a, &slot, &status));
 		if (i)
 			rmc_between_passes = NULL;
@@ -241,7 +241,7 @@ static void test_restless(const struct world_opts *o)
 			CHECK(s.a.qp.tenant->work - work >= (2ULL - i) * RMC_TENANT_BUSY);
 	}
 	CHECK(!memcmp(lbuf, seg, 2 * o->mtu));
-	CHECK_EQ(world_in_flight(&s.w, 0), 0);
+	CHECK_EQ(testbed_in_flight(&s.w, 0), 0);
 	setup_free(&s);
 }
 
@@ -249,10 +249,10 @@ static void test_restless(const struct world_opts *o)
 #define CROWD_READS	100
 #define CROWD_SECONDS	2
 
-static void test_restless_crowd(const struct world_opts *o)
+static void test_restless_crowd(const struct testbed_opts *o)
 {
 	u32 slot, status, busy = 0, done = 0;
-	struct world_opts one = *o;
+	struct testbed_opts one = *o;
 	struct setup s;
 	u64 since;
 	struct app b;
@@ -266,7 +266,7 @@ static void test_restless_crowd(const struct world_opts *o)
 	rmc_bufs_add(&b.bufs, s.buf_mem);
 	restless = seg;
 	rmc_between_passes = store_word;
-	world_start(&s.w, NULL, false);
+	testbed_start(&s.w, NULL, false);
 	/* until one of the others has ended, too: on a busy machine that may take more reads */
 	while (done < CROWD_READS || (!busy && done < 1000 * CROWD_READS)) {
 		app_post(&b, RMC_OP_READ, 1, 4096, lbuf + 4096, 64);
@@ -288,16 +288,16 @@ static void test_restless_crowd(const struct world_opts *o)
 	}
 	CHECK(done >= CROWD_READS);
 	CHECK(busy);
-	world_stop(&s.w);
+	testbed_stop(&s.w);
 	rmc_between_passes = NULL;
 	app_fini(&b);
 	setup_free(&s);
 }
 
-static void test_parking(const struct world_opts *o)
+static void test_parking(const struct testbed_opts *o)
 {
 	struct rmc_ni_worker *req, *next;
-	struct world_opts one = *o;
+	struct testbed_opts one = *o;
 	struct setup s;
 	u32 i, k;
 
@@ -307,7 +307,7 @@ static void test_parking(const struct world_opts *o)
 	for (k = 0; k < s.w.workers; k++)
 		CHECK(!rmc_ni_may_park(&s.w.worker[k].ni) || s.w.workers > 1);
 	for (i = 0; i < 3 * RMC_IDLE_POLLS; i++)
-		world_visit(&s.w);
+		testbed_visit(&s.w);
 	for (k = 0; k < s.w.workers; k++) {
 		CHECK(rmc_ni_may_park(&s.w.worker[k].ni));
 		CHECK(rmc_ni_park(&s.w.worker[k].ni));
@@ -327,7 +327,7 @@ static void test_parking(const struct world_opts *o)
 		if (next == req)
 			continue;
 		rmc_ni_visit(req);
-		CHECK_EQ(((struct world_worker *)next)->kick, 1);
+		CHECK_EQ(((struct testbed_worker *)next)->kick, 1);
 		rmc_ni_unpark(next);
 		req = next;
 	}
@@ -341,7 +341,7 @@ static void put_to_sleep(struct setup *s)
 	u32 i, k;
 
 	for (i = 0; i < 3 * RMC_IDLE_POLLS; i++)
-		world_visit(&s->w);
+		testbed_visit(&s->w);
 	for (k = 0; k < s->w.workers; k++) {
 		CHECK(rmc_ni_may_park(&s->w.worker[k].ni));
 		CHECK(rmc_ni_park(&s->w.worker[k].ni));
@@ -350,9 +350,9 @@ static void put_to_sleep(struct setup *s)
 	}
 }
 
-static void test_helping(const struct world_opts *o)
+static void test_helping(const struct testbed_opts *o)
 {
-	struct world_worker *ww;
+	struct testbed_worker *ww;
 	struct rmc_ni_worker *w;
 	struct rmc_node *home;
 	u32 slot, status, k;
@@ -360,17 +360,17 @@ static void test_helping(const struct world_opts *o)
 	bool alone;
 
 	setup(&s, o);
-	home = world_unit(&s.w, rmc_home(s.w.fabric, 1, 0));
+	home = testbed_unit(&s.w, rmc_home(s.w.fabric, 1, 0));
 	w = rmc_qp_worker(&s.a.qp);
 	alone = w == home->srv_worker && w == s.a.qp.node->req_worker;
-	ww = (struct world_worker *)w;
-	world_now_ns = WORLD_START_NS;
+	ww = (struct testbed_worker *)w;
+	testbed_now_ns = TESTBED_START_NS;
 	put_to_sleep(&s);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	/* one at a time */
 	CHECK(rmc_ni_try_own(w));
 	CHECK(!rmc_ni_try_own(w));
-	CHECK_EQ(rmc_ni_poll_inline(w, world_now_ns, 1000), alone);
+	CHECK_EQ(rmc_ni_poll_inline(w, testbed_now_ns, 1000), alone);
 	CHECK(READ_ONCE(w->parked));
 	CHECK_EQ(s.a.flags->need_wakeup, 1);
 	CHECK_EQ(w->helps, 1);
@@ -387,10 +387,10 @@ static void test_helping(const struct world_opts *o)
 		CHECK(rmc_ni_try_own(w));
 		/* a bell without a request is silenced; one helps too often */
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
-		CHECK(!rmc_ni_poll_inline(w, world_now_ns + 999, 1000));
+		CHECK(!rmc_ni_poll_inline(w, testbed_now_ns + 999, 1000));
 		CHECK(app_poll(&s.a, &slot, &status));
 		CHECK(rmc_ni_may_park(w));
-		CHECK(rmc_ni_poll_inline(w, world_now_ns + 1999, 1000));
+		CHECK(rmc_ni_poll_inline(w, testbed_now_ns + 1999, 1000));
 	}
 	rmc_ni_disown(w);
 	for (k = 0; k < s.w.workers; k++) {
@@ -399,12 +399,12 @@ static void test_helping(const struct world_opts *o)
 	}
 	if (!alone)
 		CHECK_EQ(app_wait(&s.a), RMC_S_OK);
-	world_now_ns = 0;
+	testbed_now_ns = 0;
 	setup_free(&s);
 }
 
 /* Not preempted, one does not work for many: the thread has to wake. */
-static void test_too_much_help(const struct world_opts *o)
+static void test_too_much_help(const struct testbed_opts *o)
 {
 	struct app more[RMC_INLINE_QPS];
 	struct rmc_ni_worker *w;
@@ -418,7 +418,7 @@ static void test_too_much_help(const struct world_opts *o)
 		rmc_bufs_add(&more[i].bufs, s.buf_mem);
 		mine += rmc_qp_worker(&more[i].qp) == w;
 	}
-	world_now_ns = WORLD_START_NS;
+	testbed_now_ns = TESTBED_START_NS;
 	put_to_sleep(&s);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	for (i = 0; i < RMC_INLINE_QPS; i++)
@@ -427,7 +427,7 @@ static void test_too_much_help(const struct world_opts *o)
 	if (mine > RMC_INLINE_QPS) {
 		u64 visits = w->visits;
 
-		CHECK(!rmc_ni_poll_inline(w, world_now_ns, 1000));
+		CHECK(!rmc_ni_poll_inline(w, testbed_now_ns, 1000));
 		CHECK_EQ(w->visits, visits);
 		CHECK_EQ(w->helps, 0);
 	}
@@ -441,7 +441,7 @@ static void test_too_much_help(const struct world_opts *o)
 		CHECK_EQ(app_wait(&more[i]), RMC_S_OK);
 		app_fini(&more[i]);
 	}
-	world_now_ns = 0;
+	testbed_now_ns = 0;
 	setup_free(&s);
 }
 
@@ -456,7 +456,7 @@ int main(void)
 		{ "helping a parked worker", test_helping },
 		{ "helping not where there is much to do", test_too_much_help },
 	};
-	static const struct world_opts opts[] = {
+	static const struct testbed_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 4096 },
 		{ .nodes = 2, .ni = "fused", .mtu = 64 },
 		{ .nodes = 2, .ni = "pair", .mtu = 512 },

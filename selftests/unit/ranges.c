@@ -26,7 +26,7 @@ static void install(struct ranges *r, const struct rmc_ranges *table)
 		r->s.w.node[1]->unit[i]->ct.more[CTX] = table;
 }
 
-static void setup(struct ranges *r, const struct world_opts *o)
+static void setup(struct ranges *r, const struct testbed_opts *o)
 {
 	u32 i;
 
@@ -108,7 +108,7 @@ static void outside(struct ranges *r)
 	CHECK(setup_guards_intact());
 }
 
-static void test_access(const struct world_opts *o)
+static void test_access(const struct testbed_opts *o)
 {
 	struct ranges r;
 
@@ -118,7 +118,7 @@ static void test_access(const struct world_opts *o)
 	fini(&r);
 }
 
-static void test_access_in_packets(const struct world_opts *o)
+static void test_access_in_packets(const struct testbed_opts *o)
 {
 	struct ranges r;
 
@@ -130,7 +130,7 @@ static void test_access_in_packets(const struct world_opts *o)
 	fini(&r);
 }
 
-static void test_rights(const struct world_opts *o)
+static void test_rights(const struct testbed_opts *o)
 {
 	struct ranges r;
 
@@ -151,7 +151,7 @@ static void test_rights(const struct world_opts *o)
 }
 
 /* Notifications behind a write are the segment's. */
-static void test_notified(const struct world_opts *o)
+static void test_notified(const struct testbed_opts *o)
 {
 	struct ranges r;
 
@@ -163,7 +163,7 @@ static void test_notified(const struct world_opts *o)
 }
 
 /* Objects are laid out as the segment says, and end with the range. */
-static void test_objects(const struct world_opts *o)
+static void test_objects(const struct testbed_opts *o)
 {
 	struct ranges r;
 	u32 i;
@@ -188,7 +188,7 @@ static void test_objects(const struct world_opts *o)
 }
 
 /* How one is made, and asked for under any number */
-static void test_table(const struct world_opts *o)
+static void test_table(const struct testbed_opts *o)
 {
 	struct rmc_ct *ct = calloc(1, sizeof(*ct));
 	struct rmc_mem range;
@@ -215,7 +215,7 @@ static void test_table(const struct world_opts *o)
 }
 
 /* There is no context behind the last one, whatever is behind the table of contexts. */
-static void test_no_context(const struct world_opts *o)
+static void test_no_context(const struct testbed_opts *o)
 {
 	static const u32 ids[] = { RMC_MAX_CONTEXTS, RMC_MAX_CONTEXTS + 1, 0xffff };
 	struct rmc_ranges four = { .count = 4 };
@@ -253,7 +253,7 @@ int main(void)
 		{ "ranges of a segment: the table", test_table },
 		{ "no context behind the last one", test_no_context },
 	};
-	static const struct world_opts opts[] = {
+	static const struct testbed_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 4096 },
 		{ .nodes = 2, .ni = "fused", .mtu = 64 },
 		{ .nodes = 2, .ni = "pair", .mtu = 512 },

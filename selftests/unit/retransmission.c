@@ -12,7 +12,7 @@
 static const struct rmc_fault rare = { .dup = 1 };
 
 /* Filters are at work, time-outs come soon, and so many tries follow them. */
-static void setup_again(struct setup *s, const struct world_opts *o, u32 retries)
+static void setup_again(struct setup *s, const struct testbed_opts *o, u32 retries)
 {
 	setup(s, o);
 	rmc_filters = 1;
@@ -21,9 +21,9 @@ static void setup_again(struct setup *s, const struct world_opts *o, u32 retries
 }
 
 /* The same with four requests in flight at most */
-static void setup_small(struct setup *s, const struct world_opts *o, u32 retries)
+static void setup_small(struct setup *s, const struct testbed_opts *o, u32 retries)
 {
-	struct world_opts small = *o;
+	struct testbed_opts small = *o;
 
 	small.ring_order = 2;
 	small.pay_order = o->mtu > 512 ? 9 : 6;
@@ -43,8 +43,8 @@ static void check_home(struct setup *s)
 
 	look(s);
 	CHECK(!app_poll(&s->a, &slot, &status));
-	CHECK_EQ(world_in_flight(&s->w, 0), 0);
-	CHECK(world_credits_home(&s->w, 0, 1));
+	CHECK_EQ(testbed_in_flight(&s->w, 0), 0);
+	CHECK(testbed_credits_home(&s->w, 0, 1));
 	CHECK_EQ(itt_free(s, &quarantined), s->w.node[0]->itt.size);
 	CHECK_EQ(quarantined, 0);
 	for (i = 0; i < s->w.opts.units; i++)
@@ -68,7 +68,7 @@ static bool arrived(const u8 *p, u32 n)
 }
 
 /* Where replies may be doubled, either packet was lost: all of the next try counts. */
-static void test_next_try(const struct world_opts *o)
+static void test_next_try(const struct testbed_opts *o)
 {
 	struct rmc_desc d[2];
 	struct server v;
@@ -87,7 +87,7 @@ static void test_next_try(const struct world_opts *o)
 		answer_well(&v, &d[!lost]);
 		look(&s);
 		time_out(&s);
-		CHECK_EQ(world_stat(&s.w, 0, restarts), 1);
+		CHECK_EQ(testbed_stat(&s.w, 0, restarts), 1);
 		d[0] = take(&v);
 		d[1] = take(&v);
 		answer_well(&v, &d[0]);
@@ -95,7 +95,7 @@ static void test_next_try(const struct world_opts *o)
 		answer_well(&v, &d[1]);
 		CHECK_EQ(status_of(&s), RMC_S_OK);
 		CHECK(arrived(lbuf, 2 * o->mtu));
-		CHECK_EQ(world_stat(&s.w, 0, doubled_replies), 0);
+		CHECK_EQ(testbed_stat(&s.w, 0, doubled_replies), 0);
 		check_home(&s);
 		teardown(&s);
 	}
@@ -105,7 +105,7 @@ static void test_next_try(const struct world_opts *o)
  * A reply to the first try comes when the second one's requests are out. Would it count
  * for those, the write were over while a packet of it is on its way.
  */
-static void test_reply_to_first_try(const struct world_opts *o)
+static void test_reply_to_first_try(const struct testbed_opts *o)
 {
 	struct rmc_fault dup = { .dup = RMC_ALWAYS, .gap_ns = 1000 * MS };
 	struct rmc_desc d[2];
@@ -124,13 +124,13 @@ static void test_reply_to_first_try(const struct world_opts *o)
 	look(&s);
 	fault_set(&s.w, 1, 0, RMC_LANE_REP, &rare, 0);
 	time_out(&s);
-	CHECK_EQ(world_stat(&s.w, 0, restarts), 1);
+	CHECK_EQ(testbed_stat(&s.w, 0, restarts), 1);
 	d[0] = take(&v);
 	d[1] = take(&v);
 	/* the first reply's copy */
-	world_now_ns += 1000 * MS;
+	testbed_now_ns += 1000 * MS;
 	CHECK_EQ(status_of(&s), -1);
-	CHECK_EQ(world_stat(&s.w, 0, stale_replies), 1);
+	CHECK_EQ(testbed_stat(&s.w, 0, stale_replies), 1);
 	answer_well(&v, &d[1]);
 	CHECK_EQ(status_of(&s), -1);
 	answer_well(&v, &d[0]);
@@ -140,7 +140,7 @@ static void test_reply_to_first_try(const struct world_opts *o)
 }
 
 /* What has failed does not begin again: nothing more is asked, and it ends in time. */
-static void test_not_after_an_error(const struct world_opts *o)
+static void test_not_after_an_error(const struct testbed_opts *o)
 {
 	struct rmc_desc d[2];
 	struct server v;
@@ -158,7 +158,7 @@ static void test_not_after_an_error(const struct world_opts *o)
 	time_out(&s);
 	CHECK_EQ(status_of(&s), RMC_S_TIMEOUT);
 	CHECK_EQ(take_all(&v), 0);
-	CHECK_EQ(world_stat(&s.w, 0, restarts), 0);
+	CHECK_EQ(testbed_stat(&s.w, 0, restarts), 0);
 	check_home(&s);
 	teardown(&s);
 }
@@ -176,7 +176,7 @@ static void lose_all(struct server *v, u32 n)
 }
 
 /* Before all of its next try could be sent an operation begins again once more. */
-static void test_again_and_again(const struct world_opts *o)
+static void test_again_and_again(const struct testbed_opts *o)
 {
 	struct rmc_desc d[4], other[4];
 	u32 slot, status, i, k;
@@ -195,7 +195,7 @@ static void test_again_and_again(const struct world_opts *o)
 	lose_all(&v, 4);
 	look(&s);
 	time_out(&s);
-	CHECK_EQ(world_stat(&s.w, 0, restarts), 1);
+	CHECK_EQ(testbed_stat(&s.w, 0, restarts), 1);
 	lose_all(&v, 4);
 	/* then another one has all credits until the next time-out, its own */
 	rmc_rcp_poll(s.w.node[0]);
@@ -204,7 +204,7 @@ static void test_again_and_again(const struct world_opts *o)
 	for (i = 0; i < 4; i++)
 		other[i] = take(&v);
 	time_out(&s);
-	CHECK_EQ(world_stat(&s.w, 0, restarts), 2);
+	CHECK_EQ(testbed_stat(&s.w, 0, restarts), 2);
 	look(&s);
 	CHECK(app_poll(&b, &slot, &status));
 	CHECK_EQ(status, RMC_S_TIMEOUT);
@@ -212,7 +212,7 @@ static void test_again_and_again(const struct world_opts *o)
 		answer_well(&v, &other[i]);
 	for (k = 0; k < 2; k++) {
 		look(&s);
-		world_tick(&s.w, 1);
+		testbed_tick(&s.w, 1);
 		for (i = 0; i < 4; i++)
 			d[i] = take(&v);
 		CHECK_EQ(take_all(&v), 0);
@@ -232,9 +232,9 @@ static void test_again_and_again(const struct world_opts *o)
  * A write with a notification behind it, of a node with two RRPPs, begins again while it is
  * being unrolled; and its notification has to wait for a credit.
  */
-static void test_unrolled_again(const struct world_opts *o)
+static void test_unrolled_again(const struct testbed_opts *o)
 {
-	struct world_opts many = { .ni = "edge", .units = 2, .interleave = 512, .mtu = 64,
+	struct testbed_opts many = { .ni = "edge", .units = 2, .interleave = 512, .mtu = 64,
 				   .ring_order = 2 };
 	u32 slot, status, i;
 	struct rmc_desc d[4];
@@ -255,7 +255,7 @@ static void test_unrolled_again(const struct world_opts *o)
 	/* its RGP does not come to it until the time-out */
 	rmc_rcp_poll(s.w.node[0]);
 	time_out(&s);
-	CHECK_EQ(world_stat(&s.w, 0, restarts), 1);
+	CHECK_EQ(testbed_stat(&s.w, 0, restarts), 1);
 	look(&s);
 	for (i = 0; i < 4; i++)
 		d[i] = take(&v);
@@ -273,7 +273,7 @@ static void test_unrolled_again(const struct world_opts *o)
 		CHECK_EQ((u8)(d[i].word0 >> 48), RMC_OP_READ);
 	}
 	CHECK_EQ(take_all(&v), 0);
-	world_tick(&s.w, 1);
+	testbed_tick(&s.w, 1);
 	d[3] = take(&v);
 	CHECK_EQ((u8)(d[3].word0 >> 48), RMC_OP_NOTIFY);
 	CHECK_EQ(take_all(&v), 0);
@@ -282,14 +282,14 @@ static void test_unrolled_again(const struct world_opts *o)
 	CHECK_EQ(status_of(&s), RMC_S_OK);
 	CHECK(app_poll(&b, &slot, &status));
 	CHECK_EQ(status, RMC_S_OK);
-	world_tick(&s.w, 1);
+	testbed_tick(&s.w, 1);
 	check_home(&s);
 	app_fini(&b);
 	teardown(&s);
 }
 
 /* Replies begin to come twice when an operation is in flight: the copy is no other's. */
-static void test_doubled_from_now_on(const struct world_opts *o)
+static void test_doubled_from_now_on(const struct testbed_opts *o)
 {
 	struct rmc_fault dup = { .dup = RMC_ALWAYS };
 	struct rmc_desc d[2];
@@ -305,7 +305,7 @@ static void test_doubled_from_now_on(const struct world_opts *o)
 	d[1] = take(&v);
 	answer_well(&v, &d[0]);
 	CHECK_EQ(status_of(&s), -1);
-	CHECK_EQ(world_stat(&s.w, 0, doubled_replies), 1);
+	CHECK_EQ(testbed_stat(&s.w, 0, doubled_replies), 1);
 	CHECK(untouched(lbuf + o->mtu, o->mtu));
 	answer_well(&v, &d[1]);
 	CHECK_EQ(status_of(&s), RMC_S_OK);
@@ -315,7 +315,7 @@ static void test_doubled_from_now_on(const struct world_opts *o)
 }
 
 /* Two replies that would be one run are doubled: the tid waits for both copies. */
-static void test_copies_of_a_run(const struct world_opts *o)
+static void test_copies_of_a_run(const struct testbed_opts *o)
 {
 	struct rmc_fault first = { .dup = RMC_ALWAYS, .delay_ns = 3 * MS, .gap_ns = 10 * MS };
 	struct rmc_fault second = { .dup = RMC_ALWAYS, .delay_ns = 2 * MS, .gap_ns = 20 * MS };
@@ -333,24 +333,24 @@ static void test_copies_of_a_run(const struct world_opts *o)
 	fault_set(&s.w, 1, 0, RMC_LANE_REP, &first, 1);
 	answer_well(&v, &d[0]);
 	look(&s);
-	world_now_ns += MS;
+	testbed_now_ns += MS;
 	fault_set(&s.w, 1, 0, RMC_LANE_REP, &second, 1);
 	answer_well(&v, &d[1]);
 	CHECK_EQ(status_of(&s), -1);
-	world_now_ns += 2 * MS;
+	testbed_now_ns += 2 * MS;
 	CHECK_EQ(status_of(&s), RMC_S_OK);
 	CHECK(arrived(lbuf, 2 * o->mtu));
-	world_now_ns += 10 * MS;
+	testbed_now_ns += 10 * MS;
 	look(&s);
 	itt_free(&s, &quarantined);
 	CHECK_EQ(quarantined, 1);
-	world_now_ns += 10 * MS;
+	testbed_now_ns += 10 * MS;
 	check_home(&s);
 	teardown(&s);
 }
 
 /* An announcement's reply overtakes those with data, and comes twice. */
-static void test_announcement_twice(const struct world_opts *o)
+static void test_announcement_twice(const struct testbed_opts *o)
 {
 	struct rmc_fault dup = { .dup = RMC_ALWAYS };
 	struct rmc_desc d[4];
@@ -369,7 +369,7 @@ static void test_announcement_twice(const struct world_opts *o)
 	fault_set(&s.w, 1, 0, RMC_LANE_REP, &dup, 1);
 	answer_well(&v, &d[0]);
 	look(&s);
-	CHECK_EQ(world_stat(&s.w, 0, doubled_replies), 1);
+	CHECK_EQ(testbed_stat(&s.w, 0, doubled_replies), 1);
 	fault_set(&s.w, 1, 0, RMC_LANE_REP, &rare, 1);
 	for (i = 1; i < 4; i++) {
 		CHECK_EQ(status_of(&s), -1);
@@ -382,9 +382,9 @@ static void test_announcement_twice(const struct world_opts *o)
 }
 
 /* More bytes in a row than the length of a packet can say: all of them arrive. */
-static void test_long_run(const struct world_opts *o)
+static void test_long_run(const struct testbed_opts *o)
 {
-	struct world_opts long_rings = *o;
+	struct testbed_opts long_rings = *o;
 	struct rmc_desc d[16];
 	struct server v;
 	struct setup s;
@@ -407,7 +407,7 @@ static void test_long_run(const struct world_opts *o)
 }
 
 /* Who is withdrawn leaves others' operations alone: a buffer, a node, a queue pair. */
-static void test_others_go_on(const struct world_opts *o)
+static void test_others_go_on(const struct testbed_opts *o)
 {
 	struct rmc_abort gone = { .nid = -1, .status = RMC_S_ABORTED };
 	u8 *buf = aligned_alloc(PAGE, PAGE);
@@ -435,7 +435,7 @@ static void test_others_go_on(const struct world_opts *o)
 	for (i = 0; i < 3; i++)
 		d[i] = take(&v);
 	d[3] = take(&x);
-	CHECK_EQ(world_in_flight(&s.w, 0), 4);
+	CHECK_EQ(testbed_in_flight(&s.w, 0), 4);
 
 	gone.lbuf = mem;
 	CHECK_EQ(rmc_bufs_del(&s.a.bufs, mem), 0);
@@ -443,19 +443,19 @@ static void test_others_go_on(const struct world_opts *o)
 	CHECK(app_poll(&s.a, &slot, &status));
 	CHECK_EQ(slot, 0);
 	CHECK_EQ(status, RMC_S_ABORTED);
-	CHECK_EQ(world_in_flight(&s.w, 0), 3);
+	CHECK_EQ(testbed_in_flight(&s.w, 0), 3);
 
 	rmc_node_leave(s.w.node[2]);
-	world_tick(&s.w, 2);
+	testbed_tick(&s.w, 2);
 	look(&s);
 	CHECK(app_poll(&s.a, &slot, &status));
 	CHECK_EQ(slot, 2);
 	CHECK_EQ(status, RMC_S_NODE_DOWN);
-	CHECK_EQ(world_in_flight(&s.w, 0), 2);
+	CHECK_EQ(testbed_in_flight(&s.w, 0), 2);
 
 	/* its completion queue says nothing of what did not happen */
 	rmc_ni_del_qp(rmc_qp_worker(&b.qp), &b.qp);
-	CHECK_EQ(world_in_flight(&s.w, 0), 1);
+	CHECK_EQ(testbed_in_flight(&s.w, 0), 1);
 	CHECK(!app_poll(&b, &slot, &status));
 	app_lost(&b);
 
@@ -472,7 +472,7 @@ static void test_others_go_on(const struct world_opts *o)
 }
 
 /* One ends while it is being unrolled, another stays the one that is being announced. */
-static void test_announced_once(const struct world_opts *o)
+static void test_announced_once(const struct testbed_opts *o)
 {
 	u32 announced = 0, i;
 	struct rmc_desc d, announcement = { 0 };
@@ -526,7 +526,7 @@ int main(void)
 		{ "who is withdrawn leaves others alone", test_others_go_on },
 		{ "announced once, whoever else ends", test_announced_once },
 	};
-	static const struct world_opts opts[] = {
+	static const struct testbed_opts opts[] = {
 		{ .nodes = 3, .ni = "fused", .mtu = 64 },
 		{ .nodes = 3, .ni = "pair", .mtu = 4096 },
 	};

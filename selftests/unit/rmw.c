@@ -7,7 +7,7 @@
 #include "setup.h"
 #include "kmod/core/pipeline.h"
 
-static void setup(struct setup *s, const struct world_opts *o)
+static void setup(struct setup *s, const struct testbed_opts *o)
 {
 	setup_make(s, o, 16);
 }
@@ -106,7 +106,7 @@ static void every_kind(struct setup *s)
 	CHECK_EQ(seen, (1U << RMC_RMW_KINDS) - 1);
 }
 
-static void test_kinds(const struct world_opts *o)
+static void test_kinds(const struct testbed_opts *o)
 {
 	struct setup s;
 
@@ -117,7 +117,7 @@ static void test_kinds(const struct world_opts *o)
 }
 
 /* Where filters may be at work there have to be packets. */
-static void test_kinds_in_packets(const struct world_opts *o)
+static void test_kinds_in_packets(const struct testbed_opts *o)
 {
 	struct setup s;
 
@@ -128,7 +128,7 @@ static void test_kinds_in_packets(const struct world_opts *o)
 	setup_free(&s);
 }
 
-static void test_refused(const struct world_opts *o)
+static void test_refused(const struct testbed_opts *o)
 {
 	struct rmc_rmw *r;
 	struct setup s;
@@ -161,13 +161,13 @@ static void test_refused(const struct world_opts *o)
 	CHECK_EQ(app_run(&s.a, RMC_OP_RMW, 1, 0, lbuf, 8), RMC_S_BAD_OP);
 	/* nothing of all that was done */
 	CHECK_EQ(seg[0], SEG_FILL);
-	CHECK(world_credits_home(&s.w, 0, 1));
+	CHECK(testbed_credits_home(&s.w, 0, 1));
 	CHECK(setup_guards_intact());
 	setup_free(&s);
 }
 
 /* Both ends judge by themselves: a requester may be anybody. */
-static void test_each_end(const struct world_opts *o)
+static void test_each_end(const struct testbed_opts *o)
 {
 	static const u32 lens[] = { 0, 1, 2, 3, 5, 6, 7, 9, 16, 64, 4096 };
 	u64 line[RMC_LINE / 8] __attribute__((aligned(RMC_LINE))) = { 0 };
@@ -220,7 +220,7 @@ static void *add_beside(void *arg)
 }
 
 /* No addition of either is lost: the owner's CPUs have instructions for it as well. */
-static void test_beside_owner(const struct world_opts *o)
+static void test_beside_owner(const struct testbed_opts *o)
 {
 	struct rmc_rmw *r;
 	struct beside b = {};
@@ -252,7 +252,7 @@ int main(void)
 		{ "read-modify-write: each end judges", test_each_end },
 		{ "read-modify-write beside the owner's atomics", test_beside_owner },
 	};
-	static const struct world_opts opts[] = {
+	static const struct testbed_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 4096 },
 		{ .nodes = 2, .ni = "fused", .mtu = 64 },
 		{ .nodes = 2, .ni = "pair", .mtu = 512 },

@@ -13,7 +13,7 @@ static bool shuffled;		/* packets of an operation come in any order */
 
 static const struct rmc_fault shuffle = { .shuffle = RMC_ALWAYS };
 
-static void setup(struct setup *s, const struct world_opts *o, u32 mode)
+static void setup(struct setup *s, const struct testbed_opts *o, u32 mode)
 {
 	rmc_filters = shuffled;
 	setup_make(s, o, 128);
@@ -27,7 +27,7 @@ static void setup(struct setup *s, const struct world_opts *o, u32 mode)
 
 static void teardown(struct setup *s)
 {
-	CHECK_EQ(world_transfers(&s->w, 1), 0);
+	CHECK_EQ(testbed_transfers(&s->w, 1), 0);
 	CHECK_EQ(s->w.node[1]->att.used, 0);
 	setup_free(s);
 }
@@ -35,9 +35,9 @@ static void teardown(struct setup *s)
 /* All credits, lines and holds of the channel 0 -> 1 came back. */
 static void check_settled(struct setup *s)
 {
-	CHECK_EQ(world_in_flight(&s->w, 0), 0);
-	CHECK_EQ(world_transfers(&s->w, 1), 0);
-	CHECK(world_credits_home(&s->w, 0, 1));
+	CHECK_EQ(testbed_in_flight(&s->w, 0), 0);
+	CHECK_EQ(testbed_transfers(&s->w, 1), 0);
+	CHECK(testbed_credits_home(&s->w, 0, 1));
 }
 
 static u64 *version(u32 off)
@@ -55,7 +55,7 @@ static int sabre(struct setup *s, u64 off, u32 len)
 	return app_run(&s->a, RMC_OP_SABRE, 1, off, lbuf, len);
 }
 
-static void test_lengths(const struct world_opts *o, u32 mode)
+static void test_lengths(const struct testbed_opts *o, u32 mode)
 {
 	static const u32 lens[] = { 16, 17, 63, 64, 65, 100, 128, 1000, 4095, 4096, 4097, 8192, 20000 };
 	static const u32 offs[] = { 0, 8, 56, 64, 4088, 4096, 5000 };
@@ -86,7 +86,7 @@ static void test_lengths(const struct world_opts *o, u32 mode)
 	free(want);
 }
 
-static void test_statuses(const struct world_opts *o, u32 mode)
+static void test_statuses(const struct testbed_opts *o, u32 mode)
 {
 	struct setup s;
 
@@ -132,15 +132,15 @@ static void test_statuses(const struct world_opts *o, u32 mode)
 	seg_set(&s.w, 1, 3, NULL);
 	CHECK_EQ(sabre(&s, 0, 8192), RMC_S_BAD_CONTEXT);
 	CHECK_EQ(*readers(0), 0);
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	check_settled(&s);
 	teardown(&s);
 }
 
 /* Tiny rings, more lines than fit, and the table between the two. */
-static struct world_opts slow(const struct world_opts *o)
+static struct testbed_opts slow(const struct testbed_opts *o)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 
 	k.ring_order = 3;
 	k.pay_order = k.mtu > 64 ? 6 : 3;
@@ -156,23 +156,23 @@ static void step_into(struct setup *s)
 	for (i = 0; i < 1000; i++) {
 		struct rmc_att *att = &s->w.node[1]->att;
 
-		world_visit(&s->w);
+		testbed_visit(&s->w);
 		if (att->used && att->entry[0].x->issued > 0)
 			return;
 	}
 	CHECK(!"reached the middle");
 }
 
-static void test_conflict(const struct world_opts *o, u32 mode)
+static void test_conflict(const struct testbed_opts *o, u32 mode)
 {
-	struct world_opts k = slow(o);
+	struct testbed_opts k = slow(o);
 	u64 served;
 	struct setup s;
 
 	setup(&s, &k, mode);
 	*version(0) = 2;
 	CHECK_EQ(sabre(&s, 0, SEG), RMC_S_OK);
-	served = world_stat(&s.w, 1, served_bytes);
+	served = testbed_stat(&s.w, 1, served_bytes);
 	app_post(&s.a, RMC_OP_SABRE, 1, 0, lbuf, SEG);
 	step_into(&s);
 	CHECK_EQ(*readers(0), mode == RMC_SABRE_LOCKED);
@@ -180,9 +180,9 @@ static void test_conflict(const struct world_opts *o, u32 mode)
 	*version(0) = 4;
 	CHECK_EQ(app_wait(&s.a), RMC_S_SABRE_ABORTED);
 	/* early: the rest of the data was neither read nor sent */
-	CHECK(world_stat(&s.w, 1, served_bytes) - served < SEG);
+	CHECK(testbed_stat(&s.w, 1, served_bytes) - served < SEG);
 	CHECK_EQ(*readers(0), 0);
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	check_settled(&s);
 	CHECK_EQ(sabre(&s, 0, SEG), RMC_S_OK);
 	/* changed after the last line was read: the final check sees it */
@@ -193,16 +193,16 @@ static void test_conflict(const struct world_opts *o, u32 mode)
 	CHECK_EQ(app_wait(&s.a), mode == RMC_SABRE_LOCKED ? RMC_S_OK : RMC_S_SABRE_ABORTED);
 	CHECK_EQ(*readers(0), 0);
 	*version(0) = 6;
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	check_settled(&s);
 	teardown(&s);
 }
 
 /* The segment is withdrawn, the buffer, the queue: in the middle of it. */
-static void test_withdrawal(const struct world_opts *o, u32 mode)
+static void test_withdrawal(const struct testbed_opts *o, u32 mode)
 {
 	struct rmc_abort gone = { .nid = -1, .status = RMC_S_ABORTED };
-	struct world_opts k = slow(o);
+	struct testbed_opts k = slow(o);
 	struct setup s;
 	struct app b;
 	int i;
@@ -214,7 +214,7 @@ static void test_withdrawal(const struct world_opts *o, u32 mode)
 	CHECK_EQ(*readers(0), 0);
 	CHECK_EQ(app_wait(&s.a), RMC_S_BAD_CONTEXT);
 	seg_set(&s.w, 1, 3, s.seg_mem);
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	check_settled(&s);
 
 	app_post(&s.a, RMC_OP_SABRE, 1, 0, lbuf, SEG);
@@ -231,37 +231,37 @@ static void test_withdrawal(const struct world_opts *o, u32 mode)
 	app_init(&b, &s.w, 0, 3, 16);
 	rmc_bufs_add(&b.bufs, s.buf_mem);
 	app_post(&b, RMC_OP_SABRE, 1, 0, lbuf, SEG);
-	world_visit(&s.w);
+	testbed_visit(&s.w);
 	app_fini(&b);
 	CHECK_EQ(sabre(&s, 0, SEG), RMC_S_OK);
 	/* orphans end when they have been silent for long enough */
 	for (i = 0; i < 2 * RMC_ATT_STALL_MS; i++)
-		world_tick(&s.w, 1);
+		testbed_tick(&s.w, 1);
 	CHECK_EQ(*readers(0), 0);
-	CHECK(world_stat(&s.w, 1, att_reclaims) >= 1);
-	world_settle(&s.w);
+	CHECK(testbed_stat(&s.w, 1, att_reclaims) >= 1);
+	testbed_settle(&s.w);
 	check_settled(&s);
 	teardown(&s);
 }
 
 /* The source's machine dies in the middle and comes back under another epoch. */
-static void test_source_killed(const struct world_opts *o, u32 mode)
+static void test_source_killed(const struct testbed_opts *o, u32 mode)
 {
-	struct world_opts k = slow(o);
+	struct testbed_opts k = slow(o);
 	struct setup s;
 	int i;
 
 	setup(&s, &k, mode);
 	app_post(&s.a, RMC_OP_SABRE, 1, 0, lbuf, SEG);
 	step_into(&s);
-	CHECK_EQ(world_transfers(&s.w, 1), 1);
+	CHECK_EQ(testbed_transfers(&s.w, 1), 1);
 	s.w.frozen[0] = true;
-	world_restart(&s.w, 0);
+	testbed_restart(&s.w, 0);
 	s.w.frozen[0] = false;
 	for (i = 0; i < 6; i++)
-		world_tick(&s.w, 2);
+		testbed_tick(&s.w, 2);
 	CHECK(s.w.node[0]->up);
-	CHECK_EQ(world_transfers(&s.w, 1), 0);
+	CHECK_EQ(testbed_transfers(&s.w, 1), 0);
 	CHECK_EQ(*readers(0), 0);
 	app_lost(&s.a);
 	app_init(&s.a, &s.w, 0, 3, 128);
@@ -273,7 +273,7 @@ static void test_source_killed(const struct world_opts *o, u32 mode)
 
 /* ---- a peer of our own making ---- */
 
-static void peer_init(struct client *p, struct world *w, u32 nid)
+static void peer_init(struct client *p, struct testbed *w, u32 nid)
 {
 	client_init(p, w, nid, rmc_endpoint(&w->fabric[nid], 1));
 }
@@ -296,9 +296,9 @@ static int peer_reply(struct client *p, u16 tid, bool announcement)
 	return r.status;
 }
 
-static void test_strays(const struct world_opts *o, u32 mode)
+static void test_strays(const struct testbed_opts *o, u32 mode)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	u32 mtu = k.mtu, later, i;
 	struct client p;
 	struct setup s;
@@ -310,7 +310,7 @@ static void test_strays(const struct world_opts *o, u32 mode)
 
 	/* belongs to nothing */
 	peer_send(&p, 1, rmc_req_word1(0, 64, false));
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	CHECK_EQ(peer_reply(&p, 1, false), RMC_S_SABRE_LOST);
 	CHECK_EQ(peer_reply(&p, 1, false), -1);
 
@@ -318,7 +318,7 @@ static void test_strays(const struct world_opts *o, u32 mode)
 	peer_send(&p, 2, rmc_announce_word1(0, 3 * mtu));
 	peer_send(&p, 2, rmc_req_word1(mtu, mtu, false));
 	peer_send(&p, 2, rmc_req_word1(mtu, mtu, false));
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	CHECK_EQ(*readers(0), mode == RMC_SABRE_LOCKED);
 	for (i = 0; i < 2; i++)
 		CHECK_EQ(peer_reply(&p, 2, false), RMC_S_OK);
@@ -326,7 +326,7 @@ static void test_strays(const struct world_opts *o, u32 mode)
 	/* five where three were announced: two too many */
 	for (i = 0; i < 3; i++)
 		peer_send(&p, 2, rmc_req_word1(2 * mtu, mtu, true));
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	/* the two strays are answered when they come, the rest when it is read */
 	CHECK_EQ(peer_reply(&p, 2, false), RMC_S_SABRE_LOST);
 	CHECK_EQ(peer_reply(&p, 2, false), RMC_S_SABRE_LOST);
@@ -338,10 +338,10 @@ static void test_strays(const struct world_opts *o, u32 mode)
 	for (later = 0; later < 2; later++) {
 		peer_send(&p, 2, rmc_announce_word1(0, 3 * mtu));
 		if (later)
-			world_settle(&s.w);
+			testbed_settle(&s.w);
 		for (i = 0; i < 5; i++)
 			peer_send(&p, 2, rmc_req_word1(i * mtu, mtu, i == 2));
-		world_settle(&s.w);
+		testbed_settle(&s.w);
 		for (i = 0; i < 6; i++)
 			CHECK_EQ(peer_reply(&p, 2, i == 5), i < 2 ? RMC_S_SABRE_LOST : RMC_S_OK);
 		CHECK_EQ(peer_reply(&p, 2, false), -1);
@@ -354,38 +354,38 @@ static void test_strays(const struct world_opts *o, u32 mode)
 	peer_send(&p, 3, rmc_announce_word1(0, 2 * mtu));
 	peer_send(&p, 4, RMC_REQ_FIRST | 64);
 	peer_send(&p, 5, rmc_announce_word1(SEG - mtu, 2 * mtu));
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	CHECK_EQ(peer_reply(&p, 3, true), RMC_S_PROTOCOL);
 	CHECK_EQ(peer_reply(&p, 4, true), RMC_S_PROTOCOL);
 	/* the last block may be another RRPP's */
 	CHECK_EQ(peer_reply(&p, 5, true), rmc_home(&s.w.fabric[1], 1, SEG - mtu) == s.w.node[1]->ep ?
 					  RMC_S_OUT_OF_RANGE : RMC_S_PROTOCOL);
 	CHECK_EQ(peer_reply(&p, 5, true), -1);
-	CHECK_EQ(world_transfers(&s.w, 1), 1);
+	CHECK_EQ(testbed_transfers(&s.w, 1), 1);
 
 	/* more transfers than a channel may have */
 	for (i = 0; i < RMC_XFERS; i++)
 		peer_send(&p, 100 + i, rmc_announce_word1(0, 2 * mtu));
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	CHECK_EQ(peer_reply(&p, 100 + RMC_XFERS - 1, true), RMC_S_PROTOCOL);
 	CHECK_EQ(peer_reply(&p, 0, true), -1);
-	CHECK_EQ(world_transfers(&s.w, 1), RMC_XFERS);
+	CHECK_EQ(testbed_transfers(&s.w, 1), RMC_XFERS);
 	CHECK_EQ(s.w.node[1]->att.used, RMC_ATT_ENTRIES);
 	/* all of them silent: reclaimed, batch by batch */
 	for (i = 0; i < 6 * RMC_ATT_STALL_MS; i++) {
-		world_tick(&s.w, 1);
-		world_settle(&s.w);
+		testbed_tick(&s.w, 1);
+		testbed_settle(&s.w);
 	}
 	CHECK_EQ(peer_reply(&p, 3, true), RMC_S_SABRE_LOST);
-	CHECK_EQ(world_transfers(&s.w, 1), 0);
+	CHECK_EQ(testbed_transfers(&s.w, 1), 0);
 	CHECK_EQ(*readers(0), 0);
 	teardown(&s);
 }
 
 /* The table is full of transfers whose source never sends the rest. */
-static void test_exhaustion(const struct world_opts *o, u32 mode)
+static void test_exhaustion(const struct testbed_opts *o, u32 mode)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	u32 i, slot, status, n = 0;
 	struct setup s;
 	struct client p;
@@ -400,16 +400,16 @@ static void test_exhaustion(const struct world_opts *o, u32 mode)
 	peer_init(&p, &s.w, 2);
 	for (i = 0; i < 8; i++)
 		peer_send(&p, i, rmc_announce_word1(0, 2 * k.mtu));
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	CHECK_EQ(s.w.node[1]->att.used, 4);
-	CHECK_EQ(world_transfers(&s.w, 1), 8);
+	CHECK_EQ(testbed_transfers(&s.w, 1), 8);
 
 	/* ours wait, as many as a channel takes; the last ones not even sent */
 	for (i = 0; i < 100; i++)
 		app_post(&s.a, RMC_OP_SABRE, 1, 0, lbuf, 2 * k.mtu);
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	CHECK(!app_poll(&s.a, &slot, &status));
-	CHECK(world_stat(&s.w, 1, att_stalls) > 4);
+	CHECK(testbed_stat(&s.w, 1, att_stalls) > 4);
 	/* plain operations do not: other queue, same channel */
 	for (i = 0; i < 1000 && !tap_failures; i++)
 		CHECK_EQ(app_run(&b, i & 1 ? RMC_OP_READ : RMC_OP_WRITE, 1, 8192, lbuf + 8192, 4096),
@@ -422,11 +422,11 @@ static void test_exhaustion(const struct world_opts *o, u32 mode)
 
 	/* after att_stall_ms the entries go to the next source */
 	for (i = 0; i < RMC_ATT_STALL_MS + 4; i++)
-		world_tick(&s.w, 1);
+		testbed_tick(&s.w, 1);
 	for (i = 0; i < 100000 && n < 100; i++) {
-		world_visit(&s.w);
+		testbed_visit(&s.w);
 		if (!(i % 100))
-			world_tick(&s.w, 1);
+			testbed_tick(&s.w, 1);
 		while (app_poll(&s.a, &slot, &status)) {
 			CHECK_EQ(status, RMC_S_OK);
 			n++;
@@ -434,19 +434,19 @@ static void test_exhaustion(const struct world_opts *o, u32 mode)
 	}
 	CHECK_EQ(n, 100);
 	for (i = 0; i < 3 * RMC_ATT_STALL_MS; i++)
-		world_tick(&s.w, 1);
-	CHECK_EQ(world_stat(&s.w, 1, att_reclaims), 8);
+		testbed_tick(&s.w, 1);
+	CHECK_EQ(testbed_stat(&s.w, 1, att_reclaims), 8);
 	CHECK_EQ(*readers(0), 0);
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	check_settled(&s);
 	app_fini(&b);
 	teardown(&s);
 }
 
 /* Rings and tables of the smallest size, many queues: nobody waits for ever. */
-static void test_scarcity(const struct world_opts *o, u32 mode)
+static void test_scarcity(const struct testbed_opts *o, u32 mode)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	u32 i, q, slot, status, n = 0;
 	struct app b[6];
 	struct setup s;
@@ -465,7 +465,7 @@ static void test_scarcity(const struct world_opts *o, u32 mode)
 				 lbuf + q * 8192, 1000 + i * 200);
 	}
 	for (i = 0; i < 200000 && n < 96; i++) {
-		world_visit(&s.w);
+		testbed_visit(&s.w);
 		for (q = 0; q < 6; q++)
 			while (app_poll(&b[q], &slot, &status)) {
 				CHECK_EQ(status, RMC_S_OK);
@@ -485,12 +485,12 @@ static void test_scarcity(const struct world_opts *o, u32 mode)
  * What comes at once is served at once, without the table: two of which a channel has
  * room for one. But nobody waits for that for ever.
  */
-static void test_short(const struct world_opts *o, u32 mode)
+static void test_short(const struct testbed_opts *o, u32 mode)
 {
 	u32 len = o->mtu > 64 ? 2 * o->mtu + 16 : 24 * o->mtu;
 	bool fused = !strcmp(o->ni, "fused");
 	struct rmc_out *out = NULL;
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	struct setup s;
 	u64 before;
 
@@ -513,7 +513,7 @@ static void test_short(const struct world_opts *o, u32 mode)
 	CHECK_EQ(app_wait(&s.a), RMC_S_OK);
 	CHECK(!memcmp(lbuf + 16, seg + 16, len - 16));
 	CHECK(!memcmp(lbuf + 32768 + 16, seg + 64 + 16, len - 16));
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	if (!fused)
 		check_settled(&s);
 	if (fused && !shuffled) {
@@ -545,7 +545,7 @@ static void count_fetched(const void *p)
 }
 
 /* Only where reading ahead is asked for is a line fetched before the version was read. */
-static void test_ahead(const struct world_opts *o, u32 mode)
+static void test_ahead(const struct testbed_opts *o, u32 mode)
 {
 	struct setup s;
 
@@ -563,9 +563,9 @@ static void test_ahead(const struct world_opts *o, u32 mode)
 }
 
 /* One source's many SABRes do not keep another's one waiting. */
-static void test_fairness(const struct world_opts *o, u32 mode)
+static void test_fairness(const struct testbed_opts *o, u32 mode)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	u32 i, n = 0, slot, status;
 	struct setup s;
 	struct app b;
@@ -577,23 +577,23 @@ static void test_fairness(const struct world_opts *o, u32 mode)
 	rmc_bufs_add(&b.bufs, s.buf_mem);
 	for (i = 0; i < 100; i++)
 		app_post(&s.a, RMC_OP_SABRE, 1, 0, lbuf, 3 * k.mtu);
-	world_visit(&s.w);
+	testbed_visit(&s.w);
 	CHECK_EQ(app_run(&b, RMC_OP_SABRE, 1, 0, lbuf + 32768, 3 * k.mtu), RMC_S_OK);
 	while (app_poll(&s.a, &slot, &status))
 		n++;
 	CHECK(n < 50);
 	for (; n < 100; n++)
 		CHECK_EQ(app_wait(&s.a), RMC_S_OK);
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	check_settled(&s);
 	app_fini(&b);
 	teardown(&s);
 }
 
 /* I-5: announcements, data requests and replies of nonsense. */
-static void test_hostile(const struct world_opts *o, u32 mode)
+static void test_hostile(const struct testbed_opts *o, u32 mode)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	u32 i, seed = 3;
 	struct setup s;
 	struct client p;
@@ -614,23 +614,23 @@ static void test_hostile(const struct world_opts *o, u32 mode)
 			w1 = rmc_req_word1((seed >> 9) % SEG, 1 + (seed >> 13) % k.mtu, seed & 0x400);
 		peer_send(&p, (seed >> 20) % 80, w1);
 		if (!(seed & 0x7000)) {
-			world_visit(&s.w);
+			testbed_visit(&s.w);
 			/* versions change, segments come and go */
 			*version((seed >> 15) % 1000 * 8) = seed >> 28;
 		}
 		if (!(i % 5000)) {
 			*version(0) = 0;
 			*readers(0) = 0;
-			world_tick(&s.w, 3);
+			testbed_tick(&s.w, 3);
 			i % 10000 ? seg_set(&s.w, 1, 3, NULL) : seg_set(&s.w, 1, 3, s.seg_mem);
 		}
 	}
 	seg_set(&s.w, 1, 3, s.seg_mem);
-	for (i = 0; i < 60 * RMC_ATT_STALL_MS && world_transfers(&s.w, 1); i++) {
-		world_tick(&s.w, 1);
-		world_visit(&s.w);
+	for (i = 0; i < 60 * RMC_ATT_STALL_MS && testbed_transfers(&s.w, 1); i++) {
+		testbed_tick(&s.w, 1);
+		testbed_visit(&s.w);
 	}
-	CHECK_EQ(world_transfers(&s.w, 1), 0);
+	CHECK_EQ(testbed_transfers(&s.w, 1), 0);
 	*version(0) = 2;
 	CHECK_EQ(sabre(&s, 0, 8192), RMC_S_OK);
 	teardown(&s);
@@ -640,7 +640,7 @@ static void test_hostile(const struct world_opts *o, u32 mode)
  * Packets are lost, doubled, late, and overtake each other, announcements too. Some
  * SABRes fail then; what arrives is right, and everything comes back.
  */
-static void test_unkind_fabric(const struct world_opts *o, u32 mode)
+static void test_unkind_fabric(const struct testbed_opts *o, u32 mode)
 {
 	struct rmc_fault unkind = { .loss = 10000, .reorder = 50000, .gap_ns = 2000000,
 				    .jitter_ns = 50000 };
@@ -659,10 +659,10 @@ static void test_unkind_fabric(const struct world_opts *o, u32 mode)
 		memset(lbuf, 0, len);
 		app_post(&s.a, RMC_OP_SABRE, 1, 0, lbuf, len);
 		for (k = 0; k < 400000 && !app_poll(&s.a, &slot, &status); k++) {
-			world_visit(&s.w);
-			world_now_ns += 1000;
+			testbed_visit(&s.w);
+			testbed_now_ns += 1000;
 			if (!(k % 20))
-				world_tick(&s.w, 1);
+				testbed_tick(&s.w, 1);
 		}
 		CHECK(k < 400000);
 		ok += status == RMC_S_OK;
@@ -674,12 +674,12 @@ static void test_unkind_fabric(const struct world_opts *o, u32 mode)
 	CHECK(ok > 0);
 	CHECK(lost > 0 || o->mtu > 64);
 	for (i = 0; i < 4 * RMC_ATT_STALL_MS; i++) {
-		world_tick(&s.w, 1);
-		world_visit(&s.w);
+		testbed_tick(&s.w, 1);
+		testbed_visit(&s.w);
 	}
-	world_settle(&s.w);
-	CHECK_EQ(world_in_flight(&s.w, 0), 0);
-	CHECK(world_credits_home(&s.w, 0, 1));
+	testbed_settle(&s.w);
+	CHECK_EQ(testbed_in_flight(&s.w, 0), 0);
+	CHECK(testbed_credits_home(&s.w, 0, 1));
 	CHECK_EQ(*readers(0), 0);
 	rmc_filters = shuffled;
 	teardown(&s);
@@ -707,7 +707,7 @@ int main(void)
 {
 	static const struct {
 		const char *name;
-		void (*fn)(const struct world_opts *o, u32 mode);
+		void (*fn)(const struct testbed_opts *o, u32 mode);
 	} tests[] = {
 		{ "every length and alignment", test_lengths },
 		{ "every bad input has its own status", test_statuses },
@@ -723,7 +723,7 @@ int main(void)
 		{ "hostile peer makes up packets", test_hostile },
 		{ "lost, doubled, late, overtaken packets", test_unkind_fabric },
 	};
-	static const struct world_opts opts[] = {
+	static const struct testbed_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 4096 },
 		{ .nodes = 2, .ni = "fused", .mtu = 64 },
 		{ .nodes = 2, .ni = "pair", .mtu = 512 },
@@ -731,14 +731,14 @@ int main(void)
 		{ .nodes = 2, .ni = "edge", .units = 2, .mtu = 512 },
 		{ .nodes = 2, .ni = "per_tile", .units = 2, .rrpps = 1, .mtu = 4096 },
 	};
-	struct world_opts one = opts[0];
+	struct testbed_opts one = opts[0];
 	bool asked = matrix_asked(&one);
 	char name[160], where[64];
 	u32 i, j, mode;
 
 	test_words();
 	for (j = 0; j < (asked ? 1 : ARRAY_SIZE(opts)); j++) {
-		const struct world_opts *o = asked ? &one : &opts[j];
+		const struct testbed_opts *o = asked ? &one : &opts[j];
 
 		shuffled = j == 3;
 		for (mode = RMC_SABRE_OVERLAPPED; mode <= RMC_SABRE_LOCKED; mode++)

@@ -38,9 +38,9 @@ struct crowd {
 	u32 apps;
 };
 
-static void crowd_open(struct crowd *c, const struct world_opts *o)
+static void crowd_open(struct crowd *c, const struct testbed_opts *o)
 {
-	struct world_opts three = *o;
+	struct testbed_opts three = *o;
 
 	memset(c, 0, sizeof(*c));
 	three.nodes = 4;
@@ -66,7 +66,7 @@ static void crowd_leave(struct crowd *c)
 		app_fini(&c->app[--c->apps]);
 	c->s.w.frozen[1] = false;
 	c->s.w.frozen[3] = false;
-	world_settle(&c->s.w);
+	testbed_settle(&c->s.w);
 	c->s.w.frozen[1] = true;
 	c->s.w.frozen[3] = true;
 }
@@ -83,7 +83,7 @@ static void crowd_ask(struct crowd *c, struct rmc_tenant *t, u32 apps, u32 nid)
 		for (i = 0; i < DEEP; i++)
 			app_post(a, RMC_OP_READ, nid, 0, lbuf, 8);
 	}
-	world_settle(&c->s.w);
+	testbed_settle(&c->s.w);
 }
 
 static void crowd_close(struct crowd *c)
@@ -94,7 +94,7 @@ static void crowd_close(struct crowd *c)
 	setup_free(&c->s);
 }
 
-static void test_tids(const struct world_opts *o)
+static void test_tids(const struct testbed_opts *o)
 {
 	struct rmc_tenant *user, *t[6];
 	u32 size = 64, k, sum;
@@ -110,7 +110,7 @@ static void test_tids(const struct world_opts *o)
 
 	/* alone it has nearly all, and the next one what it needs nevertheless */
 	crowd_ask(&c, t[0], 6, 1);
-	CHECK_EQ(world_in_flight(&c.s.w, 0), size - size / RMC_TID_RESERVE);
+	CHECK_EQ(testbed_in_flight(&c.s.w, 0), size - size / RMC_TID_RESERVE);
 	add_app(&b, &c.s, CTX + 1, DEEP, t[1]);
 	/* from here on both are counted, and what is in flight, too */
 	CHECK_EQ(t[0]->unit[0].tids, size - size / RMC_TID_RESERVE);
@@ -120,7 +120,7 @@ static void test_tids(const struct world_opts *o)
 	app_fini(&b);
 	crowd_leave(&c);
 	CHECK_EQ(t[0]->unit[0].tids, 0);
-	CHECK_EQ(world_in_flight(&c.s.w, 0), 0);
+	CHECK_EQ(testbed_in_flight(&c.s.w, 0), 0);
 
 	/* who comes second is not second */
 	add_app(&b, &c.s, CTX + 1, DEEP, t[1]);
@@ -149,9 +149,9 @@ static void test_tids(const struct world_opts *o)
 	rmc_tenant_destroy(user);
 }
 
-static u64 served_bytes(struct world *w)
+static u64 served_bytes(struct testbed *w)
 {
-	return world_stat(w, 0, served_bytes) + world_stat(w, 1, served_bytes);
+	return testbed_stat(w, 0, served_bytes) + testbed_stat(w, 1, served_bytes);
 }
 
 static int by_value(const void *a, const void *b)
@@ -189,7 +189,7 @@ static struct modest run_modest(struct setup *s, struct app *b, struct app *othe
 
 			for (k = 0; k < apps; k++)
 				keep_full(&others[k], len);
-			world_visit(&s->w);
+			testbed_visit(&s->w);
 			m.most = max(m.most, served_bytes(&s->w) - before);
 		}
 		m.visits += took[i];
@@ -205,12 +205,12 @@ static struct modest run_modest(struct setup *s, struct app *b, struct app *othe
 }
 
 /* The shares of polling: many queue pairs and large operations against one that blocks. */
-static void test_polling(const struct world_opts *o)
+static void test_polling(const struct testbed_opts *o)
 {
 	static const u32 lens[] = { 64, 4096, 16384, 40000 };
 	struct rmc_tenant *hostile, *modest, *user, *more;
 	static struct app others[QPS];
-	struct world_opts one = *o;
+	struct testbed_opts one = *o;
 	struct modest alone, crowded;
 	struct setup s;
 	struct app b;
@@ -235,7 +235,7 @@ static void test_polling(const struct world_opts *o)
 		for (n = 0; n < 3 * QPS; n++) {
 			for (k = 0; k < QPS; k++)
 				keep_full(&others[k], lens[i]);
-			world_visit(&s.w);
+			testbed_visit(&s.w);
 		}
 		crowded = run_modest(&s, &b, others, QPS, lens[i]);
 		printf("# %u B: %u visits for %u reads, alone %u; p99 %u, alone %u; %llu bytes in a visit\n",
@@ -255,15 +255,15 @@ static void test_polling(const struct world_opts *o)
 	for (n = 0; n < 10; n++) {
 		for (k = 0; k < QPS; k++)
 			keep_full(&others[k], 4096);
-		world_visit(&s.w);
+		testbed_visit(&s.w);
 	}
-	world_tick(&s.w, 1);
+	testbed_tick(&s.w, 1);
 	CHECK(user->time_ns > 0);
 	CHECK_EQ(user->time_ns, hostile->time_ns + more->time_ns);
 	for (k = 0; k < QPS; k++) {
 		u32 slot, status;
 
-		world_settle(&s.w);
+		testbed_settle(&s.w);
 		while (app_poll(&others[k], &slot, &status))
 			CHECK_EQ(status, RMC_S_OK);
 		app_fini(&others[k]);
@@ -292,7 +292,7 @@ static u32 visits_for_all(struct setup *s, struct app *a)
 	for (i = 0; i < DEEP; i++)
 		app_post(a, RMC_OP_READ, 1, 0, lbuf, ODD);
 	for (; done < DEEP && visits < 1000; visits++) {
-		world_visit(&s->w);
+		testbed_visit(&s->w);
 		while (app_poll(a, &slot, &status))
 			done++;
 	}
@@ -303,13 +303,13 @@ static u32 visits_for_all(struct setup *s, struct app *a)
  * What is left of a quantum is not saved, what was taken beyond it is paid back, and a
  * user with several contexts has no more than one with a single one.
  */
-static void test_shares(const struct world_opts *o)
+static void test_shares(const struct testbed_opts *o)
 {
 	struct rmc_tenant *user, *t[4], *single;
 	struct app many[SHARED], own[OWN];
 	u64 before[2], was, work[2], most = 0;
 	u32 i, n, alone, done, slot, status;
-	struct world_opts one = *o;
+	struct testbed_opts one = *o;
 	struct setup s;
 
 	one.one_kernel = true;
@@ -331,7 +331,7 @@ static void test_shares(const struct world_opts *o)
 		CHECK_EQ(app_run(&own[i], RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	/* nobody asks for anything: nothing is put by */
 	for (n = 0; n < 500; n++)
-		world_visit(&s.w);
+		testbed_visit(&s.w);
 	before[0] = user->work;
 	before[1] = single->work;
 	for (n = 0; n < 400; n++) {
@@ -340,7 +340,7 @@ static void test_shares(const struct world_opts *o)
 		for (i = 0; i < OWN; i++)
 			keep_full(&own[i], ODD);
 		was = user->work;
-		world_visit(&s.w);
+		testbed_visit(&s.w);
 		most = max(most, user->work - was);
 	}
 	work[0] = user->work - before[0];
@@ -357,18 +357,18 @@ static void test_shares(const struct world_opts *o)
 		CHECK(own[i].cq_head > 400 / OWN / 2);
 
 	/* small ones are not for nothing: an entry costs as well */
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	for (i = 0; i < OWN; i++)
 		while (app_poll(&own[i], &slot, &status))
 			CHECK_EQ(status, RMC_S_OK);
 	for (i = 0; i < OWN * DEEP; i++)
 		app_post(&own[i % OWN], RMC_OP_READ, 1, 0, lbuf, 8);
-	world_visit(&s.w);
+	testbed_visit(&s.w);
 	for (i = 0, done = 0; i < OWN; i++)
 		while (app_poll(&own[i], &slot, &status))
 			done++;
 	CHECK(done > 0 && done <= RMC_TENANT_QUANTUM / RMC_TENANT_ENTRY + 1);
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	for (i = 0; i < OWN; i++)
 		while (app_poll(&own[i], &slot, &status))
 			done++;
@@ -392,7 +392,7 @@ static void test_shares(const struct world_opts *o)
 #define IDLERS	400
 
 /* Many queue pairs in which nothing is found do not hold up a visit either. */
-static void test_idlers(const struct world_opts *o)
+static void test_idlers(const struct testbed_opts *o)
 {
 	struct app *idle = calloc(IDLERS, sizeof(*idle)), b;
 	struct rmc_tenant *t[2];
@@ -411,14 +411,14 @@ static void test_idlers(const struct world_opts *o)
 	}
 	for (n = 0; n < 3 * IDLERS; n++) {
 		keep_full(&b, 8);
-		world_visit(&s.w);
+		testbed_visit(&s.w);
 	}
 	CHECK(t[0]->hots > RMC_TENANT_QUANTUM / RMC_TENANT_IDLE);
 	for (n = 0; n < 4; n++) {
 		for (i = 0; i < IDLERS; i++)
 			idle[i].qp.idle = 0;
 		keep_full(&b, 8);
-		world_visit(&s.w);
+		testbed_visit(&s.w);
 		for (i = 0, looks = 0; i < IDLERS; i++)
 			looks += idle[i].qp.idle;
 		CHECK(looks > 0 && looks <= RMC_TENANT_QUANTUM / RMC_TENANT_IDLE);
@@ -435,7 +435,7 @@ static void test_idlers(const struct world_opts *o)
 }
 
 /* Accounts by themselves: shares, groups, what is charged */
-static void test_accounts(const struct world_opts *o)
+static void test_accounts(const struct testbed_opts *o)
 {
 	struct rmc_tenant *user = rmc_tenant_create(2, NULL);
 	struct rmc_tenant *a = rmc_tenant_create(2, user), *c = rmc_tenant_create(2, user);
@@ -500,7 +500,7 @@ static void test_accounts(const struct world_opts *o)
 }
 
 /* Who is there, and who has what when a unit begins to be shared */
-static void test_members(const struct world_opts *o)
+static void test_members(const struct testbed_opts *o)
 {
 	struct rmc_node *node = calloc(1, sizeof(*node)), *other = calloc(1, sizeof(*other));
 	struct rmc_tenant *user = rmc_tenant_create(1, NULL);
@@ -562,7 +562,7 @@ static void test_members(const struct world_opts *o)
 }
 
 /* The rings of hot queue pairs, and the list of those who have some */
-static void test_hot(const struct world_opts *o)
+static void test_hot(const struct testbed_opts *o)
 {
 	struct rmc_tenant *t[3];
 	struct rmc_qp *qp = calloc(5, sizeof(*qp));
@@ -613,7 +613,7 @@ static void test_hot(const struct world_opts *o)
 }
 
 /* Worker time by work, once, and that of peers is nobody's */
-static void test_time(const struct world_opts *o)
+static void test_time(const struct testbed_opts *o)
 {
 	/* of 10 visits so many found work; work units of both, and of peers; ns for each */
 	static const struct {
@@ -661,7 +661,7 @@ static void test_time(const struct world_opts *o)
 }
 
 /* While it is alone its work is only counted, and charged once, before anybody else comes. */
-static void test_alone(const struct world_opts *o)
+static void test_alone(const struct testbed_opts *o)
 {
 	struct rmc_ni_worker *w;
 	struct rmc_tenant *t[2];
@@ -691,7 +691,7 @@ static void test_alone(const struct world_opts *o)
 	add_app(&b, &s, CTX, DEEP, t[1]);
 	app_post(&b, RMC_OP_READ, 1, 0, lbuf, 64);
 	for (i = 0; i < 4 && w->tenants < 2; i++)
-		world_visit(&s.w);
+		testbed_visit(&s.w);
 	CHECK_EQ(w->tenants, 2);
 	CHECK(t[0]->work - before >= 20 * RMC_TENANT_ENTRY);
 	CHECK(t[1]->work < 10 * RMC_TENANT_ENTRY);
@@ -702,7 +702,7 @@ static void test_alone(const struct world_opts *o)
 	for (i = 0; i < 10; i++)
 		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	for (i = 0; i < 3 * RMC_IDLE_POLLS && w->tenants; i++)
-		world_visit(&s.w);
+		testbed_visit(&s.w);
 	CHECK_EQ(w->tenants, 0);
 	CHECK(t[0]->work - before >= 10 * RMC_TENANT_ENTRY);
 	setup_free(&s);
@@ -722,7 +722,7 @@ int main(void)
 		{ "ITT entries: no tenant has them all", test_tids },
 		{ "worker time: of one that is alone", test_alone },
 	};
-	static const struct world_opts apart[] = {
+	static const struct testbed_opts apart[] = {
 		{ .nodes = 3, .ni = "fused", .mtu = 4096 },
 		{ .nodes = 3, .ni = "pair", .mtu = 64 },
 	};
@@ -733,7 +733,7 @@ int main(void)
 		{ "polling: a quantum each, neither saved nor forgiven", test_shares },
 		{ "polling: queue pairs in which there is nothing", test_idlers },
 	};
-	static const struct world_opts opts[] = {
+	static const struct testbed_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 4096 },
 		{ .nodes = 2, .ni = "fused", .mtu = 512 },
 		{ .nodes = 2, .ni = "pair", .mtu = 4096 },

@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include "../tap.h"
-#include "world.h"
+#include "testbed.h"
 #include "kmod/core/op.h"
 #include "kmod/base/vec.h"
 

@@ -12,7 +12,7 @@ void (*rmc_at_barrier)(void);
 static struct setup *sim;		/* for who acts at a barrier */
 static u32 barriers;
 
-static void setup(struct setup *s, const struct world_opts *o)
+static void setup(struct setup *s, const struct testbed_opts *o)
 {
 	setup_make(s, o, 128);
 	sim = s;
@@ -25,9 +25,9 @@ static u64 *req_bell(struct setup *s, u32 at, u32 from)
 	return rmc_doorbell_word(s->w.fabric, at, RMC_LANE_REQ, from);
 }
 
-static struct world_worker *worker_of(struct rmc_ni_worker *w)
+static struct testbed_worker *worker_of(struct rmc_ni_worker *w)
 {
-	return (struct world_worker *)w;
+	return (struct testbed_worker *)w;
 }
 
 /* Our requester's next descriptor, seen before the bit was cleared: no bell is rung */
@@ -42,14 +42,14 @@ static void publish_unrung(void)
 }
 
 /* A source that fell silent: its bit is cleared, and its ring looked at once more. */
-static void test_settle(const struct world_opts *o)
+static void test_settle(const struct testbed_opts *o)
 {
 	struct rmc_node *server;
 	struct setup s;
 
 	setup(&s, o);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, LONG), RMC_S_OK);
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	server = s.w.node[1];
 	CHECK(*req_bell(&s, 1, 0) & 1);
 	CHECK(!rmc_doorbell_clear(server, RMC_LANE_REQ, 0, &server->in[0]->req));
@@ -79,7 +79,7 @@ static void consumer_parks(void)
 }
 
 /* Publish, then look at the bit; set pend, then look whether the worker sleeps. */
-static void test_ring(const struct world_opts *o)
+static void test_ring(const struct testbed_opts *o)
 {
 	struct rmc_ni_worker *w;
 	struct setup s;
@@ -129,7 +129,7 @@ static void bell_at_settling(void)
 }
 
 /* Units that fell silent leave pend; their bells are looked at once more. */
-static void test_pend(const struct world_opts *o)
+static void test_pend(const struct testbed_opts *o)
 {
 	struct rmc_ni_worker *w;
 	struct setup s;
@@ -188,7 +188,7 @@ static void news_at_parking(void)
 	}
 }
 
-static void test_park(const struct world_opts *o)
+static void test_park(const struct testbed_opts *o)
 {
 	struct rmc_ni_worker *w;
 	struct setup s;
@@ -199,7 +199,7 @@ static void test_park(const struct world_opts *o)
 	w = rmc_qp_worker(&s.a.qp);
 	for (news = ENTRY; news <= BELL; news++) {
 		for (i = 0; i < 3 * RMC_IDLE_POLLS; i++)
-			world_visit(&s.w);
+			testbed_visit(&s.w);
 		CHECK(rmc_ni_may_park(w));
 		if (news == (w->remote ? PEND : BELL))
 			continue;
@@ -226,7 +226,7 @@ static void test_park(const struct world_opts *o)
 }
 
 /* What keeps a worker awake: a hot queue pair, an entry, something in flight or held, joining */
-static void test_awake(const struct world_opts *o)
+static void test_awake(const struct testbed_opts *o)
 {
 	struct rmc_ni_worker *w, *srv;
 	struct setup s;
@@ -236,7 +236,7 @@ static void test_awake(const struct world_opts *o)
 	w = rmc_qp_worker(&s.a.qp);
 	srv = s.w.node[1]->srv_worker;
 	for (i = 0; i < 3 * RMC_IDLE_POLLS; i++)
-		world_visit(&s.w);
+		testbed_visit(&s.w);
 	CHECK(rmc_ni_may_park(w));
 	w->hots++;
 	CHECK(!rmc_ni_may_park(w));
@@ -305,9 +305,9 @@ static int peer_reply(u16 tid)
 }
 
 /* One that waits for the table gets its entry at a tick, when all bells are silent. */
-static void test_granted_at_a_tick(const struct world_opts *o)
+static void test_granted_at_a_tick(const struct testbed_opts *o)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	struct setup s;
 	u32 i, slot, status;
 
@@ -317,29 +317,29 @@ static void test_granted_at_a_tick(const struct world_opts *o)
 	setup(&s, &k);
 	memset(seg, 0, SEG);
 	mem_objects(s.seg_mem, RMC_SABRE_OVERLAPPED, 0);
-	world_tick(&s.w, 1);
+	testbed_tick(&s.w, 1);
 	peer_init(&s);
 	peer_send(&s, 1, rmc_announce_word1(0, 200 * 64));
-	world_settle(&s.w);
-	CHECK_EQ(world_transfers(&s.w, 1), 1);
+	testbed_settle(&s.w);
+	CHECK_EQ(testbed_transfers(&s.w, 1), 1);
 	app_post(&s.a, RMC_OP_SABRE, 1, 0, lbuf, 150 * 64);
 	/* until its source falls silent too */
 	for (i = 0; i < 3 * RMC_IDLE_POLLS + 2048; i++)
-		world_visit(&s.w);
+		testbed_visit(&s.w);
 	CHECK(!app_poll(&s.a, &slot, &status));
 	CHECK_EQ(s.w.node[1]->srv_worker->pend[RMC_LANE_REQ][0], 0);
 	CHECK_EQ(*req_bell(&s, 1, 0), 0);
 	for (i = 0; i < RMC_ATT_STALL_MS + 4; i++)
-		world_tick(&s.w, 1);
+		testbed_tick(&s.w, 1);
 	CHECK_EQ(peer_reply(1), RMC_S_SABRE_LOST);
 	CHECK_EQ(app_wait(&s.a), RMC_S_OK);
 	setup_free(&s);
 }
 
 /* A pause of the server ends nobody's transfer; silence does, and not before its time. */
-static void test_pause(const struct world_opts *o)
+static void test_pause(const struct testbed_opts *o)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	struct setup s;
 	u32 i;
 
@@ -350,28 +350,28 @@ static void test_pause(const struct world_opts *o)
 	mem_objects(s.seg_mem, RMC_SABRE_OVERLAPPED, 0);
 	peer_init(&s);
 	peer_send(&s, 1, rmc_announce_word1(0, 20 * 64));
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	for (i = 0; i < 5; i++)
-		world_tick(&s.w, 10000);
-	CHECK_EQ(world_transfers(&s.w, 1), 1);
+		testbed_tick(&s.w, 10000);
+	CHECK_EQ(testbed_transfers(&s.w, 1), 1);
 	peer_send(&s, 1, rmc_req_word1(0, 64, false));
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	CHECK_EQ(peer_reply(1), RMC_S_OK);
 	for (i = 0; i < RMC_ATT_STALL_MS; i++)
-		world_tick(&s.w, 1);
-	CHECK_EQ(world_transfers(&s.w, 1), 1);
+		testbed_tick(&s.w, 1);
+	CHECK_EQ(testbed_transfers(&s.w, 1), 1);
 	for (i = 0; i < 3; i++)
-		world_tick(&s.w, 1);
-	CHECK_EQ(world_transfers(&s.w, 1), 0);
+		testbed_tick(&s.w, 1);
+	CHECK_EQ(testbed_transfers(&s.w, 1), 0);
 	CHECK_EQ(peer_reply(1), RMC_S_SABRE_LOST);
 	setup_free(&s);
 }
 
 /* Announcements and data of two transfers in turn: each reply is of the right one. */
-static void test_interleaved(const struct world_opts *o)
+static void test_interleaved(const struct testbed_opts *o)
 {
 	u32 i, n[2] = { 0 };
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	struct rmc_desc d;
 	struct setup s;
 
@@ -388,7 +388,7 @@ static void test_interleaved(const struct world_opts *o)
 		if (i < 3)
 			peer_send(&s, 1, rmc_req_word1(i * 64, 64, i == 2));
 	}
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	for (; rmc_ring_peek(&peer_rep, 0, &d); peer_rep.pos++) {
 		u32 tid = (u16)d.word0, which = tid - 1;
 
@@ -402,14 +402,14 @@ static void test_interleaved(const struct world_opts *o)
 	}
 	CHECK_EQ(n[0], 4);
 	CHECK_EQ(n[1], 5);
-	CHECK_EQ(world_transfers(&s.w, 1), 0);
+	CHECK_EQ(testbed_transfers(&s.w, 1), 0);
 	setup_free(&s);
 }
 
 /* More transfers than a channel may have, on one that has credits for more. */
-static void test_many_transfers(const struct world_opts *o)
+static void test_many_transfers(const struct testbed_opts *o)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	struct rmc_out *out;
 	struct setup s;
 	u32 i;
@@ -425,21 +425,21 @@ static void test_many_transfers(const struct world_opts *o)
 	mem_objects(s.seg_mem, RMC_SABRE_OVERLAPPED, 0);
 	peer_init(&s);
 	peer_send(&s, 1, rmc_announce_word1(0, 20 * 64));
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	for (i = 0; i < 100; i++)
 		app_post(&s.a, RMC_OP_SABRE, 1, 0, lbuf, 5 * 64);
 	for (i = 0; i < 400; i++)
-		world_visit(&s.w);
+		testbed_visit(&s.w);
 	out = s.w.node[0]->out[1];
 	if (out && !out->self) {
 		CHECK_EQ(out->xfers, RMC_XFERS);
-		CHECK_EQ(world_transfers(&s.w, 1), RMC_XFERS + 1);
+		CHECK_EQ(testbed_transfers(&s.w, 1), RMC_XFERS + 1);
 	}
 	for (i = 0; i < RMC_ATT_STALL_MS + 4; i++)
-		world_tick(&s.w, 1);
+		testbed_tick(&s.w, 1);
 	for (i = 0; i < 100; i++)
 		CHECK_EQ(app_wait(&s.a), RMC_S_OK);
-	CHECK(world_credits_home(&s.w, 0, 1));
+	CHECK(testbed_credits_home(&s.w, 0, 1));
 	setup_free(&s);
 }
 
@@ -456,7 +456,7 @@ int main(void)
 		{ "interleaved transfers", test_interleaved },
 		{ "more transfers than a channel has", test_many_transfers },
 	};
-	static const struct world_opts opts[] = {
+	static const struct testbed_opts opts[] = {
 		{ .nodes = 3, .ni = "pair", .mtu = 512, .one_kernel = true },
 		{ .nodes = 3, .ni = "fused", .mtu = 64, .one_kernel = true },
 		{ .nodes = 3, .ni = "pair", .mtu = 64, .kernels = true },

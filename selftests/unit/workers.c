@@ -17,7 +17,7 @@ static void put_to_sleep(struct setup *s, struct rmc_ni_worker *w)
 	u32 i;
 
 	for (i = 0; i < 3 * RMC_IDLE_POLLS; i++)
-		world_visit(&s->w);
+		testbed_visit(&s->w);
 	CHECK(rmc_ni_may_park(w));
 	CHECK(rmc_ni_park(w));
 	rmc_ni_disown(w);
@@ -35,7 +35,7 @@ static bool help(struct rmc_ni_worker *w)
 	bool slept_on;
 
 	CHECK(rmc_ni_try_own(w));
-	slept_on = rmc_ni_poll_inline(w, world_now_ns, 1);
+	slept_on = rmc_ni_poll_inline(w, testbed_now_ns, 1);
 	rmc_ni_disown(w);
 	return slept_on;
 }
@@ -74,9 +74,9 @@ static void leave(struct member *m)
 }
 
 /* Each unit has its share of the node's queue pairs, and a worker an end. */
-static void test_room(const struct world_opts *o)
+static void test_room(const struct testbed_opts *o)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	u32 share, nid, n = 0, had, i;
 	struct member *m;
 	struct setup s;
@@ -115,7 +115,7 @@ static void test_room(const struct world_opts *o)
 }
 
 /* Looks in vain count from the last one that found something. */
-static void test_idle(const struct world_opts *o)
+static void test_idle(const struct testbed_opts *o)
 {
 	struct rmc_ni_worker *w;
 	struct setup s;
@@ -125,7 +125,7 @@ static void test_idle(const struct world_opts *o)
 	setup_make(&s, o, ENTRIES);
 	w = rmc_qp_worker(&s.a.qp);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	CHECK(w->idle >= 300);
 	worked = w->worked;
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
@@ -140,7 +140,7 @@ static void test_idle(const struct world_opts *o)
 /* ---- nodes that are not to be served ---- */
 
 /* A stopped node's time stands still, too: nothing of its times out. */
-static void test_stopped(const struct world_opts *o)
+static void test_stopped(const struct testbed_opts *o)
 {
 	u32 slot, status, i;
 	struct setup s;
@@ -148,13 +148,13 @@ static void test_stopped(const struct world_opts *o)
 	setup_kernels(&s, o, ENTRIES);
 	s.w.frozen[1] = true;
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
-	world_settle(&s.w);
+	testbed_settle(&s.w);
 	rmc_filters++;
 	s.w.node[0]->req_stopped = true;
 	for (i = 0; i < 2 * RMC_TIMEOUT_MS / 500; i++)
-		world_tick(&s.w, 500);
+		testbed_tick(&s.w, 500);
 	CHECK(!app_poll(&s.a, &slot, &status));
-	CHECK_EQ(world_in_flight(&s.w, 0), 1);
+	CHECK_EQ(testbed_in_flight(&s.w, 0), 1);
 	s.w.node[0]->req_stopped = false;
 	rmc_filters--;
 	s.w.frozen[1] = false;
@@ -163,7 +163,7 @@ static void test_stopped(const struct world_opts *o)
 }
 
 /* Whether a fenced node's workers sleep is not what peers ask its successor's entry for. */
-static void test_fenced_sleeps(const struct world_opts *o)
+static void test_fenced_sleeps(const struct testbed_opts *o)
 {
 	struct rmc_region_node *entry;
 	struct setup s;
@@ -172,9 +172,9 @@ static void test_fenced_sleeps(const struct world_opts *o)
 	setup_kernels(&s, o, ENTRIES);
 	entry = &s.w.table[0];
 	for (i = 0; i < 3 * RMC_IDLE_POLLS; i++)
-		world_visit(&s.w);
+		testbed_visit(&s.w);
 	entry->claim = rmc_claim(RMC_NODE_JOINING, 2);
-	rmc_node_tick_srv(s.w.node[0], rmc_os_ns_to_ms(world_now_ns));
+	rmc_node_tick_srv(s.w.node[0], rmc_os_ns_to_ms(testbed_now_ns));
 	CHECK(s.w.node[0]->fenced);
 	for (i = 0; i < 2; i++) {
 		for (lane = 0; lane < RMC_LANES; lane++)
@@ -200,14 +200,14 @@ static void fence_at_barrier(void)
 	if (fences++)
 		return;
 	sim->w.table[0].claim = rmc_claim(RMC_NODE_JOINING, 2);
-	rmc_node_tick_srv(sim->w.node[0], rmc_os_ns_to_ms(world_now_ns));
+	rmc_node_tick_srv(sim->w.node[0], rmc_os_ns_to_ms(testbed_now_ns));
 	*rmc_doorbell_word(sim->w.fabric, 0, RMC_LANE_REP, 1) |= 2;
 }
 
 /* The helper of a node that is fenced meanwhile leaves the successor's bells as they are. */
-static void test_fenced_is_helped(const struct world_opts *o)
+static void test_fenced_is_helped(const struct testbed_opts *o)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	struct rmc_ni_worker *w;
 	struct setup s;
 
@@ -226,16 +226,16 @@ static void test_fenced_is_helped(const struct world_opts *o)
 	CHECK(s.w.node[0]->out[1]);
 	CHECK_EQ(*rmc_doorbell_word(s.w.fabric, 0, RMC_LANE_REP, 1), 2);
 	wake_up(w);
-	world_tick(&s.w, 2);
+	testbed_tick(&s.w, 2);
 	CHECK_EQ(app_wait(&s.a), RMC_S_NODE_DOWN);
 	CHECK_EQ(*rmc_doorbell_word(s.w.fabric, 0, RMC_LANE_REP, 1), 2);
 	setup_free(&s);
 }
 
 /* An operation that waits for credits in the middle goes on, however long that was. */
-static void test_stalled(const struct world_opts *o)
+static void test_stalled(const struct testbed_opts *o)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	struct rmc_ni_worker *w;
 	u32 i, n, slot, status;
 	struct setup s;
@@ -254,13 +254,13 @@ static void test_stalled(const struct world_opts *o)
 			wake_up(w);
 		}
 		for (n = 0; n < 2 * RMC_IDLE_POLLS; n++)
-			world_visit(&s.w);
+			testbed_visit(&s.w);
 		CHECK(s.a.qp.cur_tid != RMC_TID_NONE);
 		CHECK(!app_poll(&s.a, &slot, &status));
 		CHECK(!rmc_ni_may_park(w));
 		s.w.frozen[1] = false;
 		CHECK_EQ(app_wait(&s.a), RMC_S_OK);
-		CHECK(world_credits_home(&s.w, 0, 1));
+		CHECK(testbed_credits_home(&s.w, 0, 1));
 	}
 	setup_free(&s);
 }
@@ -268,7 +268,7 @@ static void test_stalled(const struct world_opts *o)
 /* ---- helpers ---- */
 
 /* What a filter holds needs the worker again, though nothing is in any ring. */
-static void test_held(const struct world_opts *o)
+static void test_held(const struct testbed_opts *o)
 {
 	static const struct rmc_fault late = { .delay_ns = 1500000 };
 	struct rmc_ni_worker *w;
@@ -293,8 +293,8 @@ static void test_held(const struct world_opts *o)
 		}
 		CHECK(s.w.node[nid]->links.filter[lane][!nid]->held);
 		wake_up(w);
-		world_tick(&s.w, 1);
-		world_tick(&s.w, 1);
+		testbed_tick(&s.w, 1);
+		testbed_tick(&s.w, 1);
 		CHECK_EQ(app_wait(&s.a), RMC_S_OK);
 		/* whatever became of it: the filter has to run dry */
 		rmc_doorbell_notify(&s.w.fabric[0], nid, lane, !nid);
@@ -305,7 +305,7 @@ static void test_held(const struct world_opts *o)
 }
 
 /* Bells of nodes that there are not */
-static void test_stray_bells(const struct world_opts *o)
+static void test_stray_bells(const struct testbed_opts *o)
 {
 	struct rmc_ni_worker *w;
 	struct setup s;
@@ -324,7 +324,7 @@ static void test_stray_bells(const struct world_opts *o)
 }
 
 /* Who slept long has not waited so long for what is asked now. */
-static void test_time(const struct world_opts *o)
+static void test_time(const struct testbed_opts *o)
 {
 	u32 slot, status, ms;
 	struct rmc_ni_worker *w;
@@ -335,16 +335,16 @@ static void test_time(const struct world_opts *o)
 	w = rmc_qp_worker(&s.a.qp);
 	put_to_sleep(&s, w);
 	s.w.frozen[1] = true;
-	world_now_ns += 10000000000ULL;
+	testbed_now_ns += 10000000000ULL;
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	CHECK(!help(w));
-	CHECK_EQ(world_in_flight(&s.w, 0), 1);
+	CHECK_EQ(testbed_in_flight(&s.w, 0), 1);
 	wake_up(w);
 	for (ms = 0; ms < 60; ms += 4) {
-		world_tick(&s.w, 4);
+		testbed_tick(&s.w, 4);
 		CHECK(!app_poll(&s.a, &slot, &status));
 	}
-	world_tick(&s.w, 10);
+	testbed_tick(&s.w, 10);
 	CHECK(app_poll(&s.a, &slot, &status));
 	CHECK_EQ(status, RMC_S_TIMEOUT);
 	setup_free(&s);
@@ -353,7 +353,7 @@ static void test_time(const struct world_opts *o)
 #define MANY	1024
 
 /* A helper is not preempted: it stops in the middle, and the thread goes on. */
-static void test_long_help(const struct world_opts *o)
+static void test_long_help(const struct testbed_opts *o)
 {
 	struct rmc_ni_worker *w;
 	struct setup s;
@@ -380,7 +380,7 @@ static void test_long_help(const struct world_opts *o)
 }
 
 /* With very many queue pairs not even a look at all of them is the helper's. */
-static void test_many(const struct world_opts *o)
+static void test_many(const struct testbed_opts *o)
 {
 	struct app *more = calloc(RMC_INLINE_POLLS, sizeof(*more));
 	struct rmc_ni_worker *w;
@@ -412,9 +412,9 @@ static void test_many(const struct world_opts *o)
 /* ---- frontends ---- */
 
 /* More entries than there is room for between frontend and backend wait in front. */
-static void test_front_is_full(const struct world_opts *o)
+static void test_front_is_full(const struct testbed_opts *o)
 {
-	struct world_opts k = *o;
+	struct testbed_opts k = *o;
 	struct setup s;
 	u32 i;
 
@@ -451,7 +451,7 @@ int main(void)
 		{ "helping one that slept for long", test_time },
 		{ "frontend: no more than there is room for", test_front_is_full },
 	};
-	static const struct world_opts opts[] = {
+	static const struct testbed_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 4096, .one_kernel = true },
 		{ .nodes = 2, .ni = "pair", .mtu = 64, .one_kernel = true },
 		{ .nodes = 2, .ni = "split", .mtu = 4096, .one_kernel = true },

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A fabric inside one process: the core's files, driven step by step with a
- * virtual clock (unit tests) or by one pthread per worker (stress, benchmark).
+ * A testbed: nodes and their fabric inside one process. The core's files are driven step by
+ * step with a virtual clock (unit tests) or by one pthread per worker (stress, benchmarks).
  *
- * One kernel hosts all nodes (loopback), or each node has a kernel of its own
- * that shares the region with the others (as ivshmem does), so that joining,
- * death and rejoining can be played through.
+ * One kernel hosts all nodes (loopback), or each node has a kernel of its own that shares the
+ * region with the others (as ivshmem does), so that nodes can join, die and join again.
  */
-#ifndef WORLD_H
-#define WORLD_H
+#ifndef TESTBED_H
+#define TESTBED_H
 
 #include <pthread.h>
 #include "kmod/core/complete.h"
@@ -16,7 +15,7 @@
 #include "kmod/member/member.h"
 #include "kmod/ni/ni.h"
 
-struct world_opts {
+struct testbed_opts {
 	u32 nodes;
 	const char *ni;		/* default "fused" */
 	u32 units;		/* per node, a power of two; default 1 */
@@ -34,20 +33,20 @@ struct world_opts {
 	u32 att_entries;	/* default RMC_ATT_ENTRIES */
 };
 
-struct world_worker {
+struct testbed_worker {
 	struct rmc_ni_worker ni;	/* first: rmc_os_wake() casts */
 	pthread_t thread;
-	struct world *world;
+	struct testbed *testbed;
 	int cpu;
 	u32 kick;
 	bool park;
 };
 
-struct world {
-	struct world_opts opts;
+struct testbed {
+	struct testbed_opts opts;
 	struct rmc_fabric *fabric;	/* one, or one per node */
 	struct rmc_node **node;
-	struct world_worker *worker;
+	struct testbed_worker *worker;
 	u32 workers;
 	struct rmc_region_node *table;
 	struct rmc_doorbell *bell;
@@ -70,64 +69,65 @@ struct app {
 	u32 entries;
 	u32 head;
 	u32 cq_head;
-	struct world *w;
+	struct testbed *w;
 };
 
-/* Events of nodes since world_node_event_count was 0 */
-#define WORLD_NODE_EVENTS	64
+/* Events of nodes since testbed_node_event_count was 0 */
+#define TESTBED_NODE_EVENTS	64
 
-struct world_node_event {
+struct testbed_node_event {
 	u32 by, type, nid, epoch;
 };
 
-extern struct world_node_event world_node_events[WORLD_NODE_EVENTS];
-extern u32 world_node_event_count;
-extern u32 world_events;	/* of waiters, so far */
-extern void (*world_at_event)(void);	/* called for each of them */
-extern u64 world_now_ns;	/* virtual clock; 0: the real one */
+extern struct testbed_node_event testbed_node_events[TESTBED_NODE_EVENTS];
+extern u32 testbed_node_event_count;
+extern u32 testbed_events;	/* of waiters, so far */
+extern void (*testbed_at_event)(void);	/* called for each of them */
+extern u64 testbed_now_ns;	/* virtual clock; 0: the real one */
 
 /*
  * Milliseconds have 32 bits, and come round in 49.7 days: in every test, just after it
  * began, both those of the clock and those that each node counts itself.
  */
-#define WORLD_START_MS	(-8U)
-#define WORLD_START_NS	(WORLD_START_MS * 1000000ULL)
+#define TESTBED_START_MS	(-8U)
+#define TESTBED_START_NS	(TESTBED_START_MS * 1000000ULL)
 
-void world_init(struct world *w, const struct world_opts *o);
-void world_fini(struct world *w);
-u32 world_visit(struct world *w);		/* one visit of each worker */
-void world_settle(struct world *w);		/* until nothing is left to do */
-void world_tick(struct world *w, u64 ms);	/* advance the virtual clock */
-void world_pass(struct world *w, u64 ms);	/* the same in steps that nobody takes for a pause */
-void world_restart(struct world *w, u32 nid);	/* a kernel dies and boots again */
-void world_start(struct world *w, const int *cpus, bool park);
-void world_stop(struct world *w);
+void testbed_init(struct testbed *w, const struct testbed_opts *o);
+void testbed_fini(struct testbed *w);
+u32 testbed_visit(struct testbed *w);		/* one visit of each worker */
+void testbed_settle(struct testbed *w);		/* until nothing is left to do */
+void testbed_tick(struct testbed *w, u64 ms);	/* advance the virtual clock */
+void testbed_pass(struct testbed *w, u64 ms);	/* the same in steps that nobody takes for a pause */
+void testbed_restart(struct testbed *w, u32 nid);	/* a kernel dies and boots again */
+void testbed_start(struct testbed *w, const int *cpus, bool park);
+void testbed_stop(struct testbed *w);
 /* an application that found its worker parked; woken as well if it was helped so recently */
-void world_help(struct rmc_ni_worker *ni, u64 often_ns);
+void testbed_help(struct rmc_ni_worker *ni, u64 often_ns);
 
 /* Memory as the core sees it. chunk_shift splits it, 63 does not. */
 struct rmc_mem *mem_make(void *base, u64 length, u32 chunk_shift, u32 flags);
 void mem_free(struct rmc_mem *m);
 void mem_objects(struct rmc_mem *m, u32 mode, u32 header);
-void seg_set(struct world *w, u32 nid, u32 ctx_id, struct rmc_mem *m);
+void seg_set(struct testbed *w, u32 nid, u32 ctx_id, struct rmc_mem *m);
 
 /* Packets of a lane that come from a node to another; single-threaded only */
-void fault_set(struct world *w, u32 from, u32 to, enum rmc_lane lane,
+void fault_set(struct testbed *w, u32 from, u32 to, enum rmc_lane lane,
 	       const struct rmc_fault *fault, u64 seed);
-void fault_clear(struct world *w, u32 from, u32 to, enum rmc_lane lane);
+void fault_clear(struct testbed *w, u32 from, u32 to, enum rmc_lane lane);
 
 /* Unit of any node */
-static inline struct rmc_node *world_unit(struct world *w, u32 ep)
+static inline struct rmc_node *testbed_unit(struct testbed *w, u32 ep)
 {
 	return w->node[ep / w->opts.units]->unit[ep % w->opts.units];
 }
 
-u32 world_in_flight(struct world *w, u32 nid);	/* operations */
-u32 world_transfers(struct world *w, u32 nid);	/* announced ones that it serves */
-bool world_credits_home(struct world *w, u32 from, u32 to);	/* all of a pair's channels */
+u32 testbed_in_flight(struct testbed *w, u32 nid);	/* operations */
+u32 testbed_transfers(struct testbed *w, u32 nid);	/* announced ones that it serves */
+/* all of a pair's channels */
+bool testbed_credits_home(struct testbed *w, u32 from, u32 to);
 
 /* Counter of a node: of all its units */
-#define world_stat(w, nid, name) ({						\
+#define testbed_stat(w, nid, name) ({						\
 	u64 sum_ = 0;								\
 	u32 unit_;								\
 										\
@@ -136,9 +136,9 @@ bool world_credits_home(struct world *w, u32 from, u32 to);	/* all of a pair's c
 	sum_;									\
 })
 /* Applications of a node are dealt to its units */
-void app_init(struct app *a, struct world *w, u32 nid, u32 ctx_id, u32 entries);
+void app_init(struct app *a, struct testbed *w, u32 nid, u32 ctx_id, u32 entries);
 /* the same, of a tenant of its backend's worker */
-void app_init_of(struct app *a, struct world *w, u32 nid, u32 ctx_id, u32 entries,
+void app_init_of(struct app *a, struct testbed *w, u32 nid, u32 ctx_id, u32 entries,
 		 struct rmc_tenant *tenant);
 void app_fini(struct app *a);
 void app_lost(struct app *a);	/* instead, when its kernel died */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #define _GNU_SOURCE
-#include "world.h"
+#include "testbed.h"
 #include "packets.h"
 #include <linux/futex.h>
 #include <linux/membarrier.h>
@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-u64 world_now_ns;
+u64 testbed_now_ns;
 #ifdef RMC_TEST_HOOKS
 /* A program that uses a hook may define it itself. */
 void (*rmc_between_passes)(void) __attribute__((weak));
@@ -24,22 +24,22 @@ u64 rmc_os_now_ns(void)
 {
 	struct timespec ts;
 
-	if (world_now_ns)
-		return world_now_ns;
+	if (testbed_now_ns)
+		return testbed_now_ns;
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
 void rmc_os_wake(struct rmc_ni_worker *ni)
 {
-	struct world_worker *ww = (struct world_worker *)ni;
+	struct testbed_worker *ww = (struct testbed_worker *)ni;
 
 	__atomic_store_n(&ww->kick, 1, __ATOMIC_RELEASE);
 	syscall(__NR_futex, &ww->kick, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
 /* What RMC_IOC_WAKE does: the caller may be preempted here, which the thread waits for. */
-void world_help(struct rmc_ni_worker *ni, u64 often_ns)
+void testbed_help(struct rmc_ni_worker *ni, u64 often_ns)
 {
 	bool wake = true;
 
@@ -52,12 +52,12 @@ void world_help(struct rmc_ni_worker *ni, u64 often_ns)
 }
 
 /* Sleep until kicked, or for 100 ms so that a stop is seen. */
-static void sleep_until_kicked(struct world_worker *ww)
+static void sleep_until_kicked(struct testbed_worker *ww)
 {
 	struct timespec ts = { .tv_nsec = 100000000 };
 
 	while (!__atomic_exchange_n(&ww->kick, 0, __ATOMIC_ACQUIRE) &&
-	       !__atomic_load_n(&ww->world->stop, __ATOMIC_ACQUIRE))
+	       !__atomic_load_n(&ww->testbed->stop, __ATOMIC_ACQUIRE))
 		syscall(__NR_futex, &ww->kick, FUTEX_WAIT_PRIVATE, 0, &ts, NULL, 0);
 }
 
@@ -71,29 +71,29 @@ void rmc_os_membarrier(struct rmc_ni_worker *w)
 	smp_mb();
 }
 
-u32 world_events;
-void (*world_at_event)(void);
+u32 testbed_events;
+void (*testbed_at_event)(void);
 
 void rmc_os_event(struct rmc_event *e)
 {
 	(void)e;
-	world_events++;
-	if (world_at_event)
-		world_at_event();
+	testbed_events++;
+	if (testbed_at_event)
+		testbed_at_event();
 }
 
-struct world_node_event world_node_events[WORLD_NODE_EVENTS];
-u32 world_node_event_count;
+struct testbed_node_event testbed_node_events[TESTBED_NODE_EVENTS];
+u32 testbed_node_event_count;
 
 void rmc_os_node_event(struct rmc_node *node, u32 type, u32 nid, u32 epoch)
 {
-	u32 i = __atomic_fetch_add(&world_node_event_count, 1, __ATOMIC_RELAXED);
+	u32 i = __atomic_fetch_add(&testbed_node_event_count, 1, __ATOMIC_RELAXED);
 
-	if (i < WORLD_NODE_EVENTS)
-		world_node_events[i] = (struct world_node_event){ node->nid, type, nid, epoch };
+	if (i < TESTBED_NODE_EVENTS)
+		testbed_node_events[i] = (struct testbed_node_event){ node->nid, type, nid, epoch };
 }
 
-static struct world *current_world;
+static struct testbed *current_testbed;
 
 /* Queues and channels start on pages, as the module's do. */
 static void *xzalloc_pages(size_t n)
@@ -108,7 +108,7 @@ static void *xzalloc_pages(size_t n)
 
 static void *channel(struct rmc_fabric *f, u32 requester, u32 server)
 {
-	void **p = &current_world->channel[requester * f->endpoints + server];
+	void **p = &current_testbed->channel[requester * f->endpoints + server];
 	void *mem = __atomic_load_n(p, __ATOMIC_ACQUIRE), *old = NULL;
 
 	if (mem)
@@ -130,7 +130,7 @@ static void notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane)
 
 static void reset(struct rmc_fabric *f, u32 nid)
 {
-	struct world *w = current_world;
+	struct testbed *w = current_testbed;
 	u32 ep, i;
 
 	for (ep = rmc_endpoint(f, nid); ep < rmc_endpoint(f, nid + 1); ep++)
@@ -161,13 +161,13 @@ static void *xzalloc(size_t n)
 	return p;
 }
 
-static void node_boot(struct world *w, u32 nid)
+static void node_boot(struct testbed *w, u32 nid)
 {
 	const struct rmc_ni_org *org = rmc_ni_find(w->opts.ni);
 	u32 set = w->opts.kernels ? nid : 0, i;
 	struct rmc_fabric *f = &w->fabric[set];
 	u32 fronts = org->frontends ? w->opts.frontends : 0, j;
-	struct world_worker *worker;
+	struct testbed_worker *worker;
 	enum rmc_lane lane;
 
 	worker = &w->worker[set * rmc_ni_workers(org, f, fronts)];
@@ -177,9 +177,9 @@ static void node_boot(struct world *w, u32 nid)
 
 		if (w->opts.att_entries)
 			unit->att.entries = w->opts.att_entries;
-		unit->req_ms = WORLD_START_MS;
-		unit->scan_ms = WORLD_START_MS;
-		unit->att.now_ms = WORLD_START_MS;
+		unit->req_ms = TESTBED_START_MS;
+		unit->scan_ms = TESTBED_START_MS;
+		unit->att.now_ms = TESTBED_START_MS;
 		f->local[unit->ep] = unit;
 		for (lane = 0; lane < RMC_LANES; lane++)
 			rmc_ni_add_unit(&worker[rmc_ni_place(org, f, i, lane)].ni, unit, lane);
@@ -192,16 +192,16 @@ static void node_boot(struct world *w, u32 nid)
 	rmc_node_join(w->node[nid], rmc_os_ns_to_ms(rmc_os_now_ns()));
 }
 
-static void worker_boot(struct world *w, u32 i)
+static void worker_boot(struct testbed *w, u32 i)
 {
 	memset(&w->worker[i].ni, 0, sizeof(w->worker[i].ni));
 	rmc_ni_worker_init(&w->worker[i].ni,
 			   (w->opts.kernels ? 1 : w->opts.nodes) * w->opts.units);
-	w->worker[i].world = w;
+	w->worker[i].testbed = w;
 	w->worker[i].cpu = -1;
 }
 
-void world_init(struct world *w, const struct world_opts *o)
+void testbed_init(struct testbed *w, const struct testbed_opts *o)
 {
 	const struct rmc_ni_org *org;
 	u32 sets, eps, i;
@@ -226,14 +226,14 @@ void world_init(struct world *w, const struct world_opts *o)
 		w->opts.frontends = 1;
 	if (!w->opts.interleave)
 		w->opts.interleave = RMC_INTERLEAVE;
-	/* worlds that ask for kernels play with the memory that these share */
+	/* testbeds that ask for kernels work on the memory that these share */
 	w->opts.links &= !w->opts.kernels && !w->opts.one_kernel;
 	w->opts.kernels |= w->opts.links;
 	o = &w->opts;
 	eps = o->nodes * o->units;
 	org = rmc_ni_find(o->ni);
 	sets = o->kernels ? o->nodes : 1;
-	current_world = w;
+	current_testbed = w;
 
 	if (!o->links) {
 		w->table = xzalloc(o->nodes * sizeof(*w->table));
@@ -279,11 +279,11 @@ void world_init(struct world *w, const struct world_opts *o)
 		worker_boot(w, i);
 	for (i = 0; i < o->nodes; i++)
 		node_boot(w, i);
-	world_tick(w, 2);
-	world_tick(w, 2);
+	testbed_tick(w, 2);
+	testbed_tick(w, 2);
 }
 
-void world_fini(struct world *w)
+void testbed_fini(struct testbed *w)
 {
 	u32 sets = w->opts.kernels ? w->opts.nodes : 1, i;
 
@@ -311,12 +311,12 @@ void world_fini(struct world *w)
 	free(w->table);
 }
 
-static bool frozen(struct world *w, u32 worker)
+static bool frozen(struct testbed *w, u32 worker)
 {
 	return w->opts.kernels && w->frozen[worker / (w->workers / w->opts.nodes)];
 }
 
-u32 world_visit(struct world *w)
+u32 testbed_visit(struct testbed *w)
 {
 	u32 i, done = 0;
 
@@ -329,38 +329,38 @@ u32 world_visit(struct world *w)
 	return done;
 }
 
-void world_settle(struct world *w)
+void testbed_settle(struct testbed *w)
 {
 	u32 quiet = 0;
 
 	/* a cold QP is looked at once in as many visits as there are QPs */
 	while (quiet < 300)
-		quiet = world_visit(w) ? 0 : quiet + 1;
+		quiet = testbed_visit(w) ? 0 : quiet + 1;
 }
 
-void world_tick(struct world *w, u64 ms)
+void testbed_tick(struct testbed *w, u64 ms)
 {
 	u32 i;
 
-	if (!world_now_ns)
-		world_now_ns = WORLD_START_NS;
-	world_now_ns += ms * 1000000;
+	if (!testbed_now_ns)
+		testbed_now_ns = TESTBED_START_NS;
+	testbed_now_ns += ms * 1000000;
 	for (i = 0; w->packets && i < w->opts.nodes; i++)
 		if (!w->frozen[i])
 			packets_pump(w->packets, i);
 	for (i = 0; i < w->workers; i++)
 		if (!frozen(w, i))
-			rmc_ni_tick(&w->worker[i].ni, world_now_ns);
+			rmc_ni_tick(&w->worker[i].ni, testbed_now_ns);
 }
 
-void world_pass(struct world *w, u64 ms)
+void testbed_pass(struct testbed *w, u64 ms)
 {
 	for (; ms > 8; ms -= 8)
-		world_tick(w, 8);
-	world_tick(w, ms);
+		testbed_tick(w, 8);
+	testbed_tick(w, ms);
 }
 
-void world_restart(struct world *w, u32 nid)
+void testbed_restart(struct testbed *w, u32 nid)
 {
 	u32 per = w->workers / w->opts.nodes, i;
 
@@ -375,7 +375,7 @@ void world_restart(struct world *w, u32 nid)
 }
 
 /* The other player of the benchmark's raw ping-pong: answer each new value. */
-static void pong(struct world *w)
+static void pong(struct testbed *w)
 {
 	u32 *ping = w->pong, seen = 0, v;
 
@@ -390,7 +390,7 @@ static void pong(struct world *w)
 
 static void *run(void *arg)
 {
-	struct world_worker *ww = arg;
+	struct testbed_worker *ww = arg;
 	struct rmc_ni_worker *ni = &ww->ni;
 	u64 n = 0, idle = 0;
 
@@ -402,13 +402,13 @@ static void *run(void *arg)
 		sched_setaffinity(0, sizeof(set), &set);
 	}
 	rmc_ni_tick(ni, rmc_os_now_ns());
-	while (!__atomic_load_n(&ww->world->stop, __ATOMIC_ACQUIRE)) {
-		if (__atomic_load_n(&ww->world->pong, __ATOMIC_ACQUIRE) &&
-		    ww == ww->world->worker)
-			pong(ww->world);
-		if (ww->world->packets)
-			packets_pump(ww->world->packets, (ww - ww->world->worker) /
-				     (ww->world->workers / ww->world->opts.nodes));
+	while (!__atomic_load_n(&ww->testbed->stop, __ATOMIC_ACQUIRE)) {
+		if (__atomic_load_n(&ww->testbed->pong, __ATOMIC_ACQUIRE) &&
+		    ww == ww->testbed->worker)
+			pong(ww->testbed);
+		if (ww->testbed->packets)
+			packets_pump(ww->testbed->packets, (ww - ww->testbed->worker) /
+				     (ww->testbed->workers / ww->testbed->opts.nodes));
 		idle = rmc_ni_visit(ni) ? 0 : idle + 1;
 		if (!(++n & 1023)) {
 			u64 now = rmc_os_now_ns();
@@ -432,11 +432,11 @@ static void *run(void *arg)
 	return NULL;
 }
 
-void world_start(struct world *w, const int *cpus, bool park)
+void testbed_start(struct testbed *w, const int *cpus, bool park)
 {
 	u32 i;
 
-	world_now_ns = 0;
+	testbed_now_ns = 0;
 	w->stop = 0;
 	for (i = 0; i < w->workers; i++) {
 		w->worker[i].cpu = cpus ? cpus[i] : -1;
@@ -446,7 +446,7 @@ void world_start(struct world *w, const int *cpus, bool park)
 	}
 }
 
-void world_stop(struct world *w)
+void testbed_stop(struct testbed *w)
 {
 	u32 i;
 
@@ -493,7 +493,7 @@ void mem_objects(struct rmc_mem *m, u32 mode, u32 header)
 	m->readers_off = header + 8;
 }
 
-void seg_set(struct world *w, u32 nid, u32 ctx_id, struct rmc_mem *m)
+void seg_set(struct testbed *w, u32 nid, u32 ctx_id, struct rmc_mem *m)
 {
 	struct rmc_mem *old = w->node[nid]->ct.seg[ctx_id];
 	u32 i;
@@ -515,7 +515,7 @@ void seg_set(struct world *w, u32 nid, u32 ctx_id, struct rmc_mem *m)
 		rmc_ct_expose(m);
 }
 
-void fault_set(struct world *w, u32 from, u32 to, enum rmc_lane lane,
+void fault_set(struct testbed *w, u32 from, u32 to, enum rmc_lane lane,
 	       const struct rmc_fault *fault, u64 seed)
 {
 	u32 units = w->opts.units, i;
@@ -535,7 +535,7 @@ void fault_set(struct world *w, u32 from, u32 to, enum rmc_lane lane,
 	}
 }
 
-void fault_clear(struct world *w, u32 from, u32 to, enum rmc_lane lane)
+void fault_clear(struct testbed *w, u32 from, u32 to, enum rmc_lane lane)
 {
 	u32 units = w->opts.units, i;
 
@@ -547,12 +547,12 @@ void fault_clear(struct world *w, u32 from, u32 to, enum rmc_lane lane)
 		if (!flt)
 			continue;
 		while (!rmc_channel_del_filter(node, ep, lane))
-			world_visit(w);
+			testbed_visit(w);
 		rmc_filter_destroy(flt);
 	}
 }
 
-u32 world_in_flight(struct world *w, u32 nid)
+u32 testbed_in_flight(struct testbed *w, u32 nid)
 {
 	u32 i, n = 0;
 
@@ -561,7 +561,7 @@ u32 world_in_flight(struct world *w, u32 nid)
 	return n;
 }
 
-u32 world_transfers(struct world *w, u32 nid)
+u32 testbed_transfers(struct testbed *w, u32 nid)
 {
 	u32 i, n = 0;
 
@@ -570,7 +570,7 @@ u32 world_transfers(struct world *w, u32 nid)
 	return n;
 }
 
-bool world_credits_home(struct world *w, u32 from, u32 to)
+bool testbed_credits_home(struct testbed *w, u32 from, u32 to)
 {
 	u32 i;
 
@@ -588,12 +588,12 @@ bool world_credits_home(struct world *w, u32 from, u32 to)
 	return true;
 }
 
-void app_init(struct app *a, struct world *w, u32 nid, u32 ctx_id, u32 entries)
+void app_init(struct app *a, struct testbed *w, u32 nid, u32 ctx_id, u32 entries)
 {
 	app_init_of(a, w, nid, ctx_id, entries, NULL);
 }
 
-void app_init_of(struct app *a, struct world *w, u32 nid, u32 ctx_id, u32 entries,
+void app_init_of(struct app *a, struct testbed *w, u32 nid, u32 ctx_id, u32 entries,
 		 struct rmc_tenant *tenant)
 {
 	u32 order = __builtin_ctz(entries);
@@ -676,7 +676,7 @@ bool app_poll(struct app *a, u32 *slot, u32 *status)
 	return true;
 }
 
-/* Step the world until a completion is there; -1 when none comes. */
+/* Step the testbed until a completion is there; -1 when none comes. */
 int app_wait(struct app *a)
 {
 	u32 slot, status, i;
@@ -684,7 +684,7 @@ int app_wait(struct app *a)
 	for (i = 0; i < 100000; i++) {
 		if (app_poll(a, &slot, &status))
 			return status;
-		world_visit(a->w);
+		testbed_visit(a->w);
 	}
 	return -1;
 }
@@ -706,7 +706,7 @@ int app_run(struct app *a, u32 op, u32 nid, u64 offset, const void *lbuf, u32 le
 	for (i = 0; i < 100000; i++) {
 		if (app_poll(a, &got, &status))
 			return got == slot ? (int)status : -2;
-		world_visit(a->w);
+		testbed_visit(a->w);
 	}
 	return -1;
 }
