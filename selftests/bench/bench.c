@@ -12,7 +12,7 @@
 #define _GNU_SOURCE
 #include <getopt.h>
 #include <stdio.h>
-#include "bed.h"
+#include "harness.h"
 
 #define SAMPLES		9
 
@@ -26,21 +26,21 @@ static int failed, rows;
 static const char *path;
 static u32 before;
 
-static u32 requests(struct bed *b)
+static u32 requests(struct bench *b)
 {
 	struct rmc_out *out = b->w.node[0]->out[b->app.target];
 
 	return out ? out->req.pos : 0;
 }
 
-static void begin(struct bed *b)
+static void begin(struct bench *b)
 {
 	/* the first one opens the channel, in packets */
-	bed_one(&b->app, RMC_OP_READ, 64, 64);
+	bench_one(&b->app, RMC_OP_READ, 64, 64);
 	before = requests(b);
 }
 
-static void end(struct bed *b)
+static void end(struct bench *b)
 {
 	path = requests(b) == before ? "local" : "packets";
 }
@@ -48,17 +48,17 @@ static void end(struct bed *b)
 /* What a latency is compared with, measured just before it. */
 enum base { PINGPONG, PINGPONG_ACCESS, TWO_PINGPONGS };
 
-static double base_ns(struct bed *b, enum base base)
+static double base_ns(struct bench *b, enum base base)
 {
-	double pp = bed_pingpong(b);
+	double pp = bench_pingpong(b);
 
 	if (base == PINGPONG_ACCESS)
-		return 2.2 * pp + bed_access();
+		return 2.2 * pp + bench_access();
 	return base == TWO_PINGPONGS ? 2 * pp : pp;
 }
 
 /* Medians of a latency and of its ratio to the base. */
-static double latency_ratio(struct bed *b, u32 op, u32 size, size_t span, enum base base,
+static double latency_ratio(struct bench *b, u32 op, u32 size, size_t span, enum base base,
 			    double *ratio)
 {
 	double l[SAMPLES], r[SAMPLES];
@@ -67,41 +67,41 @@ static double latency_ratio(struct bed *b, u32 op, u32 size, size_t span, enum b
 	begin(b);
 	for (k = 0; k < SAMPLES; k++) {
 		r[k] = base_ns(b, base);
-		l[k] = bed_latency(&b->app, op, size, span);
+		l[k] = bench_latency(&b->app, op, size, span);
 		r[k] = l[k] / r[k];
 	}
 	end(b);
-	*ratio = bed_median(r, SAMPLES);
-	return bed_median(l, SAMPLES);
+	*ratio = bench_median(r, SAMPLES);
+	return bench_median(l, SAMPLES);
 }
 
-static double rate_median(struct bed *b, u32 op, u32 size, size_t span, u32 outstanding)
+static double rate_median(struct bench *b, u32 op, u32 size, size_t span, u32 outstanding)
 {
 	double s[SAMPLES];
 	int k;
 
 	begin(b);
 	for (k = 0; k < SAMPLES; k++)
-		s[k] = bed_rate(&b->app, op, size, span, outstanding);
+		s[k] = bench_rate(&b->app, op, size, span, outstanding);
 	end(b);
-	return bed_median(s, SAMPLES);
+	return bench_median(s, SAMPLES);
 }
 
 /* Medians of a bandwidth, GB/s, and of its ratio to memcpy. */
-static double bandwidth(struct bed *b, u32 op, double *ratio)
+static double bandwidth(struct bench *b, u32 op, double *ratio)
 {
 	double s[SAMPLES], r[SAMPLES];
 	int k;
 
 	begin(b);
 	for (k = 0; k < SAMPLES; k++) {
-		r[k] = bed_memcpy();
-		s[k] = bed_rate(&b->app, op, 8192, segment, 32) * 8192 / 1000;
+		r[k] = bench_memcpy();
+		s[k] = bench_rate(&b->app, op, 8192, segment, 32) * 8192 / 1000;
 		r[k] = s[k] / r[k];
 	}
 	end(b);
-	*ratio = bed_median(r, SAMPLES);
-	return bed_median(s, SAMPLES);
+	*ratio = bench_median(r, SAMPLES);
+	return bench_median(s, SAMPLES);
 }
 
 /* ---- report ---- */
@@ -149,30 +149,31 @@ static const char *named(const char *what, const char *format)
 	return name;
 }
 
-static void limits(struct bed *b)
+static void limits(struct bench *b)
 {
 	double s[SAMPLES];
 	int i;
 
 	for (i = 0; i < SAMPLES; i++)
-		s[i] = bed_pingpong(b);
-	row("raw line ping-pong, round trip", bed_median(s, SAMPLES), "ns", NULL, 0, 0, 0);
+		s[i] = bench_pingpong(b);
+	row("raw line ping-pong, round trip", bench_median(s, SAMPLES), "ns", NULL, 0, 0, 0);
 	for (i = 0; i < SAMPLES; i++)
-		s[i] = bed_access();
-	row(named("raw ", "dependent read of %llu MiB"), bed_median(s, SAMPLES), "ns", NULL, 0, 0, 0);
-	for (i = 0; i < SAMPLES; i++)
-		s[i] = bed_memcpy();
-	row(named("raw ", "memcpy, 8 KiB pieces of %llu MiB"), bed_median(s, SAMPLES), "GB/s", NULL, 0,
+		s[i] = bench_access();
+	row(named("raw ", "dependent read of %llu MiB"), bench_median(s, SAMPLES), "ns", NULL, 0,
 	    0, 0);
+	for (i = 0; i < SAMPLES; i++)
+		s[i] = bench_memcpy();
+	row(named("raw ", "memcpy, 8 KiB pieces of %llu MiB"), bench_median(s, SAMPLES), "GB/s",
+	    NULL, 0, 0, 0);
 }
 
 /* MTU 4096. Returns the ratio of the first row. */
-static double operations(struct bed *b, bool packets)
+static double operations(struct bench *b, bool packets)
 {
 	const char *what = packets ? "packets: " : "fused: ";
 	double v, r, first;
 
-	bed_packets(&b->w, packets);
+	bench_packets(&b->w, packets);
 	v = latency_ratio(b, RMC_OP_READ, 64, 4096, PINGPONG, &first);
 	row(named(what, "64 B read, cache-resident"), v, "ns", "ping-pong", first,
 	    packets ? 1.6 : 2.2, true);
@@ -190,7 +191,7 @@ static double operations(struct bed *b, bool packets)
 	v = rate_median(b, RMC_OP_READ, 64, segment, 32);
 	row(named(what, "64 B reads, 32 outstanding, random"), v, "M/s", "1 M/s", v, packets ? 0 : 8,
 	    false);
-	v = rate_median(b, RMC_OP_READ, 64, segment, BED_ENTRIES);
+	v = rate_median(b, RMC_OP_READ, 64, segment, BENCH_ENTRIES);
 	row(named(what, "64 B reads, 128 outstanding, random"), v, "M/s", "1 M/s", v, 0, false);
 	v = rate_median(b, RMC_OP_WRITE, 64, segment, 32);
 	row(named(what, "64 B writes, 32 outstanding, random"), v, "M/s", "1 M/s", v, 0, false);
@@ -201,30 +202,30 @@ static double operations(struct bed *b, bool packets)
 	return first;
 }
 
-static void least_mtu(struct bed *b, bool packets)
+static void least_mtu(struct bench *b, bool packets)
 {
 	const char *what = packets ? "packets, MTU 64: " : "fused, MTU 64: ";
 	double v, r;
 
-	bed_packets(&b->w, packets);
+	bench_packets(&b->w, packets);
 	v = latency_ratio(b, RMC_OP_READ, 64, 4096, PINGPONG, &r);
 	row(named(what, "64 B read, cache-resident"), v, "ns", "ping-pong", r, 0, true);
 	v = bandwidth(b, RMC_OP_READ, &r);
 	row(named(what, "8 KiB reads"), v, "GB/s", "memcpy", r, 0, false);
 }
 
-static void many_nodes(struct bed *b, bool packets, double two)
+static void many_nodes(struct bench *b, bool packets, double two)
 {
 	double v, r;
 
-	bed_packets(&b->w, packets);
+	bench_packets(&b->w, packets);
 	v = latency_ratio(b, RMC_OP_READ, 64, 4096, PINGPONG, &r);
 	row(named(packets ? "packets, 128 nodes, " : "fused, 128 nodes, ", "one pair active: 64 B read"),
 	    v, "ns", "2 nodes", r / two, 1.2, true);
 }
 
 /* Two workers: no local path */
-static void pair(struct bed *b)
+static void pair(struct bench *b)
 {
 	double v, r;
 
@@ -236,18 +237,18 @@ static void pair(struct bed *b)
 	row("pair: 8 KiB reads, MTU 4096", v, "GB/s", "memcpy", r, 0, false);
 }
 
-static void parked(struct bed *b)
+static void parked(struct bench *b)
 {
 	double v, s[SAMPLES];
 	int i, k;
 
-	v = bed_idle(b) * 100;
+	v = bench_idle(b) * 100;
 	row("parked worker, CPU time", v, "%", "1 %", v, 3, true);
 	for (k = 0; k < 2; k++) {
-		bed_helps = !k;
+		bench_helps = !k;
 		for (i = 0; i < SAMPLES; i++)
-			s[i] = bed_wake(b, 100000) / 1e3;
-		v = bed_median(s, SAMPLES);
+			s[i] = bench_wake(b, 100000) / 1e3;
+		v = bench_median(s, SAMPLES);
 		row(k ? "64 B read that wakes a parked worker" :
 			"64 B read, the caller helps a parked worker", v, "us", NULL, 0, 0, 0);
 	}
@@ -264,13 +265,13 @@ int main(int argc, char **argv)
 	};
 	double two[2], s[SAMPLES];
 	int c, i, ncpu;
-	struct bed b;
+	struct bench b;
 
 	while ((c = getopt_long(argc, argv, "jqs:h", longopts, NULL)) != -1) {
 		if (c == 'j') {
 			json = true;
 		} else if (c == 'q') {
-			bed_quick = true;
+			bench_quick = true;
 		} else if (c == 's' && atoi(optarg) > 0) {
 			segment = (u64)atoi(optarg) << 20;
 		} else {
@@ -280,45 +281,45 @@ int main(int argc, char **argv)
 			return c == 'h' ? 0 : 2;
 		}
 	}
-	ncpu = bed_setup(segment);
+	ncpu = bench_setup(segment);
 	if (ncpu < 2)
 		return 4;
 
 	for (i = 0; i < SAMPLES; i++)
-		s[i] = bed_arithmetic();
-	row("raw arithmetic", bed_median(s, SAMPLES), "/ns", NULL, 0, 0, 0);
-	bed_init(&b, 2, "fused", 4096);
-	bed_start(&b, false);
+		s[i] = bench_arithmetic();
+	row("raw arithmetic", bench_median(s, SAMPLES), "/ns", NULL, 0, 0, 0);
+	bench_init(&b, 2, "fused", 4096);
+	bench_start(&b, false);
 	limits(&b);
 	for (i = 0; i < 2; i++)
 		two[i] = operations(&b, i);
-	bed_fini(&b);
+	bench_fini(&b);
 
-	bed_init(&b, 2, "fused", 64);
-	bed_start(&b, false);
+	bench_init(&b, 2, "fused", 64);
+	bench_start(&b, false);
 	for (i = 0; i < 2; i++)
 		least_mtu(&b, i);
-	bed_fini(&b);
+	bench_fini(&b);
 
-	bed_init(&b, 128, "fused", 4096);
-	bed_start(&b, false);
+	bench_init(&b, 128, "fused", 4096);
+	bench_start(&b, false);
 	for (i = 0; i < 2; i++)
 		many_nodes(&b, i, two[i]);
-	bed_fini(&b);
+	bench_fini(&b);
 
 	if (ncpu >= 3) {
-		bed_init(&b, 2, "pair", 4096);
-		bed_start(&b, false);
+		bench_init(&b, 2, "pair", 4096);
+		bench_start(&b, false);
 		pair(&b);
-		bed_fini(&b);
+		bench_fini(&b);
 	} else if (!json) {
 		printf("# pair: skipped, three spinning threads need three CPUs, here are %d\n", ncpu);
 	}
 
-	bed_init(&b, 2, "fused", 4096);
-	bed_start(&b, true);
+	bench_init(&b, 2, "fused", 4096);
+	bench_start(&b, true);
 	parked(&b);
-	bed_fini(&b);
+	bench_fini(&b);
 	if (json)
 		printf("\n]\n");
 	return failed ? 1 : 0;

@@ -16,7 +16,7 @@
 #define _GNU_SOURCE
 #include <getopt.h>
 #include <stdio.h>
-#include "bed.h"
+#include "harness.h"
 #include "tools/common/json.h"
 
 #define rmc_qp user_qp
@@ -38,7 +38,7 @@
 #define WAYS		2		/* push, pull */
 
 struct end {
-	struct bed_app app;
+	struct bench_app app;
 	struct rmc_msg *m;
 	u8 *seg, *in;
 	u32 peer;
@@ -49,7 +49,7 @@ struct samples {
 	size_t n;
 };
 
-static struct bed bed;
+static struct bench bench;
 static struct end end[2];
 static const u32 sizes[] = { 8, 32, 64, 256, 1024, 4096, 8192 };
 static struct samples one_way[ARRAY_SIZE(sizes)][WAYS], streams[ARRAY_SIZE(sizes)][WAYS];
@@ -81,7 +81,7 @@ static double percentile(const struct samples *s, double share)
 static void open_end(struct end *e, u32 nid, u8 *seg)
 {
 	struct rmc_msg_raw raw = {
-		.qp = &e->app.qp, .nodes = 2, .self = nid, .seg = seg, .seg_len = bed_bytes,
+		.qp = &e->app.qp, .nodes = 2, .self = nid, .seg = seg, .seg_len = bench_bytes,
 		.max_length = 1 << 20, .local = e->app.lbuf,
 	};
 	struct rmc_msg_options o;
@@ -124,18 +124,18 @@ static void flush(void)
 
 static void latency(struct samples *s, u32 size)
 {
-	int n = bed_quick ? LATENCIES / 4 : LATENCIES, i;
-	double ns = bed_ns_per_tick();
+	int n = bench_quick ? LATENCIES / 4 : LATENCIES, i;
+	double ns = bench_ns_per_tick();
 	u64 t0, now;
 
-	t0 = bed_ticks();
+	t0 = bench_ticks();
 	for (i = -50; i < n; i++) {
 		send(&end[i & 1], size);
 		receive(&end[!(i & 1)], size);
-		now = bed_ticks();
+		now = bench_ticks();
 		if (i >= 0)
 			sample(s, (now - t0) * ns);
-		t0 = bed_ticks();
+		t0 = bench_ticks();
 	}
 	flush();
 }
@@ -143,18 +143,18 @@ static void latency(struct samples *s, u32 size)
 /* ns per message, of windows in which so many are sent and then received */
 static void stream(struct samples *s, u32 size)
 {
-	int n = bed_quick ? WINDOWS / 4 : WINDOWS, i, k;
+	int n = bench_quick ? WINDOWS / 4 : WINDOWS, i, k;
 	int window = WINDOW_BYTES / size < WINDOW ? WINDOW_BYTES / size : WINDOW;
 	u64 t0;
 
 	for (i = -2; i < n; i++) {
-		t0 = bed_now();
+		t0 = bench_now();
 		for (k = 0; k < window; k++)
 			send(&end[0], size);
 		for (k = 0; k < window; k++)
 			receive(&end[1], size);
 		if (i >= 0)
-			sample(s, (double)(bed_now() - t0) / window);
+			sample(s, (double)(bench_now() - t0) / window);
 	}
 	flush();
 }
@@ -184,7 +184,7 @@ static void report(struct json *j)
 		for (pull = 0; pull < WAYS; pull++) {
 			struct samples *l = &one_way[i][pull], *s = &streams[i][pull];
 
-			bed_median(l->v, l->n);		/* sorts */
+			bench_median(l->v, l->n);		/* sorts */
 			json_object(j, NULL);
 			json_uint(j, "bytes", sizes[i]);
 			json_string(j, "way", pull ? "pull" : "push");
@@ -194,7 +194,7 @@ static void report(struct json *j)
 			json_double(j, "p99_usec", percentile(l, 0.99) / 1e3);
 			json_double(j, "p99_9_usec", percentile(l, 0.999) / 1e3);
 			json_double(j, "bw_typical_bytes_per_sec",
-				    sizes[i] * 1e9 / bed_median(s->v, s->n));
+				    sizes[i] * 1e9 / bench_median(s->v, s->n));
 			json_end_object(j);
 		}
 	}
@@ -215,7 +215,7 @@ int main(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "qh", longopts, NULL)) != -1) {
 		if (c == 'q') {
-			bed_quick = true;
+			bench_quick = true;
 		} else {
 			fprintf(c == 'h' ? stdout : stderr, "usage: messages [--quick]\n");
 			return c == 'h' ? 0 : 2;
@@ -225,28 +225,28 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: messages [--quick]\n");
 		return 2;
 	}
-	if (bed_setup(SEGMENT) < 2)
+	if (bench_setup(SEGMENT) < 2)
 		return 4;
-	memset(bed_segment, 0, bed_bytes);
-	first = aligned_alloc(4096, bed_bytes);
+	memset(bench_segment, 0, bench_bytes);
+	first = aligned_alloc(4096, bench_bytes);
 	if (!first)
 		return 1;
-	memset(first, 0, bed_bytes);
-	bed_init(&bed, 2, "fused", 4096);
-	seg = mem_make(first, bed_bytes, 12, 0);
-	seg_set(&bed.w, 0, 0, seg);
+	memset(first, 0, bench_bytes);
+	bench_init(&bench, 2, "fused", 4096);
+	seg = mem_make(first, bench_bytes, 12, 0);
+	seg_set(&bench.w, 0, 0, seg);
 	for (k = 0; k < 2; k++) {
-		bed_app_init(&bed, &end[k].app, k, !k);
+		bench_app_init(&bench, &end[k].app, k, !k);
 		memset(end[k].app.lbuf, 0, LOCAL + LARGEST);
 	}
-	bed_start(&bed, false);
-	bed_finer = 10;
+	bench_start(&bench, false);
+	bench_finer = 10;
 	open_end(&end[0], 0, first);
-	open_end(&end[1], 1, bed_segment);
+	open_end(&end[1], 1, bench_segment);
 	for (k = 0; k < ROUNDS; k++) {
 		for (i = 0; i < LIMITS; i++)
-			pp[k * LIMITS + i] = bed_pingpong(&bed);
-		if (!bed_quick || k % 3 == 0)
+			pp[k * LIMITS + i] = bench_pingpong(&bench);
+		if (!bench_quick || k % 3 == 0)
 			round_of();
 	}
 	json_init(&out, stdout);
@@ -255,7 +255,7 @@ int main(int argc, char **argv)
 	json_string(&out, "latency", "one way, one thread at both ends");
 	json_int(&out, "cells", CELLS);
 	json_object(&out, "limits");
-	json_double(&out, "line_ping_pong_usec", bed_median(pp, ROUNDS * LIMITS) / 1e3);
+	json_double(&out, "line_ping_pong_usec", bench_median(pp, ROUNDS * LIMITS) / 1e3);
 	json_end_object(&out);
 	json_array(&out, "results");
 	report(&out);
@@ -263,6 +263,6 @@ int main(int argc, char **argv)
 	json_end_object(&out);
 	for (k = 0; k < 2; k++)
 		rmc_msg_close(end[k].m);
-	testbed_stop(&bed.w);
+	testbed_stop(&bench.w);
 	return 0;
 }

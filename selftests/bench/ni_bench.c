@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "bed.h"
+#include "harness.h"
 
 #define APPS		4
 #define OUTSTANDING	32
@@ -44,12 +44,12 @@ static const struct row rows[] = {
 	{ "split",    2, 2, 4 + 2 * 0.5 },
 };
 
-static struct bed bed;
-static struct bed_app more[APPS - 1];
+static struct bench bench;
+static struct bench_app more[APPS - 1];
 
-static struct bed_app *app(u32 i)
+static struct bench_app *app(u32 i)
 {
-	return i ? &more[i - 1] : &bed.app;
+	return i ? &more[i - 1] : &bench.app;
 }
 
 static void setup(const struct row *r)
@@ -58,11 +58,11 @@ static void setup(const struct row *r)
 				.mtu = RMC_MTU_DEFAULT, .itt = 1024 };
 	u32 i;
 
-	bed_init_opts(&bed, &o);
+	bench_init_opts(&bench, &o);
 	/* fused ones would take the local path, which the others do not have */
-	bed_packets(&bed.w, true);
+	bench_packets(&bench.w, true);
 	for (i = 0; i < APPS - 1; i++)
-		bed_app_init(&bed, &more[i], 0, 1);
+		bench_app_init(&bench, &more[i], 0, 1);
 }
 
 static void teardown(bool threads)
@@ -70,15 +70,15 @@ static void teardown(bool threads)
 	u32 i;
 
 	if (threads)
-		testbed_stop(&bed.w);
+		testbed_stop(&bench.w);
 	for (i = 0; i < APPS - 1; i++) {
-		bed_app_fini(&more[i]);
+		bench_app_fini(&more[i]);
 		mem_free(more[i].buf);
 	}
-	bed_app_fini(&bed.app);
-	testbed_fini(&bed.w);
-	mem_free(bed.seg);
-	mem_free(bed.app.buf);
+	bench_app_fini(&bench.app);
+	testbed_fini(&bench.w);
+	mem_free(bench.seg);
+	mem_free(bench.app.buf);
 }
 
 static void nothing(int slot, void *arg)
@@ -93,11 +93,11 @@ static u64 spent[32];
 static u32 visit_timed(void)
 {
 	u32 i, n, done = 0;
-	u64 t0 = bed_ticks(), t1;
+	u64 t0 = bench_ticks(), t1;
 
-	for (i = 0; i < bed.w.workers; i++) {
-		n = rmc_ni_visit(&bed.w.worker[i].ni);
-		t1 = bed_ticks();
+	for (i = 0; i < bench.w.workers; i++) {
+		n = rmc_ni_visit(&bench.w.worker[i].ni);
+		t1 = bench_ticks();
 		if (n)
 			spent[i] += t1 - t0;
 		t0 = t1;
@@ -109,31 +109,31 @@ static u32 visit_timed(void)
 /* ns of a blocking read, all threads' work */
 static double blocking(u32 size)
 {
-	u32 n = (bed_quick ? 4000 : 20000) / (1 + size / 512), i;
+	u32 n = (bench_quick ? 4000 : 20000) / (1 + size / 512), i;
 	u64 t0, sum = 0;
 
 	for (i = 0; i < n; i++) {
-		t0 = bed_ticks();
-		bed_post(&bed.app, RMC_OP_READ, size, bed_bytes);
-		sum += bed_ticks() - t0;
+		t0 = bench_ticks();
+		bench_post(&bench.app, RMC_OP_READ, size, bench_bytes);
+		sum += bench_ticks() - t0;
 		memset(spent, 0, sizeof(spent));
-		while (rmc_qp_in_flight(&bed.app.qp)) {
+		while (rmc_qp_in_flight(&bench.app.qp)) {
 			visit_timed();
-			t0 = bed_ticks();
-			if (rmc_poll_cq(&bed.app.qp, nothing))
-				sum += bed_ticks() - t0;
+			t0 = bench_ticks();
+			if (rmc_poll_cq(&bench.app.qp, nothing))
+				sum += bench_ticks() - t0;
 		}
-		for (t0 = 0; t0 < bed.w.workers; t0++)
+		for (t0 = 0; t0 < bench.w.workers; t0++)
 			sum += spent[t0];
 	}
-	return (double)sum / n * bed_ns_per_tick();
+	return (double)sum / n * bench_ns_per_tick();
 }
 
 /* Operations per microsecond of all applications together. */
 static double rate(u32 size, bool threads)
 {
-	u32 n = (bed_quick ? 40000 : 160000) / (1 + size / 512), posted = 0, in_flight = 1, i;
-	u64 t0 = bed_now(), busiest = 0;
+	u32 n = (bench_quick ? 40000 : 160000) / (1 + size / 512), posted = 0, in_flight = 1, i;
+	u64 t0 = bench_now(), busiest = 0;
 
 	memset(spent, 0, sizeof(spent));
 	while (posted < n || in_flight) {
@@ -141,7 +141,7 @@ static double rate(u32 size, bool threads)
 		for (i = 0; i < APPS; i++) {
 			rmc_poll_cq(&app(i)->qp, nothing);
 			while (posted < n && rmc_qp_in_flight(&app(i)->qp) < OUTSTANDING) {
-				bed_post(app(i), RMC_OP_READ, size, bed_bytes);
+				bench_post(app(i), RMC_OP_READ, size, bench_bytes);
 				posted++;
 			}
 			in_flight += rmc_qp_in_flight(&app(i)->qp);
@@ -149,13 +149,13 @@ static double rate(u32 size, bool threads)
 		if (!threads)
 			visit_timed();
 		else
-			rmc_relax_slow(&bed.app.qp, 0);
+			rmc_relax_slow(&bench.app.qp, 0);
 	}
 	if (threads)
-		return (double)n * 1000 / (bed_now() - t0);
-	for (i = 0; i < bed.w.workers; i++)
+		return (double)n * 1000 / (bench_now() - t0);
+	for (i = 0; i < bench.w.workers; i++)
 		busiest = max(busiest, spent[i]);
-	return (double)n * 1000 / (busiest * bed_ns_per_tick());
+	return (double)n * 1000 / (busiest * bench_ns_per_tick());
 }
 
 static double typical_rate(u32 size, bool threads)
@@ -167,7 +167,7 @@ static double typical_rate(u32 size, bool threads)
 	for (i = 0; i < RUNS; i++)
 		v[i] = rate(size, threads);
 	/* of work alone the best: what was taken away meanwhile is not its cost */
-	bed_median(v, RUNS);
+	bench_median(v, RUNS);
 	return v[threads ? RUNS / 2 : RUNS - 1];
 }
 
@@ -179,7 +179,7 @@ static double best_blocking(u32 size)
 	blocking(size);
 	for (i = 0; i < RUNS; i++)
 		v[i] = blocking(size);
-	bed_median(v, RUNS);
+	bench_median(v, RUNS);
 	return v[0];
 }
 
@@ -201,14 +201,14 @@ static double handoff(void)
 	double v[RUNS];
 	int i;
 
-	bed_finer = 20;
-	bed_init(&bed, 2, "fused", RMC_MTU_DEFAULT);
-	bed_start(&bed, false);
+	bench_finer = 20;
+	bench_init(&bench, 2, "fused", RMC_MTU_DEFAULT);
+	bench_start(&bench, false);
 	for (i = 0; i < RUNS; i++)
-		v[i] = bed_pingpong(&bed);
-	bed_fini(&bed);
-	bed_finer = 1;
-	bed_median(v, RUNS);
+		v[i] = bench_pingpong(&bench);
+	bench_fini(&bench);
+	bench_finer = 1;
+	bench_median(v, RUNS);
 	return v[0] / 2;
 }
 
@@ -218,13 +218,13 @@ static void row(const struct row *r, double hop, int cpus)
 	u32 threads;
 
 	setup(r);
-	threads = bed.w.workers + 1;
+	threads = bench.w.workers + 1;
 	printf("%-9s %5u %6u %7u %9.1f %9.0f %7.0f", r->ni, r->units, r->rrpps, threads - 1,
 	       r->handoffs, best_blocking(64) + r->handoffs * hop,
 	       best_blocking(8192) + r->handoffs * hop);
 	printf(" %9.2f %7.2f", typical_rate(64, false), typical_rate(8192, false) * 8192 / 1000);
 	fflush(stdout);
-	testbed_start(&bed.w, NULL, false);
+	testbed_start(&bench.w, NULL, false);
 	small = typical_rate(64, true);
 	large = typical_rate(8192, true) * 8192 / 1000;
 	printf(" %9.2f %7.2f%s\n", small, large, threads > (u32)cpus ? "  (scheduler's)" : "");
@@ -237,8 +237,8 @@ int main(int argc, char **argv)
 	double hop;
 	int cpus, i;
 
-	bed_quick = argc > 1 && !strcmp(argv[1], "--quick");
-	cpus = bed_setup(64UL << 20);
+	bench_quick = argc > 1 && !strcmp(argv[1], "--quick");
+	cpus = bench_setup(64UL << 20);
 	if (cpus < 2)
 		return 4;
 	hop = handoff();

@@ -20,7 +20,7 @@
 #include "windows.h"
 #include "tools/common/json.h"
 
-#define rmc_qp user_qp		/* as in bed.h */
+#define rmc_qp user_qp		/* as in harness.h */
 #include <rmc/error.h>
 #include <rmc/reader.h>
 #include <rmc/sabre.h>
@@ -144,11 +144,11 @@ static double pass_ns(const struct store *st, enum pass pass)
 	win_start();
 	do {
 		for (i = 0; i < BATCH; i++) {
-			bed_check(rmc_execute(&qp, op, 1, bed_random() % st->n * st->step, landing,
-					  st->s->image(st->size)));
+			bench_check(rmc_execute(&qp, op, 1, bench_random() % st->n * st->step,
+						landing, st->s->image(st->size)));
 			if (pass == TRANSFER)
 				continue;
-			bed_check(rmc_scheme_check(st->s, landing, clean, st->size, &data));
+			bench_check(rmc_scheme_check(st->s, landing, clean, st->size, &data));
 			if (pass == USE)
 				sum += use(data, st->size);
 		}
@@ -166,8 +166,8 @@ static double reader_ns(const struct store *st, struct rmc_reader *r)
 	win_start();
 	do {
 		for (i = 0; i < BATCH; i++) {
-			rd.offset = bed_random() % st->n * st->step;
-			bed_check(rmc_reader_read(r, &rd));
+			rd.offset = bench_random() % st->n * st->step;
+			bench_check(rmc_reader_read(r, &rd));
 			sum += use(rd.data, st->size);
 		}
 	} while (!win_over(BATCH));
@@ -248,10 +248,12 @@ static void figure7a(void)
 				seg->sabre = kinds[k].mode;
 				win_start();
 				do {
-					for (j = 0; j < BATCH; j++)
-						bed_check(rmc_execute(&qp, kinds[k].op, 1,
-								  bed_random() % places * size, landing,
-								  size));
+					for (j = 0; j < BATCH; j++) {
+						u64 at = bench_random() % places * size;
+
+						bench_check(rmc_execute(&qp, kinds[k].op, 1, at,
+									landing, size));
+					}
 				} while (!win_over(BATCH));
 				t[k][r] = 1 / win_rate();
 			}
@@ -274,11 +276,11 @@ static double rate_gbs(u32 op, u32 size)
 			while (rmc_qp_in_flight(&qp) >= WINDOW)
 				rmc_poll_cq(&qp, NULL);
 			slot = rmc_wait_for_slot(&qp, NULL);
-			rmc_issue(&qp, op, slot, 1, bed_random() % places * size,
+			rmc_issue(&qp, op, slot, 1, bench_random() % places * size,
 				  landing + slot * (u64)OBJECT_MAX, size);
 		}
 	} while (!win_over(4 * BATCH));
-	bed_check(rmc_drain_cq(&qp, NULL));
+	bench_check(rmc_drain_cq(&qp, NULL));
 	return win_rate() * size;
 }
 
@@ -344,8 +346,8 @@ static void crowd_open(struct crowd *c, const struct store *st, u32 readers, u32
 					   (i + 1) * st->n / writers, false };
 	for (i = 0; i < readers; i++) {
 		c->rd[i] = (struct rmc_read){ .nid = 1, .len = st->size,
-					      .offset = bed_random() % st->n * st->step };
-		bed_check(rmc_reader_start(c->r, &c->rd[i]));
+					      .offset = bench_random() % st->n * st->step };
+		bench_check(rmc_reader_start(c->r, &c->rd[i]));
 	}
 }
 
@@ -356,12 +358,12 @@ static bool crowd_read(struct crowd *c)
 
 	if (rmc_reader_poll(c->r, &done) != 1)
 		return false;
-	bed_check(done->status);
+	bench_check(done->status);
 	c->sum += use(done->data, c->st->size);
 	c->n++;
 	rmc_reader_release(c->r, done);
-	done->offset = bed_random() % c->st->n * c->st->step;
-	bed_check(rmc_reader_start(c->r, done));
+	done->offset = bench_random() % c->st->n * c->st->step;
+	bench_check(rmc_reader_start(c->r, done));
 	return true;
 }
 
@@ -420,10 +422,10 @@ static double readers_per_us(const struct store *st, u32 readers, u32 writers, d
 	win_start();
 	do {
 		before = c.n;
-		for (spent = 0; spent < WINDOW_NS / 4; spent += bed_now() - t) {
+		for (spent = 0; spent < WINDOW_NS / 4; spent += bench_now() - t) {
 			while (testbed_visit(&testbed))
 				crowd_write(&c);
-			t = bed_now();
+			t = bench_now();
 			while (crowd_read(&c))
 				;
 		}
@@ -516,7 +518,7 @@ static double local_rate(const struct store *st, bool in_place)
 	do {
 		for (i = 0; i < 4 * BATCH; i++) {
 			const struct rmc_object *o = (const struct rmc_object *)
-				(segment + bed_random() % st->n * st->step);
+				(segment + bench_random() % st->n * st->step);
 
 			if (in_place) {
 				do {
@@ -524,7 +526,7 @@ static double local_rate(const struct store *st, bool in_place)
 					sum += use((const u8 *)o + st->s->data_at, st->size);
 				} while (rmc_object_read_retry(o, version));
 			} else {
-				bed_check(rmc_scheme_read(st->s, o, clean, st->size));
+				bench_check(rmc_scheme_read(st->s, o, clean, st->size));
 				sum += use(clean, st->size);
 			}
 		}
@@ -592,8 +594,9 @@ static void all_schemes(void)
 				win_start();
 				do {
 					for (j = 0; j < OBJECTS; j++)
-						bed_check(rmc_scheme_check(s, segment + j * st.step, clean,
-								       st.size, &data));
+						bench_check(rmc_scheme_check(s,
+									     segment + j * st.step,
+									     clean, st.size, &data));
 				} while (!win_over(OBJECTS));
 				c[r] = 1 / win_rate();
 			}
@@ -628,10 +631,10 @@ static void testbed_up(void)
 	struct testbed_opts o = { .nodes = 2, .mtu = mtu, .itt = 1024 };
 	size_t len = (size_t)ENTRIES * OBJECT_MAX + (1 << 20);
 
-	segment = bed_map(SEGMENT);
+	segment = bench_map(SEGMENT);
 	memset(segment, 0, SEGMENT);
-	landing = bed_map(len);
-	clean = bed_map(2UL << 20);
+	landing = bench_map(len);
+	clean = bench_map(2UL << 20);
 	testbed_now_ns = 0;
 	testbed_init(&testbed, &o);
 	app_init(&app, &testbed, 0, 0, ENTRIES);
@@ -643,7 +646,7 @@ static void testbed_up(void)
 	rmc_qp_init_raw(&qp, app.wq, app.cq, app.flags, slots,
 			(struct rmc_operands *)(landing + len - ENTRIES * sizeof(struct rmc_operands)),
 			ENTRIES);
-	bed_packets(&testbed, packets);
+	bench_packets(&testbed, packets);
 	testbed_start(&testbed, worker_cpus, false);
 }
 
@@ -716,7 +719,7 @@ int main(int argc, char **argv)
 			checking = true;
 		} else if (c == 'm') {
 			mtu = (u32)atoi(optarg);
-		} else if (c == 'p' && bed_is_path(optarg, &packets)) {
+		} else if (c == 'p' && bench_is_path(optarg, &packets)) {
 			;
 		} else {
 			return usage(c == 'h' ? 0 : 2);
@@ -728,7 +731,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "objects: needs two CPUs, this machine has one\n");
 		return 4;
 	}
-	bed_pin(0);
+	bench_pin(0);
 	testbed_up();
 	if (as_json) {
 		json_init(&out, stdout);

@@ -12,7 +12,7 @@
 #define _GNU_SOURCE
 #include <getopt.h>
 #include <stdio.h>
-#include "bed.h"
+#include "harness.h"
 
 #define SEGMENT		(64UL << 20)
 #define CACHED		(16UL << 10)
@@ -43,7 +43,7 @@ static double median(double *v, int n)
 	return v[n / 2];
 }
 
-static double latency(struct bed *b, u32 mode, u32 size, u64 span)
+static double latency(struct bench *b, u32 mode, u32 size, u64 span)
 {
 	u32 op = mode ? RMC_OP_SABRE : RMC_OP_READ;
 	u64 t0 = 0;
@@ -52,21 +52,21 @@ static double latency(struct bed *b, u32 mode, u32 size, u64 span)
 	/* nobody has an operation in flight now */
 	b->seg->sabre = mode;
 	for (i = -2; i < OPERATIONS; i++) {
-		u64 off = bed_random() % (span / size) * size;
+		u64 off = bench_random() % (span / size) * size;
 
 		if (!i)
-			t0 = bed_now();
-		bed_check(rmc_execute(&b->app.qp, op, b->app.target, off, b->app.lbuf, size));
+			t0 = bench_now();
+		bench_check(rmc_execute(&b->app.qp, op, b->app.target, off, b->app.lbuf, size));
 		*(volatile u64 *)b->app.lbuf;
 	}
-	return (double)(bed_now() - t0) / OPERATIONS;
+	return (double)(bench_now() - t0) / OPERATIONS;
 }
 
 /* Latencies and ratios to a plain read, of one size. */
-static void compare(struct bed *b, u32 size, u64 span, const char *where)
+static void compare(struct bench *b, u32 size, u64 span, const char *where)
 {
 	double ns[4][SAMPLES], ratio[4][SAMPLES];
-	int n = bed_quick ? SAMPLES / 4 : SAMPLES, k;
+	int n = bench_quick ? SAMPLES / 4 : SAMPLES, k;
 	u32 mode;
 
 	for (k = 0; k < n; k++)
@@ -93,37 +93,37 @@ static void compare(struct bed *b, u32 size, u64 span, const char *where)
 }
 
 /* Millions of reads or SABRes per second with 32 in flight. */
-static double rate(struct bed *b, u32 mode, u32 size, u64 span)
+static double rate(struct bench *b, u32 mode, u32 size, u64 span)
 {
 	u32 n = WINDOW, i;
-	u64 t0 = bed_now();
+	u64 t0 = bench_now();
 
 	b->seg->sabre = mode;
 	for (i = 0; i < n; i++) {
-		u64 off = bed_random() % (span / size) * size;
+		u64 off = bench_random() % (span / size) * size;
 		int slot;
 
 		while (rmc_qp_in_flight(&b->app.qp) >= 32)
 			rmc_poll_cq(&b->app.qp, NULL);
 		slot = rmc_wait_for_slot(&b->app.qp, NULL);
 		rmc_issue(&b->app.qp, mode ? RMC_OP_SABRE : RMC_OP_READ, slot, b->app.target, off,
-			  b->app.lbuf + slot * BED_SLOT, size);
+			  b->app.lbuf + slot * BENCH_SLOT, size);
 	}
-	bed_check(rmc_drain_cq(&b->app.qp, NULL));
-	return n * 1000.0 / (bed_now() - t0);
+	bench_check(rmc_drain_cq(&b->app.qp, NULL));
+	return n * 1000.0 / (bench_now() - t0);
 }
 
 static void table(u32 mtu, u64 span, const char *where)
 {
 	static const u32 sizes[] = { 64, 128, 256, 512, 1024, 2048, 4096, 8192 };
 	double s[4][SAMPLES];
-	int n = bed_quick ? SAMPLES / 4 : SAMPLES, k;
-	struct bed b;
+	int n = bench_quick ? SAMPLES / 4 : SAMPLES, k;
+	struct bench b;
 	u32 i, mode;
 
-	bed_init(&b, 2, "fused", mtu);
+	bench_init(&b, 2, "fused", mtu);
 	mem_objects(b.seg, RMC_SABRE_OVERLAPPED, 0);
-	bed_start(&b, false);
+	bench_start(&b, false);
 	if (!check) {
 		printf("\nMTU %u, %s: latency, ns, and ratio to a plain read\n", mtu, where);
 		printf("%6s %9s", "bytes", names[0]);
@@ -144,7 +144,7 @@ static void table(u32 mtu, u64 span, const char *where)
 			printf(" %14.2f", median(s[mode], n));
 		printf("\n");
 	}
-	bed_fini(&b);
+	bench_fini(&b);
 }
 
 int main(int argc, char **argv)
@@ -161,7 +161,7 @@ int main(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "qcm:h", longopts, NULL)) != -1) {
 		if (c == 'q') {
-			bed_quick = true;
+			bench_quick = true;
 		} else if (c == 'c') {
 			check = true;
 			mtu = 4096;
@@ -172,10 +172,10 @@ int main(int argc, char **argv)
 			return c == 'h' ? 0 : 2;
 		}
 	}
-	if (bed_setup(SEGMENT) < 2)
+	if (bench_setup(SEGMENT) < 2)
 		return 4;
 	/* even versions, no readers */
-	memset(bed_segment, 0, SEGMENT);
+	memset(bench_segment, 0, SEGMENT);
 	if (!mtu || mtu == 4096) {
 		table(4096, CACHED, "cache-resident");
 		table(4096, SEGMENT, "random in 64 MiB");

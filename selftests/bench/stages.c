@@ -20,7 +20,7 @@
 #define _GNU_SOURCE
 #include <getopt.h>
 #include <stdio.h>
-#include "bed.h"
+#include "harness.h"
 #include "lines.h"
 #include "tools/common/json.h"
 
@@ -51,15 +51,15 @@ static const struct {
 	{ "read", RMC_OP_READ, 8192, 64, false },
 };
 
-static struct bed bed;
+static struct bench bench;
 static struct json out;
 static double stage_cycles[LINES_STAGES][SAMPLES];
 static long long overhead;		/* of reading the counter twice */
 
 static void post(u32 op, u32 bytes)
 {
-	u64 off = bed_random() % (SPAN / bytes) * bytes;
-	struct bed_app *app = &bed.app;
+	u64 off = bench_random() % (SPAN / bytes) * bytes;
+	struct bench_app *app = &bench.app;
 	u8 *buf;
 	int slot;
 
@@ -80,7 +80,7 @@ static void post(u32 op, u32 bytes)
 /* The data that came is read as well. */
 static void landed(int slot, void *arg)
 {
-	struct bed_app *app = arg;
+	struct bench_app *app = arg;
 	u32 i;
 
 	if (!app->stride)		/* an atomic */
@@ -92,16 +92,16 @@ static void landed(int slot, void *arg)
 static u32 run(enum lines_stage stage)
 {
 	switch (stage) {
-	case LINES_RGP: return rmc_rgp_poll(&bed.app.a.qp);
-	case LINES_RRPP: return rmc_rrpp_poll(bed.w.node[1]);
-	default: return rmc_rcp_poll(bed.w.node[0]);
+	case LINES_RGP: return rmc_rgp_poll(&bench.app.a.qp);
+	case LINES_RRPP: return rmc_rrpp_poll(bench.w.node[1]);
+	default: return rmc_rcp_poll(bench.w.node[0]);
 	}
 }
 
 /* One packet seems to be under way all the time: so that no operation goes without. */
 static void keep_packets(bool packets)
 {
-	struct rmc_out *out = bed.w.node[0]->out[1];
+	struct rmc_out *out = bench.w.node[0]->out[1];
 
 	if (out)
 		out->credits = out->req.mask + !packets;
@@ -114,32 +114,32 @@ static void one_round(u32 op, u32 bytes, u32 batch, long long *ticks)
 	u64 t0;
 	u32 i, done = 1;
 
-	t0 = bed_ticks();
+	t0 = bench_ticks();
 	for (i = 0; i < batch; i++)
 		post(op, bytes);
-	ticks[LINES_POST] += bed_ticks() - t0 - overhead;
+	ticks[LINES_POST] += bench_ticks() - t0 - overhead;
 	while (done) {		/* a packet may have to wait for others */
 		done = 0;
 		for (stage = LINES_RGP; stage <= LINES_RCP; stage++) {
 			u32 n;
 
-			t0 = bed_ticks();
+			t0 = bench_ticks();
 			lines_stage(stage);
 			n = run(stage);
 			lines_stage(LINES_NONE);
 			/* a look that found nothing is the worker's, not the operation's */
 			if (n)
-				ticks[stage] += bed_ticks() - t0 - overhead;
+				ticks[stage] += bench_ticks() - t0 - overhead;
 			done += n;
 		}
 	}
-	t0 = bed_ticks();
+	t0 = bench_ticks();
 	lines_stage(LINES_POLL);
-	while (rmc_qp_in_flight(&bed.app.qp))
-		rmc_poll_cq(&bed.app.qp, landed);
+	while (rmc_qp_in_flight(&bench.app.qp))
+		rmc_poll_cq(&bench.app.qp, landed);
 	lines_stage(LINES_NONE);
-	ticks[LINES_POLL] += bed_ticks() - t0 - overhead;
-	bed_check(rmc_qp_error(&bed.app.qp));
+	ticks[LINES_POLL] += bench_ticks() - t0 - overhead;
+	bench_check(rmc_qp_error(&bench.app.qp));
 }
 
 static void report(const char *name, u32 bytes, u32 mtu, u32 batch, int n)
@@ -156,7 +156,7 @@ static void report(const char *name, u32 bytes, u32 mtu, u32 batch, int n)
 	json_object(&out, lines_counted ? "lines" : "cycles");
 	for (stage = 0; stage < LINES_STAGES; stage++) {
 		v = lines_counted ? lines_touched(stage) / n / TOGETHER :
-				    bed_median(stage_cycles[stage], n) / TOGETHER;
+				    bench_median(stage_cycles[stage], n) / TOGETHER;
 		json_double(&out, names[stage], v);
 		sum += v;
 	}
@@ -169,13 +169,13 @@ static void report(const char *name, u32 bytes, u32 mtu, u32 batch, int n)
 
 static void measure(u32 which, u32 batch)
 {
-	int n = bed_quick || lines_counted ? SAMPLES / 5 : SAMPLES, i, stage;
+	int n = bench_quick || lines_counted ? SAMPLES / 5 : SAMPLES, i, stage;
 	u32 op = table[which].op, bytes = table[which].bytes;
 	long long ticks[LINES_STAGES];
 	u32 k;
 
-	bed.app.stride = op == RMC_OP_READ || op == RMC_OP_SABRE ? bytes : 0;
-	bed.seg->sabre = op == RMC_OP_SABRE ? RMC_SABRE_OVERLAPPED : 0;
+	bench.app.stride = op == RMC_OP_READ || op == RMC_OP_SABRE ? bytes : 0;
+	bench.seg->sabre = op == RMC_OP_SABRE ? RMC_SABRE_OVERLAPPED : 0;
 	memset(ticks, 0, sizeof(ticks));
 	for (i = 0; i < WARM_UP; i++) {
 		keep_packets(!table[which].direct);
@@ -199,15 +199,15 @@ static void with_mtu(u32 mtu)
 	static const u32 batches[] = { 1, BATCH_MAX };
 	u32 i, k;
 
-	bed_init(&bed, 2, "fused", mtu);
-	mem_objects(bed.seg, 0, 0);
-	memset(bed.app.lbuf, 0, BED_ENTRIES * BED_SLOT);
-	testbed_settle(&bed.w);			/* the nodes meet */
+	bench_init(&bench, 2, "fused", mtu);
+	mem_objects(bench.seg, 0, 0);
+	memset(bench.app.lbuf, 0, BENCH_ENTRIES * BENCH_SLOT);
+	testbed_settle(&bench.w);			/* the nodes meet */
 	for (i = 0; i < ARRAY_SIZE(table); i++)
 		for (k = 0; k < ARRAY_SIZE(batches); k++)
 			if (table[i].mtu == mtu)
 				measure(i, batches[k]);
-	bed_fini(&bed);
+	bench_fini(&bench);
 }
 
 static u64 empty(void)
@@ -216,11 +216,11 @@ static u64 empty(void)
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(v); i++) {
-		u64 t0 = bed_ticks();
+		u64 t0 = bench_ticks();
 
-		v[i] = bed_ticks() - t0;
+		v[i] = bench_ticks() - t0;
 	}
-	return bed_median(v, ARRAY_SIZE(v));
+	return bench_median(v, ARRAY_SIZE(v));
 }
 
 static int usage(FILE *f)
@@ -241,17 +241,17 @@ int main(int argc, char **argv)
 	while ((c = getopt_long(argc, argv, "qh", longopts, NULL)) != -1) {
 		if (c != 'q')
 			return usage(c == 'h' ? stdout : stderr);
-		bed_quick = true;
+		bench_quick = true;
 	}
 	if (optind < argc)
 		return usage(stderr);
-	bed_setup(SEGMENT);
-	memset(bed_segment, 0, bed_bytes);
+	bench_setup(SEGMENT);
+	memset(bench_segment, 0, bench_bytes);
 	overhead = empty();
 	json_init(&out, stdout);
 	json_object(&out, NULL);
 	json_string(&out, "test", lines_counted ? "host_lines" : "host_stages");
-	json_double(&out, "ns_per_cycle", bed_ns_per_tick());
+	json_double(&out, "ns_per_cycle", bench_ns_per_tick());
 	json_array(&out, "results");
 	with_mtu(4096);
 	with_mtu(64);

@@ -17,7 +17,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <unistd.h>
-#include "bed.h"
+#include "harness.h"
 #include "tools/common/json.h"
 
 #define ROUNDS		9		/* over all series and sizes */
@@ -33,7 +33,7 @@
 #define QPS_MAX		4
 #define WAKES		100		/* per round, quick: a fifth */
 #define WAKE_PAUSE	2000		/* us, ten times what a worker waits before it parks */
-#define POINTS_MAX	17		/* powers of two up to BED_SLOT */
+#define POINTS_MAX	17		/* powers of two up to BENCH_SLOT */
 #define LIMITS		33		/* short samples of each limit at a time */
 #define SEGMENT		64		/* MiB; other sizes: */
 #define SEGMENT_MIN	16
@@ -44,9 +44,9 @@ static u32 first = 64, last = 8192, mtu = MTU, segment = SEGMENT;
 static bool packets;
 static int rounds = ROUNDS;
 static struct json out;
-static struct bed bed;
-static struct bed_app apps[2];		/* both sides of double-sided runs */
-static struct bed_app more[QPS_MAX];	/* of node 0 */
+static struct bench bench;
+static struct bench_app apps[2];		/* both sides of double-sided runs */
+static struct bench_app more[QPS_MAX];	/* of node 0 */
 
 /* Samples of one size: medians forget those in which a CPU was taken away. */
 struct samples {
@@ -78,19 +78,19 @@ static double percentile(const struct samples *s, double share)
 
 static void latency(struct samples *s, u32 op, u32 size, u64 span)
 {
-	int n = bed_quick ? LATENCIES / 2 : LATENCIES, i;
-	double ns = bed_ns_per_tick();
+	int n = bench_quick ? LATENCIES / 2 : LATENCIES, i;
+	double ns = bench_ns_per_tick();
 	u64 before, now;
 
 	/* nobody has an operation in flight now */
-	bed.seg->sabre = op == RMC_OP_SABRE ? RMC_SABRE_OVERLAPPED : 0;
-	before = bed_ticks();
-	for (i = -BED_WARM_UP; i < n; i++) {
-		bed_one(&apps[0], op, size, span);
-		now = bed_ticks();
+	bench.seg->sabre = op == RMC_OP_SABRE ? RMC_SABRE_OVERLAPPED : 0;
+	before = bench_ticks();
+	for (i = -BENCH_WARM_UP; i < n; i++) {
+		bench_one(&apps[0], op, size, span);
+		now = bench_ticks();
 		if (i >= 0)
 			sample(s, (now - before) * ns);
-		before = bed_ticks();
+		before = bench_ticks();
 	}
 }
 
@@ -100,14 +100,14 @@ static void latency(struct samples *s, u32 op, u32 size, u64 span)
  */
 static void latency_both(struct samples *s, u32 size)
 {
-	int n = (bed_quick ? LATENCIES / 2 : LATENCIES) / 2, i, k, busy;
-	double ns = bed_ns_per_tick();
+	int n = (bench_quick ? LATENCIES / 2 : LATENCIES) / 2, i, k, busy;
+	double ns = bench_ns_per_tick();
 	u64 t[2];
 
-	for (i = -BED_WARM_UP; i < n; i++) {
+	for (i = -BENCH_WARM_UP; i < n; i++) {
 		for (k = 0; k < 2; k++) {
-			t[k] = bed_ticks();
-			bed_post(&apps[k], RMC_OP_READ, size, bed_bytes);
+			t[k] = bench_ticks();
+			bench_post(&apps[k], RMC_OP_READ, size, bench_bytes);
 		}
 		for (busy = 3; busy;) {
 			for (k = 0; k < 2; k++) {
@@ -118,8 +118,8 @@ static void latency_both(struct samples *s, u32 size)
 					continue;
 				busy &= ~(1 << k);
 				if (i >= 0)
-					sample(s, (bed_ticks() - t[k]) * ns);
-				bed_check(rmc_qp_error(&apps[k].qp));
+					sample(s, (bench_ticks() - t[k]) * ns);
+				bench_check(rmc_qp_error(&apps[k].qp));
 			}
 		}
 	}
@@ -130,37 +130,37 @@ static void latency_both(struct samples *s, u32 size)
  * its share in flight. The queues are full at both ends of all windows but the first, so
  * what was issued in one was completed in it.
  */
-static void rate(struct samples *s, u32 op, u32 size, u64 span, u32 outstanding, struct bed_app *app,
-		 u32 qps)
+static void rate(struct samples *s, u32 op, u32 size, u64 span, u32 outstanding,
+		 struct bench_app *app, u32 qps)
 {
 	u64 all = BYTES / size < OPERATIONS ? BYTES / size : OPERATIONS, n;
 	u32 window = size < 2048 ? WINDOW : WINDOW_LARGE, k;
-	double ns = bed_ns_per_tick(), begin;
+	double ns = bench_ns_per_tick(), begin;
 	u64 before, now;
 
-	if (bed_quick)
+	if (bench_quick)
 		all /= 2;
 	for (k = 0; k < qps; k++)
 		app[k].stride = size;
-	before = bed_ticks();
+	before = bench_ticks();
 	begin = before * ns;
 	for (n = 0; n < all; n++) {
 		for (k = 0; k < qps; k++) {
 			while (rmc_qp_in_flight(&app[k].qp) >= outstanding)
 				rmc_poll_cq(&app[k].qp, NULL);
-			bed_post(&app[k], op, size, span);
+			bench_post(&app[k], op, size, span);
 		}
 		if ((n + 1) % window)
 			continue;
-		now = bed_ticks();
+		now = bench_ticks();
 		if (n + 1 > window)
 			sample(s, (now - before) * ns / window / qps);
 		before = now;
 	}
 	for (k = 0; k < qps; k++)
-		bed_check(rmc_drain_cq(&app[k].qp, NULL));
+		bench_check(rmc_drain_cq(&app[k].qp, NULL));
 	s->operations += all * qps;
-	s->ns += bed_ticks() * ns - begin;
+	s->ns += bench_ticks() * ns - begin;
 }
 
 /* ---- series ---- */
@@ -203,7 +203,7 @@ static u32 from(const struct series *s)
 
 static u32 to(const struct series *s)
 {
-	return s->vary == SIZE ? last : s->vary == FLIGHT ? BED_ENTRIES :
+	return s->vary == SIZE ? last : s->vary == FLIGHT ? BENCH_ENTRIES :
 	       s->vary == QPS ? QPS_MAX : fixed(s);
 }
 
@@ -217,7 +217,7 @@ static bool is(const struct series *s, const char *metric)
 static void measure(const struct series *s)
 {
 	struct samples *v = samples[s - table];
-	u64 span = s->hot ? HOT : bed_bytes;
+	u64 span = s->hot ? HOT : bench_bytes;
 	u32 x;
 
 	for (x = from(s); x <= to(s); v++, x *= 2) {
@@ -240,21 +240,21 @@ static struct samples worker_wake, thread_wake;
 /* In a testbed whose worker parks; the share of a CPU that it takes then */
 static double measure_parked(struct samples *s)
 {
-	int n = rounds * (bed_quick ? WAKES / 5 : WAKES), i;
+	int n = rounds * (bench_quick ? WAKES / 5 : WAKES), i;
 	double idle;
 
-	bed_init(&bed, 2, "fused", mtu);
-	bed_packets(&bed.w, packets);
-	bed_start(&bed, true);
-	idle = bed_idle(&bed);
+	bench_init(&bench, 2, "fused", mtu);
+	bench_packets(&bench.w, packets);
+	bench_start(&bench, true);
+	idle = bench_idle(&bench);
 	for (i = 0; i < n; i++) {
-		bed_helps = true;
-		sample(s, bed_wake(&bed, WAKE_PAUSE));
-		bed_helps = false;
-		sample(&worker_wake, bed_wake(&bed, WAKE_PAUSE));
-		sample(&thread_wake, bed_thread_wake(WAKE_PAUSE));
+		bench_helps = true;
+		sample(s, bench_wake(&bench, WAKE_PAUSE));
+		bench_helps = false;
+		sample(&worker_wake, bench_wake(&bench, WAKE_PAUSE));
+		sample(&thread_wake, bench_thread_wake(WAKE_PAUSE));
 	}
-	testbed_stop(&bed.w);
+	testbed_stop(&bench.w);
 	return idle;
 }
 
@@ -262,7 +262,7 @@ static double measure_parked(struct samples *s)
 
 static void times(struct samples *v)
 {
-	bed_median(v->v, v->n);		/* sorts */
+	bench_median(v->v, v->n);		/* sorts */
 	json_double(&out, "t_typical_usec", percentile(v, 0.5) / 1e3);
 	json_double(&out, "t_min_usec", percentile(v, 0) / 1e3);
 	json_double(&out, "p99_usec", percentile(v, 0.99) / 1e3);
@@ -279,7 +279,7 @@ static void point(const struct series *s, u32 x, struct samples *v)
 	if (!is(s, "bandwidth")) {
 		times(v);
 	} else {
-		bed_median(v->v, v->n);		/* sorts */
+		bench_median(v->v, v->n);		/* sorts */
 		json_uint(&out, "outstanding", s->vary == FLIGHT ? x : OUTSTANDING);
 		json_uint(&out, "qps", s->vary == QPS ? x : s->both ? 2U : 1U);
 		json_double(&out, "bw_typical_bytes_per_sec", size * 1e9 / percentile(v, 0.5));
@@ -361,18 +361,18 @@ static void sample_limits(void)
 	int k;
 
 	for (k = 0; k < LIMITS; k++) {
-		sample(&pp, bed_pingpong(&bed));
-		sample(&access_ns, bed_access());
-		sample(&copy, bed_memcpy());
+		sample(&pp, bench_pingpong(&bench));
+		sample(&access_ns, bench_access());
+		sample(&copy, bench_memcpy());
 	}
 }
 
 static void report_limits(void)
 {
 	json_object(&out, "limits");
-	json_double(&out, "line_ping_pong_usec", bed_median(pp.v, pp.n) / 1e3);
-	json_double(&out, "dependent_read_usec", bed_median(access_ns.v, access_ns.n) / 1e3);
-	json_double(&out, "memcpy_bytes_per_sec", bed_median(copy.v, copy.n) * 1e9);
+	json_double(&out, "line_ping_pong_usec", bench_median(pp.v, pp.n) / 1e3);
+	json_double(&out, "dependent_read_usec", bench_median(access_ns.v, access_ns.n) / 1e3);
+	json_double(&out, "memcpy_bytes_per_sec", bench_median(copy.v, copy.n) * 1e9);
 	json_int(&out, "samples", (int)pp.n);
 	json_end_object(&out);
 }
@@ -397,11 +397,11 @@ int main(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "qs:m:g:Hp:h", longopts, NULL)) != -1) {
 		if (c == 'q') {
-			bed_quick = true;
+			bench_quick = true;
 			rounds = ROUNDS_QUICK;
 		} else if (c == 's') {
 			if (sscanf(optarg, "%u,%u%c", &first, &last, &end) != 2 || first < 64 ||
-			    first > last || last > BED_SLOT)
+			    first > last || last > BENCH_SLOT)
 				return usage(stderr);
 		} else if (c == 'm') {
 			if (sscanf(optarg, "%u%c", &mtu, &end) != 1 || mtu < 64 || mtu % 64)
@@ -411,8 +411,8 @@ int main(int argc, char **argv)
 			    segment > SEGMENT_MAX || segment & (segment - 1))
 				return usage(stderr);
 		} else if (c == 'H') {
-			bed_chunk_shift = 21;
-		} else if (c == 'p' && bed_is_path(optarg, &packets)) {
+			bench_chunk_shift = 21;
+		} else if (c == 'p' && bench_is_path(optarg, &packets)) {
 			;
 		} else {
 			return usage(c == 'h' ? stdout : stderr);
@@ -421,24 +421,24 @@ int main(int argc, char **argv)
 	for (i = optind; i < argc; i++)
 		if (!find(argv[i]) && strcmp(argv[i], "limits"))
 			return usage(stderr);
-	ncpu = bed_setup((u64)segment << 20);
+	ncpu = bench_setup((u64)segment << 20);
 	if (ncpu < 2)
 		return 4;
-	memset(bed_segment, 0, bed_bytes);	/* objects: their versions are even */
+	memset(bench_segment, 0, bench_bytes);	/* objects: their versions are even */
 
-	bed_init(&bed, 2, "fused", mtu);
-	bed_app_init(&bed, &apps[0], 0, 1);
-	bed_app_init(&bed, &apps[1], 1, 0);
-	memset(apps[0].lbuf, 0, BED_ENTRIES * BED_SLOT);	/* what is written */
-	mem_objects(bed.seg, 0, 0);
+	bench_init(&bench, 2, "fused", mtu);
+	bench_app_init(&bench, &apps[0], 0, 1);
+	bench_app_init(&bench, &apps[1], 1, 0);
+	memset(apps[0].lbuf, 0, BENCH_ENTRIES * BENCH_SLOT);	/* what is written */
+	mem_objects(bench.seg, 0, 0);
 	if (wanted(find("read-qps"), argv + optind))
 		for (k = 0; k < QPS_MAX; k++)
-			bed_app_init(&bed, &more[k], 0, 1);
+			bench_app_init(&bench, &more[k], 0, 1);
 	/* reads of both directions end in the same memory */
-	seg = mem_make(bed_segment, bed_bytes, bed_chunk_shift, 0);
-	seg_set(&bed.w, 0, 0, seg);
-	bed_packets(&bed.w, packets);
-	bed_start(&bed, false);
+	seg = mem_make(bench_segment, bench_bytes, bench_chunk_shift, 0);
+	seg_set(&bench.w, 0, 0, seg);
+	bench_packets(&bench.w, packets);
+	bench_start(&bench, false);
 
 	json_init(&out, stdout);
 	json_object(&out, NULL);
@@ -447,12 +447,12 @@ int main(int argc, char **argv)
 	json_string(&out, "ni", "fused");
 	json_string(&out, "path", packets ? "packets" : "local");
 	json_uint(&out, "mtu", mtu);
-	json_uint(&out, "segment", bed_bytes);
+	json_uint(&out, "segment", bench_bytes);
 	json_int(&out, "llc_bytes", sysconf(_SC_LEVEL3_CACHE_SIZE));
 	json_int(&out, "outstanding", OUTSTANDING);
-	bed_finer = 10;
-	bed_memcpy();			/* maps */
-	bed_access();
+	bench_finer = 10;
+	bench_memcpy();			/* maps */
+	bench_access();
 	sample_limits();
 	for (k = 0; k < rounds; k++) {
 		for (s = table; s < table + ARRAY_SIZE(table); s++)
@@ -461,7 +461,7 @@ int main(int argc, char **argv)
 		sample_limits();
 		fprintf(stderr, "round %d of %d\n", k + 1, rounds);
 	}
-	testbed_stop(&bed.w);
+	testbed_stop(&bench.w);
 	s = find("parked");
 	if (wanted(s, argv + optind))
 		idle = measure_parked(samples[s - table]);

@@ -8,7 +8,7 @@
 #define RMC_TEST_WINDOWS_H
 
 #include <string.h>
-#include "bed.h"
+#include "harness.h"
 
 #define ROUNDS_MAX	25
 #define ROUND_NS	20000000ULL
@@ -21,7 +21,7 @@ static double median(const double *v, int n)
 	double s[ROUNDS_MAX];
 
 	memcpy(s, v, n * sizeof(*v));
-	return bed_median(s, n);
+	return bench_median(s, n);
 }
 
 /* Operations per ns of the windows of a round */
@@ -37,7 +37,7 @@ static void win_start(void)
 {
 	win.n = 0;
 	win.ops = 0;
-	win.start = win.t0 = bed_now();
+	win.start = win.t0 = bench_now();
 }
 
 /* A window of so many operations, in so many ns: is the round over? */
@@ -45,13 +45,13 @@ static bool win_add(u64 ops, u64 ns)
 {
 	if (win.n < WINDOWS_MAX)
 		win.rate[win.n++] = (double)ops / (double)ns;
-	return bed_now() - win.start >= ROUND_NS;
+	return bench_now() - win.start >= ROUND_NS;
 }
 
 /* So many more have been done: is the round over? */
 static bool win_over(u64 ops)
 {
-	u64 t = bed_now();
+	u64 t = bench_now();
 	bool over;
 
 	win.ops += ops;
@@ -59,13 +59,13 @@ static bool win_over(u64 ops)
 		return false;
 	over = win_add(win.ops, t - win.t0);
 	win.ops = 0;
-	win.t0 = bed_now();
+	win.t0 = bench_now();
 	return over;
 }
 
 static double win_rate(void)
 {
-	bed_median(win.rate, win.n);	/* sorts */
+	bench_median(win.rate, win.n);	/* sorts */
 	return win.rate[win.n - 1 - win.n / 10];
 }
 
@@ -76,7 +76,7 @@ static double median_ratio(const double *a, const double *b, int n)
 
 	for (i = 0; i < n; i++)
 		r[i] = b[i] ? a[i] / b[i] : 0;
-	return bed_median(r, n);
+	return bench_median(r, n);
 }
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the native benchmarks share, see bed.h. */
+/* What the native benchmarks share, see harness.h. */
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <sched.h>
@@ -9,14 +9,14 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#include "bed.h"
+#include "harness.h"
 
-bool bed_quick;
-int bed_finer = 1;
-bool bed_helps = true;
-u32 bed_chunk_shift = 12;
-u64 bed_bytes;
-u8 *bed_segment;
+bool bench_quick;
+int bench_finer = 1;
+bool bench_helps = true;
+u32 bench_chunk_shift = 12;
+u64 bench_bytes;
+u8 *bench_segment;
 static int cpus[8];
 
 /* ---- library side ---- */
@@ -41,13 +41,13 @@ static void wake(struct user_qp *qp)
 {
 	struct app *a = qp->priv;
 
-	if (bed_helps)
-		testbed_help(rmc_qp_worker(&a->qp), BED_PARK_NS);
+	if (bench_helps)
+		testbed_help(rmc_qp_worker(&a->qp), BENCH_PARK_NS);
 	else
 		rmc_os_wake(rmc_qp_worker(&a->qp));
 }
 
-void bed_check(int err)
+void bench_check(int err)
 {
 	if (err) {
 		fprintf(stderr, "operation failed with status %d\n", err);
@@ -57,7 +57,7 @@ void bed_check(int err)
 
 /* ---- measuring ---- */
 
-u64 bed_now(void)
+u64 bench_now(void)
 {
 	struct timespec ts;
 
@@ -68,9 +68,9 @@ u64 bed_now(void)
 /* Measured over the run so far, which the limits make long enough */
 static u64 ticks0, ns0;
 
-double bed_ns_per_tick(void)
+double bench_ns_per_tick(void)
 {
-	return (double)(bed_now() - ns0) / (bed_ticks() - ticks0);
+	return (double)(bench_now() - ns0) / (bench_ticks() - ticks0);
 }
 
 static int cmp(const void *a, const void *b)
@@ -80,13 +80,13 @@ static int cmp(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-double bed_median(double *v, int n)
+double bench_median(double *v, int n)
 {
 	qsort(v, n, sizeof(*v), cmp);
 	return v[n / 2];
 }
 
-u64 bed_random(void)
+u64 bench_random(void)
 {
 	static u64 rng = 88172645463325252ULL;
 
@@ -100,7 +100,7 @@ u64 bed_random(void)
  * Huge pages where the machine has them: the kernel reaches pinned memory
  * through the direct map, which is mapped so. The raw figures use them too.
  */
-u8 *bed_map(size_t n)
+u8 *bench_map(size_t n)
 {
 	size_t huge = 2UL << 20;
 	u8 *p = mmap(NULL, n + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -115,7 +115,7 @@ u8 *bed_map(size_t n)
 	return p;
 }
 
-void bed_pin(int cpu)
+void bench_pin(int cpu)
 {
 	cpu_set_t set;
 
@@ -124,7 +124,7 @@ void bed_pin(int cpu)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
-int bed_setup(u64 bytes)
+int bench_setup(u64 bytes)
 {
 	int i, ncpu = sysconf(_SC_NPROCESSORS_ONLN);
 
@@ -134,11 +134,11 @@ int bed_setup(u64 bytes)
 	}
 	for (i = 0; i < 8; i++)
 		cpus[i] = 1 + i % (ncpu - 1);
-	bed_pin(0);
-	ns0 = bed_now();
-	ticks0 = bed_ticks();
-	bed_bytes = bytes;
-	bed_segment = bed_map(bytes);
+	bench_pin(0);
+	ns0 = bench_now();
+	ticks0 = bench_ticks();
+	bench_bytes = bytes;
+	bench_segment = bench_map(bytes);
 	return ncpu;
 }
 
@@ -146,35 +146,35 @@ int bed_setup(u64 bytes)
 
 static int operations(int n)
 {
-	return n / (bed_quick ? 4 : 1) / bed_finer;
+	return n / (bench_quick ? 4 : 1) / bench_finer;
 }
 
-double bed_memcpy(void)
+double bench_memcpy(void)
 {
 	static u8 *copy;		/* what is written */
 	int n = operations(4000), k;
 	u64 t0;
 
 	if (!copy)
-		copy = bed_map(bed_bytes);
-	t0 = bed_now();
+		copy = bench_map(bench_bytes);
+	t0 = bench_now();
 	/* 8 KiB pieces at random places, as the reads are */
 	for (k = 0; k < n; k++)
-		memcpy(copy + bed_random() % (bed_bytes / 8192) * 8192,
-		       bed_segment + bed_random() % (bed_bytes / 8192) * 8192, 8192);
-	return n * 8192.0 / (bed_now() - t0);
+		memcpy(copy + bench_random() % (bench_bytes / 8192) * 8192,
+		       bench_segment + bench_random() % (bench_bytes / 8192) * 8192, 8192);
+	return n * 8192.0 / (bench_now() - t0);
 }
 
 /* Memory of which each line names another, all of them in one cycle */
 static u8 *make_chain(void)
 {
-	u32 lines = bed_bytes / 64, i, j, t, *perm = malloc(lines * 4UL);
-	u8 *chain = bed_map(bed_bytes);
+	u32 lines = bench_bytes / 64, i, j, t, *perm = malloc(lines * 4UL);
+	u8 *chain = bench_map(bench_bytes);
 
 	for (i = 0; i < lines; i++)
 		perm[i] = i;
 	for (i = lines - 1; i > 0; i--) {
-		j = bed_random() % (i + 1);
+		j = bench_random() % (i + 1);
 		t = perm[i];
 		perm[i] = perm[j];
 		perm[j] = t;
@@ -185,7 +185,7 @@ static u8 *make_chain(void)
 	return chain;
 }
 
-double bed_access(void)
+double bench_access(void)
 {
 	static u8 *chain;
 	static u64 at;
@@ -194,21 +194,21 @@ double bed_access(void)
 
 	if (!chain)
 		chain = make_chain();
-	t0 = bed_now();
+	t0 = bench_now();
 	for (i = 0; i < n; i++)
 		at = *(volatile u64 *)(chain + at * 64);
-	return (double)(bed_now() - t0) / n;
+	return (double)(bench_now() - t0) / n;
 }
 
-double bed_arithmetic(void)
+double bench_arithmetic(void)
 {
 	int n = operations(400000), i;
 	u64 a = 1, b = 2, c = 3, d = 4;
 	double ns;
 	u64 t0;
 
-	bed_pin(cpus[0]);
-	t0 = bed_now();
+	bench_pin(cpus[0]);
+	t0 = bench_now();
 	for (i = 0; i < n; i++) {
 		a += b ^ i;
 		b += c ^ i;
@@ -216,8 +216,8 @@ double bed_arithmetic(void)
 		d += a ^ i;
 		asm volatile("" : "+r" (a), "+r" (b), "+r" (c), "+r" (d));
 	}
-	ns = bed_now() - t0;
-	bed_pin(0);
+	ns = bench_now() - t0;
+	bench_pin(0);
 	return 8.0 * n / ns;
 }
 
@@ -225,7 +225,7 @@ double bed_arithmetic(void)
  * Round trip of a line between this thread and the worker's. This machine may
  * be a VM whose CPUs move: only what is measured next to it compares.
  */
-double bed_pingpong(struct bed *b)
+double bench_pingpong(struct bench *b)
 {
 	static u32 line[128] __attribute__((aligned(256)));
 	int n = operations(20000), i;
@@ -235,61 +235,62 @@ double bed_pingpong(struct bed *b)
 	__atomic_store_n(&b->w.pong, line, __ATOMIC_RELEASE);
 	for (i = -100; i < n; i++) {
 		if (!i)
-			t0 = bed_now();
+			t0 = bench_now();
 		__atomic_store_n(&line[0], ++v, __ATOMIC_RELEASE);
 		while (__atomic_load_n(&line[64], __ATOMIC_ACQUIRE) != v)
 			;
 	}
-	t0 = bed_now() - t0;
+	t0 = bench_now() - t0;
 	__atomic_store_n(&b->w.pong, NULL, __ATOMIC_RELEASE);
 	return (double)t0 / n;
 }
 
 /* ---- the core ---- */
 
-void bed_app_init(struct bed *b, struct bed_app *app, u32 nid, u32 target)
+void bench_app_init(struct bench *b, struct bench_app *app, u32 nid, u32 target)
 {
-	size_t len = BED_ENTRIES * BED_SLOT + sizeof(struct rmc_operands) * BED_ENTRIES;
+	size_t len = BENCH_ENTRIES * BENCH_SLOT + sizeof(struct rmc_operands) * BENCH_ENTRIES;
 
-	app_init(&app->a, &b->w, nid, 0, BED_ENTRIES);
+	app_init(&app->a, &b->w, nid, 0, BENCH_ENTRIES);
 	app->target = target;
-	app->lbuf = bed_map(len);
+	app->lbuf = bench_map(len);
 	app->buf = mem_make(app->lbuf, len, 12, 0);
 	rmc_bufs_add(&app->a.bufs, app->buf);
 	rmc_qp_init_raw(&app->qp, app->a.wq, app->a.cq, app->a.flags, app->slots,
-			(struct rmc_operands *)(app->lbuf + BED_ENTRIES * BED_SLOT), BED_ENTRIES);
+			(struct rmc_operands *)(app->lbuf + BENCH_ENTRIES * BENCH_SLOT),
+			BENCH_ENTRIES);
 	rmc_qp_set_arg(&app->qp, app);
 	app->qp.wake = wake;
 	app->qp.priv = &app->a;
 }
 
-void bed_app_fini(struct bed_app *app)
+void bench_app_fini(struct bench_app *app)
 {
 	app_fini(&app->a);
 }
 
-void bed_init_opts(struct bed *b, const struct testbed_opts *o)
+void bench_init_opts(struct bench *b, const struct testbed_opts *o)
 {
 	testbed_now_ns = 0;
 	testbed_init(&b->w, o);
-	bed_app_init(b, &b->app, 0, o->nodes - 1);
-	b->seg = mem_make(bed_segment, bed_bytes, bed_chunk_shift, 0);
+	bench_app_init(b, &b->app, 0, o->nodes - 1);
+	b->seg = mem_make(bench_segment, bench_bytes, bench_chunk_shift, 0);
 	seg_set(&b->w, o->nodes - 1, 0, b->seg);
 }
 
-void bed_init(struct bed *b, u32 nodes, const char *ni, u32 mtu)
+void bench_init(struct bench *b, u32 nodes, const char *ni, u32 mtu)
 {
 	struct testbed_opts o = { .nodes = nodes, .ni = ni, .mtu = mtu, .itt = 1024 };
 
-	bed_init_opts(b, &o);
+	bench_init_opts(b, &o);
 }
 
-void bed_start(struct bed *b, bool park)
+void bench_start(struct bench *b, bool park)
 {
 	testbed_start(&b->w, cpus, park);
 }
 
-void bed_packets(struct testbed *w, bool packets)
+void bench_packets(struct testbed *w, bool packets)
 {
 	u32 i;
 
@@ -297,16 +298,16 @@ void bed_packets(struct testbed *w, bool packets)
 		WRITE_ONCE(w->node[i]->local, !packets);
 }
 
-bool bed_is_path(const char *name, bool *packets)
+bool bench_is_path(const char *name, bool *packets)
 {
 	*packets = !strcmp(name, "packets");
 	return *packets || !strcmp(name, "local");
 }
 
-void bed_fini(struct bed *b)
+void bench_fini(struct bench *b)
 {
 	testbed_stop(&b->w);
-	bed_app_fini(&b->app);
+	bench_app_fini(&b->app);
 	testbed_fini(&b->w);
 	mem_free(b->seg);
 	mem_free(b->app.buf);
@@ -314,50 +315,50 @@ void bed_fini(struct bed *b)
 
 static u64 place(u32 size, u64 span)
 {
-	u64 off = bed_random() % (span / 64) * 64;
+	u64 off = bench_random() % (span / 64) * 64;
 
 	return off + size > span ? 0 : off;
 }
 
 /* The data that came is read as well. */
-u64 bed_one(struct bed_app *app, u32 op, u32 size, u64 span)
+u64 bench_one(struct bench_app *app, u32 op, u32 size, u64 span)
 {
 	u64 off = place(size, span), old = 0;
 
 	if (op == RMC_OP_READ)
-		bed_check(rmc_read(&app->qp, app->target, off, app->lbuf, size));
+		bench_check(rmc_read(&app->qp, app->target, off, app->lbuf, size));
 	else if (op == RMC_OP_WRITE)
-		bed_check(rmc_write(&app->qp, app->target, off, app->lbuf, size));
+		bench_check(rmc_write(&app->qp, app->target, off, app->lbuf, size));
 	else if (op == RMC_OP_SABRE)
-		bed_check(rmc_execute(&app->qp, op, app->target, off, app->lbuf, size));
+		bench_check(rmc_execute(&app->qp, op, app->target, off, app->lbuf, size));
 	else if (op == RMC_OP_FAA)	/* versions stay even */
-		bed_check(rmc_fetch_and_add(&app->qp, app->target, off, 2, &old));
+		bench_check(rmc_fetch_and_add(&app->qp, app->target, off, 2, &old));
 	else
-		bed_check(rmc_compare_and_swap(&app->qp, app->target, off, 0, 0, &old));
+		bench_check(rmc_compare_and_swap(&app->qp, app->target, off, 0, 0, &old));
 	return old + *(volatile u64 *)app->lbuf;
 }
 
-double bed_latency(struct bed_app *app, u32 op, u32 size, u64 span)
+double bench_latency(struct bench_app *app, u32 op, u32 size, u64 span)
 {
-	int n = bed_quick ? 5000 : 20000, i;
+	int n = bench_quick ? 5000 : 20000, i;
 	u64 t0 = 0;
 
-	for (i = -BED_WARM_UP; i < n; i++) {
+	for (i = -BENCH_WARM_UP; i < n; i++) {
 		if (!i)
-			t0 = bed_now();
-		bed_one(app, op, size, span);
+			t0 = bench_now();
+		bench_one(app, op, size, span);
 	}
-	return (double)(bed_now() - t0) / n;
+	return (double)(bench_now() - t0) / n;
 }
 
 static void landed(int slot, void *arg)
 {
-	struct bed_app *app = arg;
+	struct bench_app *app = arg;
 
 	*(volatile u64 *)(app->lbuf + slot * (u64)app->stride);
 }
 
-void bed_post(struct bed_app *app, u32 op, u32 size, u64 span)
+void bench_post(struct bench_app *app, u32 op, u32 size, u64 span)
 {
 	int slot = rmc_wait_for_slot(&app->qp, landed);
 	u64 off = place(size, span);
@@ -368,10 +369,10 @@ void bed_post(struct bed_app *app, u32 op, u32 size, u64 span)
 		rmc_write_async(&app->qp, slot, app->target, off, app->lbuf + slot * (u64)app->stride, size);
 }
 
-double bed_rate(struct bed_app *app, u32 op, u32 size, u64 span, u32 outstanding)
+double bench_rate(struct bench_app *app, u32 op, u32 size, u64 span, u32 outstanding)
 {
-	int n = (bed_quick ? 100000 : 400000) / (1 + size / 512), i;
-	u64 t0 = bed_now();
+	int n = (bench_quick ? 100000 : 400000) / (1 + size / 512), i;
+	u64 t0 = bench_now();
 
 	/* side by side, as an application has them: a power of two too far
 	 * apart, they would fight for the same sets of the caches
@@ -380,10 +381,10 @@ double bed_rate(struct bed_app *app, u32 op, u32 size, u64 span, u32 outstanding
 	for (i = 0; i < n; i++) {
 		while (rmc_qp_in_flight(&app->qp) >= outstanding)
 			rmc_poll_cq(&app->qp, landed);
-		bed_post(app, op, size, span);
+		bench_post(app, op, size, span);
 	}
-	bed_check(rmc_drain_cq(&app->qp, landed));
-	return (double)n * 1000 / (bed_now() - t0);
+	bench_check(rmc_drain_cq(&app->qp, landed));
+	return (double)n * 1000 / (bench_now() - t0);
 }
 
 /* ---- parked ---- */
@@ -397,27 +398,27 @@ static double cpu_seconds(void)
 	       ru.ru_stime.tv_sec + ru.ru_stime.tv_usec / 1e6;
 }
 
-double bed_idle(struct bed *b)
+double bench_idle(struct bench *b)
 {
 	double before;
 	u64 t0;
 
-	bed_one(&b->app, RMC_OP_READ, 64, 4096);
+	bench_one(&b->app, RMC_OP_READ, 64, 4096);
 	usleep(300000);			/* it parks long before */
 	before = cpu_seconds();
-	t0 = bed_now();
+	t0 = bench_now();
 	usleep(1000000);
-	return (cpu_seconds() - before) * 1e9 / (bed_now() - t0);
+	return (cpu_seconds() - before) * 1e9 / (bench_now() - t0);
 }
 
-double bed_wake(struct bed *b, u32 us)
+double bench_wake(struct bench *b, u32 us)
 {
 	u64 t0;
 
 	usleep(us);
-	t0 = bed_now();
-	bed_one(&b->app, RMC_OP_READ, 64, 4096);
-	return bed_now() - t0;
+	t0 = bench_now();
+	bench_one(&b->app, RMC_OP_READ, 64, 4096);
+	return bench_now() - t0;
 }
 
 /* Written by the one who wakes, and by the one who is awake */
@@ -427,7 +428,7 @@ static void *sleeper(void *arg)
 {
 	u32 seen = 0, now;
 
-	bed_pin(cpus[0]);
+	bench_pin(cpus[0]);
 	for (;;) {
 		while ((now = __atomic_load_n(&asked, __ATOMIC_ACQUIRE)) == seen)
 			syscall(__NR_futex, &asked, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
@@ -437,7 +438,7 @@ static void *sleeper(void *arg)
 	return arg;
 }
 
-double bed_thread_wake(u32 us)
+double bench_thread_wake(u32 us)
 {
 	static pthread_t thread;
 	u64 t0;
@@ -448,10 +449,10 @@ double bed_thread_wake(u32 us)
 		pthread_detach(thread);
 	}
 	usleep(us);
-	t0 = bed_now();
+	t0 = bench_now();
 	__atomic_store_n(&asked, asked + 1, __ATOMIC_RELEASE);
 	syscall(__NR_futex, &asked, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 	while (__atomic_load_n(&answered, __ATOMIC_ACQUIRE) != asked)
 		rmc_pause();
-	return bed_now() - t0;
+	return bench_now() - t0;
 }
