@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The fuzz targets' testbed, and what may happen in it besides packets. */
-#include "bed.h"
+#include "fuzz.h"
 
 void (*rmc_between_passes)(void);
 u32 rmc_no_memory;
@@ -18,7 +18,7 @@ static void store_between(void)
 }
 
 /* The first byte of the input chooses the testbed. */
-void bed_init(struct bed *b, struct input *in, bool hostile)
+void fuzz_init(struct fuzz *b, struct input *in, bool hostile)
 {
 	u32 how = take(in, 1), i;
 	struct testbed_opts o = {
@@ -59,7 +59,7 @@ void bed_init(struct bed *b, struct input *in, bool hostile)
 	b->hostile = hostile;
 }
 
-void bed_fini(struct bed *b)
+void fuzz_fini(struct fuzz *b)
 {
 	rmc_between_passes = NULL;
 	app_fini(&b->a);
@@ -72,7 +72,7 @@ void bed_fini(struct bed *b)
 }
 
 /* Time passes; per tick, up to so many visits as long as there is something to do. */
-static void pass(struct bed *b, u32 ticks, u32 ms, u32 visits)
+static void pass(struct fuzz *b, u32 ticks, u32 ms, u32 visits)
 {
 	u32 k;
 
@@ -85,7 +85,7 @@ static void pass(struct bed *b, u32 ticks, u32 ms, u32 visits)
 
 /* ---- faults ---- */
 
-static void set_fault(struct bed *b, struct input *in)
+static void set_fault(struct fuzz *b, struct input *in)
 {
 	static const u32 often[] = { 0, 100000, 500000, RMC_ALWAYS };
 	static const u64 ns[] = { 0, 500000, 20000000, 5000000000ULL };
@@ -103,13 +103,13 @@ static void set_fault(struct bed *b, struct input *in)
 }
 
 /* As by command, which asks again until nothing is held; once here. */
-static void clear_fault(struct bed *b, u32 from, u32 at, enum rmc_lane lane)
+static void clear_fault(struct fuzz *b, u32 from, u32 at, enum rmc_lane lane)
 {
 	u32 units = b->w.opts.units, i;
 
 	for (i = 0; i < units * units; i++) {
 		struct rmc_node *node = b->w.node[at]->unit[i / units];
-		u32 ep = bed_endpoint(b, from, i);
+		u32 ep = fuzz_endpoint(b, from, i);
 		struct rmc_filter *flt = node->links.filter[lane][ep];
 
 		if (flt && rmc_channel_del_filter(node, ep, lane))
@@ -117,7 +117,7 @@ static void clear_fault(struct bed *b, u32 from, u32 at, enum rmc_lane lane)
 	}
 }
 
-static void set_model(struct bed *b, u32 how)
+static void set_model(struct fuzz *b, u32 how)
 {
 	struct rmc_model m = {
 		.topology = how & 3, .dim = { 3, 1, 1 }, .hop_ns = how & 4 ? 1000000 : 50,
@@ -135,7 +135,7 @@ static void set_model(struct bed *b, u32 how)
 	}
 }
 
-static void set_slow(struct bed *b, u32 nid, u32 ns)
+static void set_slow(struct fuzz *b, u32 nid, u32 ns)
 {
 	u32 u;
 
@@ -146,7 +146,7 @@ static void set_slow(struct bed *b, u32 nid, u32 ns)
 	}
 }
 
-static void set_stopped(struct bed *b, u32 nid, u32 how)
+static void set_stopped(struct fuzz *b, u32 nid, u32 how)
 {
 	u32 u;
 
@@ -159,7 +159,7 @@ static void set_stopped(struct bed *b, u32 nid, u32 how)
 
 /* ---- memory ---- */
 
-static void withdraw(struct bed *b, u32 nid, bool gone)
+static void withdraw(struct fuzz *b, u32 nid, bool gone)
 {
 	seg_set(&b->w, nid, CTX, gone ? NULL : b->seg_mem);
 	if (!nid)
@@ -167,7 +167,7 @@ static void withdraw(struct bed *b, u32 nid, bool gone)
 }
 
 /* The application takes its buffer away while operations use it, and gives another. */
-static void swap_buffer(struct bed *b)
+static void swap_buffer(struct fuzz *b)
 {
 	struct rmc_abort uses = { .lbuf = b->buf_mem, .nid = -1, .status = RMC_S_BAD_LBUF };
 	struct rmc_mem *half;
@@ -187,7 +187,7 @@ static void swap_buffer(struct bed *b)
 /* ---- nodes ---- */
 
 /* Node 1 or 2, which is honest: down, up, or dead and born again. */
-static void fate(struct bed *b, u32 how)
+static void fate(struct fuzz *b, u32 how)
 {
 	u32 nid = 1 + (how & 1);
 	struct rmc_node *node = b->w.node[nid];
@@ -215,13 +215,13 @@ static void fate(struct bed *b, u32 how)
 }
 
 /* A peer writes anything into the words that all share about itself. */
-static void rumour(struct bed *b, struct input *in)
+static void rumour(struct fuzz *b, struct input *in)
 {
 	u32 how = take(in, 1), nid = 1 + (how & 1);
 	u64 v = take(in, 2);
-	u32 *sync = &b->w.sync[bed_endpoint(b, nid, how >> 3) * NODES];
+	u32 *sync = &b->w.sync[fuzz_endpoint(b, nid, how >> 3) * NODES];
 
-	b->untold = true;
+	b->replies_optional = true;
 	switch (how >> 1 & 3) {
 	case 0:
 		b->w.table[nid].claim = rmc_claim(v & 7, 1 + (v >> 8 & 3));
@@ -240,7 +240,7 @@ static void rumour(struct bed *b, struct input *in)
 	}
 }
 
-void bed_chaos(struct bed *b, struct input *in)
+void fuzz_chaos(struct fuzz *b, struct input *in)
 {
 	u32 what = take(in, 1), how;
 
@@ -301,7 +301,7 @@ void bed_chaos(struct bed *b, struct input *in)
 	}
 }
 
-void bed_calm(struct bed *b)
+void fuzz_calm(struct fuzz *b)
 {
 	u32 i, from;
 

@@ -4,8 +4,8 @@
  * two, memory whose edges AddressSanitizer watches, the input as a stream of bytes, and what may happen
  * around the packets (chaos.c). What breaks a promise traps.
  */
-#ifndef FUZZ_BED_H
-#define FUZZ_BED_H
+#ifndef FUZZ_H
+#define FUZZ_H
 
 #include <string.h>
 #include "kmod/core/pipeline.h"
@@ -36,33 +36,33 @@ static inline u64 take(struct input *in, u32 bytes)
 	return v;
 }
 
-struct bed {
+struct fuzz {
 	struct testbed w;
 	struct app a;
 	struct rmc_mem *seg_mem, *buf_mem;
 	u8 *seg, *buf;
 	bool hostile;		/* nodes 1 and 2 stand still; the input plays them */
 	bool withdrawn;		/* node 0 has no segment */
-	bool untold;		/* peers may have gone: nobody has to be answered */
+	bool replies_optional;	/* peers may have gone */
 };
 
-void bed_init(struct bed *b, struct input *in, bool hostile);
-void bed_fini(struct bed *b);
+void fuzz_init(struct fuzz *b, struct input *in, bool hostile);
+void fuzz_fini(struct fuzz *b);
 
 /* Something else happens: time passes, memory changes, faults come and go. */
-void bed_chaos(struct bed *b, struct input *in);
+void fuzz_chaos(struct fuzz *b, struct input *in);
 /* All of that ends, and enough time passes for what is in flight. */
-void bed_calm(struct bed *b);
+void fuzz_calm(struct fuzz *b);
 
 /* Endpoint of a node's unit; there are fewer than named where there is but one. */
-static inline u32 bed_endpoint(struct bed *b, u32 nid, u32 unit)
+static inline u32 fuzz_endpoint(struct fuzz *b, u32 nid, u32 unit)
 {
 	return rmc_endpoint(&b->w.fabric[0], nid) + unit % b->w.opts.units;
 }
 
 /* Both rings of the channel from one endpoint to another. */
-static inline void bed_rings(struct bed *b, u32 from, u32 to, struct rmc_ring *req,
-			     struct rmc_ring *rep)
+static inline void fuzz_rings(struct fuzz *b, u32 from, u32 to, struct rmc_ring *req,
+			      struct rmc_ring *rep)
 {
 	struct rmc_fabric *f = &b->w.fabric[0];
 	u8 *mem = f->ops->channel(f, from, to);
