@@ -2,7 +2,7 @@
 /*
  * librmc's messages over the core at native speed, as JSON: what rmc_netpipe measures
  * where there are CPUs for two applications and a worker. Here are two, so one thread
- * plays sender and receiver in turn: a time runs from rmc_msg_send() to the return of
+ * is sender and receiver in turn: a time runs from rmc_msg_send() to the return of
  * rmc_msg_recv() at the other end, with the worker on the other CPU in between.
  *
  *	application (sender's end)		worker		application (receiver's end)

@@ -411,7 +411,7 @@ static double objects_per_us(const struct store *st, u32 readers, u32 writers, d
 
 /*
  * The same as far as the readers' CPU goes, as if an RMC put objects into its caches and
- * nobody had to wait for that: this CPU plays the RMC, too, while the clock stands.
+ * nobody had to wait for that: this CPU is the RMC, too, while the clock stands.
  */
 static double readers_per_us(const struct store *st, u32 readers, u32 writers, double *again)
 {

@@ -12,7 +12,7 @@
  * One thread runs the stages one after another, so that each can be told from the
  * others. Its cycles are therefore those of the instructions: what it costs that lines
  * move between CPUs is not in them, but lines tells how many would: both CPUs' caches
- * are played through (lines.c), as large as can be.
+ * are simulated (lines.c), as large as can be.
  *
  *	build/host/stages [--quick]		cycles
  *	build/host/lines [--quick]		lines

@@ -8,7 +8,7 @@
  * its CPUs, is a part of each and not all of one.
  *
  * Two nodes of one kernel, one worker (fused). Double-sided means that both nodes
- * read from each other: this thread then plays both applications, because two CPUs
+ * read from each other: this thread is then both applications, because two CPUs
  * have no room for another that spins.
  *
  *	build/host/sweep [--quick] [--sizes FROM,TO] [--mtu N] [SERIES ...]

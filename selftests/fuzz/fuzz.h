@@ -41,7 +41,7 @@ struct fuzz {
 	struct app a;
 	struct rmc_mem *seg_mem, *buf_mem;
 	u8 *seg, *buf;
-	bool hostile;		/* nodes 1 and 2 stand still; the input plays them */
+	bool hostile;		/* nodes 1 and 2 stand still; the input acts for them */
 	bool withdrawn;		/* node 0 has no segment */
 	bool replies_optional;	/* peers may have gone */
 };

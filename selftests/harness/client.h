@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A requester that the test plays: it puts any requests into the shared rings, and looks
- * at the replies when it likes. The node that serves it is real.
+ * A stub requester: the test puts any requests into the shared rings, and polls for
+ * replies when it likes. The node that serves it is real.
  *
  *	the test, as a node that stands still <== rings ==> RRPP, ATT of a node
  */

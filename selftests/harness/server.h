@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A server that the test plays: it takes requests from the shared rings, and answers what
- * and when the test likes. Node 0 is real.
+ * A stub server: the test takes requests from the shared rings, and answers what and when it
+ * likes. Node 0 is real.
  *
  *	application --> RGP, RCP of node 0 <== rings ==> the test, as node 1 or 2
  */

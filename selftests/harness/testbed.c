@@ -186,7 +186,7 @@ static void node_boot(struct testbed *w, u32 nid)
 		for (j = 0; j < fronts; j++)
 			rmc_ni_add_front(&worker[rmc_ni_place_front(f, fronts, i, j)].ni, unit);
 	}
-	/* a test that plays the transport has written so */
+	/* a test that stands in for the transport has written so */
 	if (f->node[nid].state == RMC_NODE_JOINING)
 		w->node[nid]->claimed = f->node[nid].epoch;
 	rmc_node_join(w->node[nid], rmc_os_ns_to_ms(rmc_os_now_ns()));

@@ -295,7 +295,7 @@ static void await_step(uint64_t step)
 
 /*
  * Cells of a request come in any order: it is there when all are, and those of the use
- * before are not its. The client is played: it writes cells one by one into slot 0.
+ * before are not its. The client is a stub: it writes cells one by one into slot 0.
  */
 static void in_pieces(void)
 {

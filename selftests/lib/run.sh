@@ -62,7 +62,7 @@ have() {
 	command -v "$1" > /dev/null
 }
 
-# --- the second lane: the library against a played RMC, under sanitizers ---
+# --- the second lane: the library against a stub of the RMC, under sanitizers ---
 
 lib_src=$(echo "$top"/lib/{ctx,error,log,mem,qp,sabre,size,sleepers,team,version}.c)
 sanitized() {			# sanitized SANITIZER NAME SOURCES...: build it and run it

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* The inline fast path against a thread that plays the RMC. */
+/* The inline fast path against a thread that stands in for the RMC. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

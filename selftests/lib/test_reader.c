@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* Readers of <rmc/reader.h>, against a thread that plays the RMC. */
+/* Readers of <rmc/reader.h>, against a thread that stands in for the RMC. */
 #include <pthread.h>
 #include <time.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Calls of <rmc/rpc.h> over messages that this file plays: what comes late, twice, from
+ * Calls of <rmc/rpc.h> over messages that are stubs here: what comes late, twice, from
  * another node or with another length than it says.
  */
 #include <errno.h>
@@ -24,7 +24,7 @@ struct head {
 #define REQUEST		1
 #define RESPONSE	2
 
-/* --- played messages --- */
+/* --- stubs of messages --- */
 
 static struct {
 	int status, from;

@@ -19,7 +19,7 @@ FLAVOURS = {
     # with vector copies, which are compiled out elsewhere
     "vector": ("gcc", SHIM + ["-O2"], ["-pthread"]),
     "tsan": ("clang", SHIM + ["-O1", "-fsanitize=thread"], ["-fsanitize=thread", "-pthread"]),
-    # the kernel's half of the shared region, over a kernel that is played
+    # the kernel's half of the shared region, over a stub of the kernel
     "kernel": ("gcc", SHIM[:2] + [f"-I{HARNESS}/shim/kernel"] + SHIM[2:] +
                ["-Wno-sign-compare", "-O1"] + SANITIZE, SANITIZE + ["-pthread"]),
 }
@@ -47,7 +47,7 @@ GROUPS = {
              f"{HARNESS}/testbed.c", f"{HARNESS}/packets.c"],
     "region": ["kmod/fabric/region.c", "kmod/fabric/shared.c", "kmod/fabric/layout.c", "kmod/fabric/fabric.c"],
     "header": [],
-    # without messages, which a test plays
+    # without messages, for which a test has a stub
     "calls": [f"lib/{n}.c" for n in ("ctx", "error", "log", "mem", "qp", "sabre", "size",
                                      "sleepers", "team", "version", "wait", "watch", "rpc")],
 }

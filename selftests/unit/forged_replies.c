@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A hostile server: it knows tid and generation of what is in flight, and answers what
- * was not asked for. The test plays node 1 (and 2) on the shared rings:
+ * was not asked for. The test is node 1 (and 2) on the shared rings:
  *
  *	application --> RGP, RCP of node 0 <== rings ==> the test
  *

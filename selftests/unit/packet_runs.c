@@ -7,7 +7,7 @@
 #include "setup.h"
 #include "kmod/core/pipeline.h"
 
-/* A requester that the test plays, as node 2 of a kernel of its own */
+/* A stub requester, as node 2 of a kernel of its own */
 struct requester {
 	struct setup s;
 	struct rmc_ring req, rep;

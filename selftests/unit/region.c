@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Who formats a region that several kernels map, and whose node ids are whose, with
- * others at the shared words between any two of our steps (shim/kernel/played.h):
+ * others at the shared words between any two of our steps (shim/kernel/stub.h):
  *
  *	state word   RAW ----- FORMATTING|place|nonce ----- READY|place
  *	              ^ attach()         |  ^ dead for 2 s: somebody else
@@ -19,11 +19,11 @@
 #define DEAD_MS		100
 #define TRIES		1000	/* in a row, without a sleep: it spins */
 
-void (*played_exchange)(void *word, bool after);
-void (*played_sleep)(void);
-bool played_signal;
+void (*stub_exchange)(void *word, bool after);
+void (*stub_sleep)(void);
+bool stub_signal;
 unsigned long jiffies;
-u32 played_sleeps;
+u32 stub_sleeps;
 
 static char said[512];		/* the last message */
 static struct rmc_region region;
@@ -37,7 +37,7 @@ static const struct rmc_fabric_config config = {
 	.ring_order = 4, .pay_order = 4,
 };
 
-void played_say(const char *text, ...)
+void stub_say(const char *text, ...)
 {
 	va_list ap;
 
@@ -61,10 +61,10 @@ void usleep_range(unsigned long least, unsigned long most)
 {
 	CHECK(least <= most);
 	jiffies++;
-	played_sleeps++;
+	stub_sleeps++;
 	tries = 0;
-	if (played_sleep)
-		played_sleep();
+	if (stub_sleep)
+		stub_sleep();
 }
 
 /* A call that never sleeps again does not come back either. */
@@ -78,17 +78,17 @@ static int attach(struct rmc_region *r, struct rmc_fabric *f, const struct rmc_f
 /* Somebody else who does the same, whom nobody is in the way of. */
 static int other_attaches(const struct rmc_fabric_config *cfg)
 {
-	void (*exchange)(void *, bool) = played_exchange;
-	void (*in_sleep)(void) = played_sleep;
+	void (*exchange)(void *, bool) = stub_exchange;
+	void (*in_sleep)(void) = stub_sleep;
 	struct rmc_region r = { .base = region.base, .bytes = region.bytes };
 	struct rmc_fabric f = { .dead_ms = DEAD_MS };
 	int err;
 
-	played_exchange = NULL;
-	played_sleep = NULL;
+	stub_exchange = NULL;
+	stub_sleep = NULL;
 	err = rmc_region_attach(&r, &f, cfg);
-	played_exchange = exchange;
-	played_sleep = in_sleep;
+	stub_exchange = exchange;
+	stub_sleep = in_sleep;
 	return err;
 }
 
@@ -112,10 +112,10 @@ static void setup(void)
 	fabric = (struct rmc_fabric){ .dead_ms = DEAD_MS };
 	memset(region.base, 0, BYTES);
 	head = region.base;
-	played_exchange = NULL;
-	played_sleep = NULL;
-	played_signal = false;
-	played_sleeps = 0;
+	stub_exchange = NULL;
+	stub_sleep = NULL;
+	stub_signal = false;
+	stub_sleeps = 0;
 	tries = 0;
 	said[0] = 0;
 }
@@ -134,7 +134,7 @@ static void test_format(void)
 	setup();
 	CHECK_EQ(attach(&region, &fabric, &config), 0);
 	CHECK_EQ(head->state, RMC_REGION_READY);
-	CHECK_EQ(played_sleeps, 0);
+	CHECK_EQ(stub_sleeps, 0);
 	CHECK_EQ(fabric.nodes, 4);
 	CHECK_EQ(fabric.mtu, 512);
 	CHECK(!said[0]);
@@ -197,7 +197,7 @@ static void test_no_memory(void)
 
 static void other_is_first(void *word, bool after)
 {
-	played_exchange = NULL;
+	stub_exchange = NULL;
 	CHECK(word == &head->state);
 	CHECK_EQ(other_attaches(&config), 0);
 }
@@ -205,10 +205,10 @@ static void other_is_first(void *word, bool after)
 static void test_lost(void)
 {
 	setup();
-	played_exchange = other_is_first;
+	stub_exchange = other_is_first;
 	CHECK_EQ(attach(&region, &fabric, &(struct rmc_fabric_config){ .nodes = 3, .units = 1, .rrpps = 1 }), 0);
 	CHECK_EQ(fabric.nodes, 4);
-	CHECK_EQ(played_sleeps, 1);
+	CHECK_EQ(stub_sleeps, 1);
 	teardown("of two at the same moment one formats");
 }
 
@@ -239,7 +239,7 @@ static void test_two_dead_formatters(void)
 	setup();
 	head->state = RMC_REGION_FORMATTING | 77 << RMC_REGION_NONCE_SHIFT;
 	until = jiffies + RMC_REGION_FORMAT_MS - 1;
-	played_sleep = formatter_is_replaced;
+	stub_sleep = formatter_is_replaced;
 	CHECK_EQ(attach(&region, &fabric, &config), 0);
 	CHECK(jiffies - start >= 2 * RMC_REGION_FORMAT_MS - 1);
 	teardown("each formatter has its time");
@@ -259,10 +259,10 @@ static void formatter_begins(void)
 	struct rmc_region r = { .base = region.base, .bytes = BYTES };
 	struct rmc_fabric f = { .dead_ms = DEAD_MS };
 
-	played_exchange = dies_after_claim;
+	stub_exchange = dies_after_claim;
 	if (!setjmp(dies))
 		rmc_region_attach(&r, &f, &config);
-	played_exchange = NULL;
+	stub_exchange = NULL;
 	CHECK_EQ(state(), RMC_REGION_FORMATTING);
 }
 
@@ -285,7 +285,7 @@ static void test_next_formatter(void)
 	setup();
 	formatter_begins();
 	until = jiffies + RMC_REGION_FORMAT_MS - 1;
-	played_sleep = formatter_gives_up;
+	stub_sleep = formatter_gives_up;
 	CHECK_EQ(attach(&region, &fabric, &config), 0);
 	CHECK(jiffies - start >= 2 * RMC_REGION_FORMAT_MS - 1);
 	teardown("a formatter does not inherit the age of the one before");
@@ -296,7 +296,7 @@ static void we_are_late(void *word, bool after)
 {
 	if (after || head->magic != RMC_REGION_MAGIC)
 		return;
-	played_exchange = NULL;
+	stub_exchange = NULL;
 	CHECK_EQ(other_attaches(&(struct rmc_fabric_config){ .nodes = 3, .units = 1, .rrpps = 1,
 						      .interleave = 4096 }), 0);
 	CHECK_EQ(state(), RMC_REGION_READY);
@@ -305,11 +305,11 @@ static void we_are_late(void *word, bool after)
 static void test_late(void)
 {
 	setup();
-	played_exchange = we_are_late;
+	stub_exchange = we_are_late;
 	CHECK_EQ(attach(&region, &fabric, &config), 0);
 	CHECK_EQ(fabric.nodes, 3);
 	CHECK_EQ(fabric.nodes, numbers()->nodes);
-	CHECK(played_sleeps > RMC_REGION_FORMAT_MS);
+	CHECK(stub_sleeps > RMC_REGION_FORMAT_MS);
 	teardown("a formatter that was taken for dead takes over what its successor says");
 }
 
@@ -332,7 +332,7 @@ static void we_are_late_at_once(void *word, bool after)
 
 	if (!after || word != &head->state)
 		return;
-	played_exchange = NULL;
+	stub_exchange = NULL;
 	CHECK_EQ(rmc_region_attach(&r, &f, &others_config), 0);
 	for (nid = 0; nid < 3; nid++) {
 		CHECK_EQ(rmc_region_claim(&f, nid, &nid, &epoch), 0);
@@ -347,7 +347,7 @@ static void we_are_late_at_once(void *word, bool after)
 static void test_late_at_once(void)
 {
 	setup();
-	played_exchange = we_are_late_at_once;
+	stub_exchange = we_are_late_at_once;
 	CHECK_EQ(attach(&region, &fabric, &config), 0);
 	CHECK_EQ(fabric.nodes, 3);
 	CHECK_EQ(fabric.mtu, 64);
@@ -404,27 +404,27 @@ static void never_rests(void *word, bool after)
 	*(u32 *)word = after ? RMC_REGION_RAW :
 		       RMC_REGION_FORMATTING | ++nonce << RMC_REGION_NONCE_SHIFT;
 	if (++tries > TRIES) {
-		played_exchange = NULL;
+		stub_exchange = NULL;
 		longjmp(spins, 1);
 	}
 }
 
 static void signal_later(void)
 {
-	played_signal = played_sleeps >= 50;
+	stub_signal = stub_sleeps >= 50;
 }
 
 static void test_never_rests(void)
 {
 	setup();
-	played_exchange = never_rests;
-	played_sleep = signal_later;
+	stub_exchange = never_rests;
+	stub_sleep = signal_later;
 	CHECK_EQ(attach(&region, &fabric, &config), -EINTR);
-	CHECK_EQ(played_sleeps, 50);
+	CHECK_EQ(stub_sleeps, 50);
 	/* and as soon as it rests, it is ours */
-	played_signal = false;
-	played_exchange = NULL;
-	played_sleep = NULL;
+	stub_signal = false;
+	stub_exchange = NULL;
+	stub_sleep = NULL;
 	CHECK_EQ(attach(&region, &fabric, &config), 0);
 	teardown("a state word that never rests: each try that is lost sleeps, a signal ends them");
 }
@@ -462,7 +462,7 @@ static void test_claim(void)
 	CHECK_EQ(claim(-1, 0), 1);
 	CHECK_EQ(claim(-1, 0), 3);
 	claim(4, -EINVAL);
-	played_sleep = hearts_beat;
+	stub_sleep = hearts_beat;
 	claim(-1, -EBUSY);
 	claim(1, -EBUSY);
 	/* who left makes room, and its successor has another epoch */
@@ -470,10 +470,10 @@ static void test_claim(void)
 	CHECK_EQ(claim(-1, 0), 3);
 	CHECK_EQ(fabric.node[3].epoch, 2);
 	/* who is quiet is watched, and another who joins meanwhile is not displaced */
-	played_sleep = NULL;
-	played_sleeps = 0;
+	stub_sleep = NULL;
+	stub_sleeps = 0;
 	CHECK_EQ(claim(1, 0), 1);
-	CHECK(played_sleeps >= DEAD_MS);
+	CHECK(stub_sleeps >= DEAD_MS);
 	CHECK_EQ(fabric.node[1].epoch, 2);
 	/* no epoch is 0, also when they have all been */
 	fabric.node[3].claim = rmc_claim(RMC_NODE_DOWN, ~0U);
@@ -489,7 +489,7 @@ static void test_claim(void)
 	rmc_region_unclaim(&fabric, 0, epoch);
 	CHECK_EQ(fabric.node[0].state, RMC_NODE_UP);
 	/* watching can be interrupted */
-	played_signal = true;
+	stub_signal = true;
 	claim(0, -EINTR);
 	teardown("node ids: free, left, alive, dead, given back");
 }
@@ -501,7 +501,7 @@ static void claims_never_rest(void *word, bool after)
 	n->epoch++;
 	n->state = after ? RMC_NODE_DOWN : RMC_NODE_JOINING;
 	if (++tries > TRIES) {
-		played_exchange = NULL;
+		stub_exchange = NULL;
 		longjmp(spins, 1);
 	}
 }
@@ -513,7 +513,7 @@ static void test_claim_never_rests(void)
 
 	setup();
 	CHECK_EQ(attach(&region, &fabric, &config), 0);
-	played_exchange = claims_never_rest;
+	stub_exchange = claims_never_rest;
 	fabric.node[2].state = RMC_NODE_DOWN;
 	if (setjmp(spins))
 		CHECK(tries <= TRIES);
@@ -570,12 +570,12 @@ static void test_shared(void)
 	/* another kernel has the id now, and lives */
 	fabric.node[2].claim = rmc_claim(RMC_NODE_UP, 2);
 	fabric.node[2].doorbell = 9;
-	played_sleep = hearts_beat;
+	stub_sleep = hearts_beat;
 	CHECK_EQ(rmc_shared_reclaim(&s.port), -EBUSY);
 	CHECK_EQ(s.port.first, 2);
 	CHECK_EQ(s.port.epoch, 1);
 	CHECK_EQ(fabric.node[2].doorbell, 9);
-	played_sleep = NULL;
+	stub_sleep = NULL;
 	fabric.node[2].state = RMC_NODE_DOWN;
 	CHECK_EQ(rmc_shared_reclaim(&s.port), 0);
 	CHECK_EQ(s.port.first, 2);

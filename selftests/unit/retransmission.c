@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Operations that begin again, that end before their replies came, and whose replies come
- * twice, against a server that the test plays. Each reply counts once, for the packet and
- * the try it belongs to; who ends takes nobody else along; and everything comes back.
+ * Operations that are sent again, that end before their replies came, and whose replies are
+ * duplicated, against a stub server. Each reply counts once, for the packet and the attempt
+ * it belongs to; who ends takes nobody else along; and everything comes back.
  */
 #include "server.h"
 

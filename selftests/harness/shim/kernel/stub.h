@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What kmod/fabric/region.c and kmod/ni/calls.h take from the kernel beyond base/os.h,
- * played: time passes where they sleep only, and others get at the shared words where they
- * look away. The files in linux/ stand in for the headers that they include.
+ * A stub of what kmod/fabric/region.c and kmod/ni/calls.h take from the kernel beyond
+ * base/os.h: time passes only where they sleep, and a test changes the shared words between
+ * two accesses of theirs. The files in linux/ stand in for the headers that they include.
  */
-#ifndef PLAYED_H
-#define PLAYED_H
+#ifndef STUB_H
+#define STUB_H
 
 #include "kmod/base/os.h"
 
@@ -95,22 +95,22 @@ typedef struct {
 } kuid_t;
 
 /* A test's: who else is there, before and after each exchange of a word, and in each sleep. */
-extern void (*played_exchange)(void *word, bool after);
-extern void (*played_sleep)(void);
-extern bool played_signal;
+extern void (*stub_exchange)(void *word, bool after);
+extern void (*stub_sleep)(void);
+extern bool stub_signal;
 extern unsigned long jiffies;		/* one per ms */
-extern u32 played_sleeps;
+extern u32 stub_sleeps;
 
-void played_say(const char *text, ...);
+void stub_say(const char *text, ...);
 u32 get_random_u32(void);
 void usleep_range(unsigned long least, unsigned long most);
 
-#define signal_pending(task)	((void)(task), played_signal)
+#define signal_pending(task)	((void)(task), stub_signal)
 #define msecs_to_jiffies(ms)	((unsigned long)(ms))
 #define time_after(a, b)	((long)((b) - (a)) < 0)
 
-#define pr_err(...)		played_say(__VA_ARGS__)
-#define pr_notice(...)		played_say(__VA_ARGS__)
+#define pr_err(...)		stub_say(__VA_ARGS__)
+#define pr_notice(...)		stub_say(__VA_ARGS__)
 
 #define kvcalloc(n, bytes, gfp)	rmc_os_zalloc((n) * (bytes))
 #define kvfree(p)		rmc_os_free((void *)(p))
@@ -130,12 +130,12 @@ static inline const void *memchr_inv(const void *start, int c, size_t bytes)
 
 #define cmpxchg(p, old, new) ({							\
 	__typeof__(*(p)) was_ = (old);						\
-	if (played_exchange)							\
-		played_exchange(p, false);					\
+	if (stub_exchange)							\
+		stub_exchange(p, false);					\
 	__atomic_compare_exchange_n((p), &was_, (new), 0, __ATOMIC_SEQ_CST,	\
 				    __ATOMIC_SEQ_CST);				\
-	if (played_exchange)							\
-		played_exchange(p, true);					\
+	if (stub_exchange)							\
+		stub_exchange(p, true);						\
 	was_;									\
 })
 
