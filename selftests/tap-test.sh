@@ -101,7 +101,7 @@ reports "like those, but not they" 4 << 'EOF'
 EOF
 
 report_unittest bench/history_unit.py
-report_unittest ./rooms_unit.py
+report_unittest tools/rooms_unit.py
 
 echo "1..$count"
 [ $failed -eq 0 ]

@@ -14,7 +14,7 @@ import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
-TOP = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", ".."))
+TOP = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", ".."))
 PROGRAM = os.path.join(TOP, "tools", "rmc-results")
 loader = importlib.machinery.SourceFileLoader("rmc_results", PROGRAM)
 spec = importlib.util.spec_from_loader("rmc_results", loader)

@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from unittest import mock
 
-TOP = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..")
+TOP = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "..")
 sys.path.insert(0, os.path.join(TOP, "tools"))
 from figures import runner                                          # noqa: E402
 from figures.base import Missing                                    # noqa: E402

@@ -6,7 +6,7 @@
 # the reason if they cannot run at all. usage: run.sh
 
 here=$(cd "$(dirname "$0")" && pwd)
-top=$(cd "$here/../.." && pwd)
+top=$(cd "$here/../../.." && pwd)
 W=$top/build/selftests/figures
 F=$top/tools/rmc-figures
 rm -rf "$W"
@@ -19,7 +19,7 @@ for need in gnuplot python3; do
 	fi
 done
 
-. "$here/../tap.sh"
+. "$here/../../tap.sh"
 
 shows() {			# shows NAME FILE PATTERN
 	grep -q -- "$3" "$2"

@@ -13,7 +13,7 @@ import unittest
 from unittest import mock
 
 sys.dont_write_bytecode = True
-HERE = os.path.dirname(os.path.realpath(__file__))
+HERE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 loader = importlib.machinery.SourceFileLoader("rooms", os.path.join(HERE, "rooms"))
 spec = importlib.util.spec_from_loader("rooms", loader)
 rooms = importlib.util.module_from_spec(spec)

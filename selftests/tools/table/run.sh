@@ -6,7 +6,7 @@
 # they cannot run at all. usage: run.sh
 
 here=$(cd "$(dirname "$0")" && pwd)
-top=$(cd "$here/../.." && pwd)
+top=$(cd "$here/../../.." && pwd)
 W=$top/build/selftests/table
 B=$top/tools/rmc-bench
 rm -rf "$W"
@@ -17,7 +17,7 @@ if ! command -v python3 > /dev/null; then
 	exit 4
 fi
 
-. "$here/../tap.sh"
+. "$here/../../tap.sh"
 
 # --- tables of canned results ---
 

@@ -4,7 +4,7 @@
 # rmc-vm, rmc-run and the guest agent, on guests without and with the module.
 # Prints TAP. Takes about two minutes; needs no root. Uses clusters of its own.
 set -u
-top=$(cd "$(dirname "$0")/../.." && pwd)
+top=$(cd "$(dirname "$0")/../../.." && pwd)
 vm=$top/vm-setup/rmc-vm
 run=$top/tools/rmc-run
 
@@ -44,7 +44,7 @@ within() {      # within SECONDS COMMAND...: until it succeeds
 # ---- without a cluster ----
 
 rc=0
-python3 "$top/selftests/vm/unit.py" >out 2>err || rc=$?
+python3 "$top/selftests/tools/vm/unit.py" >out 2>err || rc=$?
 [ $rc -eq 0 ]; ok "kernel image, initrd, CPU plan and argument handling (unit.py)"
 try "$run" -n 2 ./nothing
 [ $rc -eq 127 ] && grep -q './nothing: No such file' err && lines err 1; ok "missing program: one line, status 127, nothing boots"

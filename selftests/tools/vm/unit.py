@@ -15,7 +15,8 @@ import time
 import unittest
 from unittest import mock
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "vm-setup"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "..",
+                                "vm-setup"))
 from rmcvm import agent, base, cluster, guest, host, launch      # noqa: E402
 
 
