@@ -31,7 +31,7 @@
 #define OBJECTS		100		/* figure 8's, in the caches */
 #define OBJECT_MAX	8192U
 #define WINDOW		16
-#define BATCH		16	/* operations between looks at the clock */
+#define BATCH		16	/* operations between reads of the clock */
 
 static const u32 all_sizes[] = { 64, 128, 256, 512, 1024, 2048, 4096, 8192 };
 static const u32 three_sizes[] = { 128, 1024, 8192 };
@@ -49,7 +49,7 @@ static bool as_json, checking, missed;
 static struct json out;
 static volatile u64 sink;
 
-/* What an application does with an object: look at all of it, as fast as may be */
+/* What an application does with an object: read all of it, as fast as may be */
 static u64 __attribute__((__noinline__, optimize("O3"))) use(const void *data, u32 len)
 {
 	const u64 *w = data;

@@ -127,7 +127,7 @@ static void one_round(u32 op, u32 bytes, u32 batch, long long *ticks)
 			lines_stage(stage);
 			n = run(stage);
 			lines_stage(LINES_NONE);
-			/* a look that found nothing is the worker's, not the operation's */
+			/* a poll that found nothing is the worker's, not the operation's */
 			if (n)
 				ticks[stage] += bench_ticks() - t0 - overhead;
 			done += n;

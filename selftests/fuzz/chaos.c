@@ -5,7 +5,7 @@
 void (*rmc_between_passes)(void);
 u32 rmc_no_memory;
 
-/* A line that does not stand still: so often, between two looks at it, it changes. */
+/* A line that does not stand still: so often, between two reads of it, it changes. */
 static u64 *restless;
 static u32 stores;
 

@@ -24,7 +24,7 @@ static inline void teardown(struct setup *s)
 	setup_free(s);
 }
 
-/* One CQ entry, stepping the clock as well, 1 ms per look at most */
+/* One CQ entry, stepping the clock as well, 1 ms per poll at most */
 static inline int wait_ms(struct setup *s, u32 ms)
 {
 	u32 slot, status, i, k;

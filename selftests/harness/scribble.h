@@ -186,7 +186,7 @@ static inline void scribble_pair(struct scribble *s, u32 a, u32 b)
 	b = rmc_endpoint(s->f, b) + scribble_below(s, rmc_fabric_units(s->f));
 	mem = s->f->ops->channel(s->f, a, b);
 	scribble_ring(s, mem + lane * rmc_ring_bytes(s->f->ring_order, s->f->pay_order), lane, mem);
-	/* or nobody looks */
+	/* or nobody polls */
 	lane = lane == RMC_LANE_REQ ? RMC_LANE_REP : RMC_LANE_REQ;
 	bell = rmc_doorbell_word(s->f, b, RMC_LANE_REQ, a);
 	bit = 1ULL << (a % 64);

@@ -116,7 +116,8 @@ static inline void answer_well(struct server *v, const struct rmc_desc *d)
 	put(v, rmc_rep_echo(d->word0, RMC_S_OK), d->word1);
 }
 
-static inline void look(struct setup *s)
+/* Some visits of each worker */
+static inline void visit_workers(struct setup *s)
 {
 	u32 i;
 
@@ -165,7 +166,7 @@ static inline int status_of(struct setup *s)
 {
 	u32 slot, status;
 
-	look(s);
+	visit_workers(s);
 	return app_poll(&s->a, &slot, &status) ? (int)status : -1;
 }
 

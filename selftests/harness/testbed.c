@@ -333,7 +333,7 @@ void testbed_settle(struct testbed *w)
 {
 	u32 quiet = 0;
 
-	/* a cold QP is looked at once in as many visits as there are QPs */
+	/* a cold QP is polled once in as many visits as there are QPs */
 	while (quiet < 300)
 		quiet = testbed_visit(w) ? 0 : quiet + 1;
 }

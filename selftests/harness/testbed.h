@@ -145,7 +145,7 @@ void app_lost(struct app *a);	/* instead, when its kernel died */
 void app_post_raw(struct app *a, u64 word0, u64 word1);
 u32 app_post(struct app *a, u32 op, u32 nid, u64 offset, const void *lbuf, u32 len);
 bool app_poll(struct app *a, u32 *slot, u32 *status);
-void app_take(struct app *a);	/* its RGP looks once, nobody else does anything */
+void app_take(struct app *a);	/* its RGP polls once, nobody else does anything */
 int app_run(struct app *a, u32 op, u32 nid, u64 offset, const void *lbuf, u32 len);
 int app_wait(struct app *a);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Are SABRes atomic? A writer on one CPU stamps whole objects, a reader and its RMC
- * on another read them, and every word of what arrives is looked at. The same
+ * on another read them, and every word of what arrives is checked. The same
  * checker must find torn objects among plain reads, and, in the build called
- * mutant, among SABRes whose version is only looked at after the data: a test that
+ * mutant, among SABRes whose version is only checked after the data: a test that
  * cannot fail proves nothing.
  *
  *	sabre_stress [THOUSANDS]	SABRes per mechanism and configuration

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * What a requester sends when it may not send all of it: credits, payload lines and
- * shares that are used up, peers that stopped looking, operations that failed halfway.
+ * shares that are used up, peers that stopped polling, operations that failed halfway.
  * One kernel per node, so that each side can run ahead of the other.
  */
 #include "setup.h"
@@ -196,7 +196,7 @@ static bool rung(struct setup *s)
 	return false;
 }
 
-/* The rest of an operation is sent when the peer has long stopped to look for it. */
+/* The rest of an operation is sent when the peer has long stopped to poll for it. */
 static void test_silence(const struct testbed_opts *o)
 {
 	struct setup s;
@@ -212,7 +212,7 @@ static void test_silence(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* The peer stands still for so long that nobody looks for anything: the rest is sent yet. */
+/* The peer stands still for so long that nobody polls for anything: the rest is sent yet. */
 static void test_patience(const struct testbed_opts *o)
 {
 	struct testbed_opts few = *o;
@@ -358,7 +358,7 @@ int main(void)
 		{ "SABREs that wait leave a quarter of the credits", test_quarter },
 		{ "SABREs of two queue pairs, longer than the rings", test_two_announce },
 		{ "a refused SABRE is not sent to its end", test_refused },
-		{ "the peer stopped to look for the rest", test_silence },
+		{ "the rest is sent to a peer that stopped polling", test_silence },
 		{ "who waits for credits is not forgotten", test_patience },
 		{ "notifications: the first RRPP's, also when its ring is full", test_notifications },
 		{ "notifications: too late is never", test_notified_too_late },

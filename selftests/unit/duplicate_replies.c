@@ -193,7 +193,7 @@ static void test_filter_goes(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* What begins again is sent to a peer that has long stopped to look for it. */
+/* What begins again is sent to a peer that has long stopped to poll for it. */
 static void test_again_in_silence(const struct testbed_opts *o)
 {
 	struct rmc_fault down = { .down = true };

@@ -26,23 +26,23 @@ static void one_is_wrong(const struct testbed_opts *o, long long at, u32 len)
 	setup(&s, &small);
 	mtu = fabric(&s)->mtu;
 	app_post(&s.a, RMC_OP_READ, 1, base, lbuf + 4096, 8 * mtu);
-	look(&s);
+	visit_workers(&s);
 	serve_as(&v, &s, 1);
 	for (i = 0; i < 4; i++)
 		d[i] = take(&v);
 	CHECK_EQ(take_all(&v), 0);
 	answer(&v, &d[3], base + at, len, RMC_S_OK);
-	/* where it is looked for next */
+	/* where it is polled for next */
 	v.rep.pay_pos = out_to(&s, 1)->rep.pay_pos + rmc_lines(base + at, len);
 	testbed_visit(&s.w);
 	check_bounds(&s);
 	CHECK(untouched(lbuf, SEG));
 	CHECK_EQ(s.w.node[0]->stats.bad_replies, 1);
-	look(&s);
+	visit_workers(&s);
 	for (i = 0; i < 3; i++)
 		answer_well(&v, &d[i]);
 	for (i = 0; i < 8; i++) {
-		look(&s);
+		visit_workers(&s);
 		for (; rmc_ring_peek(&v.req, 0, &more); answer_well(&v, &more))
 			v.req.pos++;
 		check_bounds(&s);
@@ -95,7 +95,7 @@ static void test_within_a_line(const struct testbed_opts *o)
 
 	setup(&s, o);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 2 * o->mtu);
-	look(&s);
+	visit_workers(&s);
 	serve_as(&v, &s, 1);
 	d[0] = take(&v);
 	d[1] = take(&v);
@@ -106,7 +106,7 @@ static void test_within_a_line(const struct testbed_opts *o)
 	for (i = 0; i < 64; i++)
 		CHECK_EQ(lbuf[i], i < 10 ? DATA : 0xdd);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
-	look(&s);
+	visit_workers(&s);
 	d[0] = take(&v);
 	answer_well(&v, &d[0]);
 	CHECK_EQ(status_of(&s), RMC_S_OK);
@@ -131,7 +131,7 @@ static void test_in_a_run(const struct testbed_opts *o)
 		setup(&s, &small);
 		mtu = fabric(&s)->mtu;
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 8 * mtu);
-		look(&s);
+		visit_workers(&s);
 		serve_as(&v, &s, 1);
 		for (i = 0; i < 4; i++)
 			d[i] = take(&v);
@@ -161,7 +161,7 @@ static void test_in_a_run(const struct testbed_opts *o)
 			CHECK_EQ(s.w.node[0]->stats.bad_replies, 1);
 		}
 		for (i = 0; i < 8; i++) {
-			look(&s);
+			visit_workers(&s);
 			for (; rmc_ring_peek(&v.req, 0, &more); answer_well(&v, &more))
 				v.req.pos++;
 		}
@@ -184,16 +184,16 @@ static void test_answered_twice(const struct testbed_opts *o)
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 4 * k.mtu);
 	for (i = 0; i < 4; i++)
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf + 40960 + i * 64, 64);
-	look(&s);
+	visit_workers(&s);
 	serve_as(&v, &s, 1);
 	for (i = 0; i < 4; i++)
 		d[i] = take(&v);
 	answer_well(&v, &d[0]);
-	look(&s);
+	visit_workers(&s);
 	/* three are missing, four come that follow each other */
 	for (i = 0; i < 4; i++)
 		answer_well(&v, &d[i]);
-	look(&s);
+	visit_workers(&s);
 	CHECK(app_poll(&s.a, &slot, &status));
 	CHECK_EQ(slot, 0);
 	CHECK_EQ(testbed_in_flight(&s.w, 0), 4);
@@ -226,7 +226,7 @@ static void test_one_too_many(const struct testbed_opts *o)
 	setup(&s, &k);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf + 49152, 64);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 5 * k.mtu);
-	look(&s);
+	visit_workers(&s);
 	serve_as(&v, &s, 1);
 	first = take(&v);
 	for (i = 0; i < 3; i++)
@@ -238,7 +238,7 @@ static void test_one_too_many(const struct testbed_opts *o)
 	CHECK_EQ(s.w.node[0]->stats.stale_replies, 1);
 	CHECK_EQ(testbed_in_flight(&s.w, 0), 2);
 	check_bounds(&s);
-	look(&s);
+	visit_workers(&s);
 	for (i = 0; i < 2; i++) {
 		more = take(&v);
 		answer_well(&v, &more);
@@ -260,7 +260,7 @@ static void test_other_node(const struct testbed_opts *o)
 	setup(&s, o);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	app_post(&s.a, RMC_OP_READ, 2, 0, lbuf + 64, 64);
-	look(&s);
+	visit_workers(&s);
 	serve_as(&v, &s, 1);
 	serve_as(&x, &s, 2);
 	d = take(&v);
@@ -282,7 +282,7 @@ static void test_other_node(const struct testbed_opts *o)
 	/* no such tid: the first, the last */
 	for (i = s.w.node[0]->itt.size; i <= RMC_TID_NONE; i += RMC_TID_NONE - s.w.node[0]->itt.size)
 		put(&v, rmc_rep_echo((d.word0 & ~0xffffULL) | i, RMC_S_OK), d.word1);
-	look(&s);
+	visit_workers(&s);
 	CHECK_EQ(s.w.node[0]->stats.stale_replies, 8);
 	check_bounds(&s);
 	answer_well(&v, &d);
@@ -308,7 +308,7 @@ static void test_statuses(const struct testbed_opts *o)
 	setup(&s, o);
 	for (i = 0; i < ARRAY_SIZE(made_up); i++) {
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
-		look(&s);
+		visit_workers(&s);
 		if (!i)
 			serve_as(&v, &s, 1);
 		d = take(&v);
@@ -316,7 +316,7 @@ static void test_statuses(const struct testbed_opts *o)
 		CHECK_EQ(status_of(&s), RMC_S_PROTOCOL);
 	}
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 2 * o->mtu);
-	look(&s);
+	visit_workers(&s);
 	d = take(&v);
 	e = take(&v);
 	answer(&v, &d, 0, 64, RMC_S_OUT_OF_RANGE);
@@ -325,7 +325,7 @@ static void test_statuses(const struct testbed_opts *o)
 	CHECK_EQ(status_of(&s), RMC_S_OUT_OF_RANGE);
 	/* an error has no payload: what comes next is found where it is */
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
-	look(&s);
+	visit_workers(&s);
 	d = take(&v);
 	answer_well(&v, &d);
 	CHECK_EQ(status_of(&s), RMC_S_OK);
@@ -343,7 +343,7 @@ static void test_credits(const struct testbed_opts *o)
 
 	setup(&s, o);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
-	look(&s);
+	visit_workers(&s);
 	serve_as(&v, &s, 1);
 	d = take(&v);
 	answer_well(&v, &d);
@@ -367,7 +367,7 @@ static void test_credits(const struct testbed_opts *o)
 	/* what was lost is the peer's: the channel's positions, of payload as well */
 	v.rep.pay_pos = out_to(&s, 1)->rep.pay_pos;
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
-	look(&s);
+	visit_workers(&s);
 	d = take(&v);
 	answer_well(&v, &d);
 	CHECK_EQ(status_of(&s), RMC_S_OK);
@@ -388,7 +388,7 @@ static void test_debts(const struct testbed_opts *o)
 	setup(&s, &k);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	app_post(&s.a, RMC_OP_READ, 2, 0, lbuf, 64);
-	look(&s);
+	visit_workers(&s);
 	serve_as(&v, &s, 1);
 	serve_as(&x, &s, 2);
 	d = take(&v);
@@ -400,24 +400,24 @@ static void test_debts(const struct testbed_opts *o)
 	CHECK_EQ(quarantined, 2);
 	/* of a free entry's next life, and one that is another's debt */
 	put(&v, rmc_rep_echo(d.word0 + 0x10000, RMC_S_OK), d.word1);
-	look(&s);
+	visit_workers(&s);
 	CHECK_EQ(testbed_in_flight(&s.w, 0), 0);
 	CHECK(untouched(lbuf, SEG));
 	itt_free(&s, &quarantined);
 	CHECK_EQ(quarantined, 1);
 	answer_well(&v, &e);
-	look(&s);
+	visit_workers(&s);
 	CHECK_EQ(itt_free(&s, &quarantined), 1);
 	CHECK_EQ(quarantined, 1);
 	answer_well(&x, &e);
-	look(&s);
+	visit_workers(&s);
 	CHECK_EQ(itt_free(&s, &quarantined), 2);
 	CHECK_EQ(quarantined, 0);
 
 	/* both again, then the tid that owes is in use: what is late pays, for its own life only */
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
-	look(&s);
+	visit_workers(&s);
 	d = take(&v);
 	e = take(&v);
 	/* they end in the order of their tids */
@@ -427,11 +427,11 @@ static void test_debts(const struct testbed_opts *o)
 	CHECK_EQ(status_of(&s), RMC_S_TIMEOUT);
 	CHECK_EQ(status_of(&s), RMC_S_TIMEOUT);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
-	look(&s);
+	visit_workers(&s);
 	f = take(&v);
 	CHECK_EQ((u16)f.word0, (u16)d.word0);
 	answer_well(&v, &d);
-	look(&s);
+	visit_workers(&s);
 	CHECK_EQ(testbed_in_flight(&s.w, 0), 1);
 	CHECK(untouched(lbuf, SEG));
 	answer_well(&v, &f);
@@ -439,7 +439,7 @@ static void test_debts(const struct testbed_opts *o)
 	CHECK_EQ(itt_free(&s, &quarantined), 1);
 	CHECK_EQ(quarantined, 1);
 	answer_well(&v, &e);
-	look(&s);
+	visit_workers(&s);
 	CHECK_EQ(itt_free(&s, &quarantined), 2);
 	CHECK_EQ(quarantined, 0);
 	check_bounds(&s);
@@ -447,19 +447,19 @@ static void test_debts(const struct testbed_opts *o)
 	/* recalled for another node, whose debt it is then */
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
-	look(&s);
+	visit_workers(&s);
 	d = take(&v);
 	e = take(&v);
 	time_out(&s);
 	CHECK_EQ(status_of(&s), RMC_S_TIMEOUT);
 	CHECK_EQ(status_of(&s), RMC_S_TIMEOUT);
 	app_post(&s.a, RMC_OP_READ, 2, 0, lbuf, 64);
-	look(&s);
+	visit_workers(&s);
 	f = take(&x);
 	time_out(&s);
 	CHECK_EQ(status_of(&s), RMC_S_TIMEOUT);
 	answer_well(&x, &f);
-	look(&s);
+	visit_workers(&s);
 	CHECK_EQ(itt_free(&s, &quarantined), 1);
 	CHECK_EQ(quarantined, 1);
 	/* and channels that go away take their debts along, not others' */
@@ -482,12 +482,12 @@ static void test_debt_of_many(const struct testbed_opts *o)
 
 	setup(&s, o);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 3 * o->mtu);
-	look(&s);
+	visit_workers(&s);
 	serve_as(&v, &s, 1);
 	for (i = 0; i < 3; i++)
 		d[i] = take(&v);
 	answer_well(&v, &d[0]);
-	look(&s);
+	visit_workers(&s);
 	memset(lbuf, 0x11, SEG);
 	time_out(&s);
 	CHECK_EQ(status_of(&s), RMC_S_TIMEOUT);
@@ -495,7 +495,7 @@ static void test_debt_of_many(const struct testbed_opts *o)
 		CHECK_EQ(itt_free(&s, &quarantined), s.w.node[0]->itt.size - 1);
 		CHECK_EQ(quarantined, 1);
 		answer_well(&v, &d[i]);
-		look(&s);
+		visit_workers(&s);
 	}
 	CHECK_EQ(itt_free(&s, &quarantined), s.w.node[0]->itt.size);
 	CHECK_EQ(quarantined, 0);
@@ -516,12 +516,12 @@ static void test_tid_range(const struct testbed_opts *o)
 	setup(&s, o);
 	size = s.w.node[0]->itt.size;
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
-	look(&s);
+	visit_workers(&s);
 	serve_as(&v, &s, 1);
 	d = take(&v);
 	s.w.node[0]->itt.size = (u16)d.word0;
 	answer_well(&v, &d);
-	look(&s);
+	visit_workers(&s);
 	s.w.node[0]->itt.size = size;
 	CHECK_EQ(testbed_in_flight(&s.w, 0), 1);
 	CHECK(untouched(lbuf, SEG));
@@ -532,7 +532,7 @@ static void test_tid_range(const struct testbed_opts *o)
 	/* whom a server refused for what it would have cost is charged for it */
 	work = s.a.qp.tenant->work;
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
-	look(&s);
+	visit_workers(&s);
 	d = take(&v);
 	answer(&v, &d, 0, 64, RMC_S_BUSY);
 	CHECK_EQ(status_of(&s), RMC_S_BUSY);

@@ -450,7 +450,7 @@ static void test_source_gone(const struct testbed_opts *o)
 	teardown(&a);
 }
 
-/* A writer who knows no locks changes the object before the destination looks again. */
+/* A writer who knows no locks changes the object before the destination checks the version. */
 static void store_version(void)
 {
 	*(u64 *)seg = 4;
@@ -504,7 +504,7 @@ int main(void)
 		{ "nobody is blamed for slow reading", test_slow_reading },
 		{ "asked for at once, and longer than the ring", test_long_at_once },
 		{ "the source that has the entry goes down", test_source_gone },
-		{ "a write between the last line and the last look", test_late_write },
+		{ "a write between the last line and the check of the version", test_late_write },
 	};
 	static const struct testbed_opts opts[] = {
 		{ .ni = "fused", .mtu = 64 },

@@ -20,9 +20,9 @@
  * @now: simulated time, ns
  * @busy: when it last had work, or asked
  * @park_ns: as configured
- * @look: time between two questions whether it may park
+ * @poll_ns: time between two polls of whether it may park
  * @others: CPUs that a park interrupts
- * @asked: times that somebody looked for these
+ * @asked: times that somebody asked for these
  * @parks: parks
  * @interrupts: of these, those that interrupted other CPUs
  * @refused: parks that were put off
@@ -30,7 +30,7 @@
  */
 struct sim {
 	struct rmc_park park;
-	u64 now, busy, park_ns, look;
+	u64 now, busy, park_ns, poll_ns;
 	unsigned int others, asked;
 	u64 parks, interrupts, refused, delay;
 };
@@ -47,7 +47,7 @@ static void sim_start(struct sim *s, u64 park_ns, unsigned int others)
 {
 	*s = (struct sim){ .now = 5 * SECOND, .park_ns = park_ns, .others = others };
 	rmc_park_init(&s->park);
-	s->look = 2 * US;
+	s->poll_ns = 2 * US;
 	s->busy = s->now;
 }
 
@@ -56,7 +56,7 @@ static bool sim_park(struct sim *s, u64 end)
 {
 	u64 start = s->now;
 
-	for (; s->now < end; s->now += s->look) {
+	for (; s->now < end; s->now += s->poll_ns) {
 		if (!rmc_park_is_due(&s->park, s->now - s->busy, s->park_ns))
 			continue;
 		s->busy = s->now;
@@ -164,7 +164,7 @@ static void test_quiet(void)
 		CHECK_EQ(s.parks, 1000);
 		CHECK_EQ(s.refused, 0);
 		CHECK_EQ(s.asked, 0);
-		CHECK(s.delay <= park_times[i] + s.look);
+		CHECK(s.delay <= park_times[i] + s.poll_ns);
 	}
 	tap_result("a worker that is woken now and then parks each time, without delay");
 }
@@ -178,10 +178,10 @@ static void test_alone(void)
 	sim_start(&s, 20 * US, 0);
 	for (end = s.now + SECOND; sim_park(&s, end);)
 		sim_sleep(&s, 80 * US);
-	/* park time, sleep, and at most one more look */
+	/* park time, sleep, and at most one more poll */
 	most = SECOND / (20 * US + 80 * US);
 	CHECK(s.parks <= most);
-	CHECK(s.parks >= SECOND / (100 * US + s.look) - 1);
+	CHECK(s.parks >= SECOND / (100 * US + s.poll_ns) - 1);
 	CHECK_EQ(s.interrupts, 0);
 	CHECK_EQ(s.refused, 0);
 	CHECK_EQ(s.park.credit, BURST);
@@ -216,10 +216,10 @@ static void test_refused(void)
 	sim_start(&s, 20 * US, 1);
 	rmc_park_may(&s.park, s.now, sim_others, &s);
 	s.park.credit = 0;
-	end = s.now + 4 * MS - s.look;
+	end = s.now + 4 * MS - s.poll_ns;
 	CHECK(!sim_park(&s, end));
 	CHECK(s.refused <= 4 * MS / (2 * 20 * US));
-	CHECK(s.refused >= 4 * MS / (2 * 20 * US + s.look) - 2);
+	CHECK(s.refused >= 4 * MS / (2 * 20 * US + s.poll_ns) - 2);
 	CHECK_EQ(s.asked, s.refused);
 	/* patience that it has already is not taken away */
 	s.park.patience = 32;

@@ -301,7 +301,7 @@ static void test_units(const struct testbed_opts *o)
 	rmc_node_tick_req(node, ++now);
 	check_node_events(0, &up, 1);
 
-	/* a unit that looks first closes its ends, and leaves the rest to the head */
+	/* a unit that polls first closes its ends, and leaves the rest to the head */
 	s.w.frozen[1] = true;
 	s.w.table[1].claim = rmc_claim(RMC_NODE_UP, 2);
 	rmc_node_tick_req(node->unit[1], ++now);
@@ -346,7 +346,7 @@ static void test_join_epoch(const struct testbed_opts *o)
 
 /*
  * Another kernel takes over the id of one that stands still. When that goes on, and
- * before it looks at the node table, it still sends what its application had asked
+ * before it polls the node table, it still sends what its application had asked
  * for: nobody takes that for the successor's.
  */
 static void test_late_packets(const struct testbed_opts *o)
@@ -421,7 +421,7 @@ static void test_late_packets(const struct testbed_opts *o)
 	for (i = 0; i < 8; i++)
 		CHECK(memcmp(seg + 8192 + 64 * i, late, 64));
 
-	/* it looks, and learns */
+	/* it polls, and learns */
 	testbed_node_event_count = 0;
 	s.w.frozen[1] = false;
 	ticks(&s.w, 3, 2);
@@ -497,8 +497,8 @@ static void test_down_up_kernels(const struct testbed_opts *o)
 	down_up(o, true);
 }
 
-/* Down and up between two looks of the others, where all nodes are in one kernel */
-static void test_between_looks(const struct testbed_opts *o)
+/* Down and up between two polls of the others, where all nodes are in one kernel */
+static void test_between_polls(const struct testbed_opts *o)
 {
 	static const struct testbed_node_event next[] = {
 		{ 0, RMC_EVENT_LINK_DOWN, 1, 1 }, { 0, RMC_EVENT_NODE_DOWN, 1, 1 },
@@ -691,7 +691,7 @@ int main(void)
 		{ "what a fenced node still sends is dropped", test_late_packets },
 		{ "node down and up in one kernel", test_down_up },
 		{ "node down and up, a kernel per node", test_down_up_kernels },
-		{ "down and up between two looks", test_between_looks },
+		{ "down and up between two polls", test_between_polls },
 		{ "in one kernel nobody is silent", test_no_hearts },
 		{ "the clock of ticks steps back", test_clock_steps_back },
 		{ "all machines are suspended and resume", test_all_are_paused },

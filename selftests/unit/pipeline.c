@@ -227,7 +227,7 @@ static u32 read_restless(struct app *a)
 }
 
 /*
- * An owner that stores faster than we look twice, as on a sibling hyperthread: who reads
+ * An owner that stores faster than we read twice, as on a sibling hyperthread: who reads
  * that line is told so, nobody sees a mix, and the other contexts of the same node wait
  * for no more than some tries.
  */
@@ -532,7 +532,7 @@ static u32 pending(const struct rmc_ni_worker *w, enum rmc_lane lane)
 	return n;
 }
 
-/* I-10: what is looked at does not grow with idle nodes and QPs. */
+/* I-10: what is polled does not grow with idle nodes and QPs. */
 static void test_idle_costs_nothing(const struct testbed_opts *o)
 {
 	struct testbed_opts many = *o;
@@ -735,7 +735,7 @@ int main(void)
 		{ "hostile peer scribbles rings and bells", test_hostile_peer },
 		{ "hostile application scribbles its WQ", test_hostile_app },
 		{ "no atomicity beyond a line, no order", test_no_more_is_promised },
-		{ "idle nodes and QPs are not looked at", test_idle_costs_nothing },
+		{ "idle nodes and QPs are not polled", test_idle_costs_nothing },
 		{ "events and notifications", test_events },
 	};
 	static const struct testbed_opts opts[] = {

@@ -154,7 +154,7 @@ static void test_few(const struct testbed_opts *o)
 		CHECK_EQ(lbuf[i], 0x11);
 	CHECK_EQ(s.seg_mem->notified.count, 1);
 
-	/* a look at a WQ does not take more than others can wait for */
+	/* a poll of a WQ does not take more than others can wait for */
 	for (i = 0; i < 16; i++)
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, min(most, 16384U));
 	app_take(&s.a);
@@ -236,7 +236,7 @@ static void test_restless(const struct testbed_opts *o)
 		if (i)
 			rmc_between_passes = NULL;
 		CHECK_EQ(app_wait(&s.a), i ? RMC_S_OK : RMC_S_BUSY);
-		/* many looks are charged, also where there were packets in the end */
+		/* many polls are charged, also where there were packets in the end */
 		if (direct)
 			CHECK(s.a.qp.tenant->work - work >= (2ULL - i) * RMC_TENANT_BUSY);
 	}
@@ -318,7 +318,7 @@ static void test_parking(const struct testbed_opts *o)
 	req = rmc_qp_worker(&s.a.qp);
 	rmc_ni_unpark(req);
 	CHECK_EQ(s.a.flags->need_wakeup, 0);
-	/* what was posted before the last look prevents sleeping */
+	/* what was posted before the last poll prevents sleeping */
 	CHECK(!rmc_ni_park(req));
 	CHECK_EQ(s.a.flags->need_wakeup, 0);
 	/* each wakes the next: frontend, RGP, RRPP */
@@ -452,7 +452,7 @@ int main(void)
 		{ "one worker at both ends: few packets, or none", test_few },
 		{ "one worker at both ends: a restless line", test_restless },
 		{ "a restless line does not stop other contexts: threads", test_restless_crowd },
-		{ "parking: announce, look again, wake", test_parking },
+		{ "parking: announce, poll again, wake", test_parking },
 		{ "helping a parked worker", test_helping },
 		{ "helping not where there is much to do", test_too_much_help },
 	};

@@ -41,7 +41,7 @@ static void check_home(struct setup *s)
 {
 	u32 slot, status, quarantined, i;
 
-	look(s);
+	visit_workers(s);
 	CHECK(!app_poll(&s->a, &slot, &status));
 	CHECK_EQ(testbed_in_flight(&s->w, 0), 0);
 	CHECK(testbed_credits_home(&s->w, 0, 1));
@@ -79,13 +79,13 @@ static void test_next_try(const struct testbed_opts *o)
 		setup_again(&s, o, 1);
 		fault_set(&s.w, 1, 0, RMC_LANE_REP, &rare, 1);
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 2 * o->mtu);
-		look(&s);
+		visit_workers(&s);
 		serve_as(&v, &s, 1);
 		d[0] = take(&v);
 		d[1] = take(&v);
 		lose(&v, &d[lost]);
 		answer_well(&v, &d[!lost]);
-		look(&s);
+		visit_workers(&s);
 		time_out(&s);
 		CHECK_EQ(testbed_stat(&s.w, 0, restarts), 1);
 		d[0] = take(&v);
@@ -115,13 +115,13 @@ static void test_reply_to_first_try(const struct testbed_opts *o)
 	setup_again(&s, o, 1);
 	fault_set(&s.w, 1, 0, RMC_LANE_REP, &dup, 1);
 	app_post(&s.a, RMC_OP_WRITE, 1, 0, lbuf, 2 * o->mtu);
-	look(&s);
+	visit_workers(&s);
 	serve_as(&v, &s, 1);
 	d[0] = take(&v);
 	d[1] = take(&v);
 	answer_well(&v, &d[0]);
 	lose(&v, &d[1]);
-	look(&s);
+	visit_workers(&s);
 	fault_set(&s.w, 1, 0, RMC_LANE_REP, &rare, 0);
 	time_out(&s);
 	CHECK_EQ(testbed_stat(&s.w, 0, restarts), 1);
@@ -148,13 +148,13 @@ static void test_not_after_an_error(const struct testbed_opts *o)
 
 	setup_again(&s, o, 10);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 2 * o->mtu);
-	look(&s);
+	visit_workers(&s);
 	serve_as(&v, &s, 1);
 	d[0] = take(&v);
 	d[1] = take(&v);
 	answer(&v, &d[0], 0, o->mtu, RMC_S_OUT_OF_RANGE);
 	lose(&v, &d[1]);
-	look(&s);
+	visit_workers(&s);
 	time_out(&s);
 	CHECK_EQ(status_of(&s), RMC_S_TIMEOUT);
 	CHECK_EQ(take_all(&v), 0);
@@ -188,30 +188,30 @@ static void test_again_and_again(const struct testbed_opts *o)
 	app_init(&b, &s.w, 0, CTX, 16);
 	rmc_bufs_add(&b.bufs, s.buf_mem);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 8 * o->mtu);
-	look(&s);
+	visit_workers(&s);
 	serve_as(&v, &s, 1);
 	lose_all(&v, 4);
-	look(&s);
+	visit_workers(&s);
 	lose_all(&v, 4);
-	look(&s);
+	visit_workers(&s);
 	time_out(&s);
 	CHECK_EQ(testbed_stat(&s.w, 0, restarts), 1);
 	lose_all(&v, 4);
 	/* then another one has all credits until the next time-out, its own */
 	rmc_rcp_poll(s.w.node[0]);
 	app_post(&b, RMC_OP_READ, 1, 0, lbuf + 32768, 4 * o->mtu);
-	look(&s);
+	visit_workers(&s);
 	for (i = 0; i < 4; i++)
 		other[i] = take(&v);
 	time_out(&s);
 	CHECK_EQ(testbed_stat(&s.w, 0, restarts), 2);
-	look(&s);
+	visit_workers(&s);
 	CHECK(app_poll(&b, &slot, &status));
 	CHECK_EQ(status, RMC_S_TIMEOUT);
 	for (i = 0; i < 4; i++)
 		answer_well(&v, &other[i]);
 	for (k = 0; k < 2; k++) {
-		look(&s);
+		visit_workers(&s);
 		testbed_tick(&s.w, 1);
 		for (i = 0; i < 4; i++)
 			d[i] = take(&v);
@@ -249,23 +249,23 @@ static void test_unrolled_again(const struct testbed_opts *o)
 	rmc_bufs_add(&b.bufs, s.buf_mem);
 	CHECK_EQ(rmc_home(fabric(&s), 1, 0), rmc_endpoint(fabric(&s), 1));
 	app_post(&s.a, RMC_OP_WRITE_NOTIFY, 1, 0, lbuf, 5 * 64);
-	look(&s);
+	visit_workers(&s);
 	serve_at(&v, &s, rmc_endpoint(fabric(&s), 1));
 	lose_all(&v, 4);
 	/* its RGP does not come to it until the time-out */
 	rmc_rcp_poll(s.w.node[0]);
 	time_out(&s);
 	CHECK_EQ(testbed_stat(&s.w, 0, restarts), 1);
-	look(&s);
+	visit_workers(&s);
 	for (i = 0; i < 4; i++)
 		d[i] = take(&v);
 	CHECK_EQ(take_all(&v), 0);
 	for (i = 0; i < 4; i++)
 		answer_well(&v, &d[i]);
-	look(&s);
+	visit_workers(&s);
 	d[0] = take(&v);
 	app_post(&b, RMC_OP_READ, 1, 0, lbuf + 4096, 3 * 64);
-	look(&s);
+	visit_workers(&s);
 	answer_well(&v, &d[0]);
 	CHECK_EQ(status_of(&s), -1);
 	for (i = 0; i < 3; i++) {
@@ -298,7 +298,7 @@ static void test_doubled_from_now_on(const struct testbed_opts *o)
 
 	setup_again(&s, o, 0);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 2 * o->mtu);
-	look(&s);
+	visit_workers(&s);
 	serve_as(&v, &s, 1);
 	fault_set(&s.w, 1, 0, RMC_LANE_REP, &dup, 1);
 	d[0] = take(&v);
@@ -326,13 +326,13 @@ static void test_copies_of_a_run(const struct testbed_opts *o)
 
 	setup_again(&s, o, 0);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 2 * o->mtu);
-	look(&s);
+	visit_workers(&s);
 	serve_as(&v, &s, 1);
 	d[0] = take(&v);
 	d[1] = take(&v);
 	fault_set(&s.w, 1, 0, RMC_LANE_REP, &first, 1);
 	answer_well(&v, &d[0]);
-	look(&s);
+	visit_workers(&s);
 	testbed_now_ns += MS;
 	fault_set(&s.w, 1, 0, RMC_LANE_REP, &second, 1);
 	answer_well(&v, &d[1]);
@@ -341,7 +341,7 @@ static void test_copies_of_a_run(const struct testbed_opts *o)
 	CHECK_EQ(status_of(&s), RMC_S_OK);
 	CHECK(arrived(lbuf, 2 * o->mtu));
 	testbed_now_ns += 10 * MS;
-	look(&s);
+	visit_workers(&s);
 	itt_free(&s, &quarantined);
 	CHECK_EQ(quarantined, 1);
 	testbed_now_ns += 10 * MS;
@@ -361,14 +361,14 @@ static void test_announcement_twice(const struct testbed_opts *o)
 	setup_again(&s, o, 0);
 	fault_set(&s.w, 1, 0, RMC_LANE_REP, &rare, 1);
 	app_post(&s.a, RMC_OP_SABRE, 1, 0, lbuf, 3 * o->mtu);
-	look(&s);
+	visit_workers(&s);
 	serve_as(&v, &s, 1);
 	for (i = 0; i < 4; i++)
 		d[i] = take(&v);
 	CHECK(rmc_word1_announces(d[0].word1));
 	fault_set(&s.w, 1, 0, RMC_LANE_REP, &dup, 1);
 	answer_well(&v, &d[0]);
-	look(&s);
+	visit_workers(&s);
 	CHECK_EQ(testbed_stat(&s.w, 0, doubled_replies), 1);
 	fault_set(&s.w, 1, 0, RMC_LANE_REP, &rare, 1);
 	for (i = 1; i < 4; i++) {
@@ -394,7 +394,7 @@ static void test_long_run(const struct testbed_opts *o)
 	long_rings.pay_order = 11;
 	setup(&s, &long_rings);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, SEG);
-	look(&s);
+	visit_workers(&s);
 	serve_as(&v, &s, 1);
 	for (i = 0; i < 16; i++)
 		d[i] = take(&v);
@@ -427,9 +427,9 @@ static void test_others_go_on(const struct testbed_opts *o)
 	app_post(&s.a, RMC_OP_READ, 1, 0, buf, 64);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	app_post(&s.a, RMC_OP_READ, 2, 0, lbuf + 64, 64);
-	look(&s);
+	visit_workers(&s);
 	app_post(&b, RMC_OP_READ, 1, 0, lbuf + 128, 64);
-	look(&s);
+	visit_workers(&s);
 	serve_as(&v, &s, 1);
 	serve_as(&x, &s, 2);
 	for (i = 0; i < 3; i++)
@@ -447,7 +447,7 @@ static void test_others_go_on(const struct testbed_opts *o)
 
 	rmc_node_leave(s.w.node[2]);
 	testbed_tick(&s.w, 2);
-	look(&s);
+	visit_workers(&s);
 	CHECK(app_poll(&s.a, &slot, &status));
 	CHECK_EQ(slot, 2);
 	CHECK_EQ(status, RMC_S_NODE_DOWN);
@@ -484,10 +484,10 @@ static void test_announced_once(const struct testbed_opts *o)
 	app_init(&b, &s.w, 0, CTX, 16);
 	rmc_bufs_add(&b.bufs, s.buf_mem);
 	app_post(&s.a, RMC_OP_SABRE, 1, 0, lbuf, 8 * o->mtu);
-	look(&s);
+	visit_workers(&s);
 	/* a quarter of the channel is left for this one, which wants more */
 	app_post(&b, RMC_OP_READ, 1, 0, lbuf + 32768, 4 * o->mtu);
-	look(&s);
+	visit_workers(&s);
 	CHECK(b.qp.cur_tid != RMC_TID_NONE);
 	app_fini(&b);
 	serve_as(&v, &s, 1);

@@ -396,7 +396,7 @@ static void test_idlers(const struct testbed_opts *o)
 {
 	struct app *idle = calloc(IDLERS, sizeof(*idle)), b;
 	struct rmc_tenant *t[2];
-	u32 i, n, looks;
+	u32 i, n, polls;
 	struct setup s;
 
 	setup_make(&s, o, DEEP);
@@ -419,9 +419,9 @@ static void test_idlers(const struct testbed_opts *o)
 			idle[i].qp.idle = 0;
 		keep_full(&b, 8);
 		testbed_visit(&s.w);
-		for (i = 0, looks = 0; i < IDLERS; i++)
-			looks += idle[i].qp.idle;
-		CHECK(looks > 0 && looks <= RMC_TENANT_QUANTUM / RMC_TENANT_IDLE);
+		for (i = 0, polls = 0; i < IDLERS; i++)
+			polls += idle[i].qp.idle;
+		CHECK(polls > 0 && polls <= RMC_TENANT_QUANTUM / RMC_TENANT_IDLE);
 	}
 	for (i = 0; i < IDLERS; i++) {
 		CHECK_EQ(app_wait(&idle[i]), RMC_S_OK);

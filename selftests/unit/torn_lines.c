@@ -187,7 +187,7 @@ static void test_loads(void)
 	tap_result("and each of several lines, few or many");
 }
 
-/* A line that changes all the time is given up, after as many looks as are promised. */
+/* A line that changes all the time is given up, after as many reads as are promised. */
 static u32 changes;
 
 static void owner_restless(void)
@@ -228,7 +228,7 @@ static void test_restless(void)
 static u32 store_skip, store_len, late_rest;
 
 /* Who sees the first byte of a line's new state sees all of it. */
-static void receiver_looks(void)
+static void receiver_polls(void)
 {
 	const u8 *p = shared + 64 + store_skip, *end = p + store_len;
 	u32 i, n;
@@ -255,7 +255,7 @@ static void stores(enum store which, u32 skip, u32 len)
 	store_len = len;
 	late_rest = 0;
 	step = 0;
-	at_step = receiver_looks;
+	at_step = receiver_polls;
 	trace_on();
 	switch (which) {
 	case STORE_LINE:
@@ -362,11 +362,11 @@ static void test_rmw(void)
 	mem_free(mem);
 }
 
-/* A descriptor that is put, and one that is looked at, on the other side of each instruction. */
+/* A descriptor that is put, and one that is polled, on the other side of each instruction. */
 static struct rmc_ring producer, consumer;
 static u32 whole, halves, times_put;
 
-static void consumer_looks(void)
+static void consumer_polls(void)
 {
 	struct rmc_desc d;
 
@@ -401,7 +401,7 @@ static void test_ring(void)
 	rings();
 	whole = 0;
 	halves = 0;
-	at_step = consumer_looks;
+	at_step = consumer_polls;
 	trace_on();
 	rmc_ring_put(&producer, 1, NEW);
 	trace_off();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Wake-ups that must not be lost: each place where a worker announces something, executes
- * a full barrier and looks again, and each where somebody rings. At the barrier
+ * a full barrier and polls again, and each where somebody rings. At the barrier
  * (rmc_at_barrier of the shim) the test does what another CPU could have done there.
  */
 #include "setup.h"
@@ -41,7 +41,7 @@ static void publish_unrung(void)
 	rmc_ring_put(&out->req, rmc_req_word0(RMC_OP_READ, CTX, 77, 7), rmc_req_word1(0, 64, true));
 }
 
-/* A source that fell silent: its bit is cleared, and its ring looked at once more. */
+/* A source that fell silent: its bit is cleared, and its ring polled once more. */
 static void test_settle(const struct testbed_opts *o)
 {
 	struct rmc_node *server;
@@ -78,7 +78,7 @@ static void consumer_parks(void)
 	WRITE_ONCE(sim->w.node[1]->srv_worker->parked, 1);
 }
 
-/* Publish, then look at the bit; set pend, then look whether the worker sleeps. */
+/* Publish, then check the bit; set pend, then check whether the worker sleeps. */
 static void test_ring(const struct testbed_opts *o)
 {
 	struct rmc_ni_worker *w;
@@ -128,7 +128,7 @@ static void bell_at_settling(void)
 	*req_bell(sim, 1, 0) |= 1;
 }
 
-/* Units that fell silent leave pend; their bells are looked at once more. */
+/* Units that fell silent leave pend; their doorbells are polled once more. */
 static void test_pend(const struct testbed_opts *o)
 {
 	struct rmc_ni_worker *w;
@@ -165,7 +165,7 @@ enum news { ENTRY, PEND, BELL };
 
 static enum news news;
 
-/* Between the announcement and the last look */
+/* Between the announcement and the last poll */
 static void news_at_parking(void)
 {
 	struct rmc_ni_worker *w = rmc_qp_worker(&sim->a.qp);
@@ -446,10 +446,10 @@ static void test_many_transfers(const struct testbed_opts *o)
 int main(void)
 {
 	static const struct matrix_test tests[] = {
-		{ "a bit is cleared, and the ring looked at again", test_settle },
-		{ "who rings looks behind a barrier", test_ring },
-		{ "pend is cleared, and the bells looked at again", test_pend },
-		{ "who parks looks behind a barrier", test_park },
+		{ "a bit is cleared, and the ring polled again", test_settle },
+		{ "who rings checks behind a barrier", test_ring },
+		{ "pend is cleared, and the doorbells polled again", test_pend },
+		{ "who parks checks behind a barrier", test_park },
 		{ "what keeps a worker awake", test_awake },
 		{ "a transfer that is granted at a tick", test_granted_at_a_tick },
 		{ "a pause ends nobody's transfer", test_pause },

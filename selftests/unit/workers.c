@@ -114,7 +114,7 @@ static void test_room(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* Looks in vain count from the last one that found something. */
+/* Polls in vain count from the last one that found something. */
 static void test_idle(const struct testbed_opts *o)
 {
 	struct rmc_ni_worker *w;
@@ -379,7 +379,7 @@ static void test_long_help(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* With very many queue pairs not even a look at all of them is the helper's. */
+/* With very many queue pairs not even a poll of all of them is the helper's. */
 static void test_many(const struct testbed_opts *o)
 {
 	struct app *more = calloc(RMC_INLINE_POLLS, sizeof(*more));
@@ -421,7 +421,7 @@ static void test_front_is_full(const struct testbed_opts *o)
 	k.ni = "split";
 	setup_make(&s, &k, ENTRIES);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
-	/* its frontend looks at each, the backend does not yet */
+	/* its frontend polls each, the backend does not yet */
 	for (i = 0; i < ENTRIES + 4; i++) {
 		app_post(&s.a, RMC_OP_READ, 1, 64 * i, lbuf + 64 * i, 64);
 		rmc_front_poll(&s.a.qp);
@@ -437,9 +437,9 @@ int main(void)
 {
 	static const struct matrix_test tests[] = {
 		{ "room for queue pairs: a unit's share, a worker's end", test_room },
-		{ "idle looks are counted since the last work", test_idle },
+		{ "idle polls are counted since the last work", test_idle },
 		{ "a helper's time has an end", test_long_help },
-		{ "a helper does not look at very many", test_many },
+		{ "a helper does not poll very many", test_many },
 	};
 	static const struct matrix_test kernels[] = {
 		{ "an operation that stalls for long goes on", test_stalled },
