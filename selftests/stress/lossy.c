@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Completions under loss, reorder, delay and doubled replies, with real threads:
+ * Completions under loss, reorder, delay and duplication, with real threads:
  * each operation completes once, none is missing, data is right, and no atomic is
- * applied twice, also not where operations begin again.
+ * applied twice, also not where operations are retransmitted.
  *
  *	lossy [operations]		default 10,000,000; make lossy
  */
@@ -142,7 +142,7 @@ static void check_atomics(void)
 
 static void tell_lane(const char *name, const struct rmc_filter_stats *s)
 {
-	printf("#   %-12s %10llu: lost %llu, held back so that others overtake %llu, shuffled %llu, doubled %llu\n",
+	printf("#   %-12s %10llu: lost %llu, held back so that others overtake %llu, shuffled %llu, duplicated %llu\n",
 	       name, (unsigned long long)s->packets, (unsigned long long)s->lost,
 	       (unsigned long long)s->reordered, (unsigned long long)s->shuffled,
 	       (unsigned long long)s->doubled);
@@ -219,8 +219,8 @@ static void test(u64 operations, const char *ni, u32 retries)
 	}
 	req = &w.node[1]->links.filter[RMC_LANE_REQ][0]->stats;
 	rep = &w.node[0]->links.filter[RMC_LANE_REP][1]->stats;
-	printf("# %s, up to %u times again, %.1f s\n", ni, retries, t0 / 1e3);
-	printf("#   operations   %10llu: completions %llu, lost %llu, doubled %llu; timed out %llu, began again %llu\n",
+	printf("# %s, up to %u retries, %.1f s\n", ni, retries, t0 / 1e3);
+	printf("#   operations   %10llu: completions %llu, lost %llu, duplicates %llu; timed out %llu, retransmitted %llu\n",
 	       (unsigned long long)posted, (unsigned long long)done,
 	       (unsigned long long)(posted - done), (unsigned long long)doubled,
 	       (unsigned long long)timeouts, (unsigned long long)w.node[0]->stats.restarts);
@@ -252,7 +252,7 @@ int main(int argc, char **argv)
 	u64 operations = argc > 1 ? strtoull(argv[1], NULL, 0) : 10000000;
 
 	test(operations, "fused", 0);
-	tap_result("1% loss, reorder, delay, doubled: every operation completes once, no atomic twice (fused)");
+	tap_result("1% loss, reorder, delay, duplication: every operation completes once, no atomic twice (fused)");
 	test(operations, "pair", 3);
 	tap_result("the same with retransmission, back to 0 (pair)");
 	return tap_done();

@@ -467,7 +467,7 @@ static void test_slow_pipeline(void)
 	tap_result("filter: a pipeline that is slower than the peer");
 }
 
-/* Copies are as many as there may be, however often packets are doubled. */
+/* Copies are as many as there may be, however often packets are duplicated. */
 static void test_copies(void)
 {
 	static const struct rmc_fault dup = { .dup = RMC_ALWAYS, .gap_ns = 5000000000ULL };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Operations whose replies a filter doubles: each packet's first reply counts, however
+ * Operations whose replies a filter duplicates: each packet's first reply counts, however
  * the others come. And what a filter's coming and going leaves behind.
  */
 #include "filtered.h"
@@ -56,7 +56,7 @@ static void test_first_are_late(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* All in any order, some twice */
+/* All in any order, some duplicated */
 static void test_any_order(const struct testbed_opts *o)
 {
 	struct rmc_fault any = { .dup = 500000, .jitter_ns = 8000000 };
@@ -128,7 +128,7 @@ static void test_lost_before_others(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* An object that does not begin with a line, of several packets whose replies are doubled */
+/* An object that does not begin with a line, of several packets whose replies are duplicated */
 static void test_unaligned_object(const struct testbed_opts *o)
 {
 	struct rmc_fault dup = { .dup = RMC_ALWAYS };
@@ -193,8 +193,8 @@ static void test_filter_goes(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* What begins again is sent to a peer that has long stopped to poll for it. */
-static void test_again_in_silence(const struct testbed_opts *o)
+/* What is retransmitted is sent to a peer that has long stopped to poll for it. */
+static void test_retransmission_in_silence(const struct testbed_opts *o)
 {
 	struct rmc_fault down = { .down = true };
 	struct setup s;
@@ -219,13 +219,13 @@ int main(void)
 {
 	static const struct matrix_test tests[] = {
 		{ "the first replies are late", test_first_are_late },
-		{ "replies in any order, some doubled", test_any_order },
+		{ "replies in any order, some duplicated", test_any_order },
 		{ "the copy comes first", test_copy_first },
 		{ "one is lost, and the entry used again", test_lost_before_others },
 		{ "an object that does not begin with a line", test_unaligned_object },
 		{ "an object of many packets, in small blocks", test_long_object },
 		{ "a filter goes in the middle", test_filter_goes },
-		{ "the peer stopped to look for what begins again", test_again_in_silence },
+		{ "retransmission to a peer that stopped polling", test_retransmission_in_silence },
 	};
 	static const struct testbed_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 64 },

@@ -57,11 +57,11 @@ static void test_loss(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* Idempotent operations begin again; an atomic never does. */
+/* Idempotent operations are retransmitted; an atomic never is. */
 static void test_back_to_0(const struct testbed_opts *o)
 {
 	struct rmc_fault loss = { .loss = 100000 }, down = { .down = true };
-	/* what is lost does not come twice: nobody waits for a copy of it */
+	/* what is lost is not duplicated: nobody waits for a copy of it */
 	struct rmc_fault loss_dup = { .loss = 100000, .dup = 500000 };
 	u32 i, ok = 0, atomics = 0;
 	struct setup s;
@@ -107,7 +107,7 @@ static void test_back_to_0(const struct testbed_opts *o)
 }
 
 /*
- * A write must not begin again while its first packets may still arrive: here the
+ * A write must not be retransmitted while its first packets may still arrive: here the
  * destination stands still, then serves all it finds.
  */
 static void test_no_restart_while_on_its_way(const struct testbed_opts *o)
@@ -197,7 +197,7 @@ static void test_taken_away(const struct testbed_opts *o)
 }
 
 /* A copy must never stand for a packet that is missing. */
-static void test_doubled_replies(const struct testbed_opts *o)
+static void test_duplicate_replies(const struct testbed_opts *o)
 {
 	struct rmc_fault dup = { .dup = 500000 }, some = { .dup = 500000, .loss = 50000 };
 	struct rmc_fault late = { .dup = RMC_ALWAYS, .gap_ns = 3000000 };
@@ -279,10 +279,10 @@ static void test_generation_of_late(const struct testbed_opts *o)
 	generations(o, &late, RMC_S_TIMEOUT, &none);
 }
 
-static void test_generation_of_doubled(const struct testbed_opts *o)
+static void test_generation_of_duplicates(const struct testbed_opts *o)
 {
 	struct rmc_fault dup = { .dup = RMC_ALWAYS, .gap_ns = 5000000000ULL };
-	/* for ever tracked, next to never doubled */
+	/* for ever tracked, next to never duplicated */
 	struct rmc_fault rare = { .dup = 1 };
 
 	generations(o, &dup, RMC_S_OK, &rare);
@@ -346,8 +346,8 @@ static void test_owing(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* A filter begins to double replies while an operation is in flight. */
-static void test_doubled_later(const struct testbed_opts *o)
+/* A filter begins to duplicate replies while an operation is in flight. */
+static void test_duplicated_later(const struct testbed_opts *o)
 {
 	struct rmc_fault slow = { .delay_ns = 5000000 }, dup = { .dup = RMC_ALWAYS, .gap_ns = 70000000 };
 	u32 quarantined, held = 0, i;
@@ -362,7 +362,7 @@ static void test_doubled_later(const struct testbed_opts *o)
 	for (i = 0; i < s.w.opts.units; i++)
 		held += s.w.node[1]->unit[i]->links.filter[RMC_LANE_REQ][0]->held;
 	CHECK_EQ(held, 2);
-	/* one packet is lost, the other one's reply comes twice */
+	/* one packet is lost, the other one's reply is duplicated */
 	s.w.node[1]->links.filter[RMC_LANE_REQ][0]->heap[0].word0 |= RMC_REQ_LOST;
 	fault_set(&s.w, 1, 0, RMC_LANE_REP, &dup, 1);
 	CHECK_EQ(wait_ms(&s, 200), RMC_S_TIMEOUT);
@@ -671,15 +671,15 @@ int main(void)
 {
 	static const struct matrix_test tests[] = {
 		{ "lost requests and replies time out, once", test_loss },
-		{ "back-to-0: idempotent operations begin again, atomics never", test_back_to_0 },
-		{ "nothing begins again that may still arrive", test_no_restart_while_on_its_way },
+		{ "back-to-0: idempotent operations are retransmitted, atomics never", test_back_to_0 },
+		{ "nothing is retransmitted that may still arrive", test_no_restart_while_on_its_way },
 		{ "delay and jitter", test_delay },
 		{ "a filter that is taken away loses nothing", test_taken_away },
-		{ "doubled replies stand for nobody else", test_doubled_replies },
+		{ "duplicate replies count for no other operation", test_duplicate_replies },
 		{ "late by all generations of a tid", test_generation_of_late },
-		{ "doubled, and late by all generations", test_generation_of_doubled },
+		{ "duplicated, and late by all generations", test_generation_of_duplicates },
 		{ "entries that owe packets", test_owing },
-		{ "doubled from now on", test_doubled_later },
+		{ "duplicated from a moment on", test_duplicated_later },
 		{ "shuffled and reordered packets", test_shuffle_and_reorder },
 		{ "everything at once, tiny rings, set and taken away", test_all_at_once },
 		{ "the same seed, the same fate", test_repeatable },

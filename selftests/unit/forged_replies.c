@@ -170,8 +170,8 @@ static void test_in_a_run(const struct testbed_opts *o)
 	}
 }
 
-/* A packet answered twice, with others in flight whose slots that takes */
-static void test_answered_twice(const struct testbed_opts *o)
+/* A duplicate reply to a packet, with others in flight whose slots that takes */
+static void test_duplicate_reply(const struct testbed_opts *o)
 {
 	struct testbed_opts k = *o;
 	struct rmc_desc d[8];
@@ -567,7 +567,7 @@ int main(void)
 		{ "reply longer than the MTU", test_longer_than_mtu },
 		{ "replies that end within a line", test_within_a_line },
 		{ "in a run with good ones", test_in_a_run },
-		{ "answered twice", test_answered_twice },
+		{ "duplicate reply", test_duplicate_reply },
 		{ "all answered, not all sent", test_one_too_many },
 		{ "reply from a node that was not asked", test_other_node },
 		{ "statuses that do not exist", test_statuses },

@@ -8,11 +8,11 @@
 
 #define MS	1000000ULL
 
-/* Doubled so rarely that it does not happen: operations are tracked, see struct rmc_track */
+/* Duplicated so rarely that it does not happen: operations are tracked, see struct rmc_track */
 static const struct rmc_fault rare = { .dup = 1 };
 
 /* Filters are at work, time-outs come soon, and so many tries follow them. */
-static void setup_again(struct setup *s, const struct testbed_opts *o, u32 retries)
+static void setup_retries(struct setup *s, const struct testbed_opts *o, u32 retries)
 {
 	setup(s, o);
 	rmc_filters = 1;
@@ -27,7 +27,7 @@ static void setup_small(struct setup *s, const struct testbed_opts *o, u32 retri
 
 	small.ring_order = 2;
 	small.pay_order = o->mtu > 512 ? 9 : 6;
-	setup_again(s, &small, retries);
+	setup_retries(s, &small, retries);
 }
 
 /* What a destination says of a request that did not reach it */
@@ -67,7 +67,7 @@ static bool arrived(const u8 *p, u32 n)
 	return !n;
 }
 
-/* Where replies may be doubled, either packet was lost: all of the next try counts. */
+/* Where replies may be duplicated, either packet was lost: all of the next try counts. */
 static void test_next_try(const struct testbed_opts *o)
 {
 	struct rmc_desc d[2];
@@ -76,7 +76,7 @@ static void test_next_try(const struct testbed_opts *o)
 	u32 lost;
 
 	for (lost = 0; lost < 2; lost++) {
-		setup_again(&s, o, 1);
+		setup_retries(&s, o, 1);
 		fault_set(&s.w, 1, 0, RMC_LANE_REP, &rare, 1);
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 2 * o->mtu);
 		visit_workers(&s);
@@ -112,7 +112,7 @@ static void test_reply_to_first_try(const struct testbed_opts *o)
 	struct server v;
 	struct setup s;
 
-	setup_again(&s, o, 1);
+	setup_retries(&s, o, 1);
 	fault_set(&s.w, 1, 0, RMC_LANE_REP, &dup, 1);
 	app_post(&s.a, RMC_OP_WRITE, 1, 0, lbuf, 2 * o->mtu);
 	visit_workers(&s);
@@ -139,14 +139,14 @@ static void test_reply_to_first_try(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* What has failed does not begin again: nothing more is asked, and it ends in time. */
+/* What has failed is not retransmitted: nothing more is asked, and it ends in time. */
 static void test_not_after_an_error(const struct testbed_opts *o)
 {
 	struct rmc_desc d[2];
 	struct server v;
 	struct setup s;
 
-	setup_again(&s, o, 10);
+	setup_retries(&s, o, 10);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 2 * o->mtu);
 	visit_workers(&s);
 	serve_as(&v, &s, 1);
@@ -175,8 +175,8 @@ static void lose_all(struct server *v, u32 n)
 	CHECK_EQ(take_all(v), 0);
 }
 
-/* Before all of its next try could be sent an operation begins again once more. */
-static void test_again_and_again(const struct testbed_opts *o)
+/* Before all of a retransmission could be sent, the operation is retransmitted once more. */
+static void test_before_all_was_sent(const struct testbed_opts *o)
 {
 	struct rmc_desc d[4], other[4];
 	u32 slot, status, i, k;
@@ -229,10 +229,10 @@ static void test_again_and_again(const struct testbed_opts *o)
 }
 
 /*
- * A write with a notification behind it, of a node with two RRPPs, begins again while it is
+ * A write with a notification behind it, of a node with two RRPPs, is retransmitted while it is
  * being unrolled; and its notification has to wait for a credit.
  */
-static void test_unrolled_again(const struct testbed_opts *o)
+static void test_while_unrolled(const struct testbed_opts *o)
 {
 	struct testbed_opts many = { .ni = "edge", .units = 2, .interleave = 512, .mtu = 64,
 				   .ring_order = 2 };
@@ -242,7 +242,7 @@ static void test_unrolled_again(const struct testbed_opts *o)
 	struct setup s;
 	struct app b;
 
-	setup_again(&s, &many, 1);
+	setup_retries(&s, &many, 1);
 	/* both on unit 0 */
 	s.w.apps = 0;
 	app_init(&b, &s.w, 0, CTX, 16);
@@ -288,15 +288,15 @@ static void test_unrolled_again(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* Replies begin to come twice when an operation is in flight: the copy is no other's. */
-static void test_doubled_from_now_on(const struct testbed_opts *o)
+/* Replies are duplicated once an operation is in flight: the copy is no other's. */
+static void test_duplicated_from_now_on(const struct testbed_opts *o)
 {
 	struct rmc_fault dup = { .dup = RMC_ALWAYS };
 	struct rmc_desc d[2];
 	struct server v;
 	struct setup s;
 
-	setup_again(&s, o, 0);
+	setup_retries(&s, o, 0);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 2 * o->mtu);
 	visit_workers(&s);
 	serve_as(&v, &s, 1);
@@ -314,7 +314,7 @@ static void test_doubled_from_now_on(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* Two replies that would be one run are doubled: the tid waits for both copies. */
+/* Two replies that would be one run are duplicated: the tid waits for both copies. */
 static void test_copies_of_a_run(const struct testbed_opts *o)
 {
 	struct rmc_fault first = { .dup = RMC_ALWAYS, .delay_ns = 3 * MS, .gap_ns = 10 * MS };
@@ -324,7 +324,7 @@ static void test_copies_of_a_run(const struct testbed_opts *o)
 	struct setup s;
 	u32 quarantined;
 
-	setup_again(&s, o, 0);
+	setup_retries(&s, o, 0);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 2 * o->mtu);
 	visit_workers(&s);
 	serve_as(&v, &s, 1);
@@ -349,8 +349,8 @@ static void test_copies_of_a_run(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* An announcement's reply overtakes those with data, and comes twice. */
-static void test_announcement_twice(const struct testbed_opts *o)
+/* An announcement's reply overtakes those with data, and is duplicated. */
+static void test_duplicate_announcement(const struct testbed_opts *o)
 {
 	struct rmc_fault dup = { .dup = RMC_ALWAYS };
 	struct rmc_desc d[4];
@@ -358,7 +358,7 @@ static void test_announcement_twice(const struct testbed_opts *o)
 	struct setup s;
 	u32 i;
 
-	setup_again(&s, o, 0);
+	setup_retries(&s, o, 0);
 	fault_set(&s.w, 1, 0, RMC_LANE_REP, &rare, 1);
 	app_post(&s.a, RMC_OP_SABRE, 1, 0, lbuf, 3 * o->mtu);
 	visit_workers(&s);
@@ -516,12 +516,12 @@ int main(void)
 	static const struct matrix_test tests[] = {
 		{ "all of the next try counts", test_next_try },
 		{ "a reply to the first try", test_reply_to_first_try },
-		{ "what has failed does not begin again", test_not_after_an_error },
-		{ "again before all was sent", test_again_and_again },
-		{ "again while it is unrolled", test_unrolled_again },
-		{ "doubled while it is in flight", test_doubled_from_now_on },
+		{ "what has failed is not retransmitted", test_not_after_an_error },
+		{ "retransmitted before all was sent", test_before_all_was_sent },
+		{ "retransmitted while it is unrolled", test_while_unrolled },
+		{ "replies duplicated while it is in flight", test_duplicated_from_now_on },
 		{ "copies of two replies that are one run", test_copies_of_a_run },
-		{ "an announcement's reply comes early and twice", test_announcement_twice },
+		{ "an announcement's reply comes early and is duplicated", test_duplicate_announcement },
 		{ "more replies in a row than a length can say", test_long_run },
 		{ "who is withdrawn leaves others alone", test_others_go_on },
 		{ "announced once, whoever else ends", test_announced_once },

@@ -637,10 +637,10 @@ static void test_hostile(const struct testbed_opts *o, u32 mode)
 }
 
 /*
- * Packets are lost, doubled, late, and overtake each other, announcements too. Some
+ * Packets are lost, duplicated, late and reordered, announcements too. Some
  * SABRes fail then; what arrives is right, and everything comes back.
  */
-static void test_unkind_fabric(const struct testbed_opts *o, u32 mode)
+static void test_lossy_fabric(const struct testbed_opts *o, u32 mode)
 {
 	struct rmc_fault unkind = { .loss = 10000, .reorder = 50000, .gap_ns = 2000000,
 				    .jitter_ns = 50000 };
@@ -714,14 +714,14 @@ int main(void)
 		{ "a write in the middle aborts it, early", test_conflict },
 		{ "segment, buffer, queue withdrawn in the middle", test_withdrawal },
 		{ "source dies in the middle and rejoins", test_source_killed },
-		{ "strays, doubles, too many: one reply each", test_strays },
+		{ "strays, duplicates, too many: one reply each", test_strays },
 		{ "table full of silent transfers", test_exhaustion },
 		{ "tiny rings, one entry, six queues", test_scarcity },
 		{ "short ones, all at once", test_short },
 		{ "nothing is fetched ahead but where that is asked for", test_ahead },
 		{ "sources take turns", test_fairness },
 		{ "hostile peer makes up packets", test_hostile },
-		{ "lost, doubled, late, overtaken packets", test_unkind_fabric },
+		{ "lost, duplicated, late, reordered packets", test_lossy_fabric },
 	};
 	static const struct testbed_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 4096 },
