@@ -108,7 +108,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			b.replies_optional = true;
 			break;
 		case 7:
-			/* bells of anybody */
+			/* doorbells of anybody */
 			*rmc_doorbell_word(f, p->to, how >> 4 & 1, 0) |= take(&in, 1);
 			break;
 		}

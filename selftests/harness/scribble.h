@@ -170,7 +170,7 @@ static inline void scribble_ring(struct scribble *s, void *mem, enum rmc_lane la
  * @a: node
  * @b: the other
  *
- * Rings, bell bits, and which epochs each says it works with: of all their units.
+ * Rings, doorbell bits, and which epochs each says it works with: of all their units.
  */
 static inline void scribble_pair(struct scribble *s, u32 a, u32 b)
 {
@@ -203,7 +203,7 @@ static inline void scribble_pair(struct scribble *s, u32 a, u32 b)
 }
 
 /**
- * scribble_tables() - states, epochs, heartbeats, bells and acknowledgements of all
+ * scribble_tables() - states, epochs, heartbeats, doorbells and acknowledgements of all
  * @s: who scribbles
  */
 static inline void scribble_tables(struct scribble *s)

@@ -184,7 +184,7 @@ static void test_refused(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* Is any bell of node 1's units set, that says that requests wait? */
+/* Is any doorbell of node 1's units set, that says that requests wait? */
 static bool rung(struct setup *s)
 {
 	struct rmc_fabric *f = &s->w.fabric[1];

@@ -540,8 +540,8 @@ static void test_tid_range(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* A bell without a channel is silenced: else whoever rings it keeps the worker awake. */
-static void test_bell_of_a_stranger(const struct testbed_opts *o)
+/* A doorbell without a channel is cleared: else whoever rings it keeps the worker awake. */
+static void test_doorbell_of_a_stranger(const struct testbed_opts *o)
 {
 	struct rmc_ni_worker *w;
 	struct setup s;
@@ -575,7 +575,7 @@ int main(void)
 		{ "debts are paid by their earlier_nid", test_debts },
 		{ "a debt of several packets", test_debt_of_many },
 		{ "a tid behind the last one", test_tid_range },
-		{ "a bell of whom nothing was asked", test_bell_of_a_stranger },
+		{ "a doorbell of a peer that was asked for nothing", test_doorbell_of_a_stranger },
 	};
 	static const struct testbed_opts opts[] = {
 		{ .nodes = 3, .ni = "fused", .mtu = 64 },

@@ -440,7 +440,7 @@ static void test_teardown(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* I-5: whatever a peer writes into the rings, bells and tables. */
+/* I-5: whatever a peer writes into the rings, doorbells and tables. */
 static void test_hostile_peer(const struct testbed_opts *o)
 {
 	struct testbed_opts k = *o;
@@ -522,7 +522,7 @@ static void test_hostile_app(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* Units with a bell bit set. */
+/* Units with a doorbell bit set. */
 static u32 pending(const struct rmc_ni_worker *w, enum rmc_lane lane)
 {
 	u32 i, n = 0;
@@ -732,7 +732,7 @@ int main(void)
 		{ "a destination without memory is busy", test_no_memory },
 		{ "lost reply: time-out, late reply dropped", test_timeout },
 		{ "QP and buffer withdrawn in flight", test_teardown },
-		{ "hostile peer scribbles rings and bells", test_hostile_peer },
+		{ "hostile peer scribbles rings and doorbells", test_hostile_peer },
 		{ "hostile application scribbles its WQ", test_hostile_app },
 		{ "no atomicity beyond a line, no order", test_no_more_is_promised },
 		{ "idle nodes and QPs are not polled", test_idle_costs_nothing },

@@ -385,7 +385,7 @@ static void test_helping(const struct testbed_opts *o)
 		rmc_doorbell_ring(home->fabric, home->ep, RMC_LANE_REQ, s.a.qp.node->ep, false);
 		CHECK_EQ(ww->kick, 1);
 		CHECK(rmc_ni_try_own(w));
-		/* a bell without a request is silenced; one helps too often */
+		/* a doorbell without a request is cleared; one helps too often */
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 		CHECK(!rmc_ni_poll_inline(w, testbed_now_ns + 999, 1000));
 		CHECK(app_poll(&s.a, &slot, &status));

@@ -30,7 +30,7 @@ static struct testbed_worker *worker_of(struct rmc_ni_worker *w)
 	return (struct testbed_worker *)w;
 }
 
-/* Our requester's next descriptor, seen before the bit was cleared: no bell is rung */
+/* Our requester's next descriptor, seen before the bit was cleared: no doorbell is rung */
 static void publish_unrung(void)
 {
 	struct rmc_out *out = sim->w.node[0]->out[1];
@@ -154,14 +154,14 @@ static void test_pend(const struct testbed_opts *o)
 	rmc_at_barrier = NULL;
 	CHECK(barriers > 0);
 	CHECK(w->pend[RMC_LANE_REQ][0] & bit);
-	/* one with a bell stays */
+	/* one with a doorbell stays */
 	w->visits = 1023;
 	rmc_ni_visit(w);
 	CHECK(w->pend[RMC_LANE_REQ][0] & bit);
 	setup_free(&s);
 }
 
-enum news { ENTRY, PEND, BELL };
+enum news { ENTRY, PEND, DOORBELL };
 
 static enum news news;
 
@@ -183,7 +183,7 @@ static void news_at_parking(void)
 	case PEND:
 		w->pend[RMC_LANE_REP][0] |= 1;
 		break;
-	case BELL:
+	case DOORBELL:
 		*rmc_doorbell_word(sim->w.fabric, 0, RMC_LANE_REP, 1) |= 2;
 	}
 }
@@ -197,11 +197,11 @@ static void test_park(const struct testbed_opts *o)
 	setup(&s, o);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	w = rmc_qp_worker(&s.a.qp);
-	for (news = ENTRY; news <= BELL; news++) {
+	for (news = ENTRY; news <= DOORBELL; news++) {
 		for (i = 0; i < 3 * RMC_IDLE_POLLS; i++)
 			testbed_visit(&s.w);
 		CHECK(rmc_ni_may_park(w));
-		if (news == (w->remote ? PEND : BELL))
+		if (news == (w->remote ? PEND : DOORBELL))
 			continue;
 		barriers = 0;
 		rmc_at_barrier = news_at_parking;
@@ -304,7 +304,7 @@ static int peer_reply(u16 tid)
 	return r.status;
 }
 
-/* One that waits for the table gets its entry at a tick, when all bells are silent. */
+/* One that waits for the table gets its entry at a tick, when no doorbell is set. */
 static void test_granted_at_a_tick(const struct testbed_opts *o)
 {
 	struct testbed_opts k = *o;

@@ -204,7 +204,7 @@ static void fence_at_barrier(void)
 	*rmc_doorbell_word(sim->w.fabric, 0, RMC_LANE_REP, 1) |= 2;
 }
 
-/* The helper of a node that is fenced meanwhile leaves the successor's bells as they are. */
+/* The helper of a node that is fenced meanwhile leaves the successor's doorbells as they are. */
 static void test_fenced_is_helped(const struct testbed_opts *o)
 {
 	struct testbed_opts k = *o;
@@ -304,8 +304,8 @@ static void test_held(const struct testbed_opts *o)
 	}
 }
 
-/* Bells of nodes that there are not */
-static void test_stray_bells(const struct testbed_opts *o)
+/* Doorbells of nodes that there are not */
+static void test_stray_doorbells(const struct testbed_opts *o)
 {
 	struct rmc_ni_worker *w;
 	struct setup s;
@@ -447,7 +447,7 @@ int main(void)
 		{ "a fenced node's worker sleeps: its own business", test_fenced_sleeps },
 		{ "a fenced node's worker is helped", test_fenced_is_helped },
 		{ "helping where a filter holds packets", test_held },
-		{ "helping with stray bells", test_stray_bells },
+		{ "helping with stray doorbells", test_stray_doorbells },
 		{ "helping one that slept for long", test_time },
 		{ "frontend: no more than there is room for", test_front_is_full },
 	};
