@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 #
-# Tests of what judges the other tests: tap-sum and stream (tap.sh), rmc/kernel-reports,
-# bench-history.
+# Tests of what counts and checks the results of the others: tap-sum and stream (tap.sh),
+# rmc/kernel-reports, bench-history, rooms.
 set -u
 cd "$(dirname "$0")" || exit 1
 . ./tap.sh

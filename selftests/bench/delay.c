@@ -191,7 +191,7 @@ static bool measure_row(struct setup *s, const struct row *r, double want, struc
 	return false;
 }
 
-static void judge(const struct row *r, double want, const struct took *t, double floor)
+static void check_mean(const struct row *r, double want, const struct took *t, double floor)
 {
 	printf("# %-35s %4u %8.0f %8.0f %8.0f %+7.1f %10.0f %7u\n", r->what, r->hops, floor, want,
 	       t->mean, (t->mean - want) * 100 / want, t->all, t->windows);
@@ -248,7 +248,7 @@ int main(void)
 
 		CHECK_EQ(rmc_model_hops(&r->model, 0, r->nid), r->hops);
 		if (measure_row(&s, r, want, &t, &floor))
-			judge(r, want, &t, floor);
+			check_mean(r, want, &t, floor);
 		else
 			moved++;
 	}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""bench-history judges canned results: no benchmark runs here."""
+"""bench-history compares canned results: no benchmark runs here."""
 
 import contextlib
 import importlib.machinery
@@ -34,7 +34,7 @@ def runs(n=8, **more):
 
 class Judge(unittest.TestCase):
     def names(self, new, before):
-        return {name: worse > 0 for name, _, _, worse in history.judge(before, new)}
+        return {name: worse > 0 for name, _, _, worse in history.compare(before, new)}
 
     def test_the_same_is_no_change(self):
         self.assertEqual(self.names(entry(), runs()), {})

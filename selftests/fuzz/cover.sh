@@ -31,9 +31,9 @@ run()
 	bad=1
 }
 
-# judge TITLE MISSED FILES PROFILE OBJECT...: FILES, or all where there are none. A line
+# reached TITLE MISSED FILES PROFILE OBJECT...: FILES, or all where there are none. A line
 # counts when it has code of its own: as llvm-cov's listing tells it.
-judge()
+reached()
 {
 	local title=$1 missed=$2 want=$3 profile=$4 object objects=()
 
@@ -89,13 +89,13 @@ for t in "${targets[@]}"; do
 	objects+=("$O/cov_$t")
 done
 llvm-profdata merge -o "$O/fuzz.prof" "${raws[@]}" || exit 1
-judge "the corpus reaches" "$O/missed" "$files" "$O/fuzz.prof" "${objects[@]}"
+reached "the corpus reaches" "$O/missed" "$files" "$O/fuzz.prof" "${objects[@]}"
 for t in "${programs[@]}"; do
 	run "host_$t" "$O/host_$t"
 	raws+=("$O/host_$t.raw")
 	objects+=("$O/host_$t")
 done
 llvm-profdata merge -o "$O/all.prof" "${raws[@]}" || exit 1
-judge "corpus and unit tests reach" "$O/missed.all" "" "$O/all.prof" "${objects[@]}"
+reached "corpus and unit tests reach" "$O/missed.all" "" "$O/all.prof" "${objects[@]}"
 echo "1..$n"
 exit $bad

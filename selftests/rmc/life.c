@@ -647,7 +647,7 @@ TEST(idle_workers_park_and_cost_nothing)
 	usleep(2000000);
 	took = workers_ns() - ns;
 	if (ns < 0)
-		ktap_say("kernel without schedstat: judged by visits alone");
+		ktap_say("kernel without schedstat: only visits are checked");
 	else if (!CHECK(took < 60000000))	/* 3% of a core for 2 s */
 		ktap_say("workers ran %lld us in 2 s", took / 1000);
 	CHECK(workers_sum("visits") - visits < 5000);

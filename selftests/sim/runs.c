@@ -143,7 +143,7 @@ static bool execute(uint64_t seed, const char *trace)
 		rmc_sim_at(run_choose(4000000), pause_victim, NULL);
 	left = rmc_sim_run();
 	RUN_CHECK(!left, "%d of the threads never end", left);
-	kind->judge();
+	kind->check();
 	if (trace || run.failed) {
 		rmc_sim_stats(&s);
 		printf("# %llu operations, packets: %llu lost, %llu doubled, %llu held back\n",

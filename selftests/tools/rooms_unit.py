@@ -44,7 +44,7 @@ GOOD = {
 }
 
 
-def judge(change=None, page=PAGE):
+def run_rooms(change=None, page=PAGE):
     """Exit status and what was printed for GOOD with some files changed."""
     out = io.StringIO()
     with tempfile.TemporaryDirectory() as top:
@@ -61,14 +61,14 @@ def judge(change=None, page=PAGE):
 
 class Rooms(unittest.TestCase):
     def refused(self, change, *words):
-        status, text = judge(change)
+        status, text = run_rooms(change)
         self.assertEqual(status, 1, text)
         self.assertEqual(text.count("\n"), 1, text)
         for word in words:
             self.assertIn(word, text)
 
     def test_arrows_that_run_down(self):
-        self.assertEqual(judge(), (0, ""))
+        self.assertEqual(run_rooms(), (0, ""))
 
     def test_include_that_runs_up(self):
         self.refused({"kmod/low/low.c": '#include "../up/up.h"\n' + GOOD["kmod/low/low.c"]},
@@ -103,14 +103,14 @@ class Rooms(unittest.TestCase):
                      "kmod/low/a.c -> kmod/low/low.c -> kmod/low/a.c")
 
     def test_comments_call_nobody(self):
-        self.assertEqual(judge({"kmod/low/low.c": "/* rmc_up() calls this */\n" +
+        self.assertEqual(run_rooms({"kmod/low/low.c": "/* rmc_up() calls this */\n" +
                                 GOOD["kmod/low/low.c"]}), (0, ""))
 
     def test_file_in_no_room(self):
         self.refused({"kmod/other/x.c": "\n"}, "kmod/other/x.c", "no room")
 
     def test_no_table(self):
-        self.assertEqual(judge(page="Rooms\n=====\n")[0], 2)
+        self.assertEqual(run_rooms(page="Rooms\n=====\n")[0], 2)
 
 
 if __name__ == "__main__":

@@ -220,7 +220,7 @@ static void test_lives(void)
 	tap_result("rings: each life has laps of its own");
 }
 
-/* Length and alignment of an atomic come from a peer, whom the RGP did not judge. */
+/* Length and alignment of an atomic come from a peer, whose operations no RGP validated. */
 static void test_atomics(void)
 {
 	static const struct { u64 offset; u32 length; u8 status; } tries[] = {

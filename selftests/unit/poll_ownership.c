@@ -257,7 +257,7 @@ static void test_restless_crowd(const struct testbed_opts *o)
 	u64 since;
 	struct app b;
 
-	/* the time is judged, which a link's system calls take most of */
+	/* the time is checked, which a link's system calls take most of */
 	one.one_kernel = true;
 	setup(&s, &one);
 	seg_set(&s.w, 1, CTX + 1, s.seg_mem);

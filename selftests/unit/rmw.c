@@ -166,7 +166,7 @@ static void test_refused(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* Both ends judge by themselves: a requester may be anybody. */
+/* Both ends validate by themselves: a requester may be anybody. */
 static void test_each_end(const struct testbed_opts *o)
 {
 	static const u32 lens[] = { 0, 1, 2, 3, 5, 6, 7, 9, 16, 64, 4096 };
@@ -249,7 +249,7 @@ int main(void)
 		{ "read-modify-write: every kind, 4 and 8 bytes", test_kinds },
 		{ "read-modify-write: the same in packets", test_kinds_in_packets },
 		{ "read-modify-write: what is refused", test_refused },
-		{ "read-modify-write: each end judges", test_each_end },
+		{ "read-modify-write: each end validates", test_each_end },
 		{ "read-modify-write beside the owner's atomics", test_beside_owner },
 	};
 	static const struct testbed_opts opts[] = {

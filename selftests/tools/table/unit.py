@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""Tables of made-up results: no program runs here. unit.py --check FILE judges a real one."""
+"""Tables of made-up results: no program runs here. unit.py --check FILE checks a real one."""
 
 import json
 import os
