@@ -37,7 +37,7 @@ void fuzz_init(struct fuzz *b, struct input *in, bool hostile)
 	stores = 0;
 	rmc_between_passes = store_between;
 	testbed_init(&b->w, &o);
-	/* exactly as long as told: what is beyond belongs to nobody */
+	/* exactly as long as registered: what is beyond belongs to nobody */
 	b->seg = aligned_alloc(64, SEG);
 	b->buf = aligned_alloc(64, BUF);
 	/* objects are not being written */

@@ -32,7 +32,7 @@ run()
 }
 
 # reached TITLE MISSED FILES PROFILE OBJECT...: FILES, or all where there are none. A line
-# counts when it has code of its own: as llvm-cov's listing tells it.
+# counts when it has code of its own: as llvm-cov's listing has it.
 reached()
 {
 	local title=$1 missed=$2 want=$3 profile=$4 object objects=()

@@ -54,7 +54,7 @@ static inline bool client_reply(struct client *c, struct rmc_rep *r)
 	return true;
 }
 
-/* Was it told of replies since the last time? A requester that sleeps sees nothing else. */
+/* Was its doorbell rung since the last time? A requester that sleeps sees nothing else. */
 static inline bool client_called(struct client *c)
 {
 	u64 *word = rmc_doorbell_word(&c->w->fabric[0], c->ep, RMC_LANE_REP, c->to);

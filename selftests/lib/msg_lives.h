@@ -275,7 +275,7 @@ static void ends_again(void)
 }
 
 /* Its end is told to a receiver from anyone once, and that of its next life again. */
-static void told_again(void)
+static void reported_again(void)
 {
 	uint64_t own, nonce;
 	uint8_t buf[8];

@@ -599,7 +599,7 @@ int main(void)
 		{ "also by who does not wait", test_waking_without_waiting },
 		{ "rmc_poll_cq does not wait", test_poll },
 		{ "values too large for a field are refused", test_saturation },
-		{ "failed operations are told", test_failures },
+		{ "failed operations are reported", test_failures },
 		{ "a dead queue pair ends waiting", test_dead },
 		{ "and each call that waits for it", test_dead_calls },
 		{ "a completion just before the end", test_last_completion },

@@ -181,11 +181,11 @@ static inline __attribute__((unused)) int ktap_rounds(int n)
  */
 static inline void ktap_stop(int sig)
 {
-	static const char told[] = ": told to stop\n";
+	static const char why[] = ": told to stop\n";
 	pid_t pid = ktap_child;
 	struct iovec said[] = {
 		{ "# ", 2 }, { (void *)ktap_name, pid > 0 ? strlen(ktap_name) : 0 },
-		{ (void *)told, sizeof(told) - 1 },
+		{ (void *)why, sizeof(why) - 1 },
 	};
 
 	if (pid > 0) {

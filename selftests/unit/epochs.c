@@ -61,7 +61,7 @@ static void test_server_links(const struct testbed_opts *o)
 	}
 }
 
-/* A node at work meets a peer's next life: closes both ends, tells so only then. */
+/* A node at work meets a peer's next life: closes both ends, acknowledges only then. */
 static void test_acknowledges(const struct testbed_opts *o)
 {
 	u32 now, i, slot, status;

@@ -48,7 +48,7 @@ static void test_fenced(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* A node that the administrator took down: no heartbeat, and it stays down until told. */
+/* A node that the administrator took down: no heartbeat, and it stays down until it is taken up. */
 static void test_left(const struct testbed_opts *o)
 {
 	struct rmc_node *node;
@@ -135,7 +135,7 @@ static void test_successor(const struct testbed_opts *o)
 	CHECK(node->in[0]);
 	setup_free(&s);
 
-	/* nor by one that left, and is told to join again */
+	/* nor by one that left, and is to join again */
 	for (i = 0; i < ARRAY_SIZE(taken); i++) {
 		setup(&s, o, 2);
 		node = s.w.node[0];

@@ -139,14 +139,14 @@ static void test_node_events(const struct testbed_opts *o)
 	check_node_events(0, next, 4);
 	CHECK_EQ(s.w.node[1]->epoch, 2);
 
-	/* whoever finds its id taken tells so itself */
+	/* whoever finds its id taken has an event of that itself */
 	s.w.table[1].claim = rmc_claim(RMC_NODE_JOINING, 3);
 	rmc_node_tick_srv(s.w.node[1], rmc_os_ns_to_ms(testbed_now_ns));
 	ticks(&s.w, 2, 2);
 	CHECK_EQ(node_events(1, RMC_EVENT_FENCED, 1), 1);
 	CHECK_EQ(node_events(1, RMC_EVENT_LINK_DOWN, 0), 1);
 	CHECK_EQ(node_events(1, RMC_EVENT_NODE_DOWN, 0), 0);
-	/* and what becomes of the one that took it is nothing to tell of itself */
+	/* and has none of what becomes of the one that took it */
 	s.w.table[1].claim = rmc_claim(RMC_NODE_UP, 3);
 	ticks(&s.w, 2, 2);
 	CHECK_EQ(node_events(1, RMC_EVENT_NODE_DOWN, 1), 0);
@@ -262,7 +262,7 @@ static void test_cut(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* A node of several units: its head alone tells of peers, and of all units. */
+/* A node of several units: its head alone has events of peers, of all units. */
 static void test_units(const struct testbed_opts *o)
 {
 	static const struct testbed_node_event down = { 0, RMC_EVENT_LINK_DOWN, 1, 1 };
@@ -686,7 +686,7 @@ int main(void)
 		{ "lives whose beginning nobody saw", test_missed_lives },
 		{ "one peer's silence is no other's", test_silence_of_one },
 		{ "a link that is cut", test_cut },
-		{ "a node's head tells for its units", test_units },
+		{ "a node's head has the events of all its units", test_units },
 		{ "a claimed id keeps its epoch", test_join_epoch },
 		{ "what a fenced node still sends is dropped", test_late_packets },
 		{ "node down and up in one kernel", test_down_up },

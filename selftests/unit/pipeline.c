@@ -228,7 +228,7 @@ static u32 read_restless(struct app *a)
 
 /*
  * An owner that stores faster than we read twice, as on a sibling hyperthread: who reads
- * that line is told so, nobody sees a mix, and the other contexts of the same node wait
+ * that line has a status for that, nobody sees a mix, and the other contexts of the same node wait
  * for no more than some tries.
  */
 static void test_restless_line(const struct testbed_opts *o)

@@ -380,7 +380,7 @@ static void test_not_empty(void)
 	teardown("memory that is not zero is refused, not formatted");
 }
 
-/* Each formatter has a place of its own; when there is none left, that is told. */
+/* Each formatter has a place of its own; when there is none left, that is reported. */
 static void test_all_died(void)
 {
 	u32 i;

@@ -46,7 +46,7 @@ from figures import base
 base.gnuplot = lambda: None
 runpy.run_path(sys.argv[0], run_name="__main__")' "$F" --render --out "$W/none"
 }
-expect "without gnuplot the cure is told" 125 "rmc-deps figures" no_gnuplot
+expect "without gnuplot the cure is named" 125 "rmc-deps figures" no_gnuplot
 
 # --- a real run ---
 

@@ -157,7 +157,7 @@ class FigureTest(Folder):
                            "paper: simulated hardware, double-sided")
         self.assertEqual(curve[8192], 19.2)
 
-    def test_shared_cpus_are_told(self):
+    def test_shared_cpus_are_reported(self):
         results = runner.Results(self.folder)
         for job in self.modules["fig7"].jobs(self.run_):
             if job.key == "uml.rmc_read_lat-double":
@@ -216,7 +216,7 @@ class FigureTest(Folder):
 
 
 class MissingTest(Folder):
-    def test_a_machine_that_fails_is_told_and_the_rest_goes_on(self):
+    def test_a_machine_that_fails_is_reported_and_the_rest_goes_on(self):
         run = runner.Run(plans(), False, 2)
         self.fill(run, lambda job: "no guest came up: bad luck" if job.machine == "vm" else None)
         for name in self.modules:
@@ -241,7 +241,7 @@ class MissingTest(Folder):
             self.assertFalse(self.shown(name, run).complete(), name)
             self.assertTrue(figs.Figure.expected(run, self.modules[name]))
 
-    def test_a_raw_file_without_the_field_is_told(self):
+    def test_a_raw_file_without_the_field_is_reported(self):
         run = runner.Run(plans(), False, 2)
         self.fill(run)
         for name in os.listdir(os.path.join(self.folder, "raw")):
@@ -289,7 +289,7 @@ class PageTest(Folder):
         text = self.make(runner.Run(found, False, 2))
         self.assertIn('<th class="emulated">guests (TCG, not representative)</th>', text)
 
-    def test_a_busy_machine_is_told(self):
+    def test_a_busy_machine_is_reported(self):
         self.assertIn("3.0 on 2 CPUs", page.busy([0.1, 3.0], 2))
         self.assertEqual(page.busy([0.1], 2), "")
 
@@ -343,19 +343,19 @@ class RunnerTest(Folder):
         run.save(self.folder, {})
         results = runner.Results(self.folder)
         todo = [jobs.Job("fake", f"job{i}", ("tool",), 1) for i in range(count)]
-        with contextlib.redirect_stderr(io.StringIO()) as told:
+        with contextlib.redirect_stderr(io.StringIO()) as output:
             runner.execute(run, todo, {"fake": machine}, results)
-        return [results.raw(job) for job in todo], told.getvalue()
+        return [results.raw(job) for job in todo], output.getvalue()
 
     def test_output_is_kept(self):
-        (raw,), told = self.execute(Fake(["echo", '{"a": 1}']))
+        (raw,), output = self.execute(Fake(["echo", '{"a": 1}']))
         self.assertEqual(raw["output"], {"0": {"a": 1}})
-        self.assertIn("[ 1/1] 0:00 done", told)
+        self.assertIn("[ 1/1] 0:00 done", output)
 
     def test_a_failed_tool_says_its_last_words(self):
-        (raw,), told = self.execute(Fake(["sh", "-c", "echo first >&2; echo last >&2; exit 3"]))
+        (raw,), output = self.execute(Fake(["sh", "-c", "echo first >&2; echo last >&2; exit 3"]))
         self.assertEqual(raw["missing"], "exit status 3: last")
-        self.assertIn("MISSING: exit status 3: last", told)
+        self.assertIn("MISSING: exit status 3: last", output)
 
     def test_a_machine_that_does_not_boot_is_given_up(self):
         machine = Fake(["true"], boots=False)
@@ -434,7 +434,7 @@ class PlotTest(unittest.TestCase):
             with self.assertRaises(Missing):
                 plot.svg(plot.Plot("x", "t", "x", "y", []), folder)
 
-    def test_what_gnuplot_complains_about_is_told(self):
+    def test_what_gnuplot_complains_about_is_reported(self):
         with tempfile.TemporaryDirectory() as folder:
             one = plot.Plot("x", "t", "x", "y", [plot.Series("a", [("nonsense", 1)])])
             with mock.patch.object(plot, "script", lambda _: "plot frob baz\n"):

@@ -51,7 +51,7 @@ else
 	for program in sweep stages lines messages; do
 		expect "$program: wrong command line" 2 "usage: " "$top/build/host/$program" --frob
 	done
-	expect "without a User-Mode-Linux kernel the host serves, and the cure is told" 0 \
+	expect "without a User-Mode-Linux kernel the host serves, and the cure is named" 0 \
 		"without the module: .*rmc-deps uml" \
 		env RMC_UML="$W/none" timeout 200 "$B" --quick --rounds 1 --peers none --out "$W/host" \
 		--json "$W/copy.json"
@@ -59,7 +59,7 @@ else
 	check "the copy is the same" cmp "$W/host/bench.json" "$W/copy.json"
 	expect "the table can be made again" 0 "^read  *64 B  core .* dev 1.5, sim 0.3, RDMA 1.19" \
 		"$B" --render --out "$W/host"
-	expect "and with the options that make is told" 0 "^read  *64 B  core" \
+	expect "and with the options given to make" 0 "^read  *64 B  core" \
 		make -s -C "$top" bench BENCH="--render --out $W/host"
 	expect "and as JSON" 0 '"schema": "rmc-bench 1"' "$B" --render --out "$W/host" --json -
 	# ... and becomes stored results, which a page shows
@@ -77,7 +77,7 @@ else
 	expect "a digit that is none is noticed" 1 "page.rst:.*not what the results say" \
 		"$S" --folder "$W/results" pages --check "$W/page.rst"
 	rm -f "$W/host/raw/host.messages.0.json"
-	expect "what is missing is told, and is a failure" 1 "messages, core: it was not run" \
+	expect "what is missing is reported, and is a failure" 1 "messages, core: it was not run" \
 		"$B" --render --out "$W/host"
 fi
 

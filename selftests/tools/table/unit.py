@@ -183,7 +183,7 @@ class TableTest(unittest.TestCase):
         self.assertEqual((row["asked"], row["met"]), ("<= 1", True))
         self.assertEqual([x["value"] for x in row["papers"]], [1.5, 0.3, 1.19])
 
-    def test_what_is_missed_is_told(self):
+    def test_what_is_missed_is_reported(self):
         made = self.made(plans(2, **NO_KVM))
         row = self.row(made, group="latency", what="read, cache-resident", where="UML")
         self.assertEqual((row["asked"], row["met"]), ("<= 1.6", False))
@@ -231,7 +231,7 @@ class TableTest(unittest.TestCase):
                           and r["group"] == "latency"])
         self.row(made, group="latency", what="read", bytes=64, where="UML")
 
-    def test_output_without_a_field_is_told(self):
+    def test_output_without_a_field_is_reported(self):
         run = plans(2, uml="no kernel", **NO_KVM)
         self.made(run)
         for k in plan.rounds(run.plans["host"]):

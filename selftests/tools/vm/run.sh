@@ -54,7 +54,7 @@ echo data >file
 try "$run" -n 2 ./file
 [ $rc -eq 126 ] && lines err 1; ok "not executable: status 126"
 try "$vm" exec 0 -- true
-[ $rc -eq 125 ] && grep -q 'not up: run rmc-vm up' err && lines err 1; ok "exec without a cluster tells the cure"
+[ $rc -eq 125 ] && grep -q 'not up: run rmc-vm up' err && lines err 1; ok "exec without a cluster names the cure"
 try "$vm" up -n 3 --machine tcg --cable
 [ $rc -eq 1 ] && grep -q 'a cable has two ends: use two guests' err; ok "a cable for three guests is refused"
 try "$vm" up -n 2 --machine tcg --drivers no_such_driver
@@ -67,22 +67,22 @@ try "$run" -n 0 true
 [ $rc -eq 2 ]; ok "-n 0 is refused"
 if [ ! -e /sys/class/misc/rmc ]; then
 	try "$run" -n 2 --loopback true
-	[ $rc -eq 125 ] && grep -q insmod err && lines err 1; ok "--loopback without the module tells the cure"
+	[ $rc -eq 125 ] && grep -q insmod err && lines err 1; ok "--loopback without the module names the cure"
 fi
 try "$vm" up --no-module --kernel 1.2.3
 [ $rc -eq 1 ] && grep -q 'no guest kernel 1.2.3' err && nothing_left; ok "an unknown kernel is refused"
 try "$vm" up --no-module --append init=/nothing --append rdinit=/nothing --boot-timeout 30
 [ $rc -eq 1 ] && grep -q 'node . did not come up' err && [ "$(grep -c '^    ' err)" -ge 3 ] && nothing_left
-ok "a guest that dies at boot is told with its last console lines"
+ok "a guest that dies at boot is reported with its last console lines"
 try "$vm" up -n 2 --no-module --boot-timeout 0.5
 [ $rc -eq 1 ] && grep -qE 'does not answer \([0-9.]+ s of CPU time, .*; of the others [01] answered\)' err && nothing_left
-ok "of a guest that does not answer is told what its machine does"
+ok "a guest that does not answer is reported with what its machine does"
 
 # ---- two guests without the module ----
 
 try "$vm" up -n 2 --no-module
 [ $rc -eq 0 ]; ok "two guests boot ($(sed -n 's/.*ready after //p' err))"
-grep -q 'CPU plan: ' err; ok "the CPU plan is told"
+grep -q 'CPU plan: ' err; ok "the CPU plan is printed"
 try "$vm" up -n 2 --no-module
 [ $rc -eq 1 ] && grep -q 'already up' err && lines err 1; ok "a second up is refused"
 try "$vm" status
@@ -103,7 +103,7 @@ try "$run" -n 2 sh -c 'exit $((RMC_NODE * 4 + 3))'
 # shellcheck disable=SC2016
 try "$run" -n 2 --grace 1 sh -c 'test $RMC_NODE = 0 || kill -SEGV $$; sleep 60'
 [ $rc -eq 139 ] && grep -q 'node 1: sh: killed by signal 11 (Segmentation fault)' err
-ok "a crash is told, the other process is stopped after the grace time"
+ok "a crash is reported, the other process is stopped after the grace time"
 start=$SECONDS
 try "$run" -n 2 --timeout 1 sleep 60
 [ $rc -eq 124 ] && [ $((SECONDS - start)) -lt 10 ]; ok "--timeout: status 124"
@@ -117,7 +117,7 @@ rc=0
 "$run" -n 2 yes 2>err | head -n 1 >out
 [ "${PIPESTATUS[0]}" -eq 141 ]; ok "a closed pipe ends everything"
 try "$run" -n 3 true
-[ $rc -eq 125 ] && grep -q '3 are needed' err && lines err 1; ok "more nodes than the cluster has: told in one line"
+[ $rc -eq 125 ] && grep -q '3 are needed' err && lines err 1; ok "more nodes than the cluster has: reported in one line"
 
 try "$run" -n 2 --user nobody sh -c 'id -un; cat /etc/shadow'
 [ $rc -ne 0 ] && grep -qx '\[1\] nobody' out && grep -q 'Permission denied' err; ok "--user runs without privileges"
@@ -171,7 +171,7 @@ try "$vm" pause 1
 try "$vm" status
 grep -q 'guest 1: paused' out; ok "a paused guest is shown"
 try "$run" -n 2 --timeout 3 true
-[ $rc -eq 125 ] && grep -q 'is paused: run rmc-vm resume 1' err && lines err 1; ok "a paused guest is told, with the cure"
+[ $rc -eq 125 ] && grep -q 'is paused: run rmc-vm resume 1' err && lines err 1; ok "a paused guest is reported, with the cure"
 try "$vm" resume 1
 try "$vm" exec 1 -- true
 [ $rc -eq 0 ]; ok "and goes on after resume"
@@ -180,11 +180,11 @@ pid=$!
 sleep 2
 "$vm" kill 1
 wait $pid; rc=$?
-[ $rc -eq 125 ] && grep -q 'node 1: sleep: ' err; ok "a guest killed under a program is told"
+[ $rc -eq 125 ] && grep -q 'node 1: sleep: ' err; ok "a guest killed under a program is reported"
 try "$vm" status
 grep -q 'guest 1: dead' out; ok "a dead guest is shown"
 try "$vm" exec 1 -- true
-[ $rc -eq 125 ] && grep -q 'rmc-vm restart 1' err; ok "exec on a dead guest tells the cure"
+[ $rc -eq 125 ] && grep -q 'rmc-vm restart 1' err; ok "exec on a dead guest names the cure"
 try "$vm" restart 1
 try "$vm" exec 1 -- hostname
 [ "$(cat out)" = rmc1 ]; ok "it runs again after restart"
@@ -225,14 +225,14 @@ try "$run" -n 3 --no-module --fabric loopback sh -c 'echo $RMC_NODE $(hostname)'
 # ---- with the module ----
 
 try "$vm" up --module "$work/nothing.ko"
-[ $rc -eq 1 ] && grep -q 'not built: run make modules' err; ok "a module that is not built is told"
+[ $rc -eq 1 ] && grep -q 'not built: run make modules' err; ok "a module that is not built is reported"
 printf '\0vermagic=9.9.9-other SMP \0' >other.ko
 try "$vm" up --module "$work/other.ko"
-[ $rc -eq 1 ] && grep -q 'built for kernel 9.9.9-other' err && lines err 1; ok "a module for another kernel is told"
+[ $rc -eq 1 ] && grep -q 'built for kernel 9.9.9-other' err && lines err 1; ok "a module for another kernel is reported"
 if grep -qa "vermagic=$kernel" "$top/rmc.ko" 2>/dev/null; then
 	try "$vm" up -n 2 --module-args 'mtu=65'
 	[ $rc -eq 1 ] && grep -q 'module was refused' err && grep -q 'mtu=65 is no' err && nothing_left
-	ok "a refused module is told with the kernel's reason"
+	ok "a refused module is reported with the kernel's reason"
 	try "$vm" up -n 2
 	[ $rc -eq 0 ]; ok "two nodes with the module come up ($(sed -n 's/.*ready after //p' err))"
 	# shellcheck disable=SC2016

@@ -115,7 +115,7 @@ class ImageTest(unittest.TestCase):
 
 
 class TroubleTest(unittest.TestCase):
-    """What a host may lack is told in one line with the cure."""
+    """What a host may lack is reported in one line with the cure."""
 
     def fails(self, pattern, function, *args):
         with self.assertRaisesRegex(base.Fail, pattern) as caught:
@@ -357,7 +357,7 @@ class GreetingTest(unittest.TestCase):
 
 
 class ProcessTest(unittest.TestCase):
-    def test_alive_tells_a_reused_pid(self):
+    def test_alive_recognises_a_reused_pid(self):
         start = base.pid_start(os.getpid())
         self.assertTrue(base.alive(os.getpid(), start))
         self.assertFalse(base.alive(os.getpid(), start + 1))
