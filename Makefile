@@ -94,7 +94,7 @@ check:
 	@selftests/run-all
 
 unit:
-	@$(MAKE) -s -j$$(nproc) -C selftests/host O=$(O)/host check
+	@$(MAKE) -s -j$$(nproc) -C selftests O=$(O)/host check
 
 model:
 	@selftests/model/run
@@ -115,7 +115,7 @@ fuzz-cover:
 	@$(MAKE) -s -C selftests/fuzz O=$(O)/fuzz cover
 
 lossy:
-	@$(MAKE) -s -C selftests/host O=$(O)/host $(O)/host/lossy
+	@$(MAKE) -s -C selftests O=$(O)/host $(O)/host/lossy
 	@$(O)/host/lossy $(or $(OPERATIONS),10000000)
 
 style:
@@ -135,26 +135,26 @@ bench: deps tools
 	@vm-setup/rmc-deps peers || echo 'make bench: without some of the peers' >&2
 	@$(MAKE) -s modules || echo 'make bench: without the module' >&2
 	@if vm-setup/rmc-deps uml-kdir >/dev/null 2>&1; then $(MAKE) -s uml; fi
-	@$(MAKE) -s -C selftests/host O=$(O)/host $(addprefix $(O)/host/,sweep stages lines messages)
+	@$(MAKE) -s -C selftests O=$(O)/host $(addprefix $(O)/host/,sweep stages lines messages)
 	@tools/rmc-bench $(BENCH)
 
 bench-host:
-	@$(MAKE) -s -C selftests/host O=$(O)/host $(O)/host/bench
+	@$(MAKE) -s -C selftests O=$(O)/host $(O)/host/bench
 	@$(O)/host/bench
 
 bench-history:
-	@$(MAKE) -s -C selftests/host O=$(O)/host $(addprefix $(O)/host/,bench sabre_bench)
-	@selftests/bench-history $(HISTORY)
+	@$(MAKE) -s -C selftests O=$(O)/host $(addprefix $(O)/host/,bench sabre_bench)
+	@selftests/bench/bench-history $(HISTORY)
 
 bench-ni:
-	@$(MAKE) -s -C selftests/host O=$(O)/host $(O)/host/ni_bench
+	@$(MAKE) -s -C selftests O=$(O)/host $(O)/host/ni_bench
 	@$(O)/host/ni_bench
 
 # What cannot be built or booted is told on the page.
 figures: deps tools
 	@vm-setup/rmc-deps figures
 	@$(MAKE) -s modules || echo 'make figures: without the module' >&2
-	@$(MAKE) -s -C selftests/host O=$(O)/host $(O)/host/sweep $(O)/host/objects
+	@$(MAKE) -s -C selftests O=$(O)/host $(O)/host/sweep $(O)/host/objects
 	@tools/rmc-figures $(FIGURES)
 
 # The header has the version in numbers, for programs to compare; everything else reads VERSION.

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 #
-# Tests of what judges the other tests: tap-sum and stream (tap.sh), rmc/kernel-reports,
-# bench-history.
+# Tests of what counts and checks the results of the others: tap-sum and stream (tap.sh),
+# rmc/kernel-reports, bench-history, rooms.
 set -u
 cd "$(dirname "$0")" || exit 1
 . ./tap.sh
@@ -100,8 +100,8 @@ reports "like those, but not they" 4 << 'EOF'
 [ 3.1] BUG: KASAN: slab-out-of-bounds in load_module+0x1a2/0x3456
 EOF
 
-report_unittest ./history_unit.py
-report_unittest ./rooms_unit.py
+report_unittest bench/history_unit.py
+report_unittest tools/rooms_unit.py
 
 echo "1..$count"
 [ $failed -eq 0 ]

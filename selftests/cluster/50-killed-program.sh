@@ -18,9 +18,9 @@ for round in 1 2 3 4 5; do
 done
 [ "$watched" -ge 2 ] || fail "the watch was over when $watched programs had been killed"
 wait "$watcher" || fail "exit status $? of watch: $(cat "$LOGS/watch0")"
-[ "$(told watch0 1 other)" = 0 ] || fail "other statuses: $(cat "$LOGS/watch0")"
-[ "$(told watch0 1 down)" = 0 ] || fail "taken for dead: $(cat "$LOGS/watch0")"
-[ "$(told watch0 1 ok)" -gt 0 ] || fail "nothing succeeded: $(cat "$LOGS/watch0")"
+[ "$(watched watch0 1 other)" = 0 ] || fail "other statuses: $(cat "$LOGS/watch0")"
+[ "$(watched watch0 1 down)" = 0 ] || fail "taken for dead: $(cat "$LOGS/watch0")"
+[ "$(watched watch0 1 ok)" -gt 0 ] || fail "nothing succeeded: $(cat "$LOGS/watch0")"
 # no page stays pinned
 # shellcheck disable=SC2016
 out=$(at 1 sh -c 'echo 1 > /proc/sys/vm/stat_refresh; grep nr_foll_pin /proc/vmstat')

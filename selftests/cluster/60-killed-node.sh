@@ -20,7 +20,7 @@ for node in 0 1 2; do
 	for peer in 0 1 2; do
 		# the other's watcher may have ended a little earlier
 		[ $node = $peer ] || check_peer "watch$node" $peer "ok|bad_context" 8000
-		[ $node = $peer ] || [ "$(told "watch$node" $peer down)" = 0 ] ||
+		[ $node = $peer ] || [ "$(watched "watch$node" $peer down)" = 0 ] ||
 			fail "node $peer was down for node $node: $(cat "$LOGS/watch$node")"
 	done
 	check_peer "watch$node" 3 node_down 12000

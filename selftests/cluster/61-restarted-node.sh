@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 4
 # A guest that died and is booted again is usable; survivors are not restarted, and
-# are told.
+# have events of both.
 . "$(dirname "$0")/lib.sh"
 need_cluster
 sees_up()
@@ -24,13 +24,13 @@ for node in 0 1; do
 	until_true 15 seen "watch$node" 3 ok || fail "node $node: $(cat "$LOGS/watch$node")"
 done
 until_true 15 grep -q link_up "$LOGS/events" || fail "events: $(cat "$LOGS/events")"
-told=$(sed 's/^[^ ]* *//; s/  */ /g' "$LOGS/events")
-was=$(sed -n 's/^node_down node 3 epoch //p' <<< "$told")
+events=$(sed 's/^[^ ]* *//; s/  */ /g' "$LOGS/events")
+was=$(sed -n 's/^node_down node 3 epoch //p' <<< "$events")
 want="link_down node 3 epoch $was
 node_down node 3 epoch $was
 node_up node 3 epoch $((was + 1))
 link_up node 3 epoch $((was + 1))"
-[ "$told" = "$want" ] || fail "events: $told"
+[ "$events" = "$want" ] || fail "events: $events"
 finish
 LOGS=$(mktemp -d)
 children=()

@@ -15,6 +15,6 @@ wait "${children[@]}"
 for watch in "watch0 $last" "watch$last 0"; do
 	# shellcheck disable=SC2086 # two words
 	set -- $watch
-	[ "$(told "$1" "$2" other)" = 0 ] || fail "$(cat "$LOGS/$1")"
-	[ "$(told "$1" "$2" down)" = 0 ] || fail "$(cat "$LOGS/$1")"
+	[ "$(watched "$1" "$2" other)" = 0 ] || fail "$(cat "$LOGS/$1")"
+	[ "$(watched "$1" "$2" down)" = 0 ] || fail "$(cat "$LOGS/$1")"
 done

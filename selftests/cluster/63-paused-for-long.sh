@@ -23,7 +23,7 @@ wait "${children[@]}"
 for watch in "watch0 1" "watch1 0" "watch0 3" "watch1 3" "watch3 0" "watch3 1"; do
 	# shellcheck disable=SC2086 # two words
 	set -- $watch
-	[ "$(told "$1" "$2" other)" = 0 ] || fail "$1: $(cat "$LOGS/$1")"
+	[ "$(watched "$1" "$2" other)" = 0 ] || fail "$1: $(cat "$LOGS/$1")"
 done
-[ "$(told watch0 1 down)" = 0 ] || fail "node 1 was down for node 0: $(cat "$LOGS/watch0")"
-[ "$(told watch1 0 down)" = 0 ] || fail "node 0 was down for node 1: $(cat "$LOGS/watch1")"
+[ "$(watched watch0 1 down)" = 0 ] || fail "node 1 was down for node 0: $(cat "$LOGS/watch0")"
+[ "$(watched watch1 0 down)" = 0 ] || fail "node 0 was down for node 1: $(cat "$LOGS/watch1")"

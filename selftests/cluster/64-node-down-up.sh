@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 2 2e
 # The administrator takes a node out and lets it join again, three times: peers are
-# told at once, programs that run meanwhile go on afterwards.
+# notified at once, programs that run meanwhile go on afterwards.
 . "$(dirname "$0")/lib.sh"
 need_cluster
 behind 0 watch0 "$XPAIR" watch 75
@@ -21,4 +21,4 @@ for round in 1 2 3; do
 	grep -q "node_up *node 1 epoch $((epoch + 1))" "$LOGS/events$round" ||
 		fail "epoch was $epoch: $(cat "$LOGS/events$round")"
 done
-[ "$(told watch0 1 other)" = "" ] || fail "watchers ended early"
+[ "$(watched watch0 1 other)" = "" ] || fail "watchers ended early"

@@ -37,12 +37,12 @@ for node in 0 1; do
 	until_true 25 seen "watch$node" 3 ok || fail "node $node: $(cat "$LOGS/watch$node")"
 done
 timeout 20 "$VM" resume 3 || fail "cannot resume"
-until_true 20 grep -q "fenced *node 3" "$LOGS/events" || fail "not told: $(cat "$LOGS/events")"
+until_true 20 grep -q "fenced *node 3" "$LOGS/events" || fail "not reported: $(cat "$LOGS/events")"
 for peer in 0 1; do
 	until_true 20 seen watch3 $peer node_down || fail "guest 3: $(cat "$LOGS/watch3")"
 done
 out=$(at 3 "$CTL" node up 3 2>&1) && fail "guest 3 is node 3 while guest 2 is"
-[[ $out == *"another kernel's"* ]] || fail "guest 3 is not told why: $out"
+[[ $out == *"another kernel's"* ]] || fail "guest 3 has no reason: $out"
 sleep 1
 for node in 0 1; do
 	seen "watch$node" 3 ok || fail "node $node: $(cat "$LOGS/watch$node")"

@@ -26,9 +26,9 @@ acked=()
 for node in 0 1 2 3; do
 	acked+=("$node:$(cat "$LOGS/log$node.0" "$LOGS/log$node.1" | sed -n 's/^acked //p' | sort -n | tail -n 1)")
 	for peer in 0 1 2 3; do
-		[ "$(told "log$node.1" $peer other)" = 0 ] || fail "node $node: $(cat "$LOGS/log$node.1")"
+		[ "$(watched "log$node.1" $peer other)" = 0 ] || fail "node $node: $(cat "$LOGS/log$node.1")"
 		# three times dead_ms, and what emulation on a busy host takes
-		[ "$(told "log$node.1" $peer worst)" -le 12000 ] || fail "node $node: $(cat "$LOGS/log$node.1")"
+		[ "$(watched "log$node.1" $peer worst)" -le 12000 ] || fail "node $node: $(cat "$LOGS/log$node.1")"
 	done
 done
 out=$(at 0 "$LOG" check "${acked[@]}" 2>&1) || fail "$out"

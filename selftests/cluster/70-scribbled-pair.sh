@@ -32,7 +32,7 @@ for pair in "0 2" "0 3" "1 2" "1 3" "2 0" "2 1" "2 3" "3 0" "3 1" "3 2"; do
 	set -- $pair
 	# one that was lost would have timed out
 	check_peer "clean$1" "$2" ok 10000
-	[ "$(told "clean$1" "$2" ok)" -ge 10 ] || fail "seed $SEED: $(cat "$LOGS/clean$1")"
+	[ "$(watched "clean$1" "$2" ok)" -ge 10 ] || fail "seed $SEED: $(cat "$LOGS/clean$1")"
 done
 refused=$(at 0 cat "$SYSFS/node0/counters/serve_errors" "$SYSFS/node0/counters/stale_replies" |
 	awk '{ n += $1 } END { print n + 0 }')

@@ -135,7 +135,7 @@ until_true()
 	done
 }
 
-# seen LOG PEER STATUS: xpair watch tells of this at last for the peer
+# seen LOG PEER STATUS: xpair watch reports this last for the peer
 seen()
 {
 	[ "$(sed -n "s/^[0-9.]* peer $2 \([a-z_]*\) after.*/\1/p" "$LOGS/$1" | tail -n 1)" = "$3" ]
@@ -216,8 +216,8 @@ begun()
 	until_true 40 says "$@" || fail "${*:2} did not begin in 40 s"
 }
 
-# told LOG PEER FIELD: a number of xpair watch's last words on a peer
-told()
+# watched LOG PEER FIELD: a number of xpair watch's last words on a peer
+watched()
 {
 	sed -n "s/^peer $2 .*\b$3 \([0-9]\+\).*/\1/p" "$LOGS/$1"
 }
@@ -230,8 +230,8 @@ check_peer()
 
 	line=$(grep "^peer $2 " "$LOGS/$1") || fail "$1 has no last words on peer $2: $(tail -n 3 "$LOGS/$1")"
 	[[ $line =~ last\ ($3)\ worst ]] || fail "$1: $line: last is not $3"
-	[ "$(told "$1" "$2" other)" = 0 ] || fail "$1: $line: there are other statuses: $(grep -v " ok " "$LOGS/$1")"
-	[ "$(told "$1" "$2" worst)" -le "$4" ] || fail "$1: $line: took more than $4 ms"
+	[ "$(watched "$1" "$2" other)" = 0 ] || fail "$1: $line: there are other statuses: $(grep -v " ok " "$LOGS/$1")"
+	[ "$(watched "$1" "$2" worst)" -le "$4" ] || fail "$1: $line: took more than $4 ms"
 }
 
 [ -x "$XPAIR" ] || skip "no $XPAIR: make -C selftests/cluster"

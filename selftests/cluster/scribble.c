@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include "kmod/fabric/region.h"
 #include "kmod/ni/ni.h"
-#include "selftests/host/scribble.h"
+#include "selftests/harness/scribble.h"
 
 #define STRIKES	20		/* between two short rests: guests need the CPU too */
 #define REST_US	1000

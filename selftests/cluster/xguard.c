@@ -205,7 +205,7 @@ static void set_up(unsigned int ctx_id)
 		die("%s", rmc_errmsg());
 }
 
-static void told(int sig)
+static void on_signal(int sig)
 {
 	if (sig == SIGUSR1)
 		stop = 1;
@@ -223,8 +223,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: xguard CTX clean|rough PEER ...\n");
 		return 2;
 	}
-	signal(SIGUSR1, told);
-	signal(SIGUSR2, told);
+	signal(SIGUSR1, on_signal);
+	signal(SIGUSR2, on_signal);
 	set_up((unsigned int)atoi(argv[1]));
 	for (count = 0; count < argc - 3; count++)
 		peers[count].nid = atoi(argv[3 + count]);

@@ -6,7 +6,7 @@
  *	atomics [N]	all add to node 0's counter, node 0 with CPU instructions, too
  *	lines		node 1 writes lines, the others read them: never a mix. Counts how
  *			often a write came between two reads; never is a failure
- *	watch SECONDS	small operations on every other node all the time; tells changes
+ *	watch SECONDS	small operations on every other node all the time; prints changes
  *			and at the end one line per peer. Needs no partner at a fixed time.
  *	busy		operations in flight all the time, until killed
  *	status NID	status of one read from a node, as a word

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The fuzz targets' world, and what may happen in it besides packets. */
-#include "bed.h"
+/* The fuzz targets' testbed, and what may happen in it besides packets. */
+#include "fuzz.h"
 
 void (*rmc_between_passes)(void);
 u32 rmc_no_memory;
 
-/* A line that does not stand still: so often, between two looks at it, it changes. */
+/* A line that does not stand still: so often, between two reads of it, it changes. */
 static u64 *restless;
 static u32 stores;
 
@@ -17,11 +17,11 @@ static void store_between(void)
 	++*restless;
 }
 
-/* The first byte of the input chooses what world it is. */
-void bed_init(struct bed *b, struct input *in, bool hostile)
+/* The first byte of the input chooses the testbed. */
+void fuzz_init(struct fuzz *b, struct input *in, bool hostile)
 {
 	u32 how = take(in, 1), i;
-	struct world_opts o = {
+	struct testbed_opts o = {
 		.nodes = NODES, .kernels = true, .itt = 8, .ring_order = 4,
 		.mtu = how & 1 ? 64 : 1024, .pay_order = how & 1 ? 4 : 5,
 		.att_entries = 2,
@@ -31,13 +31,13 @@ void bed_init(struct bed *b, struct input *in, bool hostile)
 	};
 
 	memset(b, 0, sizeof(*b));
-	world_now_ns = 1000000000ULL;
+	testbed_now_ns = 1000000000ULL;
 	rmc_filters = 0;
 	rmc_no_memory = 0;
 	stores = 0;
 	rmc_between_passes = store_between;
-	world_init(&b->w, &o);
-	/* exactly as long as told: what is beyond belongs to nobody */
+	testbed_init(&b->w, &o);
+	/* exactly as long as registered: what is beyond belongs to nobody */
 	b->seg = aligned_alloc(64, SEG);
 	b->buf = aligned_alloc(64, BUF);
 	/* objects are not being written */
@@ -59,11 +59,11 @@ void bed_init(struct bed *b, struct input *in, bool hostile)
 	b->hostile = hostile;
 }
 
-void bed_fini(struct bed *b)
+void fuzz_fini(struct fuzz *b)
 {
 	rmc_between_passes = NULL;
 	app_fini(&b->a);
-	world_fini(&b->w);
+	testbed_fini(&b->w);
 	mem_free(b->seg_mem);
 	mem_free(b->buf_mem);
 	free(b->seg);
@@ -72,20 +72,20 @@ void bed_fini(struct bed *b)
 }
 
 /* Time passes; per tick, up to so many visits as long as there is something to do. */
-static void pass(struct bed *b, u32 ticks, u32 ms, u32 visits)
+static void pass(struct fuzz *b, u32 ticks, u32 ms, u32 visits)
 {
 	u32 k;
 
 	while (ticks--) {
-		for (k = 0; k < visits && world_visit(&b->w); k++)
+		for (k = 0; k < visits && testbed_visit(&b->w); k++)
 			;
-		world_tick(&b->w, ms);
+		testbed_tick(&b->w, ms);
 	}
 }
 
 /* ---- faults ---- */
 
-static void set_fault(struct bed *b, struct input *in)
+static void set_fault(struct fuzz *b, struct input *in)
 {
 	static const u32 often[] = { 0, 100000, 500000, RMC_ALWAYS };
 	static const u64 ns[] = { 0, 500000, 20000000, 5000000000ULL };
@@ -103,13 +103,13 @@ static void set_fault(struct bed *b, struct input *in)
 }
 
 /* As by command, which asks again until nothing is held; once here. */
-static void clear_fault(struct bed *b, u32 from, u32 at, enum rmc_lane lane)
+static void clear_fault(struct fuzz *b, u32 from, u32 at, enum rmc_lane lane)
 {
 	u32 units = b->w.opts.units, i;
 
 	for (i = 0; i < units * units; i++) {
 		struct rmc_node *node = b->w.node[at]->unit[i / units];
-		u32 ep = bed_endpoint(b, from, i);
+		u32 ep = fuzz_endpoint(b, from, i);
 		struct rmc_filter *flt = node->links.filter[lane][ep];
 
 		if (flt && rmc_channel_del_filter(node, ep, lane))
@@ -117,7 +117,7 @@ static void clear_fault(struct bed *b, u32 from, u32 at, enum rmc_lane lane)
 	}
 }
 
-static void set_model(struct bed *b, u32 how)
+static void set_model(struct fuzz *b, u32 how)
 {
 	struct rmc_model m = {
 		.topology = how & 3, .dim = { 3, 1, 1 }, .hop_ns = how & 4 ? 1000000 : 50,
@@ -135,7 +135,7 @@ static void set_model(struct bed *b, u32 how)
 	}
 }
 
-static void set_slow(struct bed *b, u32 nid, u32 ns)
+static void set_slow(struct fuzz *b, u32 nid, u32 ns)
 {
 	u32 u;
 
@@ -146,7 +146,7 @@ static void set_slow(struct bed *b, u32 nid, u32 ns)
 	}
 }
 
-static void set_stopped(struct bed *b, u32 nid, u32 how)
+static void set_stopped(struct fuzz *b, u32 nid, u32 how)
 {
 	u32 u;
 
@@ -159,7 +159,7 @@ static void set_stopped(struct bed *b, u32 nid, u32 how)
 
 /* ---- memory ---- */
 
-static void withdraw(struct bed *b, u32 nid, bool gone)
+static void withdraw(struct fuzz *b, u32 nid, bool gone)
 {
 	seg_set(&b->w, nid, CTX, gone ? NULL : b->seg_mem);
 	if (!nid)
@@ -167,7 +167,7 @@ static void withdraw(struct bed *b, u32 nid, bool gone)
 }
 
 /* The application takes its buffer away while operations use it, and gives another. */
-static void swap_buffer(struct bed *b)
+static void swap_buffer(struct fuzz *b)
 {
 	struct rmc_abort uses = { .lbuf = b->buf_mem, .nid = -1, .status = RMC_S_BAD_LBUF };
 	struct rmc_mem *half;
@@ -187,7 +187,7 @@ static void swap_buffer(struct bed *b)
 /* ---- nodes ---- */
 
 /* Node 1 or 2, which is honest: down, up, or dead and born again. */
-static void fate(struct bed *b, u32 how)
+static void fate(struct fuzz *b, u32 how)
 {
 	u32 nid = 1 + (how & 1);
 	struct rmc_node *node = b->w.node[nid];
@@ -202,10 +202,10 @@ static void fate(struct bed *b, u32 how)
 		break;
 	case 1:
 		if (node->left)
-			rmc_node_join(node, rmc_os_ns_to_ms(world_now_ns));
+			rmc_node_join(node, rmc_os_ns_to_ms(testbed_now_ns));
 		break;
 	case 2:
-		world_restart(&b->w, nid);
+		testbed_restart(&b->w, nid);
 		seg_set(&b->w, nid, CTX, b->seg_mem);
 		break;
 	case 3:
@@ -215,13 +215,13 @@ static void fate(struct bed *b, u32 how)
 }
 
 /* A peer writes anything into the words that all share about itself. */
-static void rumour(struct bed *b, struct input *in)
+static void rumour(struct fuzz *b, struct input *in)
 {
 	u32 how = take(in, 1), nid = 1 + (how & 1);
 	u64 v = take(in, 2);
-	u32 *sync = &b->w.sync[bed_endpoint(b, nid, how >> 3) * NODES];
+	u32 *sync = &b->w.sync[fuzz_endpoint(b, nid, how >> 3) * NODES];
 
-	b->untold = true;
+	b->replies_optional = true;
 	switch (how >> 1 & 3) {
 	case 0:
 		b->w.table[nid].claim = rmc_claim(v & 7, 1 + (v >> 8 & 3));
@@ -240,7 +240,7 @@ static void rumour(struct bed *b, struct input *in)
 	}
 }
 
-void bed_chaos(struct bed *b, struct input *in)
+void fuzz_chaos(struct fuzz *b, struct input *in)
 {
 	u32 what = take(in, 1), how;
 
@@ -301,7 +301,7 @@ void bed_chaos(struct bed *b, struct input *in)
 	}
 }
 
-void bed_calm(struct bed *b)
+void fuzz_calm(struct fuzz *b)
 {
 	u32 i, from;
 
@@ -314,7 +314,7 @@ void bed_calm(struct bed *b)
 		withdraw(b, i, false);
 		b->w.frozen[i] = b->hostile && i;
 		if (!b->hostile && b->w.node[i]->left)
-			rmc_node_join(b->w.node[i], rmc_os_ns_to_ms(world_now_ns));
+			rmc_node_join(b->w.node[i], rmc_os_ns_to_ms(testbed_now_ns));
 		for (from = 0; from < NODES; from++) {
 			clear_fault(b, from, i, RMC_LANE_REQ);
 			clear_fault(b, from, i, RMC_LANE_REP);

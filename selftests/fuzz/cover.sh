@@ -14,7 +14,7 @@ files="core/rgp.c core/rcp.c core/rrpp.c core/att.c core/itt.c core/itt.h core/o
 	base/line.h base/mem.h core/cq.h core/ct.h base/event.h core/version.h core/ops/read.c core/ops/write.c
 	core/ops/atomic.c core/ops/notify.c core/ops/sabre.c fabric/filter.c fabric/layout.c"
 # What only the kernel's half calls, and copies by vector instructions, which the native stress
-# tests (../host): the file and the percentage that it must have
+# tests (../stress): the file and the percentage that it must have
 exceptions="fabric/transport.h 0 ni/ni.h 60 base/vec.h 0 base/line.c 75"
 n=${#targets[@]}		# after run.sh's
 
@@ -31,9 +31,9 @@ run()
 	bad=1
 }
 
-# judge TITLE MISSED FILES PROFILE OBJECT...: FILES, or all where there are none. A line
-# counts when it has code of its own: as llvm-cov's listing tells it.
-judge()
+# reached TITLE MISSED FILES PROFILE OBJECT...: FILES, or all where there are none. A line
+# counts when it has code of its own: as llvm-cov's listing has it.
+reached()
 {
 	local title=$1 missed=$2 want=$3 profile=$4 object objects=()
 
@@ -89,13 +89,13 @@ for t in "${targets[@]}"; do
 	objects+=("$O/cov_$t")
 done
 llvm-profdata merge -o "$O/fuzz.prof" "${raws[@]}" || exit 1
-judge "the corpus reaches" "$O/missed" "$files" "$O/fuzz.prof" "${objects[@]}"
+reached "the corpus reaches" "$O/missed" "$files" "$O/fuzz.prof" "${objects[@]}"
 for t in "${programs[@]}"; do
 	run "host_$t" "$O/host_$t"
 	raws+=("$O/host_$t.raw")
 	objects+=("$O/host_$t")
 done
 llvm-profdata merge -o "$O/all.prof" "${raws[@]}" || exit 1
-judge "corpus and unit tests reach" "$O/missed.all" "" "$O/all.prof" "${objects[@]}"
+reached "corpus and unit tests reach" "$O/missed.all" "" "$O/all.prof" "${objects[@]}"
 echo "1..$n"
 exit $bad

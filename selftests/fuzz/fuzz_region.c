@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "kmod/fabric/region.h"
-#include "bed.h"
+#include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 

@@ -4,11 +4,11 @@
  * local buffer, I-1, I-5. Nodes 1 and 2 stand still; node 1's reply rings are ours, one
  * per unit: true answers go where the request came.
  */
-#include "bed.h"
+#include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
-static void reap(struct bed *b, bool *busy, u32 *done)
+static void reap(struct fuzz *b, bool *busy, u32 *done)
 {
 	u32 slot, status;
 
@@ -59,13 +59,13 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	struct unit unit[UNITS];
 	struct rmc_fabric *f;
 	struct rmc_desc d;
-	struct bed b;
+	struct fuzz b;
 
-	bed_init(&b, &in, true);
+	fuzz_init(&b, &in, true);
 	f = &b.w.fabric[0];
 	for (i = 0; i < b.w.opts.units; i++) {
-		unit[i].ep = bed_endpoint(&b, 1, i);
-		bed_rings(&b, b.a.qp.node->ep, unit[i].ep, &unit[i].req, &unit[i].rep);
+		unit[i].ep = fuzz_endpoint(&b, 1, i);
+		fuzz_rings(&b, b.a.qp.node->ep, unit[i].ep, &unit[i].req, &unit[i].rep);
 	}
 	for (turn = 0; in.left; turn++) {
 		struct unit *n1 = pick(unit, b.w.opts.units, turn);
@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 		switch (how & 7) {
 		case 0:
-			bed_chaos(&b, &in);
+			fuzz_chaos(&b, &in);
 			break;
 		case 1:
 			/* an operation, to a node that never answers now and then */
@@ -141,16 +141,16 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		}
 		*rmc_doorbell_word(f, b.a.qp.node->ep, RMC_LANE_REP, 0) |= 1 << n1->ep;
 		if (how & 0x10)
-			world_visit(&b.w);
+			testbed_visit(&b.w);
 		reap(&b, busy, &done);
 	}
-	bed_calm(&b);
+	fuzz_calm(&b);
 	reap(&b, busy, &done);
 	/* an operation whose turn never came waits for credits: that is all it may do */
 	MUST(done <= posted);
-	MUST(world_in_flight(&b.w, 0) <= posted - done);
+	MUST(testbed_in_flight(&b.w, 0) <= posted - done);
 	for (i = 0; i < b.w.opts.units; i++)
 		check_itt(&b.w.node[0]->unit[i]->itt);
-	bed_fini(&b);
+	fuzz_fini(&b);
 	return 0;
 }

@@ -4,7 +4,7 @@
  * outside the segment, I-1, I-5. Nodes 1 and 2 stand still and their rings are ours;
  * with several units each of them asks another one of node 0's.
  */
-#include "bed.h"
+#include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
@@ -16,7 +16,7 @@ struct peer {
 	u16 tid, gen;
 };
 
-static void collect(struct bed *b, struct peer *p)
+static void collect(struct fuzz *b, struct peer *p)
 {
 	struct rmc_desc d;
 	u32 i;
@@ -26,7 +26,7 @@ static void collect(struct bed *b, struct peer *p)
 		p->rep.pos++;
 		p->got++;
 	}
-	MUST(b->untold || p->got <= p->sent);
+	MUST(b->replies_optional || p->got <= p->sent);
 }
 
 /* A request as long as there are credits; whatever it says. */
@@ -43,15 +43,15 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	struct input in = { data, size };
 	struct peer peer[2] = { 0 };
 	struct rmc_fabric *f;
-	struct bed b;
+	struct fuzz b;
 	u32 i;
 
-	bed_init(&b, &in, true);
+	fuzz_init(&b, &in, true);
 	f = &b.w.fabric[0];
 	for (i = 0; i < 2; i++) {
-		peer[i].from = bed_endpoint(&b, 1 + i, i);
-		peer[i].to = bed_endpoint(&b, 0, i);
-		bed_rings(&b, peer[i].from, peer[i].to, &peer[i].req, &peer[i].rep);
+		peer[i].from = fuzz_endpoint(&b, 1 + i, i);
+		peer[i].to = fuzz_endpoint(&b, 0, i);
+		fuzz_rings(&b, peer[i].from, peer[i].to, &peer[i].req, &peer[i].rep);
 	}
 	while (in.left) {
 		u32 how = take(&in, 1), op, off, len;
@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 		switch (how & 7) {
 		case 0:
-			bed_chaos(&b, &in);
+			fuzz_chaos(&b, &in);
 			break;
 		case 1:
 			word0 = take(&in, 7);
@@ -105,30 +105,30 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			WRITE_ONCE(p->req.desc[how >> 4 & p->req.mask].word1, take(&in, 8));
 			WRITE_ONCE(p->req.desc[how >> 4 & p->req.mask].word0, word0);
 			memset(p->req.pay, how, RMC_LINE);
-			b.untold = true;
+			b.replies_optional = true;
 			break;
 		case 7:
-			/* bells of anybody */
+			/* doorbells of anybody */
 			*rmc_doorbell_word(f, p->to, how >> 4 & 1, 0) |= take(&in, 1);
 			break;
 		}
 		*rmc_doorbell_word(f, p->to, RMC_LANE_REQ, 0) |= 1 << p->from;
 		if (how & 0x10)
-			world_visit(&b.w);
+			testbed_visit(&b.w);
 		collect(&b, p);
 	}
 	for (i = 0; i < 2; i++)
 		*rmc_doorbell_word(f, peer[i].to, RMC_LANE_REQ, 0) |= 1 << peer[i].from;
-	bed_calm(&b);
+	fuzz_calm(&b);
 	for (i = 0; i < 2; i++) {
 		collect(&b, &peer[i]);
-		MUST(b.untold || peer[i].got == peer[i].sent);
+		MUST(b.replies_optional || peer[i].got == peer[i].sent);
 	}
 	for (i = 0; i < b.w.opts.units; i++) {
 		struct rmc_att *att = &b.w.node[0]->unit[i]->att;
 
 		MUST(!att->live && !att->used && !att->first);
 	}
-	bed_fini(&b);
+	fuzz_fini(&b);
 	return 0;
 }

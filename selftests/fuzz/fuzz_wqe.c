@@ -3,11 +3,11 @@
  * Whatever an application writes into its WQ: one CQ entry per entry, I-1, I-5. All
  * nodes are honest, so nothing stays behind either: no tid, no credit, no transfer.
  */
-#include "bed.h"
+#include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
-static void reap(struct bed *b, bool *busy, u32 *done)
+static void reap(struct fuzz *b, bool *busy, u32 *done)
 {
 	u32 slot, status, op;
 
@@ -20,7 +20,7 @@ static void reap(struct bed *b, bool *busy, u32 *done)
 	}
 }
 
-static void check_clean(struct bed *b)
+static void check_clean(struct fuzz *b)
 {
 	struct rmc_itt *itt;
 	u32 i, u, n;
@@ -36,7 +36,7 @@ static void check_clean(struct bed *b)
 			MUST(!b->w.node[i]->unit[u]->att.live && !b->w.node[i]->unit[u]->att.used);
 	}
 	for (i = 0; i < NODES; i++)
-		MUST(world_credits_home(&b->w, 0, i));
+		MUST(testbed_credits_home(&b->w, 0, i));
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
@@ -48,19 +48,19 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	struct input in = { data, size };
 	bool busy[ENTRIES] = { false };
 	u32 posted = 0, done = 0;
-	struct bed b;
+	struct fuzz b;
 
-	bed_init(&b, &in, false);
+	fuzz_init(&b, &in, false);
 	while (in.left) {
 		u32 how = take(&in, 1), op, at, off, len, times = 1;
 		u64 word0, word1;
 
 		if (how & 0x10)
-			world_visit(&b.w);
+			testbed_visit(&b.w);
 		reap(&b, busy, &done);
 		switch (how & 3) {
 		case 0:
-			bed_chaos(&b, &in);
+			fuzz_chaos(&b, &in);
 			continue;
 		case 1:
 			/* likely to get far */
@@ -95,10 +95,10 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			posted++;
 		}
 	}
-	bed_calm(&b);
+	fuzz_calm(&b);
 	reap(&b, busy, &done);
 	MUST(done == posted);
 	check_clean(&b);
-	bed_fini(&b);
+	fuzz_fini(&b);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* The RMC's side of one queue pair, played by a thread. */
+/* The RMC's side of one queue pair, as a thread. */
 #include <sched.h>
 #include <unistd.h>
 #include "fake_rmc.h"

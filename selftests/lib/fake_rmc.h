@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * The RMC's side of one queue pair, played by a thread: takes WQ entries in ring
+ * The RMC's side of one queue pair, as a thread: takes WQ entries in ring
  * order, lets a callback execute them, and posts completions, on request not in
  * the order in which the operations came.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * A part of test_msg.c: node 1 comes back, played by the test, which writes its line at
+ * A part of test_msg.c: node 1 comes back; the test acts for it and writes its line at
  * node 0; what node 0 does with the former life shows in memory.
  */
 #define CELL_BYTES	64
@@ -275,7 +275,7 @@ static void ends_again(void)
 }
 
 /* Its end is told to a receiver from anyone once, and that of its next life again. */
-static void told_again(void)
+static void reported_again(void)
 {
 	uint64_t own, nonce;
 	uint8_t buf[8];

@@ -272,10 +272,10 @@ static void kept(void)
 	}
 }
 
-/* A word behind the receive buffers, by which members tell each other how far they are */
+/* A word behind the receive buffers, by which members show each other how far they are */
 static uint64_t *word;		/* registered */
 
-static void tell(uint64_t step)
+static void announce(uint64_t step)
 {
 	*word = step;
 	OK(rmc_write(team->qp, rmc_team_nid(team, !team->self),
@@ -295,7 +295,7 @@ static void await_step(uint64_t step)
 
 /*
  * Cells of a request come in any order: it is there when all are, and those of the use
- * before are not its. The client is played: it writes cells one by one into slot 0.
+ * before are not its. The client is a stub: it writes cells one by one into slot 0.
  */
 static void in_pieces(void)
 {
@@ -315,7 +315,7 @@ static void in_pieces(void)
 					poll_nothing(core);
 				else
 					CHECK(poll_one(core, &r) == 1);
-				tell(step);
+				announce(step);
 				continue;
 			}
 			k = order[use][i];
@@ -325,7 +325,7 @@ static void in_pieces(void)
 			memset(cell->payload, (int)(1 + CELLS * use + k), n);
 			OK(rmc_write(team->qp, rmc_team_nid(team, 0),
 				     team->offset + k * sizeof(*cell), cell, sizeof(*cell)));
-			tell(step);
+			announce(step);
 			await_step(step);
 		}
 		if (team->self)

@@ -293,7 +293,7 @@ static void orphan(void)
 	CHECK(err == RMC_S_NODE_DOWN || err == RMC_S_BAD_CONTEXT);
 	err = rmc_kv_barrier(kv);
 	CHECK(err == RMC_S_NODE_DOWN || err == RMC_S_BAD_CONTEXT);
-	printf("member %d: told\n", team->self);
+	printf("member %d: reported\n", team->self);
 }
 
 /* Member 0's objects: the lock of each becomes @word. */

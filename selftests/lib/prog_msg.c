@@ -303,7 +303,7 @@ int main(int argc, char **argv)
 		orphan(m, c);
 		rmc_coll_close(c);
 		rmc_msg_close(m);
-		printf("member %d: told\n", team->self);
+		printf("member %d: reported\n", team->self);
 		rmc_team_close(team);
 		return 0;
 	}

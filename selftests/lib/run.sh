@@ -62,7 +62,7 @@ have() {
 	command -v "$1" > /dev/null
 }
 
-# --- the second lane: the library against a played RMC, under sanitizers ---
+# --- the second lane: the library against a stub of the RMC, under sanitizers ---
 
 lib_src=$(echo "$top"/lib/{ctx,error,log,mem,qp,sabre,size,sleepers,team,version}.c)
 sanitized() {			# sanitized SANITIZER NAME SOURCES...: build it and run it
@@ -324,14 +324,14 @@ else
 	logged() {		# logged LEVEL: what one node's program writes at that level
 		RMC_LOG=$1 nodes 1 "$W/hello" 2>&1 > /dev/null
 	}
-	expect "RMC_LOG=debug tells what the library does" 0 \
+	expect "RMC_LOG=debug prints what the library does" 0 \
 		"debug: .*open as file .*info: .*acts for node 0 .*info: queue pair 0: 128 entries.*closed" \
 		eval 'logged debug | tr "\n" " "'
 	silent() {
 		test -z "$(logged "")" && test -z "$(logged warn)" && ! logged info | grep debug:
 	}
 	check "without it, and below its level, the library is silent" silent
-	expect "a level that is none is told" 0 "RMC_LOG is 'loud', not error, warn" logged loud
+	expect "an unknown level is reported" 0 "RMC_LOG is 'loud', not error, warn" logged loud
 	expect "RMC_LOG=error has rmc_errmsg()" 0 "librmc.* error: RMC_NODE is 'x'" \
 		eval 'RMC_NODE=x RMC_LOG=error FAKE_FABRIC=$W/fabric "$W/hello" || :'
 	expect "the README's program on 4 nodes" 0 "node 0 says 100: success" nodes 4 "$W/readme"
@@ -381,7 +381,7 @@ else
 		RMC_NODE=0 timeout 60 "$W/pagerank" -r 6
 		wait $!
 	}
-	expect "nodes with different graphs are told" 1 "has another graph" different_graphs
+	expect "nodes with different graphs are refused" 1 "has another graph" different_graphs
 	for b in read_lat write_lat atomic_lat read_bw write_bw; do
 		expect "rmc_$b between 2 nodes" 0 "#bytes" \
 			nodes 2 "$W/rmc_$b" -n 200 -S 1M
@@ -513,7 +513,7 @@ expect "rmcctl: no such group" 2 "no group '12x'" "$O/rmcctl" context create --g
 directory_user() {
 	$CC $FLAGS -shared -fPIC -o "$W/one_user.so" "$here/one_user.c" || return 1
 	for option in --uid --gid; do
-		# known, hence the next thing that is missing is told
+		# known, hence the next thing that is missing is reported
 		LD_PRELOAD=$W/one_user.so "$O/rmcctl" context create $option only-in-the-directory 1 2>&1 |
 			grep -v "^rmcctl: no \(user\|group\)" || return 1
 	done
@@ -553,7 +553,7 @@ expect "benchmark: bad size" 2 "is not a size" "$O/rmc_read_lat" -s 0
 if [ -e /dev/rmc ]; then
 	report 0 "messages without the module" "the module is loaded"
 else
-	expect "rmcctl without the module tells the cure" 1 "modprobe rmc" \
+	expect "rmcctl without the module names the cure" 1 "modprobe rmc" \
 		"$O/rmcctl" context create 3
 	expect "rmcctl status without the module" 1 "modprobe rmc" \
 		env RMC_SYSFS="$W" "$O/rmcctl" status
@@ -564,7 +564,7 @@ else
 	check "rmcctl model --json without the module prints nothing" no_half_model
 	expect "rmcctl doctor without the module" 1 "FAIL module .*modprobe rmc" \
 		env RMC_SYSFS="$W" "$O/rmcctl" doctor
-	expect "hello without the module tells the cure" 1 "modprobe rmc" "$O/hello"
+	expect "hello without the module names the cure" 1 "modprobe rmc" "$O/hello"
 	expect "benchmark without the module" 1 "modprobe rmc" "$O/rmc_read_lat"
 fi
 

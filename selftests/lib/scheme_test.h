@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <rmc/rmc.h>
-#include "tap.h"
+#include "../tap.h"
 
 #define LINE		64
 #define MAX		8192

@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <rmc/rmc.h>
-#include "tap.h"
+#include "../tap.h"
 
 /* The last bytes before a page that cannot be touched */
 static void *at_end(size_t size)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <rmc/rmc.h>
-#include "tap.h"
+#include "../tap.h"
 
 #define OPERATIONS	300
 #define COOKIE(i)	(0x0123456789abcdefULL ^ (uint64_t)(i) << 32)

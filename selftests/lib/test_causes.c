@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "../../lib/kv/state.h"
-#include "tap.h"
+#include "../tap.h"
 
 static int driver_errno;
 

@@ -40,7 +40,7 @@ for language in c cxx; do
 done
 expect "sonuma-vm: a peer that starts late" 0 "all pages are right" \
 	both_ways "$W/c_compat_sync" 1
-expect "sonuma-vm: a failure nobody looks at is told" 0 "beyond the end of the destination" \
+expect "sonuma-vm: a failure that nobody checks is reported" 0 "beyond the end of the destination" \
 	both_ways "$W/c_compat_sync"
 # A server returns from main() at once; its pages must outlast the client. No kal_open().
 cat > "$W/server.cc" << 'END'

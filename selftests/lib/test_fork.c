@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <rmc/rmc.h>
 #include "fake_driver.h"
-#include "tap.h"
+#include "../tap.h"
 
 #define PAGE		4096
 #define SEGMENT		(16 * PAGE)

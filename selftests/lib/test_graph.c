@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "graph.h"
-#include "tap.h"
+#include "../tap.h"
 
 static struct graph g;
 

@@ -41,16 +41,16 @@ for s in sabre farm lock lease rpc; do
 	expect "object store, $s, alone" 0 "member 0: ok" nodes 1 "$W/prog_kv" $s
 	expect "object store, $s, 3 nodes" 0 "member 2: ok" nodes 3 "$W/prog_kv" $s
 done
-expect "an owner's death reaches its readers and writers" 0 "member 1: told" \
+expect "an owner's death reaches its readers and writers" 0 "member 1: reported" \
 	nodes 3 "$W/prog_kv" farm orphan
-expect "and those who ask by message" 0 "member 1: told" nodes 3 "$W/prog_kv" rpc orphan
-expect "whoever asks for a locked object is told" 0 "member 1: ok" nodes 2 "$W/prog_kv" lock locked
+expect "and those who ask by message" 0 "member 1: reported" nodes 3 "$W/prog_kv" rpc orphan
+expect "whoever asks for a locked object has an error" 0 "member 1: ok" nodes 2 "$W/prog_kv" lock locked
 kv_resized() {			# between a reader's two reads the owner does much
 	FAKE_DELAY_US=2000 nodes 3 "$W/prog_kv" sabre resized
 }
-expect "whoever asks for an object that changes its length all the time is told" 0 \
+expect "whoever asks for an object that changes its length all the time has an error" 0 \
 	"member 1: ok, 10 of" kv_resized
-expect "members with other options are told" 1 "has opened another store" \
+expect "members with other options are refused" 1 "has opened another store" \
 	nodes 2 "$W/prog_kv" sabre other
 
 prepare "rmc-kv builds likewise" build_fake rmc-kv "$top"/tools/kv/*.c "$top"/lib/kv/*.c \

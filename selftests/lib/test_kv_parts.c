@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 #include "kv.h"
-#include "tap.h"
+#include "../tap.h"
 
 #define ITEMS	1000
 #define DRAWS	400000

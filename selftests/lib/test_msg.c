@@ -12,7 +12,7 @@
 #include <rmc/msg.h>
 #include "../../lib/cell.h"
 #include "fake_rmc.h"
-#include "tap.h"
+#include "../tap.h"
 
 #define NODES_MAX	6
 #define CELLS		16
@@ -781,7 +781,7 @@ int main(void)
 		{ "a peer that comes back too late is let in by a later call", late_newcomer },
 		{ "what is in flight to a former life ends first", in_flight },
 		{ "a peer that ends again while it is let in", ends_again },
-		{ "each end of a peer's lives is told", told_again },
+		{ "each end of a peer's lives is reported", reported_again },
 		{ "a queue pair that ends while a peer is let in", dead_queue },
 		{ "bad arguments", bad_arguments },
 		{ "bad options", bad_options },

@@ -10,7 +10,7 @@ for n in 1 2 4; do
 	expect "messages, receive buffers, collectives on $n nodes" 0 "member $((n - 1)): ok" \
 		nodes $n "$W/prog_msg" all
 done
-expect "a member's death reaches all that wait for it" 0 "member 1: told" \
+expect "a member's death reaches all that wait for it" 0 "member 1: reported" \
 	nodes 3 "$W/prog_msg" orphan
 
 check "receive buffers build for the driver in user space" \

@@ -8,7 +8,7 @@
 #include <string.h>
 #include "../../lib/kv/state.h"
 #include "page_reader.h"
-#include "tap.h"
+#include "../tap.h"
 
 #define KEY_MAX		24
 #define VALUE_MAX	200

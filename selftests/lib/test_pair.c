@@ -18,7 +18,7 @@
 #include <rmc/wait.h>
 #include "../../lib/internal.h"
 #include "stub_driver.h"
-#include "tap.h"
+#include "../tap.h"
 
 #define ENTRIES		4096
 #define ID		1	/* of the queue pair under test */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* The inline fast path against a thread that plays the RMC. */
+/* The inline fast path against a thread that stands in for the RMC. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,11 +7,11 @@
 #include <unistd.h>
 #include <rmc/rmc.h>
 #include "fake_rmc.h"
-#include "tap.h"
+#include "../tap.h"
 
 #define SEGMENT_WORDS	1024
 
-struct world {
+struct fixture {
 	struct rmc_qp qp;
 	struct fake_rmc rmc;
 	struct rmc_wq_entry *wq;
@@ -34,7 +34,7 @@ static void *zeroed(size_t len)
 /* What an RMC with one node and a segment of 8 KiB answers */
 static int execute(void *arg, const struct fake_op *op)
 {
-	struct world *w = (struct world *)arg;
+	struct fixture *w = (struct fixture *)arg;
 	uint64_t *lbuf = (uint64_t *)(uintptr_t)op->lbuf, *word, old;
 	char *at = (char *)w->segment + op->offset;
 
@@ -74,10 +74,10 @@ static int execute(void *arg, const struct fake_op *op)
 
 static void wake(struct rmc_qp *qp)
 {
-	fake_rmc_wake(&((struct world *)qp->priv)->rmc);
+	fake_rmc_wake(&((struct fixture *)qp->priv)->rmc);
 }
 
-static void setup(struct world *w, unsigned int entries)
+static void setup(struct fixture *w, unsigned int entries)
 {
 	unsigned int i;
 
@@ -101,12 +101,12 @@ static void setup(struct world *w, unsigned int entries)
 	w->rmc.arg = w;
 }
 
-static void start(struct world *w)
+static void start(struct fixture *w)
 {
 	fake_rmc_start(&w->rmc);
 }
 
-static void release(struct world *w)
+static void release(struct fixture *w)
 {
 	free(w->wq);
 	free(w->cq);
@@ -115,13 +115,13 @@ static void release(struct world *w)
 	free(w->operands);
 }
 
-static void teardown(struct world *w)
+static void teardown(struct fixture *w)
 {
 	fake_rmc_stop(&w->rmc);
 	release(w);
 }
 
-static struct world w;
+static struct fixture w;
 
 static void test_blocking(void)
 {
@@ -599,7 +599,7 @@ int main(void)
 		{ "also by who does not wait", test_waking_without_waiting },
 		{ "rmc_poll_cq does not wait", test_poll },
 		{ "values too large for a field are refused", test_saturation },
-		{ "failed operations are told", test_failures },
+		{ "failed operations are reported", test_failures },
 		{ "a dead queue pair ends waiting", test_dead },
 		{ "and each call that waits for it", test_dead_calls },
 		{ "a completion just before the end", test_last_completion },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* Readers of <rmc/reader.h>, against a thread that plays the RMC. */
+/* Readers of <rmc/reader.h>, against a thread that stands in for the RMC. */
 #include <pthread.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #define WINDOW		8
 #define LOCK_AT		16	/* offset of lock and lease words */
 
-struct world {
+struct fixture {
 	struct rmc_qp qp;
 	struct fake_rmc rmc;
 	uint8_t *segment, *memory;
@@ -37,7 +37,7 @@ static void read_line(uint8_t *to, const uint8_t *from, size_t n)
 	} while (!same);
 }
 
-static void read_lines(struct world *w, uint8_t *to, uint64_t at, size_t len)
+static void read_lines(struct fixture *w, uint8_t *to, uint64_t at, size_t len)
 {
 	size_t n;
 
@@ -51,7 +51,7 @@ static void read_lines(struct world *w, uint8_t *to, uint64_t at, size_t len)
 
 static int execute(void *arg, const struct fake_op *op)
 {
-	struct world *w = (struct world *)arg;
+	struct fixture *w = (struct fixture *)arg;
 	uint8_t *lbuf = (uint8_t *)(uintptr_t)op->lbuf;
 	uint64_t *word = (uint64_t *)(w->segment + op->offset), *operand = (uint64_t *)lbuf, v;
 	int lose;
@@ -87,7 +87,7 @@ static int execute(void *arg, const struct fake_op *op)
 	}
 }
 
-static void world_init(struct world *w)
+static void fixture_init(struct fixture *w)
 {
 	memset(w, 0, sizeof(*w));
 	w->segment = (uint8_t *)zeroed(SEGMENT);
@@ -106,7 +106,7 @@ static void world_init(struct world *w)
 	fake_rmc_start(&w->rmc);
 }
 
-static void world_fini(struct world *w)
+static void fixture_fini(struct fixture *w)
 {
 	fake_rmc_stop(&w->rmc);
 	free(w->rmc.wq);
@@ -118,7 +118,7 @@ static void world_fini(struct world *w)
 	free(w->memory);
 }
 
-static struct rmc_reader *reader_of(struct world *w, const char *scheme, unsigned int attempts)
+static struct rmc_reader *reader_of(struct fixture *w, const char *scheme, unsigned int attempts)
 {
 	struct rmc_reader_options o = {
 		.scheme = rmc_scheme_find(scheme), .max = MAX, .window = WINDOW,
@@ -137,7 +137,7 @@ static void reads(void)
 	static uint8_t data[MAX];
 	struct rmc_read rd[WINDOW + 1], *done;
 	struct rmc_reader *r;
-	struct world w;
+	struct fixture w;
 	unsigned int k, i, n;
 	int err;
 
@@ -145,7 +145,7 @@ static void reads(void)
 		const struct rmc_scheme *s = rmc_scheme_find(one_sided[k]);
 		size_t step = rmc_scheme_bytes(s, MAX);
 
-		world_init(&w);
+		fixture_init(&w);
 		r = reader_of(&w, one_sided[k], 0);
 		CHECK(r != NULL);
 		memset(rd, 0, sizeof(rd));
@@ -188,16 +188,16 @@ static void reads(void)
 		CHECK_EQ(rmc_reader_stats(r)->reads, WINDOW + 1);
 		CHECK_EQ(rmc_reader_stats(r)->failed, 2);
 		rmc_reader_close(r);
-		world_fini(&w);
+		fixture_fini(&w);
 	}
 }
 
 static void refused(void)
 {
 	struct rmc_reader_options o = { .max = 64, .window = ENTRIES };
-	struct world w;
+	struct fixture w;
 
-	world_init(&w);
+	fixture_init(&w);
 	CHECK(!rmc_reader_open(&w.qp, &o));
 	o.scheme = rmc_scheme_find("farm");
 	CHECK(!rmc_reader_open(&w.qp, &o));	/* the window */
@@ -205,11 +205,11 @@ static void refused(void)
 	o.scheme = rmc_scheme_find("strip");
 	CHECK(!rmc_reader_open(&w.qp, &o));	/* no RPC */
 	CHECK(errno == EINVAL);
-	world_fini(&w);
+	fixture_fini(&w);
 }
 
 /* A call that fails while its read goes on leaves nothing of the caller's behind. */
-static struct rmc_reader *read_that_fails(struct world *w)
+static struct rmc_reader *read_that_fails(struct fixture *w)
 {
 	struct rmc_reader *r = reader_of(w, "farm", 0);
 	struct rmc_read rd = { .len = 64 };
@@ -226,11 +226,11 @@ static void failed_call(void)
 	const struct rmc_scheme *s = rmc_scheme_find("farm");
 	struct rmc_read rd = { .len = 64 }, *done;
 	struct rmc_reader *r;
-	struct world w;
+	struct fixture w;
 	uint8_t data[64];
 	int i;
 
-	world_init(&w);
+	fixture_init(&w);
 	rmc_scheme_init(s, (struct rmc_object *)w.segment, sizeof(data));
 	fill(data, sizeof(data), 7);
 	rmc_scheme_write(s, (struct rmc_object *)w.segment, data, sizeof(data), NULL);
@@ -249,11 +249,11 @@ static void failed_call(void)
 	CHECK_EQ(rmc_reader_read(r, &rd), 0);
 	CHECK(whole((const uint8_t *)rd.data, rd.len));
 	rmc_reader_close(r);
-	world_fini(&w);
+	fixture_fini(&w);
 }
 
 struct writing {
-	struct world *w;
+	struct fixture *w;
 	const struct rmc_scheme *scheme;
 	size_t len;
 	int objects, stop, errors;
@@ -287,7 +287,7 @@ static void races(void)
 	static const size_t lens[] = { 128, 1024, 8192 };
 	unsigned int k, i, n;
 	pthread_t thread;
-	struct world w;
+	struct fixture w;
 
 	for (k = 0; k < ONE_SIDED - 1; k++) {
 		for (i = 0; i < 3; i++) {
@@ -301,7 +301,7 @@ static void races(void)
 			unsigned int mixed = 0;
 			int err = 0;
 
-			world_init(&w);
+			fixture_init(&w);
 			for (n = 0; n < 3; n++)
 				rmc_scheme_init(wr.scheme, (struct rmc_object *)(w.segment +
 						n * rmc_scheme_bytes(wr.scheme, rd.len)), rd.len);
@@ -322,7 +322,7 @@ static void races(void)
 			CHECK_EQ(wr.errors, 0);
 			CHECK(wr.writes > 0);
 			rmc_reader_close(r);
-			world_fini(&w);
+			fixture_fini(&w);
 		}
 	}
 }
@@ -333,10 +333,10 @@ static void unsafe(void)
 	const struct rmc_scheme *s = rmc_scheme_find("plain");
 	struct rmc_read rd = { .len = 1024 };
 	struct rmc_reader *r;
-	struct world w;
+	struct fixture w;
 	struct rmc_object *o;
 
-	world_init(&w);
+	fixture_init(&w);
 	o = (struct rmc_object *)w.segment;
 	rmc_scheme_init(s, o, rd.len);
 	r = reader_of(&w, "plain", 0);
@@ -346,7 +346,7 @@ static void unsafe(void)
 	CHECK(!whole((const uint8_t *)rd.data, rd.len));
 	rmc_object_write_end(o);
 	rmc_reader_close(r);
-	world_fini(&w);
+	fixture_fini(&w);
 }
 
 static void out_of_attempts(void)
@@ -354,11 +354,11 @@ static void out_of_attempts(void)
 	static const int status[] = { RMC_S_SABRE_LOCKED, RMC_SCHEME_LOCKED };
 	struct rmc_read rd = { .len = 500 };
 	struct rmc_reader *r;
-	struct world w;
+	struct fixture w;
 	int k;
 
 	for (k = 0; k < 2; k++) {
-		world_init(&w);
+		fixture_init(&w);
 		r = reader_of(&w, one_sided[k], 5);
 		rmc_scheme_init(rmc_scheme_find(one_sided[k]), (struct rmc_object *)w.segment, 500);
 		rmc_object_write_begin((struct rmc_object *)w.segment);
@@ -366,7 +366,7 @@ static void out_of_attempts(void)
 		CHECK_EQ(rd.tries, 5);
 		CHECK_EQ(rmc_reader_stats(r)->locked, 5);
 		rmc_reader_close(r);
-		world_fini(&w);
+		fixture_fini(&w);
 	}
 }
 
@@ -388,10 +388,10 @@ static void dead_holder(void)
 	uint8_t data[100] = { 1 };
 	struct rmc_reader *r;
 	struct rmc_object *o;
-	struct world w;
+	struct fixture w;
 	uint64_t *word;
 
-	world_init(&w);
+	fixture_init(&w);
 	o = (struct rmc_object *)w.segment;
 	word = (uint64_t *)(w.segment + LOCK_AT);
 	r = reader_of(&w, "lock", 4);
@@ -415,7 +415,7 @@ static void dead_holder(void)
 	CHECK_EQ(rmc_reader_read(r, &rd), RMC_SCHEME_LOCKED);
 	set(word, 0);
 	rmc_reader_close(r);
-	world_fini(&w);
+	fixture_fini(&w);
 }
 
 /* Whatever is lost on the way, no lock stays behind. */
@@ -423,11 +423,11 @@ static void lost_swaps(void)
 {
 	struct rmc_read rd = { .len = 100 };
 	struct rmc_reader *r;
-	struct world w;
+	struct fixture w;
 	int i;
 
 	for (i = 0; i < 4; i++) {
-		world_init(&w);
+		fixture_init(&w);
 		rmc_scheme_init(rmc_scheme_find("lock"), (struct rmc_object *)w.segment, rd.len);
 		r = reader_of(&w, "lock", 10);
 		w.unlocking = i & 1;
@@ -437,7 +437,7 @@ static void lost_swaps(void)
 		rmc_reader_close(r);
 		CHECK_EQ(*(uint64_t *)(w.segment + LOCK_AT), 0);
 		CHECK_EQ(w.lose_swaps + w.lose_replies, 0);
-		world_fini(&w);
+		fixture_fini(&w);
 	}
 }
 
@@ -460,9 +460,9 @@ static void leases(void)
 	uint8_t data[1000];
 	uint64_t *word, before, end;
 	struct rmc_reader *r;
-	struct world w;
+	struct fixture w;
 
-	world_init(&w);
+	fixture_init(&w);
 	word = (uint64_t *)(w.segment + LOCK_AT);
 	rmc_scheme_init(s, (struct rmc_object *)w.segment, rd.len);
 	o.memory = w.memory;
@@ -507,7 +507,7 @@ static void leases(void)
 	CHECK_EQ(rmc_reader_read(r, &rd), RMC_SCHEME_LEASE_OVER);
 	CHECK_EQ(rmc_reader_stats(r)->lease_over - before, 3);
 	rmc_reader_close(r);
-	world_fini(&w);
+	fixture_fini(&w);
 }
 
 int main(void)

@@ -3,7 +3,7 @@
 #include <unistd.h>
 #include "../../lib/scheme/reader.c"
 #include "fake_rmc.h"
-#include "tap.h"
+#include "../tap.h"
 
 #define ENTRIES	16
 #define READS	3		/* a window that divides no power of two */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * SABRes that are tried again, with a played RMC that ends them as a script says; and
+ * SABRes that are tried again, with a stub of the RMC that ends them as a script says; and
  * objects whose writer died.
  */
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "rmc/object.h"
 #include "rmc/sabre.h"
 #include "fake_rmc.h"
-#include "tap.h"
+#include "../tap.h"
 
 #define ENTRIES		8
 #define MS		1000000U	/* in nanoseconds */

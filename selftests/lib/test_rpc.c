@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Calls of <rmc/rpc.h> over messages that this file plays: what comes late, twice, from
+ * Calls of <rmc/rpc.h> over messages that are stubs here: what comes late, twice, from
  * another node or with another length than it says.
  */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 #include <rmc/rmc.h>
-#include "tap.h"
+#include "../tap.h"
 
 #define NODES	3
 #define FIRST	4		/* node id of the first */
@@ -24,7 +24,7 @@ struct head {
 #define REQUEST		1
 #define RESPONSE	2
 
-/* --- played messages --- */
+/* --- stubs of messages --- */
 
 static struct {
 	int status, from;
@@ -134,10 +134,10 @@ static int post(struct rmc_rpc *r, int nid, void *response, size_t size)
 	return rmc_rpc_post(r, nid, "question", 8, response, size);
 }
 
-/* One look at a call: not complete, or its result */
+/* One poll of a call: not complete, or its result */
 #define PENDING	-9999
 
-static int look(struct rmc_rpc *r, int ticket)
+static int poll_call(struct rmc_rpc *r, int ticket)
 {
 	int result = 0, failed = 0, n = rmc_rpc_poll(r, ticket, &result, &failed);
 
@@ -153,14 +153,14 @@ static void answered(void)
 	CHECK(t >= 0);
 	CHECK(sent.nid == FIRST + 1 && sent.h.kind == REQUEST && sent.h.ticket == t);
 	CHECK(sent.len == 8 && !memcmp(sent.body, "question", 8));
-	CHECK_EQ(look(r, t), PENDING);
+	CHECK_EQ(poll_call(r, t), PENDING);
 	arrives(FIRST + 1, RESPONSE, t, 10, "0123456789", 10);
-	CHECK_EQ(look(r, t), 10);
+	CHECK_EQ(poll_call(r, t), 10);
 	CHECK(!memcmp(out, "0123456789", 11));
-	CHECK_EQ(look(r, t), -EINVAL);			/* a ticket is good once */
+	CHECK_EQ(poll_call(r, t), -EINVAL);			/* a ticket is good once */
 	t = post(r, FIRST + 1, out, 10);
 	arrives(FIRST + 1, RESPONSE, t, -ENOENT, "", 0);
-	CHECK_EQ(look(r, t), -ENOENT);
+	CHECK_EQ(poll_call(r, t), -ENOENT);
 	CHECK(!memcmp(out, "0123456789", 11));
 	rmc_rpc_close(r);
 }
@@ -175,16 +175,16 @@ static void lengths(void)
 	memset(out, 0x55, sizeof(out));
 	t = post(r, FIRST, out, 9);
 	arrives(FIRST, RESPONSE, t, 10, "0123456789", 10);
-	CHECK_EQ(look(r, t), -EMSGSIZE);
+	CHECK_EQ(poll_call(r, t), -EMSGSIZE);
 	t = post(r, FIRST, out, 20);
 	arrives(FIRST, RESPONSE, t, 10, "01234567", 8);
-	CHECK_EQ(look(r, t), -EPROTO);
+	CHECK_EQ(poll_call(r, t), -EPROTO);
 	t = post(r, FIRST, out, 20);
 	arrives(FIRST, RESPONSE, t, 8, "0123456789", 10);
-	CHECK_EQ(look(r, t), -EPROTO);
+	CHECK_EQ(poll_call(r, t), -EPROTO);
 	t = post(r, FIRST, out, 20);
 	arrives(FIRST, RESPONSE, t, 8, "", 0);
-	CHECK_EQ(look(r, t), -EPROTO);
+	CHECK_EQ(poll_call(r, t), -EPROTO);
 	CHECK(out[0] == 0x55 && !memcmp(out, out + 1, 19));
 	/* what does not even have a header, or is of an unknown kind, is nobody's */
 	t = post(r, FIRST, out, 20);
@@ -193,7 +193,7 @@ static void lengths(void)
 	arrives(FIRST, 3, t, 1, "x", 1);
 	arrives(FIRST, RESPONSE, -1, 1, "x", 1);
 	CHECK_EQ(rmc_rpc_progress(r), 3);
-	CHECK_EQ(look(r, t), PENDING);
+	CHECK_EQ(poll_call(r, t), PENDING);
 	CHECK(out[0] == 0x55 && !handled && sends == 5);
 	rmc_rpc_close(r);
 }
@@ -212,7 +212,7 @@ static void late(void)
 	CHECK_EQ(post(r, FIRST, old, 8), -EAGAIN);
 	CHECK_EQ(rmc_rpc_cancel(r, a), 0);
 	CHECK_EQ(rmc_rpc_cancel(r, a), -EINVAL);
-	CHECK_EQ(look(r, a), -EINVAL);
+	CHECK_EQ(poll_call(r, a), -EINVAL);
 	/* until its response has come it takes room */
 	CHECK_EQ(post(r, FIRST, old, 8), -EAGAIN);
 	arrives(FIRST, RESPONSE, a, 8, "too late", 8);
@@ -221,14 +221,14 @@ static void late(void)
 	c = post(r, FIRST, now, 8);
 	CHECK(c >= 0 && c != a && c != b);
 	arrives(FIRST, RESPONSE, a, 8, "too late", 8);
-	CHECK_EQ(look(r, c), PENDING);
+	CHECK_EQ(poll_call(r, c), PENDING);
 	CHECK(now[0] == 0x66 && old[0] == 0x55);
 	arrives(FIRST, RESPONSE, c, 8, "in time!", 8);
 	arrives(FIRST, RESPONSE, c, 8, "repeated", 8);
 	CHECK_EQ(rmc_rpc_progress(r), 2);
-	CHECK_EQ(look(r, c), 8);
+	CHECK_EQ(poll_call(r, c), 8);
 	CHECK(!memcmp(now, "in time!", 8));
-	CHECK_EQ(look(r, b), PENDING);
+	CHECK_EQ(poll_call(r, b), PENDING);
 	/* one that is complete is given up: nothing is awaited */
 	arrives(FIRST, RESPONSE, b, 0, "", 0);
 	CHECK_EQ(rmc_rpc_progress(r), 1);
@@ -246,10 +246,10 @@ static void wrong_node(void)
 	arrives(FIRST, RESPONSE, t, 8, "from 0 !", 8);
 	arrives(FIRST + 2, RESPONSE, t, 8, "from 2 !", 8);
 	CHECK_EQ(rmc_rpc_progress(r), 2);
-	CHECK_EQ(look(r, t), PENDING);
+	CHECK_EQ(poll_call(r, t), PENDING);
 	CHECK_EQ(out[0], 0x55);
 	arrives(FIRST + 1, RESPONSE, t, 8, "from 1 !", 8);
-	CHECK_EQ(look(r, t), 8);
+	CHECK_EQ(poll_call(r, t), 8);
 	CHECK(!memcmp(out, "from 1 !", 8));
 	rmc_rpc_close(r);
 }
@@ -306,8 +306,8 @@ static void refused(void)
 	CHECK_EQ(post(r, FIRST - 1, NULL, 0), -EINVAL);
 	CHECK_EQ(post(r, FIRST + NODES, NULL, 0), -EINVAL);
 	CHECK_EQ(rmc_rpc_post(r, FIRST, big, MAX + 1, NULL, 0), -EMSGSIZE);
-	CHECK_EQ(look(r, -1), -EINVAL);
-	CHECK_EQ(look(r, 12345), -EINVAL);
+	CHECK_EQ(poll_call(r, -1), -EINVAL);
+	CHECK_EQ(poll_call(r, 12345), -EINVAL);
 	CHECK_EQ(rmc_rpc_cancel(r, -1), -EINVAL);
 	/* a request that could not be sent leaves its place */
 	send_status = -EIO;
@@ -339,7 +339,7 @@ static void lost(void)
 	CHECK_EQ(rmc_rpc_lost(r, FIRST + NODES), 0);
 	CHECK_EQ(rmc_rpc_poll(r, a, &result, &failed), 1);
 	CHECK(result == RMC_S_NODE_DOWN && failed == 1);
-	CHECK_EQ(look(r, c), PENDING);
+	CHECK_EQ(poll_call(r, c), PENDING);
 	CHECK_EQ(post(r, FIRST, out, 8), -ENODEV);
 	CHECK_EQ(rmc_rpc_call(r, FIRST, "x", 1, out, 8, NULL), RMC_S_NODE_DOWN);
 	/* the first cause stays */
@@ -376,8 +376,8 @@ static void time_limits(void)
 	rmc_rpc_set_timeout(r, 5);
 	t = post(r, FIRST, out, 8);
 	usleep(20000);
-	CHECK_EQ(look(r, t), -ETIMEDOUT);
-	CHECK_EQ(look(r, t), -EINVAL);
+	CHECK_EQ(poll_call(r, t), -ETIMEDOUT);
+	CHECK_EQ(poll_call(r, t), -EINVAL);
 	CHECK_EQ(rmc_rpc_call(r, FIRST, "x", 1, out, 8, &got), -ETIMEDOUT);
 	/* both are awaited still: no place for a third, and it does not wait for ever */
 	CHECK_EQ(post(r, FIRST, out, 8), -EAGAIN);
@@ -390,7 +390,7 @@ static void time_limits(void)
 	t = post(r, FIRST, out, 8);
 	usleep(20000);
 	arrives(FIRST, RESPONSE, t, 8, "in time!", 8);
-	CHECK_EQ(look(r, t), 8);
+	CHECK_EQ(poll_call(r, t), 8);
 	CHECK_EQ(got, 99);
 	rmc_rpc_close(r);
 }

@@ -16,7 +16,7 @@
 #include "rmc/object.h"
 #include "rmc/watch.h"
 #include "stub_driver.h"
-#include "tap.h"
+#include "../tap.h"
 
 #define PAGE	4096
 

@@ -13,7 +13,7 @@
 #include <rmc/rmc.h>
 #include "fake_driver.h"
 #include "../../lib/internal.h"
-#include "tap.h"
+#include "../tap.h"
 
 #define PAGE		4096
 #define ROUNDS		100

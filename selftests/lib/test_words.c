@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include "../../lib/internal.h"
 #include "rmc/scheme.h"
-#include "tap.h"
+#include "../tap.h"
 
 static void statuses(void)
 {

@@ -206,8 +206,8 @@ def run(path, name, cpu_limit):
     env["ASAN_OPTIONS"] = "detect_leaks=1:abort_on_error=0:symbolize=0"
     env["UBSAN_OPTIONS"] = "symbolize=0"
     env["TSAN_OPTIONS"] = "halt_on_error=1:symbolize=0"
-    if "RMC_WORLD" not in environment:
-        env.pop("RMC_WORLD", None)
+    if "RMC_TESTBED" not in environment:
+        env.pop("RMC_TESTBED", None)
     seconds = max(1, round(cpu_limit))
 
     def limits():

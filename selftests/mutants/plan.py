@@ -5,10 +5,11 @@ and, by area, the order of programs."""
 import os
 import subprocess
 
-HOST = "selftests/host"
+HERE = os.path.dirname(os.path.realpath(__file__))
+HARNESS = "selftests/harness"
 WARN = "-w"
-SHIM = ["-std=gnu11", WARN, "-I.", "-Iuapi", "-Ilib/include", f"-I{HOST}", f"-I{HOST}/shim",
-        "-pthread"]
+SHIM = ["-std=gnu11", WARN, "-I.", "-Iuapi", "-Ilib/include", f"-I{HARNESS}",
+        f"-I{HARNESS}/shim", "-pthread"]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 # name: compiler, flags for objects, flags for programs
@@ -19,8 +20,8 @@ FLAVOURS = {
     # with vector copies, which are compiled out elsewhere
     "vector": ("gcc", SHIM + ["-O2"], ["-pthread"]),
     "tsan": ("clang", SHIM + ["-O1", "-fsanitize=thread"], ["-fsanitize=thread", "-pthread"]),
-    # the kernel's half of the shared region, over a kernel that is played
-    "kernel": ("gcc", SHIM[:2] + [f"-I{HOST}/shim/kernel"] + SHIM[2:] +
+    # the kernel's half of the shared region, over a stub of the kernel
+    "kernel": ("gcc", SHIM[:2] + [f"-I{HARNESS}/shim/kernel"] + SHIM[2:] +
                ["-Wno-sign-compare", "-O1"] + SANITIZE, SANITIZE + ["-pthread"]),
 }
 
@@ -43,18 +44,17 @@ FLAVOURS.update({
 
 def listed(target):
     """Sources as the host tests' Makefile names them: one list for all who build them."""
-    top = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..")
-    made = subprocess.run(["make", "-s", "--no-print-directory", "-C", os.path.join(top, HOST), target],
+    made = subprocess.run(["make", "-s", "--no-print-directory", "-C", os.path.dirname(HERE), target],
                           text=True, check=True, stdout=subprocess.PIPE)
     return made.stdout.split()
 
 
 # Sources that all programs of a group have; a pattern is expanded in the tree
 GROUPS = {
-    "core": listed("list-core") + [f"{HOST}/world.c", f"{HOST}/packets.c"],
+    "core": listed("list-core") + [f"{HARNESS}/testbed.c", f"{HARNESS}/packets.c"],
     "region": listed("list-region"),
     "header": [],
-    # without messages, which a test plays
+    # without messages, for which a test has a stub
     "calls": [f"lib/{n}.c" for n in ("ctx", "error", "log", "mem", "qp", "sabre", "size",
                                      "sleepers", "team", "version", "wait", "watch", "rpc")],
 }
@@ -64,49 +64,29 @@ GROUPS["compat"] = [n for n in GROUPS["calls"] if n != "lib/rpc.c"] + [
     "lib/compat/*.c", "selftests/lib/fake_rmc.c", "selftests/lib/fake_driver.c"]
 
 
-def host(name, *flavours):
-    """A program of selftests/host: plainly as itself, and NAME.FLAVOUR."""
-    return {name if f == "plain" else f"{name}.{f}":
-            (f, "core", [f"{HOST}/{name}.c"], {}, []) for f in flavours}
+# Of the host programs: not over the whole core; as module parameters would; arguments
+GROUP = {"parking": "header", "worker_calls": "header", "region": "region"}
+ENVIRONMENT = {"stress.tsan": {"RMC_TESTBED": "pair,mtu=512"}}
+ARGUMENTS = {"stress.tsan": ["1"]}
+
+
+def host_programs():
+    """Those of selftests/programs, in the flavours listed there: NAME or NAME.FLAVOUR."""
+    programs = {}
+    with open(os.path.join(os.path.dirname(HERE), "programs"), encoding="utf-8") as lines:
+        for words in map(str.split, lines):
+            if not words or words[0].startswith("#") or words[4] == "-":
+                continue
+            source, name = f"selftests/{words[0]}.c", os.path.basename(words[0])
+            for flavour in words[4].split(","):
+                full = name if flavour in ("plain", "kernel") else f"{name}.{flavour}"
+                programs[full] = (flavour, GROUP.get(name, "core"), [source],
+                                  ENVIRONMENT.get(full, {}), ARGUMENTS.get(full, []))
+    return programs
 
 
 # name: flavour, group, own sources, environment, arguments
-PROGRAMS = {
-    **host("itt", "plain", "asan"),
-    **host("replies", "plain", "asan"),
-    **host("again", "plain"),
-    **host("epochs", "plain", "asan"),
-    **host("fenced", "plain", "asan"),
-    **host("paths", "asan"),
-    **host("links", "plain", "asan"),
-    **host("bounds", "plain", "asan"),
-    **host("wakeups", "plain"),
-    **host("sends", "plain"),
-    **host("tracked", "plain"),
-    **host("asked", "plain"),
-    **host("workers", "plain", "asan"),
-    **host("kclient", "plain"),
-    **host("oneway", "plain"),
-    **host("steps", "plain", "vector"),
-    **host("memory", "plain", "asan"),
-    **host("runs", "plain", "asan"),
-    **host("unit", "plain", "asan"),
-    **host("peers", "plain", "asan"),
-    **host("entries", "plain"),
-    **host("hostile", "plain", "asan"),
-    **host("faults", "plain", "asan"),
-    **host("turns", "plain", "asan"),
-    **host("rmw", "plain", "asan"),
-    **host("ranges", "plain", "asan"),
-    **host("tenants", "plain", "asan"),
-    **host("model", "plain"),
-    **host("sabre_unit", "plain", "asan"),
-    # headers alone
-    "parks": ("plain", "header", [f"{HOST}/parks.c"], {}, []),
-    "posted": ("kernel", "header", [f"{HOST}/posted.c"], {}, []),
-    "region": ("kernel", "region", [f"{HOST}/region.c"], {}, []),
-    "stress.tsan": ("tsan", "core", [f"{HOST}/stress.c"], {"RMC_WORLD": "pair,mtu=512"}, ["1"]),
-}
+PROGRAMS = host_programs()
 
 LIB = "selftests/lib"
 for n, group in (("qp", "lib"), ("msg", "lib"), ("scheme", "lib"), ("reader", "lib"),
@@ -168,9 +148,10 @@ FAILING = {"kv.2.sabre.other": "has opened another store"}
 ORDER = {
     "region": ["region"],
     "header": [],
-    "core": ["wakeups", "epochs", "fenced", "peers", "turns", "itt", "replies", "again", "sends",
-             "tracked", "asked", "unit", "sabre_unit", "faults", "hostile", "tenants", "rmw", "ranges",
-             "turns.asan", "peers.asan", "epochs.asan", "replies.asan"],
+    "core": ["wakeups", "epochs", "fencing", "peers", "poll_ownership", "itt", "forged_replies",
+             "retransmission", "credits", "duplicate_replies", "forged_requests", "pipeline",
+             "sabre", "filters", "hostile", "tenants", "rmw", "ranges",
+             "poll_ownership.asan", "peers.asan", "epochs.asan", "forged_replies.asan"],
 }
 
 ORDER["calls"] = ORDER["compat"] = []
@@ -179,39 +160,40 @@ ORDER["lib"] = MSG[:1] + KV[:1] + [LIMITS["barrier"]]
 # By area: its group, and the programs that come before those of ORDER
 AREAS = {
     "ring": ("core", ["bounds"]),
-    "cq": ("core", ["kclient"]),
+    "cq": ("core", ["kernel_client"]),
     "event": ("core", []),
     "ct": ("core", ["ranges"]),
-    "wire": ("core", ["bounds", "sabre_unit"]),
-    "op": ("core", ["bounds", "unit"]),
-    "itt": ("core", ["unit", "faults"]),
-    "rgp": ("core", ["sends", "tracked", "turns", "unit"]),
-    "rrpp": ("core", ["asked", "turns", "unit"]),
-    "rcp": ("core", ["again", "replies", "turns", "unit"]),
-    "direct": ("core", ["paths.asan", "turns", "rmw"]),
-    "admit": ("core", ["paths.asan", "unit"]),
-    "account": ("core", ["unit", "paths.asan", "faults"]),
-    "att": ("core", ["asked", "sabre_unit"]),
-    "sabre": ("core", ["asked", "sabre_unit"]),
-    "line": ("core", ["steps", "steps.vector", "memory", "memory.asan", "unit"]),
-    "vec": ("core", ["steps.vector"]),
-    "mem": ("core", ["unit", "memory", "memory.asan", "steps"]),
-    "node": ("core", ["epochs", "fenced", "entries", "links"]),
-    "peer": ("core", ["epochs", "peers", "entries"]),
-    "ni": ("core", ["wakeups", "workers", "turns", "tenants", "workers.asan"]),
+    "wire": ("core", ["bounds", "sabre"]),
+    "op": ("core", ["bounds", "pipeline"]),
+    "itt": ("core", ["pipeline", "filters"]),
+    "rgp": ("core", ["credits", "duplicate_replies", "poll_ownership", "pipeline"]),
+    "rrpp": ("core", ["forged_requests", "poll_ownership", "pipeline"]),
+    "rcp": ("core", ["retransmission", "forged_replies", "poll_ownership", "pipeline"]),
+    "direct": ("core", ["both_paths.asan", "poll_ownership", "rmw"]),
+    "admit": ("core", ["both_paths.asan", "pipeline"]),
+    "account": ("core", ["pipeline", "both_paths.asan", "filters"]),
+    "att": ("core", ["forged_requests", "sabre"]),
+    "sabre": ("core", ["forged_requests", "sabre"]),
+    "line": ("core", ["torn_lines", "torn_lines.vector", "memory", "memory.asan", "pipeline"]),
+    "vec": ("core", ["torn_lines.vector"]),
+    "mem": ("core", ["pipeline", "memory", "memory.asan", "torn_lines"]),
+    "node": ("core", ["epochs", "fencing", "node_table", "links"]),
+    "peer": ("core", ["epochs", "peers", "node_table"]),
+    "ni": ("core", ["wakeups", "workers", "poll_ownership", "tenants", "workers.asan"]),
     "tenant": ("core", ["tenants", "tenants.asan"]),
-    "rmw": ("core", ["rmw", "steps", "rmw.asan"]),
+    "rmw": ("core", ["rmw", "torn_lines", "rmw.asan"]),
     "range": ("core", ["ranges", "ranges.asan"]),
-    "front": ("core", ["kclient", "turns", "workers"]),
-    "fabric": ("core", ["bounds", "links", "wakeups", "sends", "tracked", "runs", "runs.asan"]),
-    "filter": ("core", ["bounds", "oneway", "bounds.asan", "faults"]),
-    "model": ("core", ["model", "oneway"]),
+    "front": ("core", ["kernel_client", "poll_ownership", "workers"]),
+    "fabric": ("core", ["bounds", "links", "wakeups", "credits", "duplicate_replies",
+                        "packet_runs", "packet_runs.asan"]),
+    "filter": ("core", ["bounds", "one_way", "bounds.asan", "filters"]),
+    "model": ("core", ["link_model", "one_way"]),
     "layout": ("core", ["bounds", "region"]),
     "region": ("region", ["region"]),
-    "park": ("header", ["parks"]),
-    "posted": ("header", ["posted"]),
+    "park": ("header", ["parking"]),
+    "posted": ("header", ["worker_calls"]),
     # most of these only ThreadSanitizer sees
-    "order": ("core", ["steps", "stress.tsan"]),
+    "order": ("core", ["torn_lines", "stress.tsan"]),
     # the library
     "qp": ("lib", ["lib.qp", "pair", CALLS, WAIT, FORK]),
     "ctx": ("lib", ["setup", "pair", "lib.msg", WAIT, FORK]),
@@ -231,6 +213,11 @@ AREAS = {
                      MSG[3], ERA, NEWCOMER] + LIVES),
     "herd": ("lib", HERD + [OTHER_SERVER] + LIVES),
 }
+
+for listed in [*ORDER.values(), *(first for _, first in AREAS.values())]:
+    for one in listed:
+        if one not in PROGRAMS:
+            raise ValueError(f"selftests/mutants/plan.py: there is no program {one}")
 
 
 def order(area):

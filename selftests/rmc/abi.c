@@ -320,7 +320,7 @@ static void check_query(const struct rmc_query *q)
 	CHECK(q->features & RMC_FEATURE_YIELD);
 }
 
-TEST(query_tells_the_truth)
+TEST(query_is_correct)
 {
 	struct rmc_query q;
 	int fd;

@@ -41,7 +41,7 @@ TEST(mode_0660_is_for_its_group)
 	CHECK(!ctx_remove(6));
 }
 
-TEST(mode_and_owner_are_as_told)
+TEST(mode_and_owner_are_as_requested)
 {
 	struct stat st;
 

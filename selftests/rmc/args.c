@@ -100,7 +100,7 @@ TEST(a_wrong_field_has_its_errno)
 	int dev;
 
 	prepare();
-	/* registered memory is judged before it is looked whether there is some */
+	/* registered memory is validated before it is checked whether there is some */
 	for_each_call(c, dev) {
 		for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 			if (wrong[i].cmd != c->cmd)

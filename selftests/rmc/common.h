@@ -81,7 +81,7 @@ long long memory_there(void);
 long long workers_sum(const char *name);
 /* CPU time of the workers so far, nanoseconds; -1: not accounted */
 long long workers_ns(void);
-/* Wait until all workers are parked, judged by a QP that is idle; 0 or -1 */
+/* Wait until all workers are parked, as an idle QP shows; 0 or -1 */
 int wait_parked(struct rmc_qp *qp, unsigned int ms);
 
 /* Deterministic bytes: of a seed, from a position on */

@@ -26,7 +26,7 @@ static void pair(struct end *a, struct end *b)
 	end_open(b, CTX, 1, SEG, PAGE, 16);
 }
 
-TEST(completion_is_told_once)
+TEST(completion_is_signalled_once)
 {
 	struct end a, b;
 	uint64_t n;
@@ -51,7 +51,7 @@ TEST(completion_is_told_once)
 	CHECK_ERRNO(read(efd, &n, 8), EAGAIN);
 }
 
-TEST(arming_late_tells_at_once)
+TEST(late_arming_signals_at_once)
 {
 	struct end a, b;
 
@@ -77,7 +77,7 @@ TEST(no_wakeup_is_lost)
 	CHECK_EQ(rmc_cq_sleep(a.qp, 0, 30), 0);
 }
 
-TEST(two_qps_are_told_apart)
+TEST(two_qps_are_distinguished)
 {
 	struct rmc_qp *q[2];
 	struct end a, b;

@@ -14,7 +14,7 @@
 static struct end e, peer;
 
 /* 0 or errno */
-static int tell(const char *file, const char *line)
+static int debugfs_write(const char *file, const char *line)
 {
 	char path[64];
 	int fd, err = 0;
@@ -30,7 +30,7 @@ static int tell(const char *file, const char *line)
 }
 
 /* A number behind "name=" of the line that begins with @key; -1: none */
-static long long told(const char *file, const char *key, const char *name)
+static long long debugfs_value(const char *file, const char *key, const char *name)
 {
 	char path[64], line[1024], want[32], *at;
 	long long v = -1;
@@ -65,20 +65,20 @@ static void prepare(void)
 	end_open(&e, CTX, 0, 0, 64 * PAGE, 64);
 	end_open(&peer, CTX, 1, 64 * PAGE, 0, 0);
 	fill(peer.seg, peer.seg_len, 5);
-	REQUIRE(!tell("timeout_ms", "300"));
+	REQUIRE(!debugfs_write("timeout_ms", "300"));
 	CHECK(!rmc_read(e.qp, 1, 0, e.buf, 64));
 }
 
 /* What a test set must not stay for the next one. */
 static void restore(void)
 {
-	CHECK_EQ(tell("nodes", "node=0 stop=0 slow_ns=0"), 0);
-	CHECK_EQ(tell("nodes", "node=1 stop=0 slow_ns=0"), 0);
-	CHECK_EQ(tell("links", "from=any to=any"), 0);
-	CHECK_EQ(tell("model", "topology=none"), 0);
-	CHECK_EQ(tell("retries", "0"), 0);
-	CHECK_EQ(tell("timeout_ms", "10000"), 0);
-	CHECK_EQ(told("links", "from=", "loss"), -1);
+	CHECK_EQ(debugfs_write("nodes", "node=0 stop=0 slow_ns=0"), 0);
+	CHECK_EQ(debugfs_write("nodes", "node=1 stop=0 slow_ns=0"), 0);
+	CHECK_EQ(debugfs_write("links", "from=any to=any"), 0);
+	CHECK_EQ(debugfs_write("model", "topology=none"), 0);
+	CHECK_EQ(debugfs_write("retries", "0"), 0);
+	CHECK_EQ(debugfs_write("timeout_ms", "10000"), 0);
+	CHECK_EQ(debugfs_value("links", "from=", "loss"), -1);
 	CHECK(!rmc_read(e.qp, 1, 0, e.buf, 64));
 	CHECK_EQ(differs(e.buf, 64, 5), -1);
 }
@@ -86,23 +86,23 @@ static void restore(void)
 TEST(nonsense_is_refused)
 {
 	prepare();
-	CHECK_EQ(tell("links", "from=1 to=0 loss=1000001"), ERANGE);
-	CHECK_EQ(tell("links", "from=1 to=0 loss=x"), EINVAL);
-	CHECK_EQ(tell("links", "from=1 to=0 loss=-1"), EINVAL);
-	CHECK_EQ(tell("links", "from=1 to=0 lose=1"), ENOENT);
-	CHECK_EQ(tell("links", "from=1 to=0 loss"), EINVAL);
-	CHECK_EQ(tell("links", "from=1 to=1000 loss=1"), ENXIO);
-	CHECK_EQ(tell("links", "from=1 to=0 lane=left loss=1"), EINVAL);
-	CHECK_EQ(tell("links", "from=1 to=0 delay_ns=10000000001"), ERANGE);
-	CHECK_EQ(tell("nodes", "stop=1"), EINVAL);
-	CHECK_EQ(tell("nodes", "node=1000 stop=1"), ENXIO);
-	CHECK_EQ(tell("model", "topology=ring"), EINVAL);
-	CHECK_EQ(tell("model", "topology=torus2d dims=1x1"), ENOSPC);
-	CHECK_EQ(tell("model", "topology=torus2d dims=1x1x1x1"), EINVAL);
-	CHECK_EQ(tell("model", "topology=torus3d dims=0x4x4"), ERANGE);
-	CHECK_EQ(tell("timeout_ms", "15"), ERANGE);
-	CHECK_EQ(tell("retries", "256"), ERANGE);
-	CHECK_EQ(told("links", "from=", "loss"), -1);
+	CHECK_EQ(debugfs_write("links", "from=1 to=0 loss=1000001"), ERANGE);
+	CHECK_EQ(debugfs_write("links", "from=1 to=0 loss=x"), EINVAL);
+	CHECK_EQ(debugfs_write("links", "from=1 to=0 loss=-1"), EINVAL);
+	CHECK_EQ(debugfs_write("links", "from=1 to=0 lose=1"), ENOENT);
+	CHECK_EQ(debugfs_write("links", "from=1 to=0 loss"), EINVAL);
+	CHECK_EQ(debugfs_write("links", "from=1 to=1000 loss=1"), ENXIO);
+	CHECK_EQ(debugfs_write("links", "from=1 to=0 lane=left loss=1"), EINVAL);
+	CHECK_EQ(debugfs_write("links", "from=1 to=0 delay_ns=10000000001"), ERANGE);
+	CHECK_EQ(debugfs_write("nodes", "stop=1"), EINVAL);
+	CHECK_EQ(debugfs_write("nodes", "node=1000 stop=1"), ENXIO);
+	CHECK_EQ(debugfs_write("model", "topology=ring"), EINVAL);
+	CHECK_EQ(debugfs_write("model", "topology=torus2d dims=1x1"), ENOSPC);
+	CHECK_EQ(debugfs_write("model", "topology=torus2d dims=1x1x1x1"), EINVAL);
+	CHECK_EQ(debugfs_write("model", "topology=torus3d dims=0x4x4"), ERANGE);
+	CHECK_EQ(debugfs_write("timeout_ms", "15"), ERANGE);
+	CHECK_EQ(debugfs_write("retries", "256"), ERANGE);
+	CHECK_EQ(debugfs_value("links", "from=", "loss"), -1);
 	restore();
 }
 
@@ -111,12 +111,12 @@ TEST(a_cut_link_times_out_and_comes_back)
 	long long t0;
 
 	prepare();
-	CHECK_EQ(tell("links", "from=0 to=1 lane=requests down=1"), 0);
+	CHECK_EQ(debugfs_write("links", "from=0 to=1 lane=requests down=1"), 0);
 	t0 = ms();
 	CHECK_EQ(rmc_read(e.qp, 1, 0, e.buf, 64), RMC_S_TIMEOUT);
 	CHECK(ms() - t0 >= 290);
 	CHECK_EQ(rmc_write(e.qp, 1, 0, e.buf, 40000), RMC_S_TIMEOUT);
-	CHECK(told("links", "from=0 to=1 lane=requests", "lost") > 1);
+	CHECK(debugfs_value("links", "from=0 to=1 lane=requests", "lost") > 1);
 	restore();
 	CHECK_EQ(differs(peer.seg, 40000, 5), -1);
 }
@@ -127,10 +127,10 @@ TEST(loss_with_retransmission)
 	int i, ok = 0;
 
 	prepare();
-	CHECK_EQ(tell("timeout_ms", "30"), 0);
-	CHECK_EQ(tell("retries", "100"), 0);
-	CHECK_EQ(tell("links", "from=0 to=1 loss=100000 seed=3"), 0);
-	CHECK_EQ(tell("links", "from=1 to=0 loss=100000 seed=4"), 0);
+	CHECK_EQ(debugfs_write("timeout_ms", "30"), 0);
+	CHECK_EQ(debugfs_write("retries", "100"), 0);
+	CHECK_EQ(debugfs_write("links", "from=0 to=1 loss=100000 seed=3"), 0);
+	CHECK_EQ(debugfs_write("links", "from=1 to=0 loss=100000 seed=4"), 0);
 	for (i = 0; i < 40; i++) {
 		memset(e.buf, 0, 64);
 		CHECK_EQ(rmc_read(e.qp, 1, 0, e.buf, 64), 0);
@@ -160,8 +160,8 @@ TEST(everything_at_once_completes_once)
 	int i, slot, posted = 0;
 
 	prepare();
-	CHECK_EQ(tell("timeout_ms", "1000"), 0);
-	CHECK_EQ(tell("links", "from=any to=any loss=2000 dup=50000 reorder=50000 shuffle=200000 delay_ns=2000 jitter_ns=20000 gap_ns=200000 seed=9"), 0);
+	CHECK_EQ(debugfs_write("timeout_ms", "1000"), 0);
+	CHECK_EQ(debugfs_write("links", "from=any to=any loss=2000 dup=50000 reorder=50000 shuffle=200000 delay_ns=2000 jitter_ns=20000 gap_ns=200000 seed=9"), 0);
 	for (i = 0; i < 2000; i++) {
 		slot = rmc_wait_for_slot(e.qp, callback);
 		rmc_read_async(e.qp, slot, 1, (uint64_t)i * 8, e.buf + slot * 4096, 3000);
@@ -170,7 +170,7 @@ TEST(everything_at_once_completes_once)
 	bad = rmc_drain_cq(e.qp, callback);
 	CHECK(bad == 0 || bad == RMC_S_TIMEOUT);
 	CHECK_EQ(finished, posted);
-	CHECK(told("links", "from=1 to=0 lane=replies", "doubled") > 10);
+	CHECK(debugfs_value("links", "from=1 to=0 lane=replies", "doubled") > 10);
 	restore();
 }
 
@@ -180,31 +180,31 @@ TEST(delay_and_the_link_model)
 	int i;
 
 	prepare();
-	CHECK_EQ(tell("timeout_ms", "5000"), 0);
-	CHECK_EQ(tell("links", "from=1 to=0 lane=replies delay_ns=20000000"), 0);
+	CHECK_EQ(debugfs_write("timeout_ms", "5000"), 0);
+	CHECK_EQ(debugfs_write("links", "from=1 to=0 lane=replies delay_ns=20000000"), 0);
 	t0 = ms();
 	for (i = 0; i < 5; i++)
 		CHECK(!rmc_read(e.qp, 1, 0, e.buf, 64));
 	CHECK(ms() - t0 >= 100);
-	CHECK_EQ(tell("links", "from=any to=any"), 0);
-	CHECK_EQ(tell("model", "topology=torus2d dims=2x2 hop_ns=10000000"), 0);
-	CHECK_EQ(told("links", "from=1 to=0 lane=replies", "rtt_ns"), 20000000);
+	CHECK_EQ(debugfs_write("links", "from=any to=any"), 0);
+	CHECK_EQ(debugfs_write("model", "topology=torus2d dims=2x2 hop_ns=10000000"), 0);
+	CHECK_EQ(debugfs_value("links", "from=1 to=0 lane=replies", "rtt_ns"), 20000000);
 	t0 = ms();
 	for (i = 0; i < 5; i++)
 		CHECK(!rmc_read(e.qp, 1, 0, e.buf, 64));
 	CHECK(ms() - t0 >= 99);
 	CHECK(ms() - t0 < 1000);
 	/* each way for itself: all nodes are in this kernel */
-	CHECK_EQ(tell("model", "topology=crossbar hop_ns=20000000 one_way=1"), 0);
-	CHECK_EQ(told("model", "topology=crossbar", "one_way"), 1);
+	CHECK_EQ(debugfs_write("model", "topology=crossbar hop_ns=20000000 one_way=1"), 0);
+	CHECK_EQ(debugfs_value("model", "topology=crossbar", "one_way"), 1);
 	t0 = ms();
 	for (i = 0; i < 3; i++)
 		CHECK(!rmc_write(e.qp, 1, 0, e.buf, 64));
 	CHECK(ms() - t0 >= 119);
 	CHECK(ms() - t0 < 1000);
-	CHECK_EQ(tell("model", "topology=crossbar one_way=2"), ERANGE);
-	CHECK_EQ(tell("model", "topology=none"), 0);
-	CHECK_EQ(tell("nodes", "node=1 slow_ns=20000000"), 0);
+	CHECK_EQ(debugfs_write("model", "topology=crossbar one_way=2"), ERANGE);
+	CHECK_EQ(debugfs_write("model", "topology=none"), 0);
+	CHECK_EQ(debugfs_write("nodes", "node=1 slow_ns=20000000"), 0);
 	t0 = ms();
 	for (i = 0; i < 5; i++)
 		CHECK(!rmc_read(e.qp, 1, 0, e.buf, 64));
@@ -232,9 +232,9 @@ TEST(in_flight_operations_end_with_node_down)
 	long long t0;
 
 	prepare();
-	CHECK_EQ(tell("timeout_ms", "10000"), 0);
+	CHECK_EQ(debugfs_write("timeout_ms", "10000"), 0);
 	for (round = 0; round < 10; round++) {
-		CHECK_EQ(tell("links", under_way[round % 2]), 0);
+		CHECK_EQ(debugfs_write("links", under_way[round % 2]), 0);
 		t0 = ms();
 		post_32();
 		/* half of the time nothing of it has left the queue, or has */
@@ -249,7 +249,7 @@ TEST(in_flight_operations_end_with_node_down)
 		CHECK_EQ(i, 32);
 		CHECK(ms() - t0 < 1500);
 		REQUIRE_EQ(file_put(SYSFS "/node1/state", "up"), 0);
-		CHECK_EQ(tell("links", "from=any to=any"), 0);
+		CHECK_EQ(debugfs_write("links", "from=any to=any"), 0);
 		/* what was under way is for nobody */
 		peer.seg[7] = (uint8_t)round;
 		e.buf[7] = (uint8_t)~round;
@@ -263,16 +263,16 @@ TEST(in_flight_operations_end_with_node_down)
 TEST(a_stopped_node)
 {
 	prepare();
-	CHECK_EQ(tell("nodes", "node=1 stop=1"), 0);
-	CHECK_EQ(told("nodes", "node=1", "stop"), 1);
+	CHECK_EQ(debugfs_write("nodes", "node=1 stop=1"), 0);
+	CHECK_EQ(debugfs_value("nodes", "node=1", "stop"), 1);
 	CHECK_EQ(rmc_read(e.qp, 1, 0, e.buf, 64), RMC_S_TIMEOUT);
-	CHECK_EQ(tell("nodes", "node=1 stop=0"), 0);
+	CHECK_EQ(debugfs_write("nodes", "node=1 stop=0"), 0);
 	CHECK(!rmc_read(e.qp, 1, 0, e.buf, 64));
 	/* one's own: closing files must not hang on it */
-	CHECK_EQ(tell("nodes", "node=0 stop=1"), 0);
+	CHECK_EQ(debugfs_write("nodes", "node=0 stop=1"), 0);
 	rmc_write_async(e.qp, rmc_wait_for_slot(e.qp, callback), 1, 0, e.buf, 64);
 	end_close(&e);
-	CHECK_EQ(tell("nodes", "node=0 stop=0"), 0);
+	CHECK_EQ(debugfs_write("nodes", "node=0 stop=0"), 0);
 	end_open(&e, CTX, 0, 0, 64 * PAGE, 64);
 	restore();
 }

@@ -8,6 +8,8 @@
  *	TEST(name) { ... CHECK(x); REQUIRE_EQ(a, b); ... }
  *	KTAP_MAIN(reason_to_skip_everything_or_NULL)
  *
+ * The other tests have ../tap.h, for programs of one process.
+ *
  * Exit status of the program: 0 all passed or skipped, 1 some failed, 4 nothing
  * could be tested.
  */
@@ -179,11 +181,11 @@ static inline __attribute__((unused)) int ktap_rounds(int n)
  */
 static inline void ktap_stop(int sig)
 {
-	static const char told[] = ": told to stop\n";
+	static const char why[] = ": told to stop\n";
 	pid_t pid = ktap_child;
 	struct iovec said[] = {
 		{ "# ", 2 }, { (void *)ktap_name, pid > 0 ? strlen(ktap_name) : 0 },
-		{ (void *)told, sizeof(told) - 1 },
+		{ (void *)why, sizeof(why) - 1 },
 	};
 
 	if (pid > 0) {

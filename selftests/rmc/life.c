@@ -647,7 +647,7 @@ TEST(idle_workers_park_and_cost_nothing)
 	usleep(2000000);
 	took = workers_ns() - ns;
 	if (ns < 0)
-		ktap_say("kernel without schedstat: judged by visits alone");
+		ktap_say("kernel without schedstat: only visits are checked");
 	else if (!CHECK(took < 60000000))	/* 3% of a core for 2 s */
 		ktap_say("workers ran %lld us in 2 s", took / 1000);
 	CHECK(workers_sum("visits") - visits < 5000);
@@ -724,7 +724,7 @@ static int wake_yield(const struct end *e)
 }
 
 /* How often a caller on this CPU, just after a read, is told that the worker is on another */
-static int told_apart(const struct end *e, int cpu)
+static int reported_apart(const struct end *e, int cpu)
 {
 	int i, r, apart = 0;
 	cpu_set_t one;
@@ -741,7 +741,7 @@ static int told_apart(const struct end *e, int cpu)
 	return apart;
 }
 
-TEST(caller_is_told_where_the_worker_is)
+TEST(caller_learns_where_the_worker_is)
 {
 	struct end owner, user;
 	cpu_set_t all;
@@ -755,8 +755,8 @@ TEST(caller_is_told_where_the_worker_is)
 	there = (int)user.qp->flags->worker_cpu;
 	for (cpu = 0; cpu == there || !CPU_ISSET(cpu, &all);)
 		cpu++;
-	CHECK(told_apart(&user, cpu) > 0);
-	CHECK_EQ(told_apart(&user, there), 0);
+	CHECK(reported_apart(&user, cpu) > 0);
+	CHECK_EQ(reported_apart(&user, there), 0);
 	REQUIRE(!sched_setaffinity(0, sizeof(all), &all));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Every limit that QUERY tells: reached, told clearly, and all comes back. */
+/* Every limit that QUERY has: reached, reported clearly, and all comes back. */
 #include "common.h"
 
 static struct rmc_query q = { .size = sizeof(q) };
@@ -193,7 +193,7 @@ TEST(contexts_come_and_go)
 	}
 }
 
-TEST(itt_limit_is_told)
+TEST(itt_limit_is_reported)
 {
 	prepare();
 	CHECK_EQ(q.itt_entries, file_number("/sys/module/rmc/parameters/itt", ""));

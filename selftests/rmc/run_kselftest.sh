@@ -59,8 +59,8 @@ team_fused	team	nodes=4,ni=fused		90
 events_split	events	nodes=4,ni=split,units=2	90
 hostile_fused	hostile	nodes=4,ni=fused		150
 hostile_pair	hostile	nodes=4,ni=pair,mtu=64		150
-luck_fused	luck	nodes=4,ni=fused		120
-luck_pair	luck	nodes=4,ni=pair,mtu=64		120
+isolation_fused	isolation	nodes=4,ni=fused		120
+isolation_pair	isolation	nodes=4,ni=pair,mtu=64		120
 events_fused	events	nodes=4,ni=fused		90
 events_pair	events	nodes=4,ni=pair			90
 watch_fused	watch	nodes=4,ni=fused		90

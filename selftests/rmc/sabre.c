@@ -187,7 +187,7 @@ static int reg(struct rmc_seg_reg *r)
 	return ioctl(rmc_fd(owner.ctx), RMC_IOC_SEG_REG, r);
 }
 
-TEST(layouts_are_judged)
+TEST(layouts_are_validated)
 {
 	struct rmc_seg_reg r;
 
@@ -215,7 +215,7 @@ TEST(layouts_are_judged)
 	CHECK_EQ(rmc_sabre_sync(user.qp, 0, 0, user.buf, OBJECT), RMC_S_NO_VERSION);
 }
 
-TEST(query_tells_the_table)
+TEST(query_describes_the_table)
 {
 	const struct rmc_query *q;
 

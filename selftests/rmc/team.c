@@ -43,7 +43,7 @@ static pid_t survivor(int member)
 }
 
 /* Leaves a child without exec() behind, which has the file open; tells its process id. */
-static pid_t member_with_child(int member, int tell)
+static pid_t member_with_child(int member, int report)
 {
 	pid_t pid = helper(), child;
 
@@ -52,7 +52,7 @@ static pid_t member_with_child(int member, int tell)
 	join(member);
 	child = fork();
 	if (child)
-		REQUIRE(child > 0 && write(tell, &child, sizeof(child)) == sizeof(child));
+		REQUIRE(child > 0 && write(report, &child, sizeof(child)) == sizeof(child));
 	for (;;)
 		pause();
 }
@@ -60,13 +60,13 @@ static pid_t member_with_child(int member, int tell)
 TEST(barrier_learns_that_a_member_with_a_child_died)
 {
 	pid_t first, second, dead, child;
-	int tell[2], status;
+	int report[2], status;
 
-	REQUIRE(!pipe(tell));
+	REQUIRE(!pipe(report));
 	first = survivor(0);
 	second = survivor(1);
-	dead = member_with_child(MEMBERS - 1, tell[1]);
-	REQUIRE(read(tell[0], &child, sizeof(child)) == sizeof(child));
+	dead = member_with_child(MEMBERS - 1, report[1]);
+	REQUIRE(read(report[0], &child, sizeof(child)) == sizeof(child));
 	/* the others wait by now */
 	usleep(200000);
 	CHECK_EQ(open_count(), MEMBERS);

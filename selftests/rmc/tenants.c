@@ -644,7 +644,7 @@ TEST_WITHIN(modest_user_beside_a_hostile_one, 120)
 	/*
 	 * With fewer CPUs than worker and processes, with the machine's other work or what a
 	 * debug kernel watches, a clock tells of those. What a worker does per visit is
-	 * judged in selftests/host/tenants.c.
+	 * checked in selftests/unit/tenants.c.
 	 */
 	if (ktap_slow() > 1 || sysconf(_SC_NPROCESSORS_ONLN) < 3)
 		SKIP("the two processes and the worker have no CPU each");

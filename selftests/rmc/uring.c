@@ -222,7 +222,7 @@ TEST(event_files_are_read_through_the_ring)
 	CHECK_EQ(e.nid, 3);
 }
 
-/* poll(), an eventfd and two commands for one completion: each is told, once. */
+/* poll(), an eventfd and two commands for one completion: each is signalled, once. */
 TEST(beside_poll_and_eventfd)
 {
 	struct pollfd p = { .events = POLLIN };
@@ -431,7 +431,7 @@ TEST(hundreds_of_queue_pairs_wait)
 {
 	enum { QPS = 240 };	/* each takes one of a context's local buffers */
 	static struct rmc_qp *q[QPS];
-	uint8_t told[QPS] = { 0 };
+	uint8_t signalled[QPS] = { 0 };
 	struct end a, b;
 	struct ring r;
 	int i, res;
@@ -456,7 +456,7 @@ TEST(hundreds_of_queue_pairs_wait)
 	for (i = 1; i < QPS; i++) {
 		n = reap(&r, &res, 5000);
 		REQUIRE(n >= 0 && n < QPS);
-		CHECK(!told[n]++);
+		CHECK(!signalled[n]++);
 	}
 	CHECK_QUIET(&r, 20);
 }
@@ -678,7 +678,7 @@ TEST(as_many_as_there_may_be)
 		CHECK_EQ(rmc_poll_cq(b.qp, NULL), 1);
 		CHECK_QUIET(&r, 20);
 	}
-	/* and they are told, all of them, when it goes */
+	/* and they are signalled, all of them, when it goes */
 	for (i = 0; i < 1000; i++)
 		rmc_uring_prep_wait(get(&r), b.ctx, RMC_URING_CQ, b.qp, 0);
 	REQUIRE_EQ(enter(&r, 0), 1000);
@@ -689,10 +689,10 @@ TEST(as_many_as_there_may_be)
 	}
 }
 
-/* Each of them, and while others of them are still being told the queue pair goes. */
-TEST(all_who_wait_are_told)
+/* Each of them, and while others of them are still being signalled the queue pair goes. */
+TEST(all_waiters_are_signalled)
 {
-	unsigned int i, round, told;
+	unsigned int i, round, signalled;
 	struct rmc_qp *q;
 	struct end a, b;
 	struct ring r;
@@ -708,10 +708,10 @@ TEST(all_who_wait_are_told)
 		REQUIRE_EQ(enter(&r, 0), 500);
 		post(&a, q);
 		rmc_qp_destroy(q);
-		for (i = 0, told = 0; i < 500; i++) {
+		for (i = 0, signalled = 0; i < 500; i++) {
 			REQUIRE_EQ(reap(&r, &res, 5000), 0);
 			REQUIRE(res == -ESHUTDOWN || (res & (int)RMC_URING_SOURCES) == RMC_URING_CQ);
-			told += res > 0;
+			signalled += res > 0;
 		}
 	}
 	CHECK_QUIET(&r, 20);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Nodes that go down and come back, and the event files that tell of it. */
+/* Nodes that go down and come back, and the event files that report it. */
 #include <poll.h>
 #include <stddef.h>
 #include <sys/resource.h>
@@ -52,7 +52,7 @@ static uint32_t next_is(int fd, unsigned int type, int nid)
 	return e.epoch;
 }
 
-TEST(down_and_up_is_told_in_order)
+TEST(down_and_up_are_reported_in_order)
 {
 	struct rmc_node_event e;
 	struct timespec ts;
@@ -207,7 +207,7 @@ TEST(only_what_was_asked_for)
 	CHECK_EQ(rmc_watch_read(ctl, &e, 1, 0), 0);
 }
 
-TEST(a_node_tells_of_itself)
+TEST(a_node_reports_itself)
 {
 	struct end a;
 	int fd, nodes = (int)file_number(SYSFS "/nodes", ""), n;
@@ -223,7 +223,7 @@ TEST(a_node_tells_of_itself)
 	REQUIRE_EQ(set_state(1, "up"), 0);
 }
 
-TEST(too_slow_is_told_not_silent)
+TEST(overflow_is_reported)
 {
 	struct rmc_node_event e[RING + 1];
 	struct end a;
@@ -373,7 +373,7 @@ TEST(only_the_administrator_takes_nodes_down)
 }
 
 /* Parked workers, an idle fabric: a change still gets through at once. */
-TEST(told_while_everybody_sleeps)
+TEST(reported_while_everybody_sleeps)
 {
 	struct rmc_node_event e;
 	unsigned long long start;

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include "../host/tap.h"
+#include "../tap.h"
 #include "costs.h"
 #include "fiber.h"
 #include "heap.h"
@@ -191,7 +191,7 @@ static void test_clock(void)
 	CHECK_EQ(rmc_sim_run(), 1);
 	CHECK_EQ(rmc_sim_init(&o), -EBUSY);
 	rmc_sim_fini();
-	tap_result("sleeping, waiting and computing take their time; who never ends is told of");
+	tap_result("sleeping, waiting and computing take their time; who never ends is reported");
 }
 
 static void test_down(void)

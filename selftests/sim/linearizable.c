@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The checker of histories itself: what it has to accept, and what it has to refuse. */
 #include <string.h>
-#include "../host/tap.h"
+#include "../tap.h"
 #include "lin.h"
 
 static struct lin h;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A member pulls a large message while the link to its sender is cut, and a third member
- * revokes the team: the receiver must not be told that it has the message.
+ * revokes the team: the receiver must not take the message for received.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <rmc/rmc.h>
-#include "../host/tap.h"
+#include "../tap.h"
 #include "rmc_sim.h"
 
 #define BYTES	3000

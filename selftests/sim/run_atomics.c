@@ -124,7 +124,7 @@ static void member(void *arg)
 		serve();
 }
 
-static void judge(void)
+static void check(void)
 {
 	int w;
 
@@ -144,5 +144,5 @@ static void judge(void)
 }
 
 const struct run_kind run_atomics = {
-	.name = "atomics", .plan = plan, .member = member, .again = member, .judge = judge,
+	.name = "atomics", .plan = plan, .member = member, .again = member, .check = check,
 };

@@ -90,7 +90,7 @@ static void member(void *arg)
 	rmc_team_close(t);
 }
 
-static void judge(void)
+static void check(void)
 {
 	unsigned int i;
 
@@ -100,5 +100,5 @@ static void judge(void)
 }
 
 const struct run_kind run_collectives = {
-	.name = "collectives", .plan = plan, .member = member, .judge = judge,
+	.name = "collectives", .plan = plan, .member = member, .check = check,
 };

@@ -114,7 +114,7 @@ static void member(void *arg)
 	/* with the simulation: others may still read */
 }
 
-static void judge(void)
+static void check(void)
 {
 	int k;
 
@@ -129,5 +129,5 @@ static void judge(void)
 }
 
 const struct run_kind run_kv = {
-	.name = "kv", .plan = plan, .member = member, .judge = judge,
+	.name = "kv", .plan = plan, .member = member, .check = check,
 };

@@ -127,7 +127,7 @@ static void member(void *arg)
 	rmc_team_close(t);
 }
 
-static void judge(void)
+static void check(void)
 {
 	unsigned int i, j;
 
@@ -138,5 +138,5 @@ static void judge(void)
 }
 
 const struct run_kind run_messages = {
-	.name = "messages", .plan = plan, .member = member, .judge = judge,
+	.name = "messages", .plan = plan, .member = member, .check = check,
 };

@@ -75,7 +75,7 @@ static void member(void *arg)
 	rmc_team_close(t);
 }
 
-static void judge(void)
+static void check(void)
 {
 	unsigned int i;
 
@@ -84,5 +84,5 @@ static void judge(void)
 }
 
 const struct run_kind run_rejoin = {
-	.name = "rejoin", .plan = plan, .member = member, .again = member, .judge = judge,
+	.name = "rejoin", .plan = plan, .member = member, .again = member, .check = check,
 };

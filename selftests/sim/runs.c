@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "../host/tap.h"
+#include "../tap.h"
 #include "costs.h"
 #include "heap.h"
 #include "runs.h"
@@ -143,7 +143,7 @@ static bool execute(uint64_t seed, const char *trace)
 		rmc_sim_at(run_choose(4000000), pause_victim, NULL);
 	left = rmc_sim_run();
 	RUN_CHECK(!left, "%d of the threads never end", left);
-	kind->judge();
+	kind->check();
 	if (trace || run.failed) {
 		rmc_sim_stats(&s);
 		printf("# %llu operations, packets: %llu lost, %llu doubled, %llu held back\n",
@@ -196,12 +196,12 @@ static void many(uint64_t from, int runs)
 	char name[96];
 	int i;
 
-	for (i = 0; i < runs && tap_bad < 5; i++)
+	for (i = 0; i < runs && tap_failures < 5; i++)
 		if (execute_apart(from + i)) {
 			printf("# seed %llu failed; again: runs --kind %s --seed %llu\n",
 			       (unsigned long long)(from + i), kind->name,
 			       (unsigned long long)(from + i));
-			tap_bad++;
+			tap_failures++;
 		}
 	took = now_s() - start;
 	printf("# %s: %d runs, %.0f per minute\n", kind->name, i, i / took * 60);

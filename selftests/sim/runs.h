@@ -45,14 +45,14 @@ void run_crash(uint64_t crash_ns, uint64_t restart_ns);	/* the victim; 0: not ag
  * @plan: choose what is particular; may be NULL
  * @member: thread of each node
  * @again: of a node that booted again; NULL: none
- * @judge: after all threads have ended
+ * @check: after all threads have ended
  */
 struct run_kind {
 	const char *name;
 	void (*plan)(void);
 	void (*member)(void *arg);
 	void (*again)(void *arg);
-	void (*judge)(void);
+	void (*check)(void);
 };
 
 extern const struct run_kind run_atomics, run_messages, run_collectives, run_rejoin, run_kv;

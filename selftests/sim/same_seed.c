@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <rmc/rmc.h>
-#include "../host/tap.h"
+#include "../tap.h"
 #include "costs.h"
 #include "rmc_sim.h"
 

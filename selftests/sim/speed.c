@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 #include <rmc/rmc.h>
-#include "../host/tap.h"
+#include "../tap.h"
 #include "costs.h"
 #include "rmc_sim.h"
 

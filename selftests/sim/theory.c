@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <rmc/rmc.h>
-#include "../host/tap.h"
+#include "../tap.h"
 #include "costs.h"
 #include "rmc_sim.h"
 

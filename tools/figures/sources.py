@@ -85,7 +85,7 @@ class Host(Machine):
     title = "host"
     what = ("Programs of this host, at its own speed. Of the RMC only the core runs here: the files "
             "of kmod/core with one pinned thread per worker, librmc's inline path, no kernel module, "
-            "no VM (selftests/host/sweep.c). All nodes' operations go in packets.")
+            "no VM (selftests/bench/sweep.c). All nodes' operations go in packets.")
 
     def probe(self):
         if len(os.sched_getaffinity(0)) < 2:

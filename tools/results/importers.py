@@ -92,12 +92,12 @@ def host(text, _):
 
 
 def history(text, _):
-    """The last line of the file that selftests/bench-history keeps."""
+    """The last line of the file that selftests/bench/bench-history keeps."""
     entry = json.loads(text.strip().splitlines()[-1])
     rows = [{"name": name, "values": {"median": measured(row["value"], row["unit"])}}
             for name, row in entry["values"].items()]
     return {"commit": entry["commit"], "date": entry["date"][:10], "machine": entry["machine"],
-            "command": f"selftests/{entry['command']}",
+            "command": f"selftests/bench/{entry['command']}",
             "label": "", "columns": [{"name": "median"}], "rows": rows}
 
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Nodes as the files that know the core see them. The core is kmod/core, kmod/ni and
- * kmod/fabric as they are, with the shim of selftests/host.
+ * kmod/fabric as they are, with selftests/harness/shim.
  */
 #ifndef RMC_SIM_NODE_H
 #define RMC_SIM_NODE_H

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the native benchmarks share: the core with one pinned pthread per worker,
+ * librmc's inline path on the application's side, and the limits of this machine.
+ * The first application is on node 0 and works on the last node, which exposes
+ * bench_segment.
+ *
+ *	bench.c		ratios to the limits, asked-for ones
+ *	sweep.c		curves over sizes and more, for tools/rmc-figures and rmc-bench
+ *	objects.c	atomic object reads, with the library's schemes
+ *	messages.c	the library's messages
+ *	ni_bench.c	NI organisations beside each other (T18 chapter 6)
+ */
+#ifndef BENCH_HARNESS_H
+#define BENCH_HARNESS_H
+
+#include "testbed.h"
+
+/* both sides call their end of a queue pair struct rmc_qp */
+#define rmc_qp user_qp
+#include "lib/include/rmc/qp.h"
+#undef rmc_qp
+
+#define BENCH_ENTRIES	128
+/*
+ * Operations before the first that counts: what a limit measured before has driven out of
+ * the caches, above all the chunk table of a segment, comes back with some 1000 of them.
+ */
+#define BENCH_WARM_UP	2000
+#define BENCH_SLOT	65536UL		/* most bytes of local buffer per slot */
+
+/* An application and its end of the queue pair */
+struct bench_app {
+	struct app a ____cacheline_aligned;	/* the worker's, as if in the kernel */
+	struct user_qp qp ____cacheline_aligned;
+	u8 slots[BENCH_ENTRIES];
+	struct rmc_mem *buf;
+	u8 *lbuf;
+	u32 stride;			/* of the slots' pieces of lbuf, bytes */
+	u32 target;			/* node */
+};
+
+struct bench {
+	struct testbed w;
+	struct bench_app app;
+	struct rmc_mem *seg;
+};
+
+extern bool bench_quick;			/* a quarter of the operations */
+extern u64 bench_bytes;			/* of bench_segment */
+extern u8 *bench_segment;
+extern u32 bench_chunk_shift;		/* physically contiguous: 4 KiB, 21 where in huge pages */
+
+/* Pins the caller and maps; how many CPUs there are: fewer than two will not do. */
+int bench_setup(u64 bytes);
+void bench_init(struct bench *b, u32 nodes, const char *ni, u32 mtu);
+void bench_init_opts(struct bench *b, const struct testbed_opts *o);
+void bench_start(struct bench *b, bool park);
+void bench_fini(struct bench *b);
+/* One more, on @nid, between bench_init() and bench_start() */
+void bench_app_init(struct bench *b, struct bench_app *app, u32 nid, u32 target);
+void bench_app_fini(struct bench_app *app);
+void bench_check(int err);
+/*
+ * Also between nodes of one worker there are packets, as with local=0 of the module, or the
+ * local path is taken
+ */
+void bench_packets(struct testbed *w, bool packets);
+/* The value of an option --path: "packets" or "local" */
+bool bench_is_path(const char *name, bool *packets);
+
+void bench_pin(int cpu);
+u8 *bench_map(size_t n);			/* in huge pages, none of it zero */
+u64 bench_now(void);			/* ns */
+double bench_ns_per_tick(void);
+
+/* For single operations: a read of the clock costs as much as a tenth of a remote read */
+static inline u64 bench_ticks(void)
+{
+#ifdef __x86_64__
+	return __builtin_ia32_rdtsc();
+#else
+	return bench_now();
+#endif
+}
+
+u64 bench_random(void);
+double bench_median(double *v, int n);	/* sorts */
+
+/* One sample of blocking latency, ns */
+double bench_latency(struct bench_app *app, u32 op, u32 size, u64 span);
+/* Operations per microsecond with @outstanding in flight */
+double bench_rate(struct bench_app *app, u32 op, u32 size, u64 span, u32 outstanding);
+/* One blocking operation */
+u64 bench_one(struct bench_app *app, u32 op, u32 size, u64 span);
+/* Issue one read or write; the data that comes is read as well */
+void bench_post(struct bench_app *app, u32 op, u32 size, u64 span);
+
+/*
+ * Samples of limits take so many times fewer operations: short ones, of which the
+ * median forgets those in which a CPU was taken away
+ */
+/* idle time after which a worker parks, as park_us is by default */
+#define BENCH_PARK_NS	200000
+extern bool bench_helps;		/* on a parked worker: help it, else wake its thread */
+extern int bench_finer;
+
+/*
+ * One sample of a limit: a line's round trip, ns; GB/s; a dependent read, ns; simple
+ * operations by the worker's CPU, which must be idle, a ns: fewer when what shares the
+ * core with it is busy, of which a VM sees nothing else
+ */
+double bench_pingpong(struct bench *b);
+double bench_memcpy(void);
+double bench_access(void);
+double bench_arithmetic(void);
+
+/* With bench_start(b, true): the share of a CPU that a parked worker takes; ns of a read
+ * after @us in which the worker has parked
+ */
+double bench_idle(struct bench *b);
+double bench_wake(struct bench *b, u32 us);
+/* What the machine takes for that alone: a thread asleep for @us is woken and says so */
+double bench_thread_wake(u32 us);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the fuzz targets share: a small testbed of three nodes, of one unit each or of
+ * two, memory whose edges AddressSanitizer watches, the input as a stream of bytes, and what may happen
+ * around the packets (chaos.c). What breaks a promise traps.
+ */
+#ifndef FUZZ_H
+#define FUZZ_H
+
+#include <string.h>
+#include "kmod/core/pipeline.h"
+#include "selftests/harness/testbed.h"
+
+#define NODES	3
+#define UNITS	2	/* at most */
+#define CTX	3
+#define SEG	8192
+#define BUF	8192
+#define ENTRIES	16
+
+#define MUST(cond) do { if (!(cond)) __builtin_trap(); } while (0)
+
+struct input {
+	const u8 *at;
+	size_t left;
+};
+
+static inline u64 take(struct input *in, u32 bytes)
+{
+	u64 v = 0;
+	u32 n = bytes < in->left ? bytes : (u32)in->left;
+
+	memcpy(&v, in->at, n);
+	in->at += n;
+	in->left -= n;
+	return v;
+}
+
+struct fuzz {
+	struct testbed w;
+	struct app a;
+	struct rmc_mem *seg_mem, *buf_mem;
+	u8 *seg, *buf;
+	bool hostile;		/* nodes 1 and 2 stand still; the input acts for them */
+	bool withdrawn;		/* node 0 has no segment */
+	bool replies_optional;	/* peers may have gone */
+};
+
+void fuzz_init(struct fuzz *b, struct input *in, bool hostile);
+void fuzz_fini(struct fuzz *b);
+
+/* Something else happens: time passes, memory changes, faults come and go. */
+void fuzz_chaos(struct fuzz *b, struct input *in);
+/* All of that ends, and enough time passes for what is in flight. */
+void fuzz_calm(struct fuzz *b);
+
+/* Endpoint of a node's unit; there are fewer than named where there is but one. */
+static inline u32 fuzz_endpoint(struct fuzz *b, u32 nid, u32 unit)
+{
+	return rmc_endpoint(&b->w.fabric[0], nid) + unit % b->w.opts.units;
+}
+
+/* Both rings of the channel from one endpoint to another. */
+static inline void fuzz_rings(struct fuzz *b, u32 from, u32 to, struct rmc_ring *req,
+			      struct rmc_ring *rep)
+{
+	struct rmc_fabric *f = &b->w.fabric[0];
+	u8 *mem = f->ops->channel(f, from, to);
+
+	rmc_ring_init(req, mem, f->ring_order, f->pay_order);
+	rmc_ring_init(rep, mem + rmc_ring_bytes(f->ring_order, f->pay_order), f->ring_order,
+		      f->pay_order);
+}
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A stub requester: the test puts any requests into the shared rings, and polls for
+ * replies when it likes. The node that serves it is real.
+ *
+ *	the test, as a node that stands still <== rings ==> RRPP, ATT of a node
+ */
+#ifndef CLIENT_H
+#define CLIENT_H
+
+#include "testbed.h"
+
+/* Its ends of the channel to a unit */
+struct client {
+	struct testbed *w;
+	struct rmc_ring req, rep;
+	u32 ep, to;
+};
+
+/* As unit 0 of node @nid, of endpoint @to. Each node has a kernel of its own. */
+static inline void client_init(struct client *c, struct testbed *w, u32 nid, u32 to)
+{
+	struct rmc_fabric *f = &w->fabric[nid];
+	u32 server = w->node[rmc_endpoint_nid(f, to)]->epoch;
+	u8 *mem;
+
+	c->w = w;
+	c->ep = rmc_endpoint(f, nid);
+	c->to = to;
+	w->frozen[nid] = true;
+	mem = f->ops->channel(f, c->ep, to);
+	rmc_ring_init(&c->req, mem, f->ring_order, f->pay_order);
+	rmc_ring_init(&c->rep, mem + rmc_ring_bytes(f->ring_order, f->pay_order), f->ring_order,
+		      f->pay_order);
+	rmc_ring_begin(&c->req, w->node[nid]->epoch, server);
+	rmc_ring_begin(&c->rep, w->node[nid]->epoch, server);
+}
+
+static inline void client_send(struct client *c, u64 word0, u64 word1)
+{
+	rmc_ring_put(&c->req, word0, word1);
+	rmc_os_or64(rmc_doorbell_word(&c->w->fabric[0], c->to, RMC_LANE_REQ, c->ep), 1ULL << c->ep % 64);
+}
+
+/* The next reply, if there is one */
+static inline bool client_reply(struct client *c, struct rmc_rep *r)
+{
+	struct rmc_desc d;
+
+	if (!rmc_ring_peek(&c->rep, 0, &d))
+		return false;
+	c->rep.pos++;
+	rmc_rep_parse(r, &d);
+	return true;
+}
+
+/* Was its doorbell rung since the last time? A requester that sleeps sees nothing else. */
+static inline bool client_called(struct client *c)
+{
+	u64 *word = rmc_doorbell_word(&c->w->fabric[0], c->ep, RMC_LANE_REP, c->to);
+	bool called = *word >> c->to % 64 & 1;
+
+	rmc_os_andnot64(word, 1ULL << c->to % 64);
+	return called;
+}
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A testbed: nodes and their fabric inside one process. The core's files are driven step by
+ * step with a virtual clock (unit tests) or by one pthread per worker (stress, benchmarks).
+ *
+ * One kernel hosts all nodes (loopback), or each node has a kernel of its own that shares the
+ * region with the others (as ivshmem does), so that nodes can join, die and join again.
+ */
+#ifndef TESTBED_H
+#define TESTBED_H
+
+#include <pthread.h>
+#include "kmod/core/complete.h"
+#include "kmod/core/state.h"
+#include "kmod/member/member.h"
+#include "kmod/ni/ni.h"
+
+struct testbed_opts {
+	u32 nodes;
+	const char *ni;		/* default "fused" */
+	u32 units;		/* per node, a power of two; default 1 */
+	u32 rrpps;		/* of these serve requests; default all */
+	u32 interleave;		/* default RMC_INTERLEAVE */
+	u32 frontends;		/* per unit, of split; default 1 */
+	u32 mtu;		/* default 4096 */
+	u32 ring_order;		/* default RMC_RING_ORDER */
+	u32 pay_order;		/* default RMC_PAY_ORDER */
+	u32 itt;		/* default 64 */
+	u32 max_entries;
+	bool kernels;		/* one kernel per node */
+	bool links;		/* and they share no memory, see packets.h */
+	bool one_kernel;	/* what is tested is its workers or doorbells: links have no say */
+	u32 att_entries;	/* default RMC_ATT_ENTRIES */
+};
+
+struct testbed_worker {
+	struct rmc_ni_worker ni;	/* first: rmc_os_wake() casts */
+	pthread_t thread;
+	struct testbed *testbed;
+	int cpu;
+	u32 kick;
+	bool park;
+};
+
+struct testbed {
+	struct testbed_opts opts;
+	struct rmc_fabric *fabric;	/* one, or one per node */
+	struct rmc_node **node;
+	struct testbed_worker *worker;
+	u32 workers;
+	struct rmc_region_node *table;
+	struct rmc_doorbell *bell;
+	u32 *sync;
+	void **channel;
+	bool *frozen;			/* by node: its kernel does not run */
+	struct packets *packets;	/* of opts.links; then table, bell and sync are node 0's */
+	u32 stop;
+	u32 apps;			/* made so far */
+	u32 *pong;			/* worker 0 plays ping-pong instead, see bench.c */
+};
+
+/* An application: a QP with its queues, buffers and flags, in plain memory. */
+struct app {
+	struct rmc_qp qp;
+	struct rmc_bufs bufs;		/* of the one unit it uses */
+	struct rmc_qp_flags *flags;
+	struct rmc_wq_entry *wq;
+	struct rmc_cq_entry *cq;
+	u32 entries;
+	u32 head;
+	u32 cq_head;
+	struct testbed *w;
+};
+
+/* Events of nodes since testbed_node_event_count was 0 */
+#define TESTBED_NODE_EVENTS	64
+
+struct testbed_node_event {
+	u32 by, type, nid, epoch;
+};
+
+extern struct testbed_node_event testbed_node_events[TESTBED_NODE_EVENTS];
+extern u32 testbed_node_event_count;
+extern u32 testbed_events;	/* of waiters, so far */
+extern void (*testbed_at_event)(void);	/* called for each of them */
+extern u64 testbed_now_ns;	/* virtual clock; 0: the real one */
+
+/*
+ * Milliseconds have 32 bits, and come round in 49.7 days: in every test, just after it
+ * began, both those of the clock and those that each node counts itself.
+ */
+#define TESTBED_START_MS	(-8U)
+#define TESTBED_START_NS	(TESTBED_START_MS * 1000000ULL)
+
+void testbed_init(struct testbed *w, const struct testbed_opts *o);
+void testbed_fini(struct testbed *w);
+u32 testbed_visit(struct testbed *w);		/* one visit of each worker */
+void testbed_settle(struct testbed *w);		/* until nothing is left to do */
+void testbed_tick(struct testbed *w, u64 ms);	/* advance the virtual clock */
+void testbed_pass(struct testbed *w, u64 ms);	/* the same in steps that nobody takes for a pause */
+void testbed_restart(struct testbed *w, u32 nid);	/* a kernel dies and boots again */
+void testbed_start(struct testbed *w, const int *cpus, bool park);
+void testbed_stop(struct testbed *w);
+/* an application that found its worker parked; woken as well if it was helped so recently */
+void testbed_help(struct rmc_ni_worker *ni, u64 often_ns);
+
+/* Memory as the core sees it. chunk_shift splits it, 63 does not. */
+struct rmc_mem *mem_make(void *base, u64 length, u32 chunk_shift, u32 flags);
+void mem_free(struct rmc_mem *m);
+void mem_objects(struct rmc_mem *m, u32 mode, u32 header);
+void seg_set(struct testbed *w, u32 nid, u32 ctx_id, struct rmc_mem *m);
+
+/* Packets of a lane that come from a node to another; single-threaded only */
+void fault_set(struct testbed *w, u32 from, u32 to, enum rmc_lane lane,
+	       const struct rmc_fault *fault, u64 seed);
+void fault_clear(struct testbed *w, u32 from, u32 to, enum rmc_lane lane);
+
+/* Unit of any node */
+static inline struct rmc_node *testbed_unit(struct testbed *w, u32 ep)
+{
+	return w->node[ep / w->opts.units]->unit[ep % w->opts.units];
+}
+
+u32 testbed_in_flight(struct testbed *w, u32 nid);	/* operations */
+u32 testbed_transfers(struct testbed *w, u32 nid);	/* announced ones that it serves */
+/* all of a pair's channels */
+bool testbed_credits_home(struct testbed *w, u32 from, u32 to);
+
+/* Counter of a node: of all its units */
+#define testbed_stat(w, nid, name) ({						\
+	u64 sum_ = 0;								\
+	u32 unit_;								\
+										\
+	for (unit_ = 0; unit_ < (w)->opts.units; unit_++)			\
+		sum_ += (w)->node[nid]->unit[unit_]->stats.name;		\
+	sum_;									\
+})
+/* Applications of a node are dealt to its units */
+void app_init(struct app *a, struct testbed *w, u32 nid, u32 ctx_id, u32 entries);
+/* the same, of a tenant of its backend's worker */
+void app_init_of(struct app *a, struct testbed *w, u32 nid, u32 ctx_id, u32 entries,
+		 struct rmc_tenant *tenant);
+void app_fini(struct app *a);
+void app_lost(struct app *a);	/* instead, when its kernel died */
+void app_post_raw(struct app *a, u64 word0, u64 word1);
+u32 app_post(struct app *a, u32 op, u32 nid, u64 offset, const void *lbuf, u32 len);
+bool app_poll(struct app *a, u32 *slot, u32 *status);
+void app_take(struct app *a);	/* its RGP polls once, nobody else does anything */
+int app_run(struct app *a, u32 op, u32 nid, u64 offset, const void *lbuf, u32 len);
+int app_wait(struct app *a);
+
+#endif

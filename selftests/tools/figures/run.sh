@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+#
+# Host tests of tools/rmc-figures: its parts, pages of canned results, and one real
+# run of the host's own benchmark. TAP on stdout, exit status 1 if any failed, 4 with
+# the reason if they cannot run at all. usage: run.sh
+
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../../.." && pwd)
+W=$top/build/selftests/figures
+F=$top/tools/rmc-figures
+rm -rf "$W"
+mkdir -p "$W"
+
+for need in gnuplot python3; do
+	if ! command -v $need > /dev/null; then
+		echo "no $need: run vm-setup/rmc-deps figures"
+		exit 4
+	fi
+done
+
+. "$here/../../tap.sh"
+
+shows() {			# shows NAME FILE PATTERN
+	grep -q -- "$3" "$2"
+	report $? "$1"
+}
+
+# --- parts, and pages of canned results ---
+
+report_unittest "$here/unit.py"
+
+# --- command line ---
+
+expect "help" 0 "^Exit status: 0 done" "$F" --help
+expect "list" 0 "^  table2 *A14 Table 2" "$F" --list
+expect "list has the machines" 0 "^  host *host: " "$F" --list
+expect "unknown figure" 2 "no figure fig99" "$F" --only fig99
+expect "unknown machine" 2 "no machine abacus" "$F" --machine abacus
+expect "nothing to make a page of" 125 "run.json" "$F" --render --out "$W/none"
+no_gnuplot() {
+	python3 -c 'import os, runpy, sys
+sys.argv = sys.argv[1:]
+sys.path.insert(0, os.path.dirname(sys.argv[0]))
+from figures import base
+base.gnuplot = lambda: None
+runpy.run_path(sys.argv[0], run_name="__main__")' "$F" --render --out "$W/none"
+}
+expect "without gnuplot the cure is named" 125 "rmc-deps figures" no_gnuplot
+
+# --- a real run ---
+
+if [ "$(nproc)" -lt 2 ]; then
+	report 0 "table 2 by the host's own benchmark" "needs two CPUs"
+else
+	make -s -C "$top/selftests" O="$top/build/host" "$top/build/host/sweep" ||
+		report 1 "sweep builds"
+	expect "sweep: sizes that are none" 2 "usage: sweep" "$top/build/host/sweep" --sizes 8,4
+	expect "sweep: no such series" 2 "usage: sweep" "$top/build/host/sweep" frob
+	expect "table 2 by the host's own benchmark" 0 "index.html$" \
+		timeout 250 "$F" --quick --only table2 --machine host --out "$W/table2"
+	page=$W/table2/index.html
+	shows "its page has the paper's values" "$page" '<td class="paper">1.97</td>'
+	shows "and one of here" "$page" '<td class="native">[0-9.]*</td>'
+	shows "and the command" "$page" '<code>build/host/sweep --path packets --quick read-latency '
+	shows "raw JSON lies beside it" "$W/table2/raw/host.sweep.json" '"t_typical_usec"'
+	make -s -C "$top/selftests" O="$top/build/host" "$top/build/host/objects" ||
+		report 1 "objects builds"
+	expect "objects: no such figure" 2 "usage: objects" "$top/build/host/objects" 11
+	expect "objects: schemes as JSON" 0 '"series": "farm: check"' \
+		timeout 120 "$top/build/host/objects" --quick --json schemes
+	expect "the page can be made again" 0 "index.html$" "$F" --render --out "$W/table2"
+fi
+
+echo "1..$count"
+[ $failed -eq 0 ]

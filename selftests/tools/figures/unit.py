@@ -1,0 +1,446 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+"""Parts of tools/figures, and pages of made-up results: no tool runs here."""
+
+import contextlib
+import io
+import os
+import re
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+TOP = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "..")
+sys.path.insert(0, os.path.join(TOP, "tools"))
+from figures import figs, jobs, page, papers, plot, runner, sources     # noqa: E402
+from figures.base import Missing                                        # noqa: E402
+
+SIZES = (64, 512, 4096, 8192)
+
+
+def plans(**lacking):
+    """All machines there, native, but for those named with a reason."""
+    found = {}
+    for key, kind in sources.MACHINES.items():
+        found[key] = runner.Plan(key, kind.title, kind.what, kind.rmc, tcp=kind.tcp,
+                                 solo=kind.solo, missing=lacking.get(key.replace("-", "_")))
+    return found
+
+
+def lat(base):
+    return {"results": [{"bytes": n, "t_typical_usec": base + n / 1e4} for n in (8, *SIZES)]}
+
+
+def bandwidth(per_byte):
+    return {"results": [{"bytes": n, "bw_average_bytes_per_sec": n * per_byte,
+                         "bw_typical_bytes_per_sec": n * per_byte,
+                         "msg_rate_per_sec": per_byte} for n in (8, *SIZES)]}
+
+
+def netpipe(tcp):
+    rows = [{"bytes": n, "way": way, "best": (way == "pull") == (n >= 512), "t_typical_usec": 3.0,
+             "bw_average_bytes_per_sec": 1e9} for n in (1, *SIZES)
+            for way in (("tcp",) if tcp else ("push", "pull"))]
+    return {"results": rows, **({} if tcp else {"best_threshold": "512"})}
+
+
+def objects():
+    """SABRes 20% better throughout, and 40% where 16 writers are"""
+    def row(figure, size, series, value, writers=0):
+        return {"figure": figure, "bytes": size, "writers": writers, "series": series,
+                "value": value, "unit": "ns"}
+
+    sizes = (128, 1024, 8192)
+    rows = [row(f, n, s, v) for n in sizes for f, s, v in (
+        ("1", "farm: transfer", n + 300), ("1", "farm: strip and compare", n / 4),
+        ("7a", "read", n + 300), ("7a", "SABRe", n + 300), ("7b", "read", 5), ("7b", "SABRe", 5),
+        ("9a", "farm", n), ("9a", "sabre", n * 0.8), ("9a", "sabre shorter by", 20),
+        ("9b", "farm", 1), ("9b", "sabre", 1.2), ("9b", "sabre more by", 20),
+        ("10-llc", "clean layout, in place", 2), ("10-llc", "clean, times as many", 2))]
+    rows += [row(f, n, "sabre more by", 20 if not w else 40, w) for n in sizes for w in (0, 16)
+             for f in ("8", "8-readers")]
+    return {"mtu": 4096, "rounds": 5, "rows": rows}
+
+
+def canned(job):
+    """{node: what the tool would print}, by the tool's name"""
+    tool, nodes = job.argv[0], range(job.nodes)
+    if tool == "host/sweep":
+        named = {"read-latency": lat(0.2), "read-latency-double": lat(0.4),
+                 "read-bandwidth": bandwidth(1e6), "read-bandwidth-double": bandwidth(2e6),
+                 "fetch-and-add": lat(0.3), "compare-and-swap": lat(0.31)}
+        return {0: {"limits": {"line_ping_pong_usec": 0.1, "dependent_read_usec": 0.1,
+                               "memcpy_bytes_per_sec": 1e10},
+                    "series": [{"name": k, **v} for k, v in named.items()]}}
+    if tool == "host/objects":
+        return {0: objects()}
+    if tool == "rmc_netpipe":
+        return {0: netpipe("--tcp" in job.argv)}
+    if tool == "pagerank":
+        variant = job.argv[job.argv.index("-v") + 1]
+        return {0: {"speedup": {"shm": 1.9, "bulk": 1.8, "fine": 0.6}[variant], "supersteps": 5,
+                    "graph": "R-MAT, scale 16"}}
+    found = {"rmc_read_lat": lat(1.0), "rmc_atomic_lat": lat(1.1), "rmc_read_bw": bandwidth(1e6)}
+    return {n: found[tool] for n in nodes}
+
+
+class Folder(unittest.TestCase):
+    """A folder of results of every job that figures ask for."""
+
+    def setUp(self):
+        tmp = tempfile.TemporaryDirectory()
+        self.addCleanup(tmp.cleanup)
+        self.folder = tmp.name
+        self.modules = figs.modules()
+
+    def fill(self, run, broken=lambda job: None):
+        head = {"started": "now", "command": "rmc-figures", "figures": list(self.modules),
+                "versions": [("this tree", "v<1>")]}
+        run.save(self.folder, head)
+        results = runner.Results(self.folder)
+        for module in self.modules.values():
+            for job in module.jobs(run):
+                value = {"command": "build/" + " ".join(job.argv), "seconds": 1.0, "load": 0.1,
+                         "started": "now"}
+                reason = broken(job)
+                results.write(job, {**value, "missing": reason} if reason else
+                              {**value, "output": canned(job)})
+        return head
+
+    def shown(self, name, run):
+        module = self.modules[name]
+        figure = figs.Figure(name, module, papers.load(module.PAPER))
+        module.show(run, runner.Results(self.folder), figure.paper, figure)
+        return figure
+
+    def curve(self, figure, part, label):
+        for block in figure.blocks:
+            if isinstance(block, plot.Plot) and block.name.endswith(part):
+                return dict(next(s for s in block.series if s.label == label).points)
+        self.fail(f"no {part}")
+
+    def cell(self, figure, row, column):
+        for block in figure.blocks:
+            if isinstance(block, figs.Table) and column in [text for text, _ in block.head]:
+                at = [text for text, _ in block.head].index(column)
+                for cells in block.rows:
+                    if cells[0] == row:
+                        return cells[at]
+        self.fail(f"no {row} of {column}")
+
+
+class FigureTest(Folder):
+    def setUp(self):
+        super().setUp()
+        self.run_ = runner.Run(plans(), False, 8)
+        self.fill(self.run_)
+
+    def test_every_figure_is_complete(self):
+        for name in self.modules:
+            figure = self.shown(name, self.run_)
+            self.assertTrue(figure.complete(), name)
+            self.assertEqual(figure.gaps, [], name)
+
+    def test_fig7_latency_and_small_sizes(self):
+        curve = self.curve(self.shown("fig7", self.run_), "latency", "UML")
+        self.assertEqual(sorted(curve), list(SIZES))        # not 8 B
+        self.assertAlmostEqual(curve[64], 1.0064)
+
+    def test_fig7_double_sided_bandwidth_is_of_both(self):
+        figure = self.shown("fig7", self.run_)
+        self.assertAlmostEqual(self.curve(figure, "bandwidth", "guests, double-sided")[8192],
+                               2 * self.curve(figure, "bandwidth", "guests")[8192])
+
+    def test_fig7_paper_points(self):
+        curve = self.curve(self.shown("fig7", self.run_), "bandwidth",
+                           "paper: simulated hardware, double-sided")
+        self.assertEqual(curve[8192], 19.2)
+
+    def test_shared_cpus_are_reported(self):
+        results = runner.Results(self.folder)
+        for job in self.modules["fig7"].jobs(self.run_):
+            if job.key == "uml.rmc_read_lat-double":
+                results.write(job, {**results.raw(job), "machine": {"shared": True}})
+        self.curve(self.shown("fig7", self.run_), "latency", "UML, sharing CPUs, double-sided")
+
+    def test_fig7_limits(self):
+        figure = self.shown("fig7", self.run_)
+        self.assertAlmostEqual(self.cell(figure, "remote read / local read", "host"), 2.064)
+        self.assertEqual(self.cell(figure, "memory bandwidth, GB/s", "paper: simulated hardware"),
+                         12)
+
+    def test_fig8_ways(self):
+        figure = self.shown("fig8", self.run_)
+        self.assertEqual(len(self.curve(figure, "latency", "UML, best threshold")), len(SIZES))
+        self.assertAlmostEqual(self.curve(figure, "bandwidth", "host, kernel TCP, one kernel")[64],
+                               8.0)
+        self.assertEqual(self.cell(figure, "best threshold, bytes", "UML"), "512")
+        self.assertEqual(self.cell(figure, "best threshold, bytes",
+                                   "paper: development platform"), 1024)
+
+    def test_fig8_has_no_tcp_where_system_calls_are_dear(self):
+        labels = [s.label for b in self.shown("fig8", self.run_).blocks
+                  if isinstance(b, plot.Plot) for s in b.series]
+        self.assertFalse([x for x in labels if x.startswith("UML") and "TCP" in x])
+
+    def test_fig9_variants(self):
+        figure = self.shown("fig9", self.run_)
+        self.assertEqual(self.curve(figure, "speed-up", "soNUMA (bulk): UML"),
+                         {1: 1.8, 2: 1.8, 4: 1.8})
+        self.assertEqual(self.curve(figure, "speed-up", "SHM (pthreads): host")[2], 1.9)
+        self.assertEqual(self.cell(figure, "supersteps", "here"), "5")
+
+    def test_table2_values(self):
+        figure = self.shown("table2", self.run_)
+        self.assertAlmostEqual(self.cell(figure, "max bandwidth, Gbps", "UML"), 8192 * 1e6 * 8e-9)
+        self.assertAlmostEqual(self.cell(figure, "read RTT, us", "host"), 0.2064)
+        self.assertAlmostEqual(self.cell(figure, "fetch-and-add, us", "guests"), 1.1008)
+        self.assertAlmostEqual(self.cell(figure, "IOPS, Mops/s", "loopback"), 1.0)
+
+    def test_objects(self):
+        figure = self.shown("objects", self.run_)
+        self.assertEqual(self.curve(figure, "latency", "SABRe")[1024], 1324)
+        self.assertEqual(self.curve(figure, "lookups", "sabre"), {128: 1.2, 1024: 1.2, 8192: 1.2})
+        row = "fig. 8: 8 KiB, {}, %"
+        self.assertEqual(self.cell(figure, row.format("no writers"), "host"), 20)
+        self.assertEqual(self.cell(figure, row.format("16 writers"), "host"), 40)
+        self.assertEqual(self.cell(figure, row.format("16 writers"), "paper: simulated hardware"),
+                         97)
+        self.assertEqual(self.cell(figure, "fig. 1: stripping versions, share of a 128 B read, %",
+                                   "host"), 25)
+
+    def test_faa_ratio(self):
+        self.assertAlmostEqual(self.cell(self.shown("faa", self.run_), "fetch-and-add / read",
+                                         "UML"), 1.1008 / 1.0064)
+
+
+class MissingTest(Folder):
+    def test_a_machine_that_fails_is_reported_and_the_rest_goes_on(self):
+        run = runner.Run(plans(), False, 2)
+        self.fill(run, lambda job: "no guest came up: bad luck" if job.machine == "vm" else None)
+        for name in self.modules:
+            figure = self.shown(name, run)
+            self.assertTrue(figure.complete(), name)
+            if any(job.machine == "vm" for job in self.modules[name].jobs(run)):
+                self.assertIn("no guest came up: bad luck", [reason for _, reason in figure.gaps])
+
+    def test_a_figure_without_any_machine_is_not_expected(self):
+        run = runner.Run(plans(uml="no kernel", uml_cluster="no kernel", vm="no QEMU",
+                               loopback="no QEMU"), False, 2)
+        self.fill(run)
+        self.assertTrue(self.shown("fig7", run).complete())         # by the host
+        figure = self.shown("fig8", run)
+        self.assertFalse(figure.complete())                         # TCP alone is none
+        self.assertFalse(figure.expected(run, self.modules["fig8"]))
+
+    def test_a_figure_that_should_work_is_expected(self):
+        run = runner.Run(plans(), False, 2)
+        self.fill(run, lambda job: "broken")
+        for name in self.modules:
+            self.assertFalse(self.shown(name, run).complete(), name)
+            self.assertTrue(figs.Figure.expected(run, self.modules[name]))
+
+    def test_a_raw_file_without_the_field_is_reported(self):
+        run = runner.Run(plans(), False, 2)
+        self.fill(run)
+        for name in os.listdir(os.path.join(self.folder, "raw")):
+            path = os.path.join(self.folder, "raw", name)
+            with open(path, encoding="utf-8") as f:
+                text = f.read().replace("t_typical_usec", "gone").replace('"speedup"', '"gone"')
+                text = text.replace('"value"', '"gone"')
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(text)
+        for name in self.modules:
+            figure = self.shown(name, run)
+            self.assertTrue(figure.gaps and not figure.complete(), name)
+
+
+class PageTest(Folder):
+    def make(self, run, broken=lambda job: None):
+        head = self.fill(run, broken)
+        shown = [self.shown(name, run) for name in self.modules]
+        results = {name: runner.Results(self.folder) for name in self.modules}
+        for name, module in self.modules.items():
+            for job in module.jobs(run):
+                results[name].raw(job)
+        with open(page.make(self.folder, run, head, shown, results), encoding="utf-8") as f:
+            return f.read()
+
+    def test_self_contained(self):
+        text = self.make(runner.Run(plans(), False, 2))
+        links = re.findall(r'(?:src|href)="([^"]*)"', text)
+        for link in links:
+            self.assertRegex(link, r"^(data:image/svg|#|raw/)")
+            if link.startswith("raw/"):
+                self.assertTrue(os.path.exists(os.path.join(self.folder, link)), link)
+        self.assertEqual(text.count("data:image/svg"), 10)
+        self.assertNotIn("<script", text)
+
+    def test_escapes_and_names(self):
+        text = self.make(runner.Run(plans(vm="<no> guests"), False, 2))
+        self.assertIn("v&lt;1&gt;", text)
+        self.assertIn("&lt;no&gt; guests", text)
+        self.assertIn("build/rmc_netpipe", text)
+
+    def test_emulated_times_are_marked(self):
+        found = plans()
+        found["vm"].native, found["vm"].accel = False, "TCG"
+        text = self.make(runner.Run(found, False, 2))
+        self.assertIn('<th class="emulated">guests (TCG, not representative)</th>', text)
+
+    def test_a_busy_machine_is_reported(self):
+        self.assertIn("3.0 on 2 CPUs", page.busy([0.1, 3.0], 2))
+        self.assertEqual(page.busy([0.1], 2), "")
+
+    def test_numbers(self):
+        self.assertEqual([page.number(x) for x in (None, "a<b", 1024, 0.12345, 123456.7, 1.0)],
+                         ["", "a&lt;b", "1024", "0.123", "123000", "1"])
+
+    def test_render_again_from_the_folder(self):
+        run = runner.Run(plans(vm="no QEMU"), True, 2)
+        self.fill(run)
+        again, head = runner.Run.load(self.folder)
+        self.assertEqual(again.plans, run.plans)
+        self.assertEqual(head["figures"], list(self.modules))
+
+
+class ParseTest(unittest.TestCase):
+    def test_lines_of_two_nodes_mixed(self):
+        found = jobs.parse('[1] {\n[0] {\n[1] "a": 1}\n[0]   "a": 0\n[0] }\n')
+        self.assertEqual(found, {0: {"a": 0}, 1: {"a": 1}})
+
+    def test_without_a_prefix(self):
+        self.assertEqual(jobs.parse('{\n"a": [\n1]}\n'), {0: {"a": [1]}})
+
+    def test_no_json(self):
+        for text in ("", "usage: x\n", "[0] {\n"):
+            with self.assertRaises(Missing):
+                jobs.parse(text)
+
+
+class Fake(sources.Machine):
+    key = "fake"
+
+    def __init__(self, argv, boots=True):
+        self.argv, self.boots, self.entered, self.left = argv, boots, 0, 0
+
+    def enter(self, nodes, boot):
+        self.entered += 1
+        if not self.boots:
+            raise Missing("no guest came up")
+
+    def leave(self):
+        self.left += 1
+
+    def command(self, nodes, argv):
+        return self.argv
+
+
+class RunnerTest(Folder):
+    def execute(self, machine, count=1):
+        run = runner.Run({"fake": runner.Plan("fake", "fake", "", True)}, True, 2)
+        run.save(self.folder, {})
+        results = runner.Results(self.folder)
+        todo = [jobs.Job("fake", f"job{i}", ("tool",), 1) for i in range(count)]
+        with contextlib.redirect_stderr(io.StringIO()) as output:
+            runner.execute(run, todo, {"fake": machine}, results)
+        return [results.raw(job) for job in todo], output.getvalue()
+
+    def test_output_is_kept(self):
+        (raw,), output = self.execute(Fake(["echo", '{"a": 1}']))
+        self.assertEqual(raw["output"], {"0": {"a": 1}})
+        self.assertIn("[ 1/1] 0:00 done", output)
+
+    def test_a_failed_tool_says_its_last_words(self):
+        (raw,), output = self.execute(Fake(["sh", "-c", "echo first >&2; echo last >&2; exit 3"]))
+        self.assertEqual(raw["missing"], "exit status 3: last")
+        self.assertIn("MISSING: exit status 3: last", output)
+
+    def test_a_machine_that_does_not_boot_is_given_up(self):
+        machine = Fake(["true"], boots=False)
+        raws, _ = self.execute(machine, 5)
+        self.assertEqual(machine.entered, runner.REBOOTS)
+        self.assertTrue(all("no guest came up" in raw["missing"] for raw in raws))
+
+    def test_a_time_out_is_no_result(self):
+        with mock.patch.object(sources, "call", side_effect=Missing("not done after 70 s")):
+            (raw,), _ = self.execute(Fake(["true"]))
+        self.assertEqual(raw["missing"], "not done after 70 s")
+
+    def test_a_time_out_ends_the_program(self):
+        with self.assertRaises(Missing):
+            sources.call(["sleep", "100"], 0.2)
+
+    def test_the_machine_is_left_when_interrupted(self):
+        machine = Fake(["true"])
+        with mock.patch.object(sources, "call", side_effect=KeyboardInterrupt):
+            with self.assertRaises(KeyboardInterrupt):
+                self.execute(machine)
+        self.assertGreater(machine.left, 0)
+
+    def test_stale_results_are_not_shown(self):
+        results = runner.Results(self.folder)
+        os.makedirs(results.folder)
+        job = jobs.Job("fake", "job0", ("tool",), 1)
+        results.write(job, {"output": {"0": {"old": 1}}, "seconds": 7})
+        self.assertEqual(results.estimate(job, runner.Plan("fake", "", "", True)), 7)
+        (raw,), _ = self.execute(Fake(["false"]))
+        self.assertNotIn("output", raw)
+
+
+class PapersTest(unittest.TestCase):
+    def test_files_are_well_formed(self):
+        for name in papers.names():
+            paper = papers.load(name)
+            for key in ("paper", "figure", "section", "statements"):
+                self.assertIn(key, paper, name)
+            for s in paper.get("series", ()):
+                self.assertTrue(s["source"] and s["unit"] and s["points"], name)
+            table = paper.get("table", {"rows": []})
+            for row in table["rows"]:
+                self.assertEqual(len(row["values"]), len(table["columns"]), name)
+                self.assertTrue(row["source"], name)
+            self.assertTrue(paper.get("series") or table["rows"] or paper["statements"], name)
+
+    def test_each_figure_has_its_file(self):
+        for name, module in figs.modules().items():
+            self.assertIn(module.PAPER, papers.names(), name)
+            for attribute in ("ORDER", "TITLE", "NEEDS_RMC", "jobs", "show"):
+                self.assertTrue(hasattr(module, attribute), f"{name}: {attribute}")
+
+    def test_published_values_are_no_code(self):
+        for name in os.listdir(os.path.join(TOP, "tools", "figures", "figs")):
+            if name.endswith(".py"):
+                with open(os.path.join(TOP, "tools", "figures", "figs", name),
+                          encoding="utf-8") as f:
+                    self.assertNotRegex(f.read(), r"\b(1\.97|10\.9|1\.19|9\.6|12\.8)\b", name)
+
+
+class PlotTest(unittest.TestCase):
+    def test_gnuplot_takes_awkward_labels(self):
+        with tempfile.TemporaryDirectory() as folder:
+            one = plot.Plot("x", 'a "b" \\n', "x_1", "y^2",
+                            [plot.Series("it's 50%", [(64, 1.0), (128, 2.0)]),
+                             plot.Series("paper: p", [(64, 3.0)], "paper"),
+                             plot.Series("none", [])])
+            picture = plot.svg(one, folder)
+            self.assertIn(b"<svg", picture)
+            self.assertIn(b"x_1", picture)
+            self.assertTrue(os.path.exists(os.path.join(folder, "x.gp")))
+
+    def test_nothing_to_plot(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with self.assertRaises(Missing):
+                plot.svg(plot.Plot("x", "t", "x", "y", []), folder)
+
+    def test_what_gnuplot_complains_about_is_reported(self):
+        with tempfile.TemporaryDirectory() as folder:
+            one = plot.Plot("x", "t", "x", "y", [plot.Series("a", [("nonsense", 1)])])
+            with mock.patch.object(plot, "script", lambda _: "plot frob baz\n"):
+                with self.assertRaisesRegex(Missing, "gnuplot"):
+                    plot.svg(one, folder)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,356 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+"""rmc-results: stored results, what is imported, tables in pages. No benchmark runs here."""
+
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import json
+import os
+import re
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+TOP = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", ".."))
+PROGRAM = os.path.join(TOP, "tools", "rmc-results")
+loader = importlib.machinery.SourceFileLoader("rmc_results", PROGRAM)
+spec = importlib.util.spec_from_loader("rmc_results", loader)
+program = importlib.util.module_from_spec(spec)
+loader.exec_module(program)
+from results import importers, pages, store                        # noqa: E402
+
+RESULT = """{
+ "what": "a test", "commit": "abcdef0", "date": "2026-11-23", "machine": "M, 2 CPUs",
+ "command": "build/host/bench", "path": "mixed", "label": "row",
+ "columns": [{"name": "time", "unit": "ns"}, {"name": "rate"}, {"name": "asked"}],
+ "rows": [
+  {"name": "read", "path": "local", "values": {"time": 1.20, "rate": {"value": 13.5, "unit": "M/s"}}},
+  {"name": "8 KiB", "path": "packets", "unit": "GB/s", "values": {"rate": 5.71, "asked": "0.8 x"}},
+  {"name": "peer", "path": "local", "values": {
+   "rate": {"value": 2, "unit": "x", "low": 1, "high": 3}}}
+ ]
+}
+"""
+TABLE = {"what": "two", "label": "", "columns": ["here", "paper"], "rows": [
+    {"name": "read", "cells": [{"result": "one", "row": "read", "column": "time"},
+                               {"paper": "a14-table2", "metric": "read RTT", "platform": "RDMA"}]}]}
+PAGE = "Head\n\n.. results: one\n\n.. end results\n\nProse.\n"
+
+HOST = [{"name": "fused: 64 B read", "value": 166.834, "unit": "ns", "per": "ping-pong", "ratio": 1.28},
+        {"name": "32 outstanding", "value": 13.691, "unit": "M/s", "per": "1 M/s", "ratio": 13.691},
+        {"name": "random", "value": 340, "unit": "ns", "per": "(2.2 pp + access)", "ratio": 0.84},
+        {"name": "raw arithmetic", "value": 8.65, "unit": "/ns"}]
+HISTORY = {"commit": "abc1234+", "date": "2026-11-23T01:02:03+00:00", "machine": "M, 2 CPUs",
+           "command": "bench-history --rounds 3",
+           "values": {"read": {"value": 1.284, "unit": "x ping-pong", "less": True}}}
+SERIES = {"command": "build/rmc_read_lat", "started": "2026-11-23 01:02:03 +0000", "output": {
+    "0": {"results": [{"bytes": 64, "t_min_usec": 0.2, "t_typical_usec": 0.3456},
+                      {"bytes": 8192, "bw_typical_bytes_per_sec": 5.7e9}]}}}
+BENCH = {"command": f"{TOP}/tools/rmc-bench", "started": "2026-11-23 01:02:03", "rows": [
+    {"group": "latency", "what": "read", "where": "core", "unit": "us", "value": 0.3611, "bytes": 64,
+     "min": 0.19, "p99": 0.76, "p99_9": 0.94},
+    {"group": "rate", "what": "reads", "where": "core", "unit": "M/s", "value": 12.14,
+     "outstanding": 32, "qps": 1, "bytes": 64, "asked": ">= 10"},
+    {"group": "bandwidth", "what": "reads", "where": "core", "unit": "GB/s", "value": 2.58, "mtu": 64,
+     "bytes": 8192, "limit": "memcpy", "ratio": 0.39}],
+         "ratios": [{"name": "TCP / ours", "ratio": 147.2, "low": 41.6, "high": 180}]}
+SABRE = """
+MTU 4096, cache-resident: latency, ns, and ratio to a plain read
+ bytes      read     overlapped
+    64       169      181  1.06
+  8192       534      549  1.03
+32 in flight, GB/s
+  8192     16.67          15.50
+
+MTU 4096, random in 64 MiB: latency, ns, and ratio to a plain read
+ bytes      read     overlapped
+    64       330      280  0.85
+"""
+NI = """Reads of random lines
+fused         1      1       1       2.0       351    1026     18.02    9.25     11.39    9.21
+pair          1      1       2       4.0       456    1192     22.56   12.27      3.02    6.97  (scheduler's)
+"""
+OBJECTS = {"mtu": 4096, "rounds": 5, "rows": [
+    {"figure": "8", "bytes": n, "writers": w, "series": "SABRe", "value": 1.2345, "unit": "M/s"}
+    for n in (128, 8192) for w in (0, 16)]}
+DELAY = """# floor without a model: 241 ns
+# posting and completing: 120 ns, to be given as local_ns
+#                                     hops floor ns model ns  mean ns   off % of all, ns windows
+# torus 8x8x4, 35 + 120 ns               3      280      330      334    +1.2        350     812
+# torus 8x8x4, 35 ns, 120 ns (T18)       1      280      190      192    +1.1        350     812
+# torus 8x8x4, 35 ns, 120 ns (T18)       10     280      820      822    +0.2        350     812
+# crossbar, 1 us                         1      280     2000     1990    -0.5       2100     900
+ok 1 - link model
+"""
+
+
+def run(*argv):
+    """(status, what it printed)"""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        try:
+            status = program.main([str(a) for a in argv])
+        except SystemExit as e:
+            status = e.code
+    return status, out.getvalue()
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        tmp = tempfile.TemporaryDirectory()
+        self.addCleanup(tmp.cleanup)
+        self.folder = tmp.name
+        os.mkdir(os.path.join(tmp.name, "tables"))
+        self.put("one.json", RESULT)
+        self.put("tables/both.json", json.dumps(TABLE))
+
+    def put(self, name, text):
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        return path
+
+    def get(self, name):
+        with open(os.path.join(self.folder, name), encoding="utf-8") as f:
+            return f.read()
+
+    def run_on(self, *argv):
+        return run("--folder", self.folder, *argv)
+
+
+class Stored(Folder):
+    def wrong(self, old, new, count=1):
+        self.assertIn(old, RESULT)
+        self.put("one.json", RESULT.replace(old, new, count))
+        with self.assertRaises(store.Wrong) as caught:
+            store.Store(self.folder).result("one")
+        return str(caught.exception)
+
+    def test_it_is_one(self):
+        self.assertEqual(len(store.Store(self.folder).result("one")["rows"]), 3)
+
+    def test_origin_must_be_there(self):
+        for key in ("what", "commit", "date", "machine", "command", "path"):
+            self.assertIn(key, self.wrong(f'"{key}": ', f'"not {key}": '))
+
+    def test_forms(self):
+        self.assertIn("commit", self.wrong("abcdef0", "HEAD"))
+        self.assertIn("date", self.wrong("2026-11-23", "yesterday"))
+        self.assertIn("path", self.wrong('"mixed"', '"short"'))
+        self.assertIn("path", self.wrong('"local"', '"short"'))
+
+    def test_numbers_have_units(self):
+        self.assertIn("without unit", self.wrong(', "unit": "ns"', ""))
+
+    def test_cells(self):
+        self.assertIn("no column", self.wrong('"time": 1.20', '"tome": 1.20'))
+        self.assertIn("low and high", self.wrong('"low": 1, ', ""))
+        self.assertIn("not a number", self.wrong("1.20", "true"))
+        self.assertIn("that was there before", self.wrong('"peer"', '"read"'))
+
+    def test_digits_are_kept(self):
+        found = store.load(os.path.join(self.folder, "one.json"))
+        self.assertEqual(str(found["rows"][0]["values"]["time"]), "1.20")
+        self.assertIn('"time": 1.20', store.dump(found))
+        self.put("again.json", store.dump(found))
+        self.assertEqual(store.load(os.path.join(self.folder, "again.json")), found)
+
+
+class Pages(Folder):
+    def page(self, text=PAGE, name="page.rst"):
+        path = self.put(name, text)
+        status, said = self.run_on("pages", path)
+        return path, status, said
+
+    def check(self, text, name="page.rst"):
+        return self.run_on("pages", "--check", self.put(name, text))
+
+    def test_a_table_is_written_and_stays(self):
+        path, status, said = self.page()
+        self.assertEqual((status, said), (0, ""))
+        text = self.get("page.rst")
+        self.assertRegex(text, r"\nrow +time, ns +rate +asked +path\n")
+        self.assertRegex(text, r"\nread +1\.20 +13\.5 M/s +local\n")
+        self.assertRegex(text, r"\n8 KiB +5\.71 GB/s +0\.8 x +packets\n")
+        self.assertRegex(text, r"\npeer +2 x \(1 to 3\) +local\n")
+        self.assertIn("At abcdef0, 2026-11-23, M, 2 CPUs: ``build/host/bench``; path by row.", text)
+        self.assertTrue(text.startswith("Head\n") and text.endswith("\nProse.\n"))
+        self.assertEqual(self.run_on("pages", "--check", path), (0, ""))
+        self.assertEqual(self.run_on("pages", path)[0], 0)
+        self.assertEqual(self.get("page.rst"), text)
+
+    def test_any_changed_digit_is_noticed(self):
+        self.page()
+        text = self.get("page.rst")
+        end = text.index(".. end")
+        places = [m.start() for m in re.finditer(r"\d", text[:end])]
+        self.assertGreater(len(places), 20)
+        for at in places:
+            other = "7" if text[at] != "7" else "3"
+            status, said = self.check(text[:at] + other + text[at + 1:])
+            self.assertEqual(status, 1, text[at - 10:at + 10])
+            self.assertIn("page.rst:", said)
+
+    def test_a_changed_result_is_noticed(self):
+        path = self.page()[0]
+        self.put("one.json", RESULT.replace("5.71", "5.72"))
+        status, said = self.run_on("pages", "--check", path)
+        self.assertEqual(status, 1)
+        self.assertIn("5.72 GB/s", said)
+        self.assertIn("5.71", self.get("page.rst"))         # checking changes nothing
+
+    def test_counts_show_no_unit(self):
+        self.put("one.json", RESULT.replace('"ns"', '"count"'))
+        self.page()
+        self.assertRegex(self.get("page.rst"), r"\nrow +time +rate +asked +path\n")
+
+    def test_markdown(self):
+        text = "<!-- results: both -->\n\n<!-- end results -->\n"
+        self.assertEqual(self.page(text, "page.md")[1:], (0, ""))
+        made = self.get("page.md")
+        self.assertIn("|  | here | paper | path |\n|---|---|---|---|\n| read | 1.20 ns | 1.19 us | local |", made)
+        self.assertIn("`build/host/bench`", made)
+        self.assertEqual(self.check(made.replace("1.19", "1.18"), "page.md")[0], 1)
+
+    def test_markers(self):
+        for text, what in ((".. results: none\n\n.. end results\n", "none.json"),
+                           (".. results: one\n", "has no end"), (".. end results\n", "do not match"),
+                           (".. results: one\n.. results: one\n.. end results\n", "do not match")):
+            status, said = self.check(text)
+            self.assertEqual(status, 1)
+            self.assertIn(what, said)
+            self.assertEqual(self.run_on("pages", self.put("page.rst", text))[0], 1)
+            self.assertEqual(self.get("page.rst"), text)    # nothing is half written
+
+    def test_prose_repeats_no_value(self):
+        for claim in ("1.20 ns", "13.5 M/s", "5.71 GB/s"):
+            status, said = self.page(PAGE.replace("Prose.", f"It takes {claim}, mostly."))[1:]
+            self.assertEqual(status, 1)
+            self.assertIn(f'"{claim}" is in a table', said)
+        for other in ("11.20 ns", "1.20 us", "1.2 ns", "5.71 of something"):
+            self.assertEqual(self.page(PAGE.replace("Prose.", f"At most {other}."))[1:], (0, ""))
+
+    def test_values_that_are_not_there(self):
+        for field, value in (("result", "two"), ("row", "write"), ("column", "speed")):
+            table = json.loads(json.dumps(TABLE))
+            table["rows"][0]["cells"][0][field] = value
+            self.put("tables/both.json", json.dumps(table))
+            self.assertEqual(self.check(PAGE.replace("one", "both"))[0], 1)
+        with self.assertRaises(store.Wrong):
+            store.published("a14-table2", "read RTT", "abacus")
+
+
+class Import(Folder):
+    def take(self, kind, text, *more, status=0):
+        path = self.put("input", text if isinstance(text, str) else json.dumps(text))
+        got, said = self.run_on("import", kind, path, "--name", "new", "--what", "a test", *more)
+        self.assertEqual(got, status, said)
+        return {r["name"]: r["values"] for r in store.Store(self.folder).result("new")["rows"]} \
+            if not status else said
+
+    def test_host(self):
+        rows = self.take("host", HOST, "--command", "bench --json")
+        self.assertEqual(str(rows["fused: 64 B read"]["measured"]["value"]), "167")
+        self.assertEqual([rows[n]["beside"]["unit"] for n in list(rows)[:3]],
+                         ["x ping-pong", "x (1 M/s)", "x (2.2 pp + access)"])
+        self.assertEqual(rows["raw arithmetic"]["measured"]["unit"], "per ns")
+        found = store.Store(self.folder).result("new")
+        self.assertEqual((found["path"], found["command"]), ("unknown", "bench --json"))
+        self.assertRegex(found["machine"], r", \d+ CPUs$")
+
+    def test_a_command_is_asked_for(self):
+        self.assertIn("command", self.take("host", HOST, status=1))
+
+    def test_history(self):
+        rows = self.take("history", "{}\n" + json.dumps(HISTORY) + "\n")
+        self.assertEqual(str(rows["read"]["median"]["value"]), "1.28")
+        found = store.Store(self.folder).result("new")
+        self.assertEqual([found[k] for k in ("commit", "date", "machine", "command")],
+                         ["abc1234+", "2026-11-23", "M, 2 CPUs", "selftests/bench/bench-history --rounds 3"])
+
+    def test_series_of_figures(self):
+        rows = self.take("series", SERIES)
+        self.assertEqual(str(rows["64 B"]["typical"]), "0.346")
+        self.assertEqual(str(rows["8 KiB"]["typical"]), "5.7")
+        self.assertIn("node 7", self.take("series", SERIES, "--part", "7", status=1))
+
+    def test_bench(self):
+        rows = self.take("bench", BENCH, "--part", "latency", "--path", "local")
+        self.assertEqual({k: str(v) for k, v in rows["read, 64 B"].items()},
+                         {"core: min": "0.19", "core: p50": "0.361", "core: p99": "0.76",
+                          "core: p99.9": "0.94"})
+        self.assertEqual(store.Store(self.folder).result("new")["command"], "tools/rmc-bench")
+        rows = self.take("bench", BENCH, "--part", "rows")
+        self.assertEqual(rows["64 B reads, 32 in flight"]["asked"], ">= 10")
+        self.assertEqual(rows["reads, MTU 64, 8 KiB"]["core, beside"]["unit"], "x memcpy")
+        rows = self.take("bench", BENCH, "--part", "ratios")
+        self.assertEqual(str(rows["TCP / ours"]["ratio"]["high"]), "180")
+        self.assertIn("part", self.take("bench", BENCH, status=1))
+
+    def test_sabre(self):
+        rows = self.take("sabre", SABRE, "--part", "MTU 4096, cache-resident", "--command", "c")
+        self.assertEqual(str(rows["64 B"]["overlapped, ratio"]["value"]), "1.06")
+        self.assertEqual(str(rows["8 KiB, 32 in flight"]["overlapped"]["value"]), "15.50")
+        self.assertNotIn("330", json.dumps(rows, default=str))
+        self.assertIn("random in 64 MiB", self.take("sabre", SABRE, "--part", "x", status=1))
+
+    def test_ni(self):
+        rows = self.take("ni", NI, "--command", "c")
+        self.assertEqual(str(rows["fused"]["threads 8 KiB"]), "9.21")
+        self.assertEqual(rows["pair"]["CPUs"], "too few for threads")
+        self.assertIn("no row", self.take("ni", "nothing", "--command", "c", status=1))
+
+    def test_objects(self):
+        rows = self.take("objects", OBJECTS, "--command", "c")
+        self.assertEqual(sorted(rows), ["8: SABRe", "8: SABRe, 16 writers"])
+        self.assertEqual({k: str(v) for k, v in rows["8: SABRe"].items()},
+                         {"128 B": "1.23", "8 KiB": "1.23"})
+
+    def test_delay(self):
+        rows = self.take("delay", DELAY, "--command", "c")
+        self.assertEqual(str(rows["floor without a model"]["measured"]["value"]), "241")
+        self.assertEqual(str(rows["torus 8x8x4, 35 + 120 ns"]["off"]["value"]), "1.2")
+        self.assertEqual(str(rows["torus 8x8x4, 35 ns, 120 ns (T18), 1 hop"]["off"]["value"]), "1.1")
+        self.assertEqual(str(rows["torus 8x8x4, 35 ns, 120 ns (T18), 10 hops"]["off"]["value"]), "0.2")
+        self.assertEqual(str(rows["crossbar, 1 us"]["off"]["value"]), "-0.5")
+        self.assertEqual(rows["crossbar, 1 us"]["configured"], "2000 ns")
+
+    def test_what_is_no_output(self):
+        for kind in importers.KINDS:
+            said = self.take(kind, "frob", "--command", "c", status=1)
+            self.assertTrue(said.startswith("rmc-results: "), said)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "new.json")))
+
+
+class Tree(unittest.TestCase):
+    """The pages of this tree."""
+
+    def test_they_are_what_the_results_say(self):
+        self.assertEqual(run("pages", "--check"), (0, ""))
+
+    def test_a_changed_digit_of_each_table_is_noticed(self):
+        tables = 0
+        with tempfile.TemporaryDirectory() as tmp:
+            for page in pages.default():
+                with open(page, encoding="utf-8") as f:
+                    lines = f.read().split("\n")
+                for at, line in enumerate(lines):
+                    if not pages.BEGIN.match(line):
+                        continue
+                    tables += 1
+                    row = next(i for i in range(at + 5, len(lines)) if re.search(r"\d\.\d|\d\d", lines[i]))
+                    new = re.sub(r"\d(?=\D*$)", lambda m: str((int(m[0]) + 1) % 10), lines[row])
+                    path = os.path.join(tmp, os.path.basename(page))
+                    with open(path, "w", encoding="utf-8") as f:
+                        f.write("\n".join([*lines[:row], new, *lines[row + 1:]]))
+                    status, said = run("pages", "--check", path)
+                    self.assertEqual(status, 1, line)
+                    self.assertIn(f":{row + 1}: not what the results say", said)
+        self.assertGreater(tables, 10)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Every operation of every size on both paths: with packets, and without where one worker has
+ * both ends (core/local.h). Memory, statuses, counters and tracepoints are the same.
+ * RMC_TESTBED has no say here: one unit on one worker is what both paths need.
+ */
+#include "setup.h"
+
+#define RUN	64	/* entries of the queue pair; more are posted at once than a batch takes */
+
+/* What one run of operations left behind. */
+struct outcome {
+	u32 op, length;
+	u64 offset;
+	int status[RUN];
+	u64 memory, counters[2][64], traces[SHIM_TRACES];
+};
+
+#define RUNS	160
+static struct outcome outcome[2][RUNS];	/* with packets, without */
+static u64 skipped;			/* runs that wrote fewer requests to the ring */
+
+static u64 hash(const void *memory, u64 sum)
+{
+	const u64 *word = memory;
+	u32 i;
+
+	for (i = 0; i < SEG / 8; i++)
+		sum = (sum ^ word[i]) * 0x100000001b3;
+	return sum;
+}
+
+/* All posted before the first is taken. */
+static void run(struct setup *s, u32 op, const u64 *off, const u32 *len, u32 n, struct outcome *o)
+{
+	u32 i, slot, got, polls = 0;
+
+	memset(o, 0, sizeof(*o));
+	o->op = op;
+	o->length = *len;
+	o->offset = *off;
+	memset(shim_traces, 0, sizeof(shim_traces));
+	for (i = 0; i < n; i++)
+		app_post(&s->a, op, 1, off[i], lbuf + i * (SEG / RUN) + (off[i] & 15), len[i]);
+	for (i = 0; i < n && polls++ < 10000;) {
+		testbed_visit(&s->w);
+		for (; app_poll(&s->a, &slot, &got); i++)
+			o->status[slot] = got;
+	}
+	CHECK_EQ(i, n);
+	o->memory = hash(seg, hash(lbuf, 0));
+	for (i = 0; i < 2; i++) {
+		u32 k = 0;
+#define COUNTER(name) o->counters[i][k++] = testbed_stat(&s->w, i, name);
+		RMC_STATS(COUNTER)
+#undef COUNTER
+	}
+	memcpy(o->traces, shim_traces, sizeof(shim_traces));
+}
+
+/* Lengths that are a line, a packet, a few and many; offsets within a line and at the end. */
+static u32 operation(const struct testbed_opts *o, u32 op, u32 sabre, u32 flags, bool local)
+{
+	const u32 mtu = o->mtu;
+	const u32 lens[] = { 0, 1, 4, 8, 16, 63, 64, 65, mtu - 1, mtu, mtu + 1, 2 * mtu,
+			     4 * mtu - 8, 4 * mtu, 4 * mtu + 64, 9 * mtu };
+	const u64 offs[] = { 0, 8, 60, 4096 - 16, SEG - 64, SEG - 8, SEG, 1ULL << 39 };
+	struct outcome *out = outcome[local];
+	u32 i, j, n, len[RUN], requests;
+	struct setup s;
+	u64 off[RUN];
+
+	setup_make(&s, o, RUN);
+	fill(seg, SEG, 1);
+	fill(lbuf, SEG, 2);
+	/* objects that nobody writes: even versions, no readers */
+	for (i = 0; i < SEG; i += 8)
+		seg[i] &= ~1;
+	s.seg_mem->flags = flags;
+	if (sabre)
+		mem_objects(s.seg_mem, sabre, 0);
+	s.w.node[0]->local = local;
+	for (i = 0; i < ARRAY_SIZE(lens); i++)
+		for (j = 0; j < ARRAY_SIZE(offs); j++)
+			/* of an announced one that is refused packets may be spared */
+			if (op != RMC_OP_SABRE || sabre || lens[i] <= 2 * mtu)
+				run(&s, op, &offs[j], &lens[i], 1, out++);
+	/* short ones, refused and served, of which a batch takes only some */
+	for (i = 0, n = 0; n < 3 * RUN / 4; i++) {
+		off[n] = offs[i % ARRAY_SIZE(offs)];
+		len[n] = lens[i % 11 + i % 2];
+		n += len[n] <= SEG / RUN / 2;
+	}
+	run(&s, op, off, len, n, out++);
+	requests = s.w.node[0]->out[1] ? s.w.node[0]->out[1]->req.pos : 0;
+	CHECK(setup_guards_intact());
+	setup_free(&s);
+	CHECK(out - outcome[local] <= RUNS);
+	return requests;
+}
+
+static const char *const counter_name[] = {
+#define COUNTER(name) #name,
+	RMC_STATS(COUNTER)
+#undef COUNTER
+};
+
+static void compare(const struct outcome *a, const struct outcome *b)
+{
+	u32 i, k;
+
+	for (i = 0; i < RUN; i++)
+		CHECK_EQ(a->status[i], b->status[i]);
+	CHECK_EQ(a->memory, b->memory);
+	for (i = 0; i < SHIM_TRACES; i++)
+		CHECK_EQ(a->traces[i], b->traces[i]);
+	for (i = 0; i < 2; i++)
+		for (k = 0; k < ARRAY_SIZE(counter_name); k++)
+			/* what only packets need: the table of announced operations, credits */
+			if (strncmp(counter_name[k], "att_", 4) &&
+			    strcmp(counter_name[k], "credit_stalls") &&
+			    a->counters[i][k] != b->counters[i][k]) {
+				printf("# node %u %s: %lu with packets, %lu without\n", i,
+				       counter_name[k], a->counters[i][k], b->counters[i][k]);
+				CHECK(!"counters");
+			}
+	if (tap_failures)
+		printf("# op %u, offset %lu, length %u\n", a->op, a->offset, a->length);
+}
+
+static void both(const struct testbed_opts *o, u32 op, u32 sabre, u32 flags)
+{
+	u32 packets = operation(o, op, sabre, flags, false);
+	u32 i;
+
+	skipped += packets - operation(o, op, sabre, flags, true);
+	for (i = 0; i < RUNS && !tap_failures; i++)
+		compare(&outcome[0][i], &outcome[1][i]);
+}
+
+static void test_operations(const struct testbed_opts *o)
+{
+	u32 op;
+
+	skipped = 0;
+	for (op = 0; op < RMC_OP_MAX; op++) {
+		both(o, op, 0, 0);
+		both(o, op, 0, RMC_MEM_READONLY);
+	}
+	/* or all of this compares packets with packets */
+	CHECK(skipped > 100);
+}
+
+static void test_sabres(const struct testbed_opts *o)
+{
+	u32 mode;
+
+	for (mode = RMC_SABRE_OVERLAPPED; mode <= RMC_SABRE_LOCKED; mode++)
+		both(o, RMC_OP_SABRE, mode, 0);
+}
+
+/* Turned on and off while operations are under way: none is lost, overtaken or done twice. */
+static void test_switch(const struct testbed_opts *o)
+{
+	u32 slot, status, posted = 0, done = 0, last = 0, i;
+	u64 *word, sum = 0;
+	struct setup s;
+
+	setup_make(&s, o, RUN);
+	memset(seg, 0, SEG);
+	word = (u64 *)lbuf;
+	for (i = 0; done < 2000 && i < 100000; i++) {
+		s.w.node[0]->local = i / 3 % 2;
+		if (posted < 2000 && posted - done < RUN / 2) {
+			word[posted % RUN] = 1;
+			sum++;
+			app_post(&s.a, RMC_OP_FAA, 1, 0, &word[posted++ % RUN], 8);
+		}
+		if (i % 2)
+			testbed_visit(&s.w);
+		else
+			app_take(&s.a);
+		while (app_poll(&s.a, &slot, &status)) {
+			CHECK_EQ(status, RMC_S_OK);
+			/* the old value: they were executed in the order of the queue */
+			CHECK_EQ(word[done % RUN], last);
+			last++;
+			done++;
+		}
+	}
+	CHECK_EQ(done, 2000);
+	CHECK_EQ(*(u64 *)seg, sum);
+	setup_free(&s);
+}
+
+int main(void)
+{
+	static const struct matrix_test tests[] = {
+		{ "each operation, with packets and without", test_operations },
+		{ "SABRes of each mode, with packets and without", test_sabres },
+		{ "packets turned on and off meanwhile", test_switch },
+	};
+	static const struct testbed_opts opts[] = {
+		{ .nodes = 2, .ni = "fused", .mtu = 4096 },
+		{ .nodes = 2, .ni = "fused", .mtu = 64 },
+		{ .nodes = 2, .ni = "fused", .mtu = 1024 },
+	};
+
+	unsetenv("RMC_TESTBED");
+	matrix_run(tests, ARRAY_SIZE(tests), opts, ARRAY_SIZE(opts));
+	return tap_done();
+}

@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Workers: how many queue pairs they take, what a helper does in the place of one that
+ * sleeps and what it must leave, and what a fenced or stopped node's worker keeps its
+ * hands off. Stepped one visit at a time with a virtual clock.
+ */
+#include "setup.h"
+#include "kmod/core/pipeline.h"
+
+void (*rmc_at_barrier)(void);
+
+#define ENTRIES	16
+
+/* Until this worker may sleep; then it does. */
+static void put_to_sleep(struct setup *s, struct rmc_ni_worker *w)
+{
+	u32 i;
+
+	for (i = 0; i < 3 * RMC_IDLE_POLLS; i++)
+		testbed_visit(&s->w);
+	CHECK(rmc_ni_may_park(w));
+	CHECK(rmc_ni_park(w));
+	rmc_ni_disown(w);
+}
+
+/* Its thread runs again. */
+static void wake_up(struct rmc_ni_worker *w)
+{
+	CHECK(rmc_ni_try_own(w));
+	rmc_ni_unpark(w);
+}
+
+static bool help(struct rmc_ni_worker *w)
+{
+	bool slept_on;
+
+	CHECK(rmc_ni_try_own(w));
+	slept_on = rmc_ni_poll_inline(w, testbed_now_ns, 1);
+	rmc_ni_disown(w);
+	return slept_on;
+}
+
+/* ---- how many ---- */
+
+struct member {
+	struct rmc_qp qp;
+	struct rmc_front front;
+};
+
+static int join(struct member *m, struct rmc_node *unit)
+{
+	int err;
+
+	memset(m, 0, sizeof(*m));
+	m->qp.node = unit;
+	if (unit->fronts) {
+		m->qp.front = &m->front;
+		m->front.worker = unit->front[0];
+		m->front.inner.qp.node = unit;
+		if (rmc_ni_add_qp(unit->req_worker, &m->front.inner.qp))
+			return -ENOSPC;
+	}
+	err = rmc_ni_add_qp(rmc_qp_worker(&m->qp), &m->qp);
+	if (err && m->qp.front)
+		rmc_ni_del_qp(unit->req_worker, &m->front.inner.qp);
+	return err;
+}
+
+static void leave(struct member *m)
+{
+	rmc_ni_del_qp(rmc_qp_worker(&m->qp), &m->qp);
+	if (m->qp.front)
+		rmc_ni_del_qp(m->qp.node->req_worker, &m->front.inner.qp);
+}
+
+/* Each unit has its share of the node's queue pairs, and a worker an end. */
+static void test_room(const struct testbed_opts *o)
+{
+	struct testbed_opts k = *o;
+	u32 share, nid, n = 0, had, i;
+	struct member *m;
+	struct setup s;
+
+	if (!k.units)
+		k.units = 1;
+	share = RMC_MAX_QPS / k.units;
+	/* one more than fill the worker */
+	k.nodes = RMC_WORKER_QPS / share + 1;
+	setup_make(&s, &k, ENTRIES);
+	m = calloc(RMC_WORKER_QPS + 1, sizeof(*m));
+	for (nid = 0; nid < k.nodes && n < RMC_WORKER_QPS; nid++) {
+		struct rmc_node *unit = s.w.node[nid]->unit[0];
+
+		for (had = n; n < RMC_WORKER_QPS && !join(&m[n], unit);)
+			n++;
+		/* an application of the first one is there already */
+		CHECK_EQ(n - had, nid == k.nodes - 1 ? 0 : share - !nid);
+		CHECK_EQ(unit->qps, nid == k.nodes - 1 ? 0 : share);
+	}
+	CHECK_EQ(n, RMC_WORKER_QPS - 1);
+	CHECK_EQ(rmc_qp_worker(&s.a.qp)->alls, RMC_WORKER_QPS);
+	/* one goes: there is room for another, of another node as well */
+	leave(&m[--n]);
+	CHECK_EQ(join(&m[n++], s.w.node[k.nodes - 1]), 0);
+	CHECK_EQ(join(&m[n], s.w.node[k.nodes - 1]), -ENOSPC);
+	for (i = 0; i < n; i++)
+		leave(&m[i]);
+	for (nid = 0; nid < k.nodes; nid++)
+		CHECK_EQ(s.w.node[nid]->qps, !nid);
+	CHECK_EQ(rmc_qp_worker(&s.a.qp)->alls, 1);
+	CHECK_EQ(s.a.qp.node->itt.tenants, 1);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+	free(m);
+	setup_free(&s);
+}
+
+/* Polls in vain count from the last one that found something. */
+static void test_idle(const struct testbed_opts *o)
+{
+	struct rmc_ni_worker *w;
+	struct setup s;
+	u64 worked;
+	u32 i;
+
+	setup_make(&s, o, ENTRIES);
+	w = rmc_qp_worker(&s.a.qp);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+	testbed_settle(&s.w);
+	CHECK(w->idle >= 300);
+	worked = w->worked;
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
+	for (i = 0; i < 10 && w->worked == worked; i++)
+		rmc_ni_visit(w);
+	CHECK_EQ(w->worked, worked + 1);
+	CHECK_EQ(w->idle, 0);
+	CHECK_EQ(app_wait(&s.a), RMC_S_OK);
+	setup_free(&s);
+}
+
+/* ---- nodes that are not to be served ---- */
+
+/* A stopped node's time stands still, too: nothing of its times out. */
+static void test_stopped(const struct testbed_opts *o)
+{
+	u32 slot, status, i;
+	struct setup s;
+
+	setup_kernels(&s, o, ENTRIES);
+	s.w.frozen[1] = true;
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
+	testbed_settle(&s.w);
+	rmc_filters++;
+	s.w.node[0]->req_stopped = true;
+	for (i = 0; i < 2 * RMC_TIMEOUT_MS / 500; i++)
+		testbed_tick(&s.w, 500);
+	CHECK(!app_poll(&s.a, &slot, &status));
+	CHECK_EQ(testbed_in_flight(&s.w, 0), 1);
+	s.w.node[0]->req_stopped = false;
+	rmc_filters--;
+	s.w.frozen[1] = false;
+	CHECK_EQ(app_wait(&s.a), RMC_S_OK);
+	setup_free(&s);
+}
+
+/* Whether a fenced node's workers sleep is not what peers ask its successor's entry for. */
+static void test_fenced_sleeps(const struct testbed_opts *o)
+{
+	struct rmc_region_node *entry;
+	struct setup s;
+	u32 i, k, lane;
+
+	setup_kernels(&s, o, ENTRIES);
+	entry = &s.w.table[0];
+	for (i = 0; i < 3 * RMC_IDLE_POLLS; i++)
+		testbed_visit(&s.w);
+	entry->claim = rmc_claim(RMC_NODE_JOINING, 2);
+	rmc_node_tick_srv(s.w.node[0], rmc_os_ns_to_ms(testbed_now_ns));
+	CHECK(s.w.node[0]->fenced);
+	for (i = 0; i < 2; i++) {
+		for (lane = 0; lane < RMC_LANES; lane++)
+			entry->parked[lane][0] = i;
+		for (k = 0; k < s.w.workers / s.w.opts.nodes; k++) {
+			CHECK(rmc_ni_park(&s.w.worker[k].ni));
+			for (lane = 0; lane < RMC_LANES; lane++)
+				CHECK_EQ(entry->parked[lane][0], i);
+			rmc_ni_unpark(&s.w.worker[k].ni);
+			for (lane = 0; lane < RMC_LANES; lane++)
+				CHECK_EQ(entry->parked[lane][0], i);
+		}
+	}
+	setup_free(&s);
+}
+
+static struct setup *sim;
+static u32 fences;
+
+/* Another CPU runs the RRPP: it finds the id taken, and a peer answers the successor. */
+static void fence_at_barrier(void)
+{
+	if (fences++)
+		return;
+	sim->w.table[0].claim = rmc_claim(RMC_NODE_JOINING, 2);
+	rmc_node_tick_srv(sim->w.node[0], rmc_os_ns_to_ms(testbed_now_ns));
+	*rmc_doorbell_word(sim->w.fabric, 0, RMC_LANE_REP, 1) |= 2;
+}
+
+/* The helper of a node that is fenced meanwhile leaves the successor's doorbells as they are. */
+static void test_fenced_is_helped(const struct testbed_opts *o)
+{
+	struct testbed_opts k = *o;
+	struct rmc_ni_worker *w;
+	struct setup s;
+
+	k.ni = "pair";
+	setup_kernels(&s, &k, ENTRIES);
+	w = rmc_qp_worker(&s.a.qp);
+	put_to_sleep(&s, w);
+	CHECK_EQ(*rmc_doorbell_word(s.w.fabric, 0, RMC_LANE_REP, 1), 0);
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
+	sim = &s;
+	fences = 0;
+	rmc_at_barrier = fence_at_barrier;
+	help(w);
+	rmc_at_barrier = NULL;
+	CHECK(s.w.node[0]->fenced);
+	CHECK(s.w.node[0]->out[1]);
+	CHECK_EQ(*rmc_doorbell_word(s.w.fabric, 0, RMC_LANE_REP, 1), 2);
+	wake_up(w);
+	testbed_tick(&s.w, 2);
+	CHECK_EQ(app_wait(&s.a), RMC_S_NODE_DOWN);
+	CHECK_EQ(*rmc_doorbell_word(s.w.fabric, 0, RMC_LANE_REP, 1), 2);
+	setup_free(&s);
+}
+
+/* An operation that waits for credits in the middle goes on, however long that was. */
+static void test_stalled(const struct testbed_opts *o)
+{
+	struct testbed_opts k = *o;
+	struct rmc_ni_worker *w;
+	u32 i, n, slot, status;
+	struct setup s;
+
+	k.mtu = 64;
+	setup_kernels(&s, &k, ENTRIES);
+	w = rmc_qp_worker(&s.a.qp);
+	for (i = 0; i < 2; i++) {
+		if (i)
+			put_to_sleep(&s, w);
+		s.w.frozen[1] = true;
+		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, SEG);
+		if (i) {
+			/* nor does a helper take it for nothing to do */
+			CHECK(!help(w));
+			wake_up(w);
+		}
+		for (n = 0; n < 2 * RMC_IDLE_POLLS; n++)
+			testbed_visit(&s.w);
+		CHECK(s.a.qp.cur_tid != RMC_TID_NONE);
+		CHECK(!app_poll(&s.a, &slot, &status));
+		CHECK(!rmc_ni_may_park(w));
+		s.w.frozen[1] = false;
+		CHECK_EQ(app_wait(&s.a), RMC_S_OK);
+		CHECK(testbed_credits_home(&s.w, 0, 1));
+	}
+	setup_free(&s);
+}
+
+/* ---- helpers ---- */
+
+/* What a filter holds needs the worker again, though nothing is in any ring. */
+static void test_held(const struct testbed_opts *o)
+{
+	static const struct rmc_fault late = { .delay_ns = 1500000 };
+	struct rmc_ni_worker *w;
+	struct setup s;
+	u32 i, lane, nid;
+
+	for (lane = 0; lane < RMC_LANES; lane++) {
+		setup_kernels(&s, o, ENTRIES);
+		/* whose worker takes packets of this lane */
+		nid = lane == RMC_LANE_REQ;
+		w = nid ? s.w.node[1]->srv_worker : s.w.node[0]->req_worker;
+		rmc_filters++;
+		fault_set(&s.w, !nid, nid, lane, &late, 1);
+		put_to_sleep(&s, w);
+		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
+		for (i = 0; i < 4; i++) {
+			if (nid)
+				rmc_ni_visit(s.w.node[0]->req_worker);
+			else
+				rmc_ni_visit(s.w.node[1]->srv_worker);
+			CHECK_EQ(help(w), nid && !i && !s.w.node[1]->in[0]);
+		}
+		CHECK(s.w.node[nid]->links.filter[lane][!nid]->held);
+		wake_up(w);
+		testbed_tick(&s.w, 1);
+		testbed_tick(&s.w, 1);
+		CHECK_EQ(app_wait(&s.a), RMC_S_OK);
+		/* whatever became of it: the filter has to run dry */
+		rmc_doorbell_notify(&s.w.fabric[0], nid, lane, !nid);
+		fault_clear(&s.w, !nid, nid, lane);
+		rmc_filters--;
+		setup_free(&s);
+	}
+}
+
+/* Doorbells of nodes that there are not */
+static void test_stray_doorbells(const struct testbed_opts *o)
+{
+	struct rmc_ni_worker *w;
+	struct setup s;
+	u32 lane;
+
+	setup_kernels(&s, o, ENTRIES);
+	w = rmc_qp_worker(&s.a.qp);
+	put_to_sleep(&s, w);
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
+	for (lane = 0; lane < RMC_LANES; lane++)
+		*rmc_doorbell_word(s.w.fabric, 0, lane, 0) |= 5ULL << 61;
+	CHECK(!help(w));
+	wake_up(w);
+	CHECK_EQ(app_wait(&s.a), RMC_S_OK);
+	setup_free(&s);
+}
+
+/* Who slept long has not waited so long for what is asked now. */
+static void test_time(const struct testbed_opts *o)
+{
+	u32 slot, status, ms;
+	struct rmc_ni_worker *w;
+	struct setup s;
+
+	setup_kernels(&s, o, ENTRIES);
+	s.w.fabric[0].timeout_ms = 64;
+	w = rmc_qp_worker(&s.a.qp);
+	put_to_sleep(&s, w);
+	s.w.frozen[1] = true;
+	testbed_now_ns += 10000000000ULL;
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
+	CHECK(!help(w));
+	CHECK_EQ(testbed_in_flight(&s.w, 0), 1);
+	wake_up(w);
+	for (ms = 0; ms < 60; ms += 4) {
+		testbed_tick(&s.w, 4);
+		CHECK(!app_poll(&s.a, &slot, &status));
+	}
+	testbed_tick(&s.w, 10);
+	CHECK(app_poll(&s.a, &slot, &status));
+	CHECK_EQ(status, RMC_S_TIMEOUT);
+	setup_free(&s);
+}
+
+#define MANY	1024
+
+/* A helper is not preempted: it stops in the middle, and the thread goes on. */
+static void test_long_help(const struct testbed_opts *o)
+{
+	struct rmc_ni_worker *w;
+	struct setup s;
+	u64 visits;
+	u32 i;
+
+	setup_make(&s, o, MANY);
+	w = rmc_qp_worker(&s.a.qp);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+	put_to_sleep(&s, w);
+	for (i = 0; i < MANY; i++)
+		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, min(16384U, 4 * s.w.opts.mtu));
+	for (i = 0; i < 3; i++) {
+		visits = w->visits;
+		CHECK(!help(w));
+		CHECK(w->visits - visits <= RMC_INLINE_VISITS);
+		/* polled once in each visit, however often it was found waiting */
+		CHECK(w->hots <= 1);
+	}
+	wake_up(w);
+	for (i = 0; i < MANY; i++)
+		CHECK_EQ(app_wait(&s.a), RMC_S_OK);
+	setup_free(&s);
+}
+
+/* With very many queue pairs not even a poll of all of them is the helper's. */
+static void test_many(const struct testbed_opts *o)
+{
+	struct app *more = calloc(RMC_INLINE_POLLS, sizeof(*more));
+	struct rmc_ni_worker *w;
+	struct setup s;
+	u64 visits;
+	u32 i;
+
+	setup_make(&s, o, ENTRIES);
+	w = rmc_qp_worker(&s.a.qp);
+	for (i = 0; i < RMC_INLINE_POLLS; i++) {
+		s.w.apps = 0;
+		app_init(&more[i], &s.w, 0, CTX, 2);
+	}
+	CHECK_EQ(w->alls, RMC_INLINE_POLLS + 1);
+	put_to_sleep(&s, w);
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
+	visits = w->visits;
+	CHECK(!help(w));
+	CHECK_EQ(w->visits, visits);
+	CHECK_EQ(w->helps, 0);
+	wake_up(w);
+	CHECK_EQ(app_wait(&s.a), RMC_S_OK);
+	for (i = 0; i < RMC_INLINE_POLLS; i++)
+		app_fini(&more[i]);
+	setup_free(&s);
+	free(more);
+}
+
+/* ---- frontends ---- */
+
+/* More entries than there is room for between frontend and backend wait in front. */
+static void test_front_is_full(const struct testbed_opts *o)
+{
+	struct testbed_opts k = *o;
+	struct setup s;
+	u32 i;
+
+	k.ni = "split";
+	setup_make(&s, &k, ENTRIES);
+	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
+	/* its frontend polls each, the backend does not yet */
+	for (i = 0; i < ENTRIES + 4; i++) {
+		app_post(&s.a, RMC_OP_READ, 1, 64 * i, lbuf + 64 * i, 64);
+		rmc_front_poll(&s.a.qp);
+		CHECK(rmc_front_in_flight(&s.a.qp) <= ENTRIES);
+	}
+	for (i = 0; i < ENTRIES + 4; i++)
+		CHECK_EQ(app_wait(&s.a), RMC_S_OK);
+	CHECK_EQ(rmc_front_in_flight(&s.a.qp), 0);
+	setup_free(&s);
+}
+
+int main(void)
+{
+	static const struct matrix_test tests[] = {
+		{ "room for queue pairs: a unit's share, a worker's end", test_room },
+		{ "idle polls are counted since the last work", test_idle },
+		{ "a helper's time has an end", test_long_help },
+		{ "a helper does not poll very many", test_many },
+	};
+	static const struct matrix_test kernels[] = {
+		{ "an operation that stalls for long goes on", test_stalled },
+		{ "a stopped node's time stands still", test_stopped },
+		{ "a fenced node's worker sleeps: its own business", test_fenced_sleeps },
+		{ "a fenced node's worker is helped", test_fenced_is_helped },
+		{ "helping where a filter holds packets", test_held },
+		{ "helping with stray doorbells", test_stray_doorbells },
+		{ "helping one that slept for long", test_time },
+		{ "frontend: no more than there is room for", test_front_is_full },
+	};
+	static const struct testbed_opts opts[] = {
+		{ .nodes = 2, .ni = "fused", .mtu = 4096, .one_kernel = true },
+		{ .nodes = 2, .ni = "pair", .mtu = 64, .one_kernel = true },
+		{ .nodes = 2, .ni = "split", .mtu = 4096, .one_kernel = true },
+		{ .nodes = 2, .ni = "edge", .units = 2, .mtu = 512, .one_kernel = true },
+	};
+
+	matrix_run(tests, ARRAY_SIZE(tests), opts, ARRAY_SIZE(opts));
+	matrix_run(kernels, ARRAY_SIZE(kernels), opts, 2);
+	return tap_done();
+}
