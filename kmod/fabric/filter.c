@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Taking packets off the wire, deciding what happens to them, handing them on. */
+/* Takes packets off the wire, applies faults and the link model, passes packets on. */
 #include "filter.h"
 
 u32 rmc_filters __read_mostly;
@@ -10,12 +10,12 @@ static void *zalloc(size_t bytes, bool may_sleep)
 }
 
 /**
- * rmc_links_init() - no link has a filter yet
+ * rmc_links_init() - initialize the links of a unit, without filters
  * @l: links of a unit
  * @f: fabric
  * @nid: node id of the unit
  *
- * Return: 0 or -ENOMEM, with what there is left to rmc_links_destroy().
+ * Return: 0 or -ENOMEM; rmc_links_destroy() frees what was allocated.
  * Context: may sleep.
  */
 int rmc_links_init(struct rmc_links *l, struct rmc_fabric *f, u32 nid)
@@ -49,10 +49,10 @@ void rmc_links_destroy(struct rmc_links *l)
 }
 
 /**
- * rmc_filter_create() - make a filter that lets everything pass
+ * rmc_filter_create() - create a filter without faults
  * @f: fabric
  * @lane: lane of its rings
- * @may_sleep: the caller may; workers may not
+ * @may_sleep: the caller may sleep; workers may not
  *
  * Return: filter, or NULL when out of memory.
  */
@@ -67,7 +67,7 @@ struct rmc_filter *rmc_filter_create(const struct rmc_fabric *f, enum rmc_lane l
 		return NULL;
 	flt->lane = lane;
 	flt->rng = 1;
-	/* each that may be on its way, twice; and pumps take batches */
+	/* each packet of the shared ring and a copy of it, plus batches of the pump */
 	flt->room = (2U << f->ring_order) + 2 * RMC_BATCH;
 	flt->frees = lines;
 	ring = zalloc(rmc_ring_bytes(f->ring_order + 1, f->pay_order + 1), may_sleep);
@@ -103,10 +103,10 @@ void rmc_filter_destroy(struct rmc_filter *flt)
 }
 
 /**
- * rmc_filter_set() - say what a filter does from now on
- * @flt: filter; installed ones are their worker's
+ * rmc_filter_set() - set the faults of a filter
+ * @flt: filter; if it is installed, the caller is its worker
  * @fault: faults
- * @seed: of the random numbers, for repeatability; 0: go on with them
+ * @seed: seed of the random numbers, for repeatability; 0: continue the sequence
  */
 void rmc_filter_set(struct rmc_filter *flt, const struct rmc_fault *fault, u64 seed)
 {
@@ -115,7 +115,7 @@ void rmc_filter_set(struct rmc_filter *flt, const struct rmc_fault *fault, u64 s
 		flt->rng = seed;
 }
 
-/* Multiplied so that all bits are random, also those of small seeds. */
+/* xorshift64*: the product makes all bits random, also after a small seed. */
 static u32 random32(struct rmc_filter *flt)
 {
 	flt->rng ^= flt->rng << 13;
@@ -127,7 +127,7 @@ static u32 random32(struct rmc_filter *flt)
 static u64 random_below(struct rmc_filter *flt, u64 n)
 {
 	if (n >> 32)
-		/* n <= RMC_HOLD_NS_MAX < 2^34: a little coarser, no overflow */
+		/* n <= RMC_HOLD_NS_MAX < 2^34: coarser, but no overflow */
 		return (n >> 10) * random32(flt) >> 22;
 	return n ? n * random32(flt) >> 32 : 0;
 }
@@ -187,10 +187,10 @@ static void reset_pool(struct rmc_filter *flt)
 	flt->free = 0;
 	flt->frees = flt->tx.pay_mask + 1;
 	for (i = 0; i < flt->frees; i++)
-		flt->next[i] = i + 1;	/* the last one's is never followed */
+		flt->next[i] = i + 1;	/* the last entry is never followed */
 }
 
-/* A packet without what only filters say of it. */
+/* Clears the marks that only filters may set. */
 static u64 unmarked(const struct rmc_filter *flt, u64 word0)
 {
 	word0 &= ~(0xffULL << 56);
@@ -198,7 +198,7 @@ static u64 unmarked(const struct rmc_filter *flt, u64 word0)
 					   word0 & ~(RMC_REP_COPY | RMC_REP_DOUBLED);
 }
 
-/* Copy @lines from the wire; the caller knows that so many are free. */
+/* Copies @lines from the wire; the caller has checked that as many are free. */
 static u16 store(struct rmc_filter *flt, u32 lines)
 {
 	u16 first = RMC_NO_LINE, *link = &first;
@@ -217,7 +217,7 @@ static u16 store(struct rmc_filter *flt, u32 lines)
 	return first;
 }
 
-/* Copy a packet's lines to the private ring, and free them. */
+/* Copies a packet's lines to the private ring, and frees them. */
 static void release(struct rmc_filter *flt, const struct rmc_packet *p)
 {
 	u16 line = p->line;
@@ -235,10 +235,10 @@ static void release(struct rmc_filter *flt, const struct rmc_packet *p)
 	}
 }
 
-/* ---- coming and going of channels ---- */
+/* ---- opening and closing of channels ---- */
 
 /**
- * rmc_filter_wanted() - does every channel need a filter, also without a fault of its own
+ * rmc_filter_wanted() - check whether each channel needs a filter, even without faults
  * @l: links of a unit
  * @lane: lane
  */
@@ -249,14 +249,14 @@ bool rmc_filter_wanted(const struct rmc_links *l, enum rmc_lane lane)
 }
 
 /**
- * rmc_filter_open() - a channel was opened: step between the wire and the pipeline
+ * rmc_filter_open() - put a channel's filter, if any, between the wire and the pipeline
  * @l: links of the unit; the caller is the lane's worker
  * @peer: other end
  * @lane: lane
  * @rx: ring that the pipeline consumes; becomes the private one
  *
- * Return: true when there is a filter now, or none is asked for; false: no
- * memory, ask again.
+ * Return: true when the filter is in place, or none is needed; false: no memory, call
+ * again.
  * Context: worker, does not sleep.
  */
 bool rmc_filter_open(struct rmc_links *l, u32 peer, enum rmc_lane lane, struct rmc_ring *rx)
@@ -280,7 +280,7 @@ bool rmc_filter_open(struct rmc_links *l, u32 peer, enum rmc_lane lane, struct r
 	if (flt->sent_ns)
 		memset(flt->sent_ns, 0, sizeof(u64) << rx->order);
 	flt->wire = *rx;
-	/* a ring of its own starts with empty descriptors, at the first lap */
+	/* the private ring starts with empty descriptors, at the first lap */
 	memset(flt->tx.desc, 0, sizeof(*flt->tx.desc) << flt->tx.order);
 	flt->tx.pos = 0;
 	flt->tx.pay_pos = 0;
@@ -290,7 +290,7 @@ bool rmc_filter_open(struct rmc_links *l, u32 peer, enum rmc_lane lane, struct r
 }
 
 /**
- * rmc_filter_close() - the channel goes away, and what is held with it
+ * rmc_filter_close() - close a channel's filter, and drop the packets that it holds
  * @flt: filter or NULL
  *
  * Context: worker, does not sleep.
@@ -305,13 +305,13 @@ void rmc_filter_close(struct rmc_filter *flt)
 }
 
 /**
- * rmc_filter_drain() - have all that is held handed on, so that a filter can go
+ * rmc_filter_drain() - make all held packets due, so that a filter can be removed
  * @flt: filter of a channel
  *
- * What is held is due at once. The pipeline has to take it before the filter can
- * go, so this may have to be asked for again.
+ * The pipeline has to consume the packets before the filter can be removed, so the caller
+ * may have to call this again.
  *
- * Return: true when nothing is left: the pipeline consumes the wire itself from now on.
+ * Return: true when no packet is left: the pipeline consumes the wire from now on.
  * Context: worker, does not sleep.
  */
 bool rmc_filter_drain(struct rmc_filter *flt)
@@ -323,7 +323,7 @@ bool rmc_filter_drain(struct rmc_filter *flt)
 	memset(&flt->path, 0, sizeof(flt->path));
 	if (!flt->rx)
 		return true;
-	/* all are due, the nearer to the root the older: still a heap */
+	/* all are due, and seq grows with the index: still a heap */
 	for (i = 0; i < flt->held; i++) {
 		flt->heap[i].due_ns = 0;
 		flt->heap[i].seq = i;
@@ -335,13 +335,13 @@ bool rmc_filter_drain(struct rmc_filter *flt)
 	return true;
 }
 
-/* ---- the way of a packet ---- */
+/* ---- path of a packet ---- */
 
-/* When the link model lets a reply arrive. */
+/* Time at which a reply arrives by the link model. */
 static u64 model_due(struct rmc_links *l, struct rmc_filter *flt, u32 lines, u64 now)
 {
-	/* replies come in the order of requests, but for those that the server
-	 * held (ring.h): then this is the time of a neighbour
+	/* replies come in the order of requests, except those that the server
+	 * held (ring.h): for them this is the time of a neighbouring request
 	 */
 	u64 sent = flt->sent_ns[flt->wire.pos & flt->wire.mask];
 	u64 due = sent + flt->path.rtt_ns;
@@ -359,7 +359,7 @@ static u64 model_due(struct rmc_links *l, struct rmc_filter *flt, u32 lines, u64
 	return max(due, now);
 }
 
-/* The packet at the head of the wire; false: there is none, or no room for it. */
+/* The packet at the head of the wire, as a copy; false: none, or no room for it. */
 static bool take(struct rmc_links *l, struct rmc_filter *flt, u64 now, struct rmc_packet *p)
 {
 	const struct rmc_fault *fault = &flt->fault;
@@ -371,7 +371,7 @@ static bool take(struct rmc_links *l, struct rmc_filter *flt, u64 now, struct rm
 	d.word0 = unmarked(flt, d.word0);
 	/* a length has 16 bits: at most 1025 lines */
 	p->lines = rmc_packet_lines(flt->lane, d.word0, d.word1);
-	/* whoever claims more than there can be has no payload */
+	/* a packet that claims more lines than the ring has gets no payload */
 	copy = p->lines <= flt->wire.pay_mask + 1 ? p->lines : 0;
 	if (flt->frees < copy)
 		return false;
@@ -401,7 +401,7 @@ static bool take(struct rmc_links *l, struct rmc_filter *flt, u64 now, struct rm
 	return true;
 }
 
-/* A reply comes again, a little later. */
+/* Adds a copy of a reply, due gap_ns later. */
 static void duplicate(struct rmc_filter *flt, struct rmc_packet *p)
 {
 	struct rmc_packet copy = *p;
@@ -423,13 +423,13 @@ static void duplicate(struct rmc_filter *flt, struct rmc_packet *p)
 	push(flt, &copy);
 }
 
-/* Another order for the packets of one operation that are together. */
+/* Reorders the packets of each run. */
 static void shuffle(struct rmc_filter *flt, struct rmc_packet *batch, u32 n)
 {
 	u32 i, j, k, at;
 
 	for (i = 0; i < n; i = j) {
-		/* what a fabric must not do: let data requests overtake it */
+		/* the fabric guarantees that no data request overtakes its announcement */
 		if (rmc_op_announces(rmc_op_flags((u8)(batch[i].word0 >> 48)), batch[i].word1)) {
 			j = i + 1;
 			continue;
@@ -448,9 +448,9 @@ static void shuffle(struct rmc_filter *flt, struct rmc_packet *batch, u32 n)
 }
 
 /*
- * What is due before the worker would be here again is waited for, once a visit: else
- * the latencies of short paths come in steps. Returns the time it is then. Clocks that
- * stand still, as those of tests do, are looked at a few times only.
+ * Busy-waits for a packet that is due before the worker's next visit; else the latencies
+ * of short paths would be quantized. Returns the time after the wait. The number of reads
+ * is limited because the clocks of tests may stand still.
  */
 static u64 wait_until_due(u64 due, u64 now)
 {
@@ -462,7 +462,7 @@ static u64 wait_until_due(u64 due, u64 now)
 }
 
 /**
- * rmc_filter_pump() - take what is on the wire, hand on what is due
+ * rmc_filter_pump() - take packets off the wire, and pass on those that are due
  * @l: links of the unit; the caller is the lane's worker
  * @flt: filter of an open channel
  *
@@ -512,7 +512,7 @@ void rmc_filter_pump(struct rmc_links *l, struct rmc_filter *flt)
 }
 
 /**
- * rmc_filter_sent() - a request was put into the ring just now
+ * rmc_filter_sent() - record when a request leaves; called right after it is put into the ring
  * @l: links of the unit; the caller is its RGP worker
  * @flt: filter of the channel's replies
  * @req: the channel's request ring
@@ -539,11 +539,11 @@ void rmc_filter_sent(struct rmc_links *l, struct rmc_filter *flt, const struct r
 }
 
 /**
- * rmc_filter_idle() - does a filter let everything pass as it is
+ * rmc_filter_idle() - check whether a filter has no effect
  * @l: links of a unit
  * @flt: filter of one of them
  *
- * Return: true when it may as well be removed.
+ * Return: true when the filter may be removed.
  */
 bool rmc_filter_idle(const struct rmc_links *l, const struct rmc_filter *flt)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Link model: how long packets travel in the machine that is emulated.
+ * Link model: the time that packets travel in the emulated machine.
  *
- * Clocks of different kernels do not agree, so nothing is stamped by one and read
- * by another. The requester notes when the last bit of a request left, and holds
- * the reply back until the round trip of the model is over:
+ * Clocks of different kernels do not agree, so no timestamp crosses the fabric. The
+ * requester records when the last bit of a request left, and holds the reply until the
+ * round trip of the model is over:
  *
  *   due = sent + base + 2 x hops x hop - local
  *
  * Bandwidth: a node has ports, one in a crossbar and one per direction and
- * dimension in a torus. A request waits until the port it leaves by is free and
- * occupies it for as long as its bytes take; a reply, the port it comes in by.
- * Routes are dimension by dimension, the lowest first. What happens on links in
- * the middle, which other nodes share, is not modelled.
+ * dimension in a torus. A request waits until its outgoing port is free, then occupies the
+ * port for the time that its bytes take. A reply does the same with its incoming port.
+ * Routes are in dimension order, the lowest first. Contention on the links between other
+ * nodes is not modelled.
  */
 #ifndef RMC_MODEL_H
 #define RMC_MODEL_H
@@ -38,8 +38,8 @@ enum rmc_topology {
  * @topology: enum rmc_topology
  * @dim: nodes per dimension; their product is at least the number of nodes
  * @hop_ns: one hop, one way
- * @base_ns: what the destination takes, added once per round trip
- * @local_ns: what posting and seeing a completion take here; subtracted
+ * @base_ns: service time at the destination, added once per round trip
+ * @local_ns: time that posting and completion take in the emulator; subtracted
  * @mbps: bandwidth of a link in one direction, megabits per second; 0: unlimited
  */
 struct rmc_model {
@@ -67,8 +67,8 @@ struct rmc_path {
 
 /**
  * struct rmc_port_time - a port of a node (RGP, RCP)
- * @out_ns: it is free again for requests
- * @in_ns: and for replies
+ * @out_ns: when it is free for the next request
+ * @in_ns: when it is free for the next reply
  */
 struct rmc_port_time {
 	u64 out_ns;
