@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Remote Memory Controller: parameters, and the ladder of setting up and its
- * mirror. What runs is in device.c, what it emulates in config.c.
+ * Remote Memory Controller: module parameters, and the init ladder with its mirror. See
+ * run/config.c for the configuration and run/device.c for the device.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -128,8 +128,8 @@ static struct rmc_device device = {
 };
 
 /*
- * Quotas: read whenever something is asked for, so root may change them at any time.
- * What is held already stays.
+ * Quotas are read at each charge, so root may change them at any time. Resources that are
+ * already held stay.
  */
 static int set_quota(const char *val, const struct kernel_param *kp)
 {
@@ -227,12 +227,12 @@ static int parse(struct rmc_config *cfg)
 	return 0;
 }
 
-/* Whoever opens /dev/rmc waits until this is known. */
+/* An open of /dev/rmc waits for this. */
 static void set_state(struct rmc_device *rmc, enum rmc_device_state state)
 {
 	/* pairs with the acquire in control_open() */
 	smp_store_release(&rmc->state, state);
-	/* the state, then look for who waits; pairs with prepare_to_wait() */
+	/* the state, then check for waiters; pairs with prepare_to_wait() */
 	smp_mb();
 	wake_up_var(&rmc->state);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Cells: lines with a header of four bytes. A line that a remote write brings shows
- * its first word last, so who has seen a header with acquire may read the payload.
+ * Cells: lines with a header of four bytes. A remote write stores the first word of a line
+ * last, so a reader that has loaded a header with acquire may read the payload.
  *
  *	31         12 11      4 3    1   0
  *	+------------+---------+------+---+
@@ -22,9 +22,9 @@ struct rmc_cell {
 };
 
 enum rmc_cell_kind {
-	RMC_CELL_PUSH	= 1,	/* first of a message, length is the message's */
+	RMC_CELL_PUSH	= 1,	/* first of a message; length of the message */
 	RMC_CELL_LONG	= 2,	/* the same; the payload begins with the length, 64 bits */
-	RMC_CELL_MORE	= 3,	/* further ones; length is what is in it */
+	RMC_CELL_MORE	= 3,	/* further cell; length of its payload */
 	RMC_CELL_PULL	= 4,	/* payload: struct rmc_cell_pull */
 };
 

@@ -2,8 +2,8 @@
 /*
  * Collectives: see <rmc/coll.h>.
  *
- * Every member's segment has two halves of one chunk per member, chunk m written by
- * member m. Rounds use the halves in turn: who writes for round r + 2 has passed the
+ * Every member's segment has two halves of one chunk per member; member m writes chunk m.
+ * Rounds alternate between the halves: a member that writes for round r + 2 has passed the
  * barrier of round r + 1, which every member enters only after it has read its half
  * of round r. Writes are complete, and so visible, before their writer enters the
  * barrier.
@@ -15,7 +15,7 @@
 #include <rmc/coll.h>
 #include "internal.h"
 
-#define TRIES_MAX	8	/* of writes without reply; a node that is down says so before */
+#define TRIES_MAX	8	/* of writes without reply; a down node is detected earlier */
 #define ALL		(-1)	/* destination */
 
 struct rmc_coll {
@@ -23,10 +23,10 @@ struct rmc_coll {
 	uint64_t at;		/* of the halves in team->seg */
 	size_t chunk;
 	uint64_t round;
-	uint8_t *out;		/* registered: what is being written, a chunk per member */
+	uint8_t *out;		/* registered: source of the writes, a chunk per member */
 	size_t out_len;
 	int buf_id;
-	int status;		/* why nothing works any more */
+	int status;		/* not 0: reason why all further calls fail */
 	int timeout_ms;
 	uint64_t deadline;	/* of the operation in progress */
 };
@@ -99,7 +99,7 @@ static const uint8_t *from(const struct rmc_coll *c, int member)
 	return (const uint8_t *)c->team->seg + chunk_at(c, member);
 }
 
-/* Write len bytes to one peer or to all, of a chunk per peer or always the first. */
+/* Write len bytes to one peer or to all; source: a chunk per peer, or always the first. */
 static int write_out(struct rmc_coll *c, int to, size_t len, int chunk_each)
 {
 	struct rmc_team *t = c->team;
@@ -126,7 +126,7 @@ static int write_out(struct rmc_coll *c, int to, size_t len, int chunk_each)
 	return err;
 }
 
-/* One round: write (to is nobody if len is 0), then meet. */
+/* One round: write (nothing if len is 0), then the barrier. */
 static int exchange(struct rmc_coll *c, int to, size_t len, int chunk_each)
 {
 	int err = c->status;
@@ -142,7 +142,7 @@ static int exchange(struct rmc_coll *c, int to, size_t len, int chunk_each)
 					   rmc_deadline_left(c->deadline));
 	c->status = err;
 	if (err == -ETIMEDOUT) {
-		/* whoever cannot be told is not waiting for us */
+		/* a member that cannot be notified is not waiting for us */
 		rmc_team_revoke(c->team);
 		c->status = -ECONNABORTED;
 	}
@@ -200,7 +200,7 @@ static type combine_##type(type a, type b, enum rmc_coll_op op)	\
 COMBINE(uint64_t)
 COMBINE(double)
 
-/* Element i of out is that of all members' chunks, combined in their order. */
+/* Element i of out combines element i of all members' chunks, in their order. */
 static void combine(const struct rmc_coll *c, uint8_t *out, size_t count,
 		    enum rmc_coll_type type, enum rmc_coll_op op)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* Opening contexts, and turning what can go wrong there into advice. */
+/* Opens contexts, and turns failures into advice. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -2,16 +2,16 @@
 /*
  * HERD-like receive buffers: see <rmc/herd.h>.
  *
- * A slot is as many cells as the largest message needs. Its users count uses: the
- * first cell of every message is written in every use and shows a use by its phase;
- * the others, which short messages leave out, carry the use's number.
+ * A slot has as many cells as the largest message needs. Both sides count its uses. The
+ * first cell of a message is written in every use and shows the use by its phase; the other
+ * cells, which short messages leave out, carry the number of the use.
  *
- * Slots have the same numbers, and offsets, on both sides. What is written into the
- * peer's slot is kept in a copy until the write is complete.
+ * Slots have the same numbers, and offsets, on both sides. A copy of the data for the
+ * peer's slot is kept until the write is complete.
  *
- * A client may cancel a request. Its slot stays reserved until the response has come,
- * because the server will write that response into the slot whatever the client does;
- * or until a read of the server's slot shows that the request never arrived.
+ * A client may cancel a request. Its slot stays reserved until the response has arrived,
+ * because the server writes the response into the slot whatever the client does, or until
+ * a read of the server's slot shows that the request never arrived.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,23 +26,23 @@
 #define TRIES_MAX		8
 
 struct slot {
-	uint32_t use;		/* in progress or, on the client's side, next */
-	uint8_t taken;		/* client: request under way; server: being served */
-	uint8_t cancelled;	/* client: nobody wants the response */
+	uint32_t use;		/* number of the use in progress; client: or of the next */
+	uint8_t taken;		/* client: request in progress; server: being served */
+	uint8_t cancelled;	/* client: response will be discarded */
 	uint8_t writing;
 	uint8_t tries;
 	int status;		/* of the last write */
-	uint32_t len;		/* of it, bytes */
+	uint32_t len;		/* length of the message, bytes */
 };
 
-/* One thread's: a core of the server, or the whole of a client */
+/* Belongs to one thread: a core of the server, or all of a client */
 struct rmc_herd_core {
 	struct rmc_herd *herd;
 	struct rmc_qp *qp;
 	unsigned int first, count;	/* slots */
-	unsigned int next;		/* to be looked at */
+	unsigned int next;		/* next to poll */
 	unsigned int spins;		/* empty polls, for rmc_relax() */
-	uint8_t *message;		/* put together from cells */
+	uint8_t *message;		/* assembled from cells */
 	uint32_t *slot_of;		/* per WQ slot */
 	struct rmc_cell *probe;
 };
@@ -53,12 +53,12 @@ struct rmc_herd {
 	unsigned int clients, cores;	/* cores: 1 on clients */
 	int client;			/* our index among them; -1: the server */
 	int lost;			/* client: status for which the server was given up */
-	int timeout_ms;			/* client: of waits */
-	uint64_t *life;			/* of each member, as the team met it */
+	int timeout_ms;			/* client: time limit of waits */
+	uint64_t *life;			/* of each member: nonce of its incarnation */
 	uint64_t next_probe;		/* client: ms, while it waits */
 	size_t slot_cells;
 	struct slot *slot;
-	struct rmc_cell *copy;		/* registered, after it a line per core to probe with */
+	struct rmc_cell *copy;		/* registered, followed by a line per core for probes */
 	size_t local_len;
 	int buf_id;
 	struct rmc_herd_core *core;
@@ -103,7 +103,7 @@ static uint32_t more_head(uint32_t use)
 
 static int start_write(struct rmc_herd_core *c, unsigned int slot);
 
-/* Is the slot's other side a program that was started anew? */
+/* True if the slot's other side was restarted. */
 static int came_back(const struct rmc_herd *h, unsigned int slot)
 {
 	int member = member_of(h, slot);
@@ -191,7 +191,7 @@ static int send(struct rmc_herd_core *c, unsigned int slot, const void *buf, siz
 	return start_write(c, slot);
 }
 
-/* Is the message of this use there, in full? Its length or -1 */
+/* Length of the message of this use, or -1 if it has not arrived in full */
 static int arrived(const struct rmc_herd *h, unsigned int slot, uint32_t use)
 {
 	const struct rmc_cell *cell = (const struct rmc_cell *)
@@ -203,7 +203,7 @@ static int arrived(const struct rmc_herd *h, unsigned int slot, uint32_t use)
 		return -1;
 	len = rmc_cell_length(head);
 	if (len > h->o.size)
-		return -1;		/* nothing that we would send */
+		return -1;		/* not a message of ours */
 	for (i = 1; i * RMC_MSG_PAYLOAD < len; i++)
 		if (rmc_cell_load(&cell[i]) != more_head(use))
 			return -1;
@@ -256,7 +256,7 @@ int rmc_herd_poll(struct rmc_herd_core *c, struct rmc_herd_request *request)
 		request->slot = slot;
 		return 1;
 	}
-	/* counted from poll to poll: every so many ask whether the queue pair is dead */
+	/* counts across calls: every RMC_SPINS_PER_CHECK polls check for a dead queue pair */
 	return rmc_relax(c->qp, &c->spins);
 }
 
@@ -279,13 +279,13 @@ int rmc_herd_reply(struct rmc_herd_core *c, const struct rmc_herd_request *reque
 
 /* --- client --- */
 
-/* Statuses that pass: everything else is true of the next request as well */
+/* Transient statuses: any other one would also be the next request's */
 static int passes(int status)
 {
 	return status == RMC_S_TIMEOUT || status == RMC_S_ABORTED;
 }
 
-/* Read from the server, once nothing else is in flight, into the probe. */
+/* Read from the server into the probe line; waits until no write is in flight. */
 static int read_server(struct rmc_herd *h, uint64_t offset, size_t len)
 {
 	struct rmc_herd_core *c = h->core;
@@ -301,7 +301,7 @@ static int read_server(struct rmc_herd *h, uint64_t offset, size_t len)
 				    len);
 }
 
-/* Does the server live, and is it the program that the request was for? */
+/* Check that the server is alive, and is the incarnation that the request was sent to. */
 static int probe(struct rmc_herd *h)
 {
 	uint64_t life;
@@ -325,7 +325,7 @@ static void release(struct slot *s)
 	s->cancelled = 0;
 }
 
-/* A cancelled request's slot is free again when its response is there. 0, status or -errno */
+/* Free a cancelled request's slot if its response has arrived. 0, status or -errno */
 static int reclaim(struct rmc_herd *h, unsigned int slot)
 {
 	struct slot *s = &h->slot[slot];
@@ -342,14 +342,14 @@ static int reclaim(struct rmc_herd *h, unsigned int slot)
 	h->next_probe = rmc_now_ms() + PROBE_INTERVAL_MS;
 	if (!s->status)
 		return probe(h);
-	/* the write failed, as far as we know: whether it arrived is to be seen at the server */
+	/* the write seems to have failed: read the server's slot to see whether it arrived */
 	err = read_server(h, h->team->offset + slot_at(h, slot), sizeof(*h->core->probe));
 	if (err)
 		return passes(err) ? 0 : err;
 	if (h->core->probe->head == copy_of(h, slot)->head) {
 		s->status = 0;
 	} else {
-		/* it did not: the server still waits for this use */
+		/* it did not arrive: the server still waits for this use */
 		s->taken = 0;
 		s->cancelled = 0;
 	}
@@ -389,7 +389,7 @@ int rmc_herd_post(struct rmc_herd *h, unsigned int core, const void *buf, size_t
 	return -EAGAIN;
 }
 
-/* The slot of a ticket that is good, or NULL */
+/* The slot of a valid ticket, or NULL */
 static struct slot *find(struct rmc_herd *h, int ticket)
 {
 	struct slot *s;
@@ -417,7 +417,7 @@ int rmc_herd_wait(struct rmc_herd *h, int ticket, void *buf, size_t size, size_t
 			err = rmc_relax(h->core->qp, &spins);
 		if (!err && !(++polls % POLLS_PER_CLOCK)) {
 			now = rmc_now_ms();
-			/* counted from wait to wait, which may be short */
+			/* kept across calls, which may be short */
 			if (now >= h->next_probe) {
 				err = probe(h);
 				h->next_probe = now + PROBE_INTERVAL_MS;
@@ -462,7 +462,7 @@ int rmc_herd_call(struct rmc_herd *h, unsigned int core, const void *request,
 	if (err)
 		return err;
 	err = rmc_herd_wait(h, ticket, response, size, len);
-	/* the caller has no ticket to fetch it with */
+	/* the caller has no ticket to fetch the response later */
 	if (err == -EMSGSIZE)
 		release(&h->slot[ticket]);
 	if (err == -ETIMEDOUT)
@@ -475,9 +475,9 @@ void rmc_herd_set_timeout(struct rmc_herd *h, int timeout_ms)
 	h->timeout_ms = timeout_ms;
 }
 
-/* --- coming back --- */
+/* --- restarted members --- */
 
-/* What is in flight ends; reap() does not write to former lives again. */
+/* Wait for writes in flight; reap() does not repeat those to earlier incarnations. */
 static int settle(struct rmc_herd_core *c)
 {
 	unsigned int spins = 0;
@@ -491,16 +491,16 @@ static int settle(struct rmc_herd_core *c)
 	return err;
 }
 
-/* Whose slots are they, that this core may write? A client writes those that are its own. */
+/* True if this core may write the slot: the server any, a client its own. */
 static int writes(const struct rmc_herd *h, unsigned int slot)
 {
 	return h->client < 0 || slot % h->o.slots % h->clients == (unsigned int)h->client;
 }
 
 /*
- * The slots that are shared with members that came back begin with use 0, as theirs do.
- * Both sides' memory of them is zeroed before the barrier that the newcomers wait for: a
- * request or response for a former life may have arrived in the new one's.
+ * Slots shared with restarted members restart at use 0, on both sides. Both sides zero
+ * their memory before the barrier that the restarted members wait for: a request or
+ * response for an earlier incarnation may have arrived in the new one's memory.
  */
 int rmc_herd_rejoin(struct rmc_herd *h)
 {
@@ -647,7 +647,7 @@ void rmc_herd_close(struct rmc_herd *h)
 	for (i = 0; h->core && i < h->cores; i++) {
 		struct rmc_herd_core *c = &h->core[i];
 
-		/* The last responses should arrive. */
+		/* Let the last responses arrive. */
 		for (spins = 0; c->qp && !rmc_qp_inherited(c->qp) && rmc_qp_in_flight(c->qp); )
 			if (reap(c) || rmc_relax(c->qp, &spins))
 				break;

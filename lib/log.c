@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Messages for whoever debugs a program that uses this library: RMC_LOG=debug writes
- * them to stderr. Without RMC_LOG a message costs one load and one branch, and none is
- * on the path of an operation that succeeds.
+ * Messages for debugging a program that uses this library: RMC_LOG=debug writes them to
+ * stderr. Without RMC_LOG a message costs one load and one branch, and the path of a
+ * successful operation has none.
  */
 #include <stdarg.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #include "internal.h"
 #include "rmc/object.h"
 
-/* Why the driver calls the arguments invalid: the first rule of uapi/linux/rmc.h broken. */
+/* Explains EINVAL: names the first rule of uapi/linux/rmc.h that the arguments break. */
 static int seg_invalid(struct rmc_ctx *ctx, const struct rmc_seg_reg *arg)
 {
 	if (!arg->length || arg->length > ctx->query.max_segment)
@@ -187,7 +187,7 @@ int rmc_seg_alloc(struct rmc_ctx *ctx, size_t len, unsigned int flags, int numa_
 	return seg_alloc(ctx, &arg, numa_node, addr);
 }
 
-/* The header's place, as the driver wants to know it. */
+/* Converts the layout of objects for the driver. */
 static int set_layout(struct rmc_seg_reg *arg, const struct rmc_object_layout *from, size_t size)
 {
 	struct rmc_object_layout copy, *layout = &copy;

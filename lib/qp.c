@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* Making queue pairs, and the cold half of waiting on one. */
+/* Creates queue pairs; slow path of waiting on one. */
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -11,15 +11,15 @@
 
 /* Polls between two sched_yield() on a CPU that the worker does not share */
 #define SPINS_PER_YIELD		(1U << 16)
-#define SPINS_APART		16U	/* between calls, while the worker is on another CPU */
+#define SPINS_APART		16U	/* polls between calls, with the worker on another CPU */
 
-/* What only making and destroying a QP needs; the QP is its first member. */
+/* A queue pair created here; the QP is its first member. */
 struct qp_alloc {
 	struct rmc_qp qp;
 	struct rmc_qp *next;
 	size_t wq_len, cq_len, flags_len, operands_len;
 	int buf_id;
-	struct rmc_sleepers sleepers;	/* their eventfd is rmc_qp.eventfd as well */
+	struct rmc_sleepers sleepers;	/* their eventfd is also rmc_qp.eventfd */
 	struct rmc_qp_stats stats;	/* issued, completed: as of the last note_indexes() */
 };
 
@@ -35,7 +35,7 @@ struct rmc_sleepers *rmc_qp_sleepers(struct rmc_qp *qp)
 
 static void wake(struct rmc_qp *qp);
 
-/* NULL for one of rmc_qp_init_raw(), which may be shorter and whose priv is its user's */
+/* NULL for one of rmc_qp_init_raw(), which may be shorter and has its own priv */
 static struct qp_alloc *made_here(struct rmc_qp *qp)
 {
 	return qp->wake == wake ? to_alloc(qp) : NULL;
@@ -114,7 +114,7 @@ static void wake(struct rmc_qp *qp)
 	tell(qp, 0);
 }
 
-/* Does the worker wait for this very CPU? As it was told, or by the scheduler's choice. */
+/* True if the worker may wait for this CPU: by shared_cpu, or by the scheduler's choice. */
 static int in_the_way(const struct rmc_qp *qp)
 {
 	return qp->shared ||
@@ -219,8 +219,8 @@ err:
 }
 
 /*
- * Operands of atomics get pages of their own: pinning must not tie up memory
- * that the allocator hands to others, and a fork must not copy them away.
+ * Operands of atomics get their own pages: pinning must not affect other allocations,
+ * and a fork must not move them by copy-on-write.
  */
 static int make_operands(struct qp_alloc *a, struct rmc_ctx *ctx, unsigned int entries)
 {
@@ -256,7 +256,7 @@ struct rmc_qp *rmc_qp_create(struct rmc_ctx *ctx, unsigned int entries)
 		create_failed(ctx, arg.entries);
 		return NULL;
 	}
-	/* Slot states share no cache line with anything that others write. */
+	/* No other thread writes to the cache lines of the slot states. */
 	a = (struct qp_alloc *)aligned_alloc(64, (sizeof(*a) + 63) & ~(size_t)63);
 	slot = (uint8_t *)aligned_alloc(64, (arg.entries + 63) & ~(size_t)63);
 	if (!a || !slot) {
@@ -318,7 +318,7 @@ void rmc_qp_destroy(struct rmc_qp *qp)
 	rmc_log(DEBUG, "queue pair %u: destroyed, %u operations in flight", qp->id,
 		rmc_qp_in_flight(qp));
 	arg.qp_id = qp->id;
-	/* a child has copies of our memory and descriptors, and nothing else of it */
+	/* a child only has copies of our memory and descriptors */
 	if (!rmc_ctx_inherited(qp->ctx)) {
 		rmc_sleepers_end(&a->sleepers);
 		ioctl(qp->ctx->fd, RMC_IOC_QP_DESTROY, &arg);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Calls over messages (see <rmc/rpc.h>). A message is a header and a body; a ticket is
- * the index of a call and a generation, so that a response that comes too late, or
- * twice, finds nothing.
+ * Calls over messages (see <rmc/rpc.h>). A message is a header and a body. A ticket is
+ * the index of a call and a generation, so a late or duplicate response matches no call.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +27,7 @@ struct call {
 	int ticket;		/* -1: free */
 	int peer;
 	int done, failed, result;
-	int abandoned;		/* nobody waits; the response may come yet */
+	int abandoned;		/* given up; the response may still arrive */
 	uint64_t deadline;
 	void *response;
 	size_t size;
@@ -48,12 +47,12 @@ struct rmc_rpc {
 
 unsigned int rmc_rpc_cells(size_t max, unsigned int window)
 {
-	/* requests one way and responses to the other side's go through the same ring */
+	/* our requests, and our responses to the peer's requests, share a ring */
 	uint64_t want = 2 * (uint64_t)(window ? window : 1) *
 			((max + RMC_RPC_HEADER + RMC_MSG_PAYLOAD - 1) / RMC_MSG_PAYLOAD);
 	unsigned int cells = RMC_MSG_CELLS_MIN;
 
-	/* credits come back for a quarter of the ring at a time, at the latest */
+	/* the receiver may owe credits for up to a quarter of the ring */
 	want += want / 3 + 4;
 	while (cells < want && cells < RMC_MSG_CELLS_MAX)
 		cells *= 2;
@@ -131,8 +130,8 @@ static void release(struct rmc_rpc *r, struct call *c)
 }
 
 /*
- * The response has nowhere to go any more. Until it has come it takes room in the
- * message buffers, so that it counts against the window.
+ * Gives a call up. Its response still takes room in the message buffers, so the call
+ * counts against the window until the response has arrived.
  */
 static void abandon(struct rmc_rpc *r, struct call *c)
 {
@@ -142,7 +141,7 @@ static void abandon(struct rmc_rpc *r, struct call *c)
 		c->abandoned = 1;
 }
 
-/* The call of a ticket that is good, or NULL */
+/* The call of a valid ticket, or NULL */
 static struct call *find(struct rmc_rpc *r, int ticket)
 {
 	struct call *c;
@@ -295,7 +294,7 @@ static void take(struct rmc_rpc *r, int nid, const struct head *h, size_t len)
 
 int rmc_rpc_progress(struct rmc_rpc *r)
 {
-	/* every peer's requests and the responses to ours, and each peer's end */
+	/* every peer's requests, the responses to ours, and the death of each peer */
 	return rmc_rpc_progress_max(r, 2 * r->calls + (unsigned int)r->o.nodes);
 }
 
@@ -311,7 +310,7 @@ int rmc_rpc_progress_max(struct rmc_rpc *r, unsigned int max)
 		if (err == -EAGAIN)
 			return n;
 		if (err > 0) {
-			/* told once per peer; always, when no other is left */
+			/* reported once per peer; always, when no other peer is left */
 			if (r->lost[from - r->o.first_nid])
 				return n;
 			lose(r, from - r->o.first_nid, err);
@@ -322,7 +321,7 @@ int rmc_rpc_progress_max(struct rmc_rpc *r, unsigned int max)
 			return err;
 		n++;
 		if (len < sizeof(h))
-			continue;		/* of somebody who does not know us */
+			continue;		/* not an RPC message */
 		memcpy(&h, r->in, sizeof(h));
 		len -= sizeof(h);
 		if (h.kind == KIND_RESPONSE)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* SABRes again until they succeed; writers that wait; writers that died. */
+/* Retries of SABRes; waits of writers; repair after the death of a writer. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -11,14 +11,14 @@
 #include "rmc/object.h"
 #include "rmc/sabre.h"
 
-/* Pauses of a writer between two sched_yield(); a SABRe lives that long at most
- * unless its source dawdles
+/* Pauses of a writer between two sched_yield(); most SABRes take less time than
+ * these pauses
  */
 #define SPINS_PER_YIELD		64U
 
 static __thread uint32_t self;
 
-/* A child inherits its thread's storage, but not its id. */
+/* A child inherits thread-local storage, but has another thread id. */
 static void forget_self(void)
 {
 	self = 0;
@@ -44,7 +44,7 @@ void rmc_object_relax(unsigned int *spins)
 		sched_yield();
 }
 
-/* Does a thread of this id live, as far as this PID namespace shows? */
+/* True if this PID namespace has a thread of this id. */
 static int alive(uint32_t tid)
 {
 	return !kill((pid_t)tid, 0) || errno != ESRCH;
@@ -59,7 +59,7 @@ int rmc_object_repair(struct rmc_object *o, int (*rewrite)(struct rmc_object *o,
 
 	if (!dead)
 		return rmc_load_acquire(&o->version) & 1 ? -EAGAIN : -ENOENT;
-	/* of several that repair one succeeds; to the others it is a writer that lives */
+	/* one of several repairers succeeds; to the others it is a live writer */
 	if (alive(dead) ||
 	    !__atomic_compare_exchange_n(&o->writer, &dead, rmc_object_self(), 0,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
@@ -107,8 +107,8 @@ static uint64_t now_ns(void)
 
 /*
  * Evenly distributed bits of a number (the finalizer of splitmix64): readers that start at
- * the same time differ by node and queue pair. No address is in it, so that a program in
- * virtual time does the same each time.
+ * the same time differ by node and queue pair. It uses no addresses, so a program in
+ * virtual time behaves the same in each run.
  */
 static uint64_t spread(uint64_t n)
 {
@@ -118,7 +118,7 @@ static uint64_t spread(uint64_t n)
 	return n ^ n >> 31;
 }
 
-/* Wait at most this long, a random part of it: readers of one object spread. */
+/* Wait for a random time up to this limit, so readers of one object spread. */
 static int back_off(struct rmc_qp *qp, uint32_t most)
 {
 	uint64_t t0 = now_ns(), ns;
@@ -168,7 +168,7 @@ int rmc_sabre_retry_sized(struct rmc_qp *qp, int nid, uint64_t offset, void *lbu
 	if (err)
 		return err;
 	err = retry(qp, nid, offset, lbuf, len, &p);
-	/* the rest is the caller's, and its fallback may have changed it */
+	/* copy the counters only: the fallback may have changed the other fields */
 	policy->tried = p.tried;
 	policy->failed = p.failed;
 	policy->fell_back = p.fell_back;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
  * Structs of callers that were compiled with other versions of the headers, see
- * <rmc/abi.h>. In both directions the sizes may differ either way.
+ * <rmc/abi.h>. The caller's struct may be smaller or larger than ours.
  */
 #include <string.h>
 #include "internal.h"

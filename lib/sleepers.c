@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* Threads asleep on what another thread destroys: see internal.h. */
+/* Threads that sleep on an object that another thread destroys: see internal.h. */
 #include <errno.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -24,7 +24,7 @@ uint32_t rmc_sleepers_enter(struct rmc_sleepers *s)
 
 void rmc_sleepers_leave(struct rmc_sleepers *s)
 {
-	/* pairs with the load in rmc_sleepers_wait(): what the sleeper used is free then */
+	/* pairs with the load in rmc_sleepers_wait(): the object may be freed after it */
 	__atomic_sub_fetch(&s->inside, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -52,8 +52,8 @@ void rmc_sleepers_end(struct rmc_sleepers *s)
 }
 
 /*
- * The driver has woken them already; waking them here as well covers who went to sleep
- * at that very moment, and may have emptied the eventfd just before.
+ * The driver has woken the sleepers already. Waking them here as well covers a thread that
+ * goes to sleep just now, and may have emptied the eventfd before.
  */
 void rmc_sleepers_wait(struct rmc_sleepers *s)
 {
@@ -62,7 +62,7 @@ void rmc_sleepers_wait(struct rmc_sleepers *s)
 
 	while (__atomic_load_n(&s->inside, __ATOMIC_SEQ_CST)) {
 		fd = __atomic_load_n(&s->eventfd, __ATOMIC_ACQUIRE);
-		/* full is as good */
+		/* EAGAIN: full, so it is readable already */
 		if (fd >= 0 && write(fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
 			continue;
 		usleep(LEAVE_INTERVAL_US);

@@ -2,28 +2,27 @@
 /*
  * Teams: meeting, and barriers.
  *
- * Every member's segment begins with one cache line per member. Line m of
- * member n is written by m, remotely, except for line n, which n itself fills
- * so that the others can learn its nonce. After it come the member's own bytes.
+ * Every member's segment begins with one cache line per member. Member m writes line m of
+ * member n, remotely; n itself writes line n, which publishes its nonce. The member's own
+ * bytes follow.
  *
- * Meeting. A segment found at a peer may belong to a process of an earlier run
- * that is about to go, so having written to it proves nothing. Each process draws a
- * nonce; member m reads the nonce of n, then tells n {m's nonce, n's nonce}. m
- * has met n when its line n shows {n's nonce, m's nonce} and n's nonce is the one
- * that m's last successful write carried: both then know that the other, in its
- * present life, knows them.
+ * Meeting. A segment found at a peer may belong to a process of an earlier run that is
+ * about to exit, so a successful write to it proves nothing. Each process draws a nonce;
+ * member m reads the nonce of n, then writes {m's nonce, n's nonce} to n. m has met n when
+ * its line n shows {n's nonce, m's nonce} and n's nonce is the one of m's last successful
+ * write: both then know that the other's current incarnation has met them.
  *
- * View. Before a team is used, and again when a member's new life joins it, all agree
- * who is in it and where it is: each publishes in its own line a word made of all the
- * nonces it has met, and behind it the round it comes from. Who sees that word with
- * everybody goes on from the latest of the rounds. A survivor's round is at least 1,
- * a newcomer's 0; so the word also tells a newcomer that there are survivors.
+ * View. Before a team is used, and again when a restarted member joins it, all members
+ * agree on the members and on the round. Each publishes in its own line a hash of all the
+ * nonces that it has met, and its last round. A member that sees the same hash in all lines
+ * continues from the latest of the rounds. A survivor's round is at least 1, a restarted
+ * member's 0, so a restarted member learns that there are survivors.
  *
- * Revocation. A member that gives up writes the view that it gives up into its line at
- * every peer. Whoever finds the current view revoked does the same before it returns, so
- * that it spreads even if the first member dies. Who rejoins after it begins another era,
- * which is part of the view: what is left of the revocation does not apply to the next
- * one. Members of an earlier era, newcomers among them, follow.
+ * Revocation. A member that gives up writes the current view into its line at every peer.
+ * A member that finds the current view revoked does the same before it returns, so the
+ * revocation spreads even if the first member dies. A rejoin after it begins another era,
+ * which is part of the view, so the old revocation does not apply to the next view.
+ * Members of an earlier era, and restarted members, adopt the later era.
  *
  * Barrier. Each member writes its round number to its line at every peer, then
  * waits until all its own lines show that round. The write is one aligned word;
@@ -41,19 +40,19 @@
 #define MEET_TIMEOUT_MS		30000
 #define MEET_INTERVAL_US	1000
 #define SLEEP_INTERVAL_US	1000
-#define PROBE_INTERVAL_MS	250	/* between looks whether the missing are alive, */
-#define PROBE_ASLEEP_MS		1000	/* rarer while asleep: somebody is working */
+#define PROBE_INTERVAL_MS	250	/* between probes of missing members, */
+#define PROBE_ASLEEP_MS		1000	/* less often while asleep, to leave the CPU to others */
 #define SPINS_PER_CLOCK		1024
-#define ANNOUNCE_TRIES		8	/* a node that is down says so long before */
+#define ANNOUNCE_TRIES		8	/* a node that is down is detected long before */
 
 /* Round first: it becomes visible after the rest of a remotely written line. */
 struct rmc_team_line {
 	uint64_t round;
 	uint64_t nonce;
 	uint64_t echo;
-	uint64_t view;		/* of the line's own member: see above */
-	uint64_t from;		/* round it comes from; stored before view */
-	uint64_t revoked;	/* view that the writer of the line has given up */
+	uint64_t view;		/* of the line's own member: see above, View */
+	uint64_t from;		/* last round of that member; stored before view */
+	uint64_t revoked;	/* view that the writer of the line has revoked */
 	uint64_t era;		/* of the line's own member; stored before view */
 	uint64_t pad;
 };
@@ -109,7 +108,7 @@ static int find_members(struct rmc_team *t)
 /* The segment: lines, rounded to a page, then the member's own bytes. */
 static int make_segment(struct rmc_team *t, int numa_node)
 {
-	static const struct rmc_object_layout layout;	/* each begins with its header */
+	static const struct rmc_object_layout layout;	/* objects begin with their header */
 	int objects = t->flags & RMC_TEAM_OBJECTS, err;
 
 	t->offset = rmc_page_round(line_offset(t->nodes));
@@ -180,7 +179,7 @@ static int meet(struct rmc_team *t, int peer, int *status)
 	return 1;
 }
 
-/* Its life is the one that we have met: nothing needs to be written there. */
+/* The peer is the incarnation that we have met: no write is needed. */
 static int met_before(struct rmc_team *t, int peer)
 {
 	return t->met[peer] &&
@@ -253,7 +252,7 @@ static uint64_t view_of(const struct rmc_team *t)
 	return view ? view : 1;
 }
 
-/* Everybody's latest round; -EAGAIN: somebody meets yet another life */
+/* Agree on the latest round of all; -EAGAIN: a member was restarted meanwhile */
 static int agree(struct rmc_team *t, uint64_t deadline)
 {
 	struct rmc_team_line *in = &t->out[1], *own = &t->line[t->self];
@@ -398,8 +397,8 @@ void rmc_team_close(struct rmc_team *t)
 }
 
 /*
- * Write a word of our line everywhere. Writing it twice does no harm, so a peer that did
- * not answer in time gets another chance as long as its node is up.
+ * Write a word of our line to all peers. The write is idempotent, so it is repeated for a
+ * peer that did not answer in time, as long as its node is up.
  */
 static int write_all(struct rmc_team *t, const uint64_t *word, size_t at)
 {
@@ -447,7 +446,7 @@ int rmc_team_revoke(struct rmc_team *t)
 	return write_all(t, &t->out[0].revoked, offsetof(struct rmc_team_line, revoked));
 }
 
-/* Pass it on, unless we have: a member that is gone needs to know no more. */
+/* Pass the revocation on, once; errors of members that are gone are ignored. */
 static int aborted(struct rmc_team *t)
 {
 	if (t->view && t->line[t->self].revoked != t->view)
@@ -466,8 +465,8 @@ static int first_missing(const struct rmc_team *t, int from)
 }
 
 /*
- * A member that has not arrived cannot have left: if it is gone, it died. One that
- * does not answer in time may only be slow; its node's heartbeat will tell.
+ * A member that has not arrived cannot have left regularly: if it is gone, it died. One that
+ * does not answer in time may be slow; its node's heartbeat decides.
  */
 static int probe(struct rmc_team *t, int peer)
 {
@@ -525,7 +524,7 @@ int rmc_team_barrier_for(struct rmc_team *t, unsigned int flags, int timeout_ms)
 			if (spins % SPINS_PER_CLOCK)
 				continue;
 		}
-		/* who came before it was revoked has been here */
+		/* if all have arrived, the barrier succeeds despite the revocation */
 		if (rmc_team_revoked(t) && first_missing(t, missing) < t->nodes)
 			return aborted(t);
 		now = rmc_now_ms();
@@ -561,7 +560,7 @@ int rmc_team_rejoin(struct rmc_team *t, unsigned int timeout_ms)
 	if (t->view && rmc_team_revoked(t)) {
 		if (t->line[t->self].revoked != t->view)
 			rmc_team_revoke(t);
-		/* once: a second attempt goes on where the first one ended */
+		/* once: a second attempt continues where the first one ended */
 		t->view = 0;
 		t->era++;
 	}

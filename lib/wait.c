@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* Sleeping for completions and notifications. */
+/* Sleeps for completions and notifications. */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -62,7 +62,7 @@ static void drain(int fd)
 {
 	uint64_t count;
 
-	/* nonblocking: nothing to read is as good */
+	/* nonblocking: an empty eventfd is no error */
 	if (read(fd, &count, sizeof(count)) < 0)
 		return;
 }
@@ -105,7 +105,7 @@ static int cq_sleep(struct rmc_qp *qp, struct rmc_sleepers *s, uint32_t since,
 			return -ESHUTDOWN;
 		rmc_cq_disarm(qp);
 		err = rmc_cq_arm(qp);
-		/* last before sleeping: who ended it wakes those that it finds inside */
+		/* last check before sleeping: a later end finds us inside and wakes us */
 		if (rmc_sleepers_ended(s, since))
 			return -ESHUTDOWN;
 		if (err)

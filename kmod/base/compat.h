@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Differences between kernel versions, 6.1 being the oldest, and between real
- * kernels and User-Mode Linux. No other file looks at LINUX_VERSION_CODE.
+ * Differences between kernel versions, from 6.1 on, and between real kernels and
+ * User-Mode Linux. No other file uses LINUX_VERSION_CODE.
  */
 #ifndef RMC_COMPAT_H
 #define RMC_COMPAT_H
@@ -22,7 +22,7 @@
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
 #error "rmc.ko needs Linux 6.1 or newer"
 #endif
-/* Newest series that the tests ran on; Kbuild tells who builds for a later one. */
+/* Newest series that the tests ran on; Kbuild warns when the kernel is newer. */
 #define RMC_TESTED_LINUX	7.2
 
 /* The device argument of device_type.devnode() */
@@ -79,9 +79,9 @@ static inline struct class *rmc_class_create(const char *name)
 
 /*
  * For a thread that yields. Since 6.6 the scheduler grants time slices of some
- * milliseconds, and since 6.18, or in stable ones, a yield forfeits what is left of one:
- * other groups, which are those of all applications, run for so long before the
- * thread is eligible again. The shortest slice there is makes it 0.1 ms.
+ * milliseconds, and since 6.18, also in stable kernels, a yield forfeits the rest of one:
+ * other groups, those of all applications, run for that time before the thread is eligible
+ * again. The shortest possible slice reduces it to 0.1 ms.
  */
 static inline void rmc_sched_short_slice(struct task_struct *task)
 {
@@ -92,7 +92,7 @@ static inline void rmc_sched_short_slice(struct task_struct *task)
 		.sched_runtime = 100 * NSEC_PER_USEC,
 	};
 
-	/* without it all works, but slowly */
+	/* no error: all works without it, but slowly */
 	if (sched_setattr_nocheck(task, &attr))
 		pr_debug("no short time slice for a worker\n");
 #endif
@@ -100,9 +100,9 @@ static inline void rmc_sched_short_slice(struct task_struct *task)
 
 #if defined(CONFIG_UML) && defined(CONFIG_X86_64)
 /*
- * User-Mode Linux takes the fence instructions meant for devices also between
- * CPUs: an acquire costs it an mfence, and lfence keeps loads from overlapping.
- * These are what the same CPU needs under a kernel of its own.
+ * User-Mode Linux uses the fence instructions for devices also between CPUs: an acquire
+ * costs an mfence, and lfence keeps loads from overlapping. These definitions are those of
+ * a native kernel on the same CPU.
  */
 #undef __smp_mb
 #undef __smp_rmb
@@ -125,11 +125,11 @@ do {									\
 } while (0)
 #endif
 
-/* Of many bytes: with a string instruction where the CPU is quick at these. */
+/* Bulk copy: with a string instruction where the CPU has fast ones. */
 static inline void rmc_memcpy(void *d, const void *s, size_t n)
 {
 #if defined(CONFIG_UML) && defined(CONFIG_X86_64)
-	/* its memcpy() is meant to be patched, which it does not do, and never has them */
+	/* UML does not patch alternatives, so its memcpy() never uses string instructions */
 	asm volatile("rep movsb" : "+D"(d), "+S"(s), "+c"(n) : : "memory");
 #else
 	memcpy(d, s, n);
@@ -137,9 +137,9 @@ static inline void rmc_memcpy(void *d, const void *s, size_t n)
 }
 
 /*
- * CPUs on which a process may run right now: a superset, because a CPU may stay in it
- * while it runs something else. Who leaves or enters it executes a full barrier in the
- * context switch. Other architectures do not keep it.
+ * CPUs on which a process may run now: a superset, because a CPU may stay in the mask while
+ * it runs another process. A CPU that leaves or enters the mask executes a full barrier in
+ * the context switch. Other architectures do not maintain the mask.
  */
 static inline const struct cpumask *rmc_mm_cpus(struct mm_struct *mm)
 {
@@ -153,16 +153,16 @@ static inline const struct cpumask *rmc_mm_cpus(struct mm_struct *mm)
 #ifdef CONFIG_UML
 static inline long rmc_fence_here(void *unused)
 {
-	/* pairs with the barrier of whoever asked for it */
+	/* pairs with the barrier in rmc_fence_cpus() of the caller */
 	smp_mb();
 	return 0;
 }
 
 /*
  * These CPUs, and this one, execute a full barrier. An interrupt would only reach the
- * thread that runs the kernel: user space is another process of the host, and
- * goes on meanwhile. But it stands still while its CPU runs something else, and
- * that is us already on the CPU where we are.
+ * thread that runs the kernel: user space is another process of the host, and continues
+ * meanwhile. But user space stops while its CPU runs a kernel thread; on this CPU that is
+ * the caller.
  */
 static inline void rmc_fence_cpus(const struct cpumask *cpus)
 {
@@ -175,20 +175,20 @@ static inline void rmc_fence_cpus(const struct cpumask *cpus)
 #else
 static inline void rmc_fence_here(void *unused)
 {
-	/* the interrupt itself is the barrier; this one is for the reader */
+	/* pairs with the barriers in rmc_fence_cpus(); the interrupt itself is one, too */
 	smp_mb();
 }
 
 /* These CPUs, and this one, execute a full barrier, interrupts being enabled here. */
 static inline void rmc_fence_cpus(const struct cpumask *cpus)
 {
-	/* this CPU too; its partners are those of the other CPUs */
+	/* for this CPU; pairs with those of the other CPUs in rmc_fence_here() */
 	smp_mb();
 	preempt_disable();
-	/* those that went offline meanwhile run nobody */
+	/* a CPU that went offline meanwhile runs no process */
 	smp_call_function_many(cpus, rmc_fence_here, NULL, true);
 	preempt_enable();
-	/* and what follows stays behind the interrupts */
+	/* later accesses come after the interrupts; pairs likewise */
 	smp_mb();
 }
 #endif
@@ -203,9 +203,9 @@ static inline void rmc_fence_cpus(const struct cpumask *cpus)
 #endif
 
 /*
- * io_uring commands. What waits for long must be cancelled when its ring or task
- * goes. Since 6.7 io_uring asks for it; before, nobody does, and kmod/dev/waits.c looks
- * after whom its commands belong to.
+ * io_uring commands. A command that waits for long must be cancelled when its ring or task
+ * goes. Since 6.7 io_uring requests that; before, the watchdog of kmod/dev/waits.c polls
+ * for it.
  */
 static inline const void *rmc_uring_cmd_data(struct io_uring_cmd *cmd)
 {

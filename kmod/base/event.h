@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Something a process may sleep for: completions of a QP, notifications of a
- * segment. Counted by the worker that causes it; armed by a call on that very
- * worker, so that nothing can come between the last look and going to sleep.
- * Fires once per arming: nobody is woken more often than it asked for.
+ * An event that a process may sleep for: completions of a queue pair, notifications of a
+ * segment. The worker that causes it counts it. A call on the same worker arms it, so no
+ * occurrence is missed between the last check and going to sleep. It fires once per arming,
+ * so a process is woken no more often than it armed.
  */
 #ifndef RMC_EVENT_H
 #define RMC_EVENT_H
@@ -12,9 +12,9 @@
 
 /**
  * struct rmc_event - counter and alarm
- * @count: how often it happened
- * @armed: tell the next time
- * @owner: whoever is told; only rmc_os_event() knows what it is
+ * @count: number of occurrences
+ * @armed: notify at the next occurrence
+ * @owner: waiter to notify; only rmc_os_event() knows its type
  */
 struct rmc_event {
 	u32 count;
@@ -22,10 +22,10 @@ struct rmc_event {
 	void *owner;
 };
 
-/* Tells the owner of an armed event; the kernel side knows who that is */
+/* Notifies the owner of an armed event; implemented by the kernel side */
 void rmc_os_event(struct rmc_event *e);
 
-/* It happened; the caller is the worker it belongs to. */
+/* Counts an occurrence; the caller is the event's worker. */
 static inline void rmc_event_happened(struct rmc_event *e)
 {
 	e->count++;
@@ -37,7 +37,7 @@ static inline void rmc_event_happened(struct rmc_event *e)
 
 /*
  * Notify at the next occurrence; false: there were more than @seen already. Waiters
- * share one alarm; all are notified.
+ * share one alarm, and all of them are notified.
  */
 static inline bool rmc_event_arm(struct rmc_event *e, u32 seen)
 {

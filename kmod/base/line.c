@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Copies of more than one line, or of less: see line.h for what they promise. */
+/* Copies of more than one line, or of less: see line.h for their guarantees. */
 #include "line.h"
 #include "vec.h"
 
-/* Many whole lines: the copy is the first pass, comparing with it the second. */
+/* Copies whole lines: the copy is the first pass, the comparison the second. */
 static bool load_bulk(u8 *dst, const u8 *src, u32 len)
 {
 	u32 i, at;
@@ -17,7 +17,7 @@ static bool load_bulk(u8 *dst, const u8 *src, u32 len)
 		if (likely(same))
 			return true;
 	} else {
-		/* string instructions fetch ahead better than a loop that looks twice */
+		/* string instructions prefetch better than a loop of two passes */
 		rmc_os_memcpy(dst, src, len);
 	}
 	/* first pass before second; between the same loads, no partner */
@@ -36,12 +36,12 @@ static bool load_bulk(u8 *dst, const u8 *src, u32 len)
 }
 
 /**
- * rmc_lines_load_any() - copy out of shared memory, each line of one moment
+ * rmc_lines_load_any() - copy out of shared memory, each line atomically
  * @dst: private, at the same offset within a line as @src
  * @src: shared
  * @len: bytes
  *
- * Return: false when a line does not stand still; nothing in @dst counts then.
+ * Return: false when a line keeps changing; @dst is then invalid.
  * Context: worker, does not sleep. A14 section 4.1.
  */
 bool rmc_lines_load_any(u8 *dst, const u8 *src, u32 len)
@@ -113,9 +113,9 @@ void rmc_lines_store_any(u8 *dst, const u8 *src, u32 len)
 }
 
 /**
- * rmc_lines_copy() - copy many bytes that somebody may be changing
+ * rmc_lines_copy() - copy bytes that may change meanwhile, without line atomicity
  * @dst: private
- * @src: shared; whether it stood still is found out otherwise
+ * @src: shared; the caller detects changes by other means
  * @len: bytes, at least rmc_os_bulk_min
  *
  * Each word is read once; words are read in any order.
@@ -130,7 +130,7 @@ void rmc_lines_copy(u8 *dst, const u8 *src, u32 len)
 		rmc_os_vector_begin();
 		rmc_vec_copy(dst, src, bulk);
 		rmc_os_vector_end();
-		/* to start a string instruction takes as long for nothing */
+		/* starting a string instruction has a cost even for 0 bytes */
 		if (unlikely(bulk < len))
 			rmc_os_memcpy(dst + bulk, src + bulk, len - bulk);
 	} else {

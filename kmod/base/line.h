@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Copies that keep the promise of line atomicity (A14 section 4.1).
+ * Copies with line atomicity (A14 section 4.1).
  *
- * Remote operations on one line are served by one RRPP one after another, so
- * among themselves they are atomic. Against the owner's CPUs:
+ * One RRPP serves all remote operations on a line, one after another, so they are atomic
+ * with regard to each other. With regard to the owner's CPUs:
  *
  * - A read loads the line word by word, then again, until both passes agree.
- *   The second pass hits L1. (Confession: an owner that changes the line to
- *   another state and back between the passes, twice and in step, could still
+ *   The second pass hits L1. (Known race: an owner that changes the line to
+ *   another state and back between the passes, two times and in step, could still
  *   be seen mixed; that takes two full line transfers within the few
  *   nanoseconds between two passes.)
  *   An owner that shares our L1, on the sibling hyperthread, can store faster
- *   than we look twice. So after RMC_LINE_LOOKS the read gives way to other
- *   sources and is tried again at the next visit; after RMC_AGAIN_TRIES it ends
- *   with RMC_S_BUSY. A single word needs one look only.
+ *   than we do two passes. So after RMC_LINE_LOOKS passes the RRPP serves other
+ *   sources and retries the read at the next visit; after RMC_AGAIN_TRIES tries the
+ *   read ends with RMC_S_BUSY. A single word needs one pass only.
  * - A write stores the line's first word last, with release: an owner that
  *   polls the first word with acquire may read the rest of the line.
  */
@@ -24,10 +24,10 @@
 
 #define RMC_LINE	RMC_CACHE_LINE
 #define RMC_LINE_WORDS	(RMC_LINE / 8)
-/* Looks at a line that keeps changing before others get their turn: 7 us at most */
+/* Passes over a line that keeps changing before other sources are served: 7 us at most */
 #define RMC_LINE_LOOKS	64
 
-/* 8 bytes anywhere; an instruction also where memcpy() is always a call (-fno-builtin) */
+/* Unaligned 8 bytes; one instruction even where memcpy() is always a call (-fno-builtin) */
 static inline u64 rmc_get64(const u8 *p)
 {
 	u64 w;
@@ -47,7 +47,7 @@ static inline u32 rmc_lines(u64 off, u32 len)
 	return ((u32)(off & (RMC_LINE - 1)) + len + RMC_LINE - 1) / RMC_LINE;
 }
 
-/* Read each word of a line once: all of one moment only if nobody writes. */
+/* Read each word of a line once; not atomic. */
 static inline void rmc_line_look(u64 *dst, const u64 *src)
 {
 	dst[0] = READ_ONCE(src[0]);
@@ -62,8 +62,8 @@ static inline void rmc_line_look(u64 *dst, const u64 *src)
 
 /*
  * Read one whole line. @dst is private, @src shared; both 8-byte aligned. The first
- * look goes to @dst, the second compares with it: eight words more than there are
- * registers for. Returns false when the line does not stand still.
+ * pass stores to @dst, the second compares with it, because two passes do not fit in
+ * registers. Returns false when the line keeps changing.
  */
 static __always_inline bool rmc_line_load(u64 *dst, const u64 *src)
 {
@@ -153,9 +153,9 @@ void rmc_lines_store_any(u8 *dst, const u8 *src, u32 len);
 void rmc_lines_copy(u8 *dst, const u8 *src, u32 len);
 
 /*
- * Copy between shared memory and a payload ring; both sides have the same
- * offset within a line, so the lines of one are the lines of the other. A load
- * returns false when a line does not stand still; nothing in @dst counts then.
+ * Copy between shared memory and a payload ring. Both sides have the same offset within a
+ * line, so their line boundaries match. A load returns false when a line keeps changing;
+ * @dst is then invalid.
  */
 static inline bool rmc_lines_load(u8 *dst, const u8 *src, u32 len)
 {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Memory in more than one chunk, and the sorted table of a file's local buffers. */
+/* Copies across chunks, and the sorted table of a file's local buffers. */
 #include "mem.h"
 
 /**
  * rmc_mem_load_pieces() - rmc_mem_load_lines() across chunks
  * @mem: segment
- * @off: offset in it, bytes; the caller checked that all of it is inside
+ * @off: offset in it, bytes; the caller has checked the range
  * @dst: payload, at the same offset within a line
  * @len: bytes
  *
- * Return: false when a line does not stand still.
+ * Return: false when a line keeps changing.
  * Context: worker, does not sleep.
  */
 bool rmc_mem_load_pieces(const struct rmc_mem *mem, u64 off, u8 *dst, u32 len)
@@ -31,7 +31,7 @@ bool rmc_mem_load_pieces(const struct rmc_mem *mem, u64 off, u8 *dst, u32 len)
 /**
  * rmc_mem_store_pieces() - rmc_mem_store_lines() across chunks
  * @mem: segment
- * @off: offset in it, bytes; the caller checked that all of it is inside
+ * @off: offset in it, bytes; the caller has checked the range
  * @src: payload, at the same offset within a line
  * @len: bytes
  *
@@ -52,8 +52,8 @@ void rmc_mem_store_pieces(const struct rmc_mem *mem, u64 off, const u8 *src, u32
 }
 
 /**
- * rmc_bufs_add() - make a local buffer known
- * @bufs: table; the caller runs on the worker that owns it
+ * rmc_bufs_add() - add a local buffer
+ * @bufs: table; the caller is the worker that owns it
  * @mem: buffer, stays the caller's
  *
  * Return: 0, -EEXIST when it overlaps another, -ENOSPC when the table is full.
@@ -69,7 +69,7 @@ int rmc_bufs_add(struct rmc_bufs *bufs, struct rmc_mem *mem)
 		if (mem->base < bufs->mem[i]->base + READ_ONCE(bufs->mem[i]->length) &&
 		    bufs->mem[i]->base < mem->base + mem->length)
 			return -EEXIST;
-	/* behind an unmapped one at the same address, which is passed over to the right */
+	/* after an unmapped one at the same address: the search passes that to the right */
 	for (i = bufs->count; i > 0 && bufs->mem[i - 1]->base > mem->base; i--)
 		bufs->mem[i] = bufs->mem[i - 1];
 	bufs->mem[i] = mem;
@@ -78,8 +78,8 @@ int rmc_bufs_add(struct rmc_bufs *bufs, struct rmc_mem *mem)
 }
 
 /**
- * rmc_bufs_del() - forget a local buffer
- * @bufs: table; the caller runs on the worker that owns it
+ * rmc_bufs_del() - remove a local buffer
+ * @bufs: table; the caller is the worker that owns it
  * @mem: buffer
  *
  * Operations in flight still point to it: see rmc_itt_abort().

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Registered memory as the pipelines see it: an array of equally large chunks
- * reached through the kernel's direct map. Immutable once the pipelines know it,
- * but for its notifications and whether it is exposed; who pins the pages and takes
- * them away again is the kernel side's business (kmod/dev/umem.c), never the core's.
+ * Registered memory in the pipelines: an array of equally large chunks in the kernel's
+ * direct map. Once installed it is immutable, except for @length, @exposed and @notified.
+ * kmod/dev/umem.c pins and releases the pages; the core never does.
  */
 #ifndef RMC_MEM_H
 #define RMC_MEM_H
@@ -15,17 +14,17 @@
 /**
  * struct rmc_mem - one segment or local buffer
  * @base: address the application uses for its first byte
- * @length: bytes; becomes 0, whatever the pipelines do, when the application has unmapped
- *	a buffer, and nothing names it from then on
- * @head: offset of the first byte within the first chunk, bytes; of a segment's further
- *	range less where the range begins in the segment, modulo 2^64
+ * @length: bytes; becomes 0, at any time, when the application unmaps a buffer; from then on
+ *	no operation can name it
+ * @head: offset of the first byte within the first chunk, bytes; for a further range of a
+ *	segment minus the offset of the range in the segment, modulo 2^64
  * @shift: log2 of the chunk size; 12 for pages
- * @mask: chunk size - 1; both by rmc_mem_chunks()
+ * @mask: chunk size - 1; rmc_mem_chunks() sets both
  * @flags: RMC_MEM_READONLY
  * @sabre: enum rmc_sabre_mode; RMC_SABRE_DEFAULT: it holds no objects
- * @version_off: of an object's version in the object, bytes
- * @readers_off: of its count of readers
- * @exposed: a segment that all units know, see ct.h
+ * @version_off: offset of the version in an object, bytes
+ * @readers_off: offset of the reader count in an object, bytes
+ * @exposed: a segment that is installed on all units, see ct.h
  * @chunk: kernel addresses of the chunks
  * @primary: the segment that it is a further range of, see ct.h; or NULL
  * @notified: notifications; changed by the RRPP's worker
@@ -54,9 +53,9 @@ static inline void rmc_mem_chunks(struct rmc_mem *mem, u32 shift)
 }
 
 /**
- * rmc_mem_at() - address of a byte, and how far it is contiguous
+ * rmc_mem_at() - address of a byte, and length of the contiguous rest
  * @mem: registered memory
- * @off: offset, less than @mem->length; the caller checked
+ * @off: offset, less than @mem->length; the caller has checked it
  * @run: out, bytes from here to the end of the chunk
  */
 static inline u8 *rmc_mem_at(const struct rmc_mem *mem, u64 off, u64 *run)
@@ -107,8 +106,8 @@ static inline void rmc_copy_line(u8 *dst, const u8 *src)
 }
 
 /*
- * Plain copy. The cost of starting a string instruction is that of some 200
- * bytes, and a packet is mostly smaller.
+ * Plain copy. Starting a string instruction costs as much as copying some 200 bytes, and
+ * most packets are smaller.
  */
 static inline void rmc_copy(u8 *dst, const u8 *src, u32 len)
 {
@@ -129,8 +128,8 @@ static inline void rmc_copy(u8 *dst, const u8 *src, u32 len)
 }
 
 /*
- * Local buffers move without line semantics: the application waits for the CQ.
- * At least one byte of them.
+ * Copy from and to local buffers, without line semantics: the application waits for the
+ * CQ. At least one byte.
  */
 static inline void rmc_mem_get(const struct rmc_mem *mem, u64 off, u8 *dst, u32 len)
 {
@@ -170,8 +169,8 @@ bool rmc_mem_load_pieces(const struct rmc_mem *mem, u64 off, u8 *dst, u32 len);
 void rmc_mem_store_pieces(const struct rmc_mem *mem, u64 off, const u8 *src, u32 len);
 
 /*
- * Segments move with line semantics, see line.h. Ring side never wraps here.
- * A load returns false when a line does not stand still.
+ * Copy from and to segments, with line semantics, see line.h. The ring side never wraps
+ * here. A load returns false when a line keeps changing.
  */
 static inline bool rmc_mem_load_lines(const struct rmc_mem *mem, u64 off, u8 *dst, u32 len)
 {
@@ -200,8 +199,8 @@ static inline void rmc_mem_store_lines(const struct rmc_mem *mem, u64 off, const
  * @last: index of the last hit
  * @mem: buffers
  *
- * Owned by the worker that runs the file's RGP: changed only by calls that
- * run on it, so looking up needs no lock.
+ * Owned by the worker that runs the file's RGP: only calls on that worker change it, so a
+ * lookup needs no lock.
  */
 struct rmc_bufs {
 	u32 count;
@@ -210,7 +209,7 @@ struct rmc_bufs {
 };
 
 /**
- * rmc_bufs_find() - which buffer holds [addr, addr + len)
+ * rmc_bufs_find() - find the buffer that holds [addr, addr + len)
  * @bufs: buffers of the file
  * @addr: application address from a WQ entry; any value
  * @len: bytes, not 0

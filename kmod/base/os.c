@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What is found out of the machine once. */
+/* Features of the CPU, detected once. */
 #include "os.h"
 
 #ifdef RMC_OS_VECTOR
@@ -7,7 +7,7 @@ bool rmc_vector __read_mostly;
 #endif
 
 /**
- * rmc_os_init() - find out what the CPU can do
+ * rmc_os_init() - detect the features of the CPU
  *
  * Context: before anything else of the module runs.
  */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The one include of the pipeline core besides the uapi headers.
+ * The only include of the pipeline core besides the uapi headers.
  *
- * The files under core/, fabric/ and ni/ that include only this are compiled
- * twice: into rmc.ko, and with selftests/host/shim into unit tests, sanitizer
- * runs and the native benchmark. Whatever they need from an operating system
- * is named here.
+ * The files that include only this are compiled two times: into rmc.ko, and with
+ * selftests/harness/shim into unit tests, sanitizer runs and the native benchmark. This file
+ * names all that they need from an operating system.
  */
 #ifndef RMC_OS_H
 #define RMC_OS_H
@@ -34,7 +33,7 @@
 #include "compat.h"
 
 #define rmc_os_zalloc(bytes)		kvzalloc((bytes), GFP_KERNEL)
-/* for a user: his memory cgroup pays, and he is told when it has no more */
+/* charged to the caller's memory cgroup; fails instead of invoking the OOM killer */
 #define rmc_os_zalloc_user(bytes)	\
 	kvzalloc((bytes), GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 #define rmc_os_free(p)			kvfree(p)
@@ -43,30 +42,30 @@
 #define rmc_os_now_ns()			ktime_get_mono_fast_ns()
 #define rmc_os_ns_to_ms(ns)		((u32)div_u64((ns), NSEC_PER_MSEC))
 #define rmc_os_div(n, d)		div_u64((n), (d))
-/* from this length, bytes, a string instruction pays */
+/* a string instruction is faster from this length on, bytes */
 #define rmc_os_bulk_min			512
 #define rmc_os_memcpy(d, s, n)		rmc_memcpy((d), (s), (n))
 
-/* An array of which no more is read than was written: not zeroed on each call */
+/* An array whose entries are written before they are read: not zeroed on each call */
 #if __has_attribute(__uninitialized__)
 #define rmc_os_unset			__attribute__((__uninitialized__))
 #else
 #define rmc_os_unset
 #endif
 
-/* Counters have one writer; readers may be a moment behind */
+/* Counters have one writer; readers may see a slightly older value */
 #define rmc_os_count(counter, n)	data_race((counter) += (n))
 
-/* who is calling, and whether others wait for this CPU */
+/* the calling thread, and whether other threads wait for this CPU */
 #define rmc_os_self()			((const void *)current)
 #define rmc_os_must_leave()		need_resched()
 
-/* later loads start when earlier ones have their values; costs on x86 too */
+/* later loads start after earlier ones have completed; has a cost on x86, too */
 #define rmc_os_finish_loads()		rmb()
 
 /*
  * Vector registers (base/vec.h). A section between begin and end does not sleep and
- * is not preempted: at most one packet is moved in it.
+ * is not preempted: it moves at most one packet.
  */
 #ifdef CONFIG_X86_64
 #include <asm/fpu/api.h>

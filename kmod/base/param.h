@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Every limit of the core, with the reason for its value. What an application
- * can run into is also told by RMC_IOC_QUERY.
+ * Every limit of the core, with the reason for its value. RMC_IOC_QUERY returns those that
+ * matter to applications.
  */
 #ifndef RMC_PARAM_H
 #define RMC_PARAM_H
@@ -9,8 +9,8 @@
 #include "os.h"
 
 enum {
-	/* what the 10-bit nid of a WQ entry can name; also of all nodes' units
-	 * together, which have a bit each in a doorbell
+	/* range of the 10-bit nid of a WQ entry; also the limit of all nodes' units
+	 * together, each of which has a bit in a doorbell
 	 */
 	RMC_MAX_NODES		= 1024,
 	/* units of one node: the papers' chip has eight rows (T18 section 6.4) */
@@ -18,18 +18,18 @@ enum {
 	/* frontends per unit: a chip's row has eight cores (T18 section 6.4) */
 	RMC_MAX_FRONTENDS	= 8,
 	/* consecutive bytes of a segment that one unit serves; a packet of the
-	 * default MTU is not cut, and an object mostly stays in one block
+	 * default MTU is not cut, and most objects are in one block
 	 */
 	RMC_INTERLEAVE		= 4096,
 	RMC_INTERLEAVE_MIN	= 64,
 	RMC_INTERLEAVE_MAX	= 1 << 20,
 	RMC_MAX_CONTEXTS	= 256,
-	/* per node; bounds what a park has to look at */
+	/* per node; bounds the work of a park */
 	RMC_MAX_QPS		= 1024,
 	/* per file; binary search, so only memory counts */
 	RMC_MAX_BUFFERS		= 256,
 	/* further ranges of a segment, searched one by one when a request is beyond the
-	 * first: as many pieces as a program's heap, stacks and libraries have
+	 * first: enough for a program's heap, stacks and libraries
 	 */
 	RMC_MAX_RANGES		= 16,
 	RMC_MIN_ENTRIES		= 2,
@@ -42,8 +42,8 @@ enum {
 	 * x 470 ns; software latency is about ten times that.
 	 */
 	RMC_ITT_ENTRIES		= 1024,
-	/* a tenant that is alone leaves 1/16 of them: what a newcomer needs to begin with,
-	 * too few to be missed
+	/* a tenant that is alone leaves 1/16 of them free: enough for a new tenant to start,
+	 * too few to reduce throughput
 	 */
 	RMC_TID_RESERVE		= 16,
 
@@ -64,48 +64,49 @@ enum {
 	RMC_PAY_ORDER		= 8,
 	RMC_PAY_ORDER_MAX	= 14,
 
-	/* operations or runs handled per look at a ring or WQ: the depth of prefetch */
+	/* operations or runs handled per poll of a ring or WQ: the depth of prefetch */
 	RMC_BATCH		= 16,
-	/* descriptors handled per look at a ring */
+	/* descriptors handled per poll of a ring */
 	RMC_POLL_BUDGET		= 32,
-	/* bytes of one operation's packets that move as one run: few, so that the other
-	 * side can begin; more where it is the same worker, as the L1 cache has room for
+	/* bytes of a run: few, so that the other side can start early; more where it is
+	 * the same worker, as long as the run fits in the L1 cache
 	 */
 	RMC_RUN			= 4096,
 	RMC_RUN_SELF		= 8192,
-	/* without packets, see local.h: how many there would be of one operation, few,
-	 * so that what the MTU does can be measured; lines of so many, of which the first
-	 * ones only are used where each packet can be moved by itself, and stay in the
-	 * L1 cache; bytes per look at a WQ, others wait
+	/* local path, see local.h. Most packets that an operation would have on the packet
+	 * path: few, so that the effect of the MTU can be measured. Lines of their buffer;
+	 * where each packet can be moved by itself, only the first lines are used and stay
+	 * in the L1 cache. Bytes per poll of a WQ, while other queue pairs wait
 	 */
 	RMC_LOCAL_PACKETS	= 4,
 	RMC_LOCAL_LINES	= 256,
 	RMC_LOCAL_BUDGET		= 65536,
-	/* tries, each of RMC_LINE_LOOKS, to read a line that does not stand still, while all
-	 * behind it in the ring wait: 4 ms at most. A line that another core stores to
-	 * without pause takes 3 looks at most, measured; in an emulated machine up to 66 tries
+	/* tries, each of RMC_LINE_LOOKS passes, to read a line that keeps changing, while all
+	 * requests behind it in the ring wait: 4 ms at most. Measured: a line that another
+	 * core stores to without pause takes 3 passes at most; in an emulated machine up to
+	 * 66 tries
 	 */
 	RMC_AGAIN_TRIES		= 512,
-	/* after one has failed, others of the same source have one try for so long (ms): a
-	 * source that asks for nothing else holds up its others 1 % of the time
+	/* after such a read has failed, others of the same source have one try during this
+	 * time (ms): a source of only such reads delays its other requests 1 % of the time
 	 */
 	RMC_AGAIN_MS		= 512,
-	/* where tenants share a worker, the work units of each per visit: a byte is one, and
-	 * each entry or packet RMC_TENANT_ENTRY more, as much time as so many bytes take. One
-	 * full packet, since nothing shorter can be sent: others wait for less than a
-	 * microsecond
+	/* where tenants share a worker, the work units of each per visit: one per byte, and
+	 * RMC_TENANT_ENTRY more per entry or packet, for the time that as many bytes take.
+	 * The quantum is one full packet, since packets are not interrupted: other tenants
+	 * wait for less than a microsecond
 	 */
 	RMC_TENANT_QUANTUM	= 4096,
 	RMC_TENANT_ENTRY	= 256,
-	/* ... and each queue pair in which nothing was found */
+	/* ... and per queue pair that was polled and empty */
 	RMC_TENANT_IDLE		= 16,
-	/* ... and each request that ended with RMC_S_BUSY: visits in which the others are
+	/* ... and per request that ended with RMC_S_BUSY: visits in which other tenants are
 	 * served for as long as the request took, some 10 us
 	 */
 	RMC_TENANT_BUSY		= 128 * 4096,
-	/* a tenant that owes as much is charged no more: some 400 us of visits */
+	/* upper limit of a tenant's debt: some 400 us of visits */
 	RMC_TENANT_DEBT		= 1 << 24,
-	/* empty looks before a source or QP is no longer polled each visit */
+	/* empty polls before a source or queue pair is no longer polled at each visit */
 	RMC_IDLE_POLLS		= 4096,
 
 	/* Active Transfers Table (M16 section 5.1): entries and lines fetched
@@ -115,31 +116,31 @@ enum {
 	RMC_ATT_ENTRIES_MAX	= 64,
 	RMC_ATT_DEPTH		= 32,
 	RMC_ATT_DEPTH_MAX	= 1024,
-	/* an active transfer whose requests stay away this long is ended; far
-	 * beyond the time slices of a crowded host
+	/* an active transfer without requests for this long is ended; far
+	 * beyond the time slices of an overcommitted host
 	 */
 	RMC_ATT_STALL_MS	= 100,
-	/* announced transfers in flight per channel: both ends keep to it; a
-	 * record each is a page, found by a 64-bit mask
+	/* announced transfers in flight per channel; both ends respect it. One
+	 * record each is a page in total, found by a 64-bit mask
 	 */
 	RMC_XFERS		= 64,
-	/* looks of a source that waits to send all of a transfer at once */
+	/* polls of a source that waits to send all of a transfer at once */
 	RMC_ATT_PATIENCE	= 64,
-	/* runs of a transfer between two looks at the rings, when it is alone */
+	/* runs of a transfer between two polls of the rings, when it is alone */
 	RMC_ATT_RUNS		= 4,
 
 	RMC_TIMEOUT_MS		= 10000,
-	/* how often links, time-outs and heartbeats are looked after */
+	/* interval of ticks: links, time-outs, heartbeats */
 	RMC_TICK_NS		= 1000000,
 	/* a longer gap between ticks means that this machine was paused; so
-	 * does one of half the time after which peers are down
+	 * does a gap of half of dead_ms
 	 */
 	RMC_TICK_GAP_MS		= 1000,
-	/* a peer whose heartbeat stands still for this long is down */
+	/* a peer whose heartbeat stops for this long is down */
 	RMC_DEAD_MS		= 3000,
 };
 
-/* largest segment: what the 40-bit offset of a WQ entry can reach */
+/* largest segment: range of the 40-bit offset of a WQ entry */
 #define RMC_MAX_SEGMENT		(RMC_OFFSET_MAX + 1)
 
 #endif

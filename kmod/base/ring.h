@@ -2,33 +2,32 @@
 /*
  * Rings between nodes: one producer, one consumer, no shared index.
  *
- * A ring is an array of 16-byte descriptors (four per line) and an array of
- * payload lines, both in memory the peer can write. The top byte of a
- * descriptor is the lap number; the consumer knows from its private position
- * which lap it waits for. Whatever a hostile producer writes, positions and
- * masks are private, so accesses stay inside the ring.
+ * A ring is an array of 16-byte descriptors (four per line) and an array of payload
+ * lines, both in memory that the peer can write. The top byte of a descriptor is the lap
+ * number; the consumer computes the expected lap from its private position. Positions and
+ * masks are private, so accesses stay inside the ring whatever a hostile producer writes.
  *
  * There are no credits to return: a channel holds as many reply slots as
  * request slots, the requester keeps at most that many requests without reply
- * in flight, and every request gets one reply. So whoever may send a request
- * knows that its slot, the slot of its reply and the lines of both are free:
+ * in flight, and every request gets one reply. So a requester with a credit knows that the
+ * slot of its request, the slot of the reply and the lines of both are free:
  *
  *   request slot j is free   when the consumer copied request j - R,
  *                            which it did before sending reply j - R;
  *   reply slot i is free     when the requester consumed reply i - R,
  *                            which it did before sending request i.
  *
- * Replies need not come in the order of requests (att.c holds some back): the
- * i-th reply, whichever it is, is not sent before i requests were received, and
- * request slots are copied in order.
+ * Replies need not come in the order of requests (att.c delays some). The i-th reply, of
+ * whichever request, is not sent before i requests were received, and request slots are
+ * copied in order.
  *
  * Ordering: the producer writes payload and word1, then word0 with release in
  * rmc_ring_put(); the consumer loads word0 with acquire in rmc_ring_peek().
  * The same pairs carry "slot is free" backwards.
  *
- * Each pair of epochs begins at a lap of its own, rmc_ring_begin(). A paused kernel whose
- * node id was reassigned still uses its old lap numbers: consumers ignore what it writes,
- * and it ignores what its successor is sent, but for 1 pair of 255 that has the same laps.
+ * Each pair of epochs begins at its own lap, rmc_ring_begin(). A paused kernel whose node id
+ * was reassigned still uses its old lap numbers: consumers ignore its descriptors, and it
+ * ignores those for its successor, except that 1 pair of 255 has the same laps.
  */
 #ifndef RMC_RING_H
 #define RMC_RING_H
@@ -79,8 +78,8 @@ static inline void rmc_ring_init(struct rmc_ring *r, void *mem, u32 order, u32 p
 }
 
 /*
- * Begin where the rings of these two epochs do; both ends know both. Ends that are
- * a life apart agree on a lap number only after many laps, by chance.
+ * Set the start position for these two epochs; both ends know both epochs. Ends of
+ * different epochs have the same lap number only by chance.
  */
 static inline void rmc_ring_begin(struct rmc_ring *r, u32 requester, u32 server)
 {
@@ -125,7 +124,7 @@ static inline bool rmc_ring_peek(const struct rmc_ring *r, u32 ahead, struct rmc
 	return true;
 }
 
-/* Is there a descriptor to peek at? Orders nothing: the peek does. */
+/* True if a descriptor is published. Orders nothing: rmc_ring_peek() does. */
 static inline bool rmc_ring_ready(const struct rmc_ring *r)
 {
 	return !((READ_ONCE(r->desc[r->pos & r->mask].word0) ^ rmc_ring_lap(r, r->pos)) >> 56);

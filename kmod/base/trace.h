@@ -85,7 +85,7 @@ TRACE_EVENT(rmc_att_open,
 		  __entry->tid, __entry->packets)
 );
 
-/* It ended; issued is how many data requests had been answered by then. */
+/* The operation ended; issued: number of data requests answered by then. */
 TRACE_EVENT(rmc_att_close,
 	TP_PROTO(u32 nid, u32 from, u16 tid, u32 issued, u8 status),
 	TP_ARGS(nid, from, tid, issued, status),
@@ -129,7 +129,7 @@ TRACE_EVENT(rmc_rcp_complete,
 		  __entry->tid, __entry->slot, __entry->status)
 );
 
-/* A node noticed something of another, or of itself. */
+/* A node noticed an event of a peer, of a link, or of itself. */
 TRACE_EVENT(rmc_node_event,
 	TP_PROTO(u32 nid, u32 type, u32 about, u32 epoch),
 	TP_ARGS(nid, type, about, epoch),

@@ -2,10 +2,10 @@
 /*
  * Bulk copies of whole lines with AVX2: in one pass, with many misses in flight.
  *
- * Only between rmc_os_vector_begin() and _end(), after rmc_os_vector() said that
- * there are such registers. x86 keeps the order of loads and that of stores, vector
- * or not. An access to 16 aligned bytes is atomic by contract (Intel SDM vol. 3 9.1.1,
- * AMD APM vol. 2 7.3.2); one to 32 is at least two such.
+ * Only between rmc_os_vector_begin() and _end(), if rmc_os_vector() is true. x86 keeps the
+ * order of loads and that of stores, also of vectors. An access to 16 aligned bytes is
+ * atomic by contract (Intel SDM vol. 3 9.1.1, AMD APM vol. 2 7.3.2); one to 32 bytes is at
+ * least two such accesses.
  */
 #ifndef RMC_VEC_H
 #define RMC_VEC_H
@@ -14,7 +14,7 @@
 
 #ifdef RMC_OS_VECTOR
 
-/* bytes fetched ahead: some lines more than a core keeps misses in flight */
+/* prefetch distance, bytes: some lines more than a core keeps misses in flight */
 #define RMC_VEC_AHEAD	1024
 #define RMC_VEC_FETCH	"prefetcht0 %c[ahead](%[src],%[at])\n\t"
 #define RMC_VEC_FETCHW	"prefetchw %c[ahead](%[dst],%[at])\n\t"
@@ -35,7 +35,7 @@
 	"vextracti128 $1, %%ymm0, 16(%[dst],%[at])\n\t"			\
 	"vmovdqa %%xmm0, (%[dst],%[at])\n\t"
 
-/* @body for each line; @fetch as long as that is ahead of the end */
+/* @body for each line; @fetch while the prefetched line is before the end */
 #define RMC_VEC_LINES(before, fetch, body, after)			\
 	asm volatile(before						\
 		     "test %[near], %[near]\n\t"			\
@@ -61,9 +61,9 @@ static inline u64 rmc_vec_near(u32 len)
 }
 
 /*
- * Copy @len bytes, whole lines and at least one, and look at each line twice: a load
- * for the second look comes after those for the first. Returns false when a line
- * changed between them.
+ * Copy @len bytes, whole lines and at least one, in two passes per line: the loads of the
+ * second pass come after those of the first. Returns false when a line changed between
+ * the passes.
  */
 static inline bool rmc_vec_load(u8 *dst, const u8 *src, u32 len)
 {
@@ -79,7 +79,7 @@ static inline bool rmc_vec_load(u8 *dst, const u8 *src, u32 len)
 	return !changed;
 }
 
-/* The same, but looks once. */
+/* The same in one pass. */
 static inline void rmc_vec_copy(u8 *dst, const u8 *src, u32 len)
 {
 	u64 at = 0, near = rmc_vec_near(len);
@@ -88,7 +88,7 @@ static inline void rmc_vec_copy(u8 *dst, const u8 *src, u32 len)
 	RMC_VEC_LINES("", RMC_VEC_FETCH, RMC_VEC_GET RMC_VEC_PUT, "");
 }
 
-/* Store @len bytes; @dst is that of a line. The first word of each line comes last. */
+/* Store @len bytes; @dst is line-aligned. The first word of each line comes last. */
 static inline void rmc_vec_store(u8 *dst, const u8 *src, u32 len)
 {
 	u64 at = 0, near = rmc_vec_near(len);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The protocol (A14 section 6, T18 section 3.4): packets are descriptors of
- * ring.h with payload lines beside them. Source and destination node are known
- * from the ring a packet travels in.
+ * The protocol (A14 section 6, T18 section 3.4). A packet is a descriptor of ring.h with
+ * payload lines beside it. The ring of a packet implies its source and destination node.
  *
  *            63      56 55      48 47      40 39     32 31     16 15      0
  *   request  | lap     | op       |       ctx_id       | gen     | tid     |
@@ -10,23 +9,23 @@
  *   reply    | lap     | op       | status   | marks    | gen     | tid     |
  *            | echo of the request's second word; old value for an atomic  |
  *
- * An announced operation (op.h) sends an announcement ahead, whose length is that
- * of the whole operation: lines in the length field, and how many bytes those are
- * too many in the upper six flags:
+ * An announced operation (op.h) sends an announcement ahead, which has the length of the
+ * whole operation: lines in the length field, and the number of surplus bytes in the upper
+ * six flags:
  *
  *            63      48 47      42 41      40 39                             0
  *            | lines    | surplus | FIRST=1, | segment offset (40)          |
  *            |          |         | LAST=0   |                              |
  *
- * FIRST and LAST together: an ordinary packet that is all there is.
+ * FIRST and LAST together: an ordinary packet, the only one of its operation.
  *
- * tid and gen mean nothing to the destination and are echoed. gen changes each
- * time the source reuses a tid, so a late reply cannot hit a newer operation; how
- * it is kept from coming round too early: itt.h.
+ * The destination echoes tid and gen without using them. gen changes each time the source
+ * reuses a tid, so a late reply cannot match a newer operation; itt.h explains how an early
+ * wrap of gen is avoided.
  *
- * Marks are those of filters (fabric/filter.h), which never leave the node that
- * set them but for the answer to a lost request. Whoever sends them without being
- * a filter has its own operations time out.
+ * Filters set the marks (fabric/filter.h). Marks never leave the node that set them, except
+ * in the answer to a lost request. A peer that sends marks itself only makes its own
+ * operations time out.
  *
  * Payload: write requests and successful read replies carry rmc_lines(offset,
  * length) lines, the data at the line offset it has in the segment. Atomic
@@ -73,10 +72,10 @@ struct rmc_rep {
 	u8 marks;
 };
 
-/* Mark of a request: it was lost, only its credit is wanted. In the opcode's byte. */
+/* Mark of a request, in the opcode's byte: it was lost, only its credit returns. */
 #define RMC_OP_LOST	0x80
 #define RMC_REQ_LOST	((u64)RMC_OP_LOST << 48)
-/* Marks of a reply: the packet was lost, this is but its credit; */
+/* Marks of a reply: the packet was lost, this only returns its credit; */
 #define RMC_MARK_LOST	0x01
 #define RMC_REP_LOST	((u64)RMC_MARK_LOST << 32)
 /* it is a copy, which returns no credit */
@@ -91,9 +90,9 @@ static inline u64 rmc_req_word0(u8 op, u16 ctx_id, u16 gen, u16 tid)
 	return (u64)op << 48 | (u64)ctx_id << 32 | (u64)gen << 16 | tid;
 }
 
-/* flags of a request: it is the last packet of its operation */
+/* flags of a request: last packet of its operation */
 #define RMC_REQ_LAST	(1ULL << 40)
-/* ... the first one, of an announced operation only */
+/* ... first packet; set for announced operations only */
 #define RMC_REQ_FIRST	(1ULL << 41)
 #define RMC_REQ_SURPLUS_SHIFT	42
 
@@ -112,7 +111,7 @@ static inline u32 rmc_word1_length(u64 word1)
 	return word1 >> 48;
 }
 
-/* Which packet of an operation that begins at @start the one at @offset is. */
+/* Index of the packet at @offset in an operation that begins at @start. */
 static inline u32 rmc_packet_index(u32 mtu, u64 start, u64 offset)
 {
 	return rmc_os_div(offset - (start & ~(u64)(RMC_LINE - 1)), mtu);
@@ -126,7 +125,7 @@ static inline u32 rmc_packet_length(u32 mtu, u64 offset, u32 left)
 	return min(room, left);
 }
 
-/* How many packets an operation is cut into. */
+/* Number of packets of an operation. */
 static inline u32 rmc_packets(u32 mtu, u64 offset, u32 length)
 {
 	return ((u32)(offset & (RMC_LINE - 1)) + length + mtu - 1) / mtu;
@@ -141,13 +140,13 @@ static inline u64 rmc_announce_word1(u64 offset, u32 length)
 	       (offset & RMC_OFFSET_MAX);
 }
 
-/* Is a packet of an announced operation the announcement? */
+/* True if a packet of an announced operation is the announcement. */
 static inline bool rmc_word1_announces(u64 word1)
 {
 	return (word1 & (RMC_REQ_FIRST | RMC_REQ_LAST)) == RMC_REQ_FIRST;
 }
 
-/* Length that an announcement announces, bytes; 0 for nonsense. */
+/* Length that an announcement announces, bytes; 0 if it is invalid. */
 static inline u32 rmc_announce_length(u64 word1)
 {
 	u32 all = (u32)(word1 >> 48) * RMC_LINE;
@@ -158,14 +157,14 @@ static inline u32 rmc_announce_length(u64 word1)
 }
 
 /**
- * rmc_run_on() - does a packet continue a run
- * @word0: first word of the run's packets, whatever the lap
- * @offset: where the run begins, bytes
- * @length: of the run, bytes
- * @most: what it may grow to, bytes
+ * rmc_run_on() - check whether a packet continues a run
+ * @word0: first word of the run's packets; the lap is ignored
+ * @offset: start of the run, bytes
+ * @length: length of the run, bytes
+ * @most: longest possible run, bytes
  * @d: private copy of the next packet
  *
- * Return: its length, which may be more than the MTU; 0: it does not.
+ * Return: length of the packet, which may exceed the MTU; 0: it does not continue the run.
  */
 static inline u32 rmc_run_on(u64 word0, u64 offset, u32 length, u32 most, const struct rmc_desc *d)
 {
@@ -193,7 +192,7 @@ static inline u64 rmc_rep_word0(const struct rmc_req *q, u8 status)
 	return (u64)q->op << 48 | (u64)status << 40 | (u64)q->gen << 16 | q->tid;
 }
 
-/* The same of a request's first word: opcode, gen and tid have the same place. */
+/* The same from a request's first word: opcode, gen and tid have the same place. */
 static inline u64 rmc_rep_echo(u64 word0, u8 status)
 {
 	return (word0 & (0x7full << 48 | 0xffffffff)) | (u64)status << 40;

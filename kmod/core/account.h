@@ -2,7 +2,7 @@
 /*
  * What counts as what: the counters and tracepoints of requests, of the RRPP's answers, of
  * replies and of completions. The packet path and the local path call the same functions, so
- * that both count alike (selftests/host/paths.c).
+ * that both count alike (selftests/unit/both_paths.c).
  */
 #ifndef RMC_ACCOUNT_H
 #define RMC_ACCOUNT_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Device files: /dev/rmc, where contexts are made, and the contexts in
- * /dev/rmc_contexts. An open file holds the module.
+ * Device files: /dev/rmc, which creates contexts, and the contexts in
+ * /dev/rmc_contexts. An open file holds a reference to the module.
  */
 #include <linux/fs.h>
 #include <linux/poll.h>
@@ -70,12 +70,12 @@ static const struct file_operations context_fops = {
 };
 
 /*
- * The file is there before all of the module is, and a module that fails to start does
- * not wait for those who opened it.
+ * The file exists before the module has started completely. A module that fails to start
+ * does not wait for processes that have opened the file.
  */
 static int control_open(struct inode *inode, struct file *file)
 {
-	/* the misc core left its struct here */
+	/* misc_open() stores the struct miscdevice here */
 	struct rmc_device *rmc = container_of(file->private_data, struct rmc_device, misc);
 	int err;
 
@@ -97,7 +97,7 @@ static const struct file_operations control_fops = {
 };
 
 /**
- * rmc_cdev_register() - make /dev/rmc, and get ready for contexts
+ * rmc_cdev_register() - create /dev/rmc, and prepare for contexts
  * @rmc: started device
  *
  * Return: 0 or a negative errno. Context: may sleep.
@@ -122,7 +122,7 @@ int rmc_cdev_register(struct rmc_device *rmc)
 
 /**
  * rmc_cdev_unregister() - mirror of rmc_cdev_register()
- * @rmc: device that no file uses
+ * @rmc: device; no file uses it
  *
  * Context: may sleep.
  */

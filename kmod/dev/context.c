@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Contexts: making and removing them, and their device nodes. The mode and
- * owner of /dev/rmc_contexts/<ctx_id> are the access control: whoever may open
- * it may use the context.
+ * Creates and removes contexts and their device files. The mode and owner of
+ * /dev/rmc_contexts/<ctx_id> are the access control: a process that may open the file may
+ * use the context.
  */
 #include <linux/fs.h>
 #include <linux/slab.h>
@@ -28,7 +28,7 @@ static ssize_t open_count_show(struct device *dev, struct device_attribute *attr
 }
 static DEVICE_ATTR_RO(open_count);
 
-/* What the files that have it open hold together. */
+/* Resources that all open files of the context hold together. */
 #define USAGE_ATTR(name, what)							\
 	static ssize_t name##_show(struct device *dev, struct device_attribute *attr, \
 				   char *buf)					\
@@ -71,7 +71,7 @@ static char *context_devnode(RMC_DEVNODE_TYPE_CONST struct device *dev, umode_t 
 {
 	const struct rmc_context *ctx = context_of(dev);
 
-	/* only the name is asked for when the node goes */
+	/* NULL when the device file is removed: only the name is wanted */
 	if (mode)
 		*mode = ctx->mode;
 	if (uid)
@@ -97,7 +97,7 @@ static const struct device_type context_type = {
 };
 
 /**
- * rmc_contexts_init() - get ready to make contexts
+ * rmc_contexts_init() - prepare for contexts
  * @rmc: device
  * @fops: operations of the files in /dev/rmc_contexts
  *
@@ -151,7 +151,7 @@ void rmc_contexts_exit(struct rmc_device *rmc)
 }
 
 /**
- * rmc_context_create() - make a context and its device file
+ * rmc_context_create() - create a context and its device file
  * @rmc: device
  * @arg: id, mode, owner
  *
@@ -232,11 +232,11 @@ int rmc_context_remove(struct rmc_device *rmc, u32 id)
 }
 
 /**
- * rmc_context_open() - take a context
+ * rmc_context_open() - take a reference to a context
  * @rmc: device
  * @id: context id, less than RMC_MAX_CONTEXTS
  *
- * Return: context, to be given back with rmc_context_release(), or NULL.
+ * Return: context, for rmc_context_release(), or NULL.
  * Context: may sleep.
  */
 struct rmc_context *rmc_context_open(struct rmc_device *rmc, u32 id)
@@ -252,7 +252,7 @@ struct rmc_context *rmc_context_open(struct rmc_device *rmc, u32 id)
 }
 
 /**
- * rmc_context_release() - give a context back
+ * rmc_context_release() - mirror of rmc_context_open()
  * @rmc: device
  * @ctx: context
  *

@@ -10,11 +10,11 @@
  * struct rmc_context - one context
  * @dev: its device; holds the structure
  * @id: context id
- * @opens: files that have it open, guarded by rmc_device.ctx_lock
- * @usage: what these hold
+ * @opens: number of open files, guarded by rmc_device.ctx_lock
+ * @usage: resources that these files hold
  * @rmc: device
  * @shares: struct rmc_share of its queue pairs; guarded by rmc_device.quota_lock
- * @worker_ns: time that workers spent on queue pairs whose tenant is gone; likewise
+ * @worker_ns: time that workers spent on queue pairs of freed tenants; guarded likewise
  * @uid: owner of the device file
  * @gid: its group
  * @mode: its permission bits

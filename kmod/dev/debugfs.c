@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Faults and the link model, as they are asked for: in debugfs, which rmcctl
- * writes, and as module parameters. What they do is in fabric/filter.c and
- * fabric/model.c. The format may change at any time; rmcctl is the interface.
+ * Configuration of faults and of the link model: in debugfs, which rmcctl writes, and by
+ * module parameters. fabric/filter.c and fabric/model.c implement them. The format may
+ * change at any time; rmcctl is the interface.
  *
  *   rmc/links       from=1 to=0 lane=both loss=10000 delay_ns=5000 seed=7
  *                   from=any to=0 clear
@@ -10,7 +10,7 @@
  *   rmc/model       topology=torus3d dims=8x8x4 hop_ns=35 base_ns=120 mbps=80000 one_way=0
  *   rmc/timeout_ms  rmc/retries
  *
- * A link is set where its packets arrive: @to must be a node of this kernel.
+ * A link is configured where its packets arrive: @to must be a node of this kernel.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -22,11 +22,11 @@
 #include <linux/uaccess.h>
 #include "dev.h"
 
-/* Longest line that is understood, bytes */
+/* Longest accepted line, bytes */
 #define LINE_MAX	256
-/* Filters that one line may make; each takes some 100 KB with default rings */
+/* Filters that one line may create; each takes some 100 KB with default rings */
 #define FILTERS_MAX	1024
-/* What is held is handed on within some visits of a worker */
+/* A worker passes on the packets that a filter holds within some visits */
 #define DRAIN_MS	1000
 
 static char *topology;
@@ -73,7 +73,7 @@ static const char *const lane_names[] = {
 	[RMC_LANE_REP] = "replies",
 };
 
-/* Ends of links in this kernel: of each unit, one per endpoint of the fabric. */
+/* Number of link ends in this kernel: one per local unit and endpoint of the fabric. */
 static u32 links(const struct rmc_device *rmc)
 {
 	const struct rmc_fabric *f = &rmc->port->fabric;
@@ -96,15 +96,15 @@ static struct rmc_ni_worker *worker_of(struct rmc_node *node, enum rmc_lane lane
 
 /* ---- changes, made by the workers ---- */
 
-/* Arguments of a call on a worker; not all use all. */
+/* Arguments of a call on a worker; each call uses some of them. */
 struct change {
 	struct rmc_node *node;
 	enum rmc_lane lane;
 	u32 peer;
 	const struct rmc_fault *fault;
 	u64 seed;
-	struct rmc_filter *filter;	/* fresh one to use; or one that is left over */
-	u32 slow_ns;			/* SLOW_KEPT: as it is */
+	struct rmc_filter *filter;	/* in: new filter to install; out: filter to free */
+	u32 slow_ns;			/* SLOW_KEPT: unchanged */
 	bool stop;
 };
 
@@ -122,7 +122,7 @@ static int set_filter(void *arg)
 		err = rmc_channel_add_filter(c->node, c->peer, flt);
 	}
 	rmc_filter_set(flt, c->fault, c->seed);
-	/* a link that is cut is an event */
+	/* a cut link is an event: have peers polled */
 	rmc_os_inc_release(&c->node->fabric->changes);
 	return err;
 }
@@ -158,13 +158,13 @@ static int stop_lane(void *arg)
 		WRITE_ONCE(c->node->srv_stopped, c->stop);
 	else
 		WRITE_ONCE(c->node->req_stopped, c->stop);
-	/* peers may have gone and come back: know it before the next packet */
+	/* peers may have left and rejoined: notice before the next packet */
 	if (!c->stop)
 		rmc_ni_tick(worker_of(c->node, c->lane), rmc_os_now_ns());
 	return 0;
 }
 
-/* Filters that have nothing to do go; those of a stopped node wait. */
+/* Removes filters without effect; those of a stopped node stay. */
 static void sweep(struct rmc_device *rmc)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(DRAIN_MS);
@@ -232,7 +232,7 @@ static int set_model(struct rmc_device *rmc, const struct rmc_model *m)
 	if (m->one_way && !f->shared)
 		return -ENOMEM;
 	WRITE_ONCE(rmc_filters, true);
-	/* who opens a channel meanwhile is told again below */
+	/* channels that are opened meanwhile are refreshed below */
 	f->model = *m;
 	for (i = 0; i < rmc->port->locals; i++)
 		for (u = 0; u < rmc_fabric_units(f); u++) {
@@ -276,7 +276,7 @@ static int parse_dims(u32 *dim, char *s)
 	return 0;
 }
 
-/* A number of a table; 0 or a negative errno, -ENOENT: no such name. */
+/* A named number and where to store it. */
 struct number {
 	const char *name;
 	u32 *u32;
@@ -382,7 +382,7 @@ static int write_links(struct rmc_device *rmc, char *line)
 		for (lane = 0; lane < RMC_LANES && !err; lane++) {
 			if (!(lanes & 1 << lane))
 				continue;
-			/* to let pass is only told to those that are there */
+			/* no faults: only existing filters have to change */
 			if (!READ_ONCE(node->links.filter[lane][peer]) &&
 			    !memchr_inv(&fault, 0, sizeof(fault)))
 				continue;
@@ -492,7 +492,7 @@ static void show_links(struct rmc_device *rmc, struct seq_file *m)
 		u32 peer = i % fabric->endpoints;
 
 		for (lane = 0; lane < RMC_LANES; lane++) {
-			/* workers make some; only we, with the lock, take them away */
+			/* workers may add filters; only we, under the lock, remove them */
 			const struct rmc_filter *flt = READ_ONCE(node->links.filter[lane][peer]);
 			const struct rmc_fault *f;
 
@@ -622,7 +622,7 @@ static int retries_get(void *data, u64 *value)
 
 DEFINE_DEBUGFS_ATTRIBUTE(retries_fops, retries_get, retries_set, "%llu\n");
 
-/* What is not told by name: dimensions, and times that are too long. */
+/* Logs the errors that have no message of their own: dimensions, and too long times. */
 static int tell_no_sense(int err)
 {
 	if (err && err != -EXDEV)
@@ -635,7 +635,7 @@ static int tell_no_sense(int err)
  * rmc_fault_parse() - validate the parameters of the link model
  * @cfg: settled configuration; the model is filled in
  *
- * Return: 0 or a negative errno after telling the reason. Context: may sleep.
+ * Return: 0, or a negative errno after logging the reason. Context: may sleep.
  */
 int rmc_fault_parse(struct rmc_config *cfg)
 {
@@ -661,15 +661,15 @@ int rmc_fault_parse(struct rmc_config *cfg)
 		return -ENOMEM;
 	err = parse_dims(m->dim, copy);
 	kfree(copy);
-	/* how many nodes there are may be known by the fabric alone */
+	/* the final number of nodes may come from the fabric; set_model() checks again */
 	return tell_no_sense(err ?: rmc_model_check(m, cfg->fabric.nodes));
 }
 
 /**
- * rmc_fault_init() - apply the parameters, make the debugfs files
- * @rmc: device that runs, rmc_fault_parse() liked its parameters
+ * rmc_fault_init() - apply the parameters, create the debugfs files
+ * @rmc: running device; rmc_fault_parse() has accepted its parameters
  *
- * Return: 0 or a negative errno after telling the reason. Context: may sleep.
+ * Return: 0, or a negative errno after logging the reason. Context: may sleep.
  */
 int rmc_fault_init(struct rmc_device *rmc)
 {
@@ -682,7 +682,7 @@ int rmc_fault_init(struct rmc_device *rmc)
 		err = tell_no_sense(set_model(rmc, &rmc->cfg.fabric.model));
 	if (err)
 		return err;
-	/* without debugfs there is none of this, and that is no error */
+	/* no error without debugfs: the files are then missing */
 	rmc->debugfs = debugfs_create_dir(KBUILD_MODNAME, NULL);
 	for (i = 0; i < ARRAY_SIZE(files); i++) {
 		files[i].rmc = rmc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the module starts and stops of this room, in this order; see main.c. */
+/* Start and stop functions of kmod/dev, in the order of main.c. */
 #ifndef RMC_DEV_H
 #define RMC_DEV_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an open context holds, and how it reaches the pipelines: by calls on
- * the workers, after which neither side needs a lock.
+ * Resources of an open context. Calls on the workers install them in the pipelines, so the
+ * data path needs no lock.
  */
 #include <linux/cred.h>
 #include <linux/pid.h>
@@ -47,7 +47,7 @@ static int clear_segment(void *arg)
 
 	c->unit->ct.seg[c->file->ctx->id] = NULL;
 	rmc_state_withdraw(c->unit, &c->mem->mem);
-	/* notifications are the first one's */
+	/* unit 0 handles the notifications */
 	if (c->unit == c->file->node)
 		rmc_waiter_forget(&c->mem->waiter);
 	return 0;
@@ -75,8 +75,8 @@ static int del_buffer(void *arg)
 }
 
 /*
- * Each unit knows all segments and buffers; changes are made on its own worker. Unit 0 is
- * installed first and removed last: what it accepts, the others accept.
+ * Each unit has all segments and buffers; its own worker changes them. Unit 0 is installed
+ * first and removed last: what it accepts, the others accept.
  */
 static int install_on_units(struct rmc_file *f, struct rmc_umem *u, enum rmc_lane lane,
 			    int (*fn)(void *arg))
@@ -106,7 +106,7 @@ static void remove_from_units(struct rmc_file *f, struct rmc_umem *u, enum rmc_l
 	}
 }
 
-/* What umem_vm_close() left to do: buffers that are not mapped any more */
+/* Deferred by umem_vm_close(): uninstalls buffers that are not mapped any more */
 static void forget_unmapped(struct work_struct *work)
 {
 	struct rmc_file *f = container_of(work, struct rmc_file, unmapped);
@@ -122,9 +122,9 @@ static void forget_unmapped(struct work_struct *work)
 }
 
 /**
- * rmc_file_create() - state of a newly opened context
+ * rmc_file_create() - create the state of a newly opened context
  * @rmc: device
- * @ctx: context, opened; the file gives it back
+ * @ctx: context, opened; the file releases it
  *
  * Return: file, or ERR_PTR: -EDQUOT the caller or the context has too many, -ENOMEM.
  * Context: may sleep.
@@ -186,11 +186,11 @@ static void release_all(struct rmc_file *f)
  * rmc_file_flush() - a process closes a descriptor of the file
  * @f: file
  *
- * If that process made what hangs on the file and its address space is gone, which
- * is so when it ends, or about to go, because it executes another program, all of it
- * goes now: others that share the file, children of a fork() mostly, do not keep it
- * alive. They may use the file anew. A process that closes one of several descriptors
- * keeps its address space.
+ * If the process is the owner and its address space is gone, because it exits, or is about
+ * to go, because it executes another program, all resources of the file are released now.
+ * Processes that share the file, usually children of a fork(), do not keep them alive, but
+ * may use the file anew. A process that closes one of several descriptors still has its
+ * address space.
  *
  * Context: may sleep; no signal shortens it.
  */
@@ -208,8 +208,8 @@ void rmc_file_flush(struct rmc_file *f)
 }
 
 /**
- * rmc_file_destroy() - release all that a file holds
- * @f: file that nobody uses any more
+ * rmc_file_destroy() - release a file and all its resources
+ * @f: file that is not used any more
  *
  * Context: may sleep; no signal shortens it.
  */
@@ -231,11 +231,11 @@ void rmc_file_destroy(struct rmc_file *f)
 }
 
 /**
- * rmc_file_attach() - choose the node a file acts for
+ * rmc_file_attach() - choose the node of a file
  * @f: file
  * @nid: node id, any value
  *
- * Return: 0, -ENXIO not local, -EBUSY attached to another. Context: may sleep.
+ * Return: 0, -ENXIO not local, -EBUSY attached to another node. Context: may sleep.
  */
 int rmc_file_attach(struct rmc_file *f, u32 nid)
 {
@@ -255,7 +255,7 @@ int rmc_file_attach(struct rmc_file *f, u32 nid)
 }
 
 /**
- * rmc_file_node() - node a file acts for; the lowest local one if none was chosen
+ * rmc_file_node() - node of a file; attaches the lowest local one if none was chosen
  * @f: file; its lock is not held
  *
  * Return: node. Context: may sleep.
@@ -267,7 +267,7 @@ struct rmc_node *rmc_file_node(struct rmc_file *f)
 
 	if (node)
 		return node;
-	/* EBUSY: somebody else was faster */
+	/* EBUSY: another thread was faster */
 	rmc_file_attach(f, f->rmc->port->first);
 	/* pairs as above */
 	return smp_load_acquire(&f->node);
@@ -276,7 +276,7 @@ struct rmc_node *rmc_file_node(struct rmc_file *f)
 /**
  * rmc_file_seg_add() - expose memory as the segment of the file's context and node
  * @f: file, locked, attached
- * @u: memory; on success the reference is the file's
+ * @u: memory; on success the file takes the reference
  *
  * Return: 0, -EEXIST there is a segment, -EADDRINUSE another worker serves some of the memory
  * already, -ENOMEM. Context: may sleep.
@@ -305,8 +305,8 @@ int rmc_file_seg_add(struct rmc_file *f, struct rmc_umem *u)
  * rmc_file_seg_del() - withdraw the segment
  * @f: file, locked
  *
- * Return: memory, which no remote operation touches any more and whose
- * reference is the caller's; NULL: there was none. Context: may sleep.
+ * Return: memory, which no remote operation touches any more; the caller gets the
+ * reference. NULL: there was no segment. Context: may sleep.
  */
 struct rmc_umem *rmc_file_seg_del(struct rmc_file *f)
 {
@@ -325,7 +325,7 @@ struct rmc_umem *rmc_file_seg_del(struct rmc_file *f)
 }
 
 /**
- * rmc_file_buf_install() - let operations use a buffer
+ * rmc_file_buf_install() - install a buffer on all units
  * @f: file, locked, attached
  * @u: buffer with its address set
  *
@@ -344,7 +344,7 @@ int rmc_file_buf_install(struct rmc_file *f, struct rmc_umem *u)
 /**
  * rmc_file_buf_uninstall() - mirror of rmc_file_buf_install()
  * @f: file, locked
- * @u: buffer; what is in flight to it ends with RMC_S_ABORTED
+ * @u: buffer; operations in flight to it complete with RMC_S_ABORTED
  *
  * Context: may sleep.
  */
@@ -358,11 +358,11 @@ void rmc_file_buf_uninstall(struct rmc_file *f, struct rmc_umem *u)
 }
 
 /**
- * rmc_file_buf_add() - give a buffer an id and, if it has an address, make it known
+ * rmc_file_buf_add() - assign an id to a buffer and, if it has an address, install it
  * @f: file, locked, attached
- * @u: buffer; on success the reference is the file's and @u->id is set
+ * @u: buffer; on success the file takes the reference and @u->id is set
  *
- * Return: 0, -EEXIST overlaps another, -ENOSPC too many, -EDQUOT too many of the
+ * Return: 0, -EEXIST overlaps another, -ENOSPC too many, -EDQUOT exceeds a quota of the
  * user or the context, -ENOMEM. Context: may sleep.
  */
 int rmc_file_buf_add(struct rmc_file *f, struct rmc_umem *u)
@@ -394,11 +394,11 @@ err_alloc:
 }
 
 /**
- * rmc_file_buf_del() - take a buffer away
+ * rmc_file_buf_del() - mirror of rmc_file_buf_add()
  * @f: file, locked
  * @id: buffer id, any value
  *
- * Return: memory whose reference is the caller's; NULL: no such buffer.
+ * Return: memory; the caller gets the reference. NULL: no such buffer.
  * Context: may sleep.
  */
 struct rmc_umem *rmc_file_buf_del(struct rmc_file *f, u32 id)

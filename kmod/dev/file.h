@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What an open /dev/rmc_contexts/<ctx_id> holds: a node, queue pairs, local
- * buffers, a segment. All of it goes with the file.
+ * An open /dev/rmc_contexts/<ctx_id>. It holds a node, queue pairs, local buffers and a
+ * segment. The last close releases all of them.
  *
- * After fork() the child shares the file, not the mappings, and what belongs to
- * the file would live as long as the child. So the file remembers its owner: the
- * process, and address space, that first made something from it. When that
- * process ends or executes another program, everything goes, as if it had been
- * the last to close the file. Where several processes made something from one
- * file, it all lives until the last of them closes it.
+ * After fork() the child shares the file, not the mappings, and the file's resources would
+ * live as long as the child. So the file records its owner: the process, and address space,
+ * that created the first resource. When that process exits or executes another program, all
+ * resources are released, as by the last close. Where several processes created resources,
+ * these live until the last close.
  *
  * Lock order: mmap_lock, then rmc_file.lock. So memory is pinned, and user
  * memory touched, before the file's lock is taken or after it is released.
@@ -33,22 +32,22 @@ struct rmc_watcher;
  * struct rmc_file - an open context
  * @rmc: device
  * @ctx: context
- * @user: who opened it, for his quotas
- * @lock: guards what follows; @table belongs to the units' RGP workers instead
+ * @user: user that opened it, for quotas
+ * @lock: guards the fields below; @table belongs to the units' RGP workers instead
  * @node: node it acts for; NULL before the first use, then never changes
  * @seg: segment
- * @ranges: further ranges of it, kmod/dev/range.c; NULL: none
+ * @ranges: further ranges of @seg, kmod/dev/range.c; NULL: none
  * @buf: struct rmc_umem of local buffers by id
  * @qp: struct rmc_queues of queue pairs by id
- * @table: buffers as the pipelines see them, by unit
+ * @table: buffers of the pipelines, by unit
  * @wait: processes in poll()
- * @watcher: its event file; guarded by the watchers' lock
- * @owner: process that made what hangs on the file; NULL: nobody yet
- * @owner_mm: its address space, grabbed
- * @several: another one has made something, too
+ * @watcher: event file of the context; guarded by watch_lock
+ * @owner: process that created the file's resources; NULL: none yet
+ * @owner_mm: address space of @owner, grabbed
+ * @several: another process has also created resources
  * @told: per kind, events that happened and were not armed again
- * @gone: a QP or segment that somebody slept for has gone since the last arming
- * @unmapped: forgets buffers that are not mapped any more
+ * @gone: a queue pair or segment with a sleeper was destroyed since the last arming
+ * @unmapped: removes buffers that are not mapped any more from the units
  * @waits_lock: guards lists of io_uring commands that wait
  * @waits: io_uring commands that wait; at most RMC_MAX_WAITS
  */
@@ -76,8 +75,8 @@ struct rmc_file {
 };
 
 /*
- * Offsets for mmap: what in bits 40 .. 43, which one in bits 24 .. 39. Below
- * 2^44, so that 32-bit programs can say them too.
+ * Offsets for mmap: kind in bits 40 .. 43, id in bits 24 .. 39. They are below 2^44, so
+ * that 32-bit programs can pass them, too.
  */
 enum rmc_map_kind {
 	RMC_MAP_WQ	= 1,

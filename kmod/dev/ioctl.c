@@ -13,13 +13,13 @@
 #include "waits.h"
 #include "watch.h"
 
-/* A file that an ioctl opened; the caller gets it once it was told its number. */
+/* A file that an ioctl opened; installed after the answer has reached the caller. */
 struct opened {
 	struct file *file;
 	int fd;
 };
 
-/* Whom an ioctl is for; @file is NULL on the control device, @writable as it is open. */
+/* Target of an ioctl; @file: NULL on the control device; @writable: open for writing. */
 struct request {
 	struct rmc_device *rmc;
 	struct rmc_file *file;
@@ -49,12 +49,12 @@ union args {
 /**
  * struct entry - row of a table
  * @cmd: ioctl
- * @size: of its struct
- * @min_size: of the struct's first version
+ * @size: size of its struct
+ * @min_size: size of the struct's first version
  * @answers: the struct is copied back
  * @writes: the file has to be open for writing
- * @fn: what it does
- * @undo: takes it back when the answer cannot be delivered
+ * @fn: executes it
+ * @undo: reverts it when the answer cannot be copied back
  */
 struct entry {
 	unsigned int cmd;
@@ -66,7 +66,7 @@ struct entry {
 	void (*undo)(const struct request *r, union args *a);
 };
 
-/* May what it asks of itself go without packets? */
+/* True if operations of a node on its own segments take the local path. */
 static bool takes_local_path(const struct rmc_node *node)
 {
 	return READ_ONCE(node->local) && !rmc_fabric_multi_unit(node->fabric) &&
@@ -149,7 +149,7 @@ static int do_node_info(const struct request *r, union args *a)
 	return 0;
 }
 
-/* Node that an event file asks: on a context it is the attached one. */
+/* Node of an event file: on a context it is the attached one. */
 static struct rmc_node *watching(const struct request *r, s32 nid)
 {
 	struct rmc_node *node = r->file ? rmc_file_node(r->file) : NULL;
@@ -194,7 +194,7 @@ static int do_attach(const struct request *r, union args *a)
 	return rmc_file_attach(r->file, a->attach.nid);
 }
 
-/* Memory as asked for; the common half of segments and buffers. */
+/* Pins or allocates memory; common to segments and buffers. */
 static struct rmc_umem *get_memory(struct rmc_file *f, u32 flags, u64 addr, u64 length,
 				   s32 numa_node)
 {
@@ -220,7 +220,7 @@ static struct rmc_umem *get_memory(struct rmc_file *f, u32 flags, u64 addr, u64 
 	return rmc_umem_alloc(length, nid, flags & RMC_MEM_NUMA);
 }
 
-/* Where objects keep their versions; all zero for memory that holds none. */
+/* Layout of objects' versions; all zero for memory without objects. */
 static int get_layout(const struct request *r, const struct rmc_seg_reg *s, struct rmc_mem *mem)
 {
 	if (!(s->flags & RMC_MEM_OBJECTS)) {
@@ -231,7 +231,7 @@ static int get_layout(const struct request *r, const struct rmc_seg_reg *s, stru
 	if (s->sabre_mode > RMC_SABRE_LOCKED || s->version_offset % sizeof(u64) ||
 	    s->readers_offset % sizeof(u32))
 		return -EINVAL;
-	/* counting readers must not turn a version odd */
+	/* counting readers must not make a version odd */
 	if (s->readers_offset / sizeof(u64) == s->version_offset / sizeof(u64) &&
 	    (s->readers_offset || s->sabre_mode == RMC_SABRE_LOCKED))
 		return -EINVAL;
@@ -344,7 +344,7 @@ static int do_buf_reg(const struct request *r, union args *a)
 
 	if (b->flags & ~(RMC_MEM_ALLOC | RMC_MEM_NUMA))
 		return -EOPNOTSUPP;
-	/* what a WQ entry cannot name is no buffer */
+	/* a WQ entry must be able to name each byte of the buffer */
 	if (b->addr > RMC_WQE_LBUF_MASK || b->length > RMC_WQE_LBUF_MASK + 1 - b->addr)
 		return -EINVAL;
 	u = get_memory(r->file, b->flags, b->addr, b->length, b->numa_node);
@@ -431,7 +431,7 @@ static int do_qp_destroy(const struct request *r, union args *a)
 	return qp_destroy(r->file, a->qp_id.qp_id);
 }
 
-/* On the way of every operation to a parked worker: no lock. */
+/* Each operation for a parked worker takes this path: no lock. */
 static int do_wake(const struct request *r, union args *a)
 {
 	struct rmc_ni_worker *w;
@@ -442,7 +442,7 @@ static int do_wake(const struct request *r, union args *a)
 		return -EOPNOTSUPP;
 	rcu_read_lock();
 	q = xa_load(&r->file->qp, a->qp_id.qp_id);
-	/* it may go away now; its worker stays as long as the file is open */
+	/* the queue pair may go now; its worker stays as long as the file is open */
 	w = q ? q->worker : NULL;
 	rcu_read_unlock();
 	if (!w)
@@ -579,7 +579,7 @@ static long dispatch(const struct entry *table, size_t rows, struct request *r,
 	err = e->fn(r, &a);
 	if (err || !e->answers)
 		return err;
-	/* the first field: what the caller said, not what it says by now */
+	/* the first field: the caller's value, not what another thread wrote since */
 	memcpy(&a, &size, sizeof(size));
 	if (copy_to_user(arg, &a, min(size, e->size))) {
 		if (e->undo)
@@ -620,12 +620,12 @@ long rmc_context_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
  * @cmd: RMC_IOC_*
  * @arg: user address of the struct
  *
- * Return: 0, or 1 of RMC_IOC_WAKE, or a negative errno, see uapi/linux/rmc.h.
+ * Return: 0 or a negative errno, see uapi/linux/rmc.h.
  * Context: may sleep.
  */
 long rmc_control_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
-	/* the misc core left its struct here */
+	/* misc_open() stores the struct miscdevice here */
 	struct request r = {
 		.rmc = container_of(file->private_data, struct rmc_device, misc),
 		.writable = file->f_mode & FMODE_WRITE,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Mapping queues, and memory allocated here, into applications. */
+/* Maps queues, and memory allocated here, into applications. */
 #include <linux/fs.h>
 #include "../base/compat.h"
 #include "file.h"
 
-/* A mapping is whole or not at all, and stays where it is. */
+/* A mapping can be neither split nor moved. */
 static int refuse_split(struct vm_area_struct *vma, unsigned long addr)
 {
 	return -EINVAL;
@@ -20,7 +20,7 @@ static const struct vm_operations_struct queue_vm_ops = {
 	.mremap = refuse_move,
 };
 
-/* Whoever has a WQ mapped may publish: its worker has to know, see rmc_os_membarrier(). */
+/* A process that has a WQ mapped may publish: its worker must know, see rmc_os_membarrier(). */
 static void wq_vm_open(struct vm_area_struct *vma)
 {
 	rmc_worker_owner_again(vma->vm_private_data);
@@ -49,8 +49,9 @@ static void umem_vm_open(struct vm_area_struct *vma)
 }
 
 /*
- * A buffer without mapping has no address: nothing can name it from here on. What is in
- * flight to it is ended later, since a worker is not waited for with mmap_lock held.
+ * A buffer without mapping has no address: from here on no operation can name it. A work
+ * item aborts operations in flight, so that munmap() does not wait for workers with
+ * mmap_lock held.
  */
 static void umem_vm_close(struct vm_area_struct *vma)
 {
@@ -76,7 +77,7 @@ static int map_buffer(struct rmc_file *f, struct vm_area_struct *vma, struct rmc
 
 	if (vma->vm_end - 1 > RMC_WQE_LBUF_MASK)
 		return -EINVAL;
-	/* it may have been mapped elsewhere until just now */
+	/* uninstall it from its previous address, if any */
 	rmc_file_buf_uninstall(f, u);
 	u->mem.base = vma->vm_start;
 	spin_lock(&u->unmap_lock);
@@ -141,7 +142,7 @@ static int map_umem(struct rmc_file *f, struct vm_area_struct *vma, struct rmc_u
 
 	if (!u->allocated || !whole(vma, u->npages))
 		return -EINVAL;
-	/* more are made with the file's lock held only */
+	/* mappings are added under the file's lock only */
 	if (READ_ONCE(u->mappings) && buffer)
 		return -EBUSY;
 	rmc_vm_flags_mod(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP, 0);
@@ -164,12 +165,12 @@ static int map_umem(struct rmc_file *f, struct vm_area_struct *vma, struct rmc_u
 }
 
 /**
- * rmc_file_mmap() - map what an ioctl told an offset for
+ * rmc_file_mmap() - map an object by the offset that an ioctl returned
  * @file: open context
- * @vma: exactly at that offset, exactly as long, shared
+ * @vma: shared, at exactly that offset, of exactly the object's length
  *
- * Return: 0, -EINVAL wrong offset, length or sharing, -EACCES writable mapping
- * of what only the RMC writes, -EBUSY the buffer is mapped already, -ENOMEM.
+ * Return: 0, -EINVAL wrong offset, length or sharing, -EACCES writable mapping of pages
+ * that only the RMC writes, -EBUSY the buffer is mapped already, -ENOMEM.
  * Context: mmap_lock held for writing; may sleep.
  */
 int rmc_file_mmap(struct file *file, struct vm_area_struct *vma)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Whose process made what hangs on a file: with the end of that one all of it goes. */
+/* Owner of a file's resources: they are released when that process exits. */
 #include <linux/pid.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include "file.h"
 
 /**
- * rmc_file_own() - the caller makes something that hangs on the file
+ * rmc_file_own() - record the calling process as the owner of the file's resources
  * @f: file, locked
  *
- * Context: process that makes it.
+ * Context: process that creates a resource of the file.
  */
 void rmc_file_own(struct rmc_file *f)
 {
@@ -25,7 +25,7 @@ void rmc_file_own(struct rmc_file *f)
 }
 
 /**
- * rmc_file_disown() - nothing hangs on the file any more
+ * rmc_file_disown() - forget the owner; the file has no resources any more
  * @f: file, locked
  */
 void rmc_file_disown(struct rmc_file *f)
@@ -35,7 +35,7 @@ void rmc_file_disown(struct rmc_file *f)
 		return;
 	put_pid(f->owner);
 	mmdrop(f->owner_mm);
-	/* without the lock in rmc_file_flush() */
+	/* rmc_file_flush() reads it without the lock */
 	WRITE_ONCE(f->owner, NULL);
 	f->owner_mm = NULL;
 }

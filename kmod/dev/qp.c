@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Making and destroying queue pairs. */
+/* Creates and destroys queue pairs. */
 #include <linux/mm.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
@@ -11,8 +11,8 @@
 #include "share.h"
 
 /*
- * Charged to the memory cgroup of the caller, who is told when there is no more,
- * rather than having a process of it killed.
+ * Charged to the memory cgroup of the caller. Out of memory is an error for the caller
+ * instead of the end of a process of that cgroup.
  */
 #define GFP_QUEUES	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
@@ -43,7 +43,7 @@ static void pages_free(struct rmc_pages *p)
 /**
  * rmc_pages_map() - map pages
  * @p: pages
- * @vma: where; as long as @p
+ * @vma: mapping; as long as @p
  *
  * Return: 0 or a negative errno. Context: may sleep, mmap_lock held for writing.
  */
@@ -62,7 +62,7 @@ static int add_qp(void *arg)
 	struct rmc_qp *qp = arg;
 	struct rmc_worker *w = rmc_worker_of(rmc_qp_worker(qp));
 
-	/* here, because a worker may move, see rmc_worker_move() */
+	/* on the worker, because it may move, see rmc_worker_move() */
 	qp->flags->shared_cpu = w->share;
 	qp->flags->worker_cpu = w->cpu;
 	return rmc_ni_add_qp(&w->ni, qp);
@@ -85,7 +85,7 @@ static int del_inner(void *arg)
 	return 0;
 }
 
-/* The backend first, so that the frontend has somebody to relay to. */
+/* The backend first, so that the frontend can relay to it. */
 static int start_polling(struct rmc_queues *q)
 {
 	struct rmc_front *front = q->qp.front;
@@ -111,7 +111,7 @@ static void stop_polling(struct rmc_queues *q)
 		rmc_worker_call(rmc_qp_worker(&front->inner.qp), del_inner, &front->inner.qp);
 }
 
-/* Before they are polled: whose they are. */
+/* Assigns the tenants, before the queue pair is polled. */
 static int get_shares(struct rmc_file *f, struct rmc_queues *q)
 {
 	struct rmc_front *front = q->qp.front;
@@ -145,7 +145,7 @@ static void queues_free(struct rmc_queues *q)
 	kfree_rcu(q, rcu);
 }
 
-/* Kernel memory of a queue pair's rings, KiB; with a frontend there are two of each. */
+/* Kernel memory of a queue pair's rings, KiB; with a frontend each ring exists twice. */
 static u32 queues_kib(const struct rmc_node *unit, u32 entries)
 {
 	u32 bytes = PAGE_ALIGN(entries * RMC_WQE_SIZE) + PAGE_ALIGN(entries * RMC_CQE_SIZE) +
@@ -163,8 +163,8 @@ static int queues_alloc(struct rmc_queues *q, u32 entries, int nid)
 
 /*
  * Unit that has the fewest queue pairs (T18 section 6.3.2 maps cores to rows of the
- * chip; here it is queue pairs). Somebody else may choose at the same time: then
- * they are dealt less evenly, and one may be refused a place that others have.
+ * chip; here it is queue pairs). Two processes may choose at the same time: then the
+ * distribution is less even, and one may be refused although another unit has room.
  */
 static struct rmc_node *choose_unit(struct rmc_node *node)
 {
@@ -177,7 +177,7 @@ static struct rmc_node *choose_unit(struct rmc_node *node)
 	return best;
 }
 
-/* Who polls the next queue pair of a unit: itself, or its frontends in turn. */
+/* Worker for the next queue pair of a unit: the unit's own, or its frontends round-robin. */
 static struct rmc_worker *choose_worker(struct rmc_node *unit)
 {
 	u32 i = READ_ONCE(unit->qps);
@@ -186,12 +186,12 @@ static struct rmc_worker *choose_worker(struct rmc_node *unit)
 }
 
 /**
- * rmc_queues_create() - make a queue pair and start polling it
+ * rmc_queues_create() - create a queue pair and start polling it
  * @f: file, locked, attached
- * @entries: of the WQ and the CQ, any value
+ * @entries: size of the WQ and of the CQ, any value
  *
- * Return: queue pair, or ERR_PTR: -EINVAL no possible size, -ENOSPC too many of the
- * node, -EDQUOT too many, or too much memory, of the user or the context, -ENOMEM.
+ * Return: queue pair, or ERR_PTR: -EINVAL invalid size, -ENOSPC the node has too many,
+ * -EDQUOT exceeds a quota of the user or the context, -ENOMEM.
  * Context: may sleep.
  */
 struct rmc_queues *rmc_queues_create(struct rmc_file *f, u32 entries)
@@ -268,7 +268,7 @@ err_memory:
  * @f: file, locked
  * @id: id in the file, any value
  *
- * Operations in flight do not complete; mappings stay and tell so.
+ * Operations in flight do not complete; mappings stay, and the flags page says dead.
  *
  * Return: 0 or -ENOENT. Context: may sleep.
  */
@@ -280,7 +280,7 @@ int rmc_queues_destroy(struct rmc_file *f, u32 id)
 	q = xa_erase(&f->qp, id);
 	if (!q)
 		return -ENOENT;
-	/* dead before sleepers are woken to see it */
+	/* set before the sleepers are woken to see it */
 	WRITE_ONCE(q->qp.flags->dead, 1);
 	stop_polling(q);
 	rmc_waiter_release(&q->waiter);

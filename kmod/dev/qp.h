@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Queue pairs: the pages of WQ, CQ and flags, and their way to the RGP worker.
- * A page lives as long as somebody maps it, also after its queue pair is gone.
+ * Queue pairs: the pages of WQ, CQ and flags, and their installation on a worker. A page
+ * lives as long as it is mapped, also after its queue pair is destroyed.
  */
 #ifndef RMC_QP_H
 #define RMC_QP_H
@@ -15,7 +15,7 @@ struct rmc_file;
 struct rmc_share;
 
 /**
- * struct rmc_pages - physically contiguous pages, each counted by itself
+ * struct rmc_pages - physically contiguous pages, each with its own reference count
  * @first: first page; NULL: none
  * @count: number of pages
  */
@@ -25,18 +25,18 @@ struct rmc_pages {
 };
 
 /**
- * struct rmc_queues - a queue pair as the file knows it
- * @qp: as the pipelines see it
+ * struct rmc_queues - a queue pair of a file
+ * @qp: the part that the pipelines use
  * @worker: polls it, posts its completions, and is woken for it
  * @wq: pages of the WQ
  * @cq: pages of the CQ
  * @flags: page of the flags
- * @kib: kernel memory of all that, which was charged
+ * @kib: kernel memory that was charged for the pages
  * @id: id in the file
- * @waiter: who sleeps for completions
- * @share: whose it is on @worker
- * @inner_share: with a frontend, whose the inner one is on its backend
- * @rcu: somebody may be waking its worker, without a lock
+ * @waiter: sleepers for completions
+ * @share: its tenant on @worker
+ * @inner_share: with a frontend, the tenant of the inner queue pair on its backend
+ * @rcu: do_wake() finds the queue pair without a lock
  */
 struct rmc_queues {
 	struct rmc_qp qp;

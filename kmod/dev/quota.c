@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Counting what users and contexts hold, and refusing more than their quotas. */
+/* Counts the resources of users and contexts, and enforces their quotas. */
 #include <linux/capability.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -9,7 +9,7 @@
 #include "waits.h"
 
 /**
- * rmc_usage_create() - account of a user or a context that holds nothing
+ * rmc_usage_create() - create an empty account of a user or a context
  * @rmc: device
  *
  * Return: account or NULL when out of memory. Context: may sleep.
@@ -54,11 +54,11 @@ err:
 }
 
 /**
- * rmc_user_get() - the account of a user, for a file that he opens
+ * rmc_user_get() - get the account of a user who opens a file
  * @rmc: device
  * @uid: user
  *
- * Return: user, to be given back with rmc_user_put(), or NULL when out of memory.
+ * Return: user, for rmc_user_put(), or NULL when out of memory.
  * Context: may sleep.
  */
 struct rmc_user *rmc_user_get(struct rmc_device *rmc, kuid_t uid)
@@ -74,7 +74,7 @@ struct rmc_user *rmc_user_get(struct rmc_device *rmc, kuid_t uid)
 }
 
 /**
- * rmc_user_put() - a file of a user is closed; the last one takes the account along
+ * rmc_user_put() - mirror of rmc_user_get(); the last one frees the account
  * @rmc: device
  * @user: user
  *
@@ -93,7 +93,7 @@ void rmc_user_put(struct rmc_device *rmc, struct rmc_user *user)
 	kfree(user);
 }
 
-/* What counts against the quota: queue pairs of a node, of all else what there is. */
+/* Amount that counts against the quota: queue pairs per node, all others in total. */
 static u64 counted(const struct rmc_file *f, const struct rmc_usage *u, enum rmc_resource what)
 {
 	return what == RMC_RES_qps ? u->qps[f->node->nid - f->rmc->port->first] : u->used[what];
@@ -110,9 +110,9 @@ static void add(const struct rmc_file *f, struct rmc_usage *u, enum rmc_resource
  * rmc_charge() - charge a resource to the user and the context of a file
  * @f: file; attached, for queue pairs
  * @what: resource
- * @amount: how much; KiB of RMC_RES_queue_mib
+ * @amount: amount; KiB for RMC_RES_queue_mib
  *
- * Return: 0, or -EDQUOT: more than a quota. Context: may sleep.
+ * Return: 0, or -EDQUOT: exceeds a quota. Context: may sleep.
  */
 int rmc_charge(struct rmc_file *f, enum rmc_resource what, u32 amount)
 {
@@ -122,7 +122,7 @@ int rmc_charge(struct rmc_file *f, enum rmc_resource what, u32 amount)
 	int err = 0;
 
 	mutex_lock(&f->rmc->quota_lock);
-	/* parameters may change meanwhile, which only decides what comes next */
+	/* parameters may change meanwhile; a change affects later charges only */
 	if (counted(f, user, what) + amount > (u64)READ_ONCE(quota->user[what]) * per ||
 	    counted(f, ctx, what) + amount > (u64)READ_ONCE(quota->context[what]) * per)
 		err = capable(CAP_SYS_RESOURCE) ? 0 : -EDQUOT;
@@ -138,7 +138,7 @@ int rmc_charge(struct rmc_file *f, enum rmc_resource what, u32 amount)
  * rmc_uncharge() - mirror of rmc_charge()
  * @f: file
  * @what: resource
- * @amount: as it was charged
+ * @amount: charged amount
  *
  * Context: may sleep.
  */
@@ -154,7 +154,7 @@ void rmc_uncharge(struct rmc_file *f, enum rmc_resource what, u32 amount)
  * rmc_charge_wait() - charge an io_uring command that waits to file, user and context
  * @f: file
  *
- * Return: 0, -ENOSPC more than a file may have, -EDQUOT more than a quota.
+ * Return: 0, -ENOSPC exceeds the limit of a file, -EDQUOT exceeds a quota.
  * Context: any.
  */
 int rmc_charge_wait(struct rmc_file *f)

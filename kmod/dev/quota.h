@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Quotas: how much of what all share one user and one context may hold.
+ * Quotas: limits of the shared resources that one user and one context may hold.
  *
- * A user is the real uid of whoever opened a context's file; what is made through
- * that file counts for him whoever makes it. Each resource is charged to the user
- * and to the context before it is allocated. CAP_SYS_RESOURCE exceeds both quotas,
- * as it does resource limits; what it holds is counted all the same.
+ * The user of a context's file is the real uid of the process that opened it; all resources
+ * of that file are charged to this user. Each resource is charged to the user and to the
+ * context before it is allocated. CAP_SYS_RESOURCE overrides both quotas, like resource
+ * limits; the resource is charged nevertheless.
  *
  * Documentation/tenancy.rst lists resources, parameters and errors.
  */
@@ -21,14 +21,14 @@
 struct rmc_device;
 struct rmc_file;
 
-/* Of RMC_RES_queue_mib, KiB are charged. */
+/* RMC_RES_queue_mib is charged in KiB. */
 #define RMC_KIB_PER_MIB		1024
 
 /**
- * struct rmc_usage - what a user or a context holds; guarded by rmc_device.quota_lock,
- *	but for @waits
+ * struct rmc_usage - resources that a user or a context holds; all but @waits is guarded by
+ *	rmc_device.quota_lock
  * @used: by enum rmc_resource
- * @waits: io_uring commands that wait; they end where nobody may sleep
+ * @waits: io_uring commands that wait; atomic, since they end where sleeping is not allowed
  * @qps: queue pairs by local node
  */
 struct rmc_usage {
@@ -38,11 +38,11 @@ struct rmc_usage {
 };
 
 /**
- * struct rmc_user - a user with open contexts; goes with the last of them
- * @uid: who
+ * struct rmc_user - a user with open contexts; freed with the last of them
+ * @uid: uid
  * @files: open contexts, each a reference; guarded by rmc_device.quota_lock
- * @usage: what he holds
- * @shares: struct rmc_share of his queue pairs; guarded likewise
+ * @usage: resources that the user holds
+ * @shares: struct rmc_share of the user's queue pairs; guarded by rmc_device.quota_lock
  */
 struct rmc_user {
 	kuid_t uid;

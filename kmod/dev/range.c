@@ -15,10 +15,10 @@ struct rmc_file_range {
 };
 
 /**
- * struct rmc_file_ranges - what a segment has beside its first range
- * @count: how many
- * @range: each
- * @table: as all units know them: replaced, never changed
+ * struct rmc_file_ranges - ranges of a segment beside its first one
+ * @count: number of ranges
+ * @range: ranges
+ * @table: table that all units use; replaced, never changed
  */
 struct rmc_file_ranges {
 	u32 count;
@@ -31,7 +31,7 @@ struct change {
 	struct rmc_file *file;
 	struct rmc_node *unit;
 	const struct rmc_ranges *ranges;
-	struct rmc_mem *gone;	/* range that none of @ranges is */
+	struct rmc_mem *gone;	/* removed range, not in @ranges */
 };
 
 static int set_ranges(void *arg)
@@ -45,8 +45,8 @@ static int set_ranges(void *arg)
 }
 
 /*
- * All units get a table of what @f has now, and the old one is freed: they do not use it
- * once they were called. Without memory for it the units keep the old one.
+ * Installs a table of @f's current ranges on all units, then frees the old one: a unit does
+ * not use it after the call. When out of memory, the units keep the old table.
  */
 static int replace_ranges(struct rmc_file *f, struct rmc_mem *gone)
 {
@@ -89,9 +89,9 @@ static bool overlaps(const struct rmc_file *f, u64 start, u64 length)
 }
 
 /**
- * rmc_ranges_add() - expose memory at another place of the file's segment
+ * rmc_ranges_add() - expose memory as a further range of the file's segment
  * @f: file, locked
- * @u: memory; on success the reference is the file's
+ * @u: memory; on success the file takes the reference
  * @start: offset in the segment, bytes; with the memory's length at most RMC_MAX_SEGMENT
  *
  * Return: 0, -ENOENT no segment, -EEXIST overlaps, -ENOSPC too many, -EADDRINUSE another worker
@@ -143,10 +143,10 @@ err_exposed:
 /**
  * rmc_ranges_del() - withdraw a further range of the segment
  * @f: file, locked
- * @start: where it begins in the segment, any value
+ * @start: offset of the range in the segment, any value
  *
- * Return: memory, which no remote operation touches any more and whose reference is the
- * caller's; ERR_PTR: -ENOENT no such range, -ENOMEM. Context: may sleep.
+ * Return: memory, which no remote operation touches any more; the caller gets the
+ * reference. ERR_PTR: -ENOENT no such range, -ENOMEM. Context: may sleep.
  */
 struct rmc_umem *rmc_ranges_del(struct rmc_file *f, u64 start)
 {
@@ -177,10 +177,10 @@ struct rmc_umem *rmc_ranges_del(struct rmc_file *f, u64 start)
 }
 
 /**
- * rmc_ranges_clear() - withdraw all further ranges, before their segment goes
+ * rmc_ranges_clear() - withdraw all further ranges, before their segment is removed
  * @f: file, locked
  *
- * Takes no memory, so it does not fail. Context: may sleep.
+ * Allocates no memory, so it cannot fail. Context: may sleep.
  */
 void rmc_ranges_clear(struct rmc_file *f)
 {

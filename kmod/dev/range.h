@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * More memory in a segment than its first range: pieces of the application's memory at
- * offsets of their own. Units find them by a table that all of them share
- * (core/ct.h). Each change makes a new table and calls every unit to use it; after that
- * nobody uses the old one.
+ * Further ranges of a segment: pieces of the application's memory at their own offsets.
+ * All units share one table of them (core/ct.h). Each change creates a new table and calls
+ * every unit to install it; after that the old table is unused.
  */
 #ifndef RMC_RANGE_H
 #define RMC_RANGE_H

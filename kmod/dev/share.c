@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Making and freeing the tenants of users and contexts, and what they consumed. */
+/* Creates and frees the tenants of users and contexts, and sums up their time. */
 #include <linux/slab.h>
 #include "context.h"
 #include "file.h"
@@ -32,7 +32,7 @@ static void put(struct rmc_share *s)
 	}
 }
 
-/* @ctx: NULL: the group of the user */
+/* @ctx: context; NULL: the group of the user */
 static struct rmc_share *get(struct rmc_user *user, struct rmc_context *ctx,
 			     struct rmc_ni_worker *worker)
 {
@@ -73,9 +73,9 @@ err_group:
 /**
  * rmc_share_get() - tenant of a file's queue pairs
  * @f: file
- * @worker: polls the queue pair that is going to get it
+ * @worker: worker that will poll the queue pair
  *
- * Return: tenant, to be given back when the worker no longer polls the queue pair; NULL
+ * Return: tenant, for rmc_share_put() once the worker no longer polls the queue pair; NULL
  * when out of memory. Context: may sleep.
  */
 struct rmc_share *rmc_share_get(struct rmc_file *f, struct rmc_ni_worker *worker)
@@ -106,7 +106,7 @@ void rmc_share_put(struct rmc_device *rmc, struct rmc_share *s)
  * rmc_context_worker_ns() - time that workers spent on the queue pairs of a context
  * @ctx: context
  *
- * Return: nanoseconds since it was created, of all its users on all workers.
+ * Return: nanoseconds since the context was created, of all its users on all workers.
  * Context: may sleep.
  */
 u64 rmc_context_worker_ns(struct rmc_context *ctx)
@@ -116,7 +116,7 @@ u64 rmc_context_worker_ns(struct rmc_context *ctx)
 
 	mutex_lock(&ctx->rmc->quota_lock);
 	sum = ctx->worker_ns;
-	/* their workers count meanwhile */
+	/* the workers add to it meanwhile */
 	list_for_each_entry(s, &ctx->shares, of_context)
 		sum += READ_ONCE(s->tenant->time_ns);
 	mutex_unlock(&ctx->rmc->quota_lock);

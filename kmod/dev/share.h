@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Whose queue pairs are whose: the tenants (core/tenant.h) of users and contexts.
+ * Maps queue pairs to the tenants (core/tenant.h) of users and contexts.
  *
- * On each worker a context has a tenant for each user of it, and the user a group of all
- * his contexts. Both are made with the first queue pair of theirs on that worker and go
- * with the last one.
+ * On each worker a context has a tenant for each of its users, and each user has a group of
+ * all tenants of that user. Both are created with their first queue pair on that worker and
+ * freed with the last one.
  */
 #ifndef RMC_SHARE_H
 #define RMC_SHARE_H
@@ -23,8 +23,8 @@ struct rmc_tenant;
  * @of_user: in rmc_user.shares
  * @of_context: in rmc_context.shares
  * @worker: polls its queue pairs
- * @context: context; NULL: the group of a user
- * @group: group of its user, on the same worker; NULL: it is one
+ * @context: context; NULL: this is the group of a user
+ * @group: group of its user, on the same worker; NULL: this is a group
  * @tenant: account
  * @refs: queue pairs, or tenants of a group
  */

@@ -6,8 +6,8 @@
  *   channel_kib
  *   node<k>/state, node<k>/epoch, node<k>/counters/<name>   for local nodes;
  *	"down" or "up" written to state takes the node out of the fabric or back
- *   node<k>/local_path   whether operations between ends of one worker go without packets; may
- *	be written at any time
+ *   node<k>/local_path   whether operations whose both ends have one worker take the local
+ *	path, without packets; may be written at any time
  *   worker<k>/cpu, stages, visits, worked, parks, interrupts, wakeups, helps
  */
 #include <linux/kobject.h>
@@ -24,7 +24,7 @@ static const char *const state_names[] = {
 
 static struct rmc_device *device_of(struct device *dev)
 {
-	/* where the misc core puts its struct */
+	/* the misc core stores its struct here */
 	struct miscdevice *misc = dev_get_drvdata(dev);
 
 	return container_of(misc, struct rmc_device, misc);
@@ -87,7 +87,7 @@ static const struct attribute_group rmc_group = {
 
 const struct attribute_group *rmc_sysfs_groups[] = { &rmc_group, NULL };
 
-/* A directory below: one of the pointers is set. */
+/* Directory of a node or of a worker: one of @node and @worker is set. */
 struct rmc_dir {
 	struct kobject kobj;
 	struct rmc_device *rmc;
@@ -182,7 +182,7 @@ static ssize_t of_node_local_path_store(struct rmc_dir *d, const char *buf, size
 
 	if (err)
 		return err;
-	/* nothing is overtaken: the local path waits until all packets are back */
+	/* order is kept: the local path waits until all packets are back */
 	for (i = 0; i < rmc_fabric_units(d->node->fabric); i++)
 		WRITE_ONCE(d->node->unit[i]->local, local);
 	return len;
@@ -326,7 +326,7 @@ int rmc_sysfs_create(struct rmc_device *rmc)
  * rmc_sysfs_remove() - mirror of rmc_sysfs_create()
  * @rmc: device
  *
- * On return nobody reads the directories. Context: may sleep.
+ * On return no reader uses the directories. Context: may sleep.
  */
 void rmc_sysfs_remove(struct rmc_device *rmc)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Pinning and allocating the memory of segments and local buffers. */
+/* Pins and allocates the memory of segments and local buffers. */
 #include <linux/backing-dev.h>
 #include <linux/capability.h>
 #include <linux/hugetlb.h>
@@ -10,12 +10,12 @@
 #include <linux/slab.h>
 #include "umem.h"
 
-/* Pages handled at once: a page full of pointers */
+/* Pages handled at once: as many as one page has pointers */
 #define BATCH		(PAGE_SIZE / sizeof(struct page *))
 
 /*
- * Chunks are as large as physical contiguity allows, tried in this order: the
- * fewer there are, the smaller is the table that the pipelines look into.
+ * Chunks are as large as physical contiguity allows, tried in this order: fewer chunks
+ * mean a smaller table for the pipelines to look up.
  */
 static const u32 chunk_shifts[] = { PUD_SHIFT, PMD_SHIFT };
 /* Orders of allocations to try; log2 of pages */
@@ -41,7 +41,7 @@ static void unaccount(struct rmc_umem *u)
 	mmdrop(u->mm);
 }
 
-/* Page @i, counted from the one with the first byte. */
+/* Page @i, counted from the page of the first byte. */
 static struct page *umem_page(const struct rmc_umem *u, u64 i)
 {
 	u64 o = (u->mem.head & PAGE_MASK) + (i << PAGE_SHIFT);
@@ -113,10 +113,9 @@ static void unpin(struct rmc_umem *u, u64 npages)
 }
 
 /*
- * Pages of a file that is written back stay dirty behind the file system's back while
- * they are pinned, which it need not survive; Linux refuses that itself since 6.5. Shared
- * memory, huge pages and what this module maps have no such file, and a private
- * mapping's pages are copies.
+ * Pinned pages of a file with writeback become dirty without the file system's knowledge,
+ * which it need not survive; Linux itself refuses this since 6.5. Shared memory, huge pages
+ * and this module's mappings have no such file, and pages of a private mapping are copies.
  */
 static bool written_back(struct vm_area_struct *vma)
 {
@@ -128,7 +127,7 @@ static bool written_back(struct vm_area_struct *vma)
 	       mapping_can_writeback(vma->vm_file->f_mapping);
 }
 
-/* Holes are not our business: they cannot be pinned. */
+/* Ignores holes: pinning them fails. */
 static int check_kind(struct mm_struct *mm, u64 addr, u64 end)
 {
 	struct vm_area_struct *vma;
@@ -156,7 +155,7 @@ static int pin(struct rmc_umem *u, u64 start)
 		u64 at = start + (done << PAGE_SHIFT);
 
 		n = min_t(u64, u->npages - done, BATCH);
-		/* what was looked at is what is pinned */
+		/* one hold of the lock: the checked mappings are the pinned ones */
 		mmap_read_lock(mm);
 		i = check_kind(mm, at, at + ((u64)n << PAGE_SHIFT));
 		n = i ?: rmc_pin_user_pages(at, n, FOLL_WRITE | FOLL_LONGTERM, pages);
@@ -180,8 +179,8 @@ static int pin(struct rmc_umem *u, u64 start)
 }
 
 /*
- * Can the memory be described with chunks of 1 << shift bytes, cut where the
- * application's addresses are multiples of that? If so, do.
+ * Describes the memory by chunks of 1 << shift bytes, cut where the application's addresses
+ * are multiples of that. Returns false if the physical pages are not contiguous enough.
  */
 static bool coalesce(struct rmc_umem *u, u64 addr, u32 shift)
 {
@@ -194,7 +193,7 @@ static bool coalesce(struct rmc_umem *u, u64 addr, u32 shift)
 		if (((first + i) & (per - 1)) && chunk[i] != chunk[i - 1] + PAGE_SIZE)
 			return false;
 	chunks = DIV_ROUND_UP(first + u->npages, per);
-	/* the first chunk may begin before the memory; nobody looks there */
+	/* the first chunk may begin before the memory; those bytes are never accessed */
 	chunk[0] -= first << PAGE_SHIFT;
 	for (i = 1; i < chunks; i++)
 		chunk[i] = chunk[i * per - first];
@@ -217,7 +216,7 @@ static bool coalesce(struct rmc_umem *u, u64 addr, u32 shift)
  *
  * Return: memory with one reference, or ERR_PTR: -EFAULT not mapped or not
  * writable, -ENOMEM also beyond RLIMIT_MEMLOCK and beyond the machine's memory,
- * -EINTR being killed, -EOPNOTSUPP a shared mapping of a file.
+ * -EINTR fatal signal, -EOPNOTSUPP a shared mapping of a file.
  * Context: may sleep; takes mmap_lock.
  */
 struct rmc_umem *rmc_umem_pin(u64 addr, u64 length)
@@ -229,7 +228,7 @@ struct rmc_umem *rmc_umem_pin(u64 addr, u64 length)
 	if (check_add_overflow(addr, length, &end) || end > ULLONG_MAX - PAGE_SIZE)
 		return ERR_PTR(-EFAULT);
 	npages = DIV_ROUND_UP(end, PAGE_SIZE) - (addr >> PAGE_SHIFT);
-	/* hopeless, and the table of pages alone could take all the memory there is */
+	/* cannot succeed, and the table of pages alone could take all memory */
 	if (npages > totalram_pages())
 		return ERR_PTR(-ENOMEM);
 	u = umem_new(length, npages);
@@ -296,9 +295,9 @@ static int alloc_blocks(struct rmc_umem *u, u32 order, int nid, gfp_t gfp)
  * rmc_umem_alloc() - allocate zeroed memory
  * @length: bytes, 1 .. RMC_MAX_SEGMENT
  * @nid: NUMA node
- * @strict: on no other node
+ * @strict: fail rather than use another node
  *
- * Return: memory with one reference, or ERR_PTR: -ENOMEM, -EINTR being killed.
+ * Return: memory with one reference, or ERR_PTR: -ENOMEM, -EINTR fatal signal.
  * Context: may sleep.
  */
 struct rmc_umem *rmc_umem_alloc(u64 length, int nid, bool strict)
@@ -309,7 +308,7 @@ struct rmc_umem *rmc_umem_alloc(u64 length, int nid, bool strict)
 
 	if (strict)
 		gfp |= __GFP_THISNODE;
-	/* hopeless, and trying would first evict everything else */
+	/* cannot succeed, and trying would first evict everything else */
 	if (DIV_ROUND_UP(length, PAGE_SIZE) > (u64)si_mem_available())
 		return ERR_PTR(-ENOMEM);
 	u = umem_new(length, DIV_ROUND_UP(length, PAGE_SIZE));
@@ -319,7 +318,7 @@ struct rmc_umem *rmc_umem_alloc(u64 length, int nid, bool strict)
 	for (i = 0; i < ARRAY_SIZE(alloc_orders) && err == -ENOMEM; i++) {
 		u32 order = min_t(u32, alloc_orders[i], order_base_2(u->npages));
 
-		/* told when memory runs out, rather than having others killed for it */
+		/* fail when memory runs out, instead of invoking the OOM killer */
 		err = alloc_blocks(u, order, nid,
 				   gfp | (order ? __GFP_NORETRY : __GFP_RETRY_MAYFAIL));
 	}
@@ -342,8 +341,8 @@ static void umem_free(struct kref *ref)
 }
 
 /**
- * rmc_umem_put() - give back a reference
- * @u: memory; the pipelines do not know it any more when this is the last one
+ * rmc_umem_put() - drop a reference
+ * @u: memory; before the last reference is dropped it is uninstalled from the units
  *
  * Context: may sleep.
  */
@@ -355,9 +354,9 @@ void rmc_umem_put(struct rmc_umem *u)
 /**
  * rmc_umem_map() - map allocated memory
  * @u: memory
- * @vma: where; as long as @u
+ * @vma: mapping; as long as @u
  *
- * Pages stay as long as they are mapped, also when @u is gone.
+ * Pages live as long as they are mapped, also after @u is freed.
  *
  * Return: 0 or a negative errno. Context: may sleep, mmap_lock held for writing.
  */

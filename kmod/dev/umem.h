@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Where the memory of segments and local buffers comes from: application
- * memory that is pinned, or memory allocated here that applications map. The
- * pipelines only see the struct rmc_mem inside.
+ * Memory of segments and local buffers: pinned memory of an application, or memory
+ * allocated here that applications map. The pipelines use only the struct rmc_mem inside.
  *
- * Both kinds count as pinned memory of the process that asked for them and
- * are limited by RLIMIT_MEMLOCK.
+ * Both kinds count as pinned memory of the process that registered them; RLIMIT_MEMLOCK
+ * applies.
  */
 #ifndef RMC_UMEM_H
 #define RMC_UMEM_H
@@ -20,21 +19,21 @@ struct rmc_run;
 
 /**
  * struct rmc_umem - memory and its owner
- * @mem: as the pipelines see it
- * @ref: one of whoever registered it, one per mapping
- * @mm: whose pinned pages it counts among
+ * @mem: the part that the pipelines use
+ * @ref: one of the registration, one per mapping
+ * @mm: address space whose pinned_vm counts it
  * @npages: number of pages
  * @allocated: by us; otherwise pinned
  * @id: buffer id
- * @length: bytes; @mem.length is 0 while a buffer is not mapped any more
+ * @length: bytes; @mem.length is 0 once a buffer is not mapped any more
  * @buffer: a local buffer, not a segment or a range
- * @known: the pipelines know it; guarded by the file's lock
+ * @known: installed on the units; guarded by the file's lock
  * @mappings: live mappings
- * @unmap_lock: guards @mappings and the change of @mem.length; taken under mmap_lock, and
- *	under the file's lock, where neither may be waited for
- * @waiter: of a segment: who sleeps for notifications
- * @run: of a segment or range: its lines, see exposed.h; NULL: nobody needs to know
- * @runs: how many
+ * @unmap_lock: guards @mappings and the change of @mem.length; taken under mmap_lock and
+ *	under the file's lock; neither is taken under it
+ * @waiter: of a segment: sleepers for notifications
+ * @run: of a segment or range: its lines, see exposed.h; NULL: not recorded
+ * @runs: number of entries in @run
  */
 struct rmc_umem {
 	struct rmc_mem mem;

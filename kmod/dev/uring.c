@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Waiting by io_uring: the command. What becomes of it is in waits.c. */
+/* Waiting by io_uring: starts the command; waits.c finishes it. */
 #define RMC_COMPAT_URING
 #include "../base/compat.h"
 #include "file.h"
@@ -7,7 +7,7 @@
 #include "waits.h"
 #include "watch.h"
 
-/* On the event's worker; destroying the event is a later call there. */
+/* Runs on the event's worker; destroying the event is a later call there. */
 static int arm(void *arg)
 {
 	struct rmc_wait_link *l = arg;
@@ -43,7 +43,7 @@ static void post_link(struct rmc_wait *wait, int i, u32 source, struct rmc_event
 	rmc_worker_post(ni, &l->call);
 }
 
-/* From the first link on it may be finished, but is not given back before rmc_wait_publish(). */
+/* An event may claim the wait from the first link on; rmc_wait_publish() lets it complete. */
 static int post_links(struct rmc_wait *wait, const struct rmc_uring_wait *arg)
 {
 	struct rmc_file *f = wait->file;
@@ -92,9 +92,9 @@ static int start(struct rmc_file *f, struct io_uring_cmd *cmd, const struct rmc_
 	}
 	rmc_wait_look_after(wait);
 	/*
-	 * Without our lock: io_uring may take its own here, under which it takes
-	 * mmap_lock, under which we take ours. The command may be cancelled, on another
-	 * CPU, as soon as this begins; rmc_wait_publish() has a reference to the wait.
+	 * Not under our lock: io_uring may take its own here. The lock order is io_uring's
+	 * lock, mmap_lock, our lock. Another CPU may cancel the command as soon as this
+	 * begins; rmc_wait_publish() has a reference to the wait.
 	 */
 	rmc_uring_mark_cancelable(cmd, issue_flags);
 	rmc_wait_publish(wait);

@@ -2,20 +2,21 @@
 /*
  * io_uring commands that wait: IORING_OP_URING_CMD on an open context.
  *
- *   task: rmc_uring_cmd()                       completions' worker
- *     look up, take references  -- posted call -->  happened already, or link
- *     -EIOCBQUEUED                                  in the event's list
- *                               -- posted call -->  notifications' worker, likewise
- *   task work: done()  <-- whoever claims the wait first: event, cancellation,
- *     CQE, references      destruction of what it waits for
+ *   task: rmc_uring_cmd()                       worker of the completions
+ *     find, take references     -- posted call -->  finish if the event has
+ *     -EIOCBQUEUED                                  happened, or link in its list
+ *                               -- posted call -->  worker of the notifications,
+ *                                                   likewise
+ *   task work: done()  <-- the first that claims the wait: event, cancellation,
+ *     CQE, references      destruction of the event
  *
- * One wait may be linked to three events of different owners. The first to claim it
- * takes its links off all their lists, under a lock that only the commands of one open
- * context share, and finishes it: no list ever holds a wait that is over.
+ * One wait may be linked to three events of different owners. The first that claims the
+ * wait removes its links from all lists, under a lock that only the commands of one open
+ * context share, and finishes it. So no list ever holds a finished wait.
  *
- * What one open context can make a worker do: RMC_MAX_WAITS posted calls of constant
- * time, of which run_calls() makes a few between two visits; and at an event
- * WAITS_PER_CALL waits finished at once, the others by such calls.
+ * Bound of a worker's load by one open context: RMC_MAX_WAITS posted calls of constant
+ * time, of which run_calls() makes a few between two visits; and per event WAITS_PER_CALL
+ * waits finished at once, the others by such calls.
  */
 #ifndef RMC_URING_H
 #define RMC_URING_H

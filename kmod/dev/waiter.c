@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Arming events of the core and telling whoever sleeps for them. */
+/* Arms events of the core, and wakes their sleepers. */
 #include <linux/eventfd.h>
 #include <linux/poll.h>
 #include "../base/compat.h"
@@ -10,11 +10,11 @@
 
 /*
  * Waits finished at once, at an event or in one call on the worker. Each takes some tenths
- * of a microsecond; mostly there are no more than these.
+ * of a microsecond; an event rarely has more.
  */
 #define WAITS_PER_CALL	4
 
-/* Each count is changed by the workers of the file's node, and read by poll(). */
+/* The workers of the file's node change each count; poll() reads it. */
 static void set_told(struct rmc_waiter *w, bool told)
 {
 	atomic_t *count = &w->file->told[w->kind];
@@ -32,13 +32,13 @@ static void tell_pollers(struct rmc_waiter *w)
 	if (w->eventfd)
 		rmc_eventfd_signal(w->eventfd);
 	/*
-	 * Told before this; pairs with poll_wait() before the look at told.
-	 * Without a key: io_uring takes no notice of one that is only EPOLLPRI.
+	 * told is set before this; pairs with poll_wait() before the read of told.
+	 * Without a key: io_uring ignores a wakeup whose key is only EPOLLPRI.
 	 */
 	wake_up(&w->file->wait);
 }
 
-/* A few of those that it happened for; the others after a visit to the pipelines. */
+/* Finishes a few of the fired waits; a posted call finishes the others after a visit. */
 static void finish_some(struct rmc_waiter *w)
 {
 	bool any = true;
@@ -49,7 +49,7 @@ static void finish_some(struct rmc_waiter *w)
 	any = any && !list_empty(&w->fired);
 	if (any)
 		rmc_worker_post(w->ni, &w->more);
-	/* where it is false nobody waits for us, and this was our last look at the waiter */
+	/* after false rmc_waiter_release() does not wait for us: last access to the waiter */
 	WRITE_ONCE(w->firing, any);
 }
 
@@ -71,7 +71,7 @@ void rmc_os_event(struct rmc_event *e)
 
 	if (w->polling)
 		tell_pollers(w);
-	/* only the worker adds to it */
+	/* only the worker adds to the list */
 	if (list_empty(&w->waits))
 		return;
 	rmc_waits_move(w->file, &w->waits, &w->fired);
@@ -80,12 +80,12 @@ void rmc_os_event(struct rmc_event *e)
 }
 
 /**
- * rmc_waiter_init() - tie an event to a file
+ * rmc_waiter_init() - bind an event to a file
  * @w: waiter
- * @e: event, not yet known to a worker
+ * @e: event, not yet used by a worker
  * @f: file
- * @kind: how poll() tells
- * @ni: the event's worker
+ * @kind: which poll() flag reports it
+ * @ni: worker of the event
  */
 void rmc_waiter_init(struct rmc_waiter *w, struct rmc_event *e, struct rmc_file *f,
 		     enum rmc_waiter_kind kind, struct rmc_ni_worker *ni)
@@ -101,11 +101,11 @@ void rmc_waiter_init(struct rmc_waiter *w, struct rmc_event *e, struct rmc_file 
 }
 
 /**
- * rmc_waiter_forget() - the event will not happen any more
+ * rmc_waiter_forget() - wake the sleepers of an event that cannot happen any more
  * @w: waiter; the caller is the event's worker
  *
- * Whoever sleeps in poll(), or for the eventfd, is woken to find out.
- * rmc_waiter_release() is to come. Context: does not sleep.
+ * Wakes processes in poll() and signals the eventfd. rmc_waiter_release() has to follow.
+ * Context: does not sleep.
  */
 void rmc_waiter_forget(struct rmc_waiter *w)
 {
@@ -116,7 +116,7 @@ void rmc_waiter_forget(struct rmc_waiter *w)
 		rmc_eventfd_signal(w->eventfd);
 	w->polling = false;
 	set_told(w, false);
-	/* gone before this; pairs with poll_wait() before the look at it */
+	/* gone is set before this; pairs with poll_wait() before the read of gone */
 	wake_up(&w->file->wait);
 }
 
@@ -126,8 +126,8 @@ static int nothing(void *arg)
 }
 
 /**
- * rmc_waiter_release() - finish those who wait, and give back what a waiter holds
- * @w: waiter that was forgotten
+ * rmc_waiter_release() - finish the waits of a waiter, and release its eventfd
+ * @w: waiter, after rmc_waiter_forget()
  *
  * Context: may sleep; not on a worker.
  */
@@ -136,7 +136,7 @@ void rmc_waiter_release(struct rmc_waiter *w)
 	while (rmc_waits_finish_one(w->file, &w->waits, -ESHUTDOWN) ||
 	       rmc_waits_finish_one(w->file, &w->fired, -ESHUTDOWN))
 		cond_resched();
-	/* the call that is posted finds nothing left, and posts no other */
+	/* a posted call finds the lists empty, and posts no other */
 	if (READ_ONCE(w->firing))
 		rmc_worker_call(w->ni, nothing, NULL);
 	if (w->eventfd)
@@ -167,12 +167,12 @@ static int arm(void *arg)
 }
 
 /**
- * rmc_waiter_arm() - tell the next time an event happens
- * @e: event with a waiter; cannot go away meanwhile
- * @ni: its worker
- * @seen: how often it happened for all the caller knows
- * @eventfd: to be told as well, or -1; any value
- * @count: out, how often it had happened; may be NULL
+ * rmc_waiter_arm() - report the next occurrence of an event
+ * @e: event with a waiter; stays valid meanwhile
+ * @ni: worker of the event
+ * @seen: count of the event that the caller has seen
+ * @eventfd: eventfd to signal as well, or -1; any value
+ * @count: out, count of the event; may be NULL
  *
  * Return: 0, -EBADF or -EINVAL not an eventfd. Context: may sleep.
  */
@@ -187,7 +187,7 @@ int rmc_waiter_arm(struct rmc_event *e, struct rmc_ni_worker *ni, u32 seen, int 
 			return PTR_ERR(a.eventfd);
 	}
 	rmc_worker_call(ni, arm, &a);
-	/* the one before */
+	/* the previous eventfd */
 	if (a.eventfd)
 		eventfd_ctx_put(a.eventfd);
 	if (count)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Sleeping for completions and notifications: who is told when an event of the
- * core fires. What is told stays told, for poll(), until the next arming.
+ * Sleeping for completions and notifications: the waiters that an event of the core wakes.
+ * For poll(), an event stays reported until the next arming.
  *
- * The end of a queue pair or segment ends all sleep for it:
+ * Destroying a queue pair or segment wakes all its sleepers:
  *
  *   eventfd	signalled if it was armed and had not been signalled since
- *   poll()	EPOLLHUP on the open context if it was armed or told, until the next
- *		RMC_IOC_CQ_ARM or RMC_IOC_SEG_ARM on it, of whatever, also one that fails with
- *		ENOENT. So it is a hint to look at all, and who sleeps for different queue
- *		pairs in several threads uses an eventfd for each.
+ *   poll()	EPOLLHUP on the open context if it was armed or reported, until the next
+ *		RMC_IOC_CQ_ARM or RMC_IOC_SEG_ARM of any queue pair or segment, also one that
+ *		fails with ENOENT. So EPOLLHUP is a hint to check all of them; threads that
+ *		sleep for different queue pairs use one eventfd each.
  *   io_uring	-ESHUTDOWN
  *
- * By then the flags page says that the queue pair is dead, and arming it gives ENOENT.
+ * By then the flags page marks the queue pair as dead, and arming it returns ENOENT.
  */
 #ifndef RMC_WAITER_H
 #define RMC_WAITER_H
@@ -31,15 +31,15 @@ enum rmc_waiter_kind {
 };
 
 /**
- * struct rmc_waiter - who waits for one event; belongs to the event's worker
- * @file: whose poll() tells
- * @kind: how it tells
+ * struct rmc_waiter - sleepers of one event; belongs to the event's worker
+ * @file: open context whose poll() reports the event
+ * @kind: which poll() flag reports it
  * @polling: armed for poll() and @eventfd
- * @eventfd: told as well, or NULL
+ * @eventfd: eventfd to signal, or NULL
  * @told: counted in rmc_file.told
- * @ni: the event's worker
- * @waits: io_uring commands that wait for it, kmod/dev/waits.c; guarded by rmc_file.waits_lock
- * @fired: likewise; it happened, and @more will finish them
+ * @ni: worker of the event
+ * @waits: io_uring commands that wait, kmod/dev/waits.c; guarded by rmc_file.waits_lock
+ * @fired: commands whose event has happened, for @more to finish; guarded likewise
  * @firing: @more is posted
  * @more: call on @ni
  */

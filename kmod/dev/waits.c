@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* io_uring commands that wait, from the first list they are in until they are given back. */
+/* io_uring commands that wait, from their first list to their completion. */
 #include <linux/slab.h>
 #define RMC_COMPAT_URING
 #include "../base/compat.h"
@@ -7,19 +7,19 @@
 #include "quota.h"
 #include "waits.h"
 
-/* How often commands are looked after whose ring may go unannounced */
+/* Interval of the watchdog that checks commands for a closed ring */
 #define WATCHDOG_MS	20
 
-/* Commands that are looked after under one hold of the lock */
+/* Commands that the watchdog checks under one hold of the lock */
 #define WATCHDOG_BATCH	64
 
-/* Whoever sets the second of these gives the command back to io_uring. */
+/* The one that sets the second of these completes the command. */
 enum {
 	PUBLISHED	= 1 << 0,	/* the function that starts the wait is done with it */
-	FINISHED	= 1 << 1,	/* somebody claimed it, and the result is there */
+	FINISHED	= 1 << 1,	/* the wait is claimed, and the result is stored */
 };
 
-/* What the command's own few bytes hold. */
+/* Contents of the bytes that io_uring reserves in each command. */
 struct pdu {
 	struct rmc_wait *wait;
 };
@@ -31,11 +31,11 @@ static struct pdu *pdu_of(struct io_uring_cmd *cmd)
 }
 
 /**
- * rmc_wait_put() - give a reference back
+ * rmc_wait_put() - drop a reference
  * @wait: wait
  *
- * The file is still open: commands keep it so, and destroying what a posted call refers
- * to is a later call on the same worker.
+ * The file is still open: a command keeps it open, and a posted call runs before the call
+ * that destroys its event, on the same worker.
  *
  * Context: does not sleep.
  */
@@ -47,7 +47,7 @@ void rmc_wait_put(struct rmc_wait *wait)
 	kfree(wait);
 }
 
-/* Only the first may finish the command, and nobody finds it afterwards. */
+/* Only the first claim finishes the command; afterwards no list holds it. */
 static bool claim(struct rmc_wait *wait, int result)
 {
 	int i;
@@ -88,7 +88,10 @@ static void done(struct io_uring_cmd *cmd, unsigned int issue_flags)
 
 RMC_URING_TASK_WORK(done_in_task, done)
 
-/* For who claimed it. A command that is not published yet is left to rmc_wait_publish(). */
+/*
+ * Called after a successful claim. Completes the command, or leaves that to
+ * rmc_wait_publish() if it is not published yet.
+ */
 static void give_back(struct rmc_wait *wait)
 {
 	/* full barrier: result first, then the state; pairs with rmc_wait_publish() */
@@ -97,7 +100,7 @@ static void give_back(struct rmc_wait *wait)
 }
 
 /**
- * rmc_wait_finish() - a command has its result, unless it had one before
+ * rmc_wait_finish() - claim a command and finish it, unless it is claimed already
  * @wait: wait
  * @result: for the application
  *
@@ -116,12 +119,12 @@ void rmc_wait_finish(struct rmc_wait *wait, int result)
 }
 
 /**
- * rmc_wait_publish() - the function that starts a wait is done with it
- * @wait: wait; a reference of the caller's goes
+ * rmc_wait_publish() - allow the completion of a command
+ * @wait: wait; drops the caller's reference
  *
- * io_uring knows the command, so that it may be cancelled; from here on it may be given
- * back as well. Not before: io_uring_cmd_done() takes a command that is just being marked
- * off a list on which it is not yet.
+ * io_uring knows the command, so it may be cancelled; from here on it may also complete.
+ * Not before: io_uring_cmd_done() would remove a command that is being marked cancelable
+ * from a list that it is not in yet.
  *
  * Context: does not sleep.
  */
@@ -134,8 +137,8 @@ void rmc_wait_publish(struct rmc_wait *wait)
 }
 
 /*
- * Before Linux 6.7 nobody tells that a ring is closed while one of its commands
- * waits: so look. Costs nothing while none waits.
+ * Before Linux 6.7 io_uring does not report that a ring is closed while one of its commands
+ * waits, so this polls. It costs nothing while no command waits.
  */
 static void watch_pending(struct work_struct *work);
 static DECLARE_DELAYED_WORK(watchdog, watch_pending);
@@ -150,7 +153,7 @@ static void watch_pending(struct work_struct *work)
 	for (i = 0; i < n && !list_empty(&pending); i++) {
 		wait = list_first_entry(&pending, struct rmc_wait, pending);
 		list_move_tail(&wait->pending, &pending);
-		/* not given back while it is in the list, so there */
+		/* a command in the list is not completed, so it is valid */
 		if (rmc_uring_orphaned(wait->cmd))
 			rmc_wait_finish(wait, -ECANCELED);
 		if (i % WATCHDOG_BATCH == WATCHDOG_BATCH - 1) {
@@ -166,7 +169,7 @@ static void watch_pending(struct work_struct *work)
 }
 
 /**
- * rmc_wait_look_after() - notice if the ring of a command goes, where nobody tells
+ * rmc_wait_look_after() - watch for the end of a command's ring, before Linux 6.7
  * @wait: wait, not published
  *
  * Context: does not sleep.
@@ -183,7 +186,7 @@ void rmc_wait_look_after(struct rmc_wait *wait)
 }
 
 /**
- * rmc_waits_exit() - nothing of this file runs any more on return
+ * rmc_waits_exit() - stop the watchdog
  *
  * Context: may sleep; no context is open.
  */
@@ -200,7 +203,7 @@ static int result(const struct rmc_wait_link *l)
 }
 
 /**
- * rmc_waits_add() - a link joins a list, unless its command was finished meanwhile
+ * rmc_waits_add() - add a link to a list, unless its command was claimed meanwhile
  * @waits: list of the link's file
  * @l: link, in no list
  *
@@ -218,7 +221,7 @@ void rmc_waits_add(struct list_head *waits, struct rmc_wait_link *l)
 
 /**
  * rmc_waits_move() - move all links of a list to the end of another
- * @f: open context; both lists are its
+ * @f: open context that both lists belong to
  * @from: list
  * @to: list
  *
@@ -232,15 +235,15 @@ void rmc_waits_move(struct rmc_file *f, struct list_head *from, struct list_head
 }
 
 /**
- * rmc_waits_finish_one() - what the first link of a list waits for happened, or never will
- * @f: open context; the list is its
+ * rmc_waits_finish_one() - finish the command of the first link of a list
+ * @f: open context that the list belongs to
  * @waits: list
- * @error: 0: it happened, and the caller is the event's worker where there is an event;
- *	negative errno: it never will
+ * @error: 0: the event happened, and the caller is its worker if the link has an event;
+ *	negative errno: the event cannot happen any more
  *
- * @f may be closed on return, unless the caller knows better.
+ * @f may be closed on return, unless the caller keeps it open.
  *
- * Return: there was one. Context: does not sleep.
+ * Return: true if the list had a link. Context: does not sleep.
  */
 bool rmc_waits_finish_one(struct rmc_file *f, struct list_head *waits, int error)
 {
@@ -258,7 +261,7 @@ bool rmc_waits_finish_one(struct rmc_file *f, struct list_head *waits, int error
 }
 
 /**
- * rmc_waits_finish() - what a link waits for is there already
+ * rmc_waits_finish() - finish a command whose event has happened already
  * @l: link
  *
  * Context: does not sleep.
@@ -269,11 +272,11 @@ void rmc_waits_finish(struct rmc_wait_link *l)
 }
 
 /**
- * rmc_wait_alloc() - a wait that is in no list
+ * rmc_wait_alloc() - allocate a wait that is in no list
  * @f: open context
- * @cmd: command; it and the caller have a reference each
+ * @cmd: command; the command and the caller get a reference each
  *
- * Return: wait, or ERR_PTR: too many, or no memory. Context: may sleep.
+ * Return: wait, or ERR_PTR: -ENOSPC, -EDQUOT, -ENOMEM. Context: may sleep.
  */
 struct rmc_wait *rmc_wait_alloc(struct rmc_file *f, struct io_uring_cmd *cmd)
 {
@@ -288,7 +291,7 @@ struct rmc_wait *rmc_wait_alloc(struct rmc_file *f, struct io_uring_cmd *cmd)
 		rmc_uncharge_wait(f);
 		return ERR_PTR(-ENOMEM);
 	}
-	/* the command's and the caller's */
+	/* one of the command, one of the caller */
 	refcount_set(&wait->refs, 2);
 	wait->file = f;
 	wait->cmd = cmd;
@@ -301,8 +304,8 @@ struct rmc_wait *rmc_wait_alloc(struct rmc_file *f, struct io_uring_cmd *cmd)
 }
 
 /**
- * rmc_wait_cancel() - io_uring wants a command back
- * @cmd: command; called until io_uring has it, under its lock, so it is there
+ * rmc_wait_cancel() - cancel a command for io_uring
+ * @cmd: command; io_uring's lock keeps it valid; io_uring repeats the call until completion
  * @issue_flags: io_uring's
  *
  * Return: 0. Context: does not sleep.

@@ -9,8 +9,8 @@
 #include "../run/worker.h"
 
 /*
- * Commands of an open context that wait at once: one for each queue pair that a node may
- * have. A wait takes some 300 bytes, charged to the owner's memory cgroup.
+ * Most commands of an open context that wait at the same time: one for each queue pair that
+ * a node may have. A wait takes some 300 bytes, charged to the owner's memory cgroup.
  */
 #define RMC_MAX_WAITS	1024
 
@@ -21,12 +21,12 @@ struct rmc_wait;
 
 /**
  * struct rmc_wait_link - one of the events that a command waits for
- * @entry: in the list of who waits for the event; guarded by rmc_file.waits_lock
- * @wait: whose it is; its command is not given back while the link is in a list
+ * @entry: in the event's list of waits; guarded by rmc_file.waits_lock
+ * @wait: the wait; its command is not completed while the link is in a list
  * @source: RMC_URING_*
- * @seen: how often it happened for all the application knows
+ * @seen: count of the event that the application has seen
  * @event: counter and alarm; NULL for RMC_URING_EVENT
- * @call: brings it to the event's worker
+ * @call: posted call that links it on the event's worker
  */
 struct rmc_wait_link {
 	struct list_head entry;
@@ -41,14 +41,14 @@ enum { RMC_LINK_CQ, RMC_LINK_SEG, RMC_LINK_EVENT, RMC_LINKS };
 
 /**
  * struct rmc_wait - a command that waits
- * @refs: of the command, of the function that starts it, and of each posted call
+ * @refs: one of the command, one of the function that starts it, one per posted call
  * @state: PUBLISHED, FINISHED
- * @claimed: somebody finishes it, and no list has a link of it any more
- * @result: what the application gets
- * @file: open context, which the command keeps open
- * @cmd: command; not touched any more after it was given back
- * @pending: in the list of the watchdog, where there is one
- * @link: what it waits for
+ * @claimed: an event or cancellation finishes it; no list holds a link of it any more
+ * @result: result for the application
+ * @file: open context; the command keeps it open
+ * @cmd: command; not touched any more after its completion
+ * @pending: in the list of the watchdog, if RMC_URING_WATCHDOG
+ * @link: events that it waits for
  *
  * @claimed, @result and membership in lists are guarded by rmc_file.waits_lock.
  */

@@ -19,25 +19,25 @@
 #include "watch.h"
 
 /*
- * Records a file holds before it overflows; all nodes of a usual fabric may
- * come and go between two reads.
+ * Records a file holds before it overflows; all nodes of a usual fabric may join and leave
+ * between two reads.
  */
 #define RING	128
 
 /**
  * struct rmc_watcher - an event file
  * @entry: in watchers
- * @node: who is asked
+ * @node: node whose events are recorded
  * @types: bit n set: events of type n are recorded
- * @file: open context that it was made from; NULL: none, or that has gone
- * @uid: who made it
+ * @file: open context that it was created from; NULL: none, or closed
+ * @uid: user who created it
  * @reading: held by the one reader that takes records
- * @tell: wakes whoever waits
+ * @tell: work item that wakes readers and pollers and finishes commands
  * @wait: readers and pollers
  * @waits: io_uring commands; guarded by the context's waits_lock as well
- * @fired: likewise; they are being finished
- * @head: records taken
- * @tail: records made; both run freely
+ * @fired: commands that are being finished; guarded likewise
+ * @head: number of records taken; free-running
+ * @tail: number of records added; free-running
  * @ring: records
  *
  * All but @reading is guarded by watch_lock; @head moves with both held.
@@ -59,10 +59,10 @@ struct rmc_watcher {
 };
 
 /*
- * Workers record under it: nothing may sleep or take long. At an event they go through
- * all event files, RMC_MAX_WATCHES at most, with two steps of constant time for each:
- * a record, and queueing the work that wakes whoever waits. All others hold it for one
- * step, but for one who makes an event file and counts them.
+ * Workers record under it: the holder must not sleep or take long. At an event a worker
+ * visits all event files, RMC_MAX_WATCHES at most, in constant time each: it adds a record
+ * and queues the work item that wakes the readers. All other holders do one step, except
+ * may_watch(), which counts the event files.
  */
 static DEFINE_SPINLOCK(watch_lock);
 static LIST_HEAD(watchers);
@@ -73,8 +73,7 @@ static struct rmc_node_event *slot(struct rmc_watcher *w, u32 pos)
 }
 
 /*
- * The last slot is for the mark that the others were not enough; it counts on
- * until somebody reads.
+ * The last slot is for the overflow record, which counts lost events until it is read.
  */
 static void record(struct rmc_watcher *w, const struct rmc_node_event *ev)
 {
@@ -94,11 +93,11 @@ static void record(struct rmc_watcher *w, const struct rmc_node_event *ev)
 }
 
 /**
- * rmc_os_node_event() - something happened to a node or link
- * @node: who noticed
+ * rmc_os_node_event() - record an event of a node or link
+ * @node: node that noticed it
  * @type: enum rmc_event_type
- * @nid: node it is about
- * @epoch: of its life that it is about
+ * @nid: node of the event
+ * @epoch: epoch of @nid
  *
  * Context: worker; does not sleep.
  */
@@ -127,8 +126,8 @@ void rmc_os_node_event(struct rmc_node *node, u32 type, u32 nid, u32 epoch)
 }
 
 /*
- * The first command of a list. Whoever is in a list keeps the context open; its memory
- * does not go while we hold the lock, for rmc_watcher_detach() takes it.
+ * Finishes the first command of a list. A command in a list keeps the context open; its
+ * memory stays while we hold the lock, which rmc_watcher_detach() takes.
  */
 static bool finish_one(struct rmc_watcher *w, struct list_head *waits, int error)
 {
@@ -140,12 +139,12 @@ static bool finish_one(struct rmc_watcher *w, struct list_head *waits, int error
 	return any;
 }
 
-/* However many wait, no worker waits for it. */
+/* A work item, so that no worker waits for it, whatever the number of commands. */
 static void tell(struct work_struct *work)
 {
 	struct rmc_watcher *w = container_of(work, struct rmc_watcher, tell);
 
-	/* recorded before this; pairs with poll_wait() before the look */
+	/* recorded before this; pairs with poll_wait() before readable() */
 	wake_up(&w->wait);
 	spin_lock(&watch_lock);
 	if (!list_empty(&w->waits))
@@ -172,7 +171,7 @@ static bool peek(struct rmc_watcher *w, struct rmc_node_event *ev)
 	return any;
 }
 
-/* The reader has it; more may have been lost meanwhile. */
+/* Removes a record that the reader has; more events may have been lost meanwhile. */
 static void taken(struct rmc_watcher *w, const struct rmc_node_event *ev)
 {
 	struct rmc_node_event *first;
@@ -262,7 +261,7 @@ static const struct file_operations watch_fops = {
 	.llseek = noop_llseek,
 };
 
-/* Room for one more. Administrators have all there is, others their share. */
+/* True if there is room for one more. Users other than administrators have a limit. */
 static bool may_watch(const struct rmc_watcher *new, bool admin)
 {
 	struct rmc_watcher *w;
@@ -277,9 +276,9 @@ static bool may_watch(const struct rmc_watcher *new, bool admin)
 }
 
 /**
- * rmc_watcher_open() - make an event file
+ * rmc_watcher_open() - create an event file
  * @f: open context that it belongs to, or NULL
- * @node: local node that is asked
+ * @node: local node whose events are recorded
  * @types: see struct rmc_watch
  * @nonblock: read() does not wait
  *
@@ -332,8 +331,8 @@ struct file *rmc_watcher_open(struct rmc_file *f, struct rmc_node *node, u32 typ
 }
 
 /**
- * rmc_watcher_detach() - the open context goes; its event file tells on
- * @f: file that nobody uses any more
+ * rmc_watcher_detach() - detach the event file from its context, which is being closed
+ * @f: file that is not used any more; its event file keeps working
  *
  * Context: does not sleep.
  */
@@ -346,12 +345,12 @@ void rmc_watcher_detach(struct rmc_file *f)
 }
 
 /**
- * rmc_watcher_wait() - an io_uring command waits for something to read
+ * rmc_watcher_wait() - make an io_uring command wait for a record
  * @f: open context
- * @l: its link
+ * @l: link of the command
  *
- * Return: true: it waits, or is finished already; false: @f has no
- * event file. Context: does not sleep.
+ * Return: true: the command waits, or is finished already; false: @f has no event file.
+ * Context: does not sleep.
  */
 bool rmc_watcher_wait(struct rmc_file *f, struct rmc_wait_link *l)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Event files: what happens to nodes and links, for whoever reads it.
+ * Event files: applications read the events of nodes and links from them.
  *
  *   worker: rmc_peers_poll() --> rmc_os_node_event() --> every watcher of that node
  *                                                           | ring of records
@@ -12,8 +12,8 @@
 #include <linux/types.h>
 
 /*
- * Event files in a kernel: workers go through all of them at an event, which takes them
- * some 0.2 ms at most. Of these a user who is not the administrator may have a quarter.
+ * Event files in a kernel: at an event a worker visits all of them, which takes some 0.2 ms
+ * at most. A user without CAP_SYS_ADMIN may have a quarter of them.
  */
 #define RMC_MAX_WATCHES		1024
 #define RMC_MAX_USER_WATCHES	(RMC_MAX_WATCHES / 4)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What all transports have in common. */
+/* Code common to all transports. */
 #include "fabric.h"
 
 /**
- * rmc_fabric_check() - are the sizes of a fabric possible
+ * rmc_fabric_check() - validate the sizes of a fabric
  * @f: fabric; nodes, unit_order, rrpp_order, interleave, mtu, ring_order and
- *	pay_order are set; what follows from them is filled in
+ *	pay_order are set; the fields derived from them are filled in
  *
  * Return: 0 or -EINVAL.
  */
@@ -34,10 +34,10 @@ int rmc_fabric_check(struct rmc_fabric *f)
 }
 
 /**
- * rmc_doorbell_notify() - the slow half of rmc_doorbell_ring(): the bit was clear, or the
+ * rmc_doorbell_notify() - slow path of rmc_doorbell_ring(): the bit was clear, or the
  *	endpoint is behind a link
  * @f: fabric
- * @dst: endpoint told
+ * @dst: endpoint to notify
  * @lane: lane of the ring
  * @from: our endpoint
  *

@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What carries packets between nodes: memory that both ends map, or links between such
- * memories.
+ * Memory that carries packets between nodes. Both ends map it, or links connect the
+ * memories of the two ends.
  *
  *   node table   one line per node: state, epoch, heartbeat, parked
- *   doorbells        per unit and lane a bitmap of the units that sent something
- *   sync         per unit and node: which epoch of the node the unit works with
+ *   doorbells    per unit and lane a bitmap of the units that sent something
+ *   sync         per unit and node: the epoch of the node that the unit works with
  *   channels     per ordered pair of units (requester, server): a request ring
  *                and a reply ring, the two virtual lanes of A14 section 6
  *
- * A node has one or more units (Documentation/ni.rst), each with an RGP and RCP of
- * its own and, the lower ones, an RRPP. On the fabric a unit is an endpoint:
+ * A node has one or more units (Documentation/ni.rst). Each unit has an RGP and an RCP;
+ * the lower ones also have an RRPP. On the fabric a unit is an endpoint:
  *
  *   endpoint = node id << unit_order | unit
  *
- * Which RRPP serves a request is a matter of its offset, see rmc_home().
+ * The offset of a request selects the RRPP that serves it, see rmc_home().
  *
- * Everything in there can be written by a hostile peer. Sizes and positions
- * are private copies; what is read is validated before use.
+ * A hostile peer can write all of this memory. Sizes and positions are private copies;
+ * what is read is validated before use.
  *
- * A transport tells where channels are and how to poke a kernel; the rings are
- * the same for all. Where both ends map them that is all. Where they do not, each kernel has
- * node table, sync, doorbells and rings of its own, and the transport makes them agree:
+ * A transport provides the memory of channels and the doorbell of a kernel; the rings are
+ * the same for all transports. Where both ends map the memory, nothing else is needed.
+ * Where they do not, each kernel has its own node table, sync, doorbells and rings, and the
+ * transport copies changes to the peer's:
  *
  *	       ring --> put() --> link --> ring, doorbell --> notify()
  *   own entry, sync --> state() --> link --> the same in the peer's memory
  *
- * A link delivers what it was given once and in order, or the peer falls silent. It is on
- * the producer's side a consumer of the ring, and on the other side a producer.
+ * A link delivers each packet once and in order, or the peer's heartbeat stops. On the
+ * producer's side the link consumes the ring; on the consumer's side it produces.
  */
 #ifndef RMC_FABRIC_H
 #define RMC_FABRIC_H
@@ -53,35 +54,36 @@ struct rmc_region_node {
 			u32 state;	/* enum rmc_node_state */
 			u32 epoch;
 		};
-		u64 claim;		/* both, for who must see or change them at once */
+		u64 claim;		/* both, to read or change them atomically */
 	};
 	u32 heartbeat;
-	u32 doorbell;		/* transport's name of the kernel that hosts it */
-	/* by lane and unit: the worker that reads it sleeps */
+	u32 doorbell;		/* transport's address of the kernel that hosts the node */
+	/* by lane and unit: the worker that consumes the lane sleeps */
 	u8 parked[2][RMC_MAX_UNITS];
 	u32 pad[8];
 };
 
-/* Bit n of a doorbell: endpoint n has sent something since the bit was cleared. */
+/* Bit n of a doorbell: endpoint n has sent a packet since the bit was cleared. */
 struct rmc_doorbell {
 	u64 word[RMC_MAX_NODES / 64];
 };
 
 /**
  * struct rmc_fabric_ops - a transport
- * @name: as the fabric= parameter spells it
- * @channel: memory of a channel between two endpoints; NULL: not yet, ask again;
- *	ERR_PTR: there is no memory for it; does not sleep
- * @notify: make the kernel that hosts endpoint @dst look at its doorbells; does not sleep
- * @reset: zero all channels from and to a node, which nobody uses; does not sleep
+ * @name: value of the fabric= parameter
+ * @channel: memory of a channel between two endpoints; NULL: not yet, call again;
+ *	ERR_PTR: out of memory; does not sleep
+ * @notify: make the kernel that hosts endpoint @dst poll its doorbells; does not sleep
+ * @reset: zero all channels from and to a node; none is in use; does not sleep
  *
- * Those of links, NULL where both ends map the same memory; called by workers, do not sleep:
+ * Operations of links, NULL where both ends map the same memory; workers call them; they do
+ * not sleep:
  *
- * @put: there are packets in our end of a ring from endpoint @from to @dst: send them, now
- *	or when the link has room; instead of @notify
- * @state: our entry for node @nid may have changed, or a row of sync of its units: send it
+ * @put: our end of a ring from endpoint @from to @dst has packets: send them now or when the
+ *	link has room; replaces @notify
+ * @state: our entry for node @nid, or a row of sync of its units, may have changed: send it
  * @closed: the unit at @ep has no channel with node @nid open, and is about to acknowledge
- *	its epoch: zero our end of them. What comes from older epochs is refused from now on
+ *	its epoch: zero our end of the channels; refuse packets of older epochs from now on
  */
 struct rmc_fabric_ops {
 	const char *name;
@@ -98,7 +100,7 @@ struct rmc_fabric_ops {
  * @ops: transport
  * @nodes: size of the fabric
  * @unit_order: log2 of units per node
- * @rrpp_order: log2 of those of them that serve requests
+ * @rrpp_order: log2 of units per node that have an RRPP
  * @endpoints: @nodes << @unit_order
  * @mtu: largest payload of a packet, bytes
  * @ring_order: log2 of descriptors per ring
@@ -106,21 +108,21 @@ struct rmc_fabric_ops {
  * @timeout_ms: see RMC_TIMEOUT_MS
  * @interleave: consecutive bytes that one RRPP serves, a power of two
  * @block_shift: log2 of @interleave
- * @cut: packets have at most as many bytes; with several RRPPs a power of two, and
- *	packets end at its multiples
- * @cut_mask: of the offset, what of @cut is not there any more in a packet
+ * @cut: largest payload of a packet that an operation is cut into, bytes; with several RRPPs
+ *	a power of two, and packets end at its multiples
+ * @cut_mask: the packet at an offset has at most @cut - (offset & @cut_mask) bytes
  * @dead_ms: see RMC_DEAD_MS
- * @retries: times that an idempotent operation begins again before it times out
+ * @retries: how often an idempotent operation is retried before it times out
  * @model: link model
  * @shared: of the link model, where all kernels of the fabric share a clock; else NULL
  * @node: shared node table
  * @bell: shared doorbells, RMC_LANES per endpoint
  * @sync: shared, [own endpoint * nodes + peer]; NULL when all nodes are in this
  *	kernel
- * @changes: without @sync: how often a node went up or down
+ * @changes: without @sync: counts the times that a node went up or down
  * @local: units hosted here by endpoint; NULL for the others
- * @notify: their doorbell: a lane of a unit hosted here has something to read. Given by
- *	whoever polls the units; from a worker, does not sleep
+ * @notify: wakes the worker of a lane of a unit hosted here (rmc_ni_notify()); workers call
+ *	it; does not sleep
  */
 struct rmc_fabric {
 	const struct rmc_fabric_ops *ops;
@@ -163,7 +165,7 @@ static inline u32 rmc_claim_epoch(u64 claim)
 	return (u32)(claim >> 32);
 }
 
-/* Which epoch of node @nid the unit at @ep works with. */
+/* The epoch of node @nid that the unit at @ep works with. */
 static inline u32 *rmc_sync_word(const struct rmc_fabric *f, u32 ep, u32 nid)
 {
 	return &f->sync[ep * f->nodes + nid];
@@ -179,7 +181,7 @@ static inline bool rmc_peer_up(const struct rmc_fabric *f, u32 nid, u32 *epoch)
 	return rmc_claim_state(claim) == RMC_NODE_UP;
 }
 
-/* What peers may read of a node hosted here has changed. */
+/* Send the entry of a node hosted here to its peers, where a link needs that. */
 static inline void rmc_fabric_state(struct rmc_fabric *f, u32 nid)
 {
 	if (f->ops->state)
@@ -193,8 +195,8 @@ static inline size_t rmc_channel_bytes(const struct rmc_fabric *f)
 }
 
 /*
- * Most bytes of packets that move as one run: not more than a ring has, nor a packet less.
- * @self: the other side is the same worker
+ * Most payload bytes of a run: at least one packet, at most what a ring holds.
+ * @self: the same worker produces and consumes
  */
 static inline u32 rmc_fabric_run(const struct rmc_fabric *f, bool self)
 {
@@ -209,8 +211,8 @@ static inline u64 *rmc_doorbell_word(struct rmc_fabric *f, u32 ep, enum rmc_lane
 }
 
 /*
- * Payload lines behind a packet, which moves what is read of its ring's payload by so many:
- * as many as the pipelines take, also of a packet that makes no sense to them.
+ * Payload lines of a packet, by which the ring's payload position advances. The pipelines
+ * advance by the same number, also for a packet that they reject.
  */
 static inline u32 rmc_packet_lines(enum rmc_lane lane, u64 word0, u64 word1)
 {
@@ -218,11 +220,11 @@ static inline u32 rmc_packet_lines(enum rmc_lane lane, u64 word0, u64 word1)
 
 	if (lane == RMC_LANE_REQ)
 		return rmc_op_req_lines(flags, rmc_word1_offset(word1), rmc_word1_length(word1));
-	/* errors come alone */
+	/* an error reply has no payload */
 	return word0 >> 40 & 0xff ? 0 : rmc_op_echo_lines(flags, word1);
 }
 
-/* Has a node several units? */
+/* True if each node has several units. */
 static inline bool rmc_fabric_multi_unit(const struct rmc_fabric *f)
 {
 	return f->unit_order;
@@ -245,7 +247,7 @@ static inline u32 rmc_endpoint_nid(const struct rmc_fabric *f, u32 ep)
 	return ep >> f->unit_order;
 }
 
-/* Does the worker that looks at a doorbell of @ep sleep, for all it says? */
+/* True if the worker that polls a doorbell of @ep has published that it sleeps. */
 static inline bool rmc_endpoint_parked(const struct rmc_fabric *f, u32 ep, enum rmc_lane lane)
 {
 	return READ_ONCE(f->node[rmc_endpoint_nid(f, ep)].parked[lane][ep % rmc_fabric_units(f)]);
@@ -257,8 +259,8 @@ static inline u32 rmc_fabric_rrpps(const struct rmc_fabric *f)
 }
 
 /*
- * Endpoint that serves what is at @offset of a segment of node @nid (T18 section
- * 6.3.2): the same for every requester, hence one RRPP per line.
+ * Endpoint that serves @offset of a segment of node @nid (T18 section 6.3.2). It is the
+ * same for every requester, so one RRPP serves a given line.
  */
 static inline u32 rmc_home(const struct rmc_fabric *f, u32 nid, u64 offset)
 {
@@ -270,23 +272,23 @@ int rmc_fabric_check(struct rmc_fabric *f);
 void rmc_doorbell_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane, u32 from);
 
 /**
- * rmc_doorbell_ring() - tell a node that a ring of ours has something for it
+ * rmc_doorbell_ring() - notify an endpoint of packets in one of our rings
  * @f: fabric
- * @dst: endpoint told
+ * @dst: endpoint to notify
  * @lane: lane of the ring
  * @from: our endpoint
  * @self: the consumer is the calling worker itself
  *
- * Once per batch, after publishing. While the consumer polls the ring anyway
- * the bit stays set and this is one barrier and one load of a shared line. Over a link the
- * bit is never set.
+ * Called once per batch, after publishing. While the consumer polls the ring, the bit stays
+ * set and the cost is one barrier and one load of a shared line. Over a link the bit is
+ * never set.
  */
 static inline void rmc_doorbell_ring(struct rmc_fabric *f, u32 dst, enum rmc_lane lane, u32 from,
 				     bool self)
 {
-	/* publish, then look at the bit; pairs with the barrier after the
-	 * consumer clears it in rmc_doorbell_clear(). A worker need not wait for
-	 * its own stores.
+	/* publish, then check the bit; pairs with the barrier after the
+	 * consumer clears it in rmc_doorbell_clear(). A worker sees its own
+	 * stores in order.
 	 */
 	if (!self)
 		smp_mb(); /* see above */

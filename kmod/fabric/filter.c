@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Taking packets off the wire, holding them until they are due, handing them on. */
+/* Takes packets off the wire, holds them until they are due, passes them on. */
 #include "stage.h"
 
 u32 rmc_filters __read_mostly;
@@ -10,12 +10,12 @@ static void *zalloc(size_t bytes, bool may_sleep)
 }
 
 /**
- * rmc_links_init() - no link has a filter yet
+ * rmc_links_init() - initialize the links of a unit, without filters
  * @l: links of a unit
  * @f: fabric
  * @ep: endpoint of the unit
  *
- * Return: 0 or -ENOMEM, with what there is left to rmc_links_destroy().
+ * Return: 0 or -ENOMEM; rmc_links_destroy() frees what was allocated.
  * Context: may sleep.
  */
 int rmc_links_init(struct rmc_links *l, struct rmc_fabric *f, u32 ep)
@@ -50,10 +50,10 @@ void rmc_links_destroy(struct rmc_links *l)
 }
 
 /**
- * rmc_filter_create() - make a filter that lets everything pass
+ * rmc_filter_create() - create a filter without faults
  * @f: fabric
  * @lane: lane of its rings
- * @may_sleep: the caller may; workers may not
+ * @may_sleep: the caller may sleep; workers may not
  *
  * Return: filter, or NULL when out of memory.
  */
@@ -68,7 +68,7 @@ struct rmc_filter *rmc_filter_create(const struct rmc_fabric *f, enum rmc_lane l
 		return NULL;
 	flt->lane = lane;
 	flt->rng = 1;
-	/* each that may be on its way, twice; and pumps take batches */
+	/* each packet of the shared ring and a copy of it, plus batches of the pump */
 	flt->room = (2U << f->ring_order) + 2 * RMC_BATCH;
 	flt->frees = lines;
 	ring = zalloc(rmc_ring_bytes(f->ring_order + 1, f->pay_order + 1), may_sleep);
@@ -104,10 +104,10 @@ void rmc_filter_destroy(struct rmc_filter *flt)
 }
 
 /**
- * rmc_filter_set() - say what a filter does from now on
- * @flt: filter; installed ones are their worker's
+ * rmc_filter_set() - set the faults of a filter
+ * @flt: filter; if it is installed, the caller is its worker
  * @fault: faults
- * @seed: of the random numbers, for repeatability; 0: go on with them
+ * @seed: seed of the random numbers, for repeatability; 0: continue the sequence
  */
 void rmc_filter_set(struct rmc_filter *flt, const struct rmc_fault *fault, u64 seed)
 {
@@ -166,10 +166,10 @@ static void reset_pool(struct rmc_filter *flt)
 	flt->free = 0;
 	flt->frees = flt->tx.pay_mask + 1;
 	for (i = 0; i < flt->frees; i++)
-		flt->next[i] = i + 1;	/* the last one's is never followed */
+		flt->next[i] = i + 1;	/* the last entry is never followed */
 }
 
-/* A packet without what only filters say of it. */
+/* Clears the marks that only filters may set. */
 static u64 unmarked(const struct rmc_filter *flt, u64 word0)
 {
 	word0 &= ~(0xffULL << 56);
@@ -177,7 +177,7 @@ static u64 unmarked(const struct rmc_filter *flt, u64 word0)
 					   word0 & ~(RMC_REP_COPY | RMC_REP_DOUBLED);
 }
 
-/* Copy @lines from the wire; the caller knows that so many are free. */
+/* Copies @lines from the wire; the caller has checked that as many are free. */
 static u16 store(struct rmc_filter *flt, u32 lines)
 {
 	u16 first = RMC_NO_LINE, *link = &first;
@@ -196,7 +196,7 @@ static u16 store(struct rmc_filter *flt, u32 lines)
 	return first;
 }
 
-/* Copy a packet's lines to the private ring, and free them. */
+/* Copies a packet's lines to the private ring, and frees them. */
 static void release(struct rmc_filter *flt, const struct rmc_packet *p)
 {
 	u16 line = p->line;
@@ -214,10 +214,10 @@ static void release(struct rmc_filter *flt, const struct rmc_packet *p)
 	}
 }
 
-/* ---- coming and going of channels ---- */
+/* ---- opening and closing of channels ---- */
 
 /**
- * rmc_filter_wanted() - does every channel need a filter, also without a fault of its own
+ * rmc_filter_wanted() - check whether each channel needs a filter, even without faults
  * @l: links of a unit
  * @lane: lane
  */
@@ -260,14 +260,14 @@ bool rmc_filter_route(struct rmc_links *l, u32 peer, struct rmc_filter *flt)
 }
 
 /**
- * rmc_filter_open() - a channel was opened: step between the wire and the pipeline
+ * rmc_filter_open() - put a channel's filter, if any, between the wire and the pipeline
  * @l: links of the unit; the caller is the lane's worker
  * @peer: other end
  * @lane: lane
  * @rx: ring that the pipeline consumes; becomes the private one
  *
- * Return: true when there is a filter now, or none is asked for; false: no
- * memory, ask again.
+ * Return: true when the filter is in place, or none is needed; false: no memory, call
+ * again.
  * Context: worker, does not sleep.
  */
 bool rmc_filter_open(struct rmc_links *l, u32 peer, enum rmc_lane lane, struct rmc_ring *rx)
@@ -291,7 +291,7 @@ bool rmc_filter_open(struct rmc_links *l, u32 peer, enum rmc_lane lane, struct r
 	if (flt->own_sent)
 		memset(flt->own_sent, 0, sizeof(u64) << rx->order);
 	flt->wire = *rx;
-	/* a ring of its own starts with empty descriptors, at the first lap */
+	/* the private ring starts with empty descriptors, at the first lap */
 	memset(flt->tx.desc, 0, sizeof(*flt->tx.desc) << flt->tx.order);
 	flt->tx.pos = 0;
 	flt->tx.pay_pos = 0;
@@ -301,7 +301,7 @@ bool rmc_filter_open(struct rmc_links *l, u32 peer, enum rmc_lane lane, struct r
 }
 
 /**
- * rmc_filter_close() - the channel goes away, and what is held with it
+ * rmc_filter_close() - close a channel's filter, and drop the packets that it holds
  * @flt: filter or NULL
  *
  * Context: worker, does not sleep.
@@ -316,13 +316,13 @@ void rmc_filter_close(struct rmc_filter *flt)
 }
 
 /**
- * rmc_filter_drain() - have all that is held handed on, so that a filter can go
+ * rmc_filter_drain() - make all held packets due, so that a filter can be removed
  * @flt: filter of a channel
  *
- * What is held is due at once. The pipeline has to take it before the filter can
- * go, so this may have to be asked for again.
+ * The pipeline has to consume the packets before the filter can be removed, so the caller
+ * may have to call this again.
  *
- * Return: true when nothing is left: the pipeline consumes the wire itself from now on.
+ * Return: true when no packet is left: the pipeline consumes the wire from now on.
  * Context: worker, does not sleep.
  */
 bool rmc_filter_drain(struct rmc_filter *flt)
@@ -335,7 +335,7 @@ bool rmc_filter_drain(struct rmc_filter *flt)
 	memset(&flt->path, 0, sizeof(flt->path));
 	if (!flt->rx)
 		return true;
-	/* all are due, the nearer to the root the older: still a heap */
+	/* all are due, and seq grows with the index: still a heap */
 	for (i = 0; i < flt->held; i++) {
 		flt->heap[i].due_ns = 0;
 		flt->heap[i].seq = i;
@@ -347,9 +347,9 @@ bool rmc_filter_drain(struct rmc_filter *flt)
 	return true;
 }
 
-/* ---- the way of a packet ---- */
+/* ---- path of a packet ---- */
 
-/* The packet at the head of the wire; false: there is none, or no room for it. */
+/* The packet at the head of the wire, as a copy; false: none, or no room for it. */
 static bool take(struct rmc_links *l, struct rmc_filter *flt, u64 now, struct rmc_packet *p)
 {
 	struct rmc_desc d;
@@ -378,7 +378,7 @@ static bool take(struct rmc_links *l, struct rmc_filter *flt, u64 now, struct rm
 	return true;
 }
 
-/* A reply comes again, a little later. */
+/* Adds a copy of a reply, due gap_ns later. */
 static void duplicate(struct rmc_filter *flt, struct rmc_packet *p)
 {
 	struct rmc_packet copy = *p;
@@ -401,9 +401,9 @@ static void duplicate(struct rmc_filter *flt, struct rmc_packet *p)
 }
 
 /*
- * What is due before the worker would be here again is waited for, once a visit: else
- * the latencies of short paths come in steps. Returns the time it is then. Clocks that
- * stand still, as those of tests do, are looked at a few times only.
+ * Busy-waits for a packet that is due before the worker's next visit; else the latencies
+ * of short paths would be quantized. Returns the time after the wait. The number of reads
+ * is limited because the clocks of tests may stand still.
  */
 static u64 wait_until_due(u64 due, u64 now)
 {
@@ -415,7 +415,7 @@ static u64 wait_until_due(u64 due, u64 now)
 }
 
 /**
- * rmc_filter_pump() - take what is on the wire, hand on what is due
+ * rmc_filter_pump() - take packets off the wire, and pass on those that are due
  * @l: links of the unit; the caller is the lane's worker
  * @flt: filter of an open channel
  *
@@ -465,11 +465,11 @@ void rmc_filter_pump(struct rmc_links *l, struct rmc_filter *flt)
 }
 
 /**
- * rmc_filter_idle() - does a filter let everything pass as it is
+ * rmc_filter_idle() - check whether a filter has no effect
  * @l: links of a unit
  * @flt: filter of one of them
  *
- * Return: true when it may as well be removed.
+ * Return: true when the filter may be removed.
  */
 bool rmc_filter_idle(const struct rmc_links *l, const struct rmc_filter *flt)
 {

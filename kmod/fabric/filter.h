@@ -3,24 +3,22 @@
  * Filters inject loss, delay, duplication and reordering, over any transport.
  *
  *   transport's ring --> rmc_filter_pump() --> private ring --> RRPP or RCP
- *     (shared)             hold, drop,           (as large twice)
- *                          double, swap
+ *     (shared)             delay, drop,          (of double size)
+ *                          duplicate, reorder
  *
- * A filter belongs to one channel and lane, and works where packets arrive: for
- * requests from a peer in the RRPP's worker, for replies from it in the RCP's. It
- * takes the place of the ring that the pipeline consumes; the pipeline polls the
- * private one and does not know.
+ * A filter belongs to one channel and lane, and runs where packets arrive: for requests
+ * in the RRPP's worker, for replies in the RCP's. It replaces the ring that the pipeline
+ * consumes. The pipeline polls the private ring and sees no difference.
  *
- * Credits. Slots of the shared rings are reused by counting (ring.h), so the
- * pump takes packets off them in order and at once, with their payload; what it
- * does to the copy afterwards is nobody else's concern. And each packet still has
- * to return its credit: one that is lost goes on as a packet with a mark, which
- * the RRPP answers with a marked reply and the RCP takes for a credit and nothing
- * else. The copy of a doubled reply has a mark that says: no credit.
+ * Credits. Slots of the shared rings are reused by counting (ring.h). So the pump takes
+ * packets off them in order and at once, with their payload, and applies faults to the
+ * copies. Each packet must still return its credit. A lost packet is passed on with a
+ * mark: the RRPP answers with a marked reply, and the RCP takes the credit from that and
+ * ignores the rest. The copy of a duplicated reply has a mark that says: no credit.
  *
- * What happens to a packet, and when it is due, is decided by the stages (stage.h).
+ * The stages decide what happens to a packet and when it is due (stage.h).
  *
- * Without filters all of this is a branch on one read-mostly word.
+ * Without filters the cost is a branch on one read-mostly word.
  */
 #ifndef RMC_FILTER_H
 #define RMC_FILTER_H
@@ -31,17 +29,17 @@
 #include "model.h"
 
 /*
- * Is there any filter, slow node or stopped one? Read-mostly, hence a predicted branch on a
- * cached word. Not a static key: QEMU's TCG may go on with the int3 of a text poke
- * that another CPU has finished, and a worker at such a place then never returns.
+ * Not 0 while any filter, slow node or stopped node exists. Read-mostly, hence a predicted
+ * branch on a cached word. Not a static key: QEMU's TCG may execute the int3 of a text poke
+ * after another CPU has finished the poke, and the worker then never returns.
  */
 extern u32 rmc_filters;
 #define rmc_os_filters()	unlikely(READ_ONCE(rmc_filters))
 
-/* A worker with little to do is at a filter again after at most so many nanoseconds */
+/* Longest time between two visits of an idle worker to a filter, nanoseconds */
 #define RMC_VISIT_NS		100
 
-/* Counters; each is written by one worker and read by anybody. */
+/* Counters; one worker writes each; any thread may read it. */
 #define RMC_FILTER_STATS(X)	\
 	X(packets)		\
 	X(lost)			\
@@ -62,7 +60,7 @@ struct rmc_packet {
 	u64 due_ns;
 	u64 word0;
 	u64 word1;
-	u32 seq;		/* of those that are due together the older first */
+	u32 seq;		/* order of packets that are due at the same time */
 	u16 line;		/* first of its payload lines, or RMC_NO_LINE */
 	u16 lines;
 };
@@ -72,27 +70,27 @@ struct rmc_packet {
 /**
  * struct rmc_filter - one lane of one link, at the receiving end
  * @lane: requests or replies
- * @fault: what it does
- * @path: the link model's share; replies only
+ * @fault: faults to inject
+ * @path: delay of the link model; replies only
  * @wire: the transport's ring, consuming
  * @tx: the private ring, producing
  * @rx: the private ring, as the pipeline consumes it; NULL: no channel is open
  * @heap: packets by due time
- * @held: how many
- * @copies: of these, copies of doubled replies; as many as fit the ring at most,
- *	so that there is always room for those that the wire may bring
- * @copy_lines: their payload lines
- * @room: how many fit
- * @pool: their payload lines
- * @next: by line, the next of the same packet or of the free ones
+ * @held: number of packets in @heap
+ * @copies: how many of these are copies of duplicated replies; at most as many as the shared
+ *	ring holds, so that there is always room for the packets of that ring
+ * @copy_lines: payload lines of these copies
+ * @room: capacity of @heap
+ * @pool: payload lines of the packets in @heap
+ * @next: by line, the next line of the same packet or of the free list
  * @free: first free line
  * @frees: number of free lines
  * @seq: packets taken so far
  * @rng: state of the stages' random numbers, never 0
- * @peer_nid: other end
- * @one_way: the link model has each way for itself
- * @sent: by slot of the request ring, when the last bit of it left; NULL: nobody says
- * @own_sent: that of replies, where ends have clocks of their own
+ * @peer_nid: node at the other end
+ * @one_way: the link model treats each way separately
+ * @sent: by slot of the request ring, when the last bit of the request left; NULL: unknown
+ * @own_sent: the same, of a requester whose clock the server does not share
  * @stats: counters
  */
 struct rmc_filter {
@@ -125,11 +123,11 @@ struct rmc_filter {
  * @fabric: fabric
  * @nid: node id of the unit
  * @ep: its endpoint
- * @filter: per lane by peer's endpoint, filters of what comes in; NULL: none. Replies' are
- *	the RCP's, requests' the RRPP's
- * @port: of the link model (RGP, RCP)
- * @slow_ns: each request takes this long, one after the other (RRPP)
- * @slow_until: the last one does until then
+ * @filter: per lane by peer's endpoint, filters of incoming packets; NULL: none. The RCP's
+ *	worker owns those of replies, the RRPP's those of requests
+ * @port: ports of the link model (RGP, RCP)
+ * @slow_ns: service time of each request, one after the other (RRPP)
+ * @slow_until: end of the last request's service time
  */
 struct rmc_links {
 	struct rmc_fabric *fabric;
@@ -168,7 +166,7 @@ static inline u32 rmc_packet_payload(const struct rmc_filter *flt, const struct 
 	return p->lines <= flt->wire.pay_mask + 1 ? p->lines : 0;
 }
 
-/* Is there anything that was not handed on yet? Such a ring is not quiet. */
+/* True if the filter holds packets; its ring is then not quiet. */
 static inline bool rmc_filter_holds(const struct rmc_filter *flt)
 {
 	return flt && flt->held;

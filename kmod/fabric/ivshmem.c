@@ -3,13 +3,13 @@
  * ivshmem: one node per kernel, the fabric's memory is BAR 2 of QEMU's
  * inter-VM shared memory device.
  *
- *   ivshmem-plain      no interrupts: parked workers look by themselves, at
- *                      the latest after poll_us_max
+ *   ivshmem-plain      no interrupts: a parked worker polls again after at most
+ *                      poll_us_max
  *   ivshmem-doorbell   BAR 0 +8: our id, +12: write peer << 16 | vector to
  *                      interrupt a peer, which wakes its parked workers
  *
- * Doorbell ids are published in rmc_region_node.doorbell, plus one; zero means
- * that the node has none.
+ * rmc_region_node.doorbell holds the doorbell id plus one; zero means that the node
+ * has none.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -28,7 +28,7 @@
 
 /**
  * struct ivshmem - the port and its device
- * @shared: port, and what BAR 2 holds
+ * @shared: port, and the region in BAR 2
  * @pdev: device
  * @regs: BAR 0; NULL without doorbell
  * @wb_pages: the mapping was made by vmap_pfn()
@@ -74,11 +74,11 @@ static irqreturn_t doorbell(int irq, void *data)
 	return IRQ_HANDLED;
 }
 
-/* How the CPU caches what is mapped at @addr. */
+/* Cache mode of the mapping at @addr. */
 static const char *memtype(void *addr)
 {
 #ifdef CONFIG_X86_64
-	/* what Linux programs into the PAT, by the PCD and PWT bits */
+	/* Linux's PAT entries, indexed by the PCD and PWT bits */
 	static const char *const names[] = {
 		"write-back", "write-combining", "uncached-minus", "uncached",
 	};
@@ -95,10 +95,10 @@ static const char *memtype(void *addr)
 
 #ifdef CONFIG_VMAP_PFN
 /*
- * Guests see an MTRR that says "uncached" for the whole PCI window, and
- * memremap() obeys. But this is RAM of the host, other kernels map it
- * write-back, and hypervisors do not act on a guest's MTRRs; on some of them
- * the guest's page table decides. So write-back page table entries are right.
+ * A guest's MTRRs mark the whole PCI window as uncached, and memremap() obeys. But this
+ * is RAM of the host, other kernels map it write-back, and hypervisors do not apply a
+ * guest's MTRRs; on some of them the guest's page table decides. So write-back page table
+ * entries are right.
  */
 static void *map_write_back(phys_addr_t start, u64 bytes)
 {
@@ -152,7 +152,7 @@ static void unmap_region(struct ivshmem *iv)
 		memunmap(iv->shared.region.base);
 }
 
-/* No doorbell is no error. */
+/* The port works without a doorbell, so this returns no error. */
 static void set_up_doorbell(struct ivshmem *iv)
 {
 	if (!pci_resource_len(iv->pdev, IVSHMEM_BAR_REGS))

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Where things are in a shared region, and whether its header can be believed. */
+/* Layout of a shared region, and validation of its header. */
 #include "region.h"
 
 /**
- * rmc_region_layout() - where things are, from the fabric's numbers
+ * rmc_region_layout() - compute the layout from the fabric's numbers
  * @r: region; base is set, the rest is filled in
- * @f: fabric whose numbers rmc_fabric_check() found possible; tables are filled in
+ * @f: fabric whose numbers rmc_fabric_check() has accepted; tables are filled in
  *
  * Return: bytes needed.
  */
@@ -27,15 +27,14 @@ u64 rmc_region_layout(struct rmc_region *r, struct rmc_fabric *f)
 }
 
 /**
- * rmc_region_adopt() - take a header's numbers, and validate the copy
+ * rmc_region_adopt() - copy a header's numbers, and validate the copy
  * @r: region; base, bytes and place are set, the rest is filled in
  * @f: fabric; its numbers and tables are filled in
  *
- * Whoever shares the memory may change the header while it is read: each number
- * is read once.
+ * Peers may change the header while it is read, so each number is read once.
  *
- * Return: 0; -ENOENT: not a region of this version; -EPROTO: numbers that are
- * impossible, or need more memory than there is.
+ * Return: 0; -ENOENT: not a region of this version; -EPROTO: the numbers are invalid, or
+ * need more memory than there is.
  */
 int rmc_region_adopt(struct rmc_region *r, struct rmc_fabric *f)
 {

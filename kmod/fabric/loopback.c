@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Loopback: all nodes in this kernel, the fabric's memory is kernel memory.
+ * Loopback: all nodes are in this kernel, and the fabric's memory is kernel memory.
  *
- * A channel is allocated when it is first asked for. The asking worker must
- * not sleep: it marks the channel as wanted, a work item allocates it, and the
- * worker finds it when it asks again.
+ * A channel is allocated on first use. The requesting worker must not sleep: it marks the
+ * channel as wanted, a work item allocates it, and the worker finds it when it asks again.
  *
- * All channels together take channel_mib at most. The work item frees those that are
- * not in use: of requesters without queue pairs, after a while; of others when there is
- * no room for one that is wanted. If nothing can be freed, whoever wants one is
- * refused. To free a channel takes both of its ends (rmc_port.retire, run/retire.c):
+ * All channels together take channel_mib at most. The work item frees unused channels: those
+ * of requesters without queue pairs periodically, others when a wanted channel has no room.
+ * If no channel can be freed, the request is refused. Both ends of a channel have to be
+ * closed before it is freed (rmc_port.retire, run/retire.c):
  *
  *   work item                requester's RGP worker       server's RRPP worker
  *   ---------                ----------------------       --------------------
  *   retire() ----- call -->  may_retire()? nothing in flight?
  *                            close the end, is_closed() marks
- *                            the channel as CLOSING: whoever
- *                            asks for it has to wait
+ *                            the channel as CLOSING: a worker
+ *                            that asks for it has to wait
  *      --------- call --------------------------------->  close the end
  *   free it, entry = 0
  */
@@ -29,18 +28,18 @@
 #include <linux/workqueue.h>
 #include "transport.h"
 
-/* Entry of a channel that somebody asked for, and of one that cannot be had */
+/* Entry of a channel that a worker asked for, and of one that was refused */
 #define WANTED		1UL
 #define REFUSED		2UL
 /* With an address: its ends are being closed */
 #define CLOSING		4UL
-/* Not used yet; not used yet when it was looked at for the second time */
+/* With an address: not used yet; not used yet, and spared once by may_retire() */
 #define FRESH		8UL
 #define AGED		16UL
 
-/* Channels of requesters without queue pairs are looked for so often */
+/* Interval between searches for channels of requesters without queue pairs */
 #define LINGER		(5 * HZ)
-/* After a refusal nobody is asked for room again before this: that costs calls */
+/* After a refusal no worker is asked to close channels for this time: such calls cost */
 #define REFUSAL_MS	10
 
 /**
@@ -51,8 +50,8 @@
  * @wanted: requesters with a WANTED channel
  * @work: allocates and frees channels
  * @held: by requester, channels allocated (work item)
- * @hand: requester that is asked next for channels it does not use (work item)
- * @refuse_until: nothing was found to be freed, jiffies
+ * @hand: next requester to ask for channels that it does not use (work item)
+ * @refuse_until: jiffies; until then requests are refused, since no channel could be freed
  * @running: workers can be called
  * @lock: held while a channel is zeroed, and while it is taken out to be freed
  */
@@ -84,7 +83,7 @@ static void *address_of(unsigned long entry)
 	return (void *)(entry & PAGE_MASK);
 }
 
-/* Physically contiguous when possible: huge mappings in the direct map. */
+/* Physically contiguous when possible: the direct map has huge pages. */
 static void *channel_alloc(size_t bytes)
 {
 	void *mem = alloc_pages_exact(bytes, GFP_KERNEL | __GFP_ZERO | __GFP_NORETRY |
@@ -107,8 +106,8 @@ static size_t channel_size(const struct rmc_fabric *f)
 }
 
 /*
- * May the channels from a requester to the units of a node be freed, as far as is known
- * here? Not if it still waits for one of them, or for its chance to use it.
+ * True if this port allows to free the channels from a requester to the units of a node:
+ * the requester waits for none of them, and has had time to use each.
  */
 static bool may_retire(struct rmc_port *port, const struct rmc_retire *r, u32 nid, bool unused)
 {
@@ -177,7 +176,7 @@ static bool has_room(const struct loopback *lo)
 	       (u64)READ_ONCE(lo->cfg->channel_mib) << 20;
 }
 
-/* Asks each requester in turn for channels that it does not use. */
+/* Asks one requester after the other for channels that it does not use. */
 static bool make_room(struct loopback *lo)
 {
 	u32 n;
@@ -267,14 +266,14 @@ static void *loopback_channel(struct rmc_fabric *f, u32 requester, u32 server)
 			return ERR_PTR(-ENOSPC);
 		if (!cmpxchg(entry, 0, WANTED)) {
 			set_bit(requester, lo->wanted);
-			/* the mark, then the bit; to queue work is a full barrier */
+			/* the mark, then the bit; queueing work is a full barrier */
 			mod_delayed_work(rmc_unbound_wq, &lo->work, 0);
 		}
 		return NULL;
 	}
 	if (was & (WANTED | CLOSING))
 		return NULL;
-	/* tell it once, try again next time */
+	/* report the refusal once; the next call tries again */
 	if (was == REFUSED) {
 		cmpxchg(entry, was, 0);
 		return ERR_PTR(-ENOSPC);
@@ -341,7 +340,7 @@ static void loopback_stop(struct rmc_port *port)
 {
 	struct loopback *lo = container_of(port, struct loopback, port);
 
-	/* the work item calls workers; what is queued later does not */
+	/* the work item calls workers; one that is queued later does not */
 	WRITE_ONCE(lo->running, false);
 	cancel_delayed_work_sync(&lo->work);
 }

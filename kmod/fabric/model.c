@@ -15,12 +15,12 @@ static u32 dimensions(const struct rmc_model *m)
 }
 
 /**
- * rmc_model_check() - does a model make sense
+ * rmc_model_check() - validate a model
  * @m: model
  * @nodes: nodes of the fabric
  *
  * Return: 0; -EINVAL: unknown topology; -ERANGE: a number is too large; -ENOSPC: a
- * torus with less places than there are nodes.
+ * torus with fewer places than the fabric has nodes.
  */
 int rmc_model_check(const struct rmc_model *m, u32 nodes)
 {
@@ -55,7 +55,7 @@ static u32 steps(u32 a, u32 b, u32 size, bool *up)
  * @from: node id
  * @to: node id
  *
- * Return: hops; a node is no hop away from itself, and a crossbar is one.
+ * Return: hops: 0 from a node to itself, 1 through a crossbar.
  */
 u32 rmc_model_hops(const struct rmc_model *m, u32 from, u32 to)
 {
@@ -75,7 +75,7 @@ u32 rmc_model_hops(const struct rmc_model *m, u32 from, u32 to)
 }
 
 /**
- * rmc_model_path() - what the model says about one destination
+ * rmc_model_path() - delay, bandwidth and ports towards one destination
  * @m: model, checked
  * @from: requester
  * @to: destination
@@ -101,8 +101,8 @@ void rmc_model_path(const struct rmc_model *m, u32 from, u32 to, struct rmc_path
 		if (steps(to % m->dim[i], from % m->dim[i], m->dim[i], &up) && first)
 			path->back = 2 * i + !up;
 		if (steps(from % m->dim[i], to % m->dim[i], m->dim[i], &up)) {
-			/* requests begin with the lowest dimension, replies end
-			 * with the highest, and both take the shorter one
+			/* requests leave in the lowest dimension, replies arrive
+			 * in the highest, both in the shorter direction
 			 */
 			if (first)
 				path->out = 2 * i + !up;

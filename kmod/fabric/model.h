@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Link model: how long packets travel in the machine that is emulated.
+ * Link model: the time that packets travel in the emulated machine.
  *
- * Clocks of different kernels do not agree, so nothing is stamped by one and read
- * by another. The requester notes when the last bit of a request left, and holds
- * the reply back until the round trip of the model is over:
+ * Clocks of different kernels do not agree, so no timestamp crosses the fabric. The
+ * requester records when the last bit of a request left, and holds the reply until the
+ * round trip of the model is over:
  *
  *   due = sent + base + 2 x hops x hop - local
  *
  * Bandwidth: a node has ports, one in a crossbar and one per direction and
- * dimension in a torus. A request waits until the port it leaves by is free and
- * occupies it for as long as its bytes take; a reply, the port it comes in by.
- * Routes are dimension by dimension, the lowest first. What happens on links in
- * the middle, which other nodes share, is not modelled.
+ * dimension in a torus. A request waits until its outgoing port is free, then occupies the
+ * port for the time that its bytes take. A reply does the same with its incoming port.
+ * Routes are in dimension order, the lowest first. Contention on the links between other
+ * nodes is not modelled.
  *
- * Where both ends share a clock and memory (loopback, simulation), each way can be
- * modelled for itself (@one_way): requests take their time before the server acts, and
- * both ports of both nodes are busy with what passes them, whoever asks or answers:
+ * If both ends share a clock and memory (loopback, simulation), each way can be modelled
+ * separately (@one_way). A request then takes its time before the server acts, and every
+ * packet occupies a port of both nodes:
  *
  *   request   port out --- hops ---> port in      due = sent + hops x hop
- *   reply     port in <--- hops --- port out      due = seen + hops x hop + base - local
+ *   reply     port in <--- hops --- port out      due = left + hops x hop + base - local
  */
 #ifndef RMC_MODEL_H
 #define RMC_MODEL_H
@@ -45,8 +45,8 @@ enum rmc_topology {
  * @topology: enum rmc_topology
  * @dim: nodes per dimension; their product is at least the number of nodes
  * @hop_ns: one hop, one way
- * @base_ns: what the destination takes, added once per round trip
- * @local_ns: what posting and seeing a completion take here; subtracted
+ * @base_ns: service time at the destination, added once per round trip
+ * @local_ns: time that posting and completion take in the emulator; subtracted
  * @mbps: bandwidth of a link in one direction, megabits per second; 0: unlimited
  * @one_way: each way for itself; needs struct rmc_model_shared
  */
@@ -82,8 +82,8 @@ struct rmc_path {
 
 /**
  * struct rmc_port_time - a port of a node (RGP, RCP)
- * @out_ns: it is free again for packets that leave
- * @in_ns: and for those that come in
+ * @out_ns: when it is free for the next outgoing packet
+ * @in_ns: when it is free for the next incoming packet
  */
 struct rmc_port_time {
 	u64 out_ns;

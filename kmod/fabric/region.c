@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Formatting a shared region, agreeing on its sizes, and claiming node ids. */
+/* Formats a shared region, agrees with peers on its sizes, and claims node ids. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/delay.h>
@@ -7,7 +7,7 @@
 #include <linux/sched/signal.h>
 #include "region.h"
 
-/* The largest rings that fit, unless the user said which. */
+/* Chooses the largest rings that fit, unless the user has set their sizes. */
 static int choose_sizes(struct rmc_region *r, struct rmc_fabric *f,
 			const struct rmc_fabric_config *cfg)
 {
@@ -45,15 +45,15 @@ static int choose_sizes(struct rmc_region *r, struct rmc_fabric *f,
 }
 
 /*
- * Are the tables empty? Who found a place to be its own may look only: in the meantime
- * they can be a successor's.
+ * True if the tables are all zero. A formatter may read them only: a successor may own
+ * them in the meantime.
  */
 static bool tables_empty(const struct rmc_region *r, const struct rmc_fabric *f)
 {
 	return !memchr_inv(f->node, 0, r->channels - PAGE_SIZE);
 }
 
-/* The numbers' place is ours to write: state is FORMATTING with our nonce. */
+/* We own the place: state is FORMATTING with our nonce. */
 static int format(struct rmc_region *r, struct rmc_fabric *f,
 		  const struct rmc_fabric_config *cfg, u32 mine)
 {
@@ -66,7 +66,7 @@ static int format(struct rmc_region *r, struct rmc_fabric *f,
 		cmpxchg(&first->state, mine, RMC_REGION_RAW | place);
 		return err;
 	}
-	/* an empty channel is all zero; they are zeroed when a node joins */
+	/* an empty channel is all zero; channels are zeroed when a node joins */
 	if (!tables_empty(r, f)) {
 		if (cmpxchg(&first->state, mine, RMC_REGION_RAW | place) != mine)
 			return -EAGAIN;
@@ -84,12 +84,12 @@ static int format(struct rmc_region *r, struct rmc_fabric *f,
 	WRITE_ONCE(h->bytes, rmc_region_layout(r, f));
 	WRITE_ONCE(h->magic, RMC_REGION_MAGIC);
 	/* full barrier; pairs with the acquire in rmc_region_attach(). It fails
-	 * when we were so slow that somebody else took over.
+	 * when another formatter took over because we were too slow.
 	 */
 	return cmpxchg(&first->state, mine, RMC_REGION_READY | place) == mine ? 0 : -EAGAIN;
 }
 
-/* Claim a place that no formatter had before. -EAGAIN: somebody was faster. */
+/* Claims a place that no formatter had before. -EAGAIN: another formatter was faster. */
 static int take_over(struct rmc_region *r, struct rmc_fabric *f,
 		     const struct rmc_fabric_config *cfg, u32 state)
 {
@@ -97,7 +97,7 @@ static int take_over(struct rmc_region *r, struct rmc_fabric *f,
 	u32 mine;
 
 	r->place = state >> RMC_REGION_PLACE_SHIFT & RMC_REGION_PLACE_MASK;
-	/* the one who is late may still write to its own */
+	/* a late formatter may still write to its own place */
 	if ((state & RMC_REGION_STATE_MASK) != RMC_REGION_RAW &&
 	    ++r->place > RMC_REGION_PLACE_MASK) {
 		pr_err("too many kernels died while they formatted the shared memory: start all nodes anew on zeroed memory\n");
@@ -110,7 +110,7 @@ static int take_over(struct rmc_region *r, struct rmc_fabric *f,
 	return format(r, f, cfg, mine);
 }
 
-/* Take the header's numbers, and tell what is wrong with them. */
+/* Takes the header's numbers, and logs what is wrong with them. */
 static int adopt(struct rmc_region *r, struct rmc_fabric *f, const struct rmc_fabric_config *cfg)
 {
 	int err = rmc_region_adopt(r, f);
@@ -133,12 +133,12 @@ static int adopt(struct rmc_region *r, struct rmc_fabric *f, const struct rmc_fa
 }
 
 /**
- * rmc_region_attach() - format a region, or take over how it is formatted
+ * rmc_region_attach() - format a region, or adopt the format that it has
  * @r: region; base and bytes are set, the rest is filled in
  * @f: fabric; its numbers and tables are filled in
- * @cfg: for a formatter
+ * @cfg: used to format
  *
- * Return: 0 or a negative errno after telling the reason.
+ * Return: 0, or a negative errno after logging the reason.
  * Context: may sleep, for some seconds.
  */
 int rmc_region_attach(struct rmc_region *r, struct rmc_fabric *f,
@@ -167,7 +167,7 @@ int rmc_region_attach(struct rmc_region *r, struct rmc_fabric *f,
 		}
 		if ((state & RMC_REGION_STATE_MASK) == RMC_REGION_RAW ||
 		    time_after(jiffies, since + msecs_to_jiffies(RMC_REGION_FORMAT_MS))) {
-			/* who loses sleeps: the word may change all the time */
+			/* on -EAGAIN sleep: the word may change all the time */
 			err = take_over(r, f, cfg, state);
 			if (err != -EAGAIN)
 				return err;
@@ -178,7 +178,7 @@ int rmc_region_attach(struct rmc_region *r, struct rmc_fabric *f,
 	}
 }
 
-/* One try; the entry must still say @was. */
+/* Tries once; fails unless the entry is still @was. */
 static bool claim(struct rmc_fabric *f, u32 nid, u64 was, u32 *epoch)
 {
 	u32 next = rmc_claim_epoch(was) + 1 ?: 1;
@@ -196,14 +196,14 @@ static bool claim_idle(struct rmc_fabric *f, u32 nid, u32 state, u32 *epoch)
 	return rmc_claim_state(was) == state && claim(f, nid, was, epoch);
 }
 
-/* What an entry looked like when we began to watch it. */
+/* State of an entry when we began to watch it. */
 struct watched {
 	u64 word;
 	u32 heartbeat;
 };
 
 /*
- * Watch the heartbeats of [first, last] and claim the first node that has
+ * Watches the heartbeats of [first, last] and claims the first node that has
  * none, or that leaves meanwhile.
  */
 static int claim_dead(struct rmc_fabric *f, u32 first, u32 last, u32 *nid, u32 *epoch)
@@ -253,12 +253,12 @@ out:
 /**
  * rmc_region_claim() - become a node of the fabric
  * @f: fabric
- * @wanted: node id, or -1 for the first that is free, left or dead
+ * @wanted: node id, or -1 for the first one that is free or that a node left or died with
  * @nid: out, node id
- * @epoch: out, not 0, and only where this succeeds: for rmc_node_join() and rmc_region_unclaim()
+ * @epoch: out, not 0, set on success only; for rmc_node_join() and rmc_region_unclaim()
  *
- * Return: 0 or a negative errno after telling the reason.
- * Context: may sleep; for dead_ms when a dead node must be told from a live one.
+ * Return: 0, or a negative errno after logging the reason.
+ * Context: may sleep; for dead_ms to distinguish a dead node from a live one.
  */
 int rmc_region_claim(struct rmc_fabric *f, s32 wanted, u32 *nid, u32 *epoch)
 {
@@ -291,7 +291,7 @@ int rmc_region_claim(struct rmc_fabric *f, s32 wanted, u32 *nid, u32 *epoch)
  * rmc_region_unclaim() - give back an id that never joined
  * @f: fabric
  * @nid: node id
- * @epoch: as rmc_region_claim() told; does nothing if the node joined since
+ * @epoch: from rmc_region_claim(); nothing happens if the node has joined since
  */
 void rmc_region_unclaim(struct rmc_fabric *f, u32 nid, u32 epoch)
 {
@@ -303,7 +303,7 @@ void rmc_region_unclaim(struct rmc_fabric *f, u32 nid, u32 epoch)
  * rmc_region_reset() - zero all channels from and to a node
  * @r: region
  * @f: fabric
- * @nid: node id; nobody uses its channels
+ * @nid: node id; its channels are not in use
  *
  * Context: any.
  */

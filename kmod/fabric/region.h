@@ -2,20 +2,20 @@
 /*
  * A fabric in memory that several kernels map.
  *
- *   header     who formatted it, and the numbers that give all sizes
+ *   header     state of formatting, and the numbers that all sizes follow from
  *   nodes      struct rmc_region_node by node id
- *   doorbells      struct rmc_doorbell, RMC_LANES per endpoint
+ *   doorbells  struct rmc_doorbell, RMC_LANES per endpoint
  *   sync       u32 [own endpoint * nodes + peer]
  *   channels   [requester * endpoints + server], each on page boundaries
  *
- * The first kernel formats the region. Everybody copies the header's numbers
- * once, validates the copy, and computes where things are from it; what is
- * written into the header later changes nothing for those who run.
+ * The first kernel formats the region. Each kernel copies the header's numbers once,
+ * validates the copy, and computes the layout from the copy. Later writes to the header
+ * do not affect kernels that have attached.
  *
- * A formatter may be paused at any instruction, be taken for dead, and go on when its
- * successor's fabric runs. So it writes nothing that its successor relies on: its
- * numbers go to a place of the header that nobody else gets, which the state word names
- * when a compare-and-swap makes it READY, and the tables have to be zero already.
+ * A formatter may be paused at any instruction, be taken for dead, and resume while its
+ * successor's fabric runs. So it writes nothing that its successor relies on. Its numbers
+ * go to a place of the header that no other formatter gets; the state word names that
+ * place when a compare-and-swap makes it READY. The tables have to be zero already.
  */
 #ifndef RMC_REGION_H
 #define RMC_REGION_H
@@ -27,9 +27,9 @@
 #define RMC_REGION_VERSION	4
 
 /*
- * State word of the header: bits 0 .. 1 one of these; bits 2 .. 7 which place of the
- * header, 64 bytes each, holds the numbers, or will; while formatting the rest is a
- * nonce. A place is used once: the next formatter takes the next one.
+ * State word of the header. Bits 0 .. 1: one of these. Bits 2 .. 7: the place of the header,
+ * 64 bytes each, that holds or will hold the numbers. The rest is a nonce while formatting.
+ * A place is used once: the next formatter takes the next one.
  */
 #define RMC_REGION_RAW		0
 #define RMC_REGION_READY	1
@@ -39,12 +39,12 @@
 #define RMC_REGION_PLACE_MASK	63
 #define RMC_REGION_PLACE_BYTES	64
 #define RMC_REGION_NONCE_SHIFT	8
-/* A formatter that did not finish within this time died */
+/* A formatter that did not finish within this time is taken for dead */
 #define RMC_REGION_FORMAT_MS	2000
 
 /*
- * First bytes of the region, and of each further place; state counts in the first one
- * only. Little endian, as everything in there.
+ * First bytes of the region, and of each further place; state is used in the first place
+ * only. Little endian, like the whole region.
  */
 struct rmc_region_head {
 	u64 magic;
@@ -65,8 +65,8 @@ static_assert(sizeof(struct rmc_region_head) <= RMC_REGION_PLACE_BYTES, "place")
 /**
  * struct rmc_region - a mapped region; private
  * @base: where it is mapped
- * @bytes: how large the mapping is
- * @place: which place of the header holds the numbers
+ * @bytes: size of the mapping
+ * @place: place of the header that holds the numbers
  * @channels: offset of the channels
  * @stride: bytes from one channel to the next
  */
@@ -92,7 +92,7 @@ int rmc_region_claim(struct rmc_fabric *f, s32 wanted, u32 *nid, u32 *epoch);
 void rmc_region_reset(const struct rmc_region *r, const struct rmc_fabric *f, u32 nid);
 void rmc_region_unclaim(struct rmc_fabric *f, u32 nid, u32 epoch);
 
-/* Memory of a channel; the endpoints are less than f->endpoints. */
+/* Memory of a channel; both endpoints are below f->endpoints. */
 static inline void *rmc_region_channel(const struct rmc_region *r, const struct rmc_fabric *f,
 				       u32 requester, u32 server)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What transports have in common whose kernels map one region. */
+/* Code common to transports whose kernels map one region. */
 #include "shared.h"
 
 /**
@@ -16,7 +16,7 @@ void *rmc_shared_channel(struct rmc_fabric *f, u32 requester, u32 server)
 }
 
 /**
- * rmc_shared_reset() - zero all channels from and to a node, which nobody uses
+ * rmc_shared_reset() - zero all channels from and to a node; none is in use
  * @f: fabric of a shared port
  * @nid: node
  *
@@ -30,7 +30,7 @@ void rmc_shared_reset(struct rmc_fabric *f, u32 nid)
 /**
  * rmc_shared_init() - begin to open a port
  * @s: zeroed
- * @transport: whose port it is
+ * @transport: transport of the port
  * @ops: its operations
  * @cfg: configuration
  */
@@ -48,9 +48,9 @@ void rmc_shared_init(struct rmc_shared *s, const struct rmc_transport *transport
 /**
  * rmc_shared_claim() - claim the id of this kernel's node
  * @s: port; the region is attached
- * @nid: wanted, or negative: any
+ * @nid: wanted node id, or negative: any
  *
- * Return: 0, or a negative errno after telling the reason: the port is as it was.
+ * Return: 0, or a negative errno after logging the reason; the port is then unchanged.
  * Context: may sleep.
  */
 int rmc_shared_claim(struct rmc_shared *s, s32 nid)
@@ -68,9 +68,9 @@ int rmc_shared_claim(struct rmc_shared *s, s32 nid)
 }
 
 /**
- * rmc_shared_has_doorbell() - peers can interrupt us
+ * rmc_shared_has_doorbell() - publish our doorbell: peers can interrupt us
  * @s: port; its node's id is claimed, @s->irq is set
- * @doorbell: by what they know it, not 0
+ * @doorbell: address for struct rmc_region_node, not 0
  */
 void rmc_shared_has_doorbell(struct rmc_shared *s, u32 doorbell)
 {
@@ -80,7 +80,7 @@ void rmc_shared_has_doorbell(struct rmc_shared *s, u32 doorbell)
 }
 
 /**
- * rmc_shared_rung() - a peer rang
+ * rmc_shared_rung() - handle the interrupt of our doorbell
  * @s: port
  *
  * Context: interrupt.
@@ -97,7 +97,7 @@ void rmc_shared_rung(struct rmc_shared *s)
 /**
  * rmc_shared_start() - see struct rmc_transport
  * @port: port
- * @kick: to call when a peer rang
+ * @kick: to call when a peer rings our doorbell
  * @data: for @kick
  */
 void rmc_shared_start(struct rmc_port *port, void (*kick)(void *data), void *data)
@@ -128,7 +128,7 @@ void rmc_shared_stop(struct rmc_port *port)
  * rmc_shared_reclaim() - see struct rmc_transport
  * @port: port
  *
- * Return: 0, or a negative errno after telling the reason. Context: may sleep.
+ * Return: 0, or a negative errno after logging the reason. Context: may sleep.
  */
 int rmc_shared_reclaim(struct rmc_port *port)
 {

@@ -8,12 +8,12 @@
 #include "transport.h"
 
 /**
- * struct rmc_shared - the part of such a port that is the same for all transports
+ * struct rmc_shared - the part of such a port that all transports share
  * @port: port
- * @region: the memory, which the transport mapped
- * @doorbell: by what peers know our doorbell (struct rmc_region_node); 0: we have none
- * @irq: its interrupt; 0: none
- * @kick: what wakes the workers; NULL while there are none
+ * @region: memory that the transport mapped
+ * @doorbell: address of our doorbell (struct rmc_region_node); 0: none
+ * @irq: interrupt of the doorbell; 0: none
+ * @kick: wakes the workers; NULL while there are none
  * @kick_data: for @kick
  */
 struct rmc_shared {

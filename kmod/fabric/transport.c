@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which transports there are. */
+/* Table of transports. */
 #include "transport.h"
 
-/* The first one that is present is the default. */
+/* The first transport that is present is the default. */
 static const struct rmc_transport *const transports[] = {
 #ifdef CONFIG_PCI
 	&rmc_ivshmem,
@@ -15,7 +15,7 @@ static const struct rmc_transport *const transports[] = {
 
 /**
  * rmc_transport_find() - transport by name
- * @name: as the user spelled it
+ * @name: name that the user gave
  *
  * Return: transport or NULL.
  */
@@ -30,7 +30,7 @@ const struct rmc_transport *rmc_transport_find(const char *name)
 }
 
 /**
- * rmc_transport_default() - the transport when nobody chose one
+ * rmc_transport_default() - the transport when the user names none
  * @cfg: the rest of the configuration
  *
  * Return: transport. Context: may sleep.

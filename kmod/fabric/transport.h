@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The kernel side of a fabric: how it comes to be, besides the operations of
- * fabric.h that the pipelines use. A transport is a file that fills in one
- * struct rmc_transport.
+ * The kernel side of a fabric: set-up and tear-down. The operations that the pipelines use
+ * are in fabric.h. A transport is a file that fills in one struct rmc_transport.
  */
 #ifndef RMC_TRANSPORT_H
 #define RMC_TRANSPORT_H
@@ -14,15 +13,16 @@ struct rmc_port;
 
 /**
  * struct rmc_transport - a kind of fabric
- * @name: as the fabric= parameter spells it
+ * @name: value of the fabric= parameter
  * @kind: enum rmc_fabric_kind
- * @present: is there what it needs; loopback, which needs nothing, has none
- * @open: set up a port and claim its nodes; tells the reason when it fails
- * @start: nodes and workers exist: call @kick when a peer in another kernel
- *	rang, from any context; may be NULL
- * @stop: mirror of @start: no call of @kick runs or comes after it
- * @reclaim: claim the id of the local node again, which was fenced, and store the epoch:
- *	0, or a negative errno after telling the reason; NULL: none ever is
+ * @present: true if this machine has what the transport needs; NULL for loopback, which
+ *	needs nothing
+ * @open: set up a port and claim its nodes; logs the reason of a failure
+ * @start: nodes and workers exist: from now on call @kick, from any context, when a peer in
+ *	another kernel rings the doorbell; may be NULL
+ * @stop: mirror of @start: on return no call of @kick runs, and none follows
+ * @reclaim: claim the id of the fenced local node again and store the epoch; returns 0, or a
+ *	negative errno after logging the reason; NULL where no node can be fenced
  * @close: mirror of @open; the nodes have left
  */
 struct rmc_transport {
@@ -36,19 +36,18 @@ struct rmc_transport {
 	void (*close)(struct rmc_port *port);
 };
 
-/* Channels closed by one call on a worker, which does nothing else meanwhile */
+/* Most channels that one call on a worker closes; the worker does nothing else meanwhile */
 #define RMC_RETIRE_BATCH	32
 
 /**
- * struct rmc_retire - channels of one requester whose ends are being closed, so that
- *	their memory can be freed
+ * struct rmc_retire - channels of one requester that are being closed to free their memory
  * @from: endpoint of the requester
- * @n: how many are closed
+ * @n: number of closed channels
  * @to: out, endpoints of their servers
- * @may: the transport's: may those to the units of a node go; called on the requester's
- *	worker, @unused: it has no queue pair
- * @closed: likewise: the requester closed its end of them. Adds at most one entry per RRPP
- *	of the node to @to, for which there is room.
+ * @may: set by the transport: true if the channels to the units of a node may be closed;
+ *	called on the requester's worker; @unused: the requester has no queue pair
+ * @closed: set by the transport: the requester has closed its end of them. Adds at most one
+ *	entry per RRPP of the node to @to, for which there is room.
  */
 struct rmc_retire {
 	u32 from;
@@ -60,18 +59,18 @@ struct rmc_retire {
 
 /**
  * struct rmc_port - this kernel's end of a fabric
- * @fabric: as the pipelines see it; fabric.local is filled in by the device
- * @transport: who made it
+ * @fabric: the part that the pipelines use; the device fills in fabric.local
+ * @transport: transport that opened the port
  * @first: lowest node id hosted here
  * @locals: number of node ids hosted here, from @first on
- * @epoch: under which the node @first was claimed last; 0: nothing is claimed, since no other
+ * @epoch: epoch of the last claim of node @first; 0: no claim is needed, since no other
  *	kernel can have the ids
- * @poll_us_max: parked workers look by themselves after at most this; 0: never
- * @memtype: how the memory is cached
- * @channel_bytes: memory of channels, where it is allocated when they are used
- * @unused: has a unit hosted here no queue pair; given by the device, as is
- * @retire: close both ends of what the transport wants to free; may sleep. Between start
- *	and stop of the transport
+ * @poll_us_max: a parked worker polls again after at most this time; 0: never
+ * @memtype: cache mode of the memory
+ * @channel_bytes: memory of channels, where channels are allocated on demand
+ * @unused: set by the device: true if a unit hosted here has no queue pair
+ * @retire: set by the device: close both ends of the channels that the transport wants to
+ *	free; may sleep; only between start and stop of the transport
  */
 struct rmc_port {
 	struct rmc_fabric fabric;
@@ -86,13 +85,13 @@ struct rmc_port {
 	void (*retire)(struct rmc_port *port, struct rmc_retire *r);
 };
 
-/* Shortest sleep of a parked worker that looks by itself, microseconds */
+/* Shortest sleep of a parked worker without a doorbell, microseconds */
 #define RMC_POLL_US_MIN		50
-/* With doorbells nobody waits for the poll; it only moves the heartbeat. */
+/* With a doorbell no request waits for this poll; it only advances the heartbeat. */
 #define RMC_DOORBELL_POLL_FACTOR	25
 
-/* Peers can wake our workers: look less often, but well within the time after
- * which they think that we are dead.
+/* Peers can wake our workers: poll less often, but well within the time after which
+ * peers take us for dead.
  */
 static inline void rmc_port_has_doorbell(struct rmc_port *port)
 {

@@ -7,13 +7,13 @@
  *	  mmap(region) ----------> file <---------- mmap(region)
  *	  write(doorbells + "B") ----> pipe ----------> SIGIO -> interrupt
  *
- * Such a kernel's own address space is that of a process, so what the host
- * maps there is kernel memory like any other. Each node has a named pipe beside
- * the file; a byte in it interrupts the node's kernel, which wakes its parked
- * workers. rmc_region_node.doorbell is 1 when a node has one. Without pipes,
- * parked workers look by themselves, at the latest after poll_us_max.
+ * Such a kernel's own address space is that of a process, so what the host maps there is
+ * ordinary kernel memory. Each node has a named pipe beside the file. A byte in the pipe
+ * interrupts the node's kernel, which wakes its parked workers. rmc_region_node.doorbell
+ * is 1 when a node has a pipe. Without pipes, a parked worker polls again after at most
+ * poll_us_max.
  *
- * The host is trusted as a hypervisor is; peers are not.
+ * The host is trusted like a hypervisor; peers are not.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -25,15 +25,15 @@
 #include <os.h>
 #include "shared.h"
 
-/* doorbell of a node that has one */
+/* rmc_region_node.doorbell of a node that has a pipe */
 #define UML_BELL	1
 
 /**
- * struct uml - the port and what it has of the host
- * @shared: port, and the file, mapped
- * @fd: of the file
- * @bell: pipes by node id, of the host's file descriptors; negative: none. All
- *	negative when this node could not make its own interrupt.
+ * struct uml - the port and its files of the host
+ * @shared: port, and the mapped file
+ * @fd: the host's file descriptor of the file
+ * @bell: doorbell pipes by node id, file descriptors of the host; negative: none. All are
+ *	negative when this node has no interrupt of its own.
  */
 struct uml {
 	struct rmc_shared shared;
@@ -55,7 +55,7 @@ static void uml_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane)
 	smp_mb();
 	if (!rmc_endpoint_parked(f, dst, lane) || u->bell[nid] < 0)
 		return;
-	/* it does not block; a pipe that is full has been rung */
+	/* does not block; a full pipe already interrupts the peer */
 	if (READ_ONCE(f->node[nid].doorbell) == UML_BELL)
 		os_write_file(u->bell[nid], "", 1);
 }
@@ -72,7 +72,7 @@ static irqreturn_t doorbell(int irq, void *data)
 	struct uml *u = data;
 	char rings[64];
 
-	/* empty it first: who rings after we looked shall interrupt us again */
+	/* empty the pipe first: a later ring must interrupt us again */
 	while (os_read_file(u->bell[u->shared.port.first], rings, sizeof(rings)) == sizeof(rings))
 		;
 	rmc_shared_rung(&u->shared);
@@ -91,7 +91,7 @@ static int map_region(struct uml *u, const char *path)
 	u->fd = os_open_file(path, of_cloexec(of_rdwr(OPENFLAGS())), 0);
 	if (u->fd < 0)
 		return u->fd;
-	/* all of it now: later the host would stop us for it page by page */
+	/* populate it now: later faults of the host would stop us page by page */
 	addr = syscall(__NR_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
 		       u->fd, 0);
 	if (addr == -1) {
@@ -111,7 +111,7 @@ static void unmap_region(struct uml *u)
 
 static int open_doorbell(const char *bells, u32 nid)
 {
-	/* read and write: opening it waits for nobody, and it never hangs up */
+	/* read and write: the open does not wait for a peer, and the pipe never hangs up */
 	char *path = kasprintf(GFP_KERNEL, "%s%u", bells, nid);
 	int fd;
 
@@ -139,7 +139,7 @@ static void close_doorbells(struct uml *u)
 	}
 }
 
-/* No doorbell is no error. */
+/* The port works without doorbells, so this returns no error. */
 static void set_up_doorbells(struct uml *u, const char *bells)
 {
 	u32 i, first = u->shared.port.first;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How a node becomes a member of a fabric, and leaves it (node.c).
- *
- * What a node knows of its peers. The worker that runs RGP and RCP (of the head,
- * where there are several units) looks at the node table every tick; the data path,
- * the state in sysfs and the events that applications read (kmod/dev/watch.c) all follow
- * from this one view, so they never contradict each other.
+ * Membership: a node joins a fabric and leaves it (node.c), and keeps a view of its peers
+ * (peer.c). The worker that runs RGP and RCP, of the head where there are several units,
+ * polls the node table every tick. The data path, the state in sysfs and the events that
+ * applications read (kmod/dev/watch.c) all follow from this one view, so they never
+ * contradict each other.
  */
 #ifndef RMC_MEMBER_H
 #define RMC_MEMBER_H
@@ -25,7 +24,7 @@ void rmc_node_tick_req(struct rmc_node *node, u32 now_ms);
 void rmc_node_tick_srv(struct rmc_node *node, u32 now_ms);
 void rmc_peers_poll(struct rmc_node *node);
 
-/* A peer came or went, or this node was fenced; the kernel side tells who wants to know */
+/* A peer came up or went down, or this node was fenced; the kernel side reports it */
 void rmc_os_node_event(struct rmc_node *node, u32 type, u32 nid, u32 epoch);
 
 #endif

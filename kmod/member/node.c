@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Nodes: set-up, joining and leaving a fabric, and the periodic look at peers and
+ * Nodes: set-up, joining and leaving a fabric, and the periodic check of peers and
  * time-outs.
  *
- * How a node joins a fabric whose nodes come and go (fabric->sync != NULL).
- * Channels hold positions, so both ends must agree to start from zero:
+ * Joining a fabric whose nodes come and go (fabric->sync != NULL). Channels hold
+ * positions, so both ends must agree to start from zero:
  *
- *   joiner b: epoch++, state JOINING; waits until every peer a that is alive
- *             wrote sync[a][b] = epoch(b); zeroes all its channels; UP.
- *   peer a:   sees a new epoch of b: RGP/RCP end what is in flight to b and
+ *   joiner b: epoch++, state JOINING; waits until every live peer a has written
+ *             sync[a][b] = epoch(b); zeroes all its channels; UP.
+ *   peer a:   sees a new epoch of b: RGP/RCP end operations in flight to b and
  *             close their end, then the RRPP closes its end and writes sync.
  *   either:   opens a channel only while itself and the peer are UP and each
  *             has acknowledged the other's epoch.
  *
- * Acknowledging is each unit's own business, for its own ends: a row of sync is one
- * unit's. All else is the head's.
+ * Each unit acknowledges for its own ends: a row of sync belongs to one unit. The head does
+ * the rest.
  */
 #include "../core/complete.h"
 #include "../core/pipeline.h"
@@ -65,7 +65,7 @@ static struct rmc_node *create_unit(struct rmc_fabric *f, u32 ep, u32 itt_entrie
 }
 
 /**
- * rmc_node_create() - make a node with all its units
+ * rmc_node_create() - create a node with all its units
  * @f: fabric
  * @nid: node id, less than @f->nodes
  * @itt_entries: operations in flight, per unit
@@ -122,9 +122,9 @@ void rmc_node_destroy(struct rmc_node *node)
 }
 
 /*
- * Under the epoch that the transport claimed, or else the next one. If the entry is not as
- * it was then, or as in @claim, another kernel has the id: the node keeps its older epoch,
- * and the next tick fences it.
+ * Announces a node under the epoch that the transport claimed, or else the next one. If the
+ * entry differs from that claim, or from @claim, another kernel has the id: the node keeps
+ * its older epoch, and the next tick fences it.
  */
 static void announce(struct rmc_node *node, u64 claim, u32 now_ms)
 {
@@ -139,7 +139,7 @@ static void announce(struct rmc_node *node, u64 claim, u32 now_ms)
 	/* full barrier; pairs with the acquire in rmc_peers_poll() */
 	if (rmc_os_cas64(&self->claim, claim, rmc_claim(RMC_NODE_JOINING, epoch)) != claim)
 		return;
-	/* other units take no notice yet: they do not run, left with us, or are fenced */
+	/* other units do not react yet: they do not run, have left with us, or are fenced */
 	WRITE_ONCE(node->epoch, epoch);
 	node->join_ms = now_ms;
 	if (!node->left)
@@ -156,12 +156,12 @@ static void announce(struct rmc_node *node, u64 claim, u32 now_ms)
 
 /**
  * rmc_node_join() - announce a node
- * @node: head of the node; its workers do not run yet, or it left and the caller is its
+ * @node: head of the node; its workers do not run yet, or it has left and the caller is its
  *	RRPP worker. Where a transport claimed its id, @node->claimed is the epoch
  * @now_ms: node milliseconds
  *
- * rmc_node_join_poll() completes it. Does nothing for a node that left and whose id
- * another kernel has claimed since: that one is fenced, or will be.
+ * rmc_node_join_poll() completes it. Does nothing for a node that has left and whose id
+ * another kernel has claimed since: the next tick fences it.
  */
 void rmc_node_join(struct rmc_node *node, u32 now_ms)
 {
@@ -174,12 +174,12 @@ void rmc_node_join(struct rmc_node *node, u32 now_ms)
 
 /**
  * rmc_node_rejoin() - announce a node that was fenced
- * @node: unit, the head first, whose RGP and RCP let go of all channels; the caller is
+ * @node: unit, the head first, whose RGP and RCP have closed all channels; the caller is
  *	its RRPP worker
  * @now_ms: node milliseconds
  *
- * Its id is ours again: the transport claimed it, under the epoch @node->claimed.
- * Contexts, segments and queue pairs are those of before.
+ * The transport has claimed the id again, under the epoch @node->claimed. Contexts,
+ * segments and queue pairs are unchanged.
  */
 void rmc_node_rejoin(struct rmc_node *node, u32 now_ms)
 {
@@ -192,13 +192,13 @@ void rmc_node_rejoin(struct rmc_node *node, u32 now_ms)
 		WRITE_ONCE(node->left, true);
 		announce(node, READ_ONCE(node->fabric->node[node->nid].claim), now_ms);
 	}
-	/* under the new epoch: nobody is fenced twice; pairs with the acquire
-	 * in rmc_peers_poll()
+	/* under the new epoch: the node is not fenced again; pairs with the
+	 * acquire in rmc_peers_poll()
 	 */
 	smp_store_release(&node->fenced, false);
 }
 
-/* Did all units of the peer let go of our channels? */
+/* True if all units of the peer have acknowledged our epoch. */
 static bool acknowledged(struct rmc_node *node, u32 nid)
 {
 	struct rmc_fabric *f = node->fabric;
@@ -212,35 +212,35 @@ static bool acknowledged(struct rmc_node *node, u32 nid)
 	return true;
 }
 
-/* Does the peer still have to acknowledge our epoch? */
+/* Does the join have to wait for this peer's acknowledgement? */
 static bool awaited(struct rmc_node *node, u32 nid, u32 now_ms)
 {
 	struct rmc_fabric *f = node->fabric;
 	s32 waited = now_ms - node->join_ms;
 	s32 dead_ms = f->dead_ms;
-	/* pairs with what made the peer JOINING or UP: rmc_node_join(), set_state() */
+	/* pairs with the peer's change to JOINING or UP: rmc_node_join(), set_state() */
 	u32 state = smp_load_acquire(&f->node[nid].state);
 
 	if (nid == node->nid || (state != RMC_NODE_UP && state != RMC_NODE_JOINING))
 		return false;
 	if (acknowledged(node, nid))
 		return false;
-	/* dead ones leave their state behind; live ones get some more time */
+	/* the entry of a dead peer keeps its state; a live peer gets more time */
 	if (waited > dead_ms && READ_ONCE(f->node[nid].heartbeat) == node->peer_beat[nid])
 		return false;
 	return waited < 4 * dead_ms;
 }
 
-/* Nodes of this kernel went up or down: all are to look, see rmc_peers_poll(). */
+/* A node of this kernel went up or down: all nodes have to poll, see rmc_peers_poll(). */
 static void changed(struct rmc_fabric *f)
 {
-	/* release: also when the counter is never looked at */
+	/* pairs with the acquires in rmc_peers_poll() and rmc_node_tick_srv() */
 	rmc_os_inc_release(&f->changes);
 }
 
 /*
- * The entry says so, unless somebody took the id over: this kernel may have stood still
- * since it last looked, and a successor's entry is not to be touched.
+ * Sets the state in our entry, unless another kernel has taken over the id: this kernel may
+ * have been paused since the last check, and must not write a successor's entry.
  *
  * Full barrier; pairs with the acquire in rmc_peer_up() and rmc_peers_poll().
  */
@@ -255,7 +255,7 @@ static bool set_state(struct rmc_node *node, u32 state)
 	return true;
 }
 
-/* No channels, no doorbells, and no older epochs of peers to let go of. */
+/* Start of a unit: no channels, no doorbells, and all peers' epochs acknowledged. */
 static void start_unit(struct rmc_node *unit)
 {
 	struct rmc_fabric *f = unit->fabric;
@@ -274,7 +274,7 @@ static void start_unit(struct rmc_node *unit)
 }
 
 /**
- * rmc_node_join_poll() - go on with joining
+ * rmc_node_join_poll() - continue joining
  * @node: head of the node; the caller is its RRPP worker, its ticks run
  * @now_ms: node milliseconds
  *
@@ -316,11 +316,11 @@ void rmc_node_leave(struct rmc_node *node)
 }
 
 /**
- * rmc_node_down_srv() - take a node out that may come back: the RRPP's half
+ * rmc_node_down_srv() - take a node down that may come back: the RRPP's half
  * @node: unit, the head first; the caller is its RRPP worker
  *
- * rmc_node_down_req() and, for nodes of the same kernel, closing their ends
- * complete it. rmc_node_join() brings the node back.
+ * rmc_node_down_req() completes it; other nodes of this kernel close their ends.
+ * rmc_node_join() brings the node back.
  *
  * Context: worker, does not sleep.
  */
@@ -343,12 +343,11 @@ void rmc_node_down_srv(struct rmc_node *node)
 }
 
 /**
- * rmc_node_down_req() - the half of RGP and RCP
- * @node: unit, of which rmc_node_down_srv() was called; the caller is its RGP
- *	and RCP worker
+ * rmc_node_down_req() - take a node down: the half of RGP and RCP
+ * @node: unit, after rmc_node_down_srv(); the caller is its RGP and RCP worker
  *
- * What is in flight ends with RMC_S_NODE_DOWN, and so does what is asked for
- * while the node is down.
+ * Operations in flight complete with RMC_S_NODE_DOWN, and so do operations posted while
+ * the node is down.
  *
  * Context: worker, does not sleep.
  */
@@ -361,10 +360,10 @@ void rmc_node_down_req(struct rmc_node *node)
 }
 
 /**
- * rmc_node_fence() - let go of channels that are a successor's
+ * rmc_node_fence() - close the server ends of a unit whose node id has a successor
  * @node: unit; the caller is its RRPP worker
  *
- * Somebody else has our id: this kernel stood still for so long that it looked dead.
+ * Another kernel has claimed our id: this kernel was paused for so long that it seemed dead.
  *
  * Context: worker, does not sleep.
  */
@@ -397,7 +396,7 @@ void rmc_node_tick_req(struct rmc_node *node, u32 now_ms)
 	u32 gap_ms = min_t(u32, f->dead_ms / 2, RMC_TICK_GAP_MS);
 
 	/*
-	 * Whoever was paused must not blame the peers for the time it slept. They may
+	 * A node that was paused must not count that time against its peers. They may
 	 * have been paused as well, and resume a moment later.
 	 */
 	node->req_ms += min_t(u32, passed, gap_ms);
@@ -413,7 +412,7 @@ void rmc_node_tick_req(struct rmc_node *node, u32 now_ms)
 	rmc_peers_poll(node);
 }
 
-/* Server ends of peers that are gone, or back under a new epoch. */
+/* Server ends of peers that are down, or up under a new epoch, are closed. */
 static void close_stale(struct rmc_node *node)
 {
 	struct rmc_fabric *f = node->fabric;
@@ -448,12 +447,12 @@ void rmc_node_tick_srv(struct rmc_node *node, u32 now_ms)
 		node->srv_changes = changes;
 		return;
 	}
-	/* also where it left before: its channels and doorbells are a successor's; pairs
+	/* also if it has left before: its channels and doorbells are a successor's; pairs
 	 * with the release in rmc_node_fence()
 	 */
 	if (unlikely(!node->fenced && smp_load_acquire(&node->head->fenced)))
 		rmc_node_fence(node);
-	/* not before the head joined again under the epoch it has; pairs with the
+	/* not before the head has joined again under its epoch; pairs with the
 	 * release in announce()
 	 */
 	if (node->fenced || (node != node->head && smp_load_acquire(&node->head->left)))
@@ -477,8 +476,8 @@ void rmc_node_tick_srv(struct rmc_node *node, u32 now_ms)
 		    READ_ONCE(*rmc_sync_word(f, node->ep, i)) == epoch)
 			continue;
 		/*
-		 * The peer may have come back since close_stale(). If the word was not ours
-		 * but a predecessor's, who had stood still, ends of this epoch are open.
+		 * The peer may have come back since close_stale(). If a paused predecessor
+		 * of ours wrote the word, ends of this epoch are open.
 		 */
 		for (ep = rmc_endpoint(f, i); ep < rmc_endpoint(f, i + 1); ep++)
 			if (node->in[ep] && node->in[ep]->epoch != epoch)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Peers that come, go, fall silent and come back. */
+/* A node's view of its peers: they come up, go down, fall silent and come back. */
 #include "../core/complete.h"
 #include "../core/pipeline.h"
 #include "member.h"
 
 /*
- * Does the heartbeat move? Where all nodes are in this kernel there is none to
- * look at: their states are always true.
+ * Checks the heartbeat. Where all nodes are in this kernel there is none: their states
+ * are always correct.
  */
 static void check_beat(struct rmc_node *node, u32 nid, bool up, u32 epoch)
 {
@@ -23,7 +23,7 @@ static void check_beat(struct rmc_node *node, u32 nid, bool up, u32 epoch)
 	}
 }
 
-/* The channels to a peer that is not there as it was. */
+/* Closes or marks the channels to a peer that is down, silent or in a new epoch. */
 static void check_channels(struct rmc_node *node, u32 nid, bool up, u32 epoch)
 {
 	struct rmc_abort down = { .nid = nid, .status = RMC_S_NODE_DOWN };
@@ -44,11 +44,11 @@ static void check_channels(struct rmc_node *node, u32 nid, bool up, u32 epoch)
 		rmc_stat_inc(node, peer_downs);
 		rmc_itt_abort(node, &down);
 	}
-	/* of the first one it counts for all */
+	/* the flag of the first channel counts for all */
 	out[0]->down = silent;
 }
 
-/* Take the new state over and tell what became of the old one. */
+/* Stores the new state, and reports the change. */
 static void change_state(struct rmc_node *node, u32 nid, u32 state, u32 epoch)
 {
 	struct rmc_peer *p = &node->peer[nid];
@@ -62,7 +62,7 @@ static void change_state(struct rmc_node *node, u32 nid, u32 state, u32 epoch)
 		rmc_os_node_event(node, RMC_EVENT_NODE_UP, nid, epoch);
 }
 
-/* Somebody cut the link by command. */
+/* True if a fault (down=1) cuts the link. */
 static bool link_is_cut(const struct rmc_node *node, u32 nid)
 {
 	const struct rmc_filter *flt =
@@ -71,7 +71,7 @@ static bool link_is_cut(const struct rmc_node *node, u32 nid)
 	return rmc_os_filters() && flt && flt->fault.down;
 }
 
-/* May each unit use its channels to the peer's, and they theirs to ours? */
+/* True if all our units and all units of the peer have acknowledged each other's epoch. */
 static bool all_linked(struct rmc_node *node, u32 nid, u32 epoch)
 {
 	struct rmc_fabric *f = node->fabric;
@@ -109,7 +109,7 @@ static void report(struct rmc_node *node, u32 nid, u32 state, u32 epoch)
 static u32 poll_peer(struct rmc_node *node, u32 nid)
 {
 	struct rmc_fabric *f = node->fabric;
-	/* both words at once; pairs with rmc_node_join() and set_state() */
+	/* both words at once; pairs with announce() and set_state() */
 	u64 claim = smp_load_acquire(&f->node[nid].claim);
 	u32 state = rmc_claim_state(claim), epoch = rmc_claim_epoch(claim);
 	bool up = state == RMC_NODE_UP;
@@ -123,11 +123,11 @@ static u32 poll_peer(struct rmc_node *node, u32 nid)
 }
 
 /**
- * rmc_peers_poll() - look at all peers: heartbeats, epochs, what to tell of them
+ * rmc_peers_poll() - poll all peers: heartbeats, epochs, events to report
  * @node: unit; the caller is its RGP and RCP worker
  *
- * Where all nodes are in this kernel it looks only after a change, so that
- * many idle nodes cost nothing.
+ * Where all nodes are in this kernel it polls only after a change, so idle nodes cost
+ * nothing.
  *
  * Context: worker, does not sleep.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Validating a configuration, and choosing what it leaves open. */
+/* Validates a configuration, and chooses the values that it leaves open. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/cpu.h>
@@ -21,7 +21,7 @@ static int check_order(const char *name, u32 value, u32 lo, u32 hi)
 	return value ? check_range(name, value, lo, hi) : 0;
 }
 
-/* 0 leaves it open. */
+/* 0: not set by the user. */
 static int check_power(const char *name, u32 value, u32 lo, u32 hi)
 {
 	if (!value || (is_power_of_2(value) && value >= lo && value <= hi))
@@ -65,8 +65,8 @@ static int check(const struct rmc_config *cfg)
 }
 
 /*
- * The next of these: isolated CPUs first; then from the highest down, which leaves CPU 0
- * for last. nr_cpu_ids: there is none.
+ * A CPU of @there but not of @taken: isolated CPUs first; then from the highest down, so
+ * CPU 0 comes last. nr_cpu_ids: none.
  */
 static unsigned int choose_cpu(const struct cpumask *there, const struct cpumask *taken)
 {
@@ -96,9 +96,9 @@ static void choose_cpus(struct rmc_config *cfg, u32 want)
 
 /**
  * rmc_sabre_mode_find() - mechanism of SABRes by name
- * @name: as the user spelled it
+ * @name: name that the user gave
  *
- * Return: enum rmc_sabre_mode; RMC_SABRE_DEFAULT: there is none of that name.
+ * Return: enum rmc_sabre_mode; RMC_SABRE_DEFAULT: unknown name.
  */
 u32 rmc_sabre_mode_find(const char *name)
 {
@@ -116,7 +116,7 @@ u32 rmc_sabre_mode_find(const char *name)
 }
 
 /*
- * As many units as there are CPUs for, where each has a worker; a per-tile NI has
+ * Where each unit has a worker, as many units as there are CPUs; a per-tile NI has
  * fewer RRPPs than tiles (T18 section 6.2.2).
  */
 static int choose_units(struct rmc_config *cfg, unsigned int online)
@@ -151,10 +151,10 @@ static u32 choose_channel_mib(void)
 }
 
 /**
- * rmc_config_settle() - validate a configuration and choose what it leaves open
+ * rmc_config_settle() - validate a configuration and choose the values that it leaves open
  * @cfg: configuration
  *
- * Return: 0, or -EINVAL after telling the reason and the cure.
+ * Return: 0, or -EINVAL after logging the reason and the remedy.
  * Context: may sleep.
  */
 int rmc_config_settle(struct rmc_config *cfg)
@@ -183,9 +183,9 @@ int rmc_config_settle(struct rmc_config *cfg)
 }
 
 /**
- * rmc_config_workers() - choose what depends on the number of workers
+ * rmc_config_workers() - choose the values that depend on the number of workers
  * @cfg: settled configuration
- * @workers: how many there are, which the fabric decides
+ * @workers: number of workers, which the fabric decides
  *
  * Context: may sleep.
  */
@@ -195,7 +195,7 @@ void rmc_config_workers(struct rmc_config *cfg, u32 workers)
 	cfg->any_cpu = cpumask_empty(&cfg->cpus);
 	if (cfg->any_cpu)
 		choose_cpus(cfg, workers);
-	/* a spinning thread per CPU, and one CPU left for applications? */
+	/* do not share if each worker has its own CPU and one is left for applications */
 	if (cfg->share < 0)
 		cfg->share = workers > cpumask_weight(&cfg->cpus) || workers >= num_online_cpus();
 	cpus_read_unlock();
@@ -204,7 +204,7 @@ void rmc_config_workers(struct rmc_config *cfg, u32 workers)
 /**
  * rmc_config_cpu() - CPU of a worker
  * @cfg: settled configuration
- * @worker: number of the worker; dealt round robin
+ * @worker: number of the worker; CPUs are assigned round-robin
  *
  * Return: CPU number.
  */
@@ -220,12 +220,12 @@ unsigned int rmc_config_cpu(const struct rmc_config *cfg, u32 worker)
 }
 
 /**
- * rmc_config_spare_cpu() - where a worker runs whose CPU goes offline
+ * rmc_config_spare_cpu() - new CPU for a worker whose CPU goes offline
  * @cfg: settled configuration
- * @there: CPUs that stay, not empty
- * @taken: CPUs on which other workers run
+ * @there: CPUs that stay online, not empty
+ * @taken: CPUs of other workers
  *
- * As at the start: one of those that the user named, else any; one without a worker first.
+ * Chooses as at the start: a CPU that the user named, else any; CPUs without a worker first.
  *
  * Return: CPU number. Context: may sleep, or cpus_read_lock() or its writer's is held.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What to emulate, as a plain object. How it was given (module parameters, in
- * main.c) and what runs because of it (device.h) are other matters.
+ * Configuration of the emulator, as a plain object. main.c fills it in from the module
+ * parameters; device.h has the state that runs by it.
  */
 #ifndef RMC_CONFIG_H
 #define RMC_CONFIG_H
@@ -10,28 +10,27 @@
 #include "../fabric/transport.h"
 #include "../ni/ni.h"
 
-/* Sets of worker threads; how many are in one is the NI organisation's matter */
+/* Sets of worker threads; the NI organisation decides the number of workers in a set */
 #define RMC_MAX_SETS		64
 /*
- * Memory for loopback's channels, which cannot be swapped: 1 / RMC_CHANNEL_SHARE of
- * what the machine has. At least as many MiB as 128 nodes take that all talk to all
- * (200), but not more than half of the machine.
+ * Memory for loopback's channels, which cannot be swapped: 1 / RMC_CHANNEL_SHARE of the
+ * machine's memory. At least enough for all channels of 128 nodes (200 MiB), but at most
+ * half of the machine's memory.
  */
 #define RMC_CHANNEL_SHARE	8
 #define RMC_CHANNEL_MIB_MIN	256
 
 /*
- * What is counted: field of struct rmc_quota, default per user, default per context.
+ * Quotas: field of struct rmc_quota, default per user, default per context.
  *
- *   qps		queue pairs, of one node. A node has RMC_MAX_QPS: four users can
- *			have their full share of it, and two contexts.
+ *   qps		queue pairs of one node. RMC_MAX_QPS of a node are the full quotas
+ *			of four users, or of two contexts.
  *   files		open contexts. A process may usually open 1024 files; each takes
  *			up to 20 KiB of kernel memory.
- *   buffers		local buffers: 16 files with as many as a file can have.
+ *   buffers		local buffers: the maximum of 16 files.
  *   queue_mib		MiB of queue pairs' kernel memory, of all nodes: 256 of the
  *			longest queues take 21 MiB, in the split organisation 42 MiB.
- *   waits		io_uring commands that wait: 16 files with as many as a file can
- *			have, some 6 MiB.
+ *   waits		io_uring commands that wait: the maximum of 16 files, some 6 MiB.
  */
 #define RMC_QUOTAS(X)				\
 	X(qps,		256,	512)		\
@@ -58,22 +57,22 @@ struct rmc_quota {
 };
 
 /**
- * struct rmc_config - what to emulate
+ * struct rmc_config - configuration of the emulator
  * @fabric: the fabric, and this kernel's place in it
- * @ni: NI organisation; NULL until rmc_config_settle() chose one
+ * @ni: NI organisation; NULL until rmc_config_settle() chooses one
  * @sets: sets of worker threads
- * @frontends: per unit, in the split organisation
+ * @frontends: frontends per unit, in the split organisation
  * @itt: operations in flight per node
- * @att_entries: SABRes active at once per node
+ * @att_entries: active SABRes per node
  * @att_depth: lines of one SABRe fetched ahead
- * @att_stall_ms: an active SABRe whose requests stay away is ended after this
- * @sabre: enum rmc_sabre_mode of segments that leave it open
- * @local: operations between ends of one worker need no packets, at first
+ * @att_stall_ms: an active SABRe without requests is ended after this
+ * @sabre: enum rmc_sabre_mode of segments registered with RMC_SABRE_DEFAULT
+ * @local: initial value of rmc_node.local: the local path is allowed
  * @park_us: an idle worker spins this long before it parks
  * @share: workers share CPUs with applications; -1 until rmc_config_workers()
  * @cpus: CPUs of the worker threads; empty: choose
- * @any_cpu: workers may run on others than @cpus: nobody chose these
- * @quota: of users and contexts
+ * @any_cpu: the user named no CPUs, so workers may leave @cpus
+ * @quota: quotas of users and contexts
  */
 struct rmc_config {
 	struct rmc_fabric_config fabric;

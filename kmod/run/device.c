@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Bringing up and down what runs: port, nodes, workers. */
+/* Starts and stops the port, its nodes and workers. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/cpu.h>
@@ -9,7 +9,7 @@
 #include "device.h"
 #include "retire.h"
 
-/* A peer in another kernel rang. */
+/* Called when a peer in another kernel rings the doorbell. */
 static void kick_all(void *data)
 {
 	struct rmc_device *rmc = data;
@@ -62,7 +62,7 @@ static void destroy_nodes(struct rmc_device *rmc)
 	rmc->node = NULL;
 }
 
-/* Both halves of each unit go to workers of a set. */
+/* Assigns both halves of each unit to workers of a set. */
 static void deal_units(struct rmc_device *rmc, struct rmc_node *node, struct rmc_worker *set)
 {
 	const struct rmc_fabric *f = &rmc->port->fabric;
@@ -80,7 +80,7 @@ static void deal_units(struct rmc_device *rmc, struct rmc_node *node, struct rmc
 	}
 }
 
-/* Sets of workers; nodes are dealt to the sets round robin. */
+/* Creates the sets of workers; nodes are assigned to the sets round-robin. */
 static int create_workers(struct rmc_device *rmc)
 {
 	struct rmc_config *cfg = &rmc->cfg;
@@ -117,7 +117,7 @@ static void destroy_workers(struct rmc_device *rmc)
 	rmc->worker = NULL;
 }
 
-/* Peers acknowledge within some of their ticks; dead ones are not waited for. */
+/* Live peers acknowledge within some of their ticks; the join does not wait for dead ones. */
 static int wait_up(struct rmc_device *rmc, struct rmc_node *node)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(5 * rmc->cfg.fabric.dead_ms);
@@ -161,12 +161,12 @@ static void stop_workers(struct rmc_device *rmc)
 
 	for (i = 0; i < rmc->workers; i++)
 		rmc_worker_stop(&rmc->worker[i]);
-	/* until here workers that still ran could wake those that did not */
+	/* until here a running worker could still wake a stopped one */
 	for (i = 0; i < rmc->workers; i++)
 		rmc_worker_put(&rmc->worker[i]);
 }
 
-/* Somebody else waits for this CPU, or all CPUs have workers? */
+/* True if another worker has this CPU, or all CPUs have workers. */
 static bool must_share(const struct rmc_device *rmc, const unsigned int *cpu, u32 worker)
 {
 	u32 i;
@@ -180,8 +180,8 @@ static bool must_share(const struct rmc_device *rmc, const unsigned int *cpu, u3
 }
 
 /*
- * Workers whose CPU is not there go to another one, others back to theirs. Those
- * that had to share a CPU before do so in any case. Calls of it exclude each other.
+ * Moves workers whose CPU is offline to another one, and the others back to their home
+ * CPU. With rmc_config.share all workers keep sharing. Callers exclude each other.
  */
 static int place_workers(struct rmc_device *rmc)
 {
@@ -223,7 +223,7 @@ static int cpu_comes(unsigned int cpu, struct hlist_node *node)
 	return place_workers(rmc);
 }
 
-/* The scheduler may have put the worker somewhere already; it goes where we say. */
+/* The scheduler may have moved the worker already; this overrides it. */
 static int cpu_goes(unsigned int cpu, struct hlist_node *node)
 {
 	struct rmc_device *rmc = hlist_entry(node, struct rmc_device, hotplug);
@@ -241,14 +241,14 @@ static int watch_cpus(struct rmc_device *rmc)
 	if (err < 0)
 		return err;
 	rmc->hotplug_state = err;
-	/* calls cpu_comes() for all CPUs there are: what changed since they were chosen */
+	/* calls cpu_comes() for each online CPU, so changes since the choice take effect */
 	err = cpuhp_state_add_instance(rmc->hotplug_state, &rmc->hotplug);
 	if (err)
 		cpuhp_remove_multi_state(rmc->hotplug_state);
 	return err;
 }
 
-/* Workers stay where they are. */
+/* Does not move the workers. */
 static void unwatch_cpus(struct rmc_device *rmc)
 {
 	cpuhp_state_remove_instance_nocalls(rmc->hotplug_state, &rmc->hotplug);
@@ -259,7 +259,7 @@ static void unwatch_cpus(struct rmc_device *rmc)
  * rmc_device_start() - set up the port, its nodes and workers
  * @rmc: device; its configuration is settled
  *
- * Returns with the local nodes up.
+ * On success the local nodes are up.
  *
  * Return: 0 or a negative errno. Context: may sleep, for some seconds.
  */
@@ -318,7 +318,7 @@ err_nodes:
 
 /**
  * rmc_device_stop() - mirror of rmc_device_start()
- * @rmc: device that no file uses
+ * @rmc: device; no file uses it
  *
  * Context: may sleep.
  */
@@ -339,7 +339,7 @@ static int nothing(void *arg)
 	return 0;
 }
 
-/* Every worker ticks: on return all nodes of this kernel know of the change. */
+/* Every worker ticks: on return all nodes of this kernel have noticed the change. */
 static void tick_all(struct rmc_device *rmc)
 {
 	u32 i;
@@ -378,7 +378,7 @@ static int rejoin(void *arg)
 	return 0;
 }
 
-/* A fenced node comes back if nobody has its id any more. */
+/* A fenced node rejoins if no other kernel has its id any more. */
 static int come_back(struct rmc_device *rmc, struct rmc_node *node)
 {
 	u32 u, units = rmc_fabric_units(&rmc->port->fabric);
@@ -402,12 +402,12 @@ static int come_back(struct rmc_device *rmc, struct rmc_node *node)
 }
 
 /**
- * rmc_device_node_down() - take a local node out of the fabric for a while
+ * rmc_device_node_down() - take a local node out of the fabric
  * @rmc: device
  * @node: local node
  *
- * What is in flight from and to it ends with RMC_S_NODE_DOWN, as it does when a
- * machine dies. Its contexts, segments and queue pairs stay.
+ * Operations in flight from and to it complete with RMC_S_NODE_DOWN, as after the crash of
+ * a machine. Its contexts, segments and queue pairs stay.
  *
  * Return: 0, also when it was down; -ESTALE: the node was fenced.
  * Context: may sleep.
@@ -429,12 +429,10 @@ int rmc_device_node_down(struct rmc_device *rmc, struct rmc_node *node)
 /**
  * rmc_device_node_up() - let a node that is down join again, under a new epoch
  * @rmc: device
- * @node: local node
- *
- * One that was fenced claims its id anew.
+ * @node: local node; claims its id again if it was fenced
  *
  * Return: 0, also when it was up; -EBUSY: the node was fenced, and the kernel that
- * took its id is alive; -ESTALE: it was fenced just now; -ERESTARTSYS, -ETIMEDOUT: it
+ * took its id is alive; -ESTALE: it was fenced meanwhile; -ERESTARTSYS, -ETIMEDOUT: it
  * is still joining. Context: may sleep, for some seconds.
  */
 int rmc_device_node_up(struct rmc_device *rmc, struct rmc_node *node)
@@ -451,6 +449,6 @@ int rmc_device_node_up(struct rmc_device *rmc, struct rmc_node *node)
 		err = wait_up(rmc, node);
 	tick_all(rmc);
 	mutex_unlock(&rmc->node_lock);
-	/* io_uring interrupts its tasks when commands complete; that ends no system call */
+	/* io_uring interrupts its tasks when commands complete: restart the system call */
 	return err == -EINTR ? -ERESTARTSYS : err;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* All that runs in this kernel: one fabric port, its nodes, their workers. */
+/* The device: this kernel's fabric port, its nodes, their workers. */
 #ifndef RMC_DEVICE_H
 #define RMC_DEVICE_H
 
@@ -17,7 +17,7 @@
 struct rmc_context;
 struct rmc_sysfs;
 
-/* Of the module: files are opened while it runs only. */
+/* State of the module: files can be opened only while it is RUNNING. */
 enum rmc_device_state {
 	RMC_DEVICE_STARTING,
 	RMC_DEVICE_RUNNING,
@@ -32,10 +32,10 @@ enum rmc_device_state {
  * @node: local nodes; node ids count from @port->first
  * @worker: threads
  * @workers: number of threads
- * @hotplug: its place among the instances of @hotplug_state
- * @hotplug_state: of CPU hotplug
- * @cpus_there: CPUs that stay, while workers are moved
- * @cpus_taken: CPUs of workers that stay where they are, likewise
+ * @hotplug: instance of @hotplug_state
+ * @hotplug_state: CPU hotplug state
+ * @cpus_there: CPUs that stay online; valid while workers are moved
+ * @cpus_taken: CPUs of workers that are not moved; valid while workers are moved
  * @node_lock: held while a node is taken down or up
  * @misc: /dev/rmc
  * @sysfs: directories of nodes and workers
@@ -43,16 +43,16 @@ enum rmc_device_state {
  * @ctx: contexts by id
  * @ctx_class: sysfs class of contexts
  * @ctx_devt: first device number of contexts
- * @ctx_cdev: their character device
+ * @ctx_cdev: character device of contexts
  *
- * @quota_lock: guards @users and what users and contexts are charged
- * @users: struct rmc_user of those with open contexts, by uid
+ * @quota_lock: guards @users and the accounts of users and contexts
+ * @users: struct rmc_user of users with open contexts, by uid
  *
  * @exposed_lock: guards @exposed
- * @exposed: which lines segments expose, kmod/dev/exposed.c
+ * @exposed: lines that segments expose, kmod/dev/exposed.c
  *
- * @fault_lock: one change of faults or of the link model at a time
- * @debugfs: their directory
+ * @fault_lock: serializes changes of faults and of the link model
+ * @debugfs: directory of the fault files
  */
 struct rmc_device {
 	u32 state;
@@ -106,8 +106,8 @@ static inline struct rmc_node *rmc_device_node(struct rmc_device *rmc, u32 nid)
  * @port: port
  * @nid: node id, less than the fabric's nodes
  *
- * Return: enum rmc_node_state; in a fabric of several kernels as the local node
- * sees it, because a dead one's entry says UP for ever.
+ * Return: enum rmc_node_state; in a fabric of several kernels the local node's view,
+ * because the entry of a dead node stays UP.
  */
 static inline u32 rmc_port_state(struct rmc_port *port, u32 nid)
 {
@@ -116,7 +116,7 @@ static inline u32 rmc_port_state(struct rmc_port *port, u32 nid)
 	struct rmc_node *local = f->local[rmc_endpoint(f, nid)];
 	u32 state;
 
-	/* the entry is another kernel's by now */
+	/* the entry belongs to another kernel */
 	if (local && READ_ONCE(local->fenced))
 		return RMC_NODE_DOWN;
 	if (f->sync && !local)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Closing both ends of channels that a transport wants to free (rmc_port.retire): first the
+ * Closes both ends of channels that a transport wants to free (rmc_port.retire): first the
  * requester's, on its worker, then the servers', on theirs.
  */
 #include "retire.h"
@@ -65,7 +65,7 @@ static void retire(struct rmc_port *port, struct rmc_retire *r)
 }
 
 /**
- * rmc_retire_init() - give a port what closes channels
+ * rmc_retire_init() - set the functions of a port that close channels
  * @port: port; its nodes and workers exist while the transport is started
  */
 void rmc_retire_init(struct rmc_port *port)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Closing both ends of channels that a transport wants to free. */
+/* Closes both ends of channels that a transport wants to free. */
 #ifndef RMC_RETIRE_H
 #define RMC_RETIRE_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Worker threads: spinning, parking, being woken, and calls made on them. */
+/* Worker threads: spin, park, wake, and execute calls. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/hrtimer.h>
@@ -13,16 +13,16 @@
 #include "../fabric/transport.h"
 #include "worker.h"
 
-/* Visits between two looks at the clock: some microseconds when idle */
+/* Visits between two reads of the clock: some microseconds when idle */
 #define VISITS_PER_CLOCK	32
-/* Looks for an answer of another kernel before others get the CPU */
+/* Idle polls for a reply of another kernel before the worker yields the CPU */
 #define LOOKS_PER_TURN		8
 
 /**
- * rmc_os_wake() - make a worker look for work
+ * rmc_os_wake() - wake a worker
  * @ni: worker
  *
- * What it shall find was published before. Context: any but NMI.
+ * The caller has published the work before. Context: any but NMI.
  */
 void rmc_os_wake(struct rmc_ni_worker *ni)
 {
@@ -33,7 +33,7 @@ void rmc_os_wake(struct rmc_ni_worker *ni)
 		wake_up_process(w->task);
 }
 
-/* Forget the kick, then look for the reason; pairs with rmc_os_wake(). */
+/* Clear the request, then check for the reason; pairs with rmc_os_wake(). */
 static void unkick(struct rmc_worker *w)
 {
 	if (READ_ONCE(w->kicked))
@@ -41,9 +41,9 @@ static void unkick(struct rmc_worker *w)
 }
 
 /**
- * rmc_worker_init() - set up what rmc_ni_worker_init() leaves
+ * rmc_worker_init() - initialize all but @w->ni, which rmc_ni_worker_init() does
  * @w: worker, zeroed
- * @cpu: where it shall run
+ * @cpu: its home CPU
  * @share: it shares the CPU with applications
  */
 void rmc_worker_init(struct rmc_worker *w, unsigned int cpu, bool share)
@@ -69,11 +69,11 @@ static struct rmc_owner *find_owner(struct rmc_worker *w, struct mm_struct *mm)
 }
 
 /**
- * rmc_worker_owner_get() - a process maps a WQ that a worker polls
+ * rmc_worker_owner_get() - register a process that maps a WQ of a worker
  * @w: worker
- * @mm: of the process
+ * @mm: address space of the process
  *
- * Return: for rmc_worker_owner_put() when that mapping goes; NULL: out of memory.
+ * Return: owner, for rmc_worker_owner_put() at munmap; NULL: out of memory.
  * Context: may sleep.
  */
 struct rmc_owner *rmc_worker_owner_get(struct rmc_worker *w, struct mm_struct *mm)
@@ -83,8 +83,8 @@ struct rmc_owner *rmc_worker_owner_get(struct rmc_worker *w, struct mm_struct *m
 	if (!fresh)
 		return NULL;
 	/*
-	 * Known before the process can publish: a park that does not find it here is
-	 * over with announcing, and the process sees need_wakeup. Pairs with fence_mask().
+	 * Registered before the process can publish: a park that does not find it here has
+	 * already published need_wakeup, and the process sees that. Pairs with fence_mask().
 	 */
 	spin_lock(&w->owners_lock);
 	o = find_owner(w, mm);
@@ -103,7 +103,7 @@ struct rmc_owner *rmc_worker_owner_get(struct rmc_worker *w, struct mm_struct *m
 }
 
 /**
- * rmc_worker_owner_again() - one more mapping of the same process
+ * rmc_worker_owner_again() - count one more mapping of the same process
  * @o: owner
  *
  * Context: may sleep.
@@ -116,7 +116,7 @@ void rmc_worker_owner_again(struct rmc_owner *o)
 }
 
 /**
- * rmc_worker_owner_put() - a mapping of a WQ goes
+ * rmc_worker_owner_put() - mirror of rmc_worker_owner_get()
  * @o: owner
  *
  * Context: may sleep.
@@ -137,7 +137,7 @@ void rmc_worker_owner_put(struct rmc_owner *o)
 	}
 }
 
-/* Other CPUs that may run an owner of a worker's queue pairs now. Returns how many. */
+/* Collects the other CPUs that may run an owner now. Returns their number. */
 static unsigned int fence_mask(void *arg)
 {
 	struct rmc_worker *w = arg;
@@ -150,7 +150,7 @@ static unsigned int fence_mask(void *arg)
 		cpumask_or(&w->fence, &w->fence, rmc_mm_cpus(o->mm));
 	spin_unlock(&w->owners_lock);
 	cpumask_and(&w->fence, &w->fence, cpu_online_mask);
-	/* nobody else runs where we do */
+	/* this CPU runs the worker */
 	cpumask_clear_cpu(raw_smp_processor_id(), &w->fence);
 	return cpumask_weight(&w->fence);
 }
@@ -160,8 +160,8 @@ static unsigned int fence_mask(void *arg)
  *	a full barrier
  * @ni: worker; the caller is its thread
  *
- * Who is switched in or out meanwhile executes one in the context switch. Also a full
- * barrier of the caller.
+ * A process that is switched in or out meanwhile executes one in the context switch. Also a
+ * full barrier of the caller.
  *
  * Context: may sleep.
  */
@@ -170,7 +170,7 @@ void rmc_os_membarrier(struct rmc_ni_worker *ni)
 	struct rmc_worker *w = rmc_worker_of(ni);
 	unsigned int cpus;
 
-	/* announced, then look who runs; pairs with the barriers of context switches */
+	/* published, then read who runs; pairs with the barriers of context switches */
 	smp_mb();
 	cpus = fence_mask(w);
 	rmc_park_interrupts(&w->park, cpus);
@@ -180,8 +180,8 @@ void rmc_os_membarrier(struct rmc_ni_worker *ni)
 }
 
 /*
- * Who waits for a call relies on node time, and on a look at peers after it called: both
- * stand still while the worker sleeps.
+ * Callers rely on node time, and on a poll of peers after their call: both stop while the
+ * worker sleeps.
  */
 static void tick_now(void *arg)
 {
@@ -196,11 +196,11 @@ static void run_calls(struct rmc_worker *w)
 }
 
 /**
- * rmc_worker_post() - have a function called on a worker, and do not wait for it
+ * rmc_worker_post() - make a worker call a function, without waiting for it
  * @ni: worker, started
- * @call: function and argument; belongs to the worker until it was called
+ * @call: function and argument; belongs to the worker until the function is called
  *
- * In order with the calls that one caller, or several under a lock, make and post.
+ * Calls of one caller, or of several callers under a lock, are executed in their order.
  *
  * Context: any but NMI.
  */
@@ -216,8 +216,8 @@ void rmc_worker_post(struct rmc_ni_worker *ni, struct rmc_call *call)
  * @fn: function; must not sleep
  * @arg: its argument
  *
- * Calls of one caller are made in their order. The wait cannot be interrupted:
- * @arg mostly lives on the caller's stack, and the worker always answers.
+ * Calls of one caller are executed in their order. The wait cannot be interrupted:
+ * @arg usually lives on the caller's stack, and the worker always answers.
  *
  * Return: what @fn returned.
  * Context: may sleep; not on a worker.
@@ -234,8 +234,8 @@ int rmc_worker_call(struct rmc_ni_worker *ni, int (*fn)(void *arg), void *arg)
 }
 
 /*
- * Wait for the turn: who has it does not sleep and is not preempted, hence is on
- * another CPU and soon done.
+ * Wait for poll ownership: its holder does not sleep and is not preempted, hence runs on
+ * another CPU and finishes within microseconds.
  */
 static void own_worker(struct rmc_worker *w)
 {
@@ -243,7 +243,7 @@ static void own_worker(struct rmc_worker *w)
 		cpu_relax();
 }
 
-/* What spin() would do, while its thread lets us on. Returns whether there was work. */
+/* Does the work of spin() while the thread waits for this CPU. Returns true if there was work. */
 static bool help_awake(struct rmc_worker *w)
 {
 	bool worked = false;
@@ -261,16 +261,15 @@ static bool help_awake(struct rmc_worker *w)
 }
 
 /**
- * rmc_worker_poll_inline() - have what a queue pair was given taken
- * @w: its worker
- * @waits: the caller waits for the answers: without work, let others on this CPU
+ * rmc_worker_poll_inline() - poll a worker's queue pairs in the calling thread
+ * @w: worker
+ * @waits: the caller waits for replies: yield the CPU if there is no work
  *
- * Where the worker's thread sleeps, or waits for this very CPU, its work is done here.
- * That takes microseconds, and waking a thread some tens of them. A thread is woken all
- * the same where more is to be expected: help needed twice in the time after which a
- * worker parks, or something left in flight.
+ * Polls if the worker's thread sleeps or waits for this CPU. That takes microseconds, while
+ * waking a thread takes some tens of them. The thread is woken as well if more work is
+ * likely: two inline polls within park_us, or operations left in flight.
  *
- * Return: the worker is awake, on another CPU.
+ * Return: true if the worker is awake, on another CPU.
  * Context: may sleep; not on a worker.
  */
 bool rmc_worker_poll_inline(struct rmc_worker *w, bool waits)
@@ -279,7 +278,7 @@ bool rmc_worker_poll_inline(struct rmc_worker *w, bool waits)
 	int cpu;
 
 	might_sleep();
-	/* where spinlocks sleep, as those of waiters, nobody may visit without preemption */
+	/* where spinlocks sleep, as those of waiters, a visit must not disable preemption */
 	if (!IS_ENABLED(CONFIG_PREEMPT_RT)) {
 		cpu = get_cpu();
 		apart &= cpu != READ_ONCE(w->cpu);
@@ -294,7 +293,7 @@ bool rmc_worker_poll_inline(struct rmc_worker *w, bool waits)
 		}
 		put_cpu();
 	}
-	/* what the caller posted came before; one that is about to park looks once more */
+	/* the caller posted before this; a worker that is about to park polls once more */
 	if (wake)
 		rmc_os_wake(&w->ni);
 	if (waits && !worked)
@@ -307,7 +306,7 @@ static bool must_wake(struct rmc_worker *w)
 	return READ_ONCE(w->kicked) || rmc_calls_left(&w->calls) || kthread_should_stop();
 }
 
-/* Sleep until kicked. Returns false when the time ran out. */
+/* Sleeps until kicked. Returns false when the time ran out. */
 static bool doze(struct rmc_worker *w, u64 ns)
 {
 	set_current_state(TASK_IDLE);
@@ -325,8 +324,8 @@ static bool doze(struct rmc_worker *w, u64 ns)
 }
 
 /*
- * Sleep until there is work. The announcement stands all the time: a look that
- * finds nothing costs neither its withdrawal nor another interrupt of other CPUs.
+ * Sleeps until there is work. need_wakeup stays set all the time, so a poll that finds
+ * nothing neither clears it nor interrupts other CPUs again.
  */
 static void sleep_parked(struct rmc_worker *w)
 {
@@ -349,8 +348,8 @@ static void sleep_parked(struct rmc_worker *w)
 }
 
 /*
- * Spin for a while. An application on this CPU probably waits for the same replies as the
- * worker, and these will arrive sooner than two context switches.
+ * Spins for VISITS_PER_CLOCK visits. An application on this CPU probably waits for the same
+ * replies as the worker, and these will arrive sooner than two context switches.
  */
 static void spin(struct rmc_worker *w)
 {
@@ -363,10 +362,10 @@ static void spin(struct rmc_worker *w)
 				if (looks++ < LOOKS_PER_TURN && rmc_ni_awaits(&w->ni))
 					continue;
 				/*
-				 * Applications wait on this very CPU, as they
-				 * were told or by the scheduler's choice, and
-				 * we for them. cond_resched() would let them
-				 * on only when our time slice ends.
+				 * Applications wait for this CPU, by shared_cpu
+				 * or by the scheduler's choice, and we wait for
+				 * them. cond_resched() would let them run only
+				 * at the end of our time slice.
 				 */
 				rmc_ni_disown(&w->ni);
 				yield();
@@ -399,7 +398,7 @@ static int worker_main(void *data)
 		if (worked != w->ni.worked || rmc_calls_left(&w->calls)) {
 			busy_ns = now;
 		} else if (rmc_park_is_due(&w->park, now - busy_ns, w->park_ns)) {
-			/* may_park is not for free: when it says no, ask later */
+			/* rmc_ni_may_park() has a cost: after false, ask later */
 			busy_ns = now;
 			unkick(w);
 			if (!rmc_ni_may_park(&w->ni))
@@ -415,7 +414,7 @@ static int worker_main(void *data)
 			rmc_park_slept(&w->park, now - slept_ns, w->park_ns);
 		}
 	}
-	/* what was posted before the last file was closed */
+	/* calls posted before the last file was closed */
 	while (rmc_calls_left(&w->calls))
 		run_calls(w);
 	return 0;
@@ -448,7 +447,7 @@ struct move {
 	bool share;
 };
 
-/* On the worker, which alone knows its queue pairs */
+/* Runs on the worker, which owns the list of its queue pairs */
 static int tell_place(void *arg)
 {
 	struct move *m = arg;
@@ -467,10 +466,10 @@ static int tell_place(void *arg)
 }
 
 /**
- * rmc_worker_move() - have a worker run on another CPU, and tell applications
+ * rmc_worker_move() - move a worker to another CPU, and publish that to applications
  * @w: worker, started
  * @cpu: online CPU
- * @share: it shares that with applications or other workers
+ * @share: it shares that CPU with applications or other workers
  *
  * Context: may sleep; callers exclude each other.
  */
@@ -485,7 +484,7 @@ void rmc_worker_move(struct rmc_worker *w, unsigned int cpu, bool share)
 
 /**
  * rmc_worker_stop() - stop the thread
- * @w: worker; nobody calls it any more, but other workers may still wake it
+ * @w: worker; no calls are made on it any more, but other workers may still wake it
  *
  * Context: may sleep.
  */
@@ -496,8 +495,8 @@ void rmc_worker_stop(struct rmc_worker *w)
 }
 
 /**
- * rmc_worker_put() - forget the stopped thread
- * @w: worker that nobody wakes any more
+ * rmc_worker_put() - release the stopped thread
+ * @w: worker; no other worker wakes it any more
  *
  * Context: may sleep.
  */

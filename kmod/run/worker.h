@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Worker threads: what runs the pipelines.
+ * Worker threads, which run the pipelines.
  *
- * A worker looks at its nodes and queue pairs (rmc_ni_visit) in an endless
- * loop. Everything that changes what it looks at is a function that it calls
- * itself between two visits, see rmc_worker_call(): the data path has no locks.
+ * A worker polls its nodes and queue pairs (rmc_ni_visit) in an endless loop. Each change of
+ * its nodes and queue pairs is a function that it calls itself between two visits, see
+ * rmc_worker_call(). So the data path has no locks.
  *
- * Without work for a while it parks: it announces so (rmc_ni_park) and sleeps
- * until rmc_os_wake(). An application that would have to wait until the thread is
- * scheduled does its work instead, see rmc_worker_poll_inline(). Where producers in other
- * kernels cannot wake it, it looks by itself after sleeps that double from
- * RMC_POLL_US_MIN up to the port's poll_us_max: that is the bound of the latency an idle
- * node adds.
+ * After some time without work it parks: it publishes that it sleeps (rmc_ni_park) and
+ * sleeps until rmc_os_wake(). An application that would have to wait until the thread is
+ * scheduled polls inline instead, see rmc_worker_poll_inline(). Where producers in other
+ * kernels cannot wake it, it polls after sleeps that double from RMC_POLL_US_MIN up to the
+ * port's poll_us_max, which bounds the latency that an idle node adds.
  */
 #ifndef RMC_WORKER_H
 #define RMC_WORKER_H
@@ -30,8 +29,8 @@ struct rmc_worker;
  * struct rmc_owner - a process that may publish to queue pairs of a worker
  * @node: in rmc_worker.owners
  * @worker: worker
- * @mm: its memory; the struct stays, what it describes may be gone
- * @maps: mappings of WQs; guarded by the worker's owners_lock
+ * @mm: its address space, grabbed: the struct stays after the process exits
+ * @maps: number of mapped WQs; guarded by the worker's owners_lock
  */
 struct rmc_owner {
 	struct list_head node;
@@ -41,19 +40,19 @@ struct rmc_owner {
 };
 
 /**
- * struct rmc_worker - a thread and what it polls
- * @ni: what it polls
- * @task: the thread; NULL before it was started
+ * struct rmc_worker - a thread and its state
+ * @ni: nodes and queue pairs that it polls
+ * @task: the thread; NULL before it is started
  * @calls: functions to call between two visits
- * @kicked: somebody wants it awake. Set by wakers before they wake the thread;
- *	cleared by the thread before it looks for the reason.
- * @owners: who has WQs of it mapped; struct rmc_owner
- * @owners_lock: guards it
- * @fence: CPUs that run these; the worker's, while it parks
- * @interrupts: how many CPUs its parks interrupted; written by the worker
- * @park: when it may park; the worker's
- * @home: where it runs while that CPU is online
- * @cpu: where it runs; changed by the hotplug callbacks of device.c alone
+ * @kicked: wakeup request. Wakers set it before they wake the thread; the thread clears it
+ *	before it checks for the reason.
+ * @owners: struct rmc_owner of the processes that have mapped one of its WQs
+ * @owners_lock: guards @owners
+ * @fence: CPUs that run the owners; used by the thread while it parks
+ * @interrupts: CPUs interrupted by its parks; written by the thread
+ * @park: decides when it may park; used by the thread
+ * @home: CPU where it runs while that CPU is online
+ * @cpu: CPU where it runs; only the hotplug callbacks of device.c change it
  * @share: it shares the CPU with applications: yield when there is no work
  * @park_ns: idle time before it parks
  * @poll_ns_max: longest sleep; 0: until woken

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Both sides at once: librmc under its names, the sonuma-vm functions under those
- * that they have at link time.
+ * Declarations of both sides: librmc under its names, the sonuma-vm functions under
+ * their link-time names.
  *
  *	open.c		contexts, memory; meeting peers at the start and the end
  *	queue.c		operations and completions
@@ -18,17 +18,17 @@
 #define PROBE_ENTRIES	2
 
 /*
- * An open context. The list and everything in it but `rmc` belong to the holder of
- * sonuma_lock; contexts are never closed.
+ * An open context. sonuma_lock guards the list and all fields except `rmc`; contexts are
+ * never closed.
  */
 struct sonuma_ctx {
 	struct sonuma_ctx *next;
 	struct rmc_ctx *rmc;
 	unsigned int id;
-	int by_default;			/* not opened by its number: programs call it 0 */
-	pid_t pid;			/* a child's are its own */
-	struct rmc_qp *probe;		/* for looking whether peers are there */
-	uint64_t *landing;		/* of what the probe reads */
+	int by_default;			/* not opened by its number: the program's name is 0 */
+	pid_t pid;			/* process that opened it; a child opens its own */
+	struct rmc_qp *probe;		/* for checks whether peers are there */
+	uint64_t *landing;		/* buffer of the probe's reads */
 	uint64_t *trailer;		/* last line of our segment, or NULL */
 	uint64_t trailer_offset;
 	uint8_t met[RMC_NID_MAX + 1];	/* once set, operations go ahead */

@@ -2,14 +2,13 @@
 /*
  * Contexts and memory of sonuma-vm programs.
  *
- * The emulator's daemon owns the memory, so there it is from before a program
- * starts until after it ended, and its programs count on that: they read from a
- * peer without asking whether it runs yet, and return from main() when they are
- * done. Here the memory is the program's. So the first operation on a node waits
- * for its segment to appear, and a program of a run of several nodes stays until
- * the others are done as well: each sets a flag in a line behind its segment and
- * looks at those of the others, which have it at the same offset if they
- * registered as many pages.
+ * In sonuma-vm a daemon owns the memory, which exists before a program starts and after
+ * it ends. Its programs rely on that: they read from a peer without checking that it
+ * runs, and return from main() when they are done. Here the memory belongs to the
+ * program. So the first operation on a node waits for its segment to appear, and a
+ * program of a run of several nodes stays until the others are done as well. Each sets a
+ * flag in a line behind its segment and reads the flags of the others, which are at the
+ * same offset if they registered as many pages.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +19,7 @@
 #include <unistd.h>
 #include "internal.h"
 
-#define WAIT_SECONDS		10	/* for a peer to appear, unless SONUMA_WAIT tells */
+#define WAIT_SECONDS		10	/* for a peer to appear; SONUMA_WAIT overrides it */
 #define INTERVAL_US		1000
 #define DONE			0x656e6f64616d6e73ULL	/* in the trailer: "snmadone" */
 
@@ -245,7 +244,7 @@ void sonuma_meet(struct sonuma_ctx *ctx, int nid)
 	pthread_mutex_unlock(&sonuma_lock);
 }
 
-/* At exit: others may be reading yet. */
+/* At exit: the others may still read our segment. */
 static void stay_in(struct sonuma_ctx *ctx, int nodes, uint64_t deadline)
 {
 	int first, nid, err;
@@ -255,7 +254,7 @@ static void stay_in(struct sonuma_ctx *ctx, int nodes, uint64_t deadline)
 	for (nid = first; nid < first + nodes; nid++) {
 		if (nid == rmc_nid(ctx->rmc))
 			continue;
-		/* One that never came will not, and one that is gone is done. */
+		/* A peer that never appeared is skipped; one that is gone is done. */
 		if (!ctx->met[nid] && absent(await(ctx, nid)))
 			continue;
 		do {

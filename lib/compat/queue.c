@@ -3,7 +3,7 @@
  * Operations of sonuma-vm programs. A tid is the slot of the queue pair, so the
  * next one is always wq->head.
  *
- * A completion can arrive while nobody who could hand it to a handler waits: in a
+ * A completion can arrive outside of a check or drain, when no handler is known: in a
  * blocking operation, or when an asynchronous one finds no free entry. It is then kept
  * in `late`, with its own copy of the entry, until the next check or drain.
  */
@@ -20,14 +20,14 @@ struct completed {
 
 /* Belongs to the thread that uses the queue. */
 struct queue {
-	rmc_wq_t wq;			/* first: what the program sees */
+	rmc_wq_t wq;			/* first: the part that the program sees */
 	struct queue *next;
 	struct sonuma_ctx *ctx;
 	struct rmc_qp *qp;
 	struct completed *late;		/* ring of late_room, a power of two */
 	size_t late_first, late_count, late_room;
 	uint64_t refused;		/* per tid: posted for another context */
-	unsigned int told;		/* per status: the program's user knows */
+	unsigned int told;		/* bit per status: already reported */
 };
 
 struct cq {
@@ -35,7 +35,7 @@ struct cq {
 	struct cq *next;
 };
 
-/* Programs cannot give them back. Guarded by sonuma_lock */
+/* The interface has no call to free them. Guarded by sonuma_lock */
 static struct queue *queues;
 static struct cq *cqs;
 
@@ -155,7 +155,7 @@ static int take(struct queue *w, struct completed *done)
 	return 1;
 }
 
-/* Wait for one and keep it. -ENOENT: nothing is in flight */
+/* Wait for a completion and keep it. -ENOENT: nothing is in flight */
 static int wait_and_keep(struct queue *w)
 {
 	struct rmc_completion c;
@@ -190,8 +190,8 @@ static void deliver(struct queue *w, rmc_cq_t *cq, struct completed *done,
 }
 
 /*
- * A handler that always posts again must not keep us here for ever, so no more
- * completions are delivered than there can be of operations posted before.
+ * A handler that always posts again must not keep us here for ever, so the number of
+ * delivered completions is limited to those of operations posted before.
  */
 int sonuma_check_cq(rmc_wq_t *wq, rmc_cq_t *cq, sonuma_handler *handler, void *owner)
 {
@@ -234,7 +234,7 @@ int sonuma_drain_cq(rmc_wq_t *wq, rmc_cq_t *cq, sonuma_handler *handler, void *o
 
 /* --- operations --- */
 
-/* What the program calls its context */
+/* True if cid is the program's name for the context */
 static int is_ours(const struct sonuma_ctx *ctx, uint32_t cid)
 {
 	return cid == ctx->id || (ctx->by_default && !cid);
@@ -269,7 +269,7 @@ static int post(struct queue *w, char op, uint8_t *base, uint64_t base_offset, i
 	e->valid = 1;
 	if (!is_ours(w->ctx, cid)) {
 		w->refused |= 1ULL << slot;
-		opcode = RMC_OP_NOP;	/* completes in its turn, as a failure */
+		opcode = RMC_OP_NOP;	/* completes in order, with an error */
 	}
 	rmc_issue(qp, opcode, slot, nid, offset, base + base_offset, length);
 	w->wq.head = (uint8_t)(qp->head % MAX_NUM_WQ);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* The object store: opening it, and the side of those who use it. */
+/* The object store: opening it, and the requester's side. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,11 +11,11 @@
 #define KEY_DEFAULT		64
 #define VALUE_DEFAULT		1024
 #define ATTEMPTS_DEFAULT	64
-#define READER_ATTEMPTS		8	/* then the index again: the object may have got longer */
+#define READER_ATTEMPTS		8	/* then read the index again: the object may be longer */
 #define REJOIN_MS		30000
-#define CHAIN_MAX		(1U << 20)	/* buckets: a loop, or an owner gone mad */
+#define CHAIN_MAX		(1U << 20)	/* buckets; more: a loop, or a faulty owner */
 
-/* Of 128 bits of hash, the owner comes from one half, bucket and tag from the other. */
+/* One half of the 128-bit hash selects the owner, the other the bucket and the tag. */
 uint64_t rmc_kv_hash(const void *key, size_t len)
 {
 	return XXH3_128bits(key, len).low64;
@@ -45,7 +45,7 @@ static int shape_of(struct kv_shape *s, int nodes, const struct rmc_kv_options *
 	if (o->objects > RMC_KV_OBJECTS_MAX || o->key_max > RMC_KV_KEY_MAX ||
 	    o->value_max > RMC_KV_VALUE_MAX || o->at % RMC_CACHE_LINE || nodes < 1)
 		return -EINVAL;
-	/* four of seven entries used when all objects are */
+	/* with all objects in use, four of seven entries are used */
 	for (s->buckets = 1; s->buckets * 4 < o->objects; )
 		s->buckets *= 2;
 	s->further = o->objects / 4 + 8;
@@ -136,7 +136,7 @@ static int open_buffers(struct rmc_kv *kv)
 	return kv->landing_id < 0 ? kv->landing_id : 0;
 }
 
-/* After the barrier: has everyone opened the same store? */
+/* After the barrier: check that all members have opened the same store. */
 static int compare_stores(struct rmc_kv *kv)
 {
 	const struct store *mine = (const struct store *)kv->base;
@@ -158,8 +158,8 @@ static int compare_stores(struct rmc_kv *kv)
 }
 
 /*
- * After a barrier of the team, whose round is the same everywhere: barriers are counted
- * anew from there. What is left of earlier ones has smaller numbers.
+ * After a barrier of the team all members have the same round: barriers of the store count
+ * from it. Messages of earlier barriers have smaller numbers.
  */
 static void begin_rounds(struct rmc_kv *kv)
 {
@@ -279,7 +279,7 @@ static int fetch_bucket(struct rmc_kv *kv, int nid, uint64_t n)
 	return err;
 }
 
-/* The object was being written all the time, or is not what its entry says any more. */
+/* True if the object was being written all the time, or no longer matches its entry. */
 static int look_again(int err)
 {
 	return err == -EAGAIN || err >= RMC_SCHEME_TORN || rmc_sabre_again(err);
@@ -309,7 +309,7 @@ static int remote_get(struct rmc_kv *kv, int nid, const void *key, size_t key_le
 			rd.offset = kv->team->offset + kv->o.at + object_at(kv, entry_object(e));
 			rd.len = entry_bytes(e);
 			err = rmc_reader_read(kv->reader, &rd);
-			/* a length that is no longer true looks torn as well */
+			/* an outdated length looks torn as well */
 			if (look_again(err)) {
 				again = err;
 				continue;
@@ -413,7 +413,7 @@ int rmc_kv_delete(struct rmc_kv *kv, const void *key, size_t key_len)
 	return ask_owner(kv, member, KV_DELETE, key, key_len, NULL, 0);
 }
 
-/* --- the others --- */
+/* --- serving others --- */
 
 int rmc_kv_progress(struct rmc_kv *kv)
 {
@@ -447,7 +447,7 @@ int rmc_kv_rejoin(struct rmc_kv *kv, unsigned int timeout_ms)
 	return err;
 }
 
-/* The part of a barrier in which members tell each other, and wait */
+/* The part of a barrier in which members notify each other, and wait */
 static int kv_barrier(struct rmc_kv *kv)
 {
 	uint64_t deadline = rmc_deadline(kv->timeout_ms);
@@ -497,7 +497,7 @@ int rmc_kv_barrier(struct rmc_kv *kv)
 	kv->in_barrier = err == -ETIMEDOUT;
 	if (err)
 		return err;
-	/* the caller may turn to other things: nothing of ours may be left to be written again */
+	/* the caller may make no calls now: no write may be left to be repeated */
 	for (member = 0; member < kv->team->nodes; member++) {
 		err = member == kv->team->self ? 0 :
 		      rmc_msg_flush(kv->msg, rmc_team_nid(kv->team, member));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * The owner's side of the store: its index, its objects, and what others ask for.
+ * The owner's side of the store: its index, its objects, and requests of others.
  *
  * An insertion writes the object, then its entry with release; a removal clears the
  * entry, then writes a dead record into the object, so that readers who had the entry
@@ -29,7 +29,7 @@ enum kv_match rmc_kv_match(const void *record, size_t bytes, const void *key, si
 	return KV_FOUND;
 }
 
-/* The owner's own writes never run beside this: one attempt is enough, but for repair */
+/* The owner's writes never run concurrently: one attempt is enough, except for repair */
 static int read_object(struct rmc_kv *kv, uint64_t e)
 {
 	unsigned int i;
@@ -45,7 +45,7 @@ static int read_object(struct rmc_kv *kv, uint64_t e)
 	return err;
 }
 
-/* The key's entry, or NULL; *err if it could not be told */
+/* The key's entry, or NULL; *err if it could not be determined */
 static uint64_t *find(struct rmc_kv *kv, const void *key, size_t key_len, const void **value,
 		      size_t *value_len, int *err)
 {
@@ -127,8 +127,8 @@ static void shorten(struct rmc_kv *kv, uint64_t hash)
 }
 
 /*
- * Write an object; when a remote reader has its lock and that reader's node, or its
- * program, is gone, take the lock away.
+ * Write an object; break the lock of a remote reader whose node, or whose incarnation, is
+ * gone.
  */
 static int write_object(struct rmc_kv *kv, uint32_t n, size_t bytes)
 {
@@ -147,7 +147,7 @@ static int write_object(struct rmc_kv *kv, uint32_t n, size_t bytes)
 	return rmc_scheme_write(kv->o.scheme, o, kv->record, bytes, &kv->o.params);
 }
 
-/* Locks that the dead program of a node has on our objects: nobody else gives them back. */
+/* Break the locks of a node's dead incarnation on our objects; nobody else can. */
 void rmc_kv_break_locks(struct rmc_kv *kv, int nid)
 {
 	uint32_t i;
@@ -183,7 +183,7 @@ int rmc_kv_store(struct rmc_kv *kv, const void *key, size_t key_len, const void 
 	uint32_t object;
 	int err;
 
-	/* first: the value may be the one that the last lookup left in kv->value */
+	/* first: value may point into kv->value, which the next lookup overwrites */
 	bytes = make_record(kv, key, key_len, value, value_len);
 	e = find(kv, kv->record + sizeof(struct record), key_len, &old, &n, &err);
 	if (err)
@@ -238,7 +238,7 @@ int rmc_kv_remove(struct rmc_kv *kv, const void *key, size_t key_len)
 	return 0;
 }
 
-/* Requests of others: the response has no bytes, its result is what the call gives */
+/* Serve a request: the response is empty, its result is the result of the call */
 int rmc_kv_serve(void *arg, int nid, const void *request, size_t len, void *response, size_t size)
 {
 	struct rmc_kv *kv = (struct rmc_kv *)arg;
@@ -290,7 +290,7 @@ int rmc_kv_owner_open(struct rmc_kv *kv)
 				(unsigned long long)kv->o.objects);
 	for (i = 0; i < kv->o.objects; i++) {
 		kv->free[i] = i;
-		/* as long as may be: zeroed memory suits all but checksums */
+		/* of the largest length: zeroed memory is valid except for checksums */
 		rmc_scheme_init(kv->o.scheme, object_of(kv, i), kv->shape.record_max);
 	}
 	kv->free_count = (uint32_t)kv->o.objects;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * The object store (see <rmc/kv.h>): what the files of this directory share.
+ * The object store (see <rmc/kv.h>): private declarations of this directory.
  *
  * A member's memory:
  *
  *	| store | bucket 0 .. n - 1 | further buckets | object 0 .. m - 1 | messages |
  *
- * Only the owner writes its buckets and objects. A bucket is a line, so that a remote
- * reader gets it whole: seven entries and the number of the next bucket of the chain.
+ * Only the owner writes its buckets and objects. A bucket is a line, so a remote read
+ * of it is atomic: seven entries and the number of the next bucket of the chain.
  *
  *	entry	63      48 47      32 31           0
  *		+---------+----------+--------------+
@@ -15,11 +15,11 @@
  *		+---------+----------+--------------+
  *	record	| key length, 0 when dead | value length | key, padded | value, padded |
  *
- * The index names a record's length, so that a reader knows how much to fetch; the
- * record says whose it is. What a reader finds under an entry may be dead, somebody
- * else's, or longer by now, if the owner was faster: rmc_kv_match(). Entries never move
- * within a chain, so a key that is there is never missed; a bucket leaves its chain
- * only from the end and empty, so who still looks at it misses nothing either.
+ * An entry has the length of its record, so a reader knows how much to fetch; the record
+ * has the key. If the owner changed the entry meanwhile, the record may be dead, of another
+ * key, or longer: rmc_kv_match(). Entries never move within a chain, so a lookup never
+ * misses a key that is there. Only empty buckets at the end leave their chain, so a reader
+ * that still reads one misses nothing either.
  */
 #ifndef RMC_LIB_KV_STATE_H
 #define RMC_LIB_KV_STATE_H
@@ -40,9 +40,9 @@ struct record {
 	uint32_t value_len;
 };
 
-/* What members must agree on; first line of the store */
+/* Values that all members must have in common; first line of the store */
 struct store {
-	uint64_t magic;		/* last to be written */
+	uint64_t magic;		/* written last */
 	uint64_t objects;
 	uint32_t key_max, value_max;
 	char scheme[16];
@@ -53,7 +53,7 @@ _Static_assert(sizeof(struct bucket) == BUCKET_BYTES, "a bucket is a line");
 _Static_assert(sizeof(struct store) == 64, "a line");
 _Static_assert(sizeof(struct record) == 8, "keys and values stay aligned");
 
-/* Members hash alike: the 2 stands for XXH3 */
+/* All members use the same hash: 2 means XXH3 */
 #define STORE_MAGIC	0x322d766b2d636d72ULL	/* "rmc-kv-2" */
 
 /* Requests to the owner */
@@ -66,7 +66,7 @@ struct kv_request {
 };
 
 struct kv_shape {
-	uint64_t buckets;	/* power of two, of them all chains start */
+	uint64_t buckets;	/* power of two: the heads of all chains */
 	uint64_t further;
 	size_t record_max;
 	size_t object_bytes;
@@ -86,8 +86,8 @@ struct rmc_kv {
 	struct rmc_qp *qp;		/* the reader's */
 	struct rmc_reader *reader;
 	struct rmc_kv_stats stats;
-	uint64_t round, *rounds;	/* of barriers; above 32 bits: the team's round when it began */
-	int in_barrier;			/* that of round was not finished */
+	uint64_t round, *rounds;	/* of barriers; upper half: the team's first round */
+	int in_barrier;			/* the barrier of round was not finished */
 	int timeout_ms;
 	uint64_t *life;			/* of each member, as the team met it */
 
@@ -177,9 +177,10 @@ int rmc_kv_serve(void *arg, int nid, const void *request, size_t len, void *resp
 		 size_t size);
 
 /*
- * What a record, of bytes as its entry said, is to a reader of key. A stranger, or a dead
- * one: if the entry was the key's, the key has been removed meanwhile, so that not to
- * find it is right. Resized: the entry was the key's and is not up to date.
+ * Compares a record, fetched by the length of its entry, with the key of a reader.
+ * KV_STRANGER: another key's record, or a dead one; if the entry was the key's, the key has
+ * been removed meanwhile, so not finding it is correct. KV_RESIZED: the entry was the key's
+ * and is outdated.
  */
 enum kv_match { KV_FOUND, KV_STRANGER, KV_RESIZED };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* Operations of messages: issue, completion, retry; credits, probes of who is silent. */
+/* Operations of messages: issue, completion, retry; credits; probes of silent peers. */
 #include <time.h>
 #include "state.h"
 
@@ -41,9 +41,9 @@ static void finish(struct rmc_msg *m, struct op *op, int status)
 	case OP_PROBE:
 		p->probing = 0;
 		if (status == RMC_S_TIMEOUT)
-			return;		/* slow; the heartbeat decides */
+			return;		/* slow: its node's heartbeat decides */
 		if (!status && p->local->probe.nonce != m->nonce)
-			status = RMC_S_BAD_CONTEXT;	/* another life */
+			status = RMC_S_BAD_CONTEXT;	/* another incarnation */
 		break;
 	case OP_PULL:
 		--*op->pending;
@@ -92,7 +92,7 @@ static int issue_now(struct rmc_msg *m, const struct op *op)
 	return 0;
 }
 
-/* Those that timed out come first: so there is always room to note them. */
+/* Timed-out operations come first, so there is always room to store them. */
 static int issue_retries(struct rmc_msg *m)
 {
 	struct op op;
@@ -139,7 +139,7 @@ static int write_line(struct rmc_msg *m, struct peer *p)
 	return rmc_msg_issue(m, &op);
 }
 
-/* Owed credits, and what was pulled, by a message of length zero */
+/* Send due credits, and the count of pulled messages, by a message of length zero */
 int rmc_msg_tell(struct rmc_msg *m, struct peer *p)
 {
 	p->line_credits += p->owed;
@@ -171,7 +171,7 @@ static int probe(struct rmc_msg *m, struct peer *p)
 	return rmc_msg_issue(m, &op);
 }
 
-/* What must happen now and then whatever the caller waits for; p NULL: anyone */
+/* Regular work while the caller waits for p; NULL: for any peer */
 int rmc_msg_progress(struct rmc_msg *m, struct peer *p)
 {
 	uint64_t now;
@@ -215,7 +215,7 @@ int rmc_msg_step(struct rmc_msg *m, struct peer *p, unsigned int *spins)
 	return err ? err : rmc_relax(m->qp, spins);
 }
 
-/* Wait for what is in flight. */
+/* Wait for operations in flight. */
 int rmc_msg_drain(struct rmc_msg *m)
 {
 	unsigned int spins = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* Opening and closing */
+/* Opens and closes messages. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -47,7 +47,7 @@ static int make_peers(struct rmc_msg *m)
 	return 0;
 }
 
-/* Sign our line at each peer, so that we know it again when we look after it. */
+/* Write our nonce into our line at each peer, so that a probe recognizes the line. */
 static int sign_all(struct rmc_msg *m)
 {
 	int i, err;
@@ -60,7 +60,7 @@ static int sign_all(struct rmc_msg *m)
 	return rmc_msg_drain(m);
 }
 
-/* In a team that goes on: the others know a former life of us. */
+/* In a team that continues: the others know an earlier incarnation of us. */
 static int admit_all(struct rmc_msg *m)
 {
 	int i, err;

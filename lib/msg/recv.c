@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* Receiving: cells in order per peer; pulled data into the buffer of the caller. */
+/* Receives cells in order per peer; pulls data into the buffer of the caller. */
 #include <errno.h>
 #include <string.h>
 #include "state.h"
@@ -29,7 +29,7 @@ static int give_credits(struct rmc_msg *m, struct peer *p)
 	return p->owed >= m->cells / 4 ? rmc_msg_tell(m, p) : 0;
 }
 
-/* Leave nothing that must be told behind: the caller may not come back for long. */
+/* Send all due credits now: the caller may make no further call for a long time. */
 static int told(struct rmc_msg *m, struct peer *p)
 {
 	unsigned int spins = 0;
@@ -53,7 +53,7 @@ static int next_cell(struct rmc_msg *m, struct peer *p)
 	int err;
 
 	while (p->rx_head == p->rx_scan) {
-		int status = p->status;		/* known before the last look */
+		int status = p->status;		/* read before the last check for messages */
 
 		rmc_msg_scan(m, p);
 		if (p->rx_head != p->rx_scan)
@@ -106,7 +106,7 @@ static int wait_bounce(struct rmc_msg *m, struct peer *p, int i)
 	return err;
 }
 
-/* Into the caller's buffer at once, or by way of our own */
+/* Pull into the caller's buffer, or through our own */
 static int pull_data(struct rmc_msg *m, struct peer *p, uint8_t *buf,
 		     const struct rmc_cell_pull *pull, unsigned int flags)
 {
@@ -143,7 +143,7 @@ static int pull_data(struct rmc_msg *m, struct peer *p, uint8_t *buf,
 
 		if (!waited && !m->pull_status && in[i].len)
 			memcpy(buf + in[i].at, m->bounce + (size_t)i * BOUNCE_BYTES, in[i].len);
-		/* the first reason: what did not come is missing, whatever came behind it */
+		/* keep the first error: the missing part stays missing, whatever follows */
 		if (!err)
 			err = waited;
 	}
@@ -163,7 +163,7 @@ static int take_pulled(struct rmc_msg *m, struct peer *p, uint8_t *buf,
 	return err ? err : told(m, p);
 }
 
-/* Size of the message at head, whose first cell is there */
+/* Size of the message at head; its first cell has arrived */
 static int size_of(struct rmc_msg *m, struct peer *p, uint64_t *size, struct rmc_cell_pull *pull)
 {
 	const struct rmc_cell *c = &p->ring[p->rx_head & m->mask];
@@ -189,14 +189,14 @@ static int take(struct rmc_msg *m, struct peer *p, void *buf, size_t room_for, s
 {
 	const struct rmc_cell *c = &p->ring[p->rx_head & m->mask];
 	struct rmc_cell_pull pull = { 0, 0 };
-	uint32_t head = rmc_load_relaxed(&c->head);	/* once: the peer may write it */
+	uint32_t head = rmc_load_relaxed(&c->head);	/* read once: the peer may change it */
 	uint64_t size;
 	int err;
 
 	if (from)
 		*from = p->nid;
 	size = rmc_cell_length(head);
-	/* nearly always: one cell, and room for it */
+	/* common case: one cell, and room for it */
 	if (rmc_likely(rmc_cell_kind(head) == RMC_CELL_PUSH && size <= RMC_MSG_PAYLOAD &&
 		       size <= room_for)) {
 		if (len)
@@ -239,7 +239,7 @@ static struct peer *ready(struct rmc_msg *m, struct peer *only)
 	return NULL;
 }
 
-/* Deaths to tell a receiver; p NULL: anyone's, each once, and when nobody is left */
+/* A dead peer to report; only NULL: any, each one once, and when no other is left */
 static struct peer *lost(struct rmc_msg *m, struct peer *only)
 {
 	struct peer *last = NULL, *p;
@@ -262,7 +262,7 @@ static struct peer *lost(struct rmc_msg *m, struct peer *only)
 	return left ? NULL : last;
 }
 
-/* A peer with a message; or the reason why there is none */
+/* Wait for a peer with a message; or return the reason why there is none */
 static int await(struct rmc_msg *m, int nid, unsigned int flags, struct peer **found, int *from)
 {
 	struct peer *only = nid == RMC_MSG_ANY ? NULL : find(m, nid), *p, *dead;
@@ -272,7 +272,7 @@ static int await(struct rmc_msg *m, int nid, unsigned int flags, struct peer **f
 	if (nid != RMC_MSG_ANY && !only)
 		return -EINVAL;
 	for (;;) {
-		/* What died has come to rest: look for its messages once more. */
+		/* The dead peer writes no more: check for its messages once more. */
 		dead = lost(m, only);
 		p = ready(m, only);
 		if (p) {

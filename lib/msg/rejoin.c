@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * A peer that came back: how both sides let go of its former life.
+ * A restarted peer: how both sides drop the state of its earlier incarnation.
  *
- *	newcomer n					survivor s
- *	line at s = {nonce n, echo 0}	------------->	let what is in flight end,
- *							forget all counters, zero n's ring
+ *	restarted n					survivor s
+ *	line at s = {nonce n, echo 0}	------------->	wait for operations in flight,
+ *							reset all counters, zero n's ring
  *	zero s's ring			<-------------	line at n = {nonce s, echo n}
  *	line at s = {nonce n, echo s}	------------->	use it
  *	use it
  *
- * Who echoes a nonce has nothing of an older life in flight and waits for cells in an
- * empty ring; cells are sent only to who echoes ours. What s still wrote for the
- * former life, into memory that n has meanwhile, n zeroes: s echoes n only afterwards.
- * Both sides run the same steps, so two newcomers meet as well.
+ * A member that echoes a nonce has no operation for an older incarnation in flight, and
+ * waits for cells in an empty ring. A member sends cells only to a peer that echoes its
+ * nonce. s may still have written for the earlier incarnation into memory that now belongs
+ * to n: n zeroes it, and s echoes n only afterwards. Both sides run the same steps, so two
+ * restarted members meet as well.
  */
 #include <errno.h>
 #include <string.h>
@@ -22,7 +23,7 @@
 #define ADMIT_INTERVAL_US	500
 #define ADMIT_MS		30000
 
-/* Write our whole line at a peer: no counter of an older life stays there. */
+/* Write our whole line at a peer, so no counter of an older incarnation stays. */
 int rmc_msg_sign(struct rmc_msg *m, struct peer *p)
 {
 	struct op op = {
@@ -60,11 +61,11 @@ static void forget(struct rmc_msg *m, struct peer *p)
 	p->rx_scan = p->rx_head = p->owed = 0;
 	p->line_credits = p->line_pulled = 0;
 	p->line_dirty = 0;
-	/* ours to read, the peer's to write; it does not until we echo it */
+	/* the peer writes this ring, but not before we echo its nonce */
 	memset((void *)(uintptr_t)p->ring, 0, (size_t)m->cells * RMC_MSG_CELL);
 }
 
-/* Ready for the life of this nonce, and tell it so; it may end meanwhile. */
+/* Prepare for the incarnation of this nonce, and echo it; it may end meanwhile. */
 static int prepare(struct rmc_msg *m, struct peer *p, uint64_t nonce)
 {
 	int err;
@@ -84,7 +85,7 @@ static int prepare(struct rmc_msg *m, struct peer *p, uint64_t nonce)
 	return err;
 }
 
-/* Until both echo each other; was: the life that has ended, 0: any is new */
+/* Run until both echo each other; was: nonce of the incarnation that ended, 0: none */
 int rmc_msg_admit(struct rmc_msg *m, struct peer *p, uint64_t was, unsigned int timeout_ms)
 {
 	uint64_t end = rmc_msg_now_ms() + (timeout_ms ? timeout_ms : ADMIT_MS), nonce;
@@ -98,14 +99,14 @@ int rmc_msg_admit(struct rmc_msg *m, struct peer *p, uint64_t was, unsigned int 
 			err = prepare(m, p, nonce);
 			if (err)
 				break;
-			/* else its memory could not be written: again, until time is over */
+			/* else the write to its memory failed: retry until the timeout */
 			if (p->life)
 				continue;
 		}
 		err = 0;
 		if (nonce && nonce == p->life && nonce != was &&
 		    rmc_load_acquire(&p->line->echo) == m->nonce) {
-			/* set by an earlier call that ended without it */
+			/* set by an earlier call that failed */
 			p->status = p->reported = p->broken = 0;
 			break;
 		}
@@ -121,7 +122,7 @@ int rmc_msg_admit(struct rmc_msg *m, struct peer *p, uint64_t was, unsigned int 
 	}
 	p->admitting = 0;
 	if (err) {
-		/* nothing to it, and nothing of it, until both echo each other */
+		/* no message in either direction until both echo each other */
 		give_up(p, RMC_S_BAD_CONTEXT);
 		p->broken = 1;
 	}
@@ -136,8 +137,8 @@ int rmc_msg_rejoin(struct rmc_msg *m, int nid, unsigned int timeout_ms)
 	if (!p || p == &m->peer[m->raw.self])
 		return -EINVAL;
 	/*
-	 * The life that we know has ended, whether we noticed or not. Called again after a
-	 * failure, we may be prepared for the next one already: it may have sent.
+	 * The incarnation that we know has ended, even if we have not noticed. In a call
+	 * after a failure we may be prepared for the next one already, which may have sent.
 	 */
 	if (!p->rejoining)
 		p->former = p->life;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* Sending: push in cells, pull for what is large and in the segment. */
+/* Sends messages: pushes cells; offers large messages in the segment for a pull. */
 #include <errno.h>
 #include <string.h>
 #include "state.h"
 
-#define SHORT_CELLS	4	/* of messages sent in a straight line; half the least ring */
+#define SHORT_CELLS	4	/* longest message of push_now(); half the smallest ring */
 
 static void look(struct rmc_msg *m, struct peer *p)
 {
 	uint64_t counters = rmc_load_acquire(&p->line->counters);
 	uint64_t nonce = rmc_load_acquire(&p->line->nonce);
 
-	/* counters of another life say nothing about ours */
+	/* counters of another incarnation are meaningless */
 	if (rmc_unlikely(nonce != p->life)) {
 		if (p->life) {
 			give_up(p, RMC_S_BAD_CONTEXT);
@@ -53,7 +53,7 @@ static int wait_for_room(struct rmc_msg *m, struct peer *p, uint32_t want)
 	return p->status;
 }
 
-/* The next cell of the copy of the peer's ring */
+/* Fill the next cell of the copy of the peer's ring */
 static int stage(struct rmc_msg *m, struct peer *p, enum rmc_cell_kind kind, size_t length,
 		 struct rmc_cell **cell)
 {
@@ -76,13 +76,13 @@ static int stage(struct rmc_msg *m, struct peer *p, enum rmc_cell_kind kind, siz
 	return 0;
 }
 
-/* Of a cell of our ring in the peer's segment */
+/* Offset of a cell of our ring in the peer's segment */
 static uint64_t cell_offset(const struct rmc_msg *m, uint32_t i)
 {
 	return line_offset(m, m->raw.self) + (1 + (uint64_t)i) * RMC_MSG_CELL;
 }
 
-/* Write n cells, the last of which is the one that was staged last. */
+/* Write n cells, up to the one that was staged last. */
 static int write_cells(struct rmc_msg *m, struct peer *p, uint32_t n)
 {
 	struct op op = { .kind = OP_CELLS, .peer = p };
@@ -100,7 +100,7 @@ static uint64_t cells_of(size_t len)
 {
 	if (!len)
 		return 1;
-	if (len > RMC_CELL_LENGTH_MAX)		/* len + 8 bytes to carry */
+	if (len > RMC_CELL_LENGTH_MAX)		/* the length takes 8 bytes of payload */
 		return 1 + ((uint64_t)len - RMC_CELL_LONG_PAYLOAD + RMC_MSG_PAYLOAD - 1) /
 			   RMC_MSG_PAYLOAD;
 	return ((uint64_t)len + RMC_MSG_PAYLOAD - 1) / RMC_MSG_PAYLOAD;
@@ -135,8 +135,8 @@ static int stage_data(struct rmc_msg *m, struct peer *p, const uint8_t *buf, siz
 }
 
 /*
- * A short message for which there are room, cells and a slot: what push() does, in a
- * straight line. What is only for its completion is noted behind the WQ entry.
+ * Fast path of push() for a short message with room, cells and a slot. The fields for its
+ * completion are set after the WQ entry is published.
  * Return: -EAGAIN if it would have to wait.
  */
 RMC_INLINE int push_now(struct rmc_msg *m, struct peer *p, const uint8_t *buf, size_t len,
@@ -288,7 +288,7 @@ int rmc_msg_send(struct rmc_msg *m, int nid, const void *buf, size_t len, unsign
 		err = post(m, p, (const uint8_t *)buf, len, flags);
 	else
 		err = push(m, p, (const uint8_t *)buf, len, flags);
-	/* behind the message: what completed earlier is a line that would be waited for */
+	/* after the message: reading the CQ before it could wait for a cache miss */
 	behind = rmc_msg_progress(m, p);
 	if (err || behind)
 		return err ? err : behind;
@@ -305,8 +305,8 @@ int rmc_msg_flush(struct rmc_msg *m, int nid)
 		return -EINVAL;
 	err = wait_until_pulled(m, p, p->posted);
 	/*
-	 * What was lost is written again only while we are here: a caller that goes away
-	 * for long must not leave the credits that a peer waits for behind.
+	 * Lost writes are repeated only while we are in a call: a caller that then makes no
+	 * calls for a long time must not leave a peer without credits.
 	 */
 	return err ? err : rmc_msg_drain(m);
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
  * Pilaf's checksum (M16 section 2.1): | struct rmc_object | CRC64 | 0 | data |.
- * A writer stores data and checksum in any order; a reader that sees lines of two
- * states computes another checksum, but for one chance in 2^64.
+ * A writer stores data and checksum in any order. A reader that sees lines of two
+ * states computes another checksum, with an error probability of 2^-64.
  *
  * The CRC is CRC-64/XZ (ECMA-182, reflected), eight bytes per step with tables, or
- * 64 bytes per step where the CPU multiplies without carry. Distributions have it in
- * liblzma, by tables only; it would be librmc's only dependency, and for a baseline
- * that is to be as fast as it can be the slower choice.
+ * 64 bytes per step where the CPU has carry-less multiplication. liblzma has only the
+ * table version; it would be librmc's only dependency, and too slow for a fair baseline.
  */
 #include "scheme.h"
 #if defined(__x86_64__)

@@ -5,21 +5,21 @@
  *	line 0	| version, 64 b | readers, writer | 48 B of data |
  *	line i	| version, low 16 b | 62 B of data                |
  *
- * A writer makes the object's version odd, then for each line its version odd, its
- * data, its version even; last the object's. Lines move atomically between remote
- * operations and a line whose version is even is not being written, so a line in an
- * image holds data of the version that it shows. If all show the same even one, the
- * image is that version of the object, whatever the order the lines came in.
+ * A writer makes the object's version odd; then, for each line, it makes the line's version
+ * odd, stores the data, and makes the line's version even; last, the object's. Lines move
+ * atomically between remote operations, and a line with an even version is not being
+ * written, so a line in an image holds data of its version. If all lines have the same even
+ * version, the image is that version of the object, whatever the order of the lines.
  *
- * 16 bits are FaRM's choice: 32768 writes during one read would go unnoticed. They
- * keep an object of 1 KiB as long as in the clean layout, to the line.
+ * 16 bits are FaRM's choice: 32768 writes during one read would go unnoticed. With them an
+ * object of 1 KiB takes as many lines as in the clean layout.
  */
 #include "scheme.h"
 
 #define LINE		RMC_CACHE_LINE
 #define FIRST_DATA	(LINE - sizeof(struct rmc_object))
 #define LINE_DATA	(LINE - sizeof(uint16_t))
-#define CHUNK_LINES	16	/* 1 KiB: between two looks whether to go on */
+#define CHUNK_LINES	16	/* 1 KiB: between two checks for a mismatch */
 
 _Static_assert(FIRST_DATA == 48 && LINE_DATA == 62, "layout of lines");
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -63,9 +63,9 @@ void rmc_farm_store(struct rmc_object *o, const void *data, size_t len)
 }
 
 /*
- * The stripping kernel, tuned as the papers': no branch per line, constant sizes that
- * become four overlapping moves of 16 bytes, one look at the versions per KiB. It is
- * expanded twice: remote images are private, the owner's objects are not.
+ * The stripping kernel, tuned like the papers': no branch per line, constant sizes that
+ * become four overlapping moves of 16 bytes, one check of the versions per KiB. It has two
+ * expansions: remote images are private, the owner's objects are not.
  */
 #define STRIP(NAME, COPY)							\
 static inline int NAME(const uint8_t *line, uint8_t *to, size_t len, uint16_t version)	\

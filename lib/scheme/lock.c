@@ -5,12 +5,12 @@
  *	| struct rmc_object | lock or lease | 0 | data |
  *
  * A plain lock is exclusive and names its holder. A holder that dies keeps it: the
- * owner finds out by its wait running over, and may break it when it knows that the
- * node is dead. A lease is shared by readers and ends by itself; in exchange it is
- * only as good as the nodes' clocks agree.
+ * owner's wait times out, and the owner may break the lock when it knows that the node is
+ * dead. Readers share a lease, which expires; but it depends on the agreement of the
+ * nodes' clocks.
  *
- * Remote atomics are atomic with this CPU's as well, so that the owner takes the same
- * word with a compare-and-swap of its own; DrTM sends even these through the adapter.
+ * Remote atomics are atomic with regard to this CPU's, so the owner takes the same word
+ * with a local compare-and-swap; DrTM sends even these through the adapter.
  */
 #include <sched.h>
 #include "scheme.h"
@@ -30,7 +30,7 @@ void rmc_word_store(struct rmc_object *o, const void *data, size_t len)
 	copy_in((struct object_word *)o + 1, data, len);
 }
 
-/* Remote readers must get at the word: that takes an RMC, which may need this CPU. */
+/* Remote readers access the word through an RMC, which may need this CPU: yield. */
 static void pause_or_yield(unsigned int *spins)
 {
 	if (++*spins % 64)
@@ -39,7 +39,7 @@ static void pause_or_yield(unsigned int *spins)
 		sched_yield();
 }
 
-/* Has the wait, from the first call with *until 0, lasted as long as it may? */
+/* True if the wait, from the first call with *until 0, has reached its limit. */
 static int over(uint64_t *until, const struct rmc_scheme_params *p, unsigned int spins)
 {
 	uint64_t now;
@@ -68,9 +68,8 @@ int rmc_lock_acquire(struct rmc_object *o, const struct rmc_scheme_params *p)
 }
 
 /*
- * Has a lease with this end ended for sure, on whichever node's clock? One that ends
- * later than any reader may ask for comes from another clock altogether, or from a
- * reader gone mad: nobody relies on it.
+ * True if a lease with this end has expired by every node's clock. An end later than any
+ * correct reader sets comes from a wrong clock or a faulty reader, and is ignored.
  */
 static int lease_over(uint64_t end, const struct rmc_scheme_params *p)
 {

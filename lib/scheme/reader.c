@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Readers: what is in progress, and what comes next for each of it.
+ * Readers: the state machine of each read.
  *
  *	            .--------------------- torn, locked: wait ------------------.
  *	            v                                                           |
@@ -9,8 +9,8 @@
  *	            |   `-------------------------'        `-- lock: unlock, by itself
  *	            `--> MESSAGE ---------------------------------> DONE
  *
- * An unlock is nobody's business but the reader's: the data is there, so the read has
- * ended, and only the slot remembers what must be unlocked.
+ * The caller does not wait for an unlock: the data has arrived, so the read has ended, and
+ * the slot stores what has to be unlocked.
  */
 #include <stdlib.h>
 #include <sys/random.h>
@@ -21,12 +21,12 @@
 
 enum state { FREE, READY, CAS, READ, MESSAGE, DONE };
 
-/* What a WQ slot is used for */
+/* Use of a WQ slot */
 enum use { USE_NONE, USE_READ, USE_UNLOCK };
 
 #define DEFAULT_ATTEMPTS	64
 #define UNLOCK_TRIES		8
-#define POLLS_PER_SERVE		16	/* a look at all peers' messages is not free */
+#define POLLS_PER_SERVE		16	/* polling all peers' messages has a cost */
 
 struct entry {
 	enum state state;
@@ -37,7 +37,7 @@ struct entry {
 	uint32_t backoff;
 	unsigned int failures;
 	int ticket;
-	int abandoned;			/* its caller has gone: @read is @own, nobody hears of it */
+	int abandoned;			/* caller has returned: @read is @own, result dropped */
 	struct rmc_read own;
 };
 
@@ -65,12 +65,12 @@ struct rmc_reader {
 	struct unlock *unlock;		/* to be issued */
 	unsigned int unlocks;
 	unsigned int active;		/* entries neither FREE nor DONE */
-	unsigned int abandoned;		/* entries that end by themselves */
-	unsigned int ready;		/* of them READY or MESSAGE: to be looked at */
+	unsigned int abandoned;		/* entries without a caller */
+	unsigned int ready;		/* of these READY or MESSAGE: to be polled */
 	unsigned int *done, done_head, done_tail;	/* free running */
 	unsigned int done_mask;
 	unsigned int *free, frees;
-	uint64_t token;			/* of locks: never the same twice */
+	uint64_t token;			/* of locks: never reused */
 	uint64_t seed;
 	unsigned int polls;
 	void *memory;			/* ours, registered */
@@ -88,7 +88,7 @@ _Static_assert(sizeof(struct request) == RMC_READER_REQUEST, "as the header file
 
 static size_t image_bytes(const struct rmc_reader_options *o)
 {
-	/* the data of clean layouts stays aligned; one line more for odd ends */
+	/* the data of clean layouts stays aligned; one more line for an unaligned end */
 	return rmc_scheme_bytes(o->scheme, o->max) + RMC_CACHE_LINE;
 }
 
@@ -126,7 +126,7 @@ static int allocate(struct rmc_reader *r)
 	r->entry = (struct entry *)calloc(n, sizeof(*r->entry));
 	r->slot = (struct slot *)calloc(r->qp->entries, sizeof(*r->slot));
 	r->unlock = (struct unlock *)calloc(r->qp->entries + n, sizeof(*r->unlock));
-	/* as many as a power of two, or the ring breaks when its positions wrap */
+	/* a power of two, so that positions can wrap */
 	while (r->done_mask + 1 < n)
 		r->done_mask = 2 * r->done_mask + 1;
 	r->done = (unsigned int *)calloc(r->done_mask + 1, sizeof(*r->done));
@@ -266,12 +266,12 @@ static int post_message(struct rmc_reader *r, struct entry *e)
 {
 	struct request q = { RMC_READER_MAGIC, 0, e->read->offset, e->read->len };
 
-	/* the answer is the clean data, and goes where that goes */
+	/* the response is the clean data, and goes to its place */
 	return rmc_rpc_post(r->o.rpc, e->read->nid, &q, sizeof(q),
 			    e->clean ? e->clean : e->image + r->o.scheme->data_at, e->read->len);
 }
 
-/* Is this read one for the owner, from the start or in the end? */
+/* True if the owner serves this read, by the scheme or as fallback. */
 static int by_message(const struct rmc_reader *r, const struct entry *e)
 {
 	return r->o.scheme->fetch == RMC_FETCH_MESSAGE || e->failures >= r->o.attempts;
@@ -305,7 +305,7 @@ static void cas(struct rmc_reader *r, unsigned int i, int slot)
 	rmc_cas_async(r->qp, slot, e->read->nid, e->read->offset + LOCK_AT, e->expected, e->word);
 }
 
-/* The first, or the next, operation of an entry that is READY. 0: no slot is free. */
+/* Issue the first, or the next, operation of a READY entry. 0: no slot is free. */
 static int go_on(struct rmc_reader *r, unsigned int i)
 {
 	struct entry *e = &r->entry[i];
@@ -363,7 +363,7 @@ static void issue_unlocks(struct rmc_reader *r)
 	}
 }
 
-/* --- what came of them --- */
+/* --- results --- */
 
 static void again(struct rmc_reader *r, unsigned int i, int status)
 {
@@ -379,7 +379,7 @@ static void again(struct rmc_reader *r, unsigned int i, int status)
 		r->stats.lost++;
 	if (++e->failures >= r->o.attempts &&
 	    (!r->o.fall_back || !r->o.rpc || e->failures >= 2 * r->o.attempts)) {
-		e->failures--;		/* tries are one more */
+		e->failures--;		/* tries counts one more */
 		finish(r, i, status);
 		return;
 	}
@@ -389,7 +389,7 @@ static void again(struct rmc_reader *r, unsigned int i, int status)
 	e->not_before = 0;
 	r->ready++;
 	if (!e->backoff) {
-		/* at once, unless a lock is still to be given back before */
+		/* at once, unless a lock has to be released before */
 		if (r->o.scheme->fetch != RMC_FETCH_LOCK && !by_message(r, e))
 			go_on(r, i);
 		return;
@@ -398,7 +398,7 @@ static void again(struct rmc_reader *r, unsigned int i, int status)
 	e->backoff = e->backoff > r->o.backoff_max_ns / 2 ? r->o.backoff_max_ns : 2 * e->backoff;
 }
 
-/* May the same operation go well if it is tried again? */
+/* True if a retry of the same operation may succeed. */
 static int may_recover(int status)
 {
 	return status == RMC_S_SABRE_ABORTED || status == RMC_S_SABRE_LOCKED ||
@@ -413,7 +413,7 @@ static void cas_completed(struct rmc_reader *r, unsigned int i, int slot, int st
 	int next;
 
 	if (status) {
-		/* a reply that was lost may have been of a swap that took place */
+		/* the swap may have taken place although the reply was lost */
 		if (lock && status == RMC_S_TIMEOUT)
 			unlock(r, e->read->nid, e->read->offset, e->word, 0);
 		if (may_recover(status))
@@ -431,7 +431,7 @@ static void cas_completed(struct rmc_reader *r, unsigned int i, int slot, int st
 			return;
 		}
 		if (old < now + skew || old > now + r->p.lease_us * 1000ULL + skew) {
-			/* ended, about to, or nonsense: take one, no matter whose it was */
+			/* expired, about to expire, or invalid: take a new lease */
 			e->expected = old;
 			next = free_slot(r);
 			if (next >= 0) {
@@ -449,7 +449,7 @@ static void cas_completed(struct rmc_reader *r, unsigned int i, int slot, int st
 		read_image(r, i, next);
 		return;
 	}
-	e->state = READ;		/* the lock is ours, the slot will come */
+	e->state = READ;		/* the lock is ours; the read waits for a slot */
 	e->not_before = ~0ULL;
 	r->ready++;
 }
@@ -523,7 +523,7 @@ static void message_completed(struct rmc_reader *r, unsigned int i, int result, 
 	}
 }
 
-/* Entries that wait for time, a slot or an answer. A window is small: look at all. */
+/* Polls entries that wait for a time, a slot or a response: all, since a window is small. */
 static int look_at_ready(struct rmc_reader *r)
 {
 	unsigned int i, n = window(&r->o);
@@ -629,8 +629,8 @@ void rmc_reader_release(struct rmc_reader *r, struct rmc_read *rd)
 }
 
 /*
- * Who started a read returns before it has ended: what is in progress may use its landing
- * buffer still, but not the caller's memory.
+ * The caller returns before its read has ended: operations in flight may still use the
+ * landing buffer, but not the caller's memory.
  */
 static void abandon(struct rmc_reader *r, struct rmc_read *rd)
 {
@@ -648,7 +648,7 @@ int rmc_reader_read(struct rmc_reader *r, struct rmc_read *rd)
 	struct rmc_read *done;
 	int err;
 
-	/* those that an error left behind end first */
+	/* abandoned reads end first */
 	while (r->abandoned) {
 		err = rmc_reader_poll(r, &done);
 		if (!err)
@@ -670,7 +670,7 @@ int rmc_reader_read(struct rmc_reader *r, struct rmc_read *rd)
 		abandon(r, rd);
 		return err;
 	}
-	/* valid until the next read starts, which is all that one at a time needs */
+	/* the data stays valid until the next read starts */
 	rmc_reader_release(r, done);
 	return rd->status;
 }
@@ -686,7 +686,7 @@ void rmc_reader_close(struct rmc_reader *r)
 
 	if (!r)
 		return;
-	/* memory and locks of others are at stake, not the reads themselves */
+	/* wait: operations use memory, and locks of remote objects are held */
 	while (!rmc_qp_inherited(r->qp) && (rmc_qp_in_flight(r->qp) || r->unlocks)) {
 		issue_unlocks(r);
 		if (rmc_cq_wait(r->qp, &c))
@@ -715,7 +715,7 @@ int rmc_reader_serve(const struct rmc_scheme *s, const void *seg, size_t seg_len
 	if (q.magic != RMC_READER_MAGIC || q.offset % RMC_CACHE_LINE || q.len > size ||
 	    q.offset > seg_len || s->image(q.len) > seg_len - q.offset)
 		return -EINVAL;
-	/* writers are this node's own, and quick; a dead one is for somebody else to mend */
+	/* writers are local and fast; rmc_object_repair() handles a dead one */
 	for (i = 0; i < SERVE_TRIES; i++) {
 		if (!rmc_scheme_read(s, (const struct rmc_object *)((const uint8_t *)seg + q.offset),
 				     response, q.len))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* The table of schemes, and what they have in common. */
+/* The table of schemes, and their common code. */
 #include "../internal.h"
 #include "scheme.h"
 
@@ -114,7 +114,7 @@ void rmc_scheme_init(const struct rmc_scheme *s, struct rmc_object *o, size_t le
 
 	memset(o, 0, bytes);
 	if (s->store != rmc_crc_store)
-		return;		/* zeroed memory is a whole object */
+		return;		/* zeroed memory is a consistent object */
 	for (n = len; n >= sizeof(zeros); n -= sizeof(zeros))
 		crc = rmc_crc64(crc, zeros, sizeof(zeros));
 	((struct object_word *)o)->word = rmc_crc64(crc, zeros, n);
@@ -197,7 +197,7 @@ static int rewrite(struct rmc_object *o, void *arg)
 	uint64_t *word = &((struct object_word *)o)->word;
 	int err = 0;
 
-	/* the dead writer may have got this far; readers and leases live on */
+	/* the dead writer may hold the lock already; readers' locks and leases still count */
 	if (r->scheme->acquire && rmc_load_acquire(word) != LOCK_OWNER &&
 	    rmc_load_acquire(word) != LEASE_OWNER)
 		err = r->scheme->acquire(o, &p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* What the files of this directory share. */
+/* Private declarations of this directory. */
 #ifndef RMC_LIB_SCHEME_H
 #define RMC_LIB_SCHEME_H
 
@@ -15,8 +15,8 @@
  *		+---------------+-----------+
  *		| token         | nid + 1   |	0: free; ~0: a writer of the owner
  *		+---------------+-----------+
- * lease:	nanoseconds of CLOCK_REALTIME until which readers have it; bit 63: a
- *		writer of the owner has it
+ * lease:	end of the readers' lease, nanoseconds of CLOCK_REALTIME; bit 63: a writer
+ *		of the owner holds it
  */
 #define LOCK_NID_BITS	16
 #define LOCK_NID_MASK	0xffffULL
@@ -75,8 +75,8 @@ static inline struct rmc_scheme_params scheme_params(const struct rmc_scheme_par
 }
 
 /*
- * Copies of data that somebody else may be writing or reading: what they give is
- * believed only after the check. ThreadSanitizer is told so by atomic bytes.
+ * Copies of data that another thread may write or read: the result is valid only after
+ * the check. Atomic bytes tell ThreadSanitizer about it.
  */
 #ifndef __has_feature
 #define __has_feature(x)	0

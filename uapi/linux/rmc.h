@@ -7,21 +7,21 @@
  *
  * Every argument struct starts with its own size. The kernel accepts a smaller
  * struct (missing fields are zero) and a larger one whose extra bytes are zero;
- * otherwise E2BIG. Errors that mean the same for every call:
+ * otherwise E2BIG. Errors with the same meaning for every call:
  *
  *   EINVAL	struct shorter than its first version, or a field out of range
  *   EOPNOTSUPP	a flag or reserved field this kernel does not know; SEG_REG, BUF_REG:
- *		also a shared mapping of a file that is written back
+ *		also a shared mapping of a file with writeback
  *   E2BIG	non-zero bytes beyond the struct this kernel knows
  *   EFAULT	argument or buffer address not accessible
  *   EBADF	the file is open for reading only, which suffices for QUERY, NODE_INFO
  *		and WATCH; CQ_ARM, SEG_ARM: not an eventfd
  *   ENOTTY	unknown ioctl on this device
  *   ENOMEM	out of memory, or RLIMIT_MEMLOCK would be exceeded
- *   ENOSPC	a limit that RMC_IOC_QUERY tells was reached
- *   EDQUOT	a quota that RMC_IOC_QUERY tells was reached: of the user who opened the
- *		file, or of all who use the context; also of open(). Whoever has
- *		CAP_SYS_RESOURCE exceeds them.
+ *   ENOSPC	a limit that RMC_IOC_QUERY returns was reached
+ *   EDQUOT	a quota that RMC_IOC_QUERY returns was reached: of the user who opened the
+ *		file, or of the context; also returned by open(). CAP_SYS_RESOURCE
+ *		overrides quotas.
  *   ENXIO	the fabric has no such local node
  */
 #ifndef _UAPI_LINUX_RMC_H
@@ -34,31 +34,31 @@
 #define RMC_ABI_VERSION		1
 #define RMC_IOC_TYPE		0xb7
 
-/* Fabric kinds, as told by rmc_query.fabric */
+/* Fabric kinds: values of rmc_query.fabric */
 enum rmc_fabric_kind {
 	RMC_FABRIC_LOOPBACK	= 1,
 	RMC_FABRIC_IVSHMEM	= 2,	/* one node per virtual machine */
 	RMC_FABRIC_UML		= 3,	/* one node per User-Mode-Linux kernel */
 };
 
-/* How a SABRe makes sure of its snapshot, Documentation/sabre.rst */
+/* How the destination validates the snapshot of a SABRe, Documentation/sabre.rst */
 enum rmc_sabre_mode {
-	RMC_SABRE_DEFAULT	= 0,	/* what the kernel was told, rmc_query.sabre_mode */
+	RMC_SABRE_DEFAULT	= 0,	/* the kernel's default, rmc_query.sabre_mode */
 	RMC_SABRE_OVERLAPPED	= 1,	/* version before and after, data fetched meanwhile */
 	RMC_SABRE_SERIALIZED	= 2,	/* version, then data, then version */
 	RMC_SABRE_LOCKED	= 3,	/* shared reader lock; writers must honour it */
 };
 
-/* NI organisations, as told by rmc_query.ni */
+/* NI organisations: values of rmc_query.ni */
 enum rmc_ni_kind {
 	RMC_NI_FUSED		= 1,	/* one thread: RGP, RRPP and RCP */
 	RMC_NI_PAIR		= 2,	/* RGP and RCP | RRPP */
 	RMC_NI_EDGE		= 3,	/* one thread per unit: RGP, RRPP and RCP */
 	RMC_NI_PER_TILE		= 4,	/* per unit: RGP and RCP | per RRPP */
-	RMC_NI_SPLIT		= 5,	/* edge, and threads between it and queue pairs */
+	RMC_NI_SPLIT		= 5,	/* edge, and frontend threads that poll queue pairs */
 };
 
-/* What this kernel can do besides, as told by rmc_query.features */
+/* Optional features: bits of rmc_query.features */
 #define RMC_FEATURE_WATCH	(1U << 0)	/* RMC_IOC_WATCH */
 #define RMC_FEATURE_URING_WAIT	(1U << 1)	/* RMC_URING_WAIT */
 #define RMC_FEATURE_YIELD	(1U << 2)	/* RMC_WAKE_YIELD */
@@ -84,33 +84,34 @@ enum rmc_ni_kind {
  * @max_buffers: local buffers per file
  * @max_entries: entries in one WQ
  * @itt_entries: operations in flight per unit of a node
- * @op_mask: bit n set: opcode n works
+ * @op_mask: bit n set: opcode n is supported
  * @timeout_ms: a request without reply completes with RMC_S_TIMEOUT after this
  * @shared_cpu: workers share CPUs with applications
  * @features: RMC_FEATURE_*
- * @att_entries: SABRes that a node serves at once
+ * @att_entries: SABRes that a node serves at the same time
  * @att_depth: lines of one SABRe fetched before its version is known
- * @att_stall_ms: a SABRe whose requests stay away for so long is ended
- * @sabre_mode: enum rmc_sabre_mode of segments that leave it open
+ * @att_stall_ms: a SABRe without further requests is ended after this
+ * @sabre_mode: enum rmc_sabre_mode of segments registered with RMC_SABRE_DEFAULT
  * @max_sabre: largest length of one SABRe, bytes
- * @max_waits: io_uring commands of one open context that wait at once
+ * @max_waits: io_uring commands of one open context that may wait
  * @units: units per node
- * @rrpps: of these serve requests
- * @interleave: consecutive bytes of a segment that one of these serves
+ * @rrpps: units per node that have an RRPP
+ * @interleave: consecutive bytes of a segment that one RRPP serves
  * @max_watches: event files in this kernel
- * @max_ranges: of a segment beside its first one; 0: RMC_IOC_SEG_ADD is not known
- * @local_path: non-zero: what a worker has both ends of may go without packets, such as what
- *	the node asks of itself; 0: everything goes in packets
+ * @max_ranges: further ranges of a segment; 0: no RMC_IOC_SEG_ADD
+ * @local_path: non-zero: operations whose both ends have one worker, such as those of a node
+ *	on its own segment, may take the local path, without packets; 0: all operations take
+ *	the packet path
  * @max_qps_user: queue pairs of one node that a user may have
- * @max_qps_context: that all users of a context may have
+ * @max_qps_context: queue pairs of one node that all users of a context may have
  * @max_files_user: contexts, of any id, that a user may have open
- * @max_files_context: how often a context may be open
+ * @max_files_context: number of times that a context may be open
  * @max_buffers_user: local buffers that a user may have
- * @max_buffers_context: that all users of a context may have
+ * @max_buffers_context: local buffers that all users of a context may have
  * @queue_mib_user: MiB of kernel memory that a user's queue pairs may take
- * @queue_mib_context: that those of a context may take
+ * @queue_mib_context: MiB of kernel memory that a context's queue pairs may take
  * @max_waits_user: io_uring commands of a user that may wait
- * @max_waits_context: io_uring commands that all users of a context may have waiting
+ * @max_waits_context: io_uring commands of all users of a context that may wait
  *
  * Quotas, from @max_qps_user on, are 0 where the kernel has none, and may change at
  * any time: Documentation/tenancy.rst.
@@ -163,7 +164,7 @@ struct rmc_query {
 };
 
 /**
- * struct rmc_attach - ioctl(RMC_IOC_ATTACH): choose the node this file acts for
+ * struct rmc_attach - ioctl(RMC_IOC_ATTACH): choose the node of this file
  * @size: sizeof(struct rmc_attach)
  * @flags: must be 0
  * @nid: local node id
@@ -194,18 +195,18 @@ struct rmc_attach {
  * @numa_node: with RMC_MEM_NUMA
  * @reserved: must be 0
  * @mmap_offset: out, with RMC_MEM_ALLOC
- * @version_offset: with RMC_MEM_OBJECTS: where in an object its 8-byte version
- *	is, bytes from its start, a multiple of 8
- * @readers_offset: with RMC_MEM_OBJECTS: the same for the 4-byte count of
- *	readers, a multiple of 4; used by RMC_SABRE_LOCKED only
+ * @version_offset: with RMC_MEM_OBJECTS: offset of the 8-byte version in an object,
+ *	bytes, a multiple of 8
+ * @readers_offset: with RMC_MEM_OBJECTS: offset of the 4-byte reader count in an object,
+ *	bytes, a multiple of 4; used by RMC_SABRE_LOCKED only
  * @sabre_mode: with RMC_MEM_OBJECTS: enum rmc_sabre_mode
  * @reserved2: must be 0
  *
- * One segment per context and node: EEXIST for the second. EADDRINUSE: some of the memory
- * is in another segment, which another worker serves: a line has one RRPP. It belongs to the
- * file and goes with it. Application memory is pinned, counts against
- * RLIMIT_MEMLOCK, and must be writable private or shared memory. Objects start
- * on 8-byte boundaries; their writers keep to <rmc/object.h>.
+ * One segment per context and node: EEXIST for the second. EADDRINUSE: another segment
+ * exposes some of the memory, and a different worker serves it; one worker serves a line.
+ * The segment belongs to the file; the last close removes it. Application memory is pinned,
+ * counts against RLIMIT_MEMLOCK, and must be writable private or shared memory. Objects
+ * start on 8-byte boundaries; their writers follow <rmc/object.h>.
  */
 struct rmc_seg_reg {
 	__u32 size;
@@ -226,7 +227,7 @@ struct rmc_seg_reg {
  * @size: sizeof(struct rmc_seg_unreg)
  * @flags: must be 0
  *
- * On return no remote operation touches the memory any more. ENOENT: none.
+ * On return no remote operation touches the memory any more. ENOENT: no segment.
  */
 struct rmc_seg_unreg {
 	__u32 size;
@@ -239,12 +240,11 @@ struct rmc_seg_unreg {
  * @flags: RMC_MEM_READONLY
  * @addr: start of the memory, on a cache line
  * @length: bytes, at least 1
- * @offset: where it begins in the segment, on a cache line; with @length at most
- *	max_segment
+ * @offset: start in the segment, on a cache line; @offset + @length is at most max_segment
  *
- * Application memory, pinned as that of RMC_IOC_SEG_REG, whose mode and layout of objects
- * hold here as well. Notifications are the segment's. An operation lies in one range:
- * what crosses from one to another, or is in none, ends with RMC_S_OUT_OF_RANGE.
+ * Application memory, pinned like that of RMC_IOC_SEG_REG, with the same SABRe mode and
+ * object layout. Notifications belong to the segment. An operation must lie in one range:
+ * one that crosses a boundary, or is in no range, completes with RMC_S_OUT_OF_RANGE.
  *
  * ENOENT: no segment. EEXIST: overlaps the segment's first bytes or another range.
  * ENOSPC: there are max_ranges already. EADDRINUSE: as of RMC_IOC_SEG_REG.
@@ -261,10 +261,10 @@ struct rmc_seg_add {
  * struct rmc_seg_del - ioctl(RMC_IOC_SEG_DEL): withdraw a range
  * @size: sizeof(struct rmc_seg_del)
  * @flags: must be 0
- * @offset: where it begins in the segment
+ * @offset: start of the range in the segment
  *
  * On return no remote operation touches the memory any more. RMC_IOC_SEG_UNREG withdraws
- * all of them. ENOENT: no range begins there.
+ * all ranges. ENOENT: no range starts there.
  */
 struct rmc_seg_del {
 	__u32 size;
@@ -273,7 +273,7 @@ struct rmc_seg_del {
 };
 
 /**
- * struct rmc_buf_reg - ioctl(RMC_IOC_BUF_REG): memory local operands may live in
+ * struct rmc_buf_reg - ioctl(RMC_IOC_BUF_REG): register memory for local operands
  * @size: sizeof(struct rmc_buf_reg)
  * @flags: RMC_MEM_ALLOC, RMC_MEM_NUMA
  * @addr: start, any alignment; must be 0 with RMC_MEM_ALLOC
@@ -282,8 +282,8 @@ struct rmc_seg_del {
  * @buf_id: out
  * @mmap_offset: out, with RMC_MEM_ALLOC; usable as lbuf once it is mapped
  *
- * EEXIST: overlaps another buffer of this file. EDQUOT: the user or the context has as
- * many buffers as they may.
+ * EEXIST: overlaps another buffer of this file. EDQUOT: a quota of the user or the context
+ * is reached.
  */
 struct rmc_buf_reg {
 	__u32 size;
@@ -316,15 +316,15 @@ struct rmc_buf_unreg {
  * struct rmc_qp_create - ioctl(RMC_IOC_QP_CREATE)
  * @size: sizeof(struct rmc_qp_create)
  * @flags: must be 0
- * @entries: of the WQ and of the CQ; a power of two, 2 .. max_entries
+ * @entries: size of the WQ and of the CQ; a power of two, 2 .. max_entries
  * @qp_id: out
  * @wq_offset: out, mmap of entries * RMC_WQE_SIZE bytes (page-rounded), read-write
  * @cq_offset: out, mmap of entries * RMC_CQE_SIZE bytes (page-rounded), read-only
  * @flags_offset: out, mmap of one page holding struct rmc_qp_flags, read-only
  *
- * ENOSPC: the node has max_qps already. EDQUOT: the user or the context has as many on
- * this node as they may, or their queues take as much memory. ENOMEM: also, the
- * memory cgroup of the caller, which pays for the queues, has no more.
+ * ENOSPC: the node has max_qps already. EDQUOT: a quota of the user or the context is
+ * reached, of queue pairs on this node or of their memory. ENOMEM: also, the limit of the
+ * caller's memory cgroup, which is charged for the queues, is reached.
  */
 struct rmc_qp_create {
 	__u32 size;
@@ -337,25 +337,24 @@ struct rmc_qp_create {
 };
 
 /* Flags of RMC_IOC_WAKE */
-#define RMC_WAKE_YIELD	(1U << 0)	/* nothing to do: let others on this CPU */
+#define RMC_WAKE_YIELD	(1U << 0)	/* yield the CPU if there is no work */
 
 /**
  * struct rmc_qp_id - ioctl(RMC_IOC_QP_DESTROY), ioctl(RMC_IOC_WAKE)
  * @size: sizeof(struct rmc_qp_id)
- * @flags: RMC_IOC_QP_DESTROY: must be 0; RMC_IOC_WAKE: RMC_WAKE_* if
- *	RMC_FEATURE_YIELD is there
+ * @flags: RMC_IOC_QP_DESTROY: must be 0; RMC_IOC_WAKE: RMC_WAKE_*, with
+ *	RMC_FEATURE_YIELD
  * @qp_id: as returned by RMC_IOC_QP_CREATE
  * @reserved: must be 0
  *
- * ENOENT: this file has no such QP. After RMC_IOC_QP_DESTROY nothing of the
- * QP is touched any more; what was in flight will not complete.
+ * ENOENT: this file has no such QP. After RMC_IOC_QP_DESTROY the RMC touches nothing
+ * of the QP any more; operations in flight will not complete.
  *
- * After RMC_IOC_WAKE what was posted before is being taken, or has been: a
- * worker's work is done by the caller where its thread sleeps, or waits for the
- * caller's CPU. With RMC_WAKE_YIELD it is sched_yield(2) for who waits for
- * completions: if there was no such work, others get the CPU. Then it returns 1
- * where the worker is at work on another CPU, so that to look is quicker than to
- * call again.
+ * RMC_IOC_WAKE makes the RMC take the operations posted before. If the worker's thread
+ * sleeps, or waits for the caller's CPU, the caller polls in its place. With RMC_WAKE_YIELD
+ * it replaces sched_yield(2) for a process that waits for completions: without work it
+ * yields the CPU. It then returns 1 if the worker runs on another CPU: polling the CQ is
+ * faster than another call.
  */
 struct rmc_qp_id {
 	__u32 size;
@@ -365,25 +364,24 @@ struct rmc_qp_id {
 };
 
 /**
- * struct rmc_cq_arm - ioctl(RMC_IOC_CQ_ARM): tell once when a completion comes
+ * struct rmc_cq_arm - ioctl(RMC_IOC_CQ_ARM): report the next completion once
  * @size: sizeof(struct rmc_cq_arm)
  * @flags: must be 0
  * @qp_id: as returned by RMC_IOC_QP_CREATE
  * @seen: completions the application consumed so far, modulo 2^32
- * @eventfd: written to as well when it comes, or -1
+ * @eventfd: eventfd to signal as well, or -1
  * @reserved: must be 0
  *
- * When more than @seen completions have been posted already, it is told at
- * once. Told means: poll() on this file reports POLLIN until the QP is armed
- * again, and the eventfd is signalled once. No wake-up is lost between the
- * last look at the CQ and this call. ENOENT: no such QP. EBADF, EINVAL: not an
- * eventfd.
+ * If more than @seen completions have been posted already, the report comes at once. The
+ * report: poll() on this file returns POLLIN until the QP is armed again, and the eventfd
+ * is signalled once. No wake-up is lost between the last check of the CQ and this call.
+ * ENOENT: no such QP. EBADF, EINVAL: not an eventfd.
  *
- * When the QP is destroyed, an armed eventfd is signalled, and poll() reports POLLHUP if
- * the QP was armed or told, until this file is armed again, for whatever QP or segment
- * and even if that fails with ENOENT. By then the QP's flags page says that it is dead.
- * What poll() reports is the file's, so threads that sleep for different QPs of one file
- * use an eventfd for each.
+ * When the QP is destroyed, an armed eventfd is signalled, and poll() returns POLLHUP if
+ * the QP was armed or reported. POLLHUP stays until the next arming of any QP or segment of
+ * this file, even one that fails with ENOENT. By then the QP's flags page marks it as dead.
+ * poll() reports for the whole file, so threads that sleep for different QPs of one file
+ * use one eventfd each.
  */
 struct rmc_cq_arm {
 	__u32 size;
@@ -395,18 +393,17 @@ struct rmc_cq_arm {
 };
 
 /**
- * struct rmc_seg_arm - ioctl(RMC_IOC_SEG_ARM): tell once when a peer notifies
+ * struct rmc_seg_arm - ioctl(RMC_IOC_SEG_ARM): report the next notification once
  * @size: sizeof(struct rmc_seg_arm)
  * @flags: must be 0
- * @seen: in: notifications the application knows of, modulo 2^32;
- *	out: how many there were when this was armed
- * @eventfd: written to as well when one comes, or -1
+ * @seen: in: notifications that the application has seen, modulo 2^32;
+ *	out: their number when this was armed
+ * @eventfd: eventfd to signal as well, or -1
  *
- * For the segment of this file. Told means: poll() reports POLLPRI until the
- * segment is armed again, and the eventfd is signalled once; so peers cannot
- * wake a process more often than it asks to be. ENOENT: no segment. When the segment is
- * withdrawn, an armed eventfd is signalled and poll() reports POLLHUP, as with
- * RMC_IOC_CQ_ARM.
+ * For the segment of this file. The report: poll() returns POLLPRI until the segment is
+ * armed again, and the eventfd is signalled once. So peers cannot wake a process more often
+ * than it arms. ENOENT: no segment. When the segment is withdrawn, an armed eventfd is
+ * signalled and poll() returns POLLHUP, as with RMC_IOC_CQ_ARM.
  */
 struct rmc_seg_arm {
 	__u32 size;
@@ -417,7 +414,7 @@ struct rmc_seg_arm {
 
 /* Node states */
 enum rmc_node_state {
-	RMC_NODE_FREE	= 0,	/* nobody has claimed this id yet */
+	RMC_NODE_FREE	= 0,	/* never claimed */
 	RMC_NODE_JOINING = 1,
 	RMC_NODE_UP	= 2,
 	RMC_NODE_DOWN	= 3,	/* was up; left, or its heartbeat stopped */
@@ -427,9 +424,9 @@ enum rmc_node_state {
  * struct rmc_node_info - ioctl(RMC_IOC_NODE_INFO), on either device
  * @size: sizeof(struct rmc_node_info)
  * @flags: must be 0
- * @nid: node asked about; EINVAL when the fabric has no such id
+ * @nid: node id; EINVAL when the fabric has no such id
  * @state: out, enum rmc_node_state as seen from the attached node
- * @epoch: out, how many times this id was claimed
+ * @epoch: out, number of times this id was claimed
  * @local: out, non-zero when hosted by this kernel
  */
 struct rmc_node_info {
@@ -441,28 +438,28 @@ struct rmc_node_info {
 	__u32 local;
 };
 
-/* What may happen to nodes, as seen from the node that is asked */
+/* Events of nodes and links, as seen from the watching node */
 enum rmc_event_type {
 	RMC_EVENT_OVERFLOW	= 0,	/* the reader was too slow: lost records */
 	RMC_EVENT_NODE_UP	= 1,	/* node nid is up under this epoch */
-	RMC_EVENT_NODE_DOWN	= 2,	/* its life of this epoch has ended, or is silent */
+	RMC_EVENT_NODE_DOWN	= 2,	/* the node of this epoch has left, or is silent */
 	RMC_EVENT_LINK_UP	= 3,	/* operations to nid get through */
-	RMC_EVENT_LINK_DOWN	= 4,	/* they complete with RMC_S_NODE_DOWN */
-	RMC_EVENT_FENCED	= 5,	/* another kernel took our own node id over */
+	RMC_EVENT_LINK_DOWN	= 4,	/* operations to nid complete with RMC_S_NODE_DOWN */
+	RMC_EVENT_FENCED	= 5,	/* another kernel has claimed our own node id */
 	RMC_EVENT_TYPES		= 6,
 };
 
 /**
- * struct rmc_node_event - what read() of an event file gives, one or more of them
+ * struct rmc_node_event - record of an event file; read() returns one or more
  * @type: enum rmc_event_type
- * @nid: node it is about
- * @epoch: of its life that it is about
- * @lost: RMC_EVENT_OVERFLOW: how many events were not recorded; else 0
- * @time_ns: when it was noticed, CLOCK_MONOTONIC
+ * @nid: node of the event
+ * @epoch: epoch of @nid
+ * @lost: RMC_EVENT_OVERFLOW: number of events that were not recorded; else 0
+ * @time_ns: time of the record, CLOCK_MONOTONIC
  * @reserved: 0
  *
- * After an overflow ask with RMC_IOC_NODE_INFO how things are now: the events
- * behind it are later than what was lost.
+ * After an overflow query the current states with RMC_IOC_NODE_INFO: the records that
+ * follow are later than the lost ones.
  */
 struct rmc_node_event {
 	__u32 type;
@@ -474,21 +471,21 @@ struct rmc_node_event {
 };
 
 /* Flags of RMC_IOC_WATCH */
-#define RMC_WATCH_NONBLOCK	(1U << 0)	/* read() gives EAGAIN rather than wait */
+#define RMC_WATCH_NONBLOCK	(1U << 0)	/* read() fails with EAGAIN instead of waiting */
 
 /**
- * struct rmc_watch - ioctl(RMC_IOC_WATCH), on either device: a file to read events from
+ * struct rmc_watch - ioctl(RMC_IOC_WATCH), on either device: create an event file
  * @size: sizeof(struct rmc_watch)
  * @flags: RMC_WATCH_*
- * @types: bit n set: events of type n; 0: all. Overflows are always told.
- * @nid: on the control device, the local node that is asked, or -1 for the
+ * @types: bit n set: events of type n; 0: all. Overflows are always recorded.
+ * @nid: on the control device, the local node that watches, or -1 for the
  *	lowest; on a context, the attached node or -1. ENXIO otherwise.
- * @fd: out, closed on exec; poll() tells POLLIN when there is something to read
+ * @fd: out, closed on exec; poll() returns POLLIN when there is a record
  * @reserved: must be 0
  *
- * The file tells what happens from now on; ask RMC_IOC_NODE_INFO afterwards and
- * nothing is missed. EBUSY: this open context has such a file already. ENOSPC: there are
- * rmc_query.max_watches, or the user has a quarter of them and is no administrator.
+ * The file records events from now on; call RMC_IOC_NODE_INFO afterwards, and no change is
+ * missed. EBUSY: this open context has an event file already. ENOSPC: the kernel has
+ * rmc_query.max_watches, or a user without CAP_SYS_ADMIN has a quarter of them.
  */
 struct rmc_watch {
 	__u32 size;
@@ -527,7 +524,7 @@ struct rmc_ctx_create {
  * @ctx_id: context to remove
  * @reserved: must be 0
  *
- * ENOENT: no such context. EBUSY: some process has it open.
+ * ENOENT: no such context. EBUSY: the context is open.
  */
 struct rmc_ctx_remove {
 	__u32 size;
@@ -536,12 +533,12 @@ struct rmc_ctx_remove {
 	__u32 reserved;
 };
 
-/* What an io_uring command waits for: whatever comes first */
+/* Sources that an io_uring command waits for; the first one completes it */
 #define RMC_URING_CQ		(1U << 0)	/* a completion beyond cq_seen */
 #define RMC_URING_SEG		(1U << 1)	/* a notification beyond seg_seen */
-#define RMC_URING_EVENT		(1U << 2)	/* something to read in the event file */
+#define RMC_URING_EVENT		(1U << 2)	/* a record in the event file */
 
-/* The command's result: the source, and how often it happened, modulo 2^27 */
+/* The command's result: the source, and its count, modulo 2^27 */
 #define RMC_URING_SOURCES	0x7U
 #define RMC_URING_COUNT_SHIFT	4
 #define RMC_URING_COUNT_MASK	0x7ffffffU
@@ -551,16 +548,16 @@ struct rmc_ctx_remove {
  * @sources: RMC_URING_*, one or more
  * @qp_id: RMC_URING_CQ: as returned by RMC_IOC_QP_CREATE
  * @cq_seen: completions the application consumed so far, modulo 2^32
- * @seg_seen: notifications of this file's segment it knows of, modulo 2^32
+ * @seg_seen: notifications of this file's segment seen so far, modulo 2^32
  *
- * In sqe->cmd; no SQE128 is needed. Completes once, with the source that was
- * first and its count (0 for an event file); look at all of them then. No
- * wake-up is lost between the last look and the submission, and arming for
- * poll() and eventfds is neither disturbed nor needed. Besides the errors above:
+ * In sqe->cmd; no SQE128 is needed. Completes once, with the first source and its
+ * count (0 for an event file); the application then checks all sources. No wake-up is
+ * lost between the last check and the submission. Arming for poll() and eventfds is
+ * independent of it. Besides the errors above:
  *
  *   ENOENT	no such QP, segment or event file
  *   ENOSPC	rmc_query.max_waits of this open context wait already
- *   ESHUTDOWN	the QP, segment or event file went while the command waited
+ *   ESHUTDOWN	the QP, segment or event file was destroyed meanwhile
  *   ECANCELED	the ring is closed, or, since Linux 6.7, io_uring cancelled it
  */
 struct rmc_uring_wait {

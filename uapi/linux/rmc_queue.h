@@ -2,7 +2,7 @@
 /*
  * Work and completion queues shared between an application and the RMC.
  *
- * Who writes what:
+ * Writers:
  *   WQ entry  - the application; the RMC only reads (and snapshots) it
  *   CQ entry  - the RMC; the application's mapping is read-only
  *   QP flags  - the RMC; the application's mapping is read-only
@@ -19,8 +19,8 @@
  *         +----------------+------------------------+
  *
  * P is the phase: 1 on the first lap over the ring, 0 on the second and so on,
- * so nobody has to reset entries. Publish word1 first, then word0 with
- * release semantics; the RMC loads word0 with acquire semantics.
+ * so entries need no reset. Publish word1 first, then word0 with release semantics;
+ * the RMC loads word0 with acquire semantics.
  *
  * CQ entry, 4 bytes, sixteen per cache line: slot, status and phase in one
  * 32-bit word, stored with release and loaded with acquire semantics. (The
@@ -38,14 +38,14 @@ enum rmc_opcode {
 	RMC_OP_WRITE	= 2,	/* local buffer -> remote segment */
 	RMC_OP_CAS	= 3,	/* lbuf: {u64 expected, u64 desired}; old value -> lbuf[0] */
 	RMC_OP_FAA	= 4,	/* lbuf: {u64 addend};               old value -> lbuf[0] */
-	RMC_OP_NOTIFY	= 5,	/* length 0: wake whoever armed the remote segment */
+	RMC_OP_NOTIFY	= 5,	/* length 0: wake the process that armed the remote segment */
 	RMC_OP_WRITE_NOTIFY = 6, /* write, then notify once all of it is stored */
-	RMC_OP_SABRE	= 7,	/* remote object -> local buffer, all of it at one moment */
+	RMC_OP_SABRE	= 7,	/* remote object -> local buffer, atomically */
 	RMC_OP_RMW	= 8,	/* length 4 or 8; lbuf: struct rmc_rmw; any other atomic */
 	RMC_OP_MAX	= 32,	/* the field has five bits */
 };
 
-/* Kinds of RMC_OP_RMW; unsigned unless they say otherwise */
+/* Kinds of RMC_OP_RMW; unsigned unless marked */
 enum rmc_rmw_kind {
 	RMC_RMW_SWAP	= 0,	/* value */
 	RMC_RMW_ADD	= 1,	/* old + value */
@@ -56,7 +56,7 @@ enum rmc_rmw_kind {
 	RMC_RMW_MAX	= 6,
 	RMC_RMW_SMIN	= 7,	/* signed */
 	RMC_RMW_SMAX	= 8,	/* signed */
-	RMC_RMW_CAS	= 9,	/* where old and expected agree in the bits of compare_mask:
+	RMC_RMW_CAS	= 9,	/* if old and expected agree in the bits of compare_mask:
 				 * the bits of swap_mask become those of value
 				 */
 	RMC_RMW_KINDS	= 10,
@@ -64,7 +64,7 @@ enum rmc_rmw_kind {
 
 /**
  * struct rmc_rmw - operands of RMC_OP_RMW, in the local buffer
- * @old: out: the value before; the upper half of a 4-byte one is zero
+ * @old: out: the previous value; zero-extended for a 4-byte word
  * @kind: enum rmc_rmw_kind
  * @reserved: must be 0
  * @value: operand
@@ -72,9 +72,9 @@ enum rmc_rmw_kind {
  * @compare_mask: RMC_RMW_CAS; all ones compares all
  * @swap_mask: RMC_RMW_CAS; all ones replaces all
  *
- * The length of the WQ entry, 4 or 8, is that of the word, which is aligned to it. Of
- * the operands of a 4-byte word the lower halves count. Another kind, or @reserved
- * not 0: RMC_S_BAD_OP. Only @old is written, so the rest can be used again.
+ * The length of the WQ entry, 4 or 8, is the length and the alignment of the word. For a
+ * 4-byte word only the lower halves of the operands are used. Another kind, or @reserved
+ * not 0: RMC_S_BAD_OP. Only @old is written, so the other fields can be reused.
  */
 struct rmc_rmw {
 	__u64 old;
@@ -105,7 +105,7 @@ enum rmc_status {
 	RMC_S_SABRE_LOCKED	= 14,	/* a writer holds the object: its version is odd */
 	RMC_S_SABRE_LOST	= 15,	/* destination gave up waiting for request packets */
 	RMC_S_NO_VERSION	= 16,	/* segment holds no objects, or version not in range */
-	RMC_S_BUSY		= 17,	/* a line never stood still, or no memory: try again */
+	RMC_S_BUSY		= 17,	/* a line kept changing, or no memory: try again */
 	RMC_S_MAX		= 18,
 };
 
@@ -179,12 +179,12 @@ static inline unsigned int rmc_cqe_status(__u32 word)
 }
 
 /*
- * QP flags page. need_wakeup is set by a worker before it parks; a producer
- * that sees it non-zero after publishing calls RMC_IOC_WAKE. No fence is
- * needed between publishing and looking: the parking worker interrupts the CPUs
- * that run a process which has the WQ mapped, before its last look at the queues
- * (Documentation/memory-ordering.rst). shared_cpu and worker_cpu change when the
- * worker moves, because its CPU went offline or came back.
+ * QP flags page. A worker sets need_wakeup before it parks; a producer that sees it
+ * non-zero after publishing calls RMC_IOC_WAKE. No fence is needed between publishing
+ * and this check: before its last poll of the queues, the parking worker interrupts the
+ * CPUs that run a process with the WQ mapped (Documentation/memory-ordering.rst).
+ * shared_cpu and worker_cpu change when the worker moves, because its CPU went offline
+ * or came back.
  */
 struct rmc_qp_flags {
 	__u32 need_wakeup;	/* non-zero: worker is parked, or about to */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Types of the sonuma-vm interface. Programs may look at them; head, tail, SR and
- * valid are kept up for those that do, but nobody else listens to them.
+ * Types of the sonuma-vm interface. Programs may read them: head, tail, SR and valid are
+ * kept up to date. The library ignores changes by the program.
  */
 #ifndef SONUMA_RMCDEFINES_H
 #define SONUMA_RMCDEFINES_H
@@ -14,16 +14,16 @@
 #define PAGE_SIZE	4096	/* unit of num_pages */
 #endif
 
-/* What an operation was asked to do; handlers get a copy. */
+/* A posted operation; handlers get a copy. */
 typedef struct wq_entry {
 	uint8_t op;			/* 'r' or 'w' */
 	uint8_t SR;			/* lap over the ring, 0 or 1 */
 	uint8_t valid;			/* from posting to completion */
 	uint8_t cid;			/* context id */
 	uint16_t nid;			/* destination */
-	uint16_t status;		/* enum rmc_status of what has completed; 0: well */
-	uint64_t buf_addr;		/* local: base, */
-	uint64_t buf_offset;		/* and bytes from there */
+	uint16_t status;		/* enum rmc_status of the completion; 0: success */
+	uint64_t buf_addr;		/* local address: base, */
+	uint64_t buf_offset;		/* and offset from it, bytes */
 	uint64_t offset;		/* remote, in bytes */
 	uint64_t length;
 } wq_entry_t;

@@ -39,14 +39,14 @@ extern "C" {
 #define SONUMA_SYMBOL(name)	__asm__(#name)
 
 /*
- * Open a context: "/dev/rmc_contexts/<id>" is context <id>, any other name is
- * the one that RMC_CTX tells, else 0. A file descriptor, or -1 and errno.
+ * Open a context: "/dev/rmc_contexts/<id>" is context <id>, any other name is the context
+ * of the environment variable RMC_CTX, or 0. A file descriptor, or -1 and errno.
  */
 int kal_open(const char *kal_name) SONUMA_SYMBOL(sonuma_open);
 
 /*
- * A queue pair is made with the WQ; the CQ that comes with it has nothing of its
- * own. fd 0 stands for the context opened last, or the default one. 0, or -1 and errno.
+ * kal_reg_wq() creates a queue pair; kal_reg_cq() returns the CQ of that queue pair. fd 0
+ * means the context opened last, or the default one. 0, or -1 and errno.
  */
 int kal_reg_wq(int fd, rmc_wq_t **wq) SONUMA_SYMBOL(sonuma_reg_wq);
 int kal_reg_cq(int fd, rmc_cq_t **cq) SONUMA_SYMBOL(sonuma_reg_cq);
@@ -78,9 +78,9 @@ int rmc_rwrite_async(rmc_wq_t *wq, uint8_t *lbuff_base, uint64_t lbuff_offset, i
 		     SONUMA_SYMBOL(sonuma_rwrite_async);
 
 /*
- * Call the handler (may be NULL) for what has completed, failed operations too,
- * check: until the next entry is free; drain: until everything has completed that
- * was in flight at the call. Handlers may post. 0 or -errno.
+ * Call the handler (may be NULL) for each completion, also of failed operations. check:
+ * until the next entry is free; drain: until all operations in flight at the call have
+ * completed. Handlers may post. 0 or -errno.
  */
 int rmc_check_cq(rmc_wq_t *wq, rmc_cq_t *cq, async_handler *handler, void *owner)
 		 SONUMA_SYMBOL(sonuma_check_cq);

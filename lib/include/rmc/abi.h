@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * What keeps programs and libraries of different versions together. The rules are in
+ * Binary compatibility of programs and libraries of different versions. The rules are in
  * Documentation/library-abi.rst; in short:
  *
  *  - Structs that inlines read (struct rmc_qp, struct rmc_team) grow at their end, and
  *    the offset of every field that an inline uses is asserted below the struct.
- *  - Structs that callers fill or get filled (options, statistics) grow at their end,
- *    too. Their size travels with the call: rmc_X() is an inline that passes the size
- *    which its program was compiled with to the function rmc_X_sized(). The library
- *    takes what is missing for zero, and refuses (E2BIG) what it does not know unless
- *    that is zero. The symbol rmc_X() takes the size of version 1.0, _SIZE_VER0.
+ *  - Structs that the caller or the library fills in (options, statistics) grow at their
+ *    end, too. Their size travels with the call: rmc_X() is an inline that passes the
+ *    size of the struct in its program to the function rmc_X_sized(). The library takes
+ *    missing fields for zero, and refuses (E2BIG) unknown fields unless they are zero.
+ *    The symbol rmc_X() takes the size of version 1.0, _SIZE_VER0.
  *  - All other structs never change; their sizes are asserted.
  */
 #ifndef RMC_ABI_H
@@ -38,7 +38,7 @@
 		       offsetof(struct type, last) + sizeof(((struct type *)0)->last) == (size), \
 		       "struct " #type " is not what it was in version 1.0")
 
-/* Inlines that pass the size of a struct on; lib/ffi.c does not emit them. */
+/* Inlines that pass the size of a struct; lib/ffi.c does not emit them. */
 #ifndef RMC_SIZED
 #define RMC_SIZED static inline __attribute__((always_inline, unused))
 #endif

@@ -7,11 +7,11 @@
  *	*r = (struct rmc_rmw){ .kind = RMC_RMW_OR, .value = 1 };
  *	slot = rmc_wait_for_slot(qp, callback);
  *	rmc_rmw_async(qp, slot, nid, offset, r, 8);
- *	... completed: r->old is what the word was
+ *	... completed: r->old is the previous value
  *
- * Blocking calls need no buffer. The kinds and their operands are in
- * <linux/rmc_queue.h>; a kernel that has them sets bit RMC_OP_RMW of
- * rmc_query()->op_mask, others give RMC_S_BAD_OP.
+ * Blocking calls need no registered buffer. The kinds and their operands are in
+ * <linux/rmc_queue.h>. A kernel that supports them sets bit RMC_OP_RMW of
+ * rmc_query()->op_mask; others return RMC_S_BAD_OP.
  */
 #ifndef RMC_ATOMIC_H
 #define RMC_ATOMIC_H
@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-/* len: 4 or 8. operands lie in a registered buffer and stay there until completion. */
+/* len: 4 or 8. operands: in a registered buffer, unchanged until completion. */
 RMC_INLINE void rmc_rmw_async(struct rmc_qp *qp, int slot, int nid, uint64_t offset,
 			      struct rmc_rmw *operands, size_t len)
 {
@@ -30,9 +30,9 @@ RMC_INLINE void rmc_rmw_async(struct rmc_qp *qp, int slot, int nid, uint64_t off
 }
 
 /*
- * The same with operands anywhere: 0, an enum rmc_status, or -errno; -EBUSY: operations
- * in flight; -EINVAL: the queue pair has less than 4 entries, which is too little room for
- * operands. *old (may be NULL): what the word was.
+ * The same, blocking, with operands anywhere in memory: 0, an enum rmc_status, or -errno.
+ * -EBUSY: operations in flight; -EINVAL: the queue pair has less than 4 entries, too few for
+ * the operands. *old (may be NULL): the previous value.
  */
 RMC_INLINE int rmc_rmw(struct rmc_qp *qp, int nid, uint64_t offset,
 		       const struct rmc_rmw *operands, size_t len, uint64_t *old)
@@ -52,7 +52,7 @@ RMC_INLINE int rmc_rmw(struct rmc_qp *qp, int nid, uint64_t offset,
 	return err;
 }
 
-/* One operand. kind: enum rmc_rmw_kind but RMC_RMW_CAS */
+/* One operand. kind: any enum rmc_rmw_kind except RMC_RMW_CAS */
 RMC_INLINE int rmc_rmw_value(struct rmc_qp *qp, unsigned int kind, int nid, uint64_t offset,
 			     uint64_t value, size_t len, uint64_t *old)
 {
@@ -107,8 +107,8 @@ RMC_INLINE int rmc_fetch_and_max(struct rmc_qp *qp, int nid, uint64_t offset, ui
 }
 
 /*
- * Where the word and expected agree in the bits of compare_mask, the bits of swap_mask
- * become those of desired. Whether they did is seen from *old.
+ * If the word and expected agree in the bits of compare_mask, the bits of swap_mask become
+ * those of desired. *old shows whether they agreed.
  */
 RMC_INLINE int rmc_masked_compare_and_swap(struct rmc_qp *qp, int nid, uint64_t offset,
 					   uint64_t expected, uint64_t compare_mask,

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /*
- * Inlines of the fast path. lib/ffi.c defines this to something else and so
- * emits the same functions as ordinary symbols for other languages.
+ * Inlines of the fast path. lib/ffi.c redefines this and so emits the same functions as
+ * ordinary symbols for other languages.
  */
 #ifndef RMC_INLINE
 #define RMC_INLINE static inline __attribute__((always_inline, unused))
@@ -24,10 +24,10 @@
 #define rmc_store_relaxed(p, v)	__atomic_store_n((p), (v), __ATOMIC_RELAXED)
 #define rmc_store_release(p, v)	__atomic_store_n((p), (v), __ATOMIC_RELEASE)
 
-/* Keeps the compiler, not the CPU, from moving accesses across. */
+/* Keeps the compiler, but not the CPU, from moving accesses across it. */
 #define rmc_compiler_barrier()	__asm__ __volatile__("" ::: "memory")
 
-/* Tell the CPU that this is a spin loop. */
+/* Spin loop hint to the CPU. */
 #if defined(__x86_64__) || defined(__i386__)
 #define rmc_pause()	__builtin_ia32_pause()
 #elif defined(__aarch64__)

@@ -10,8 +10,8 @@ extern "C" {
 #endif
 
 /*
- * One line on a result of this library: a positive enum rmc_status, 0, or a
- * negative errno. Never NULL; the string lives until the thread's next call.
+ * One line about a result of this library: a positive enum rmc_status, 0, or a
+ * negative errno. Never NULL; the string is valid until the thread's next call.
  */
 const char *rmc_strerror(int result);
 
@@ -19,9 +19,9 @@ const char *rmc_strerror(int result);
 const char *rmc_status_name(int status);
 
 /*
- * What went wrong in this thread's last failed rmc_open(), registration,
- * rmc_qp_create() or rmc_team call, and what to do about it: one line without
- * a newline. "" before the first failure.
+ * Cause of this thread's last failed rmc_open(), registration, rmc_qp_create() or
+ * rmc_team call, and what to do about it: one line without a newline. "" before the
+ * first failure.
  */
 const char *rmc_errmsg(void);
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * A store of objects by key over the memory of a team, after FaRM (M16 section 6):
- * every member owns the keys that hash to it. Reads are one-sided, of a bucket of the
- * owner's index and then of the object, through one of the schemes of <rmc/scheme.h>;
- * writes are messages to the owner.
+ * A store of objects by key over the memory of a team, after FaRM (M16 section 6).
+ * Every member owns the keys that hash to it. A get is one-sided: it reads a bucket of
+ * the owner's index, then the object, through one of the schemes of <rmc/scheme.h>.
+ * A put or delete is a message to the owner.
  *
  *	reader                                          owner of the key
  *	  | remote read, one line ------------------> | bucket | bucket | ...  |
- *	  | SABRe, or what the scheme does ---------> | object | object | ...  |
+ *	  | SABRe, or fetch of another scheme ------> | object | object | ...  |
  *	  | message: put, delete -------------------> rmc_kv_progress()
  *
- * Every member opens the store with the same options. It serves the others in all
- * calls but rmc_kv_close(), and must call rmc_kv_progress() while it does other
- * things. What is stored lives as long as its owner. One thread per store.
+ * Every member opens the store with the same options. All calls except rmc_kv_close()
+ * also serve the requests of others; a member that makes no calls must call
+ * rmc_kv_progress() regularly. An object lives as long as its owner. One thread per store.
  */
 #ifndef RMC_KV_H
 #define RMC_KV_H
@@ -25,21 +25,21 @@
 extern "C" {
 #endif
 
-#define RMC_KV_KEY_MAX		1024		/* largest that key_max may be */
-#define RMC_KV_VALUE_MAX	(64U << 10)	/* and value_max */
+#define RMC_KV_KEY_MAX		1024		/* upper limit of key_max */
+#define RMC_KV_VALUE_MAX	(64U << 10)	/* upper limit of value_max */
 #define RMC_KV_OBJECTS_MAX	(1U << 28)
 
 struct rmc_kv;
 
 struct rmc_kv_options {
 	const struct rmc_scheme *scheme;	/* NULL: sabre */
-	uint64_t at;		/* where in team->seg; divisible by 64 */
+	uint64_t at;		/* offset in team->seg; divisible by 64 */
 	uint64_t objects;	/* per member; 0: 1024 */
 	uint32_t key_max;	/* bytes; 0: 64 */
 	uint32_t value_max;	/* bytes; 0: 1024 */
 	unsigned int attempts;	/* at a torn or locked object; 0: 64 */
 	uint32_t backoff_ns, backoff_max_ns;
-	unsigned int fall_back;	/* then ask the owner */
+	unsigned int fall_back;	/* after the last attempt: ask the owner by message */
 	struct rmc_scheme_params params;
 	uint32_t unused;	/* padding in version 1.0: never read */
 };
@@ -49,11 +49,11 @@ RMC_ABI_SIZE_VER0(rmc_kv_options, unused, RMC_KV_OPTIONS_SIZE_VER0);
 
 struct rmc_kv_stats {
 	uint64_t local_gets, remote_gets, misses;
-	uint64_t puts, deletes;		/* of this member */
-	uint64_t served;		/* for others */
+	uint64_t puts, deletes;		/* calls of this member */
+	uint64_t served;		/* requests of others */
 	uint64_t buckets;		/* remote reads of the index */
-	uint64_t stale;			/* objects that were not the index's any more */
-	uint64_t broken;		/* locks of dead readers that were taken away */
+	uint64_t stale;			/* objects replaced since the read of the index */
+	uint64_t broken;		/* broken locks of dead readers */
 	uint64_t objects;		/* owned by this member now */
 	struct rmc_reader_stats reads;
 };
@@ -69,9 +69,9 @@ RMC_SIZED size_t rmc_kv_bytes(int nodes, const struct rmc_kv_options *options)
 }
 
 /*
- * The team must have been opened with RMC_TEAM_OBJECTS for the scheme sabre, and the
- * memory never have been written. A collective call: it ends with a barrier. NULL with
- * errno set on failure, see rmc_errmsg().
+ * For the scheme sabre the team must have been opened with RMC_TEAM_OBJECTS. The memory
+ * must still be zero. A collective call: it ends with a barrier. NULL with errno set on
+ * failure, see rmc_errmsg().
  */
 struct rmc_kv *rmc_kv_open_sized(struct rmc_team *team, const struct rmc_kv_options *options,
 				 size_t size);
@@ -80,22 +80,25 @@ RMC_SIZED struct rmc_kv *rmc_kv_open(struct rmc_team *team, const struct rmc_kv_
 	return rmc_kv_open_sized(team, options, sizeof(*options));
 }
 
-/* No barrier: who closes must know that nobody needs its objects. Before the team's. */
+/*
+ * No barrier: the caller must know that no member needs its objects any more. To be called
+ * before rmc_team_close().
+ */
 void rmc_kv_close(struct rmc_kv *kv);
 
 /*
- * The value of a key, in memory of the store until the next call. 0; -ENOENT;
- * RMC_SCHEME_TORN or the like after all attempts; -EAGAIN: after all attempts the index
- * and the object still did not agree, as its owner was changing the key's length each
- * time: try later; the status of a dead owner; -errno.
+ * Get the value of a key, in memory of the store that is valid until the next call. 0;
+ * -ENOENT; enum rmc_scheme_status such as RMC_SCHEME_TORN after all attempts; -EAGAIN: after
+ * all attempts the index and the object still disagree, because the owner changed the
+ * value's length each time: try later; the status of a dead owner; -errno.
  */
 int rmc_kv_get(struct rmc_kv *kv, const void *key, size_t key_len, const void **value,
 	       size_t *value_len);
 
 /*
- * Insert or replace; remove. 0; -ENOENT; -EMSGSIZE beyond key_max or value_max; -EINVAL:
- * an empty key; -ENOSPC: the owner's objects, or its index, are used up;
- * RMC_SCHEME_LOCKED: a reader has had the lock for too long; or as above.
+ * Insert or replace; remove. 0; -ENOENT; -EMSGSIZE: beyond key_max or value_max; -EINVAL:
+ * an empty key; -ENOSPC: the owner's objects, or its index, are full; RMC_SCHEME_LOCKED: a
+ * reader holds the lock for too long; or as above.
  */
 int rmc_kv_put(struct rmc_kv *kv, const void *key, size_t key_len, const void *value,
 	       size_t value_len);
@@ -103,31 +106,31 @@ int rmc_kv_delete(struct rmc_kv *kv, const void *key, size_t key_len);
 
 /*
  * Time limit of each get, put, delete and barrier from now on, in milliseconds; negative,
- * as at first: none. -ETIMEDOUT: the owner lives but did not answer in time; whether a put
- * or delete takes effect is unknown. After a barrier that gave -ETIMEDOUT the next call of
- * rmc_kv_barrier() waits for the same one.
+ * the default: none. -ETIMEDOUT: the owner is alive but did not answer in time; a put or
+ * delete may or may not take effect. After a barrier that returned -ETIMEDOUT the next call
+ * of rmc_kv_barrier() waits for the same barrier.
  */
 void rmc_kv_set_timeout(struct rmc_kv *kv, int timeout_ms);
 
 /*
- * Members died and are back: they are in rmc_kv_open() now, and the team has met them,
- * rmc_team_rejoin(). Every survivor calls this; it ends with a barrier of the team, as
- * opening does. What the dead owned is gone; what survivors own stays, and locks that the
- * dead had on it are taken away. After a revocation every member calls it, too. Waits for
- * at most timeout_ms milliseconds, 0: 30 s, for each step. 0, -ETIMEDOUT, another -errno,
- * or the status of a member that died again.
+ * Readmit members that died and were restarted: they are in rmc_kv_open(), and
+ * rmc_team_rejoin() has met them. Every survivor calls this; it ends with a barrier of the
+ * team, as opening does. Objects that the dead members owned are lost; those of survivors
+ * stay, and locks of dead readers on them are broken. After a revocation every member calls
+ * it, too. Each step waits for at most timeout_ms milliseconds, 0: 30 s. 0, -ETIMEDOUT,
+ * another -errno, or the status of a member that died again.
  */
 int rmc_kv_rejoin(struct rmc_kv *kv, unsigned int timeout_ms);
 
 /* The member that owns a key */
 int rmc_kv_owner(const struct rmc_kv *kv, const void *key, size_t key_len);
 
-/* Serve the others: how many messages, or -errno. Does not wait. */
+/* Serve the others: the number of messages, or -errno. Does not wait. */
 int rmc_kv_progress(struct rmc_kv *kv);
 
 /*
- * For ends of phases: waits until every member has called it as often, and serves the
- * others meanwhile. 0, or the status of a member that died.
+ * Barrier that serves the others meanwhile: waits until every member has called it as
+ * often. 0, or the status of a member that died.
  */
 int rmc_kv_barrier(struct rmc_kv *kv);
 

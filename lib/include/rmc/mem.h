@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Memory that the RMC may touch: the context segment, which other nodes reach
- * by offset, and local buffers, where operands and results of this process's
- * own operations live. Both are either memory of the application, which the
- * driver pins, or memory that the driver allocates.
+ * Memory that the RMC may access: the context segment, which other nodes address
+ * by offset, and local buffers, which hold operands and results of this process's
+ * own operations. Both are either memory of the application, which the driver pins,
+ * or memory that the driver allocates.
  */
 #ifndef RMC_MEM_H
 #define RMC_MEM_H
@@ -22,7 +22,7 @@ extern "C" {
  */
 int rmc_seg_register(struct rmc_ctx *ctx, void *addr, size_t len, unsigned int flags);
 
-/* The same with zeroed driver memory, on numa_node unless that is -1. */
+/* The same with zeroed driver memory, on numa_node; -1: on any node. */
 int rmc_seg_alloc(struct rmc_ctx *ctx, size_t len, unsigned int flags, int numa_node,
 		  void **addr);
 
@@ -30,15 +30,15 @@ int rmc_seg_alloc(struct rmc_ctx *ctx, size_t len, unsigned int flags, int numa_
 int rmc_seg_unregister(struct rmc_ctx *ctx);
 
 /*
- * Expose [addr, addr + len) as well, at offset of the same segment: addr and offset are
- * multiples of 64. An operation lies in one range. flags: 0 or RMC_MEM_READONLY. Withdrawn
- * by rmc_seg_remove() or with the segment. 0 or -errno.
+ * Expose [addr, addr + len) as a further range of the segment, at offset. addr and offset
+ * are multiples of 64. An operation must lie in one range. flags: 0 or RMC_MEM_READONLY.
+ * Withdrawn by rmc_seg_remove() or with the segment. 0 or -errno.
  */
 int rmc_seg_add(struct rmc_ctx *ctx, void *addr, size_t len, uint64_t offset,
 		unsigned int flags);
 int rmc_seg_remove(struct rmc_ctx *ctx, uint64_t offset);
 
-/* Local buffers. Give the buffer's id (not negative) or -errno. */
+/* Local buffers. Return the buffer's id (not negative) or -errno. */
 int rmc_buf_register(struct rmc_ctx *ctx, void *addr, size_t len);
 int rmc_buf_alloc(struct rmc_ctx *ctx, size_t len, int numa_node, void **addr);
 int rmc_buf_unregister(struct rmc_ctx *ctx, int buf_id);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Objects that remote nodes read with SABRes: a header, then data, all of it in the
- * owner's segment. Writers are threads and processes of the owner:
+ * Objects that remote nodes read with SABRes: a header, then data, in the owner's
+ * segment. Writers are threads and processes of the owner:
  *
  *	rmc_object_write_begin(o);
  *	... plain stores into the object's data ...
  *	rmc_object_write_end(o);
  *
- * The version is even while the object is whole and odd while it is being written;
- * it only grows. What orders the stores, and why a reader needs no more than the
- * version twice, is in Documentation/sabre.rst. Writers exclude each other by the
- * version as well; each of these calls is a few instructions when nobody is in the
- * way, and a system call only the first time in a thread.
+ * The version is even while the object is consistent and odd while it is being written;
+ * it only grows. Documentation/sabre.rst explains the order of the stores, and why a reader
+ * only needs to read the version before and after the data. The version also excludes
+ * concurrent writers. Without contention each of these calls takes a few instructions; the
+ * first call of a thread makes a system call.
  *
- * The header may be anywhere in an object as long as it is at the same place in all
- * objects of the segment: rmc_seg_register_objects().
+ * The header may be anywhere in an object, but at the same offset in all objects of the
+ * segment: rmc_seg_register_objects().
  */
 #ifndef RMC_OBJECT_H
 #define RMC_OBJECT_H
@@ -31,11 +31,11 @@
 extern "C" {
 #endif
 
-/* 16 bytes, aligned to 8; zeroed memory is a whole object that nobody writes. */
+/* 16 bytes, aligned to 8; zeroed memory is a consistent object without a writer. */
 struct rmc_object {
 	uint64_t version;	/* odd: being written */
 	uint32_t readers;	/* SABRes that hold it; RMC_SABRE_LOCKED only */
-	uint32_t writer;	/* thread id of the writer, 0: nobody */
+	uint32_t writer;	/* thread id of the writer, 0: none */
 };
 
 RMC_ABI_OFFSET(rmc_object, version, 0);
@@ -43,8 +43,8 @@ RMC_ABI_OFFSET(rmc_object, readers, 8);
 RMC_ABI_OFFSET(rmc_object, writer, 12);
 RMC_ABI_SIZE(rmc_object, 16);
 
-/* Where the header is in each object, bytes from the object's start, and how
- * SABRes make sure of their snapshot: enum rmc_sabre_mode, 0: the kernel's choice.
+/* Offset of the header in each object, bytes, and how SABRes validate their snapshot:
+ * enum rmc_sabre_mode, 0: the kernel's default.
  */
 struct rmc_object_layout {
 	uint32_t header;
@@ -79,24 +79,24 @@ RMC_SIZED int rmc_seg_alloc_objects(struct rmc_ctx *ctx, size_t len, unsigned in
 /* Thread id of the caller; a system call the first time. */
 uint32_t rmc_object_self(void);
 
-/* Waits in steps: pauses, then yields. For the loops below. */
+/* One step of waiting: pauses first, then yields. For the loops below. */
 void rmc_object_relax(unsigned int *spins);
 
-/* One attempt: 0, or -EBUSY when somebody else is writing. */
+/* One attempt: 0, or -EBUSY when another writer is active. */
 RMC_INLINE int rmc_object_try_begin(struct rmc_object *o)
 {
 	uint32_t nobody = 0;
 	unsigned int spins = 0;
 	uint64_t v;
 
-	/* first among this node's writers, by name, so that the dead are known */
+	/* exclude this node's writers first; the thread id identifies a dead one */
 	if (!__atomic_compare_exchange_n(&o->writer, &nobody, rmc_object_self(), 0,
 					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return -EBUSY;
 	v = rmc_load_relaxed(&o->version);
 	/*
-	 * A remote writer may be faster. seq_cst: make it odd, then look at the
-	 * readers; the RMC counts itself in, then looks at the version.
+	 * A remote writer may be faster. seq_cst: make it odd, then load the readers;
+	 * pairs with the RMC, which increments readers, then loads the version.
 	 */
 	if ((v & 1) || !__atomic_compare_exchange_n(&o->version, &v, v + 1, 0, __ATOMIC_SEQ_CST,
 						    __ATOMIC_RELAXED)) {
@@ -110,7 +110,7 @@ RMC_INLINE int rmc_object_try_begin(struct rmc_object *o)
 	return 0;
 }
 
-/* Waits for other writers, forever if one died: see rmc_object_repair(). */
+/* Waits for other writers, forever if one has died: see rmc_object_repair(). */
 RMC_INLINE void rmc_object_write_begin(struct rmc_object *o)
 {
 	unsigned int spins = 0;
@@ -128,9 +128,9 @@ RMC_INLINE void rmc_object_write_end(struct rmc_object *o)
 }
 
 /*
- * Reading one's own object, without any call: begin gives an even version, or an odd
- * one when there is nothing to read now; the data is a snapshot if it was even and
- * rmc_object_read_retry() says 0.
+ * The owner reads its object without a system call: begin returns the version, which is odd
+ * while the object is being written. The data is a snapshot if the version was even and
+ * rmc_object_read_retry() returns 0.
  */
 RMC_INLINE uint64_t rmc_object_read_begin(const struct rmc_object *o)
 {
@@ -144,12 +144,12 @@ RMC_INLINE int rmc_object_read_retry(const struct rmc_object *o, uint64_t versio
 }
 
 /*
- * A writer died between begin and end: readers get RMC_S_SABRE_LOCKED from then on,
- * and other writers wait. If its thread is gone, this takes the writer's place, has
- * rewrite() store contents that make sense (unless nothing was written yet, or all),
- * and ends the write. 0 when repaired; -ENOENT when nobody writes; -EAGAIN when the
- * writer lives, another repairs it, or the writer is remote; or what rewrite()
- * returned if not 0: it may be tried again. For writers in one PID namespace.
+ * Repair an object whose writer died between begin and end: readers get RMC_S_SABRE_LOCKED,
+ * and other writers wait. If the writer's thread is gone, this replaces the writer, lets
+ * rewrite() store consistent contents (unless nothing was written yet, or all), and ends
+ * the write. 0: repaired; -ENOENT: no writer; -EAGAIN: the writer is alive, another thread
+ * repairs the object, or the writer is remote; or the result of rewrite() if not 0: the
+ * repair may be tried again. All writers must be in one PID namespace.
  */
 int rmc_object_repair(struct rmc_object *o, int (*rewrite)(struct rmc_object *o, void *arg),
 		      void *arg);

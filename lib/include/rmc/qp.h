@@ -4,25 +4,25 @@
  *
  *	while (work) {
  *		int slot = rmc_wait_for_slot(qp, callback);
- *		... note what the completion of this slot is for ...
+ *		... record the purpose of this slot's completion ...
  *		rmc_read_async(qp, slot, nid, offset, lbuf[slot], len);
  *	}
  *	err = rmc_drain_cq(qp, callback);
  *
  * The application owns the WQ head (next entry to fill) and the CQ tail (next
  * entry to consume); the RMC owns their counterparts. A slot is the index of a
- * WQ entry. It is busy from publication until its completion was consumed, so
- * that at most `entries` operations are in flight and the CQ, which is as long
- * as the WQ, cannot overflow. Completions come in any order.
+ * WQ entry. It is busy from publication until its completion is consumed, so
+ * at most `entries` operations are in flight and the CQ, which is as long as the
+ * WQ, cannot overflow. Completions come in any order.
  *
- * Callbacks are called from the caller's own thread, once per completion, of
- * failed operations too: rmc_slot_status() tells. Pass a function whose body the
- * compiler sees and it is inlined. A callback may issue on the same QP: it calls
- * rmc_wait_for_slot() with itself, which nests at most as deep as the QP has entries,
- * since each level has consumed a completion and not issued yet. No other waiting.
+ * Callbacks run in the caller's thread, once per completion, also of failed operations:
+ * see rmc_slot_status(). A function whose body the compiler sees is inlined. A callback may
+ * issue on the same QP: it calls rmc_wait_for_slot() with itself as the callback. The depth
+ * of nesting is at most the number of entries, since each level has consumed a completion
+ * and not issued yet. A callback must not wait in any other way.
  *
- * One thread at a time per QP. Layout and barriers: <linux/rmc_queue.h>. Nothing orders
- * operations but waiting for completions: see rmc_quiet_node().
+ * One thread at a time per QP. Layout and barriers: <linux/rmc_queue.h>. Operations are
+ * ordered only by waiting for completions: see rmc_quiet_node().
  */
 #ifndef RMC_QP_H
 #define RMC_QP_H
@@ -38,16 +38,16 @@
 extern "C" {
 #endif
 
-/* Entries of the papers' bandwidth runs; enough to size per-slot arrays with. */
+/* Entries in the papers' bandwidth runs; the default, for the size of per-slot arrays. */
 #define MAX_WQ_SIZE		128
 
 #define RMC_SLOT_BUSY		0xff	/* in rmc_qp.slot; smaller: last status */
-#define RMC_SPINS_PER_CHECK	256	/* polls between looks at the QP flags */
+#define RMC_SPINS_PER_CHECK	256	/* polls between checks of the QP flags */
 #define RMC_ALL_NODES		(-1)	/* nid of rmc_quiet_node() and rmc_fence() */
 
 struct rmc_ctx;
 
-/* 16 bytes of operands per slot: {expected, desired} or {addend}; old value back */
+/* 16 bytes of operands per slot: {expected, desired} or {addend}; out: old value */
 struct rmc_operands {
 	uint64_t word[2];
 };
@@ -55,10 +55,10 @@ struct rmc_operands {
 RMC_ABI_SIZE(rmc_operands, 16);
 
 /*
- * Private to its user; only wq, cq and flags point to memory shared with the
- * RMC. Fields are for the inlines below, not for applications. New ones come at the
- * end, and the library touches those only in queue pairs that it made itself: one
- * of rmc_qp_init_raw() is as long as its program's headers say.
+ * Private to the process; only wq, cq and flags point to memory shared with the
+ * RMC. Fields are for the inlines below, not for applications. New fields are added at the
+ * end, and the library accesses them only in queue pairs that it created: the size of
+ * one from rmc_qp_init_raw() is that of the program's headers.
  */
 struct rmc_qp {
 	struct rmc_wq_entry *wq;
@@ -77,9 +77,9 @@ struct rmc_qp {
 	struct rmc_ctx *ctx;
 	void *priv;
 	int eventfd;			/* see rmc_cq_eventfd(); -1: none yet */
-	int yields;			/* RMC_IOC_WAKE knows RMC_WAKE_YIELD */
+	int yields;			/* the kernel has RMC_WAKE_YIELD */
 	int shared;			/* the worker shares its CPU with applications */
-	int apart;			/* it said that the worker is on another CPU */
+	int apart;			/* RMC_IOC_WAKE returned: worker is on another CPU */
 	uint64_t *cookie;		/* one per slot; NULL: none was set yet */
 };
 
@@ -115,14 +115,14 @@ RMC_ABI_SIZE(rmc_completion, 8);
 
 #define RMC_QP_STATS_STATUSES	32	/* more than enum rmc_status has */
 
-/* Counted since the queue pair was made; what was not yet consumed is not completed. */
+/* Counts since the creation of the queue pair; completed: consumed completions. */
 struct rmc_qp_stats {
 	uint64_t issued, completed;
 	uint64_t failed;	/* of the completed: a status other than RMC_S_OK */
 	uint64_t status[RMC_QP_STATS_STATUSES];	/* failures by enum rmc_status */
-	uint64_t waits;		/* steps of waiting that looked at the QP's flags */
-	uint64_t wakes;		/* system calls for a parked worker */
-	uint64_t yields;	/* and to let the worker run, or others */
+	uint64_t waits;		/* steps of waiting that checked the QP's flags */
+	uint64_t wakes;		/* system calls to wake a parked worker */
+	uint64_t yields;	/* system calls to yield the CPU */
 	uint64_t sleeps;	/* in rmc_cq_sleep() */
 };
 
@@ -135,23 +135,23 @@ RMC_ABI_SIZE_VER0(rmc_qp_stats, sleeps, RMC_QP_STATS_SIZE_VER1);
  */
 struct rmc_qp *rmc_qp_create(struct rmc_ctx *ctx, unsigned int entries);
 
-/* What is in flight will not complete; its buffers are safe to reuse after. */
+/* Operations in flight will not complete; on return their buffers may be reused. */
 void rmc_qp_destroy(struct rmc_qp *qp);
 
-/* Cold half of rmc_relax(): 0, or -ESHUTDOWN when the QP is dead. */
+/* Slow path of rmc_relax(): 0, or -ESHUTDOWN when the QP is dead. */
 int rmc_relax_slow(struct rmc_qp *qp, unsigned int spins);
 
-/* Cold half of rmc_cq_next(): keeps the first failure, counts it, and logs it. */
+/* Slow path of rmc_cq_next(): stores the first failure, counts and logs each. */
 void rmc_cq_failed(struct rmc_qp *qp, int slot, int status);
 
-/* Cold half of rmc_qp_set_cookie(): room for the cookies. 0 or -errno */
+/* Slow path of rmc_qp_set_cookie(): allocates the cookies. 0 or -errno */
 int rmc_qp_make_cookies(struct rmc_qp *qp);
 
 /*
- * Nothing on the path of an operation counts: issued and completed are the queue
- * indexes, which have 32 bits and are extended when somebody waits or asks, so they
- * are right if that happens once in 2^32 operations. By the queue pair's thread. 0, or
- * -EOPNOTSUPP for one of rmc_qp_init_raw().
+ * The path of an operation has no counters. issued and completed are the 32-bit queue
+ * indexes, extended at each wait and at each call of this function, so they are correct if
+ * one of these happens at least once in 2^32 operations. To be called by the queue pair's
+ * thread. 0, or -EOPNOTSUPP for one of rmc_qp_init_raw().
  */
 int rmc_qp_stats_sized(struct rmc_qp *qp, struct rmc_qp_stats *stats, size_t size);
 RMC_SIZED int rmc_qp_stats(struct rmc_qp *qp, struct rmc_qp_stats *stats)
@@ -160,8 +160,8 @@ RMC_SIZED int rmc_qp_stats(struct rmc_qp *qp, struct rmc_qp_stats *stats)
 }
 
 /*
- * A QP over memory that somebody else plays the RMC for. slot: entries bytes;
- * operands: registered memory, or NULL when atomics are not used.
+ * A QP in memory of the caller, for an RMC other than the driver's, such as a test's.
+ * slot: entries bytes; operands: registered memory, or NULL when atomics are not used.
  */
 RMC_INLINE void rmc_qp_init_raw(struct rmc_qp *qp, struct rmc_wq_entry *wq,
 				const struct rmc_cq_entry *cq,
@@ -201,10 +201,9 @@ RMC_INLINE void rmc_qp_set_arg(struct rmc_qp *qp, void *arg)
 }
 
 /*
- * 64 bits of the caller's for the operation in slot, to be set before it is issued and
- * read when it has completed, in the callback for example. They stay until they are set
- * again. 0 or -errno, which is possible the first time only. A queue pair whose cookies
- * nobody sets has none and pays nothing.
+ * 64 bits of user data for the operation in slot: set before it is issued, read when it has
+ * completed, in the callback for example. The value stays until it is set again. 0, or
+ * -errno, on the first call only. Without calls of this function cookies cost nothing.
  */
 RMC_INLINE int rmc_qp_set_cookie(struct rmc_qp *qp, int slot, uint64_t cookie)
 {
@@ -246,17 +245,17 @@ RMC_INLINE int rmc_qp_error(const struct rmc_qp *qp)
 	return (int)qp->error;
 }
 
-/* After an atomic: the value that the remote word had before */
+/* After an atomic: the previous value of the remote word */
 RMC_INLINE uint64_t rmc_slot_value(const struct rmc_qp *qp, int slot)
 {
 	return qp->operands[(uint32_t)slot & qp->mask].word[0];
 }
 
 /*
- * One step of waiting for something on this QP, or for a word of local memory
+ * One step of waiting for a completion of this QP, or for a word of local memory
  * that a remote operation will change. spins: a counter of the caller, from 0.
  * Where the RMC shares CPUs with applications this yields, because the worker
- * that must run next may be waiting for this very CPU.
+ * may be waiting for this CPU.
  */
 RMC_INLINE int rmc_relax(struct rmc_qp *qp, unsigned int *spins)
 {
@@ -273,12 +272,12 @@ RMC_INLINE int rmc_relax(struct rmc_qp *qp, unsigned int *spins)
 /*
  * Fill and publish the WQ entry of slot, which must be the one that the last
  * rmc_wait_for_slot() returned. Values that the entry's fields cannot hold are
- * saturated to ones that the RMC refuses with the right status, rather than
- * truncated to something valid.
+ * saturated to values that the RMC refuses with the right status, instead of
+ * being truncated to valid ones.
  *
- * Pairs with the acquire load of word0 in the RGP. Nothing orders the store to
+ * Pairs with the acquire load of word0 in the RGP. No barrier orders the store to
  * word0 before the load of need_wakeup: a worker that parks interrupts the CPUs
- * that run this process between raising the flag and its last look at the queue.
+ * that run this process between setting the flag and its last poll of the queue.
  */
 RMC_INLINE void rmc_issue(struct rmc_qp *qp, unsigned int op, int slot, int nid,
 			  uint64_t offset, const void *lbuf, size_t len)
@@ -313,20 +312,20 @@ RMC_INLINE void rmc_read_async(struct rmc_qp *qp, int slot, int nid, uint64_t of
 	rmc_issue(qp, RMC_OP_READ, slot, nid, offset, lbuf, len);
 }
 
-/* Local buffer -> remote segment; lbuf stays untouched until completion */
+/* Local buffer -> remote segment; lbuf must not change until completion */
 RMC_INLINE void rmc_write_async(struct rmc_qp *qp, int slot, int nid, uint64_t offset,
 				const void *lbuf, size_t len)
 {
 	rmc_issue(qp, RMC_OP_WRITE, slot, nid, offset, lbuf, len);
 }
 
-/* Wake whoever sleeps in rmc_seg_wait() on the remote segment */
+/* Wake the process that sleeps in rmc_seg_wait() on the remote segment */
 RMC_INLINE void rmc_notify_async(struct rmc_qp *qp, int slot, int nid)
 {
 	rmc_issue(qp, RMC_OP_NOTIFY, slot, nid, 0, NULL, 0);
 }
 
-/* The same once all of the data is in the remote segment */
+/* Write, then notify once all of the data is in the remote segment */
 RMC_INLINE void rmc_write_notify_async(struct rmc_qp *qp, int slot, int nid, uint64_t offset,
 				       const void *lbuf, size_t len)
 {
@@ -384,18 +383,18 @@ RMC_INLINE int rmc_cq_wait(struct rmc_qp *qp, struct rmc_completion *c)
 	while (!rmc_cq_next(qp, c)) {
 		err = rmc_relax(qp, &spins);
 		if (rmc_unlikely(err))
-			return rmc_cq_next(qp, c) ? 0 : err;	/* what came before the end */
+			return rmc_cq_next(qp, c) ? 0 : err;	/* completed before the end */
 	}
 	return 0;
 }
 
-/* Handle the completions that are there; how many, or -errno. cb may be NULL. */
+/* Handle all available completions; their number, or -errno. cb may be NULL. */
 RMC_INLINE int rmc_poll_cq(struct rmc_qp *qp, rmc_callback cb)
 {
 	int n = 0, most = (int)rmc_qp_in_flight(qp);
 	struct rmc_completion c;
 
-	/* not those of what callbacks issue meanwhile: it must end */
+	/* bounded: skip completions of operations that callbacks issue meanwhile */
 	while (n < most && rmc_qp_in_flight(qp) && rmc_cq_next(qp, &c)) {
 		if (cb)
 			cb(c.slot, qp->arg);
@@ -406,14 +405,14 @@ RMC_INLINE int rmc_poll_cq(struct rmc_qp *qp, rmc_callback cb)
 	return n;
 }
 
-/* Handle completions until the head of the WQ is free: its slot, or -errno. */
+/* Handle completions until the slot at the head of the WQ is free: the slot, or -errno. */
 RMC_INLINE int rmc_wait_for_slot(struct rmc_qp *qp, rmc_callback cb)
 {
 	struct rmc_completion c;
 	int slot, err;
 
 	for (;;) {
-		/* anew each time: the callback may have issued */
+		/* reload: the callback may have issued */
 		slot = (int)(qp->head & qp->mask);
 		if (rmc_likely(qp->slot[slot] != RMC_SLOT_BUSY))
 			return slot;
@@ -426,8 +425,8 @@ RMC_INLINE int rmc_wait_for_slot(struct rmc_qp *qp, rmc_callback cb)
 }
 
 /*
- * Wait for everything in flight. Gives the status of the first operation that
- * failed since the last drain, and forgets it; 0 when all went well; or -errno.
+ * Wait for all operations in flight. Returns and clears the status of the first operation
+ * that failed since the last drain; 0 when all succeeded; or -errno.
  */
 RMC_INLINE int rmc_drain_cq(struct rmc_qp *qp, rmc_callback cb)
 {
@@ -447,13 +446,13 @@ RMC_INLINE int rmc_drain_cq(struct rmc_qp *qp, rmc_callback cb)
 }
 
 /*
- * Wait until every operation that was issued to nid before this call has completed, and
- * so is done there; those that callbacks issue meanwhile are not waited for. 0; the
- * status of the queue pair's first failure since the last drain, whatever its node,
- * which rmc_drain_cq() alone forgets; or -errno. Who orders operations by this must
- * not go on unless it is 0: one that failed may have stored nothing, or only a part.
+ * Wait until every operation issued to nid before this call has completed, and so has
+ * taken effect there, but not for those that callbacks issue meanwhile. 0; the status of
+ * the queue pair's first failure since the last drain, to any node, which only
+ * rmc_drain_cq() clears; or -errno. A caller that orders operations by this must continue
+ * only if it is 0: a failed operation may have stored nothing, or only a part.
  *
- * A busy slot's WQ entry says which node it is for, and only this thread writes it.
+ * The WQ entry of a busy slot names its node, and only this thread writes it.
  */
 RMC_INLINE int rmc_quiet_node(struct rmc_qp *qp, int nid, rmc_callback cb)
 {
@@ -486,9 +485,9 @@ RMC_INLINE int rmc_quiet(struct rmc_qp *qp, rmc_callback cb)
 }
 
 /*
- * Order: what this queue pair issues to nid after it takes effect there after all that
- * it issued to nid before. Weaker than rmc_quiet_node(), which is how it is done today;
- * who needs completion must call that. Results are the same.
+ * Order: operations that this queue pair issues to nid after this call take effect there
+ * after those issued to nid before it. Implemented by rmc_quiet_node() today, but weaker:
+ * callers that need completion must call that. The same results.
  */
 RMC_INLINE int rmc_fence(struct rmc_qp *qp, int nid, rmc_callback cb)
 {
@@ -496,8 +495,8 @@ RMC_INLINE int rmc_fence(struct rmc_qp *qp, int nid, rmc_callback cb)
 }
 
 /*
- * Blocking operations: 0, an enum rmc_status, or -errno. They would swallow the
- * completions of asynchronous ones, so nothing may be in flight: -EBUSY.
+ * Blocking operations: 0, an enum rmc_status, or -errno. They would consume completions of
+ * asynchronous operations, so none may be in flight: -EBUSY.
  */
 RMC_INLINE int rmc_execute(struct rmc_qp *qp, unsigned int op, int nid, uint64_t offset,
 			   const void *lbuf, size_t len)
@@ -538,7 +537,7 @@ RMC_INLINE int rmc_write_notify(struct rmc_qp *qp, int nid, uint64_t offset, con
 	return rmc_execute(qp, RMC_OP_WRITE_NOTIFY, nid, offset, lbuf, len);
 }
 
-/* *old (may be NULL): what the word was; the swap took place if that is expected */
+/* *old (may be NULL): previous value; the swap took place if it equals expected */
 RMC_INLINE int rmc_compare_and_swap(struct rmc_qp *qp, int nid, uint64_t offset,
 				    uint64_t expected, uint64_t desired, uint64_t *old)
 {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Reading remote objects through one of the schemes of <rmc/scheme.h>, as many at a
- * time as the window allows:
+ * Reads of remote objects through one of the schemes of <rmc/scheme.h>, up to a window of
+ * concurrent reads:
  *
- *	rmc_reader_start(r, &rd)      a landing buffer, the first operation
+ *	rmc_reader_start(r, &rd)      takes a landing buffer, issues the first operation
  *	while (rmc_reader_poll(r, &done) == 0)
  *		;                     further operations, checks, attempts
  *	... done->status, done->data ...
  *	rmc_reader_release(r, done)   the landing buffer is free again
  *
- * Whatever is torn or locked is tried again, with waits in between that are random and
- * grow; after the last attempt the read ends with the status of that one, or, if there
- * is an RPC and the policy says so, is sent to the owner as a message.
+ * A torn or locked object is read again after a random, growing back-off. After the last
+ * attempt the read ends with the status of that attempt, or, with an RPC and fall_back, is
+ * sent to the owner as a message.
  *
- * A reader has its queue pair to itself. One thread at a time.
+ * A reader uses its queue pair exclusively. One thread at a time.
  */
 #ifndef RMC_READER_H
 #define RMC_READER_H
@@ -38,9 +38,9 @@ struct rmc_reader_options {
 	uint32_t backoff_max_ns;	/* 0 with backoff_ns 0: try again at once */
 	unsigned int fall_back;		/* after the last attempt: ask the owner */
 	struct rmc_scheme_params params;
-	int nid;			/* of this node: whose the locks are */
-	struct rmc_rpc *rpc;		/* for messages; NULL: cannot */
-	void *memory;			/* registered, rmc_reader_bytes(); NULL: make some */
+	int nid;			/* of this node, which its locks name */
+	struct rmc_rpc *rpc;		/* for messages; NULL: no messages */
+	void *memory;			/* registered, rmc_reader_bytes(); NULL: allocate */
 };
 
 #define RMC_READER_OPTIONS_SIZE_VER0	72
@@ -50,7 +50,7 @@ RMC_ABI_SIZE_VER0(rmc_reader_options, memory, RMC_READER_OPTIONS_SIZE_VER0);
 struct rmc_read {
 	int nid;
 	uint64_t offset;		/* of the object in nid's segment */
-	size_t len;			/* of its data */
+	size_t len;			/* of the object's data */
 	void *arg;			/* the caller's */
 	/* result */
 	int status;			/* 0, enum rmc_status or rmc_scheme_status, -errno */
@@ -63,15 +63,15 @@ struct rmc_read {
 RMC_ABI_SIZE(rmc_read, 56);
 
 struct rmc_reader_stats {
-	uint64_t reads, failed;		/* ended well, and not */
+	uint64_t reads, failed;		/* reads that succeeded, and that failed */
 	uint64_t tries;			/* images fetched */
-	uint64_t torn, locked, lease_over, lost;	/* tries that ended so */
+	uint64_t torn, locked, lease_over, lost;	/* failed tries by result */
 	uint64_t fell_back;
-	uint64_t bytes;			/* of images and answers */
-	uint64_t unlocks_lost;		/* locks that may have stayed behind */
+	uint64_t bytes;			/* of images and responses */
+	uint64_t unlocks_lost;		/* locks that may still be held */
 };
 
-/* A part of struct rmc_kv_stats, so it stays as it is. */
+/* Embedded in struct rmc_kv_stats, so it never changes. */
 RMC_ABI_SIZE(rmc_reader_stats, 80);
 
 /* Registered memory that a reader needs */
@@ -90,25 +90,25 @@ RMC_SIZED struct rmc_reader *rmc_reader_open(struct rmc_qp *qp,
 	return rmc_reader_open_sized(qp, options, sizeof(*options));
 }
 
-/* Waits for what is in flight, unlocks included. */
+/* Waits for operations in flight, unlocks included. */
 void rmc_reader_close(struct rmc_reader *r);
 
-/* 0; -EAGAIN: the window is full; -EMSGSIZE; -EOPNOTSUPP: messages without an RPC */
+/* 0; -EAGAIN: the window is full; -EMSGSIZE; -EOPNOTSUPP: the scheme needs an RPC */
 int rmc_reader_start(struct rmc_reader *r, struct rmc_read *rd);
 
 /* 1: *done has ended; 0: none has; or -errno. Serves the RPC's requests as well. */
 int rmc_reader_poll(struct rmc_reader *r, struct rmc_read **done);
 void rmc_reader_release(struct rmc_reader *r, struct rmc_read *rd);
 
-/* Start and wait; nothing else may be in progress. Gives rd->status. */
+/* Start and wait; no other read may be in progress. Returns rd->status. */
 int rmc_reader_read(struct rmc_reader *r, struct rmc_read *rd);
 
 const struct rmc_reader_stats *rmc_reader_stats(const struct rmc_reader *r);
 
 /*
- * What the owner's RPC handler does with an object read, which is a request of
- * RMC_READER_REQUEST bytes that begins with RMC_READER_MAGIC: bytes of the response or
- * -errno. seg: the owner's memory at the offsets that readers use.
+ * For the owner's RPC handler: serves an object read, a request of RMC_READER_REQUEST bytes
+ * that begins with RMC_READER_MAGIC. Returns the bytes of the response or -errno. seg: the
+ * owner's memory at the offsets that readers use.
  */
 #define RMC_READER_MAGIC	0x6a626f72U	/* "robj" */
 #define RMC_READER_REQUEST	24

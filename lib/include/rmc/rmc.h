@@ -2,9 +2,9 @@
 /*
  * librmc: access library of the Remote Memory Controller.
  *
- * Results: every function that returns int gives 0 or a useful positive number
+ * Results: every function that returns int returns 0 or a useful positive number
  * (a slot, a count, an id) for success and -errno when the call itself failed.
- * Blocking operations and rmc_drain_cq() also give a positive enum rmc_status
+ * Blocking operations and rmc_drain_cq() also return a positive enum rmc_status
  * when the operation was refused or failed. rmc_strerror() takes both kinds.
  */
 #ifndef RMC_RMC_H

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * SABRes: remote reads of whole objects that deliver a snapshot or say why not.
+ * SABRes: remote reads of whole objects that deliver a snapshot, or fail with a reason.
  *
  *	slot = rmc_wait_for_slot(qp, callback);
  *	rmc_sabre_async(qp, slot, nid, offset, lbuf, len);
  *
- * offset is where the object starts in the remote segment, a multiple of 8; len
- * covers its header, at most rmc_query()->max_sabre. Statuses besides those of reads:
+ * offset is the start of the object in the remote segment, a multiple of 8; len includes
+ * its header and is at most rmc_query()->max_sabre. Statuses besides those of reads:
  *
- *	RMC_S_SABRE_ABORTED	it was written meanwhile: read it again
- *	RMC_S_SABRE_LOCKED	it is being written: later
- *	RMC_S_SABRE_LOST	the destination saw only some of the requests: again
- *	RMC_S_BUSY		the destination is short of memory: again
- *	RMC_S_NO_VERSION	no such object there
+ *	RMC_S_SABRE_ABORTED	a writer changed it meanwhile: retry
+ *	RMC_S_SABRE_LOCKED	it is being written: retry later
+ *	RMC_S_SABRE_LOST	the destination received only some of the requests: retry
+ *	RMC_S_BUSY		the destination is short of memory: retry
+ *	RMC_S_NO_VERSION	no object there
  *
- * After a failure the contents of lbuf are unspecified. The destination never tries
- * again by itself; rmc_sabre_retry() does so here.
+ * After a failure the contents of lbuf are unspecified. The destination never retries;
+ * rmc_sabre_retry() retries at the reader.
  */
 #ifndef RMC_SABRE_H
 #define RMC_SABRE_H
@@ -41,21 +41,21 @@ RMC_INLINE int rmc_sabre_sync(struct rmc_qp *qp, int nid, uint64_t offset, void 
 	return rmc_execute(qp, RMC_OP_SABRE, nid, offset, lbuf, len);
 }
 
-/* May the same SABRe succeed if it is tried again? */
+/* True if a retry of the same SABRe may succeed. */
 RMC_INLINE int rmc_sabre_again(int status)
 {
 	return status == RMC_S_SABRE_ABORTED || status == RMC_S_SABRE_LOCKED ||
 	       status == RMC_S_SABRE_LOST || status == RMC_S_BUSY;
 }
 
-/* Another way to the object, such as a message to its owner: 0, status or -errno. */
+/* Reads the object in another way, such as by a message to its owner: 0, status or -errno. */
 typedef int (*rmc_sabre_fallback)(struct rmc_qp *qp, int nid, uint64_t offset, void *lbuf,
 				  size_t len, void *arg);
 
 /*
- * How often and how fast to try again. Waits between attempts are random, up to
- * backoff_ns after the first failure and doubled up to backoff_max_ns after each.
- * The last three fields are counted up by rmc_sabre_retry().
+ * Number and back-off of retries. The wait before a retry is random, up to backoff_ns
+ * after the first failure; the limit doubles after each one, up to backoff_max_ns.
+ * rmc_sabre_retry() counts in the last three fields.
  */
 struct rmc_sabre_policy {
 	uint32_t attempts;		/* at least 1 */
@@ -80,9 +80,9 @@ RMC_SIZED void rmc_sabre_policy_init(struct rmc_sabre_policy *p)
 }
 
 /*
- * Try until it succeeds, fails for good, or the attempts are used up; then the
- * fallback, if there is one. 0, an enum rmc_status (that of the last attempt), or
- * -errno. Other processes run meanwhile when the RMC shares CPUs with applications.
+ * Try until the SABRe succeeds, fails for good, or the attempts are used up; then call the
+ * fallback, if there is one. 0, the enum rmc_status of the last attempt, or -errno. Yields
+ * the CPU between attempts when the RMC shares CPUs with applications.
  */
 int rmc_sabre_retry_sized(struct rmc_qp *qp, int nid, uint64_t offset, void *lbuf, size_t len,
 			  struct rmc_sabre_policy *p, size_t size);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Teams: one process per node, all running the same program, as rmc-run starts
- * them. rmc_team_open() opens the context and a QP, exposes a segment of
- * the same layout on every node, and returns once all members have met; from
- * then on rmc_team_barrier() synchronizes them (T18 section 3.5.3).
+ * Teams: one process per node, all running the same program; rmc-run starts them.
+ * rmc_team_open() opens the context and a QP, exposes a segment of the same layout on
+ * every node, and returns once all members have met. From then on rmc_team_barrier()
+ * synchronizes them (T18 section 3.5.3).
  *
- * Members and their number come from RMC_NODE and RMC_NODES; without
- * them the team is this process alone.
+ * The environment variables RMC_NODE and RMC_NODES give this member and the number of
+ * members; without them the team is this process alone.
  */
 #ifndef RMC_TEAM_H
 #define RMC_TEAM_H
@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define RMC_TEAM_SLEEP		(1U << 0)	/* members wait asleep, not spinning */
+#define RMC_TEAM_SLEEP		(1U << 0)	/* members sleep while they wait */
 #define RMC_TEAM_OBJECTS	(1U << 1)	/* SABRes may read objects in the segment */
 
 struct rmc_team_line;
@@ -32,7 +32,7 @@ struct rmc_team {
 	void *seg;			/* this member's memory, zeroed */
 	size_t len;
 	uint64_t offset;		/* of .seg in the segment, same on every node */
-	int rejoined;			/* the others were there before: a former life of us died */
+	int rejoined;			/* this member was restarted; the others continue */
 	/* private */
 	int first_nid;
 	unsigned int flags;
@@ -44,10 +44,10 @@ struct rmc_team {
 	void *base;
 	size_t total;
 	int driver_memory;
-	uint64_t view;			/* that all agreed on last; 0: revoked, and not yet another */
+	uint64_t view;			/* last one that all agreed on; 0: revoked, none yet */
 	uint64_t era;
 	int pending;			/* a barrier that timed out */
-	uint64_t next_probe;		/* ms: are those alive who are missing in it? */
+	uint64_t next_probe;		/* ms: next check of the members that are missing */
 };
 
 RMC_ABI_OFFSET(rmc_team, ctx, 0);
@@ -60,13 +60,13 @@ RMC_ABI_OFFSET(rmc_team, offset, 40);
 RMC_ABI_OFFSET(rmc_team, rejoined, 48);
 RMC_ABI_OFFSET(rmc_team, first_nid, 52);
 
-/* How to open a team; all zero but ctx_id, with numa_node -1, is a good start. */
+/* How to open a team; usually all zero except ctx_id, and numa_node -1. */
 struct rmc_team_options {
 	unsigned int ctx_id;
 	unsigned int entries;		/* of the QP; 0: MAX_WQ_SIZE */
 	unsigned int flags;		/* RMC_TEAM_* */
 	int numa_node;			/* -1: ordinary memory of this process */
-	unsigned int timeout_ms;	/* for the others to appear; 0: 30 s */
+	unsigned int timeout_ms;	/* to wait for the others; 0: 30 s */
 };
 
 #define RMC_TEAM_OPTIONS_SIZE_VER0	20
@@ -81,50 +81,50 @@ RMC_SIZED struct rmc_team *rmc_team_open_with(const struct rmc_team_options *opt
 	return rmc_team_open_sized(options, sizeof(*options), len);
 }
 
-/* Collective in the sense that others may not touch this segment any more. */
+/* The others must not access this segment any more. */
 void rmc_team_close(struct rmc_team *team);
 
 /*
- * Wait until every member came here. Needs an idle QP (-EBUSY). A member that
- * dies makes the others return RMC_S_NODE_DOWN or RMC_S_BAD_CONTEXT instead of
- * waiting for ever.
+ * Wait until every member has arrived. Needs an idle QP (-EBUSY). If a member dies, the
+ * others return RMC_S_NODE_DOWN or RMC_S_BAD_CONTEXT.
  */
 int rmc_team_barrier(struct rmc_team *team);
 
-/* The same with RMC_TEAM_SLEEP set or cleared for this once */
+/* The same with RMC_TEAM_SLEEP set or cleared for this call */
 int rmc_team_barrier_with(struct rmc_team *team, unsigned int flags);
 
 /*
  * The same as rmc_team_barrier_with() for at most timeout_ms milliseconds, for ever if
- * that is negative. -ETIMEDOUT: not everybody came. The barrier then stays open: this
- * member has arrived there for the others, and its next call of a barrier function waits
- * for the same one. A member that does not want to come back calls rmc_team_revoke().
+ * that is negative. -ETIMEDOUT: not all members have arrived. The barrier then stays open:
+ * for the others this member has arrived, and its next call of a barrier function waits
+ * for the same barrier. A member that does not call again calls rmc_team_revoke().
  */
 int rmc_team_barrier_for(struct rmc_team *team, unsigned int flags, int timeout_ms);
 
 /*
- * End what members wait for: barriers and collectives, and messages, calls and stores
- * over this team, return -ECONNABORTED at every member from now on. For a member that
- * gives up but lives on. Whoever learns of it passes it on, so that it reaches all even
- * if the first one dies meanwhile. Needs an idle QP (-EBUSY). rmc_team_rejoin(), called by
- * every member, makes the team usable again; collectives must be opened anew then. 0,
- * enum rmc_status of a member that it could not be told to, or -errno.
+ * Revoke the team: barriers, collectives, messages, calls and stores over it return
+ * -ECONNABORTED at every member from now on. For a member that gives up but stays alive.
+ * Each member that learns of it passes it on, so that it reaches all even if the first one
+ * dies meanwhile. Needs an idle QP (-EBUSY). rmc_team_rejoin(), called by every member,
+ * makes the team usable again; collectives must then be opened anew. 0, enum rmc_status of
+ * a member that could not be notified, or -errno.
  */
 int rmc_team_revoke(struct rmc_team *team);
 
-/* Has anyone? Reads own memory alone. */
+/* True if a member has revoked the team. Reads local memory only. */
 int rmc_team_revoked(const struct rmc_team *team);
 
 /*
- * Members died and are back: programs started anew, which are in rmc_team_open() now.
- * Meet them again and agree on where the team is; the next barrier is one of all.
- * Every survivor calls this, at any time, with an idle QP (-EBUSY); waits for at most
- * timeout_ms milliseconds, 0: 30 s. What survivors have in their segments stays, a
- * newcomer's is zeroed. After a revocation every member is a survivor and calls this. 0, -ETIMEDOUT (a member is missing; try again) or -errno.
+ * Readmit members that died and were restarted: they are in rmc_team_open(). Survivors meet
+ * them and agree on the state of the team; the next barrier includes all members. Every
+ * survivor calls this, at any time, with an idle QP (-EBUSY); waits for at most timeout_ms
+ * milliseconds, 0: 30 s. Segments of survivors stay unchanged, that of a restarted member is
+ * zeroed. After a revocation every member is a survivor and calls this. 0, -ETIMEDOUT (a
+ * member is missing; try again) or -errno.
  */
 int rmc_team_rejoin(struct rmc_team *team, unsigned int timeout_ms);
 
-/* The fields above, for languages that do not know struct rmc_team */
+/* Accessors of the fields above, for languages without struct rmc_team */
 RMC_INLINE struct rmc_ctx *rmc_team_ctx(const struct rmc_team *team)
 {
 	return team->ctx;
@@ -146,7 +146,7 @@ RMC_INLINE int rmc_team_size(const struct rmc_team *team)
 	return team->nodes;
 }
 
-/* This member's memory, how much it is, and where it is in every member's segment */
+/* This member's memory, its length, and its offset in every member's segment */
 RMC_INLINE void *rmc_team_seg(const struct rmc_team *team)
 {
 	return team->seg;

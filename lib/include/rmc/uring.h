@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
  * Waiting with io_uring: one SQE for completions of a queue pair, notifications of
- * the segment and events of nodes, beside everything else that a ring waits for.
- * With liburing or without:
+ * the segment and events of nodes, beside the other requests of a ring. With liburing
+ * or without:
  *
  *	sqe = io_uring_get_sqe(&ring);
  *	rmc_uring_prep_wait(sqe, ctx, RMC_URING_CQ | RMC_URING_SEG, qp, seen);
@@ -12,8 +12,8 @@
  *	rmc_poll_cq(qp, callback);
  *	... and again
  *
- * Neither arming nor an eventfd is needed, and no wake-up is lost in between. Not part
- * of <rmc/rmc.h>; include it after <liburing.h>.
+ * Neither arming nor an eventfd is needed, and no wake-up is lost in between. <rmc/rmc.h>
+ * does not include this header; include it after <liburing.h>.
  */
 #ifndef RMC_URING_H
 #define RMC_URING_H
@@ -27,23 +27,23 @@
 extern "C" {
 #endif
 
-/* Where the command's sixteen bytes are in an SQE of 64 */
+/* Offset of the command's 16 bytes in an SQE of 64 */
 #define RMC_URING_SQE_CMD	48
 
-/* Does the module do it? Otherwise rmc_cq_eventfd(). */
+/* True if the kernel module supports it; otherwise use rmc_cq_eventfd(). */
 RMC_INLINE int rmc_uring_works(const struct rmc_ctx *ctx)
 {
 	return !!(rmc_query(ctx)->features & RMC_FEATURE_URING_WAIT);
 }
 
 /*
- * Wait for whatever of sources comes first: RMC_URING_CQ: a completion of qp that was
- * not consumed; RMC_URING_SEG: more than seg_seen notifications of the context's
- * segment; RMC_URING_EVENT: something to read in its rmc_watch_open() file. Sets the
- * whole SQE; user data and flags come afterwards.
+ * Wait for the first of sources: RMC_URING_CQ: a completion of qp that was not
+ * consumed; RMC_URING_SEG: more than seg_seen notifications of the context's segment;
+ * RMC_URING_EVENT: a record in the event file of rmc_watch_open(). Sets the whole SQE; set
+ * user data and flags afterwards.
  *
- * The CQE's result is negative (-ECANCELED; -ESHUTDOWN: the QP, segment or event file
- * went; -ENOENT: there was none), or has the source's bit set.
+ * The CQE's result is negative (-ECANCELED; -ESHUTDOWN: the QP, segment or event file was
+ * destroyed; -ENOENT: there was none), or has the source's bit set.
  */
 RMC_INLINE void rmc_uring_prep_wait(struct io_uring_sqe *sqe, const struct rmc_ctx *ctx,
 				    unsigned int sources, const struct rmc_qp *qp,
@@ -62,7 +62,7 @@ RMC_INLINE void rmc_uring_prep_wait(struct io_uring_sqe *sqe, const struct rmc_c
 	memcpy((unsigned char *)sqe + RMC_URING_SQE_CMD, &wait, sizeof(wait));
 }
 
-/* Notifications so far, if that was the source; *seen is what was known before. */
+/* If RMC_URING_SEG was the source, advances *seen to the current number of notifications. */
 RMC_INLINE void rmc_uring_seen(int32_t res, uint32_t *seen)
 {
 	uint32_t count = (uint32_t)res >> RMC_URING_COUNT_SHIFT;

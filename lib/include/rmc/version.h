@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Version of the library, which is that of the tree: "make version" writes the numbers of
- * the file VERSION here, and the library does not build while they differ.
+ * Version of the library and of the tree: "make version" writes the numbers of the file
+ * VERSION here, and the library does not build while they differ.
  *
  * MAJOR changes when programs must be compiled again (and the name of the shared object
  * with it), MINOR when calls are added (and librmc.map gets a node RMC_MAJOR.MINOR),
@@ -23,7 +23,7 @@ extern "C" {
 #define RMC_VERSION \
 	RMC_VERSION_NUMBER(RMC_VERSION_MAJOR, RMC_VERSION_MINOR, RMC_VERSION_PATCH)
 
-/* Of the library that runs, where RMC_VERSION is that of the headers: "1.1.0" */
+/* Version of the running library, "1.1.0"; RMC_VERSION is that of the headers */
 const char *rmc_version(void);
 int rmc_version_number(void);
 
