@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Queues that are published by phase: the WQ, the CQ, and the rings of a client inside the
- * kernel. One side produces, one side consumes, neither writes what the other one does, and
- * nobody resets an entry:
+ * kernel. One side produces, the other one consumes. Neither writes what the other one writes,
+ * and entries are not reset:
  *
  *   producer   the entry's other words, then one word with the phase in bit 0: release
  *   consumer   that word: acquire; the phase says whether it is this lap's

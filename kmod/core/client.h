@@ -34,7 +34,7 @@ int rmc_client_init(struct rmc_client *c, struct rmc_node *unit, struct rmc_bufs
 void rmc_client_destroy(struct rmc_client *c);
 void rmc_client_submit(struct rmc_client *c);
 
-/* Of whoever has the threads (run/worker.c): make a worker poll */
+/* Make a worker poll; the threads are in run/worker.c */
 void rmc_os_wake(struct rmc_ni_worker *w);
 
 /* Entries posted whose completions were not reaped. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Which lines of physical memory this kernel's segments expose, and which worker serves
- * them. A line has one RRPP, whoever asks for it: that is what makes it move whole (I-2,
+ * them. One RRPP serves a line for all requesters, so that the line moves whole (I-2,
  * Documentation/ni.rst). Two segments over the same memory, of two contexts or nodes, give a
- * line two RRPPs, unless one worker serves all of both: the second one is refused.
+ * line two RRPPs, unless one worker serves both: then the second segment is refused.
  *
  *   rmc_exposed_add()   pages -> runs of lines -> interval tree: another server? refuse
  *

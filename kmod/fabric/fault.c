@@ -23,9 +23,9 @@ static u64 random_below(struct rmc_filter *flt, u64 n)
 }
 
 /**
- * rmc_fault_chance() - one of so many
+ * rmc_fault_chance() - draw a random event
  * @flt: filter, whose random numbers are used
- * @millionths: how probable
+ * @millionths: probability
  *
  * Return: true with that probability.
  */

@@ -178,7 +178,7 @@ u64 *rmc_model_sent_times(struct rmc_model_shared *s, u32 requester, u32 server,
 	times = rmc_os_zalloc_atomic(sizeof(*times) << ring_order);
 	if (!times)
 		return NULL;
-	/* a full barrier: whoever finds them finds zeros */
+	/* a full barrier: the other end sees zeros */
 	other = (u64 *)(uintptr_t)rmc_os_cas64((u64 *)place, 0, (uintptr_t)times);
 	if (!other)
 		return times;
