@@ -6,8 +6,8 @@
  *   host process <-> unix socket <-> uml-guest <-> /dev/ttySK <-> rmc-agent
  *
  * One virtio-serial port carries one session: one host process at a time,
- * which may run many commands at once, told apart by an id. When the host
- * process goes away, whatever it still runs here is killed. All frames are
+ * which may run several commands concurrently, identified by an id. When the
+ * host process goes away, its commands here are killed. All frames are
  * {type, id, len} followed by len bytes; rmcvm/agent.py is the other end and
  * the two must be changed together.
  *
@@ -89,20 +89,20 @@ struct buf {
 };
 
 /*
- * The news that the host process left or another came travels on a queue of its
- * own and may be later than the data of the next session. So a hang-up only
+ * The notice that the host process left or another came travels on a separate
+ * queue and may be later than the data of the next session. So a hang-up only
  * counts when it lasts; a quick successor ends the old session by its F_HELLO.
  */
 struct port {
 	int fd;
-	uint64_t hangup;	/* when to look again, ms; 0 = connected */
+	uint64_t hangup;	/* time of the next check, ms; 0 = connected */
 	struct buf in;
 	struct buf out;
 };
 
 struct cmd {
 	pid_t pid;		/* 0 = free slot */
-	struct port *port;	/* NULL = its session is gone, only reap it */
+	struct port *port;	/* NULL = its session has ended, only reap it */
 	uint32_t id;
 	int in;			/* our ends of its pipes, -1 = closed */
 	int out[2];
@@ -113,7 +113,7 @@ struct cmd {
 static struct port ports[NPORTS];
 static struct cmd cmds[MAX_CMDS];
 
-/* Where init left the host's untouched file system. */
+/* Mount point of the host's unchanged file system. */
 #define HOST_ROOT "/run/rmc/host"
 
 static void say(const char *fmt, ...)
@@ -224,7 +224,7 @@ static void cmd_close(struct cmd *c)
 	buf_free(&c->input);
 }
 
-/* The host process is gone: nobody is left to tell. */
+/* The host process is gone: drop its output and kill its commands. */
 static void port_reset(struct port *p)
 {
 	for (int i = 0; i < MAX_CMDS; i++) {
@@ -240,7 +240,7 @@ static void port_reset(struct port *p)
 	p->out.len = 0;
 }
 
-/* Returns false when there is nothing more to read for now. */
+/* Returns false when no more data is available now. */
 static bool cmd_read_output(struct cmd *c, int which)
 {
 	char data[CHUNK];
@@ -264,7 +264,7 @@ static void cmd_write_input(struct cmd *c)
 
 		if (n < 0 && errno == EAGAIN)
 			break;
-		if (n < 0) {		/* reader gone: swallow the rest */
+		if (n < 0) {		/* reader gone: discard the rest */
 			done += c->input.len;
 			c->input.len = 0;
 			close_fd(&c->in);
@@ -310,9 +310,9 @@ static void reap(void)
 
 /*
  * Make a path of the host visible that a tmpfs of the guest hides (/tmp/x). A
- * bind mount pins the file of the time it was made, but the host may have
- * replaced it since: so undo it first, then look it up afresh. A directory is
- * only bound again when it is another one; its entries are never stale.
+ * bind mount pins the file of that time, but the host may have replaced it
+ * since: so unmount it first, then look it up again. A directory is only bound
+ * again when it is another one; its entries are never stale.
  */
 static void share(const char *path)
 {
@@ -345,7 +345,7 @@ struct plan {			/* a checked F_EXEC */
 	char **shares;
 };
 
-/* Cut the strings out of the frame; false if it does not add up. */
+/* Parse the strings of the frame; false if it is malformed. */
 static bool plan_parse(struct plan *pl, char *data, size_t len)
 {
 	struct exec_req *r = &pl->req;
@@ -556,7 +556,7 @@ static void port_input(struct port *p)
 		buf_add(&p->in, data, n);
 		while (p->in.len >= sizeof(f)) {
 			memcpy(&f, p->in.data, sizeof(f));
-			if (f.len > MAX_FRAME) {	/* garbage: start over */
+			if (f.len > MAX_FRAME) {	/* malformed: start over */
 				port_reset(p);
 				break;
 			}
@@ -570,7 +570,7 @@ static void port_input(struct port *p)
 		p->hangup = now_ms() + HANGUP_MS;
 }
 
-/* Returns how long poll() may sleep at most. */
+/* Returns the longest time that poll() may sleep. */
 static int ports_check_hangup(void)
 {
 	uint64_t now = now_ms();
@@ -607,8 +607,8 @@ static int port_open(int epfd, int i, const char *path)
 }
 
 /*
- * User-Mode Linux: serial lines take the ports' place. A greeting tells that a
- * line is raw: what came before would not have come through.
+ * User-Mode Linux: serial lines replace the ports. A greeting says that a line
+ * is raw: earlier data would have been lost.
  */
 static int lines_open(int epfd)
 {
@@ -675,7 +675,7 @@ static int ports_open(int epfd)
 }
 
 #ifdef __x86_64__
-/* A clock reading whose two halves lie as near to each other as they come */
+/* A pair of clock readings with the smallest distance of several tries */
 static void tsc_sample(uint64_t *tsc, uint64_t *ns)
 {
 	uint64_t best = UINT64_MAX;
@@ -696,8 +696,8 @@ static void tsc_sample(uint64_t *tsc, uint64_t *ns)
 #endif
 
 /*
- * On the host, not in a guest: the frequency of the TSC. An emulated guest sees the same
- * one, but measures it against an emulated timer, which a busy host makes wrong.
+ * On the host, not in a guest: the frequency of the TSC. An emulated guest has the same
+ * frequency, but measures it against an emulated timer, which is wrong on a busy host.
  */
 static int print_tsc_khz(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Directed graphs as PageRank wants them: for each vertex, where its edges come
- * from, and how many leave each vertex. Sources of graphs append edges, then
- * graph_finish() sorts them by destination.
+ * Directed graphs for PageRank: for each vertex, the sources of its edges, and the number
+ * of edges that leave it. Sources of graphs append edges, then graph_finish() sorts them
+ * by destination.
  */
 #ifndef RMC_GRAPH_H
 #define RMC_GRAPH_H
@@ -21,7 +21,7 @@ struct graph {
 
 	/* after graph_finish() */
 	uint64_t *first;		/* vertices + 1: in-edges of v are first[v] .. */
-	uint32_t *in;			/* where the edge comes from */
+	uint32_t *in;			/* source of the edge */
 	uint32_t *out_degree;
 
 	struct strtab names;		/* labels; none for generated graphs */
@@ -30,7 +30,7 @@ struct graph {
 	uint64_t room;
 };
 
-/* Sources; all exit with one line on stderr when they cannot. */
+/* Sources of graphs; on failure all exit with one line on stderr. */
 void graph_from_text(struct graph *g, const char *path);
 void graph_from_debian(struct graph *g, const char *lists);
 void graph_from_rmat(struct graph *g, int scale, int edge_factor, uint64_t seed);
@@ -39,7 +39,7 @@ void graph_from_rmat(struct graph *g, int scale, int edge_factor, uint64_t seed)
 
 void graph_add(struct graph *g, uint32_t src, uint32_t dst);
 
-/* what names the source in messages; without edges there is nothing to rank */
+/* what: names the source in messages; exits when there are no edges */
 void graph_finish(struct graph *g, const char *what);
 void graph_free(struct graph *g);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
  * The dependency graph of the Debian packages that apt knows here: an edge from a
- * package to everything it depends on, pre-depends on or recommends, alternatives
- * included. A virtual package is a vertex of its own. Without apt's lists, or when
- * they are empty, what dpkg has installed must do.
+ * package to every package that it depends on, pre-depends on or recommends, alternatives
+ * included. A virtual package is a separate vertex. Without apt's lists, or when they are
+ * empty, the installed packages of dpkg are used.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -75,7 +75,7 @@ static int is_relation(const char *line, const char **value)
 
 static void parse(struct graph *g, FILE *f)
 {
-	int inside = 0;			/* a relation field that may go on */
+	int inside = 0;			/* a relation field that may continue */
 	uint32_t current = STRTAB_FULL;
 	const char *value;
 	char *line = NULL;
@@ -104,7 +104,7 @@ static void parse(struct graph *g, FILE *f)
 	free(line);
 }
 
-/* Whichever of these there is; apt's helper knows every format that apt does. */
+/* The first available one; apt's helper supports all formats of apt. */
 static void exec_decompressor(const char *path)
 {
 	const char *dot = strrchr(path, '.');
@@ -210,7 +210,7 @@ static int by_edge(const void *a, const void *b)
 	return x->dst < y->dst ? -1 : x->dst > y->dst;
 }
 
-/* Several suites, versions and fields name the same dependency: once will do. */
+/* Several suites, versions and fields name the same dependency: keep one edge. */
 static void remove_duplicates(struct graph *g)
 {
 	uint64_t i, n = 0;

@@ -53,7 +53,7 @@ void graph_from_text(struct graph *g, const char *path)
 	while ((len = getline(&line, &room, f)) >= 0) {
 		number++;
 		s = skip_blanks(line);
-		/* A NUL ends what we can see of a line; such a file is no text. */
+		/* A NUL inside of a line: such a file is no text. */
 		if (strlen(line) == (size_t)len && (!*s || *s == '#'))
 			continue;
 		end = strlen(line) == (size_t)len ? vertex(g, s, &src) : NULL;

@@ -5,12 +5,11 @@
  *
  *	get N			put N WORD
  *
- * for 64-byte cell N of the right neighbour's segment. io_uring waits for
- * everything: connections, their data, completions of remote operations and
- * remote notifications, which other nodes send with every put. One command waits
- * for both of these (rmc/uring.h); with --eventfd the QP's eventfd and POLLPRI on
- * rmc_fd() do, as they must where the kernel has no such commands. Nothing spins;
- * an idle server sleeps.
+ * for 64-byte cell N of the right neighbour's segment. io_uring waits for all sources:
+ * connections, their data, completions of remote operations, and remote notifications,
+ * which other nodes send with every put. One command waits for the latter two
+ * (rmc/uring.h); with --eventfd, for kernels without such commands, the QP's eventfd and
+ * POLLPRI on rmc_fd() do. An idle server sleeps.
  *
  *	rmc-run -n 2 build/mixed_loop --self-test
  */
@@ -54,12 +53,12 @@ static void want(enum source source, int fd, unsigned int events, unsigned int i
 {
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&ring);
 
-	/* multishot: one request, an event each time */
+	/* multishot: one request for all events */
 	io_uring_prep_poll_multishot(sqe, fd, events);
 	io_uring_sqe_set_data64(sqe, (uint64_t)source << 32 | index);
 }
 
-/* The next completion, or notification beyond those seen, whichever is first */
+/* Wait for the next completion, or for a notification beyond those seen */
 static void want_remote(uint32_t seen)
 {
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&ring);
@@ -172,7 +171,7 @@ static void accepted(int listener)
 	close(fd);
 }
 
-/* Until so many operations are over and so many notifications have come; 0: for ever */
+/* Serve until that number of operations and notifications; 0: for ever */
 static void serve(int listener, unsigned long stop_after, unsigned long notifications)
 {
 	uint32_t seen = 0;
@@ -239,7 +238,7 @@ static void serve(int listener, unsigned long stop_after, unsigned long notifica
 	}
 }
 
-/* A client in a process of its own: 100 puts and gets, checked. */
+/* A client in a separate process: 100 puts and gets, checked. */
 static int client(unsigned int port)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };

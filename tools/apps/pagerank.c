@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
  * PageRank, bulk-synchronous, in the three variants of A14: vertices are split at
- * random into equal sets, one per node or thread. How a rank reaches the set where it
- * is needed is up to the variant; pagerank.h lists them.
+ * random into equal sets, one per node or thread. The variants differ in how a rank
+ * reaches the set that needs it; pagerank.h lists them.
  *
- * Every node builds the same graph and the same split from the same seed, so an
- * edge's node and offset are known without asking. What a node exposes:
+ * Every node builds the same graph and the same split from the same seed, so it can
+ * compute an edge's node and offset. A node exposes:
  *
  *	| struct node_header | struct vertex of its set ... |
  *
- * Ranks are doubles where the figure has floats: then the verification can tell a
- * lost edge from rounding.
+ * Ranks are doubles, where the figure has floats, so that the verification can distinguish
+ * a lost edge from rounding.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -94,7 +94,7 @@ static void split(struct pagerank *p, int nodes)
 	p->per_node = (n + (uint32_t)nodes - 1) / (uint32_t)nodes;
 }
 
-/* Our vertices, and where the source of each of their edges is */
+/* Builds our set: vertices, and the location of the source of each edge */
 static void make_set(struct pagerank *p)
 {
 	const struct graph *g = &p->graph;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * What the parts of PageRank share:
+ * Declarations of the parts of PageRank:
  *
  *	pagerank.c		split, run
  *	pagerank_fine.c		variant "fine": one remote read per edge between nodes
- *	pagerank_bulk.c		variant "bulk": one per peer, then everything is local
+ *	pagerank_bulk.c		variant "bulk": one per peer, then local computation
  *	pagerank_shm.c		variant "shm": one process, coherent memory, threads
  *	pagerank_result.c	collecting, verifying and printing the ranks
  */
@@ -28,7 +28,7 @@ struct vertex {
 };
 
 struct node_header {
-	uint64_t checksum;		/* of graph and options: must agree */
+	uint64_t checksum;		/* of graph and options: the same on all nodes */
 	uint64_t remote_reads;
 	uint64_t remote_bytes;
 	uint64_t pad[5];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * PageRank, bulk: at the beginning of a superstep each node pulls the sets of all
- * its peers, with one remote read of many lines each where the largest operation
- * allows, and then works on its copy alone.
+ * PageRank, bulk: at the beginning of a superstep each node pulls the sets of all its
+ * peers, with one large remote read each if the largest operation allows, and then
+ * computes on its copy only.
  *
- * What is pulled and what the owner changes meanwhile are ranks of different parity,
- * so it does not matter that they share lines.
+ * Pulled ranks and ranks that the owner changes meanwhile have different parity, so they
+ * may share lines.
  */
 #include "pagerank.h"
 
@@ -21,7 +21,7 @@ void bulk_prepare(struct pagerank *p)
 	p->set[p->team->self] = p->vertices;
 }
 
-/* Start with the right neighbour: not everybody at the same node. */
+/* Start with the right neighbour, so that each node starts at another one. */
 static void pull(struct pagerank *p)
 {
 	uint32_t most = rmc_query(p->team->ctx)->max_length / sizeof(struct vertex), i, n;

@@ -4,8 +4,8 @@
  * lives on another node costs one asynchronous remote read per superstep, whose
  * completion adds to the destination's rank.
  *
- * selftests/lib/inline_check.sh holds the compiler to calling nothing in the loop of
- * fine_superstep() but what waits or fails.
+ * selftests/lib/inline_check.sh checks that the loop of fine_superstep() calls only
+ * functions of waiting and of errors.
  */
 #include "pagerank.h"
 

@@ -37,7 +37,7 @@ void pagerank_collect(struct pagerank *p, double *rank)
 	}
 }
 
-/* The same on one node, without anything remote */
+/* The same on one node, without remote reads */
 static void reference(const struct pagerank *p, double *rank)
 {
 	const struct graph *g = &p->graph;
@@ -100,7 +100,7 @@ struct summary {
 	int top;
 	double total;			/* seconds of all supersteps */
 	double median;			/* of them */
-	double baseline;		/* the median of one thread; 0: not asked for */
+	double baseline;		/* the median of one thread; 0: not measured */
 	struct verdict verdict;
 };
 
@@ -201,7 +201,7 @@ static int by_size(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The first superstep finds cold caches, so no mean. */
+/* Median, because the first superstep has cold caches. */
 static double median(const double *values, int n)
 {
 	double *sorted = (double *)allocate((size_t)n, sizeof(*sorted)), result;
@@ -213,7 +213,7 @@ static double median(const double *values, int n)
 	return result;
 }
 
-/* What the papers measure speed-up against: one thread, the whole graph in its memory */
+/* The papers' baseline of speed-up: one thread, the whole graph in its memory */
 static double time_one_thread(const struct pagerank *p)
 {
 	double *seconds = (double *)allocate((size_t)p->opt.supersteps, sizeof(*seconds));

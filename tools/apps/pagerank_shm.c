@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
  * PageRank, SHM: threads in one process, coherent memory, two ranks per vertex and a
- * barrier after each superstep. No RMC takes part. The sets are those of the split,
- * as if every thread were a node; with one thread it is what the others are
- * compared with.
+ * barrier after each superstep. It uses no RMC. The sets are those of the split, as if
+ * every thread were a node; with one thread it is the baseline of the other variants.
  */
 #include <pthread.h>
 #include <string.h>

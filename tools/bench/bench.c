@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
  * The benchmarks. All nodes expose memory and meet; node 0 measures against its
- * peer, with --double-sided the peer does so against node 0, too; the others sleep
- * in the last barrier until it is over. What a node exposes is
+ * peer, with --double-sided the peer also measures against node 0; the others sleep
+ * in the last barrier until the end. A node exposes
  *
  *	| struct header, one page | data ... |
  *
- * and the first word of every line of data is its offset, so that reads can be
- * checked. That is an even number: for SABRes the version of an object nobody writes.
+ * The first word of every line of data is its offset, so that reads can be checked. It
+ * is even: for SABRes, the version of an object without a writer.
  */
 #include <errno.h>
 #include <sched.h>
@@ -71,7 +71,7 @@ static int nodes_here(void)
 	return local > 0 && local < n ? local : n;
 }
 
-/* As large as asked for or usual, unless memory is short */
+/* The requested or default size, less if memory is short */
 static uint64_t choose_segment(const struct bench *b)
 {
 	uint64_t size = BENCH_DEFAULT_SEGMENT, available = meminfo("MemAvailable");
@@ -107,7 +107,7 @@ static uint64_t slot_bytes(uint64_t size)
 	return (size + 63) & ~63ULL;
 }
 
-/* The first is the team's; others are of who measures alone. */
+/* The first is the team's; only a node that measures has more. */
 static void make_qps(struct bench *b, unsigned int entries)
 {
 	int i;
@@ -179,7 +179,7 @@ static uint64_t data_offset(const struct bench *b)
 	return b->team->offset + HEADER_BYTES;
 }
 
-/* Who measures whom: -1 when this node does not. */
+/* The node to measure against: -1 when this node does not measure. */
 static int choose_target(struct bench *b)
 {
 	struct rmc_team *t = b->team;
@@ -233,7 +233,7 @@ static inline __attribute__((always_inline)) uint64_t next_offset(struct bench *
 	return base + i * b->stride;
 }
 
-/* Is it really the peer's memory that arrives? */
+/* Check that reads return the peer's memory. */
 static void check_data(struct bench *b)
 {
 	uint64_t base = data_offset(b), offset, *word = (uint64_t *)b->lbuf;
@@ -278,7 +278,7 @@ static inline __attribute__((always_inline)) int one(struct bench *b, struct rmc
 	}
 }
 
-/* Instantiated once per operation, so that nothing is decided in the loop */
+/* Instantiated per operation, so that the loop has no branches on it */
 static inline __attribute__((always_inline)) void latency_loop(struct bench *b,
 		enum rmc_opcode op, uint64_t size, uint64_t *sample, uint64_t n, uint64_t second)
 {
@@ -324,7 +324,7 @@ static void latency_of(struct bench *b, uint64_t size, uint64_t *sample, uint64_
 	}
 }
 
-/* After a pause each: a worker parks meanwhile, and each wakes it. */
+/* Pauses before each operation: the worker parks, and each operation wakes it. */
 static void wake_latency(struct bench *b, uint64_t size, uint64_t *sample, uint64_t n,
 			 uint64_t second)
 {
@@ -370,7 +370,7 @@ static void measure_latency(struct bench *b, uint64_t size, double cycles_per_us
 
 /*
  * Keep outstanding operations in flight until n have been issued, over all queue pairs in
- * turn.
+ * rotation.
  */
 static inline __attribute__((always_inline)) void bandwidth_loop(struct bench *b,
 		enum rmc_opcode op, uint64_t size, uint64_t n)
@@ -423,14 +423,14 @@ static void bandwidth_of(struct bench *b, uint64_t size, uint64_t n)
 }
 
 /*
- * A stretch of a run, of some completed operations or more. What was only issued does
- * not count: as long as the queue fills, issuing takes no time at all.
+ * A window of a run, of at least some completed operations. Issued operations do not
+ * count: while the queue fills, issuing takes no time.
  */
 struct window {
 	uint64_t least, done, since;
 };
 
-/* Operations per cycle when it is over, and begin the next; else 0 */
+/* At the end of a window its operations per cycle, and begin the next; else 0 */
 static double window_over(struct window *w, uint64_t done, uint64_t now)
 {
 	double rate = 0;
@@ -450,8 +450,8 @@ static uint64_t share(uint64_t n, uint64_t of)
 
 /*
  * Peak bandwidth is that of the best window of a tenth of all operations, typical
- * bandwidth the median of windows of a hundredth: it forgets those in which a CPU
- * was taken away.
+ * bandwidth the median of windows of a hundredth, which excludes windows in which another
+ * process had the CPU.
  */
 static void measure_bandwidth(struct bench *b, uint64_t size, double cycles_per_us)
 {
@@ -516,7 +516,7 @@ static void measure(struct bench *b)
 		report_begin(b);
 	}
 	for (; size <= b->size; size *= 2) {
-		/* Writers start when everybody's check of the data is done. */
+		/* Writers start after all nodes have checked the data. */
 		if (b->double_sided)
 			check("waiting for the other side",
 			      rmc_team_barrier_with(b->team, active ? 0 : RMC_TEAM_SLEEP));

@@ -4,7 +4,7 @@
  *
  *	options.c	command line -> struct bench
  *	bench.c		team, segment, loops
- *	clock.c		cycles and what they are worth
+ *	clock.c		cycles, and their length
  *	stats.c		samples -> figures
  *	report.c	figures -> perftest's columns, or JSON
  */
@@ -17,7 +17,7 @@
 
 enum bench_metric { LATENCY, BANDWIDTH };
 
-/* What a program measures; atomics: RMC_OP_FAA, and RMC_OP_CAS on request */
+/* The measurement of a program; atomics: RMC_OP_FAA, and RMC_OP_CAS on request */
 struct bench_test {
 	const char *name;
 	const char *title;
@@ -39,12 +39,12 @@ struct bench {
 	int peer;			/* -1: the next node */
 	int double_sided;
 	int outstanding;
-	int qps;			/* each with so many in flight */
+	int qps;			/* each with outstanding operations in flight */
 	int pause_us;			/* before each operation */
 	uint64_t segment;		/* bytes to expose; 0: by memory */
 	enum bench_pattern pattern;
-	int cpu;			/* -1: wherever */
-	int numa_node;			/* -1: wherever */
+	int cpu;			/* -1: any */
+	int numa_node;			/* -1: any */
 	int ctx_id;
 	int json;
 	int progress;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* What a cycle of bench_cycles() is worth, measured against the system's clock. */
+/* Length of a cycle of bench_cycles(), measured against the system's clock. */
 #include <time.h>
 #include "bench.h"
 

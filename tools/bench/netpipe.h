@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * rmc_netpipe in parts: what is measured and printed, and over what messages go.
+ * Parts of rmc_netpipe: measurements and output, and the transports of messages.
  */
 #ifndef RMC_NETPIPE_H
 #define RMC_NETPIPE_H
@@ -13,7 +13,7 @@
 struct netpipe_end {
 	void (*send)(struct netpipe_end *end, size_t len);
 	void (*recv)(struct netpipe_end *end, size_t len);
-	void (*flush)(struct netpipe_end *end);	/* what was sent may still be in use: wait */
+	void (*flush)(struct netpipe_end *end);	/* wait until buffers of sent messages are free */
 
 	/* over RMC messages */
 	struct rmc_msg *msg;
@@ -24,7 +24,7 @@ struct netpipe_end {
 	uint8_t *out, *in;
 };
 
-/* The other end of a run: what the first sends and expects */
+/* The other end of a run: receives, and answers the first end */
 void netpipe_echo(struct netpipe_end *end, uint64_t size, uint64_t n);
 void netpipe_sink(struct netpipe_end *end, uint64_t size, uint64_t n);
 

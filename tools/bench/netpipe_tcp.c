@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* What the kernel's stack makes of the same messages: TCP over the loopback interface. */
+/* The same messages over the kernel's stack: TCP over the loopback interface. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -28,8 +28,8 @@ static void rule(void)
 }
 
 /*
- * "local": without packets where one worker has both nodes, which only fused ones of one
- * kernel can have; else "packets"
+ * "local": the local path, which takes one worker for both nodes (fused, one kernel);
+ * else "packets"
  */
 static const char *path_name(const struct bench *b, const struct rmc_query *q)
 {

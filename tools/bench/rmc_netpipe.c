@@ -73,7 +73,7 @@ static void msg_flush(struct netpipe_end *end)
 	check("flush", rmc_msg_flush(end->msg, end->nid));
 }
 
-/* --- what is measured; each half has its counterpart below it --- */
+/* --- measurements; each half is followed by its counterpart --- */
 
 static void ping_pong(struct netpipe_end *end, uint64_t size, uint64_t n, uint64_t *sample)
 {
@@ -100,7 +100,7 @@ void netpipe_echo(struct netpipe_end *end, uint64_t size, uint64_t n)
 	end->flush(end);
 }
 
-/* Cycles until the last byte has arrived, and one word about it has come back */
+/* Cycles until the last byte has arrived and is acknowledged */
 static uint64_t stream(struct netpipe_end *end, uint64_t size, uint64_t n)
 {
 	uint64_t start = bench_cycles(), i;
@@ -163,7 +163,7 @@ static void counterpart(struct netpipe *b, struct netpipe_end *end, uint64_t siz
 	netpipe_sink(end, size, n);
 }
 
-/* Both sides do the same sizes and thresholds in the same order. */
+/* Both sides run the same sizes and thresholds in the same order. */
 static void all_sizes(struct netpipe *b, struct netpipe_end *end, int first)
 {
 	uint64_t size = b->all_sizes ? MIN_ALL_SIZE : b->size;
@@ -187,7 +187,7 @@ static void all_sizes(struct netpipe *b, struct netpipe_end *end, int first)
 /* --- figures --- */
 
 /*
- * The threshold that loses least against the faster way for each size, by typical
+ * The threshold with the smallest loss against the faster of both for each size, by typical
  * time; results are pairs: pushed, pulled.
  */
 static size_t best_threshold(const struct netpipe *b)
@@ -220,7 +220,7 @@ static void name_threshold(char *s, size_t len, size_t threshold)
 		snprintf(s, len, "%zu", threshold);
 }
 
-/* With --best of each size the way that the best threshold chooses */
+/* With --best, leave out what the best threshold does not choose */
 static int left_out(const struct netpipe *b, const struct result *r)
 {
 	return b->best && r->pull != (r->size >= b->threshold);
@@ -321,7 +321,7 @@ static void print(struct netpipe *b)
 	fflush(stdout);
 }
 
-/* --- over what --- */
+/* --- transports --- */
 
 static void *tcp_counterpart(void *arg)
 {

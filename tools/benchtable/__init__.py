@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""One table of what this machine does: ours, its limits, the papers, peers.
+"""One table of results of this machine: ours, its limits, the papers, peers.
 
-plan      on which machine, and which runs
-rows      what those runs print -> rows of the table
+plan      the machine, and the runs
+rows      output of the runs -> rows of the table
 peers     other systems on this machine, and ratios to ours
-document  the table as JSON, and what that must look like
+document  the table as JSON, and its format
 text      the table for people
 
-Programs are run, and machines entered, by what make figures uses (../figures).
+The modules of make figures (../figures) run programs and enter machines.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""The table as JSON, and what that must look like.
+"""The table as JSON, and its format.
 
 A program that reads it finds in "rows" every value with its unit, the limit that it
 is compared with, and whether it is performance at all.
@@ -42,7 +42,7 @@ def limits(found):
 
 
 def lean(one):
-    """Without what is not there."""
+    """Without missing fields."""
     return {k: v for k, v in dataclasses.asdict(one).items() if v is not None}
 
 
@@ -77,7 +77,7 @@ def _entry(where, one, must, may=None):
 
 
 def complaints(document):
-    """What is wrong with a document; an empty list when it is one."""
+    """The errors of a document; an empty list if it is valid."""
     found = list(_entry("the document", document, HEAD))
     if found:
         return found

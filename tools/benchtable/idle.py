@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""What the guests of a cluster cost this host while nothing runs in them, as JSON: the
-share of a CPU, of each guest as a whole.
+"""CPU time that idle guests of a cluster take on this host, as JSON: the share of a CPU,
+of each guest as a whole.
 
 idle.py CLUSTER [SECONDS]"""
 
@@ -20,7 +20,7 @@ SETTLE = 1                      # seconds until workers have parked and rmc-vm i
 
 
 def cpu_seconds(pid):
-    """Of a guest's process and, with User-Mode Linux, of those that it runs."""
+    """Of a guest's process and, with User-Mode Linux, of its child processes."""
     return sum(base.cpu_seconds(one) for one in uml.processes(pid))
 
 

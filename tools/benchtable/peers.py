@@ -49,10 +49,10 @@ class Ratio:
     met: bool = None
 
 
-# ---- machines of their own ----
+# ---- their machines ----
 
 class Native(sources.Machine):
-    """Programs of this host that are not ours."""
+    """Programs of other systems on this host."""
     key = "peers"
     title = "host"
     what = "Programs of this host."
@@ -166,7 +166,7 @@ def jobs(run, systems):
                 yield roce_ours(run, how, k)
 
 
-# ---- what they say ----
+# ---- results ----
 
 class Others:
     def __init__(self):
@@ -177,7 +177,7 @@ class Others:
                               performance))
 
     def ratio(self, name, ours, theirs, pairs, asked=None, performance=True):
-        """pairs: what is divided, of each run"""
+        """pairs: dividend and divisor of each run"""
         found = [a / b for a, b in pairs]
         one = Ratio(name, ours, theirs, r.median(found), performance, min(found), max(found))
         if asked:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""On which machine, and which runs.
+"""The machine, and the runs.
 
-Limits are measured by a program of the host, also beside guests: it runs while they
-are idle, on the same CPUs, before and after what is compared with it.
+A program of the host measures limits, also beside guests: it runs while they are idle, on
+the same CPUs, before and after the runs that are compared with it.
 """
 
 import os
@@ -32,7 +32,7 @@ IDLE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "idle.py")
 
 
 class Beside:
-    """Of a kind of guests: the host's own programs run beside them."""
+    """A kind of guests: the host's own programs run beside them."""
 
     def __init__(self):
         super().__init__()
@@ -85,7 +85,7 @@ def candidates(choice, cpus):
 
 
 def choose(run, choice):
-    """The best machine that is there, or Missing with all reasons."""
+    """The best available machine, or Missing with all reasons."""
     keys = candidates(choice, run.cpus)
     for key in keys:
         if run.has(key):
@@ -135,7 +135,7 @@ def messages(plan, k):
 
 
 def of_host(plan):
-    """The core alone; also what only the host can tell, whatever the machine is."""
+    """The core alone; also runs that need the host, for any machine."""
     for k in rounds(plan):
         yield sweep(plan, k)
         for mtu in MTUS:

@@ -37,7 +37,7 @@ if [ ! -e /sys/class/infiniband/rxe0 ]; then
 	rdma link add rxe0 type rxe netdev "$card" || die "rdma_rxe does not take $card"
 fi
 for ((i = 0; i < 100; i++)); do
-	# the entry of the IPv4 address, which comes a moment after it
+	# the entry of the IPv4 address, which appears shortly after it
 	gid=$(grep -l 'ffff:c0a8' /sys/class/infiniband/rxe0/ports/1/gids/* 2>/dev/null | head -n 1)
 	[ -n "$gid" ] && break
 	sleep 0.1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""What the runs print -> rows of the table."""
+"""Output of the runs -> rows of the table."""
 
 import contextlib
 import dataclasses
@@ -13,7 +13,7 @@ GROUPS = ("latency", "rate", "bandwidth", "messages", "parked", "cycles", "lines
 
 
 class Cannot(Missing):
-    """This host cannot have it; nothing failed."""
+    """Not possible on this host; no failure."""
 
 
 @dataclasses.dataclass
@@ -30,7 +30,7 @@ def gap(what, error):
 
 @dataclasses.dataclass
 class Row:
-    """Medians of runs; low and high: the least and the most that one of them had."""
+    """Medians of runs; low and high: minimum and maximum of the runs."""
     group: str
     what: str
     where: str
@@ -120,7 +120,7 @@ class Papers:
 # ---- rows of one machine ----
 
 class Table:
-    """Rows as they come; what cannot be had is a gap with its reason."""
+    """Rows in their order; a row that is not possible is a gap with its reason."""
 
     def __init__(self, results):
         self.results, self.papers = results, Papers()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""UCX over shared memory between two processes of this host, as JSON: what ucx_perftest
-says of tagged messages, and of put and get, which map the peer's memory directly.
+"""UCX over shared memory between two processes of this host, as JSON: results of
+ucx_perftest for tagged messages, and for put and get, which map the peer's memory directly.
 
 ucx.py takes no arguments."""
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * A JSON writer: values are printed as they come, commas and quoting are taken
- * care of. name is NULL inside arrays and for the outermost value.
+ * A JSON writer: prints values immediately, and adds commas and quotes. name is NULL
+ * inside arrays and for the outermost value.
  */
 #ifndef RMC_TOOLS_JSON_H
 #define RMC_TOOLS_JSON_H

@@ -3,7 +3,7 @@
 #ifndef RMC_TOOLS_MEMLOCK_H
 #define RMC_TOOLS_MEMLOCK_H
 
-/* As much as the administrator allows, which is often more than shells set. */
+/* Raise it to the hard limit, which is often more than shells set. */
 void memlock_raise(void);
 
 #endif /* RMC_TOOLS_MEMLOCK_H */

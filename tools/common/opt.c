@@ -11,7 +11,7 @@
 #include "opt.h"
 
 #define MAX_OPTS	48
-#define NO_LETTER	1	/* what getopt gives for --version, which has none */
+#define NO_LETTER	1	/* result of getopt for --version, which has no letter */
 
 void die(int code, const char *fmt, ...)
 {

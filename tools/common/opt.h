@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
  * Command lines: a table of options that is parsed and printed as help. Errors
- * are told on stderr in one line and end the program with EXIT_USAGE.
+ * print one line on stderr and end the program with EXIT_USAGE.
  */
 #ifndef RMC_TOOLS_OPT_H
 #define RMC_TOOLS_OPT_H
@@ -30,11 +30,11 @@ struct opt {
 	enum opt_kind kind;
 	void *value;
 	int64_t min, max;
-	const char *arg;	/* as the help calls it */
+	const char *arg;	/* name in the help */
 	const char *help;
 };
 
-/* Ends at an entry without a name. Gives the index of the first non-option. */
+/* The table ends at an entry without a name. Returns the index of the first non-option. */
 int opt_parse(int argc, char **argv, const struct opt *opts, const char *usage);
 void opt_help(const struct opt *opts, const char *usage);
 
@@ -47,10 +47,10 @@ void die(int code, const char *fmt, ...) __attribute__((noreturn, format(printf,
 /* Print the program's name and version, and exit; --version of every program does. */
 void opt_version(void) __attribute__((noreturn));
 
-/* Contexts default to $RMC_CTX, then 0. Ends the program where that is no number. */
+/* Default context: $RMC_CTX, then 0. Ends the program if that is no number. */
 int opt_default_context(void);
 
-/* A number in the environment; absent if it is not set. Ends the program if it is wrong. */
+/* A number in the environment; absent if it is not set. Ends the program if it is invalid. */
 int opt_env_int(const char *name, int min, int absent);
 
 #endif /* RMC_TOOLS_OPT_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* When to tell how far a long run is. */
+/* When to print the progress of a long run. */
 #include <time.h>
 #include <unistd.h>
 #include "progress.h"

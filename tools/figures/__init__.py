@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""The papers' figures, measured here and put next to what the papers print.
+"""The papers' figures, measured here, beside the published values.
 
-base      paths, what can be missing, the versions of everything
-sources   the machines that can run something, one row each
-jobs      one run of one tool on one machine, and what its JSON says
-runner    runs jobs, keeps the raw JSON, tells how far it is
+base      paths, exceptions for missing things, versions
+sources   the machines, one row each
+jobs      one run of one tool on one machine, and its JSON
+runner    runs jobs, keeps the raw JSON, prints progress
 papers    published values: papers/*.json
 plot      gnuplot
 page      HTML
-figs/     a module per figure: which jobs it wants, and what it shows
+figs/     a module per figure: its jobs, and its plots and tables
 
 A new figure is one file in papers/ and one module in figs/.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""Paths of the checkout, what can be missing, and versions of everything."""
+"""Paths of the checkout, exceptions for missing things, and versions."""
 
 import os
 import platform
@@ -48,7 +48,7 @@ def cache_bytes():
 
 
 def versions():
-    """[(what, which)], as it stands on the page."""
+    """[(what, which)], for the page."""
     tree = first_line(["git", "describe", "--always", "--dirty"])
     rows = [("this tree", tree or "not a git checkout"),
             ("processor", f"{cpu_model()}, {len(os.sched_getaffinity(0))} CPUs"),

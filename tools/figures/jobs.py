@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""One run of one tool on one machine, and what its JSON says.
+"""One run of one tool on one machine, and its JSON.
 
 Figures that need the same run name the same job; it runs once.
 """
@@ -17,7 +17,7 @@ class Job:
     machine: str            # key of sources.MACHINES
     name: str               # of its raw file, with the machine
     argv: tuple             # the program relative to build/
-    seconds: float          # how long it takes at native speed, about
+    seconds: float          # approximate duration at native speed
     nodes: int = 1          # processes
     cluster: int = 2        # nodes to boot, at least
     boot: tuple = ()        # more options of rmc-vm up
@@ -46,7 +46,7 @@ def parse(text):
     return found
 
 
-# ---- which runs there are; only those of one mode are comparable ----
+# ---- runs; only those of one mode are comparable ----
 
 def _iterations(plan, quick, full, emulated):
     if not plan.native:
@@ -112,7 +112,7 @@ def pagerank(plan, variant, count, cluster):
                nodes=1 if variant == "shm" else count, cluster=cluster)
 
 
-# ---- what they say ----
+# ---- results ----
 
 def points(document, field, scale=1.0, at_least=64, keep=lambda row: True):
     """[(bytes, value)] of a results list; a row without the field is an error."""

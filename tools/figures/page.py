@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""The page: one HTML file with everything in it, raw JSON beside it."""
+"""The page: one self-contained HTML file, raw JSON beside it."""
 
 import base64
 import html
@@ -142,7 +142,7 @@ def summary(figures):
 
 
 def busy(loads, cpus):
-    """Did others use this machine at the same time?"""
+    """A warning if other processes used this machine at the same time."""
     high = [x for x in loads if x > cpus / 2]
     if not high:
         return ""

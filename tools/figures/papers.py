@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""What the papers print, from papers/*.json. A file has
+"""Published values, from papers/*.json. A file has
 
     paper       A14 and the like; see Documentation/papers.rst
-    figure      as the paper calls it
+    figure      name in the paper
     section     where it is described
     series      [{platform, part, mode, unit, points: [[x, y]], source}], for plots
     table       {columns: [platform], rows: [{metric, unit, values, source}]}
-    statements  [{text, source}]: what prose says of curves without printed values
+    statements  [{text, source}]: statements in prose about curves without printed values
 
-derived in a series or row tells how a value follows from printed ones.
+derived in a series or row explains the computation of a value from printed ones.
 """
 
 import json

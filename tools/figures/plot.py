@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""Plots by gnuplot. What was plotted stays beside the page: NAME.gp and NAME.svg."""
+"""Plots by gnuplot. The input stays beside the page: NAME.gp and NAME.svg."""
 
 import dataclasses
 import os

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""Runs jobs and keeps what they print. A folder of results is
+"""Runs jobs and keeps their output. A folder of results is
 
     run.json        when, in which mode, on which machines, versions
     raw/KEY.json    {job, command, seconds, load, output by node | missing}
 
-from which the page is made, at once or later.
+The page is made from it, at once or later.
 """
 
 import dataclasses
@@ -23,7 +23,7 @@ REBOOTS = 2                 # tries to have a machine that fails
 
 @dataclasses.dataclass
 class Plan:
-    """What is known of a machine before anything runs."""
+    """Properties of a machine before any run."""
     key: str
     title: str
     what: str
@@ -50,7 +50,7 @@ class Plan:
 
 
 def ask(machines, quick, wanted=None):
-    """{key: Plan} of all machines; which are not there, and why."""
+    """{key: Plan} of all machines; reasons of the missing ones."""
     plans = {}
     for key, machine in machines.items():
         plan = Plan(key, machine.title, machine.what, machine.rmc, tcp=machine.tcp,
@@ -67,7 +67,7 @@ def ask(machines, quick, wanted=None):
 
 
 class Run:
-    """What figures ask: which machines there are, and how much to do."""
+    """Interface for figures: available machines, and amount of work."""
 
     def __init__(self, plans, quick, cpus):
         self.plans, self.quick, self.cpus = plans, quick, cpus
@@ -82,7 +82,7 @@ class Run:
         return found[:1] if self.quick else found
 
     def node_counts(self, plan):
-        """1, 2, 4, and more where every node has two CPUs."""
+        """1, 2, 4, and more if every node has two CPUs."""
         if not plan.native:
             return [1, 2] if self.quick else [1, 2, 4]
         return [1, 2, 4] + [n for n in (8, 16) if 2 * n <= self.cpus]
@@ -91,7 +91,7 @@ class Run:
         return [n for n in (1, 2, 4, 8, 16) if n <= max(self.cpus, 4)]
 
     def gaps(self):
-        """[(machine, reason)] of those that are not there"""
+        """[(machine, reason)] of missing machines"""
         return [(p.title, p.missing) for p in self.plans.values()
                 if p.missing and p.missing != "not asked for"]
 
@@ -139,7 +139,7 @@ class Results:
         return found
 
     def get(self, job, node=0):
-        """What the process on that node printed."""
+        """Output of the process on that node."""
         found = self.raw(job)
         if found.get("missing"):
             raise Missing(found["missing"])
@@ -154,7 +154,7 @@ class Results:
         return f"{plan.label}, sharing CPUs" if shared else plan.label
 
     def estimate(self, job, plan):
-        """Seconds: as long as the same run took last time, else by the table."""
+        """Seconds: the duration of the same run last time, else by the table."""
         try:
             found = self.raw(job)
             if not found.get("missing") and found["job"]["argv"] == list(job.argv):
@@ -220,7 +220,7 @@ def execute(run, wanted, machines, results):
                                                   j.cluster))
     guess = {j.key: results.estimate(j, run.plans[j.machine]) for j in todo}
     results.used.clear()
-    for key in guess:           # what an interrupted run leaves is its own
+    for key in guess:           # skip results of an interrupted run
         results.forget(key)
     progress = Progress(len(todo), sum(guess.values()))
     failures = {}               # (machine, boot, cluster) -> reasons

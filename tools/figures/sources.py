@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""The machines that can run something, as a table.
+"""The machines, as a table.
 
-A machine is asked once whether it is there (probe), entered for a number of nodes,
-told to run a program on some of them, and left. What runs on guests goes through
-rmc-vm and rmc-run alike, whatever kind of guest it is.
+Each machine is probed once, entered for a number of nodes, used to run programs on some
+of them, and left. Programs on guests of any kind run by rmc-vm and rmc-run.
 """
 
 import contextlib
@@ -56,14 +55,14 @@ class Machine:
     key = title = what = ""
     native = True
     rmc = False                 # runs the module, librmc and the tools
-    tcp = True                  # its system calls cost what they do on a kernel of its own
+    tcp = True                  # its system calls cost as much as on a native kernel
     solo = ()                   # to boot for measurements with one busy application
 
     def probe(self):
         """Raise Missing with the reason when this host has no such machine."""
 
     def accel(self):
-        """What speed it has, in a word for the page."""
+        """Its speed, in a word for the page."""
         return "native"
 
     def enter(self, nodes, boot):
@@ -152,7 +151,7 @@ class Qemu(Guests):
         return self._accel.upper()
 
 
-# The papers know of no local path.
+# The papers have no local path.
 PACKETS = ("--module-args", "local=0")
 
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* What the files of rmc-kv share. */
+/* Declarations of the files of rmc-kv. */
 #ifndef RMC_TOOLS_KV_H
 #define RMC_TOOLS_KV_H
 
@@ -28,7 +28,7 @@ struct zipf {
 
 void zipf_init(struct zipf *z, uint64_t items, double theta);
 uint64_t zipf_next(const struct zipf *z, uint64_t *seed);		/* 0: the most popular */
-uint64_t zipf_scrambled(const struct zipf *z, uint64_t *seed);	/* popular ones anywhere */
+uint64_t zipf_scrambled(const struct zipf *z, uint64_t *seed);	/* popular items spread */
 
 static inline uint64_t random_next(uint64_t *seed)
 {
@@ -54,12 +54,12 @@ struct hist {
 
 void hist_add(struct hist *h, uint64_t ns);
 uint64_t hist_total(const struct hist *h);
-/* Nanoseconds that a part p (0 .. 1) of all did not exceed; 0 when empty */
+/* Percentile p (0 .. 1), nanoseconds; 0 when empty */
 uint64_t hist_percentile(const struct hist *h, double p);
 
 /* --- workload.c --- */
 
-/* Values that name their state in every word, so that mixed ones are seen */
+/* Values with their state in every word, so that mixed ones are detected */
 void value_make(void *value, size_t len, uint64_t state);
 int value_torn(const void *value, size_t len);
 size_t key_make(char *key, size_t size, uint64_t n);

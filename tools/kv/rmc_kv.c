@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * rmc-kv: the object store of <rmc/kv.h> as a program, one process per node. What it
- * stores lives as long as the run: get, put and delete come several in one command
- * line, or on standard input.
+ * rmc-kv: the object store of <rmc/kv.h> as a program, one process per node. Objects live
+ * as long as the run, so one command line, or standard input, has several get, put and
+ * delete commands.
  */
 #include <errno.h>
 #include <math.h>
@@ -67,7 +67,7 @@ static int failed(const char *what, const char *key, int err)
 	return EXIT_FAILED;
 }
 
-/* How many words a command takes, 0: there is no such command */
+/* Number of words of a command, 0: unknown command */
 static int words_of(const char *command)
 {
 	if (!strcmp(command, "put"))
@@ -159,7 +159,7 @@ static void check_options(int bench)
 		die(EXIT_USAGE, "--keys: bench needs two");
 }
 
-/* Keys fall on nodes at random: room for what lies far from the mean */
+/* Keys are distributed over nodes at random: room for deviations from the mean */
 static uint64_t objects_per_node(int nodes, int bench)
 {
 	double mean = (double)r.keys / nodes;
@@ -239,7 +239,7 @@ int main(int argc, char **argv)
 	if (err)
 		die(EXIT_FAILED, "barrier: %s", rmc_strerror(err));
 	fflush(stdout);
-	err = rmc_team_barrier(r.team);		/* the last messages are on their way */
+	err = rmc_team_barrier(r.team);		/* the last messages are in transit */
 	rmc_kv_close(r.kv);
 	rmc_coll_close(r.coll);
 	rmc_team_close(r.team);

@@ -2,7 +2,7 @@
 /*
  * rmc-kv bench: YCSB's core workloads A (half reads, half updates), B (95% reads) and C
  * (reads). Members load a part of the keys each; then the first --clients of them run,
- * and all serve. What they measured is added up by a reduction.
+ * and all serve. A reduction adds up their results.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 #define CHUNK		4096		/* of the reduction */
 #define KEY_SIZE	32
-#define SERVE_EVERY	8		/* operations; those on own keys serve nobody */
+#define SERVE_EVERY	8		/* operations; those on own keys do not serve others */
 
 enum { GETS, PUTS, MISSES, TORN, FAILED, BUCKETS, STALE, TRIES, RETRIED, LOCKED, FELL_BACK, BYTES,
        SERVED, COUNTS };

@@ -2,7 +2,7 @@
 /*
  * Item numbers as YCSB draws them: Zipf's law by the method of Gray et al. (SIGMOD 1994,
  * "Quickly generating billion-record synthetic databases"), and scrambled, so that
- * popular items are spread over the key space and thereby over owners.
+ * popular items are spread over the key space and so over owners.
  */
 #include <math.h>
 #include "kv.h"

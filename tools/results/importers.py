@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""What benchmarks print -> label, columns and rows of a stored result.
+"""Output of benchmarks -> label, columns and rows of a stored result.
 
-Each importer takes the text of a file and which part of it is meant, and may also return what
-the text itself knows of its origin: commit, date, machine, command.
+Each importer takes the text of a file and the name of a part of it, and may also return the
+origin that the text names: commit, date, machine, command.
 """
 
 import decimal
@@ -15,7 +15,7 @@ from .store import Wrong
 
 
 def short(value):
-    """Three digits: what medians on shared machines are worth."""
+    """Three digits: the precision of medians on shared machines."""
     if value is None:
         return None
     return decimal.Decimal(benchtext.number(value))

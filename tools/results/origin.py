@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""Where a measured number comes from."""
+"""Origin of a measured number."""
 
 import os
 import re
@@ -9,7 +9,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)
 
 
 def machine():
-    """What results may be compared: the CPU and how many there are, no name."""
+    """Key of comparable results: the CPU and the number of CPUs, no name."""
     with open("/proc/cpuinfo", encoding="utf-8") as f:
         model = re.search(r"^model name\s*: (.*)$", f.read(), re.M)
     return f"{model.group(1) if model else os.uname().machine}, {os.cpu_count()} CPUs"

@@ -24,7 +24,7 @@ WIDTH = 100
 
 
 def block(name, results, markdown):
-    """(lines of a table with what it is of, {(number, unit)} in it)"""
+    """(lines of a table with its origin, {(number, unit)} in it)"""
     if name in results.tables():
         head, rows, claims, used = tables.of_table(results.table(name), results)
     else:
@@ -42,7 +42,7 @@ def block(name, results, markdown):
 
 
 def rewrite(text, results, markdown):
-    """(the page with its tables made again, what is wrong with it)"""
+    """(the page with its tables made again, its errors)"""
     out, prose, wrong, shown = [], [], [], set()
     inside = None
     for number, line in enumerate(text.split("\n"), 1):
@@ -87,7 +87,7 @@ def default():
 
 
 def work(path, results, check):
-    """Write a page, or check it. Returns what is wrong, as lines."""
+    """Write a page, or check it. Returns its errors, as lines."""
     with open(path, encoding="utf-8") as f:
         text = f.read()
     new, wrong = rewrite(text, results, path.endswith(".md"))

@@ -19,11 +19,11 @@ FORMS = {"commit": re.compile(r"[0-9a-f]{7,40}\+?\Z|unknown\Z"),
 
 
 class Wrong(Exception):
-    """A stored result, or a page, is not what it has to be."""
+    """A stored result, or a page, is invalid."""
 
 
 def number(value):
-    """A measured number: digits are kept as they are written."""
+    """A measured number: keeps its digits as written."""
     return isinstance(value, (int, decimal.Decimal)) and not isinstance(value, bool)
 
 
@@ -72,7 +72,7 @@ def _cell_complaints(where, cell):
 
 
 def complaints(found):
-    """What is wrong with a result, as sentences."""
+    """The errors of a result, as sentences."""
     for key in ("what", *ORIGIN):
         form = FORMS.get(key, TEXT)
         if not isinstance(found.get(key), str) or not form.match(found[key]):

@@ -3,15 +3,15 @@
 
 from . import store
 
-# as papers call what others call differently
-COUNT = "count"         # the unit of what has none: not shown
+# names in the papers that differ from others
+COUNT = "count"         # the unit of values without one: not shown
 SAME = {"Mops/s": "M/s", "times": "x"}
 PATHS = {"local": "local path", "packets": "packets", "mixed": "path by row", "none": None,
          "unknown": "path not recorded"}
 
 
 def cell_text(cell, unit):
-    """What stands in a table; unit: None where the heading has it."""
+    """Text of a cell; unit: None if the heading has it."""
     if cell is None:
         return ""
     if isinstance(cell, str):
@@ -26,7 +26,7 @@ def cell_text(cell, unit):
 
 
 def claim(cell, unit):
-    """{(number, unit)} of what was measured, as text; nothing for what is a text."""
+    """{(number, unit)} of a measured value, as text; empty for a text."""
     if isinstance(cell, dict):
         cell = cell["value"]
     return {(str(cell), unit)} if store.number(cell) else set()
@@ -96,7 +96,7 @@ def markdown(head, rows):
 
 
 def origin(found, code):
-    """One sentence: what a result is of."""
+    """One sentence: the origin of a result."""
     commit = found["commit"]
     at = f"Recorded in {commit}" if found.get("commit_is") == "recorded" else f"At {commit}"
     path = PATHS[found["path"]]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* rmcctl context: contexts of this kernel and who may open them. */
+/* rmcctl context: contexts of this kernel, their owners and modes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * rmcctl doctor: is the set-up right? One line per check: ok, WARN (works, but
- * slowly or not for everyone) or FAIL, and what to do.
+ * rmcctl doctor: checks the set-up. One line per check: ok, WARN (works, but slowly or not
+ * for all users) or FAIL, and what to do.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -60,7 +60,7 @@ static void say(struct doctor *d, enum verdict v, const char *check, const char 
 	putchar('\n');
 }
 
-/* How many there are; *interrupts: how many of them rmc gets doorbells from */
+/* Number of devices; *interrupts: number of those with doorbells for rmc */
 static int ivshmem_devices(int *interrupts)
 {
 	struct sysfs_names names = sysfs_list("", SYSFS_PCI), irqs;
@@ -75,7 +75,7 @@ static int ivshmem_devices(int *interrupts)
 		    vendor != 0x1af4 || device != 0x1110)
 			continue;
 		found++;
-		/* the folder is there as soon as somebody asked in vain */
+		/* the folder also exists after a failed request, so list it */
 		irqs = sysfs_list("", SYSFS_PCI "/%s/msi_irqs", names.name[i]);
 		*interrupts += irqs.count > 0;
 		sysfs_names_free(&irqs);
@@ -274,7 +274,7 @@ static void check_memlock(struct doctor *d)
 		return;
 	if (rl.rlim_cur == RLIM_INFINITY)
 		say(d, OK, "memlock", NULL, "unlimited");
-	else if (!geteuid())	/* what CAP_IPC_LOCK usually means */
+	else if (!geteuid())	/* root usually has CAP_IPC_LOCK */
 		say(d, OK, "memlock", NULL, "%llu KiB, which does not bind root",
 		    (unsigned long long)rl.rlim_cur >> 10);
 	else if (rl.rlim_cur >= MEMLOCK_ADVISED)
@@ -284,7 +284,7 @@ static void check_memlock(struct doctor *d)
 		    "only %llu KiB can be pinned", (unsigned long long)rl.rlim_cur >> 10);
 }
 
-/* Memory of our own through the whole pipeline, and an answer from every peer */
+/* Operations on own memory through the whole pipeline, and one on every peer */
 static void check_operations(struct doctor *d, unsigned int ctx_id)
 {
 	struct rmc_ctx *ctx = rmc_open(ctx_id, -1);
@@ -338,7 +338,7 @@ static void check_operations(struct doctor *d, unsigned int ctx_id)
 		if (nid == self || rmc_node_state(ctx, nid) != RMC_NODE_UP)
 			continue;
 		err = rmc_read(qp, nid, 0, page, 8);
-		/* All these are answers of the peer's own RRPP. */
+		/* All these are replies of the peer's RRPP. */
 		if (!err || err == RMC_S_BAD_CONTEXT || err == RMC_S_OUT_OF_RANGE)
 			say(d, OK, "peer", NULL, "node %d answers", nid);
 		else

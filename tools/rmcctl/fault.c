@@ -12,7 +12,7 @@
 
 #define LINE	1024
 
-/* Where debugfs is; RMC_DEBUGFS replaces it in tests. */
+/* Mount point of debugfs; RMC_DEBUGFS replaces it in tests. */
 static const char *root(void)
 {
 	const char *s = getenv("RMC_DEBUGFS");
@@ -132,7 +132,7 @@ static int fault_set(int argc, char **argv, int clear)
 		{ 0, "seed", OPT_INT, &seed, 0, 1 << 30, "N", "of the random numbers" },
 		{ 0 },
 	};
-	/* the first four are all that clear knows */
+	/* clear has the first four options only */
 	struct opt few[5] = { opts[0], opts[1], opts[2], opts[3], { 0 } };
 
 	if (opt_parse(argc, argv, clear ? few : opts, usage) != argc)
@@ -148,7 +148,7 @@ static int fault_set(int argc, char **argv, int clear)
 	return EXIT_OK;
 }
 
-/* Lines of "name=value": objects of a JSON array, or as they are. */
+/* Print lines of "name=value": as objects of a JSON array, or unchanged. */
 static void show_file(struct json *j, const char *name, FILE *f)
 {
 	char line[LINE], *word, *value, *next, *end;
@@ -194,7 +194,7 @@ static int fault_list(int argc, char **argv)
 
 	if (opt_parse(argc, argv, opts, usage) != argc)
 		die(EXIT_USAGE, "usage: %s", usage);
-	/* half an object must not come out when the driver cannot be asked */
+	/* read first: print no partial object when the driver fails */
 	links = ask("links");
 	nodes = ask("nodes");
 	json_init(&json, stdout);

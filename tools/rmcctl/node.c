@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* rmcctl node and rmcctl watch: take nodes down and up, and see it happen. */
+/* rmcctl node and rmcctl watch: take nodes down and up, and print events. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -112,6 +112,6 @@ int cmd_watch(int argc, char **argv)
 			return EXIT_FAILED;
 		done += n;
 	}
-	/* so that a script knows whether what it waited for came */
+	/* so that a script knows whether all events have come */
 	return done >= count ? EXIT_OK : EXIT_FAILED;
 }

@@ -36,7 +36,7 @@ static void help(FILE *out)
 		     "Exit status: 0 done, 1 failed, 2 wrong command line.\n");
 }
 
-/* Take --json out of the line, wherever it stands before "--". Returns the new argc. */
+/* Remove --json from the line, at any position before "--". Returns the new argc. */
 static int take_json(int argc, char **argv)
 {
 	int i, n = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* rmcctl: the commands, and how they read the driver's state. */
+/* rmcctl: the commands, and access to the driver's state. */
 #ifndef RMCCTL_H
 #define RMCCTL_H
 
@@ -9,13 +9,13 @@
 
 #define RMC_CONTROL_DEVICE	"/dev/rmc"
 
-/* --json was given, before or behind the command: it is taken out of the line. */
+/* --json was given, before or after the command; it is removed from the line. */
 extern int ctl_json;
 
 /* With --json: an object {object: name, "result": result}; numbers as numbers. */
 void ctl_report(const char *object, const char *name, const char *result);
 
-/* Every command gets its own name as argv[0]; gives an exit code. */
+/* Every command gets its own name as argv[0], and returns an exit code. */
 int cmd_context(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_counters(int argc, char **argv);
@@ -28,7 +28,7 @@ int cmd_doctor(int argc, char **argv);
 /*
  * sysfs. Paths are relative to the mount point, which the environment variable
  * RMC_SYSFS replaces in tests. A kernel of another version may lack files: reads
- * then give -1, and callers show what there is.
+ * then return -1, and callers show the files that exist.
  */
 #define SYSFS_RMC	"class/misc/rmc"
 #define SYSFS_CONTEXTS	"class/rmc_context"
@@ -57,10 +57,10 @@ struct sysfs_names sysfs_list(const char *prefix, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void sysfs_names_free(struct sysfs_names *names);
 
-/* The control device, or exit with the reason and the cure. */
+/* Open the control device, or exit with the reason and the remedy. */
 int open_control(void);
 
-/* Exit unless the driver is there to be asked. */
+/* Exit unless the driver is loaded. */
 void need_driver(void);
 
 #endif /* RMCCTL_H */

@@ -45,7 +45,7 @@ static void show_top(struct json *j)
 	}
 }
 
-/* Of a node of this kernel: whether what its worker has both ends of goes in packets, too */
+/* For a node of this kernel also the path of operations whose both ends have one worker */
 static void show_node(struct json *j, unsigned int nid, const char *state, uint64_t epoch,
 		      int local)
 {
@@ -169,7 +169,7 @@ int cmd_status(int argc, char **argv)
 	return EXIT_OK;
 }
 
-/* How many lines */
+/* Returns the number of lines. */
 static unsigned int show_counters(struct json *j, const char *node, int all)
 {
 	struct sysfs_names names = sysfs_list("", SYSFS_RMC "/%s/counters", node);

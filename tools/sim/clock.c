@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The clock: the next event is taken, and it is its time. */
+/* The clock: takes the next event, and jumps to its time. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,11 +21,11 @@ static void mix(uint64_t v)
 }
 
 /**
- * sim_note() - something happened: count it into the digest, and write it down
+ * sim_note() - add an event to the digest, and to the trace
  * @what: name
  * @nid: node
- * @a: more of it; nothing that depends on addresses
- * @b: more of it
+ * @a: detail; independent of addresses
+ * @b: detail
  */
 void sim_note(const char *what, uint32_t nid, uint64_t a, uint64_t b)
 {
@@ -60,9 +60,9 @@ static void defaults(struct rmc_sim_options *o)
 
 /**
  * rmc_sim_init() - boot the nodes
- * @o: what is simulated
+ * @o: options
  *
- * Return: 0, -EBUSY there is a simulation, -EINVAL it is not possible, -ENOMEM; -errno
+ * Return: 0, -EBUSY a simulation exists, -EINVAL invalid options, -ENOMEM; -errno
  * where the trace cannot be written.
  */
 int rmc_sim_init(const struct rmc_sim_options *o)
@@ -109,9 +109,9 @@ void rmc_sim_fini(void)
 }
 
 /**
- * rmc_sim_run() - until all threads have returned
+ * rmc_sim_run() - run until all threads have returned
  *
- * Return: 0, or how many have not at the limit.
+ * Return: 0, or the number of threads that have not at the limit.
  */
 int rmc_sim_run(void)
 {
@@ -133,7 +133,7 @@ int rmc_sim_run(void)
 }
 
 /**
- * rmc_sim_stats() - what there was
+ * rmc_sim_stats() - counters of the simulation
  * @s: out
  */
 void rmc_sim_stats(struct rmc_sim_stats *s)
@@ -143,7 +143,7 @@ void rmc_sim_stats(struct rmc_sim_stats *s)
 	*s = sim.stats;
 }
 
-/* A call at a time */
+/* A call at a given time */
 struct call {
 	struct sim_event event;
 	void (*fn)(void *arg);
@@ -159,7 +159,7 @@ static void call_fire(struct sim_event *e)
 }
 
 /**
- * rmc_sim_at() - call a function at a time, outside of all threads
+ * rmc_sim_at() - call a function at a given time, outside of all threads
  * @ns: when, since the start
  * @fn: function
  * @arg: of @fn

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Nodes, each with a kernel of its own, and what connects them: the shared region of
- * ivshmem in plain memory.
+ * Nodes, each with its own kernel, and their connection: the shared region of ivshmem in
+ * plain memory.
  */
 #include "node.h"
 
@@ -41,7 +41,7 @@ static void notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane)
 	struct rmc_node *node = sim.node[dst]->rmc;
 
 	(void)f;
-	/* nobody hears it */
+	/* a node that is down gets no notification */
 	if (node && !sim.node[dst]->down)
 		sim_notify_worker((struct sim_worker *)(lane == RMC_LANE_REQ ? node->srv_worker :
 								       node->req_worker));
@@ -112,13 +112,13 @@ static int boot(struct sim_node *n)
 	n->rmc = rmc_node_create(f, n->nid, sim.o.itt ?: 256);
 	if (!n->rmc)
 		return -ENOMEM;
-	/* else the first tick counts all the time since the clock was 0 */
+	/* else the first tick would count all the time since clock 0 */
 	n->rmc->req_ms = ms;
 	n->rmc->scan_ms = ms;
 	n->rmc->att.now_ms = ms;
 	f->local[n->nid] = n->rmc;
 	f->notify = rmc_ni_notify;
-	/* always at work: so packets are, too */
+	/* filters are always active, so all operations use packets */
 	rmc_filters = 1;
 	for (lane = 0; lane < RMC_LANES; lane++)
 		rmc_ni_add_unit(&n->worker[rmc_ni_place(org, f, 0, lane)].ni, n->rmc, lane);
@@ -167,9 +167,9 @@ static struct sim_node *make_node(u32 nid)
 }
 
 /**
- * sim_cluster_boot() - all nodes, until they are up
+ * sim_cluster_boot() - boot all nodes, until they are up
  *
- * Return: 0, -EINVAL: not possible, -ENOMEM.
+ * Return: 0, -EINVAL: invalid options, -ENOMEM.
  */
 int sim_cluster_boot(void)
 {
@@ -204,7 +204,7 @@ int sim_cluster_boot(void)
 		if (err)
 			return err;
 	}
-	/* each sees the others, they see that it does, and it is up */
+	/* three rounds: see the others, be acknowledged, be up */
 	for (j = 0; j < 3; j++) {
 		for (i = 0; i < nodes; i++) {
 			u32 k;
@@ -251,7 +251,7 @@ void sim_cluster_free(void)
  * sim_node_threads() - threads of a node
  * @n: node
  *
- * Return: where their list begins.
+ * Return: head of their list.
  */
 struct sim_thread **sim_node_threads(struct sim_node *n)
 {
@@ -259,11 +259,11 @@ struct sim_thread **sim_node_threads(struct sim_node *n)
 }
 
 /**
- * sim_node_core() - until when a core is busy
+ * sim_node_core() - end of a core's work
  * @n: node
  * @core: its number
  *
- * Return: where that is kept; NULL: each thread has a core of its own.
+ * Return: pointer to the time; NULL: each thread has its own core.
  */
 u64 *sim_node_core(struct sim_node *n, u32 core)
 {
@@ -282,10 +282,10 @@ u32 sim_node_nid(const struct sim_node *n)
 }
 
 /**
- * sim_node_stopped() - is it paused, or has it crashed
+ * sim_node_stopped() - check whether a node is paused or has crashed
  * @n: node
  *
- * Return: true if nothing happens there now.
+ * Return: true if it does not run now.
  */
 bool sim_node_stopped(const struct sim_node *n)
 {
@@ -293,7 +293,7 @@ bool sim_node_stopped(const struct sim_node *n)
 }
 
 /**
- * sim_node_is_down() - has a node crashed, and not booted again
+ * sim_node_is_down() - check whether a node has crashed, and not booted again
  * @nid: node id, less than the number of nodes
  */
 bool sim_node_is_down(u32 nid)
@@ -301,7 +301,7 @@ bool sim_node_is_down(u32 nid)
 	return sim.node[nid]->down;
 }
 
-/* ---- what happens to nodes ---- */
+/* ---- faults of nodes ---- */
 
 static void resume(struct sim_event *e)
 {
@@ -313,8 +313,8 @@ static void resume(struct sim_event *e)
 }
 
 /**
- * rmc_sim_pause() - a kernel stands still, its threads and workers with it
- * @nid: node; one that is down or paused is left alone
+ * rmc_sim_pause() - pause a kernel, with its threads and workers
+ * @nid: node; no effect if it is down or paused
  * @ns: how long
  */
 void rmc_sim_pause(uint32_t nid, uint64_t ns)
@@ -330,10 +330,10 @@ void rmc_sim_pause(uint32_t nid, uint64_t ns)
 }
 
 /**
- * rmc_sim_crash() - a kernel dies
+ * rmc_sim_crash() - crash a kernel
  * @nid: node
  *
- * Others learn it from its heartbeat. Context: outside of threads.
+ * The others notice by its heartbeat. Context: outside of threads.
  */
 void rmc_sim_crash(uint32_t nid)
 {
@@ -350,7 +350,7 @@ void rmc_sim_crash(uint32_t nid)
 }
 
 /**
- * rmc_sim_restart() - a kernel that died boots again
+ * rmc_sim_restart() - boot a crashed kernel again
  * @nid: node
  *
  * Return: 0, -EINVAL it is not down, -ENOMEM. Context: outside of threads.

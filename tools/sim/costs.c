@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
-/* The table of costs.def, as a table and as profiles. */
+/* The constants of costs.def, as a table and as profiles. */
 #include <stddef.h>
 #include <string.h>
 #include "costs.h"
@@ -65,7 +65,7 @@ const struct rmc_sim_cost_row *rmc_sim_cost_row(unsigned int i)
  * rmc_sim_costs_find() - costs by the name of their profile
  * @profile: name
  *
- * Return: costs, until the next call; NULL: there is no such profile.
+ * Return: costs, until the next call; NULL: unknown profile.
  */
 const struct rmc_sim_costs *rmc_sim_costs_find(const char *profile)
 {
@@ -85,7 +85,7 @@ const struct rmc_sim_costs *rmc_sim_costs_find(const char *profile)
 }
 
 /**
- * rmc_sim_provenance_name() - where a constant is from, in a word
+ * rmc_sim_provenance_name() - name of the origin of a constant
  * @p: enum rmc_sim_provenance
  *
  * Return: word.

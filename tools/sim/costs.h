@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * What work costs in virtual time. The values are in costs.def, each with where it
- * comes from.
+ * Costs of work in virtual time. The values are in costs.def, each with its origin.
  */
 #ifndef RMC_SIM_COSTS_H
 #define RMC_SIM_COSTS_H
 
 #include <stdint.h>
 
-/* One constant per line: name, unit, what it is */
+/* One constant per line: name, unit, description */
 #define RMC_SIM_COSTS(X)							\
 	X(post, "ns", "an application builds and publishes a WQ entry")		\
 	X(poll, "ns", "an application sees a completion and takes it")		\
@@ -23,7 +22,7 @@
 
 enum rmc_sim_provenance {
 	RMC_SIM_PUBLISHED,	/* a paper says so */
-	RMC_SIM_MEASURED,	/* a command of this tree printed it */
+	RMC_SIM_MEASURED,	/* by a command of this tree */
 	RMC_SIM_ASSUMED,	/* neither */
 };
 
@@ -41,7 +40,7 @@ struct rmc_sim_cost_row {
 	const char *source;
 };
 
-/* NULL: there is no such profile */
+/* NULL: unknown profile */
 const struct rmc_sim_costs *rmc_sim_costs_find(const char *profile);
 
 /* The whole table; NULL after the last row */

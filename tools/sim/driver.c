@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the module's files, ioctls and mappings do, over nodes in virtual time. librmc is
- * as it is: queue pairs say that the worker sleeps, so it calls RMC_IOC_WAKE for each
- * operation, and that it shares the CPU, so it calls it for each step of waiting, which is
- * where threads give way to each other.
+ * The module's files, ioctls and mappings, for nodes in virtual time. librmc is unchanged:
+ * the flags of queue pairs say that the worker sleeps, so librmc calls RMC_IOC_WAKE for each
+ * operation, and that it shares the CPU, so librmc calls it for each step of waiting, where
+ * threads yield to each other.
  *
- * What an application may not do is refused as in the module; what it may not write, and
- * quotas, are not guarded: whoever runs here may trust himself.
+ * Invalid requests are refused as in the module. Read-only mappings and quotas are not
+ * enforced: a simulated program is trusted.
  */
 #include <stdio.h>
 #include "driver.h"
@@ -24,7 +24,7 @@ static struct sim_file *file_of(int fd)
 /**
  * sim_driver_open() - open a context
  * @n: node of the caller
- * @path: of the device
+ * @path: path of the device
  *
  * Return: descriptor; -ENOENT: not one of this driver's files; -EMFILE, -ENOMEM.
  */
@@ -66,8 +66,8 @@ void sim_driver_close(int fd)
 }
 
 /**
- * sim_driver_forget() - a node's kernel is no more, and all that it had open
- * @n: node, whose threads are no more
+ * sim_driver_forget() - release all open contexts of a crashed kernel
+ * @n: node; its threads have ended
  */
 void sim_driver_forget(struct sim_node *n)
 {
@@ -86,9 +86,9 @@ void sim_driver_forget(struct sim_node *n)
  * sim_driver_map() - mmap() of a context
  * @fd: descriptor
  * @len: bytes
- * @offset: as an ioctl told
+ * @offset: offset that an ioctl returned
  *
- * Return: memory, which its user unmaps; NULL: nothing is there.
+ * Return: memory, which the caller unmaps; NULL: no such object.
  */
 void *sim_driver_map(int fd, size_t len, uint64_t offset)
 {
@@ -196,7 +196,7 @@ static long seg_arm(struct sim_file *f, struct rmc_seg_arm *arg)
 	return 0;
 }
 
-/* One of the module's argument structs, all of which begin with their size */
+/* Any argument struct of the module; all begin with their size */
 union args {
 	u32 size;
 	struct rmc_query query;
@@ -249,7 +249,7 @@ static long dispatch(struct sim_file *f, unsigned long request, union args *a)
  * @request: RMC_IOC_*
  * @arg: its struct
  *
- * Return: what the ioctl does, or -errno.
+ * Return: result of the ioctl, or -errno.
  */
 long sim_driver_ioctl(int fd, unsigned long request, void *arg)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What hangs on an open context: driver.c and file.c. */
+/* Objects of an open context: driver.c and file.c. */
 #ifndef RMC_SIM_DRIVER_H
 #define RMC_SIM_DRIVER_H
 
@@ -8,8 +8,8 @@
 #define SIM_FILE_QPS	256
 
 /**
- * struct sim_alarm - whom an event of the core notifies
- * @qp: whose completions they are; NULL: notifications of a segment
+ * struct sim_alarm - waiter of an event of the core
+ * @qp: queue pair of completions; NULL: notifications of a segment
  * @eventfd: armed, or -1
  */
 struct sim_alarm {
@@ -22,7 +22,7 @@ struct sim_alarm {
  * @qp: the core's
  * @id: in the file
  * @node: where
- * @thread: that used it last
+ * @thread: thread that used it last
  * @alarm: owner of @qp.done
  */
 struct sim_qp {
@@ -33,13 +33,13 @@ struct sim_qp {
 	struct sim_alarm alarm;
 };
 
-/* Memory that its user maps and unmaps; what a crash leaves is unmapped here */
+/* Memory that a thread maps and unmaps; after a crash it is unmapped here */
 struct sim_map {
 	struct sim_map *next;
 	void *addr;
 	size_t len;
 	u64 offset;
-	u32 owner;		/* of what: SIM_MAP_* and the number of a queue pair or buffer */
+	u32 owner;		/* SIM_MAP_* and the number of a queue pair or buffer */
 };
 
 #define SIM_MAP_QP	(1U << 16)
@@ -48,15 +48,15 @@ struct sim_map {
 
 /**
  * struct sim_file - an open context
- * @node: it acts for
+ * @node: attached node
  * @ctx_id: context
- * @bufs: local buffers, as the core finds them
+ * @bufs: local buffers, for the core
  * @buf: by id
  * @seg: segment or NULL
  * @seg_alarm: owner of its notifications
  * @qp: by id
  * @maps: memory
- * @map_offset: of the last one
+ * @map_offset: offset of the last mapping
  */
 struct sim_file {
 	struct sim_node *node;

@@ -21,7 +21,7 @@ static int place(int fd)
 
 /**
  * sim_eventfd_make() - eventfd()
- * @count: to begin with
+ * @count: initial value
  *
  * Return: descriptor or -EMFILE.
  */
@@ -42,10 +42,10 @@ int sim_eventfd_make(uint64_t count)
 }
 
 /**
- * sim_eventfd_is() - is it an eventfd of the simulation
+ * sim_eventfd_is() - check for an eventfd of the simulation
  * @fd: any descriptor
  *
- * Return: true when it is.
+ * Return: true if it is one.
  */
 bool sim_eventfd_is(int fd)
 {
@@ -53,7 +53,7 @@ bool sim_eventfd_is(int fd)
 }
 
 /**
- * sim_eventfd_signal() - count one up, and wake who waits
+ * sim_eventfd_signal() - increment an eventfd, and wake the thread that waits
  * @fd: any descriptor
  * @at: when
  */
@@ -69,7 +69,7 @@ void sim_eventfd_signal(int fd, uint64_t at)
 }
 
 /**
- * sim_eventfd_read() - read() of one that does not block
+ * sim_eventfd_read() - nonblocking read()
  * @fd: descriptor
  * @to: eight bytes
  * @len: bytes
@@ -119,10 +119,10 @@ void sim_eventfd_close(int fd)
 }
 
 /**
- * sim_eventfd_ready() - is there something to read
+ * sim_eventfd_ready() - check whether an eventfd is readable
  * @fd: any descriptor
  *
- * Return: true when there is.
+ * Return: true if it is.
  */
 bool sim_eventfd_ready(int fd)
 {
@@ -132,7 +132,7 @@ bool sim_eventfd_ready(int fd)
 }
 
 /**
- * sim_eventfd_watch() - a thread waits for it, or does not any more
+ * sim_eventfd_watch() - set the thread that waits for an eventfd
  * @fd: any descriptor
  * @t: thread or NULL
  */
@@ -145,7 +145,7 @@ void sim_eventfd_watch(int fd, struct sim_thread *t)
 }
 
 /**
- * sim_eventfd_reset() - all are closed
+ * sim_eventfd_reset() - close all
  */
 void sim_eventfd_reset(void)
 {

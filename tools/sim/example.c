@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * An ordinary program for rmc-run, without a word of the simulator: each node reads from
- * its right neighbour, with 1, 2, 4 ... 64 operations in flight, and prints how many per
- * microsecond and how long each took. Linked with rmcsim.args it runs in virtual time:
+ * An ordinary program for rmc-run, independent of the simulator: each node reads from
+ * its right neighbour, with 1, 2, 4 ... 64 operations in flight, and prints rate and
+ * latency. Linked with rmcsim.args it runs in virtual time:
  *
  *	RMC_SIM_NODES=8 RMC_SIM_DELAY=500 RMC_SIM_STATS=1 build/sim-example
  */
@@ -22,7 +22,7 @@ static double now_us(void)
 	return (double)ts.tv_sec * 1e6 + (double)ts.tv_nsec / 1e3;
 }
 
-/* READS reads with so many in flight: microseconds, or less than 0 */
+/* READS reads with a window of reads in flight: microseconds, or less than 0 */
 static double read_all(struct rmc_team *t, char *lbuf, int window)
 {
 	int right = rmc_team_nid(t, (t->self + 1) % t->nodes), i, slot;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fibers by ucontext. It is used for the first entry only: swapcontext() changes the
- * signal mask each time, which is a system call, and _setjmp() and _longjmp() do not.
- * AddressSanitizer has to be told of each stack and intercepts longjmp(), so there it is
- * swapcontext() always.
+ * Fibers by ucontext, which is used for the first entry only: swapcontext() changes the
+ * signal mask each time, by a system call, and _setjmp() and _longjmp() do not.
+ * AddressSanitizer needs notice of each stack and intercepts longjmp(), so with it all
+ * switches use swapcontext().
  */
-/* Its longjmp() takes a fiber's stack for one that has been left, and aborts */
+/* The fortified longjmp() takes a fiber's stack for one that was left, and aborts */
 #undef _FORTIFY_SOURCE
 #include <errno.h>
 #include <setjmp.h>
@@ -34,9 +34,9 @@
  * @bytes: of @stack
  * @started: it ran before
  * @finished: @fn returned
- * @saved_errno: errno is the thread's, and each fiber thinks it is its own
- * @context: where it goes on
- * @back: where who resumed it goes on
+ * @saved_errno: errno of the fiber; the thread has only one
+ * @context: its registers while it does not run
+ * @back: registers of the context that resumed it
  */
 struct fiber {
 	void (*fn)(void *arg);
@@ -87,7 +87,7 @@ static void enter(void)
 		switch_back(f);
 }
 
-/* Apart, as getcontext() may return twice, for all that the compiler knows. */
+/* A separate function, because for the compiler getcontext() may return two times. */
 static noinline int make_context(struct fiber *f)
 {
 	if (getcontext(&f->context))
@@ -100,7 +100,7 @@ static noinline int make_context(struct fiber *f)
 }
 
 /**
- * fiber_create() - make a fiber; it does not run yet
+ * fiber_create() - create a fiber, which does not run yet
  * @fn: what it runs
  * @arg: of @fn
  * @stack_bytes: of its stack, a multiple of the page size; used ones only take memory
@@ -172,7 +172,7 @@ void fiber_resume(struct fiber *f)
 }
 
 /**
- * fiber_yield() - go on with who resumed the calling fiber
+ * fiber_yield() - return to the context that resumed the calling fiber
  */
 void fiber_yield(void)
 {
@@ -180,10 +180,10 @@ void fiber_yield(void)
 }
 
 /**
- * fiber_finished() - did its function return
+ * fiber_finished() - check whether its function has returned
  * @f: fiber
  *
- * Return: true when it did.
+ * Return: true if it has.
  */
 bool fiber_finished(const struct fiber *f)
 {
@@ -191,9 +191,9 @@ bool fiber_finished(const struct fiber *f)
 }
 
 /**
- * fiber_self() - the fiber that runs
+ * fiber_self() - the running fiber
  *
- * Return: fiber, or NULL outside of all.
+ * Return: fiber, or NULL outside of all fibers.
  */
 struct fiber *fiber_self(void)
 {

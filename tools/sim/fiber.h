@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Fibers: functions with stacks of their own that run by turns on one thread. Whoever
- * resumes a fiber goes on when it yields or returns.
+ * Fibers: functions with separate stacks that alternate on one thread. The context that
+ * resumes a fiber continues when the fiber yields or returns.
  */
 #ifndef RMC_SIM_FIBER_H
 #define RMC_SIM_FIBER_H

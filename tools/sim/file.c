@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 #include "driver.h"
 
-/* ---- memory that is mapped ---- */
+/* ---- mapped memory ---- */
 
 static void *map_make(struct sim_file *f, size_t bytes, u32 owner, __u64 *offset)
 {
@@ -26,7 +26,7 @@ static void *map_make(struct sim_file *f, size_t bytes, u32 owner, __u64 *offset
 	return m->addr;
 }
 
-/* Its user unmaps what it mapped, unless it crashed. */
+/* The thread unmaps its memory, unless its node crashed. */
 static void map_drop(struct sim_file *f, u32 owner, bool unmap)
 {
 	struct sim_map **link = &f->maps, *m;
@@ -57,7 +57,7 @@ static struct rmc_mem *mem_make(u64 addr, u64 length, u32 flags)
 	m->base = addr;
 	m->length = length;
 	m->flags = flags & RMC_MEM_READONLY;
-	/* all of it is one chunk */
+	/* one chunk */
 	rmc_mem_chunks(m, 63);
 	m->chunk[0] = (void *)(uintptr_t)addr;
 	return m;
@@ -290,7 +290,7 @@ long sim_file_qp_destroy(struct sim_file *f, u32 id)
 	return 0;
 }
 
-/* A kernel that died notifies nobody: no reply, no wake-up. */
+/* A crashed kernel sends no notifications: no reply, no wake-up. */
 static void forget(struct sim_file *f)
 {
 	u32 id;
@@ -306,9 +306,9 @@ static void forget(struct sim_file *f)
 }
 
 /**
- * sim_file_release() - all that hangs on a file
+ * sim_file_release() - release all resources of a file
  * @f: file
- * @crashed: with its kernel: nobody is left who would unmap its memory
+ * @crashed: its kernel crashed: unmap its memory, too
  */
 void sim_file_release(struct sim_file *f, bool crashed)
 {

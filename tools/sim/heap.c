@@ -5,9 +5,9 @@
 #include "heap.h"
 
 /**
- * sim_heap_init() - an empty heap
+ * sim_heap_init() - initialize an empty heap
  * @h: heap
- * @tie_seed: seed of the order of events of one time; 0: as they were set
+ * @tie_seed: seed of the order of simultaneous events; 0: in the order of setting
  */
 void sim_heap_init(struct sim_heap *h, uint64_t tie_seed)
 {
@@ -16,7 +16,7 @@ void sim_heap_init(struct sim_heap *h, uint64_t tie_seed)
 }
 
 /**
- * sim_heap_free() - forget all events
+ * sim_heap_free() - drop all events
  * @h: heap
  */
 void sim_heap_free(struct sim_heap *h)
@@ -69,7 +69,7 @@ static void sift_down(struct sim_heap *h, uint32_t i, struct sim_event *e)
 }
 
 /**
- * sim_heap_set() - an event will happen at a time
+ * sim_heap_set() - schedule an event
  * @h: heap
  * @e: event; if it is set already, it moves
  * @at: when
@@ -90,7 +90,7 @@ void sim_heap_set(struct sim_heap *h, struct sim_event *e, uint64_t at)
 }
 
 /**
- * sim_heap_cancel() - an event will not happen
+ * sim_heap_cancel() - cancel an event
  * @h: heap
  * @e: event, set or not
  */
@@ -106,7 +106,7 @@ void sim_heap_cancel(struct sim_heap *h, struct sim_event *e)
 	last = h->event[--h->count];
 	if (last == e)
 		return;
-	/* it may belong above or below the hole */
+	/* the last event may belong above or below the hole */
 	if (i && before(last, h->event[(i - 1) / 2]))
 		sift_up(h, i, last);
 	else
@@ -114,7 +114,7 @@ void sim_heap_cancel(struct sim_heap *h, struct sim_event *e)
 }
 
 /**
- * sim_heap_take() - take the next event out
+ * sim_heap_take() - remove the next event
  * @h: heap
  *
  * Return: event, or NULL when none is set.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What is due, by time: a binary heap of events that lie inside other structures and
- * know their place, so that one can be moved or taken out without being searched for.
+ * Events by time: a binary heap of events inside other structures. Each event stores its
+ * place, so moving or removing one needs no search.
  */
 #ifndef RMC_SIM_HEAP_H
 #define RMC_SIM_HEAP_H
@@ -10,12 +10,12 @@
 #include <stdint.h>
 
 /**
- * struct sim_event - something that happens at a time
+ * struct sim_event - an event at a given time
  * @at: when, nanoseconds
- * @tie: order of those of one time: random where the order is to be shuffled, else 0
- * @seq: then the one that was set first comes first
- * @place: in the heap plus 1; 0: not set
- * @fire: what happens
+ * @tie: order of simultaneous events: random if the order is shuffled, else 0
+ * @seq: order of setting, for equal ties
+ * @place: index in the heap plus 1; 0: not set
+ * @fire: function to call
  */
 struct sim_event {
 	uint64_t at;
@@ -28,8 +28,8 @@ struct sim_event {
 /**
  * struct sim_heap - events by time
  * @event: the heap
- * @count: how many there are
- * @room: how many fit
+ * @count: number of events
+ * @room: capacity
  * @seq: events set so far
  * @tie_state: of the random ties; 0: ties keep their order
  */

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Links: filters of the core at the ends of each channel, which hold packets, lose them,
- * or let them come twice.
+ * Links: filters of the core at the ends of each channel, which delay, drop and duplicate
+ * packets.
  */
 #include "node.h"
 
-/* By pair of nodes: nothing gets through */
+/* By pair of nodes: the link is cut */
 static bool *cut;
 
 /**
- * sim_links_init() - no link is cut
+ * sim_links_init() - initialize, without cut links
  *
  * Return: 0 or -ENOMEM.
  */
@@ -28,7 +28,7 @@ void sim_links_free(void)
 	cut = NULL;
 }
 
-/* What happens to packets between two nodes, as filters want it */
+/* Faults of packets between two nodes, for filters */
 static struct rmc_fault link_fault(u32 from, u32 to)
 {
 	struct rmc_fault f = { 0 };
@@ -46,10 +46,10 @@ static struct rmc_fault link_fault(u32 from, u32 to)
 }
 
 /**
- * sim_link_filter() - a channel is about to be opened: it has a filter at each end
+ * sim_link_filter() - install a filter at an end of a channel that is being opened
  * @n: node
- * @lane: lane that it receives
- * @peer: from whom
+ * @lane: lane that the node receives
+ * @peer: sender
  */
 void sim_link_filter(struct sim_node *n, enum rmc_lane lane, u32 peer)
 {
@@ -84,7 +84,7 @@ static void set_cut(u32 from, u32 to, bool down)
  * rmc_sim_cut() - cut a link, or mend it
  * @from: node
  * @to: node
- * @down: nothing gets through, in either direction
+ * @down: drop all packets, in both directions
  *
  * Return: 0 or -EINVAL.
  */
@@ -99,8 +99,8 @@ int rmc_sim_cut(uint32_t from, uint32_t to, int down)
 }
 
 /**
- * sim_cluster_count() - what the filters did
- * @s: its packets are counted anew
+ * sim_cluster_count() - sum up the counters of the filters
+ * @s: out, counters of packets
  */
 void sim_cluster_count(struct rmc_sim_stats *s)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A program with a main() of its own: each node runs it, as one thread. Linked with
- * --wrap=main,--wrap=exit. The environment says what is simulated: see usage().
+ * A program with its own main(): each node runs it, as one thread. Linked with
+ * --wrap=main,--wrap=exit. The environment configures the simulation: see usage().
  */
 #include <errno.h>
 #include <signal.h>
@@ -46,8 +46,8 @@ static void run(void *arg)
 }
 
 /*
- * A thread that looks at memory in a loop, and calls nothing, lets nobody else run: then
- * no event comes however long it takes.
+ * A thread that reads memory in a loop without calls does not let other threads run, so no
+ * event ever comes.
  */
 static void check_progress(int signal)
 {

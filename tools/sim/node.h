@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Nodes as the files that know the core see them. The core is kmod/core, kmod/ni and
- * kmod/fabric as they are, with selftests/harness/shim.
+ * Nodes, for the files that use the core. The core is kmod/core, kmod/ni and kmod/fabric,
+ * unchanged, with the shim of selftests/harness.
  */
 #ifndef RMC_SIM_NODE_H
 #define RMC_SIM_NODE_H
@@ -11,14 +11,14 @@
 #include "kmod/ni/tenants.h"
 #include "sim.h"
 
-#define SIM_WORKERS	2	/* of a node at most: fused and pair */
+#define SIM_WORKERS	2	/* most workers of a node: fused and pair */
 
 /**
- * struct sim_worker - a worker that is visited when there is something to do
+ * struct sim_worker - a worker that is visited when it has work
  * @ni: the core's; first, as rmc_os_wake() casts
  * @visit: the next visit
  * @node: where
- * @free_at: it has done until then what it found
+ * @free_at: end of its last visit
  */
 struct sim_worker {
 	struct rmc_ni_worker ni;
@@ -29,7 +29,7 @@ struct sim_worker {
 
 /**
  * struct sim_due - packets that a filter holds of one lane from one peer
- * @event: when the first one is due
+ * @event: due time of the first one
  * @node: where
  * @lane: lane
  * @from: the peer
@@ -44,17 +44,17 @@ struct sim_due {
 /**
  * struct sim_node - a machine: kernel, workers, threads
  * @nid: node id
- * @fabric: as this kernel sees it
+ * @fabric: fabric of this kernel
  * @rmc: the core's node
  * @worker: its workers
- * @workers: how many
- * @tick: the next look at peers and time-outs
+ * @workers: number of workers
+ * @tick: the next tick
  * @due: by lane and peer
  * @threads: of applications
- * @core: until when each is busy
- * @paused: its kernel stands still
+ * @core: end of each core's work
+ * @paused: its kernel is paused
  * @down: it crashed
- * @resume: when it goes on
+ * @resume: end of the pause
  */
 struct sim_node {
 	u32 nid;

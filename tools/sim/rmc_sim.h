@@ -5,13 +5,13 @@
  *	struct rmc_sim_options o = { .nodes = 2, .seed = 1, .one_way_ns = 500 };
  *
  *	rmc_sim_init(&o);
- *	rmc_sim_spawn(0, client, NULL);		functions that use librmc as ever
+ *	rmc_sim_spawn(0, client, NULL);		ordinary functions that use librmc
  *	rmc_sim_spawn(1, server, NULL);
  *	rmc_sim_run();				until all have returned
  *	rmc_sim_fini();
  *
- * A program that has its own main() needs none of it: linked with rmcsim.args it runs as
- * one thread per node, and the environment says what is simulated.
+ * A program with its own main() does not use this header: linked with rmcsim.args it runs as
+ * one thread per node, and the environment configures the simulation.
  */
 #ifndef RMC_SIM_H
 #define RMC_SIM_H
@@ -20,22 +20,22 @@
 
 struct rmc_sim_costs;
 
-/* Probabilities count in millionths. All that is 0 has the default, or does not happen. */
+/* Probabilities are in millionths. 0: the default, or no such fault. */
 struct rmc_sim_options {
 	uint32_t nodes;		/* default 2 */
 	uint32_t cores;		/* per node, which threads share; default: one per thread */
-	uint64_t seed;		/* of everything that is random */
-	int shuffle;		/* events of one time come in random order */
+	uint64_t seed;		/* of all random numbers */
+	int shuffle;		/* simultaneous events come in random order */
 	const char *ni;		/* NI organisation: fused (default) or pair */
 	uint32_t mtu, ring_order, pay_order, itt;	/* as the module's parameters */
 	uint32_t timeout_ms, dead_ms, retries;
 	uint32_t tick_us;	/* default 1000 */
 	uint64_t start_ns;	/* clock at the beginning; default: 8 ms before it wraps */
 	uint32_t epoch;		/* that the nodes begin with; default 1 */
-	/* what happens to each packet on its way, one way */
+	/* per packet and direction */
 	uint64_t one_way_ns, jitter_ns;
 	uint32_t loss, dup, reorder;
-	uint64_t gap_ns;	/* how long those are held that others overtake */
+	uint64_t gap_ns;	/* delay of reordered packets */
 	/* or the module's link model, which holds replies back: kmod/fabric/model.h */
 	uint32_t topology, dim[3], hop_ns, base_ns, mbps;
 	int one_way;		/* each way for itself, and the servers' ports */
@@ -44,7 +44,7 @@ struct rmc_sim_options {
 	const char *trace;	/* file to which each event is written */
 };
 
-/* What there was, since rmc_sim_init() */
+/* Counters since rmc_sim_init() */
 struct rmc_sim_stats {
 	uint64_t events;	/* taken from the heap */
 	uint64_t visits;	/* of workers */
@@ -52,18 +52,18 @@ struct rmc_sim_stats {
 	uint64_t completions;	/* of operations */
 	uint64_t requests;	/* served */
 	uint64_t lost, doubled, reordered;	/* packets, by nodes that have not crashed */
-	uint64_t restarts;	/* operations that began again */
-	uint64_t digest;	/* of all of it, in order */
+	uint64_t restarts;	/* retries of operations */
+	uint64_t digest;	/* of all events, in order */
 };
 
-/* 0, or -errno: an option that is not possible, or no memory. One at a time. */
+/* 0, or -errno: an invalid option, or no memory. One simulation at a time. */
 int rmc_sim_init(const struct rmc_sim_options *o);
 void rmc_sim_fini(void);
 
-/* A thread on a node; from anywhere. Its number, or -errno */
+/* Start a thread on a node; from anywhere. Its number, or -errno */
 int rmc_sim_spawn(uint32_t nid, void (*fn)(void *arg), void *arg);
 
-/* Until all threads have returned: 0, or how many have not at the limit */
+/* Run until all threads have returned: 0, or the number of others at the limit */
 int rmc_sim_run(void);
 
 void rmc_sim_stats(struct rmc_sim_stats *s);
@@ -76,11 +76,11 @@ void rmc_sim_sleep_until(uint64_t ns);
 int rmc_sim_wait_until(uint64_t ns);	/* 1: a completion or request came before that */
 uint64_t rmc_sim_random(void);		/* the same in each run of a seed */
 
-/* Call fn at a time, outside of all threads: it does not wait, and may do the following. */
+/* Call fn at a given time, outside of all threads: it must not wait, and may call these. */
 int rmc_sim_at(uint64_t ns, void (*fn)(void *arg), void *arg);
-void rmc_sim_pause(uint32_t nid, uint64_t ns);	/* its kernel stands still */
-void rmc_sim_crash(uint32_t nid);	/* it dies, and all threads with it */
-int rmc_sim_restart(uint32_t nid);	/* it boots again, under a new epoch */
-int rmc_sim_cut(uint32_t from, uint32_t to, int down);	/* a link, both directions */
+void rmc_sim_pause(uint32_t nid, uint64_t ns);	/* pause its kernel */
+void rmc_sim_crash(uint32_t nid);	/* crash it, with all its threads */
+int rmc_sim_restart(uint32_t nid);	/* boot it again, under a new epoch */
+int rmc_sim_cut(uint32_t from, uint32_t to, int down);	/* cut a link, both directions */
 
 #endif

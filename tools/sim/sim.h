@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of the simulator share. Those that include node.h as well know the
- * core; the others know threads, and nothing of the core. Everything runs on one thread.
+ * Declarations of the simulator. Files that include node.h as well use the core; the
+ * others use threads only. All code runs on one thread.
  *
  *	clock.c		the loop: next event, the clock jumps to it
- *	thread.c	threads of applications: fibers that are charged for what they do
+ *	thread.c	threads of applications: fibers that are charged for their work
  *	cluster.c	nodes with a kernel each, crash and pause
  *	links.c		filters between them: delay, loss, cut
- *	worker.c	visits of NI workers, when there is something to do
- *	driver.c	what ioctl() and mmap() of the module do
- *	eventfd.c, wrap.c	the system calls that librmc makes
+ *	worker.c	visits of NI workers that have work
+ *	driver.c	ioctl() and mmap() of the module
+ *	eventfd.c, wrap.c	system calls of librmc
  */
 #ifndef RMC_SIM_SIM_H
 #define RMC_SIM_SIM_H
@@ -22,9 +22,9 @@
 #include "heap.h"
 #include "rmc_sim.h"
 
-/* Threads that run longer than this without waiting let others catch up. */
+/* A thread that runs longer than this without waiting lets the others catch up. */
 #define SIM_QUANTUM_NS		1000
-/* Who waits without a hint looks again after this, and later twice as long each time. */
+/* A wait without a known event polls after this time, which doubles at each poll. */
 #define SIM_RELAX_NS		1000
 #define SIM_RELAX_MAX_NS	256000
 #define SIM_STACK_BYTES		(256 * 1024)
@@ -33,23 +33,23 @@ struct sim_node;
 
 enum sim_thread_state {
 	SIM_READY,	/* runs, or will at its event */
-	SIM_WAITING,	/* at its event, or when something happens before */
+	SIM_WAITING,	/* for its event, or for an earlier one */
 	SIM_DONE,
 };
 
 /**
  * struct sim_thread - a thread of an application
- * @event: when it goes on
+ * @event: when it resumes
  * @fiber: its stack
  * @node: where it runs
  * @core: of the node
- * @number: of all threads
+ * @number: number of the thread
  * @state: enum sim_thread_state
  * @debt: how far it is ahead of the clock, ns
- * @not_before: it does not go on earlier
- * @relax_ns: next time it looks again after this
- * @pending: something happened while it did not wait
- * @woken: it goes on because something happened
+ * @not_before: it does not resume earlier
+ * @relax_ns: interval until its next poll
+ * @pending: an event came while it did not wait
+ * @woken: an event resumed it
  * @fn: what it runs
  * @arg: of @fn
  * @next: next thread of the node
@@ -75,13 +75,13 @@ struct sim_thread {
  * struct sim - the one simulation
  * @o: options, defaults filled in
  * @cost: costs
- * @heap: what is due
+ * @heap: events
  * @now: clock, ns
- * @threads: that have not returned
- * @self: the one that runs
+ * @threads: threads that have not returned
+ * @self: the running thread
  * @random: state of random numbers
  * @stats: counters
- * @trace: where each event is written, or NULL
+ * @trace: file of the events, or NULL
  * @node: nodes
  */
 struct sim {
@@ -135,7 +135,7 @@ void *sim_driver_map(int fd, size_t len, uint64_t offset);
 void sim_driver_close(int fd);
 void sim_driver_forget(struct sim_node *n);
 
-/* eventfd.c: file descriptors that only exist here */
+/* eventfd.c: file descriptors of the simulation */
 #define SIM_FD_FIRST		(1 << 20)
 #define SIM_EVENTFD_FIRST	(SIM_FD_FIRST + (1 << 18))
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Threads of applications. What a thread does takes no time by itself: it is charged, and
- * runs ahead of the clock by that until it waits, or for SIM_QUANTUM_NS. A core runs its
- * threads one after another; who waits lets the next one run.
+ * Threads of applications. Code of a thread takes no virtual time: the thread is charged
+ * for it, and runs ahead of the clock by that time until it waits, or for SIM_QUANTUM_NS. A
+ * core runs its threads one after another; a thread that waits lets the next one run.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include "sim.h"
 
 /**
- * sim_local_now() - clock of the thread that runs
+ * sim_local_now() - clock of the running thread
  *
- * Return: nanoseconds; outside of all threads, those of the simulation.
+ * Return: nanoseconds; outside of all threads, the simulation's clock.
  */
 uint64_t sim_local_now(void)
 {
@@ -26,7 +26,7 @@ static void pass_turn(void)
 	sim.self = t;
 }
 
-/* The core is busy until where the thread has got to. */
+/* The core is busy until the thread's local time. */
 static void settle_debt(struct sim_thread *t)
 {
 	uint64_t *busy = sim_node_core(t->node, t->core);
@@ -38,7 +38,7 @@ static void settle_debt(struct sim_thread *t)
 }
 
 /**
- * sim_sleep_until() - go on at a time, whatever happens before
+ * sim_sleep_until() - resume at a given time, ignoring events
  * @at: when
  */
 void sim_sleep_until(uint64_t at)
@@ -52,7 +52,7 @@ void sim_sleep_until(uint64_t at)
 }
 
 /**
- * sim_charge() - what the thread does takes this long
+ * sim_charge() - charge the running thread for its work
  * @ns: how long
  */
 void sim_charge(uint64_t ns)
@@ -67,10 +67,10 @@ void sim_charge(uint64_t ns)
 }
 
 /**
- * sim_wait_until() - go on at a time, or when something happens before
+ * sim_wait_until() - resume at a given time, or at an earlier event
  * @at: when
  *
- * Return: true when something happened.
+ * Return: true if an event came.
  */
 bool sim_wait_until(uint64_t at)
 {
@@ -90,7 +90,7 @@ bool sim_wait_until(uint64_t at)
 }
 
 /**
- * sim_relax() - one step of waiting for something that is looked at, in memory
+ * sim_relax() - one step of polling memory
  */
 void sim_relax(void)
 {
@@ -103,7 +103,7 @@ void sim_relax(void)
 }
 
 /**
- * sim_wake() - something happened that a thread may wait for
+ * sim_wake() - report an event that a thread may wait for
  * @t: thread
  * @at: when it can see it
  */
@@ -122,7 +122,7 @@ void sim_wake(struct sim_thread *t, uint64_t at)
 }
 
 /**
- * sim_thread_run_at() - a thread whose node stood still goes on
+ * sim_thread_run_at() - resume a thread of a node that was paused
  * @t: thread
  * @at: when
  */
@@ -137,7 +137,7 @@ static void run(struct sim_event *e)
 	struct sim_thread *t = (struct sim_thread *)e;
 	uint64_t *busy;
 
-	/* when the node goes on, so does the thread */
+	/* the thread resumes with the node */
 	if (sim_node_stopped(t->node))
 		return;
 	busy = sim_node_core(t->node, t->core);
@@ -170,7 +170,7 @@ static void begin(void *arg)
 }
 
 /**
- * rmc_sim_spawn() - make a thread
+ * rmc_sim_spawn() - start a thread
  * @nid: node
  * @fn: what it runs
  * @arg: of @fn
@@ -208,7 +208,7 @@ int rmc_sim_spawn(uint32_t nid, void (*fn)(void *arg), void *arg)
 }
 
 /**
- * sim_thread_destroy() - a thread is no more, whether it returned or not
+ * sim_thread_destroy() - free a thread, whether it has returned or not
  * @t: thread, which does not run now
  */
 void sim_thread_destroy(struct sim_thread *t)
@@ -221,7 +221,7 @@ void sim_thread_destroy(struct sim_thread *t)
 }
 
 /**
- * sim_exit() - the calling thread ends here
+ * sim_exit() - end the calling thread
  */
 void sim_exit(void)
 {
@@ -265,7 +265,7 @@ void rmc_sim_compute(uint64_t ns)
 }
 
 /**
- * rmc_sim_sleep_until() - go on at a time
+ * rmc_sim_sleep_until() - resume at a given time
  * @ns: since the start
  */
 void rmc_sim_sleep_until(uint64_t ns)
@@ -274,7 +274,7 @@ void rmc_sim_sleep_until(uint64_t ns)
 }
 
 /**
- * rmc_sim_wait_until() - go on at a time, or when something happens before
+ * rmc_sim_wait_until() - resume at a given time, or at an earlier event
  * @ns: since the start
  *
  * Return: 1 when a completion, or a request for the node, came before; else 0.

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Workers of the NI. None of them polls: a worker is visited when an application posted,
- * when a peer rang, when a packet that a filter holds is due, and each tick.
+ * Workers of the NI. They do not poll: a worker is visited when an application has posted,
+ * when a peer rings a doorbell, when a packet that a filter holds is due, and each tick.
  *
- * A visit does its work at once, and takes as long as the costs say; whoever it
- * notifies learns of it at its end. Bits of bells are cleared after each visit, so
- * that the next packet of any source rings again. Then what a visit looks at is only what
- * has something, and no event is found by searching.
+ * A visit does its work at its beginning, and takes the time of its costs; its
+ * notifications are delivered at its end. Doorbells are cleared after each visit, so the
+ * next packet of any source rings again. So a visit polls only sources with packets.
  */
 #include "node.h"
 
-/* A worker that has something it cannot go on with tries again after this. */
+/* A worker with work that it cannot continue retries after this time. */
 #define RETRY_NS	1000
 
-/* Whom the visit that is going on notifies */
+/* Notifications of the current visit */
 static struct {
 	bool on;
 	struct sim_worker *worker[RMC_MAX_NODES];
@@ -25,7 +24,7 @@ static struct {
 } notices;
 
 /**
- * sim_worker_kick() - there is something to do
+ * sim_worker_kick() - schedule a visit
  * @w: worker
  * @at: when it can see it
  */
@@ -38,7 +37,7 @@ void sim_worker_kick(struct sim_worker *w, u64 at)
 }
 
 /**
- * sim_notify_worker() - somebody has something for a worker
+ * sim_notify_worker() - notify a worker at the end of the visit
  * @w: worker
  */
 void sim_notify_worker(struct sim_worker *w)
@@ -50,7 +49,7 @@ void sim_notify_worker(struct sim_worker *w)
 }
 
 /**
- * sim_notify_thread() - something happened that a thread may wait for
+ * sim_notify_thread() - notify a thread at the end of the visit
  * @t: thread
  */
 void sim_notify_thread(struct sim_thread *t)
@@ -70,7 +69,7 @@ void sim_notify_thread(struct sim_thread *t)
 }
 
 /**
- * sim_notify_eventfd() - an armed eventfd is due
+ * sim_notify_eventfd() - signal an armed eventfd at the end of the visit
  * @fd: descriptor
  */
 void sim_notify_eventfd(int fd)
@@ -81,7 +80,7 @@ void sim_notify_eventfd(int fd)
 		sim_eventfd_signal(fd, sim_local_now());
 }
 
-/* The end of a visit: notices arrive. */
+/* The end of a visit: deliver the notifications. */
 static void deliver(u64 at)
 {
 	u32 i;
@@ -98,14 +97,14 @@ static void deliver(u64 at)
 	notices.eventfds = 0;
 }
 
-/* What a visit or tick does is counted from here ... */
+/* Start counting the work of a visit or tick ... */
 static struct rmc_stats count_begin(const struct sim_worker *w)
 {
 	notices.on = true;
 	return w->node->rmc->stats;
 }
 
-/* ... to here: what it takes. */
+/* ... and end it: the cost of the work. */
 static u64 count_end(struct sim_worker *w, const struct rmc_stats *was)
 {
 	const struct rmc_stats *is = &w->node->rmc->stats;
@@ -115,7 +114,7 @@ static u64 count_end(struct sim_worker *w, const struct rmc_stats *was)
 	struct sim_thread *t;
 
 	sim.stats.requests += served;
-	/* they may wait for what was written */
+	/* they may poll the written memory */
 	for (t = served ? w->node->threads : NULL; t; t = t->next)
 		if (t->state == SIM_WAITING)
 			sim_notify_thread(t);
@@ -124,8 +123,8 @@ static u64 count_end(struct sim_worker *w, const struct rmc_stats *was)
 }
 
 /*
- * After a visit: silent sources lose their bit, and those whose packets are not due yet
- * get theirs back when they are. Returns true when something can be taken now.
+ * After a visit: clears the bits of silent sources; sources whose packets are not due yet
+ * get their bit back at the due time. Returns true if a packet can be taken now.
  */
 static bool settle_lane(struct sim_worker *w, enum rmc_lane lane)
 {
@@ -165,7 +164,7 @@ static bool settle_lane(struct sim_worker *w, enum rmc_lane lane)
 	return ready;
 }
 
-/* The same for everything of a worker. */
+/* The same for all nodes and lanes of a worker. */
 static bool settle(struct sim_worker *w)
 {
 	struct rmc_node *node = w->node->rmc;
@@ -231,7 +230,7 @@ static void tick(struct sim_event *e)
 
 		rmc_ni_tick(&w->ni, sim.now);
 		deliver(sim.now + count_end(w, &was));
-		/* a channel that could not be opened may be now */
+		/* a channel that could not be opened before may open now */
 		if (settle(w) || !quiet(w))
 			sim_worker_kick(w, sim.now);
 	}
@@ -243,14 +242,14 @@ static void due(struct sim_event *e)
 	struct sim_due *d = (struct sim_due *)e;
 	struct rmc_node *node = d->node->rmc;
 
-	/* a paused one finds it when it goes on */
+	/* a paused node finds it when it resumes */
 	*rmc_doorbell_word(&d->node->fabric, node->ep, d->lane, d->from) |= 1ULL << d->from % 64;
 	sim_worker_kick((struct sim_worker *)(d->lane == RMC_LANE_REQ ? node->srv_worker :
 								       node->req_worker), sim.now);
 }
 
 /**
- * sim_node_init_events() - a node has booted: its events begin
+ * sim_node_init_events() - start the events of a booted node
  * @n: node
  */
 void sim_node_init_events(struct sim_node *n)
@@ -262,7 +261,7 @@ void sim_node_init_events(struct sim_node *n)
 		n->worker[i].visit.fire = visit;
 		n->worker[i].node = n;
 		n->worker[i].free_at = 0;
-		/* as if it always slept: whoever has something says so */
+		/* as if it always slept: each producer notifies it */
 		n->worker[i].ni.parked = 1;
 	}
 	for (lane = 0; lane < RMC_LANES; lane++)
@@ -278,7 +277,7 @@ void sim_node_init_events(struct sim_node *n)
 }
 
 /**
- * sim_node_stop() - nothing of a node happens any more
+ * sim_node_stop() - cancel all events of a node
  * @n: node
  */
 void sim_node_stop(struct sim_node *n)
@@ -295,7 +294,7 @@ void sim_node_stop(struct sim_node *n)
 }
 
 /**
- * sim_node_go_on() - mirror of sim_node_stop() for a kernel that stood still
+ * sim_node_go_on() - mirror of sim_node_stop() for a paused kernel
  * @n: node
  */
 void sim_node_go_on(struct sim_node *n)
@@ -310,7 +309,7 @@ void sim_node_go_on(struct sim_node *n)
 		sim_thread_run_at(t, sim.now);
 }
 
-/* ---- what the core wants of an operating system ---- */
+/* ---- operating system functions for the core ---- */
 
 u64 rmc_os_now_ns(void)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * System calls that librmc, and programs that use it, make: linked with --wrap, see
- * the Makefile. A thread of the simulation gets the simulation's; everybody else, and all
- * that is not the driver's or the clock's, the real ones.
+ * System calls of librmc and of programs that use it: linked with --wrap, see the Makefile.
+ * For a thread of the simulation, calls for the driver and the clock are simulated; all
+ * others are the real ones.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -194,7 +194,7 @@ WRAP(int, sched_yield, void)
 	return 0;
 }
 
-/* ---- what differs from node to node, or from run to run ---- */
+/* ---- values that differ between nodes, or between runs ---- */
 
 WRAP(int, sched_getcpu, void)
 {

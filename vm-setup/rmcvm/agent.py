@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""Run commands in a guest: the host end of rmc-agent.c, which see.
+"""Run commands in a guest: the host end of rmc-agent.c.
 
-A Session holds one virtio-serial port (flock tells which are free) and any
+A Session holds one virtio-serial port (flock marks the used ones) and any
 number of commands. It never blocks in read: watch fileno(), then call events().
 """
 
@@ -23,9 +23,9 @@ HELLO, EXEC, STDIN, SIGNAL, STDOUT, STDERR, EXIT, FAILED, ACK = range(1, 10)
 HEADER = struct.Struct("<III")
 REQUEST = struct.Struct("<Q8I")
 
-# Of the guest's own, not the host's; a single path below is shown on demand.
+# The guest's own directories; single host paths below become visible on demand.
 HIDDEN = ("/tmp", "/var/tmp", "/run", "/dev/shm")
-# What a command takes over from the caller's environment, besides RMC_*.
+# Variables that a command gets from the caller's environment, besides RMC_*.
 ENVIRONMENT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TERM",
                "LD_LIBRARY_PATH", "PWD")
 
@@ -50,7 +50,7 @@ class User(namedtuple("User", "uid gid groups name home")):
 
 
 def environment(user=None, extra=()):
-    """The part of our environment that a command in a guest gets."""
+    """The variables of our environment for a command in a guest."""
     env = {k: v for k, v in os.environ.items() if k in ENVIRONMENT or k.startswith("RMC_")}
     env.setdefault("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
     if user:
@@ -65,7 +65,7 @@ def environment(user=None, extra=()):
 
 
 def shares(paths):
-    """The entries right below a hidden directory that these paths need."""
+    """The entries directly below a hidden directory that these paths need."""
     result = []
     for path in paths:
         path = os.path.normpath(path)
@@ -95,7 +95,7 @@ class Session:
         deadline = time.monotonic() + timeout
         self._take_port(deadline)
         try:
-            # Half a frame of a killed session can swallow the greeting: then let
+            # A partial frame of a killed session can hide the greeting: then let
             # the guest see a hang-up, and try again.
             while not self._greet(min(deadline, time.monotonic() + patience)):
                 if time.monotonic() > deadline:
@@ -141,7 +141,7 @@ class Session:
                     break
                 self.data += got
                 at = self.data.find(wanted)
-                if at >= 0:         # what stands before was for somebody else
+                if at >= 0:         # earlier data belongs to another session
                     self.data = self.data[at + len(wanted):]
                     return True
         except OSError:
@@ -152,7 +152,7 @@ class Session:
         return self.sock.fileno()
 
     def close(self):
-        """Ends the session: the guest kills what still runs in it."""
+        """Ends the session: the guest kills its commands."""
         for f in (self.sock, self.lock):
             if f:
                 f.close()
@@ -188,14 +188,14 @@ class Session:
         return self.ids
 
     def stdin(self, ident, data):
-        """At most IN_WINDOW bytes may be on the way (see ACK); b"" is end of file."""
+        """At most IN_WINDOW bytes may be in transit (see ACK); b"" is end of file."""
         self._send(STDIN, ident, data)
 
     def signal(self, ident, number):
         self._send(SIGNAL, ident, struct.pack("<i", number))
 
     def events(self, wait=0):
-        """What happened, after waiting at most so long for something to."""
+        """Events; waits for the first one for at most wait seconds."""
         if not self._complete() and select.select([self.sock], [], [], wait)[0]:
             try:
                 got = self.sock.recv(1 << 18)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""Paths of the checkout, and errors that are told in one line with the cure."""
+"""Paths of the checkout, and errors of one line with the remedy."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ EXIT_NOT_FOUND = 127
 
 
 class Fail(Exception):
-    """What went wrong and what to do about it, for the user."""
+    """An error and its remedy, for the user."""
 
     def __init__(self, what, cure=None, detail=None):
         super().__init__(what)
@@ -96,7 +96,7 @@ def cache_dir():
 
 
 def write_file(path, data, mode=0o644):
-    """Whole or not at all, also when two runs make the same file at once."""
+    """Create a file atomically, also when two runs create the same file."""
     tmp = f"{path}.{os.getpid()}"
     try:
         with open(tmp, "wb") as f:
@@ -111,7 +111,7 @@ def write_file(path, data, mode=0o644):
 
 
 def state_root():
-    """Where the clusters of this user keep sockets, logs and pids."""
+    """The folder of sockets, logs and pids of this user's clusters."""
     base = os.environ.get("XDG_RUNTIME_DIR")
     if not base or not os.path.isdir(base) or not os.access(base, os.W_OK):
         base = "/tmp"
@@ -127,7 +127,7 @@ def state_root():
 
 
 def pid_start(pid):
-    """Start time of a process: tells it from a later one with the same pid."""
+    """Start time of a process: distinguishes it from a later one with the same pid."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as f:
             fields = f.read().rsplit(b")", 1)[1].split()

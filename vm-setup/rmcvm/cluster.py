@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 """The life cycle of a cluster. Its state is a folder:
 
-    cluster.json        what runs: see State; written under NAME.lock
+    cluster.json        the cluster: see State; written under NAME.lock
     agent-I.K           socket of port K of guest I, with .lock (agent.py)
     console-I[.log]     serial console: socket, and everything printed so far
     qmp-I               QEMU's control socket
-    machine-I.log       what QEMU or the User-Mode-Linux kernel itself complained about
+    machine-I.log       messages of QEMU or of the User-Mode-Linux kernel itself
     doorbell[.log]      socket of ivshmem-server, through which guests of QEMU wake each other
     bell-I              pipe through which the others wake User-Mode-Linux kernel I
     uml                 User-Mode Linux's own files
 
 A state whose guests are all gone, or whose owner is (rmc-run without --keep),
-or that nobody is booting any more, is stale: load() removes it.
+or whose boot was interrupted, is stale: load() removes it.
 """
 
 import concurrent.futures
@@ -37,7 +37,7 @@ BUSYBOX = "/run/rmc/busybox"
 GREET_AGAIN = 15
 # Of the boot's time-out: the CPU time after which an emulated guest that says nothing hangs. QEMU
 # before 8.1 may translate an instruction while another vCPU replaces it, and run the old one for
-# ever. Linux replaces instructions by breakpoints first, and jumps back at one that is gone.
+# ever. Linux first replaces instructions by breakpoints, and jumps back at a removed one.
 HANGS_AFTER = 1 / 3
 SYSFS = "/sys/class/misc/rmc"
 CONSOLE_LINES = 15
@@ -113,7 +113,7 @@ class Cluster:
                 not any(self.guest_alive(i) for i in range(len(self.state["guests"]))))
 
     def remove(self, keep_lock=False):
-        """Stop what runs and leave nothing behind. Call under the lock."""
+        """Stop the cluster and remove its files. Call under the lock."""
         processes = [*self.state.get("guests", ()), self.state.get("server")]
         for p in filter(running, processes):
             with contextlib.suppress(ProcessLookupError):
@@ -216,7 +216,7 @@ class Cluster:
     def spawn(self, argv, log, owned):
         """Start a process of the cluster; owned: it ends with this one."""
         with open(self.path(log), "wb") as f:
-            # Not to be hit by a Ctrl-C in the terminal: a session of its own.
+            # A separate session, so that a Ctrl-C in the terminal does not reach it.
             proc = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=f, stderr=f,
                                     start_new_session=True,
                                     preexec_fn=die_with_parent if owned else None)
@@ -339,7 +339,7 @@ class Cluster:
                     raise agent.Lost(f"the guest of node {i} is paused", f"run rmc-vm resume {i}")
 
         session = agent.Session(self.path(f"agent-{i}"), timeout, impatient, again or patience)
-        session.watch = watch   # one that is paused later may go on
+        session.watch = watch   # one that is paused later may resume
         return session
 
     def guest_of(self, node):
@@ -366,17 +366,17 @@ class Cluster:
             for i in filter(self.guest_alive, which):
                 self.kill(i)
             self._forget_sockets(which)
-            # Whatever is in there, nobody needs it: and it may be what made them restart.
+            # Its contents are not needed any more, and may be the reason of the restart.
             if not any(map(self.guest_alive, range(len(self.state["guests"])))):
                 host.clear_region(self.state["region"])
             for i in which:
                 self._start(i, bool(self.state.get("owner")))
             self._bring_up(which)
 
-    # ---- what went wrong ----
+    # ---- diagnosis ----
 
     def complaint(self, log):
-        """The last thing a process of ours said, in brackets."""
+        """The last output of a process of ours, in brackets."""
         try:
             with open(self.path(log), encoding="utf-8", errors="replace") as f:
                 lines = [x for x in f.read().splitlines() if x.strip() and "warning:" not in x]
@@ -385,7 +385,7 @@ class Cluster:
         return f" ({lines[-1]})" if lines else ""
 
     def _silence(self, i):
-        """Of a guest that said nothing: was it not let run, does it wait, is it busy?"""
+        """State of a silent guest: not scheduled, waiting, or busy."""
         if not self.guest_alive(i):
             return ""
         try:
@@ -407,7 +407,7 @@ class Cluster:
 
 
 def load(name):
-    """The running cluster of that name, or None; cleans up what is stale."""
+    """The running cluster of that name, or None; removes a stale one."""
     sweep()
     cluster = Cluster(name)
     return cluster if cluster.read() and cluster.state.get("ready") else None
@@ -439,7 +439,7 @@ def names():
 
 
 def ni_workers(opt):
-    """Worker threads per node; settles how many units there are."""
+    """Worker threads per node; settles the number of units."""
     each = opt.ni in ("edge", "per_tile", "split")
     opt.units = opt.units or (2 if each else 1)
     rrpps = max(opt.units // 2, 1)
@@ -448,7 +448,7 @@ def ni_workers(opt):
 
 
 def add_boot_options(parser):
-    """Options of rmc-vm up that rmc-run has as well."""
+    """Options of both rmc-vm up and rmc-run."""
     add = parser.add_argument
     add("--fabric", choices=("ivshmem", "uml", "loopback"),
         help="one guest per node (ivshmem, or uml with --machine uml; the default), or one guest "

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""What a guest boots: a distribution kernel as ELF image, and an initial RAM
-disk made of busybox, rmc-agent and the few drivers that reach the host."""
+"""Boot files of a guest: a distribution kernel as ELF image, and an initial RAM
+disk of busybox, rmc-agent and the few drivers that reach the host."""
 
 import functools
 import glob
@@ -24,10 +24,10 @@ class Kernel:
         self.version, self.image, self.modules = version, image, modules
 
 
-# ---- which kernel ----
+# ---- choice of the kernel ----
 
 def kernels(roots=None):
-    """The guest kernels at hand, newest first; of other roots than these, all there."""
+    """The available guest kernels, newest first; all kernels of other roots."""
     found = {}
     for root in roots or (os.path.join(cache_dir(), "kernel"), "/"):
         for image in glob.glob(os.path.join(root, "boot", "vmlinuz-*")):
@@ -45,14 +45,14 @@ def kernels(roots=None):
 
 
 def extra_roots():
-    """Kernels that rmc-kernels fetched or built: used when asked for."""
+    """Kernels that rmc-kernels fetched or built: used on request."""
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     root = os.environ.get("RMC_KERNELS") or os.path.join(cache, "rmc", "kernels")
     return [os.path.dirname(ready) for ready in glob.glob(os.path.join(root, "*", "ready"))]
 
 
 def choose(version=None, module=None):
-    """The asked kernel, the one rmc.ko was built for, the host's, the newest."""
+    """The requested kernel, else that of rmc.ko, else the host's, else the newest."""
     have = kernels()
     more = extra_roots()
     by_version = {k.version: k for k in (kernels(more) if more else []) + have}
@@ -84,7 +84,7 @@ def built_for(module):
 
 
 def check_module(module, kernel):
-    """Say on the host what insmod would only say in the guest's log."""
+    """Report on the host an error that insmod would only log in the guest."""
     if not os.path.exists(module):
         raise Fail(f"{module} is not built", "run make modules")
     built = built_for(module)
@@ -110,7 +110,7 @@ def module_data(path):
 
 
 def module_info(path):
-    """The name=value strings of .modinfo; they stand nowhere else in the file."""
+    """The name=value strings of .modinfo; the file has them nowhere else."""
     info = {}
     try:
         data = module_data(path)
@@ -122,7 +122,7 @@ def module_info(path):
 
 
 def driver_files(kernel, more=()):
-    """Files of DRIVERS, of more, and what they depend on, in the order of loading."""
+    """Files of DRIVERS and of more, with their dependencies, in the order of loading."""
     where = {}
     for folder, _, names in os.walk(os.path.join(kernel.modules, "kernel")):
         for name in names:
@@ -161,7 +161,7 @@ def boot_image(kernel):
 
 
 def has_pvh_entry(elf):
-    """The note that names it, in a segment of notes: elf(5), xen/interface/elfnote.h."""
+    """The note of the name, in a segment of notes: elf(5), xen/interface/elfnote.h."""
     pt_note, phys32_entry = 4, 18
     offset, = struct.unpack_from("<Q", elf, 0x20)
     size, count = struct.unpack_from("<HH", elf, 0x36)

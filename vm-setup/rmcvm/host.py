@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""What this host offers: hardware virtualization, cores, memory to share."""
+"""Capabilities of this host: hardware virtualization, cores, memory to share."""
 
 import glob
 import mmap
@@ -91,11 +91,11 @@ def cores():
 
 
 class Plan:
-    """Which host core runs which vCPU, and which vCPU runs what.
+    """Mapping of vCPUs to host cores, and of programs to vCPUs.
 
     dedicated: every vCPU has a host core. The first ones are the
                applications', the others the RMCs', isolated in the guest.
-    shared:    too few cores to spin on. Application and RMC yield to each
+    shared:    too few cores for spinning. Application and RMC yield to each
                other, with one node per guest on one vCPU; vCPU 0 is left to the
                guest's housekeeping.
 
@@ -150,7 +150,7 @@ def region_size(nodes, asked=None):
 
 
 def region_folder(mib):
-    """Where the shared file goes: huge pages if they are there, else tmpfs."""
+    """Folder of the shared file: huge pages if available, else tmpfs."""
     try:
         with open("/proc/mounts", encoding="utf-8") as f:
             mounts = [line.split() for line in f]
@@ -192,7 +192,7 @@ def make_region(name, mib):
 
 
 def clear_region(path):
-    """Zero it, as it was when it was made; path: None if there is none."""
+    """Zero it, as after its creation; path: None if there is none."""
     if not path:
         return
     size = os.path.getsize(path)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""Run one program as several processes, in guests or here, to the end of all.
+"""Run one program as several processes, in guests or here, until all have ended.
 
-Output passes through line by line, signals are forwarded, a process that
-fails takes the others down after a while, and the worst status is returned.
+Output is forwarded line by line, signals are forwarded, after the failure of a
+process the others are stopped, and the worst status is returned.
 """
 
 import os
@@ -138,13 +138,13 @@ class Process:
         self.id = None
         self.parts = {agent.STDOUT: b"", agent.STDERR: b""}
         self.status = None      # exit status as a shell would show it
-        self.stopped = False    # by us: its status is our doing
+        self.stopped = False    # by us: ignore its status
         self.window = agent.IN_WINDOW
 
 
 class Job:
     """argv on several nodes. stdin: the node that gets ours, or None.
-    quiet_status: an exit status is passed on, but not told."""
+    quiet_status: an exit status is returned, but not printed."""
 
     def __init__(self, argv, cwd, nodes, user=None, env=(), share=(), context=0, prefix=True,
                  timeout=None, grace=10, stdin=None, quiet_status=False):
@@ -231,7 +231,7 @@ class Job:
             if self.stop_at is not None and time.monotonic() >= self.stop_at:
                 self._escalate()
 
-    # ---- what processes do ----
+    # ---- events of processes ----
 
     def _event(self, p, event):
         if not p or p.status is not None:

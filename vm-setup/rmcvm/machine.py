@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""What runs a guest: QEMU (qemu.py) or User-Mode Linux (uml.py). Each has
+"""The emulator of a guest: QEMU (qemu.py) or User-Mode Linux (uml.py). Each has
 
     FABRIC          the fabric= of a cluster
-    MODULE_FILE     the rmc.ko that is loaded when none is given
+    MODULE_FILE     the default rmc.ko
     CONSOLE_TTY     the guest's end of its console
-    kernel()        guest.Kernel of a boot; tells when there is none
+    kernel()        guest.Kernel of a boot; raises Fail when there is none
     accel()         "kvm", "tcg" or "uml"
     boot_files()    make the initial RAM disk, return the kernel's image
-    share_region()  show the cluster's region to guests: arguments of each
+    share_region()  give the cluster's region to guests: arguments of each
     module_args()   parameters of rmc.ko of this machine
-    argv()          what starts a guest, but for share_region()
-    pin()           vCPUs to the cores that the plan gave them
+    argv()          command line of a guest, without share_region()
+    pin()           bind vCPUs to the cores of the plan
     status()        "running", "paused" or another word; pause(), resume()
-    doing()         the same, and more where it can be told: of a guest that does not answer
+    doing()         the same with details if available: for a guest that does not answer
 """
 
 from . import guest, host, qemu, uml

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""Guests of QEMU, with KVM or emulated. See machine.py for what each function is."""
+"""Guests of QEMU, with KVM or emulated. machine.py describes the functions."""
 
 import fcntl
 import json
@@ -82,7 +82,7 @@ def boot_files(cluster, opt, guest_kernel):
 
 
 def cable(cluster, i):
-    """Its end of the cable: datagrams to and fro, in whatever order guests come up."""
+    """Its end of the cable: datagrams in both directions; guests start in any order."""
     ends = [f"path={cluster.path(f'cable-{k}')}" for k in (i, 1 - i)]
     return ["-netdev", f"dgram,id=cable,local.type=unix,local.{ends[0]},"
                        f"remote.type=unix,remote.{ends[1]}",
@@ -113,7 +113,7 @@ def start_server(cluster, owned):
 
 
 def module_args(cluster):
-    """A busy host may not let an emulated guest run for seconds: that is no death."""
+    """Longer time-outs: a busy host may not run an emulated guest for seconds."""
     return ["dead_ms=10000", "timeout_ms=30000"] if cluster.state["accel"] == "tcg" else []
 
 
@@ -121,7 +121,7 @@ def argv(cluster, opt, i, plan, elf):
     kind = cluster.state["accel"]
     kernel_args = ["console=ttyS0", "quiet", "panic=-1", "oops=panic", "tsc=reliable",
                    f"RMC_NODE={i}", plan.kernel_args(), opt.append or ""]
-    if kind == "tcg":       # what a kernel cannot know to be fine here
+    if kind == "tcg":       # properties that the kernel cannot detect here
         kernel_args.insert(4, "clocksource=tsc mitigations=off no_timer_check")
         khz = guest.tsc_khz()
         if khz:     # measured in a guest it is wrong whenever the host is busy

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 """Guests that are User-Mode-Linux kernels: native speed without KVM and without
-root. See machine.py for what each function is."""
+root. machine.py describes the functions."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ DEPS = os.path.join(VM_SETUP, "rmc-deps")
 
 
 def folder():
-    """Where the kernel and its headers are; built when there are none."""
+    """Folder of the kernel and its headers; builds them if missing."""
     found = subprocess.run([DEPS, "uml-kdir"], capture_output=True, check=False, text=True)
     if not found.returncode:
         return found.stdout.strip()
@@ -57,7 +57,7 @@ def boot_files(cluster, _opt, guest_kernel):
 
 
 def share_region(cluster, opt, _mib, _owned):
-    """Kernels map the file themselves, and ring each other through pipes beside it."""
+    """Kernels map the file themselves, and ring doorbells through pipes beside it."""
     cluster.state["bells"] = opt.doorbell == "on"
     if cluster.state["bells"]:
         for i in range(cluster.state["nodes"]):
@@ -82,11 +82,11 @@ def argv(cluster, opt, i, plan, image):
 
 
 def pin(_cluster, _i):
-    """Not at all: a process is one more thread of the host beside its vCPU's."""
+    """No pinning: a process is a thread of the host beside that of its vCPU."""
 
 
 def processes(pid):
-    """A kernel and what runs its user space, the kernel first."""
+    """A kernel and the processes of its user space, the kernel first."""
     result = [pid]
     for task in os.listdir(f"/proc/{pid}/task"):
         with contextlib.suppress(OSError):

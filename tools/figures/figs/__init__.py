@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 """The figures. A module here is one, and has
 
-    ORDER       where on the page
+    ORDER       position on the page
     NEEDS_RMC   True: without a machine that runs the module it cannot be complete
-    TITLE       what it shows
+    TITLE       heading
     PAPER       its file in papers/
-    jobs(run)   the runs that it wants, of the machines that there are
+    jobs(run)   its runs on the available machines
     show(run, results, paper, figure)
                 add plots and tables to the figure: see Figure
 
@@ -29,7 +29,7 @@ class Table:
 
 
 class Figure:
-    """What one figure has to show, and what it lacks."""
+    """Plots and tables of one figure, and its missing parts."""
 
     def __init__(self, name, module, paper):
         self.name, self.title, self.paper = name, module.TITLE, paper
@@ -39,7 +39,7 @@ class Figure:
 
     @contextlib.contextmanager
     def optional(self, what):
-        """What is in here may be missing: then the page says so."""
+        """Parts added in this context may be missing: then the page says so."""
         try:
             yield
         except Missing as e:
@@ -53,13 +53,13 @@ class Figure:
 
     @staticmethod
     def expected(run, module):
-        """Is there a machine here that should give it?"""
+        """True if a machine here should produce it."""
         if module.NEEDS_RMC:
             return bool(run.rmc_machines())
         return any(True for _ in module.jobs(run))
 
     def curves(self, part, title, ylabel, measured, xlabel="request size, bytes", **options):
-        """A plot of what was measured and printed, and the same as a table."""
+        """A plot of measured and published values, and the same as a table."""
         printed = [Series(f"paper: {s['platform']}" +
                           (", double-sided" if s["mode"] == "double" else ""),
                           [tuple(p) for p in s["points"]], "paper")

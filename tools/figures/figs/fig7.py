@@ -71,7 +71,7 @@ def _host(run, results, figure, name, field, scale):
 
 
 def limits(results, paper, plan):
-    """What the host can do at all, and a read against it."""
+    """The limit of the host, and a read in comparison."""
     found = results.get(j.sweep(plan))
     try:
         line, access, copy = (found["limits"][k] for k in (

@@ -76,7 +76,7 @@ def _counts(run):
 
 
 def _fact(run, results, field):
-    """What the runs say of themselves, all that differ."""
+    """Descriptions of the runs, all that differ."""
     said = []
     for job in jobs(run):
         try:

@@ -55,7 +55,7 @@ RATIO = {"8": "sabre more by", "8-readers": "sabre more by", "9a": "sabre shorte
 
 
 def here(document, figure, size, writers=0):
-    """What a row of the paper's table is on this machine"""
+    """The value of this machine for a row of the paper's table"""
     if figure == "share":
         return 100 * value(document, "1", size, "farm: strip and compare") / \
             value(document, "9a", size, "farm")
