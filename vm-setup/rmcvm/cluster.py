@@ -464,7 +464,7 @@ def add_boot_options(parser):
     add("--cpus", choices=("auto", "dedicated", "shared"), default="auto",
         help="a core for every vCPU, or application and RMC on one (default: by the host's cores)")
     add("--doorbell", choices=("on", "off"), default="on",
-        help="wake an idle peer by an interrupt, or let it look now and then")
+        help="wake an idle peer by an interrupt, or let it poll at intervals")
     add("--mtu", type=int, help="packet payload in bytes (default: the module's)")
     add("--module-args", metavar="ARGS", help="more parameters for rmc.ko")
     add("--module", metavar="KO", type=os.path.abspath,
