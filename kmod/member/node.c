@@ -212,7 +212,7 @@ static bool acknowledged(struct rmc_node *node, u32 nid)
 	return true;
 }
 
-/* Does the join have to wait for this peer's acknowledgement? */
+/* Does the join have to wait for this peer's acknowledgment? */
 static bool awaited(struct rmc_node *node, u32 nid, u32 now_ms)
 {
 	struct rmc_fabric *f = node->fabric;
