@@ -120,7 +120,7 @@ static int fault_set(int argc, char **argv, int clear)
 		{ 0, "lane", OPT_STRING, &lane, 0, 0, "LANE", "requests, replies or both (default)" },
 		{ 0, "json", OPT_FLAG, &ctl_json, 0, 0, NULL, "machine-readable result" },
 		{ 0, "loss", OPT_STRING, &loss, 0, 0, "PERCENT", "packets that are lost" },
-		{ 0, "dup", OPT_STRING, &dup, 0, 0, "PERCENT", "replies that come twice" },
+		{ 0, "dup", OPT_STRING, &dup, 0, 0, "PERCENT", "replies that are duplicated" },
 		{ 0, "reorder", OPT_STRING, &reorder, 0, 0, "PERCENT",
 			"packets that others overtake, for --gap" },
 		{ 0, "shuffle", OPT_STRING, &shuffle, 0, 0, "PERCENT",

@@ -33,7 +33,7 @@ from .base import RMCCTL, Fail, alive, cpu_seconds, note, pid_start, state_root,
 
 BUSYBOX = "/run/rmc/busybox"
 # Seconds between two greetings of a guest that boots. Its agent drops the answer when its driver
-# tells 0.3 s later than the greeting, on another queue, that we are connected.
+# reports the connection 0.3 s after the greeting, on another queue.
 GREET_AGAIN = 15
 # Of the boot's time-out: the CPU time after which an emulated guest that says nothing hangs. QEMU
 # before 8.1 may translate an instruction while another vCPU replaces it, and run the old one for
