@@ -19,7 +19,7 @@ int rmc_watch_open(struct rmc_ctx *ctx, uint32_t types, unsigned int flags)
 		return arg.fd;
 	switch (errno) {
 	case ENOTTY:
-		return rmc_fail(ENOTTY, "the module cannot tell events: load a newer one");
+		return rmc_fail(ENOTTY, "the module does not report events: load a newer one");
 	case EBUSY:
 		return rmc_fail(EBUSY, "this context has an event file already");
 	default:

@@ -99,7 +99,7 @@ static void tell(struct queue *w, const wq_entry_t *e)
 	if (!e->status || w->told & 1U << (e->status % 32))
 		return;
 	w->told |= 1U << (e->status % 32);
-	fprintf(stderr, "sonuma: %s of %llu B, node %u context %u offset %llu: %s (told once)\n",
+	fprintf(stderr, "sonuma: %s of %llu B, node %u context %u offset %llu: %s (logged once)\n",
 		e->op == 'r' ? "read" : "write", (unsigned long long)e->length, e->nid, e->cid,
 		(unsigned long long)e->offset, rmc_strerror(e->status));
 }

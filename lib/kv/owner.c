@@ -147,7 +147,7 @@ static int write_object(struct rmc_kv *kv, uint32_t n, size_t bytes)
 	return rmc_scheme_write(kv->o.scheme, o, kv->record, bytes, &kv->o.params);
 }
 
-/* Break the locks of a node's dead incarnation on our objects; nobody else can. */
+/* Break the locks of a node's dead incarnation on our objects; only their owner can. */
 void rmc_kv_break_locks(struct rmc_kv *kv, int nid)
 {
 	uint32_t i;

@@ -285,7 +285,7 @@ static void parse_options(struct options *o, int argc, char **argv)
 	o->outstanding = MAX_WQ_SIZE;
 	o->ctx_id = opt_default_context();
 	if (opt_parse(argc, argv, opts, usage) != argc)
-		die(EXIT_USAGE, "'%s' is too much; --help tells the options", argv[argc - 1]);
+		die(EXIT_USAGE, "unexpected argument '%s'; see --help", argv[argc - 1]);
 	if (!!o->text + !!o->debian + !!o->rmat != 1)
 		die(EXIT_USAGE, "one of --graph FILE, --debian and --rmat SCALE is needed");
 }

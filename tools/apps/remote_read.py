@@ -35,7 +35,7 @@ def run(team):
     qp.read(nid, team.offset + 8 * 7, buffer, 8)
     print(f"node {right} says {landing[0]}")
 
-    # The same without waiting for each: the cookie tells which word has arrived.
+    # The same, asynchronously: the cookie identifies the word that has arrived.
     for i in range(64):
         qp.read_async(nid, team.offset + 8 * i, buffer, 8, at=8 * i, cookie=i)
     arrived = {done.cookie: landing[done.cookie] for done in qp.drain() if not done.status}

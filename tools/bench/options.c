@@ -32,9 +32,9 @@ void bench_options(struct bench *b, int argc, char **argv)
 		{ 't', "outstanding", OPT_INT, &b->outstanding, 1, ALL_ENTRIES, "N",
 			"operations in flight, bandwidth only (default 64)" },
 		{ 0, "qps", OPT_INT, &b->qps, 1, BENCH_QPS_MAX, "N",
-			"queue pairs, each with so many in flight, bandwidth only (default 1)" },
+			"queue pairs with -t operations each, bandwidth only (default 1)" },
 		{ 'p', "pause", OPT_INT, &b->pause_us, 0, 1000000, "USEC",
-			"sleep so long before each operation, latency only: until a worker has parked" },
+			"sleep before each operation so that workers park, latency only" },
 		{ 'S', "segment", OPT_SIZE, &b->segment, 4096, INT64_MAX, "SIZE",
 			"memory each node exposes (default 64M, less if short)" },
 		{ 'q', "sequential", OPT_FLAG, &sequential, 0, 0, NULL,
@@ -71,7 +71,7 @@ void bench_options(struct bench *b, int argc, char **argv)
 
 	snprintf(usage, sizeof(usage), "rmc-run -n 2 %s [options]", b->test->name);
 	if (opt_parse(argc, argv, atomic ? atomic_opts : opts, usage) != argc)
-		die(EXIT_USAGE, "'%s' is too much; --help tells the options", argv[argc - 1]);
+		die(EXIT_USAGE, "unexpected argument '%s'; see --help", argv[argc - 1]);
 	if (atomic && !strcmp(op, "cas"))
 		b->op = RMC_OP_CAS;
 	else if (atomic && strcmp(op, "faa"))

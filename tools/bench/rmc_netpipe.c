@@ -436,7 +436,7 @@ int main(int argc, char **argv)
 		{ 'T', "threshold", OPT_STRING, &b.threshold_arg, 0, 0, "SIZE",
 			"pull from this size on: 0, inf (push all), default 1K" },
 		{ 'B', "best", OPT_FLAG, &b.best, 0, 0, NULL,
-			"try both ways for each size and tell the best threshold" },
+			"try push and pull for each size, print the best threshold" },
 		{ 0, "tcp", OPT_FLAG, &b.tcp, 0, 0, NULL,
 			"the kernel's TCP over loopback instead, for comparison" },
 		{ 0, "cells", OPT_INT, &b.cells, RMC_MSG_CELLS_MIN, RMC_MSG_CELLS_MAX, "N",
@@ -450,7 +450,7 @@ int main(int argc, char **argv)
 	};
 
 	if (opt_parse(argc, argv, opts, "rmc-run -n 2 rmc_netpipe [options]") != argc)
-		die(EXIT_USAGE, "'%s' is too much; --help tells the options", argv[argc - 1]);
+		die(EXIT_USAGE, "unexpected argument '%s'; see --help", argv[argc - 1]);
 	if (b.best && (b.tcp || b.threshold_arg))
 		die(EXIT_USAGE, "--best goes with neither --tcp nor --threshold");
 	parse_threshold(&b);

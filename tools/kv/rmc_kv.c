@@ -216,7 +216,7 @@ int main(int argc, char **argv)
 	w = argv + i;
 	n = argc - i;
 	if (!n)
-		die(EXIT_USAGE, "no command; rmc-kv --help tells");
+		die(EXIT_USAGE, "no command; see rmc-kv --help");
 	if (!strcmp(w[0], "schemes"))
 		return list_schemes();
 	bench = !strcmp(w[0], "bench");

@@ -148,7 +148,7 @@ static void check_fabric(struct doctor *d)
 		say(d, OK, "doorbell", NULL, "peers wake this kernel by interrupt");
 	else if (!strcmp(fabric, "ivshmem"))
 		say(d, WARN, "doorbell", "give the VM ivshmem-doorbell: rmc-vm up --doorbell on",
-		    "none: an idle node looks for requests now and then, see poll_us_max");
+		    "none: an idle node polls at intervals, see poll_us_max");
 
 	if (sysfs_string(memtype, SYSFS_RMC "/memtype"))
 		return;

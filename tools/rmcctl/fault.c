@@ -120,7 +120,7 @@ static int fault_set(int argc, char **argv, int clear)
 		{ 0, "lane", OPT_STRING, &lane, 0, 0, "LANE", "requests, replies or both (default)" },
 		{ 0, "json", OPT_FLAG, &ctl_json, 0, 0, NULL, "machine-readable result" },
 		{ 0, "loss", OPT_STRING, &loss, 0, 0, "PERCENT", "packets that are lost" },
-		{ 0, "dup", OPT_STRING, &dup, 0, 0, "PERCENT", "replies that come twice" },
+		{ 0, "dup", OPT_STRING, &dup, 0, 0, "PERCENT", "replies that are duplicated" },
 		{ 0, "reorder", OPT_STRING, &reorder, 0, 0, "PERCENT",
 			"packets that others overtake, for --gap" },
 		{ 0, "shuffle", OPT_STRING, &shuffle, 0, 0, "PERCENT",
@@ -216,7 +216,7 @@ static int fault_node(int argc, char **argv)
 	const struct opt opts[] = {
 		{ 0, "slow", OPT_STRING, &slow, 0, 0, "TIME", "each request takes this long; 0: as ever" },
 		{ 0, "stop", OPT_FLAG, &stop, 0, 0, NULL, "nothing of the node runs" },
-		{ 0, "go", OPT_FLAG, &go, 0, 0, NULL, "it goes on" },
+		{ 0, "go", OPT_FLAG, &go, 0, 0, NULL, "the node runs again" },
 		{ 0, "json", OPT_FLAG, &ctl_json, 0, 0, NULL, "machine-readable result" },
 		{ 0 },
 	};
@@ -242,7 +242,7 @@ static int fault_timeout(int argc, char **argv)
 	int retries = -1, i;
 	const struct opt opts[] = {
 		{ 0, "retries", OPT_INT, &retries, 0, 255, "N",
-			"times that a lost read or write begins again" },
+			"times that a lost read or write is retried" },
 		{ 0, "json", OPT_FLAG, &ctl_json, 0, 0, NULL, "machine-readable result" },
 		{ 0 },
 	};

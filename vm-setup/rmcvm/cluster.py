@@ -33,7 +33,7 @@ from .base import RMCCTL, Fail, alive, cpu_seconds, note, pid_start, state_root,
 
 BUSYBOX = "/run/rmc/busybox"
 # Seconds between two greetings of a guest that boots. Its agent drops the answer when its driver
-# tells 0.3 s later than the greeting, on another queue, that we are connected.
+# reports the connection 0.3 s after the greeting, on another queue.
 GREET_AGAIN = 15
 # Of the boot's time-out: the CPU time after which an emulated guest that says nothing hangs. QEMU
 # before 8.1 may translate an instruction while another vCPU replaces it, and run the old one for
@@ -464,7 +464,7 @@ def add_boot_options(parser):
     add("--cpus", choices=("auto", "dedicated", "shared"), default="auto",
         help="a core for every vCPU, or application and RMC on one (default: by the host's cores)")
     add("--doorbell", choices=("on", "off"), default="on",
-        help="wake an idle peer by an interrupt, or let it look now and then")
+        help="wake an idle peer by an interrupt, or let it poll at intervals")
     add("--mtu", type=int, help="packet payload in bytes (default: the module's)")
     add("--module-args", metavar="ARGS", help="more parameters for rmc.ko")
     add("--module", metavar="KO", type=os.path.abspath,

@@ -266,7 +266,7 @@ def static_busybox():
 
 
 def initrd(kernel, path, more=()):
-    """kernel: whose drivers a guest of QEMU needs; None: it reaches the host without.
+    """kernel: the one whose drivers a QEMU guest needs; None: the guest needs no drivers.
     more: names of drivers that are loaded as well."""
     drivers = driver_files(kernel, more) if kernel else []
     names = [re.sub(r"\.(xz|gz|zst)$", "", os.path.basename(x)) for x in drivers]

@@ -172,7 +172,7 @@ def doing(cluster, i):
             state = control.do("query-status")["status"]
             seen = control.do("human-monitor-command", **{"command-line": "info registers -a"})
     except (OSError, ValueError, Fail) as e:
-        return f"QEMU does not tell: {e}"
+        return f"QEMU does not answer: {e}"
     return f"{state}, vCPUs at " + ", ".join(
         rip + " (halted)" * int(halted) for rip, halted in re.findall(r"RIP=(\w+).*?HLT=(\d)", seen, re.S))
 

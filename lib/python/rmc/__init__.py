@@ -3,9 +3,9 @@
 
 Team      the same program on every node: segments of one layout, barriers, a queue pair
 Context   one context of the node: local buffers, queue pairs, a segment
-QueuePair reads, writes and atomics on other nodes' segments, waiting for them or not
-Buffer    local memory that operations take data from and leave it in
-Error     what went wrong, in words; .status: enum rmc_status, or -errno
+QueuePair reads, writes and atomics on other nodes' segments, synchronous or asynchronous
+Buffer    registered local memory: source of writes, destination of reads
+Error     message of a failure; .status: enum rmc_status, or -errno
 
 One thread at a time uses a queue pair.
 """

@@ -98,7 +98,7 @@ def version():
 
 
 def check(what, result):
-    """Pass results that are not negative on; raise Error for others."""
+    """Return a result >= 0; raise Error for a negative one."""
     if result < 0:
         raise Error(f"{what}: {lib.rmc_strerror(result).decode()}", result)
     return result
@@ -111,7 +111,7 @@ def check_status(what, status):
 
 
 def check_pointer(pointer):
-    """NULL: the library says why."""
+    """Return a pointer; raise Error with rmc_errmsg() for NULL."""
     if not pointer:
         raise Error(lib.rmc_errmsg().decode(), -c.get_errno())
     return pointer

@@ -15,7 +15,7 @@ def _view(address, length):
 
 
 class Buffer:
-    """Registered local memory, zeroed pages of its own: pinning ties up nothing else."""
+    """Registered local memory: zeroed pages of its own, so pinning affects no other memory."""
 
     def __init__(self, context, length):
         pages = -(-length // mmap.PAGESIZE) * mmap.PAGESIZE
@@ -37,27 +37,27 @@ class Buffer:
 
 
 class Completion(NamedTuple):
-    """How an operation that was issued by QueuePair.*_async() ended"""
+    """Result of an operation that QueuePair.*_async() issued"""
     cookie: int
-    status: int         # 0: well, else enum rmc_status
-    value: Optional[int]  # what the remote word was before; of successful atomics
+    status: int         # 0: success, else enum rmc_status
+    value: Optional[int]  # old value of the remote word; only after a successful atomic
 
 
 class QueuePair:
     """Operations on the segments of other nodes. offset: in the segment of node nid."""
 
     def __init__(self, context, entries=0, pointer=None):
-        self._context = context         # whose buffers must live as long
+        self._context = context         # keeps its buffers alive
         self._owned = pointer is None
         self._pointer = pointer or check_pointer(
             lib.rmc_qp_create(context._pointer, entries))
         self._done = []
         self._atomic = set()            # slots of atomics
-        # ctypes must not lose it as long as the library may call it
+        # a reference: ctypes must not free it while the library may call it
         self._callback = CALLBACK(self._completed)
 
     def close(self):
-        """What is in flight will not complete."""
+        """Destroy the queue pair. Operations in flight do not complete."""
         if self._pointer and self._owned:
             lib.rmc_qp_destroy(self._pointer)
         self._pointer = None
@@ -77,34 +77,34 @@ class QueuePair:
     # --- waiting for each operation ---
 
     def read(self, nid, offset, buffer, length, at=0):
-        """Read length bytes into buffer, from its byte at on."""
+        """Read length bytes into buffer, starting at its byte "at"."""
         check_status("read", lib.rmc_read(self._pointer, nid, offset, buffer.at(at, length),
                                           length))
 
     def write(self, nid, offset, buffer, length, at=0):
-        """Write length bytes of buffer, from its byte at on."""
+        """Write length bytes of buffer, starting at its byte "at"."""
         check_status("write", lib.rmc_write(self._pointer, nid, offset, buffer.at(at, length),
                                             length))
 
     def compare_and_swap(self, nid, offset, expected, desired):
-        """Replace a word if it is as expected. What it was before."""
+        """Replace a word if it equals expected. Return the old value."""
         old = c.c_uint64()
         check_status("compare and swap", lib.rmc_compare_and_swap(
             self._pointer, nid, offset, expected, desired, c.byref(old)))
         return old.value
 
     def fetch_and_add(self, nid, offset, addend):
-        """Add to a word. What it was before."""
+        """Add to a word. Return the old value."""
         old = c.c_uint64()
         check_status("fetch and add", lib.rmc_fetch_and_add(
             self._pointer, nid, offset, addend, c.byref(old)))
         return old.value
 
     def notify(self, nid):
-        """Wake who waits for notifications of the segment."""
+        """Notify the context at nid: wakes the waiters of its segment."""
         check_status("notify", lib.rmc_notify(self._pointer, nid))
 
-    # --- many at a time ---
+    # --- asynchronous operations ---
 
     def _slot(self, cookie):
         slot = check("slot", lib.rmc_wait_for_slot(self._pointer, self._callback))
@@ -112,12 +112,12 @@ class QueuePair:
         return slot
 
     def read_async(self, nid, offset, buffer, length, at=0, cookie=0):
-        """Begin to read; a Completion with this cookie tells that the data is there."""
+        """Start a read. The data is valid after the Completion with this cookie."""
         address = buffer.at(at, length)
         lib.rmc_read_async(self._pointer, self._slot(cookie), nid, offset, address, length)
 
     def write_async(self, nid, offset, buffer, length, at=0, cookie=0):
-        """Begin to write; the buffer must not change before it has completed."""
+        """Start a write. The buffer must not change before it completes."""
         address = buffer.at(at, length)
         lib.rmc_write_async(self._pointer, self._slot(cookie), nid, offset, address, length)
 
@@ -134,21 +134,21 @@ class QueuePair:
         lib.rmc_faa_async(self._pointer, slot, nid, offset, addend)
 
     def poll(self):
-        """What has completed since the last call, without waiting: a list of Completion."""
+        """Return a list of Completion since the last call, without waiting."""
         check("poll", lib.rmc_poll_cq(self._pointer, self._callback))
         return self._take()
 
     def drain(self):
-        """Wait for all operations: a list of Completion, each with its own status."""
+        """Wait for all operations. Return a list of Completion, each with its own status."""
         check("drain", lib.rmc_drain_cq(self._pointer, self._callback))
         return self._take()
 
     def quiet(self, nid=ALL_NODES):
-        """Wait for what was issued to nid. Error: something failed since the last drain()."""
+        """Wait for operations to nid. Raises Error if any failed since the last drain()."""
         check_status("quiet", lib.rmc_quiet_node(self._pointer, nid, self._callback))
 
     def fence(self, nid=ALL_NODES):
-        """What is issued to nid from now on takes effect after what was. Errors as quiet()."""
+        """Order later operations to nid after earlier ones. Raises Error as quiet() does."""
         check_status("fence", lib.rmc_fence(self._pointer, nid, self._callback))
 
     def __len__(self):
@@ -156,11 +156,11 @@ class QueuePair:
 
     @property
     def in_flight(self):
-        """Operations whose completions were not handled yet"""
+        """Number of operations whose completions were not handled yet"""
         return lib.rmc_qp_in_flight(self._pointer)
 
     def stats(self):
-        """Counters since the queue pair was made; status: failures by name"""
+        """Counters since the queue pair was created; status: failures by name"""
         s = Stats()
         check("statistics", lib.rmc_qp_stats_sized(self._pointer, c.byref(s), c.sizeof(s)))
         result = {name: getattr(s, name) for name, _ in Stats._fields_ if name != "status"}
@@ -178,7 +178,7 @@ class Context:
         self._buffers = []
 
     def close(self):
-        """Queue pairs, buffers and segment go with it; memory views must not be used then."""
+        """Release queue pairs, buffers and segment. Memory views become invalid."""
         if self._pointer and self._owned:
             lib.rmc_close(self._pointer)
         self._pointer = None
@@ -192,12 +192,12 @@ class Context:
 
     @property
     def nid(self):
-        """Node that this context acts for"""
+        """Id of the node that this context belongs to"""
         return lib.rmc_nid(self._pointer)
 
     @property
     def nodes(self):
-        """Nodes of the fabric"""
+        """Number of nodes of the fabric"""
         return lib.rmc_nodes(self._pointer)
 
     def node_state(self, nid):
@@ -206,7 +206,7 @@ class Context:
         return lib.rmc_node_state_name(state).decode()
 
     def buffer(self, length):
-        """Local memory for operations"""
+        """Allocate and register local memory for operations"""
         buffer = Buffer(self, length)
         self._buffers.append(buffer)
         return buffer
@@ -216,7 +216,7 @@ class Context:
         return QueuePair(self, entries)
 
     def segment(self, length):
-        """Expose zeroed memory to the other nodes, once per context: a view of it"""
+        """Export zeroed memory to the other nodes, once per context. Return a view of it."""
         address = c.c_void_p()
         err = lib.rmc_seg_alloc(self._pointer, length, 0, -1, c.byref(address))
         if err:
@@ -225,7 +225,7 @@ class Context:
 
 
 class Team:
-    """The same program on every node, as rmc-run starts it. length: bytes per member"""
+    """One program on every node, as rmc-run starts it. length: segment bytes per member"""
 
     def __init__(self, length, ctx_id=0):
         self._pointer = check_pointer(lib.rmc_team_open(ctx_id, length))
@@ -237,7 +237,7 @@ class Team:
         self.memory = _view(lib.rmc_team_seg(self._pointer), lib.rmc_team_len(self._pointer))
 
     def close(self):
-        """After a barrier, when nobody uses this member's memory; nor may this program."""
+        """Close after a barrier: no member may use this member's memory from then on."""
         if self._pointer:
             self.memory = None
             self.qp.close()
@@ -259,5 +259,5 @@ class Team:
         return lib.rmc_team_nid(self._pointer, member)
 
     def barrier(self):
-        """Wait until every member came here."""
+        """Wait until every member has called barrier()."""
         check_status("barrier", lib.rmc_team_barrier(self._pointer))
