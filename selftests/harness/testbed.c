@@ -18,6 +18,7 @@ void (*rmc_between_passes)(void) __attribute__((weak));
 void (*rmc_at_prefetch)(const void *p);
 void (*rmc_at_barrier)(void) __attribute__((weak));
 u32 rmc_no_memory __attribute__((weak));
+u32 rmc_no_user_memory __attribute__((weak));
 #endif
 
 u64 rmc_os_now_ns(void)

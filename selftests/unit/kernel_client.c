@@ -5,6 +5,7 @@
  * time with a virtual clock.
  */
 #include "setup.h"
+#include "kmod/ni/front.h"
 
 void (*rmc_at_barrier)(void);
 
@@ -162,6 +163,29 @@ static void test_wakes(const struct testbed_opts *o)
 	fini(&k);
 }
 
+/* Each allocation fails once: nothing is left, which AddressSanitizer would report. */
+static void test_no_memory(const struct testbed_opts *o)
+{
+	struct rmc_client c;
+	struct kernel k;
+	u32 i;
+
+	make(&k, o);
+	for (i = 1; i <= 3; i++) {
+		memset(&c, 0, sizeof(c));
+		rmc_no_user_memory = i;
+		CHECK_EQ(rmc_client_init(&c, unit_of(&k), &k.s.a.bufs, CTX, ORDER), -ENOMEM);
+		CHECK_EQ(rmc_no_user_memory, 0);
+		CHECK(!c.qp.wq && !c.qp.cq && !c.qp.flags);
+	}
+	for (i = 1; i <= 4; i++) {
+		rmc_no_user_memory = i;
+		CHECK(!rmc_front_create(&k.s.a.qp, NULL));
+		CHECK_EQ(rmc_no_user_memory, 0);
+	}
+	fini(&k);
+}
+
 int main(void)
 {
 	static const struct matrix_test tests[] = {
@@ -169,6 +193,7 @@ int main(void)
 		{ "as many as there are entries, each completed once", test_full },
 		{ "refused as an application's would be", test_refused },
 		{ "a worker that sleeps is woken", test_wakes },
+		{ "no memory for one of the queues", test_no_memory },
 	};
 	static const struct testbed_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 4096 },

@@ -122,7 +122,14 @@ static inline void *rmc_os_zalloc(size_t bytes)
 	return p;
 }
 
+#ifdef RMC_TEST_HOOKS
+/* the n-th allocation on a user's account fails, counted from 1; 0: none */
+extern u32 rmc_no_user_memory;
+#define rmc_os_zalloc_user(bytes)	\
+	(rmc_no_user_memory && !--rmc_no_user_memory ? NULL : rmc_os_zalloc(bytes))
+#else
 #define rmc_os_zalloc_user(bytes)	rmc_os_zalloc(bytes)
+#endif
 #define rmc_os_free(p)			free(p)
 #ifdef RMC_TEST_HOOKS
 /* so many allocations fail that must not sleep */
