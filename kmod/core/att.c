@@ -115,6 +115,20 @@ static void grant(struct rmc_node *node)
 	}
 }
 
+/*
+ * The same outside of a poll: the sources of those that get an entry may have fallen silent, so
+ * this node has to be polled again for them.
+ */
+static void grant_and_notify(struct rmc_node *node)
+{
+	struct rmc_att *att = &node->att;
+	u32 i = att->used;
+
+	grant(node);
+	for (; i < att->used; i++)
+		rmc_doorbell_notify(node->fabric, node->ep, RMC_LANE_REQ, att->entry[i].in->ep);
+}
+
 /* Forget a transfer. */
 static void forget(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x)
 {
@@ -353,11 +367,7 @@ void rmc_att_tick(struct rmc_node *node, u32 now_ms)
 		end(node, in, x, RMC_S_SABRE_LOST);
 		rmc_doorbell_ring(node->fabric, in->ep, RMC_LANE_REP, node->ep, in->self);
 	}
-	i = att->used;
-	grant(node);
-	/* their sources may have fallen silent: have this node polled again */
-	for (; i < att->used; i++)
-		rmc_doorbell_notify(node->fabric, node->ep, RMC_LANE_REQ, att->entry[i].in->ep);
+	grant_and_notify(node);
 }
 
 /**
@@ -389,7 +399,7 @@ void rmc_att_withdraw(struct rmc_node *node, const struct rmc_mem *seg)
 		if (ended)
 			rmc_doorbell_ring(node->fabric, n, RMC_LANE_REP, node->ep, in->self);
 	}
-	grant(node);
+	grant_and_notify(node);
 }
 
 /**
@@ -414,5 +424,5 @@ void rmc_att_close(struct rmc_node *node, struct rmc_in *in)
 	}
 	rmc_os_free_atomic(xs);
 	in->xfers = NULL;
-	grant(node);
+	grant_and_notify(node);
 }

@@ -336,6 +336,53 @@ static void test_granted_at_a_tick(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
+/*
+ * The same where the other transfer ends with its segment, or with its channel, and nothing
+ * is polled by itself.
+ */
+static void test_granted_when_others_go(const struct testbed_opts *o)
+{
+	struct testbed_opts k = *o;
+	u32 i, slot, status, channel;
+	struct rmc_mem *other;
+	struct rmc_node *unit;
+	struct setup s;
+	struct app b;
+
+	k.nodes = 3;
+	k.att_entries = 1;
+	k.mtu = 64;
+	for (channel = 0; channel < 2; channel++) {
+		setup(&s, &k);
+		unit = s.w.node[1]->unit[0];
+		memset(seg, 0, SEG);
+		mem_objects(s.seg_mem, RMC_SABRE_OVERLAPPED, 0);
+		other = mem_make(seg + SEG / 2, SEG / 2, 12, 0);
+		mem_objects(other, RMC_SABRE_OVERLAPPED, 0);
+		seg_set(&s.w, 1, CTX + 1, other);
+		app_init(&b, &s.w, 0, CTX + 1, 16);
+		rmc_bufs_add(&b.bufs, s.buf_mem);
+		testbed_tick(&s.w, 1);
+		peer_init(&s);
+		peer_send(&s, 1, rmc_announce_word1(0, 200 * 64));
+		testbed_settle(&s.w);
+		CHECK_EQ(testbed_transfers(&s.w, 1), 1);
+		app_post(&b, RMC_OP_SABRE, 1, 0, lbuf, 150 * 64);
+		for (i = 0; i < 3 * RMC_IDLE_POLLS + 2048; i++)
+			testbed_visit(&s.w);
+		CHECK(!app_poll(&b, &slot, &status));
+		if (channel)
+			rmc_in_close(unit, s.w.node[2]->ep);
+		else
+			seg_set(&s.w, 1, CTX, NULL);
+		CHECK_EQ(app_wait(&b), RMC_S_OK);
+		seg_set(&s.w, 1, CTX + 1, NULL);
+		app_fini(&b);
+		mem_free(other);
+		setup_free(&s);
+	}
+}
+
 /* A pause of the server ends nobody's transfer; silence does, and not before its time. */
 static void test_pause(const struct testbed_opts *o)
 {
@@ -452,6 +499,7 @@ int main(void)
 		{ "who parks checks behind a barrier", test_park },
 		{ "what keeps a worker awake", test_awake },
 		{ "a transfer that is granted at a tick", test_granted_at_a_tick },
+		{ "a transfer that is granted as others go", test_granted_when_others_go },
 		{ "a pause ends nobody's transfer", test_pause },
 		{ "interleaved transfers", test_interleaved },
 		{ "more transfers than a channel has", test_many_transfers },

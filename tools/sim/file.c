@@ -121,7 +121,7 @@ long sim_file_seg_unreg(struct sim_file *f)
 		return -ENOENT;
 	rmc_ct_hide(f->seg);
 	f->node->rmc->ct.seg[f->ctx_id] = NULL;
-	rmc_att_withdraw(f->node->rmc, f->seg);
+	rmc_state_withdraw(f->node->rmc, f->seg);
 	if (f->seg_alarm.eventfd >= 0)
 		sim_eventfd_signal(f->seg_alarm.eventfd, sim_local_now());
 	f->seg_alarm.eventfd = -1;

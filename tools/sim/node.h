@@ -7,6 +7,7 @@
 #define RMC_SIM_NODE_H
 
 #include "kmod/core/complete.h"
+#include "kmod/core/state.h"
 #include "kmod/member/member.h"
 #include "kmod/ni/tenants.h"
 #include "sim.h"
