@@ -270,24 +270,20 @@ void rmc_in_retire(struct rmc_node *node, u32 ep)
  * @peer: other end
  * @flt: filter; there is none yet
  *
- * Return: 0, or -ENOMEM: an open channel is not filtered yet, rmc_channel_refresh() tries
- * again. Context: worker, does not sleep.
+ * Context: worker, does not sleep.
  */
-int rmc_channel_add_filter(struct rmc_node *node, u32 peer, struct rmc_filter *flt)
+void rmc_channel_add_filter(struct rmc_node *node, u32 peer, struct rmc_filter *flt)
 {
 	enum rmc_lane lane = flt->lane;
 
 	node->links.filter[lane][peer] = flt;
 	if (lane == RMC_LANE_REQ && node->in[peer]) {
-		if (!rmc_filter_open(&node->links, peer, lane, &node->in[peer]->req))
-			return -ENOMEM;
+		rmc_filter_open(&node->links, peer, lane, &node->in[peer]->req);
 		node->in[peer]->filter = flt;
 	} else if (lane == RMC_LANE_REP && node->out[peer]) {
-		if (!rmc_filter_open(&node->links, peer, lane, &node->out[peer]->rep))
-			return -ENOMEM;
+		rmc_filter_open(&node->links, peer, lane, &node->out[peer]->rep);
 		node->out[peer]->filter = flt;
 	}
-	return 0;
 }
 
 /**
@@ -333,12 +329,13 @@ int rmc_channel_refresh(struct rmc_node *node, enum rmc_lane lane)
 
 		if (!flt && open && rmc_filter_wanted(&node->links, lane)) {
 			flt = rmc_filter_create(f, lane, false);
-			err = flt ? err : -ENOMEM;
+			if (flt)
+				rmc_channel_add_filter(node, i, flt);
+			else
+				err = -ENOMEM;
 		}
-		if (flt && open && !flt->rx)
-			err = rmc_channel_add_filter(node, i, flt) ?: err;
-		else if (flt && !rmc_filter_route(&node->links, i, flt))
-			err = -ENOMEM;
+		if (flt && lane == RMC_LANE_REP)
+			rmc_model_path(&f->model, node->nid, rmc_endpoint_nid(f, i), &flt->path);
 	}
 	return err;
 }
