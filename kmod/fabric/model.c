@@ -155,7 +155,7 @@ bool rmc_stage_model(struct rmc_links *l, struct rmc_filter *flt, struct rmc_pac
  * Context: worker, does not sleep.
  */
 void rmc_model_sent(struct rmc_links *l, struct rmc_filter *flt, const struct rmc_ring *req,
-		     u32 lines)
+		    u32 lines)
 {
 	u64 now;
 
