@@ -480,4 +480,6 @@ def add_boot_options(parser):
         help="a network card in each of two guests, and a cable between them")
     add("--kernel", metavar="VERSION", help="guest kernel (default: the one rmc.ko is built for)")
     add("--append", metavar="ARGS", help="more parameters for the guest kernel")
-    add("--boot-timeout", type=float, metavar="S", help="give up after S seconds")
+    add("--boot-timeout", type=float, metavar="S",
+        help="give up after S seconds; counted anew for an emulated guest that hangs and is "
+             "started again, once")
