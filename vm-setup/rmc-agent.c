@@ -570,7 +570,11 @@ static void port_input(struct port *p)
 		p->hangup = now_ms() + HANGUP_MS;
 }
 
-/* Returns the longest time that poll() may sleep. */
+/*
+ * Returns the longest time that poll() may sleep. The driver takes data off its
+ * queue when somebody polls the port, and then its interrupt, that finds the
+ * queue empty, tells nobody: what poll() finds must be read here.
+ */
 static int ports_check_hangup(void)
 {
 	uint64_t now = now_ms();
@@ -578,7 +582,7 @@ static int ports_check_hangup(void)
 
 	for (int i = 0; i < NPORTS; i++) {
 		struct port *p = &ports[i];
-		struct pollfd pfd = { .fd = p->fd };
+		struct pollfd pfd = { .fd = p->fd, .events = POLLIN };
 
 		if (!p->hangup)
 			continue;
@@ -586,9 +590,12 @@ static int ports_check_hangup(void)
 			wait = HANGUP_MS;
 			continue;
 		}
-		p->hangup = 0;
-		if (poll(&pfd, 1, 0) == 1 && pfd.revents & POLLHUP)
+		if (poll(&pfd, 1, 0) == 1)
+			port_input(p);
+		if (pfd.revents & POLLHUP)
 			port_reset(p);
+		p->hangup = 0;
+		port_flush(p);
 	}
 	return wait;
 }
@@ -735,6 +742,7 @@ int main(int argc, char **argv)
 	for (;;) {
 		struct signalfd_siginfo si[16];
 		struct epoll_event ev[NPORTS];
+		int wait = ports_check_hangup();	/* may start commands */
 		int n = 0, nev;
 
 		pfd[n++] = (struct pollfd){ .fd = sigfd, .events = POLLIN };
@@ -757,7 +765,7 @@ int main(int argc, char **argv)
 				pfd[n++] = (struct pollfd){ c->out[w], POLLIN, 0 };
 			}
 		}
-		if (poll(pfd, n, ports_check_hangup()) < 0)
+		if (poll(pfd, n, wait) < 0)
 			continue;
 		for (int i = 2; i < n; i++) {
 			if (!pfd[i].revents)
