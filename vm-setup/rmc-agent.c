@@ -571,9 +571,9 @@ static void port_input(struct port *p)
 }
 
 /*
- * Returns the longest time that poll() may sleep. The driver takes data off its
- * queue when somebody polls the port, and then its interrupt, that finds the
- * queue empty, tells nobody: what poll() finds must be read here.
+ * Returns the longest time that poll() may sleep. Polling a port takes data off
+ * the driver's queue. The interrupt then finds the queue empty and wakes nobody,
+ * so epoll does not report that data: read it here.
  */
 static int ports_check_hangup(void)
 {

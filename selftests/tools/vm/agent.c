@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * rmc-agent on the host, a socket as its port: when it looks whether a port is still
- * connected, it takes what it finds there. The driver of a virtio-serial port tells
- * nobody of data that somebody's poll() found before its interrupt did; without this a
- * command began, once in some hundred sessions, when the session after it said hello.
+ * rmc-agent on the host, with a socket as its port: when it checks whether a port is still
+ * connected, it reads what the check finds. The driver of a virtio-serial port does not report
+ * data that a poll() found before its interrupt did. Without the read, 2 of 160 commands in
+ * emulated guests began only when the next session greeted the agent.
  */
 #define main agent_main
 #include "../../../vm-setup/rmc-agent.c"
@@ -64,11 +64,11 @@ static void nothing_before_its_time(void)
 	greet();
 	ports[0].hangup = now_ms() + HANGUP_MS;
 	CHECK_EQ(ports_check_hangup(), HANGUP_MS);
-	CHECK(!greeted());			/* epoll will tell */
+	CHECK(!greeted());			/* epoll reports it */
 	disconnect();
 }
 
-/* Only what was said before: a port that nobody has opened is looked at once, not for ever */
+/* A port that stays unconnected is reset, and checked once, not for ever. */
 static void session_over(void)
 {
 	connect_port();

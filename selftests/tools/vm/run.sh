@@ -48,7 +48,7 @@ python3 "$top/selftests/tools/vm/unit.py" >out 2>err || rc=$?
 [ $rc -eq 0 ]; ok "kernel image, initrd, CPU plan and argument handling (unit.py)"
 rc=0
 { "${CC:-cc}" -O2 -Wall -Wextra -Werror -o agent "$top/selftests/tools/vm/agent.c" && ./agent; } >out 2>err || rc=$?
-[ $rc -eq 0 ]; ok "the agent's look at a port (agent.c)"
+[ $rc -eq 0 ]; ok "the agent's check of a port (agent.c)"
 try "$run" -n 2 ./nothing
 [ $rc -eq 127 ] && grep -q './nothing: No such file' err && lines err 1; ok "missing program: one line, status 127, nothing boots"
 try "$run" -n 2 nothing-at-all
