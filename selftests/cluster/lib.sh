@@ -213,7 +213,7 @@ says()
 # begun WHAT LOG ...: programs in the background say so, or it is said that they do not
 begun()
 {
-	until_true 40 says "$@" || fail "${*:2} did not begin in 40 s"
+	until_true 10 says "$@" || fail "${*:2} did not begin in 10 s"
 }
 
 # watched LOG PEER FIELD: a number of xpair watch's last words on a peer
