@@ -110,6 +110,8 @@ int rmc_contexts_init(struct rmc_device *rmc, const struct file_operations *fops
 	mutex_init(&rmc->ctx_lock);
 	mutex_init(&rmc->quota_lock);
 	xa_init(&rmc->users);
+	mutex_init(&rmc->exposed_lock);
+	rmc->exposed = RB_ROOT_CACHED;
 	rmc->ctx_class = rmc_class_create("rmc_context");
 	if (IS_ERR(rmc->ctx_class))
 		return PTR_ERR(rmc->ctx_class);

@@ -11,6 +11,7 @@
 #include "../core/complete.h"
 #include "../core/state.h"
 #include "context.h"
+#include "exposed.h"
 #include "file.h"
 #include "quota.h"
 #include "range.h"
@@ -277,7 +278,8 @@ struct rmc_node *rmc_file_node(struct rmc_file *f)
  * @f: file, locked, attached
  * @u: memory; on success the file takes the reference
  *
- * Return: 0, -EEXIST there is a segment. Context: may sleep.
+ * Return: 0, -EEXIST there is a segment, -EADDRINUSE another worker serves some of the memory
+ * already, -ENOMEM. Context: may sleep.
  */
 int rmc_file_seg_add(struct rmc_file *f, struct rmc_umem *u)
 {
@@ -288,6 +290,11 @@ int rmc_file_seg_add(struct rmc_file *f, struct rmc_umem *u)
 	err = install_on_units(f, u, RMC_LANE_REQ, set_segment);
 	if (err)
 		return err;
+	err = rmc_exposed_add(f->rmc, u, f->node);
+	if (err) {
+		remove_from_units(f, u, RMC_LANE_REQ, clear_segment);
+		return err;
+	}
 	rmc_ct_expose(&u->mem);
 	f->seg = u;
 	rmc_file_own(f);
@@ -310,6 +317,7 @@ struct rmc_umem *rmc_file_seg_del(struct rmc_file *f)
 		rmc_ranges_clear(f);
 		rmc_ct_hide(&u->mem);
 		remove_from_units(f, u, RMC_LANE_REQ, clear_segment);
+		rmc_exposed_del(f->rmc, u);
 		rmc_waiter_release(&u->waiter);
 	}
 	f->seg = NULL;

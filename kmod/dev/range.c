@@ -3,6 +3,7 @@
 #include <linux/slab.h>
 #include "../core/state.h"
 #include "context.h"
+#include "exposed.h"
 #include "file.h"
 #include "range.h"
 
@@ -93,7 +94,8 @@ static bool overlaps(const struct rmc_file *f, u64 start, u64 length)
  * @u: memory; on success the file takes the reference
  * @start: offset in the segment, bytes; with the memory's length at most RMC_MAX_SEGMENT
  *
- * Return: 0, -ENOENT no segment, -EEXIST overlaps, -ENOSPC too many, -ENOMEM.
+ * Return: 0, -ENOENT no segment, -EEXIST overlaps, -ENOSPC too many, -EADDRINUSE another worker
+ * serves some of the memory already, -ENOMEM.
  * Context: may sleep.
  */
 int rmc_ranges_add(struct rmc_file *f, struct rmc_umem *u, u64 start)
@@ -120,15 +122,22 @@ int rmc_ranges_add(struct rmc_file *f, struct rmc_umem *u, u64 start)
 	r->umem = u;
 	r->start = start;
 	rmc_range_init(&r->view, &u->mem, start, &f->seg->mem);
+	err = rmc_exposed_add(f->rmc, u, f->node);
+	if (err)
+		goto err_exposed;
 	fr->range[fr->count++] = r;
 	err = replace_ranges(f, NULL);
-	if (err) {
-		fr->count--;
-		kfree(r);
-		return err;
-	}
+	if (err)
+		goto err_replace;
 	rmc_ct_expose(&r->view);
 	return 0;
+
+err_replace:
+	fr->count--;
+	rmc_exposed_del(f->rmc, u);
+err_exposed:
+	kfree(r);
+	return err;
 }
 
 /**
@@ -162,6 +171,7 @@ struct rmc_umem *rmc_ranges_del(struct rmc_file *f, u64 start)
 		return ERR_PTR(err);
 	}
 	u = r->umem;
+	rmc_exposed_del(f->rmc, u);
 	kfree(r);
 	return u;
 }
@@ -187,6 +197,7 @@ void rmc_ranges_clear(struct rmc_file *f)
 	for (i = 0; i < count; i++)
 		replace_ranges(f, &fr->range[i]->view);
 	for (i = 0; i < count; i++) {
+		rmc_exposed_del(f->rmc, fr->range[i]->umem);
 		rmc_umem_put(fr->range[i]->umem);
 		kfree(fr->range[i]);
 	}

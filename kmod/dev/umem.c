@@ -49,6 +49,18 @@ static struct page *umem_page(const struct rmc_umem *u, u64 i)
 	return virt_to_page(u->mem.chunk[o >> u->mem.shift] + (o & u->mem.mask));
 }
 
+/**
+ * rmc_umem_pfn() - page frame number of a page
+ * @u: memory
+ * @i: which page, counted from the one with the first byte
+ *
+ * Return: number.
+ */
+unsigned long rmc_umem_pfn(const struct rmc_umem *u, u64 i)
+{
+	return page_to_pfn(umem_page(u, i));
+}
+
 static struct rmc_umem *umem_new(u64 length, u64 npages)
 {
 	struct rmc_umem *u;

@@ -15,6 +15,8 @@
 #include "../base/mem.h"
 #include "waiter.h"
 
+struct rmc_run;
+
 /**
  * struct rmc_umem - memory and its owner
  * @mem: the part that the pipelines use
@@ -30,6 +32,8 @@
  * @unmap_lock: guards @mappings and the change of @mem.length; taken under mmap_lock and
  *	under the file's lock; neither is taken under it
  * @waiter: of a segment: sleepers for notifications
+ * @run: of a segment or range: its lines, see exposed.h; NULL: not recorded
+ * @runs: number of entries in @run
  */
 struct rmc_umem {
 	struct rmc_mem mem;
@@ -44,11 +48,14 @@ struct rmc_umem {
 	u32 mappings;
 	spinlock_t unmap_lock;	/* see above */
 	struct rmc_waiter waiter;
+	struct rmc_run *run;
+	u64 runs;
 };
 
 struct rmc_umem *rmc_umem_pin(u64 addr, u64 length);
 struct rmc_umem *rmc_umem_alloc(u64 length, int nid, bool strict);
 void rmc_umem_put(struct rmc_umem *u);
+unsigned long rmc_umem_pfn(const struct rmc_umem *u, u64 i);
 int rmc_umem_map(struct rmc_umem *u, struct vm_area_struct *vma);
 
 #endif

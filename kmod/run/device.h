@@ -9,6 +9,7 @@
 #include <linux/device.h>
 #include <linux/miscdevice.h>
 #include <linux/mutex.h>
+#include <linux/rbtree.h>
 #include <linux/xarray.h>
 #include "config.h"
 #include "worker.h"
@@ -47,6 +48,9 @@ enum rmc_device_state {
  * @quota_lock: guards @users and the accounts of users and contexts
  * @users: struct rmc_user of users with open contexts, by uid
  *
+ * @exposed_lock: guards @exposed
+ * @exposed: lines that segments expose, kmod/dev/exposed.c
+ *
  * @fault_lock: serializes changes of faults and of the link model
  * @debugfs: directory of the fault files
  */
@@ -74,6 +78,9 @@ struct rmc_device {
 
 	struct mutex quota_lock;	/* see above */
 	struct xarray users;
+
+	struct mutex exposed_lock;	/* see above */
+	struct rb_root_cached exposed;
 
 	struct mutex fault_lock;	/* see above */
 	struct dentry *debugfs;

@@ -245,23 +245,69 @@ TEST(further_ranges_of_a_segment)
 	CHECK_EQ(rmc_read(b.qp, 0, far, b.buf, 8), RMC_S_OUT_OF_RANGE);
 	CHECK_EQ(rmc_read(b.qp, 0, PAGE, b.buf, PAGE), RMC_S_OK);
 	for (i = 1; i < q.max_ranges; i++)
-		CHECK_EQ(rmc_seg_add(a.ctx, p + 64 * i, 64, far * i, 0), 0);
+		CHECK_EQ(rmc_seg_add(a.ctx, p + 6 * PAGE + 64 * i, 64, far * i, 0), 0);
 	CHECK_EQ(rmc_seg_add(a.ctx, p, 64, far * i, 0), -ENOSPC);
 	/* all go with the segment, and the next one has none */
 	CHECK_EQ(rmc_seg_unregister(a.ctx), 0);
 	CHECK_EQ(rmc_seg_add(a.ctx, p, 64, far, 0), -ENOENT);
 	REQUIRE_EQ(rmc_seg_register(a.ctx, p, PAGE, 0), 0);
 	CHECK_EQ(rmc_read(b.qp, 0, far, b.buf, 8), RMC_S_OUT_OF_RANGE);
-	CHECK_EQ(rmc_seg_add(a.ctx, p, 64, far, 0), 0);
+	CHECK_EQ(rmc_seg_add(a.ctx, p + PAGE, 64, far, 0), 0);
 	/* closed with a range in use */
 	end_close(&a);
 	CHECK_EQ(rmc_read(b.qp, 0, far, b.buf, 8), RMC_S_BAD_CONTEXT);
 	end_close(&b);
 }
 
+/*
+ * A line has one RRPP. Where segments are dealt to several, none of their memory is exposed
+ * again; where one worker serves all nodes, as often as one likes.
+ */
+TEST(a_line_has_one_server)
+{
+	struct rmc_query q = { .size = sizeof(q) };
+	uint8_t *p = memory(4 * PAGE);
+	struct end a, b;
+	int again;
+
+	end_open(&a, CTX, 0, 0, 0, 0);
+	end_open(&b, CTX, 1, 0, PAGE, 16);
+	REQUIRE(!ioctl(rmc_fd(a.ctx), RMC_IOC_QUERY, &q));
+	again = q.rrpps > 1 ? -EADDRINUSE : 0;
+	REQUIRE_EQ(rmc_seg_register(a.ctx, p, 2 * PAGE - 128, 0), 0);
+	/* other lines of the same page are other memory */
+	CHECK_EQ(rmc_seg_register(b.ctx, p + 2 * PAGE - 128, PAGE, 0), 0);
+	CHECK_EQ(rmc_seg_unregister(b.ctx), 0);
+	/* one line, all of it, a part that begins and ends in between */
+	CHECK_EQ(rmc_seg_register(b.ctx, p + 2 * PAGE - 192, PAGE, 0), again);
+	CHECK_EQ(rmc_seg_unregister(b.ctx), again ? -ENOENT : 0);
+	CHECK_EQ(rmc_seg_register(b.ctx, p, 2 * PAGE - 128, 0), again);
+	CHECK_EQ(rmc_seg_unregister(b.ctx), again ? -ENOENT : 0);
+	CHECK_EQ(rmc_seg_register(b.ctx, p + PAGE, 64, 0), again);
+	CHECK_EQ(rmc_seg_unregister(b.ctx), again ? -ENOENT : 0);
+	/* refused, it left nothing behind */
+	CHECK_EQ(rmc_seg_register(b.ctx, p + 3 * PAGE, PAGE, 0), 0);
+	CHECK_EQ(rmc_write(b.qp, 0, PAGE, b.buf, PAGE - 128), RMC_S_OK);
+	CHECK_EQ(rmc_read(b.qp, 1, 0, b.buf, PAGE), RMC_S_OK);
+	/* ranges: of another segment, and of the same one at another place */
+	CHECK_EQ(rmc_seg_add(b.ctx, p + PAGE, 64, 8 * PAGE, 0), again);
+	CHECK_EQ(rmc_seg_add(b.ctx, p + 3 * PAGE, 64, 16 * PAGE, 0), again);
+	CHECK_EQ(rmc_seg_add(b.ctx, p + 2 * PAGE, 64, 24 * PAGE, 0), 0);
+	CHECK_EQ(rmc_seg_unregister(a.ctx), 0);
+	/* it is free again, also after a range is withdrawn */
+	CHECK_EQ(rmc_seg_remove(b.ctx, 24 * PAGE), 0);
+	CHECK_EQ(rmc_seg_register(a.ctx, p + 2 * PAGE, 64, 0), 0);
+	end_close(&a);
+	CHECK_EQ(rmc_seg_add(b.ctx, p + 2 * PAGE, 64, 24 * PAGE, 0), 0);
+	end_close(&b);
+	end_open(&a, CTX, 0, 0, 0, 0);
+	CHECK_EQ(rmc_seg_register(a.ctx, p, 4 * PAGE, 0), 0);
+	end_close(&a);
+}
+
 TEST(segment_per_node_and_context)
 {
-	uint8_t *p = memory(PAGE);
+	uint8_t *p = memory(2 * PAGE);
 	struct end a, b;
 	int other;
 
@@ -269,7 +315,7 @@ TEST(segment_per_node_and_context)
 	REQUIRE(!ctx_create(9, 0600, 0, 0) || errno == EEXIST);
 	other = open_ctx(9);
 	REQUIRE(!seg_reg(fd, p, PAGE, 0));
-	CHECK(!seg_reg(other, p, PAGE, 0));
+	CHECK(!seg_reg(other, p + PAGE, PAGE, 0));
 	end_open(&a, CTX, 1, PAGE, 0, 0);
 	end_open(&b, 9, 1, PAGE, 0, 0);
 	end_close(&b);

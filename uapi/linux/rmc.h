@@ -202,10 +202,11 @@ struct rmc_attach {
  * @sabre_mode: with RMC_MEM_OBJECTS: enum rmc_sabre_mode
  * @reserved2: must be 0
  *
- * One segment per context and node: EEXIST for the second. It belongs to the
- * file; the last close removes it. Application memory is pinned, counts against
- * RLIMIT_MEMLOCK, and must be writable private or shared memory. Objects start
- * on 8-byte boundaries; their writers follow <rmc/object.h>.
+ * One segment per context and node: EEXIST for the second. EADDRINUSE: another segment
+ * exposes some of the memory, and a different worker serves it; one worker serves a line.
+ * The segment belongs to the file; the last close removes it. Application memory is pinned,
+ * counts against RLIMIT_MEMLOCK, and must be writable private or shared memory. Objects
+ * start on 8-byte boundaries; their writers follow <rmc/object.h>.
  */
 struct rmc_seg_reg {
 	__u32 size;
@@ -246,7 +247,7 @@ struct rmc_seg_unreg {
  * one that crosses a boundary, or is in no range, completes with RMC_S_OUT_OF_RANGE.
  *
  * ENOENT: no segment. EEXIST: overlaps the segment's first bytes or another range.
- * ENOSPC: there are max_ranges already.
+ * ENOSPC: there are max_ranges already. EADDRINUSE: as of RMC_IOC_SEG_REG.
  */
 struct rmc_seg_add {
 	__u32 size;
