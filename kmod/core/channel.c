@@ -270,20 +270,24 @@ void rmc_in_retire(struct rmc_node *node, u32 ep)
  * @peer: other end
  * @flt: filter; there is none yet
  *
- * Context: worker, does not sleep.
+ * Return: 0, or -ENOMEM: an open channel is not filtered yet, rmc_channel_refresh() tries
+ * again. Context: worker, does not sleep.
  */
-void rmc_channel_add_filter(struct rmc_node *node, u32 peer, struct rmc_filter *flt)
+int rmc_channel_add_filter(struct rmc_node *node, u32 peer, struct rmc_filter *flt)
 {
 	enum rmc_lane lane = flt->lane;
 
 	node->links.filter[lane][peer] = flt;
 	if (lane == RMC_LANE_REQ && node->in[peer]) {
-		rmc_filter_open(&node->links, peer, lane, &node->in[peer]->req);
+		if (!rmc_filter_open(&node->links, peer, lane, &node->in[peer]->req))
+			return -ENOMEM;
 		node->in[peer]->filter = flt;
 	} else if (lane == RMC_LANE_REP && node->out[peer]) {
-		rmc_filter_open(&node->links, peer, lane, &node->out[peer]->rep);
+		if (!rmc_filter_open(&node->links, peer, lane, &node->out[peer]->rep))
+			return -ENOMEM;
 		node->out[peer]->filter = flt;
 	}
+	return 0;
 }
 
 /**
@@ -329,13 +333,12 @@ int rmc_channel_refresh(struct rmc_node *node, enum rmc_lane lane)
 
 		if (!flt && open && rmc_filter_wanted(&node->links, lane)) {
 			flt = rmc_filter_create(f, lane, false);
-			if (flt)
-				rmc_channel_add_filter(node, i, flt);
-			else
-				err = -ENOMEM;
+			err = flt ? err : -ENOMEM;
 		}
-		if (flt && lane == RMC_LANE_REP)
-			rmc_model_path(&f->model, node->nid, rmc_endpoint_nid(f, i), &flt->path);
+		if (flt && open && !flt->rx)
+			err = rmc_channel_add_filter(node, i, flt) ?: err;
+		else if (flt && !rmc_filter_route(&node->links, i, flt))
+			err = -ENOMEM;
 	}
 	return err;
 }

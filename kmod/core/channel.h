@@ -82,7 +82,7 @@ struct rmc_in *rmc_in_open(struct rmc_node *node, u32 ep);
 void rmc_in_close(struct rmc_node *node, u32 ep);
 void rmc_in_retire(struct rmc_node *node, u32 ep);
 bool rmc_node_linked(struct rmc_node *node, u32 ep, u32 *epoch);
-void rmc_channel_add_filter(struct rmc_node *node, u32 peer, struct rmc_filter *flt);
+int rmc_channel_add_filter(struct rmc_node *node, u32 peer, struct rmc_filter *flt);
 bool rmc_channel_del_filter(struct rmc_node *node, u32 peer, enum rmc_lane lane);
 int rmc_channel_refresh(struct rmc_node *node, enum rmc_lane lane);
 

@@ -63,10 +63,10 @@ static bool announce(struct rmc_node *node, struct rmc_out *out, struct rmc_itt_
 	if (out->announcing != RMC_TID_NONE || out->xfers >= RMC_XFERS || !out->credits ||
 	    !may_hold(node, out, 0) || better_later(node, out, e))
 		return false;
+	if (rmc_os_filters() && out->filter)
+		rmc_model_send(&node->links, out->filter, &out->req, 0);
 	rmc_ring_put(&out->req, rmc_req_word0(e->op, e->qp->ctx_id, e->gen, tid),
 		     rmc_announce_word1(e->offset, e->length));
-	if (rmc_os_filters() && out->filter)
-		rmc_model_sent(&node->links, out->filter, &out->req, 0);
 	rmc_account_requests(node, e->nid, tid, 1, 0);
 	e->qp->waited = 0;
 	out->announcing = tid;
@@ -176,9 +176,9 @@ static __always_inline void inject_packet(struct rmc_node *node, struct rmc_out 
 
 	rmc_op_load(e, &out->req, e->offset + e->sent, len);
 	out->req.pay_pos += req_lines;
-	rmc_ring_put(&out->req, rmc_req_word0(e->op, e->qp->ctx_id, e->gen, tid), word1);
 	if (rmc_os_filters() && unlikely(out->filter))
-		rmc_model_sent(&node->links, out->filter, &out->req, req_lines);
+		rmc_model_send(&node->links, out->filter, &out->req, req_lines);
+	rmc_ring_put(&out->req, rmc_req_word0(e->op, e->qp->ctx_id, e->gen, tid), word1);
 	out->credits--;
 	out->req_lines -= req_lines;
 	out->rep_lines -= rep_lines;

@@ -7,7 +7,7 @@
  *   rmc/links       from=1 to=0 lane=both loss=10000 delay_ns=5000 seed=7
  *                   from=any to=0 clear
  *   rmc/nodes       node=0 slow_ns=1000 stop=1
- *   rmc/model       topology=torus3d dims=8x8x4 hop_ns=35 base_ns=120 mbps=80000
+ *   rmc/model       topology=torus3d dims=8x8x4 hop_ns=35 base_ns=120 mbps=80000 one_way=0
  *   rmc/timeout_ms  rmc/retries
  *
  * A link is configured where its packets arrive: @to must be a node of this kernel.
@@ -52,6 +52,10 @@ MODULE_PARM_DESC(local_ns, "link model: nanoseconds that posting and seeing a co
 static unsigned int link_mbps;
 module_param(link_mbps, uint, 0444);
 MODULE_PARM_DESC(link_mbps, "link model: megabits per second of a link in each direction (default 0: unlimited)");
+
+static bool one_way;
+module_param(one_way, bool, 0444);
+MODULE_PARM_DESC(one_way, "link model: each way for itself, and the servers' ports, where all nodes are in this kernel (default 0)");
 
 static unsigned int retries;
 module_param(retries, uint, 0444);
@@ -100,31 +104,34 @@ struct change {
 	const struct rmc_fault *fault;
 	u64 seed;
 	struct rmc_filter *filter;	/* in: new filter to install; out: filter to free */
-	u32 slow_ns;
+	u32 slow_ns;			/* SLOW_KEPT: unchanged */
 	bool stop;
 };
+
+#define SLOW_KEPT	(~0U)
 
 static int set_filter(void *arg)
 {
 	struct change *c = arg;
 	struct rmc_filter *flt = c->node->links.filter[c->lane][c->peer];
+	int err = 0;
 
 	if (!flt) {
 		flt = c->filter;
 		c->filter = NULL;
-		rmc_channel_add_filter(c->node, c->peer, flt);
+		err = rmc_channel_add_filter(c->node, c->peer, flt);
 	}
 	rmc_filter_set(flt, c->fault, c->seed);
 	/* a cut link is an event: have peers polled */
 	rmc_os_inc_release(&c->node->fabric->changes);
-	return 0;
+	return err;
 }
 
 static int refresh(void *arg)
 {
 	struct change *c = arg;
 
-	if (c->lane == RMC_LANE_REQ)
+	if (c->slow_ns != SLOW_KEPT)
 		c->node->links.slow_ns = c->slow_ns;
 	return rmc_channel_refresh(c->node, c->lane);
 }
@@ -188,13 +195,14 @@ static int set_link(struct rmc_node *node, u32 peer, enum rmc_lane lane,
 	struct change c = {
 		.node = node, .peer = peer, .lane = lane, .fault = fault, .seed = seed,
 	};
+	int err;
 
 	c.filter = rmc_filter_create(node->fabric, lane, true);
 	if (!c.filter)
 		return -ENOMEM;
-	rmc_worker_call(worker_of(node, lane), set_filter, &c);
+	err = rmc_worker_call(worker_of(node, lane), set_filter, &c);
 	rmc_filter_destroy(c.filter);
-	return 0;
+	return err;
 }
 
 static int refresh_node(struct rmc_node *node, enum rmc_lane lane, u32 slow_ns)
@@ -215,12 +223,24 @@ static int set_model(struct rmc_device *rmc, const struct rmc_model *m)
 		       m->dim[2], f->nodes);
 	if (err)
 		return err;
+	if (m->one_way && f->sync) {
+		pr_err("each way for itself can only be modelled where all nodes are in one kernel: fabric=loopback\n");
+		return -EXDEV;
+	}
+	if (m->one_way && !f->shared)
+		f->shared = rmc_model_share(f->nodes, f->endpoints);
+	if (m->one_way && !f->shared)
+		return -ENOMEM;
 	WRITE_ONCE(rmc_filters, true);
 	/* channels that are opened meanwhile are refreshed below */
 	f->model = *m;
 	for (i = 0; i < rmc->port->locals; i++)
-		for (u = 0; u < rmc_fabric_units(f); u++)
-			err = refresh_node(rmc->node[i]->unit[u], RMC_LANE_REP, 0) ?: err;
+		for (u = 0; u < rmc_fabric_units(f); u++) {
+			struct rmc_node *unit = rmc->node[i]->unit[u];
+
+			err = refresh_node(unit, RMC_LANE_REQ, SLOW_KEPT) ?: err;
+			err = refresh_node(unit, RMC_LANE_REP, SLOW_KEPT) ?: err;
+		}
 	sweep(rmc);
 	return err;
 }
@@ -425,6 +445,7 @@ static int write_nodes(struct rmc_device *rmc, char *line)
 static int write_model(struct rmc_device *rmc, char *line)
 {
 	struct rmc_model m = { };
+	u32 each_way = 0;
 	char *word;
 	int err;
 	const struct number numbers[] = {
@@ -432,6 +453,7 @@ static int write_model(struct rmc_device *rmc, char *line)
 		{ "base_ns", &m.base_ns, NULL, RMC_MODEL_NS_MAX },
 		{ "local_ns", &m.local_ns, NULL, RMC_MODEL_NS_MAX },
 		{ "mbps", &m.mbps, NULL, U32_MAX },
+		{ "one_way", &each_way, NULL, 1 },
 		{ }
 	};
 
@@ -453,6 +475,7 @@ static int write_model(struct rmc_device *rmc, char *line)
 		if (err < 0)
 			return err;
 	}
+	m.one_way = each_way;
 	return set_model(rmc, &m);
 }
 
@@ -501,9 +524,9 @@ static void show_model(struct rmc_device *rmc, struct seq_file *m)
 {
 	const struct rmc_model *model = &rmc->port->fabric.model;
 
-	seq_printf(m, "topology=%s dims=%ux%ux%u hop_ns=%u base_ns=%u local_ns=%u mbps=%u\n",
+	seq_printf(m, "topology=%s dims=%ux%ux%u hop_ns=%u base_ns=%u local_ns=%u mbps=%u one_way=%u\n",
 		   topology_names[model->topology], model->dim[0], model->dim[1], model->dim[2],
-		   model->hop_ns, model->base_ns, model->local_ns, model->mbps);
+		   model->hop_ns, model->base_ns, model->local_ns, model->mbps, model->one_way);
 }
 
 /* ---- files ---- */
@@ -602,7 +625,7 @@ DEFINE_DEBUGFS_ATTRIBUTE(retries_fops, retries_get, retries_set, "%llu\n");
 /* Logs the errors that have no message of their own: dimensions, and too long times. */
 static int tell_no_sense(int err)
 {
-	if (err)
+	if (err && err != -EXDEV)
 		pr_err("the link model makes no sense: give dims= like 8x8x4 that hold all nodes, and times below %u ns\n",
 		       RMC_MODEL_NS_MAX);
 	return err;
@@ -624,6 +647,7 @@ int rmc_fault_parse(struct rmc_config *cfg)
 		return 0;
 	*m = (struct rmc_model){
 		.hop_ns = hop_ns, .base_ns = base_ns, .local_ns = local_ns, .mbps = link_mbps,
+		.one_way = one_way,
 	};
 	err = find_name(topology_names, ARRAY_SIZE(topology_names), topology);
 	if (err < 0) {

@@ -114,6 +114,7 @@ struct rmc_fabric_ops {
  * @dead_ms: see RMC_DEAD_MS
  * @retries: how often an idempotent operation is retried before it times out
  * @model: link model
+ * @shared: of the link model, where all kernels of the fabric share a clock; else NULL
  * @node: shared node table
  * @bell: shared doorbells, RMC_LANES per endpoint
  * @sync: shared, [own endpoint * nodes + peer]; NULL when all nodes are in this
@@ -140,6 +141,7 @@ struct rmc_fabric {
 	u32 dead_ms;
 	u32 retries;
 	struct rmc_model model;
+	struct rmc_model_shared *shared;
 	struct rmc_region_node *node;
 	struct rmc_doorbell *bell;
 	u32 *sync;

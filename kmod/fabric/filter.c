@@ -13,17 +13,18 @@ static void *zalloc(size_t bytes, bool may_sleep)
  * rmc_links_init() - initialize the links of a unit, without filters
  * @l: links of a unit
  * @f: fabric
- * @nid: node id of the unit
+ * @ep: endpoint of the unit
  *
  * Return: 0 or -ENOMEM; rmc_links_destroy() frees what was allocated.
  * Context: may sleep.
  */
-int rmc_links_init(struct rmc_links *l, struct rmc_fabric *f, u32 nid)
+int rmc_links_init(struct rmc_links *l, struct rmc_fabric *f, u32 ep)
 {
 	enum rmc_lane lane;
 
 	l->fabric = f;
-	l->nid = nid;
+	l->nid = rmc_endpoint_nid(f, ep);
+	l->ep = ep;
 	for (lane = 0; lane < RMC_LANES; lane++) {
 		l->filter[lane] = rmc_os_zalloc(f->endpoints * sizeof(*l->filter[lane]));
 		if (!l->filter[lane])
@@ -77,9 +78,9 @@ struct rmc_filter *rmc_filter_create(const struct rmc_fabric *f, enum rmc_lane l
 	if (ring)
 		rmc_ring_init(&flt->tx, ring, f->ring_order + 1, f->pay_order + 1);
 	if (lane == RMC_LANE_REP)
-		flt->sent_ns = zalloc(sizeof(u64) << f->ring_order, may_sleep);
+		flt->own_sent = zalloc(sizeof(u64) << f->ring_order, may_sleep);
 	if (!ring || !flt->heap || !flt->pool || !flt->next ||
-	    (lane == RMC_LANE_REP && !flt->sent_ns)) {
+	    (lane == RMC_LANE_REP && !flt->own_sent)) {
 		rmc_filter_destroy(flt);
 		return NULL;
 	}
@@ -94,7 +95,7 @@ void rmc_filter_destroy(struct rmc_filter *flt)
 {
 	if (!flt)
 		return;
-	rmc_os_free(flt->sent_ns);
+	rmc_os_free(flt->own_sent);
 	rmc_os_free(flt->next);
 	rmc_os_free(flt->pool);
 	rmc_os_free(flt->heap);
@@ -222,8 +223,40 @@ static void release(struct rmc_filter *flt, const struct rmc_packet *p)
  */
 bool rmc_filter_wanted(const struct rmc_links *l, enum rmc_lane lane)
 {
-	return lane == RMC_LANE_REP ? l->fabric->model.topology != RMC_TOPOLOGY_NONE :
-				      l->slow_ns != 0;
+	const struct rmc_model *m = &l->fabric->model;
+
+	if (m->topology != RMC_TOPOLOGY_NONE && (lane == RMC_LANE_REP || m->one_way))
+		return true;
+	return lane == RMC_LANE_REQ && l->slow_ns;
+}
+
+/**
+ * rmc_filter_route() - what the link model says of a link, from now on
+ * @l: links of the unit; the caller is the lane's worker
+ * @peer: other end
+ * @flt: filter of the link
+ *
+ * Return: false: no memory, ask again. Context: worker, does not sleep.
+ */
+bool rmc_filter_route(struct rmc_links *l, u32 peer, struct rmc_filter *flt)
+{
+	struct rmc_fabric *f = l->fabric;
+	bool req = flt->lane == RMC_LANE_REQ;
+	u64 *sent;
+
+	if (!f->model.one_way) {
+		flt->sent = flt->own_sent;
+	} else {
+		sent = rmc_model_sent_times(f->shared, req ? peer : l->ep, req ? l->ep : peer,
+					    f->ring_order);
+		if (!sent)
+			return false;
+		flt->sent = sent;
+	}
+	flt->one_way = f->model.one_way;
+	flt->peer_nid = rmc_endpoint_nid(f, peer);
+	rmc_model_path(&f->model, l->nid, flt->peer_nid, &flt->path);
+	return true;
 }
 
 /**
@@ -250,13 +283,13 @@ bool rmc_filter_open(struct rmc_links *l, u32 peer, enum rmc_lane lane, struct r
 	}
 	if (!flt)
 		return true;
-	if (lane == RMC_LANE_REP)
-		rmc_model_path(&f->model, l->nid, rmc_endpoint_nid(f, peer), &flt->path);
+	if (!rmc_filter_route(l, peer, flt))
+		return false;
 	if (flt->rx)
 		return true;
 	reset_pool(flt);
-	if (flt->sent_ns)
-		memset(flt->sent_ns, 0, sizeof(u64) << rx->order);
+	if (flt->own_sent)
+		memset(flt->own_sent, 0, sizeof(u64) << rx->order);
 	flt->wire = *rx;
 	/* the private ring starts with empty descriptors, at the first lap */
 	memset(flt->tx.desc, 0, sizeof(*flt->tx.desc) << flt->tx.order);
@@ -298,6 +331,7 @@ bool rmc_filter_drain(struct rmc_filter *flt)
 	u32 i;
 
 	flt->fault = none;
+	flt->one_way = false;
 	memset(&flt->path, 0, sizeof(flt->path));
 	if (!flt->rx)
 		return true;
@@ -339,7 +373,6 @@ static bool take(struct rmc_links *l, struct rmc_filter *flt, u64 now, struct rm
 		p->line = store(flt, copy);
 	} else {
 		flt->stats.lost++;
-		p->due_ns = now;
 		p->word0 |= flt->lane == RMC_LANE_REQ ? RMC_REQ_LOST : RMC_REP_LOST;
 	}
 	return true;

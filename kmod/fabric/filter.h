@@ -87,7 +87,10 @@ struct rmc_packet {
  * @frees: number of free lines
  * @seq: packets taken so far
  * @rng: state of the stages' random numbers, never 0
- * @sent_ns: by slot of the request ring, when the last bit of the request left
+ * @peer_nid: node at the other end
+ * @one_way: the link model treats each way separately
+ * @sent: by slot of the request ring, when the last bit of the request left; NULL: unknown
+ * @own_sent: the same, of a requester whose clock the server does not share
  * @stats: counters
  */
 struct rmc_filter {
@@ -108,7 +111,10 @@ struct rmc_filter {
 	u32 frees;
 	u32 seq;
 	u64 rng;
-	u64 *sent_ns;
+	u32 peer_nid;
+	bool one_way;
+	u64 *sent;
+	u64 *own_sent;
 	struct rmc_filter_stats stats;
 };
 
@@ -116,6 +122,7 @@ struct rmc_filter {
  * struct rmc_links - the receiving ends of all links of one unit
  * @fabric: fabric
  * @nid: node id of the unit
+ * @ep: its endpoint
  * @filter: per lane by peer's endpoint, filters of incoming packets; NULL: none. The RCP's
  *	worker owns those of replies, the RRPP's those of requests
  * @port: ports of the link model (RGP, RCP)
@@ -125,13 +132,14 @@ struct rmc_filter {
 struct rmc_links {
 	struct rmc_fabric *fabric;
 	u32 nid;
+	u32 ep;
 	struct rmc_filter **filter[RMC_LANES];
 	struct rmc_port_time port[RMC_PORTS];
 	u32 slow_ns;
 	u64 slow_until;
 };
 
-int rmc_links_init(struct rmc_links *l, struct rmc_fabric *f, u32 nid);
+int rmc_links_init(struct rmc_links *l, struct rmc_fabric *f, u32 ep);
 void rmc_links_destroy(struct rmc_links *l);
 
 struct rmc_filter *rmc_filter_create(const struct rmc_fabric *f, enum rmc_lane lane,
@@ -139,6 +147,7 @@ struct rmc_filter *rmc_filter_create(const struct rmc_fabric *f, enum rmc_lane l
 void rmc_filter_destroy(struct rmc_filter *flt);
 
 void rmc_filter_set(struct rmc_filter *flt, const struct rmc_fault *fault, u64 seed);
+bool rmc_filter_route(struct rmc_links *l, u32 peer, struct rmc_filter *flt);
 bool rmc_filter_open(struct rmc_links *l, u32 peer, enum rmc_lane lane, struct rmc_ring *rx);
 bool rmc_filter_drain(struct rmc_filter *flt);
 void rmc_filter_close(struct rmc_filter *flt);
@@ -147,8 +156,8 @@ bool rmc_filter_idle(const struct rmc_links *l, const struct rmc_filter *flt);
 
 void rmc_filter_pump(struct rmc_links *l, struct rmc_filter *flt);
 
-/* A request was sent just now: see model.c */
-void rmc_model_sent(struct rmc_links *l, struct rmc_filter *flt, const struct rmc_ring *req,
+/* A request is sent: see model.c */
+void rmc_model_send(struct rmc_links *l, struct rmc_filter *flt, const struct rmc_ring *req,
 		    u32 lines);
 
 /* Payload lines of a packet; one that claims more than there can be has none. */

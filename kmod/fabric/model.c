@@ -91,10 +91,15 @@ void rmc_model_path(const struct rmc_model *m, u32 from, u32 to, struct rmc_path
 		return;
 	path->rtt_ns = 2ULL * rmc_model_hops(m, from, to) * m->hop_ns + m->base_ns;
 	path->rtt_ns -= min_t(u64, path->rtt_ns, m->local_ns);
+	path->request_ns = (u64)rmc_model_hops(m, from, to) * m->hop_ns;
+	path->reply_ns = path->request_ns + m->base_ns;
+	path->reply_ns -= min_t(u64, path->reply_ns, m->local_ns);
 	/* 8 bits x 10^9 fs/us / (bits per us) */
 	if (m->mbps && from != to)
 		path->byte_fs = rmc_os_div(8000000000ULL, m->mbps);
 	for (i = 0; i < n; i++) {
+		if (steps(to % m->dim[i], from % m->dim[i], m->dim[i], &up) && first)
+			path->back = 2 * i + !up;
 		if (steps(from % m->dim[i], to % m->dim[i], m->dim[i], &up)) {
 			/* requests leave in the lowest dimension, replies arrive
 			 * in the highest, both in the shorter direction
@@ -110,43 +115,167 @@ void rmc_model_path(const struct rmc_model *m, u32 from, u32 to, struct rmc_path
 }
 
 /**
- * rmc_stage_model() - replies arrive when the model lets them
+ * rmc_model_share() - make what both ends of all links see
+ * @nodes: of the fabric
+ * @endpoints: of the fabric
+ *
+ * Return: what rmc_fabric.shared is to point to, or NULL when out of memory.
+ * Context: may sleep.
+ */
+struct rmc_model_shared *rmc_model_share(u32 nodes, u32 endpoints)
+{
+	struct rmc_model_shared *s = rmc_os_zalloc(sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->nodes = nodes;
+	s->endpoints = endpoints;
+	s->port = rmc_os_zalloc(nodes * sizeof(*s->port));
+	s->sent = rmc_os_zalloc((size_t)endpoints * endpoints * sizeof(*s->sent));
+	if (!s->port || !s->sent) {
+		rmc_model_unshare(s);
+		return NULL;
+	}
+	return s;
+}
+
+/**
+ * rmc_model_unshare() - mirror of rmc_model_share(); no node is there any more
+ * @s: what it returned, or NULL
+ *
+ * Context: may sleep.
+ */
+void rmc_model_unshare(struct rmc_model_shared *s)
+{
+	size_t i;
+
+	if (!s)
+		return;
+	for (i = 0; s->sent && i < (size_t)s->endpoints * s->endpoints; i++)
+		rmc_os_free_atomic(s->sent[i]);
+	rmc_os_free(s->sent);
+	rmc_os_free(s->port);
+	rmc_os_free(s);
+}
+
+/**
+ * rmc_model_sent_times() - when the requests of a channel left, by slot
+ * @s: shared by both ends, either of which may be the first to ask
+ * @requester: its endpoint
+ * @server: its endpoint
+ * @ring_order: log2 of slots
+ *
+ * Return: times, which stay until rmc_model_unshare(); NULL: no memory, ask again.
+ * Context: worker, does not sleep.
+ */
+u64 *rmc_model_sent_times(struct rmc_model_shared *s, u32 requester, u32 server, u32 ring_order)
+{
+	u64 **place = &s->sent[(size_t)requester * s->endpoints + server];
+	u64 *times = READ_ONCE(*place), *other;
+
+	if (times)
+		return times;
+	times = rmc_os_zalloc_atomic(sizeof(*times) << ring_order);
+	if (!times)
+		return NULL;
+	/* a full barrier: the other end sees zeros */
+	other = (u64 *)(uintptr_t)rmc_os_cas64((u64 *)place, 0, (uintptr_t)times);
+	if (!other)
+		return times;
+	rmc_os_free_atomic(times);
+	return other;
+}
+
+/* Another packet leaves by a port that workers share, at @ready or later. Returns when. */
+static u64 leave_shared(u64 *out_ns, u64 ready, u64 ns)
+{
+	u64 was, due;
+
+	do {
+		was = READ_ONCE(*out_ns);
+		due = max(was, ready) + ns;
+	} while (rmc_os_cas64(out_ns, was, due) != was);
+	return due;
+}
+
+/* Its last bit comes in at @last, or later where the port is busy with others. */
+static u64 enter_shared(u64 *in_ns, u64 last, u64 ns)
+{
+	u64 was, due;
+
+	do {
+		was = READ_ONCE(*in_ns);
+		due = max(last, was + ns);
+	} while (rmc_os_cas64(in_ns, was, due) != was);
+	return due;
+}
+
+/* Each way for itself. */
+static u64 one_way_due(struct rmc_links *l, struct rmc_filter *flt, u32 bytes, u64 now)
+{
+	const struct rmc_path *path = &flt->path;
+	struct rmc_model_shared *s = l->fabric->shared;
+	u64 ns = rmc_path_ns(path, bytes), due;
+
+	if (flt->lane == RMC_LANE_REQ) {
+		due = flt->sent[flt->wire.pos & flt->wire.mask] + path->request_ns;
+	} else {
+		due = path->byte_fs ? leave_shared(&s->port[flt->peer_nid][path->back].out_ns,
+						   now, ns) : now;
+		due += path->reply_ns;
+	}
+	if (path->byte_fs)
+		due = enter_shared(&s->port[l->nid][path->in].in_ns, due, ns);
+	return due;
+}
+
+/* Replies, until the round trip is over. */
+static u64 round_trip_due(struct rmc_links *l, struct rmc_filter *flt, u32 bytes, u64 now)
+{
+	const struct rmc_path *path = &flt->path;
+	/* replies come in the order of requests, but for those that the server held
+	 * (ring.h): then this is the time of a neighbour
+	 */
+	u64 sent = flt->sent[flt->wire.pos & flt->wire.mask], due = sent + path->rtt_ns;
+
+	if (!sent)
+		return now;
+	flt->stats.flight_ns += now - sent;
+	if (path->byte_fs) {
+		struct rmc_port_time *port = &l->port[path->in];
+
+		due = max(max(due, port->in_ns), now);
+		due += rmc_path_ns(path, bytes);
+		port->in_ns = due;
+	}
+	return due;
+}
+
+/**
+ * rmc_stage_model() - packets arrive when the link model lets them
  * @l: links of the unit
  * @flt: filter
  * @p: packet
  * @now: time, nanoseconds
- *
- * Replies come in the order of requests, but for those that the server held (ring.h): then
- * the time of sending is a neighbour's.
  *
  * Return: see stage.h. Context: worker, does not sleep.
  */
 bool rmc_stage_model(struct rmc_links *l, struct rmc_filter *flt, struct rmc_packet *p, u64 now)
 {
 	const struct rmc_path *path = &flt->path;
-	u64 sent, due;
+	u32 bytes = RMC_PACKET_HEADER + rmc_packet_payload(flt, p) * RMC_LINE;
+	u64 due = now;
 
-	if (flt->lane != RMC_LANE_REP || !(path->rtt_ns + path->byte_fs))
-		return true;
-	sent = flt->sent_ns[flt->wire.pos & flt->wire.mask];
-	if (!sent)
-		return true;
-	due = sent + path->rtt_ns;
-	flt->stats.flight_ns += now - sent;
-	if (path->byte_fs) {
-		struct rmc_port_time *port = &l->port[path->in];
-
-		due = max(max(due, port->in_ns), p->due_ns);
-		due += rmc_path_ns(path, RMC_PACKET_HEADER +
-				   rmc_packet_payload(flt, p) * RMC_LINE);
-		port->in_ns = due;
-	}
+	if (flt->one_way)
+		due = one_way_due(l, flt, bytes, now);
+	else if (flt->lane == RMC_LANE_REP && path->rtt_ns + path->byte_fs)
+		due = round_trip_due(l, flt, bytes, now);
 	p->due_ns = max(due, p->due_ns);
 	return true;
 }
 
 /**
- * rmc_model_sent() - a request was put into the ring just now
+ * rmc_model_send() - a request is about to be put into the ring
  * @l: links of the unit; the caller is its RGP worker
  * @flt: filter of the channel's replies
  * @req: the channel's request ring
@@ -154,20 +283,26 @@ bool rmc_stage_model(struct rmc_links *l, struct rmc_filter *flt, struct rmc_pac
  *
  * Context: worker, does not sleep.
  */
-void rmc_model_sent(struct rmc_links *l, struct rmc_filter *flt, const struct rmc_ring *req,
+void rmc_model_send(struct rmc_links *l, struct rmc_filter *flt, const struct rmc_ring *req,
 		    u32 lines)
 {
-	u64 now;
+	const struct rmc_path *path = &flt->path;
+	u64 now, ns;
 
-	if (!(flt->path.rtt_ns + flt->path.byte_fs))
+	if (!flt->sent || !(path->rtt_ns + path->request_ns + path->byte_fs))
 		return;
 	now = rmc_os_now_ns();
-	if (flt->path.byte_fs) {
-		struct rmc_port_time *port = &l->port[flt->path.out];
+	if (path->byte_fs) {
+		ns = rmc_path_ns(path, RMC_PACKET_HEADER + lines * RMC_LINE);
+		if (flt->one_way) {
+			now = leave_shared(&l->fabric->shared->port[l->nid][path->out].out_ns,
+					   now, ns);
+		} else {
+			struct rmc_port_time *port = &l->port[path->out];
 
-		now = max(now, port->out_ns) +
-		      rmc_path_ns(&flt->path, RMC_PACKET_HEADER + lines * RMC_LINE);
-		port->out_ns = now;
+			now = max(now, port->out_ns) + ns;
+			port->out_ns = now;
+		}
 	}
-	flt->sent_ns[(req->pos - 1) & req->mask] = now;
+	WRITE_ONCE(flt->sent[req->pos & req->mask], now);
 }

@@ -13,6 +13,13 @@
  * port for the time that its bytes take. A reply does the same with its incoming port.
  * Routes are in dimension order, the lowest first. Contention on the links between other
  * nodes is not modelled.
+ *
+ * If both ends share a clock and memory (loopback, simulation), each way can be modelled
+ * separately (@one_way). A request then takes its time before the server acts, and every
+ * packet occupies a port of both nodes:
+ *
+ *   request   port out --- hops ---> port in      due = sent + hops x hop
+ *   reply     port in <--- hops --- port out      due = left + hops x hop + base - local
  */
 #ifndef RMC_MODEL_H
 #define RMC_MODEL_H
@@ -41,6 +48,7 @@ enum rmc_topology {
  * @base_ns: service time at the destination, added once per round trip
  * @local_ns: time that posting and completion take in the emulator; subtracted
  * @mbps: bandwidth of a link in one direction, megabits per second; 0: unlimited
+ * @one_way: each way for itself; needs struct rmc_model_shared
  */
 struct rmc_model {
 	u32 topology;
@@ -49,31 +57,57 @@ struct rmc_model {
 	u32 base_ns;
 	u32 local_ns;
 	u32 mbps;
+	bool one_way;
 };
 
 /**
  * struct rmc_path - the model as one requester sees one destination
  * @rtt_ns: added between sending and delivering the reply
+ * @request_ns: with one_way: between sending a request and serving it
+ * @reply_ns: likewise, between a reply's leaving and delivering it
  * @byte_fs: femtoseconds per byte of a link; 0: unlimited
- * @out: port that requests leave by
- * @in: port that replies come in by
+ * @out: port that packets to the other node leave by
+ * @in: port that its packets come in by
+ * @back: port of the other node that its packets leave by
  */
 struct rmc_path {
 	u64 rtt_ns;
+	u64 request_ns;
+	u64 reply_ns;
 	u64 byte_fs;
 	u8 out;
 	u8 in;
+	u8 back;
 };
 
 /**
  * struct rmc_port_time - a port of a node (RGP, RCP)
- * @out_ns: when it is free for the next request
- * @in_ns: when it is free for the next reply
+ * @out_ns: when it is free for the next outgoing packet
+ * @in_ns: when it is free for the next incoming packet
  */
 struct rmc_port_time {
 	u64 out_ns;
 	u64 in_ns;
 };
+
+/**
+ * struct rmc_model_shared - what both ends of all links see, of kernels with one clock
+ * @nodes: of the fabric
+ * @endpoints: of the fabric
+ * @port: of each node; written by all workers
+ * @sent: by requester's and server's endpoint, by slot of the request ring: when the last
+ *	bit of a request left; NULL until the channel has a filter
+ */
+struct rmc_model_shared {
+	u32 nodes;
+	u32 endpoints;
+	struct rmc_port_time (*port)[RMC_PORTS];
+	u64 **sent;
+};
+
+struct rmc_model_shared *rmc_model_share(u32 nodes, u32 endpoints);
+void rmc_model_unshare(struct rmc_model_shared *s);
+u64 *rmc_model_sent_times(struct rmc_model_shared *s, u32 requester, u32 server, u32 ring_order);
 
 int rmc_model_check(const struct rmc_model *m, u32 nodes);
 u32 rmc_model_hops(const struct rmc_model *m, u32 from, u32 to);

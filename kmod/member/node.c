@@ -57,7 +57,7 @@ static struct rmc_node *create_unit(struct rmc_fabric *f, u32 ep, u32 itt_entrie
 	node->out_epoch = rmc_os_zalloc(f->nodes * sizeof(u32));
 	if (!node->out || !node->in || !node->out_epoch ||
 	    rmc_itt_init(&node->itt, itt_entries) ||
-	    rmc_links_init(&node->links, f, node->nid)) {
+	    rmc_links_init(&node->links, f, node->ep)) {
 		destroy_unit(node);
 		return NULL;
 	}

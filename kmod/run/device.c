@@ -54,6 +54,8 @@ static void destroy_nodes(struct rmc_device *rmc)
 	for (i = 0; rmc->node && i < rmc->port->locals; i++)
 		if (rmc->node[i])
 			rmc_node_destroy(rmc->node[i]);
+	rmc_model_unshare(rmc->port->fabric.shared);
+	rmc->port->fabric.shared = NULL;
 	kvfree(rmc->port->fabric.local);
 	rmc->port->fabric.local = NULL;
 	kvfree(rmc->node);

@@ -194,6 +194,15 @@ TEST(delay_and_the_link_model)
 		CHECK(!rmc_read(e.qp, 1, 0, e.buf, 64));
 	CHECK(ms() - t0 >= 99);
 	CHECK(ms() - t0 < 1000);
+	/* each way for itself: all nodes are in this kernel */
+	CHECK_EQ(debugfs_write("model", "topology=crossbar hop_ns=20000000 one_way=1"), 0);
+	CHECK_EQ(debugfs_value("model", "topology=crossbar", "one_way"), 1);
+	t0 = ms();
+	for (i = 0; i < 3; i++)
+		CHECK(!rmc_write(e.qp, 1, 0, e.buf, 64));
+	CHECK(ms() - t0 >= 119);
+	CHECK(ms() - t0 < 1000);
+	CHECK_EQ(debugfs_write("model", "topology=crossbar one_way=2"), ERANGE);
 	CHECK_EQ(debugfs_write("model", "topology=none"), 0);
 	CHECK_EQ(debugfs_write("nodes", "node=1 slow_ns=20000000"), 0);
 	t0 = ms();

@@ -242,6 +242,132 @@ static void test_queue(struct queue q)
 	tap_result(name);
 }
 
+/* ---- the ports of a server that several ask ---- */
+
+#define CLIENTS	8
+
+struct port {
+	double load;		/* 0: all that the clients can ask for */
+	int write;
+	int lines;
+	int ops;		/* of each client */
+	/* out, of all clients */
+	uint64_t first, last;	/* ns */
+	uint64_t waits;
+};
+
+static uint64_t packet_ns(const struct port *p)
+{
+	return HEADER + p->lines * LINE;
+}
+
+static void ask(struct rmc_qp *qp, const struct port *p)
+{
+	int slot = rmc_wait_for_slot(qp, NULL);
+
+	if (p->write)
+		rmc_write_async(qp, slot, 1, 0, lbuf, p->lines * LINE);
+	else
+		rmc_read_async(qp, slot, 1, 0, lbuf, p->lines * LINE);
+}
+
+static void saturate(void *arg)
+{
+	struct rmc_qp *qp = begin();
+	struct rmc_completion c;
+	struct port *p = arg;
+	int i;
+
+	rmc_sim_sleep_until(100000);
+	p->first = rmc_sim_now();
+	for (i = 0; i < p->ops; i++) {
+		if (rmc_qp_in_flight(qp) == 16)
+			CHECK_EQ(rmc_cq_wait(qp, &c), 0);
+		ask(qp, p);
+	}
+	CHECK_EQ(rmc_drain_cq(qp, NULL), 0);
+	if (rmc_sim_now() > p->last)
+		p->last = rmc_sim_now();
+}
+
+/* One operation at a time, at random times: what it takes more than it would alone. */
+static void poisson(void *arg)
+{
+	double gap, rest = 0;
+	struct rmc_qp *qp = begin();
+	struct port *p = arg;
+	struct rmc_completion c;
+	uint64_t at[ENTRIES], next = 100000;
+	int i = 0, done = 0, slot;
+
+	while (done < p->ops) {
+		while (rmc_cq_next(qp, &c)) {
+			p->waits += rmc_sim_now() - at[c.slot] - RTT_NS - HEADER - packet_ns(p);
+			done++;
+		}
+		if (i < p->ops && rmc_sim_now() >= next) {
+			slot = rmc_wait_for_slot(qp, NULL);
+			at[slot] = rmc_sim_now();
+			rmc_read_async(qp, slot, 1, 0, lbuf, p->lines * LINE);
+			gap = -log(uniform()) * packet_ns(p) * CLIENTS / p->load + rest;
+			rest = gap - (uint64_t)gap;
+			next += (uint64_t)gap;
+			i++;
+			continue;
+		}
+		rmc_sim_wait_until(i < p->ops ? next : rmc_sim_now() + 1000000);
+	}
+}
+
+static void clients(struct port *p, int one_way, void (*fn)(void *))
+{
+	struct rmc_sim_options o = {
+		.nodes = CLIENTS + 1, .topology = 1, .hop_ns = RTT_NS / 2, .mbps = 8000,
+		.mtu = 4096, .itt = ENTRIES, .seed = 5, .one_way = one_way,
+	};
+	int i;
+
+	CHECK_EQ(rmc_sim_init(&o), 0);
+	rmc_sim_spawn(1, serve, NULL);
+	for (i = 0; i <= CLIENTS; i++)
+		if (i != 1)
+			rmc_sim_spawn(i, fn, p);
+	CHECK_EQ(rmc_sim_run(), 0);
+	rmc_sim_fini();
+}
+
+/* Bytes of all clients go through one port, or through one of each. */
+static void test_ports(int write, const char *name)
+{
+	struct port p = { .write = write, .lines = 16, .ops = 2000 }, q = p;
+	double one, each;
+
+	clients(&p, 1, saturate);
+	clients(&q, 0, saturate);
+	one = (double)(p.last - p.first) / (CLIENTS * p.ops * packet_ns(&p));
+	each = (double)(q.last - q.first) / (q.ops * packet_ns(&q));
+	printf("# time over that of all bytes in one port: %.4f; without the server's: %.4f of one client's\n",
+	       one, each);
+	CHECK(one >= 1 && one < 1.002);
+	CHECK(each >= 1 && each < 1.2);
+	tap_result(name);
+}
+
+static void test_server_queue(double load)
+{
+	struct port p = { .load = load, .lines = 16, .ops = 40000 };
+	double wait, want = packet_ns(&p) * load / (2 * (1 - load));
+	char name[96];
+
+	clients(&p, 1, poisson);
+	wait = (double)p.waits / (CLIENTS * p.ops);
+	printf("# load %.1f: mean wait %.1f ns, in theory %.1f ns (%+.2f %%)\n", load, wait, want,
+	       100 * (wait / want - 1));
+	CHECK(fabs(wait / want - 1) < 0.05);
+	snprintf(name, sizeof(name), "M/D/1, a server's port, load %.1f: mean wait within 5 %%", load);
+	tap_result(name);
+}
+
 int main(void)
 {
 	seg = aligned_alloc(4096, SEG);
@@ -252,6 +378,8 @@ int main(void)
 		    (struct rmc_sim_options){ .one_way_ns = RTT_NS / 2 });
 	test_window("the same with the link model, which holds replies back",
 		    (struct rmc_sim_options){ .topology = 1, .hop_ns = RTT_NS / 2 });
+	test_window("the same with each way modelled for itself",
+		    (struct rmc_sim_options){ .topology = 1, .hop_ns = RTT_NS / 2, .one_way = 1 });
 	test_window("the same with an NI of two workers",
 		    (struct rmc_sim_options){ .one_way_ns = RTT_NS / 2, .ni = "pair" });
 	test_published();
@@ -259,5 +387,9 @@ int main(void)
 	test_queue((struct queue){ .load = 0.8, .lines = 4, .ops = 400000 });
 	test_queue((struct queue){ .load = 0.5, .lines = 48, .exponential = 1, .ops = 500000 });
 	test_queue((struct queue){ .load = 0.8, .lines = 48, .exponential = 1, .ops = 500000 });
+	test_ports(0, "reads by many: the port by which the server answers is the limit");
+	test_ports(1, "writes by many: the port by which they come in is the limit");
+	test_server_queue(0.5);
+	test_server_queue(0.8);
 	return tap_done();
 }

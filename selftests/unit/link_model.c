@@ -89,6 +89,22 @@ static void test_paths(void)
 	CHECK_EQ(path.in, 4);
 	rmc_model_path(&torus, 0, 56, &path);
 	CHECK_EQ(path.out, 3);
+	/* the other node's packets leave by its lowest dimension, away from where ours arrive */
+	CHECK_EQ(path.back, 2);
+	rmc_model_path(&torus, 0, 9 + 64, &path);
+	CHECK_EQ(path.back, 1);
+	rmc_model_path(&torus, 0, 64, &path);
+	CHECK_EQ(path.back, 5);
+	CHECK_EQ(path.in, 4);
+
+	/* each way for itself */
+	torus.local_ns = 20;
+	rmc_model_path(&torus, 0, 164, &path);
+	CHECK_EQ(path.request_ns + path.reply_ns, path.rtt_ns);
+	CHECK_EQ(path.request_ns, 350);
+	torus.local_ns = 1000;
+	rmc_model_path(&torus, 0, 164, &path);
+	CHECK_EQ(path.reply_ns, 0);
 
 	crossbar.hop_ns = 50;
 	crossbar.mbps = 8000;

@@ -283,7 +283,7 @@ int cmd_model(int argc, char **argv)
 	const char *usage = "rmcctl model [show | off | crossbar | torus2d | torus3d] [options]";
 	const char *what = argc > 1 && argv[1][0] != '-' ? argv[1] : "show";
 	const char *dims = "1", *hop = NULL, *base = NULL, *local = NULL;
-	int mbps = 0, skip = what == argv[1];
+	int mbps = 0, one_way = 0, skip = what == argv[1];
 	struct json json, *j;
 	char line[LINE];
 	FILE *f;
@@ -294,6 +294,8 @@ int cmd_model(int argc, char **argv)
 		{ 0, "local", OPT_STRING, &local, 0, 0, "TIME", "subtracted from it" },
 		{ 0, "mbps", OPT_INT, &mbps, 0, INT32_MAX, "N",
 			"megabits per second of a link; 0: unlimited" },
+		{ 0, "one-way", OPT_FLAG, &one_way, 0, 0, NULL,
+			"each way for itself, and the servers' ports; all nodes in one kernel" },
 		{ 0, "json", OPT_FLAG, &ctl_json, 0, 0, NULL, "machine-readable" },
 		{ 0 },
 	};
@@ -302,9 +304,10 @@ int cmd_model(int argc, char **argv)
 		die(EXIT_USAGE, "usage: %s", usage);
 	if (strcmp(what, "show")) {
 		snprintf(line, sizeof(line),
-			 "topology=%.16s dims=%.32s hop_ns=%llu base_ns=%llu local_ns=%llu mbps=%d",
+			 "topology=%.16s dims=%.32s hop_ns=%llu base_ns=%llu local_ns=%llu mbps=%d%s",
 			 strcmp(what, "off") ? what : "none", dims, duration("hop", hop),
-			 duration("base", base), duration("local", local), mbps);
+			 duration("base", base), duration("local", local), mbps,
+			 one_way ? " one_way=1" : "");
 		tell("model", line);
 		ctl_report("model", what, "set");
 		return EXIT_OK;

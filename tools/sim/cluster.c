@@ -11,6 +11,7 @@ static struct {
 	struct rmc_doorbell *bell;
 	u32 *sync;
 	void **channel;
+	struct rmc_model_shared *shared;	/* of one_way */
 } region;
 
 static struct sim_node *of_fabric(struct rmc_fabric *f)
@@ -88,6 +89,8 @@ static int init_fabric(struct rmc_fabric *f)
 	f->model.hop_ns = o->hop_ns;
 	f->model.base_ns = o->base_ns;
 	f->model.mbps = o->mbps;
+	f->model.one_way = o->one_way;
+	f->shared = region.shared;
 	f->node = region.table;
 	f->bell = region.bell;
 	f->sync = region.sync;
@@ -181,8 +184,10 @@ int sim_cluster_boot(void)
 	region.bell = rmc_os_zalloc((size_t)nodes * RMC_LANES * sizeof(*region.bell));
 	region.sync = rmc_os_zalloc((size_t)nodes * nodes * sizeof(u32));
 	region.channel = rmc_os_zalloc((size_t)nodes * nodes * sizeof(void *));
+	if (sim.o.one_way)
+		region.shared = rmc_model_share(nodes, nodes);
 	if (!sim.node || !region.table || !region.bell || !region.sync || !region.channel ||
-	    sim_links_init())
+	    (sim.o.one_way && !region.shared) || sim_links_init())
 		return -ENOMEM;
 	for (i = 0; i < nodes; i++) {
 		struct sim_node *n = make_node(i);
@@ -233,6 +238,7 @@ void sim_cluster_free(void)
 	for (i = 0; region.channel && i < nodes * nodes; i++)
 		free(region.channel[i]);
 	sim_links_free();
+	rmc_model_unshare(region.shared);
 	free(region.channel);
 	free(region.sync);
 	free(region.bell);

@@ -38,6 +38,7 @@ struct rmc_sim_options {
 	uint64_t gap_ns;	/* delay of reordered packets */
 	/* or the module's link model, which holds replies back: kmod/fabric/model.h */
 	uint32_t topology, dim[3], hop_ns, base_ns, mbps;
+	int one_way;		/* each way for itself, and the servers' ports */
 	const struct rmc_sim_costs *costs;	/* default: all 0 */
 	uint64_t limit_ns;	/* run no longer than this; default 1000 s */
 	const char *trace;	/* file to which each event is written */

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The link model with each way for itself: requests arrive late, replies later, and both
+ * ports of both nodes are busy with what passes them. Stepped with a virtual clock.
+ */
+#include "filtered.h"
+
+/* All nodes see one clock: each way takes its time, and the server's ports have a rate. */
+static void one_way_setup(struct setup *s, const struct testbed_opts *o, struct rmc_model m)
+{
+	struct testbed_opts k = *o;
+	struct rmc_fabric *f;
+
+	k.one_kernel = true;
+	setup(s, &k);
+	f = s->w.fabric;
+	f->shared = rmc_model_share(f->nodes, f->endpoints);
+	m.topology = RMC_TOPOLOGY_CROSSBAR;
+	m.one_way = true;
+	f->model = m;
+}
+
+static void one_way_teardown(struct setup *s)
+{
+	struct rmc_model_shared *shared = s->w.fabric->shared;
+
+	teardown(s);
+	rmc_model_unshare(shared);
+}
+
+/* In steps of 16 bytes. */
+static void one_way_pass(struct setup *s, u32 steps)
+{
+	for (; steps; steps--) {
+		testbed_now_ns += 128000;
+		testbed_settle(&s->w);
+	}
+}
+
+/*
+ * Two ask one: its port is busy with both, whichever way the bytes go. 16 bytes take 128 us,
+ * 80 bytes 640: of the request or of the reply.
+ */
+static void test_one_way_shared_ports(const struct testbed_opts *o)
+{
+	struct testbed_opts three = *o;
+	u32 slot, status, write;
+	struct setup s;
+	struct app b;
+
+	three.nodes = 3;
+	for (write = 0; write < 2; write++) {
+		u32 op = write ? RMC_OP_WRITE : RMC_OP_READ;
+
+		one_way_setup(&s, &three, (struct rmc_model){ .mbps = 1 });
+		app_init(&b, &s.w, 2, CTX, 16);
+		rmc_bufs_add(&b.bufs, s.buf_mem);
+		app_post(&s.a, op, 1, 0, lbuf, 64);
+		app_post(&b, op, 1, 0, lbuf, 64);
+		testbed_settle(&s.w);
+		one_way_pass(&s, 5);
+		CHECK(!app_poll(&s.a, &slot, &status) && !app_poll(&b, &slot, &status));
+		one_way_pass(&s, 1);
+		CHECK(app_poll(&s.a, &slot, &status) + app_poll(&b, &slot, &status) == 1);
+		one_way_pass(&s, 4);
+		CHECK(!app_poll(&s.a, &slot, &status) && !app_poll(&b, &slot, &status));
+		one_way_pass(&s, 1);
+		CHECK(app_poll(&s.a, &slot, &status) + app_poll(&b, &slot, &status) == 1);
+		CHECK_EQ(status, RMC_S_OK);
+		app_fini(&b);
+		one_way_teardown(&s);
+	}
+}
+
+static void test_one_way(const struct testbed_opts *o)
+{
+	u32 slot, status, i;
+	struct setup s;
+	u64 t0, *word;
+
+	/* 2 ms there: nothing has happened before; 2 ms back, and what the server takes */
+	one_way_setup(&s, o, (struct rmc_model){ .hop_ns = 2000000, .base_ns = 500000,
+						 .local_ns = 100000 });
+	word = (u64 *)seg;
+	*word = 5;
+	*(u64 *)lbuf = 1;
+	t0 = testbed_now_ns;
+	app_post(&s.a, RMC_OP_FAA, 1, 0, lbuf, 8);
+	testbed_settle(&s.w);
+	testbed_now_ns = t0 + 1999999;
+	testbed_settle(&s.w);
+	CHECK_EQ(*word, 5);
+	testbed_now_ns++;
+	testbed_settle(&s.w);
+	CHECK_EQ(*word, 6);
+	testbed_now_ns = t0 + 4399999;
+	testbed_settle(&s.w);
+	CHECK(!app_poll(&s.a, &slot, &status));
+	testbed_now_ns++;
+	testbed_settle(&s.w);
+	CHECK(app_poll(&s.a, &slot, &status));
+	CHECK_EQ(status, RMC_S_OK);
+	CHECK_EQ(*(u64 *)lbuf, 5);
+	one_way_teardown(&s);
+
+	/*
+	 * 1 Mb/s: a request of 16 bytes leaves within 128 us; it is in when its last bit is.
+	 * Replies of 80 bytes leave one after the other, each within 640 us.
+	 */
+	one_way_setup(&s, o, (struct rmc_model){ .mbps = 1 });
+	for (i = 0; i < 10; i++)
+		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
+	for (i = 0; i < 20; i++)
+		testbed_visit(&s.w);
+	t0 = testbed_now_ns;
+	for (i = 1; i <= 10; i++) {
+		testbed_now_ns = t0 + i * 128000 - 1;
+		testbed_settle(&s.w);
+		CHECK_EQ(testbed_stat(&s.w, 1, served), i - 1);
+		testbed_now_ns++;
+		testbed_settle(&s.w);
+		CHECK_EQ(testbed_stat(&s.w, 1, served), i);
+		if (i < 6)
+			continue;
+		/* the first one left at 128 us, and was in at 768 */
+		CHECK(app_poll(&s.a, &slot, &status) == (i == 6));
+	}
+	for (i = 2; i <= 10; i++) {
+		testbed_now_ns = t0 + 128000 + i * 640000 - 1;
+		testbed_settle(&s.w);
+		CHECK(!app_poll(&s.a, &slot, &status));
+		testbed_now_ns++;
+		testbed_settle(&s.w);
+		CHECK(app_poll(&s.a, &slot, &status));
+	}
+	one_way_teardown(&s);
+}
+
+/* No memory for one of the things that a channel takes: it opens later. */
+static void test_one_way_no_memory(const struct testbed_opts *o)
+{
+	struct setup s;
+	u32 n;
+
+	for (n = 1; n < 40; n++) {
+		one_way_setup(&s, o, (struct rmc_model){ .hop_ns = 1000000 });
+		fill(seg, SEG, 2);
+		rmc_no_memory = n;
+		CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 50), RMC_S_OK);
+		CHECK_EQ(rmc_no_memory, 0);
+		CHECK(!memcmp(lbuf, seg, 64));
+		one_way_teardown(&s);
+	}
+}
+
+/* The model is set while channels are open, and there is no memory at first. */
+static void test_one_way_refresh(const struct testbed_opts *o)
+{
+	enum rmc_lane lane = RMC_LANE_REP;
+	struct rmc_fault none = { 0 };
+	struct rmc_node *unit;
+	struct rmc_filter *flt;
+	struct setup s;
+	u32 had;
+
+	for (had = 0; had < 2; had++) {
+		one_way_setup(&s, o, (struct rmc_model){ .hop_ns = 1000000 });
+		unit = s.a.qp.node;
+		s.w.fabric->model.topology = RMC_TOPOLOGY_NONE;
+		s.w.fabric->model.one_way = false;
+		if (had)
+			fault_set(&s.w, 1, 0, lane, &none, 1);
+		fill(seg, SEG, 2);
+		CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 0), RMC_S_OK);
+		s.w.fabric->model.topology = RMC_TOPOLOGY_CROSSBAR;
+		s.w.fabric->model.one_way = true;
+		if (had) {
+			rmc_no_memory = 1;
+			CHECK_EQ(rmc_channel_refresh(unit, lane), -ENOMEM);
+		} else {
+			flt = rmc_filter_create(s.w.fabric, lane, true);
+			rmc_no_memory = 1;
+			CHECK_EQ(rmc_channel_add_filter(unit, s.w.node[1]->ep, flt), -ENOMEM);
+			CHECK(!flt->rx);
+		}
+		CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 20), RMC_S_OK);
+		CHECK(!memcmp(lbuf, seg, 64));
+		CHECK_EQ(rmc_channel_refresh(unit, lane), 0);
+		CHECK(unit->links.filter[lane][s.w.node[1]->ep]->sent);
+		CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 0), -1);
+		CHECK_EQ(wait_ms(&s, 3), RMC_S_OK);
+		one_way_teardown(&s);
+	}
+}
+
+int main(void)
+{
+	static const struct matrix_test tests[] = {
+		{ "each way takes its time, and so do the server's ports", test_one_way },
+		{ "each way, two clients of one port", test_one_way_shared_ports },
+		{ "each way, without memory at first", test_one_way_no_memory },
+		{ "each way, set while channels are open", test_one_way_refresh },
+	};
+	static const struct testbed_opts opts[] = {
+		{ .nodes = 2, .ni = "fused", .mtu = 64 },
+		{ .nodes = 2, .ni = "pair", .mtu = 512 },
+		{ .nodes = 2, .ni = "edge", .units = 2, .mtu = 512 },
+		{ .nodes = 2, .ni = "split", .units = 2, .mtu = 64 },
+		{ .nodes = 2, .ni = "per_tile", .units = 4, .rrpps = 2, .interleave = 256, .mtu = 64 },
+	};
+
+	matrix_run(tests, ARRAY_SIZE(tests), opts, ARRAY_SIZE(opts));
+	return tap_done();
+}
