@@ -10,7 +10,7 @@ O=$1 least=$2 bad=0
 read -ra targets <<< "$3"
 read -ra programs <<< "$4"
 # how packets, WQ entries and headers are handled; not: set-up, peers, workers
-files="core/rgp.c core/rcp.c core/rrpp.c core/att.c core/itt.c core/itt.h core/op.h base/wire.h base/ring.h
+files="core/rgp.c core/inject.c core/rcp.c core/rrpp.c core/att.c core/itt.c core/itt.h core/op.h base/wire.h base/ring.h
 	base/line.h base/mem.h core/cq.h core/ct.h base/event.h core/version.h core/ops/read.c core/ops/write.c
 	core/ops/atomic.c core/ops/notify.c core/ops/sabre.c fabric/filter.c fabric/layout.c"
 # What only the kernel's half calls, and copies by vector instructions, which the native stress

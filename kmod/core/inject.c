@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Injection: the half of the RGP that unrolls operations into packets (A14 section 4.2, T18
+ * section 3.3). What takes WQ entries is rgp.c.
+ *
+ * Packets are cut at line boundaries and injected while credits last. An operation that waits
+ * for credits blocks its own queue pair only.
+ */
+#include "complete.h"
+#include "inject.h"
+
+/*
+ * Announced operations keep credits for long while the destination's table is
+ * full. A quarter of a channel stays for the others, if a packet fits the rest.
+ */
+static u32 packets_to_hold(const struct rmc_node *node, const struct rmc_out *out)
+{
+	u32 slots = 1U << node->fabric->ring_order;
+
+	return slots - slots / 4 - out->held;
+}
+
+static u32 lines_to_hold(const struct rmc_node *node, const struct rmc_out *out)
+{
+	u32 pay = 1U << node->fabric->pay_order;
+
+	return max(pay - pay / 4, node->fabric->mtu / RMC_LINE) - out->held_lines;
+}
+
+static bool may_hold(const struct rmc_node *node, const struct rmc_out *out, u32 lines)
+{
+	return packets_to_hold(node, out) && lines_to_hold(node, out) >= lines;
+}
+
+/*
+ * A short transfer all of which can be sent is served at once by a worker that has both
+ * ends: worth some patience. Not where ends work side by side, nor if it never fits.
+ */
+static bool better_later(struct rmc_node *node, struct rmc_out *out, const struct rmc_itt_entry *e)
+{
+	u32 mtu = node->fabric->mtu, packets = rmc_packets(mtu, e->offset, e->length);
+	u32 lines = packets * (mtu / RMC_LINE);
+
+	if (!out->self || !rmc_xfer_short(node->fabric, true, e->offset, e->length))
+		return false;
+	if (packets < out->credits && packets < packets_to_hold(node, out) &&
+	    lines <= out->rep_lines && lines <= lines_to_hold(node, out))
+		return false;
+	return out->held && e->qp->waited++ < RMC_ATT_PATIENCE;
+}
+
+/*
+ * May data requests of an announced operation be sent? Sends the announcement
+ * first, unless everything fits one packet. One operation at a time per channel,
+ * so that what is announced can also be asked for (Documentation/sabre.rst).
+ */
+static bool announce(struct rmc_node *node, struct rmc_out *out, struct rmc_itt_entry *e, u16 tid)
+{
+	if (out->announcing == tid)
+		return true;
+	if (rmc_packet_length(node->fabric->mtu, e->offset, e->length) == e->length)
+		return true;
+	if (out->announcing != RMC_TID_NONE || out->xfers >= RMC_XFERS || !out->credits ||
+	    !may_hold(node, out, 0) || better_later(node, out, e))
+		return false;
+	if (rmc_os_filters() && out->filter)
+		rmc_model_send(&node->links, out->filter, &out->req, 0);
+	rmc_ring_put(&out->req, rmc_req_word0(e->op, e->qp->ctx_id, e->gen, tid),
+		     rmc_announce_word1(e->offset, e->length));
+	rmc_account_requests(node, e->nid, tid, 1, 0);
+	e->qp->waited = 0;
+	out->announcing = tid;
+	out->credits--;
+	out->held++;
+	out->xfers++;
+	e->replies++;
+	if (unlikely(e->tracked))
+		node->itt.track[tid].outstanding.replies++;
+	return true;
+}
+
+/* An announced operation failed before all of it was sent: spare the rest. */
+static void give_up(struct rmc_node *node, struct rmc_out *out, struct rmc_itt_entry *e)
+{
+	out->announcing = RMC_TID_NONE;
+	e->length = e->sent;
+	if (!e->replies)
+		rmc_qp_finish(node, e, e->status);
+}
+
+/* Would a tracked operation have more packets on their way than are kept track of? */
+static bool window_full(struct rmc_node *node, u16 tid, u64 offset)
+{
+	struct rmc_itt_entry *e = &node->itt.entry[tid];
+
+	return rmc_cut_index(node->fabric, e, offset) >=
+	       node->itt.track[tid].base + RMC_TRACK;
+}
+
+/*
+ * Inject the next packets of an operation of which more than one is left: their
+ * payload is one copy. Return: how many; 0: the next has to wait for credits.
+ */
+static __always_inline u32 inject_run(struct rmc_node *node, struct rmc_out *out,
+				      struct rmc_itt_entry *e, u16 tid, u16 flags,
+				      const bool multi_unit, const u32 budget)
+{
+	const struct rmc_fabric *f = node->fabric;
+	u64 word0 = rmc_req_word0(e->op, e->qp->ctx_id, e->gen, tid);
+	u64 offset = e->offset + e->sent;
+	bool dealt = multi_unit && !(flags & RMC_OPF_ONE_HOME);
+	u32 mtu = dealt ? f->cut : f->mtu;
+	u32 skip = offset & (dealt ? f->cut_mask : RMC_LINE - 1);
+	u32 *lines = flags & RMC_OPF_REQ_LINES ? &out->req_lines : &out->rep_lines;
+	u32 room = min(rmc_fabric_run(f, out->self), *lines * RMC_LINE);
+	u32 packets = out->credits;
+	u32 bytes, taken, at, len;
+
+	if (budget != RMC_POLL_ALL) {
+		room = min(room, max(mtu, budget));
+		packets = min_t(u32, packets, RMC_POLL_BUDGET);
+	}
+	if (unlikely(flags & RMC_OPF_ANNOUNCED)) {
+		room = min(room, lines_to_hold(node, out) * RMC_LINE);
+		packets = min(packets, packets_to_hold(node, out));
+	}
+	packets = min(packets, room / mtu);
+	if (!packets)
+		return 0;
+	bytes = min(packets * mtu - skip, e->length - e->sent);
+	/* what is behind the block is another RRPP's */
+	if (dealt && f->rrpp_order)
+		bytes = min(bytes, f->interleave - (u32)(offset & (f->interleave - 1)));
+	taken = rmc_lines(offset, bytes);
+	if (flags & RMC_OPF_REQ_LINES) {
+		rmc_op_load(e, &out->req, offset, bytes);
+		out->req.pay_pos += taken;
+	}
+	for (at = 0, packets = 0; at < bytes; at += len, packets++) {
+		len = dealt ? rmc_cut_length(f, offset + at, bytes - at, false) :
+			      rmc_packet_length(mtu, offset + at, bytes - at);
+		rmc_ring_put(&out->req, word0,
+			     rmc_req_word1(offset + at, len, e->sent + at + len == e->length));
+	}
+	if (unlikely(flags & RMC_OPF_ANNOUNCED)) {
+		taken = packets * (mtu / RMC_LINE);
+		out->held += packets;
+		out->held_lines += taken;
+	}
+	*lines -= taken;
+	out->credits -= packets;
+	e->replies += packets;
+	e->sent += bytes;
+	return packets;
+}
+
+/* Inject one packet, for which there are credits. */
+static __always_inline void inject_packet(struct rmc_node *node, struct rmc_out *out,
+					  struct rmc_itt_entry *e, u16 tid, u64 word1,
+					  u32 req_lines, u32 rep_lines)
+{
+	u32 len = rmc_word1_length(word1);
+
+	rmc_op_load(e, &out->req, e->offset + e->sent, len);
+	out->req.pay_pos += req_lines;
+	if (rmc_os_filters() && unlikely(out->filter))
+		rmc_model_send(&node->links, out->filter, &out->req, req_lines);
+	rmc_ring_put(&out->req, rmc_req_word0(e->op, e->qp->ctx_id, e->gen, tid), word1);
+	out->credits--;
+	out->req_lines -= req_lines;
+	out->rep_lines -= rep_lines;
+	if (unlikely(e->tracked))
+		node->itt.track[tid].outstanding.replies++;
+	e->replies++;
+	e->sent += len;
+}
+
+/*
+ * Endpoint that the operation's packet at @offset goes to. All packets of an operation of
+ * one home go where its first byte is; notifications go to the first RRPP, which
+ * alone counts them.
+ */
+static __always_inline u32 route(const struct rmc_fabric *f, const struct rmc_itt_entry *e,
+				 u16 flags, u64 offset, const bool multi_unit)
+{
+	if (!multi_unit)
+		return e->nid;
+	if (flags & RMC_OPF_EMPTY)
+		return rmc_endpoint(f, e->nid);
+	return rmc_home(f, e->nid, flags & RMC_OPF_ONE_HOME ? e->offset : offset);
+}
+
+/* See rmc_unroll(). */
+static __always_inline bool unroll_body(struct rmc_node *node, u16 tid, const bool multi_unit,
+					const bool shared)
+{
+	struct rmc_itt_entry *e = &node->itt.entry[tid];
+	const u32 budget = shared ? e->qp->budget : RMC_POLL_ALL;
+	const struct rmc_fabric *f = node->fabric;
+	u16 flags = rmc_op_flags(e->op);
+	u32 ep = route(f, e, flags, e->offset + e->sent, multi_unit);
+	struct rmc_out *out = node->out[ep];
+	bool filtered = rmc_os_filters() && out->filter;
+	bool announced = flags & RMC_OPF_ANNOUNCED;
+	u32 packets = 0, sent = e->sent;
+
+	if (unlikely(announced)) {
+		if (e->status && out->announcing == tid) {
+			give_up(node, out, e);
+			return true;
+		}
+		if (!announce(node, out, e, tid)) {
+			rmc_stat_inc(node, credit_stalls);
+			return false;
+		}
+	}
+	/* an empty operation is one packet */
+	while (e->sent < e->length || (!e->length && !e->replies)) {
+		u64 offset = e->offset + e->sent;
+		u32 len = multi_unit ? rmc_cut_length(f, offset, e->length - e->sent,
+						      flags & RMC_OPF_ONE_HOME) :
+				 rmc_packet_length(f->mtu, offset, e->length - e->sent);
+		u32 req_lines = rmc_op_req_lines(flags, offset, len);
+		u64 word1 = rmc_req_word1(offset, len, e->sent + len == e->length);
+		u32 rep_lines, n;
+		bool holds;
+
+		/* others have their turn now, as if it had to wait for credits */
+		if (budget != RMC_POLL_ALL && e->sent - sent >= budget)
+			break;
+		if (multi_unit) {
+			ep = route(f, e, flags, offset, multi_unit);
+			out = node->out[ep];
+			filtered = rmc_os_filters() && out->filter;
+			node->touched |= 1U << ep % rmc_fabric_rrpps(f);
+		}
+		if (budget != RMC_POLL_ALL && rmc_out_crowded(out)) {
+			rmc_stat_inc(node, credit_stalls);
+			break;
+		}
+		if (e->length - e->sent > len && rmc_op_runs(flags, word1) && !filtered &&
+		    !e->tracked) {
+			n = inject_run(node, out, e, tid, flags, multi_unit, budget);
+			packets += n;
+			if (n)
+				continue;
+			rmc_stat_inc(node, credit_stalls);
+			break;
+		}
+		/* all of an announced operation in one packet, which waits for no table */
+		if (unlikely(announced) && out->announcing != tid)
+			word1 |= RMC_REQ_FIRST;
+		rep_lines = rmc_op_reserved_lines(flags, word1, f->mtu);
+		holds = unlikely(announced) && !(word1 & RMC_REQ_FIRST);
+		if (!out->credits || out->req_lines < req_lines || out->rep_lines < rep_lines ||
+		    (holds && !may_hold(node, out, rep_lines))) {
+			rmc_stat_inc(node, credit_stalls);
+			break;
+		}
+		if (unlikely(e->tracked) && window_full(node, tid, offset))
+			break;
+		if (holds) {
+			out->held++;
+			out->held_lines += rep_lines;
+		}
+		inject_packet(node, out, e, tid, word1, req_lines, rep_lines);
+		packets++;
+	}
+	if (packets)
+		rmc_account_requests(node, e->nid, tid, packets, e->sent - sent);
+	if (e->sent < e->length || !e->replies)
+		return false;
+	if (unlikely(out->announcing == tid))
+		out->announcing = RMC_TID_NONE;
+	return true;
+}
+
+/**
+ * rmc_unroll_one() - see rmc_unroll(): one unit per node, a worker of one tenant
+ * @node: unit; the caller is its RGP worker
+ * @tid: operation
+ *
+ * Return: true when all of it is on its way. Context: worker, does not sleep.
+ */
+bool rmc_unroll_one(struct rmc_node *node, u16 tid)
+{
+	return unroll_body(node, tid, false, false);
+}
+
+/**
+ * rmc_unroll_shared() - the same of a worker that tenants share
+ * @node: unit; the caller is its RGP worker
+ * @tid: operation
+ *
+ * Return: true when all of it is on its way. Context: worker, does not sleep.
+ */
+bool rmc_unroll_shared(struct rmc_node *node, u16 tid)
+{
+	return unroll_body(node, tid, false, true);
+}
+
+/**
+ * rmc_unroll_multi_unit() - the same where nodes have several units
+ * @node: unit; the caller is its RGP worker
+ * @tid: operation
+ *
+ * Return: true when all of it is on its way. Context: worker, does not sleep.
+ */
+bool rmc_unroll_multi_unit(struct rmc_node *node, u16 tid)
+{
+	return unroll_body(node, tid, true, true);
+}
+
+/**
+ * rmc_rgp_notify() - all of a notifying write has been answered, by several RRPPs
+ * @node: node; the caller is its RCP and RGP worker
+ * @tid: operation; becomes a notification, which is sent behind it
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_rgp_notify(struct rmc_node *node, u16 tid)
+{
+	struct rmc_itt_entry *e = &node->itt.entry[tid];
+
+	e->notify = false;
+	e->op = RMC_OP_NOTIFY;
+	e->length = 0;
+	e->sent = 0;
+	if (!rmc_unroll(node, tid, true, false)) {
+		/* no credit now: the next tick tries again */
+		e->restarted = true;
+		node->itt.restarts++;
+		return;
+	}
+	rmc_requests_ring(node, e->nid, true);
+}
+
+/**
+ * rmc_rgp_resume() - go on with operations that began again
+ * @node: node; the caller is its RGP worker
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_rgp_resume(struct rmc_node *node)
+{
+	bool multi_unit = rmc_fabric_multi_unit(node->fabric);
+	u32 i;
+
+	for (i = 0; i < node->itt.size && node->itt.restarts; i++) {
+		struct rmc_itt_entry *e = &node->itt.entry[i];
+
+		/* a channel that went away took its operations along */
+		if (!e->qp || !e->restarted || !node->out[rmc_endpoint(node->fabric, e->nid)])
+			continue;
+		if (rmc_unroll(node, i, multi_unit, false)) {
+			e->restarted = false;
+			node->itt.restarts--;
+		}
+		rmc_requests_ring(node, e->nid, multi_unit);
+	}
+}
