@@ -150,6 +150,8 @@ int rmc_ni_add_qp(struct rmc_ni_worker *w, struct rmc_qp *qp);
 void rmc_ni_del_qp(struct rmc_ni_worker *w, struct rmc_qp *qp);
 
 void rmc_ni_notify(struct rmc_node *node, enum rmc_lane lane);
+bool rmc_doorbells_quiet(struct rmc_node *node, enum rmc_lane lane);
+void rmc_ni_settle_pend(struct rmc_ni_worker *w, enum rmc_lane lane);
 u32 rmc_ni_visit(struct rmc_ni_worker *w);
 void rmc_ni_tick(struct rmc_ni_worker *w, u64 now_ns);
 bool rmc_ni_may_park(struct rmc_ni_worker *w);

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0
+/* When a worker may sleep, and what others may do in its place meanwhile. */
+#include "../core/complete.h"
+#include "tenants.h"
+
+/* Is there work nobody has taken yet? */
+static bool work_left(struct rmc_ni_worker *w)
+{
+	enum rmc_lane lane;
+	u32 i;
+
+	for (i = 0; i < w->alls; i++)
+		if (rmc_qp_pending(w->all[i]))
+			return true;
+	for (lane = 0; lane < RMC_LANES; lane++) {
+		for (i = 0; i < (w->nodes[lane] + 63) / 64; i++)
+			if (READ_ONCE(w->pend[lane][i]))
+				return true;
+		for (i = 0; w->remote && i < w->nodes[lane]; i++)
+			if (likely(!READ_ONCE(w->node[lane][i]->fenced)) &&
+			    !rmc_doorbells_quiet(w->node[lane][i], lane))
+				return true;
+	}
+	return false;
+}
+
+/* Its worker's ticks are needed soon. */
+static bool joining(const struct rmc_node *node)
+{
+	const struct rmc_node *head = node->head;
+
+	return !READ_ONCE(head->up) && !READ_ONCE(head->fenced) && !READ_ONCE(head->left);
+}
+
+/**
+ * rmc_ni_may_park() - nothing to do now and nothing in flight
+ * @w: worker; the caller has its turn
+ *
+ * Context: worker, does not sleep. Costs as much as the worker has units and
+ * QPs: ask only after many idle visits.
+ */
+bool rmc_ni_may_park(struct rmc_ni_worker *w)
+{
+	enum rmc_lane lane;
+	u32 i;
+
+	if (w->hots || work_left(w))
+		return false;
+	for (lane = 0; lane < RMC_LANES; lane++)
+		for (i = 0; i < w->nodes[lane]; i++)
+			if (joining(w->node[lane][i]) ||
+			    (lane == RMC_LANE_REP ? w->node[lane][i]->itt.used :
+						    w->node[lane][i]->att.live))
+				return false;
+	return true;
+}
+
+static void tell_parked(struct rmc_ni_worker *w, u32 parked)
+{
+	enum rmc_lane lane;
+	u32 i;
+
+	for (i = 0; i < w->alls; i++)
+		WRITE_ONCE(w->all[i]->flags->need_wakeup, parked);
+	for (lane = 0; lane < RMC_LANES; lane++)
+		for (i = 0; i < w->nodes[lane]; i++) {
+			struct rmc_node *node = w->node[lane][i];
+			u32 unit = node->ep - node->head->ep;
+
+			if (likely(!READ_ONCE(node->fenced)))
+				WRITE_ONCE(node->fabric->node[node->nid].parked[lane][unit],
+					   parked);
+		}
+	WRITE_ONCE(w->parked, parked);
+}
+
+/**
+ * rmc_ni_park() - announce that the worker is about to sleep
+ * @w: worker; the caller is its thread
+ *
+ * Return: true: sleep now, rmc_os_wake() will be called for new work. False:
+ * something came in between; the announcement is taken back.
+ * Context: worker; may sleep in rmc_os_membarrier().
+ */
+bool rmc_ni_park(struct rmc_ni_worker *w)
+{
+	tell_parked(w, 1);
+	/*
+	 * Announce, then look. Pairs with "publish, then look at need_wakeup"
+	 * in the library, which has no fence: this call makes every CPU that
+	 * runs an owner of one of our queue pairs execute one. Also a full barrier
+	 * for us, which pairs with those in rmc_ni_notify(), rmc_doorbell_ring() and
+	 * relay_entries().
+	 */
+	rmc_os_membarrier(w);
+	if (work_left(w)) {
+		tell_parked(w, 0);
+		return false;
+	}
+	WRITE_ONCE(w->parks, w->parks + 1);
+	return true;
+}
+
+/**
+ * rmc_ni_unpark() - the worker woke up
+ * @w: worker; the caller is its thread
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_ni_unpark(struct rmc_ni_worker *w)
+{
+	tell_parked(w, 0);
+	WRITE_ONCE(w->wakeups, w->wakeups + 1);
+}
+
+/* Doorbells of rings in which nothing is waiting are cleared, as long idle looks would do it. */
+static void settle_doorbells(struct rmc_node *node, enum rmc_lane lane)
+{
+	struct rmc_fabric *f = node->fabric;
+	u32 i;
+
+	for (i = 0; i < (f->endpoints + 63) / 64; i++) {
+		u64 bits = READ_ONCE(*rmc_doorbell_word(f, node->ep, lane, i * 64));
+
+		for (; bits; bits &= bits - 1) {
+			u32 from = i * 64 + __ffs64(bits);
+			const struct rmc_filter *filter;
+			const struct rmc_ring *rx;
+
+			if (from >= f->endpoints)
+				break;
+			/* one without channel waits for it */
+			if (lane == RMC_LANE_REQ) {
+				if (!node->in[from])
+					continue;
+				rx = &node->in[from]->req;
+				filter = node->in[from]->filter;
+			} else {
+				if (!node->out[from])
+					continue;
+				rx = &node->out[from]->rep;
+				filter = node->out[from]->filter;
+			}
+			if (!rmc_filter_holds(filter))
+				rmc_doorbell_clear(node, lane, from, rmc_filter_wire(filter, rx));
+		}
+	}
+}
+
+/* Bring the worker back to where it may park. Returns false when it has work. */
+static bool settle(struct rmc_ni_worker *w)
+{
+	enum rmc_lane lane;
+	u32 i;
+
+	for (lane = 0; lane < RMC_LANES; lane++) {
+		for (i = 0; i < w->nodes[lane]; i++)
+			if (likely(!READ_ONCE(w->node[lane][i]->fenced)))
+				settle_doorbells(w->node[lane][i], lane);
+		rmc_ni_settle_pend(w, lane);
+	}
+	for (i = w->hots; i-- > 0;)
+		if (rmc_qp_quiet(w->hot[i]))
+			rmc_ni_cool(w, w->hot[i]);
+	return rmc_ni_may_park(w);
+}
+
+/**
+ * rmc_ni_poll_inline() - do the work of a parked worker on the caller's CPU
+ * @w: worker, parked; the caller has its turn (rmc_ni_try_own()) and keeps it
+ * @now_ns: clock of the fabric's time-outs, nanoseconds
+ * @often_ns: who needs help again sooner than this had better be awake
+ *
+ * The announcement stands meanwhile: others who publish wake the worker's thread, and
+ * what the caller publishes itself is looked for here.
+ *
+ * Return: true: all is done, the worker can sleep on. False: wake it, after the turn
+ * was given back.
+ * Context: process, not preempted; does not sleep.
+ */
+bool rmc_ni_poll_inline(struct rmc_ni_worker *w, u64 now_ns, u64 often_ns)
+{
+	bool often = now_ns - w->help_ns < often_ns, settled;
+	u32 i;
+
+	if (w->alls > RMC_INLINE_POLLS)
+		return false;
+	for (i = 0; i < w->alls; i++)
+		if (w->all[i]->hot < 0 && rmc_qp_pending(w->all[i]))
+			rmc_ni_heat(w, w->all[i]);
+	if (w->hots > RMC_INLINE_QPS)
+		return false;
+	WRITE_ONCE(w->helper, rmc_os_self());
+	w->help_ns = now_ns;
+	/* node time stands still while the worker sleeps, and deadlines rely on it */
+	rmc_ni_tick(w, now_ns);
+	for (i = 0; i < RMC_INLINE_VISITS && rmc_ni_visit(w) && !rmc_os_must_leave();)
+		i++;
+	settled = settle(w);
+	/* that was the helper's time */
+	w->tick_visits = w->visits;
+	w->tick_worked = w->worked;
+	WRITE_ONCE(w->helps, w->helps + 1);
+	WRITE_ONCE(w->helper, NULL);
+	return settled && !often;
+}
