@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Configuration of faults and of the link model: in debugfs, which rmcctl writes, and by
- * module parameters. fabric/filter.c and fabric/model.c implement them. The format may
+ * module parameters. link.c applies it; fabric/fault.c and fabric/model.c implement it. The format may
  * change at any time; rmcctl is the interface.
  *
  *   rmc/links       from=1 to=0 lane=both loss=10000 delay_ns=5000 seed=7
@@ -15,19 +15,17 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/debugfs.h>
-#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/seq_file.h>
 #include <linux/uaccess.h>
 #include "dev.h"
+#include "link.h"
 
 /* Longest accepted line, bytes */
 #define LINE_MAX	256
 /* Filters that one line may create; each takes some 100 KB with default rings */
 #define FILTERS_MAX	1024
-/* A worker passes on the packets that a filter holds within some visits */
-#define DRAIN_MS	1000
 
 static char *topology;
 module_param(topology, charp, 0444);
@@ -72,178 +70,6 @@ static const char *const lane_names[] = {
 	[RMC_LANE_REQ] = "requests",
 	[RMC_LANE_REP] = "replies",
 };
-
-/* Number of link ends in this kernel: one per local unit and endpoint of the fabric. */
-static u32 links(const struct rmc_device *rmc)
-{
-	const struct rmc_fabric *f = &rmc->port->fabric;
-
-	return rmc->port->locals * rmc_fabric_units(f) * f->endpoints;
-}
-
-static struct rmc_node *link_unit(const struct rmc_device *rmc, u32 i)
-{
-	u32 unit = i / rmc->port->fabric.endpoints;
-	u32 units = rmc_fabric_units(&rmc->port->fabric);
-
-	return rmc->node[unit / units]->unit[unit % units];
-}
-
-static struct rmc_ni_worker *worker_of(struct rmc_node *node, enum rmc_lane lane)
-{
-	return lane == RMC_LANE_REQ ? node->srv_worker : node->req_worker;
-}
-
-/* ---- changes, made by the workers ---- */
-
-/* Arguments of a call on a worker; each call uses some of them. */
-struct change {
-	struct rmc_node *node;
-	enum rmc_lane lane;
-	u32 peer;
-	const struct rmc_fault *fault;
-	u64 seed;
-	struct rmc_filter *filter;	/* in: new filter to install; out: filter to free */
-	u32 slow_ns;			/* SLOW_KEPT: unchanged */
-	bool stop;
-};
-
-#define SLOW_KEPT	(~0U)
-
-static int set_filter(void *arg)
-{
-	struct change *c = arg;
-	struct rmc_filter *flt = c->node->links.filter[c->lane][c->peer];
-	int err = 0;
-
-	if (!flt) {
-		flt = c->filter;
-		c->filter = NULL;
-		err = rmc_channel_add_filter(c->node, c->peer, flt);
-	}
-	rmc_filter_set(flt, c->fault, c->seed);
-	/* a cut link is an event: have peers polled */
-	rmc_os_inc_release(&c->node->fabric->changes);
-	return err;
-}
-
-static int refresh(void *arg)
-{
-	struct change *c = arg;
-
-	if (c->slow_ns != SLOW_KEPT)
-		c->node->links.slow_ns = c->slow_ns;
-	return rmc_channel_refresh(c->node, c->lane);
-}
-
-static int remove_idle(void *arg)
-{
-	struct change *c = arg;
-	struct rmc_filter *flt = c->node->links.filter[c->lane][c->peer];
-
-	c->filter = NULL;
-	if (!flt || !rmc_filter_idle(&c->node->links, flt))
-		return 0;
-	if (!rmc_channel_del_filter(c->node, c->peer, c->lane))
-		return -EAGAIN;
-	c->filter = flt;
-	return 0;
-}
-
-static int stop_lane(void *arg)
-{
-	struct change *c = arg;
-
-	if (c->lane == RMC_LANE_REQ)
-		WRITE_ONCE(c->node->srv_stopped, c->stop);
-	else
-		WRITE_ONCE(c->node->req_stopped, c->stop);
-	/* peers may have left and rejoined: notice before the next packet */
-	if (!c->stop)
-		rmc_ni_tick(worker_of(c->node, c->lane), rmc_os_now_ns());
-	return 0;
-}
-
-/* Removes filters without effect; those of a stopped node stay. */
-static void sweep(struct rmc_device *rmc)
-{
-	unsigned long end = jiffies + msecs_to_jiffies(DRAIN_MS);
-	struct rmc_fabric *f = &rmc->port->fabric;
-	bool any = f->model.topology != RMC_TOPOLOGY_NONE;
-	struct change c = { };
-	u32 i;
-
-	for (i = 0; i < links(rmc) * RMC_LANES; i++) {
-		c.node = link_unit(rmc, i / RMC_LANES);
-		c.peer = i / RMC_LANES % f->endpoints;
-		c.lane = i % RMC_LANES;
-		any |= c.node->links.slow_ns || c.node->req_stopped || c.node->srv_stopped;
-		if (!READ_ONCE(c.node->links.filter[c.lane][c.peer]))
-			continue;
-		while (rmc_worker_call(worker_of(c.node, c.lane), remove_idle, &c) &&
-		       !c.node->req_stopped && !c.node->srv_stopped && time_before(jiffies, end))
-			usleep_range(100, 500);
-		rmc_filter_destroy(c.filter);
-		any |= !!READ_ONCE(c.node->links.filter[c.lane][c.peer]);
-	}
-	WRITE_ONCE(rmc_filters, any);
-}
-
-static int set_link(struct rmc_node *node, u32 peer, enum rmc_lane lane,
-		    const struct rmc_fault *fault, u64 seed)
-{
-	struct change c = {
-		.node = node, .peer = peer, .lane = lane, .fault = fault, .seed = seed,
-	};
-	int err;
-
-	c.filter = rmc_filter_create(node->fabric, lane, true);
-	if (!c.filter)
-		return -ENOMEM;
-	err = rmc_worker_call(worker_of(node, lane), set_filter, &c);
-	rmc_filter_destroy(c.filter);
-	return err;
-}
-
-static int refresh_node(struct rmc_node *node, enum rmc_lane lane, u32 slow_ns)
-{
-	struct change c = { .node = node, .lane = lane, .slow_ns = slow_ns };
-
-	return rmc_worker_call(worker_of(node, lane), refresh, &c);
-}
-
-static int set_model(struct rmc_device *rmc, const struct rmc_model *m)
-{
-	struct rmc_fabric *f = &rmc->port->fabric;
-	int err = rmc_model_check(m, f->nodes);
-	u32 i, u;
-
-	if (err == -ENOSPC)
-		pr_err("%ux%ux%u places are too few for %u nodes\n", m->dim[0], m->dim[1],
-		       m->dim[2], f->nodes);
-	if (err)
-		return err;
-	if (m->one_way && f->sync) {
-		pr_err("each way for itself can only be modelled where all nodes are in one kernel: fabric=loopback\n");
-		return -EXDEV;
-	}
-	if (m->one_way && !f->shared)
-		f->shared = rmc_model_share(f->nodes, f->endpoints);
-	if (m->one_way && !f->shared)
-		return -ENOMEM;
-	WRITE_ONCE(rmc_filters, true);
-	/* channels that are opened meanwhile are refreshed below */
-	f->model = *m;
-	for (i = 0; i < rmc->port->locals; i++)
-		for (u = 0; u < rmc_fabric_units(f); u++) {
-			struct rmc_node *unit = rmc->node[i]->unit[u];
-
-			err = refresh_node(unit, RMC_LANE_REQ, SLOW_KEPT) ?: err;
-			err = refresh_node(unit, RMC_LANE_REP, SLOW_KEPT) ?: err;
-		}
-	sweep(rmc);
-	return err;
-}
 
 /* ---- lines of words ---- */
 
@@ -372,8 +198,8 @@ static int write_links(struct rmc_device *rmc, char *line)
 		return -EXDEV;
 	WRITE_ONCE(rmc_filters, true);
 	err = 0;
-	for (i = 0; i < links(rmc) && !err; i++) {
-		struct rmc_node *node = link_unit(rmc, i);
+	for (i = 0; i < rmc_link_count(rmc) && !err; i++) {
+		struct rmc_node *node = rmc_link_unit(rmc, i);
 		u32 peer = i % f->endpoints;
 
 		if ((to >= 0 && node->nid != to) ||
@@ -387,19 +213,19 @@ static int write_links(struct rmc_device *rmc, char *line)
 			    !memchr_inv(&fault, 0, sizeof(fault)))
 				continue;
 			err = ++made > FILTERS_MAX ? -E2BIG :
-			      set_link(node, peer, lane, &fault, seed ? seed + i : 0);
+			      rmc_link_set(node, peer, lane, &fault, seed ? seed + i : 0);
 		}
 	}
-	sweep(rmc);
+	rmc_link_sweep(rmc);
 	return err;
 }
 
 static int write_nodes(struct rmc_device *rmc, char *line)
 {
-	struct change c = { };
 	struct rmc_node *node;
 	s32 nid = -1;
 	u32 slow_ns = ~0U, stop = ~0U, u;
+	enum rmc_lane lane;
 	char *word;
 	int err;
 	const struct number numbers[] = {
@@ -430,15 +256,12 @@ static int write_nodes(struct rmc_device *rmc, char *line)
 	WRITE_ONCE(rmc_filters, true);
 	err = 0;
 	for (u = 0; u < rmc_fabric_units(node->fabric); u++) {
-		c.node = node->unit[u];
-		for (c.lane = 0; stop != ~0U && c.lane < RMC_LANES; c.lane++) {
-			c.stop = stop;
-			rmc_worker_call(worker_of(c.node, c.lane), stop_lane, &c);
-		}
+		for (lane = 0; stop != ~0U && lane < RMC_LANES; lane++)
+			rmc_link_stop(node->unit[u], lane, stop);
 		if (slow_ns != ~0U)
-			err = refresh_node(c.node, RMC_LANE_REQ, slow_ns) ?: err;
+			err = rmc_link_slow(node->unit[u], slow_ns) ?: err;
 	}
-	sweep(rmc);
+	rmc_link_sweep(rmc);
 	return err;
 }
 
@@ -476,7 +299,7 @@ static int write_model(struct rmc_device *rmc, char *line)
 			return err;
 	}
 	m.one_way = each_way;
-	return set_model(rmc, &m);
+	return rmc_link_model(rmc, &m);
 }
 
 /* ---- what is set ---- */
@@ -487,8 +310,8 @@ static void show_links(struct rmc_device *rmc, struct seq_file *m)
 	enum rmc_lane lane;
 	u32 i;
 
-	for (i = 0; i < links(rmc); i++) {
-		struct rmc_node *node = link_unit(rmc, i);
+	for (i = 0; i < rmc_link_count(rmc); i++) {
+		struct rmc_node *node = rmc_link_unit(rmc, i);
 		u32 peer = i % fabric->endpoints;
 
 		for (lane = 0; lane < RMC_LANES; lane++) {
@@ -661,7 +484,7 @@ int rmc_fault_parse(struct rmc_config *cfg)
 		return -ENOMEM;
 	err = parse_dims(m->dim, copy);
 	kfree(copy);
-	/* the final number of nodes may come from the fabric; set_model() checks again */
+	/* the final number of nodes may come from the fabric; rmc_link_model() checks again */
 	return tell_no_sense(err ?: rmc_model_check(m, cfg->fabric.nodes));
 }
 
@@ -679,7 +502,7 @@ int rmc_fault_init(struct rmc_device *rmc)
 	mutex_init(&rmc->fault_lock);
 	rmc->port->fabric.retries = min_t(unsigned int, retries, U8_MAX);
 	if (topology)
-		err = tell_no_sense(set_model(rmc, &rmc->cfg.fabric.model));
+		err = tell_no_sense(rmc_link_model(rmc, &rmc->cfg.fabric.model));
 	if (err)
 		return err;
 	/* no error without debugfs: the files are then missing */

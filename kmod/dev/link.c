@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Faults, and the link model, on the links that end in this kernel. Each end belongs to a
+ * worker, which makes the change.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/delay.h>
+#include "link.h"
+
+/* A worker passes on the packets that a filter holds within some visits */
+#define DRAIN_MS	1000
+
+/**
+ * rmc_link_count() - ends of links in this kernel
+ * @rmc: device
+ *
+ * Return: how many: of each unit, one per endpoint of the fabric.
+ */
+u32 rmc_link_count(const struct rmc_device *rmc)
+{
+	const struct rmc_fabric *f = &rmc->port->fabric;
+
+	return rmc->port->locals * rmc_fabric_units(f) * f->endpoints;
+}
+
+/**
+ * rmc_link_unit() - unit at an end of a link
+ * @rmc: device
+ * @i: which one, less than rmc_link_count(); modulo endpoints, the other end
+ *
+ * Return: unit.
+ */
+struct rmc_node *rmc_link_unit(const struct rmc_device *rmc, u32 i)
+{
+	u32 unit = i / rmc->port->fabric.endpoints;
+	u32 units = rmc_fabric_units(&rmc->port->fabric);
+
+	return rmc->node[unit / units]->unit[unit % units];
+}
+
+static struct rmc_ni_worker *worker_of(struct rmc_node *node, enum rmc_lane lane)
+{
+	return lane == RMC_LANE_REQ ? node->srv_worker : node->req_worker;
+}
+
+/* Arguments of a call on a worker; each call uses some of them. */
+struct change {
+	struct rmc_node *node;
+	enum rmc_lane lane;
+	u32 peer;
+	const struct rmc_fault *fault;
+	u64 seed;
+	struct rmc_filter *filter;	/* in: new filter to install; out: filter to free */
+	u32 slow_ns;			/* SLOW_KEPT: unchanged */
+	bool stop;
+};
+
+#define SLOW_KEPT	(~0U)
+
+static int set_filter(void *arg)
+{
+	struct change *c = arg;
+	struct rmc_filter *flt = c->node->links.filter[c->lane][c->peer];
+	int err = 0;
+
+	if (!flt) {
+		flt = c->filter;
+		c->filter = NULL;
+		err = rmc_channel_add_filter(c->node, c->peer, flt);
+	}
+	rmc_filter_set(flt, c->fault, c->seed);
+	/* a cut link is an event: have peers polled */
+	rmc_os_inc_release(&c->node->fabric->changes);
+	return err;
+}
+
+static int refresh(void *arg)
+{
+	struct change *c = arg;
+
+	if (c->slow_ns != SLOW_KEPT)
+		c->node->links.slow_ns = c->slow_ns;
+	return rmc_channel_refresh(c->node, c->lane);
+}
+
+static int remove_idle(void *arg)
+{
+	struct change *c = arg;
+	struct rmc_filter *flt = c->node->links.filter[c->lane][c->peer];
+
+	c->filter = NULL;
+	if (!flt || !rmc_filter_idle(&c->node->links, flt))
+		return 0;
+	if (!rmc_channel_del_filter(c->node, c->peer, c->lane))
+		return -EAGAIN;
+	c->filter = flt;
+	return 0;
+}
+
+static int stop_lane(void *arg)
+{
+	struct change *c = arg;
+
+	if (c->lane == RMC_LANE_REQ)
+		WRITE_ONCE(c->node->srv_stopped, c->stop);
+	else
+		WRITE_ONCE(c->node->req_stopped, c->stop);
+	/* peers may have left and rejoined: notice before the next packet */
+	if (!c->stop)
+		rmc_ni_tick(worker_of(c->node, c->lane), rmc_os_now_ns());
+	return 0;
+}
+
+/**
+ * rmc_link_sweep() - take away the filters that have nothing to do
+ * @rmc: device; its fault_lock is held
+ *
+ * Those of a stopped node wait. Context: may sleep.
+ */
+void rmc_link_sweep(struct rmc_device *rmc)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(DRAIN_MS);
+	struct rmc_fabric *f = &rmc->port->fabric;
+	bool any = f->model.topology != RMC_TOPOLOGY_NONE;
+	struct change c = { };
+	u32 i;
+
+	for (i = 0; i < rmc_link_count(rmc) * RMC_LANES; i++) {
+		c.node = rmc_link_unit(rmc, i / RMC_LANES);
+		c.peer = i / RMC_LANES % f->endpoints;
+		c.lane = i % RMC_LANES;
+		any |= c.node->links.slow_ns || c.node->req_stopped || c.node->srv_stopped;
+		if (!READ_ONCE(c.node->links.filter[c.lane][c.peer]))
+			continue;
+		while (rmc_worker_call(worker_of(c.node, c.lane), remove_idle, &c) &&
+		       !c.node->req_stopped && !c.node->srv_stopped && time_before(jiffies, end))
+			usleep_range(100, 500);
+		rmc_filter_destroy(c.filter);
+		any |= !!READ_ONCE(c.node->links.filter[c.lane][c.peer]);
+	}
+	WRITE_ONCE(rmc_filters, any);
+}
+
+/**
+ * rmc_link_set() - say what happens to the packets of one lane of a link
+ * @node: unit that receives them
+ * @peer: endpoint that they come from
+ * @lane: lane
+ * @fault: faults
+ * @seed: of the random numbers; 0: go on with them
+ *
+ * Return: 0 or -ENOMEM. Context: may sleep.
+ */
+int rmc_link_set(struct rmc_node *node, u32 peer, enum rmc_lane lane,
+		 const struct rmc_fault *fault, u64 seed)
+{
+	struct change c = {
+		.node = node, .peer = peer, .lane = lane, .fault = fault, .seed = seed,
+	};
+	int err;
+
+	c.filter = rmc_filter_create(node->fabric, lane, true);
+	if (!c.filter)
+		return -ENOMEM;
+	err = rmc_worker_call(worker_of(node, lane), set_filter, &c);
+	rmc_filter_destroy(c.filter);
+	return err;
+}
+
+static int refresh_node(struct rmc_node *node, enum rmc_lane lane, u32 slow_ns)
+{
+	struct change c = { .node = node, .lane = lane, .slow_ns = slow_ns };
+
+	return rmc_worker_call(worker_of(node, lane), refresh, &c);
+}
+
+/**
+ * rmc_link_slow() - have a server take its time for each request
+ * @node: unit
+ * @slow_ns: nanoseconds; 0: none
+ *
+ * Return: 0 or -ENOMEM. Context: may sleep.
+ */
+int rmc_link_slow(struct rmc_node *node, u32 slow_ns)
+{
+	return refresh_node(node, RMC_LANE_REQ, slow_ns);
+}
+
+/**
+ * rmc_link_stop() - have one half of a unit stand still, or go on
+ * @node: unit
+ * @lane: what reads this lane
+ * @stop: stand still
+ *
+ * Context: may sleep.
+ */
+void rmc_link_stop(struct rmc_node *node, enum rmc_lane lane, bool stop)
+{
+	struct change c = { .node = node, .lane = lane, .stop = stop };
+
+	rmc_worker_call(worker_of(node, lane), stop_lane, &c);
+}
+
+/**
+ * rmc_link_model() - set the link model of all links
+ * @rmc: device; its fault_lock is held
+ * @m: model, any values
+ *
+ * Return: 0, -EINVAL, -ERANGE, -ENOSPC as rmc_model_check(), -EXDEV each way for itself needs
+ * all nodes in one kernel, -ENOMEM. Context: may sleep.
+ */
+int rmc_link_model(struct rmc_device *rmc, const struct rmc_model *m)
+{
+	struct rmc_fabric *f = &rmc->port->fabric;
+	int err = rmc_model_check(m, f->nodes);
+	u32 i, u;
+
+	if (err == -ENOSPC)
+		pr_err("%ux%ux%u places are too few for %u nodes\n", m->dim[0], m->dim[1],
+		       m->dim[2], f->nodes);
+	if (err)
+		return err;
+	if (m->one_way && f->sync) {
+		pr_err("each way for itself can only be modelled where all nodes are in one kernel: fabric=loopback\n");
+		return -EXDEV;
+	}
+	if (m->one_way && !f->shared)
+		f->shared = rmc_model_share(f->nodes, f->endpoints);
+	if (m->one_way && !f->shared)
+		return -ENOMEM;
+	WRITE_ONCE(rmc_filters, true);
+	/* channels that are opened meanwhile are refreshed below */
+	f->model = *m;
+	for (i = 0; i < rmc->port->locals; i++)
+		for (u = 0; u < rmc_fabric_units(f); u++) {
+			struct rmc_node *unit = rmc->node[i]->unit[u];
+
+			err = refresh_node(unit, RMC_LANE_REQ, SLOW_KEPT) ?: err;
+			err = refresh_node(unit, RMC_LANE_REP, SLOW_KEPT) ?: err;
+		}
+	rmc_link_sweep(rmc);
+	return err;
+}
