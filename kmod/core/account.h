@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What counts as what: the counters and tracepoints of requests, of the RRPP's answers, of
- * replies and of completions. The packet path and the local path call the same functions, so
- * that both count alike (selftests/unit/both_paths.c).
+ * Counters and tracepoints of requests, RRPP results, replies and completions. The packet path
+ * and the local path call the same functions, so both count alike (selftests/unit/both_paths.c).
  */
 #ifndef RMC_ACCOUNT_H
 #define RMC_ACCOUNT_H
 
 #include "node.h"
 
-/* RGP: @packets of an operation, @bytes of it, are on their way to @nid. */
+/* RGP: @packets of an operation, with @bytes of it, were sent to @nid. */
 static __always_inline void rmc_account_requests(struct rmc_node *node, u32 nid, u16 tid,
 						 u32 packets, u32 bytes)
 {
@@ -18,7 +17,7 @@ static __always_inline void rmc_account_requests(struct rmc_node *node, u32 nid,
 	trace_rmc_rgp_inject(node->nid, nid, tid, packets);
 }
 
-/* RRPP: @packets, a run of them or all of an operation, were done or refused. */
+/* RRPP: @packets, a run or a whole operation, were executed or rejected. */
 static __always_inline void rmc_account_result(struct rmc_node *node, u32 packets, u32 bytes,
 					       u8 status)
 {
@@ -28,20 +27,20 @@ static __always_inline void rmc_account_result(struct rmc_node *node, u32 packet
 		rmc_stat_add(node, serve_errors, packets);
 }
 
-/* RRPP: @packets of @nid were taken and answered. */
+/* RRPP: @packets from @nid were consumed. */
 static __always_inline void rmc_account_served(struct rmc_node *node, u32 nid, u32 packets)
 {
 	rmc_stat_add(node, served, packets);
 	trace_rmc_rrpp_serve(node->nid, nid, packets);
 }
 
-/* RCP: a reply, or a run of them, gave back room for so much of the destination's memory. */
+/* RCP: a reply, or a run of them, to requests for @bytes of the destination's memory. */
 static __always_inline void rmc_account_reply_bytes(struct rmc_node *node, u32 bytes)
 {
 	rmc_stat_add(node, reply_bytes, bytes);
 }
 
-/* RCP: @packets were taken. */
+/* RCP: @packets were consumed. */
 static __always_inline void rmc_account_replies(struct rmc_node *node, u32 packets)
 {
 	rmc_stat_add(node, replies, packets);

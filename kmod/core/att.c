@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Active Transfers Table: registering, folding, selecting, unrolling, and taking
- * back. Every request of a transfer gets its one reply from here: data replies as
- * data is issued, the announcement's reply when the transfer ends. A transfer that
- * ends early answers what it has received so far and is forgotten; what comes
- * later is a stray.
+ * Active Transfers Table: register transfers, count requests, select and unroll transfers, end
+ * them. Each request of a transfer gets one reply: data requests when their data is issued, the
+ * announcement when the transfer ends. A transfer that ends early answers the requests received
+ * so far and is freed; later requests match no transfer.
  */
 #include "pipeline.h"
 
@@ -17,11 +16,11 @@ void rmc_att_init(struct rmc_att *att)
 	att->entries = RMC_ATT_ENTRIES;
 	att->depth = RMC_ATT_DEPTH;
 	att->stall_ms = RMC_ATT_STALL_MS;
-	/* a first tick just before the clock's wrap is no step back from 0 */
+	/* not 0: just before the clock wraps, the first tick would be a step back from it */
 	att->last_ms = rmc_os_ns_to_ms(rmc_os_now_ns());
 }
 
-/* Issue the next packet: the second word of a data request and of its reply. */
+/* Issue the next packet. Returns the second word of its data request and reply. */
 static u64 cut(u32 mtu, struct rmc_xfer *x)
 {
 	u64 offset = x->offset + x->sent;
@@ -46,7 +45,7 @@ static struct rmc_xfer *find(struct rmc_xfers *xs, u16 tid, u16 gen)
 
 	if (!xs)
 		return NULL;
-	/* mostly the packets of one transfer come together */
+	/* usually the packets of one transfer arrive together */
 	x = &xs->x[xs->last];
 	if (likely(x->state != RMC_XFER_FREE && x->tid == tid && x->gen == gen))
 		return x;
@@ -65,7 +64,7 @@ static void activate(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *
 	struct rmc_att *att = &node->att;
 
 	x->state = RMC_XFER_ACTIVE;
-	/* while it waited its source may have had no credits to go on with */
+	/* while it waited, its source may have run out of credits */
 	x->seen_ms = att->now_ms;
 	att->entry[att->used].in = in;
 	att->entry[att->used++].x = x;
@@ -98,7 +97,7 @@ static void dequeue(struct rmc_att *att, struct rmc_in *in)
 		att->last_in = prev;
 }
 
-/* Entries that became free go to the sources that wait, in turn. */
+/* Give free entries to the waiting sources, round robin. */
 static void grant(struct rmc_node *node)
 {
 	struct rmc_att *att = &node->att;
@@ -116,8 +115,8 @@ static void grant(struct rmc_node *node)
 }
 
 /*
- * The same outside of a poll: the sources of those that get an entry may have fallen silent, so
- * this node has to be polled again for them.
+ * The same outside of a poll: the doorbell bits of the sources that get an entry may be clear,
+ * so notify this node for them.
  */
 static void grant_and_notify(struct rmc_node *node)
 {
@@ -129,7 +128,7 @@ static void grant_and_notify(struct rmc_node *node)
 		rmc_doorbell_notify(node->fabric, node->ep, RMC_LANE_REQ, att->entry[i].in->ep);
 }
 
-/* Forget a transfer. */
+/* Free a transfer. */
 static void forget(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x)
 {
 	struct rmc_att *att = &node->att;
@@ -154,7 +153,7 @@ static void forget(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x)
 	att->live--;
 }
 
-/* Answer all that is owed, and forget the transfer. */
+/* Send the outstanding replies and free the transfer. */
 static void end(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x, u8 status)
 {
 	if (unlikely(status)) {
@@ -171,13 +170,13 @@ static void end(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x, u8
 }
 
 /**
- * rmc_att_all_arrived() - did an announcement come with all its data requests?
- * @s: run of it and data requests; its operation validated it
+ * rmc_att_all_arrived() - check whether a transfer can be served at once
+ * @s: run of an announcement and data requests; its operation validated it
  *
- * Then a short transfer may be served at once and needs no entry; but not before
- * those that wait for one.
+ * A short transfer whose requests have all arrived needs no entry. Transfers that wait for an
+ * entry come first.
  *
- * Context: RRPP worker, does not sleep.
+ * Return: true if it can. Context: RRPP worker, does not sleep.
  */
 bool rmc_att_all_arrived(const struct rmc_serve *s)
 {
@@ -190,7 +189,7 @@ bool rmc_att_all_arrived(const struct rmc_serve *s)
 }
 
 /**
- * rmc_att_register() - an announcement came
+ * rmc_att_register() - register an announced transfer
  * @s: request, or run of it and data requests; its operation validated it
  *
  * Return: RMC_HELD; RMC_AGAIN: no memory now; RMC_S_PROTOCOL: more than
@@ -247,11 +246,11 @@ u8 rmc_att_register(struct rmc_serve *s)
 }
 
 /**
- * rmc_att_count_requests() - data requests came
- * @s: run of requests; nothing but their id counts
+ * rmc_att_count_requests() - count data requests of a transfer
+ * @s: run of requests; only their id is used
  *
- * Return: RMC_HELD; RMC_S_SABRE_LOST: they belong to no transfer, or it has all it
- * asked for.
+ * Return: RMC_HELD; RMC_S_SABRE_LOST: they belong to no transfer, or it has received all its
+ * requests.
  * Context: RRPP worker, does not sleep.
  */
 u8 rmc_att_count_requests(struct rmc_serve *s)
@@ -267,8 +266,8 @@ u8 rmc_att_count_requests(struct rmc_serve *s)
 }
 
 /*
- * One turn of an active transfer: answer the data requests that are there, up to
- * @runs runs of them. After a failure they are answered without data.
+ * Answer the data requests that an active transfer has received, up to @runs runs of them.
+ * After a failure the replies have no data.
  */
 static u32 turn(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x, u32 runs)
 {
@@ -309,7 +308,7 @@ static u32 turn(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x, u3
 }
 
 /**
- * rmc_att_poll() - one turn for each active transfer
+ * rmc_att_poll() - serve each active transfer once
  * @node: node; the caller is its RRPP worker
  *
  * Return: replies sent.
@@ -319,7 +318,7 @@ u32 rmc_att_poll(struct rmc_node *node)
 {
 	struct rmc_att *att = &node->att;
 	u32 turns = att->used, done = 0;
-	/* one that is alone may have more */
+	/* a transfer that is alone may have more */
 	u32 runs = turns == 1 ? RMC_ATT_RUNS : 1;
 
 	while (turns--) {
@@ -330,7 +329,7 @@ u32 rmc_att_poll(struct rmc_node *node)
 			att->cursor = 0;
 		e = &att->entry[att->cursor];
 		done += turn(node, e->in, e->x, runs);
-		/* one that ended was replaced by another */
+		/* another transfer has taken the place of one that ended */
 		if (att->used == used)
 			att->cursor++;
 		else if (!att->used)
@@ -341,7 +340,7 @@ u32 rmc_att_poll(struct rmc_node *node)
 }
 
 /**
- * rmc_att_tick() - end transfers whose requests stay away
+ * rmc_att_tick() - end transfers whose requests stopped arriving
  * @node: node; the caller is its RRPP worker
  * @now_ms: node milliseconds
  *
@@ -353,7 +352,7 @@ void rmc_att_tick(struct rmc_node *node, u32 now_ms)
 	u32 passed = rmc_ms_passed(&att->last_ms, now_ms);
 	u32 i = 0;
 
-	/* whoever was paused has not seen what came meanwhile */
+	/* a pause counts little: requests may have arrived meanwhile */
 	att->now_ms += min(passed, att->stall_ms / 8 + 1);
 	while (i < att->used) {
 		struct rmc_in *in = att->entry[i].in;
@@ -371,9 +370,9 @@ void rmc_att_tick(struct rmc_node *node, u32 now_ms)
 }
 
 /**
- * rmc_att_withdraw() - a segment goes away: end all transfers from it
+ * rmc_att_withdraw() - end all transfers from a segment that is withdrawn
  * @node: node; the caller is its RRPP worker
- * @seg: segment; not touched any more afterwards
+ * @seg: segment; not accessed after the call
  *
  * Context: worker, does not sleep.
  */
@@ -403,7 +402,7 @@ void rmc_att_withdraw(struct rmc_node *node, const struct rmc_mem *seg)
 }
 
 /**
- * rmc_att_close() - a channel goes away: forget its transfers, answer nobody
+ * rmc_att_close() - free the transfers of a channel that closes, without replies
  * @node: node; the caller is its RRPP worker
  * @in: channel
  *

@@ -9,8 +9,7 @@
  *   data request --> rmc_att_count_requests()        request counter + 1
  *                    rmc_att_poll()        select a transfer, unroll it
  *
- * What is done to memory is the operation's business (op.h); who is answered when is
- * this file's.
+ * The operation accesses memory (op.h); the table decides when to reply.
  */
 #ifndef RMC_ATT_H
 #define RMC_ATT_H
@@ -31,15 +30,15 @@ enum rmc_xfer_state {
  * struct rmc_xfer - a transfer; its id is {channel, tid, gen}
  * @seg: segment
  * @word1: second word of its announcement
- * @at: where its version is (operation's)
+ * @at: address of its version (operation's)
  * @offset: base in the segment, bytes
  * @version: first one read (operation's)
  * @length: bytes
- * @packets: data requests it takes
- * @received: data requests that came (request counter)
- * @issued: data requests that were answered (issue count)
+ * @packets: number of its data requests
+ * @received: data requests received (request counter)
+ * @issued: data requests answered (issue count)
  * @sent: bytes of their replies
- * @seen_ms: when its source was last heard of
+ * @seen_ms: when it last received a request or became active
  * @gen: echoed
  * @tid: echoed
  * @op: opcode
@@ -71,10 +70,10 @@ struct rmc_xfer {
  * struct rmc_xfers - transfers of one channel
  * @x: records
  * @used: bit per record in use
- * @wait: waiting ones in the order of announcement, a ring
+ * @wait: ring of the waiting ones, in the order of announcement
  * @head: of @wait, free running
  * @tail: of @wait, free running
- * @last: record found last
+ * @last: record that the last search found
  * @next: next source that has waiting transfers
  */
 struct rmc_xfers {
@@ -98,11 +97,11 @@ struct rmc_att_entry {
  * @depth: lines of one transfer fetched ahead (depth of its stream buffer)
  * @stall_ms: see RMC_ATT_STALL_MS
  * @used: active transfers, @entry[0 .. @used - 1]
- * @cursor: whose turn is next
+ * @cursor: index in @entry of the next transfer to serve
  * @live: transfers in all channels
  * @first: first of the sources that have waiting transfers
  * @last_in: last one
- * @now_ms: milliseconds this worker was awake
+ * @now_ms: milliseconds, without this worker's pauses
  * @last_ms: clock at the last tick
  * @entry: active transfers
  */

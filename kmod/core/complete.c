@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Operations that end without a last reply: aborted with a queue pair, a buffer or a peer,
- * or timed out. Idempotent ones begin again first.
+ * or timed out. Idempotent ones are restarted before they time out.
  */
 #include "complete.h"
 
@@ -19,7 +19,7 @@ void rmc_qp_finish(struct rmc_node *node, struct rmc_itt_entry *e, u8 status)
 }
 
 /**
- * rmc_itt_abort() - end operations that cannot or must not go on
+ * rmc_itt_abort() - end operations that cannot or must not continue
  * @node: node; the caller is its RGP and RCP worker
  * @which: which ones, and how
  *
@@ -52,9 +52,9 @@ u32 rmc_itt_abort(struct rmc_node *node, const struct rmc_abort *which)
 }
 
 /*
- * Back-to-0 (T18 section 3.4.1): begin an operation again whose packets were lost.
- * Not if it does something twice, and not while an earlier packet may still be on
- * its way: a write that comes late must not undo a newer one.
+ * Back-to-0 (T18 section 3.4.1): restart an operation whose packets were lost. Only if it is
+ * idempotent, and only if none of its packets can still arrive: a late write must not undo a
+ * newer one.
  */
 static bool restart(struct rmc_node *node, struct rmc_itt_entry *e)
 {
@@ -73,7 +73,7 @@ static bool restart(struct rmc_node *node, struct rmc_itt_entry *e)
 	t->seen = 0;
 	t->base = 0;
 	t->validated = false;
-	/* one that was being unrolled goes on from its start */
+	/* an operation that is being unrolled continues from its start */
 	if (!e->restarted && e->qp->cur_tid != tid) {
 		e->restarted = true;
 		node->itt.restarts++;
@@ -83,10 +83,10 @@ static bool restart(struct rmc_node *node, struct rmc_itt_entry *e)
 }
 
 /**
- * rmc_itt_expire() - complete operations whose replies did not come in time
+ * rmc_itt_expire() - complete operations whose replies did not arrive in time
  * @node: node; the caller is its RGP and RCP worker
  *
- * Idempotent ones may begin again first, see rmc_fabric.retries.
+ * Idempotent ones are restarted first, up to rmc_fabric.retries times.
  *
  * Return: operations ended with RMC_S_TIMEOUT.
  * Context: worker, does not sleep.

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The end of an operation: its CQ entry is posted, and its ITT entry is free again. */
+/* The end of an operation: post its CQ entry and free its ITT entry. */
 #ifndef RMC_COMPLETE_H
 #define RMC_COMPLETE_H
 
 #include "account.h"
 
-/* An operation ends: if it was being unrolled, it no longer is. */
+/* Stop unrolling an operation that ends. */
 static __always_inline void rmc_op_stop(struct rmc_node *node, struct rmc_itt_entry *e)
 {
 	u16 tid = e - node->itt.entry;
@@ -14,7 +14,7 @@ static __always_inline void rmc_op_stop(struct rmc_node *node, struct rmc_itt_en
 	if (likely(e->qp->cur_tid != tid))
 		return;
 	e->qp->cur_tid = RMC_TID_NONE;
-	/* only announced operations have it set, all at the one RRPP */
+	/* only announced operations set it, each at its one RRPP */
 	out = node->out[rmc_home(node->fabric, e->nid, e->offset)];
 	if (out && out->announcing == tid)
 		out->announcing = RMC_TID_NONE;

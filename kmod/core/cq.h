@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Queue pairs and completions. A QP belongs to the worker that runs its node's
- * RGP and RCP; the CQ is a file of its own, apart from the RCP, because later
- * messages complete at the receiver.
+ * Queue pairs and completions. A QP belongs to the worker that runs its node's RGP and RCP. The
+ * CQ is separate from the RCP: the RGP, the local path and frontends also post completions.
  */
 #ifndef RMC_CQ_H
 #define RMC_CQ_H
@@ -14,12 +13,12 @@
 
 struct rmc_front;
 
-/* Nobody else has a share in the worker: RMC_BATCH and RMC_LOCAL_BUDGET are the bounds. */
+/* Budget on a worker that tenants do not share: only RMC_BATCH and RMC_LOCAL_BUDGET apply. */
 #define RMC_POLL_ALL	(~0U)
 
 /**
  * struct rmc_qp - a queue pair as the pipelines see it
- * @wq: shared with the application, which may write anything any time
+ * @wq: shared with the application, which may write any value at any time
  * @cq: shared, read-only for the application
  * @flags: shared, read-only for the application
  * @bufs: local buffers of the owning file
@@ -30,14 +29,14 @@ struct rmc_front;
  * @cur_tid: operation being unrolled, or RMC_TID_NONE
  * @wq_head: entries taken from the WQ so far
  * @done: completions posted so far
- * @budget: work units that one look at the WQ may do, or RMC_POLL_ALL
- * @idle: consecutive empty looks
- * @waited: looks since a transfer could have been sent in part
+ * @budget: work units that one poll of the WQ may do, or RMC_POLL_ALL
+ * @idle: consecutive empty polls
+ * @waited: polls since part of a transfer could have been sent
  * @force_ring: the next entry needs packets, see local.h
  * @hot: position in the worker's hot list, or -1
  * @cold: position in the worker's list of all QPs
- * @front: rings to its backend, where a frontend polls it (ni/front.h); else NULL
- * @tenant: whose it is, on the worker that polls it; NULL before rmc_ni_add_qp(): the
+ * @front: rings to its backend if a frontend polls it (ni/front.h); else NULL
+ * @tenant: its tenant on the worker that polls it; NULL: rmc_ni_add_qp() takes the
  *	worker's own
  * @account: of @tenant for @node
  * @next: next hot queue pair of @tenant, a ring
@@ -70,7 +69,7 @@ struct rmc_qp {
 
 static_assert(RMC_WQE_PHASE == RMC_PHASE && RMC_CQE_PHASE == RMC_PHASE, "bit 0 of both");
 
-/* Something published that the RGP has not taken yet? */
+/* True if the application has published an entry that the RGP has not taken. */
 static inline bool rmc_qp_pending(const struct rmc_qp *qp)
 {
 	/* pairs with the application's release of word0 */
@@ -79,13 +78,13 @@ static inline bool rmc_qp_pending(const struct rmc_qp *qp)
 }
 
 /**
- * rmc_cq_post() - tell the application that a WQ entry is finished
+ * rmc_cq_post() - post the completion of a WQ entry
  * @qp: queue pair
  * @slot: WQ index
  * @status: enum rmc_status
  *
- * The CQ is as long as the WQ and an entry is reused only after its completion
- * was seen, so it cannot overflow; an application that does not keep to this
+ * The CQ has as many entries as the WQ, and an application reuses a WQ entry only after it has
+ * read the completion, so the CQ cannot overflow. An application that breaks this rule
  * overwrites its own completions.
  */
 static inline void rmc_cq_post(struct rmc_qp *qp, u16 slot, u8 status)

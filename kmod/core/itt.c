@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* In-flight Transaction Table: set-up, take-down, and entries that owe packets. */
+/* In-flight Transaction Table: set-up, take-down, and quarantined entries. */
 #include "itt.h"
 
 /**
@@ -76,7 +76,7 @@ static void unlink(struct rmc_itt *itt, u16 tid)
 		itt->track[next].prev = prev;
 }
 
-/* Nothing is on its way any more. */
+/* All packets of earlier uses have arrived: end the quarantine. */
 static void settle(struct rmc_itt *itt, u16 tid)
 {
 	struct rmc_itt_entry *e = &itt->entry[tid];
@@ -90,12 +90,12 @@ static void settle(struct rmc_itt *itt, u16 tid)
 }
 
 /**
- * rmc_itt_recall() - take a tid where none is free
+ * rmc_itt_recall() - reuse a quarantined tid when none is free
  * @itt: table
  *
- * A peer that never answers must not keep entries from all others: so the entry
- * that has owed longest is used once more, and goes to the end of the queue
- * afterwards. gen alone keeps its packets apart now, for 65536 rounds of the queue.
+ * A peer that never answers must not keep entries from other peers. So the entry
+ * with the longest quarantine is reused, and goes to the end of the queue after that use.
+ * Until then only gen distinguishes its packets; it wraps after 65536 rounds of the queue.
  *
  * Return: tid, or RMC_TID_NONE when all are in flight.
  * Context: worker, does not sleep.
@@ -112,9 +112,9 @@ u16 rmc_itt_recall(struct rmc_itt *itt)
 }
 
 /**
- * rmc_itt_retire() - an operation is over, but perhaps not all of its packets
+ * rmc_itt_retire() - free an entry whose packets may be outstanding
  * @itt: table
- * @e: its entry, not in use any more
+ * @e: entry, no longer in use
  *
  * Context: worker, does not sleep.
  */
@@ -132,7 +132,7 @@ void rmc_itt_retire(struct rmc_itt *itt, struct rmc_itt_entry *e)
 	if (!e->tracked)
 		outstanding.replies = e->replies - e->lost;
 	if (outstanding.replies || outstanding.copies) {
-		/* of an entry that was recalled too early twice the later debt counts */
+		/* of two recalled uses for different peers, only the later one is counted */
 		if (!e->quarantined || t->earlier_nid != e->nid)
 			memset(&t->earlier, 0, sizeof(t->earlier));
 		t->earlier.replies += outstanding.replies;
@@ -149,10 +149,10 @@ void rmc_itt_retire(struct rmc_itt *itt, struct rmc_itt_entry *e)
 }
 
 /**
- * rmc_itt_late() - a packet came that fits no operation in flight
+ * rmc_itt_late() - handle a reply that matches no operation in flight
  * @itt: table
- * @from: node it came from
- * @p: packet; whatever it says
+ * @from: node that it comes from
+ * @p: reply, with any values
  *
  * Context: worker, does not sleep.
  */
@@ -167,7 +167,7 @@ void rmc_itt_late(struct rmc_itt *itt, u32 from, const struct rmc_rep *p)
 	tid = array_index_nospec(tid, itt->size);
 	e = &itt->entry[tid];
 	t = &itt->track[tid];
-	/* of the operation itself, before it began again, or doubled */
+	/* of the operation itself: from before a restart, or a duplicate */
 	if (e->qp && e->nid == from && (u16)(e->gen - p->gen) <= e->tries) {
 		rmc_outstanding_came(&t->outstanding, p->marks);
 		e->copied = true;
@@ -181,9 +181,9 @@ void rmc_itt_late(struct rmc_itt *itt, u32 from, const struct rmc_rep *p)
 }
 
 /**
- * rmc_itt_release_peer() - a channel went away, and what was in it
+ * rmc_itt_release_peer() - end the quarantine of entries for a peer whose channels close
  * @itt: table
- * @nid: node at its other end; no operation to it is in flight
+ * @nid: peer; no operation to it is in flight
  *
  * Context: worker, does not sleep.
  */

@@ -3,9 +3,9 @@
  * In-flight Transaction Table (A14 section 4.2, T18 section 3.6).
  *
  * One per unit of a node, private to the worker that runs RGP and RCP. An operation's
- * index is its tid. An entry is freed when its completion is posted, also when
- * replies are still missing (time-out, dead peer, buffer withdrawn): gen then
- * makes the RCP drop what comes late, so nothing lands in freed memory.
+ * index is its tid. An entry is freed when its completion is posted, even if
+ * replies are still missing (time-out, dead peer, buffer withdrawn). The RCP then
+ * drops late replies by their gen, so none is written to freed memory.
  *
  * gen wraps after 65536 reuses, a few milliseconds with a LIFO free list; a packet may be
  * late by seconds, or by as long as its node was paused. So an entry with outstanding
@@ -47,13 +47,13 @@ struct rmc_qp;
  * @next: next free or quarantined entry
  * @op: opcode
  * @status: first error seen
- * @tries: times it began again
- * @restarted: it began again and is not all sent
- * @tracked: each packet's first reply counts, see struct rmc_track
- * @announced: counts in rmc_itt.announced
- * @copied: a filter doubled replies of it, see rmc_track.outstanding
- * @quarantined: an earlier use did not see all its packets, see rmc_track.earlier
- * @notify: becomes a notification when all of it has been answered
+ * @tries: times it was restarted
+ * @restarted: it was restarted and is not all sent
+ * @tracked: only each packet's first reply counts, see struct rmc_track
+ * @announced: it is counted in rmc_itt.announced
+ * @copied: rmc_track.outstanding has counted replies of it
+ * @quarantined: packets of earlier uses are outstanding, see rmc_track.earlier
+ * @notify: it becomes a notification when all its packets are answered
  */
 struct rmc_itt_entry {
 	struct rmc_qp *qp;
@@ -80,13 +80,13 @@ struct rmc_itt_entry {
 	bool notify : 1;
 } ____cacheline_aligned;
 
-/* Packets of a tracked operation that may be on their way, as a window */
+/* Window of a tracked operation: the most packets in flight */
 #define RMC_TRACK	64
 
 /**
- * struct rmc_outstanding - packets that will still come
+ * struct rmc_outstanding - packets that are still to arrive
  * @replies: requests without reply
- * @copies: doubled replies without their copy; negative while the copy came first
+ * @copies: duplicated replies without their copy; negative: the copy arrived first
  */
 struct rmc_outstanding {
 	s32 replies;
@@ -95,17 +95,17 @@ struct rmc_outstanding {
 
 /**
  * struct rmc_track - which packets of an operation have been answered
- * @base: all before this one
- * @seen: bit i: @base + i
- * @outstanding: of an operation in flight; of one that is not tracked the copies only.
- *	Zero while the entry is not in use
+ * @base: all packets before this one are answered
+ * @seen: bit i: packet @base + i is answered
+ * @outstanding: of the operation in flight; only the copies if it is not tracked. Zero while
+ *	the entry is not in use
  * @earlier: of earlier uses of the entry, while it is quarantined
  * @earlier_nid: node that they come from
  * @prev: previous quarantined entry
- * @validated: so has the announcement
+ * @validated: the announcement is answered
  *
- * Counting replies is enough while each comes once. Where a filter doubles some,
- * the copy of one must not stand for another one that is missing.
+ * Counting replies is enough while each arrives once. If a filter duplicates replies, a copy
+ * must not count as a reply that is missing.
  */
 struct rmc_track {
 	u64 seen;
@@ -124,10 +124,10 @@ struct rmc_track {
  * @restarts: entries with @restarted set
  * @size: number of entries
  * @used: entries in use
- * @announced: of them, announced operations, which may wait long for others
- * @lone: what a tenant may have that is alone
- * @tenants: with queue pairs on this unit
- * @users: the same, those of a group counted once
+ * @announced: announced operations among them; these may wait long for others
+ * @lone: entries that a tenant may use while it is alone
+ * @tenants: tenants with queue pairs on this unit
+ * @users: the same, with each group counted once
  * @free: first free entry or RMC_TID_NONE
  * @quarantined: first of the quarantined entries that are not in use, or RMC_TID_NONE
  * @quarantined_last: last of them
@@ -155,7 +155,7 @@ void rmc_itt_retire(struct rmc_itt *itt, struct rmc_itt_entry *e);
 void rmc_itt_late(struct rmc_itt *itt, u32 from, const struct rmc_rep *p);
 void rmc_itt_release_peer(struct rmc_itt *itt, u32 nid);
 
-/* One of them came. */
+/* Count a packet that arrived. */
 static inline void rmc_outstanding_came(struct rmc_outstanding *a, u8 marks)
 {
 	if (marks & RMC_MARK_COPY) {
@@ -167,18 +167,18 @@ static inline void rmc_outstanding_came(struct rmc_outstanding *a, u8 marks)
 }
 
 /**
- * rmc_itt_alloc() - take a tid
+ * rmc_itt_alloc() - allocate a tid
  * @itt: table
- * @a: account of whoever takes it
+ * @a: account to charge
  *
- * Return: tid, or RMC_TID_NONE when all are in flight, or all that it may have.
+ * Return: tid, or RMC_TID_NONE: all are in flight, or @a has reached its limit.
  */
 static inline u16 rmc_itt_alloc(struct rmc_itt *itt, struct rmc_account *a)
 {
 	u16 tid = itt->free;
 
 	if (likely(itt->tenants <= 1)) {
-		/* what is used is its own */
+		/* the tenant is alone: all used entries are its own */
 		if (unlikely(itt->used >= itt->lone))
 			return RMC_TID_NONE;
 	} else if (!rmc_itt_grant(itt, a)) {
@@ -196,9 +196,9 @@ static inline u16 rmc_itt_alloc(struct rmc_itt *itt, struct rmc_account *a)
 }
 
 /**
- * rmc_itt_free() - an operation is over
+ * rmc_itt_free() - free the entry of an operation
  * @itt: table
- * @e: its entry
+ * @e: entry
  */
 static inline void rmc_itt_free(struct rmc_itt *itt, struct rmc_itt_entry *e)
 {
@@ -211,7 +211,7 @@ static inline void rmc_itt_free(struct rmc_itt *itt, struct rmc_itt_entry *e)
 		itt->announced--;
 		e->announced = false;
 	}
-	/* some of its packets may be on their way */
+	/* some of its packets may be outstanding */
 	if (unlikely(e->replies != e->lost || e->restarted || e->tracked || e->copied ||
 		     e->quarantined)) {
 		rmc_itt_retire(itt, e);

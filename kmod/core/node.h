@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A node: one RMC, or several units of one (Documentation/ni.rst). Its state is
- * split by the worker that may touch it; in the fused organisation that is the
- * same one. There are no locks: control reaches a worker as a call it executes
- * between two visits (ni/ni.h).
+ * A node: one RMC, or several units of one (Documentation/ni.rst). Each part of its
+ * state has one owning worker; in the fused organisation all have the same one. There
+ * are no locks: to change state of a worker, post a call to it, which it executes
+ * between two visits (ni/calls.h).
  *
- * Each unit is a struct rmc_node, which knows nothing of its siblings but where
- * they are. The first one, the head, speaks for the node: it joins, has the
- * heartbeat, watches the peers and tells of them.
+ * Each unit is a struct rmc_node, and of its siblings has only their addresses. The
+ * first one, the head, acts for the node: it joins, writes the heartbeat, watches the
+ * peers and reports their changes.
  */
 #ifndef RMC_NODE_H
 #define RMC_NODE_H
@@ -23,10 +23,10 @@
 struct rmc_ni_worker;
 
 /**
- * struct rmc_peer - a peer as one node sees it; belongs to RGP and RCP, anybody may read
- * @state: enum rmc_node_state; a heartbeat that stands still makes UP DOWN
+ * struct rmc_peer - a node's view of a peer; belongs to RGP and RCP, any thread may read it
+ * @state: enum rmc_node_state; DOWN also if the heartbeat of an UP peer has stopped
  * @epoch: the peer's
- * @heartbeat: last value seen
+ * @heartbeat: last value read
  * @beat_ms: when it last changed, or the peer came up
  * @silent: it has not changed for dead_ms
  * @linked: channels between us and the peer may be used
@@ -40,7 +40,7 @@ struct rmc_peer {
 	bool linked;
 };
 
-/* Counters; each is written by one worker and read by anybody. */
+/* Counters; one worker writes each; any thread may read it. */
 #define RMC_STATS(X)		\
 	X(wq_entries)		\
 	X(requests)		\
@@ -87,40 +87,40 @@ struct rmc_stats {
  * @itt: operations in flight (RGP, RCP)
  * @out: channels to peers, by endpoint, NULL until used (RGP, RCP); those to one
  *	node are opened together, the first one last
- * @peer: what it knows of them, by node id (head's RGP, RCP)
- * @changes: of the fabric that @peer accounts for
+ * @peer: its view of them, by node id (head's RGP, RCP)
+ * @changes: value of fabric->changes when @peer was updated
  * @req_ms: milliseconds this node has run: time-outs do not count a pause
  * @last_ms: clock at the last tick
- * @scan_ms: when time-outs were last looked for
+ * @scan_ms: when the ITT was last checked for time-outs
  * @qps: queue pairs
- * @touched: RRPPs of one node that the RGP may have sent to and has not told yet
- * @local: operations between ends of one worker need no packets, see local.h; may change at
- *	any time (RGP)
- * @direct: payload of an operation without packets (RGP), see local.h
- * @ct: segments (RRPP); all units know the same ones
+ * @touched: bit per RRPP of one node: it may have new requests, and its doorbell was not rung
+ *	yet
+ * @local: use the local path where possible, see local.h; may change at any time (RGP)
+ * @direct: payload of an operation on the local path (RGP)
+ * @ct: segments (RRPP); all units have the same ones
  * @in: channels from peers, by endpoint, NULL until used (RRPP)
- * @srv_changes: of the fabric that @in accounts for
+ * @srv_changes: value of fabric->changes when @in was updated
  * @att: announced operations of peers (RRPP)
  * @epoch: under which this node joined (head)
  * @up: joined: channels may be opened (head)
- * @fenced: another kernel took the id over: this node is out until it is
- *	claimed anew
+ * @fenced: another kernel has claimed the id: this node serves and sends nothing until it
+ *	is claimed anew
  * @left: taken down by the administrator; may join again (head)
- * @claimed: epoch under which the transport claimed the id, which has not joined since; 0:
+ * @claimed: epoch under which the transport claimed the id, until the node joins with it; 0:
  *	joining takes the next one (head)
  * @join_ms: when joining began (head)
  * @beat: own heartbeat (head)
  * @peer_beat: by peer, heartbeat when joining began (head)
- * @out_epoch: by peer, epoch for which RGP and RCP let go of the older one;
- *	written by their worker, read by the RRPP's before it tells the peer
+ * @out_epoch: by peer, epoch for which RGP and RCP closed the channels of older ones;
+ *	written by their worker, read by the RRPP's before it acknowledges the epoch
  * @links: receiving ends of its links: filters and the link model
- * @req_stopped: RGP and RCP stand still (RGP, RCP)
- * @srv_stopped: the RRPP stands still (RRPP)
+ * @req_stopped: RGP and RCP are stopped, see dev/link.c (RGP, RCP)
+ * @srv_stopped: the RRPP is stopped (RRPP)
  * @head: first unit of the node
- * @unit: all of them
- * @index: by lane, its place among those of its worker
- * @front: workers that poll queue pairs for it, in the split organisation
- * @fronts: how many
+ * @unit: all units of the node
+ * @index: by lane, its index in the worker's rmc_ni_worker.node
+ * @front: its frontends, in the split organisation
+ * @fronts: number of @front
  * @stats: counters
  */
 struct rmc_node {
@@ -170,9 +170,9 @@ struct rmc_node {
 };
 
 /*
- * Milliseconds since the last tick; moves *@last_ms on. The clocks of two CPUs may
- * differ: one that steps back counts nothing until it has caught up, so that no time
- * counts twice. A larger step starts anew.
+ * Milliseconds since the last tick; updates *@last_ms. The clocks of two CPUs may differ:
+ * after a step back nothing counts until the clock has caught up, so no time counts twice.
+ * A larger step back restarts the count.
  */
 static inline u32 rmc_ms_passed(u32 *last_ms, u32 now_ms)
 {

@@ -6,10 +6,9 @@
  *                                                 |                 |
  *   CQ <-- rmc_rcp_poll <--- reply ring  <--------+-----------------+
  *
- * Each call looks once, handles at most a batch per source, never blocks and
- * never sleeps, and returns how many packets or entries it handled. RGP and
- * RCP of a unit run on one worker, its RRPP on the same or another; no stage
- * knows which.
+ * Each call polls once, handles at most a batch per source, and returns the number of packets
+ * or entries that it handled. It never blocks or sleeps. RGP and RCP of a unit run on one
+ * worker, its RRPP on the same or another one; no stage depends on which.
  */
 #ifndef RMC_PIPELINE_H
 #define RMC_PIPELINE_H
@@ -34,8 +33,8 @@ static inline bool rmc_xfer_short(const struct rmc_fabric *f, bool self, u64 off
 }
 
 /*
- * Clear the doorbell bit of a source that stayed silent; the ring is looked at
- * once more afterwards. Returns true when it must stay polled.
+ * Clear the doorbell bit of a silent source, then check its ring once more. Returns true if the
+ * source must stay polled.
  */
 static inline bool rmc_doorbell_clear(struct rmc_node *node, enum rmc_lane lane, u32 from,
 				      const struct rmc_ring *r)
@@ -44,7 +43,7 @@ static inline bool rmc_doorbell_clear(struct rmc_node *node, enum rmc_lane lane,
 	struct rmc_desc d;
 
 	rmc_os_andnot64(word, 1ULL << (from % 64));
-	/* clear the bit, then look at the ring; pairs with rmc_doorbell_ring() */
+	/* clear the bit, then check the ring; pairs with rmc_doorbell_ring() */
 	smp_mb();
 	if (!r || !rmc_ring_peek(r, 0, &d))
 		return false;
@@ -53,13 +52,13 @@ static inline bool rmc_doorbell_clear(struct rmc_node *node, enum rmc_lane lane,
 }
 
 /*
- * RGP and RRPP are compiled twice, by a constant argument @many: with one unit per node
- * an endpoint is a node id, all lines have one home, and the packets go as if there were
- * no units. Which of the two runs is decided once per look.
+ * RGP and RRPP are compiled twice, with the constant argument @multi_unit. With one unit per
+ * node an endpoint is a node id, all lines have one home, and no code for units remains. Each
+ * poll selects one of the two.
  *
- * Length of the packet of an operation at @offset. With several RRPPs each line
- * has one, so that packets end where its block may end, whoever asks for what;
- * those of an operation of one home all go to one RRPP.
+ * Length of an operation's packet at @offset. With several RRPPs packets end at multiples of
+ * f->cut, the same for all requesters, so that none crosses into a block of another RRPP. An
+ * operation of one home sends all packets to one RRPP.
  */
 static inline u32 rmc_cut_length(const struct rmc_fabric *f, u64 offset, u32 left, bool one_home)
 {
@@ -68,7 +67,7 @@ static inline u32 rmc_cut_length(const struct rmc_fabric *f, u64 offset, u32 lef
 	return min(f->cut - (u32)(offset & f->cut_mask), left);
 }
 
-/* Which packet of an operation the one at @offset is. */
+/* Index of an operation's packet at @offset. */
 static inline u32 rmc_cut_index(const struct rmc_fabric *f, const struct rmc_itt_entry *e,
 				u64 offset)
 {

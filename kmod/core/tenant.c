@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Accounts of tenants: making, charging, freeing. */
+/* Accounts of tenants: create, charge, free. */
 #include "itt.h"
 #include "tenant.h"
 
 /**
- * rmc_tenant_create() - make an account that nothing was charged to
+ * rmc_tenant_create() - create a tenant with empty accounts
  * @units: units of the worker whose queue pairs get it, rmc_ni_worker.nodes[RMC_LANE_REP];
  *	0 for a frontend
  * @group: account of its user on the same worker, or NULL; outlives it
@@ -16,7 +16,7 @@ struct rmc_tenant *rmc_tenant_create(u32 units, struct rmc_tenant *group)
 	struct rmc_tenant *t;
 	u32 i;
 
-	/* those who poll for a frontend look at an account, too */
+	/* queue pairs of a frontend point to an account, too */
 	units = max(units, 1U);
 	t = rmc_os_zalloc(sizeof(*t) + units * sizeof(t->unit[0]));
 	if (!t)
@@ -31,7 +31,7 @@ struct rmc_tenant *rmc_tenant_create(u32 units, struct rmc_tenant *group)
 }
 
 /**
- * rmc_tenant_destroy() - free an account
+ * rmc_tenant_destroy() - free a tenant
  * @t: tenant whose queue pairs were all deleted (rmc_ni_del_qp()), and which is the group
  *	of no other; or NULL
  *
@@ -43,13 +43,13 @@ void rmc_tenant_destroy(struct rmc_tenant *t)
 }
 
 /**
- * rmc_itt_grant() - may a tenant have one more entry
+ * rmc_itt_grant() - grant a tenant one more entry, if it may have it
  * @itt: table that several tenants share
  * @a: its account, which is charged
  *
  * The rule is in tenant.h.
  *
- * Return: true: it has one more.
+ * Return: true if granted.
  * Context: worker, does not sleep.
  */
 bool rmc_itt_grant(const struct rmc_itt *itt, struct rmc_account *a)
@@ -60,7 +60,7 @@ bool rmc_itt_grant(const struct rmc_itt *itt, struct rmc_account *a)
 	if (a->tids >= free)
 		return false;
 	if (g) {
-		/* a user whose contexts are alone shares with nobody */
+		/* a user that is alone has the limit of a lone tenant */
 		if (g->tids >= (itt->users > 1 ? free : itt->lone))
 			return false;
 		g->tids++;

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tenants: the accounts by which a worker divides what its users share.
+ * Tenants: the accounts by which a worker divides polling and ITT entries among its users.
  *
  *   struct rmc_tenant     one context on one worker: its place in the order of
  *     |    |              polling, its budget, the worker time that it consumed
- *     |    +-- unit[i]    struct rmc_account: what it has of the worker's i-th unit
- *     +-- group           the same for a user, of several contexts; or NULL
+ *     |    +-- unit[i]    struct rmc_account: its share of the worker's i-th unit
+ *     +-- group           the same for a user with several contexts; or NULL
  *
- * The kernel side makes them (rmc_tenant_create()), points qp->tenant at one before
- * rmc_ni_add_qp(), and frees them when no queue pair of theirs is left. A queue pair
+ * The kernel side creates a tenant (rmc_tenant_create()), sets qp->tenant before
+ * rmc_ni_add_qp(), and frees the tenant when it has no queue pair left. A queue pair
  * without one belongs to the worker's own tenant. Frontend and backend of a queue pair
  * (ni/front.h) are two queue pairs on two workers and have a tenant each.
  *
- * All of it belongs to the worker that polls the queue pairs; others may read the
+ * The worker that polls the queue pairs owns all of it. Other threads may read the
  * counters, and may set @quantum with WRITE_ONCE().
  *
- * Entries of the ITT. Alone on a unit, a tenant may have all but 1/RMC_TID_RESERVE of
- * them. If queue pairs of more than one tenant are polled, a tenant gets one more only
- * while it has fewer than are free: one of them has at most a half, each of n that take
- * all they can get size / (n + 1), and a newcomer finds as many free. The same holds for
- * groups. So an entry is always free for whoever has none. Who is alone is not counted.
+ * ITT entries. A tenant that is alone on a unit may use all but 1/RMC_TID_RESERVE of them,
+ * and is not counted. If a unit has queue pairs of several tenants, a tenant gets one more
+ * entry only while it has fewer than are free. So one tenant has at most half of the table,
+ * each of n greedy tenants gets size / (n + 1), and a new tenant finds as many free. The same
+ * holds for groups. A tenant without entries always finds one.
  *
- * Polling. While all hot queue pairs are one tenant's they are polled round robin, with
- * no account of it. Otherwise each tenant is polled once per visit until it has used up
+ * Polling. While all hot queue pairs belong to one tenant, they are polled round robin
+ * without accounting. Otherwise each tenant is polled once per visit until it has used up
  * its quantum (deficit round robin): see ni/tenants.c.
  */
 #ifndef RMC_TENANT_H
@@ -33,10 +33,10 @@
 struct rmc_qp;
 
 /**
- * struct rmc_account - what a tenant has of one unit
- * @group: the same of its group, or NULL
- * @tids: ITT entries in use; counted while tenants share the unit, whose rmc_itt.used they
- *	are otherwise
+ * struct rmc_account - a tenant's share of one unit
+ * @group: account of its group, or NULL
+ * @tids: ITT entries in use; counted only while tenants share the unit, otherwise rmc_itt.used
+ *	has the number
  * @qps: queue pairs that the unit polls
  */
 struct rmc_account {
@@ -50,15 +50,15 @@ struct rmc_account {
  * @group: user; NULL: none, or it is one itself
  * @units: accounts in @unit
  * @quantum: work units that it may do per visit, see RMC_TENANT_QUANTUM
- * @deficit: what is left of them; negative: it did more, and waits
- * @place: in the worker's list of tenants with hot queue pairs, or -1
- * @hots: hot queue pairs; of a group: its tenants that have some
+ * @deficit: work units left of the quantum; negative: it did more, and waits
+ * @place: index in the worker's list of tenants with hot queue pairs, or -1
+ * @hots: hot queue pairs; unused in a group
  * @next: hot queue pair that is polled next
- * @round: visit in which @deficit was filled up last
+ * @round: last visit that refilled @deficit
  * @work: work units done
- * @settled: of @work, those that are in @time_ns
+ * @settled: part of @work that is in @time_ns
  * @time_ns: worker time consumed; see rmc_tenants_tick()
- * @unit: by rmc_node.index of the lane of replies
+ * @unit: accounts, by rmc_node.index of the reply lane
  */
 struct rmc_tenant {
 	struct rmc_tenant *group;
@@ -78,7 +78,7 @@ struct rmc_tenant {
 struct rmc_tenant *rmc_tenant_create(u32 units, struct rmc_tenant *group);
 void rmc_tenant_destroy(struct rmc_tenant *t);
 
-/* An ITT entry is given back. */
+/* Uncount an ITT entry that is freed. */
 static inline void rmc_account_tid_free(struct rmc_account *a)
 {
 	a->tids--;
@@ -86,7 +86,7 @@ static inline void rmc_account_tid_free(struct rmc_account *a)
 		a->group->tids--;
 }
 
-/* It did so much. Debts are bounded, so that no tenant waits for ever. */
+/* Charge work units. Debts are bounded, so that no tenant waits forever. */
 static inline void rmc_tenant_charge(struct rmc_tenant *t, u32 units)
 {
 	for (; t; t = t->group) {

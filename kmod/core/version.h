@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Versions of objects (M16 section 4.2): odd while a writer is at work, larger
- * after every write. Between rmc_version_begin() and rmc_version_changed() any
- * loads of the object's data; when the version was even and did not change, they
- * are a snapshot.
+ * Versions of objects (M16 section 4.2): odd while a writer works, larger after
+ * each write. A reader loads data between rmc_version_begin() and
+ * rmc_version_changed(). If the version was even and did not change, the data is a
+ * snapshot.
  *
  * Pairs with <rmc/object.h>: a writer stores the odd version, release fence,
  * data, then the even version with release.
@@ -13,9 +13,9 @@
  *  - the read barrier keeps data loads before the second one: if any of them saw
  *    a later write, the second load sees that write's odd version, or more.
  *
- * On x86 both are free: loads happen, or are made to look as if they happened,
- * in program order. A load that ran ahead and whose line was taken away by a
- * writer meanwhile is run again, which is all that the papers' stream buffers do.
+ * On x86 both are free: loads appear to execute in program order. A speculative load
+ * is repeated if a writer takes the line away meanwhile, which is all that the
+ * papers' stream buffers do.
  */
 #ifndef RMC_VERSION_H
 #define RMC_VERSION_H
