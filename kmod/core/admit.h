@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* May a request touch the memory that it names? One answer for the RRPP and the local path. */
+/* Admission of requests to the memory that they name, for the RRPP and the local path. */
 #ifndef RMC_ADMIT_H
 #define RMC_ADMIT_H
 
 #include "node.h"
 
 /*
- * rmc_admit() - look up the target of a request, and judge it
+ * rmc_admit() - look up and validate the target of a request
  *
- * Whose operation has @flags asks @node for [@offset, @offset + @length) of the segment that it
- * exposes under @ctx_id; all of these may be any value. RMC_S_OK: *@seg is the memory that holds
- * all of it, which the caller's worker may use until it is asked to forget it. Else the status
- * of the reply, and *@seg is not set.
+ * The request is for [@offset, @offset + @length) of the segment that @node exposes under
+ * @ctx_id, and its operation has @flags; it may have any values. RMC_S_OK: *@seg is the memory
+ * that holds all of it; the caller's worker may use it until the segment is removed from its
+ * unit. Otherwise the status of the reply; *@seg is not set.
  */
 static __always_inline u8 rmc_admit(const struct rmc_node *node, u16 ctx_id, u64 offset, u32 length,
 				    u16 flags, struct rmc_mem **seg)
@@ -31,7 +31,7 @@ static __always_inline u8 rmc_admit(const struct rmc_node *node, u16 ctx_id, u64
 	return RMC_S_OK;
 }
 
-/* Fetch the line at @offset, which was admitted. */
+/* Prefetch the line at @offset, which was admitted. */
 static __always_inline void rmc_fetch(const struct rmc_mem *seg, u64 offset, u16 flags)
 {
 	if (flags & RMC_OPF_MODIFIES)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Channels: when both ends may use one, opening and closing them, and the filters that
- * stand between a channel and the pipeline that reads it.
+ * Channels: when both ends may use one, opening and closing them, and the filters between a
+ * channel and the pipeline that reads it.
  */
 #include "channel.h"
 #include "complete.h"
@@ -9,12 +9,12 @@
 #include "state.h"
 
 /**
- * rmc_node_linked() - may channels between us and a peer be used
+ * rmc_node_linked() - check whether channels between us and a peer may be used
  * @node: unit
  * @ep: peer, less than fabric->endpoints
  * @epoch: out, the peer's
  *
- * Return: true when both are up and each works with the other's epoch.
+ * Return: true if both are up and each works with the other's epoch.
  * Context: worker, does not sleep.
  */
 bool rmc_node_linked(struct rmc_node *node, u32 ep, u32 *epoch)
@@ -34,7 +34,7 @@ bool rmc_node_linked(struct rmc_node *node, u32 ep, u32 *epoch)
 	       READ_ONCE(*rmc_sync_word(f, node->ep, nid)) == *epoch;
 }
 
-/* Both rings of a channel, where those of these lives begin. */
+/* Set up both rings of a channel, at the start positions of these epochs. */
 static void open_rings(const struct rmc_fabric *f, void *mem, struct rmc_ring *req,
 		       struct rmc_ring *rep, u32 requester, u32 server)
 {
@@ -45,7 +45,7 @@ static void open_rings(const struct rmc_fabric *f, void *mem, struct rmc_ring *r
 	rmc_ring_begin(rep, requester, server);
 }
 
-/* One end; NULL and *status as rmc_out_open() tells. */
+/* Open one end; NULL and *status: as rmc_out_open(). */
 static struct rmc_out *open_one(struct rmc_node *node, u32 ep, u8 *status)
 {
 	struct rmc_fabric *f = node->fabric;
@@ -86,12 +86,12 @@ static struct rmc_out *open_one(struct rmc_node *node, u32 ep, u8 *status)
 }
 
 /**
- * rmc_out_open() - requester's ends of the channels to a peer, one per RRPP
+ * rmc_out_open() - open the requester's ends of the channels to a peer, one per RRPP
  * @node: unit; the caller is its RGP worker
  * @nid: peer, less than fabric->nodes
- * @status: out, why not: RMC_S_NODE_DOWN, RMC_S_BUSY; RMC_S_OK: not yet, ask again
+ * @status: out, reason for NULL: RMC_S_NODE_DOWN, RMC_S_BUSY; RMC_S_OK: not yet, call again
  *
- * Return: first open end, or NULL. With it all are open, for the same epoch.
+ * Return: the first end, or NULL. If it is open, all are open, for the same epoch.
  * Context: worker, does not sleep.
  */
 struct rmc_out *rmc_out_open(struct rmc_node *node, u32 nid, u8 *status)
@@ -104,7 +104,7 @@ struct rmc_out *rmc_out_open(struct rmc_node *node, u32 nid, u8 *status)
 	if (READ_ONCE(node->peer[nid].silent))
 		return NULL;
 	if (out[0]) {
-		/* the head heard of it again; the next tick would tell us too */
+		/* the head sees its heartbeat again; the next tick would clear this too */
 		out[0]->down = false;
 		*status = RMC_S_OK;
 		return out[0];
@@ -125,7 +125,7 @@ struct rmc_out *rmc_out_open(struct rmc_node *node, u32 nid, u8 *status)
 }
 
 /**
- * rmc_out_close() - end everything in flight to a peer and forget the channels
+ * rmc_out_close() - end all operations to a peer and close the channels
  * @node: unit; the caller is its RGP and RCP worker
  * @nid: peer
  *
@@ -151,7 +151,7 @@ void rmc_out_close(struct rmc_node *node, u32 nid)
 	}
 }
 
-/* Does an operation, also one of which nothing was sent yet, concern a peer? */
+/* True if an operation to a peer has an ITT entry, even if nothing of it was sent yet. */
 static bool in_flight(const struct rmc_node *node, u32 nid)
 {
 	u32 i;
@@ -168,10 +168,9 @@ static bool in_flight(const struct rmc_node *node, u32 nid)
  * @nid: peer, less than fabric->nodes
  *
  * The first half of freeing the channels' memory; rmc_in_retire() is the second. All
- * credits are back, so both rings are empty: what is sent later begins anew, in
- * other memory.
+ * credits are back, so both rings are empty. Later requests start in new memory.
  *
- * Return: true: none of them is open any more.
+ * Return: true: all of them are closed.
  * Context: worker, does not sleep.
  */
 bool rmc_out_retire(struct rmc_node *node, u32 nid)
@@ -190,12 +189,12 @@ bool rmc_out_retire(struct rmc_node *node, u32 nid)
 }
 
 /**
- * rmc_in_open() - server's end of the channel from a peer
+ * rmc_in_open() - open the server's end of the channel from a peer
  * @node: unit; the caller is its RRPP worker
  * @ep: peer, less than fabric->endpoints
  *
- * Clears the peer's doorbell bit when there is no channel: a peer that may send
- * rings again after it published.
+ * Clears the peer's doorbell bit if channels may not be used yet: a peer that may send
+ * rings again after it publishes.
  *
  * Return: open end, or NULL.
  * Context: worker, does not sleep.
@@ -234,7 +233,7 @@ struct rmc_in *rmc_in_open(struct rmc_node *node, u32 ep)
 }
 
 /**
- * rmc_in_close() - forget the channel from a peer
+ * rmc_in_close() - close the server's end of the channel from a peer
  * @node: unit; the caller is its RRPP worker
  * @ep: peer
  *
@@ -265,10 +264,10 @@ void rmc_in_retire(struct rmc_node *node, u32 ep)
 }
 
 /**
- * rmc_channel_add_filter() - put a filter on a lane from a peer
+ * rmc_channel_add_filter() - install a filter on a lane from a peer
  * @node: unit; the caller is the lane's worker
  * @peer: other end
- * @flt: filter; there is none yet
+ * @flt: filter; the lane has none yet
  *
  * Return: 0, or -ENOMEM: an open channel is not filtered yet, rmc_channel_refresh() tries
  * again. Context: worker, does not sleep.
@@ -291,14 +290,14 @@ int rmc_channel_add_filter(struct rmc_node *node, u32 peer, struct rmc_filter *f
 }
 
 /**
- * rmc_channel_del_filter() - take a filter away
+ * rmc_channel_del_filter() - remove a filter
  * @node: unit; the caller is the lane's worker
  * @peer: other end
- * @lane: lane; there is a filter
+ * @lane: lane, which has a filter
  *
- * While it holds packets this has to be asked for again, see rmc_filter_drain().
+ * Call again while the filter holds packets, see rmc_filter_drain().
  *
- * Return: true when the filter is not in use any more; the caller frees it.
+ * Return: true if the filter is no longer in use; the caller frees it.
  * Context: worker, does not sleep.
  */
 bool rmc_channel_del_filter(struct rmc_node *node, u32 peer, enum rmc_lane lane)
@@ -314,7 +313,7 @@ bool rmc_channel_del_filter(struct rmc_node *node, u32 peer, enum rmc_lane lane)
 }
 
 /**
- * rmc_channel_refresh() - the link model or the node's slowness changed
+ * rmc_channel_refresh() - apply a new link model or service time to open channels
  * @node: unit; the caller is the lane's worker
  * @lane: lane
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Both ends of a channel, see fabric.h: where requests of one unit to another, and their
- * replies, travel.
+ * Both ends of a channel, see fabric.h: it carries requests of one unit to another, and their
+ * replies.
  */
 #ifndef RMC_CHANNEL_H
 #define RMC_CHANNEL_H
@@ -18,14 +18,14 @@ struct rmc_xfers;
  * @filter: of replies; NULL: none
  * @credits: requests that may still be injected
  * @req_lines: free payload lines of the request ring
- * @rep_lines: free payload lines of the reply ring, reserved by reads
+ * @rep_lines: free payload lines of the reply ring; reads reserve them
  * @nid: the peer
  * @epoch: of the peer this end was opened for
- * @idle: consecutive empty looks
+ * @idle: consecutive empty polls
  * @held: requests of announced operations without reply
  * @held_lines: reply lines reserved for them
  * @xfers: announced operations whose announcement has no reply
- * @announcing: the one that is being unrolled, or RMC_TID_NONE
+ * @announcing: announced operation that is being unrolled, or RMC_TID_NONE
  * @down: peer is silent; nothing is injected
  * @self: the peer's RRPP runs on the same worker
  */
@@ -55,10 +55,10 @@ struct rmc_out {
  * @xfers: announced operations of the peer; NULL until it announced one
  * @ep: endpoint of the peer
  * @epoch: of the peer this end was opened for
- * @idle: consecutive empty looks
- * @again_pos: request that asked to come again, as a position of @req
- * @tries: how often it was tried
- * @busy_ms: when a request failed last; others have one try for RMC_AGAIN_MS
+ * @idle: consecutive empty polls
+ * @again_pos: position in @req of the last request whose serve() returned RMC_AGAIN
+ * @tries: number of its tries
+ * @busy_ms: when a request last failed with RMC_S_BUSY; for RMC_AGAIN_MS others have one try
  * @self: the peer's RCP runs on the same worker
  */
 struct rmc_in {

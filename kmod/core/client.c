@@ -4,7 +4,7 @@
 #include "node.h"
 
 /**
- * rmc_client_init() - make a client's queues
+ * rmc_client_init() - allocate a client's queues
  * @c: client, zeroed
  * @unit: unit whose RGP is to poll them
  * @bufs: local buffers that entries may name
@@ -52,7 +52,7 @@ void rmc_client_destroy(struct rmc_client *c)
 }
 
 /**
- * rmc_client_submit() - wake the worker, if it sleeps, for what was posted
+ * rmc_client_submit() - wake the worker for posted entries, if it sleeps
  * @c: client
  *
  * Context: the client; does not sleep.

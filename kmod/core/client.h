@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A client of the RMC inside the kernel: what an application does with its queue pair,
- * without a process. The queues are kernel memory of the same layout, and the unit's RGP
- * polls them as it polls any other.
+ * A client of the RMC inside the kernel. It uses a queue pair like an application, without a
+ * process. The queues are kernel memory of the same layout, and the unit's RGP polls them like
+ * any other.
  *
  *   rmc_client_post()   --> WQ --> RGP
  *   rmc_client_reap()   <-- CQ <-- RCP
  *
- * One thread at a time is the client, on any worker or none: it alone posts and reaps. The
+ * One thread at a time is the client, on any worker or none; only it posts and reaps. The
  * queue pair belongs to the unit's worker. Users: the frontends (ni/front.c).
  */
 #ifndef RMC_CLIENT_H
@@ -37,13 +37,13 @@ void rmc_client_submit(struct rmc_client *c);
 /* Make a worker poll; the threads are in run/worker.c */
 void rmc_os_wake(struct rmc_ni_worker *w);
 
-/* Entries posted whose completions were not reaped. */
+/* Number of posted entries whose completions were not reaped. */
 static inline u32 rmc_client_in_flight(const struct rmc_client *c)
 {
 	return c->head - c->tail;
 }
 
-/* Is there no room for another entry? A slot is reused after its completion was reaped. */
+/* True if no entry can be posted. A slot is reused after its completion was reaped. */
 static inline bool rmc_client_full(const struct rmc_client *c)
 {
 	return rmc_client_in_flight(c) > c->qp.mask;
@@ -52,12 +52,12 @@ static inline bool rmc_client_full(const struct rmc_client *c)
 /**
  * rmc_client_post() - publish a WQ entry
  * @c: client that is not full
- * @word0: first word of the entry, whatever its phase
- * @word1: second one
+ * @word0: first word of the entry; the phase in it is replaced
+ * @word1: second word
  *
  * The RGP validates it like an application's. Call rmc_client_submit() after the last one.
  *
- * Return: slot, by which its completion names it.
+ * Return: slot, as in the entry's completion.
  * Context: the client; does not sleep.
  */
 static inline u16 rmc_client_post(struct rmc_client *c, u64 word0, u64 word1)
@@ -75,8 +75,8 @@ static inline u16 rmc_client_post(struct rmc_client *c, u64 word0, u64 word1)
 /**
  * rmc_client_reap() - take the next completion
  * @c: client
- * @slot: out: of the entry that is finished
- * @status: out: enum rmc_status
+ * @slot: out, slot of the completed entry
+ * @status: out, enum rmc_status
  *
  * Return: false when there is none.
  * Context: the client; does not sleep.
@@ -85,7 +85,7 @@ static inline bool rmc_client_reap(struct rmc_client *c, u16 *slot, u8 *status)
 {
 	u32 word;
 
-	/* spares a load of a line that the RCP writes */
+	/* avoids a load of a line that the RCP writes */
 	if (!rmc_client_in_flight(c))
 		return false;
 	/* pairs with the release in rmc_cq_post() */

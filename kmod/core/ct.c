@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Further ranges of a segment. The first one begins at offset 0 and is found without
- * this; a request beyond its end is looked up here, and an operation that is in none of
- * them, or crosses from one into another, is out of range.
+ * Further ranges of a segment. The first range begins at offset 0 and needs no search. A
+ * request beyond its end is looked up here. An operation in none of the ranges, or across two
+ * of them, is out of range.
  */
 #include "ct.h"
 
 /**
- * rmc_range_init() - memory at another place of a segment, as the pipelines see it
- * @range: out; to be exposed once all units have it
- * @mem: registered memory; its chunks are used, so it goes later than @range
+ * rmc_range_init() - describe a further range of a segment to the pipelines
+ * @range: out; expose it after all units have it
+ * @mem: registered memory; @range uses its chunks, so it must outlive @range
  * @start: offset in the segment, bytes; @start + @mem->length does not overflow
  * @primary: the segment; objects are laid out as in it
  *
- * Offsets into @range are those into the segment: its head makes up for @start, and its
- * length is its end.
+ * Offsets into @range are those into the segment: @start is subtracted from its head, and its
+ * length is its end in the segment.
  */
 void rmc_range_init(struct rmc_mem *range, const struct rmc_mem *mem, u64 start,
 		    struct rmc_mem *primary)
@@ -30,7 +30,7 @@ void rmc_range_init(struct rmc_mem *range, const struct rmc_mem *mem, u64 start,
 }
 
 /**
- * rmc_ct_range() - further range that holds what is beyond a segment's first one
+ * rmc_ct_range() - find the further range of a segment that a request is for
  * @ct: context table; the caller is its worker
  * @ctx_id: from the wire, any value
  * @off: offset in the segment, bytes; any value

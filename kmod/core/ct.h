@@ -2,11 +2,11 @@
 /*
  * Context Table (A14 section 4.2): which memory a node exposes under a ctx_id.
  * One per unit, private to the worker that runs the RRPP; changed only by
- * calls that run on it, so a segment that was withdrawn is not touched again.
+ * calls that run on it, so a segment is not accessed after it was withdrawn.
  *
- * The units of a node learn of a segment one after another, but peers do not see that:
- * it counts while it is exposed, which is after the last one was told and until before
- * the first one is told to forget. So whoever was answered by one unit is by the others.
+ * A segment is installed on a node's units one after another, but peers do not see that: it is
+ * valid only while it is exposed, from after the last installation until before the first
+ * removal. So if one unit serves a requester, all units do.
  */
 #ifndef RMC_CT_H
 #define RMC_CT_H
@@ -15,8 +15,8 @@
 
 /**
  * struct rmc_ranges - further ranges of a segment; immutable, all units use the same
- * @count: how many
- * @range: where each begins in the segment, and its memory as rmc_range_init() makes it
+ * @count: number of ranges
+ * @range: where each begins in the segment, and its memory from rmc_range_init()
  */
 struct rmc_ranges {
 	u32 count;
@@ -40,17 +40,18 @@ void rmc_range_init(struct rmc_mem *range, const struct rmc_mem *mem, u64 start,
 		    struct rmc_mem *primary);
 struct rmc_mem *rmc_ct_range(const struct rmc_ct *ct, u16 ctx_id, u64 off, u64 len);
 
-/* All units know it, from now on and until it is hidden again. */
+/* Call after the installation on all units; valid until rmc_ct_hide(). */
 static inline void rmc_ct_expose(struct rmc_mem *seg)
 {
 	/*
-	 * Coherence is enough for who asks one unit after another: the first answer
-	 * happens before the second question. Each unit wrote its table itself.
+	 * No barrier: coherence is enough for a requester that asks one unit after another,
+	 * since the first answer happens before the second question. Each unit wrote its
+	 * own table.
 	 */
 	WRITE_ONCE(seg->exposed, true);
 }
 
-/* Mirror of rmc_ct_expose(). What is being served goes on: ask the units to forget it. */
+/* Mirror of rmc_ct_expose(). Requests being served continue until the units remove it. */
 static inline void rmc_ct_hide(struct rmc_mem *seg)
 {
 	WRITE_ONCE(seg->exposed, false);
@@ -67,7 +68,7 @@ static inline struct rmc_mem *rmc_ct_find(const struct rmc_ct *ct, u16 ctx_id)
 	return likely(seg && READ_ONCE(seg->exposed)) ? seg : NULL;
 }
 
-/* Notifications are the segment's, wherever in it the write behind them is. */
+/* All ranges of a segment share one event for notifications. */
 static inline struct rmc_event *rmc_seg_notified(struct rmc_mem *seg)
 {
 	return unlikely(seg->primary) ? &seg->primary->notified : &seg->notified;

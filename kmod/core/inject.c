@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Injection: the half of the RGP that unrolls operations into packets (A14 section 4.2, T18
- * section 3.3). What takes WQ entries is rgp.c.
+ * section 3.3). rgp.c takes the WQ entries.
  *
  * Packets are cut at line boundaries and injected while credits last. An operation that waits
  * for credits blocks its own queue pair only.
@@ -10,8 +10,8 @@
 #include "inject.h"
 
 /*
- * Announced operations keep credits for long while the destination's table is
- * full. A quarter of a channel stays for the others, if a packet fits the rest.
+ * Announced operations hold credits for long while the destination's table is full. A
+ * quarter of a channel is reserved for other operations, if a packet fits the rest.
  */
 static u32 packets_to_hold(const struct rmc_node *node, const struct rmc_out *out)
 {
@@ -33,8 +33,9 @@ static bool may_hold(const struct rmc_node *node, const struct rmc_out *out, u32
 }
 
 /*
- * A short transfer all of which can be sent is served at once by a worker that has both
- * ends: worth some patience. Not where ends work side by side, nor if it never fits.
+ * A worker that has both ends serves a short transfer at once if all its packets arrive
+ * together. So the transfer waits some polls until all of them can be sent. Not if the ends have
+ * different workers, nor if it never fits.
  */
 static bool better_later(struct rmc_node *node, struct rmc_out *out, const struct rmc_itt_entry *e)
 {
@@ -50,9 +51,9 @@ static bool better_later(struct rmc_node *node, struct rmc_out *out, const struc
 }
 
 /*
- * May data requests of an announced operation be sent? Sends the announcement
- * first, unless everything fits one packet. One operation at a time per channel,
- * so that what is announced can also be asked for (Documentation/sabre.rst).
+ * True if data requests of an announced operation may be sent. Sends the announcement first,
+ * unless the operation fits one packet. One operation per channel at a time, so that each
+ * announced operation can also send its data requests (Documentation/sabre.rst).
  */
 static bool announce(struct rmc_node *node, struct rmc_out *out, struct rmc_itt_entry *e, u16 tid)
 {
@@ -79,7 +80,7 @@ static bool announce(struct rmc_node *node, struct rmc_out *out, struct rmc_itt_
 	return true;
 }
 
-/* An announced operation failed before all of it was sent: spare the rest. */
+/* An announced operation failed before all of it was sent: do not send the rest. */
 static void give_up(struct rmc_node *node, struct rmc_out *out, struct rmc_itt_entry *e)
 {
 	out->announcing = RMC_TID_NONE;
@@ -88,7 +89,7 @@ static void give_up(struct rmc_node *node, struct rmc_out *out, struct rmc_itt_e
 		rmc_qp_finish(node, e, e->status);
 }
 
-/* Would a tracked operation have more packets on their way than are kept track of? */
+/* True if the packet at @offset is beyond the window of a tracked operation. */
 static bool window_full(struct rmc_node *node, u16 tid, u64 offset)
 {
 	struct rmc_itt_entry *e = &node->itt.entry[tid];
@@ -98,8 +99,8 @@ static bool window_full(struct rmc_node *node, u16 tid, u64 offset)
 }
 
 /*
- * Inject the next packets of an operation of which more than one is left: their
- * payload is one copy. Return: how many; 0: the next has to wait for credits.
+ * Inject the next packets of an operation as a run, whose payload is one copy.
+ * Return: number of packets; 0: the next one must wait for credits.
  */
 static __always_inline u32 inject_run(struct rmc_node *node, struct rmc_out *out,
 				      struct rmc_itt_entry *e, u16 tid, u16 flags,
@@ -128,7 +129,7 @@ static __always_inline u32 inject_run(struct rmc_node *node, struct rmc_out *out
 	if (!packets)
 		return 0;
 	bytes = min(packets * mtu - skip, e->length - e->sent);
-	/* what is behind the block is another RRPP's */
+	/* another RRPP serves the bytes after the block */
 	if (dealt && f->rrpp_order)
 		bytes = min(bytes, f->interleave - (u32)(offset & (f->interleave - 1)));
 	taken = rmc_lines(offset, bytes);
@@ -176,9 +177,9 @@ static __always_inline void inject_packet(struct rmc_node *node, struct rmc_out 
 }
 
 /*
- * Endpoint that the operation's packet at @offset goes to. All packets of an operation of
- * one home go where its first byte is; notifications go to the first RRPP, which
- * alone counts them.
+ * Destination endpoint of the operation's packet at @offset. An operation of one home sends all
+ * packets to the RRPP of its first byte. Notifications go to the first RRPP, the only one that
+ * counts them.
  */
 static __always_inline u32 route(const struct rmc_fabric *f, const struct rmc_itt_entry *e,
 				 u16 flags, u64 offset, const bool multi_unit)
@@ -225,7 +226,7 @@ static __always_inline bool unroll_body(struct rmc_node *node, u16 tid, const bo
 		u32 rep_lines, n;
 		bool holds;
 
-		/* others have their turn now, as if it had to wait for credits */
+		/* the budget is used up: stop, as if it had to wait for credits */
 		if (budget != RMC_POLL_ALL && e->sent - sent >= budget)
 			break;
 		if (multi_unit) {
@@ -247,7 +248,7 @@ static __always_inline bool unroll_body(struct rmc_node *node, u16 tid, const bo
 			rmc_stat_inc(node, credit_stalls);
 			break;
 		}
-		/* all of an announced operation in one packet, which waits for no table */
+		/* the packet is a whole announced operation, which needs no table entry */
 		if (unlikely(announced) && out->announcing != tid)
 			word1 |= RMC_REQ_FIRST;
 		rep_lines = rmc_op_reserved_lines(flags, word1, f->mtu);
@@ -280,7 +281,7 @@ static __always_inline bool unroll_body(struct rmc_node *node, u16 tid, const bo
  * @node: unit; the caller is its RGP worker
  * @tid: operation
  *
- * Return: true when all of it is on its way. Context: worker, does not sleep.
+ * Return: true if all of it was sent. Context: worker, does not sleep.
  */
 bool rmc_unroll_one(struct rmc_node *node, u16 tid)
 {
@@ -288,11 +289,11 @@ bool rmc_unroll_one(struct rmc_node *node, u16 tid)
 }
 
 /**
- * rmc_unroll_shared() - the same of a worker that tenants share
+ * rmc_unroll_shared() - the same on a worker that tenants share
  * @node: unit; the caller is its RGP worker
  * @tid: operation
  *
- * Return: true when all of it is on its way. Context: worker, does not sleep.
+ * Return: true if all of it was sent. Context: worker, does not sleep.
  */
 bool rmc_unroll_shared(struct rmc_node *node, u16 tid)
 {
@@ -300,11 +301,11 @@ bool rmc_unroll_shared(struct rmc_node *node, u16 tid)
 }
 
 /**
- * rmc_unroll_multi_unit() - the same where nodes have several units
+ * rmc_unroll_multi_unit() - the same if nodes have several units
  * @node: unit; the caller is its RGP worker
  * @tid: operation
  *
- * Return: true when all of it is on its way. Context: worker, does not sleep.
+ * Return: true if all of it was sent. Context: worker, does not sleep.
  */
 bool rmc_unroll_multi_unit(struct rmc_node *node, u16 tid)
 {
@@ -312,9 +313,9 @@ bool rmc_unroll_multi_unit(struct rmc_node *node, u16 tid)
 }
 
 /**
- * rmc_rgp_notify() - all of a notifying write has been answered, by several RRPPs
+ * rmc_rgp_notify() - send the notification of a write that several RRPPs have answered
  * @node: node; the caller is its RCP and RGP worker
- * @tid: operation; becomes a notification, which is sent behind it
+ * @tid: operation; becomes the notification
  *
  * Context: worker, does not sleep.
  */
@@ -336,7 +337,7 @@ void rmc_rgp_notify(struct rmc_node *node, u16 tid)
 }
 
 /**
- * rmc_rgp_resume() - go on with operations that began again
+ * rmc_rgp_resume() - continue to send restarted operations
  * @node: node; the caller is its RGP worker
  *
  * Context: worker, does not sleep.
@@ -349,7 +350,7 @@ void rmc_rgp_resume(struct rmc_node *node)
 	for (i = 0; i < node->itt.size && node->itt.restarts; i++) {
 		struct rmc_itt_entry *e = &node->itt.entry[i];
 
-		/* a channel that went away took its operations along */
+		/* a channel that closed has ended its operations */
 		if (!e->qp || !e->restarted || !node->out[rmc_endpoint(node->fabric, e->nid)])
 			continue;
 		if (rmc_unroll(node, i, multi_unit, false)) {

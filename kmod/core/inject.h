@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Injection of packets: see inject.c. What is inline here is on the path of one packet. */
+/* Injection of packets: see inject.c. The functions inline here are on the single-packet path. */
 #ifndef RMC_INJECT_H
 #define RMC_INJECT_H
 
@@ -11,9 +11,9 @@ bool rmc_unroll_shared(struct rmc_node *node, u16 tid);
 bool rmc_unroll_multi_unit(struct rmc_node *node, u16 tid);
 
 /*
- * Inject requests of one operation while credits last, or if @shared within the look of
- * its queue pair.
- * Return: true when all of it is on its way.
+ * Inject requests of one operation while credits last and, if @shared, within the budget of its
+ * queue pair.
+ * Return: true if all of it was sent.
  */
 static __always_inline bool rmc_unroll(struct rmc_node *node, u16 tid, const bool multi_unit,
 				   const bool shared)
@@ -24,9 +24,9 @@ static __always_inline bool rmc_unroll(struct rmc_node *node, u16 tid, const boo
 }
 
 /*
- * Where tenants share the worker they share the ring, too, in which packets are served in
- * their order: no more wait there than the RRPP takes at one look, or than fill a half of
- * the payload. Whoever could not send is polled first at the next visit.
+ * Tenants that share the worker also share the ring, which is served in order. So no more
+ * packets wait there than the RRPP takes in one poll, or than fill half of the payload. A
+ * tenant that could not send is polled first at the next visit.
  */
 static inline bool rmc_out_crowded(const struct rmc_out *out)
 {
@@ -37,8 +37,8 @@ static inline bool rmc_out_crowded(const struct rmc_out *out)
 }
 
 /*
- * Inject an operation that is one packet, with nothing to be kept track of: what
- * rmc_unroll() does, in short. Return: false when it has to wait for credits.
+ * Inject an operation of one packet that is not tracked: the fast path of rmc_unroll().
+ * Return: false if it must wait for credits.
  */
 static __always_inline bool rmc_inject_one(struct rmc_node *node, struct rmc_out *out,
 				       struct rmc_itt_entry *e, u16 tid,
@@ -67,7 +67,7 @@ static __always_inline bool rmc_inject_one(struct rmc_node *node, struct rmc_out
 	return true;
 }
 
-/* Tell a destination, all of its units concerned, that requests are waiting for it. */
+/* Ring the doorbells of all units of a destination that have new requests. */
 static __always_inline void rmc_requests_ring(struct rmc_node *node, u32 nid, const bool multi_unit)
 {
 	struct rmc_fabric *f = node->fabric;

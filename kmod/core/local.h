@@ -11,14 +11,14 @@
  *
  * Validation, the functions of op.h and the counters are those of the packet path. There
  * is no tid, since no reply has to be matched, and no credit, since nothing is in flight.
- * The packet path is for all that is not that simple:
+ * All other operations take the packet path:
  *
- * - node.local is off: everything is to go in packets;
- * - packets are in flight to the same node: none is overtaken;
- * - more than RMC_LOCAL_PACKETS, several units per node;
- * - filters are at work: there have to be packets that can be lost;
- * - the RRPP would refuse it, or cannot read a line that does not stand still: then a
- *   status, or a time-out, comes by way of a reply.
+ * - node.local is off: all operations need packets;
+ * - packets are in flight to the same node, which must not be overtaken;
+ * - the operation has more than RMC_LOCAL_PACKETS packets, or nodes have several units;
+ * - filters exist, which act on packets;
+ * - the RRPP would reject the operation, or cannot read a line that keeps changing: a reply
+ *   then has the status, or the operation times out.
  */
 #ifndef RMC_LOCAL_H
 #define RMC_LOCAL_H
@@ -27,15 +27,15 @@
 #include "admit.h"
 #include "pipeline.h"
 
-/* Lines of each operation that are fetched in the first pass */
+/* Lines of each operation that are prefetched in the first pass */
 #define RMC_LOCAL_AHEAD	8
-/* What is kept between serve() and complete(): a packet, or all that was announced */
+/* Payload between serve() and complete(): a packet, or a whole announced operation */
 #define RMC_LOCAL_BYTES	(RMC_LOCAL_LINES * RMC_LINE)
 
 /**
  * struct rmc_local - an operation between the two passes
  * @seg: segment; the operation lies inside
- * @lbuf: local buffer; so does its operand, or NULL
+ * @lbuf: local buffer, the operand lies inside; or NULL
  * @lbuf_off: offset of the operand in @lbuf, bytes
  * @offset: in @seg, bytes
  * @length: bytes
@@ -55,8 +55,8 @@ struct rmc_local {
 };
 
 /*
- * Bytes of an operation at most, with those before it in its first line. What only moves
- * lines, or is announced, may be a few packets.
+ * Largest operation, in bytes from the start of its first line. One that only moves lines may
+ * have a few packets.
  */
 static inline u32 rmc_local_bytes_max(const struct rmc_fabric *f, u16 flags)
 {
@@ -65,7 +65,7 @@ static inline u32 rmc_local_bytes_max(const struct rmc_fabric *f, u16 flags)
 	return flags & RMC_OPF_RUNS ? RMC_LOCAL_PACKETS * f->mtu : f->mtu;
 }
 
-/* More than the first line: with several operations no prefetcher sees a pattern. */
+/* More than the first line: with several operations a hardware prefetcher sees no pattern. */
 static inline void rmc_local_fetch(const struct rmc_mem *seg, u64 offset, u32 length, u16 flags)
 {
 	u32 at;
@@ -75,8 +75,8 @@ static inline void rmc_local_fetch(const struct rmc_mem *seg, u64 offset, u32 le
 }
 
 /*
- * How much of an operation may be fetched before it is served: of an announced one the
- * first line only, if nothing is to be read ahead of its version (uapi, enum rmc_sabre_mode).
+ * Bytes of an operation that may be prefetched before it is served: of an announced one the
+ * first line only, if no data may be read before its version (uapi, enum rmc_sabre_mode).
  */
 static inline u32 rmc_local_fetched(const struct rmc_mem *seg, u32 length, u16 flags)
 {
@@ -86,8 +86,8 @@ static inline u32 rmc_local_fetched(const struct rmc_mem *seg, u32 length, u16 f
 }
 
 /*
- * First pass, of an operation that the RGP validated. Returns false if it needs packets, or if
- * there are to be packets.
+ * First pass, for an operation that the RGP validated. Returns false if it must take the packet
+ * path.
  */
 static __always_inline bool rmc_local_admit(const struct rmc_qp *qp, const struct rmc_out *out,
 					    const struct rmc_wqe *w, struct rmc_mem *lbuf, u16 slot,
@@ -119,7 +119,7 @@ static __always_inline bool rmc_local_admit(const struct rmc_qp *qp, const struc
 		return true;
 	d->lbuf_off = w->lbuf - lbuf->base;
 	rmc_local_fetch(seg, d->offset, rmc_local_fetched(seg, w->length, flags), flags);
-	/* what is only written there can wait in the store buffer */
+	/* a buffer that is only written needs no prefetch: stores wait in the store buffer */
 	if (flags & RMC_OPF_REQ_LINES)
 		prefetch(rmc_mem_ptr(lbuf, d->lbuf_off));
 	else if (flags & RMC_OPF_OPERANDS)
@@ -129,7 +129,7 @@ static __always_inline bool rmc_local_admit(const struct rmc_qp *qp, const struc
 
 /*
  * Load, serve and complete all packets that the RGP would have cut. Returns the status;
- * @packets is how many it were, with the announcement before them.
+ * *packets: how many, including the announcement.
  */
 static __always_inline u8 rmc_local_serve(struct rmc_ring *ring, struct rmc_serve *s,
 					  const struct rmc_local *d, struct rmc_node *server,
@@ -151,7 +151,7 @@ static __always_inline u8 rmc_local_serve(struct rmc_ring *ring, struct rmc_serv
 		u64 offset = d->offset + sent;
 		u32 length = rmc_packet_length(mtu, offset, d->length - sent);
 
-		/* announced, and all of it is there already: one serve() */
+		/* an announced operation is served as a whole */
 		if (unlikely(flags & RMC_OPF_ANNOUNCED && length < d->length)) {
 			length = d->length;
 			*packets = rmc_packets(mtu, offset, length);
@@ -160,7 +160,7 @@ static __always_inline u8 rmc_local_serve(struct rmc_ring *ring, struct rmc_serv
 			rmc_op_load(&e, ring, offset, length);
 		sent += length;
 		++*packets;
-		/* a prefetcher stops where the page does */
+		/* a hardware prefetcher stops at the end of a page */
 		if (unlikely(sent < d->length))
 			rmc_local_fetch(d->seg, d->offset + sent, d->length - sent, flags);
 		s->req.offset = offset;
@@ -174,12 +174,12 @@ static __always_inline u8 rmc_local_serve(struct rmc_ring *ring, struct rmc_serv
 	return status;
 }
 
-/* Second pass. Returns how many were done: less than @n if one asked to come again. */
+/* Second pass. Returns how many were executed: less than @n if serve() returned RMC_AGAIN. */
 static __always_inline u32 rmc_local_execute(struct rmc_qp *qp, const struct rmc_local *batch,
 					     u32 n)
 {
 	struct rmc_node *node = qp->node;
-	/* payload of one serve() at a time, in place of both rings' */
+	/* payload of one serve() at a time, instead of that of both rings */
 	struct rmc_ring ring = { .pay = node->direct, .pay_mask = RMC_LOCAL_LINES - 1 };
 	struct rmc_serve s rmc_os_unset;
 	u32 i, packets;
@@ -199,7 +199,7 @@ static __always_inline u32 rmc_local_execute(struct rmc_qp *qp, const struct rmc
 		u16 flags = rmc_op_flags(d->op);
 		u8 status = rmc_local_serve(&ring, &s, d, server, flags, &packets);
 
-		/* what was done of it is done once more: a plain read */
+		/* it has changed nothing in the segment, so it can be repeated from its start */
 		if (unlikely(status == RMC_AGAIN)) {
 			rmc_tenant_charge(qp->tenant, RMC_TENANT_BUSY);
 			break;

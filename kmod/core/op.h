@@ -2,7 +2,7 @@
 /*
  * What an operation does at each stage. To add an operation: an opcode in
  * uapi/linux/rmc_queue.h, one row in base/opcode.h, and a file under ops/ with its four
- * functions. The pipelines do not learn its name.
+ * functions. The pipelines need no change.
  *
  *   stage   function    contract
  *   RGP     prepare()   validate a snapshot of a queue pair's WQ entry: enum rmc_status
@@ -11,17 +11,17 @@
  *                       the reply payload; enum rmc_status, RMC_AGAIN or RMC_HELD
  *   RCP     complete()  move a successful reply into the local buffer
  *
- * load() and complete() look at lbuf, lbuf_off, offset and op of the operation's entry.
+ * load() and complete() read only lbuf, lbuf_off, offset and op of the operation's entry.
  *
  * For the transfers of an announced operation, registered by its serve():
  *
- *   ATT     open()      it has become active
+ *   ATT     open()      it becomes active
  *           data()      fill the payload of some of its replies: enum rmc_status
- *           close()     all data was sent: status of all of it
- *           drop()      it ended early, after open()
+ *           close()     all data was sent: status of the transfer
+ *           drop()      it ends early, after open()
  *
- * None of them sleeps, blocks or keeps a pointer, but into the segment of a transfer,
- * which ends before that goes (state.h). The table is an X-macro and
+ * None of them sleeps, blocks or keeps a pointer, except into the segment of a transfer,
+ * which ends before the segment is withdrawn (state.h). The table is an X-macro and
  * the dispatchers are switches, so a row costs a direct call: no retpoline.
  */
 #ifndef RMC_OP_H
@@ -33,9 +33,9 @@
 #include "../base/opcode.h"
 #include "../base/wire.h"
 
-/* serve() cannot finish now: ask again some times, then the request ends with RMC_S_BUSY */
+/* serve() cannot finish now: retry, RMC_AGAIN_TRIES times at most, then RMC_S_BUSY */
 #define RMC_AGAIN		0xff
-/* serve() took requests over and will have them answered (att.c) */
+/* serve() took requests over; the ATT answers them later (att.c) */
 #define RMC_HELD		0xfe
 
 /**
@@ -66,7 +66,7 @@ struct rmc_wqe {
  * @from: node that the request came from
  * @tx: reply ring; its next payload lines are free
  * @word1: out, second word of the reply; preset to the echo
- * @count: packets, when @req is a run of them; RMC_HELD: how many were taken over
+ * @count: packets, if @req is a run of them; out with RMC_HELD: how many were taken over
  * @node: node that serves
  * @in: channel the request came from; NULL on the local path
  */
@@ -152,7 +152,7 @@ static inline void rmc_xfer_open(struct rmc_xfer *x, u32 depth)
 	}
 }
 
-/* [@offset, @offset + @length): lines next after those that were sent */
+/* [@offset, @offset + @length): the lines after those that were sent */
 static inline u8 rmc_xfer_data(struct rmc_xfer *x, struct rmc_ring *tx, u64 offset, u32 length)
 {
 	switch (x->op) {

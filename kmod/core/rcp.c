@@ -2,9 +2,9 @@
 /*
  * Request Completion Pipeline (A14 section 4.2, T18 section 3.3).
  *
- * A reply names a tid; everything else it says is checked against the ITT. A
- * reply that does not fit (late, doubled, invented) is counted and dropped; it
- * still returns its credit, because it still took the slot.
+ * A reply names a tid; all its other fields are checked against the ITT. A reply that
+ * does not match (late, duplicate, forged) is counted and dropped. It still returns its
+ * credit, because it used the slot.
  */
 #include "complete.h"
 #include "pipeline.h"
@@ -24,8 +24,8 @@ static struct rmc_itt_entry *match(struct rmc_node *node, u32 nid, const struct 
 }
 
 /*
- * Is the echoed packet one that the RGP may have cut from this operation? The
- * MTU also keeps the payload within the ring.
+ * True if the RGP may have cut the echoed packet from this operation. The MTU check also keeps
+ * the payload within the ring.
  */
 static bool within(const struct rmc_node *node, const struct rmc_itt_entry *e, u64 word1)
 {
@@ -38,8 +38,8 @@ static bool within(const struct rmc_node *node, const struct rmc_itt_entry *e, u
 }
 
 /*
- * Is it the packet's first reply? Only asked for tracked operations: where
- * replies may be doubled.
+ * True for the first reply to a packet. Only for tracked operations, whose replies a filter may
+ * duplicate.
  */
 static bool first_reply(struct rmc_node *node, struct rmc_itt_entry *e, const struct rmc_rep *p)
 {
@@ -63,19 +63,19 @@ static bool first_reply(struct rmc_node *node, struct rmc_itt_entry *e, const st
 	return true;
 }
 
-/* Where filters are at work: is it a reply, and the packet's first one? */
+/* With filters: true if a packet is a reply, and the first one to its request. */
 static bool counts(struct rmc_node *node, struct rmc_itt_entry *e, const struct rmc_rep *p)
 {
 	rmc_outstanding_came(&node->itt.track[e - node->itt.entry].outstanding, p->marks);
 	e->copied = true;
 	if (p->marks & RMC_MARK_LOST) {
-		/* it will be missed at the deadline, as if nobody knew */
+		/* the operation waits until its deadline, as if the loss were unknown */
 		e->lost++;
 		rmc_stat_inc(node, lost_replies);
 		return false;
 	}
-	/* what began before a filter doubled anything is not tracked; then the mark
-	 * has to do
+	/* an operation that began before the filter is not tracked; then the mark
+	 * decides
 	 */
 	if (e->tracked ? !first_reply(node, e, p) : p->marks & RMC_MARK_COPY) {
 		rmc_stat_inc(node, doubled_replies);
@@ -84,7 +84,7 @@ static bool counts(struct rmc_node *node, struct rmc_itt_entry *e, const struct 
 	return true;
 }
 
-/* What an announced operation held while its replies were out. */
+/* Release what an announced operation held until its replies arrived. */
 static void unhold(struct rmc_out *out, u32 packets, u32 lines)
 {
 	out->held -= min(out->held, packets);
@@ -92,8 +92,8 @@ static void unhold(struct rmc_out *out, u32 packets, u32 lines)
 }
 
 /*
- * Length of the run that begins with a reply to @e which is within() it: that of the
- * replies behind it included, of which there are *more.
+ * Length of the run that begins with the reply @first to @e, which passed within(). *more: the
+ * number of further replies in the run.
  */
 static u32 run_length(struct rmc_node *node, struct rmc_out *out, const struct rmc_itt_entry *e,
 		      const struct rmc_desc *first, u32 *more)
@@ -117,7 +117,7 @@ static u32 run_length(struct rmc_node *node, struct rmc_out *out, const struct r
 	return len;
 }
 
-/* What a reply, and @more behind it, held of both rings: it has come, whatever it says. */
+/* Return credits and lines of a reply and @more replies behind it, whatever their contents. */
 static __always_inline void give_back(struct rmc_node *node, struct rmc_out *out,
 				      const struct rmc_rep *p, u16 flags, u32 more)
 {
@@ -125,7 +125,7 @@ static __always_inline void give_back(struct rmc_node *node, struct rmc_out *out
 	u64 offset;
 
 	out->rep.pos += more;
-	/* the reply is the credit; whatever it claims, never more than all */
+	/* each reply returns a credit; forged ones never more than there are */
 	if (likely(!p->status))
 		out->rep.pay_pos += lines;
 	if (unlikely(p->marks & RMC_MARK_COPY))
@@ -142,7 +142,7 @@ static __always_inline void give_back(struct rmc_node *node, struct rmc_out *out
 	}
 	offset = rmc_word1_offset(p->word1);
 	len = rmc_word1_length(p->word1);
-	/* as many as there are on the wire: a filter's ring, in @rep, is larger */
+	/* limited by the shared ring's size: @rep may be a filter's ring, which is larger */
 	if (reserved) {
 		out->rep_lines = min(out->rep_lines + reserved, out->req.pay_mask + 1);
 		rmc_account_reply_bytes(node, len);
@@ -152,7 +152,7 @@ static __always_inline void give_back(struct rmc_node *node, struct rmc_out *out
 		out->req_lines = min(out->req_lines + taken, out->req.pay_mask + 1);
 }
 
-/* Handle a reply that was taken from the ring. Returns how many more it took. */
+/* Handle a reply that was taken from the ring. Returns how many further replies it consumed. */
 static u32 retire(struct rmc_node *node, struct rmc_out *out, const struct rmc_desc *d)
 {
 	struct rmc_itt_entry *e;
@@ -170,7 +170,7 @@ static u32 retire(struct rmc_node *node, struct rmc_out *out, const struct rmc_d
 		rmc_stat_inc(node, stale_replies);
 		rmc_itt_late(&node->itt, out->nid, &p);
 	} else if (unlikely(p.marks || e->tracked) && !counts(node, e, &p)) {
-		/* as if it had not come */
+		/* lost or a duplicate: ignore it */
 	} else {
 		u8 status = p.status;
 
@@ -257,7 +257,7 @@ u32 rmc_rcp_poll(struct rmc_node *node)
 				break;
 			out = node->out[from];
 			if (unlikely(!out)) {
-				/* nothing was asked of it: nothing can be expected */
+				/* no channel: no request was sent to it */
 				rmc_doorbell_clear(node, RMC_LANE_REP, from, NULL);
 				continue;
 			}

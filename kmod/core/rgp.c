@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Request Generation Pipeline (A14 section 4.2, T18 section 3.3): taking WQ entries.
+ * Request Generation Pipeline (A14 section 4.2, T18 section 3.3).
  *
- * Takes WQ entries (snapshot, validate, tid), unrolls them into packets at line
- * boundaries, and injects them while credits last. An entry that waits for a
- * credit blocks its own QP only.
+ * Takes WQ entries: snapshot, validation, tid. inject.c unrolls them into packets. An
+ * entry that waits for a credit blocks only its own QP.
  */
 #include "complete.h"
 #include "inject.h"
 #include "local.h"
 
-/* Where replies may be doubled, a multi-packet operation has to tell them apart. */
+/* Track an operation whose replies a filter may duplicate. */
 static void track(struct rmc_node *node, struct rmc_out *out, u16 tid)
 {
 	struct rmc_track *t = &node->itt.track[tid];
@@ -38,7 +37,7 @@ static __always_inline u8 validate(struct rmc_qp *qp, struct rmc_wqe *w, struct 
 		return status;
 	if (unlikely(w->nid >= qp->node->fabric->nodes))
 		return RMC_S_BAD_NODE;
-	/* packets name 40 bits of the offset: what goes beyond must not begin anew */
+	/* packets have 40 bits of the offset, which must not wrap */
 	if (unlikely(w->offset + w->length > RMC_OFFSET_MAX + 1))
 		return RMC_S_OUT_OF_RANGE;
 	*mem = NULL;
@@ -49,8 +48,8 @@ static __always_inline u8 validate(struct rmc_qp *qp, struct rmc_wqe *w, struct 
 }
 
 /*
- * A worker that has both ends fetches what a lone operation is about while its packet is
- * made; of more than one the RRPP fetches all before it serves the first.
+ * A worker that has both ends prefetches the target of a lone operation while it builds the
+ * packet. Of several operations the RRPP prefetches all before it serves the first.
  */
 static __always_inline void prefetch_target(const struct rmc_qp *qp, const struct rmc_wqe *w)
 {
@@ -58,14 +57,14 @@ static __always_inline void prefetch_target(const struct rmc_qp *qp, const struc
 	u16 flags = rmc_op_flags(w->op);
 	struct rmc_mem *seg;
 
-	/* an empty operation is about nothing */
+	/* an empty operation has no target */
 	if (likely(w->length && !rmc_admit(server, qp->ctx_id, w->offset, w->length, flags, &seg)))
 		rmc_fetch(seg, w->offset, flags);
 }
 
 /*
- * Second pass over entries that need no packets. Returns false when one of them does: it
- * and those behind it are as if they had not been taken.
+ * Second pass of the local path. Returns false if an entry needs packets: it and those behind
+ * it are put back into the WQ.
  */
 static __always_inline bool execute_locals(struct rmc_qp *qp, const struct rmc_local *batch,
 					   u32 *count, u32 *taken)
@@ -91,7 +90,7 @@ static __always_inline bool take_entry(const struct rmc_qp *qp, u16 slot, struct
 	if (!rmc_phase_is(word0, qp->wq_head, qp->order))
 		return false;
 	word1 = READ_ONCE(s->word1);
-	/* whoever has much to ask has also written the next line's entries */
+	/* an application that posts many entries has also written those of the next line */
 	if (!(slot % (RMC_LINE / sizeof(*s))))
 		prefetch(&qp->wq[(slot + RMC_LINE / sizeof(*s)) & qp->mask]);
 	w->op = (word0 >> RMC_WQE_OP_SHIFT) & RMC_WQE_OP_MASK;
@@ -104,8 +103,8 @@ static __always_inline bool take_entry(const struct rmc_qp *qp, u16 slot, struct
 }
 
 /*
- * RMC_TID_NONE: the operation has to wait. Announced ones leave a quarter of the ITT to
- * others, as of a channel's credits.
+ * Allocate a tid; RMC_TID_NONE: the operation must wait. Announced operations leave a quarter
+ * of the ITT to others, as they do of a channel's credits.
  */
 static __always_inline u16 take_tid(struct rmc_node *node, struct rmc_qp *qp,
 				    const struct rmc_out *out, u16 flags, const u32 budget)
@@ -124,7 +123,7 @@ static __always_inline u16 take_tid(struct rmc_node *node, struct rmc_qp *qp,
 	return tid;
 }
 
-/* What a tid stands for, from here to its completion. */
+/* Fill in the ITT entry of an operation. */
 static __always_inline struct rmc_itt_entry *begin(struct rmc_qp *qp, struct rmc_out *out, u16 tid,
 						   u16 slot, const struct rmc_wqe *w,
 						   struct rmc_mem *mem, const bool multi_unit)
@@ -149,7 +148,7 @@ static __always_inline struct rmc_itt_entry *begin(struct rmc_qp *qp, struct rmc
 	e->tries = 0;
 	e->tracked = false;
 	if (multi_unit) {
-		/* order is one RRPP's: see rmc_rgp_notify() */
+		/* several RRPPs keep no order among them: see rmc_rgp_notify() */
 		e->notify = flags & RMC_OPF_NOTIFIES && node->fabric->rrpp_order;
 		if (e->notify)
 			e->op = RMC_OP_WRITE;
@@ -167,8 +166,8 @@ static __always_inline struct rmc_itt_entry *begin(struct rmc_qp *qp, struct rmc
 }
 
 /*
- * First packets of an operation; with several units not all of them go to @out. Returns
- * false when those behind it have to wait: all of it could not be sent.
+ * Inject the first packets of an operation; with several units not all of them go to @out.
+ * Returns false if not all of it could be sent: entries behind it must wait.
  */
 static __always_inline bool inject(struct rmc_qp *qp, struct rmc_out *out,
 				   struct rmc_itt_entry *e, const struct rmc_wqe *w,
@@ -189,9 +188,9 @@ static __always_inline bool inject(struct rmc_qp *qp, struct rmc_out *out,
 }
 
 /*
- * Go on with the operation that had to wait, before any other. @done: was anything sent;
- * @moved: bytes of it. Returns false when it waits again, or had all that is its queue
- * pair's for now.
+ * Continue the operation that had to wait, before any other. *done: incremented if anything was
+ * sent; *moved: bytes sent. Returns false if it must wait again, or if it has used up the
+ * budget.
  */
 static __always_inline bool resume(struct rmc_qp *qp, u32 *done, u32 *moved,
 				   const bool multi_unit, const bool shared)
@@ -213,7 +212,7 @@ static __always_inline bool resume(struct rmc_qp *qp, u32 *done, u32 *moved,
 	return !shared || qp->budget == RMC_POLL_ALL || *moved < qp->budget;
 }
 
-/* An entry that names no operation. */
+/* Complete an entry that is not valid. */
 static __always_inline void refuse(struct rmc_qp *qp, u16 slot, u8 status)
 {
 	rmc_stat_inc(qp->node, errors);
@@ -221,14 +220,14 @@ static __always_inline void refuse(struct rmc_qp *qp, u16 slot, u8 status)
 	rmc_cq_post(qp, slot, status);
 }
 
-/* See rmc_rgp_poll(). @multi_unit: nodes have several units; @shared: so has the worker tenants. */
+/* See rmc_rgp_poll(). @multi_unit: nodes have several units; @shared: tenants share the worker. */
 static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool multi_unit, const bool shared)
 {
 	struct rmc_local direct[RMC_BATCH] rmc_os_unset;
 	struct rmc_node *node = qp->node;
 	u32 to = ~0U, taken = 0, done = 0, directs = 0, moved = 0;
 	const u32 budget = shared ? qp->budget : RMC_POLL_ALL;
-	/* where others wait, a few packets go by way of the ring, one in each turn */
+	/* with a budget, only single packets take the local path: it cannot pause in between */
 	const u32 direct_most = budget == RMC_POLL_ALL ? budget : node->fabric->mtu;
 
 	if (rmc_os_filters() && node->req_stopped)
@@ -254,7 +253,7 @@ static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool multi_unit, con
 			if (unlikely(!out || out->down)) {
 				out = rmc_out_open(node, w.nid, &status);
 				if (!out && !status)
-					break;	/* channel is being made */
+					break;	/* the channel is being set up */
 			} else if (!multi_unit && w.length <= direct_most &&
 				   rmc_local_admit(qp, out, &w, mem, slot, &direct[directs])) {
 				qp->wq_head++;
@@ -268,7 +267,7 @@ static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool multi_unit, con
 				prefetch_target(qp, &w);
 			}
 		}
-		/* all else comes after those that were taken */
+		/* entries taken before come first */
 		if (!multi_unit && directs && !execute_locals(qp, direct, &directs, &taken))
 			break;
 		qp->force_ring = false;
@@ -317,11 +316,11 @@ static noinline u32 poll_wq_shared(struct rmc_qp *qp)
 }
 
 /**
- * rmc_rgp_poll() - look at one WQ
+ * rmc_rgp_poll() - poll one WQ
  * @qp: queue pair; the caller is its node's RGP worker
  *
- * Return: entries taken or packets injected; 0 when there was nothing, or
- * nothing that could go on.
+ * Return: entries taken or packets injected; 0 if there was nothing, or nothing
+ * could be sent.
  * Context: worker, does not sleep.
  */
 u32 rmc_rgp_poll(struct rmc_qp *qp)

@@ -2,22 +2,22 @@
 /*
  * Remote Request Processing Pipeline (A14 section 4.2, T18 section 3.3).
  *
- * Stateless: what a request needs is in the request and in the context table. The
- * exception are announced operations, whose state is in the Active Transfers Table.
- * A batch is handled in two passes: copy, validate, look up and prefetch all of
- * them, then serve them, so that misses on segment memory overlap. Packets of one
- * operation that follow each other are validated and served as one run.
+ * Stateless: a request is served from the request and the context table alone. The
+ * exception is announced operations, whose state is in the Active Transfers Table.
+ * A batch is handled in two passes: copy, validate, look up and prefetch all requests,
+ * then serve them, so that misses on segment memory overlap. Consecutive packets of one
+ * operation are validated and served as one run.
  */
 #include "account.h"
 #include "admit.h"
 #include "pipeline.h"
 
-/* Status of a request that a filter lost: nothing is served, its credit goes back. */
+/* Status of a request that a filter lost: nothing is served, its credit returns. */
 #define RMC_LOST	0xfd
 
 /*
- * One request between the passes, or a run of them; an announcement with the data
- * requests behind it is one, too. @run: bytes of what may go on.
+ * A request, or a run of requests, between the two passes. An announcement and the data
+ * requests behind it are also a run. @run: bytes of the run so far.
  */
 struct pending {
 	struct rmc_req req;
@@ -34,9 +34,9 @@ struct pending {
 };
 
 /*
- * Is this the RRPP that a request is for? Two of them on one line could tear it, and
- * only the first one counts notifications. Data requests of an announced operation
- * go by its announcement.
+ * True if this is the RRPP that must serve the request. Two RRPPs on one line could tear it,
+ * and only the first RRPP counts notifications. Data requests of an announced operation go to
+ * the RRPP of the announcement.
  */
 static bool at_home(const struct rmc_node *node, const struct pending *p, u16 flags)
 {
@@ -60,7 +60,7 @@ static __always_inline u8 validate(struct rmc_node *node, struct pending *p, u16
 {
 	u32 mtu = node->fabric->mtu;
 
-	/* a peer that exceeds the MTU, or invents operations, broke the protocol */
+	/* a peer that exceeds the MTU, or sends unknown opcodes, breaks the protocol */
 	if (unlikely(!flags))
 		return p->req.op & RMC_OP_LOST ? RMC_LOST : RMC_S_BAD_OP;
 	if (rmc_op_announces(flags, *p->word1)) {
@@ -76,7 +76,7 @@ static __always_inline u8 validate(struct rmc_node *node, struct pending *p, u16
 	return rmc_admit(node, p->req.ctx_id, p->req.offset, p->req.length, flags, &p->seg);
 }
 
-/* First pass, of a request that does not continue a run. */
+/* First pass, for a request that does not continue a run. */
 static __always_inline void gather(struct rmc_node *node, const struct rmc_desc *d,
 				   const u64 *word1, u32 pay_pos, struct pending *p,
 				   const bool multi_unit)
@@ -102,13 +102,13 @@ static __always_inline void gather(struct rmc_node *node, const struct rmc_desc 
 	}
 	p->pay_pos = pay_pos;
 	p->pay_lines = rmc_op_req_lines(flags, p->req.offset, p->req.length);
-	/* data requests of announced operations: their order is not decided yet */
+	/* not for data requests of announced operations: their order is not decided yet */
 	if (likely(!p->status && p->req.length &&
 		   (!(flags & RMC_OPF_ANNOUNCED) || *word1 & RMC_REQ_FIRST)))
 		rmc_fetch(p->seg, p->req.offset, flags);
 }
 
-/* First pass, of a request that may continue a run. Returns false when it does not. */
+/* First pass, for a request that may continue a run. Returns false if it does not. */
 static __always_inline bool join(const struct rmc_fabric *f, const struct rmc_desc *d, u32 most,
 				 struct pending *p, const bool multi_unit)
 {
@@ -122,11 +122,11 @@ static __always_inline bool join(const struct rmc_fabric *f, const struct rmc_de
 	more = rmc_run_on(p->word0, p->req.offset, p->run, most, d);
 	if (!more || more > f->mtu)
 		return false;
-	/* what is behind the block has another home, and is validated by itself */
+	/* bytes after the block have another home and are validated separately */
 	if (multi_unit && f->rrpp_order && !(p->flags & RMC_OPF_ONE_HOME) &&
 	    (p->req.offset & (f->interleave - 1)) + p->run + more > f->interleave)
 		return false;
-	/* data requests are counted only, and cut anew when their turn comes */
+	/* data requests are only counted; the ATT cuts the transfer into packets anew */
 	if (likely(!announced)) {
 		if (!rmc_mem_covers(p->seg, p->req.offset, p->run + more))
 			return false;
@@ -140,10 +140,10 @@ static __always_inline bool join(const struct rmc_fabric *f, const struct rmc_de
 }
 
 /*
- * The request at the head of the ring asked to come again: may it stay there? All
- * requests of all contexts of the source wait behind it. So it is tried RMC_AGAIN_TRIES
- * times; and only once if another request of the source failed within RMC_AGAIN_MS.
- * Then a ring full of them is over after about so many tries as it has slots.
+ * True if the request at the head of the ring, whose serve() returned RMC_AGAIN, may stay
+ * there. All requests of all contexts of the source wait behind it. So it is tried
+ * RMC_AGAIN_TRIES times, but only once if another request of the source failed within
+ * RMC_AGAIN_MS. Then a ring full of such requests takes about as many tries as it has slots.
  */
 static noinline bool may_stay(const struct rmc_node *node, struct rmc_in *in)
 {
@@ -160,7 +160,7 @@ static noinline bool may_stay(const struct rmc_node *node, struct rmc_in *in)
 	return false;
 }
 
-/* Second pass. Returns false when the operation is to be tried again. */
+/* Second pass. Returns false if the request must be tried again. */
 static __always_inline bool serve(struct rmc_node *node, struct rmc_in *in, struct rmc_serve *s,
 				  struct pending *p)
 {
@@ -187,7 +187,7 @@ static __always_inline bool serve(struct rmc_node *node, struct rmc_in *in, stru
 	if (unlikely(status == RMC_HELD)) {
 		if (likely(s->count == count))
 			return true;
-		/* more than were announced */
+		/* more data requests than were announced */
 		status = RMC_S_SABRE_LOST;
 		word1 += s->count;
 		count -= s->count;
@@ -279,7 +279,7 @@ u32 rmc_rrpp_poll(struct rmc_node *node)
 	if (rmc_os_filters() && node->srv_stopped)
 		return 0;
 	for (w = 0; w < words; w++) {
-		/* a stray bit only costs a look: the ring decides */
+		/* a stray bit only costs a check: the ring decides */
 		u64 bits = READ_ONCE(*rmc_doorbell_word(f, node->ep, RMC_LANE_REQ, w * 64));
 
 		while (bits) {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What an RRPP keeps of its peers' operations beyond one packet. To add such a state: a row,
- * and its three functions. Who closes channels, withdraws segments and counts the time does
- * not learn its name.
+ * State that an RRPP keeps of its peers' operations beyond one packet. To add such a state: a
+ * row, and its three functions. Their callers need no change.
  *
- *   tick()      milliseconds passed: end what takes too long
- *   withdraw()  a segment goes away: no state of it points there any more
- *   close()     the channel from a peer goes away: nothing of that peer is left
+ *   tick()      time has passed: end what takes too long
+ *   withdraw()  a segment is withdrawn: drop all pointers to it
+ *   close()     the channel from a peer closes: drop all state of that peer
  *
  * All are called on the RRPP's worker, and do not sleep.
  */
