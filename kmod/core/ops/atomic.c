@@ -3,8 +3,8 @@
  * Compare-and-swap and fetch-and-add on 8 aligned bytes (A14 sections 5.2, 7.4).
  *
  * They are CPU atomics on the owner's memory, so they are atomic with the
- * owner's own instructions too. Operands travel in the request's payload line;
- * the old value comes back in the reply descriptor and lands in lbuf[0].
+ * owner's own instructions too. The request's payload line has the operands;
+ * the reply descriptor has the old value, which is stored in lbuf[0].
  */
 #include "../op.h"
 

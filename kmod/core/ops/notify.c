@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Remote interrupts (A14 section 8, first open issue): a notification wakes the
- * process that armed the segment. Alone, or behind a write: packets of one
- * operation are served in their order, and the last one says that it is.
+ * process that armed the segment. It is an operation of its own, or follows a
+ * write: packets of one operation are served in order, and the last one has a flag.
  */
 #include "../ct.h"
 #include "../op.h"
@@ -32,7 +32,7 @@ void rmc_notify_load(const struct rmc_itt_entry *e, struct rmc_ring *tx, u64 off
 }
 
 /**
- * rmc_notify_serve() - count the notification, wake whoever waits for it
+ * rmc_notify_serve() - count the notification and wake its waiters
  * @s: request and rings
  *
  * Return: RMC_S_OK.
@@ -83,7 +83,7 @@ void rmc_write_notify_load(const struct rmc_itt_entry *e, struct rmc_ring *tx, u
 }
 
 /**
- * rmc_write_notify_serve() - store the payload; behind the last one, notify
+ * rmc_write_notify_serve() - store the payload; notify after the last packet
  * @s: request and rings
  *
  * Return: RMC_S_OK.

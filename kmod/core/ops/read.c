@@ -30,7 +30,7 @@ void rmc_read_load(const struct rmc_itt_entry *e, struct rmc_ring *tx, u64 offse
  * rmc_read_serve() - copy segment lines into the reply
  * @s: request and rings
  *
- * Return: RMC_S_OK; RMC_AGAIN: a line does not stand still.
+ * Return: RMC_S_OK; RMC_AGAIN: a line keeps changing.
  * Context: RRPP worker, does not sleep.
  */
 u8 rmc_read_serve(struct rmc_serve *s)

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Read-modify-write: all atomics that one compare-and-swap loop can make, on 4 or 8
- * aligned bytes. Which one is data, struct rmc_rmw of uapi/linux/rmc_queue.h, so that
- * they take one opcode together. A14 section 5.2 has fetch-and-add and
- * compare-and-swap, see atomic.c; these are what programs for OpenSHMEM and RDMA verbs
- * (masked compare-and-swap) expect besides.
+ * Read-modify-write: all atomics that one compare-and-swap loop can implement, on 4 or 8
+ * aligned bytes. The operands (struct rmc_rmw of uapi/linux/rmc_queue.h) select one, so
+ * they share an opcode. A14 section 5.2 has fetch-and-add and compare-and-swap, see
+ * atomic.c; OpenSHMEM and RDMA verbs (masked compare-and-swap) have the others.
  *
  *   RGP    load()      struct rmc_rmw --> payload line of the request
  *   RRPP   serve()     private copy, validated; compare-and-swap on the segment
@@ -13,8 +12,8 @@
 #include "../op.h"
 
 /*
- * Attempts of one visit. Each failure means that somebody else changed the word, so a
- * word that the owner's CPUs fight for may take several; then others get their turn.
+ * Attempts per visit. Each failure means that another CPU has changed the word, so a
+ * contended word may take several. Then the worker serves other sources.
  */
 #define RMC_RMW_TRIES	64
 
@@ -122,7 +121,7 @@ static bool replace(u8 *p, u32 length, u64 *old, u64 next)
  * An unchanged value is written back as well, so the operation is always atomic with
  * the writes of others, and a full barrier.
  *
- * Return: RMC_S_OK, RMC_S_BAD_OP (a kind that is not known), RMC_S_BAD_LENGTH,
+ * Return: RMC_S_OK, RMC_S_BAD_OP (unknown kind), RMC_S_BAD_LENGTH,
  * RMC_S_BAD_ALIGN, RMC_AGAIN. Context: RRPP worker, does not sleep.
  */
 u8 rmc_rmw_serve(struct rmc_serve *s)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * SABRe: atomic read of an object of many lines (M16; T18 chapters 4 and 7). The
- * protocol and its table are att.c's; here is what makes the snapshot, three ways:
+ * SABRe: atomic read of an object of many lines (M16; T18 chapters 4 and 7). att.c
+ * has the protocol and its table. This file takes the snapshot, in one of three ways:
  *
- *   overlapped   fetch lines and version at once; version, data, version
- *   serialized   version, and only when it is there data; version
- *   locked       count as reader, look at the version; data; count back
+ *   overlapped   fetch lines and version at once; load version, data, version
+ *   serialized   load version; data after the version has arrived; version
+ *   locked       increment readers, load version; data; decrement readers
  *
- * A fetch is a prefetch: it binds no value, so the loads that return data are
- * behind the version's in all three (version.h). Never waits for a writer.
+ * A fetch is a prefetch: it binds no value, so in all three the loads that return
+ * data follow the load of the version (version.h). None waits for a writer.
  */
 #include "../node.h"
 #include "../version.h"
@@ -19,8 +19,8 @@ static u32 *readers_of(const struct rmc_xfer *x)
 }
 
 /*
- * Copy out of memory that writers may be writing. Line atomicity is not needed:
- * a line that is a mix fails the check of the version.
+ * Copy from memory that writers may change meanwhile. Line atomicity is not needed:
+ * a torn line fails the version check.
  */
 static void copy_racy(u8 *dst, const u8 *src, u32 len)
 {
@@ -52,7 +52,7 @@ static void load_racy(const struct rmc_mem *mem, u64 off, u8 *dst, u32 len)
 	} while (len);
 }
 
-/* Does the segment hold objects, and this range one of them? */
+/* RMC_S_OK if the segment has objects, and the range may be one of them. */
 static u8 validate(const struct rmc_mem *seg, u64 offset, u32 length)
 {
 	if (seg->sabre == RMC_SABRE_DEFAULT)
@@ -96,8 +96,8 @@ static u8 begin(struct rmc_xfer *x)
 {
 	x->speculative = false;
 	if (x->seg->sabre == RMC_SABRE_LOCKED) {
-		/* full barrier: count, then look; a writer makes the version
-		 * odd, then looks at the count
+		/* full barrier: increment readers, then load the version; pairs with
+		 * rmc_object_try_begin(), which makes the version odd, then loads readers
 		 */
 		rmc_os_faa32(readers_of(x), 1);
 		x->held = true;
@@ -114,14 +114,14 @@ static void release(struct rmc_xfer *x)
 {
 	if (!x->held)
 		return;
-	/* full barrier: what was read is read; pairs with the writer's look */
+	/* full barrier: data loads first; pairs with the writer's load of readers */
 	rmc_os_faa32(readers_of(x), -1);
 	x->held = false;
 }
 
 /*
- * Is what was read so far no longer one moment? A writer that meets our lock has
- * made the version odd and waits. More than that is one that does not know of it.
+ * Is the data read so far no longer a snapshot? A writer that finds our lock has
+ * made the version odd, and waits. A larger version is from a writer that ignores it.
  */
 static bool changed(const struct rmc_xfer *x)
 {
@@ -131,7 +131,7 @@ static bool changed(const struct rmc_xfer *x)
 }
 
 /**
- * rmc_sabre_open() - a transfer has become active
+ * rmc_sabre_open() - start a transfer that becomes active
  * @x: transfer
  * @depth: lines to fetch ahead
  *
@@ -175,7 +175,7 @@ u8 rmc_sabre_data(struct rmc_xfer *x, struct rmc_ring *tx, u64 offset, u32 lengt
 }
 
 /**
- * rmc_sabre_close() - validate, and let go
+ * rmc_sabre_close() - validate the snapshot, and release the object
  * @x: transfer, all of whose data was sent
  *
  * Return: RMC_S_OK, RMC_S_SABRE_ABORTED.
@@ -190,7 +190,7 @@ u8 rmc_sabre_close(struct rmc_xfer *x)
 }
 
 /**
- * rmc_sabre_drop() - let go of a transfer that ended early
+ * rmc_sabre_drop() - release the object of a transfer that ends early
  * @x: transfer
  *
  * Context: RRPP worker, does not sleep.
@@ -200,7 +200,7 @@ void rmc_sabre_drop(struct rmc_xfer *x)
 	release(x);
 }
 
-/* All of it at once: nothing to remember, so no entry in the table. */
+/* Serve a whole transfer at once, without an ATT entry. */
 static u8 whole(struct rmc_serve *s)
 {
 	struct rmc_xfer x rmc_os_unset;
@@ -223,8 +223,8 @@ static u8 whole(struct rmc_serve *s)
  * @qp: queue pair
  * @w: snapshot
  *
- * Return: RMC_S_OK, RMC_S_BAD_LENGTH. Where the version is only the
- * destination knows.
+ * Return: RMC_S_OK, RMC_S_BAD_LENGTH. Only the destination knows where the
+ * version is.
  * Context: RGP worker, does not sleep.
  */
 u8 rmc_sabre_prepare(const struct rmc_qp *qp, struct rmc_wqe *w)
@@ -244,7 +244,7 @@ void rmc_sabre_load(const struct rmc_itt_entry *e, struct rmc_ring *tx, u64 offs
 }
 
 /**
- * rmc_sabre_serve() - an announcement, data requests, or all of a SABRe in one packet
+ * rmc_sabre_serve() - serve an announcement, data requests, or a SABRe of one packet
  * @s: request, or run of data requests
  *
  * Return: enum rmc_status, RMC_HELD, RMC_AGAIN.
