@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Functions that others want called on a worker's thread, between two of its visits:
+ * Functions to be called on a worker's thread, between two of its visits:
  *
  *   rmc_worker_call()  -- waits --+
  *                                 +--> struct rmc_calls --> rmc_calls_run(), a few a visit
  *   rmc_worker_post()  -----------+    first in, first out
  *
- * Anybody adds; only the worker takes. What it calls may add more.
+ * Any thread adds calls; only the worker takes them. The functions may add more.
  */
 #ifndef RMC_CALLS_H
 #define RMC_CALLS_H
@@ -17,10 +17,10 @@
 #include "../base/os.h"
 
 /*
- * Calls made between two visits, in the order in which they were posted; others come after
- * the next visit. These take less than a microsecond, so that applications can post as many
- * as they like and keep the pipelines of others waiting for no longer than this. Of those
- * that somebody waits for, which take longer, there is one.
+ * Most calls executed between two visits, in the order in which they were posted; the rest
+ * follow after the next visit. Each takes less than a microsecond, so this bounds the delay of
+ * the pipelines, however many calls applications post. Calls with a waiter take longer: at most
+ * one is executed.
  */
 #define RMC_CALLS_PER_VISIT	16
 
@@ -30,7 +30,7 @@
  * @fn: function; must not sleep
  * @arg: its argument
  * @ret: what it returned
- * @done: told when it was called; NULL: nobody waits, and @fn may free the call
+ * @done: completed after the call; NULL: no waiter, and @fn may free the call
  */
 struct rmc_call {
 	struct list_head node;
@@ -58,7 +58,7 @@ static inline void rmc_calls_init(struct rmc_calls *calls)
 
 static inline bool rmc_calls_left(struct rmc_calls *calls)
 {
-	/* without the lock: who adds one wakes the worker afterwards */
+	/* without the lock: a thread that adds a call wakes the worker afterwards */
 	return !list_empty(&calls->list);
 }
 
@@ -85,10 +85,9 @@ static inline struct rmc_call *rmc_calls_next(struct rmc_calls *calls)
 }
 
 /**
- * rmc_calls_run() - make some of those that are posted, or the next one that somebody
- *	waits for
+ * rmc_calls_run() - execute some posted calls, up to the next one with a waiter
  * @calls: calls; the caller is the worker
- * @prepare: called before one that somebody waits for
+ * @prepare: called before a call with a waiter
  * @arg: for @prepare
  */
 static inline void rmc_calls_run(struct rmc_calls *calls, void (*prepare)(void *arg), void *arg)

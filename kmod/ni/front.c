@@ -4,11 +4,11 @@
 #include "ni.h"
 
 /**
- * rmc_front_create() - make the rings between frontend and backend
- * @outer: application's queue pair, set up but for its front
+ * rmc_front_create() - allocate the rings between frontend and backend
+ * @outer: application's queue pair, set up except for its front
  * @worker: frontend
  *
- * The inner queue pair is to be given to the worker of its unit. Its memory is charged
+ * The caller adds the inner queue pair to the worker of its unit. Its memory is charged
  * to the memory cgroup of the caller.
  *
  * Return: front or NULL when out of memory. Context: may sleep.
@@ -29,7 +29,7 @@ struct rmc_front *rmc_front_create(const struct rmc_qp *outer, struct rmc_ni_wor
 
 /**
  * rmc_front_destroy() - free the rings
- * @f: front that no worker knows
+ * @f: front that no worker polls
  *
  * Context: may sleep.
  */
@@ -39,7 +39,7 @@ void rmc_front_destroy(struct rmc_front *f)
 	rmc_os_free(f);
 }
 
-/* What the backend completed goes to the application: slots are the same. */
+/* Relay the backend's completions to the application: slots are the same. */
 static u32 relay_completions(struct rmc_qp *outer)
 {
 	u8 status;
@@ -51,7 +51,7 @@ static u32 relay_completions(struct rmc_qp *outer)
 	return n;
 }
 
-/* What the application posted goes to the backend, no more than it has room for. */
+/* Relay the application's entries to the backend while it has room. */
 static u32 relay_entries(struct rmc_qp *outer)
 {
 	struct rmc_client *inner = &outer->front->inner;

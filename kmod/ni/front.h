@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Frontends of the split organisation (T18 section 6.2.3): what polls the queues of
- * applications is not what unrolls and completes.
+ * Frontends of the split organisation (T18 section 6.2.3): a frontend polls the queues of
+ * applications, a backend unrolls and completes.
  *
  *   application's WQ --> frontend --> inner WQ --> backend (RGP)
  *   application's CQ <-- frontend <-- inner CQ <-- backend (RCP)
  *
  * The frontend is a client of the RMC inside the kernel (core/client.h), with queues of
- * the size of the application's: the backend polls them as any others and does not know.
- * Each queue pair has its own, so one that waits for a credit holds up nobody else.
- * Positions of inner and outer queues are always the same, and so are slots: an entry is
- * relayed as it is, and validated by the backend.
+ * the size of the application's. The backend polls them like any others. Each queue pair
+ * has its own inner one, so one that waits for a credit does not delay others. Positions
+ * of inner and outer queues are always the same, and so are slots: an entry is relayed
+ * unchanged, and the backend validates it.
  */
 #ifndef RMC_FRONT_H
 #define RMC_FRONT_H
@@ -31,7 +31,7 @@ struct rmc_front *rmc_front_create(const struct rmc_qp *outer, struct rmc_ni_wor
 void rmc_front_destroy(struct rmc_front *f);
 u32 rmc_front_poll(struct rmc_qp *outer);
 
-/* Entries relayed whose completions were not. The caller is the frontend. */
+/* Number of relayed entries without relayed completions. The caller is the frontend. */
 static inline u32 rmc_front_in_flight(const struct rmc_qp *outer)
 {
 	return rmc_client_in_flight(&outer->front->inner);

@@ -7,7 +7,7 @@
 /**
  * rmc_ni_worker_init() - set up a worker without units
  * @w: worker, zeroed
- * @max_units: units per lane it will get at most
+ * @max_units: most units per lane
  *
  * Return: 0 or -ENOMEM. Context: may sleep.
  */
@@ -51,7 +51,7 @@ void rmc_ni_worker_destroy(struct rmc_ni_worker *w)
 }
 
 /**
- * rmc_ni_add_unit() - give a worker a half of a unit
+ * rmc_ni_add_unit() - add one half of a unit to a worker
  * @w: worker whose thread does not run yet
  * @node: unit
  * @lane: which half: the stages that read this lane
@@ -92,12 +92,12 @@ int rmc_ni_add_qp(struct rmc_ni_worker *w, struct rmc_qp *qp)
 {
 	if (w->alls == RMC_WORKER_QPS)
 		return -ENOSPC;
-	/* each unit has its share of the node's; the inner one of a front counts */
+	/* each unit has a share of the node's limit; of a front only the inner QP counts */
 	if (!qp->front && qp->node->qps == RMC_MAX_QPS / rmc_fabric_units(qp->node->fabric))
 		return -ENOSPC;
 	if (!qp->tenant)
 		qp->tenant = w->own;
-	/* whoever polls for a frontend has no ITT to take from */
+	/* a frontend allocates no ITT entries: any account will do */
 	qp->account = &qp->tenant->unit[qp->front ? 0 : qp->node->index[RMC_LANE_REP]];
 	qp->budget = RMC_POLL_ALL;
 	qp->cur_tid = RMC_TID_NONE;
@@ -114,8 +114,8 @@ int rmc_ni_add_qp(struct rmc_ni_worker *w, struct rmc_qp *qp)
 /**
  * rmc_ni_del_qp() - stop polling a QP and drop what it has in flight
  * @w: the unit's RGP worker, or a frontend; the caller runs on it
- * @qp: queue pair; not touched any more afterwards, but for the inner one of a front,
- *	which is to be taken from its own worker next
+ * @qp: queue pair; not accessed after the call. The inner QP of a front must be deleted from
+ *	its own worker next
  *
  * Context: worker, does not sleep.
  */
@@ -140,7 +140,7 @@ void rmc_ni_del_qp(struct rmc_ni_worker *w, struct rmc_qp *qp)
 }
 
 /**
- * rmc_ni_notify() - a doorbell of a unit in this kernel was rung
+ * rmc_ni_notify() - handle a doorbell of a unit in this kernel
  * @node: unit
  * @lane: lane
  *
@@ -150,13 +150,13 @@ void rmc_ni_notify(struct rmc_node *node, enum rmc_lane lane)
 {
 	struct rmc_ni_worker *w = lane == RMC_LANE_REQ ? node->srv_worker : node->req_worker;
 
-	/* with peers in other kernels all doorbells are looked at anyway */
+	/* with peers in other kernels all doorbells are checked anyway */
 	if (!w->remote)
 		rmc_os_or64(&w->pend[lane][node->index[lane] / 64],
 			    1ULL << (node->index[lane] % 64));
 	/* set pend, then look at parked; pairs with the barrier in rmc_ni_park() */
 	smp_mb();
-	/* who helps it looks for what it published before it leaves */
+	/* an inline poll also handles what its own thread published */
 	if (READ_ONCE(w->parked) && READ_ONCE(w->helper) != rmc_os_self())
 		rmc_os_wake(w);
 }
@@ -190,7 +190,7 @@ static __always_inline u32 visit_qps(struct rmc_ni_worker *w, u32 (*poll)(struct
 			w->cursor = 0;
 		if (qp->hot < 0 && rmc_qp_pending(qp)) {
 			rmc_ni_heat(w, qp);
-			/* where others are hot, too, it is polled in its turn */
+			/* with several tenants it is polled at the next visit */
 			if (w->tenants == 1)
 				done += poll(qp);
 			else
@@ -201,7 +201,7 @@ static __always_inline u32 visit_qps(struct rmc_ni_worker *w, u32 (*poll)(struct
 }
 
 /**
- * rmc_doorbells_quiet() - has nobody rung
+ * rmc_doorbells_quiet() - check that no doorbell is set
  * @node: unit
  * @lane: lane
  *
@@ -218,7 +218,7 @@ bool rmc_doorbells_quiet(struct rmc_node *node, enum rmc_lane lane)
 }
 
 /**
- * rmc_ni_settle_pend() - units whose doorbells fell silent leave pend
+ * rmc_ni_settle_pend() - remove units with clear doorbells from pend
  * @w: worker; the caller owns it
  * @lane: lane
  *
@@ -269,12 +269,12 @@ static __always_inline u32 visit_lane(struct rmc_ni_worker *w, enum rmc_lane lan
 	return done;
 }
 
-/* Looks after which silent units are taken out of pend. */
+/* Visits between two removals of silent units from pend. */
 #define SETTLE_LOOKS	1024
 
 /**
- * rmc_ni_visit() - look once at everything that may have work
- * @w: worker; the caller has its turn
+ * rmc_ni_visit() - poll everything that may have work once
+ * @w: worker; the caller owns it
  *
  * Return: entries, requests and replies handled.
  * Context: worker, does not sleep.
@@ -311,8 +311,8 @@ u32 rmc_ni_visit(struct rmc_ni_worker *w)
 }
 
 /**
- * rmc_ni_tick() - periodic look at peers and time-outs
- * @w: worker; the caller has its turn
+ * rmc_ni_tick() - periodic check of peers and time-outs
+ * @w: worker; the caller owns it
  * @now_ns: clock of the fabric's time-outs, nanoseconds
  *
  * Context: worker, does not sleep.
@@ -325,7 +325,7 @@ void rmc_ni_tick(struct rmc_ni_worker *w, u64 now_ns)
 
 	rmc_tenants_tick(w, now_ns);
 	w->tick_ns = now_ns;
-	/* stopped ones have no heartbeat either */
+	/* a stopped node has no heartbeat either */
 	for (i = 0; i < w->nodes[RMC_LANE_REP]; i++) {
 		node = w->node[RMC_LANE_REP][i];
 		if (!(rmc_os_filters() && node->req_stopped))

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * NI organisation: which worker polls which stage of which unit. The stages
- * never know. Adding an organisation is a row in ni.c; Documentation/ni.rst says
- * what each is good for.
+ * NI organisation: which worker polls which stage of which unit. No stage depends
+ * on it. To add an organisation: a row in org.c. Documentation/ni.rst compares them.
  *
  *   fused      one worker for all units: RGP, RRPP, RCP
  *   pair       two: RGP and RCP | RRPP (the papers' emulator, A14 7.1)
@@ -10,24 +9,24 @@
  *   per_tile   one per unit: RGP and RCP; one per RRPP (T18 6.2.2)
  *   split      as edge, and frontends between it and queue pairs (T18 6.2.3)
  *
- * Where hot QPs are more than one tenant's (core/tenant.h), each tenant has a quantum per
- * visit, however many QPs it has; the bound for a tenant is one quantum of each other one,
- * and what their packets take at the RRPP and RCP of this worker, which is as much.
+ * If hot QPs belong to several tenants (core/tenant.h), each tenant has a quantum per visit,
+ * however many QPs it has. A tenant waits at most for one quantum of each other tenant, and
+ * about as long again for their packets at this worker's RRPP and RCP.
  *
- * What a worker looks at does not grow with what is idle:
+ * The cost of a visit does not grow with idle QPs and units:
  *
- *   hot QPs      looked at every visit; a QP silent for RMC_IDLE_POLLS visits
- *   all QPs      leaves the hot list; of all QPs one is looked at per visit
- *   pend         units of this worker with a doorbell bit set, per lane
+ *   hot QPs      polled at each visit; a QP leaves the list after RMC_IDLE_POLLS empty polls
+ *   all QPs      one of them is checked per visit
+ *   pend         units of this worker with a doorbell bit set, per lane; only these are polled
  *
  * Parking. A worker with nothing to do sets need_wakeup in its QPs and parked
- * in its nodes, interrupts the CPUs that run owners of its QPs (rmc_os_membarrier),
- * looks once more and sleeps. The interrupt stands in for the fence that applications
- * then need not execute; all other producers execute theirs.
+ * in its nodes, interrupts the CPUs that run owners of its QPs (rmc_os_membarrier()),
+ * checks for work once more and sleeps. The interrupt replaces a fence that applications
+ * would have to execute; all other producers execute one.
  *
- * Poll ownership. Whoever visits owns the worker. Its thread owns it except while sleeping
- * or yielding; meanwhile an application that would wait for the thread does the work itself
- * (rmc_ni_poll_inline).
+ * Poll ownership. Only the owner of a worker visits. The worker's thread owns it except while
+ * sleeping or yielding. Meanwhile an application that would wait for the thread may poll
+ * inline (rmc_ni_poll_inline()).
  */
 #ifndef RMC_NI_H
 #define RMC_NI_H
@@ -44,8 +43,8 @@ enum rmc_stage {
 /* QPs one worker can hold; its lists are arrays */
 #define RMC_WORKER_QPS	4096
 /*
- * A helper is not preempted: the queue pairs it looks for work at, those it serves, and its
- * visits at most. More is the thread's.
+ * Limits of an inline poll, which is not preempted: queue pairs that it checks, queue pairs
+ * that it serves, visits. Beyond them the thread is woken.
  */
 #define RMC_INLINE_POLLS	256
 #define RMC_INLINE_QPS	16
@@ -54,35 +53,35 @@ enum rmc_stage {
 /**
  * struct rmc_ni_worker - what one thread polls
  * @stages: enum rmc_stage
- * @node: by lane, units whose stages that read it are its own; node->index is the
+ * @node: by lane, units whose stages that read the lane it runs; node->index is the
  *	position
- * @nodes: how many
- * @remote: peers in other kernels: look at all doorbells each visit
- * @hot: QPs looked at each visit
+ * @nodes: by lane, number of these units
+ * @remote: peers in other kernels: check all doorbells at each visit
+ * @hot: QPs polled at each visit
  * @hots: number of hot QPs
  * @all: all QPs
  * @alls: number of QPs
- * @cursor: next of @all to look at
- * @own: tenant of the queue pairs that came without one
- * @tenant: those with hot queue pairs
- * @tenants: how many
- * @first: which of them is polled first: whoever could not go on at the last visit
- * @uncharged: entries handled for the one tenant that is in the list
+ * @cursor: index in @all of the next QP to check
+ * @own: tenant of queue pairs without one
+ * @tenant: tenants with hot queue pairs
+ * @tenants: number of @tenant
+ * @first: which of them is polled first: one that could not make progress at the last visit
+ * @uncharged: entries handled for the only tenant in the list, not charged yet
  * @pend: per lane, bit per unit of this worker
- * @parked: sleeps or is about to; whoever rings wakes it
- * @visits: looks so far
- * @worked: looks that found something
- * @idle: consecutive looks that found nothing
+ * @parked: sleeps or is about to; producers wake it
+ * @visits: visits so far
+ * @worked: visits that found work
+ * @idle: consecutive visits that found none
  * @tick_ns: when the last tick ran
  * @tick_visits: @visits then
  * @tick_worked: @worked then
  * @served: work units of requests that came from other kernels
  * @parks: times it went to sleep
- * @wakeups: times somebody woke it
- * @helps: times somebody else did its work while it was parked
- * @help_ns: when that was last
- * @helper: who does so now, as rmc_os_self() tells it; NULL: nobody
- * @turn: 1: somebody visits, or may at any moment; 0: free for whoever wants to
+ * @wakeups: times it woke up
+ * @helps: inline polls while it was parked
+ * @help_ns: time of the last one
+ * @helper: thread that polls inline now, as of rmc_os_self(); NULL: none
+ * @turn: poll ownership, 1: owned; 0: free
  */
 struct rmc_ni_worker {
 	u32 stages;
@@ -132,7 +131,7 @@ struct rmc_ni_org {
 	bool frontends;
 };
 
-/* Of whoever has the threads: a barrier on the CPUs of a worker's users */
+/* A barrier on the CPUs that run owners of a worker's QPs; see run/worker.c */
 void rmc_os_membarrier(struct rmc_ni_worker *w);
 
 const struct rmc_ni_org *rmc_ni_find(const char *name);
@@ -167,11 +166,11 @@ static inline bool rmc_ni_try_own(struct rmc_ni_worker *w)
 
 static inline void rmc_ni_disown(struct rmc_ni_worker *w)
 {
-	/* pairs with rmc_ni_try_own(): its next owner sees all we did */
+	/* pairs with rmc_ni_try_own(): the next owner sees all our stores */
 	smp_store_release(&w->turn, 0);
 }
 
-/* Other kernels owe answers to units of this worker. The caller has its turn. */
+/* True if units of this worker may wait for replies of other kernels. The caller owns it. */
 static inline bool rmc_ni_awaits(const struct rmc_ni_worker *w)
 {
 	u32 i;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* NI organisations: which there are, and which worker has which stage. */
+/* The NI organisations, and which worker runs which stage. */
 #include "../core/node.h"
 #include "ni.h"
 
@@ -27,17 +27,17 @@ const struct rmc_ni_org *rmc_ni_find(const char *name)
 	return NULL;
 }
 
-/* Workers that run RGPs and RCPs; those for RRPPs alone come after them. */
+/* Workers that run RGPs and RCPs; those that only run RRPPs have the numbers after them. */
 static u32 req_workers(const struct rmc_ni_org *org, const struct rmc_fabric *f)
 {
 	return org->per_unit ? rmc_fabric_units(f) : 1;
 }
 
 /**
- * rmc_ni_workers() - workers that an organisation takes
+ * rmc_ni_workers() - number of workers of an organisation
  * @org: organisation
- * @f: fabric; rmc_fabric_check() found it possible
- * @frontends: per unit, if there are any
+ * @f: fabric that passed rmc_fabric_check()
+ * @frontends: per unit, if the organisation has any
  *
  * Return: workers per set of nodes.
  */

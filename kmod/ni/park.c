@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* When a worker may sleep, and what others may do in its place meanwhile. */
+/* When a worker may sleep, and inline polls by other threads meanwhile. */
 #include "../core/complete.h"
 #include "tenants.h"
 
-/* Is there work nobody has taken yet? */
+/* True if there is work that was not taken yet. */
 static bool work_left(struct rmc_ni_worker *w)
 {
 	enum rmc_lane lane;
@@ -24,7 +24,7 @@ static bool work_left(struct rmc_ni_worker *w)
 	return false;
 }
 
-/* Its worker's ticks are needed soon. */
+/* True if a node is joining, which needs its worker's ticks. */
 static bool joining(const struct rmc_node *node)
 {
 	const struct rmc_node *head = node->head;
@@ -33,11 +33,11 @@ static bool joining(const struct rmc_node *node)
 }
 
 /**
- * rmc_ni_may_park() - nothing to do now and nothing in flight
- * @w: worker; the caller has its turn
+ * rmc_ni_may_park() - check that there is no work and nothing in flight
+ * @w: worker; the caller owns it
  *
- * Context: worker, does not sleep. Costs as much as the worker has units and
- * QPs: ask only after many idle visits.
+ * Context: worker, does not sleep. The cost grows with the worker's units and
+ * QPs: call it only after many idle visits.
  */
 bool rmc_ni_may_park(struct rmc_ni_worker *w)
 {
@@ -79,18 +79,18 @@ static void tell_parked(struct rmc_ni_worker *w, u32 parked)
  * @w: worker; the caller is its thread
  *
  * Return: true: sleep now, rmc_os_wake() will be called for new work. False:
- * something came in between; the announcement is taken back.
+ * new work has arrived; the announcement is withdrawn.
  * Context: worker; may sleep in rmc_os_membarrier().
  */
 bool rmc_ni_park(struct rmc_ni_worker *w)
 {
 	tell_parked(w, 1);
 	/*
-	 * Announce, then look. Pairs with "publish, then look at need_wakeup"
+	 * Announce, then check for work. Pairs with "publish, then check need_wakeup"
 	 * in the library, which has no fence: this call makes every CPU that
 	 * runs an owner of one of our queue pairs execute one. Also a full barrier
-	 * for us, which pairs with those in rmc_ni_notify(), rmc_doorbell_ring() and
-	 * relay_entries().
+	 * for us, which pairs with those in rmc_ni_notify(), in the transports' notify()
+	 * and in rmc_client_submit().
 	 */
 	rmc_os_membarrier(w);
 	if (work_left(w)) {
@@ -102,7 +102,7 @@ bool rmc_ni_park(struct rmc_ni_worker *w)
 }
 
 /**
- * rmc_ni_unpark() - the worker woke up
+ * rmc_ni_unpark() - withdraw the announcement after a sleep
  * @w: worker; the caller is its thread
  *
  * Context: worker, does not sleep.
@@ -113,7 +113,7 @@ void rmc_ni_unpark(struct rmc_ni_worker *w)
 	WRITE_ONCE(w->wakeups, w->wakeups + 1);
 }
 
-/* Doorbells of rings in which nothing is waiting are cleared, as long idle looks would do it. */
+/* Clear the doorbells of empty rings, as many idle polls would. */
 static void settle_doorbells(struct rmc_node *node, enum rmc_lane lane)
 {
 	struct rmc_fabric *f = node->fabric;
@@ -129,7 +129,7 @@ static void settle_doorbells(struct rmc_node *node, enum rmc_lane lane)
 
 			if (from >= f->endpoints)
 				break;
-			/* one without channel waits for it */
+			/* without a channel the doorbell waits for it */
 			if (lane == RMC_LANE_REQ) {
 				if (!node->in[from])
 					continue;
@@ -147,7 +147,7 @@ static void settle_doorbells(struct rmc_node *node, enum rmc_lane lane)
 	}
 }
 
-/* Bring the worker back to where it may park. Returns false when it has work. */
+/* Return the worker to a state in which it may park. Returns false if it has work. */
 static bool settle(struct rmc_ni_worker *w)
 {
 	enum rmc_lane lane;
@@ -167,15 +167,15 @@ static bool settle(struct rmc_ni_worker *w)
 
 /**
  * rmc_ni_poll_inline() - do the work of a parked worker on the caller's CPU
- * @w: worker, parked; the caller has its turn (rmc_ni_try_own()) and keeps it
+ * @w: worker, parked; the caller owns it (rmc_ni_try_own()) and keeps it
  * @now_ns: clock of the fabric's time-outs, nanoseconds
- * @often_ns: who needs help again sooner than this had better be awake
+ * @often_ns: wake the worker if its last inline poll was more recent than this
  *
- * The announcement stands meanwhile: others who publish wake the worker's thread, and
- * what the caller publishes itself is looked for here.
+ * The announcement stays meanwhile: other producers wake the worker's thread. What the caller
+ * itself publishes is handled here.
  *
- * Return: true: all is done, the worker can sleep on. False: wake it, after the turn
- * was given back.
+ * Return: true: no work is left, the worker may stay parked. False: wake it, after
+ * rmc_ni_disown().
  * Context: process, not preempted; does not sleep.
  */
 bool rmc_ni_poll_inline(struct rmc_ni_worker *w, u64 now_ns, u64 often_ns)
@@ -192,12 +192,12 @@ bool rmc_ni_poll_inline(struct rmc_ni_worker *w, u64 now_ns, u64 often_ns)
 		return false;
 	WRITE_ONCE(w->helper, rmc_os_self());
 	w->help_ns = now_ns;
-	/* node time stands still while the worker sleeps, and deadlines rely on it */
+	/* node time stops while the worker sleeps, and deadlines rely on it */
 	rmc_ni_tick(w, now_ns);
 	for (i = 0; i < RMC_INLINE_VISITS && rmc_ni_visit(w) && !rmc_os_must_leave();)
 		i++;
 	settled = settle(w);
-	/* that was the helper's time */
+	/* these visits were not the worker's time */
 	w->tick_visits = w->visits;
 	w->tick_worked = w->worked;
 	WRITE_ONCE(w->helps, w->helps + 1);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * When a worker that has nothing to do may park.
+ * When an idle worker may park.
  *
  * A park costs the worker two context switches, and the CPUs that run owners of its queue
- * pairs an interrupt each (rmc_os_membarrier()). Anybody who can wake a worker can make it
- * park again, so there are two limits:
+ * pairs an interrupt each (rmc_os_membarrier()). Any process that can wake a worker can make
+ * it park again, so there are two limits:
  *
- *   patience   a sleep that was cut short doubles the idle time before the next one
+ *   patience   a short sleep doubles the idle time before the next one
  *   credit     a token bucket: parks that interrupt other CPUs
  *
  * Only the worker's thread reads and writes this.
@@ -18,27 +18,27 @@
 
 enum rmc_park_limit {
 	/*
-	 * A sleep that was cut short before this many park times was not worth its two
-	 * wake-ups and its interrupts: the next one is put off. A park time is at least
-	 * that of two context switches.
+	 * A sleep of fewer park times than this was not worth its two context switches and
+	 * its interrupts: the next one is delayed. A park time is at least the time of two
+	 * context switches.
 	 */
 	RMC_PARK_SHORT_SLEEP	= 4,
 	RMC_PARK_MAX_PATIENCE	= 64,
 	RMC_PARK_NS_MIN		= 20 * 1000,
 	/*
-	 * Parks that interrupt other CPUs: so many in a row, and one more each
-	 * RMC_PARK_EVERY_NS. The processes on these CPUs have done nothing for it. 250 a
-	 * second, of a microsecond or two each, are not felt.
+	 * Parks that interrupt other CPUs: this many in a row, and one more each
+	 * RMC_PARK_EVERY_NS. Processes on these CPUs did not cause the interrupts; 250 per
+	 * second, of one or two microseconds each, do not slow them down noticeably.
 	 */
 	RMC_PARK_BURST		= 16,
 	RMC_PARK_EVERY_NS	= 4 * 1000 * 1000,
 };
 
 /**
- * struct rmc_park - what a worker remembers of its parks
+ * struct rmc_park - parking state of a worker
  * @credit: parks that may interrupt other CPUs
- * @credit_ns: when that last grew
- * @patience: park times that it has to be idle before it parks
+ * @credit_ns: when @credit last grew
+ * @patience: park times that it must be idle before it parks
  */
 struct rmc_park {
 	u32 credit;
@@ -53,16 +53,16 @@ static inline void rmc_park_init(struct rmc_park *p)
 	p->patience = 1;
 }
 
-/* The park time that sleeps are measured in. */
+/* Length of a park time, the unit of sleeps and patience. */
 static inline u64 rmc_park_unit(u64 park_ns)
 {
 	return max_t(u64, park_ns, RMC_PARK_NS_MIN);
 }
 
 /**
- * rmc_park_is_due() - has the worker been idle long enough?
+ * rmc_park_is_due() - check whether the worker has been idle long enough
  * @p: state
- * @idle_ns: since it last had work; negative where the clock went back
+ * @idle_ns: since it last had work; negative if the clock went back
  * @park_ns: idle time before it parks, as configured
  */
 static inline bool rmc_park_is_due(const struct rmc_park *p, s64 idle_ns, u64 park_ns)
@@ -71,10 +71,10 @@ static inline bool rmc_park_is_due(const struct rmc_park *p, s64 idle_ns, u64 pa
 }
 
 /**
- * rmc_park_may() - may it park, or would it interrupt other CPUs again and again?
- * @p: state; when not, the worker is to be idle for longer before it asks again
+ * rmc_park_may() - check whether a park may interrupt other CPUs, or interrupts none
+ * @p: state; if false, the worker must be idle for longer before the next call
  * @now_ns: time
- * @others: how many CPUs a park would interrupt now; called when there is no credit
+ * @others: number of CPUs that a park would interrupt now; called only without credit
  * @arg: for @others
  *
  * Takes no credit: see rmc_park_interrupts().
@@ -98,7 +98,7 @@ static inline bool rmc_park_may(struct rmc_park *p, u64 now_ns,
 /**
  * rmc_park_interrupts() - a park was announced and interrupts other CPUs
  * @p: state
- * @cpus: so many; they may be more than at rmc_park_may(), which looked before
+ * @cpus: number of them; may be larger than it was in rmc_park_may()
  */
 static inline void rmc_park_interrupts(struct rmc_park *p, unsigned int cpus)
 {

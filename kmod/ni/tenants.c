@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Hot queue pairs, and what of a worker each tenant gets (core/tenant.h). The hot list of
- * the worker is all there is while one tenant has hot queue pairs; with several, each has
- * a ring of its own, and a budget per visit.
+ * Hot queue pairs, and each tenant's share of a worker (core/tenant.h). While only one tenant
+ * has hot queue pairs, a visit polls the worker's hot list. With several, it polls the ring of
+ * each tenant, within the tenant's budget.
  */
 #include "tenants.h"
 
-/* A unit is shared from now on: who has what of its ITT, which nobody counted before? */
+/* Tenants share a unit from now on: count the ITT entries of each, not counted before. */
 static void count_tids(struct rmc_ni_worker *w, struct rmc_node *node)
 {
 	u32 i;
@@ -33,7 +33,7 @@ static void count_tids(struct rmc_ni_worker *w, struct rmc_node *node)
 }
 
 /**
- * rmc_tenant_join() - a unit polls one more queue pair
+ * rmc_tenant_join() - account for a queue pair that a unit starts to poll
  * @w: its RGP worker
  * @qp: queue pair, in @w->all
  *
@@ -53,7 +53,7 @@ void rmc_tenant_join(struct rmc_ni_worker *w, struct rmc_qp *qp)
 }
 
 /**
- * rmc_tenant_leave() - a unit polls one queue pair less
+ * rmc_tenant_leave() - account for a queue pair that a unit stops polling
  * @qp: queue pair, none of whose operations is in flight
  *
  * Context: worker, does not sleep.
@@ -75,7 +75,7 @@ void rmc_tenant_leave(struct rmc_qp *qp)
 	itt->users--;
 }
 
-/* While one tenant only has hot queue pairs a visit just counts; before that ends: */
+/* Charge the entries that visits only count while one tenant has all hot queue pairs. */
 static void charge_alone(struct rmc_ni_worker *w)
 {
 	if (w->uncharged && w->tenants)
@@ -84,7 +84,7 @@ static void charge_alone(struct rmc_ni_worker *w)
 }
 
 /**
- * rmc_ni_cool() - a queue pair is not polled at each visit any more
+ * rmc_ni_cool() - stop polling a queue pair at each visit
  * @w: worker
  * @qp: queue pair, hot
  *
@@ -113,7 +113,7 @@ void rmc_ni_cool(struct rmc_ni_worker *w, struct rmc_qp *qp)
 }
 
 /**
- * rmc_ni_heat() - a queue pair is polled at each visit
+ * rmc_ni_heat() - start polling a queue pair at each visit
  * @w: worker
  * @qp: queue pair, not hot
  *
@@ -129,7 +129,7 @@ void rmc_ni_heat(struct rmc_ni_worker *w, struct rmc_qp *qp)
 	w->hot[w->hots++] = qp;
 
 	if (t->hots++) {
-		/* behind the others, next to be polled when they were */
+		/* at the end of the ring: polled after the others */
 		qp->next = t->next;
 		qp->prev = t->next->prev;
 		qp->prev->next = qp;
@@ -143,7 +143,7 @@ void rmc_ni_heat(struct rmc_ni_worker *w, struct rmc_qp *qp)
 	w->tenant[w->tenants++] = t;
 }
 
-/* Its quantum for this visit, once; what it owes stays. */
+/* Add the quantum, once per visit; debts remain. */
 static void refill(struct rmc_tenant *t, u64 round)
 {
 	if (t->round == round)
@@ -152,7 +152,7 @@ static void refill(struct rmc_tenant *t, u64 round)
 	t->deficit = min_t(s32, t->deficit + (s32)READ_ONCE(t->quantum), READ_ONCE(t->quantum));
 }
 
-/* What is left for one more queue pair of a tenant, work units. */
+/* Work units that a tenant may still do in this visit. */
 static u32 left_to(const struct rmc_tenant *t)
 {
 	s32 left = t->group ? min(t->deficit, t->group->deficit) : t->deficit;
@@ -161,8 +161,8 @@ static u32 left_to(const struct rmc_tenant *t)
 }
 
 /*
- * Poll queue pairs of one tenant until its quantum is used up, but each once only. Sets
- * *waits if one of them found something and could not go on.
+ * Poll queue pairs of one tenant until its quantum is used up, each at most once. Sets *waits
+ * if one of them has work and could not make progress.
  */
 static __always_inline u32 visit_tenant(struct rmc_ni_worker *w, struct rmc_tenant *t, bool *waits,
 					u32 (*poll)(struct rmc_qp *))
@@ -193,7 +193,7 @@ static __always_inline u32 visit_tenant(struct rmc_ni_worker *w, struct rmc_tena
 	return done;
 }
 
-/* Several tenants: each has its quantum, whatever it has of queue pairs. */
+/* Several tenants: each has its quantum, however many queue pairs it has. */
 static __always_inline u32 visit_tenants(struct rmc_ni_worker *w, u32 (*poll)(struct rmc_qp *))
 {
 	u32 first = w->first < w->tenants ? w->first : 0, next = first + 1;
@@ -206,11 +206,11 @@ static __always_inline u32 visit_tenants(struct rmc_ni_worker *w, u32 (*poll)(st
 			refill(w->tenant[i]->group, w->visits + 1);
 	}
 	for (i = 0; i < looks && w->tenants; i++) {
-		/* one may have left the list: then another is polled at the next visit */
+		/* if a tenant leaves the list, another one is not polled before the next visit */
 		u32 at = (first + i) % w->tenants;
 		bool waits = false;
 
-		/* nothing is left of what its user may do: it is next */
+		/* its user's quantum is used up: poll it first at the next visit */
 		if (w->tenant[at]->deficit > 0 && !left_to(w->tenant[at]))
 			waits = true;
 		n = visit_tenant(w, w->tenant[at], &waits, poll);
@@ -225,7 +225,7 @@ static __always_inline u32 visit_tenants(struct rmc_ni_worker *w, u32 (*poll)(st
 }
 
 /**
- * rmc_tenants_visit() - one visit of the queue pairs of several tenants
+ * rmc_tenants_visit() - poll the queue pairs of several tenants in one visit
  * @w: worker that runs their RGP
  *
  * Return: entries taken or packets injected. Context: worker, does not sleep.
@@ -236,7 +236,7 @@ u32 rmc_tenants_visit(struct rmc_ni_worker *w)
 }
 
 /**
- * rmc_tenants_visit_front() - the same of a frontend
+ * rmc_tenants_visit_front() - the same on a frontend
  * @w: frontend
  *
  * Return: entries and completions relayed. Context: worker, does not sleep.
@@ -249,11 +249,12 @@ u32 rmc_tenants_visit_front(struct rmc_ni_worker *w)
 /**
  * rmc_tenants_tick() - charge worker time
  * @w: worker
- * @now_ns: clock, as rmc_ni_tick() has it
+ * @now_ns: clock, as in rmc_ni_tick()
  *
- * The time since the last tick in which visits found something is shared out among those
- * who had work done, by work units: no clock is read in between. What was done for peers in
- * other kernels is nobody's here. Who has no hot queue pair any more is charged later.
+ * The time since the last tick is scaled by the fraction of visits that found work, and divided
+ * among tenants in proportion to their work units: no clock is read in between. The part for
+ * peers in other kernels is charged to no tenant. A tenant that has no hot queue pair any more
+ * is charged later.
  *
  * Context: worker, does not sleep.
  */
@@ -269,7 +270,7 @@ void rmc_tenants_tick(struct rmc_ni_worker *w, u64 now_ns)
 	w->served = 0;
 	if (!worked || !w->tenants)
 		return;
-	/* who slept did not work, and a product has to fit */
+	/* a sleep is not work, and the product must not overflow */
 	busy = min_t(u64, now_ns - w->tick_ns, 2 * RMC_TICK_NS);
 	busy = rmc_os_div(busy * min_t(u64, worked, U32_MAX), (u32)min_t(u64, visits, U32_MAX));
 	for (i = 0; i < w->tenants; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What ni.c and tenants.c share: which queue pairs a visit polls, and for how long. */
+/* Shared by ni.c, park.c and tenants.c: which queue pairs a visit polls, and for how long. */
 #ifndef RMC_TENANTS_H
 #define RMC_TENANTS_H
 
@@ -13,14 +13,14 @@ u32 rmc_tenants_visit(struct rmc_ni_worker *w);
 u32 rmc_tenants_visit_front(struct rmc_ni_worker *w);
 void rmc_tenants_tick(struct rmc_ni_worker *w, u64 now_ns);
 
-/* Nothing to do, and nothing in flight that the worker has to look at. */
+/* True if it has no work, and nothing in flight that the worker must poll for. */
 static inline bool rmc_qp_quiet(const struct rmc_qp *qp)
 {
 	return qp->cur_tid == RMC_TID_NONE && !rmc_qp_pending(qp) &&
 	       !(qp->front && rmc_front_in_flight(qp));
 }
 
-/* Mostly there is nothing, which takes no call to see. */
+/* Usually there is nothing, which is seen without a call. */
 static __always_inline u32 rmc_wq_poll(struct rmc_qp *qp)
 {
 	return qp->cur_tid == RMC_TID_NONE && !rmc_qp_pending(qp) ? 0 : rmc_rgp_poll(qp);
