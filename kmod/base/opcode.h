@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The operations, and what their packets look like: all that the wire and whoever stands
- * beside it, such as a filter, have to know of an operation. What it does is in core/op.h.
+ * The operations, and the format of their packets: all that rings, links and filters need to
+ * know of an operation. core/op.h has what it does.
  */
 #ifndef RMC_OPCODE_H
 #define RMC_OPCODE_H
 
 #include "wire.h"
 
-/* What an operation's packets look like */
+/* Properties of an operation and its packets */
 #define RMC_OPF_REQ_LINES	0x01	/* request carries the data of its lines */
 #define RMC_OPF_REP_LINES	0x02	/* successful reply carries them */
 #define RMC_OPF_OPERANDS	0x04	/* request carries one line of operands */
@@ -16,8 +16,8 @@
 #define RMC_OPF_EMPTY		0x10	/* length is zero, there is no local operand */
 #define RMC_OPF_ANNOUNCED	0x20	/* its packets belong together, see att.h */
 #define RMC_OPF_RUNS		0x40	/* it only moves lines, see rmc_op_runs() */
-#define RMC_OPF_IDEMPOTENT	0x80	/* twice is as good as once, see rmc_itt_expire() */
-#define RMC_OPF_NOTIFIES	0x100	/* a write whose end the server is told of */
+#define RMC_OPF_IDEMPOTENT	0x80	/* it can be repeated, see rmc_itt_expire() */
+#define RMC_OPF_NOTIFIES	0x100	/* a write that notifies the server when it ends */
 #define RMC_OPF_ONE_HOME	0x200	/* all packets go to the RRPP of the first byte */
 
 /*	 opcode, name, flags */
@@ -57,7 +57,7 @@ static inline u64 rmc_op_mask(void)
 	return mask;
 }
 
-/* Is it the announcement of an announced operation? */
+/* True for the announcement of an announced operation. */
 static inline bool rmc_op_announces(u16 flags, u64 word1)
 {
 	return unlikely(flags & RMC_OPF_ANNOUNCED) && rmc_word1_announces(word1);
@@ -77,15 +77,15 @@ static inline u32 rmc_op_rep_lines(u16 flags, u64 offset, u32 length)
 }
 
 /*
- * Packets of an operation that only moves lines are as good as one packet: those
- * next to each other move as one run. The first of an announced one says more.
+ * True if a packet may be part of a run. Consecutive packets of an operation that only
+ * moves lines move as one run; not the first packet of an announced one.
  */
 static inline bool rmc_op_runs(u16 flags, u64 word1)
 {
 	return flags & RMC_OPF_RUNS && !(flags & RMC_OPF_ANNOUNCED && word1 & RMC_REQ_FIRST);
 }
 
-/* The latter from a reply's second word; an announcement's has none. */
+/* Payload lines of a reply, from its second word; a reply to an announcement has none. */
 static inline u32 rmc_op_echo_lines(u16 flags, u64 word1)
 {
 	if (rmc_op_announces(flags, word1))
@@ -94,9 +94,9 @@ static inline u32 rmc_op_echo_lines(u16 flags, u64 word1)
 }
 
 /*
- * Lines of the reply ring that a request reserves and its reply returns. Which
- * data reply answers which data request of an announced operation is not decided
- * by what the request asks for, so all of them count as much as the largest.
+ * Lines of the reply ring that a request reserves and its reply returns. A data reply
+ * of an announced operation may answer any of its data requests, so each request
+ * reserves as many as the largest reply needs.
  */
 static inline u32 rmc_op_reserved_lines(u16 flags, u64 word1, u32 mtu)
 {

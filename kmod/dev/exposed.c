@@ -7,7 +7,7 @@
 #define PAGE_LINES	(PAGE_SIZE / RMC_LINE)
 
 /**
- * struct rmc_run - neighbouring lines of physical memory that a segment exposes
+ * struct rmc_run - consecutive lines of physical memory that a segment exposes
  * @rb: in rmc_device.exposed
  * @first: number of the first line
  * @last: number of the last line
@@ -35,13 +35,13 @@ static bool one_server(const struct rmc_device *rmc)
 	return n == 1;
 }
 
-/* The worker that serves all lines of a segment; NULL: they are dealt to several. */
+/* The worker that serves all lines of a segment; NULL: several workers serve them. */
 static const void *server_of(const struct rmc_node *node)
 {
 	return rmc_fabric_rrpps(node->fabric) == 1 ? node->head->srv_worker : NULL;
 }
 
-/* Into @run, unless that is NULL. Return: how many there are. */
+/* Stores the runs in @run, unless it is NULL. Return: number of runs. */
 static u64 find_runs(const struct rmc_umem *u, const void *server, struct rmc_run *run)
 {
 	u64 skip = u->mem.head & ~PAGE_MASK, i, n = 0;
@@ -71,7 +71,7 @@ static u64 find_runs(const struct rmc_umem *u, const void *server, struct rmc_ru
 	return n;
 }
 
-/* Does anybody else serve one of these lines, or this segment at another place? */
+/* True if another worker serves, or may serve, one of these lines through another run. */
 static bool other_server(struct rb_root_cached *root, const struct rmc_run *run)
 {
 	struct rmc_run *r;
@@ -93,7 +93,7 @@ static void remove_runs(struct rmc_device *rmc, struct rmc_umem *u, u64 n)
 }
 
 /**
- * rmc_exposed_add() - note that a segment, or a range of one, exposes memory
+ * rmc_exposed_add() - record the memory that a segment, or a range of one, exposes
  * @rmc: device
  * @u: memory that is not exposed yet
  * @node: node whose segment it is
@@ -129,7 +129,7 @@ int rmc_exposed_add(struct rmc_device *rmc, struct rmc_umem *u, const struct rmc
 /**
  * rmc_exposed_del() - mirror of rmc_exposed_add()
  * @rmc: device
- * @u: memory that no remote operation touches any more
+ * @u: memory that no remote operation accesses any more
  *
  * Context: may sleep.
  */

@@ -7,7 +7,7 @@
  *
  *   rmc_exposed_add()   pages -> runs of lines -> interval tree: another server? refuse
  *
- * Where one worker serves all nodes of this kernel, none of this costs anything.
+ * If one worker serves all nodes of this kernel, nothing is recorded.
  */
 #ifndef RMC_EXPOSED_H
 #define RMC_EXPOSED_H

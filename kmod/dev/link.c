@@ -8,14 +8,14 @@
 #include <linux/delay.h>
 #include "link.h"
 
-/* A worker passes on the packets that a filter holds within some visits */
+/* Time for a filter to drain; a worker passes on held packets within a few visits */
 #define DRAIN_MS	1000
 
 /**
  * rmc_link_count() - ends of links in this kernel
  * @rmc: device
  *
- * Return: how many: of each unit, one per endpoint of the fabric.
+ * Return: number of ends: for each unit, one per endpoint of the fabric.
  */
 u32 rmc_link_count(const struct rmc_device *rmc)
 {
@@ -27,7 +27,7 @@ u32 rmc_link_count(const struct rmc_device *rmc)
 /**
  * rmc_link_unit() - unit at an end of a link
  * @rmc: device
- * @i: which one, less than rmc_link_count(); modulo endpoints, the other end
+ * @i: index, less than rmc_link_count(); modulo endpoints it is the other end
  *
  * Return: unit.
  */
@@ -113,10 +113,10 @@ static int stop_lane(void *arg)
 }
 
 /**
- * rmc_link_sweep() - take away the filters that have nothing to do
+ * rmc_link_sweep() - remove idle filters
  * @rmc: device; its fault_lock is held
  *
- * Those of a stopped node wait. Context: may sleep.
+ * Filters of a stopped node stay while they hold packets. Context: may sleep.
  */
 void rmc_link_sweep(struct rmc_device *rmc)
 {
@@ -143,12 +143,12 @@ void rmc_link_sweep(struct rmc_device *rmc)
 }
 
 /**
- * rmc_link_set() - say what happens to the packets of one lane of a link
+ * rmc_link_set() - set the faults of one lane of a link
  * @node: unit that receives them
  * @peer: endpoint that they come from
  * @lane: lane
  * @fault: faults
- * @seed: of the random numbers; 0: go on with them
+ * @seed: seed of the random numbers; 0: keep the current sequence
  *
  * Return: 0 or -ENOMEM. Context: may sleep.
  */
@@ -176,7 +176,7 @@ static int refresh_node(struct rmc_node *node, enum rmc_lane lane, u32 slow_ns)
 }
 
 /**
- * rmc_link_slow() - have a server take its time for each request
+ * rmc_link_slow() - set a server's additional service time per request
  * @node: unit
  * @slow_ns: nanoseconds; 0: none
  *
@@ -188,10 +188,10 @@ int rmc_link_slow(struct rmc_node *node, u32 slow_ns)
 }
 
 /**
- * rmc_link_stop() - have one half of a unit stand still, or go on
+ * rmc_link_stop() - stop one half of a unit, or let it continue
  * @node: unit
- * @lane: what reads this lane
- * @stop: stand still
+ * @lane: lane that the half reads
+ * @stop: true: stop
  *
  * Context: may sleep.
  */
@@ -207,8 +207,8 @@ void rmc_link_stop(struct rmc_node *node, enum rmc_lane lane, bool stop)
  * @rmc: device; its fault_lock is held
  * @m: model, any values
  *
- * Return: 0, -EINVAL, -ERANGE, -ENOSPC as rmc_model_check(), -EXDEV each way for itself needs
- * all nodes in one kernel, -ENOMEM. Context: may sleep.
+ * Return: 0, -EINVAL, -ERANGE, -ENOSPC as rmc_model_check(), -EXDEV: one_way needs all
+ * nodes in one kernel, -ENOMEM. Context: may sleep.
  */
 int rmc_link_model(struct rmc_device *rmc, const struct rmc_model *m)
 {

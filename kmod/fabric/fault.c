@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Faults: loss, delay, jitter, reordering, and a server that takes its time. What holds a
- * packet or doubles it is in filter.c.
+ * Faults: loss, delay, jitter, reordering, and a slow server. filter.c holds packets and
+ * duplicates them.
  */
 #include "stage.h"
 
-/* Multiplied so that all bits are random, also those of small seeds. */
+/* Multiplied so that all bits are random, even with a small seed. */
 static u32 random32(struct rmc_filter *flt)
 {
 	flt->rng ^= flt->rng << 13;
@@ -35,7 +35,7 @@ bool rmc_fault_chance(struct rmc_filter *flt, u32 millionths)
 }
 
 /**
- * rmc_stage_loss() - the link is down, or the packet is lost
+ * rmc_stage_loss() - lose packets by chance, and all while the link is down
  * @l: links of the unit
  * @flt: filter
  * @p: packet
@@ -49,7 +49,7 @@ bool rmc_stage_loss(struct rmc_links *l, struct rmc_filter *flt, struct rmc_pack
 }
 
 /**
- * rmc_stage_server() - a slow server takes its time for each request, one after the other
+ * rmc_stage_server() - delay requests by the service time of a slow server, one after the other
  * @l: links of the unit
  * @flt: filter
  * @p: packet
@@ -67,7 +67,7 @@ bool rmc_stage_server(struct rmc_links *l, struct rmc_filter *flt, struct rmc_pa
 }
 
 /**
- * rmc_stage_delay() - delay, jitter, and packets that others overtake
+ * rmc_stage_delay() - delay, jitter and reordering
  * @l: links of the unit
  * @flt: filter
  * @p: packet
@@ -88,7 +88,7 @@ bool rmc_stage_delay(struct rmc_links *l, struct rmc_filter *flt, struct rmc_pac
 }
 
 /**
- * rmc_fault_shuffle() - another order for the packets of one operation that are together
+ * rmc_fault_shuffle() - change the order of consecutive packets of one operation
  * @flt: filter that took them off the wire
  * @batch: packets, which passed all stages
  * @n: how many
@@ -100,7 +100,7 @@ void rmc_fault_shuffle(struct rmc_filter *flt, struct rmc_packet *batch, u32 n)
 	u32 i, j, k, at;
 
 	for (i = 0; i < n; i = j) {
-		/* what a fabric must not do: let data requests overtake it */
+		/* a fabric must not let data requests overtake their announcement */
 		if (rmc_op_announces(rmc_op_flags((u8)(batch[i].word0 >> 48)), batch[i].word1)) {
 			j = i + 1;
 			continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What is done to the packets of one lane of a link: see fault.c and Documentation/faults.rst. */
+/* Faults of one lane of a link: see fault.c and Documentation/faults.rst. */
 #ifndef RMC_FAULT_H
 #define RMC_FAULT_H
 
@@ -11,15 +11,15 @@
 #define RMC_HOLD_NS_MAX		10000000000ULL
 
 /**
- * struct rmc_fault - what happens to the packets of one lane of a link
- * @loss: how many are lost, millionths
- * @dup: how many replies come twice, millionths
- * @reorder: how many are held for @gap_ns, so that others overtake them
- * @shuffle: how many runs of packets of one operation come in another order
- * @down: all are lost
- * @delay_ns: all come later by this
- * @jitter_ns: and by up to this, evenly; they may overtake each other
- * @gap_ns: see @reorder; a doubled reply's copy comes later by this
+ * struct rmc_fault - faults to inject into one lane of a link; probabilities in millionths
+ * @loss: probability that a packet is lost
+ * @dup: probability that a reply is duplicated
+ * @reorder: probability that a packet is held for @gap_ns, so that others overtake it
+ * @shuffle: probability that consecutive packets of one operation change their order
+ * @down: all packets are lost
+ * @delay_ns: delay of all packets
+ * @jitter_ns: additional random delay, uniform from 0; packets may overtake each other
+ * @gap_ns: see @reorder; also the delay of a duplicated reply's copy
  */
 struct rmc_fault {
 	u32 loss;
@@ -32,7 +32,7 @@ struct rmc_fault {
 	u64 gap_ns;
 };
 
-/* Does it do nothing? */
+/* True if there is no fault to inject. */
 static inline bool rmc_fault_none(const struct rmc_fault *f)
 {
 	return !f->loss && !f->dup && !f->reorder && !f->shuffle && !f->down && !f->delay_ns &&

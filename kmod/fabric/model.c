@@ -115,11 +115,11 @@ void rmc_model_path(const struct rmc_model *m, u32 from, u32 to, struct rmc_path
 }
 
 /**
- * rmc_model_share() - make what both ends of all links see
+ * rmc_model_share() - allocate the state that both ends of all links share
  * @nodes: of the fabric
  * @endpoints: of the fabric
  *
- * Return: what rmc_fabric.shared is to point to, or NULL when out of memory.
+ * Return: value for rmc_fabric.shared, or NULL when out of memory.
  * Context: may sleep.
  */
 struct rmc_model_shared *rmc_model_share(u32 nodes, u32 endpoints)
@@ -140,7 +140,7 @@ struct rmc_model_shared *rmc_model_share(u32 nodes, u32 endpoints)
 }
 
 /**
- * rmc_model_unshare() - mirror of rmc_model_share(); no node is there any more
+ * rmc_model_unshare() - mirror of rmc_model_share(); no node exists any more
  * @s: what it returned, or NULL
  *
  * Context: may sleep.
@@ -159,13 +159,13 @@ void rmc_model_unshare(struct rmc_model_shared *s)
 }
 
 /**
- * rmc_model_sent_times() - when the requests of a channel left, by slot
- * @s: shared by both ends, either of which may be the first to ask
+ * rmc_model_sent_times() - times at which the requests of a channel left, by slot
+ * @s: shared by both ends, either of which may be the first to call
  * @requester: its endpoint
  * @server: its endpoint
  * @ring_order: log2 of slots
  *
- * Return: times, which stay until rmc_model_unshare(); NULL: no memory, ask again.
+ * Return: times, which stay until rmc_model_unshare(); NULL: out of memory, call again.
  * Context: worker, does not sleep.
  */
 u64 *rmc_model_sent_times(struct rmc_model_shared *s, u32 requester, u32 server, u32 ring_order)
@@ -186,7 +186,7 @@ u64 *rmc_model_sent_times(struct rmc_model_shared *s, u32 requester, u32 server,
 	return other;
 }
 
-/* Another packet leaves by a port that workers share, at @ready or later. Returns when. */
+/* Send a packet by a port that workers share, at @ready or later. Returns when it has left. */
 static u64 leave_shared(u64 *out_ns, u64 ready, u64 ns)
 {
 	u64 was, due;
@@ -198,7 +198,7 @@ static u64 leave_shared(u64 *out_ns, u64 ready, u64 ns)
 	return due;
 }
 
-/* Its last bit comes in at @last, or later where the port is busy with others. */
+/* Receive a packet: its last bit arrives at @last, or later if the port is busy. Returns when. */
 static u64 enter_shared(u64 *in_ns, u64 last, u64 ns)
 {
 	u64 was, due;
@@ -210,7 +210,7 @@ static u64 enter_shared(u64 *in_ns, u64 last, u64 ns)
 	return due;
 }
 
-/* Each way for itself. */
+/* Due time if each way is modelled separately. */
 static u64 one_way_due(struct rmc_links *l, struct rmc_filter *flt, u32 bytes, u64 now)
 {
 	const struct rmc_path *path = &flt->path;
@@ -229,11 +229,11 @@ static u64 one_way_due(struct rmc_links *l, struct rmc_filter *flt, u32 bytes, u
 	return due;
 }
 
-/* Replies, until the round trip is over. */
+/* Due time of a reply: when the modelled round trip is over. */
 static u64 round_trip_due(struct rmc_links *l, struct rmc_filter *flt, u32 bytes, u64 now)
 {
 	const struct rmc_path *path = &flt->path;
-	/* replies come in the order of requests, but for those that the server held
+	/* replies arrive in the order of requests, except those that the server held
 	 * (ring.h): then this is the time of a neighbour
 	 */
 	u64 sent = flt->sent[flt->wire.pos & flt->wire.mask], due = sent + path->rtt_ns;
@@ -252,7 +252,7 @@ static u64 round_trip_due(struct rmc_links *l, struct rmc_filter *flt, u32 bytes
 }
 
 /**
- * rmc_stage_model() - packets arrive when the link model lets them
+ * rmc_stage_model() - delay packets as the link model says
  * @l: links of the unit
  * @flt: filter
  * @p: packet
@@ -275,7 +275,7 @@ bool rmc_stage_model(struct rmc_links *l, struct rmc_filter *flt, struct rmc_pac
 }
 
 /**
- * rmc_model_send() - a request is about to be put into the ring
+ * rmc_model_send() - record when a request leaves; call before it is put into the ring
  * @l: links of the unit; the caller is its RGP worker
  * @flt: filter of the channel's replies
  * @req: the channel's request ring

@@ -48,7 +48,7 @@ enum rmc_topology {
  * @base_ns: service time at the destination, added once per round trip
  * @local_ns: time that posting and completion take in the emulator; subtracted
  * @mbps: bandwidth of a link in one direction, megabits per second; 0: unlimited
- * @one_way: each way for itself; needs struct rmc_model_shared
+ * @one_way: model each way separately; needs struct rmc_model_shared
  */
 struct rmc_model {
 	u32 topology;
@@ -64,7 +64,7 @@ struct rmc_model {
  * struct rmc_path - the model as one requester sees one destination
  * @rtt_ns: added between sending and delivering the reply
  * @request_ns: with one_way: between sending a request and serving it
- * @reply_ns: likewise, between a reply's leaving and delivering it
+ * @reply_ns: likewise, between sending a reply and delivering it
  * @byte_fs: femtoseconds per byte of a link; 0: unlimited
  * @out: port that packets to the other node leave by
  * @in: port that its packets come in by
@@ -91,7 +91,7 @@ struct rmc_port_time {
 };
 
 /**
- * struct rmc_model_shared - what both ends of all links see, of kernels with one clock
+ * struct rmc_model_shared - state that both ends of all links share, of kernels with one clock
  * @nodes: of the fabric
  * @endpoints: of the fabric
  * @port: of each node; written by all workers
