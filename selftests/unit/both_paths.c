@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every operation of every size on both paths: with packets, and without where one worker has
- * both ends (core/local.h). Memory, statuses, counters and tracepoints are the same.
- * RMC_TESTBED has no say here: one unit on one worker is what both paths need.
+ * Every operation of every size on the packet path and on the local path (core/local.h). Memory,
+ * statuses, counters and tracepoints must be the same. RMC_TESTBED is ignored: both paths need
+ * one unit on one worker.
  */
 #include "setup.h"
 
 #define RUN	64	/* entries of the queue pair; more are posted at once than a batch takes */
 
-/* What one run of operations left behind. */
+/* Result of one run of operations. */
 struct outcome {
 	u32 op, length;
 	u64 offset;
@@ -17,7 +17,7 @@ struct outcome {
 };
 
 #define RUNS	160
-static struct outcome outcome[2][RUNS];	/* with packets, without */
+static struct outcome outcome[2][RUNS];	/* packet path, local path */
 static u64 skipped;			/* runs that wrote fewer requests to the ring */
 
 static u64 hash(const void *memory, u64 sum)
@@ -30,7 +30,7 @@ static u64 hash(const void *memory, u64 sum)
 	return sum;
 }
 
-/* All posted before the first is taken. */
+/* All are posted before the first is taken. */
 static void run(struct setup *s, u32 op, const u64 *off, const u32 *len, u32 n, struct outcome *o)
 {
 	u32 i, slot, got, polls = 0;
@@ -58,7 +58,7 @@ static void run(struct setup *s, u32 op, const u64 *off, const u32 *len, u32 n, 
 	memcpy(o->traces, shim_traces, sizeof(shim_traces));
 }
 
-/* Lengths that are a line, a packet, a few and many; offsets within a line and at the end. */
+/* Lengths: a line, a packet, a few, more than a few; offsets within a line and at the end. */
 static u32 operation(const struct testbed_opts *o, u32 op, u32 sabre, u32 flags, bool local)
 {
 	const u32 mtu = o->mtu;
@@ -73,7 +73,7 @@ static u32 operation(const struct testbed_opts *o, u32 op, u32 sabre, u32 flags,
 	setup_make(&s, o, RUN);
 	fill(seg, SEG, 1);
 	fill(lbuf, SEG, 2);
-	/* objects that nobody writes: even versions, no readers */
+	/* objects without writers: even versions, no readers */
 	for (i = 0; i < SEG; i += 8)
 		seg[i] &= ~1;
 	s.seg_mem->flags = flags;
@@ -82,10 +82,10 @@ static u32 operation(const struct testbed_opts *o, u32 op, u32 sabre, u32 flags,
 	s.w.node[0]->local = local;
 	for (i = 0; i < ARRAY_SIZE(lens); i++)
 		for (j = 0; j < ARRAY_SIZE(offs); j++)
-			/* of an announced one that is refused packets may be spared */
+			/* a SABRe that fails may not send all its packets */
 			if (op != RMC_OP_SABRE || sabre || lens[i] <= 2 * mtu)
 				run(&s, op, &offs[j], &lens[i], 1, out++);
-	/* short ones, refused and served, of which a batch takes only some */
+	/* short ones, rejected and served, of which a batch takes only some */
 	for (i = 0, n = 0; n < 3 * RUN / 4; i++) {
 		off[n] = offs[i % ARRAY_SIZE(offs)];
 		len[n] = lens[i % 11 + i % 2];
@@ -116,7 +116,7 @@ static void compare(const struct outcome *a, const struct outcome *b)
 		CHECK_EQ(a->traces[i], b->traces[i]);
 	for (i = 0; i < 2; i++)
 		for (k = 0; k < ARRAY_SIZE(counter_name); k++)
-			/* what only packets need: the table of announced operations, credits */
+			/* used by packets only: the table of announced operations, credits */
 			if (strncmp(counter_name[k], "att_", 4) &&
 			    strcmp(counter_name[k], "credit_stalls") &&
 			    a->counters[i][k] != b->counters[i][k]) {
@@ -147,7 +147,7 @@ static void test_operations(const struct testbed_opts *o)
 		both(o, op, 0, 0);
 		both(o, op, 0, RMC_MEM_READONLY);
 	}
-	/* or all of this compares packets with packets */
+	/* otherwise this compares packets with packets */
 	CHECK(skipped > 100);
 }
 
@@ -159,7 +159,7 @@ static void test_sabres(const struct testbed_opts *o)
 		both(o, RMC_OP_SABRE, mode, 0);
 }
 
-/* Turned on and off while operations are under way: none is lost, overtaken or done twice. */
+/* Turned on and off while operations are in flight: none is lost, overtaken or executed twice. */
 static void test_switch(const struct testbed_opts *o)
 {
 	u32 slot, status, posted = 0, done = 0, last = 0, i;

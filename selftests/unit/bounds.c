@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Bounds: the numbers of a fabric and of a region's header, and what a filter may hold
- * of a wire whose other end writes what it likes.
+ * if a hostile peer writes any values to its wire.
  */
 #include "../tap.h"
 #include "testbed.h"
@@ -51,7 +51,7 @@ static void test_numbers(void)
 	REFUSED(nodes = 0);
 	REFUSED(nodes = RMC_MAX_NODES / 2 + 1);
 	REFUSED(nodes = RMC_MAX_NODES + 1);
-	REFUSED(nodes = 1U << 31);	/* and nothing is left of them when there are two units */
+	REFUSED(nodes = 1U << 31);	/* shifted out if there are two units */
 	ACCEPTED(nodes = RMC_MAX_NODES / 2);
 	f = good;
 	f.unit_order = f.rrpp_order = 0;
@@ -110,7 +110,7 @@ static void header(struct rmc_region *r, const struct rmc_fabric *numbers)
 	};
 }
 
-/* Tables and channels one behind the other, each as long as it has to be */
+/* Tables and channels follow each other, each as long as it must be */
 static void check_layout(const struct rmc_region *r, const struct rmc_fabric *f)
 {
 	u32 last = f->endpoints - 1;
@@ -152,7 +152,7 @@ static void test_header(void)
 	CHECK_EQ(rmc_region_adopt(&r, &f), 0);
 	check_layout(&r, &f);
 
-	/* as much as there is, a byte less */
+	/* the exact size, a byte less */
 	header(&r, &good);
 	bytes = h->bytes;
 	r.bytes = bytes;
@@ -161,7 +161,7 @@ static void test_header(void)
 	r.bytes = bytes - 1;
 	CHECK_EQ(rmc_region_adopt(&r, &f), -EPROTO);
 	r.bytes = 64 << 20;
-	/* it says less or more than its numbers take */
+	/* the header has less or more than its numbers need */
 	h->bytes = bytes - PAGE_SIZE;
 	CHECK_EQ(rmc_region_adopt(&r, &f), -EPROTO);
 	h->bytes = bytes + PAGE_SIZE;
@@ -195,7 +195,7 @@ static void test_header(void)
 	tap_result("a header that describes what is not there");
 }
 
-/* Zeroed memory is no packet to any pair of lives, and those next to each other differ. */
+/* Zeroed memory is no packet for any pair of epochs, and adjacent epochs differ in lap. */
 static void test_lives(void)
 {
 	struct rmc_ring a = { 0 }, b = { 0 };
@@ -220,7 +220,7 @@ static void test_lives(void)
 	tap_result("rings: each life has laps of its own");
 }
 
-/* Length and alignment of an atomic come from a peer, whose operations no RGP validated. */
+/* Length and alignment of an atomic come from a peer, not from a validating RGP. */
 static void test_atomics(void)
 {
 	static const struct { u64 offset; u32 length; u8 status; } tries[] = {
@@ -264,7 +264,7 @@ static void test_announcements(void)
 
 /* ---- filters ---- */
 
-/* A node whose peer's channel is a piece of memory that we write */
+/* A node; the test writes the memory of its peer's channel */
 struct wire {
 	struct testbed w;
 	struct rmc_node *node;
@@ -304,7 +304,7 @@ static bool earlier(const struct rmc_packet *a, const struct rmc_packet *b)
 	return a->due_ns != b->due_ns ? a->due_ns < b->due_ns : (s32)(a->seq - b->seq) < 0;
 }
 
-/* What a filter holds fits it, and each line is somewhere once. */
+/* A filter never holds more than fits, and each line is used once. */
 static void check_filter(struct wire *v)
 {
 	struct rmc_filter *flt = v->flt;
@@ -316,7 +316,7 @@ static void check_filter(struct wire *v)
 	CHECK(flt->copies <= flt->wire.mask + 1);
 	CHECK(flt->copy_lines <= flt->wire.pay_mask + 1);
 	CHECK(flt->tx.pos - v->rx.pos <= flt->tx.mask + 1);
-	/* but for lines that were only claimed */
+	/* except for lines that were only claimed */
 	CHECK(flt->tx.pay_pos - v->rx.pay_pos <= lines || v->claims);
 	for (i = 0; i < flt->held && i < flt->room; i++) {
 		const struct rmc_packet *p = &flt->heap[i];
@@ -341,7 +341,7 @@ static void wire_put(struct wire *v, u64 word0, u64 word1)
 	rmc_ring_put(&v->tx, word0, word1);
 }
 
-/* The pipeline takes a packet, as the RCP does: payload of good replies only */
+/* The pipeline takes a packet, as the RCP does: payload of successful replies only */
 static bool wire_take_one(struct wire *v, u64 *word0, const u8 **payload)
 {
 	struct rmc_desc d;
@@ -359,7 +359,7 @@ static bool wire_take_one(struct wire *v, u64 *word0, const u8 **payload)
 	return true;
 }
 
-/* All that are there */
+/* Takes all published packets */
 static u32 wire_take(struct wire *v, u64 *word0)
 {
 	const u8 *payload;
@@ -370,7 +370,7 @@ static u32 wire_take(struct wire *v, u64 *word0)
 	return n;
 }
 
-/* A packet with payload: the answer to a read, or a write. */
+/* A packet with payload: a reply to a read, or a write. */
 static u64 wire_word0(enum rmc_lane lane)
 {
 	return lane == RMC_LANE_REP ?
@@ -391,7 +391,7 @@ static void wire_send(struct wire *v, u32 packets, u32 lines, u8 byte)
 	}
 }
 
-/* Nothing is due, and the peer fills its ring again as soon as it is empty. */
+/* Nothing is due, and the peer refills its ring as soon as it is empty. */
 static void test_flood(void)
 {
 	static const struct rmc_fault late = { .delay_ns = 9000000000ULL };
@@ -411,12 +411,12 @@ static void test_flood(void)
 				wire_put(&v, wire_word0(lane), rmc_req_word1(0, length, true));
 			rmc_filter_pump(&v.node->links, v.flt);
 			check_filter(&v);
-			/* whether it took them or not, they are written anew */
+			/* consumed or not, they are written anew */
 			v.tx.pos = v.flt->wire.pos;
 		}
 		CHECK(v.flt->held > (length ? 3 : 8));
 		CHECK_EQ(wire_take(&v, &word0), 0);
-		/* all due at once: no more than the private ring has */
+		/* all due at once: no more than fit the private ring */
 		testbed_now_ns += 10000000000ULL;
 		for (round = 0; round < 60; round++) {
 			testbed_now_ns += 1000000000ULL;
@@ -432,7 +432,7 @@ static void test_flood(void)
 	tap_result("filter: a peer that never stops sending");
 }
 
-/* A pipeline that is slower than the peer: what it did not take yet stays as it is. */
+/* A pipeline slower than the peer: packets that it has not taken do not change. */
 static void test_slow_pipeline(void)
 {
 	static const struct rmc_fault none;
@@ -467,7 +467,7 @@ static void test_slow_pipeline(void)
 	tap_result("filter: a pipeline that is slower than the peer");
 }
 
-/* Copies are as many as there may be, however often packets are duplicated. */
+/* The number of copies is limited, however often packets are duplicated. */
 static void test_copies(void)
 {
 	static const struct rmc_fault dup = { .dup = RMC_ALWAYS, .gap_ns = 5000000000ULL };
@@ -499,7 +499,7 @@ static void test_copies(void)
 	check_filter(&v);
 	CHECK_EQ(v.flt->copies, 0);
 	CHECK_EQ(v.flt->copy_lines, 0);
-	/* writes' replies have no lines, and their copies take none */
+	/* replies to writes have no lines, nor have their copies */
 	for (round = 0; round < 20; round++) {
 		wire_put(&v, rmc_rep_word0(&(struct rmc_req){ .op = RMC_OP_WRITE }, 0),
 			 rmc_req_word1(0, 64, true));
@@ -511,7 +511,7 @@ static void test_copies(void)
 	CHECK_EQ(v.flt->copy_lines, 0);
 	wire_fini(&v);
 
-	/* long ones leave room for the longest that may come, which is not late */
+	/* long copies leave room for the longest packet that may arrive, which is not delayed */
 	wire_init(&v, RMC_LANE_REP, &dup);
 	for (round = 0; round < 20; round++) {
 		wire_send(&v, 1, round % 2 ? 4 : 2, round);
@@ -523,7 +523,7 @@ static void test_copies(void)
 	CHECK_EQ(v.flt->copy_lines, 4);
 	wire_fini(&v);
 
-	/* a peer that sends more than it may has taken the last line: none is left for a copy */
+	/* a peer that sends more than it may has used the last line: none is left for a copy */
 	wire_init(&v, RMC_LANE_REP, &late);
 	for (round = 0; round < 8; round++) {
 		if (round == 7)
@@ -546,7 +546,7 @@ static void test_copies(void)
 	tap_result("filter: copies have their bounds");
 }
 
-/* Marks are filters' own, and a packet that claims more than there can be has no payload. */
+/* Only filters set marks; a packet that claims more lines than exist has no payload. */
 static void test_claims(void)
 {
 	static const struct rmc_fault none;
@@ -583,7 +583,7 @@ static void test_claims(void)
 	tap_result("filter: marks and payload that a peer makes up");
 }
 
-/* The peer went, and comes back: a filter that was full of its packets begins anew. */
+/* The peer restarts: a filter that was full of its packets starts empty. */
 static void test_reopened(void)
 {
 	static const struct rmc_fault none, dup = { .dup = RMC_ALWAYS, .delay_ns = 5000000000ULL };
@@ -594,7 +594,7 @@ static void test_reopened(void)
 	testbed_now_ns = TESTBED_START_NS;
 	wire_init(&v, RMC_LANE_REP, &none);
 	for (life = 1; life < 4; life++) {
-		/* what came in the life before does not come now */
+		/* packets of the previous epoch do not arrive now */
 		rmc_filter_pump(&v.node->links, v.flt);
 		check_filter(&v);
 		CHECK_EQ(wire_take(&v, &word0), 0);
@@ -602,7 +602,7 @@ static void test_reopened(void)
 		wire_send(&v, 3, 1, life);
 		rmc_filter_pump(&v.node->links, v.flt);
 		CHECK_EQ(wire_take(&v, &word0), 3);
-		/* as many as there may be, copies too; nobody takes any of them */
+		/* as many as allowed, copies too; none is taken */
 		rmc_filter_set(v.flt, &dup, 0);
 		wire_send(&v, 4, 1, life);
 		rmc_filter_pump(&v.node->links, v.flt);
@@ -623,7 +623,7 @@ static void test_reopened(void)
 	tap_result("filter: of a peer's former life nothing is left");
 }
 
-/* Whoever sets a fault relies on it: only what does nothing may be swept away. */
+/* Only a filter without any fault is idle, and may be removed. */
 static void test_idle(void)
 {
 	static const struct rmc_fault faults[] = {
@@ -642,7 +642,7 @@ static void test_idle(void)
 			CHECK(!rmc_filter_idle(&v.node->links, v.flt));
 		}
 		rmc_filter_set(v.flt, &none, 0);
-		/* the link model is for replies, a slow node for requests */
+		/* the link model acts on replies, a slow node on requests */
 		v.w.fabric->model.topology = RMC_TOPOLOGY_CROSSBAR;
 		CHECK_EQ(rmc_filter_idle(&v.node->links, v.flt), lane == RMC_LANE_REQ);
 		v.w.fabric->model.topology = RMC_TOPOLOGY_NONE;
@@ -655,7 +655,7 @@ static void test_idle(void)
 	tap_result("filter: only one without any fault is idle");
 }
 
-/* Late in any order: handed on by when they are due, the older first. */
+/* Delayed in any order: passed on in the order of due times, then of arrival. */
 static void test_order(void)
 {
 	static const struct rmc_fault jitter = { .jitter_ns = 3000000000ULL };

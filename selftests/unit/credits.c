@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a requester sends when it may not send all of it: credits, payload lines and
- * shares that are used up, peers that stopped polling, operations that failed halfway.
- * One kernel per node, so that each side can run ahead of the other.
+ * A requester that cannot send all of an operation: credits, payload lines and shares are
+ * used up, peers have stopped polling, operations fail halfway. One kernel per node, so that
+ * each side can run ahead of the other.
  */
 #include "setup.h"
 
 #define ENTRIES	128
 
-/* Everything came back, and nothing else comes. */
+/* All credits are back, and nothing else arrives. */
 static void teardown(struct setup *s)
 {
 	u32 slot, status, i;
@@ -38,7 +38,7 @@ static void visit(struct setup *s, u32 times)
 		testbed_visit(&s->w);
 }
 
-/* Node 0 sends all that it may while the others stand still, then they do all they can. */
+/* Node 0 sends all it may while the others are frozen; then they do all they can. */
 static void by_turns(struct setup *s, u32 times)
 {
 	s->w.frozen[1] = true;
@@ -49,7 +49,7 @@ static void by_turns(struct setup *s, u32 times)
 	s->w.frozen[0] = false;
 }
 
-/* Operations of @each bytes, together more data than the rings have lines */
+/* Operations of @each bytes, in total more data than the rings have lines */
 static void move_all(struct setup *s, u32 op, u32 each)
 {
 	u8 *from = op == RMC_OP_READ ? seg : lbuf, *to = op == RMC_OP_READ ? lbuf : seg;
@@ -81,8 +81,8 @@ static void test_lines(const struct testbed_opts *o)
 }
 
 /*
- * SABREs that wait for an entry of the table leave a quarter of the credits to others,
- * however many packets they are.
+ * SABRes that wait for an entry of the table leave a quarter of the credits to others,
+ * however many packets they have.
  */
 static void test_quarter(const struct testbed_opts *o)
 {
@@ -92,7 +92,7 @@ static void test_quarter(const struct testbed_opts *o)
 	struct setup s;
 	u32 i, k;
 
-	/* with larger packets it is a matter of lines, see sabre.c */
+	/* with larger packets the limit is lines, see sabre.c */
 	if (o->mtu > 512 || o->units > 1)
 		return;
 	few.nodes = 4;
@@ -103,7 +103,7 @@ static void test_quarter(const struct testbed_opts *o)
 		mem_objects(s.seg_mem, RMC_SABRE_OVERLAPPED, 0);
 		memset(seg, 0, SEG);
 		another(&b, &s, 0);
-		/* one has the entry, one waits for it, and both stand still in the middle */
+		/* one has the entry, one waits for it; both are partly sent */
 		for (k = 0; k < 2; k++) {
 			another(&c[k], &s, 2 + k);
 			CHECK_EQ(app_run(&c[k], RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
@@ -133,7 +133,7 @@ static void test_quarter(const struct testbed_opts *o)
 	}
 }
 
-/* Two SABREs at once, both longer than the rings: one is sent before the other begins. */
+/* Two SABRes at once, both longer than the rings: one is sent before the other begins. */
 static void test_two_announce(const struct testbed_opts *o)
 {
 	struct testbed_opts few = *o;
@@ -162,7 +162,7 @@ static void test_two_announce(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* A SABRE that was refused is not sent to its end. */
+/* A SABRe that fails is not sent to its end. */
 static void test_refused(const struct testbed_opts *o)
 {
 	struct testbed_opts few = *o;
@@ -175,7 +175,7 @@ static void test_refused(const struct testbed_opts *o)
 	sent = testbed_stat(&s.w, 0, requests);
 	CHECK_EQ(app_run(&s.a, RMC_OP_SABRE, 1, 0, lbuf, SEG), RMC_S_NO_VERSION);
 	CHECK(testbed_stat(&s.w, 0, requests) - sent <= 8);
-	/* and is in nobody's way afterwards */
+	/* and does not block the next one */
 	mem_objects(s.seg_mem, RMC_SABRE_OVERLAPPED, 0);
 	*(u64 *)seg = 2;
 	CHECK_EQ(app_run(&s.a, RMC_OP_SABRE, 1, 0, lbuf, SEG), RMC_S_OK);
@@ -184,7 +184,7 @@ static void test_refused(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* Is any doorbell of node 1's units set, that says that requests wait? */
+/* True if a request doorbell of any unit of node 1 is set. */
 static bool rung(struct setup *s)
 {
 	struct rmc_fabric *f = &s->w.fabric[1];
@@ -196,7 +196,7 @@ static bool rung(struct setup *s)
 	return false;
 }
 
-/* The rest of an operation is sent when the peer has long stopped to poll for it. */
+/* The rest of an operation is sent although the peer has stopped polling for it. */
 static void test_silence(const struct testbed_opts *o)
 {
 	struct setup s;
@@ -212,7 +212,7 @@ static void test_silence(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* The peer stands still for so long that nobody polls for anything: the rest is sent yet. */
+/* The peer is frozen for so long that no worker polls any more; the rest is still sent. */
 static void test_patience(const struct testbed_opts *o)
 {
 	struct testbed_opts few = *o;
@@ -224,7 +224,7 @@ static void test_patience(const struct testbed_opts *o)
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, SEG);
 	s.w.frozen[1] = true;
 	visit(&s, 3 * RMC_IDLE_POLLS);
-	/* that of a frontend is the inner one's */
+	/* for a frontend it is the inner one's */
 	CHECK(s.a.qp.front || s.a.qp.cur_tid != RMC_TID_NONE);
 	s.w.frozen[1] = false;
 	CHECK_EQ(app_wait(&s.a), RMC_S_OK);
@@ -232,7 +232,7 @@ static void test_patience(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* Notifications go to the first RRPP alone, whatever they are behind. */
+/* Notifications go to the first RRPP only, wherever the write goes. */
 static void test_notifications(const struct testbed_opts *o)
 {
 	struct testbed_opts few = *o;
@@ -251,7 +251,7 @@ static void test_notifications(const struct testbed_opts *o)
 		CHECK_EQ(s.seg_mem->notified.count, n);
 	}
 	if (s.w.opts.rrpps > 1) {
-		/* the first one stands still, and its ring is full */
+		/* the first one is frozen, and its ring is full */
 		rmc_filters = 1;
 		s.w.node[1]->srv_stopped = true;
 		for (i = 0; i < 5; i++)
@@ -277,7 +277,7 @@ static void test_notifications(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* A notification that could not be sent in time is none, and nothing waits to go on. */
+/* A notification that could not be sent in time is dropped, and no restart remains. */
 static void test_notified_too_late(const struct testbed_opts *o)
 {
 	u32 slot, status, at, i, n = 0;
@@ -288,7 +288,7 @@ static void test_notified_too_late(const struct testbed_opts *o)
 	few.ring_order = 2;
 	setup_kernels(&s, &few, ENTRIES);
 	if (s.w.opts.rrpps == 1) {
-		/* then it is part of the write's last packet */
+		/* with one RRPP it is part of the write's last packet */
 		teardown(&s);
 		return;
 	}
@@ -330,7 +330,7 @@ static void test_notified_too_late(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* Blocks of lines are dealt: every RRPP serves as many. */
+/* Blocks are distributed evenly over the RRPPs. */
 static void test_homes(const struct testbed_opts *o)
 {
 	u32 rrpps, i, k, blocks, served = 0;

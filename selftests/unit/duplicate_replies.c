@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Operations whose replies a filter duplicates: each packet's first reply counts, however
- * the others come. And what a filter's coming and going leaves behind.
+ * Operations whose replies a filter duplicates: the first reply to each packet counts, in any
+ * order of arrival. Also what installing and removing a filter leaves behind.
  */
 #include "filtered.h"
 #include "kmod/core/pipeline.h"
@@ -11,13 +11,13 @@ static void set_replies(struct setup *s, const struct rmc_fault *fault)
 	fault_set(&s->w, 1, 0, RMC_LANE_REP, fault, 1);
 }
 
-/* Filter of the replies that come from where @offset is */
+/* Filter of replies from the RRPP of @offset */
 static struct rmc_filter *replies(struct setup *s, u64 offset)
 {
 	return s->a.qp.node->links.filter[RMC_LANE_REP][rmc_home(s->w.fabric, 1, offset)];
 }
 
-/* Every entry of the ITT can be used again, and none owes a packet. */
+/* Every ITT entry is free, and none is quarantined. */
 static void check_free(struct setup *s)
 {
 	u32 quarantined;
@@ -33,7 +33,7 @@ static void check_read(struct setup *s, u32 length)
 	memset(lbuf, 0, SEG);
 }
 
-/* The first replies of a long read are late: all behind them come once, and are taken. */
+/* The first replies of a long read are late: all later ones arrive once, and count. */
 static void test_first_are_late(const struct testbed_opts *o)
 {
 	struct rmc_fault late = { .dup = RMC_ALWAYS, .reorder = RMC_ALWAYS, .gap_ns = 5000000 };
@@ -75,7 +75,7 @@ static void test_any_order(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* Shuffled packets' copies may come before what they are copies of, here for certain. */
+/* A copy may arrive before its original; here it does. */
 static void test_copy_first(const struct testbed_opts *o)
 {
 	struct rmc_fault dup = { .dup = RMC_ALWAYS, .delay_ns = 1000000, .gap_ns = 50000000 };
@@ -101,7 +101,7 @@ static void test_copy_first(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* One packet is lost, those behind it are not: the next operation knows nothing of it. */
+/* One packet is lost, later ones are not: the next operation is not affected. */
 static void test_lost_before_others(const struct testbed_opts *o)
 {
 	struct rmc_fault slow = { .delay_ns = 5000000 }, dup = { .dup = RMC_ALWAYS };
@@ -128,7 +128,7 @@ static void test_lost_before_others(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* An object that does not begin with a line, of several packets whose replies are duplicated */
+/* An object that does not begin at a line, of several packets whose replies are duplicated */
 static void test_unaligned_object(const struct testbed_opts *o)
 {
 	struct rmc_fault dup = { .dup = RMC_ALWAYS };
@@ -150,7 +150,7 @@ static void test_unaligned_object(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* More packets than are kept track of, which are larger than the blocks that are dealt */
+/* More packets than the tracking window, and larger than the blocks of the RRPPs */
 static void test_long_object(const struct testbed_opts *o)
 {
 	struct rmc_fault dup = { .dup = RMC_ALWAYS };
@@ -171,7 +171,7 @@ static void test_long_object(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* The filter is taken away while most of an operation is still to be sent. */
+/* The filter is removed before most of an operation was sent. */
 static void test_filter_goes(const struct testbed_opts *o)
 {
 	struct rmc_fault dup = { .dup = RMC_ALWAYS };
@@ -193,7 +193,7 @@ static void test_filter_goes(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* What is retransmitted is sent to a peer that has long stopped to poll for it. */
+/* A retransmission to a peer that has stopped polling for it. */
 static void test_retransmission_in_silence(const struct testbed_opts *o)
 {
 	struct rmc_fault down = { .down = true };

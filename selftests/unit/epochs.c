@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Epochs: who may use a channel, who acknowledges whose new life and when, how long a
- * joiner waits for whom.
+ * Epochs: when a channel may be used, when a node acknowledges a peer's new epoch, and how
+ * long a joining node waits for each peer.
  */
 #include "kernels.h"
 
@@ -31,14 +31,14 @@ static void test_requester_links(const struct testbed_opts *o)
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_NODE_DOWN);
 	s.w.node[0]->peer[1].silent = false;
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
-	/* heard of again, before the tick that would say so */
+	/* its heartbeat is back, before the tick that would notice */
 	s.w.node[0]->out[1]->down = true;
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	CHECK(!s.w.node[0]->out[1]->down);
 	setup_free(&s);
 }
 
-/* The same at the server; who may not be served is not polled either. */
+/* The same at the server; a source that may not be served is not polled either. */
 static void test_server_links(const struct testbed_opts *o)
 {
 	u32 i, *word;
@@ -61,7 +61,7 @@ static void test_server_links(const struct testbed_opts *o)
 	}
 }
 
-/* A node at work meets a peer's next life: closes both ends, acknowledges only then. */
+/* A running node finds a peer's new epoch: closes both ends, and acknowledges only then. */
 static void test_acknowledges(const struct testbed_opts *o)
 {
 	u32 now, i, slot, status;
@@ -80,7 +80,7 @@ static void test_acknowledges(const struct testbed_opts *o)
 	CHECK(rmc_in_open(node, 1));
 	now = rmc_os_ns_to_ms(testbed_now_ns);
 	s.w.table[1].claim = rmc_claim(RMC_NODE_JOINING, 2);
-	/* the server's half alone: lets go of its end, and does not say so for the other */
+	/* the RRPP's half alone closes its end, and does not acknowledge for the other half */
 	for (i = 0; i < 3; i++)
 		rmc_node_tick_srv(node, ++now);
 	CHECK(!node->in[1]);
@@ -94,7 +94,7 @@ static void test_acknowledges(const struct testbed_opts *o)
 	CHECK_EQ(*sync_of(&s, 0, 1), 1);
 	rmc_node_tick_srv(node, ++now);
 	CHECK_EQ(*sync_of(&s, 0, 1), 2);
-	/* up under another epoch again: neither end is opened by mistake */
+	/* up under yet another epoch: neither end is opened by mistake */
 	s.w.table[1].claim = rmc_claim(RMC_NODE_UP, 3);
 	CHECK(!rmc_in_open(node, 1));
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_NODE_DOWN);
@@ -129,13 +129,13 @@ static void test_stale_ends(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* How long one who joins waits for whom */
+/* How long a joining node waits for each peer */
 static void test_waits(const struct testbed_opts *o)
 {
 	struct setup s;
 	u32 i, dead;
 
-	/* alive, and answers: at once */
+	/* alive and acknowledges: no wait */
 	setup(&s, o, 3);
 	dead = s.w.fabric[1].dead_ms;
 	testbed_restart(&s.w, 1);
@@ -145,7 +145,7 @@ static void test_waits(const struct testbed_opts *o)
 	CHECK(s.w.node[1]->up);
 	CHECK_EQ(s.w.table[1].state, RMC_NODE_UP);
 
-	/* dead, but its entry says it is up: until that is sure */
+	/* dead, but its entry is still UP: until it counts as dead */
 	s.w.frozen[0] = true;
 	testbed_restart(&s.w, 1);
 	ticks(&s.w, dead / 100 - 1, 100);
@@ -153,7 +153,7 @@ static void test_waits(const struct testbed_opts *o)
 	ticks(&s.w, 3, 100);
 	CHECK(s.w.node[1]->up);
 
-	/* alive, and never answers: longer, not for ever */
+	/* alive, and never acknowledges: longer, but not forever */
 	testbed_restart(&s.w, 1);
 	for (i = 0; i < 4 * dead / 100 - 1; i++) {
 		s.w.table[0].heartbeat++;
@@ -166,7 +166,7 @@ static void test_waits(const struct testbed_opts *o)
 	}
 	CHECK(s.w.node[1]->up);
 
-	/* of several, one that answers stands for nobody else */
+	/* of several, one acknowledgement does not count for another peer */
 	testbed_restart(&s.w, 1);
 	for (i = 0; i < 20; i++) {
 		s.w.table[0].heartbeat++;
@@ -174,14 +174,14 @@ static void test_waits(const struct testbed_opts *o)
 	}
 	CHECK_EQ(*sync_of(&s, 2, 1), s.w.node[1]->epoch);
 	CHECK(!s.w.node[1]->up);
-	/* one that left, or never was there: not at all */
+	/* a node that left or never joined: no wait */
 	s.w.table[0].state = RMC_NODE_DOWN;
 	ticks(&s.w, 2, 2);
 	CHECK(s.w.node[1]->up);
 	setup_free(&s);
 }
 
-/* What a life that ended left behind is gone when the next one is up. */
+/* State of an earlier epoch is gone when the next one is up. */
 static void test_starts_clean(const struct testbed_opts *o)
 {
 	struct rmc_fabric *f;
@@ -221,7 +221,7 @@ static void test_starts_clean(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* Epochs come round without being 0, which is nobody's. */
+/* Epochs wrap and skip 0, which is invalid. */
 static void test_epoch_wraps(const struct testbed_opts *o)
 {
 	struct setup s;
@@ -242,7 +242,7 @@ static void test_epoch_wraps(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* A peer is silent when its heart stood still for dead_ms of our time, not before. */
+/* A peer is silent if its heartbeat stopped for dead_ms of our time, not earlier. */
 static void test_silence(const struct testbed_opts *o)
 {
 	struct rmc_node *node;
@@ -264,7 +264,7 @@ static void test_silence(const struct testbed_opts *o)
 		rmc_node_tick_req(node, now += 500);
 	CHECK(!p->silent);
 	CHECK_EQ(testbed_node_event_count, 0);
-	/* we were away ourselves for an hour: nobody is to blame for that */
+	/* we were paused for an hour: that time does not count */
 	s.w.table[1].heartbeat++;
 	rmc_node_tick_req(node, ++now);
 	rmc_node_tick_req(node, now += 3600 * 1000);
@@ -279,21 +279,21 @@ static void test_silence(const struct testbed_opts *o)
 	CHECK(node->out[1]->down);
 	CHECK_EQ(app_wait(&s.a), RMC_S_NODE_DOWN);
 	CHECK_EQ(node->stats.peer_downs, 1);
-	/* the link goes before the node */
+	/* link down before node down */
 	CHECK_EQ(testbed_node_event_count, 2);
 	CHECK_EQ(testbed_node_events[0].type, RMC_EVENT_LINK_DOWN);
 	CHECK_EQ(testbed_node_events[1].type, RMC_EVENT_NODE_DOWN);
 	rmc_node_tick_req(node, now += 500);
 	CHECK_EQ(testbed_node_event_count, 2);
 	CHECK_EQ(node->stats.peer_downs, 1);
-	/* one beat is enough, and the node comes before the link */
+	/* one heartbeat is enough; node up before link up */
 	s.w.table[1].heartbeat++;
 	rmc_node_tick_req(node, now += 2);
 	CHECK(!p->silent && !node->out[1]->down);
 	CHECK_EQ(testbed_node_event_count, 4);
 	CHECK_EQ(testbed_node_events[2].type, RMC_EVENT_NODE_UP);
 	CHECK_EQ(testbed_node_events[3].type, RMC_EVENT_LINK_UP);
-	/* a state that there is not is none */
+	/* an invalid state counts as DOWN */
 	s.w.table[1].state = 77;
 	rmc_node_tick_req(node, now += 2);
 	CHECK_EQ(p->state, RMC_NODE_DOWN);
@@ -301,7 +301,7 @@ static void test_silence(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* A link is up when both work with the other's epoch; without it the node may be. */
+/* A link is up when both work with the other's epoch; the node may be up without it. */
 static void test_link(const struct testbed_opts *o)
 {
 	struct rmc_node *node;
@@ -328,7 +328,7 @@ static void test_link(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* Memory of a channel that is not there yet, or never will be */
+/* Memory of a channel that does not exist yet, or never will */
 static void *(*real_channel)(struct rmc_fabric *f, u32 requester, u32 server);
 static struct rmc_fabric_ops other_ops;
 static u32 not_yet;
@@ -372,7 +372,7 @@ static void test_no_channel(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* Two units: each opens, acknowledges and closes its own ends, and one alone is not enough. */
+/* Two units: each opens, acknowledges and closes its own ends; one unit is not enough. */
 static void test_units(const struct testbed_opts *o)
 {
 	struct testbed_opts two = { .ni = "edge", .units = 2, .mtu = o->mtu };
@@ -385,7 +385,7 @@ static void test_units(const struct testbed_opts *o)
 	node = s.w.node[0];
 	now = rmc_os_ns_to_ms(testbed_now_ns);
 	first = rmc_endpoint(s.w.fabric, 1);
-	/* ends of two lives are none */
+	/* ends of two epochs are closed again */
 	other_ops = *s.w.fabric[0].ops;
 	real_channel = other_ops.channel;
 	other_ops.channel = channel;
@@ -407,7 +407,7 @@ static void test_units(const struct testbed_opts *o)
 	CHECK_EQ(node->out[first + 1]->epoch, 2);
 	s.w.table[1].claim = rmc_claim(RMC_NODE_UP, 1);
 	*sync_of(&s, 0, 1) = 1;
-	/* a unit that did not notice that its node was fenced */
+	/* a unit that has not noticed that its node is fenced */
 	CHECK(rmc_in_open(node->unit[1], first));
 	rmc_node_rejoin(node->unit[1], now);
 	CHECK(!node->unit[1]->in[first]);
@@ -421,7 +421,7 @@ static void test_units(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* Two who join at once wait for each other; a new life has no older ones to let go of. */
+/* Two joining nodes wait for each other; a new epoch has no older channels to close. */
 static void test_joins(const struct testbed_opts *o)
 {
 	struct setup s;
@@ -432,7 +432,7 @@ static void test_joins(const struct testbed_opts *o)
 	testbed_restart(&s.w, 1);
 	s.w.table[0].state = RMC_NODE_JOINING;
 	CHECK(!rmc_node_join_poll(s.w.node[1], now));
-	/* a clock that is behind the one it joined by waited for nothing yet */
+	/* a clock behind that of the join has not waited at all */
 	CHECK(!rmc_node_join_poll(s.w.node[1], now - 3));
 	s.w.table[0].state = RMC_NODE_DOWN;
 	s.w.node[1]->out_epoch[0] = 77;
@@ -441,7 +441,7 @@ static void test_joins(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* What a closed server's end leaves behind, and how a new one begins */
+/* What a closed server's end leaves behind, and how a new one starts */
 static void test_server_end(const struct testbed_opts *o)
 {
 	const struct rmc_fault nothing = { .delay_ns = 1 };
@@ -465,7 +465,7 @@ static void test_server_end(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* Which ends may be closed to free their memory: those that nothing needs any more */
+/* Ends that may be closed to free their memory: those not in use */
 static void test_retire(const struct testbed_opts *o)
 {
 	struct rmc_itt_entry *e;
@@ -487,14 +487,14 @@ static void test_retire(const struct testbed_opts *o)
 	out->credits--;
 	CHECK(!rmc_out_retire(node, 1));
 	out->credits++;
-	/* of an operation nothing was sent yet */
+	/* an operation of which nothing was sent yet */
 	e = &node->itt.entry[node->itt.size - 1];
 	node->itt.used++;
 	e->qp = &s.a.qp;
 	e->nid = 1;
 	CHECK(!rmc_out_retire(node, 1));
 	CHECK(node->out[1] == out);
-	/* one to another node does not matter, nor does one that is over */
+	/* one to another node does not count, nor does one that has ended */
 	e->nid = 2;
 	node->itt.entry[node->itt.size - 2].nid = 1;
 	CHECK(rmc_out_retire(node, 1));
@@ -504,7 +504,7 @@ static void test_retire(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* Clocks of two CPUs: no time counts twice, and none is lost for ever. */
+/* Clocks of two CPUs: no time counts twice, and none is lost forever. */
 static void test_clock(const struct testbed_opts *o)
 {
 	u32 last = -2U;
@@ -521,7 +521,7 @@ static void test_clock(const struct testbed_opts *o)
 	CHECK_EQ(last, 5000 - RMC_TICK_GAP_MS);
 }
 
-/* Time-outs across the wrap of the node's own milliseconds, from both sides of it */
+/* Time-outs across the wrap of the node's own milliseconds, from both sides */
 static void test_wrap(const struct testbed_opts *o)
 {
 	u32 slot, status, k, ms;
@@ -532,7 +532,7 @@ static void test_wrap(const struct testbed_opts *o)
 		s.w.fabric[0].timeout_ms = 64;
 		s.w.fabric[0].dead_ms = 1000000;
 		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
-		/* ends behind it, begins and ends behind it, ends before it */
+		/* ends after it, begins and ends after it, ends before it */
 		s.w.node[0]->req_ms = s.w.node[0]->scan_ms = k == 1 ? 5 : -(k ? 100 : 32);
 		s.w.node[0]->peer[1].beat_ms = s.w.node[0]->req_ms;
 		s.w.frozen[1] = true;

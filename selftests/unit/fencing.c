@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A node whose id another kernel has taken over: what it may still do, what it leaves
- * alone, and what it does before it has noticed.
+ * A node whose id another kernel has claimed: what it may still do, what it must not
+ * change, and what it does before it notices.
  */
 #include "kernels.h"
 
-/* A fenced node: its server's half knows first, and nothing is served, nor locally. */
+/* A fenced node: its RRPP's half notices first; nothing is served, not even on the local path. */
 static void test_fenced(const struct testbed_opts *o)
 {
 	u32 now, slot, status, beat;
@@ -38,7 +38,7 @@ static void test_fenced(const struct testbed_opts *o)
 	CHECK(app_poll(&s.a, &slot, &status));
 	CHECK_EQ(status, RMC_S_NODE_DOWN);
 	CHECK(!node->out[0] && !node->out[1] && !node->in[0]);
-	/* its successor's entry is not touched by anything it does */
+	/* none of its actions changes its successor's entry */
 	rmc_node_down_srv(node);
 	rmc_node_leave(node);
 	CHECK(!rmc_node_join_poll(node, ++now));
@@ -48,7 +48,7 @@ static void test_fenced(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* A node that the administrator took down: no heartbeat, and it stays down until it is taken up. */
+/* A node that the administrator took down: no heartbeat, and it stays down until taken up. */
 static void test_left(const struct testbed_opts *o)
 {
 	struct rmc_node *node;
@@ -67,7 +67,7 @@ static void test_left(const struct testbed_opts *o)
 	rmc_node_tick_srv(node, ++now);
 	CHECK_EQ(s.w.table[0].heartbeat, beat);
 	CHECK_EQ(s.w.table[0].state, RMC_NODE_DOWN);
-	/* once is enough */
+	/* a second call has no effect */
 	s.w.table[0].state = RMC_NODE_JOINING;
 	rmc_node_down_srv(node);
 	rmc_node_leave(node);
@@ -82,7 +82,7 @@ static void test_left(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* Somebody takes the id over in the middle of joining, as after a pause there. */
+/* Another kernel claims the id during the join, as after a pause. */
 static void (*real_reset)(struct rmc_fabric *f, u32 nid);
 static struct rmc_fabric_ops taken_ops;
 
@@ -95,7 +95,7 @@ static void reset_and_lose(struct rmc_fabric *f, u32 nid)
 	f->node[nid].claim = rmc_claim(RMC_NODE_JOINING, 3);
 }
 
-/* What belongs to a successor is left alone by who has not noticed it yet. */
+/* A node that has not noticed yet does not change its successor's state. */
 static void test_successor(const struct testbed_opts *o)
 {
 	u64 taken[] = { rmc_claim(RMC_NODE_JOINING, 2), rmc_claim(RMC_NODE_UP, 2) };
@@ -115,7 +115,7 @@ static void test_successor(const struct testbed_opts *o)
 		setup_free(&s);
 	}
 
-	/* nor by one that knows, whatever epoch it has */
+	/* nor does one that has noticed, whatever its epoch */
 	setup(&s, o, 2);
 	node = s.w.node[0];
 	node->fenced = true;
@@ -124,7 +124,7 @@ static void test_successor(const struct testbed_opts *o)
 	node->fenced = false;
 	setup_free(&s);
 
-	/* a predecessor that stood still as it joined writes what it had read: put right */
+	/* a paused predecessor overwrites sync with an old value: corrected */
 	setup(&s, o, 2);
 	node = s.w.node[1];
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
@@ -135,7 +135,7 @@ static void test_successor(const struct testbed_opts *o)
 	CHECK(node->in[0]);
 	setup_free(&s);
 
-	/* nor by one that left, and is to join again */
+	/* nor does one that left, and joins again */
 	for (i = 0; i < ARRAY_SIZE(taken); i++) {
 		setup(&s, o, 2);
 		node = s.w.node[0];
@@ -170,7 +170,7 @@ static void test_successor(const struct testbed_opts *o)
 	CHECK_EQ(s.w.table[0].claim, rmc_claim(RMC_NODE_JOINING, 3));
 	rmc_node_tick_srv(node, ++now);
 	CHECK(node->fenced);
-	/* nor are its channels */
+	/* nor are its channels changed */
 	*sync_of(&s, 1, 0) = 3;
 	resets = 0;
 	CHECK(!rmc_node_join_poll(node, ++now));
@@ -178,7 +178,7 @@ static void test_successor(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* A node of two units that left, and loses its id then: both are fenced. */
+/* A node of two units that left, and then loses its id: both units are fenced. */
 static void test_units(const struct testbed_opts *o)
 {
 	struct testbed_opts two = { .ni = "edge", .units = 2, .mtu = o->mtu };
@@ -200,7 +200,7 @@ static void test_units(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* The transport claimed the id, and another kernel took it over before the node joined. */
+/* The transport claimed the id, and another kernel took it before the node joined. */
 static void test_claimed(const struct testbed_opts *o)
 {
 	u64 taken[] = { rmc_claim(RMC_NODE_JOINING, 8), rmc_claim(RMC_NODE_UP, 8) };
@@ -212,7 +212,7 @@ static void test_claimed(const struct testbed_opts *o)
 		setup(&s, o, 2);
 		node = s.w.node[0];
 		now = rmc_os_ns_to_ms(testbed_now_ns);
-		/* as its kernel loads the module, and as it comes back after it was fenced */
+		/* when its kernel loads the module, and when it returns after fencing */
 		for (k = 0; k < 2; k++) {
 			rmc_node_fence(node);
 			s.w.table[0].claim = taken[i];
@@ -235,7 +235,7 @@ static void test_claimed(const struct testbed_opts *o)
 		setup_free(&s);
 	}
 
-	/* it counts once: who left and joins again has a new epoch */
+	/* used once: a node that left and joins again has a new epoch */
 	setup(&s, o, 2);
 	node = s.w.node[0];
 	rmc_node_fence(node);

@@ -3,7 +3,7 @@
 #include "filtered.h"
 #include "kmod/core/pipeline.h"
 
-/* Lost requests are not served, lost replies were; both time out, once. */
+/* Lost requests are not served; lost replies belong to served requests; both time out once. */
 static void test_loss(const struct testbed_opts *o)
 {
 	struct rmc_fault down = { .down = true }, loss = { .loss = 300000 };
@@ -36,7 +36,7 @@ static void test_loss(const struct testbed_opts *o)
 	fault_clear(&s.w, 1, 0, RMC_LANE_REP);
 	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 20000, 1), RMC_S_OK);
 
-	/* what is lost is not held, too, nor does a slow server serve it */
+	/* a lost packet is not held, nor does a slow server serve it */
 	down.reorder = RMC_ALWAYS;
 	down.gap_ns = 1000;
 	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &down, 1);
@@ -49,7 +49,7 @@ static void test_loss(const struct testbed_opts *o)
 	}
 	fault_clear(&s.w, 0, 1, RMC_LANE_REQ);
 
-	/* both ways; what succeeded was done, what failed at most once */
+	/* both lanes; successes were executed, failures at most once */
 	*t = 0;
 	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &loss, 2);
 	fault_set(&s.w, 1, 0, RMC_LANE_REP, &loss, 3);
@@ -74,7 +74,7 @@ static void test_loss(const struct testbed_opts *o)
 static void test_back_to_0(const struct testbed_opts *o)
 {
 	struct rmc_fault loss = { .loss = 100000 }, down = { .down = true };
-	/* what is lost is not duplicated: nobody waits for a copy of it */
+	/* a lost reply is not duplicated: no copy is expected */
 	struct rmc_fault loss_dup = { .loss = 100000, .dup = 500000 };
 	u32 i, ok = 0, atomics = 0;
 	struct setup s;
@@ -104,14 +104,14 @@ static void test_back_to_0(const struct testbed_opts *o)
 	CHECK(ok < atomics);
 	CHECK(*(u64 *)seg >= ok && *(u64 *)seg <= atomics);
 	check_quiet(&s);
-	/* tries are bounded */
+	/* retries are bounded */
 	set_timeout(&s, 20, 3);
 	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &down, 5);
 	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 59), -1);
 	CHECK_EQ(wait_ms(&s, 40), RMC_S_TIMEOUT);
 	check_quiet(&s);
 	fault_clear(&s.w, 0, 1, RMC_LANE_REQ);
-	/* nobody is notified twice: of several RRPPs only when all has been written */
+	/* no duplicate notification: with several RRPPs it is sent after all replies arrived */
 	fault_set(&s.w, 1, 0, RMC_LANE_REP, &down, 6);
 	CHECK_EQ(run_ms(&s, RMC_OP_WRITE_NOTIFY, 0, lbuf, 500, 100), RMC_S_TIMEOUT);
 	CHECK_EQ(s.seg_mem->notified.count, s.w.opts.rrpps == 1);
@@ -120,8 +120,8 @@ static void test_back_to_0(const struct testbed_opts *o)
 }
 
 /*
- * A write must not be retransmitted while its first packets may still arrive: here the
- * destination stands still, then serves all it finds.
+ * A write must not be retransmitted while its first packets may still arrive: the
+ * destination is frozen, then serves all it finds.
  */
 static void test_no_restart_while_on_its_way(const struct testbed_opts *o)
 {
@@ -155,7 +155,7 @@ static void test_delay(const struct testbed_opts *o)
 	CHECK_EQ(run_ms(&s, RMC_OP_READ, 100, lbuf, 9000, 8), -1);
 	CHECK_EQ(wait_ms(&s, 4), RMC_S_OK);
 	CHECK(!memcmp(lbuf, seg + 100, 9000));
-	/* while a packet is held nobody may fall asleep */
+	/* while a packet is held no worker may park */
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	for (i = 0; i < 3 * RMC_IDLE_POLLS; i++)
 		testbed_visit(&s.w);
@@ -179,14 +179,14 @@ static void test_delay(const struct testbed_opts *o)
 		}
 	}
 	CHECK_EQ(order, 60);
-	/* evenly from none to 8 ms: half of the pairs change places */
+	/* uniform from 0 to 8 ms: half of the pairs change places */
 	CHECK(overtaken > 10);
 	CHECK(!memcmp(lbuf, seg, 60 * 64));
 	check_quiet(&s);
 	teardown(&s);
 }
 
-/* A filter that is taken away hands on what it holds: nothing times out. */
+/* A removed filter passes on what it holds: nothing times out. */
 static void test_taken_away(const struct testbed_opts *o)
 {
 	struct rmc_fault delay = { .delay_ns = 5000000000ULL };
@@ -199,7 +199,7 @@ static void test_taken_away(const struct testbed_opts *o)
 	for (i = 0; i < 2 * RMC_LANES; i++) {
 		/* requests arrive at node 1, replies at node 0 */
 		lane = i % RMC_LANES;
-		/* many are more than one visit takes off the private ring */
+		/* 40000 bytes are more packets than one visit takes off the private ring */
 		n = i < RMC_LANES ? 40000 : 64;
 		fault_set(&s.w, lane, !lane, lane, &delay, 1);
 		memset(lbuf, 0, n);
@@ -213,7 +213,7 @@ static void test_taken_away(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* A copy must never stand for a packet that is missing. */
+/* A copy must never count as a packet that is missing. */
 static void test_duplicate_replies(const struct testbed_opts *o)
 {
 	struct rmc_fault dup = { .dup = 500000 }, some = { .dup = 500000, .loss = 50000 };
@@ -233,7 +233,7 @@ static void test_duplicate_replies(const struct testbed_opts *o)
 		CHECK(!memcmp(lbuf, seg + i, 20000));
 		*(u64 *)lbuf = 1;
 		CHECK_EQ(run_ms(&s, RMC_OP_FAA, 32768, lbuf, 8, 10), RMC_S_OK);
-		/* with two RRPPs its notification is a packet behind all those that came */
+		/* with two RRPPs its notification is an extra packet after all others */
 		CHECK_EQ(run_ms(&s, RMC_OP_WRITE_NOTIFY, 40960, lbuf, 3000, 10), RMC_S_OK);
 		CHECK_EQ(s.seg_mem->notified.count, i + 1);
 	}
@@ -247,20 +247,20 @@ static void test_duplicate_replies(const struct testbed_opts *o)
 		CHECK(status || !memcmp(lbuf, seg + i, n));
 	}
 	CHECK(ok > 0 && ok < 100);
-	/* copies of operations that are long over */
+	/* copies of operations that ended long ago */
 	fault_set(&s.w, 1, 0, RMC_LANE_REP, &late, 2);
 	for (i = 0; i < 1000; i++)
 		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, i, lbuf, 64), RMC_S_OK);
 	check_quiet(&s);
 	copies = testbed_stat(&s.w, 0, doubled_replies) + testbed_stat(&s.w, 0, stale_replies);
-	/* every other packet of those that bring 1.25 MB, and of the last reads at least one */
+	/* half of the packets for 1.25 MB, and of the last reads at least one */
 	CHECK(copies > 600000 / s.w.fabric->cut);
 	teardown(&s);
 }
 
 /*
- * A packet is late by as many uses of the operation's tid as it has generations.
- * It must not be taken for an answer to the one that has its generation again.
+ * A packet is late by exactly as many uses of its tid as there are generations. It must not
+ * be taken for a reply to the operation that has its generation again.
  */
 static void generations(const struct testbed_opts *o, const struct rmc_fault *slow, int status,
 			const struct rmc_fault *then)
@@ -299,13 +299,13 @@ static void test_generation_of_late(const struct testbed_opts *o)
 static void test_generation_of_duplicates(const struct testbed_opts *o)
 {
 	struct rmc_fault dup = { .dup = RMC_ALWAYS, .gap_ns = 5000000000ULL };
-	/* for ever tracked, next to never duplicated */
+	/* stays tracked, almost never duplicated */
 	struct rmc_fault rare = { .dup = 1 };
 
 	generations(o, &dup, RMC_S_OK, &rare);
 }
 
-/* Twelve operations time out, of which there is room for eight at a time. */
+/* Twelve operations time out, on an ITT of eight entries. */
 static void run_into_debt(struct setup *s)
 {
 	struct rmc_fault late = { .reorder = RMC_ALWAYS, .gap_ns = 5000000000ULL }, none = { 0 };
@@ -318,14 +318,14 @@ static void run_into_debt(struct setup *s)
 	for (i = 0; i < 12; i++)
 		CHECK_EQ(wait_ms(s, 100), RMC_S_TIMEOUT);
 	fault_set(&s->w, 1, 0, RMC_LANE_REP, &none, 1);
-	/* who owes may be used, if need be */
+	/* quarantined entries may be used if no other is free */
 	for (i = 0; i < 100; i++)
 		CHECK_EQ(app_run(&s->a, RMC_OP_READ, 1, 0, lbuf, 200), RMC_S_OK);
 	CHECK_EQ(itt_free(s, &quarantined), 0);
 	CHECK_EQ(quarantined, 8);
 }
 
-/* Entries that owe packets are used when there are no others, and come back. */
+/* Quarantined entries are used if no other is free, and become free later. */
 static void test_owing(const struct testbed_opts *o)
 {
 	struct rmc_fault server = { .delay_ns = 8000000000ULL };
@@ -336,12 +336,12 @@ static void test_owing(const struct testbed_opts *o)
 	small.itt = 8;
 	setup(&s, &small);
 	run_into_debt(&s);
-	/* when the last packet came */
+	/* when the last packet has arrived */
 	CHECK_EQ(wait_ms(&s, 6000), -1);
 	check_quiet(&s);
 	CHECK_EQ(itt_free(&s, &quarantined), 8);
 	CHECK_EQ(quarantined, 0);
-	/* also those that are in use then */
+	/* also entries that are in use at that time */
 	run_into_debt(&s);
 	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &server, 1);
 	set_timeout(&s, 60000, 0);
@@ -355,7 +355,7 @@ static void test_owing(const struct testbed_opts *o)
 	CHECK_EQ(itt_free(&s, &quarantined), 8);
 	CHECK_EQ(quarantined, 0);
 	fault_clear(&s.w, 0, 1, RMC_LANE_REQ);
-	/* and when the channel goes away */
+	/* and when the channel closes */
 	run_into_debt(&s);
 	rmc_out_close(s.w.node[0], 1);
 	CHECK_EQ(itt_free(&s, &quarantined), 8);
@@ -390,7 +390,7 @@ static void test_duplicated_later(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* Lines of one read come from the server's memory in another order. */
+/* Lines of one read are read from the server's memory in another order. */
 static void test_shuffle_and_reorder(const struct testbed_opts *o)
 {
 	struct rmc_fault shuffle = { .shuffle = RMC_ALWAYS };
@@ -417,13 +417,13 @@ static void test_shuffle_and_reorder(const struct testbed_opts *o)
 		flt = s.a.qp.node->links.filter[RMC_LANE_REP][s.w.node[1]->ep + i];
 		reordered += flt->stats.reordered;
 	}
-	/* a fifth of all packets that bring 1.5 MB */
+	/* a fifth of the packets for 1.5 MB */
 	CHECK(reordered > 280000 / s.w.fabric->cut);
 	check_quiet(&s);
 	teardown(&s);
 }
 
-/* Everything at once, with queues far too small; set, changed, taken away. */
+/* All faults at once, with tiny queues; set, changed, removed. */
 static void test_all_at_once(const struct testbed_opts *o)
 {
 	struct rmc_fault all = { .loss = 10000, .dup = 100000, .reorder = 100000,
@@ -485,7 +485,7 @@ static void test_all_at_once(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* The same seed, the same fate. */
+/* The same seed gives the same faults. */
 static void test_repeatable(const struct testbed_opts *o)
 {
 	struct rmc_fault loss = { .loss = 200000 };
@@ -505,7 +505,7 @@ static void test_repeatable(const struct testbed_opts *o)
 	CHECK(memchr(fate[0], RMC_S_TIMEOUT, 200) && memchr(fate[0], RMC_S_OK, 200));
 }
 
-/* A slow node takes its time for each request; a stopped one does nothing. */
+/* A slow node needs extra time per request; a stopped one does nothing. */
 static void test_slow_and_stopped(const struct testbed_opts *o)
 {
 	struct setup s;
@@ -515,7 +515,7 @@ static void test_slow_and_stopped(const struct testbed_opts *o)
 	setup(&s, o);
 	set_timeout(&s, 100, 0);
 	s.w.node[1]->links.slow_ns = 3000000;
-	/* also for a channel that comes only now */
+	/* also for a channel that is opened only now */
 	for (i = 0; i < 4; i++)
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	CHECK_EQ(wait_ms(&s, 2), -1);
@@ -538,7 +538,7 @@ static void test_slow_and_stopped(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* A stopped node is dead to peers in other kernels, and comes back. */
+/* Peers in other kernels take a stopped node for dead, until it continues. */
 static void test_stopped_is_noticed(const struct testbed_opts *o)
 {
 	struct testbed_opts k = *o;
@@ -563,7 +563,7 @@ static void test_stopped_is_noticed(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* A filter survives the death of the peer, and what it held does not. */
+/* A filter survives the peer's death; the packets it held do not. */
 static void test_peer_reboots(const struct testbed_opts *o)
 {
 	struct rmc_fault delay = { .delay_ns = 50000000 };
@@ -589,7 +589,7 @@ static void test_peer_reboots(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* I-5 holds for filters as well: whatever is on the wire. */
+/* I-5 holds for filters as well, whatever is on the wire. */
 static void test_hostile_wire(const struct testbed_opts *o)
 {
 	struct rmc_fault all = { .loss = 50000, .dup = 300000, .reorder = 300000,
@@ -643,7 +643,7 @@ static void test_model(const struct testbed_opts *o)
 	u64 t0;
 	u32 i;
 
-	/* 2 ms there, 2 ms back, and 16 + 64 bytes at 8 kb/ms each way */
+	/* 2 ms each way, and 16 + 64 bytes at 8 kb/ms each way */
 	setup(&s, o);
 	fill(seg, SEG, 2);
 	s.w.fabric[0].model = (struct rmc_model){ .topology = RMC_TOPOLOGY_CROSSBAR,
@@ -653,7 +653,7 @@ static void test_model(const struct testbed_opts *o)
 	CHECK_EQ(wait_ms(&s, 2), RMC_S_OK);
 	CHECK_EQ(testbed_now_ns, t0);
 	CHECK(!memcmp(lbuf, seg, 64));
-	/* a requester that is slow to serve others is not slow to see answers */
+	/* slow service at the requester does not delay its replies */
 	for (i = 0; i < s.w.opts.units; i++)
 		s.w.node[0]->unit[i]->links.slow_ns = 50000000;
 	/* several at once take no longer */
@@ -662,7 +662,7 @@ static void test_model(const struct testbed_opts *o)
 	CHECK_EQ(wait_ms(&s, 3), -1);
 	for (i = 0; i < 20; i++)
 		CHECK_EQ(wait_ms(&s, 0), RMC_S_OK);
-	/* nor do packets of one operation, or less */
+	/* nor do packets of one operation */
 	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 4 * o->mtu, 3), -1);
 	CHECK_EQ(wait_ms(&s, 1), RMC_S_OK);
 	teardown(&s);

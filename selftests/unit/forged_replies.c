@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A hostile server: it knows tid and generation of what is in flight, and answers what
- * was not asked for. The test is node 1 (and 2) on the shared rings:
+ * A hostile server: it knows tid and generation of operations in flight, and sends replies
+ * to requests that were not sent. The test is node 1 (and 2) on the shared rings:
  *
  *	application --> RGP, RCP of node 0 <== rings ==> the test
  *
- * Nobody but the operation it answers may notice, and of that only what was asked for.
+ * Only the operation that it answers may be affected, and only bytes that were requested.
  */
 #include "server.h"
 
 /*
- * A read of eight packets of which four could be sent. One reply says something that was
- * not asked for; the others are as they should be.
+ * A read of eight packets of which four could be sent. One reply is for something that was not
+ * requested; the others are correct.
  */
 static void one_is_wrong(const struct testbed_opts *o, long long at, u32 len)
 {
@@ -32,7 +32,7 @@ static void one_is_wrong(const struct testbed_opts *o, long long at, u32 len)
 		d[i] = take(&v);
 	CHECK_EQ(take_all(&v), 0);
 	answer(&v, &d[3], base + at, len, RMC_S_OK);
-	/* where it is polled for next */
+	/* where the next reply's payload is expected */
 	v.rep.pay_pos = out_to(&s, 1)->rep.pay_pos + rmc_lines(base + at, len);
 	testbed_visit(&s.w);
 	check_bounds(&s);
@@ -58,14 +58,14 @@ static void test_not_asked_for(const struct testbed_opts *o)
 {
 	u32 mtu = o->mtu;
 
-	/* asked for by the application, not yet by a packet: whole, in part, by a byte */
+	/* within the operation, but not requested yet: whole packet, in part, a byte */
 	one_is_wrong(o, 4 * mtu, mtu);
 	one_is_wrong(o, 6 * mtu, mtu);
 	one_is_wrong(o, 7 * mtu, 8);
 	one_is_wrong(o, 4 * mtu - 8, 16);
 	one_is_wrong(o, 4 * mtu - 8, 9);
 	one_is_wrong(o, 4 * mtu + 1, 1);
-	/* not even that: before it, behind it */
+	/* outside of the operation: before it, after it */
 	one_is_wrong(o, -64, 64);
 	one_is_wrong(o, -8, 16);
 	one_is_wrong(o, -8192, 64);
@@ -80,12 +80,12 @@ static void test_longer_than_mtu(const struct testbed_opts *o)
 	one_is_wrong(o, 0, mtu + 1);
 	one_is_wrong(o, 0, 2 * mtu);
 	one_is_wrong(o, 64, mtu + 64);
-	/* a line more, with what is before it in the first one */
+	/* a line more, with the skipped bytes of the first line */
 	one_is_wrong(o, 1, mtu);
 	one_is_wrong(o, 63, mtu - 62);
 }
 
-/* Replies that end within a line: each has lines of its own, so has what comes next. */
+/* Replies that end within a line: each has lines of its own, as has the next one. */
 static void test_within_a_line(const struct testbed_opts *o)
 {
 	struct rmc_desc d[2];
@@ -116,7 +116,7 @@ static void test_within_a_line(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* Behind a good reply, which it might go on with, and with a length of its own */
+/* Behind a valid reply, as part of its run, and with a length of its own */
 static void test_in_a_run(const struct testbed_opts *o)
 {
 	struct testbed_opts small = *o;
@@ -136,16 +136,16 @@ static void test_in_a_run(const struct testbed_opts *o)
 		for (i = 0; i < 4; i++)
 			d[i] = take(&v);
 		switch (kind) {
-		case 0:		/* the third is longer than packets are */
+		case 0:		/* the third is longer than the MTU */
 			answer_well(&v, &d[0]);
 			answer(&v, &d[1], mtu, mtu + 64, RMC_S_OK);
 			break;
-		case 1:		/* ... was not asked for yet */
+		case 1:		/* ... was not requested yet */
 			answer_well(&v, &d[2]);
 			answer_well(&v, &d[3]);
 			answer(&v, &d[1], 4 * mtu, mtu, RMC_S_OK);
 			break;
-		default:	/* ... is another's */
+		default:	/* ... is for another operation */
 			answer_well(&v, &d[0]);
 			put(&v, rmc_rep_echo(d[1].word0 ^ 0x10000, RMC_S_OK), d[1].word1);
 		}
@@ -170,7 +170,7 @@ static void test_in_a_run(const struct testbed_opts *o)
 	}
 }
 
-/* A duplicate reply to a packet, with others in flight whose slots that takes */
+/* A duplicate reply to a packet, with others in flight whose slots it uses */
 static void test_duplicate_reply(const struct testbed_opts *o)
 {
 	struct testbed_opts k = *o;
@@ -190,7 +190,7 @@ static void test_duplicate_reply(const struct testbed_opts *o)
 		d[i] = take(&v);
 	answer_well(&v, &d[0]);
 	visit_workers(&s);
-	/* three are missing, four come that follow each other */
+	/* three are missing, four consecutive ones arrive */
 	for (i = 0; i < 4; i++)
 		answer_well(&v, &d[i]);
 	visit_workers(&s);
@@ -199,7 +199,7 @@ static void test_duplicate_reply(const struct testbed_opts *o)
 	CHECK_EQ(testbed_in_flight(&s.w, 0), 4);
 	CHECK_EQ(s.w.node[0]->stats.stale_replies, 1);
 	check_bounds(&s);
-	/* the last of an operation that has more to send */
+	/* the last reply of an operation that has more to send */
 	CHECK(!app_poll(&s.a, &slot, &status));
 	for (i = 0; i < 4; i++) {
 		d[i] = take(&v);
@@ -212,7 +212,7 @@ static void test_duplicate_reply(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* Nothing is missing of what was sent, but not all was sent: one more is one too many. */
+/* All sent requests are answered, but not all were sent: one more reply is too many. */
 static void test_one_too_many(const struct testbed_opts *o)
 {
 	struct testbed_opts k = *o;
@@ -249,7 +249,7 @@ static void test_one_too_many(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* From a node that was not asked: it is as if nothing had come. */
+/* From a node that was not asked: no effect. */
 static void test_other_node(const struct testbed_opts *o)
 {
 	struct rmc_desc d, e;
@@ -270,7 +270,7 @@ static void test_other_node(const struct testbed_opts *o)
 	CHECK(untouched(lbuf, SEG));
 	CHECK_EQ(s.w.node[0]->stats.stale_replies, 1);
 	CHECK_EQ(testbed_in_flight(&s.w, 0), 2);
-	/* as an error, as one of an operation it is not, as that of another life */
+	/* as an error, with another opcode, of another generation */
 	put(&x, rmc_rep_echo(d.word0, RMC_S_BAD_CONTEXT), d.word1);
 	put(&v, rmc_rep_echo((d.word0 & ~(0xffULL << 48)) | (u64)RMC_OP_WRITE << 48, RMC_S_OK), d.word1);
 	put(&v, rmc_rep_echo((d.word0 & ~(0xffULL << 48)) | (u64)RMC_OP_FAA << 48, RMC_S_OK), d.word1);
@@ -290,13 +290,13 @@ static void test_other_node(const struct testbed_opts *o)
 	answer_well(&x, &e);
 	CHECK_EQ(status_of(&s), RMC_S_OK);
 	CHECK_EQ(lbuf[0], DATA);
-	/* what others said of it left nothing behind */
+	/* the other node's replies had no effect */
 	CHECK_EQ(itt_free(&s, &quarantined), s.w.node[0]->itt.size);
 	CHECK_EQ(quarantined, 0);
 	setup_free(&s);
 }
 
-/* A status is one of those that exist, and the first of several. */
+/* A status is a valid one, and the first error of several. */
 static void test_statuses(const struct testbed_opts *o)
 {
 	static const u8 made_up[] = { RMC_S_MAX, RMC_S_MAX + 1, 0x7f, 0xfd, 0xfe, 0xff };
@@ -323,7 +323,7 @@ static void test_statuses(const struct testbed_opts *o)
 	CHECK_EQ(status_of(&s), -1);
 	answer(&v, &e, 0, 64, RMC_S_READ_ONLY);
 	CHECK_EQ(status_of(&s), RMC_S_OUT_OF_RANGE);
-	/* an error has no payload: what comes next is found where it is */
+	/* an error reply has no payload: the next payload is found at the same place */
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	visit_workers(&s);
 	d = take(&v);
@@ -333,7 +333,7 @@ static void test_statuses(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* Replies that nobody asked for, of each operation: credits and lines do not grow. */
+/* Unrequested replies, for each operation: credits and lines do not grow. */
 static void test_credits(const struct testbed_opts *o)
 {
 	u32 i, op, round;
@@ -364,7 +364,7 @@ static void test_credits(const struct testbed_opts *o)
 			CHECK_EQ(out_to(&s, 1)->xfers, 0);
 		}
 	}
-	/* what was lost is the peer's: the channel's positions, of payload as well */
+	/* only the peer loses: the positions of its own channel, of payload as well */
 	v.rep.pay_pos = out_to(&s, 1)->rep.pay_pos;
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	visit_workers(&s);
@@ -375,7 +375,7 @@ static void test_credits(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* Who owes is the only one who can pay, and what it pays with is what it owes. */
+/* Only the peer that has packets outstanding can end a quarantine, and only with those. */
 static void test_debts(const struct testbed_opts *o)
 {
 	struct testbed_opts k = *o;
@@ -398,7 +398,7 @@ static void test_debts(const struct testbed_opts *o)
 	CHECK_EQ(status_of(&s), RMC_S_TIMEOUT);
 	CHECK_EQ(itt_free(&s, &quarantined), 0);
 	CHECK_EQ(quarantined, 2);
-	/* of a free entry's next life, and one that is another's debt */
+	/* of the next generation of a free entry, and one for another peer's quarantine */
 	put(&v, rmc_rep_echo(d.word0 + 0x10000, RMC_S_OK), d.word1);
 	visit_workers(&s);
 	CHECK_EQ(testbed_in_flight(&s.w, 0), 0);
@@ -414,7 +414,7 @@ static void test_debts(const struct testbed_opts *o)
 	CHECK_EQ(itt_free(&s, &quarantined), 2);
 	CHECK_EQ(quarantined, 0);
 
-	/* both again, then the tid that owes is in use: what is late pays, for its own life only */
+	/* both again, then the quarantined tid is in use: a late reply counts for its own use */
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	visit_workers(&s);
@@ -444,7 +444,7 @@ static void test_debts(const struct testbed_opts *o)
 	CHECK_EQ(quarantined, 0);
 	check_bounds(&s);
 
-	/* recalled for another node, whose debt it is then */
+	/* recalled for another node, which then counts */
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	visit_workers(&s);
@@ -462,7 +462,7 @@ static void test_debts(const struct testbed_opts *o)
 	visit_workers(&s);
 	CHECK_EQ(itt_free(&s, &quarantined), 1);
 	CHECK_EQ(quarantined, 1);
-	/* and channels that go away take their debts along, not others' */
+	/* closing channels ends the quarantine for their peer only */
 	rmc_itt_release_peer(&s.w.node[0]->itt, 2);
 	itt_free(&s, &quarantined);
 	CHECK_EQ(quarantined, 1);
@@ -472,7 +472,7 @@ static void test_debts(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* Several packets late: the last one pays the debt, whatever else comes meanwhile. */
+/* Several packets late: the last one ends the quarantine, whatever else arrives meanwhile. */
 static void test_debt_of_many(const struct testbed_opts *o)
 {
 	struct rmc_desc d[3];
@@ -504,7 +504,7 @@ static void test_debt_of_many(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* A tid behind the last one is nobody's; an operation that failed is counted as such. */
+/* No tid after the last one is valid; a failed operation is counted as such. */
 static void test_tid_range(const struct testbed_opts *o)
 {
 	struct rmc_desc d;
@@ -529,7 +529,7 @@ static void test_tid_range(const struct testbed_opts *o)
 	answer(&v, &d, 0, 64, RMC_S_OUT_OF_RANGE);
 	CHECK_EQ(status_of(&s), RMC_S_OUT_OF_RANGE);
 	CHECK_EQ(s.w.node[0]->stats.errors, 1);
-	/* whom a server refused for what it would have cost is charged for it */
+	/* a tenant whose request ended with RMC_S_BUSY is charged for its cost */
 	work = s.a.qp.tenant->work;
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	visit_workers(&s);
@@ -540,7 +540,7 @@ static void test_tid_range(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* A doorbell without a channel is cleared: else whoever rings it keeps the worker awake. */
+/* A doorbell without a channel is cleared: otherwise a hostile peer keeps the worker awake. */
 static void test_doorbell_of_a_stranger(const struct testbed_opts *o)
 {
 	struct rmc_ni_worker *w;

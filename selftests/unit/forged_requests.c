@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a node that serves answers, and when, if the test makes up what it is asked for:
- * packets that another RRPP or nobody may serve, SABREs whose requests come in every
- * order, stay away, or lose their segment, their source or their snapshot. Each request
- * has one reply, and who ends takes nobody else along.
+ * What a server answers, and when, if the test makes up the requests: packets that another
+ * RRPP or none may serve; SABRes whose requests arrive in any order or never, or that lose
+ * their segment, their source or their snapshot. Each request has one reply, and ending one
+ * transfer does not affect others.
  */
 #include "client.h"
 #include "setup.h"
@@ -40,7 +40,7 @@ static void setup(struct asked *a, const struct testbed_opts *o, u32 mode)
 		client_init(&a->c[i], &a->s.w, 2 + i, rmc_endpoint(a->s.w.fabric, 1));
 }
 
-/* Nothing else is said to anybody, and nothing is left of what was asked for. */
+/* No other reply arrives, and no state of the requests is left. */
 static void teardown(struct asked *a)
 {
 	struct rmc_rep r;
@@ -72,7 +72,7 @@ static void send(struct client *c, u32 op, u32 ctx, u16 tid, u64 word1)
 	client_send(c, rmc_req_word0(op, ctx, GEN, tid), word1);
 }
 
-/* Announce a SABRE of so many packets of the object at 0. */
+/* Announce a SABRe of this many packets of the object at 0. */
 static void announce(struct asked *a, struct client *c, u32 ctx, u16 tid, u32 packets)
 {
 	send(c, RMC_OP_SABRE, ctx, tid, rmc_announce_word1(0, packets * mtu(a)));
@@ -97,7 +97,7 @@ static int said(struct client *c, u16 tid)
 	return r.status;
 }
 
-/* So many replies with this status, and no other ones */
+/* This many replies with this status, and no others */
 static void check_said(struct client *c, u16 tid, u32 replies, u8 status)
 {
 	while (replies--)
@@ -105,13 +105,13 @@ static void check_said(struct client *c, u16 tid, u32 replies, u8 status)
 	CHECK_EQ(said(c, tid), -1);
 }
 
-/* All is answered that can be. */
+/* Serve all that can be served. */
 static void settle(struct asked *a)
 {
 	testbed_settle(&a->s.w);
 }
 
-/* Ask for a packet; what is the answer? */
+/* Send a request; returns the status of its reply. */
 static int ask(struct asked *a, struct client *c, u32 op, u64 offset, u32 length)
 {
 	send(c, op, CTX, 1, rmc_req_word1(offset, length, true));
@@ -119,7 +119,7 @@ static int ask(struct asked *a, struct client *c, u32 op, u64 offset, u32 length
 	return said(c, 1);
 }
 
-/* What a packet asks for is neither more than the MTU nor more lines than that has. */
+/* A packet is no longer than the MTU, and has no more lines than that. */
 static void test_mtu(const struct testbed_opts *o)
 {
 	struct testbed_opts long_blocks = *o;
@@ -133,7 +133,7 @@ static void test_mtu(const struct testbed_opts *o)
 	CHECK_EQ(ask(&a, c, RMC_OP_READ, 0, o->mtu + 1), RMC_S_PROTOCOL);
 	CHECK_EQ(ask(&a, c, RMC_OP_READ, 32, o->mtu), RMC_S_PROTOCOL);
 	CHECK_EQ(ask(&a, c, RMC_OP_READ, 1, o->mtu), RMC_S_PROTOCOL);
-	/* nor is it where it goes on with what is before it */
+	/* not even if it continues the packet before it */
 	send(c, RMC_OP_READ, CTX, 1, rmc_req_word1(0, 64, false));
 	send(c, RMC_OP_READ, CTX, 1, rmc_req_word1(64, o->mtu + 64, true));
 	settle(&a);
@@ -143,8 +143,8 @@ static void test_mtu(const struct testbed_opts *o)
 }
 
 /*
- * An RRPP serves its own blocks only: two of them on one line could tear it. The first one
- * alone counts notifications, none is behind a packet of another one.
+ * An RRPP serves its own blocks only: two of them on one line could tear it. Only the first
+ * one counts notifications; no RRPP takes one with a write.
  */
 static void test_home(const struct testbed_opts *o)
 {
@@ -169,7 +169,7 @@ static void test_home(const struct testbed_opts *o)
 		CHECK_EQ(ask(&a, c, RMC_OP_READ, others, 64), RMC_S_PROTOCOL);
 		CHECK_EQ(ask(&a, c, RMC_OP_WRITE, others, 64), RMC_S_PROTOCOL);
 		CHECK_EQ(ask(&a, c, RMC_OP_FAA, others, 8), RMC_S_PROTOCOL);
-		/* to a byte behind its end */
+		/* up to a byte after its end */
 		CHECK_EQ(ask(&a, c, RMC_OP_READ, mine + block - 32, 32), RMC_S_OK);
 		CHECK_EQ(ask(&a, c, RMC_OP_READ, mine + block - 32, 33), RMC_S_PROTOCOL);
 		/* the same as a run of packets */
@@ -178,7 +178,7 @@ static void test_home(const struct testbed_opts *o)
 		settle(&a);
 		CHECK_EQ(said(c, 1), RMC_S_OK);
 		check_said(c, 1, 1, RMC_S_PROTOCOL);
-		/* nobody's; and notifications, wherever they say they are */
+		/* not valid anywhere; and notifications, at any offset */
 		CHECK_EQ(ask(&a, c, RMC_OP_WRITE_NOTIFY, mine + 128, 64), RMC_S_PROTOCOL);
 		CHECK_EQ(ask(&a, c, RMC_OP_NOTIFY, mine, 0), i ? RMC_S_PROTOCOL : RMC_S_OK);
 		CHECK_EQ(ask(&a, c, RMC_OP_NOTIFY, others, 0), i ? RMC_S_PROTOCOL : RMC_S_OK);
@@ -190,7 +190,7 @@ static void test_home(const struct testbed_opts *o)
 	teardown(&a);
 }
 
-/* A tid is used again while the destination still waits for the rest of its last SABRE. */
+/* A tid is reused while the destination still waits for the rest of its last SABRe. */
 static void test_generations(const struct testbed_opts *o)
 {
 	struct asked a;
@@ -234,8 +234,8 @@ static void test_generations(const struct testbed_opts *o)
 }
 
 /*
- * The table is full. Of those that wait, one's segment is withdrawn: it hears of it, for
- * each of its requests, also when it sleeps. The others hear nothing, and keep their turns.
+ * The table is full. Of the waiting transfers, one's segment is withdrawn: the requester gets a
+ * reply to each of its requests, and a doorbell. The others get none, and keep their order.
  */
 static void test_withdrawn_waiting(const struct testbed_opts *o)
 {
@@ -271,7 +271,7 @@ static void test_withdrawn_waiting(const struct testbed_opts *o)
 	CHECK(!client_called(has));
 	CHECK_EQ(said(first, 2), -1);
 	CHECK_EQ(testbed_transfers(&a.s.w, 1), 2);
-	/* what comes now waits behind the one that is left */
+	/* a new transfer waits behind the remaining one */
 	announce(&a, late, CTX, 4, 3);
 	want(&a, late, CTX, 4, 0, 3);
 	settle(&a);
@@ -285,7 +285,7 @@ static void test_withdrawn_waiting(const struct testbed_opts *o)
 	settle(&a);
 	check_said(first, 2, 2, RMC_S_OK);
 	check_said(late, 4, 4, RMC_S_OK);
-	/* what its source sends late is a stray */
+	/* late requests of its source match no transfer */
 	want(&a, gone, OTHER, 3, 2, 3);
 	settle(&a);
 	check_said(gone, 3, 1, RMC_S_BAD_CONTEXT);
@@ -296,7 +296,7 @@ static void test_withdrawn_waiting(const struct testbed_opts *o)
 	teardown(&a);
 }
 
-/* Of two that are read, of one segment each, one is withdrawn. */
+/* Two transfers are active, of one segment each; one segment is withdrawn. */
 static void test_withdrawn_active(const struct testbed_opts *o)
 {
 	struct asked a;
@@ -325,7 +325,7 @@ static void test_withdrawn_active(const struct testbed_opts *o)
 	teardown(&a);
 }
 
-/* Requests stay away for too long: the source hears of it, also when it sleeps. */
+/* Requests do not arrive for too long: the source gets a reply and a doorbell. */
 static void test_silent(const struct testbed_opts *o)
 {
 	struct asked a;
@@ -348,7 +348,7 @@ static void test_silent(const struct testbed_opts *o)
 	teardown(&a);
 }
 
-/* All requests are there, and reading takes long: that is not the source's fault. */
+/* All requests have arrived, and reading takes long: the transfer does not stall out. */
 static void test_slow_reading(const struct testbed_opts *o)
 {
 	u32 packets = min(64U, SEG / o->mtu), i;
@@ -371,8 +371,8 @@ static void test_slow_reading(const struct testbed_opts *o)
 }
 
 /*
- * All of a SABRE is asked for at once, of more bytes than a ring has: it goes on as its
- * replies are taken, and nothing is written behind the ring.
+ * All of a SABRe is requested at once, more bytes than a ring holds: it continues as its
+ * replies are consumed, and nothing is written beyond the ring.
  */
 static void test_long_at_once(const struct testbed_opts *o)
 {
@@ -393,7 +393,7 @@ static void test_long_at_once(const struct testbed_opts *o)
 	end = c->rep.pay + bytes;
 	for (i = 0; (uintptr_t)(end + i) % PAGE; i++)
 		end[i] = 0x77;
-	/* another one is active: this one has a run per turn */
+	/* another transfer is active: this one gets one run per poll */
 	announce(&a, &a.c[1], CTX, 2, 2);
 	settle(&a);
 	announce(&a, c, CTX, 1, packets);
@@ -422,7 +422,7 @@ static void test_long_at_once(const struct testbed_opts *o)
 	teardown(&a);
 }
 
-/* The source that has the table's entry goes down: who waits has it when that is noticed. */
+/* The source that has the table's entry goes down: the next one gets it when that is noticed. */
 static void test_source_gone(const struct testbed_opts *o)
 {
 	struct testbed_opts one = *o;
@@ -450,13 +450,13 @@ static void test_source_gone(const struct testbed_opts *o)
 	teardown(&a);
 }
 
-/* A writer who knows no locks changes the object before the destination checks the version. */
+/* A writer that ignores the lock changes the object before the destination checks the version. */
 static void store_version(void)
 {
 	*(u64 *)seg = 4;
 }
 
-/* The last line has been read, but not the version once more: no snapshot. */
+/* The last line has been read, but not the version again: no snapshot. */
 static void test_late_write(const struct testbed_opts *o)
 {
 	u32 packets = o->mtu > 512 ? 1 : 2, mode, at_once, i;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Somebody scribbles into the memory that kernels share, structured or not, while
- * they work. Between two nodes: the others do not notice. Everywhere: nobody touches
- * what was not registered, every operation still gets its one completion, and nodes
- * that join again are as good as new.
+ * A hostile party writes structured and unstructured noise into the memory that kernels share,
+ * while they run. Between two nodes: the others are not affected. Everywhere: memory that is
+ * not registered is not accessed, every operation still gets one completion, and nodes that
+ * join again work normally.
  */
 #include "matrix.h"
 #include "scribble.h"
@@ -11,7 +11,7 @@
 #define NODES	4
 #define GUARD	4096
 #define CANARY	0x77
-#define CLEAN	0		/* context that nothing is made up for */
+#define CLEAN	0		/* context for which no requests are made up */
 #define ROUGH	1
 #define ROW	8192		/* of a clean segment, per writer */
 #define SEG	(NODES * ROW + 100)
@@ -27,7 +27,7 @@ struct guarded {
 	struct rmc_mem *mem;
 };
 
-/* An application on one node that works on another */
+/* An application on one node that accesses another */
 struct user {
 	struct app a;
 	struct guarded buf;
@@ -147,7 +147,7 @@ static void users_fini(struct cluster *c)
 			app_fini(&c->user[a][b].a);
 }
 
-/* Replies that named an operation in flight and were not as it must be answered */
+/* Replies that matched an operation in flight and were not valid for it */
 static u64 live;
 
 static void count_live(const struct cluster *c)
@@ -199,7 +199,7 @@ static void clean_op(struct user *u)
 	u->added++;
 }
 
-/* What came back, if anything: nothing but where it was asked for */
+/* Only the requested bytes of the local buffer may change. */
 static void rough_reap(struct user *u)
 {
 	u32 slot, status;
@@ -218,7 +218,7 @@ static void rough_reap(struct user *u)
 	}
 }
 
-/* One that may end in any way, but must end */
+/* One that may end with any status, but must end */
 static void rough_op(struct user *u)
 {
 	u32 slot = u->a.head % SLOTS, op = 1 + below(7), len;
@@ -258,14 +258,14 @@ static void ticks(struct cluster *c, u32 n, u64 ms)
 	}
 }
 
-/* By the administrator of that kernel: rmcctl node down and up */
+/* As the administrator of that kernel: rmcctl node down and up */
 static void rejoin(struct cluster *c, u32 nid)
 {
 	struct rmc_node *node = c->w.node[nid];
 	u32 now_ms = rmc_os_ns_to_ms(testbed_now_ns), i;
 
 	if (node->fenced) {
-		/* as the transport does when nobody lives there */
+		/* as the transport does if no kernel hosts the node */
 		node->claimed = c->w.table[nid].epoch + 1;
 		c->w.table[nid].claim = rmc_claim(RMC_NODE_JOINING, node->claimed);
 		for (i = 0; i < c->w.opts.units; i++)
@@ -290,7 +290,7 @@ static void all_well(struct cluster *c)
 				clean_op(&c->user[a][b]);
 }
 
-/* Between two nodes: the others do not notice, and these recover when one joins anew. */
+/* Between two nodes: the others are not affected, and these recover when one joins again. */
 static void test_pair(const struct testbed_opts *o)
 {
 	static struct cluster c;
@@ -329,7 +329,7 @@ static void test_pair(const struct testbed_opts *o)
 	teardown(&c);
 }
 
-/* Everywhere, tables too. */
+/* Everywhere, including the tables. */
 static void scribble_all(struct cluster *c)
 {
 	u32 round, a, b, i;
@@ -337,7 +337,7 @@ static void scribble_all(struct cluster *c)
 	for (round = 0; round < 5000; round++) {
 		for (i = 0; i < 4; i++)
 			scribble_pair(&c->s, below(NODES), below(NODES));
-		/* at first the tables are as they should be: much is still served */
+		/* at first the tables are valid: many requests are still served */
 		if (round > 1000 && !(round % 16))
 			scribble_tables(&c->s);
 		a = below(NODES);
@@ -352,7 +352,7 @@ static void scribble_all(struct cluster *c)
 			rough_end(c, a, b);
 }
 
-/* What is in the clean segments is not what it was, and the clean context is free. */
+/* Replaces the contents of the clean segments; the clean context is free. */
 static void clean_start(struct cluster *c)
 {
 	u32 a, b;
@@ -382,7 +382,7 @@ static void test_all(const struct testbed_opts *o)
 	CHECK(fenced > 0);
 	for (n = 0; n < NODES; n++)
 		rejoin(&c, n);
-	/* what the tables say of those that are alive may be wrong for some time */
+	/* the tables may be wrong about live nodes for some time */
 	ticks(&c, 40, 500);
 	for (n = 0; n < NODES; n++)
 		CHECK(c.w.node[n]->up && !c.w.node[n]->fenced);
