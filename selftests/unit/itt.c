@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The in-flight table alone: its limits, and what comes late for an entry. */
+/* The in-flight table alone: its limits, and packets that arrive late for an entry. */
 #include "setup.h"
 
 /* The table's own limits */
@@ -19,7 +19,7 @@ static void test_itt(const struct testbed_opts *o)
 	CHECK_EQ(itt.used, 3);
 	CHECK_EQ(rmc_itt_alloc(&itt, &one), RMC_TID_NONE);
 	CHECK_EQ(itt.used, 3);
-	/* the one that has owed longest is recalled, from the head, the middle, the end */
+	/* the entry with the longest quarantine is recalled, from the head, the middle, the end */
 	itt.entry[a].replies = itt.entry[b].replies = itt.entry[c].replies = 1;
 	rmc_itt_free(&itt, &itt.entry[b]);
 	rmc_itt_free(&itt, &itt.entry[a]);
@@ -36,7 +36,7 @@ static void test_itt(const struct testbed_opts *o)
 	rmc_itt_late(&itt, 0, &p);
 	CHECK_EQ(itt.quarantined, b);
 	CHECK_EQ(itt.quarantined_last, b);
-	/* once paid nothing is owed, also not by what comes next */
+	/* without outstanding packets a late one changes nothing */
 	rmc_itt_late(&itt, 0, &p);
 	CHECK_EQ(itt.free, c);
 	CHECK_EQ(rmc_itt_alloc(&itt, &one), c);
@@ -48,7 +48,7 @@ static void test_itt(const struct testbed_opts *o)
 	rmc_itt_destroy(&itt);
 }
 
-/* What comes late counts for the use it is of, and for nobody else. */
+/* A late packet counts for its own use of the entry only. */
 static void test_late(const struct testbed_opts *o)
 {
 	struct rmc_account one = { 0 };
@@ -66,7 +66,7 @@ static void test_late(const struct testbed_opts *o)
 	e->nid = 1;
 	e->gen = 5;
 	e->tries = 1;
-	/* of another node, of a use that is longer ago than it began again */
+	/* from another node; of a use older than the first try */
 	p.gen = 5;
 	rmc_itt_late(&itt, 2, &p);
 	p.gen = 3;
@@ -77,7 +77,7 @@ static void test_late(const struct testbed_opts *o)
 	rmc_itt_late(&itt, 1, &p);
 	CHECK_EQ(t->outstanding.replies, -1);
 	CHECK(e->copied);
-	/* its end: what is away is owed, and counts for no later use */
+	/* the operation ends: missing packets go to the quarantine, and count for no later use */
 	e->tracked = true;
 	e->restarted = true;
 	itt.restarts = 1;
@@ -90,7 +90,7 @@ static void test_late(const struct testbed_opts *o)
 	CHECK_EQ(t->outstanding.copies, 0);
 	CHECK_EQ(t->earlier.replies, 1);
 	CHECK_EQ(t->earlier.copies, 1);
-	/* the reply alone does not pay for its copy */
+	/* the reply does not count as its copy */
 	rmc_itt_late(&itt, 1, &p);
 	CHECK_EQ(itt.quarantined, 0);
 	p.marks = RMC_MARK_COPY;
@@ -98,12 +98,12 @@ static void test_late(const struct testbed_opts *o)
 	CHECK_EQ(itt.quarantined, RMC_TID_NONE);
 	CHECK(!e->quarantined);
 	CHECK_EQ(itt.free, 0);
-	/* who owes nothing does not begin to */
+	/* a packet for an entry without quarantine does not start one */
 	p.marks = 0;
 	rmc_itt_late(&itt, 1, &p);
 	CHECK_EQ(t->earlier.replies, 0);
 	CHECK_EQ(itt.free, 0);
-	/* behind the last tid there is none */
+	/* no tid after the last one is valid */
 	itt.entry[1].quarantined = true;
 	itt.track[1].earlier_nid = 1;
 	itt.track[1].earlier.replies = 2;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Clients of the RMC inside the kernel: what they post is done as an application's is, is
- * refused as an application's is, and wakes a worker that sleeps. Stepped one visit at a
- * time with a virtual clock.
+ * Clients of the RMC inside the kernel: their entries are executed and rejected like an
+ * application's, and wake a parked worker. Stepped one visit at a time with a virtual clock.
  */
 #include "setup.h"
 #include "kmod/ni/front.h"
@@ -42,7 +41,7 @@ static void fini(struct kernel *k)
 	setup_free(&k->s);
 }
 
-/* The other phase than the one it will have: whatever the caller says does not count. */
+/* The opposite phase: rmc_client_post() replaces the caller's. */
 static u16 post(struct kernel *k, u32 op, u64 offset, const void *buf, u32 len)
 {
 	u64 wrong = !rmc_phase(k->c.head, ORDER);
@@ -133,7 +132,7 @@ static void test_refused(const struct testbed_opts *o)
 	fini(&k);
 }
 
-/* Its worker sleeps, or not; a thread of the test's is none. */
+/* Its worker is parked, or not; the test has no thread. */
 static u32 kicked(struct kernel *k)
 {
 	return ((struct testbed_worker *)unit_of(k)->req_worker)->kick;

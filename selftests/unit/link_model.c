@@ -7,7 +7,7 @@
 #define TORUS2D(x, y)	{ .topology = RMC_TOPOLOGY_TORUS2D, .dim = { x, y } }
 #define TORUS3D(x, y, z) { .topology = RMC_TOPOLOGY_TORUS3D, .dim = { x, y, z } }
 
-/* Diameter and mean distance over all pairs, a node and itself among them */
+/* Diameter and mean distance over all pairs, including a node and itself */
 static void test_distances(void)
 {
 	static const struct {
@@ -15,7 +15,7 @@ static void test_distances(void)
 		u32 nodes, diameter;
 		double mean;
 	} known[] = {
-		/* T18 table 3.1; its 10 hops are there and back */
+		/* T18 table 3.1; its 10 hops are both ways */
 		{ TORUS3D(8, 8, 4), 256, 10, 5 },
 		/* T18 chapter 6: 6 on average, at most 12 */
 		{ TORUS3D(8, 8, 8), 512, 12, 6 },
@@ -23,7 +23,7 @@ static void test_distances(void)
 		{ TORUS2D(16, 16), 256, 16, 8 },
 		/* an odd ring: 0 1 2 2 1 */
 		{ TORUS2D(5, 1), 5, 2, 1.2 },
-		/* everybody but oneself */
+		/* all nodes except oneself */
 		{ CROSSBAR, 4, 1, 0.75 },
 		{ { .topology = RMC_TOPOLOGY_NONE }, 4, 0, 0 },
 	};
@@ -69,7 +69,7 @@ static void test_paths(void)
 	struct rmc_model torus = TORUS3D(8, 8, 4), crossbar = CROSSBAR;
 	struct rmc_path path;
 
-	/* there and back, what the server takes, and without what is local */
+	/* both ways, plus the service time, minus the local time */
 	torus.hop_ns = 35;
 	rmc_model_path(&torus, 0, 9 + 64, &path);
 	CHECK_EQ(path.rtt_ns, 210);
@@ -83,13 +83,13 @@ static void test_paths(void)
 	rmc_model_path(&torus, 0, 164, &path);
 	CHECK_EQ(path.rtt_ns, 0);
 
-	/* out by the lowest dimension, in by the highest, both the short way */
+	/* out by the lowest dimension, in by the highest, both in the shorter direction */
 	rmc_model_path(&torus, 0, 9 + 64, &path);
 	CHECK_EQ(path.out, 0);
 	CHECK_EQ(path.in, 4);
 	rmc_model_path(&torus, 0, 56, &path);
 	CHECK_EQ(path.out, 3);
-	/* the other node's packets leave by its lowest dimension, away from where ours arrive */
+	/* the other node's packets leave by its lowest dimension, not by the port where ours come in */
 	CHECK_EQ(path.back, 2);
 	rmc_model_path(&torus, 0, 9 + 64, &path);
 	CHECK_EQ(path.back, 1);
@@ -97,7 +97,7 @@ static void test_paths(void)
 	CHECK_EQ(path.back, 5);
 	CHECK_EQ(path.in, 4);
 
-	/* each way for itself */
+	/* each way separately */
 	torus.local_ns = 20;
 	rmc_model_path(&torus, 0, 164, &path);
 	CHECK_EQ(path.request_ns + path.reply_ns, path.rtt_ns);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Kernels that share no memory, see packets.h: a packet has to be there to be read, and what
- * peers know of each other is what they were sent. All other programs run over such links
- * with RMC_TESTBED=fused,links=1.
+ * Kernels that share no memory, see packets.h: a packet must be there to be read, and peers
+ * know of each other only what was sent. All other programs run over such links with
+ * RMC_TESTBED=fused,links=1.
  */
 #include "setup.h"
 #include "packets.h"
@@ -16,7 +16,7 @@ static void setup(struct setup *s, const struct testbed_opts *o)
 	CHECK_EQ(app_run(&s->a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 }
 
-/* Each operation is packets on the wire, as many to and fro, and tables are not shared. */
+/* Each operation is packets on the wire, as many each way; tables are not shared. */
 static void test_wire(const struct testbed_opts *o)
 {
 	struct rmc_fabric *f;
@@ -44,7 +44,7 @@ static void test_wire(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* A kernel that does not take anything lets the link fill up; nothing is lost or overtaken. */
+/* A kernel that takes nothing lets the link fill up; no packet is lost or overtaken. */
 static void test_backlog(const struct testbed_opts *o)
 {
 	u32 i, slot, status, done = 0;
@@ -76,7 +76,7 @@ static void test_backlog(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* A peer dies with requests in both rings, and comes back on zeroed memory, three times. */
+/* A peer dies with requests in both rings, and boots again on zeroed memory, three times. */
 static void test_comes_back(const struct testbed_opts *o)
 {
 	struct setup s;
@@ -111,7 +111,7 @@ static void test_comes_back(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* A peer that only stood still is used again, and what was in flight to it has ended. */
+/* A peer that was only paused is used again; operations that were in flight to it have ended. */
 static void test_pause(const struct testbed_opts *o)
 {
 	struct setup s;
@@ -130,7 +130,7 @@ static void test_pause(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* One that leaves says so, since nothing is heard of it afterwards; and it joins again. */
+/* A node that leaves sends its state, since nothing arrives from it afterwards; it joins again. */
 static void test_leaves(const struct testbed_opts *o)
 {
 	u32 i, epoch, units = o->units ?: 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Registered memory whose pages are not neighbours, as the kernel pins them: what crosses
- * from one into the next is found there, at both ends, with packets and without.
+ * Registered memory whose pages are not contiguous, as the kernel pins them: accesses across
+ * page boundaries, at both ends, on the packet path and on the local path.
  */
 #include "setup.h"
 
@@ -19,7 +19,7 @@ static void setup(struct setup *s, const struct testbed_opts *o)
 	}
 }
 
-/* Byte @off of memory, as the application sees it */
+/* Byte @off of memory, as the application has it */
 static u8 *at(const struct rmc_mem *mem, u64 off)
 {
 	return (u8 *)mem->chunk[off / PAGE] + off % PAGE;
@@ -73,7 +73,7 @@ static void every_length(struct setup *s)
 			both_ways(s, 3 * PAGE - before[k], 2 * PAGE + 5, lens[i]);
 			both_ways(s, 2 * PAGE + 64, 5 * PAGE - before[k], lens[i]);
 			both_ways(s, 4 * PAGE - before[k], 7 * PAGE - before[k], lens[i]);
-			/* as long as a line, but in two of them */
+			/* as long as a line, but across two of them */
 			both_ways(s, PAGE + before[k] % PAGE, PAGE + 3, 64);
 		}
 	CHECK(setup_guards_intact());

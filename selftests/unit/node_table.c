@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A peer's entry of the node table that changes while a node polls it, behind each
- * access in turn. The table is a page that nobody may touch: each access is a fault, whose
- * handler lets the one instruction through. The events of the peer are in order all the
- * same. The entry may also be the node's own, which a successor takes over while it
- * changes its state: what the successor wrote stands.
+ * A peer's entry of the node table changes while a node polls it, after each access in turn.
+ * The table is a protected page: each access faults, and the handler lets this one instruction
+ * through. The events of the peer are in order in all cases. The entry may also be the node's
+ * own, and a successor takes it over while the node changes its state: what the successor
+ * wrote must stay.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -19,23 +19,23 @@
 #if defined(__x86_64__)
 
 static struct testbed peers;
-static struct rmc_region_node *entries;		/* a page, which nobody may touch in a poll */
+static struct rmc_region_node *entries;		/* a page that is protected during a poll */
 static u32 step, change_at;
 static u64 becomes;
 
-/* Let the instruction through that touches it, */
+/* Let the instruction execute that accesses it, */
 static void touched(int sig, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;
 
-	/* a fault of somebody else's happens again, and ends us */
+	/* another fault happens again, and ends the test */
 	if ((uintptr_t)info->si_addr / 4096 != (uintptr_t)entries / 4096)
 		signal(SIGSEGV, SIG_DFL);
 	mprotect(entries, 4096, PROT_READ | PROT_WRITE);
 	uc->uc_mcontext.gregs[REG_EFL] |= 0x100;
 }
 
-/* and the peer act behind it. */
+/* and change the entry after it. */
 static void touched_once(int sig, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;
@@ -69,7 +69,7 @@ static void check_node_events(bool up, bool linked, u64 claim)
 	CHECK_EQ(up, rmc_claim_state(claim) == RMC_NODE_UP);
 }
 
-/* It changes behind each access to the table in turn. @knows: the epoch that we work with */
+/* It changes after each access to the table in turn. @knows: the epoch that we work with */
 static void polls(u64 is, u64 then, u32 knows)
 {
 	struct rmc_node *node = peers.node[0];
@@ -113,7 +113,7 @@ static void come_up(struct rmc_node *node)
 	rmc_node_join_poll(node, rmc_os_ns_to_ms(testbed_now_ns));
 }
 
-/* Somebody takes node 1's id over behind each access to its entry in turn. */
+/* Another kernel claims node 1's id after each access to its entry in turn. */
 static void taken_over(u32 state, u32 then, void (*act)(struct rmc_node *node))
 {
 	struct rmc_node *node = peers.node[1];
@@ -137,7 +137,7 @@ static void taken_over(u32 state, u32 then, void (*act)(struct rmc_node *node))
 	}
 }
 
-/* The same while a node that left joins again: it has the id, or keeps its older epoch. */
+/* The same while a node that left joins again: it gets the id, or keeps its older epoch. */
 static void taken_while_joining(void)
 {
 	struct rmc_node *node = peers.node[1];
@@ -160,7 +160,7 @@ static void taken_while_joining(void)
 	CHECK(kept && !node->left);
 }
 
-/* A peer comes back during a tick: no acknowledgement while an end is open for its older life. */
+/* A peer rejoins during a tick: no acknowledgement while an end of its older epoch is open. */
 static void acknowledged_closed(void)
 {
 	struct rmc_node *node = peers.node[0];
@@ -174,7 +174,7 @@ static void acknowledged_closed(void)
 		peers.sync[2] = node->epoch;
 		node->out_epoch[1] = 2;
 		CHECK(rmc_in_open(node, 1));
-		/* the worker of RGP and RCP has seen it already */
+		/* the worker of RGP and RCP has noticed already */
 		node->out_epoch[1] = 3;
 		step = 0;
 		mprotect(entries, 4096, PROT_NONE);
@@ -208,7 +208,7 @@ static void test_entries(void)
 	polls(rmc_claim(RMC_NODE_JOINING, 2), rmc_claim(RMC_NODE_UP, 2), 2);
 	polls(rmc_claim(RMC_NODE_UP, 2), rmc_claim(RMC_NODE_DOWN, 2), 2);
 	polls(rmc_claim(RMC_NODE_UP, 2), rmc_claim(RMC_NODE_UP, 3), 2);
-	/* its RRPP half has noticed first */
+	/* the RRPP's half has noticed first */
 	polls(rmc_claim(RMC_NODE_UP, 2), rmc_claim(RMC_NODE_UP, 3), 3);
 	tap_result("a peer that comes or goes during a poll: events in order, once");
 	polls(rmc_claim(RMC_NODE_UP, 2), rmc_claim(RMC_NODE_JOINING, 3), 2);

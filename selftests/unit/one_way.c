@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The link model with each way for itself: requests arrive late, replies later, and both
- * ports of both nodes are busy with what passes them. Stepped with a virtual clock.
+ * The link model for each way separately: requests arrive late, replies later, and packets
+ * occupy ports of both nodes. Stepped with a virtual clock.
  */
 #include "filtered.h"
 
-/* All nodes see one clock: each way takes its time, and the server's ports have a rate. */
+/* All nodes share one clock: each way takes time, and the server's ports have a bandwidth. */
 static void one_way_setup(struct setup *s, const struct testbed_opts *o, struct rmc_model m)
 {
 	struct testbed_opts k = *o;
@@ -38,8 +38,8 @@ static void one_way_pass(struct setup *s, u32 steps)
 }
 
 /*
- * Two ask one: its port is busy with both, whichever way the bytes go. 16 bytes take 128 us,
- * 80 bytes 640: of the request or of the reply.
+ * Two requesters of one server share its port, in either direction. 16 bytes take 128 us,
+ * 80 bytes 640, of the request or of the reply.
  */
 static void test_one_way_shared_ports(const struct testbed_opts *o)
 {
@@ -78,7 +78,7 @@ static void test_one_way(const struct testbed_opts *o)
 	struct setup s;
 	u64 t0, *word;
 
-	/* 2 ms there: nothing has happened before; 2 ms back, and what the server takes */
+	/* 2 ms to the server: nothing happens before; 2 ms back, plus the service time */
 	one_way_setup(&s, o, (struct rmc_model){ .hop_ns = 2000000, .base_ns = 500000,
 						 .local_ns = 100000 });
 	word = (u64 *)seg;
@@ -104,7 +104,7 @@ static void test_one_way(const struct testbed_opts *o)
 	one_way_teardown(&s);
 
 	/*
-	 * 1 Mb/s: a request of 16 bytes leaves within 128 us; it is in when its last bit is.
+	 * 1 Mb/s: a request of 16 bytes takes 128 us to leave, and arrives with its last bit.
 	 * Replies of 80 bytes leave one after the other, each within 640 us.
 	 */
 	one_way_setup(&s, o, (struct rmc_model){ .mbps = 1 });
@@ -122,7 +122,7 @@ static void test_one_way(const struct testbed_opts *o)
 		CHECK_EQ(testbed_stat(&s.w, 1, served), i);
 		if (i < 6)
 			continue;
-		/* the first one left at 128 us, and was in at 768 */
+		/* the first one had left at 128 us, and arrived at 768 */
 		CHECK(app_poll(&s.a, &slot, &status) == (i == 6));
 	}
 	for (i = 2; i <= 10; i++) {
@@ -136,7 +136,7 @@ static void test_one_way(const struct testbed_opts *o)
 	one_way_teardown(&s);
 }
 
-/* No memory for one of the things that a channel takes: it opens later. */
+/* No memory for one part of a channel: it opens later. */
 static void test_one_way_no_memory(const struct testbed_opts *o)
 {
 	struct setup s;

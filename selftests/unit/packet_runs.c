@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets that move as one run, where a ring holds less than a run may have, or a packet
- * has more. What a requester asks for that has no credits for it is its own loss: replies
- * overwrite each other, but nothing behind the ring.
+ * Packets that move as one run, if a ring holds less than a run may have, or a packet has
+ * more. A requester that sends without credits only harms itself: replies overwrite each
+ * other, but nothing beyond the ring.
  */
 #include "setup.h"
 #include "kmod/core/pipeline.h"
@@ -43,7 +43,7 @@ static void ask(struct requester *r, u8 op, u64 word1)
 	rmc_os_or64(rmc_doorbell_word(f, r->s.w.node[1]->ep, RMC_LANE_REQ, ep), 1ULL << ep % 64);
 }
 
-/* So many replies, each with the payload that was read last into its lines */
+/* This many replies, each with the payload that was read last into its lines */
 static u32 answered(struct requester *r)
 {
 	struct rmc_desc d;
@@ -68,7 +68,7 @@ static void test_reads(const struct testbed_opts *o)
 	for (i = 0; i < RMC_POLL_BUDGET; i++)
 		ask(&r, RMC_OP_READ, rmc_req_word1(i * o->mtu, o->mtu, false));
 	CHECK_EQ(answered(&r), RMC_POLL_BUDGET);
-	/* what came last is there: positions went round with all of them */
+	/* the last payload is there: positions advanced with all of them */
 	i = RMC_POLL_BUDGET * (o->mtu / RMC_LINE) - 1;
 	CHECK(!memcmp(rmc_ring_line(&r.rep, i), seg + i * RMC_LINE, RMC_LINE));
 	CHECK_EQ(app_run(&r.s.a, RMC_OP_READ, 1, 0, lbuf, SEG), RMC_S_OK);
@@ -97,7 +97,7 @@ static void test_object(const struct testbed_opts *o)
 	setup_free(&r.s);
 }
 
-/* Packets that are larger than a run is otherwise, between kernels and within a worker */
+/* Packets larger than the usual run, between kernels and within a worker */
 static void test_large_packets(const struct testbed_opts *o)
 {
 	struct testbed_opts large = *o;
@@ -120,7 +120,7 @@ static void test_large_packets(const struct testbed_opts *o)
 	}
 }
 
-/* An object that never fits the ring is announced at once: others that end do not help it. */
+/* An object that never fits the ring is announced at once: waiting for others would not help. */
 static void test_never_fits(const struct testbed_opts *o)
 {
 	struct testbed_opts one = { .nodes = 2, .ni = "fused", .mtu = o->mtu, .pay_order = 7 };
@@ -137,7 +137,7 @@ static void test_never_fits(const struct testbed_opts *o)
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	out = s.w.node[0]->out[1];
 	CHECK(out->self);
-	/* one is under way */
+	/* one is in flight */
 	rmc_filters = 1;
 	s.w.node[1]->srv_stopped = true;
 	app_post(&s.a, RMC_OP_SABRE, 1, 0, lbuf, 2 * o->mtu);

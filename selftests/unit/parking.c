@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How often a worker parks, and how often that interrupts other CPUs (kmod/ni/park.h):
- * its thread, whom others wake as it suits them, over simulated time.
+ * How often a worker parks, and how often that interrupts other CPUs (kmod/ni/park.h): the
+ * worker's thread, woken by others at chosen times, over simulated time.
  */
 #include "../tap.h"
 #include "kmod/ni/park.h"
@@ -10,7 +10,7 @@
 #define MS		(1000 * US)
 #define SECOND		(1000 * MS)
 
-/* What is promised, see rmc_park_limit: here as a reader of the documentation knows it */
+/* The documented limits, see rmc_park_limit */
 #define BURST		16
 #define PER_SECOND	250
 
@@ -51,7 +51,7 @@ static void sim_start(struct sim *s, u64 park_ns, unsigned int others)
 	s->busy = s->now;
 }
 
-/* Idle until it parks or @end comes, as in worker_main(). Returns whether it parked. */
+/* Idle until it parks or @end is reached, as in worker_main(). Returns whether it parked. */
 static bool sim_park(struct sim *s, u64 end)
 {
 	u64 start = s->now;
@@ -73,7 +73,7 @@ static bool sim_park(struct sim *s, u64 end)
 	return false;
 }
 
-/* It sleeps for so long, and is woken with work. */
+/* It sleeps for @ns, and is woken with work. */
 static void sim_sleep(struct sim *s, u64 ns)
 {
 	s->now += ns;
@@ -84,8 +84,8 @@ static void sim_sleep(struct sim *s, u64 ns)
 static const u64 park_times[] = { 0, US, 20 * US, 50 * US, MS };
 
 /*
- * Woken so long after each park: at once; and as soon as a sleep is long enough to cost
- * no patience, which is what somebody does who wants most interrupts.
+ * Time of the wake-up after each park: at once, or as soon as a sleep is long enough to cost
+ * no patience, which gives a hostile process the most interrupts.
  */
 static u64 wake_after(u64 park_ns, int kind)
 {
@@ -109,9 +109,9 @@ static void test_hostile_waker(void)
 					break;
 				sim_sleep(&s, wake_after(s.park_ns, kind));
 			}
-			/* at no time more than that */
+			/* never more than that */
 			CHECK(s.now >= end);
-			/* it does park: no CPU time is burned for the waker's sake */
+			/* it does park: a hostile waker cannot keep the CPU busy */
 			if (park_times[i] == MS)
 				least = 5 * SECOND / ((kind ? 5 : 64) * MS);
 			CHECK(s.interrupts >= least);
@@ -122,7 +122,7 @@ static void test_hostile_waker(void)
 	tap_result("who wakes a worker as often as possible interrupts others 250 times a second");
 }
 
-/* A burst of wake-ups after a quiet time: 16 parks, and no more before the next 4 ms. */
+/* A burst of wake-ups after a quiet time: 16 parks, and no more within the next 4 ms. */
 static void test_burst(void)
 {
 	struct sim s;
@@ -133,13 +133,13 @@ static void test_burst(void)
 	for (i = 0; i < 3; i++) {
 		u64 before = s.interrupts;
 
-		/* a minute's rest is worth no more than a burst */
+		/* a minute of rest gives no more than a burst */
 		s.now += 60 * SECOND;
 		s.busy = s.now;
 		for (end = s.now + 3 * MS; sim_park(&s, end);)
 			sim_sleep(&s, 80 * US);
 		CHECK_EQ(s.interrupts - before, BURST);
-		/* and then one each 4 ms */
+		/* then one per 4 ms */
 		for (end = s.now + 40 * MS; sim_park(&s, end);)
 			sim_sleep(&s, 80 * US);
 		CHECK(s.interrupts - before >= BURST + 9);
@@ -169,7 +169,7 @@ static void test_quiet(void)
 	tap_result("a worker that is woken now and then parks each time, without delay");
 }
 
-/* Where a park interrupts nobody there is nothing to be sparing with. */
+/* Parks that interrupt no CPU are not limited. */
 static void test_alone(void)
 {
 	struct sim s;
@@ -188,7 +188,7 @@ static void test_alone(void)
 	tap_result("parks that interrupt nobody are not limited");
 }
 
-/* CPUs that come between the question and the park have nothing to take the credit from. */
+/* CPUs that appear after the check cannot take credit below zero. */
 static void test_late_owner(void)
 {
 	struct sim s;
@@ -207,7 +207,7 @@ static void test_late_owner(void)
 	tap_result("an owner that comes when a park was granted: no credit below zero");
 }
 
-/* A refusal makes the worker wait for twice the park time before it asks again. */
+/* A refused worker waits for twice the park time before it asks again. */
 static void test_refused(void)
 {
 	struct sim s;
@@ -221,7 +221,7 @@ static void test_refused(void)
 	CHECK(s.refused <= 4 * MS / (2 * 20 * US));
 	CHECK(s.refused >= 4 * MS / (2 * 20 * US + s.poll_ns) - 2);
 	CHECK_EQ(s.asked, s.refused);
-	/* patience that it has already is not taken away */
+	/* patience that it already has is kept */
 	s.park.patience = 32;
 	CHECK(!rmc_park_may(&s.park, s.now, sim_others, &s));
 	CHECK_EQ(s.park.patience, 32);
@@ -239,7 +239,7 @@ static void test_patience(void)
 		unit = max(park_times[i], 20 * US);
 		CHECK(rmc_park_is_due(&s.park, (s64)park_times[i], park_times[i]));
 		CHECK(!rmc_park_is_due(&s.park, (s64)park_times[i] - 1, park_times[i]));
-		/* each sleep that is cut short doubles the wait */
+		/* each short sleep doubles the wait */
 		for (n = 2; n <= 64; n *= 2) {
 			rmc_park_slept(&s.park, 4 * unit - 1, park_times[i]);
 			CHECK(rmc_park_is_due(&s.park, (s64)(n * unit), park_times[i]));
@@ -248,14 +248,14 @@ static void test_patience(void)
 		/* up to a limit */
 		rmc_park_slept(&s.park, 0, park_times[i]);
 		CHECK(rmc_park_is_due(&s.park, (s64)(64 * unit), park_times[i]));
-		/* and one that was not ends that */
+		/* a long one ends that */
 		rmc_park_slept(&s.park, 4 * unit, park_times[i]);
 		CHECK(rmc_park_is_due(&s.park, (s64)park_times[i], park_times[i]));
 	}
 	tap_result("sleeps that are cut short double the time until the next one");
 }
 
-/* Wake-ups at once cost the waker 64 park times each, also where nobody is interrupted. */
+/* Immediate wake-ups cost 64 park times each, even if no CPU is interrupted. */
 static void test_short_sleeps(void)
 {
 	struct sim s;
@@ -274,7 +274,7 @@ static void test_clock(void)
 	u64 end, back, n;
 	struct sim s;
 
-	/* back: neither parks nor credit until it was there before, and no error */
+	/* back: no park and no credit until the old time is reached again, and no error */
 	sim_start(&s, 20 * US, 1);
 	for (n = 0; n < BURST; n++) {
 		CHECK(sim_park(&s, s.now + MS));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Nodes that die, pause, restart, leave and join, and the events of that. */
+/* Nodes that die, pause, restart, leave and join, and the events that follow. */
 #include "setup.h"
 #include "kmod/core/pipeline.h"
 
@@ -12,7 +12,7 @@ static void setup(struct setup *s, const struct testbed_opts *o, bool kernels)
 	setup_make(s, &k, 16);
 }
 
-/* A peer dies, is noticed, boots again, and is usable without us restarting. */
+/* A peer dies, is detected, boots again, and is usable without a restart of our node. */
 static void test_node_death(const struct testbed_opts *o)
 {
 	struct setup s;
@@ -28,7 +28,7 @@ static void test_node_death(const struct testbed_opts *o)
 	CHECK_EQ(app_wait(&s.a), RMC_S_NODE_DOWN);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_NODE_DOWN);
 
-	/* paused, not dead: it wakes up and all is well */
+	/* paused, not dead: it continues and is usable */
 	s.w.frozen[1] = false;
 	for (i = 0; i < 4; i++)
 		testbed_tick(&s.w, 2);
@@ -51,7 +51,7 @@ static void test_node_death(const struct testbed_opts *o)
 	for (i = 0; i < 1000; i++)
 		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 64 * (i % 100), lbuf, 200), RMC_S_OK);
 
-	/* it leaves in good order */
+	/* it leaves properly */
 	s.w.frozen[1] = true;
 	rmc_node_leave(s.w.node[1]);
 	testbed_tick(&s.w, 2);
@@ -59,7 +59,7 @@ static void test_node_death(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* A node had exactly these events; forgets them. */
+/* A node had exactly these events; clears the list. */
 static void check_node_events(u32 by, const struct testbed_node_event *want, u32 n)
 {
 	u32 i, k = 0;
@@ -99,7 +99,7 @@ static void ticks(struct testbed *w, int n, u64 ms)
 	}
 }
 
-/* A survivor has the events of a peer's lives in order and once. */
+/* A survivor has the events of a peer's epochs in order and once. */
 static void test_node_events(const struct testbed_opts *o)
 {
 	static const struct testbed_node_event down[] = {
@@ -121,7 +121,7 @@ static void test_node_events(const struct testbed_opts *o)
 	ticks(&s.w, 20, 500);
 	check_node_events(0, NULL, 0);
 
-	/* silent, also when nothing is asked of it; then it goes on */
+	/* silent, even without traffic; then it continues */
 	s.w.frozen[1] = true;
 	ticks(&s.w, 40, 100);
 	check_node_events(0, down, 2);
@@ -132,21 +132,21 @@ static void test_node_events(const struct testbed_opts *o)
 	check_node_events(0, up, 2);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 
-	/* a new life without a word about the end of the old one */
+	/* a new epoch without any notice of the end of the old one */
 	testbed_restart(&s.w, 1);
 	seg_set(&s.w, 1, CTX, s.seg_mem);
 	ticks(&s.w, 6, 2);
 	check_node_events(0, next, 4);
 	CHECK_EQ(s.w.node[1]->epoch, 2);
 
-	/* whoever finds its id taken has an event of that itself */
+	/* a node that finds its id taken has an event of that itself */
 	s.w.table[1].claim = rmc_claim(RMC_NODE_JOINING, 3);
 	rmc_node_tick_srv(s.w.node[1], rmc_os_ns_to_ms(testbed_now_ns));
 	ticks(&s.w, 2, 2);
 	CHECK_EQ(node_events(1, RMC_EVENT_FENCED, 1), 1);
 	CHECK_EQ(node_events(1, RMC_EVENT_LINK_DOWN, 0), 1);
 	CHECK_EQ(node_events(1, RMC_EVENT_NODE_DOWN, 0), 0);
-	/* and has none of what becomes of the one that took it */
+	/* and no events of its successor */
 	s.w.table[1].claim = rmc_claim(RMC_NODE_UP, 3);
 	ticks(&s.w, 2, 2);
 	CHECK_EQ(node_events(1, RMC_EVENT_NODE_DOWN, 1), 0);
@@ -155,7 +155,7 @@ static void test_node_events(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* Lives whose beginning nobody saw, while the heart beat as often as in the one before */
+/* Epochs whose beginning was not seen, with as many heartbeats as in the one before */
 static void test_missed_lives(const struct testbed_opts *o)
 {
 	static const struct testbed_node_event silent[] = {
@@ -188,7 +188,7 @@ static void test_missed_lives(const struct testbed_opts *o)
 	s.w.table[1].claim = rmc_claim(RMC_NODE_UP, 3);
 	ticks(&s.w, 3, 2);
 	check_node_events(0, third, 4);
-	/* who is not up yet need not beat: its time begins when it is */
+	/* a node that is not up yet needs no heartbeat: its time starts when it is up */
 	s.w.table[1].claim = rmc_claim(RMC_NODE_JOINING, 4);
 	ticks(&s.w, 40, 100);
 	check_node_events(0, gone, 2);
@@ -198,7 +198,7 @@ static void test_missed_lives(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* One peer's silence is no other's: what is in flight to those goes on. */
+/* One peer's silence does not affect others: operations to them continue. */
 static void test_silence_of_one(const struct testbed_opts *o)
 {
 	struct testbed_opts k = *o;
@@ -236,7 +236,7 @@ static void test_silence_of_one(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* Somebody cuts the link: the node is up all the same. */
+/* A fault cuts the link: the node stays up. */
 static void test_cut(const struct testbed_opts *o)
 {
 	static const struct testbed_node_event cut = { 0, RMC_EVENT_LINK_DOWN, 1, 1 };
@@ -262,7 +262,7 @@ static void test_cut(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* A node of several units: its head alone has events of peers, of all units. */
+/* A node of several units: only its head has events of peers, for all units. */
 static void test_units(const struct testbed_opts *o)
 {
 	static const struct testbed_node_event down = { 0, RMC_EVENT_LINK_DOWN, 1, 1 };
@@ -312,7 +312,7 @@ static void test_units(const struct testbed_opts *o)
 	s.w.table[1].claim = rmc_claim(RMC_NODE_UP, 1);
 	ticks(&s.w, 3, 2);
 
-	/* the head was fenced: a unit ends what is in flight, whenever its RRPP notices */
+	/* the head was fenced: a unit ends its operations, whenever its RRPP notices */
 	app_post(&b, RMC_OP_READ, 1, 0, lbuf, 64);
 	app_take(&b);
 	now = rmc_os_ns_to_ms(testbed_now_ns);
@@ -345,9 +345,9 @@ static void test_join_epoch(const struct testbed_opts *o)
 }
 
 /*
- * Another kernel takes over the id of one that stands still. When that goes on, and
- * before it polls the node table, it still sends what its application had asked
- * for: nobody takes that for the successor's.
+ * Another kernel takes over the id of a paused kernel. The paused kernel continues, and before
+ * it polls the node table, it still sends its application's requests. No peer may take them
+ * for the successor's.
  */
 static void test_late_packets(const struct testbed_opts *o)
 {
@@ -404,7 +404,7 @@ static void test_late_packets(const struct testbed_opts *o)
 	for (i = 0; i < 3; i++)
 		CHECK_EQ(app_run(&c, RMC_OP_WRITE, 0, 64 * i, lbuf, 64), RMC_S_OK);
 
-	/* the old one goes on where it stood: no tick yet */
+	/* the old one continues where it was paused: no tick yet */
 	served = testbed_stat(&s.w, 1, served);
 	for (i = 0; i < 8; i++)
 		app_post(&b, RMC_OP_WRITE, 0, 8192 + 64 * i, late, 64);
@@ -421,7 +421,7 @@ static void test_late_packets(const struct testbed_opts *o)
 	for (i = 0; i < 8; i++)
 		CHECK(memcmp(seg + 8192 + 64 * i, late, 64));
 
-	/* it polls, and learns */
+	/* it polls, and notices */
 	testbed_node_event_count = 0;
 	s.w.frozen[1] = false;
 	ticks(&s.w, 3, 2);
@@ -461,7 +461,7 @@ static void down_up(const struct testbed_opts *o, bool kernels)
 	ticks(&s.w, 4, 2);
 	for (i = 0; i < 5; i++) {
 		testbed_node_event_count = 0;
-		/* taken, not served */
+		/* taken by the RGP, not served */
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, LONG);
 		app_take(&s.a);
 		take_down(&s.w, 1);
@@ -497,7 +497,7 @@ static void test_down_up_kernels(const struct testbed_opts *o)
 	down_up(o, true);
 }
 
-/* Down and up between two polls of the others, where all nodes are in one kernel */
+/* Down and up between two polls by the others, with all nodes in one kernel */
 static void test_between_polls(const struct testbed_opts *o)
 {
 	static const struct testbed_node_event next[] = {
@@ -524,7 +524,7 @@ static void test_between_polls(const struct testbed_opts *o)
 	CHECK(rmc_node_join_poll(s.w.node[1], now));
 	ticks(&s.w, 2, 2);
 	check_node_events(0, next, 4);
-	/* both ends, of either direction, are of the new life */
+	/* both ends, of either direction, are of the new epoch */
 	for (i = 0; i < s.w.fabric->endpoints; i++)
 		CHECK(!s.w.node[0]->in[i] || s.w.node[0]->in[i]->epoch ==
 		      s.w.table[rmc_endpoint_nid(s.w.fabric, i)].epoch);
@@ -534,7 +534,7 @@ static void test_between_polls(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* There is no heart to listen to in one kernel: whoever did nothing for long is there. */
+/* One kernel has no heartbeats: a node that did nothing for long is still up. */
 static void test_no_hearts(const struct testbed_opts *o)
 {
 	struct testbed_opts k = *o;
@@ -555,7 +555,7 @@ static void test_no_hearts(const struct testbed_opts *o)
 
 /*
  * Clocks of two CPUs may differ, so the clock of ticks may step back. Steps of a
- * millisecond neither time out an operation, nor end a peer, nor a joiner's wait.
+ * millisecond must not time out an operation, end a peer, or end a join.
  */
 static void test_clock_steps_back(const struct testbed_opts *o)
 {
@@ -576,7 +576,7 @@ static void test_clock_steps_back(const struct testbed_opts *o)
 	s.w.frozen[1] = false;
 	CHECK_EQ(app_wait(&s.a), RMC_S_OK);
 
-	/* time goes on from the later of both clocks, and counts once */
+	/* time continues from the later of both clocks, and counts once */
 	s.w.frozen[1] = true;
 	for (i = 0; i < RMC_DEAD_MS / 2; i++) {
 		testbed_tick(&s.w, -1ULL);
@@ -588,7 +588,7 @@ static void test_clock_steps_back(const struct testbed_opts *o)
 	s.w.frozen[1] = false;
 	ticks(&s.w, 4, 2);
 
-	/* node 0 is alive, but stands still: who joins waits for it */
+	/* node 0 is alive but frozen: a joining node waits for it */
 	s.w.frozen[0] = true;
 	testbed_restart(&s.w, 1);
 	for (i = 0; i < 40; i++) {
@@ -599,8 +599,8 @@ static void test_clock_steps_back(const struct testbed_opts *o)
 }
 
 /*
- * A machine with all its guests is suspended: who resumes first gives the others the
- * time to resume, also where peers are soon taken for dead.
+ * A machine with all its guests is suspended: the guest that resumes first gives the others
+ * time to resume, even with a short dead_ms.
  */
 static void test_all_are_paused(const struct testbed_opts *o)
 {
@@ -612,21 +612,21 @@ static void test_all_are_paused(const struct testbed_opts *o)
 		s.w.fabric[i].dead_ms = 100;
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	s.w.frozen[1] = true;
-	ticks(&s.w, 1, 2);	/* its last beat is no news any more */
+	ticks(&s.w, 1, 2);	/* its last heartbeat was read already */
 	ticks(&s.w, 1, 3600 * 1000);
 	ticks(&s.w, 10, 2);
 	CHECK_EQ(s.w.node[0]->peer[1].state, RMC_NODE_UP);
 	s.w.frozen[1] = false;
 	ticks(&s.w, 4, 2);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
-	/* one that stays away is dead all the same */
+	/* a peer that does not resume is dead */
 	s.w.frozen[1] = true;
 	ticks(&s.w, 60, 2);
 	CHECK_EQ(s.w.node[0]->peer[1].state, RMC_NODE_DOWN);
 	setup_free(&s);
 }
 
-/* All channels from the requester's unit to node 1 go, as loopback frees them. */
+/* All channels from the requester's unit to node 1 close, as loopback frees them. */
 static bool retire(struct setup *s, struct rmc_node *unit)
 {
 	struct rmc_fabric *f = unit->fabric;
@@ -639,7 +639,7 @@ static bool retire(struct setup *s, struct rmc_node *unit)
 		CHECK(!unit->out[ep]);
 		rmc_in_retire(f->local[ep], unit->ep);
 		CHECK(!f->local[ep]->in[unit->ep]);
-		/* nothing makes the RRPP ask for the channel again */
+		/* nothing makes the RRPP request the channel again */
 		CHECK(!(*rmc_doorbell_word(f, ep, RMC_LANE_REQ, unit->ep) & 1ULL << unit->ep));
 		free(s->w.channel[unit->ep * f->endpoints + ep]);
 		s->w.channel[unit->ep * f->endpoints + ep] = NULL;
@@ -647,7 +647,7 @@ static bool retire(struct setup *s, struct rmc_node *unit)
 	return true;
 }
 
-/* Channels are freed between operations, never under them, and begin anew. */
+/* Channels are freed between operations, never during one, and open again. */
 static void test_retire(const struct testbed_opts *o)
 {
 	struct testbed_opts k = *o;

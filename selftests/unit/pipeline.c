@@ -11,7 +11,7 @@ static void setup(struct setup *s, const struct testbed_opts *o)
 	setup_make(s, o, 16);
 }
 
-/* I-4: any length, any alignment on both sides, and not a byte more. */
+/* I-4: any length, any alignment on both sides, and no byte more. */
 static void test_read_write(const struct testbed_opts *o)
 {
 	static const u32 lens[] = { 1, 5, 7, 8, 9, 63, 64, 65, 127, 128, 200, 4095, 4096, 8192, 20000 };
@@ -74,7 +74,7 @@ static void test_atomics(const struct testbed_opts *o)
 	CHECK_EQ(app_run(&s.a, RMC_OP_CAS, 1, 4096, l, 8), RMC_S_OK);
 	CHECK_EQ(l[0], 7);
 	CHECK_EQ(*t, 7);
-	/* the old value -1 looks like an error echo to nobody */
+	/* the old value -1 is not taken for an error */
 	*t = ~0ULL;
 	l[0] = 1;
 	CHECK_EQ(app_run(&s.a, RMC_OP_FAA, 1, 4096, l, 8), RMC_S_OK);
@@ -93,7 +93,7 @@ static void test_statuses(const struct testbed_opts *o)
 	for (op = 0; op < RMC_OP_MAX; op++)
 		if (!((rmc_op_mask() >> op) & 1)) {
 			CHECK_EQ(app_run(&s.a, op, 1, 0, lbuf, 8), RMC_S_BAD_OP);
-			/* no length is wrong where none is known */
+			/* an unknown opcode: its length is not checked */
 			CHECK_EQ(app_run(&s.a, op, 1, 0, lbuf, 0), RMC_S_BAD_OP);
 		}
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 0), RMC_S_BAD_LENGTH);
@@ -106,13 +106,13 @@ static void test_statuses(const struct testbed_opts *o)
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf - 1, 8), RMC_S_BAD_LBUF);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf + SEG - 7, 8), RMC_S_BAD_LBUF);
 	CHECK_EQ(app_run(&s.a, RMC_OP_CAS, 1, 0, lbuf + SEG - 8, 8), RMC_S_BAD_LBUF);
-	/* all of these were refused here */
+	/* all of these were rejected by the RGP */
 	CHECK_EQ(testbed_stat(&s.w, 0, requests), 0);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 1000, lbuf, 1), RMC_S_OUT_OF_RANGE);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 999, lbuf, 2), RMC_S_OUT_OF_RANGE);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, RMC_OFFSET_MAX, lbuf, 64), RMC_S_OUT_OF_RANGE);
 	CHECK_EQ(app_run(&s.a, RMC_OP_WRITE, 1, 990, lbuf, 64), RMC_S_OUT_OF_RANGE);
-	/* not a packet of it begins anew at 0 */
+	/* no packet of it wraps to offset 0 */
 	memset(lbuf, 0x5b, 9000);
 	CHECK_EQ(app_run(&s.a, RMC_OP_WRITE, 1, RMC_OFFSET_MAX - 99, lbuf, 9000), RMC_S_OUT_OF_RANGE);
 	CHECK_EQ(seg[0], 0xa5);
@@ -123,7 +123,7 @@ static void test_statuses(const struct testbed_opts *o)
 	CHECK_EQ(app_run(&s.a, RMC_OP_FAA, 1, 0, lbuf, 8), RMC_S_READ_ONLY);
 	CHECK_EQ(app_run(&s.a, RMC_OP_CAS, 1, 0, lbuf, 8), RMC_S_READ_ONLY);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
-	/* what not all units know, or do no longer, is not there for any of them */
+	/* a segment that not all units have (yet, or any more) does not exist for requesters */
 	rmc_ct_hide(s.seg_mem);
 	for (i = 0; i < 960; i += 64)
 		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, i, lbuf, 64), RMC_S_BAD_CONTEXT);
@@ -140,7 +140,7 @@ static void test_statuses(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* Every WQ entry gets exactly one CQ entry, with queues far too small. */
+/* Every WQ entry gets exactly one CQ entry, with tiny queues. */
 static void test_scarcity(const struct testbed_opts *o)
 {
 	struct testbed_opts small = *o;
@@ -171,7 +171,7 @@ static void test_scarcity(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* A QP blocked on credits does not hold up another. */
+/* A QP that waits for credits does not delay another. */
 static void test_two_qps(const struct testbed_opts *o)
 {
 	struct testbed_opts three = *o;
@@ -206,10 +206,10 @@ static void store_word(void)
 	WRITE_ONCE(*(u64 *)seg, ++stored);
 }
 
-/* Visits that a read needs at most behind a queue of reads of a restless line */
+/* Visits that a read needs at most, behind a queue of reads of a line that keeps changing */
 #define RESTLESS_VISITS	64
 
-/* Keep a queue full of reads of the first line. Returns how many ended, all busy. */
+/* Keep a queue full of reads of the first line. Returns how many ended, all of them busy. */
 static u32 read_restless(struct app *a)
 {
 	static const struct { u32 offset, len; } reads[] = { { 0, 64 }, { 4, 12 }, { 0, 4096 } };
@@ -227,9 +227,9 @@ static u32 read_restless(struct app *a)
 }
 
 /*
- * An owner that stores faster than we read twice, as on a sibling hyperthread: who reads
- * that line has a status for that, nobody sees a mix, and the other contexts of the same node wait
- * for no more than some tries.
+ * An owner stores faster than the RRPP can read a line twice, as on a sibling hyperthread. A
+ * reader of that line gets a status, never a torn line. Other contexts of the same node wait
+ * only for some tries.
  */
 static void test_restless_line(const struct testbed_opts *o)
 {
@@ -273,9 +273,9 @@ static void test_restless_line(const struct testbed_opts *o)
 			testbed_pass(&s.w, RMC_AGAIN_MS + 1);
 	}
 	CHECK(busy > 40);
-	/* at each RRPP the first one has its tries, those behind it one each */
+	/* at each RRPP the first one gets all its tries, those behind it one each */
 	CHECK(slow <= 2 * max(o->rrpps, 1U));
-	/* an aligned word never stands in two states */
+	/* an aligned word is never torn */
 	before = stored;
 	if (k == 40)
 		CHECK_EQ(app_run(&b, RMC_OP_READ, 1, 0, lbuf + 8192, 64), RMC_S_OK);
@@ -299,7 +299,7 @@ static void test_restless_line(const struct testbed_opts *o)
 	free(mine);
 }
 
-/* One that stands still after some tries is read, and the request is not given up. */
+/* A line that is stable after some tries is read, and the request does not fail. */
 static void test_patience(const struct testbed_opts *o)
 {
 	u32 slot, status, tries;
@@ -312,7 +312,7 @@ static void test_patience(const struct testbed_opts *o)
 		rmc_between_passes = store_word;
 		stored = 0;
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 128);
-		/* at both ends one worker tries once more, before it makes packets */
+		/* on the local path the worker tries once more, before it sends packets */
 		while (stored < tries * RMC_LINE_LOOKS) {
 			testbed_visit(&s.w);
 			CHECK(!app_poll(&s.a, &slot, &status) || tries == RMC_AGAIN_TRIES);
@@ -329,7 +329,7 @@ static void test_patience(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* Without memory for its record a transfer ends, too, and what is behind it does not wait. */
+/* A transfer ends even without memory for its record, and requests behind it do not wait. */
 static void test_no_memory(const struct testbed_opts *o)
 {
 	struct setup s;
@@ -347,7 +347,7 @@ static void test_no_memory(const struct testbed_opts *o)
 	testbed_visit(&s.w);
 	CHECK_EQ(app_run(&b, RMC_OP_READ, 1, 0, lbuf + 2 * LONG, 64), RMC_S_OK);
 	CHECK_EQ(app_wait(&s.a), RMC_S_BUSY);
-	/* less often than it is tried */
+	/* fewer failures than tries */
 	testbed_pass(&s.w, RMC_AGAIN_MS + 1);
 	rmc_no_memory = RMC_AGAIN_TRIES - 1;
 	CHECK_EQ(app_run(&s.a, RMC_OP_SABRE, 1, 0, lbuf, LONG), RMC_S_OK);
@@ -359,7 +359,7 @@ static void test_no_memory(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* A lost reply: time-out, and the late reply touches nothing. */
+/* A lost reply: time-out, and the late reply changes nothing. */
 static void test_timeout(const struct testbed_opts *o)
 {
 	struct testbed_opts k = *o;
@@ -378,7 +378,7 @@ static void test_timeout(const struct testbed_opts *o)
 		testbed_tick(&s.w, RMC_TIMEOUT_MS / 16 + 1);
 	CHECK_EQ(app_wait(&s.a), RMC_S_TIMEOUT);
 	CHECK_EQ(testbed_in_flight(&s.w, 0), 0);
-	/* we are paused for an hour: what is in flight is not late because of it */
+	/* we are paused for an hour: operations in flight do not time out because of it */
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf + 64, 64);
 	testbed_visit(&s.w);
 	testbed_tick(&s.w, 3600 * 1000);
@@ -418,7 +418,7 @@ static void test_teardown(const struct testbed_opts *o)
 	for (i = 0; i < 300; i++)
 		testbed_visit(&s.w);
 	CHECK(testbed_in_flight(&s.w, 0) > 0);
-	/* what a process's death does: QP first, then its buffers */
+	/* as when a process dies: QP first, then its buffers */
 	app_fini(&b);
 	gone.lbuf = s.buf_mem;
 	CHECK_EQ(rmc_bufs_del(&s.a.bufs, s.buf_mem), 0);
@@ -532,7 +532,7 @@ static u32 pending(const struct rmc_ni_worker *w, enum rmc_lane lane)
 	return n;
 }
 
-/* I-10: what is polled does not grow with idle nodes and QPs. */
+/* I-10: the cost of a visit does not grow with idle nodes and QPs. */
 static void test_idle_costs_nothing(const struct testbed_opts *o)
 {
 	struct testbed_opts many = *o;
@@ -544,11 +544,11 @@ static void test_idle_costs_nothing(const struct testbed_opts *o)
 	many.nodes = 128;
 	many.one_kernel = true;
 	setup(&s, &many);
-	/* by way of one ring: a line where there are units */
+	/* through one ring: a line if there are several units */
 	len = rmc_fabric_multi_unit(s.w.fabric) ? 64 : LONG;
 	for (i = 0; i < 127; i++)
 		app_init(&idle[i], &s.w, i + 1, 3, 16);
-	/* everybody talks once, then falls silent */
+	/* each node sends once, then falls silent */
 	for (i = 0; i < 127; i++) {
 		rmc_bufs_add(&idle[i].bufs, s.buf_mem);
 		CHECK_EQ(app_run(&idle[i], RMC_OP_READ, 1, 0, lbuf, len), RMC_S_OK);
@@ -560,14 +560,14 @@ static void test_idle_costs_nothing(const struct testbed_opts *o)
 	CHECK_EQ(req->hot[0] == &s.a.qp, 1);
 	CHECK_EQ(pending(s.a.qp.node->req_worker, RMC_LANE_REP), 1);
 	CHECK_EQ(pending(s.w.node[1]->srv_worker, RMC_LANE_REQ), 1);
-	/* and a silent one that speaks again is heard within a round */
+	/* a silent QP that posts again is polled within a round */
 	CHECK_EQ(app_run(&idle[126], RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	for (i = 0; i < 127; i++)
 		app_fini(&idle[i]);
 	setup_free(&s);
 }
 
-/* Nothing larger than a line is atomic, nothing is ordered: both can be seen. */
+/* Nothing larger than a line is atomic, and no order is kept: both can be observed. */
 static void test_no_more_is_promised(const struct testbed_opts *o)
 {
 	struct testbed_opts k = *o;
@@ -611,13 +611,13 @@ static void test_no_more_is_promised(const struct testbed_opts *o)
 
 static u32 early;
 
-/* Who has the event of a write with a notification finds what was written. */
+/* After the event of a write with a notification the data is there. */
 static void check_data_at_event(void)
 {
 	early += !!memcmp(seg + 100, lbuf, 9000);
 }
 
-/* Arming: one event, at once when it is late; notifications come behind the data. */
+/* Arming: one event, at once if late; notifications follow the data. */
 static void test_events(const struct testbed_opts *o)
 {
 	u32 before = testbed_events;
@@ -686,7 +686,7 @@ static void test_bufs(void)
 	CHECK(!rmc_bufs_find(&b, m[5].base, 1));
 	m[RMC_MAX_BUFFERS].base = m[6].base + 0x7f;
 	CHECK_EQ(rmc_bufs_add(&b, &m[RMC_MAX_BUFFERS]), -EEXIST);
-	/* unmapped, and another one is mapped there before it is forgotten */
+	/* unmapped, and another one is mapped there before it is uninstalled */
 	m[6].length = 0;
 	CHECK(!rmc_bufs_find(&b, m[6].base, 1));
 	m[5].base = m[6].base;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whose work is done by whom: what one worker does without packets, when it sleeps, and
- * who works for it meanwhile. Stepped one visit at a time with a virtual clock.
+ * Which thread does a worker's work: the local path, parking, and inline polls meanwhile.
+ * Stepped one visit at a time with a virtual clock.
  */
 #include <sched.h>
 #include "setup.h"
@@ -15,7 +15,7 @@ static void setup(struct setup *s, const struct testbed_opts *o)
 	setup_make(s, o, 16);
 }
 
-/* The application's way to node 1, after a first read over it. Returns whether rings are spared. */
+/* The path of the application to node 1, after a first read. Returns true for the local path. */
 static bool way(struct setup *s, struct rmc_node **server, struct rmc_out **out)
 {
 	*server = testbed_unit(&s->w, rmc_home(s->w.fabric, 1, 0));
@@ -24,7 +24,7 @@ static bool way(struct setup *s, struct rmc_node **server, struct rmc_out **out)
 	return (*out)->self && !rmc_fabric_multi_unit(s->w.fabric);
 }
 
-/* Nothing goes over a ring that need not, in nobody's way, and all of it is counted. */
+/* The local path is taken where possible, delays no other operation, and is counted. */
 static void test_direct(const struct testbed_opts *o)
 {
 	struct rmc_stats *a, *b, before;
@@ -56,7 +56,7 @@ static void test_direct(const struct testbed_opts *o)
 	CHECK_EQ(b->served - before.served, 5);
 	CHECK_EQ(b->served_bytes - before.served_bytes, 320);
 
-	/* what is behind packets does not overtake them, and goes before those behind it */
+	/* local operations do not overtake packets, and are not overtaken by them */
 	for (i = 0; i < 3; i++) {
 		u32 line = i ? 64 : 0;
 
@@ -85,7 +85,7 @@ static void test_direct(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* Reads, writes and SABRes of a few packets go without, whatever else has them. */
+/* Reads, writes and SABRes of a few packets take the local path. */
 static void test_few(const struct testbed_opts *o)
 {
 	static const u32 skips[] = { 0, 1, 64, 100 };
@@ -130,7 +130,7 @@ static void test_few(const struct testbed_opts *o)
 		if (direct)
 			CHECK_EQ(out->req.pos - pos, len <= room ? 0 : packets);
 	}
-	/* its notification is behind all of it, and an object is of one moment */
+	/* the notification follows all of the write, and an object is a snapshot */
 	pos = out->req.pos;
 	CHECK_EQ(app_run(&s.a, RMC_OP_WRITE_NOTIFY, 1, 0, lbuf, 2 * o->mtu), RMC_S_OK);
 	CHECK_EQ(s.seg_mem->notified.count, 1);
@@ -138,7 +138,7 @@ static void test_few(const struct testbed_opts *o)
 	*(u64 *)seg = 2;
 	CHECK_EQ(app_run(&s.a, RMC_OP_SABRE, 1, 0, lbuf, 2 * o->mtu), RMC_S_OK);
 	CHECK(!memcmp(lbuf, seg, 2 * o->mtu));
-	/* that one went in packets, the object did not; nor does it with a version that is odd */
+	/* the write took packets, the object did not; nor does it with an odd version */
 	if (direct)
 		CHECK_EQ(out->req.pos - pos, 2);
 	*(u64 *)seg = 3;
@@ -146,7 +146,7 @@ static void test_few(const struct testbed_opts *o)
 	before.serve_errors = server->stats.serve_errors;
 	memset(lbuf, 0x11, 2 * o->mtu);
 	CHECK_EQ(app_run(&s.a, RMC_OP_SABRE, 1, 0, lbuf, 2 * o->mtu), RMC_S_SABRE_LOCKED);
-	/* which is counted, and leaves the buffer as it was */
+	/* it is counted, and does not change the buffer */
 	CHECK_EQ(s.a.qp.node->stats.errors - before.errors, 1);
 	if (direct)
 		CHECK(server->stats.serve_errors > before.serve_errors);
@@ -154,7 +154,7 @@ static void test_few(const struct testbed_opts *o)
 		CHECK_EQ(lbuf[i], 0x11);
 	CHECK_EQ(s.seg_mem->notified.count, 1);
 
-	/* a poll of a WQ does not take more than others can wait for */
+	/* one poll of a WQ is bounded, for the sake of other queue pairs */
 	for (i = 0; i < 16; i++)
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, min(most, 16384U));
 	app_take(&s.a);
@@ -171,11 +171,11 @@ static u8 *restless;
 
 static void store_word(void)
 {
-	/* always another value, whichever workers' threads do so at once */
+	/* always another value, also with several workers' threads at once */
 	__atomic_add_fetch((u64 *)restless, 1, __ATOMIC_RELAXED);
 }
 
-/* What cannot be read now takes packets: it is tried some times, and others go on. */
+/* A line that cannot be read now takes packets: some tries, and other reads complete. */
 static void test_restless(const struct testbed_opts *o)
 {
 	struct rmc_node *server;
@@ -188,7 +188,7 @@ static void test_restless(const struct testbed_opts *o)
 	setup(&s, o);
 	direct = way(&s, &server, &out);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 64, lbuf, 64), RMC_S_OK);
-	/* the nodes know each other: nothing but the line is in the way */
+	/* channels are open: only the line is in the way */
 	restless = seg;
 	rmc_between_passes = store_word;
 	app_post(&s.a, RMC_OP_READ, 1, 64, lbuf, 64);
@@ -205,7 +205,7 @@ static void test_restless(const struct testbed_opts *o)
 	rmc_between_passes = NULL;
 	CHECK(!memcmp(lbuf, seg + 64, 64) && !memcmp(lbuf + 128, seg + 64, 64));
 
-	/* what is behind it and takes packets in any case is not done in its place */
+	/* an operation behind it that needs packets does not overtake it */
 	testbed_pass(&s.w, RMC_AGAIN_MS + 1);
 	rmc_between_passes = store_word;
 	memset(lbuf, 0x77, LONG);
@@ -222,7 +222,7 @@ static void test_restless(const struct testbed_opts *o)
 	CHECK(!memcmp(lbuf, seg + 4096, LONG));
 	rmc_between_passes = NULL;
 
-	/* in the second of what would be packets; the first is read once more */
+	/* a line in its second packet; the first one is read again */
 	fill(seg, SEG, 3);
 	restless = seg + o->mtu;
 	for (i = 0; i < 2; i++) {
@@ -236,7 +236,7 @@ static void test_restless(const struct testbed_opts *o)
 		if (i)
 			rmc_between_passes = NULL;
 		CHECK_EQ(app_wait(&s.a), i ? RMC_S_OK : RMC_S_BUSY);
-		/* many polls are charged, also where there were packets in the end */
+		/* repeated polls are charged, even if packets follow */
 		if (direct)
 			CHECK(s.a.qp.tenant->work - work >= (2ULL - i) * RMC_TENANT_BUSY);
 	}
@@ -245,7 +245,7 @@ static void test_restless(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* Threads: reads of one context, behind a queue full of another's of a restless line */
+/* Threads: reads of one context, behind another's queue full of reads of a changing line */
 #define CROWD_READS	100
 #define CROWD_SECONDS	2
 
@@ -257,7 +257,7 @@ static void test_restless_crowd(const struct testbed_opts *o)
 	u64 since;
 	struct app b;
 
-	/* the time is checked, which a link's system calls take most of */
+	/* the time is checked, and a link's system calls would take most of it */
 	one.one_kernel = true;
 	setup(&s, &one);
 	seg_set(&s.w, 1, CTX + 1, s.seg_mem);
@@ -267,7 +267,7 @@ static void test_restless_crowd(const struct testbed_opts *o)
 	restless = seg;
 	rmc_between_passes = store_word;
 	testbed_start(&s.w, NULL, false);
-	/* until one of the others has ended, too: on a busy machine that may take more reads */
+	/* until one of the others has ended, too; on a busy machine that may take more reads */
 	while (done < CROWD_READS || (!busy && done < 1000 * CROWD_READS)) {
 		app_post(&b, RMC_OP_READ, 1, 4096, lbuf + 4096, 64);
 		since = rmc_os_now_ns();
@@ -318,7 +318,7 @@ static void test_parking(const struct testbed_opts *o)
 	req = rmc_qp_worker(&s.a.qp);
 	rmc_ni_unpark(req);
 	CHECK_EQ(s.a.flags->need_wakeup, 0);
-	/* what was posted before the last poll prevents sleeping */
+	/* an entry that was posted before the last poll prevents parking */
 	CHECK(!rmc_ni_park(req));
 	CHECK_EQ(s.a.flags->need_wakeup, 0);
 	/* each wakes the next: frontend, RGP, RRPP */
@@ -335,7 +335,7 @@ static void test_parking(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* All workers asleep, as their threads leave them */
+/* Park all workers and disown them, as their threads do */
 static void put_to_sleep(struct setup *s)
 {
 	u32 i, k;
@@ -367,25 +367,25 @@ static void test_helping(const struct testbed_opts *o)
 	testbed_now_ns = TESTBED_START_NS;
 	put_to_sleep(&s);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
-	/* one at a time */
+	/* one owner at a time */
 	CHECK(rmc_ni_try_own(w));
 	CHECK(!rmc_ni_try_own(w));
 	CHECK_EQ(rmc_ni_poll_inline(w, testbed_now_ns, 1000), alone);
 	CHECK(READ_ONCE(w->parked));
 	CHECK_EQ(s.a.flags->need_wakeup, 1);
 	CHECK_EQ(w->helps, 1);
-	/* what the helper does itself wakes nobody but who has to go on */
+	/* what the inline poll publishes wakes only other workers */
 	CHECK_EQ(ww->kick, 0);
 	if (alone) {
 		CHECK(app_poll(&s.a, &slot, &status));
 		CHECK_EQ(status, RMC_S_OK);
-		/* as if it had never been awake: what comes now rings and wakes it */
+		/* the worker is parked as before: a new doorbell wakes it */
 		CHECK(rmc_ni_may_park(w));
 		rmc_ni_disown(w);
 		rmc_doorbell_ring(home->fabric, home->ep, RMC_LANE_REQ, s.a.qp.node->ep, false);
 		CHECK_EQ(ww->kick, 1);
 		CHECK(rmc_ni_try_own(w));
-		/* a doorbell without a request is cleared; one helps too often */
+		/* a doorbell without a request is cleared; inline polls are too frequent */
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 		CHECK(!rmc_ni_poll_inline(w, testbed_now_ns + 999, 1000));
 		CHECK(app_poll(&s.a, &slot, &status));
@@ -403,7 +403,7 @@ static void test_helping(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* Not preempted, one does not work for many: the thread has to wake. */
+/* An inline poll is not preempted: with many queue pairs the thread must wake. */
 static void test_too_much_help(const struct testbed_opts *o)
 {
 	struct app more[RMC_INLINE_QPS];
