@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A stub requester: the test puts any requests into the shared rings, and polls for
- * replies when it likes. The node that serves it is real.
+ * A stub requester: the test puts requests with any values into the shared rings, and polls for
+ * replies at any time. The node that serves it is real.
  *
- *	the test, as a node that stands still <== rings ==> RRPP, ATT of a node
+ *	the test, as a frozen node <== rings ==> RRPP, ATT of a node
  */
 #ifndef CLIENT_H
 #define CLIENT_H
@@ -54,7 +54,7 @@ static inline bool client_reply(struct client *c, struct rmc_rep *r)
 	return true;
 }
 
-/* Was its doorbell rung since the last time? A requester that sleeps sees nothing else. */
+/* True if its doorbell was rung since the last call. A requester that sleeps polls nothing else. */
 static inline bool client_called(struct client *c)
 {
 	u64 *word = rmc_doorbell_word(&c->w->fabric[0], c->ep, RMC_LANE_REP, c->to);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What tests with filters begin with; time-outs are reached with the virtual clock. */
+/* Set-up of tests with filters; the virtual clock makes operations time out. */
 #ifndef FILTERED_H
 #define FILTERED_H
 
 #include "setup.h"
 
-/* All nodes but the first have the segment; filters are at work. */
+/* All nodes but the first have the segment; filters are active. */
 static inline void setup(struct setup *s, const struct testbed_opts *o)
 {
 	u32 i;
@@ -24,7 +24,7 @@ static inline void teardown(struct setup *s)
 	setup_free(s);
 }
 
-/* One CQ entry, stepping the clock as well, 1 ms per poll at most */
+/* Wait for a CQ entry, for up to @ms milliseconds of the virtual clock */
 static inline int wait_ms(struct setup *s, u32 ms)
 {
 	u32 slot, status, i, k;
@@ -57,7 +57,7 @@ static inline void check_quiet(struct setup *s)
 	CHECK(!app_poll(&s->a, &slot, &status));
 	CHECK_EQ(testbed_in_flight(&s->w, 0), 0);
 	CHECK(testbed_credits_home(&s->w, 0, 1));
-	/* else each tick looks for what has to go on */
+	/* otherwise each tick searches the ITT for restarted operations */
 	for (i = 0; i < s->w.opts.units; i++)
 		CHECK_EQ(s->w.node[0]->unit[i]->itt.restarts, 0);
 }
@@ -82,7 +82,7 @@ static inline void stop_node(struct setup *s, u32 nid, bool stop)
 	}
 }
 
-/* Free entries of the ITT, and those in the queue of the quarantined. */
+/* Number of free ITT entries, and of those in the quarantine queue. */
 static inline u32 itt_free(struct setup *s, u32 *quarantined)
 {
 	struct rmc_itt *itt = &s->w.node[0]->itt;

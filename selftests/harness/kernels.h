@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Nodes of several kernels, whose entries in the shared tables the test writes itself. */
+/* Nodes of several kernels; the test itself writes their entries in the shared tables. */
 #ifndef KERNELS_H
 #define KERNELS_H
 

@@ -17,8 +17,8 @@ struct matrix_test {
 };
 
 /*
- * What RMC_TESTBED says; what it does not name stays as it is in @o. Return: false when
- * it is not set.
+ * Read RMC_TESTBED; options that it does not name stay as in @o. Return: false if it is
+ * not set.
  */
 static inline bool matrix_asked(struct testbed_opts *o)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A party that writes what it likes into memory it shares with RMCs. Some of it is
- * noise; most looks like what is there already, because noise is refused too early to
- * find much: descriptors of the lap that is awaited, copies of those that were there,
- * with one field wrong, offsets and lengths just beyond what is allowed.
+ * A hostile party that writes into memory that it shares with RMCs. Some of it is
+ * noise. Most resembles valid contents, because noise is rejected too early to find
+ * many faults: descriptors of the expected lap, copies of earlier ones with one
+ * invalid field, offsets and lengths just beyond the limits.
  *
- * Used on the fabric of a process (hostile.c) and on the file behind a cluster that
- * runs (../cluster/scribble.c).
+ * Used on the fabric of a process (hostile.c) and on the file of a running cluster
+ * (../cluster/scribble.c).
  */
 #ifndef SCRIBBLE_H
 #define SCRIBBLE_H
@@ -15,10 +15,10 @@
 #include "kmod/fabric/fabric.h"
 
 /**
- * struct scribble - who scribbles
+ * struct scribble - a writer
  * @f: the fabric's numbers, tables and channels
  * @rng: state of the generator, not 0
- * @spare_ctx: no request is made up for this context; -1: for all
+ * @spare_ctx: context for which no requests are made up; -1: none
  */
 struct scribble {
 	struct rmc_fabric *f;
@@ -39,7 +39,7 @@ static inline u32 scribble_below(struct scribble *s, u32 n)
 	return (u32)(scribble_random(s) >> 33) % n;
 }
 
-/* Offset and length as they come, or as they must not be */
+/* Offset and length, valid or not */
 static inline u64 scribble_word1(struct scribble *s)
 {
 	static const u32 lengths[] = { 0, 1, 8, 16, 63, 64, 65, 200, 4096, 4097, 0x8000, 0xffff };
@@ -61,7 +61,7 @@ static inline u64 scribble_word1(struct scribble *s)
 	return length << 48 | scribble_random(s) % 256 << 40 | (offset & RMC_OFFSET_MAX);
 }
 
-/* Somewhere near where the ring has got to: the slot before laps change */
+/* A slot near the ring's position: the one before the lap changes */
 static inline u32 scribble_newest(struct scribble *s, const struct rmc_desc *desc, u32 slots)
 {
 	u32 at = scribble_below(s, slots), i;
@@ -81,7 +81,7 @@ static inline void scribble_put(struct scribble *s, struct rmc_desc *d, enum rmc
 	smp_store_release(&d->word0, word0);
 }
 
-/* One field of a descriptor is another's */
+/* Change one field of a descriptor */
 static inline void scribble_field(struct scribble *s, u64 *word0, u64 *word1)
 {
 	static const u64 masks[] = { 0xffff, 0xffff0000, 0xffULL << 32, 0xffULL << 40, 0xffULL << 48 };
@@ -97,13 +97,13 @@ static inline void scribble_field(struct scribble *s, u64 *word0, u64 *word1)
 	default:
 		mask = masks[scribble_below(s, ARRAY_SIZE(masks))];
 		*word0 = (*word0 & ~mask) | (scribble_random(s) & mask);
-		/* operations there are, now and then */
+		/* opcodes that may exist */
 		if (mask == 0xffULL << 48)
 			*word0 &= ~(0x78ULL << 48);
 	}
 }
 
-/* A reply to what was asked lately, as its destination would say it */
+/* A reply to a recent request, as its destination would send it */
 static inline void scribble_answer(struct scribble *s, const struct rmc_desc *asked, u32 slots,
 				   struct rmc_desc *d)
 {
@@ -132,18 +132,18 @@ static inline void scribble_ring(struct scribble *s, void *mem, enum rmc_lane la
 		for (i = 0; i < 8; i++)
 			WRITE_ONCE(((u64 *)pay)[scribble_below(s, lines * 8)], scribble_random(s));
 		return;
-	case 2:	/* nothing ever was there */
+	case 2:	/* empty slots */
 		for (i = scribble_below(s, 4); i < 4; i++)
 			scribble_put(s, &desc[(at + i) % slots], lane, 0, 0);
 		return;
-	case 3:	/* one that is there, changed */
+	case 3:	/* an existing one, changed */
 		d.word0 = READ_ONCE(desc[at].word0);
 		d.word1 = READ_ONCE(desc[at].word1);
 		scribble_field(s, &d.word0, &d.word1);
 		scribble_put(s, &desc[at], lane, d.word0, d.word1);
 		return;
 	}
-	/* some more, as if they came next */
+	/* further ones, as if they were the next */
 	n = 1 + scribble_below(s, scribble_below(s, 8) ? 12 : slots);
 	for (i = 1; i <= n; i++) {
 		u32 from = (at + slots - scribble_below(s, 16)) % slots;
@@ -165,12 +165,12 @@ static inline void scribble_ring(struct scribble *s, void *mem, enum rmc_lane la
 }
 
 /**
- * scribble_pair() - what two nodes share, and nobody else uses
- * @s: who scribbles
+ * scribble_pair() - write into memory that only two nodes use
+ * @s: writer
  * @a: node
- * @b: the other
+ * @b: the other node
  *
- * Rings, doorbell bits, and which epochs each says it works with: of all their units.
+ * Rings, doorbell bits and acknowledged epochs, of all their units.
  */
 static inline void scribble_pair(struct scribble *s, u32 a, u32 b)
 {
@@ -186,7 +186,7 @@ static inline void scribble_pair(struct scribble *s, u32 a, u32 b)
 	b = rmc_endpoint(s->f, b) + scribble_below(s, rmc_fabric_units(s->f));
 	mem = s->f->ops->channel(s->f, a, b);
 	scribble_ring(s, mem + lane * rmc_ring_bytes(s->f->ring_order, s->f->pay_order), lane, mem);
-	/* or nobody polls */
+	/* ring a doorbell, or the ring is not polled */
 	lane = lane == RMC_LANE_REQ ? RMC_LANE_REP : RMC_LANE_REQ;
 	bell = rmc_doorbell_word(s->f, b, RMC_LANE_REQ, a);
 	bit = 1ULL << (a % 64);
@@ -203,8 +203,8 @@ static inline void scribble_pair(struct scribble *s, u32 a, u32 b)
 }
 
 /**
- * scribble_tables() - states, epochs, heartbeats, doorbells and acknowledgements of all
- * @s: who scribbles
+ * scribble_tables() - write states, epochs, heartbeats, doorbells and acknowledgements of all
+ * @s: writer
  */
 static inline void scribble_tables(struct scribble *s)
 {

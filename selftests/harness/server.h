@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A stub server: the test takes requests from the shared rings, and answers what and when it
- * likes. Node 0 is real.
+ * A stub server: the test takes requests from the shared rings, and sends any reply at any
+ * time. Node 0 is real.
  *
  *	application --> RGP, RCP of node 0 <== rings ==> the test, as node 1 or 2
  */
@@ -11,7 +11,7 @@
 #include "setup.h"
 #include "kmod/core/pipeline.h"
 
-#define DATA	0xee		/* payload of what is made up */
+#define DATA	0xee		/* payload of made-up replies */
 
 /* The server's ends of the channel from node 0 */
 struct server {
@@ -30,7 +30,7 @@ static inline struct rmc_out *out_to(struct setup *s, u32 nid)
 	return s->w.node[0]->out[nid];
 }
 
-/* Node 0 is real; no other one runs. */
+/* Node 0 is real; the others are frozen. */
 static inline void setup(struct setup *s, const struct testbed_opts *o)
 {
 	struct testbed_opts k = *o;
@@ -47,8 +47,8 @@ static inline void setup(struct setup *s, const struct testbed_opts *o)
 }
 
 /*
- * As endpoint @ep of its node, for unit 0 of node 0. After the first operation was posted:
- * only then there is a channel.
+ * Serve unit 0 of node 0 as endpoint @ep. Call after the first operation was posted, which
+ * opens the channel.
  */
 static inline void serve_at(struct server *v, struct setup *s, u32 ep)
 {
@@ -65,7 +65,7 @@ static inline void serve_at(struct server *v, struct setup *s, u32 ep)
 	rmc_ring_begin(&v->rep, s->w.node[0]->epoch, peer);
 }
 
-/* As a node of one unit */
+/* Serve as a node of one unit */
 static inline void serve_as(struct server *v, struct setup *s, u32 nid)
 {
 	serve_at(v, s, rmc_endpoint(fabric(s), nid));
@@ -91,7 +91,7 @@ static inline u32 take_all(struct server *v)
 	return n;
 }
 
-/* Any reply, with the lines it says it has */
+/* Send any reply, with the lines that it claims */
 static inline void put(struct server *v, u64 word0, u64 word1)
 {
 	u16 flags = rmc_op_flags(word0 >> 48);
@@ -104,13 +104,13 @@ static inline void put(struct server *v, u64 word0, u64 word1)
 	rmc_os_or64(rmc_doorbell_word(&v->w->fabric[0], 0, RMC_LANE_REP, v->ep), 1ULL << v->ep);
 }
 
-/* Reply to a request: @at and @len as the server likes them */
+/* Reply to a request, with any @at and @len */
 static inline void answer(struct server *v, const struct rmc_desc *d, u64 at, u32 len, u8 status)
 {
 	put(v, rmc_rep_echo(d->word0, status), rmc_req_word1(at, len, false));
 }
 
-/* What it asked for */
+/* The correct reply */
 static inline void answer_well(struct server *v, const struct rmc_desc *d)
 {
 	put(v, rmc_rep_echo(d->word0, RMC_S_OK), d->word1);
@@ -125,7 +125,7 @@ static inline void visit_workers(struct setup *s)
 		testbed_visit(&s->w);
 }
 
-/* No credit and no line more than there are, and none held that was not */
+/* No more credits, lines and holds than exist */
 static inline void check_bounds(struct setup *s)
 {
 	struct rmc_out *out = out_to(s, 1);
@@ -147,7 +147,7 @@ static inline bool untouched(const u8 *p, u32 n)
 	return !n;
 }
 
-/* Free and quarantined entries of node 0's ITT, which are all there are when nothing is in flight */
+/* Number of free and of quarantined ITT entries of node 0; all of them if nothing is in flight */
 static inline u32 itt_free(struct setup *s, u32 *quarantined)
 {
 	struct rmc_itt *itt = &s->w.node[0]->itt;
@@ -170,7 +170,7 @@ static inline int status_of(struct setup *s)
 	return app_poll(&s->a, &slot, &status) ? (int)status : -1;
 }
 
-/* Time-outs of everything in flight */
+/* Let all operations in flight time out */
 static inline void time_out(struct setup *s)
 {
 	u32 i;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What most unit tests begin with: an application on node 0, a segment on node 1. In the
- * program, setup() says what it wants otherwise.
+ * Set-up of most unit tests: an application on node 0, a segment on node 1. setup() of the
+ * program changes it if needed.
  */
 #ifndef SETUP_H
 #define SETUP_H
@@ -11,7 +11,7 @@
 #define CTX	3
 #define SEG	(64 * 1024)
 #define PAGE	4096
-/* Bytes that take packets with any of the testbeds' MTUs: more than go without, see direct.h */
+/* Bytes of an operation that takes packets with the MTUs of all testbeds, see local.h */
 #define LONG	(20 * 1024)
 
 struct setup {
@@ -41,7 +41,7 @@ static inline u8 *setup_memory(int byte)
 	return p + PAGE;
 }
 
-/* Pages before and behind are as they were. */
+/* The pages before and behind have not changed. */
 static inline bool setup_guards_intact(void)
 {
 	int i;
@@ -53,7 +53,7 @@ static inline bool setup_guards_intact(void)
 	return true;
 }
 
-/* With so many entries in the queue pair */
+/* @entries: of the queue pair */
 static inline void setup_make(struct setup *s, const struct testbed_opts *o, u32 entries)
 {
 	seg = setup_memory(SEG_FILL);

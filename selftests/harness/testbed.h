@@ -29,7 +29,7 @@ struct testbed_opts {
 	u32 max_entries;
 	bool kernels;		/* one kernel per node */
 	bool links;		/* and they share no memory, see packets.h */
-	bool one_kernel;	/* what is tested is its workers or doorbells: links have no say */
+	bool one_kernel;	/* the test is of workers or doorbells: ignore links */
 	u32 att_entries;	/* default RMC_ATT_ENTRIES */
 };
 
@@ -86,8 +86,8 @@ extern void (*testbed_at_event)(void);	/* called for each of them */
 extern u64 testbed_now_ns;	/* virtual clock; 0: the real one */
 
 /*
- * Milliseconds have 32 bits, and come round in 49.7 days: in every test, just after it
- * began, both those of the clock and those that each node counts itself.
+ * Milliseconds have 32 bits, and wrap after 49.7 days. In each test they wrap just after
+ * its beginning, both those of the clock and those that each node counts itself.
  */
 #define TESTBED_START_MS	(-8U)
 #define TESTBED_START_NS	(TESTBED_START_MS * 1000000ULL)
@@ -95,13 +95,13 @@ extern u64 testbed_now_ns;	/* virtual clock; 0: the real one */
 void testbed_init(struct testbed *w, const struct testbed_opts *o);
 void testbed_fini(struct testbed *w);
 u32 testbed_visit(struct testbed *w);		/* one visit of each worker */
-void testbed_settle(struct testbed *w);		/* until nothing is left to do */
+void testbed_settle(struct testbed *w);		/* until no work is left */
 void testbed_tick(struct testbed *w, u64 ms);	/* advance the virtual clock */
-void testbed_pass(struct testbed *w, u64 ms);	/* the same in steps that nobody takes for a pause */
+void testbed_pass(struct testbed *w, u64 ms);	/* the same in steps too small for a pause */
 void testbed_restart(struct testbed *w, u32 nid);	/* a kernel dies and boots again */
 void testbed_start(struct testbed *w, const int *cpus, bool park);
 void testbed_stop(struct testbed *w);
-/* an application that found its worker parked; woken as well if it was helped so recently */
+/* an inline poll of a parked worker; it is woken as well after a recent one, see @often_ns */
 void testbed_help(struct rmc_ni_worker *ni, u64 often_ns);
 
 /* Memory as the core sees it. chunk_shift splits it, 63 does not. */
@@ -110,7 +110,7 @@ void mem_free(struct rmc_mem *m);
 void mem_objects(struct rmc_mem *m, u32 mode, u32 header);
 void seg_set(struct testbed *w, u32 nid, u32 ctx_id, struct rmc_mem *m);
 
-/* Packets of a lane that come from a node to another; single-threaded only */
+/* Faults of a lane from one node to another; single-threaded only */
 void fault_set(struct testbed *w, u32 from, u32 to, enum rmc_lane lane,
 	       const struct rmc_fault *fault, u64 seed);
 void fault_clear(struct testbed *w, u32 from, u32 to, enum rmc_lane lane);
@@ -122,8 +122,8 @@ static inline struct rmc_node *testbed_unit(struct testbed *w, u32 ep)
 }
 
 u32 testbed_in_flight(struct testbed *w, u32 nid);	/* operations */
-u32 testbed_transfers(struct testbed *w, u32 nid);	/* announced ones that it serves */
-/* all of a pair's channels */
+u32 testbed_transfers(struct testbed *w, u32 nid);	/* transfers that it serves */
+/* true if all credits of a pair's channels are back */
 bool testbed_credits_home(struct testbed *w, u32 from, u32 to);
 
 /* Counter of a node: of all its units */
@@ -135,7 +135,7 @@ bool testbed_credits_home(struct testbed *w, u32 from, u32 to);
 		sum_ += (w)->node[nid]->unit[unit_]->stats.name;		\
 	sum_;									\
 })
-/* Applications of a node are dealt to its units */
+/* Applications of a node are distributed over its units */
 void app_init(struct app *a, struct testbed *w, u32 nid, u32 ctx_id, u32 entries);
 /* the same, of a tenant of its backend's worker */
 void app_init_of(struct app *a, struct testbed *w, u32 nid, u32 ctx_id, u32 entries,
@@ -145,7 +145,7 @@ void app_lost(struct app *a);	/* instead, when its kernel died */
 void app_post_raw(struct app *a, u64 word0, u64 word1);
 u32 app_post(struct app *a, u32 op, u32 nid, u64 offset, const void *lbuf, u32 len);
 bool app_poll(struct app *a, u32 *slot, u32 *status);
-void app_take(struct app *a);	/* its RGP polls once, nobody else does anything */
+void app_take(struct app *a);	/* its RGP polls once, no other stage runs */
 int app_run(struct app *a, u32 op, u32 nid, u64 offset, const void *lbuf, u32 len);
 int app_wait(struct app *a);
 
