@@ -89,7 +89,7 @@ static void test_paths(void)
 	CHECK_EQ(path.in, 4);
 	rmc_model_path(&torus, 0, 56, &path);
 	CHECK_EQ(path.out, 3);
-	/* the other node's packets leave by its lowest dimension, not by the port where ours come in */
+	/* the other node's packets leave by its lowest dimension, not by our port of arrival */
 	CHECK_EQ(path.back, 2);
 	rmc_model_path(&torus, 0, 9 + 64, &path);
 	CHECK_EQ(path.back, 1);

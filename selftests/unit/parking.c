@@ -18,14 +18,14 @@
  * struct sim - a worker's thread without work
  * @park: policy under test
  * @now: simulated time, ns
- * @busy: when it last had work, or asked
+ * @busy: when it last had work, or checked
  * @park_ns: as configured
- * @poll_ns: time between two polls of whether it may park
+ * @poll_ns: time between two checks of whether it may park
  * @others: CPUs that a park interrupts
- * @asked: times that somebody asked for these
+ * @asked: times that their number was read
  * @parks: parks
  * @interrupts: of these, those that interrupted other CPUs
- * @refused: parks that were put off
+ * @refused: parks that were refused
  * @delay: longest time without work until it parked
  */
 struct sim {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Further ranges of a segment: every operation in them, at both ends of each, with
- * packets and without; what is between them, and what crosses from one to another.
+ * Further ranges of a segment: every operation in them, at both ends of each, on the packet path
+ * and on the local path; accesses between ranges, and across two of them.
  */
 #include "setup.h"
 
@@ -86,7 +86,7 @@ static void both_ways(struct ranges *r)
 		CHECK_EQ(run(r, RMC_OP_FAA, r->start[i], 8), RMC_S_OK);
 		CHECK_EQ(*(u64 *)r->bytes[i], 42);
 	}
-	/* the first one is what it was */
+	/* the first range has not changed */
 	CHECK_EQ(run(r, RMC_OP_READ, 0, FIRST), RMC_S_OK);
 	CHECK_EQ(seg[FIRST], SEG_FILL);
 }
@@ -141,16 +141,16 @@ static void test_rights(const struct testbed_opts *o)
 	CHECK_EQ(run(&r, RMC_OP_READ, r.start[0], 8), RMC_S_OK);
 	CHECK_EQ(run(&r, RMC_OP_WRITE, r.start[1], 8), RMC_S_OK);
 	CHECK_EQ(r.bytes[0][0], SEG_FILL);
-	/* one that not all units know yet is not there */
+	/* a range that not all units have yet does not exist */
 	rmc_ct_hide(&r.view[1]);
 	CHECK_EQ(run(&r, RMC_OP_READ, r.start[1], 8), RMC_S_OUT_OF_RANGE);
-	/* without its segment there is none */
+	/* without its segment there is no range */
 	install(&r, NULL);
 	CHECK_EQ(run(&r, RMC_OP_READ, r.start[0], 8), RMC_S_OUT_OF_RANGE);
 	fini(&r);
 }
 
-/* Notifications behind a write are the segment's. */
+/* Notifications of writes count for the segment. */
 static void test_notified(const struct testbed_opts *o)
 {
 	struct ranges r;
@@ -162,7 +162,7 @@ static void test_notified(const struct testbed_opts *o)
 	fini(&r);
 }
 
-/* Objects are laid out as the segment says, and end with the range. */
+/* Objects have the segment's layout, and end with the range. */
 static void test_objects(const struct testbed_opts *o)
 {
 	struct ranges r;
@@ -187,7 +187,7 @@ static void test_objects(const struct testbed_opts *o)
 	fini(&r);
 }
 
-/* How one is made, and asked for under any number */
+/* How a range is made, and looked up by any context id */
 static void test_table(const struct testbed_opts *o)
 {
 	struct rmc_ct *ct = calloc(1, sizeof(*ct));
@@ -214,7 +214,7 @@ static void test_table(const struct testbed_opts *o)
 	free(ct);
 }
 
-/* There is no context behind the last one, whatever is behind the table of contexts. */
+/* There is no context after the last one, whatever memory follows the table. */
 static void test_no_context(const struct testbed_opts *o)
 {
 	static const u32 ids[] = { RMC_MAX_CONTEXTS, RMC_MAX_CONTEXTS + 1, 0xffff };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who formats a region that several kernels map, and whose node ids are whose, with
- * others at the shared words between any two of our steps (shim/kernel/stub.h):
+ * Formatting of a region that several kernels map, and claims of node ids, while other
+ * kernels change the shared words between any two of our steps (shim/kernel/stub.h):
  *
  *	state word   RAW ----- FORMATTING|place|nonce ----- READY|place
- *	              ^ attach()         |  ^ dead for 2 s: somebody else
+ *	              ^ attach()         |  ^ dead for 2 s: another kernel
  *	              |                  +--+
- *	              +--- others, in each sleep and before each exchange
+ *	              +--- other kernels, in each sleep and before each exchange
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 
 #define BYTES		(4 << 20)
 #define DEAD_MS		100
-#define TRIES		1000	/* in a row, without a sleep: it spins */
+#define TRIES		1000	/* consecutive ones without a sleep: the call spins */
 
 void (*stub_exchange)(void *word, bool after);
 void (*stub_sleep)(void);
@@ -25,7 +25,7 @@ bool stub_signal;
 unsigned long jiffies;
 u32 stub_sleeps;
 
-static char said[512];		/* the last message */
+static char said[512];		/* the last log message */
 static struct rmc_region region;
 static struct rmc_fabric fabric;
 static struct rmc_region_head *head;
@@ -67,7 +67,7 @@ void usleep_range(unsigned long least, unsigned long most)
 		stub_sleep();
 }
 
-/* A call that never sleeps again does not come back either. */
+/* Also returns if the call spins and never sleeps. */
 static int attach(struct rmc_region *r, struct rmc_fabric *f, const struct rmc_fabric_config *cfg)
 {
 	if (setjmp(spins))
@@ -75,7 +75,7 @@ static int attach(struct rmc_region *r, struct rmc_fabric *f, const struct rmc_f
 	return rmc_region_attach(r, f, cfg);
 }
 
-/* Somebody else who does the same, whom nobody is in the way of. */
+/* Another kernel that attaches, undisturbed. */
 static int other_attaches(const struct rmc_fabric_config *cfg)
 {
 	void (*exchange)(void *, bool) = stub_exchange;
@@ -92,7 +92,7 @@ static int other_attaches(const struct rmc_fabric_config *cfg)
 	return err;
 }
 
-/* The place whose numbers count, see region.h */
+/* The place whose numbers are valid, see region.h */
 static const struct rmc_region_head *numbers(void)
 {
 	return rmc_region_head(&(struct rmc_region){
@@ -138,7 +138,7 @@ static void test_format(void)
 	CHECK_EQ(fabric.nodes, 4);
 	CHECK_EQ(fabric.mtu, 512);
 	CHECK(!said[0]);
-	/* who comes second has other wishes */
+	/* the second one asks for other numbers */
 	r = (struct rmc_region){ .base = region.base, .bytes = BYTES };
 	CHECK_EQ(attach(&r, &f, &(struct rmc_fabric_config){ .nodes = 9, .units = 2, .rrpps = 1 }), 0);
 	CHECK_EQ(f.nodes, 4);
@@ -163,12 +163,12 @@ static void test_impossible(void)
 	cfg.pay_order = 1;
 	CHECK_EQ(attach(&region, &fabric, &cfg), -EINVAL);
 	CHECK_EQ(head->state, RMC_REGION_RAW);
-	/* the place stays where others before had theirs */
+	/* the place stays that of earlier formatters */
 	head->state = RMC_REGION_RAW | 2 << RMC_REGION_PLACE_SHIFT;
 	CHECK_EQ(attach(&region, &fabric, &cfg), -EINVAL);
 	CHECK_EQ(head->state, RMC_REGION_RAW | 2 << RMC_REGION_PLACE_SHIFT);
 	head->state = RMC_REGION_RAW;
-	/* the next who is more modest */
+	/* the next one asks for less */
 	CHECK_EQ(attach(&region, &fabric, &config), 0);
 	head->nodes = 40;
 	CHECK_EQ(attach(&region, &fabric, &config), -EPROTO);
@@ -178,7 +178,7 @@ static void test_impossible(void)
 	teardown("what cannot be is refused, and another may try");
 }
 
-/* A device that has no memory, or less than the first page: it is not looked at. */
+/* A device without memory, or with less than the first page, is not accessed. */
 static void test_no_memory(void)
 {
 	void *none = mmap(NULL, PAGE_SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -227,7 +227,7 @@ static void test_dead_formatter(void)
 
 static void formatter_is_replaced(void)
 {
-	/* dead is the one whom we found; another is quicker than we are */
+	/* the dead one is whom we found; another one is faster than we are */
 	if (jiffies == until)
 		head->state = RMC_REGION_FORMATTING | 78 << RMC_REGION_NONCE_SHIFT;
 }
@@ -253,7 +253,7 @@ static void dies_after_claim(void *word, bool after)
 		longjmp(dies, 1);
 }
 
-/* Somebody begins to format, and gets no further. */
+/* A formatter begins, and stops there. */
 static void formatter_begins(void)
 {
 	struct rmc_region r = { .base = region.base, .bytes = BYTES };
@@ -272,12 +272,12 @@ static void formatter_gives_up(void)
 
 	if (jiffies != until)
 		return;
-	/* its memory was too little, see format(); the next has the same place */
+	/* its memory was too small, see format(); the next one has the same place */
 	head->state = RMC_REGION_RAW | (head->state & place);
 	formatter_begins();
 }
 
-/* One gives up and another begins while we do not look: we watch somebody else then. */
+/* One formatter gives up and another begins between two polls: the wait starts again. */
 static void test_next_formatter(void)
 {
 	unsigned long start = jiffies;
@@ -291,7 +291,7 @@ static void test_next_formatter(void)
 	teardown("a formatter does not inherit the age of the one before");
 }
 
-/* We were away for seconds between the last word of the header and READY. */
+/* We were paused for seconds between the last word of the header and READY. */
 static void we_are_late(void *word, bool after)
 {
 	if (after || head->magic != RMC_REGION_MAGIC)
@@ -321,7 +321,7 @@ static u8 tables[64 * 1024];	/* as the successor's nodes left them */
 static size_t tables_bytes;
 
 /*
- * We were away for seconds before the first word that we write. All three nodes of the
+ * We were paused for seconds before the first word that we write. All three nodes of the
  * successor's fabric run by then.
  */
 static void we_are_late_at_once(void *word, bool after)
@@ -354,7 +354,7 @@ static void test_late_at_once(void)
 	CHECK_EQ(fabric.ring_order, 3);
 	CHECK_EQ(region.channels - PAGE_SIZE, tables_bytes);
 	CHECK(!memcmp(fabric.node, tables, tables_bytes));
-	/* nor are the header's numbers mixed ones for those who come later */
+	/* nor does a later one find a mixed header */
 	region.place = 0;
 	fabric = (struct rmc_fabric){ .dead_ms = DEAD_MS };
 	CHECK_EQ(attach(&region, &fabric, &config), 0);
@@ -363,7 +363,7 @@ static void test_late_at_once(void)
 	teardown("a formatter that was taken for dead changes nothing of its successor's");
 }
 
-/* What is not empty is no place for a fabric, and stays as it is. */
+/* Memory that is not empty is refused, and does not change. */
 static void test_not_empty(void)
 {
 	u8 *tables;
@@ -380,7 +380,7 @@ static void test_not_empty(void)
 	teardown("memory that is not zero is refused, not formatted");
 }
 
-/* Each formatter has a place of its own; when there is none left, that is reported. */
+/* Each formatter has its own place; if none is left, that is reported. */
 static void test_all_died(void)
 {
 	u32 i;
@@ -398,7 +398,7 @@ static void test_all_died(void)
 	teardown("no place of the header is used twice");
 }
 
-/* Free whenever it is read, somebody else's when it is to be taken. */
+/* Free whenever it is read, taken when it is to be claimed. */
 static void never_rests(void *word, bool after)
 {
 	*(u32 *)word = after ? RMC_REGION_RAW :
@@ -421,7 +421,7 @@ static void test_never_rests(void)
 	stub_sleep = signal_later;
 	CHECK_EQ(attach(&region, &fabric, &config), -EINTR);
 	CHECK_EQ(stub_sleeps, 50);
-	/* and as soon as it rests, it is ours */
+	/* and as soon as it is stable, we get it */
 	stub_signal = false;
 	stub_exchange = NULL;
 	stub_sleep = NULL;
@@ -465,21 +465,21 @@ static void test_claim(void)
 	stub_sleep = hearts_beat;
 	claim(-1, -EBUSY);
 	claim(1, -EBUSY);
-	/* who left makes room, and its successor has another epoch */
+	/* an id that a node left is free, and its next node has another epoch */
 	fabric.node[3].state = RMC_NODE_DOWN;
 	CHECK_EQ(claim(-1, 0), 3);
 	CHECK_EQ(fabric.node[3].epoch, 2);
-	/* who is quiet is watched, and another who joins meanwhile is not displaced */
+	/* a silent node is watched; a node that joins meanwhile is not displaced */
 	stub_sleep = NULL;
 	stub_sleeps = 0;
 	CHECK_EQ(claim(1, 0), 1);
 	CHECK(stub_sleeps >= DEAD_MS);
 	CHECK_EQ(fabric.node[1].epoch, 2);
-	/* no epoch is 0, also when they have all been */
+	/* no epoch is 0, even after a wrap */
 	fabric.node[3].claim = rmc_claim(RMC_NODE_DOWN, ~0U);
 	CHECK_EQ(claim(3, 0), 3);
 	CHECK_EQ(fabric.node[3].epoch, 1);
-	/* what was given back is free, what joined since is not */
+	/* an id that was given back is free; not if the node has joined since */
 	fabric.node[0].state = RMC_NODE_DOWN;
 	CHECK_EQ(rmc_region_claim(&fabric, 0, &nid, &epoch), 0);
 	rmc_region_unclaim(&fabric, 0, epoch);
@@ -488,7 +488,7 @@ static void test_claim(void)
 	fabric.node[0].state = RMC_NODE_UP;
 	rmc_region_unclaim(&fabric, 0, epoch);
 	CHECK_EQ(fabric.node[0].state, RMC_NODE_UP);
-	/* watching can be interrupted */
+	/* a signal ends the wait */
 	stub_signal = true;
 	claim(0, -EINTR);
 	teardown("node ids: free, left, alive, dead, given back");
@@ -552,7 +552,7 @@ static void kick(void *data)
 	kicks++;
 }
 
-/* What ivshmem and uml have in common: a claim that fails leaves the port as it was. */
+/* What ivshmem and uml share: a claim that fails does not change the port. */
 static void test_shared(void)
 {
 	const struct rmc_fabric_config wanted = {
@@ -585,7 +585,7 @@ static void test_shared(void)
 	CHECK_EQ(fabric.node[2].doorbell, 0);
 	rmc_shared_has_doorbell(&s, 7);
 	CHECK_EQ(fabric.node[2].doorbell, 7);
-	/* another kernel has the id now, and lives */
+	/* another kernel has the id now, and is alive */
 	fabric.node[2].claim = rmc_claim(RMC_NODE_UP, 2);
 	fabric.node[2].doorbell = 9;
 	stub_sleep = hearts_beat;
@@ -599,7 +599,7 @@ static void test_shared(void)
 	CHECK_EQ(s.port.first, 2);
 	CHECK_EQ(s.port.epoch, 3);
 	CHECK_EQ(fabric.node[2].doorbell, 7);
-	/* who rings is heard between start and stop */
+	/* doorbells are handled between start and stop */
 	rmc_shared_rung(&s);
 	rmc_shared_start(&s.port, kick, &kicks);
 	rmc_shared_rung(&s);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Operations that are sent again, that end before their replies came, and whose replies are
- * duplicated, against a stub server. Each reply counts once, for the packet and the attempt
- * it belongs to; who ends takes nobody else along; and everything comes back.
+ * Operations that are retransmitted, that end before their replies arrive, or whose replies are
+ * duplicated, with a stub server. Each reply counts once, for its packet and its try; an
+ * operation that ends does not affect others; and all credits and entries are freed.
  */
 #include "server.h"
 
 #define MS	1000000ULL
 
-/* Duplicated so rarely that it does not happen: operations are tracked, see struct rmc_track */
+/* Duplicates almost never, so that operations are tracked, see struct rmc_track */
 static const struct rmc_fault rare = { .dup = 1 };
 
-/* Filters are at work, time-outs come soon, and so many tries follow them. */
+/* Filters are active, time-outs are short, with this many retries. */
 static void setup_retries(struct setup *s, const struct testbed_opts *o, u32 retries)
 {
 	setup(s, o);
@@ -30,13 +30,13 @@ static void setup_small(struct setup *s, const struct testbed_opts *o, u32 retri
 	setup_retries(s, &small, retries);
 }
 
-/* What a destination says of a request that did not reach it */
+/* Reply to a request that was lost on its way */
 static void lose(struct server *v, const struct rmc_desc *d)
 {
 	put(v, rmc_rep_echo(d->word0, RMC_S_TIMEOUT) | RMC_REP_LOST, d->word1);
 }
 
-/* Nothing is in flight, held, owed or waiting to go on, on any unit of node 0. */
+/* Nothing is in flight, held, quarantined or restarted, on any unit of node 0. */
 static void check_home(struct setup *s)
 {
 	u32 slot, status, quarantined, i;
@@ -67,7 +67,7 @@ static bool arrived(const u8 *p, u32 n)
 	return !n;
 }
 
-/* Where replies may be duplicated, either packet was lost: all of the next try counts. */
+/* With tracking, either packet was lost: all packets of the next try count. */
 static void test_next_try(const struct testbed_opts *o)
 {
 	struct rmc_desc d[2];
@@ -102,8 +102,8 @@ static void test_next_try(const struct testbed_opts *o)
 }
 
 /*
- * A reply to the first try comes when the second one's requests are out. Would it count
- * for those, the write were over while a packet of it is on its way.
+ * A reply to the first try arrives when the second try's requests were sent. If it counted for
+ * the second try, the write could complete with a packet still in flight.
  */
 static void test_reply_to_first_try(const struct testbed_opts *o)
 {
@@ -139,7 +139,7 @@ static void test_reply_to_first_try(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* What has failed is not retransmitted: nothing more is asked, and it ends in time. */
+/* An operation that failed is not retransmitted: no more requests, and it ends in time. */
 static void test_not_after_an_error(const struct testbed_opts *o)
 {
 	struct rmc_desc d[2];
@@ -163,7 +163,7 @@ static void test_not_after_an_error(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* So many requests are there now; all are lost. */
+/* This many requests are in the ring; all are lost. */
 static void lose_all(struct server *v, u32 n)
 {
 	struct rmc_desc d;
@@ -175,7 +175,7 @@ static void lose_all(struct server *v, u32 n)
 	CHECK_EQ(take_all(v), 0);
 }
 
-/* Before all of a retransmission could be sent, the operation is retransmitted once more. */
+/* A retransmission is restarted before all of it was sent. */
 static void test_before_all_was_sent(const struct testbed_opts *o)
 {
 	struct rmc_desc d[4], other[4];
@@ -197,7 +197,7 @@ static void test_before_all_was_sent(const struct testbed_opts *o)
 	time_out(&s);
 	CHECK_EQ(testbed_stat(&s.w, 0, restarts), 1);
 	lose_all(&v, 4);
-	/* then another one has all credits until the next time-out, its own */
+	/* then another operation has all credits until its own time-out */
 	rmc_rcp_poll(s.w.node[0]);
 	app_post(&b, RMC_OP_READ, 1, 0, lbuf + 32768, 4 * o->mtu);
 	visit_workers(&s);
@@ -229,8 +229,8 @@ static void test_before_all_was_sent(const struct testbed_opts *o)
 }
 
 /*
- * A write with a notification behind it, of a node with two RRPPs, is retransmitted while it is
- * being unrolled; and its notification has to wait for a credit.
+ * A write with a notification, to a node with two RRPPs, is retransmitted while it is being
+ * unrolled; its notification must wait for a credit.
  */
 static void test_while_unrolled(const struct testbed_opts *o)
 {
@@ -252,7 +252,7 @@ static void test_while_unrolled(const struct testbed_opts *o)
 	visit_workers(&s);
 	serve_at(&v, &s, rmc_endpoint(fabric(&s), 1));
 	lose_all(&v, 4);
-	/* its RGP does not come to it until the time-out */
+	/* its RGP is not polled until the time-out */
 	rmc_rcp_poll(s.w.node[0]);
 	time_out(&s);
 	CHECK_EQ(testbed_stat(&s.w, 0, restarts), 1);
@@ -288,7 +288,7 @@ static void test_while_unrolled(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* Replies are duplicated once an operation is in flight: the copy is no other's. */
+/* Replies are duplicated after an operation was sent: a copy counts for no other packet. */
 static void test_duplicated_from_now_on(const struct testbed_opts *o)
 {
 	struct rmc_fault dup = { .dup = RMC_ALWAYS };
@@ -314,7 +314,7 @@ static void test_duplicated_from_now_on(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* Two replies that would be one run are duplicated: the tid waits for both copies. */
+/* Two replies that form a run are duplicated: the tid is quarantined until both copies arrive. */
 static void test_copies_of_a_run(const struct testbed_opts *o)
 {
 	struct rmc_fault first = { .dup = RMC_ALWAYS, .delay_ns = 3 * MS, .gap_ns = 10 * MS };
@@ -381,7 +381,7 @@ static void test_duplicate_announcement(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* More bytes in a row than the length of a packet can say: all of them arrive. */
+/* A run of more bytes than a packet's length field can hold: all of them arrive. */
 static void test_long_run(const struct testbed_opts *o)
 {
 	struct testbed_opts long_rings = *o;
@@ -406,7 +406,7 @@ static void test_long_run(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* Who is withdrawn leaves others' operations alone: a buffer, a node, a queue pair. */
+/* The end of a buffer, a node or a queue pair does not affect others' operations. */
 static void test_others_go_on(const struct testbed_opts *o)
 {
 	struct rmc_abort gone = { .nid = -1, .status = RMC_S_ABORTED };
@@ -453,7 +453,7 @@ static void test_others_go_on(const struct testbed_opts *o)
 	CHECK_EQ(status, RMC_S_NODE_DOWN);
 	CHECK_EQ(testbed_in_flight(&s.w, 0), 2);
 
-	/* its completion queue says nothing of what did not happen */
+	/* no completion is posted for an operation that did not complete */
 	rmc_ni_del_qp(rmc_qp_worker(&b.qp), &b.qp);
 	CHECK_EQ(testbed_in_flight(&s.w, 0), 1);
 	CHECK(!app_poll(&b, &slot, &status));
@@ -471,7 +471,7 @@ static void test_others_go_on(const struct testbed_opts *o)
 	free(buf);
 }
 
-/* One ends while it is being unrolled, another stays the one that is being announced. */
+/* One operation ends while it is being unrolled; another stays the announced one. */
 static void test_announced_once(const struct testbed_opts *o)
 {
 	u32 announced = 0, i;
@@ -485,7 +485,7 @@ static void test_announced_once(const struct testbed_opts *o)
 	rmc_bufs_add(&b.bufs, s.buf_mem);
 	app_post(&s.a, RMC_OP_SABRE, 1, 0, lbuf, 8 * o->mtu);
 	visit_workers(&s);
-	/* a quarter of the channel is left for this one, which wants more */
+	/* this one may use the last quarter of the channel, and wants more */
 	app_post(&b, RMC_OP_READ, 1, 0, lbuf + 32768, 4 * o->mtu);
 	visit_workers(&s);
 	CHECK(b.qp.cur_tid != RMC_TID_NONE);

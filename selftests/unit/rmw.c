@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Read-modify-write against a model that is written down by hand: every kind, both
- * widths, with packets and without; what is refused; and beside a thread that changes
- * the same word.
+ * Read-modify-write against a model that is written by hand: every kind, both widths, on the
+ * packet path and on the local path; rejected operands; and with a thread that changes the same
+ * word.
  */
 #include "setup.h"
 #include "kmod/core/pipeline.h"
@@ -42,7 +42,7 @@ static const struct rmw_case cases8[] = {
 	  0xffffffff00000000, 0x00000000ffffffff, 0x11223344bbbbbbbb },
 	{ RMC_RMW_CAS, 0x1122334555667788, 0xaaaaaaaabbbbbbbb, 0x1122334400000000,
 	  0xffffffff00000000, 0x00000000ffffffff, 0x1122334555667788 },
-	/* nothing is compared: always */
+	/* nothing is compared: always swaps */
 	{ RMC_RMW_CAS, 0xf0, 0x0c, 0x77, 0, 0xff, 0x0c },
 };
 
@@ -81,7 +81,7 @@ static void one_case(struct setup *s, const struct rmw_case *c, u32 length, u64 
 		printf("# kind %u, %u bytes\n", c->kind, length);
 	CHECK_EQ(word, c->after);
 	CHECK_EQ(r->old, c->before);
-	/* neighbours of the word and the operands stay as they were */
+	/* neighbours of the word and the operands do not change */
 	CHECK_EQ(seg[offset - 1], SEG_FILL);
 	CHECK_EQ(seg[offset + length], SEG_FILL);
 	r->old = given.old;
@@ -116,7 +116,7 @@ static void test_kinds(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* Where filters may be at work there have to be packets. */
+/* If filters may exist, all operations need packets. */
 static void test_kinds_in_packets(const struct testbed_opts *o)
 {
 	struct setup s;
@@ -159,14 +159,14 @@ static void test_refused(const struct testbed_opts *o)
 	r->kind = RMC_RMW_SWAP;
 	r->reserved = 1;
 	CHECK_EQ(app_run(&s.a, RMC_OP_RMW, 1, 0, lbuf, 8), RMC_S_BAD_OP);
-	/* nothing of all that was done */
+	/* no rejected operation changed anything */
 	CHECK_EQ(seg[0], SEG_FILL);
 	CHECK(testbed_credits_home(&s.w, 0, 1));
 	CHECK(setup_guards_intact());
 	setup_free(&s);
 }
 
-/* Both ends validate by themselves: a requester may be anybody. */
+/* Both ends validate: the requester may be hostile. */
 static void test_each_end(const struct testbed_opts *o)
 {
 	static const u32 lens[] = { 0, 1, 2, 3, 5, 6, 7, 9, 16, 64, 4096 };
@@ -219,7 +219,7 @@ static void *add_beside(void *arg)
 	return NULL;
 }
 
-/* No addition of either is lost: the owner's CPUs have instructions for it as well. */
+/* No addition of either is lost: the owner's CPUs use atomic instructions as well. */
 static void test_beside_owner(const struct testbed_opts *o)
 {
 	struct rmc_rmw *r;

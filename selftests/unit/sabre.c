@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * SABRes, stepped with a virtual clock: every length, every status, conflicts, a
- * full table, peers that die, dawdle or make things up. In all of it each request
- * has one reply and what was taken comes back.
+ * SABRes, stepped with a virtual clock: every length, every status, conflicts, a full table,
+ * peers that die, are slow or forge requests. In all cases each request has one reply, and all
+ * credits and entries return.
  */
 #include "client.h"
 #include "setup.h"
 
 static const char * const mode_names[] = { "", "overlapped", "serialized", "locked" };
 
-static bool shuffled;		/* packets of an operation come in any order */
+static bool shuffled;		/* packets of an operation arrive in any order */
 
 static const struct rmc_fault shuffle = { .shuffle = RMC_ALWAYS };
 
@@ -32,7 +32,7 @@ static void teardown(struct setup *s)
 	setup_free(s);
 }
 
-/* All credits, lines and holds of the channel 0 -> 1 came back. */
+/* All credits, lines and holds of the channel 0 -> 1 are back. */
 static void check_settled(struct setup *s)
 {
 	CHECK_EQ(testbed_in_flight(&s->w, 0), 0);
@@ -95,7 +95,7 @@ static void test_statuses(const struct testbed_opts *o, u32 mode)
 	CHECK_EQ(sabre(&s, 0, RMC_SABRE_MAX + 1), RMC_S_BAD_LENGTH);
 	CHECK_EQ(sabre(&s, 4, 128), RMC_S_BAD_ALIGN);
 	CHECK_EQ(sabre(&s, 0, 7), RMC_S_NO_VERSION);
-	/* crosses the end: with the first line, with any, by a byte, by a lot */
+	/* crosses the end: with the first line, with any, by a byte, by much */
 	CHECK_EQ(sabre(&s, SEG - 64, 128), RMC_S_OUT_OF_RANGE);
 	CHECK_EQ(sabre(&s, SEG - 4096, 4097), RMC_S_OUT_OF_RANGE);
 	CHECK_EQ(sabre(&s, SEG - 8192, 8200), RMC_S_OUT_OF_RANGE);
@@ -106,7 +106,7 @@ static void test_statuses(const struct testbed_opts *o, u32 mode)
 	CHECK_EQ(sabre(&s, SEG - 8192, 8192), RMC_S_OUT_OF_RANGE);
 	CHECK_EQ(sabre(&s, SEG - 8192, 8191), RMC_S_OK);
 	s.seg_mem->length = SEG;
-	/* a version, but not in what is read */
+	/* a version, but outside of the range that is read */
 	mem_objects(s.seg_mem, mode, 4096);
 	CHECK_EQ(sabre(&s, 0, 4096), RMC_S_NO_VERSION);
 	CHECK_EQ(sabre(&s, 0, 4103), RMC_S_NO_VERSION);
@@ -116,7 +116,7 @@ static void test_statuses(const struct testbed_opts *o, u32 mode)
 	mem_objects(s.seg_mem, mode, 0);
 	if (mode == RMC_SABRE_LOCKED)
 		CHECK_EQ(sabre(&s, 0, 11), RMC_S_NO_VERSION);
-	/* odd, for as long as one likes to look */
+	/* odd, for any number of attempts */
 	*version(0) = 7;
 	CHECK_EQ(sabre(&s, 0, 64), RMC_S_SABRE_LOCKED);
 	CHECK_EQ(sabre(&s, 0, 8192), RMC_S_SABRE_LOCKED);
@@ -137,7 +137,7 @@ static void test_statuses(const struct testbed_opts *o, u32 mode)
 	teardown(&s);
 }
 
-/* Tiny rings, more lines than fit, and the table between the two. */
+/* Tiny rings, more lines than fit, and a full table. */
 static struct testbed_opts slow(const struct testbed_opts *o)
 {
 	struct testbed_opts k = *o;
@@ -148,7 +148,7 @@ static struct testbed_opts slow(const struct testbed_opts *o)
 	return k;
 }
 
-/* Until the destination is in the middle of the object. */
+/* Visit until the destination is in the middle of the object. */
 static void step_into(struct setup *s)
 {
 	u32 i;
@@ -176,7 +176,7 @@ static void test_conflict(const struct testbed_opts *o, u32 mode)
 	app_post(&s.a, RMC_OP_SABRE, 1, 0, lbuf, SEG);
 	step_into(&s);
 	CHECK_EQ(*readers(0), mode == RMC_SABRE_LOCKED);
-	/* a writer who knows no readers' locks */
+	/* a writer that ignores readers' locks */
 	*version(0) = 4;
 	CHECK_EQ(app_wait(&s.a), RMC_S_SABRE_ABORTED);
 	/* early: the rest of the data was neither read nor sent */
@@ -185,11 +185,11 @@ static void test_conflict(const struct testbed_opts *o, u32 mode)
 	testbed_settle(&s.w);
 	check_settled(&s);
 	CHECK_EQ(sabre(&s, 0, SEG), RMC_S_OK);
-	/* changed after the last line was read: the final check sees it */
+	/* changed after the last line was read: the final check detects it */
 	app_post(&s.a, RMC_OP_SABRE, 1, 0, lbuf, SEG);
 	step_into(&s);
 	*version(0) = 5;
-	/* unless that is a writer who waits for this reader */
+	/* unless the writer waits for this reader */
 	CHECK_EQ(app_wait(&s.a), mode == RMC_SABRE_LOCKED ? RMC_S_OK : RMC_S_SABRE_ABORTED);
 	CHECK_EQ(*readers(0), 0);
 	*version(0) = 6;
@@ -198,7 +198,7 @@ static void test_conflict(const struct testbed_opts *o, u32 mode)
 	teardown(&s);
 }
 
-/* The segment is withdrawn, the buffer, the queue: in the middle of it. */
+/* The segment, the buffer or the queue is withdrawn in the middle. */
 static void test_withdrawal(const struct testbed_opts *o, u32 mode)
 {
 	struct rmc_abort gone = { .nid = -1, .status = RMC_S_ABORTED };
@@ -224,7 +224,7 @@ static void test_withdrawal(const struct testbed_opts *o, u32 mode)
 	rmc_itt_abort(s.a.qp.node, &gone);
 	CHECK_EQ(app_wait(&s.a), RMC_S_ABORTED);
 	rmc_bufs_add(&s.a.bufs, s.buf_mem);
-	/* the next one does not wait for what is left of it */
+	/* the next one does not wait for the remains of this one */
 	CHECK_EQ(sabre(&s, 0, SEG), RMC_S_OK);
 	CHECK_EQ(*readers(0), mode == RMC_SABRE_LOCKED);
 
@@ -234,7 +234,7 @@ static void test_withdrawal(const struct testbed_opts *o, u32 mode)
 	testbed_visit(&s.w);
 	app_fini(&b);
 	CHECK_EQ(sabre(&s, 0, SEG), RMC_S_OK);
-	/* orphans end when they have been silent for long enough */
+	/* orphans end when no requests arrived for long enough */
 	for (i = 0; i < 2 * RMC_ATT_STALL_MS; i++)
 		testbed_tick(&s.w, 1);
 	CHECK_EQ(*readers(0), 0);
@@ -244,7 +244,7 @@ static void test_withdrawal(const struct testbed_opts *o, u32 mode)
 	teardown(&s);
 }
 
-/* The source's machine dies in the middle and comes back under another epoch. */
+/* The source's kernel dies in the middle and boots under another epoch. */
 static void test_source_killed(const struct testbed_opts *o, u32 mode)
 {
 	struct testbed_opts k = slow(o);
@@ -271,7 +271,7 @@ static void test_source_killed(const struct testbed_opts *o, u32 mode)
 	teardown(&s);
 }
 
-/* ---- a peer of our own making ---- */
+/* ---- a stub peer ---- */
 
 static void peer_init(struct client *p, struct testbed *w, u32 nid)
 {
@@ -283,7 +283,7 @@ static void peer_send(struct client *p, u16 tid, u64 word1)
 	client_send(p, rmc_req_word0(RMC_OP_SABRE, 3, 9, tid), word1);
 }
 
-/* The next reply's status; -1 when there is none. */
+/* The next reply's status; -1: there is none. */
 static int peer_reply(struct client *p, u16 tid, bool announcement)
 {
 	struct rmc_rep r;
@@ -308,13 +308,13 @@ static void test_strays(const struct testbed_opts *o, u32 mode)
 	setup(&s, &k, mode);
 	peer_init(&p, &s.w, 2);
 
-	/* belongs to nothing */
+	/* belongs to no transfer */
 	peer_send(&p, 1, rmc_req_word1(0, 64, false));
 	testbed_settle(&s.w);
 	CHECK_EQ(peer_reply(&p, 1, false), RMC_S_SABRE_LOST);
 	CHECK_EQ(peer_reply(&p, 1, false), -1);
 
-	/* three packets, one asked for twice: three data replies, each line once */
+	/* three packets, one requested twice: three data replies, each line once */
 	peer_send(&p, 2, rmc_announce_word1(0, 3 * mtu));
 	peer_send(&p, 2, rmc_req_word1(mtu, mtu, false));
 	peer_send(&p, 2, rmc_req_word1(mtu, mtu, false));
@@ -323,18 +323,18 @@ static void test_strays(const struct testbed_opts *o, u32 mode)
 	for (i = 0; i < 2; i++)
 		CHECK_EQ(peer_reply(&p, 2, false), RMC_S_OK);
 	CHECK_EQ(peer_reply(&p, 2, false), -1);
-	/* five where three were announced: two too many */
+	/* five requests, three were announced: two too many */
 	for (i = 0; i < 3; i++)
 		peer_send(&p, 2, rmc_req_word1(2 * mtu, mtu, true));
 	testbed_settle(&s.w);
-	/* the two strays are answered when they come, the rest when it is read */
+	/* the two extra ones are answered at once, the others when the object is read */
 	CHECK_EQ(peer_reply(&p, 2, false), RMC_S_SABRE_LOST);
 	CHECK_EQ(peer_reply(&p, 2, false), RMC_S_SABRE_LOST);
 	CHECK_EQ(peer_reply(&p, 2, false), RMC_S_OK);
 	CHECK_EQ(peer_reply(&p, 2, true), RMC_S_OK);
 	CHECK_EQ(peer_reply(&p, 2, false), -1);
 
-	/* the same when they come as a run: behind the announcement, then by themselves */
+	/* the same as a run: behind the announcement, then separately */
 	for (later = 0; later < 2; later++) {
 		peer_send(&p, 2, rmc_announce_word1(0, 3 * mtu));
 		if (later)
@@ -349,7 +349,7 @@ static void test_strays(const struct testbed_opts *o, u32 mode)
 		CHECK_EQ(*readers(0), 0);
 	}
 
-	/* announced twice; announced with a length of nonsense; too long a segment */
+	/* announced twice; announced with an invalid length; beyond the segment's end */
 	peer_send(&p, 3, rmc_announce_word1(0, 2 * mtu));
 	peer_send(&p, 3, rmc_announce_word1(0, 2 * mtu));
 	peer_send(&p, 4, RMC_REQ_FIRST | 64);
@@ -371,7 +371,7 @@ static void test_strays(const struct testbed_opts *o, u32 mode)
 	CHECK_EQ(peer_reply(&p, 0, true), -1);
 	CHECK_EQ(testbed_transfers(&s.w, 1), RMC_XFERS);
 	CHECK_EQ(s.w.node[1]->att.used, RMC_ATT_ENTRIES);
-	/* all of them silent: reclaimed, batch by batch */
+	/* all of them stall: reclaimed, batch by batch */
 	for (i = 0; i < 6 * RMC_ATT_STALL_MS; i++) {
 		testbed_tick(&s.w, 1);
 		testbed_settle(&s.w);
@@ -404,18 +404,18 @@ static void test_exhaustion(const struct testbed_opts *o, u32 mode)
 	CHECK_EQ(s.w.node[1]->att.used, 4);
 	CHECK_EQ(testbed_transfers(&s.w, 1), 8);
 
-	/* ours wait, as many as a channel takes; the last ones not even sent */
+	/* ours wait, as many as a channel allows; the last ones are not even sent */
 	for (i = 0; i < 100; i++)
 		app_post(&s.a, RMC_OP_SABRE, 1, 0, lbuf, 2 * k.mtu);
 	testbed_settle(&s.w);
 	CHECK(!app_poll(&s.a, &slot, &status));
 	CHECK(testbed_stat(&s.w, 1, att_stalls) > 4);
-	/* plain operations do not: other queue, same channel */
+	/* plain operations do not wait: other queue, same channel */
 	for (i = 0; i < 1000 && !tap_failures; i++)
 		CHECK_EQ(app_run(&b, i & 1 ? RMC_OP_READ : RMC_OP_WRITE, 1, 8192, lbuf + 8192, 4096),
 			 RMC_S_OK);
 	CHECK(!app_poll(&s.a, &slot, &status));
-	/* nor does a worker park over it */
+	/* nor does the worker park */
 	for (i = 0; i < s.w.workers; i++)
 		if (&s.w.worker[i].ni == s.w.node[1]->srv_worker)
 			CHECK(!rmc_ni_may_park(&s.w.worker[i].ni));
@@ -443,7 +443,7 @@ static void test_exhaustion(const struct testbed_opts *o, u32 mode)
 	teardown(&s);
 }
 
-/* Rings and tables of the smallest size, many queues: nobody waits for ever. */
+/* Rings and tables of the smallest size, many queues: none waits forever. */
 static void test_scarcity(const struct testbed_opts *o, u32 mode)
 {
 	struct testbed_opts k = *o;
@@ -482,8 +482,8 @@ static void test_scarcity(const struct testbed_opts *o, u32 mode)
 }
 
 /*
- * What comes at once is served at once, without the table: two of which a channel has
- * room for one. But nobody waits for that for ever.
+ * A transfer whose requests arrive together is served at once, without the table; a channel has
+ * room for one of two. No transfer waits forever for that.
  */
 static void test_short(const struct testbed_opts *o, u32 mode)
 {
@@ -496,12 +496,12 @@ static void test_short(const struct testbed_opts *o, u32 mode)
 
 	k.pay_order = k.mtu > 64 ? 0 : 5;
 	k.ring_order = k.mtu > 64 ? 0 : 6;
-	/* what one worker has both ends of moves in longer runs */
+	/* within one worker longer runs move */
 	k.one_kernel = true;
 	setup(&s, &k, mode);
 	fill(seg + 16, SEG - 16, 6);
 	if (fused) {
-		/* a packet seems to be under way: nothing goes without, see direct.h */
+		/* a packet seems to be in flight: all operations take packets, see local.h */
 		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 		out = s.w.node[0]->out[1];
 		out->credits--;
@@ -518,7 +518,7 @@ static void test_short(const struct testbed_opts *o, u32 mode)
 		check_settled(&s);
 	if (fused && !shuffled) {
 		CHECK_EQ(s.w.node[1]->stats.att_registered, 0);
-		/* others, who never end, leave room for one packet at a time */
+		/* others, which never end, leave room for one packet at a time */
 		before = out->held_lines = (1U << s.w.fabric[0].pay_order) * 3 / 4 - k.mtu / 64;
 		out->held = 1;
 		CHECK_EQ(sabre(&s, 0, len), RMC_S_OK);
@@ -540,11 +540,11 @@ static u32 fetched;
 
 static void count_fetched(const void *p)
 {
-	/* of the object, behind the line of its version */
+	/* of the object, after the line of its version */
 	fetched += (const u8 *)p >= seg + 64 && (const u8 *)p < seg + 512;
 }
 
-/* Only where reading ahead is asked for is a line fetched before the version was read. */
+/* Only with RMC_SABRE_OVERLAPPED a line is fetched before the version was read. */
 static void test_ahead(const struct testbed_opts *o, u32 mode)
 {
 	struct setup s;
@@ -562,7 +562,7 @@ static void test_ahead(const struct testbed_opts *o, u32 mode)
 	teardown(&s);
 }
 
-/* One source's many SABRes do not keep another's one waiting. */
+/* One source's many SABRes do not delay another source's single one. */
 static void test_fairness(const struct testbed_opts *o, u32 mode)
 {
 	struct testbed_opts k = *o;
@@ -590,7 +590,7 @@ static void test_fairness(const struct testbed_opts *o, u32 mode)
 	teardown(&s);
 }
 
-/* I-5: announcements, data requests and replies of nonsense. */
+/* I-5: random announcements, data requests and replies. */
 static void test_hostile(const struct testbed_opts *o, u32 mode)
 {
 	struct testbed_opts k = *o;
@@ -615,7 +615,7 @@ static void test_hostile(const struct testbed_opts *o, u32 mode)
 		peer_send(&p, (seed >> 20) % 80, w1);
 		if (!(seed & 0x7000)) {
 			testbed_visit(&s.w);
-			/* versions change, segments come and go */
+			/* versions change, segments appear and disappear */
 			*version((seed >> 15) % 1000 * 8) = seed >> 28;
 		}
 		if (!(i % 5000)) {
@@ -637,8 +637,8 @@ static void test_hostile(const struct testbed_opts *o, u32 mode)
 }
 
 /*
- * Packets are lost, duplicated, late and reordered, announcements too. Some
- * SABRes fail then; what arrives is right, and everything comes back.
+ * Packets are lost, duplicated, late and reordered, announcements too. Some SABRes fail then;
+ * data that arrives is right, and all credits return.
  */
 static void test_lossy_fabric(const struct testbed_opts *o, u32 mode)
 {

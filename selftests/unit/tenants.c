@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Users of one node that share a worker: what a hostile one leaves to a modest one, in ITT
- * entries and in visits of the worker. Stepped one visit at a time; no clock decides.
+ * Users of one node share a worker: how many ITT entries and worker visits a hostile user
+ * leaves to a modest one. Stepped one visit at a time, so no clock matters.
  */
 #include "setup.h"
 #include "kmod/core/pipeline.h"
@@ -22,15 +22,15 @@ static void add_app(struct app *a, struct setup *s, u32 ctx, u32 entries, struct
 	rmc_bufs_add(&a->bufs, s->buf_mem);
 }
 
-/* One for each worker; the accounts of a queue pair are those of its backend. */
+/* A tenant on each worker; the accounts of a queue pair are those of its backend. */
 static struct rmc_tenant *tenant(struct setup *s, struct rmc_tenant *group)
 {
 	return rmc_tenant_create(s->w.node[0]->req_worker->nodes[RMC_LANE_REP], group);
 }
 
 /*
- * Entries of the ITT. Nodes 0 to 3, each a kernel of its own; 1 and 3 stand still, so that
- * what is asked of them takes entries for as long as that.
+ * ITT entries. Nodes 0 to 3, each a kernel of its own; 1 and 3 are frozen, so operations to them
+ * hold their entries.
  */
 struct crowd {
 	struct setup s;
@@ -53,13 +53,13 @@ static void crowd_open(struct crowd *c, const struct testbed_opts *o)
 	CHECK_EQ(app_run(&c->s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	CHECK_EQ(app_run(&c->s.a, RMC_OP_READ, 2, 0, lbuf, 64), RMC_S_OK);
 	CHECK_EQ(app_run(&c->s.a, RMC_OP_READ, 3, 0, lbuf, 64), RMC_S_OK);
-	/* what it has is the worker's own tenant's: out of the way */
+	/* its entries count for the worker's own tenant: remove it */
 	app_fini(&c->s.a);
 	c->s.w.frozen[1] = true;
 	c->s.w.frozen[3] = true;
 }
 
-/* All their queue pairs go, and the credits come home. */
+/* All their queue pairs are deleted, and the credits return. */
 static void crowd_leave(struct crowd *c)
 {
 	while (c->apps)
@@ -89,7 +89,7 @@ static void crowd_ask(struct crowd *c, struct rmc_tenant *t, u32 apps, u32 nid)
 static void crowd_close(struct crowd *c)
 {
 	crowd_leave(c);
-	/* setup_free() wants one */
+	/* setup_free() needs one */
 	add_app(&c->s.a, &c->s, CTX, DEEP, NULL);
 	setup_free(&c->s);
 }
@@ -108,11 +108,11 @@ static void test_tids(const struct testbed_opts *o)
 	for (; k < 6; k++)
 		t[k] = tenant(&c.s, user);
 
-	/* alone it has nearly all, and the next one what it needs nevertheless */
+	/* alone it has nearly all entries, and the next tenant still gets what it needs */
 	crowd_ask(&c, t[0], 6, 1);
 	CHECK_EQ(testbed_in_flight(&c.s.w, 0), size - size / RMC_TID_RESERVE);
 	add_app(&b, &c.s, CTX + 1, DEEP, t[1]);
-	/* from here on both are counted, and what is in flight, too */
+	/* from here on both are counted, including entries in flight */
 	CHECK_EQ(t[0]->unit[0].tids, size - size / RMC_TID_RESERVE);
 	for (k = 0; k < 20; k++)
 		CHECK_EQ(app_run(&b, RMC_OP_READ, 2, 64 * k, lbuf, 64), RMC_S_OK);
@@ -122,7 +122,7 @@ static void test_tids(const struct testbed_opts *o)
 	CHECK_EQ(t[0]->unit[0].tids, 0);
 	CHECK_EQ(testbed_in_flight(&c.s.w, 0), 0);
 
-	/* who comes second is not second */
+	/* a tenant that comes second gets the same */
 	add_app(&b, &c.s, CTX + 1, DEEP, t[1]);
 	crowd_ask(&c, t[0], 6, 1);
 	CHECK_EQ(t[0]->unit[0].tids, size / 2);
@@ -132,7 +132,7 @@ static void test_tids(const struct testbed_opts *o)
 		CHECK_EQ(app_run(&b, RMC_OP_READ, 2, 64 * k, lbuf, 64), RMC_S_OK);
 	crowd_leave(&c);
 
-	/* many contexts of one user count as one */
+	/* all contexts of one user share one limit */
 	for (k = 3; k < 6; k++)
 		crowd_ask(&c, t[k], 6, k % 2 ? 1 : 3);
 	for (sum = 0, k = 3; k < 6; k++)
@@ -170,9 +170,9 @@ static void keep_full(struct app *a, u32 len)
 }
 
 struct modest {
-	u32 visits;		/* that all of its reads took */
-	u32 p99;		/* of one */
-	u64 most;		/* bytes served for anybody, in one visit */
+	u32 visits;		/* visits for all of its reads */
+	u32 p99;		/* visits of one */
+	u64 most;		/* bytes served for all, in one visit */
 };
 
 /* Reads of 64 B one after another, with @apps queue pairs of others kept full */
@@ -204,7 +204,7 @@ static struct modest run_modest(struct setup *s, struct app *b, struct app *othe
 	return m;
 }
 
-/* The shares of polling: many queue pairs and large operations against one that blocks. */
+/* Shares of polling: many queue pairs and large operations against one blocking reader. */
 static void test_polling(const struct testbed_opts *o)
 {
 	static const u32 lens[] = { 64, 4096, 16384, 40000 };
@@ -243,15 +243,15 @@ static void test_polling(const struct testbed_opts *o)
 		       (unsigned long long)crowded.most);
 		CHECK(crowded.visits * 4 <= alone.visits * 10);
 		CHECK(crowded.p99 <= 5 * alone.p99);
-		/* a visit is short: a quantum and a packet for the user, some for the modest one */
+		/* a visit is short: a quantum and a packet of the user, a read of the modest one */
 		if (!o->units)
 			CHECK(crowded.most <= 3 * RMC_TENANT_QUANTUM + 64);
-		/* and his contexts have the same share of it */
+		/* and the user's contexts have equal shares of it */
 		work[0] = hostile->work - work[0];
 		work[1] = more->work - work[1];
 		CHECK(work[0] < 2 * work[1] && work[1] < 2 * work[0]);
 	}
-	/* time is shared out at ticks, all of it */
+	/* ticks divide all of the time */
 	for (n = 0; n < 10; n++) {
 		for (k = 0; k < QPS; k++)
 			keep_full(&others[k], 4096);
@@ -281,8 +281,8 @@ static void test_polling(const struct testbed_opts *o)
 }
 
 #define SHARED	8	/* queue pairs of a user with four contexts, two each */
-#define OWN	3	/* of one with a single context */
-#define ODD	3800	/* bytes: one more fits into what a quantum leaves, by the debt it makes */
+#define OWN	3	/* of a user with a single context */
+#define ODD	3800	/* bytes: one more operation fits what is left of a quantum, with a debt */
 
 static u32 visits_for_all(struct setup *s, struct app *a)
 {
@@ -300,8 +300,8 @@ static u32 visits_for_all(struct setup *s, struct app *a)
 }
 
 /*
- * What is left of a quantum is not saved, what was taken beyond it is paid back, and a
- * user with several contexts has no more than one with a single one.
+ * The rest of a quantum is not saved, a debt is paid back, and a user with several contexts has
+ * no more than a user with one.
  */
 static void test_shares(const struct testbed_opts *o)
 {
@@ -329,7 +329,7 @@ static void test_shares(const struct testbed_opts *o)
 	}
 	for (i = 0; i < OWN; i++)
 		CHECK_EQ(app_run(&own[i], RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
-	/* nobody asks for anything: nothing is put by */
+	/* idle tenants save no quantum */
 	for (n = 0; n < 500; n++)
 		testbed_visit(&s.w);
 	before[0] = user->work;
@@ -350,13 +350,13 @@ static void test_shares(const struct testbed_opts *o)
 		CHECK(work[i] <= 400 * RMC_TENANT_QUANTUM + 2 * ODD);
 		CHECK(work[i] >= 9 * 40 * RMC_TENANT_QUANTUM);
 	}
-	/* each queue pair of theirs has its turn */
+	/* each of their queue pairs is polled */
 	for (i = 0; i < SHARED; i++)
 		CHECK(many[i].cq_head > 400 / SHARED / 2);
 	for (i = 0; i < OWN; i++)
 		CHECK(own[i].cq_head > 400 / OWN / 2);
 
-	/* small ones are not for nothing: an entry costs as well */
+	/* small operations are charged as well: each entry has a cost */
 	testbed_settle(&s.w);
 	for (i = 0; i < OWN; i++)
 		while (app_poll(&own[i], &slot, &status))
@@ -374,7 +374,7 @@ static void test_shares(const struct testbed_opts *o)
 			done++;
 	CHECK_EQ(done, OWN * DEEP);
 
-	/* who is alone again is as fast as before */
+	/* a tenant that is alone again is as fast as before */
 	for (i = 0; i < SHARED; i++)
 		app_fini(&many[i]);
 	CHECK_EQ(visits_for_all(&s, &own[0]), alone);
@@ -391,7 +391,7 @@ static void test_shares(const struct testbed_opts *o)
 
 #define IDLERS	400
 
-/* Many queue pairs in which nothing is found do not hold up a visit either. */
+/* Many empty queue pairs do not delay a visit either. */
 static void test_idlers(const struct testbed_opts *o)
 {
 	struct app *idle = calloc(IDLERS, sizeof(*idle)), b;
@@ -434,7 +434,7 @@ static void test_idlers(const struct testbed_opts *o)
 	free(idle);
 }
 
-/* Accounts by themselves: shares, groups, what is charged */
+/* Accounts alone: shares, groups, charges */
 static void test_accounts(const struct testbed_opts *o)
 {
 	struct rmc_tenant *user = rmc_tenant_create(2, NULL);
@@ -450,7 +450,7 @@ static void test_accounts(const struct testbed_opts *o)
 	CHECK_EQ(n, 32 - 32 / RMC_TID_RESERVE);
 	rmc_itt_destroy(&itt);
 
-	/* contexts of one user who is alone: all but the reserve, by halves */
+	/* contexts of one lone user: all but the reserve, halved each time */
 	CHECK_EQ(rmc_itt_init(&itt, 32), 0);
 	itt.tenants = 2;
 	itt.users = 1;
@@ -462,14 +462,14 @@ static void test_accounts(const struct testbed_opts *o)
 	CHECK_EQ(n, 24);
 	CHECK_EQ(user->unit[0].tids, 24);
 	CHECK_EQ(a->unit[0].tids, 16);
-	/* given back: to both */
+	/* freed: for both accounts */
 	itt.entry[0].qp = &qp;
 	rmc_itt_free(&itt, &itt.entry[0]);
 	CHECK_EQ(user->unit[0].tids, 23);
 	CHECK_EQ(a->unit[0].tids, 15);
 	rmc_itt_destroy(&itt);
 
-	/* another user is there: the two together have a half */
+	/* with another user the two together get half */
 	user->unit[0].tids = a->unit[0].tids = c->unit[0].tids = 0;
 	CHECK_EQ(rmc_itt_init(&itt, 32), 0);
 	itt.tenants = 3;
@@ -481,12 +481,12 @@ static void test_accounts(const struct testbed_opts *o)
 	CHECK_EQ(user->unit[0].tids, 16);
 	rmc_itt_destroy(&itt);
 
-	/* a frontend's has an account as well */
+	/* a frontend's tenant has an account as well */
 	rmc_tenant_destroy(a);
 	a = rmc_tenant_create(0, user);
 	CHECK_EQ(a->units, 1);
 
-	/* work is charged to both, debts have an end */
+	/* work is charged to both; debts are bounded */
 	rmc_tenant_charge(a, 100);
 	CHECK_EQ(a->work, 100);
 	CHECK_EQ(user->work, 100);
@@ -499,7 +499,7 @@ static void test_accounts(const struct testbed_opts *o)
 	rmc_tenant_destroy(user);
 }
 
-/* Who is there, and who has what when a unit begins to be shared */
+/* Tenants that join and leave a unit, and their entries when it becomes shared */
 static void test_members(const struct testbed_opts *o)
 {
 	struct rmc_node *node = calloc(1, sizeof(*node)), *other = calloc(1, sizeof(*other));
@@ -561,7 +561,7 @@ static void test_members(const struct testbed_opts *o)
 	free(other);
 }
 
-/* The rings of hot queue pairs, and the list of those who have some */
+/* Rings of hot queue pairs, and the list of tenants that have some */
 static void test_hot(const struct testbed_opts *o)
 {
 	struct rmc_tenant *t[3];
@@ -584,7 +584,7 @@ static void test_hot(const struct testbed_opts *o)
 		CHECK(qp[(i + 1) % 3].prev == &qp[i]);
 	}
 	CHECK(t[0]->next == &qp[0]);
-	/* who was next leaves */
+	/* the next one to be polled leaves */
 	rmc_ni_cool(&w, &qp[0]);
 	CHECK_EQ(qp[0].hot, -1);
 	CHECK(t[0]->next == &qp[1]);
@@ -594,7 +594,7 @@ static void test_hot(const struct testbed_opts *o)
 		CHECK_EQ(w.hot[i]->hot, i);
 	rmc_ni_cool(&w, &qp[1]);
 	CHECK_EQ(w.tenants, 3);
-	/* the last of a tenant, which is in the middle of the list */
+	/* the last one of a tenant in the middle of the list */
 	rmc_ni_cool(&w, &qp[2]);
 	CHECK_EQ(w.tenants, 2);
 	CHECK(!t[0]->next);
@@ -612,10 +612,10 @@ static void test_hot(const struct testbed_opts *o)
 	free(qp);
 }
 
-/* Worker time by work, once, and that of peers is nobody's */
+/* Worker time by work, charged once; time for peers is charged to no tenant */
 static void test_time(const struct testbed_opts *o)
 {
-	/* of 10 visits so many found work; work units of both, and of peers; ns for each */
+	/* how many of 10 visits found work; work units of both, and of peers; ns for each */
 	static const struct {
 		u32 worked, work[2], peers, ns[2];
 	} rounds[] = {
@@ -647,7 +647,7 @@ static void test_time(const struct testbed_opts *o)
 			CHECK_EQ(t[k]->time_ns, want[k]);
 	}
 	CHECK_EQ(user->time_ns, want[0] + want[1]);
-	/* who slept for a second did not work */
+	/* a sleep of a second is not charged */
 	w.visits += 10;
 	w.worked += 10;
 	t[0]->work += 100;
@@ -660,7 +660,7 @@ static void test_time(const struct testbed_opts *o)
 	rmc_tenant_destroy(user);
 }
 
-/* While it is alone its work is only counted, and charged once, before anybody else comes. */
+/* Work of a lone tenant is only counted, and charged once, before another one becomes hot. */
 static void test_alone(const struct testbed_opts *o)
 {
 	struct rmc_ni_worker *w;
@@ -685,7 +685,7 @@ static void test_alone(const struct testbed_opts *o)
 		rmc_tenants_tick(w, w->tick_ns);
 		CHECK_EQ(t[0]->work - before, 10 * RMC_TENANT_ENTRY);
 	}
-	/* another one comes */
+	/* another tenant becomes hot */
 	for (i = 0; i < 10; i++)
 		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	add_app(&b, &s, CTX, DEEP, t[1]);
@@ -697,7 +697,7 @@ static void test_alone(const struct testbed_opts *o)
 	CHECK(t[1]->work < 10 * RMC_TENANT_ENTRY);
 	CHECK_EQ(app_wait(&b), RMC_S_OK);
 	app_fini(&b);
-	/* it stops, and nobody is there */
+	/* it stops, and no tenant is hot */
 	before = t[0]->work;
 	for (i = 0; i < 10; i++)
 		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Copies of lines, one instruction at a time: what line.h and vec.h promise of a line
- * holds after every instruction of theirs, whatever the owner of the memory does there.
- * The processor's trap flag stops behind each one, so nothing depends on luck; the
- * vector copies, which sanitizers leave out, are among them. So are descriptors of rings.
+ * Copies of lines, one instruction at a time: the promises of line.h and vec.h hold after each
+ * of their instructions, whatever the owner of the memory stores there. The processor's trap
+ * flag stops after each one, so nothing depends on chance; the vector copies, which sanitizers
+ * do not instrument, are included. So are descriptors of rings.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -25,7 +25,7 @@ static u8 shared[(LINES + 2) * 64] __attribute__((aligned(4096)));
 static u8 private[(LINES + 2) * 64] __attribute__((aligned(4096)));
 
 static volatile u32 step, change_at, back_at;
-static u32 first_word;		/* of each line, that changes */
+static u32 first_word;		/* first word of each line that changes */
 static void (*volatile at_step)(void);
 
 static void trapped(int sig)
@@ -68,8 +68,8 @@ static void change_words(u32 first, u32 end, u64 word)
 }
 
 /*
- * The owner stores all lines, or their last words, between one instruction and the next;
- * and the first half of each as it was, the second one anew, some instructions later.
+ * The owner stores all lines, or their last words, between two instructions; some instructions
+ * later it restores the first half of each, and stores the second half again.
  */
 static void owner_stores(void)
 {
@@ -81,7 +81,7 @@ static void owner_stores(void)
 	}
 }
 
-/* The bytes [p, p + len) of the private copy: each line of one moment */
+/* The bytes [p, p + len) of the private copy: no line is torn */
 static bool lines_of_one_moment(const u8 *p, u32 len)
 {
 	u32 i;
@@ -89,10 +89,10 @@ static bool lines_of_one_moment(const u8 *p, u32 len)
 	for (i = 1; i < len; i++) {
 		const u8 *was = p + i - 1;
 
-		/* what changes changed at once */
+		/* words that change at the same time are equal */
 		if (!((uintptr_t)(p + i) & 63) || word_of(was) < first_word || p[i] == *was)
 			continue;
-		/* the one bound within a line where another state is different, too */
+		/* the one place within a line where another state differs, too */
 		if (((uintptr_t)(p + i) & 63) != 32 || *was != (u8)OLD || p[i] != (u8)NEWER)
 			return false;
 	}
@@ -125,8 +125,8 @@ static bool load(enum load which, u8 *dst, const u8 *src, u32 len)
 }
 
 /*
- * With the owner's stores behind each instruction in turn; @every: behind every so many;
- * @back: half of them taken back so many later
+ * With the owner's stores after each instruction in turn; @every: after every n-th; @back: half
+ * of them restored this many instructions later
  */
 static void loads_and_back(enum load which, u32 skip, u32 len, u32 every, u32 back)
 {
@@ -144,7 +144,7 @@ static void loads_and_back(enum load which, u32 skip, u32 len, u32 every, u32 ba
 		trace_off();
 		at_step = NULL;
 		last = step;
-		/* one change is not many: it was read again, or is to be by another way */
+		/* a single change: it was read again, or must be read by another function */
 		CHECK(ok || which == VECTOR);
 		if (ok)
 			CHECK(lines_of_one_moment(private + 64 + skip, len));
@@ -187,7 +187,7 @@ static void test_loads(void)
 	tap_result("and each of several lines, few or many");
 }
 
-/* A line that changes all the time is given up, after as many reads as are promised. */
+/* A line that keeps changing is given up, after as many reads as promised. */
 static u32 changes;
 
 static void owner_restless(void)
@@ -215,7 +215,7 @@ static void test_restless(void)
 		CHECK(step > RMC_LINE_LOOKS * 4);
 		CHECK(step < RMC_LINE_LOOKS * 200 + 8 * lens[i]);
 	}
-	/* a word never is of two moments */
+	/* a word is never torn */
 	at_step = owner_restless;
 	trace_on();
 	ok = rmc_lines_load(private + 64, shared + 64, 8);
@@ -227,7 +227,7 @@ static void test_restless(void)
 
 static u32 store_skip, store_len, late_rest;
 
-/* Who sees the first byte of a line's new state sees all of it. */
+/* A reader that finds the first byte of a line's new state finds all of it. */
 static void receiver_polls(void)
 {
 	const u8 *p = shared + 64 + store_skip, *end = p + store_len;
@@ -291,7 +291,7 @@ static void test_stores(void)
 	tap_result("of a part of one the first byte");
 	stores(STORE_ANY, 0, 128);
 	stores(STORE_ANY, 8, 130);
-	/* as long as a line, but not one */
+	/* as long as a line, but across two */
 	for (skip = 1; skip < 64; skip += skip < 8 ? 1 : 8)
 		stores(STORE_ANY, skip, 64);
 	stores(STORE_ANY, 63, 2);
@@ -302,7 +302,7 @@ static void test_stores(void)
 	tap_result("and of each of several lines, few or many");
 }
 
-/* The owner of a word counts in it, once or all the time. */
+/* The owner increments a word, once or all the time. */
 static u64 counts, counts_most;
 
 static void owner_counts(void)
@@ -362,7 +362,7 @@ static void test_rmw(void)
 	mem_free(mem);
 }
 
-/* A descriptor that is put, and one that is polled, on the other side of each instruction. */
+/* A descriptor is put, or polled, while the other side acts after each instruction. */
 static struct rmc_ring producer, consumer;
 static u32 whole, halves, times_put;
 
@@ -433,7 +433,7 @@ static void random_bytes(u8 *p, u32 n, u32 seed)
 	}
 }
 
-/* What is copied, and nothing else: lengths around the bounds of each way to copy */
+/* Exactly the copied bytes change: lengths around the limits of each method */
 static void test_bytes(void)
 {
 	static const u32 lens[] = { 1, 63, 64, 65, 127, 128, 255, 256, 257, 511, 512, 513, 575,

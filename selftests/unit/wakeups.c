@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Wake-ups that must not be lost: each place where a worker announces something, executes
- * a full barrier and polls again, and each where somebody rings. At the barrier
- * (rmc_at_barrier of the shim) the test does what another CPU could have done there.
+ * Wake-ups that must not be lost: each place where a worker announces something, executes a full
+ * barrier and polls again, and each place that rings a doorbell. At the barrier (rmc_at_barrier
+ * of the shim) the test acts as another CPU could.
  */
 #include "setup.h"
 #include "kmod/core/pipeline.h"
 
 void (*rmc_at_barrier)(void);
 
-static struct setup *sim;		/* for who acts at a barrier */
+static struct setup *sim;		/* for functions that are called at a barrier */
 static u32 barriers;
 
 static void setup(struct setup *s, const struct testbed_opts *o)
@@ -30,7 +30,7 @@ static struct testbed_worker *worker_of(struct rmc_ni_worker *w)
 	return (struct testbed_worker *)w;
 }
 
-/* Our requester's next descriptor, seen before the bit was cleared: no doorbell is rung */
+/* Publish a descriptor before the bit is cleared: no doorbell is rung */
 static void publish_unrung(void)
 {
 	struct rmc_out *out = sim->w.node[0]->out[1];
@@ -41,7 +41,7 @@ static void publish_unrung(void)
 	rmc_ring_put(&out->req, rmc_req_word0(RMC_OP_READ, CTX, 77, 7), rmc_req_word1(0, 64, true));
 }
 
-/* A source that fell silent: its bit is cleared, and its ring polled once more. */
+/* A silent source: its bit is cleared, and its ring polled once more. */
 static void test_settle(const struct testbed_opts *o)
 {
 	struct rmc_node *server;
@@ -60,7 +60,7 @@ static void test_settle(const struct testbed_opts *o)
 	rmc_at_barrier = NULL;
 	CHECK_EQ(barriers, 1);
 	CHECK(*req_bell(&s, 1, 0) & 1);
-	/* who has no ring just leaves */
+	/* without a ring the bit is just cleared */
 	CHECK(!rmc_doorbell_clear(server, RMC_LANE_REQ, 0, NULL));
 	CHECK(!(*req_bell(&s, 1, 0) & 1));
 	setup_free(&s);
@@ -97,7 +97,7 @@ static void test_ring(const struct testbed_opts *o)
 	CHECK(barriers > 0);
 	if (!w->remote)
 		CHECK(w->pend[RMC_LANE_REQ][0] >> s.w.node[1]->index[RMC_LANE_REQ] & 1);
-	/* of the bit alone, too: nobody has parked until the barrier */
+	/* of the bit alone, too: the worker parks at the barrier */
 	worker_of(w)->kick = 0;
 	rmc_at_barrier = consumer_parks;
 	rmc_ni_notify(s.w.node[1], RMC_LANE_REQ);
@@ -128,7 +128,7 @@ static void bell_at_settling(void)
 	*req_bell(sim, 1, 0) |= 1;
 }
 
-/* Units that fell silent leave pend; their doorbells are polled once more. */
+/* Silent units leave pend; their doorbells are polled once more. */
 static void test_pend(const struct testbed_opts *o)
 {
 	struct rmc_ni_worker *w;
@@ -225,7 +225,7 @@ static void test_park(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* What keeps a worker awake: a hot queue pair, an entry, something in flight or held, joining */
+/* What keeps a worker awake: a hot QP, an entry, operations in flight, held packets, a join */
 static void test_awake(const struct testbed_opts *o)
 {
 	struct rmc_ni_worker *w, *srv;
@@ -272,7 +272,7 @@ static void test_awake(const struct testbed_opts *o)
 
 static struct rmc_ring peer_req, peer_rep;
 
-/* Node 2 asks by the test's hand. */
+/* Node 2 requests; the test writes its requests. */
 static void peer_init(struct setup *s)
 {
 	struct rmc_fabric *f = &s->w.fabric[0];
@@ -304,7 +304,7 @@ static int peer_reply(u16 tid)
 	return r.status;
 }
 
-/* One that waits for the table gets its entry at a tick, when no doorbell is set. */
+/* A waiting transfer gets its entry at a tick, when no doorbell is set. */
 static void test_granted_at_a_tick(const struct testbed_opts *o)
 {
 	struct testbed_opts k = *o;
@@ -323,7 +323,7 @@ static void test_granted_at_a_tick(const struct testbed_opts *o)
 	testbed_settle(&s.w);
 	CHECK_EQ(testbed_transfers(&s.w, 1), 1);
 	app_post(&s.a, RMC_OP_SABRE, 1, 0, lbuf, 150 * 64);
-	/* until its source falls silent too */
+	/* until its source falls silent, too */
 	for (i = 0; i < 3 * RMC_IDLE_POLLS + 2048; i++)
 		testbed_visit(&s.w);
 	CHECK(!app_poll(&s.a, &slot, &status));
@@ -383,7 +383,7 @@ static void test_granted_when_others_go(const struct testbed_opts *o)
 	}
 }
 
-/* A pause of the server ends nobody's transfer; silence does, and not before its time. */
+/* A pause of the server ends no transfer; a stall does, and not too early. */
 static void test_pause(const struct testbed_opts *o)
 {
 	struct testbed_opts k = *o;
@@ -414,7 +414,7 @@ static void test_pause(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* Announcements and data of two transfers in turn: each reply is of the right one. */
+/* Announcements and data of two transfers alternate: each reply belongs to the right one. */
 static void test_interleaved(const struct testbed_opts *o)
 {
 	u32 i, n[2] = { 0 };
@@ -453,7 +453,7 @@ static void test_interleaved(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* More transfers than a channel may have, on one that has credits for more. */
+/* More transfers than a channel may have, if the channel has credits for more. */
 static void test_many_transfers(const struct testbed_opts *o)
 {
 	struct testbed_opts k = *o;

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Calls that a worker makes between two visits (kmod/ni/calls.h), by a thread that does
- * what worker_main() does: visit, then some calls. The lock of shim/kernel is not
- * recursive, so a function that is called with it held cannot post.
+ * Calls that a worker executes between two visits (kmod/ni/calls.h), in a thread that acts like
+ * worker_main(): visit, then some calls. The lock of shim/kernel is not recursive, so a function
+ * that is called with it held cannot post.
  */
 #include "../tap.h"
 #include "kmod/ni/calls.h"
 
 #define MANY		100
-#define BUDGET		16	/* what is promised of RMC_CALLS_PER_VISIT */
+#define BUDGET		16	/* documented value of RMC_CALLS_PER_VISIT */
 
-/* A call that notes when it was made, and may post more */
+/* A call that records when it was executed, and may post more */
 struct job {
 	struct rmc_call call;
 	struct completion done;
 	u32 number;
 	u32 again;		/* times that it posts itself again */
 	struct job *other;	/* posted by it, too */
-	bool once;		/* allocated; freed when nobody needs it any more */
+	bool once;		/* allocated; freed by its last user */
 };
 
 static struct rmc_calls calls;
@@ -47,7 +47,7 @@ static int job_run(void *arg)
 	return (int)j->number + 1000;
 }
 
-/* Who waited goes on, and takes the call with it. */
+/* The waiter continues, and frees the call. */
 void complete(struct completion *done)
 {
 	struct job *j = (struct job *)((char *)done - offsetof(struct job, done));
@@ -81,7 +81,7 @@ static struct job *job_post(struct job *j, u32 number, bool waits)
 	return j;
 }
 
-/* What the worker does all the time. */
+/* The loop of the worker. */
 static void visit_and_call(void)
 {
 	visits++;
@@ -131,7 +131,7 @@ static void test_order(void)
 	tap_result("posted calls: in order, 16 between two visits, each once");
 }
 
-/* The application that posts the most delays others by no more than the budget. */
+/* An application that posts many calls delays others only by the budget. */
 static void test_flood(void)
 {
 	struct job flood[3] = { { .again = 1000 }, { .again = 1000 }, { .again = 1000 } };
@@ -143,7 +143,7 @@ static void test_flood(void)
 			flood[i].again = 1000;
 			job_post(&flood[i], i, false);
 		}
-		/* nobody else comes: all is made, with visits between */
+		/* no other caller: all are executed, with visits between */
 		for (i = 0; i < 10000 && rmc_calls_left(&calls); i++)
 			visit_and_call();
 		CHECK_EQ(made, 1001 * n);
@@ -164,7 +164,7 @@ static void test_endless(void)
 	visit_and_call();
 	CHECK_EQ(made, BUDGET);
 	job_post(&waits, 3, true);
-	/* whoever came before it goes first, and nobody twice */
+	/* earlier calls are executed first, and none twice */
 	visit_and_call();
 	CHECK_EQ(waits.done.done, 1);
 	CHECK_EQ(made, BUDGET + 3);
@@ -175,7 +175,7 @@ static void test_endless(void)
 	tap_result("a call that somebody waits for is made while others post without end");
 }
 
-/* One makes many: each time one that posts another, which posts another ... */
+/* Calls that post further calls, which post further ones ... */
 static void test_chain(void)
 {
 	struct job chain[MANY] = { 0 };
@@ -216,7 +216,7 @@ static void test_waited_for(void)
 	tap_result("calls that somebody waits for: in order, one between two visits");
 }
 
-/* posted, waited for, posted ...: the waiter's call comes behind what was posted before */
+/* posted, waited for, posted ...: a waiter's call comes after those posted before it */
 static void test_mixed(void)
 {
 	u32 i, before;
@@ -230,7 +230,7 @@ static void test_mixed(void)
 		CHECK_EQ(made - before, 4);
 		CHECK_EQ(completed, i + 1);
 	}
-	/* as many posted as there may be, and one that somebody waits for */
+	/* as many posted as fit, and one with a waiter */
 	for (i = 12; i < 12 + BUDGET; i++)
 		job_post(NULL, i, false);
 	job_post(NULL, i, true);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Workers: how many queue pairs they take, what a helper does in the place of one that
- * sleeps and what it must leave, and what a fenced or stopped node's worker keeps its
- * hands off. Stepped one visit at a time with a virtual clock.
+ * Workers: how many queue pairs they have, what an inline poll does for a parked worker and what
+ * it must leave, and what the worker of a fenced or stopped node must not access. Stepped one
+ * visit at a time with a virtual clock.
  */
 #include "setup.h"
 #include "kmod/core/pipeline.h"
@@ -11,7 +11,7 @@ void (*rmc_at_barrier)(void);
 
 #define ENTRIES	16
 
-/* Until this worker may sleep; then it does. */
+/* Visit until this worker may park; then park it. */
 static void put_to_sleep(struct setup *s, struct rmc_ni_worker *w)
 {
 	u32 i;
@@ -73,7 +73,7 @@ static void leave(struct member *m)
 		rmc_ni_del_qp(m->qp.node->req_worker, &m->front.inner.qp);
 }
 
-/* Each unit has its share of the node's queue pairs, and a worker an end. */
+/* Each unit has a share of the node's queue pairs, and a worker has a limit. */
 static void test_room(const struct testbed_opts *o)
 {
 	struct testbed_opts k = *o;
@@ -84,7 +84,7 @@ static void test_room(const struct testbed_opts *o)
 	if (!k.units)
 		k.units = 1;
 	share = RMC_MAX_QPS / k.units;
-	/* one more than fill the worker */
+	/* one more than the worker has room for */
 	k.nodes = RMC_WORKER_QPS / share + 1;
 	setup_make(&s, &k, ENTRIES);
 	m = calloc(RMC_WORKER_QPS + 1, sizeof(*m));
@@ -93,13 +93,13 @@ static void test_room(const struct testbed_opts *o)
 
 		for (had = n; n < RMC_WORKER_QPS && !join(&m[n], unit);)
 			n++;
-		/* an application of the first one is there already */
+		/* the first one has an application already */
 		CHECK_EQ(n - had, nid == k.nodes - 1 ? 0 : share - !nid);
 		CHECK_EQ(unit->qps, nid == k.nodes - 1 ? 0 : share);
 	}
 	CHECK_EQ(n, RMC_WORKER_QPS - 1);
 	CHECK_EQ(rmc_qp_worker(&s.a.qp)->alls, RMC_WORKER_QPS);
-	/* one goes: there is room for another, of another node as well */
+	/* one is deleted: there is room for another, also of another node */
 	leave(&m[--n]);
 	CHECK_EQ(join(&m[n++], s.w.node[k.nodes - 1]), 0);
 	CHECK_EQ(join(&m[n], s.w.node[k.nodes - 1]), -ENOSPC);
@@ -114,7 +114,7 @@ static void test_room(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* Polls in vain count from the last one that found something. */
+/* Idle visits are counted since the last one that found work. */
 static void test_idle(const struct testbed_opts *o)
 {
 	struct rmc_ni_worker *w;
@@ -137,9 +137,9 @@ static void test_idle(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* ---- nodes that are not to be served ---- */
+/* ---- nodes that must not be served ---- */
 
-/* A stopped node's time stands still, too: nothing of its times out. */
+/* A stopped node's time stops, too: its operations do not time out. */
 static void test_stopped(const struct testbed_opts *o)
 {
 	u32 slot, status, i;
@@ -162,7 +162,7 @@ static void test_stopped(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* Whether a fenced node's workers sleep is not what peers ask its successor's entry for. */
+/* A fenced node's workers do not write the parked flags of its successor's entry. */
 static void test_fenced_sleeps(const struct testbed_opts *o)
 {
 	struct rmc_region_node *entry;
@@ -194,7 +194,7 @@ static void test_fenced_sleeps(const struct testbed_opts *o)
 static struct setup *sim;
 static u32 fences;
 
-/* Another CPU runs the RRPP: it finds the id taken, and a peer answers the successor. */
+/* Another CPU runs the RRPP and finds the id taken; a peer replies to the successor. */
 static void fence_at_barrier(void)
 {
 	if (fences++)
@@ -204,7 +204,7 @@ static void fence_at_barrier(void)
 	*rmc_doorbell_word(sim->w.fabric, 0, RMC_LANE_REP, 1) |= 2;
 }
 
-/* The helper of a node that is fenced meanwhile leaves the successor's doorbells as they are. */
+/* An inline poll for a node that is fenced meanwhile does not change the successor's doorbells. */
 static void test_fenced_is_helped(const struct testbed_opts *o)
 {
 	struct testbed_opts k = *o;
@@ -232,7 +232,7 @@ static void test_fenced_is_helped(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* An operation that waits for credits in the middle goes on, however long that was. */
+/* An operation that waits for credits halfway continues, after any time. */
 static void test_stalled(const struct testbed_opts *o)
 {
 	struct testbed_opts k = *o;
@@ -249,7 +249,7 @@ static void test_stalled(const struct testbed_opts *o)
 		s.w.frozen[1] = true;
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, SEG);
 		if (i) {
-			/* nor does a helper take it for nothing to do */
+			/* an inline poll does not take it for idle either */
 			CHECK(!help(w));
 			wake_up(w);
 		}
@@ -265,9 +265,9 @@ static void test_stalled(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* ---- helpers ---- */
+/* ---- inline polls ---- */
 
-/* What a filter holds needs the worker again, though nothing is in any ring. */
+/* A packet that a filter holds needs the worker again, although all rings are empty. */
 static void test_held(const struct testbed_opts *o)
 {
 	static const struct rmc_fault late = { .delay_ns = 1500000 };
@@ -277,7 +277,7 @@ static void test_held(const struct testbed_opts *o)
 
 	for (lane = 0; lane < RMC_LANES; lane++) {
 		setup_kernels(&s, o, ENTRIES);
-		/* whose worker takes packets of this lane */
+		/* the node whose worker takes packets of this lane */
 		nid = lane == RMC_LANE_REQ;
 		w = nid ? s.w.node[1]->srv_worker : s.w.node[0]->req_worker;
 		rmc_filters++;
@@ -296,7 +296,7 @@ static void test_held(const struct testbed_opts *o)
 		testbed_tick(&s.w, 1);
 		testbed_tick(&s.w, 1);
 		CHECK_EQ(app_wait(&s.a), RMC_S_OK);
-		/* whatever became of it: the filter has to run dry */
+		/* in any case the filter must be drained */
 		rmc_doorbell_notify(&s.w.fabric[0], nid, lane, !nid);
 		fault_clear(&s.w, !nid, nid, lane);
 		rmc_filters--;
@@ -304,7 +304,7 @@ static void test_held(const struct testbed_opts *o)
 	}
 }
 
-/* Doorbells of nodes that there are not */
+/* Doorbells of nodes that do not exist */
 static void test_stray_doorbells(const struct testbed_opts *o)
 {
 	struct rmc_ni_worker *w;
@@ -323,7 +323,7 @@ static void test_stray_doorbells(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* Who slept long has not waited so long for what is asked now. */
+/* After a long sleep a new operation has its whole time-out. */
 static void test_time(const struct testbed_opts *o)
 {
 	u32 slot, status, ms;
@@ -352,7 +352,7 @@ static void test_time(const struct testbed_opts *o)
 
 #define MANY	1024
 
-/* A helper is not preempted: it stops in the middle, and the thread goes on. */
+/* An inline poll is not preempted: it stops halfway, and the thread continues. */
 static void test_long_help(const struct testbed_opts *o)
 {
 	struct rmc_ni_worker *w;
@@ -370,7 +370,7 @@ static void test_long_help(const struct testbed_opts *o)
 		visits = w->visits;
 		CHECK(!help(w));
 		CHECK(w->visits - visits <= RMC_INLINE_VISITS);
-		/* polled once in each visit, however often it was found waiting */
+		/* polled once per visit, however often it had entries */
 		CHECK(w->hots <= 1);
 	}
 	wake_up(w);
@@ -379,7 +379,7 @@ static void test_long_help(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* With very many queue pairs not even a poll of all of them is the helper's. */
+/* With very many queue pairs an inline poll does not even check all of them. */
 static void test_many(const struct testbed_opts *o)
 {
 	struct app *more = calloc(RMC_INLINE_POLLS, sizeof(*more));
@@ -411,7 +411,7 @@ static void test_many(const struct testbed_opts *o)
 
 /* ---- frontends ---- */
 
-/* More entries than there is room for between frontend and backend wait in front. */
+/* Entries that do not fit between frontend and backend wait in the application's queue. */
 static void test_front_is_full(const struct testbed_opts *o)
 {
 	struct testbed_opts k = *o;
@@ -421,7 +421,7 @@ static void test_front_is_full(const struct testbed_opts *o)
 	k.ni = "split";
 	setup_make(&s, &k, ENTRIES);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
-	/* its frontend polls each, the backend does not yet */
+	/* the frontend polls each entry, the backend does not yet */
 	for (i = 0; i < ENTRIES + 4; i++) {
 		app_post(&s.a, RMC_OP_READ, 1, 64 * i, lbuf + 64 * i, 64);
 		rmc_front_poll(&s.a.qp);
