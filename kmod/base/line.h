@@ -11,7 +11,7 @@
  *   be seen mixed; that takes two full line transfers within the few
  *   nanoseconds between two passes.)
  *   An owner that shares our L1, on the sibling hyperthread, can store faster
- *   than we do two passes. So after RMC_LINE_LOOKS passes the RRPP serves other
+ *   than we do two passes. So after RMC_LINE_PASSES passes the RRPP serves other
  *   sources and retries the read at the next visit; after RMC_AGAIN_TRIES tries the
  *   read ends with RMC_S_BUSY. A single word needs one pass only.
  * - A write stores the line's first word last, with release: an owner that
@@ -25,7 +25,7 @@
 #define RMC_LINE	RMC_CACHE_LINE
 #define RMC_LINE_WORDS	(RMC_LINE / 8)
 /* Passes over a line that keeps changing before other sources are served: 7 us at most */
-#define RMC_LINE_LOOKS	64
+#define RMC_LINE_PASSES	64
 
 /* Unaligned 8 bytes; one instruction even where memcpy() is always a call (-fno-builtin) */
 static inline u64 rmc_get64(const u8 *p)
@@ -48,7 +48,7 @@ static inline u32 rmc_lines(u64 off, u32 len)
 }
 
 /* Read each word of a line once; not atomic. */
-static inline void rmc_line_look(u64 *dst, const u64 *src)
+static inline void rmc_line_pass(u64 *dst, const u64 *src)
 {
 	dst[0] = READ_ONCE(src[0]);
 	dst[1] = READ_ONCE(src[1]);
@@ -67,12 +67,12 @@ static inline void rmc_line_look(u64 *dst, const u64 *src)
  */
 static __always_inline bool rmc_line_load(u64 *dst, const u64 *src)
 {
-	u32 looks = RMC_LINE_LOOKS;
+	u32 passes = RMC_LINE_PASSES;
 
 	do {
 		u64 d0, d1;
 
-		rmc_line_look(dst, src);
+		rmc_line_pass(dst, src);
 		/* first pass before second; between the same loads, no partner */
 		smp_rmb();
 		d0 = READ_ONCE(src[0]) ^ dst[0];
@@ -85,7 +85,7 @@ static __always_inline bool rmc_line_load(u64 *dst, const u64 *src)
 		d1 |= READ_ONCE(src[7]) ^ dst[7];
 		if (likely(!(d0 | d1)))
 			return true;
-	} while (--looks);
+	} while (--passes);
 	return false;
 }
 
@@ -94,7 +94,7 @@ static inline bool rmc_line_load_part(u8 *dst, const u8 *src, u32 len)
 {
 	const u64 *first = (const u64 *)((uintptr_t)src & ~7UL);
 	u32 skip = (uintptr_t)src & 7;
-	u32 words = (skip + len + 7) / 8, looks = RMC_LINE_LOOKS, i;
+	u32 words = (skip + len + 7) / 8, passes = RMC_LINE_PASSES, i;
 	u64 copy[RMC_LINE_WORDS], diff;
 
 	if (words == 1) {
@@ -103,7 +103,7 @@ static inline bool rmc_line_load_part(u8 *dst, const u8 *src, u32 len)
 		return true;
 	}
 	do {
-		if (unlikely(!looks--))
+		if (unlikely(!passes--))
 			return false;
 		for (i = 0; i < words; i++)
 			copy[i] = READ_ONCE(first[i]);

@@ -81,7 +81,7 @@ enum {
 	RMC_LOCAL_PACKETS	= 4,
 	RMC_LOCAL_LINES	= 256,
 	RMC_LOCAL_BUDGET		= 65536,
-	/* tries, each of RMC_LINE_LOOKS passes, to read a line that keeps changing, while all
+	/* tries, each of RMC_LINE_PASSES passes, to read a line that keeps changing, while all
 	 * requests behind it in the ring wait: 4 ms at most. Measured: a line that another
 	 * core stores to without pause takes 3 passes at most; in an emulated machine up to
 	 * 66 tries

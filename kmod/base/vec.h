@@ -22,7 +22,7 @@
 #define RMC_VEC_GET							\
 	"vmovdqu (%[src],%[at]), %%ymm0\n\t"				\
 	"vmovdqu 32(%[src],%[at]), %%ymm1\n\t"
-#define RMC_VEC_LOOK_AGAIN						\
+#define RMC_VEC_READ_AGAIN						\
 	"vpxor (%[src],%[at]), %%ymm0, %%ymm2\n\t"			\
 	"vpxor 32(%[src],%[at]), %%ymm1, %%ymm3\n\t"			\
 	"vpor %%ymm2, %%ymm4, %%ymm4\n\t"				\
@@ -72,7 +72,7 @@ static inline bool rmc_vec_load(u8 *dst, const u8 *src, u32 len)
 
 	RMC_VEC_LINES("vpxor %%ymm4, %%ymm4, %%ymm4\n\t"
 		      "vpxor %%ymm5, %%ymm5, %%ymm5\n\t",
-		      RMC_VEC_FETCH, RMC_VEC_GET RMC_VEC_LOOK_AGAIN RMC_VEC_PUT,
+		      RMC_VEC_FETCH, RMC_VEC_GET RMC_VEC_READ_AGAIN RMC_VEC_PUT,
 		      "vpor %%ymm4, %%ymm5, %%ymm4\n\t"
 		      "vptest %%ymm4, %%ymm4\n\t"
 		      "setnz %b[changed]\n\t");

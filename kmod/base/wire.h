@@ -61,7 +61,7 @@ struct rmc_req {
  * @tid: index in the ITT
  * @op: opcode, echoed
  * @status: enum rmc_status
- * @marks: RMC_MARK_LOST, RMC_MARK_COPY, RMC_MARK_DOUBLED
+ * @marks: RMC_MARK_LOST, RMC_MARK_COPY, RMC_MARK_DUPLICATED
  */
 struct rmc_rep {
 	u64 word1;
@@ -82,8 +82,8 @@ struct rmc_rep {
 #define RMC_MARK_COPY	0x02
 #define RMC_REP_COPY	((u64)RMC_MARK_COPY << 32)
 /* it has a copy, which may also have come before */
-#define RMC_MARK_DOUBLED	0x04
-#define RMC_REP_DOUBLED	((u64)RMC_MARK_DOUBLED << 32)
+#define RMC_MARK_DUPLICATED	0x04
+#define RMC_REP_DUPLICATED	((u64)RMC_MARK_DUPLICATED << 32)
 
 static inline u64 rmc_req_word0(u8 op, u16 ctx_id, u16 gen, u16 tid)
 {

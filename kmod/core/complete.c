@@ -6,14 +6,14 @@
 #include "complete.h"
 
 /**
- * rmc_qp_finish() - complete an operation and free its ITT entry
+ * rmc_op_finish() - complete an operation and free its ITT entry
  * @node: node; the caller is its RCP worker
  * @e: operation
  * @status: enum rmc_status
  *
  * Context: worker, does not sleep.
  */
-void rmc_qp_finish(struct rmc_node *node, struct rmc_itt_entry *e, u8 status)
+void rmc_op_finish(struct rmc_node *node, struct rmc_itt_entry *e, u8 status)
 {
 	rmc_op_end(node, e, status);
 }
@@ -43,7 +43,7 @@ u32 rmc_itt_abort(struct rmc_node *node, const struct rmc_abort *which)
 			rmc_op_stop(node, e);
 			rmc_itt_free(&node->itt, e);
 		} else {
-			rmc_qp_finish(node, e, which->status);
+			rmc_op_finish(node, e, which->status);
 		}
 		n++;
 	}
@@ -99,7 +99,7 @@ u32 rmc_itt_expire(struct rmc_node *node)
 		struct rmc_itt_entry *e = &node->itt.entry[i];
 
 		if (e->qp && (s32)(node->req_ms - e->deadline) >= 0 && !restart(node, e)) {
-			rmc_qp_finish(node, e, RMC_S_TIMEOUT);
+			rmc_op_finish(node, e, RMC_S_TIMEOUT);
 			n++;
 		}
 	}

@@ -31,7 +31,7 @@ static __always_inline void rmc_op_end(struct rmc_node *node, struct rmc_itt_ent
 	rmc_itt_free(&node->itt, e);
 }
 
-void rmc_qp_finish(struct rmc_node *node, struct rmc_itt_entry *e, u8 status);
+void rmc_op_finish(struct rmc_node *node, struct rmc_itt_entry *e, u8 status);
 
 /* Which operations rmc_itt_abort() ends; NULL or -1 matches all. */
 struct rmc_abort {

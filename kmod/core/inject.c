@@ -86,7 +86,7 @@ static void give_up(struct rmc_node *node, struct rmc_out *out, struct rmc_itt_e
 	out->announcing = RMC_TID_NONE;
 	e->length = e->sent;
 	if (!e->replies)
-		rmc_qp_finish(node, e, e->status);
+		rmc_op_finish(node, e, e->status);
 }
 
 /* True if the packet at @offset is beyond the window of a tracked operation. */

@@ -163,7 +163,7 @@ static inline void rmc_outstanding_came(struct rmc_outstanding *a, u8 marks)
 		return;
 	}
 	a->replies--;
-	a->copies += !!(marks & RMC_MARK_DOUBLED);
+	a->copies += !!(marks & RMC_MARK_DUPLICATED);
 }
 
 /**

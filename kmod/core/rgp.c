@@ -228,7 +228,7 @@ static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool multi_unit, con
 	u32 to = ~0U, taken = 0, done = 0, directs = 0, moved = 0;
 	const u32 budget = shared ? qp->budget : RMC_POLL_ALL;
 	/* with a budget, only single packets take the local path: it cannot pause in between */
-	const u32 direct_most = budget == RMC_POLL_ALL ? budget : node->fabric->mtu;
+	const u32 local_most = budget == RMC_POLL_ALL ? budget : node->fabric->mtu;
 
 	if (rmc_os_filters() && node->req_stopped)
 		return 0;
@@ -254,7 +254,7 @@ static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool multi_unit, con
 				out = rmc_out_open(node, w.nid, &status);
 				if (!out && !status)
 					break;	/* the channel is being set up */
-			} else if (!multi_unit && w.length <= direct_most &&
+			} else if (!multi_unit && w.length <= local_most &&
 				   rmc_local_admit(qp, out, &w, mem, slot, &direct[directs])) {
 				qp->wq_head++;
 				taken++;

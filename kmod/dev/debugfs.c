@@ -446,7 +446,7 @@ static int retries_get(void *data, u64 *value)
 DEFINE_DEBUGFS_ATTRIBUTE(retries_fops, retries_get, retries_set, "%llu\n");
 
 /* Logs the errors that have no message of their own: dimensions, and too long times. */
-static int tell_no_sense(int err)
+static int log_bad_model(int err)
 {
 	if (err && err != -EXDEV)
 		pr_err("the link model makes no sense: give dims= like 8x8x4 that hold all nodes, and times below %u ns\n",
@@ -485,7 +485,7 @@ int rmc_fault_parse(struct rmc_config *cfg)
 	err = parse_dims(m->dim, copy);
 	kfree(copy);
 	/* the final number of nodes may come from the fabric; rmc_link_model() checks again */
-	return tell_no_sense(err ?: rmc_model_check(m, cfg->fabric.nodes));
+	return log_bad_model(err ?: rmc_model_check(m, cfg->fabric.nodes));
 }
 
 /**
@@ -502,7 +502,7 @@ int rmc_fault_init(struct rmc_device *rmc)
 	mutex_init(&rmc->fault_lock);
 	rmc->port->fabric.retries = min_t(unsigned int, retries, U8_MAX);
 	if (topology)
-		err = tell_no_sense(rmc_link_model(rmc, &rmc->cfg.fabric.model));
+		err = log_bad_model(rmc_link_model(rmc, &rmc->cfg.fabric.model));
 	if (err)
 		return err;
 	/* no error without debugfs: the files are then missing */

@@ -7,14 +7,14 @@
 #define PAGE_LINES	(PAGE_SIZE / RMC_LINE)
 
 /**
- * struct rmc_run - consecutive lines of physical memory that a segment exposes
+ * struct rmc_extent - consecutive lines of physical memory that a segment exposes
  * @rb: in rmc_device.exposed
  * @first: number of the first line
  * @last: number of the last line
  * @subtree_last: largest @last below this one
  * @server: see server_of()
  */
-struct rmc_run {
+struct rmc_extent {
 	struct rb_node rb;
 	unsigned long first;
 	unsigned long last;
@@ -24,7 +24,7 @@ struct rmc_run {
 
 #define START(run)	((run)->first)
 #define LAST(run)	((run)->last)
-INTERVAL_TREE_DEFINE(struct rmc_run, rb, unsigned long, subtree_last, START, LAST, static, runs)
+INTERVAL_TREE_DEFINE(struct rmc_extent, rb, unsigned long, subtree_last, START, LAST, static, runs)
 
 static bool one_server(const struct rmc_device *rmc)
 {
@@ -42,7 +42,7 @@ static const void *server_of(const struct rmc_node *node)
 }
 
 /* Stores the runs in @run, unless it is NULL. Return: number of runs. */
-static u64 find_runs(const struct rmc_umem *u, const void *server, struct rmc_run *run)
+static u64 find_runs(const struct rmc_umem *u, const void *server, struct rmc_extent *run)
 {
 	u64 skip = u->mem.head & ~PAGE_MASK, i, n = 0;
 	unsigned long first, last, next = 0;
@@ -72,9 +72,9 @@ static u64 find_runs(const struct rmc_umem *u, const void *server, struct rmc_ru
 }
 
 /* True if another worker serves, or may serve, one of these lines through another run. */
-static bool other_server(struct rb_root_cached *root, const struct rmc_run *run)
+static bool other_server(struct rb_root_cached *root, const struct rmc_extent *run)
 {
-	struct rmc_run *r;
+	struct rmc_extent *r;
 
 	for (r = runs_iter_first(root, run->first, run->last); r;
 	     r = runs_iter_next(r, run->first, run->last))

@@ -49,7 +49,7 @@ static int clear_segment(void *arg)
 	rmc_state_withdraw(c->unit, &c->mem->mem);
 	/* unit 0 handles the notifications */
 	if (c->unit == c->file->node)
-		rmc_waiter_forget(&c->mem->waiter);
+		rmc_waiter_detach(&c->mem->waiter);
 	return 0;
 }
 

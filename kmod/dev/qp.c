@@ -73,7 +73,7 @@ static int del_qp(void *arg)
 	struct rmc_queues *q = arg;
 
 	rmc_ni_del_qp(q->worker, &q->qp);
-	rmc_waiter_forget(&q->waiter);
+	rmc_waiter_detach(&q->waiter);
 	return 0;
 }
 

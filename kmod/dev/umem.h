@@ -15,7 +15,7 @@
 #include "../base/mem.h"
 #include "waiter.h"
 
-struct rmc_run;
+struct rmc_extent;
 
 /**
  * struct rmc_umem - memory and its owner
@@ -48,7 +48,7 @@ struct rmc_umem {
 	u32 mappings;
 	spinlock_t unmap_lock;	/* see above */
 	struct rmc_waiter waiter;
-	struct rmc_run *run;
+	struct rmc_extent *run;
 	u64 runs;
 };
 

@@ -90,7 +90,7 @@ static int start(struct rmc_file *f, struct io_uring_cmd *cmd, const struct rmc_
 		rmc_wait_put(wait);
 		return err;
 	}
-	rmc_wait_look_after(wait);
+	rmc_wait_guard(wait);
 	/*
 	 * Not under our lock: io_uring may take its own here. The lock order is io_uring's
 	 * lock, mmap_lock, our lock. Another CPU may cancel the command as soon as this

@@ -101,13 +101,13 @@ void rmc_waiter_init(struct rmc_waiter *w, struct rmc_event *e, struct rmc_file 
 }
 
 /**
- * rmc_waiter_forget() - wake the sleepers of an event that cannot happen any more
+ * rmc_waiter_detach() - wake the sleepers of an event that cannot happen any more
  * @w: waiter; the caller is the event's worker
  *
  * Wakes processes in poll() and signals the eventfd. rmc_waiter_release() has to follow.
  * Context: does not sleep.
  */
-void rmc_waiter_forget(struct rmc_waiter *w)
+void rmc_waiter_detach(struct rmc_waiter *w)
 {
 	if (!w->polling && !w->told)
 		return;
@@ -127,7 +127,7 @@ static int nothing(void *arg)
 
 /**
  * rmc_waiter_release() - finish the waits of a waiter, and release its eventfd
- * @w: waiter, after rmc_waiter_forget()
+ * @w: waiter, after rmc_waiter_detach()
  *
  * Context: may sleep; not on a worker.
  */

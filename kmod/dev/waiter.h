@@ -58,7 +58,7 @@ struct rmc_waiter {
 
 void rmc_waiter_init(struct rmc_waiter *w, struct rmc_event *e, struct rmc_file *f,
 		     enum rmc_waiter_kind kind, struct rmc_ni_worker *ni);
-void rmc_waiter_forget(struct rmc_waiter *w);
+void rmc_waiter_detach(struct rmc_waiter *w);
 void rmc_waiter_release(struct rmc_waiter *w);
 int rmc_waiter_arm(struct rmc_event *e, struct rmc_ni_worker *ni, u32 seen, int eventfd,
 		   u32 *count);

@@ -169,12 +169,12 @@ static void watch_pending(struct work_struct *work)
 }
 
 /**
- * rmc_wait_look_after() - watch for the end of a command's ring, before Linux 6.7
+ * rmc_wait_guard() - watch for the end of a command's ring, before Linux 6.7
  * @wait: wait, not published
  *
  * Context: does not sleep.
  */
-void rmc_wait_look_after(struct rmc_wait *wait)
+void rmc_wait_guard(struct rmc_wait *wait)
 {
 	if (!RMC_URING_WATCHDOG)
 		return;

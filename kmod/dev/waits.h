@@ -65,7 +65,7 @@ struct rmc_wait {
 
 struct rmc_wait *rmc_wait_alloc(struct rmc_file *f, struct io_uring_cmd *cmd);
 void rmc_wait_put(struct rmc_wait *wait);
-void rmc_wait_look_after(struct rmc_wait *wait);
+void rmc_wait_guard(struct rmc_wait *wait);
 void rmc_wait_publish(struct rmc_wait *wait);
 void rmc_wait_finish(struct rmc_wait *wait, int result);
 int rmc_wait_cancel(struct io_uring_cmd *cmd, unsigned int issue_flags);

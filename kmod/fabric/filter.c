@@ -174,7 +174,7 @@ static u64 unmarked(const struct rmc_filter *flt, u64 word0)
 {
 	word0 &= ~(0xffULL << 56);
 	return flt->lane == RMC_LANE_REQ ? word0 & ~RMC_REQ_LOST :
-					   word0 & ~(RMC_REP_COPY | RMC_REP_DOUBLED);
+					   word0 & ~(RMC_REP_COPY | RMC_REP_DUPLICATED);
 }
 
 /* Copies @lines from the wire; the caller has checked that as many are free. */
@@ -390,7 +390,7 @@ static void duplicate(struct rmc_filter *flt, struct rmc_packet *p)
 	flt->copies++;
 	flt->copy_lines += lines;
 	flt->stats.doubled++;
-	p->word0 |= RMC_REP_DOUBLED;
+	p->word0 |= RMC_REP_DUPLICATED;
 	copy.word0 |= RMC_REP_COPY;
 	copy.due_ns += flt->fault.gap_ns;
 	copy.seq = flt->seq++;

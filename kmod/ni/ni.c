@@ -270,7 +270,7 @@ static __always_inline u32 visit_lane(struct rmc_ni_worker *w, enum rmc_lane lan
 }
 
 /* Visits between two removals of silent units from pend. */
-#define SETTLE_LOOKS	1024
+#define SETTLE_VISITS	1024
 
 /**
  * rmc_ni_visit() - poll everything that may have work once
@@ -303,7 +303,7 @@ u32 rmc_ni_visit(struct rmc_ni_worker *w)
 	} else {
 		w->idle++;
 	}
-	if (unlikely(!(w->visits % SETTLE_LOOKS)) && !w->remote) {
+	if (unlikely(!(w->visits % SETTLE_VISITS)) && !w->remote) {
 		rmc_ni_settle_pend(w, RMC_LANE_REQ);
 		rmc_ni_settle_pend(w, RMC_LANE_REP);
 	}

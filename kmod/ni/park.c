@@ -55,7 +55,7 @@ bool rmc_ni_may_park(struct rmc_ni_worker *w)
 	return true;
 }
 
-static void tell_parked(struct rmc_ni_worker *w, u32 parked)
+static void publish_parked(struct rmc_ni_worker *w, u32 parked)
 {
 	enum rmc_lane lane;
 	u32 i;
@@ -84,7 +84,7 @@ static void tell_parked(struct rmc_ni_worker *w, u32 parked)
  */
 bool rmc_ni_park(struct rmc_ni_worker *w)
 {
-	tell_parked(w, 1);
+	publish_parked(w, 1);
 	/*
 	 * Announce, then check for work. Pairs with "publish, then check need_wakeup"
 	 * in the library, which has no fence: this call makes every CPU that
@@ -94,7 +94,7 @@ bool rmc_ni_park(struct rmc_ni_worker *w)
 	 */
 	rmc_os_membarrier(w);
 	if (work_left(w)) {
-		tell_parked(w, 0);
+		publish_parked(w, 0);
 		return false;
 	}
 	WRITE_ONCE(w->parks, w->parks + 1);
@@ -109,7 +109,7 @@ bool rmc_ni_park(struct rmc_ni_worker *w)
  */
 void rmc_ni_unpark(struct rmc_ni_worker *w)
 {
-	tell_parked(w, 0);
+	publish_parked(w, 0);
 	WRITE_ONCE(w->wakeups, w->wakeups + 1);
 }
 

@@ -16,7 +16,7 @@
 /* Visits between two reads of the clock: some microseconds when idle */
 #define VISITS_PER_CLOCK	32
 /* Idle polls for a reply of another kernel before the worker yields the CPU */
-#define LOOKS_PER_TURN		8
+#define POLLS_BEFORE_YIELD		8
 
 /**
  * rmc_os_wake() - wake a worker
@@ -247,13 +247,13 @@ static void own_worker(struct rmc_worker *w)
 static bool help_awake(struct rmc_worker *w)
 {
 	bool worked = false;
-	int looks = 0;
+	int idle = 0;
 
 	while (!need_resched() && w->ni.hots <= RMC_INLINE_QPS) {
 		if (rmc_ni_visit(&w->ni)) {
 			worked = true;
-			looks = 0;
-		} else if (!rmc_ni_awaits(&w->ni) || looks++ == LOOKS_PER_TURN) {
+			idle = 0;
+		} else if (!rmc_ni_awaits(&w->ni) || idle++ == POLLS_BEFORE_YIELD) {
 			break;
 		}
 	}
@@ -353,13 +353,13 @@ static void sleep_parked(struct rmc_worker *w)
  */
 static void spin(struct rmc_worker *w)
 {
-	int i, looks = 0;
+	int i, idle = 0;
 
 	for (i = 0; i < VISITS_PER_CLOCK; i++) {
 		if (!rmc_ni_visit(&w->ni)) {
 			cpu_relax();
 			if (w->share || !single_task_running()) {
-				if (looks++ < LOOKS_PER_TURN && rmc_ni_awaits(&w->ni))
+				if (idle++ < POLLS_BEFORE_YIELD && rmc_ni_awaits(&w->ni))
 					continue;
 				/*
 				 * Applications wait for this CPU, by shared_cpu
@@ -448,7 +448,7 @@ struct move {
 };
 
 /* Runs on the worker, which owns the list of its queue pairs */
-static int tell_place(void *arg)
+static int publish_place(void *arg)
 {
 	struct move *m = arg;
 	struct rmc_worker *w = m->worker;
@@ -479,7 +479,7 @@ void rmc_worker_move(struct rmc_worker *w, unsigned int cpu, bool share)
 
 	if (set_cpus_allowed_ptr(w->task, cpumask_of(cpu)))
 		pr_warn_once("a worker cannot run on CPU %u\n", cpu);
-	rmc_worker_call(&w->ni, tell_place, &m);
+	rmc_worker_call(&w->ni, publish_place, &m);
 }
 
 /**

@@ -486,7 +486,7 @@ static void test_copies(void)
 		check_filter(&v);
 		n += wire_take(&v, &word0);
 		CHECK_EQ(n, round + 1);
-		CHECK_EQ(!!(word0 & RMC_REP_DOUBLED), round < 4);
+		CHECK_EQ(!!(word0 & RMC_REP_DUPLICATED), round < 4);
 		CHECK(!(word0 & RMC_REP_COPY));
 	}
 	CHECK_EQ(v.flt->copies, 4);
@@ -534,7 +534,7 @@ static void test_copies(void)
 	}
 	CHECK_EQ(v.flt->copies, 0);
 	CHECK_EQ(wire_take(&v, &word0), 1);
-	CHECK(!(word0 & (RMC_REP_COPY | RMC_REP_DOUBLED)));
+	CHECK(!(word0 & (RMC_REP_COPY | RMC_REP_DUPLICATED)));
 	testbed_now_ns += 6000000000ULL;
 	rmc_filter_pump(&v.node->links, v.flt);
 	check_filter(&v);
@@ -559,10 +559,10 @@ static void test_claims(void)
 	wire_init(&v, RMC_LANE_REP, &none);
 	v.claims = true;
 	wire_put(&v, rmc_rep_word0(&(struct rmc_req){ .op = RMC_OP_WRITE }, 0) | RMC_REP_COPY |
-		 RMC_REP_DOUBLED, 0);
+		 RMC_REP_DUPLICATED, 0);
 	rmc_filter_pump(&v.node->links, v.flt);
 	CHECK_EQ(wire_take(&v, &word0), 1);
-	CHECK(!(word0 & (RMC_REP_COPY | RMC_REP_DOUBLED)));
+	CHECK(!(word0 & (RMC_REP_COPY | RMC_REP_DUPLICATED)));
 	CHECK_EQ(v.flt->copies, 0);
 	for (i = 0; i < 12; i++) {
 		wire_put(&v, rmc_rep_word0(&(struct rmc_req){ .op = RMC_OP_READ }, 0),

@@ -92,7 +92,7 @@ static void test_copy_first(const struct testbed_opts *o)
 		struct rmc_filter *flt = replies(&s, i * s.w.fabric->interleave);
 
 		for (k = 0; k < flt->held; k++, n++)
-			flt->heap[k].word0 ^= RMC_REP_COPY | RMC_REP_DOUBLED;
+			flt->heap[k].word0 ^= RMC_REP_COPY | RMC_REP_DUPLICATED;
 	}
 	CHECK_EQ(n, 4);
 	CHECK_EQ(wait_ms(&s, 5), RMC_S_OK);

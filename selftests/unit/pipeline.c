@@ -313,7 +313,7 @@ static void test_patience(const struct testbed_opts *o)
 		stored = 0;
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 128);
 		/* on the local path the worker tries once more, before it sends packets */
-		while (stored < tries * RMC_LINE_LOOKS) {
+		while (stored < tries * RMC_LINE_PASSES) {
 			testbed_visit(&s.w);
 			CHECK(!app_poll(&s.a, &slot, &status) || tries == RMC_AGAIN_TRIES);
 		}

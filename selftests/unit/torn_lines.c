@@ -212,8 +212,8 @@ static void test_restless(void)
 		trace_off();
 		at_step = NULL;
 		CHECK(!ok);
-		CHECK(step > RMC_LINE_LOOKS * 4);
-		CHECK(step < RMC_LINE_LOOKS * 200 + 8 * lens[i]);
+		CHECK(step > RMC_LINE_PASSES * 4);
+		CHECK(step < RMC_LINE_PASSES * 200 + 8 * lens[i]);
 	}
 	/* a word is never torn */
 	at_step = owner_restless;

@@ -31,7 +31,7 @@ static void copy_racy(u8 *dst, const u8 *src, u32 len)
 	for (; len && (uintptr_t)src & 7; len--)
 		*dst++ = READ_ONCE(*src++);
 	for (; len >= RMC_LINE; len -= RMC_LINE, dst += RMC_LINE, src += RMC_LINE)
-		rmc_line_look((u64 *)dst, (const u64 *)src);
+		rmc_line_pass((u64 *)dst, (const u64 *)src);
 	for (; len >= 8; len -= 8, dst += 8, src += 8)
 		rmc_put64(dst, READ_ONCE(*(const u64 *)src));
 	for (; len; len--)
