@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 #include "../base/compat.h"
 #include "context.h"
+#include "exposed.h"
 #include "quota.h"
 #include "share.h"
 
@@ -110,11 +111,14 @@ int rmc_contexts_init(struct rmc_device *rmc, const struct file_operations *fops
 	mutex_init(&rmc->ctx_lock);
 	mutex_init(&rmc->quota_lock);
 	xa_init(&rmc->users);
-	mutex_init(&rmc->exposed_lock);
-	rmc->exposed = RB_ROOT_CACHED;
+	err = rmc_exposed_create(rmc);
+	if (err)
+		return err;
 	rmc->ctx_class = rmc_class_create("rmc_context");
-	if (IS_ERR(rmc->ctx_class))
-		return PTR_ERR(rmc->ctx_class);
+	if (IS_ERR(rmc->ctx_class)) {
+		err = PTR_ERR(rmc->ctx_class);
+		goto err_class;
+	}
 	err = alloc_chrdev_region(&rmc->ctx_devt, 0, RMC_MAX_CONTEXTS, "rmc_context");
 	if (err)
 		goto err_region;
@@ -129,6 +133,8 @@ err_cdev:
 	unregister_chrdev_region(rmc->ctx_devt, RMC_MAX_CONTEXTS);
 err_region:
 	class_destroy(rmc->ctx_class);
+err_class:
+	rmc_exposed_destroy(rmc);
 	return err;
 }
 
@@ -148,6 +154,7 @@ void rmc_contexts_exit(struct rmc_device *rmc)
 	cdev_del(&rmc->ctx_cdev);
 	unregister_chrdev_region(rmc->ctx_devt, RMC_MAX_CONTEXTS);
 	class_destroy(rmc->ctx_class);
+	rmc_exposed_destroy(rmc);
 }
 
 /**

@@ -2,47 +2,114 @@
 /* Lines that segments expose: see exposed.h. */
 #include <linux/interval_tree_generic.h>
 #include <linux/slab.h>
+#include <linux/vmalloc.h>
 #include "exposed.h"
 
 #define PAGE_LINES	(PAGE_SIZE / RMC_LINE)
+/* Extents that are entered or removed under one hold of the lock */
+#define EXTENTS_PER_HOLD	1024
 
 /**
  * struct rmc_extent - consecutive lines of physical memory that a segment exposes
- * @rb: in rmc_device.exposed
+ * @rb: in a tree of struct rmc_exposed
  * @first: number of the first line
  * @last: number of the last line
  * @subtree_last: largest @last below this one
- * @server: see server_of()
  */
 struct rmc_extent {
 	struct rb_node rb;
 	unsigned long first;
 	unsigned long last;
 	unsigned long subtree_last;
-	const void *server;
 };
 
-#define START(run)	((run)->first)
-#define LAST(run)	((run)->last)
-INTERVAL_TREE_DEFINE(struct rmc_extent, rb, unsigned long, subtree_last, START, LAST, static, runs)
+#define START(e)	((e)->first)
+#define LAST(e)		((e)->last)
+INTERVAL_TREE_DEFINE(struct rmc_extent, rb, unsigned long, subtree_last, START, LAST,
+		     static __maybe_unused, extents)
 
+/**
+ * struct rmc_exposed - extents by the worker that serves them
+ * @lock: guards @tree
+ * @servers: number of trees: one for each worker, and the first one for segments whose lines
+ *	several workers serve
+ * @tree: of each server: extents that peers may write, and those that they may only read
+ */
+struct rmc_exposed {
+	struct mutex lock;	/* see above */
+	u32 servers;
+	struct {
+		struct rb_root_cached writable;
+		struct rb_root_cached readonly;
+	} tree[];
+};
+
+/* Does one worker serve all segments of this kernel? */
 static bool one_server(const struct rmc_device *rmc)
 {
-	u32 i, n = 0;
+	const struct rmc_fabric *f = &rmc->port->fabric;
+	const struct rmc_ni_worker *first = rmc->node[0]->head->srv_worker;
+	u32 i, u;
 
-	for (i = 0; i < rmc->workers; i++)
-		n += !!(rmc->worker[i].ni.stages & RMC_STAGE_SRV);
-	return n == 1;
+	for (i = 0; i < rmc->port->locals; i++)
+		for (u = 0; u < rmc_fabric_rrpps(f); u++)
+			if (rmc->node[i]->unit[u]->srv_worker != first)
+				return false;
+	return true;
 }
 
-/* The worker that serves all lines of a segment; NULL: several workers serve them. */
-static const void *server_of(const struct rmc_node *node)
+/**
+ * rmc_exposed_create() - begin to keep account
+ * @rmc: device whose workers are there; no segment is
+ *
+ * Return: 0 or -ENOMEM. Context: may sleep.
+ */
+int rmc_exposed_create(struct rmc_device *rmc)
 {
-	return rmc_fabric_rrpps(node->fabric) == 1 ? node->head->srv_worker : NULL;
+	u32 i, servers = rmc->workers + 1;
+	struct rmc_exposed *ex;
+
+	if (one_server(rmc))
+		return 0;
+	ex = kvzalloc(struct_size(ex, tree, servers), GFP_KERNEL);
+	if (!ex)
+		return -ENOMEM;
+	mutex_init(&ex->lock);
+	ex->servers = servers;
+	for (i = 0; i < servers; i++) {
+		ex->tree[i].writable = RB_ROOT_CACHED;
+		ex->tree[i].readonly = RB_ROOT_CACHED;
+	}
+	rmc->exposed = ex;
+	return 0;
 }
 
-/* Stores the runs in @run, unless it is NULL. Return: number of runs. */
-static u64 find_runs(const struct rmc_umem *u, const void *server, struct rmc_extent *run)
+/**
+ * rmc_exposed_destroy() - mirror of rmc_exposed_create()
+ * @rmc: device without segments
+ */
+void rmc_exposed_destroy(struct rmc_device *rmc)
+{
+	kvfree(rmc->exposed);
+	rmc->exposed = NULL;
+}
+
+/* The tree of the worker that serves all lines of a segment; 0: several workers serve them. */
+static u32 server_of(const struct rmc_device *rmc, const struct rmc_node *node)
+{
+	if (rmc_fabric_rrpps(node->fabric) > 1)
+		return 0;
+	return rmc_worker_of(node->head->srv_worker) - rmc->worker + 1;
+}
+
+/* SABRes under RMC_SABRE_LOCKED write a count of readers. */
+static bool is_readonly(const struct rmc_umem *u, const struct rmc_mem *primary)
+{
+	return u->mem.flags & RMC_MEM_READONLY && primary->sabre != RMC_SABRE_LOCKED;
+}
+
+/* Stores the extents in @e, unless it is NULL. Return: their number, the same for both. */
+static u64 find_extents(const struct rmc_umem *u, struct rmc_extent *e)
 {
 	u64 skip = u->mem.head & ~PAGE_MASK, i, n = 0;
 	unsigned long first, last, next = 0;
@@ -57,87 +124,130 @@ static u64 find_runs(const struct rmc_umem *u, const void *server, struct rmc_ex
 		if (!(i % 4096))
 			cond_resched();
 		if (i && first == next) {
-			if (run)
-				run[n - 1].last = last;
+			if (e)
+				e[n - 1].last = last;
 			continue;
 		}
-		if (run) {
-			run[n].first = first;
-			run[n].last = last;
-			run[n].server = server;
+		if (e) {
+			e[n].first = first;
+			e[n].last = last;
 		}
 		n++;
 	}
 	return n;
 }
 
-/* True if another worker serves, or may serve, one of these lines through another run. */
-static bool other_server(struct rb_root_cached *root, const struct rmc_extent *run)
+/* kvcalloc() has a limit of INT_MAX bytes, 150 GiB of scattered pages */
+static struct rmc_extent *alloc_extents(u64 n)
 {
-	struct rmc_extent *r;
+	size_t bytes = array_size(n, sizeof(struct rmc_extent));
 
-	for (r = runs_iter_first(root, run->first, run->last); r;
-	     r = runs_iter_next(r, run->first, run->last))
-		if (!run->server || r->server != run->server)
+	if (bytes <= INT_MAX)
+		return kvzalloc(bytes, GFP_KERNEL_ACCOUNT);
+	return bytes == SIZE_MAX ? NULL : __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+}
+
+/*
+ * Does another worker serve one of these lines, or this segment at another place? One search per
+ * tree: how often the same worker exposes them does not count.
+ */
+static bool other_server(struct rmc_exposed *ex, u32 server, const struct rmc_extent *e,
+			 bool readonly)
+{
+	u32 i;
+
+	for (i = 0; i < ex->servers; i++) {
+		if (i == server && i)
+			continue;
+		if (extents_iter_first(&ex->tree[i].writable, e->first, e->last))
 			return true;
+		if (!readonly && extents_iter_first(&ex->tree[i].readonly, e->first, e->last))
+			return true;
+	}
 	return false;
 }
 
-static void remove_runs(struct rmc_device *rmc, struct rmc_umem *u, u64 n)
+/* Others get their turn now and then: there may be millions of extents. */
+static void pause_hold(struct rmc_exposed *ex, u64 i)
 {
-	while (n--)
-		runs_remove(&u->run[n], &rmc->exposed);
-	kvfree(u->run);
-	u->run = NULL;
-	u->runs = 0;
+	if (i % EXTENTS_PER_HOLD)
+		return;
+	mutex_unlock(&ex->lock);
+	cond_resched();
+	mutex_lock(&ex->lock);
+}
+
+static void remove_extents(struct rmc_exposed *ex, struct rmc_umem *u, u64 n)
+{
+	u64 i;
+
+	mutex_lock(&ex->lock);
+	for (i = 0; i < n; i++) {
+		extents_remove(&u->extent[i], u->tree);
+		pause_hold(ex, i + 1);
+	}
+	mutex_unlock(&ex->lock);
+	kvfree(u->extent);
+	u->extent = NULL;
+	u->extents = 0;
 }
 
 /**
- * rmc_exposed_add() - record the memory that a segment, or a range of one, exposes
+ * rmc_exposed_add() - record that a segment, or a range of one, exposes memory
  * @rmc: device
  * @u: memory that is not exposed yet
- * @node: node whose segment it is
+ * @node: node of the segment
+ * @primary: first range of the segment; that of @u itself if it is the first one
+ *
+ * Of two calls at the same time over the same memory both may fail.
  *
  * Return: 0; -EADDRINUSE: some of it is exposed already, and another worker would serve it;
- * -ENOMEM. Context: may sleep.
+ * -ENOMEM; -EINTR being killed. Context: may sleep.
  */
-int rmc_exposed_add(struct rmc_device *rmc, struct rmc_umem *u, const struct rmc_node *node)
+int rmc_exposed_add(struct rmc_device *rmc, struct rmc_umem *u, const struct rmc_node *node,
+		    const struct rmc_mem *primary)
 {
-	const void *server = server_of(node);
+	struct rmc_exposed *ex = rmc->exposed;
+	bool readonly = is_readonly(u, primary);
+	u32 server;
+	int err = 0;
 	u64 n, i;
 
-	if (one_server(rmc))
+	if (!ex)
 		return 0;
-	n = find_runs(u, server, NULL);
-	u->run = kvcalloc(n, sizeof(*u->run), GFP_KERNEL_ACCOUNT);
-	if (!u->run)
+	server = server_of(rmc, node);
+	n = find_extents(u, NULL);
+	u->extent = alloc_extents(n);
+	if (!u->extent)
 		return -ENOMEM;
-	u->runs = find_runs(u, server, u->run);
-	mutex_lock(&rmc->exposed_lock);
+	u->extents = find_extents(u, u->extent);
+	u->tree = readonly ? &ex->tree[server].readonly : &ex->tree[server].writable;
+	mutex_lock(&ex->lock);
 	for (i = 0; i < n; i++) {
-		if (other_server(&rmc->exposed, &u->run[i])) {
-			remove_runs(rmc, u, i);
-			mutex_unlock(&rmc->exposed_lock);
-			return -EADDRINUSE;
-		}
-		runs_insert(&u->run[i], &rmc->exposed);
+		if (other_server(ex, server, &u->extent[i], readonly))
+			err = -EADDRINUSE;
+		else if (fatal_signal_pending(current))
+			err = -EINTR;
+		if (err)
+			break;
+		extents_insert(&u->extent[i], u->tree);
+		pause_hold(ex, i + 1);
 	}
-	mutex_unlock(&rmc->exposed_lock);
-	return 0;
+	mutex_unlock(&ex->lock);
+	if (err)
+		remove_extents(ex, u, i);
+	return err;
 }
 
 /**
  * rmc_exposed_del() - mirror of rmc_exposed_add()
  * @rmc: device
- * @u: memory that no remote operation accesses any more
+ * @u: memory that no remote operation touches any more
  *
  * Context: may sleep.
  */
 void rmc_exposed_del(struct rmc_device *rmc, struct rmc_umem *u)
 {
-	if (!u->run)
-		return;
-	mutex_lock(&rmc->exposed_lock);
-	remove_runs(rmc, u, u->runs);
-	mutex_unlock(&rmc->exposed_lock);
+	if (u->extent)
+		remove_extents(rmc->exposed, u, u->extents);
 }

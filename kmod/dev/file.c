@@ -279,7 +279,7 @@ struct rmc_node *rmc_file_node(struct rmc_file *f)
  * @u: memory; on success the file takes the reference
  *
  * Return: 0, -EEXIST there is a segment, -EADDRINUSE another worker serves some of the memory
- * already, -ENOMEM. Context: may sleep.
+ * already, -ENOMEM, -EINTR being killed. Context: may sleep.
  */
 int rmc_file_seg_add(struct rmc_file *f, struct rmc_umem *u)
 {
@@ -287,12 +287,14 @@ int rmc_file_seg_add(struct rmc_file *f, struct rmc_umem *u)
 
 	lockdep_assert_held(&f->lock);
 	rmc_waiter_init(&u->waiter, &u->mem.notified, f, RMC_WAIT_SEG, f->node->srv_worker);
-	err = install_on_units(f, u, RMC_LANE_REQ, set_segment);
+	if (f->seg)
+		return -EEXIST;
+	err = rmc_exposed_add(f->rmc, u, f->node, &u->mem);
 	if (err)
 		return err;
-	err = rmc_exposed_add(f->rmc, u, f->node);
+	err = install_on_units(f, u, RMC_LANE_REQ, set_segment);
 	if (err) {
-		remove_from_units(f, u, RMC_LANE_REQ, clear_segment);
+		rmc_exposed_del(f->rmc, u);
 		return err;
 	}
 	rmc_ct_expose(&u->mem);

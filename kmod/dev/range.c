@@ -122,7 +122,7 @@ int rmc_ranges_add(struct rmc_file *f, struct rmc_umem *u, u64 start)
 	r->umem = u;
 	r->start = start;
 	rmc_range_init(&r->view, &u->mem, start, &f->seg->mem);
-	err = rmc_exposed_add(f->rmc, u, f->node);
+	err = rmc_exposed_add(f->rmc, u, f->node, &f->seg->mem);
 	if (err)
 		goto err_exposed;
 	fr->range[fr->count++] = r;

@@ -11,6 +11,7 @@
 
 #include <linux/kref.h>
 #include <linux/mm_types.h>
+#include <linux/rbtree.h>
 #include <linux/spinlock.h>
 #include "../base/mem.h"
 #include "waiter.h"
@@ -32,8 +33,9 @@ struct rmc_extent;
  * @unmap_lock: guards @mappings and the change of @mem.length; taken under mmap_lock and
  *	under the file's lock; neither is taken under it
  * @waiter: of a segment: sleepers for notifications
- * @run: of a segment or range: its lines, see exposed.h; NULL: not recorded
- * @runs: number of entries in @run
+ * @extent: of a segment or range: its lines, see exposed.h; NULL: not recorded
+ * @extents: number of entries in @extent
+ * @tree: the tree that they are in
  */
 struct rmc_umem {
 	struct rmc_mem mem;
@@ -48,8 +50,9 @@ struct rmc_umem {
 	u32 mappings;
 	spinlock_t unmap_lock;	/* see above */
 	struct rmc_waiter waiter;
-	struct rmc_extent *run;
-	u64 runs;
+	struct rmc_extent *extent;
+	u64 extents;
+	struct rb_root_cached *tree;
 };
 
 struct rmc_umem *rmc_umem_pin(u64 addr, u64 length);

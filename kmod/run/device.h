@@ -9,12 +9,12 @@
 #include <linux/device.h>
 #include <linux/miscdevice.h>
 #include <linux/mutex.h>
-#include <linux/rbtree.h>
 #include <linux/xarray.h>
 #include "config.h"
 #include "worker.h"
 
 struct rmc_context;
+struct rmc_exposed;
 struct rmc_sysfs;
 
 /* State of the module: files can be opened only while it is RUNNING. */
@@ -48,8 +48,7 @@ enum rmc_device_state {
  * @quota_lock: guards @users and the accounts of users and contexts
  * @users: struct rmc_user of users with open contexts, by uid
  *
- * @exposed_lock: guards @exposed
- * @exposed: lines that segments expose, kmod/dev/exposed.c
+ * @exposed: lines that segments expose, kmod/dev/exposed.c; NULL: one worker serves all
  *
  * @fault_lock: serializes changes of faults and of the link model
  * @debugfs: directory of the fault files
@@ -79,8 +78,7 @@ struct rmc_device {
 	struct mutex quota_lock;	/* see above */
 	struct xarray users;
 
-	struct mutex exposed_lock;	/* see above */
-	struct rb_root_cached exposed;
+	struct rmc_exposed *exposed;
 
 	struct mutex fault_lock;	/* see above */
 	struct dentry *debugfs;

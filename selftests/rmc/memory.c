@@ -293,6 +293,14 @@ TEST(a_line_has_one_server)
 	CHECK_EQ(rmc_seg_add(b.ctx, p + PAGE, 64, 8 * PAGE, 0), again);
 	CHECK_EQ(rmc_seg_add(b.ctx, p + 3 * PAGE, 64, 16 * PAGE, 0), again);
 	CHECK_EQ(rmc_seg_add(b.ctx, p + 2 * PAGE, 64, 24 * PAGE, 0), 0);
+	/* what peers may only read, any number of workers may serve */
+	CHECK_EQ(rmc_seg_unregister(a.ctx), 0);
+	CHECK_EQ(rmc_seg_unregister(b.ctx), 0);
+	REQUIRE_EQ(rmc_seg_register(a.ctx, p, PAGE, RMC_MEM_READONLY), 0);
+	CHECK_EQ(rmc_seg_register(b.ctx, p, PAGE, 0), again);
+	CHECK_EQ(rmc_seg_unregister(b.ctx), again ? -ENOENT : 0);
+	CHECK_EQ(rmc_seg_register(b.ctx, p, PAGE, RMC_MEM_READONLY), 0);
+	CHECK_EQ(rmc_seg_add(b.ctx, p + 2 * PAGE, 64, 24 * PAGE, 0), 0);
 	CHECK_EQ(rmc_seg_unregister(a.ctx), 0);
 	/* it is free again, also after a range is withdrawn */
 	CHECK_EQ(rmc_seg_remove(b.ctx, 24 * PAGE), 0);
