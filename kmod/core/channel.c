@@ -323,9 +323,16 @@ bool rmc_channel_del_filter(struct rmc_node *node, u32 peer, enum rmc_lane lane)
 int rmc_channel_refresh(struct rmc_node *node, enum rmc_lane lane)
 {
 	struct rmc_fabric *f = node->fabric;
+	/* the caller does not change the model meanwhile */
+	bool changed = memcmp(&node->links.model[lane], &f->model, sizeof(f->model));
 	u32 i;
 	int err = 0;
 
+	if (changed) {
+		node->links.model[lane] = f->model;
+		if (lane == RMC_LANE_REP)
+			memset(node->links.port, 0, sizeof(node->links.port));
+	}
 	for (i = 0; i < f->endpoints; i++) {
 		struct rmc_filter *flt = node->links.filter[lane][i];
 		bool open = lane == RMC_LANE_REQ ? !!node->in[i] : !!node->out[i];
@@ -334,6 +341,9 @@ int rmc_channel_refresh(struct rmc_node *node, enum rmc_lane lane)
 			flt = rmc_filter_create(f, lane, false);
 			err = flt ? err : -ENOMEM;
 		}
+		/* else what comes later overtakes what is due by the old model */
+		if (flt && changed)
+			rmc_filter_flush(flt);
 		if (flt && open && !flt->rx)
 			err = rmc_channel_add_filter(node, i, flt) ?: err;
 		else if (flt && !rmc_filter_route(&node->links, i, flt))

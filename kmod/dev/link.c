@@ -67,8 +67,10 @@ static int set_filter(void *arg)
 	if (!flt) {
 		flt = c->filter;
 		c->filter = NULL;
-		err = rmc_channel_add_filter(c->node, c->peer, flt);
 	}
+	/* no memory the last time: the channel does without so far */
+	if (!flt->rx)
+		err = rmc_channel_add_filter(c->node, c->peer, flt);
 	rmc_filter_set(flt, c->fault, c->seed);
 	/* a cut link is an event: have peers polled */
 	rmc_os_inc_release(&c->node->fabric->changes);
@@ -202,19 +204,34 @@ void rmc_link_stop(struct rmc_node *node, enum rmc_lane lane, bool stop)
 	rmc_worker_call(worker_of(node, lane), stop_lane, &c);
 }
 
+/* All units take the fabric's model over. */
+static int refresh_all(struct rmc_device *rmc)
+{
+	u32 i, u, units = rmc_fabric_units(&rmc->port->fabric);
+	int err = 0;
+
+	for (i = 0; i < rmc->port->locals; i++)
+		for (u = 0; u < units; u++) {
+			struct rmc_node *unit = rmc->node[i]->unit[u];
+
+			err = refresh_node(unit, RMC_LANE_REQ, SLOW_KEPT) ?: err;
+			err = refresh_node(unit, RMC_LANE_REP, SLOW_KEPT) ?: err;
+		}
+	return err;
+}
+
 /**
  * rmc_link_model() - set the link model of all links
  * @rmc: device; its fault_lock is held
  * @m: model, any values
  *
  * Return: 0, -EINVAL, -ERANGE, -ENOSPC as rmc_model_check(), -EXDEV: one_way needs all
- * nodes in one kernel, -ENOMEM. Context: may sleep.
+ * nodes in one kernel, -ENOMEM: there is no model now. Context: may sleep.
  */
 int rmc_link_model(struct rmc_device *rmc, const struct rmc_model *m)
 {
 	struct rmc_fabric *f = &rmc->port->fabric;
 	int err = rmc_model_check(m, f->nodes);
-	u32 i, u;
 
 	if (err == -ENOSPC)
 		pr_err("%ux%ux%u places are too few for %u nodes\n", m->dim[0], m->dim[1],
@@ -222,23 +239,28 @@ int rmc_link_model(struct rmc_device *rmc, const struct rmc_model *m)
 	if (err)
 		return err;
 	if (m->one_way && f->sync) {
-		pr_err("each way for itself can only be modelled where all nodes are in one kernel: fabric=loopback\n");
+		pr_err("one_way needs all nodes in one kernel: fabric=loopback\n");
 		return -EXDEV;
 	}
 	if (m->one_way && !f->shared)
 		f->shared = rmc_model_share(f->nodes, f->endpoints);
 	if (m->one_way && !f->shared)
 		return -ENOMEM;
+	if (f->shared)
+		rmc_model_reset(f->shared);
 	WRITE_ONCE(rmc_filters, true);
-	/* channels that are opened meanwhile are refreshed below */
+	/* workers have copies of their own, which they change themselves */
 	f->model = *m;
-	for (i = 0; i < rmc->port->locals; i++)
-		for (u = 0; u < rmc_fabric_units(f); u++) {
-			struct rmc_node *unit = rmc->node[i]->unit[u];
-
-			err = refresh_node(unit, RMC_LANE_REQ, SLOW_KEPT) ?: err;
-			err = refresh_node(unit, RMC_LANE_REP, SLOW_KEPT) ?: err;
-		}
+	err = refresh_all(rmc);
+	if (err) {
+		memset(&f->model, 0, sizeof(f->model));
+		refresh_all(rmc);
+	}
 	rmc_link_sweep(rmc);
+	/* without a filter no worker uses it */
+	if (f->shared && !READ_ONCE(rmc_filters)) {
+		rmc_model_unshare(f->shared);
+		f->shared = NULL;
+	}
 	return err;
 }

@@ -49,24 +49,6 @@ bool rmc_stage_loss(struct rmc_links *l, struct rmc_filter *flt, struct rmc_pack
 }
 
 /**
- * rmc_stage_server() - delay requests by the service time of a slow server, one after the other
- * @l: links of the unit
- * @flt: filter
- * @p: packet
- * @now: time, nanoseconds
- *
- * Return: see stage.h. Context: worker, does not sleep.
- */
-bool rmc_stage_server(struct rmc_links *l, struct rmc_filter *flt, struct rmc_packet *p, u64 now)
-{
-	if (flt->lane == RMC_LANE_REQ && l->slow_ns) {
-		l->slow_until = max(l->slow_until, p->due_ns) + l->slow_ns;
-		p->due_ns = l->slow_until;
-	}
-	return true;
-}
-
-/**
  * rmc_stage_delay() - delay, jitter and reordering
  * @l: links of the unit
  * @flt: filter
@@ -85,6 +67,22 @@ bool rmc_stage_delay(struct rmc_links *l, struct rmc_filter *flt, struct rmc_pac
 		p->due_ns += fault->gap_ns;
 	}
 	return true;
+}
+
+/**
+ * rmc_arrival_server() - a slow server serves requests one after the other
+ * @l: links of the unit
+ * @flt: filter
+ * @p: packet
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_arrival_server(struct rmc_links *l, struct rmc_filter *flt, struct rmc_packet *p)
+{
+	if (flt->lane != RMC_LANE_REQ || !l->slow_ns)
+		return;
+	l->slow_until = max(l->slow_until, p->due_ns) + l->slow_ns;
+	p->due_ns = l->slow_until;
 }
 
 /**

@@ -26,6 +26,7 @@ int rmc_links_init(struct rmc_links *l, struct rmc_fabric *f, u32 ep)
 	l->nid = rmc_endpoint_nid(f, ep);
 	l->ep = ep;
 	for (lane = 0; lane < RMC_LANES; lane++) {
+		l->model[lane] = f->model;
 		l->filter[lane] = rmc_os_zalloc(f->endpoints * sizeof(*l->filter[lane]));
 		if (!l->filter[lane])
 			return -ENOMEM;
@@ -154,6 +155,22 @@ static void pop(struct rmc_filter *flt)
 	flt->heap[i] = *last;
 }
 
+/* By due time: what is taken first goes where the heap has become shorter, so backwards. */
+static void sort_held(struct rmc_filter *flt)
+{
+	u32 i, n = flt->held;
+
+	while (flt->held) {
+		struct rmc_packet first = flt->heap[0];
+
+		pop(flt);
+		flt->heap[flt->held] = first;
+	}
+	for (i = 0; i < n / 2; i++)
+		swap(flt->heap[i], flt->heap[n - 1 - i]);
+	flt->held = n;
+}
+
 /* ---- payload ---- */
 
 static void reset_pool(struct rmc_filter *flt)
@@ -161,6 +178,7 @@ static void reset_pool(struct rmc_filter *flt)
 	u32 i;
 
 	flt->held = 0;
+	flt->last_due_ns = 0;
 	flt->copies = 0;
 	flt->copy_lines = 0;
 	flt->free = 0;
@@ -175,6 +193,11 @@ static u64 unmarked(const struct rmc_filter *flt, u64 word0)
 	word0 &= ~(0xffULL << 56);
 	return flt->lane == RMC_LANE_REQ ? word0 & ~RMC_REQ_LOST :
 					   word0 & ~(RMC_REP_COPY | RMC_REP_DUPLICATED);
+}
+
+static bool is_lost(const struct rmc_filter *flt, const struct rmc_packet *p)
+{
+	return p->word0 & (flt->lane == RMC_LANE_REQ ? RMC_REQ_LOST : RMC_REP_LOST);
 }
 
 /* Copies @lines from the wire; the caller has checked that as many are free. */
@@ -223,7 +246,7 @@ static void release(struct rmc_filter *flt, const struct rmc_packet *p)
  */
 bool rmc_filter_wanted(const struct rmc_links *l, enum rmc_lane lane)
 {
-	const struct rmc_model *m = &l->fabric->model;
+	const struct rmc_model *m = &l->model[lane];
 
 	if (m->topology != RMC_TOPOLOGY_NONE && (lane == RMC_LANE_REP || m->one_way))
 		return true;
@@ -240,11 +263,12 @@ bool rmc_filter_wanted(const struct rmc_links *l, enum rmc_lane lane)
  */
 bool rmc_filter_route(struct rmc_links *l, u32 peer, struct rmc_filter *flt)
 {
+	const struct rmc_model *m = &l->model[flt->lane];
 	struct rmc_fabric *f = l->fabric;
 	bool req = flt->lane == RMC_LANE_REQ;
 	u64 *sent;
 
-	if (!f->model.one_way) {
+	if (!m->one_way) {
 		flt->sent = flt->own_sent;
 	} else {
 		sent = rmc_model_sent_times(f->shared, req ? peer : l->ep, req ? l->ep : peer,
@@ -253,9 +277,12 @@ bool rmc_filter_route(struct rmc_links *l, u32 peer, struct rmc_filter *flt)
 			return false;
 		flt->sent = sent;
 	}
-	flt->one_way = f->model.one_way;
+	/* times of an earlier model are nobody's */
+	if (flt->one_way && !m->one_way && flt->own_sent)
+		memset(flt->own_sent, 0, sizeof(u64) << f->ring_order);
+	flt->one_way = m->one_way;
 	flt->peer_nid = rmc_endpoint_nid(f, peer);
-	rmc_model_path(&f->model, l->nid, flt->peer_nid, &flt->path);
+	rmc_model_path(m, l->nid, flt->peer_nid, &flt->path);
 	return true;
 }
 
@@ -316,6 +343,26 @@ void rmc_filter_close(struct rmc_filter *flt)
 }
 
 /**
+ * rmc_filter_flush() - make all held packets due, in the order in which they would have been
+ * @flt: filter
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_filter_flush(struct rmc_filter *flt)
+{
+	u32 i;
+
+	/* sorted, it is still a heap */
+	sort_held(flt);
+	for (i = 0; i < flt->held; i++) {
+		flt->heap[i].due_ns = 0;
+		flt->heap[i].seq = i;
+		flt->heap[i].arrived = true;
+	}
+	flt->last_due_ns = 0;
+}
+
+/**
  * rmc_filter_drain() - make all held packets due, so that a filter can be removed
  * @flt: filter of a channel
  *
@@ -328,18 +375,13 @@ void rmc_filter_close(struct rmc_filter *flt)
 bool rmc_filter_drain(struct rmc_filter *flt)
 {
 	static const struct rmc_fault none;
-	u32 i;
 
 	flt->fault = none;
 	flt->one_way = false;
 	memset(&flt->path, 0, sizeof(flt->path));
 	if (!flt->rx)
 		return true;
-	/* all are due, and seq grows with the index: still a heap */
-	for (i = 0; i < flt->held; i++) {
-		flt->heap[i].due_ns = 0;
-		flt->heap[i].seq = i;
-	}
+	rmc_filter_flush(flt);
 	if (flt->held || flt->tx.pos != flt->rx->pos)
 		return false;
 	*flt->rx = flt->wire;
@@ -369,6 +411,7 @@ static bool take(struct rmc_links *l, struct rmc_filter *flt, u64 now, struct rm
 	p->seq = flt->seq++;
 	p->due_ns = now;
 	p->line = RMC_NO_LINE;
+	p->arrived = false;
 	if (likely(rmc_stages(l, flt, p, now))) {
 		p->line = store(flt, copy);
 	} else {
@@ -448,6 +491,16 @@ void rmc_filter_pump(struct rmc_links *l, struct rmc_filter *flt)
 
 		if (p->due_ns > now || flt->tx.pos - flt->rx->pos > flt->tx.mask)
 			break;
+		if (!p->arrived) {
+			struct rmc_packet arrived = *p;
+
+			pop(flt);
+			arrived.arrived = true;
+			if (!is_lost(flt, &arrived))
+				rmc_arrivals(l, flt, &arrived);
+			push(flt, &arrived);
+			continue;
+		}
 		if (p->line != RMC_NO_LINE &&
 		    flt->tx.pay_pos - flt->rx->pay_pos + p->lines > flt->tx.pay_mask + 1)
 			break;

@@ -63,6 +63,7 @@ struct rmc_packet {
 	u32 seq;		/* order of packets that are due at the same time */
 	u16 line;		/* first of its payload lines, or RMC_NO_LINE */
 	u16 lines;
+	bool arrived;		/* it has passed the stages of the arrival */
 };
 
 #define RMC_NO_LINE		0xffff
@@ -89,6 +90,7 @@ struct rmc_packet {
  * @rng: state of the stages' random numbers, never 0
  * @peer_nid: node at the other end
  * @one_way: the link model treats each way separately
+ * @last_due_ns: of the requests that it let through
  * @sent: by slot of the request ring, when the last bit of the request left; NULL: unknown
  * @own_sent: the same, of a requester whose clock the server does not share
  * @stats: counters
@@ -113,6 +115,7 @@ struct rmc_filter {
 	u64 rng;
 	u32 peer_nid;
 	bool one_way;
+	u64 last_due_ns;
 	u64 *sent;
 	u64 *own_sent;
 	struct rmc_filter_stats stats;
@@ -125,6 +128,7 @@ struct rmc_filter {
  * @ep: its endpoint
  * @filter: per lane by peer's endpoint, filters of incoming packets; NULL: none. The RCP's
  *	worker owns those of replies, the RRPP's those of requests
+ * @model: by lane, the link model as its worker uses it
  * @port: ports of the link model (RGP, RCP)
  * @slow_ns: service time of each request, one after the other (RRPP)
  * @slow_until: end of the last request's service time
@@ -134,6 +138,7 @@ struct rmc_links {
 	u32 nid;
 	u32 ep;
 	struct rmc_filter **filter[RMC_LANES];
+	struct rmc_model model[RMC_LANES];
 	struct rmc_port_time port[RMC_PORTS];
 	u32 slow_ns;
 	u64 slow_until;
@@ -149,6 +154,7 @@ void rmc_filter_destroy(struct rmc_filter *flt);
 void rmc_filter_set(struct rmc_filter *flt, const struct rmc_fault *fault, u64 seed);
 bool rmc_filter_route(struct rmc_links *l, u32 peer, struct rmc_filter *flt);
 bool rmc_filter_open(struct rmc_links *l, u32 peer, enum rmc_lane lane, struct rmc_ring *rx);
+void rmc_filter_flush(struct rmc_filter *flt);
 bool rmc_filter_drain(struct rmc_filter *flt);
 void rmc_filter_close(struct rmc_filter *flt);
 bool rmc_filter_wanted(const struct rmc_links *l, enum rmc_lane lane);

@@ -159,6 +159,23 @@ void rmc_model_unshare(struct rmc_model_shared *s)
 }
 
 /**
+ * rmc_model_reset() - all ports are free: another model begins
+ * @s: shared by all links
+ *
+ * Context: any.
+ */
+void rmc_model_reset(struct rmc_model_shared *s)
+{
+	u32 i, k;
+
+	for (i = 0; i < s->nodes; i++)
+		for (k = 0; k < RMC_PORTS; k++) {
+			WRITE_ONCE(s->port[i][k].out_ns, 0);
+			WRITE_ONCE(s->port[i][k].in_ns, 0);
+		}
+}
+
+/**
  * rmc_model_sent_times() - times at which the requests of a channel left, by slot
  * @s: shared by both ends, either of which may be the first to call
  * @requester: its endpoint
@@ -218,14 +235,12 @@ static u64 one_way_due(struct rmc_links *l, struct rmc_filter *flt, u32 bytes, u
 	u64 ns = rmc_path_ns(path, bytes), due;
 
 	if (flt->lane == RMC_LANE_REQ) {
-		due = flt->sent[flt->wire.pos & flt->wire.mask] + path->request_ns;
+		due = READ_ONCE(flt->sent[flt->wire.pos & flt->wire.mask]) + path->request_ns;
 	} else {
 		due = path->byte_fs ? leave_shared(&s->port[flt->peer_nid][path->back].out_ns,
 						   now, ns) : now;
 		due += path->reply_ns;
 	}
-	if (path->byte_fs)
-		due = enter_shared(&s->port[l->nid][path->in].in_ns, due, ns);
 	return due;
 }
 
@@ -266,12 +281,34 @@ bool rmc_stage_model(struct rmc_links *l, struct rmc_filter *flt, struct rmc_pac
 	u32 bytes = RMC_PACKET_HEADER + rmc_packet_payload(flt, p) * RMC_LINE;
 	u64 due = now;
 
-	if (flt->one_way)
+	if (flt->one_way) {
 		due = one_way_due(l, flt, bytes, now);
-	else if (flt->lane == RMC_LANE_REP && path->rtt_ns + path->byte_fs)
+		/* requests stay in order, also while the model is being changed */
+		if (flt->lane == RMC_LANE_REQ)
+			flt->last_due_ns = due = max(due, flt->last_due_ns);
+	} else if (flt->lane == RMC_LANE_REP && path->rtt_ns + path->byte_fs) {
 		due = round_trip_due(l, flt, bytes, now);
+	}
 	p->due_ns = max(due, p->due_ns);
 	return true;
+}
+
+/**
+ * rmc_arrival_port() - a packet comes in when the port is free for its bytes
+ * @l: links of the unit
+ * @flt: filter
+ * @p: packet, whose last bit arrives at due_ns
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_arrival_port(struct rmc_links *l, struct rmc_filter *flt, struct rmc_packet *p)
+{
+	const struct rmc_path *path = &flt->path;
+	u32 bytes = RMC_PACKET_HEADER + rmc_packet_payload(flt, p) * RMC_LINE;
+
+	if (flt->one_way && path->byte_fs)
+		p->due_ns = enter_shared(&l->fabric->shared->port[l->nid][path->in].in_ns,
+					 p->due_ns, rmc_path_ns(path, bytes));
 }
 
 /**
@@ -289,7 +326,7 @@ void rmc_model_send(struct rmc_links *l, struct rmc_filter *flt, const struct rm
 	const struct rmc_path *path = &flt->path;
 	u64 now, ns;
 
-	if (!flt->sent || !(path->rtt_ns + path->request_ns + path->byte_fs))
+	if (!flt->sent || !(flt->one_way || path->rtt_ns + path->byte_fs))
 		return;
 	now = rmc_os_now_ns();
 	if (path->byte_fs) {

@@ -107,6 +107,7 @@ struct rmc_model_shared {
 
 struct rmc_model_shared *rmc_model_share(u32 nodes, u32 endpoints);
 void rmc_model_unshare(struct rmc_model_shared *s);
+void rmc_model_reset(struct rmc_model_shared *s);
 u64 *rmc_model_sent_times(struct rmc_model_shared *s, u32 requester, u32 server, u32 ring_order);
 
 int rmc_model_check(const struct rmc_model *m, u32 nodes);

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The stages of a link. A filter (filter.h) takes a packet off the wire and passes it through
- * the stages, in the order of the table; then it holds the packet until it is due.
+ * the stages of its way, in the order of the table; then it holds the packet until it is due.
+ * A packet that is due passes the stages of its arrival, which may hold it again: what packets
+ * share there they take in the order in which they arrive.
  *
- *   wire --> loss --> model --> server --> delay --> held by due time --> pipeline
- *            (fault.c) (model.c) (fault.c) (fault.c)
+ *   wire --> loss --> model --> delay --> held by due time --> port --> server --> pipeline
+ *            (fault.c) (model.c) (fault.c)                     (model.c) (fault.c)
  *
  * The contract of a stage:
  *
- *   - It sees each packet once, in the order of the wire, on the worker of the lane.
+ *   - It sees each packet once, on the worker of the lane: those of the way in the order of the
+ *     wire, those of the arrival in the order of due times.
  *   - due_ns is when the packet leaves the previous stage, at first the current time. A stage
  *     may only delay it. A packet may overtake another one.
- *   - It returns false for a packet that is lost here. Later stages do not see that one; its
- *     credit still returns (filter.h).
+ *   - One of the way returns false for a packet that is lost here. Later stages do not see that
+ *     one; its credit still returns (filter.h).
  *   - It changes nothing else of a packet, keeps no pointer to it and does not sleep.
  *
  * To add a stage: a row, and a function rmc_stage_<name>() in a file of its own. Its state goes
@@ -27,8 +30,11 @@
 #define RMC_STAGES(X)	\
 	X(loss)		\
 	X(model)	\
-	X(server)	\
 	X(delay)
+
+#define RMC_ARRIVALS(X)	\
+	X(port)		\
+	X(server)
 
 #define RMC_STAGE_DECLARE(name)						\
 	bool rmc_stage_##name(struct rmc_links *l, struct rmc_filter *flt, \
@@ -36,7 +42,13 @@
 RMC_STAGES(RMC_STAGE_DECLARE)
 #undef RMC_STAGE_DECLARE
 
-/* Runs all stages; false: the packet is lost. */
+#define RMC_ARRIVAL_DECLARE(name)					\
+	void rmc_arrival_##name(struct rmc_links *l, struct rmc_filter *flt, \
+				struct rmc_packet *p);
+RMC_ARRIVALS(RMC_ARRIVAL_DECLARE)
+#undef RMC_ARRIVAL_DECLARE
+
+/* Runs all stages of the way; false: the packet is lost. */
 static inline bool rmc_stages(struct rmc_links *l, struct rmc_filter *flt, struct rmc_packet *p,
 			      u64 now)
 {
@@ -46,6 +58,14 @@ static inline bool rmc_stages(struct rmc_links *l, struct rmc_filter *flt, struc
 	RMC_STAGES(RMC_STAGE_ROW)
 #undef RMC_STAGE_ROW
 	return true;
+}
+
+/* Runs all stages of the arrival, at p->due_ns. */
+static inline void rmc_arrivals(struct rmc_links *l, struct rmc_filter *flt, struct rmc_packet *p)
+{
+#define RMC_ARRIVAL_ROW(name)	rmc_arrival_##name(l, flt, p);
+	RMC_ARRIVALS(RMC_ARRIVAL_ROW)
+#undef RMC_ARRIVAL_ROW
 }
 
 bool rmc_fault_chance(struct rmc_filter *flt, u32 millionths);

@@ -124,6 +124,7 @@ static void set_model(struct fuzz *b, u32 how)
 		.base_ns = how & 8 ? 1000 : 0, .local_ns = how & 16 ? 100 : 0,
 		.mbps = how & 32 ? 100 : 0,
 	};
+	enum rmc_lane lane;
 	u32 i, u;
 
 	MUST(!rmc_model_check(&m, NODES));
@@ -131,7 +132,8 @@ static void set_model(struct fuzz *b, u32 how)
 	for (i = 0; i < NODES; i++) {
 		b->w.fabric[i].model = m;
 		for (u = 0; u < b->w.opts.units; u++)
-			rmc_channel_refresh(b->w.node[i]->unit[u], RMC_LANE_REP);
+			for (lane = 0; lane < RMC_LANES; lane++)
+				rmc_channel_refresh(b->w.node[i]->unit[u], lane);
 	}
 }
 

@@ -516,6 +516,20 @@ void seg_set(struct testbed *w, u32 nid, u32 ctx_id, struct rmc_mem *m)
 		rmc_ct_expose(m);
 }
 
+void model_set(struct testbed *w, const struct rmc_model *m)
+{
+	enum rmc_lane lane;
+	u32 ep;
+
+	for (ep = 0; ep < w->opts.nodes * w->opts.units; ep++) {
+		struct rmc_node *unit = testbed_unit(w, ep);
+
+		unit->fabric->model = *m;
+		for (lane = 0; lane < RMC_LANES; lane++)
+			rmc_channel_refresh(unit, lane);
+	}
+}
+
 void fault_set(struct testbed *w, u32 from, u32 to, enum rmc_lane lane,
 	       const struct rmc_fault *fault, u64 seed)
 {

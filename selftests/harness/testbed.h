@@ -113,6 +113,8 @@ void seg_set(struct testbed *w, u32 nid, u32 ctx_id, struct rmc_mem *m);
 /* Faults of a lane from one node to another; single-threaded only */
 void fault_set(struct testbed *w, u32 from, u32 to, enum rmc_lane lane,
 	       const struct rmc_fault *fault, u64 seed);
+/* The link model of all nodes, from now on */
+void model_set(struct testbed *w, const struct rmc_model *m);
 void fault_clear(struct testbed *w, u32 from, u32 to, enum rmc_lane lane);
 
 /* Unit of any node */

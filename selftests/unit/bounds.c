@@ -643,9 +643,9 @@ static void test_idle(void)
 		}
 		rmc_filter_set(v.flt, &none, 0);
 		/* the link model acts on replies, a slow node on requests */
-		v.w.fabric->model.topology = RMC_TOPOLOGY_CROSSBAR;
+		v.node->links.model[lane].topology = RMC_TOPOLOGY_CROSSBAR;
 		CHECK_EQ(rmc_filter_idle(&v.node->links, v.flt), lane == RMC_LANE_REQ);
-		v.w.fabric->model.topology = RMC_TOPOLOGY_NONE;
+		v.node->links.model[lane].topology = RMC_TOPOLOGY_NONE;
 		v.node->links.slow_ns = 1;
 		CHECK_EQ(rmc_filter_idle(&v.node->links, v.flt), lane == RMC_LANE_REP);
 		v.node->links.slow_ns = 0;

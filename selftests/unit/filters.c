@@ -646,8 +646,8 @@ static void test_model(const struct testbed_opts *o)
 	/* 2 ms each way, and 16 + 64 bytes at 8 kb/ms each way */
 	setup(&s, o);
 	fill(seg, SEG, 2);
-	s.w.fabric[0].model = (struct rmc_model){ .topology = RMC_TOPOLOGY_CROSSBAR,
-						  .hop_ns = 2000000 };
+	model_set(&s.w, &(struct rmc_model){ .topology = RMC_TOPOLOGY_CROSSBAR,
+					     .hop_ns = 2000000 });
 	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 3), -1);
 	t0 = testbed_now_ns;
 	CHECK_EQ(wait_ms(&s, 2), RMC_S_OK);
@@ -669,7 +669,7 @@ static void test_model(const struct testbed_opts *o)
 
 	/* 1 Mb/s: a line is 80 bytes, 640 us; the request 16 bytes, 128 us */
 	setup(&s, o);
-	s.w.fabric[0].model = (struct rmc_model){ .topology = RMC_TOPOLOGY_CROSSBAR, .mbps = 1 };
+	model_set(&s.w, &(struct rmc_model){ .topology = RMC_TOPOLOGY_CROSSBAR, .mbps = 1 });
 	for (i = 0; i < 10; i++)
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	for (i = 0; i < 20; i++)
@@ -684,6 +684,37 @@ static void test_model(const struct testbed_opts *o)
 		testbed_settle(&s.w);
 		CHECK(app_poll(&s.a, &slot, &status));
 	}
+	teardown(&s);
+}
+
+/* What a filter holds leaves it in the order in which it was due, also after some has left. */
+static void test_drain_keeps_order(const struct testbed_opts *o)
+{
+	struct rmc_fault delay = { .delay_ns = 1000000 }, none = { 0 };
+	u32 i, k, slot, status;
+	struct setup s;
+
+	setup(&s, o);
+	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &delay, 1);
+	for (i = 0; i < 15; i++) {
+		*(u64 *)(lbuf + 8 * i) = i;
+		app_post(&s.a, RMC_OP_WRITE, 1, 0, lbuf + 8 * i, 8);
+		for (k = 0; k < 20; k++)
+			testbed_visit(&s.w);
+		testbed_now_ns += 50000;
+	}
+	/* five of them have been served */
+	testbed_now_ns += 500000;
+	for (k = 0; k < 20; k++)
+		testbed_visit(&s.w);
+	CHECK(testbed_stat(&s.w, 1, served) > 2 && testbed_stat(&s.w, 1, served) < 12);
+	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &none, 0);
+	fault_clear(&s.w, 0, 1, RMC_LANE_REQ);
+	testbed_settle(&s.w);
+	for (i = 0; i < 15; i++)
+		CHECK(app_poll(&s.a, &slot, &status));
+	CHECK_EQ(*(u64 *)seg, 14);
+	check_quiet(&s);
 	teardown(&s);
 }
 
@@ -707,6 +738,7 @@ int main(void)
 		{ "a stopped node is noticed, and comes back", test_stopped_is_noticed },
 		{ "a filter outlives its peer", test_peer_reboots },
 		{ "hostile peer behind a filter", test_hostile_wire },
+		{ "a filter that goes keeps the order of what it held", test_drain_keeps_order },
 		{ "link model: latency, bandwidth", test_model },
 	};
 	static const struct testbed_opts opts[] = {

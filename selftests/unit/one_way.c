@@ -17,7 +17,7 @@ static void one_way_setup(struct setup *s, const struct testbed_opts *o, struct 
 	f->shared = rmc_model_share(f->nodes, f->endpoints);
 	m.topology = RMC_TOPOLOGY_CROSSBAR;
 	m.one_way = true;
-	f->model = m;
+	model_set(&s->w, &m);
 }
 
 static void one_way_teardown(struct setup *s)
@@ -157,6 +157,7 @@ static void test_one_way_no_memory(const struct testbed_opts *o)
 static void test_one_way_refresh(const struct testbed_opts *o)
 {
 	enum rmc_lane lane = RMC_LANE_REP;
+	struct rmc_model m, off = { 0 };
 	struct rmc_fault none = { 0 };
 	struct rmc_node *unit;
 	struct rmc_filter *flt;
@@ -166,18 +167,18 @@ static void test_one_way_refresh(const struct testbed_opts *o)
 	for (had = 0; had < 2; had++) {
 		one_way_setup(&s, o, (struct rmc_model){ .hop_ns = 1000000 });
 		unit = s.a.qp.node;
-		s.w.fabric->model.topology = RMC_TOPOLOGY_NONE;
-		s.w.fabric->model.one_way = false;
+		m = s.w.fabric->model;
+		model_set(&s.w, &off);
 		if (had)
 			fault_set(&s.w, 1, 0, lane, &none, 1);
 		fill(seg, SEG, 2);
 		CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 0), RMC_S_OK);
-		s.w.fabric->model.topology = RMC_TOPOLOGY_CROSSBAR;
-		s.w.fabric->model.one_way = true;
+		s.w.fabric->model = m;
 		if (had) {
 			rmc_no_memory = 1;
 			CHECK_EQ(rmc_channel_refresh(unit, lane), -ENOMEM);
 		} else {
+			unit->links.model[lane] = m;
 			flt = rmc_filter_create(s.w.fabric, lane, true);
 			rmc_no_memory = 1;
 			CHECK_EQ(rmc_channel_add_filter(unit, s.w.node[1]->ep, flt), -ENOMEM);
@@ -193,6 +194,70 @@ static void test_one_way_refresh(const struct testbed_opts *o)
 	}
 }
 
+/* Ports that were busy far into the future are free with the next model. */
+static void test_one_way_next_model(const struct testbed_opts *o)
+{
+	struct rmc_model fast = { .topology = RMC_TOPOLOGY_CROSSBAR, .mbps = 8000, .one_way = true };
+	struct setup s;
+	u32 i;
+
+	one_way_setup(&s, o, (struct rmc_model){ .mbps = 1 });
+	set_timeout(&s, 10, 0);
+	for (i = 0; i < 15; i++)
+		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, LONG / 2);
+	for (i = 0; i < 400; i++)
+		testbed_visit(&s.w);
+	testbed_tick(&s.w, 5);
+	rmc_model_reset(s.w.fabric->shared);
+	model_set(&s.w, &fast);
+	for (i = 0; i < 15; i++)
+		wait_ms(&s, 10000);
+	set_timeout(&s, 1000, 0);
+	/* a tick for each way; otherwise the port is busy for a second */
+	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 64, 3), RMC_S_OK);
+	one_way_teardown(&s);
+}
+
+/* One that is farther away and asks first does not take the port before those that are near. */
+static void test_one_way_distances(const struct testbed_opts *o)
+{
+	struct testbed_opts three = *o;
+	u32 slot, status;
+	struct setup s;
+	struct app b;
+
+	three.nodes = 5;
+	one_way_setup(&s, &three, (struct rmc_model){ .hop_ns = 1000000, .mbps = 1000 });
+	/* a ring of five: node 0 is one hop from node 1, node 3 two */
+	s.w.fabric->model.topology = RMC_TOPOLOGY_TORUS2D;
+	s.w.fabric->model.dim[0] = 5;
+	s.w.fabric->model.dim[1] = 1;
+	model_set(&s.w, &s.w.fabric->model);
+	app_init(&b, &s.w, 3, CTX, 16);
+	rmc_bufs_add(&b.bufs, s.buf_mem);
+	app_post(&b, RMC_OP_WRITE, 1, 0, lbuf, 64);
+	testbed_settle(&s.w);
+	app_post(&s.a, RMC_OP_WRITE, 1, 0, lbuf, 64);
+	testbed_settle(&s.w);
+	/* 80 bytes take 640 ns, 16 take 128: there 1,000,640 ns, back 1,000,128 */
+	testbed_now_ns += 1000640;
+	testbed_settle(&s.w);
+	testbed_now_ns += 1000128 - 1;
+	testbed_settle(&s.w);
+	CHECK(!app_poll(&s.a, &slot, &status));
+	testbed_now_ns++;
+	testbed_settle(&s.w);
+	CHECK(app_poll(&s.a, &slot, &status));
+	CHECK(!app_poll(&b, &slot, &status));
+	testbed_now_ns += 3000000;
+	testbed_settle(&s.w);
+	testbed_now_ns += 3000000;
+	testbed_settle(&s.w);
+	CHECK(app_poll(&b, &slot, &status));
+	app_fini(&b);
+	one_way_teardown(&s);
+}
+
 int main(void)
 {
 	static const struct matrix_test tests[] = {
@@ -200,6 +265,8 @@ int main(void)
 		{ "each way, two clients of one port", test_one_way_shared_ports },
 		{ "each way, without memory at first", test_one_way_no_memory },
 		{ "each way, set while channels are open", test_one_way_refresh },
+		{ "each way, another model", test_one_way_next_model },
+		{ "each way, near and far", test_one_way_distances },
 	};
 	static const struct testbed_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 64 },
