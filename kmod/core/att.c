@@ -124,7 +124,8 @@ static void grant_and_notify(struct rmc_node *node)
 	u32 i = att->used;
 
 	grant(node);
-	for (; i < att->used; i++)
+	/* the doorbells of a fenced node are its successor's */
+	for (; i < att->used && !READ_ONCE(node->fenced); i++)
 		rmc_doorbell_notify(node->fabric, node->ep, RMC_LANE_REQ, att->entry[i].in->ep);
 }
 

@@ -84,7 +84,7 @@ u32 rmc_model_hops(const struct rmc_model *m, u32 from, u32 to)
 void rmc_model_path(const struct rmc_model *m, u32 from, u32 to, struct rmc_path *path)
 {
 	u32 i, n = dimensions(m);
-	bool up, first = true;
+	bool up, back, first = true;
 
 	memset(path, 0, sizeof(*path));
 	if (m->topology == RMC_TOPOLOGY_NONE)
@@ -98,15 +98,16 @@ void rmc_model_path(const struct rmc_model *m, u32 from, u32 to, struct rmc_path
 	if (m->mbps && from != to)
 		path->byte_fs = rmc_os_div(8000000000ULL, m->mbps);
 	for (i = 0; i < n; i++) {
-		if (steps(to % m->dim[i], from % m->dim[i], m->dim[i], &up) && first)
-			path->back = 2 * i + !up;
+		if (steps(to % m->dim[i], from % m->dim[i], m->dim[i], &back) && first)
+			path->back = 2 * i + !back;
 		if (steps(from % m->dim[i], to % m->dim[i], m->dim[i], &up)) {
 			/* requests leave in the lowest dimension, replies arrive
 			 * in the highest, both in the shorter direction
 			 */
 			if (first)
 				path->out = 2 * i + !up;
-			path->in = 2 * i + !up;
+			/* what moves up comes in at the lower side */
+			path->in = 2 * i + back;
 			first = false;
 		}
 		from /= m->dim[i];

@@ -106,6 +106,12 @@ static void test_paths(void)
 	rmc_model_path(&torus, 0, 164, &path);
 	CHECK_EQ(path.reply_ns, 0);
 
+	/* half around an even ring both go up: what comes back arrives at the lower side */
+	rmc_model_path(&torus, 0, 4, &path);
+	CHECK_EQ(path.out, 0);
+	CHECK_EQ(path.back, 0);
+	CHECK_EQ(path.in, 1);
+
 	crossbar.hop_ns = 50;
 	crossbar.mbps = 8000;
 	CHECK_EQ(rmc_model_check(&crossbar, 1024), 0);
