@@ -20,7 +20,7 @@
 #define RMC_OPF_NOTIFIES	0x100	/* a write that notifies the server when it ends */
 #define RMC_OPF_ONE_HOME	0x200	/* all packets go to the RRPP of the first byte */
 
-/*	 opcode, name, flags */
+/*	 opcode, name, flags: what a WQ entry may name */
 #define RMC_OPS(X)								\
 	X(READ,  read,  RMC_OPF_REP_LINES | RMC_OPF_RUNS | RMC_OPF_IDEMPOTENT)	\
 	X(WRITE, write, RMC_OPF_REQ_LINES | RMC_OPF_MODIFIES | RMC_OPF_RUNS | RMC_OPF_IDEMPOTENT) \
@@ -31,6 +31,27 @@
 	X(SABRE, sabre, RMC_OPF_REP_LINES | RMC_OPF_ANNOUNCED | RMC_OPF_ONE_HOME | RMC_OPF_RUNS) \
 	X(RMW,   rmw,   RMC_OPF_OPERANDS | RMC_OPF_MODIFIES)
 
+/*
+ * The same for opcodes that only packets have, from RMC_OP_WIRE on: an RMC sends such a request
+ * by itself. They have no prepare(), and no application learns of them. There is none so far;
+ * host tests add one.
+ */
+#define RMC_OP_WIRE		32
+#ifdef RMC_TEST_HOOKS
+enum { RMC_OP_PROBE = RMC_OP_WIRE };
+#define RMC_WIRE_OPS(X)								\
+	X(PROBE, probe, RMC_OPF_EMPTY)
+#else
+#define RMC_WIRE_OPS(X)
+#endif
+
+#define RMC_ALL_OPS(X)								\
+	RMC_OPS(X)								\
+	RMC_WIRE_OPS(X)
+
+static_assert(RMC_OP_WIRE == RMC_WQE_OP_MASK + 1, "a WQ entry can name neither more nor less");
+static_assert(RMC_OP_WIRE < RMC_OP_LOST, "the mark in the opcode's byte is none of them");
+
 /* Those of them that are announced */
 #define RMC_XFER_OPS(X)								\
 	X(SABRE, sabre)
@@ -40,13 +61,13 @@ static inline u16 rmc_op_flags(u8 op)
 {
 	switch (op) {
 #define RMC_OP_ROW(opcode, name, flags) case RMC_OP_##opcode: return flags;
-	RMC_OPS(RMC_OP_ROW)
+	RMC_ALL_OPS(RMC_OP_ROW)
 #undef RMC_OP_ROW
 	}
 	return 0;
 }
 
-/* Mask of the opcodes above, for RMC_IOC_QUERY. */
+/* Mask of the opcodes of WQ entries, for RMC_IOC_QUERY. */
 static inline u64 rmc_op_mask(void)
 {
 	u64 mask = 0;

@@ -2,7 +2,7 @@
 /*
  * What an operation does at each stage. To add an operation: an opcode in
  * uapi/linux/rmc_queue.h, one row in base/opcode.h, and a file under ops/ with its four
- * functions. The pipelines need no change.
+ * functions; one without prepare() if only RMCs send it. The pipelines need no change.
  *
  *   stage   function    contract
  *   RGP     prepare()   validate a snapshot of a queue pair's WQ entry: enum rmc_status
@@ -86,13 +86,17 @@ struct rmc_serve {
 struct rmc_qp;
 
 #define RMC_OP_DECLARE(opcode, name, flags)					\
-	u8 rmc_##name##_prepare(const struct rmc_qp *qp, struct rmc_wqe *w);	\
+	u8 rmc_##name##_prepare(const struct rmc_qp *qp, struct rmc_wqe *w);
+RMC_OPS(RMC_OP_DECLARE)
+#undef RMC_OP_DECLARE
+
+#define RMC_OP_DECLARE(opcode, name, flags)					\
 	void rmc_##name##_load(const struct rmc_itt_entry *e, struct rmc_ring *tx, \
 			       u64 offset, u32 length);				\
 	u8 rmc_##name##_serve(struct rmc_serve *s);				\
 	void rmc_##name##_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, \
 				   u64 word1);
-RMC_OPS(RMC_OP_DECLARE)
+RMC_ALL_OPS(RMC_OP_DECLARE)
 #undef RMC_OP_DECLARE
 
 #define RMC_XFER_DECLARE(opcode, name)						\
@@ -118,7 +122,7 @@ static inline void rmc_op_load(const struct rmc_itt_entry *e, struct rmc_ring *t
 {
 	switch (e->op) {
 #define RMC_OP_ROW(code, n, f) case RMC_OP_##code: rmc_##n##_load(e, tx, offset, length); break;
-	RMC_OPS(RMC_OP_ROW)
+	RMC_ALL_OPS(RMC_OP_ROW)
 #undef RMC_OP_ROW
 	}
 }
@@ -127,7 +131,7 @@ static inline u8 rmc_op_serve(struct rmc_serve *s)
 {
 	switch (s->req.op) {
 #define RMC_OP_ROW(opcode, name, flags) case RMC_OP_##opcode: return rmc_##name##_serve(s);
-	RMC_OPS(RMC_OP_ROW)
+	RMC_ALL_OPS(RMC_OP_ROW)
 #undef RMC_OP_ROW
 	}
 	return RMC_S_BAD_OP;
@@ -137,7 +141,7 @@ static inline void rmc_op_complete(const struct rmc_itt_entry *e, struct rmc_rin
 {
 	switch (e->op) {
 #define RMC_OP_ROW(code, n, f) case RMC_OP_##code: rmc_##n##_complete(e, rx, word1); break;
-	RMC_OPS(RMC_OP_ROW)
+	RMC_ALL_OPS(RMC_OP_ROW)
 #undef RMC_OP_ROW
 	}
 }

@@ -51,7 +51,7 @@ def listed(target):
 
 # Sources that all programs of a group have; a pattern is expanded in the tree
 GROUPS = {
-    "core": listed("list-core") + [f"{HARNESS}/testbed.c", f"{HARNESS}/packets.c"],
+    "core": listed("list-core") + [f"{HARNESS}/testbed.c", f"{HARNESS}/packets.c", f"{HARNESS}/probe.c"],
     "region": listed("list-region"),
     "header": [],
     # without messages, for which a test has a stub

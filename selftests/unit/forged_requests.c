@@ -6,6 +6,7 @@
  * transfer does not affect others.
  */
 #include "client.h"
+#include "probe.h"
 #include "setup.h"
 #include "kmod/core/pipeline.h"
 
@@ -492,6 +493,25 @@ static void test_late_write(const struct testbed_opts *o)
 		}
 }
 
+/* An opcode that only packets have: a peer's request is served, an application cannot name it. */
+static void test_wire_only(const struct testbed_opts *o)
+{
+	struct rmc_wqe w = { .op = RMC_OP_PROBE };
+	u32 served = probes_served;
+	struct asked a;
+
+	setup(&a, o, RMC_SABRE_LOCKED);
+	CHECK_EQ(ask(&a, &a.c[0], RMC_OP_PROBE, 0, 0), RMC_S_OK);
+	CHECK_EQ(probes_served, served + 1);
+	CHECK_EQ(ask(&a, &a.c[0], RMC_OP_PROBE, 0, 8), RMC_S_PROTOCOL);
+	CHECK_EQ(ask(&a, &a.c[0], RMC_OP_PROBE + 1, 0, 0), RMC_S_BAD_OP);
+	CHECK_EQ(probes_served, served + 1);
+	CHECK_EQ(rmc_op_prepare(NULL, &w), RMC_S_BAD_OP);
+	CHECK(!(rmc_op_mask() >> RMC_OP_WIRE));
+	CHECK_EQ(rmc_wqe_word0(RMC_OP_PROBE, 0, 0, 0) & RMC_WQE_OP_MASK << RMC_WQE_OP_SHIFT, 0);
+	teardown(&a);
+}
+
 int main(void)
 {
 	static const struct matrix_test tests[] = {
@@ -505,6 +525,7 @@ int main(void)
 		{ "asked for at once, and longer than the ring", test_long_at_once },
 		{ "the source that has the entry goes down", test_source_gone },
 		{ "a write between the last line and the check of the version", test_late_write },
+		{ "an opcode of packets alone", test_wire_only },
 	};
 	static const struct testbed_opts opts[] = {
 		{ .ni = "fused", .mtu = 64 },
