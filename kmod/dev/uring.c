@@ -127,7 +127,7 @@ int rmc_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 	arg.qp_id = READ_ONCE(user->qp_id);
 	arg.cq_seen = READ_ONCE(user->cq_seen);
 	arg.seg_seen = READ_ONCE(user->seg_seen);
-	if (arg.sources & ~(RMC_URING_CQ | RMC_URING_SEG | RMC_URING_EVENT))
+	if (arg.sources & ~RMC_URING_SOURCES)
 		return -EOPNOTSUPP;
 	if (!arg.sources)
 		return -EINVAL;

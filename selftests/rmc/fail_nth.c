@@ -344,7 +344,7 @@ static void waits_end(struct ring *r, struct end *e, unsigned int n)
 	rmc_read_async(e->qp, rmc_wait_for_slot(e->qp, NULL), 0, 0, e->buf, 64);
 	while (n--) {
 		REQUIRE_EQ(reap(r, &res, 5000), 0);
-		REQUIRE_EQ(res & (int)RMC_URING_SOURCES, RMC_URING_CQ);
+		REQUIRE_EQ(res & (int)RMC_URING_SOURCE_MASK, RMC_URING_CQ);
 	}
 	REQUIRE_EQ(reap(r, &res, 0), -1);
 	REQUIRE_EQ(rmc_poll_cq(e->qp, NULL), 1);

@@ -538,8 +538,13 @@ struct rmc_ctx_remove {
 #define RMC_URING_SEG		(1U << 1)	/* a notification beyond seg_seen */
 #define RMC_URING_EVENT		(1U << 2)	/* a record in the event file */
 
-/* The command's result: the source, and its count, modulo 2^27 */
 #define RMC_URING_SOURCES	0x7U
+
+/*
+ * The command's result: the source, and its count, modulo 2^27. The source has four bits; those
+ * that may come have other values than these three, of one bit or several.
+ */
+#define RMC_URING_SOURCE_MASK	0xfU
 #define RMC_URING_COUNT_SHIFT	4
 #define RMC_URING_COUNT_MASK	0x7ffffffU
 

@@ -67,7 +67,7 @@ RMC_INLINE void rmc_uring_seen(int32_t res, uint32_t *seen)
 {
 	uint32_t count = (uint32_t)res >> RMC_URING_COUNT_SHIFT;
 
-	if (res > 0 && res & RMC_URING_SEG)
+	if (res > 0 && (res & (int32_t)RMC_URING_SOURCE_MASK) == RMC_URING_SEG)
 		*seen += (count - *seen) & RMC_URING_COUNT_MASK;
 }
 
