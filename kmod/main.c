@@ -111,11 +111,11 @@ static char *region;
 module_param(region, charp, 0444);
 MODULE_PARM_DESC(region, "uml: file of the host that all kernels of the fabric map");
 
-static char *bells;
-module_param(bells, charp, 0444);
-MODULE_PARM_DESC(bells, "uml: named pipes of the host that wake idle workers, as a path that lacks the node id");
+static char *doorbells;
+module_param(doorbells, charp, 0444);
+MODULE_PARM_DESC(doorbells, "uml: named pipes of the host that wake idle workers, as a path that lacks the node id");
 #else
-static const char *const region, *const bells;
+static const char *const region, *const doorbells;
 #endif
 
 static struct rmc_device device = {
@@ -179,7 +179,7 @@ MODULE_PARM_DESC(max_waits_context, "io_uring commands of all users of a context
 static int parse(struct rmc_config *cfg)
 {
 	cfg->fabric.region = region;
-	cfg->fabric.bells = bells;
+	cfg->fabric.doorbells = doorbells;
 	cfg->fabric.transport = fabric ? rmc_transport_find(fabric) :
 					 rmc_transport_default(&cfg->fabric);
 	if (!cfg->fabric.transport) {

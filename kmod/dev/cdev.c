@@ -48,9 +48,9 @@ static __poll_t context_poll(struct file *file, poll_table *table)
 	__poll_t mask = 0;
 
 	poll_wait(file, &f->wait, table);
-	if (atomic_read(&f->told[RMC_WAIT_CQ]))
+	if (atomic_read(&f->signalled[RMC_WAIT_CQ]))
 		mask |= EPOLLIN | EPOLLRDNORM;
-	if (atomic_read(&f->told[RMC_WAIT_SEG]))
+	if (atomic_read(&f->signalled[RMC_WAIT_SEG]))
 		mask |= EPOLLPRI;
 	if (READ_ONCE(f->gone))
 		mask |= EPOLLHUP;

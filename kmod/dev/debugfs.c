@@ -449,7 +449,7 @@ DEFINE_DEBUGFS_ATTRIBUTE(retries_fops, retries_get, retries_set, "%llu\n");
 static int log_bad_model(int err)
 {
 	if (err && err != -EXDEV && err != -ENOMEM)
-		pr_err("the link model makes no sense: give dims= like 8x8x4 that hold all nodes, and times below %u ns\n",
+		pr_err("invalid link model: give dims= like 8x8x4 that hold all nodes, and times below %u ns\n",
 		       RMC_MODEL_NS_MAX);
 	return err;
 }

@@ -45,7 +45,7 @@ struct rmc_watcher;
  * @owner: process that created the file's resources; NULL: none yet
  * @owner_mm: address space of @owner, grabbed
  * @several: another process has also created resources
- * @told: per kind, events that happened and were not armed again
+ * @signalled: per kind, events that happened and were not armed again
  * @gone: a queue pair or segment with a sleeper was destroyed since the last arming
  * @unmapped: removes buffers that are not mapped any more from the units
  * @waits_lock: guards lists of io_uring commands that wait
@@ -67,7 +67,7 @@ struct rmc_file {
 	struct pid *owner;
 	struct mm_struct *owner_mm;
 	bool several;
-	atomic_t told[RMC_WAIT_KINDS];
+	atomic_t signalled[RMC_WAIT_KINDS];
 	bool gone;
 	struct work_struct unmapped;
 	spinlock_t waits_lock;	/* see above */

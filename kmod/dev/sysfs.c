@@ -8,7 +8,7 @@
  *	"down" or "up" written to state takes the node out of the fabric or back
  *   node<k>/local_path   whether operations whose both ends have one worker take the local
  *	path, without packets; may be written at any time
- *   worker<k>/cpu, stages, visits, worked, parks, interrupts, wakeups, helps
+ *   worker<k>/cpu, stages, visits, worked, parks, interrupts, wakeups, inline_polls
  */
 #include <linux/kobject.h>
 #include <linux/slab.h>
@@ -256,7 +256,7 @@ DIR_ATTR(worker, worked, "%llu", READ_ONCE(d->worker->ni.worked));
 DIR_ATTR(worker, parks, "%llu", READ_ONCE(d->worker->ni.parks));
 DIR_ATTR(worker, interrupts, "%llu", READ_ONCE(d->worker->interrupts));
 DIR_ATTR(worker, wakeups, "%llu", READ_ONCE(d->worker->ni.wakeups));
-DIR_ATTR(worker, helps, "%llu", READ_ONCE(d->worker->ni.helps));
+DIR_ATTR(worker, inline_polls, "%llu", READ_ONCE(d->worker->ni.inline_polls));
 
 static struct attribute *worker_attrs[] = {
 	&worker_cpu.attr,

@@ -15,24 +15,24 @@
 #define WAITS_PER_CALL	4
 
 /* The workers of the file's node change each count; poll() reads it. */
-static void set_told(struct rmc_waiter *w, bool told)
+static void set_signalled(struct rmc_waiter *w, bool signalled)
 {
-	atomic_t *count = &w->file->told[w->kind];
+	atomic_t *count = &w->file->signalled[w->kind];
 
-	if (w->told == told)
+	if (w->signalled == signalled)
 		return;
-	w->told = told;
-	atomic_add(told ? 1 : -1, count);
+	w->signalled = signalled;
+	atomic_add(signalled ? 1 : -1, count);
 }
 
 static void tell_pollers(struct rmc_waiter *w)
 {
 	w->polling = false;
-	set_told(w, true);
+	set_signalled(w, true);
 	if (w->eventfd)
 		rmc_eventfd_signal(w->eventfd);
 	/*
-	 * told is set before this; pairs with poll_wait() before the read of told.
+	 * signalled is set before this; pairs with poll_wait() before the read of signalled.
 	 * Without a key: io_uring ignores a wakeup whose key is only EPOLLPRI.
 	 */
 	wake_up(&w->file->wait);
@@ -109,13 +109,13 @@ void rmc_waiter_init(struct rmc_waiter *w, struct rmc_event *e, struct rmc_file 
  */
 void rmc_waiter_detach(struct rmc_waiter *w)
 {
-	if (!w->polling && !w->told)
+	if (!w->polling && !w->signalled)
 		return;
 	WRITE_ONCE(w->file->gone, true);
 	if (w->polling && w->eventfd)
 		rmc_eventfd_signal(w->eventfd);
 	w->polling = false;
-	set_told(w, false);
+	set_signalled(w, false);
 	/* gone is set before this; pairs with poll_wait() before the read of gone */
 	wake_up(&w->file->wait);
 }
@@ -157,7 +157,7 @@ static int arm(void *arg)
 	struct rmc_waiter *w = a->event->owner;
 
 	swap(w->eventfd, a->eventfd);
-	set_told(w, false);
+	set_signalled(w, false);
 	a->count = a->event->count;
 	if (rmc_event_arm(a->event, a->seen))
 		w->polling = true;

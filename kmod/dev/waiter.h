@@ -36,7 +36,7 @@ enum rmc_waiter_kind {
  * @kind: which poll() flag reports it
  * @polling: armed for poll() and @eventfd
  * @eventfd: eventfd to signal, or NULL
- * @told: counted in rmc_file.told
+ * @signalled: counted in rmc_file.signalled
  * @ni: worker of the event
  * @waits: io_uring commands that wait, kmod/dev/waits.c; guarded by rmc_file.waits_lock
  * @fired: commands whose event has happened, for @more to finish; guarded likewise
@@ -48,7 +48,7 @@ struct rmc_waiter {
 	enum rmc_waiter_kind kind;
 	bool polling;
 	struct eventfd_ctx *eventfd;
-	bool told;
+	bool signalled;
 	struct rmc_ni_worker *ni;
 	struct list_head waits;
 	struct list_head fired;

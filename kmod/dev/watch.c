@@ -32,7 +32,7 @@
  * @file: open context that it was created from; NULL: none, or closed
  * @uid: user who created it
  * @reading: held by the one reader that takes records
- * @tell: work item that wakes readers and pollers and finishes commands
+ * @report: work item that wakes readers and pollers and finishes commands
  * @wait: readers and pollers
  * @waits: io_uring commands; guarded by the context's waits_lock as well
  * @fired: commands that are being finished; guarded likewise
@@ -49,7 +49,7 @@ struct rmc_watcher {
 	struct rmc_file *file;
 	kuid_t uid;
 	struct mutex reading;	/* see above */
-	struct work_struct tell;
+	struct work_struct report;
 	wait_queue_head_t wait;
 	struct list_head waits;
 	struct list_head fired;
@@ -120,7 +120,7 @@ void rmc_os_node_event(struct rmc_node *node, u32 type, u32 nid, u32 epoch)
 		if (w->node != node || !(w->types & (1U << type)))
 			continue;
 		record(w, &ev);
-		queue_work(rmc_unbound_wq, &w->tell);
+		queue_work(rmc_unbound_wq, &w->report);
 	}
 	spin_unlock(&watch_lock);
 }
@@ -140,9 +140,9 @@ static bool finish_one(struct rmc_watcher *w, struct list_head *waits, int error
 }
 
 /* A work item, so that no worker waits for it, whatever the number of commands. */
-static void tell(struct work_struct *work)
+static void report(struct work_struct *work)
 {
-	struct rmc_watcher *w = container_of(work, struct rmc_watcher, tell);
+	struct rmc_watcher *w = container_of(work, struct rmc_watcher, report);
 
 	/* recorded before this; pairs with poll_wait() before readable() */
 	wake_up(&w->wait);
@@ -246,7 +246,7 @@ static int watch_release(struct inode *inode, struct file *file)
 	if (w->file)
 		w->file->watcher = NULL;
 	spin_unlock(&watch_lock);
-	cancel_work_sync(&w->tell);
+	cancel_work_sync(&w->report);
 	while (finish_one(w, &w->waits, -ESHUTDOWN) || finish_one(w, &w->fired, -ESHUTDOWN))
 		cond_resched();
 	kfree(w);
@@ -303,7 +303,7 @@ struct file *rmc_watcher_open(struct rmc_file *f, struct rmc_node *node, u32 typ
 	INIT_LIST_HEAD(&w->entry);
 	INIT_LIST_HEAD(&w->waits);
 	INIT_LIST_HEAD(&w->fired);
-	INIT_WORK(&w->tell, tell);
+	INIT_WORK(&w->report, report);
 	file = anon_inode_getfile("[rmc-events]", &watch_fops, w,
 				  O_RDONLY | (nonblock ? O_NONBLOCK : 0));
 	if (IS_ERR(file)) {

@@ -4,7 +4,7 @@
  *
  *   worker: rmc_peers_poll() --> rmc_os_node_event() --> every watcher of that node
  *                                                           | ring of records
- *   application: poll(), read(), io_uring  <-- tell() <------+ work
+ *   application: poll(), read(), io_uring  <-- report() <----+ work
  */
 #ifndef RMC_WATCH_H
 #define RMC_WATCH_H

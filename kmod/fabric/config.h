@@ -21,7 +21,7 @@ struct rmc_transport;
  * @nodes: size of the fabric; 0: the region's, or a default
  * @node: node id to claim, -1: any
  * @region: uml: file of the host that all kernels map; NULL: none
- * @bells: uml: doorbell pipes of the host, a path without the node id; NULL: none
+ * @doorbells: uml: doorbell pipes of the host, a path without the node id; NULL: none
  * @units: units per node; 0 until settled
  * @rrpps: units per node that have an RRPP; 0 until settled
  * @interleave: consecutive bytes of a segment that one RRPP serves
@@ -39,7 +39,7 @@ struct rmc_fabric_config {
 	u32 nodes;
 	s32 node;
 	const char *region;
-	const char *bells;
+	const char *doorbells;
 	u32 units;
 	u32 rrpps;
 	u32 interleave;

@@ -116,7 +116,7 @@ struct rmc_fabric_ops {
  * @model: link model
  * @shared: of the link model, where all kernels of the fabric share a clock; else NULL
  * @node: shared node table
- * @bell: shared doorbells, RMC_LANES per endpoint
+ * @doorbell: shared doorbells, RMC_LANES per endpoint
  * @sync: shared, [own endpoint * nodes + peer]; NULL when all nodes are in this
  *	kernel
  * @changes: without @sync: counts the times that a node went up or down
@@ -143,7 +143,7 @@ struct rmc_fabric {
 	struct rmc_model model;
 	struct rmc_model_shared *shared;
 	struct rmc_region_node *node;
-	struct rmc_doorbell *bell;
+	struct rmc_doorbell *doorbell;
 	u32 *sync;
 	u32 changes;
 	struct rmc_node **local;
@@ -207,7 +207,7 @@ static inline u32 rmc_fabric_run(const struct rmc_fabric *f, bool self)
 
 static inline u64 *rmc_doorbell_word(struct rmc_fabric *f, u32 ep, enum rmc_lane lane, u32 from)
 {
-	return &f->bell[ep * RMC_LANES + lane].word[from / 64];
+	return &f->doorbell[ep * RMC_LANES + lane].word[from / 64];
 }
 
 /*

@@ -450,9 +450,9 @@ static void duplicate(struct rmc_filter *flt, struct rmc_packet *p)
  */
 static u64 wait_until_due(u64 due, u64 now)
 {
-	u32 looks;
+	u32 n;
 
-	for (looks = 0; now < due && due - now <= RMC_VISIT_NS && looks < 8; looks++)
+	for (n = 0; now < due && due - now <= RMC_VISIT_NS && n < 8; n++)
 		now = rmc_os_now_ns();
 	return now;
 }

@@ -16,9 +16,9 @@ u64 rmc_region_layout(struct rmc_region *r, struct rmc_fabric *f)
 
 	f->node = r->base + at;
 	at += f->nodes * sizeof(*f->node);
-	at = ALIGN(at, sizeof(*f->bell));
-	f->bell = r->base + at;
-	at += (u64)f->endpoints * RMC_LANES * sizeof(*f->bell);
+	at = ALIGN(at, sizeof(*f->doorbell));
+	f->doorbell = r->base + at;
+	at += (u64)f->endpoints * RMC_LANES * sizeof(*f->doorbell);
 	f->sync = r->base + at;
 	at += (u64)f->endpoints * f->nodes * sizeof(*f->sync);
 	r->channels = PAGE_ALIGN(at);

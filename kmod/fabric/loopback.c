@@ -358,7 +358,7 @@ static void loopback_close(struct rmc_port *port)
 	kvfree(lo->channel);
 	kvfree(lo->held);
 	bitmap_free(lo->wanted);
-	vfree(f->bell);
+	vfree(f->doorbell);
 	vfree(f->node);
 	kfree(lo);
 }
@@ -395,7 +395,7 @@ static struct rmc_port *loopback_open(const struct rmc_fabric_config *cfg)
 		return ERR_PTR(-EINVAL);
 	}
 	f->node = vzalloc(array_size(f->nodes, sizeof(*f->node)));
-	f->bell = vzalloc(array_size(f->endpoints * RMC_LANES, sizeof(*f->bell)));
+	f->doorbell = vzalloc(array_size(f->endpoints * RMC_LANES, sizeof(*f->doorbell)));
 	lo->wanted = bitmap_zalloc(f->endpoints, GFP_KERNEL);
 	lo->channel = kvcalloc(f->endpoints * f->endpoints, sizeof(*lo->channel), GFP_KERNEL);
 	lo->held = kvcalloc(f->endpoints, sizeof(*lo->held), GFP_KERNEL);
@@ -403,7 +403,7 @@ static struct rmc_port *loopback_open(const struct rmc_fabric_config *cfg)
 	lo->port.transport = &rmc_loopback;
 	lo->port.locals = f->nodes;
 	lo->port.memtype = "write-back";
-	if (!f->node || !f->bell || !lo->wanted || !lo->channel || !lo->held) {
+	if (!f->node || !f->doorbell || !lo->wanted || !lo->channel || !lo->held) {
 		loopback_close(&lo->port);
 		return ERR_PTR(-ENOMEM);
 	}

@@ -119,7 +119,7 @@ static int adopt(struct rmc_region *r, struct rmc_fabric *f, const struct rmc_fa
 		pr_err("the shared memory holds something else (wanted version %u): start all nodes anew on zeroed memory\n",
 		       RMC_REGION_VERSION);
 	else if (err)
-		pr_err("the shared memory's header makes no sense (%u nodes, %llu bytes are there): start all nodes anew on zeroed memory\n",
+		pr_err("invalid header of the shared memory (%u nodes, %llu bytes): start all nodes anew on zeroed memory\n",
 		       f->nodes, r->bytes);
 	if (err)
 		return -EPROTO;

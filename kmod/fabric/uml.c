@@ -32,13 +32,13 @@
  * struct uml - the port and its files of the host
  * @shared: port, and the mapped file
  * @fd: the host's file descriptor of the file
- * @bell: doorbell pipes by node id, file descriptors of the host; negative: none. All are
+ * @doorbell: doorbell pipes by node id, file descriptors of the host; negative: none. All are
  *	negative when this node has no interrupt of its own.
  */
 struct uml {
 	struct rmc_shared shared;
 	int fd;
-	int *bell;
+	int *doorbell;
 };
 
 static struct uml *uml_of(struct rmc_fabric *f)
@@ -53,11 +53,11 @@ static void uml_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane)
 
 	/* the doorbell, then the flag; pairs with the barrier in rmc_ni_park() */
 	smp_mb();
-	if (!rmc_endpoint_parked(f, dst, lane) || u->bell[nid] < 0)
+	if (!rmc_endpoint_parked(f, dst, lane) || u->doorbell[nid] < 0)
 		return;
 	/* does not block; a full pipe already interrupts the peer */
 	if (READ_ONCE(f->node[nid].doorbell) == UML_BELL)
-		os_write_file(u->bell[nid], "", 1);
+		os_write_file(u->doorbell[nid], "", 1);
 }
 
 static const struct rmc_fabric_ops uml_ops = {
@@ -73,7 +73,7 @@ static irqreturn_t doorbell(int irq, void *data)
 	char rings[64];
 
 	/* empty the pipe first: a later ring must interrupt us again */
-	while (os_read_file(u->bell[u->shared.port.first], rings, sizeof(rings)) == sizeof(rings))
+	while (os_read_file(u->doorbell[u->shared.port.first], rings, sizeof(rings)) == sizeof(rings))
 		;
 	rmc_shared_rung(&u->shared);
 	return IRQ_HANDLED;
@@ -109,10 +109,10 @@ static void unmap_region(struct uml *u)
 	os_close_file(u->fd);
 }
 
-static int open_doorbell(const char *bells, u32 nid)
+static int open_doorbell(const char *doorbells, u32 nid)
 {
 	/* read and write: the open does not wait for a peer, and the pipe never hangs up */
-	char *path = kasprintf(GFP_KERNEL, "%s%u", bells, nid);
+	char *path = kasprintf(GFP_KERNEL, "%s%u", doorbells, nid);
 	int fd;
 
 	if (!path)
@@ -133,22 +133,22 @@ static void close_doorbells(struct uml *u)
 	u32 i;
 
 	for (i = 0; i < u->shared.port.fabric.nodes; i++) {
-		if (u->bell[i] >= 0)
-			os_close_file(u->bell[i]);
-		u->bell[i] = -1;
+		if (u->doorbell[i] >= 0)
+			os_close_file(u->doorbell[i]);
+		u->doorbell[i] = -1;
 	}
 }
 
 /* The port works without doorbells, so this returns no error. */
-static void set_up_doorbells(struct uml *u, const char *bells)
+static void set_up_doorbells(struct uml *u, const char *doorbells)
 {
 	u32 i, first = u->shared.port.first;
 	int irq = -ENOENT;
 
-	for (i = 0; bells && i < u->shared.port.fabric.nodes; i++)
-		u->bell[i] = open_doorbell(bells, i);
-	if (u->bell[first] >= 0)
-		irq = um_request_irq(UM_IRQ_ALLOC, u->bell[first], IRQ_READ, doorbell, 0, "rmc", u);
+	for (i = 0; doorbells && i < u->shared.port.fabric.nodes; i++)
+		u->doorbell[i] = open_doorbell(doorbells, i);
+	if (u->doorbell[first] >= 0)
+		irq = um_request_irq(UM_IRQ_ALLOC, u->doorbell[first], IRQ_READ, doorbell, 0, "rmc", u);
 	if (irq < 0) {
 		close_doorbells(u);
 		return;
@@ -197,20 +197,20 @@ static struct rmc_port *uml_open(const struct rmc_fabric_config *cfg)
 	if (err)
 		goto err_attach;
 	err = -ENOMEM;
-	u->bell = kvmalloc_array(f->nodes, sizeof(*u->bell), GFP_KERNEL);
-	if (!u->bell)
+	u->doorbell = kvmalloc_array(f->nodes, sizeof(*u->doorbell), GFP_KERNEL);
+	if (!u->doorbell)
 		goto err_attach;
 	for (i = 0; i < f->nodes; i++)
-		u->bell[i] = -1;
+		u->doorbell[i] = -1;
 	err = rmc_shared_claim(&u->shared, cfg->node);
 	if (err)
 		goto err_claim;
 
-	set_up_doorbells(u, cfg->bells);
+	set_up_doorbells(u, cfg->doorbells);
 	return &u->shared.port;
 
 err_claim:
-	kvfree(u->bell);
+	kvfree(u->doorbell);
 err_attach:
 	unmap_region(u);
 err_map:
@@ -224,7 +224,7 @@ static void uml_close(struct rmc_port *port)
 
 	take_down_doorbells(u);
 	rmc_region_unclaim(&port->fabric, port->first, port->epoch);
-	kvfree(u->bell);
+	kvfree(u->doorbell);
 	unmap_region(u);
 	kfree(u);
 }

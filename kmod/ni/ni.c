@@ -19,7 +19,7 @@ int rmc_ni_worker_init(struct rmc_ni_worker *w, u32 max_units)
 	w->all = rmc_os_zalloc(RMC_WORKER_QPS * sizeof(*w->all));
 	w->tenant = rmc_os_zalloc(RMC_WORKER_QPS * sizeof(*w->tenant));
 	w->own = rmc_tenant_create(max_units, NULL);
-	w->turn = 1;
+	w->owned = 1;
 	if (!w->node[RMC_LANE_REQ] || !w->node[RMC_LANE_REP] || !w->hot || !w->all ||
 	    !w->tenant || !w->own) {
 		rmc_ni_worker_destroy(w);
@@ -154,7 +154,7 @@ void rmc_ni_notify(struct rmc_node *node, enum rmc_lane lane)
 	if (!w->remote)
 		rmc_os_or64(&w->pend[lane][node->index[lane] / 64],
 			    1ULL << (node->index[lane] % 64));
-	/* set pend, then look at parked; pairs with the barrier in rmc_ni_park() */
+	/* set pend, then read parked; pairs with the barrier in rmc_ni_park() */
 	smp_mb();
 	/* an inline poll also handles what its own thread published */
 	if (READ_ONCE(w->parked) && READ_ONCE(w->helper) != rmc_os_self())
@@ -218,13 +218,13 @@ bool rmc_doorbells_quiet(struct rmc_node *node, enum rmc_lane lane)
 }
 
 /**
- * rmc_ni_settle_pend() - remove units with clear doorbells from pend
+ * rmc_ni_clear_pend() - remove units with clear doorbells from pend
  * @w: worker; the caller owns it
  * @lane: lane
  *
  * Context: worker, does not sleep.
  */
-void rmc_ni_settle_pend(struct rmc_ni_worker *w, enum rmc_lane lane)
+void rmc_ni_clear_pend(struct rmc_ni_worker *w, enum rmc_lane lane)
 {
 	u32 i;
 
@@ -235,7 +235,7 @@ void rmc_ni_settle_pend(struct rmc_ni_worker *w, enum rmc_lane lane)
 		if (!(READ_ONCE(*word) & bit) || !rmc_doorbells_quiet(w->node[lane][i], lane))
 			continue;
 		rmc_os_andnot64(word, bit);
-		/* clear pend, then look at the doorbells; pairs with rmc_ni_notify(),
+		/* clear pend, then read the doorbells; pairs with rmc_ni_notify(),
 		 * whose caller sets the doorbell before it sets pend
 		 */
 		smp_mb();
@@ -304,8 +304,8 @@ u32 rmc_ni_visit(struct rmc_ni_worker *w)
 		w->idle++;
 	}
 	if (unlikely(!(w->visits % SETTLE_VISITS)) && !w->remote) {
-		rmc_ni_settle_pend(w, RMC_LANE_REQ);
-		rmc_ni_settle_pend(w, RMC_LANE_REP);
+		rmc_ni_clear_pend(w, RMC_LANE_REQ);
+		rmc_ni_clear_pend(w, RMC_LANE_REP);
 	}
 	return done;
 }

@@ -78,10 +78,10 @@ enum rmc_stage {
  * @served: work units of requests that came from other kernels
  * @parks: times it went to sleep
  * @wakeups: times it woke up
- * @helps: inline polls while it was parked
+ * @inline_polls: inline polls while it was parked
  * @help_ns: time of the last one
  * @helper: thread that polls inline now, as of rmc_os_self(); NULL: none
- * @turn: poll ownership, 1: owned; 0: free
+ * @owned: poll ownership, 1: owned; 0: free
  */
 struct rmc_ni_worker {
 	u32 stages;
@@ -107,10 +107,10 @@ struct rmc_ni_worker {
 	u64 served;
 	u64 parks;
 	u64 wakeups;
-	u64 helps;
+	u64 inline_polls;
 	u64 help_ns;
 	const void *helper;
-	u64 turn;
+	u64 owned;
 	u64 pend[RMC_LANES][RMC_MAX_NODES / 64] ____cacheline_aligned;
 	u32 parked;
 };
@@ -150,7 +150,7 @@ void rmc_ni_del_qp(struct rmc_ni_worker *w, struct rmc_qp *qp);
 
 void rmc_ni_notify(struct rmc_node *node, enum rmc_lane lane);
 bool rmc_doorbells_quiet(struct rmc_node *node, enum rmc_lane lane);
-void rmc_ni_settle_pend(struct rmc_ni_worker *w, enum rmc_lane lane);
+void rmc_ni_clear_pend(struct rmc_ni_worker *w, enum rmc_lane lane);
 u32 rmc_ni_visit(struct rmc_ni_worker *w);
 void rmc_ni_tick(struct rmc_ni_worker *w, u64 now_ns);
 bool rmc_ni_may_park(struct rmc_ni_worker *w);
@@ -161,13 +161,13 @@ bool rmc_ni_poll_inline(struct rmc_ni_worker *w, u64 now_ns, u64 often_ns);
 static inline bool rmc_ni_try_own(struct rmc_ni_worker *w)
 {
 	/* a full barrier; pairs with the release in rmc_ni_disown() */
-	return !READ_ONCE(w->turn) && !rmc_os_cas64(&w->turn, 0, 1);
+	return !READ_ONCE(w->owned) && !rmc_os_cas64(&w->owned, 0, 1);
 }
 
 static inline void rmc_ni_disown(struct rmc_ni_worker *w)
 {
 	/* pairs with rmc_ni_try_own(): the next owner sees all our stores */
-	smp_store_release(&w->turn, 0);
+	smp_store_release(&w->owned, 0);
 }
 
 /* True if units of this worker may wait for replies of other kernels. The caller owns it. */

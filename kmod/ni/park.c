@@ -157,7 +157,7 @@ static bool settle(struct rmc_ni_worker *w)
 		for (i = 0; i < w->nodes[lane]; i++)
 			if (likely(!READ_ONCE(w->node[lane][i]->fenced)))
 				settle_doorbells(w->node[lane][i], lane);
-		rmc_ni_settle_pend(w, lane);
+		rmc_ni_clear_pend(w, lane);
 	}
 	for (i = w->hots; i-- > 0;)
 		if (rmc_qp_quiet(w->hot[i]))
@@ -200,7 +200,7 @@ bool rmc_ni_poll_inline(struct rmc_ni_worker *w, u64 now_ns, u64 often_ns)
 	/* these visits were not the worker's time */
 	w->tick_visits = w->visits;
 	w->tick_worked = w->worked;
-	WRITE_ONCE(w->helps, w->helps + 1);
+	WRITE_ONCE(w->inline_polls, w->inline_polls + 1);
 	WRITE_ONCE(w->helper, NULL);
 	return settled && !often;
 }

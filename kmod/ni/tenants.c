@@ -167,9 +167,9 @@ static u32 left_to(const struct rmc_tenant *t)
 static __always_inline u32 visit_tenant(struct rmc_ni_worker *w, struct rmc_tenant *t, bool *waits,
 					u32 (*poll)(struct rmc_qp *))
 {
-	u32 looks = t->hots, done = 0, n;
+	u32 polls = t->hots, done = 0, n;
 
-	while (looks-- && left_to(t)) {
+	while (polls-- && left_to(t)) {
 		struct rmc_qp *qp = t->next;
 		const u64 *bytes = &qp->node->stats.request_bytes;
 		u64 before = *bytes;
@@ -197,7 +197,7 @@ static __always_inline u32 visit_tenant(struct rmc_ni_worker *w, struct rmc_tena
 static __always_inline u32 visit_tenants(struct rmc_ni_worker *w, u32 (*poll)(struct rmc_qp *))
 {
 	u32 first = w->first < w->tenants ? w->first : 0, next = first + 1;
-	u32 i, n, done = 0, looks = w->tenants;
+	u32 i, n, done = 0, count = w->tenants;
 	bool found = false;
 
 	for (i = 0; i < w->tenants; i++) {
@@ -205,7 +205,7 @@ static __always_inline u32 visit_tenants(struct rmc_ni_worker *w, u32 (*poll)(st
 		if (w->tenant[i]->group)
 			refill(w->tenant[i]->group, w->visits + 1);
 	}
-	for (i = 0; i < looks && w->tenants; i++) {
+	for (i = 0; i < count && w->tenants; i++) {
 		/* if a tenant leaves the list, another one is not polled before the next visit */
 		u32 at = (first + i) % w->tenants;
 		bool waits = false;

@@ -4,7 +4,7 @@
  *
  *	scribble FILE SECONDS SEED pair A B	what nodes A and B share, and only they;
  *						no request is made up for context 0
- *	scribble FILE SECONDS SEED tables	all rings, bells, and the node table
+ *	scribble FILE SECONDS SEED tables	all rings, doorbells, and the node table
  *	scribble FILE SECONDS SEED all		every byte may change, the header too
  *	scribble FILE SECONDS SEED state	who formats the region, without a rest
  */

@@ -95,7 +95,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		MUST(f.interleave && !(f.interleave & (f.interleave - 1)));
 		MUST(f.rrpp_order <= f.unit_order && f.endpoints == f.nodes << f.unit_order);
 		touch(&r, f.node, f.nodes * sizeof(*f.node));
-		touch(&r, f.bell, (u64)f.endpoints * RMC_LANES * sizeof(*f.bell));
+		touch(&r, f.doorbell, (u64)f.endpoints * RMC_LANES * sizeof(*f.doorbell));
 		touch(&r, f.sync, (u64)f.endpoints * f.nodes * sizeof(*f.sync));
 		for (i = 0; i < f.endpoints; i++)
 			for (j = 0; j < f.endpoints; j++)

@@ -47,7 +47,7 @@ struct kernel {
 	pthread_mutex_t lock;		/* of all below */
 	struct rmc_fabric *fabric;
 	struct rmc_region_node *node;
-	struct rmc_doorbell *bell;
+	struct rmc_doorbell *doorbell;
 	u32 *sync;
 	struct end *end;		/* [requester * endpoints + server] */
 	int in, out;			/* what comes; where the others put it */
@@ -375,7 +375,7 @@ void packets_attach(struct packets *p, u32 i)
 		memset(&k->end[j], 0, sizeof(k->end[j]));
 	}
 	memset(k->node, 0, p->kernels * sizeof(*k->node));
-	memset(k->bell, 0, p->eps * RMC_LANES * sizeof(*k->bell));
+	memset(k->doorbell, 0, p->eps * RMC_LANES * sizeof(*k->doorbell));
 	memset(k->sync, 0, p->eps * p->kernels * sizeof(u32));
 	memset(k->sent_sync, 0, p->units * p->kernels * sizeof(u32));
 	memset(&k->sent, 0, sizeof(k->sent));
@@ -385,7 +385,7 @@ void packets_attach(struct packets *p, u32 i)
 	k->fabric = &p->w->fabric[i];
 	k->fabric->ops = &ops;
 	k->fabric->node = k->node;
-	k->fabric->bell = k->bell;
+	k->fabric->doorbell = k->doorbell;
 	k->fabric->sync = k->sync;
 }
 
@@ -415,7 +415,7 @@ struct packets *packets_create(struct testbed *w)
 		k->p = p;
 		pthread_mutex_init(&k->lock, NULL);
 		k->node = xcalloc(n, sizeof(*k->node));
-		k->bell = xcalloc(eps * RMC_LANES, sizeof(*k->bell));
+		k->doorbell = xcalloc(eps * RMC_LANES, sizeof(*k->doorbell));
 		k->sync = xcalloc(eps * n, sizeof(u32));
 		k->end = xcalloc(eps * eps, sizeof(*k->end));
 		k->buffer = xcalloc(1, sizeof(*k->buffer));
@@ -441,7 +441,7 @@ void packets_destroy(struct packets *p)
 		free(k->buffer);
 		free(k->end);
 		free(k->sync);
-		free(k->bell);
+		free(k->doorbell);
 		free(k->node);
 	}
 	free(p);

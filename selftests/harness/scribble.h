@@ -175,7 +175,7 @@ static inline void scribble_ring(struct scribble *s, void *mem, enum rmc_lane la
 static inline void scribble_pair(struct scribble *s, u32 a, u32 b)
 {
 	enum rmc_lane lane = scribble_below(s, RMC_LANES);
-	u64 *bell, bit;
+	u64 *doorbell, bit;
 	u32 nid;
 	u8 *mem;
 
@@ -188,16 +188,16 @@ static inline void scribble_pair(struct scribble *s, u32 a, u32 b)
 	scribble_ring(s, mem + lane * rmc_ring_bytes(s->f->ring_order, s->f->pay_order), lane, mem);
 	/* ring a doorbell, or the ring is not polled */
 	lane = lane == RMC_LANE_REQ ? RMC_LANE_REP : RMC_LANE_REQ;
-	bell = rmc_doorbell_word(s->f, b, RMC_LANE_REQ, a);
+	doorbell = rmc_doorbell_word(s->f, b, RMC_LANE_REQ, a);
 	bit = 1ULL << (a % 64);
 	if (lane == RMC_LANE_REQ) {
-		bell = rmc_doorbell_word(s->f, a, RMC_LANE_REP, b);
+		doorbell = rmc_doorbell_word(s->f, a, RMC_LANE_REP, b);
 		bit = 1ULL << (b % 64);
 	}
 	if (scribble_below(s, 64))
-		rmc_os_or64(bell, bit);
+		rmc_os_or64(doorbell, bit);
 	else
-		rmc_os_andnot64(bell, bit);
+		rmc_os_andnot64(doorbell, bit);
 	if (s->f->sync && !scribble_below(s, 512))
 		WRITE_ONCE(s->f->sync[a * s->f->nodes + nid], scribble_below(s, 4));
 }

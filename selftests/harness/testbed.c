@@ -238,7 +238,7 @@ void testbed_init(struct testbed *w, const struct testbed_opts *o)
 
 	if (!o->links) {
 		w->table = xzalloc(o->nodes * sizeof(*w->table));
-		w->bell = xzalloc(eps * RMC_LANES * sizeof(*w->bell));
+		w->doorbell = xzalloc(eps * RMC_LANES * sizeof(*w->doorbell));
 		w->sync = o->kernels ? xzalloc(eps * o->nodes * sizeof(u32)) : NULL;
 	}
 	w->channel = xzalloc(eps * eps * sizeof(void *));
@@ -259,7 +259,7 @@ void testbed_init(struct testbed *w, const struct testbed_opts *o)
 		f->timeout_ms = RMC_TIMEOUT_MS;
 		f->dead_ms = RMC_DEAD_MS;
 		f->node = w->table;
-		f->bell = w->bell;
+		f->doorbell = w->doorbell;
 		f->sync = w->sync;
 		f->local = xzalloc(eps * sizeof(*f->local));
 		f->notify = rmc_ni_notify;
@@ -271,7 +271,7 @@ void testbed_init(struct testbed *w, const struct testbed_opts *o)
 		for (i = 0; i < sets; i++)
 			packets_attach(w->packets, i);
 		w->table = w->fabric->node;
-		w->bell = w->fabric->bell;
+		w->doorbell = w->fabric->doorbell;
 		w->sync = w->fabric->sync;
 	}
 	w->workers = sets * rmc_ni_workers(org, &w->fabric[0], o->frontends);
@@ -308,7 +308,7 @@ void testbed_fini(struct testbed *w)
 		return;
 	}
 	free(w->sync);
-	free(w->bell);
+	free(w->doorbell);
 	free(w->table);
 }
 

@@ -49,11 +49,11 @@ struct testbed {
 	struct testbed_worker *worker;
 	u32 workers;
 	struct rmc_region_node *table;
-	struct rmc_doorbell *bell;
+	struct rmc_doorbell *doorbell;
 	u32 *sync;
 	void **channel;
 	bool *frozen;			/* by node: its kernel does not run */
-	struct packets *packets;	/* of opts.links; then table, bell and sync are node 0's */
+	struct packets *packets;	/* of opts.links; then table, doorbell and sync are node 0's */
 	u32 stop;
 	u32 apps;			/* made so far */
 	u32 *pong;			/* worker 0 plays ping-pong instead, see bench.c */

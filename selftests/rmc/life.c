@@ -690,27 +690,27 @@ TEST(parked_worker_wakes_on_a_post)
 /* One operation now and then: whoever asks does the work, and the thread sleeps on. */
 TEST(caller_helps_a_parked_worker)
 {
-	long long helps = workers_sum("helps"), wakeups, woken = 0, before, alone = 0;
+	long long polls = workers_sum("inline_polls"), wakeups, woken = 0, before, alone = 0;
 	unsigned long long end = ktap_ms() + 20000;
 	struct end owner, user;
 
-	REQUIRE(helps >= 0);
+	REQUIRE(polls >= 0);
 	end_open(&owner, CTX, 0, PAGE, PAGE, 0);
 	end_open(&user, CTX, 1, 0, PAGE, 8);
 	while (alone < 20 && ktap_ms() < end) {
 		let_park(user.qp);
-		before = workers_sum("helps");
+		before = workers_sum("inline_polls");
 		wakeups = workers_sum("wakeups");
 		fill(owner.seg, 8, (unsigned int)before);
 		CHECK_EQ(rmc_read(user.qp, 0, 0, user.buf, 8), RMC_S_OK);
 		CHECK(!memcmp(user.buf, owner.seg, 8));
 		usleep(1000);
 		woken += workers_sum("wakeups") - wakeups;
-		alone += workers_sum("helps") > before && workers_sum("wakeups") == wakeups;
+		alone += workers_sum("inline_polls") > before && workers_sum("wakeups") == wakeups;
 	}
-	CHECK(workers_sum("helps") > helps);
-	ktap_say("of %lld helps, %lld were all there was; %lld wake-ups",
-		 workers_sum("helps") - helps, alone, woken);
+	CHECK(workers_sum("inline_polls") > polls);
+	ktap_say("of %lld inline polls, %lld were all there was; %lld wake-ups",
+		 workers_sum("inline_polls") - polls, alone, woken);
 	/* where another thread runs the RRPP, that one has to wake */
 	if (rmc_query(user.ctx)->ni == RMC_NI_FUSED)
 		CHECK(alone >= 20);

@@ -366,12 +366,12 @@ static void *sleepy(void *arg)
 	return NULL;
 }
 
-static void wakeups(const struct testbed_opts *ni, u32 sleepers, u64 *all_parks, u64 *all_helps)
+static void wakeups(const struct testbed_opts *ni, u32 sleepers, u64 *all_parks, u64 *all_inline_polls)
 {
 	struct testbed_opts o = { ORG(ni, 4096), .nodes = 2 };
 	u8 *lbuf = aligned_alloc(4096, 4096), *s = aligned_alloc(4096, 4096);
 	struct sleepy who[SLEEPERS] = { 0 };
-	u64 rounds = 0, parks = 0, helps = 0;
+	u64 rounds = 0, parks = 0, inline_polls = 0;
 	struct rmc_mem *seg, *buf;
 	struct testbed w;
 	u32 i;
@@ -399,12 +399,12 @@ static void wakeups(const struct testbed_opts *ni, u32 sleepers, u64 *all_parks,
 	testbed_stop(&w);
 	for (i = 0; i < w.workers; i++) {
 		parks += w.worker[i].ni.parks;
-		helps += w.worker[i].ni.helps;
+		inline_polls += w.worker[i].ni.inline_polls;
 	}
-	printf("# %s: %llu reads, %llu parks, %llu helps\n", ni->ni, (unsigned long long)rounds,
-	       (unsigned long long)parks, (unsigned long long)helps);
+	printf("# %s: %llu reads, %llu parks, %llu inline_polls\n", ni->ni, (unsigned long long)rounds,
+	       (unsigned long long)parks, (unsigned long long)inline_polls);
 	*all_parks += parks;
-	*all_helps += helps;
+	*all_inline_polls += inline_polls;
 	for (i = 0; i < sleepers; i++)
 		app_fini(&who[i].a);
 	testbed_fini(&w);
@@ -420,13 +420,13 @@ static void wakeups(const struct testbed_opts *ni, u32 sleepers, u64 *all_parks,
  */
 static void test_wakeups(const struct testbed_opts *ni, u32 sleepers)
 {
-	u64 parks = 0, helps = 0;
+	u64 parks = 0, inline_polls = 0;
 	int i;
 
-	for (i = 0; i < ATTEMPTS && (!parks || !helps); i++)
-		wakeups(ni, sleepers, &parks, &helps);
+	for (i = 0; i < ATTEMPTS && (!parks || !inline_polls); i++)
+		wakeups(ni, sleepers, &parks, &inline_polls);
 	CHECK(parks > 0);
-	CHECK(helps > 0);
+	CHECK(inline_polls > 0);
 }
 
 int main(int argc, char **argv)

@@ -117,10 +117,10 @@ static void check_layout(const struct rmc_region *r, const struct rmc_fabric *f)
 	u8 *end;
 
 	CHECK((u8 *)f->node - (u8 *)r->base >= (long)sizeof(struct rmc_region_head));
-	CHECK((u8 *)(f->node + f->nodes) <= (u8 *)f->bell);
-	CHECK((u8 *)(f->bell + f->endpoints * RMC_LANES) <= (u8 *)f->sync);
+	CHECK((u8 *)(f->node + f->nodes) <= (u8 *)f->doorbell);
+	CHECK((u8 *)(f->doorbell + f->endpoints * RMC_LANES) <= (u8 *)f->sync);
 	CHECK((u8 *)(f->sync + f->endpoints * f->nodes) <= (u8 *)r->base + r->channels);
-	CHECK(!((uintptr_t)f->bell % 8) && !(r->channels % PAGE_SIZE));
+	CHECK(!((uintptr_t)f->doorbell % 8) && !(r->channels % PAGE_SIZE));
 	CHECK(r->stride >= rmc_channel_bytes(f) && !(r->stride % PAGE_SIZE));
 	end = rmc_region_channel(r, f, last, last);
 	CHECK(end + r->stride <= (u8 *)r->base + r->bytes);

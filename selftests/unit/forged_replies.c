@@ -545,17 +545,17 @@ static void test_doorbell_of_a_stranger(const struct testbed_opts *o)
 {
 	struct rmc_ni_worker *w;
 	struct setup s;
-	u64 *bell;
+	u64 *doorbell;
 	u32 i;
 
 	setup(&s, o);
 	w = rmc_qp_worker(&s.a.qp);
-	bell = rmc_doorbell_word(fabric(&s), 0, RMC_LANE_REP, 2);
-	rmc_os_or64(bell, 1ULL << 2);
+	doorbell = rmc_doorbell_word(fabric(&s), 0, RMC_LANE_REP, 2);
+	rmc_os_or64(doorbell, 1ULL << 2);
 	CHECK(!rmc_ni_may_park(w));
 	for (i = 0; i < 3 * RMC_IDLE_POLLS; i++)
 		testbed_visit(&s.w);
-	CHECK_EQ(*bell, 0);
+	CHECK_EQ(*doorbell, 0);
 	CHECK(rmc_ni_may_park(w));
 	setup_free(&s);
 }

@@ -402,7 +402,7 @@ static void test_all_restart(const struct testbed_opts *o)
 	count_live(&c);
 	users_fini(&c);
 	memset(c.w.table, 0, NODES * sizeof(*c.w.table));
-	memset(c.w.bell, 0, c.s.f->endpoints * RMC_LANES * sizeof(*c.w.bell));
+	memset(c.w.doorbell, 0, c.s.f->endpoints * RMC_LANES * sizeof(*c.w.doorbell));
 	memset(c.w.sync, 0, c.s.f->endpoints * NODES * sizeof(u32));
 	for (n = 0; n < NODES; n++)
 		testbed_restart(&c.w, n);

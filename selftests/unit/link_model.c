@@ -129,7 +129,7 @@ int main(void)
 	test_distances();
 	tap_result("link model: distances in crossbars and tori");
 	test_places();
-	tap_result("link model: places, and models that make no sense");
+	tap_result("link model: places, and invalid models");
 	test_paths();
 	tap_result("link model: round trips and ports");
 	return tap_done();

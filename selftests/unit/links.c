@@ -26,7 +26,7 @@ static void test_wire(const struct testbed_opts *o)
 
 	setup(&s, o);
 	f = s.w.fabric;
-	CHECK(f[0].node != f[1].node && f[0].bell != f[1].bell && f[0].sync != f[1].sync);
+	CHECK(f[0].node != f[1].node && f[0].doorbell != f[1].doorbell && f[0].sync != f[1].sync);
 	CHECK(f[0].ops->channel(&f[0], 0, f[0].endpoints - 1) !=
 	      f[1].ops->channel(&f[1], 0, f[1].endpoints - 1));
 	before = packets_sent(s.w.packets, &full);

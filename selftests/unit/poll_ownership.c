@@ -373,7 +373,7 @@ static void test_helping(const struct testbed_opts *o)
 	CHECK_EQ(rmc_ni_poll_inline(w, testbed_now_ns, 1000), alone);
 	CHECK(READ_ONCE(w->parked));
 	CHECK_EQ(s.a.flags->need_wakeup, 1);
-	CHECK_EQ(w->helps, 1);
+	CHECK_EQ(w->inline_polls, 1);
 	/* what the inline poll publishes wakes only other workers */
 	CHECK_EQ(ww->kick, 0);
 	if (alone) {
@@ -429,7 +429,7 @@ static void test_too_much_help(const struct testbed_opts *o)
 
 		CHECK(!rmc_ni_poll_inline(w, testbed_now_ns, 1000));
 		CHECK_EQ(w->visits, visits);
-		CHECK_EQ(w->helps, 0);
+		CHECK_EQ(w->inline_polls, 0);
 	}
 	rmc_ni_disown(w);
 	for (i = 0; i < s.w.workers; i++) {

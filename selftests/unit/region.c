@@ -337,7 +337,7 @@ static void we_are_late_at_once(void *word, bool after)
 	for (nid = 0; nid < 3; nid++) {
 		CHECK_EQ(rmc_region_claim(&f, nid, &nid, &epoch), 0);
 		f.node[nid].state = RMC_NODE_UP;
-		f.bell[nid].word[0] = 7;
+		f.doorbell[nid].word[0] = 7;
 	}
 	tables_bytes = r.channels - PAGE_SIZE;
 	CHECK(tables_bytes <= sizeof(tables));

@@ -400,7 +400,7 @@ static void test_many(const struct testbed_opts *o)
 	visits = w->visits;
 	CHECK(!help(w));
 	CHECK_EQ(w->visits, visits);
-	CHECK_EQ(w->helps, 0);
+	CHECK_EQ(w->inline_polls, 0);
 	wake_up(w);
 	CHECK_EQ(app_wait(&s.a), RMC_S_OK);
 	for (i = 0; i < RMC_INLINE_POLLS; i++)

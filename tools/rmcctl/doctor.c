@@ -128,7 +128,7 @@ static void check_control(struct doctor *d)
 static void check_fabric(struct doctor *d)
 {
 	char fabric[SYSFS_VALUE] = "", memtype[SYSFS_VALUE];
-	int bells = 0, ivshmem = ivshmem_devices(&bells);
+	int doorbells = 0, ivshmem = ivshmem_devices(&doorbells);
 	uint64_t nodes = 0;
 
 	sysfs_string(fabric, SYSFS_RMC "/fabric");
@@ -144,7 +144,7 @@ static void check_fabric(struct doctor *d)
 		say(d, OK, "fabric", NULL, "%s, %u nodes", *fabric ? fabric : "(unknown)",
 		    (unsigned int)nodes);
 
-	if (!strcmp(fabric, "ivshmem") && bells)
+	if (!strcmp(fabric, "ivshmem") && doorbells)
 		say(d, OK, "doorbell", NULL, "peers wake this kernel by interrupt");
 	else if (!strcmp(fabric, "ivshmem"))
 		say(d, WARN, "doorbell", "give the VM ivshmem-doorbell: rmc-vm up --doorbell on",
@@ -373,7 +373,7 @@ int cmd_doctor(int argc, char **argv)
 		json_array(&json, "checks");
 	}
 	if (check_module(&d)) {
-		int bells = 0, n = ivshmem_devices(&bells);
+		int doorbells = 0, n = ivshmem_devices(&doorbells);
 
 		if (n)
 			say(&d, OK, "fabric", NULL, "%d ivshmem device%s present", n,

@@ -16,7 +16,7 @@ static const char * const top_files[] = {
 };
 
 static const char * const worker_files[] = {
-	"cpu", "stages", "visits", "worked", "parks", "wakeups", "helps",
+	"cpu", "stages", "visits", "worked", "parks", "wakeups", "inline_polls",
 };
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
@@ -116,8 +116,8 @@ static void show_workers(struct json *j)
 	if (j)
 		json_array(j, "worker");
 	else if (names.count)
-		printf("\n%-9s %-5s %-14s %12s %12s %10s %10s %10s\n", "worker", "cpu", "stages",
-		       "visits", "worked", "parks", "wakeups", "helps");
+		printf("\n%-9s %-5s %-14s %12s %12s %10s %10s %12s\n", "worker", "cpu", "stages",
+		       "visits", "worked", "parks", "wakeups", "inline_polls");
 	for (i = 0; i < names.count; i++) {
 		if (j) {
 			json_object(j, NULL);
@@ -126,7 +126,7 @@ static void show_workers(struct json *j)
 			printf("%-9s", names.name[i]);
 		}
 		for (k = 0; k < COUNT(worker_files); k++) {
-			static const int width[] = { -5, -14, 12, 12, 10, 10, 10 };
+			static const int width[] = { -5, -14, 12, 12, 10, 10, 12 };
 			int have = !sysfs_string(value, SYSFS_RMC "/%s/%s", names.name[i],
 						 worker_files[k]);
 

@@ -8,7 +8,7 @@
 /* The region that all kernels share */
 static struct {
 	struct rmc_region_node *table;
-	struct rmc_doorbell *bell;
+	struct rmc_doorbell *doorbell;
 	u32 *sync;
 	void **channel;
 	struct rmc_model_shared *shared;	/* of one_way */
@@ -92,7 +92,7 @@ static int init_fabric(struct rmc_fabric *f)
 	f->model.one_way = o->one_way;
 	f->shared = region.shared;
 	f->node = region.table;
-	f->bell = region.bell;
+	f->doorbell = region.doorbell;
 	f->sync = region.sync;
 	return rmc_model_check(&f->model, o->nodes) ?: rmc_fabric_check(f);
 }
@@ -181,12 +181,12 @@ int sim_cluster_boot(void)
 		return -EINVAL;
 	sim.node = rmc_os_zalloc(nodes * sizeof(struct sim_node *));
 	region.table = rmc_os_zalloc(nodes * sizeof(*region.table));
-	region.bell = rmc_os_zalloc((size_t)nodes * RMC_LANES * sizeof(*region.bell));
+	region.doorbell = rmc_os_zalloc((size_t)nodes * RMC_LANES * sizeof(*region.doorbell));
 	region.sync = rmc_os_zalloc((size_t)nodes * nodes * sizeof(u32));
 	region.channel = rmc_os_zalloc((size_t)nodes * nodes * sizeof(void *));
 	if (sim.o.one_way)
 		region.shared = rmc_model_share(nodes, nodes);
-	if (!sim.node || !region.table || !region.bell || !region.sync || !region.channel ||
+	if (!sim.node || !region.table || !region.doorbell || !region.sync || !region.channel ||
 	    (sim.o.one_way && !region.shared) || sim_links_init())
 		return -ENOMEM;
 	for (i = 0; i < nodes; i++) {
@@ -241,7 +241,7 @@ void sim_cluster_free(void)
 	rmc_model_unshare(region.shared);
 	free(region.channel);
 	free(region.sync);
-	free(region.bell);
+	free(region.doorbell);
 	free(region.table);
 	memset(&region, 0, sizeof(region));
 	free(sim.node);

@@ -7,7 +7,7 @@
     qmp-I               QEMU's control socket
     machine-I.log       messages of QEMU or of the User-Mode-Linux kernel itself
     doorbell[.log]      socket of ivshmem-server, through which guests of QEMU wake each other
-    bell-I              pipe through which the others wake User-Mode-Linux kernel I
+    doorbell-I          pipe through which the others wake User-Mode-Linux kernel I
     uml                 User-Mode Linux's own files
 
 A state whose guests are all gone, or whose owner is (rmc-run without --keep),

@@ -93,8 +93,8 @@ def share_region(cluster, opt, mib, owned):
     region = cluster.state["region"]
     if opt.doorbell == "on":
         start_server(cluster, owned)
-        return ["-chardev", f"socket,id=bell,path={cluster.path('doorbell')}",
-                "-device", "ivshmem-doorbell,vectors=1,chardev=bell"]
+        return ["-chardev", f"socket,id=doorbell,path={cluster.path('doorbell')}",
+                "-device", "ivshmem-doorbell,vectors=1,chardev=doorbell"]
     return ["-object", f"memory-backend-file,id=region,share=on,mem-path={region},size={mib}M",
             "-device", "ivshmem-plain,memdev=region"]
 

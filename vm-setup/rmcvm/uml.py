@@ -58,10 +58,10 @@ def boot_files(cluster, _opt, guest_kernel):
 
 def share_region(cluster, opt, _mib, _owned):
     """Kernels map the file themselves, and ring doorbells through pipes beside it."""
-    cluster.state["bells"] = opt.doorbell == "on"
-    if cluster.state["bells"]:
+    cluster.state["doorbells"] = opt.doorbell == "on"
+    if cluster.state["doorbells"]:
         for i in range(cluster.state["nodes"]):
-            os.mkfifo(cluster.path(f"bell-{i}"), 0o600)
+            os.mkfifo(cluster.path(f"doorbell-{i}"), 0o600)
     return []
 
 
@@ -69,7 +69,7 @@ def module_args(cluster):
     if not cluster.state["region"]:
         return []
     args = [f"region={cluster.state['region']}"]
-    return args + [f"bells={cluster.path('bell-')}"] if cluster.state["bells"] else args
+    return args + [f"doorbells={cluster.path('doorbell-')}"] if cluster.state["doorbells"] else args
 
 
 def argv(cluster, opt, i, plan, image):

@@ -268,9 +268,9 @@ class DoorbellTest(unittest.TestCase):
         self.assertEqual(os.fstat(a_mem).st_ino, os.fstat(b_mem).st_ino)
         self.assertEqual(os.fstat(a_mem).st_size, 65536)
         self.assertEqual([e[0] for e in b_events], [a_id, b_id])
-        ident, bell = self.message(a)
+        ident, doorbell = self.message(a)
         self.assertEqual(ident, b_id)
-        os.eventfd_write(bell, 1)       # a rings b
+        os.eventfd_write(doorbell, 1)       # a rings b
         self.assertEqual(os.eventfd_read(b_events[1][1]), 1)
         os.eventfd_write(b_events[0][1], 1)
         self.assertEqual(os.eventfd_read(a_events[0][1]), 1)
@@ -280,7 +280,7 @@ class DoorbellTest(unittest.TestCase):
         self.assertNotIn(c_id, (a_id, b_id))        # QEMU does not survive a used id
         for sock in (a, c):
             sock.close()
-        for fd in {a_mem, b_mem, c_mem, bell, *(e[1] for e in a_events + b_events + c_events)}:
+        for fd in {a_mem, b_mem, c_mem, doorbell, *(e[1] for e in a_events + b_events + c_events)}:
             os.close(fd)
 
 
