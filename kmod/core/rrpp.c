@@ -42,8 +42,9 @@ static bool at_home(const struct rmc_node *node, const struct pending *p, u16 fl
 {
 	const struct rmc_fabric *f = node->fabric;
 
+	/* one RRPP, also if there are several units: the others' workers would be further ones */
 	if (!f->rrpp_order)
-		return true;
+		return node == node->head;
 	if (flags & RMC_OPF_NOTIFIES)
 		return false;
 	if (flags & RMC_OPF_EMPTY)
