@@ -48,8 +48,8 @@ static int seg_failed(struct rmc_ctx *ctx, const struct rmc_seg_reg *arg)
 		return rmc_fail(err, "node %d already has a segment under context %u (another process?)",
 				rmc_nid(ctx), ctx->id);
 	case EADDRINUSE:
-		return rmc_fail(err, "some of these %zu bytes are in another segment, which another "
-				"worker serves: use other memory, or ni=fused or pair", len);
+		return rmc_fail(err, "some of these %zu bytes are exposed already, and another worker "
+				"would serve them here: use other memory, or ni=fused", len);
 	case EOPNOTSUPP:
 		return rmc_fail(err, "%zu bytes hold a shared mapping of a file, which cannot be "
 				"pinned: memory that is anonymous, of memfd or /dev/shm, can", len);
@@ -261,8 +261,8 @@ int rmc_seg_add(struct rmc_ctx *ctx, void *addr, size_t len, uint64_t offset,
 		return rmc_fail(err, "offset %#llx, %zu bytes: the segment has memory there already",
 				(unsigned long long)offset, len);
 	case EADDRINUSE:
-		return rmc_fail(err, "some of these %zu bytes are in a segment already, and another "
-				"worker would serve them here: use other memory", len);
+		return rmc_fail(err, "some of these %zu bytes are exposed already, and another worker "
+				"would serve them here: use other memory", len);
 	case ENOSPC:
 		return rmc_fail(err, "the segment has all its %u further ranges",
 				ctx->query.max_ranges);

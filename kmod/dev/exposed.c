@@ -6,8 +6,8 @@
 #include "exposed.h"
 
 #define PAGE_LINES	(PAGE_SIZE / RMC_LINE)
-/* Extents that are entered or removed under one hold of the lock */
-#define EXTENTS_PER_HOLD	1024
+/* Searches of a tree under one hold of the lock */
+#define SEARCHES_PER_HOLD	4096
 
 /**
  * struct rmc_extent - consecutive lines of physical memory that a segment exposes
@@ -31,12 +31,14 @@ INTERVAL_TREE_DEFINE(struct rmc_extent, rb, unsigned long, subtree_last, START, 
 /**
  * struct rmc_exposed - extents by the worker that serves them
  * @lock: guards @tree
+ * @hold: extents that are entered or removed under one hold of @lock
  * @servers: number of trees: one for each worker, and the first one for segments whose lines
  *	several workers serve
  * @tree: of each server: extents that peers may write, and those that they may only read
  */
 struct rmc_exposed {
 	struct mutex lock;	/* see above */
+	u32 hold;
 	u32 servers;
 	struct {
 		struct rb_root_cached writable;
@@ -76,6 +78,7 @@ int rmc_exposed_create(struct rmc_device *rmc)
 		return -ENOMEM;
 	mutex_init(&ex->lock);
 	ex->servers = servers;
+	ex->hold = max(SEARCHES_PER_HOLD / (2 * servers), 16U);
 	for (i = 0; i < servers; i++) {
 		ex->tree[i].writable = RB_ROOT_CACHED;
 		ex->tree[i].readonly = RB_ROOT_CACHED;
@@ -137,7 +140,7 @@ static u64 find_extents(const struct rmc_umem *u, struct rmc_extent *e)
 	return n;
 }
 
-/* kvcalloc() has a limit of INT_MAX bytes, 150 GiB of scattered pages */
+/* kvcalloc() has a limit of INT_MAX bytes, 170 GiB of scattered pages */
 static struct rmc_extent *alloc_extents(u64 n)
 {
 	size_t bytes = array_size(n, sizeof(struct rmc_extent));
@@ -167,29 +170,34 @@ static bool other_server(struct rmc_exposed *ex, u32 server, const struct rmc_ex
 	return false;
 }
 
-/* Others get their turn now and then: there may be millions of extents. */
-static void pause_hold(struct rmc_exposed *ex, u64 i)
-{
-	if (i % EXTENTS_PER_HOLD)
-		return;
-	mutex_unlock(&ex->lock);
-	cond_resched();
-	mutex_lock(&ex->lock);
-}
-
 static void remove_extents(struct rmc_exposed *ex, struct rmc_umem *u, u64 n)
 {
-	u64 i;
+	u64 i = 0, end;
 
-	mutex_lock(&ex->lock);
-	for (i = 0; i < n; i++) {
-		extents_remove(&u->extent[i], u->tree);
-		pause_hold(ex, i + 1);
+	while (i < n) {
+		end = min_t(u64, i + ex->hold, n);
+		mutex_lock(&ex->lock);
+		for (; i < end; i++)
+			extents_remove(&u->extent[i], u->tree);
+		mutex_unlock(&ex->lock);
+		cond_resched();
 	}
-	mutex_unlock(&ex->lock);
 	kvfree(u->extent);
 	u->extent = NULL;
 	u->extents = 0;
+}
+
+/* Enters the extents before @end from *@i on, which becomes the first that is not in. */
+static int insert_extents(struct rmc_exposed *ex, u32 server, struct rmc_umem *u, bool readonly,
+			  u64 *i, u64 end)
+{
+	lockdep_assert_held(&ex->lock);
+	for (; *i < end; ++*i) {
+		if (other_server(ex, server, &u->extent[*i], readonly))
+			return -EADDRINUSE;
+		extents_insert(&u->extent[*i], u->tree);
+	}
+	return 0;
 }
 
 /**
@@ -209,9 +217,9 @@ int rmc_exposed_add(struct rmc_device *rmc, struct rmc_umem *u, const struct rmc
 {
 	struct rmc_exposed *ex = rmc->exposed;
 	bool readonly = is_readonly(u, primary);
+	u64 n, i = 0;
 	u32 server;
 	int err = 0;
-	u64 n, i;
 
 	if (!ex)
 		return 0;
@@ -222,18 +230,14 @@ int rmc_exposed_add(struct rmc_device *rmc, struct rmc_umem *u, const struct rmc
 		return -ENOMEM;
 	u->extents = find_extents(u, u->extent);
 	u->tree = readonly ? &ex->tree[server].readonly : &ex->tree[server].writable;
-	mutex_lock(&ex->lock);
-	for (i = 0; i < n; i++) {
-		if (other_server(ex, server, &u->extent[i], readonly))
-			err = -EADDRINUSE;
-		else if (fatal_signal_pending(current))
-			err = -EINTR;
+	while (!err && i < n) {
+		err = mutex_lock_killable(&ex->lock);
 		if (err)
 			break;
-		extents_insert(&u->extent[i], u->tree);
-		pause_hold(ex, i + 1);
+		err = insert_extents(ex, server, u, readonly, &i, min_t(u64, i + ex->hold, n));
+		mutex_unlock(&ex->lock);
+		cond_resched();
 	}
-	mutex_unlock(&ex->lock);
 	if (err)
 		remove_extents(ex, u, i);
 	return err;

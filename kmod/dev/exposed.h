@@ -8,6 +8,10 @@
  *   rmc_exposed_add()   pages -> extents of lines -> an interval tree per server:
  *                       in the tree of another one? refuse
  *
+ * One lock guards all trees. It is held for some 4096 searches at most, about a millisecond; so
+ * a registration waits for as many milliseconds as others register at the same time, however much
+ * memory they have, and can be killed meanwhile.
+ *
  * Memory that peers may only read can be exposed by any number of servers. If one worker serves
  * all nodes of this kernel, nothing is recorded. An extent takes 48 bytes, charged to the
  * owner's memory cgroup: at worst one per page.

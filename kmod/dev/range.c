@@ -95,7 +95,7 @@ static bool overlaps(const struct rmc_file *f, u64 start, u64 length)
  * @start: offset in the segment, bytes; with the memory's length at most RMC_MAX_SEGMENT
  *
  * Return: 0, -ENOENT no segment, -EEXIST overlaps, -ENOSPC too many, -EADDRINUSE another worker
- * serves some of the memory already, -ENOMEM.
+ * serves some of the memory already, -ENOMEM, -EINTR being killed.
  * Context: may sleep.
  */
 int rmc_ranges_add(struct rmc_file *f, struct rmc_umem *u, u64 start)

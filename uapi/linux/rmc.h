@@ -202,8 +202,8 @@ struct rmc_attach {
  * @sabre_mode: with RMC_MEM_OBJECTS: enum rmc_sabre_mode
  * @reserved2: must be 0
  *
- * One segment per context and node: EEXIST for the second. EADDRINUSE: another segment
- * exposes some of the memory, and a different worker serves it; one worker serves a line.
+ * One segment per context and node: EEXIST for the second. EADDRINUSE: some of the memory is
+ * exposed already, and a different worker would serve it here; one worker serves a line.
  * The segment belongs to the file; the last close removes it. Application memory is pinned,
  * counts against RLIMIT_MEMLOCK, and must be writable private or shared memory. Objects
  * start on 8-byte boundaries; their writers follow <rmc/object.h>.
