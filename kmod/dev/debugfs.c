@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Configuration of faults and of the link model: in debugfs, which rmcctl writes, and by
- * module parameters. link.c applies it; fabric/fault.c and fabric/model.c implement it. The format may
- * change at any time; rmcctl is the interface.
+ * module parameters. link.c applies it; fabric/fault.c and fabric/model.c implement it. The
+ * format may change at any time; rmcctl is the interface.
  *
  *   rmc/links       from=1 to=0 lane=both loss=10000 delay_ns=5000 seed=7
  *                   from=any to=0 clear
@@ -448,7 +448,9 @@ DEFINE_DEBUGFS_ATTRIBUTE(retries_fops, retries_get, retries_set, "%llu\n");
 /* Logs the errors that have no message of their own: dimensions, and too long times. */
 static int log_bad_model(int err)
 {
-	if (err && err != -EXDEV && err != -ENOMEM)
+	if (err == -ENOMEM)
+		pr_err("no memory for the link model\n");
+	else if (err && err != -EXDEV)
 		pr_err("invalid link model: give dims= like 8x8x4 that hold all nodes, and times below %u ns\n",
 		       RMC_MODEL_NS_MAX);
 	return err;
@@ -501,8 +503,10 @@ int rmc_fault_init(struct rmc_device *rmc)
 
 	mutex_init(&rmc->fault_lock);
 	rmc->port->fabric.retries = min_t(unsigned int, retries, U8_MAX);
+	mutex_lock(&rmc->fault_lock);
 	if (topology)
 		err = log_bad_model(rmc_link_model(rmc, &rmc->cfg.fabric.model));
+	mutex_unlock(&rmc->fault_lock);
 	if (err)
 		return err;
 	/* no error without debugfs: the files are then missing */

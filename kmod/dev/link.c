@@ -128,6 +128,7 @@ void rmc_link_sweep(struct rmc_device *rmc)
 	struct change c = { };
 	u32 i;
 
+	lockdep_assert_held(&rmc->fault_lock);
 	for (i = 0; i < rmc_link_count(rmc) * RMC_LANES; i++) {
 		c.node = rmc_link_unit(rmc, i / RMC_LANES);
 		c.peer = i / RMC_LANES % f->endpoints;
@@ -204,12 +205,13 @@ void rmc_link_stop(struct rmc_node *node, enum rmc_lane lane, bool stop)
 	rmc_worker_call(worker_of(node, lane), stop_lane, &c);
 }
 
-/* All units take the fabric's model over. */
-static int refresh_all(struct rmc_device *rmc)
+/* All units take a model over: workers have copies, which they change themselves. */
+static int use_model(struct rmc_device *rmc, const struct rmc_model *m)
 {
 	u32 i, u, units = rmc_fabric_units(&rmc->port->fabric);
 	int err = 0;
 
+	rmc->port->fabric.model = *m;
 	for (i = 0; i < rmc->port->locals; i++)
 		for (u = 0; u < units; u++) {
 			struct rmc_node *unit = rmc->node[i]->unit[u];
@@ -223,39 +225,42 @@ static int refresh_all(struct rmc_device *rmc)
 /**
  * rmc_link_model() - set the link model of all links
  * @rmc: device; its fault_lock is held
- * @m: model, any values
+ * @m: model, any values; without a topology its one_way says nothing
  *
  * Return: 0, -EINVAL, -ERANGE, -ENOSPC as rmc_model_check(), -EXDEV: one_way needs all
  * nodes in one kernel, -ENOMEM: there is no model now. Context: may sleep.
  */
 int rmc_link_model(struct rmc_device *rmc, const struct rmc_model *m)
 {
+	bool one_way = m->one_way && m->topology != RMC_TOPOLOGY_NONE;
+	struct rmc_model model = *m, none = { };
 	struct rmc_fabric *f = &rmc->port->fabric;
 	int err = rmc_model_check(m, f->nodes);
 
+	lockdep_assert_held(&rmc->fault_lock);
 	if (err == -ENOSPC)
 		pr_err("%ux%ux%u places are too few for %u nodes\n", m->dim[0], m->dim[1],
 		       m->dim[2], f->nodes);
 	if (err)
 		return err;
-	if (m->one_way && f->sync) {
+	if (one_way && f->sync) {
 		pr_err("one_way needs all nodes in one kernel: fabric=loopback\n");
 		return -EXDEV;
 	}
-	if (m->one_way && !f->shared)
-		f->shared = rmc_model_share(f->nodes, f->endpoints);
-	if (m->one_way && !f->shared)
+	if (one_way && !f->shared)
+		f->shared = rmc_model_share(f->nodes, f->endpoints, f->ring_order);
+	if (one_way && !f->shared)
 		return -ENOMEM;
-	if (f->shared)
-		rmc_model_reset(f->shared);
 	WRITE_ONCE(rmc_filters, true);
-	/* workers have copies of their own, which they change themselves */
-	f->model = *m;
-	err = refresh_all(rmc);
-	if (err) {
-		memset(&f->model, 0, sizeof(f->model));
-		refresh_all(rmc);
+	if (f->shared) {
+		/* the old model ends everywhere before its ports and times are forgotten */
+		use_model(rmc, &none);
+		rmc_model_reset(f->shared);
 	}
+	model.one_way = one_way;
+	err = use_model(rmc, &model);
+	if (err)
+		use_model(rmc, &none);
 	rmc_link_sweep(rmc);
 	/* without a filter no worker uses it */
 	if (f->shared && !READ_ONCE(rmc_filters)) {

@@ -114,7 +114,7 @@ struct rmc_fabric_ops {
  * @dead_ms: see RMC_DEAD_MS
  * @retries: how often an idempotent operation is retried before it times out
  * @model: link model
- * @shared: of the link model, where all kernels of the fabric share a clock; else NULL
+ * @shared: of a link model with each way for itself; else NULL
  * @node: shared node table
  * @doorbell: shared doorbells, RMC_LANES per endpoint
  * @sync: shared, [own endpoint * nodes + peer]; NULL when all nodes are in this

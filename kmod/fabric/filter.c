@@ -271,8 +271,7 @@ bool rmc_filter_route(struct rmc_links *l, u32 peer, struct rmc_filter *flt)
 	if (!m->one_way) {
 		flt->sent = flt->own_sent;
 	} else {
-		sent = rmc_model_sent_times(f->shared, req ? peer : l->ep, req ? l->ep : peer,
-					    f->ring_order);
+		sent = rmc_model_sent_times(f->shared, req ? peer : l->ep, req ? l->ep : peer);
 		if (!sent)
 			return false;
 		flt->sent = sent;
@@ -282,7 +281,11 @@ bool rmc_filter_route(struct rmc_links *l, u32 peer, struct rmc_filter *flt)
 		memset(flt->own_sent, 0, sizeof(u64) << f->ring_order);
 	flt->one_way = m->one_way;
 	flt->peer_nid = rmc_endpoint_nid(f, peer);
-	rmc_model_path(m, l->nid, flt->peer_nid, &flt->path);
+	/* a round trip is over at its reply: requests have no time of their own */
+	if (req && !m->one_way)
+		memset(&flt->path, 0, sizeof(flt->path));
+	else
+		rmc_model_path(m, l->nid, flt->peer_nid, &flt->path);
 	return true;
 }
 

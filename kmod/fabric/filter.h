@@ -72,7 +72,7 @@ struct rmc_packet {
  * struct rmc_filter - one lane of one link, at the receiving end
  * @lane: requests or replies
  * @fault: faults to inject
- * @path: delay of the link model; replies only
+ * @path: delay of the link model; of requests only if it is @one_way
  * @wire: the transport's ring, consuming
  * @tx: the private ring, producing
  * @rx: the private ring, as the pipeline consumes it; NULL: no channel is open

@@ -119,11 +119,12 @@ void rmc_model_path(const struct rmc_model *m, u32 from, u32 to, struct rmc_path
  * rmc_model_share() - allocate the state that both ends of all links share
  * @nodes: of the fabric
  * @endpoints: of the fabric
+ * @ring_order: log2 of the slots of its request rings
  *
  * Return: value for rmc_fabric.shared, or NULL when out of memory.
  * Context: may sleep.
  */
-struct rmc_model_shared *rmc_model_share(u32 nodes, u32 endpoints)
+struct rmc_model_shared *rmc_model_share(u32 nodes, u32 endpoints, u32 ring_order)
 {
 	struct rmc_model_shared *s = rmc_os_zalloc(sizeof(*s));
 
@@ -131,6 +132,7 @@ struct rmc_model_shared *rmc_model_share(u32 nodes, u32 endpoints)
 		return NULL;
 	s->nodes = nodes;
 	s->endpoints = endpoints;
+	s->ring_order = ring_order;
 	s->port = rmc_os_zalloc(nodes * sizeof(*s->port));
 	s->sent = rmc_os_zalloc((size_t)endpoints * endpoints * sizeof(*s->sent));
 	if (!s->port || !s->sent) {
@@ -160,20 +162,17 @@ void rmc_model_unshare(struct rmc_model_shared *s)
 }
 
 /**
- * rmc_model_reset() - all ports are free: another model begins
- * @s: shared by all links
- *
- * Context: any.
+ * rmc_model_reset() - all ports are free, no request is on its way: another model begins
+ * @s: shared by all links, none of which uses it now
  */
 void rmc_model_reset(struct rmc_model_shared *s)
 {
-	u32 i, k;
+	size_t i;
 
-	for (i = 0; i < s->nodes; i++)
-		for (k = 0; k < RMC_PORTS; k++) {
-			WRITE_ONCE(s->port[i][k].out_ns, 0);
-			WRITE_ONCE(s->port[i][k].in_ns, 0);
-		}
+	memset(s->port, 0, s->nodes * sizeof(*s->port));
+	for (i = 0; i < (size_t)s->endpoints * s->endpoints; i++)
+		if (s->sent[i])
+			memset(s->sent[i], 0, sizeof(**s->sent) << s->ring_order);
 }
 
 /**
@@ -181,19 +180,18 @@ void rmc_model_reset(struct rmc_model_shared *s)
  * @s: shared by both ends, either of which may be the first to call
  * @requester: its endpoint
  * @server: its endpoint
- * @ring_order: log2 of slots
  *
  * Return: times, which stay until rmc_model_unshare(); NULL: out of memory, call again.
  * Context: worker, does not sleep.
  */
-u64 *rmc_model_sent_times(struct rmc_model_shared *s, u32 requester, u32 server, u32 ring_order)
+u64 *rmc_model_sent_times(struct rmc_model_shared *s, u32 requester, u32 server)
 {
 	u64 **place = &s->sent[(size_t)requester * s->endpoints + server];
 	u64 *times = READ_ONCE(*place), *other;
 
 	if (times)
 		return times;
-	times = rmc_os_zalloc_atomic(sizeof(*times) << ring_order);
+	times = rmc_os_zalloc_atomic(sizeof(*times) << s->ring_order);
 	if (!times)
 		return NULL;
 	/* a full barrier: the other end sees zeros */

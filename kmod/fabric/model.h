@@ -48,7 +48,7 @@ enum rmc_topology {
  * @base_ns: service time at the destination, added once per round trip
  * @local_ns: time that posting and completion take in the emulator; subtracted
  * @mbps: bandwidth of a link in one direction, megabits per second; 0: unlimited
- * @one_way: model each way separately; needs struct rmc_model_shared
+ * @one_way: 1: model each way separately, which needs struct rmc_model_shared
  */
 struct rmc_model {
 	u32 topology;
@@ -57,7 +57,7 @@ struct rmc_model {
 	u32 base_ns;
 	u32 local_ns;
 	u32 mbps;
-	bool one_way;
+	u32 one_way;
 };
 
 /**
@@ -81,7 +81,7 @@ struct rmc_path {
 };
 
 /**
- * struct rmc_port_time - a port of a node (RGP, RCP)
+ * struct rmc_port_time - a port of a node
  * @out_ns: when it is free for the next outgoing packet
  * @in_ns: when it is free for the next incoming packet
  */
@@ -94,6 +94,7 @@ struct rmc_port_time {
  * struct rmc_model_shared - state that both ends of all links share, of kernels with one clock
  * @nodes: of the fabric
  * @endpoints: of the fabric
+ * @ring_order: log2 of the slots of its request rings
  * @port: of each node; written by all workers
  * @sent: by requester's and server's endpoint, by slot of the request ring: when the last
  *	bit of a request left; NULL until the channel has a filter
@@ -101,14 +102,15 @@ struct rmc_port_time {
 struct rmc_model_shared {
 	u32 nodes;
 	u32 endpoints;
+	u32 ring_order;
 	struct rmc_port_time (*port)[RMC_PORTS];
 	u64 **sent;
 };
 
-struct rmc_model_shared *rmc_model_share(u32 nodes, u32 endpoints);
+struct rmc_model_shared *rmc_model_share(u32 nodes, u32 endpoints, u32 ring_order);
 void rmc_model_unshare(struct rmc_model_shared *s);
 void rmc_model_reset(struct rmc_model_shared *s);
-u64 *rmc_model_sent_times(struct rmc_model_shared *s, u32 requester, u32 server, u32 ring_order);
+u64 *rmc_model_sent_times(struct rmc_model_shared *s, u32 requester, u32 server);
 
 int rmc_model_check(const struct rmc_model *m, u32 nodes);
 u32 rmc_model_hops(const struct rmc_model *m, u32 from, u32 to);

@@ -11,7 +11,8 @@
  * The contract of a stage:
  *
  *   - It sees each packet once, on the worker of the lane: those of the way in the order of the
- *     wire, those of the arrival in the order of due times.
+ *     wire, those of the arrival in the order of due times. What the arrivals of several links
+ *     share, a port or a server, they take in the order in which their worker pumps the links.
  *   - due_ns is when the packet leaves the previous stage, at first the current time. A stage
  *     may only delay it. A packet may overtake another one.
  *   - One of the way returns false for a packet that is lost here. Later stages do not see that

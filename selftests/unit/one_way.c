@@ -14,7 +14,7 @@ static void one_way_setup(struct setup *s, const struct testbed_opts *o, struct 
 	k.one_kernel = true;
 	setup(s, &k);
 	f = s->w.fabric;
-	f->shared = rmc_model_share(f->nodes, f->endpoints);
+	f->shared = rmc_model_share(f->nodes, f->endpoints, f->ring_order);
 	m.topology = RMC_TOPOLOGY_CROSSBAR;
 	m.one_way = true;
 	model_set(&s->w, &m);
@@ -198,6 +198,7 @@ static void test_one_way_refresh(const struct testbed_opts *o)
 static void test_one_way_next_model(const struct testbed_opts *o)
 {
 	struct rmc_model fast = { .topology = RMC_TOPOLOGY_CROSSBAR, .mbps = 8000, .one_way = true };
+	struct rmc_model off = { 0 };
 	struct setup s;
 	u32 i;
 
@@ -208,6 +209,7 @@ static void test_one_way_next_model(const struct testbed_opts *o)
 	for (i = 0; i < 400; i++)
 		testbed_visit(&s.w);
 	testbed_tick(&s.w, 5);
+	model_set(&s.w, &off);
 	rmc_model_reset(s.w.fabric->shared);
 	model_set(&s.w, &fast);
 	for (i = 0; i < 15; i++)

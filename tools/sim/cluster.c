@@ -185,7 +185,7 @@ int sim_cluster_boot(void)
 	region.sync = rmc_os_zalloc((size_t)nodes * nodes * sizeof(u32));
 	region.channel = rmc_os_zalloc((size_t)nodes * nodes * sizeof(void *));
 	if (sim.o.one_way)
-		region.shared = rmc_model_share(nodes, nodes);
+		region.shared = rmc_model_share(nodes, nodes, sim.o.ring_order ?: RMC_RING_ORDER);
 	if (!sim.node || !region.table || !region.doorbell || !region.sync || !region.channel ||
 	    (sim.o.one_way && !region.shared) || sim_links_init())
 		return -ENOMEM;
