@@ -191,6 +191,32 @@ static void test_home(const struct testbed_opts *o)
 	teardown(&a);
 }
 
+/* Several units, and one has the RRPP: the others serve nothing. */
+static void test_no_home(const struct testbed_opts *o)
+{
+	struct client other;
+	struct asked a;
+
+	if (o->units < 2 || o->rrpps != 1)
+		return;
+	setup(&a, o, RMC_SABRE_LOCKED);
+	fill(seg, SEG, 6);
+	memcpy(lbuf, seg, SEG);
+	client_init(&other, &a.s.w, 2, rmc_endpoint(a.s.w.fabric, 1) + 1);
+	CHECK(other.to != a.c[0].to);
+	CHECK_EQ(ask(&a, &a.c[0], RMC_OP_READ, 0, 64), RMC_S_OK);
+	CHECK_EQ(ask(&a, &other, RMC_OP_READ, 0, 64), RMC_S_PROTOCOL);
+	CHECK_EQ(ask(&a, &other, RMC_OP_WRITE, 0, 64), RMC_S_PROTOCOL);
+	CHECK_EQ(ask(&a, &other, RMC_OP_FAA, 0, 8), RMC_S_PROTOCOL);
+	CHECK_EQ(ask(&a, &other, RMC_OP_NOTIFY, 0, 0), RMC_S_PROTOCOL);
+	announce(&a, &other, CTX, 1, 1);
+	settle(&a);
+	CHECK_EQ(said(&other, 1), RMC_S_PROTOCOL);
+	CHECK(!memcmp(seg, lbuf, SEG));
+	*(u32 *)(seg + 8) = 0;
+	teardown(&a);
+}
+
 /* A tid is reused while the destination still waits for the rest of its last SABRe. */
 static void test_generations(const struct testbed_opts *o)
 {
@@ -517,6 +543,7 @@ int main(void)
 	static const struct matrix_test tests[] = {
 		{ "a packet is not longer than the MTU", test_mtu },
 		{ "an RRPP serves its blocks, the first one notifies", test_home },
+		{ "several units with one RRPP: the others serve nothing", test_no_home },
 		{ "a tid comes again, and the SABRE before is not over", test_generations },
 		{ "one of those that wait is withdrawn", test_withdrawn_waiting },
 		{ "one of those that are read is withdrawn", test_withdrawn_active },
@@ -532,6 +559,7 @@ int main(void)
 		{ .ni = "pair", .mtu = 512 },
 		{ .ni = "fused", .mtu = 4096 },
 		{ .ni = "edge", .units = 2, .interleave = 256, .mtu = 512 },
+		{ .ni = "edge", .units = 2, .rrpps = 1, .mtu = 512 },
 		{ .ni = "per_tile", .units = 4, .rrpps = 2, .interleave = 256, .mtu = 64 },
 	};
 
