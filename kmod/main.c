@@ -8,7 +8,7 @@
 #include <linux/module.h>
 #include <linux/wait_bit.h>
 #include "dev/dev.h"
-#include "dev/waits.h"
+#include "dev/uring_wait.h"
 
 static char *fabric;
 module_param(fabric, charp, 0444);

@@ -193,7 +193,7 @@ static inline void rmc_fence_cpus(const struct cpumask *cpus)
 }
 #endif
 
-#ifdef RMC_COMPAT_URING	/* uring.c, waits.c: these bring half of the block layer */
+#ifdef RMC_COMPAT_URING	/* uring.c, uring_wait.c: these bring half of the block layer */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 7, 0)
 #include <linux/io_uring.h>
 #include <linux/io_uring_types.h>
@@ -204,7 +204,7 @@ static inline void rmc_fence_cpus(const struct cpumask *cpus)
 
 /*
  * io_uring commands. A command that waits for long must be cancelled when its ring or task
- * goes. Since 6.7 io_uring requests that; before, the watchdog of kmod/dev/waits.c polls
+ * goes. Since 6.7 io_uring requests that; before, the watchdog of kmod/dev/uring_wait.c polls
  * for it.
  */
 static inline const void *rmc_uring_cmd_data(struct io_uring_cmd *cmd)

@@ -10,7 +10,7 @@
 #include "file.h"
 #include "ioctl.h"
 #include "range.h"
-#include "waits.h"
+#include "uring_wait.h"
 #include "watch.h"
 
 /* A file that an ioctl opened; installed after the answer has reached the caller. */

@@ -6,7 +6,7 @@
 #include "context.h"
 #include "file.h"
 #include "quota.h"
-#include "waits.h"
+#include "uring_wait.h"
 
 /**
  * rmc_usage_create() - create an empty account of a user or a context

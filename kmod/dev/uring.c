@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Waiting by io_uring: starts the command; waits.c finishes it. */
+/* Waiting by io_uring: starts the command; uring_wait.c finishes it. */
 #define RMC_COMPAT_URING
 #include "../base/compat.h"
 #include "file.h"
 #include "uring.h"
-#include "waits.h"
+#include "uring_wait.h"
 #include "watch.h"
 
 /* Runs on the event's worker; destroying the event is a later call there. */

@@ -5,7 +5,7 @@
 #include "../base/compat.h"
 #include "waiter.h"
 #include "file.h"
-#include "waits.h"
+#include "uring_wait.h"
 #include "../run/worker.h"
 
 /*

@@ -38,7 +38,7 @@ enum rmc_waiter_kind {
  * @eventfd: eventfd to signal, or NULL
  * @signalled: counted in rmc_file.signalled
  * @ni: worker of the event
- * @waits: io_uring commands that wait, kmod/dev/waits.c; guarded by rmc_file.waits_lock
+ * @waits: io_uring commands that wait, kmod/dev/uring_wait.c; guarded by rmc_file.waits_lock
  * @fired: commands whose event has happened, for @more to finish; guarded likewise
  * @firing: @more is posted
  * @more: call on @ni

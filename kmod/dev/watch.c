@@ -15,7 +15,7 @@
 #include "../base/compat.h"
 #include "../member/member.h"
 #include "file.h"
-#include "waits.h"
+#include "uring_wait.h"
 #include "watch.h"
 
 /*

@@ -3,7 +3,7 @@
  * Faults: loss, delay, jitter, reordering, and a slow server. filter.c holds packets and
  * duplicates them.
  */
-#include "stage.h"
+#include "stages.h"
 
 /* Multiplied so that all bits are random, even with a small seed. */
 static u32 random32(struct rmc_filter *flt)
@@ -41,7 +41,7 @@ bool rmc_fault_chance(struct rmc_filter *flt, u32 millionths)
  * @p: packet
  * @now: time, nanoseconds
  *
- * Return: see stage.h. Context: worker, does not sleep.
+ * Return: see stages.h. Context: worker, does not sleep.
  */
 bool rmc_stage_loss(struct rmc_links *l, struct rmc_filter *flt, struct rmc_packet *p, u64 now)
 {
@@ -55,7 +55,7 @@ bool rmc_stage_loss(struct rmc_links *l, struct rmc_filter *flt, struct rmc_pack
  * @p: packet
  * @now: time, nanoseconds
  *
- * Return: see stage.h. Context: worker, does not sleep.
+ * Return: see stages.h. Context: worker, does not sleep.
  */
 bool rmc_stage_delay(struct rmc_links *l, struct rmc_filter *flt, struct rmc_packet *p, u64 now)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Takes packets off the wire, holds them until they are due, passes them on. */
-#include "stage.h"
+#include "stages.h"
 
 u32 rmc_filters __read_mostly;
 

@@ -16,7 +16,7 @@
  * mark: the RRPP answers with a marked reply, and the RCP takes the credit from that and
  * ignores the rest. The copy of a duplicated reply has a mark that says: no credit.
  *
- * The stages decide what happens to a packet and when it is due (stage.h).
+ * The stages decide what happens to a packet and when it is due (stages.h).
  *
  * Without filters the cost is a branch on one read-mostly word.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Link model: distances and routes, and when a reply arrives. */
-#include "stage.h"
+#include "stages.h"
 
 static u32 dimensions(const struct rmc_model *m)
 {
@@ -272,7 +272,7 @@ static u64 round_trip_due(struct rmc_links *l, struct rmc_filter *flt, u32 bytes
  * @p: packet
  * @now: time, nanoseconds
  *
- * Return: see stage.h. Context: worker, does not sleep.
+ * Return: see stages.h. Context: worker, does not sleep.
  */
 bool rmc_stage_model(struct rmc_links *l, struct rmc_filter *flt, struct rmc_packet *p, u64 now)
 {

@@ -5,7 +5,7 @@
 #include "../base/compat.h"
 #include "file.h"
 #include "quota.h"
-#include "waits.h"
+#include "uring_wait.h"
 
 /* Interval of the watchdog that checks commands for a closed ring */
 #define WATCHDOG_MS	20

@@ -22,8 +22,8 @@
  * To add a stage: a row, and a function rmc_stage_<name>() in a file of its own. Its state goes
  * into struct rmc_filter, of one lane of one link, or struct rmc_links, of all links of a unit.
  */
-#ifndef RMC_STAGE_H
-#define RMC_STAGE_H
+#ifndef RMC_STAGES_H
+#define RMC_STAGES_H
 
 #include "filter.h"
 

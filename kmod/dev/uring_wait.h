@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* io_uring commands that wait, see uring.h. */
-#ifndef RMC_WAITS_H
-#define RMC_WAITS_H
+#ifndef RMC_URING_WAIT_H
+#define RMC_URING_WAIT_H
 
 #include <linux/list.h>
 #include <linux/refcount.h>
