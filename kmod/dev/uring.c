@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Waiting by io_uring: starts the command; uring_wait.c finishes it. */
 #define RMC_COMPAT_URING
+#include <linux/delay.h>
 #include "../base/compat.h"
 #include "file.h"
 #include "uring.h"
@@ -69,6 +70,13 @@ static int post_links(struct rmc_wait *wait, const struct rmc_uring_wait *arg)
 	return 0;
 }
 
+/* On a debug kernel other CPUs have time to act here, so that selftests need no luck. */
+static void widen_window(void)
+{
+	if (IS_ENABLED(CONFIG_KASAN))
+		udelay(300);
+}
+
 static int start(struct rmc_file *f, struct io_uring_cmd *cmd, const struct rmc_uring_wait *arg,
 		 unsigned int issue_flags)
 {
@@ -97,6 +105,7 @@ static int start(struct rmc_file *f, struct io_uring_cmd *cmd, const struct rmc_
 	 * begins; rmc_wait_publish() has a reference to the wait.
 	 */
 	rmc_uring_mark_cancelable(cmd, issue_flags);
+	widen_window();
 	rmc_wait_publish(wait);
 	return -EIOCBQUEUED;
 }
