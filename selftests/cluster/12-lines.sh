@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 2 2p 2e 4
-# A line that one node writes is never seen half by the others.
+# Other nodes never read a mix of two states of a line that one node writes.
 . "$(dirname "$0")/lib.sh"
 need_cluster
 out=$(on_all "$XPAIR" lines 2>&1) || fail "$out"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 2 2p 2e 4
-# Objects that one node writes are read whole by all others, or not at all.
+# SABRes of other nodes return each object whole, or fail, while its owner writes it.
 . "$(dirname "$0")/lib.sh"
 need_cluster
 out=$(on_all "$TOP/build/selftests/cluster/xobjects" "$NODES" 2>&1) || fail "$out"

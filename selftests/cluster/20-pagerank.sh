@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 2 2p 4 l4
-# PageRank over remote memory gives what one node alone computes, in every variant.
+# PageRank over remote memory gives the result of a single node, in every variant.
 . "$(dirname "$0")/lib.sh"
 PAGERANK=$TOP/build/pagerank
 [ -x "$PAGERANK" ] || skip "no $PAGERANK: make -C tools"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 2 2p 4 l4
-# Messages, receive buffers and collectives: every member gets all that is its own.
+# Messages, receive buffers and collectives: each member receives all of its data.
 . "$(dirname "$0")/lib.sh"
 need_cluster
 out=$(on_all "$TOP/build/selftests/cluster/prog_msg" all 2>&1) || fail "$out"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 2 l4
-# Send and receive from one byte to 128 KiB, pushed and pulled, beside TCP.
+# Send and receive from one byte to 128 KiB, pushed and pulled, compared with TCP.
 . "$(dirname "$0")/lib.sh"
 NETPIPE=$TOP/build/rmc_netpipe
 [ -x "$NETPIPE" ] || skip "no $NETPIPE: make -C tools"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 2 l4
-# A store by key over the real thing: what is put is got, and no scheme that says it
-# reads whole objects gives a torn one while others write.
+# The key-value store over the module: a get returns what was put, and no scheme that promises
+# whole objects returns a torn one while other nodes write.
 . "$(dirname "$0")/lib.sh"
 KV=$TOP/build/rmc-kv
 [ -x "$KV" ] || skip "no $KV: make -C tools"

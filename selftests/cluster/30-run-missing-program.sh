@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 2
-# rmc-run of what is not there, or is no program, says so in one line.
+# rmc-run reports a missing file, or one that is no program, in one line.
 . "$(dirname "$0")/lib.sh"
 need_cluster
 out=$(on_all /no/such/program 2>&1)

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 2
-# The worst exit status wins, and says by which signal a program died where.
+# rmc-run exits with the worst status, and reports the node and the signal that killed its
+# program.
 . "$(dirname "$0")/lib.sh"
 need_cluster
 # shellcheck disable=SC2016 # for the guest's shell
@@ -11,7 +12,7 @@ out=$(on_all sh -c '[ $RMC_NODE = 0 ] || kill -SEGV $$' 2>&1)
 # shellcheck disable=SC2016
 out=$(on_all sh -c 'exit $((RMC_NODE + 3))' 2>&1)
 [ $? = 4 ] || fail "status is not 4: $out"
-# one dies at once, the other would stay for ever
+# one process exits at once, the other would run forever
 start=$SECONDS
 # shellcheck disable=SC2016
 on_all sh -c '[ $RMC_NODE = 0 ] && sleep 1000; exit 5' > /dev/null 2>&1

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 2
-# More nodes than the fabric has: said by rmc-run, by librmc, and as a status.
+# More nodes than the fabric has: rmc-run and librmc report it, and operations have a status.
 . "$(dirname "$0")/lib.sh"
 need_cluster
 out=$(timeout 60 "$RUN" -n 3 "$XPAIR" pairs 2>&1)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 2
-# An ordinary user may use a context whose mode says so, and no other.
+# An unprivileged user can open a context whose mode permits it, and no other.
 . "$(dirname "$0")/lib.sh"
 [ -x "$CTL" ] || skip "no $CTL: make -C tools"
 need_cluster

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 4
-# A guest dies: operations on it end with node_down in bounded time, others go on.
+# A guest dies: operations on its node end with node_down in bounded time, others continue.
 . "$(dirname "$0")/lib.sh"
 need_cluster
 for node in 0 1 2 3; do
@@ -18,7 +18,7 @@ echo "known to all after $((SECONDS - start)) s"
 wait "${children[@]:0:3}"
 for node in 0 1 2; do
 	for peer in 0 1 2; do
-		# the other's watcher may have ended a little earlier
+		# the peer's watcher may have ended a little earlier
 		[ $node = $peer ] || check_peer "watch$node" $peer "ok|bad_context" 8000
 		[ $node = $peer ] || [ "$(watched "watch$node" $peer down)" = 0 ] ||
 			fail "node $peer was down for node $node: $(cat "$LOGS/watch$node")"

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 4
-# A guest that died and is booted again is usable; survivors are not restarted, and
-# have events of both.
+# A guest that died is usable again once it is booted. Survivors are not restarted, and receive
+# events of its death and of its return.
 . "$(dirname "$0")/lib.sh"
 need_cluster
 sees_up()
 {
 	at 0 "$CTL" status | grep -q '^3 *up'
 }
-# it may have been booted again just now
+# the previous test may have caused another boot of node 3
 until_true 15 sees_up || fail "node 3 is not up: $(at 0 "$CTL" status)"
 behind 0 events "$CTL" watch --count 4 --timeout 75
 timeout 20 "$VM" kill 3

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 2 4
-# A guest stands still for a moment: operations on it wait, none fails.
+# A guest is paused briefly: operations on it wait, and none fails.
 . "$(dirname "$0")/lib.sh"
 need_cluster
 last=$((NODES - 1))

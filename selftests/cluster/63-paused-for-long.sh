@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 4
-# A guest stands still for longer than dead_ms: down for the others, then up again,
-# and its own operations neither time out nor get lost.
+# A guest is paused for longer than dead_ms: other nodes report it down, then up again. Its own
+# operations neither time out nor get lost.
 . "$(dirname "$0")/lib.sh"
 need_cluster
 for node in 0 1 3; do

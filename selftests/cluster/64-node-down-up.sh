@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 2 2e
-# The administrator takes a node out and lets it join again, three times: peers are
-# notified at once, programs that run meanwhile go on afterwards.
+# The administrator takes a node down and lets it join again, three times. Peers are notified at
+# once; programs that run meanwhile continue afterwards.
 . "$(dirname "$0")/lib.sh"
 need_cluster
 behind 0 watch0 "$XPAIR" watch 75

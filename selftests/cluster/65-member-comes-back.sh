@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 2 4
-# A member of a team dies in the middle of messages and barriers and is started again,
-# with its guest where there are four: the survivors let it in and go on.
+# A member of a team dies during messages and barriers and is started again, with its guest
+# where there are four nodes. The survivors admit it and continue.
 . "$(dirname "$0")/lib.sh"
 PROG=$TOP/build/selftests/cluster/prog_msg
 need_cluster

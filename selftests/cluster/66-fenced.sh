@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 4
 # seconds: 240
-# A guest stands still for so long that another one takes over its node id. When it goes
-# on, it learns that it is fenced, and its programs do; once the id is free again it joins
-# by command, and the same programs go on.
+# A guest is paused for so long that another guest claims its node id. When it resumes, it is
+# fenced, and its programs are notified. Once the id is free, the guest joins again by command,
+# and the same programs continue.
 . "$(dirname "$0")/lib.sh"
 need_cluster
 BEHIND=230
 
-# whatever happens, guests are their own nodes again
+# after a failure, restart the guests that may have another node's id
 restore()
 {
 	local status=$?

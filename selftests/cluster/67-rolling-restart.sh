@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 4
 # seconds: 240
-# Every node is killed and booted again, one after the other, while all write to a
-# replicated log: what was acknowledged is there afterwards, and nobody hangs.
+# Every node is killed and booted again, one after the other, while all nodes write to a
+# replicated log. Acknowledged records are there afterwards, and no operation hangs.
 . "$(dirname "$0")/lib.sh"
 LOG=$TOP/build/selftests/cluster/xlog
 need_cluster
@@ -27,7 +27,7 @@ for node in 0 1 2 3; do
 	acked+=("$node:$(cat "$LOGS/log$node.0" "$LOGS/log$node.1" | sed -n 's/^acked //p' | sort -n | tail -n 1)")
 	for peer in 0 1 2 3; do
 		[ "$(watched "log$node.1" $peer other)" = 0 ] || fail "node $node: $(cat "$LOGS/log$node.1")"
-		# three times dead_ms, and what emulation on a busy host takes
+		# three times dead_ms, and a margin for emulation on a busy host
 		[ "$(watched "log$node.1" $peer worst)" -le 12000 ] || fail "node $node: $(cat "$LOGS/log$node.1")"
 	done
 done

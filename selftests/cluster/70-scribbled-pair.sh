@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 4s
 # seconds: 240
-# The host scribbles into what nodes 0 and 1 share: no other pair loses, doubles, damages
-# or misses an operation, nothing beyond segments and buffers is touched, and the two are
-# well again when one of them was down and up.
+# The host corrupts the memory that nodes 0 and 1 share. No other pair loses, duplicates,
+# damages or misses an operation. Nothing outside segments and buffers is written. The two nodes
+# recover when one of them is taken down and up.
 . "$(dirname "$0")/lib.sh"
 need_cluster
 BEHIND=230
@@ -23,14 +23,14 @@ struck=$("$TOP/build/selftests/cluster/scribble" "$(region)" "${SCRIBBLE:-4}" "$
 	fail "cannot scribble: $struck"
 at_each "0 1 2 3" /run/rmc/busybox killall -USR1 xguard || fail "some ended: $(cd "$LOGS" && tail -n 5 $logs)"
 until_true 40 says stopped clean0 clean1 clean2 clean3 || fail "seed $SEED: $(tail -n 5 "$LOGS"/clean?)"
-# a channel that is out of step has no credits: what is queued for it times out one by one
+# an inconsistent channel has no credits: operations queued for it time out one by one
 at_each "0 1" "$CTL" fault timeout 500 || fail "there is no way to set a time-out"
 # shellcheck disable=SC2086
 stop_guarded "0 1 2 3" $logs || fail "seed $SEED, $struck: $(cd "$LOGS" && tail -n 5 $logs)"
 for pair in "0 2" "0 3" "1 2" "1 3" "2 0" "2 1" "2 3" "3 0" "3 1" "3 2"; do
 	# shellcheck disable=SC2086 # two words
 	set -- $pair
-	# one that was lost would have timed out
+	# a lost operation would have timed out
 	check_peer "clean$1" "$2" ok 10000
 	[ "$(watched "clean$1" "$2" ok)" -ge 10 ] || fail "seed $SEED: $(cat "$LOGS/clean$1")"
 done

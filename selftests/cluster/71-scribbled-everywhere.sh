@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 2
 # seconds: 240
-# The host scribbles into all of the shared region: no kernel complains, nothing beyond
-# segments and buffers is touched, every operation ends, and so do programs. Nodes come
-# back by command, or where the header is gone as well, by booting all guests again.
+# The host corrupts all of the shared region. No kernel complains, nothing outside segments and
+# buffers is written, every operation ends, and so do programs. Nodes recover by command; where
+# the header is corrupted as well, all guests are booted again.
 . "$(dirname "$0")/lib.sh"
 need_cluster
 BEHIND=230
@@ -15,7 +15,7 @@ no_insmod()
 	! at 0 /run/rmc/busybox pidof insmod > /dev/null
 }
 
-# scribbled HOW SECONDS: with programs at work on both nodes
+# scribbled MODE SECONDS: corrupt the region while programs run on both nodes
 scribbled()
 {
 	local node struck
@@ -33,7 +33,7 @@ scribbled()
 
 scribbled tables "${SCRIBBLE:-2}"
 for node in 0 1; do
-	# a fenced one is down already
+	# a fenced node is down already
 	at "$node" "$CTL" node down $node 2> /dev/null
 done
 for node in 0 1; do
@@ -43,7 +43,7 @@ at_each "0 1" "$CTL" fault timeout 10000
 out=$(on_all "$XPAIR" pairs 2>&1) || fail "seed $SEED, afterwards: $out"
 
 scribbled all "${SCRIBBLE:-2}"
-# programs can be killed, and the module be removed
+# programs can be killed, and the module can be removed
 for node in 0 1; do
 	behind "$node" "victim$node" "$XPAIR" busy
 done
@@ -52,13 +52,13 @@ for node in 0 1; do
 	at "$node" /run/rmc/busybox killall -9 xpair
 	unload "$node" || fail "seed $SEED: node $node keeps its module"
 done
-# whether it loads or is refused, that comes to an end
+# insmod may succeed or fail, but it must end
 load 0 node=0 > /dev/null 2>&1
 [ $? != 124 ] || fail "seed $SEED: insmod hangs"
 if at 0 /run/rmc/busybox test -d /sys/module/rmc; then
 	unload 0 || fail "seed $SEED: node 0 keeps its module after that"
 fi
-# nor does it spin where the word that says who formats changes all the time
+# insmod does not spin while the word with the region's state changes all the time
 "$TOP/build/selftests/cluster/scribble" "$(region)" 30 "$SEED" state > /dev/null &
 scribbler=$!
 children+=("$scribbler")

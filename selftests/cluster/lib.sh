@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What the tests in this folder share. run.sh sets RMC_CLUSTER, NODES and UP;
-# a test started by hand uses the cluster of that name, or boots one.
+# Functions that the tests in this folder share. run.sh sets RMC_CLUSTER, NODES and UP; a test
+# started by hand uses the cluster of that name, or boots one.
 #
-# A test is one behaviour: it prints what went wrong and exits with 0 (passed),
-# 4 (skipped) or anything else. Nothing in it may wait without a limit.
+# A test checks one behaviour. On failure it prints the reason. It exits with 0 (passed), 4
+# (skipped) or any other status (failed). No wait in it is without a limit.
 
 set -u
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -20,7 +20,7 @@ export RMC_CLUSTER=${RMC_CLUSTER:-cluster-test}
 LOGS=$(mktemp -d)
 children=()
 
-# Only what this test started, by number.
+# End only processes that this test started, by process id.
 finish()
 {
 	local pid
@@ -34,8 +34,8 @@ finish()
 trap finish EXIT
 trap 'exit 130' INT TERM
 
-# fail WHAT ...: and what the programs in the background said last, and where they are now:
-# it may be a failure that does not come again
+# fail MESSAGE ...: print the last output of background programs and their kernel stacks as
+# well, since the failure may not occur again
 fail()
 {
 	local log node
@@ -63,7 +63,8 @@ skip()
 	exit 4
 }
 
-# Up, with all its nodes alive and running, whatever the test before did.
+# Boot the cluster; if it is up, resume or restart nodes that the previous test left paused or
+# dead.
 need_cluster()
 {
 	local status node
@@ -87,7 +88,7 @@ on_all()
 	timeout -k 5 70 "$RUN" -n "$NODES" --timeout 60 --grace 3 "$@" < /dev/null
 }
 
-# at NODE PROGRAM ...: in that node's guest
+# at NODE PROGRAM ...: run it in that node's guest
 at()
 {
 	local node=$1
@@ -96,7 +97,7 @@ at()
 	timeout -k 5 60 "$VM" exec --app "$node" -- "$@" < /dev/null
 }
 
-# at_each "NODE ..." PROGRAM ...: in all of them at the same time; all must succeed
+# at_each "NODE ..." PROGRAM ...: run it in all of these guests at once; all must succeed
 at_each()
 {
 	local nodes=$1 node pids=() bad=0
@@ -112,7 +113,7 @@ at_each()
 	return $bad
 }
 
-# behind NODE LOG PROGRAM ...: the same in the background; its number is in $behind
+# behind NODE LOG PROGRAM ...: as at, in the background; its process id is in $behind
 behind()
 {
 	local node=$1 log=$LOGS/$2
@@ -123,7 +124,7 @@ behind()
 	children+=("$behind")
 }
 
-# until_true SECONDS COMMAND ...: it must succeed within that time
+# until_true SECONDS COMMAND ...: repeat the command until it succeeds within that time
 until_true()
 {
 	local end=$((SECONDS + $1))
@@ -135,7 +136,7 @@ until_true()
 	done
 }
 
-# seen LOG PEER STATUS: xpair watch reports this last for the peer
+# seen LOG PEER STATUS: xpair watch reported this status last for the peer
 seen()
 {
 	[ "$(sed -n "s/^[0-9.]* peer $2 \([a-z_]*\) after.*/\1/p" "$LOGS/$1" | tail -n 1)" = "$3" ]
@@ -159,7 +160,7 @@ region()
 	"$VM" status --json | sed -n 's/^ "region": "\(.*\)",\?$/\1/p'
 }
 
-# load NODE PARAMETER ...: the module, in the guest that was booted for NODE
+# load NODE PARAMETER ...: load the module in the guest that was booted for NODE
 load()
 {
 	local node=$1 args module
@@ -187,7 +188,7 @@ guarded()
 	behind "$node" "$log" "$TOP/build/selftests/cluster/xguard" "$@"
 }
 
-# stop_guarded NODES LOG ...: all have ended well, whose logs these are
+# stop_guarded NODES LOG ...: stop xguard; all that write these logs succeeded
 stop_guarded()
 {
 	local nodes=$1
@@ -199,7 +200,7 @@ stop_guarded()
 	until_true 10 says "guards ok" "$@"
 }
 
-# says WHAT LOG ...: all of them have said so
+# says TEXT LOG ...: each of these logs has a line that begins with TEXT
 says()
 {
 	local what=$1 log
@@ -210,20 +211,20 @@ says()
 	done
 }
 
-# begun WHAT LOG ...: programs in the background say so, or it is said that they do not
+# begun TEXT LOG ...: wait until programs in the background print TEXT, or fail
 begun()
 {
 	until_true 10 says "$@" || fail "${*:2} did not begin in 10 s"
 }
 
-# watched LOG PEER FIELD: a number of xpair watch's last words on a peer
+# watched LOG PEER FIELD: a number from xpair watch's summary of a peer
 watched()
 {
 	sed -n "s/^peer $2 .*\b$3 \([0-9]\+\).*/\1/p" "$LOGS/$1"
 }
 
-# check_peer LOG PEER LAST WORST_MS: nothing but what its state explains; LAST may be
-# alternatives, as a regular expression
+# check_peer LOG PEER LAST WORST_MS: the summary of a peer has no unexpected status, LAST as its
+# last status, and no operation that took longer. LAST is a regular expression.
 check_peer()
 {
 	local line

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the programs that the scripts of this folder run have in common. */
+/* Functions that the programs of this folder share. */
 #ifndef CLUSTER_PROGRAM_H
 #define CLUSTER_PROGRAM_H
 
@@ -19,7 +19,7 @@ static void __attribute__((format(printf, 1, 2), noreturn)) die(const char *fmt,
 	exit(1);
 }
 
-/* Seconds since some moment */
+/* Seconds of a monotonic clock */
 static double now(void)
 {
 	struct timespec ts;

@@ -7,7 +7,7 @@
 # status: 0 all passed or skipped, 1 otherwise.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-seconds=120	# for one script, booting apart, unless it says "# seconds:" itself
+seconds=120	# for one script without booting; its line "# seconds:" overrides it
 
 usage()
 {
@@ -59,7 +59,7 @@ down()
 trap 'down; rm -f "$out"' EXIT
 trap 'exit 130' INT TERM
 
-# What kernels of living nodes say that they should not
+# Complaints in the kernel logs of living nodes
 complaints()
 {
 	local node
@@ -79,12 +79,12 @@ for line in "${todo[@]}"; do
 	kind=${line%% *} script=${line#* }
 	number=$((number + 1))
 	NODES=${kind//[a-z]/}
-	# death is what some wait for: no longer than on real machines
+	# some tests wait for a node's death: use no longer time-out than on real machines
 	UP="${module[*]} --module-args dead_ms=3000"
 	case $kind in
 	*p) UP="$UP --ni pair --mtu 64" ;;
 	*e) UP="$UP --ni edge --units 2" ;;
-	# emulated guests may stand still for seconds where the host is busy for others
+	# emulated guests may stall for seconds where the host is busy
 	*s) UP="${UP/dead_ms=3000/dead_ms=20000}" ;;
 	l*) UP="$UP --fabric loopback" ;;
 	esac
@@ -101,7 +101,7 @@ for line in "${todo[@]}"; do
 	limit=${limit:-$seconds}
 	timeout -k 10 "$limit" "$script" > "$out" 2>&1
 	status=$?
-	# a kernel that complains has failed whatever was tested
+	# a complaint of a kernel fails the script, whatever it tests
 	now=$(complaints)
 	if [ -n "$now" ] && [ "$now" != "$known" ]; then
 		echo "$now" >> "$out"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scribbles into the shared region of a cluster, from the host, while it works.
+ * Corrupts the shared region of a running cluster, from the host.
  *
- *	scribble FILE SECONDS SEED pair A B	what nodes A and B share, and only they;
- *						no request is made up for context 0
+ *	scribble FILE SECONDS SEED pair A B	memory that only nodes A and B share; forges
+ *						no request for context 0
  *	scribble FILE SECONDS SEED tables	all rings, doorbells, and the node table
- *	scribble FILE SECONDS SEED all		every byte may change, the header too
- *	scribble FILE SECONDS SEED state	who formats the region, without a rest
+ *	scribble FILE SECONDS SEED all		any byte may change, the header included
+ *	scribble FILE SECONDS SEED state	the region's state word, without pauses
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #include "kmod/ni/ni.h"
 #include "selftests/harness/scribble.h"
 
-#define STRIKES	20		/* between two short rests: guests need the CPU too */
+#define STRIKES	20		/* between two pauses: guests need the CPU too */
 #define REST_US	1000
 
 static struct rmc_region region;
@@ -30,7 +30,7 @@ static void *channel(struct rmc_fabric *f, u32 requester, u32 server)
 
 static const struct rmc_fabric_ops ops = { .name = "file", .channel = channel };
 
-/* fabric.c can ring as well; nobody does here */
+/* fabric.c refers to it; nothing calls it here */
 void rmc_ni_notify(struct rmc_node *dst, enum rmc_lane lane)
 {
 }
@@ -58,7 +58,7 @@ static void noise(struct scribble *s)
 	WRITE_ONCE(words[scribble_random(s) % words_all], value);
 }
 
-/* Nobody, and somebody else all the time: whoever tries mostly loses. */
+/* Alternate between unformatted, and being formatted by a random kernel: most claims fail. */
 static unsigned long states(struct scribble *s, double end)
 {
 	struct rmc_region_head *h = region.base;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Operations on other nodes all the time, with canaries around and between everything
- * that a remote party may write to.
+ * Continuous operations on other nodes, with canaries around and between all memory that a
+ * remote party may write to.
  *
  *	xguard CTX clean|rough PEER ...
  *
- * clean: write, read back and count; each must work. rough: any operation, and any
- * status will do, but one there must be. Says "ready" when all peers answered. SIGUSR1:
- * asks for no more, one line per peer as xpair watch says, "stopped". SIGUSR2: "guards
- * ok", and ends; until then the segment is there for others.
+ * clean: write, read back and count; each operation must succeed. rough: random operations;
+ * each must complete, with any status. Prints "ready" when all peers have replied. SIGUSR1:
+ * issue no more operations, print one line per peer in the format of xpair watch, and
+ * "stopped". SIGUSR2: check the canaries, print "guards ok" and exit; until then the segment
+ * stays registered for the peers.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -26,7 +27,7 @@
 #define CANARY		0x77
 #define MAX_NODES	64
 #define ROW		8192UL		/* of a segment, per writer */
-#define SEG		(8 * ROW + 100)	/* for so many nodes; ends within a page */
+#define SEG		(8 * ROW + 100)	/* for 8 writers; ends within a page */
 #define SLOTS		16
 #define SLOT		8192UL		/* of the local buffer, per WQ entry */
 #define BUF		(SLOTS * SLOT + 33)
@@ -159,7 +160,7 @@ static void rough(struct peer *p)
 	int slot;
 
 	rmc_poll_cq(qp, reaped);
-	/* it may be long until there is one: others must not wait for it */
+	/* a free slot may take long to come: do not block, other peers need operations too */
 	if (rmc_qp_in_flight(qp) == SLOTS ||
 	    qp->slot[qp->head & qp->mask] == RMC_SLOT_BUSY) {
 		usleep(500);
@@ -237,7 +238,7 @@ int main(int argc, char **argv)
 		/* guests share the CPUs of their host */
 		usleep(one == rough ? 100 : 2000);
 	}
-	/* one completion for each, whatever became of it */
+	/* each operation has one completion, with any status */
 	err = rmc_drain_cq(qp, one == rough ? reaped : NULL);
 	if (err < 0)
 		die("drain: %s", rmc_strerror(err));

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A replicated log, so that something can be promised while nodes come and go.
+ * A replicated log, whose acknowledged records must survive while nodes leave and join.
  *
- *	xlog		every node is writer of a log of its own, and keeps a copy of all
- *	xlog check NID:N ...	the first N records of that writer's log are there
+ *	xlog		each node writes a log of its own, and keeps a copy of all logs
+ *	xlog check NID:N ...	check that the first N records of that writer's log exist
  *
- * A record is acknowledged, "acked N", when writes of it to at least two nodes have
- * completed with OK, and all before it are. A node that starts exposes its copy first,
- * so that nothing new passes it by, then takes over what the others have: "recovered
- * M". As long as one node at a time goes away, and the next only when that one has
- * recovered, what was acknowledged is on one node at least, and soon on two again.
+ * A record is acknowledged, "acked N", when writes of it to at least two nodes have completed
+ * with OK, and all records before it are acknowledged. A node that starts exposes its copy
+ * first, so that it misses no new record, then copies the records that the other nodes have:
+ * "recovered M". If only one node at a time goes away, and the next one only after that one has
+ * recovered, each acknowledged record is on at least one node, and after the recovery on two
+ * again.
  *
- * SIGUSR1: writes no more, says "stopped", one line per peer, and keeps its copy.
+ * SIGUSR1: write no more, print one line per peer and "stopped", and keep the copy exposed.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -29,7 +30,7 @@
 #define LOG		(RECORDS * 8)
 #define MAX_NODES	8
 #define COPIES		2
-#define TELL		16		/* records between two words about them */
+#define TELL		16		/* records between two reports */
 #define PAUSE_US	10000
 
 static struct rmc_ctx *ctx;
@@ -44,7 +45,7 @@ static struct {
 	double worst;
 } peers[MAX_NODES];
 
-/* What record n of a writer says; never 0 */
+/* The value of record n of a writer; never 0 */
 static uint64_t record(int writer, uint64_t n)
 {
 	return (n * 0x9e3779b97f4a7c15ULL ^ (uint64_t)writer << 56) | 1;
@@ -112,7 +113,7 @@ static void check_record(int from, int writer, uint64_t n, uint64_t got)
 		    got);
 }
 
-/* All that the others have; how many records we did not have. */
+/* Copy the records that other nodes have. Returns how many were missing here. */
 static unsigned long recover(void)
 {
 	unsigned long news = 0;
@@ -129,7 +130,7 @@ static unsigned long recover(void)
 				check_record(nid, writer, n, io[n]);
 				if (!io[n] || copy[writer * RECORDS + n])
 					continue;
-				/* whoever writes it now writes the same */
+				/* a concurrent writer stores the same value */
 				__atomic_store_n(&copy[writer * RECORDS + n], io[n],
 						 __ATOMIC_RELAXED);
 				news++;
@@ -139,7 +140,7 @@ static unsigned long recover(void)
 	return news;
 }
 
-/* To all that are there; on how many it is now */
+/* Write a record to all nodes. Returns how many writes completed with OK. */
 static int write_record(uint64_t n)
 {
 	int nid, copies = 0;
@@ -163,7 +164,7 @@ static void __attribute__((noreturn)) run(void)
 
 	signal(SIGUSR1, stopped);
 	set_up(1);
-	/* those that begin at the same time may not be there yet, and have nothing */
+	/* nodes that start at the same time may be missing, but have nothing to recover */
 	printf("recovered %lu\n", recover());
 	while (n < RECORDS && copy[(uint64_t)self * RECORDS + n])
 		n++;
@@ -171,7 +172,7 @@ static void __attribute__((noreturn)) run(void)
 	while (!stop && n < RECORDS) {
 		if (write_record(n) < COPIES) {
 			usleep(PAUSE_US);
-			continue;	/* the same one again */
+			continue;	/* retry this record */
 		}
 		n++;
 		if (!(n % TELL))

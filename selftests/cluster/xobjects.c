@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Objects over several nodes: the first node's owner stamps them, all others read
- * them with SABRes and look at every word; then with plain reads, until these are
- * torn: the checker must be able to tell.
+ * Objects over several nodes: their owner, the first node, stamps them. All other nodes read
+ * them with SABRes and check every word, then with plain reads until one is torn: this shows
+ * that the check finds torn objects.
  *
  *	xobjects NODES		started with rmc-run
  */
@@ -44,7 +44,7 @@ static void *memory(size_t len)
 	return p;
 }
 
-/* Stamp one object after the other until all readers said that they are done. */
+/* Stamp one object after the other until all readers have finished. */
 static int own(struct rmc_ctx *ctx, int nodes)
 {
 	struct rmc_object_layout layout = { .mode = RMC_SABRE_DEFAULT };
@@ -65,7 +65,7 @@ static int own(struct rmc_ctx *ctx, int nodes)
 		v = w[0] + 1;
 		for (k = 0; k < WORDS; k++) {
 			__atomic_store_n(&w[k], v, __ATOMIC_RELAXED);
-			/* the RMC may share this CPU: let it in half-way, at times */
+			/* the RMC may share this CPU: sometimes let it run during a write */
 			if (k == WORDS / 2 && !(i % 4))
 				usleep(1);
 		}
@@ -112,7 +112,7 @@ static int reader(struct rmc_ctx *ctx)
 	for (i = 0; i < SABRES && now() < end; i++) {
 		err = rmc_sabre_retry(qp, 0, (uint64_t)(i % OBJECTS) * OBJECT, buf, OBJECT, &p);
 		if ((err == RMC_S_BAD_CONTEXT || err == RMC_S_NODE_DOWN) && !whole) {
-			/* the owner is not there yet */
+			/* the owner has not exposed its segment yet */
 			usleep(10000);
 			i--;
 			continue;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the cluster tests run on the nodes.
+ * Traffic for the cluster tests.
  *
  *	pairs		every node writes to and reads from every other, and checks
- *	atomics [N]	all add to node 0's counter, node 0 with CPU instructions, too
- *	lines		node 1 writes lines, the others read them: never a mix. Counts how
- *			often a write came between two reads; never is a failure
- *	watch SECONDS	small operations on every other node all the time; prints changes
- *			and at the end one line per peer. Needs no partner at a fixed time.
+ *	atomics [N]	all nodes add to node 0's counter, node 0 with CPU instructions too
+ *	lines		node 1 writes lines, the other nodes read them: never a mix of two.
+ *			Counts how often a write came between two reads; 0 is a failure
+ *	watch SECONDS	small operations on every other node, continuously. Prints changes of
+ *			status, and at the end one line per peer. Peers may start at any time
  *	busy		operations in flight all the time, until killed
  *	status NID	status of one read from a node, as a word
- *	wake NID	median time of a read from a node that sleeps meanwhile
- *	expose		has a segment until killed
+ *	wake NID	median time of a read from a node that parks before each read
+ *	expose		exposes a segment until killed
  *
- * pairs, atomics and lines want to be started with rmc-run.
+ * Start pairs, atomics and lines with rmc-run.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -28,7 +28,7 @@
 #include <rmc/rmc.h>
 #include "program.h"
 
-#define SLOT		16384		/* bytes per writer in everybody's segment */
+#define SLOT		16384		/* bytes per writer in each segment */
 #define MAX_NODES	64
 
 static void want(const char *what, int got)
@@ -80,7 +80,7 @@ static int pairs(void)
 	int peer;
 	size_t i;
 
-	/* a row per writer, then what the owner itself says */
+	/* a row per writer, then the row that the owner itself stores */
 	t = team((MAX_NODES + 1) * SLOT);
 	out = buffer(t->ctx, 2 * SLOT);
 	in = out + SLOT;
@@ -137,7 +137,7 @@ static int atomics(int count)
 		if (slot < 0)
 			want("slot", slot);
 		rmc_faa_async(t->qp, slot, rmc_team_nid(t, 0), t->offset, 1);
-		/* as often again by the owner's CPU, at the same time */
+		/* the owner's CPU adds as often, at the same time */
 		if (!t->self)
 			__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
 	}
@@ -203,7 +203,7 @@ static void open_alone(struct alone *a, size_t seg_len, size_t buf_len)
 		die("%s", rmc_errmsg());
 	a->buf = buffer(a->ctx, buf_len);
 	a->seg = mmap(NULL, seg_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	/* what watch expects, before anybody can see it */
+	/* the pattern that watch expects, before the segment is exposed */
 	if (a->seg != MAP_FAILED)
 		memset(a->seg, rmc_nid(a->ctx) + 1, seg_len);
 	if (a->seg == MAP_FAILED || rmc_seg_register(a->ctx, a->seg, seg_len, 0))
