@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Parts of the simulator by themselves: the heap, fibers, threads, the table of costs. */
+/* Parts of the simulator in isolation: the heap, fibers, threads, the cost table. */
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static void test_heap(void)
 	sim_heap_init(&h, 0);
 	for (i = 0; i < EVENTS; i++)
 		sim_heap_set(&h, &e[i], sim_random(&random) % 500);
-	/* some move, some do not happen */
+	/* move some events, cancel others */
 	for (i = 0; i < EVENTS; i += 3)
 		sim_heap_set(&h, &e[i], sim_random(&random) % 500);
 	for (i = 0; i < EVENTS; i += 5)
@@ -43,7 +43,7 @@ static void test_heap(void)
 	tap_result("events come by time, also those that moved, and none that was cancelled");
 }
 
-/* How many of ten events of one time come in the order in which they were set */
+/* Of ten events with the same time: how many run in the order in which they were set */
 static int in_order(uint64_t tie_seed, uint64_t *order)
 {
 	struct sim_event e[10];
@@ -87,7 +87,7 @@ static void step(void *arg)
 	int *n = arg, i;
 
 	for (i = 0; i < 100; i++) {
-		/* errno is each fiber's own */
+		/* each fiber has its own errno */
 		errno = n - steps + 10;
 		++*n;
 		fiber_yield();
@@ -165,7 +165,7 @@ static void clocks(void *arg)
 	CHECK_EQ((b.tv_sec - a.tv_sec) * 1000000000 + b.tv_nsec - a.tv_nsec, 1000000);
 	rmc_sim_sleep_until(5000000);
 	CHECK_EQ(rmc_sim_now(), 5000000);
-	/* nothing ever happens here */
+	/* no event wakes this thread */
 	CHECK_EQ(rmc_sim_wait_until(6000000), 0);
 	CHECK_EQ(rmc_sim_now(), 6000000);
 	for (i = 0; i < 100; i++)
@@ -242,7 +242,7 @@ static void test_costs(void)
 	for (i = 0; (row = rmc_sim_cost_row(i)); i++) {
 		CHECK(row->unit && row->what);
 		CHECK(row->source && strlen(row->source) > 3);
-		/* a paper by its sheet's short name, a measurement by its command */
+		/* the source: short name of a paper's data sheet, or command of a measurement */
 		if (row->provenance == RMC_SIM_PUBLISHED)
 			CHECK(strstr(row->source, "table") || strstr(row->source, "section"));
 		if (row->provenance == RMC_SIM_MEASURED)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Wing and Gong's search with Lowe's memory: any operation may be next that was asked for
- * before the first answer among those left. What was tried, as a set of operations that
- * are done and the state behind them, is not tried again.
+ * Wing and Gong's search with Lowe's memoization: the next operation may be any that was
+ * invoked before the first response among the remaining ones. A set of completed operations and
+ * the state after them is not searched again.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 struct search {
 	const struct lin *h;
-	uint64_t must;		/* operations that were answered */
+	uint64_t must;		/* operations with a response */
 	struct {
 		uint64_t done, state;
 		bool used;
@@ -31,7 +31,7 @@ struct lin_op *lin_add(struct lin *h, enum lin_kind kind, uint64_t begin)
 	return op;
 }
 
-/* Do it in a state. Returns false if what was answered does not fit. */
+/* Apply an operation to a state. Returns false if its result does not fit. */
 static bool apply(const struct lin_op *op, uint64_t *state)
 {
 	bool known = op->end != LIN_UNKNOWN;
@@ -57,7 +57,7 @@ static bool apply(const struct lin_op *op, uint64_t *state)
 	return false;
 }
 
-/* Was it tried before? From now on it was. */
+/* Returns whether a combination was searched before, and records it. */
 static bool seen(struct search *s, uint64_t done, uint64_t state)
 {
 	uint64_t hash = (done * 0x9e3779b97f4a7c15ULL) ^ (state * 0xc2b2ae3d27d4eb4fULL);
@@ -68,7 +68,7 @@ static bool seen(struct search *s, uint64_t done, uint64_t state)
 			return true;
 		i = (i + 1) & mask;
 	}
-	/* beyond that it only takes longer */
+	/* a fuller table only makes the search slower */
 	if (s->filled < mask / 2) {
 		s->filled++;
 		s->seen[i].used = true;
@@ -101,10 +101,10 @@ static bool search(struct search *s, uint64_t done, uint64_t state)
 }
 
 /**
- * lin_check() - is there an order that explains all answers
+ * lin_check() - find an order that explains all results
  * @h: history
  *
- * Return: true when there is.
+ * Return: true when there is one.
  */
 bool lin_check(const struct lin *h)
 {
@@ -124,7 +124,7 @@ bool lin_check(const struct lin *h)
 }
 
 /**
- * lin_print() - a history for somebody who looks for the reason
+ * lin_print() - print a history, for debugging
  * @h: history
  */
 void lin_print(const struct lin *h)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Is a history of operations on one word or key linearizable? Each operation has a time
- * at which it was asked for and one at which it was answered; one whose end nobody knows
- * may have happened at any time after it was asked for, or never.
+ * Is a history of operations on one word or key linearizable? Each operation has the time of
+ * its invocation and of its response. An operation without a known response may have taken
+ * effect at any time after its invocation, or never.
  */
 #ifndef SIM_LIN_H
 #define SIM_LIN_H
@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The state of a key that is not there */
+/* State of an absent key */
 #define LIN_ABSENT	(~0ULL)
-#define LIN_UNKNOWN	(~0ULL)	/* end of an operation whose answer is not known */
+#define LIN_UNKNOWN	(~0ULL)	/* response time of an operation whose response is not known */
 #define LIN_MAX		64	/* operations of one history */
 
 enum lin_kind {
@@ -35,7 +35,7 @@ struct lin {
 	uint64_t initial;
 };
 
-/* A new operation, with its end unknown; NULL: there is no room */
+/* A new operation without a response; NULL: no room */
 struct lin_op *lin_add(struct lin *h, enum lin_kind kind, uint64_t begin);
 
 bool lin_check(const struct lin *h);

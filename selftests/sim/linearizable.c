@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The checker of histories itself: what it has to accept, and what it has to refuse. */
+/* The checker of histories itself: what it must accept, and what it must reject. */
 #include <string.h>
 #include "../tap.h"
 #include "lin.h"

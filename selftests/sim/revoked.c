@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A member pulls a large message while the link to its sender is cut, and a third member
- * revokes the team: the receiver must not take the message for received.
+ * A member pulls a large message while the link to its sender is down, and a third member
+ * revokes the team: the receiver must not treat the message as received.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fetch-and-add, compare-and-swap, reads and writes of two words on node 0, of all nodes
- * at once, while packets are lost and come twice, and nodes pause, crash and come back:
- * clients, and node 0, whose words are in memory that survives.
- * What each operation gave, and when, must have an order that explains it; of one that
- * ended without an answer, or never, nobody knows whether it happened.
+ * Fetch-and-add, compare-and-swap, reads and writes of two words on node 0, by all nodes at
+ * once, while packets are lost and duplicated, and nodes pause, crash and restart. Clients
+ * crash, and so does node 0, whose words are in memory that survives.
+ *
+ * An order must exist that explains the result and the time of each operation. An operation
+ * that ended without a result, or never ended, may or may not have taken effect.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 #define OPEN_TRIES	1000
 
 static struct lin word[WORDS];
-static bool writes;		/* plain ones, too */
+static bool writes;		/* plain writes as well */
 static _Alignas(64) uint64_t home[512];
 
 static void plan(void)
@@ -27,13 +28,13 @@ static void plan(void)
 		if (!run.victim || run_choose(2))
 			run.restart_ns = run.crash_ns + 1000000 + run_choose(200) * 1000000;
 	}
-	/* also with time-outs that come before what they wait for */
+	/* also with time-outs shorter than the operations take */
 	if (run_choose(2))
 		run.o.timeout_ms = 2;
 	/*
-	 * A write that begins again, because its reply was lost, stores a second time what
-	 * others may have overwritten since: with several writers of a word no order explains
-	 * that. Atomics never begin again.
+	 * A write that is retransmitted because its reply was lost stores a second time, over
+	 * later writes of others: with several writers of a word no order explains that.
+	 * Atomics are never retransmitted.
 	 */
 	writes = run_choose(2);
 	if (writes)
@@ -58,7 +59,7 @@ static void one(struct rmc_qp *qp, char *lbuf)
 		err = rmc_fetch_and_add(qp, 0, w * 8, op->arg, &got);
 		break;
 	case LIN_CAS:
-		/* what was seen last, by anyone: mostly it is still so */
+		/* the latest value, which is mostly still current */
 		op->expected = __atomic_load_n(&home[w], __ATOMIC_RELAXED);
 		err = rmc_compare_and_swap(qp, 0, w * 8, op->expected, op->arg, &got);
 		break;
@@ -73,11 +74,11 @@ static void one(struct rmc_qp *qp, char *lbuf)
 	op->got = got;
 	if (!err)
 		op->end = rmc_sim_now();
-	/* the last is of a node that has booted and not registered yet */
+	/* BAD_CONTEXT: the node has booted, and not registered its segment yet */
 	RUN_CHECK(!err || err == RMC_S_TIMEOUT || err == RMC_S_NODE_DOWN ||
 		  (err == RMC_S_BAD_CONTEXT && !run.victim && run.crash_ns),
 		  "%s of operation %d", rmc_strerror(err), k);
-	/* it may come back */
+	/* the node may come back */
 	if (err)
 		rmc_sim_sleep_until(rmc_sim_now() + 20000000);
 }
@@ -92,7 +93,7 @@ static void client(void)
 	RUN_CHECK(qp && lbuf && rmc_buf_register(c, lbuf, 64) >= 0, "%s", rmc_errmsg());
 	if (run.failed)
 		return;
-	/* until the node has joined and the other one has its segment */
+	/* until the node has joined and its peer has registered the segment */
 	for (i = 0; err && i < OPEN_TRIES; i++) {
 		err = rmc_read(qp, 0, 64, lbuf, 8);
 		if (err)
@@ -112,7 +113,7 @@ static void serve(void)
 	struct rmc_ctx *c = rmc_open(0, -1);
 
 	RUN_CHECK(c && !rmc_seg_register(c, home, sizeof(home), 0), "%s", rmc_errmsg());
-	/* it would end with the thread of a real program; here with the simulation */
+	/* in a real program the queue pair ends with the thread; here with the simulation */
 }
 
 static void member(void *arg)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Barriers, broadcasts, reductions and all-to-all of a team, whatever the links do. Where a
- * member crashes, the others get right results or an error, and nobody waits for ever.
+ * Barriers, broadcasts, reductions and all-to-all of a team, with any faults of links. Where a
+ * member crashes, the others get right results or an error, and no call blocks forever.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #define ROUNDS	4
 #define CHUNK	256
 #define WORDS	100
-#define LINGER_US	1000000	/* a member whose last answer was lost asks again */
+#define LINGER_US	1000000	/* a member whose last reply was lost retries */
 
 static int rounds[RUN_NODES];
 
@@ -27,7 +27,7 @@ static uint64_t word_of(int member, int round, int i)
 	return (uint64_t)member << 32 | (unsigned int)(round * 1000 + i);
 }
 
-/* Does the round go on? A member that crashed ends it, with an error for all others. */
+/* Returns whether the round continues. A crash ends it with an error for all other members. */
 static int good(int err, const char *what)
 {
 	RUN_CHECK(!err || run.crash_ns, "%s: %s", what, rmc_strerror(err));
@@ -64,7 +64,7 @@ static int one_round(struct rmc_team *t, struct rmc_coll *c, int round)
 	if (!good(rmc_team_barrier_with(t, round % 2 ? RMC_TEAM_SLEEP : 0), "barrier"))
 		return 0;
 	rounds[t->self]++;
-	/* nobody is a round behind who has passed the barrier */
+	/* once a member has passed the barrier, no other is a round behind */
 	for (m = 0; m < t->nodes; m++)
 		RUN_CHECK(rounds[m] >= round, "%d is in round %d, not %d", m, rounds[m], round);
 	return 1;
@@ -82,7 +82,7 @@ static void member(void *arg)
 		return;
 	for (i = 0; i < ROUNDS && one_round(t, c, i); i++)
 		;
-	/* who has learnt of the end tells those who wait for this member */
+	/* revoke the team, so that members that wait for this one get the error too */
 	if (i < ROUNDS)
 		rmc_team_revoke(t);
 	usleep(LINGER_US);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The store: members get, put and delete a few keys at once. What they saw of each key
- * must have an order that explains it, also of one whose owner crashes: until then.
+ * The key-value store: members get, put and delete a few keys at once. An order must exist that
+ * explains the results for each key. If a key's owner crashes, this holds until then.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "runs.h"
 
 #define KEYS	3
-#define OPS	9		/* of each member: all of them may be of one key */
+#define OPS	9		/* of each member: all of them may use one key */
 
 static struct lin history[KEYS];
 static int finished;
@@ -28,7 +28,7 @@ static void plan(void)
 		run.crash_ns = 2000000 + run_choose(3000000);
 }
 
-/* An answer that says nothing of what became of it */
+/* Errors after which the operation may or may not have taken effect */
 static bool unknown(int err)
 {
 	return err == RMC_S_NODE_DOWN || err == RMC_S_SABRE_LOST || err == RMC_S_TIMEOUT ||
@@ -57,7 +57,7 @@ static void one(struct rmc_kv *kv, uint64_t number)
 		err = rmc_kv_get(kv, key, strlen(key), &value, &len);
 		op->got = LIN_ABSENT;
 		if (!err) {
-			/* also of several lines it is from one put */
+			/* a value of several lines is also from a single put */
 			memcpy(words, value, len < sizeof(words) ? len : sizeof(words));
 			op->got = words[0];
 			for (i = 1; i < len / 8; i++)
@@ -79,8 +79,8 @@ static void one(struct rmc_kv *kv, uint64_t number)
 		op->end = rmc_sim_now();
 	RUN_CHECK(!err || unknown(err), "%s of operation %d", rmc_strerror(err), what);
 	/*
-	 * On links that keep the order of packets, and lose none, all are answered. Else a
-	 * SABRe's data requests may overtake what announces them, and it ends.
+	 * On links that lose no packet and keep their order, all operations succeed. On other
+	 * links a SABRe's data requests may overtake its announcement, and it fails.
 	 */
 	RUN_CHECK(!err || run.crash_ns || run.o.loss || run.o.reorder || run.o.jitter_ns,
 		  "%s of operation %d", rmc_strerror(err), what);
@@ -97,7 +97,7 @@ static void member(void *arg)
 	int i, err;
 
 	(void)arg;
-	/* a crash while others meet is for them to wait for, and give up */
+	/* if a member crashes while the team opens, the others wait and then give up */
 	RUN_CHECK(kv || run.crash_ns, "%s", rmc_errmsg());
 	if (!kv)
 		return;
@@ -111,7 +111,7 @@ static void member(void *arg)
 	err = rmc_kv_barrier(kv);
 	RUN_CHECK(!err || run.crash_ns, "barrier: %s", rmc_strerror(err));
 	finished++;
-	/* with the simulation: others may still read */
+	/* closed with the simulation: others may still read */
 }
 
 static void check(void)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Messages of random lengths between all members, pushed and pulled: each comes once, in
- * order, and as it was sent, whatever the links do. Where a member crashes, those who learn
- * of it revoke the team, and nobody waits for ever.
+ * Messages of random lengths between all members, pushed and pulled: each arrives once, in
+ * order and intact, with any faults of links. Where a member crashes, members that detect it
+ * revoke the team, and no call blocks forever.
  */
 #include <errno.h>
 #include <sched.h>
@@ -14,7 +14,7 @@
 #define PER_PAIR	6
 #define LARGEST		3000
 #define CELLS		64	/* half of them is more than what is pushed at once */
-#define LINGER_US	1000000	/* a member whose last answer was lost asks again */
+#define LINGER_US	1000000	/* a member whose last reply was lost retries */
 
 static int received[RUN_NODES][RUN_NODES];
 
@@ -38,7 +38,7 @@ static void fill(unsigned char *p, int from, int to, int n)
 		p[i] = (unsigned char)(from * 31 + to * 17 + n * 7 + i);
 }
 
-/* Does it go on? */
+/* Returns whether to continue. */
 static int good(int err, const char *what)
 {
 	RUN_CHECK(!err || run.crash_ns, "%s: %s", what, rmc_strerror(err));
@@ -52,7 +52,7 @@ static int send_some(struct rmc_team *t, struct rmc_msg *m, int *sent, unsigned 
 	for (peer = 0; peer < t->nodes; peer++) {
 		if (peer == t->self || sent[peer] == PER_PAIR)
 			continue;
-		/* pulled ones lie there until the flush at the end */
+		/* pulled messages stay there until the flush at the end */
 		fill(out + (peer * PER_PAIR + sent[peer]) * LARGEST, t->self, peer, sent[peer]);
 		err = rmc_msg_send(m, rmc_team_nid(t, peer),
 				   out + (peer * PER_PAIR + sent[peer]) * LARGEST,
@@ -88,7 +88,7 @@ static int receive_one(struct rmc_team *t, struct rmc_msg *m)
 	return 1;
 }
 
-/* All that there is to send and receive; 0 when it is done */
+/* Send and receive all messages. Returns 0 when done. */
 static int exchange(struct rmc_team *t, struct rmc_msg *m)
 {
 	unsigned char *out = (unsigned char *)t->seg + 256 * 1024;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A member crashes in the middle of collectives, and a new one takes its place: whoever
- * learns of it revokes the team, all meet again, and the collectives begin anew.
+ * A member crashes during collectives, and a new one takes its place. Members that detect the
+ * crash revoke the team, all members rejoin, and the collectives start again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #define ROUND_NS	2000000	/* so that the crash comes before the end */
 #define CHUNK		64
 #define ATTEMPTS	6
-#define LINGER_US	1000000	/* a member whose last answer was lost asks again */
+#define LINGER_US	1000000	/* a member whose last reply was lost retries */
 
 static int finished[RUN_NODES];
 static unsigned int opened;	/* teams */
@@ -23,7 +23,7 @@ static void plan(void)
 	opened = 0;
 }
 
-/* Sums and barriers; 0, or why it does not go on */
+/* Sums and barriers. Returns 0, or the error that ended them. */
 static int work(struct rmc_team *t)
 {
 	struct rmc_coll *c = rmc_coll_open(t, 0, CHUNK);
@@ -53,7 +53,7 @@ static void member(void *arg)
 
 	(void)arg;
 	RUN_CHECK(t, "%s", rmc_errmsg());
-	/* who is not in the team yet is no survivor of it */
+	/* only when all have joined: a node outside the team is no survivor of it */
 	if (++opened == run.o.nodes) {
 		uint64_t at = rmc_sim_now() + run_choose(ROUND_NS * (ROUNDS - 1));
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Short runs of librmc over the core in virtual time. A seed chooses everything: nodes,
- * NI organisation, MTU, sizes of rings, loss, delay, duplicates, order of events of one
- * time, what pauses or crashes and when, epochs and clocks that are about to wrap. A seed
- * that fails is printed, and gives the same again:
+ * Short runs of librmc over the core in virtual time. A seed chooses everything: nodes, NI
+ * organisation, MTU, sizes of rings, loss, delay, duplicates, the order of events with the same
+ * time, which node pauses or crashes and when, epochs and clocks that are about to wrap. The
+ * seed of a failure is printed, and reproduces it:
  *
- *	runs [RUNS]			so many of each kind, from seed 1 on
+ *	runs [RUNS]			RUNS of each kind, from seed 1 on
  *	runs [--kind KIND] [--from SEED] [--runs RUNS]
- *	runs --kind KIND --seed SEED [--trace FILE]	this one, told about
+ *	runs --kind KIND --seed SEED [--trace FILE]	this run only, with its statistics
  */
 #include <getopt.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@
 #include "heap.h"
 #include "runs.h"
 
-#define ALARM_S		60	/* of real time: a run that long is stuck */
+#define ALARM_S		60	/* of real time: a longer run is stuck */
 
 struct run run;
 
@@ -49,7 +49,7 @@ uint64_t run_choose(uint64_t below)
 	return (sim_random(&run.choice) >> 16) % below;
 }
 
-/* One of those given */
+/* One of the arguments */
 #define CHOOSE(...) ({								\
 	const uint64_t from_[] = { __VA_ARGS__ };				\
 	from_[run_choose(sizeof(from_) / sizeof(from_[0]))];			\
@@ -80,20 +80,20 @@ static void plan(uint64_t seed)
 	o->dup = CHOOSE(0, 20000);
 	o->reorder = CHOOSE(0, 50000);
 	o->gap_ns = CHOOSE(100, 5000);
-	/* longer than a pause: then what is away comes back in time */
+	/* longer than a pause, so that a paused node replies in time */
 	o->timeout_ms = 50;
 	o->retries = 8;
 	o->dead_ms = 100;
 	o->epoch = CHOOSE(1, 0xfffffffe, 0xffffffff);
 	o->limit_ns = 120000000000ULL;
-	/* 32 bits of milliseconds wrap 8 ms after the start, or in the middle of it, or never */
+	/* 32 bits of milliseconds wrap 8 ms after the start, or during the run, or never */
 	o->start_ns = CHOOSE(0, 4294967290000000ULL, 5000000000ULL);
 	run.victim = run_choose(o->nodes);
 	if (kind->plan)
 		kind->plan();
 }
 
-/* ---- what befalls the nodes ---- */
+/* ---- faults of nodes ---- */
 
 static void pause_victim(void *arg)
 {
@@ -123,7 +123,7 @@ void run_crash(uint64_t crash_ns, uint64_t restart_ns)
 		rmc_sim_at(restart_ns, restart_victim, NULL);
 }
 
-/* Returns whether it failed. */
+/* Returns whether the run failed. */
 static bool execute(uint64_t seed, const char *trace)
 {
 	struct rmc_sim_stats s;
@@ -157,7 +157,7 @@ static bool execute(uint64_t seed, const char *trace)
 	return run.failed;
 }
 
-/* In a process of its own: what one leaves behind, another one must not find. */
+/* Run it in a process of its own, so that no run affects another. */
 static bool execute_apart(uint64_t seed)
 {
 	int status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Many short runs of the whole stack, each from a seed: what runs.c shares with its kinds. */
+/* Many short runs of the whole stack, each from a seed: what runs.c and the kinds share. */
 #ifndef SIM_RUNS_H
 #define SIM_RUNS_H
 
@@ -10,12 +10,12 @@
 
 /**
  * struct run - one run
- * @o: what is simulated
+ * @o: options of the simulation
  * @choice: state of the random numbers that choose it; threads use rmc_sim_random()
  * @victim: node that may pause or crash
- * @crash_ns: it crashes then; 0: not
- * @restart_ns: and boots again
- * @failed: checks that failed
+ * @crash_ns: time of the crash; 0: none
+ * @restart_ns: time when it boots again
+ * @failed: number of failed checks
  */
 struct run {
 	struct rmc_sim_options o;
@@ -26,7 +26,7 @@ struct run {
 	int failed;
 };
 
-/* Checks of a run that is going on */
+/* Checks of the current run */
 extern struct run run;
 
 #define RUN_CHECK(cond, ...) do {						\
@@ -37,15 +37,15 @@ extern struct run run;
 void run_failed(const char *file, int line, const char *cond, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 uint64_t run_choose(uint64_t below);
-void run_crash(uint64_t crash_ns, uint64_t restart_ns);	/* the victim; 0: not again */
+void run_crash(uint64_t crash_ns, uint64_t restart_ns);	/* the victim; restart_ns 0: never */
 
 /**
- * struct run_kind - what runs
- * @name: of it
- * @plan: choose what is particular; may be NULL
+ * struct run_kind - a kind of run
+ * @name: its name
+ * @plan: chooses what this kind needs; may be NULL
  * @member: thread of each node
- * @again: of a node that booted again; NULL: none
- * @check: after all threads have ended
+ * @again: thread of a node that booted again; NULL: none
+ * @check: called after all threads have ended
  */
 struct run_kind {
 	const char *name;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The same seed gives the same bytes: the trace of every event of a run, in which packets
- * are lost, late, doubled and overtaken, and a node stands still. Another seed gives others.
+ * The same seed gives the same trace, byte by byte: of every event of a run in which packets
+ * are lost, delayed, duplicated and reordered, and a node pauses. Another seed gives another.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static void member(void *arg)
 	for (i = 0; i < ROUNDS; i++) {
 		err = rmc_fetch_and_add(t->qp, rmc_team_nid(t, rmc_sim_random() % NODES),
 					t->offset, 1, &old);
-		/* a reply that is lost: nobody knows */
+		/* the reply was lost: the operation may have taken effect */
 		bad += err && err != RMC_S_TIMEOUT;
 		rmc_sim_compute(rmc_sim_random() % 500);
 	}
@@ -91,7 +91,7 @@ int main(void)
 
 	for (i = 0; i < 3; i++) {
 		snprintf(path[i], sizeof(path[i]), "/tmp/rmc-sim-trace.%d.%d", (int)getpid(), i);
-		/* what ran before must not matter */
+		/* an earlier run must not change the result */
 		if (i == 1)
 			run(9, NULL);
 		s[i] = run(i == 2 ? 8 : 7, path[i]);

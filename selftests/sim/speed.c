@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How fast the simulator is: 128 threads, each on a node of its own, read from random
- * other ones. Asked for are 100,000 operations per second; fewer than a quarter of that,
- * of this process's CPU time, is a failure, as test machines have other work.
+ * Speed of the simulator: 128 threads, each on a node of its own, read from random other nodes.
+ * The target is 100,000 operations per second. Less than a quarter of that, by this process's
+ * CPU time, is a failure: test machines run other work too.
  */
 #include <stdlib.h>
 #include <time.h>

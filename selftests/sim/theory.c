@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The simulator against queueing theory. All costs are 0 but where they are what is
- * tested, so that what is left is known: a delay, or a link that sends one byte per
- * nanosecond. Operations are librmc's, through the core and its link model.
+ * The simulator compared with queueing theory. All costs are 0 except where a test is about
+ * them, so that what is left is known: a delay, or a link that sends one byte per nanosecond.
+ * Operations go through librmc, the core and its link model.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static void serve(void *arg)
 
 	(void)arg;
 	CHECK(c && !rmc_seg_register(c, seg, SEG, 0));
-	/* until all others are done; the context goes with the simulation */
+	/* until all others are done; the simulation frees the context */
 }
 
 static struct rmc_qp *begin(void)
@@ -125,12 +125,12 @@ static void test_published(void)
 struct queue {
 	double load;
 	int lines;		/* of each packet, or their mean */
-	int exponential;	/* as nearly as whole lines and the largest packet allow */
+	int exponential;	/* approximately, in whole lines up to the largest packet */
 	int ops;
 	/* out, all in ns */
 	double wait;		/* mean */
 	double expected;	/* of an infinitely long run */
-	int wrong;		/* waits that are not those of the same arrivals in theory */
+	int wrong;		/* waits that differ from theory for the same arrivals */
 };
 
 static double uniform(void)
@@ -171,9 +171,9 @@ static void arrivals(void *arg)
 			struct job *j = &job[c.slot];
 
 			CHECK_EQ(c.status, 0);
-			/* a reply is a header */
+			/* a reply is only a header */
 			wait = rmc_sim_now() - RTT_NS - HEADER - j->service - j->arrived;
-			/* Lindley: sent when the one before has left, or at once */
+			/* Lindley: sent when the previous packet has left, or at once */
 			q->wrong += wait != j->left - j->service - j->arrived;
 			sum += wait;
 			done++;
@@ -186,7 +186,7 @@ static void arrivals(void *arg)
 			sent = (sent > next ? sent : next) + job[slot].service;
 			job[slot].left = sent;
 			rmc_write_async(qp, slot, 1, 0, lbuf, n * LINE);
-			/* whole nanoseconds, and what is cut off is not lost */
+			/* whole nanoseconds; the remainder is carried over */
 			gap = -log(uniform()) * mean / q->load + rest;
 			gap_ns = (uint64_t)gap;
 			rest = gap - gap_ns;
@@ -199,7 +199,7 @@ static void arrivals(void *arg)
 	q->wait = (double)sum / q->ops;
 }
 
-/* Pollaczek-Khinchine, for the times that whole lines make of exponential ones */
+/* Pollaczek-Khinchine, for exponential times rounded to whole lines */
 static double expected(const struct queue *q)
 {
 	double p = 1.0 / q->lines, weight = p, all = 0, m1 = 0, m2 = 0, s, rate;
@@ -242,12 +242,12 @@ static void test_queue(struct queue q)
 	tap_result(name);
 }
 
-/* ---- the ports of a server that several ask ---- */
+/* ---- the ports of a server with several clients ---- */
 
 #define CLIENTS	8
 
 struct port {
-	double load;		/* 0: all that the clients can ask for */
+	double load;		/* 0: as much as the clients can request */
 	int write;
 	int lines;
 	int ops;		/* of each client */
@@ -290,7 +290,7 @@ static void saturate(void *arg)
 		p->last = rmc_sim_now();
 }
 
-/* One operation at a time, at random times: what it takes more than it would alone. */
+/* One operation at a time, at random times: the wait is the time beyond that of a lone one. */
 static void poisson(void *arg)
 {
 	double gap, rest = 0;
@@ -336,7 +336,7 @@ static void clients(struct port *p, int one_way, void (*fn)(void *))
 	rmc_sim_fini();
 }
 
-/* Bytes of all clients go through one port, or through one of each. */
+/* Data of all clients passes one port, or a port each. */
 static void test_ports(int write, const char *name)
 {
 	struct port p = { .write = write, .lines = 16, .ops = 2000 }, q = p;
