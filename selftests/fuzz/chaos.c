@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The fuzz targets' testbed, and what may happen in it besides packets. */
+/* The testbed of the fuzz targets, and events in it besides packets. */
 #include "fuzz.h"
 
 void (*rmc_between_passes)(void);
 u32 rmc_no_memory;
 
-/* A line that does not stand still: so often, between two reads of it, it changes. */
+/* A line that changes between two reads of it, for the given number of times. */
 static u64 *restless;
 static u32 stores;
 
@@ -25,7 +25,7 @@ void fuzz_init(struct fuzz *b, struct input *in, bool hostile)
 		.nodes = NODES, .kernels = true, .itt = 8, .ring_order = 4,
 		.mtu = how & 1 ? 64 : 1024, .pay_order = how & 1 ? 4 : 5,
 		.att_entries = 2,
-		/* blocks of which packets of both MTUs cross the ends */
+		/* small blocks: packets of both MTUs cross their ends */
 		.ni = how & 0x80 ? "edge" : "fused", .units = how & 0x80 ? UNITS : 1,
 		.interleave = 256,
 	};
@@ -37,15 +37,17 @@ void fuzz_init(struct fuzz *b, struct input *in, bool hostile)
 	stores = 0;
 	rmc_between_passes = store_between;
 	testbed_init(&b->w, &o);
-	/* exactly as long as registered: what is beyond belongs to nobody */
+	/*
+	 * exactly as long as registered, so that AddressSanitizer detects any access beyond it
+	 */
 	b->seg = aligned_alloc(64, SEG);
 	b->buf = aligned_alloc(64, BUF);
-	/* objects are not being written */
+	/* even versions: no object is being written */
 	memset(b->seg, 2, SEG);
 	memset(b->buf, 4, BUF);
 	b->seg_mem = mem_make(b->seg, SEG, how & 2 ? 63 : 12, how & 4 ? RMC_MEM_READONLY : 0);
 	b->buf_mem = mem_make(b->buf, BUF, how & 2 ? 63 : 12, 0);
-	/* modes 0, no objects, to 3 */
+	/* modes 0 (no objects) to 3 */
 	mem_objects(b->seg_mem, how >> 3 & 3, 0);
 	app_init(&b->a, &b->w, 0, CTX, ENTRIES);
 	rmc_bufs_add(&b->a.bufs, b->buf_mem);
@@ -71,7 +73,7 @@ void fuzz_fini(struct fuzz *b)
 	rmc_filters = 0;
 }
 
-/* Time passes; per tick, up to so many visits as long as there is something to do. */
+/* Let time pass; per tick, up to the given number of visits while there is work. */
 static void pass(struct fuzz *b, u32 ticks, u32 ms, u32 visits)
 {
 	u32 k;
@@ -102,7 +104,7 @@ static void set_fault(struct fuzz *b, struct input *in)
 	fault_set(&b->w, from, at, link & 0x10 ? RMC_LANE_REQ : RMC_LANE_REP, &fault, link + 1);
 }
 
-/* As by command, which asks again until nothing is held; once here. */
+/* As the command does, which repeats it until nothing is held; here it is done once. */
 static void clear_fault(struct fuzz *b, u32 from, u32 at, enum rmc_lane lane)
 {
 	u32 units = b->w.opts.units, i;
@@ -168,7 +170,7 @@ static void withdraw(struct fuzz *b, u32 nid, bool gone)
 		b->withdrawn = gone;
 }
 
-/* The application takes its buffer away while operations use it, and gives another. */
+/* The application unregisters its buffer while operations use it, and registers another. */
 static void swap_buffer(struct fuzz *b)
 {
 	struct rmc_abort uses = { .lbuf = b->buf_mem, .nid = -1, .status = RMC_S_BAD_LBUF };
@@ -188,7 +190,7 @@ static void swap_buffer(struct fuzz *b)
 
 /* ---- nodes ---- */
 
-/* Node 1 or 2, which is honest: down, up, or dead and born again. */
+/* Node 1 or 2, which is honest: goes down, comes up, dies and restarts, or freezes. */
 static void fate(struct fuzz *b, u32 how)
 {
 	u32 nid = 1 + (how & 1);
@@ -216,7 +218,7 @@ static void fate(struct fuzz *b, u32 how)
 	}
 }
 
-/* A peer writes anything into the words that all share about itself. */
+/* A peer writes any values into its own shared words. */
 static void rumour(struct fuzz *b, struct input *in)
 {
 	u32 how = take(in, 1), nid = 1 + (how & 1);
@@ -235,7 +237,7 @@ static void rumour(struct fuzz *b, struct input *in)
 		*sync = v;
 		break;
 	case 3:
-		/* back to what it was */
+		/* restore the valid values */
 		b->w.table[nid].claim = rmc_claim(RMC_NODE_UP, 1);
 		*sync = 1;
 		break;
@@ -323,7 +325,7 @@ void fuzz_calm(struct fuzz *b)
 		}
 	}
 	pass(b, 25, 20, 64);
-	/* for those who join, and wait for others that are silent */
+	/* for nodes that join, and wait for silent ones */
 	pass(b, 6, 300, 64);
 	pass(b, 10, 20, 64);
 }

@@ -1,24 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# cover.sh FOLDER LEAST "TARGET..." "PROGRAM...": how many lines are reached, as TAP. Of the
-# files that handle packets, WQ entries and the region's header the corpus alone must reach
-# LEAST percent; corpus and host programs together that of each file of the core, the
-# fabric and the NI. What is missing stays in FOLDER/missed and FOLDER/missed.all.
+# cover.sh FOLDER LEAST "TARGET..." "PROGRAM...": report line coverage as TAP. The corpus alone
+# must reach LEAST percent of the files that handle packets, WQ entries and the region's header;
+# corpus and host programs together, of each file of the core, the fabric and the NI. Lines that
+# were missed are in FOLDER/missed and FOLDER/missed.all.
 set -u
 cd "$(dirname "$0")" || exit 1
 O=$1 least=$2 bad=0
 read -ra targets <<< "$3"
 read -ra programs <<< "$4"
-# how packets, WQ entries and headers are handled; not: set-up, peers, workers
+# files that handle packets, WQ entries and headers; not: set-up, peers, workers
 files="core/rgp.c core/inject.c core/rcp.c core/rrpp.c core/att.c core/itt.c core/itt.h core/op.h base/wire.h base/ring.h
 	base/line.h base/mem.h core/cq.h core/ct.h base/event.h core/version.h core/ops/read.c core/ops/write.c
 	core/ops/atomic.c core/ops/notify.c core/ops/sabre.c fabric/filter.c fabric/layout.c"
-# What only the kernel's half calls, and copies by vector instructions, which the native stress
-# tests (../stress): the file and the percentage that it must have
+# Files with code that only the kernel calls, or with copies by vector instructions, which the
+# native stress tests (../stress) run; each with the percentage that it must reach
 exceptions="fabric/transport.h 0 ni/ni.h 60 base/vec.h 0 base/line.c 75"
-n=${#targets[@]}		# after run.sh's
+n=${#targets[@]}		# from run.sh
 
-# run NAME LOG COMMAND...: with a profile of its own
+# run NAME LOG COMMAND...: run it with a profile of its own
 run()
 {
 	local name=$1
@@ -31,8 +31,8 @@ run()
 	bad=1
 }
 
-# reached TITLE MISSED FILES PROFILE OBJECT...: FILES, or all where there are none. A line
-# counts when it has code of its own: as llvm-cov's listing has it.
+# reached TITLE MISSED FILES PROFILE OBJECT...: coverage of FILES, or of all if none is named. A
+# line counts when it has code of its own, as in llvm-cov's listing.
 reached()
 {
 	local title=$1 missed=$2 want=$3 profile=$4 object objects=()

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the fuzz targets share: a small testbed of three nodes, of one unit each or of
- * two, memory whose edges AddressSanitizer watches, the input as a stream of bytes, and what may happen
- * around the packets (chaos.c). What breaks a promise traps.
+ * What the fuzz targets share: a small testbed of three nodes with one or two units each,
+ * memory whose edges AddressSanitizer checks, the input as a stream of bytes, and events
+ * besides packets (chaos.c). A broken invariant traps.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -41,7 +41,7 @@ struct fuzz {
 	struct app a;
 	struct rmc_mem *seg_mem, *buf_mem;
 	u8 *seg, *buf;
-	bool hostile;		/* nodes 1 and 2 stand still; the input acts for them */
+	bool hostile;		/* nodes 1 and 2 are frozen; the input acts for them */
 	bool withdrawn;		/* node 0 has no segment */
 	bool replies_optional;	/* peers may have gone */
 };
@@ -49,12 +49,12 @@ struct fuzz {
 void fuzz_init(struct fuzz *b, struct input *in, bool hostile);
 void fuzz_fini(struct fuzz *b);
 
-/* Something else happens: time passes, memory changes, faults come and go. */
+/* Another event: time passes, memory changes, faults begin and end. */
 void fuzz_chaos(struct fuzz *b, struct input *in);
-/* All of that ends, and enough time passes for what is in flight. */
+/* End all of that, and let enough time pass for what is in flight. */
 void fuzz_calm(struct fuzz *b);
 
-/* Endpoint of a node's unit; there are fewer than named where there is but one. */
+/* Endpoint of a node's unit, modulo the number of units. */
 static inline u32 fuzz_endpoint(struct fuzz *b, u32 nid, u32 unit)
 {
 	return rmc_endpoint(&b->w.fabric[0], nid) + unit % b->w.opts.units;

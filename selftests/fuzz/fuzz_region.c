@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whatever a region's header says: refused, or all of it is within the memory. A share of
- * the inputs must be adopted, in the corpus as well, or nothing has been tested.
+ * Any header of a region: it is rejected, or all that it describes is within the memory. A
+ * share of the inputs, of the corpus as well, must be adopted: else nothing was tested.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -21,13 +21,13 @@ static void touch(const struct rmc_region *r, const void *p, u64 bytes)
 	sink = from[bytes - 1];
 }
 
-#define SMALL		(8 << 20)	/* regions that are made as long as they say */
-#define ENOUGH		20		/* inputs, before their share says something */
+#define SMALL		(8 << 20)	/* regions that get the size in their header */
+#define ENOUGH		20		/* inputs, before their share is checked */
 #define ADOPTED		1		/* percent of them, at least */
 
 static unsigned long tried, adopted;
 
-/* What is never adopted is never tested below. */
+/* A header that is not adopted skips the tests below. */
 static void check_share(void)
 {
 	fprintf(stderr, "region: %lu of %lu inputs adopted\n", adopted, tried);
@@ -45,7 +45,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-/* The numbers of a header that is likely to be adopted, and the size that they give */
+/* Change a header to one that is likely to be adopted, and its size to fit */
 static void nudge(struct rmc_region_head *h, struct rmc_fabric *f)
 {
 	struct rmc_region r = { 0 };
@@ -82,7 +82,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	if (how & 1)
 		nudge(&h, &f);
 	r.bytes = (u64)(how >> 2) * 65536 + 2 * PAGE_SIZE;
-	/* to the byte as long as it must be, or one page less */
+	/* exactly as long as required, or one page shorter */
 	if (how & 2 && h.bytes >= 2 * PAGE_SIZE && h.bytes <= SMALL)
 		r.bytes = h.bytes - (how & 4 ? 0 : PAGE_SIZE);
 	r.base = aligned_alloc(PAGE_SIZE, PAGE_ALIGN(r.bytes));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whatever a peer answers: one CQ entry per operation, and not a byte outside the
- * local buffer, I-1, I-5. Nodes 1 and 2 stand still; node 1's reply rings are ours, one
- * per unit: true answers go where the request came.
+ * Any reply of a peer: one CQ entry per operation, and no write outside the local buffer, I-1,
+ * I-5. Nodes 1 and 2 are frozen. The input fills node 1's reply rings, one per unit: valid
+ * replies go to the requesting unit.
  */
 #include "fuzz.h"
 
@@ -19,7 +19,7 @@ static void reap(struct fuzz *b, bool *busy, u32 *done)
 	}
 }
 
-/* Free and quarantined entries of the ITT are as many as are not used. */
+/* Free, quarantined and used entries of the ITT add up to its size. */
 static void check_itt(struct rmc_itt *itt)
 {
 	u32 i, n = 0;
@@ -31,13 +31,13 @@ static void check_itt(struct rmc_itt *itt)
 	MUST(n + itt->used == itt->size);
 }
 
-/* One of node 1's units, as its channel from the application's unit shows it. */
+/* One of node 1's units, by its channel with the application's unit. */
 struct unit {
 	struct rmc_ring req, rep;
 	u32 ep;
 };
 
-/* The unit that has something to answer, or that of the turn. */
+/* The next unit, in rotation, that has a request to answer, else the one in turn. */
 static struct unit *pick(struct unit *unit, u32 units, u32 turn)
 {
 	struct rmc_desc d;
@@ -78,7 +78,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			fuzz_chaos(&b, &in);
 			break;
 		case 1:
-			/* an operation, to a node that never answers now and then */
+			/* an operation, sometimes to a node that never replies */
 			op = ops[how >> 5], off = take(&in, 2), len = take(&in, 2);
 			n = off >> 13;
 			off = off % SEG & ~7U;
@@ -94,7 +94,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			}
 			break;
 		case 2:
-			/* answers to the next requests, true ones */
+			/* valid replies to the next requests */
 			for (n = 0; n <= how >> 5 && rmc_ring_peek(req, 0, &d); n++) {
 				struct rmc_req q;
 
@@ -105,7 +105,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			break;
 		case 3:
 		case 4:
-			/* true but for what the input changes */
+			/* a reply that is valid except for what the input changes */
 			if (rmc_ring_peek(req, 0, &d)) {
 				struct rmc_req q;
 
@@ -120,14 +120,14 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			}
 			break;
 		case 5:
-			/* one that was there before, or will be */
+			/* an earlier descriptor of the ring, or a later one */
 			n = how >> 5;
 			word0 = READ_ONCE(rep->desc[(rep->pos - n) & rep->mask].word0);
 			word1 = READ_ONCE(rep->desc[(rep->pos - n) & rep->mask].word1);
 			rmc_ring_put(rep, word0 & ~(0xffULL << 56), word1);
 			break;
 		case 6: {
-			/* anything, anywhere */
+			/* any value in any place */
 			struct rmc_desc *s = &rep->desc[how >> 4 & rep->mask];
 
 			WRITE_ONCE(s->word1, take(&in, 8));
@@ -146,7 +146,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	}
 	fuzz_calm(&b);
 	reap(&b, busy, &done);
-	/* an operation whose turn never came waits for credits: that is all it may do */
+	/* an operation that was not sent waits for credits: no other may be left */
 	MUST(done <= posted);
 	MUST(testbed_in_flight(&b.w, 0) <= posted - done);
 	for (i = 0; i < b.w.opts.units; i++)

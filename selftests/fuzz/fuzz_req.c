@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whatever peers write into their request rings: one reply each, and not a byte
- * outside the segment, I-1, I-5. Nodes 1 and 2 stand still and their rings are ours;
- * with several units each of them asks another one of node 0's.
+ * Any request of peers: one reply each, and no write outside the segment, I-1, I-5. Nodes 1 and
+ * 2 are frozen, and the input fills their rings. With several units, each of the two sends to
+ * another unit of node 0.
  */
 #include "fuzz.h"
 
@@ -21,7 +21,7 @@ static void collect(struct fuzz *b, struct peer *p)
 	struct rmc_desc d;
 	u32 i;
 
-	/* who has written anywhere may find anything */
+	/* after writes to any place, any reply is possible */
 	for (i = 0; i <= p->rep.mask && rmc_ring_peek(&p->rep, 0, &d); i++) {
 		p->rep.pos++;
 		p->got++;
@@ -29,7 +29,7 @@ static void collect(struct fuzz *b, struct peer *p)
 	MUST(b->replies_optional || p->got <= p->sent);
 }
 
-/* A request as long as there are credits; whatever it says. */
+/* Send any request, while there are credits. */
 static void send(struct peer *p, u64 word0, u64 word1)
 {
 	if (p->sent - p->got > p->req.mask)
@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			send(p, word0, take(&in, 8));
 			break;
 		case 2:
-			/* likely to get far */
+			/* likely to pass validation */
 			op = take(&in, 1), off = take(&in, 2), len = take(&in, 2);
 			word0 = rmc_req_word0(op % 12 | (op & 0x80), how & 0x80 ? op : CTX, how, p->sent);
 			off = op & 0x40 ? off % SEG & ~7U : off % (SEG + 64);
@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			send(p, word0, rmc_req_word1(off, len, how & 0x40));
 			break;
 		case 3:
-			/* an announcement of an object, or of some of it, or of nonsense */
+			/* an announcement of an object, of a part of it, or an invalid one */
 			off = take(&in, 1);
 			len = take(&in, 2);
 			p->tid = off >> 4 & 7;
@@ -100,7 +100,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			send(p, rmc_req_word0(RMC_OP_SABRE, CTX, how, p->sent), word1 | RMC_REQ_FIRST);
 			break;
 		case 6:
-			/* somewhere, any lap, and payload: nobody promised to be answered */
+			/* any place, any lap, any payload: such requests need no reply */
 			word0 = take(&in, 8);
 			WRITE_ONCE(p->req.desc[how >> 4 & p->req.mask].word1, take(&in, 8));
 			WRITE_ONCE(p->req.desc[how >> 4 & p->req.mask].word0, word0);
@@ -108,7 +108,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			b.replies_optional = true;
 			break;
 		case 7:
-			/* doorbells of anybody */
+			/* doorbells of any source */
 			*rmc_doorbell_word(f, p->to, how >> 4 & 1, 0) |= take(&in, 1);
 			break;
 		}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whatever an application writes into its WQ: one CQ entry per entry, I-1, I-5. All
- * nodes are honest, so nothing stays behind either: no tid, no credit, no transfer.
+ * Any WQ entry of an application: one CQ entry per entry, I-1, I-5. All nodes are honest, so no
+ * tid, credit or transfer remains in use either.
  */
 #include "fuzz.h"
 
@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			fuzz_chaos(&b, &in);
 			continue;
 		case 1:
-			/* likely to get far */
+			/* likely to pass validation */
 			op = ops[how >> 5], at = take(&in, 2), off = take(&in, 2);
 			len = take(&in, 2);
 			if (op == RMC_OP_CAS || op == RMC_OP_FAA)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* For programs of ../unit that do not set the hooks of the shim themselves. */
+/* For programs of ../unit that do not define the hooks of the shim themselves. */
 #include "kmod/core/pipeline.h"
 
 __attribute__((weak)) void (*rmc_between_passes)(void);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# run.sh FOLDER SECONDS TARGET...: each fuzz target for so long, from its corpus, as TAP.
+# run.sh FOLDER SECONDS TARGET...: run each fuzz target for SECONDS, from its corpus, as TAP.
 # With KEEP=1 new inputs are kept. A failing input stays in FOLDER and is named.
 set -u
 cd "$(dirname "$0")" || exit 1

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Completions under loss, reorder, delay and duplication, with real threads:
- * each operation completes once, none is missing, data is right, and no atomic is
- * applied twice, also not where operations are retransmitted.
+ * Completions under loss, reordering, delay and duplication, with real threads. Each operation
+ * completes once, none is missing, data is right, and no atomic is applied twice, even where
+ * operations are retransmitted.
  *
  *	lossy [operations]		default 10,000,000; make lossy
  */
@@ -14,7 +14,7 @@
 
 #define APPS	8
 #define ENTRIES	RMC_MAX_ENTRIES
-/* read only, behind it a place for each slot's writes, behind them the counters */
+/* read-only; followed by a place for each slot's writes, then the counters */
 #define READS	32768
 #define WRITES	(APPS * ENTRIES * 64UL)
 
@@ -38,13 +38,13 @@ struct load {
 	struct app a;
 	u8 *lbuf;
 	struct rmc_mem *mem;
-	u64 writes;		/* where its slots' are */
+	u64 writes;		/* where those of its slots are */
 	enum kind kind[ENTRIES];
 	u64 serial[ENTRIES];	/* of a write; of an atomic its counter */
 	u64 posted, done, doubled, timeouts;
 };
 
-/* Atomics: each has a counter of its own, and each a fate */
+/* Atomics: each has its own counter, and its outcome is recorded */
 static u64 *counter;
 static u8 *ok;
 static u64 atomics;
@@ -74,7 +74,7 @@ static void post(struct load *l)
 	l->posted++;
 }
 
-/* An operation succeeded: did it do what it says? */
+/* An operation succeeded: check its effect. */
 static void check_done(struct load *l, u32 slot, const u8 *seg)
 {
 	u8 *at = l->lbuf + slot * 64;
@@ -87,7 +87,7 @@ static void check_done(struct load *l, u32 slot, const u8 *seg)
 		      (len == 64 || at[len] == 0xee));
 		break;
 	case WRITE:
-		/* a late one of those that timed out may have come after it */
+		/* a late write of an operation that timed out may have overwritten it */
 		now = READ_ONCE(*(u64 *)(seg + l->writes + slot * 64));
 		CHECK((now & 0xffff) == slot && now <= (l->serial[slot] << 16 | slot));
 		break;
@@ -119,7 +119,7 @@ static void reap(struct load *l, const u8 *seg)
 	}
 }
 
-/* Of all atomics: those that succeeded were applied once, the others at most once. */
+/* Check all atomics: those that succeeded were applied once, the others at most once. */
 static void check_atomics(void)
 {
 	u64 once = 0, late = 0, never = 0, wrong = 0, i;
@@ -207,7 +207,7 @@ static void test(u64 operations, const char *ni, u32 retries)
 		sched_yield();
 	}
 	t0 = now_ms() - t0;
-	/* nothing more may come */
+	/* nothing more may arrive */
 	for (last = now_ms(); now_ms() - last < 100; sched_yield())
 		for (i = 0; i < APPS; i++)
 			reap(&load[i], seg);

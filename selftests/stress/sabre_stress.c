@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Are SABRes atomic? A writer on one CPU stamps whole objects, a reader and its RMC
- * on another read them, and every word of what arrives is checked. The same
- * checker must find torn objects among plain reads, and, in the build called
- * mutant, among SABRes whose version is only checked after the data: a test that
- * cannot fail proves nothing.
+ * Are SABRes atomic? A writer on one CPU stamps whole objects. A reader and its RMC on another
+ * CPU read them, and check every word that arrives. The same checker must find torn objects
+ * among plain reads, and among SABRes of the build "mutant", which validates the version only
+ * after the data: this shows that the test can fail.
  *
  *	sabre_stress [THOUSANDS]	SABRes per mechanism and configuration
  */
@@ -75,7 +74,7 @@ static void pin(int cpu)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* Every word of an object says how many times it was written. */
+/* Every word of an object holds the number of times it was written. */
 static void *writer(void *arg)
 {
 	u32 i = 0, k;
@@ -104,8 +103,8 @@ static bool torn(const u8 *copy)
 	u32 k;
 
 	/*
-	 * The header is part of the snapshot: two steps of it per stamp. Under a
-	 * lock a writer may wait with the odd one.
+	 * The header is part of the snapshot: two increments per stamp. With the lock, a writer
+	 * may wait with an odd version.
 	 */
 	if (o->version != 2 * w[0] && !(locked && o->version == 2 * w[0] + 1))
 		return true;
@@ -120,8 +119,8 @@ struct tally {
 };
 
 /*
- * Many of them in flight; this thread is also the RMC unless workers run. op READ:
- * the same without any check.
+ * Read with many operations in flight; this thread is also the RMC unless workers run. op READ:
+ * the same without a check of atomicity.
  */
 static void read_objects(struct testbed *w, struct app *a, u8 *lbuf, u32 op, u64 count,
 			 bool threaded, struct tally *t)
@@ -248,7 +247,7 @@ static void run(const struct config *c, u32 mode, u64 count, struct tally *t)
 	free(lbuf);
 }
 
-/* ---- writers among themselves, and those who die ---- */
+/* ---- concurrent writers, and writers that die ---- */
 
 static void *rival(void *arg)
 {
@@ -258,7 +257,7 @@ static void *rival(void *arg)
 
 	while (n--) {
 		rmc_object_write_begin(o);
-		/* plain increments: lost ones would show */
+		/* plain increments: a lost one would be found */
 		w[0]++;
 		w[1]++;
 		rmc_object_write_end(o);
@@ -280,7 +279,7 @@ static void test_writers(void)
 	CHECK_EQ(words(object(0))[0], 3 * n);
 	CHECK_EQ(words(object(0))[1], 3 * n);
 	CHECK_EQ(object(0)->version, 6 * n);
-	/* a remote writer has it odd: local ones see that it is taken */
+	/* a remote writer holds the odd version: local writers see that it is taken */
 	object(0)->version++;
 	CHECK_EQ(rmc_object_try_begin(object(0)), -EBUSY);
 	CHECK_EQ(object(0)->writer, 0);
@@ -326,7 +325,7 @@ int main(int argc, char **argv)
 		const struct config *c = asked ? &one : &configs[i];
 		u64 n = c->threaded ? count / 50 : c->size > 1024 ? count / 4 : count;
 
-		/* the checker sees what there is to see */
+		/* the checker must find torn plain reads */
 		if (!c->threaded) {
 			run(c, 0, 20 * count, &t);
 			CHECK(t.torn > 0);
@@ -349,7 +348,7 @@ int main(int argc, char **argv)
 				CHECK(t.ok > 0);
 				CHECK(t.fresh > 0);
 				met[mode] += t.aborted + t.locked;
-				/* who has the lock is not disturbed */
+				/* the holder of the lock is not disturbed */
 				CHECK(mode != RMC_SABRE_LOCKED || !t.aborted);
 			}
 			snprintf(name, sizeof(name), "%s (%s, MTU %u, %u B, %s%s)",

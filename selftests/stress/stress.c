@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The core under real threads: line atomicity and what is not promised, atomics
- * against the owner's CPU, many nodes and QPs at once, parking without lost
- * wake-ups. Run under ThreadSanitizer and AddressSanitizer.
+ * The core under real threads: line atomicity and its limits, atomics concurrent with the
+ * owner's CPU, many nodes and QPs at once, parking without lost wake-ups. Run under
+ * ThreadSanitizer and AddressSanitizer.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include "matrix.h"
 
-/* An organisation, with as many units as to matter; one that is asked for has an MTU */
+/* An organisation with as many units as it needs; its own MTU if it has one */
 #define ORG(org, own)	.ni = (org)->ni, .units = (org)->units, .rrpps = (org)->rrpps, \
 			.interleave = (org)->interleave, .frontends = (org)->frontends, \
 			.mtu = (org)->mtu ?: (own)
@@ -28,7 +28,7 @@ static u64 now_ms(void)
 	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
 }
 
-/* Nine in ten help, and wake the thread as well if they did so a moment ago. */
+/* Nine in ten wakers poll inline, and also wake the thread if they did so shortly before. */
 static void wake(struct app *a)
 {
 	if (a->head % 10)
@@ -37,7 +37,7 @@ static void wake(struct app *a)
 		rmc_os_wake(rmc_qp_worker(&a->qp));
 }
 
-/* Post and wait, as an application thread beside the workers. */
+/* Post and wait, as an application thread does while workers run. */
 static int run(struct app *a, u32 op, u32 nid, u64 off, const void *lbuf, u32 len)
 {
 	u32 slot, status, spins = 0;
@@ -57,7 +57,7 @@ static int run(struct app *a, u32 op, u32 nid, u64 off, const void *lbuf, u32 le
 
 /* ---- line atomicity, I-2 ---- */
 
-/* few are copied one by one, many in bulk */
+/* short transfers are copied line by line, long ones in bulk */
 #define FEW	4
 #define LINES	32
 
@@ -121,7 +121,7 @@ static void test_line_atomicity(const struct testbed_opts *ni)
 	testbed_stop(&w);
 	__atomic_store_n(&stop_owner, 1, __ATOMIC_RELAXED);
 	pthread_join(t, NULL);
-	/* nothing larger than a line is atomic: with luck it is seen, and said */
+	/* nothing larger than a line is atomic: mixes are possible, and only reported */
 	printf("# %s: %llu reads of %d or %d lines, lines of different age seen %llu times\n", ni->ni,
 	       (unsigned long long)reads, FEW, LINES, (unsigned long long)spread);
 	CHECK(reads > 0);
@@ -132,7 +132,7 @@ static void test_line_atomicity(const struct testbed_opts *ni)
 	free(lbuf);
 }
 
-/* A remote write shows its first word last. */
+/* The first word of a remote write becomes visible last. */
 static void test_first_word_last(const struct testbed_opts *ni)
 {
 	struct testbed_opts o = { ORG(ni, 4096), .nodes = 2 };
@@ -183,7 +183,7 @@ static void test_first_word_last(const struct testbed_opts *ni)
 	free(lbuf);
 }
 
-/* ---- atomics against the owner's CPU, I-3 ---- */
+/* ---- atomics concurrent with the owner's CPU, I-3 ---- */
 
 static u64 counter __attribute__((aligned(64)));
 
@@ -241,7 +241,7 @@ static void test_local_and_remote_atomics(const struct testbed_opts *ni)
 	free(lbuf);
 }
 
-/* ---- everybody to everybody ---- */
+/* ---- all to all ---- */
 
 #define NODES	4
 #define APPS	8
@@ -353,7 +353,7 @@ struct sleepy {
 	u64 rounds;
 };
 
-/* Sleep just long enough that the worker parks, then post: none may be lost. */
+/* Sleep just long enough that the worker parks, then post: no wake-up may be lost. */
 static void *sleepy(void *arg)
 {
 	struct sleepy *s = arg;
@@ -415,8 +415,8 @@ static void wakeups(const struct testbed_opts *ni, u32 sleepers, u64 *all_parks,
 }
 
 /*
- * Several at a time: then one helps while another wakes the thread, or would help, too.
- * Whether anyone helps is the scheduler's choice: it gets ATTEMPTS.
+ * With several sleepers one may poll inline while another wakes the thread, or tries to poll
+ * too. The scheduler decides whether any polls inline, so there are up to ATTEMPTS attempts.
  */
 static void test_wakeups(const struct testbed_opts *ni, u32 sleepers)
 {

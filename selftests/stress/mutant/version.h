@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What kmod/core/version.h must not be: the version is looked at after the data
- * only. Built into sabre_stress.mutant in its place, to show that the stress test
- * would notice.
+ * A faulty version of kmod/core/version.h, which validates the version only after the data. It
+ * replaces that header in sabre_stress.mutant, to show that the stress test finds it.
  */
 #ifndef RMC_VERSION_H
 #define RMC_VERSION_H
