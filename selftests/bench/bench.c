@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Native-speed benchmark of the core: the same files as rmc.ko, one pinned
- * pthread per worker, librmc's inline path on the application side. The limits
- * (line ping-pong, memcpy, random memory access) are measured in the same run,
- * and every asked-for number is a ratio to them. Rows of "packets" are those of "fused" with
- * local=0. Which path the operations took is looked up in the request ring.
+ * Native-speed benchmark of the core: the same files as rmc.ko, one pinned pthread per worker,
+ * librmc's inline path on the application side. The limits (line ping-pong, memcpy, random
+ * memory access) are measured in the same run, and every target is a ratio to them. Rows of
+ * "packets" are those of "fused" with local=0. The request ring shows which path the operations
+ * took.
  *
  *	make bench-host			table
  *	build/host/bench --json		the same for programs
@@ -22,7 +22,7 @@ static int failed, rows;
 
 /* ---- ratios ---- */
 
-/* Which way the last measured operations took, and where the request ring was before them */
+/* The path of the last measured operations, and the ring's position before them */
 static const char *path;
 static u32 before;
 
@@ -35,7 +35,7 @@ static u32 requests(struct bench *b)
 
 static void begin(struct bench *b)
 {
-	/* the first one opens the channel, in packets */
+	/* the first operation opens the channel, with packets */
 	bench_one(&b->app, RMC_OP_READ, 64, 64);
 	before = requests(b);
 }
@@ -45,7 +45,7 @@ static void end(struct bench *b)
 	path = requests(b) == before ? "local" : "packets";
 }
 
-/* What a latency is compared with, measured just before it. */
+/* The limit that a latency is compared with, measured just before it. */
 enum base { PINGPONG, PINGPONG_ACCESS, TWO_PINGPONGS };
 
 static double base_ns(struct bench *b, enum base base)
@@ -139,7 +139,7 @@ static void row(const char *name, double value, const char *unit, const char *ba
 
 /* ---- rows ---- */
 
-/* Names of rows begin with what was measured: the path, and what else is not as always. */
+/* Names of rows begin with the path, and the options that are not the default. */
 static const char *named(const char *what, const char *format)
 {
 	static char name[96];

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Does the link model hold what it promises? Blocking 64 B reads at native speed,
- * one thread each for the application and the RMC: the emulator's own floor, then
- * crossbars and tori of which the round trips are known. Exit status 1: a mean is off
- * by more than 5% though the model asks for more than the floor.
+ * Does the link model keep its promise? Blocking 64 B reads at native speed, with a thread each
+ * for the application and the RMC: first the emulator's own floor, then crossbars and tori with
+ * known round trips. Exit status 1: a mean is off by more than 5% though the model requires
+ * more than the floor.
  *
- * Means, not medians: an emulator that is late now and then is late. But that others
- * use these CPUs is not the model's doing. So time is taken of windows of 0.1 ms, and
- * those in which one of the two threads was preempted do not count. Interrupts do, and
- * so does what a hypervisor takes, of which nobody tells us, below a millisecond.
+ * Means, not medians: an emulator that is sometimes late is late. Load of other programs on
+ * these CPUs is no fault of the model, so windows of 0.1 ms are timed, and those in which one
+ * of the two threads was preempted do not count. Interrupts count, and so does time that a
+ * hypervisor takes, which is not reported below a millisecond.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -21,16 +21,16 @@
 #define WINDOW_NS	100000
 #define STOLEN_NS	1000000
 #define WINDOWS		2000
-#define WARM		8	/* windows that find the channel closed, the worker asleep */
+#define WARM		8	/* windows in which the channel opens and the worker wakes */
 #define ENOUGH		(WINDOWS / 4)
 #define TRIES		5
-/* others may take the CPUs for most of the time */
+/* other programs may use the CPUs for most of the time */
 #define GIVE_UP_NS	30000000000ULL
-#define OFF		0.05	/* what is promised */
+#define OFF		0.05	/* the promised accuracy */
 #define STABLE		0.02	/* of a round trip, before and after */
-/* below so many floors, what the RMC does and what it waits for cannot be told apart */
+/* below this multiple of the floor, work and waiting of the RMC cannot be separated */
 #define NEAR		1.15
-/* where what is there at any distance is measured: off by up to 30 ns elsewhere */
+/* distance at which local_ns is calibrated: off by up to 30 ns elsewhere */
 #define FAR_NS		1000
 #define NODES		165
 
@@ -42,7 +42,7 @@ static u64 now(void)
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
-/* How often one of our threads had to let another one run */
+/* Number of times that a thread of this process was preempted */
 static long preempted(void)
 {
 	struct rusage ru;
@@ -55,16 +55,16 @@ struct setup {
 	struct testbed w;
 	struct app a;
 	u8 *lbuf;
-	u64 end_ns;		/* of trying */
+	u64 end_ns;		/* of all tries */
 	struct rmc_mem *seg_mem, *buf_mem;
 };
 
 /* Of one row, ns per read */
 struct took {
-	double mean;		/* of undisturbed windows */
+	double mean;		/* of windows without preemption */
 	double median;		/* of these windows' means */
-	double all;		/* mean of everything */
-	u32 windows;		/* undisturbed */
+	double all;		/* mean of all windows */
+	u32 windows;		/* number without preemption */
 };
 
 static int cmp(const void *a, const void *b)
@@ -147,7 +147,7 @@ static const struct row rows[] = {
 	{ "torus 16x16, 500 ns",		136, 16, TORUS2D(16, 16, 500) },
 };
 
-/* What posting and completing take: all that a far node's answer has too much, ns */
+/* Time to post and complete, which a far node's reply has in addition, ns */
 static u32 local_ns(struct setup *s)
 {
 	static const struct rmc_model far = CROSSBAR(FAR_NS / 2);
@@ -156,7 +156,7 @@ static u32 local_ns(struct setup *s)
 	return got > FAR_NS ? got - FAR_NS : 0;
 }
 
-/* What the emulator takes when the model asks for nothing, ns */
+/* Time of the emulator when the model adds no delay, ns */
 static double floor_ns(struct setup *s)
 {
 	static const struct rmc_model near = CROSSBAR(0);
@@ -170,9 +170,9 @@ static bool same(double a, double b, double by)
 }
 
 /*
- * Measure a row, with the model calibrated. Virtual machines are moved, and then what a
- * line costs from one CPU to the other changes by hundreds of nanoseconds: false, when
- * the calibration did not hold in any of the tries.
+ * Measure a row, with the model calibrated. When a virtual machine is moved, the cost of a line
+ * between two CPUs changes by hundreds of nanoseconds. Returns false if the calibration did not
+ * hold in any try.
  */
 static bool measure_row(struct setup *s, const struct row *r, double want, struct took *t,
 			double *floor)
@@ -198,7 +198,7 @@ static void check_mean(const struct row *r, double want, const struct took *t, d
 	if (want > NEAR * floor)
 		CHECK(same(t->mean, want, OFF * want));
 	else
-		/* nothing is faster than the floor, and little is added to it */
+		/* no read is faster than the floor, and little is added to it */
 		CHECK(t->mean < (1 + 2 * OFF) * max(want, floor));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the native benchmarks share, see harness.h. */
+/* What the native benchmarks share; see harness.h. */
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <sched.h>
@@ -21,7 +21,7 @@ static int cpus[8];
 
 /* ---- library side ---- */
 
-/* weak: what is linked with librmc has its */
+/* weak: programs that link librmc have its function */
 __attribute__((weak)) int rmc_relax_slow(struct user_qp *qp, unsigned int spins)
 {
 	if (__atomic_load_n(&qp->flags->need_wakeup, __ATOMIC_RELAXED) && qp->wake)
@@ -65,7 +65,7 @@ u64 bench_now(void)
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
-/* Measured over the run so far, which the limits make long enough */
+/* Measured over the run so far; the measurement of the limits makes it long enough */
 static u64 ticks0, ns0;
 
 double bench_ns_per_tick(void)
@@ -97,8 +97,8 @@ u64 bench_random(void)
 }
 
 /*
- * Huge pages where the machine has them: the kernel reaches pinned memory
- * through the direct map, which is mapped so. The raw figures use them too.
+ * Huge pages if the machine has them: the kernel accesses pinned memory through the direct map,
+ * which uses them. The raw limits are measured with them too.
  */
 u8 *bench_map(size_t n)
 {
@@ -151,21 +151,21 @@ static int operations(int n)
 
 double bench_memcpy(void)
 {
-	static u8 *copy;		/* what is written */
+	static u8 *copy;		/* source of writes */
 	int n = operations(4000), k;
 	u64 t0;
 
 	if (!copy)
 		copy = bench_map(bench_bytes);
 	t0 = bench_now();
-	/* 8 KiB pieces at random places, as the reads are */
+	/* 8 KiB pieces at random places, as in the reads */
 	for (k = 0; k < n; k++)
 		memcpy(copy + bench_random() % (bench_bytes / 8192) * 8192,
 		       bench_segment + bench_random() % (bench_bytes / 8192) * 8192, 8192);
 	return n * 8192.0 / (bench_now() - t0);
 }
 
-/* Memory of which each line names another, all of them in one cycle */
+/* Memory in which each line points to another, all of them in one cycle */
 static u8 *make_chain(void)
 {
 	u32 lines = bench_bytes / 64, i, j, t, *perm = malloc(lines * 4UL);
@@ -222,8 +222,8 @@ double bench_arithmetic(void)
 }
 
 /*
- * Round trip of a line between this thread and the worker's. This machine may
- * be a VM whose CPUs move: only what is measured next to it compares.
+ * Round trip of a line between this thread and the worker's. This machine may be a VM whose
+ * CPUs move: compare it only with results measured right after it.
  */
 double bench_pingpong(struct bench *b)
 {
@@ -320,7 +320,7 @@ static u64 place(u32 size, u64 span)
 	return off + size > span ? 0 : off;
 }
 
-/* The data that came is read as well. */
+/* Also reads the data that arrived. */
 u64 bench_one(struct bench_app *app, u32 op, u32 size, u64 span)
 {
 	u64 off = place(size, span), old = 0;
@@ -331,7 +331,7 @@ u64 bench_one(struct bench_app *app, u32 op, u32 size, u64 span)
 		bench_check(rmc_write(&app->qp, app->target, off, app->lbuf, size));
 	else if (op == RMC_OP_SABRE)
 		bench_check(rmc_execute(&app->qp, op, app->target, off, app->lbuf, size));
-	else if (op == RMC_OP_FAA)	/* versions stay even */
+	else if (op == RMC_OP_FAA)	/* keeps versions even */
 		bench_check(rmc_fetch_and_add(&app->qp, app->target, off, 2, &old));
 	else
 		bench_check(rmc_compare_and_swap(&app->qp, app->target, off, 0, 0, &old));
@@ -374,8 +374,8 @@ double bench_rate(struct bench_app *app, u32 op, u32 size, u64 span, u32 outstan
 	int n = (bench_quick ? 100000 : 400000) / (1 + size / 512), i;
 	u64 t0 = bench_now();
 
-	/* side by side, as an application has them: a power of two too far
-	 * apart, they would fight for the same sets of the caches
+	/* adjacent, as in an application: at a large power of two apart,
+	 * they would compete for the same cache sets
 	 */
 	app->stride = (size + 63) & ~63U;
 	for (i = 0; i < n; i++) {
@@ -404,7 +404,7 @@ double bench_idle(struct bench *b)
 	u64 t0;
 
 	bench_one(&b->app, RMC_OP_READ, 64, 4096);
-	usleep(300000);			/* it parks long before */
+	usleep(300000);			/* it parks long before the end */
 	before = cpu_seconds();
 	t0 = bench_now();
 	usleep(1000000);
@@ -421,7 +421,7 @@ double bench_wake(struct bench *b, u32 us)
 	return bench_now() - t0;
 }
 
-/* Written by the one who wakes, and by the one who is awake */
+/* Written by the waking thread, and by the woken one */
 static u32 asked __attribute__((aligned(RMC_LINE))), answered __attribute__((aligned(RMC_LINE)));
 
 static void *sleeper(void *arg)

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the native benchmarks share: the core with one pinned pthread per worker,
- * librmc's inline path on the application's side, and the limits of this machine.
- * The first application is on node 0 and works on the last node, which exposes
- * bench_segment.
+ * What the native benchmarks share: the core with one pinned pthread per worker, librmc's
+ * inline path on the application's side, and the limits of this machine. The first application
+ * is on node 0 and accesses the last node, which exposes bench_segment.
  *
- *	bench.c		ratios to the limits, asked-for ones
+ *	bench.c		ratios to the limits, with targets
  *	sweep.c		curves over sizes and more, for tools/rmc-figures and rmc-bench
  *	objects.c	atomic object reads, with the library's schemes
  *	messages.c	the library's messages
- *	ni_bench.c	NI organisations beside each other (T18 chapter 6)
+ *	ni_bench.c	NI organisations compared (T18 chapter 6)
  */
 #ifndef BENCH_HARNESS_H
 #define BENCH_HARNESS_H
@@ -23,8 +22,8 @@
 
 #define BENCH_ENTRIES	128
 /*
- * Operations before the first that counts: what a limit measured before has driven out of
- * the caches, above all the chunk table of a segment, comes back with some 1000 of them.
+ * Operations before the first one measured. A limit measured before has evicted cache lines,
+ * above all of a segment's chunk table; some 1000 operations load them again.
  */
 #define BENCH_WARM_UP	2000
 #define BENCH_SLOT	65536UL		/* most bytes of local buffer per slot */
@@ -49,32 +48,31 @@ struct bench {
 extern bool bench_quick;			/* a quarter of the operations */
 extern u64 bench_bytes;			/* of bench_segment */
 extern u8 *bench_segment;
-extern u32 bench_chunk_shift;		/* physically contiguous: 4 KiB, 21 where in huge pages */
+extern u32 bench_chunk_shift;		/* physically contiguous: 4 KiB; 21: huge pages */
 
-/* Pins the caller and maps; how many CPUs there are: fewer than two will not do. */
+/* Pin the caller and map the segment. Returns the number of CPUs, of which two are needed. */
 int bench_setup(u64 bytes);
 void bench_init(struct bench *b, u32 nodes, const char *ni, u32 mtu);
 void bench_init_opts(struct bench *b, const struct testbed_opts *o);
 void bench_start(struct bench *b, bool park);
 void bench_fini(struct bench *b);
-/* One more, on @nid, between bench_init() and bench_start() */
+/* Add an application on @nid, between bench_init() and bench_start() */
 void bench_app_init(struct bench *b, struct bench_app *app, u32 nid, u32 target);
 void bench_app_fini(struct bench_app *app);
 void bench_check(int err);
 /*
- * Also between nodes of one worker there are packets, as with local=0 of the module, or the
- * local path is taken
+ * Use packets between nodes of one worker too, as local=0 of the module does, or the local path
  */
 void bench_packets(struct testbed *w, bool packets);
 /* The value of an option --path: "packets" or "local" */
 bool bench_is_path(const char *name, bool *packets);
 
 void bench_pin(int cpu);
-u8 *bench_map(size_t n);			/* in huge pages, none of it zero */
+u8 *bench_map(size_t n);			/* in huge pages, no byte zero */
 u64 bench_now(void);			/* ns */
 double bench_ns_per_tick(void);
 
-/* For single operations: a read of the clock costs as much as a tenth of a remote read */
+/* For single operations: reading the clock takes a tenth of the time of a remote read */
 static inline u64 bench_ticks(void)
 {
 #ifdef __x86_64__
@@ -93,22 +91,22 @@ double bench_latency(struct bench_app *app, u32 op, u32 size, u64 span);
 double bench_rate(struct bench_app *app, u32 op, u32 size, u64 span, u32 outstanding);
 /* One blocking operation */
 u64 bench_one(struct bench_app *app, u32 op, u32 size, u64 span);
-/* Issue one read or write; the data that comes is read as well */
+/* Issue one read or write, and read the data of a completed one */
 void bench_post(struct bench_app *app, u32 op, u32 size, u64 span);
 
-/*
- * Samples of limits take so many times fewer operations: short ones, of which the
- * median forgets those in which a CPU was taken away
- */
-/* idle time after which a worker parks, as park_us is by default */
+/* idle time after which a worker parks: the default of park_us */
 #define BENCH_PARK_NS	200000
-extern bool bench_helps;		/* on a parked worker: help it, else wake its thread */
+extern bool bench_helps;		/* at a parked worker: poll inline, else wake its thread */
+/*
+ * Divisor of the operations in a sample of a limit. In many short samples the median ignores
+ * those that were preempted.
+ */
 extern int bench_finer;
 
 /*
- * One sample of a limit: a line's round trip, ns; GB/s; a dependent read, ns; simple
- * operations by the worker's CPU, which must be idle, a ns: fewer when what shares the
- * core with it is busy, of which a VM sees nothing else
+ * One sample of a limit: round trip of a line, ns; GB/s; a dependent read, ns; simple
+ * operations per ns by the worker's CPU, which must be idle. That rate drops when the other
+ * hardware thread of the core is busy, which a VM cannot see otherwise.
  */
 double bench_pingpong(struct bench *b);
 double bench_memcpy(void);
@@ -120,7 +118,7 @@ double bench_arithmetic(void);
  */
 double bench_idle(struct bench *b);
 double bench_wake(struct bench *b, u32 us);
-/* What the machine takes for that alone: a thread asleep for @us is woken and says so */
+/* Time for waking a thread that slept for @us, ns, without the core: a limit of the machine */
 double bench_thread_wake(u32 us);
 
 #endif

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""bench-history compares canned results: no benchmark runs here."""
+"""bench-history compares made-up results: no benchmark runs here."""
 
 import contextlib
 import importlib.machinery

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Records accesses to memory. The compiler calls these functions for each when it is
- * told to prepare a program for ThreadSanitizer (-fsanitize=thread); the sanitizer
- * itself is not linked. Calls of memcpy() and memset() are wrapped by the linker.
+ * Records accesses to memory. The compiler calls these functions for each access when it
+ * instruments a program for ThreadSanitizer (-fsanitize=thread); the sanitizer itself is not
+ * linked. The linker wraps memcpy() and memset().
  *
- * Two caches, the application's and the worker's, with room for everything. A line
- * moves when a CPU reads what the other has written since, or writes what the other
- * has a copy of. Stacks are left out: they are private and always in the cache.
+ * Models two caches of unlimited size, the application's and the worker's. A line moves when a
+ * CPU reads what the other one has written since, or writes a line that the other one has a
+ * copy of. Stacks are ignored: they are private and always in the cache.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,7 +98,7 @@ static void record(const void *p, size_t len, bool write)
 	}
 }
 
-/* ---- what the compiler calls ---- */
+/* ---- functions that the compiler calls ---- */
 
 #define PLAIN(n)							\
 	void __tsan_read##n(void *p);					\

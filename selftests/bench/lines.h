@@ -16,10 +16,10 @@ enum lines_stage {
 
 #ifdef RMC_LINES
 #define lines_counted	1
-void lines_stage(enum lines_stage stage);	/* what runs from now on */
-void lines_operation(void);			/* another begins */
+void lines_stage(enum lines_stage stage);	/* of the code that follows */
+void lines_operation(void);			/* the next operation begins */
 void lines_reset(void);				/* counts, not caches */
-/* Since then: distinct lines per operation, added up; LINES_NONE: of all stages together */
+/* Distinct lines per operation since the reset, summed up; LINES_NONE: of all stages */
 double lines_touched(int stage);
 double lines_moved(void);			/* between the CPUs */
 #else

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * librmc's messages over the core at native speed, as JSON: what rmc_netpipe measures
- * where there are CPUs for two applications and a worker. Here are two, so one thread
- * is sender and receiver in turn: a time runs from rmc_msg_send() to the return of
- * rmc_msg_recv() at the other end, with the worker on the other CPU in between.
+ * librmc's messages over the core at native speed, as JSON. rmc_netpipe measures the same where
+ * CPUs exist for two applications and a worker. Here two CPUs suffice: one thread is sender and
+ * receiver alternately, and the worker runs on the other CPU. A time runs from rmc_msg_send()
+ * to the return of rmc_msg_recv() at the other end.
  *
  *	application (sender's end)		worker		application (receiver's end)
  *	t0 rmc_msg_send -> WQ entry, cells ---> RGP .. RRPP --> cells in the segment
  *						                rmc_msg_recv -> t1
  *
- * Either way in turn, so that credits ride along as in a ping-pong.
+ * The direction alternates, so that messages return credits as in a ping-pong.
  *
  *	build/host/messages [--quick]
  */
@@ -27,13 +27,13 @@
 #define SEGMENT		(64UL << 20)
 #define CELLS		1024		/* 8 KiB pushed are 137 of them */
 #define LOCAL		(1UL << 20)	/* of the registered memory, for the library */
-#define DATA		(256UL << 10)	/* where messages lie in the segment */
+#define DATA		(256UL << 10)	/* offset of messages in the segment */
 #define LARGEST	8192
 #define ROUNDS		9
 #define LIMITS		11		/* samples of the ping-pong per round */
 #define LATENCIES	4000		/* per size, way and round; quick: a quarter */
 #define WINDOWS		60		/* of streaming, likewise */
-#define WINDOW		64		/* messages that are under way at once, at most, */
+#define WINDOW		64		/* messages in flight, at most, */
 #define WINDOW_BYTES	32768U		/* and their bytes */
 #define WAYS		2		/* push, pull */
 
@@ -140,7 +140,7 @@ static void latency(struct samples *s, u32 size)
 	flush();
 }
 
-/* ns per message, of windows in which so many are sent and then received */
+/* ns per message, for windows of messages that are first sent and then received */
 static void stream(struct samples *s, u32 size)
 {
 	int n = bench_quick ? WINDOWS / 4 : WINDOWS, i, k;

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * NI organisations beside each other (T18 section 6.5: latency of single transfers,
- * bandwidth of many). One thread is the application and all workers in turn, and a
- * clock says which of them the time goes to: that needs no more CPUs than one, and
- * tells what there would be with one for each thread.
+ * NI organisations compared (T18 section 6.5: latency of single transfers, bandwidth of
+ * many). One thread runs the application and all workers alternately, and a clock measures
+ * the time of each. One CPU is enough for that; the results are those of one CPU per thread.
  *
- *	hand-offs	times that a blocking read goes from one thread to another:
- *			counted, not measured; the mean over all lines
- *	latency		of a blocking read: the work of all threads, and half a round
+ *	hand-offs	number of times that a blocking read passes from one thread to
+ *			another: counted, not measured; the mean over all lines
+ *	latency		of a blocking read: the work of all threads, plus half a round
  *			trip of a line between two CPUs for each hand-off
- *	busiest		what the worker with the most work allows, the others beside
- *			it: work of which memory bandwidth is not shared by them
- *	threads		a thread per worker and one for the applications, which share
- *			this machine's CPUs: fewer of these than threads makes it the
- *			scheduler's figure, and the table says so
+ *	busiest		rate that the worker with the most work allows, if the others run in
+ *			parallel and share no memory bandwidth with it
+ *	threads		a thread per worker and one for the applications, on this machine's
+ *			CPUs: with fewer CPUs than threads the result depends on the
+ *			scheduler, and the table says so
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -33,8 +32,8 @@ struct row {
 };
 
 /*
- * To the RGP and back are two; an RRPP on another worker two more, which in edge and
- * split is that of every other line; a frontend two more.
+ * To the RGP and back are two. An RRPP on another worker adds two, in edge and split for every
+ * other line. A frontend adds two.
  */
 static const struct row rows[] = {
 	{ "fused",    1, 1, 2 },
@@ -59,7 +58,7 @@ static void setup(const struct row *r)
 	u32 i;
 
 	bench_init_opts(&bench, &o);
-	/* fused ones would take the local path, which the others do not have */
+	/* fused would take the local path, which the other organisations do not have */
 	bench_packets(&bench.w, true);
 	for (i = 0; i < APPS - 1; i++)
 		bench_app_init(&bench, &more[i], 0, 1);
@@ -87,7 +86,7 @@ static void nothing(int slot, void *arg)
 	(void)arg;
 }
 
-/* By worker, ticks of the visits that found something */
+/* By worker: ticks of the visits that found work */
 static u64 spent[32];
 
 static u32 visit_timed(void)
@@ -106,7 +105,7 @@ static u32 visit_timed(void)
 	return done;
 }
 
-/* ns of a blocking read, all threads' work */
+/* ns of a blocking read: the work of all threads */
 static double blocking(u32 size)
 {
 	u32 n = (bench_quick ? 4000 : 20000) / (1 + size / 512), i;
@@ -129,7 +128,7 @@ static double blocking(u32 size)
 	return (double)sum / n * bench_ns_per_tick();
 }
 
-/* Operations per microsecond of all applications together. */
+/* Operations per microsecond, of all applications together. */
 static double rate(u32 size, bool threads)
 {
 	u32 n = (bench_quick ? 40000 : 160000) / (1 + size / 512), posted = 0, in_flight = 1, i;
@@ -166,7 +165,7 @@ static double typical_rate(u32 size, bool threads)
 	rate(size, threads);
 	for (i = 0; i < RUNS; i++)
 		v[i] = rate(size, threads);
-	/* of work alone the best: what was taken away meanwhile is not its cost */
+	/* the best run: preemption is not part of the cost */
 	bench_median(v, RUNS);
 	return v[threads ? RUNS / 2 : RUNS - 1];
 }
@@ -183,7 +182,7 @@ static double best_blocking(u32 size)
 	return v[0];
 }
 
-/* The scheduler places the threads, which inherit where this one may run. */
+/* Leave the placement of threads to the scheduler; they inherit this thread's affinity. */
 static void unpin(int cpus)
 {
 	cpu_set_t set;
@@ -195,7 +194,7 @@ static void unpin(int cpus)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* Half a line's round trip between two CPUs, ns. Some worker has to be one of them. */
+/* Half a line's round trip between two CPUs, ns. Needs a worker as the other end. */
 static double handoff(void)
 {
 	double v[RUNS];

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Atomic object reads at native speed: what M16 figures 1 and 7 to 10 plot, of the core
- * and the library's schemes, as JSON or a table. Two nodes of one kernel, one worker
- * (fused) on a CPU of its own, the reading application on another.
+ * Atomic object reads at native speed: the data of M16 figures 1 and 7 to 10, for the core and
+ * the library's schemes, as JSON or a table. Two nodes of one kernel, one worker (fused) on a
+ * CPU of its own, the reading application on another.
  *
- * Two CPUs have no room for further threads that spin, so the readers of figures 7b, 8
- * and 9b are as many reads in flight of one thread, and the writers of figure 8 take
- * turns in it: a turn of a writer makes its next object odd and stores, or makes it
- * even again. Both schemes pay for that alike; what is compared are rates of one run.
+ * Two CPUs have no room for more spinning threads. So the readers of figures 7b, 8 and 9b are
+ * concurrent reads of one thread, and the writers of figure 8 run in it alternately: a step of
+ * a writer makes its next object odd and stores, or makes it even again. Both schemes pay the
+ * same for that; rates of one run are compared.
  *
- * Values are medians of rounds, of each the rate of its best windows (windows.h).
+ * Values are medians of rounds; a round's value is the rate of its best windows (windows.h).
  *
  *	build/host/objects [--quick] [--json] [--check] [--mtu N] [FIGURE ...]
  */
@@ -49,7 +49,7 @@ static bool as_json, checking, missed;
 static struct json out;
 static volatile u64 sink;
 
-/* What an application does with an object: read all of it, as fast as may be */
+/* The application's use of an object: read all of it, as fast as possible */
 static u64 __attribute__((__noinline__, optimize("O3"))) use(const void *data, u32 len)
 {
 	const u64 *w = data;
@@ -130,7 +130,7 @@ static struct rmc_reader *reader_open(const struct store *st, u32 window)
 	return r;
 }
 
-/* --- 1 and 9a: where the time of one read goes; parts are differences of passes --- */
+/* --- 1 and 9a: the parts of one read's time, as differences of passes --- */
 
 enum pass { TRANSFER, CHECK, USE, PASSES };
 
@@ -218,7 +218,7 @@ static void breakdown(void)
 	}
 }
 
-/* --- 7: SABRes beside plain reads --- */
+/* --- 7: SABRes and plain reads --- */
 
 static const struct {
 	const char *name;
@@ -239,7 +239,7 @@ static void figure7a(void)
 	int r, j;
 
 	for (i = 0; i < ARRAY_SIZE(all_sizes); i++) {
-		u32 size = all_sizes[i];	/* the header's among them, as the paper's */
+		u32 size = all_sizes[i];	/* with the header, as in the paper */
 		u64 places = SEGMENT / size;
 
 		memset(segment, 0, SEGMENT);
@@ -304,7 +304,7 @@ static void figure7b(void)
 	seg->sabre = RMC_SABRE_OVERLAPPED;
 }
 
-/* --- 8 and 9b: as many readers as the window is wide, and writers between them --- */
+/* --- 8 and 9b: as many readers as operations in flight, with concurrent writers --- */
 
 struct writer {
 	u64 at, first, last;
@@ -351,7 +351,7 @@ static void crowd_open(struct crowd *c, const struct store *st, u32 readers, u32
 	}
 }
 
-/* One of the readers that has its object, if any has, uses it and begins anew */
+/* One of the readers whose object has arrived, if any, uses it and starts its next read */
 static bool crowd_read(struct crowd *c)
 {
 	struct rmc_read *done;
@@ -373,7 +373,7 @@ static void crowd_write(struct crowd *c)
 		writer_turn(c->st, &c->w[c->turn++ % c->writers]);
 }
 
-/* Returns how many tries failed per object */
+/* Returns the number of failed attempts per object */
 static double crowd_close(struct crowd *c)
 {
 	const struct rmc_reader_stats *stats = rmc_reader_stats(c->r);
@@ -410,8 +410,8 @@ static double objects_per_us(const struct store *st, u32 readers, u32 writers, d
 }
 
 /*
- * The same as far as the readers' CPU goes, as if an RMC put objects into its caches and
- * nobody had to wait for that: this CPU is the RMC, too, while the clock stands.
+ * The same for the CPU time of the readers only, as if the RMC put objects into their caches
+ * and no reader waited: this CPU also runs the RMC, while the clock is stopped.
  */
 static double readers_per_us(const struct store *st, u32 readers, u32 writers, double *again)
 {
@@ -430,14 +430,14 @@ static double readers_per_us(const struct store *st, u32 readers, u32 writers, d
 				;
 		}
 	} while (!win_add(c.n - before, spent));
-	/* what is under way has to come before the reader is closed */
+	/* operations in flight have to complete before the reader is closed */
 	while (testbed_visit(&testbed))
 		;
 	*again = crowd_close(&c);
 	return win_rate() * 1000;
 }
 
-/* Percent of objects more; where readers are what everybody waits for, some are asked. */
+/* Percent more objects; where readers are the bottleneck, a minimum is required. */
 static void gap(const char *figure, u32 size, u32 writers, double percent)
 {
 	u32 least = size == 128 ? 10 : size == 1024 ? 30 : 87;
@@ -451,7 +451,7 @@ static void gap(const char *figure, u32 size, u32 writers, double percent)
 	missed |= percent < least;
 }
 
-/* farm and sabre in turn, so that what disturbs this machine disturbs both */
+/* farm and sabre alternately, so that a disturbance of the machine affects both */
 static void contest(const char *figure, u32 size, u64 objects, u32 readers, u32 writers,
 		    double (*rate)(const struct store *, u32, u32, double *))
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a SABRe costs beside a plain read of the same bytes (M16 figure 7a): latency
- * of blocking operations, nobody writes. Each ratio is a median over pairs of samples
- * taken right after each other, because this machine may be a VM whose CPUs move.
+ * The cost of a SABRe compared with a plain read of the same bytes (M16 figure 7a): latency of
+ * blocking operations without writers. Each ratio is a median over pairs of consecutive
+ * samples, because this machine may be a VM whose CPUs move.
  *
  *	build/host/sabre_bench [--quick] [--check] [--mtu N]
  *
- * --check: only latencies of packets of 4096 bytes; exit status 1 when a SABRe costs more
- * than MOST times a plain read.
+ * --check: only latencies of packets of 4096 bytes; exit status 1 when a SABRe costs more than
+ * MOST times a plain read.
  */
 #define _GNU_SOURCE
 #include <getopt.h>
@@ -16,14 +16,14 @@
 
 #define SEGMENT		(64UL << 20)
 #define CACHED		(16UL << 10)
-/* Many short samples: the median forgets those in which a CPU was taken away. */
+/* Many short samples: the median ignores those that were preempted. */
 #define SAMPLES		401
 #define OPERATIONS	50
 #define WINDOW		300		/* with 32 in flight */
 /*
- * What make check refuses. The aim is 1.10, and what a quiet machine shows; a busy neighbour
- * in the same core, which a virtual machine does not see, adds 0.1. Changes below
- * this are for bench-history.
+ * The limit of make check. The target is 1.10, which a quiet machine reaches. A busy neighbour
+ * on the same core, which a virtual machine cannot see, adds 0.1. bench-history finds changes
+ * below this limit.
  */
 #define MOST		1.25
 
@@ -49,7 +49,7 @@ static double latency(struct bench *b, u32 mode, u32 size, u64 span)
 	u64 t0 = 0;
 	int i;
 
-	/* nobody has an operation in flight now */
+	/* no operation is in flight now */
 	b->seg->sabre = mode;
 	for (i = -2; i < OPERATIONS; i++) {
 		u64 off = bench_random() % (span / size) * size;

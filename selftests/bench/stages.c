@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What one operation costs in each stage, as JSON: cycles (of the time stamp counter)
- * or, as build/host/lines, which is this file with every access to memory recorded,
- * the cache lines that it touches.
+ * The cost of one operation in each stage, as JSON: cycles (of the time stamp counter), or the
+ * cache lines that it touches. build/host/lines measures lines: it is this file with every
+ * access to memory recorded.
  *
  *	     CPU of the application	       CPU of the worker
  *	post  WQ entry ------------------->  RGP   request ring, ITT
  *					     RRPP  segment, reply ring
  *	poll  CQ entry, data <-------------  RCP   local buffer, CQ
  *
- * One thread runs the stages one after another, so that each can be told from the
- * others. Its cycles are therefore those of the instructions: what it costs that lines
- * move between CPUs is not in them, but lines tells how many would: both CPUs' caches
- * are simulated (lines.c), as large as can be.
+ * One thread runs the stages one after another, so that each is measured alone. Its cycles are
+ * therefore those of the instructions; the cost of lines that move between CPUs is not
+ * included. lines counts how many would move: it simulates the caches of both CPUs, of
+ * unlimited size (lines.c).
  *
  *	build/host/stages [--quick]		cycles
  *	build/host/lines [--quick]		lines
@@ -25,9 +25,9 @@
 #include "tools/common/json.h"
 
 #define SEGMENT		(8UL << 20)
-#define SPAN		(1UL << 20)	/* of it, where operations go */
+#define SPAN		(1UL << 20)	/* of the segment: the range of the operations */
 #define SAMPLES		501
-#define WARM_UP		300		/* rounds until all lines have been seen */
+#define WARM_UP		300		/* rounds until all lines have been touched */
 #define BATCH_MAX	32
 #define TOGETHER	32		/* operations per sample: counters tick coarsely */
 
@@ -36,7 +36,7 @@ static const char * const names[LINES_STAGES] = { "post", "RGP", "RRPP", "RCP", 
 static const struct {
 	const char *name;
 	u32 op, bytes, mtu;
-	bool direct;		/* the RGP does all of it, see kmod/core/local.h */
+	bool direct;		/* local path: the RGP executes it, see kmod/core/local.h */
 } table[] = {
 	{ "read without packets", RMC_OP_READ, 64, 4096, true },
 	{ "write without packets", RMC_OP_WRITE, 64, 4096, true },
@@ -77,7 +77,7 @@ static void post(u32 op, u32 bytes)
 	lines_stage(LINES_NONE);
 }
 
-/* The data that came is read as well. */
+/* Reads the data that arrived. */
 static void landed(int slot, void *arg)
 {
 	struct bench_app *app = arg;
@@ -98,7 +98,7 @@ static u32 run(enum lines_stage stage)
 	}
 }
 
-/* One packet seems to be under way all the time: so that no operation goes without. */
+/* Pretend that a packet is always in flight, so that no operation takes the local path. */
 static void keep_packets(bool packets)
 {
 	struct rmc_out *out = bench.w.node[0]->out[1];
@@ -107,7 +107,7 @@ static void keep_packets(bool packets)
 		out->credits = out->req.mask + !packets;
 }
 
-/* So many operations from beginning to end; adds ticks per stage */
+/* Run a batch of operations to completion; adds the ticks of each stage */
 static void one_round(u32 op, u32 bytes, u32 batch, long long *ticks)
 {
 	enum lines_stage stage;
@@ -127,7 +127,7 @@ static void one_round(u32 op, u32 bytes, u32 batch, long long *ticks)
 			lines_stage(stage);
 			n = run(stage);
 			lines_stage(LINES_NONE);
-			/* a poll that found nothing is the worker's, not the operation's */
+			/* an empty poll belongs to the worker, not to the operation */
 			if (n)
 				ticks[stage] += bench_ticks() - t0 - overhead;
 			done += n;

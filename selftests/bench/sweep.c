@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Curves at native speed, as JSON, of the core alone: over request sizes, what A14
- * figure 7 and table 2 plot, over operations in flight and over queue pairs. Kernel,
- * driver and VMs have no part in it.
+ * Curves at native speed, as JSON, of the core alone: over request sizes, as in A14 figure 7
+ * and table 2, over operations in flight and over queue pairs. Kernel, driver and VMs are not
+ * involved.
  *
- * All series once, then all again: what disturbs this machine for a moment, or moves
- * its CPUs, is a part of each and not all of one.
+ * All series are measured once, then all again: a momentary disturbance, or a move of the CPUs,
+ * then affects a part of each series and not all of one.
  *
- * Two nodes of one kernel, one worker (fused). Double-sided means that both nodes
- * read from each other: this thread is then both applications, because two CPUs
- * have no room for another that spins.
+ * Two nodes of one kernel, one worker (fused). Double-sided means that both nodes read from
+ * each other. This thread is then both applications, because two CPUs have no room for another
+ * spinning thread.
  *
  *	build/host/sweep [--quick] [--sizes FROM,TO] [--mtu N] [SERIES ...]
  */
@@ -28,11 +28,11 @@
 #define WINDOW		256		/* operations whose rate is one sample, */
 #define WINDOW_LARGE	64		/* of 2 KiB or more: some ten microseconds */
 #define OUTSTANDING	32
-#define SMALL		64		/* bytes, where not the size is varied */
+#define SMALL		64		/* bytes, where the size is not varied */
 #define HOT		(16U << 10)	/* stays in an L1 cache */
 #define QPS_MAX		4
 #define WAKES		100		/* per round, quick: a fifth */
-#define WAKE_PAUSE	2000		/* us, ten times what a worker waits before it parks */
+#define WAKE_PAUSE	2000		/* us, ten times a worker's idle time before it parks */
 #define POINTS_MAX	17		/* powers of two up to BENCH_SLOT */
 #define LIMITS		33		/* short samples of each limit at a time */
 #define SEGMENT		64		/* MiB; other sizes: */
@@ -48,12 +48,12 @@ static struct bench bench;
 static struct bench_app apps[2];		/* both sides of double-sided runs */
 static struct bench_app more[QPS_MAX];	/* of node 0 */
 
-/* Samples of one size: medians forget those in which a CPU was taken away. */
+/* Samples of one size: medians ignore those that were preempted. */
 struct samples {
 	double *v;
 	size_t n, room;
 	u64 operations;
-	double ns;		/* that all took; bandwidth only */
+	double ns;		/* of all operations; bandwidth only */
 };
 
 static void sample(struct samples *s, double v)
@@ -82,7 +82,7 @@ static void latency(struct samples *s, u32 op, u32 size, u64 span)
 	double ns = bench_ns_per_tick();
 	u64 before, now;
 
-	/* nobody has an operation in flight now */
+	/* no operation is in flight now */
 	bench.seg->sabre = op == RMC_OP_SABRE ? RMC_SABRE_OVERLAPPED : 0;
 	before = bench_ticks();
 	for (i = -BENCH_WARM_UP; i < n; i++) {
@@ -94,10 +94,7 @@ static void latency(struct samples *s, u32 op, u32 size, u64 span)
 	}
 }
 
-/*
- * Both nodes read at the same time; from issuing to seeing the completion, of both
- * alike.
- */
+/* Both nodes read at the same time. The time from issue to completion, of both nodes alike. */
 static void latency_both(struct samples *s, u32 size)
 {
 	int n = (bench_quick ? LATENCIES / 2 : LATENCIES) / 2, i, k, busy;
@@ -189,13 +186,13 @@ static const struct series {
 	{ "parked", "read", "wake-up", RMC_OP_READ, NOTHING, false, false },
 };
 
-/* Bytes where nothing is varied */
+/* Bytes where the size is not varied */
 static u32 fixed(const struct series *s)
 {
 	return s->op == RMC_OP_READ ? SMALL : 8;
 }
 
-/* What is varied doubles from one point to the next. */
+/* The varied quantity doubles from one point to the next. */
 static u32 from(const struct series *s)
 {
 	return s->vary == SIZE ? first : s->vary == NOTHING ? fixed(s) : 1;
@@ -234,10 +231,10 @@ static void measure(const struct series *s)
 	}
 }
 
-/* Where the worker's thread has to wake; what waking any thread takes, beside it */
+/* Time to wake the worker's thread, and, for comparison, any thread */
 static struct samples worker_wake, thread_wake;
 
-/* In a testbed whose worker parks; the share of a CPU that it takes then */
+/* In a testbed whose worker parks; the share of a CPU that a parked worker takes */
 static double measure_parked(struct samples *s)
 {
 	int n = rounds * (bench_quick ? WAKES / 5 : WAKES), i;
@@ -355,7 +352,7 @@ static int usage(FILE *f)
 
 static struct samples pp, access_ns, copy;
 
-/* Before each round and after the last: what is compared with them lies in between. */
+/* Before each round and after the last, so that the limits surround the samples compared. */
 static void sample_limits(void)
 {
 	int k;

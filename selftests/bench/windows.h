@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Rates on a machine that others use, too: a round is cut into windows of a quarter
- * millisecond, and its value is the rate that a tenth of them reach, those in which
- * nobody took a CPU away.
+ * Rates on a machine with other load: a round is cut into windows of a quarter millisecond, and
+ * its value is the rate that a tenth of them reach, those that were not preempted.
  */
 #ifndef RMC_TEST_WINDOWS_H
 #define RMC_TEST_WINDOWS_H
@@ -40,7 +39,7 @@ static void win_start(void)
 	win.start = win.t0 = bench_now();
 }
 
-/* A window of so many operations, in so many ns: is the round over? */
+/* Add a window of operations that took ns. Returns whether the round is over. */
 static bool win_add(u64 ops, u64 ns)
 {
 	if (win.n < WINDOWS_MAX)
@@ -48,7 +47,7 @@ static bool win_add(u64 ops, u64 ns)
 	return bench_now() - win.start >= ROUND_NS;
 }
 
-/* So many more have been done: is the round over? */
+/* Count completed operations. Returns whether the round is over. */
 static bool win_over(u64 ops)
 {
 	u64 t = bench_now();
