@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""selftests/rooms sees each kind of arrow that is not allowed, in a tree of a few lines."""
+"""selftests/rooms finds each kind of forbidden dependency, in a tree of a few lines."""
 
 import contextlib
 import importlib.machinery
@@ -45,7 +45,7 @@ GOOD = {
 
 
 def run_rooms(change=None, page=PAGE):
-    """Exit status and what was printed for GOOD with some files changed."""
+    """Exit status and output for GOOD with some files changed."""
     out = io.StringIO()
     with tempfile.TemporaryDirectory() as top:
         files = {"Documentation/architecture.rst": page, **GOOD, **(change or {})}

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 #
-# Host tests of tools/rmc-figures: its parts, pages of canned results, and one real
-# run of the host's own benchmark. TAP on stdout, exit status 1 if any failed, 4 with
-# the reason if they cannot run at all. usage: run.sh
+# Host tests of tools/rmc-figures: its parts, pages of made-up results, and one real run of the
+# host's own benchmark. TAP on stdout, exit status 1 if any failed, 4 with the reason if they
+# cannot run at all. usage: run.sh
 
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../../.." && pwd)
@@ -26,7 +26,7 @@ shows() {			# shows NAME FILE PATTERN
 	report $? "$1"
 }
 
-# --- parts, and pages of canned results ---
+# --- parts, and pages of made-up results ---
 
 report_unittest "$here/unit.py"
 

@@ -20,7 +20,7 @@ SIZES = (64, 512, 4096, 8192)
 
 
 def plans(**lacking):
-    """All machines there, native, but for those named with a reason."""
+    """All machines are there and native, except those named with a reason."""
     found = {}
     for key, kind in sources.MACHINES.items():
         found[key] = runner.Plan(key, kind.title, kind.what, kind.rmc, tcp=kind.tcp,
@@ -46,7 +46,7 @@ def netpipe(tcp):
 
 
 def objects():
-    """SABRes 20% better throughout, and 40% where 16 writers are"""
+    """SABRes 20% better everywhere, and 40% with 16 writers"""
     def row(figure, size, series, value, writers=0):
         return {"figure": figure, "bytes": size, "writers": writers, "series": series,
                 "value": value, "unit": "ns"}
@@ -64,7 +64,7 @@ def objects():
 
 
 def canned(job):
-    """{node: what the tool would print}, by the tool's name"""
+    """{node: output of the tool}, by the tool's name"""
     tool, nodes = job.argv[0], range(job.nodes)
     if tool == "host/sweep":
         named = {"read-latency": lat(0.2), "read-latency-double": lat(0.4),
@@ -86,7 +86,7 @@ def canned(job):
 
 
 class Folder(unittest.TestCase):
-    """A folder of results of every job that figures ask for."""
+    """A folder with results of every job that the figures need."""
 
     def setUp(self):
         tmp = tempfile.TemporaryDirectory()
@@ -229,9 +229,9 @@ class MissingTest(Folder):
         run = runner.Run(plans(uml="no kernel", uml_cluster="no kernel", vm="no QEMU",
                                loopback="no QEMU"), False, 2)
         self.fill(run)
-        self.assertTrue(self.shown("fig7", run).complete())         # by the host
+        self.assertTrue(self.shown("fig7", run).complete())         # with the host's results
         figure = self.shown("fig8", run)
-        self.assertFalse(figure.complete())                         # TCP alone is none
+        self.assertFalse(figure.complete())                         # TCP alone is not enough
         self.assertFalse(figure.expected(run, self.modules["fig8"]))
 
     def test_a_figure_that_should_work_is_expected(self):

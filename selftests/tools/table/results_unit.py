@@ -88,7 +88,7 @@ ok 1 - link model
 
 
 def run(*argv):
-    """(status, what it printed)"""
+    """(status, output)"""
     out = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
         try:
@@ -223,7 +223,7 @@ class Pages(Folder):
             self.assertEqual(status, 1)
             self.assertIn(what, said)
             self.assertEqual(self.run_on("pages", self.put("page.rst", text))[0], 1)
-            self.assertEqual(self.get("page.rst"), text)    # nothing is half written
+            self.assertEqual(self.get("page.rst"), text)    # no page is written in part
 
     def test_prose_repeats_no_value(self):
         for claim in ("1.20 ns", "13.5 M/s", "5.71 GB/s"):

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 #
-# Host tests of tools/rmc-bench and tools/rmc-results: tables of canned results, command
-# lines, and one real run of the core alone. TAP on stdout, exit status 1 if any failed, 4 with the reason if
-# they cannot run at all. usage: run.sh
+# Host tests of tools/rmc-bench and tools/rmc-results: tables of made-up results, command lines,
+# and one real run of the core alone. TAP on stdout, exit status 1 if any failed, 4 with the
+# reason if they cannot run at all. usage: run.sh
 
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../../.." && pwd)
@@ -19,7 +19,7 @@ fi
 
 . "$here/../../tap.sh"
 
-# --- tables of canned results ---
+# --- tables of made-up results ---
 
 report_unittest "$here/unit.py"
 report_unittest "$here/results_unit.py"

@@ -68,7 +68,7 @@ def ucx_results():
 
 
 def canned(job):
-    """{node: what the program would print}"""
+    """{node: output of the program}"""
     tool, nodes = os.path.basename(job.argv[0]), range(job.nodes)
     sizes = (8, *SIZES)
     emulated = job.machine.startswith("roce")

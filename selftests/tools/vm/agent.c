@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * rmc-agent on the host, with a socket as its port: when it checks whether a port is still
- * connected, it reads what the check finds. The driver of a virtio-serial port does not report
- * data that a poll() found before its interrupt did. Without the read, 2 of 160 commands in
- * emulated guests began only when the next session greeted the agent.
+ * rmc-agent on the host, with a socket as its port. When the agent polls whether a port is
+ * still connected, it handles data that it finds there. The driver of a virtio-serial port does
+ * not notify of data that a poll() found before the port's interrupt. Without this, about once
+ * in a hundred sessions, a command began only when the next session said hello.
  */
 #define main agent_main
 #include "../../../vm-setup/rmc-agent.c"
@@ -51,7 +51,7 @@ static void data_found_by_the_check(void)
 {
 	connect_port();
 	greet();
-	ports[0].hangup = now_ms() - 1;		/* the session before ended long enough ago */
+	ports[0].hangup = now_ms() - 1;		/* the previous session ended long enough ago */
 	CHECK_EQ(ports_check_hangup(), -1);
 	CHECK(greeted());
 	CHECK_EQ(ports[0].hangup, 0);
@@ -64,11 +64,11 @@ static void nothing_before_its_time(void)
 	greet();
 	ports[0].hangup = now_ms() + HANGUP_MS;
 	CHECK_EQ(ports_check_hangup(), HANGUP_MS);
-	CHECK(!greeted());			/* epoll reports it */
+	CHECK(!greeted());			/* epoll will report it */
 	disconnect();
 }
 
-/* A port that stays unconnected is reset, and checked once, not for ever. */
+/* Only earlier data: a port that has not been opened is polled once, not forever */
 static void session_over(void)
 {
 	connect_port();

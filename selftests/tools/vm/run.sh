@@ -156,7 +156,7 @@ for i in 1 2 3 4 5 6 7 8; do try "$vm" exec 1 -- true; [ $rc -eq 0 ] || break; d
 
 kernel=$("$top/vm-setup/rmc-deps" kernel)
 if grep -qa "vermagic=$kernel" "$top/rmc.ko" 2>/dev/null; then
-	# at the same time, and nobody tells them which they are
+	# at the same time, without node=
 	# shellcheck disable=SC2016
 	try "$run" -n 2 --no-prefix --share "$top/rmc.ko" sh -c \
 		'"$0" insmod "$1" fabric=ivshmem nodes=2 && cat /sys/class/misc/rmc/nid' \
@@ -168,7 +168,7 @@ else
 	skip "two kernels find a node id each by themselves" "rmc.ko is not built for $kernel"
 fi
 
-# ---- bad luck ----
+# ---- failures ----
 
 try "$vm" pause 1
 try "$vm" status

@@ -115,7 +115,7 @@ class ImageTest(unittest.TestCase):
 
 
 class TroubleTest(unittest.TestCase):
-    """What a host may lack is reported in one line with the cure."""
+    """What a host may lack is reported in one line, with the remedy."""
 
     def fails(self, pattern, function, *args):
         with self.assertRaisesRegex(base.Fail, pattern) as caught:
@@ -150,7 +150,7 @@ class TroubleTest(unittest.TestCase):
 
 
 class KvmTest(unittest.TestCase):
-    """A /dev/kvm that opens proves nothing."""
+    """A /dev/kvm that opens may still not work."""
 
     def accel(self, choice, boots):
         def exists(path, real=os.path.exists):
@@ -228,7 +228,7 @@ class LocalTest(unittest.TestCase):
 
 
 class DoorbellTest(unittest.TestCase):
-    """ivshmem-server, seen as QEMU sees it (docs/specs/ivshmem-spec)."""
+    """ivshmem-server, as QEMU uses it (docs/specs/ivshmem-spec)."""
 
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory(dir="/tmp")
@@ -277,7 +277,7 @@ class DoorbellTest(unittest.TestCase):
         b.close()
         self.assertEqual(self.message(a), (b_id, None))
         c, c_id, c_mem, c_events = self.guest()
-        self.assertNotIn(c_id, (a_id, b_id))        # QEMU does not survive a used id
+        self.assertNotIn(c_id, (a_id, b_id))        # QEMU cannot handle an id twice
         for sock in (a, c):
             sock.close()
         for fd in {a_mem, b_mem, c_mem, doorbell, *(e[1] for e in a_events + b_events + c_events)}:
@@ -321,7 +321,7 @@ class GreetingTest(unittest.TestCase):
         self.bring_up(guest_side, GREET_AGAIN=0.2)
 
     def hang(self, used, again):
-        """A guest that says nothing and has used so much CPU time, until it is started again."""
+        """A guest without output that has used this much CPU time, until it is started again."""
         c, started = self.cluster, threading.Event()
         c.state["boot_timeout"] = 1.5
 
