@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Building programs from a tree by object, and running them.
 
-Objects are kept by what goes into them (command and the text of every file that the
-compiler read), so a fault compiles what includes its file and nothing else.
+Objects are stored by their inputs (the command and the text of every file that the
+compiler read), so a fault recompiles only what includes its file.
 """
 
 import glob
@@ -29,7 +29,7 @@ def digest(*parts):
 
 
 class Tree:
-    """A copy of the sources; texts are remembered until they change."""
+    """A copy of the sources; texts are cached until they change."""
 
     def __init__(self, top):
         self.top = top
@@ -66,7 +66,7 @@ class Builder:
         os.makedirs(scratch, exist_ok=True)
 
     def _inputs(self, flavour, source):
-        """Files that the compiler read the last time, as far as is known."""
+        """Files that the compiler read the last time, or None."""
         try:
             with open(os.path.join(self.store, digest(flavour, source) + ".in"),
                       encoding="utf-8") as f:
@@ -134,14 +134,14 @@ class Builder:
 
 
 class Run:
-    """What a program did: @failed names the first test that did, or how it ended."""
+    """Result of a program: @failed names the first failed test, or how the program ended."""
 
     def __init__(self, failed, passed, cpu):
         self.failed, self.passed, self.cpu = failed, passed, cpu
 
 
 def run_members(path, name, cpu_limit):
-    """Several processes; the first that does not end well ends all of them."""
+    """Run several processes; the first that fails ends all of them."""
     nodes, lives = plan.MEMBERS[name]
     arguments = plan.PROGRAMS[name][4]
     seconds = max(1, round(cpu_limit))
@@ -180,7 +180,7 @@ def run_members(path, name, cpu_limit):
             wrong = "no end"
         time.sleep(0.005)
     if wrong and name in plan.FAILING and wrong != "no end":
-        limit = now() + 1               # the others may have more to say
+        limit = now() + 1               # others may still print
         while any(c.poll() is None for c in running.values()) and now() < limit:
             time.sleep(0.01)
     for child in running.values():
@@ -198,7 +198,7 @@ def run_members(path, name, cpu_limit):
 
 
 def run(path, name, cpu_limit):
-    """Run until the first failure; @cpu_limit in seconds of CPU, ten times that by the clock."""
+    """Run until the first failure; @cpu_limit in seconds of CPU, by the clock ten times that."""
     if name in plan.MEMBERS:
         return run_members(path, name, cpu_limit)
     _, _, _, environment, arguments = plan.PROGRAMS[name]
@@ -247,7 +247,7 @@ def run(path, name, cpu_limit):
 
 
 def prune(store, megabytes):
-    """Objects that were not used for longest go."""
+    """Remove the objects that were not used for longest."""
     found = []
     with os.scandir(store) as entries:
         for e in entries:

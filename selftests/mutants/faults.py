@@ -4,13 +4,13 @@
     # comment
     [area path/of/the/file.c]
     id: old text ==> new text
-        goes on where it is indented
-        note: what it is about, if that is not plain
-        equivalent: why nobody can notice
+        continued where it is indented
+        note: what it is about, if that is not obvious
+        equivalent: why no test can detect it
 
-The old text is in the file exactly once; any white space in it stands for any other, so
-that lines may be broken anew. An empty new text takes the old one away. "quick" after
-the id, in parentheses, makes a fault one of those that make check tries.
+The old text is in the file exactly once; any white space in it matches any other, so that
+lines may be wrapped differently. An empty new text removes the old one. "quick" after
+the id, in parentheses, marks a fault that make check tries.
 """
 
 import os
@@ -47,7 +47,7 @@ class Fault:
             raise ListError(f"{self.where}: {self.name}: the old text {times} in {self.path}")
         at = found[0]
         new = self.new
-        # where a statement was, that belongs to an if, a loop or an else
+        # the removed statement belongs to an if, a loop or an else
         if not new and self.old[-1] in ";}" and re.search(r"(\)|\belse)\s*(/\*.*?\*/\s*)?$",
                                                          text[:at.start()][-400:], re.S):
             new = ";"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What is built and run for a fault: flavours of a compiler, groups of sources, programs
-and, by area, the order of programs."""
+"""What is built and run for a fault: flavours of a compiler, groups of sources, programs,
+and the order of programs for each area."""
 
 import os
 import subprocess
@@ -14,10 +14,10 @@ SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 # name: compiler, flags for objects, flags for programs
 FLAVOURS = {
-    # first without sanitizers: it builds and runs in a fifth of the time
+    # first without sanitizers: builds and runs in a fifth of the time
     "plain": ("gcc", SHIM + ["-DRMC_TEST_HOOKS", "-DRMC_TEST_PASSES", "-O1"], ["-pthread"]),
     "asan": ("gcc", SHIM + ["-DRMC_TEST_HOOKS", "-O1"] + SANITIZE, SANITIZE + ["-pthread"]),
-    # with vector copies, which are compiled out elsewhere
+    # with vector copies, which other flavours compile out
     "vector": ("gcc", SHIM + ["-O2"], ["-pthread"]),
     "tsan": ("clang", SHIM + ["-O1", "-fsanitize=thread"], ["-fsanitize=thread", "-pthread"]),
     # the kernel's half of the shared region, over a stub of the kernel
@@ -29,10 +29,10 @@ LIBRARY = ["-std=gnu11", WARN, "-D_GNU_SOURCE", "-Ilib/include", "-Iuapi", "-pth
 FLAVOURS.update({
     "lib": ("gcc", LIBRARY, ["-pthread"]),
     "lib.asan": ("gcc", LIBRARY + SANITIZE, SANITIZE + ["-pthread"]),
-    # over the driver in user space
+    # over the user-space driver
     "member": ("gcc", LIBRARY,
                ["-pthread", "-Wl,--wrap=open,--wrap=ioctl,--wrap=mmap"]),
-    # a driver of the test's own
+    # over a driver of the test
     "setup": ("gcc", LIBRARY + SANITIZE, SANITIZE + ["-pthread",
               "-Wl,--wrap=open,--wrap=close,--wrap=ioctl,--wrap=mmap,--wrap=munmap,"
               "--wrap=madvise,--wrap=access"]),
@@ -43,18 +43,18 @@ FLAVOURS.update({
 
 
 def listed(target):
-    """Sources as the host tests' Makefile names them: one list for all who build them."""
+    """Sources as the host tests' Makefile lists them: one list for all builds."""
     made = subprocess.run(["make", "-s", "--no-print-directory", "-C", os.path.dirname(HERE), target],
                           text=True, check=True, stdout=subprocess.PIPE)
     return made.stdout.split()
 
 
-# Sources that all programs of a group have; a pattern is expanded in the tree
+# Sources of all programs of a group; patterns are expanded in the tree
 GROUPS = {
     "core": listed("list-core") + [f"{HARNESS}/testbed.c", f"{HARNESS}/packets.c", f"{HARNESS}/probe.c"],
     "region": listed("list-region"),
     "header": [],
-    # without messages, for which a test has a stub
+    # without messages, which a test replaces by a stub
     "calls": [f"lib/{n}.c" for n in ("ctx", "error", "log", "mem", "qp", "sabre", "size",
                                      "sleepers", "team", "version", "wait", "watch", "rpc")],
 }
@@ -64,14 +64,14 @@ GROUPS["compat"] = [n for n in GROUPS["calls"] if n != "lib/rpc.c"] + [
     "lib/compat/*.c", "selftests/lib/fake_rmc.c", "selftests/lib/fake_driver.c"]
 
 
-# Of the host programs: not over the whole core; as module parameters would; arguments
+# Of host programs: groups other than the core; values of module parameters; arguments
 GROUP = {"parking": "header", "worker_calls": "header", "region": "region"}
 ENVIRONMENT = {"stress.tsan": {"RMC_TESTBED": "pair,mtu=512"}}
 ARGUMENTS = {"stress.tsan": ["1"]}
 
 
 def host_programs():
-    """Those of selftests/programs, in the flavours listed there: NAME or NAME.FLAVOUR."""
+    """The programs of selftests/programs, in the flavours listed there: NAME or NAME.FLAVOUR."""
     programs = {}
     with open(os.path.join(os.path.dirname(HERE), "programs"), encoding="utf-8") as lines:
         for words in map(str.split, lines):
@@ -99,8 +99,8 @@ for n in ("setup", "pair"):
 for n in ("abi", "retry", "words"):
     PROGRAMS[f"lib.{n}"] = ("lib", "lib", [f"{LIB}/test_{n}.c"], {}, [])
 
-# Programs of several members over the driver in user space: their number, and whether the
-# last one has two lives, told by a last argument
+# Programs of several members over the user-space driver: their number, and whether the last
+# member has two lives, numbered by a last argument
 MEMBERS = {}
 
 
@@ -113,7 +113,7 @@ def member(program, nodes, *arguments, lives=False):
 
 
 def alone(program):
-    """A program of TAP that is the only member"""
+    """A TAP program that is the only member"""
     name = f"alone.{program}"
     PROGRAMS[name] = ("member", "lib", [f"{LIB}/test_{program}.c", f"{LIB}/fake_driver.c"], {}, [])
     MEMBERS[name] = (1, False)
@@ -141,10 +141,10 @@ LIVES = [member("limits", 3, n, lives=True) for n in ("client", "server")]
 ERA = member("limits", 3, "era", lives=True)
 NEWCOMER = member("limits", 2, "newcomer", lives=True)
 OTHER_SERVER = member("limits", 2, "other_server", lives=True)
-# this one ends with a failure when all is well
+# this program must fail, with the given output
 FAILING = {"kv.2.sabre.other": "has opened another store"}
 
-# For all areas of a group these, in this order: the fast ones first
+# Programs for all areas of a group, in this order: the fast ones first
 ORDER = {
     "region": ["region"],
     "header": [],
@@ -157,7 +157,7 @@ ORDER = {
 ORDER["calls"] = ORDER["compat"] = []
 ORDER["lib"] = MSG[:1] + KV[:1] + [LIMITS["barrier"]]
 
-# By area: its group, and the programs that come before those of ORDER
+# By area: its group, and the programs that run before those of ORDER
 AREAS = {
     "ring": ("core", ["bounds"]),
     "cq": ("core", ["kernel_client"]),
@@ -192,7 +192,7 @@ AREAS = {
     "region": ("region", ["region"]),
     "park": ("header", ["parking"]),
     "posted": ("header", ["worker_calls"]),
-    # most of these only ThreadSanitizer sees
+    # ThreadSanitizer alone finds most of these
     "order": ("core", ["torn_lines", "stress.tsan"]),
     # the library
     "qp": ("lib", ["lib.qp", "pair", CALLS, WAIT, FORK]),
@@ -221,13 +221,13 @@ for listed in [*ORDER.values(), *(first for _, first in AREAS.values())]:
 
 
 def order(area):
-    """Programs for a fault of an area, the likeliest first."""
+    """Programs for a fault of an area, the most likely to fail first."""
     group, first = AREAS[area]
     return first + [p for p in ORDER[group] if p not in first]
 
 
 def only_fast():
-    """Leave programs with sanitizers out, but where an area has no others."""
+    """Omit programs with sanitizers, except in areas that have no others."""
     def fast(names):
         return [n for n in names if PROGRAMS[n][0] in ("plain", "vector", "lib", "member")]
 
