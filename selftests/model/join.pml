@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How two nodes join a shared region, leave, die, stand still, and are taken over:
+ * How two nodes join a shared region, leave, die, pause, and are replaced by a successor:
  * kmod/member/node.c, peer.c and kmod/core/channel.c, as a model for spin(1) that
- * selftests/model/run searches through to the end.
+ * selftests/model/run searches completely.
  *
  *   a life      one kernel under one epoch of a node id: two workers, RGP+RCP and RRPP.
- *               It may stand still between any two steps, for so long that it looks dead,
- *               and go on. A step is what is between two accesses to shared memory that
- *               matter to each other
+ *               It may pause between any two steps, for so long that it seems dead, and
+ *               resume. A step is the code between two accesses to shared memory whose
+ *               order matters
  *   node table  state and epoch of an id, in one word
- *   sync        which epoch of the peer a node acknowledged
- *   rings       of one slot each, requests and replies; what is in it has the epochs of
- *               both ends (which the laps stand for, rmc_ring_begin()) and a number
+ *   sync        the epoch of the peer that a node acknowledged
+ *   rings       of one slot each, requests and replies; a slot holds the epochs of both
+ *               ends (represented by the laps, rmc_ring_begin()) and a number
  *
- * Asserted: nobody zeroes rings that a life which follows the rules has open; both ends
- * of a ring count alike; a channel is opened once between two lives; at the end, whoever
- * runs under the newest epoch is up and linked, and no other life is.
+ * Asserted: no life zeroes rings that a life which follows the rules has open; both ends of a
+ * ring count alike; a channel is opened once between two lives; at the end, the life under the
+ * newest epoch is up and linked, and no other life is.
  *
- * How much: id 0 has two lives, id 1 one; one life of a search dies or stands still, once.
+ * Limits: id 0 has two lives, id 1 one; in a search one life dies or pauses, once.
  *
- * Not in it: memory order (selftests/litmus); several units; time-outs of operations; a
- * joiner that gives up a living peer after 4 x dead_ms; claiming and joining as two steps;
- * a running kernel's node that goes down and up, or is fenced and claims its id again.
- * Excused: what a life that has lost its id stores into rings before it notices. Packets of
- * its successor are lost by that, and time out or are sent again.
+ * Not modelled: memory order (selftests/litmus); several units; time-outs of operations; a
+ * joiner that gives up on a living peer after 4 x dead_ms; claiming and joining as two steps; a
+ * node that goes down and up while its kernel runs, or is fenced and claims its id again.
+ * Permitted: stores into rings by a life that has lost its id and has not noticed yet. They
+ * lose packets of its successor, which time out or are retransmitted.
  *
- * BREAK_...: one rule left out. selftests/model/run wants each of them found.
+ * BREAK_...: omits one rule. selftests/model/run requires that each omission is found.
  */
 #ifndef LIVES
 #define LIVES	2	/* of each id */
@@ -57,7 +57,7 @@
 typedef slot { byte requester; byte server; byte n };
 
 byte state[2], epoch[2];	/* the node table: an id's pair changes in one step */
-byte sync[2];			/* by who acknowledges */
+byte sync[2];			/* by acknowledging id */
 slot req[2], rep[2];		/* by the requester's id */
 
 /* Of each life */
@@ -67,7 +67,7 @@ byte out_epoch[2 * LIVES];
 bool asks[2 * LIVES], waiting[2 * LIVES], serves[2 * LIVES];
 byte asks_of[2 * LIVES], sent[2 * LIVES], serves_to[2 * LIVES], received[2 * LIVES];
 
-/* What was opened between two lives, by the requester's id: bit per pair of epochs */
+/* Channels that were opened between two lives, by the requester's id: bit per pair of epochs */
 int outs[2], ins[2];
 #define PAIR(a, b)	(1 << (((a) - 1) * LIVES + (b) - 1))
 
@@ -77,7 +77,7 @@ byte pauses;
 #define STEP	atomic { RUNS ->	/* what a worker does between two pauses */
 #define IF(...)	atomic { RUNS && (__VA_ARGS__) ->
 
-/* A rule, where it is not left out */
+/* A rule, unless it is omitted */
 #ifdef BREAK_NOBODY_AWAITED
 #define AWAITED(x)	true
 #else
@@ -114,7 +114,7 @@ inline clear(s)
 	s.requester = 0; s.server = 0; s.n = 0
 }
 
-/* rmc_region_reset(), of one ring. Stands for what the acknowledgements are there for. */
+/* rmc_region_reset(), of one ring. Asserts what the acknowledgements guarantee. */
 inline zero(s)
 {
 	atomic {
@@ -130,7 +130,7 @@ inline zero(s)
 	}
 }
 
-/* Which epoch, our own end, then the word */
+/* Read the epoch, close our own end, then store the acknowledgement */
 #define ACKNOWLEDGE								\
 	IF(TOLD(out_epoch[l] == epoch[p]) && sync[me] != epoch[p]) x = epoch[p] }; \
 	STEP									\
@@ -147,7 +147,7 @@ proctype rrpp(byte me, e)
 	byte p = 1 - me, l = LIFE(me, e), x, n;
 
 	{
-	/* join: the tick notices a successor, then the others are looked at */
+	/* join: the tick detects a successor, then polls the peers */
 	do
 	:: IF(FENCED) goto fence }
 	:: IF(!FENCED) skip };
@@ -173,7 +173,7 @@ proctype rrpp(byte me, e)
 			state[me] = UP; up[l] = true
 		fi };
 
-	/* ticks, and what the visits between them do */
+	/* ticks, and the work of visits between them */
 	do
 	:: IF(FENCED) goto fence }
 	:: IF(serves[l] && !(state[p] == UP && serves_to[l] == epoch[p])) serves[l] = false; serves_to[l] = 0; received[l] = 0 }
@@ -215,7 +215,7 @@ proctype rgp(byte me, e)
 	{
 	do
 	:: IF(asks[l] && (!up[l] || fenced[l])) forget() }
-	/* look at the peer: close what is not for this life of it, then say so */
+	/* poll the peer: close channels to its other lives, then publish that */
 	:: IF(out_epoch[l] != epoch[p] || (asks[l] && !(state[p] == UP && asks_of[l] == epoch[p])))
 		x = epoch[p];
 #ifndef BREAK_CLOSED_ONLY_IN_WORDS
@@ -249,7 +249,7 @@ proctype rgp(byte me, e)
 	} unless { !alive[l] }
 }
 
-/* rmc_region_claim(): a place that is free, that was left, or whose owner looks dead */
+/* rmc_region_claim(): an id that is free, was left, or whose owner seems dead */
 inline begin(id)
 {
 	atomic {
@@ -269,7 +269,7 @@ inline begin(id)
 	}
 }
 
-/* Whether an id's newest life is up, and linked where there is a peer to be linked to */
+/* True if an id's newest life is up, and linked to its peer if there is one */
 #define FINE(id)	(!NEWEST(id) || (up[LIFE(id, epoch[id])] && state[id] == UP &&	\
 	(!NEWEST(1 - id) || sync[id] == epoch[1 - id])))
 
@@ -281,8 +281,8 @@ inline end(l)
 }
 
 /*
- * What may become of a life, if its bit is set in DIE or STAND: it dies, or
- * rmc_node_leave() after its workers were stopped; it stands still, and goes on.
+ * Events of a life, if its bit is set in DIE or STAND: it dies, or rmc_node_leave() runs after
+ * its workers were stopped; it pauses, and resumes.
  */
 #define FATE(l)									\
 	:: atomic { (DIE & 1 << (l)) && alive[l] && !still[l] ->		\
@@ -314,7 +314,7 @@ init
 	assert(FINE(0) && FINE(1));
 	for (l : 0 .. 2 * LIVES - 1) {
 		assert(!(alive[l] && !still[l] && up[l] && epoch[l / LIVES] != l % LIVES + 1));
-		/* where nobody stood still, nothing was lost */
+		/* without a pause, no packet was lost */
 		assert(pauses > 0 || !alive[l] || !waiting[l] ||
 		       !(asks[l] && NEWEST(1 - l / LIVES)))
 	}
