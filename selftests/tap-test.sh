@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 #
-# Tests of what counts and checks the results of the others: tap-sum and stream (tap.sh),
+# Tests of the tools that count and check test results: tap-sum and stream (tap.sh),
 # rmc/kernel-reports, bench-history, rooms.
 set -u
 cd "$(dirname "$0")" || exit 1
 . ./tap.sh
 
-sums() {			# sums NAME "P F S" PROBLEMS: of the stream on stdin
+sums() {			# sums NAME "P F S" PROBLEMS: sum of the stream on stdin
 	local got
 	got=$(./tap-sum)
 	if [ "$(head -n 1 <<< "$got")" = "$2" ] && [ "$(sed 1d <<< "$got" | grep -c .)" -eq "$3" ]; then
@@ -19,7 +19,7 @@ sums() {			# sums NAME "P F S" PROBLEMS: of the stream on stdin
 	fi
 }
 
-# in a shell of their own: neither counts here
+# in subshells: their results do not count here
 got=$(count=0; prepare a true; prepare b false; prepare c true; echo "$count")
 [ "$got" = $'not ok 1 - b\n1' ]
 report $? "prepare: what was prepared is no result, what was not is a failure"
@@ -36,7 +36,7 @@ sums "ended before its plan, another follows" "3 0 0" 1 <<< $'ok 1 - a\nok 2 - b
 sums "a number is left out" "2 0 0" 2 <<< $'1..3\nok 1 - a\nok 3 - b'
 sums "bail-out" "0 0 0" 1 <<< 'Bail out! no memory'
 
-# streams NAME "COUNT FAILED" TEXT COMMAND...: of a stream, in a shell of its own
+# streams NAME "COUNT FAILED" TEXT COMMAND...: result of a stream, in a subshell
 streams() {
 	local got name=$1 want=$2 text=$3
 	shift 3
@@ -58,7 +58,7 @@ streams "nothing at all" "1 1" "no test" true
 streams "skipped as a whole" "1 0" "# SKIP none here" sh -c 'echo "1..0 # SKIP none here"; exit 4'
 streams "no such program" "1 1" "exit status 127" ./no-such-program
 
-# reports NAME COUNT: that rmc/kernel-reports finds in the log on stdin
+# reports NAME COUNT: number of reports that rmc/kernel-reports finds in the log on stdin
 reports() {
 	local got
 	got=$(rmc/kernel-reports)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 # shellcheck shell=bash
 #
-# TAP from shell scripts that test programs by what they print and how they end.
-# Sourced; count and failed are the caller's to report at the end.
+# TAP for shell scripts that test programs by output and exit status. To be sourced; the caller
+# reports count and failed at the end.
 
 count=0
 failed=0
@@ -28,7 +28,7 @@ check() {			# check NAME COMMAND...: output shown on failure
 	report $status "$name"
 }
 
-prepare() {			# prepare NAME COMMAND...: no test, but a failure when it fails
+prepare() {			# prepare NAME COMMAND...: counts only if it fails
 	local name=$1 out
 	shift
 	out=$("$@" 2>&1) && return
@@ -50,8 +50,8 @@ expect() {			# expect NAME STATUS PATTERN COMMAND...
 	fi
 }
 
-# stream NAME COMMAND...: the TAP of a program as part of ours, "NAME: test", as it comes.
-# One failure more when the stream is not whole (tap-sum), or when the status reports a
+# stream NAME COMMAND...: forwards the TAP of a program as part of this stream, "NAME: test",
+# line by line. Adds a failure if the stream is incomplete (tap-sum), or if the status reports a
 # failure that no test reported.
 stream() {
 	local name=$1 line log status before=$failed title
@@ -79,7 +79,7 @@ stream() {
 	rm -f "$log"
 }
 
-# whole NAME STATUS LOG FAILED: what stream can tell at the end only
+# whole NAME STATUS LOG FAILED: the checks of stream at its end
 whole() {
 	local name=$1 status=$2 log=$3 problem
 
@@ -97,7 +97,7 @@ whole() {
 	fi
 }
 
-report_unittest() {		# report_unittest PROGRAM: of Python's unittest, one by one
+report_unittest() {		# report_unittest PROGRAM: tests of Python's unittest, one by one
 	local out status line
 
 	out=$("$1" -v 2>&1)
