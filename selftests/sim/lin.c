@@ -68,7 +68,7 @@ static bool seen(struct search *s, uint64_t done, uint64_t state)
 			return true;
 		i = (i + 1) & mask;
 	}
-	/* a fuller table only makes the search slower */
+	/* a table that is half full records no more: the search only takes longer */
 	if (s->filled < mask / 2) {
 		s->filled++;
 		s->seen[i].used = true;
