@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Every ioctl, with an argument that is as it should be: abi.c takes its size, flags and
- * pointer away from what they should be, args.c its fields.
+ * Every ioctl with a valid argument. abi.c makes its size, flags or pointer invalid, args.c its
+ * fields.
  */
 #ifndef CALLS_H
 #define CALLS_H
@@ -12,7 +12,7 @@ enum { CTL = 1, FILE_ = 2 };
 
 /*
  * Every ioctl with an argument whose outcome (want: 0 or an errno) is neither
- * EINVAL nor E2BIG, and which leaves nothing behind that matters.
+ * EINVAL nor E2BIG, and which has no lasting effect that matters.
  */
 union arg {
 	struct { uint32_t size, flags; } head;
@@ -76,7 +76,7 @@ static const struct call {
 
 static struct end e;
 static int ctl;
-static uint8_t *edge;	/* accessible before, not from here on */
+static uint8_t *edge;	/* memory before it is accessible, memory from here on is not */
 
 static void prepare(void)
 {
@@ -142,7 +142,7 @@ static int fd_for(const struct call *c, int device)
 	return device == CTL ? ctl : rmc_fd(e.ctx);
 }
 
-/* 0 or errno; what a success left behind is undone */
+/* Return 0 or errno; undo the effects of a success. */
 static int issue(const struct call *c, int device, void *arg)
 {
 	int fd = fd_for(c, device);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the themes share. */
+/* Helpers that the test programs share. */
 #include <dirent.h>
 #include <grp.h>
 #include "common.h"
@@ -217,7 +217,10 @@ void seg_place_settle(int nid)
 	munmap(mem, PAGE);
 }
 
-/* Both counters as they were at one moment; the kernel sums them up when the file is read. */
+/*
+ * Pages pinned minus pages released. Both counters come from one read of /proc/vmstat: the
+ * kernel sums them up at that moment.
+ */
 static long long pages_now(void)
 {
 	int fd = open("/proc/sys/vm/stat_refresh", O_WRONLY);
@@ -225,7 +228,7 @@ static long long pages_now(void)
 	char line[256];
 	FILE *f;
 
-	/* they lag behind by up to a second unless told to catch up */
+	/* the counters lag by up to a second unless stat_refresh updates them */
 	if (fd >= 0) {
 		if (write(fd, "1", 1) < 0)
 			ktap_say("stat_refresh: %s", strerror(errno));
@@ -241,7 +244,7 @@ static long long pages_now(void)
 	return got < 0 || back < 0 ? NOT_COUNTED : got - back;
 }
 
-/* What an earlier process leaves is still being released: only what stays is a number. */
+/* Pages of an earlier process may still be being released: wait until the count is stable. */
 long long pages_pinned(void)
 {
 	long long last = pages_now(), now;

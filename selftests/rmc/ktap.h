@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tests that speak KTAP. One TEST() per behaviour; each runs in a process (and
- * process group) of its own, so that nothing it opened, mapped or started
- * outlives it, and it cannot hang: after its time it is killed and has failed.
- * Helpers that a test forks may use CHECK() too: the verdict is shared memory.
+ * Tests that print KTAP. One TEST() per behaviour. Each test runs in its own process and
+ * process group, so that nothing it opened, mapped or started outlives it. A test cannot
+ * hang: after its time limit it is killed and has failed. Helpers that a test forks may
+ * use CHECK() too: the verdict is in shared memory.
  *
  *	TEST(name) { ... CHECK(x); REQUIRE_EQ(a, b); ... }
  *	KTAP_MAIN(reason_to_skip_everything_or_NULL)
  *
- * The other tests have ../tap.h, for programs of one process.
+ * Tests of other folders use ../tap.h, for programs of one process.
  *
  * Exit status of the program: 0 all passed or skipped, 1 some failed, 4 nothing
  * could be tested.
@@ -29,8 +29,8 @@
 #include <unistd.h>
 
 #define KTAP_SKIPPED	4
-#define KTAP_SECONDS	60	/* for a test that says nothing else */
-#define KTAP_GRACE	10	/* for a killed process to go; longer: it hangs in the kernel */
+#define KTAP_SECONDS	60	/* time limit of a TEST() */
+#define KTAP_GRACE	10	/* for a killed process to exit; else it hangs in the kernel */
 
 struct ktap_test {
 	const char *name;
@@ -46,7 +46,7 @@ struct ktap_verdict {
 	char reason[200];
 };
 
-/* Of the file with the tests; its helpers in other files share the rest. */
+/* The list is private to the file with the tests; helpers in other files share the rest. */
 static __attribute__((unused)) struct ktap_test *ktap_first, **ktap_last = &ktap_first;
 __attribute__((weak)) struct ktap_verdict *ktap_verdict;
 __attribute__((weak)) const char *ktap_name;
@@ -87,7 +87,7 @@ static inline int ktap_failures(void)
 	return __atomic_load_n(&ktap_verdict->failures, __ATOMIC_RELAXED);
 }
 
-/* Condition holds, or the test has failed; it goes on. Gives the condition. */
+/* If the condition is false, the test has failed but continues. Gives the condition. */
 #define CHECK(cond) ({								\
 	int ktap_c = !!(cond);							\
 	if (!ktap_c) {								\
@@ -118,7 +118,7 @@ static inline int ktap_failures(void)
 	}									\
 	ktap_ok; })
 
-/* The same, but the test, or this helper process, ends when it does not hold. */
+/* The same, but a false condition ends the test or this helper process. */
 #define REQUIRE(cond) do { if (!CHECK(cond)) _exit(1); } while (0)
 #define REQUIRE_EQ(got, want) do { if (!CHECK_EQ(got, want)) _exit(1); } while (0)
 
@@ -168,7 +168,7 @@ static inline unsigned int ktap_slow(void)
 	return s && atoi(s) > 0 ? (unsigned int)atoi(s) : 1;
 }
 
-/* How often to repeat something: less often where each time takes longer */
+/* Number of repetitions of something: fewer in a slow kernel */
 static inline __attribute__((unused)) int ktap_rounds(int n)
 {
 	n /= (int)ktap_slow();
@@ -176,8 +176,8 @@ static inline __attribute__((unused)) int ktap_rounds(int n)
 }
 
 /*
- * Told to stop: takes the test along, which is in a process group of its own, and
- * goes when all it held is given back, so that the module can be unloaded.
+ * SIGTERM or SIGINT: kill the test, which is in its own process group, and exit when it has
+ * released all it held, so that the module can be unloaded.
  */
 static inline void ktap_stop(int sig)
 {
@@ -196,7 +196,7 @@ static inline void ktap_stop(int sig)
 	_exit(128 + sig);
 }
 
-/* Returns false when the process cannot even be killed: testing on is senseless. */
+/* Returns false when the process cannot be killed: further tests are pointless. */
 static inline int ktap_run(struct ktap_test *t, int number, int *failed)
 {
 	unsigned int seconds = t->seconds * ktap_slow();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* io_uring with its system calls: a ring, submitting commands that wait, and reaping. */
+/* io_uring by its system calls: a ring, submitting wait commands, and reaping completions. */
 #ifndef RING_H
 #define RING_H
 
@@ -57,7 +57,7 @@ static inline void ring_open(struct ring *r)
 	ring_open_for(r, RING);
 }
 
-/* Its mappings keep a ring alive, too. */
+/* Remove the mappings as well: they keep a ring alive, too. */
 static inline void ring_close(struct ring *r)
 {
 	unsigned int i;
@@ -86,14 +86,14 @@ static inline int enter(struct ring *r, unsigned int want)
 			    want ? IORING_ENTER_GETEVENTS : 0, NULL, 0);
 }
 
-/* What the kernel did not take is not submitted by the next enter(). */
+/* Drop the entries that the kernel did not consume: the next enter() does not submit them. */
 static inline void take_back(struct ring *r)
 {
 	__atomic_store_n(r->sq_tail, __atomic_load_n(r->sq_head, __ATOMIC_ACQUIRE),
 			 __ATOMIC_RELEASE);
 }
 
-/* The next CQE, if it is there: its user data, and *res; or -1. No system call. */
+/* Return the next CQE's user data, and its *res; -1: there is none. No system call. */
 static inline long long reap_now(struct ring *r, int *res)
 {
 	unsigned int head = *r->cq_head;
@@ -110,7 +110,7 @@ static inline long long reap_now(struct ring *r, int *res)
 	return data;
 }
 
-/* The same, within ms */
+/* The same, waiting for up to @ms milliseconds */
 static inline long long reap(struct ring *r, int *res, int ms)
 {
 	struct pollfd p = { .fd = r->fd, .events = POLLIN };
