@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The ioctl interface: sizes, flags, pointers, and what each device answers. */
+/* The ioctl interface: sizes, flags, pointers, and which ioctls each device accepts. */
 #include "calls.h"
 
 TEST(exact_size)
@@ -11,11 +11,11 @@ TEST(exact_size)
 	prepare();
 	for_each_call(c, dev) {
 		good_arg(c, &a);
-		expect(c, dev, &a, c->want, "as it should be");
+		expect(c, dev, &a, c->want, "valid argument");
 	}
 }
 
-/* Of the struct's first version; what was added later may be missing. */
+/* Size of the struct's first version; callers may omit the fields added later. */
 static uint32_t first_size(const struct call *c)
 {
 	switch (c->cmd) {
@@ -39,7 +39,7 @@ TEST(shorter_is_einval)
 	prepare();
 	for_each_call(c, dev) {
 		for (size = 0; size < first_size(c); size++) {
-			/* nothing behind the told size is there */
+			/* no memory behind the stated size; size itself is always readable */
 			uint8_t *p = edge - (size < 4 ? 4 : size);
 
 			good_arg(c, &a);
@@ -178,7 +178,7 @@ TEST(bad_pointers_are_efault)
 	prepare();
 	for_each_call(c, dev)
 		for (i = 0; i < sizeof(where) / sizeof(where[0]); i++)
-			expect(c, dev, (void *)where[i], EFAULT, "pointer to nowhere");
+			expect(c, dev, (void *)where[i], EFAULT, "bad pointer");
 }
 
 TEST(half_mapped_argument_is_efault)
@@ -203,7 +203,7 @@ TEST(result_to_readonly_memory_is_efault)
 
 	prepare();
 	for_each_call(c, dev) {
-		/* those that fail before they answer say why */
+		/* ioctls that fail before they write the answer return their own errno */
 		if (!c->answers || c->want)
 			continue;
 		good_arg(c, a);
@@ -212,7 +212,7 @@ TEST(result_to_readonly_memory_is_efault)
 		REQUIRE(!mprotect(a, PAGE, PROT_READ));
 		expect(c, dev, a, EFAULT, "the answer cannot be written");
 		REQUIRE(!mprotect(a, PAGE, PROT_READ | PROT_WRITE));
-		/* nothing was left open */
+		/* no descriptor was left open */
 		CHECK_EQ(dup(0), fds);
 		close(fds);
 		expect(c, dev, a, 0, "the answer can be written");
@@ -361,7 +361,7 @@ TEST(query_fills_only_what_was_asked)
 	CHECK_EQ(room[sizeof(struct rmc_query)], 0x5a);
 }
 
-/* What applications see of it is the query alone: operations succeed either way. */
+/* Applications see the local path only in the query: operations succeed with and without it. */
 TEST(local_path_is_switched_per_node)
 {
 	static const size_t lengths[] = { 8, 64, 1000, 16 * PAGE };
@@ -380,7 +380,7 @@ TEST(local_path_is_switched_per_node)
 		CHECK_EQ(file_number(path, ""), i % 2);
 		REQUIRE(!ioctl(rmc_fd(b.ctx), RMC_IOC_QUERY, &q));
 		CHECK_EQ(q.local_path, i % 2 ? can : 0);
-		/* that of another node is its own */
+		/* another node's setting does not change */
 		CHECK_EQ(file_number(SYSFS "/node0/local_path", ""), 1);
 		for (k = 0; k < sizeof(lengths) / sizeof(*lengths); k++) {
 			memset(b.buf, (int)(i + k), lengths[k]);

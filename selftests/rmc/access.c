@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The file's mode, owner and group decide who may use a context. */
+/* The device file's mode, owner and group control access to a context. */
 #include <sys/stat.h>
 #include "common.h"
 
 #define OTHER	1234
 
-/* errno of opening the context as somebody, 0 if it opens */
+/* errno of opening the context as this user and group, 0 if it opens */
 static int open_as(unsigned int ctx_id, unsigned int uid, unsigned int gid)
 {
 	pid_t pid = helper();
@@ -63,7 +63,7 @@ TEST(chmod_changes_who_may)
 	CHECK(!ctx_remove(6));
 }
 
-/* Mode 0666: an ordinary user does all an application does. */
+/* Mode 0666: an unprivileged user can do all that an application does. */
 TEST(mode_0666_is_for_everybody)
 {
 	struct end a, b;
@@ -93,7 +93,7 @@ TEST(control_device_is_the_administrators)
 	}
 	if (fd < 0)
 		return;
-	/* asking is allowed, changing is not */
+	/* an unprivileged user may query, but not create or remove contexts */
 	CHECK(ioctl(fd, RMC_IOC_CTX_CREATE, &c) == -1 && (errno == EPERM || errno == EACCES));
 	CHECK(ioctl(fd, RMC_IOC_CTX_REMOVE, &r) == -1 && (errno == EPERM || errno == EACCES));
 	CHECK_ERRNO(access(RMC_CTX_DIR "/6", F_OK), ENOENT);
@@ -108,7 +108,7 @@ TEST(application_cannot_change_contexts)
 	CHECK_ERRNO(access(RMC_CTX_DIR "/6", F_OK), ENOENT);
 }
 
-/* A segment of one user's context is out of reach for a user of another. */
+/* A user of one context cannot reach a segment of another user's context. */
 TEST(no_way_around_by_node_or_context)
 {
 	struct end secret, spy;
@@ -122,14 +122,14 @@ TEST(no_way_around_by_node_or_context)
 	end_close(&secret);
 }
 
-/* (the one above could not remove its context any more) */
+/* The test above dropped its privileges, so this one removes its context. */
 TEST(removed_context_is_gone)
 {
 	CHECK(!ctx_remove(6));
 	CHECK_ERRNO(open_ctx(6), ENOENT);
 }
 
-/* Who may read a context's file only asks, and takes nothing of it away. */
+/* A descriptor opened read-only permits queries only; it takes no resources of the context. */
 TEST(reading_does_not_suffice)
 {
 	struct rmc_node_info info = { .size = sizeof(info) };
@@ -150,7 +150,7 @@ TEST(reading_does_not_suffice)
 	CHECK_ERRNO(buf_unreg(fd, 0), EBADF);
 	CHECK_ERRNO(qp_create(fd, 8, &qp), EBADF);
 	CHECK_ERRNO(qp_destroy(fd, 0), EBADF);
-	/* the one segment is left for who may */
+	/* the node's one segment is still free for a writable descriptor */
 	other = open_ctx(CTX);
 	REQUIRE(other >= 0);
 	CHECK(!seg_reg(other, p, PAGE, 0));

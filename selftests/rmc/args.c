@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The fields of every ioctl's argument: values that are wrong, and values by chance. */
+/* The fields of every ioctl's argument: known bad values, and random values. */
 #include <dirent.h>
 #include "calls.h"
 
 #define NOWHERE	0xffff888000000000ULL
 #define KERNEL	0xffffffff81000000ULL
 
-/* One field that is wrong, in an argument that is right else */
+/* One bad field in an otherwise valid argument */
 static const struct {
 	unsigned long cmd;
 	size_t offset, bytes;
@@ -100,7 +100,7 @@ TEST(a_wrong_field_has_its_errno)
 	int dev;
 
 	prepare();
-	/* registered memory is validated before it is checked whether there is some */
+	/* a registration's fields are validated before the check for an existing one */
 	for_each_call(c, dev) {
 		for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 			if (wrong[i].cmd != c->cmd)
@@ -114,7 +114,7 @@ TEST(a_wrong_field_has_its_errno)
 	}
 }
 
-/* A new ioctl that is not in the table is not tested: then this fails. */
+/* Fails if the driver has an ioctl that the table lacks: such an ioctl would not be tested. */
 TEST(the_table_has_every_ioctl)
 {
 	union arg *a = memory(PAGE);
@@ -128,7 +128,7 @@ TEST(the_table_has_every_ioctl)
 			known = 0;
 			for (c = calls; c < calls + CALLS; c++)
 				known |= c->cmd == _IO(RMC_IOC_TYPE, nr) && c->devices & dev;
-			/* of no size: refused, but not as unknown */
+			/* size 0: a known ioctl refuses it with EINVAL, not ENOTTY */
 			memset(a, 0, sizeof(*a));
 			CHECK_ERRNO(ioctl(fd_for(NULL, dev), _IO(RMC_IOC_TYPE, nr), a),
 				    known ? EINVAL : ENOTTY);
@@ -181,7 +181,7 @@ static uint64_t value(uint32_t *state)
 	}
 }
 
-/* Not a number too many, and nothing that stays */
+/* Every ioctl gives an allowed errno, and no descriptor or pinned page stays behind. */
 TEST(values_by_chance)
 {
 	static const int allowed[] = {
@@ -198,7 +198,7 @@ TEST(values_by_chance)
 	fds = open_fds();
 	pinned = pages_pinned();
 	for (round = 0; round < (uint32_t)ktap_rounds(20000); round++) {
-		/* contexts are for everybody: leave them alone */
+		/* all tests share the contexts: leave them alone */
 		c = &calls[rnd(&state) % CALLS];
 		if (c->cmd == RMC_IOC_CTX_CREATE || c->cmd == RMC_IOC_CTX_REMOVE)
 			continue;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Read-modify-write: through the library's calls, with packets and without. */
+/*
+ * Read-modify-write operations through the library's calls. The NI organisation that the module
+ * is loaded with selects the local path or the ring path.
+ */
 #include "common.h"
 
 static struct end owner, user;	/* node 0 has the segment, node 1 uses it */
@@ -38,7 +41,7 @@ TEST(read_modify_write)
 					     0xffffffff00000000, 0x33333333, 0xffffffff, 8, &old),
 		 RMC_S_OK);
 	CHECK_EQ(*p, 0x1111111133333333);
-	/* half a word, and not its neighbours */
+	/* a 4-byte operation leaves its neighbours unchanged */
 	q[-1] = 7;
 	q[0] = 0xfffffffe;
 	q[1] = 9;
@@ -52,7 +55,7 @@ TEST(read_modify_write)
 	CHECK_EQ(*p, word);
 }
 
-/* Operands in a buffer of the application's, several in flight. */
+/* Operands in the application's buffer, several operations in flight. */
 TEST(asynchronous_read_modify_write)
 {
 	struct rmc_rmw *r;

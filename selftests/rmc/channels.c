@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory of loopback's channels: never more than channel_mib, those that are not in use
- * make room for others, who cannot have one is told, and all of it is freed in the end.
- * For 16 nodes, whose 256 channels take 10 MiB, with channel_mib=1.
+ * Memory of the loopback fabric's channels: it never exceeds channel_mib, unused channels make
+ * room for others, an operation that gets no channel ends with RMC_S_BUSY, and all memory is
+ * freed in the end. Needs 16 nodes, whose 256 channels take 10 MiB, and channel_mib=1.
  */
 #include <sys/mount.h>
 #include "common.h"
@@ -18,7 +18,7 @@ static long long channel_kib(void)
 	return file_number(SYSFS "/channel_kib", "");
 }
 
-/* Nobody has queue pairs: all channels are freed. */
+/* No node has queue pairs: all channels are freed. */
 static void wait_for_none(void)
 {
 	unsigned long long end = ktap_ms() + 20000 * ktap_slow();
@@ -52,7 +52,7 @@ static int read_from(int n, int peer)
 	return status;
 }
 
-/* Each pair talks some times: channels are freed, made again, and begin anew. */
+/* Each pair communicates several times: channels are freed, created again, and start empty. */
 TEST(more_pairs_than_there_is_memory_for)
 {
 	long long most = 0;
@@ -62,7 +62,7 @@ TEST(more_pairs_than_there_is_memory_for)
 	for (round = 0; round < 6; round++) {
 		for (n = 0; n < NODES; n++) {
 			for (k = 0; k < NODES; k++) {
-				/* some of them more than once around a ring */
+				/* some channels carry enough to wrap their ring */
 				if (!CHECK_EQ(read_from(n, (n + k * round) % NODES), RMC_S_OK))
 					return;
 			}
@@ -95,19 +95,19 @@ static void ask_all(unsigned int *ok, unsigned int *busy)
 	}
 }
 
-/* Whatever cannot have a channel ends with a status; what could have one was served. */
+/* An operation that gets no channel ends with a status; the others succeed. */
 TEST(all_pairs_at_once)
 {
 	unsigned int ok, busy, n, k;
 
 	prepare();
 	ask_all(&ok, &busy);
-	ktap_say("%u nodes had all they wanted, %u were refused something", ok, busy);
+	ktap_say("%u nodes had all reads served, %u had some refused", ok, busy);
 	CHECK(channel_kib() <= MIB << 10);
 	usleep(50000);
 	for (n = 0; n < NODES; n++)
 		CHECK_EQ(read_from((int)n, (int)(n + 5) % NODES), RMC_S_OK);
-	/* more memory, at run time: nobody is refused */
+	/* with a higher limit, set at run time, no operation is refused */
 	CHECK_EQ(file_put(PARAM, "64"), 0);
 	usleep(50000);
 	ask_all(&ok, &busy);
@@ -117,7 +117,7 @@ TEST(all_pairs_at_once)
 		for (k = 0; k < NODES; k++)
 			CHECK(!memcmp(node[n].buf + 64 * k, node[(n + k) % NODES].seg + 64, 64));
 	CHECK_EQ(file_put(PARAM, "1"), 0);
-	/* and back: nobody loses a channel that is in use */
+	/* with the low limit again, channels in use are kept */
 	for (n = 0; n < NODES; n++)
 		CHECK_EQ(read_from((int)n, (int)(n + 3) % NODES), RMC_S_OK);
 }
@@ -130,7 +130,7 @@ static int stop(int n, int stopped)
 	return file_put("/sys/kernel/debug/rmc/nodes", line);
 }
 
-/* Two nodes stand still and so do operations to them, on 28 channels or more; 25 fit. */
+/* Operations to two stopped nodes stay in flight on 28 channels or more; 25 fit. */
 TEST(what_is_in_use_is_not_taken_away)
 {
 	int n, k, slot, refused = 0, late = 0, ok = 0;
@@ -164,7 +164,7 @@ TEST(what_is_in_use_is_not_taken_away)
 		}
 	}
 	ktap_say("%d operations of %d were refused", refused, ok + refused + late);
-	/* with two RRPPs an operation takes two channels, and some have but one */
+	/* with two RRPPs an operation needs two channels, and some get only one */
 	CHECK(refused >= 1 && ok >= (file_number(SYSFS "/rrpps", "") == 1 ? 24 : 1));
 	CHECK_EQ(late, 0);
 	usleep(50000);
@@ -181,7 +181,7 @@ TEST(unused_channels_are_freed)
 	for (n = 0; n < NODES; n++)
 		CHECK_EQ(read_from(n, (n + 1) % NODES), RMC_S_OK);
 	CHECK(channel_kib() > 4 * 40);
-	/* one goes on */
+	/* one node keeps its queue pair */
 	for (n = 1; n < NODES; n++)
 		rmc_qp_destroy(node[n].qp);
 	end = ktap_ms() + 20000 * ktap_slow();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Sleeping for completions and for notifications: poll(), eventfds, none lost. */
+/* Sleeping until completions and notifications: poll(), eventfds, no lost wakeup. */
 #include <poll.h>
 #include <sys/eventfd.h>
 #include "common.h"
@@ -61,7 +61,7 @@ TEST(late_arming_signals_at_once)
 	CHECK_EQ(polled(rmc_fd(a.ctx), POLLIN, 0), POLLIN);
 }
 
-/* Sleep for every single completion: one that is missed stops the test. */
+/* Sleep for every single completion: a lost wakeup ends the test. */
 TEST(no_wakeup_is_lost)
 {
 	struct end a, b;
@@ -113,12 +113,12 @@ TEST(destroying_a_qp_wakes_its_sleeper)
 		usleep(200000);
 		_exit(qp_destroy(p.fd, a.qp->id) != 0);
 	}
-	/* nothing is ready, but nobody must sleep on for what cannot come */
+	/* nothing is ready, but the sleeper must wake: no completion can come */
 	CHECK_EQ(poll(&p, 1, 10000), 1);
 	CHECK_EQ(p.revents, POLLHUP);
 	CHECK(helper_ok(pid));
 	CHECK_EQ(rmc_cq_sleep(a.qp, 0, 5000), -ESHUTDOWN);
-	/* the library did not ask the kernel; whoever does has been told */
+	/* the library did not ask the kernel; poll() still reports the hangup */
 	CHECK_EQ(polled(p.fd, POLLIN, 0), POLLHUP);
 	CHECK_ERRNO(arm(&a, 0, -1), ENOENT);
 	CHECK_EQ(polled(p.fd, POLLIN, 0), 0);
@@ -149,7 +149,7 @@ TEST(destroying_a_qp_signals_its_eventfd)
 	CHECK_ERRNO(arm(&a, 0, efd), ENOENT);
 	CHECK_ERRNO(read(efd, &n, 8), EAGAIN);
 
-	/* who has been told already is not told again, but does not sleep either */
+	/* a QP whose arming has been signalled signals no more, but poll() does not sleep either */
 	q = rmc_qp_create(a.ctx, 16);
 	REQUIRE(q);
 	a.qp = q;
@@ -162,7 +162,7 @@ TEST(destroying_a_qp_signals_its_eventfd)
 	CHECK_ERRNO(read(efd, &n, 8), EAGAIN);
 }
 
-/* What nobody slept for goes quietly; what somebody did is told until the next arming. */
+/* Destroying a QP that is not armed reports nothing; an armed one hangs up until rearmed. */
 TEST(hangup_stays_until_the_next_arming)
 {
 	struct rmc_qp *q[2];
@@ -181,7 +181,7 @@ TEST(hangup_stays_until_the_next_arming)
 	REQUIRE_EQ(qp_destroy(fd, q[1]->id), 0);
 	CHECK_EQ(polled(fd, POLLIN | POLLPRI, 0), POLLHUP);
 	CHECK_EQ(polled(fd, 0, 0), POLLHUP);
-	/* beside what else there is to tell */
+	/* arming the segment clears the hangup; its notification is still reported */
 	REQUIRE_EQ(rmc_seg_arm(b.ctx, &seen, -1), 0);
 	CHECK_EQ(polled(fd, POLLIN | POLLPRI, 0), 0);
 	CHECK_EQ(rmc_notify(a.qp, 1), RMC_S_OK);
@@ -224,10 +224,10 @@ TEST(notification_wakes_the_owner_of_the_segment)
 		end_open(&b, CTX, 1, SEG, PAGE, 16);
 		REQUIRE_EQ(rmc_seg_wait(b.ctx, &seen, 10000), 1);
 		CHECK(seen >= 1);
-		/* the second; some of the data may be there before it */
+		/* wait for the second notification; some of its data may arrive before it */
 		while (seen < 2)
 			REQUIRE_EQ(rmc_seg_wait(b.ctx, &seen, 10000), 1);
-		/* the notification comes behind all of the data */
+		/* the notification arrives after all of the data */
 		CHECK_EQ(differs(b.seg + 8, SEG - 8, 5), -1);
 		_exit(0);
 	}
@@ -257,7 +257,7 @@ TEST(notifications_do_not_storm)
 	CHECK_EQ(polled(rmc_fd(b.ctx), POLLPRI, 0), POLLPRI);
 	REQUIRE_EQ(rmc_seg_arm(b.ctx, &seen, efd), 0);
 	CHECK_EQ(seen, 100);
-	/* late: told at once; then, knowing all, not */
+	/* arming with an old count signals at once; arming with the current count does not */
 	CHECK_EQ(read(efd, &n, 8), 8);
 	REQUIRE_EQ(rmc_seg_arm(b.ctx, &seen, efd), 0);
 	CHECK_EQ(polled(rmc_fd(b.ctx), POLLPRI, 50), 0);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every allocation and every copy on the way of setting something up fails once:
- * the first, then the second, until all went well (/proc/thread-self/fail-nth of a
- * kernel with fault injection). Each time the call must either work nevertheless or
- * fail with ENOMEM or EFAULT, leave nothing behind, and work the next time. What
- * is left behind without a trace, kmemleak finds at the end: selftests/check-debug.
+ * Every allocation and every user copy of a setup call fails once: the first, then the
+ * second, until the call meets no failure (/proc/thread-self/fail-nth of a kernel with
+ * fault injection). Each time the call must either work nevertheless or fail with ENOMEM
+ * or EFAULT, leave nothing behind, and work the next time. kmemleak finds the leaks that
+ * these tests cannot see, at the end: selftests/check-debug.
  *
- * The module comes from the environment variable RMC_KO. Leaves it unloaded.
+ * The environment variable RMC_KO names the module. The program leaves it unloaded.
  */
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -18,7 +18,7 @@
 #define MOST_POINTS	5000
 
 static int nth_fd = -1;
-/* of the sweep so far */
+/* counts of the current sweep */
 static unsigned int points, survived;
 
 static void put(const char *path, const char *text)
@@ -30,7 +30,7 @@ static void put(const char *path, const char *text)
 	close(fd);
 }
 
-/* Of all allocations, also those that may wait for memory; without a report each. */
+/* Fail all allocations, also those that may wait for memory, without a report for each. */
 static void prepare(void)
 {
 	static const char *const faults[] = { "failslab", "fail_page_alloc", "fail_usercopy" };
@@ -56,18 +56,18 @@ static void arm(unsigned int n)
 	char text[16];
 	int len = snprintf(text, sizeof(text), "%u", n);
 
-	/* if this very copy is what fails, the second one does not */
+	/* if the injected failure hits this write itself, the second write succeeds */
 	if (pwrite(nth_fd, text, (size_t)len, 0) != len)
 		REQUIRE(pwrite(nth_fd, text, (size_t)len, 0) == len);
 }
 
-/* Nothing fails any more. Did the n-th point fail? */
+/* End the injection. Return whether the call reached the n-th point, which then failed. */
 static int disarm(void)
 {
 	char text[16] = "";
 	int saved = errno, hit;
 
-	/* when the look itself fails, it was the look that came to the n-th point */
+	/* if this read fails, the read reached the n-th point, and the call did not */
 	hit = pread(nth_fd, text, sizeof(text) - 1, 0) > 0 && !atoi(text);
 	arm(0);
 	errno = saved;
@@ -75,8 +75,8 @@ static int disarm(void)
 }
 
 /*
- * Do @go once for each point where it can fail; @undo what worked. @go gives
- * -1 and errno when it failed.
+ * Run @go once for each point where it can fail, and @undo after each success. On failure
+ * @go gives -1 and sets errno.
  */
 #define SWEEP(go, undo)								\
 	do {									\
@@ -106,7 +106,7 @@ static int disarm(void)
 		CHECK(points);							\
 	} while (0)
 
-/* From memory: the file system's failures are not the point. */
+/* The module is loaded from memory: failures of the file system are not tested. */
 static void *ko;
 static size_t ko_len;
 
@@ -181,7 +181,7 @@ TEST_WITHIN(context_open, 120)
 	prepare();
 	ctx_create(CTX, 0666, 0, 0);
 	SWEEP(fd = open_ctx(CTX), close(fd));
-	/* no open is counted any more */
+	/* no failed open is still counted */
 	CHECK(!ctx_remove(CTX));
 	CHECK(!ctx_create(CTX, 0666, 0, 0));
 }
@@ -216,7 +216,7 @@ TEST_WITHIN(segment_of_the_application, 120)
 	void *mem = memory(64 * PAGE);
 
 	prepare();
-	/* not touched before: pinning makes the pages */
+	/* the memory is untouched, so that pinning allocates the pages */
 	SWEEP(seg_reg(fd, mem, 64 * PAGE, 0),
 	      REQUIRE(!seg_unreg(fd)); madvise(mem, 64 * PAGE, MADV_DONTNEED));
 	CHECK_ERRNO(seg_unreg(fd), ENOENT);
@@ -244,7 +244,7 @@ TEST_WITHIN(buffers, 120)
 	SWEEP(id = buf_reg(fd, mem, 64 * PAGE, 0), REQUIRE(!buf_unreg(fd, (unsigned int)id)));
 	SWEEP(id = buf_reg(fd, NULL, 64 * PAGE, RMC_MEM_ALLOC),
 	      REQUIRE(!buf_unreg(fd, (unsigned int)id)));
-	/* none of those that failed took an id or a place */
+	/* no failed registration keeps an id or a table entry */
 	id = buf_reg(fd, mem, 64 * PAGE, 0);
 	CHECK_EQ(id, 0);
 	CHECK(!buf_unreg(fd, 0));
@@ -268,7 +268,7 @@ static void *map(int fd, size_t len, uint64_t offset, int prot)
 	return mmap(NULL, len, prot, MAP_SHARED, fd, (off_t)offset);
 }
 
-/* MAP_FAILED is -1 */
+/* MAP_FAILED is -1, which SWEEP() takes as failure. */
 TEST_WITHIN(mappings, 120)
 {
 	struct rmc_buf_reg buf = { .size = sizeof(buf), .flags = RMC_MEM_ALLOC,
@@ -315,8 +315,8 @@ TEST(arming)
 }
 
 /*
- * Submit a command that waits for a completion. -1 and errno: io_uring did not take it,
- * for which it says EAGAIN, or completed it with an error at once.
+ * Submit a command that waits for a completion. Return -1 and errno if io_uring does not
+ * accept it, for which it gives EAGAIN (here ENOMEM), or completes it at once with an error.
  */
 static int wait_submit(struct ring *r, struct end *e)
 {
@@ -336,7 +336,7 @@ static int wait_submit(struct ring *r, struct end *e)
 	return -1;
 }
 
-/* A completion ends all that wait: so many. */
+/* One completion ends all waits, which are @n. */
 static void waits_end(struct ring *r, struct end *e, unsigned int n)
 {
 	int res;
@@ -363,20 +363,20 @@ TEST_WITHIN(waits_of_io_uring, 120)
 	max = rmc_query(user.ctx)->max_waits;
 	ring_open_for(&r, 2048);
 	REQUIRE(max > 0 && max <= 2048);
-	/* io_uring has what it keeps: the first allocation from here on is the module's */
+	/* io_uring allocates what it keeps; after that the first allocation is the module's */
 	REQUIRE_EQ(wait_submit(&r, &user), 0);
 	waits_end(&r, &user, 1);
 	prepare();
 	SWEEP(wait_submit(&r, &user), waits_end(&r, &user, 1));
 	CHECK(survived < points);
-	/* those that failed do not count: as many as there may be can wait */
+	/* failed commands do not count against the limit: max_waits commands can wait */
 	for (i = 0; i < max; i++)
 		REQUIRE_EQ(wait_submit(&r, &user), 0);
 	CHECK_ERRNO(wait_submit(&r, &user), ENOSPC);
 	waits_end(&r, &user, max);
 }
 
-/* After all that the module still does what it is for. */
+/* After all failures the module still serves operations. */
 TEST(works_nevertheless)
 {
 	struct end owner, user;
@@ -389,8 +389,8 @@ TEST(works_nevertheless)
 }
 
 /*
- * From here on without the module. Most points are the module loader's; with the
- * environment variable RMC_STRIDE only every so-manyth is tried.
+ * From here on the module is unloaded. Most points are in the kernel's module loader; with
+ * RMC_STRIDE=N in the environment only every N-th point is tried.
  */
 TEST_WITHIN(module_load, 900)
 {

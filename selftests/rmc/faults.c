@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Faults on command and the link model, through debugfs, on loopback nodes. */
+/* Fault injection and the link model, set through debugfs, on loopback nodes. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static int debugfs_write(const char *file, const char *line)
 	return err;
 }
 
-/* A number behind "name=" of the line that begins with @key; -1: none */
+/* The number after "name=" in the line that begins with @key; -1: none */
 static long long debugfs_value(const char *file, const char *key, const char *name)
 {
 	char path[64], line[1024], want[32], *at;
@@ -69,7 +69,7 @@ static void prepare(void)
 	CHECK(!rmc_read(e.qp, 1, 0, e.buf, 64));
 }
 
-/* What a test set must not stay for the next one. */
+/* Reset all settings, so that they do not affect the next test. */
 static void restore(void)
 {
 	CHECK_EQ(debugfs_write("nodes", "node=0 stop=0 slow_ns=0"), 0);
@@ -194,7 +194,7 @@ TEST(delay_and_the_link_model)
 		CHECK(!rmc_read(e.qp, 1, 0, e.buf, 64));
 	CHECK(ms() - t0 >= 99);
 	CHECK(ms() - t0 < 1000);
-	/* each way for itself: all nodes are in this kernel */
+	/* one_way delays each direction separately: all nodes are in this kernel */
 	CHECK_EQ(debugfs_write("model", "topology=crossbar hop_ns=20000000 one_way=1"), 0);
 	CHECK_EQ(debugfs_value("model", "topology=crossbar", "one_way"), 1);
 	t0 = ms();
@@ -203,7 +203,7 @@ TEST(delay_and_the_link_model)
 	CHECK(ms() - t0 >= 119);
 	CHECK(ms() - t0 < 1000);
 	CHECK_EQ(debugfs_write("model", "topology=crossbar one_way=2"), ERANGE);
-	/* without a topology it says nothing, and filters do without what it needs */
+	/* without a topology one_way has no effect, and filters work without its shared state */
 	CHECK_EQ(debugfs_write("model", "topology=none one_way=1"), 0);
 	CHECK_EQ(debugfs_value("model", "topology=none", "one_way"), 0);
 	CHECK_EQ(debugfs_write("nodes", "node=1 slow_ns=20000000"), 0);
@@ -222,7 +222,7 @@ static void post_32(void)
 		rmc_read_async(e.qp, rmc_wait_for_slot(e.qp, NULL), 1, 0, e.buf, 64 * PAGE);
 }
 
-/* Packets under way for two seconds hold all of them in flight while the node goes. */
+/* Packets delayed by two seconds keep all operations in flight while the node goes down. */
 TEST(in_flight_operations_end_with_node_down)
 {
 	struct rmc_completion c;
@@ -239,7 +239,7 @@ TEST(in_flight_operations_end_with_node_down)
 		CHECK_EQ(debugfs_write("links", under_way[round % 2]), 0);
 		t0 = ms();
 		post_32();
-		/* half of the time nothing of it has left the queue, or has */
+		/* in half of the rounds packets have left the queue before the node goes down */
 		if (round % 4 < 2)
 			usleep(20000);
 		CHECK_EQ(rmc_poll_cq(e.qp, NULL), 0);
@@ -252,7 +252,7 @@ TEST(in_flight_operations_end_with_node_down)
 		CHECK(ms() - t0 < 1500);
 		REQUIRE_EQ(file_put(SYSFS "/node1/state", "up"), 0);
 		CHECK_EQ(debugfs_write("links", "from=any to=any"), 0);
-		/* what was under way is for nobody */
+		/* the delayed packets do not reach later operations */
 		peer.seg[7] = (uint8_t)round;
 		e.buf[7] = (uint8_t)~round;
 		CHECK_EQ(rmc_read(e.qp, 1, 0, e.buf, 64 * PAGE), 0);
@@ -270,7 +270,7 @@ TEST(a_stopped_node)
 	CHECK_EQ(rmc_read(e.qp, 1, 0, e.buf, 64), RMC_S_TIMEOUT);
 	CHECK_EQ(debugfs_write("nodes", "node=1 stop=0"), 0);
 	CHECK(!rmc_read(e.qp, 1, 0, e.buf, 64));
-	/* one's own: closing files must not hang on it */
+	/* the own node is stopped: closing the file must not hang */
 	CHECK_EQ(debugfs_write("nodes", "node=0 stop=1"), 0);
 	rmc_write_async(e.qp, rmc_wait_for_slot(e.qp, callback), 1, 0, e.buf, 64);
 	end_close(&e);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A process that writes what it likes into its own queues, and changes its buffers and
- * queue pairs meanwhile, harms only itself: others on the same node go on and get what
- * they asked for, and nothing is touched that was not registered.
+ * A hostile process writes random words into its own queues and meanwhile changes its buffers
+ * and queue pairs. It harms only itself: operations of other processes on the same node
+ * succeed, and memory that is not registered stays unchanged.
  */
 #include <pthread.h>
 #include <stdbool.h>
 #include "common.h"
 #include "ring.h"
 
-#define OWN_CTX	9		/* of the process that scribbles */
+#define OWN_CTX	9		/* context of the hostile process */
 #define ENTRIES	64U
 #define GUARD	PAGE
 #define SEG	(4 * PAGE + 100)
@@ -17,7 +17,7 @@
 #define CANARY	0x5a
 #define SCRIBBLE_MS	2500
 
-/* Memory in the middle of canaries, on the same pages */
+/* Memory between canary bytes on the same pages */
 struct guarded {
 	uint8_t *all, *at;
 	size_t length;
@@ -46,7 +46,7 @@ static void check_guards(const char *what, const struct guarded *g)
 	}
 }
 
-/* The process that scribbles: its end on node 1, its segments on nodes 0 and 1 */
+/* The hostile process: its queue pair on node 1, its segments on nodes 0 and 1 */
 struct vandal {
 	struct end e;
 	struct end owner;
@@ -91,7 +91,7 @@ static uint64_t some_word1(struct vandal *v)
 	return rmc_wqe_word1(offset, len);
 }
 
-/* The whole WQ, as if each entry had just been published, in this lap or the next */
+/* Fill WQ entries as if each had just been published, in this lap or the next. */
 static void scribble(struct vandal *v)
 {
 	unsigned int i, phase = rnd(&v->state) & 1, n = 1 + rnd(&v->state) % ENTRIES;
@@ -112,7 +112,7 @@ static void scribble(struct vandal *v)
 	}
 }
 
-/* Buffers that operations in flight may be using come and go, and queue pairs. */
+/* Register and withdraw a buffer that operations in flight may use; create and destroy QPs. */
 static void *meddle(void *arg)
 {
 	struct vandal *v = arg;
@@ -147,7 +147,7 @@ static void vandal_setup(struct vandal *v, uint32_t seed)
 	v->cq = v->e.qp->cq;
 }
 
-/* Scribbles until its time is over; ends well if nothing of its own was damaged. */
+/* Write random entries for SCRIBBLE_MS; exit with 0 if CQ and canaries are intact. */
 static void vandalise(uint32_t seed, bool with_buffers)
 {
 	unsigned long long end = ktap_ms() + SCRIBBLE_MS;
@@ -173,7 +173,7 @@ static void vandalise(uint32_t seed, bool with_buffers)
 		REQUIRE(!pthread_join(other, &result));
 		CHECK(!result);
 	}
-	/* what the CQ says is slots and statuses, however the WQ looks */
+	/* the CQ holds valid slots and statuses, whatever the WQ holds */
 	for (i = 0; i < ENTRIES; i++) {
 		uint32_t word = rmc_load_relaxed(&v.cq[i].word);
 
@@ -186,7 +186,7 @@ static void vandalise(uint32_t seed, bool with_buffers)
 	_exit(ktap_failures() ? 1 : 0);
 }
 
-/* One that must work: written, read back, counted */
+/* Operations that must succeed: write, read back, fetch-and-add */
 static void honest_op(struct end *e, uint8_t *copy, unsigned int round)
 {
 	size_t len = 1 + round * 37 % (PAGE - 1), at = round * 11 % 100;
@@ -202,7 +202,7 @@ static void honest_op(struct end *e, uint8_t *copy, unsigned int round)
 	REQUIRE_EQ(old, round);
 }
 
-/* An honest user of node 1 while, and after, the other one scribbles */
+/* An honest process uses node 1 while the hostile one runs, and after that. */
 static void others_go_on(bool with_buffers)
 {
 	long long pinned = pages_pinned();
@@ -221,7 +221,7 @@ static void others_go_on(bool with_buffers)
 	while (!waitpid(pid, &status, WNOHANG))
 		honest_op(&honest, copy, round++);
 	CHECK(WIFEXITED(status) && !WEXITSTATUS(status));
-	ktap_say("%u rounds of write, read and add beside it", round);
+	ktap_say("%u rounds of write, read and add beside the hostile process", round);
 	CHECK(round >= 20);
 	for (i = 0; i < 20; i++)
 		honest_op(&honest, copy, round++);
@@ -241,7 +241,7 @@ TEST(scribbled_wq_with_buffers_that_come_and_go)
 	others_go_on(true);
 }
 
-/* Killed in the middle of it, again and again */
+/* The hostile process is killed in the middle of its run, several times. */
 TEST(killed_while_it_scribbles)
 {
 	uint8_t *copy = memory(PAGE);
@@ -271,14 +271,14 @@ TEST(killed_while_it_scribbles)
 }
 
 #define FLOOD_MS	1500
-#define FLOOD		30000U	/* waits, in one go */
+#define FLOOD		30000U	/* waits of the first flood */
 #define FLOOD_FILES	8
 #define FLOOD_RING	16384U
 
-/* Waits until there are n more, and reaps all there are; those that were refused */
+/* Submit n waits and reap all completions meanwhile; return how many waits were refused. */
 static unsigned int flood(struct ring *r, struct end *e, unsigned int n)
 {
-	/* one of them has a segment */
+	/* only the first open context has a segment */
 	const unsigned int sources = RMC_URING_CQ | (e->seg ? RMC_URING_SEG : 0);
 	unsigned int refused = 0;
 	int res;
@@ -296,7 +296,7 @@ static unsigned int flood(struct ring *r, struct end *e, unsigned int n)
 	return refused;
 }
 
-/* All who wait are told at once. */
+/* One completion ends all waits of this open context at once. */
 static void fire(struct ring *r, struct end *e)
 {
 	int res, slot = rmc_wait_for_slot(e->qp, NULL);
@@ -308,7 +308,7 @@ static void fire(struct ring *r, struct end *e)
 		REQUIRE(res > 0);
 }
 
-/* One that submits as many waits as it can, of one open context and then of several */
+/* Submit as many waits as possible, on one open context and then on several. */
 static void flood_and_exit(void)
 {
 	unsigned long long end = ktap_ms() + FLOOD_MS;
@@ -340,7 +340,7 @@ static void flood_and_exit(void)
 	_exit(ktap_failures() ? 1 : 0);
 }
 
-/* Reads beside the flood, until it is over: how many, and of these how many were slow */
+/* Read beside the flood until it ends; return whether the reads were fast enough. */
 static bool read_beside_flood(struct end *modest)
 {
 	const unsigned long long slow_ms = 20, limit_ms = 500;
@@ -356,7 +356,7 @@ static bool read_beside_flood(struct end *modest)
 		at = ktap_ms();
 		result = rmc_read(modest->qp, 0, 64, modest->buf, 64);
 		took = ktap_ms() - at;
-		/* one that timed out was slow beyond the limit, and so this round is */
+		/* a read that timed out exceeds the limit, and with it this round */
 		if (result != RMC_S_TIMEOUT)
 			REQUIRE_EQ(result, RMC_S_OK);
 		else if (took < limit_ms)
@@ -369,8 +369,9 @@ static bool read_beside_flood(struct end *modest)
 		 slow_ms);
 	REQUIRE(WIFEXITED(status) && !WEXITSTATUS(status));
 	/*
-	 * A debug kernel looks at each of thousands of objects that a closed ring frees, for
-	 * seconds on the worker's CPU or the reader's: there this is a test of memory and locks.
+	 * A debug kernel checks each of the thousands of objects that a closed ring frees, which
+	 * takes seconds on the worker's CPU or the reader's. There this tests memory and locks,
+	 * not latency.
 	 */
 	if (ktap_slow() > 1)
 		return reads >= 10;
@@ -378,9 +379,9 @@ static bool read_beside_flood(struct end *modest)
 }
 
 /*
- * Waits that somebody else starts, and that are finished, do not keep one's reads waiting:
- * the workers make a few calls between two visits. A host that is busy with something
- * else can make reads slow, but not each time.
+ * Waits that another process starts, and that are finished, do not delay reads: the workers
+ * make only a few calls between two visits. A busy host can make reads slow, but not in
+ * every round.
  */
 TEST_WITHIN(waits_of_others_do_not_delay_reads, 90)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What applications do to each other and to themselves: nobody may hang, and third
- * parties go on.
+ * Applications that block each other or themselves: no process hangs, and third parties
+ * continue to work.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,11 +25,11 @@ TEST(cq_that_nobody_drains)
 		rmc_read_async(user.qp, i, 0, 0, user.buf, 4096);
 	for (i = 0; i < 2000; i++)
 		REQUIRE_EQ(rmc_read(other, 0, 0, user.buf + 4096, 64), RMC_S_OK);
-	/* full to the last entry, and all of it right */
+	/* the CQ is full, and all completions are correct */
 	CHECK_EQ((int)rmc_qp_in_flight(user.qp), ENTRIES);
 	CHECK_EQ(rmc_drain_cq(user.qp, NULL), RMC_S_OK);
 	CHECK_EQ(rmc_read(user.qp, 0, 0, user.buf, 64), RMC_S_OK);
-	/* and once more, gone without ever having looked */
+	/* once more, but the file is closed without polling the CQ */
 	for (i = 0; i < ENTRIES; i++)
 		rmc_read_async(user.qp, (int)(user.qp->head & user.qp->mask), 0, 0, user.buf, 4096);
 	end_close(&user);
@@ -72,7 +72,7 @@ TEST(callback_that_posts_again)
 	CHECK_EQ(chain.left, 0);
 }
 
-/* This process as a member of a team of two loopback nodes */
+/* Join a team of two loopback nodes. */
 static struct rmc_team *join(const char *node, size_t len)
 {
 	struct rmc_team *team;
@@ -84,7 +84,7 @@ static struct rmc_team *join(const char *node, size_t len)
 	return team;
 }
 
-/* Its messages are large and pulled: killed at any time, it is mostly amid one. */
+/* Messages are large and pulled: a kill at any time usually hits the middle of one. */
 TEST_WITHIN(sender_killed_while_pulled_from, 90)
 {
 	size_t at = rmc_msg_bytes(2, RMC_MSG_CELLS);
@@ -134,7 +134,7 @@ TEST(receiver_that_never_reads)
 		team = join("1", at);
 		m = rmc_msg_open(team, 0);
 		REQUIRE(m);
-		/* until then it looks at nothing at all */
+		/* it does not poll before this barrier */
 		REQUIRE_EQ(rmc_team_barrier(team), 0);
 		while (!(err = rmc_msg_recv(m, rmc_team_nid(team, 0), buf, sizeof(buf), &len, NULL,
 					    RMC_MSG_DONTWAIT)))
@@ -153,7 +153,7 @@ TEST(receiver_that_never_reads)
 	} while (!err && ++sent < 1000000);
 	CHECK_EQ(err, -EAGAIN);
 	CHECK(sent > 0 && sent <= RMC_MSG_CELLS);
-	/* what is not a message still reaches its memory */
+	/* other operations still reach the receiver's memory */
 	REQUIRE(rmc_buf_register(team->ctx, buf, sizeof(buf)) >= 0);
 	for (i = 0; i < 100; i++)
 		CHECK_EQ(rmc_read(team->qp, rmc_team_nid(team, 1), team->offset, buf, 64), RMC_S_OK);
