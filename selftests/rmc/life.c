@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Life and death: processes that are killed, files closed in any order, memory
- * withdrawn under traffic, forks, and workers that sleep when nothing is to do.
+ * Lifetimes: processes that are killed, files closed in any order, memory withdrawn under
+ * traffic, forks, and workers that park when they have no work.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -57,7 +57,7 @@ TEST_WITHIN(killed_with_operations_in_flight, 120)
 			busy(rnd(&r) + (unsigned int)i);
 		usleep(rnd(&r) % 12000);
 		kill(pid, SIGKILL);
-		/* the others never notice */
+		/* other processes are not affected */
 		if (!CHECK_EQ(rmc_read(other.qp, 0, SEG / 2 + 8 * PAGE, other.buf, PAGE), RMC_S_OK) ||
 		    !CHECK_EQ(differs(other.buf, PAGE, 1), -1))
 			break;
@@ -72,7 +72,7 @@ TEST_WITHIN(killed_with_operations_in_flight, 120)
 	CHECK(!pages_settle(pinned));
 }
 
-/* Its memory is reused at once by others: no late reply may write there. */
+/* Other processes reuse its memory at once: no late reply may write there. */
 TEST_WITHIN(killed_reader_leaves_no_stale_writes, 120)
 {
 	const size_t len = 4 << 20;
@@ -105,7 +105,7 @@ TEST_WITHIN(killed_reader_leaves_no_stale_writes, 120)
 	}
 }
 
-/* The owner of a segment dies while others use it: BAD_CONTEXT, then a new one. */
+/* The owner of a segment dies while others use it: BAD_CONTEXT until the next owner. */
 TEST(killed_owner_is_bad_context)
 {
 	struct end user;
@@ -165,7 +165,7 @@ TEST(closed_in_any_order)
 		mem = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)buf.mmap_offset);
 		REQUIRE(wq != MAP_FAILED && cq != MAP_FAILED && flags != MAP_FAILED &&
 			mem != MAP_FAILED);
-		/* something in flight meanwhile */
+		/* keep operations in flight meanwhile */
 		for (e = wq; e < (struct rmc_wq_entry *)wq + 16; e++) {
 			e->word1 = rmc_wqe_word1(0, PAGE);
 			__atomic_store_n(&e->word0, rmc_wqe_word0(RMC_OP_READ, 0, (uintptr_t)mem, 1),
@@ -244,7 +244,7 @@ TEST(segment_withdrawn_while_others_read)
 	for (i = 0; i < 50; i++) {
 		usleep(2000);
 		REQUIRE_EQ(rmc_seg_unregister(owner.ctx), 0);
-		/* from now on nobody may see what is written here */
+		/* from now on no reader may see what is written here */
 		memset(owner.seg, POISON, SEG);
 		usleep(2000);
 		memset(owner.seg, 1, SEG);
@@ -290,7 +290,7 @@ TEST(segment_withdrawn_while_others_write)
 
 struct toggle {
 	struct end e;
-	int wanted;		/* changes so far, by the end of the next one */
+	int wanted;		/* number of changes that the thread may make */
 };
 
 static void *toggle(void *arg)
@@ -308,8 +308,8 @@ static void *toggle(void *arg)
 }
 
 /*
- * The units of a node are told of a segment one after another. Nobody sees that: who was
- * answered by one of them is by the others, and who was refused is refused.
+ * A segment is installed on a node's units one after another. Requesters cannot see that: once
+ * one unit has served a request, all do, and once one has refused a request, all do.
  */
 TEST(segment_comes_and_goes_in_all_units_at_once)
 {
@@ -332,7 +332,7 @@ TEST(segment_comes_and_goes_in_all_units_at_once)
 		int want = i % 2 ? RMC_S_BAD_CONTEXT : RMC_S_OK;
 
 		__atomic_store_n(&t.wanted, i + 1, __ATOMIC_RELEASE);
-		/* begin with the unit that is told first: the last one, when it is to forget */
+		/* begin with the unit that changes first: on removal that is the last one */
 		for (k = 0; k < q.units; k++) {
 			uint64_t off = (i % 2 ? q.units - 1 - k : k) * (uint64_t)q.interleave;
 
@@ -346,7 +346,7 @@ TEST(segment_comes_and_goes_in_all_units_at_once)
 	CHECK(!failed);
 }
 
-/* Completions say OK, ABORTED, or BAD_LBUF where the RMC had not looked yet. */
+/* Completions are OK, ABORTED, or BAD_LBUF if the RMC had not read the entry yet. */
 TEST(buffer_withdrawn_with_operations_in_flight)
 {
 	enum { OPS = 64, LEN = 16 * PAGE };
@@ -359,7 +359,7 @@ TEST(buffer_withdrawn_with_operations_in_flight)
 	end_open(&user, CTX, 1, 0, LEN, OPS);
 	memset(owner.seg, POISON, LEN);
 	for (round = 0; round < 100 && !aborted; round++) {
-		/* Some must be half done: not before the first is posted, nor after the last. */
+		/* Withdraw while some are half done: between the first start and the last end. */
 		for (i = 0; i < OPS; i++)
 			rmc_read_async(user.qp, (int)(user.qp->head & user.qp->mask), 0, 0, user.buf,
 				       LEN);
@@ -429,13 +429,13 @@ TEST(fork_leaves_the_parent_working)
 		pid_t pid = helper();
 
 		if (!pid) {
-			/* its own copy: nothing of this reaches the parent's memory */
+			/* the child's own copy: these stores do not reach the parent's memory */
 			memset(owner.seg, POISON, PAGE);
 			memset(user.buf, POISON, PAGE);
 			close(rmc_fd(owner.ctx));
 			_exit(0);
 		}
-		/* what the parent stores now is what others read: same pages as ever */
+		/* peers read what the parent stores now: its pages are still the pinned ones */
 		memset(owner.seg, i, PAGE);
 		CHECK_EQ(rmc_read(user.qp, 0, 0, user.buf, PAGE), RMC_S_OK);
 		CHECK_EQ(user.buf[100], i);
@@ -464,7 +464,7 @@ TEST(child_opens_its_own)
 	CHECK(helper_ok(pid));
 }
 
-/* exec() closes the context: the segment goes, though the process stays. */
+/* exec() closes the context: the segment is withdrawn although the process lives on. */
 TEST(exec_releases)
 {
 	unsigned long long end = ktap_ms() + 20000;
@@ -492,7 +492,7 @@ TEST(exec_releases)
 	kill(pid, SIGKILL);
 }
 
-/* Wait until a read of node 0's segment ends with a status; give what it ended with. */
+/* Read node 0's segment until a read ends with @want, or too long; return the last status. */
 static int read_until(struct end *user, int want)
 {
 	unsigned long long end = ktap_ms() + 20000;
@@ -505,8 +505,8 @@ static int read_until(struct end *user, int want)
 }
 
 /*
- * A helper that makes segment and queue pair and forks a child that only holds the file,
- * until the other side of the pipe is closed. Gives the helper.
+ * Fork a helper that creates a segment and a queue pair, and then forks a child. The child only
+ * holds the file open, until the other side of the pipe is closed. Returns the helper.
  */
 static pid_t owner_with_child(int hold[2], int executes)
 {
@@ -520,7 +520,7 @@ static pid_t owner_with_child(int hold[2], int executes)
 	child = fork();
 	if (!child) {
 		close(hold[1]);
-		/* the end of the file comes when the test closes its side */
+		/* read() returns 0 when the test closes its side */
 		while (read(hold[0], &c, 1) > 0)
 			;
 		_exit(0);
@@ -529,7 +529,7 @@ static pid_t owner_with_child(int hold[2], int executes)
 		_exit(1);
 	close(hold[0]);
 	close(hold[1]);
-	/* one of several descriptors is closed: that is nobody's end */
+	/* closing one of several descriptors releases nothing */
 	close(dup(rmc_fd(e.ctx)));
 	if (executes) {
 		usleep(300000);
@@ -556,7 +556,7 @@ static void owner_ends(int executes)
 		kill(pid, SIGKILL);
 	}
 	CHECK_EQ(read_until(&user, RMC_S_BAD_CONTEXT), RMC_S_BAD_CONTEXT);
-	/* another process can have the node's segment now */
+	/* another process can register the node's segment now */
 	seg_place_settle(0);
 	end_open(&next, CTX, 0, PAGE, 0, 0);
 	CHECK_EQ(read_until(&user, RMC_S_OK), RMC_S_OK);
@@ -569,7 +569,7 @@ static void owner_ends(int executes)
 	end_close(&user);
 }
 
-/* A child without exec() has the file open, but what the dead process made is gone. */
+/* A child without exec() holds the file open, but what the dead process created is released. */
 TEST(child_does_not_keep_a_dead_owner_alive)
 {
 	owner_ends(0);
@@ -580,7 +580,7 @@ TEST(nor_an_owner_that_executed_another_program)
 	owner_ends(1);
 }
 
-/* Whoever registered the memory is the owner, not who opened the file. */
+/* The process that registered the memory is the owner, not the one that opened the file. */
 TEST(end_of_who_opened_takes_nothing_from_others)
 {
 	int hold[2], ready[2], status;
@@ -633,11 +633,11 @@ TEST(idle_workers_park_and_cost_nothing)
 	end_open(&user, CTX, 1, 0, PAGE, 8);
 	parks = workers_sum("parks");
 	REQUIRE(parks >= 0);
-	/* awake after this: who asks more than once is not just helped */
+	/* this wakes the thread: only the first request is polled inline without that */
 	for (i = 0; i < 1000; i++)
 		CHECK_EQ(rmc_read(user.qp, 0, 0, user.buf, 8), RMC_S_OK);
 	CHECK(!wait_parked(user.qp, 5000));
-	/* announced is not yet counted */
+	/* need_wakeup is set before the park is counted */
 	while (workers_sum("parks") == parks && ktap_ms() < end)
 		usleep(1000);
 	CHECK(workers_sum("parks") > parks);
@@ -653,10 +653,10 @@ TEST(idle_workers_park_and_cost_nothing)
 	CHECK(workers_sum("visits") - visits < 5000);
 }
 
-/* Sleep until the user's worker has slept for a while. */
+/* Sleep until the user's worker has been parked for a while. */
 static void let_park(struct rmc_qp *qp)
 {
-	/* announced is not yet asleep: who posts on its way there wakes nobody */
+	/* need_wakeup is set before the thread sleeps: a post in between causes no wake-up */
 	do {
 		REQUIRE(!wait_parked(qp, 5000));
 		usleep(3000);
@@ -675,19 +675,19 @@ TEST(parked_worker_wakes_on_a_post)
 	while (workers_sum("wakeups") < wakeups + 20 && ktap_ms() < end) {
 		let_park(user.qp);
 		start = ktap_ms();
-		/* the first one may be done without the thread, which then wakes for more */
+		/* the first read may be polled inline; the thread then wakes for the next ones */
 		for (i = 0; i < 3; i++)
 			CHECK_EQ(rmc_read(user.qp, 0, 0, user.buf, 8), RMC_S_OK);
 		ms = ktap_ms() - start;
 		worst = ms > worst ? ms : worst;
 	}
 	CHECK(workers_sum("wakeups") >= wakeups + 20);
-	/* far from any timer that would have woken it anyway */
+	/* much shorter than any timer that would wake the thread anyway */
 	if (!CHECK(worst < 1000))
 		ktap_say("took %llu ms", worst);
 }
 
-/* One operation now and then: whoever asks does the work, and the thread sleeps on. */
+/* With rare operations the caller polls inline, and the thread sleeps on. */
 TEST(caller_helps_a_parked_worker)
 {
 	long long polls = workers_sum("inline_polls"), wakeups, woken = 0, before, alone = 0;
@@ -709,9 +709,9 @@ TEST(caller_helps_a_parked_worker)
 		alone += workers_sum("inline_polls") > before && workers_sum("wakeups") == wakeups;
 	}
 	CHECK(workers_sum("inline_polls") > polls);
-	ktap_say("of %lld inline polls, %lld were all there was; %lld wake-ups",
+	ktap_say("of %lld inline polls, %lld needed no wake-up; %lld wake-ups",
 		 workers_sum("inline_polls") - polls, alone, woken);
-	/* where another thread runs the RRPP, that one has to wake */
+	/* if another thread runs the RRPP, that thread has to wake */
 	if (rmc_query(user.ctx)->ni == RMC_NI_FUSED)
 		CHECK(alone >= 20);
 }
@@ -723,7 +723,7 @@ static int wake_yield(const struct end *e)
 	return ioctl(rmc_fd(e->ctx), RMC_IOC_WAKE, &id);
 }
 
-/* How often a caller on this CPU, just after a read, is told that the worker is on another */
+/* How often, on this CPU and just after a read, WAKE reports the worker on another CPU */
 static int reported_apart(const struct end *e, int cpu)
 {
 	int i, r, apart = 0;
@@ -760,7 +760,7 @@ TEST(caller_learns_where_the_worker_is)
 	REQUIRE(!sched_setaffinity(0, sizeof(all), &all));
 }
 
-/* Posting just when the worker goes to sleep: none is overlooked. */
+/* Posts race with a worker that goes to sleep: none is lost. */
 TEST_WITHIN(no_wakeup_is_lost, 120)
 {
 	struct end owner, user;
@@ -772,7 +772,7 @@ TEST_WITHIN(no_wakeup_is_lost, 120)
 	for (i = 0; i < 1500; i++) {
 		volatile int spin = (int)(rnd(&r) % 20000);
 
-		/* the very moment of the announcement, some time around it, any time */
+		/* post just when need_wakeup is set, some time around that, or at any time */
 		if (!(i % 3))
 			while (!rmc_load_relaxed(&user.qp->flags->need_wakeup) && spin > 0)
 				spin--;

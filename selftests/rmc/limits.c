@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Every limit that QUERY has: reached, reported clearly, and all comes back. */
+/* Every limit in QUERY: it can be reached, its errno is clear, and all resources come back. */
 #include "common.h"
 
 static struct rmc_query q = { .size = sizeof(q) };
@@ -32,7 +32,7 @@ TEST(qps_until_enospc)
 	for (round = 0; round < 3; round++) {
 		prepare();
 		CHECK_EQ(qps_until_full(fd), q.max_qps);
-		/* one goes, one may come */
+		/* a destroyed queue pair makes room for one */
 		CHECK(!qp_destroy(fd, 17));
 		CHECK(!qp_create(fd, 2, &qp));
 		CHECK_ERRNO(qp_create(fd, 2, &qp), ENOSPC);
@@ -40,7 +40,7 @@ TEST(qps_until_enospc)
 	}
 }
 
-/* The limit is the node's: shared by its files, not by other nodes. */
+/* The limit is per node: its open files share it, other nodes do not. */
 TEST(qp_limit_is_per_node)
 {
 	struct rmc_qp_create qp;
@@ -93,7 +93,7 @@ TEST(entries_are_a_power_of_two)
 			ktap_say("entries %u", i);
 }
 
-/* Smallest and largest queues work, several laps long. */
+/* The smallest and the largest queues work, for several laps. */
 TEST(shortest_and_longest_queues_work)
 {
 	unsigned int entries, i;
@@ -199,7 +199,7 @@ TEST(itt_limit_is_reported)
 	CHECK_EQ(q.itt_entries, file_number("/sys/module/rmc/parameters/itt", ""));
 }
 
-/* Nothing that was opened, registered, mapped here is still held. */
+/* Nothing that is opened, registered or mapped here stays allocated. */
 TEST(memory_comes_back)
 {
 	long long pinned = pages_pinned(), before = 0, after;

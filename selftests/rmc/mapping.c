@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* mmap of queues and flags: exactly what was told, and no more rights. */
+/* mmap of queues and flags: only the exact offsets and lengths, and no further rights. */
 #include "common.h"
 
 #define ENTRIES		1024U
@@ -121,7 +121,7 @@ TEST(flags_are_readonly)
 	check_not_writable(PAGE, qp.flags_offset);
 }
 
-/* Writing through /proc/self/mem must not help either. */
+/* Writing through /proc/self/mem must fail, too. */
 TEST(cq_is_readonly_for_debuggers)
 {
 	int mem = open("/proc/self/mem", O_RDWR);
@@ -148,7 +148,7 @@ TEST(mapping_cannot_move_grow_or_split)
 	CHECK(mremap(wq, WQ_LEN, WQ_LEN, MREMAP_MAYMOVE | MREMAP_FIXED, spot) == MAP_FAILED);
 	CHECK(mremap(wq, WQ_LEN, PAGE, 0) == MAP_FAILED);
 	CHECK(munmap(wq + PAGE, PAGE) == -1);
-	/* it is as it was */
+	/* the mapping is unchanged */
 	wq[0] = 2;
 	wq[WQ_LEN - 1] = 2;
 	CHECK(!munmap(wq, WQ_LEN));
@@ -184,13 +184,13 @@ TEST(mapping_survives_close)
 	REQUIRE(wq != MAP_FAILED && flags != MAP_FAILED);
 	close(fd);
 	wq[0].word1 = rmc_wqe_word1(0, 8);
-	/* a mapping keeps the file, and with it the queue pair, or says that it is dead */
+	/* a mapping keeps the file and its queue pair alive, or its flags say that it is dead */
 	CHECK(flags->dead <= 1);
 	CHECK(!munmap(wq, WQ_LEN));
 	CHECK(!munmap((void *)flags, PAGE));
 }
 
-/* Nor does a process get its way by asking for it, as it could before Linux 7.2. */
+/* MADV_DOFORK cannot make a child inherit the queues; before Linux 7.2 it could. */
 TEST(queues_cannot_be_made_to_be_inherited)
 {
 	int fd = open_ctx(CTX), i;
@@ -238,7 +238,7 @@ TEST(control_device_has_nothing_to_map)
 	CHECK(map(WQ_LEN, PROT_READ | PROT_WRITE, qp.wq_offset) == MAP_FAILED);
 }
 
-/* No page of another user's data shows up in fresh queues. */
+/* New queues contain no data of another user. */
 TEST(queues_are_zeroed)
 {
 	unsigned int round, i;
@@ -250,7 +250,7 @@ TEST(queues_are_zeroed)
 		REQUIRE(wq != MAP_FAILED);
 		for (i = 0; i < WQ_LEN / 8; i++)
 			sum |= wq[i];
-		/* phase 0 in all: nothing is published */
+		/* phase 0 in all entries: none is published */
 		memset(wq, 0xfe, WQ_LEN);
 		munmap(wq, WQ_LEN);
 		close(fd);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Registering segments and local buffers: which memory, how much, whose account. */
+/* Registering segments and local buffers: which memory, how much, and who is charged for it. */
 #include <sched.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -27,11 +27,11 @@ TEST(unmapped_is_efault)
 	CHECK_ERRNO(buf_reg(fd, p, PAGE, 0), EFAULT);
 	CHECK_ERRNO(seg_reg(fd, NULL, PAGE, 0), EFAULT);
 	CHECK_ERRNO(buf_reg(fd, NULL, PAGE, 0), EFAULT);
-	/* beyond what a WQ entry can name */
+	/* an address that a WQ entry cannot hold */
 	CHECK_ERRNO(buf_reg(fd, (void *)0xffff888000000000UL, PAGE, 0), EINVAL);
 }
 
-/* What was pinned before the hole is given back. */
+/* Pages that were pinned before the hole are released. */
 TEST(partly_mapped_is_efault)
 {
 	long long pinned = pages_pinned(), kib = pinned_kib();
@@ -135,8 +135,9 @@ TEST(length_beyond_max_is_einval)
 }
 
 /*
- * More than the machine has is refused before a table for its pages is made: one of a
- * quarter of all memory here. A table that takes all of it has others killed.
+ * A length beyond the machine's memory is refused before the table of its pages is allocated.
+ * Here that table would take a quarter of all memory. A table that takes all memory makes the
+ * OOM killer kill other processes.
  */
 TEST(more_than_there_is_is_enomem)
 {
@@ -180,7 +181,7 @@ TEST(overlapping_buffers_are_eexist)
 	CHECK_ERRNO(buf_reg(fd, a - 1, 2, 0), EEXIST);
 	CHECK_ERRNO(buf_reg(fd, a + 999, 10, 0), EEXIST);
 	CHECK_ERRNO(buf_reg(fd, p, 4 * PAGE, 0), EEXIST);
-	/* neighbours are no overlap, also on the same page */
+	/* adjacent buffers do not overlap, even on the same page */
 	CHECK(buf_reg(fd, p, 1000, 0) >= 0);
 	CHECK(buf_reg(fd, a + 1000, 100, 0) >= 0);
 	CHECK(!buf_unreg(fd, (unsigned int)id));
@@ -197,13 +198,13 @@ TEST(second_segment_is_eexist)
 	CHECK_ERRNO(seg_reg(fd, p + PAGE, PAGE, 0), EEXIST);
 	CHECK_ERRNO(seg_reg(other, p + PAGE, PAGE, 0), EEXIST);
 	CHECK_ERRNO(seg_reg(other, NULL, PAGE, RMC_MEM_ALLOC), EEXIST);
-	/* not its own to withdraw */
+	/* a file cannot withdraw another file's segment */
 	CHECK_ERRNO(seg_unreg(other), ENOENT);
 	CHECK(!seg_unreg(fd));
 	CHECK(!seg_reg(other, p, PAGE, 0));
 }
 
-/* What a range is to others, and what is refused; b asks, a owns. */
+/* How peers see further ranges, and which are refused; a owns the segment, b uses it. */
 TEST(further_ranges_of_a_segment)
 {
 	struct rmc_query q = { .size = sizeof(q) };
@@ -218,7 +219,7 @@ TEST(further_ranges_of_a_segment)
 	REQUIRE(q.max_ranges > 1);
 	CHECK_EQ(rmc_seg_add(a.ctx, p + PAGE, PAGE, PAGE, 0), -ENOENT);
 	REQUIRE_EQ(rmc_seg_register(a.ctx, p, PAGE, 0), 0);
-	/* one right behind, one far away and not at the beginning of a page */
+	/* one range right behind the first, one far away and not at the beginning of a page */
 	CHECK_EQ(rmc_seg_add(a.ctx, p + 4 * PAGE, PAGE, PAGE, 0), 0);
 	CHECK_EQ(rmc_seg_add(a.ctx, p + 2 * PAGE - 64, 1000, far, RMC_MEM_READONLY), 0);
 	CHECK_EQ(rmc_seg_add(a.ctx, p, PAGE, PAGE - 64, 0), -EEXIST);
@@ -247,19 +248,19 @@ TEST(further_ranges_of_a_segment)
 	for (i = 1; i < q.max_ranges; i++)
 		CHECK_EQ(rmc_seg_add(a.ctx, p + 6 * PAGE + 64 * i, 64, far * i, 0), 0);
 	CHECK_EQ(rmc_seg_add(a.ctx, p, 64, far * i, 0), -ENOSPC);
-	/* all go with the segment, and the next one has none */
+	/* all ranges are withdrawn with the segment; the next segment has none */
 	CHECK_EQ(rmc_seg_unregister(a.ctx), 0);
 	CHECK_EQ(rmc_seg_add(a.ctx, p, 64, far, 0), -ENOENT);
 	REQUIRE_EQ(rmc_seg_register(a.ctx, p, PAGE, 0), 0);
 	CHECK_EQ(rmc_read(b.qp, 0, far, b.buf, 8), RMC_S_OUT_OF_RANGE);
 	CHECK_EQ(rmc_seg_add(a.ctx, p + PAGE, 64, far, 0), 0);
-	/* closed with a range in use */
+	/* the file is closed while it has a further range */
 	end_close(&a);
 	CHECK_EQ(rmc_read(b.qp, 0, far, b.buf, 8), RMC_S_BAD_CONTEXT);
 	end_close(&b);
 }
 
-/* What a second registration of memory gives that a segment of node 0 exposes. */
+/* The result of registering memory on node @nid that a segment of node 0 already exposes */
 static int exposed_again(struct rmc_ctx *ctx, int nid)
 {
 	long long sets = file_number("/sys/module/rmc/parameters/workers", "");
@@ -267,13 +268,13 @@ static int exposed_again(struct rmc_ctx *ctx, int nid)
 
 	REQUIRE(!ioctl(rmc_fd(ctx), RMC_IOC_QUERY, &q));
 	REQUIRE(sets > 0);
-	/* nodes are dealt to the sets of workers */
+	/* nodes are distributed over the sets of workers */
 	return q.rrpps > 1 || nid % sets ? -EADDRINUSE : 0;
 }
 
 /*
- * One worker serves a line. Where segments are dealt to several RRPPs, none of their memory is
- * exposed again; otherwise as often as one likes by nodes of the same worker.
+ * One worker serves a line. If segments are distributed over several RRPPs, their memory cannot
+ * be exposed again; otherwise nodes of the same worker can expose it any number of times.
  */
 TEST(a_line_has_one_server)
 {
@@ -288,25 +289,25 @@ TEST(a_line_has_one_server)
 	REQUIRE_EQ(rmc_seg_register(a.ctx, p, 2 * PAGE - 128, 0), 0);
 	CHECK_EQ(rmc_seg_register(c.ctx, p, 2 * PAGE, 0), exposed_again(a.ctx, 2));
 	end_close(&c);
-	/* other lines of the same page are other memory */
+	/* other lines of the same page do not conflict */
 	CHECK_EQ(rmc_seg_register(b.ctx, p + 2 * PAGE - 128, PAGE, 0), 0);
 	CHECK_EQ(rmc_seg_unregister(b.ctx), 0);
-	/* one line, all of it, a part that begins and ends in between */
+	/* overlaps of one line, of all lines, and of a part in the middle */
 	CHECK_EQ(rmc_seg_register(b.ctx, p + 2 * PAGE - 192, PAGE, 0), again);
 	CHECK_EQ(rmc_seg_unregister(b.ctx), again ? -ENOENT : 0);
 	CHECK_EQ(rmc_seg_register(b.ctx, p, 2 * PAGE - 128, 0), again);
 	CHECK_EQ(rmc_seg_unregister(b.ctx), again ? -ENOENT : 0);
 	CHECK_EQ(rmc_seg_register(b.ctx, p + PAGE, 64, 0), again);
 	CHECK_EQ(rmc_seg_unregister(b.ctx), again ? -ENOENT : 0);
-	/* refused, it left nothing behind */
+	/* the refused registration left nothing behind */
 	CHECK_EQ(rmc_seg_register(b.ctx, p + 3 * PAGE, PAGE, 0), 0);
 	CHECK_EQ(rmc_write(b.qp, 0, PAGE, b.buf, PAGE - 128), RMC_S_OK);
 	CHECK_EQ(rmc_read(b.qp, 1, 0, b.buf, PAGE), RMC_S_OK);
-	/* ranges: of another segment, and of the same one at another place */
+	/* ranges: memory of another segment, and of the same segment at another offset */
 	CHECK_EQ(rmc_seg_add(b.ctx, p + PAGE, 64, 8 * PAGE, 0), again);
 	CHECK_EQ(rmc_seg_add(b.ctx, p + 3 * PAGE, 64, 16 * PAGE, 0), again);
 	CHECK_EQ(rmc_seg_add(b.ctx, p + 2 * PAGE, 64, 24 * PAGE, 0), 0);
-	/* what peers may only read, any number of workers may serve */
+	/* any number of workers may serve memory that peers may only read */
 	CHECK_EQ(rmc_seg_unregister(a.ctx), 0);
 	CHECK_EQ(rmc_seg_unregister(b.ctx), 0);
 	REQUIRE_EQ(rmc_seg_register(a.ctx, p, PAGE, RMC_MEM_READONLY), 0);
@@ -315,7 +316,7 @@ TEST(a_line_has_one_server)
 	CHECK_EQ(rmc_seg_register(b.ctx, p, PAGE, RMC_MEM_READONLY), 0);
 	CHECK_EQ(rmc_seg_add(b.ctx, p + 2 * PAGE, 64, 24 * PAGE, 0), 0);
 	CHECK_EQ(rmc_seg_unregister(a.ctx), 0);
-	/* it is free again, also after a range is withdrawn */
+	/* the memory is free again, also after a range is withdrawn */
 	CHECK_EQ(rmc_seg_remove(b.ctx, 24 * PAGE), 0);
 	CHECK_EQ(rmc_seg_register(a.ctx, p + 2 * PAGE, 64, 0), 0);
 	end_close(&a);
@@ -326,7 +327,7 @@ TEST(a_line_has_one_server)
 	end_close(&a);
 }
 
-/* The conflict is behind more extents than are entered at once; they all go again. */
+/* The conflict lies behind more extents than one step enters; all of them are removed again. */
 TEST(one_of_many_pages_has_another_server)
 {
 	size_t pages = 9000, i;
@@ -337,7 +338,7 @@ TEST(one_of_many_pages_has_another_server)
 	p = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	REQUIRE(p != MAP_FAILED);
 	madvise(p, pages * PAGE, MADV_NOHUGEPAGE);
-	/* in an order in which neighbours do not get neighbours */
+	/* touch them in an order that gives adjacent pages no adjacent frames */
 	for (i = 0; i < pages; i++)
 		p[i * 1009 % pages * PAGE] = 1;
 	end_open(&a, CTX, 0, 0, 0, 0);
@@ -354,7 +355,7 @@ TEST(one_of_many_pages_has_another_server)
 	end_close(&b);
 }
 
-/* Processes that register and withdraw much, without end, and one that registers a page. */
+/* Processes register and withdraw much memory in a loop, while one registers a page. */
 TEST(registrations_wait_for_each_other_briefly)
 {
 	size_t bytes = 2048 * PAGE;
@@ -389,7 +390,7 @@ TEST(registrations_wait_for_each_other_briefly)
 		waitpid(pid[i], &(int){ 0 }, 0);
 	}
 	ktap_say("a page beside three that register 8 MiB each: %llu ms at most", worst);
-	/* on a busy CPU each of them may use up its time slice, several times */
+	/* on a busy CPU each of the three may use up its time slice, several times */
 	CHECK(worst < 1000);
 	end_close(&a);
 }
@@ -494,7 +495,7 @@ TEST(alloc_segment)
 	fill(b.buf, 200, 4);
 	CHECK_EQ(rmc_write(b.qp, 0, 2 * PAGE - 100, b.buf, 200), RMC_S_OK);
 	CHECK_EQ(differs(p + 2 * PAGE - 100, 200, 4), -1);
-	/* the length counts, not the pages */
+	/* the length is the limit, not the end of its last page */
 	CHECK_EQ(rmc_read(b.qp, 0, 2 * PAGE + 99, b.buf, 2), RMC_S_OUT_OF_RANGE);
 	CHECK_EQ(rmc_seg_unregister(a.ctx), 0);
 	CHECK_EQ(rmc_read(b.qp, 0, 0, b.buf, 8), RMC_S_BAD_CONTEXT);
@@ -521,8 +522,8 @@ TEST(alloc_buffer_works_once_mapped)
 }
 
 /*
- * What is unmapped is gone at once, without waiting for the worker, and may come back in
- * the same moment: at the same address, elsewhere, or another buffer in its place.
+ * A buffer that is unmapped is removed at once, without waiting for the worker. It may be mapped
+ * again at once: at the same address, elsewhere, or with another buffer in its place.
  */
 TEST(alloc_buffers_are_mapped_again_and_again)
 {
@@ -549,7 +550,7 @@ TEST(alloc_buffers_are_mapped_again_and_again)
 		memset(p, 0, PAGE);
 		REQUIRE_EQ(rmc_read(b.qp, 0, 0, p, PAGE), RMC_S_OK);
 		CHECK_EQ(differs(p, PAGE, 5), -1);
-		/* a mapping of one kind over another closes the first, too */
+		/* a mapping of another kind over the first closes it, too */
 		if (i % 3)
 			REQUIRE(!munmap(p, PAGE));
 		else
@@ -577,8 +578,8 @@ static double now(void)
 }
 
 /*
- * Issue and complete without sleeping. Returns whether it was done in time, after which
- * real-time priority is given up: the worker may have been stopped by it.
+ * Issue and complete without sleeping. Returns whether it completed in time. If not, gives up
+ * real-time priority, which may have stopped the worker.
  */
 static int completes_in_time(struct rmc_qp *qp, unsigned int opcode, void *p, int *status)
 {
@@ -599,9 +600,9 @@ static int completes_in_time(struct rmc_qp *qp, unsigned int opcode, void *p, in
 }
 
 /*
- * The work item that removes an unmapped buffer from the tables runs on the CPU of who
- * unmapped it, and not while a real-time task keeps that CPU. So the buffer is still in the
- * tables: what refuses the operation is that its length became 0 before munmap() returned.
+ * The work item that removes an unmapped buffer from the tables runs on the CPU that unmapped
+ * it, and not while a real-time task occupies that CPU. So the buffer is still in the tables.
+ * The operation is refused because the buffer's length became 0 before munmap() returned.
  */
 TEST(unmapped_buffer_is_gone_before_the_work_item_ran)
 {
@@ -683,7 +684,7 @@ TEST(numa_needs_alloc_and_a_real_node)
 	CHECK(!ioctl(fd, RMC_IOC_SEG_REG, &s));
 }
 
-/* More than there is: told, and nobody gets killed for it. */
+/* An allocation beyond all memory is refused, and no process is killed for it. */
 TEST(alloc_beyond_ram_is_enomem)
 {
 	long long total = file_number("/proc/meminfo", "MemTotal:");
@@ -710,7 +711,7 @@ static void use_as_segment(uint8_t *p, size_t len)
 	end_close(&b);
 	CHECK_EQ(rmc_seg_unregister(a.ctx), 0);
 
-	/* the same as a local buffer */
+	/* the same memory as a local buffer */
 	REQUIRE(rmc_buf_register(a.ctx, p, len) >= 0);
 	end_open(&b, CTX, 1, 3 * PAGE, 0, 0);
 	fill(b.seg, 3 * PAGE, 8);
@@ -780,8 +781,8 @@ TEST(shared_file_memory)
 }
 
 /*
- * A file system does not expect pages that stay dirty for as long as somebody likes. The
- * guest's root is the host's, read-only: what is there to write to is a block device.
+ * A file system does not expect pages that stay dirty for an unlimited time. The guest's root
+ * is the host's and read-only, so the test writes to a block device.
  */
 TEST(file_mappings_are_refused)
 {
@@ -798,7 +799,7 @@ TEST(file_mappings_are_refused)
 	}
 	if (p == MAP_FAILED) {
 		device = 0;
-		/* no block device: a file, where there is a file system for it */
+		/* no block device: use a file, if /tmp is not on tmpfs */
 		fd = open("/tmp/rmc-file", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 		REQUIRE(fd >= 0 && !ftruncate(fd, 2 * (off_t)PAGE));
 		p = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -811,7 +812,7 @@ TEST(file_mappings_are_refused)
 		struct statfs fs;
 
 		REQUIRE(!fstatfs(fd, &fs));
-		/* of a device's node, too */
+		/* a device's node is on tmpfs, too */
 		if (!device && fs.f_type == TMPFS_MAGIC)
 			SKIP("no block device, and all files are shared memory");
 		CHECK(!"a file's pages were pinned");
@@ -826,7 +827,7 @@ TEST(file_mappings_are_refused)
 	close(ctx);
 }
 
-/* Pages stay pinned: neither side notices that the owner cannot see them now. */
+/* Pages stay pinned: operations still succeed although the owner has unmapped them. */
 TEST(unmapped_while_registered)
 {
 	struct end a, b;

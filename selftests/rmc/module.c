@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Loading and unloading: what is refused, what is left. The module to load
- * comes from the environment variable RMC_KO, its usual parameters from RMC_ARGS.
- * Leaves the module unloaded.
+ * Loading and unloading: what is refused, and what stays behind. The environment variable
+ * RMC_KO names the module; USUAL has its usual parameters. The program leaves the module
+ * unloaded.
  */
 #include <sys/syscall.h>
 #include "common.h"
@@ -60,7 +60,7 @@ TEST(busy_while_a_context_is_open)
 	CHECK(!unload());
 }
 
-/* Mappings alone keep it, too: their pages and operations are the module's. */
+/* Mappings alone keep the module loaded, too: it owns their pages and operations. */
 TEST(busy_while_queues_are_mapped)
 {
 	struct rmc_qp_create qp;
@@ -101,7 +101,7 @@ TEST(contexts_without_users_do_not_keep_it)
 	CHECK(!unload());
 	CHECK_ERRNO(access(RMC_CTX_DIR "/0", F_OK), ENOENT);
 	REQUIRE(!load(USUAL));
-	/* a new life knows nothing of them */
+	/* after a new load the contexts do not exist */
 	CHECK_ERRNO(open_ctx(0), ENOENT);
 	CHECK(!ctx_create(0, 0600, 0, 0));
 	CHECK(!unload());
@@ -146,7 +146,7 @@ TEST(works_with_one_node)
 	CHECK(!unload());
 }
 
-/* A table so small that nearly everything waits for it */
+/* An ITT so small that nearly every operation waits for an entry */
 TEST(works_with_a_tiny_itt)
 {
 	struct end a, b;
@@ -195,8 +195,9 @@ TEST(bad_parameters_are_refused)
 }
 
 /*
- * A module that fails to start does not wait for those who opened its files: so nobody
- * could. Somebody tries all the time; the model does not hold all nodes.
+ * A module that fails to start does not wait until its files are closed, so no process can
+ * open one before it runs. A helper tries all the time. The start fails because the topology is
+ * unknown or its dimensions are too small for all nodes.
  */
 TEST(nothing_opens_before_the_module_runs)
 {
@@ -219,7 +220,7 @@ TEST(nothing_opens_before_the_module_runs)
 	}
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
-	/* while one that starts is waited for */
+	/* an open succeeds once a module has started */
 	pid = helper();
 	if (!pid) {
 		while (open(CTL_PATH, O_RDONLY | O_CLOEXEC) < 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* As many nodes as the module has, 128 by run_kselftest.sh, in one process. */
+/* All nodes of the module in one process; run_kselftest.sh loads it with 128. */
 #include "common.h"
 
 #define MAX	1024
@@ -85,7 +85,7 @@ TEST_WITHIN(all_add_to_one, 120)
 	CHECK_EQ(*(volatile uint64_t *)node[0].seg, 8 * nodes);
 }
 
-/* Node @n will ask its @k-th neighbour to the right: the slot for that. */
+/* A free slot of node @n for an operation to *@peer, its @k-th neighbour to the right */
 static int to_neighbour(int n, int k, int *peer)
 {
 	int slot = rmc_wait_for_slot(node[n].qp, NULL);
@@ -104,10 +104,10 @@ static void drain_all(int step)
 }
 
 /*
- * All rings there are, of which a guest of the usual size cannot hold 128 x 128. All
- * nodes ask at once: a worker looks at each of the rings however few are in use, and
- * that takes it a tenth of a second where memory is emulated. In a slow kernel only
- * some nodes talk, still to each.
+ * Every pair of nodes uses its rings; a guest of the usual size has no memory for 128 x 128.
+ * All nodes send at once: a worker polls each of the rings however few are in use, which takes
+ * a tenth of a second where memory is emulated. In a slow kernel only some nodes send, but
+ * still to all nodes.
  */
 TEST_WITHIN(each_talks_to_each, 300)
 {

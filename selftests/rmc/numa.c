@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Segments and local buffers on chosen NUMA nodes, by the driver and by libnuma. The
+ * Segments and local buffers on chosen NUMA nodes, allocated by the driver and by libnuma. The
  * guest of run_in_vm.sh has two nodes (numa=fake=2).
  */
 #include <numa.h>
@@ -19,7 +19,7 @@ static void prepare(void)
 		SKIP("one NUMA node only");
 }
 
-/* Pages of [p, p + PAGES) that are not on the node */
+/* How many of the PAGES pages at @p are not on the node; -1: unknown */
 static int elsewhere(void *p, int numa_node)
 {
 	void *page[PAGES];
@@ -54,7 +54,7 @@ TEST(driver_memory_is_on_the_chosen_node)
 	}
 }
 
-/* Pinning must not bring the pages elsewhere, and they are used where they are. */
+/* Pinning must not migrate the pages, and operations use them where they are. */
 TEST(memory_of_libnuma_stays_where_it_is)
 {
 	struct end owner, user;

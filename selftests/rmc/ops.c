@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Operations that succeed: what arrives, what stays untouched, many at once. */
+/* Operations that succeed: the data, unchanged neighbours, and many operations at once. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mount.h>
@@ -20,7 +20,7 @@ static void prepare(void)
 	end_open(&user, CTX, 1, 0, BUF, 128);
 }
 
-/* All of [p, p + len) is CANARY but for a hole. */
+/* All of [p, p + len) is CANARY except for a hole of @n bytes at @from. */
 static int only_hole_changed(const uint8_t *p, size_t len, size_t from, size_t n)
 {
 	size_t i;
@@ -62,7 +62,7 @@ static int write_once(size_t offset, size_t from, size_t len)
 	return 1;
 }
 
-/* Every length to 260, then strides, always with lines, pages and MTUs crossed */
+/* Every length up to 260 and around multiples of 4096, so that lines, pages and MTUs are crossed */
 static size_t next_length(size_t len)
 {
 	return len < 260 ? len + 1 : len % 4096 >= 4090 || len % 4096 <= 2 ? len + 1 : len + 13;
@@ -239,7 +239,7 @@ static void *add_locally(void *arg)
 	return NULL;
 }
 
-/* I-3: remote atomics and the owner's own instructions, at once. */
+/* I-3: remote atomics and the owner's own instructions run at the same time. */
 TEST(atomic_with_local_instructions)
 {
 	struct adder a = { .count = 2000000 };
@@ -268,7 +268,7 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* How many microseconds half of the reads of a second take at most */
+/* The median latency, in microseconds, of the reads of one second */
 static uint32_t median_of_reads(void)
 {
 	const unsigned int most = 100000;
@@ -289,8 +289,8 @@ static uint32_t median_of_reads(void)
 
 /*
  * Two readers and the workers spin on the same CPUs, in different groups of the
- * scheduler. Who has nothing to do hands the CPU on, and the others do not keep it
- * until a time slice ends: a read takes some turns more than alone, not milliseconds.
+ * scheduler. A task without work yields the CPU, and the others do not keep it until
+ * their time slices end: a read takes some yields more than alone, not milliseconds.
  */
 TEST(spinning_readers_take_turns)
 {
@@ -311,12 +311,13 @@ TEST(spinning_readers_take_turns)
 			REQUIRE_EQ(rmc_read(e.qp, 0, 0, e.buf, 64), RMC_S_OK);
 	}
 	/*
-	 * Some turns, or workers' slices of 0.1 ms; the scheduler's own are 3 ms and more, in
-	 * each second. A machine that has no time for this guest spoils some of them.
+	 * The limits allow for some yields, or workers' slices of 0.1 ms; the scheduler's own
+	 * slices are 3 ms and more, and would show in each second. A host that does not run
+	 * this guest spoils only some of the seconds.
 	 */
 	do {
 		together = median_of_reads();
-		ktap_say("half of the reads within %u us, beside another reader within %u us",
+		ktap_say("median of the reads %u us alone, %u us beside another reader",
 			 alone, together);
 		ok = together <= 200 || (together <= 12 * alone && together <= 1500);
 	} while (!ok && ++i < 10);
@@ -326,9 +327,9 @@ TEST(spinning_readers_take_turns)
 }
 
 /*
- * Three processes and the workers spin for the lock, mostly on fewer CPUs, and what a
- * turn takes then is up to the scheduler. So after a while they stop, wherever they
- * are; not one of their additions may be missing.
+ * Three processes and the workers spin for the lock, mostly on fewer CPUs, where the
+ * scheduler decides how long a round takes. So the processes stop after a fixed time,
+ * however many rounds they have made; none of their additions may be missing.
  */
 TEST(cas_makes_a_lock)
 {
@@ -373,7 +374,7 @@ TEST(cas_makes_a_lock)
 		ktap_say("%d of %d rounds in time", sum, nodes * most);
 }
 
-/* Node 1 still gets what node 0 has. */
+/* Node 1 still reads the contents of node 0. */
 static void check_sane(void)
 {
 	CHECK_EQ(rmc_read(user.qp, 0, 100, user.buf, 100), RMC_S_OK);
@@ -393,7 +394,7 @@ static void count_done(int slot, void *arg)
 #define NODES_FILE	"/sys/kernel/debug/rmc/nodes"
 #define STALLS		"/sys/class/misc/rmc/node1/counters/itt_stalls"
 
-/* Node 0 answers nothing while it is stopped, so that what is asked stays in flight. */
+/* Node 0 does not reply while it is stopped, so that operations to it stay in flight. */
 static void stop(int on)
 {
 	int fd = open(NODES_FILE, O_WRONLY | O_CLOEXEC);
@@ -404,7 +405,7 @@ static void stop(int on)
 	close(fd);
 }
 
-/* More than the ITT holds: they wait, none is lost, each completes once. */
+/* More operations than the ITT holds: they wait, none is lost, each completes once. */
 TEST(more_than_the_itt)
 {
 	unsigned long long end;
@@ -416,7 +417,7 @@ TEST(more_than_the_itt)
 	end_open(&e, CTX, 1, 0, 4096 * 8, 0);
 	n = rmc_query(e.ctx)->max_entries;
 	REQUIRE(n <= 4096);
-	/* themes of a small ITT do; the ring of one peer holds less than a large one */
+	/* runs with a small ITT exhaust it; the ring of one peer holds less than a large ITT */
 	if (rmc_query(e.ctx)->itt_entries > n / 16)
 		SKIP("the ITT is too large to be exhausted by one queue pair");
 	if (access(NODES_FILE, W_OK))
@@ -451,7 +452,7 @@ TEST(more_than_the_itt)
 	}
 }
 
-/* Good and bad ones mixed, sizes mixed; every slot gets its own status. */
+/* Valid and invalid operations of mixed sizes; every slot gets its own status. */
 TEST(many_outstanding_of_all_kinds)
 {
 	static uint8_t want[128];
@@ -518,7 +519,7 @@ TEST(several_qps_of_one_file)
 			slot = rmc_wait_for_slot(qp[i], NULL);
 			REQUIRE(slot >= 0);
 			last[i][slot] = round;
-			/* a place for each slot: reads end in any order */
+			/* a destination for each slot: reads complete in any order */
 			rmc_read_async(qp[i], slot, 0, (uint64_t)(i * 128 + round),
 				       user.buf + (i * ENTRIES + slot) * 128, 100);
 		}
@@ -542,7 +543,7 @@ TEST(several_processes_and_contexts)
 
 	prepare();
 	nodes = rmc_nodes(user.ctx) < 4 ? rmc_nodes(user.ctx) : 4;
-	/* one to begin and one to end by: who is fast must not take another's turn */
+	/* a pipe for the start and one for the end: a fast process must not take another's byte */
 	REQUIRE(!pipe(go[0]) && !pipe(go[1]) && !pipe(made));
 	for (c = 0; c < CONTEXTS; c++)
 		REQUIRE(!ctx_create(20 + (unsigned int)c, 0600, 0, 0) || errno == EEXIST);
@@ -572,7 +573,7 @@ TEST(several_processes_and_contexts)
 			_exit(0);
 		}
 	}
-	/* all have segments; all are done with the others' */
+	/* first all have segments, then all are done with the other segments */
 	for (i = 0; i < 2; i++) {
 		for (n = 0; n < CONTEXTS * nodes; n++)
 			REQUIRE(read(made[0], &byte, 1) == 1);
@@ -588,7 +589,7 @@ TEST(several_processes_and_contexts)
 
 /* ---- lines ---- */
 
-/* A number into all words of a line, first to last, by plain stores */
+/* Store a counter into all words of a line, first to last, by ordinary instructions. */
 static void store_lines(uint64_t *line)
 {
 	uint64_t v;
@@ -600,9 +601,9 @@ static void store_lines(uint64_t *line)
 }
 
 /*
- * The owner stores word after word, so the line has states in which the first
- * words are one ahead; words that are ahead of earlier ones it never has. The
- * owner is a process of its own: threads of one need not run at the same time.
+ * The owner stores word after word, so the first words of the line may be one ahead of
+ * the rest, but no word is ever ahead of an earlier one. The owner is a process of its
+ * own: threads of one process need not run at the same time.
  */
 TEST(line_is_not_torn_by_owners_stores)
 {
@@ -639,7 +640,7 @@ TEST(line_is_not_torn_by_owners_stores)
 	CHECK(!bad);
 }
 
-/* Two nodes write whole lines, a third reads them: always one of the two's. */
+/* Two nodes write whole lines, a third reads them: each read returns one node's line. */
 TEST(line_is_not_torn_by_remote_writes)
 {
 	struct end reader;
@@ -676,7 +677,7 @@ out:
 		CHECK(helper_ok(pid[w]));
 }
 
-/* Who sees the first word of a remotely written line may read the rest. */
+/* A reader that sees the first word of a remotely written line can read the rest. */
 TEST(first_word_of_a_line_comes_last)
 {
 	volatile uint64_t *line;
@@ -713,7 +714,7 @@ TEST(first_word_of_a_line_comes_last)
 
 /* ---- I-5: what another party can write ---- */
 
-/* Random words for WQ entries: every one completes, nobody else notices. */
+/* Random words as WQ entries: every one completes, and other users are not affected. */
 TEST(random_wq_entries_hurt_nobody)
 {
 	uint32_t r = 4;
@@ -736,7 +737,7 @@ TEST(random_wq_entries_hurt_nobody)
 			word0 = (uint64_t)rnd(&r) << 32 | rnd(&r);
 			word1 = (uint64_t)rnd(&r) << 32 | rnd(&r);
 			word0 = (word0 & ~RMC_WQE_PHASE) | !(mad.qp->head & mad.qp->entries);
-			if (n & 1)	/* pass the first checks, so that the later ones work */
+			if (n & 1)	/* pass the first checks, so that the later ones run */
 				word0 = (word0 & ~(RMC_WQE_NID_MASK << RMC_WQE_NID_SHIFT)) &
 					~0x38ULL;
 			mad.qp->slot[slot] = RMC_SLOT_BUSY;
@@ -753,7 +754,7 @@ TEST(random_wq_entries_hurt_nobody)
 	CHECK(!memcmp(copy, owner.seg, SEG));
 }
 
-/* Entries that change while the RMC looks at them: it works on its snapshot. */
+/* Entries change while the RMC reads them: it works on its snapshot. */
 TEST(scribbling_on_the_wq_hurts_nobody)
 {
 	uint8_t *copy = memory(SEG);
@@ -772,7 +773,7 @@ TEST(scribbling_on_the_wq_hurts_nobody)
 		end_open(&mad, CTX, 2, 0, 2 * PAGE, 64);
 		for (;;) {
 			i = rnd(&r) & mad.qp->mask;
-			/* reads only, many of them good: the segment must stay as it is */
+			/* reads only, many of them valid: the segment must stay unchanged */
 			rmc_store_relaxed(&mad.qp->wq[i].word1,
 					  rmc_wqe_word1(rnd(&r) % (2 * SEG), rnd(&r) % PAGE));
 			rmc_store_relaxed(&mad.qp->wq[i].word0,
