@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * SABRes through the driver: whole objects and nothing else, whatever writers,
- * readers and their deaths do. The checker that finds no torn object among SABRes
- * must find some among plain reads.
+ * SABRes through the driver: they return only whole objects, whatever writers and
+ * readers do, and even if these die. The checker that finds no torn object among
+ * SABRes must find some among plain reads.
  */
 #include <signal.h>
 #include <stddef.h>
@@ -49,7 +49,7 @@ static double now(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-/* pause: of microseconds, in the middle */
+/* @pause: microseconds to sleep in the middle */
 static void stamp(struct rmc_object *o, unsigned int pause)
 {
 	uint64_t *w = words(o), v;
@@ -80,8 +80,8 @@ static int torn(const uint8_t *copy)
 }
 
 /*
- * The owner stamps one object after the other until the reader has ended. Now and then it
- * stops between two objects, and within one: on few CPUs nobody would see it there.
+ * The owner stamps one object after the other until the reader has ended. Sometimes it sleeps
+ * between two objects, and within one: with few CPUs no reader would run there otherwise.
  */
 static void write_until(pid_t reader)
 {
@@ -139,7 +139,7 @@ TEST(no_object_is_torn_locked)
 	no_object_is_torn(RMC_SABRE_LOCKED);
 }
 
-/* The checker finds what there is to find: plain reads, and a check that is none. */
+/* The checker finds torn objects: with plain reads, and with the version read after the data. */
 static void is_noticed(int version_after)
 {
 	uint64_t version = 0;
@@ -206,7 +206,7 @@ TEST(layouts_are_validated)
 	REFUSED(EINVAL, .flags = RMC_MEM_OBJECTS, .sabre_mode = RMC_SABRE_LOCKED);
 	REFUSED(EINVAL, .flags = RMC_MEM_OBJECTS, .readers_offset = 4);
 	REFUSED(EOPNOTSUPP, .flags = RMC_MEM_OBJECTS, .reserved2 = 1);
-	/* programs older than objects */
+	/* a program older than objects passes a shorter struct */
 	r = (struct rmc_seg_reg){ .size = offsetof(struct rmc_seg_reg, version_offset),
 				  .addr = (uintptr_t)objects, .length = SEG };
 	CHECK_EQ(ioctl(rmc_fd(owner.ctx), RMC_IOC_SEG_REG, &r), 0);
@@ -248,7 +248,7 @@ TEST(statuses)
 
 static int by_message(struct rmc_qp *qp, int nid, uint64_t offset, void *lbuf, size_t len, void *arg)
 {
-	/* what a message to the owner would bring */
+	/* what a message to the owner would return */
 	memcpy(lbuf, objects + offset, len);
 	*(int *)arg = nid + 100;
 	return qp ? 0 : -EIO;
@@ -295,14 +295,14 @@ TEST(writer_dies_and_the_owner_repairs)
 	CHECK_EQ(asked, 100);
 	CHECK_EQ(p.fell_back, 1);
 	CHECK_EQ(rmc_object_try_begin(object(0)), -EBUSY);
-	/* contents that cannot be made now are no repair, and not the last chance */
+	/* a failed rewrite repairs nothing, and the repair can be tried again */
 	CHECK_EQ(rmc_object_repair(object(0), rewrite, NULL), -EIO);
 	CHECK_EQ(rmc_sabre_sync(user.qp, 0, 0, user.buf, OBJECT), RMC_S_SABRE_LOCKED);
 	CHECK_EQ(rmc_object_repair(object(0), rewrite, &asked), 0);
 	CHECK_EQ(rmc_object_repair(object(0), rewrite, &asked), -ENOENT);
 	CHECK_EQ(rmc_sabre_sync(user.qp, 0, 0, user.buf, OBJECT), RMC_S_OK);
 	CHECK(!torn(user.buf));
-	/* one that lives is left alone */
+	/* the object of a live writer is not repaired */
 	CHECK_EQ(rmc_object_try_begin(object(0)), 0);
 	CHECK_EQ(rmc_object_repair(object(0), rewrite, &asked), -EAGAIN);
 	rmc_object_write_end(object(0));
@@ -332,7 +332,7 @@ TEST(reader_is_killed_in_the_middle)
 		/* its locks last no longer than att_stall_ms */
 		rmc_object_write_begin(object(0));
 		rmc_object_write_end(object(0));
-		/* who stands still for att_stall_ms is given up, on a busy host or a slow kernel */
+		/* a SABRe that a busy host or a slow kernel stalls for att_stall_ms is aborted */
 		tries = 0;
 		do {
 			began = ktap_ms();
@@ -365,7 +365,7 @@ TEST(segment_goes_in_the_middle)
 		_exit(gone < 5 || whole < 5);
 	}
 	for (i = 0; !waitpid(pid, &err, WNOHANG); i++) {
-		/* longer and longer: until there is time for an object in a slow guest */
+		/* wait longer each time, until a slow guest has time for a whole object */
 		usleep(2000 + 200 * i);
 		REQUIRE_EQ(rmc_seg_unregister(owner.ctx), 0);
 		CHECK_EQ(object(0)->readers, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Does the device work at all: every operation once between two nodes, by bare
+ * Whether the device works at all: every operation once between two nodes, by bare
  * ioctls and queue entries, without the library.
  *
  *   smoke SERVER CLIENT [OPS]    both nodes in this kernel
@@ -115,7 +115,7 @@ static void post(struct qp *q, int op, int nid, void *lbuf, uint64_t off, uint32
 		need(!ioctl(q->fd, RMC_IOC_WAKE, &id), "WAKE");
 }
 
-/* Status of the next completion; -1 after ten seconds without one. */
+/* Status of the next completion; -1 after 20 seconds without one. */
 static int reap(struct qp *q)
 {
 	uint32_t *e = &q->cq[q->tail % ENTRIES], w;
@@ -149,7 +149,7 @@ static double now(void)
 	return t.tv_sec + t.tv_nsec * 1e-9;
 }
 
-/* @seg: the server's memory when it is ours to look at. */
+/* @seg: the server's memory if this process has it mapped, or NULL. */
 static void use(int fd, int server, volatile uint64_t *seg, int ops)
 {
 	struct rmc_buf_reg b = { .size = sizeof(b), .length = BUF_BYTES };

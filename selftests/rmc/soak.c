@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Everything mixed for a while, with processes that are killed and stopped: the
- * sums are right at the end, and what the kernel gave is back.
+ * Mixed traffic for a while, with processes that are killed and stopped: at the end
+ * the sums are correct, and the kernel's resources are released.
  *
  *	RMC_SOAK_SECONDS	of mixed traffic (default 5)
  *	RMC_SOAK_ROUNDS		of killing and starting again (default 40)
  *
- * The bank is a process of its own that lives on: node 0, and one account per
- * customer in its segment. Customers add to their accounts and say before
- * how much is on its way, and after how much was acknowledged. Nothing that was
- * acknowledged may be missing, and nothing that was not sent may be there.
+ * The bank is a process of its own that is never killed: node 0, with one account per
+ * customer in its segment. Customers add to their accounts. They record how much they
+ * send before they send it, and how much was acknowledged afterwards. No acknowledged
+ * amount may be missing, and no amount may be there that was not sent.
  */
 #include <sched.h>
 #include <sys/prctl.h>
 #include "common.h"
 
 #define CUSTOMERS	6
-#define AREA		(8 * PAGE)	/* of one customer: its account, then what it writes */
+#define AREA		(8 * PAGE)	/* of one customer: its account, then its data */
 #define BANK		(CUSTOMERS * AREA)
 #define IN_FLIGHT	16
-#define PATIENCE_MS	60000	/* until each was served once */
+#define PATIENCE_MS	60000	/* extra time until each customer was served once */
 
 struct account {
 	uint64_t sent, acked;
@@ -27,7 +27,7 @@ struct account {
 	int broken;
 };
 
-static struct account *account;		/* shared by all */
+static struct account *account;		/* shared by all processes */
 
 static unsigned int setting(const char *name, unsigned int def)
 {
@@ -43,7 +43,7 @@ static int bad(struct account *a, const char *what, int status)
 	return 0;
 }
 
-/* Some additions at once; their sum is on its way as a whole, and acknowledged so. */
+/* Some additions at once: each is recorded as sent, and their sum as acknowledged. */
 static int add_some(struct end *e, struct account *a, uint64_t at, uint32_t *r)
 {
 	unsigned int n = 1 + rnd(r) % IN_FLIGHT, i;
@@ -66,7 +66,7 @@ static int add_some(struct end *e, struct account *a, uint64_t at, uint32_t *r)
 	return 1;
 }
 
-/* What was written is what is read, whatever others do. */
+/* A read returns what was written, whatever other customers do. */
 static int write_and_read(struct end *e, struct account *a, uint64_t at, uint32_t *r)
 {
 	size_t len = 1 + rnd(r) % (4 * PAGE), off = rnd(r) % PAGE;
@@ -86,7 +86,7 @@ static int write_and_read(struct end *e, struct account *a, uint64_t at, uint32_
 	return 1;
 }
 
-/* Registers, arms and gives back on the way. */
+/* Register and withdraw a buffer, create and destroy a queue pair. */
 static int come_and_go(struct end *e, struct account *a, uint32_t *r)
 {
 	struct rmc_qp *qp;
@@ -150,12 +150,12 @@ static void stop(pid_t pid)
 	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
-/* What the kernel has given away; compared before and after */
+/* Kernel resources in use; compared before and after */
 struct given {
 	long long pinned, files, refs, available;
 };
 
-/* As of now; the file stays open, since opening it again would count. */
+/* The current count; the file stays open, since opening it again would add to the count. */
 static long long files_counted(int fd)
 {
 	char text[64] = "";
@@ -165,9 +165,9 @@ static long long files_counted(int fd)
 }
 
 /*
- * Open files of the system, all of them: /proc/sys/fs/file-nr is without those that a CPU
- * has not told of yet, up to 32 or more, either way. When it opens files until it tells,
- * what it tells of beyond these is that.
+ * All open files of the system. /proc/sys/fs/file-nr lacks each CPU's pending difference, which
+ * may be 32 files or more, up or down. So open files on each CPU until it adds its difference to
+ * the count: the change beyond the files opened here is what was pending.
  */
 static long long files_open(void)
 {
@@ -205,7 +205,7 @@ static struct given given(void)
 	struct given g = {
 		.pinned = pages_pinned(),
 		.files = files_open(),
-		/* of the module: one for each of its open files */
+		/* references to the module: one for each of its open files */
 		.refs = file_number("/sys/module/rmc/refcnt", ""),
 		.available = memory_there(),
 	};
@@ -231,9 +231,9 @@ static void check_given(struct given before)
 		 now.available - before.available);
 	CHECK_EQ(now.pinned, before.pinned);
 	CHECK_EQ(now.refs, before.refs);
-	/* the guest has others who come and go */
+	/* other processes of the guest open and close files */
 	CHECK(now.files - before.files < 8);
-	/* of thousands of processes: some pages per process would be far more */
+	/* thousands of processes may have run: a leak of some pages in each would be far more */
 	CHECK(before.available - now.available < 16 << 10);
 }
 
@@ -303,7 +303,7 @@ TEST_WITHIN(killed_and_started_again, 3600)
 	ktap_say("%u rounds", rounds);
 }
 
-/* Has each customer had something acknowledged? */
+/* True if each customer has had an addition acknowledged */
 static int all_served(void)
 {
 	unsigned int i;
@@ -327,7 +327,7 @@ TEST_WITHIN(mixed_traffic_with_pauses, 7200)
 	before = given();
 	for (i = 0; i < CUSTOMERS; i++)
 		pid[i] = start(i, rnd(&r));
-	/* a guest that its host hardly lets run serves all, too, but in its own time */
+	/* a guest that its host rarely runs serves all customers, too, but takes longer */
 	while (ktap_ms() < end || (ktap_ms() < end + PATIENCE_MS && !all_served())) {
 		i = rnd(&r) % CUSTOMERS;
 		switch (rnd(&r) % 8) {

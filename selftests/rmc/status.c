@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Every status that an operation can end with, and that nothing else happens. */
+/* Every status that an operation can end with, and that failures have no other effect. */
 #include "common.h"
 
 #define SEG	(5 * PAGE)
@@ -29,7 +29,7 @@ static void check_status(unsigned int op, int nid, uint64_t offset, const void *
 #define STATUS(op, nid, offset, lbuf, len, want)				\
 	check_status(RMC_OP_##op, nid, offset, lbuf, len, RMC_S_##want, __LINE__)
 
-/* After whatever failed, the queue pair works on. */
+/* After any failure the queue pair still works. */
 static void check_sane(void)
 {
 	fill(owner.seg, 100, 77);
@@ -71,7 +71,7 @@ TEST(past_the_segment_is_out_of_range)
 	STATUS(READ, 0, SEG, user.buf, 1, OUT_OF_RANGE);
 	STATUS(READ, 0, SEG - 4, user.buf, 8, OUT_OF_RANGE);
 	STATUS(WRITE, 0, SEG, user.buf, 1, OUT_OF_RANGE);
-	/* the packets before the end may have arrived: give them what is there */
+	/* packets before the end may be executed: write what is there already */
 	memcpy(user.buf, owner.seg + SEG - 7, 7);
 	STATUS(WRITE, 0, SEG - 7, user.buf, 8, OUT_OF_RANGE);
 	STATUS(CAS, 0, SEG, user.buf, 8, OUT_OF_RANGE);
@@ -200,7 +200,7 @@ TEST(unknown_opcode_is_bad_op)
 	check_sane();
 }
 
-/* A context's segment is not another context's. */
+/* A segment belongs to one context only. */
 TEST(contexts_are_apart)
 {
 	struct end a, b;

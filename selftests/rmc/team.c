@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Barriers of a team, one process per node of this kernel, of which one member dies. */
+/* Barriers of a team, one process per node of this kernel, when one member dies. */
 #include "common.h"
 
 #define MEMBERS		3
@@ -25,7 +25,7 @@ static int open_count(void)
 	return (int)file_number("/sys/class/rmc_context/rmcctx0/open_count", "");
 }
 
-/* Waits for somebody who does not come any more: the first member spins, others sleep. */
+/* Waits for a member that has died: the first member spins, others sleep. */
 static pid_t survivor(int member)
 {
 	pid_t pid = helper();
@@ -36,13 +36,13 @@ static pid_t survivor(int member)
 	t = join(member);
 	CHECK_EQ(rmc_team_barrier_for(t, member ? RMC_TEAM_SLEEP : 0, LIMIT_MS),
 		 RMC_S_BAD_CONTEXT);
-	/* and so does the next one */
+	/* the next barrier fails, too */
 	CHECK_EQ(rmc_team_barrier_for(t, 0, LIMIT_MS), RMC_S_BAD_CONTEXT);
 	rmc_team_close(t);
 	_exit(0);
 }
 
-/* Leaves a child without exec() behind, which has the file open; tells its process id. */
+/* Leaves a child without exec() behind, which holds the file open; writes its pid to @report. */
 static pid_t member_with_child(int member, int report)
 {
 	pid_t pid = helper(), child;
@@ -75,7 +75,7 @@ TEST(barrier_learns_that_a_member_with_a_child_died)
 	CHECK(WIFSIGNALED(status));
 	CHECK(helper_ok(first));
 	CHECK(helper_ok(second));
-	/* all the time the child had the dead member's file open */
+	/* the child has held the dead member's file open all the time */
 	CHECK(!kill(child, 0));
 	CHECK_EQ(open_count(), 1);
 	kill(child, SIGKILL);

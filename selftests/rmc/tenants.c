@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What users and contexts may hold of what all share: quotas and their errors, who
- * exceeds them, that all of it comes back; that the memory cgroup pays; and that a
- * modest user is served beside one who takes all he gets.
+ * Quotas of users and contexts on shared resources: their errors, the capability that exceeds
+ * them, and that all resources come back. The memory cgroup is charged for queues. A modest
+ * user is served beside one that takes all it can get.
  */
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -64,7 +64,7 @@ static long long usage(unsigned int ctx, const char *what)
 /* A process of another user that holds what it took until it is killed. */
 struct holder {
 	pid_t pid;
-	int *took;	/* shared: how many, then -errno of what stopped it */
+	int *took;	/* shared: how many it took, then -errno of the refusal */
 };
 
 static struct holder hold(unsigned int uid, unsigned int ctx, int (*take)(int fd, int n))
@@ -164,7 +164,7 @@ TEST(queue_pairs_of_users_and_contexts)
 
 	prepare();
 	CHECK(q.max_qps_user < q.max_qps && q.max_qps_context < q.max_qps);
-	/* each is two calls on a worker, which shares its CPU here and there */
+	/* each takes two calls on a worker, which may share its CPU: use lower limits */
 	CHECK_EQ(set_param("max_qps_user", "64"), 0);
 	CHECK_EQ(set_param("max_qps_context", "128"), 0);
 	query();
@@ -176,13 +176,13 @@ TEST(queue_pairs_of_users_and_contexts)
 	CHECK_HELD(b, 0, EDQUOT);
 	c = hold(BOB, CTX, take_qp);
 	CHECK_HELD(c, q.max_qps_context - q.max_qps_user, EDQUOT);
-	/* the context has all it may have, which is not the third user's doing */
+	/* the context's quota is used up, although the third user has nothing */
 	d = hold(CAROL, CTX, take_qp);
 	CHECK_HELD(d, 0, EDQUOT);
 	let_go(&d);
 	d = hold(CAROL, OTHER, take_qp);
 	CHECK_HELD(d, q.max_qps_user, EDQUOT);
-	/* killed: all comes back */
+	/* a killed process's queue pairs come back */
 	let_go(&a);
 	CHECK_EQ(usage(CTX, "qps"), q.max_qps_context - q.max_qps_user);
 	a = hold(CAROL, CTX, take_qp);
@@ -222,7 +222,7 @@ TEST(queue_pairs_are_counted_per_node)
 	let_go(&b);
 }
 
-/* One that is destroyed makes room for one, and so do files that are closed. */
+/* A destroyed queue pair makes room for one, and a closed file for all of its own. */
 TEST(quotas_come_back_one_by_one)
 {
 	struct rmc_qp_create qp;
@@ -242,7 +242,7 @@ TEST(quotas_come_back_one_by_one)
 			CHECK(!qp_destroy(fd, 17));
 			CHECK(!qp_create(fd, 2, &qp));
 			CHECK_ERRNO(qp_create(fd, 2, &qp), EDQUOT);
-			/* what is refused for another reason costs nothing */
+			/* a request that is refused for another reason uses no quota */
 			CHECK(!qp_destroy(fd, 17));
 			CHECK_ERRNO(qp_create(fd, 3, &qp), EINVAL);
 			CHECK(!qp_create(fd, 2, &qp));
@@ -278,7 +278,7 @@ TEST(open_contexts_of_a_user)
 	prepare();
 	CHECK_EQ(set_param("max_files_user", "5"), 0);
 	a = hold(ALICE, CTX, take_file);
-	CHECK_HELD(a, 4, EDQUOT);	/* and the one it began with */
+	CHECK_HELD(a, 4, EDQUOT);	/* and the file it began with */
 	b = hold(BOB, CTX, take_file);
 	CHECK_HELD(b, 4, EDQUOT);
 	CHECK_EQ(usage(CTX, "open_count"), 10);
@@ -310,7 +310,7 @@ TEST(buffers_of_a_user)
 	prepare();
 }
 
-/* The kernel ends a killed process' ring, and with it what waits, in its own time. */
+/* The kernel ends a killed process's ring and its waits some time later. */
 static int waits_are(unsigned int ctx, long long n)
 {
 	unsigned long long end = ktap_ms() + 20000;
@@ -386,7 +386,7 @@ TEST(parameters_change_at_run_time)
 	CHECK_EQ(set_param("max_qps_user", "20"), 0);
 	a = hold(ALICE, CTX, take_qp);
 	CHECK_HELD(a, 20, EDQUOT);
-	/* what is held stays */
+	/* resources that are held already stay */
 	CHECK_EQ(set_param("max_qps_user", "10"), 0);
 	query();
 	CHECK_EQ(q.max_qps_user, 10);
@@ -398,7 +398,7 @@ TEST(parameters_change_at_run_time)
 	prepare();
 }
 
-/* A memory cgroup of our own, or the reason why there is none. */
+/* The test's own memory cgroup; make_group() gives the reason if there is none. */
 static char group[64];
 
 static const char *make_group(void)
@@ -435,7 +435,7 @@ static long long group_kib(const char *file)
 	return file_number(path, "") >> 10;
 }
 
-/* KiB: a cgroup charges for what is about to come, 64 pages on each CPU. */
+/* KiB: a cgroup charges in advance, 64 pages on each CPU. */
 #define CHARGED_AHEAD	1024
 
 TEST(queues_are_charged_to_the_cgroup)
@@ -470,7 +470,7 @@ TEST(queues_are_charged_to_the_cgroup)
 	rmdir(group);
 }
 
-/* Whose cgroup has no more is told, and not killed. */
+/* A process whose cgroup is full gets an error and is not killed. */
 TEST(full_cgroup_makes_no_queues)
 {
 	const char *why = make_group();
@@ -510,14 +510,14 @@ TEST(full_cgroup_makes_no_queues)
 }
 
 /*
- * A hostile user keeps as many queue pairs full of large reads as it gets; a modest one, in
- * another context of the same node, has one and waits for each small read.
+ * A hostile user keeps as many queue pairs as it gets full of large reads. A modest one, in
+ * another context of the same node, has one queue pair and waits for each small read.
  */
 #define LARGE		(64UL << 10)
 #define DEPTH		16
 #define SLICE_MS	1000
 #define SAMPLES		(1 << 20)
-/* Fewer, alone, and the scheduler is what is measured */
+/* with fewer reads, alone, the scheduler would be measured instead */
 #define STEADY_READS	5000
 
 static void hostile(int *ready)
@@ -537,13 +537,13 @@ static void hostile(int *ready)
 	for (;;) {
 		for (i = 0; i < n; i++) {
 			rmc_poll_cq(qp[i], NULL);
-			/* all that is free, and not a moment of waiting */
+			/* post to all free slots, without waiting */
 			while (rmc_qp_in_flight(qp[i]) < DEPTH) {
 				slot = rmc_wait_for_slot(qp[i], NULL);
 				rmc_read_async(qp[i], slot, 1, 0, e.buf, LARGE);
 			}
 		}
-		/* hundreds of megabytes: the worker is the one that has to work */
+		/* hundreds of megabytes are in flight: leave the CPU to the worker */
 		usleep(1000);
 	}
 }
@@ -579,7 +579,7 @@ static struct measured measure(struct end *e)
 	return m;
 }
 
-/* The median of some, by reads */
+/* The median of five measurements, by number of reads, and the worst */
 static struct measured measure_some(struct end *e, struct measured *worst)
 {
 	struct measured m[5], t;
@@ -634,17 +634,17 @@ TEST_WITHIN(modest_user_beside_a_hostile_one, 120)
 	REQUIRE(!kill(pid, SIGKILL));
 	REQUIRE(waitpid(pid, NULL, 0) == pid);
 
-	/* it is served, whatever the clock says, and both are charged */
+	/* the modest user is served, however slowly, and the worker time of both is charged */
 	CHECK(beside.reads > 0);
 	CHECK(his > 0 && theirs >= 0);
-	/* and all is as it was */
+	/* afterwards reads work, and the hostile user holds nothing */
 	CHECK_EQ(rmc_read(modest.qp, 1, 0, modest.buf, 64), RMC_S_OK);
 	CHECK_EQ(usage(CTX, "qps"), 0);
 
 	/*
-	 * With fewer CPUs than worker and processes, with the machine's other work or what a
-	 * debug kernel watches, a clock tells of those. What a worker does per visit is
-	 * checked in selftests/unit/tenants.c.
+	 * With fewer CPUs than worker and processes, with other work on the machine or the
+	 * checks of a debug kernel, times measure those instead. selftests/unit/tenants.c
+	 * checks what a worker does per visit.
 	 */
 	if (ktap_slow() > 1 || sysconf(_SC_NPROCESSORS_ONLN) < 3)
 		SKIP("the two processes and the worker have no CPU each");

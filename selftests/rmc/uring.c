@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Waiting by io_uring commands, with the system calls and no library. */
+/* Waiting by io_uring commands, with bare system calls and without liburing. */
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
@@ -7,7 +7,7 @@
 #include "ring.h"
 
 #define SEG	(4 * PAGE)
-/* So many that wait, through threads of the kernel */
+/* Submit @n wait commands that kernel threads start. */
 static void submit_async(struct ring *r, struct end *e, unsigned int sources, unsigned int n)
 {
 	struct io_uring_sqe *sqe;
@@ -38,7 +38,7 @@ static int open_count(void)
 	return (int)file_number("/sys/class/rmc_context/rmcctx0/open_count", "");
 }
 
-/* Everything that held the context open has gone. */
+/* Wait until the context has @want open files; true if that takes no longer than @ms */
 static int closed_within(int want, unsigned int ms)
 {
 	unsigned long long end = ktap_ms() + ms;
@@ -50,7 +50,7 @@ static int closed_within(int want, unsigned int ms)
 
 static void pair(struct end *a, struct end *b)
 {
-	/* io_uring lets go of a dead process's files a little later */
+	/* io_uring releases a dead process's files a little later */
 	REQUIRE(closed_within(0, 5000));
 	end_open(a, CTX, 0, 0, SEG, 16);
 	end_open(b, CTX, 1, SEG, PAGE, 16);
@@ -79,7 +79,7 @@ TEST(a_completion_completes_the_command)
 	CHECK_EQ(reap(&r, &res, 5000), 7);
 	CHECK_EQ(res, RMC_URING_CQ | 1 << RMC_URING_COUNT_SHIFT);
 	CHECK_EQ(rmc_poll_cq(a.qp, NULL), 1);
-	/* once per command */
+	/* one completion per command */
 	post(&a, a.qp);
 	CHECK_QUIET(&r, 100);
 	CHECK_EQ(rmc_drain_cq(a.qp, NULL), 0);
@@ -98,7 +98,7 @@ TEST(what_came_before_completes_it_at_once)
 	CHECK_CQE(&r, 1, RMC_URING_CQ);
 }
 
-/* One command per completion and nothing else to wake us: one missed stops it. */
+/* One command per completion and no other wakeup: a lost one ends the test. */
 TEST(no_wakeup_is_lost)
 {
 	struct end a, b;
@@ -120,7 +120,7 @@ TEST(no_wakeup_is_lost)
 	CHECK_QUIET(&r, 20);
 }
 
-/* Busy peers wake nobody more often than it asked. */
+/* Busy peers cause one wakeup per command, not one per notification. */
 TEST(no_storm)
 {
 	uint32_t seen = 0;
@@ -143,7 +143,7 @@ TEST(no_storm)
 		submit_wait(&r, &b, RMC_URING_SEG, NULL, seen, 3);
 	}
 	CHECK_EQ(seen, 500);
-	/* a source that came later than this program: its value may have the segment's bit */
+	/* a source newer than this program: its value may include the segment's bit */
 	rmc_uring_seen((int)(RMC_URING_SEG | RMC_URING_CQ | 501 << RMC_URING_COUNT_SHIFT), &seen);
 	CHECK_EQ(seen, 500);
 	CHECK_QUIET(&r, 50);
@@ -187,7 +187,7 @@ TEST(one_command_for_all_three)
 			CHECK_EQ(rmc_watch_read(fd, e, 4, 0), 1);
 		}
 	}
-	/* unread events complete the next one at once */
+	/* unread events complete the next command at once */
 	REQUIRE_EQ(write(down, "down", 4), 4);
 	REQUIRE_EQ(write(down, "up", 2), 2);
 	submit_wait(&r, &b, all, b.qp, seen, 1000);
@@ -245,14 +245,14 @@ TEST(beside_poll_and_eventfd)
 	CHECK_EQ(poll(&p, 1, 20), 0);
 	post(&a, a.qp);
 	CHECK_EQ(poll(&p, 1, 5000), 1);
-	/* in any order */
+	/* the commands complete in any order */
 	one = reap(&r, &res, 5000);
 	two = reap(&r, &res, 5000);
 	CHECK(one + two == 3 && (one == 1 || one == 2));
 	CHECK_EQ(read(efd, &n, 8), 8);
 	CHECK_EQ(n, 1);
 	CHECK_EQ(rmc_poll_cq(a.qp, NULL), 1);
-	/* arming late tells the poller, not the command that knows */
+	/* arming with an old count signals the eventfd, not the command with the current count */
 	submit_wait(&r, &a, RMC_URING_CQ, a.qp, 0, 3);
 	a.qp->tail--;
 	REQUIRE_EQ(rmc_cq_arm(a.qp), 0);
@@ -305,12 +305,12 @@ TEST(closing_the_ring_lets_go_of_the_context)
 		submit_wait(&r, &b, RMC_URING_SEG, NULL, 0, 2);
 		close(r.fd);
 	}
-	/* the mappings die with munmap, the commands with the ring */
+	/* munmap() ends the mappings, the end of the ring ends the commands */
 	end_close(&a);
 	CHECK(closed_within(before - 1, 5000));
 }
 
-/* The descriptor goes, the command waits on: rings with fixed files live so. */
+/* Closing the descriptor does not end the wait: rings with fixed files rely on that. */
 TEST(closing_the_descriptor_does_not_end_the_wait)
 {
 	struct end a, b;
@@ -357,7 +357,7 @@ TEST(killed_while_waiting)
 	}
 }
 
-/* exec() waits until io_uring has all requests back: it must not wait for ever. */
+/* exec() waits until io_uring has ended all requests: it must not wait for ever. */
 TEST(exec_while_waiting)
 {
 	struct end a;
@@ -400,7 +400,7 @@ TEST(the_submitting_thread_may_exit)
 	REQUIRE(!pthread_create(&t, NULL, submit_and_leave, arg));
 	pthread_join(t, NULL);
 	if (reap(&r, &res, 200) == 9) {
-		/* kernels that cannot cancel commands: the thread's end is the command's */
+		/* kernels that cannot cancel commands: the thread's exit ends the command */
 		CHECK_EQ(res, -ECANCELED);
 		return;
 	}
@@ -432,7 +432,7 @@ TEST(destroy_races_with_completions)
 
 TEST(hundreds_of_queue_pairs_wait)
 {
-	enum { QPS = 240 };	/* each takes one of a context's local buffers */
+	enum { QPS = 240 };	/* each queue pair takes one of a context's local buffers */
 	static struct rmc_qp *q[QPS];
 	uint8_t signalled[QPS] = { 0 };
 	struct end a, b;
@@ -450,7 +450,7 @@ TEST(hundreds_of_queue_pairs_wait)
 		submit_wait(&r, &a, RMC_URING_CQ, q[i], 0, (uint64_t)i);
 	}
 	CHECK_QUIET(&r, 50);
-	/* one in between; then the others backwards, faster than they are reaped */
+	/* first one in the middle, then the others backwards, faster than they are reaped */
 	post(&a, q[77]);
 	CHECK_CQE(&r, 77, RMC_URING_CQ);
 	for (i = QPS - 1; i >= 0; i--)
@@ -464,7 +464,7 @@ TEST(hundreds_of_queue_pairs_wait)
 	CHECK_QUIET(&r, 20);
 }
 
-/* Where io_uring can cancel commands it does, whatever way it is asked. */
+/* io_uring cancels a command where it can; elsewhere it refuses and the command stays. */
 TEST(async_cancel)
 {
 	struct io_uring_sqe *sqe;
@@ -484,7 +484,7 @@ TEST(async_cancel)
 	REQUIRE_EQ(enter(&r, 0), 1);
 	data = reap(&r, &first, 5000);
 	if (data == 2 && first < 0) {
-		/* refused, and the command waits on as if nothing had happened */
+		/* refused: the command still waits and completes as usual */
 		CHECK_QUIET(&r, 20);
 		post(&a, a.qp);
 		CHECK_CQE(&r, 1, RMC_URING_CQ);
@@ -510,7 +510,7 @@ TEST(bad_commands)
 	CHECK_CQE(&r, 1, -EINVAL);
 	submit_wait(&r, &a, 8, NULL, 0, 2);
 	CHECK_CQE(&r, 2, -EOPNOTSUPP);
-	/* no segment; no such QP; no event file */
+	/* no segment; no such QP; no such command */
 	submit_wait(&r, &a, RMC_URING_SEG, NULL, 0, 3);
 	CHECK_CQE(&r, 3, -ENOENT);
 	sqe = get(&r);
@@ -525,7 +525,7 @@ TEST(bad_commands)
 	sqe->user_data = 5;
 	REQUIRE_EQ(enter(&r, 0), 1);
 	CHECK_CQE(&r, 5, -ENOTTY);
-	/* and forced through a kernel thread */
+	/* a valid command, forced through a kernel thread */
 	sqe = get(&r);
 	rmc_uring_prep_wait(sqe, a.ctx, RMC_URING_CQ, a.qp, 0);
 	sqe->flags = IOSQE_ASYNC;
@@ -537,8 +537,8 @@ TEST(bad_commands)
 }
 
 /*
- * Threads of the kernel start the waits while their ring goes: at every step of starting
- * one it may be cancelled, on another CPU, and its memory given back.
+ * Kernel threads start the waits while their ring closes: at every step of starting one,
+ * another CPU may cancel it and free its memory.
  */
 TEST(rings_close_while_waits_are_being_started)
 {
@@ -557,7 +557,7 @@ TEST(rings_close_while_waits_are_being_started)
 		if (i % 8 == 0)
 			CHECK_EQ(rmc_notify(a.qp, 1), RMC_S_OK);
 	}
-	/* none of them waits on, and others still can */
+	/* none of these waits remains, and new ones work */
 	ring_open(&r);
 	submit_async(&r, &a, RMC_URING_CQ, 1);
 	CHECK_QUIET(&r, 100);
@@ -569,7 +569,7 @@ TEST(rings_close_while_waits_are_being_started)
 	CHECK(closed_within(0, 10000 * ktap_slow()));
 }
 
-/* The same with the end of the process: of its ring, its task and its files at once */
+/* The same when the process is killed: its ring, its task and its files end at once */
 TEST(killed_while_waits_are_being_started)
 {
 	unsigned int i;
@@ -592,7 +592,7 @@ TEST(killed_while_waits_are_being_started)
 	}
 }
 
-/* Waits of either kind end with exec(), however many threads of the kernel start some. */
+/* exec() ends waits of either kind, however many kernel threads start some. */
 TEST(exec_while_waits_are_being_started)
 {
 	struct end a;
@@ -617,7 +617,7 @@ TEST(exec_while_waits_are_being_started)
 	}
 }
 
-/* A child shares the ring and the context; its end is not the end of its parent's waits. */
+/* A child shares the ring and the context; its exit does not end its parent's waits. */
 TEST(fork_while_waiting)
 {
 	struct end a, b;
@@ -645,7 +645,7 @@ TEST(fork_while_waiting)
 	}
 }
 
-/* The limit is of what waits; what was finished by whatever source does not count. */
+/* The limit is on unfinished waits; one that any source has finished does not count. */
 TEST(as_many_as_there_may_be)
 {
 	unsigned int i, n, max;
@@ -657,7 +657,7 @@ TEST(as_many_as_there_may_be)
 	max = rmc_query(a.ctx)->max_waits;
 	ring_open_for(&r, 2048);
 	REQUIRE(max > 0 && max < 2048);
-	/* those that the completion finishes were linked to the segment as well */
+	/* the completion finishes these waits, which are linked to the segment as well */
 	for (n = 0; n < 3; n++) {
 		for (i = 0; i < max; i++) {
 			rmc_uring_prep_wait(get(&r), b.ctx, RMC_URING_CQ | RMC_URING_SEG, b.qp, 0);
@@ -668,7 +668,7 @@ TEST(as_many_as_there_may_be)
 		CHECK_QUIET(&r, 50);
 		submit_wait(&r, &b, RMC_URING_CQ, b.qp, 0, 5000);
 		CHECK_CQE(&r, 5000, -ENOSPC);
-		/* others have theirs */
+		/* another open file has its own limit */
 		submit_wait(&r, &a, RMC_URING_CQ, a.qp, 0, 5001);
 		post(&a, a.qp);
 		CHECK_CQE(&r, 5001, RMC_URING_CQ);
@@ -681,7 +681,7 @@ TEST(as_many_as_there_may_be)
 		CHECK_EQ(rmc_poll_cq(b.qp, NULL), 1);
 		CHECK_QUIET(&r, 20);
 	}
-	/* and they are signalled, all of them, when it goes */
+	/* all waits are signalled when their queue pair is destroyed */
 	for (i = 0; i < 1000; i++)
 		rmc_uring_prep_wait(get(&r), b.ctx, RMC_URING_CQ, b.qp, 0);
 	REQUIRE_EQ(enter(&r, 0), 1000);
@@ -692,7 +692,7 @@ TEST(as_many_as_there_may_be)
 	}
 }
 
-/* Each of them, and while others of them are still being signalled the queue pair goes. */
+/* All are signalled, although the queue pair is destroyed while some are being signalled. */
 TEST(all_waiters_are_signalled)
 {
 	unsigned int i, round, signalled;

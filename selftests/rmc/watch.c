@@ -23,7 +23,7 @@ static int set_state(int nid, const char *state)
 	return n == (int)strlen(state) ? 0 : -1;
 }
 
-/* Whatever a test does, the next one finds all nodes up. */
+/* Start with all nodes up, whatever the previous test did. */
 static void all_up(void)
 {
 	int n = (int)file_number(SYSFS "/nodes", "");
@@ -39,7 +39,7 @@ static int watch_raw(int fd, uint32_t flags, uint32_t types, int nid)
 	return ioctl(fd, RMC_IOC_WATCH, &w) ? -1 : w.fd;
 }
 
-/* The next event is this one; its epoch. */
+/* Check that the next event is this one; return its epoch. */
 static uint32_t next_is(int fd, unsigned int type, int nid)
 {
 	struct rmc_node_event e;
@@ -71,7 +71,7 @@ TEST(down_and_up_are_reported_in_order)
 	CHECK_EQ(rmc_node_state(a.ctx, 1), RMC_NODE_DOWN);
 	epoch = next_is(fd, RMC_EVENT_LINK_DOWN, 1);
 	CHECK_EQ(next_is(fd, RMC_EVENT_NODE_DOWN, 1), epoch);
-	/* down is down */
+	/* taking it down again reports nothing */
 	REQUIRE_EQ(set_state(1, "down"), 0);
 	CHECK_EQ(rmc_watch_read(fd, &e, 1, 50), 0);
 
@@ -88,8 +88,8 @@ TEST(down_and_up_are_reported_in_order)
 }
 
 /*
- * Reads on their way while their node goes down; how many met it. With @one_first one of
- * them has ended before.
+ * Take the node down while reads are in flight; return how many ended with NODE_DOWN. With
+ * @one_first one of them has ended before.
  */
 static unsigned int down_under_reads(struct end *a, int one_first)
 {
@@ -112,7 +112,7 @@ static unsigned int down_under_reads(struct end *a, int one_first)
 	return down;
 }
 
-/* Some meet it, or there are more rounds. All of those in flight for certain: faults.c */
+/* Repeat until some end with NODE_DOWN; faults.c tests those that are certainly in flight. */
 TEST(operations_end_well_or_with_node_down)
 {
 	unsigned int down = 0, round;
@@ -129,13 +129,13 @@ TEST(operations_end_well_or_with_node_down)
 		CHECK_EQ(rmc_read(b.qp, 0, 0, b.buf, 64), RMC_S_NODE_DOWN);
 		CHECK_EQ(rmc_read(b.qp, 1, 0, b.buf, 64), RMC_S_NODE_DOWN);
 		REQUIRE_EQ(set_state(1, "up"), 0);
-		/* nobody opened anything again; segments and queue pairs live on */
+		/* segments and queue pairs stay valid: nothing was opened again */
 		b.seg[7] = (uint8_t)round;
 		CHECK_EQ(rmc_read(a.qp, 1, 0, a.buf, SEG), RMC_S_OK);
 		CHECK_EQ(a.buf[7], (uint8_t)round);
 		CHECK_EQ(rmc_read(b.qp, 1, 0, b.buf, 64), RMC_S_OK);
 	}
-	ktap_say("%u of %u operations met the node going down", down, READS * round);
+	ktap_say("%u of %u operations ended with NODE_DOWN", down, READS * round);
 	CHECK(down > 0);
 }
 
@@ -196,7 +196,7 @@ TEST(only_what_was_asked_for)
 	end_open(&a, CTX, 0, 0, PAGE, 16);
 	fd = rmc_watch_open(a.ctx, 1U << RMC_EVENT_NODE_UP, 0);
 	REQUIRE(fd >= 0);
-	/* the administrator's view is a local node's */
+	/* the control device watches from a local node */
 	ctl = watch_raw(open_ctl(), 0, 1U << RMC_EVENT_NODE_DOWN, 2);
 	REQUIRE(ctl >= 0);
 	REQUIRE_EQ(set_state(1, "down"), 0);
@@ -217,7 +217,7 @@ TEST(a_node_reports_itself)
 	fd = rmc_watch_open(a.ctx, 1U << RMC_EVENT_LINK_DOWN, 0);
 	REQUIRE(fd >= 0);
 	REQUIRE_EQ(set_state(1, "down"), 0);
-	/* down itself, it has no link to anybody */
+	/* a node that is down has no link to any node */
 	for (n = 0; n < nodes; n++)
 		next_is(fd, RMC_EVENT_LINK_DOWN, n);
 	REQUIRE_EQ(set_state(1, "up"), 0);
@@ -242,7 +242,7 @@ TEST(overflow_is_reported)
 	CHECK_EQ(e[RING - 2].type, RMC_EVENT_NODE_UP);
 	CHECK_EQ(e[RING - 1].type, RMC_EVENT_OVERFLOW);
 	CHECK_EQ(e[RING - 1].lost, 10);
-	/* and from here on nothing is lost again */
+	/* from here on no event is lost */
 	REQUIRE(!set_state(1, "down") && !set_state(1, "up"));
 	REQUIRE_EQ(rmc_watch_read(fd, e, 2, 1000), 1);
 	CHECK_EQ(e[0].type, RMC_EVENT_NODE_UP);
@@ -264,7 +264,7 @@ TEST(reading)
 	CHECK_ERRNO(rmc_watch_open(a.ctx, 0, 0) == -EBUSY ? (errno = EBUSY, -1) : 0, EBUSY);
 	CHECK_ERRNO(read(fd, e, sizeof(e[0]) - 1), EINVAL);
 	CHECK_ERRNO(write(fd, e, sizeof(e)), EBADF);
-	/* waits until there is something */
+	/* read() waits for an event */
 	pid = helper();
 	if (!pid) {
 		usleep(100000);
@@ -272,7 +272,7 @@ TEST(reading)
 	}
 	CHECK_EQ(read(fd, e, sizeof(e)), sizeof(e[0]));
 	CHECK(helper_ok(pid));
-	/* a reader's bad address loses nothing */
+	/* a read to a bad address loses no event */
 	REQUIRE(!set_state(1, "down") && !set_state(1, "up"));
 	CHECK_ERRNO(read(fd, (uint8_t *)memory(PAGE) + PAGE, sizeof(e)), EFAULT);
 	p.fd = fd;
@@ -281,7 +281,7 @@ TEST(reading)
 	CHECK_EQ(read(fd, e, sizeof(e)), sizeof(e[0]));
 	CHECK_EQ(poll(&p, 1, 0), 0);
 	close(fd);
-	/* the next one does not wait */
+	/* the next file is non-blocking */
 	fd = rmc_watch_open(a.ctx, 0, RMC_WATCH_NONBLOCK);
 	REQUIRE(fd >= 0);
 	CHECK_ERRNO(read(fd, e, sizeof(e)), EAGAIN);
@@ -339,7 +339,7 @@ TEST(bad_watching)
 	fd = rmc_fd(a.ctx);
 	CHECK_ERRNO(watch_raw(fd, 2, 0, -1), EOPNOTSUPP);
 	CHECK_ERRNO(watch_raw(fd, 0, 1U << RMC_EVENT_TYPES, -1), EOPNOTSUPP);
-	/* not the attached one; not local */
+	/* not the attached node; not a local node */
 	CHECK_ERRNO(watch_raw(fd, 0, 0, 0), ENXIO);
 	CHECK_ERRNO(watch_raw(open_ctl(), 0, 0, 4), ENXIO);
 	w.reserved = 1;
@@ -372,7 +372,7 @@ TEST(only_the_administrator_takes_nodes_down)
 	CHECK(fd >= 0);
 }
 
-/* Parked workers, an idle fabric: a change still gets through at once. */
+/* Workers are parked and the fabric is idle: a change is still reported at once. */
 TEST(reported_while_everybody_sleeps)
 {
 	struct rmc_node_event e;
@@ -389,12 +389,12 @@ TEST(reported_while_everybody_sleeps)
 	REQUIRE_EQ(set_state(1, "down"), 0);
 	CHECK_EQ(rmc_watch_read(fd, &e, 1, 5000), 1);
 	CHECK(ktap_ms() - start < 2000);
-	/* and a node that is down lets its workers park */
+	/* workers also park while a node is down */
 	CHECK_EQ(wait_parked(a.qp, 5000), 0);
 	REQUIRE_EQ(set_state(1, "up"), 0);
 }
 
-/* As one who is nobody: so many, of an open context each; then what it is told */
+/* As an unprivileged user: @share event files, one per open context, then ENOSPC */
 static void watch_as_nobody(unsigned int share)
 {
 	struct rmc_ctx *ctx;
@@ -414,7 +414,7 @@ static void watch_as_nobody(unsigned int share)
 	_exit(ktap_failures() ? 1 : 0);
 }
 
-/* Workers go through all of them: there is a limit, and one user cannot take them all. */
+/* Workers walk all event files: their number is limited, and one user cannot have them all. */
 TEST(so_many_event_files_and_no_more)
 {
 	struct rlimit files = { 4096, 4096 };
@@ -443,7 +443,7 @@ TEST(so_many_event_files_and_no_more)
 	CHECK_EQ(errno, ENOSPC);
 	REQUIRE_EQ(n, max);
 	CHECK_EQ(rmc_watch_open(a.ctx, 0, 0), -ENOSPC);
-	/* all of them hear of it */
+	/* every event file gets the event */
 	REQUIRE(!set_state(1, "down") && !set_state(1, "up"));
 	for (n = 0; n < max; n++) {
 		CHECK_EQ(read(fds[n], &e, sizeof(e)), sizeof(e));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Where workers run, and whom they disturb when they park. */
+/* Where workers run, and which CPUs they interrupt when they park. */
 #include <time.h>
 #include "common.h"
 
@@ -26,8 +26,8 @@ static void wake(const struct rmc_qp *qp, struct rmc_ctx *ctx)
 }
 
 /*
- * Have the worker park again and again for this long, looking on without a pause. With
- * work in so many queue pairs at once its thread is woken, rather than helped.
+ * Make the worker park repeatedly for this long, while this process polls without a pause. With
+ * work in this many queue pairs at once its thread is woken, rather than polled inline.
  */
 static void make_it_park(double seconds)
 {
@@ -81,7 +81,7 @@ static int is_uml(void)
 	return strstr(text, "User Mode Linux") != NULL;
 }
 
-/* CPUs that run nobody who may publish to a worker's queue pairs are left alone. */
+/* A worker does not interrupt CPUs without a process that can publish to its queue pairs. */
 TEST_WITHIN(parks_interrupt_owners_only, 60)
 {
 	long long parks = workers_sum("parks"), interrupts = workers_sum("interrupts");
@@ -100,7 +100,7 @@ TEST_WITHIN(parks_interrupt_owners_only, 60)
 	CHECK_EQ(workers_sum("interrupts") - interrupts, 0);
 }
 
-/* Nor are those that do disturbed without end, whatever a user of the worker does. */
+/* It interrupts the others at a limited rate, whatever a user of the worker does. */
 TEST_WITHIN(interrupts_are_bounded, 60)
 {
 	long long parks = workers_sum("parks"), interrupts = workers_sum("interrupts");
@@ -123,7 +123,7 @@ TEST_WITHIN(interrupts_are_bounded, 60)
 	parks = workers_sum("parks") - parks;
 	interrupts = workers_sum("interrupts") - interrupts;
 	ktap_say("%lld parks and %lld interrupts in %.1f s", parks, interrupts, took);
-	/* some there have to be: nothing else makes it see that need_wakeup is set */
+	/* some are necessary: nothing else makes the process see that need_wakeup is set */
 	CHECK(interrupts > 0);
 	CHECK(interrupts <= (long long)((double)workers * (16 + took * 250)));
 }
@@ -154,7 +154,7 @@ static void reads(struct end *e, int count)
 		REQUIRE_EQ(rmc_read(e->qp, 0, 0, e->buf, 64), RMC_S_OK);
 }
 
-/* What sysfs says and what applications are told is where the thread may run. */
+/* sysfs and the queue pair's flags both give the CPU that the thread may run on. */
 static void check_place(const struct end *e, int cpu)
 {
 	CHECK_EQ(file_number(WORKER "/cpu", ""), cpu);
@@ -194,7 +194,7 @@ TEST_WITHIN(worker_moves_when_its_cpu_goes, 120)
 		moved = (int)file_number(WORKER "/cpu", "");
 		CHECK(moved != home);
 		check_place(&user, moved);
-		/* somebody is in the way where there is one CPU left */
+		/* with one CPU left, the worker shares it */
 		if (CPU_COUNT(&all) == 2)
 			CHECK_EQ(user.qp->flags->shared_cpu, 1);
 		reads(&user, 200);
@@ -202,7 +202,7 @@ TEST_WITHIN(worker_moves_when_its_cpu_goes, 120)
 		check_place(&user, home);
 		CHECK_EQ(user.qp->flags->shared_cpu, shared);
 		reads(&user, 200);
-		/* a queue pair that is made now is told the same */
+		/* a queue pair created now has the same in its flags */
 		end_close(&user);
 		end_open(&user, CTX, 1, 0, PAGE, 8);
 		check_place(&user, home);
