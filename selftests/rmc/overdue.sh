@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# A theme that takes too long is ended, whatever it has open, and is in the way of none
-# after it. Prints KTAP; run by run_kselftest.sh.
+# A test program that exceeds its time limit is ended, whatever it has open, and does not
+# disturb the next one. Prints KTAP; run by run_kselftest.sh.
 here=$(cd "$(dirname "$0")" && pwd)
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Build the tests, boot one guest without the module, and run run_kselftest.sh
-# there. The tests come out as one flat TAP stream, "theme: test", for those who
-# count lines.
+# there. The output is one flat TAP stream, "theme: test", for programs that count
+# lines.
 #
 #	run_in_vm.sh [--nested] [--machine uml] [--kernel NAME] [--mem MIB] [--seconds S]
 #		     [--ko FILE] [--after CMD] [--fetch CMD FILE] [ARG...]
 #
-# --nested leaves KTAP as it is; --machine uml runs the same tests at native speed on
+# --nested prints the KTAP unchanged; --machine uml runs the same tests at native speed on
 # User-Mode Linux (exit status 4 where that kernel is not built), on that of
 # RMC_UML_CONFIG=FILE if it is set (rmc-deps); --kernel: one of rmc-kernels; --ko: this
 # module instead of the one built for the kernel; --after: a command to run in the same
@@ -34,7 +34,7 @@ while :; do
 	--kernel)
 		ko=$("$top/vm-setup/rmc-kernels" module "$2") || exit 1
 		boot+=(--kernel "$("$top/vm-setup/rmc-kernels" version "$2")")
-		# what watches takes memory and time
+		# the debugging options take memory and time
 		if [ "$2" = debug ]; then
 			boot+=(--mem 768 --boot-timeout 180)
 			export RMC_SLOW=${RMC_SLOW:-5}
@@ -51,18 +51,18 @@ if [ "$machine" = uml ]; then
 	fi
 	if [ -n "${RMC_UML_CONFIG:-}" ]; then
 		boot+=(--mem 1024 --boot-timeout 240)
-		# KASAN is silent after its first report otherwise, also one that is not ours
+		# otherwise KASAN is silent after its first report, even one that is not ours
 		append+=" kasan_multi_shot"
 		export RMC_SLOW=${RMC_SLOW:-3}
 	fi
 	config=${RMC_UML_CONFIG:-uml.config}
 	ko=$top/build/$(basename "$config" .config)/rmc.ko
-	# two of these at once build one module
+	# only one of several concurrent runs builds the module
 	mkdir -p "$top/build"
 	[ -n "$own_ko" ] || flock "$top/build/.uml" make -s -C "$top" uml > /dev/null || exit 1
 fi
 ko=${own_ko:-$ko}
-# a block device, whose mappings are a file's: brd.ko of the distribution's kernel
+# a block device, whose mappings count as a file's: brd.ko of the distribution's kernel
 if [ "$machine" = auto ] && [ ${#boot[@]} = 0 ]; then
 	RMC_BRD=$(find "${RMC_CACHE:-$top/.cache}/kernel/lib/modules" -name 'brd.ko*' 2>/dev/null | head -n 1)
 	export RMC_BRD
@@ -70,7 +70,7 @@ fi
 for name in ${!RMC_NI*} ${!RMC_BRD*} ${!RMC_SOAK*} ${!RMC_STRIDE*} ${!RMC_SLOW*}; do
 	env+=(-x "$name")
 done
-# enough for the rings of 128 nodes that all talk to each other, unless the host has little
+# enough memory for all rings between 128 nodes, unless the host has little
 case " ${boot[*]} " in
 *" --mem "*) ;;
 *) [ "$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)" -lt $((3 << 20)) ] || boot+=(--mem 768) ;;
@@ -87,10 +87,11 @@ up()
 		--append "$append" "${boot[@]}"
 }
 
-# once more: QEMU 7.2 without KVM may still run an int3 that the kernel (7.2) has patched away
+# boot once more on failure: QEMU 7.2 without KVM may still run an int3 that the kernel (7.2)
+# has patched away
 up || { timeout 60 "$vm" down > /dev/null 2>&1; up; } || exit 1
 
-# Line by line: awk may wait for a full pipe, and whoever looks on sees nothing for minutes.
+# Line by line: awk may buffer its output until the pipe is full, which hides it for minutes.
 flat()
 {
 	local line theme= bad=0 n=0 done=false name verdict

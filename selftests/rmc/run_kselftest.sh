@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Run all tests of rmc.ko in this kernel, as root, loading the module with the
-# parameters each of them wants. One KTAP stream, tests of each program nested.
+# parameters each of them needs. One KTAP stream, tests of each program nested.
 # Exit status: 0 all passed or skipped, 1 some failed, 4 nothing could be tested.
 
 usage()
@@ -10,9 +10,9 @@ usage()
 	cat <<-END
 	usage: $0 [--ko PATH] [--bin FOLDER] [--list] [NAME ...]
 	NAME: run only these, see --list
-	RMC_SLOW=N: this kernel is so much slower than others; limits in time are longer
-	RMC_SECONDS=S: each NAME may take so long, and no longer
-	RMC_BRD=FILE: brd.ko of this kernel, for a test that wants a block device
+	RMC_SLOW=N: this kernel is N times slower than others; time limits are N times longer
+	RMC_SECONDS=S: time limit of each NAME
+	RMC_BRD=FILE: brd.ko of this kernel, for a test that needs a block device
 	END
 	exit "${1:-0}"
 }
@@ -22,8 +22,8 @@ ko=$here/../../rmc.ko
 bin=$here
 [ -x "$bin/abi" ] || bin=$here/../../build/selftests/rmc
 
-# name, program, module parameters, seconds at most. RMC_NI stands in for what they say
-# of organisation and MTU, RMC_NI=edge,units=2,mtu=64; what is the same then runs once.
+# name, program, module parameters, time limit in seconds. RMC_NI replaces the parameters for NI
+# organisation and MTU, as in RMC_NI=edge,units=2,mtu=64; runs that become equal run once.
 runs="
 module		module	-				120
 abi		abi	nodes=4,ni=fused		60
@@ -80,7 +80,7 @@ fail_nth	fail_nth	-				900
 overdue		overdue.sh	-				120
 "
 
-# Another NI organisation than the ones above.
+# Replace the NI organisations above by that of RMC_NI.
 organise()
 {
 	awk -v ni="$RMC_NI" '$3 ~ /,ni=/ {
@@ -138,13 +138,13 @@ log()
 	dmesg 2>/dev/null || /run/rmc/busybox dmesg 2>/dev/null
 }
 
-# What the kernel says that it should not; arguments are awk's
+# Reports in the kernel log that no test may cause; the arguments are for awk.
 complaints()
 {
 	log | awk "$@" -f "$here/kernel-reports"
 }
 
-# Those who used it and were killed give back what they had after that.
+# Processes that used the module and were killed release it a little later.
 unload()
 {
 	tries=$((20 * ${RMC_SLOW:-1}))
@@ -158,7 +158,7 @@ unload()
 	done
 }
 
-# Load with these parameters; tells what went wrong.
+# Load with these parameters; prints what went wrong.
 load()
 {
 	unload || return
@@ -182,7 +182,7 @@ echo "KTAP version 1"
 echo "1..$count"
 
 number=0 failed=0
-# the shell's own words, not a pipe: the loop must keep its counts
+# positional parameters, not a pipe: the loop must keep its counters
 set -f
 # shellcheck disable=SC2086
 set -- $runs
