@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * A driver and fabric in user space, for whole programs on a machine without the
- * module: link with --wrap=open,ioctl,mmap. Nodes are processes; the file that
- * FAKE_FABRIC names tells each where the others' segments are, and a thread per QP
- * reaches them by process_vm_readv() and process_vm_writev().
+ * A driver and a fabric in user space, so that whole programs run on a machine without the
+ * module: link with --wrap=open,ioctl,mmap. Each node is a process. FAKE_FABRIC names a file
+ * that all of them map; it holds the address of each node's segment. A thread per queue pair
+ * accesses these segments with process_vm_readv() and process_vm_writev().
  *
- * It checks what the real one would: registration of local buffers, bounds,
- * struct sizes. It is no model of timing or of ordering.
+ * The driver validates what the real one validates: registration of local buffers, bounds
+ * and struct sizes. It does not model timing or ordering.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +36,7 @@
 
 enum { MAP_WQ, MAP_CQ, MAP_FLAGS };
 
-/* An atomic that a node is asked for; whoever holds the lock asks */
+/* A request to a node to execute an atomic operation; only the holder writes it */
 struct ask {
 	int holder;		/* pid */
 	int state;
@@ -48,7 +48,7 @@ enum { ASK_NONE, ASK_ASKED, ASK_DONE };
 
 struct fabric {
 	struct {
-		int pid;	/* 0: free; last to be written */
+		int pid;	/* 0: free; stored last */
 		int have_segment, objects;
 		unsigned int notified;
 		uint64_t addr, length;
@@ -65,7 +65,7 @@ int __wrap_ioctl(int fd, unsigned long request, ...);
 void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset);
 
 static struct fabric *fabric;
-static int fake_fd = -1, self = -1, owner;	/* pid of who opened it */
+static int fake_fd = -1, self = -1, owner;	/* owner: pid that opened it */
 static struct {
 	uint64_t addr, length;	/* length 0: free */
 } buffer[FAKE_BUFFERS];
@@ -130,7 +130,10 @@ static int write_remote(int pid, uint64_t local, uint64_t remote, uint64_t lengt
 	return err;
 }
 
-/* It shows at once, and completes late: by then it may have been written again. */
+/*
+ * The data is visible at once, but the write completes fake_slow_ms later. fake_changed
+ * counts the writes whose local buffer changed in between.
+ */
 static int write_slowly(int pid, uint64_t local, uint64_t remote, uint64_t length)
 {
 	void *was = malloc(length);
@@ -145,10 +148,7 @@ static int write_slowly(int pid, uint64_t local, uint64_t remote, uint64_t lengt
 	return err;
 }
 
-/*
- * A line comes from one moment: whatever was read differently the second time is read
- * until it is not.
- */
+/* Reads each line atomically: a line is read again until two consecutive reads agree. */
 static int read_remote(int pid, uint64_t local, uint64_t remote, uint64_t length)
 {
 	uint8_t twice[64], *to;
@@ -209,8 +209,8 @@ static void set(int *word, int value)
 }
 
 /*
- * Atomics are atomic with the owner's CPU, too: no other process can do that to its
- * memory, so a thread of its own does it.
+ * Atomic operations must be atomic with respect to the owner's CPU, too. Another process
+ * cannot do that to the owner's memory, so a thread of the owner executes them.
  */
 static void *atomics(void *arg)
 {
@@ -242,7 +242,7 @@ static int atomic(unsigned int nid, int pid, const struct fake_op *op, uint64_t 
 	}
 	while (!__atomic_compare_exchange_n(&a->holder, &nobody, getpid(), 0, __ATOMIC_ACQUIRE,
 					    __ATOMIC_RELAXED)) {
-		/* who died while asking does not need it any more */
+		/* a dead holder does not need its request any more: replace it */
 		if (kill(nobody, 0) && __atomic_compare_exchange_n(&a->holder, &nobody, getpid(), 0,
 								   __ATOMIC_ACQUIRE,
 								   __ATOMIC_RELAXED))
@@ -269,7 +269,7 @@ static int atomic(unsigned int nid, int pid, const struct fake_op *op, uint64_t 
 
 static void ring_segment(void);
 
-/* Other processes are not woken: only this one's tests sleep for notifications. */
+/* Wakes sleepers of this process only: no test sleeps for a notification of another one. */
 static int notify(unsigned int nid)
 {
 	if (!__atomic_load_n(&fabric->node[nid].have_segment, __ATOMIC_ACQUIRE))
@@ -395,7 +395,10 @@ unsigned int fake_foreign_teardowns(void)
 	return __atomic_load_n(&fabric->foreign_teardowns, __ATOMIC_ACQUIRE);
 }
 
-/* In the driver, parent and child share what hangs on the file: here only this shows. */
+/*
+ * In the driver, parent and child share the objects of the file. Here they do not, so a
+ * teardown by a child is only counted.
+ */
 static int tears_down(unsigned long request)
 {
 	if (owner == getpid() || (request != RMC_IOC_QP_DESTROY &&
@@ -405,7 +408,7 @@ static int tears_down(unsigned long request)
 	return 1;
 }
 
-/* As in the module: who arms a queue pair does not meet its destruction. */
+/* As in the module, a queue pair cannot be armed while it is destroyed. */
 static pthread_mutex_t qp_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int destroy_qp(const struct rmc_qp_id *arg)
@@ -439,7 +442,7 @@ void fake_kill_queue_pairs(void)
 	pthread_mutex_unlock(&qp_lock);
 }
 
-/* Who waits for notifications of the segment; the fabric only has their count */
+/* The waiter for notifications of the segment; the fabric only has their count */
 static struct {
 	pthread_mutex_t lock;
 	int armed, eventfd;
@@ -510,7 +513,7 @@ static int register_buffer(struct rmc_buf_reg *arg)
 	return 0;
 }
 
-/* A positive errno; or minus what the ioctl returns */
+/* Returns a positive errno, or the negated result of the ioctl */
 static int dispatch(unsigned long request, void *p)
 {
 	if (tears_down(request))
@@ -559,7 +562,7 @@ static int dispatch(unsigned long request, void *p)
 	}
 	case RMC_IOC_SEG_REG: {
 		const struct rmc_seg_reg *s = (const struct rmc_seg_reg *)p;
-		static int serving;	/* pid; not the child's of a fork */
+		static int serving;	/* pid with the thread; a forked child has none */
 		pthread_t thread;
 
 		if (s->flags & ~RMC_MEM_OBJECTS || s->version_offset)
@@ -598,7 +601,7 @@ static int dispatch(unsigned long request, void *p)
 	case RMC_IOC_SEG_ARM:
 		return arm_segment((struct rmc_seg_arm *)p);
 	case RMC_IOC_WAKE:
-		/* its worker has a thread of its own, which may wait for this CPU */
+		/* the worker is a separate thread, which may be waiting for this CPU */
 		if (((struct rmc_qp_id *)p)->flags & RMC_WAKE_YIELD) {
 			fake_yields++;
 			sched_yield();

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* What tests may see and change of the driver in user space. */
+/* Controls and counters of the driver in user space, for tests. */
 #ifndef FAKE_DRIVER_H
 #define FAKE_DRIVER_H
 
-/* The next so many writes end with RMC_S_TIMEOUT; arrive: they take effect nevertheless. */
+/* The next fake_timeouts writes end with RMC_S_TIMEOUT; with _arrive they take effect. */
 extern int fake_timeouts, fake_timeouts_arrive;
 
 /*
- * Writes of a line or more complete so late, though they show at once. Of how many had
- * the local memory changed by then? What is lost on its way is taken from there again.
+ * Writes of a line or more are visible at once, but complete this much later. fake_changed
+ * counts those whose local buffer changed before they completed. That is an error: a lost
+ * packet is sent again from the local buffer.
  */
 extern int fake_slow_ms;
 extern unsigned int fake_changed;
 
-/* RMC_IOC_WAKE with RMC_WAKE_YIELD: how many there were, and what they return */
+/* Number of RMC_IOC_WAKE calls with RMC_WAKE_YIELD, and their result */
 extern unsigned int fake_yields;
 extern int fake_worker_apart;
 
-/* Of queue pairs made from now on: does the worker share the application's CPU? */
+/* If set, workers of queue pairs created from now on share the application's CPU. */
 extern int fake_shared_cpu;
 
-/* How often a process took away what another one had made, through an inherited file */
+/* Teardown calls of processes that inherited the file and do not own its objects */
 unsigned int fake_foreign_teardowns(void);
 
-/* Every queue pair is dead, as after the driver destroyed it; waiters are woken. */
+/* Marks all queue pairs dead, as the driver does when it destroys them; wakes their waiters. */
 void fake_kill_queue_pairs(void);
 
 #endif /* FAKE_DRIVER_H */

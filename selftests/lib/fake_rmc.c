@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* The RMC's side of one queue pair, as a thread. */
+/* A thread that stands in for the RMC on one queue pair. */
 #include <sched.h>
 #include <unistd.h>
 #include "fake_rmc.h"
@@ -25,14 +25,14 @@ static int next_op(struct fake_rmc *f, struct fake_op *op)
 	return 1;
 }
 
-/* Locked */
+/* The caller holds f->lock. */
 static void ring(struct fake_rmc *f)
 {
 	uint64_t one = 1;
 
 	f->armed = 0;
 	if (write(f->eventfd, &one, sizeof(one)) < 0)
-		return;		/* readable as it is */
+		return;		/* the eventfd is readable already */
 }
 
 static void complete(struct fake_rmc *f, unsigned int slot, int status)
@@ -68,7 +68,7 @@ void fake_rmc_kill(struct fake_rmc *f)
 	pthread_mutex_unlock(&f->lock);
 }
 
-/* One batch: executed in order, completed backwards when reordering */
+/* Executes a batch in order and completes it in reverse order; without reordering, one operation */
 static int visit(struct fake_rmc *f)
 {
 	struct fake_op op[FAKE_BATCH];
@@ -100,8 +100,9 @@ static void park(struct fake_rmc *f)
 	__atomic_store_n(&f->woken, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&f->flags->need_wakeup, 1, __ATOMIC_SEQ_CST);
 	/*
-	 * Nothing here interrupts the producer's CPU, so what it published just now
-	 * may show only later; its looks at the flag while waiting make up for that.
+	 * No interrupt synchronizes with the producer's CPU, so an entry published just now may
+	 * become visible only later. The producer makes up for that: it polls need_wakeup while
+	 * it waits.
 	 */
 	while (!__atomic_load_n(&f->woken, __ATOMIC_ACQUIRE) &&
 	       !__atomic_load_n(&f->stop, __ATOMIC_RELAXED))

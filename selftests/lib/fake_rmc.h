@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * The RMC's side of one queue pair, as a thread: takes WQ entries in ring
- * order, lets a callback execute them, and posts completions, on request not in
- * the order in which the operations came.
+ * The RMC's side of one queue pair, as a thread. It takes WQ entries in ring order, lets a
+ * callback execute them, and posts completions, out of order on request.
  */
 #ifndef FAKE_RMC_H
 #define FAKE_RMC_H
@@ -11,8 +10,8 @@
 #include <stdint.h>
 #include <linux/rmc_queue.h>
 
-#define FAKE_BATCH	16	/* completions that reordering may mix */
-#define FAKE_HOLD	-1	/* of execute(): done, and completed only on fake_rmc.release */
+#define FAKE_BATCH	16	/* operations per batch when reordering */
+#define FAKE_HOLD	-1	/* result of execute(): complete it on .release only */
 
 struct fake_op {
 	unsigned int op, nid, slot;
@@ -29,13 +28,13 @@ struct fake_rmc {
 	void *arg;
 	int reorder;
 	int park;		/* park when idle, until fake_rmc_wake() */
-	int delay_us;		/* before each completion */
+	int delay_us;		/* before the completions of each batch */
 
-	/* who wants to know of the next completion; lock guards all three */
+	/* waiter for the next completion; lock guards both fields and updates of head */
 	pthread_mutex_t lock;
 	int armed, eventfd;
 
-	int holding, release;	/* one operation at a time */
+	int holding, release;	/* at most one operation is held */
 	unsigned int held;	/* its slot */
 
 	uint32_t tail, head;
@@ -48,10 +47,10 @@ struct fake_rmc {
 int fake_rmc_start(struct fake_rmc *f);
 void fake_rmc_stop(struct fake_rmc *f);
 
-/* Make eventfd readable once more than seen operations are complete, or at the end. */
+/* Make eventfd readable once the count of completions differs from seen, or the pair is dead. */
 void fake_rmc_arm(struct fake_rmc *f, uint32_t seen, int eventfd);
 
-/* The queue pair is dead; waiters are woken after that shows. */
+/* Mark the queue pair dead, and then wake its waiter. */
 void fake_rmc_kill(struct fake_rmc *f);
 void fake_rmc_wake(struct fake_rmc *f);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* A member of a team under test: it says what went wrong, and where, and ends. */
+/*
+ * Checks for a member of a team under test: a failure is printed with its line and ends the
+ * program.
+ */
 #ifndef MEMBER_H
 #define MEMBER_H
 

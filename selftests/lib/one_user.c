@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * For LD_PRELOAD: a user and a group that /etc/passwd and /etc/group do not name, as
- * those of a directory service.
+ * For LD_PRELOAD: a user and a group that are not in /etc/passwd and /etc/group, like those
+ * of a directory service.
  */
 #include <grp.h>
 #include <pwd.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * A writer in the middle of a read, always at the same place: the object lies across the
- * end of a page, and the reader's first access behind it faults. The handler writes the
- * object and lets the reader go on.
+ * Runs a write in the middle of a read, always at the same position. The object crosses a
+ * page boundary, and the reader's first access to the second page faults. The fault handler
+ * writes the object and lets the reader continue.
  */
 #ifndef PAGE_READER_H
 #define PAGE_READER_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* What tests of schemes and of readers share. */
+/* Common parts of the tests of schemes and readers. */
 #ifndef SCHEME_TEST_H
 #define SCHEME_TEST_H
 
@@ -24,7 +24,7 @@ static inline void *zeroed(size_t len)
 	return p;
 }
 
-/* Data that names its state: every word is the same, and says which */
+/* Every byte of the data is the number of its state, so a mixture of states shows */
 static inline void fill(uint8_t *data, size_t len, uint8_t state)
 {
 	memset(data, state, len);

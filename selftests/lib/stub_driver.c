@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* A driver that does what a test says: see stub_driver.h. */
+/* A stub of the driver that a test controls: see stub_driver.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -75,7 +75,7 @@ const struct stub_mapping *stub_mapped(unsigned long long offset)
 	return NULL;
 }
 
-/* Is this the call that has to fail? */
+/* True if this call has to fail */
 static int fails(void)
 {
 	if (++stub.calls != stub.fail_at)
@@ -208,7 +208,7 @@ static int release(unsigned long request, const void *p)
 	unsigned int id;
 
 	stub.releases++;
-	errno = EINTR;		/* what succeeds may change it */
+	errno = EINTR;		/* successful calls may change errno */
 	if (request == RMC_IOC_QP_DESTROY)
 		return destroy_qp((const struct rmc_qp_id *)p);
 	if (request == RMC_IOC_SEG_DEL) {
@@ -321,7 +321,7 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 	return -1;
 }
 
-/* Where the driver's memory of an offset is */
+/* Address of the driver's memory at an offset */
 static void *memory_at(unsigned long long offset)
 {
 	if (offset >= STUB_BUF_OFFSET)
