@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * A part of test_msg.c: node 1 comes back; the test acts for it and writes its line at
- * node 0; what node 0 does with the former life shows in memory.
+ * Part of test_msg.c: node 1 restarts and is admitted again. The test acts as node 1 and
+ * writes its line at node 0. Checks of the memory show how node 0 treats the earlier
+ * incarnation.
  */
 #define CELL_BYTES	64
 #define COUNTERS	0	/* words of a line */
 #define NONCE		1
 #define ECHO		2
 
-/* A word of what node 0 has written at node 1 */
+/* A word of the line that node 0 has written at node 1 */
 static uint64_t line_of_0(int word)
 {
 	return rmc_load_acquire(&((uint64_t *)(void *)node[1].seg)[word]);
@@ -20,7 +21,7 @@ static struct rmc_cell *ring_of(int writer)
 					   ((size_t)writer * (CELLS + 1) + 1) * CELL_BYTES);
 }
 
-/* The line of a life that begins */
+/* Write the line of a new incarnation of node 1. */
 static uint64_t next_life(uint64_t nonce)
 {
 	rmc_store_release(&line_of_1()[ECHO], 0);
@@ -29,7 +30,10 @@ static uint64_t next_life(uint64_t nonce)
 	return nonce;
 }
 
-/* A life with traces of everything: both ways, credits, half a message, a pull */
+/*
+ * An incarnation that leaves all kinds of state: messages in both directions, credits, junk
+ * in its ring, a pull.
+ */
 static void former_life(void)
 {
 	static uint8_t large[2000];
@@ -48,12 +52,12 @@ static void former_life(void)
 	CHECK_EQ(rmc_msg_recv(node[0].m, 1, large, sizeof(large), &len, NULL, 0), 0);
 	for (i = 0; i < 5; i++)
 		CHECK_EQ(rmc_msg_send(node[1].m, 0, buf, sizeof(buf), 0), 0);
-	/* credits are given in the line, and some are owed */
+	/* some credits are in the line, others are not returned yet */
 	for (i = 0; i < 5; i++)
 		CHECK_EQ(rmc_msg_recv(node[0].m, 1, buf, sizeof(buf), &len, NULL, 0), 0);
 	CHECK_EQ(rmc_msg_flush(node[1].m, 0), 0);
 	CHECK(line_of_0(COUNTERS) >> 32 == 1 && (uint32_t)line_of_0(COUNTERS));
-	/* something is in all of the ring, though no message */
+	/* each cell of the ring has contents, but none is a message */
 	for (i = 0; i < CELLS; i++)
 		memset(&ring_of(1)[i], 0x54, CELL_BYTES);
 }
@@ -76,7 +80,7 @@ static void put(int i, unsigned int length, unsigned int credits)
 			  rmc_cell_head(1, RMC_CELL_PUSH, credits, length));
 }
 
-/* Both begin anew: cells, credits and pulls are counted from zero. */
+/* Both sides start over: cells, credits and pulls are counted from zero. */
 static void counts_anew(void)
 {
 	uint8_t buf[60];
@@ -89,7 +93,7 @@ static void counts_anew(void)
 		CHECK_EQ(rmc_msg_send(node[0].m, 1, "ab", 2, RMC_MSG_DONTWAIT), 0);
 	CHECK_EQ(rmc_msg_send(node[0].m, 1, "ab", 2, RMC_MSG_DONTWAIT), -EAGAIN);
 	usleep(20000);
-	/* first cell, first lap, nothing owed */
+	/* the first cell, in the first lap, without credits to return */
 	CHECK_EQ(rmc_cell_load(&ring_of(0)[0]), rmc_cell_head(1, RMC_CELL_PUSH, 0, 2));
 	CHECK(rmc_cell_load(&ring_of(0)[CELLS - 1]));
 	put(0, 10, 3);
@@ -98,7 +102,7 @@ static void counts_anew(void)
 	for (i = 0; i < 3; i++)
 		CHECK_EQ(rmc_msg_send(node[0].m, 1, "ab", 2, RMC_MSG_DONTWAIT), 0);
 	CHECK_EQ(rmc_msg_send(node[0].m, 1, "ab", 2, RMC_MSG_DONTWAIT), -EAGAIN);
-	/* a quarter of the ring: credits in the line, without those of the former life */
+	/* credits for a quarter of the ring are in the line, none for the earlier incarnation */
 	for (i = 1; i < CELLS / 2; i++) {
 		put(i, 10, 0);
 		CHECK_EQ(rmc_msg_recv(node[0].m, 1, buf, sizeof(buf), &len, NULL, 0), 0);
@@ -112,7 +116,7 @@ static void *echo_soon(void *arg)
 {
 	uint64_t nonce = *(uint64_t *)arg;
 
-	/* as rejoin.c has it: who sees its own nonce echoed is the survivor's next life */
+	/* as in rejoin.c: the restarted peer echoes the survivor once its own nonce is echoed */
 	while (line_of_0(ECHO) != nonce)
 		usleep(100);
 	rmc_store_release(&line_of_1()[ECHO], line_of_0(NONCE));
@@ -131,7 +135,7 @@ static void rejoined(void)
 	former_life();
 	own = line_of_0(NONCE);
 	nonce = next_life(line_of_1()[NONCE] + 5);
-	rmc_msg_pending(node[0].m, 1);	/* sees the strange nonce */
+	rmc_msg_pending(node[0].m, 1);	/* notices the unknown nonce */
 	CHECK_EQ(rmc_msg_recv(node[0].m, 1, buf, sizeof(buf), &len, NULL, 0), RMC_S_BAD_CONTEXT);
 	pthread_create(&newcomer, NULL, echo_soon, &nonce);
 	CHECK_EQ(rmc_msg_rejoin(node[0].m, 1, 5000), 0);
@@ -139,7 +143,7 @@ static void rejoined(void)
 	CHECK(line_of_0(NONCE) == own && line_of_0(ECHO) == nonce && !line_of_0(COUNTERS));
 	CHECK(is_zero(ring_of(1), (size_t)CELLS * CELL_BYTES));
 	counts_anew();
-	/* silent from then on, and down */
+	/* the peer is silent from here on, and then down */
 	__atomic_store_n(&up_or_down, RMC_NODE_DOWN, __ATOMIC_RELEASE);
 	CHECK_EQ(rmc_msg_recv(node[0].m, 1, buf, sizeof(buf), &len, NULL, 0), RMC_S_NODE_DOWN);
 	end();
@@ -169,38 +173,38 @@ static void late_newcomer(void)
 	former_life();
 	own = line_of_0(NONCE);
 	was = line_of_1()[NONCE];
-	/* the life that we know is not let in again, even if it echoes us */
+	/* the known incarnation is not admitted again, even if it echoes our nonce */
 	rmc_store_release(&line_of_1()[ECHO], own);
 	CHECK_EQ(times_out(30), -ETIMEDOUT);
 	CHECK(strstr(rmc_errmsg(), "node 1 did not open its messages again"));
 	CHECK(line_of_0(ECHO) != was);
-	/* nor is nobody, to whom nothing is written */
+	/* nonce 0 is no incarnation: it is not admitted, and nothing is written to it */
 	given = line_of_0(COUNTERS);
 	next_life(0);
 	rmc_store_release(&line_of_1()[ECHO], own);
 	CHECK_EQ(times_out(30), -ETIMEDOUT);
 	CHECK(given && line_of_0(COUNTERS) == given);
-	/* nor one that does not echo us */
+	/* an incarnation that does not echo our nonce is not admitted */
 	nonce = next_life(was + 5);
 	rmc_store_release(&line_of_1()[ECHO], own + 1);
 	CHECK_EQ(times_out(30), -ETIMEDOUT);
 	CHECK_EQ(line_of_0(ECHO), nonce);
 	CHECK_EQ(rmc_msg_send(node[0].m, 1, "x", 1, 0), RMC_S_BAD_CONTEXT);
-	/* it echoes, and sends at once: nothing of that is taken before it is let in, */
+	/* it echoes and sends at once: no message is delivered before it is admitted, */
 	put(0, 10, 0);
 	rmc_store_release(&line_of_1()[ECHO], own);
 	CHECK_EQ(rmc_msg_recv(node[0].m, 1, buf, sizeof(buf), &len, NULL, 0), RMC_S_BAD_CONTEXT);
-	/* and nothing is lost when that happens later */
+	/* and none is lost when it is admitted later */
 	CHECK_EQ(rmc_msg_rejoin(node[0].m, 1, 2000), 0);
 	CHECK_EQ(rmc_msg_recv(node[0].m, 1, buf, sizeof(buf), &len, NULL, 0), 0);
 	CHECK_EQ(len, 10);
 	CHECK_EQ(rmc_msg_send(node[0].m, 1, "x", 1, 0), 0);
-	/* and that life may end in turn */
+	/* a further rejoin waits for the next incarnation */
 	CHECK_EQ(times_out(30), -ETIMEDOUT);
 	end();
 }
 
-/* What is in flight to the former life ends before its memory is another's. */
+/* Operations in flight to the earlier incarnation end before the next one uses its memory. */
 static void *release_later(void *arg)
 {
 	(void)arg;
@@ -229,7 +233,7 @@ static void in_flight(void)
 	pthread_join(releaser, NULL);
 	pthread_join(newcomer, NULL);
 	end();
-	/* nor when the queue pair is dead: nobody knows what its operations do yet */
+	/* a dead queue pair admits no peer: its operations may still take effect */
 	begin(2, 1024);
 	__atomic_store_n(&node[0].hold, 1, __ATOMIC_RELEASE);
 	CHECK_EQ(rmc_msg_send(node[0].m, 1, "held", 5, 0), 0);
@@ -245,7 +249,7 @@ static void in_flight(void)
 	end();
 }
 
-/* It ends again while it is let in: the one after it is. */
+/* The peer restarts again while it is admitted: its latest incarnation is admitted. */
 static void ends_again(void)
 {
 	pthread_t newcomer;
@@ -262,7 +266,7 @@ static void ends_again(void)
 	CHECK(is_zero(ring_of(1), (size_t)CELLS * CELL_BYTES));
 	counts_anew();
 	end();
-	/* its memory cannot be written while it is let in: tried until the time is over */
+	/* writes to the peer fail while it is admitted: they are repeated until the time limit */
 	former_life();
 	next_life(line_of_1()[NONCE] + 5);
 	__atomic_store_n(&dead_node, 1, __ATOMIC_RELEASE);
@@ -274,7 +278,7 @@ static void ends_again(void)
 	end();
 }
 
-/* Its end is told to a receiver from anyone once, and that of its next life again. */
+/* A receiver of RMC_MSG_ANY gets the end of each incarnation of a peer once. */
 static void reported_again(void)
 {
 	uint64_t own, nonce;
@@ -313,7 +317,7 @@ static void dead_queue(void)
 	struct rmc_msg_options o;
 	pthread_t killer;
 
-	/* while it waits for the newcomer, and while the newcomer waits for it */
+	/* the survivor's queue pair dies while it waits for the restarted peer, and the reverse */
 	former_life();
 	pthread_create(&killer, NULL, die_soon, &node[0]);
 	CHECK_EQ(rmc_msg_rejoin(node[0].m, 1, 5000), -ESHUTDOWN);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* A part of test_msg.c: what a receiver does with what no sender of ours writes. */
-/* --- cells that no library of ours writes: from node 0 at node 1, in the first lap --- */
+/* Part of test_msg.c: how a receiver handles cells that no correct sender writes. */
+/* --- invalid cells: written as node 0 at node 1, in the first lap --- */
 
 static void cell(int i, unsigned int kind, unsigned int credits, size_t length,
 		 const void *payload, size_t bytes)
@@ -12,7 +12,7 @@ static void cell(int i, unsigned int kind, unsigned int credits, size_t length,
 	rmc_store_release(&c->head, rmc_cell_head(1, kind, credits, length));
 }
 
-/* One message from there, without waiting for what does not come */
+/* Receive one message from node 0, without waiting. */
 static int receive(size_t room_for, size_t *len)
 {
 	static uint8_t in[2 << 20];
@@ -32,8 +32,8 @@ static void strange_cells(void)
 		unsigned int next;
 		size_t next_length;
 	} t[] = {
-		{ RMC_CELL_MORE, 10, 0, 0 },		/* of nothing */
-		{ 5, 10, 0, 0 }, { 7, 10, 0, 0 },	/* of no kind */
+		{ RMC_CELL_MORE, 10, 0, 0 },		/* continues no message */
+		{ 5, 10, 0, 0 }, { 7, 10, 0, 0 },	/* unknown kinds */
 		{ RMC_CELL_PUSH, 100, RMC_CELL_PUSH, 40 },
 		{ RMC_CELL_PUSH, 100, RMC_CELL_MORE, 39 },
 		{ RMC_CELL_PUSH, 100, RMC_CELL_MORE, 41 },
@@ -55,7 +55,7 @@ static void strange_cells(void)
 		CHECK_EQ(rmc_msg_send(node[1].m, 0, "x", 1, 0), RMC_S_PROTOCOL);
 		end();
 	}
-	/* a long message that is not long */
+	/* a long message of a length that a header can hold */
 	begin(2, 1024);
 	cell(0, RMC_CELL_LONG, 0, 0, &length, sizeof(length));
 	CHECK_EQ(receive(1 << 20, &len), RMC_S_PROTOCOL);
@@ -66,7 +66,7 @@ static void strange_cells(void)
 	CHECK_EQ(receive((1 << 20) - 1, &len), -EMSGSIZE);
 	CHECK_EQ(len, 1 << 20);
 	end();
-	/* nothing of any kind is no cell yet; and what is right is taken */
+	/* a cell of kind 0 has not arrived yet; valid cells are delivered */
 	begin(2, 1024);
 	cell(0, 0, 0, 10, "", 0);
 	CHECK_EQ(receive(1000, &len), -EAGAIN);
@@ -78,7 +78,7 @@ static void strange_cells(void)
 	CHECK_EQ(receive(200, &len), 0);
 	CHECK_EQ(len, 200);
 	end();
-	/* credits for cells that were never sent: what had come is still delivered */
+	/* credits for cells that were never sent: the message with them is still delivered */
 	begin(2, 1024);
 	cell(0, RMC_CELL_PUSH, 1, 10, "", 0);
 	CHECK_EQ(receive(1000, &len), 0);
@@ -92,7 +92,7 @@ static void strange_pulls(void)
 	uint8_t in[5000];
 	size_t len;
 
-	/* from outside of the sender's segment */
+	/* a pull from outside the sender's segment */
 	begin(2, 1024);
 	pull.offset = node[0].seg_len - 100;
 	cell(0, RMC_CELL_PULL, 0, sizeof(pull), &pull, sizeof(pull));
@@ -105,7 +105,7 @@ static void strange_pulls(void)
 	CHECK_EQ(receive(5000, &len), -EMSGSIZE);
 	CHECK_EQ(len, 1ULL << 40);
 	end();
-	/* a buffer that is not registered is the caller's mistake, not the peer's end */
+	/* an unregistered buffer is the caller's error, not the end of the peer */
 	begin(2, 0);
 	fill(node[0].data, 5000, 3);
 	CHECK_EQ(rmc_msg_send(node[0].m, 1, node[0].data, 5000, RMC_MSG_ASYNC), 0);
@@ -120,7 +120,7 @@ static void strange_pulls(void)
 	end();
 }
 
-/* The peer dies behind half a message: what is left of it is never taken for another. */
+/* The peer dies after half a message: later cells are never delivered as another one. */
 static void half_a_message(void)
 {
 	uint8_t in[200];

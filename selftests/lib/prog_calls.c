@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Calls to a member that dies and comes back: prog_calls LIFE. The last member dies in
- * its life 1 and is started again as life 2. Prints "member N: ok", or what went wrong
- * and fails; what hangs is ended by the caller.
+ * Calls to a member that dies and is restarted: prog_calls LIFE. The last member dies in its
+ * incarnation 1 and is started again as incarnation 2. Prints "member N: ok", or the failed
+ * check and fails. The caller ends a program that hangs.
  */
 #include <errno.h>
 #include <signal.h>
@@ -20,7 +20,7 @@
 #define UNTOUCHED	0xaaaaaaaaaaaaaaaaULL
 
 static uint64_t *buf;		/* registered */
-static unsigned int handled[16];	/* by member */
+static unsigned int handled[16];	/* requests by member */
 
 static int last(void)
 {
@@ -37,7 +37,7 @@ static int gone(int status)
 	return status == RMC_S_NODE_DOWN || status == RMC_S_BAD_CONTEXT;
 }
 
-/* The application's own bytes begin with one word per member, its flag. */
+/* The application's part of the segment begins with one word per member, its flag. */
 static void raise_flags(uint64_t value)
 {
 	int m;
@@ -50,7 +50,7 @@ static void raise_flags(uint64_t value)
 	}
 }
 
-/* Serves meanwhile, if there are calls to serve */
+/* Wait for the flags of all others, and serve calls meanwhile unless r is NULL. */
 static void await_flags(struct rmc_rpc *r, uint64_t value)
 {
 	const uint64_t *flag = (const uint64_t *)team->seg;
@@ -93,7 +93,7 @@ static struct rmc_rpc *open_calls(struct rmc_msg **m)
 	return r;
 }
 
-/* Everybody calls everybody, and serves until all are done. */
+/* Each member calls all others, and serves until all are done. */
 static void call_all(struct rmc_rpc *r, uint64_t life)
 {
 	uint64_t what, response;
@@ -113,14 +113,14 @@ static void call_all(struct rmc_rpc *r, uint64_t life)
 	}
 	raise_flags(2 * life - 1);
 	await_flags(r, 2 * life - 1);
-	/* between those who survived it is the second time */
+	/* survivors have called each other in both incarnations of the last member */
 	for (m = 0; m < team->nodes; m++)
 		CHECK(m == team->self ||
 		      handled[m] == CALLS * (m == last() || team->self == last() ? 1 : life));
 	OK(rmc_team_barrier(team));
 }
 
-/* As many calls as there may be to a member that does not serve them any more */
+/* Fill the window of calls to a member that does not serve any more. */
 static void fill_window(struct rmc_rpc *r, struct rmc_msg *m, int to, int ticket[WINDOW],
 			uint64_t response[WINDOW])
 {
@@ -136,7 +136,7 @@ static void fill_window(struct rmc_rpc *r, struct rmc_msg *m, int to, int ticket
 	OK(rmc_msg_flush(m, nid_of(to)));
 }
 
-/* With requests under way in both directions: nobody serves from here on. */
+/* Die with requests in flight in both directions: no member serves from here on. */
 static void die(struct rmc_rpc *r, struct rmc_msg *m)
 {
 	uint64_t response[WINDOW];
@@ -149,7 +149,7 @@ static void die(struct rmc_rpc *r, struct rmc_msg *m)
 	raise(SIGKILL);
 }
 
-/* Calls ended with this: their tickets are good once more, and nothing was answered. */
+/* All calls ended with this status: each ticket is valid for one poll, and no response came. */
 static void all_ended_with(struct rmc_rpc *r, const int ticket[WINDOW],
 			   const uint64_t response[WINDOW], int status)
 {
@@ -175,7 +175,7 @@ static void survive(struct rmc_rpc *r, struct rmc_msg *m)
 	while (!gone(err = rmc_team_barrier_for(team, 0, SHORT_MS)))
 		CHECK(err == -ETIMEDOUT);
 	if (team->self) {
-		/* who goes on calling learns it from the calls */
+		/* a further call reports the end of the peer */
 		err = rmc_rpc_call(r, nid_of(last()), &what, sizeof(what), response, 8, NULL);
 		CHECK(gone(err));
 		CHECK(rmc_rpc_lost(r, nid_of(last())) == err);
@@ -186,10 +186,13 @@ static void survive(struct rmc_rpc *r, struct rmc_msg *m)
 	OK(rmc_team_rejoin(team, LONG_MS));
 	OK(rmc_rpc_rejoin(r, nid_of(last()), LONG_MS));
 	CHECK(!rmc_rpc_lost(r, nid_of(last())));
-	/* who does not has calls in progress until it is back: they were to another program */
+	/*
+	 * member 0 made no further call: the rejoin ends its calls, as they were for another
+	 * program
+	 */
 	if (!team->self)
 		all_ended_with(r, ticket, response, RMC_S_BAD_CONTEXT);
-	/* what it asked for in its former life is served before that, or not at all */
+	/* requests of the earlier incarnation are served before this point, or never */
 	handled[last()] = 0;
 	OK(rmc_team_barrier(team));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Receive buffers where things go wrong: prog_herd MODE, as member of a team of two.
- * Member 0 serves. Prints "member N: ok", or what went wrong and fails.
+ * Error cases of receive buffers: prog_herd MODE, as a member of a team of two. Member 0
+ * serves. Prints "member N: ok", or the failed check and fails.
  */
 #include <string.h>
 #include <time.h>
@@ -17,7 +17,7 @@
 #define PATIENCE_MS	20000
 #define SLOW_MS		60
 #define CELLS		((SIZE + RMC_MSG_PAYLOAD - 1) / RMC_MSG_PAYLOAD)
-#define POLLS		1000	/* that find nothing */
+#define POLLS		1000	/* polls that find no request */
 
 static struct rmc_herd *h;
 static struct rmc_herd_options o = { .server = 0, .cores = 1, .slots = SLOTS, .size = SIZE };
@@ -30,7 +30,7 @@ static long long ms(void)
 	return (long long)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* Echo requests, SIZE bytes each, until one says to stop; count those of each kind. */
+/* Answer each request with SIZE copies of its byte, until QUIT; count requests by byte. */
 static void serve(unsigned int *seen)
 {
 	struct rmc_herd_core *core = rmc_herd_core(h, 0);
@@ -67,7 +67,7 @@ static int call(uint8_t what, size_t room)
 	return 0;
 }
 
-/* As rmc_herd_call() until a slot is free */
+/* Like call(), repeated until a slot is free. */
 static void call_until(uint8_t what)
 {
 	long long end = ms() + PATIENCE_MS;
@@ -78,7 +78,7 @@ static void call_until(uint8_t what)
 	OK(err);
 }
 
-/* Responses larger than the caller's buffer take no slot with them. */
+/* A response larger than the caller's buffer does not keep its slot occupied. */
 static void small(void)
 {
 	unsigned int seen[256] = { 0 };
@@ -95,7 +95,7 @@ static void small(void)
 	OK(call(QUIT, SIZE));
 }
 
-/* Neither do tickets that are given up, and their responses are nobody else's. */
+/* Neither does a cancelled ticket, and no other call gets its response. */
 static void cancel(void)
 {
 	unsigned int seen[256] = { 0 };
@@ -103,7 +103,7 @@ static void cancel(void)
 	uint8_t what = 3, buf[SIZE];
 
 	if (!team->self) {
-		usleep(100000);		/* all are posted before one is answered */
+		usleep(100000);		/* all requests are posted before the first is answered */
 		serve(seen);
 		CHECK(seen[3] == 10 * SLOTS);
 		return;
@@ -122,7 +122,7 @@ static void cancel(void)
 	OK(call(QUIT, SIZE));
 }
 
-/* A request whose write failed for all we know: it arrived, or it did not. */
+/* The write of a request failed with a timeout: the request may have arrived or not. */
 static void lost(void)
 {
 	unsigned int seen[256] = { 0 };
@@ -138,7 +138,7 @@ static void lost(void)
 		for (i = 0; i < SLOTS; i++) {
 			/* the library tries eight times while the node is up */
 			fake_timeouts = 8;
-			/* what arrived may be answered before the writes are given up */
+			/* a request that arrived may be answered before the last try fails */
 			if (call(5, SIZE) != RMC_S_TIMEOUT)
 				CHECK(round);
 			fake_timeouts = 0;
@@ -149,7 +149,7 @@ static void lost(void)
 	call_until(QUIT);
 }
 
-/* The server goes: tickets end with its status, and so does what is posted later. */
+/* The server dies: tickets end with its status, and so do later requests. */
 static void orphan(void)
 {
 	int ticket[SLOTS], err, i;
@@ -171,7 +171,7 @@ static void orphan(void)
 	CHECK(err == RMC_S_NODE_DOWN || err == RMC_S_BAD_CONTEXT);
 }
 
-/* All tickets given up, then the server goes: it is not EAGAIN for ever. */
+/* All tickets are cancelled, then the server dies: EAGAIN must not be returned for ever. */
 static void orphan_cancelled(void)
 {
 	long long end = ms() + PATIENCE_MS;
@@ -190,7 +190,7 @@ static void orphan_cancelled(void)
 	CHECK(err == RMC_S_NODE_DOWN || err == RMC_S_BAD_CONTEXT);
 }
 
-/* A serving thread without requests lets the worker run, and learns that its queue died. */
+/* An idle server yields to the worker, and reports that its queue pair is dead. */
 static void idle(void)
 {
 	struct rmc_herd_request r;
@@ -204,7 +204,7 @@ static void idle(void)
 		before = fake_yields;
 		for (i = 0; i < 1600; i++)
 			CHECK(!rmc_herd_poll(rmc_herd_core(h, 0), &r));
-		/* one of 16, at least */
+		/* about one yield per 16 polls */
 		CHECK(fake_yields - before >= 90);
 	}
 	fake_kill_queue_pairs();
@@ -235,7 +235,7 @@ static void poll_nothing(struct rmc_herd_core *core)
 		CHECK(!rmc_herd_poll(core, &r));
 }
 
-/* A server that keeps requests for a while: each comes once and takes one response. */
+/* A server may keep requests for a while: each is delivered once and takes one response. */
 static void kept(void)
 {
 	struct rmc_herd_core *core = rmc_herd_core(h, 0);
@@ -272,7 +272,7 @@ static void kept(void)
 	}
 }
 
-/* A word behind the receive buffers, by which members show each other how far they are */
+/* A word after the receive buffers, through which members report their steps to each other */
 static uint64_t *word;		/* registered */
 
 static void announce(uint64_t step)
@@ -294,8 +294,9 @@ static void await_step(uint64_t step)
 }
 
 /*
- * Cells of a request come in any order: it is there when all are, and those of the use
- * before are not its. The client is a stub: it writes cells one by one into slot 0.
+ * Cells of a request arrive in any order. It is complete when all have arrived; cells of the
+ * slot's previous use do not count. The client is a stub that writes cells one by one into
+ * slot 0.
  */
 static void in_pieces(void)
 {
@@ -339,8 +340,8 @@ static void in_pieces(void)
 }
 
 /*
- * Who has the response may use the slot again, though the write of the request is not
- * complete, and the server likewise: what is still being written must stay as it is.
+ * A client that has the response may reuse the slot before the write of its request
+ * completes; the server likewise. The source of a write must not change until it completes.
  */
 static void slow(void)
 {

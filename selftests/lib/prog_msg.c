@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * One member of a team that tries messages, receive buffers and collectives:
- * prog_msg all | orphan | rejoin LIFE. Prints "member N: ok", or what went wrong and
- * fails. In rejoin the last member ends in the middle of life 1, and is started again.
+ * One member of a team that tests messages, receive buffers and collectives:
+ * prog_msg all | orphan | rejoin LIFE. Prints "member N: ok", or the failed check and fails.
+ * In rejoin, the last member ends in the middle of incarnation 1 and is started again.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -39,7 +39,7 @@ static void messages(struct rmc_msg *m)
 	free(in);
 }
 
-/* Cores answer with the request's bytes, each one more. */
+/* Cores answer with the request's bytes, each increased by one. */
 static void *serve(void *arg)
 {
 	struct rmc_herd_core *core = (struct rmc_herd_core *)arg;
@@ -84,7 +84,7 @@ static void herd(void)
 	} else {
 		CHECK(!rmc_herd_core(h, 0));
 		for (i = 0; i < CALLS; i++) {
-			n = (size_t)(i * 37) % (HERD_SIZE + 1);	/* long and short in turn */
+			n = (size_t)(i * 37) % (HERD_SIZE + 1);	/* long and short ones */
 			memset(request, team->self + i, n);
 			OK(rmc_herd_post(h, i & 1, request, n, &ticket));
 			if (n)
@@ -133,7 +133,7 @@ static void collectives(struct rmc_coll *c)
 		OK(rmc_allreduce(c, d, e, COUNT, RMC_DOUBLE, RMC_SUM));
 		memcpy(d, e, sizeof(d));
 		OK(rmc_bcast(c, 0, d, sizeof(d)));
-		CHECK(!memcmp(d, e, sizeof(d)));	/* bit by bit the same everywhere */
+		CHECK(!memcmp(d, e, sizeof(d)));	/* bitwise equal on all members */
 	}
 	in = (uint64_t *)malloc(8 * COUNT * (size_t)n);
 	out = (uint64_t *)malloc(8 * COUNT * (size_t)n);
@@ -152,7 +152,7 @@ static void collectives(struct rmc_coll *c)
 	free(out);
 }
 
-/* The last member dies; the others must learn it, whatever they wait for. */
+/* The last member dies; each operation that waits for it reports that. */
 static void orphan(struct rmc_msg *m, struct rmc_coll *c)
 {
 	struct rmc_herd_options o = {
@@ -184,7 +184,7 @@ static int gone(int status)
 	return status == RMC_S_NODE_DOWN || status == RMC_S_BAD_CONTEXT;
 }
 
-#define OLD	200	/* messages that no survivor of life 1 waits for */
+#define OLD	200	/* messages of incarnation 1; survivors receive only the first */
 #define NEW	300
 
 static void say(struct rmc_msg *m, int nid, int life, int i)
@@ -209,7 +209,7 @@ static void hear(struct rmc_msg *m, int nid, int life, int i)
 		CHECK(data[k] == (uint8_t)(life * 100 + i % 50));
 }
 
-/* A life that ends: messages received, messages on their way, half a message. */
+/* Incarnation 1 ends with messages received, messages in flight, and half a message. */
 static void first_life(struct rmc_msg *m)
 {
 	int i, peer;
@@ -228,7 +228,10 @@ static void first_life(struct rmc_msg *m)
 	_exit(0);
 }
 
-/* Twice over: the last member's life 2 ends in good order, but everybody counts on. */
+/*
+ * The last member dies in incarnation 1. Incarnation 2 is admitted by all others, which keep
+ * their state among each other, and ends in good order.
+ */
 static void rejoin(struct rmc_msg *m, int life)
 {
 	int last = rmc_team_nid(team, -1), i, err = 0, peer;
@@ -247,7 +250,10 @@ static void rejoin(struct rmc_msg *m, int life)
 		for (i = 0; i < 5; i++)
 			hear(m, last, 1, i);
 		OK(rmc_team_barrier(team));
-		/* whatever still goes out lands in the wrong life, and must not show */
+		/*
+		 * messages sent from here on are for the earlier incarnation and must not be
+		 * delivered
+		 */
 		while (!gone(err)) {
 			err = rmc_msg_send(m, last, data, sizeof(data), RMC_MSG_DONTWAIT);
 			CHECK(!err || err == -EAGAIN || gone(err));
@@ -260,7 +266,7 @@ static void rejoin(struct rmc_msg *m, int life)
 		for (i = 0; i < NEW; i++) {
 			say(m, last, 2 + 10 + team->self, i);
 			hear(m, last, 2, i);
-			/* and survivors go on among themselves */
+			/* survivors also exchange messages among each other */
 			if (team->nodes > 2) {
 				int n = team->nodes - 1;
 

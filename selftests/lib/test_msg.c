@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Messages between nodes that are threads: a fabric in this process stores lines as
- * the RRPP does, first word last, and the lines of one write in any order.
+ * Messages between nodes that are threads. A fabric in this process stores lines as the RRPP
+ * does: the first word last, and the lines of one write in any order.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -26,18 +26,18 @@ struct node {
 	struct fake_rmc rmc;
 	uint8_t *slot, *seg, *local;
 	size_t seg_len;
-	uint8_t *data;		/* the part of seg that messages come from */
+	uint8_t *data;		/* the part of seg from which messages are sent */
 	struct rmc_msg *m;
 	unsigned int seed, ops;
-	int hold;		/* 1: the next write of cells, 2: it was held */
+	int hold;		/* 1: hold the next write of cells, 2: it is held */
 	const uint8_t *held_from;
-	uint8_t held[64];	/* its first line */
-	int delay;		/* 1: the next write of counters, 2: it has not arrived yet */
+	uint8_t held[64];	/* first line of the held write */
+	int delay;		/* 1: delay the next write of counters, 2: it is delayed */
 	uint64_t delayed;
 	uint8_t *delayed_to;
 	int lose;		/* all writes of cells are lost */
 	unsigned int lost;
-	int refuse_lbuf;	/* of reads longer than a line */
+	int refuse_lbuf;	/* reads longer than a line fail with RMC_S_BAD_LBUF */
 };
 
 static struct node node[NODES_MAX];
@@ -84,7 +84,7 @@ static int execute(void *arg, const struct fake_op *op)
 	if (lossy && ++n->ops % 7 == 0)
 		return RMC_S_TIMEOUT;			/* the request was lost, */
 #ifndef __SANITIZE_THREAD__
-	late = lossy && n->ops % 11 == 0;		/* or the reply: the same bytes again */
+	late = lossy && n->ops % 11 == 0;		/* or the reply: written again */
 #endif
 	at = to->seg + op->offset;
 	if (op->op == RMC_OP_READ && op->length > 64 &&
@@ -110,7 +110,7 @@ static int execute(void *arg, const struct fake_op *op)
 		return FAKE_HOLD;
 	}
 	lines = (op->length + 63) / 64;
-	for (i = lines; i-- > 0;)			/* backwards: lines have no order */
+	for (i = lines; i-- > 0;)			/* backwards, as lines have no order */
 		store_line(at + i * 64, lbuf + i * 64,
 			   op->length - i * 64 < 64 ? op->length - i * 64 : 64);
 	if (op->length >= 64 && __atomic_load_n(&n->hold, __ATOMIC_ACQUIRE) == 1) {
@@ -231,7 +231,7 @@ static int is_filled(const uint8_t *p, size_t len, unsigned int seed)
 static const size_t sizes[] = {
 	0, 1, 8, 59, 60, 61, 64, 119, 120, 121, 479, 480, 481, 960, 1023, 1024, 1025, 4096,
 	65536, 131072, 200000, 0xfffff, 0x100000,
-	52 + 20000 * 60 + 1,	/* one byte in the last of long ones' cells */
+	52 + 20000 * 60 + 1,	/* a long message with one byte in its last cell */
 	BIG,
 };
 
@@ -245,7 +245,7 @@ static void *send_sizes(void *arg)
 	for (i = 0; i < SIZES; i++) {
 		fill(n->data, sizes[i], (unsigned int)i);
 		CHECK_EQ(rmc_msg_send(n->m, 1, n->data, sizes[i], 0), 0);
-		memset(n->data, 0xee, sizes[i]);	/* free again on return */
+		memset(n->data, 0xee, sizes[i]);	/* the buffer is free on return */
 	}
 	return NULL;
 }
@@ -266,7 +266,7 @@ static void *recv_sizes(void *arg)
 		CHECK_EQ(from, 0);
 		CHECK(is_filled(i % 3 ? buf : n->data, sizes[i], (unsigned int)i));
 	}
-	/* the last one's acknowledgement may be lost */
+	/* the last message's acknowledgment may be lost */
 	CHECK_EQ(rmc_msg_flush(n->m, 0), 0);
 	free(buf);
 	return NULL;
@@ -306,7 +306,7 @@ static void sizes_lossy(void)
 	all_sizes(RMC_MSG_THRESHOLD);
 }
 
-/* Nobody receives: what fits goes, the rest is refused, and all that went comes. */
+/* No receiver: messages that fit are sent, the next is refused, and all that were sent arrive. */
 static void eagain(void)
 {
 	uint8_t buf[200], got[200];
@@ -325,7 +325,7 @@ static void eagain(void)
 	CHECK_EQ(sent, CELLS / 4);		/* 4 cells each */
 	CHECK_EQ(rmc_msg_send(node[0].m, 1, node[0].data, 60 * CELLS, RMC_MSG_DONTWAIT),
 		 -EMSGSIZE);
-	usleep(20000);				/* all completed on its way */
+	usleep(20000);				/* all writes complete meanwhile */
 	while (!rmc_msg_recv(node[1].m, 0, got, sizeof(got), &len, NULL, RMC_MSG_DONTWAIT)) {
 		CHECK_EQ(len, sizeof(got));
 		CHECK(is_filled(got, len, (unsigned int)received));
@@ -337,7 +337,7 @@ static void eagain(void)
 	end();
 }
 
-/* A buffer full of posts to pull: EAGAIN, the data stays in use until flushed */
+/* A ring full of messages to pull: EAGAIN, and the data stays in use until a flush. */
 static void async_pull(void)
 {
 	uint8_t got[4096];
@@ -404,7 +404,7 @@ static void *exchange(void *arg)
 		to = rand_r(&n->seed) % nodes;
 		if (left_out && sent[to] < PER_PAIR) {
 			unsigned int id = (unsigned int)(n->nid * 1000 + to) * 1000 + sent[to];
-			/* below half a buffer pushed, above it pulled */
+			/* below half a buffer: pushed, above: pulled */
 			size_t size = id * 2654435761U % 450;
 			uint8_t *at = n->data + ((size_t)to * PER_PAIR + sent[to]) * 4096;
 
@@ -476,12 +476,12 @@ static void peer_death(void)
 
 	memset(buf, 1, BIG);
 	begin(3, SIZE_MAX);
-	/* a receiver of one, what came before is delivered */
+	/* a receive from this peer: a message that arrived earlier is delivered */
 	CHECK_EQ(rmc_msg_send(node[1].m, 0, buf, 100, 0), 0);
 	pthread_create(&killer, NULL, kill_soon, &victim);
 	CHECK_EQ(rmc_msg_recv(node[0].m, 1, buf, BIG, &len, NULL, 0), 0);
 	CHECK_EQ(rmc_msg_recv(node[0].m, 1, buf, BIG, &len, NULL, 0), RMC_S_NODE_DOWN);
-	/* from anyone: told once, then the others' */
+	/* RMC_MSG_ANY: the death is reported once, then messages of others are delivered */
 	CHECK_EQ(rmc_msg_recv(node[0].m, RMC_MSG_ANY, buf, BIG, &len, &from, 0), RMC_S_NODE_DOWN);
 	CHECK_EQ(from, 1);
 	CHECK_EQ(rmc_msg_send(node[2].m, 0, buf, 5, 0), 0);
@@ -491,7 +491,7 @@ static void peer_death(void)
 	pthread_join(killer, NULL);
 	end();
 
-	/* in the middle of a push to one that never receives, and of a pull */
+	/* death in the middle of a push to a peer that never receives, and of a pull */
 	begin(2, SIZE_MAX);
 	pthread_create(&killer, NULL, kill_soon, &victim);
 	CHECK_EQ(rmc_msg_send(node[0].m, 1, buf, BIG, 0), RMC_S_NODE_DOWN);
@@ -503,7 +503,7 @@ static void peer_death(void)
 	pthread_join(killer, NULL);
 	end();
 
-	/* the receiver's side: half a message came, and a pull's source is gone */
+	/* the receiver's side: the first cell has arrived, and the source of the pull is gone */
 	begin(2, 0);
 	victim = 0;
 	CHECK_EQ(rmc_msg_send(node[0].m, 1, node[0].data, 5000, RMC_MSG_ASYNC), 0);
@@ -515,7 +515,7 @@ static void peer_death(void)
 	free(buf);
 }
 
-/* Another process in the peer's place has not our signature in its memory. */
+/* Another process in the peer's place does not have our signature in its memory. */
 static void other_life(void)
 {
 	uint8_t buf[10];
@@ -528,8 +528,8 @@ static void other_life(void)
 }
 
 /*
- * The write of a cell has arrived, and its completion has not: the receiver may have
- * given the cell back, but what may be written again must stay as it is.
+ * The write of a cell has arrived, but has not completed. The receiver may have returned the
+ * cell already. The source of the write must not change, because the write may be repeated.
  */
 static size_t refill_len;
 
@@ -559,7 +559,7 @@ static void refilled(size_t len, int before)
 		CHECK(n == len && is_filled(got, n, (unsigned int)i));
 	}
 	CHECK_EQ(__atomic_load_n(&node[0].hold, __ATOMIC_ACQUIRE), 2);
-	CHECK_EQ(rmc_msg_pending(node[0].m, 1), 0);	/* it knows of the credits */
+	CHECK_EQ(rmc_msg_pending(node[0].m, 1), 0);	/* it has read the credits */
 	refill_len = len;
 	pthread_create(&sender, NULL, send_one, &node[0]);
 	usleep(50000);
@@ -573,13 +573,13 @@ static void refilled(size_t len, int before)
 
 static void cell_in_flight(void)
 {
-	refilled(50, CELLS);		/* the straight line, */
-	refilled(350, 2);		/* and the other way: six cells each */
+	refilled(50, CELLS);		/* the path of single cells, */
+	refilled(350, 2);		/* and that of longer messages: six cells each */
 }
 
 /*
- * Counters that are slow on their way must not arrive behind later ones: credits that
- * were given would be taken back, and no later message brings them.
+ * A delayed write of counters must not arrive after a later one. It would take back credits
+ * that were returned, and no later message returns them again.
  */
 static void *receive_half(void *arg)
 {
@@ -589,7 +589,7 @@ static void *receive_half(void *arg)
 	int i;
 
 	for (i = 0; i < CELLS / 2; i++) {
-		/* credits for a quarter are on their way when there are more to give */
+		/* credits for a quarter are in flight when there are more to return */
 		while (i == CELLS / 4 && __atomic_load_n(&n->delay, __ATOMIC_ACQUIRE) != 2)
 			usleep(1000);
 		CHECK_EQ(rmc_msg_recv(n->m, 0, got, sizeof(got), &len, NULL, 0), 0);
@@ -622,7 +622,7 @@ static void slow_counters(void)
 	end();
 }
 
-/* What ends tries: their number, or that the node is down */
+/* Retries end at their maximum number, or when the node is down. */
 static int up_or_down;
 
 static int state_up_or_down(void *arg, int nid)
@@ -654,7 +654,7 @@ static void lost_for_ever(void)
 		CHECK_EQ(__atomic_load_n(&node[0].lost, __ATOMIC_ACQUIRE), k ? 1 : 8);
 		end();
 	}
-	/* nothing under way: who is silent and down is found out */
+	/* nothing in flight: a silent node that is down is detected */
 	state_of_node = state_up_or_down;
 	__atomic_store_n(&up_or_down, RMC_NODE_UP, __ATOMIC_RELEASE);
 	begin(2, SIZE_MAX);
@@ -669,14 +669,14 @@ static uint64_t *line_of_1(void)
 	return (uint64_t *)(void *)(node[0].seg + (size_t)(CELLS + 1) * 64);
 }
 
-/* Counters of another life, and credits for what was never sent */
+/* Counters of another incarnation, and credits for cells that were never sent */
 static void strange_line(void)
 {
 	uint8_t buf[10] = { 0 };
 
 	begin(2, SIZE_MAX);
 	CHECK_EQ(rmc_msg_send(node[0].m, 1, buf, sizeof(buf), 0), 0);
-	CHECK_EQ(rmc_msg_pending(node[0].m, 1), 0);	/* knows it from now on */
+	CHECK_EQ(rmc_msg_pending(node[0].m, 1), 0);	/* node 0 knows the nonce now */
 	rmc_store_release(&line_of_1()[0], 7ULL << 32 | 1);
 	rmc_store_release(&line_of_1()[1], line_of_1()[1] + 1);
 	CHECK_EQ(rmc_msg_pending(node[0].m, 1), 0);
@@ -688,7 +688,7 @@ static void strange_line(void)
 	CHECK_EQ(rmc_msg_pending(node[0].m, 1), 0);
 	CHECK_EQ(rmc_msg_send(node[0].m, 1, buf, sizeof(buf), 0), RMC_S_PROTOCOL);
 	CHECK_EQ(rmc_msg_send(node[0].m, 1, buf, sizeof(buf), RMC_MSG_DONTWAIT), RMC_S_PROTOCOL);
-	/* the first reason is the one that is told */
+	/* the first error is the one that is reported */
 	rmc_store_release(&line_of_1()[1], line_of_1()[1] + 1);
 	CHECK_EQ(rmc_msg_pending(node[0].m, 1), 0);
 	CHECK_EQ(rmc_msg_send(node[0].m, 1, buf, sizeof(buf), 0), RMC_S_PROTOCOL);

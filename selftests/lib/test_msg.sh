@@ -28,7 +28,7 @@ expect "an idle server yields, and notices a dead queue pair" 0 "member 0: ok" \
 	nodes 2 "$W/prog_herd" idle
 expect "also on a CPU of its own" 0 "member 0: ok" nodes 2 "$W/prog_herd" idle dedicated
 
-restarted() {			# restarted N: the last of N members has two lives
+restarted() {			# restarted N: the last of N members is restarted
 	local n=$1 i pids=() worst=0 status
 	rm -f "$W/fabric"
 	truncate -s 64K "$W/fabric"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Calls of <rmc/rpc.h> over messages that are stubs here: what comes late, twice, from
- * another node or with another length than it says.
+ * Calls of <rmc/rpc.h> over stubs of messages: responses that are late, duplicate, from
+ * another node, or of another length than they state.
  */
 #include <errno.h>
 #include <string.h>
@@ -99,7 +99,7 @@ static void ends(int from, int status)
 	queued++;
 }
 
-/* --- what the calls do with them --- */
+/* --- calls over these stubs --- */
 
 static int handled, handler_result;
 static size_t handler_len;
@@ -134,7 +134,7 @@ static int post(struct rmc_rpc *r, int nid, void *response, size_t size)
 	return rmc_rpc_post(r, nid, "question", 8, response, size);
 }
 
-/* One poll of a call: not complete, or its result */
+/* Poll a call once: PENDING, or its result. */
 #define PENDING	-9999
 
 static int poll_call(struct rmc_rpc *r, int ticket)
@@ -157,7 +157,7 @@ static void answered(void)
 	arrives(FIRST + 1, RESPONSE, t, 10, "0123456789", 10);
 	CHECK_EQ(poll_call(r, t), 10);
 	CHECK(!memcmp(out, "0123456789", 11));
-	CHECK_EQ(poll_call(r, t), -EINVAL);			/* a ticket is good once */
+	CHECK_EQ(poll_call(r, t), -EINVAL);			/* a ticket is valid once */
 	t = post(r, FIRST + 1, out, 10);
 	arrives(FIRST + 1, RESPONSE, t, -ENOENT, "", 0);
 	CHECK_EQ(poll_call(r, t), -ENOENT);
@@ -165,7 +165,7 @@ static void answered(void)
 	rmc_rpc_close(r);
 }
 
-/* Responses whose length is not what they say, or more than there is room for */
+/* Responses of another length than they state, or longer than the buffer */
 static void lengths(void)
 {
 	uint8_t out[20];
@@ -186,7 +186,7 @@ static void lengths(void)
 	arrives(FIRST, RESPONSE, t, 8, "", 0);
 	CHECK_EQ(poll_call(r, t), -EPROTO);
 	CHECK(out[0] == 0x55 && !memcmp(out, out + 1, 19));
-	/* what does not even have a header, or is of an unknown kind, is nobody's */
+	/* messages without a header, of an unknown kind or with a bad ticket are dropped */
 	t = post(r, FIRST, out, 20);
 	arrives(FIRST, RESPONSE, t, 1, "x", 1);
 	queue[(queued - 1) % QUEUE].len = sizeof(struct head) - 1;
@@ -198,7 +198,7 @@ static void lengths(void)
 	rmc_rpc_close(r);
 }
 
-/* The response to a call that was given up, when its place has a new one */
+/* A late response to a cancelled call whose place a new call has taken */
 static void late(void)
 {
 	uint8_t old[8], now[8];
@@ -213,7 +213,7 @@ static void late(void)
 	CHECK_EQ(rmc_rpc_cancel(r, a), 0);
 	CHECK_EQ(rmc_rpc_cancel(r, a), -EINVAL);
 	CHECK_EQ(poll_call(r, a), -EINVAL);
-	/* until its response has come it takes room */
+	/* it occupies its place until its response arrives */
 	CHECK_EQ(post(r, FIRST, old, 8), -EAGAIN);
 	arrives(FIRST, RESPONSE, a, 8, "too late", 8);
 	CHECK_EQ(rmc_rpc_progress(r), 1);
@@ -229,7 +229,7 @@ static void late(void)
 	CHECK_EQ(poll_call(r, c), 8);
 	CHECK(!memcmp(now, "in time!", 8));
 	CHECK_EQ(poll_call(r, b), PENDING);
-	/* one that is complete is given up: nothing is awaited */
+	/* cancelling a complete call: no response is awaited */
 	arrives(FIRST, RESPONSE, b, 0, "", 0);
 	CHECK_EQ(rmc_rpc_progress(r), 1);
 	CHECK_EQ(rmc_rpc_cancel(r, b), 0);
@@ -264,7 +264,7 @@ static void requests(void)
 	CHECK(handled == 1 && handler_len == 3);
 	CHECK(sent.nid == FIRST + 2 && sent.h.kind == RESPONSE && sent.h.ticket == 77);
 	CHECK(sent.h.result == MAX && sent.len == MAX && sent.body[MAX - 1] == 'r');
-	/* more than was offered is not sent, and what has failed has no bytes */
+	/* a response longer than the buffer is not sent, and a failed one has no data */
 	handler_result = MAX + 1;
 	arrives(FIRST + 2, REQUEST, 78, 0, "q", 1);
 	CHECK_EQ(rmc_rpc_progress(r), 1);
@@ -273,7 +273,7 @@ static void requests(void)
 	arrives(FIRST + 2, REQUEST, 79, 0, "", 0);
 	CHECK_EQ(rmc_rpc_progress(r), 1);
 	CHECK(sent.h.result == -EIO && sent.len == 0 && handler_len == 0);
-	/* no more of them than one asks for */
+	/* at most as many requests as the caller asks for are served */
 	handler_result = 0;
 	arrives(FIRST + 2, REQUEST, 80, 0, "q", 1);
 	arrives(FIRST + 2, REQUEST, 81, 0, "q", 1);
@@ -309,7 +309,7 @@ static void refused(void)
 	CHECK_EQ(poll_call(r, -1), -EINVAL);
 	CHECK_EQ(poll_call(r, 12345), -EINVAL);
 	CHECK_EQ(rmc_rpc_cancel(r, -1), -EINVAL);
-	/* a request that could not be sent leaves its place */
+	/* a request that could not be sent frees its place */
 	send_status = -EIO;
 	CHECK_EQ(post(r, FIRST, NULL, 0), -EIO);
 	CHECK_EQ(post(r, FIRST, NULL, 0), -EIO);
@@ -322,7 +322,7 @@ static void refused(void)
 	CHECK(strstr(rmc_errmsg(), "4097"));
 }
 
-/* A node's end ends the calls to it, those alone, and is told until it is back. */
+/* A node's end ends the calls to it, and no others. It is reported until the node is back. */
 static void lost(void)
 {
 	uint8_t out[8];
@@ -354,12 +354,12 @@ static void lost(void)
 	CHECK_EQ(rmc_rpc_rejoin(r, FIRST, 1), 0);
 	/* both places are free again, that of the cancelled call too */
 	CHECK(post(r, FIRST, out, 8) >= 0 && post(r, FIRST, out, 8) >= 0);
-	/* and who comes back without our having noticed ends the calls to its former life */
+	/* a rejoin without a noticed end ends the calls to the earlier incarnation */
 	c = post(r, FIRST + 2, out, 8);
 	CHECK_EQ(rmc_rpc_rejoin(r, FIRST + 2, 1), 0);
 	CHECK_EQ(rmc_rpc_poll(r, c, &result, &failed), 1);
 	CHECK(result == RMC_S_BAD_CONTEXT && failed == 1);
-	/* found out in a send */
+	/* the end is detected by a send */
 	send_status = RMC_S_NODE_DOWN;
 	CHECK_EQ(post(r, FIRST + 2, out, 8), -ENODEV);
 	CHECK_EQ(rmc_rpc_lost(r, FIRST + 2), RMC_S_NODE_DOWN);
@@ -379,14 +379,14 @@ static void time_limits(void)
 	CHECK_EQ(poll_call(r, t), -ETIMEDOUT);
 	CHECK_EQ(poll_call(r, t), -EINVAL);
 	CHECK_EQ(rmc_rpc_call(r, FIRST, "x", 1, out, 8, &got), -ETIMEDOUT);
-	/* both are awaited still: no place for a third, and it does not wait for ever */
+	/* both responses are still awaited: a third call finds no place, and times out */
 	CHECK_EQ(post(r, FIRST, out, 8), -EAGAIN);
 	CHECK_EQ(rmc_rpc_call(r, FIRST, "x", 1, out, 8, &got), -ETIMEDOUT);
 	CHECK_EQ(sends, 2);
 	arrives(FIRST, RESPONSE, t, 8, "too late", 8);
 	CHECK_EQ(rmc_rpc_progress(r), 1);
 	CHECK_EQ(out[0], 0x55);
-	/* what is there counts, although the time is over */
+	/* a response that is there is delivered, although the time is over */
 	t = post(r, FIRST, out, 8);
 	usleep(20000);
 	arrives(FIRST, RESPONSE, t, 8, "in time!", 8);
@@ -406,7 +406,7 @@ static void cells(void)
 
 			c = rmc_rpc_cells(max, w);
 			CHECK(!(c & (c - 1)) && c >= RMC_MSG_CELLS_MIN);
-			/* what one gives back late is a quarter */
+			/* up to a quarter of the cells may be returned late */
 			CHECK(c - c / 4 >= 2 * w * each);
 			CHECK(c == RMC_MSG_CELLS_MIN || c / 2 < 3 * w * each + 8);
 		}

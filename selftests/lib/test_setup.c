@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Contexts, memory and messages: what the driver is asked for, and what is left when any
- * of its calls fails. Over stub_driver.c.
+ * Contexts, memory and messages: what the library requests from the driver, and what is left
+ * when any call of the driver fails. Uses stub_driver.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -48,7 +48,7 @@ static void close_ctx(void)
 	CHECK_EQ(stub_left(), 0);
 }
 
-/* In a child of a fork, as far as the library can tell */
+/* Make the library take this process for a child of a fork. */
 static void become_child(int child)
 {
 	ctx->pid = (int)getpid() + child;
@@ -89,7 +89,7 @@ static void nodes(void)
 	CHECK_EQ(opens_node("-1", -1), -EINVAL);
 	CHECK_EQ(opens_node("-7", -1), -EINVAL);
 	CHECK_EQ(opens_node("4x", -1), -EINVAL);
-	CHECK_EQ(opens_node("", 0), -ENXIO);		/* of another machine */
+	CHECK_EQ(opens_node("", 0), -ENXIO);		/* a node of another machine */
 	CHECK(says("node 0 is not on this machine, which has 2 .. 1023 of 1024 nodes"));
 	CHECK_EQ(opens_node("", 1), -ENXIO);
 }
@@ -111,7 +111,7 @@ static void contexts(void)
 	stub.fail = 0;
 	CHECK_EQ(rmc_page_round(1), PAGE);
 	CHECK_EQ(rmc_page_round(PAGE), PAGE);
-	/* an eventfd that somebody waited on is closed as well */
+	/* an eventfd that was used for waiting is closed as well */
 	fd = rmc_sleepers_eventfd(&ctx->seg_sleepers);
 	CHECK(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	CHECK_EQ(rmc_sleepers_eventfd(&ctx->seg_sleepers), fd);
@@ -223,7 +223,7 @@ static void segments(void)
 	CHECK_EQ(stub.seg_add.flags, RMC_MEM_READONLY);
 	CHECK_EQ(rmc_seg_remove(ctx, PAGE), 0);
 	CHECK_EQ(stub.seg_del.offset, PAGE);
-	/* closing withdraws what is registered yet */
+	/* closing withdraws what is still registered */
 	CHECK_EQ(rmc_seg_register(ctx, memory, PAGE, 0), 0);
 	close_ctx();
 }
@@ -268,7 +268,7 @@ static void failing_segments(void)
 	stub.error = ENOTTY;
 	CHECK_EQ(rmc_seg_add(ctx, memory, 64, 0, 0), -ENOTTY);
 	CHECK(says("a newer rmc.ko"));
-	/* what the driver does not withdraw stays: its memory is not unmapped */
+	/* a buffer that the driver does not withdraw can be withdrawn later */
 	stub.fail = RMC_IOC_BUF_UNREG;
 	stub.error = EBUSY;
 	CHECK_EQ(rmc_buf_register(ctx, memory, 100), 0);
@@ -303,7 +303,7 @@ static void driver_memory(void)
 	CHECK_EQ(stub.buf_reg.numa_node, 3);
 	CHECK(first != second && a && b && a != b);
 	CHECK(buffer_mapping(first) && buffer_mapping(second));
-	/* each takes its own mapping with it, first or last */
+	/* each one removes only its own mapping, first or last */
 	CHECK_EQ(rmc_buf_unregister(ctx, first), 0);
 	CHECK(!buffer_mapping(first) && buffer_mapping(second) && stub_mapped(STUB_SEG_OFFSET));
 	CHECK_EQ(rmc_seg_unregister(ctx), 0);
@@ -316,12 +316,12 @@ static void driver_memory(void)
 	CHECK(stub_mapped(STUB_SEG_OFFSET));
 	stub.fail = 0;
 	CHECK_EQ(rmc_seg_unregister(ctx), 0);
-	/* closing takes the rest, but buffers are the driver's to withdraw with the file */
+	/* closing releases the rest; the driver withdraws buffers with the file */
 	stub.buffer[second] = 0;
 	close_ctx();
 }
 
-/* Each call that a function makes fails once, and nothing is left. */
+/* Fail each driver call of a function once; nothing may be left. */
 static void each_fails(int (*make)(void))
 {
 	unsigned int n;
@@ -351,7 +351,7 @@ static int make_segment(void)
 	void *addr;
 	int err = rmc_seg_alloc(ctx, PAGE, 0, -1, &addr);
 
-	/* what does not fail is released, so that the rest shows */
+	/* a failed call leaves nothing registered or mapped */
 	CHECK(!err || (!stub.segment && !stub_mapped(STUB_SEG_OFFSET)));
 	return err;
 }
@@ -375,7 +375,7 @@ static void memory_fails(void)
 	close_ctx();
 }
 
-/* A child of a fork makes nothing of its parent's, and takes nothing away. */
+/* A child of a fork creates nothing in its parent's context, and releases nothing of it. */
 static void child(void)
 {
 	void *addr;
@@ -402,7 +402,7 @@ static void child(void)
 	CHECK_EQ(rmc_buf_unregister(ctx, id), 0);
 	CHECK_EQ(stub.calls, 0);
 	CHECK_EQ(stub.releases, 0);
-	/* what is at these addresses by now is the child's */
+	/* the child may have its own mappings at these addresses by now */
 	CHECK(stub_mapped(STUB_SEG_OFFSET) && buffer_mapping(id));
 	become_child(0);
 	rmc_close(ctx);
@@ -446,7 +446,7 @@ static int make_msg(void)
 	return err;
 }
 
-/* How many cells have this payload? */
+/* Number of cells with this payload */
 static int cells_with(const char *payload)
 {
 	int i, n = 0;
@@ -472,13 +472,13 @@ static void messages(void)
 	CHECK_EQ(stub.qp_create.entries, 16);
 	for (i = 0; i < STUB_MAPPINGS; i++)
 		CHECK(!stub.mapping[i].addr || !stub.mapping[i].forks);
-	/* in its place of the segment: the line, which it has signed */
+	/* the line is at its place in the segment, and it is signed */
 	CHECK(((uint64_t *)(void *)(memory + 2 * PAGE))[1] != 0);
 	CHECK_EQ(rmc_msg_send(m, 2, "hello", 6, 0), 0);
 	CHECK_EQ(rmc_msg_recv(m, 2, in, sizeof(in), &len, &from, 0), 0);
 	CHECK(len == 6 && !strcmp(in, "hello") && from == 2);
 	CHECK(!strcmp(memory + 2 * PAGE + 64 + 4, "hello"));
-	/* pushed although it could be pulled, and pulled once it may be */
+	/* pushed below the threshold although it could be pulled, and pulled at the threshold */
 	memcpy(memory + 20 * PAGE, "there", 6);
 	CHECK_EQ(rmc_msg_send(m, 2, memory + 20 * PAGE, 6, RMC_MSG_ASYNC), 0);
 	CHECK_EQ(rmc_msg_pending(m, 2), 0);
@@ -494,7 +494,7 @@ static void messages(void)
 	CHECK_EQ(rmc_msg_recv(m, 2, large, sizeof(large), &len, NULL,
 			      RMC_MSG_REGISTERED), 0);
 	CHECK(len == 3 * PAGE && large[len - 1] == 'p');
-	/* what was lost on its way is written again before closing, however much */
+	/* lost writes are repeated before closing, whatever their number */
 	rmc_msg_set_threshold(m, SIZE_MAX);
 	CHECK_EQ(rmc_msg_flush(m, 2), 0);
 	stub.ops = 0;
@@ -525,7 +525,10 @@ static void *release_soon(void *arg)
 
 #define BATCH	200
 
-/* More messages than the queue has entries, and more credits than a header of less bits */
+/*
+ * More messages than the queue has entries, and more credits than a header with fewer bits
+ * could hold
+ */
 static void many_messages(void)
 {
 	struct rmc_msg_options o;
@@ -569,7 +572,7 @@ static void failing_messages(void)
 
 	open_ctx();
 	each_fails(make_msg);
-	/* what it writes at first never completes */
+	/* its first write never completes */
 	form_team();
 	rmc_msg_defaults(&o);
 	stub.hold = stub.stillborn = 1;
@@ -579,7 +582,7 @@ static void failing_messages(void)
 	CHECK(!stub.qp[0] && !stub.buffer[0]);
 	CHECK(says("cannot open message buffers"));
 	stub.hold = stub.stillborn = 0;
-	/* nothing is tried again if the node is down; the buffers may end with the segment */
+	/* no retry if the node is down; the buffers may end with the segment */
 	form_team();
 	o.at = team.len - rmc_msg_bytes(1, o.cells);
 	m = rmc_msg_open_with(&team, &o);
@@ -591,7 +594,7 @@ static void failing_messages(void)
 	CHECK_EQ(rmc_msg_recv(m, 2, &c, 1, &len, NULL, 0), RMC_S_TIMEOUT);
 	CHECK_EQ(stub.ops, 1);
 	rmc_msg_close(m);
-	/* its options are looked at before anything is made */
+	/* options are validated before anything is created */
 	stub.calls = 0;
 	o.at = team.len;
 	errno = 0;
@@ -634,7 +637,7 @@ static void events(void)
 	CHECK_EQ(rmc_watch_read(pair[0], in, 4, 0), 1);
 	CHECK_EQ(in[0].nid, 3);
 	alarm(0);
-	/* readable, and then it fails */
+	/* never readable; then closed, which is an error */
 	CHECK_EQ(rmc_watch_read(pair[1], in, 4, 0), 0);
 	close(pair[1]);
 	close(pair[0]);
