@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * One member of a team that tries the object store:
+ * One member of a team that tests the object store:
  * prog_kv SCHEME [orphan | other | locked | resized].
- * Prints "member N: ok ...", or what went wrong and fails.
+ * Prints "member N: ok ...", or the failed check and fails.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static unsigned int rnd(unsigned int n)
 	return (unsigned int)(seed >> 33) % n;
 }
 
-/* A value tells key, length and state in all its bytes. */
+/* Every byte of a value depends on its key, length and state. */
 static void make(uint8_t *v, size_t len, unsigned int key, unsigned int state)
 {
 	memset(v, (int)(key * 31 + state * 7 + len), len);
@@ -84,18 +84,18 @@ static void limits(void)
 	OK(rmc_kv_delete(kv, key, KEY_MAX));
 	CHECK(rmc_kv_get(kv, key, KEY_MAX, &got, &len) == -ENOENT);
 	CHECK(rmc_kv_delete(kv, key, KEY_MAX) == -ENOENT);
-	OK(rmc_kv_put(kv, key, 1, v, 0));	/* no value is a value */
+	OK(rmc_kv_put(kv, key, 1, v, 0));	/* an empty value is a value */
 	OK(rmc_kv_get(kv, key, 1, &got, &len));
 	CHECK(len == 0);
 	OK(rmc_kv_put(kv, key, 1, v, 3));
 	OK(rmc_kv_get(kv, key, 1, &got, &len));
-	OK(rmc_kv_put(kv, key, 1, got, len));	/* what get gave may be put */
+	OK(rmc_kv_put(kv, key, 1, got, len));	/* a value returned by get may be put */
 	OK(rmc_kv_get(kv, key, 1, &got, &len));
 	CHECK(len == 3 && !memcmp(got, v, 3));
 	OK(rmc_kv_delete(kv, key, 1));
 }
 
-/* Everybody's keys, seen by everybody */
+/* Each member's keys, read by all members */
 static void own_keys(void)
 {
 	uint8_t v[VALUE_MAX];
@@ -137,7 +137,7 @@ static void own_keys(void)
 	OK(rmc_kv_barrier(kv));
 }
 
-/* The same keys, written and read by all at once, in changing lengths */
+/* All members write and read the same keys at once, in changing lengths. */
 static void shared_keys(int atomic)
 {
 	unsigned int mixed = 0, found = 0;
@@ -200,13 +200,13 @@ static void full(void)
 				break;
 		}
 		CHECK(err == -ENOSPC);
-		/* one member's part is full: not all are, but none has more than its share */
+		/* one member's part is full; others may have room, but none exceeds its share */
 		CHECK(n >= OBJECTS && n <= OBJECTS * (unsigned int)team->nodes);
 		CHECK(get(key, &got, &len) == -ENOENT);
 		CHECK(!round || team->nodes > 1 || n == last);
 		last = n;
 		snprintf(key, sizeof(key), "full-%d-%u", round, 0);
-		OK(put(key, &n, sizeof(n)));		/* what is there may change */
+		OK(put(key, &n, sizeof(n)));		/* existing keys may change */
 		OK(put(key, "\0\0\0", 4));
 		for (i = 0; i < n; i++) {
 			snprintf(key, sizeof(key), "full-%d-%u", round, i);
@@ -220,7 +220,7 @@ static void full(void)
 	CHECK(!s.objects);
 }
 
-/* Against a table in plain memory, with many keys for few objects */
+/* Compare the store with a table in plain memory, with more keys than objects. */
 static void model(void)
 {
 	static struct {
@@ -266,7 +266,7 @@ static void model(void)
 	}
 }
 
-/* The last member dies; those who need its keys learn it. */
+/* The last member dies; operations on its keys report that. */
 static void orphan(void)
 {
 	int i, err = 0, from_last = 0;
@@ -296,7 +296,7 @@ static void orphan(void)
 	printf("member %d: reported\n", team->self);
 }
 
-/* Member 0's objects: the lock of each becomes @word. */
+/* Set the lock word of each of member 0's objects to @word. */
 static void lock_all(uint64_t word)
 {
 	uint32_t i;
@@ -307,8 +307,8 @@ static void lock_all(uint64_t word)
 }
 
 /*
- * Readers that live hold all of member 0's objects: who asks it to write is told so, and
- * who reads one that it is locked, not that there is none.
+ * Live readers hold all of member 0's objects. A write reports that its object is locked. A
+ * read reports it too, not that the key does not exist.
  */
 static void locked(void)
 {
@@ -339,7 +339,10 @@ static void locked(void)
 	printf("member %d: ok\n", team->self);
 }
 
-/* Are all others in the next barrier? Who has failed never will be. */
+/*
+ * True if all others are in the next barrier. A failed member never gets there, so each must
+ * be up.
+ */
 static int all_others_arrived(void)
 {
 	int m, all = 1;
@@ -351,7 +354,7 @@ static int all_others_arrived(void)
 	return all;
 }
 
-/* Each value has another length than the 100 before it. */
+/* The length of each value differs from those of the 100 before it. */
 static void keep_resizing(const char *key)
 {
 	static uint8_t v[VALUE_MAX];
@@ -366,9 +369,9 @@ static void keep_resizing(const char *key)
 }
 
 /*
- * Between a reader's look at the index and at the object its owner changes the length,
- * each time: FAKE_DELAY_US is longer than that takes. Reads tell so after all attempts,
- * and give no value but a whole one; when the owner rests they work.
+ * The owner changes the length of the object each time between a reader's read of the index
+ * and of the object: FAKE_DELAY_US is longer than a change takes. Gets report that after all
+ * attempts and never return a torn value. They succeed once the owner stops.
  */
 static void resized(void)
 {

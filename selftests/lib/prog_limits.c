@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Members that do not answer in time, give up, or come back: prog_limits MODE [LIFE].
- * Prints "member N: ok", or what went wrong and fails; what hangs is ended by the caller.
+ * Members that do not answer in time, revoke the team, or restart: prog_limits MODE [LIFE].
+ * Prints "member N: ok", or the failed check and fails. The caller ends a program that
+ * hangs.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,14 +18,14 @@
 #define LENGTH		64
 #define WINDOW		3
 #define CHUNK		64
-/* in a line of the team, lib/team.c */
+/* offsets in a member's line of the team: lib/team.c */
 #define LIFE_AT		8
 #define REVOKED_AT	40
 
 static uint64_t *buf;		/* registered */
 static uint64_t msg_at = 4096, coll_at, kv_at, herd_at;
 
-/* The application's own bytes begin with one word per member, its flag. */
+/* The application's part of the segment begins with one word per member, its flag. */
 static void raise_flag(int member, uint64_t value)
 {
 	buf[0] = value;
@@ -50,7 +51,7 @@ static int flag_within(int member, uint64_t value, int limit_ms)
 	return flag(member) >= value;
 }
 
-/* Have all others raised it? */
+/* True if the flags of all others reach value in time. */
 static int all_flags(uint64_t value)
 {
 	int m, all = 1;
@@ -60,7 +61,7 @@ static int all_flags(uint64_t value)
 	return all;
 }
 
-/* A barrier that everybody has left when one member goes on */
+/* A barrier from which @member returns when all others have left it */
 static void barrier_before(int member)
 {
 	OK(rmc_team_barrier(team));
@@ -77,7 +78,7 @@ static int gone(int status)
 
 /* --- barriers --- */
 
-/* Who is late ends nobody's barrier: the same one goes on. */
+/* A late member does not end a barrier: after a timeout, the same barrier goes on. */
 static void barrier(void)
 {
 	int i, err, late = 0;
@@ -110,12 +111,12 @@ static void go_on(void)
 		OK(rmc_team_barrier(team));
 }
 
-/* The last member gives up, and lives on. */
+/* The last member revokes the team and stays alive. */
 static void give_up(void)
 {
 	int round;
 
-	/* opening is over for all: who is not there yet would join what comes afterwards */
+	/* all members have opened the team: a later one would join after the revocation */
 	OK(rmc_team_barrier(team));
 	for (round = 0; round < 3; round++) {
 		if (team->self == team->nodes - 1) {
@@ -131,7 +132,7 @@ static void give_up(void)
 	}
 }
 
-/* It tells one member only: that one passes it on, even if it never rejoins. */
+/* The revocation is written to one member only. It passes it on, even if it never rejoins. */
 static void spread(void)
 {
 	barrier_before(team->nodes - 1);
@@ -144,7 +145,7 @@ static void spread(void)
 	} else {
 		CHECK(rmc_team_barrier(team) == -ECONNABORTED);
 	}
-	/* rejoining tells them, too */
+	/* a rejoin passes it on as well: member 0 waits until all others have it */
 	if (team->self)
 		raise_flag(0, 2);
 	else
@@ -152,7 +153,7 @@ static void spread(void)
 	go_on();
 }
 
-/* Who is started anew knows nothing of a revocation that is over, and joins nevertheless. */
+/* A restarted member does not know of an earlier revocation, and joins nevertheless. */
 static void era(int life)
 {
 	int last = team->nodes - 1, err = -ETIMEDOUT;
@@ -176,7 +177,7 @@ static void era(int life)
 		OK(rmc_team_barrier(team));
 }
 
-/* Until a member's segment is that of another life than this */
+/* Wait until a member's segment is that of another incarnation than this. */
 static void await_other_life(int member, uint64_t was)
 {
 	int err;
@@ -196,8 +197,8 @@ static void await_word(const uint64_t *word, uint64_t value)
 }
 
 /*
- * A program that was started anew, as member 1 of two, and got stuck: it has a segment
- * with its nonce, and tells nobody; then it tells member 0, but a former life of that.
+ * A restarted member 1 of two that hangs: it has a segment with its nonce, but does not
+ * report to any member. Later it reports to member 0, but to an earlier incarnation of it.
  */
 static int stuck(void)
 {
@@ -217,7 +218,7 @@ static int stuck(void)
 	await_word(flag_of_0, 1);
 	if (rmc_read(qp, 0, LIFE_AT, &out[2], 8))
 		return 1;
-	out[0] = 1;			/* round, nonce, and whom it has met */
+	out[0] = 1;			/* round, own nonce, nonce of member 0 */
 	out[1] = 4711;
 	out[2]--;
 	if (rmc_write(qp, 0, 64, out, 24) || rmc_write(qp, 0, 4096 + 8, out, 8))
@@ -229,7 +230,10 @@ static int stuck(void)
 	return 0;
 }
 
-/* Who has not told us is no member: the one that we knew is still gone, and may return. */
+/*
+ * A program that has not reported to the survivor is not a member: the known incarnation is
+ * still lost, and its successor may join later.
+ */
 static void newcomer(int life)
 {
 	uint64_t step;
@@ -253,7 +257,7 @@ static void newcomer(int life)
 		OK(rmc_team_barrier(team));
 }
 
-/* A program that is started with numbers that cannot be is told so, and has no team. */
+/* Invalid node numbers are reported, and no team is opened. */
 static int numbers(void)
 {
 	static const char *const wrong[][2] = {
@@ -290,7 +294,7 @@ static void collective(void)
 	CHECK(c);
 	OK(rmc_allreduce(c, in, out, 20, RMC_U64, RMC_SUM));
 	if (team->self == team->nodes - 1) {
-		/* does something else until it is told */
+		/* does not take part until the team is revoked */
 		while (!rmc_team_revoked(team))
 			usleep(1000);
 		CHECK(rmc_allreduce(c, in, out, 20, RMC_U64, RMC_SUM) == -ECONNABORTED);
@@ -302,10 +306,10 @@ static void collective(void)
 		CHECK(rmc_bcast(c, 0, in, 8) == -ECONNABORTED);
 	}
 	go_on();
-	/* members do not agree on how far this one came: it is of no use any more */
+	/* the members' progress in this one differs, so it stays unusable */
 	CHECK(rmc_allreduce(c, in, out, 20, RMC_U64, RMC_SUM) == -ECONNABORTED);
 	rmc_coll_close(c);
-	/* twice a chunk per member is a little more than 2^64 */
+	/* two chunks per member are a little more than 2^64 bytes */
 	CHECK(!rmc_coll_open(team, coll_at, (1ULL << 63) + CHUNK) && errno == EINVAL);
 	c = rmc_coll_open(team, coll_at, CHUNK);
 	CHECK(c);
@@ -367,13 +371,13 @@ static void calls(void)
 	struct rmc_rpc *r = open_calls(&m);
 
 	if (team->self) {
-		/* lives, and serves nobody */
+		/* is alive, but does not serve */
 		await_flag(0, 1);
 		while (flag(0) < 2) {
 			CHECK(rmc_rpc_progress(r) >= 0);
 			usleep(100);
 		}
-		/* those that were given up, and those that were not */
+		/* calls that timed out or were cancelled are served, too */
 		CHECK(handled == WINDOW + 1 + 50);
 	} else {
 		memset(late, 0xaa, sizeof(late));
@@ -390,7 +394,7 @@ static void calls(void)
 		for (i = 2; i < WINDOW + 2; i++)
 			CHECK(rmc_rpc_call(r, rmc_team_nid(team, 1), &what, sizeof(what), &late[i],
 					   8, NULL) == -ETIMEDOUT);
-		/* they fill the window, so that nobody gets stuck in a send */
+		/* they fill the window, so no call blocks in a send */
 		CHECK(rmc_rpc_post(r, rmc_team_nid(team, 1), &what, sizeof(what), late, 8) ==
 		      -EAGAIN);
 		raise_flag(1, 1);
@@ -407,7 +411,7 @@ static void calls(void)
 	rmc_msg_close(m);
 }
 
-/* A peer's requests are served as many at a time as one asks for. */
+/* At most as many requests of a peer are served as the caller asks for. */
 static void budget(void)
 {
 	uint64_t what = 7, response[WINDOW];
@@ -443,7 +447,7 @@ static void budget(void)
 	rmc_msg_close(m);
 }
 
-/* Who waits for a response learns that a member has revoked the team. */
+/* A wait for a response ends when a member revokes the team. */
 static void calls_revoked(void)
 {
 	uint64_t what = 7;
@@ -525,13 +529,13 @@ static void store(void)
 	} else {
 		rmc_kv_set_timeout(kv, SHORT_MS);
 		CHECK(put(kv, 1, 0, 5) == -ETIMEDOUT);
-		CHECK(get(kv, 1, 1, &value) == -ENOENT);	/* a read asks nobody */
+		CHECK(get(kv, 1, 1, &value) == -ENOENT);	/* a read needs no answer */
 		CHECK(rmc_kv_barrier(kv) == -ETIMEDOUT);
 		CHECK(rmc_kv_barrier(kv) == -ETIMEDOUT);
 		raise_flag(1, 1);
 		rmc_kv_set_timeout(kv, LONG_MS);
 	}
-	/* the same barrier as those that were given up */
+	/* continues the barriers that timed out */
 	OK(rmc_kv_barrier(kv));
 	OK(put(kv, 1, 0, 6));
 	OK(get(kv, 1, 0, &value));
@@ -596,7 +600,7 @@ static void ask(struct rmc_herd *h, int n, int life)
 	}
 }
 
-/* All members, in step: the store and the receive buffers work. */
+/* All members, in step, use the store and the receive buffers. */
 static void work(struct rmc_kv *kv, struct rmc_herd *h, int server, int life)
 {
 	uint64_t value = 0;
@@ -618,7 +622,7 @@ static void work(struct rmc_kv *kv, struct rmc_herd *h, int server, int life)
 	OK(rmc_team_barrier(team));
 }
 
-/* The last member dies in the middle and is started again; server: of the herd */
+/* The last member dies in the middle and is restarted. @server: of the herd */
 static void rejoin(int life, int server)
 {
 	struct rmc_kv *kv = open_store();
@@ -630,7 +634,7 @@ static void rejoin(int life, int server)
 	work(kv, h, server, life);
 	if (team->self != last) {
 		OK(put(kv, team->self, 10, 77));
-		/* under way when the other side dies: a request, and an odd number of uses */
+		/* in flight when the peer dies: a request, and an odd number of uses of a slot */
 		if (team->self != server) {
 			rmc_herd_set_timeout(h, SHORT_MS);
 			if (server == last)
@@ -642,7 +646,7 @@ static void rejoin(int life, int server)
 		}
 		while (!gone(err = rmc_team_barrier_for(team, 0, SHORT_MS)))
 			CHECK(err == -ETIMEDOUT);
-		/* one survivor may have seen the death, and not serve the other any more */
+		/* a survivor that has seen the death may not serve the other any more */
 		rmc_kv_set_timeout(kv, SHORT_MS);
 		err = rmc_kv_barrier(kv);
 		CHECK(gone(err) || (team->nodes > 2 && err == -ETIMEDOUT));
@@ -658,7 +662,7 @@ static void rejoin(int life, int server)
 		rmc_herd_set_timeout(h, -1);
 		OK(rmc_team_barrier(team));
 		work(kv, h, server, 2);
-		/* what survivors own stayed, what the dead owned is gone */
+		/* survivors keep their keys, those of the dead member are lost */
 		OK(get(kv, team->self, 10, &value));
 		CHECK(value == 77);
 		CHECK(get(kv, last, 11, &value) == -ENOENT);
@@ -678,7 +682,7 @@ static void rejoin(int life, int server)
 	rmc_kv_close(kv);
 }
 
-/* The server is there again before its client looks: it is another program nevertheless. */
+/* The server restarts before its client polls again: it is another incarnation nevertheless. */
 static void other_server(int life)
 {
 	int last = team->nodes - 1;

@@ -4,12 +4,12 @@
 # Schemes of object reads, the object store and rmc-kv. Sourced by run.sh.
 
 scheme_src=$(echo "$top"/lib/scheme/*.c "$top/lib/rpc.c" "$top"/lib/msg/*.c)
-# gcc's ThreadSanitizer knows no fences: all that they order is atomic here
+# gcc's ThreadSanitizer does not support fences: all data that they order is atomic here
 for t in "scheme address,undefined" "reader address,undefined" "reader thread -Wno-tsan" \
 	 "reader_wrap address,undefined"; do
 	read -r t san <<< "$t"
 	src=$scheme_src
-	# it is a part of that test, whose clock it sets
+	# that test includes reader.c, because it sets the positions of its rings
 	[ "$t" != reader_wrap ] || src=${scheme_src/"$top/lib/scheme/reader.c"}
 	name="object $t, ${san%% *}"
 	if $CC -fsanitize=$san $FLAGS -pthread -o "$W/$t-${san%% *}" "$here/test_$t.c" \
@@ -45,7 +45,7 @@ expect "an owner's death reaches its readers and writers" 0 "member 1: reported"
 	nodes 3 "$W/prog_kv" farm orphan
 expect "and those who ask by message" 0 "member 1: reported" nodes 3 "$W/prog_kv" rpc orphan
 expect "whoever asks for a locked object has an error" 0 "member 1: ok" nodes 2 "$W/prog_kv" lock locked
-kv_resized() {			# between a reader's two reads the owner does much
+kv_resized() {			# the owner writes often between a reader's two reads
 	FAKE_DELAY_US=2000 nodes 3 "$W/prog_kv" sabre resized
 }
 expect "whoever asks for an object that changes its length all the time has an error" 0 \
@@ -70,8 +70,8 @@ for s in sabre farm lock strip; do
 	expect "rmc-kv: bench, $s" 0 "^torn_values *0$" \
 		nodes 2 "$W/rmc-kv" bench -s $s -k 50 -v 2000 -n 600 -m A -q
 done
-# half of the operations on one key are writes of 16 KiB: without a check some reads mix,
-# where reader and writer run at the same time, which on busy CPUs they seldom do
+# Half of the operations on one key are writes of 16 KiB. Without a check some reads are torn,
+# if reader and writer run at the same time, which is rare on busy CPUs.
 kv_tears() {
 	local i
 	for i in {1..60}; do

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* rmc-kv's generator of keys and its histogram. */
+/* Tests rmc-kv's generator of keys and its histogram. */
 #include <math.h>
 #include <string.h>
 #include "kv.h"
@@ -8,7 +8,7 @@
 #define ITEMS	1000
 #define DRAWS	400000
 
-/* Frequencies against Zipf's law itself: the method is exact for the first two */
+/* Compare frequencies with Zipf's law: the method is exact for the first two ranks. */
 static void zipf_law(void)
 {
 	static unsigned int n[ITEMS];
@@ -30,7 +30,7 @@ static void zipf_law(void)
 		want = DRAWS / pow(i + 1, 0.99) / sum;
 		CHECK(fabs(n[i] - want) < 6 * sqrt(want));
 	}
-	/* further ones in sums: each is off by a few percent */
+	/* further ranks in sums: each rank is off by a few percent */
 	for (k = 10; k < ITEMS; k *= 10) {
 		double got = 0;
 
@@ -56,8 +56,8 @@ static void scrambled(void)
 		most = n[i] > n[most] ? i : most;
 		low += i < ITEMS / 2 ? n[i] : 0;
 	}
-	CHECK(n[most] > DRAWS / 10);		/* as popular as before */
-	CHECK(most != 0);			/* and somewhere else */
+	CHECK(n[most] > DRAWS / 10);		/* the top item keeps its share */
+	CHECK(most != 0);			/* but is another one */
 	CHECK(low > DRAWS / 4 && low < 3 * (DRAWS / 4));
 	zipf_init(&z, 1, 0.99);
 	CHECK(zipf_scrambled(&z, &seed) == 0);
@@ -79,7 +79,7 @@ static void histogram(void)
 	}
 	CHECK(hist_percentile(&h, 1.0) >= 1000000);
 	memset(&h, 0, sizeof(h));
-	/* every value is within its bucket: no more than 1/32 below the end */
+	/* buckets end at most 1/32 above their values; 1/16 is allowed here */
 	for (v = 1; v < 1ULL << 62; v += v / 4 + 1) {
 		hist_add(&h, v);
 		CHECK(hist_percentile(&h, 1.0) >= v);

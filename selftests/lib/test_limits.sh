@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 # shellcheck shell=bash
 #
-# Members that do not answer in time, that give up but live on, and that come back.
+# Members that do not answer in time, that revoke the team and stay alive, and that restart.
 # Sourced by run.sh, after test_kv.sh.
 
 check "deadlines and revocation build for the driver in user space" \
@@ -19,7 +19,7 @@ expect "who waits for a call learns of a revocation" 0 "member 0: ok" \
 	nodes 2 "$W/prog_limits" calls_revoked
 expect "an object store with a time limit" 0 "member 0: ok" nodes 2 "$W/prog_limits" store
 
-reborn() {			# reborn N PROGRAM...: the last of N members has two lives
+reborn() {			# reborn N PROGRAM...: the last of N members is restarted
 	local n=$1 i pids=() worst=0 status
 	shift
 	rm -f "$W/fabric"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * The owner's side of the object store, without a team: what it refuses of the requests
- * of others, and how its index and its free objects change.
+ * The owner's side of the object store, without a team: which requests of others it refuses,
+ * and how its index and its free objects change.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 #define VALUE_MAX	200
 #define FIRST		4
 #define NODES		3
-#define AT		128	/* of the store in the member's bytes */
-#define TEAM_AT		192	/* and of those in the segment */
+#define AT		128	/* offset of the store in the member's part */
+#define TEAM_AT		192	/* offset of that part in the segment */
 
 static struct rmc_team team;
 static struct rmc_kv kv;
@@ -48,7 +48,7 @@ static void begin(const char *scheme)
 	s->objects_at = s->buckets_at + (bucket_count + further) * BUCKET_BYTES;
 	s->messages_at = s->objects_at + object_count * s->object_bytes;
 	s->message_max = sizeof(struct kv_request) + s->record_max;
-	/* behind the objects is no memory: whoever goes there is told by the sanitizer */
+	/* no memory follows the objects, so the sanitizer reports an access beyond them */
 	segment_bytes = TEAM_AT + AT + s->messages_at;
 	segment = (uint8_t *)aligned_alloc(64, (segment_bytes + 63) & ~(size_t)63);
 	memset(segment, 0, segment_bytes);
@@ -137,7 +137,7 @@ static void refused(void)
 	CHECK_EQ(ask(0, 4, 4, 8, &response, 8), -EINVAL);
 	CHECK(response == 0x5555 && !kv.stats.objects && kv.free_count == 20);
 	CHECK(!rounds[0] && !rounds[1] && !rounds[2]);
-	/* what is as large as may be */
+	/* the largest key and value that are allowed */
 	CHECK_EQ(ask(KV_PUT, KEY_MAX, VALUE_MAX, KEY_MAX + VALUE_MAX, &response, 8), 0);
 	CHECK_EQ(found(ks, KEY_MAX), VALUE_MAX);
 	CHECK_EQ(found(ks, KEY_MAX - 1), -1);
@@ -166,7 +166,7 @@ static void barriers(void)
 	end();
 }
 
-/* Objects by message: within the objects, and from the segment's beginning */
+/* Reads by message: only within the objects; offsets count from the segment's start. */
 static void reads(void)
 {
 	struct {
@@ -203,7 +203,7 @@ static void reads(void)
 	end();
 }
 
-/* What a reader may find under an entry */
+/* Records that a reader may find at an index entry */
 static void records(void)
 {
 	uint8_t r[64] = { 0 };
@@ -244,7 +244,7 @@ static unsigned int entries_of(uint64_t first, unsigned int *buckets)
 	}
 }
 
-/* One chain grows by buckets and gets short again; without buckets there is no place. */
+/* A chain grows by buckets and shrinks again. Without a free bucket, a put fails. */
 static void chains(void)
 {
 	unsigned int i, n, buckets, round;
@@ -272,7 +272,7 @@ static void chains(void)
 		CHECK_EQ(kv.stats.objects, 0);
 	}
 	end();
-	/* and without objects */
+	/* without a free object, too */
 	begin_with(4, 10, 3);
 	for (i = 0; i < 4; i++) {
 		key = (uint8_t)i;
@@ -286,7 +286,7 @@ static void chains(void)
 	end();
 }
 
-/* A removed object is dead at once, and used again after all others that are free. */
+/* A removed object is invalid at once, and is reused after all other free ones. */
 static void reuse(void)
 {
 	uint8_t record[64];
@@ -307,7 +307,7 @@ static void reuse(void)
 	end();
 }
 
-/* A reader that lives has the lock: the request fails, and nothing has changed. */
+/* A live reader holds the lock: the request fails and changes nothing. */
 static void locked(void)
 {
 	uint64_t *word, held = ~0ULL;
@@ -329,12 +329,12 @@ static void locked(void)
 	CHECK_EQ(status, RMC_SCHEME_LOCKED);
 	CHECK_EQ(found("kkk", 3), 5);
 	CHECK_EQ(kv.stats.objects, 1);
-	/* a new one, too */
+	/* a new object, too */
 	*((uint64_t *)(void *)object_of(&kv, 1) + 2) = held;
 	CHECK_EQ(rmc_kv_store(&kv, "new", 3, "x", 1), RMC_SCHEME_LOCKED);
 	CHECK_EQ(found("new", 3), -1);
 	CHECK(kv.free_count == 3 && kv.stats.objects == 1);
-	/* those of a dead program are taken from it, and no others */
+	/* the locks of a dead program are broken, and no others */
 	for (i = 0; i < 4; i++)
 		*((uint64_t *)(void *)object_of(&kv, i) + 2) = 77 << 16 | (uint64_t)(FIRST + i % 2 + 1);
 	rmc_kv_break_locks(&kv, FIRST + 1);
@@ -357,7 +357,7 @@ static void write_between(void)
 	rmc_scheme_write(kv.o.scheme, object, record, sizeof(record), NULL);
 }
 
-/* An object that is written during a lookup: it is read again */
+/* An object that is written during a lookup is read again. */
 static void repeated(void)
 {
 	uint8_t a[VALUE_MAX], *pages = page_reader_init();
@@ -366,7 +366,7 @@ static void repeated(void)
 
 	begin_with(2, 10, 2);
 	memset(a, 'a', sizeof(a));
-	/* the first object across the end of the page */
+	/* the first object crosses the end of the page */
 	kv.base = pages + PAGE - 128 - kv.shape.objects_at;
 	if (kv.base < pages)
 		exit(1);

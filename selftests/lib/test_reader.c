@@ -15,12 +15,12 @@ struct fixture {
 	struct rmc_qp qp;
 	struct fake_rmc rmc;
 	uint8_t *segment, *memory;
-	unsigned int delay_line_us;	/* an RMC that is slow between lines */
-	int lose_swaps, lose_replies;	/* this many compare-and-swaps yet */
-	int unlocking;			/* only of those that free a lock */
+	unsigned int delay_line_us;	/* delay of the RMC after each line */
+	int lose_swaps, lose_replies;	/* compare-and-swaps still to lose */
+	int unlocking;			/* lose only those that free a lock */
 };
 
-/* A line, or a part of one, until it reads the same twice */
+/* Read a line, or a part of one, until two reads agree. */
 static void read_line(uint8_t *to, const uint8_t *from, size_t n)
 {
 	uint8_t once[LINE];
@@ -200,7 +200,7 @@ static void refused(void)
 	fixture_init(&w);
 	CHECK(!rmc_reader_open(&w.qp, &o));
 	o.scheme = rmc_scheme_find("farm");
-	CHECK(!rmc_reader_open(&w.qp, &o));	/* the window */
+	CHECK(!rmc_reader_open(&w.qp, &o));	/* the window is too large */
 	o.window = 1;
 	o.scheme = rmc_scheme_find("strip");
 	CHECK(!rmc_reader_open(&w.qp, &o));	/* no RPC */
@@ -208,7 +208,7 @@ static void refused(void)
 	fixture_fini(&w);
 }
 
-/* A call that fails while its read goes on leaves nothing of the caller's behind. */
+/* A call that fails while its read goes on leaves no reference to the caller's memory. */
 static struct rmc_reader *read_that_fails(struct fixture *w)
 {
 	struct rmc_reader *r = reader_of(w, "farm", 0);
@@ -237,14 +237,14 @@ static void failed_call(void)
 
 	r = read_that_fails(&w);
 	for (i = 0; i < 300; i++) {
-		CHECK_EQ(rmc_reader_poll(r, &done), 0);	/* nobody hears of its end */
+		CHECK_EQ(rmc_reader_poll(r, &done), 0);	/* its end is not reported */
 		usleep(1000);
 	}
 	CHECK_EQ(rmc_reader_read(r, &rd), 0);
 	CHECK(whole((const uint8_t *)rd.data, rd.len));
 	rmc_reader_close(r);
 
-	/* the next call waits for what the failed one left */
+	/* the next call waits for the read that the failed one left */
 	r = read_that_fails(&w);
 	CHECK_EQ(rmc_reader_read(r, &rd), 0);
 	CHECK(whole((const uint8_t *)rd.data, rd.len));
@@ -281,7 +281,7 @@ static void *write_all(void *arg)
 	return NULL;
 }
 
-/* A reader beside a writer: states only, and each of them whole */
+/* A reader beside a writer gets only whole states. */
 static void races(void)
 {
 	static const size_t lens[] = { 128, 1024, 8192 };
@@ -327,7 +327,7 @@ static void races(void)
 	}
 }
 
-/* The same without a check delivers what never was: so the tests above see something. */
+/* Without a check a reader delivers a torn object: the tests above can fail. */
 static void unsafe(void)
 {
 	const struct rmc_scheme *s = rmc_scheme_find("plain");
@@ -401,14 +401,14 @@ static void dead_holder(void)
 	CHECK_EQ(rmc_scheme_holder(s, o), 7);
 	CHECK_EQ(rmc_reader_read(r, &rd), RMC_SCHEME_LOCKED);
 	CHECK_EQ(rmc_scheme_write(s, o, data, sizeof(data), &p), RMC_SCHEME_LOCKED);
-	CHECK(!(o->version & 1));	/* who waited in vain leaves a whole object */
+	CHECK(!(o->version & 1));	/* a failed wait leaves a whole object */
 	CHECK_EQ(rmc_scheme_break(s, o, 6), -ENOENT);
 	CHECK_EQ(rmc_scheme_break(s, o, -1), -ENOENT);
 	CHECK_EQ(rmc_scheme_break(s, o, 7), 0);
 	CHECK_EQ(rmc_scheme_break(s, o, 7), -ENOENT);
 	CHECK_EQ(rmc_scheme_write(s, o, data, sizeof(data), &p), 0);
 	CHECK_EQ(rmc_reader_read(r, &rd), 0);
-	/* the owner's own is not broken */
+	/* the owner's own lock is not broken */
 	set(word, ~0ULL);
 	CHECK_EQ(rmc_scheme_holder(s, o), -2);
 	CHECK_EQ(rmc_scheme_break(s, o, 0xfffe), -ENOENT);
@@ -418,7 +418,7 @@ static void dead_holder(void)
 	fixture_fini(&w);
 }
 
-/* Whatever is lost on the way, no lock stays behind. */
+/* Whichever packet is lost, no lock stays behind. */
 static void lost_swaps(void)
 {
 	struct rmc_read rd = { .len = 100 };
@@ -468,11 +468,11 @@ static void leases(void)
 	o.memory = w.memory;
 	r = rmc_reader_open(&w.qp, &o);
 
-	/* a reader that dies with a lease holds a writer up until it ends, no longer */
+	/* the lease of a dead reader delays a writer until the lease ends, no longer */
 	CHECK_EQ(rmc_reader_read(r, &rd), 0);
 	end = get(word);
 	CHECK(end > realtime_ns() && end < realtime_ns() + 21000000);
-	CHECK_EQ(rmc_reader_read(r, &rd), 0);		/* shares it */
+	CHECK_EQ(rmc_reader_read(r, &rd), 0);		/* shares the lease */
 	CHECK(get(word) == end || realtime_ns() > end - 1000000);
 	end = get(word);
 	fill(data, sizeof(data), 5);
@@ -480,14 +480,14 @@ static void leases(void)
 	CHECK(realtime_ns() > end);
 	CHECK_EQ(get(word), 0);
 
-	/* a writer that may not wait as long says so */
+	/* a writer that may not wait that long returns an error */
 	CHECK_EQ(rmc_reader_read(r, &rd), 0);
 	p.wait_us = 1000;
 	CHECK_EQ(rmc_scheme_write(s, (struct rmc_object *)w.segment, data, sizeof(data), &p),
 		 RMC_SCHEME_LOCKED);
 	p.wait_us = 200000;
 
-	/* a lease from another century binds nobody */
+	/* a lease that ends too far in the future is ignored */
 	set(word, realtime_ns() + 3600000000000ULL);
 	before = realtime_ns();
 	CHECK_EQ(rmc_scheme_write(s, (struct rmc_object *)w.segment, data, sizeof(data), &p), 0);
@@ -496,12 +496,12 @@ static void leases(void)
 	CHECK_EQ(rmc_reader_read(r, &rd), 0);
 	CHECK(get(word) < realtime_ns() + 21000000);
 
-	/* the writer has it */
+	/* the writer holds the object */
 	set(word, 1ULL << 63);
 	CHECK_EQ(rmc_reader_read(r, &rd), RMC_SCHEME_LOCKED);
 	set(word, 0);
 
-	/* data that comes after the end of the lease is not believed */
+	/* data that arrives after the end of the lease is not used */
 	w.delay_line_us = 3000;
 	before = rmc_reader_stats(r)->lease_over;
 	CHECK_EQ(rmc_reader_read(r, &rd), RMC_SCHEME_LEASE_OVER);

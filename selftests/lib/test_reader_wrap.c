@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* A reader after four thousand million reads: positions of its rings wrap. */
+/* A reader after 2^32 reads: the positions of its rings wrap. */
 #include <unistd.h>
 #include "../../lib/scheme/reader.c"
 #include "fake_rmc.h"
@@ -38,7 +38,7 @@ static void wraps(void)
 	r->done_head = r->done_tail = -2U;
 	for (i = 0; i < READS; i++)
 		CHECK_EQ(rmc_reader_start(r, &rd[i]), 0);
-	/* all of them finish before one is taken */
+	/* all reads finish before one is taken */
 	while (r->active) {
 		struct rmc_completion c;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * SABRes that are tried again, with a stub of the RMC that ends them as a script says; and
- * objects whose writer died.
+ * Retries of SABRes, with a stub of the RMC that completes them as a script says; and the
+ * repair of objects whose writer died.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -31,7 +31,7 @@ static struct rmc_sabre_policy policy;
 
 static int script[4], script_len, ops, kills;
 
-/* The last status of the script goes on for ever. */
+/* The last status of the script repeats. */
 static int execute(void *arg, const struct fake_op *op)
 {
 	int status = script[ops < script_len ? ops : script_len - 1];
@@ -85,10 +85,10 @@ static void counts(void)
 	CHECK(!policy.fallback && !policy.tried);
 	CHECK_EQ(tries(4, RMC_S_SABRE_ABORTED, RMC_S_SABRE_LOCKED, RMC_S_BUSY, RMC_S_OK), 0);
 	CHECK(policy.tried == 4 && policy.failed == 3 && !policy.fell_back);
-	/* counted up, not set */
+	/* counters add up */
 	CHECK_EQ(tries(2, RMC_S_SABRE_LOST, RMC_S_OK, 0, 0), 0);
 	CHECK(policy.tried == 6 && policy.failed == 4);
-	/* what cannot succeed is not tried again */
+	/* an operation that cannot succeed is not retried */
 	CHECK_EQ(tries(2, RMC_S_OUT_OF_RANGE, RMC_S_OK, 0, 0), RMC_S_OUT_OF_RANGE);
 	CHECK(policy.tried == 7 && policy.failed == 4);
 	set_policy(3, 0, 0);
@@ -120,7 +120,7 @@ static int fallback(struct rmc_qp *q, int nid, uint64_t offset, void *lbuf, size
 {
 	CHECK(q == &qp && nid == 3 && offset == 128 && lbuf && len == 64 && arg == &policy);
 	fallback_lbuf = lbuf;
-	policy.arg = NULL;		/* the policy is the caller's */
+	policy.arg = NULL;		/* the policy is the caller's, not a copy */
 	return 42;
 }
 
@@ -154,8 +154,8 @@ static void backs_off(void)
 
 	CHECK(lasts(40, 2 * MS, 2 * MS) >= 8);		/* 39 on average */
 	CHECK(lasts(60, 1, 8 * MS) >= 20);		/* from 1 ns to 8 ms: 150 */
-	CHECK(lasts(30, MS, MS) < 2000);		/* 15; doubled for ever a minute */
-	/* nobody waits on a dead queue pair */
+	CHECK(lasts(30, MS, MS) < 2000);		/* 15; unlimited doubling: a minute */
+	/* no wait on a dead queue pair */
 	kills = 1;
 	for (i = 0; i < 3; i++) {
 		set_policy(2, 4000 * MS, 4000 * MS);
@@ -170,9 +170,9 @@ static void backs_off(void)
 /* --- objects --- */
 
 static int kill_errno;
-static struct rmc_object *taken;	/* by another one that repairs, meanwhile */
+static struct rmc_object *taken;	/* an object that another thread repairs meanwhile */
 
-/* In place of the C library's */
+/* Replaces the C library's function. */
 int kill(pid_t pid, int signal)
 {
 	if (taken)
@@ -247,28 +247,28 @@ static void repair(void)
 	o.writer = rmc_object_self();
 	CHECK_EQ(rmc_object_repair(&o, rewrite, &err), -EAGAIN);
 	CHECK_EQ(o.writer, rmc_object_self());
-	/* of another user: it lives */
+	/* a process of another user is alive */
 	o.writer = dead;
 	kill_errno = EPERM;
 	CHECK_EQ(rmc_object_repair(&o, rewrite, &err), -EAGAIN);
 	kill_errno = 0;
-	/* another one was faster */
+	/* another thread repairs the object first */
 	taken = &o;
 	CHECK_EQ(rmc_object_repair(&o, rewrite, &err), -EAGAIN);
 	taken = NULL;
 	CHECK(o.writer == 12345 && o.version == 7 && !rewrites);
-	/* it died before or behind its write */
+	/* the writer died before or after its write */
 	o.version = 8;
 	o.writer = dead;
 	CHECK_EQ(rmc_object_repair(&o, rewrite, &err), 0);
 	CHECK(!o.writer && o.version == 8 && !rewrites);
-	/* in the middle, and the contents cannot be made good now */
+	/* it died during its write, and the contents cannot be restored now */
 	o.version = 9;
 	o.writer = dead;
 	err = -EIO;
 	CHECK_EQ(rmc_object_repair(&o, rewrite, &err), -EIO);
 	CHECK(o.writer == dead && o.version == 9 && rewrites == 1);
-	/* readers that hold it end first */
+	/* the repair waits for readers that hold the object */
 	o.readers = 1;
 	err = 0;
 	pthread_create(&thread, NULL, leave_later, &o);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* Layouts and checks of <rmc/scheme.h>: objects in plain memory. */
+/* Tests layouts and checks of <rmc/scheme.h> on objects in plain memory. */
 #include <errno.h>
 #include <pthread.h>
 #include <time.h>
@@ -63,7 +63,7 @@ static void crc(void)
 
 	for (i = 0; i < sizeof(b); i++)
 		b[i] = (uint8_t)(i * 131 + (i >> 3));
-	CHECK(rmc_crc64(0, "123456789", 9) == 0x995dc9bbdf1939faULL);	/* the catalogue's */
+	CHECK(rmc_crc64(0, "123456789", 9) == 0x995dc9bbdf1939faULL);	/* check value */
 	CHECK(rmc_crc64(0, "", 0) == 0);
 	for (n = 0; n <= 520; n++)
 		for (i = 0; i < 17; i += 3)
@@ -108,7 +108,7 @@ static void round_trips(void)
 	}
 }
 
-/* The image of one state with that of the next from a line on, or in one line only */
+/* Mix the images of two states: another one from a line on, or in one line only. */
 static void torn(const char *name, int claims)
 {
 	const struct rmc_scheme *s = rmc_scheme_find(name);
@@ -156,7 +156,7 @@ static void torn_lines(void)
 	torn("plain", 0);
 }
 
-/* The CRC needs no lines: cuts at every byte */
+/* The CRC does not depend on lines: mixed at every byte. */
 static void torn_bytes(void)
 {
 	const struct rmc_scheme *s = rmc_scheme_find("crc64");
@@ -200,17 +200,17 @@ static void versions(void)
 	CHECK(rmc_scheme_check(s, o, clean, sizeof(clean), &p) == 0 && clean[199] == 2);
 	memcpy(old, o, LINE);
 	CHECK(rmc_scheme_check(s, old, clean, sizeof(clean), &p) == RMC_SCHEME_TORN);
-	/* and the object's own after 2^63 writes */
+	/* the object's own version wraps after 2^63 writes */
 	o->version = ~1ULL;
 	rmc_scheme_write(s, o, data, sizeof(data), NULL);
 	CHECK(o->version == 0);
 	CHECK(rmc_scheme_check(s, o, clean, sizeof(clean), &p) == 0);
-	/* odd: a writer is at it, here and there */
+	/* odd: a writer is active; remote and local readers report that */
 	rmc_object_write_begin(o);
 	CHECK(rmc_scheme_check(s, o, clean, sizeof(clean), &p) == RMC_SCHEME_LOCKED);
 	CHECK(rmc_scheme_read(s, o, clean, sizeof(clean)) == RMC_SCHEME_LOCKED);
 	rmc_object_write_end(o);
-	/* ended without a store: lines are of the version before, which is not this one */
+	/* ended without a store: the lines have the previous version, not this one */
 	CHECK(rmc_scheme_check(s, o, clean, sizeof(clean), &p) == RMC_SCHEME_TORN);
 	free(o);
 }
@@ -238,7 +238,7 @@ static void dead_writers(void)
 		pthread_create(&thread, NULL, begin_and_die, o);
 		pthread_join(thread, NULL);
 		CHECK(rmc_scheme_read(s, o, back, sizeof(back)) == RMC_SCHEME_LOCKED);
-		/* its id takes a moment to go */
+		/* the thread's id disappears after a moment */
 		for (i = 0; i < 1000; i++) {
 			err = rmc_scheme_repair(s, o, data, sizeof(data));
 			if (err != -EAGAIN)
@@ -287,14 +287,17 @@ static void served(void)
 	}
 }
 
-/* The owner's own write in the middle of its read: before the end of the page, or after */
-#define ACROSS	300		/* bytes of data; some of them on either page */
+/*
+ * The owner writes in the middle of its own read: the write ends before the read continues,
+ * or after it
+ */
+#define ACROSS	300		/* bytes of data, on both pages */
 
 static struct {
 	const struct rmc_scheme *s;
 	struct rmc_object *o;
 	uint8_t data[ACROSS];
-	int end;		/* 0: the write goes on meanwhile */
+	int end;		/* 0: the write is still active when the read continues */
 } between;
 
 static void write_between(void)
@@ -332,7 +335,7 @@ static void torn_locally(void)
 	page_reader_disarm();
 }
 
-/* Nobody else is given such a mixture, either: the owner reads again. */
+/* A remote reader does not get such a mixture, either: the owner reads again. */
 static void served_whole(void)
 {
 	uint8_t *pages = page_reader_init(), back[ACROSS];
@@ -358,7 +361,7 @@ static void served_whole(void)
 	page_reader_disarm();
 }
 
-/* What remote readers hold, and who may take it from them */
+/* Locks and leases of remote readers, and how they are broken */
 static void holders(void)
 {
 	const struct rmc_scheme *lock = rmc_scheme_find("lock"), *lease = rmc_scheme_find("lease");
@@ -387,23 +390,23 @@ static void holders(void)
 	CHECK_EQ(rmc_scheme_holder(lock, o), -2);
 	CHECK_EQ(rmc_scheme_break(lock, o, 0xfffe), -ENOENT);
 	CHECK_EQ(*word, ~0ULL);
-	/* a lease holds a writer up until it has ended on any clock */
+	/* a lease delays a writer until it has ended on any clock */
 	clock_gettime(CLOCK_REALTIME, &ts);
 	now = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 	*word = now + 500000000;
 	p.lease_us = 1000000;
 	p.wait_us = 10000;
 	CHECK_EQ(rmc_scheme_write(lease, o, data, sizeof(data), &p), RMC_SCHEME_LOCKED);
-	/* one that ended just now may go on elsewhere, where clocks differ */
+	/* a lease that ended just now may still be valid at a node whose clock differs */
 	clock_gettime(CLOCK_REALTIME, &ts);
 	*word = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 	p.skew_us = 400000;
 	CHECK_EQ(rmc_scheme_write(lease, o, data, sizeof(data), &p), RMC_SCHEME_LOCKED);
-	/* and one that nobody may have asked for holds nobody up */
+	/* a lease longer than any that is allowed is ignored */
 	*word = now + 60000000000ULL;
 	CHECK_EQ(rmc_scheme_write(lease, o, data, sizeof(data), &p), 0);
 	CHECK_EQ(*word, 0);
-	/* another writer's, too */
+	/* another writer's hold refuses the write, too */
 	*word = 1ULL << 63;
 	CHECK_EQ(rmc_scheme_write(lease, o, data, sizeof(data), &p), RMC_SCHEME_LOCKED);
 	free(o);
