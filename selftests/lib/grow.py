@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""Headers of tomorrow: every struct that may grow has a field more, at its end.
+"""Add a field to the end of every struct that may grow, as a later version may do.
 
 usage: grow.py DIRECTORY   (of headers, which are changed)
 
-Those are the structs whose size of version 1.0 is asserted (RMC_ABI_SIZE_VER0), and
+These are the structs whose size of version 1.0 is asserted (RMC_ABI_SIZE_VER0), and
 the two that inlines read. Prints their names.
 """
 

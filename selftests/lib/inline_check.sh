@@ -4,14 +4,14 @@
 # Proof from the machine code that the fast path and the callback are inlined into
 # PageRank's inner loop. For fine_superstep() of tools/apps/pagerank_fine.c:
 #
-#  - direct calls go only to what waits (rmc_relax_slow), keeps a failed operation's
-#    status (rmc_cq_failed), or reports a failure and exits
+#  - direct calls go only to functions that wait (rmc_relax_slow), keep the status of a
+#    failed operation (rmc_cq_failed), or report a failure and exit
 #  - the only indirect call is the wake-up of a parked worker, qp->wake
-#  - there is no pagerank_async outside of it
-#  - with every call instruction taken out there is still a cycle that goes through
+#  - pagerank_async does not exist as a separate function
+#  - without all call instructions there is still a cycle that goes through
 #    posting (rmc_issue), consuming (rmc_cq_next) and the callback (pagerank_async)
 #
-# usage: inline_check.sh COMPILER [FLAGS...]; exit status 77: cannot tell here
+# usage: inline_check.sh COMPILER [FLAGS...]; exit status 77: not possible here
 set -eu
 
 [ $# -ge 1 ] || { echo "usage: inline_check.sh COMPILER [FLAGS...]"; exit 2; }

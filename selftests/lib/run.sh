@@ -30,7 +30,7 @@ tap() {				# tap TITLE STATUS FILE: TAP of a program, renumbered
 		*)		echo "# $line" ;;
 		esac
 	done < "$3"
-	# an early end, a sanitizer's exit, or a crash, counts even when all tests said ok
+	# an early end, a sanitizer's exit or a crash is a failure even if all tests passed
 	whole "$title" "$2" "$3" $((failed - before))
 }
 
@@ -42,7 +42,7 @@ include() {			# include TITLE COMMAND...: TAP of its own
 	tap "$title" $status "$W/tap"
 }
 
-# What needs nothing of the rest runs beside it, in a second lane, one by one.
+# Tests that do not depend on the rest run beside it, in a second lane, one after another.
 in_lane() {			# in_lane NAME COMMAND...: output and status are kept
 	local name=$1
 	shift
@@ -68,7 +68,7 @@ lib_src=$(echo "$top"/lib/{ctx,error,log,mem,qp,sabre,size,sleepers,team,version
 sanitized() {			# sanitized SANITIZER NAME SOURCES...: build it and run it
 	local san=$1 name=$2
 	shift 2
-	# gcc's thread sanitizer does not see fences, and says so
+	# gcc's thread sanitizer does not support fences, and warns
 	[ "$san" != thread ] || set -- "$@" -Wno-tsan
 	$CC -fsanitize="$san" $FLAGS -pthread -o "$W/$name" "$@" "$here/fake_rmc.c" $lib_src &&
 		timeout 300 "$W/$name"
@@ -147,7 +147,7 @@ symbols() {
 }
 check "exported symbols are those of the headers" symbols
 
-documented() {			# but for what only the inlines call
+documented() {			# except functions that only the inlines call
 	local s missing=0
 	while read -r s; do
 		case $s in *_sized|rmc_qp_init_raw|rmc_relax|rmc_relax_slow) continue ;;
@@ -225,9 +225,9 @@ else
 	report 1 "tests of causes build"
 fi
 
-# --- each call of a driver, and what is left when it fails; sleeping, step by step ---
+# --- each call of a driver, resources left when it fails; sleeping, step by step ---
 
-build_stub() {			# build_stub NAME: over a driver that does what the test says
+build_stub() {			# build_stub NAME: over a stub of the driver that the test controls
 	$CC $ASAN $FLAGS -pthread -o "$W/$1" "$here/test_$1.c" "$here"/{stub_driver,fake_rmc}.c \
 		"$top"/lib/{,kv/,scheme/,msg/}*.c -lm \
 		-Wl,--wrap=open,--wrap=close,--wrap=ioctl,--wrap=mmap,--wrap=munmap,--wrap=madvise,--wrap=access
@@ -336,7 +336,7 @@ else
 		eval 'RMC_NODE=x RMC_LOG=error FAKE_FABRIC=$W/fabric "$W/hello" || :'
 	expect "the README's program on 4 nodes" 0 "node 0 says 100: success" nodes 4 "$W/readme"
 	expect "hello on 4 nodes" 0 "node 3 says 103: success" nodes 4 "$W/hello"
-	# a cycle: all ranks equal; a star: its centre has all there is
+	# in a cycle all ranks are equal; in a star all edges end at the centre
 	printf '1 2\n2 3\n3 1\n' > "$W/cycle"
 	printf '10 5\n20 5\n30 5\n40 5\n' > "$W/star"
 	expect "PageRank of a cycle, alone" 0 "1  0.333333" nodes 1 "$W/pagerank" -g "$W/cycle" -V
@@ -393,7 +393,7 @@ else
 		awk -F'[:,]' '/bw_(peak|typical)/ { print; found = 1; high += $2 > 2.2e9 }
 			END { exit !found || high }' "$W/peak"
 	}
-	# fourteen seconds of operations; what is no terminal gets a line every ten
+	# fourteen seconds of operations; output that is no terminal gets a line every ten
 	long_run() {
 		FAKE_DELAY_US=40000 nodes 2 "$W/rmc_read_lat" -n 350 -S 64K
 	}
@@ -507,13 +507,13 @@ expect "rmcctl: bad mode" 2 "not an octal number" "$O/rmcctl" context create --m
 expect "rmcctl: neither up nor down" 2 "node up|down NID" "$O/rmcctl" node sideways 1
 expect "rmcctl: no node id" 2 "'1x' is not a node id" "$O/rmcctl" node down 1x
 expect "rmcctl: bad id" 2 "is not a context id" "$O/rmcctl" context create x
-# users and groups come from the system's own lists, so that any source of them works
+# the C library looks up users and groups, so any source of them works
 expect "rmcctl: no such user" 2 "no user 'nobody-here'" "$O/rmcctl" context create --uid nobody-here 1
 expect "rmcctl: no such group" 2 "no group '12x'" "$O/rmcctl" context create --gid 12x 1
 directory_user() {
 	$CC $FLAGS -shared -fPIC -o "$W/one_user.so" "$here/one_user.c" || return 1
 	for option in --uid --gid; do
-		# known, hence the next thing that is missing is reported
+		# the name is known, so the next missing thing is reported
 		LD_PRELOAD=$W/one_user.so "$O/rmcctl" context create $option only-in-the-directory 1 2>&1 |
 			grep -v "^rmcctl: no \(user\|group\)" || return 1
 	done
@@ -557,7 +557,7 @@ else
 		"$O/rmcctl" context create 3
 	expect "rmcctl status without the module" 1 "modprobe rmc" \
 		env RMC_SYSFS="$W" "$O/rmcctl" status
-	# an object is whole or not there
+	# a JSON object is printed whole or not at all
 	no_half_object() { ! "$O/rmcctl" fault list --json 2>/dev/null | grep -q .; }
 	check "rmcctl fault list --json without the module prints nothing" no_half_object
 	no_half_model() { ! "$O/rmcctl" --json model 2>/dev/null | grep -q .; }

@@ -3,7 +3,7 @@
 #
 # The Python package. Sourced by run.sh, when programs of several nodes run here.
 
-python_package() {		# python_package DIRECTORY: what that has, over the driver in user space
+python_package() {		# python_package DIRECTORY: test it over the driver in user space
 	rm -f "$W/fabric"
 	truncate -s 64K "$W/fabric"
 	(cd "$W" && FAKE_FABRIC=$W/fabric RMC_NODES=1 RMC_NODE=0 RMC_LIBRARY=$W/librmc-fake.so \
