@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Programs and libraries of different versions: every struct that callers fill lies at
- * the end of a page that nothing follows, so that a library which believes it to be
- * longer than its program does not survive. Each call is made as a program of these
- * headers makes it, and as one of version 1.0, through the symbol.
+ * Programs and libraries of different versions. Every struct that callers fill ends at the
+ * end of a page, and the next page is inaccessible. A library that takes a struct to be
+ * longer than its program does therefore faults. Each call is made as a program of these
+ * headers makes it, and through the symbol, as a program of version 1.0 makes it.
  *
- * Linked with librmc.so as it is, and with one whose structs have all grown; compiled
- * with -DGROWN against the headers of that one, too. No module is needed: what would
- * reach the driver is refused before.
+ * Linked with librmc.so as it is, and with one whose structs have all grown. Also compiled
+ * with -DGROWN against the headers of that one. No module is needed: calls are refused
+ * before they reach the driver.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #include <rmc/rmc.h>
 #include "../tap.h"
 
-/* The last bytes before a page that cannot be touched */
+/* The last bytes before an inaccessible page */
 static void *at_end(size_t size)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -32,7 +32,7 @@ static void *at_end(size_t size)
 #define AT_END(type)	((struct type *)at_end(sizeof(struct type)))
 #define OLD(type, SIZE)	((struct type *)at_end(RMC_##SIZE##_SIZE_VER0))
 
-/* A program that asks for something new: refused by a library that does not know it */
+/* ASK() sets a field of a later version; a library that does not know the field refuses it */
 #ifdef GROWN
 #define ASK(p)		((p)->grown = 1)
 #define REFUSED(err)	E2BIG
@@ -60,7 +60,7 @@ int old_register_objects(struct rmc_ctx *c, void *addr, size_t len, unsigned int
 int old_alloc_objects(struct rmc_ctx *c, size_t len, unsigned int flags, int numa_node,
 		      const void *layout, void **addr) __asm__("rmc_seg_alloc_objects");
 
-/* Never opened: calls fail because of their options, or reach no driver. */
+/* Never opened: calls fail because of their options, or before they reach the driver. */
 static struct rmc_team team = { .nodes = 2 };
 static struct rmc_qp qp;
 
@@ -120,7 +120,7 @@ static void test_herd_and_rpc(void)
 
 	ho->server = -1;		/* is refused */
 	FAILS(rmc_herd_open(&team, ho), EINVAL);
-	FAILS(rmc_rpc_open(NULL, ro), EINVAL);		/* of no nodes */
+	FAILS(rmc_rpc_open(NULL, ro), EINVAL);		/* nodes is 0 */
 	ASK(ho);
 	ASK(ro);
 	FAILS(rmc_herd_open(&team, ho), REFUSED(EINVAL));
@@ -200,7 +200,7 @@ static void test_sizes(void)
 {
 	char o[256] = { 0 };
 
-	/* shorter than there ever was; longer, and the rest zero or not */
+	/* shorter than in any version; longer, with the rest zero or not */
 	CHECK(!rmc_rpc_open_sized(NULL, (struct rmc_rpc_options *)(void *)o, 47));
 	CHECK_EQ(errno, EINVAL);
 	CHECK_EQ(rmc_kv_bytes_sized(2, (struct rmc_kv_options *)(void *)o, 63), 0);
@@ -222,7 +222,7 @@ int main(void)
 		{ "sizes that no version has", test_sizes },
 	};
 
-	/* where the library looks at the limits of a context: nothing is allowed */
+	/* the limits that the library reads from a context: all zero, nothing is allowed */
 	team.ctx = (struct rmc_ctx *)at_end(4096);
 	qp.head = 1;
 	return tap_run(tests, sizeof(tests) / sizeof(tests[0]));

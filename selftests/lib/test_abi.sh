@@ -21,7 +21,7 @@ inlines_are_symbols() {
 		echo "$s is inline in a header and no symbol: librmc.map"
 		missing=1
 	done
-	# what is neither would be missed here and in ffi.c
+	# a plain static inline would be missed here and in ffi.c
 	grep -n 'static inline\|static __inline' "$top"/lib/include/rmc/*.h | grep -v '#define RMC_' &&
 		missing=1
 	return $missing
@@ -33,7 +33,7 @@ no_inline_is_missed() {		# the check itself
 }
 check "and the check would notice one that is not" no_inline_is_missed
 
-# --- programs of these headers need a library that has what the inlines use ---
+# --- programs of these headers need a library with the symbols that the inlines use ---
 
 needs_version() {
 	LD_LIBRARY_PATH=$O $CC -shared -fPIC -o "$W/needs.so" "$W/inline.o" -L"$O" -lrmc &&
@@ -42,7 +42,7 @@ needs_version() {
 check "programs of these headers need node RMC_1.1" \
 	eval '$CC -O2 -fPIC $strict -c -o "$W/inline.o" "$W/inline.c" && needs_version'
 
-# --- the library of tomorrow, with programs of today, and the other way round ---
+# --- a later version of the library with programs of this one, and the reverse ---
 
 grown=$W/grown
 build_grown() {
@@ -67,13 +67,13 @@ else
 	report 0 "a library whose structs have grown" "no python3"
 fi
 
-# --- against what is stored ---
+# --- comparison with the stored ABI ---
 
 if have abidiff; then
 	check "nothing of the stored ABI has changed" \
 		make -s -C "$top/lib" O="$O" abi-check-librmc
 	check "nor of libsonuma's" make -s -C "$top/lib" O="$O" abi-check-sonuma
-	abi_notices() {		# abi_notices LIBRARY REGEXP: the difference is told
+	abi_notices() {		# abi_notices LIBRARY REGEXP: it is reported
 		! make -s -C "$grown/lib" O="$grown/build" "abi-check-$1" > "$W/log" &&
 			grep -q "$2" "$W/log" || { cat "$W/log"; return 1; }
 	}

@@ -52,7 +52,7 @@ static void test_statistics(void)
 	CHECK(qp && longer);
 	for (i = 0; i < OPERATIONS; i++) {
 		slot = rmc_wait_for_slot(qp, NULL);
-		/* of every 100 one beyond the segment, and one without a length */
+		/* of every 100 reads one is beyond the segment, and one has length 0 */
 		rmc_read_async(qp, slot, nid, i % 100 == 7 ? RMC_OFFSET_MAX - 8 : team->offset, lbuf,
 			       i % 100 == 9 ? 0 : 8);
 	}
@@ -65,7 +65,7 @@ static void test_statistics(void)
 	CHECK_EQ(s.status[RMC_S_BAD_LENGTH], 3);
 	CHECK(s.waits > 0);
 
-	/* a program of tomorrow finds zero in what this library does not know */
+	/* a program of a later version gets zero in fields that this library does not know */
 	memset(longer, 0xff, sizeof(s) + 8);
 	CHECK_EQ(rmc_qp_stats_sized(qp, longer, sizeof(s) + 8), 0);
 	CHECK_EQ(longer->issued, OPERATIONS);
@@ -74,7 +74,7 @@ static void test_statistics(void)
 	CHECK_EQ(rmc_qp_stats_sized(qp, longer, 16), 0);
 	CHECK(longer->completed == OPERATIONS && longer->failed == ~0ULL);
 
-	/* the queue's indexes have 32 bits */
+	/* the queue's indexes have 32 bits and wrap, the statistics do not */
 	for (i = 0; i < 3; i++) {
 		qp->head += 0x60000000;
 		qp->tail += 0x60000000;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Failures name their cause: what rmc_errmsg() says after a call that failed, with a
- * driver that does nothing but fail as it is told. And the two hashes of the store.
+ * Failures name their cause: what rmc_errmsg() returns after a failed call, with a stub of
+ * the driver that only fails. Also tests the two hashes of the store.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -52,7 +52,7 @@ static void segments(void)
 	CHECK(says("RLIMIT_MEMLOCK"));
 }
 
-/* A buffer that cannot be pinned is not a lack of the process's own memory. */
+/* A failure to pin a buffer is not reported as a lack of the process's own memory. */
 static void readers(void)
 {
 	static struct rmc_qp_flags flags;
@@ -84,7 +84,7 @@ static void calls(void)
 	CHECK(says("1073741824 calls"));
 }
 
-/* The sanitizers' allocator would end the program instead. */
+/* By default, the sanitizers' allocator ends the program instead of returning NULL. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -106,8 +106,8 @@ static void stores(void)
 #define GROUPS	16
 
 /*
- * Keys of one member spread over all of its buckets, however many there are: which
- * member it is says nothing about any bits of bucket or tag.
+ * The keys of one member spread over all of its buckets, whatever their number: the member
+ * is independent of all bits of bucket and tag.
  */
 static void hashes(void)
 {

@@ -42,7 +42,7 @@ expect "sonuma-vm: a peer that starts late" 0 "all pages are right" \
 	both_ways "$W/c_compat_sync" 1
 expect "sonuma-vm: a failure that nobody checks is reported" 0 "beyond the end of the destination" \
 	both_ways "$W/c_compat_sync"
-# A server returns from main() at once; its pages must outlast the client. No kal_open().
+# A server returns from main() at once; its pages must stay until the client ends. No kal_open().
 cat > "$W/server.cc" << 'END'
 #include <vector>
 #include "sonuma.h"
@@ -119,7 +119,7 @@ compat_links() {
 		"$here/test_compat_async.c" -x none -I"$prefix/include/sonuma" \
 		"$prefix/lib/libsonuma.a" "$prefix/lib/librmc.a" -lpthread || return 1
 	readelf -d "$W/sonuma-shared" | grep -q 'NEEDED.*libsonuma.so.0' || return 1
-	# librmc's function of that name is not what the program calls
+	# the program does not call librmc's functions of the same names
 	! nm -u "$W/sonuma-shared" | grep -q 'rmc_'
 }
 if have pkg-config; then

@@ -9,7 +9,7 @@
 #define PAGES		64
 #define SLOT_SIZE	64
 #define CTX_0		0
-#define CELL		64	/* one per iteration, modulo those there are */
+#define CELL		64	/* one per iteration, modulo CELLS */
 #define CELLS		((PAGES - 1) * PAGE_SIZE / CELL)
 
 static rmc_wq_t *wq;
@@ -78,7 +78,7 @@ static void post_read(uint64_t i)
 	outstanding++;
 }
 
-/* The way of the emulator's own programs */
+/* The pattern of the emulator's own programs */
 static void reads(void)
 {
 	uint64_t i;
@@ -98,7 +98,7 @@ static void reads(void)
 	must(!outstanding, "as many completions as reads");
 }
 
-/* Without a check before each, nothing is lost; landing places may be reused. */
+/* Without a check before each read, no completion is lost; a local buffer may be reused. */
 static void careless(void)
 {
 	uint64_t i;

@@ -28,7 +28,7 @@ static uint64_t read_word(uint64_t ctx_offset)
 	return *(uint64_t *)lbuff;
 }
 
-/* Bytes beyond a short read or write belong to somebody else. */
+/* A short read or write does not change the bytes around it. */
 static int short_ones(void)
 {
 	unsigned int length, i;
@@ -84,7 +84,7 @@ int main(int argc, char **argv)
 	if (short_ones())
 		return 1;
 
-	/* Whatever fails says so, and leaves the buffer alone. */
+	/* A failed operation returns an error and does not change the buffer. */
 	memset(lbuff, MARK, 64);
 	if (!rmc_rread_sync(wq, cq, lbuff, 0, snid, CTX_0, (uint64_t)PAGES * PAGE_SIZE + 4096, 64))
 		return fail("a read beyond the context");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * fork() with operations in flight: the parent's go on, the child has none of its
- * queues and opens the context anew. Over the driver in user space, as two nodes.
+ * fork() with operations in flight: the parent's continue. The child has none of the
+ * parent's queues and opens the context anew. Uses the driver in user space, as two nodes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -52,7 +52,7 @@ static struct rmc_msg *msg;
 static struct rmc_coll *coll;
 static struct rmc_kv *kv;
 
-/* In the child: memory of its own where the parent has p, which closing must leave alone */
+/* In the child: map its own memory at the parent's address p. Closing must not unmap it. */
 static char *squat(const volatile void *p)
 {
 	return (char *)mmap((void *)(uintptr_t)p, PAGE, PROT_READ | PROT_WRITE,
@@ -75,7 +75,7 @@ static int closing_child(void)
 		return 2;
 	if (rmc_buf_unregister(ctx, 0) || rmc_seg_unregister(ctx))
 		return 3;
-	/* which destroys what is left of it, too, as at exit */
+	/* this destroys the remaining objects as well, as at exit */
 	rmc_close(ctx);
 	for (i = 0; i < 4; i++)
 		if (!is_mapped(own[i]))
@@ -91,7 +91,7 @@ static int closing_child(void)
 	return 0;
 }
 
-/* Everything that a library's user may close at exit */
+/* In the child: close all that an application may close at exit. */
 static int closing_team_child(void)
 {
 	rmc_kv_close(kv);
@@ -112,7 +112,7 @@ static int child(void)
 	    is_mapped(qp->operands))
 		return 1;
 	buf = (uint64_t *)pages(PAGE);
-	/* the way to let go of what was inherited */
+	/* this releases the inherited context */
 	if (close(rmc_fd(ctx)))
 		return 2;
 	mine = rmc_open(0, 1);
@@ -124,7 +124,7 @@ static int child(void)
 	buf[1] = FROM_CHILD;
 	if (rmc_write(own, 0, 64, &buf[1], 8))
 		return 5;
-	/* the segment is a copy here: written remotely, it is the parent's that changed */
+	/* the segment is a copy in the child: the remote write changed the parent's */
 	if (segment[8] == FROM_CHILD)
 		return 6;
 	rmc_close(mine);
@@ -207,7 +207,7 @@ static void closes_team(void)
 	CHECK(kv);
 	if (!kv)
 		return;
-	/* with a message on its way, which closing waits for */
+	/* with a message in flight, for which closing waits */
 	CHECK_EQ(rmc_msg_send(msg, 0, "x", 1, 0), 0);
 	CHECK_EQ(rmc_kv_put(kv, "key", 3, "value", 5), 0);
 	CHECK_EQ(run_child(closing_team_child), 0);
@@ -242,7 +242,7 @@ int main(void)
 	}
 	for (i = 0; i < 16; i++)
 		segment[i * PAGE / 8] = (uint64_t)i;
-	/* the last one closes the context */
+	/* the last test closes the context */
 	status = tap_run(tests, sizeof(tests) / sizeof(tests[0]));
 	return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* Graph sources, called as graph_from_*; the messages are tested by run.sh. */
+/* Tests the graph sources graph_from_*; run.sh tests their error messages. */
 #include <string.h>
 #include <stdlib.h>
 #include <unistd.h>

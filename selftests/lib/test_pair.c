@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Queue pairs that are made, waited for and destroyed, and threads that sleep: each step
- * of the driver comes when the test says so. Over stub_driver.c.
+ * Creation, waiting and destruction of queue pairs, and threads that sleep. The test
+ * controls each step of the driver. Uses stub_driver.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +23,8 @@
 #define ENTRIES		4096
 #define ID		1	/* of the queue pair under test */
 #define PATIENCE_S	30
-#define LONG_MS		8000	/* never waited for */
-#define SOON_MS		4000	/* what is over at once */
+#define LONG_MS		8000	/* never expires */
+#define SOON_MS		4000	/* limit for calls that must not wait LONG_MS */
 
 static struct rmc_ctx *ctx;
 static struct rmc_qp *qp;
@@ -47,7 +47,7 @@ static void close_ctx(void)
 	alarm(0);
 }
 
-/* With another one before it, so that its id is not 0 */
+/* Create another queue pair first, so that the id of this one is not 0. */
 static void open_pair(void)
 {
 	open_ctx();
@@ -100,7 +100,7 @@ static void creation(void)
 	stub.query.features = 0;
 	CHECK_EQ(rmc_qp_set_cookie(another, MAX_WQ_SIZE - 1, 5), 0);
 	CHECK(rmc_cq_eventfd(another) >= 0);
-	/* in any order: each takes its own away, and the others know their way on */
+	/* in any order: each releases only its own resources, and the others keep working */
 	rmc_qp_destroy(qp);
 	CHECK(!stub.qp[ID] && stub.qp[0] && stub.qp[2]);
 	CHECK(!part(ID, 0) && !part(ID, 1) && !part(ID, 2) && part(0, 0) && part(2, 0));
@@ -159,7 +159,7 @@ static void creation_fails(void)
 	close_ctx();
 }
 
-/* The CPU stays the same from here on. */
+/* Pin the thread to its current CPU, and return that. */
 static int this_cpu(void)
 {
 	static int cpu = -1;
@@ -190,11 +190,11 @@ static void waiting(void)
 
 	open_pair();
 	f = stub.flags[ID];
-	/* the worker shares CPUs with us: it is let on */
+	/* the worker shares CPUs with us: yield to it */
 	CHECK_EQ(relaxed(1), 1);
 	CHECK(stub.wake.qp_id == ID && stub.wake.flags == RMC_WAKE_YIELD);
 	CHECK_EQ(qp->shared, 1);
-	/* it is on another CPU just now: asked again now and then */
+	/* it is on another CPU for now: yield only at intervals */
 	stub.yield_result = 1;
 	CHECK_EQ(relaxed(2), 1);
 	CHECK_EQ(qp->apart, 1);
@@ -203,13 +203,13 @@ static void waiting(void)
 	stub.yield_result = 0;
 	CHECK_EQ(relaxed(32), 1);
 	CHECK_EQ(relaxed(33), 1);
-	/* who is parked has to be told at once */
+	/* a parked worker must be woken at once */
 	qp->apart = 1;
 	f->need_wakeup = 1;
 	stub.yield_result = 1;
 	CHECK_EQ(relaxed(3), 1);
 	f->need_wakeup = 0;
-	/* it has a CPU of its own, which may be this one */
+	/* it has a dedicated CPU, which may be this one */
 	f->shared_cpu = 0;
 	CHECK_EQ(relaxed(16), 0);
 	CHECK_EQ(qp->shared, 0);
@@ -221,7 +221,7 @@ static void waiting(void)
 	CHECK_EQ(relaxed(1), 0);
 	CHECK_EQ(stub.wakes, 1);
 	CHECK(stub.wake.qp_id == ID && !stub.wake.flags);
-	/* an older driver is not asked to yield, but woken */
+	/* an older driver cannot yield: the library wakes the worker instead */
 	f->shared_cpu = 1;
 	qp->yields = 0;
 	CHECK_EQ(relaxed(1), 0);
@@ -233,7 +233,7 @@ static void waiting(void)
 	CHECK_EQ(s.waits, 12);
 	CHECK_EQ(s.wakes, 2);
 	CHECK_EQ(s.yields, stub.yields + 1);
-	/* who waits keeps the indexes of 64 bits current */
+	/* waiting keeps the 64-bit indexes current */
 	for (i = 0; i < 3; i++) {
 		qp->head += 0x60000000;
 		qp->tail += 0x60000000;
@@ -245,7 +245,7 @@ static void waiting(void)
 	close_ctx();
 }
 
-/* One of rmc_qp_init_raw() has nobody to wake. */
+/* A queue pair of rmc_qp_init_raw() has no worker to wake. */
 static void raw(void)
 {
 	struct rmc_qp_flags f = { .need_wakeup = 1 };
@@ -259,7 +259,7 @@ static void raw(void)
 	CHECK_EQ(rmc_relax_slow(&r, 1), 0);
 	rmc_cq_failed(&r, 1, RMC_S_TIMEOUT);
 	rmc_cq_failed(&r, 2, RMC_S_NODE_DOWN);
-	CHECK_EQ(r.error, RMC_S_TIMEOUT);	/* the first */
+	CHECK_EQ(r.error, RMC_S_TIMEOUT);	/* the first error stays */
 	CHECK_EQ(rmc_qp_stats(&r, &s), -EOPNOTSUPP);
 	CHECK_EQ(rmc_qp_make_cookies(&r), -EOPNOTSUPP);
 }
@@ -271,7 +271,7 @@ static int late(uint64_t start)
 	return rmc_now_ms() - start >= SOON_MS;
 }
 
-/* Sleeps so long at most: the result, when it came soon */
+/* Sleep, and return the result; the call must return before SOON_MS. */
 static int sleeps(unsigned int spin_us, int timeout_ms)
 {
 	uint64_t start = rmc_now_ms();
@@ -306,23 +306,23 @@ static void completions(void)
 	qp->tail = 3;
 	start = now_us();
 	CHECK_EQ(sleeps(0, 1), 0);
-	CHECK(now_us() - start >= 1000);	/* not less than asked for */
+	CHECK(now_us() - start >= 1000);	/* no less than requested */
 	CHECK_EQ(stub.arms, 1);
 	CHECK(stub.cq_arm.qp_id == ID && stub.cq_arm.seen == 3);
 	CHECK_EQ(stub.cq_arm.eventfd, qp->eventfd);
 	CHECK_EQ(rmc_cq_eventfd(qp), qp->eventfd);
 	CHECK_EQ(stats().sleeps, 1);
 	CHECK_EQ(sleeps(0, 0), 0);
-	/* what is left in the eventfd wakes nobody */
+	/* an old event in the eventfd does not end a sleep */
 	ring(qp->eventfd);
 	stub.arms = 0;
 	CHECK_EQ(sleeps(0, 30), 0);
 	CHECK_EQ(stub.arms, 1);
-	/* one that is there needs no sleep */
+	/* a completion that is there needs no sleep */
 	stub_complete(ID, 3, 3, RMC_S_OK);
 	CHECK_EQ(sleeps(0, -1), 1);
 	CHECK_EQ(stub.arms, 1);
-	/* that of the former lap is none */
+	/* an entry of the previous lap is no completion */
 	qp->tail = ENTRIES + 3;
 	CHECK_EQ(sleeps(0, 1), 0);
 	stub_complete(ID, ENTRIES + 3, 3, RMC_S_OK);
@@ -356,7 +356,7 @@ static void kill_queue_pair(void)
 	stub.flags[ID]->dead = 1;
 }
 
-/* What happens while it is about to sleep */
+/* Events just before the thread sleeps */
 static void last_moment(void)
 {
 	uint64_t start;
@@ -369,7 +369,7 @@ static void last_moment(void)
 	stub.on_arm = end_queue_pair;
 	CHECK_EQ(sleeps(0, LONG_MS), -ESHUTDOWN);
 	stub.on_arm = NULL;
-	/* who comes later may sleep again */
+	/* later callers may sleep again */
 	CHECK_EQ(sleeps(0, 1), 0);
 	stub.fail = RMC_IOC_CQ_ARM;
 	stub.error = EIO;
@@ -388,7 +388,7 @@ static void last_moment(void)
 	CHECK_EQ(sleeps(LONG_MS * 1000U, LONG_MS), -ESHUTDOWN);
 	CHECK_EQ(stub.arms, 0);
 	stub.flags[ID]->dead = 0;
-	/* woken for nothing, it sleeps for what is left of its time, if there is any */
+	/* after a spurious wake-up it sleeps for the rest of its time, if any */
 	stub.on_arm = ring_for_nothing;
 	rings_left = 1;
 	ring_after_us = 30000;
@@ -454,7 +454,7 @@ static void disturbed(void)
 	close_ctx();
 }
 
-static int step;	/* of the other thread, which acts when told to */
+static int step;	/* the step that the other thread may execute */
 
 static void wait_for_step(int value)
 {
@@ -480,7 +480,7 @@ static void *end_later(void *arg)
 
 #define ENDS	400
 
-/* A completion, and then the end of the queue pair, at any moment of who spins */
+/* A completion, and then the end of the queue pair, at varying moments of a spinning wait */
 static void *complete_and_kill(void *arg)
 {
 	int i;
@@ -580,7 +580,7 @@ static void notifications(void)
 	stub.arms = 0;
 	CHECK_EQ(waits(&seen, 30), 0);
 	CHECK_EQ(stub.arms, 1);
-	/* the count comes round */
+	/* the count wraps */
 	seen = UINT32_MAX;
 	stub.notified = 0;
 	CHECK_EQ(waits(&seen, LONG_MS), 1);
@@ -597,7 +597,7 @@ static void notifications(void)
 	start = rmc_now_ms();
 	CHECK_EQ(rmc_seg_wait(ctx, &seen, 1000), 0);
 	CHECK(rmc_now_ms() - start >= 1000 && rmc_now_ms() - start < 1800);
-	/* withdrawn while it slept, and not there at all */
+	/* the segment is withdrawn during the sleep; then there is none at all */
 	stub.arms = 0;
 	stub.error = ENOENT;
 	stub.on_arm = ring_once_and_withdraw;
@@ -606,7 +606,7 @@ static void notifications(void)
 	close_ctx();
 }
 
-/* --- who destroys waits for who sleeps --- */
+/* --- destruction waits for sleepers --- */
 
 static int left;
 
@@ -633,7 +633,7 @@ static void sleepers(void)
 	memset(&s, 0x55, sizeof(s));
 	rmc_sleepers_init(&s);
 	CHECK(!s.inside && !s.ended && s.eventfd == -1);
-	rmc_sleepers_wait(&s);			/* for nobody */
+	rmc_sleepers_wait(&s);			/* no sleeper: returns at once */
 	s.ended = UINT32_MAX;
 	since = rmc_sleepers_enter(&s);
 	CHECK_EQ(since, UINT32_MAX);
@@ -678,7 +678,7 @@ static void start(pthread_t *thread, void *(*run)(void *), struct rmc_sleepers *
 	usleep(5000);
 }
 
-/* Whatever the driver does to wake sleepers, the library does it, too. */
+/* The library wakes sleepers itself, whether or not the driver wakes them. */
 static void quiet_driver(void)
 {
 	pthread_t thread;
@@ -696,7 +696,7 @@ static void quiet_driver(void)
 		CHECK_EQ(rmc_seg_unregister(ctx), 0);
 		pthread_join(thread, NULL);
 		CHECK_EQ(result, -ESHUTDOWN);
-		/* the driver does not withdraw it, and goes with the file */
+		/* closing wakes the sleeper: the driver withdraws the segment only with the file */
 		start(&thread, sleep_on_segment, &ctx->seg_sleepers);
 		close_ctx();
 		pthread_join(thread, NULL);

@@ -31,7 +31,7 @@ static void *zeroed(size_t len)
 	return p;
 }
 
-/* What an RMC with one node and a segment of 8 KiB answers */
+/* Executes operations like an RMC with one node and a segment of 8 KiB. */
 static int execute(void *arg, const struct fake_op *op)
 {
 	struct fixture *w = (struct fixture *)arg;
@@ -147,7 +147,7 @@ static void test_blocking(void)
 	teardown(&w);
 }
 
-/* As the paper's figure does: per-slot buffers and a callback that adds up */
+/* As in the paper's figure: per-slot buffers and a callback that adds up */
 static uint64_t lbuf[MAX_WQ_SIZE], *expected[MAX_WQ_SIZE];
 static uint64_t sum;
 static unsigned int seen;
@@ -211,7 +211,7 @@ static void test_parking(void)
 	async(8, 0, 1, 1000);
 }
 
-/* Who does not wait for what it issued wakes the worker nevertheless. */
+/* An application that does not wait for its operation wakes the worker nevertheless. */
 static void test_waking_without_waiting(void)
 {
 	uint64_t value = 99;
@@ -258,7 +258,7 @@ static void test_poll(void)
 	teardown(&w);
 }
 
-/* Values beyond the entry's fields are refused, not cut. */
+/* Values too large for the entry's fields are refused, not truncated. */
 static void test_saturation(void)
 {
 	uint64_t buf = 0;
@@ -300,7 +300,7 @@ static void test_failures(void)
 		slot = rmc_wait_for_slot(&w.qp, note_failure);
 		rmc_read_async(&w.qp, slot, 0, i == 2 ? sizeof(w.segment) : 0, &buf[i], 8);
 	}
-	/* a blocking call would swallow completions */
+	/* a blocking call would consume completions of others */
 	CHECK_EQ(rmc_read(&w.qp, 0, 0, buf, 8), -EBUSY);
 	CHECK_EQ(rmc_drain_cq(&w.qp, note_failure), RMC_S_OUT_OF_RANGE);
 	CHECK_EQ(failed_slot, 2);
@@ -320,14 +320,14 @@ static void test_dead(void)
 	CHECK_EQ(rmc_wait_for_slot(&w.qp, NULL), -ESHUTDOWN);
 	CHECK_EQ(rmc_drain_cq(&w.qp, NULL), -ESHUTDOWN);
 	CHECK_EQ(rmc_poll_cq(&w.qp, NULL), -ESHUTDOWN);
-	/* what completed before the end is not lost */
+	/* completions are delivered although the queue pair is dead */
 	start(&w);
 	usleep(20000);
 	CHECK_EQ(rmc_drain_cq(&w.qp, NULL), 0);
 	teardown(&w);
 }
 
-/* Each call that waits, on a queue pair that is dead, and with operations in flight */
+/* Each waiting call on a dead queue pair, and on one with operations in flight */
 static void test_dead_calls(void)
 {
 	uint64_t old = 77;
@@ -368,7 +368,7 @@ static void test_dead_calls(void)
 			break;
 		}
 		CHECK_EQ(err, -ESHUTDOWN);
-		/* it is in flight for ever; the next would take its completion */
+		/* the operation stays in flight; a later call could take its completion */
 		CHECK_EQ(rmc_qp_in_flight(&w.qp), 1);
 		CHECK_EQ(rmc_write(&w.qp, 0, 0, lbuf, 8), -EBUSY);
 		CHECK_EQ(rmc_compare_and_swap(&w.qp, 0, 0, 1, 2, &old), -EBUSY);
@@ -378,7 +378,7 @@ static void test_dead_calls(void)
 	}
 }
 
-/* A failed blocking call leaves what the last drain has not yet told as it was */
+/* A failed blocking call does not change an error that no drain has reported yet. */
 static void test_errors_apart(void)
 {
 	uint64_t old = 77;
@@ -400,12 +400,15 @@ static void test_errors_apart(void)
 	teardown(&w);
 }
 
-/* Completions by hand, in any order; whoever waits for one that is not there learns it. */
+/*
+ * Post completions by hand, in any order. The queue pair is dead, so a wait for a completion
+ * that is missing returns an error.
+ */
 static void post(int slot, int status)
 {
 	static uint32_t head;
 
-	if (slot < 0) {			/* from here on, as the queue pair does */
+	if (slot < 0) {			/* start at the queue pair's position */
 		head = w.qp.tail;
 		w.flags->dead = 1;
 		return;
@@ -427,7 +430,7 @@ static void setup_by_hand(uint32_t first)
 	post(-1, 0);
 }
 
-/* Operations to nodes 3 and 5 in turns, in six slots from the first on */
+/* Six operations, alternately to nodes 3 and 5; returns the slot of the first. */
 static int six_operations(void)
 {
 	int first = (int)(w.qp.head & w.qp.mask), i;
@@ -443,7 +446,7 @@ static void quiet(uint32_t start)
 
 	setup_by_hand(start);
 	s = six_operations();
-	CHECK_EQ(rmc_quiet_node(&w.qp, 9, NULL), 0);	/* nothing is waited for */
+	CHECK_EQ(rmc_quiet_node(&w.qp, 9, NULL), 0);	/* no operation to wait for */
 	CHECK_EQ(rmc_quiet_node(&w.qp, 3, NULL), -ESHUTDOWN);
 	post((s + 1) & 7, RMC_S_OK);
 	post((s + 4) & 7, RMC_S_OK);
@@ -451,13 +454,13 @@ static void quiet(uint32_t start)
 	CHECK_EQ(rmc_quiet_node(&w.qp, 3, NULL), -ESHUTDOWN);
 	CHECK_EQ(rmc_qp_in_flight(&w.qp), 3);
 	post(s & 7, RMC_S_OK);
-	CHECK_EQ(rmc_quiet_node(&w.qp, 3, NULL), 0);	/* those to node 5 stay */
+	CHECK_EQ(rmc_quiet_node(&w.qp, 3, NULL), 0);	/* those to node 5 stay in flight */
 	CHECK_EQ(rmc_qp_in_flight(&w.qp), 2);
 	CHECK_EQ(rmc_fence(&w.qp, 5, NULL), -ESHUTDOWN);
 	CHECK_EQ(rmc_quiet(&w.qp, NULL), -ESHUTDOWN);
 	post((s + 5) & 7, RMC_S_TIMEOUT);
 	post((s + 3) & 7, RMC_S_OK);
-	/* a failure is told until it is drained, of whichever node */
+	/* a failure is reported until a drain, whatever the node */
 	CHECK_EQ(rmc_fence(&w.qp, 5, NULL), RMC_S_TIMEOUT);
 	CHECK_EQ(rmc_quiet_node(&w.qp, 3, NULL), RMC_S_TIMEOUT);
 	CHECK_EQ(rmc_drain_cq(&w.qp, NULL), RMC_S_TIMEOUT);
@@ -466,8 +469,9 @@ static void quiet(uint32_t start)
 }
 
 /*
- * An operation completes, and the queue pair dies, when the waiter has just not seen the
- * completion: at its first look at the flags, whose page it cannot read until then.
+ * An operation completes and the queue pair dies just after the waiter has missed the
+ * completion. The waiter's first read of the flags triggers both: their page is inaccessible
+ * until then.
  */
 static struct rmc_qp_flags *hidden;
 
@@ -497,7 +501,7 @@ static void test_last_completion(void)
 		CHECK_EQ(calls ? rmc_drain_cq(&w.qp, NULL) : rmc_cq_wait(&w.qp, &c), 0);
 		sigaction(SIGSEGV, &was, NULL);
 		CHECK(hidden->dead && !rmc_qp_in_flight(&w.qp));
-		/* and then there is nothing more to come */
+		/* no further completion can come */
 		rmc_read_async(&w.qp, rmc_wait_for_slot(&w.qp, NULL), 0, 0, lbuf, 8);
 		CHECK_EQ(rmc_cq_wait(&w.qp, &c), -ESHUTDOWN);
 		munmap(hidden, 4096);
@@ -515,13 +519,13 @@ static void issue_another(int slot, void *arg)
 
 static void test_quiet(void)
 {
-	static const uint32_t starts[] = { 0, 5, 0xfffffffdU };	/* the index wraps, and the ring */
+	static const uint32_t starts[] = { 0, 5, 0xfffffffdU };	/* the index and the ring wrap */
 	static const int order[] = { 4, 2, 1, 3, 0 };
 	int s, i, k;
 
 	for (k = 0; k < 3; k++) {
 		quiet(starts[k]);
-		/* what callbacks issue is not waited for, */
+		/* operations that callbacks issue are not waited for, */
 		setup_by_hand(starts[k]);
 		s = six_operations();
 		for (i = 0; i < 6; i++)
@@ -531,7 +535,7 @@ static void test_quiet(void)
 		CHECK(seen >= 5);
 		CHECK_EQ(rmc_qp_in_flight(&w.qp), 6);
 		release(&w);
-		/* also where it takes the slot of one that was: the third, of the first */
+		/* even in the slot of one that was waited for: the third takes that of the first */
 		setup_by_hand(starts[k]);
 		s = six_operations();
 		for (i = 0; i < 5; i++)
@@ -544,7 +548,7 @@ static void test_quiet(void)
 	}
 }
 
-/* Whoever made the queue pair has to bring what the library would */
+/* A raw queue pair lacks what the library adds to its own. */
 static void test_raw_has_no_extras(void)
 {
 	struct rmc_qp_stats stats;

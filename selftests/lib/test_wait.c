@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Sleeping in the library while another thread takes away what one sleeps on. Over the
- * driver in user space, under sanitizers: a use after free ends the program, a sleeper
- * that is not woken ends it by the alarm.
+ * Sleeping in the library while another thread destroys the object that the sleeper waits
+ * for. Uses the driver in user space, under sanitizers: a use after free ends the program. A
+ * sleeper that is not woken lets the alarm end it.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -49,8 +49,8 @@ static void *sleep_for_notification(void *arg)
 }
 
 /*
- * Returns when it sleeps, or is about to: i says how long to wait for that. Whoever has
- * not yet entered the library may not be taken anything away.
+ * Returns when the thread sleeps or is about to; i varies how long to wait for that. Nothing
+ * may be destroyed before the thread has entered the library.
  */
 static void start(struct sleeper *s, void *(*run)(void *), struct rmc_qp *qp, int i)
 {
@@ -63,7 +63,7 @@ static void start(struct sleeper *s, void *(*run)(void *), struct rmc_qp *qp, in
 	while (!__atomic_load_n(&on->inside, __ATOMIC_SEQ_CST) &&
 	       !__atomic_load_n(&s->done, __ATOMIC_ACQUIRE))
 		usleep(10);
-	/* not always asleep by then */
+	/* the thread does not always sleep by then */
 	usleep(2000 + (unsigned int)(i % 10) * 100);
 }
 
@@ -122,7 +122,7 @@ static void destroyed_queue_pair(void)
 	rmc_close(ctx);
 }
 
-/* Not by us: by the driver, when the process that made it is gone */
+/* The driver destroys the queue pair, as when the process that created it is gone. */
 static void dead_queue_pair(void)
 {
 	struct rmc_qp *qp;
@@ -151,7 +151,7 @@ static void notification_wakes(void)
 	qp = rmc_qp_create(ctx, 8);
 	for (i = 0; i < 20; i++) {
 		start(&s, sleep_for_notification, NULL, 0);
-		/* there were i before, for which it does not sleep */
+		/* i notifications came before: with i > 0 it returns without sleeping */
 		CHECK_EQ(rmc_notify(qp, 0), 0);
 		CHECK_EQ(finish(&s), 1);
 		CHECK(i ? s.seen >= i : s.seen == 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* What the library says: names, messages, the log. And structs of other versions. */
+/* Texts of the library: names, messages and the log. Also structs of other versions. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static void messages(void)
 	CHECK(!strcmp(rmc_errmsg(), "said 5"));
 }
 
-/* --- the log: of this program, started again with RMC_LOG --- */
+/* --- the log: this program runs itself with RMC_LOG --- */
 
 static int logging(void)
 {
@@ -121,7 +121,7 @@ static void the_log(void)
 	CHECK(strstr(logged, " error: one\n") && strstr(logged, " error: five\n"));
 	CHECK(!strstr(logged, "two"));
 	CHECK_EQ(lines(), 3);
-	/* a line that is too long is cut, and still one */
+	/* a line that is too long is truncated, and stays one line */
 	at = strstr(logged, "xxx");
 	CHECK(at && strcspn(at, "\n") > 500 && strcspn(at, "\n") < 640);
 	CHECK_EQ(run_logging("warn"), 0);
@@ -147,14 +147,14 @@ static void structs(void)
 	char to[32], zero[16] = { 0 };
 	int i;
 
-	/* the same size; a program of an older version, and what it lacks */
+	/* the same size; a program of an older version, whose missing fields become zero */
 	CHECK_EQ(taken(to, 12, ones, 12, 8), 0);
 	CHECK(!memcmp(to, ones, 12) && to[12] == 0x55);
 	CHECK_EQ(taken(to, 12, ones, 8, 8), 0);
 	CHECK(!memcmp(to, ones, 8) && !memcmp(to + 8, zero, 4) && to[12] == 0x55);
 	CHECK_EQ(taken(to, 12, ones, 7, 8), -EINVAL);
 	CHECK(strstr(rmc_errmsg(), "options of 7 bytes: the smallest there ever was has 8"));
-	/* of a newer one: nothing new may be asked for, in any of its bytes */
+	/* a program of a newer version: bytes that this library does not know must be zero */
 	CHECK_EQ(taken(to, 12, ones, 32, 8), 0);
 	CHECK(!memcmp(to, ones, 12) && to[12] == 0x55);
 	for (i = 8; i < 12; i++)
