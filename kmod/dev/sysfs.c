@@ -266,7 +266,7 @@ static struct attribute *worker_attrs[] = {
 	&worker_parks.attr,
 	&worker_interrupts.attr,
 	&worker_wakeups.attr,
-	&worker_helps.attr,
+	&worker_inline_polls.attr,
 	NULL
 };
 ATTRIBUTE_GROUPS(worker);

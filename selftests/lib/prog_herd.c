@@ -383,7 +383,9 @@ int main(int argc, char **argv)
 	OK(rmc_team_barrier(team));
 	for (i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (argc > 1 && !strcmp(argv[1], modes[i].name))
-			modes[i].run();
+			break;
+	CHECK(i < sizeof(modes) / sizeof(modes[0]));
+	modes[i].run();
 	rmc_herd_close(h);
 	CHECK(!fake_changed);
 	printf("member %d: ok\n", team->self);

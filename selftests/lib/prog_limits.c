@@ -738,7 +738,7 @@ int main(int argc, char **argv)
 	struct rmc_team_options o = { .numa_node = -1, .flags = RMC_TEAM_OBJECTS };
 	const char *n = getenv("RMC_NODES");
 	int nodes = n ? atoi(n) : 1;
-	unsigned int i;
+	unsigned int i, found = argc < 2;
 
 	if (argc > 1 && !strcmp(argv[1], "numbers"))
 		return numbers();
@@ -760,11 +760,13 @@ int main(int argc, char **argv)
 	for (i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
 		if (argc < 2 || strcmp(argv[1], modes[i].name))
 			continue;
+		found = 1;
 		if (modes[i].run)
 			modes[i].run();
 		else
 			modes[i].live(argc > 2 ? atoi(argv[2]) : 1);
 	}
+	CHECK(found);
 	printf("member %d: ok\n", team->self);
 	rmc_team_close(team);
 	free(buf);

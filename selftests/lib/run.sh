@@ -558,9 +558,11 @@ else
 	expect "rmcctl status without the module" 1 "modprobe rmc" \
 		env RMC_SYSFS="$W" "$O/rmcctl" status
 	# a JSON object is printed whole or not at all
-	no_half_object() { ! "$O/rmcctl" fault list --json 2>/dev/null | grep -q .; }
+	# a refusal with exit status 1, and nothing on its standard output
+	prints_nothing() { local out rc=0; out=$("$@" 2>/dev/null) || rc=$?; [ -z "$out" ] && [ $rc -eq 1 ]; }
+	no_half_object() { prints_nothing "$O/rmcctl" fault list --json; }
 	check "rmcctl fault list --json without the module prints nothing" no_half_object
-	no_half_model() { ! "$O/rmcctl" --json model 2>/dev/null | grep -q .; }
+	no_half_model() { prints_nothing "$O/rmcctl" --json model; }
 	check "rmcctl model --json without the module prints nothing" no_half_model
 	expect "rmcctl doctor without the module" 1 "FAIL module .*modprobe rmc" \
 		env RMC_SYSFS="$W" "$O/rmcctl" doctor

@@ -52,12 +52,14 @@ static void *sleep_for_notification(void *arg)
  * Returns when the thread sleeps or is about to; i varies how long to wait for that. Nothing
  * may be destroyed before the thread has entered the library.
  */
-static void start(struct sleeper *s, void *(*run)(void *), struct rmc_qp *qp, int i)
+static void start_seen(struct sleeper *s, void *(*run)(void *), struct rmc_qp *qp, int i,
+		       uint32_t seen)
 {
 	struct rmc_sleepers *on = qp ? rmc_qp_sleepers(qp) : &ctx->seg_sleepers;
 
 	memset(s, 0, sizeof(*s));
 	s->qp = qp;
+	s->seen = seen;
 	s->spin_us = i % 3 == 2 ? 1000000 : 0;
 	pthread_create(&s->thread, NULL, run, s);
 	while (!__atomic_load_n(&on->inside, __ATOMIC_SEQ_CST) &&
@@ -65,6 +67,11 @@ static void start(struct sleeper *s, void *(*run)(void *), struct rmc_qp *qp, in
 		usleep(10);
 	/* the thread does not always sleep by then */
 	usleep(2000 + (unsigned int)(i % 10) * 100);
+}
+
+static void start(struct sleeper *s, void *(*run)(void *), struct rmc_qp *qp, int i)
+{
+	start_seen(s, run, qp, i, 0);
 }
 
 static int finish(struct sleeper *s)
@@ -150,11 +157,11 @@ static void notification_wakes(void)
 	open_all();
 	qp = rmc_qp_create(ctx, 8);
 	for (i = 0; i < 20; i++) {
-		start(&s, sleep_for_notification, NULL, 0);
-		/* i notifications came before: with i > 0 it returns without sleeping */
+		start_seen(&s, sleep_for_notification, NULL, (int)i, i);
+		CHECK(!__atomic_load_n(&s.done, __ATOMIC_ACQUIRE));
 		CHECK_EQ(rmc_notify(qp, 0), 0);
 		CHECK_EQ(finish(&s), 1);
-		CHECK(i ? s.seen >= i : s.seen == 1);
+		CHECK_EQ(s.seen, i + 1);
 	}
 	CHECK_EQ(rmc_seg_wait(ctx, &i, 10), 0);
 	rmc_close(ctx);
