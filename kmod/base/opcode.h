@@ -49,7 +49,7 @@ enum { RMC_OP_PROBE = RMC_OP_WIRE };
 	RMC_OPS(X)								\
 	RMC_WIRE_OPS(X)
 
-static_assert(RMC_OP_WIRE == RMC_WQE_OP_MASK + 1, "a WQ entry can name neither more nor less");
+static_assert(RMC_WQE_OP_MASK + 1 == RMC_OP_WIRE, "a WQ entry can name neither more nor less");
 static_assert(RMC_OP_WIRE < RMC_OP_LOST, "the mark in the opcode's byte is none of them");
 
 /* Those of them that are announced */

@@ -16,7 +16,7 @@ bool rmc_unroll_multi_unit(struct rmc_node *node, u16 tid);
  * Return: true if all of it was sent.
  */
 static __always_inline bool rmc_unroll(struct rmc_node *node, u16 tid, const bool multi_unit,
-				   const bool shared)
+				       const bool shared)
 {
 	if (multi_unit)
 		return rmc_unroll_multi_unit(node, tid);
@@ -41,8 +41,8 @@ static inline bool rmc_out_crowded(const struct rmc_out *out)
  * Return: false if it must wait for credits.
  */
 static __always_inline bool rmc_inject_one(struct rmc_node *node, struct rmc_out *out,
-				       struct rmc_itt_entry *e, u16 tid,
-				       const struct rmc_wqe *w, u16 flags)
+					   struct rmc_itt_entry *e, u16 tid,
+					   const struct rmc_wqe *w, u16 flags)
 {
 	u32 req_lines = rmc_op_req_lines(flags, w->offset, w->length);
 	u32 rep_lines = rmc_op_rep_lines(flags, w->offset, w->length);

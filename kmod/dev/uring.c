@@ -74,7 +74,7 @@ static int post_links(struct rmc_wait *wait, const struct rmc_uring_wait *arg)
 static void widen_window(void)
 {
 	if (IS_ENABLED(CONFIG_KASAN))
-		udelay(300);
+		mdelay(1);
 }
 
 static int start(struct rmc_file *f, struct io_uring_cmd *cmd, const struct rmc_uring_wait *arg,

@@ -283,8 +283,10 @@ bool rmc_stage_model(struct rmc_links *l, struct rmc_filter *flt, struct rmc_pac
 	if (flt->one_way) {
 		due = one_way_due(l, flt, bytes, now);
 		/* requests stay in order, also while the model is being changed */
-		if (flt->lane == RMC_LANE_REQ)
-			flt->last_due_ns = due = max(due, flt->last_due_ns);
+		if (flt->lane == RMC_LANE_REQ) {
+			due = max(due, flt->last_due_ns);
+			flt->last_due_ns = due;
+		}
 	} else if (flt->lane == RMC_LANE_REP && path->rtt_ns + path->byte_fs) {
 		due = round_trip_due(l, flt, bytes, now);
 	}

@@ -70,10 +70,11 @@ static const struct rmc_fabric_ops uml_ops = {
 static irqreturn_t doorbell(int irq, void *data)
 {
 	struct uml *u = data;
+	int pipe = u->doorbell[u->shared.port.first];
 	char rings[64];
 
 	/* empty the pipe first: a later ring must interrupt us again */
-	while (os_read_file(u->doorbell[u->shared.port.first], rings, sizeof(rings)) == sizeof(rings))
+	while (os_read_file(pipe, rings, sizeof(rings)) == sizeof(rings))
 		;
 	rmc_shared_rung(&u->shared);
 	return IRQ_HANDLED;
@@ -148,7 +149,8 @@ static void set_up_doorbells(struct uml *u, const char *doorbells)
 	for (i = 0; doorbells && i < u->shared.port.fabric.nodes; i++)
 		u->doorbell[i] = open_doorbell(doorbells, i);
 	if (u->doorbell[first] >= 0)
-		irq = um_request_irq(UM_IRQ_ALLOC, u->doorbell[first], IRQ_READ, doorbell, 0, "rmc", u);
+		irq = um_request_irq(UM_IRQ_ALLOC, u->doorbell[first], IRQ_READ, doorbell, 0,
+				     "rmc", u);
 	if (irq < 0) {
 		close_doorbells(u);
 		return;

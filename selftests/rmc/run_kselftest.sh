@@ -30,7 +30,9 @@ abi		abi	nodes=4,ni=fused		60
 args		args	nodes=4,ni=fused		60
 memory		memory	nodes=4,ni=fused		90
 memory_edge	memory	nodes=4,ni=edge,units=2		90
-memory_pair	memory	nodes=4,ni=pair,workers=2	90
+exposed_fused	exposed	nodes=4,ni=fused		90
+exposed_edge	exposed	nodes=4,ni=edge,units=2		90
+exposed_pair	exposed	nodes=4,ni=pair,workers=2	90
 numa		numa	nodes=4,ni=fused		60
 mapping		mapping	nodes=4,ni=fused		60
 limits		limits	nodes=4,ni=fused		90
