@@ -19,17 +19,19 @@
 #define RMC_OPF_IDEMPOTENT	0x80	/* it can be repeated, see rmc_itt_expire() */
 #define RMC_OPF_NOTIFIES	0x100	/* a write that notifies the server when it ends */
 #define RMC_OPF_ONE_HOME	0x200	/* all packets go to the RRPP of the first byte */
+#define RMC_OPF_PREPARE		0x400	/* it has a prepare(): common checks are not enough */
 
 /*	 opcode, name, flags: what a WQ entry may name */
 #define RMC_OPS(X)								\
 	X(READ,  read,  RMC_OPF_REP_LINES | RMC_OPF_RUNS | RMC_OPF_IDEMPOTENT)	\
 	X(WRITE, write, RMC_OPF_REQ_LINES | RMC_OPF_MODIFIES | RMC_OPF_RUNS | RMC_OPF_IDEMPOTENT) \
-	X(CAS,   cas,   RMC_OPF_OPERANDS | RMC_OPF_MODIFIES)			\
-	X(FAA,   faa,   RMC_OPF_OPERANDS | RMC_OPF_MODIFIES)			\
+	X(CAS,   cas,   RMC_OPF_OPERANDS | RMC_OPF_MODIFIES | RMC_OPF_PREPARE)	\
+	X(FAA,   faa,   RMC_OPF_OPERANDS | RMC_OPF_MODIFIES | RMC_OPF_PREPARE)	\
 	X(NOTIFY, notify, RMC_OPF_EMPTY)					\
 	X(WRITE_NOTIFY, write_notify, RMC_OPF_REQ_LINES | RMC_OPF_MODIFIES | RMC_OPF_NOTIFIES) \
-	X(SABRE, sabre, RMC_OPF_REP_LINES | RMC_OPF_ANNOUNCED | RMC_OPF_ONE_HOME | RMC_OPF_RUNS) \
-	X(RMW,   rmw,   RMC_OPF_OPERANDS | RMC_OPF_MODIFIES)
+	X(SABRE, sabre, RMC_OPF_REP_LINES | RMC_OPF_ANNOUNCED | RMC_OPF_ONE_HOME | RMC_OPF_RUNS | \
+	  RMC_OPF_PREPARE)							\
+	X(RMW,   rmw,   RMC_OPF_OPERANDS | RMC_OPF_MODIFIES | RMC_OPF_PREPARE)
 
 /*
  * The same for opcodes that only packets have, from RMC_OP_WIRE on: an RMC sends such a request

@@ -125,6 +125,12 @@ static inline u32 rmc_packet_length(u32 mtu, u64 offset, u32 left)
 	return min(room, left);
 }
 
+/* True if one packet carries [@offset, @offset + @length), as rmc_packet_length() cuts. */
+static inline bool rmc_one_packet(u32 mtu, u64 offset, u32 length)
+{
+	return (u32)(offset & (RMC_LINE - 1)) + length <= mtu;
+}
+
 /* Number of packets of an operation. */
 static inline u32 rmc_packets(u32 mtu, u64 offset, u32 length)
 {

@@ -25,14 +25,14 @@ struct rmc_front;
  * @node: node it belongs to
  * @mask: entries - 1
  * @order: log2 of entries
+ * @force_ring: the next entry needs packets, see local.h
  * @ctx_id: context, from the QP and never from a WQ entry
  * @cur_tid: operation being unrolled, or RMC_TID_NONE
+ * @waited: polls since part of a transfer could have been sent
  * @wq_head: entries taken from the WQ so far
  * @done: completions posted so far
  * @budget: work units that one poll of the WQ may do, or RMC_POLL_ALL
  * @idle: consecutive empty polls
- * @waited: polls since part of a transfer could have been sent
- * @force_ring: the next entry needs packets, see local.h
  * @hot: position in the worker's hot list, or -1
  * @cold: position in the worker's list of all QPs
  * @front: rings to its backend if a frontend polls it (ni/front.h); else NULL
@@ -49,15 +49,15 @@ struct rmc_qp {
 	struct rmc_bufs *bufs;
 	struct rmc_node *node;
 	u32 mask;
-	u32 order;
+	u8 order;
+	bool force_ring;
 	u16 ctx_id;
 	u16 cur_tid;
+	u16 waited;
 	u32 wq_head;
 	struct rmc_event done;
 	u32 budget;
 	u32 idle;
-	u32 waited;
-	bool force_ring;
 	s32 hot;
 	u32 cold;
 	struct rmc_front *front;

@@ -41,7 +41,7 @@ static inline bool rmc_out_crowded(const struct rmc_out *out)
  * Return: false if it must wait for credits.
  */
 static __always_inline bool rmc_inject_one(struct rmc_node *node, struct rmc_out *out,
-					   struct rmc_itt_entry *e, u16 tid,
+					   struct rmc_itt_entry *e, u16 tid, u16 ctx_id,
 					   const struct rmc_wqe *w, u16 flags)
 {
 	u32 req_lines = rmc_op_req_lines(flags, w->offset, w->length);
@@ -56,7 +56,7 @@ static __always_inline bool rmc_inject_one(struct rmc_node *node, struct rmc_out
 		out->req.pay_pos += req_lines;
 		out->req_lines -= req_lines;
 	}
-	rmc_ring_put(&out->req, rmc_req_word0(w->op, e->qp->ctx_id, e->gen, tid),
+	rmc_ring_put(&out->req, rmc_req_word0(w->op, ctx_id, e->gen, tid),
 		     rmc_req_word1(w->offset, w->length, true) |
 		     (flags & RMC_OPF_ANNOUNCED ? RMC_REQ_FIRST : 0));
 	out->credits--;

@@ -120,31 +120,31 @@ struct rmc_track {
 /**
  * struct rmc_itt - table of a unit
  * @entry: entries
- * @track: by tid
- * @restarts: entries with @restarted set
  * @size: number of entries
  * @used: entries in use
  * @announced: announced operations among them; these may wait long for others
  * @lone: entries that a tenant may use while it is alone
  * @tenants: tenants with queue pairs on this unit
- * @users: the same, with each group counted once
  * @free: first free entry or RMC_TID_NONE
  * @quarantined: first of the quarantined entries that are not in use, or RMC_TID_NONE
  * @quarantined_last: last of them
+ * @restarts: entries with @restarted set
+ * @users: as @tenants, with each group counted once
+ * @track: by tid
  */
 struct rmc_itt {
 	struct rmc_itt_entry *entry;
-	struct rmc_track *track;
-	u32 restarts;
 	u32 size;
 	u32 used;
 	u32 announced;
 	u32 lone;
 	u32 tenants;
-	u32 users;
 	u16 free;
 	u16 quarantined;
 	u16 quarantined_last;
+	u32 restarts;
+	u32 users;
+	struct rmc_track *track;
 };
 
 int rmc_itt_init(struct rmc_itt *itt, u32 size);

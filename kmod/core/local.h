@@ -85,6 +85,12 @@ static inline u32 rmc_local_fetched(const struct rmc_mem *seg, u32 length, u16 f
 	return length;
 }
 
+/* True if operations of a unit may take the local path at all. */
+static inline bool rmc_local_on(const struct rmc_node *node)
+{
+	return !rmc_os_filters() && READ_ONCE(node->local);
+}
+
 /*
  * First pass, for an operation that the RGP validated. Returns false if it must take the packet
  * path.
@@ -98,9 +104,7 @@ static __always_inline bool rmc_local_admit(const struct rmc_qp *qp, const struc
 	struct rmc_node *server;
 	struct rmc_mem *seg;
 
-	if (rmc_os_filters() || qp->force_ring || !READ_ONCE(qp->node->local))
-		return false;
-	if (!out->self || out->credits != out->req.mask + 1 ||
+	if (!out->self || qp->force_ring || out->credits != out->req.mask + 1 ||
 	    (w->offset & (RMC_LINE - 1)) + w->length > rmc_local_bytes_max(f, flags))
 		return false;
 	server = f->local[w->nid];

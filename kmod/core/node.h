@@ -91,7 +91,6 @@ struct rmc_stats {
  * @changes: value of fabric->changes when @peer was updated
  * @req_ms: milliseconds this node has run: time-outs do not count a pause
  * @last_ms: clock at the last tick
- * @scan_ms: when the ITT was last checked for time-outs
  * @qps: queue pairs
  * @touched: bit per RRPP of one node: it may have new requests, and its doorbell was not rung
  *	yet
@@ -110,6 +109,7 @@ struct rmc_stats {
  *	joining takes the next one (head)
  * @join_ms: when joining began (head)
  * @beat: own heartbeat (head)
+ * @scan_ms: when the ITT was last checked for time-outs
  * @peer_beat: by peer, heartbeat when joining began (head)
  * @out_epoch: by peer, epoch for which RGP and RCP closed the channels of older ones;
  *	written by their worker, read by the RRPP's before it acknowledges the epoch
@@ -136,7 +136,6 @@ struct rmc_node {
 	u32 changes;
 	u32 req_ms;
 	u32 last_ms;
-	u32 scan_ms;
 	u32 qps;
 	u32 touched;
 	bool local;
@@ -154,6 +153,7 @@ struct rmc_node {
 	u32 claimed;
 	u32 join_ms;
 	u32 beat;
+	u32 scan_ms;
 	u32 *peer_beat;
 	u32 *out_epoch;
 

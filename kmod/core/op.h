@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What an operation does at each stage. To add an operation: an opcode in
- * uapi/linux/rmc_queue.h, one row in base/opcode.h, and a file under ops/ with its four
- * functions; one without prepare() if only RMCs send it. The pipelines need no change.
+ * uapi/linux/rmc_queue.h, one row in base/opcode.h, and a file under ops/ with its functions.
+ * prepare() is for operations with RMC_OPF_PREPARE only. The pipelines need no change.
  *
  *   stage   function    contract
  *   RGP     prepare()   validate a snapshot of a queue pair's WQ entry: enum rmc_status
@@ -107,10 +107,13 @@ RMC_ALL_OPS(RMC_OP_DECLARE)
 RMC_XFER_OPS(RMC_XFER_DECLARE)
 #undef RMC_XFER_DECLARE
 
+/* Of an operation with RMC_OPF_PREPARE */
 static inline u8 rmc_op_prepare(const struct rmc_qp *qp, struct rmc_wqe *w)
 {
 	switch (w->op) {
-#define RMC_OP_ROW(opcode, name, flags) case RMC_OP_##opcode: return rmc_##name##_prepare(qp, w);
+#define RMC_OP_ROW(opcode, name, flags)						\
+	case RMC_OP_##opcode:							\
+		return (flags) & RMC_OPF_PREPARE ? rmc_##name##_prepare(qp, w) : RMC_S_OK;
 	RMC_OPS(RMC_OP_ROW)
 #undef RMC_OP_ROW
 	}

@@ -32,9 +32,11 @@ static __always_inline u8 validate(struct rmc_qp *qp, struct rmc_wqe *w, struct 
 		return RMC_S_BAD_OP;
 	if (unlikely(!w->length != !!(flags & RMC_OPF_EMPTY)))
 		return RMC_S_BAD_LENGTH;
-	status = rmc_op_prepare(qp, w);
-	if (unlikely(status))
-		return status;
+	if (flags & RMC_OPF_PREPARE) {
+		status = rmc_op_prepare(qp, w);
+		if (unlikely(status))
+			return status;
+	}
 	if (unlikely(w->nid >= qp->node->fabric->nodes))
 		return RMC_S_BAD_NODE;
 	/* packets have 40 bits of the offset, which must not wrap */
@@ -63,11 +65,12 @@ static __always_inline void prefetch_target(const struct rmc_qp *qp, const struc
 }
 
 /*
- * Second pass of the local path. Returns false if an entry needs packets: it and those behind
- * it are put back into the WQ.
+ * Second pass of the local path, once per batch. Out of line, because its variables would take
+ * registers from the loop over entries. Returns false if an entry needs packets: it and those
+ * behind it are put back into the WQ.
  */
-static __always_inline bool execute_locals(struct rmc_qp *qp, const struct rmc_local *batch,
-					   u32 *count, u32 *taken)
+static noinline bool execute_locals(struct rmc_qp *qp, struct rmc_local *batch, u32 *count,
+				    u32 *taken)
 {
 	u32 left = *count - rmc_local_execute(qp, batch, *count);
 
@@ -134,7 +137,12 @@ static __always_inline struct rmc_itt_entry *begin(struct rmc_qp *qp, struct rmc
 
 	e->qp = qp;
 	e->lbuf = mem;
-	e->lbuf_off = mem ? w->lbuf - mem->base : 0;
+	e->lbuf_off = 0;
+	if (likely(mem)) {
+		e->lbuf_off = w->lbuf - mem->base;
+		/* the RCP will write here; fetch the line while the packet travels */
+		prefetchw(rmc_mem_ptr(mem, e->lbuf_off));
+	}
 	e->offset = w->offset;
 	e->length = w->length;
 	e->sent = 0;
@@ -159,9 +167,6 @@ static __always_inline struct rmc_itt_entry *begin(struct rmc_qp *qp, struct rmc
 		e->announced = true;
 		node->itt.announced++;
 	}
-	/* the RCP will write here; fetch the line while the packet travels */
-	if (likely(mem))
-		prefetchw(rmc_mem_ptr(mem, e->lbuf_off));
 	return e;
 }
 
@@ -178,8 +183,8 @@ static __always_inline bool inject(struct rmc_qp *qp, struct rmc_out *out,
 	bool all;
 
 	if (likely(!multi_unit && !(rmc_os_filters() && (out->filter || e->tracked)) &&
-		   rmc_packet_length(node->fabric->mtu, w->offset, w->length) == w->length))
-		all = rmc_inject_one(node, out, e, tid, w, rmc_op_flags(w->op));
+		   rmc_one_packet(node->fabric->mtu, w->offset, w->length)))
+		all = rmc_inject_one(node, out, e, tid, qp->ctx_id, w, rmc_op_flags(w->op));
 	else
 		all = rmc_unroll(node, tid, multi_unit, shared);
 	if (unlikely(!all))
@@ -212,6 +217,15 @@ static __always_inline bool resume(struct rmc_qp *qp, u32 *done, u32 *moved,
 	return !shared || qp->budget == RMC_POLL_ALL || *moved < qp->budget;
 }
 
+/* One doorbell per run of entries for the same node: ring that of the run before. */
+static __always_inline void change_destination(struct rmc_node *node, u32 *to, u32 nid,
+					       const bool multi_unit)
+{
+	if (*to != ~0U)
+		rmc_requests_ring(node, *to, multi_unit);
+	*to = nid;
+}
+
 /* Complete an entry that is not valid. */
 static __always_inline void refuse(struct rmc_qp *qp, u16 slot, u8 status)
 {
@@ -229,6 +243,7 @@ static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool multi_unit, con
 	const u32 budget = shared ? qp->budget : RMC_POLL_ALL;
 	/* with a budget, only single packets take the local path: it cannot pause in between */
 	const u32 local_most = budget == RMC_POLL_ALL ? budget : node->fabric->mtu;
+	const bool local = !multi_unit && rmc_local_on(node);
 
 	if (rmc_os_filters() && node->req_stopped)
 		return 0;
@@ -254,7 +269,7 @@ static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool multi_unit, con
 				out = rmc_out_open(node, w.nid, &status);
 				if (!out && !status)
 					break;	/* the channel is being set up */
-			} else if (!multi_unit && w.length <= local_most &&
+			} else if (local && w.length <= local_most &&
 				   rmc_local_admit(qp, out, &w, mem, slot, &direct[directs])) {
 				qp->wq_head++;
 				taken++;
@@ -284,10 +299,8 @@ static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool multi_unit, con
 		qp->wq_head++;
 		taken++;
 		e = begin(qp, out, tid, slot, &w, mem, multi_unit);
-		/* one doorbell per run of entries for the same node */
-		if (to != w.nid && to != ~0U)
-			rmc_requests_ring(node, to, multi_unit);
-		to = w.nid;
+		if (unlikely(to != w.nid))
+			change_destination(node, &to, w.nid, multi_unit);
 		if (unlikely(!inject(qp, out, e, &w, multi_unit, shared)))
 			break;
 		if (budget != RMC_POLL_ALL) {

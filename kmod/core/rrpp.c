@@ -185,7 +185,9 @@ static __always_inline bool serve(struct rmc_node *node, struct rmc_in *in, stru
 	}
 	in->req.pos += count;
 	in->req.pay_pos += p->pay_lines;
-	if (unlikely(status == RMC_HELD)) {
+	if (likely(!status)) {
+		in->rep.pay_pos += rmc_op_rep_lines(p->flags, p->req.offset, p->req.length);
+	} else if (status == RMC_HELD) {
 		if (likely(s->count == count))
 			return true;
 		/* more data requests than were announced */
@@ -193,15 +195,12 @@ static __always_inline bool serve(struct rmc_node *node, struct rmc_in *in, stru
 		word1 += s->count;
 		count -= s->count;
 		s->word1 = *word1;
-	}
-	if (unlikely(status == RMC_LOST)) {
+	} else if (status == RMC_LOST) {
 		status = RMC_S_TIMEOUT;
 		marks = RMC_REP_LOST;
-	} else {
-		if (likely(!status))
-			in->rep.pay_pos += rmc_op_rep_lines(p->flags, p->req.offset, p->req.length);
-		rmc_account_result(node, count, p->req.length, status);
 	}
+	if (likely(!marks))
+		rmc_account_result(node, count, p->req.length, status);
 	word0 = rmc_rep_echo(p->word0, status);
 	rmc_ring_put(&in->rep, word0 | marks, s->word1);
 	for (i = 1; i < count; i++)

@@ -8,19 +8,6 @@
 #include "../op.h"
 
 /**
- * rmc_notify_prepare() - validate a notification's WQ entry
- * @qp: queue pair
- * @w: snapshot
- *
- * Return: RMC_S_OK; the common checks are all it needs.
- * Context: RGP worker, does not sleep.
- */
-u8 rmc_notify_prepare(const struct rmc_qp *qp, struct rmc_wqe *w)
-{
-	return RMC_S_OK;
-}
-
-/**
  * rmc_notify_load() - a notification has no payload
  * @e: operation
  * @tx: request ring
@@ -52,19 +39,6 @@ u8 rmc_notify_serve(struct rmc_serve *s)
  */
 void rmc_notify_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, u64 word1)
 {
-}
-
-/**
- * rmc_write_notify_prepare() - validate a notifying write's WQ entry
- * @qp: queue pair
- * @w: snapshot
- *
- * Return: as rmc_write_prepare().
- * Context: RGP worker, does not sleep.
- */
-u8 rmc_write_notify_prepare(const struct rmc_qp *qp, struct rmc_wqe *w)
-{
-	return rmc_write_prepare(qp, w);
 }
 
 /**

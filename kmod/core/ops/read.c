@@ -3,19 +3,6 @@
 #include "../op.h"
 
 /**
- * rmc_read_prepare() - validate a read's WQ entry
- * @qp: queue pair
- * @w: snapshot
- *
- * Return: RMC_S_OK; the common checks are all a read needs.
- * Context: RGP worker, does not sleep.
- */
-u8 rmc_read_prepare(const struct rmc_qp *qp, struct rmc_wqe *w)
-{
-	return RMC_S_OK;
-}
-
-/**
  * rmc_read_load() - a read request has no payload
  * @e: operation
  * @tx: request ring

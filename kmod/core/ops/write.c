@@ -3,19 +3,6 @@
 #include "../op.h"
 
 /**
- * rmc_write_prepare() - validate a write's WQ entry
- * @qp: queue pair
- * @w: snapshot
- *
- * Return: RMC_S_OK; the common checks are all a write needs.
- * Context: RGP worker, does not sleep.
- */
-u8 rmc_write_prepare(const struct rmc_qp *qp, struct rmc_wqe *w)
-{
-	return RMC_S_OK;
-}
-
-/**
  * rmc_write_load() - copy a packet's data from the local buffer into the request
  * @e: operation
  * @tx: request ring, at free payload lines
