@@ -55,7 +55,7 @@ def of_table(found, results):
     used, rows, paths, claims = [], [], [], set()
     for row in found["rows"]:
         line = [row["name"]]
-        paths.append("")
+        paths.append([])
         for cell in row["cells"]:
             if isinstance(cell, str):
                 line.append(cell)
@@ -63,7 +63,9 @@ def of_table(found, results):
                 line.append(cell_text(*store.published(cell["paper"], cell["metric"],
                                                        cell["platform"])))
             else:
-                *value, paths[-1] = results.value(cell["result"], cell["row"], cell["column"])
+                *value, path = results.value(cell["result"], cell["row"], cell["column"])
+                if path not in paths[-1]:
+                    paths[-1].append(path)
                 line.append(cell_text(*value))
                 claims |= claim(*value)
                 if cell["result"] not in used:
@@ -73,7 +75,7 @@ def of_table(found, results):
         rows.append(line)
     head = [found.get("label", ""), *found["columns"]]
     if any(results.result(name)["path"] == "mixed" for name in used):
-        return head + ["path"], [r + [p] for r, p in zip(rows, paths)], claims, used
+        return head + ["path"], [r + [", ".join(p)] for r, p in zip(rows, paths)], claims, used
     return head, rows, claims, used
 
 

@@ -215,6 +215,13 @@ class Pages(Folder):
         self.assertIn("`build/host/bench`", made)
         self.assertEqual(self.check(made.replace("1.19", "1.18"), "page.md")[0], 1)
 
+    def test_row_of_both_paths(self):
+        table = json.loads(json.dumps(TABLE))
+        table["rows"][0]["cells"][1] = {"result": "one", "row": "8 KiB", "column": "rate"}
+        self.put("tables/both.json", json.dumps(table))
+        self.page("<!-- results: both -->\n\n<!-- end results -->\n", "page.md")
+        self.assertIn("| read | 1.20 ns | 5.71 GB/s | local, packets |", self.get("page.md"))
+
     def test_markers(self):
         for text, what in ((".. results: none\n\n.. end results\n", "none.json"),
                            (".. results: one\n", "has no end"), (".. end results\n", "do not match"),
