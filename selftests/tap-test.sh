@@ -90,6 +90,29 @@ reports "what is not the module's" 0 << 'EOF'
 [ 3.0] BUG: KASAN: global-out-of-bounds in load_module+0x1a2/0x3456
 [ 4.0] WARNING: CPU: 0 PID: 9 at kernel/trace/trace_events.c:2900 event_define_fields+0x1
 EOF
+# of a log: CPU 0 was in a program's loop
+reports "interrupts that the emulator did not deliver" 0 << 'EOF'
+[  279.837914] watchdog: BUG: soft lockup - CPU#1 stuck for 24s! [rmc/0:2409]
+[  279.838248] Modules linked in: rmc(OE)
+[  279.838608] CPU: 1 PID: 2409 Comm: rmc/0 Tainted: G           OE      6.1.0-56-amd64 #1
+[  279.838813] RIP: 0010:smp_call_function_many_cond+0xf1/0x330
+[  279.840354]  rmc_os_membarrier+0x59/0x80 [rmc]
+[  280.337760] watchdog: BUG: soft lockup - CPU#0 stuck for 30s! [worker:2419]
+[  280.344643] CPU: 0 PID: 2419 Comm: worker Tainted: G           OEL     6.1.0-56-amd64 #1
+[  280.344832] RIP: 0033:0x402b71
+EOF
+reports "a CPU that does not answer, and one that waits for it" 2 << 'EOF'
+[  279.837914] watchdog: BUG: soft lockup - CPU#1 stuck for 24s! [rmc/0:2409]
+[  279.838813] RIP: 0010:smp_call_function_many_cond+0xf1/0x330
+[  280.337760] watchdog: BUG: soft lockup - CPU#0 stuck for 30s! [worker:2419]
+[  280.344832] RIP: 0010:rmc_ni_visit+0x71/0x100 [rmc]
+EOF
+reports "one that waits long before the emulator is at fault" 1 << 'EOF'
+[  179.837914] watchdog: BUG: soft lockup - CPU#1 stuck for 24s! [rmc/0:2409]
+[  179.838813] RIP: 0010:smp_call_function_many_cond+0xf1/0x330
+[  280.337760] watchdog: BUG: soft lockup - CPU#0 stuck for 30s! [worker:2419]
+[  280.344832] RIP: 0033:0x402b71
+EOF
 reports "like those, but not they" 4 << 'EOF'
 [ 2.0] WARNING: suspicious RCU usage
 [ 2.0] 7.2.13-rmc #1 Not tainted
