@@ -58,10 +58,11 @@ streams "nothing at all" "1 1" "no test" true
 streams "skipped as a whole" "1 0" "# SKIP none here" sh -c 'echo "1..0 # SKIP none here"; exit 4'
 streams "no such program" "1 1" "exit status 127" ./no-such-program
 
-# reports NAME COUNT: number of reports that rmc/kernel-reports finds in the log on stdin
+# reports NAME COUNT [ARGUMENT...]: number of reports that rmc/kernel-reports finds in the log on
+# stdin
 reports() {
 	local got
-	got=$(rmc/kernel-reports)
+	got=$(rmc/kernel-reports "${@:3}")
 	if [ "$(grep -c . <<< "$got")" -eq "$2" ]; then
 		report 0 "kernel-reports: $1"
 	else
@@ -91,7 +92,7 @@ reports "what is not the module's" 0 << 'EOF'
 [ 4.0] WARNING: CPU: 0 PID: 9 at kernel/trace/trace_events.c:2900 event_define_fields+0x1
 EOF
 # of a log: CPU 0 was in a program's loop
-reports "interrupts that the emulator did not deliver" 0 << 'EOF'
+undelivered="\
 [  279.837914] watchdog: BUG: soft lockup - CPU#1 stuck for 24s! [rmc/0:2409]
 [  279.838248] Modules linked in: rmc(OE)
 [  279.838608] CPU: 1 PID: 2409 Comm: rmc/0 Tainted: G           OE      6.1.0-56-amd64 #1
@@ -99,20 +100,24 @@ reports "interrupts that the emulator did not deliver" 0 << 'EOF'
 [  279.840354]  rmc_os_membarrier+0x59/0x80 [rmc]
 [  280.337760] watchdog: BUG: soft lockup - CPU#0 stuck for 30s! [worker:2419]
 [  280.344643] CPU: 0 PID: 2419 Comm: worker Tainted: G           OEL     6.1.0-56-amd64 #1
-[  280.344832] RIP: 0033:0x402b71
-EOF
-reports "a CPU that does not answer, and one that waits for it" 2 << 'EOF'
-[  279.837914] watchdog: BUG: soft lockup - CPU#1 stuck for 24s! [rmc/0:2409]
-[  279.838813] RIP: 0010:smp_call_function_many_cond+0xf1/0x330
+[  280.344832] RIP: 0033:0x402b71"
+reports "interrupts that the emulator did not deliver" 0 -v emulated=1 <<< "$undelivered"
+reports "the same without an emulator" 2 <<< "$undelivered"
+reports "a CPU that does not answer, and one that waits for it" 2 -v emulated=1 \
+	<<< "${undelivered/0033:0x402b71/0010:rmc_ni_visit+0x71/0x100 [rmc]}"
+# the kernel of User-Mode Linux is a process, too
+reports "a kernel in user mode" 2 -v emulated=1 \
+	<<< "${undelivered/0033:0x402b71/0033:rmc_ni_visit+0x71/0x100 [rmc]}"
+reports "one that waited before, or after" 2 -v emulated=1 << 'EOF'
+[  240.837914] watchdog: BUG: soft lockup - CPU#1 stuck for 24s! [rmc/0:2409]
+[  240.838813] RIP: 0010:smp_call_function_many_cond+0xf1/0x330
 [  280.337760] watchdog: BUG: soft lockup - CPU#0 stuck for 30s! [worker:2419]
-[  280.344832] RIP: 0010:rmc_ni_visit+0x71/0x100 [rmc]
-EOF
-reports "one that waits long before the emulator is at fault" 1 << 'EOF'
-[  179.837914] watchdog: BUG: soft lockup - CPU#1 stuck for 24s! [rmc/0:2409]
-[  179.838813] RIP: 0010:smp_call_function_many_cond+0xf1/0x330
-[  280.337760] watchdog: BUG: soft lockup - CPU#0 stuck for 30s! [worker:2419]
 [  280.344832] RIP: 0033:0x402b71
+[  284.837914] watchdog: BUG: soft lockup - CPU#1 stuck for 24s! [rmc/0:2409]
+[  284.838813] RIP: 0010:smp_call_function_many_cond+0xf1/0x330
 EOF
+reports "one of more CPUs, that may wait for a third" 1 -v emulated=1 \
+	<<< "${undelivered/CPU#1/CPU#2}"
 reports "like those, but not they" 4 << 'EOF'
 [ 2.0] WARNING: suspicious RCU usage
 [ 2.0] 7.2.13-rmc #1 Not tainted
