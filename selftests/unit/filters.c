@@ -66,6 +66,8 @@ static void test_loss(const struct testbed_opts *o)
 	CHECK(ok > 100 && late > 100);
 	CHECK(sum >= ok && sum < 300);
 	CHECK_EQ(testbed_stat(&s.w, 0, timeouts), late + 6);
+	/* the server refused none of them */
+	CHECK_EQ(testbed_stat(&s.w, 1, serve_errors), 0);
 	check_quiet(&s);
 	teardown(&s);
 }
