@@ -108,6 +108,13 @@ reports "a CPU that does not answer, and one that waits for it" 2 -v emulated=1 
 # the kernel of User-Mode Linux is a process, too
 reports "a kernel in user mode" 2 -v emulated=1 \
 	<<< "${undelivered/0033:0x402b71/0033:rmc_ni_visit+0x71/0x100 [rmc]}"
+reports "a CPU that was halted" 1 -v emulated=1 << 'EOF'
+[  301.336141] watchdog: BUG: soft lockup - CPU#1 stuck for 21s! [swapper/1:0]
+[  301.344846] CPU: 1 PID: 0 Comm: swapper/1 Tainted: G           O       6.1.192-rmc-debug #1
+[  301.345342] RIP: 0010:amd_e400_idle+0x6b/0xf0
+[  401.336141] watchdog: BUG: soft lockup - CPU#1 stuck for 21s! [swapper/1:0]
+[  401.345342] RIP: 0010:rmc_fence_here+0x6b/0xf0 [rmc]
+EOF
 reports "one that waited before, or after" 2 -v emulated=1 << 'EOF'
 [  240.837914] watchdog: BUG: soft lockup - CPU#1 stuck for 24s! [rmc/0:2409]
 [  240.838813] RIP: 0010:smp_call_function_many_cond+0xf1/0x330
