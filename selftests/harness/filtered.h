@@ -96,4 +96,13 @@ static inline u32 itt_free(struct setup *s, u32 *quarantined)
 	return n;
 }
 
+/* Each organisation, with packets of one line or several */
+static const struct testbed_opts filtered_opts[] __attribute__((unused)) = {
+	{ .nodes = 2, .ni = "fused", .mtu = 64 },
+	{ .nodes = 2, .ni = "pair", .mtu = 512 },
+	{ .nodes = 2, .ni = "edge", .units = 2, .mtu = 512 },
+	{ .nodes = 2, .ni = "split", .units = 2, .mtu = 64 },
+	{ .nodes = 2, .ni = "per_tile", .units = 4, .rrpps = 2, .interleave = 256, .mtu = 64 },
+};
+
 #endif

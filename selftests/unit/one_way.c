@@ -270,14 +270,7 @@ int main(void)
 		{ "each way, another model", test_one_way_next_model },
 		{ "each way, near and far", test_one_way_distances },
 	};
-	static const struct testbed_opts opts[] = {
-		{ .nodes = 2, .ni = "fused", .mtu = 64 },
-		{ .nodes = 2, .ni = "pair", .mtu = 512 },
-		{ .nodes = 2, .ni = "edge", .units = 2, .mtu = 512 },
-		{ .nodes = 2, .ni = "split", .units = 2, .mtu = 64 },
-		{ .nodes = 2, .ni = "per_tile", .units = 4, .rrpps = 2, .interleave = 256, .mtu = 64 },
-	};
 
-	matrix_run(tests, ARRAY_SIZE(tests), opts, ARRAY_SIZE(opts));
+	matrix_run(tests, ARRAY_SIZE(tests), filtered_opts, ARRAY_SIZE(filtered_opts));
 	return tap_done();
 }
