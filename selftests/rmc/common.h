@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <rmc/rmc.h>
@@ -91,10 +92,20 @@ void fill(uint8_t *p, size_t len, unsigned int seed);
 long differs(const uint8_t *p, size_t len, unsigned int seed);
 uint32_t rnd(uint32_t *state);
 
+void sort_u32(uint32_t *v, size_t n);
+
 /* Run on this CPU only; children inherit this and never run elsewhere. */
 void run_on(int cpu);
 /* A CPU of @all other than @but; -1: there is none */
 int other_cpu(const cpu_set_t *all, int but);
+
+/*
+ * Whether the host now runs all CPUs of this guest at once; true also if that cannot be told.
+ * Only bounds of time that hold for a guest alone on its host need this. host_probe_start()
+ * comes first, before the caller has memory that its children must not share.
+ */
+void host_probe_start(void);
+bool host_runs_all_cpus(void);
 
 /* Fork a helper: 0 in the child, which ends with _exit(); its pid in the parent. */
 pid_t helper(void);

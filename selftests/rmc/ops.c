@@ -261,29 +261,28 @@ TEST(atomic_with_local_instructions)
 	CHECK_EQ(*a.word >> 32, remote);
 }
 
-static int by_size(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* The median latency, in microseconds, of the reads of one second */
-static uint32_t median_of_reads(void)
+/* Median microseconds of a second's reads. Sets *disturbed if the host ran less than all CPUs. */
+static uint32_t median_of_reads(bool *disturbed)
 {
 	const unsigned int most = 100000;
 	uint32_t *took = memory(most * sizeof(*took));
-	uint64_t now = ktap_us(), end = now + 1000000;
+	uint64_t now = ktap_us(), end = now + 1000000, look = now;
 	unsigned int n;
 
+	*disturbed = false;
 	for (n = 0; n < most && now < end; n++) {
 		uint64_t start = now;
 
 		REQUIRE_EQ(rmc_read(user.qp, 0, 0, user.buf, 64), RMC_S_OK);
 		now = ktap_us();
 		took[n] = (uint32_t)(now - start);
+		if (now >= look) {
+			*disturbed |= !host_runs_all_cpus();
+			now = ktap_us();
+			look = now + 50000;
+		}
 	}
-	qsort(took, n, sizeof(*took), by_size);
+	sort_u32(took, n);
 	return took[n / 2];
 }
 
@@ -295,13 +294,15 @@ static uint32_t median_of_reads(void)
 TEST(spinning_readers_take_turns)
 {
 	uint32_t alone, together;
-	int i = 0, ok;
+	int ok, judged = 0, tries = 0;
+	bool disturbed;
 	pid_t pid;
 
 	prepare();
 	if (!rmc_load_relaxed(&user.qp->flags->shared_cpu))
 		SKIP("the workers have CPUs of their own");
-	alone = median_of_reads();
+	host_probe_start();
+	alone = median_of_reads(&disturbed);
 	pid = helper();
 	if (!pid) {
 		struct end e;
@@ -312,17 +313,19 @@ TEST(spinning_readers_take_turns)
 	}
 	/*
 	 * The limits allow for some yields, or workers' slices of 0.1 ms; the scheduler's own
-	 * slices are 3 ms and more, and would show in each second. A host that does not run
-	 * this guest spoils only some of the seconds.
+	 * are 3 ms and more, and would show in each second. Disturbed ones are not judged.
 	 */
 	do {
-		together = median_of_reads();
-		ktap_say("median of the reads %u us alone, %u us beside another reader",
-			 alone, together);
+		together = median_of_reads(&disturbed);
+		ktap_say("median of the reads %u us alone, %u us beside another reader%s",
+			 alone, together, disturbed ? "; the host was busy" : "");
 		ok = together <= 200 || (together <= 12 * alone && together <= 1500);
-	} while (!ok && ++i < 10);
+		judged += ok || !disturbed;
+	} while (!ok && judged < 5 && ++tries < 12);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
+	if (!ok && judged < 3)
+		SKIP("the host did not run all CPUs of this guest at once, in %d seconds", tries);
 	CHECK(ok);
 }
 

@@ -553,13 +553,6 @@ struct measured {
 	unsigned int p99_ns;
 };
 
-static int by_size(const void *a, const void *b)
-{
-	unsigned int x = *(const unsigned int *)a, y = *(const unsigned int *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static struct measured measure(struct end *e)
 {
 	static unsigned int took[SAMPLES];
@@ -574,7 +567,7 @@ static struct measured measure(struct end *e)
 		took[m.reads++] = (unsigned int)((b.tv_sec - a.tv_sec) * 1000000000LL +
 						 b.tv_nsec - a.tv_nsec);
 	}
-	qsort(took, m.reads, sizeof(took[0]), by_size);
+	sort_u32(took, m.reads);
 	m.p99_ns = took[m.reads - 1 - m.reads / 100];
 	return m;
 }
