@@ -125,6 +125,24 @@ reports "one that waited before, or after" 2 -v emulated=1 << 'EOF'
 EOF
 reports "one of more CPUs, that may wait for a third" 1 -v emulated=1 \
 	<<< "${undelivered/CPU#1/CPU#2}"
+# of a log
+stall="\
+[  282.013361] rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:
+[  282.013835] rcu: 	1-...!: (0 ticks this GP) idle=5c8c/1/0x4000000000000000 softirq=23361/23361 fqs=0
+[  282.014155] 	(detected by 0, t=7939 jiffies, g=43089, q=6 ncpus=2)
+[  282.014347] Sending NMI from CPU 0 to CPUs 1:
+[  282.282954] NMI backtrace for cpu 1
+[  282.283449] RIP: 0010:rmc_ni_visit+0x12e/0x580 [rmc]
+[  282.284317] RSP: 0018:ffffc90001073e70 EFLAGS: 00000282
+[  282.285381]  worker_main+0x6b/0x750 [rmc]"
+reports "no ticks for any CPU" 0 -v emulated=1 <<< "$stall"
+reports "no ticks, without an emulator" 1 <<< "$stall"
+reports "a CPU with ticks" 1 -v emulated=1 <<< "${stall/(0 ticks/(7 ticks}"
+reports "grace period with a thread that ran" 1 -v emulated=1 <<< "${stall/fqs=0/fqs=12}"
+reports "a CPU with interrupts disabled" 1 -v emulated=1 <<< "${stall/00000282/00000082}"
+reports "a stalled CPU that shows no place" 1 -v emulated=1 <<< "${stall/EFLAGS/RFLAGS}"
+reports "a task that stalls" 1 -v emulated=1 \
+	<<< "${stall/$'\t'(detected/$'\t'Tasks blocked on level-0 rcu_node: P2376$'\n'$'\t'(detected}"
 reports "like those, but not they" 4 << 'EOF'
 [ 2.0] WARNING: suspicious RCU usage
 [ 2.0] 7.2.13-rmc #1 Not tainted
