@@ -18,7 +18,7 @@
 int rmc_client_init(struct rmc_client *c, struct rmc_node *unit, struct rmc_bufs *bufs,
 		    u16 ctx_id, u32 order)
 {
-	struct rmc_qp *qp = &c->qp;
+	struct rmc_qpair *qp = &c->qp;
 
 	qp->wq = rmc_os_zalloc_user(sizeof(*qp->wq) << order);
 	qp->cq = rmc_os_zalloc_user(sizeof(*qp->cq) << order);

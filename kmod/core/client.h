@@ -24,7 +24,7 @@ struct rmc_ni_worker;
  * @tail: completions reaped (client)
  */
 struct rmc_client {
-	struct rmc_qp qp;
+	struct rmc_qpair qp;
 	u32 head ____cacheline_aligned;
 	u32 tail;
 };

@@ -23,7 +23,7 @@ static __always_inline void rmc_op_stop(struct rmc_node *node, struct rmc_itt_en
 /* Complete an operation and free its ITT entry. */
 static __always_inline void rmc_op_end(struct rmc_node *node, struct rmc_itt_entry *e, u8 status)
 {
-	struct rmc_qp *qp = e->qp;
+	struct rmc_qpair *qp = e->qp;
 
 	rmc_account_completion(node, e->nid, e - node->itt.entry, e->slot, status);
 	rmc_op_stop(node, e);
@@ -35,7 +35,7 @@ void rmc_op_finish(struct rmc_node *node, struct rmc_itt_entry *e, u8 status);
 
 /* Which operations rmc_itt_abort() ends; NULL or -1 matches all. */
 struct rmc_abort {
-	const struct rmc_qp *qp;
+	const struct rmc_qpair *qp;
 	const struct rmc_mem *lbuf;
 	s32 nid;
 	u8 status;

@@ -17,7 +17,7 @@ struct rmc_front;
 #define RMC_POLL_ALL	(~0U)
 
 /**
- * struct rmc_qp - a queue pair as the pipelines see it
+ * struct rmc_qpair - a queue pair as the pipelines see it
  * @wq: shared with the application, which may write any value at any time
  * @cq: shared, read-only for the application
  * @flags: shared, read-only for the application
@@ -42,7 +42,7 @@ struct rmc_front;
  * @next: next hot queue pair of @tenant, a ring
  * @prev: previous one
  */
-struct rmc_qp {
+struct rmc_qpair {
 	struct rmc_wq_entry *wq;
 	struct rmc_cq_entry *cq;
 	struct rmc_qp_flags *flags;
@@ -63,14 +63,14 @@ struct rmc_qp {
 	struct rmc_front *front;
 	struct rmc_tenant *tenant;
 	struct rmc_account *account;
-	struct rmc_qp *next;
-	struct rmc_qp *prev;
+	struct rmc_qpair *next;
+	struct rmc_qpair *prev;
 };
 
 static_assert(RMC_WQE_PHASE == RMC_PHASE && RMC_CQE_PHASE == RMC_PHASE, "bit 0 of both");
 
 /* True if the application has published an entry that the RGP has not taken. */
-static inline bool rmc_qp_pending(const struct rmc_qp *qp)
+static inline bool rmc_qp_pending(const struct rmc_qpair *qp)
 {
 	/* pairs with the application's release of word0 */
 	return rmc_phase_is(rmc_phase_load(&qp->wq[qp->wq_head & qp->mask].word0),
@@ -87,7 +87,7 @@ static inline bool rmc_qp_pending(const struct rmc_qp *qp)
  * read the completion, so the CQ cannot overflow. An application that breaks this rule
  * overwrites its own completions.
  */
-static inline void rmc_cq_post(struct rmc_qp *qp, u16 slot, u8 status)
+static inline void rmc_cq_post(struct rmc_qpair *qp, u16 slot, u8 status)
 {
 	u32 tail = qp->done.count;
 	u32 word = rmc_cqe_word(slot, status, rmc_phase(tail, qp->order));

@@ -26,7 +26,7 @@
 #include "../base/wire.h"
 
 struct rmc_node;
-struct rmc_qp;
+struct rmc_qpair;
 
 #define RMC_TID_NONE	0xffff
 
@@ -56,7 +56,7 @@ struct rmc_qp;
  * @notify: it becomes a notification when all its packets are answered
  */
 struct rmc_itt_entry {
-	struct rmc_qp *qp;
+	struct rmc_qpair *qp;
 	struct rmc_mem *lbuf;
 	u64 lbuf_off;
 	u64 offset;

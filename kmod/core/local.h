@@ -95,7 +95,7 @@ static inline bool rmc_local_on(const struct rmc_node *node)
  * First pass, for an operation that the RGP validated. Returns false if it must take the packet
  * path.
  */
-static __always_inline bool rmc_local_admit(const struct rmc_qp *qp, const struct rmc_out *out,
+static __always_inline bool rmc_local_admit(const struct rmc_qpair *qp, const struct rmc_out *out,
 					    const struct rmc_wqe *w, struct rmc_mem *lbuf, u16 slot,
 					    struct rmc_local *d)
 {
@@ -179,7 +179,7 @@ static __always_inline u8 rmc_local_serve(struct rmc_ring *ring, struct rmc_serv
 }
 
 /* Second pass. Returns how many were executed: less than @n if serve() returned RMC_AGAIN. */
-static __always_inline u32 rmc_local_execute(struct rmc_qp *qp, const struct rmc_local *batch,
+static __always_inline u32 rmc_local_execute(struct rmc_qpair *qp, const struct rmc_local *batch,
 					     u32 n)
 {
 	struct rmc_node *node = qp->node;

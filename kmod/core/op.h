@@ -83,10 +83,10 @@ struct rmc_serve {
 	struct rmc_in *in;
 };
 
-struct rmc_qp;
+struct rmc_qpair;
 
 #define RMC_OP_DECLARE(opcode, name, flags)					\
-	u8 rmc_##name##_prepare(const struct rmc_qp *qp, struct rmc_wqe *w);
+	u8 rmc_##name##_prepare(const struct rmc_qpair *qp, struct rmc_wqe *w);
 RMC_OPS(RMC_OP_DECLARE)
 #undef RMC_OP_DECLARE
 
@@ -108,7 +108,7 @@ RMC_XFER_OPS(RMC_XFER_DECLARE)
 #undef RMC_XFER_DECLARE
 
 /* Of an operation with RMC_OPF_PREPARE */
-static inline u8 rmc_op_prepare(const struct rmc_qp *qp, struct rmc_wqe *w)
+static inline u8 rmc_op_prepare(const struct rmc_qpair *qp, struct rmc_wqe *w)
 {
 	switch (w->op) {
 #define RMC_OP_ROW(opcode, name, flags)						\

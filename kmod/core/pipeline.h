@@ -15,7 +15,7 @@
 
 #include "node.h"
 
-u32 rmc_rgp_poll(struct rmc_qp *qp);
+u32 rmc_rgp_poll(struct rmc_qpair *qp);
 void rmc_rgp_resume(struct rmc_node *node);
 void rmc_rgp_notify(struct rmc_node *node, u16 tid);
 u32 rmc_rrpp_poll(struct rmc_node *node);

@@ -23,7 +23,7 @@ static void track(struct rmc_node *node, struct rmc_out *out, u16 tid)
 }
 
 /* Validate a snapshot. On success *mem is the local buffer. */
-static __always_inline u8 validate(struct rmc_qp *qp, struct rmc_wqe *w, struct rmc_mem **mem)
+static __always_inline u8 validate(struct rmc_qpair *qp, struct rmc_wqe *w, struct rmc_mem **mem)
 {
 	u16 flags = rmc_op_flags(w->op);
 	u8 status;
@@ -53,7 +53,7 @@ static __always_inline u8 validate(struct rmc_qp *qp, struct rmc_wqe *w, struct 
  * A worker that has both ends prefetches the target of a lone operation while it builds the
  * packet. Of several operations the RRPP prefetches all before it serves the first.
  */
-static __always_inline void prefetch_target(const struct rmc_qp *qp, const struct rmc_wqe *w)
+static __always_inline void prefetch_target(const struct rmc_qpair *qp, const struct rmc_wqe *w)
 {
 	const struct rmc_node *server = qp->node->fabric->local[w->nid];
 	u16 flags = rmc_op_flags(w->op);
@@ -69,7 +69,7 @@ static __always_inline void prefetch_target(const struct rmc_qp *qp, const struc
  * registers from the loop over entries. Returns false if an entry needs packets: it and those
  * behind it are put back into the WQ.
  */
-static noinline bool execute_locals(struct rmc_qp *qp, struct rmc_local *batch, u32 *count,
+static noinline bool execute_locals(struct rmc_qpair *qp, struct rmc_local *batch, u32 *count,
 				    u32 *taken)
 {
 	u32 left = *count - rmc_local_execute(qp, batch, *count);
@@ -84,7 +84,7 @@ static noinline bool execute_locals(struct rmc_qp *qp, struct rmc_local *batch, 
 }
 
 /* Snapshot of the entry in @slot, if the application has published it. */
-static __always_inline bool take_entry(const struct rmc_qp *qp, u16 slot, struct rmc_wqe *w)
+static __always_inline bool take_entry(const struct rmc_qpair *qp, u16 slot, struct rmc_wqe *w)
 {
 	struct rmc_wq_entry *s = &qp->wq[slot];
 	/* pairs with the application's release of word0 */
@@ -109,7 +109,7 @@ static __always_inline bool take_entry(const struct rmc_qp *qp, u16 slot, struct
  * Allocate a tid; RMC_TID_NONE: the operation must wait. Announced operations leave a quarter
  * of the ITT to others, as they do of a channel's credits.
  */
-static __always_inline u16 take_tid(struct rmc_node *node, struct rmc_qp *qp,
+static __always_inline u16 take_tid(struct rmc_node *node, struct rmc_qpair *qp,
 				    const struct rmc_out *out, u16 flags, const u32 budget)
 {
 	struct rmc_itt *itt = &node->itt;
@@ -127,8 +127,8 @@ static __always_inline u16 take_tid(struct rmc_node *node, struct rmc_qp *qp,
 }
 
 /* Fill in the ITT entry of an operation. */
-static __always_inline struct rmc_itt_entry *begin(struct rmc_qp *qp, struct rmc_out *out, u16 tid,
-						   u16 slot, const struct rmc_wqe *w,
+static __always_inline struct rmc_itt_entry *begin(struct rmc_qpair *qp, struct rmc_out *out,
+						   u16 tid, u16 slot, const struct rmc_wqe *w,
 						   struct rmc_mem *mem, const bool multi_unit)
 {
 	struct rmc_node *node = qp->node;
@@ -174,7 +174,7 @@ static __always_inline struct rmc_itt_entry *begin(struct rmc_qp *qp, struct rmc
  * Inject the first packets of an operation; with several units not all of them go to @out.
  * Returns false if not all of it could be sent: entries behind it must wait.
  */
-static __always_inline bool inject(struct rmc_qp *qp, struct rmc_out *out,
+static __always_inline bool inject(struct rmc_qpair *qp, struct rmc_out *out,
 				   struct rmc_itt_entry *e, const struct rmc_wqe *w,
 				   const bool multi_unit, const bool shared)
 {
@@ -197,7 +197,7 @@ static __always_inline bool inject(struct rmc_qp *qp, struct rmc_out *out,
  * sent; *moved: bytes sent. Returns false if it must wait again, or if it has used up the
  * budget.
  */
-static __always_inline bool resume(struct rmc_qp *qp, u32 *done, u32 *moved,
+static __always_inline bool resume(struct rmc_qpair *qp, u32 *done, u32 *moved,
 				   const bool multi_unit, const bool shared)
 {
 	struct rmc_node *node = qp->node;
@@ -227,7 +227,7 @@ static __always_inline void change_destination(struct rmc_node *node, u32 *to, u
 }
 
 /* Complete an entry that is not valid. */
-static __always_inline void refuse(struct rmc_qp *qp, u16 slot, u8 status)
+static __always_inline void refuse(struct rmc_qpair *qp, u16 slot, u8 status)
 {
 	rmc_stat_inc(qp->node, errors);
 	trace_rmc_rgp_refuse(qp->node->nid, slot, status);
@@ -235,7 +235,7 @@ static __always_inline void refuse(struct rmc_qp *qp, u16 slot, u8 status)
 }
 
 /* See rmc_rgp_poll(). @multi_unit: nodes have several units; @shared: tenants share the worker. */
-static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool multi_unit, const bool shared)
+static __always_inline u32 poll_wq(struct rmc_qpair *qp, const bool multi_unit, const bool shared)
 {
 	struct rmc_local direct[RMC_BATCH] rmc_os_unset;
 	struct rmc_node *node = qp->node;
@@ -318,12 +318,12 @@ static __always_inline u32 poll_wq(struct rmc_qp *qp, const bool multi_unit, con
 	return done + taken;
 }
 
-static noinline u32 poll_wq_multi_unit(struct rmc_qp *qp)
+static noinline u32 poll_wq_multi_unit(struct rmc_qpair *qp)
 {
 	return poll_wq(qp, true, true);
 }
 
-static noinline u32 poll_wq_shared(struct rmc_qp *qp)
+static noinline u32 poll_wq_shared(struct rmc_qpair *qp)
 {
 	return poll_wq(qp, false, true);
 }
@@ -336,7 +336,7 @@ static noinline u32 poll_wq_shared(struct rmc_qp *qp)
  * could be sent.
  * Context: worker, does not sleep.
  */
-u32 rmc_rgp_poll(struct rmc_qp *qp)
+u32 rmc_rgp_poll(struct rmc_qpair *qp)
 {
 	if (unlikely(rmc_fabric_multi_unit(qp->node->fabric)))
 		return poll_wq_multi_unit(qp);

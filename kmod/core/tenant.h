@@ -30,7 +30,7 @@
 
 #include "../base/param.h"
 
-struct rmc_qp;
+struct rmc_qpair;
 
 /**
  * struct rmc_account - a tenant's share of one unit
@@ -67,7 +67,7 @@ struct rmc_tenant {
 	s32 deficit;
 	s32 place;
 	u32 hots;
-	struct rmc_qp *next;
+	struct rmc_qpair *next;
 	u64 round;
 	u64 work;
 	u64 settled;

@@ -59,7 +59,7 @@ int rmc_pages_map(const struct rmc_pages *p, struct vm_area_struct *vma)
 
 static int add_qp(void *arg)
 {
-	struct rmc_qp *qp = arg;
+	struct rmc_qpair *qp = arg;
 	struct rmc_worker *w = rmc_worker_of(rmc_qp_worker(qp));
 
 	/* on the worker, because it may move, see rmc_worker_move() */
@@ -79,7 +79,7 @@ static int del_qp(void *arg)
 
 static int del_inner(void *arg)
 {
-	struct rmc_qp *qp = arg;
+	struct rmc_qpair *qp = arg;
 
 	rmc_ni_del_qp(qp->node->req_worker, qp);
 	return 0;

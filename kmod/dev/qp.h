@@ -39,7 +39,7 @@ struct rmc_pages {
  * @rcu: do_wake() finds the queue pair without a lock
  */
 struct rmc_queues {
-	struct rmc_qp qp;
+	struct rmc_qpair qp;
 	struct rmc_ni_worker *worker;
 	struct rmc_pages wq;
 	struct rmc_pages cq;

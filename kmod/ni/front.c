@@ -13,7 +13,7 @@
  *
  * Return: front or NULL when out of memory. Context: may sleep.
  */
-struct rmc_front *rmc_front_create(const struct rmc_qp *outer, struct rmc_ni_worker *worker)
+struct rmc_front *rmc_front_create(const struct rmc_qpair *outer, struct rmc_ni_worker *worker)
 {
 	struct rmc_front *f = rmc_os_zalloc_user(sizeof(*f));
 
@@ -40,7 +40,7 @@ void rmc_front_destroy(struct rmc_front *f)
 }
 
 /* Relay the backend's completions to the application: slots are the same. */
-static u32 relay_completions(struct rmc_qp *outer)
+static u32 relay_completions(struct rmc_qpair *outer)
 {
 	u8 status;
 	u16 slot;
@@ -52,7 +52,7 @@ static u32 relay_completions(struct rmc_qp *outer)
 }
 
 /* Relay the application's entries to the backend while it has room. */
-static u32 relay_entries(struct rmc_qp *outer)
+static u32 relay_entries(struct rmc_qpair *outer)
 {
 	struct rmc_client *inner = &outer->front->inner;
 	u32 n;
@@ -79,7 +79,7 @@ static u32 relay_entries(struct rmc_qp *outer)
  * Return: entries and completions relayed.
  * Context: worker, does not sleep.
  */
-u32 rmc_front_poll(struct rmc_qp *outer)
+u32 rmc_front_poll(struct rmc_qpair *outer)
 {
 	u32 done = relay_completions(outer);
 

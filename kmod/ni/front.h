@@ -27,12 +27,12 @@ struct rmc_front {
 	struct rmc_ni_worker *worker;
 };
 
-struct rmc_front *rmc_front_create(const struct rmc_qp *outer, struct rmc_ni_worker *worker);
+struct rmc_front *rmc_front_create(const struct rmc_qpair *outer, struct rmc_ni_worker *worker);
 void rmc_front_destroy(struct rmc_front *f);
-u32 rmc_front_poll(struct rmc_qp *outer);
+u32 rmc_front_poll(struct rmc_qpair *outer);
 
 /* Number of relayed entries without relayed completions. The caller is the frontend. */
-static inline u32 rmc_front_in_flight(const struct rmc_qp *outer)
+static inline u32 rmc_front_in_flight(const struct rmc_qpair *outer)
 {
 	return rmc_client_in_flight(&outer->front->inner);
 }

@@ -88,7 +88,7 @@ void rmc_ni_add_front(struct rmc_ni_worker *w, struct rmc_node *node)
  *
  * Return: 0 or -ENOSPC. Context: worker, does not sleep.
  */
-int rmc_ni_add_qp(struct rmc_ni_worker *w, struct rmc_qp *qp)
+int rmc_ni_add_qp(struct rmc_ni_worker *w, struct rmc_qpair *qp)
 {
 	if (w->alls == RMC_WORKER_QPS)
 		return -ENOSPC;
@@ -119,10 +119,10 @@ int rmc_ni_add_qp(struct rmc_ni_worker *w, struct rmc_qp *qp)
  *
  * Context: worker, does not sleep.
  */
-void rmc_ni_del_qp(struct rmc_ni_worker *w, struct rmc_qp *qp)
+void rmc_ni_del_qp(struct rmc_ni_worker *w, struct rmc_qpair *qp)
 {
 	struct rmc_abort all = { .qp = qp, .nid = -1, .silent = true };
-	struct rmc_qp *moved;
+	struct rmc_qpair *moved;
 
 	if (!qp->front)
 		rmc_itt_abort(qp->node, &all);
@@ -161,7 +161,7 @@ void rmc_ni_notify(struct rmc_node *node, enum rmc_lane lane)
 		rmc_os_wake(w);
 }
 
-static __always_inline u32 visit_qps(struct rmc_ni_worker *w, u32 (*poll)(struct rmc_qp *),
+static __always_inline u32 visit_qps(struct rmc_ni_worker *w, u32 (*poll)(struct rmc_qpair *),
 				     u32 (*tenants)(struct rmc_ni_worker *))
 {
 	u32 i, n, done = 0;
@@ -170,7 +170,7 @@ static __always_inline u32 visit_qps(struct rmc_ni_worker *w, u32 (*poll)(struct
 		done = tenants(w);
 	} else {
 		for (i = 0; i < w->hots; i++) {
-			struct rmc_qp *qp = w->hot[i];
+			struct rmc_qpair *qp = w->hot[i];
 
 			n = poll(qp);
 			done += n;
@@ -184,7 +184,7 @@ static __always_inline u32 visit_qps(struct rmc_ni_worker *w, u32 (*poll)(struct
 		w->uncharged += done;
 	}
 	if (w->hots < w->alls) {
-		struct rmc_qp *qp = w->all[w->cursor];
+		struct rmc_qpair *qp = w->all[w->cursor];
 
 		if (++w->cursor >= w->alls)
 			w->cursor = 0;

@@ -88,9 +88,9 @@ struct rmc_ni_worker {
 	struct rmc_node **node[RMC_LANES];
 	u32 nodes[RMC_LANES];
 	bool remote;
-	struct rmc_qp **hot;
+	struct rmc_qpair **hot;
 	u32 hots;
-	struct rmc_qp **all;
+	struct rmc_qpair **all;
 	u32 alls;
 	u32 cursor;
 	struct rmc_tenant *own;
@@ -145,8 +145,8 @@ u32 rmc_ni_place_front(const struct rmc_fabric *f, u32 frontends, u32 unit, u32 
 void rmc_ni_add_front(struct rmc_ni_worker *w, struct rmc_node *node);
 void rmc_ni_add_unit(struct rmc_ni_worker *w, struct rmc_node *node, enum rmc_lane lane);
 
-int rmc_ni_add_qp(struct rmc_ni_worker *w, struct rmc_qp *qp);
-void rmc_ni_del_qp(struct rmc_ni_worker *w, struct rmc_qp *qp);
+int rmc_ni_add_qp(struct rmc_ni_worker *w, struct rmc_qpair *qp);
+void rmc_ni_del_qp(struct rmc_ni_worker *w, struct rmc_qpair *qp);
 
 void rmc_ni_notify(struct rmc_node *node, enum rmc_lane lane);
 bool rmc_doorbells_quiet(struct rmc_node *node, enum rmc_lane lane);
@@ -182,7 +182,7 @@ static inline bool rmc_ni_awaits(const struct rmc_ni_worker *w)
 }
 
 /* Worker that polls an application's queue pair and posts its completions. */
-static inline struct rmc_ni_worker *rmc_qp_worker(const struct rmc_qp *qp)
+static inline struct rmc_ni_worker *rmc_qp_worker(const struct rmc_qpair *qp)
 {
 	return qp->front ? qp->front->worker : qp->node->req_worker;
 }

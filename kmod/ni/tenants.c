@@ -39,7 +39,7 @@ static void count_tids(struct rmc_ni_worker *w, struct rmc_node *node)
  *
  * Context: worker, does not sleep.
  */
-void rmc_tenant_join(struct rmc_ni_worker *w, struct rmc_qp *qp)
+void rmc_tenant_join(struct rmc_ni_worker *w, struct rmc_qpair *qp)
 {
 	struct rmc_itt *itt = &qp->node->itt;
 	struct rmc_account *a = qp->account;
@@ -58,7 +58,7 @@ void rmc_tenant_join(struct rmc_ni_worker *w, struct rmc_qp *qp)
  *
  * Context: worker, does not sleep.
  */
-void rmc_tenant_leave(struct rmc_qp *qp)
+void rmc_tenant_leave(struct rmc_qpair *qp)
 {
 	struct rmc_itt *itt = &qp->node->itt;
 	struct rmc_account *a = qp->account;
@@ -90,9 +90,9 @@ static void charge_alone(struct rmc_ni_worker *w)
  *
  * Context: worker, does not sleep.
  */
-void rmc_ni_cool(struct rmc_ni_worker *w, struct rmc_qp *qp)
+void rmc_ni_cool(struct rmc_ni_worker *w, struct rmc_qpair *qp)
 {
-	struct rmc_qp *moved = w->hot[--w->hots];
+	struct rmc_qpair *moved = w->hot[--w->hots];
 	struct rmc_tenant *t = qp->tenant;
 
 	charge_alone(w);
@@ -119,7 +119,7 @@ void rmc_ni_cool(struct rmc_ni_worker *w, struct rmc_qp *qp)
  *
  * Context: worker, does not sleep.
  */
-void rmc_ni_heat(struct rmc_ni_worker *w, struct rmc_qp *qp)
+void rmc_ni_heat(struct rmc_ni_worker *w, struct rmc_qpair *qp)
 {
 	struct rmc_tenant *t = qp->tenant;
 
@@ -165,12 +165,12 @@ static u32 left_to(const struct rmc_tenant *t)
  * if one of them has work and could not make progress.
  */
 static __always_inline u32 visit_tenant(struct rmc_ni_worker *w, struct rmc_tenant *t, bool *waits,
-					u32 (*poll)(struct rmc_qp *))
+					u32 (*poll)(struct rmc_qpair *))
 {
 	u32 polls = t->hots, done = 0, n;
 
 	while (polls-- && left_to(t)) {
-		struct rmc_qp *qp = t->next;
+		struct rmc_qpair *qp = t->next;
 		const u64 *bytes = &qp->node->stats.request_bytes;
 		u64 before = *bytes;
 
@@ -194,7 +194,7 @@ static __always_inline u32 visit_tenant(struct rmc_ni_worker *w, struct rmc_tena
 }
 
 /* Several tenants: each has its quantum, however many queue pairs it has. */
-static __always_inline u32 visit_tenants(struct rmc_ni_worker *w, u32 (*poll)(struct rmc_qp *))
+static __always_inline u32 visit_tenants(struct rmc_ni_worker *w, u32 (*poll)(struct rmc_qpair *))
 {
 	u32 first = w->first < w->tenants ? w->first : 0, next = first + 1;
 	u32 i, n, done = 0, count = w->tenants;

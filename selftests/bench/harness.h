@@ -15,7 +15,7 @@
 
 #include "testbed.h"
 
-/* both sides call their end of a queue pair struct rmc_qp */
+/* both sides call their end of a queue pair struct rmc_qpair */
 #define rmc_qp user_qp
 #include "lib/include/rmc/qp.h"
 #undef rmc_qp

@@ -61,7 +61,7 @@ struct testbed {
 
 /* An application: a QP with its queues, buffers and flags, in plain memory. */
 struct app {
-	struct rmc_qp qp;
+	struct rmc_qpair qp;
 	struct rmc_bufs bufs;		/* of the one unit it uses */
 	struct rmc_qp_flags *flags;
 	struct rmc_wq_entry *wq;

@@ -52,7 +52,7 @@ static void test_itt(const struct testbed_opts *o)
 static void test_late(const struct testbed_opts *o)
 {
 	struct rmc_account one = { 0 };
-	struct rmc_qp qp = { .account = &one };
+	struct rmc_qpair qp = { .account = &one };
 	struct rmc_itt itt = { 0 };
 	struct rmc_rep p = { 0 };
 	struct rmc_itt_entry *e;

@@ -439,7 +439,7 @@ static void test_accounts(const struct testbed_opts *o)
 {
 	struct rmc_tenant *user = rmc_tenant_create(2, NULL);
 	struct rmc_tenant *a = rmc_tenant_create(2, user), *c = rmc_tenant_create(2, user);
-	struct rmc_qp qp = { .account = &a->unit[0] };
+	struct rmc_qpair qp = { .account = &a->unit[0] };
 	struct rmc_itt itt = { 0 };
 	u32 n;
 
@@ -511,7 +511,7 @@ static void test_members(const struct testbed_opts *o)
 	/* two of the first tenant, one of each other, one of another unit */
 	static const u32 of[] = { 0, 0, 1, 2, 3 };
 	static const u32 tenants[] = { 1, 1, 2, 3 }, users[] = { 1, 1, 1, 2 };
-	struct rmc_qp *qp = calloc(5, sizeof(*qp));
+	struct rmc_qpair *qp = calloc(5, sizeof(*qp));
 	struct rmc_ni_worker w = { 0 };
 	u32 i;
 
@@ -565,7 +565,7 @@ static void test_members(const struct testbed_opts *o)
 static void test_hot(const struct testbed_opts *o)
 {
 	struct rmc_tenant *t[3];
-	struct rmc_qp *qp = calloc(5, sizeof(*qp));
+	struct rmc_qpair *qp = calloc(5, sizeof(*qp));
 	struct rmc_ni_worker w = { 0 };
 	u32 i;
 

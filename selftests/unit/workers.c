@@ -43,7 +43,7 @@ static bool help(struct rmc_ni_worker *w)
 /* ---- how many ---- */
 
 struct member {
-	struct rmc_qp qp;
+	struct rmc_qpair qp;
 	struct rmc_front front;
 };
 

@@ -26,7 +26,7 @@ struct sim_alarm {
  * @alarm: owner of @qp.done
  */
 struct sim_qp {
-	struct rmc_qp qp;
+	struct rmc_qpair qp;
 	u32 id;
 	struct sim_node *node;
 	struct sim_thread *thread;

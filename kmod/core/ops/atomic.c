@@ -43,7 +43,7 @@ static void atomic_complete(const struct rmc_itt_entry *e, u64 old)
  * Return: RMC_S_OK, RMC_S_BAD_LENGTH or RMC_S_BAD_ALIGN.
  * Context: RGP worker, does not sleep.
  */
-u8 rmc_cas_prepare(const struct rmc_qp *qp, struct rmc_wqe *w)
+u8 rmc_cas_prepare(const struct rmc_qpair *qp, struct rmc_wqe *w)
 {
 	return atomic_prepare(w, 16);
 }
@@ -101,7 +101,7 @@ void rmc_cas_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, u64 wo
  * Return: RMC_S_OK, RMC_S_BAD_LENGTH or RMC_S_BAD_ALIGN.
  * Context: RGP worker, does not sleep.
  */
-u8 rmc_faa_prepare(const struct rmc_qp *qp, struct rmc_wqe *w)
+u8 rmc_faa_prepare(const struct rmc_qpair *qp, struct rmc_wqe *w)
 {
 	return atomic_prepare(w, 8);
 }

@@ -25,7 +25,7 @@
  * Return: RMC_S_OK, RMC_S_BAD_LENGTH or RMC_S_BAD_ALIGN.
  * Context: RGP worker, does not sleep.
  */
-u8 rmc_rmw_prepare(const struct rmc_qp *qp, struct rmc_wqe *w)
+u8 rmc_rmw_prepare(const struct rmc_qpair *qp, struct rmc_wqe *w)
 {
 	w->operand = sizeof(struct rmc_rmw);
 	if (w->length != 8 && w->length != 4)

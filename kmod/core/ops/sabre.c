@@ -227,7 +227,7 @@ static u8 whole(struct rmc_serve *s)
  * version is.
  * Context: RGP worker, does not sleep.
  */
-u8 rmc_sabre_prepare(const struct rmc_qp *qp, struct rmc_wqe *w)
+u8 rmc_sabre_prepare(const struct rmc_qpair *qp, struct rmc_wqe *w)
 {
 	return w->length <= RMC_SABRE_MAX ? RMC_S_OK : RMC_S_BAD_LENGTH;
 }
