@@ -74,7 +74,9 @@ struct rmc_doorbell {
  * @channel: memory of a channel between two endpoints; NULL: not yet, call again;
  *	ERR_PTR: out of memory; does not sleep
  * @notify: make the kernel that hosts endpoint @dst poll its doorbells; does not sleep
- * @reset: zero all channels from and to a node; none is in use; does not sleep
+ * @reset: zero all channels from and to a node of this kernel, none of which is in use; stop
+ *	when its entry has another epoch, since another kernel has claimed the id; does not
+ *	sleep
  *
  * Operations of links, NULL where both ends map the same memory; workers call them; they do
  * not sleep:
@@ -89,7 +91,7 @@ struct rmc_fabric_ops {
 	const char *name;
 	void *(*channel)(struct rmc_fabric *f, u32 requester, u32 server);
 	void (*notify)(struct rmc_fabric *f, u32 dst, enum rmc_lane lane);
-	void (*reset)(struct rmc_fabric *f, u32 nid);
+	void (*reset)(struct rmc_fabric *f, u32 nid, u32 epoch);
 	void (*put)(struct rmc_fabric *f, u32 from, u32 dst, enum rmc_lane lane);
 	void (*state)(struct rmc_fabric *f, u32 nid);
 	void (*closed)(struct rmc_fabric *f, u32 ep, u32 nid);
@@ -179,6 +181,12 @@ static inline bool rmc_peer_up(const struct rmc_fabric *f, u32 nid, u32 *epoch)
 
 	*epoch = rmc_claim_epoch(claim);
 	return rmc_claim_state(claim) == RMC_NODE_UP;
+}
+
+/* False: another kernel has claimed the id since, as after a long pause of this one. */
+static inline bool rmc_claim_holds(const struct rmc_fabric *f, u32 nid, u32 epoch)
+{
+	return rmc_claim_epoch(READ_ONCE(f->node[nid].claim)) == epoch;
 }
 
 /* Send the entry of a node hosted here to its peers, where a link needs that. */

@@ -301,7 +301,8 @@ static void zero_channel(struct rmc_fabric *f, u32 requester, u32 server)
 	spin_unlock(&lo->lock);
 }
 
-static void loopback_reset(struct rmc_fabric *f, u32 nid)
+/* No other kernel can claim the id. */
+static void loopback_reset(struct rmc_fabric *f, u32 nid, u32 epoch)
 {
 	u32 ep, i;
 

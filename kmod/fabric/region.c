@@ -304,17 +304,27 @@ void rmc_region_unclaim(struct rmc_fabric *f, u32 nid, u32 epoch)
  * @r: region
  * @f: fabric
  * @nid: node id; its channels are not in use
+ * @epoch: of the claim of this kernel
+ *
+ * This kernel may be paused between any two steps, and its id may be claimed meanwhile. So
+ * the claim is checked before each channel: when this kernel resumes, it zeroes at most the
+ * rest of one channel of its successor.
  *
  * Context: any.
  */
-void rmc_region_reset(const struct rmc_region *r, const struct rmc_fabric *f, u32 nid)
+void rmc_region_reset(const struct rmc_region *r, const struct rmc_fabric *f, u32 nid, u32 epoch)
 {
+	size_t bytes = rmc_channel_bytes(f);
 	u32 ep, i;
 
 	for (ep = rmc_endpoint(f, nid); ep < rmc_endpoint(f, nid + 1); ep++) {
 		for (i = 0; i < f->endpoints; i++) {
-			memset(rmc_region_channel(r, f, ep, i), 0, rmc_channel_bytes(f));
-			memset(rmc_region_channel(r, f, i, ep), 0, rmc_channel_bytes(f));
+			if (!rmc_claim_holds(f, nid, epoch))
+				return;
+			memset(rmc_region_channel(r, f, ep, i), 0, bytes);
+			if (!rmc_claim_holds(f, nid, epoch))
+				return;
+			memset(rmc_region_channel(r, f, i, ep), 0, bytes);
 		}
 	}
 }

@@ -89,7 +89,7 @@ int rmc_region_adopt(struct rmc_region *r, struct rmc_fabric *f);
 int rmc_region_attach(struct rmc_region *r, struct rmc_fabric *f,
 		      const struct rmc_fabric_config *cfg);
 int rmc_region_claim(struct rmc_fabric *f, s32 wanted, u32 *nid, u32 *epoch);
-void rmc_region_reset(const struct rmc_region *r, const struct rmc_fabric *f, u32 nid);
+void rmc_region_reset(const struct rmc_region *r, const struct rmc_fabric *f, u32 nid, u32 epoch);
 void rmc_region_unclaim(struct rmc_fabric *f, u32 nid, u32 epoch);
 
 /* Memory of a channel; both endpoints are below f->endpoints. */

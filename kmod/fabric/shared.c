@@ -19,12 +19,13 @@ void *rmc_shared_channel(struct rmc_fabric *f, u32 requester, u32 server)
  * rmc_shared_reset() - zero all channels from and to a node; none is in use
  * @f: fabric of a shared port
  * @nid: node
+ * @epoch: of its claim
  *
  * Context: does not sleep.
  */
-void rmc_shared_reset(struct rmc_fabric *f, u32 nid)
+void rmc_shared_reset(struct rmc_fabric *f, u32 nid, u32 epoch)
 {
-	rmc_region_reset(&rmc_shared_of(f)->region, f, nid);
+	rmc_region_reset(&rmc_shared_of(f)->region, f, nid, epoch);
 }
 
 /**

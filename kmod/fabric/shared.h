@@ -31,7 +31,7 @@ static inline struct rmc_shared *rmc_shared_of(struct rmc_fabric *f)
 }
 
 void *rmc_shared_channel(struct rmc_fabric *f, u32 requester, u32 server);
-void rmc_shared_reset(struct rmc_fabric *f, u32 nid);
+void rmc_shared_reset(struct rmc_fabric *f, u32 nid, u32 epoch);
 
 void rmc_shared_init(struct rmc_shared *s, const struct rmc_transport *transport,
 		     const struct rmc_fabric_ops *ops, const struct rmc_fabric_config *cfg);

@@ -293,9 +293,12 @@ bool rmc_node_join_poll(struct rmc_node *node, u32 now_ms)
 	for (i = 0; f->sync && i < f->nodes; i++)
 		if (awaited(node, i, now_ms))
 			return false;
-	f->ops->reset(f, node->nid);
-	for (u = 0; f->sync && u < rmc_fabric_units(f); u++)
+	f->ops->reset(f, node->nid, node->epoch);
+	for (u = 0; f->sync && u < rmc_fabric_units(f); u++) {
+		if (!rmc_claim_holds(f, node->nid, node->epoch))
+			return false;
 		start_unit(node->unit[u]);
+	}
 	if (!set_state(node, RMC_NODE_UP))
 		return false;
 	/* pairs with the acquire in rmc_node_linked() */

@@ -308,7 +308,7 @@ static void closed(struct rmc_fabric *f, u32 ep, u32 nid)
 	pthread_mutex_unlock(&k->lock);
 }
 
-static void reset(struct rmc_fabric *f, u32 nid)
+static void reset(struct rmc_fabric *f, u32 nid, u32 epoch)
 {
 	u32 ep, i;
 

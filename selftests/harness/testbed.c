@@ -129,7 +129,7 @@ static void notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane)
 	(void)lane;
 }
 
-static void reset(struct rmc_fabric *f, u32 nid)
+static void reset(struct rmc_fabric *f, u32 nid, u32 epoch)
 {
 	struct testbed *w = current_testbed;
 	u32 ep, i;

@@ -83,15 +83,15 @@ static void test_left(const struct testbed_opts *o)
 }
 
 /* Another kernel claims the id during the join, as after a pause. */
-static void (*real_reset)(struct rmc_fabric *f, u32 nid);
+static void (*real_reset)(struct rmc_fabric *f, u32 nid, u32 epoch);
 static struct rmc_fabric_ops taken_ops;
 
 static u32 resets;
 
-static void reset_and_lose(struct rmc_fabric *f, u32 nid)
+static void reset_and_lose(struct rmc_fabric *f, u32 nid, u32 epoch)
 {
 	resets++;
-	real_reset(f, nid);
+	real_reset(f, nid, epoch);
 	f->node[nid].claim = rmc_claim(RMC_NODE_JOINING, 3);
 }
 
@@ -165,9 +165,12 @@ static void test_successor(const struct testbed_opts *o)
 	real_reset = taken_ops.reset;
 	taken_ops.reset = reset_and_lose;
 	s.w.fabric[0].ops = &taken_ops;
+	/* the doorbells are the successor's by then */
+	*rmc_doorbell_word(&s.w.fabric[0], 0, RMC_LANE_REQ, 1) = 2;
 	CHECK(!rmc_node_join_poll(node, ++now));
 	CHECK(!node->up);
 	CHECK_EQ(s.w.table[0].claim, rmc_claim(RMC_NODE_JOINING, 3));
+	CHECK_EQ(*rmc_doorbell_word(&s.w.fabric[0], 0, RMC_LANE_REQ, 1), 2);
 	rmc_node_tick_srv(node, ++now);
 	CHECK(node->fenced);
 	/* nor are its channels changed */

@@ -9,6 +9,7 @@
  *	              +--- other kernels, in each sleep and before each exchange
  */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <sys/mman.h>
 #include "../tap.h"
@@ -530,7 +531,8 @@ static void test_reset(void)
 	setup();
 	CHECK_EQ(attach(&region, &fabric, &config), 0);
 	memset(region.base + region.channels, 0x5a, 16 * region.stride);
-	rmc_region_reset(&region, &fabric, 2);
+	fabric.node[2].claim = rmc_claim(RMC_NODE_JOINING, 7);
+	rmc_region_reset(&region, &fabric, 2, 7);
 	for (from = 0; from < 4; from++) {
 		for (to = 0; to < 4; to++) {
 			u8 *channel = rmc_region_channel(&region, &fabric, from, to);
@@ -542,6 +544,50 @@ static void test_reset(void)
 		}
 	}
 	teardown("a node that joins finds empty channels, of others' nothing is gone");
+}
+
+/* The channel that is being zeroed when the claim changes */
+static u8 *paused_at;
+
+/* The first store to the channel: this kernel was paused here, and its id was claimed. */
+static void resume(int signal)
+{
+	fabric.node[2].claim = rmc_claim(RMC_NODE_UP, 8);
+	mprotect(paused_at, PAGE_SIZE, PROT_READ | PROT_WRITE);
+}
+
+/* A joiner that is paused while it zeroes its channels changes one channel of a successor. */
+static void test_late_reset(void)
+{
+	struct sigaction act = { .sa_handler = resume }, old;
+	u32 from, to, changed = 0;
+
+	setup();
+	CHECK_EQ(attach(&region, &fabric, &config), 0);
+	memset(region.base + region.channels, 0x5a, 16 * region.stride);
+	fabric.node[2].claim = rmc_claim(RMC_NODE_JOINING, 7);
+	paused_at = rmc_region_channel(&region, &fabric, 2, 1);
+	CHECK_EQ((uintptr_t)paused_at % PAGE_SIZE, 0);
+	sigaction(SIGSEGV, &act, &old);
+	mprotect(paused_at, PAGE_SIZE, PROT_READ);
+	rmc_region_reset(&region, &fabric, 2, 7);
+	sigaction(SIGSEGV, &old, NULL);
+	for (from = 0; from < 4; from++)
+		for (to = 0; to < 4; to++)
+			changed += !*(u8 *)rmc_region_channel(&region, &fabric, from, to);
+	/* 2 to 0, 0 to 2, and the one in whose middle it was paused */
+	CHECK_EQ(changed, 3);
+	CHECK(!*paused_at);
+	/* the same while it zeroes the other direction */
+	fabric.node[2].claim = rmc_claim(RMC_NODE_JOINING, 7);
+	paused_at = rmc_region_channel(&region, &fabric, 1, 2);
+	sigaction(SIGSEGV, &act, &old);
+	mprotect(paused_at, PAGE_SIZE, PROT_READ);
+	rmc_region_reset(&region, &fabric, 2, 7);
+	sigaction(SIGSEGV, &old, NULL);
+	CHECK(*(u8 *)rmc_region_channel(&region, &fabric, 2, 2));
+	CHECK(*(u8 *)rmc_region_channel(&region, &fabric, 2, 3));
+	teardown("a joiner that resumes late zeroes no further channel of its successor");
 }
 
 static u32 kicks;
@@ -575,9 +621,11 @@ static void test_shared(void)
 	channel = rmc_shared_channel(&s.port.fabric, 1, 3);
 	CHECK(channel == rmc_region_channel(&region, &fabric, 1, 3));
 	*channel = 1;
-	rmc_shared_reset(&s.port.fabric, 2);
+	rmc_shared_reset(&s.port.fabric, 2, 0);
 	CHECK_EQ(*channel, 1);
-	rmc_shared_reset(&s.port.fabric, 3);
+	rmc_shared_reset(&s.port.fabric, 3, 1);
+	CHECK_EQ(*channel, 1);
+	rmc_shared_reset(&s.port.fabric, 3, 0);
 	CHECK_EQ(*channel, 0);
 	CHECK_EQ(rmc_shared_claim(&s, 2), 0);
 	CHECK_EQ(s.port.first, 2);
@@ -626,6 +674,7 @@ int main(void)
 	test_claim();
 	test_claim_never_rests();
 	test_reset();
+	test_late_reset();
 	test_shared();
 	return tap_done();
 }

@@ -47,7 +47,7 @@ static void notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane)
 								       node->req_worker));
 }
 
-static void reset(struct rmc_fabric *f, u32 nid)
+static void reset(struct rmc_fabric *f, u32 nid, u32 epoch)
 {
 	u32 i;
 
