@@ -10,100 +10,107 @@
 #include "dev/dev.h"
 #include "dev/uring_wait.h"
 
+/* Parameters without a default here are 0 until rmc_config_settle() chooses their values. */
+static struct rmc_device device = {
+	.cfg = {
+		.fabric = {
+			.node = -1,
+			.timeout_ms = RMC_TIMEOUT_MS,
+			.dead_ms = RMC_DEAD_MS,
+			.poll_us_max = 4000,
+		},
+		.sets = 1,
+		.frontends = 1,
+		.itt = RMC_ITT_ENTRIES,
+		.att_entries = RMC_ATT_ENTRIES,
+		.att_depth = RMC_ATT_DEPTH,
+		.att_stall_ms = RMC_ATT_STALL_MS,
+		.local = true,
+		.park_us = 200,
+		.share = -1,
+		.quota = {
+#define QUOTA_DEFAULT(name, _user, _context)					\
+			.user[RMC_RES_##name] = _user, .context[RMC_RES_##name] = _context,
+			RMC_QUOTAS(QUOTA_DEFAULT)
+#undef QUOTA_DEFAULT
+		},
+	},
+};
+
 static char *fabric;
 module_param(fabric, charp, 0444);
 MODULE_PARM_DESC(fabric, "loopback, ivshmem, or uml on User-Mode Linux (default: ivshmem if the device is there, uml if region= is given)");
 
-static unsigned int nodes;
-module_param(nodes, uint, 0444);
+module_param_named(nodes, device.cfg.fabric.nodes, uint, 0444);
 MODULE_PARM_DESC(nodes, "nodes in the fabric (default: the region's, else 2 for loopback and 8 for others)");
 
-static int node = -1;
-module_param(node, int, 0444);
+module_param_named(node, device.cfg.fabric.node, int, 0444);
 MODULE_PARM_DESC(node, "ivshmem, uml: node id to claim (default -1: the first that is free)");
 
 static char *ni;
 module_param(ni, charp, 0444);
 MODULE_PARM_DESC(ni, "NI organisation: fused, pair, edge, per_tile or split (default: pair from 3 CPUs on)");
 
-static unsigned int units;
-module_param(units, uint, 0444);
+module_param_named(units, device.cfg.fabric.units, uint, 0444);
 MODULE_PARM_DESC(units, "units per node, 1, 2, 4 or 8 (default: the region's, else 1, for edge, per_tile and split one per CPU)");
 
-static unsigned int rrpps;
-module_param(rrpps, uint, 0444);
+module_param_named(rrpps, device.cfg.fabric.rrpps, uint, 0444);
 MODULE_PARM_DESC(rrpps, "units with an RRPP (default: the region's, else all, for per_tile half of them)");
 
-static unsigned int interleave;
-module_param(interleave, uint, 0444);
+module_param_named(interleave, device.cfg.fabric.interleave, uint, 0444);
 MODULE_PARM_DESC(interleave, "consecutive bytes of a segment that one RRPP serves, a power of two (default: the region's, else 4096)");
 
-static unsigned int frontends = 1;
-module_param(frontends, uint, 0444);
+module_param_named(frontends, device.cfg.frontends, uint, 0444);
 MODULE_PARM_DESC(frontends, "split: frontends per unit, 1 .. 8 (default 1)");
 
-static unsigned int workers = 1;
-module_param(workers, uint, 0444);
+module_param_named(workers, device.cfg.sets, uint, 0444);
 MODULE_PARM_DESC(workers, "sets of worker threads that local nodes are dealt to (default 1)");
 
 static char *cpus;
 module_param(cpus, charp, 0444);
 MODULE_PARM_DESC(cpus, "list of CPUs for worker threads (default: isolated ones, then from the highest down)");
 
-static int share = -1;
-module_param(share, int, 0444);
+module_param_named(share, device.cfg.share, int, 0444);
 MODULE_PARM_DESC(share, "1: workers share CPUs with applications and yield, 0: they do not (default -1: 1 if there are too few CPUs)");
 
-static unsigned int mtu;
-module_param(mtu, uint, 0444);
+module_param_named(mtu, device.cfg.fabric.mtu, uint, 0444);
 MODULE_PARM_DESC(mtu, "largest payload of a packet in bytes, a multiple of 64; 64 is the papers' protocol (default 4096)");
 
-static unsigned int itt = RMC_ITT_ENTRIES;
-module_param(itt, uint, 0444);
+module_param_named(itt, device.cfg.itt, uint, 0444);
 MODULE_PARM_DESC(itt, "operations in flight per node (default 1024)");
 
-static unsigned int ring_order;
-module_param(ring_order, uint, 0444);
+module_param_named(ring_order, device.cfg.fabric.ring_order, uint, 0444);
 MODULE_PARM_DESC(ring_order, "log2 of packets in flight per pair of nodes (default 8; 6 in loopback with more than 16 nodes)");
 
-static unsigned int pay_order;
-module_param(pay_order, uint, 0444);
+module_param_named(pay_order, device.cfg.fabric.pay_order, uint, 0444);
 MODULE_PARM_DESC(pay_order, "log2 of 64-byte payload lines per ring (default 8; 6 in loopback with more than 16 nodes)");
 
-static unsigned int att_entries = RMC_ATT_ENTRIES;
-module_param(att_entries, uint, 0444);
+module_param_named(att_entries, device.cfg.att_entries, uint, 0444);
 MODULE_PARM_DESC(att_entries, "SABRes a node serves at once, 1 .. 64 (default 16)");
 
-static unsigned int att_depth = RMC_ATT_DEPTH;
-module_param(att_depth, uint, 0444);
+module_param_named(att_depth, device.cfg.att_depth, uint, 0444);
 MODULE_PARM_DESC(att_depth, "lines of a SABRe fetched before its version is known (default 32)");
 
-static unsigned int att_stall_ms = RMC_ATT_STALL_MS;
-module_param(att_stall_ms, uint, 0444);
+module_param_named(att_stall_ms, device.cfg.att_stall_ms, uint, 0444);
 MODULE_PARM_DESC(att_stall_ms, "milliseconds after which a SABRe whose requests stay away is ended (default 100)");
 
 static char *sabre = "overlapped";
 module_param(sabre, charp, 0444);
 MODULE_PARM_DESC(sabre, "SABRes of segments that leave it open: overlapped, serialized or locked (default overlapped)");
 
-static unsigned int timeout_ms = RMC_TIMEOUT_MS;
-module_param(timeout_ms, uint, 0444);
+module_param_named(timeout_ms, device.cfg.fabric.timeout_ms, uint, 0444);
 MODULE_PARM_DESC(timeout_ms, "milliseconds after which an operation without reply fails (default 10000)");
 
-static unsigned int dead_ms = RMC_DEAD_MS;
-module_param(dead_ms, uint, 0444);
+module_param_named(dead_ms, device.cfg.fabric.dead_ms, uint, 0444);
 MODULE_PARM_DESC(dead_ms, "milliseconds after which a peer without heartbeat is down (default 3000)");
 
-static bool local = true;
-module_param(local, bool, 0444);
+module_param_named(local, device.cfg.local, bool, 0444);
 MODULE_PARM_DESC(local, "operations between nodes of one worker go without packets; changed per node in /sys/class/misc/rmc/node<n>/local_path (default Y)");
 
-static unsigned int park_us = 200;
-module_param(park_us, uint, 0444);
+module_param_named(park_us, device.cfg.park_us, uint, 0444);
 MODULE_PARM_DESC(park_us, "microseconds an idle worker spins before it sleeps (default 200)");
 
-static unsigned int poll_us_max = 4000;
-module_param(poll_us_max, uint, 0444);
+module_param_named(poll_us_max, device.cfg.fabric.poll_us_max, uint, 0444);
 MODULE_PARM_DESC(poll_us_max, "ivshmem and uml without doorbell: longest sleep of an idle worker in microseconds, which bounds the latency an idle node adds (default 4000)");
 
 #ifdef CONFIG_UML
@@ -117,15 +124,6 @@ MODULE_PARM_DESC(doorbells, "uml: named pipes of the host that wake idle workers
 #else
 static const char *const region, *const doorbells;
 #endif
-
-static struct rmc_device device = {
-	.cfg.quota = {
-#define QUOTA_DEFAULT(name, _user, _context)					\
-		.user[RMC_RES_##name] = _user, .context[RMC_RES_##name] = _context,
-		RMC_QUOTAS(QUOTA_DEFAULT)
-#undef QUOTA_DEFAULT
-	},
-};
 
 /*
  * Quotas are read at each charge, so root may change them at any time. Resources that are
@@ -204,26 +202,7 @@ static int parse(struct rmc_config *cfg)
 		pr_err("sabre=%s is unknown: give overlapped, serialized or locked\n", sabre);
 		return -EINVAL;
 	}
-	cfg->fabric.nodes = nodes;
-	cfg->fabric.node = node;
-	cfg->sets = workers;
-	cfg->fabric.units = units;
-	cfg->fabric.rrpps = rrpps;
-	cfg->fabric.interleave = interleave;
-	cfg->frontends = frontends;
-	cfg->fabric.mtu = mtu;
-	cfg->itt = itt;
-	cfg->fabric.ring_order = ring_order;
-	cfg->fabric.pay_order = pay_order;
-	cfg->att_entries = att_entries;
-	cfg->att_depth = att_depth;
-	cfg->att_stall_ms = att_stall_ms;
-	cfg->fabric.timeout_ms = timeout_ms;
-	cfg->fabric.dead_ms = dead_ms;
-	cfg->local = local;
-	cfg->park_us = park_us;
-	cfg->fabric.poll_us_max = poll_us_max;
-	cfg->share = share < 0 ? -1 : !!share;
+	cfg->share = cfg->share < 0 ? -1 : !!cfg->share;
 	return 0;
 }
 
