@@ -151,10 +151,11 @@ static inline const struct cpumask *rmc_mm_cpus(struct mm_struct *mm)
 }
 
 #ifdef CONFIG_UML
-static inline long rmc_fence_here(void *unused)
+static inline long rmc_fence_here(void *reached)
 {
 	/* pairs with the barrier in rmc_fence_cpus() of the caller */
 	smp_mb();
+	atomic_inc(reached);
 	return 0;
 }
 
@@ -162,31 +163,35 @@ static inline long rmc_fence_here(void *unused)
  * These CPUs, and this one, execute a full barrier. An interrupt would only reach the
  * thread that runs the kernel: user space is another process of the host, and continues
  * meanwhile. But user space stops while its CPU runs a kernel thread; on this CPU that is
- * the caller.
+ * the caller. Each of them adds one to @reached.
  */
-static inline void rmc_fence_cpus(const struct cpumask *cpus)
+static inline void rmc_fence_cpus(const struct cpumask *cpus, atomic_t *reached)
 {
 	int cpu;
 
 	smp_mb(); /* as rmc_fence_here() */
 	for_each_cpu(cpu, cpus)
-		work_on_cpu(cpu, rmc_fence_here, NULL);
+		work_on_cpu(cpu, rmc_fence_here, reached);
 }
 #else
-static inline void rmc_fence_here(void *unused)
+static inline void rmc_fence_here(void *reached)
 {
 	/* pairs with the barriers in rmc_fence_cpus(); the interrupt itself is one, too */
 	smp_mb();
+	atomic_inc(reached);
 }
 
-/* These CPUs, and this one, execute a full barrier, interrupts being enabled here. */
-static inline void rmc_fence_cpus(const struct cpumask *cpus)
+/*
+ * These CPUs, and this one, execute a full barrier, interrupts being enabled here. Each that
+ * was interrupted adds one to @reached.
+ */
+static inline void rmc_fence_cpus(const struct cpumask *cpus, atomic_t *reached)
 {
 	/* for this CPU; pairs with those of the other CPUs in rmc_fence_here() */
 	smp_mb();
 	preempt_disable();
 	/* a CPU that went offline meanwhile runs no process */
-	smp_call_function_many(cpus, rmc_fence_here, NULL, true);
+	smp_call_function_many(cpus, rmc_fence_here, reached, true);
 	preempt_enable();
 	/* later accesses come after the interrupts; pairs likewise */
 	smp_mb();

@@ -168,15 +168,15 @@ static unsigned int fence_mask(void *arg)
 void rmc_os_membarrier(struct rmc_ni_worker *ni)
 {
 	struct rmc_worker *w = rmc_worker_of(ni);
-	unsigned int cpus;
+	atomic_t reached = ATOMIC_INIT(0);
 
 	/* published, then read who runs; pairs with the barriers of context switches */
 	smp_mb();
-	cpus = fence_mask(w);
-	rmc_park_interrupts(&w->park, cpus);
-	if (cpus)
-		WRITE_ONCE(w->interrupts, w->interrupts + cpus);
-	rmc_fence_cpus(&w->fence);
+	rmc_park_interrupts(&w->park, fence_mask(w));
+	rmc_fence_cpus(&w->fence, &reached);
+	/* counted by the interrupted CPUs themselves */
+	if (atomic_read(&reached))
+		WRITE_ONCE(w->interrupts, w->interrupts + atomic_read(&reached));
 }
 
 /*

@@ -86,7 +86,10 @@ static int is_uml(void)
 	return strstr(text, "User Mode Linux") != NULL;
 }
 
-/* A worker does not interrupt CPUs without a process that can publish to its queue pairs. */
+/*
+ * A worker does not interrupt CPUs without a process that can publish to its queue pairs. Each
+ * interrupt is counted where it arrives.
+ */
 TEST_WITHIN(parks_interrupt_owners_only, 60)
 {
 	long long parks = workers_sum("parks"), interrupts = workers_sum("interrupts");
