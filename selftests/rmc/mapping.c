@@ -208,6 +208,45 @@ TEST(queues_cannot_be_made_to_be_inherited)
 	close(fd);
 }
 
+/*
+ * Before Linux 7.2 a child could be made to inherit a buffer. It is a mapping like any other: the
+ * buffer can be named until the last one is gone, and its pages are freed with it.
+ */
+TEST(buffer_that_a_child_inherits_goes_with_its_last_mapping)
+{
+	int fds[2], status;
+	struct end e;
+	void *buf;
+	pid_t pid;
+	char c;
+
+	end_open(&e, CTX, 1, 0, 0, 8);
+	REQUIRE(rmc_buf_alloc(e.ctx, PAGE, -1, &buf) >= 0);
+	if (madvise(buf, PAGE, MADV_DOFORK)) {
+		REQUIRE_EQ(errno, EINVAL);
+		SKIP("this kernel has no children that inherit driver memory");
+	}
+	REQUIRE(!pipe(fds));
+	pid = helper();
+	if (!pid) {
+		*(volatile char *)buf = 1;
+		if (read(fds[0], &c, 1) != 1)
+			_exit(1);
+		_exit(*(volatile char *)buf != 1);
+	}
+	/* no segment there, but the buffer is found */
+	REQUIRE_EQ(rmc_read(e.qp, 1, 0, buf, 64), RMC_S_BAD_CONTEXT);
+	REQUIRE(!munmap(buf, PAGE));
+	CHECK_EQ(rmc_read(e.qp, 1, 0, buf, 64), RMC_S_BAD_CONTEXT);
+	REQUIRE_EQ(write(fds[1], "", 1), 1);
+	REQUIRE(waitpid(pid, &status, 0) == pid);
+	CHECK(WIFEXITED(status) && !WEXITSTATUS(status));
+	CHECK_EQ(rmc_read(e.qp, 1, 0, buf, 64), RMC_S_BAD_LBUF);
+	close(fds[0]);
+	close(fds[1]);
+	end_close(&e);
+}
+
 TEST(fork_does_not_inherit)
 {
 	volatile uint64_t *wq;
