@@ -137,6 +137,26 @@ static void *memory(struct kernel *k, struct end *e)
 	return e->mem;
 }
 
+/* Our last entry, if kernel @to has not got it. Returns false when there is no room. */
+static bool send_entry(struct kernel *k, u32 to)
+{
+	u32 rows = k->p->units * k->fabric->nodes;
+	struct msg m;
+
+	if (!k->unsent[to])
+		return true;
+	m.type = MSG_STATE;
+	m.requester = k - k->p->kernel;
+	m.state.entry = k->sent;
+	memcpy(m.state.sync, k->sent_sync, rows * sizeof(u32));
+	if (!post(k, to, &m, offsetof(struct msg, state.sync) + rows * sizeof(u32))) {
+		k->backlog = true;
+		return false;
+	}
+	k->unsent[to] = false;
+	return true;
+}
+
 /* What is new in the ring that we fill. The lock is held. */
 static void send_ring(struct kernel *k, u32 requester, u32 server, enum rmc_lane lane)
 {
@@ -156,6 +176,9 @@ static void send_ring(struct kernel *k, u32 requester, u32 server, enum rmc_lane
 	}
 	/* the end is still open for a life that is over */
 	if (!same(&e->sent_life, &life))
+		return;
+	/* in order: or the peer takes the packets for those of a stranger */
+	if (!send_entry(k, to))
 		return;
 	m.type = MSG_PACKET;
 	m.lane = lane;
@@ -221,7 +244,6 @@ static void send_state(struct kernel *k, u32 nid)
 	u32 rows = k->p->units * f->nodes, i;
 	struct rmc_region_node now = f->node[nid];
 	const u32 *sync = rmc_sync_word(f, rmc_endpoint(f, nid), 0);
-	struct msg m;
 
 	if (now.claim != k->sent.claim || now.heartbeat != k->sent.heartbeat ||
 	    memcmp(sync, k->sent_sync, rows * sizeof(u32))) {
@@ -230,14 +252,8 @@ static void send_state(struct kernel *k, u32 nid)
 		for (i = 0; i < f->nodes; i++)
 			k->unsent[i] = i != nid;
 	}
-	m.type = MSG_STATE;
-	m.requester = nid;
-	m.state.entry = k->sent;
-	memcpy(m.state.sync, k->sent_sync, rows * sizeof(u32));
 	for (i = 0; i < f->nodes; i++)
-		if (k->unsent[i] &&
-		    post(k, i, &m, offsetof(struct msg, state.sync) + rows * sizeof(u32)))
-			k->unsent[i] = false;
+		send_entry(k, i);
 }
 
 static void take_state(struct kernel *k, const struct msg *m)
@@ -346,6 +362,8 @@ u32 packets_pump(struct packets *p, u32 i)
 	}
 	if (k->backlog) {
 		k->backlog = false;
+		for (a = 0; a < p->kernels; a++)
+			send_entry(k, a);
 		for (a = i * p->units; a < (i + 1) * p->units; a++)
 			for (b = 0; b < p->eps; b++) {
 				if (b / p->units == i)
@@ -382,6 +400,7 @@ void packets_attach(struct packets *p, u32 i)
 	memset(k->sync, 0, p->eps * p->kernels * sizeof(u32));
 	memset(k->sent_sync, 0, p->units * p->kernels * sizeof(u32));
 	memset(&k->sent, 0, sizeof(k->sent));
+	memset(k->unsent, 0, p->kernels * sizeof(u32));
 	/* what a kernel has to keep, or ask its peers for */
 	k->node[i].claim = claim;
 	pthread_mutex_unlock(&k->lock);
