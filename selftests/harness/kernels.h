@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Nodes of several kernels; the test itself writes their entries in the shared tables. */
+/* Nodes of several kernels; the test itself writes entries into their tables. */
 #ifndef KERNELS_H
 #define KERNELS_H
 
@@ -26,14 +26,31 @@ static inline void ticks(struct testbed *w, u32 n, u64 ms)
 	}
 }
 
-static inline u32 *sync_of(struct setup *s, u32 by, u32 nid)
+/* The entry of a node, as the kernel of node @at knows it */
+static inline struct rmc_region_node *entry_at(struct setup *s, u32 at, u32 nid)
 {
-	return &s->w.sync[rmc_endpoint(s->w.fabric, by) * s->w.opts.nodes + nid];
+	return &testbed_fabric(&s->w, at)->node[nid];
 }
 
+/* The epoch of node @nid that unit 0 of @by works with, as the kernel of node @at knows it */
+static inline u32 *sync_at(struct setup *s, u32 at, u32 by, u32 nid)
+{
+	struct rmc_fabric *f = testbed_fabric(&s->w, at);
+
+	return rmc_sync_word(f, rmc_endpoint(f, by), nid);
+}
+
+/* A request of @from has reached @at. */
 static inline bool bell_rung(struct setup *s, u32 at, u32 from)
 {
-	return *rmc_doorbell_word(s->w.fabric, at, RMC_LANE_REQ, from) >> from & 1;
+	testbed_receive(&s->w, at);
+	return *rmc_doorbell_word(testbed_fabric(&s->w, at), at, RMC_LANE_REQ, from) >> from & 1;
+}
+
+/* The same, without one */
+static inline void ring_bell(struct setup *s, u32 at, u32 from)
+{
+	rmc_doorbell_notify(testbed_fabric(&s->w, at), at, RMC_LANE_REQ, from);
 }
 
 static inline bool quiet(struct setup *s)

@@ -4,16 +4,22 @@
  * environment names one testbed instead of these, as module parameters would:
  *
  *	RMC_TESTBED=edge,units=2,interleave=256,mtu=64 pipeline.asan
+ *
+ * links=1: over links, see packets.h. All testbeds of a test have links then, or it fails; a test
+ * that cannot is skipped, and its row says why. Nothing over links without a packet passes, see
+ * matrix_done().
  */
 #ifndef MATRIX_H
 #define MATRIX_H
 
 #include "../tap.h"
-#include "testbed.h"
+#include "packets.h"
 
 struct matrix_test {
 	const char *name;
 	void (*fn)(const struct testbed_opts *o);
+	bool shared;		/* stores into memory that kernels share */
+	bool one_kernel;	/* all nodes are in one kernel */
 };
 
 /*
@@ -52,10 +58,21 @@ static inline bool matrix_asked(struct testbed_opts *o)
 		else
 			goto unknown;
 	}
+	testbed_links_asked = o->links;
 	return true;
 unknown:
 	printf("Bail out! RMC_TESTBED: what is %s?\n", word ? word : "an empty one");
 	exit(2);
+}
+
+/* Why a test is not run on a testbed; NULL: it is */
+static inline const char *matrix_skips(const struct testbed_opts *o, bool shared, bool one_kernel)
+{
+	if (!o->links)
+		return NULL;
+	if (shared)
+		return "over links: stores into memory that kernels share";
+	return one_kernel ? "over links: needs all nodes in one kernel" : NULL;
 }
 
 static inline void matrix_run(const struct matrix_test *tests, u32 ntests,
@@ -63,6 +80,7 @@ static inline void matrix_run(const struct matrix_test *tests, u32 ntests,
 {
 	struct testbed_opts one = opts[0];
 	char name[128], where[64];
+	const char *reason;
 	u32 i, j;
 
 	if (matrix_asked(&one)) {
@@ -73,13 +91,32 @@ static inline void matrix_run(const struct matrix_test *tests, u32 ntests,
 		for (i = 0; i < ntests; i++) {
 			snprintf(where, sizeof(where), "%s%.0u, MTU %u", opts[j].ni, opts[j].units,
 				 opts[j].mtu);
+			snprintf(name, sizeof(name), "%s (%s)", tests[i].name, where);
+			reason = matrix_skips(&opts[j], tests[i].shared, tests[i].one_kernel);
+			if (reason) {
+				tap_skip(name, reason);
+				continue;
+			}
 			tap_where = where;
 			testbed_now_ns = TESTBED_START_NS;
 			tests[i].fn(&opts[j]);
-			snprintf(name, sizeof(name), "%s (%s)", tests[i].name, where);
+			CHECK_EQ(testbeds_without_links, 0);
+			testbeds_without_links = 0;
 			tap_result(name);
 		}
 	tap_where = NULL;
+}
+
+/* The end of a program that reads RMC_TESTBED. A run over links has sent packets over them. */
+static inline int matrix_done(void)
+{
+	if (testbed_links_asked) {
+		printf("# %llu packets\n", (unsigned long long)packets_total);
+		CHECK(packets_total > 0);
+		CHECK_EQ(testbeds_without_links, 0);
+		tap_result("packets went over links");
+	}
+	return tap_done();
 }
 
 #endif

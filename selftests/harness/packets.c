@@ -65,11 +65,14 @@ struct packets {
 	struct kernel kernel[];
 };
 
+u64 packets_total;
 static struct packets *current;
 
 static void *xcalloc(size_t n, size_t size)
 {
-	void *p = aligned_alloc(RMC_LINE, (n * size + RMC_LINE - 1) & ~(RMC_LINE - 1UL));
+	/* channels start on pages, as the module's do */
+	size_t unit = n * size < 4096 ? RMC_LINE : 4096;
+	void *p = aligned_alloc(unit, (n * size + unit - 1) & ~(unit - 1));
 
 	if (!p)
 		abort();
@@ -130,8 +133,28 @@ static void begin(const struct rmc_fabric *f, void *mem, struct rmc_ring *r, enu
 static void *memory(struct kernel *k, struct end *e)
 {
 	if (!e->mem)
-		e->mem = xcalloc(1, rmc_channel_bytes(k->fabric));
+		e->mem = xcalloc(1, (rmc_channel_bytes(k->fabric) + 4095) & ~4095UL);
 	return e->mem;
+}
+
+/* Our last entry, if kernel @to has not got it. Returns false when there is no room. */
+static bool send_entry(struct kernel *k, u32 to)
+{
+	u32 rows = k->p->units * k->fabric->nodes;
+	struct msg m;
+
+	if (!k->unsent[to])
+		return true;
+	m.type = MSG_STATE;
+	m.requester = k - k->p->kernel;
+	m.state.entry = k->sent;
+	memcpy(m.state.sync, k->sent_sync, rows * sizeof(u32));
+	if (!post(k, to, &m, offsetof(struct msg, state.sync) + rows * sizeof(u32))) {
+		k->backlog = true;
+		return false;
+	}
+	k->unsent[to] = false;
+	return true;
 }
 
 /* What is new in the ring that we fill. The lock is held. */
@@ -154,6 +177,9 @@ static void send_ring(struct kernel *k, u32 requester, u32 server, enum rmc_lane
 	/* the end is still open for a life that is over */
 	if (!same(&e->sent_life, &life))
 		return;
+	/* in order: or the peer takes the packets for those of a stranger */
+	if (!send_entry(k, to))
+		return;
 	m.type = MSG_PACKET;
 	m.lane = lane;
 	m.requester = requester;
@@ -161,16 +187,16 @@ static void send_ring(struct kernel *k, u32 requester, u32 server, enum rmc_lane
 	m.life = life;
 	while (rmc_ring_peek(&e->sent, 0, &d)) {
 		u32 lines = rmc_packet_lines(lane, d.word0, d.word1);
+		/* what a test made up may claim more: that does not travel */
+		u32 sent = min(lines, f->mtu / RMC_LINE + 1);
 
-		if (lines > LINES_MAX)
-			abort();
 		m.packet.word0 = d.word0;
 		m.packet.word1 = d.word1;
 		m.packet.lines = lines;
-		for (i = 0; i < lines; i++)
+		for (i = 0; i < sent; i++)
 			memcpy(m.packet.payload + i * RMC_LINE,
 			       rmc_ring_line(&e->sent, e->sent.pay_pos + i), RMC_LINE);
-		if (!post(k, to, &m, offsetof(struct msg, packet.payload) + lines * RMC_LINE)) {
+		if (!post(k, to, &m, offsetof(struct msg, packet.payload) + sent * RMC_LINE)) {
 			k->backlog = true;
 			return;
 		}
@@ -199,7 +225,7 @@ static void take_packet(struct kernel *k, const struct msg *m)
 		e->taken_life = life;
 		e->taking = true;
 	}
-	for (i = 0; i < m->packet.lines; i++)
+	for (i = 0; i < min(m->packet.lines, f->mtu / RMC_LINE + 1); i++)
 		memcpy(rmc_ring_line(&e->taken, e->taken.pay_pos + i),
 		       m->packet.payload + i * RMC_LINE, RMC_LINE);
 	e->taken.pay_pos += m->packet.lines;
@@ -218,24 +244,16 @@ static void send_state(struct kernel *k, u32 nid)
 	u32 rows = k->p->units * f->nodes, i;
 	struct rmc_region_node now = f->node[nid];
 	const u32 *sync = rmc_sync_word(f, rmc_endpoint(f, nid), 0);
-	bool changed = now.claim != k->sent.claim || memcmp(sync, k->sent_sync, rows * sizeof(u32));
-	struct msg m;
 
-	/* a heartbeat of eight is soon enough */
-	if (changed || now.heartbeat - k->sent.heartbeat >= 8) {
+	if (now.claim != k->sent.claim || now.heartbeat != k->sent.heartbeat ||
+	    memcmp(sync, k->sent_sync, rows * sizeof(u32))) {
 		k->sent = now;
 		memcpy(k->sent_sync, sync, rows * sizeof(u32));
 		for (i = 0; i < f->nodes; i++)
 			k->unsent[i] = i != nid;
 	}
-	m.type = MSG_STATE;
-	m.requester = nid;
-	m.state.entry = k->sent;
-	memcpy(m.state.sync, k->sent_sync, rows * sizeof(u32));
 	for (i = 0; i < f->nodes; i++)
-		if (k->unsent[i] &&
-		    post(k, i, &m, offsetof(struct msg, state.sync) + rows * sizeof(u32)))
-			k->unsent[i] = false;
+		send_entry(k, i);
 }
 
 static void take_state(struct kernel *k, const struct msg *m)
@@ -344,6 +362,8 @@ u32 packets_pump(struct packets *p, u32 i)
 	}
 	if (k->backlog) {
 		k->backlog = false;
+		for (a = 0; a < p->kernels; a++)
+			send_entry(k, a);
 		for (a = i * p->units; a < (i + 1) * p->units; a++)
 			for (b = 0; b < p->eps; b++) {
 				if (b / p->units == i)
@@ -365,7 +385,8 @@ u64 packets_sent(const struct packets *p, u64 *full)
 void packets_attach(struct packets *p, u32 i)
 {
 	struct kernel *k = &p->kernel[i];
-	u32 epoch = k->node[i].epoch, j;
+	u64 claim = k->node[i].claim;
+	u32 j;
 
 	pthread_mutex_lock(&k->lock);
 	while (recv(k->in, k->buffer, sizeof(*k->buffer), MSG_DONTWAIT) > 0)
@@ -379,8 +400,9 @@ void packets_attach(struct packets *p, u32 i)
 	memset(k->sync, 0, p->eps * p->kernels * sizeof(u32));
 	memset(k->sent_sync, 0, p->units * p->kernels * sizeof(u32));
 	memset(&k->sent, 0, sizeof(k->sent));
+	memset(k->unsent, 0, p->kernels * sizeof(u32));
 	/* what a kernel has to keep, or ask its peers for */
-	k->node[i].epoch = epoch;
+	k->node[i].claim = claim;
 	pthread_mutex_unlock(&k->lock);
 	k->fabric = &p->w->fabric[i];
 	k->fabric->ops = &ops;
@@ -429,6 +451,7 @@ void packets_destroy(struct packets *p)
 {
 	u32 i, j;
 
+	packets_total += p->packets;
 	for (i = 0; i < p->kernels; i++) {
 		struct kernel *k = &p->kernel[i];
 

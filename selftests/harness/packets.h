@@ -20,5 +20,7 @@ void packets_attach(struct packets *p, u32 k);
 u32 packets_pump(struct packets *p, u32 k);
 /* Packets sent so far; *@full: times that a packet or an entry had no room */
 u64 packets_sent(const struct packets *p, u64 *full);
+/* The same, of all testbeds that ended */
+extern u64 packets_total;
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A stub server: the test takes requests from the shared rings, and sends any reply at any
- * time. Node 0 is real.
+ * A stub server: the test takes requests from its rings, and sends any reply at any time.
+ * Node 0 is real.
  *
- *	application --> RGP, RCP of node 0 <== rings ==> the test, as node 1 or 2
+ *	application --> RGP, RCP of node 0 <== rings, or a link ==> the test, as node 1 or 2
  */
 #ifndef SERVER_H
 #define SERVER_H
@@ -11,13 +11,15 @@
 #include "setup.h"
 #include "kmod/core/pipeline.h"
 
-#define DATA	0xee		/* payload of made-up replies */
+#define DATA	0xee		/* payload of most made-up replies */
 
 /* The server's ends of the channel from node 0 */
 struct server {
 	struct testbed *w;
+	struct rmc_fabric *f;		/* of its kernel */
 	struct rmc_ring req, rep;
 	u32 ep;
+	u8 data;			/* payload of its replies */
 };
 
 static inline struct rmc_fabric *fabric(struct setup *s)
@@ -52,12 +54,14 @@ static inline void setup(struct setup *s, const struct testbed_opts *o)
  */
 static inline void serve_at(struct server *v, struct setup *s, u32 ep)
 {
-	struct rmc_fabric *f = fabric(s);
-	u32 peer = s->w.node[rmc_endpoint_nid(f, ep)]->epoch;
+	u32 nid = rmc_endpoint_nid(fabric(s), ep), peer = s->w.node[nid]->epoch;
+	struct rmc_fabric *f = testbed_fabric(&s->w, nid);
 	u8 *mem = f->ops->channel(f, 0, ep);
 
 	v->w = &s->w;
+	v->f = f;
 	v->ep = ep;
+	v->data = DATA;
 	rmc_ring_init(&v->req, mem, f->ring_order, f->pay_order);
 	rmc_ring_init(&v->rep, mem + rmc_ring_bytes(f->ring_order, f->pay_order),
 		      f->ring_order, f->pay_order);
@@ -71,13 +75,27 @@ static inline void serve_as(struct server *v, struct setup *s, u32 nid)
 	serve_at(v, s, rmc_endpoint(fabric(s), nid));
 }
 
+/* The next request, if there is one */
+static inline bool take_any(struct server *v, struct rmc_desc *d)
+{
+	testbed_receive(v->w, rmc_endpoint_nid(v->f, v->ep));
+	if (!rmc_ring_peek(&v->req, 0, d)) {
+		/* what the link had no room for */
+		testbed_receive(v->w, 0);
+		testbed_receive(v->w, rmc_endpoint_nid(v->f, v->ep));
+		if (!rmc_ring_peek(&v->req, 0, d))
+			return false;
+	}
+	v->req.pos++;
+	return true;
+}
+
 /* The next request; there must be one. */
 static inline struct rmc_desc take(struct server *v)
 {
 	struct rmc_desc d = { 0 };
 
-	CHECK(rmc_ring_peek(&v->req, 0, &d));
-	v->req.pos++;
+	CHECK(take_any(v, &d));
 	return d;
 }
 
@@ -86,8 +104,8 @@ static inline u32 take_all(struct server *v)
 	struct rmc_desc d;
 	u32 n = 0;
 
-	for (; rmc_ring_peek(&v->req, 0, &d); n++)
-		v->req.pos++;
+	while (take_any(v, &d))
+		n++;
 	return n;
 }
 
@@ -98,10 +116,11 @@ static inline void put(struct server *v, u64 word0, u64 word1)
 	u32 lines = word0 >> 40 & 0xff ? 0 : rmc_op_echo_lines(flags, word1), i;
 
 	for (i = 0; i < lines && i <= v->rep.pay_mask; i++)
-		memset(rmc_ring_line(&v->rep, v->rep.pay_pos + i), DATA, RMC_LINE);
+		memset(rmc_ring_line(&v->rep, v->rep.pay_pos + i), v->data, RMC_LINE);
 	v->rep.pay_pos += lines;
 	rmc_ring_put(&v->rep, word0, word1);
-	rmc_os_or64(rmc_doorbell_word(&v->w->fabric[0], 0, RMC_LANE_REP, v->ep), 1ULL << v->ep);
+	rmc_doorbell_ring(v->f, 0, RMC_LANE_REP, v->ep, false);
+	testbed_receive(v->w, 0);
 }
 
 /* Reply to a request, with any @at and @len */

@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 u64 testbed_now_ns;
+bool testbed_links_asked;
+u32 testbeds_without_links;
 #ifdef RMC_TEST_HOOKS
 /* A program that uses a hook may define it itself. */
 void (*rmc_between_passes)(void) __attribute__((weak));
@@ -227,9 +229,8 @@ void testbed_init(struct testbed *w, const struct testbed_opts *o)
 		w->opts.frontends = 1;
 	if (!w->opts.interleave)
 		w->opts.interleave = RMC_INTERLEAVE;
-	/* testbeds that ask for kernels work on the memory that these share */
-	w->opts.links &= !w->opts.kernels && !w->opts.one_kernel;
 	w->opts.kernels |= w->opts.links;
+	testbeds_without_links += testbed_links_asked && !w->opts.links;
 	o = &w->opts;
 	eps = o->nodes * o->units;
 	org = rmc_ni_find(o->ni);
@@ -270,9 +271,6 @@ void testbed_init(struct testbed *w, const struct testbed_opts *o)
 		w->packets = packets_create(w);
 		for (i = 0; i < sets; i++)
 			packets_attach(w->packets, i);
-		w->table = w->fabric->node;
-		w->doorbell = w->fabric->doorbell;
-		w->sync = w->fabric->sync;
 	}
 	w->workers = sets * rmc_ni_workers(org, &w->fabric[0], o->frontends);
 	w->worker = xzalloc(w->workers * sizeof(*w->worker));
@@ -282,6 +280,11 @@ void testbed_init(struct testbed *w, const struct testbed_opts *o)
 		node_boot(w, i);
 	testbed_tick(w, 2);
 	testbed_tick(w, 2);
+	/* each kernel hears what the others did in these ticks, until they are linked */
+	for (i = 0; o->links && i < 4; i++)
+		testbed_tick(w, 0);
+	for (i = 0; i < o->nodes; i++)
+		testbed_receive(w, i);
 }
 
 void testbed_fini(struct testbed *w)
@@ -303,10 +306,8 @@ void testbed_fini(struct testbed *w)
 	free(w->node);
 	free(w->frozen);
 	free(w->channel);
-	if (w->packets) {
+	if (w->packets)
 		packets_destroy(w->packets);
-		return;
-	}
 	free(w->sync);
 	free(w->doorbell);
 	free(w->table);
@@ -328,6 +329,12 @@ u32 testbed_visit(struct testbed *w)
 		if (!frozen(w, i))
 			done += rmc_ni_visit(&w->worker[i].ni);
 	return done;
+}
+
+void testbed_receive(struct testbed *w, u32 nid)
+{
+	if (w->packets)
+		packets_pump(w->packets, nid);
 }
 
 void testbed_settle(struct testbed *w)
@@ -393,7 +400,8 @@ static void *run(void *arg)
 {
 	struct testbed_worker *ww = arg;
 	struct rmc_ni_worker *ni = &ww->ni;
-	u64 n = 0, idle = 0;
+	/* over a link each visit is a system call as well */
+	u64 n = 0, idle = 0, idle_visits = ww->testbed->packets ? 1000 : 10000;
 
 	if (ww->cpu >= 0) {
 		cpu_set_t set;
@@ -419,7 +427,7 @@ static void *run(void *arg)
 			if (ww->cpu < 0 && idle > 1024)
 				sched_yield();
 		}
-		if (!ww->park || idle < 10000 || (n & 63) || !rmc_ni_may_park(ni))
+		if (!ww->park || idle < idle_visits || (n & 63) || !rmc_ni_may_park(ni))
 			continue;
 		if (rmc_ni_park(ni)) {
 			rmc_ni_disown(ni);

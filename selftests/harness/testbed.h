@@ -3,8 +3,8 @@
  * A testbed: nodes and their fabric inside one process. The core's files are driven step by
  * step with a virtual clock (unit tests) or by one pthread per worker (stress, benchmarks).
  *
- * One kernel hosts all nodes (loopback), or each node has a kernel of its own that shares the
- * region with the others (as ivshmem does), so that nodes can join, die and join again.
+ * One kernel hosts all nodes (loopback), or each node has a kernel of its own, so that nodes can
+ * join, die and join again. These share the region (as ivshmem does), or have links (packets.h).
  */
 #ifndef TESTBED_H
 #define TESTBED_H
@@ -29,7 +29,6 @@ struct testbed_opts {
 	u32 max_entries;
 	bool kernels;		/* one kernel per node */
 	bool links;		/* and they share no memory, see packets.h */
-	bool one_kernel;	/* the test is of workers or doorbells: ignore links */
 	u32 att_entries;	/* default RMC_ATT_ENTRIES */
 };
 
@@ -48,12 +47,13 @@ struct testbed {
 	struct rmc_node **node;
 	struct testbed_worker *worker;
 	u32 workers;
+	/* shared; NULL over links, where each kernel has its own: see struct rmc_fabric */
 	struct rmc_region_node *table;
 	struct rmc_doorbell *doorbell;
 	u32 *sync;
 	void **channel;
 	bool *frozen;			/* by node: its kernel does not run */
-	struct packets *packets;	/* of opts.links; then table, doorbell and sync are node 0's */
+	struct packets *packets;	/* of opts.links */
 	u32 stop;
 	u32 apps;			/* made so far */
 	u32 *pong;			/* worker 0 plays ping-pong instead, see bench.c */
@@ -84,6 +84,9 @@ extern u32 testbed_node_event_count;
 extern u32 testbed_events;	/* of waiters, so far */
 extern void (*testbed_at_event)(void);	/* called for each of them */
 extern u64 testbed_now_ns;	/* virtual clock; 0: the real one */
+/* RMC_TESTBED asks for links; testbeds made without them since, see matrix.h */
+extern bool testbed_links_asked;
+extern u32 testbeds_without_links;
 
 /*
  * Milliseconds have 32 bits, and wrap after 49.7 days. In each test they wrap just after
@@ -95,6 +98,7 @@ extern u64 testbed_now_ns;	/* virtual clock; 0: the real one */
 void testbed_init(struct testbed *w, const struct testbed_opts *o);
 void testbed_fini(struct testbed *w);
 u32 testbed_visit(struct testbed *w);		/* one visit of each worker */
+void testbed_receive(struct testbed *w, u32 nid);	/* over links: what has arrived, frozen or not */
 void testbed_settle(struct testbed *w);		/* until no work is left */
 void testbed_tick(struct testbed *w, u64 ms);	/* advance the virtual clock */
 void testbed_pass(struct testbed *w, u64 ms);	/* the same in steps too small for a pause */
@@ -127,6 +131,24 @@ u32 testbed_in_flight(struct testbed *w, u32 nid);	/* operations */
 u32 testbed_transfers(struct testbed *w, u32 nid);	/* transfers that it serves */
 /* true if all credits of a pair's channels are back */
 bool testbed_credits_home(struct testbed *w, u32 from, u32 to);
+
+/*
+ * Fabric as the kernel of node @nid sees it: with its own tables over links. A store into them is
+ * what this kernel has heard of a peer.
+ */
+static inline struct rmc_fabric *testbed_fabric(struct testbed *w, u32 nid)
+{
+	return w->node[nid]->fabric;
+}
+
+/* The entry of a node says so, in every kernel's tables. */
+static inline void testbed_claim(struct testbed *w, u32 nid, u32 state, u32 epoch)
+{
+	u32 i;
+
+	for (i = 0; i < w->opts.nodes; i++)
+		testbed_fabric(w, i)->node[nid].claim = rmc_claim(state, epoch);
+}
 
 /* Counter of a node: of all its units */
 #define testbed_stat(w, nid, name) ({						\

@@ -367,5 +367,5 @@ int main(int argc, char **argv)
 		tap_result(name);
 	}
 	free(objects);
-	return tap_done();
+	return matrix_done();
 }

@@ -13,7 +13,7 @@
 /* An organisation with as many units as it needs; its own MTU if it has one */
 #define ORG(org, own)	.ni = (org)->ni, .units = (org)->units, .rrpps = (org)->rrpps, \
 			.interleave = (org)->interleave, .frontends = (org)->frontends, \
-			.mtu = (org)->mtu ?: (own)
+			.mtu = (org)->mtu ?: (own), .links = (org)->links
 
 #define HELPED_OFTEN_NS	1000000
 
@@ -464,5 +464,5 @@ int main(int argc, char **argv)
 		RUN("no wake-up is lost", test_wakeups(ni, 1));
 		RUN("nor is one between several", test_wakeups(ni, SLEEPERS));
 	}
-	return tap_done();
+	return matrix_done();
 }

@@ -208,5 +208,5 @@ int main(void)
 
 	unsetenv("RMC_TESTBED");
 	matrix_run(tests, ARRAY_SIZE(tests), opts, ARRAY_SIZE(opts));
-	return tap_done();
+	return matrix_done();
 }

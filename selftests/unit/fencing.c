@@ -20,11 +20,11 @@ static void test_fenced(const struct testbed_opts *o)
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	now = rmc_os_ns_to_ms(testbed_now_ns);
 	testbed_node_event_count = 0;
-	s.w.table[0].claim = rmc_claim(RMC_NODE_JOINING, 2);
-	beat = s.w.table[0].heartbeat;
+	entry_at(&s, 0, 0)->claim = rmc_claim(RMC_NODE_JOINING, 2);
+	beat = entry_at(&s, 0, 0)->heartbeat;
 	rmc_node_tick_srv(node, ++now);
 	CHECK(node->fenced && !node->up);
-	CHECK_EQ(s.w.table[0].heartbeat, beat);
+	CHECK_EQ(entry_at(&s, 0, 0)->heartbeat, beat);
 	CHECK_EQ(testbed_node_event_count, 1);
 	CHECK_EQ(testbed_node_events[0].type, RMC_EVENT_FENCED);
 	rmc_node_tick_srv(node, ++now);
@@ -43,8 +43,8 @@ static void test_fenced(const struct testbed_opts *o)
 	rmc_node_leave(node);
 	CHECK(!rmc_node_join_poll(node, ++now));
 	rmc_node_tick_srv(node, ++now);
-	CHECK_EQ(s.w.table[0].claim, rmc_claim(RMC_NODE_JOINING, 2));
-	CHECK_EQ(s.w.table[0].heartbeat, beat);
+	CHECK_EQ(entry_at(&s, 0, 0)->claim, rmc_claim(RMC_NODE_JOINING, 2));
+	CHECK_EQ(entry_at(&s, 0, 0)->heartbeat, beat);
 	setup_free(&s);
 }
 
@@ -61,24 +61,24 @@ static void test_left(const struct testbed_opts *o)
 	now = rmc_os_ns_to_ms(testbed_now_ns);
 	rmc_node_down_srv(node);
 	CHECK(!node->in[1]);
-	CHECK_EQ(s.w.table[0].state, RMC_NODE_DOWN);
-	beat = s.w.table[0].heartbeat;
+	CHECK_EQ(entry_at(&s, 0, 0)->state, RMC_NODE_DOWN);
+	beat = entry_at(&s, 0, 0)->heartbeat;
 	CHECK(!rmc_node_join_poll(node, ++now));
 	rmc_node_tick_srv(node, ++now);
-	CHECK_EQ(s.w.table[0].heartbeat, beat);
-	CHECK_EQ(s.w.table[0].state, RMC_NODE_DOWN);
+	CHECK_EQ(entry_at(&s, 0, 0)->heartbeat, beat);
+	CHECK_EQ(entry_at(&s, 0, 0)->state, RMC_NODE_DOWN);
 	/* a second call has no effect */
-	s.w.table[0].state = RMC_NODE_JOINING;
+	entry_at(&s, 0, 0)->state = RMC_NODE_JOINING;
 	rmc_node_down_srv(node);
 	rmc_node_leave(node);
-	CHECK_EQ(s.w.table[0].state, RMC_NODE_JOINING);
-	s.w.table[0].state = RMC_NODE_DOWN;
+	CHECK_EQ(entry_at(&s, 0, 0)->state, RMC_NODE_JOINING);
+	entry_at(&s, 0, 0)->state = RMC_NODE_DOWN;
 	rmc_node_down_req(node);
 	rmc_node_join(node, now);
 	CHECK_EQ(node->epoch, 2);
 	ticks(&s.w, 6, 2);
 	CHECK(node->up);
-	CHECK(s.w.table[0].heartbeat > beat);
+	CHECK(entry_at(&s, 0, 0)->heartbeat > beat);
 	setup_free(&s);
 }
 
@@ -105,13 +105,13 @@ static void test_successor(const struct testbed_opts *o)
 
 	for (i = 0; i < ARRAY_SIZE(taken); i++) {
 		setup(&s, o, 2);
-		s.w.table[0].claim = taken[i];
+		entry_at(&s, 0, 0)->claim = taken[i];
 		rmc_node_leave(s.w.node[0]);
-		CHECK_EQ(s.w.table[0].claim, taken[i]);
+		CHECK_EQ(entry_at(&s, 0, 0)->claim, taken[i]);
 		s.w.node[0]->up = true;
 		rmc_node_down_srv(s.w.node[0]);
 		CHECK(!s.w.node[0]->up);
-		CHECK_EQ(s.w.table[0].claim, taken[i]);
+		CHECK_EQ(entry_at(&s, 0, 0)->claim, taken[i]);
 		setup_free(&s);
 	}
 
@@ -120,7 +120,7 @@ static void test_successor(const struct testbed_opts *o)
 	node = s.w.node[0];
 	node->fenced = true;
 	rmc_node_leave(node);
-	CHECK_EQ(s.w.table[0].claim, rmc_claim(RMC_NODE_UP, 1));
+	CHECK_EQ(entry_at(&s, 0, 0)->claim, rmc_claim(RMC_NODE_UP, 1));
 	node->fenced = false;
 	setup_free(&s);
 
@@ -129,9 +129,9 @@ static void test_successor(const struct testbed_opts *o)
 	node = s.w.node[1];
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	CHECK(node->in[0]);
-	*sync_of(&s, 1, 0) = 0;
+	*sync_at(&s, 1, 1, 0) = 0;
 	rmc_node_tick_srv(node, rmc_os_ns_to_ms(testbed_now_ns) + 1);
-	CHECK_EQ(*sync_of(&s, 1, 0), 1);
+	CHECK_EQ(*sync_at(&s, 1, 1, 0), 1);
 	CHECK(node->in[0]);
 	setup_free(&s);
 
@@ -142,14 +142,14 @@ static void test_successor(const struct testbed_opts *o)
 		now = rmc_os_ns_to_ms(testbed_now_ns);
 		rmc_node_down_srv(node);
 		rmc_node_down_req(node);
-		s.w.table[0].claim = taken[i];
+		entry_at(&s, 0, 0)->claim = taken[i];
 		rmc_node_join(node, now);
-		CHECK_EQ(s.w.table[0].claim, taken[i]);
+		CHECK_EQ(entry_at(&s, 0, 0)->claim, taken[i]);
 		CHECK_EQ(node->epoch, 1);
 		rmc_node_tick_srv(node, ++now);
 		CHECK(node->fenced);
 		rmc_node_join(node, now);
-		CHECK_EQ(s.w.table[0].claim, taken[i]);
+		CHECK_EQ(entry_at(&s, 0, 0)->claim, taken[i]);
 		setup_free(&s);
 	}
 
@@ -160,7 +160,7 @@ static void test_successor(const struct testbed_opts *o)
 	rmc_node_down_req(node);
 	rmc_node_join(node, now);
 	CHECK_EQ(node->epoch, 2);
-	*sync_of(&s, 1, 0) = 2;
+	*sync_at(&s, 0, 1, 0) = 2;
 	taken_ops = *s.w.fabric[0].ops;
 	real_reset = taken_ops.reset;
 	taken_ops.reset = reset_and_lose;
@@ -169,12 +169,12 @@ static void test_successor(const struct testbed_opts *o)
 	*rmc_doorbell_word(&s.w.fabric[0], 0, RMC_LANE_REQ, 1) = 2;
 	CHECK(!rmc_node_join_poll(node, ++now));
 	CHECK(!node->up);
-	CHECK_EQ(s.w.table[0].claim, rmc_claim(RMC_NODE_JOINING, 3));
+	CHECK_EQ(entry_at(&s, 0, 0)->claim, rmc_claim(RMC_NODE_JOINING, 3));
 	CHECK_EQ(*rmc_doorbell_word(&s.w.fabric[0], 0, RMC_LANE_REQ, 1), 2);
 	rmc_node_tick_srv(node, ++now);
 	CHECK(node->fenced);
 	/* nor are its channels changed */
-	*sync_of(&s, 1, 0) = 3;
+	*sync_at(&s, 0, 1, 0) = 3;
 	resets = 0;
 	CHECK(!rmc_node_join_poll(node, ++now));
 	CHECK_EQ(resets, 0);
@@ -184,7 +184,7 @@ static void test_successor(const struct testbed_opts *o)
 /* A node of two units that left, and then loses its id: both units are fenced. */
 static void test_units(const struct testbed_opts *o)
 {
-	struct testbed_opts two = { .ni = "edge", .units = 2, .mtu = o->mtu };
+	struct testbed_opts two = { .ni = "edge", .units = 2, .mtu = o->mtu, .links = o->links };
 	struct rmc_node *node;
 	struct setup s;
 	u32 now, k;
@@ -194,7 +194,7 @@ static void test_units(const struct testbed_opts *o)
 	now = rmc_os_ns_to_ms(testbed_now_ns);
 	for (k = 0; k < 2; k++)
 		rmc_node_down_srv(node->unit[k]);
-	s.w.table[0].claim = rmc_claim(RMC_NODE_UP, 2);
+	entry_at(&s, 0, 0)->claim = rmc_claim(RMC_NODE_UP, 2);
 	rmc_node_tick_srv(node->unit[1], ++now);
 	CHECK(!node->unit[1]->fenced);
 	rmc_node_tick_srv(node, now);
@@ -218,7 +218,7 @@ static void test_claimed(const struct testbed_opts *o)
 		/* when its kernel loads the module, and when it returns after fencing */
 		for (k = 0; k < 2; k++) {
 			rmc_node_fence(node);
-			s.w.table[0].claim = taken[i];
+			entry_at(&s, 0, 0)->claim = taken[i];
 			node->epoch = k;
 			node->claimed = 7;
 			if (!k) {
@@ -227,13 +227,13 @@ static void test_claimed(const struct testbed_opts *o)
 			} else {
 				rmc_node_rejoin(node, ++now);
 			}
-			CHECK_EQ(s.w.table[0].claim, taken[i]);
+			CHECK_EQ(entry_at(&s, 0, 0)->claim, taken[i]);
 			CHECK_EQ(node->epoch, k);
 			CHECK(!node->fenced && !node->up);
 			rmc_node_tick_srv(node, ++now);
 			CHECK(node->fenced);
 			CHECK(!rmc_node_join_poll(node, ++now));
-			CHECK_EQ(s.w.table[0].claim, taken[i]);
+			CHECK_EQ(entry_at(&s, 0, 0)->claim, taken[i]);
 		}
 		setup_free(&s);
 	}
@@ -242,7 +242,7 @@ static void test_claimed(const struct testbed_opts *o)
 	setup(&s, o, 2);
 	node = s.w.node[0];
 	rmc_node_fence(node);
-	s.w.table[0].claim = rmc_claim(RMC_NODE_JOINING, 7);
+	entry_at(&s, 0, 0)->claim = rmc_claim(RMC_NODE_JOINING, 7);
 	node->claimed = 7;
 	rmc_node_rejoin(node, rmc_os_ns_to_ms(testbed_now_ns));
 	CHECK_EQ(node->epoch, 7);
@@ -252,7 +252,7 @@ static void test_claimed(const struct testbed_opts *o)
 	rmc_node_down_req(node);
 	rmc_node_join(node, rmc_os_ns_to_ms(testbed_now_ns));
 	CHECK_EQ(node->epoch, 8);
-	CHECK_EQ(s.w.table[0].claim, rmc_claim(RMC_NODE_JOINING, 8));
+	CHECK_EQ(entry_at(&s, 0, 0)->claim, rmc_claim(RMC_NODE_JOINING, 8));
 	setup_free(&s);
 }
 
@@ -271,5 +271,5 @@ int main(void)
 	};
 
 	matrix_run(tests, ARRAY_SIZE(tests), opts, ARRAY_SIZE(opts));
-	return tap_done();
+	return matrix_done();
 }

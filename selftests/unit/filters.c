@@ -745,5 +745,5 @@ int main(void)
 	};
 
 	matrix_run(tests, ARRAY_SIZE(tests), filtered_opts, ARRAY_SIZE(filtered_opts));
-	return tap_done();
+	return matrix_done();
 }

@@ -11,7 +11,6 @@ static void one_way_setup(struct setup *s, const struct testbed_opts *o, struct 
 	struct testbed_opts k = *o;
 	struct rmc_fabric *f;
 
-	k.one_kernel = true;
 	setup(s, &k);
 	f = s->w.fabric;
 	f->shared = rmc_model_share(f->nodes, f->endpoints, f->ring_order);
@@ -263,14 +262,14 @@ static void test_one_way_distances(const struct testbed_opts *o)
 int main(void)
 {
 	static const struct matrix_test tests[] = {
-		{ "each way takes its time, and so do the server's ports", test_one_way },
-		{ "each way, two clients of one port", test_one_way_shared_ports },
-		{ "each way, without memory at first", test_one_way_no_memory },
-		{ "each way, set while channels are open", test_one_way_refresh },
-		{ "each way, another model", test_one_way_next_model },
-		{ "each way, near and far", test_one_way_distances },
+		{ "each way takes its time, and so do the server's ports", test_one_way, .one_kernel = true },
+		{ "each way, two clients of one port", test_one_way_shared_ports, .one_kernel = true },
+		{ "each way, without memory at first", test_one_way_no_memory, .one_kernel = true },
+		{ "each way, set while channels are open", test_one_way_refresh, .one_kernel = true },
+		{ "each way, another model", test_one_way_next_model, .one_kernel = true },
+		{ "each way, near and far", test_one_way_distances, .one_kernel = true },
 	};
 
 	matrix_run(tests, ARRAY_SIZE(tests), filtered_opts, ARRAY_SIZE(filtered_opts));
-	return tap_done();
+	return matrix_done();
 }

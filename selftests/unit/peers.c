@@ -140,14 +140,14 @@ static void test_node_events(const struct testbed_opts *o)
 	CHECK_EQ(s.w.node[1]->epoch, 2);
 
 	/* a node that finds its id taken has an event of that itself */
-	s.w.table[1].claim = rmc_claim(RMC_NODE_JOINING, 3);
+	testbed_claim(&s.w, 1, RMC_NODE_JOINING, 3);
 	rmc_node_tick_srv(s.w.node[1], rmc_os_ns_to_ms(testbed_now_ns));
 	ticks(&s.w, 2, 2);
 	CHECK_EQ(node_events(1, RMC_EVENT_FENCED, 1), 1);
 	CHECK_EQ(node_events(1, RMC_EVENT_LINK_DOWN, 0), 1);
 	CHECK_EQ(node_events(1, RMC_EVENT_NODE_DOWN, 0), 0);
 	/* and no events of its successor */
-	s.w.table[1].claim = rmc_claim(RMC_NODE_UP, 3);
+	testbed_claim(&s.w, 1, RMC_NODE_UP, 3);
 	ticks(&s.w, 2, 2);
 	CHECK_EQ(node_events(1, RMC_EVENT_NODE_DOWN, 1), 0);
 	CHECK_EQ(node_events(1, RMC_EVENT_NODE_UP, 1), 0);
@@ -182,17 +182,17 @@ static void test_missed_lives(const struct testbed_opts *o)
 	s.w.frozen[1] = true;
 	ticks(&s.w, 40, 100);
 	check_node_events(0, silent, 2);
-	s.w.table[1].claim = rmc_claim(RMC_NODE_UP, 2);
+	testbed_claim(&s.w, 1, RMC_NODE_UP, 2);
 	ticks(&s.w, 3, 2);
 	check_node_events(0, second, 2);
-	s.w.table[1].claim = rmc_claim(RMC_NODE_UP, 3);
+	testbed_claim(&s.w, 1, RMC_NODE_UP, 3);
 	ticks(&s.w, 3, 2);
 	check_node_events(0, third, 4);
 	/* a node that is not up yet needs no heartbeat: its time starts when it is up */
-	s.w.table[1].claim = rmc_claim(RMC_NODE_JOINING, 4);
+	testbed_claim(&s.w, 1, RMC_NODE_JOINING, 4);
 	ticks(&s.w, 40, 100);
 	check_node_events(0, gone, 2);
-	s.w.table[1].claim = rmc_claim(RMC_NODE_UP, 4);
+	testbed_claim(&s.w, 1, RMC_NODE_UP, 4);
 	ticks(&s.w, 3, 2);
 	check_node_events(0, fourth, 2);
 	setup_free(&s);
@@ -222,7 +222,7 @@ static void test_silence_of_one(const struct testbed_opts *o)
 	app_post(&c, RMC_OP_READ, 2, 0, lbuf, 64);
 	testbed_settle(&s.w);
 	for (i = 0; i < 40; i++) {
-		s.w.table[2].heartbeat++;
+		testbed_fabric(&s.w, 0)->node[2].heartbeat++;
 		testbed_tick(&s.w, 100);
 	}
 	CHECK_EQ(app_wait(&s.a), RMC_S_NODE_DOWN);
@@ -292,7 +292,7 @@ static void test_units(const struct testbed_opts *o)
 	now = rmc_os_ns_to_ms(testbed_now_ns);
 
 	/* the last of the peer's units does not work with our epoch */
-	word = &s.w.sync[(rmc_endpoint(node->fabric, 1) + k.units - 1) * k.nodes];
+	word = rmc_sync_word(node->fabric, rmc_endpoint(node->fabric, 1) + k.units - 1, 0);
 	CHECK_EQ(*word, 1);
 	*word = 9;
 	rmc_node_tick_req(node, ++now);
@@ -303,13 +303,13 @@ static void test_units(const struct testbed_opts *o)
 
 	/* a unit that polls first closes its ends, and leaves the rest to the head */
 	s.w.frozen[1] = true;
-	s.w.table[1].claim = rmc_claim(RMC_NODE_UP, 2);
+	testbed_claim(&s.w, 1, RMC_NODE_UP, 2);
 	rmc_node_tick_req(node->unit[1], ++now);
 	check_node_events(0, NULL, 0);
 	CHECK_EQ(node->peer[1].epoch, 1);
 	rmc_node_tick_req(node, ++now);
 	check_node_events(0, next, 3);
-	s.w.table[1].claim = rmc_claim(RMC_NODE_UP, 1);
+	testbed_claim(&s.w, 1, RMC_NODE_UP, 1);
 	ticks(&s.w, 3, 2);
 
 	/* the head was fenced: a unit ends its operations, whenever its RRPP notices */
@@ -318,7 +318,7 @@ static void test_units(const struct testbed_opts *o)
 	now = rmc_os_ns_to_ms(testbed_now_ns);
 	rmc_node_tick_req(node->unit[1], ++now);
 	CHECK_EQ(testbed_in_flight(&s.w, 0), 1);
-	s.w.table[0].claim = rmc_claim(RMC_NODE_JOINING, 2);
+	testbed_claim(&s.w, 0, RMC_NODE_JOINING, 2);
 	rmc_node_tick_srv(node, ++now);
 	CHECK(node->fenced && !node->unit[1]->fenced);
 	rmc_node_tick_req(node->unit[1], ++now);
@@ -335,12 +335,12 @@ static void test_join_epoch(const struct testbed_opts *o)
 
 	setup(&s, o, true);
 	CHECK_EQ(s.w.node[0]->epoch, 1);
-	s.w.table[1].claim = rmc_claim(RMC_NODE_JOINING, 7);
+	testbed_claim(&s.w, 1, RMC_NODE_JOINING, 7);
 	testbed_restart(&s.w, 1);
 	ticks(&s.w, 6, 2);
 	CHECK(s.w.node[1]->up);
 	CHECK_EQ(s.w.node[1]->epoch, 7);
-	CHECK_EQ(s.w.table[1].epoch, 7);
+	CHECK_EQ(testbed_fabric(&s.w, 0)->node[1].epoch, 7);
 	setup_free(&s);
 }
 
@@ -509,7 +509,6 @@ static void test_between_polls(const struct testbed_opts *o)
 	struct setup s;
 	struct app b;
 
-	k.one_kernel = true;
 	setup(&s, &k, false);
 	seg_set(&s.w, 0, CTX, s.seg_mem);
 	app_init(&b, &s.w, 1, CTX, 16);
@@ -591,6 +590,7 @@ static void test_clock_steps_back(const struct testbed_opts *o)
 	/* node 0 is alive but frozen: a joining node waits for it */
 	s.w.frozen[0] = true;
 	testbed_restart(&s.w, 1);
+	testbed_fabric(&s.w, 1)->node[0].claim = rmc_claim(RMC_NODE_UP, 1);
 	for (i = 0; i < 40; i++) {
 		testbed_tick(&s.w, -1ULL);
 		CHECK(!s.w.node[1]->up);
@@ -655,7 +655,6 @@ static void test_retire(const struct testbed_opts *o)
 	struct setup s;
 	u32 i;
 
-	k.one_kernel = true;
 	setup(&s, &k, false);
 	unit = s.a.qp.node;
 	/* nothing was opened */
@@ -688,14 +687,14 @@ int main(void)
 		{ "a link that is cut", test_cut },
 		{ "a node's head has the events of all its units", test_units },
 		{ "a claimed id keeps its epoch", test_join_epoch },
-		{ "what a fenced node still sends is dropped", test_late_packets },
-		{ "node down and up in one kernel", test_down_up },
+		{ "what a fenced node still sends is dropped", test_late_packets, .shared = true },
+		{ "node down and up in one kernel", test_down_up, .one_kernel = true },
 		{ "node down and up, a kernel per node", test_down_up_kernels },
-		{ "down and up between two polls", test_between_polls },
-		{ "in one kernel nobody is silent", test_no_hearts },
+		{ "down and up between two polls", test_between_polls, .one_kernel = true },
+		{ "in one kernel nobody is silent", test_no_hearts, .one_kernel = true },
 		{ "the clock of ticks steps back", test_clock_steps_back },
 		{ "all machines are suspended and resume", test_all_are_paused },
-		{ "channels are freed between operations", test_retire },
+		{ "channels are freed between operations", test_retire, .one_kernel = true },
 	};
 	static const struct testbed_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 4096 },
@@ -705,5 +704,5 @@ int main(void)
 	};
 
 	matrix_run(tests, ARRAY_SIZE(tests), opts, ARRAY_SIZE(opts));
-	return tap_done();
+	return matrix_done();
 }

@@ -542,7 +542,6 @@ static void test_idle_costs_nothing(const struct testbed_opts *o)
 	u32 i, len;
 
 	many.nodes = 128;
-	many.one_kernel = true;
 	setup(&s, &many);
 	/* through one ring: a line if there are several units */
 	len = rmc_fabric_multi_unit(s.w.fabric) ? 64 : LONG;
@@ -735,7 +734,7 @@ int main(void)
 		{ "hostile peer scribbles rings and doorbells", test_hostile_peer },
 		{ "hostile application scribbles its WQ", test_hostile_app },
 		{ "no atomicity beyond a line, no order", test_no_more_is_promised },
-		{ "idle nodes and QPs are not polled", test_idle_costs_nothing },
+		{ "idle nodes and QPs are not polled", test_idle_costs_nothing, .one_kernel = true },
 		{ "events and notifications", test_events },
 	};
 	static const struct testbed_opts opts[] = {
@@ -751,5 +750,5 @@ int main(void)
 	test_bufs();
 	test_line_stores();
 	matrix_run(tests, ARRAY_SIZE(tests), opts, ARRAY_SIZE(opts));
-	return tap_done();
+	return matrix_done();
 }

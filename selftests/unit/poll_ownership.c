@@ -252,14 +252,11 @@ static void test_restless(const struct testbed_opts *o)
 static void test_restless_crowd(const struct testbed_opts *o)
 {
 	u32 slot, status, busy = 0, done = 0;
-	struct testbed_opts one = *o;
 	struct setup s;
 	u64 since;
 	struct app b;
 
-	/* the time is checked, and a link's system calls would take most of it */
-	one.one_kernel = true;
-	setup(&s, &one);
+	setup(&s, o);
 	seg_set(&s.w, 1, CTX + 1, s.seg_mem);
 	s.w.apps = 0;
 	app_init(&b, &s.w, 0, CTX + 1, 16);
@@ -297,12 +294,10 @@ static void test_restless_crowd(const struct testbed_opts *o)
 static void test_parking(const struct testbed_opts *o)
 {
 	struct rmc_ni_worker *req, *next;
-	struct testbed_opts one = *o;
 	struct setup s;
 	u32 i, k;
 
-	one.one_kernel = true;
-	setup(&s, &one);
+	setup(&s, o);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	for (k = 0; k < s.w.workers; k++)
 		CHECK(!rmc_ni_may_park(&s.w.worker[k].ni) || s.w.workers > 1);
@@ -313,7 +308,7 @@ static void test_parking(const struct testbed_opts *o)
 		CHECK(rmc_ni_park(&s.w.worker[k].ni));
 	}
 	CHECK_EQ(s.a.flags->need_wakeup, 1);
-	CHECK_EQ(s.w.table[0].parked[RMC_LANE_REQ][0], 1);
+	CHECK_EQ(testbed_fabric(&s.w, 0)->node[0].parked[RMC_LANE_REQ][0], 1);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	req = rmc_qp_worker(&s.a.qp);
 	rmc_ni_unpark(req);
@@ -451,8 +446,8 @@ int main(void)
 		{ "one worker at both ends: without packets", test_direct },
 		{ "one worker at both ends: few packets, or none", test_few },
 		{ "one worker at both ends: a restless line", test_restless },
-		{ "a restless line does not stop other contexts: threads", test_restless_crowd },
-		{ "parking: announce, poll again, wake", test_parking },
+		{ "a restless line does not stop other contexts: threads", test_restless_crowd, .one_kernel = true },
+		{ "parking: announce, poll again, wake", test_parking, .one_kernel = true },
 		{ "helping a parked worker", test_helping },
 		{ "helping not where there is much to do", test_too_much_help },
 	};
@@ -466,5 +461,5 @@ int main(void)
 	};
 
 	matrix_run(tests, ARRAY_SIZE(tests), opts, ARRAY_SIZE(opts));
-	return tap_done();
+	return matrix_done();
 }

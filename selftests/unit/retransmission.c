@@ -235,7 +235,7 @@ static void test_before_all_was_sent(const struct testbed_opts *o)
 static void test_while_unrolled(const struct testbed_opts *o)
 {
 	struct testbed_opts many = { .ni = "edge", .units = 2, .interleave = 512, .mtu = 64,
-				   .ring_order = 2 };
+				   .ring_order = 2, .links = o->links };
 	u32 slot, status, i;
 	struct rmc_desc d[4];
 	struct server v;
@@ -492,8 +492,7 @@ static void test_announced_once(const struct testbed_opts *o)
 	app_fini(&b);
 	serve_as(&v, &s, 1);
 	for (i = 0; i < 20; i++) {
-		for (; rmc_ring_peek(&v.req, 0, &d);) {
-			v.req.pos++;
+		while (take_any(&v, &d)) {
 			if (rmc_op_announces(rmc_op_flags(d.word0 >> 48), d.word1)) {
 				announcement = d;
 				announced++;
@@ -532,5 +531,5 @@ int main(void)
 	};
 
 	matrix_run(tests, ARRAY_SIZE(tests), opts, ARRAY_SIZE(opts));
-	return tap_done();
+	return matrix_done();
 }

@@ -210,14 +210,12 @@ static void test_polling(const struct testbed_opts *o)
 	static const u32 lens[] = { 64, 4096, 16384, 40000 };
 	struct rmc_tenant *hostile, *modest, *user, *more;
 	static struct app others[QPS];
-	struct testbed_opts one = *o;
 	struct modest alone, crowded;
 	struct setup s;
 	struct app b;
 	u32 i, k, n;
 
-	one.one_kernel = true;
-	setup_make(&s, &one, DEEP);
+	setup_make(&s, o, DEEP);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	seg_set(&s.w, 1, CTX + 1, s.seg_mem);
 	user = tenant(&s, NULL);
@@ -309,11 +307,9 @@ static void test_shares(const struct testbed_opts *o)
 	struct app many[SHARED], own[OWN];
 	u64 before[2], was, work[2], most = 0;
 	u32 i, n, alone, done, slot, status;
-	struct testbed_opts one = *o;
 	struct setup s;
 
-	one.one_kernel = true;
-	setup_make(&s, &one, DEEP);
+	setup_make(&s, o, DEEP);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	app_fini(&s.a);
 	user = tenant(&s, NULL);
@@ -727,10 +723,10 @@ int main(void)
 		{ .nodes = 3, .ni = "pair", .mtu = 64 },
 	};
 	static const struct matrix_test polling[] = {
-		{ "polling: many queue pairs against one", test_polling },
+		{ "polling: many queue pairs against one", test_polling, .one_kernel = true },
 	};
 	static const struct matrix_test shares[] = {
-		{ "polling: a quantum each, neither saved nor forgiven", test_shares },
+		{ "polling: a quantum each, neither saved nor forgiven", test_shares, .one_kernel = true },
 		{ "polling: queue pairs in which there is nothing", test_idlers },
 	};
 	static const struct testbed_opts opts[] = {
@@ -744,5 +740,5 @@ int main(void)
 	matrix_run(tids, ARRAY_SIZE(tids), apart, ARRAY_SIZE(apart));
 	matrix_run(shares, ARRAY_SIZE(shares), opts, 1);
 	matrix_run(polling, ARRAY_SIZE(polling), opts, ARRAY_SIZE(opts));
-	return tap_done();
+	return matrix_done();
 }

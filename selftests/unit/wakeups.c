@@ -493,23 +493,23 @@ static void test_many_transfers(const struct testbed_opts *o)
 int main(void)
 {
 	static const struct matrix_test tests[] = {
-		{ "a bit is cleared, and the ring polled again", test_settle },
-		{ "who rings checks behind a barrier", test_ring },
-		{ "pend is cleared, and the doorbells polled again", test_pend },
-		{ "who parks checks behind a barrier", test_park },
-		{ "what keeps a worker awake", test_awake },
-		{ "a transfer that is granted at a tick", test_granted_at_a_tick },
-		{ "a transfer that is granted as others go", test_granted_when_others_go },
-		{ "a pause ends nobody's transfer", test_pause },
-		{ "interleaved transfers", test_interleaved },
-		{ "more transfers than a channel has", test_many_transfers },
+		{ "a bit is cleared, and the ring polled again", test_settle, .one_kernel = true },
+		{ "who rings checks behind a barrier", test_ring, .one_kernel = true },
+		{ "pend is cleared, and the doorbells polled again", test_pend, .one_kernel = true },
+		{ "who parks checks behind a barrier", test_park, .one_kernel = true },
+		{ "what keeps a worker awake", test_awake, .one_kernel = true },
+		{ "a transfer that is granted at a tick", test_granted_at_a_tick, .one_kernel = true },
+		{ "a transfer that is granted as others go", test_granted_when_others_go, .one_kernel = true },
+		{ "a pause ends nobody's transfer", test_pause, .one_kernel = true },
+		{ "interleaved transfers", test_interleaved, .one_kernel = true },
+		{ "more transfers than a channel has", test_many_transfers, .one_kernel = true },
 	};
 	static const struct testbed_opts opts[] = {
-		{ .nodes = 3, .ni = "pair", .mtu = 512, .one_kernel = true },
-		{ .nodes = 3, .ni = "fused", .mtu = 64, .one_kernel = true },
+		{ .nodes = 3, .ni = "pair", .mtu = 512 },
+		{ .nodes = 3, .ni = "fused", .mtu = 64 },
 		{ .nodes = 3, .ni = "pair", .mtu = 64, .kernels = true },
 	};
 
 	matrix_run(tests, ARRAY_SIZE(tests), opts, ARRAY_SIZE(opts));
-	return tap_done();
+	return matrix_done();
 }

@@ -170,7 +170,7 @@ static void test_fenced_sleeps(const struct testbed_opts *o)
 	u32 i, k, lane;
 
 	setup_kernels(&s, o, ENTRIES);
-	entry = &s.w.table[0];
+	entry = &testbed_fabric(&s.w, 0)->node[0];
 	for (i = 0; i < 3 * RMC_IDLE_POLLS; i++)
 		testbed_visit(&s.w);
 	entry->claim = rmc_claim(RMC_NODE_JOINING, 2);
@@ -199,7 +199,7 @@ static void fence_at_barrier(void)
 {
 	if (fences++)
 		return;
-	sim->w.table[0].claim = rmc_claim(RMC_NODE_JOINING, 2);
+	testbed_fabric(&sim->w, 0)->node[0].claim = rmc_claim(RMC_NODE_JOINING, 2);
 	rmc_node_tick_srv(sim->w.node[0], rmc_os_ns_to_ms(testbed_now_ns));
 	*rmc_doorbell_word(sim->w.fabric, 0, RMC_LANE_REP, 1) |= 2;
 }
@@ -285,10 +285,12 @@ static void test_held(const struct testbed_opts *o)
 		put_to_sleep(&s, w);
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 		for (i = 0; i < 4; i++) {
+			testbed_receive(&s.w, !nid);
 			if (nid)
 				rmc_ni_visit(s.w.node[0]->req_worker);
 			else
 				rmc_ni_visit(s.w.node[1]->srv_worker);
+			testbed_receive(&s.w, nid);
 			CHECK_EQ(help(w), nid && !i && !s.w.node[1]->in[0]);
 		}
 		CHECK(s.w.node[nid]->links.filter[lane][!nid]->held);
@@ -436,10 +438,10 @@ static void test_front_is_full(const struct testbed_opts *o)
 int main(void)
 {
 	static const struct matrix_test tests[] = {
-		{ "room for queue pairs: a unit's share, a worker's end", test_room },
-		{ "idle polls are counted since the last work", test_idle },
-		{ "a helper's time has an end", test_long_help },
-		{ "a helper does not poll very many", test_many },
+		{ "room for queue pairs: a unit's share, a worker's end", test_room, .one_kernel = true },
+		{ "idle polls are counted since the last work", test_idle, .one_kernel = true },
+		{ "a helper's time has an end", test_long_help, .one_kernel = true },
+		{ "a helper does not poll very many", test_many, .one_kernel = true },
 	};
 	static const struct matrix_test kernels[] = {
 		{ "an operation that stalls for long goes on", test_stalled },
@@ -452,13 +454,13 @@ int main(void)
 		{ "frontend: no more than there is room for", test_front_is_full },
 	};
 	static const struct testbed_opts opts[] = {
-		{ .nodes = 2, .ni = "fused", .mtu = 4096, .one_kernel = true },
-		{ .nodes = 2, .ni = "pair", .mtu = 64, .one_kernel = true },
-		{ .nodes = 2, .ni = "split", .mtu = 4096, .one_kernel = true },
-		{ .nodes = 2, .ni = "edge", .units = 2, .mtu = 512, .one_kernel = true },
+		{ .nodes = 2, .ni = "fused", .mtu = 4096 },
+		{ .nodes = 2, .ni = "pair", .mtu = 64 },
+		{ .nodes = 2, .ni = "split", .mtu = 4096 },
+		{ .nodes = 2, .ni = "edge", .units = 2, .mtu = 512 },
 	};
 
 	matrix_run(tests, ARRAY_SIZE(tests), opts, ARRAY_SIZE(opts));
 	matrix_run(kernels, ARRAY_SIZE(kernels), opts, 2);
-	return tap_done();
+	return matrix_done();
 }
