@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "hist.h"
 #include "json.h"
 #include "kv.h"
 #include "opt.h"
+#include "zipf.h"
 
 #define CHUNK		4096		/* of the reduction */
 #define KEY_SIZE	32
