@@ -91,6 +91,10 @@ if have python3; then
 else
 	report 0 "rmc-kv: JSON" "no python3"
 fi
+expect "rmc-kv: path of objects" 0 "^path  *local$" eval \
+	'FAKE_LOCAL_BYTES=1088 nodes 2 "$W/rmc-kv" bench -s farm -v 1K -k 50 -n 100 -q'
+expect "rmc-kv: objects beyond the local path" 0 '"path": "packets"' eval \
+	'FAKE_LOCAL_BYTES=1024 nodes 2 "$W/rmc-kv" bench -s farm -v 1K -k 50 -n 100 -q --json'
 expect "rmc-kv: schemes" 0 "^farm .*1088 B" "$W/rmc-kv" schemes
 expect "rmc-kv: no command" 2 "no command" "$W/rmc-kv"
 expect "rmc-kv: unknown command" 2 "no command 'frob'" "$W/rmc-kv" get a frob
