@@ -92,6 +92,23 @@ static inline bool rmc_local_on(const struct rmc_node *node)
 }
 
 /*
+ * Largest read, write or SABRe of a unit on node nid that may take the local path, in bytes from
+ * the start of its first line; 0: all operations need packets. Not regarded is what passes:
+ * packets in flight, a worker that tenants share, an operation that would be rejected.
+ */
+static inline u32 rmc_local_reach(const struct rmc_node *node, u32 nid)
+{
+	const struct rmc_fabric *f = node->fabric;
+	const struct rmc_node *server;
+
+	if (rmc_fabric_multi_unit(f) || !rmc_local_on(node))
+		return 0;
+	server = f->local[rmc_endpoint(f, nid)];
+	return server && server->srv_worker == node->req_worker ?
+	       rmc_local_bytes_max(f, RMC_OPF_RUNS) : 0;
+}
+
+/*
  * First pass, for an operation that the RGP validated. Returns false if it must take the packet
  * path.
  */

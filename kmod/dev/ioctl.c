@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <linux/file.h>
 #include <linux/uaccess.h>
+#include "../core/local.h"
 #include "context.h"
 #include "file.h"
 #include "ioctl.h"
@@ -66,11 +67,13 @@ struct entry {
 	void (*undo)(const struct request *r, union args *a);
 };
 
-/* True if operations of a node on its own segments take the local path. */
-static bool takes_local_path(const struct rmc_node *node)
+/* Node whose operations a query is about: the attached one, or the lowest. */
+static const struct rmc_node *asking_node(const struct request *r)
 {
-	return READ_ONCE(node->local) && !rmc_fabric_multi_unit(node->fabric) &&
-	       node->req_worker == node->srv_worker;
+	/* pairs with the release in rmc_file_attach() */
+	const struct rmc_node *node = r->file ? smp_load_acquire(&r->file->node) : NULL;
+
+	return node ?: r->rmc->node[0];
 }
 
 static int do_query(const struct request *r, union args *a)
@@ -116,8 +119,9 @@ static int do_query(const struct request *r, union args *a)
 		.max_watches = RMC_MAX_WATCHES,
 		.interleave = port->fabric.interleave,
 		.max_ranges = RMC_MAX_RANGES,
-		.local_path = takes_local_path(node ?: r->rmc->node[0]),
+		.local_path = !!rmc_local_reach(asking_node(r), asking_node(r)->nid),
 		.features = RMC_FEATURE_WATCH | RMC_FEATURE_YIELD | RMC_FEATURE_RANGES |
+			    RMC_FEATURE_LOCAL_BYTES |
 			    (IS_ENABLED(CONFIG_IO_URING) ? RMC_FEATURE_URING_WAIT : 0),
 		.max_qps_user = READ_ONCE(cfg->quota.user[RMC_RES_qps]),
 		.max_qps_context = READ_ONCE(cfg->quota.context[RMC_RES_qps]),
@@ -146,6 +150,7 @@ static int do_node_info(const struct request *r, union args *a)
 	i->state = rmc_port_state(port, i->nid);
 	i->epoch = READ_ONCE(port->fabric.node[i->nid].epoch);
 	i->local = !!port->fabric.local[rmc_endpoint(&port->fabric, i->nid)];
+	i->local_bytes = rmc_local_reach(asking_node(r), i->nid);
 	return 0;
 }
 

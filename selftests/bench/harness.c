@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "harness.h"
+#include "kmod/core/local.h"
 
 bool bench_quick;
 int bench_finer = 1;
@@ -296,6 +297,11 @@ void bench_packets(struct testbed *w, bool packets)
 
 	for (i = 0; i < w->opts.nodes; i++)
 		WRITE_ONCE(w->node[i]->local, !packets);
+}
+
+const char *bench_path(const struct testbed *w, u32 bytes)
+{
+	return bytes <= rmc_local_reach(w->node[0], 1) ? "local" : "packets";
 }
 
 bool bench_is_path(const char *name, bool *packets)

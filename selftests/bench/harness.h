@@ -64,6 +64,8 @@ void bench_check(int err);
  * Use packets between nodes of one worker too, as local=0 of the module does, or the local path
  */
 void bench_packets(struct testbed *w, bool packets);
+/* Path of operations of so many bytes of node 0 on node 1: "local" or "packets" */
+const char *bench_path(const struct testbed *w, u32 bytes);
 /* The value of an option --path: "packets" or "local" */
 bool bench_is_path(const char *name, bool *packets);
 

@@ -11,7 +11,7 @@
  *
  * The direction alternates, so that messages return credits as in a ping-pong.
  *
- *	build/host/messages [--quick]
+ *	build/host/messages [--quick] [--path local|packets]
  */
 #define _GNU_SOURCE
 #include <getopt.h>
@@ -49,6 +49,7 @@ struct samples {
 	size_t n;
 };
 
+static bool packets;		/* also between nodes of one worker */
 static struct bench bench;
 static struct end end[2];
 static const u32 sizes[] = { 8, 32, 64, 256, 1024, 4096, 8192 };
@@ -176,6 +177,15 @@ static void round_of(void)
 	}
 }
 
+/* Of a message's data: cells are written, at most a quarter of all at once; a pull is a read. */
+static const char *path_of(u32 size, bool pull)
+{
+	u32 cells = (size + RMC_MSG_PAYLOAD - 1) / RMC_MSG_PAYLOAD;
+
+	return bench_path(&bench.w, pull ? size : cells <= CELLS / 2 ? cells * RMC_MSG_CELL :
+							   CELLS / 4 * RMC_MSG_CELL);
+}
+
 static void report(struct json *j)
 {
 	u32 i, pull;
@@ -188,6 +198,7 @@ static void report(struct json *j)
 			json_object(j, NULL);
 			json_uint(j, "bytes", sizes[i]);
 			json_string(j, "way", pull ? "pull" : "push");
+			json_string(j, "path", path_of(sizes[i], pull));
 			json_uint(j, "samples", l->n);
 			json_double(j, "t_min_usec", percentile(l, 0) / 1e3);
 			json_double(j, "t_typical_usec", percentile(l, 0.5) / 1e3);
@@ -200,10 +211,17 @@ static void report(struct json *j)
 	}
 }
 
+static int usage(FILE *f)
+{
+	fprintf(f, "usage: messages [--quick] [--path local|packets]\n");
+	return f == stdout ? 0 : 2;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option longopts[] = {
 		{ "quick", no_argument, NULL, 'q' },
+		{ "path", required_argument, NULL, 'p' },
 		{ "help", no_argument, NULL, 'h' },
 		{ }
 	};
@@ -213,18 +231,14 @@ int main(int argc, char **argv)
 	u8 *first;
 	int c, i, k;
 
-	while ((c = getopt_long(argc, argv, "qh", longopts, NULL)) != -1) {
-		if (c == 'q') {
+	while ((c = getopt_long(argc, argv, "qp:h", longopts, NULL)) != -1) {
+		if (c == 'q')
 			bench_quick = true;
-		} else {
-			fprintf(c == 'h' ? stdout : stderr, "usage: messages [--quick]\n");
-			return c == 'h' ? 0 : 2;
-		}
+		else if (c != 'p' || !bench_is_path(optarg, &packets))
+			return usage(c == 'h' ? stdout : stderr);
 	}
-	if (optind < argc) {
-		fprintf(stderr, "usage: messages [--quick]\n");
-		return 2;
-	}
+	if (optind < argc)
+		return usage(stderr);
 	if (bench_setup(SEGMENT) < 2)
 		return 4;
 	memset(bench_segment, 0, bench_bytes);
@@ -239,6 +253,7 @@ int main(int argc, char **argv)
 		bench_app_init(&bench, &end[k].app, k, !k);
 		memset(end[k].app.lbuf, 0, LOCAL + LARGEST);
 	}
+	bench_packets(&bench.w, packets);
 	bench_start(&bench, false);
 	bench_finer = 10;
 	open_end(&end[0], 0, first);
@@ -254,6 +269,7 @@ int main(int argc, char **argv)
 	json_string(&out, "test", "host_messages");
 	json_string(&out, "latency", "one way, one thread at both ends");
 	json_int(&out, "cells", CELLS);
+	json_string(&out, "path", packets ? "packets" : "local");
 	json_object(&out, "limits");
 	json_double(&out, "line_ping_pong_usec", bench_median(pp, ROUNDS * LIMITS) / 1e3);
 	json_end_object(&out);

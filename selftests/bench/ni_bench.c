@@ -226,7 +226,8 @@ static void row(const struct row *r, double hop, int cpus)
 	testbed_start(&bench.w, NULL, false);
 	small = typical_rate(64, true);
 	large = typical_rate(8192, true) * 8192 / 1000;
-	printf(" %9.2f %7.2f%s\n", small, large, threads > (u32)cpus ? "  (scheduler's)" : "");
+	printf(" %9.2f %7.2f  %-7s%s\n", small, large, bench_path(&bench.w, 64),
+	       threads > (u32)cpus ? "  (scheduler's)" : "");
 	fflush(stdout);
 	teardown(true);
 }
@@ -249,7 +250,7 @@ int main(int argc, char **argv)
 	printf("are another unit's.\n\n");
 	printf("                                  hand-   latency, ns      busiest worker    threads, %d CPUs\n",
 	       cpus);
-	printf("ni        units  RRPPs workers     offs      64 B   8 KiB      64 B   8 KiB      64 B   8 KiB\n");
+	printf("ni        units  RRPPs workers     offs      64 B   8 KiB      64 B   8 KiB      64 B   8 KiB  path\n");
 	printf("                                            as if a CPU each    M/s    GB/s       M/s    GB/s\n");
 	for (i = 0; i < (int)ARRAY_SIZE(rows); i++)
 		row(&rows[i], hop, cpus);

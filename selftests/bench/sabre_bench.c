@@ -4,7 +4,7 @@
  * blocking operations without writers. Each ratio is a median over pairs of consecutive
  * samples, because this machine may be a VM whose CPUs move.
  *
- *	build/host/sabre_bench [--quick] [--check] [--mtu N]
+ *	build/host/sabre_bench [--quick] [--check] [--mtu N] [--path local|packets]
  *
  * --check: only latencies of packets of 4096 bytes; exit status 1 when a SABRe costs more than
  * MOST times a plain read.
@@ -27,7 +27,7 @@
  */
 #define MOST		1.25
 
-static bool check, missed;
+static bool check, missed, packets;
 static const char * const names[] = { "read", "overlapped", "serialized", "locked" };
 
 static int cmp(const void *a, const void *b)
@@ -88,7 +88,7 @@ static void compare(struct bench *b, u32 size, u64 span, const char *where)
 	printf(" %9.0f", median(ns[0], n));
 	for (mode = 1; mode < 4; mode++)
 		printf(" %8.0f %5.2f", median(ns[mode], n), median(ratio[mode], n));
-	printf("\n");
+	printf(" %s\n", bench_path(&b->w, size));
 	fflush(stdout);
 }
 
@@ -123,13 +123,14 @@ static void table(u32 mtu, u64 span, const char *where)
 
 	bench_init(&b, 2, "fused", mtu);
 	mem_objects(b.seg, RMC_SABRE_OVERLAPPED, 0);
+	bench_packets(&b.w, packets);
 	bench_start(&b, false);
 	if (!check) {
 		printf("\nMTU %u, %s: latency, ns, and ratio to a plain read\n", mtu, where);
 		printf("%6s %9s", "bytes", names[0]);
 		for (mode = 1; mode < 4; mode++)
 			printf(" %14s", names[mode]);
-		printf("\n");
+		printf(" path\n");
 	}
 	for (i = 0; i < ARRAY_SIZE(sizes); i++)
 		compare(&b, sizes[i], span, where);
@@ -142,7 +143,7 @@ static void table(u32 mtu, u64 span, const char *where)
 		printf("%6u %9.2f", sizes[i], median(s[0], n));
 		for (mode = 1; mode < 4; mode++)
 			printf(" %14.2f", median(s[mode], n));
-		printf("\n");
+		printf(" %s\n", bench_path(&b.w, sizes[i]));
 	}
 	bench_fini(&b);
 }
@@ -153,13 +154,14 @@ int main(int argc, char **argv)
 		{ "quick", no_argument, NULL, 'q' },
 		{ "check", no_argument, NULL, 'c' },
 		{ "mtu", required_argument, NULL, 'm' },
+		{ "path", required_argument, NULL, 'p' },
 		{ "help", no_argument, NULL, 'h' },
 		{ }
 	};
 	u32 mtu = 0;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "qcm:h", longopts, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "qcm:p:h", longopts, NULL)) != -1) {
 		if (c == 'q') {
 			bench_quick = true;
 		} else if (c == 'c') {
@@ -167,8 +169,8 @@ int main(int argc, char **argv)
 			mtu = 4096;
 		} else if (c == 'm') {
 			mtu = atoi(optarg);
-		} else {
-			printf("usage: sabre_bench [--quick] [--check] [--mtu N]\n");
+		} else if (c != 'p' || !bench_is_path(optarg, &packets)) {
+			printf("usage: sabre_bench [--quick] [--check] [--mtu N] [--path local|packets]\n");
 			return c == 'h' ? 0 : 2;
 		}
 	}

@@ -142,7 +142,7 @@ static void one_round(u32 op, u32 bytes, u32 batch, long long *ticks)
 	bench_check(rmc_qp_error(&bench.app.qp));
 }
 
-static void report(const char *name, u32 bytes, u32 mtu, u32 batch, int n)
+static void report(const char *name, const char *path, u32 bytes, u32 mtu, u32 batch, int n)
 {
 	double sum = 0, v;
 	int stage;
@@ -150,6 +150,7 @@ static void report(const char *name, u32 bytes, u32 mtu, u32 batch, int n)
 	json_object(&out, NULL);
 	json_string(&out, "operation", name);
 	json_uint(&out, "bytes", bytes);
+	json_string(&out, "path", path);
 	json_uint(&out, "mtu", mtu);
 	json_uint(&out, "batch", batch);
 	json_int(&out, "samples", n);
@@ -191,7 +192,7 @@ static void measure(u32 which, u32 batch)
 		for (stage = 0; stage < LINES_STAGES; stage++)
 			stage_cycles[stage][i] = ticks[stage];
 	}
-	report(table[which].name, bytes, table[which].mtu, batch, n);
+	report(table[which].name, table[which].direct ? "local" : "packets", bytes, table[which].mtu, batch, n);
 }
 
 static void with_mtu(u32 mtu)

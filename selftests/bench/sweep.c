@@ -272,6 +272,7 @@ static void point(const struct series *s, u32 x, struct samples *v)
 
 	json_object(&out, NULL);
 	json_uint(&out, "bytes", size);
+	json_string(&out, "path", bench_path(&bench.w, size));
 	json_uint(&out, "samples", v->n);
 	if (!is(s, "bandwidth")) {
 		times(v);

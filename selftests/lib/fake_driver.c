@@ -514,6 +514,16 @@ static int register_buffer(struct rmc_buf_reg *arg)
 }
 
 /* Returns a positive errno, or the negated result of the ioctl */
+/* What a node is told of its operations on another one: FAKE_LOCAL_BYTES, FAKE_LOCAL_NODES */
+static unsigned int local_bytes(unsigned int nid)
+{
+	const char *bytes = getenv("FAKE_LOCAL_BYTES"), *nodes = getenv("FAKE_LOCAL_NODES");
+
+	if (!bytes || (nodes && nid >= (unsigned int)atoi(nodes)))
+		return 0;
+	return (unsigned int)atoi(bytes);
+}
+
 static int dispatch(unsigned long request, void *p)
 {
 	if (tears_down(request))
@@ -537,6 +547,8 @@ static int dispatch(unsigned long request, void *p)
 		q->max_entries = FAKE_ENTRIES;
 		q->shared_cpu = (uint32_t)fake_shared_cpu;
 		q->features |= RMC_FEATURE_YIELD;
+		if (getenv("FAKE_LOCAL_BYTES"))
+			q->features |= RMC_FEATURE_LOCAL_BYTES;
 		return q->size == sizeof(*q) ? 0 : EINVAL;
 	}
 	case RMC_IOC_ATTACH: {
@@ -558,6 +570,7 @@ static int dispatch(unsigned long request, void *p)
 			return EINVAL;
 		pid = __atomic_load_n(&fabric->node[n->nid].pid, __ATOMIC_ACQUIRE);
 		n->state = !pid ? RMC_NODE_FREE : kill(pid, 0) ? RMC_NODE_DOWN : RMC_NODE_UP;
+		n->local_bytes = local_bytes(n->nid);
 		return 0;
 	}
 	case RMC_IOC_SEG_REG: {

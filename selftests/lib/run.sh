@@ -289,7 +289,7 @@ build_fake() {			# build_fake NAME SOURCE ARCHIVE...
 }
 bench_src=$(echo "$top"/tools/bench/{bench,options,stats,report,clock}.c)
 prepare "driver in user space builds" sanitized_archive fake \
-	"$here/fake_driver.c" "$here/fake_rmc.c" $lib_src $common_src
+	"$here/fake_driver.c" "$here/fake_rmc.c" $lib_src $common_src "$top/tools/common/path.c"
 prepare "benchmarks' common part builds" sanitized_archive bench $bench_src
 prepare "pagerank builds for the driver in user space" \
 	build_fake pagerank "$top"/tools/apps/pagerank{,_fine,_bulk,_shm,_result}.c $graph_src
@@ -411,6 +411,25 @@ else
 	expect "against itself" 0 "itself" nodes 1 "$W/rmc_read_lat" -n 50 -S 1M
 	expect "benchmark as JSON" 0 '"t_typical_usec": [0-9]' \
 		nodes 2 "$W/rmc_read_lat" --json -n 50 -S 1M
+	# what that driver reports: without packets up to FAKE_LOCAL_BYTES, on nodes below FAKE_LOCAL_NODES
+	paths_of() {		# paths_of PROGRAM OPTIONS...: of each size, then of all
+		nodes 3 "$@" --json | sed -n 's/.*"path": "\([a-z]*\)".*/\1/p' | xargs
+	}
+	expect "each size has its path" 0 "^local local local local packets packets mixed$" \
+		eval 'FAKE_LOCAL_BYTES=64 paths_of "$W/rmc_read_lat" -a -s 256 -n 20 -S 1M'
+	expect "each size has its path: bandwidth" 0 "^local local$" \
+		eval 'FAKE_LOCAL_BYTES=256 paths_of "$W/rmc_write_bw" -s 256 -n 20 -S 1M'
+	expect "packets between nodes of different workers" 0 "^packets packets$" \
+		eval 'FAKE_LOCAL_BYTES=256 FAKE_LOCAL_NODES=1 paths_of "$W/rmc_atomic_lat" -n 20 -S 1M'
+	expect "an older driver does not tell the path" 0 "^unknown unknown$" \
+		paths_of "$W/rmc_read_lat" -n 20 -S 1M
+	expect "the path is the last column" 0 "^ 64 .* packets$" \
+		eval 'FAKE_LOCAL_BYTES=0 nodes 2 "$W/rmc_read_lat" -n 20 -S 1M'
+	expect "PageRank: path of reads of one vertex" 0 "^path *mixed$" \
+		eval 'FAKE_LOCAL_BYTES=64 FAKE_LOCAL_NODES=2 nodes 3 "$W/pagerank" -r 6'
+	expect "PageRank: path of reads of all vertices" 0 "^packets$" \
+		eval 'FAKE_LOCAL_BYTES=1024 paths_of "$W/pagerank" -r 10 -v bulk'
+	expect "PageRank: threads have no path" 0 "^none$" paths_of "$W/pagerank" -r 6 -v shm
 	expect "peer outside the run" 2 "has node 0 .. 1" nodes 2 "$W/rmc_read_lat" -d 5 -S 1M
 	expect "more nodes than the fabric has" 1 "17 nodes asked for, but the fabric has 16" \
 		env FAKE_FABRIC="$W/fabric" RMC_NODES=17 RMC_NODE=0 "$W/hello"

@@ -53,7 +53,8 @@ expect "whoever asks for an object that changes its length all the time has an e
 expect "members with other options are refused" 1 "has opened another store" \
 	nodes 2 "$W/prog_kv" sabre other
 
-prepare "rmc-kv builds likewise" build_fake rmc-kv "$top"/tools/kv/*.c "$top"/lib/kv/*.c \
+prepare "rmc-kv builds likewise" build_fake rmc-kv "$top"/tools/kv/*.c \
+	"$top"/tools/common/{zipf,hist}.c "$top"/lib/kv/*.c \
 	"$top/lib/coll.c" $scheme_src
 expect "rmc-kv: put and get" 0 "^2 3$" \
 	nodes 3 "$W/rmc-kv" -k 100 put a 1 put b "2 3" get a get b delete a
@@ -90,6 +91,10 @@ if have python3; then
 else
 	report 0 "rmc-kv: JSON" "no python3"
 fi
+expect "rmc-kv: path of objects" 0 "^path  *local$" eval \
+	'FAKE_LOCAL_BYTES=1088 nodes 2 "$W/rmc-kv" bench -s farm -v 1K -k 50 -n 100 -q'
+expect "rmc-kv: objects beyond the local path" 0 '"path": "packets"' eval \
+	'FAKE_LOCAL_BYTES=1024 nodes 2 "$W/rmc-kv" bench -s farm -v 1K -k 50 -n 100 -q --json'
 expect "rmc-kv: schemes" 0 "^farm .*1088 B" "$W/rmc-kv" schemes
 expect "rmc-kv: no command" 2 "no command" "$W/rmc-kv"
 expect "rmc-kv: unknown command" 2 "no command 'frob'" "$W/rmc-kv" get a frob
@@ -98,10 +103,10 @@ expect "rmc-kv: unknown scheme" 2 "no scheme 'x'" "$W/rmc-kv" -s x get a
 expect "rmc-kv: bad mix" 2 "is not A, B or C" "$W/rmc-kv" bench -m D
 expect "rmc-kv: help" 0 "fall-back" "$W/rmc-kv" --help
 
-if $CC $ASAN $FLAGS -I"$top/tools/kv" $TOOL_INC -o "$W/kv_parts" "$here/test_kv_parts.c" \
-   "$top"/tools/kv/{zipf,hist}.c -lm > "$W/log" 2>&1; then
-	include "rmc-kv's parts" "$W/kv_parts"
+if $CC $ASAN $FLAGS $TOOL_INC -o "$W/zipf_hist" "$here/test_zipf_hist.c" \
+   "$top"/tools/common/{zipf,hist}.c -lm > "$W/log" 2>&1; then
+	include "zipf and histogram" "$W/zipf_hist"
 else
 	sed 's/^/# /' "$W/log"
-	report 1 "tests of rmc-kv's parts build"
+	report 1 "tests of zipf and histogram build"
 fi

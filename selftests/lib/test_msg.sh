@@ -51,7 +51,7 @@ expect "a restarted member is let in again by its survivor" 0 "member 1: ok" res
 expect "a restarted member is let in again by two" 0 "member 2: ok" restarted 3
 
 prepare "rmc_netpipe builds likewise" build_fake rmc_netpipe \
-	"$top"/tools/bench/{rmc_netpipe,netpipe_tcp,stats,clock}.c $msg_src
+	"$top"/tools/bench/{rmc_netpipe,netpipe_msg,netpipe_tcp,stats,clock}.c $msg_src
 expect "netpipe, usual threshold" 0 "^ 131072 .* pull" nodes 2 "$W/rmc_netpipe" -n 20
 expect "netpipe, all pulled" 0 "^ 1  .* pull" nodes 2 "$W/rmc_netpipe" -n 20 -s 1 -T 0
 expect "netpipe, all pushed, 3 nodes" 0 "^ 4096 .* push" \
@@ -59,6 +59,17 @@ expect "netpipe, all pushed, 3 nodes" 0 "^ 4096 .* push" \
 expect "netpipe, all sizes up to one" 0 "^1 2 4 8 16 32 64$" \
 	sizes_of "$W/rmc_netpipe" -a -s 64 -n 10
 expect "netpipe, best" 0 "best of push and pull" nodes 2 "$W/rmc_netpipe" -n 10 --best
+expect "netpipe: no such engine" 2 "--engine: msg or tcp" "$W/rmc_netpipe" -e pigeon
+expect "netpipe: an engine that only pushes has no best threshold" 2 "--best goes with" \
+	"$W/rmc_netpipe" --engine tcp --best
+netpipe_path() {		# netpipe_path BYTES THRESHOLD: of 1 KiB, whose cells are longer
+	FAKE_LOCAL_BYTES=$1 paths_of "$W/rmc_netpipe" -n 10 -s 1K -T "$2"
+}
+expect "netpipe: path of messages that are pushed" 0 "^local$" netpipe_path 4096 inf
+expect "netpipe: path of their cells" 0 "^packets$" netpipe_path 1024 inf
+expect "netpipe: path of messages that are pulled" 0 "^local$" netpipe_path 1024 0
+expect "netpipe over TCP has no path" 0 '"path": "none"' \
+	nodes 1 "$W/rmc_netpipe" -n 20 -s 64 --engine tcp --json
 expect "netpipe over TCP" 0 "^ 65536 .* tcp" nodes 1 "$W/rmc_netpipe" -n 20 --tcp
 netpipe_json() {
 	nodes 2 "$W/rmc_netpipe" -n 10 -s 100 --json > "$W/json" &&

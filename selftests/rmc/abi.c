@@ -21,6 +21,8 @@ static uint32_t first_size(const struct call *c)
 	switch (c->cmd) {
 	case RMC_IOC_QUERY:
 		return offsetof(struct rmc_query, att_entries);
+	case RMC_IOC_NODE_INFO:
+		return offsetof(struct rmc_node_info, local_bytes);
 	case RMC_IOC_SEG_REG:
 		return offsetof(struct rmc_seg_reg, version_offset);
 	default:
@@ -361,13 +363,21 @@ TEST(query_fills_only_what_was_asked)
 	CHECK_EQ(room[sizeof(struct rmc_query)], 0x5a);
 }
 
-/* Applications see the local path only in the query: operations succeed with and without it. */
+static uint32_t local_bytes(const struct end *from, uint32_t nid)
+{
+	struct rmc_node_info n = { .size = sizeof(n), .nid = nid };
+
+	REQUIRE(!ioctl(rmc_fd(from->ctx), RMC_IOC_NODE_INFO, &n));
+	return n.local_bytes;
+}
+
+/* Applications see the local path only in queries: operations succeed with and without it. */
 TEST(local_path_is_switched_per_node)
 {
 	static const size_t lengths[] = { 8, 64, 1000, 16 * PAGE };
 	const char *const path = SYSFS "/node1/local_path";
 	struct rmc_query q = { .size = sizeof(q) };
-	unsigned int i, k, can;
+	unsigned int i, k, can, self, other;
 	struct end a, b;
 
 	end_open(&a, CTX, 0, 16 * PAGE, 0, 0);
@@ -375,11 +385,20 @@ TEST(local_path_is_switched_per_node)
 	REQUIRE(!ioctl(rmc_fd(b.ctx), RMC_IOC_QUERY, &q));
 	can = q.local_path;
 	CHECK_EQ(can, q.ni == RMC_NI_FUSED && q.units == 1);
+	CHECK(q.features & RMC_FEATURE_LOCAL_BYTES);
+	self = local_bytes(&b, 1);
+	other = local_bytes(&b, 0);
+	CHECK_EQ(self != 0, can);
+	CHECK(!self || self >= q.mtu || self >= 16384);
+	/* 0 where the nodes have different workers */
+	CHECK(!other || other == self);
 	for (i = 0; i < 100; i++) {
 		CHECK_EQ(file_put(path, i % 2 ? "1" : "0"), 0);
 		CHECK_EQ(file_number(path, ""), i % 2);
 		REQUIRE(!ioctl(rmc_fd(b.ctx), RMC_IOC_QUERY, &q));
 		CHECK_EQ(q.local_path, i % 2 ? can : 0);
+		CHECK_EQ(local_bytes(&b, 1), i % 2 ? self : 0);
+		CHECK_EQ(local_bytes(&b, 0), i % 2 ? other : 0);
 		/* another node's setting does not change */
 		CHECK_EQ(file_number(SYSFS "/node0/local_path", ""), 1);
 		for (k = 0; k < sizeof(lengths) / sizeof(*lengths); k++) {

@@ -106,6 +106,30 @@ TEST(nonsense_is_refused)
 	restore();
 }
 
+static uint32_t local_bytes(uint32_t nid)
+{
+	struct rmc_node_info n = { .size = sizeof(n), .nid = nid };
+
+	REQUIRE(!ioctl(rmc_fd(e.ctx), RMC_IOC_NODE_INFO, &n));
+	return n.local_bytes;
+}
+
+TEST(filters_need_packets)
+{
+	uint32_t self, other;
+
+	prepare();
+	self = local_bytes(0);
+	other = local_bytes(1);
+	CHECK_EQ(debugfs_write("links", "from=0 to=1 delay_ns=1000"), 0);
+	CHECK_EQ(local_bytes(0), 0);
+	CHECK_EQ(local_bytes(1), 0);
+	CHECK(!rmc_read(e.qp, 1, 0, e.buf, 64));
+	restore();
+	CHECK_EQ(local_bytes(0), self);
+	CHECK_EQ(local_bytes(1), other);
+}
+
 TEST(a_cut_link_times_out_and_comes_back)
 {
 	long long t0;

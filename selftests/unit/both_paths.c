@@ -5,6 +5,7 @@
  * one unit on one worker.
  */
 #include "setup.h"
+#include "kmod/core/local.h"
 
 #define RUN	64	/* entries of the queue pair; more are posted at once than a batch takes */
 
@@ -193,12 +194,81 @@ static void test_switch(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
+/* One read: does it need packets? */
+static bool needs_packets(struct setup *s, u64 offset, u32 length)
+{
+	u32 before = s->w.node[0]->out[1] ? s->w.node[0]->out[1]->req.pos : 0;
+	u32 slot, status, polls = 0;
+
+	app_post(&s->a, RMC_OP_READ, 1, offset, lbuf, length);
+	while (!app_poll(&s->a, &slot, &status) && polls++ < 10000)
+		testbed_visit(&s->w);
+	CHECK_EQ(status, RMC_S_OK);
+	return s->w.node[0]->out[1]->req.pos != before;
+}
+
+/* What drivers report to applications is what the RGP does. */
+static void test_reach(const struct testbed_opts *o)
+{
+	struct rmc_ni_worker other, *worker;
+	struct setup s;
+	u32 reach;
+
+	setup_make(&s, o, RUN);
+	fill(seg, SEG, 1);
+	needs_packets(&s, 0, 8);	/* the first opens the channel */
+	reach = rmc_local_reach(s.w.node[0], 1);
+	CHECK(reach >= o->mtu && reach < SEG);
+	CHECK_EQ(rmc_local_reach(s.w.node[0], 0), reach);
+	CHECK(!needs_packets(&s, 0, 8));
+	CHECK(!needs_packets(&s, 0, reach));
+	CHECK(!needs_packets(&s, 8, reach - 8));
+	CHECK(needs_packets(&s, 8, reach));
+	CHECK(needs_packets(&s, 0, reach + 8));
+	s.w.node[0]->local = false;
+	CHECK_EQ(rmc_local_reach(s.w.node[0], 1), 0);
+	CHECK(needs_packets(&s, 0, 8));
+	s.w.node[0]->local = true;
+	rmc_filters = 1;
+	CHECK_EQ(rmc_local_reach(s.w.node[0], 1), 0);
+	CHECK(needs_packets(&s, 0, 8));
+	rmc_filters = 0;
+	CHECK_EQ(rmc_local_reach(s.w.node[0], 1), reach);
+	/* nodes of different workers; the node on itself stays as it is */
+	worker = s.w.node[1]->srv_worker;
+	s.w.node[1]->srv_worker = &other;
+	CHECK_EQ(rmc_local_reach(s.w.node[0], 1), 0);
+	CHECK_EQ(rmc_local_reach(s.w.node[0], 0), reach);
+	s.w.node[1]->srv_worker = worker;
+	setup_free(&s);
+}
+
+/* Several units, or workers for each end: packets. */
+static void test_no_reach(const struct testbed_opts *o)
+{
+	struct testbed_opts of[] = { *o, *o, *o };
+	struct setup s;
+	u32 i;
+
+	of[0].ni = "pair";
+	of[1].ni = "edge";
+	of[1].units = 2;
+	of[2].kernels = true;
+	for (i = 0; i < ARRAY_SIZE(of); i++) {
+		setup_make(&s, &of[i], RUN);
+		CHECK_EQ(rmc_local_reach(s.w.node[0], 1), 0);
+		setup_free(&s);
+	}
+}
+
 int main(void)
 {
 	static const struct matrix_test tests[] = {
 		{ "each operation, with packets and without", test_operations },
 		{ "SABRes of each mode, with packets and without", test_sabres },
 		{ "packets turned on and off meanwhile", test_switch },
+		{ "the reported path is the one taken", test_reach },
+		{ "no local path between workers, kernels, or with several units", test_no_reach },
 	};
 	static const struct testbed_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 4096 },

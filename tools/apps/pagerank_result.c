@@ -5,6 +5,7 @@
 #include <string.h>
 #include "json.h"
 #include "pagerank.h"
+#include "path.h"
 
 #define MAX_RELATIVE_ERROR	1e-9
 
@@ -111,6 +112,20 @@ static const char *machine(const struct pagerank *p)
 	return rmc_fabric_name(rmc_query(p->team->ctx)->fabric);
 }
 
+/* Of remote reads: one vertex each, or all that a peer has, in the longest operations */
+static const char *path(const struct pagerank *p)
+{
+	uint64_t bytes = sizeof(struct vertex);
+
+	if (p->variant == SHM)
+		return "none";
+	if (p->variant == BULK)
+		bytes *= p->per_node;
+	if (bytes > rmc_query(p->team->ctx)->max_length)
+		bytes = rmc_query(p->team->ctx)->max_length;
+	return path_of_team(p->team, bytes);
+}
+
 static void print_text(const struct pagerank *p, const double *rank, const struct summary *s)
 {
 	double fastest = p->seconds[0], slowest = p->seconds[0];
@@ -129,6 +144,7 @@ static void print_text(const struct pagerank *p, const double *rank, const struc
 	       machine(p));
 	printf("supersteps  %d, %.4f s each (%.4f .. %.4f, median %.4f)\n", p->opt.supersteps,
 	       s->total / p->opt.supersteps, fastest, slowest, s->median);
+	printf("path        %s\n", path(p));
 	if (p->variant != SHM)
 		printf("remote      %llu reads, %llu B, %.3f M/s over all nodes\n",
 		       (unsigned long long)p->remote_reads, (unsigned long long)p->remote_bytes,
@@ -159,6 +175,7 @@ static void print_json(const struct pagerank *p, const double *rank, const struc
 	json_uint(&j, "edges", p->graph.edges);
 	json_string(&j, "variant", variant_name(p->variant));
 	json_string(&j, "machine", machine(p));
+	json_string(&j, "path", path(p));
 	json_int(&j, "nodes", p->variant == SHM ? 1 : p->nodes);
 	json_int(&j, "threads", p->variant == SHM ? p->nodes : 1);
 	json_int(&j, "supersteps", p->opt.supersteps);

@@ -523,6 +523,7 @@ static void measure(struct bench *b)
 		if (!active || size > limit || size > b->data_len)
 			continue;
 		set_size(b, size);
+		report_size(b, size);
 		if (b->test->metric == LATENCY)
 			measure_latency(b, size, cycles_per_us);
 		else

@@ -61,6 +61,7 @@ struct bench {
 	uint64_t rng;
 	uint64_t stride, count;		/* objects of the present size */
 	uint64_t next;			/* SEQUENTIAL */
+	const char *row_path, *path;	/* before the present size; of all results */
 	struct json out;
 };
 
@@ -91,6 +92,7 @@ void latency_stats(struct latency_stats *s, uint64_t *samples, uint64_t n, doubl
 double median(double *v, uint64_t n);
 
 void report_begin(struct bench *b);
+void report_size(struct bench *b, uint64_t size);	/* before it is measured */
 void report_latency(struct bench *b, uint64_t size, const struct latency_stats *s);
 void report_bandwidth(struct bench *b, uint64_t size, const struct bandwidth_stats *s);
 void report_end(struct bench *b);

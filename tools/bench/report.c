@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "bench.h"
+#include "path.h"
 
 #define MB	1048576.0	/* as perftest counts */
 
@@ -27,17 +28,6 @@ static void rule(void)
 	printf("---------------------------------------------------------------------------------------\n");
 }
 
-/*
- * "local": the local path, which takes one worker for both nodes (fused, one kernel);
- * else "packets"
- */
-static const char *path_name(const struct bench *b, const struct rmc_query *q)
-{
-	int one_kernel = q->fabric == RMC_FABRIC_LOOPBACK || b->target == rmc_nid(b->team->ctx);
-
-	return q->local_path && q->ni == RMC_NI_FUSED && one_kernel ? "local" : "packets";
-}
-
 void report_begin(struct bench *b)
 {
 	const struct rmc_query *q = rmc_query(b->team->ctx);
@@ -57,7 +47,6 @@ void report_begin(struct bench *b)
 		json_bool(j, "double_sided", b->double_sided);
 		json_string(j, "fabric", fabric);
 		json_string(j, "ni", ni);
-		json_string(j, "path", path_name(b, q));
 		json_int(j, "nodes", q->nodes);
 		json_uint(j, "mtu", q->mtu);
 		json_bool(j, "shared_cpu", q->shared_cpu != 0);
@@ -81,8 +70,6 @@ void report_begin(struct bench *b)
 	       b->double_sided ? ", both sides at once" : "");
 	printf(" Fabric          : %s, %u nodes, ni %s, mtu %u B%s\n", fabric, q->nodes, ni, q->mtu,
 	       q->shared_cpu ? ", CPUs shared with workers" : "");
-	printf(" Path            : %s\n", strcmp(path_name(b, q), "local") ? "packets" :
-	       "local: no packets where one worker has both nodes (see local_path in sysfs)");
 	printf(" Remote memory   : %.4g MiB, %s\n", (double)b->data_len / MB,
 	       pattern_names[b->pattern]);
 	if (latency)
@@ -94,25 +81,41 @@ void report_begin(struct bench *b)
 		printf(" Pause           : %d us before each operation\n", b->pause_us);
 	rule();
 	if (latency)
-		printf(" #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]   99%% percentile[usec]   99.9%% percentile[usec] \n");
+		printf(" #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]   99%% percentile[usec]   99.9%% percentile[usec]   path\n");
 	else
-		printf(" #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n");
+		printf(" #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]   path\n");
 	fflush(stdout);
+}
+
+void report_size(struct bench *b, uint64_t size)
+{
+	b->row_path = path_name(b->team->ctx, b->target, size);
+}
+
+/* A filter or the switch of the local path may have changed during the measurement. */
+static const char *row_path(struct bench *b, uint64_t size)
+{
+	const char *path = path_join(b->row_path, path_name(b->team->ctx, b->target, size));
+
+	b->path = path_join(b->path, path);
+	return path;
 }
 
 void report_latency(struct bench *b, uint64_t size, const struct latency_stats *s)
 {
+	const char *path = row_path(b, size);
 	struct json *j = &b->out;
 
 	if (!b->json) {
-		printf(" %-7llu %-14llu %-14.2f %-14.2f %-16.2f %-14.2f %-15.2f %-22.2f %-.2f\n",
+		printf(" %-7llu %-14llu %-14.2f %-14.2f %-16.2f %-14.2f %-15.2f %-22.2f %-26.2f %s\n",
 		       (unsigned long long)size, (unsigned long long)s->n, s->min, s->max,
-		       s->typical, s->avg, s->stdev, s->p99, s->p999);
+		       s->typical, s->avg, s->stdev, s->p99, s->p999, path);
 		fflush(stdout);
 		return;
 	}
 	json_object(j, NULL);
 	json_uint(j, "bytes", size);
+	json_string(j, "path", path);
 	json_uint(j, "iterations", s->n);
 	json_double(j, "t_min_usec", s->min);
 	json_double(j, "t_max_usec", s->max);
@@ -126,16 +129,18 @@ void report_latency(struct bench *b, uint64_t size, const struct latency_stats *
 
 void report_bandwidth(struct bench *b, uint64_t size, const struct bandwidth_stats *s)
 {
+	const char *path = row_path(b, size);
 	struct json *j = &b->out;
 
 	if (!b->json) {
-		printf(" %-10llu %-14llu %-18.2f %-20.2f %-.6f\n", (unsigned long long)size,
-		       (unsigned long long)s->n, s->peak / MB, s->avg / MB, s->rate / 1e6);
+		printf(" %-10llu %-14llu %-18.2f %-20.2f %-15.6f %s\n", (unsigned long long)size,
+		       (unsigned long long)s->n, s->peak / MB, s->avg / MB, s->rate / 1e6, path);
 		fflush(stdout);
 		return;
 	}
 	json_object(j, NULL);
 	json_uint(j, "bytes", size);
+	json_string(j, "path", path);
 	json_uint(j, "iterations", s->n);
 	json_double(j, "bw_peak_bytes_per_sec", s->peak);
 	json_double(j, "bw_typical_bytes_per_sec", s->typical);
@@ -148,6 +153,7 @@ void report_end(struct bench *b)
 {
 	if (b->json) {
 		json_end_array(&b->out);
+		json_string(&b->out, "path", b->path ? b->path : "unknown");
 		json_end_object(&b->out);
 	} else {
 		rule();

@@ -18,10 +18,14 @@ HEAD = {"schema": TEXT, "started": TEXT, "command": TEXT, "quick": FLAG, "cpus":
 LIMIT = {"limit": TEXT, "unit": TEXT, "value": NUMBER, "low": NUMBER, "high": NUMBER,
          "samples": NUMBER}
 ROW = {"group": TEXT, "what": TEXT, "where": TEXT, "unit": TEXT, "value": NUMBER, "runs": NUMBER,
-       "low": NUMBER, "high": NUMBER, "papers": list, "performance": FLAG}
+       "low": NUMBER, "high": NUMBER, "papers": list, "performance": FLAG, "path": TEXT}
 ROW_MAY = {"bytes": NUMBER, "mtu": NUMBER, "outstanding": NUMBER, "qps": NUMBER,
            "double_sided": FLAG, "min": NUMBER, "p99": NUMBER, "p99_9": NUMBER, "limit": TEXT,
-           "ratio": NUMBER, "asked": TEXT, "met": FLAG, "parts": dict}
+           "ratio": NUMBER, "asked": TEXT, "met": FLAG, "parts": dict,
+           "packets": dict}
+SECOND = {"value": NUMBER, "runs": NUMBER, "low": NUMBER, "high": NUMBER, "path": TEXT}
+SECOND_MAY = {key: ROW_MAY[key] for key in ("min", "p99", "p99_9", "ratio", "asked", "met")}
+PATHS = ("local", "packets", "mixed", "none", "unknown")
 PEER = {"system": TEXT, "what": TEXT, "unit": TEXT, "value": NUMBER, "bytes": NUMBER,
         "runs": NUMBER, "role": TEXT, "performance": FLAG}
 RATIO = {"name": TEXT, "ours": TEXT, "theirs": TEXT, "ratio": NUMBER, "performance": FLAG}
@@ -90,6 +94,11 @@ def complaints(document):
     if found:
         return found
     for i, row in enumerate(document["rows"]):
+        if "packets" in row:
+            found += _entry(f"rows[{i}], packets", row["packets"], SECOND, SECOND_MAY)
+        for one in filter(None, (row, row.get("packets"))):
+            if one.get("path") not in PATHS:
+                found.append(f"rows[{i}]: path {one.get('path')}")
         if row["group"] not in rows.GROUPS:
             found.append(f"rows[{i}]: there is no group {row['group']}")
         if not row["low"] <= row["value"] <= row["high"]:

@@ -5,6 +5,7 @@ A program of the host measures limits, also beside guests: it runs while they ar
 the same CPUs, before and after the runs that are compared with it.
 """
 
+import dataclasses
 import os
 
 from figures import sources
@@ -95,6 +96,33 @@ def choose(run, choice):
 
 # ---- runs; each of several rounds, of which the table has medians ----
 
+PACKETS = "packets"
+
+
+def in_packets(plan):
+    """The same machine with the local path off: its runs are the second column of the table."""
+    other = dataclasses.replace(plan)
+    other.path = PACKETS
+    return other
+
+
+def is_packets(plan):
+    return getattr(plan, "path", None) == PACKETS
+
+
+def has_local(plan):
+    """Nodes in several kernels have no local path, and so no second column."""
+    return plan.key != "vm"
+
+
+def solo(plan):
+    return (*plan.solo, *sources.PACKETS) if is_packets(plan) else plan.solo
+
+
+def _path(plan):
+    return ("--path", PACKETS) if is_packets(plan) else ()
+
+
 ROUNDS = 0                      # 0: as many as are usual
 
 
@@ -105,21 +133,23 @@ def rounds(plan):
 
 
 def _job(plan, name, k, argv, seconds, **more):
+    if is_packets(plan):
+        name += f"-{PACKETS}"
     return Job(plan.key, f"{name}.{k}", tuple(map(str, argv)), seconds, **more)
 
 
 def sweep(plan, k):
-    return _job(plan, "sweep", k, ("host/sweep", "--quick"), 3)
+    return _job(plan, "sweep", k, ("host/sweep", "--quick", *_path(plan)), 3)
 
 
 def sweep_mtu(plan, mtu, k):
     return _job(plan, f"sweep-mtu{mtu}", k,
-                ("host/sweep", "--quick", "--mtu", mtu, "read-latency", "read-bandwidth"), 1)
+                ("host/sweep", "--quick", *_path(plan), "--mtu", mtu, "read-latency", "read-bandwidth"), 1)
 
 
 def sweep_large(plan, k):
-    return _job(plan, "sweep-1gib", k, ("host/sweep", "--quick", "--segment", 1024, "--huge",
-                                        "read-outstanding"), 2)
+    return _job(plan, "sweep-1gib", k, ("host/sweep", "--quick", *_path(plan), "--segment", 1024,
+                                        "--huge", "read-outstanding"), 2)
 
 
 def stages(plan, k):
@@ -131,30 +161,31 @@ def lines(plan):
 
 
 def messages(plan, k):
-    return _job(plan, "messages", k, ("host/messages", "--quick"), 2)
+    return _job(plan, "messages", k, ("host/messages", "--quick", *_path(plan)), 2)
 
 
 def of_host(plan):
     """The core alone; also runs that need the host, for any machine."""
     for k in rounds(plan):
-        yield sweep(plan, k)
-        for mtu in MTUS:
-            yield sweep_mtu(plan, mtu, k)
-        yield sweep_large(plan, k)
+        for one in (plan, in_packets(plan)):
+            yield sweep(one, k)
+            for mtu in MTUS:
+                yield sweep_mtu(one, mtu, k)
+            yield sweep_large(one, k)
+            yield messages(one, k)
         yield stages(plan, k)
-        yield messages(plan, k)
     yield lines(plan)
 
 
 def limits(plan, k, when):
     return _job(plan, f"limits-{when}", k, ("host/sweep", "--quick", "limits"), 1,
-                boot=plan.solo)
+                boot=solo(plan))
 
 
 def guest(plan, k, name, tool, *options, quick=2000, full=20000, boot=None):
     n = quick if plan.quick else full
     return _job(plan, name, k, (tool, "-n", n, "--json", *options), 2, nodes=2,
-                boot=plan.solo if boot is None else boot)
+                boot=solo(plan) if boot is None else boot)
 
 
 def of_size(plan, k, tool):
@@ -188,18 +219,23 @@ def idle(plan, k):
     return _job(plan, "idle", k, (IDLE,), 4, boot=plan.solo)
 
 
+def _shared(plan):
+    """Machines of two busy applications."""
+    return sources.PACKETS if is_packets(plan) else ()
+
+
 def both_sides(plan, k, tool):
-    return guest(plan, k, f"{tool}-double", tool, "-a", "-s", "8K", "-b", boot=())
+    return guest(plan, k, f"{tool}-double", tool, "-a", "-s", "8K", "-b", boot=_shared(plan))
 
 
 def at_mtu(plan, k, mtu):
     return guest(plan, k, f"rmc_read_bw-mtu{mtu}", "rmc_read_bw", "-a", "-s", "8K", "-t", 32,
-                 quick=20000, full=50000, boot=(*plan.solo, "--mtu", str(mtu)))
+                 quick=20000, full=50000, boot=(*solo(plan), "--mtu", str(mtu)))
 
 
 def netpipe(plan, k):
     return guest(plan, k, "rmc_netpipe", "rmc_netpipe", "-B", "-a", "-s", "8K", quick=500,
-                 full=2000, boot=())
+                 full=2000, boot=_shared(plan))
 
 
 SIZED = ("rmc_read_lat", "rmc_write_lat", "rmc_sabre_lat", "rmc_read_bw", "rmc_write_bw")
@@ -223,7 +259,8 @@ def of_guests(plan, cpus):
         for mtu in MTUS[:1] if plan.quick else MTUS:
             yield at_mtu(plan, k, mtu)
     yield parked(plan, 0)
-    yield idle(plan, 0)
+    if not is_packets(plan):
+        yield idle(plan, 0)
     if cpus >= TWO_APPLICATIONS:
         for k in rounds(plan):
             yield both_sides(plan, k, "rmc_read_lat")
@@ -234,5 +271,7 @@ def of_guests(plan, cpus):
 def jobs(run, plan):
     if plan.rmc:
         yield from of_guests(plan, run.cpus)
+        if has_local(plan):
+            yield from of_guests(in_packets(plan), run.cpus)
     if run.has("host"):
         yield from of_host(run.plans["host"])

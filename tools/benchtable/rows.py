@@ -53,6 +53,8 @@ class Row:
     met: bool = None
     papers: list = dataclasses.field(default_factory=list)
     parts: dict = None          # stage -> value
+    path: str = "unknown"       # of the runs: local, packets, mixed, none
+    packets: dict = None        # the same with the local path off: see second()
     performance: bool = True    # false: of an emulated machine
 
 
@@ -136,10 +138,13 @@ class Table:
     def add(self, group, what, where, unit, samples, **more):
         """samples: [(value, limits, {min, p99, p99_9})] of the runs"""
         values = [s[0] for s in samples]
+        if not values:
+            raise Missing("none of its runs worked")
         row = Row(group, what, where, unit, median(values), len(values), min(values), max(values))
         asked = more.pop("asked", None)
         for key, value in more.items():
             setattr(row, key, value)
+        row.path = joined(s[2].get("path", "unknown") for s in samples)
         for key in ("min", "p99", "p99_9"):
             found = [s[2][key] for s in samples if s[2].get(key) is not None]
             if found:
@@ -163,17 +168,50 @@ class Table:
 
     def rate(self, what, where, samples, **more):
         return self.add("rate", what, where, "M/s",
-                        [(r["bw_typical_bytes_per_sec"] / r["bytes"] / 1e6, m, {})
+                        [(r["bw_typical_bytes_per_sec"] / r["bytes"] / 1e6, m, path_of(r))
                          for r, m in samples], bytes=64, **more)
 
     def bandwidth(self, what, where, size, samples, **more):
         return self.add("bandwidth", what, where, "GB/s",
-                        [(r["bw_typical_bytes_per_sec"] / 1e9, m, {}) for r, m in samples],
+                        [(r["bw_typical_bytes_per_sec"] / 1e9, m, path_of(r)) for r, m in samples],
                         bytes=size, limit="memcpy", **more)
 
 
+def path_of(r):
+    return {"path": r.get("path", "unknown")}
+
+
+NO_PATH = {"path": "none"}      # no operation
+
+
 def spread(r):
-    return {"min": r["t_min_usec"], "p99": r["p99_usec"], "p99_9": r.get("p99_9_usec")}
+    return {"min": r["t_min_usec"], "p99": r["p99_usec"], "p99_9": r.get("p99_9_usec"),
+            **path_of(r)}
+
+
+def joined(paths):
+    """The path of several runs"""
+    found = set(paths)
+    if len(found) == 1:
+        return found.pop()
+    return "unknown" if "unknown" in found else "mixed"
+
+
+SAME = ("group", "what", "where", "unit", "bytes", "mtu", "outstanding", "qps", "double_sided")
+SECOND = ("value", "runs", "low", "high", "min", "p99", "p99_9", "ratio", "asked", "met", "path")
+
+
+def second(t, other):
+    """The rows of the runs in packets as the second column of t; their gaps."""
+    def key(row):
+        return tuple(getattr(row, name) for name in SAME)
+
+    ours = {key(row): row for row in t.rows}
+    for row in other.rows:
+        if row.path != "none" and key(row) in ours:
+            ours[key(row)].packets = {k: getattr(row, k) for k in SECOND
+                                      if getattr(row, k) is not None}
+    t.gaps += [Gap(f"{g.what}, packets", g.reason, g.failed) for g in other.gaps if g.failed]
 
 
 def row_of(document, **fields):
@@ -213,8 +251,7 @@ def latencies(t, where, of):
             t.latency(what, where, 8, of(what, 8), mtu=p.USUAL_MTU, limit="1.6 pp + access")
 
 
-def of_host(t, run):
-    plan = run.plans["host"]
+def of_host(t, plan):
     where, documents = "core", []
     for k in p.rounds(plan):
         with t.optional(f"round {k + 1} of the core"):
@@ -275,15 +312,16 @@ def of_host(t, run):
               asked=ASKED_WAKE)
         woken = [j.series(d, "parked")["woken"] for d in documents]
         t.add("parked", "read that wakes a parked worker's thread", where, "us",
-              [(r["t_typical_usec"], None, spread(r)) for r in woken], bytes=64,
-              asked=ASKED_WAKE)
+              [(r["t_typical_usec"], None, {**spread(r), **path_of(s[0])})
+               for r, s in zip(woken, samples)], bytes=64, asked=ASKED_WAKE)
         threads = [j.series(d, "parked")["thread"] for d in documents]
         t.add("parked", "sleeping thread that is woken", where, "us",
-              [(r["t_typical_usec"], None, spread(r)) for r in threads])
+              [(r["t_typical_usec"], None, {**spread(r), **NO_PATH}) for r in threads])
         t.add("parked", "parked worker, share of a CPU", where, "%",
-              [(j.series(d, "parked")["parked_cpu_share"] * 100, None, {}) for d in documents])
+              [(j.series(d, "parked")["parked_cpu_share"] * 100, None, NO_PATH) for d in documents])
     messages_of_host(t, plan, where)
-    stages_of_host(t, plan)
+    if not p.is_packets(plan):
+        stages_of_host(t, plan)
 
 
 def messages_of_host(t, plan, where):
@@ -304,7 +342,7 @@ def messages_of_host(t, plan, where):
                       [(r["t_typical_usec"], {"ping-pong": d["limits"]["line_ping_pong_usec"]},
                         spread(r)) for r, d in zip(runs, found)], bytes=size, limit="ping-pong")
                 t.add("messages", f"{way}, streaming", where, "GB/s",
-                      [(r["bw_typical_bytes_per_sec"] / 1e9, None, {}) for r in runs], bytes=size)
+                      [(r["bw_typical_bytes_per_sec"] / 1e9, None, path_of(r)) for r in runs], bytes=size)
 
 
 def stages_of_host(t, plan):
@@ -315,11 +353,11 @@ def stages_of_host(t, plan):
             runs = [d["results"][i] for d in found]
             parts = {s: median([r["cycles"][s] for r in runs]) for s in first["cycles"] if s != "all"}
             t.add("cycles", first["operation"], "core", "cycles",
-                  [(r["cycles"]["all"], None, {}) for r in runs], bytes=first["bytes"],
+                  [(r["cycles"]["all"], None, path_of(r)) for r in runs], bytes=first["bytes"],
                   mtu=first["mtu"], outstanding=first["batch"], parts=parts)
     with t.optional("lines per operation"):
         for r in t.results.get(p.lines(plan))["results"]:
-            t.add("lines", r["operation"], "core", "lines", [(r["lines"]["all"], None, {})],
+            t.add("lines", r["operation"], "core", "lines", [(r["lines"]["all"], None, path_of(r))],
                   bytes=r["bytes"], mtu=r["mtu"], outstanding=r["batch"],
                   parts={**{s: v for s, v in r["lines"].items() if s != "all"},
                          "moved": r["lines_moved"]})
@@ -385,9 +423,10 @@ def of_guests(t, run, plan):
         t.add("parked", "read, worker parked", where, "us",
               [(r["t_typical_usec"], None, spread(r))], bytes=64, asked=ASKED_WAKE)
     with t.optional(f"a guest without work, {where}"):
-        shares = [g["cpu_share"] * 100 for g in t.results.get(p.idle(plan, 0))["results"]]
-        t.add("parked", "guest without work, share of a CPU", where, "%",
-              [(share, None, {}) for share in shares])
+        if not p.is_packets(plan):
+            shares = [g["cpu_share"] * 100 for g in t.results.get(p.idle(plan, 0))["results"]]
+            t.add("parked", "guest without work, share of a CPU", where, "%",
+                  [(share, None, NO_PATH) for share in shares])
     two_applications(t, run, plan, where, of)
 
 
@@ -413,8 +452,13 @@ def two_applications(t, run, plan, where, of):
 
 def table(run, plan, results):
     t = Table(results)
+    other = Table(results)
     if plan.rmc:
         of_guests(t, run, plan)
+        if p.has_local(plan):
+            of_guests(other, run, p.in_packets(plan))
     if run.has("host"):
-        of_host(t, run)
+        of_host(t, run.plans["host"])
+        of_host(other, p.in_packets(run.plans["host"]))
+    second(t, other)
     return t

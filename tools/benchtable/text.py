@@ -58,6 +58,22 @@ def against(row):
     return ", ".join(parts)
 
 
+def second(row):
+    """The median of the same in packets"""
+    return number(row.get("packets", {}).get("value"))
+
+
+def both(row):
+    """The verdicts of both columns"""
+    there = row.get("packets", {})
+    found = [against(row)]
+    if "ratio" in there and "limit" in row:
+        found.append(f"packets {there['ratio']:.2f} x")
+    if there.get("met") is False:
+        found.append("packets MISSED")
+    return ", ".join(filter(None, found))
+
+
 def name(row):
     text = row["what"]
     if row.get("double_sided"):
@@ -70,23 +86,26 @@ def name(row):
 def values(group, found):
     """(head, lines) of a group"""
     if group == "latency":
-        return (("", "bytes", "on", "min", "p50", "p99", "p99.9", "against", "papers"),
+        return (("", "bytes", "on", "min", "p50", "p99", "p99.9", "path", "packets: p50",
+                 "against", "papers"),
                 [(name(r), size(r["bytes"]), r["where"], number(r.get("min")), number(r["value"]),
-                  number(r.get("p99")), number(r.get("p99_9")), against(r), papers(r))
+                  number(r.get("p99")), number(r.get("p99_9")), r["path"], second(r), both(r), papers(r))
                  for r in found])
     if group == "rate":
-        return (("", "on", "in flight", "QPs", "M/s", "against", "papers"),
-                [(name(r), r["where"], r["outstanding"], r["qps"], number(r["value"]), against(r),
+        return (("", "on", "in flight", "QPs", "M/s", "path", "packets: M/s", "against", "papers"),
+                [(name(r), r["where"], r["outstanding"], r["qps"], number(r["value"]), r["path"],
+                  second(r), both(r),
                   papers(r) if r["outstanding"] == 32 and r["qps"] == 1 else "") for r in found])
     if group in ("cycles", "lines"):
         stages = list(found[0]["parts"])
-        return (("", "bytes", "on", "at a time", *stages, "all"),
+        return (("", "bytes", "on", "at a time", *stages, "all", "path"),
                 [(name(r), size(r["bytes"]), r["where"], r["outstanding"],
-                  *(number(r["parts"].get(s)) for s in stages), number(r["value"]))
+                  *(number(r["parts"].get(s)) for s in stages), number(r["value"]), r["path"])
                  for r in found])
-    return (("", "bytes", "on", "typical", "p99", "against", "papers"),
+    return (("", "bytes", "on", "typical", "p99", "path", "packets", "against", "papers"),
             [(name(r), size(r.get("bytes")), r["where"], f"{number(r['value'])} {r['unit']}",
-              number(r.get("p99")), against(r), papers(r)) for r in found])
+              number(r.get("p99")), r["path"],
+              second(r) and f"{second(r)} {r['unit']}", both(r), papers(r)) for r in found])
 
 
 def text(document):

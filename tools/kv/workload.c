@@ -9,9 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "hist.h"
 #include "json.h"
 #include "kv.h"
 #include "opt.h"
+#include "path.h"
+#include "zipf.h"
 
 #define CHUNK		4096		/* of the reduction */
 #define KEY_SIZE	32
@@ -228,6 +231,12 @@ static void json_latency(struct json *j, const char *name, const struct hist *h)
 	json_end_object(j);
 }
 
+/* Of reads of objects, the longest of its operations; those of buckets and messages are short */
+static const char *path(const struct kv_run *r)
+{
+	return path_of_team(r->team, rmc_scheme_bytes(r->scheme, r->value));
+}
+
 static void report_json(const struct kv_run *r, const struct measured *m)
 {
 	struct json j;
@@ -240,6 +249,7 @@ static void report_json(const struct kv_run *r, const struct measured *m)
 	json_string(&j, "mix", r->mix);
 	json_string(&j, "distribution", r->distribution);
 	json_double(&j, "theta", r->theta_percent / 100.0);
+	json_string(&j, "path", path(r));
 	json_int(&j, "nodes", r->team->nodes);
 	json_int(&j, "clients", r->clients);
 	json_uint(&j, "keys", r->keys);
@@ -274,6 +284,7 @@ static void report_text(const struct kv_run *r, const struct measured *m)
 		printf(" %.2f", r->theta_percent / 100.0);
 	printf(", %llu keys of %llu bytes, %d clients of %d nodes\n", (unsigned long long)r->keys,
 	       (unsigned long long)r->value, r->clients, r->team->nodes);
+	printf("path         %s\n", path(r));
 	printf("throughput   %.0f operations per second\n\n", m->ops_per_s);
 	printf("%-5s %10s", "usec", "count");
 	for (i = 0; i < PERCENTILES; i++)

@@ -33,6 +33,15 @@ def measured(value, unit, low=None, high=None):
     return {**cell, "low": short(low), "high": short(high)} if low is not None else cell
 
 
+def path_of(row):
+    return {"path": row["path"]} if "path" in row else {}
+
+
+def joined(paths):
+    """The path of a row of several machines"""
+    return {"path": paths.pop() if len(paths) == 1 else "mixed"} if paths else {}
+
+
 def _bench_name(row):
     name = benchtext.name(row)
     if row["group"] != "rate":
@@ -54,28 +63,41 @@ def bench(text, part):
     groups = {"latency": ("latency",), "rows": ("rate", "bandwidth", "messages", "parked")}
     if part not in groups:
         raise Wrong(f"bench: part {part!r} is not latency, rows or ratios")
-    columns, rows = {}, {}
+    columns, rows, paths = {}, {}, {}
     for row in found["rows"]:
         if row["group"] not in groups[part]:
             continue
-        values = rows.setdefault(_bench_name(row), {})
-        where = row["where"]
+        name = _bench_name(row)
+        values = rows.setdefault(name, {})
+        if "path" in row:
+            paths.setdefault(name, set()).add(row["path"])
+        where, packets = row["where"], row.get("packets")
         if part == "latency":
             for key, title in (("min", "min"), ("value", "p50"), ("p99", "p99"), ("p99_9", "p99.9")):
                 columns[f"{where}: {title}"] = {"name": f"{where}: {title}", "unit": row["unit"]}
                 values[f"{where}: {title}"] = short(row.get(key))
+            if packets:
+                for key, title in (("value", "p50"), ("p99", "p99")):
+                    title = f"{where}, packets: {title}"
+                    columns[title] = {"name": title, "unit": row["unit"], "path": packets["path"]}
+                    values[title] = short(packets.get(key))
             continue
-        columns[where] = {"name": where}
-        values[where] = measured(row["value"], row["unit"])
-        if "limit" in row:
-            columns[f"{where}, beside"] = {"name": f"{where}, beside"}
-            values[f"{where}, beside"] = measured(row["ratio"], f"x {row['limit']}")
+        for where, one in ((where, row), (f"{where}, packets", packets)):
+            if not one:
+                continue
+            more = {"path": one["path"]} if one is packets else {}
+            columns[where] = {"name": where, **more}
+            values[where] = measured(one["value"], row["unit"])
+            if "limit" in row and "ratio" in one:
+                columns[f"{where}, beside"] = {"name": f"{where}, beside", **more}
+                values[f"{where}, beside"] = measured(one["ratio"], f"x {row['limit']}")
         if "asked" in row:
             columns["asked"] = {"name": "asked"}
             values["asked"] = row["asked"]
     return {**origin, "label": "latency" if part == "latency" else "",
             "columns": list(columns.values()),
-            "rows": [{"name": name, "values": values} for name, values in rows.items()]}
+            "rows": [{"name": name, **joined(paths.get(name)), "values": values}
+                     for name, values in rows.items()]}
 
 
 def host(text, _):
@@ -86,8 +108,7 @@ def host(text, _):
         if "ratio" in row:
             per = row["per"]
             values["beside"] = measured(row["ratio"], "x " + (f"({per})" if " " in per and per[0] != "(" else per))
-        path = {"path": row["path"]} if "path" in row else {}
-        rows.append({"name": row["name"], **path, "values": values})
+        rows.append({"name": row["name"], **path_of(row), "values": values})
     return {"label": "", "columns": [{"name": "measured"}, {"name": "beside"}], "rows": rows}
 
 
@@ -124,7 +145,7 @@ def series(text, part):
                 columns[title] = {"name": title, "unit": unit}
                 values[title] = short(value * scale)
         name = benchtext.size(one["bytes"]) + (f", {one['way']}" if "way" in one else "")
-        rows.append({"name": name, "values": values})
+        rows.append({"name": name, **path_of(one), "values": values})
     return {**origin, "label": "size", "columns": list(columns.values()), "rows": rows}
 
 
@@ -134,7 +155,7 @@ def sabre(text, part):
     if part not in blocks:
         raise Wrong(f"sabre: part {part!r} is not of {', '.join(blocks) or 'nothing'}")
     lines = blocks[part].splitlines()
-    names = lines[0].split()[1:]
+    names = [n for n in lines[0].split()[1:] if n != "path"]
     columns = [{"name": names[0]}] + [{"name": n + e} for n in names[1:] for e in ("", ", ratio")]
     rows, rate = [], False
     for line in lines[1:]:
@@ -142,13 +163,14 @@ def sabre(text, part):
             rate = True
             continue
         words = line.split()
+        path = {"path": words.pop()} if words[-1] in ("local", "packets") else {}
         size, words = benchtext.size(int(words[0])), [unquoted(w) for w in words[1:]]
         if rate:
             cells = dict(zip(names, ({"value": w, "unit": "GB/s"} for w in words)))
         else:
             cells = {c["name"]: {"value": w, "unit": "x" if "ratio" in c["name"] else "ns"}
                      for c, w in zip(columns, words)}
-        rows.append({"name": size + (", 32 in flight" if rate else ""), "values": cells})
+        rows.append({"name": size + (", 32 in flight" if rate else ""), **path, "values": cells})
     return {"label": "object", "columns": columns, "rows": rows}
 
 
@@ -162,14 +184,15 @@ def ni(text, _):
     columns = [{"name": n, **({"unit": u} if u else {})} for n, u in NI_COLUMNS]
     rows, marked = [], False
     for line in text.splitlines():
-        match = re.fullmatch(r"\s*([a-z_]+)((?:\s+[\d.]+){10})\s*(\(.*\))?", line)
+        match = re.fullmatch(r"\s*([a-z_]+)((?:\s+[\d.]+){10})\s*(local|packets)?\s*(\(.*\))?", line)
         if match:
             words = match.group(2).split()
             values = {n: unquoted(w) if u else w for (n, u), w in zip(NI_COLUMNS, words)}
-            if match.group(3):
+            if match.group(4):
                 marked = True
                 values["CPUs"] = "too few for threads"
-            rows.append({"name": match.group(1), "values": values})
+            path = {"path": match.group(3)} if match.group(3) else {}
+            rows.append({"name": match.group(1), **path, "values": values})
     if not rows:
         raise Wrong("ni: no row of ni_bench")
     return {"label": "ni", "columns": columns + ([{"name": "CPUs"}] if marked else []), "rows": rows}

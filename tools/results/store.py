@@ -87,6 +87,9 @@ def complaints(found):
     columns = {c.get("name"): c for c in found.get("columns", ())}
     if not columns or not found.get("rows"):
         yield "no columns or no rows"
+    for name, column in columns.items():
+        if column.get("path", "none") not in PATHS:
+            yield f"column {name!r}: path {column['path']!r}"
     seen = set()
     for row in found.get("rows", ()):
         name = row.get("name")
@@ -102,6 +105,12 @@ def complaints(found):
             yield from _cell_complaints(f"row {name!r}, {column!r}", cell)
             if number(cell) and not (row.get("unit") or columns[column].get("unit")):
                 yield f"row {name!r}, {column!r}: a number without unit"
+
+
+def _path(found, row, column):
+    """A column may be of another path than its row."""
+    own = next((c.get("path") for c in found["columns"] if c["name"] == column), None)
+    return own or row.get("path", found["path"])
 
 
 class Store:
@@ -140,7 +149,7 @@ class Store:
                 unit = next((c.get("unit") for c in found["columns"] if c["name"] == column), None)
                 cell = one["values"][column]
                 own = cell.get("unit") if isinstance(cell, dict) else None
-                return cell, own or one.get("unit") or unit, one.get("path", found["path"])
+                return cell, own or one.get("unit") or unit, _path(found, one, column)
         raise Wrong(f"{name} has no value {row!r}, {column!r}")
 
 

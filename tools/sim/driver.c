@@ -10,6 +10,7 @@
  */
 #include <stdio.h>
 #include "driver.h"
+#include "kmod/core/local.h"
 
 #define FILES		4096
 
@@ -127,7 +128,7 @@ static long query(struct sim_file *f, struct rmc_query *q)
 		if (rmc_op_flags(op))
 			q->op_mask |= 1ULL << op;
 	q->shared_cpu = 1;
-	q->features = RMC_FEATURE_YIELD;
+	q->features = RMC_FEATURE_YIELD | RMC_FEATURE_LOCAL_BYTES;
 	q->max_sabre = RMC_SABRE_MAX;
 	q->units = 1;
 	q->rrpps = 1;
@@ -145,6 +146,7 @@ static long node_info(struct sim_file *f, struct rmc_node_info *info)
 	info->epoch = READ_ONCE(f->node->fabric.node[info->nid].epoch);
 	info->state = info->local ? (self->up ? RMC_NODE_UP : RMC_NODE_JOINING) :
 				    READ_ONCE(self->peer[info->nid].state);
+	info->local_bytes = rmc_local_reach(self, info->nid);
 	return 0;
 }
 

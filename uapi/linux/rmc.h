@@ -63,6 +63,7 @@ enum rmc_ni_kind {
 #define RMC_FEATURE_URING_WAIT	(1U << 1)	/* RMC_URING_WAIT */
 #define RMC_FEATURE_YIELD	(1U << 2)	/* RMC_WAKE_YIELD */
 #define RMC_FEATURE_RANGES	(1U << 3)	/* RMC_IOC_SEG_ADD, RMC_IOC_SEG_DEL */
+#define RMC_FEATURE_LOCAL_BYTES	(1U << 4)	/* rmc_node_info.local_bytes */
 
 /**
  * struct rmc_query - ioctl(RMC_IOC_QUERY), on either device
@@ -99,9 +100,9 @@ enum rmc_ni_kind {
  * @interleave: consecutive bytes of a segment that one RRPP serves
  * @max_watches: event files in this kernel
  * @max_ranges: further ranges of a segment; 0: no RMC_IOC_SEG_ADD
- * @local_path: non-zero: operations whose both ends have one worker, such as those of a node
- *	on its own segment, may take the local path, without packets; 0: all operations take
- *	the packet path
+ * @local_path: non-zero: operations of this node on its own segments, if not too long, take the
+ *	local path, without packets; 0: all of them take the packet path. Of operations on other
+ *	nodes, and of their lengths, see rmc_node_info.local_bytes
  * @max_qps_user: queue pairs of one node that a user may have
  * @max_qps_context: queue pairs of one node that all users of a context may have
  * @max_files_user: contexts, of any id, that a user may have open
@@ -428,6 +429,13 @@ enum rmc_node_state {
  * @state: out, enum rmc_node_state as seen from the attached node
  * @epoch: out, number of times this id was claimed
  * @local: out, non-zero when hosted by this kernel
+ * @local_bytes: out, operations of the attached node on this one take the local path, without
+ *	packets, if they end at most so many bytes after the start of their first 64-byte line:
+ *	reads, writes and SABRes. All others do up to rmc_query.mtu, and so do these where
+ *	tenants share the worker. 0: all operations need packets. It changes with the node's
+ *	local_path and with filters. An operation behind packets to the same node needs
+ *	packets, too. On the control device: of the lowest local node. Without
+ *	RMC_FEATURE_LOCAL_BYTES the kernel leaves it as it is
  */
 struct rmc_node_info {
 	__u32 size;
@@ -436,6 +444,7 @@ struct rmc_node_info {
 	__u32 state;
 	__u32 epoch;
 	__u32 local;
+	__u32 local_bytes;
 };
 
 /* Events of nodes and links, as seen from the watching node */

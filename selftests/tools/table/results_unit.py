@@ -310,6 +310,40 @@ class Import(Folder):
         self.assertEqual(rows["pair"]["CPUs"], "too few for threads")
         self.assertIn("no row", self.take("ni", "nothing", "--command", "c", status=1))
 
+    def paths(self):
+        return {r["name"]: r.get("path") for r in store.Store(self.folder).result("new")["rows"]}
+
+    def test_rows_have_their_paths(self):
+        self.take("series", {"results": [{"bytes": 64, "path": "local", "t_min_usec": 0.2},
+                                         {"bytes": 65536, "path": "packets", "t_min_usec": 9}]},
+                  "--command", "c")
+        self.assertEqual(self.paths(), {"64 B": "local", "64 KiB": "packets"})
+        self.take("sabre", SABRE.replace("1.06", "1.06 local").replace("15.50", "15.50 packets")
+                  .replace("overlapped\n", "overlapped path\n"),
+                  "--part", "MTU 4096, cache-resident", "--command", "c")
+        self.assertEqual(self.paths(), {"64 B": "local", "8 KiB": None, "8 KiB, 32 in flight": "packets"})
+        self.take("ni", NI.replace("9.21", "9.21  packets").replace("6.97", "6.97  packets"),
+                  "--command", "c")
+        self.assertEqual(self.paths(), {"fused": "packets", "pair": "packets"})
+
+    def test_packets_beside_the_local_path(self):
+        both = json.loads(json.dumps(BENCH))
+        for row in both["rows"]:
+            row["path"] = "local"
+            row["packets"] = {"value": 0.5, "p99": 0.9, "path": "packets"}
+        both["rows"][2]["packets"]["ratio"] = 0.2
+        both["rows"].append({**both["rows"][1], "where": "UML", "path": "packets"})
+        rows = self.take("bench", both, "--part", "latency")
+        self.assertEqual(str(rows["read, 64 B"]["core, packets: p50"]), "0.5")
+        self.assertEqual(store.Store(self.folder).value("new", "read, 64 B", "core: p50")[2], "local")
+        self.assertEqual(store.Store(self.folder).value("new", "read, 64 B", "core, packets: p99")[2],
+                         "packets")
+        rows = self.take("bench", both, "--part", "rows")
+        self.assertEqual(str(rows["reads, MTU 64, 8 KiB"]["core, packets"]["value"]), "0.5")
+        self.assertEqual(str(rows["reads, MTU 64, 8 KiB"]["core, packets, beside"]["value"]), "0.2")
+        self.assertEqual(self.paths(), {"64 B reads, 32 in flight": "mixed",
+                                        "reads, MTU 64, 8 KiB": "local"})
+
     def test_objects(self):
         rows = self.take("objects", OBJECTS, "--command", "c")
         self.assertEqual(sorted(rows), ["8: SABRe", "8: SABRe, 16 writers"])

@@ -20,12 +20,12 @@ LIMITS = {"line_ping_pong_usec": 0.1, "dependent_read_usec": 0.1, "memcpy_bytes_
 
 
 def lat(base, sizes=SIZES):
-    return [{"bytes": n, "samples": 9, "t_min_usec": base / 2, "t_typical_usec": base,
+    return [{"bytes": n, "path": "local", "samples": 9, "t_min_usec": base / 2, "t_typical_usec": base,
              "p99_usec": 2 * base, "p99_9_usec": 3 * base} for n in sizes]
 
 
 def bandwidth(rate, sizes=SIZES, **more):
-    return [{"bytes": n, "outstanding": 32, "qps": 1, **more,
+    return [{"bytes": n, "path": "local", "outstanding": 32, "qps": 1, **more,
              "bw_typical_bytes_per_sec": n * rate, "bw_average_bytes_per_sec": n * rate / 2}
             for n in sizes]
 
@@ -55,7 +55,7 @@ def messages():
 
 
 def stages(kind):
-    one = {"operation": "read", "bytes": 64, "mtu": 4096, "batch": 32, "samples": 9,
+    one = {"operation": "read", "bytes": 64, "path": "packets", "mtu": 4096, "batch": 32, "samples": 9,
            kind: {"post": 10, "RGP": 60, "RRPP": 70, "RCP": 55, "poll": 9, "all": 204}}
     return {"results": [{**one, **({"lines_moved": 6} if kind == "lines" else {})}]}
 
@@ -83,7 +83,20 @@ def canned(job):
              "rmc_read_bw": lambda: {"results": bandwidth(6e6, sizes)},
              "rmc_write_bw": lambda: {"results": bandwidth(5e6, sizes)},
              }.get(tool, lambda: {"results": lat(8 if emulated else 0.3, sizes)})()
+    if "--path" in job.argv or "local=0" in job.boot:
+        found = slower(found)
     return {str(n): found for n in nodes}
+
+
+def slower(value):
+    """The same in packets: half as fast"""
+    if isinstance(value, list):
+        return [slower(v) for v in value]
+    if not isinstance(value, dict):
+        return value
+    return {k: 2 * v if k in ("t_typical_usec", "p99_usec") else
+            v / 2 if k == "bw_typical_bytes_per_sec" else
+            "packets" if k == "path" else slower(v) for k, v in value.items()}
 
 
 def plans(cpus=2, quick=False, **lacking):
@@ -239,6 +252,53 @@ class TableTest(unittest.TestCase):
                                {"output": {"0": {"results": []}}})
         gaps = rows.table(run, run.plans["host"], self.results).gaps
         self.assertTrue(gaps)
+
+    # ---- packets beside the local path ----
+
+    def test_each_row_has_its_path_and_packets_beside_it(self):
+        made = self.made(plans(2, **NO_KVM))
+        for where in ("core", "UML"):
+            row = self.row(made, group="latency", what="read", bytes=64, where=where,
+                           double_sided=False)
+            self.assertEqual((row["path"], row["packets"]["path"]), ("local", "packets"))
+            self.assertAlmostEqual(row["packets"]["value"], 2 * row["value"])
+            self.assertAlmostEqual(row["packets"]["ratio"], 2 * row["ratio"])
+            row = self.row(made, group="rate", where=where, outstanding=32, qps=1, what="reads")
+            self.assertAlmostEqual(row["packets"]["value"], row["value"] / 2)
+        self.assertEqual(self.row(made, group="cycles")["path"], "packets")
+        idle = self.row(made, what="guest without work, share of a CPU")
+        self.assertEqual((idle["path"], "packets" in idle), ("none", False))
+        beside = [r for r in made["rows"] if r["group"] in ("latency", "rate", "bandwidth", "messages")]
+        self.assertEqual([r["what"] for r in beside if "packets" not in r], [])
+        shown = text.text(made)
+        self.assertRegex(shown, r"packets: p50")
+        self.assertRegex(shown, r"read +64 B +core .* local +0\.4 .*packets 1\.54 x")
+
+    def test_several_kernels_have_no_local_path(self):
+        run = plans(8)
+        jobs = [j for j in plan.jobs(run, run.plans["vm"]) if j.machine == "vm"]
+        self.assertFalse([j for j in jobs if "local=0" in j.boot])
+
+    def test_runs_of_packets_turn_the_local_path_off(self):
+        run = plans(2, **NO_KVM)
+        jobs = [j for j in plan.jobs(run, run.plans["uml"]) if "packets" in j.key]
+        self.assertTrue(jobs)
+        for job in jobs:
+            self.assertTrue("local=0" in job.boot or "--path" in job.argv, job.key)
+
+    def test_an_interrupted_run_has_gaps(self):
+        """Only the first runs of the core were made."""
+        made = self.made(plans(2, uml="no kernel", **NO_KVM), systems=[],
+                         broken=lambda job: None if job.name.startswith("sweep.") else "interrupted")
+        self.row(made, group="latency", what="read", bytes=64, double_sided=False)
+        self.assertTrue(any("none of its runs" in g["reason"] for g in made["missing"]))
+
+    def test_gaps_of_packets_are_told(self):
+        made = self.made(plans(2, **NO_KVM),
+                         broken=lambda job: "bad luck" if "sweep-packets" in job.key else None)
+        self.assertTrue([g for g in made["missing"] if g["what"].endswith(", packets") and g["failed"]])
+        self.assertNotIn("packets", self.row(made, group="latency", what="read", bytes=64,
+                                             where="core", double_sided=False))
 
     # ---- peers ----
 

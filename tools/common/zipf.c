@@ -5,7 +5,7 @@
  * popular items are spread over the key space and so over owners.
  */
 #include <math.h>
-#include "kv.h"
+#include "zipf.h"
 
 static double zeta(uint64_t n, double theta)
 {

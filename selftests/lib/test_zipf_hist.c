@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* Tests rmc-kv's generator of keys and its histogram. */
+/* Tests the generator of Zipf's law and the histogram of tools/common. */
 #include <math.h>
 #include <string.h>
-#include "kv.h"
+#include "hist.h"
+#include "zipf.h"
 #include "../tap.h"
 
 #define ITEMS	1000

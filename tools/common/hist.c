@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /* Latencies by magnitude: 32 buckets per power of two. */
-#include "kv.h"
+#include "hist.h"
 
 #define SUB	(1U << HIST_BITS)
 
