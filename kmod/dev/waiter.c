@@ -2,9 +2,11 @@
 /* Arms events of the core, and wakes their sleepers. */
 #include <linux/eventfd.h>
 #include <linux/poll.h>
+#include <linux/workqueue.h>
 #include "../base/compat.h"
 #include "waiter.h"
 #include "file.h"
+#include "quota.h"
 #include "uring_wait.h"
 #include "../run/worker.h"
 
@@ -13,6 +15,14 @@
  * of a microsecond; an event rarely has more.
  */
 #define WAITS_PER_CALL	4
+
+/*
+ * A wake-up by the worker of more than SLOW_NS was of very many sleepers, or the CPU was taken
+ * away. Wake-ups of a user then cost the worker less than 1 / SLOW_FACTOR of its time.
+ */
+#define SLOW_NS		(50 * NSEC_PER_USEC)
+#define SLOW_MAX_NS	(100 * NSEC_PER_MSEC)
+#define SLOW_FACTOR	256
 
 /* The workers of the file's node change each count; poll() reads it. */
 static void set_signalled(struct rmc_waiter *w, bool signalled)
@@ -25,17 +35,50 @@ static void set_signalled(struct rmc_waiter *w, bool signalled)
 	atomic_add(signalled ? 1 : -1, count);
 }
 
-static void tell_pollers(struct rmc_waiter *w)
+/* Takes as long as there are sleepers, whose number nothing bounds but their descriptors. */
+static void wake_sleepers(struct rmc_waiter *w)
+{
+	struct eventfd_ctx *eventfd = READ_ONCE(w->eventfd);
+
+	if (xchg(&w->signal, 0) && eventfd)
+		rmc_eventfd_signal(eventfd);
+	/*
+	 * signalled, or gone, is set before this; pairs with poll_wait() before the read of
+	 * them. Without a key: io_uring ignores a wakeup whose key is only EPOLLPRI.
+	 */
+	wake_up(&w->file->wait);
+}
+
+static void wake_later(struct work_struct *work)
+{
+	wake_sleepers(container_of(work, struct rmc_waiter, wake));
+}
+
+/*
+ * On the worker: a process may poll one file through any number of descriptors and epoll
+ * instances, and all others would wait meanwhile. So after a wake-up that took long, those of
+ * the same user are left to work items for SLOW_FACTOR times as long.
+ */
+static void wake_from_worker(struct rmc_waiter *w)
+{
+	u64 begin = rmc_os_now_ns(), took;
+
+	if (begin < READ_ONCE(w->file->user->wake_later_ns)) {
+		queue_work(rmc_unbound_wq, &w->wake);
+		return;
+	}
+	wake_sleepers(w);
+	took = min_t(u64, rmc_os_now_ns() - begin, SLOW_MAX_NS);
+	if (unlikely(took > SLOW_NS))
+		WRITE_ONCE(w->file->user->wake_later_ns, begin + took * SLOW_FACTOR);
+}
+
+/* Reported: the sleepers are to be woken. */
+static void report(struct rmc_waiter *w)
 {
 	w->polling = false;
 	set_signalled(w, true);
-	if (w->eventfd)
-		rmc_eventfd_signal(w->eventfd);
-	/*
-	 * signalled is set before this; pairs with poll_wait() before the read of signalled.
-	 * Without a key: io_uring ignores a wakeup whose key is only EPOLLPRI.
-	 */
-	wake_up(&w->file->wait);
+	WRITE_ONCE(w->signal, 1);
 }
 
 /* Finishes a few of the fired waits; a posted call finishes the others after a visit. */
@@ -69,8 +112,10 @@ void rmc_os_event(struct rmc_event *e)
 {
 	struct rmc_waiter *w = e->owner;
 
-	if (w->polling)
-		tell_pollers(w);
+	if (w->polling) {
+		report(w);
+		wake_from_worker(w);
+	}
 	/* only the worker adds to the list */
 	if (list_empty(&w->waits))
 		return;
@@ -97,14 +142,15 @@ void rmc_waiter_init(struct rmc_waiter *w, struct rmc_event *e, struct rmc_file 
 	INIT_LIST_HEAD(&w->fired);
 	w->more.fn = finish_more;
 	w->more.arg = w;
+	INIT_WORK(&w->wake, wake_later);
 	e->owner = w;
 }
 
 /**
- * rmc_waiter_detach() - wake the sleepers of an event that cannot happen any more
+ * rmc_waiter_detach() - an event cannot happen any more
  * @w: waiter; the caller is the event's worker
  *
- * Wakes processes in poll() and signals the eventfd. rmc_waiter_release() has to follow.
+ * rmc_waiter_release() has to follow, and wakes the sleepers.
  * Context: does not sleep.
  */
 void rmc_waiter_detach(struct rmc_waiter *w)
@@ -112,12 +158,11 @@ void rmc_waiter_detach(struct rmc_waiter *w)
 	if (!w->polling && !w->signalled)
 		return;
 	WRITE_ONCE(w->file->gone, true);
-	if (w->polling && w->eventfd)
-		rmc_eventfd_signal(w->eventfd);
+	if (w->polling)
+		WRITE_ONCE(w->signal, 1);
 	w->polling = false;
 	set_signalled(w, false);
-	/* gone is set before this; pairs with poll_wait() before the read of gone */
-	wake_up(&w->file->wait);
+	w->gone = true;
 }
 
 static int nothing(void *arg)
@@ -126,9 +171,11 @@ static int nothing(void *arg)
 }
 
 /**
- * rmc_waiter_release() - finish the waits of a waiter, and release its eventfd
+ * rmc_waiter_release() - wake the sleepers of an event that cannot happen any more, and
+ *	release its eventfd
  * @w: waiter, after rmc_waiter_detach()
  *
+ * Wakes processes in poll(), signals the eventfd if it was armed, and finishes the waits.
  * Context: may sleep; not on a worker.
  */
 void rmc_waiter_release(struct rmc_waiter *w)
@@ -139,16 +186,21 @@ void rmc_waiter_release(struct rmc_waiter *w)
 	/* a posted call finds the lists empty, and posts no other */
 	if (READ_ONCE(w->firing))
 		rmc_worker_call(w->ni, nothing, NULL);
+	flush_work(&w->wake);
+	if (w->gone)
+		wake_sleepers(w);
 	if (w->eventfd)
 		eventfd_ctx_put(w->eventfd);
 	w->eventfd = NULL;
 }
 
+/* @now: it happened already */
 struct arming {
 	struct rmc_event *event;
 	struct eventfd_ctx *eventfd;
 	u32 seen;
 	u32 count;
+	bool now;
 };
 
 static int arm(void *arg)
@@ -159,10 +211,11 @@ static int arm(void *arg)
 	swap(w->eventfd, a->eventfd);
 	set_signalled(w, false);
 	a->count = a->event->count;
-	if (rmc_event_arm(a->event, a->seen))
-		w->polling = true;
+	a->now = !rmc_event_arm(a->event, a->seen);
+	if (a->now)
+		report(w);
 	else
-		tell_pollers(w);
+		w->polling = true;
 	return 0;
 }
 
@@ -174,7 +227,10 @@ static int arm(void *arg)
  * @eventfd: eventfd to signal as well, or -1; any value
  * @count: out, count of the event; may be NULL
  *
- * Return: 0, -EBADF or -EINVAL not an eventfd. Context: may sleep.
+ * Sleepers of an event that happened already are woken by the caller, who pays for it.
+ *
+ * Return: 0, -EBADF or -EINVAL not an eventfd. Context: may sleep; calls for one waiter
+ * exclude each other.
  */
 int rmc_waiter_arm(struct rmc_event *e, struct rmc_ni_worker *ni, u32 seen, int eventfd,
 		   u32 *count)
@@ -187,9 +243,13 @@ int rmc_waiter_arm(struct rmc_event *e, struct rmc_ni_worker *ni, u32 seen, int 
 			return PTR_ERR(a.eventfd);
 	}
 	rmc_worker_call(ni, arm, &a);
+	if (a.now)
+		wake_sleepers(e->owner);
 	/* the previous eventfd */
-	if (a.eventfd)
+	if (a.eventfd) {
+		flush_work(&((struct rmc_waiter *)e->owner)->wake);
 		eventfd_ctx_put(a.eventfd);
+	}
 	if (count)
 		*count = a.count;
 	return 0;

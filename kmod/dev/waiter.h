@@ -18,6 +18,7 @@
 #define RMC_WAITER_H
 
 #include <linux/list.h>
+#include <linux/workqueue.h>
 #include "../base/event.h"
 #include "../run/worker.h"
 
@@ -35,7 +36,10 @@ enum rmc_waiter_kind {
  * @file: open context whose poll() reports the event
  * @kind: which poll() flag reports it
  * @polling: armed for poll() and @eventfd
- * @eventfd: eventfd to signal, or NULL
+ * @eventfd: eventfd to signal, or NULL; not released while @wake is queued
+ * @signal: 1: signal @eventfd at the next wake-up, which sets it to 0
+ * @gone: detached while it had sleepers
+ * @wake: wakes the sleepers
  * @signalled: counted in rmc_file.signalled
  * @ni: worker of the event
  * @waits: io_uring commands that wait, kmod/dev/uring_wait.c; guarded by rmc_file.waits_lock
@@ -48,6 +52,9 @@ struct rmc_waiter {
 	enum rmc_waiter_kind kind;
 	bool polling;
 	struct eventfd_ctx *eventfd;
+	int signal;
+	bool gone;
+	struct work_struct wake;
 	bool signalled;
 	struct rmc_ni_worker *ni;
 	struct list_head waits;

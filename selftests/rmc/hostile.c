@@ -6,6 +6,8 @@
  */
 #include <pthread.h>
 #include <stdbool.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
 #include "common.h"
 #include "ring.h"
 
@@ -340,8 +342,49 @@ static void flood_and_exit(void)
 	_exit(ktap_failures() ? 1 : 0);
 }
 
-/* Read beside the flood until it ends; return whether the reads were fast enough. */
-static bool read_beside_flood(struct end *modest)
+#define POLLERS		30000U	/* entries of an epoll instance, each for a descriptor of its own */
+
+/* One open context in so many entries of an epoll instance, each of which a wake-up visits. */
+static int poll_by_many(int fd)
+{
+	struct rlimit files = { .rlim_cur = 3 * POLLERS, .rlim_max = 3 * POLLERS };
+	struct epoll_event ev = { .events = EPOLLIN | EPOLLPRI | EPOLLET };
+	int ep = epoll_create1(0), copy;
+	unsigned int i;
+
+	REQUIRE(ep >= 0 && !setrlimit(RLIMIT_NOFILE, &files));
+	for (i = 0; i < POLLERS; i++) {
+		copy = dup(fd);
+		REQUIRE(copy >= 0 && !epoll_ctl(ep, EPOLL_CTL_ADD, copy, &ev));
+	}
+	return ep;
+}
+
+/* Every read is armed for, and wakes all of them. */
+static void wake_many_and_exit(void)
+{
+	static struct epoll_event ready[POLLERS];
+	unsigned long long end;
+	int ep[2], wakes = 0, i;
+	struct end e;
+
+	end_open(&e, OWN_CTX, 1, 0, PAGE, 4);
+	ep[0] = poll_by_many(rmc_fd(e.ctx));
+	ep[1] = poll_by_many(rmc_cq_eventfd(e.qp));
+	end = ktap_ms() + FLOOD_MS;
+	do {
+		REQUIRE_EQ(rmc_cq_arm(e.qp), 0);
+		REQUIRE_EQ(rmc_read(e.qp, 1, 0, e.buf, 64), RMC_S_BAD_CONTEXT);
+		/* an entry that is in the list of ready ones already costs a wake-up little */
+		for (i = 0; i < 2; i++)
+			wakes += epoll_wait(ep[i], ready, POLLERS, 0) > 0;
+	} while (ktap_ms() < end);
+	CHECK(wakes > 0);
+	_exit(ktap_failures() ? 1 : 0);
+}
+
+/* Read beside the other process until it ends; return whether the reads were fast enough. */
+static bool read_beside(void (*hostile)(void), struct end *modest)
 {
 	const unsigned long long slow_ms = 20, limit_ms = 500;
 	unsigned long long at, took, worst = 0;
@@ -351,7 +394,7 @@ static bool read_beside_flood(struct end *modest)
 
 	pid = helper();
 	if (!pid)
-		flood_and_exit();
+		hostile();
 	while (!waitpid(pid, &status, WNOHANG)) {
 		at = ktap_ms();
 		result = rmc_read(modest->qp, 0, 64, modest->buf, 64);
@@ -395,7 +438,24 @@ TEST_WITHIN(waits_of_others_do_not_delay_reads, 90)
 	if (!rmc_uring_works(modest.ctx))
 		SKIP("this kernel has no io_uring");
 	for (i = 0; i < 10 && !quick; i++)
-		quick = read_beside_flood(&modest);
+		quick = read_beside(flood_and_exit, &modest);
+	CHECK(quick);
+	end_close(&modest);
+	end_close(&owner);
+}
+
+/* Nor does another process whose every completion wakes thousands of epoll entries. */
+TEST_WITHIN(pollers_of_others_do_not_delay_reads, 90)
+{
+	struct end owner, modest;
+	bool quick = false;
+	int i;
+
+	REQUIRE(!ctx_create(OWN_CTX, 0600, 0, 0) || errno == EEXIST);
+	end_open(&owner, CTX, 0, 2 * PAGE, 0, 0);
+	end_open(&modest, CTX, 1, 0, PAGE, 8);
+	for (i = 0; i < 10 && !quick; i++)
+		quick = read_beside(wake_many_and_exit, &modest);
 	CHECK(quick);
 	end_close(&modest);
 	end_close(&owner);
