@@ -311,7 +311,7 @@ int rmc_rpc_progress_max(struct rmc_rpc *r, unsigned int max)
 			return n;
 		if (err > 0) {
 			/* reported once per peer; always, when no other peer is left */
-			if (r->lost[from - r->o.first_nid])
+			if (rmc_rpc_lost(r, from))
 				return n;
 			lose(r, from - r->o.first_nid, err);
 			n++;

@@ -366,6 +366,28 @@ static void lost(void)
 	rmc_rpc_close(r);
 }
 
+/* Messages know members that calls were not opened for: options.nodes is less than the team. */
+static void outside(void)
+{
+	static const int nids[] = { FIRST - 1, FIRST + NODES, FIRST + NODES + 7 };
+	uint8_t out[8];
+	struct rmc_rpc *r = open_calls();
+	int t = post(r, FIRST, out, 8);
+	unsigned int i;
+
+	for (i = 0; i < sizeof(nids) / sizeof(nids[0]); i++) {
+		ends(nids[i], RMC_S_NODE_DOWN);
+		CHECK_EQ(rmc_rpc_progress(r), 1);
+		CHECK_EQ(rmc_rpc_lost(r, nids[i]), 0);
+		arrives(nids[i], RESPONSE, t, 8, "outside!", 8);
+		CHECK_EQ(rmc_rpc_progress(r), 1);
+	}
+	for (i = 0; i < NODES; i++)
+		CHECK_EQ(rmc_rpc_lost(r, FIRST + (int)i), 0);
+	CHECK_EQ(poll_call(r, t), PENDING);
+	rmc_rpc_close(r);
+}
+
 static void time_limits(void)
 {
 	uint8_t out[8] = { 0x55 };
@@ -426,6 +448,7 @@ int main(void)
 		{ "nobody serves", nobody_serves },
 		{ "calls that cannot be made", refused },
 		{ "a node's end ends the calls to it alone", lost },
+		{ "the end of a member that calls do not know ends none", outside },
 		{ "time limits", time_limits },
 		{ "cells for so many calls", cells },
 	};
