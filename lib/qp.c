@@ -250,7 +250,7 @@ struct rmc_qp *rmc_qp_create(struct rmc_ctx *ctx, unsigned int entries)
 
 	if (err)
 		return NULL;
-	arg.entries = entries ? entries : MAX_WQ_SIZE;
+	arg.entries = entries ? entries : RMC_QP_ENTRIES_DEFAULT;
 	if (arg.entries & (arg.entries - 1) || arg.entries > 1U << 16) {
 		errno = EINVAL;
 		create_failed(ctx, arg.entries);

@@ -332,9 +332,9 @@ u64 bench_one(struct bench_app *app, u32 op, u32 size, u64 span)
 	else if (op == RMC_OP_SABRE)
 		bench_check(rmc_execute(&app->qp, op, app->target, off, app->lbuf, size));
 	else if (op == RMC_OP_FAA)	/* keeps versions even */
-		bench_check(rmc_fetch_and_add(&app->qp, app->target, off, 2, &old));
+		bench_check(rmc_faa(&app->qp, app->target, off, 2, &old));
 	else
-		bench_check(rmc_compare_and_swap(&app->qp, app->target, off, 0, 0, &old));
+		bench_check(rmc_cas(&app->qp, app->target, off, 0, 0, &old));
 	return old + *(volatile u64 *)app->lbuf;
 }
 

@@ -199,13 +199,14 @@ static void add_up(struct kv_run *r, struct measured *m)
 
 	if (!sum)
 		die(EXIT_FAILED, "out of memory");
-	check("adding up", rmc_reduce(r->coll, 0, m->get.count, sum->get.count, HIST_BUCKETS,
-				      RMC_U64, RMC_SUM));
-	check("adding up", rmc_reduce(r->coll, 0, m->put.count, sum->put.count, HIST_BUCKETS,
-				      RMC_U64, RMC_SUM));
-	check("adding up", rmc_reduce(r->coll, 0, m->count, sum->count, COUNTS, RMC_U64, RMC_SUM));
-	check("adding up", rmc_reduce(r->coll, 0, &m->ops_per_s, &sum->ops_per_s, 1, RMC_DOUBLE,
-				      RMC_SUM));
+	check("adding up", rmc_coll_reduce(r->coll, 0, m->get.count, sum->get.count, HIST_BUCKETS,
+					   RMC_U64, RMC_SUM));
+	check("adding up", rmc_coll_reduce(r->coll, 0, m->put.count, sum->put.count, HIST_BUCKETS,
+					   RMC_U64, RMC_SUM));
+	check("adding up", rmc_coll_reduce(r->coll, 0, m->count, sum->count, COUNTS,
+					   RMC_U64, RMC_SUM));
+	check("adding up", rmc_coll_reduce(r->coll, 0, &m->ops_per_s, &sum->ops_per_s, 1,
+					   RMC_DOUBLE, RMC_SUM));
 	*m = *sum;
 	free(sum);
 }
