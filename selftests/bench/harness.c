@@ -13,7 +13,7 @@
 
 bool bench_quick;
 int bench_finer = 1;
-bool bench_helps = true;
+bool bench_polls_inline = true;
 u32 bench_chunk_shift = 12;
 u64 bench_bytes;
 u8 *bench_segment;
@@ -41,7 +41,7 @@ static void wake(struct user_qp *qp)
 {
 	struct app *a = qp->priv;
 
-	if (bench_helps)
+	if (bench_polls_inline)
 		testbed_help(rmc_qp_worker(&a->qp), BENCH_PARK_NS);
 	else
 		rmc_os_wake(rmc_qp_worker(&a->qp));

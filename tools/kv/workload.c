@@ -145,7 +145,7 @@ static void put_one(struct kv_run *r, const char *key, size_t len, void *value, 
 static void run(struct kv_run *r, void *value, struct measured *m)
 {
 	uint64_t seed = ((uint64_t)r->seed + 1) * 0x9e3779b97f4a7c15ULL + (uint64_t)r->team->self;
-	uint64_t start = now_ns(), now = start, told = start, n, key_number;
+	uint64_t start = now_ns(), now = start, reported = start, n, key_number;
 	uint64_t end = r->operations ? ~0ULL : start + (uint64_t)r->seconds * 1000000000;
 	int reads = reads_percent(r->mix), uniform = !strcmp(r->distribution, "uniform");
 	char key[KEY_SIZE];
@@ -153,7 +153,7 @@ static void run(struct kv_run *r, void *value, struct measured *m)
 	size_t len;
 
 	zipf_init(&z, r->keys, r->theta_percent / 100.0);
-	start = now = told = now_ns();		/* after that sum over all keys */
+	start = now = reported = now_ns();		/* after that sum over all keys */
 	if (!r->operations)
 		end = start + (uint64_t)r->seconds * 1000000000;
 	for (n = 0; r->operations ? n < r->operations : now < end; n++) {
@@ -168,8 +168,8 @@ static void run(struct kv_run *r, void *value, struct measured *m)
 				die(EXIT_FAILED, "the queue pair is dead");
 			now = now_ns();
 		}
-		if (!r->quiet && !r->team->self && now - told > 1000000000) {
-			told = now;
+		if (!r->quiet && !r->team->self && now - reported > 1000000000) {
+			reported = now;
 			fprintf(stderr, "%llu s: %.0f operations per second\n",
 				(unsigned long long)((now - start) / 1000000000),
 				(double)n * 1e9 / (double)(now - start));
