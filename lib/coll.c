@@ -159,7 +159,7 @@ static int bad_member(const struct rmc_coll *c, int member)
 	return member < 0 || member >= c->team->nodes;
 }
 
-int rmc_bcast(struct rmc_coll *c, int root, void *buf, size_t len)
+int rmc_coll_bcast(struct rmc_coll *c, int root, void *buf, size_t len)
 {
 	uint8_t *p = (uint8_t *)buf;
 	size_t n;
@@ -251,19 +251,19 @@ static int reduce(struct rmc_coll *c, int to, const void *in, void *out, size_t 
 	return 0;
 }
 
-int rmc_reduce(struct rmc_coll *c, int root, const void *in, void *out, size_t count,
-	       enum rmc_coll_type type, enum rmc_coll_op op)
+int rmc_coll_reduce(struct rmc_coll *c, int root, const void *in, void *out, size_t count,
+		    enum rmc_coll_type type, enum rmc_coll_op op)
 {
 	return bad_member(c, root) ? -EINVAL : reduce(c, root, in, out, count, type, op);
 }
 
-int rmc_allreduce(struct rmc_coll *c, const void *in, void *out, size_t count,
-		  enum rmc_coll_type type, enum rmc_coll_op op)
+int rmc_coll_allreduce(struct rmc_coll *c, const void *in, void *out, size_t count,
+		       enum rmc_coll_type type, enum rmc_coll_op op)
 {
 	return reduce(c, ALL, in, out, count, type, op);
 }
 
-int rmc_alltoall(struct rmc_coll *c, const void *in, void *out, size_t len)
+int rmc_coll_alltoall(struct rmc_coll *c, const void *in, void *out, size_t len)
 {
 	size_t done = 0, n;
 	int m, err;

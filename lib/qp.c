@@ -100,7 +100,7 @@ int rmc_qp_make_cookies(struct rmc_qp *qp)
 	return qp->cookie ? 0 : rmc_fail(ENOMEM, "out of memory");
 }
 
-static int tell(struct rmc_qp *qp, uint32_t flags)
+static int ioctl_wake(struct rmc_qp *qp, uint32_t flags)
 {
 	struct rmc_qp_id arg = { .size = sizeof(arg), .flags = flags, .qp_id = qp->id };
 
@@ -111,7 +111,7 @@ static void wake(struct rmc_qp *qp)
 {
 	to_alloc(qp)->stats.wakes++;
 	rmc_log(DEBUG, "queue pair %u: wakes its worker", qp->id);
-	tell(qp, 0);
+	ioctl_wake(qp, 0);
 }
 
 /* True if the worker may wait for this CPU: by shared_cpu, or by the scheduler's choice. */
@@ -142,7 +142,7 @@ int rmc_relax_slow(struct rmc_qp *qp, unsigned int spins)
 		}
 		if (a)
 			a->stats.yields++;
-		qp->apart = tell(qp, RMC_WAKE_YIELD) > 0;
+		qp->apart = ioctl_wake(qp, RMC_WAKE_YIELD) > 0;
 		return 0;
 	}
 	if (parked && qp->wake)
@@ -250,7 +250,7 @@ struct rmc_qp *rmc_qp_create(struct rmc_ctx *ctx, unsigned int entries)
 
 	if (err)
 		return NULL;
-	arg.entries = entries ? entries : MAX_WQ_SIZE;
+	arg.entries = entries ? entries : RMC_QP_ENTRIES_DEFAULT;
 	if (arg.entries & (arg.entries - 1) || arg.entries > 1U << 16) {
 		errno = EINVAL;
 		create_failed(ctx, arg.entries);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Calls over messages (see <rmc/rpc.h>). A message is a header and a body. A ticket is
- * the index of a call and a generation, so a late or duplicate response matches no call.
+ * Calls over messages (see <rmc/rpc.h>), of any kind (see rpc_link.h). A message is a header
+ * and a body. A ticket is the index of a call and a generation, so a late or duplicate
+ * response matches no call.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "internal.h"
-#include "rmc/rpc.h"
+#include "rpc_link.h"
 
 #define KIND_REQUEST	1U
 #define KIND_RESPONSE	2U
@@ -34,7 +35,8 @@ struct call {
 };
 
 struct rmc_rpc {
-	struct rmc_msg *msg;
+	const struct rmc_rpc_link *link;
+	void *to;		/* of the link's functions */
 	struct rmc_rpc_options o;
 	unsigned int calls;
 	int generation;
@@ -45,21 +47,18 @@ struct rmc_rpc {
 	uint8_t *in, *out;
 };
 
-unsigned int rmc_rpc_cells(size_t max, unsigned int window)
+static void release_memory(struct rmc_rpc *r)
 {
-	/* our requests, and our responses to the peer's requests, share a ring */
-	uint64_t want = 2 * (uint64_t)(window ? window : 1) *
-			((max + RMC_RPC_HEADER + RMC_MSG_PAYLOAD - 1) / RMC_MSG_PAYLOAD);
-	unsigned int cells = RMC_MSG_CELLS_MIN;
-
-	/* the receiver may owe credits for up to a quarter of the ring */
-	want += want / 3 + 4;
-	while (cells < want && cells < RMC_MSG_CELLS_MAX)
-		cells *= 2;
-	return cells < want ? 0 : cells;
+	free(r->call);
+	free(r->used);
+	free(r->lost);
+	free(r->in);
+	free(r->out);
+	free(r);
 }
 
-static struct rmc_rpc *rpc_open(struct rmc_msg *m, const struct rmc_rpc_options *options)
+struct rmc_rpc *rmc_rpc_open_over(const struct rmc_rpc_link *link, void *to,
+				  const struct rmc_rpc_options *options)
 {
 	struct rmc_rpc *r = (struct rmc_rpc *)calloc(1, sizeof(*r));
 	unsigned int i;
@@ -68,7 +67,8 @@ static struct rmc_rpc *rpc_open(struct rmc_msg *m, const struct rmc_rpc_options 
 		rmc_fail(ENOMEM, "out of memory");
 		return NULL;
 	}
-	r->msg = m;
+	r->link = link;
+	r->to = to;
 	r->o = *options;
 	r->timeout_ms = -1;
 	if (!r->o.window)
@@ -86,7 +86,7 @@ static struct rmc_rpc *rpc_open(struct rmc_msg *m, const struct rmc_rpc_options 
 	r->in = (uint8_t *)malloc(r->o.max + sizeof(struct head));
 	r->out = (uint8_t *)malloc(r->o.max + sizeof(struct head));
 	if (!r->call || !r->used || !r->lost || !r->in || !r->out) {
-		rmc_rpc_close(r);
+		release_memory(r);
 		rmc_fail(ENOMEM, "rpc: no memory for messages of %zu bytes", options->max);
 		return NULL;
 	}
@@ -95,32 +95,13 @@ static struct rmc_rpc *rpc_open(struct rmc_msg *m, const struct rmc_rpc_options 
 	return r;
 }
 
-struct rmc_rpc *rmc_rpc_open_sized(struct rmc_msg *m, const struct rmc_rpc_options *options,
-				   size_t size)
-{
-	struct rmc_rpc_options o;
-
-	return rmc_struct_in(&o, sizeof(o), options, size, RMC_RPC_OPTIONS_SIZE_VER0,
-			     "RPC options") ? NULL : rpc_open(m, &o);
-}
-
-struct rmc_rpc *rpc_open_ver0(struct rmc_msg *m, const struct rmc_rpc_options *options)
-	RMC_VER0(rmc_rpc_open);
-struct rmc_rpc *rpc_open_ver0(struct rmc_msg *m, const struct rmc_rpc_options *options)
-{
-	return rmc_rpc_open_sized(m, options, RMC_RPC_OPTIONS_SIZE_VER0);
-}
-
 void rmc_rpc_close(struct rmc_rpc *r)
 {
 	if (!r)
 		return;
-	free(r->call);
-	free(r->used);
-	free(r->lost);
-	free(r->in);
-	free(r->out);
-	free(r);
+	if (r->link->close)
+		r->link->close(r->to);
+	release_memory(r);
 }
 
 static void release(struct rmc_rpc *r, struct call *c)
@@ -194,7 +175,7 @@ int rmc_rpc_rejoin(struct rmc_rpc *r, int nid, unsigned int timeout_ms)
 	if (peer < 0 || peer >= r->o.nodes)
 		return -EINVAL;
 	lose(r, peer, RMC_S_BAD_CONTEXT);
-	err = rmc_msg_rejoin(r->msg, nid, timeout_ms);
+	err = r->link->rejoin(r->to, nid, timeout_ms);
 	if (!err)
 		r->lost[peer] = 0;
 	return err;
@@ -212,7 +193,7 @@ static int send(struct rmc_rpc *r, int nid, const struct head *h, size_t len)
 	int err;
 
 	memcpy(r->out, h, sizeof(*h));
-	err = rmc_msg_send(r->msg, nid, r->out, sizeof(*h) + len, 0);
+	err = r->link->send(r->to, nid, r->out, sizeof(*h) + len);
 	if (err > 0)
 		lose(r, nid - r->o.first_nid, err);
 	return err;
@@ -305,13 +286,12 @@ int rmc_rpc_progress_max(struct rmc_rpc *r, unsigned int max)
 	size_t len;
 
 	while ((unsigned int)n < max) {
-		err = rmc_msg_recv(r->msg, RMC_MSG_ANY, r->in, r->o.max + sizeof(h), &len, &from,
-				   RMC_MSG_DONTWAIT);
+		err = r->link->recv(r->to, r->in, r->o.max + sizeof(h), &len, &from);
 		if (err == -EAGAIN)
 			return n;
 		if (err > 0) {
 			/* reported once per peer; always, when no other peer is left */
-			if (r->lost[from - r->o.first_nid])
+			if (rmc_rpc_lost(r, from))
 				return n;
 			lose(r, from - r->o.first_nid, err);
 			n++;

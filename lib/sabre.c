@@ -138,7 +138,7 @@ static int retry(struct rmc_qp *qp, int nid, uint64_t offset, void *lbuf, size_t
 	int err, backed;
 
 	for (;;) {
-		err = rmc_sabre_sync(qp, nid, offset, lbuf, len);
+		err = rmc_sabre(qp, nid, offset, lbuf, len);
 		if (err == -EBUSY)
 			return err;
 		p->tried++;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 #
 # Tests of the tools that count and check test results: tap-sum and stream (tap.sh),
-# rmc/kernel-reports, bench-history, rooms.
+# rmc/kernel-reports, coverage, bench-history, rooms.
 set -u
 cd "$(dirname "$0")" || exit 1
 . ./tap.sh
@@ -152,6 +152,44 @@ reports "like those, but not they" 4 << 'EOF'
 [ 3.0] BUG: KASAN: global-out-of-bounds in rmc_load_module_args+0x1a2/0x3456 [rmc]
 [ 3.1] BUG: KASAN: slab-out-of-bounds in load_module+0x1a2/0x3456
 EOF
+
+# --- selftests/coverage: what it says of counts, without a guest ---
+
+counted=$(mktemp -d)
+trap 'rm -rf "$counted"' EXIT
+# counts FILE LINES REACHED: as gcov has them; twice, in two parts that reach one half each
+counts() {
+	mkdir -p "$counted/build/${1%/*}" "$counted"/json/{1,2}
+	seq "$2" > "$counted/build/$1"
+	python3 - "$@" "$counted" << 'EOT'
+import json, sys
+name, lines, reached, top = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+for part in (1, 2):
+    with open(f"{top}/json/{part}/all", "a", encoding="utf-8") as f:
+        json.dump({"current_working_directory": f"{top}/build", "files": [{"file": name, "lines": [
+            {"line_number": n, "count": int(n <= reached and n % 2 == part - 1)}
+            for n in range(1, lines + 1)]}]}, f)
+        print(file=f)
+EOT
+}
+coverage() { ./coverage "$@" --report "$counted" "$counted/build"; }
+if python3 -c '' 2>/dev/null; then
+	expect "coverage: nothing was counted" 1 "no counts" coverage
+	counts kmod/dev/a.c 40 32
+	counts kmod/run/short.c 19 0
+	counts kmod/core/rgp.c 100 10
+	expect "coverage: adds the parts" 0 "kmod/dev/a.c *32 of *40 lines,  80.0 %" coverage
+	expect "coverage: short files and other rooms have no gate" 0 "^all *42 of *159 lines" coverage
+	check "coverage: lists what is missed" grep -q "^kmod/dev/a.c:33: 33$" "$counted/missed"
+	expect "coverage: more can be asked for" 1 "less than 81 %: kmod/dev/a.c$" coverage --least 81
+	counts kmod/run/b.c 20 15
+	expect "coverage: a file below the gate" 1 "less than 80 %: kmod/run/b.c$" coverage
+else
+	report 0 "coverage" "no python3"
+fi
+themes=$(rmc/run_kselftest.sh --list | sort)
+check "coverage: the parts of check-debug have all themes, each once" \
+	test "$(./check-debug --list | tr ' ' '\n' | sort)" = "$themes"
 
 report_unittest bench/history_unit.py
 report_unittest tools/rooms_unit.py

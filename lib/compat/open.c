@@ -47,7 +47,7 @@ static uint64_t number_from_environment(const char *name, uint64_t absent)
 	return *end ? absent : n;
 }
 
-static int tell(void)
+static int report_error(void)
 {
 	int err = errno;
 
@@ -74,7 +74,7 @@ static struct sonuma_ctx *open_ctx(const char *name)
 	ctx->pid = getpid();
 	ctx->rmc = rmc_open(id, -1);
 	if (!ctx->rmc) {
-		tell();
+		report_error();
 		free(ctx);
 		return NULL;
 	}
@@ -136,7 +136,7 @@ int sonuma_reg_lbuff(int fd, uint8_t **buff, uint32_t num_pages)
 	}
 	id = rmc_buf_register(ctx->rmc, fresh ? fresh : *buff, len);
 	if (id < 0) {
-		tell();
+		report_error();
 		if (fresh)
 			munmap(fresh, len);
 	} else if (fresh) {
@@ -174,7 +174,7 @@ int sonuma_reg_ctx(int fd, uint8_t **segment, uint32_t num_pages)
 		err = rmc_seg_register(ctx->rmc, *segment, len, 0);
 	}
 	if (err) {
-		tell();
+		report_error();
 		if (fresh)
 			munmap(fresh, all);
 		goto out;

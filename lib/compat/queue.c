@@ -27,7 +27,7 @@ struct queue {
 	struct completed *late;		/* ring of late_room, a power of two */
 	size_t late_first, late_count, late_room;
 	uint64_t refused;		/* per tid: posted for another context */
-	unsigned int told;		/* bit per status: already reported */
+	unsigned int reported;		/* bit per status: already reported */
 };
 
 struct cq {
@@ -94,11 +94,11 @@ int sonuma_reg_cq(int fd, rmc_cq_t **cq)
 
 /* --- completions --- */
 
-static void tell(struct queue *w, const wq_entry_t *e)
+static void report_failure(struct queue *w, const wq_entry_t *e)
 {
-	if (!e->status || w->told & 1U << (e->status % 32))
+	if (!e->status || w->reported & 1U << (e->status % 32))
 		return;
-	w->told |= 1U << (e->status % 32);
+	w->reported |= 1U << (e->status % 32);
 	fprintf(stderr, "sonuma: %s of %llu B, node %u context %u offset %llu: %s (logged once)\n",
 		e->op == 'r' ? "read" : "write", (unsigned long long)e->length, e->nid, e->cid,
 		(unsigned long long)e->offset, rmc_strerror(e->status));
@@ -114,7 +114,7 @@ static void complete(struct queue *w, const struct rmc_completion *c, struct com
 		w->refused &= ~(1ULL << c->slot);
 		e->status = RMC_S_BAD_CONTEXT;
 	}
-	tell(w, e);
+	report_failure(w, e);
 	done->tid = (uint8_t)c->slot;
 	done->entry = *e;
 }

@@ -290,7 +290,7 @@ static int remote_get(struct rmc_kv *kv, int nid, const void *key, size_t key_le
 		      const void **value, size_t *value_len)
 {
 	uint64_t hash = rmc_kv_hash(key, key_len), n = home_bucket(kv, hash), e;
-	struct rmc_read rd = { .nid = nid };
+	struct rmc_object_read rd = { .nid = nid };
 	int i, err, again = 0;
 	unsigned int chain;
 	struct bucket b;

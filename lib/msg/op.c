@@ -140,7 +140,7 @@ static int write_line(struct rmc_msg *m, struct peer *p)
 }
 
 /* Send due credits, and the count of pulled messages, by a message of length zero */
-int rmc_msg_tell(struct rmc_msg *m, struct peer *p)
+int rmc_msg_send_line(struct rmc_msg *m, struct peer *p)
 {
 	p->line_credits += p->owed;
 	p->owed = 0;

@@ -26,11 +26,11 @@ static void consume(struct peer *p)
 
 static int give_credits(struct rmc_msg *m, struct peer *p)
 {
-	return p->owed >= m->cells / 4 ? rmc_msg_tell(m, p) : 0;
+	return p->owed >= m->cells / 4 ? rmc_msg_send_line(m, p) : 0;
 }
 
 /* Send all due credits now: the caller may make no further call for a long time. */
-static int told(struct rmc_msg *m, struct peer *p)
+static int send_credits(struct rmc_msg *m, struct peer *p)
 {
 	unsigned int spins = 0;
 	int err = 0;
@@ -93,7 +93,7 @@ static int take_pushed(struct rmc_msg *m, struct peer *p, uint8_t *buf, size_t t
 		if (rmc_cell_kind(c->head) != RMC_CELL_MORE || rmc_cell_length(c->head) != n)
 			return broken(p, RMC_S_PROTOCOL);
 	}
-	return err ? err : told(m, p);
+	return err ? err : send_credits(m, p);
 }
 
 static int wait_bounce(struct rmc_msg *m, struct peer *p, int i)
@@ -159,8 +159,8 @@ static int take_pulled(struct rmc_msg *m, struct peer *p, uint8_t *buf,
 		return p->status ? broken(p, p->status) : err;
 	consume(p);
 	p->line_pulled++;
-	err = rmc_msg_tell(m, p);
-	return err ? err : told(m, p);
+	err = rmc_msg_send_line(m, p);
+	return err ? err : send_credits(m, p);
 }
 
 /* Size of the message at head; its first cell has arrived */
@@ -206,7 +206,7 @@ static int take(struct rmc_msg *m, struct peer *p, void *buf, size_t room_for, s
 			memcpy(buf, c->payload, size);
 		consume(p);
 		err = give_credits(m, p);
-		return err ? err : told(m, p);
+		return err ? err : send_credits(m, p);
 	}
 	err = size_of(m, p, &size, &pull);
 	if (err)

@@ -149,7 +149,7 @@ static inline int rmc_msg_slot(const struct rmc_msg *m)
 /* op.c: operations in flight, and the regular work of waits */
 uint64_t rmc_msg_now_ms(void);
 int rmc_msg_issue(struct rmc_msg *m, const struct op *op);
-int rmc_msg_tell(struct rmc_msg *m, struct peer *p);
+int rmc_msg_send_line(struct rmc_msg *m, struct peer *p);
 int rmc_msg_progress(struct rmc_msg *m, struct peer *p);
 int rmc_msg_step(struct rmc_msg *m, struct peer *p, unsigned int *spins);
 int rmc_msg_drain(struct rmc_msg *m);

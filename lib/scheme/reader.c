@@ -30,7 +30,7 @@ enum use { USE_NONE, USE_READ, USE_UNLOCK };
 
 struct entry {
 	enum state state;
-	struct rmc_read *read;
+	struct rmc_object_read *read;
 	uint8_t *image, *clean;
 	uint64_t not_before;		/* ns: backing off until then */
 	uint64_t expected, word;	/* compare-and-swap of lock or lease */
@@ -38,7 +38,7 @@ struct entry {
 	unsigned int failures;
 	int ticket;
 	int abandoned;			/* caller has returned: @read is @own, result dropped */
-	struct rmc_read own;
+	struct rmc_object_read own;
 };
 
 struct slot {
@@ -457,7 +457,7 @@ static void cas_completed(struct rmc_reader *r, unsigned int i, int slot, int st
 static void image_completed(struct rmc_reader *r, unsigned int i, int status)
 {
 	struct entry *e = &r->entry[i];
-	struct rmc_read *rd = e->read;
+	struct rmc_object_read *rd = e->read;
 
 	r->stats.tries++;
 	if (r->o.scheme->fetch == RMC_FETCH_LOCK)
@@ -506,7 +506,7 @@ static void completed(struct rmc_reader *r, int slot, int status)
 static void message_completed(struct rmc_reader *r, unsigned int i, int result, int failed)
 {
 	struct entry *e = &r->entry[i];
-	struct rmc_read *rd = e->read;
+	struct rmc_object_read *rd = e->read;
 
 	r->stats.tries++;
 	r->ready--;
@@ -561,7 +561,7 @@ static int look_at_ready(struct rmc_reader *r)
 
 /* --- calls --- */
 
-int rmc_reader_start(struct rmc_reader *r, struct rmc_read *rd)
+int rmc_reader_start(struct rmc_reader *r, struct rmc_object_read *rd)
 {
 	struct entry *e;
 	unsigned int i;
@@ -587,7 +587,7 @@ int rmc_reader_start(struct rmc_reader *r, struct rmc_read *rd)
 	return 0;
 }
 
-int rmc_reader_poll(struct rmc_reader *r, struct rmc_read **done)
+int rmc_reader_poll(struct rmc_reader *r, struct rmc_object_read **done)
 {
 	struct rmc_completion c;
 	int err;
@@ -622,7 +622,7 @@ int rmc_reader_poll(struct rmc_reader *r, struct rmc_read **done)
 	return 0;
 }
 
-void rmc_reader_release(struct rmc_reader *r, struct rmc_read *rd)
+void rmc_reader_release(struct rmc_reader *r, struct rmc_object_read *rd)
 {
 	r->entry[rd->index].state = FREE;
 	r->free[r->frees++] = (unsigned int)rd->index;
@@ -632,7 +632,7 @@ void rmc_reader_release(struct rmc_reader *r, struct rmc_read *rd)
  * The caller returns before its read has ended: operations in flight may still use the
  * landing buffer, but not the caller's memory.
  */
-static void abandon(struct rmc_reader *r, struct rmc_read *rd)
+static void abandon(struct rmc_reader *r, struct rmc_object_read *rd)
 {
 	struct entry *e = &r->entry[rd->index];
 
@@ -642,10 +642,10 @@ static void abandon(struct rmc_reader *r, struct rmc_read *rd)
 	r->abandoned++;
 }
 
-int rmc_reader_read(struct rmc_reader *r, struct rmc_read *rd)
+int rmc_reader_read(struct rmc_reader *r, struct rmc_object_read *rd)
 {
 	unsigned int spins = 0;
-	struct rmc_read *done;
+	struct rmc_object_read *done;
 	int err;
 
 	/* abandoned reads end first */

@@ -76,7 +76,7 @@ static inline struct rmc_scheme_params scheme_params(const struct rmc_scheme_par
 
 /*
  * Copies of data that another thread may write or read: the result is valid only after
- * the check. Atomic bytes tell ThreadSanitizer about it.
+ * the check. Atomic bytes make it known to ThreadSanitizer.
  */
 #ifndef __has_feature
 #define __has_feature(x)	0

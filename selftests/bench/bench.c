@@ -245,12 +245,12 @@ static void parked(struct bench *b)
 	v = bench_idle(b) * 100;
 	row("parked worker, CPU time", v, "%", "1 %", v, 3, true);
 	for (k = 0; k < 2; k++) {
-		bench_helps = !k;
+		bench_polls_inline = !k;
 		for (i = 0; i < SAMPLES; i++)
 			s[i] = bench_wake(b, 100000) / 1e3;
 		v = bench_median(s, SAMPLES);
 		row(k ? "64 B read that wakes a parked worker" :
-			"64 B read, the caller helps a parked worker", v, "us", NULL, 0, 0, 0);
+			"64 B read, inline poll of a parked worker", v, "us", NULL, 0, 0, 0);
 	}
 }
 

@@ -14,7 +14,7 @@
 
 bool bench_quick;
 int bench_finer = 1;
-bool bench_helps = true;
+bool bench_polls_inline = true;
 u32 bench_chunk_shift = 12;
 u64 bench_bytes;
 u8 *bench_segment;
@@ -42,7 +42,7 @@ static void wake(struct user_qp *qp)
 {
 	struct app *a = qp->priv;
 
-	if (bench_helps)
+	if (bench_polls_inline)
 		testbed_help(rmc_qp_worker(&a->qp), BENCH_PARK_NS);
 	else
 		rmc_os_wake(rmc_qp_worker(&a->qp));
@@ -338,9 +338,9 @@ u64 bench_one(struct bench_app *app, u32 op, u32 size, u64 span)
 	else if (op == RMC_OP_SABRE)
 		bench_check(rmc_execute(&app->qp, op, app->target, off, app->lbuf, size));
 	else if (op == RMC_OP_FAA)	/* keeps versions even */
-		bench_check(rmc_fetch_and_add(&app->qp, app->target, off, 2, &old));
+		bench_check(rmc_faa(&app->qp, app->target, off, 2, &old));
 	else
-		bench_check(rmc_compare_and_swap(&app->qp, app->target, off, 0, 0, &old));
+		bench_check(rmc_cas(&app->qp, app->target, off, 0, 0, &old));
 	return old + *(volatile u64 *)app->lbuf;
 }
 

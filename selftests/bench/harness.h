@@ -98,7 +98,7 @@ void bench_post(struct bench_app *app, u32 op, u32 size, u64 span);
 
 /* idle time after which a worker parks: the default of park_us */
 #define BENCH_PARK_NS	200000
-extern bool bench_helps;		/* at a parked worker: poll inline, else wake its thread */
+extern bool bench_polls_inline;	/* at a parked worker: poll inline, else wake its thread */
 /*
  * Divisor of the operations in a sample of a limit. In many short samples the median ignores
  * those that were preempted.

@@ -159,7 +159,7 @@ static double pass_ns(const struct store *st, enum pass pass)
 
 static double reader_ns(const struct store *st, struct rmc_reader *r)
 {
-	struct rmc_read rd = { .nid = 1, .len = st->size };
+	struct rmc_object_read rd = { .nid = 1, .len = st->size };
 	u64 sum = 0;
 	int i;
 
@@ -330,7 +330,7 @@ static void writer_turn(const struct store *st, struct writer *w)
 struct crowd {
 	const struct store *st;
 	struct rmc_reader *r;
-	struct rmc_read rd[WINDOW];
+	struct rmc_object_read rd[WINDOW];
 	struct writer w[16];
 	u32 writers, turn;
 	u64 n, sum;
@@ -345,8 +345,8 @@ static void crowd_open(struct crowd *c, const struct store *st, u32 readers, u32
 		c->w[i] = (struct writer){ i * st->n / writers, i * st->n / writers,
 					   (i + 1) * st->n / writers, false };
 	for (i = 0; i < readers; i++) {
-		c->rd[i] = (struct rmc_read){ .nid = 1, .len = st->size,
-					      .offset = bench_random() % st->n * st->step };
+		c->rd[i] = (struct rmc_object_read){ .nid = 1, .len = st->size,
+						     .offset = bench_random() % st->n * st->step };
 		bench_check(rmc_reader_start(c->r, &c->rd[i]));
 	}
 }
@@ -354,7 +354,7 @@ static void crowd_open(struct crowd *c, const struct store *st, u32 readers, u32
 /* One of the readers whose object has arrived, if any, uses it and starts its next read */
 static bool crowd_read(struct crowd *c)
 {
-	struct rmc_read *done;
+	struct rmc_object_read *done;
 
 	if (rmc_reader_poll(c->r, &done) != 1)
 		return false;

@@ -245,9 +245,9 @@ static double measure_parked(struct samples *s)
 	bench_start(&bench, true);
 	idle = bench_idle(&bench);
 	for (i = 0; i < n; i++) {
-		bench_helps = true;
+		bench_polls_inline = true;
 		sample(s, bench_wake(&bench, WAKE_PAUSE));
-		bench_helps = false;
+		bench_polls_inline = false;
 		sample(&worker_wake, bench_wake(&bench, WAKE_PAUSE));
 		sample(&thread_wake, bench_thread_wake(WAKE_PAUSE));
 	}

@@ -131,7 +131,7 @@ static void clean(struct peer *p)
 		return;
 	if (memcmp(in, out, len))
 		die("peer %d does not give back %zu bytes", p->nid, len);
-	if (timed(p, rmc_fetch_and_add(qp, p->nid, row, 1, &old), now()))
+	if (timed(p, rmc_faa(qp, p->nid, row, 1, &old), now()))
 		return;
 	if (old != p->added)
 		die("peer %d: added %" PRIu64 " times, not %" PRIu64, p->nid, old, p->added);

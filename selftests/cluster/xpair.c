@@ -144,7 +144,7 @@ static int atomics(int count)
 	want("drain", rmc_drain_cq(t->qp, NULL));
 	want("barrier", rmc_team_barrier(t));
 	expected = (uint64_t)count * (uint64_t)(t->nodes + 1);
-	want("add", rmc_fetch_and_add(t->qp, rmc_team_nid(t, 0), t->offset, 0, &old));
+	want("add", rmc_faa(t->qp, rmc_team_nid(t, 0), t->offset, 0, &old));
 	if (old != expected)
 		die("counter is %" PRIu64 ", not %" PRIu64, old, expected);
 	want("barrier", rmc_team_barrier(t));

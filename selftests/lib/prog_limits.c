@@ -292,28 +292,28 @@ static void collective(void)
 	int err;
 
 	CHECK(c);
-	OK(rmc_allreduce(c, in, out, 20, RMC_U64, RMC_SUM));
+	OK(rmc_coll_allreduce(c, in, out, 20, RMC_U64, RMC_SUM));
 	if (team->self == team->nodes - 1) {
 		/* does not take part until the team is revoked */
 		while (!rmc_team_revoked(team))
 			usleep(1000);
-		CHECK(rmc_allreduce(c, in, out, 20, RMC_U64, RMC_SUM) == -ECONNABORTED);
+		CHECK(rmc_coll_allreduce(c, in, out, 20, RMC_U64, RMC_SUM) == -ECONNABORTED);
 	} else {
 		if (!team->self)
 			rmc_coll_set_timeout(c, SHORT_MS);
-		err = rmc_allreduce(c, in, out, 20, RMC_U64, RMC_SUM);
+		err = rmc_coll_allreduce(c, in, out, 20, RMC_U64, RMC_SUM);
 		CHECK(err == (team->self ? -ECONNABORTED : -ETIMEDOUT));
-		CHECK(rmc_bcast(c, 0, in, 8) == -ECONNABORTED);
+		CHECK(rmc_coll_bcast(c, 0, in, 8) == -ECONNABORTED);
 	}
 	go_on();
 	/* the members' progress in this one differs, so it stays unusable */
-	CHECK(rmc_allreduce(c, in, out, 20, RMC_U64, RMC_SUM) == -ECONNABORTED);
+	CHECK(rmc_coll_allreduce(c, in, out, 20, RMC_U64, RMC_SUM) == -ECONNABORTED);
 	rmc_coll_close(c);
 	/* two chunks per member are a little more than 2^64 bytes */
 	CHECK(!rmc_coll_open(team, coll_at, (1ULL << 63) + CHUNK) && errno == EINVAL);
 	c = rmc_coll_open(team, coll_at, CHUNK);
 	CHECK(c);
-	OK(rmc_allreduce(c, in, out, 20, RMC_U64, RMC_SUM));
+	OK(rmc_coll_allreduce(c, in, out, 20, RMC_U64, RMC_SUM));
 	CHECK(out[0] == (uint64_t)team->nodes);
 	OK(rmc_team_barrier(team));
 	rmc_coll_close(c);

@@ -113,7 +113,7 @@ static void collectives(struct rmc_coll *c)
 
 		for (i = 0; i < COUNT; i++)
 			a[i] = team->self == root ? (uint64_t)(i + round) : 0;
-		OK(rmc_bcast(c, root, a, sizeof(a) - 1));
+		OK(rmc_coll_bcast(c, root, a, sizeof(a) - 1));
 		for (i = 0; i < COUNT; i++)
 			CHECK(a[i] == (uint64_t)(i + round));
 		for (i = 0; i < COUNT; i++) {
@@ -121,18 +121,18 @@ static void collectives(struct rmc_coll *c)
 			d[i] = 1.0 / (team->self + 1 + i);
 		}
 		memset(b, 0, sizeof(b));
-		OK(rmc_reduce(c, root, a, b, COUNT, RMC_U64, RMC_SUM));
+		OK(rmc_coll_reduce(c, root, a, b, COUNT, RMC_U64, RMC_SUM));
 		for (i = 0; i < COUNT; i++)
 			CHECK(b[i] == (root == team->self ? (uint64_t)(i + 1) * n * (n + 1) / 2 : 0));
-		OK(rmc_allreduce(c, a, b, COUNT, RMC_U64, RMC_MAX));
+		OK(rmc_coll_allreduce(c, a, b, COUNT, RMC_U64, RMC_MAX));
 		CHECK(b[9] == 10ULL * n);
-		OK(rmc_allreduce(c, a, a, COUNT, RMC_U64, RMC_MIN));
+		OK(rmc_coll_allreduce(c, a, a, COUNT, RMC_U64, RMC_MIN));
 		CHECK(a[COUNT - 1] == COUNT);
-		OK(rmc_allreduce(c, d, e, COUNT, RMC_DOUBLE, RMC_MIN));
+		OK(rmc_coll_allreduce(c, d, e, COUNT, RMC_DOUBLE, RMC_MIN));
 		CHECK(e[5] == 1.0 / (n + 5));
-		OK(rmc_allreduce(c, d, e, COUNT, RMC_DOUBLE, RMC_SUM));
+		OK(rmc_coll_allreduce(c, d, e, COUNT, RMC_DOUBLE, RMC_SUM));
 		memcpy(d, e, sizeof(d));
-		OK(rmc_bcast(c, 0, d, sizeof(d)));
+		OK(rmc_coll_bcast(c, 0, d, sizeof(d)));
 		CHECK(!memcmp(d, e, sizeof(d)));	/* bitwise equal on all members */
 	}
 	in = (uint64_t *)malloc(8 * COUNT * (size_t)n);
@@ -140,14 +140,28 @@ static void collectives(struct rmc_coll *c)
 	for (i = 0; i < n; i++)
 		for (j = 0; j < COUNT; j++)
 			in[i * COUNT + j] = (uint64_t)(team->self * 1000 + i) * 1000 + (uint64_t)j;
-	OK(rmc_alltoall(c, in, out, 8 * COUNT));
+	OK(rmc_coll_alltoall(c, in, out, 8 * COUNT));
 	for (i = 0; i < n; i++)
 		for (j = 0; j < COUNT; j++)
 			CHECK(out[i * COUNT + j] ==
 			      (uint64_t)(i * 1000 + team->self) * 1000 + (uint64_t)j);
-	OK(rmc_alltoall(c, in, out, 0));
-	OK(rmc_bcast(c, 0, NULL, 0));
-	CHECK(rmc_bcast(c, n, a, 8) == -EINVAL);
+	/* the names of version 1.0 */
+	memset(out, 0, 8 * COUNT * (size_t)n);
+	OK(rmc_alltoall(c, in, out, 8 * COUNT));
+	i = n - 1;
+	CHECK(out[i * COUNT + 1] == (uint64_t)(i * 1000 + team->self) * 1000 + 1);
+	a[0] = (uint64_t)team->self + 1;
+	a[1] = 5;
+	memset(b, 0, sizeof(b));
+	OK(rmc_reduce(c, n - 1, a, b, 2, RMC_U64, RMC_SUM));
+	CHECK(b[0] == (team->self == n - 1 ? (uint64_t)n * (n + 1) / 2 : 0) && !b[2]);
+	OK(rmc_allreduce(c, a, b, 2, RMC_U64, RMC_MAX));
+	CHECK(b[0] == (uint64_t)n && b[1] == 5);
+	OK(rmc_bcast(c, n - 1, a, 8));
+	CHECK(a[0] == (uint64_t)n);
+	OK(rmc_coll_alltoall(c, in, out, 0));
+	OK(rmc_coll_bcast(c, 0, NULL, 0));
+	CHECK(rmc_coll_bcast(c, n, a, 8) == -EINVAL);
 	free(in);
 	free(out);
 }
@@ -173,9 +187,9 @@ static void orphan(struct rmc_msg *m, struct rmc_coll *c)
 	CHECK(err == RMC_S_NODE_DOWN || err == RMC_S_BAD_CONTEXT);
 	err = rmc_msg_recv(m, dead, buf, sizeof(buf), NULL, NULL, 0);
 	CHECK(err == RMC_S_NODE_DOWN || err == RMC_S_BAD_CONTEXT);
-	err = rmc_allreduce(c, &a, &b, 1, RMC_U64, RMC_SUM);
+	err = rmc_coll_allreduce(c, &a, &b, 1, RMC_U64, RMC_SUM);
 	CHECK(err == RMC_S_NODE_DOWN || err == RMC_S_BAD_CONTEXT);
-	CHECK(rmc_bcast(c, 0, buf, 1) == err);
+	CHECK(rmc_coll_bcast(c, 0, buf, 1) == err);
 	rmc_herd_close(h);
 }
 

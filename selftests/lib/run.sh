@@ -461,7 +461,7 @@ else
 	expect "who sleeps in a barrier learns it, too" 1 "barrier: .*not up" killed_leader
 	build_fork() {		# no sanitizer: a fork may leave its allocator locked in the child
 		$CC $FLAGS -pthread -o "$W/fork" "$here"/{test_fork,fake_driver,fake_rmc}.c \
-			$lib_src "$top"/lib/{msg/*,scheme/*,kv/*,coll,rpc}.c $WRAP
+			$lib_src "$top"/lib/{msg/*,scheme/*,kv/*,coll,rpc,rpc_msg}.c $WRAP
 	}
 	rm -f "$W/fabric"
 	truncate -s 64K "$W/fabric"

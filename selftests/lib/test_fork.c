@@ -214,7 +214,7 @@ static void closes_team(void)
 	CHECK_EQ(rmc_msg_recv(msg, 0, &c, 1, &len, NULL, 0), 0);
 	CHECK_EQ(rmc_kv_get(kv, "key", 3, &got, &len), 0);
 	CHECK_EQ(len, 5);
-	CHECK_EQ(rmc_bcast(coll, 0, &c, 1), 0);
+	CHECK_EQ(rmc_coll_bcast(coll, 0, &c, 1), 0);
 	rmc_kv_close(kv);
 	rmc_coll_close(coll);
 	rmc_msg_close(msg);

@@ -13,6 +13,7 @@ static inline void callback(int slot, void *arg)
 #endif
 
 int use_everything(struct rmc_qp *qp, void *buf);
+int use_earlier_names(struct rmc_qp *qp, struct rmc_coll *coll, void *buf);
 uint64_t use_structs(struct rmc_team *team, const struct rmc_kv *kv);
 
 /* Inlines that pass sizes on, and the accessors */
@@ -30,6 +31,19 @@ uint64_t use_structs(struct rmc_team *team, const struct rmc_kv *kv)
 		return 0;
 	return stats.issued + ks.objects + rmc_team_offset(team) + rmc_team_len(team) +
 	       (uint64_t)(rmc_team_self(team) + rmc_team_size(team) + rmc_version_number());
+}
+
+/* Names of the papers and of version 1.0 */
+int use_earlier_names(struct rmc_qp *qp, struct rmc_coll *coll, void *buf)
+{
+	uint64_t old[MAX_WQ_SIZE];
+
+	return rmc_compare_and_swap(qp, 1, 0, 0, 1, old) + rmc_fetch_and_add(qp, 1, 0, 1, old) +
+	       rmc_masked_compare_and_swap(qp, 1, 0, 0, 1, 1, 1, 8, old) +
+	       rmc_sabre_sync(qp, 1, 0, buf, 64) + rmc_bcast(coll, 0, buf, 8) +
+	       rmc_reduce(coll, 0, buf, old, 1, RMC_U64, RMC_SUM) +
+	       rmc_allreduce(coll, buf, old, 1, RMC_U64, RMC_SUM) +
+	       rmc_alltoall(coll, buf, old, 8);
 }
 
 int use_everything(struct rmc_qp *qp, void *buf)
@@ -54,8 +68,8 @@ int use_everything(struct rmc_qp *qp, void *buf)
 	if (rmc_poll_cq(qp, callback) < 0 || rmc_cq_wait(qp, &c) || rmc_drain_cq(qp, callback))
 		return -1;
 	return rmc_read(qp, 1, 0, buf, 64) + rmc_write(qp, 1, 0, buf, 64) +
-	       rmc_compare_and_swap(qp, 1, 0, 0, 1, &old) +
-	       rmc_fetch_and_add(qp, 1, 0, 1, &old) + (int)rmc_slot_value(qp, slot) +
+	       rmc_cas(qp, 1, 0, 0, 1, &old) +
+	       rmc_faa(qp, 1, 0, 1, &old) + (int)rmc_slot_value(qp, slot) +
 	       rmc_slot_status(qp, slot) + calls;
 }
 

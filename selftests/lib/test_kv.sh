@@ -3,7 +3,7 @@
 #
 # Schemes of object reads, the object store and rmc-kv. Sourced by run.sh.
 
-scheme_src=$(echo "$top"/lib/scheme/*.c "$top/lib/rpc.c" "$top"/lib/msg/*.c)
+scheme_src=$(echo "$top"/lib/scheme/*.c "$top"/lib/rpc*.c "$top"/lib/msg/*.c)
 # gcc's ThreadSanitizer does not support fences: all data that they order is atomic here
 for t in "scheme address,undefined" "reader address,undefined" "reader thread -Wno-tsan" \
 	 "reader_wrap address,undefined"; do
@@ -21,7 +21,7 @@ for t in "scheme address,undefined" "reader address,undefined" "reader thread -W
 	fi
 done
 
-for t in "rpc lib/rpc.c" "owner lib/rpc.c lib/kv/*.c lib/scheme/*.c lib/msg/*.c"; do
+for t in "rpc lib/rpc*.c" "owner lib/rpc*.c lib/kv/*.c lib/scheme/*.c lib/msg/*.c"; do
 	read -r t src <<< "$t"
 	if (cd "$top" && $CC $ASAN $FLAGS -pthread -o "$W/$t" "$here/test_$t.c" $src $lib_src) > "$W/log" 2>&1
 	then

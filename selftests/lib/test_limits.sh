@@ -53,7 +53,7 @@ expect "who does not tell its survivor is no member yet" 0 "member 1: ok" \
 	reborn 2 "$W/prog_limits" newcomer
 
 prepare "calls to a restarted member build likewise" \
-	build_fake prog_calls "$here/prog_calls.c" "$top/lib/rpc.c" "$top"/lib/msg/*.c
+	build_fake prog_calls "$here/prog_calls.c" "$top"/lib/rpc*.c "$top"/lib/msg/*.c
 for n in 2 3; do
 	expect "calls end with a member's life, and work in the next one, $n nodes" 0 \
 		"member $((n - 1)): ok" reborn $n "$W/prog_calls"

@@ -96,9 +96,9 @@ static void creation(void)
 	for (i = 0; i < STUB_MAPPINGS; i++)
 		CHECK(!stub.mapping[i].addr || !stub.mapping[i].forks);
 	another = rmc_qp_create(ctx, 0);
-	CHECK_EQ(stub.qp_create.entries, MAX_WQ_SIZE);
+	CHECK_EQ(stub.qp_create.entries, RMC_QP_ENTRIES_DEFAULT);
 	stub.query.features = 0;
-	CHECK_EQ(rmc_qp_set_cookie(another, MAX_WQ_SIZE - 1, 5), 0);
+	CHECK_EQ(rmc_qp_set_cookie(another, RMC_QP_ENTRIES_DEFAULT - 1, 5), 0);
 	CHECK(rmc_cq_eventfd(another) >= 0);
 	/* in any order: each releases only its own resources, and the others keep working */
 	rmc_qp_destroy(qp);

@@ -37,6 +37,7 @@ static int execute(void *arg, const struct fake_op *op)
 	struct fixture *w = (struct fixture *)arg;
 	uint64_t *lbuf = (uint64_t *)(uintptr_t)op->lbuf, *word, old;
 	char *at = (char *)w->segment + op->offset;
+	struct rmc_rmw *r;
 
 	w->last = *op;
 	if (op->nid != 0)
@@ -66,6 +67,15 @@ static int execute(void *arg, const struct fake_op *op)
 		old = *word;
 		*word += lbuf[0];
 		lbuf[0] = old;
+		return RMC_S_OK;
+	case RMC_OP_RMW:
+		r = (struct rmc_rmw *)(void *)lbuf;
+		word = (uint64_t *)(void *)at;
+		r->old = *word;
+		if (r->kind == RMC_RMW_SWAP)
+			*word = r->value;
+		else if (r->kind == RMC_RMW_CAS && !((*word ^ r->expected) & r->compare_mask))
+			*word = (*word & ~r->swap_mask) | (r->value & r->swap_mask);
 		return RMC_S_OK;
 	default:
 		return RMC_S_BAD_OP;
@@ -137,18 +147,76 @@ static void test_blocking(void)
 	buf[0] = 77;
 	CHECK_EQ(rmc_write(&w.qp, 0, 64, buf, 8), 0);
 	CHECK_EQ(w.segment[8], 77);
-	CHECK_EQ(rmc_fetch_and_add(&w.qp, 0, 64, 5, &old), 0);
+	CHECK_EQ(rmc_faa(&w.qp, 0, 64, 5, &old), 0);
 	CHECK_EQ(old, 77);
-	CHECK_EQ(rmc_compare_and_swap(&w.qp, 0, 64, 82, 1, &old), 0);
+	CHECK_EQ(rmc_cas(&w.qp, 0, 64, 82, 1, &old), 0);
 	CHECK_EQ(old, 82);
-	CHECK_EQ(rmc_compare_and_swap(&w.qp, 0, 64, 82, 2, &old), 0);
+	CHECK_EQ(rmc_cas(&w.qp, 0, 64, 82, 2, &old), 0);
 	CHECK_EQ(old, 1);
 	CHECK_EQ(w.segment[8], 1);
 	teardown(&w);
 }
 
+static void test_earlier_names(void)
+{
+	uint64_t old = 0, buf[8] = { 0 };
+
+	setup(&w, 8);
+	start(&w);
+	w.segment[3] = 70;
+	CHECK_EQ(rmc_fetch_and_add(&w.qp, 0, 24, 7, &old), 0);
+	CHECK(old == 70 && w.segment[3] == 77);
+	CHECK_EQ(rmc_compare_and_swap(&w.qp, 0, 24, 77, 5, &old), 0);
+	CHECK(old == 77 && w.segment[3] == 5);
+	/* this RMC executes none, but gets it */
+	CHECK_EQ(rmc_sabre_sync(&w.qp, 0, 64, buf, 48), RMC_S_BAD_OP);
+	CHECK(w.last.op == RMC_OP_SABRE && w.last.nid == 0 && w.last.offset == 64 &&
+	      w.last.length == 48 && w.last.lbuf == (uintptr_t)buf);
+	CHECK_EQ(rmc_masked_compare_and_swap(&w.qp, 0, 16, 1, 2, 3, 4, 8, &old), 0);
+	CHECK(w.last.op == RMC_OP_RMW && w.last.offset == 16 && w.last.length == 8);
+	CHECK(((struct rmc_rmw *)w.qp.operands)->kind == RMC_RMW_CAS &&
+	      ((struct rmc_rmw *)w.qp.operands)->expected == 1 &&
+	      ((struct rmc_rmw *)w.qp.operands)->compare_mask == 2 &&
+	      ((struct rmc_rmw *)w.qp.operands)->value == 3 &&
+	      ((struct rmc_rmw *)w.qp.operands)->swap_mask == 4);
+	teardown(&w);
+}
+
+/* The operands of <rmc/atomic.h>, and what they need of the queue pair */
+static void test_operands(void)
+{
+	uint64_t old = 77, word = 0;
+
+	setup(&w, 4);
+	start(&w);
+	w.segment[2] = 0x1234;
+	CHECK_EQ(rmc_swap(&w.qp, 0, 16, 0x5678, 8, &old), 0);
+	CHECK(old == 0x1234 && w.segment[2] == 0x5678);
+	/* the masked bits agree: others are replaced */
+	CHECK_EQ(rmc_masked_cas(&w.qp, 0, 16, 0x5600, 0xff00, 0xaa99, 0x00ff, 8, &old), 0);
+	CHECK(old == 0x5678 && w.segment[2] == 0x5699);
+	CHECK_EQ(rmc_masked_cas(&w.qp, 0, 16, 0x5700, 0xff00, 0xaa11, 0x00ff, 8, &old), 0);
+	CHECK(old == 0x5699 && w.segment[2] == 0x5699);
+	old = 77;
+	CHECK_EQ(rmc_swap(&w.qp, 5, 16, 1, 8, &old), RMC_S_BAD_NODE);
+	CHECK_EQ(old, 77);
+	teardown(&w);
+	setup(&w, 2);
+	start(&w);
+	CHECK_EQ(rmc_swap(&w.qp, 0, 16, 1, 8, &old), -EINVAL);
+	teardown(&w);
+	/* nobody completes the read */
+	setup(&w, 4);
+	rmc_read_async(&w.qp, rmc_wait_for_slot(&w.qp, NULL), 0, 0, &word, 8);
+	w.operands[0].word[0] = 99;
+	CHECK_EQ(rmc_swap(&w.qp, 0, 16, 1, 8, &old), -EBUSY);
+	/* what is in flight may still use its operands */
+	CHECK(old == 77 && w.operands[0].word[0] == 99);
+	release(&w);
+}
+
 /* As in the paper's figure: per-slot buffers and a callback that adds up */
-static uint64_t lbuf[MAX_WQ_SIZE], *expected[MAX_WQ_SIZE];
+static uint64_t lbuf[RMC_QP_ENTRIES_DEFAULT], *expected[RMC_QP_ENTRIES_DEFAULT];
 static uint64_t sum;
 static unsigned int seen;
 
@@ -193,7 +261,7 @@ static void async(unsigned int entries, int reorder, int parking, unsigned int n
 
 static void test_async(void)
 {
-	async(MAX_WQ_SIZE, 0, 0, 20000);
+	async(RMC_QP_ENTRIES_DEFAULT, 0, 0, 20000);
 }
 
 static void test_smallest_queue(void)
@@ -354,10 +422,10 @@ static void test_dead_calls(void)
 			err = rmc_write_notify(&w.qp, 0, 0, lbuf, 8);
 			break;
 		case 4:
-			err = rmc_compare_and_swap(&w.qp, 0, 0, 1, 2, &old);
+			err = rmc_cas(&w.qp, 0, 0, 1, 2, &old);
 			break;
 		case 5:
-			err = rmc_fetch_and_add(&w.qp, 0, 0, 1, &old);
+			err = rmc_faa(&w.qp, 0, 0, 1, &old);
 			break;
 		case 6:
 		case 7:
@@ -371,8 +439,8 @@ static void test_dead_calls(void)
 		/* the operation stays in flight; a later call could take its completion */
 		CHECK_EQ(rmc_qp_in_flight(&w.qp), 1);
 		CHECK_EQ(rmc_write(&w.qp, 0, 0, lbuf, 8), -EBUSY);
-		CHECK_EQ(rmc_compare_and_swap(&w.qp, 0, 0, 1, 2, &old), -EBUSY);
-		CHECK_EQ(rmc_fetch_and_add(&w.qp, 0, 0, 1, &old), -EBUSY);
+		CHECK_EQ(rmc_cas(&w.qp, 0, 0, 1, 2, &old), -EBUSY);
+		CHECK_EQ(rmc_faa(&w.qp, 0, 0, 1, &old), -EBUSY);
 		CHECK_EQ(old, 77);
 		release(&w);
 	}
@@ -387,8 +455,8 @@ static void test_errors_apart(void)
 	start(&w);
 	CHECK_EQ(rmc_read(&w.qp, 5, 0, lbuf, 8), RMC_S_BAD_NODE);
 	CHECK_EQ(rmc_qp_error(&w.qp), 0);
-	CHECK_EQ(rmc_compare_and_swap(&w.qp, 5, 0, 1, 2, &old), RMC_S_BAD_NODE);
-	CHECK_EQ(rmc_fetch_and_add(&w.qp, 5, 0, 1, &old), RMC_S_BAD_NODE);
+	CHECK_EQ(rmc_cas(&w.qp, 5, 0, 1, 2, &old), RMC_S_BAD_NODE);
+	CHECK_EQ(rmc_faa(&w.qp, 5, 0, 1, &old), RMC_S_BAD_NODE);
 	CHECK_EQ(old, 77);
 	rmc_read_async(&w.qp, rmc_wait_for_slot(&w.qp, NULL), 0, sizeof(w.segment), lbuf, 8);
 	while (rmc_qp_in_flight(&w.qp))
@@ -596,6 +664,8 @@ int main(void)
 {
 	static const struct tap_test tests[] = {
 		{ "blocking operations over many laps", test_blocking },
+		{ "earlier names of blocking operations", test_earlier_names },
+		{ "operands of atomics", test_operands },
 		{ "asynchronous reads with callback", test_async },
 		{ "queue of two entries", test_smallest_queue },
 		{ "completions out of order", test_reordered },

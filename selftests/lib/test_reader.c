@@ -135,7 +135,7 @@ static const char * const one_sided[] = { "sabre", "farm", "crc64", "lock", "lea
 static void reads(void)
 {
 	static uint8_t data[MAX];
-	struct rmc_read rd[WINDOW + 1], *done;
+	struct rmc_object_read rd[WINDOW + 1], *done;
 	struct rmc_reader *r;
 	struct fixture w;
 	unsigned int k, i, n;
@@ -212,7 +212,7 @@ static void refused(void)
 static struct rmc_reader *read_that_fails(struct fixture *w)
 {
 	struct rmc_reader *r = reader_of(w, "farm", 0);
-	struct rmc_read rd = { .len = 64 };
+	struct rmc_object_read rd = { .len = 64 };
 
 	w->delay_line_us = 20000;
 	w->rmc.flags->dead = 1;
@@ -224,7 +224,7 @@ static struct rmc_reader *read_that_fails(struct fixture *w)
 static void failed_call(void)
 {
 	const struct rmc_scheme *s = rmc_scheme_find("farm");
-	struct rmc_read rd = { .len = 64 }, *done;
+	struct rmc_object_read rd = { .len = 64 }, *done;
 	struct rmc_reader *r;
 	struct fixture w;
 	uint8_t data[64];
@@ -292,7 +292,7 @@ static void races(void)
 	for (k = 0; k < ONE_SIDED - 1; k++) {
 		for (i = 0; i < 3; i++) {
 			struct writing wr = { &w, rmc_scheme_find(one_sided[k]), lens[i], 3, 0, 0, 0 };
-			struct rmc_read rd = { .len = lens[i] };
+			struct rmc_object_read rd = { .len = lens[i] };
 			struct rmc_reader_options o = {
 				.scheme = wr.scheme, .max = MAX, .window = 1, .nid = 3,
 				.attempts = 1000000, .params = { .lease_us = 2000 },
@@ -331,7 +331,7 @@ static void races(void)
 static void unsafe(void)
 {
 	const struct rmc_scheme *s = rmc_scheme_find("plain");
-	struct rmc_read rd = { .len = 1024 };
+	struct rmc_object_read rd = { .len = 1024 };
 	struct rmc_reader *r;
 	struct fixture w;
 	struct rmc_object *o;
@@ -352,7 +352,7 @@ static void unsafe(void)
 static void out_of_attempts(void)
 {
 	static const int status[] = { RMC_S_SABRE_LOCKED, RMC_SCHEME_LOCKED };
-	struct rmc_read rd = { .len = 500 };
+	struct rmc_object_read rd = { .len = 500 };
 	struct rmc_reader *r;
 	struct fixture w;
 	int k;
@@ -384,7 +384,7 @@ static void dead_holder(void)
 {
 	const struct rmc_scheme *s = rmc_scheme_find("lock");
 	struct rmc_scheme_params p = { .wait_us = 2000 };
-	struct rmc_read rd = { .len = 100 };
+	struct rmc_object_read rd = { .len = 100 };
 	uint8_t data[100] = { 1 };
 	struct rmc_reader *r;
 	struct rmc_object *o;
@@ -421,7 +421,7 @@ static void dead_holder(void)
 /* Whichever packet is lost, no lock stays behind. */
 static void lost_swaps(void)
 {
-	struct rmc_read rd = { .len = 100 };
+	struct rmc_object_read rd = { .len = 100 };
 	struct rmc_reader *r;
 	struct fixture w;
 	int i;
@@ -456,7 +456,7 @@ static void leases(void)
 	struct rmc_reader_options o = {
 		.scheme = s, .max = MAX, .window = 1, .attempts = 3, .params = p,
 	};
-	struct rmc_read rd = { .len = 1000 };
+	struct rmc_object_read rd = { .len = 1000 };
 	uint8_t data[1000];
 	uint64_t *word, before, end;
 	struct rmc_reader *r;

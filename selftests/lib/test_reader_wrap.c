@@ -26,7 +26,7 @@ static void wraps(void)
 				.execute = execute };
 	struct rmc_reader_options o = { .scheme = rmc_scheme_find("plain"), .max = 64,
 					.window = READS, .memory = memory };
-	struct rmc_read rd[READS] = { { .len = 64 }, { .len = 64 }, { .len = 64 } }, *done;
+	struct rmc_object_read rd[READS] = { { .len = 64 }, { .len = 64 }, { .len = 64 } }, *done;
 	unsigned int i, came[READS] = { 0 };
 	struct rmc_reader *r;
 	struct rmc_qp qp;

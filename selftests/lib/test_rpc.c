@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <rmc/rmc.h>
+#include "../../lib/rpc_link.h"
 #include "../tap.h"
 
 #define NODES	3
@@ -366,6 +367,28 @@ static void lost(void)
 	rmc_rpc_close(r);
 }
 
+/* Messages know members that calls were not opened for: options.nodes is less than the team. */
+static void outside(void)
+{
+	static const int nids[] = { FIRST - 1, FIRST + NODES, FIRST + NODES + 7 };
+	uint8_t out[8];
+	struct rmc_rpc *r = open_calls();
+	int t = post(r, FIRST, out, 8);
+	unsigned int i;
+
+	for (i = 0; i < sizeof(nids) / sizeof(nids[0]); i++) {
+		ends(nids[i], RMC_S_NODE_DOWN);
+		CHECK_EQ(rmc_rpc_progress(r), 1);
+		CHECK_EQ(rmc_rpc_lost(r, nids[i]), 0);
+		arrives(nids[i], RESPONSE, t, 8, "outside!", 8);
+		CHECK_EQ(rmc_rpc_progress(r), 1);
+	}
+	for (i = 0; i < NODES; i++)
+		CHECK_EQ(rmc_rpc_lost(r, FIRST + (int)i), 0);
+	CHECK_EQ(poll_call(r, t), PENDING);
+	rmc_rpc_close(r);
+}
+
 static void time_limits(void)
 {
 	uint8_t out[8] = { 0x55 };
@@ -393,6 +416,79 @@ static void time_limits(void)
 	CHECK_EQ(poll_call(r, t), 8);
 	CHECK_EQ(got, 99);
 	rmc_rpc_close(r);
+}
+
+/* Another kind of message: one place, which a member writes and the same member reads */
+static struct {
+	uint8_t data[MAX + RMC_RPC_HEADER];
+	size_t len;
+	int to, full, rejoined, closed;
+} place;
+
+static int place_send(void *to, int nid, const void *buf, size_t len)
+{
+	CHECK(to == &place && len <= sizeof(place.data));
+	if (place.full)
+		return -EAGAIN;
+	memcpy(place.data, buf, len);
+	place.len = len;
+	place.to = nid;
+	place.full = 1;
+	return 0;
+}
+
+static int place_recv(void *to, void *buf, size_t size, size_t *len, int *from)
+{
+	CHECK(to == &place);
+	if (!place.full)
+		return -EAGAIN;
+	CHECK(place.len <= size);
+	memcpy(buf, place.data, place.len);
+	*len = place.len;
+	*from = place.to;
+	place.full = 0;
+	return 0;
+}
+
+static int place_rejoin(void *to, int nid, unsigned int timeout_ms)
+{
+	CHECK(to == &place);
+	place.rejoined = nid * 100 + (int)timeout_ms;
+	return 0;
+}
+
+static void place_close(void *to)
+{
+	CHECK(to == &place);
+	place.closed++;
+}
+
+static void other_messages(void)
+{
+	static const struct rmc_rpc_link link = {
+		.send = place_send, .recv = place_recv, .rejoin = place_rejoin, .close = place_close,
+	};
+	struct rmc_rpc_options o = {
+		.max = MAX, .nodes = NODES, .first_nid = FIRST, .handler = handler, .arg = &handled,
+	};
+	struct rmc_rpc *r = rmc_rpc_open_over(&link, &place, &o);
+	uint8_t out[8] = { 0 };
+	size_t got = 0;
+
+	CHECK(r);
+	sends = queued = taken = 0;
+	handler_result = 3;
+	CHECK_EQ(rmc_rpc_call(r, FIRST + 2, "q", 1, out, 8, &got), 0);
+	CHECK(got == 3 && !memcmp(out, "rrr", 4) && handled && !place.full);
+	CHECK_EQ(rmc_rpc_rejoin(r, FIRST + 1, 7), 0);
+	CHECK_EQ(place.rejoined, (FIRST + 1) * 100 + 7);
+	CHECK_EQ(place.closed, 0);
+	rmc_rpc_close(r);
+	CHECK(place.closed == 1 && !sends && !taken);
+	/* a link whose calls cannot be opened stays its caller's */
+	o.nodes = 0;
+	CHECK(!rmc_rpc_open_over(&link, &place, &o));
+	CHECK_EQ(place.closed, 1);
 }
 
 static void cells(void)
@@ -426,7 +522,9 @@ int main(void)
 		{ "nobody serves", nobody_serves },
 		{ "calls that cannot be made", refused },
 		{ "a node's end ends the calls to it alone", lost },
+		{ "the end of a member that calls do not know ends none", outside },
 		{ "time limits", time_limits },
+		{ "calls over another kind of message", other_messages },
 		{ "cells for so many calls", cells },
 	};
 

@@ -412,9 +412,29 @@ static void holders(void)
 	free(o);
 }
 
+static void writers_exclude(void)
+{
+	struct rmc_object o = { .version = 4 };
+
+	CHECK_EQ(rmc_object_try_begin(&o), 0);
+	CHECK(o.version == 5 && o.writer == rmc_object_self());
+	CHECK_EQ(rmc_object_try_begin(&o), -EBUSY);
+	/* no snapshot while it is written, although the version stays */
+	CHECK_EQ(rmc_object_read_begin(&o), 5);
+	CHECK(rmc_object_read_retry(&o, 5));
+	rmc_object_write_end(&o);
+	CHECK(o.version == 6 && !o.writer);
+	CHECK(!rmc_object_read_retry(&o, 6) && rmc_object_read_retry(&o, 4));
+	/* a remote writer has made it odd; who was refused leaves no trace */
+	o.version = 7;
+	CHECK_EQ(rmc_object_try_begin(&o), -EBUSY);
+	CHECK(o.version == 7 && !o.writer);
+}
+
 int main(void)
 {
 	static const struct tap_test tests[] = {
+		{ "writers of an object exclude each other, remote ones too", writers_exclude },
 		{ "schemes have names, titles and statuses", table },
 		{ "layouts", layouts },
 		{ "CRC64: vectors and a bitwise reference", crc },

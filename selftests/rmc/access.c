@@ -76,7 +76,7 @@ TEST(mode_0666_is_for_everybody)
 	CHECK_EQ(rmc_read(b.qp, 0, 0, b.buf, PAGE), RMC_S_OK);
 	CHECK_EQ(differs(b.buf, PAGE, 1), -1);
 	CHECK_EQ(rmc_write(b.qp, 0, 8, b.buf, 100), RMC_S_OK);
-	CHECK_EQ(rmc_fetch_and_add(b.qp, 0, 0, 1, &old), RMC_S_OK);
+	CHECK_EQ(rmc_faa(b.qp, 0, 0, 1, &old), RMC_S_OK);
 }
 
 TEST(control_device_is_the_administrators)

@@ -37,8 +37,8 @@ TEST(read_modify_write)
 	CHECK_EQ(*p, 0x3f);
 	/* the upper half is compared, the lower half replaced */
 	*p = 0x1111111122222222;
-	CHECK_EQ(rmc_masked_compare_and_swap(user.qp, 0, 64, 0x1111111100000000,
-					     0xffffffff00000000, 0x33333333, 0xffffffff, 8, &old),
+	CHECK_EQ(rmc_masked_cas(user.qp, 0, 64, 0x1111111100000000,
+				0xffffffff00000000, 0x33333333, 0xffffffff, 8, &old),
 		 RMC_S_OK);
 	CHECK_EQ(*p, 0x1111111133333333);
 	/* a 4-byte operation leaves its neighbours unchanged */

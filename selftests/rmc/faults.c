@@ -162,7 +162,7 @@ TEST(loss_with_retransmission)
 	}
 	memset(peer.seg + 8 * PAGE, 0, 8);
 	for (i = 0; i < 40; i++)
-		ok += !rmc_fetch_and_add(e.qp, 1, 8 * PAGE, 1, &old);
+		ok += !rmc_faa(e.qp, 1, 8 * PAGE, 1, &old);
 	CHECK(ok > 10);
 	CHECK(*(volatile uint64_t *)(peer.seg + 8 * PAGE) >= (uint64_t)ok);
 	CHECK(*(volatile uint64_t *)(peer.seg + 8 * PAGE) <= 40);

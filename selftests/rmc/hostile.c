@@ -200,7 +200,7 @@ static void honest_op(struct end *e, uint8_t *copy, unsigned int round)
 	memset(e->buf, 0, len);
 	REQUIRE_EQ(rmc_read(e->qp, 0, 64 + at, e->buf, len), RMC_S_OK);
 	REQUIRE(!memcmp(e->buf, copy, len));
-	REQUIRE_EQ(rmc_fetch_and_add(e->qp, 0, 0, 1, &old), RMC_S_OK);
+	REQUIRE_EQ(rmc_faa(e->qp, 0, 0, 1, &old), RMC_S_OK);
 	REQUIRE_EQ(old, round);
 }
 

@@ -167,7 +167,7 @@ TEST(self_node_works)
 	CHECK_EQ(rmc_write(e.qp, 0, 0, e.buf, PAGE), RMC_S_OK);
 	CHECK_EQ(differs(e.seg, PAGE, 11), -1);
 	*(uint64_t *)(e.seg + 8) = 40;
-	CHECK_EQ(rmc_fetch_and_add(e.qp, 0, 8, 2, &old), RMC_S_OK);
+	CHECK_EQ(rmc_faa(e.qp, 0, 8, 2, &old), RMC_S_OK);
 	CHECK_EQ(old, 40);
 	CHECK_EQ(*(uint64_t *)(e.seg + 8), 42);
 }
@@ -181,10 +181,10 @@ TEST(compare_and_swap)
 	word = (uint64_t *)(owner.seg + 64);
 	memset(owner.seg, CANARY, 256);
 	*word = 7;
-	CHECK_EQ(rmc_compare_and_swap(user.qp, 0, 64, 7, 0xfedcba9876543210, &old), RMC_S_OK);
+	CHECK_EQ(rmc_cas(user.qp, 0, 64, 7, 0xfedcba9876543210, &old), RMC_S_OK);
 	CHECK_EQ(old, 7);
 	CHECK_EQ(*word, 0xfedcba9876543210);
-	CHECK_EQ(rmc_compare_and_swap(user.qp, 0, 64, 7, 1, &old), RMC_S_OK);
+	CHECK_EQ(rmc_cas(user.qp, 0, 64, 7, 1, &old), RMC_S_OK);
 	CHECK_EQ(old, 0xfedcba9876543210);
 	CHECK_EQ(*word, 0xfedcba9876543210);
 	CHECK(only_hole_changed(owner.seg, 256, 64, 8));
@@ -199,10 +199,10 @@ TEST(fetch_and_add)
 	word = (uint64_t *)(owner.seg + 128);
 	memset(owner.seg, CANARY, 256);
 	*word = ~0ULL;
-	CHECK_EQ(rmc_fetch_and_add(user.qp, 0, 128, 2, &old), RMC_S_OK);
+	CHECK_EQ(rmc_faa(user.qp, 0, 128, 2, &old), RMC_S_OK);
 	CHECK_EQ(old, ~0ULL);
 	CHECK_EQ(*word, 1);
-	CHECK_EQ(rmc_fetch_and_add(user.qp, 0, 128, (uint64_t)-1, &old), RMC_S_OK);
+	CHECK_EQ(rmc_faa(user.qp, 0, 128, (uint64_t)-1, &old), RMC_S_OK);
 	CHECK_EQ(*word, 0);
 	CHECK(only_hole_changed(owner.seg, 256, 128, 8));
 }
@@ -356,12 +356,12 @@ TEST(cas_makes_a_lock)
 		end_open(&e, CTX, n, 0, PAGE, 2);
 		while (rounds[n] < most && ktap_ms() < end) {
 			do {
-				REQUIRE_EQ(rmc_compare_and_swap(e.qp, 0, 0, 0, 1, &old), 0);
+				REQUIRE_EQ(rmc_cas(e.qp, 0, 0, 0, 1, &old), 0);
 			} while (old);
 			REQUIRE_EQ(rmc_read(e.qp, 0, 64, e.buf, 8), 0);
 			++*(uint64_t *)e.buf;
 			REQUIRE_EQ(rmc_write(e.qp, 0, 64, e.buf, 8), 0);
-			REQUIRE_EQ(rmc_compare_and_swap(e.qp, 0, 0, 1, 0, &old), 0);
+			REQUIRE_EQ(rmc_cas(e.qp, 0, 0, 1, 0, &old), 0);
 			REQUIRE_EQ(old, 1);
 			rounds[n]++;
 		}

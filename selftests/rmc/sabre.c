@@ -211,8 +211,8 @@ TEST(layouts_are_validated)
 				  .addr = (uintptr_t)objects, .length = SEG };
 	CHECK_EQ(ioctl(rmc_fd(owner.ctx), RMC_IOC_SEG_REG, &r), 0);
 	end_open(&user, CTX, 1, 0, OBJECT, 8);
-	CHECK_EQ(rmc_sabre_sync(user.qp, 0, 0, user.buf, 64), RMC_S_NO_VERSION);
-	CHECK_EQ(rmc_sabre_sync(user.qp, 0, 0, user.buf, OBJECT), RMC_S_NO_VERSION);
+	CHECK_EQ(rmc_sabre(user.qp, 0, 0, user.buf, 64), RMC_S_NO_VERSION);
+	CHECK_EQ(rmc_sabre(user.qp, 0, 0, user.buf, OBJECT), RMC_S_NO_VERSION);
 }
 
 TEST(query_describes_the_table)
@@ -233,15 +233,15 @@ TEST(statuses)
 {
 	expose(0, SEG);
 	end_open(&user, CTX, 1, 0, OBJECT + PAGE, 8);
-	CHECK_EQ(rmc_sabre_sync(user.qp, 0, 0, user.buf, OBJECT), RMC_S_OK);
-	CHECK_EQ(rmc_sabre_sync(user.qp, 0, 0, user.buf, 1000), RMC_S_OK);
-	CHECK_EQ(rmc_sabre_sync(user.qp, 0, 4, user.buf, 64), RMC_S_BAD_ALIGN);
-	CHECK_EQ(rmc_sabre_sync(user.qp, 0, 0, user.buf, 7), RMC_S_NO_VERSION);
-	CHECK_EQ(rmc_sabre_sync(user.qp, 0, SEG - 64, user.buf, 128), RMC_S_OUT_OF_RANGE);
-	CHECK_EQ(rmc_sabre_sync(user.qp, 0, SEG - PAGE, user.buf, OBJECT), RMC_S_OUT_OF_RANGE);
-	CHECK_EQ(rmc_sabre_sync(user.qp, 0, 0, user.buf, RMC_SABRE_MAX + 1UL), RMC_S_BAD_LENGTH);
-	CHECK_EQ(rmc_sabre_sync(user.qp, 0, 0, user.buf, 0), RMC_S_BAD_LENGTH);
-	CHECK_EQ(rmc_sabre_sync(user.qp, 2, 0, user.buf, OBJECT), RMC_S_BAD_CONTEXT);
+	CHECK_EQ(rmc_sabre(user.qp, 0, 0, user.buf, OBJECT), RMC_S_OK);
+	CHECK_EQ(rmc_sabre(user.qp, 0, 0, user.buf, 1000), RMC_S_OK);
+	CHECK_EQ(rmc_sabre(user.qp, 0, 4, user.buf, 64), RMC_S_BAD_ALIGN);
+	CHECK_EQ(rmc_sabre(user.qp, 0, 0, user.buf, 7), RMC_S_NO_VERSION);
+	CHECK_EQ(rmc_sabre(user.qp, 0, SEG - 64, user.buf, 128), RMC_S_OUT_OF_RANGE);
+	CHECK_EQ(rmc_sabre(user.qp, 0, SEG - PAGE, user.buf, OBJECT), RMC_S_OUT_OF_RANGE);
+	CHECK_EQ(rmc_sabre(user.qp, 0, 0, user.buf, RMC_SABRE_MAX + 1UL), RMC_S_BAD_LENGTH);
+	CHECK_EQ(rmc_sabre(user.qp, 0, 0, user.buf, 0), RMC_S_BAD_LENGTH);
+	CHECK_EQ(rmc_sabre(user.qp, 2, 0, user.buf, OBJECT), RMC_S_BAD_CONTEXT);
 }
 
 /* ---- writers that die, readers that die ---- */
@@ -297,10 +297,10 @@ TEST(writer_dies_and_the_owner_repairs)
 	CHECK_EQ(rmc_object_try_begin(object(0)), -EBUSY);
 	/* a failed rewrite repairs nothing, and the repair can be tried again */
 	CHECK_EQ(rmc_object_repair(object(0), rewrite, NULL), -EIO);
-	CHECK_EQ(rmc_sabre_sync(user.qp, 0, 0, user.buf, OBJECT), RMC_S_SABRE_LOCKED);
+	CHECK_EQ(rmc_sabre(user.qp, 0, 0, user.buf, OBJECT), RMC_S_SABRE_LOCKED);
 	CHECK_EQ(rmc_object_repair(object(0), rewrite, &asked), 0);
 	CHECK_EQ(rmc_object_repair(object(0), rewrite, &asked), -ENOENT);
-	CHECK_EQ(rmc_sabre_sync(user.qp, 0, 0, user.buf, OBJECT), RMC_S_OK);
+	CHECK_EQ(rmc_sabre(user.qp, 0, 0, user.buf, OBJECT), RMC_S_OK);
 	CHECK(!torn(user.buf));
 	/* the object of a live writer is not repaired */
 	CHECK_EQ(rmc_object_try_begin(object(0)), 0);
@@ -336,7 +336,7 @@ TEST(reader_is_killed_in_the_middle)
 		tries = 0;
 		do {
 			began = ktap_ms();
-			status = rmc_sabre_sync(user.qp, 0, 0, user.buf, BIG);
+			status = rmc_sabre(user.qp, 0, 0, user.buf, BIG);
 		} while (status == RMC_S_SABRE_LOST && ktap_ms() - began >= stall && ++tries < 5);
 		CHECK_EQ(status, RMC_S_OK);
 	}
@@ -355,7 +355,7 @@ TEST(segment_goes_in_the_middle)
 	if (!pid) {
 		end_open(&user, CTX, 1, 0, BIG, 8);
 		while ((gone < 5 || whole < 5) && now() < end) {
-			err = rmc_sabre_sync(user.qp, 0, 0, user.buf, BIG);
+			err = rmc_sabre(user.qp, 0, 0, user.buf, BIG);
 			gone += err == RMC_S_BAD_CONTEXT;
 			whole += !err;
 			REQUIRE(!err || err == RMC_S_BAD_CONTEXT || err == RMC_S_SABRE_LOST);

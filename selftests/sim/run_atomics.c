@@ -56,12 +56,12 @@ static void one(struct rmc_qp *qp, char *lbuf)
 	op->arg = k == LIN_ADD ? 1 : rmc_sim_random();
 	switch (k) {
 	case LIN_ADD:
-		err = rmc_fetch_and_add(qp, 0, w * 8, op->arg, &got);
+		err = rmc_faa(qp, 0, w * 8, op->arg, &got);
 		break;
 	case LIN_CAS:
 		/* the latest value, which is mostly still current */
 		op->expected = __atomic_load_n(&home[w], __ATOMIC_RELAXED);
-		err = rmc_compare_and_swap(qp, 0, w * 8, op->expected, op->arg, &got);
+		err = rmc_cas(qp, 0, w * 8, op->expected, op->arg, &got);
 		break;
 	case LIN_READ:
 		err = rmc_read(qp, 0, w * 8, lbuf, 8);

@@ -42,7 +42,7 @@ static int one_round(struct rmc_team *t, struct rmc_coll *c, int round)
 
 	for (i = 0; i < WORDS; i++)
 		in[i] = word_of(t->self, round, i);
-	if (!good(rmc_allreduce(c, in, out, WORDS, RMC_U64, RMC_SUM), "sum"))
+	if (!good(rmc_coll_allreduce(c, in, out, WORDS, RMC_U64, RMC_SUM), "sum"))
 		return 0;
 	for (i = 0; i < WORDS; i++) {
 		for (sum = 0, m = 0; m < t->nodes; m++)
@@ -50,12 +50,12 @@ static int one_round(struct rmc_team *t, struct rmc_coll *c, int round)
 		RUN_CHECK(out[i] == sum, "element %d of round %d", i, round);
 	}
 	memcpy(out, in, sizeof(out));
-	if (!good(rmc_bcast(c, root, out, sizeof(out)), "broadcast"))
+	if (!good(rmc_coll_bcast(c, root, out, sizeof(out)), "broadcast"))
 		return 0;
 	RUN_CHECK(out[7] == word_of(root, round, 7), "broadcast of round %d", round);
 	for (m = 0; m < t->nodes; m++)
 		blocks[m] = word_of(t->self, round, m);
-	if (!good(rmc_alltoall(c, blocks, others, sizeof(blocks[0])), "all-to-all"))
+	if (!good(rmc_coll_alltoall(c, blocks, others, sizeof(blocks[0])), "all-to-all"))
 		return 0;
 	for (m = 0; m < t->nodes; m++)
 		RUN_CHECK(others[m] == word_of(m, round, t->self), "block %d of round %d", m,

@@ -35,7 +35,7 @@ static int work(struct rmc_team *t)
 		in = (uint64_t)(t->self + 1) << (8 * i);
 		for (want = 0, m = 0; m < t->nodes; m++)
 			want += (uint64_t)(m + 1) << (8 * i);
-		err = rmc_allreduce(c, &in, &out, 1, RMC_U64, RMC_SUM);
+		err = rmc_coll_allreduce(c, &in, &out, 1, RMC_U64, RMC_SUM);
 		RUN_CHECK(err || out == want, "sum of round %d is %llx", i,
 			  (unsigned long long)out);
 		rmc_sim_compute(ROUND_NS);

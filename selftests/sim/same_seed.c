@@ -29,8 +29,8 @@ static void member(void *arg)
 		return;
 	}
 	for (i = 0; i < ROUNDS; i++) {
-		err = rmc_fetch_and_add(t->qp, rmc_team_nid(t, rmc_sim_random() % NODES),
-					t->offset, 1, &old);
+		err = rmc_faa(t->qp, rmc_team_nid(t, rmc_sim_random() % NODES),
+			      t->offset, 1, &old);
 		/* the reply was lost: the operation may have taken effect */
 		bad += err && err != RMC_S_TIMEOUT;
 		rmc_sim_compute(rmc_sim_random() % 500);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Speed of the simulator: 128 threads, each on a node of its own, read from random other nodes.
- * The target is 100,000 operations per second. Less than a quarter of that, by this process's
- * CPU time, is a failure: test machines run other work too.
+ * 100,000 operations per second are asked for. Less than half of that per second of CPU time is
+ * a failure. CPU time, because the simulator is one thread: elapsed time says how much of a CPU
+ * other work left to it. Half, because CPU time doubles where other work shares the core and
+ * its caches: Documentation/simulation.rst has 192,000 and 93,000 of one machine.
  */
 #include <stdlib.h>
 #include <time.h>
@@ -14,7 +16,7 @@
 #define NODES	128
 #define OPS	2000
 #define ASKED	100000
-#define LEAST	(ASKED / 4)
+#define LEAST	(ASKED / 2)
 
 static struct timespec begun, cpu_begun;
 static int ready;

@@ -42,7 +42,7 @@ struct conn {
 };
 
 static struct conn conns[CONNS];
-static struct conn *owner[MAX_WQ_SIZE];	/* by slot */
+static struct conn *owner[RMC_QP_ENTRIES_DEFAULT];	/* by slot */
 static char (*cells)[CELL];		/* landing buffers, by slot */
 static struct rmc_team *team;
 static struct io_uring ring;
@@ -266,7 +266,7 @@ int main(int argc, char **argv)
 	struct sockaddr_in at = { .sin_family = AF_INET };
 	int self_test = 0, listener, i, bad = 0;
 	socklen_t len = sizeof(at);
-	size_t bytes = sizeof(*cells) * MAX_WQ_SIZE;
+	size_t bytes = sizeof(*cells) * RMC_QP_ENTRIES_DEFAULT;
 
 	for (i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--self-test")) {

@@ -282,7 +282,7 @@ static void parse_options(struct options *o, int argc, char **argv)
 	o->supersteps = DEFAULT_SUPERSTEPS;
 	o->seed = 1;
 	o->top = 10;
-	o->outstanding = MAX_WQ_SIZE;
+	o->outstanding = RMC_QP_ENTRIES_DEFAULT;
 	o->ctx_id = opt_default_context();
 	if (opt_parse(argc, argv, opts, usage) != argc)
 		die(EXIT_USAGE, "unexpected argument '%s'; see --help", argv[argc - 1]);

@@ -272,9 +272,9 @@ static inline __attribute__((always_inline)) int one(struct bench *b, struct rmc
 	case RMC_OP_SABRE:
 		return rmc_execute(qp, op, b->target, offset, b->lbuf, size);
 	case RMC_OP_CAS:
-		return rmc_compare_and_swap(qp, b->target, offset, 0, 1, &old);
+		return rmc_cas(qp, b->target, offset, 0, 1, &old);
 	default:
-		return rmc_fetch_and_add(qp, b->target, offset, 1, &old);
+		return rmc_faa(qp, b->target, offset, 1, &old);
 	}
 }
 

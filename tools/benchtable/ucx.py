@@ -33,7 +33,7 @@ def free_port():
 
 
 def batch(count):
-    """Lines for -b, which both sides read; names tell where results belong."""
+    """Lines for -b, which both sides read; names say where results belong."""
     lines = []
     for name, (test, sizes) in TESTS.items():
         for size in sizes:

@@ -148,7 +148,7 @@ static void put_one(struct kv_run *r, const char *key, size_t len, void *value, 
 static void run(struct kv_run *r, void *value, struct measured *m)
 {
 	uint64_t seed = ((uint64_t)r->seed + 1) * 0x9e3779b97f4a7c15ULL + (uint64_t)r->team->self;
-	uint64_t start = now_ns(), now = start, told = start, n, key_number;
+	uint64_t start = now_ns(), now = start, reported = start, n, key_number;
 	uint64_t end = r->operations ? ~0ULL : start + (uint64_t)r->seconds * 1000000000;
 	int reads = reads_percent(r->mix), uniform = !strcmp(r->distribution, "uniform");
 	char key[KEY_SIZE];
@@ -156,7 +156,7 @@ static void run(struct kv_run *r, void *value, struct measured *m)
 	size_t len;
 
 	zipf_init(&z, r->keys, r->theta_percent / 100.0);
-	start = now = told = now_ns();		/* after that sum over all keys */
+	start = now = reported = now_ns();		/* after that sum over all keys */
 	if (!r->operations)
 		end = start + (uint64_t)r->seconds * 1000000000;
 	for (n = 0; r->operations ? n < r->operations : now < end; n++) {
@@ -171,8 +171,8 @@ static void run(struct kv_run *r, void *value, struct measured *m)
 				die(EXIT_FAILED, "the queue pair is dead");
 			now = now_ns();
 		}
-		if (!r->quiet && !r->team->self && now - told > 1000000000) {
-			told = now;
+		if (!r->quiet && !r->team->self && now - reported > 1000000000) {
+			reported = now;
 			fprintf(stderr, "%llu s: %.0f operations per second\n",
 				(unsigned long long)((now - start) / 1000000000),
 				(double)n * 1e9 / (double)(now - start));
@@ -202,13 +202,14 @@ static void add_up(struct kv_run *r, struct measured *m)
 
 	if (!sum)
 		die(EXIT_FAILED, "out of memory");
-	check("adding up", rmc_reduce(r->coll, 0, m->get.count, sum->get.count, HIST_BUCKETS,
-				      RMC_U64, RMC_SUM));
-	check("adding up", rmc_reduce(r->coll, 0, m->put.count, sum->put.count, HIST_BUCKETS,
-				      RMC_U64, RMC_SUM));
-	check("adding up", rmc_reduce(r->coll, 0, m->count, sum->count, COUNTS, RMC_U64, RMC_SUM));
-	check("adding up", rmc_reduce(r->coll, 0, &m->ops_per_s, &sum->ops_per_s, 1, RMC_DOUBLE,
-				      RMC_SUM));
+	check("adding up", rmc_coll_reduce(r->coll, 0, m->get.count, sum->get.count, HIST_BUCKETS,
+					   RMC_U64, RMC_SUM));
+	check("adding up", rmc_coll_reduce(r->coll, 0, m->put.count, sum->put.count, HIST_BUCKETS,
+					   RMC_U64, RMC_SUM));
+	check("adding up", rmc_coll_reduce(r->coll, 0, m->count, sum->count, COUNTS,
+					   RMC_U64, RMC_SUM));
+	check("adding up", rmc_coll_reduce(r->coll, 0, &m->ops_per_s, &sum->ops_per_s, 1,
+					   RMC_DOUBLE, RMC_SUM));
 	*m = *sum;
 	free(sum);
 }

@@ -321,7 +321,7 @@ static void check_operations(struct doctor *d, unsigned int ctx_id)
 		page[0] = 0x0123456789abcdefULL;
 		err = rmc_write(qp, self, 0, page, 8);
 		if (!err)
-			err = rmc_fetch_and_add(qp, self, 0, 1, &old);
+			err = rmc_faa(qp, self, 0, 1, &old);
 		if (!err)
 			err = rmc_read(qp, self, 0, page + 1, 8);
 		if (err)

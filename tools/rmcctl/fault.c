@@ -39,7 +39,7 @@ static int open_file(const char *name, int flags)
 	    path, strerror(errno));
 }
 
-static void tell(const char *name, const char *line)
+static void write_line(const char *name, const char *line)
 {
 	int fd = open_file(name, O_WRONLY);
 	ssize_t n = write(fd, line, strlen(line));
@@ -143,7 +143,7 @@ static int fault_set(int argc, char **argv, int clear)
 		 percent("reorder", reorder), percent("shuffle", shuffle), down,
 		 duration("delay", delay), duration("jitter", jitter),
 		 reorder || gap ? duration("gap", gap ? gap : "10us") : 0, seed);
-	tell("links", line);
+	write_line("links", line);
 	ctl_report("fault", clear ? "clear" : "set", "done");
 	return EXIT_OK;
 }
@@ -230,7 +230,7 @@ static int fault_node(int argc, char **argv)
 			      duration("slow", slow));
 	if (stop || go)
 		snprintf(line + n, sizeof(line) - (size_t)n, " stop=%d", stop);
-	tell("nodes", line);
+	write_line("nodes", line);
 	ctl_report("node", argv[i], "set");
 	return EXIT_OK;
 }
@@ -250,10 +250,10 @@ static int fault_timeout(int argc, char **argv)
 	i = opt_parse(argc, argv, opts, usage);
 	if (i != argc - 1)
 		die(EXIT_USAGE, "usage: %s", usage);
-	tell("timeout_ms", argv[i]);
+	write_line("timeout_ms", argv[i]);
 	if (retries >= 0) {
 		snprintf(line, sizeof(line), "%d", retries);
-		tell("retries", line);
+		write_line("retries", line);
 	}
 	ctl_report("timeout_ms", argv[i], "set");
 	return EXIT_OK;
@@ -308,7 +308,7 @@ int cmd_model(int argc, char **argv)
 			 strcmp(what, "off") ? what : "none", dims, duration("hop", hop),
 			 duration("base", base), duration("local", local), mbps,
 			 one_way ? " one_way=1" : "");
-		tell("model", line);
+		write_line("model", line);
 		ctl_report("model", what, "set");
 		return EXIT_OK;
 	}

@@ -46,11 +46,11 @@ static double read_all(struct rmc_team *t, char *lbuf, int window)
 int main(void)
 {
 	struct rmc_team *t = rmc_team_open(0, 4096);
-	char *lbuf = aligned_alloc(4096, MAX_WQ_SIZE * BYTES);
+	char *lbuf = aligned_alloc(4096, RMC_QP_ENTRIES_DEFAULT * BYTES);
 	int window, err;
 	double us;
 
-	if (!t || !lbuf || rmc_buf_register(t->ctx, lbuf, MAX_WQ_SIZE * BYTES) < 0)
+	if (!t || !lbuf || rmc_buf_register(t->ctx, lbuf, RMC_QP_ENTRIES_DEFAULT * BYTES) < 0)
 		return fprintf(stderr, "%s\n", rmc_errmsg()), 1;
 	for (window = 1; window <= 64; window *= 2) {
 		err = rmc_team_barrier(t);

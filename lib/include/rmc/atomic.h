@@ -110,10 +110,10 @@ RMC_INLINE int rmc_fetch_and_max(struct rmc_qp *qp, int nid, uint64_t offset, ui
  * If the word and expected agree in the bits of compare_mask, the bits of swap_mask become
  * those of desired. *old shows whether they agreed.
  */
-RMC_INLINE int rmc_masked_compare_and_swap(struct rmc_qp *qp, int nid, uint64_t offset,
-					   uint64_t expected, uint64_t compare_mask,
-					   uint64_t desired, uint64_t swap_mask, size_t len,
-					   uint64_t *old)
+RMC_INLINE int rmc_masked_cas(struct rmc_qp *qp, int nid, uint64_t offset,
+			      uint64_t expected, uint64_t compare_mask,
+			      uint64_t desired, uint64_t swap_mask, size_t len,
+			      uint64_t *old)
 {
 	struct rmc_rmw r = { 0, RMC_RMW_CAS, 0, 0, 0, 0, 0 };
 
@@ -122,6 +122,16 @@ RMC_INLINE int rmc_masked_compare_and_swap(struct rmc_qp *qp, int nid, uint64_t 
 	r.compare_mask = compare_mask;
 	r.swap_mask = swap_mask;
 	return rmc_rmw(qp, nid, offset, &r, len, old);
+}
+
+/* Its earlier name */
+RMC_INLINE int rmc_masked_compare_and_swap(struct rmc_qp *qp, int nid, uint64_t offset,
+					   uint64_t expected, uint64_t compare_mask,
+					   uint64_t desired, uint64_t swap_mask, size_t len,
+					   uint64_t *old)
+{
+	return rmc_masked_cas(qp, nid, offset, expected, compare_mask, desired, swap_mask, len,
+			      old);
 }
 
 #ifdef __cplusplus

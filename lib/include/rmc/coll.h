@@ -45,19 +45,42 @@ void rmc_coll_close(struct rmc_coll *coll);
 void rmc_coll_set_timeout(struct rmc_coll *coll, int timeout_ms);
 
 /* root: a member, 0 .. nodes - 1. Results: 0, an enum rmc_status, or -errno. */
-int rmc_bcast(struct rmc_coll *coll, int root, void *buf, size_t len);
+int rmc_coll_bcast(struct rmc_coll *coll, int root, void *buf, size_t len);
 
 /*
  * count elements; out may equal in. Operands are combined in the order of members, so
- * that all members get the same sum, bit by bit. rmc_reduce() writes out at the root only.
+ * that all members get the same sum, bit by bit. rmc_coll_reduce() writes out at the root only.
  */
-int rmc_reduce(struct rmc_coll *coll, int root, const void *in, void *out, size_t count,
-	       enum rmc_coll_type type, enum rmc_coll_op op);
-int rmc_allreduce(struct rmc_coll *coll, const void *in, void *out, size_t count,
-		  enum rmc_coll_type type, enum rmc_coll_op op);
+int rmc_coll_reduce(struct rmc_coll *coll, int root, const void *in, void *out, size_t count,
+		    enum rmc_coll_type type, enum rmc_coll_op op);
+int rmc_coll_allreduce(struct rmc_coll *coll, const void *in, void *out, size_t count,
+		       enum rmc_coll_type type, enum rmc_coll_op op);
 
 /* in, out: one block of len bytes per member; block i of in becomes block self of member i's out */
-int rmc_alltoall(struct rmc_coll *coll, const void *in, void *out, size_t len);
+int rmc_coll_alltoall(struct rmc_coll *coll, const void *in, void *out, size_t len);
+
+/* Their names of version 1.0 */
+RMC_INLINE int rmc_bcast(struct rmc_coll *coll, int root, void *buf, size_t len)
+{
+	return rmc_coll_bcast(coll, root, buf, len);
+}
+
+RMC_INLINE int rmc_reduce(struct rmc_coll *coll, int root, const void *in, void *out,
+			  size_t count, enum rmc_coll_type type, enum rmc_coll_op op)
+{
+	return rmc_coll_reduce(coll, root, in, out, count, type, op);
+}
+
+RMC_INLINE int rmc_allreduce(struct rmc_coll *coll, const void *in, void *out, size_t count,
+			     enum rmc_coll_type type, enum rmc_coll_op op)
+{
+	return rmc_coll_allreduce(coll, in, out, count, type, op);
+}
+
+RMC_INLINE int rmc_alltoall(struct rmc_coll *coll, const void *in, void *out, size_t len)
+{
+	return rmc_coll_alltoall(coll, in, out, len);
+}
 
 #ifdef __cplusplus
 }

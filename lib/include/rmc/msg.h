@@ -50,7 +50,7 @@ struct rmc_msg;
 struct rmc_msg_options {
 	uint64_t at;		/* offset of the buffers in team->seg; divisible by 64 */
 	unsigned int cells;	/* per ordered pair: a power of two */
-	unsigned int entries;	/* of the queue pair; 0: MAX_WQ_SIZE */
+	unsigned int entries;	/* of the queue pair; 0: RMC_QP_ENTRIES_DEFAULT */
 	size_t threshold;	/* 0: pull all, SIZE_MAX: push all */
 };
 

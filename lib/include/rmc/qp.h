@@ -39,7 +39,8 @@ extern "C" {
 #endif
 
 /* Entries in the papers' bandwidth runs; the default, for the size of per-slot arrays. */
-#define MAX_WQ_SIZE		128
+#define RMC_QP_ENTRIES_DEFAULT	128
+#define MAX_WQ_SIZE		RMC_QP_ENTRIES_DEFAULT	/* the papers' name */
 
 #define RMC_SLOT_BUSY		0xff	/* in rmc_qp.slot; smaller: last status */
 #define RMC_SPINS_PER_CHECK	256	/* polls between checks of the QP flags */
@@ -130,7 +131,7 @@ struct rmc_qp_stats {
 RMC_ABI_SIZE_VER0(rmc_qp_stats, sleeps, RMC_QP_STATS_SIZE_VER1);
 
 /*
- * entries: a power of two, 2 .. max_entries of rmc_query(); 0: MAX_WQ_SIZE.
+ * entries: a power of two, 2 .. max_entries of rmc_query(); 0: RMC_QP_ENTRIES_DEFAULT.
  * NULL with errno set on failure, see rmc_errmsg().
  */
 struct rmc_qp *rmc_qp_create(struct rmc_ctx *ctx, unsigned int entries);
@@ -496,7 +497,8 @@ RMC_INLINE int rmc_fence(struct rmc_qp *qp, int nid, rmc_callback cb)
 
 /*
  * Blocking operations: 0, an enum rmc_status, or -errno. They would consume completions of
- * asynchronous operations, so none may be in flight: -EBUSY.
+ * asynchronous operations, so none may be in flight: -EBUSY. Their names are those of the
+ * asynchronous ones without "_async".
  */
 RMC_INLINE int rmc_execute(struct rmc_qp *qp, unsigned int op, int nid, uint64_t offset,
 			   const void *lbuf, size_t len)
@@ -538,8 +540,8 @@ RMC_INLINE int rmc_write_notify(struct rmc_qp *qp, int nid, uint64_t offset, con
 }
 
 /* *old (may be NULL): previous value; the swap took place if it equals expected */
-RMC_INLINE int rmc_compare_and_swap(struct rmc_qp *qp, int nid, uint64_t offset,
-				    uint64_t expected, uint64_t desired, uint64_t *old)
+RMC_INLINE int rmc_cas(struct rmc_qp *qp, int nid, uint64_t offset,
+		       uint64_t expected, uint64_t desired, uint64_t *old)
 {
 	struct rmc_operands *o = &qp->operands[qp->head & qp->mask];
 	int err;
@@ -554,8 +556,8 @@ RMC_INLINE int rmc_compare_and_swap(struct rmc_qp *qp, int nid, uint64_t offset,
 	return err;
 }
 
-RMC_INLINE int rmc_fetch_and_add(struct rmc_qp *qp, int nid, uint64_t offset,
-				 uint64_t addend, uint64_t *old)
+RMC_INLINE int rmc_faa(struct rmc_qp *qp, int nid, uint64_t offset,
+		       uint64_t addend, uint64_t *old)
 {
 	struct rmc_operands *o = &qp->operands[qp->head & qp->mask];
 	int err;
@@ -567,6 +569,19 @@ RMC_INLINE int rmc_fetch_and_add(struct rmc_qp *qp, int nid, uint64_t offset,
 	if (!err && old)
 		*old = o->word[0];
 	return err;
+}
+
+/* Their names of version 1.0 */
+RMC_INLINE int rmc_compare_and_swap(struct rmc_qp *qp, int nid, uint64_t offset,
+				    uint64_t expected, uint64_t desired, uint64_t *old)
+{
+	return rmc_cas(qp, nid, offset, expected, desired, old);
+}
+
+RMC_INLINE int rmc_fetch_and_add(struct rmc_qp *qp, int nid, uint64_t offset,
+				 uint64_t addend, uint64_t *old)
+{
+	return rmc_faa(qp, nid, offset, addend, old);
 }
 
 #ifdef __cplusplus

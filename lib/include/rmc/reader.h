@@ -46,8 +46,8 @@ struct rmc_reader_options {
 #define RMC_READER_OPTIONS_SIZE_VER0	72
 RMC_ABI_SIZE_VER0(rmc_reader_options, memory, RMC_READER_OPTIONS_SIZE_VER0);
 
-/* One read. The caller fills the first four. */
-struct rmc_read {
+/* Read of one object. The caller fills the first four. */
+struct rmc_object_read {
 	int nid;
 	uint64_t offset;		/* of the object in nid's segment */
 	size_t len;			/* of the object's data */
@@ -60,7 +60,7 @@ struct rmc_read {
 	int index;
 };
 
-RMC_ABI_SIZE(rmc_read, 56);
+RMC_ABI_SIZE(rmc_object_read, 56);
 
 struct rmc_reader_stats {
 	uint64_t reads, failed;		/* reads that succeeded, and that failed */
@@ -94,14 +94,14 @@ RMC_SIZED struct rmc_reader *rmc_reader_open(struct rmc_qp *qp,
 void rmc_reader_close(struct rmc_reader *r);
 
 /* 0; -EAGAIN: the window is full; -EMSGSIZE; -EOPNOTSUPP: the scheme needs an RPC */
-int rmc_reader_start(struct rmc_reader *r, struct rmc_read *rd);
+int rmc_reader_start(struct rmc_reader *r, struct rmc_object_read *rd);
 
 /* 1: *done has ended; 0: none has; or -errno. Serves the RPC's requests as well. */
-int rmc_reader_poll(struct rmc_reader *r, struct rmc_read **done);
-void rmc_reader_release(struct rmc_reader *r, struct rmc_read *rd);
+int rmc_reader_poll(struct rmc_reader *r, struct rmc_object_read **done);
+void rmc_reader_release(struct rmc_reader *r, struct rmc_object_read *rd);
 
 /* Start and wait; no other read may be in progress. Returns rd->status. */
-int rmc_reader_read(struct rmc_reader *r, struct rmc_read *rd);
+int rmc_reader_read(struct rmc_reader *r, struct rmc_object_read *rd);
 
 const struct rmc_reader_stats *rmc_reader_stats(const struct rmc_reader *r);
 

@@ -35,10 +35,17 @@ RMC_INLINE void rmc_sabre_async(struct rmc_qp *qp, int slot, int nid, uint64_t o
 }
 
 /* One attempt: 0, an enum rmc_status, or -errno; -EBUSY: operations in flight. */
+RMC_INLINE int rmc_sabre(struct rmc_qp *qp, int nid, uint64_t offset, void *lbuf,
+			 size_t len)
+{
+	return rmc_execute(qp, RMC_OP_SABRE, nid, offset, lbuf, len);
+}
+
+/* Its name of version 1.0 */
 RMC_INLINE int rmc_sabre_sync(struct rmc_qp *qp, int nid, uint64_t offset, void *lbuf,
 			      size_t len)
 {
-	return rmc_execute(qp, RMC_OP_SABRE, nid, offset, lbuf, len);
+	return rmc_sabre(qp, nid, offset, lbuf, len);
 }
 
 /* True if a retry of the same SABRe may succeed. */

@@ -63,7 +63,7 @@ RMC_ABI_OFFSET(rmc_team, first_nid, 52);
 /* How to open a team; usually all zero except ctx_id, and numa_node -1. */
 struct rmc_team_options {
 	unsigned int ctx_id;
-	unsigned int entries;		/* of the QP; 0: MAX_WQ_SIZE */
+	unsigned int entries;		/* of the QP; 0: RMC_QP_ENTRIES_DEFAULT */
 	unsigned int flags;		/* RMC_TEAM_* */
 	int numa_node;			/* -1: ordinary memory of this process */
 	unsigned int timeout_ms;	/* to wait for the others; 0: 30 s */

@@ -89,14 +89,14 @@ class QueuePair:
     def compare_and_swap(self, nid, offset, expected, desired):
         """Replace a word if it equals expected. Return the old value."""
         old = c.c_uint64()
-        check_status("compare and swap", lib.rmc_compare_and_swap(
+        check_status("compare and swap", lib.rmc_cas(
             self._pointer, nid, offset, expected, desired, c.byref(old)))
         return old.value
 
     def fetch_and_add(self, nid, offset, addend):
         """Add to a word. Return the old value."""
         old = c.c_uint64()
-        check_status("fetch and add", lib.rmc_fetch_and_add(
+        check_status("fetch and add", lib.rmc_faa(
             self._pointer, nid, offset, addend, c.byref(old)))
         return old.value
 
