@@ -74,17 +74,6 @@ static inline void rmc_local_fetch(const struct rmc_mem *seg, u64 offset, u32 le
 		rmc_fetch(seg, offset + at, flags);
 }
 
-/*
- * Bytes of an operation that may be prefetched before it is served: of an announced one the
- * first line only, if no data may be read before its version (uapi, enum rmc_sabre_mode).
- */
-static inline u32 rmc_local_fetched(const struct rmc_mem *seg, u32 length, u16 flags)
-{
-	if (unlikely(flags & RMC_OPF_ANNOUNCED && seg->sabre != RMC_SABRE_OVERLAPPED))
-		return min(length, 1U);
-	return length;
-}
-
 /* True if operations of a unit may take the local path at all. */
 static inline bool rmc_local_on(const struct rmc_node *node)
 {
@@ -122,7 +111,10 @@ static __always_inline bool rmc_local_admit(const struct rmc_qpair *qp, const st
 	if (unlikely(flags & RMC_OPF_EMPTY))
 		return true;
 	d->lbuf_off = w->lbuf - lbuf->base;
-	rmc_local_fetch(seg, d->offset, rmc_local_fetched(seg, w->length, flags), flags);
+	if (rmc_version_first(seg, flags))
+		rmc_fetch_version(seg, d->offset, w->length);
+	else
+		rmc_local_fetch(seg, d->offset, w->length, flags);
 	/* a buffer that is only written needs no prefetch: stores wait in the store buffer */
 	if (flags & RMC_OPF_REQ_LINES)
 		prefetch(rmc_mem_ptr(lbuf, d->lbuf_off));

@@ -61,7 +61,7 @@ static __always_inline void prefetch_target(const struct rmc_qpair *qp, const st
 
 	/* an empty operation has no target */
 	if (likely(w->length && !rmc_admit(server, qp->ctx_id, w->offset, w->length, flags, &seg)))
-		rmc_fetch(seg, w->offset, flags);
+		rmc_fetch_first(seg, w->offset, w->length, flags);
 }
 
 /*

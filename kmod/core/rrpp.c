@@ -106,7 +106,7 @@ static __always_inline void gather(struct rmc_node *node, const struct rmc_desc 
 	/* not for data requests of announced operations: their order is not decided yet */
 	if (likely(!p->status && p->req.length &&
 		   (!(flags & RMC_OPF_ANNOUNCED) || *word1 & RMC_REQ_FIRST)))
-		rmc_fetch(p->seg, p->req.offset, flags);
+		rmc_fetch_first(p->seg, p->req.offset, p->req.length, flags);
 }
 
 /* First pass, for a request that may continue a run. Returns false if it does not. */
