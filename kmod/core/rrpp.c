@@ -148,7 +148,7 @@ static __always_inline bool join(const struct rmc_fabric *f, const struct rmc_de
  */
 static noinline bool may_stay(const struct rmc_node *node, struct rmc_in *in)
 {
-	u32 now = node->att.now_ms, most = RMC_AGAIN_TRIES;
+	u32 now = node->srv_ms, most = RMC_AGAIN_TRIES;
 
 	if (in->again_pos != in->req.pos)
 		in->tries = 0;
@@ -310,7 +310,7 @@ u32 rmc_rrpp_poll(struct rmc_node *node)
 			}
 		}
 	}
-	if (unlikely(node->att.used))
-		done += rmc_att_poll(node);
+	if (unlikely(rmc_state_due(node)))
+		done += rmc_state_poll(node);
 	return done;
 }

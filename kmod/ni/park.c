@@ -49,8 +49,8 @@ bool rmc_ni_may_park(struct rmc_ni_worker *w)
 	for (lane = 0; lane < RMC_LANES; lane++)
 		for (i = 0; i < w->nodes[lane]; i++)
 			if (joining(w->node[lane][i]) ||
-			    (lane == RMC_LANE_REP ? w->node[lane][i]->itt.used :
-						    w->node[lane][i]->att.live))
+			    (lane == RMC_LANE_REP ? !!w->node[lane][i]->itt.used :
+						    rmc_state_busy(w->node[lane][i])))
 				return false;
 	return true;
 }

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The operation RMC_OP_PROBE, see probe.c. */
+/* The operation RMC_OP_PROBE and the state "tally" of the RRPP, see probe.c. */
 #ifndef PROBE_H
 #define PROBE_H
 
 #include "kmod/base/wire.h"
 
 extern u32 probes_served;
+
+/* So long that it does not slow down the RRPP's clock */
+#define TALLY_STALL_MS	(~0U)
+
+extern u32 tallies;		/* units that have one */
+extern bool tally_no_memory;	/* init() fails */
 
 #endif

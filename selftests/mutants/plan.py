@@ -173,6 +173,7 @@ AREAS = {
     "admit": ("core", ["both_paths.asan", "pipeline"]),
     "account": ("core", ["pipeline", "both_paths.asan", "filters"]),
     "att": ("core", ["forged_requests", "sabre"]),
+    "state": ("core", ["server_state", "server_state.asan", "sabre"]),
     "sabre": ("core", ["forged_requests", "sabre"]),
     "line": ("core", ["torn_lines", "torn_lines.vector", "memory", "memory.asan", "pipeline"]),
     "vec": ("core", ["torn_lines.vector"]),
