@@ -35,8 +35,9 @@ struct pending {
 
 /*
  * True if this is the RRPP that must serve the request. Two RRPPs on one line could tear it,
- * and only the first RRPP counts notifications. Data requests of an announced operation go to
- * the RRPP of the announcement.
+ * and only the first RRPP counts notifications. All packets of an operation of one home go to
+ * the RRPP of its first byte, which only a packet with FIRST names. The other packets may lie
+ * anywhere: serve() decides whether they belong to what this RRPP has.
  */
 static bool at_home(const struct rmc_node *node, const struct pending *p, u16 flags)
 {
@@ -49,7 +50,7 @@ static bool at_home(const struct rmc_node *node, const struct pending *p, u16 fl
 		return false;
 	if (flags & RMC_OPF_EMPTY)
 		return node == node->head;
-	if (flags & RMC_OPF_ANNOUNCED)
+	if (flags & RMC_OPF_ONE_HOME)
 		return !(*p->word1 & RMC_REQ_FIRST) ||
 		       rmc_home(f, node->nid, p->req.offset) == node->ep;
 	return rmc_home(f, node->nid, p->req.offset) == node->ep &&

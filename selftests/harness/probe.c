@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An operation of tests alone, whose opcode only packets have: the table of such operations is
- * empty otherwise, and could not be tested. It counts how often it is served. The same for state
- * of the RRPP.
+ * Operations of tests alone, whose opcodes only packets have: the table of such operations is
+ * empty otherwise, and could not be tested. They count how often they are served. The same for
+ * state of the RRPP.
  */
 #include "kmod/core/node.h"
 #include "probe.h"
@@ -21,6 +21,24 @@ u8 rmc_probe_serve(struct rmc_serve *s)
 }
 
 void rmc_probe_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, u64 word1)
+{
+}
+
+/* An operation of one home that is not announced; its payload is ignored */
+u32 homes_served;
+
+void rmc_probe_home_load(const struct rmc_itt_entry *e, struct rmc_ring *tx, u64 offset, u32 length)
+{
+	rmc_write_load(e, tx, offset, length);
+}
+
+u8 rmc_probe_home_serve(struct rmc_serve *s)
+{
+	homes_served++;
+	return RMC_S_OK;
+}
+
+void rmc_probe_home_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, u64 word1)
 {
 }
 

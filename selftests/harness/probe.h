@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The operation RMC_OP_PROBE and the state "tally" of the RRPP, see probe.c. */
+/* The operations RMC_OP_PROBE, RMC_OP_PROBE_HOME and the state "tally" of the RRPP, see probe.c. */
 #ifndef PROBE_H
 #define PROBE_H
 
 #include "kmod/base/wire.h"
 
-extern u32 probes_served;
+extern u32 probes_served, homes_served;
 
 /* So long that it does not slow down the RRPP's clock */
 #define TALLY_STALL_MS	(~0U)
