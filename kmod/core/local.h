@@ -185,7 +185,7 @@ static __always_inline u32 rmc_local_execute(struct rmc_qpair *qp, const struct 
 	s.tx = &ring;
 	s.count = 1;
 	s.in = NULL;
-	s.from = node->nid;
+	s.from = node->ep;
 	s.req.ctx_id = qp->ctx_id;
 	s.req.gen = 0;
 	s.req.tid = RMC_TID_NONE;
@@ -202,7 +202,7 @@ static __always_inline u32 rmc_local_execute(struct rmc_qpair *qp, const struct 
 		}
 		rmc_account_requests(node, d->nid, RMC_TID_NONE, packets, d->length);
 		rmc_account_result(server, packets, d->length, status);
-		rmc_account_served(server, s.from, packets);
+		rmc_account_served(server, node->nid, packets);
 		rmc_account_replies(node, packets);
 		if (flags & RMC_OPF_REP_LINES)
 			rmc_account_reply_bytes(node, d->length);

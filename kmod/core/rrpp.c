@@ -240,7 +240,7 @@ static __always_inline u32 poll_body(struct rmc_node *node, struct rmc_in *in, u
 	s.tx = &in->rep;
 	s.node = node;
 	s.in = in;
-	s.from = rmc_endpoint_nid(node->fabric, from);
+	s.from = from;
 	for (i = 0; i < n; i++) {
 		if (unlikely(!serve(node, in, &s, &batch[i])))
 			break;
@@ -248,7 +248,7 @@ static __always_inline u32 poll_body(struct rmc_node *node, struct rmc_in *in, u
 	}
 	if (done) {
 		rmc_doorbell_ring(node->fabric, from, RMC_LANE_REP, node->ep, in->self);
-		rmc_account_served(node, s.from, done);
+		rmc_account_served(node, rmc_endpoint_nid(node->fabric, from), done);
 	}
 	return done;
 }

@@ -7,7 +7,7 @@
 #include "kmod/core/node.h"
 #include "probe.h"
 
-u32 probes_served;
+u32 probes_served, probe_from;
 
 #ifdef RMC_TEST_HOOKS
 void rmc_probe_load(const struct rmc_itt_entry *e, struct rmc_ring *tx, u64 offset, u32 length)
@@ -17,6 +17,7 @@ void rmc_probe_load(const struct rmc_itt_entry *e, struct rmc_ring *tx, u64 offs
 u8 rmc_probe_serve(struct rmc_serve *s)
 {
 	probes_served++;
+	probe_from = s->from;
 	return RMC_S_OK;
 }
 

@@ -6,6 +6,7 @@
 #include "kmod/base/wire.h"
 
 extern u32 probes_served, homes_served;
+extern u32 probe_from;		/* endpoint that the last one came from */
 
 /* So long that it does not slow down the RRPP's clock */
 #define TALLY_STALL_MS	(~0U)

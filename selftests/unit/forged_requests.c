@@ -528,6 +528,10 @@ static void test_wire_only(const struct testbed_opts *o)
 	setup(&a, o, RMC_SABRE_LOCKED);
 	CHECK_EQ(ask(&a, &a.c[0], RMC_OP_PROBE, 0, 0), RMC_S_OK);
 	CHECK_EQ(probes_served, served + 1);
+	CHECK_EQ(probe_from, a.c[0].ep);
+	CHECK_EQ(ask(&a, &a.c[1], RMC_OP_PROBE, 0, 0), RMC_S_OK);
+	CHECK_EQ(probe_from, a.c[1].ep);
+	served++;
 	CHECK_EQ(ask(&a, &a.c[0], RMC_OP_PROBE, 0, 8), RMC_S_PROTOCOL);
 	CHECK_EQ(ask(&a, &a.c[0], RMC_OP_PROBE_HOME + 1, 0, 0), RMC_S_BAD_OP);
 	CHECK_EQ(probes_served, served + 1);
