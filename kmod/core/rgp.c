@@ -96,7 +96,7 @@ static __always_inline bool take_entry(const struct rmc_qpair *qp, u16 slot, str
 	/* an application that posts many entries has also written those of the next line */
 	if (!(slot % (RMC_LINE / sizeof(*s))))
 		prefetch(&qp->wq[(slot + RMC_LINE / sizeof(*s)) & qp->mask]);
-	w->op = (word0 >> RMC_WQE_OP_SHIFT) & RMC_WQE_OP_MASK;
+	w->op = ((word0 >> RMC_WQE_OP_SHIFT) & RMC_WQE_OP_MASK) + qp->op_base;
 	w->nid = (word0 >> RMC_WQE_NID_SHIFT) & RMC_WQE_NID_MASK;
 	w->lbuf = word0 >> RMC_WQE_LBUF_SHIFT;
 	w->offset = word1 & RMC_WQE_OFFSET_MASK;

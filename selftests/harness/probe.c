@@ -8,6 +8,7 @@
 #include "probe.h"
 
 u32 probes_served, probe_from;
+u8 (*at_probe)(struct rmc_serve *s);
 
 #ifdef RMC_TEST_HOOKS
 void rmc_probe_load(const struct rmc_itt_entry *e, struct rmc_ring *tx, u64 offset, u32 length)
@@ -18,7 +19,7 @@ u8 rmc_probe_serve(struct rmc_serve *s)
 {
 	probes_served++;
 	probe_from = s->from;
-	return RMC_S_OK;
+	return at_probe ? at_probe(s) : RMC_S_OK;
 }
 
 void rmc_probe_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, u64 word1)

@@ -5,7 +5,11 @@
 
 #include "kmod/base/wire.h"
 
+struct rmc_serve;
+
 extern u32 probes_served, homes_served;
+/* what the next ones do, and their status */
+extern u8 (*at_probe)(struct rmc_serve *s);
 extern u32 probe_from;		/* endpoint that the last one came from */
 
 /* So long that it does not slow down the RRPP's clock */
