@@ -4,8 +4,8 @@
  * channel and the pipeline that reads it.
  */
 #include "channel.h"
-#include "complete.h"
 #include "pipeline.h"
+#include "timeout.h"
 
 /**
  * rmc_node_linked() - check whether channels between us and a peer may be used

@@ -8,7 +8,7 @@
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
-#include "../core/complete.h"
+#include "../core/timeout.h"
 #include "../core/state.h"
 #include "context.h"
 #include "exposed.h"

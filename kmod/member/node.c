@@ -16,8 +16,8 @@
  * Each unit acknowledges for its own ends: a row of sync belongs to one unit. The head does
  * the rest.
  */
-#include "../core/complete.h"
 #include "../core/pipeline.h"
+#include "../core/timeout.h"
 #include "member.h"
 
 static void destroy_unit(struct rmc_node *node)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What a worker polls, and what it does in one visit. When it may sleep: park.c. */
-#include "../core/complete.h"
+#include "../core/timeout.h"
 #include "../member/member.h"
 #include "tenants.h"
 

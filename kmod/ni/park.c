@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* When a worker may sleep, and inline polls by other threads meanwhile. */
-#include "../core/complete.h"
+#include "../core/pipeline.h"
 #include "tenants.h"
 
 /* True if there is work that was not taken yet. */
