@@ -291,7 +291,7 @@ u8 rmc_att_count_requests(struct rmc_serve *s)
  * Answer the data requests that an active transfer has received, up to @runs runs of them.
  * After a failure the replies have no data.
  */
-static u32 turn(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x, u32 runs)
+static u32 serve_active(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x, u32 runs)
 {
 	struct rmc_fabric *f = node->fabric;
 	u32 most = rmc_fabric_run(f, in->self);
@@ -339,18 +339,18 @@ static u32 turn(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x, u3
 u32 rmc_att_poll(struct rmc_node *node)
 {
 	struct rmc_att *att = &node->att;
-	u32 turns = att->used, done = 0;
+	u32 left = att->used, done = 0;
 	/* a transfer that is alone may have more */
-	u32 runs = turns == 1 ? RMC_ATT_RUNS : 1;
+	u32 runs = left == 1 ? RMC_ATT_RUNS : 1;
 
-	while (turns--) {
+	while (left--) {
 		struct rmc_att_entry *e;
 		u32 used = att->used;
 
 		if (att->cursor >= used)
 			att->cursor = 0;
 		e = &att->entry[att->cursor];
-		done += turn(node, e->in, e->x, runs);
+		done += serve_active(node, e->in, e->x, runs);
 		/* another transfer has taken the place of one that ended */
 		if (att->used == used)
 			att->cursor++;

@@ -176,7 +176,7 @@ static __always_inline u32 rmc_local_execute(struct rmc_qpair *qp, const struct 
 {
 	struct rmc_node *node = qp->node;
 	/* payload of one serve() at a time, instead of that of both rings */
-	struct rmc_ring ring = { .pay = node->direct, .pay_mask = RMC_LOCAL_LINES - 1 };
+	struct rmc_ring ring = { .pay = node->local_pay, .pay_mask = RMC_LOCAL_LINES - 1 };
 	struct rmc_serve s rmc_os_unset;
 	u32 i, packets;
 

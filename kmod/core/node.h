@@ -95,7 +95,7 @@ struct rmc_stats {
  * @touched: bit per RRPP of one node: it may have new requests, and its doorbell was not rung
  *	yet
  * @local: use the local path where possible, see local.h; may change at any time (RGP)
- * @direct: payload of an operation on the local path (RGP)
+ * @local_pay: payload of an operation on the local path (RGP)
  * @ct: segments (RRPP); all units have the same ones
  * @in: channels from peers, by endpoint, NULL until used (RRPP)
  * @srv_changes: value of fabric->changes when @in was updated
@@ -142,7 +142,7 @@ struct rmc_node {
 	u32 qps;
 	u32 touched;
 	bool local;
-	u8 direct[RMC_LOCAL_LINES * RMC_LINE] ____cacheline_aligned;
+	u8 local_pay[RMC_LOCAL_LINES * RMC_LINE] ____cacheline_aligned;
 
 	struct rmc_ct ct ____cacheline_aligned;
 	struct rmc_in **in;

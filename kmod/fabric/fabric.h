@@ -69,14 +69,14 @@ struct rmc_doorbell {
 };
 
 /**
- * struct rmc_fabric_ops - a transport
+ * struct rmc_fabric_ops - link operations
  * @name: value of the fabric= parameter
  * @channel: memory of a channel between two endpoints; NULL: not yet, call again;
  *	ERR_PTR: out of memory; does not sleep
  * @notify: make the kernel that hosts endpoint @dst poll its doorbells; does not sleep
  * @reset: zero all channels from and to a node; none is in use; does not sleep
  *
- * Operations of links, NULL where both ends map the same memory; workers call them; they do
+ * NULL where both ends map the same memory; workers call them; they do
  * not sleep:
  *
  * @put: our end of a ring from endpoint @from to @dst has packets: send them now or when the
@@ -97,7 +97,7 @@ struct rmc_fabric_ops {
 
 /**
  * struct rmc_fabric - one fabric as this kernel sees it
- * @ops: transport
+ * @ops: link operations
  * @nodes: size of the fabric
  * @unit_order: log2 of units per node
  * @rrpp_order: log2 of units per node that have an RRPP

@@ -170,7 +170,7 @@ AREAS = {
                      "kernel_client"]),
     "rrpp": ("core", ["forged_requests", "poll_ownership", "pipeline"]),
     "rcp": ("core", ["retransmission", "forged_replies", "poll_ownership", "pipeline"]),
-    "direct": ("core", ["both_paths.asan", "poll_ownership", "rmw"]),
+    "local": ("core", ["both_paths.asan", "poll_ownership", "rmw"]),
     "admit": ("core", ["both_paths.asan", "pipeline"]),
     "account": ("core", ["pipeline", "both_paths.asan", "filters"]),
     "att": ("core", ["forged_requests", "sabre"]),
