@@ -35,14 +35,15 @@
 
 /*
  * The same for opcodes that only packets have, from RMC_OP_WIRE on: an RMC sends such a request
- * by itself. They have no prepare(), and no application learns of them. There is none so far;
- * host tests add one.
+ * by itself (core/client.h). They have no prepare(), and no application learns of them. There is none so far;
+ * host tests add two.
  */
 #define RMC_OP_WIRE		32
 #ifdef RMC_TEST_HOOKS
-enum { RMC_OP_PROBE = RMC_OP_WIRE };
+enum { RMC_OP_PROBE = RMC_OP_WIRE, RMC_OP_PROBE_HOME };
 #define RMC_WIRE_OPS(X)								\
-	X(PROBE, probe, RMC_OPF_EMPTY)
+	X(PROBE, probe, RMC_OPF_EMPTY)						\
+	X(PROBE_HOME, probe_home, RMC_OPF_REQ_LINES | RMC_OPF_ONE_HOME)
 #else
 #define RMC_WIRE_OPS(X)
 #endif

@@ -40,4 +40,30 @@ static __always_inline void rmc_fetch(const struct rmc_mem *seg, u64 offset, u16
 		prefetch(rmc_mem_ptr(seg, offset));
 }
 
+/*
+ * True if no line of an operation may be fetched before its object's version was read, except
+ * the version's own (uapi, enum rmc_sabre_mode).
+ */
+static inline bool rmc_version_first(const struct rmc_mem *seg, u16 flags)
+{
+	return unlikely(flags & RMC_OPF_ANNOUNCED) && seg->sabre != RMC_SABRE_OVERLAPPED;
+}
+
+/* Prefetch the version's line, if the object at @offset has one within @length. */
+static inline void rmc_fetch_version(const struct rmc_mem *seg, u64 offset, u32 length)
+{
+	if (seg->version_off < length)
+		prefetch(rmc_mem_ptr(seg, offset + seg->version_off));
+}
+
+/* Prefetch the line that an admitted operation accesses first. */
+static __always_inline void rmc_fetch_first(const struct rmc_mem *seg, u64 offset, u32 length,
+					    u16 flags)
+{
+	if (rmc_version_first(seg, flags))
+		rmc_fetch_version(seg, offset, length);
+	else
+		rmc_fetch(seg, offset, flags);
+}
+
 #endif

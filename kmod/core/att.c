@@ -9,15 +9,36 @@
 
 /**
  * rmc_att_init() - set up an empty table of the default size
- * @att: table, zeroed
+ * @node: node with a zeroed table
+ *
+ * Return: 0. Context: any.
  */
-void rmc_att_init(struct rmc_att *att)
+int rmc_att_init(struct rmc_node *node)
 {
+	struct rmc_att *att = &node->att;
+
 	att->entries = RMC_ATT_ENTRIES;
 	att->depth = RMC_ATT_DEPTH;
 	att->stall_ms = RMC_ATT_STALL_MS;
-	/* not 0: just before the clock wraps, the first tick would be a step back from it */
-	att->last_ms = rmc_os_ns_to_ms(rmc_os_now_ns());
+	return 0;
+}
+
+/**
+ * rmc_att_destroy() - free the transfers of all channels
+ * @node: node whose workers do not run; segments are not accessed
+ *
+ * Context: may sleep.
+ */
+void rmc_att_destroy(struct rmc_node *node)
+{
+	u32 i;
+
+	for (i = 0; node->in && i < node->fabric->endpoints; i++) {
+		if (!node->in[i])
+			continue;
+		rmc_os_free_atomic(node->in[i]->xfers);
+		node->in[i]->xfers = NULL;
+	}
 }
 
 /* Issue the next packet. Returns the second word of its data request and reply. */
@@ -65,7 +86,7 @@ static void activate(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *
 
 	x->state = RMC_XFER_ACTIVE;
 	/* while it waited, its source may have run out of credits */
-	x->seen_ms = att->now_ms;
+	x->seen_ms = node->srv_ms;
 	att->entry[att->used].in = in;
 	att->entry[att->used++].x = x;
 	rmc_xfer_open(x, att->depth);
@@ -224,7 +245,7 @@ u8 rmc_att_register(struct rmc_serve *s)
 	s->count = 1 + x->received;
 	x->issued = 0;
 	x->sent = 0;
-	x->seen_ms = att->now_ms;
+	x->seen_ms = s->node->srv_ms;
 	x->gen = s->req.gen;
 	x->tid = s->req.tid;
 	x->op = s->req.op;
@@ -262,7 +283,7 @@ u8 rmc_att_count_requests(struct rmc_serve *s)
 		return RMC_S_SABRE_LOST;
 	s->count = min(s->count, x->packets - x->received);
 	x->received += s->count;
-	x->seen_ms = s->node->att.now_ms;
+	x->seen_ms = s->node->srv_ms;
 	return RMC_HELD;
 }
 
@@ -270,7 +291,7 @@ u8 rmc_att_count_requests(struct rmc_serve *s)
  * Answer the data requests that an active transfer has received, up to @runs runs of them.
  * After a failure the replies have no data.
  */
-static u32 turn(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x, u32 runs)
+static u32 serve_active(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x, u32 runs)
 {
 	struct rmc_fabric *f = node->fabric;
 	u32 most = rmc_fabric_run(f, in->self);
@@ -318,18 +339,18 @@ static u32 turn(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x, u3
 u32 rmc_att_poll(struct rmc_node *node)
 {
 	struct rmc_att *att = &node->att;
-	u32 turns = att->used, done = 0;
+	u32 left = att->used, done = 0;
 	/* a transfer that is alone may have more */
-	u32 runs = turns == 1 ? RMC_ATT_RUNS : 1;
+	u32 runs = left == 1 ? RMC_ATT_RUNS : 1;
 
-	while (turns--) {
+	while (left--) {
 		struct rmc_att_entry *e;
 		u32 used = att->used;
 
 		if (att->cursor >= used)
 			att->cursor = 0;
 		e = &att->entry[att->cursor];
-		done += turn(node, e->in, e->x, runs);
+		done += serve_active(node, e->in, e->x, runs);
 		/* another transfer has taken the place of one that ended */
 		if (att->used == used)
 			att->cursor++;
@@ -343,23 +364,19 @@ u32 rmc_att_poll(struct rmc_node *node)
 /**
  * rmc_att_tick() - end transfers whose requests stopped arriving
  * @node: node; the caller is its RRPP worker
- * @now_ms: node milliseconds
  *
  * Context: worker, does not sleep.
  */
-void rmc_att_tick(struct rmc_node *node, u32 now_ms)
+void rmc_att_tick(struct rmc_node *node)
 {
 	struct rmc_att *att = &node->att;
-	u32 passed = rmc_ms_passed(&att->last_ms, now_ms);
 	u32 i = 0;
 
-	/* a pause counts little: requests may have arrived meanwhile */
-	att->now_ms += min(passed, att->stall_ms / 8 + 1);
 	while (i < att->used) {
 		struct rmc_in *in = att->entry[i].in;
 		struct rmc_xfer *x = att->entry[i].x;
 
-		if (x->received == x->packets || att->now_ms - x->seen_ms <= att->stall_ms) {
+		if (x->received == x->packets || node->srv_ms - x->seen_ms <= att->stall_ms) {
 			i++;
 			continue;
 		}

@@ -101,8 +101,6 @@ struct rmc_att_entry {
  * @live: transfers in all channels
  * @first: first of the sources that have waiting transfers
  * @last_in: last one
- * @now_ms: milliseconds, without this worker's pauses
- * @last_ms: clock at the last tick
  * @entry: active transfers
  */
 struct rmc_att {
@@ -114,18 +112,12 @@ struct rmc_att {
 	u32 live;
 	struct rmc_in *first;
 	struct rmc_in *last_in;
-	u32 now_ms;
-	u32 last_ms;
 	struct rmc_att_entry entry[RMC_ATT_ENTRIES_MAX];
 };
 
-void rmc_att_init(struct rmc_att *att);
 bool rmc_att_all_arrived(const struct rmc_serve *s);
 u8 rmc_att_register(struct rmc_serve *s);
 u8 rmc_att_count_requests(struct rmc_serve *s);
-u32 rmc_att_poll(struct rmc_node *node);
-void rmc_att_tick(struct rmc_node *node, u32 now_ms);
-void rmc_att_withdraw(struct rmc_node *node, const struct rmc_mem *seg);
-void rmc_att_close(struct rmc_node *node, struct rmc_in *in);
+/* and the functions of its row in state.h */
 
 #endif

@@ -4,9 +4,8 @@
  * channel and the pipeline that reads it.
  */
 #include "channel.h"
-#include "complete.h"
 #include "pipeline.h"
-#include "state.h"
+#include "timeout.h"
 
 /**
  * rmc_node_linked() - check whether channels between us and a peer may be used
@@ -220,7 +219,7 @@ struct rmc_in *rmc_in_open(struct rmc_node *node, u32 ep)
 	in->ep = ep;
 	in->epoch = epoch;
 	in->self = f->local[ep] && f->local[ep]->req_worker == node->srv_worker;
-	in->busy_ms = node->att.now_ms - RMC_AGAIN_MS;
+	in->busy_ms = node->srv_ms - RMC_AGAIN_MS;
 	if (rmc_os_filters()) {
 		if (!rmc_filter_open(&node->links, ep, RMC_LANE_REQ, &in->req)) {
 			rmc_os_free_atomic(in);

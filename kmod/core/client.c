@@ -11,7 +11,8 @@
  * @ctx_id: context of its operations
  * @order: log2 of the entries
  *
- * The memory is charged to the memory cgroup of the caller.
+ * Its entries name the opcodes of applications, until rmc_client_wire_only(). The memory
+ * is charged to the memory cgroup of the caller.
  *
  * Return: 0; -ENOMEM, with nothing left to destroy. Context: may sleep.
  */

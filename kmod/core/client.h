@@ -9,11 +9,22 @@
  *
  * One thread at a time is the client, on any worker or none; only it posts and reaps. The
  * queue pair belongs to the unit's worker. Users: the frontends (ni/front.c).
+ *
+ * A client is also the mailbox from an RRPP to the RGP of any worker of this kernel, that of
+ * another unit too. serve() posts an entry; an operation that only RMCs send, such as a reply
+ * to one that was held, goes out from there:
+ *
+ * - it has as many places as entries: while it is full, post nothing, and answer RMC_AGAIN or a
+ *   status, or keep what is to be sent;
+ * - the entry is published by phase; rmc_client_submit() wakes a parked RGP;
+ * - a place is free again after its completion was reaped, so reap before posting;
+ * - what is refused or cannot be delivered is completed with a status, as for an application.
  */
 #ifndef RMC_CLIENT_H
 #define RMC_CLIENT_H
 
 #include "cq.h"
+#include "../base/opcode.h"
 
 struct rmc_ni_worker;
 
@@ -33,6 +44,16 @@ int rmc_client_init(struct rmc_client *c, struct rmc_node *unit, struct rmc_bufs
 		    u16 ctx_id, u32 order);
 void rmc_client_destroy(struct rmc_client *c);
 void rmc_client_submit(struct rmc_client *c);
+
+/*
+ * From now on entries name wire-only operations: opcode RMC_OP_WIRE + n as n. Only here a queue
+ * pair is set up like this, so no application can send such an operation: its WQ entries, also
+ * those that a frontend relays, have five bits for the opcode. Call it before the first entry.
+ */
+static inline void rmc_client_wire_only(struct rmc_client *c)
+{
+	c->qp.op_base = RMC_OP_WIRE;
+}
 
 /* Make a worker poll; the threads are in run/worker.c */
 void rmc_os_wake(struct rmc_ni_worker *w);

@@ -33,16 +33,4 @@ static __always_inline void rmc_op_end(struct rmc_node *node, struct rmc_itt_ent
 
 void rmc_op_finish(struct rmc_node *node, struct rmc_itt_entry *e, u8 status);
 
-/* Which operations rmc_itt_abort() ends; NULL or -1 matches all. */
-struct rmc_abort {
-	const struct rmc_qpair *qp;
-	const struct rmc_mem *lbuf;
-	s32 nid;
-	u8 status;
-	bool silent;	/* no completion: the CQ is going away */
-};
-
-u32 rmc_itt_abort(struct rmc_node *node, const struct rmc_abort *which);
-u32 rmc_itt_expire(struct rmc_node *node);
-
 #endif

@@ -25,6 +25,8 @@ struct rmc_front;
  * @node: node it belongs to
  * @mask: entries - 1
  * @order: log2 of entries
+ * @op_base: added to the opcodes of its entries: 0, or RMC_OP_WIRE for a client inside the
+ *	kernel that sends wire-only operations, see client.h
  * @force_ring: the next entry needs packets, see local.h
  * @ctx_id: context, from the QP and never from a WQ entry
  * @cur_tid: operation being unrolled, or RMC_TID_NONE
@@ -50,6 +52,7 @@ struct rmc_qpair {
 	struct rmc_node *node;
 	u32 mask;
 	u8 order;
+	u8 op_base;
 	bool force_ring;
 	u16 ctx_id;
 	u16 cur_tid;

@@ -74,17 +74,6 @@ static inline void rmc_local_fetch(const struct rmc_mem *seg, u64 offset, u32 le
 		rmc_fetch(seg, offset + at, flags);
 }
 
-/*
- * Bytes of an operation that may be prefetched before it is served: of an announced one the
- * first line only, if no data may be read before its version (uapi, enum rmc_sabre_mode).
- */
-static inline u32 rmc_local_fetched(const struct rmc_mem *seg, u32 length, u16 flags)
-{
-	if (unlikely(flags & RMC_OPF_ANNOUNCED && seg->sabre != RMC_SABRE_OVERLAPPED))
-		return min(length, 1U);
-	return length;
-}
-
 /* True if operations of a unit may take the local path at all. */
 static inline bool rmc_local_on(const struct rmc_node *node)
 {
@@ -139,7 +128,10 @@ static __always_inline bool rmc_local_admit(const struct rmc_qpair *qp, const st
 	if (unlikely(flags & RMC_OPF_EMPTY))
 		return true;
 	d->lbuf_off = w->lbuf - lbuf->base;
-	rmc_local_fetch(seg, d->offset, rmc_local_fetched(seg, w->length, flags), flags);
+	if (rmc_version_first(seg, flags))
+		rmc_fetch_version(seg, d->offset, w->length);
+	else
+		rmc_local_fetch(seg, d->offset, w->length, flags);
 	/* a buffer that is only written needs no prefetch: stores wait in the store buffer */
 	if (flags & RMC_OPF_REQ_LINES)
 		prefetch(rmc_mem_ptr(lbuf, d->lbuf_off));
@@ -201,7 +193,7 @@ static __always_inline u32 rmc_local_execute(struct rmc_qpair *qp, const struct 
 {
 	struct rmc_node *node = qp->node;
 	/* payload of one serve() at a time, instead of that of both rings */
-	struct rmc_ring ring = { .pay = node->direct, .pay_mask = RMC_LOCAL_LINES - 1 };
+	struct rmc_ring ring = { .pay = node->local_pay, .pay_mask = RMC_LOCAL_LINES - 1 };
 	struct rmc_serve s rmc_os_unset;
 	u32 i, packets;
 
@@ -210,7 +202,7 @@ static __always_inline u32 rmc_local_execute(struct rmc_qpair *qp, const struct 
 	s.tx = &ring;
 	s.count = 1;
 	s.in = NULL;
-	s.from = node->nid;
+	s.from = node->ep;
 	s.req.ctx_id = qp->ctx_id;
 	s.req.gen = 0;
 	s.req.tid = RMC_TID_NONE;
@@ -227,7 +219,7 @@ static __always_inline u32 rmc_local_execute(struct rmc_qpair *qp, const struct 
 		}
 		rmc_account_requests(node, d->nid, RMC_TID_NONE, packets, d->length);
 		rmc_account_result(server, packets, d->length, status);
-		rmc_account_served(server, s.from, packets);
+		rmc_account_served(server, node->nid, packets);
 		rmc_account_replies(node, packets);
 		if (flags & RMC_OPF_REP_LINES)
 			rmc_account_reply_bytes(node, d->length);

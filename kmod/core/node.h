@@ -12,12 +12,12 @@
 #ifndef RMC_NODE_H
 #define RMC_NODE_H
 
-#include "att.h"
 #include "channel.h"
 #include "cq.h"
 #include "ct.h"
 #include "itt.h"
 #include "op.h"
+#include "state.h"
 #include "../base/wire.h"
 
 struct rmc_ni_worker;
@@ -95,11 +95,14 @@ struct rmc_stats {
  * @touched: bit per RRPP of one node: it may have new requests, and its doorbell was not rung
  *	yet
  * @local: use the local path where possible, see local.h; may change at any time (RGP)
- * @direct: payload of an operation on the local path (RGP)
+ * @local_pay: payload of an operation on the local path (RGP)
  * @ct: segments (RRPP); all units have the same ones
  * @in: channels from peers, by endpoint, NULL until used (RRPP)
  * @srv_changes: value of fabric->changes when @in was updated
- * @att: announced operations of peers (RRPP)
+ * @srv_ms: milliseconds that the RRPP has run: a pause counts little, see rmc_state_tick() (RRPP)
+ * @srv_last_ms: clock at its last tick (RRPP)
+ * @att: announced operations of peers; the members behind it are other state of the RRPP,
+ *	see state.h (RRPP)
  * @epoch: under which this node joined (head)
  * @up: joined: channels may be opened (head)
  * @fenced: another kernel has claimed the id: this node serves and sends nothing until it
@@ -139,12 +142,16 @@ struct rmc_node {
 	u32 qps;
 	u32 touched;
 	bool local;
-	u8 direct[RMC_LOCAL_LINES * RMC_LINE] ____cacheline_aligned;
+	u8 local_pay[RMC_LOCAL_LINES * RMC_LINE] ____cacheline_aligned;
 
 	struct rmc_ct ct ____cacheline_aligned;
 	struct rmc_in **in;
 	u32 srv_changes;
-	struct rmc_att att;
+	u32 srv_ms;
+	u32 srv_last_ms;
+#define RMC_STATE_ROW(name) struct rmc_##name name;
+	RMC_STATES(RMC_STATE_ROW)
+#undef RMC_STATE_ROW
 
 	u32 epoch;
 	bool up;
@@ -168,6 +175,17 @@ struct rmc_node {
 	u32 fronts;
 	struct rmc_stats stats ____cacheline_aligned;
 };
+
+/* True if rmc_state_poll() may have work. The caller is the RRPP's worker. */
+static inline bool rmc_state_due(const struct rmc_node *node)
+{
+	u32 used = 0;
+
+#define RMC_STATE_ROW(name) used |= node->name.used;
+	RMC_STATES(RMC_STATE_ROW)
+#undef RMC_STATE_ROW
+	return used;
+}
 
 /*
  * Milliseconds since the last tick; updates *@last_ms. The clocks of two CPUs may differ:

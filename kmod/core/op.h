@@ -63,7 +63,7 @@ struct rmc_wqe {
  * @seg: segment; [req.offset, req.offset + req.length) lies inside
  * @rx: request ring
  * @rx_pay: position of the request's first payload line
- * @from: node that the request came from
+ * @from: endpoint that the request came from: the unit whose RGP sent it
  * @tx: reply ring; its next payload lines are free
  * @word1: out, second word of the reply; preset to the echo
  * @count: packets, if @req is a run of them; out with RMC_HELD: how many were taken over

@@ -61,7 +61,7 @@ static __always_inline void prefetch_target(const struct rmc_qpair *qp, const st
 
 	/* an empty operation has no target */
 	if (likely(w->length && !rmc_admit(server, qp->ctx_id, w->offset, w->length, flags, &seg)))
-		rmc_fetch(seg, w->offset, flags);
+		rmc_fetch_first(seg, w->offset, w->length, flags);
 }
 
 /*
@@ -96,7 +96,7 @@ static __always_inline bool take_entry(const struct rmc_qpair *qp, u16 slot, str
 	/* an application that posts many entries has also written those of the next line */
 	if (!(slot % (RMC_LINE / sizeof(*s))))
 		prefetch(&qp->wq[(slot + RMC_LINE / sizeof(*s)) & qp->mask]);
-	w->op = (word0 >> RMC_WQE_OP_SHIFT) & RMC_WQE_OP_MASK;
+	w->op = ((word0 >> RMC_WQE_OP_SHIFT) & RMC_WQE_OP_MASK) + qp->op_base;
 	w->nid = (word0 >> RMC_WQE_NID_SHIFT) & RMC_WQE_NID_MASK;
 	w->lbuf = word0 >> RMC_WQE_LBUF_SHIFT;
 	w->offset = word1 & RMC_WQE_OFFSET_MASK;
@@ -237,9 +237,9 @@ static __always_inline void refuse(struct rmc_qpair *qp, u16 slot, u8 status)
 /* See rmc_rgp_poll(). @multi_unit: nodes have several units; @shared: tenants share the worker. */
 static __always_inline u32 poll_wq(struct rmc_qpair *qp, const bool multi_unit, const bool shared)
 {
-	struct rmc_local direct[RMC_BATCH] rmc_os_unset;
+	struct rmc_local locals[RMC_BATCH] rmc_os_unset;
 	struct rmc_node *node = qp->node;
-	u32 to = ~0U, taken = 0, done = 0, directs = 0, moved = 0;
+	u32 to = ~0U, taken = 0, done = 0, local_count = 0, moved = 0;
 	const u32 budget = shared ? qp->budget : RMC_POLL_ALL;
 	/* with a budget, only single packets take the local path: it cannot pause in between */
 	const u32 local_most = budget == RMC_POLL_ALL ? budget : node->fabric->mtu;
@@ -270,10 +270,10 @@ static __always_inline u32 poll_wq(struct rmc_qpair *qp, const bool multi_unit, 
 				if (!out && !status)
 					break;	/* the channel is being set up */
 			} else if (local && w.length <= local_most &&
-				   rmc_local_admit(qp, out, &w, mem, slot, &direct[directs])) {
+				   rmc_local_admit(qp, out, &w, mem, slot, &locals[local_count])) {
 				qp->wq_head++;
 				taken++;
-				directs++;
+				local_count++;
 				moved += w.length + RMC_TENANT_ENTRY;
 				if (unlikely(moved >= min_t(u32, budget, RMC_LOCAL_BUDGET)))
 					break;
@@ -283,7 +283,7 @@ static __always_inline u32 poll_wq(struct rmc_qpair *qp, const bool multi_unit, 
 			}
 		}
 		/* entries taken before come first */
-		if (!multi_unit && directs && !execute_locals(qp, direct, &directs, &taken))
+		if (!multi_unit && local_count && !execute_locals(qp, locals, &local_count, &taken))
 			break;
 		qp->force_ring = false;
 		if (unlikely(status)) {
@@ -309,8 +309,8 @@ static __always_inline u32 poll_wq(struct rmc_qpair *qp, const bool multi_unit, 
 				break;
 		}
 	}
-	if (!multi_unit && directs)
-		execute_locals(qp, direct, &directs, &taken);
+	if (!multi_unit && local_count)
+		execute_locals(qp, locals, &local_count, &taken);
 	if (to != ~0U)
 		rmc_requests_ring(node, to, multi_unit);
 	if (taken)

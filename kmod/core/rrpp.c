@@ -35,8 +35,9 @@ struct pending {
 
 /*
  * True if this is the RRPP that must serve the request. Two RRPPs on one line could tear it,
- * and only the first RRPP counts notifications. Data requests of an announced operation go to
- * the RRPP of the announcement.
+ * and only the first RRPP counts notifications. All packets of an operation of one home go to
+ * the RRPP of its first byte, which only a packet with FIRST names. The other packets may lie
+ * anywhere: serve() decides whether they belong to what this RRPP has.
  */
 static bool at_home(const struct rmc_node *node, const struct pending *p, u16 flags)
 {
@@ -49,7 +50,7 @@ static bool at_home(const struct rmc_node *node, const struct pending *p, u16 fl
 		return false;
 	if (flags & RMC_OPF_EMPTY)
 		return node == node->head;
-	if (flags & RMC_OPF_ANNOUNCED)
+	if (flags & RMC_OPF_ONE_HOME)
 		return !(*p->word1 & RMC_REQ_FIRST) ||
 		       rmc_home(f, node->nid, p->req.offset) == node->ep;
 	return rmc_home(f, node->nid, p->req.offset) == node->ep &&
@@ -106,7 +107,7 @@ static __always_inline void gather(struct rmc_node *node, const struct rmc_desc 
 	/* not for data requests of announced operations: their order is not decided yet */
 	if (likely(!p->status && p->req.length &&
 		   (!(flags & RMC_OPF_ANNOUNCED) || *word1 & RMC_REQ_FIRST)))
-		rmc_fetch(p->seg, p->req.offset, flags);
+		rmc_fetch_first(p->seg, p->req.offset, p->req.length, flags);
 }
 
 /* First pass, for a request that may continue a run. Returns false if it does not. */
@@ -148,7 +149,7 @@ static __always_inline bool join(const struct rmc_fabric *f, const struct rmc_de
  */
 static noinline bool may_stay(const struct rmc_node *node, struct rmc_in *in)
 {
-	u32 now = node->att.now_ms, most = RMC_AGAIN_TRIES;
+	u32 now = node->srv_ms, most = RMC_AGAIN_TRIES;
 
 	if (in->again_pos != in->req.pos)
 		in->tries = 0;
@@ -239,7 +240,7 @@ static __always_inline u32 poll_body(struct rmc_node *node, struct rmc_in *in, u
 	s.tx = &in->rep;
 	s.node = node;
 	s.in = in;
-	s.from = rmc_endpoint_nid(node->fabric, from);
+	s.from = from;
 	for (i = 0; i < n; i++) {
 		if (unlikely(!serve(node, in, &s, &batch[i])))
 			break;
@@ -247,7 +248,7 @@ static __always_inline u32 poll_body(struct rmc_node *node, struct rmc_in *in, u
 	}
 	if (done) {
 		rmc_doorbell_ring(node->fabric, from, RMC_LANE_REP, node->ep, in->self);
-		rmc_account_served(node, s.from, done);
+		rmc_account_served(node, rmc_endpoint_nid(node->fabric, from), done);
 	}
 	return done;
 }
@@ -310,7 +311,7 @@ u32 rmc_rrpp_poll(struct rmc_node *node)
 			}
 		}
 	}
-	if (unlikely(node->att.used))
-		done += rmc_att_poll(node);
+	if (unlikely(rmc_state_due(node)))
+		done += rmc_state_poll(node);
 	return done;
 }

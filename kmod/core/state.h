@@ -1,42 +1,68 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * State that an RRPP keeps of its peers' operations beyond one packet. To add such a state: a
- * row, and its three functions. Their callers need no change.
+ * row, and its functions. Their callers need no change.
  *
- *   tick()      time has passed: end what takes too long
+ *   init()      the unit is created: 0 or a negative errno
+ *   destroy()   the unit is freed, its workers no longer run; also without or after a failed init()
+ *   poll()      @used is not 0 after a visit of the RRPP: continue; returns replies sent
+ *   tick()      time has passed: end what takes too long, by node->srv_ms
  *   withdraw()  a segment is withdrawn: drop all pointers to it
  *   close()     the channel from a peer closes: drop all state of that peer
  *
- * All are called on the RRPP's worker, and do not sleep.
+ * All but init() and destroy() are called on the RRPP's worker, and do not sleep.
+ *
+ * A state NAME is a struct rmc_NAME, the member NAME of struct rmc_node, with these members:
+ *
+ *   @used       not 0: poll() may have work
+ *   @live       not 0: the worker does not park, because it has to tick
+ *   @stall_ms   tick() ends nothing earlier than after this; the node's clock is cautious
+ *               enough for it, see rmc_state_tick()
  */
 #ifndef RMC_STATE_H
 #define RMC_STATE_H
 
 #include "att.h"
 
-/*	prefix of the functions */
+#ifdef RMC_TEST_HOOKS
+/* State of tests alone, selftests/harness/probe.c: it counts the calls of each function. */
+struct rmc_tally {
+	u32 used;
+	u32 live;
+	u32 stall_ms;
+	u32 polls;
+	u32 ticks;
+	const struct rmc_mem *withdrawn;
+	const struct rmc_in *closed;
+};
+
+#define RMC_TEST_STATES(X)	\
+	X(tally)
+#else
+#define RMC_TEST_STATES(X)
+#endif
+
+/*	name of the state */
 #define RMC_STATES(X)	\
-	X(att)			/* announced operations, att.h */
+	X(att)			/* announced operations, att.h */	\
+	RMC_TEST_STATES(X)
 
-static inline void rmc_state_tick(struct rmc_node *node, u32 now_ms)
-{
-#define RMC_STATE_ROW(name) rmc_##name##_tick(node, now_ms);
-	RMC_STATES(RMC_STATE_ROW)
-#undef RMC_STATE_ROW
-}
+#define RMC_STATE_DECLARE(name)							\
+	int rmc_##name##_init(struct rmc_node *node);				\
+	void rmc_##name##_destroy(struct rmc_node *node);			\
+	u32 rmc_##name##_poll(struct rmc_node *node);				\
+	void rmc_##name##_tick(struct rmc_node *node);				\
+	void rmc_##name##_withdraw(struct rmc_node *node, const struct rmc_mem *seg); \
+	void rmc_##name##_close(struct rmc_node *node, struct rmc_in *in);
+RMC_STATES(RMC_STATE_DECLARE)
+#undef RMC_STATE_DECLARE
 
-static inline void rmc_state_withdraw(struct rmc_node *node, const struct rmc_mem *seg)
-{
-#define RMC_STATE_ROW(name) rmc_##name##_withdraw(node, seg);
-	RMC_STATES(RMC_STATE_ROW)
-#undef RMC_STATE_ROW
-}
-
-static inline void rmc_state_close(struct rmc_node *node, struct rmc_in *in)
-{
-#define RMC_STATE_ROW(name) rmc_##name##_close(node, in);
-	RMC_STATES(RMC_STATE_ROW)
-#undef RMC_STATE_ROW
-}
+int rmc_state_init(struct rmc_node *node);
+void rmc_state_destroy(struct rmc_node *node);
+u32 rmc_state_poll(struct rmc_node *node);
+void rmc_state_tick(struct rmc_node *node, u32 now_ms);
+void rmc_state_withdraw(struct rmc_node *node, const struct rmc_mem *seg);
+void rmc_state_close(struct rmc_node *node, struct rmc_in *in);
+bool rmc_state_busy(const struct rmc_node *node);
 
 #endif

@@ -8,8 +8,8 @@
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
-#include "../core/complete.h"
 #include "../core/state.h"
+#include "../core/timeout.h"
 #include "context.h"
 #include "exposed.h"
 #include "file.h"

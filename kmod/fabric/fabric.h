@@ -69,7 +69,7 @@ struct rmc_doorbell {
 };
 
 /**
- * struct rmc_fabric_ops - a transport
+ * struct rmc_fabric_ops - link operations
  * @name: value of the fabric= parameter
  * @channel: memory of a channel between two endpoints; NULL: not yet, call again;
  *	ERR_PTR: out of memory; does not sleep
@@ -78,7 +78,7 @@ struct rmc_doorbell {
  *	when its entry has another epoch, since another kernel has claimed the id; does not
  *	sleep
  *
- * Operations of links, NULL where both ends map the same memory; workers call them; they do
+ * NULL where both ends map the same memory; workers call them; they do
  * not sleep:
  *
  * @put: our end of a ring from endpoint @from to @dst has packets: send them now or when the
@@ -99,7 +99,7 @@ struct rmc_fabric_ops {
 
 /**
  * struct rmc_fabric - one fabric as this kernel sees it
- * @ops: transport
+ * @ops: link operations
  * @nodes: size of the fabric
  * @unit_order: log2 of units per node
  * @rrpp_order: log2 of units per node that have an RRPP

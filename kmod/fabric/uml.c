@@ -26,7 +26,7 @@
 #include "shared.h"
 
 /* rmc_region_node.doorbell of a node that has a pipe */
-#define UML_BELL	1
+#define UML_DOORBELL	1
 
 /**
  * struct uml - the port and its files of the host
@@ -56,7 +56,7 @@ static void uml_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane)
 	if (!rmc_endpoint_parked(f, dst, lane) || u->doorbell[nid] < 0)
 		return;
 	/* does not block; a full pipe already interrupts the peer */
-	if (READ_ONCE(f->node[nid].doorbell) == UML_BELL)
+	if (READ_ONCE(f->node[nid].doorbell) == UML_DOORBELL)
 		os_write_file(u->doorbell[nid], "", 1);
 }
 
@@ -156,7 +156,7 @@ static void set_up_doorbells(struct uml *u, const char *doorbells)
 		return;
 	}
 	u->shared.irq = irq;
-	rmc_shared_has_doorbell(&u->shared, UML_BELL);
+	rmc_shared_has_doorbell(&u->shared, UML_DOORBELL);
 }
 
 static void take_down_doorbells(struct uml *u)

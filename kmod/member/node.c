@@ -16,22 +16,20 @@
  * Each unit acknowledges for its own ends: a row of sync belongs to one unit. The head does
  * the rest.
  */
-#include "../core/complete.h"
 #include "../core/pipeline.h"
-#include "../core/state.h"
+#include "../core/timeout.h"
 #include "member.h"
 
 static void destroy_unit(struct rmc_node *node)
 {
 	u32 i;
 
+	rmc_state_destroy(node);
 	for (i = 0; i < node->fabric->endpoints; i++) {
 		if (node->out)
 			rmc_os_free(node->out[i]);
-		if (node->in && node->in[i]) {
-			rmc_os_free_atomic(node->in[i]->xfers);
+		if (node->in)
 			rmc_os_free_atomic(node->in[i]);
-		}
 	}
 	rmc_links_destroy(&node->links);
 	rmc_itt_destroy(&node->itt);
@@ -51,13 +49,12 @@ static struct rmc_node *create_unit(struct rmc_fabric *f, u32 ep, u32 itt_entrie
 	node->nid = rmc_endpoint_nid(f, ep);
 	node->ep = ep;
 	node->local = true;
-	rmc_att_init(&node->att);
 	node->out = rmc_os_zalloc(f->endpoints * sizeof(*node->out));
 	node->in = rmc_os_zalloc(f->endpoints * sizeof(*node->in));
 	node->out_epoch = rmc_os_zalloc(f->nodes * sizeof(u32));
 	if (!node->out || !node->in || !node->out_epoch ||
 	    rmc_itt_init(&node->itt, itt_entries) ||
-	    rmc_links_init(&node->links, f, node->ep)) {
+	    rmc_links_init(&node->links, f, node->ep) || rmc_state_init(node)) {
 		destroy_unit(node);
 		return NULL;
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A node's view of its peers: they come up, go down, fall silent and come back. */
-#include "../core/complete.h"
 #include "../core/pipeline.h"
+#include "../core/timeout.h"
 #include "member.h"
 
 /*

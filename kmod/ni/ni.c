@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What a worker polls, and what it does in one visit. When it may sleep: park.c. */
-#include "../core/complete.h"
+#include "../core/timeout.h"
 #include "../member/member.h"
 #include "tenants.h"
 
@@ -157,7 +157,7 @@ void rmc_ni_notify(struct rmc_node *node, enum rmc_lane lane)
 	/* set pend, then read parked; pairs with the barrier in rmc_ni_park() */
 	smp_mb();
 	/* an inline poll also handles what its own thread published */
-	if (READ_ONCE(w->parked) && READ_ONCE(w->helper) != rmc_os_self())
+	if (READ_ONCE(w->parked) && READ_ONCE(w->inline_by) != rmc_os_self())
 		rmc_os_wake(w);
 }
 

@@ -79,8 +79,8 @@ enum rmc_stage {
  * @parks: times it went to sleep
  * @wakeups: times it woke up
  * @inline_polls: inline polls while it was parked
- * @help_ns: time of the last one
- * @helper: thread that polls inline now, as of rmc_os_self(); NULL: none
+ * @inline_ns: time of the last one
+ * @inline_by: thread that polls inline now, as of rmc_os_self(); NULL: none
  * @owned: poll ownership, 1: owned; 0: free
  */
 struct rmc_ni_worker {
@@ -108,8 +108,8 @@ struct rmc_ni_worker {
 	u64 parks;
 	u64 wakeups;
 	u64 inline_polls;
-	u64 help_ns;
-	const void *helper;
+	u64 inline_ns;
+	const void *inline_by;
 	u64 owned;
 	u64 pend[RMC_LANES][RMC_MAX_NODES / 64] ____cacheline_aligned;
 	u32 parked;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* When a worker may sleep, and inline polls by other threads meanwhile. */
-#include "../core/complete.h"
+#include "../core/pipeline.h"
 #include "tenants.h"
 
 /* True if there is work that was not taken yet. */
@@ -49,8 +49,8 @@ bool rmc_ni_may_park(struct rmc_ni_worker *w)
 	for (lane = 0; lane < RMC_LANES; lane++)
 		for (i = 0; i < w->nodes[lane]; i++)
 			if (joining(w->node[lane][i]) ||
-			    (lane == RMC_LANE_REP ? w->node[lane][i]->itt.used :
-						    w->node[lane][i]->att.live))
+			    (lane == RMC_LANE_REP ? !!w->node[lane][i]->itt.used :
+						    rmc_state_busy(w->node[lane][i])))
 				return false;
 	return true;
 }
@@ -180,7 +180,7 @@ static bool settle(struct rmc_ni_worker *w)
  */
 bool rmc_ni_poll_inline(struct rmc_ni_worker *w, u64 now_ns, u64 often_ns)
 {
-	bool often = now_ns - w->help_ns < often_ns, settled;
+	bool often = now_ns - w->inline_ns < often_ns, settled;
 	u32 i;
 
 	if (w->alls > RMC_INLINE_POLLS)
@@ -190,8 +190,8 @@ bool rmc_ni_poll_inline(struct rmc_ni_worker *w, u64 now_ns, u64 often_ns)
 			rmc_ni_heat(w, w->all[i]);
 	if (w->hots > RMC_INLINE_QPS)
 		return false;
-	WRITE_ONCE(w->helper, rmc_os_self());
-	w->help_ns = now_ns;
+	WRITE_ONCE(w->inline_by, rmc_os_self());
+	w->inline_ns = now_ns;
 	/* node time stops while the worker sleeps, and deadlines rely on it */
 	rmc_ni_tick(w, now_ns);
 	for (i = 0; i < RMC_INLINE_VISITS && rmc_ni_visit(w) && !rmc_os_must_leave();)
@@ -201,6 +201,6 @@ bool rmc_ni_poll_inline(struct rmc_ni_worker *w, u64 now_ns, u64 often_ns)
 	w->tick_visits = w->visits;
 	w->tick_worked = w->worked;
 	WRITE_ONCE(w->inline_polls, w->inline_polls + 1);
-	WRITE_ONCE(w->helper, NULL);
+	WRITE_ONCE(w->inline_by, NULL);
 	return settled && !often;
 }

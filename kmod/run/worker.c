@@ -244,7 +244,7 @@ static void own_worker(struct rmc_worker *w)
 }
 
 /* Does the work of spin() while the thread waits for this CPU. Returns true if there was work. */
-static bool help_awake(struct rmc_worker *w)
+static bool poll_inline_awake(struct rmc_worker *w)
 {
 	bool worked = false;
 	int idle = 0;
@@ -287,7 +287,7 @@ bool rmc_worker_poll_inline(struct rmc_worker *w, bool waits)
 				wake = !rmc_ni_poll_inline(&w->ni, rmc_os_now_ns(), w->park_ns);
 				worked = !wake;
 			} else if (cpu == w->cpu) {
-				worked = help_awake(w);
+				worked = poll_inline_awake(w);
 			}
 			rmc_ni_disown(&w->ni);
 		}

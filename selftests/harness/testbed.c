@@ -182,7 +182,7 @@ static void node_boot(struct testbed *w, u32 nid)
 			unit->att.entries = w->opts.att_entries;
 		unit->req_ms = TESTBED_START_MS;
 		unit->scan_ms = TESTBED_START_MS;
-		unit->att.now_ms = TESTBED_START_MS;
+		unit->srv_ms = TESTBED_START_MS;
 		f->local[unit->ep] = unit;
 		for (lane = 0; lane < RMC_LANES; lane++)
 			rmc_ni_add_unit(&worker[rmc_ni_place(org, f, i, lane)].ni, unit, lane);

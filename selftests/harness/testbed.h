@@ -10,7 +10,7 @@
 #define TESTBED_H
 
 #include <pthread.h>
-#include "kmod/core/complete.h"
+#include "kmod/core/timeout.h"
 #include "kmod/core/state.h"
 #include "kmod/member/member.h"
 #include "kmod/ni/ni.h"

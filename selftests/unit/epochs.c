@@ -490,9 +490,9 @@ static void test_server_end(const struct testbed_opts *o)
 	node = s.w.node[1];
 	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &nothing, 1);
 	rmc_filters++;
-	node->att.now_ms = 0;
+	node->srv_ms = 0;
 	CHECK(rmc_in_open(node, 0));
-	CHECK(node->in[0]->busy_ms != node->att.now_ms);
+	CHECK(node->in[0]->busy_ms != node->srv_ms);
 	flt = node->in[0]->filter;
 	CHECK(flt && flt->rx);
 	rmc_in_close(node, 0);

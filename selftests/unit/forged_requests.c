@@ -528,11 +528,37 @@ static void test_wire_only(const struct testbed_opts *o)
 	setup(&a, o, RMC_SABRE_LOCKED);
 	CHECK_EQ(ask(&a, &a.c[0], RMC_OP_PROBE, 0, 0), RMC_S_OK);
 	CHECK_EQ(probes_served, served + 1);
+	CHECK_EQ(probe_from, a.c[0].ep);
+	CHECK_EQ(ask(&a, &a.c[1], RMC_OP_PROBE, 0, 0), RMC_S_OK);
+	CHECK_EQ(probe_from, a.c[1].ep);
+	served++;
 	CHECK_EQ(ask(&a, &a.c[0], RMC_OP_PROBE, 0, 8), RMC_S_PROTOCOL);
-	CHECK_EQ(ask(&a, &a.c[0], RMC_OP_PROBE + 1, 0, 0), RMC_S_BAD_OP);
+	CHECK_EQ(ask(&a, &a.c[0], RMC_OP_PROBE_HOME + 1, 0, 0), RMC_S_BAD_OP);
 	CHECK_EQ(probes_served, served + 1);
 	CHECK(!(rmc_op_mask() >> RMC_OP_WIRE));
 	CHECK_EQ(rmc_wqe_word0(RMC_OP_PROBE, 0, 0, 0) & RMC_WQE_OP_MASK << RMC_WQE_OP_SHIFT, 0);
+	teardown(&a);
+}
+
+/*
+ * An operation of one home that is not announced: all its packets are the first byte's RRPP's,
+ * whichever blocks they lie in and cross. Only its first packet can be at the wrong one.
+ */
+static void test_one_home(const struct testbed_opts *o)
+{
+	u32 served = homes_served, i;
+	struct asked a;
+
+	setup(&a, o, RMC_SABRE_LOCKED);
+	for (i = 0; i < 4; i++)
+		CHECK_EQ(ask(&a, &a.c[0], RMC_OP_PROBE_HOME, i * o->mtu, o->mtu), RMC_S_OK);
+	CHECK_EQ(homes_served, served + 4);
+	if (o->units > 1 && o->rrpps != 1) {
+		send(&a.c[0], RMC_OP_PROBE_HOME, CTX, 1,
+		     rmc_req_word1(o->interleave, 64, true) | RMC_REQ_FIRST);
+		settle(&a);
+		check_said(&a.c[0], 1, 1, RMC_S_PROTOCOL);
+	}
 	teardown(&a);
 }
 
@@ -551,6 +577,7 @@ int main(void)
 		{ "the source that has the entry goes down", test_source_gone },
 		{ "a write between the last line and the check of the version", test_late_write },
 		{ "an opcode of packets alone", test_wire_only },
+		{ "an operation of one home that is not announced", test_one_home },
 	};
 	static const struct testbed_opts opts[] = {
 		{ .ni = "fused", .mtu = 64 },

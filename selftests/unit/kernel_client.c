@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Clients of the RMC inside the kernel: their entries are executed and rejected like an
- * application's, and wake a parked worker. Stepped one visit at a time with a virtual clock.
+ * application's, and wake a parked worker. They alone send wire-only operations. Stepped one visit at a time with a virtual clock.
  */
+#include "probe.h"
 #include "setup.h"
 #include "kmod/ni/front.h"
 
@@ -185,6 +186,149 @@ static void test_no_memory(const struct testbed_opts *o)
 	fini(&k);
 }
 
+/* Wire-only operations: a client sends them, with packets or without. */
+static void test_wire_only(const struct testbed_opts *o)
+{
+	u32 served = probes_served;
+	struct kernel k;
+
+	make(&k, o);
+	rmc_client_wire_only(&k.c);
+	CHECK_EQ(wait_for(&k, post(&k, RMC_OP_PROBE, 0, NULL, 0)), RMC_S_OK);
+	CHECK_EQ(probes_served, served + 1);
+	CHECK_EQ(probe_from, unit_of(&k)->ep);
+	/* of one home, over the blocks of all RRPPs */
+	CHECK_EQ(wait_for(&k, post(&k, RMC_OP_PROBE_HOME, 0, lbuf, LONG)), RMC_S_OK);
+	/* an application's opcode and one that there is not */
+	CHECK_EQ(wait_for(&k, post(&k, RMC_OP_MAX - 1, 0, lbuf, 64)), RMC_S_BAD_OP);
+	CHECK_EQ(wait_for(&k, post(&k, RMC_OP_PROBE, 0, lbuf, 64)), RMC_S_BAD_LENGTH);
+	CHECK_EQ(probes_served, served + 1);
+	fini(&k);
+}
+
+/* Whatever an application writes into its entries, they are no wire-only operations. */
+static void test_applications(const struct testbed_opts *o)
+{
+	u32 served = probes_served, homes = homes_served, op, i;
+	struct setup s;
+
+	setup_make(&s, o, 16);
+	for (op = 0; op < 2 * RMC_OP_WIRE; op++)
+		for (i = 0; i < 2; i++) {
+			u64 word0 = rmc_wqe_word0(0, 1, (uintptr_t)lbuf, 0) |
+				    (u64)op << RMC_WQE_OP_SHIFT;
+
+			app_post_raw(&s.a, word0, rmc_wqe_word1(0, 64 * i));
+			CHECK(app_wait(&s.a) >= 0);
+		}
+	CHECK_EQ(probes_served, served);
+	CHECK_EQ(homes_served, homes);
+	setup_free(&s);
+}
+
+/* The mailbox of node 1: from the RRPP of its first unit to the RGP of its last one */
+static struct mailbox {
+	struct rmc_client c;
+	struct rmc_ni_worker *w;
+	u32 refused;
+	bool parked;
+} mailbox;
+
+/* A probe of node 0 is sent on to node 2, if there is a place. */
+static u8 forward(struct rmc_serve *s)
+{
+	struct testbed_worker *t = (struct testbed_worker *)mailbox.w;
+
+	if (s->node->nid != 1)
+		return RMC_S_OK;
+	if (rmc_client_full(&mailbox.c)) {
+		mailbox.refused++;
+		return RMC_S_BUSY;
+	}
+	CHECK_EQ(t->kick, 0);
+	rmc_client_post(&mailbox.c, rmc_wqe_word0(RMC_OP_PROBE, 2, 0, 0), rmc_wqe_word1(0, 0));
+	CHECK_EQ(t->kick, 0);
+	rmc_client_submit(&mailbox.c);
+	CHECK_EQ(t->kick, mailbox.parked);
+	if (mailbox.parked)
+		rmc_ni_unpark(mailbox.w);
+	mailbox.parked = false;
+	t->kick = 0;
+	return RMC_S_OK;
+}
+
+/* Node 0 sends this many probes at once. Returns how many are answered with this status. */
+static u32 probe(struct kernel *k, u32 count, u8 wanted)
+{
+	u32 i, n = 0;
+	u8 status;
+	u16 slot;
+
+	for (i = 0; i < count; i++)
+		post(k, RMC_OP_PROBE, 0, NULL, 0);
+	rmc_client_submit(&k->c);
+	testbed_settle(&k->s.w);
+	for (i = 0; i < count; i++) {
+		CHECK(rmc_client_reap(&k->c, &slot, &status));
+		n += status == wanted;
+	}
+	return n;
+}
+
+static void test_mailbox(const struct testbed_opts *o)
+{
+	struct testbed_opts three = *o;
+	struct rmc_node *last;
+	struct kernel k;
+	u32 served, i;
+	u8 status;
+	u16 slot;
+
+	three.nodes = 3;
+	three.kernels = true;
+	make(&k, &three);
+	rmc_client_wire_only(&k.c);
+	seg_set(&k.s.w, 2, CTX, k.s.seg_mem);
+	last = k.s.w.node[1]->unit[k.s.w.opts.units - 1];
+	memset(&mailbox, 0, sizeof(mailbox));
+	mailbox.w = last->req_worker;
+	/* fewer places than node 0 sends at once */
+	CHECK_EQ(rmc_client_init(&mailbox.c, last, &k.s.a.bufs, CTX, ORDER - 1), 0);
+	rmc_client_wire_only(&mailbox.c);
+	CHECK_EQ(rmc_ni_add_qp(mailbox.w, &mailbox.c.qp), 0);
+	at_probe = forward;
+	/* each is sent on by the unit of the mailbox */
+	served = probes_served;
+	CHECK_EQ(probe(&k, 1, RMC_S_OK), 1);
+	CHECK_EQ(probes_served, served + 2);
+	CHECK_EQ(probe_from, last->ep);
+	CHECK(rmc_client_reap(&mailbox.c, &slot, &status));
+	CHECK_EQ(status, RMC_S_OK);
+	/* to an RGP that is parked, unless the RRPP is on its worker, and thus awake */
+	if (mailbox.w != k.s.w.node[1]->unit[0]->srv_worker) {
+		for (i = 0; i < 3 * RMC_IDLE_POLLS; i++)
+			testbed_visit(&k.s.w);
+		CHECK(rmc_ni_may_park(mailbox.w));
+		mailbox.parked = rmc_ni_park(mailbox.w);
+		CHECK(mailbox.parked);
+		CHECK_EQ(probe(&k, 1, RMC_S_OK), 1);
+		CHECK(!mailbox.parked);
+		CHECK(rmc_client_reap(&mailbox.c, &slot, &status));
+	}
+	/* a place is free again when its completion was reaped */
+	served = probes_served;
+	CHECK_EQ(probe(&k, ENTRIES, RMC_S_BUSY), ENTRIES / 2);
+	CHECK_EQ(mailbox.refused, ENTRIES / 2);
+	CHECK_EQ(probes_served, served + ENTRIES + ENTRIES / 2);
+	CHECK_EQ(probe(&k, 1, RMC_S_BUSY), 1);
+	CHECK(rmc_client_reap(&mailbox.c, &slot, &status));
+	CHECK_EQ(probe(&k, 2, RMC_S_BUSY), 1);
+	at_probe = NULL;
+	rmc_ni_del_qp(mailbox.w, &mailbox.c.qp);
+	rmc_client_destroy(&mailbox.c);
+	fini(&k);
+}
+
 int main(void)
 {
 	static const struct matrix_test tests[] = {
@@ -193,6 +337,9 @@ int main(void)
 		{ "refused as an application's would be", test_refused },
 		{ "a worker that sleeps is woken", test_wakes },
 		{ "no memory for one of the queues", test_no_memory },
+		{ "operations that only packets have", test_wire_only },
+		{ "these are not an application's", test_applications },
+		{ "from an RRPP to an RGP: woken, in order, refused when full", test_mailbox },
 	};
 	static const struct testbed_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 4096 },

@@ -535,29 +535,45 @@ static void test_short(const struct testbed_opts *o, u32 mode)
 	teardown(&s);
 }
 
-static u32 fetched;
+static u32 fetched, version_fetched, version_off;
 
+/* Lines of the object: of its version, and others */
 static void count_fetched(const void *p)
 {
-	/* of the object, after the line of its version */
-	fetched += (const u8 *)p >= seg + 64 && (const u8 *)p < seg + 512;
+	u64 at = (const u8 *)p - seg;
+
+	if (at >= 512)
+		return;
+	if (at / 64 == version_off / 64)
+		version_fetched++;
+	else
+		fetched++;
 }
 
 /* Only with RMC_SABRE_OVERLAPPED a line is fetched before the version was read. */
 static void test_ahead(const struct testbed_opts *o, u32 mode)
 {
+	static const u32 offs[] = { 0, 56, 64, 200, 448, 496, 512, 4096, SEG, ~0U & ~7U };
 	struct setup s;
+	u32 i;
 
 	setup(&s, o, mode);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
-	fetched = 0;
-	rmc_at_prefetch = count_fetched;
-	CHECK_EQ(sabre(&s, 0, 512), RMC_S_OK);
-	rmc_at_prefetch = NULL;
-	if (mode == RMC_SABRE_OVERLAPPED)
-		CHECK(fetched > 0);
-	else
-		CHECK_EQ(fetched, 0);
+	for (i = 0; i < ARRAY_SIZE(offs); i++) {
+		version_off = offs[i];
+		mem_objects(s.seg_mem, mode, version_off);
+		fetched = 0;
+		version_fetched = 0;
+		rmc_at_prefetch = count_fetched;
+		CHECK_EQ(sabre(&s, 0, 512), version_off < 512 ? RMC_S_OK : RMC_S_NO_VERSION);
+		rmc_at_prefetch = NULL;
+		if (version_off < 512)
+			CHECK(version_fetched > 0);
+		if (mode != RMC_SABRE_OVERLAPPED)
+			CHECK_EQ(fetched, 0);
+		else if (version_off < 512)
+			CHECK(fetched > 0);
+	}
 	teardown(&s);
 }
 

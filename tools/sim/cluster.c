@@ -115,7 +115,7 @@ static int boot(struct sim_node *n)
 	/* else the first tick would count all the time since clock 0 */
 	n->rmc->req_ms = ms;
 	n->rmc->scan_ms = ms;
-	n->rmc->att.now_ms = ms;
+	n->rmc->srv_ms = ms;
 	f->local[n->nid] = n->rmc;
 	f->notify = rmc_ni_notify;
 	/* filters are always active, so all operations use packets */

@@ -6,7 +6,7 @@
 #ifndef RMC_SIM_NODE_H
 #define RMC_SIM_NODE_H
 
-#include "kmod/core/complete.h"
+#include "kmod/core/timeout.h"
 #include "kmod/core/state.h"
 #include "kmod/member/member.h"
 #include "kmod/ni/tenants.h"

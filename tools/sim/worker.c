@@ -181,7 +181,7 @@ static bool settle(struct sim_worker *w)
 		ready |= settle_lane(w, RMC_LANE_REP) || node->itt.restarts;
 	}
 	if (w->ni.stages & RMC_STAGE_SRV)
-		ready |= settle_lane(w, RMC_LANE_REQ) || node->att.used;
+		ready |= settle_lane(w, RMC_LANE_REQ) || rmc_state_due(node);
 	return ready;
 }
 
