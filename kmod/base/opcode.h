@@ -35,8 +35,8 @@
 
 /*
  * The same for opcodes that only packets have, from RMC_OP_WIRE on: an RMC sends such a request
- * by itself (core/client.h). They have no prepare(), and no application learns of them. There is none so far;
- * host tests add two.
+ * by itself (core/client.h). They have no prepare(), and no application learns of them. There is
+ * none so far; host tests add two.
  */
 #define RMC_OP_WIRE		32
 #ifdef RMC_TEST_HOOKS

@@ -77,6 +77,9 @@ struct rmc_stats {
 	rmc_os_count((node)->stats.name, n)
 #define rmc_stat_inc(node, name)	rmc_stat_add(node, name, 1)
 
+#define RMC_STATE_MEMBER(name)	struct rmc_##name name;
+#define RMC_STATE_MEMBERS	RMC_STATES(RMC_STATE_MEMBER)
+
 /**
  * struct rmc_node - one RMC, or one unit of it
  * @fabric: fabric it is part of
@@ -100,9 +103,7 @@ struct rmc_stats {
  * @in: channels from peers, by endpoint, NULL until used (RRPP)
  * @srv_changes: value of fabric->changes when @in was updated
  * @srv_ms: milliseconds that the RRPP has run: a pause counts little, see rmc_state_tick() (RRPP)
- * @srv_last_ms: clock at its last tick (RRPP)
- * @att: announced operations of peers; the members behind it are other state of the RRPP,
- *	see state.h (RRPP)
+ * @srv_last_ms: clock at its last tick (RRPP); behind it a member for each row of state.h
  * @epoch: under which this node joined (head)
  * @up: joined: channels may be opened (head)
  * @fenced: another kernel has claimed the id: this node serves and sends nothing until it
@@ -149,9 +150,8 @@ struct rmc_node {
 	u32 srv_changes;
 	u32 srv_ms;
 	u32 srv_last_ms;
-#define RMC_STATE_ROW(name) struct rmc_##name name;
-	RMC_STATES(RMC_STATE_ROW)
-#undef RMC_STATE_ROW
+
+	RMC_STATE_MEMBERS
 
 	u32 epoch;
 	bool up;
