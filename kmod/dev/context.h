@@ -15,6 +15,7 @@
  * @rmc: device
  * @shares: struct rmc_share of its queue pairs; guarded by rmc_device.quota_lock
  * @worker_ns: time that workers spent on queue pairs of freed tenants; guarded likewise
+ * @wake_later_ns: until then, work items wake its sleepers instead of workers; workers write it
  * @uid: owner of the device file
  * @gid: its group
  * @mode: its permission bits
@@ -27,6 +28,7 @@ struct rmc_context {
 	struct rmc_device *rmc;
 	struct list_head shares;
 	u64 worker_ns;
+	u64 wake_later_ns;
 	kuid_t uid;
 	kgid_t gid;
 	umode_t mode;

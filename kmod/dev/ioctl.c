@@ -82,7 +82,8 @@ static int do_query(const struct request *r, union args *a)
 	const struct rmc_port *port = r->rmc->port;
 	struct rmc_query *q = &a->query;
 	/* pairs with the release in rmc_file_attach() */
-	struct rmc_node *node = r->file ? smp_load_acquire(&r->file->node) : NULL;
+	const struct rmc_node *node = r->file ? smp_load_acquire(&r->file->node) : NULL;
+	const struct rmc_node *asking = node ?: r->rmc->node[0];
 	u32 size = q->size;
 
 	if (q->flags)
@@ -119,7 +120,7 @@ static int do_query(const struct request *r, union args *a)
 		.max_watches = RMC_MAX_WATCHES,
 		.interleave = port->fabric.interleave,
 		.max_ranges = RMC_MAX_RANGES,
-		.local_path = !!rmc_local_reach(asking_node(r), asking_node(r)->nid),
+		.local_path = !!rmc_local_reach(asking, asking->nid),
 		.features = RMC_FEATURE_WATCH | RMC_FEATURE_YIELD | RMC_FEATURE_RANGES |
 			    RMC_FEATURE_LOCAL_BYTES |
 			    (IS_ENABLED(CONFIG_IO_URING) ? RMC_FEATURE_URING_WAIT : 0),

@@ -42,15 +42,12 @@ struct rmc_usage {
  * @uid: uid
  * @files: open contexts, each a reference; guarded by rmc_device.quota_lock
  * @usage: resources that the user holds
- * @wake_later_ns: until then, work items wake this user's sleepers instead of workers; workers
- *	write it
  * @shares: struct rmc_share of the user's queue pairs; guarded by rmc_device.quota_lock
  */
 struct rmc_user {
 	kuid_t uid;
 	u32 files;
 	struct rmc_usage *usage;
-	u64 wake_later_ns;
 	struct list_head shares;
 };
 

@@ -5,8 +5,8 @@
 #include <linux/workqueue.h>
 #include "../base/compat.h"
 #include "waiter.h"
+#include "context.h"
 #include "file.h"
-#include "quota.h"
 #include "uring_wait.h"
 #include "../run/worker.h"
 
@@ -17,11 +17,12 @@
 #define WAITS_PER_CALL	4
 
 /*
- * A wake-up by the worker of more than SLOW_NS was of very many sleepers, or the CPU was taken
- * away. Wake-ups of a user then cost the worker less than 1 / SLOW_FACTOR of its time.
+ * A wake-up by the worker of more than SLOW_NS was of very many sleepers, or the host took the
+ * CPU away. Wake-ups of a context then cost the worker less than 1 / SLOW_FACTOR of its time. One
+ * of SLOW_MAX_NS would visit tens of millions of sleepers, more than memory is allowed for.
  */
 #define SLOW_NS		(50 * NSEC_PER_USEC)
-#define SLOW_MAX_NS	(100 * NSEC_PER_MSEC)
+#define SLOW_MAX_NS	(4 * NSEC_PER_SEC)
 #define SLOW_FACTOR	256
 
 /* The workers of the file's node change each count; poll() reads it. */
@@ -38,10 +39,10 @@ static void set_signalled(struct rmc_waiter *w, bool signalled)
 /* Takes as long as there are sleepers, whose number nothing bounds but their descriptors. */
 static void wake_sleepers(struct rmc_waiter *w)
 {
-	struct eventfd_ctx *eventfd = READ_ONCE(w->eventfd);
+	struct eventfd_ctx *owed = xchg(&w->owed, NULL);
 
-	if (xchg(&w->signal, 0) && eventfd)
-		rmc_eventfd_signal(eventfd);
+	if (owed)
+		rmc_eventfd_signal(owed);
 	/*
 	 * signalled, or gone, is set before this; pairs with poll_wait() before the read of
 	 * them. Without a key: io_uring ignores a wakeup whose key is only EPOLLPRI.
@@ -57,20 +58,28 @@ static void wake_later(struct work_struct *work)
 /*
  * On the worker: a process may poll one file through any number of descriptors and epoll
  * instances, and all others would wait meanwhile. So after a wake-up that took long, those of
- * the same user are left to work items for SLOW_FACTOR times as long.
+ * the same context are left to work items for SLOW_FACTOR times as long. Of the context, since
+ * only root makes new ones.
  */
 static void wake_from_worker(struct rmc_waiter *w)
 {
-	u64 begin = rmc_os_now_ns(), took;
+	struct rmc_context *ctx = w->file->ctx;
+	u64 begin, took;
 
-	if (begin < READ_ONCE(w->file->user->wake_later_ns)) {
+	begin = rmc_os_now_ns();
+	if (begin < READ_ONCE(ctx->wake_later_ns)) {
 		queue_work(rmc_unbound_wq, &w->wake);
 		return;
 	}
+	/* what a woken process does on this CPU does not count, where spinlocks do not sleep */
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_disable();
 	wake_sleepers(w);
 	took = min_t(u64, rmc_os_now_ns() - begin, SLOW_MAX_NS);
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		preempt_enable();
 	if (unlikely(took > SLOW_NS))
-		WRITE_ONCE(w->file->user->wake_later_ns, begin + took * SLOW_FACTOR);
+		WRITE_ONCE(ctx->wake_later_ns, begin + took * SLOW_FACTOR);
 }
 
 /* Reported: the sleepers are to be woken. */
@@ -78,7 +87,7 @@ static void report(struct rmc_waiter *w)
 {
 	w->polling = false;
 	set_signalled(w, true);
-	WRITE_ONCE(w->signal, 1);
+	xchg(&w->owed, w->eventfd);
 }
 
 /* Finishes a few of the fired waits; a posted call finishes the others after a visit. */
@@ -159,7 +168,7 @@ void rmc_waiter_detach(struct rmc_waiter *w)
 		return;
 	WRITE_ONCE(w->file->gone, true);
 	if (w->polling)
-		WRITE_ONCE(w->signal, 1);
+		xchg(&w->owed, w->eventfd);
 	w->polling = false;
 	set_signalled(w, false);
 	w->gone = true;
@@ -194,10 +203,14 @@ void rmc_waiter_release(struct rmc_waiter *w)
 	w->eventfd = NULL;
 }
 
-/* @now: it happened already */
+/*
+ * @eventfd: in: to signal; out: the previous one; @owed: its last signal, which nobody has sent
+ * yet; @now: the event happened already
+ */
 struct arming {
 	struct rmc_event *event;
 	struct eventfd_ctx *eventfd;
+	struct eventfd_ctx *owed;
 	u32 seen;
 	u32 count;
 	bool now;
@@ -208,6 +221,7 @@ static int arm(void *arg)
 	struct arming *a = arg;
 	struct rmc_waiter *w = a->event->owner;
 
+	a->owed = xchg(&w->owed, NULL);
 	swap(w->eventfd, a->eventfd);
 	set_signalled(w, false);
 	a->count = a->event->count;
@@ -236,6 +250,7 @@ int rmc_waiter_arm(struct rmc_event *e, struct rmc_ni_worker *ni, u32 seen, int 
 		   u32 *count)
 {
 	struct arming a = { .event = e, .seen = seen };
+	struct rmc_waiter *w = e->owner;
 
 	if (eventfd != -1) {
 		a.eventfd = eventfd_ctx_fdget(eventfd);
@@ -243,11 +258,14 @@ int rmc_waiter_arm(struct rmc_event *e, struct rmc_ni_worker *ni, u32 seen, int 
 			return PTR_ERR(a.eventfd);
 	}
 	rmc_worker_call(ni, arm, &a);
+	if (a.owed)
+		rmc_eventfd_signal(a.owed);
 	if (a.now)
-		wake_sleepers(e->owner);
-	/* the previous eventfd */
+		wake_sleepers(w);
 	if (a.eventfd) {
-		flush_work(&((struct rmc_waiter *)e->owner)->wake);
+		/* a work item may have the previous eventfd, unless the new reference is to it */
+		if (a.eventfd != w->eventfd)
+			flush_work(&w->wake);
 		eventfd_ctx_put(a.eventfd);
 	}
 	if (count)

@@ -37,7 +37,7 @@ enum rmc_waiter_kind {
  * @kind: which poll() flag reports it
  * @polling: armed for poll() and @eventfd
  * @eventfd: eventfd to signal, or NULL; not released while @wake is queued
- * @signal: 1: signal @eventfd at the next wake-up, which sets it to 0
+ * @owed: eventfd that the next wake-up signals, or NULL; whoever takes it signals it
  * @gone: detached while it had sleepers
  * @wake: wakes the sleepers
  * @signalled: counted in rmc_file.signalled
@@ -52,7 +52,7 @@ struct rmc_waiter {
 	enum rmc_waiter_kind kind;
 	bool polling;
 	struct eventfd_ctx *eventfd;
-	int signal;
+	struct eventfd_ctx *owed;
 	bool gone;
 	struct work_struct wake;
 	bool signalled;
