@@ -431,9 +431,33 @@ static void writers_exclude(void)
 	CHECK(o.version == 7 && !o.writer);
 }
 
+static void *leaves(void *arg)
+{
+	struct rmc_object *o = (struct rmc_object *)arg;
+
+	usleep(20000);
+	/* the writer excludes new readers, and waits for this one */
+	CHECK_EQ(rmc_load_acquire(&o->version), 5);
+	__atomic_store_n(&o->readers, 0, __ATOMIC_SEQ_CST);
+	return NULL;
+}
+
+static void writers_wait_for_readers(void)
+{
+	struct rmc_object o = { .version = 4, .readers = 1 };
+	pthread_t reader;
+
+	CHECK(!pthread_create(&reader, NULL, leaves, &o));
+	CHECK_EQ(rmc_object_try_begin(&o), 0);
+	CHECK_EQ(__atomic_load_n(&o.readers, __ATOMIC_SEQ_CST), 0);
+	CHECK(!pthread_join(reader, NULL));
+	rmc_object_write_end(&o);
+}
+
 int main(void)
 {
 	static const struct tap_test tests[] = {
+		{ "a writer waits until the readers of an object have left", writers_wait_for_readers },
 		{ "writers of an object exclude each other, remote ones too", writers_exclude },
 		{ "schemes have names, titles and statuses", table },
 		{ "layouts", layouts },

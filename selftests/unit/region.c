@@ -18,6 +18,7 @@
 
 #define BYTES		(4 << 20)
 #define DEAD_MS		100
+#define DOORBELL	0x12345678	/* any word */
 #define TRIES		1000	/* consecutive ones without a sleep: the call spins */
 
 void (*stub_exchange)(void *word, bool after);
@@ -631,8 +632,8 @@ static void test_shared(void)
 	CHECK_EQ(s.port.first, 2);
 	CHECK_EQ(s.port.epoch, 1);
 	CHECK_EQ(fabric.node[2].doorbell, 0);
-	rmc_shared_has_doorbell(&s, 7);
-	CHECK_EQ(fabric.node[2].doorbell, 7);
+	rmc_shared_has_doorbell(&s, DOORBELL);
+	CHECK_EQ(fabric.node[2].doorbell, DOORBELL);
 	/* another kernel has the id now, and is alive */
 	fabric.node[2].claim = rmc_claim(RMC_NODE_UP, 2);
 	fabric.node[2].doorbell = 9;
@@ -646,7 +647,7 @@ static void test_shared(void)
 	CHECK_EQ(rmc_shared_reclaim(&s.port), 0);
 	CHECK_EQ(s.port.first, 2);
 	CHECK_EQ(s.port.epoch, 3);
-	CHECK_EQ(fabric.node[2].doorbell, 7);
+	CHECK_EQ(fabric.node[2].doorbell, DOORBELL);
 	/* doorbells are handled between start and stop */
 	rmc_shared_rung(&s);
 	rmc_shared_start(&s.port, kick, &kicks);

@@ -435,6 +435,47 @@ static void test_front_is_full(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
+/* ---- which worker ---- */
+
+/*
+ * Each organisation's workers with 4 units, 2 RRPPs and 3 frontends per unit: their number, and
+ * whose number in the set polls the requests and the replies of each unit.
+ */
+static const struct places {
+	const char *ni;
+	u32 workers;
+	u32 requests[4], replies[4];
+} places[] = {
+	{ "fused", 1, { 0, 0, 0, 0 }, { 0, 0, 0, 0 } },
+	{ "pair", 2, { 1, 1, 1, 1 }, { 0, 0, 0, 0 } },
+	{ "edge", 4, { 0, 1, 2, 3 }, { 0, 1, 2, 3 } },
+	{ "per_tile", 6, { 4, 5, 4, 5 }, { 0, 1, 2, 3 } },
+	{ "split", 16, { 0, 1, 2, 3 }, { 0, 1, 2, 3 } },
+};
+
+static void test_places(void)
+{
+	const struct rmc_fabric f = { .unit_order = 2, .rrpp_order = 1 };
+	const struct rmc_ni_org *org;
+	u32 i, u, n;
+
+	for (i = 0; i < ARRAY_SIZE(places); i++) {
+		org = rmc_ni_find(places[i].ni);
+		CHECK(org);
+		CHECK_EQ(rmc_ni_workers(org, &f, 3), places[i].workers);
+		for (u = 0; u < 4; u++) {
+			CHECK_EQ(rmc_ni_place(org, &f, u, RMC_LANE_REQ), places[i].requests[u]);
+			CHECK_EQ(rmc_ni_place(org, &f, u, RMC_LANE_REP), places[i].replies[u]);
+		}
+	}
+	/* frontends follow the backends, those of a unit one after another */
+	for (u = 0; u < 4; u++)
+		for (n = 0; n < 3; n++)
+			CHECK_EQ(rmc_ni_place_front(&f, 3, u, n), 4 + 3 * u + n);
+	CHECK(!rmc_ni_find("edg"));
+	tap_result("each organisation's workers, and which unit's lanes they poll");
+}
+
 int main(void)
 {
 	static const struct matrix_test tests[] = {
@@ -460,6 +501,7 @@ int main(void)
 		{ .nodes = 2, .ni = "edge", .units = 2, .mtu = 512 },
 	};
 
+	test_places();
 	matrix_run(tests, ARRAY_SIZE(tests), opts, ARRAY_SIZE(opts));
 	matrix_run(kernels, ARRAY_SIZE(kernels), opts, 2);
 	return matrix_done();
