@@ -301,7 +301,7 @@ class TableTest(unittest.TestCase):
         self.row(made, group="latency", what="read", bytes=64, double_sided=False)
         self.assertTrue(any("none of its runs" in g["reason"] for g in made["missing"]))
 
-    def test_gaps_of_packets_are_told(self):
+    def test_gaps_of_packets_are_listed(self):
         made = self.made(plans(2, **NO_KVM),
                          broken=lambda job: "bad luck" if "sweep-packets" in job.key else None)
         self.assertTrue([g for g in made["missing"] if g["what"].endswith(", packets") and g["failed"]])
