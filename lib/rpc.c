@@ -148,12 +148,13 @@ int rmc_rpc_cancel(struct rmc_rpc *r, int ticket)
 	return 0;
 }
 
-static void lose(struct rmc_rpc *r, int peer, int status)
+/* 1 if that is new, else 0: of members that calls do not know, too */
+static int lose(struct rmc_rpc *r, int peer, int status)
 {
 	unsigned int i;
 
 	if (peer < 0 || peer >= r->o.nodes || r->lost[peer])
-		return;
+		return 0;
 	r->lost[peer] = status;
 	for (i = 0; i < r->calls; i++) {
 		struct call *c = &r->call[i];
@@ -166,6 +167,7 @@ static void lose(struct rmc_rpc *r, int peer, int status)
 		if (c->abandoned)
 			release(r, c);
 	}
+	return 1;
 }
 
 int rmc_rpc_rejoin(struct rmc_rpc *r, int nid, unsigned int timeout_ms)
@@ -281,7 +283,7 @@ int rmc_rpc_progress(struct rmc_rpc *r)
 
 int rmc_rpc_progress_max(struct rmc_rpc *r, unsigned int max)
 {
-	int from = 0, n = 0, err = 0;
+	int from = 0, ended = -1, n = 0, err = 0;
 	struct head h;
 	size_t len;
 
@@ -291,10 +293,10 @@ int rmc_rpc_progress_max(struct rmc_rpc *r, unsigned int max)
 			return n;
 		if (err > 0) {
 			/* reported once per peer; always, when no other peer is left */
-			if (rmc_rpc_lost(r, from))
+			if (from == ended)
 				return n;
-			lose(r, from - r->o.first_nid, err);
-			n++;
+			ended = from;
+			n += lose(r, from - r->o.first_nid, err);
 			continue;
 		}
 		if (err)

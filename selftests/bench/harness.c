@@ -23,7 +23,7 @@ static int cpus[8];
 /* ---- library side ---- */
 
 /* weak: programs that link librmc have its function */
-__attribute__((weak)) int rmc_relax_slow(struct user_qp *qp, unsigned int spins)
+__attribute__((weak)) int rmc_relax_slow(struct rmc_qp *qp, unsigned int spins)
 {
 	if (__atomic_load_n(&qp->flags->need_wakeup, __ATOMIC_RELAXED) && qp->wake)
 		qp->wake(qp);
@@ -32,13 +32,13 @@ __attribute__((weak)) int rmc_relax_slow(struct user_qp *qp, unsigned int spins)
 	return 0;
 }
 
-__attribute__((weak)) void rmc_cq_failed(struct user_qp *qp, int slot, int status)
+__attribute__((weak)) void rmc_cq_failed(struct rmc_qp *qp, int slot, int status)
 {
 	if (!qp->error)
 		qp->error = status;
 }
 
-static void wake(struct user_qp *qp)
+static void wake(struct rmc_qp *qp)
 {
 	struct app *a = qp->priv;
 

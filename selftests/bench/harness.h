@@ -15,10 +15,7 @@
 
 #include "testbed.h"
 
-/* both sides call their end of a queue pair struct rmc_qpair */
-#define rmc_qp user_qp
 #include "lib/include/rmc/qp.h"
-#undef rmc_qp
 
 #define BENCH_ENTRIES	128
 /*
@@ -31,7 +28,7 @@
 /* An application and its end of the queue pair */
 struct bench_app {
 	struct app a ____cacheline_aligned;	/* the worker's, as if in the kernel */
-	struct user_qp qp ____cacheline_aligned;
+	struct rmc_qp qp ____cacheline_aligned;
 	u8 slots[BENCH_ENTRIES];
 	struct rmc_mem *buf;
 	u8 *lbuf;

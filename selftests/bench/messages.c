@@ -19,10 +19,8 @@
 #include "harness.h"
 #include "tools/common/json.h"
 
-#define rmc_qp user_qp
 #include <rmc/error.h>
 #include <rmc/msg.h>
-#undef rmc_qp
 
 #define SEGMENT		(64UL << 20)
 #define CELLS		1024		/* 8 KiB pushed are 137 of them */

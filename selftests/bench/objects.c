@@ -20,11 +20,9 @@
 #include "windows.h"
 #include "tools/common/json.h"
 
-#define rmc_qp user_qp		/* as in harness.h */
 #include <rmc/error.h>
 #include <rmc/reader.h>
 #include <rmc/sabre.h>
-#undef rmc_qp
 
 #define SEGMENT		(128UL << 20)	/* more than the caches hold */
 #define ENTRIES		128
@@ -40,7 +38,7 @@ static const int worker_cpus[] = { 1, 1, 1, 1 };
 static u8 *segment, *landing, *clean;
 static struct testbed testbed;
 static struct app app;
-static struct user_qp qp;
+static struct rmc_qp qp;
 static struct rmc_mem *seg, *buf;
 static u32 mtu = 4096;
 static bool packets = true;

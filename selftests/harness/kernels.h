@@ -41,14 +41,14 @@ static inline u32 *sync_at(struct setup *s, u32 at, u32 by, u32 nid)
 }
 
 /* A request of @from has reached @at. */
-static inline bool bell_rung(struct setup *s, u32 at, u32 from)
+static inline bool doorbell_rung(struct setup *s, u32 at, u32 from)
 {
 	testbed_receive(&s->w, at);
 	return *rmc_doorbell_word(testbed_fabric(&s->w, at), at, RMC_LANE_REQ, from) >> from & 1;
 }
 
 /* The same, without one */
-static inline void ring_bell(struct setup *s, u32 at, u32 from)
+static inline void ring_doorbell(struct setup *s, u32 at, u32 from)
 {
 	rmc_doorbell_notify(testbed_fabric(&s->w, at), at, RMC_LANE_REQ, from);
 }

@@ -513,7 +513,6 @@ static int register_buffer(struct rmc_buf_reg *arg)
 	return 0;
 }
 
-/* Returns a positive errno, or the negated result of the ioctl */
 /* What a node is told of its operations on another one: FAKE_LOCAL_BYTES, FAKE_LOCAL_NODES */
 static unsigned int local_bytes(unsigned int nid)
 {
@@ -524,6 +523,7 @@ static unsigned int local_bytes(unsigned int nid)
 	return (unsigned int)atoi(bytes);
 }
 
+/* Returns a positive errno, or the negated result of the ioctl */
 static int dispatch(unsigned long request, void *p)
 {
 	if (tears_down(request))

@@ -13,10 +13,7 @@
 #include <unistd.h>
 #include "matrix.h"
 
-/* both sides call their end of a queue pair struct rmc_qpair */
-#define rmc_qp user_qp
 #include "lib/include/rmc/object.h"
-#undef rmc_qp
 
 #define OBJECTS		64
 #define MAX_OBJECT	8192

@@ -48,15 +48,15 @@ static void test_server_links(const struct testbed_opts *o)
 		setup(&s, o, 2);
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 		app_take(&s.a);
-		CHECK(bell_rung(&s, 1, 0));
+		CHECK(doorbell_rung(&s, 1, 0));
 		word = i == 0 ? sync_at(&s, 1, 1, 0) : i == 1 ? sync_at(&s, 1, 0, 1) :
 		       &entry_at(&s, 1, 0)->state;
 		*word += 1;
 		CHECK(quiet(&s));
-		CHECK(!bell_rung(&s, 1, 0));
+		CHECK(!doorbell_rung(&s, 1, 0));
 		CHECK(!s.w.node[1]->in[0]);
 		*word -= 1;
-		ring_bell(&s, 1, 0);
+		ring_doorbell(&s, 1, 0);
 		CHECK_EQ(app_wait(&s.a), RMC_S_OK);
 		setup_free(&s);
 	}

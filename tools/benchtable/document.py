@@ -9,7 +9,7 @@ import dataclasses
 
 from . import rows
 
-SCHEMA = "rmc-bench 1"
+SCHEMA = "rmc-bench 2"          # 2: rows have a path, and may have a second column, packets
 NUMBER, TEXT, FLAG = (int, float), str, bool
 
 HEAD = {"schema": TEXT, "started": TEXT, "command": TEXT, "quick": FLAG, "cpus": NUMBER,

@@ -110,6 +110,11 @@ def is_packets(plan):
     return getattr(plan, "path", None) == PACKETS
 
 
+def some_in_packets(results):
+    """Folders from before there was a second column have no such run."""
+    return any(f"-{PACKETS}." in key for key in results.keys())
+
+
 def has_local(plan):
     """Nodes in several kernels have no local path, and so no second column."""
     return plan.key != "vm"

@@ -453,12 +453,14 @@ def two_applications(t, run, plan, where, of):
 def table(run, plan, results):
     t = Table(results)
     other = Table(results)
+    in_packets = p.some_in_packets(results)
     if plan.rmc:
         of_guests(t, run, plan)
-        if p.has_local(plan):
+        if in_packets and p.has_local(plan):
             of_guests(other, run, p.in_packets(plan))
     if run.has("host"):
         of_host(t, run.plans["host"])
-        of_host(other, p.in_packets(run.plans["host"]))
+        if in_packets:
+            of_host(other, p.in_packets(run.plans["host"]))
     second(t, other)
     return t

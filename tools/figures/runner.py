@@ -127,6 +127,10 @@ class Results:
     def path(self, key):
         return os.path.join(self.folder, f"{key}.json")
 
+    def keys(self):
+        """Of all runs with a raw file"""
+        return {name[:-len(".json")] for name in os.listdir(self.folder) if name.endswith(".json")}
+
     def raw(self, job):
         try:
             with open(self.path(job.key), encoding="utf-8") as f:

@@ -61,7 +61,7 @@ else
 		"$B" --render --out "$W/host"
 	expect "and with the options given to make" 0 "^read  *64 B  core" \
 		make -s -C "$top" bench BENCH="--render --out $W/host"
-	expect "and as JSON" 0 '"schema": "rmc-bench 1"' "$B" --render --out "$W/host" --json -
+	expect "and as JSON" 0 '"schema": "rmc-bench 2"' "$B" --render --out "$W/host" --json -
 	# ... and becomes stored results, which a page shows
 	mkdir -p "$W/results"
 	for part in latency rows; do

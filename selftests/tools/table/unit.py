@@ -99,6 +99,13 @@ def slower(value):
             "packets" if k == "path" else slower(v) for k, v in value.items()}
 
 
+def without_path(found):
+    """As programs printed it before they named the path"""
+    if isinstance(found, dict):
+        return {key: without_path(value) for key, value in found.items() if key != "path"}
+    return [without_path(value) for value in found] if isinstance(found, list) else found
+
+
 def plans(cpus=2, quick=False, **lacking):
     found = {}
     for key, kind in {**plan.MACHINES, **peers.MACHINES}.items():
@@ -124,9 +131,10 @@ class TableTest(unittest.TestCase):
             one.start()
             self.addCleanup(one.stop)
 
-    def made(self, run, choice="auto", systems=peers.SYSTEMS, broken=lambda job: None):
+    def made(self, run, choice="auto", systems=peers.SYSTEMS, broken=lambda job: None,
+             ran=lambda job: True, canned=canned):
         chosen = plan.choose(run, choice)
-        for job in [*plan.jobs(run, chosen), *peers.jobs(run, systems)]:
+        for job in filter(ran, [*plan.jobs(run, chosen), *peers.jobs(run, systems)]):
             value = {"command": "x", "seconds": 1, "load": 0, "started": "now"}
             reason = broken(job)
             self.results.write(job, {**value, "missing": reason} if reason else
@@ -293,12 +301,30 @@ class TableTest(unittest.TestCase):
         self.row(made, group="latency", what="read", bytes=64, double_sided=False)
         self.assertTrue(any("none of its runs" in g["reason"] for g in made["missing"]))
 
-    def test_gaps_of_packets_are_told(self):
+    def test_gaps_of_packets_are_listed(self):
         made = self.made(plans(2, **NO_KVM),
                          broken=lambda job: "bad luck" if "sweep-packets" in job.key else None)
         self.assertTrue([g for g in made["missing"] if g["what"].endswith(", packets") and g["failed"]])
         self.assertNotIn("packets", self.row(made, group="latency", what="read", bytes=64,
                                              where="core", double_sided=False))
+
+    def test_a_folder_from_before_there_was_a_second_column(self):
+        """It has no runs in packets, and its results have no path."""
+        def older(job):
+            return {node: without_path(output) for node, output in canned(job).items()}
+
+        made = self.made(plans(2, **NO_KVM), ran=lambda job: "-packets." not in job.key,
+                         canned=older)
+        self.assertEqual([g for g in made["missing"] if g["failed"]], [])
+        row = self.row(made, group="latency", what="read", bytes=64, where="core", double_sided=False)
+        self.assertNotIn("packets", row)
+        self.assertEqual(row["path"], "unknown")
+        self.assertIn("read", text.text(made))
+
+    def test_one_run_in_packets_makes_the_others_missing(self):
+        made = self.made(plans(2, **NO_KVM), ran=lambda job: "-packets." not in job.key or
+                         job.key.startswith("host.sweep-packets."))
+        self.assertTrue([g for g in made["missing"] if g["what"].endswith(", packets") and g["failed"]])
 
     # ---- peers ----
 
