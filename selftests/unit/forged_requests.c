@@ -555,7 +555,7 @@ static void test_one_home(const struct testbed_opts *o)
 	CHECK_EQ(homes_served, served + 4);
 	if (o->units > 1 && o->rrpps != 1) {
 		send(&a.c[0], RMC_OP_PROBE_HOME, CTX, 1,
-		     rmc_req_word1(o->interleave, 64, true) | RMC_REQ_FIRST);
+		     rmc_req_word1(a.s.w.fabric->interleave, 64, true) | RMC_REQ_FIRST);
 		settle(&a);
 		check_said(&a.c[0], 1, 1, RMC_S_PROTOCOL);
 	}
