@@ -43,7 +43,7 @@ static void wake(struct rmc_qp *qp)
 	struct app *a = qp->priv;
 
 	if (bench_polls_inline)
-		testbed_help(rmc_qp_worker(&a->qp), BENCH_PARK_NS);
+		testbed_poll_inline(rmc_qp_worker(&a->qp), BENCH_PARK_NS);
 	else
 		rmc_os_wake(rmc_qp_worker(&a->qp));
 }

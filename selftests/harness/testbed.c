@@ -42,7 +42,7 @@ void rmc_os_wake(struct rmc_ni_worker *ni)
 }
 
 /* What RMC_IOC_WAKE does: the caller may be preempted here, which the thread waits for. */
-void testbed_help(struct rmc_ni_worker *ni, u64 often_ns)
+void testbed_poll_inline(struct rmc_ni_worker *ni, u64 often_ns)
 {
 	bool wake = true;
 

@@ -106,7 +106,7 @@ void testbed_restart(struct testbed *w, u32 nid);	/* a kernel dies and boots aga
 void testbed_start(struct testbed *w, const int *cpus, bool park);
 void testbed_stop(struct testbed *w);
 /* an inline poll of a parked worker; it is woken as well after a recent one, see @often_ns */
-void testbed_help(struct rmc_ni_worker *ni, u64 often_ns);
+void testbed_poll_inline(struct rmc_ni_worker *ni, u64 often_ns);
 
 /* Memory as the core sees it. chunk_shift splits it, 63 does not. */
 struct rmc_mem *mem_make(void *base, u64 length, u32 chunk_shift, u32 flags);

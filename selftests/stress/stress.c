@@ -15,7 +15,7 @@
 			.interleave = (org)->interleave, .frontends = (org)->frontends, \
 			.mtu = (org)->mtu ?: (own), .links = (org)->links
 
-#define HELPED_OFTEN_NS	1000000
+#define INLINE_OFTEN_NS	1000000
 
 static u32 stop_owner;
 static int seconds = 1;
@@ -32,7 +32,7 @@ static u64 now_ms(void)
 static void wake(struct app *a)
 {
 	if (a->head % 10)
-		testbed_help(rmc_qp_worker(&a->qp), HELPED_OFTEN_NS);
+		testbed_poll_inline(rmc_qp_worker(&a->qp), INLINE_OFTEN_NS);
 	else
 		rmc_os_wake(rmc_qp_worker(&a->qp));
 }

@@ -345,7 +345,7 @@ static void put_to_sleep(struct setup *s)
 	}
 }
 
-static void test_helping(const struct testbed_opts *o)
+static void test_inline(const struct testbed_opts *o)
 {
 	struct testbed_worker *ww;
 	struct rmc_ni_worker *w;
@@ -399,7 +399,7 @@ static void test_helping(const struct testbed_opts *o)
 }
 
 /* An inline poll is not preempted: with many queue pairs the thread must wake. */
-static void test_too_much_help(const struct testbed_opts *o)
+static void test_too_much_inline(const struct testbed_opts *o)
 {
 	struct app more[RMC_INLINE_QPS];
 	struct rmc_ni_worker *w;
@@ -448,8 +448,8 @@ int main(void)
 		{ "one worker at both ends: a restless line", test_restless },
 		{ "a restless line does not stop other contexts: threads", test_restless_crowd, .one_kernel = true },
 		{ "parking: announce, poll again, wake", test_parking, .one_kernel = true },
-		{ "helping a parked worker", test_helping },
-		{ "helping not where there is much to do", test_too_much_help },
+		{ "an inline poll for a parked worker", test_inline },
+		{ "no inline poll where there is much to do", test_too_much_inline },
 	};
 	static const struct testbed_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 4096 },

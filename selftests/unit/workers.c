@@ -30,7 +30,7 @@ static void wake_up(struct rmc_ni_worker *w)
 	rmc_ni_unpark(w);
 }
 
-static bool help(struct rmc_ni_worker *w)
+static bool poll_inline(struct rmc_ni_worker *w)
 {
 	bool slept_on;
 
@@ -205,7 +205,7 @@ static void fence_at_barrier(void)
 }
 
 /* An inline poll for a node that is fenced meanwhile does not change the successor's doorbells. */
-static void test_fenced_is_helped(const struct testbed_opts *o)
+static void test_fenced_inline(const struct testbed_opts *o)
 {
 	struct testbed_opts k = *o;
 	struct rmc_ni_worker *w;
@@ -220,7 +220,7 @@ static void test_fenced_is_helped(const struct testbed_opts *o)
 	sim = &s;
 	fences = 0;
 	rmc_at_barrier = fence_at_barrier;
-	help(w);
+	poll_inline(w);
 	rmc_at_barrier = NULL;
 	CHECK(s.w.node[0]->fenced);
 	CHECK(s.w.node[0]->out[1]);
@@ -250,7 +250,7 @@ static void test_stalled(const struct testbed_opts *o)
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, SEG);
 		if (i) {
 			/* an inline poll does not take it for idle either */
-			CHECK(!help(w));
+			CHECK(!poll_inline(w));
 			wake_up(w);
 		}
 		for (n = 0; n < 2 * RMC_IDLE_POLLS; n++)
@@ -291,7 +291,7 @@ static void test_held(const struct testbed_opts *o)
 			else
 				rmc_ni_visit(s.w.node[1]->srv_worker);
 			testbed_receive(&s.w, nid);
-			CHECK_EQ(help(w), nid && !i && !s.w.node[1]->in[0]);
+			CHECK_EQ(poll_inline(w), nid && !i && !s.w.node[1]->in[0]);
 		}
 		CHECK(s.w.node[nid]->links.filter[lane][!nid]->held);
 		wake_up(w);
@@ -319,7 +319,7 @@ static void test_stray_doorbells(const struct testbed_opts *o)
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	for (lane = 0; lane < RMC_LANES; lane++)
 		*rmc_doorbell_word(s.w.fabric, 0, lane, 0) |= 5ULL << 61;
-	CHECK(!help(w));
+	CHECK(!poll_inline(w));
 	wake_up(w);
 	CHECK_EQ(app_wait(&s.a), RMC_S_OK);
 	setup_free(&s);
@@ -339,7 +339,7 @@ static void test_time(const struct testbed_opts *o)
 	s.w.frozen[1] = true;
 	testbed_now_ns += 10000000000ULL;
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
-	CHECK(!help(w));
+	CHECK(!poll_inline(w));
 	CHECK_EQ(testbed_in_flight(&s.w, 0), 1);
 	wake_up(w);
 	for (ms = 0; ms < 60; ms += 4) {
@@ -355,7 +355,7 @@ static void test_time(const struct testbed_opts *o)
 #define MANY	1024
 
 /* An inline poll is not preempted: it stops halfway, and the thread continues. */
-static void test_long_help(const struct testbed_opts *o)
+static void test_long_inline(const struct testbed_opts *o)
 {
 	struct rmc_ni_worker *w;
 	struct setup s;
@@ -370,7 +370,7 @@ static void test_long_help(const struct testbed_opts *o)
 		app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, min(16384U, 4 * s.w.opts.mtu));
 	for (i = 0; i < 3; i++) {
 		visits = w->visits;
-		CHECK(!help(w));
+		CHECK(!poll_inline(w));
 		CHECK(w->visits - visits <= RMC_INLINE_VISITS);
 		/* polled once per visit, however often it had entries */
 		CHECK(w->hots <= 1);
@@ -400,7 +400,7 @@ static void test_many(const struct testbed_opts *o)
 	put_to_sleep(&s, w);
 	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
 	visits = w->visits;
-	CHECK(!help(w));
+	CHECK(!poll_inline(w));
 	CHECK_EQ(w->visits, visits);
 	CHECK_EQ(w->inline_polls, 0);
 	wake_up(w);
@@ -481,17 +481,17 @@ int main(void)
 	static const struct matrix_test tests[] = {
 		{ "room for queue pairs: a unit's share, a worker's end", test_room, .one_kernel = true },
 		{ "idle polls are counted since the last work", test_idle, .one_kernel = true },
-		{ "a helper's time has an end", test_long_help, .one_kernel = true },
-		{ "a helper does not poll very many", test_many, .one_kernel = true },
+		{ "an inline poll has an end", test_long_inline, .one_kernel = true },
+		{ "an inline poll does not poll very many", test_many, .one_kernel = true },
 	};
 	static const struct matrix_test kernels[] = {
 		{ "an operation that stalls for long goes on", test_stalled },
 		{ "a stopped node's time stands still", test_stopped },
 		{ "a fenced node's worker sleeps: its own business", test_fenced_sleeps },
-		{ "a fenced node's worker is helped", test_fenced_is_helped },
-		{ "helping where a filter holds packets", test_held },
-		{ "helping with stray doorbells", test_stray_doorbells },
-		{ "helping one that slept for long", test_time },
+		{ "an inline poll for a fenced node's worker", test_fenced_inline },
+		{ "an inline poll where a filter holds packets", test_held },
+		{ "an inline poll with stray doorbells", test_stray_doorbells },
+		{ "an inline poll for one that slept for long", test_time },
 		{ "frontend: no more than there is room for", test_front_is_full },
 	};
 	static const struct testbed_opts opts[] = {
