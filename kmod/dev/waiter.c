@@ -87,6 +87,7 @@ static void report(struct rmc_waiter *w)
 {
 	w->polling = false;
 	set_signalled(w, true);
+	/* pairs with the xchg() in wake_sleepers() and arm(): one of them signals it */
 	xchg(&w->owed, w->eventfd);
 }
 
