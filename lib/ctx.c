@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /* Opens contexts, and turns failures into advice. */
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include "internal.h"
@@ -18,9 +14,9 @@ size_t rmc_page_round(size_t len)
 	return (len + page - 1) & ~(page - 1);
 }
 
-void *rmc_map(int fd, size_t len, int prot, uint64_t offset)
+void *rmc_map(struct rmc_ctx *ctx, size_t len, int prot, uint64_t offset)
 {
-	void *p = mmap(NULL, len, prot, MAP_SHARED, fd, (off_t)offset);
+	void *p = ctx->driver->map(ctx, len, prot, offset);
 
 	/* A child shares neither the QP's private state nor the pinning. */
 	if (p != MAP_FAILED)
@@ -55,7 +51,7 @@ void rmc_unmap(const struct rmc_ctx *ctx, void *addr, size_t len)
 static const char no_module[] =
 	"no /dev/rmc: the rmc module is not loaded (modprobe rmc, or start programs with rmc-run)";
 
-static int open_failed(unsigned int ctx_id, const char *path)
+static int open_failed(const struct rmc_ctx *ctx)
 {
 	int err = errno;
 
@@ -66,13 +62,13 @@ static int open_failed(unsigned int ctx_id, const char *path)
 		if (access("/dev/rmc", F_OK))
 			return rmc_fail(err, "%s", no_module);
 		return rmc_fail(err, "context %u does not exist on this node: rmcctl context create %u",
-				ctx_id, ctx_id);
+				ctx->id, ctx->id);
 	case EACCES:
 	case EPERM:
 		return rmc_fail(err, "no permission to open %s: "
-				"rmcctl context create takes --mode, --uid and --gid", path);
+				"rmcctl context create takes --mode, --uid and --gid", ctx->path);
 	default:
-		return rmc_fail(err, "cannot open %s: %s", path, strerror(err));
+		return rmc_fail(err, "cannot open %s: %s", ctx->path, strerror(err));
 	}
 }
 
@@ -99,7 +95,7 @@ static int attach(struct rmc_ctx *ctx, int nid)
 	if (!q->local_nodes)
 		return rmc_fail(ENXIO, "this kernel has no node in the fabric yet: see rmcctl doctor");
 	arg.nid = nid >= 0 ? (unsigned int)nid : q->first_local;
-	if (ioctl(ctx->fd, RMC_IOC_ATTACH, &arg)) {
+	if (rmc_call(ctx, RMC_IOC_ATTACH, &arg)) {
 		if (errno != ENXIO)
 			return rmc_fail(errno, "cannot act for node %u: %s", arg.nid,
 					strerror(errno));
@@ -108,8 +104,8 @@ static int attach(struct rmc_ctx *ctx, int nid)
 				q->nodes);
 	}
 	q->nid = (int)arg.nid;
-	rmc_log(INFO, "%s/%u: acts for node %u of %u (%s), fabric %s, NI %s", RMC_CTX_DIR, ctx->id,
-		arg.nid, q->nodes, nid >= 0 ? "as asked for" : "the lowest local one",
+	rmc_log(INFO, "%s: acts for node %u of %u (%s), fabric %s, NI %s", ctx->path, arg.nid,
+		q->nodes, nid >= 0 ? "as asked for" : "the lowest local one",
 		rmc_fabric_name(q->fabric), rmc_ni_name(q->ni));
 	return 0;
 }
@@ -117,7 +113,6 @@ static int attach(struct rmc_ctx *ctx, int nid)
 struct rmc_ctx *rmc_open(unsigned int ctx_id, int nid)
 {
 	struct rmc_ctx *ctx;
-	char path[64];
 	int err;
 
 	if (nid < 0)
@@ -133,21 +128,19 @@ struct rmc_ctx *rmc_open(unsigned int ctx_id, int nid)
 	ctx->id = ctx_id;
 	ctx->pid = (int)getpid();
 	rmc_sleepers_init(&ctx->seg_sleepers);
-	snprintf(path, sizeof(path), RMC_CTX_DIR "/%u", ctx_id);
-	ctx->fd = open(path, O_RDWR | O_CLOEXEC);
-	if (ctx->fd < 0) {
-		err = open_failed(ctx_id, path);
+	if (rmc_driver_open(ctx)) {
+		err = open_failed(ctx);
 		goto err_free;
 	}
 
 	ctx->query.size = sizeof(ctx->query);
-	if (ioctl(ctx->fd, RMC_IOC_QUERY, &ctx->query)) {
+	if (rmc_call(ctx, RMC_IOC_QUERY, &ctx->query)) {
 		err = rmc_fail(errno, "%s does not answer queries (%s): is it an RMC device?",
-			       path, strerror(errno));
+			       ctx->path, strerror(errno));
 		goto err_close;
 	}
 	rmc_log(DEBUG, "%s: open as file %d, ABI %u, nodes %u .. %u of %u are local, features %#x",
-		path, ctx->fd, ctx->query.abi, ctx->query.first_local,
+		ctx->path, ctx->fd, ctx->query.abi, ctx->query.first_local,
 		ctx->query.first_local + ctx->query.local_nodes - 1, ctx->query.nodes,
 		ctx->query.features);
 	if (ctx->query.abi != RMC_ABI_VERSION) {
@@ -161,7 +154,7 @@ struct rmc_ctx *rmc_open(unsigned int ctx_id, int nid)
 	return ctx;
 
 err_close:
-	close(ctx->fd);
+	ctx->driver->close(ctx);
 err_free:
 	free(ctx);
 	errno = -err;
@@ -188,8 +181,8 @@ void rmc_close(struct rmc_ctx *ctx)
 		rmc_unmap(ctx, m->addr, m->len);
 		free(m);
 	}
-	rmc_log(DEBUG, RMC_CTX_DIR "/%u: file %d closed", ctx->id, ctx->fd);
-	close(ctx->fd);
+	rmc_log(DEBUG, "%s: file %d closed", ctx->path, ctx->fd);
+	ctx->driver->close(ctx);
 	free(ctx);
 }
 
@@ -217,7 +210,7 @@ int rmc_node_state(struct rmc_ctx *ctx, int nid)
 {
 	struct rmc_node_info info = { .size = sizeof(info), .nid = (unsigned int)nid };
 
-	if (ioctl(ctx->fd, RMC_IOC_NODE_INFO, &info))
+	if (rmc_call(ctx, RMC_IOC_NODE_INFO, &info))
 		return -errno;
 	return (int)info.state;
 }

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <time.h>
 #include <rmc/rmc.h>
+#include "driver/driver.h"
 
 /* Driver memory mapped by this context: the segment or a local buffer */
 struct rmc_mapping {
@@ -30,8 +31,15 @@ struct rmc_sleepers {
 	int eventfd;		/* the threads sleep on it; -1: none yet */
 };
 
+/* Bytes of a path of a device or a socket, with its NUL: as of struct sockaddr_un */
+#define RMC_PATH_BYTES		108
+
 struct rmc_ctx {
-	int fd;
+	int fd;				/* rmc_fd() */
+	const struct rmc_driver *driver;
+	void *priv;			/* of the driver */
+	int control;			/* control device: see rmc_driver_control() */
+	char path[RMC_PATH_BYTES];	/* of the device, for messages */
 	int pid;			/* of the process that opened it */
 	unsigned int id;
 	struct rmc_query query;
@@ -39,6 +47,12 @@ struct rmc_ctx {
 	struct rmc_qp *qps;		/* linked by rmc_qp.priv */
 	struct rmc_sleepers seg_sleepers;
 };
+
+/* What ioctl() returns, with errno */
+static inline int rmc_call(struct rmc_ctx *ctx, unsigned long request, void *arg)
+{
+	return ctx->driver->call(ctx, request, arg);
+}
 
 size_t rmc_page_round(size_t len);
 
@@ -76,8 +90,8 @@ void rmc_sleepers_wait(struct rmc_sleepers *s);
 /* The sleepers of a queue pair that the driver created */
 struct rmc_sleepers *rmc_qp_sleepers(struct rmc_qp *qp);
 
-/* mmap of driver memory, not inherited by children; MAP_FAILED with errno on failure */
-void *rmc_map(int fd, size_t len, int prot, uint64_t offset);
+/* Map driver memory, not inherited by children; MAP_FAILED with errno on failure */
+void *rmc_map(struct rmc_ctx *ctx, size_t len, int prot, uint64_t offset);
 
 static inline uint64_t rmc_now_ms(void)
 {

@@ -4,7 +4,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include "internal.h"
@@ -100,7 +99,7 @@ static int map_driver_memory(struct rmc_ctx *ctx, int id, size_t len, uint64_t o
 		return rmc_fail(ENOMEM, "out of memory");
 	m->id = id;
 	m->len = rmc_page_round(len);
-	m->addr = rmc_map(ctx->fd, m->len, PROT_READ | PROT_WRITE, offset);
+	m->addr = rmc_map(ctx, m->len, PROT_READ | PROT_WRITE, offset);
 	if (m->addr == MAP_FAILED) {
 		free(m);
 		return rmc_fail(errno, "cannot map %zu bytes of driver memory: %s", len,
@@ -134,7 +133,7 @@ static int seg_register(struct rmc_ctx *ctx, struct rmc_seg_reg *arg)
 		return err;
 	if (arg->flags & (RMC_MEM_ALLOC | RMC_MEM_NUMA))
 		return rmc_fail(EINVAL, "rmc_seg_alloc() is for driver memory");
-	if (ioctl(ctx->fd, RMC_IOC_SEG_REG, arg))
+	if (rmc_call(ctx, RMC_IOC_SEG_REG, arg))
 		return seg_failed(ctx, arg);
 	rmc_log(INFO, "node %d: segment of %llu bytes at %#llx, flags %#x", rmc_nid(ctx),
 		(unsigned long long)arg->length, (unsigned long long)arg->addr, arg->flags);
@@ -152,7 +151,7 @@ static int seg_alloc(struct rmc_ctx *ctx, struct rmc_seg_reg *arg, int numa_node
 		arg->flags |= RMC_MEM_NUMA;
 		arg->numa_node = numa_node;
 	}
-	if (ioctl(ctx->fd, RMC_IOC_SEG_REG, arg))
+	if (rmc_call(ctx, RMC_IOC_SEG_REG, arg))
 		return seg_failed(ctx, arg);
 	err = map_driver_memory(ctx, RMC_MAPPING_SEG, arg->length, arg->mmap_offset, addr);
 	if (err)
@@ -249,7 +248,7 @@ int rmc_seg_add(struct rmc_ctx *ctx, void *addr, size_t len, uint64_t offset,
 
 	if (err)
 		return err;
-	if (!ioctl(ctx->fd, RMC_IOC_SEG_ADD, &arg))
+	if (!rmc_call(ctx, RMC_IOC_SEG_ADD, &arg))
 		return 0;
 	err = errno;
 	switch (err) {
@@ -283,7 +282,7 @@ int rmc_seg_remove(struct rmc_ctx *ctx, uint64_t offset)
 
 	if (rmc_ctx_inherited(ctx))
 		return 0;
-	if (ioctl(ctx->fd, RMC_IOC_SEG_DEL, &arg))
+	if (rmc_call(ctx, RMC_IOC_SEG_DEL, &arg))
 		return rmc_fail(errno, "no range begins at offset %#llx of the segment",
 				(unsigned long long)offset);
 	return 0;
@@ -314,7 +313,7 @@ int rmc_seg_unregister(struct rmc_ctx *ctx)
 	struct rmc_seg_unreg arg = { .size = sizeof(arg) };
 
 	if (!rmc_ctx_inherited(ctx)) {
-		if (ioctl(ctx->fd, RMC_IOC_SEG_UNREG, &arg))
+		if (rmc_call(ctx, RMC_IOC_SEG_UNREG, &arg))
 			return -errno;
 		rmc_sleepers_end(&ctx->seg_sleepers);
 		rmc_sleepers_wait(&ctx->seg_sleepers);
@@ -334,7 +333,7 @@ int rmc_buf_register(struct rmc_ctx *ctx, void *addr, size_t len)
 
 	if (err)
 		return err;
-	if (ioctl(ctx->fd, RMC_IOC_BUF_REG, &arg))
+	if (rmc_call(ctx, RMC_IOC_BUF_REG, &arg))
 		return buf_failed(ctx, len);
 	rmc_log(DEBUG, "buffer %u: %zu bytes at %p", arg.buf_id, len, addr);
 	return (int)arg.buf_id;
@@ -355,7 +354,7 @@ int rmc_buf_alloc(struct rmc_ctx *ctx, size_t len, int numa_node, void **addr)
 		arg.flags |= RMC_MEM_NUMA;
 		arg.numa_node = numa_node;
 	}
-	if (ioctl(ctx->fd, RMC_IOC_BUF_REG, &arg))
+	if (rmc_call(ctx, RMC_IOC_BUF_REG, &arg))
 		return buf_failed(ctx, len);
 	err = map_driver_memory(ctx, (int)arg.buf_id, len, arg.mmap_offset, addr);
 	if (err) {
@@ -370,7 +369,7 @@ int rmc_buf_unregister(struct rmc_ctx *ctx, int buf_id)
 {
 	struct rmc_buf_unreg arg = { .size = sizeof(arg), .buf_id = (unsigned int)buf_id };
 
-	if (!rmc_ctx_inherited(ctx) && ioctl(ctx->fd, RMC_IOC_BUF_UNREG, &arg))
+	if (!rmc_ctx_inherited(ctx) && rmc_call(ctx, RMC_IOC_BUF_UNREG, &arg))
 		return -errno;
 	unmap_driver_memory(ctx, buf_id);
 	return 0;

@@ -4,7 +4,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include "internal.h"
@@ -104,7 +103,7 @@ static int ioctl_wake(struct rmc_qp *qp, uint32_t flags)
 {
 	struct rmc_qp_id arg = { .size = sizeof(arg), .flags = flags, .qp_id = qp->id };
 
-	return ioctl(qp->ctx->fd, RMC_IOC_WAKE, &arg);
+	return rmc_call(qp->ctx, RMC_IOC_WAKE, &arg);
 }
 
 static void wake(struct rmc_qp *qp)
@@ -188,27 +187,27 @@ static void unmap_queues(struct qp_alloc *a)
 		munmap(a->qp.wq, a->wq_len);
 }
 
-static int map_queues(struct qp_alloc *a, int fd, const struct rmc_qp_create *arg)
+static int map_queues(struct qp_alloc *a, struct rmc_ctx *ctx, const struct rmc_qp_create *arg)
 {
 	size_t len;
 	void *p;
 
 	len = rmc_page_round((size_t)arg->entries * RMC_WQE_SIZE);
-	p = rmc_map(fd, len, PROT_READ | PROT_WRITE, arg->wq_offset);
+	p = rmc_map(ctx, len, PROT_READ | PROT_WRITE, arg->wq_offset);
 	if (p == MAP_FAILED)
 		goto err;
 	a->qp.wq = (struct rmc_wq_entry *)p;
 	a->wq_len = len;
 
 	len = rmc_page_round((size_t)arg->entries * RMC_CQE_SIZE);
-	p = rmc_map(fd, len, PROT_READ, arg->cq_offset);
+	p = rmc_map(ctx, len, PROT_READ, arg->cq_offset);
 	if (p == MAP_FAILED)
 		goto err;
 	a->qp.cq = (const struct rmc_cq_entry *)p;
 	a->cq_len = len;
 
 	len = rmc_page_round(sizeof(struct rmc_qp_flags));
-	p = rmc_map(fd, len, PROT_READ, arg->flags_offset);
+	p = rmc_map(ctx, len, PROT_READ, arg->flags_offset);
 	if (p == MAP_FAILED)
 		goto err;
 	a->qp.flags = (const struct rmc_qp_flags *)p;
@@ -265,11 +264,11 @@ struct rmc_qp *rmc_qp_create(struct rmc_ctx *ctx, unsigned int entries)
 	}
 	memset(a, 0, sizeof(*a));
 
-	if (ioctl(ctx->fd, RMC_IOC_QP_CREATE, &arg)) {
+	if (rmc_call(ctx, RMC_IOC_QP_CREATE, &arg)) {
 		err = create_failed(ctx, arg.entries);
 		goto err_free;
 	}
-	err = map_queues(a, ctx->fd, &arg);
+	err = map_queues(a, ctx, &arg);
 	if (err)
 		goto err_destroy;
 	err = make_operands(a, ctx, arg.entries);
@@ -291,7 +290,7 @@ struct rmc_qp *rmc_qp_create(struct rmc_ctx *ctx, unsigned int entries)
 
 err_destroy:
 	id.qp_id = arg.qp_id;
-	ioctl(ctx->fd, RMC_IOC_QP_DESTROY, &id);
+	rmc_call(ctx, RMC_IOC_QP_DESTROY, &id);
 	unmap_queues(a);
 err_free:
 	free(slot);
@@ -321,7 +320,7 @@ void rmc_qp_destroy(struct rmc_qp *qp)
 	/* a child only has copies of our memory and descriptors */
 	if (!rmc_ctx_inherited(qp->ctx)) {
 		rmc_sleepers_end(&a->sleepers);
-		ioctl(qp->ctx->fd, RMC_IOC_QP_DESTROY, &arg);
+		rmc_call(qp->ctx, RMC_IOC_QP_DESTROY, &arg);
 		rmc_sleepers_wait(&a->sleepers);
 		unmap_queues(a);
 		rmc_buf_unregister(qp->ctx, a->buf_id);

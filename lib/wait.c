@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 #include "internal.h"
@@ -55,7 +54,7 @@ int rmc_cq_arm(struct rmc_qp *qp)
 
 	if (arg.eventfd < 0)
 		return arg.eventfd;
-	return ioctl(qp->ctx->fd, RMC_IOC_CQ_ARM, &arg) ? arm_failed("a queue pair") : 0;
+	return rmc_call(qp->ctx, RMC_IOC_CQ_ARM, &arg) ? arm_failed("a queue pair") : 0;
 }
 
 static void drain(int fd)
@@ -134,7 +133,7 @@ int rmc_seg_arm(struct rmc_ctx *ctx, uint32_t *seen, int eventfd)
 {
 	struct rmc_seg_arm arg = { .size = sizeof(arg), .seen = *seen, .eventfd = eventfd };
 
-	if (ioctl(ctx->fd, RMC_IOC_SEG_ARM, &arg))
+	if (rmc_call(ctx, RMC_IOC_SEG_ARM, &arg))
 		return arm_failed("the segment");
 	*seen = arg.seen;
 	return 0;

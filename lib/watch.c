@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 #include "internal.h"
 #include <rmc/watch.h>
@@ -15,7 +14,7 @@ int rmc_watch_open(struct rmc_ctx *ctx, uint32_t types, unsigned int flags)
 
 	if (err)
 		return err;
-	if (!ioctl(ctx->fd, RMC_IOC_WATCH, &arg))
+	if (!rmc_call(ctx, RMC_IOC_WATCH, &arg))
 		return arg.fd;
 	switch (errno) {
 	case ENOTTY:

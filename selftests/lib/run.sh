@@ -64,7 +64,7 @@ have() {
 
 # --- the second lane: the library against a stub of the RMC, under sanitizers ---
 
-lib_src=$(echo "$top"/lib/{ctx,error,log,mem,qp,sabre,size,sleepers,team,version}.c)
+lib_src=$(echo "$top"/lib/{ctx,error,log,mem,qp,sabre,size,sleepers,team,version,driver/*}.c)
 sanitized() {			# sanitized SANITIZER NAME SOURCES...: build it and run it
 	local san=$1 name=$2
 	shift 2
@@ -218,7 +218,7 @@ done
 # --- causes ---
 
 if $CC $ASAN $FLAGS -pthread -Wl,--wrap=ioctl -o "$W/causes" "$here/test_causes.c" \
-	"$top"/lib/{,kv/,scheme/,msg/}*.c > "$W/log" 2>&1; then
+	"$top"/lib/{,driver/,kv/,scheme/,msg/}*.c > "$W/log" 2>&1; then
 	include "failures name their cause" "$W/causes"
 else
 	sed 's/^/# /' "$W/log"
@@ -229,7 +229,7 @@ fi
 
 build_stub() {			# build_stub NAME: over a stub of the driver that the test controls
 	$CC $ASAN $FLAGS -pthread -o "$W/$1" "$here/test_$1.c" "$here"/{stub_driver,fake_rmc}.c \
-		"$top"/lib/{,kv/,scheme/,msg/}*.c -lm \
+		"$top"/lib/{,driver/,kv/,scheme/,msg/}*.c -lm \
 		-Wl,--wrap=open,--wrap=close,--wrap=ioctl,--wrap=mmap,--wrap=munmap,--wrap=madvise,--wrap=access
 }
 for t in setup pair; do

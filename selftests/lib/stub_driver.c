@@ -100,7 +100,7 @@ int __wrap_open(const char *path, int flags, ...)
 	if (flags & O_CREAT)
 		mode = va_arg(ap, mode_t);
 	va_end(ap);
-	if (strncmp(path, "/dev/rmc_contexts/", 18))
+	if (strncmp(path, "/dev/rmc_contexts/", 18) && strcmp(path, "/dev/rmc"))
 		return __real_open(path, flags, mode);
 	if (fails())
 		return -1;

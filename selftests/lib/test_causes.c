@@ -33,6 +33,7 @@ static int says(const char *part)
 }
 
 static struct rmc_ctx ctx = {
+	.driver = &rmc_driver_module,
 	.query = { .max_segment = 1ULL << 40, .max_buffers = 8, .local_nodes = 1 },
 };
 

@@ -12,7 +12,7 @@ python_package() {		# python_package DIRECTORY: test it over the driver in user 
 }
 python_builds() {
 	$CC $FLAGS -fPIC -shared -pthread -o "$W/librmc-fake.so" "$here/fake_driver.c" \
-		"$here/fake_rmc.c" "$top"/lib/{*,msg/*,scheme/*,kv/*}.c $WRAP
+		"$here/fake_rmc.c" "$top"/lib/{*,driver/*,msg/*,scheme/*,kv/*}.c $WRAP
 }
 python_pip() {			# as users install it, without the network
 	rm -rf "$W/pip" "$W/pip-src"

@@ -169,6 +169,42 @@ static void failing_contexts(void)
 	fails_to_open(EBUSY, "cannot act for node 0");
 }
 
+/* The control device has the same calls, and belongs to no context. */
+static void control(void)
+{
+	struct rmc_query q = { .size = sizeof(q) };
+	struct rmc_ctx *c;
+
+	stub_reset();
+	c = rmc_driver_control();
+	CHECK(c);
+	if (!c)
+		return;
+	CHECK(!strcmp(stub.path, "/dev/rmc"));
+	CHECK(fcntl(c->fd, F_GETFD) & FD_CLOEXEC);
+	CHECK_EQ(rmc_call(c, RMC_IOC_QUERY, &q), 0);
+	CHECK_EQ(q.nodes, 4);
+	stub.fail = RMC_IOC_CTX_CREATE;
+	stub.error = EEXIST;
+	errno = 0;
+	CHECK_EQ(rmc_call(c, RMC_IOC_CTX_CREATE, &(struct rmc_ctx_create) { 0 }), -1);
+	CHECK_EQ(errno, EEXIST);
+	CHECK_EQ(stub.attach.size, 0);
+	rmc_driver_control_close(c);
+	CHECK_EQ(stub_left(), 0);
+	rmc_driver_control_close(NULL);
+	stub_reset();
+	stub.fail_at = 1;
+	stub.error = EACCES;
+	CHECK(!rmc_driver_control());
+	CHECK_EQ(errno, EACCES);
+	/* the highest number is a context like any other */
+	stub_reset();
+	ctx = rmc_open(~0U, -1);
+	CHECK(ctx && !strcmp(stub.path, RMC_CTX_DIR "/4294967295"));
+	close_ctx();
+}
+
 static void names(void)
 {
 	CHECK(!strcmp(rmc_node_state_name(RMC_NODE_FREE), "free"));
@@ -653,6 +689,7 @@ int main(void)
 		{ "which node a context acts for", nodes },
 		{ "contexts", contexts },
 		{ "contexts that cannot be opened", failing_contexts },
+		{ "the control device", control },
 		{ "names", names },
 		{ "segments", segments },
 		{ "segments that the driver refuses", failing_segments },

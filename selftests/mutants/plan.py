@@ -57,7 +57,7 @@ GROUPS = {
     # without messages, which a test replaces by a stub
     "calls": [f"lib/{n}.c" for n in ("ctx", "error", "log", "mem", "qp", "sabre", "size",
                                      "sleepers", "team", "version", "wait", "watch", "rpc",
-                                     "rpc_msg")],
+                                     "rpc_msg", "driver/*")],
 }
 GROUPS["lib"] = GROUPS["calls"] + ["lib/coll.c", "lib/herd.c", "lib/msg/*.c", "lib/scheme/*.c",
                                    "lib/kv/*.c", "selftests/lib/fake_rmc.c"]
