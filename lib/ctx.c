@@ -48,30 +48,6 @@ void rmc_unmap(const struct rmc_ctx *ctx, void *addr, size_t len)
 		munmap(addr, len);
 }
 
-static const char no_module[] =
-	"no /dev/rmc: the rmc module is not loaded (modprobe rmc, or start programs with rmc-run)";
-
-static int open_failed(const struct rmc_ctx *ctx)
-{
-	int err = errno;
-
-	switch (err) {
-	case ENOENT:
-	case ENXIO:
-	case ENODEV:
-		if (access("/dev/rmc", F_OK))
-			return rmc_fail(err, "%s", no_module);
-		return rmc_fail(err, "context %u does not exist on this node: rmcctl context create %u",
-				ctx->id, ctx->id);
-	case EACCES:
-	case EPERM:
-		return rmc_fail(err, "no permission to open %s: "
-				"rmcctl context create takes --mode, --uid and --gid", ctx->path);
-	default:
-		return rmc_fail(err, "cannot open %s: %s", ctx->path, strerror(err));
-	}
-}
-
 /* RMC_NODE: -1 when unset, -EINVAL when it is not a number */
 static int node_from_environment(void)
 {
@@ -128,10 +104,9 @@ struct rmc_ctx *rmc_open(unsigned int ctx_id, int nid)
 	ctx->id = ctx_id;
 	ctx->pid = (int)getpid();
 	rmc_sleepers_init(&ctx->seg_sleepers);
-	if (rmc_driver_open(ctx)) {
-		err = open_failed(ctx);
+	err = rmc_driver_open(ctx);
+	if (err)
 		goto err_free;
-	}
 
 	ctx->query.size = sizeof(ctx->query);
 	if (rmc_call(ctx, RMC_IOC_QUERY, &ctx->query)) {

@@ -38,8 +38,9 @@ struct rmc_ctx {
 	int fd;				/* rmc_fd() */
 	const struct rmc_driver *driver;
 	void *priv;			/* of the driver */
+	int socket;			/* of a driver that can end: hangs up then */
 	int control;			/* control device: see rmc_driver_control() */
-	char path[RMC_PATH_BYTES];	/* of the device, for messages */
+	char path[RMC_PATH_BYTES];	/* of device or socket, for messages */
 	int pid;			/* of the process that opened it */
 	unsigned int id;
 	struct rmc_query query;
@@ -52,6 +53,18 @@ struct rmc_ctx {
 static inline int rmc_call(struct rmc_ctx *ctx, unsigned long request, void *arg)
 {
 	return ctx->driver->call(ctx, request, arg);
+}
+
+/* What rmc_errmsg() is to say of this thread's failed rmc_call(), or NULL */
+static inline const char *rmc_why(const struct rmc_ctx *ctx)
+{
+	return ctx->driver->why ? ctx->driver->why() : NULL;
+}
+
+/* 0 once the RMC is gone */
+static inline int rmc_alive(const struct rmc_ctx *ctx)
+{
+	return !ctx->driver->alive || ctx->driver->alive(ctx);
 }
 
 size_t rmc_page_round(size_t len);

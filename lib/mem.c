@@ -42,6 +42,8 @@ static int seg_failed(struct rmc_ctx *ctx, const struct rmc_seg_reg *arg)
 	struct rlimit rl;
 	int err = errno;
 
+	if (rmc_why(ctx))
+		return rmc_fail(err, "%s", rmc_why(ctx));
 	switch (err) {
 	case EEXIST:
 		return rmc_fail(err, "node %d already has a segment under context %u (another process?)",
@@ -72,6 +74,8 @@ static int buf_failed(struct rmc_ctx *ctx, size_t len)
 {
 	int err = errno;
 
+	if (rmc_why(ctx))
+		return rmc_fail(err, "%s", rmc_why(ctx));
 	switch (err) {
 	case EEXIST:
 		return rmc_fail(err, "buffer overlaps one that is registered already");
@@ -251,6 +255,8 @@ int rmc_seg_add(struct rmc_ctx *ctx, void *addr, size_t len, uint64_t offset,
 	if (!rmc_call(ctx, RMC_IOC_SEG_ADD, &arg))
 		return 0;
 	err = errno;
+	if (rmc_why(ctx))
+		return rmc_fail(err, "%s", rmc_why(ctx));
 	switch (err) {
 	case ENOTTY:
 		return rmc_fail(err, "this driver knows one range per segment only: a newer rmc.ko has rmc_seg_add()");

@@ -12,6 +12,9 @@
 #define SPINS_PER_YIELD		(1U << 16)
 #define SPINS_APART		16U	/* polls between calls, with the worker on another CPU */
 
+/* Waits between two checks that the RMC is still there, by a system call */
+#define WAITS_PER_CHECK		64U
+
 /* A queue pair created here; the QP is its first member. */
 struct qp_alloc {
 	struct rmc_qp qp;
@@ -131,6 +134,8 @@ int rmc_relax_slow(struct rmc_qp *qp, unsigned int spins)
 	}
 	if (rmc_load_relaxed(&qp->flags->dead))
 		return -ESHUTDOWN;
+	if (a && !(a->stats.waits % WAITS_PER_CHECK) && !rmc_alive(qp->ctx))
+		return -ESHUTDOWN;
 	/* the worker moves when its CPU goes offline */
 	qp->shared = (int)rmc_load_relaxed(&qp->flags->shared_cpu);
 	parked = rmc_load_relaxed(&qp->flags->need_wakeup);
@@ -146,7 +151,7 @@ int rmc_relax_slow(struct rmc_qp *qp, unsigned int spins)
 	}
 	if (parked && qp->wake)
 		qp->wake(qp);
-	if (qp->shared || !(spins % SPINS_PER_YIELD)) {
+	if ((!qp->yields && in_the_way(qp)) || !(spins % SPINS_PER_YIELD)) {
 		if (a)
 			a->stats.yields++;
 		sched_yield();
@@ -160,6 +165,8 @@ static int create_failed(struct rmc_ctx *ctx, unsigned int entries)
 {
 	int err = errno;
 
+	if (rmc_why(ctx))
+		return rmc_fail(err, "%s", rmc_why(ctx));
 	switch (err) {
 	case EINVAL:
 		return rmc_fail(err, "%u is no queue size: a power of two, 2 .. %u, is", entries,

@@ -27,10 +27,12 @@ static int left_ms(int timeout_ms, uint64_t end_us)
 	return now >= end_us ? 0 : (int)((end_us - now + 999) / 1000);
 }
 
-static int arm_failed(const char *what)
+static int arm_failed(const struct rmc_ctx *ctx, const char *what)
 {
 	int err = errno;
 
+	if (rmc_why(ctx))
+		return rmc_fail(err, "%s", rmc_why(ctx));
 	if (err == ENOTTY)
 		return rmc_fail(err, "the module cannot wake sleepers: load a newer one");
 	return rmc_fail(err, "cannot arm %s: %s", what, strerror(err));
@@ -54,7 +56,7 @@ int rmc_cq_arm(struct rmc_qp *qp)
 
 	if (arg.eventfd < 0)
 		return arg.eventfd;
-	return rmc_call(qp->ctx, RMC_IOC_CQ_ARM, &arg) ? arm_failed("a queue pair") : 0;
+	return rmc_call(qp->ctx, RMC_IOC_CQ_ARM, &arg) ? arm_failed(qp->ctx, "a queue pair") : 0;
 }
 
 static void drain(int fd)
@@ -70,6 +72,20 @@ void rmc_cq_disarm(struct rmc_qp *qp)
 {
 	if (qp->eventfd >= 0)
 		drain(qp->eventfd);
+}
+
+/*
+ * Sleep until the eventfd is signalled or the RMC is gone: what poll() returns. After the
+ * latter, the next arming fails with ESHUTDOWN.
+ */
+static int sleep_on(const struct rmc_ctx *ctx, int fd, int timeout_ms)
+{
+	struct pollfd p[2] = {
+		{ .fd = fd, .events = POLLIN },
+		{ .fd = ctx->socket, .events = POLLRDHUP },
+	};
+
+	return poll(p, ctx->driver->alive ? 2 : 1, timeout_ms);
 }
 
 static int cq_ready(const struct rmc_qp *qp)
@@ -88,7 +104,6 @@ static int cq_sleep(struct rmc_qp *qp, struct rmc_sleepers *s, uint32_t since,
 		    unsigned int spin_us, int timeout_ms)
 {
 	uint64_t start = now_us(), end = start + (uint64_t)(timeout_ms < 0 ? 0 : timeout_ms) * 1000;
-	struct pollfd p = { .events = POLLIN };
 	unsigned int spins = 0;
 	int err;
 
@@ -109,9 +124,8 @@ static int cq_sleep(struct rmc_qp *qp, struct rmc_sleepers *s, uint32_t since,
 			return -ESHUTDOWN;
 		if (err)
 			return is_dead(qp) ? -ESHUTDOWN : err;
-		p.fd = qp->eventfd;
 		rmc_qp_count_sleep(qp);
-		err = poll(&p, 1, left_ms(timeout_ms, end));
+		err = sleep_on(qp->ctx, qp->eventfd, left_ms(timeout_ms, end));
 		if (err < 0)
 			return -errno;
 		if (!err)
@@ -134,7 +148,7 @@ int rmc_seg_arm(struct rmc_ctx *ctx, uint32_t *seen, int eventfd)
 	struct rmc_seg_arm arg = { .size = sizeof(arg), .seen = *seen, .eventfd = eventfd };
 
 	if (rmc_call(ctx, RMC_IOC_SEG_ARM, &arg))
-		return arm_failed("the segment");
+		return arm_failed(ctx, "the segment");
 	*seen = arg.seen;
 	return 0;
 }
@@ -143,15 +157,14 @@ static int seg_wait(struct rmc_ctx *ctx, struct rmc_sleepers *s, uint32_t since,
 		    int timeout_ms)
 {
 	uint64_t end = now_us() + (uint64_t)(timeout_ms < 0 ? 0 : timeout_ms) * 1000;
-	struct pollfd p = { .fd = rmc_sleepers_eventfd(s), .events = POLLIN };
+	int fd = rmc_sleepers_eventfd(s), err, armed = 0;
 	uint32_t count = *seen;
-	int err, armed = 0;
 
-	if (p.fd < 0)
-		return p.fd;
+	if (fd < 0)
+		return fd;
 	for (;;) {
-		drain(p.fd);
-		err = rmc_seg_arm(ctx, &count, p.fd);
+		drain(fd);
+		err = rmc_seg_arm(ctx, &count, fd);
 		if (rmc_sleepers_ended(s, since))
 			return -ESHUTDOWN;
 		if (err)
@@ -161,7 +174,7 @@ static int seg_wait(struct rmc_ctx *ctx, struct rmc_sleepers *s, uint32_t since,
 			*seen = count;
 			return 1;
 		}
-		err = poll(&p, 1, left_ms(timeout_ms, end));
+		err = sleep_on(ctx, fd, left_ms(timeout_ms, end));
 		if (err < 0)
 			return -errno;
 		if (!err)

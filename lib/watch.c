@@ -16,6 +16,8 @@ int rmc_watch_open(struct rmc_ctx *ctx, uint32_t types, unsigned int flags)
 		return err;
 	if (!rmc_call(ctx, RMC_IOC_WATCH, &arg))
 		return arg.fd;
+	if (rmc_why(ctx))
+		return rmc_fail(errno, "%s", rmc_why(ctx));
 	switch (errno) {
 	case ENOTTY:
 		return rmc_fail(ENOTTY, "the module does not report events: load a newer one");

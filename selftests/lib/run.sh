@@ -18,6 +18,9 @@ TOOL_INC="-I$top/tools/common -I$top/tools/apps"
 ASAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined"
 WRAP="-Wl,--wrap=open,--wrap=ioctl,--wrap=mmap"
 
+# programs over a driver in user space, whatever this host has
+export RMC_DEVICE=module
+
 . "$here/../tap.sh"
 
 tap() {				# tap TITLE STATUS FILE: TAP of a program, renumbered

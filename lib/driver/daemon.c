@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * The driver that is rmcd: requests are messages (protocol.h), memory is passed as files. What
+ * the kernel would do for a process without being asked is done here: waking a worker,
+ * finding and moving memory, and noticing that the other side is gone.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/membarrier.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "daemon.h"
+
+/* Why the last call of this thread failed, if errno does not say it */
+static __thread const char *reason;
+
+static const char why_gone[] =
+	"rmcd is gone: it ended, or has closed the connection; open the context anew once it runs";
+static const char why_protocol[] =
+	"rmcd broke the protocol of its socket: are library and rmcd of one version?";
+
+void rmc_daemon_because(const char *why)
+{
+	reason = why;
+}
+
+static const char *daemon_why(void)
+{
+	return reason;
+}
+
+int rmc_daemon_request(struct rmc_daemon *d, struct rmc_message *m, size_t want,
+		       unsigned int want_fds)
+{
+	int err = rmc_socket_call(&d->socket, m, want, want_fds);
+
+	if (!err)
+		err = m->head.ret;
+	else if (err == -ESHUTDOWN)
+		reason = why_gone;
+	else if (err == -EPROTO)
+		reason = why_protocol;
+	if (err >= 0)
+		return err;
+	errno = -err;
+	return -1;
+}
+
+size_t rmc_daemon_begin(struct rmc_message *m, unsigned long number, const void *arg)
+{
+	uint32_t size = 0;
+
+	if (_IOC_TYPE(number) == RMC_IOC_TYPE)
+		memcpy(&size, arg, sizeof(size));	/* the struct begins with it */
+	else if (number >= RMCD_ATTR_READ && number <= RMCD_ATTR_WRITE)
+		size = sizeof(struct rmcd_attr);
+	if (!size || size > sizeof(m->body)) {
+		errno = EINVAL;
+		return 0;
+	}
+	m->head.request = (uint32_t)number;
+	memcpy(m->body, arg, size);
+	m->len = size;
+	m->fds = 0;
+	return size;
+}
+
+int rmc_daemon_plain(struct rmc_daemon *d, unsigned long number, void *arg)
+{
+	struct rmc_message m;
+	size_t size = rmc_daemon_begin(&m, number, arg);
+	int ret;
+
+	if (!size)
+		return -1;
+	ret = rmc_daemon_request(d, &m, size, 0);
+	if (ret >= 0)
+		memcpy(arg, m.body, size);
+	return ret;
+}
+
+static int arm(struct rmc_ctx *ctx, unsigned long number, void *arg, int eventfd)
+{
+	struct rmc_message m;
+	size_t size = rmc_daemon_begin(&m, number, arg);
+	uint64_t count;
+	int ret;
+
+	if (!size)
+		return -1;
+	if (eventfd >= 0)
+		m.fd[m.fds++] = eventfd;
+	/*
+	 * Reports of before the arming do not count. What is still to be reported, of this or
+	 * of other queue pairs, rmcd reports again when it arms. An empty eventfd is no error.
+	 */
+	if (read(ctx->fd, &count, sizeof(count)) < 0 && errno != EAGAIN && errno != EINTR)
+		return -1;
+	ret = rmc_daemon_request((struct rmc_daemon *)ctx->priv, &m, size, 0);
+	if (ret >= 0 && number == RMC_IOC_SEG_ARM)
+		((struct rmc_seg_arm *)arg)->seen = ((struct rmc_seg_arm *)(void *)m.body)->seen;
+	return ret;
+}
+
+static int watch(struct rmc_daemon *d, struct rmc_watch *arg)
+{
+	struct rmc_message m;
+	size_t size = rmc_daemon_begin(&m, RMC_IOC_WATCH, arg);
+	int ret;
+
+	if (!size)
+		return -1;
+	ret = rmc_daemon_request(d, &m, size, 1);
+	if (ret >= 0)
+		arg->fd = m.fd[0];
+	return ret;
+}
+
+static int daemon_call(struct rmc_ctx *ctx, unsigned long number, void *arg)
+{
+	struct rmc_daemon *d = (struct rmc_daemon *)ctx->priv;
+
+	if (number == RMC_IOC_WAKE)
+		return rmc_daemon_wake(d, (const struct rmc_qp_id *)arg);
+	reason = NULL;
+	if (rmc_ctx_inherited(ctx)) {
+		errno = EPERM;		/* its message would mix with those of the parent */
+		return -1;
+	}
+	switch (number) {
+	case RMC_IOC_QP_CREATE:
+		return rmc_daemon_create_qp(d, (struct rmc_qp_create *)arg);
+	case RMC_IOC_QP_DESTROY:
+		/* first: another thread's new queue pair may get the id */
+		rmc_daemon_forget_qp(d, ((const struct rmc_qp_id *)arg)->qp_id);
+		return rmc_daemon_plain(d, number, arg);
+	case RMC_IOC_CQ_ARM:
+		return arm(ctx, number, arg, ((const struct rmc_cq_arm *)arg)->eventfd);
+	case RMC_IOC_SEG_ARM:
+		return arm(ctx, number, arg, ((const struct rmc_seg_arm *)arg)->eventfd);
+	case RMC_IOC_WATCH:
+		return watch(d, (struct rmc_watch *)arg);
+	case RMC_IOC_SEG_REG:
+	case RMC_IOC_SEG_ADD:
+	case RMC_IOC_BUF_REG:
+		return rmc_daemon_register(ctx, number, arg);
+	case RMC_IOC_SEG_UNREG:
+	case RMC_IOC_SEG_DEL:
+	case RMC_IOC_BUF_UNREG:
+		return rmc_daemon_unregister(d, number, arg);
+	default:
+		return rmc_daemon_plain(d, number, arg);
+	}
+}
+
+static void *daemon_map(struct rmc_ctx *ctx, size_t len, int prot, uint64_t offset)
+{
+	struct rmc_daemon *d = (struct rmc_daemon *)ctx->priv;
+
+	if (offset & RMC_DAEMON_MAP_QP)
+		return rmc_daemon_map_qp(d, len, prot, offset);
+	return rmc_daemon_map_memory(d, len, offset);
+}
+
+static int daemon_alive(const struct rmc_ctx *ctx)
+{
+	return rmc_socket_alive(&((const struct rmc_daemon *)ctx->priv)->socket);
+}
+
+/* The report eventfd; or -1 with errno */
+static int greet(struct rmc_daemon *d, const struct rmc_ctx *ctx)
+{
+	struct rmcd_open o = {
+		.version = RMCD_VERSION,
+		.ctx_id = ctx->control ? -1 : (int)ctx->id,
+	};
+	struct rmc_message m = { .head = { .request = RMCD_OPEN }, .len = sizeof(o) };
+
+	if (!ctx->control && ctx->id > INT_MAX) {
+		errno = ENOENT;
+		return -1;
+	}
+	memcpy(m.body, &o, sizeof(o));
+	if (rmc_daemon_request(d, &m, sizeof(o), 1) < 0)
+		return -1;
+	memcpy(&o, m.body, sizeof(o));
+	if (o.version != RMCD_VERSION) {
+		rmc_message_close_fds(&m);
+		errno = EPROTO;
+		return -1;
+	}
+	fcntl(m.fd[0], F_SETFL, O_NONBLOCK);
+	/*
+	 * Failures of these cost speed, not more: without the first, yama may forbid rmcd to
+	 * read a word on the stack; without the second, rmcd's barrier before it parks misses
+	 * us, and a doorbell is late.
+	 */
+	if (o.pid > 0)
+		prctl(PR_SET_PTRACER, (unsigned long)o.pid, 0, 0, 0);
+	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
+	return m.fd[0];
+}
+
+static int daemon_open(struct rmc_ctx *ctx)
+{
+	struct rmc_daemon *d = (struct rmc_daemon *)calloc(1, sizeof(*d));
+	int err = ENOMEM;
+
+	if (!d)
+		goto err_close;
+	d->socket.fd = ctx->socket;
+	pthread_mutex_init(&d->socket.lock, NULL);
+	pthread_mutex_init(&d->lock, NULL);
+	ctx->fd = greet(d, ctx);
+	if (ctx->fd < 0) {
+		err = errno;
+		goto err_free;
+	}
+	ctx->priv = d;
+	return 0;
+
+err_free:
+	free(d);
+err_close:
+	close(ctx->socket);
+	errno = err;
+	return -1;
+}
+
+static void daemon_close(struct rmc_ctx *ctx)
+{
+	struct rmc_daemon *d = (struct rmc_daemon *)ctx->priv;
+
+	rmc_daemon_forget_memory(d, !rmc_ctx_inherited(ctx));
+	rmc_daemon_forget_qps(d);
+	close(ctx->fd);
+	close(d->socket.fd);
+	free(d);
+}
+
+const struct rmc_driver rmc_driver_daemon = {
+	.name = "rmcd",
+	.open = daemon_open,
+	.call = daemon_call,
+	.map = daemon_map,
+	.alive = daemon_alive,
+	.why = daemon_why,
+	.close = daemon_close,
+};

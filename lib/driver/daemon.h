@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* Private to the files of the driver that is rmcd. */
+#ifndef RMC_LIB_DAEMON_H
+#define RMC_LIB_DAEMON_H
+
+#include "../internal.h"
+#include "share.h"
+#include "socket.h"
+
+/* Queue pair ids: more than the module has */
+#define RMC_DAEMON_CHUNKS	256U
+#define RMC_DAEMON_CHUNK	256U
+
+/**
+ * struct rmc_daemon_qp - what of a queue pair the library needs beside its mappings
+ * @wake: eventfd that wakes its worker
+ * @wq: memory of the WQ until it is mapped; then -1
+ * @cq: memory of the CQ and the page of flags until both are mapped; then -1
+ * @flags_at: offset of the page of flags
+ * @mapped: bit n: part n is mapped
+ */
+struct rmc_daemon_qp {
+	int wake, wq, cq;
+	size_t flags_at;
+	unsigned int mapped;
+};
+
+/**
+ * struct rmc_daemon_memory - a registration
+ * @next: in the list
+ * @request: RMC_IOC_SEG_REG, _SEG_ADD or _BUF_REG
+ * @id: id of the buffer, offset of the range
+ * @share: its memory
+ * @alloc: memory of RMC_MEM_ALLOC; NULL: the application's
+ * @len: bytes of @alloc
+ * @mapped: @alloc is the caller's to unmap
+ */
+struct rmc_daemon_memory {
+	struct rmc_daemon_memory *next;
+	unsigned long request;
+	uint64_t id;
+	struct rmc_share share;
+	void *alloc;
+	size_t len;
+	int mapped;
+};
+
+typedef struct rmc_daemon_qp *rmc_daemon_chunk[RMC_DAEMON_CHUNK];
+
+/**
+ * struct rmc_daemon - a connection
+ * @socket: to rmcd
+ * @lock: guards @memory, and additions to @qps. Entries of @qps are read without it: the
+ *	threads of other queue pairs create and destroy theirs meanwhile
+ * @qps: queue pairs by id
+ * @memory: registrations
+ */
+struct rmc_daemon {
+	struct rmc_socket socket;
+	pthread_mutex_t lock;
+	rmc_daemon_chunk *qps[RMC_DAEMON_CHUNKS];
+	struct rmc_daemon_memory *memory;
+};
+
+/* Offsets for map(): of a queue pair if this bit is set, else the address of the memory */
+#define RMC_DAEMON_MAP_QP	(1ULL << 63)
+
+/*
+ * Send a request and wait for its answer, see rmc_socket_call(): what ioctl() returns, with
+ * errno. rmc_daemon_because(): what daemon_why() returns for this thread's failure.
+ */
+int rmc_daemon_request(struct rmc_daemon *d, struct rmc_message *m, size_t want,
+		       unsigned int want_fds);
+void rmc_daemon_because(const char *why);
+
+/* A message of an ioctl's struct: its size; or 0 with errno */
+size_t rmc_daemon_begin(struct rmc_message *m, unsigned long number, const void *arg);
+
+/* A request whose answer is its struct, and nothing else */
+int rmc_daemon_plain(struct rmc_daemon *d, unsigned long number, void *arg);
+
+int rmc_daemon_create_qp(struct rmc_daemon *d, struct rmc_qp_create *arg);
+int rmc_daemon_wake(const struct rmc_daemon *d, const struct rmc_qp_id *arg);
+void *rmc_daemon_map_qp(struct rmc_daemon *d, size_t len, int prot, uint64_t offset);
+void rmc_daemon_forget_qp(struct rmc_daemon *d, unsigned int id);
+void rmc_daemon_forget_qps(struct rmc_daemon *d);
+
+int rmc_daemon_register(struct rmc_ctx *ctx, unsigned long number, void *arg);
+int rmc_daemon_unregister(struct rmc_daemon *d, unsigned long number, void *arg);
+void *rmc_daemon_map_memory(struct rmc_daemon *d, size_t len, uint64_t offset);
+
+/* All registrations end; ask: rmcd is told first */
+void rmc_daemon_forget_memory(struct rmc_daemon *d, int ask);
+
+#endif

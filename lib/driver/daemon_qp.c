@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* Queue pairs of rmcd: their memory until it is mapped, and the eventfds that wake workers. */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "daemon.h"
+
+enum { PART_WQ, PART_CQ, PART_FLAGS, PARTS };
+
+/* Descriptors of an answer */
+enum { FD_WQ, FD_CQ, FD_WAKE, FDS };
+
+static struct rmc_daemon_qp *find(const struct rmc_daemon *d, unsigned int id)
+{
+	rmc_daemon_chunk *chunk;
+
+	if (id >= RMC_DAEMON_CHUNKS * RMC_DAEMON_CHUNK)
+		return NULL;
+	chunk = __atomic_load_n(&d->qps[id / RMC_DAEMON_CHUNK], __ATOMIC_ACQUIRE);
+	return chunk ? __atomic_load_n(&(*chunk)[id % RMC_DAEMON_CHUNK], __ATOMIC_ACQUIRE) : NULL;
+}
+
+/* Pairs with find(), which takes no lock. -EPROTO: an id that cannot be. */
+static int insert(struct rmc_daemon *d, unsigned int id, struct rmc_daemon_qp *q)
+{
+	rmc_daemon_chunk **slot, *chunk;
+	int err = 0;
+
+	if (id >= RMC_DAEMON_CHUNKS * RMC_DAEMON_CHUNK)
+		return -EPROTO;
+	slot = &d->qps[id / RMC_DAEMON_CHUNK];
+	pthread_mutex_lock(&d->lock);
+	chunk = *slot;
+	if (!chunk) {
+		chunk = (rmc_daemon_chunk *)calloc(1, sizeof(*chunk));
+		__atomic_store_n(slot, chunk, __ATOMIC_RELEASE);
+	}
+	if (!chunk)
+		err = -ENOMEM;
+	else if ((*chunk)[id % RMC_DAEMON_CHUNK])
+		err = -EPROTO;
+	else
+		__atomic_store_n(&(*chunk)[id % RMC_DAEMON_CHUNK], q, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&d->lock);
+	return err;
+}
+
+static void free_qp(struct rmc_daemon_qp *q)
+{
+	if (q->wq >= 0)
+		close(q->wq);
+	if (q->cq >= 0)
+		close(q->cq);
+	if (q->wake >= 0)
+		close(q->wake);
+	free(q);
+}
+
+/* An access beyond the end of a file is SIGBUS. */
+static int has(int fd, size_t bytes)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && st.st_size >= (off_t)bytes;
+}
+
+static uint64_t cookie(unsigned int id, unsigned int part)
+{
+	return RMC_DAEMON_MAP_QP | (uint64_t)id << 2 | part;
+}
+
+/* Keep what came with the answer: 0, or -errno. */
+static int keep(struct rmc_daemon *d, struct rmc_qp_create *arg, struct rmc_daemon_qp *q,
+		const struct rmc_message *m)
+{
+	struct rmc_qp_create got;
+
+	memcpy(&got, m->body, sizeof(got));
+	if (got.entries != arg->entries ||
+	    !has(q->wq, rmc_page_round((size_t)got.entries * RMC_WQE_SIZE)) ||
+	    !has(q->cq, q->flags_at + rmc_page_round(sizeof(struct rmc_qp_flags))))
+		return -EPROTO;
+	arg->qp_id = got.qp_id;
+	arg->wq_offset = cookie(got.qp_id, PART_WQ);
+	arg->cq_offset = cookie(got.qp_id, PART_CQ);
+	arg->flags_offset = cookie(got.qp_id, PART_FLAGS);
+	return insert(d, got.qp_id, q);
+}
+
+int rmc_daemon_create_qp(struct rmc_daemon *d, struct rmc_qp_create *arg)
+{
+	struct rmc_daemon_qp *q = (struct rmc_daemon_qp *)calloc(1, sizeof(*q));
+	struct rmc_qp_id id = { .size = sizeof(id) };
+	struct rmc_message m;
+	int err;
+
+	if (!q) {
+		errno = ENOMEM;
+		return -1;
+	}
+	if (arg->size != sizeof(*arg) || !rmc_daemon_begin(&m, RMC_IOC_QP_CREATE, arg)) {
+		free(q);
+		errno = EINVAL;
+		return -1;
+	}
+	if (rmc_daemon_request(d, &m, sizeof(*arg), FDS) < 0) {
+		err = errno;
+		free(q);
+		errno = err;
+		return -1;
+	}
+	q->wq = m.fd[FD_WQ];
+	q->cq = m.fd[FD_CQ];
+	q->wake = m.fd[FD_WAKE];
+	q->flags_at = rmc_page_round((size_t)arg->entries * RMC_CQE_SIZE);
+	err = keep(d, arg, q, &m);
+	if (!err)
+		return 0;
+	free_qp(q);
+	if (err == -EPROTO) {
+		rmc_socket_violated(&d->socket);
+	} else {
+		id.qp_id = arg->qp_id;
+		rmc_daemon_plain(d, RMC_IOC_QP_DESTROY, &id);
+	}
+	errno = -err;
+	return -1;
+}
+
+void *rmc_daemon_map_qp(struct rmc_daemon *d, size_t len, int prot, uint64_t offset)
+{
+	unsigned int id = (unsigned int)((offset & ~RMC_DAEMON_MAP_QP) >> 2), part = offset & 3;
+	struct rmc_daemon_qp *q = find(d, id);
+	int *fd;
+	void *p;
+
+	if (!q || part >= PARTS || q->mapped & 1U << part) {
+		errno = EINVAL;
+		return MAP_FAILED;
+	}
+	fd = part == PART_WQ ? &q->wq : &q->cq;
+	p = mmap(NULL, len, prot, MAP_SHARED, *fd, part == PART_FLAGS ? (off_t)q->flags_at : 0);
+	if (p == MAP_FAILED)
+		return p;
+	q->mapped |= 1U << part;
+	if (part == PART_WQ || (q->mapped & 1U << PART_CQ && q->mapped & 1U << PART_FLAGS)) {
+		close(*fd);
+		*fd = -1;
+	}
+	return p;
+}
+
+/* The calls of one queue pair come from one thread at a time, so it stays meanwhile. */
+int rmc_daemon_wake(const struct rmc_daemon *d, const struct rmc_qp_id *arg)
+{
+	const struct rmc_daemon_qp *q;
+	uint64_t one = 1;
+
+	if (arg->flags & RMC_WAKE_YIELD) {
+		sched_yield();
+		return 0;
+	}
+	q = find(d, arg->qp_id);
+	if (!q) {
+		errno = ENOENT;
+		return -1;
+	}
+	/* EAGAIN: full, so the worker wakes anyway */
+	return write(q->wake, &one, sizeof(one)) < 0 && errno != EAGAIN ? -1 : 0;
+}
+
+void rmc_daemon_forget_qp(struct rmc_daemon *d, unsigned int id)
+{
+	struct rmc_daemon_qp *q = find(d, id);
+
+	if (!q)
+		return;
+	__atomic_store_n(&(*d->qps[id / RMC_DAEMON_CHUNK])[id % RMC_DAEMON_CHUNK], NULL,
+			 __ATOMIC_RELEASE);
+	free_qp(q);
+}
+
+void rmc_daemon_forget_qps(struct rmc_daemon *d)
+{
+	unsigned int i, k;
+
+	for (i = 0; i < RMC_DAEMON_CHUNKS; i++) {
+		for (k = 0; d->qps[i] && k < RMC_DAEMON_CHUNK; k++)
+			rmc_daemon_forget_qp(d, i * RMC_DAEMON_CHUNK + k);
+		free(d->qps[i]);
+	}
+}
