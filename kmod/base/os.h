@@ -60,6 +60,14 @@
 #define rmc_os_self()			((const void *)current)
 #define rmc_os_must_leave()		need_resched()
 
+/*
+ * Memory of an application without an address here, which user space alone has: see
+ * tools/rmcd/memory.c
+ */
+#define rmc_os_foreign(p)		false
+#define rmc_os_foreign_get(mem, off, dst, len)	((void)0)
+#define rmc_os_foreign_put(mem, off, src, len)	((void)0)
+
 /* later loads start after earlier ones have completed; has a cost on x86, too */
 #define rmc_os_finish_loads()		rmb()
 

@@ -187,6 +187,21 @@ static inline void rmc_os_memcpy(void *d, const void *s, size_t n)
 #define rmc_os_vector_begin()	((void)0)
 #define rmc_os_vector_end()	((void)0)
 
+/*
+ * Memory of another process that this one cannot map: its chunks have the address 0, so the
+ * address of a byte is less than the size of a chunk, one page.
+ */
+#ifdef RMC_OS_FOREIGN
+struct rmc_mem;
+#define rmc_os_foreign(p)		((uintptr_t)(p) < PAGE_SIZE)
+void rmc_os_foreign_get(const struct rmc_mem *mem, u64 off, u8 *dst, u32 len);
+void rmc_os_foreign_put(const struct rmc_mem *mem, u64 off, const u8 *src, u32 len);
+#else
+#define rmc_os_foreign(p)		false
+#define rmc_os_foreign_get(mem, off, dst, len)	((void)0)
+#define rmc_os_foreign_put(mem, off, src, len)	((void)0)
+#endif
+
 #define rmc_os_self()			((const void *)pthread_self())
 #define rmc_os_must_leave()		false
 
