@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Starts and stops the port, its nodes and workers: kmod/run/device.c for a process. */
+#include <errno.h>
+#include <time.h>
+#include "rmcd.h"
+
+/* Between checks whether a node is up */
+#define UP_INTERVAL_NS	(200 * 1000)
+
+static u32 now_ms(void)
+{
+	return rmc_os_ns_to_ms(rmc_os_now_ns());
+}
+
+static int create_nodes(struct rmcd *d)
+{
+	struct rmc_fabric *f = &d->port->fabric;
+	u32 i, u;
+
+	d->node = calloc(d->port->locals, sizeof(*d->node));
+	f->local = calloc(f->endpoints, sizeof(*f->local));
+	if (!d->node || !f->local)
+		return -ENOMEM;
+	for (i = 0; i < d->port->locals; i++) {
+		d->node[i] = rmc_node_create(f, d->port->first + i, d->cfg.itt);
+		if (!d->node[i])
+			return -ENOMEM;
+		for (u = 0; u < rmc_fabric_units(f); u++) {
+			struct rmc_node *unit = d->node[i]->unit[u];
+
+			unit->att.entries = d->cfg.att_entries;
+			unit->att.depth = d->cfg.att_depth;
+			unit->att.stall_ms = d->cfg.att_stall_ms;
+			unit->local = d->cfg.local;
+			f->local[unit->ep] = unit;
+		}
+	}
+	return 0;
+}
+
+static void destroy_nodes(struct rmcd *d)
+{
+	struct rmc_fabric *f = &d->port->fabric;
+	u32 i;
+
+	for (i = 0; d->node && i < d->port->locals; i++)
+		if (d->node[i])
+			rmc_node_destroy(d->node[i]);
+	rmc_model_unshare(f->shared);
+	f->shared = NULL;
+	free(f->local);
+	f->local = NULL;
+	free(d->node);
+	d->node = NULL;
+}
+
+/* Assigns both halves of each unit to workers of a set. */
+static void deal_units(struct rmcd *d, struct rmc_node *node, struct rmcd_worker *set)
+{
+	const struct rmc_fabric *f = &d->port->fabric;
+	u32 fronts = d->cfg.ni->frontends ? d->cfg.frontends : 0;
+	enum rmc_lane lane;
+	u32 u, i;
+
+	for (u = 0; u < rmc_fabric_units(f); u++) {
+		for (lane = 0; lane < RMC_LANES; lane++)
+			rmc_ni_add_unit(&set[rmc_ni_place(d->cfg.ni, f, u, lane)].ni,
+					node->unit[u], lane);
+		for (i = 0; i < fronts; i++)
+			rmc_ni_add_front(&set[rmc_ni_place_front(f, fronts, u, i)].ni,
+					 node->unit[u]);
+	}
+}
+
+static int create_workers(struct rmcd *d)
+{
+	const struct rmc_fabric *f = &d->port->fabric;
+	u32 per_set = rmc_ni_workers(d->cfg.ni, f, d->cfg.frontends);
+	u32 total = d->cfg.sets * per_set, i;
+
+	if (total > RMCD_MAX_WORKERS)
+		return -EINVAL;
+	rmcd_config_workers(&d->cfg, total);
+	d->worker = aligned_alloc(64, total * sizeof(*d->worker));
+	if (!d->worker)
+		return -ENOMEM;
+	memset(d->worker, 0, total * sizeof(*d->worker));
+	for (i = 0; i < total; i++) {
+		struct rmcd_worker *w = &d->worker[i];
+		int err;
+
+		if (rmc_ni_worker_init(&w->ni, (d->port->locals + d->cfg.sets - 1) / d->cfg.sets *
+				       rmc_fabric_units(f)))
+			return -ENOMEM;
+		d->workers++;
+		err = rmcd_worker_init(w, d, i);
+		if (err)
+			return err;
+	}
+	for (i = 0; i < d->port->locals; i++)
+		deal_units(d, d->node[i], &d->worker[i % d->cfg.sets * per_set]);
+	return 0;
+}
+
+static void destroy_workers(struct rmcd *d)
+{
+	while (d->workers) {
+		struct rmcd_worker *w = &d->worker[--d->workers];
+
+		rmcd_worker_destroy(w);
+		rmc_ni_worker_destroy(&w->ni);
+	}
+	free(d->worker);
+	d->worker = NULL;
+}
+
+/* Live peers acknowledge within some of their ticks; the join does not wait for dead ones. */
+static int wait_up(struct rmcd *d, struct rmc_node *node)
+{
+	struct timespec pause = { .tv_nsec = UP_INTERVAL_NS };
+	u64 end = rmc_os_now_ns() + 5ULL * d->cfg.fabric.dead_ms * 1000000;
+
+	while (!READ_ONCE(node->up)) {
+		if (READ_ONCE(node->fenced))
+			return -ESTALE;
+		if (rmc_os_now_ns() > end) {
+			rmcd_log("node %u cannot join the fabric: peers answer too slowly",
+				 node->nid);
+			return -ETIMEDOUT;
+		}
+		nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+static void stop_workers(struct rmcd *d)
+{
+	u32 i;
+
+	for (i = 0; i < d->workers; i++)
+		rmcd_worker_stop(&d->worker[i]);
+}
+
+static void leave(struct rmcd *d)
+{
+	u32 i;
+
+	for (i = 0; i < d->port->locals; i++)
+		rmc_node_leave(d->node[i]);
+}
+
+/**
+ * rmcd_start() - set up the port, its nodes and workers
+ * @d: daemon; its configuration is settled
+ *
+ * On success the local nodes are up.
+ *
+ * Return: 0 or -errno after logging the reason.
+ */
+int rmcd_start(struct rmcd *d)
+{
+	u32 i;
+	int err;
+
+	d->port = d->cfg.fabric.region ? rmcd_shared_open(&d->cfg.fabric) :
+					 rmcd_loopback_open(&d->cfg.fabric);
+	if (IS_ERR(d->port))
+		return (int)(intptr_t)d->port;
+	d->port->fabric.notify = rmc_ni_notify;
+	d->cfg.sets = min(d->cfg.sets, d->port->locals);
+	err = create_nodes(d);
+	if (err)
+		goto err_nodes;
+	err = create_workers(d);
+	if (err)
+		goto err_workers;
+	d->node[0]->claimed = d->port->epoch;
+	for (i = 0; i < d->port->locals; i++)
+		rmc_node_join(d->node[i], now_ms());
+	for (i = 0; i < d->workers; i++) {
+		err = rmcd_worker_start(&d->worker[i]);
+		if (err)
+			goto err_start;
+	}
+	for (i = 0; i < d->port->locals && !err; i++)
+		err = wait_up(d, d->node[i]);
+	if (!err)
+		return 0;
+
+err_start:
+	stop_workers(d);
+	leave(d);
+err_workers:
+	destroy_workers(d);
+err_nodes:
+	destroy_nodes(d);
+	d->port->close(d->port);
+	rmcd_log("cannot start: %s", strerror(-err));
+	return err;
+}
+
+/**
+ * rmcd_stop() - mirror of rmcd_start()
+ * @d: daemon; no file uses it
+ */
+void rmcd_stop(struct rmcd *d)
+{
+	stop_workers(d);
+	leave(d);
+	destroy_workers(d);
+	destroy_nodes(d);
+	d->port->close(d->port);
+}
+
+/**
+ * rmcd_node() - local node by id
+ * @d: daemon
+ * @nid: any value
+ *
+ * Return: node or NULL.
+ */
+struct rmc_node *rmcd_node(struct rmcd *d, u32 nid)
+{
+	return nid >= d->port->first && nid - d->port->first < d->port->locals ?
+	       d->node[nid - d->port->first] : NULL;
+}
+
+/**
+ * rmcd_node_state() - state of a node, as the lowest local node sees it
+ * @d: daemon
+ * @nid: node id, less than the fabric's nodes
+ *
+ * Return: enum rmc_node_state.
+ */
+u32 rmcd_node_state(struct rmcd *d, u32 nid)
+{
+	struct rmc_fabric *f = &d->port->fabric;
+	struct rmc_node *local = f->local[rmc_endpoint(f, nid)];
+	u32 state;
+
+	if (local && READ_ONCE(local->fenced))
+		return RMC_NODE_DOWN;
+	if (f->sync && !local)
+		return READ_ONCE(d->node[0]->peer[nid].state);
+	state = READ_ONCE(f->node[nid].state);
+	return state <= RMC_NODE_DOWN ? state : RMC_NODE_DOWN;
+}
+
+static int nothing(void *arg)
+{
+	(void)arg;
+	return 0;
+}
+
+/* Every worker ticks: on return all nodes of this daemon have noticed the change. */
+static void tick_all(struct rmcd *d)
+{
+	u32 i;
+
+	for (i = 0; i < d->workers; i++)
+		rmcd_call(&d->worker[i].ni, nothing, NULL);
+}
+
+static int down_srv(void *arg)
+{
+	rmc_node_down_srv(arg);
+	return 0;
+}
+
+static int down_req(void *arg)
+{
+	rmc_node_down_req(arg);
+	return 0;
+}
+
+static int join(void *arg)
+{
+	rmc_node_join(arg, now_ms());
+	return 0;
+}
+
+static int let_go(void *arg)
+{
+	rmc_node_fence(arg);
+	return 0;
+}
+
+static int rejoin(void *arg)
+{
+	rmc_node_rejoin(arg, now_ms());
+	return 0;
+}
+
+/* A fenced node rejoins if no other daemon has its id any more. */
+static int come_back(struct rmcd *d, struct rmc_node *node)
+{
+	u32 u, units = rmc_fabric_units(&d->port->fabric);
+	int err;
+
+	if (!d->port->reclaim)
+		return -ESTALE;
+	err = d->port->reclaim(d->port);
+	if (err)
+		return err;
+	node->claimed = d->port->epoch;
+	/* the join zeroes the channels */
+	for (u = 0; u < units; u++)
+		rmcd_call(node->unit[u]->req_worker, down_req, node->unit[u]);
+	for (u = units; u-- > 1;)
+		rmcd_call(node->unit[u]->srv_worker, let_go, node->unit[u]);
+	for (u = 0; u < units; u++)
+		rmcd_call(node->unit[u]->srv_worker, rejoin, node->unit[u]);
+	return 0;
+}
+
+/**
+ * rmcd_node_down() - take a local node out of the fabric
+ * @d: daemon
+ * @node: local node
+ *
+ * See rmc_device_node_down().
+ *
+ * Return: 0, also when it was down; -ESTALE: the node was fenced.
+ */
+int rmcd_node_down(struct rmcd *d, struct rmc_node *node)
+{
+	u32 u, units = rmc_fabric_units(&d->port->fabric);
+
+	for (u = 0; u < units; u++)
+		rmcd_call(node->unit[u]->srv_worker, down_srv, node->unit[u]);
+	for (u = 0; u < units; u++)
+		rmcd_call(node->unit[u]->req_worker, down_req, node->unit[u]);
+	tick_all(d);
+	return READ_ONCE(node->fenced) ? -ESTALE : 0;
+}
+
+/**
+ * rmcd_node_up() - let a node that is down join again, under a new epoch
+ * @d: daemon
+ * @node: local node; claims its id again if it was fenced
+ *
+ * See rmc_device_node_up(). The join goes on after the return.
+ *
+ * Return: 0, also when it was up; -EBUSY, -ESTALE: it was fenced.
+ */
+int rmcd_node_up(struct rmcd *d, struct rmc_node *node)
+{
+	int err = 0;
+
+	if (READ_ONCE(node->fenced))
+		err = come_back(d, node);
+	else if (READ_ONCE(node->left))
+		rmcd_call(node->srv_worker, join, node);
+	if (!err)
+		err = wait_up(d, node);
+	tick_all(d);
+	return err;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Memory of clients: files that both map, and for local buffers also memory that only the
+ * client has mapped.
+ *
+ *	client   [ odd bytes |  whole pages, in a memfd  | odd bytes ]
+ *	              |                   | mmap                |
+ *	rmcd     /proc/PID/mem        chunk of rmc_mem     /proc/PID/mem
+ */
+#ifndef RMCD_MEMORY_H
+#define RMCD_MEMORY_H
+
+#include <sys/types.h>
+#include "driver/protocol.h"
+#include "rmcd.h"
+
+/**
+ * struct rmcd_map - a part of a file that is mapped here
+ * @addr: mapping
+ * @len: its length
+ * @start: the first registered byte
+ * @dev: device of the file
+ * @ino: inode of the file
+ * @offset: of the first registered byte in the file
+ * @length: registered bytes
+ */
+struct rmcd_map {
+	void *addr;
+	size_t len;
+	char *start;
+	dev_t dev;
+	ino_t ino;
+	u64 offset;
+	u64 length;
+};
+
+/**
+ * struct rmcd_mem - registered memory
+ * @mem: the part that the pipelines use; first
+ * @map: mapped files
+ * @maps: number of them
+ * @foreign: descriptor of the client's memory, for its private bytes; -1: there are none
+ * @worker: of a segment or range: worker that serves it; NULL: several
+ * @next: in rmcd.exposed
+ * @length: bytes of the registration
+ */
+struct rmcd_mem {
+	struct rmc_mem mem;
+	struct rmcd_map map[RMCD_PIECES];
+	u32 maps;
+	int foreign;
+	struct rmc_ni_worker *worker;
+	struct rmcd_mem *next;
+	u64 length;
+};
+
+struct rmcd_mem *rmcd_mem_create(const struct rmcd_memory *desc, const int *fds, u32 nfds,
+				 u64 addr, u64 length, int foreign);
+void rmcd_mem_destroy(struct rmcd_mem *m);
+int rmcd_mem_expose(struct rmcd *d, struct rmcd_mem *m, struct rmc_node *node);
+void rmcd_mem_hide(struct rmcd *d, struct rmcd_mem *m);
+
+#endif

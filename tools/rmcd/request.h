@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Requests of clients: the ioctls of the module, and attributes. */
+#ifndef RMCD_REQUEST_H
+#define RMCD_REQUEST_H
+
+#include "file.h"
+
+/**
+ * struct rmcd_req - a request, and its answer
+ * @d: daemon
+ * @file: open context; NULL on a control connection
+ * @peer: who sent it
+ * @arg: the struct, in and out; a private copy
+ * @len: bytes of @arg
+ * @fds: descriptors that came with it; a function that keeps one sets it to -1
+ * @nfds: number of them
+ * @out: descriptors for the answer
+ * @close: bit per @out: close it after sending
+ * @outs: number of them
+ */
+struct rmcd_req {
+	struct rmcd *d;
+	struct rmcd_file *file;
+	const struct rmcd_peer *peer;
+	u8 arg[RMCD_MESSAGE_BYTES] __attribute__((aligned(8)));
+	u32 len;
+	int fds[RMCD_MESSAGE_FDS];
+	u32 nfds;
+	int out[RMCD_MESSAGE_FDS];
+	u32 close;
+	u32 outs;
+};
+
+int rmcd_execute(struct rmcd_req *r, u32 request);
+int rmcd_attr(struct rmcd_req *r, u32 request);
+
+#endif

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Connections. The main thread takes one message of each readable connection in turn, and never
+ * waits for a client: an answer that does not fit into its socket ends the connection.
+ *
+ *	listener --> struct conn --> RMCD_OPEN --> struct rmcd_file, or control
+ *	                 |              RMC_IOC_*, RMCD_ATTR_*
+ *	                 +-- pidfd of the process: its end releases the file's resources
+ */
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "request.h"
+#include "server.h"
+
+#ifndef SO_PEERGROUPS
+#define SO_PEERGROUPS	59
+#endif
+
+/* Connections of one user beside open contexts, for control */
+#define SPARE_CONNECTIONS	64
+/* Interval of rmcd_watchdog() while an eventfd of a client is armed */
+#define WATCHDOG_MS		100
+
+struct conn;
+
+/* What an entry of the epoll set is about */
+struct source {
+	enum { LISTENER, SIGNALS, OWED, MESSAGE, OWNER } kind;
+	struct conn *conn;
+};
+
+/**
+ * struct conn - a connection
+ * @next: in server.conn
+ * @link: pointer to this one
+ * @fd: socket
+ * @pidfd: process at the other end; -1: not possible
+ * @peer: who it is
+ * @user: user, for quotas
+ * @file: open context; NULL: control, or not opened yet
+ * @opened: RMCD_OPEN was answered
+ * @dead: to be freed after the current round
+ * @message: source of @fd
+ * @owner: source of @pidfd
+ */
+struct conn {
+	struct conn *next;
+	struct conn **link;
+	int fd;
+	int pidfd;
+	struct rmcd_peer peer;
+	struct rmcd_user *user;
+	struct rmcd_file *file;
+	bool opened;
+	bool dead;
+	struct source message;
+	struct source owner;
+};
+
+struct server {
+	struct rmcd *d;
+	int epoll;
+	int listener;
+	struct conn *conn;
+	struct conn *dead;
+};
+
+static int add_source(struct server *s, int fd, struct source *source)
+{
+	struct epoll_event ev = { .events = EPOLLIN | EPOLLRDHUP, .data.ptr = source };
+
+	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+}
+
+/* Its sources may be in the current round of events: the memory is freed after that. */
+static void conn_close(struct server *s, struct conn *c)
+{
+	if (c->dead)
+		return;
+	c->dead = true;
+	if (c->file)
+		rmcd_file_close(c->file);
+	c->file = NULL;
+	if (c->pidfd >= 0)
+		close(c->pidfd);
+	close(c->fd);
+	rmcd_user_put(s->d, c->user);
+	*c->link = c->next;
+	if (c->next)
+		c->next->link = c->link;
+	c->next = s->dead;
+	s->dead = c;
+}
+
+static void free_dead(struct server *s)
+{
+	struct conn *c;
+
+	while ((c = s->dead)) {
+		s->dead = c->next;
+		free(c);
+	}
+}
+
+static int get_peer(int fd, struct rmcd_peer *peer)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len))
+		return -errno;
+	peer->pid = cred.pid;
+	peer->uid = cred.uid;
+	peer->gid = cred.gid;
+	len = sizeof(peer->groups);
+	/* of one with more groups, none counts: the mode of a context may only grant less */
+	if (!getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, peer->groups, &len))
+		peer->group_count = len / sizeof(gid_t);
+	return 0;
+}
+
+static void conn_accept(struct server *s)
+{
+	int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct conn *c;
+
+	if (fd < 0)
+		return;
+	c = calloc(1, sizeof(*c));
+	if (!c || get_peer(fd, &c->peer))
+		goto err_free;
+	c->user = rmcd_user_get(s->d, c->peer.uid);
+	if (!c->user)
+		goto err_free;
+	if (c->peer.uid && c->user->refs > s->d->cfg.user[RMCD_RES_files] + SPARE_CONNECTIONS)
+		goto err_user;
+	c->fd = fd;
+	c->message = (struct source){ MESSAGE, c };
+	c->owner = (struct source){ OWNER, c };
+	if (add_source(s, fd, &c->message))
+		goto err_user;
+	/* a process of another pid namespace has no pid here: its connection has to end */
+	c->pidfd = c->peer.pid > 0 ? syscall(SYS_pidfd_open, c->peer.pid, 0) : -1;
+	if (c->pidfd >= 0)
+		add_source(s, c->pidfd, &c->owner);
+	c->next = s->conn;
+	c->link = &s->conn;
+	if (s->conn)
+		s->conn->link = &c->next;
+	s->conn = c;
+	return;
+
+err_user:
+	rmcd_user_put(s->d, c->user);
+err_free:
+	free(c);
+	close(fd);
+}
+
+/* ---- messages ---- */
+
+union control {
+	struct cmsghdr align;
+	char space[CMSG_SPACE(RMCD_MESSAGE_FDS * sizeof(int))];
+};
+
+static void take_fds(struct msghdr *msg, struct rmcd_req *r)
+{
+	struct cmsghdr *c;
+	u32 n, i;
+
+	for (c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		for (i = 0; i < n; i++)
+			memcpy(&r->fds[r->nfds++], CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+	}
+}
+
+/* Returns 1: a message; 0: none; -1: the connection has ended, or breaks the rules. */
+static int receive(struct conn *c, struct rmcd_head *head, struct rmcd_req *r)
+{
+	struct iovec iov[2] = {
+		{ .iov_base = head, .iov_len = sizeof(*head) },
+		{ .iov_base = r->arg, .iov_len = sizeof(r->arg) },
+	};
+	union control control;
+	struct msghdr msg = {
+		.msg_iov = iov,
+		.msg_iovlen = 2,
+		.msg_control = control.space,
+		.msg_controllen = sizeof(control.space),
+	};
+	ssize_t n = recvmsg(c->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -1;
+	take_fds(&msg, r);
+	if (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC) || n < (ssize_t)sizeof(*head))
+		return -1;
+	r->len = n - sizeof(*head);
+	return head->fds == r->nfds && !head->ret && !head->reserved ? 1 : -1;
+}
+
+static int answer(struct conn *c, const struct rmcd_head *head, struct rmcd_req *r)
+{
+	struct iovec iov[2] = {
+		{ .iov_base = (void *)(uintptr_t)head, .iov_len = sizeof(*head) },
+		{ .iov_base = r->arg, .iov_len = r->len },
+	};
+	union control control;
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
+	struct cmsghdr *m;
+
+	if (r->outs) {
+		memset(&control, 0, sizeof(control));
+		msg.msg_control = control.space;
+		msg.msg_controllen = CMSG_SPACE(r->outs * sizeof(int));
+		m = CMSG_FIRSTHDR(&msg);
+		m->cmsg_level = SOL_SOCKET;
+		m->cmsg_type = SCM_RIGHTS;
+		m->cmsg_len = CMSG_LEN(r->outs * sizeof(int));
+		memcpy(CMSG_DATA(m), r->out, r->outs * sizeof(int));
+	}
+	return sendmsg(c->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -1 : 0;
+}
+
+static void close_fds(struct rmcd_req *r)
+{
+	u32 i;
+
+	for (i = 0; i < r->nfds; i++)
+		if (r->fds[i] >= 0)
+			close(r->fds[i]);
+	for (i = 0; i < r->outs; i++)
+		if (r->close & (1U << i))
+			close(r->out[i]);
+}
+
+static int do_open(struct server *s, struct conn *c, struct rmcd_req *r)
+{
+	struct rmcd_open open;
+
+	if (r->len != sizeof(open))
+		return -EINVAL;
+	memcpy(&open, r->arg, sizeof(open));
+	r->len = 0;
+	if (open.version != RMCD_VERSION)
+		return -EPROTO;
+	if (open.flags)
+		return -EOPNOTSUPP;
+	if (open.ctx_id != -1) {
+		struct rmcd_file *f = rmcd_file_open(s->d, &c->peer, c->user, open.ctx_id);
+
+		if (IS_ERR(f))
+			return (int)(intptr_t)f;
+		c->file = f;
+		r->out[r->outs++] = f->report;
+	} else {
+		/* nothing is ever reported, but all answers look alike */
+		int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+		if (fd < 0)
+			return -errno;
+		r->close |= 1U << r->outs;
+		r->out[r->outs++] = fd;
+	}
+	c->opened = true;
+	open.pid = getpid();
+	r->len = sizeof(open);
+	memcpy(r->arg, &open, sizeof(open));
+	return 0;
+}
+
+static int execute(struct server *s, struct conn *c, u32 request, struct rmcd_req *r)
+{
+	if (!c->opened)
+		return request == RMCD_OPEN ? do_open(s, c, r) : -EPROTO;
+	r->file = c->file;
+	switch (request) {
+	case RMCD_OPEN:
+		return -EPROTO;
+	case RMCD_ATTR_READ:
+	case RMCD_ATTR_LIST:
+	case RMCD_ATTR_WRITE:
+		return rmcd_attr(r, request);
+	default:
+		return rmcd_execute(r, request);
+	}
+}
+
+static void handle_message(struct server *s, struct conn *c)
+{
+	struct rmcd_req r = { .d = s->d, .peer = &c->peer };
+	struct rmcd_head head;
+	int got = receive(c, &head, &r);
+
+	if (got > 0) {
+		head.ret = execute(s, c, head.request, &r);
+		if (head.ret < 0)
+			r.len = 0;
+		head.fds = r.outs;
+		if (answer(c, &head, &r))
+			got = -1;
+	}
+	close_fds(&r);
+	if (got < 0)
+		conn_close(s, c);
+}
+
+static void owner_ended(struct server *s, struct conn *c)
+{
+	epoll_ctl(s->epoll, EPOLL_CTL_DEL, c->pidfd, NULL);
+	/* children may keep the connection, but not what the process had */
+	if (c->file)
+		rmcd_file_release_all(c->file);
+}
+
+/* Returns false when the daemon shall end. */
+static bool handle(struct server *s, const struct source *source)
+{
+	eventfd_t count;
+
+	switch (source->kind) {
+	case SIGNALS:
+		return false;
+	case LISTENER:
+		conn_accept(s);
+		return true;
+	case OWED:
+		if (!eventfd_read(s->d->event, &count))
+			rmcd_waiters_owed(s->d);
+		return true;
+	case OWNER:
+		if (!source->conn->dead)
+			owner_ended(s, source->conn);
+		return true;
+	case MESSAGE:
+		if (!source->conn->dead)
+			handle_message(s, source->conn);
+		return true;
+	}
+	return true;
+}
+
+/**
+ * rmcd_serve() - serve clients until a signal arrives
+ * @d: daemon, started
+ * @listener: listening socket
+ * @signals: signalfd of the signals that end the daemon
+ * @stop_fd: descriptor whose end, or input, ends it, too; -1: none
+ *
+ * Return: 0 or -errno. On return there is no client any more.
+ */
+int rmcd_serve(struct rmcd *d, int listener, int signals, int stop_fd)
+{
+	struct source sources[] = { { LISTENER, NULL }, { SIGNALS, NULL }, { OWED, NULL } };
+	struct server s = { .d = d, .listener = listener };
+	struct epoll_event ev[32];
+	bool on = true;
+	int n, i, err;
+
+	s.epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (s.epoll < 0)
+		return -errno;
+	err = add_source(&s, listener, &sources[0]) ?: add_source(&s, signals, &sources[1]) ?:
+	      add_source(&s, d->event, &sources[2]);
+	if (!err && stop_fd >= 0)
+		err = add_source(&s, stop_fd, &sources[1]);
+	while (!err && on) {
+		n = epoll_wait(s.epoll, ev, ARRAY_SIZE(ev), d->armed ? WATCHDOG_MS : -1);
+		for (i = 0; i < n; i++)
+			on &= handle(&s, ev[i].data.ptr);
+		free_dead(&s);
+		if (d->armed)
+			rmcd_watchdog(d);
+	}
+	while (s.conn)
+		conn_close(&s, s.conn);
+	free_dead(&s);
+	close(s.epoll);
+	return err;
+}

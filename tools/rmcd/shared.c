@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A file that several daemons map, each with one node: what fabric=uml is among
+ * User-Mode-Linux kernels (kmod/fabric/uml.c), with the same format and the same doorbells, so
+ * daemons and such kernels may share one fabric.
+ *
+ *	daemon A                                  daemon B
+ *	  mmap(FILE) ------------> FILE <------------ mmap(FILE)
+ *	  write(FILE.B) --------> named pipe ---------> epoll of its workers
+ *
+ * Who may write the file is trusted like a node of the fabric, not more: what peers write is
+ * validated as in the module.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "rmcd.h"
+
+/* rmc_region_node.doorbell of a node that has a pipe, as in kmod/fabric/uml.c */
+#define PIPE_DOORBELL		1
+/* With a doorbell no request waits for this poll; it only advances the heartbeat. */
+#define DOORBELL_POLL_FACTOR	25
+
+/**
+ * struct shared - the port and its files
+ * @port: port
+ * @region: the mapped file
+ * @path: its path
+ * @fd: its descriptor
+ * @bell: pipes by node id; negative: not open
+ */
+struct shared {
+	struct rmcd_port port;
+	struct rmc_region region;
+	const char *path;
+	int fd;
+	int *bell;
+};
+
+static struct shared *shared_of(struct rmc_fabric *f)
+{
+	return (struct shared *)((char *)f - offsetof(struct shared, port.fabric));
+}
+
+static int open_bell(const struct shared *s, u32 nid, bool make)
+{
+	char path[4096];
+
+	if (snprintf(path, sizeof(path), "%s.%u", s->path, nid) >= (int)sizeof(path))
+		return -1;
+	if (make && mkfifo(path, 0666) && errno != EEXIST)
+		return -1;
+	/* read and write: the open does not wait for a peer, and the pipe never hangs up */
+	return open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+}
+
+static void *shared_channel(struct rmc_fabric *f, u32 requester, u32 server)
+{
+	return rmc_region_channel(&shared_of(f)->region, f, requester, server);
+}
+
+static void shared_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane)
+{
+	u32 nid = rmc_endpoint_nid(f, dst);
+	struct shared *s = shared_of(f);
+	int fd, none = -1;
+
+	/* the doorbell, then the flag; pairs with the barrier in rmc_ni_park() */
+	smp_mb();
+	if (!rmc_endpoint_parked(f, dst, lane) || READ_ONCE(f->node[nid].doorbell) != PIPE_DOORBELL)
+		return;
+	fd = __atomic_load_n(&s->bell[nid], __ATOMIC_ACQUIRE);
+	if (fd < 0) {
+		fd = open_bell(s, nid, false);
+		if (fd < 0)
+			return;
+		if (!__atomic_compare_exchange_n(&s->bell[nid], &none, fd, 0, __ATOMIC_ACQ_REL,
+						 __ATOMIC_ACQUIRE)) {
+			/* another worker was faster */
+			close(fd);
+			fd = none;
+		}
+	}
+	/* a full pipe already wakes the peer */
+	if (write(fd, "", 1) < 0)
+		return;
+}
+
+static void shared_reset(struct rmc_fabric *f, u32 nid, u32 epoch)
+{
+	rmc_region_reset(&shared_of(f)->region, f, nid, epoch);
+}
+
+static const struct rmc_fabric_ops shared_ops = {
+	.name = "uml",
+	.channel = shared_channel,
+	.notify = shared_notify,
+	.reset = shared_reset,
+};
+
+static int claim(struct shared *s, s32 nid)
+{
+	struct rmc_fabric *f = &s->port.fabric;
+	u32 claimed;
+	int err;
+
+	err = rmc_region_claim(f, nid, &claimed, &s->port.epoch);
+	if (err)
+		return err;
+	s->port.first = claimed;
+	WRITE_ONCE(f->node[claimed].doorbell, s->port.doorbell >= 0 ? PIPE_DOORBELL : 0);
+	return 0;
+}
+
+static int shared_reclaim(struct rmcd_port *port)
+{
+	return claim(shared_of(&port->fabric), port->first);
+}
+
+static int map_file(struct shared *s)
+{
+	struct stat st;
+	int err;
+
+	s->fd = open(s->path, O_RDWR | O_CLOEXEC);
+	if (s->fd < 0)
+		return -errno;
+	if (fstat(s->fd, &st)) {
+		err = -errno;
+		goto err;
+	}
+	s->region.bytes = st.st_size;
+	s->region.base = mmap(NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
+	if (s->region.base == MAP_FAILED) {
+		err = -errno;
+		goto err;
+	}
+	return 0;
+err:
+	close(s->fd);
+	return err;
+}
+
+static void close_bells(struct shared *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->port.fabric.nodes; i++)
+		if (s->bell[i] >= 0)
+			close(s->bell[i]);
+	free(s->bell);
+}
+
+static void shared_close(struct rmcd_port *port)
+{
+	struct shared *s = shared_of(&port->fabric);
+
+	rmc_region_unclaim(&port->fabric, port->first, port->epoch);
+	close_bells(s);
+	munmap(s->region.base, s->region.bytes);
+	close(s->fd);
+	free(s);
+}
+
+/**
+ * rmcd_shared_open() - join a fabric in a file
+ * @cfg: configuration; region is the path of the file, which exists and has its size
+ *
+ * Return: port, or ERR_PTR after logging the reason.
+ */
+struct rmcd_port *rmcd_shared_open(const struct rmc_fabric_config *cfg)
+{
+	struct shared *s = calloc(1, sizeof(*s));
+	struct rmc_fabric *f;
+	int err;
+	u32 i;
+
+	if (!s)
+		return ERR_PTR(-ENOMEM);
+	f = &s->port.fabric;
+	f->ops = &shared_ops;
+	f->timeout_ms = cfg->timeout_ms;
+	f->dead_ms = cfg->dead_ms;
+	s->path = cfg->region;
+	s->port.name = "uml";
+	s->port.kind = RMC_FABRIC_UML;
+	s->port.locals = 1;
+	s->port.poll_us_max = cfg->poll_us_max;
+	s->port.doorbell = -1;
+	s->port.reclaim = shared_reclaim;
+	s->port.close = shared_close;
+	err = map_file(s);
+	if (err) {
+		rmcd_log("--region %s cannot be mapped: %s", cfg->region, strerror(-err));
+		goto err_map;
+	}
+	err = rmc_region_attach(&s->region, f, cfg);
+	if (err)
+		goto err_attach;
+	err = -ENOMEM;
+	s->bell = malloc(f->nodes * sizeof(*s->bell));
+	if (!s->bell)
+		goto err_attach;
+	for (i = 0; i < f->nodes; i++)
+		s->bell[i] = -1;
+	err = claim(s, cfg->node);
+	if (err)
+		goto err_claim;
+	s->port.doorbell = open_bell(s, s->port.first, true);
+	s->bell[s->port.first] = s->port.doorbell;
+	if (s->port.doorbell >= 0) {
+		s->port.poll_us_max = min(s->port.poll_us_max * DOORBELL_POLL_FACTOR,
+					  f->dead_ms * 1000 / 8);
+		WRITE_ONCE(f->node[s->port.first].doorbell, PIPE_DOORBELL);
+	}
+	return &s->port;
+
+err_claim:
+	close_bells(s);
+err_attach:
+	munmap(s->region.base, s->region.bytes);
+	close(s->fd);
+err_map:
+	free(s);
+	return ERR_PTR(err);
+}
