@@ -33,7 +33,8 @@ def interrupt(number, _frame):
 class Local:
     """Processes on this host, with the interface of agent.Session."""
 
-    def __init__(self):
+    def __init__(self, more_env=None):
+        self.more_env = more_env or {}
         self.poll = select.epoll()
         self.fds = {}           # fd -> (id, kind); STDOUT, STDERR, or EXIT for its pidfd
         self.procs = {}
@@ -60,6 +61,14 @@ class Local:
         os.close(fd)
 
     @staticmethod
+    def _pin(cpus):
+        """What the child does before the program: stay on these CPUs, a mask; 0: anywhere."""
+        if not cpus:
+            return None
+        wanted = [i for i in range(cpus.bit_length()) if cpus >> i & 1]
+        return lambda: os.sched_setaffinity(0, wanted)
+
+    @staticmethod
     def _kill(proc, number):
         try:
             os.killpg(proc.pid, number)
@@ -71,8 +80,9 @@ class Local:
         ident = self.ids
         how = {"user": user.uid, "group": user.gid, "extra_groups": user.groups} if user else {}
         try:
-            proc = subprocess.Popen(argv, cwd=cwd, env={**os.environ, **env},
-                                    stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+            pin = self._pin(cpus)
+            proc = subprocess.Popen(argv, cwd=cwd, env={**os.environ, **env, **self.more_env},
+                                    preexec_fn=pin, stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                     bufsize=0, start_new_session=True, **how)
         except OSError as e:
