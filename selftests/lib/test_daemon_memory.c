@@ -31,10 +31,26 @@ static int sent(const char *expected)
 	return 0;
 }
 
+/* Mappings of files that the library made */
+static int count_mappings(void)
+{
+	FILE *maps = rmc_maps_open();
+	struct rmc_vma v;
+	int n = 0;
+
+	while (rmc_maps_next(maps, &v))
+		n += !strncmp(v.path, "/memfd:rmc ", 11);
+	fclose(maps);
+	return n;
+}
+
 static void allocated(void)
 {
+	struct rmc_buf_reg arg = {
+		.size = sizeof(arg), .flags = RMC_MEM_ALLOC, .length = 2 * PAGE,
+	};
 	struct stubd s;
-	int open_fds, id;
+	int open_fds, id, mappings;
 	char *p, *q;
 
 	open_ctx();
@@ -66,8 +82,18 @@ static void allocated(void)
 	CHECK_EQ(rmc_seg_alloc(ctx, PAGE, 0, 1 << 20, (void **)&p), -EINVAL);
 	CHECK_EQ(rmc_seg_alloc(ctx, (1ULL << 40) + 1, 0, -1, (void **)&p), -EINVAL);
 	CHECK_EQ(rmc_seg_alloc(ctx, 0, 0, -1, (void **)&p), -EINVAL);
+	mappings = count_mappings();	/* that of the server */
 	stubd_refuse(RMC_IOC_SEG_REG, EEXIST);
 	CHECK_EQ(rmc_seg_alloc(ctx, PAGE, 0, -1, (void **)&p), -EEXIST);
+	CHECK_EQ(count_mappings(), mappings);
+	/* who maps it unmaps it, and nobody else can map it */
+	CHECK_EQ(rmc_call(ctx, RMC_IOC_BUF_REG, &arg), 0);
+	CHECK(rmc_map(ctx, PAGE, PROT_READ, arg.mmap_offset) == MAP_FAILED);
+	p = (char *)rmc_map(ctx, 2 * PAGE, PROT_READ | PROT_WRITE, arg.mmap_offset);
+	CHECK(p != MAP_FAILED && rmc_map(ctx, 2 * PAGE, PROT_READ, arg.mmap_offset) == MAP_FAILED);
+	CHECK_EQ(rmc_buf_unregister(ctx, 0), 0);
+	CHECK_EQ(count_mappings(), mappings + 1);
+	munmap(p, 2 * PAGE);
 	CHECK_EQ(count_fds(), open_fds);
 	CHECK_EQ(rmc_buf_alloc(ctx, PAGE, -1, (void **)&q), 0);
 	rmc_close(ctx);
@@ -101,6 +127,12 @@ static void moved(void)
 	((char *)stubd_piece(1))[17] = 98;
 	CHECK(filled(p, 4 * PAGE));
 	CHECK_EQ(count_fds(), open_fds);
+	/* each buffer for itself */
+	CHECK_EQ(rmc_buf_register(ctx, p, PAGE), 0);
+	CHECK_EQ(rmc_buf_register(ctx, p + 2 * PAGE, PAGE), 1);
+	CHECK_EQ(rmc_buf_unregister(ctx, 1), 0);
+	CHECK(kind(p) == 's' && kind(p + 2 * PAGE) == 'p');
+	CHECK_EQ(rmc_buf_unregister(ctx, 0), 0);
 	/* closing moves back, too */
 	CHECK_EQ(rmc_seg_register(ctx, p, 4 * PAGE, 0), 0);
 	CHECK_EQ(rmc_seg_add(ctx, pages(1), PAGE, 1 << 20, 0), 0);
@@ -232,6 +264,7 @@ static void unfit_memory(void)
 	CHECK_EQ(rmc_buf_register(ctx, p, 2 * PAGE), -EFAULT);
 	CHECK_EQ(rmc_buf_register(ctx, p + 2 * PAGE, PAGE), -EFAULT);
 	CHECK_EQ(rmc_buf_register(ctx, hole, 3 * PAGE), -EFAULT);
+	CHECK_EQ(rmc_buf_register(ctx, hole + PAGE, 8), -EFAULT);
 	CHECK_EQ(rmc_buf_register(ctx, (void *)PAGE, 8), -EFAULT);
 	CHECK_EQ(rmc_buf_register(ctx, (void *)-8, 64), -EFAULT);
 	CHECK_EQ(rmc_buf_register(ctx, p, 0), -EINVAL);
@@ -356,6 +389,8 @@ static void replaced(void)
 static int child(char *p, char *q)
 {
 #define OR_FAIL(x) do { if (!(x)) return __LINE__; } while (0)
+	int fds = count_own_fds();
+
 	OR_FAIL(kind(p) == 'p' && filled(p, 2 * PAGE));
 	OR_FAIL(kind(q) == '-');
 	memset(p, 0, 2 * PAGE);
@@ -363,6 +398,8 @@ static int child(char *p, char *q)
 	OR_FAIL(rmc_buf_register(ctx, p, PAGE) == -EPERM);
 	rmc_close(ctx);
 	OR_FAIL(kind(p) == 'p' && !p[0]);
+	/* the socket, rmc_fd(), what wakes the worker; files of memory it has had none */
+	OR_FAIL(count_own_fds() == fds - 3);
 	return 0;
 }
 
