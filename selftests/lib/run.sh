@@ -80,6 +80,12 @@ sanitized() {			# sanitized SANITIZER NAME SOURCES...: build it and run it
 	in_lane "qp-$san" sanitized $san "qp-$san.run" "$here/test_qp.c"
  done
  for san in address,undefined thread; do
+	for t in client memory; do
+		in_lane "daemon-$t-$san" sanitized $san "daemon-$t-$san.run" \
+			"$here/test_daemon_$t.c" "$here/stub_daemon.c" "$top"/lib/{wait,watch}.c
+	done
+ done
+ for san in address,undefined thread; do
 	in_lane "msg-$san" sanitized $san "msg-$san.run" "$here/test_msg.c" "$top"/lib/msg/*.c
  done) &
 lane=$!
@@ -216,6 +222,14 @@ fi
 
 for san in address,undefined thread; do
 	include_lane "queue pair, $san" "qp-$san"
+done
+
+# --- the other driver: a daemon behind a socket ---
+
+for san in address,undefined thread; do
+	for t in client memory; do
+		include_lane "rmcd, $t, $san" "daemon-$t-$san"
+	done
 done
 
 # --- causes ---

@@ -94,6 +94,9 @@ for n, group in (("qp", "lib"), ("msg", "lib"), ("scheme", "lib"), ("reader", "l
                  ("owner", "lib"), ("rpc", "calls")):
     for f in ("lib", "lib.asan"):
         PROGRAMS[f"{f}.{n}"] = (f, group, [f"{LIB}/test_{n}.c"], {}, [])
+for n in ("client", "memory"):
+    PROGRAMS[f"daemon.{n}"] = ("lib", "lib", [f"{LIB}/test_daemon_{n}.c",
+                                              f"{LIB}/stub_daemon.c"], {}, [])
 PROGRAMS["causes"] = ("causes", "lib", [f"{LIB}/test_causes.c"], {}, [])
 for n in ("setup", "pair"):
     PROGRAMS[n] = ("setup", "lib", [f"{LIB}/test_{n}.c", f"{LIB}/stub_driver.c"], {}, [])
@@ -202,6 +205,7 @@ AREAS = {
     "ctx": ("lib", ["setup", "pair", "lib.msg", WAIT, FORK]),
     "seg": ("lib", ["setup", "pair", "causes", WAIT, FORK]),
     "wait": ("lib", ["pair", "setup", WAIT]),
+    "driver": ("lib", ["daemon.client", "daemon.memory"]),
     "size": ("lib", ["lib.words", "lib.abi"]),
     "retry": ("lib", ["lib.retry"]),
     "compat": ("compat", [COMPAT]),
