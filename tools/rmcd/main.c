@@ -17,6 +17,7 @@
 #include "guard.h"
 #include "server.h"
 #include "watch.h"
+#include "watchdog.h"
 
 #define BACKLOG		128
 
@@ -260,6 +261,11 @@ int main(int argc, char **argv)
 		rmcd_log("cannot make --region %s: %s", d->cfg.fabric.region, strerror(-err));
 		return 1;
 	}
+	err = rmcd_watchdog_start(d);
+	if (err) {
+		rmcd_log("cannot start a thread: %s", strerror(-err));
+		return 1;
+	}
 	if (rmcd_start(d))
 		return 1;
 	if (rmcd_guard_start())
@@ -268,6 +274,7 @@ int main(int argc, char **argv)
 	rmcd_contexts_free(d);
 	rmcd_stop(d);
 	rmcd_watchers_free(d);
+	rmcd_watchdog_stop(d);
 	rmcd_guard_stop();
 	return err ? 1 : 0;
 }

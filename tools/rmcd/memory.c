@@ -184,15 +184,6 @@ void rmcd_mem_destroy(struct rmcd_mem *m)
 
 /* ---- private memory ---- */
 
-/* A system call of a worker that a client can make wait: the watchdog sees it. */
-static void may_block(bool begin)
-{
-	struct rmcd_worker *w = rmcd_this_worker();
-
-	if (w)
-		WRITE_ONCE(w->blocked_ns, begin ? rmc_os_now_ns() : 0);
-}
-
 static u64 client_address(const struct rmc_mem *mem, u64 off)
 {
 	return mem->base + off;
@@ -212,9 +203,7 @@ void rmc_os_foreign_get(const struct rmc_mem *mem, u64 off, u8 *dst, u32 len)
 	const struct rmcd_mem *m = (const struct rmcd_mem *)mem;
 	ssize_t n;
 
-	may_block(true);
 	n = pread(m->foreign, dst, len, client_address(mem, off));
-	may_block(false);
 	if (n < 0)
 		n = 0;
 	memset(dst + n, 0, len - n);
@@ -232,9 +221,7 @@ void rmc_os_foreign_put(const struct rmc_mem *mem, u64 off, const u8 *src, u32 l
 	const struct rmcd_mem *m = (const struct rmcd_mem *)mem;
 	ssize_t n;
 
-	may_block(true);
 	n = pwrite(m->foreign, src, len, client_address(mem, off));
-	may_block(false);
 	/* unmapped since: nobody waits for it */
 	(void)n;
 }

@@ -109,7 +109,6 @@ struct rmcd_file;
  * @kicked: wake-up request; set before @event is written, cleared before checking for work
  * @call: function to call, of the main thread
  * @stop: end the thread
- * @blocked_ns: begin of a system call that a client can block, or 0; see rmcd_watchdog()
  */
 struct rmcd_worker {
 	struct rmc_ni_worker ni;
@@ -127,7 +126,6 @@ struct rmcd_worker {
 	u32 kicked;
 	struct rmcd_call *call;
 	u32 stop;
-	u64 blocked_ns;
 };
 
 /**
@@ -182,7 +180,7 @@ struct rmcd_waiter;
  * @exposed: memory of segments and ranges
  * @owed: stack of waiters whose sleepers the main thread wakes
  * @event: eventfd that wakes the main thread
- * @armed: eventfds of clients that a worker may signal; not 0: rmcd_watchdog() runs
+ * @armed: eventfds of clients that may be signalled: watchdog.h; a futex
  */
 struct rmcd {
 	struct rmcd_config cfg;
@@ -225,8 +223,6 @@ void rmcd_worker_stop(struct rmcd_worker *w);
 int rmcd_worker_watch(struct rmcd_worker *w, int fd);
 void rmcd_worker_unwatch(struct rmcd_worker *w, int fd);
 int rmcd_call(struct rmc_ni_worker *ni, int (*fn)(void *arg), void *arg);
-void rmcd_watchdog(struct rmcd *d);
-struct rmcd_worker *rmcd_this_worker(void);
 
 static inline struct rmcd_worker *rmcd_worker_of(struct rmc_ni_worker *ni)
 {

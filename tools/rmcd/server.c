@@ -22,8 +22,6 @@
 
 /* Connections of one user beside open contexts, for control */
 #define SPARE_CONNECTIONS	64
-/* Interval of rmcd_watchdog() while an eventfd of a client is armed */
-#define WATCHDOG_MS		100
 
 struct conn;
 
@@ -373,12 +371,10 @@ int rmcd_serve(struct rmcd *d, int listener, int signals, int stop_fd)
 	if (!err && stop_fd >= 0)
 		err = add_source(&s, stop_fd, &sources[1]);
 	while (!err && on) {
-		n = epoll_wait(s.epoll, ev, ARRAY_SIZE(ev), d->armed ? WATCHDOG_MS : -1);
+		n = epoll_wait(s.epoll, ev, ARRAY_SIZE(ev), -1);
 		for (i = 0; i < n; i++)
 			on &= handle(&s, ev[i].data.ptr);
 		free_dead(&s);
-		if (d->armed)
-			rmcd_watchdog(d);
 	}
 	while (s.conn)
 		conn_close(&s, s.conn);

@@ -3,9 +3,8 @@
  * Arms events of the core, and signals their sleepers' eventfds.
  *
  * The other end of such an eventfd is a client, which can fill it and make writing to it
- * wait. So a worker writes only after poll() has said that there is room: a full one is
- * readable already. Between the two a client may still fill it; then the watchdog interrupts
- * the write.
+ * wait. So it is written only after poll() has said that there is room: a full one is readable
+ * already. Between the two a client may still fill it; then the watchdog interrupts the write.
  */
 #include <errno.h>
 #include <poll.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 #include "file.h"
 #include "guard.h"
+#include "watchdog.h"
 
 /* As in kmod/dev/waiter.c: a wake-up longer than this was of very many sleepers */
 #define SLOW_NS		(50 * 1000ULL)
@@ -22,15 +22,12 @@
 static void signal_eventfd(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
-	struct rmcd_worker *w = rmcd_this_worker();
 
 	if (fd < 0 || poll(&p, 1, 0) <= 0)
 		return;
-	if (w)
-		WRITE_ONCE(w->blocked_ns, rmc_os_now_ns());
+	rmcd_block_begin();
 	eventfd_write(fd, 1);
-	if (w)
-		WRITE_ONCE(w->blocked_ns, 0);
+	rmcd_block_end();
 }
 
 static void wake_sleepers(struct rmcd_waiter *w)
@@ -88,7 +85,7 @@ void rmc_os_event(struct rmc_event *e)
 	if (!w->armed)
 		return;
 	w->armed = false;
-	w->reported = true;
+	WRITE_ONCE(w->reported, true);
 	ctx = w->file->ctx;
 	begin = rmc_os_now_ns();
 	if (begin < READ_ONCE(ctx->wake_later_ns)) {
@@ -137,7 +134,7 @@ static void drop_eventfd(struct rmcd *d, int fd)
 	if (fd < 0)
 		return;
 	close(fd);
-	d->armed--;
+	rmcd_watchdog_disarm(d);
 }
 
 /**
@@ -173,8 +170,23 @@ static int arm(void *arg)
 	a->count = w->event->count;
 	a->now = !rmc_event_arm(w->event, a->seen);
 	w->armed = !a->now;
-	w->reported = a->now;
+	WRITE_ONCE(w->reported, a->now);
 	return 0;
+}
+
+/*
+ * The client has emptied its report eventfd before it armed: what else it was told of, and has
+ * not armed again, is still to be seen.
+ */
+static void report_again(struct rmcd_file *f)
+{
+	bool reported = f->seg && READ_ONCE(f->seg_waiter.reported);
+	u32 i;
+
+	for (i = 0; i < RMC_MAX_QPS && !reported; i++)
+		reported = f->qp[i] && READ_ONCE(f->qp[i]->waiter.reported);
+	if (reported)
+		signal_eventfd(f->report);
 }
 
 /**
@@ -202,7 +214,7 @@ int rmcd_waiter_arm(struct rmcd_waiter *w, u32 seen, int eventfd, u32 *count)
 		name[max(n, (ssize_t)0)] = '\0';
 		if (strcmp(name, "anon_inode:[eventfd]"))
 			return -EINVAL;
-		d->armed++;
+		rmcd_watchdog_arm(d);
 	}
 	/* those owed belong to the eventfd that is replaced */
 	rmcd_waiters_owed(d);
@@ -213,6 +225,8 @@ int rmcd_waiter_arm(struct rmcd_waiter *w, u32 seen, int eventfd, u32 *count)
 	drop_eventfd(d, a.eventfd);
 	if (a.now)
 		wake_sleepers(w);
+	else
+		report_again(w->file);
 	if (count)
 		*count = a.count;
 	return 0;

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "rmcd.h"
+#include "watchdog.h"
 
 /* Visits between two reads of the clock: some microseconds when idle */
 #define VISITS_PER_CLOCK	32
@@ -26,8 +27,6 @@
 #define POLLS_BEFORE_YIELD	8
 /* On a CPU of its own: idle visits between yields, in case an application runs there, too */
 #define VISITS_PER_YIELD	1024
-/* A client that blocks a worker for so long is interrupted */
-#define BLOCKED_NS		(50 * 1000 * 1000ULL)
 /* Longest sleep where parking cannot be announced to clients */
 #define NO_BARRIER_NS		(1000 * 1000ULL)
 
@@ -46,16 +45,6 @@ struct rmcd_call {
 };
 
 static __thread struct rmcd_worker *self;
-
-/**
- * rmcd_this_worker() - the worker whose thread calls
- *
- * Return: worker; NULL on the main thread.
- */
-struct rmcd_worker *rmcd_this_worker(void)
-{
-	return self;
-}
 
 static void futex_wait(u32 *word, u32 value)
 {
@@ -295,6 +284,7 @@ static void *worker_main(void *data)
 	u32 quiet = 0;
 
 	self = w;
+	rmcd_block_init();
 	while (!READ_ONCE(w->stop)) {
 		u64 worked = w->ni.worked;
 
@@ -397,12 +387,6 @@ void rmcd_worker_destroy(struct rmcd_worker *w)
 		close(w->epoll);
 }
 
-/* SIGUSR1 interrupts a system call of a worker, and does nothing else. */
-static void interrupt(int number)
-{
-	(void)number;
-}
-
 /*
  * A client truncated a file that it had registered: the page is gone. The worker goes on with
  * a page of zeros in its place; only that client sees the difference.
@@ -423,10 +407,8 @@ static void lost_page(int number, siginfo_t *info, void *context)
 
 static void handle_signals(void)
 {
-	struct sigaction usr1 = { .sa_handler = interrupt };
 	struct sigaction bus = { .sa_sigaction = lost_page, .sa_flags = SA_SIGINFO };
 
-	sigaction(SIGUSR1, &usr1, NULL);
 	sigaction(SIGBUS, &bus, NULL);
 }
 
@@ -478,23 +460,4 @@ void rmcd_worker_stop(struct rmcd_worker *w)
 	rmc_os_wake(&w->ni);
 	pthread_join(w->thread, NULL);
 	w->started = false;
-}
-
-/**
- * rmcd_watchdog() - interrupt workers that a client blocks
- * @d: daemon
- *
- * A worker signals the eventfds of clients, and a client can make such a write block. Context:
- * main thread, several times a second while an eventfd is armed.
- */
-void rmcd_watchdog(struct rmcd *d)
-{
-	u64 now = rmc_os_now_ns(), since;
-	u32 i;
-
-	for (i = 0; i < d->workers; i++) {
-		since = READ_ONCE(d->worker[i].blocked_ns);
-		if (since && now > since && now - since > BLOCKED_NS)
-			pthread_kill(d->worker[i].thread, SIGUSR1);
-	}
 }

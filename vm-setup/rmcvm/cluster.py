@@ -276,7 +276,9 @@ class Cluster:
             if not self.state["module"]:
                 return
             self._insmod(session, i)
-            if self.state["context"] and os.path.exists(RMCCTL):
+            if self.state["context"] and not os.path.exists(RMCCTL):
+                note(f"node {i} has no context: there is no {RMCCTL}: run make tools")
+            elif self.state["context"]:
                 status, _, err = session.run([RMCCTL, "context", "create", "0", "--mode", "0666"])
                 if status:
                     raise Fail(f"node {i}: context 0 could not be made: {err.strip()}",
