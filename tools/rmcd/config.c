@@ -18,6 +18,11 @@ static const char usage[] =
 
 /* Options as text and numbers, before they are checked against each other */
 struct options {
+	const char *socket;
+	const char *contexts;
+	const char *region;
+	uint64_t region_size;
+	int stop_fd;
 	const char *ni;
 	const char *cpus;
 	const char *sabre;
@@ -182,6 +187,76 @@ static int settle(struct rmcd_config *cfg, const struct options *o)
 	return check_powers(o) ?: choose_units(cfg, o, online);
 }
 
+/* What the command line says; the defaults are those of the module */
+static struct options given = {
+	.sabre = "overlapped", .node = -1, .sets = 1, .frontends = 1, .itt = RMC_ITT_ENTRIES,
+	.att_entries = RMC_ATT_ENTRIES, .att_depth = RMC_ATT_DEPTH,
+	.att_stall_ms = RMC_ATT_STALL_MS, .timeout_ms = RMC_TIMEOUT_MS, .dead_ms = RMC_DEAD_MS,
+	.park_us = 200, .poll_us_max = 4000, .share = -1, .local = 1, .stop_fd = -1,
+	.region_size = 64 << 20,
+};
+
+static const struct opt opts[] = {
+	{ 'n', "nodes", OPT_INT, &given.nodes, 1, RMC_MAX_NODES, "N",
+	  "nodes of the fabric (2; with --region the file's)" },
+	{ 's', "socket", OPT_STRING, &given.socket, 0, 0, "PATH",
+	  "control socket ($XDG_RUNTIME_DIR/rmc/socket, as root /run/rmc/socket)" },
+	{ 0, "contexts", OPT_STRING, &given.contexts, 0, 0, "LIST",
+	  "contexts to create: ID[:MODE[:UID[:GID]]],... (0)" },
+	{ 0, "stop-fd", OPT_INT, &given.stop_fd, 0, 1 << 20, "FD",
+	  "end when this descriptor is closed at its other end" },
+	{ 0, "region", OPT_STRING, &given.region, 0, 0, "FILE",
+	  "join the fabric in this file, with one node" },
+	{ 0, "region-size", OPT_SIZE, &given.region_size, 4096, 1LL << 40, "BYTES",
+	  "make the file if it does not exist (64M)" },
+	{ 0, "node", OPT_INT, &given.node, 0, RMC_NID_MAX, "NID",
+	  "--region: node to be (the first that is free)" },
+	{ 0, "ni", OPT_STRING, &given.ni, 0, 0, "NAME",
+	  "fused, pair, edge, per_tile or split (pair from 3 CPUs on)" },
+	{ 'w', "workers", OPT_INT, &given.sets, 1, RMCD_MAX_SETS, "N",
+	  "sets of workers that nodes are assigned to (1)" },
+	{ 'c', "cpus", OPT_STRING, &given.cpus, 0, 0, "LIST",
+	  "CPUs of workers (from the highest down)" },
+	{ 0, "share", OPT_INT, &given.share, 0, 1, "0|1",
+	  "1: workers share CPUs with applications (if there are too few)" },
+	{ 0, "local", OPT_INT, &given.local, 0, 1, "0|1",
+	  "1: operations between nodes of one worker go without packets (1)" },
+	{ 0, "park-us", OPT_INT, &given.park_us, 0, 1000000, "US",
+	  "idle time before a worker sleeps (200)" },
+	{ 0, "poll-us-max", OPT_INT, &given.poll_us_max, 50, 10000, "US",
+	  "--region: longest sleep without a doorbell (4000)" },
+	{ 0, "mtu", OPT_INT, &given.mtu, RMC_MTU_MIN, RMC_MTU_MAX, "BYTES",
+	  "largest payload of a packet; 64 is the papers' (4096)" },
+	{ 0, "units", OPT_INT, &given.units, 1, RMC_MAX_UNITS, "N", "units per node" },
+	{ 0, "rrpps", OPT_INT, &given.rrpps, 1, RMC_MAX_UNITS, "N",
+	  "units per node with an RRPP" },
+	{ 0, "interleave", OPT_INT, &given.interleave, RMC_INTERLEAVE_MIN,
+	  RMC_INTERLEAVE_MAX, "BYTES", "consecutive bytes that one RRPP serves (4096)" },
+	{ 0, "frontends", OPT_INT, &given.frontends, 1, RMC_MAX_FRONTENDS, "N",
+	  "split: frontends per unit (1)" },
+	{ 0, "itt", OPT_INT, &given.itt, 1, RMC_TID_NONE, "N",
+	  "operations in flight per node (1024)" },
+	{ 0, "ring-order", OPT_INT, &given.ring_order, RMC_RING_ORDER_MIN,
+	  RMC_RING_ORDER_MAX, "N", "log2 of packets in flight per pair of nodes (8)" },
+	{ 0, "pay-order", OPT_INT, &given.pay_order, 1, RMC_PAY_ORDER_MAX, "N",
+	  "log2 of 64-byte payload lines per ring (8)" },
+	{ 0, "att-entries", OPT_INT, &given.att_entries, 1, RMC_ATT_ENTRIES_MAX, "N",
+	  "SABRes that a node serves at once (16)" },
+	{ 0, "att-depth", OPT_INT, &given.att_depth, 1, RMC_ATT_DEPTH_MAX, "N",
+	  "lines of a SABRe fetched before its version is known (32)" },
+	{ 0, "att-stall-ms", OPT_INT, &given.att_stall_ms, 1, 600000, "MS",
+	  "a SABRe without requests is ended after this (100)" },
+	{ 0, "sabre", OPT_STRING, &given.sabre, 0, 0, "MODE",
+	  "overlapped, serialized or locked (overlapped)" },
+	{ 0, "timeout-ms", OPT_INT, &given.timeout_ms, 16, 600000, "MS",
+	  "an operation without reply fails after this (10000)" },
+	{ 0, "dead-ms", OPT_INT, &given.dead_ms, 100, 600000, "MS",
+	  "a peer without heartbeat is down after this (3000)" },
+	{ 0, "channel-mib", OPT_INT, &given.channel_mib, 1, 1 << 20, "MIB",
+	  "memory for channels between nodes (an eighth of the machine's)" },
+	{ 0 },
+};
+
 /**
  * rmcd_config_parse() - read the command line
  * @cfg: configuration, zeroed
@@ -193,93 +268,21 @@ static int settle(struct rmcd_config *cfg, const struct options *o)
  */
 int rmcd_config_parse(struct rmcd_config *cfg, int argc, char **argv)
 {
-	struct options o = {
-		.sabre = "overlapped", .node = -1, .sets = 1, .frontends = 1,
-		.itt = RMC_ITT_ENTRIES, .att_entries = RMC_ATT_ENTRIES,
-		.att_depth = RMC_ATT_DEPTH, .att_stall_ms = RMC_ATT_STALL_MS,
-		.timeout_ms = RMC_TIMEOUT_MS, .dead_ms = RMC_DEAD_MS, .park_us = 200,
-		.poll_us_max = 4000, .share = -1, .local = 1,
-	};
-	static const u32 user[] = {
-#define QUOTA(name, user, context) user,
-		RMCD_QUOTAS(QUOTA)
+#define QUOTA(name, _user, _context)						\
+	cfg->user[RMCD_RES_##name] = _user;					\
+	cfg->context[RMCD_RES_##name] = _context;
+	RMCD_QUOTAS(QUOTA)
 #undef QUOTA
-	};
-	static const u32 context[] = {
-#define QUOTA(name, user, context) context,
-		RMCD_QUOTAS(QUOTA)
-#undef QUOTA
-	};
-	const struct opt opts[] = {
-		{ 'n', "nodes", OPT_INT, &o.nodes, 1, RMC_MAX_NODES, "N",
-		  "nodes of the fabric (2; with --region the file's)" },
-		{ 's', "socket", OPT_STRING, &cfg->socket, 0, 0, "PATH",
-		  "control socket ($XDG_RUNTIME_DIR/rmc/socket, as root /run/rmc/socket)" },
-		{ 0, "contexts", OPT_STRING, &cfg->contexts, 0, 0, "LIST",
-		  "contexts to create: ID[:MODE[:UID[:GID]]],... (0)" },
-		{ 0, "stop-fd", OPT_INT, &cfg->stop_fd, 0, 1 << 20, "FD",
-		  "end when this descriptor is closed at its other end" },
-		{ 0, "region", OPT_STRING, &cfg->fabric.region, 0, 0, "FILE",
-		  "join the fabric in this file, with one node" },
-		{ 0, "region-size", OPT_SIZE, &cfg->region_size, 4096, 1LL << 40, "BYTES",
-		  "make the file if it does not exist (64M)" },
-		{ 0, "node", OPT_INT, &o.node, 0, RMC_NID_MAX, "NID",
-		  "--region: node to be (the first that is free)" },
-		{ 0, "ni", OPT_STRING, &o.ni, 0, 0, "NAME",
-		  "fused, pair, edge, per_tile or split (pair from 3 CPUs on)" },
-		{ 'w', "workers", OPT_INT, &o.sets, 1, RMCD_MAX_SETS, "N",
-		  "sets of workers that nodes are assigned to (1)" },
-		{ 'c', "cpus", OPT_STRING, &o.cpus, 0, 0, "LIST",
-		  "CPUs of workers (from the highest down)" },
-		{ 0, "share", OPT_INT, &o.share, 0, 1, "0|1",
-		  "1: workers share CPUs with applications (if there are too few)" },
-		{ 0, "local", OPT_INT, &o.local, 0, 1, "0|1",
-		  "1: operations between nodes of one worker go without packets (1)" },
-		{ 0, "park-us", OPT_INT, &o.park_us, 0, 1000000, "US",
-		  "idle time before a worker sleeps (200)" },
-		{ 0, "poll-us-max", OPT_INT, &o.poll_us_max, 50, 10000, "US",
-		  "--region: longest sleep without a doorbell (4000)" },
-		{ 0, "mtu", OPT_INT, &o.mtu, RMC_MTU_MIN, RMC_MTU_MAX, "BYTES",
-		  "largest payload of a packet; 64 is the papers' (4096)" },
-		{ 0, "units", OPT_INT, &o.units, 1, RMC_MAX_UNITS, "N", "units per node" },
-		{ 0, "rrpps", OPT_INT, &o.rrpps, 1, RMC_MAX_UNITS, "N",
-		  "units per node with an RRPP" },
-		{ 0, "interleave", OPT_INT, &o.interleave, RMC_INTERLEAVE_MIN,
-		  RMC_INTERLEAVE_MAX, "BYTES", "consecutive bytes that one RRPP serves (4096)" },
-		{ 0, "frontends", OPT_INT, &o.frontends, 1, RMC_MAX_FRONTENDS, "N",
-		  "split: frontends per unit (1)" },
-		{ 0, "itt", OPT_INT, &o.itt, 1, RMC_TID_NONE, "N",
-		  "operations in flight per node (1024)" },
-		{ 0, "ring-order", OPT_INT, &o.ring_order, RMC_RING_ORDER_MIN,
-		  RMC_RING_ORDER_MAX, "N", "log2 of packets in flight per pair of nodes (8)" },
-		{ 0, "pay-order", OPT_INT, &o.pay_order, 1, RMC_PAY_ORDER_MAX, "N",
-		  "log2 of 64-byte payload lines per ring (8)" },
-		{ 0, "att-entries", OPT_INT, &o.att_entries, 1, RMC_ATT_ENTRIES_MAX, "N",
-		  "SABRes that a node serves at once (16)" },
-		{ 0, "att-depth", OPT_INT, &o.att_depth, 1, RMC_ATT_DEPTH_MAX, "N",
-		  "lines of a SABRe fetched before its version is known (32)" },
-		{ 0, "att-stall-ms", OPT_INT, &o.att_stall_ms, 1, 600000, "MS",
-		  "a SABRe without requests is ended after this (100)" },
-		{ 0, "sabre", OPT_STRING, &o.sabre, 0, 0, "MODE",
-		  "overlapped, serialized or locked (overlapped)" },
-		{ 0, "timeout-ms", OPT_INT, &o.timeout_ms, 16, 600000, "MS",
-		  "an operation without reply fails after this (10000)" },
-		{ 0, "dead-ms", OPT_INT, &o.dead_ms, 100, 600000, "MS",
-		  "a peer without heartbeat is down after this (3000)" },
-		{ 0, "channel-mib", OPT_INT, &o.channel_mib, 1, 1 << 20, "MIB",
-		  "memory for channels between nodes (an eighth of the machine's)" },
-		{ 0 },
-	};
-
-	memcpy(cfg->user, user, sizeof(user));
-	memcpy(cfg->context, context, sizeof(context));
-	cfg->region_size = 64 << 20;
-	cfg->stop_fd = -1;
 	if (opt_parse(argc, argv, opts, usage) != argc) {
 		rmcd_log("rmcd takes no arguments: see rmcd --help");
 		return -EINVAL;
 	}
-	return settle(cfg, &o);
+	cfg->socket = given.socket;
+	cfg->contexts = given.contexts;
+	cfg->fabric.region = given.region;
+	cfg->region_size = given.region_size;
+	cfg->stop_fd = given.stop_fd;
+	return settle(cfg, &given);
 }
 
 /**
