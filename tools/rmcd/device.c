@@ -6,6 +6,8 @@
 
 /* Between checks whether a node is up */
 #define UP_INTERVAL_NS	(200 * 1000)
+/* Clients wait while an administrator lets a node join */
+#define UP_WAIT_MS	200
 
 static u32 now_ms(void)
 {
@@ -115,19 +117,16 @@ static void destroy_workers(struct rmcd *d)
 }
 
 /* Live peers acknowledge within some of their ticks; the join does not wait for dead ones. */
-static int wait_up(struct rmcd *d, struct rmc_node *node)
+static int wait_up(struct rmc_node *node, u32 ms)
 {
 	struct timespec pause = { .tv_nsec = UP_INTERVAL_NS };
-	u64 end = rmc_os_now_ns() + 5ULL * d->cfg.fabric.dead_ms * 1000000;
+	u64 end = rmc_os_now_ns() + ms * 1000000ULL;
 
 	while (!READ_ONCE(node->up)) {
 		if (READ_ONCE(node->fenced))
 			return -ESTALE;
-		if (rmc_os_now_ns() > end) {
-			rmcd_log("node %u cannot join the fabric: peers answer too slowly",
-				 node->nid);
+		if (rmc_os_now_ns() > end)
 			return -ETIMEDOUT;
-		}
 		nanosleep(&pause, NULL);
 	}
 	return 0;
@@ -183,7 +182,7 @@ int rmcd_start(struct rmcd *d)
 			goto err_start;
 	}
 	for (i = 0; i < d->port->locals && !err; i++)
-		err = wait_up(d, d->node[i]);
+		err = wait_up(d->node[i], 5 * d->cfg.fabric.dead_ms);
 	if (!err)
 		return 0;
 
@@ -339,9 +338,9 @@ int rmcd_node_down(struct rmcd *d, struct rmc_node *node)
  * @d: daemon
  * @node: local node; claims its id again if it was fenced
  *
- * See rmc_device_node_up(). The join goes on after the return.
+ * See rmc_device_node_up().
  *
- * Return: 0, also when it was up; -EBUSY, -ESTALE: it was fenced.
+ * Return: 0, also when it was up; -EBUSY, -ESTALE: it was fenced; -ETIMEDOUT: it is still joining.
  */
 int rmcd_node_up(struct rmcd *d, struct rmc_node *node)
 {
@@ -352,7 +351,7 @@ int rmcd_node_up(struct rmcd *d, struct rmc_node *node)
 	else if (READ_ONCE(node->left))
 		rmcd_call(node->srv_worker, join, node);
 	if (!err)
-		err = wait_up(d, node);
+		err = wait_up(node, UP_WAIT_MS);
 	tick_all(d);
 	return err;
 }
