@@ -127,25 +127,6 @@ static inline void rmc_copy(u8 *dst, const u8 *src, u32 len)
 		*dst++ = *src++;
 }
 
-/* A part of a local buffer that does not cross chunks; @at is its address */
-static inline void rmc_mem_get_run(const struct rmc_mem *mem, u64 off, const u8 *at, u8 *dst,
-				   u32 len)
-{
-	if (unlikely(rmc_os_foreign(at)))
-		rmc_os_foreign_get(mem, off, dst, len);
-	else
-		rmc_copy(dst, at, len);
-}
-
-static inline void rmc_mem_put_run(const struct rmc_mem *mem, u64 off, u8 *at, const u8 *src,
-				   u32 len)
-{
-	if (unlikely(rmc_os_foreign(at)))
-		rmc_os_foreign_put(mem, off, src, len);
-	else
-		rmc_copy(at, src, len);
-}
-
 /*
  * Copy from and to local buffers, without line semantics: the application waits for the
  * CQ. At least one byte.
@@ -159,12 +140,12 @@ static inline void rmc_mem_get(const struct rmc_mem *mem, u64 off, u8 *dst, u32 
 		src = rmc_mem_at(mem, off, &run);
 		if (likely(len <= run))
 			break;
-		rmc_mem_get_run(mem, off, src, dst, run);
+		rmc_os_get(mem, off, dst, src, run);
 		dst += run;
 		off += run;
 		len -= run;
 	}
-	rmc_mem_get_run(mem, off, src, dst, len);
+	rmc_os_get(mem, off, dst, src, len);
 }
 
 static inline void rmc_mem_put(const struct rmc_mem *mem, u64 off, const u8 *src, u32 len)
@@ -176,12 +157,12 @@ static inline void rmc_mem_put(const struct rmc_mem *mem, u64 off, const u8 *src
 		dst = rmc_mem_at(mem, off, &run);
 		if (likely(len <= run))
 			break;
-		rmc_mem_put_run(mem, off, dst, src, run);
+		rmc_os_put(mem, off, dst, src, run);
 		src += run;
 		off += run;
 		len -= run;
 	}
-	rmc_mem_put_run(mem, off, dst, src, len);
+	rmc_os_put(mem, off, dst, src, len);
 }
 
 bool rmc_mem_load_pieces(const struct rmc_mem *mem, u64 off, u8 *dst, u32 len);

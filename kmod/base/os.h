@@ -61,12 +61,11 @@
 #define rmc_os_must_leave()		need_resched()
 
 /*
- * Memory of an application without an address here, which user space alone has: see
- * tools/rmcd/memory.c
+ * Copies from and to a part of a local buffer that does not cross chunks; @at is its address,
+ * which only user space may lack: see tools/rmcd/memory.c
  */
-#define rmc_os_foreign(p)		false
-#define rmc_os_foreign_get(mem, off, dst, len)	((void)0)
-#define rmc_os_foreign_put(mem, off, src, len)	((void)0)
+#define rmc_os_get(mem, off, dst, at, len)	rmc_copy(dst, at, len)
+#define rmc_os_put(mem, off, at, src, len)	rmc_copy(at, src, len)
 
 /* later loads start after earlier ones have completed; has a cost on x86, too */
 #define rmc_os_finish_loads()		rmb()

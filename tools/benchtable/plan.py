@@ -32,6 +32,15 @@ class Host(sources.Host):
 IDLE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "idle.py")
 
 
+class Daemon(sources.Daemon):
+    """The host's own programs run beside it."""
+
+    def command(self, nodes, argv):
+        if argv[0].startswith(os.path.join(BUILD, "host", "")):
+            return argv
+        return [IDLE, "--daemon"] if argv[0] == IDLE else super().command(nodes, argv)
+
+
 class Beside:
     """A kind of guests: the host's own programs run beside them."""
 
@@ -72,10 +81,10 @@ class KvmLoopback(Beside, Native, sources.Loopback):
     options = ("--fabric", "loopback")
 
 
-MACHINES = {"vm": KvmCluster, "loopback": KvmLoopback, "uml": Uml, "host": Host}
+MACHINES = {"vm": KvmCluster, "loopback": KvmLoopback, "daemon": Daemon, "uml": Uml, "host": Host}
 CLUSTER_CPUS = 4                # two guests, each with an application and a worker
-CHOICES = {"kvm": ("vm", "loopback"), "uml": ("uml",), "host": ("host",)}
-BEST = ("kvm", "uml", "host")
+CHOICES = {"kvm": ("vm", "loopback"), "daemon": ("daemon",), "uml": ("uml",), "host": ("host",)}
+BEST = ("kvm", "daemon", "uml", "host")
 
 
 def candidates(choice, cpus):

@@ -96,6 +96,43 @@ class Host(Machine):
         return argv
 
 
+class Daemon(Machine):
+    key = "daemon"
+    title = "rmcd"
+    what = ("Processes of this host, one per node, over rmcd: the core in a process of its own, librmc "
+            "and the tools, at the speed of this host; no module, no guest.")
+    rmc = True
+    cpus = 2
+
+    def probe(self):
+        here = len(os.sched_getaffinity(0))
+        if here < self.cpus:
+            raise Missing(f"application and worker need {self.cpus} CPUs, this host has {here}")
+        if not os.access(os.path.join(BUILD, "rmcd"), os.X_OK):
+            raise Missing("build/rmcd is not built: run make all")
+
+    def __init__(self):
+        self.boot = ()
+
+    def enter(self, nodes, boot):
+        self.boot = boot
+
+    def options(self):
+        """Those of rmcd that mean what these options of rmc-vm up mean"""
+        found, rest = [], list(self.boot)
+        while rest:
+            name, value = rest.pop(0), rest.pop(0)
+            if name == "--module-args":
+                found += [f"--{one}" for one in value.split()]
+            elif name != "--cpus":
+                found.append(f"{name}={value}")
+        return found
+
+    def command(self, nodes, argv):
+        return [RMC_RUN, "--daemon", *(f"--rmcd={o}" for o in self.options()), "-n", str(nodes),
+                "--", *argv]
+
+
 class Guests(Machine):
     """Guests that rmc-vm boots; options are those of rmc-vm up."""
 

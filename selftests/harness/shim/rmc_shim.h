@@ -188,18 +188,29 @@ static inline void rmc_os_memcpy(void *d, const void *s, size_t n)
 #define rmc_os_vector_end()	((void)0)
 
 /*
- * Memory of another process that this one cannot map: its chunks have the address 0, so the
- * address of a byte is less than the size of a chunk, one page.
+ * Local buffers of other processes may have parts that this one cannot map. Such a buffer is one
+ * chunk of half the usual size.
  */
 #ifdef RMC_OS_FOREIGN
+#define RMC_OS_FOREIGN_SHIFT		62
 struct rmc_mem;
-#define rmc_os_foreign(p)		((uintptr_t)(p) < PAGE_SIZE)
 void rmc_os_foreign_get(const struct rmc_mem *mem, u64 off, u8 *dst, u32 len);
 void rmc_os_foreign_put(const struct rmc_mem *mem, u64 off, const u8 *src, u32 len);
+#define rmc_os_get(mem, off, dst, at, len)	do {				\
+	if (unlikely((mem)->shift == RMC_OS_FOREIGN_SHIFT))			\
+		rmc_os_foreign_get(mem, off, dst, len);				\
+	else									\
+		rmc_copy(dst, at, len);						\
+} while (0)
+#define rmc_os_put(mem, off, at, src, len)	do {				\
+	if (unlikely((mem)->shift == RMC_OS_FOREIGN_SHIFT))			\
+		rmc_os_foreign_put(mem, off, src, len);				\
+	else									\
+		rmc_copy(at, src, len);						\
+} while (0)
 #else
-#define rmc_os_foreign(p)		false
-#define rmc_os_foreign_get(mem, off, dst, len)	((void)0)
-#define rmc_os_foreign_put(mem, off, src, len)	((void)0)
+#define rmc_os_get(mem, off, dst, at, len)	rmc_copy(dst, at, len)
+#define rmc_os_put(mem, off, at, src, len)	rmc_copy(at, src, len)
 #endif
 
 #define rmc_os_self()			((const void *)pthread_self())

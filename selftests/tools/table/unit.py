@@ -116,7 +116,7 @@ def plans(cpus=2, quick=False, **lacking):
     return runner.Run(found, quick, cpus)
 
 
-NO_KVM = {"vm": "no KVM", "loopback": "no KVM"}
+NO_KVM = {"vm": "no KVM", "loopback": "no KVM", "daemon": "no rmcd"}
 
 
 class TableTest(unittest.TestCase):
@@ -162,6 +162,7 @@ class TableTest(unittest.TestCase):
     def test_the_best_machine_is_taken(self):
         self.assertEqual(plan.choose(plans(8), "auto").key, "vm")
         self.assertEqual(plan.choose(plans(2), "auto").key, "loopback")
+        self.assertEqual(plan.choose(plans(2, **{**NO_KVM, "daemon": None}), "auto").key, "daemon")
         self.assertEqual(plan.choose(plans(2, **NO_KVM), "auto").key, "uml")
         self.assertEqual(plan.choose(plans(2, uml="no kernel", **NO_KVM), "auto").key, "host")
 
@@ -191,6 +192,17 @@ class TableTest(unittest.TestCase):
         keys = [j.key for j in plan.jobs(run, run.plans["uml"]) if j.boot == uml.solo]
         self.assertLess(keys.index("uml.limits-before.1"), keys.index("uml.rmc_read_lat.1"))
         self.assertLess(keys.index("uml.rmc_read_bw-q4.1"), keys.index("uml.limits-after.1"))
+
+    def test_rmcd_has_the_options_of_guests(self):
+        run = plans(2)
+        rmcd, machine = run.plans["daemon"], plan.Daemon()
+        machine.enter(2, ("--module-args", "local=0 itt=64", "--mtu", "512", "--cpus", "dedicated"))
+        command = machine.command(2, plan.atomic(rmcd, 0, "faa").command())
+        self.assertEqual(command[1:8], ["--daemon", "--rmcd=--local=0", "--rmcd=--itt=64",
+                                        "--rmcd=--mtu=512", "-n", "2", "--"])
+        self.assertEqual(machine.command(1, plan.limits(rmcd, 0, "before").command())[0],
+                         os.path.join(plan.BUILD, "host", "sweep"))
+        self.assertEqual(machine.command(1, (plan.IDLE,)), [plan.IDLE, "--daemon"])
 
     def test_nothing_is_missing(self):
         self.assertEqual(self.made(plans(8))["missing"], [])
