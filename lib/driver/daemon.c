@@ -88,7 +88,8 @@ static int arm(struct rmc_ctx *ctx, unsigned long number, void *arg, int eventfd
 {
 	struct rmc_message m;
 	size_t size = rmc_daemon_begin(&m, number, arg);
-	uint64_t count;
+	char reports[64];
+	ssize_t n;
 	int ret;
 
 	if (!size)
@@ -97,9 +98,12 @@ static int arm(struct rmc_ctx *ctx, unsigned long number, void *arg, int eventfd
 		m.fd[m.fds++] = eventfd;
 	/*
 	 * Reports of before the arming do not count. What is still to be reported, of this or
-	 * of other queue pairs, rmcd reports again when it arms. An empty eventfd is no error.
+	 * of other queue pairs, rmcd reports again when it arms. An empty pipe is no error.
 	 */
-	if (read(ctx->fd, &count, sizeof(count)) < 0 && errno != EAGAIN && errno != EINTR)
+	do {
+		n = read(ctx->fd, reports, sizeof(reports));
+	} while (n == (ssize_t)sizeof(reports));
+	if (n < 0 && errno != EAGAIN && errno != EINTR)
 		return -1;
 	ret = rmc_daemon_request((struct rmc_daemon *)ctx->priv, &m, size, 0);
 	if (ret >= 0 && number == RMC_IOC_SEG_ARM)
@@ -172,7 +176,7 @@ static int daemon_alive(const struct rmc_ctx *ctx)
 	return rmc_socket_alive(&((const struct rmc_daemon *)ctx->priv)->socket);
 }
 
-/* The report eventfd; or -1 with errno */
+/* The end of the report pipe; or -1 with errno */
 static int greet(struct rmc_daemon *d, const struct rmc_ctx *ctx)
 {
 	struct rmcd_open o = {

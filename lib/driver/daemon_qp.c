@@ -169,7 +169,7 @@ int rmc_daemon_wake(const struct rmc_daemon *d, const struct rmc_qp_id *arg)
 		errno = ENOENT;
 		return -1;
 	}
-	/* EAGAIN: full, so the worker wakes anyway */
+	/* EAGAIN: full, since somebody else wrote to it; nobody empties it */
 	return write(q->wake, &one, sizeof(one)) < 0 && errno != EAGAIN ? -1 : 0;
 }
 

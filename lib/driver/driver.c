@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "../internal.h"
 #include "socket.h"
@@ -67,6 +68,17 @@ static int connect_to(struct rmc_ctx *ctx, const char *path)
 	return rmc_fail(-fd, "cannot connect to %s: %s", path, strerror(-fd));
 }
 
+/* Anybody can make something with that name in /tmp: only what is ours counts. */
+static int own_directory(void)
+{
+	char dir[64];
+	struct stat st;
+
+	snprintf(dir, sizeof(dir), "/tmp/rmc-%u", (unsigned int)geteuid());
+	return !lstat(dir, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+	       !(st.st_mode & 022);
+}
+
 /* The first daemon that answers */
 static int find_daemon(struct rmc_ctx *ctx)
 {
@@ -76,7 +88,8 @@ static int find_daemon(struct rmc_ctx *ctx)
 
 	if (dir && *dir == '/')
 		snprintf(path[0], sizeof(path[0]), "%s/rmc/socket", dir);
-	snprintf(path[1], sizeof(path[1]), "/tmp/rmc-%u/socket", (unsigned int)geteuid());
+	if (own_directory())
+		snprintf(path[1], sizeof(path[1]), "/tmp/rmc-%u/socket", (unsigned int)geteuid());
 	snprintf(path[2], sizeof(path[2]), "/run/rmc/socket");
 	for (i = 0; i < 3 && is_absent(fd); i++)
 		if (path[i][0])

@@ -4,7 +4,7 @@
  *
  *	library                                       rmcd
  *	  RMCD_OPEN {version, context}  ------------>   checks SO_PEERCRED
- *	  <------------  {version, pid}, report eventfd
+ *	  <------------  {version, pid}, report pipe
  *	  RMC_IOC_* {the ioctl's struct}  ---------->
  *	  <------------  {ret, the struct}, descriptors
  *	  ...
@@ -17,8 +17,9 @@
  *
  * Descriptors travel with the message (SCM_RIGHTS):
  *
- *	answer to RMCD_OPEN		report eventfd: readable while poll() of the module's
- *					file would report; the library drains it before it arms
+ *	answer to RMCD_OPEN		read end of the report pipe: readable while poll() of the
+ *					module's file would report; the library empties it
+ *					before it arms
  *	answer to RMC_IOC_QP_CREATE	memory of the WQ; memory of the CQ, followed by the page
  *					of the flags; eventfd that wakes the worker. rmcd seals
  *					both memories: their size, and writing to the second
@@ -80,8 +81,8 @@ struct rmcd_open {
  * @offset: where it begins in the file; a multiple of the page size plus the offset of its
  *	address within the page
  * @fd: which of the message's descriptors is the file; RMCD_PRIVATE: memory that only the
- *	caller has mapped. rmcd copies from and to it with process_vm_readv() and
- *	process_vm_writev(), so it can be part of a local buffer only
+ *	caller has mapped. rmcd reads and writes it through /proc/PID/mem, so it can be part
+ *	of a local buffer only
  * @reserved: must be 0
  */
 struct rmcd_piece {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -147,6 +148,14 @@ int rmc_region_get(const struct rmc_vma *v, struct rmc_region **region)
 	return 0;
 }
 
+/* Beyond the limit of file sizes ftruncate() is a signal, which ends the program. */
+static int too_long(size_t len)
+{
+	struct rlimit rl;
+
+	return !getrlimit(RLIMIT_FSIZE, &rl) && rl.rlim_cur != RLIM_INFINITY && len > rl.rlim_cur;
+}
+
 /* A new file whose size is final, or accesses beyond a new end would be SIGBUS */
 static int make_file(size_t len, struct rmc_region **region)
 {
@@ -156,6 +165,10 @@ static int make_file(size_t len, struct rmc_region **region)
 		fd = memfd_create("rmc", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return -errno;
+	if (too_long(len)) {
+		close(fd);
+		return -ENOMEM;
+	}
 	if (ftruncate(fd, (off_t)len) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW)) {
 		err = errno == EFBIG || errno == EINVAL ? ENOMEM : errno;
 		close(fd);

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -470,6 +471,59 @@ static void stops_reading(void)
 	check_modest();
 }
 
+/* A TCP socket that keeps whoever closes it for an hour: its peer reads nothing */
+static int lingering(int *peer)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET,
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int l = socket(AF_INET, SOCK_STREAM, 0), fd = socket(AF_INET, SOCK_STREAM, 0);
+	struct linger linger = { 1, 3600 };
+	socklen_t len = sizeof(addr);
+	static char data[65536];
+
+	if (bind(l, (struct sockaddr *)&addr, sizeof(addr)) || listen(l, 1) ||
+	    getsockname(l, (struct sockaddr *)&addr, &len) ||
+	    connect(fd, (struct sockaddr *)&addr, sizeof(addr)))
+		abort();
+	*peer = accept(l, NULL, NULL);
+	close(l);
+	while (send(fd, data, sizeof(data), MSG_DONTWAIT) > 0)
+		;
+	if (setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)))
+		abort();
+	return fd;
+}
+
+/* Descriptors that take long to close: in a message, in one that is refused, in one that nobody reads */
+static void lingering_descriptors(void)
+{
+	struct {
+		struct rmcd_head head;
+		struct rmcd_open open;
+	} m = { .head = { .request = RMCD_OPEN, .fds = 1 },
+		.open = { .version = RMCD_VERSION } };
+	int peer, fd, i;
+	struct raw c;
+	uint64_t start = now_ns();
+
+	for (i = 0; i < 3; i++) {
+		CHECK_EQ(raw_connect(&c), 0);
+		fd = lingering(&peer);
+		m.head.fds = i == 0 ? 1 : 0;
+		raw_send(&c, &m, sizeof(m), &fd, 1);
+		raw_send(&c, &m, sizeof(m), &fd, 1);
+		raw_send(&c, &m, i == 2 ? sizeof(m) : 1, &fd, 1);
+		/* the last copy is the daemon's */
+		fcntl(fd, F_SETFL, O_NONBLOCK);
+		close(fd);
+		raw_close(&c);
+		check_opens(1);
+		check_modest();
+		CHECK(now_ns() - start < 20000000000ULL);
+		close(peer);
+	}
+}
+
 /* Processes that are killed at some moment of a busy life */
 static void killed_clients(void)
 {
@@ -741,6 +795,7 @@ static const struct tap_test tests[] = {
 	{ "an eventfd that is full", full_eventfd },
 	{ "sleepers", sleepers },
 	{ "a client stops reading", stops_reading },
+	{ "descriptors that take long to close", lingering_descriptors },
 	{ "clients are killed", killed_clients },
 	{ "a child keeps the connection", orphaned_connection },
 	{ "another user", other_user },

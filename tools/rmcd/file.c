@@ -5,10 +5,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 #include "file.h"
-#include "guard.h"
 #include "kmod/core/state.h"
 #include "kmod/core/timeout.h"
 #include "watch.h"
@@ -113,6 +111,25 @@ static void uninstall(struct rmcd_file *f, struct rmc_mem *mem, enum rmc_lane la
 	}
 }
 
+/* Charges what a registration takes here: addresses, and mappings as buffers. */
+static int charge_memory(struct rmcd_file *f, const struct rmcd_mem *m)
+{
+	int err = rmcd_charge(f, RMCD_RES_mapped_mib, (m->length >> 20) + 1);
+
+	if (err)
+		return err;
+	err = rmcd_charge(f, RMCD_RES_buffers, max(m->maps, 1U));
+	if (err)
+		rmcd_uncharge(f, RMCD_RES_mapped_mib, (m->length >> 20) + 1);
+	return err;
+}
+
+static void uncharge_memory(struct rmcd_file *f, const struct rmcd_mem *m)
+{
+	rmcd_uncharge(f, RMCD_RES_buffers, max(m->maps, 1U));
+	rmcd_uncharge(f, RMCD_RES_mapped_mib, (m->length >> 20) + 1);
+}
+
 /* ---- ranges ---- */
 
 /*
@@ -183,6 +200,9 @@ int rmcd_range_add(struct rmcd_file *f, struct rmcd_mem *m, u64 start)
 	r->memory = m;
 	r->start = start;
 	rmc_range_init(&r->view, &m->mem, start, &f->seg->mem);
+	err = charge_memory(f, m);
+	if (err)
+		goto err_charge;
 	err = rmcd_mem_expose(f->d, m, f->node);
 	if (err)
 		goto err_expose;
@@ -197,6 +217,8 @@ err_replace:
 	f->ranges--;
 	rmcd_mem_hide(f->d, m);
 err_expose:
+	uncharge_memory(f, m);
+err_charge:
 	free(r);
 	return err;
 }
@@ -204,6 +226,7 @@ err_expose:
 static void range_free(struct rmcd_file *f, struct rmcd_range *r)
 {
 	rmcd_mem_hide(f->d, r->memory);
+	uncharge_memory(f, r->memory);
 	rmcd_mem_destroy(r->memory);
 	free(r);
 }
@@ -260,7 +283,7 @@ static void clear_ranges(struct rmcd_file *f)
  * @m: memory; on success the file's
  *
  * Return: 0, -EEXIST the node has a segment under this context, -EADDRINUSE another worker
- * serves some of the memory already.
+ * serves some of the memory already, -EDQUOT exceeds a quota.
  */
 int rmcd_seg_add(struct rmcd_file *f, struct rmcd_mem *m)
 {
@@ -268,18 +291,25 @@ int rmcd_seg_add(struct rmcd_file *f, struct rmcd_mem *m)
 
 	if (f->seg)
 		return -EEXIST;
-	err = rmcd_mem_expose(f->d, m, f->node);
+	err = charge_memory(f, m);
 	if (err)
 		return err;
+	err = rmcd_mem_expose(f->d, m, f->node);
+	if (err)
+		goto err_expose;
 	rmcd_waiter_init(&f->seg_waiter, &m->mem.notified, f, f->node->srv_worker);
 	err = install(f, &m->mem, RMC_LANE_REQ, set_segment);
-	if (err) {
-		rmcd_mem_hide(f->d, m);
-		return err;
-	}
+	if (err)
+		goto err_install;
 	rmc_ct_expose(&m->mem);
 	f->seg = m;
 	return 0;
+
+err_install:
+	rmcd_mem_hide(f->d, m);
+err_expose:
+	uncharge_memory(f, m);
+	return err;
 }
 
 /**
@@ -298,6 +328,7 @@ int rmcd_seg_del(struct rmcd_file *f)
 	rmc_ct_hide(&m->mem);
 	uninstall(f, &m->mem, RMC_LANE_REQ, clear_segment);
 	rmcd_mem_hide(f->d, m);
+	uncharge_memory(f, m);
 	rmcd_waiter_release(&f->seg_waiter);
 	f->seg = NULL;
 	rmcd_mem_destroy(m);
@@ -323,12 +354,12 @@ int rmcd_buf_add(struct rmcd_file *f, struct rmcd_mem *m, u32 *id)
 		;
 	if (i == RMC_MAX_BUFFERS)
 		return -ENOSPC;
-	err = rmcd_charge(f, RMCD_RES_buffers, 1);
+	err = charge_memory(f, m);
 	if (err)
 		return err;
 	err = install(f, &m->mem, RMC_LANE_REP, add_buffer);
 	if (err) {
-		rmcd_uncharge(f, RMCD_RES_buffers, 1);
+		uncharge_memory(f, m);
 		return err;
 	}
 	f->buf[i] = m;
@@ -350,7 +381,7 @@ int rmcd_buf_del(struct rmcd_file *f, u32 id)
 	if (id >= RMC_MAX_BUFFERS || !f->buf[id])
 		return -ENOENT;
 	uninstall(f, &f->buf[id]->mem, RMC_LANE_REP, del_buffer);
-	rmcd_uncharge(f, RMCD_RES_buffers, 1);
+	uncharge_memory(f, f->buf[id]);
 	rmcd_mem_destroy(f->buf[id]);
 	f->buf[id] = NULL;
 	return 0;
@@ -396,7 +427,7 @@ struct rmc_node *rmcd_file_node(struct rmcd_file *f)
  *
  * Its private memory is read and written by a worker. A client can make that wait as long as
  * it likes, with userfaultfd(2) for example. So only clients of the user who runs the daemon
- * may have such memory: they harm nobody else. The descriptor is bound to the address space,
+ * may have such memory: it is their daemon. The descriptor is bound to the address space,
  * not to the process id, which may be used again.
  *
  * Return: descriptor, which stays the file's; -1: not possible.
@@ -426,7 +457,7 @@ struct rmcd_file *rmcd_file_open(struct rmcd *d, const struct rmcd_peer *peer,
 {
 	struct rmcd_context *ctx = ctx_id < RMC_MAX_CONTEXTS ? d->ctx[ctx_id] : NULL;
 	struct rmcd_file *f;
-	int err = -ENOMEM;
+	int err = -ENOMEM, pipe[2];
 	u32 i;
 
 	if (!ctx)
@@ -452,12 +483,12 @@ struct rmcd_file *rmcd_file_open(struct rmcd *d, const struct rmcd_peer *peer,
 		goto err_alloc;
 	for (i = 0; i < d->workers; i++)
 		f->wake[i] = -1;
-	f->report = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (f->report < 0) {
+	if (pipe2(pipe, O_CLOEXEC | O_NONBLOCK)) {
 		err = -errno;
 		goto err_alloc;
 	}
-	f->guard = rmcd_guard_eventfd(f->report);
+	f->reader = pipe[0];
+	f->report = pipe[1];
 	ctx->opens++;
 	return f;
 
@@ -503,7 +534,6 @@ void rmcd_file_close(struct rmcd_file *f)
 	}
 	if (f->foreign >= 0)
 		close(f->foreign);
-	rmcd_guard_eventfd_gone(f->guard);
 	close(f->report);
 	free(f->wake);
 	free(f->table);

@@ -55,8 +55,8 @@ struct rmcd_range {
  * @peer: who opened it
  * @writable: all requests are allowed, not only those that read
  * @node: node it acts for; NULL before the first use, then never changes
- * @report: eventfd: readable while poll() of the module's file would report
- * @guard: slot of rmcd_guard_eventfd() for @report
+ * @report: write end of a pipe that is readable while poll() of the module's file would report
+ * @reader: its other end, until the client has it; then -1
  * @foreign: the client's /proc/PID/mem; -1: not used
  * @seg: segment or NULL
  * @seg_waiter: sleepers for its notifications
@@ -77,7 +77,7 @@ struct rmcd_file {
 	bool writable;
 	struct rmc_node *node;
 	int report;
-	int guard;
+	int reader;
 	int foreign;
 	struct rmcd_mem *seg;
 	struct rmcd_waiter seg_waiter;

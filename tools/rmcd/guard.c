@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -94,13 +95,20 @@ BY_GUARD static void wake_sleepers(void)
 BY_GUARD static int guard_main(void *arg)
 {
 	struct pollfd p = { .fd = guard->daemon, .events = POLLIN };
+	struct itimerval limit = { .it_value.tv_sec = 1 };
+	u64 most = ~(1ULL << (SIGALRM - 1));
 
 	/* system calls alone: a sanitizer has its own code around other functions */
 	syscall(SYS_prctl, PR_SET_NAME, "rmc-guard");
+	/* what is sent to the daemon's group or terminal is not for us */
+	syscall(SYS_setsid);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &most, NULL, sizeof(most));
 	while (syscall(SYS_ppoll, &p, 1, NULL, NULL, 0) < 0)
 		;
 	if (!READ_ONCE(guard->done)) {
 		mark_dead();
+		/* a client can block a write, but not our end: SIGALRM */
+		syscall(SYS_setitimer, ITIMER_REAL, &limit, NULL);
 		wake_sleepers();
 	}
 	/* not exit(): the streams and handlers are the daemon's */

@@ -15,6 +15,8 @@
 #include <unistd.h>
 #include "context.h"
 #include "guard.h"
+#include "lost.h"
+#include "received.h"
 #include "server.h"
 #include "watch.h"
 #include "watchdog.h"
@@ -108,6 +110,7 @@ static int lock_path(const char *path)
 static int make_listener(const char *path, int *lock)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	struct stat st;
 	int fd, err;
 
 	if (strlen(path) >= sizeof(addr.sun_path))
@@ -116,6 +119,10 @@ static int make_listener(const char *path, int *lock)
 	*lock = lock_path(path);
 	if (*lock < 0)
 		return *lock;
+	if (!lstat(path, &st) && !S_ISSOCK(st.st_mode)) {
+		close(*lock);
+		return -EEXIST;
+	}
 	unlink(path);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
@@ -261,6 +268,8 @@ int main(int argc, char **argv)
 		rmcd_log("cannot make --region %s: %s", d->cfg.fabric.region, strerror(-err));
 		return 1;
 	}
+	rmcd_lost_init();
+	rmcd_received_init();
 	err = rmcd_watchdog_start(d);
 	if (err) {
 		rmcd_log("cannot start a thread: %s", strerror(-err));

@@ -2,54 +2,47 @@
 /* Maps the memory of clients, and copies from and to what only they have mapped. */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
+#include "lost.h"
 #include "memory.h"
-
-/*
- * Chunks are pages where some of the memory is private: those have no address, so what the
- * core computes from it is less than a page.
- */
-#define CHUNK_SHIFT	12
+#include "received.h"
 
 /* Only memory: a file system could make a worker wait, or write back what it did not know. */
 static int check_file(int fd, struct stat *st)
 {
-	struct statfs fs;
-
-	if (fstatfs(fd, &fs) || fstat(fd, st))
-		return -EINVAL;
-	if ((u64)fs.f_type != TMPFS_MAGIC && (u64)fs.f_type != HUGETLBFS_MAGIC)
+	if (!rmcd_is_memory(fd))
 		return -EOPNOTSUPP;
-	return S_ISREG(st->st_mode) ? 0 : -EOPNOTSUPP;
+	return fstat(fd, st) ? -EINVAL : 0;
 }
 
-/* @addr: where the client has it mapped: same offset within a page */
-static int map_piece(struct rmcd_mem *m, const struct rmcd_piece *p, int fd, u64 addr)
+/* Huge pages are mapped whole; only alone, since the address of one has to be a multiple of it. */
+static u64 unit_of(const struct stat *st)
+{
+	return (u64)st->st_blksize > PAGE_SIZE ? (u64)st->st_blksize : PAGE_SIZE;
+}
+
+/* @at: where to map the first byte of its page, in a range that we have; NULL: anywhere */
+static int map_piece(struct rmcd_mem *m, const struct rmcd_piece *p, int fd, char *at)
 {
 	struct rmcd_map *map = &m->map[m->maps];
-	u64 first = p->offset & ~(u64)(PAGE_SIZE - 1), end;
+	u64 first, end, unit;
 	struct stat st;
 	int err;
 
-	if (__builtin_add_overflow(p->offset, p->length, &end) || end > INT64_MAX - PAGE_SIZE ||
-	    (p->offset - addr) % PAGE_SIZE)
+	if (__builtin_add_overflow(p->offset, p->length, &end) || end > INT64_MAX - (1ULL << 31))
 		return -EINVAL;
 	err = check_file(fd, &st);
 	if (err)
 		return err;
-	/* huge pages are mapped whole */
-	if ((u64)st.st_blksize > PAGE_SIZE)
-		first &= ~((u64)st.st_blksize - 1);
 	if (PAGE_ALIGN(end) > PAGE_ALIGN((u64)st.st_size))
 		return -EFAULT;
-	map->len = PAGE_ALIGN(end - first);
-	if ((u64)st.st_blksize > PAGE_SIZE)
-		map->len = ALIGN(map->len, (u64)st.st_blksize);
-	map->addr = mmap(NULL, map->len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, first);
+	unit = at ? PAGE_SIZE : unit_of(&st);
+	first = p->offset & ~(unit - 1);
+	map->len = ALIGN(end - first, unit);
+	map->addr = mmap(at, map->len, PROT_READ | PROT_WRITE, MAP_SHARED | (at ? MAP_FIXED : 0), fd,
+			 first);
 	if (map->addr == MAP_FAILED)
 		return errno == EACCES || errno == EPERM ? -EFAULT : -errno;
 	map->start = (char *)map->addr + (p->offset - first);
@@ -61,36 +54,8 @@ static int map_piece(struct rmcd_mem *m, const struct rmcd_piece *p, int fd, u64
 	return 0;
 }
 
-static int make_chunks(struct rmcd_mem *m, u64 addr, u64 length)
-{
-	u64 n = ((addr & (PAGE_SIZE - 1)) + length + PAGE_SIZE - 1) >> CHUNK_SHIFT;
-
-	m->mem.chunk = calloc(n, sizeof(void *));
-	if (!m->mem.chunk)
-		return -ENOMEM;
-	rmc_mem_chunks(&m->mem, CHUNK_SHIFT);
-	m->mem.head = addr & (PAGE_SIZE - 1);
-	return 0;
-}
-
-/* A file's bytes [@at, @at + @length) of the memory: whole pages, or its first or last ones. */
-static int fill_chunks(struct rmcd_mem *m, u64 at, u64 length, bool last)
-{
-	u64 from = m->mem.head + at, i;
-	char *start = m->map[m->maps - 1].start;
-
-	if ((at && from % PAGE_SIZE) || (!last && (from + length) % PAGE_SIZE))
-		return -EINVAL;
-	start -= from % PAGE_SIZE;
-	for (i = from >> CHUNK_SHIFT; i <= (from + length - 1) >> CHUNK_SHIFT; i++) {
-		m->mem.chunk[i] = start;
-		start += PAGE_SIZE;
-	}
-	return 0;
-}
-
 /* Its pieces cover it exactly, and those that are private are allowed. */
-static int check(const struct rmcd_memory *desc, u32 nfds, u64 length, int foreign)
+static int check(const struct rmcd_memory *desc, u32 nfds, u64 addr, u64 length, int foreign)
 {
 	u64 sum = 0;
 	u32 i;
@@ -99,13 +64,61 @@ static int check(const struct rmcd_memory *desc, u32 nfds, u64 length, int forei
 		return -EINVAL;
 	for (i = 0; i < desc->count; i++) {
 		const struct rmcd_piece *p = &desc->piece[i];
+		u64 begin = addr + sum;
 
 		if (!p->length || p->reserved || __builtin_add_overflow(sum, p->length, &sum))
 			return -EINVAL;
-		if (p->fd == RMCD_PRIVATE ? foreign < 0 : p->fd < 0 || (u32)p->fd >= nfds)
-			return p->fd == RMCD_PRIVATE ? -EOPNOTSUPP : -EINVAL;
+		if (p->fd == RMCD_PRIVATE) {
+			if (foreign < 0)
+				return -EOPNOTSUPP;
+			continue;
+		}
+		/* whole pages, but for the first and the last byte of all */
+		if (p->fd < 0 || (u32)p->fd >= nfds || (p->offset - begin) % PAGE_SIZE ||
+		    (i && begin % PAGE_SIZE) ||
+		    (i + 1 < desc->count && (addr + sum) % PAGE_SIZE))
+			return -EINVAL;
 	}
 	return sum == length ? 0 : -EINVAL;
+}
+
+/* Several pieces: side by side in one range of addresses; nothing is where they are private. */
+static int map_range(struct rmcd_mem *m, const struct rmcd_memory *desc, const int *fds, u64 addr,
+		     u64 length)
+{
+	u64 head = addr % PAGE_SIZE, at = head;
+	u32 i;
+	int err;
+
+	m->range_len = PAGE_ALIGN(head + length);
+	m->range = mmap(NULL, m->range_len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+			-1, 0);
+	if (m->range == MAP_FAILED) {
+		m->range = NULL;
+		return -ENOMEM;
+	}
+	for (i = 0; i < desc->count; at += desc->piece[i++].length) {
+		const struct rmcd_piece *p = &desc->piece[i];
+
+		if (p->fd == RMCD_PRIVATE)
+			continue;
+		err = map_piece(m, p, fds[p->fd], m->range + (at & ~(u64)(PAGE_SIZE - 1)));
+		if (err)
+			return err;
+		m->map[m->maps - 1].in_range = true;
+	}
+	m->mem.chunk[0] = m->range + head;
+	return 0;
+}
+
+static bool has_private(const struct rmcd_memory *desc)
+{
+	u32 i;
+
+	for (i = 0; i < desc->count; i++)
+		if (desc->piece[i].fd == RMCD_PRIVATE)
+			return true;
+	return false;
 }
 
 /**
@@ -119,13 +132,14 @@ static int check(const struct rmcd_memory *desc, u32 nfds, u64 length, int forei
  *	as long as the memory
  *
  * Return: memory, or ERR_PTR: -EINVAL, -EFAULT the file is shorter or not open for writing,
- * -EOPNOTSUPP neither shared memory nor huge pages, or private memory, -ENOMEM.
+ * -EOPNOTSUPP neither shared memory nor huge pages, or private memory, -ENOMEM, -ENOSPC too
+ * many mappings.
  */
 struct rmcd_mem *rmcd_mem_create(const struct rmcd_memory *desc, const int *fds, u32 nfds,
 				 u64 addr, u64 length, int foreign)
 {
 	struct rmcd_mem *m = calloc(1, sizeof(*m));
-	u64 at = 0, end;
+	u64 end;
 	int err;
 	u32 i;
 
@@ -135,34 +149,31 @@ struct rmcd_mem *rmcd_mem_create(const struct rmcd_memory *desc, const int *fds,
 	m->length = length;
 	m->mem.base = addr;
 	m->mem.length = length;
+	m->mem.chunk = m->chunk;
+	/* one chunk */
+	rmc_mem_chunks(&m->mem, 63);
 	err = __builtin_add_overflow(addr, length, &end) || end > INT64_MAX ? -EFAULT :
-	      check(desc, nfds, length, foreign);
+	      check(desc, nfds, addr, length, foreign);
 	if (err)
 		goto err;
-	if (desc->count == 1 && desc->piece[0].fd != RMCD_PRIVATE) {
-		err = map_piece(m, &desc->piece[0], fds[desc->piece[0].fd], addr);
-		if (err)
-			goto err;
-		m->mem.chunk = calloc(1, sizeof(void *));
-		err = -ENOMEM;
-		if (!m->mem.chunk)
-			goto err;
-		/* one chunk */
-		rmc_mem_chunks(&m->mem, 63);
-		m->mem.chunk[0] = m->map[0].start;
-		return m;
-	}
-	err = make_chunks(m, addr, length);
-	for (i = 0; !err && i < desc->count; at += desc->piece[i++].length) {
-		const struct rmcd_piece *p = &desc->piece[i];
-
-		if (p->fd == RMCD_PRIVATE) {
-			m->foreign = foreign;
-			continue;
+	if (has_private(desc)) {
+		rmc_mem_chunks(&m->mem, RMC_OS_FOREIGN_SHIFT);
+		m->foreign = foreign;
+		m->pieces = desc->count;
+		for (i = 0; i < desc->count; i++) {
+			m->piece[i].length = desc->piece[i].length;
+			m->piece[i].private = desc->piece[i].fd == RMCD_PRIVATE;
 		}
-		err = map_piece(m, p, fds[p->fd], addr + at) ?:
-		      fill_chunks(m, at, p->length, i + 1 == desc->count);
 	}
+	if (desc->count == 1 && m->foreign < 0) {
+		err = map_piece(m, &desc->piece[0], fds[desc->piece[0].fd], NULL);
+		if (!err)
+			m->mem.chunk[0] = m->map[0].start;
+	} else {
+		err = map_range(m, desc, fds, addr, length);
+	}
+	for (i = 0; !err && i < m->maps; i++)
+		err = rmcd_replaceable(m->map[i].addr, m->map[i].len);
 	if (!err)
 		return m;
 err:
@@ -176,21 +187,35 @@ err:
  */
 void rmcd_mem_destroy(struct rmcd_mem *m)
 {
-	while (m->maps--)
-		munmap(m->map[m->maps].addr, m->map[m->maps].len);
-	free(m->mem.chunk);
+	while (m->maps--) {
+		rmcd_not_replaceable(m->map[m->maps].addr);
+		if (!m->map[m->maps].in_range)
+			munmap(m->map[m->maps].addr, m->map[m->maps].len);
+	}
+	if (m->range)
+		munmap(m->range, m->range_len);
 	free(m);
 }
 
 /* ---- private memory ---- */
 
-static u64 client_address(const struct rmc_mem *mem, u64 off)
+/* A piece of [@off, @off + @len) that does not cross pieces: its length, and whether it is private */
+static u32 next_piece(const struct rmcd_mem *m, u64 off, u32 len, bool *private)
 {
-	return mem->base + off;
+	u64 end = 0;
+	u32 i;
+
+	for (i = 0; i < m->pieces; i++) {
+		end += m->piece[i].length;
+		if (off < end)
+			break;
+	}
+	*private = i < m->pieces && m->piece[i].private;
+	return min_t(u64, len, end - off);
 }
 
 /**
- * rmc_os_foreign_get() - copy from private memory of a client
+ * rmc_os_foreign_get() - copy from a local buffer that is partly private memory of a client
  * @mem: local buffer
  * @off: offset in it, bytes; the caller has checked it
  * @dst: copy
@@ -201,16 +226,24 @@ static u64 client_address(const struct rmc_mem *mem, u64 off)
 void rmc_os_foreign_get(const struct rmc_mem *mem, u64 off, u8 *dst, u32 len)
 {
 	const struct rmcd_mem *m = (const struct rmcd_mem *)mem;
-	ssize_t n;
+	bool private;
+	ssize_t got;
+	u32 n;
 
-	n = pread(m->foreign, dst, len, client_address(mem, off));
-	if (n < 0)
-		n = 0;
-	memset(dst + n, 0, len - n);
+	for (; len; off += n, dst += n, len -= n) {
+		n = next_piece(m, off, len, &private);
+		if (!private) {
+			rmc_copy(dst, rmc_mem_ptr(mem, off), n);
+			continue;
+		}
+		got = pread(m->foreign, dst, n, mem->base + off);
+		if (got < (ssize_t)n)
+			memset(dst + max(got, (ssize_t)0), 0, n - max(got, (ssize_t)0));
+	}
 }
 
 /**
- * rmc_os_foreign_put() - copy to private memory of a client
+ * rmc_os_foreign_put() - copy to such a local buffer
  * @mem: local buffer
  * @off: offset in it, bytes; the caller has checked it
  * @src: data
@@ -219,11 +252,16 @@ void rmc_os_foreign_get(const struct rmc_mem *mem, u64 off, u8 *dst, u32 len)
 void rmc_os_foreign_put(const struct rmc_mem *mem, u64 off, const u8 *src, u32 len)
 {
 	const struct rmcd_mem *m = (const struct rmcd_mem *)mem;
-	ssize_t n;
+	bool private;
+	u32 n;
 
-	n = pwrite(m->foreign, src, len, client_address(mem, off));
-	/* unmapped since: nobody waits for it */
-	(void)n;
+	for (; len; off += n, src += n, len -= n) {
+		n = next_piece(m, off, len, &private);
+		if (!private)
+			rmc_copy(rmc_mem_ptr(mem, off), src, n);
+		else if (pwrite(m->foreign, src, n, mem->base + off) < 0)
+			continue;	/* unmapped since: nobody waits for it */
+	}
 }
 
 /* ---- one worker serves a line ---- */

@@ -5,7 +5,7 @@
  *
  *	client   [ odd bytes |  whole pages, in a memfd  | odd bytes ]
  *	              |                   | mmap                |
- *	rmcd     /proc/PID/mem        chunk of rmc_mem     /proc/PID/mem
+ *	rmcd     /proc/PID/mem       one range of addresses     /proc/PID/mem
  */
 #ifndef RMCD_MEMORY_H
 #define RMCD_MEMORY_H
@@ -23,6 +23,7 @@
  * @ino: inode of the file
  * @offset: of the first registered byte in the file
  * @length: registered bytes
+ * @in_range: part of rmcd_mem.range
  */
 struct rmcd_map {
 	void *addr;
@@ -32,6 +33,7 @@ struct rmcd_map {
 	ino_t ino;
 	u64 offset;
 	u64 length;
+	bool in_range;
 };
 
 /**
@@ -39,6 +41,11 @@ struct rmcd_map {
  * @mem: the part that the pipelines use; first
  * @map: mapped files
  * @maps: number of them
+ * @range: addresses of several pieces; NULL: there is one
+ * @range_len: bytes of it
+ * @chunk: of @mem
+ * @piece: with private memory: which of its bytes are private
+ * @pieces: number of them
  * @foreign: descriptor of the client's memory, for its private bytes; -1: there are none
  * @worker: of a segment or range: worker that serves it; NULL: several
  * @next: in rmcd.exposed
@@ -48,6 +55,14 @@ struct rmcd_mem {
 	struct rmc_mem mem;
 	struct rmcd_map map[RMCD_PIECES];
 	u32 maps;
+	char *range;
+	size_t range_len;
+	void *chunk[1];
+	struct {
+		u64 length;
+		bool private;
+	} piece[RMCD_PIECES];
+	u32 pieces;
 	int foreign;
 	struct rmc_ni_worker *worker;
 	struct rmcd_mem *next;

@@ -26,12 +26,16 @@
 #define RMCD_MAX_SETS		64	/* sets of workers, as in the module */
 #define RMCD_MAX_WORKERS	256
 
-/* Quotas of a user and of a context: as in kmod/run/config.h, which says why. */
+/*
+ * Quotas of a user and of a context: as in kmod/run/config.h, which says why. mapped_mib, MiB of
+ * registered memory, is for addresses of this process, of which it has 128 TiB.
+ */
 #define RMCD_QUOTAS(X)				\
 	X(qps,		256,	512)		\
 	X(files,	1024,	4096)		\
 	X(buffers,	4096,	16384)		\
-	X(queue_mib,	64,	128)
+	X(queue_mib,	64,	128)		\
+	X(mapped_mib,	1 << 20, 4 << 20)
 
 enum rmcd_resource {
 #define RMCD_QUOTA_ENUM(name, user, context) RMCD_RES_##name,
@@ -199,7 +203,7 @@ struct rmcd {
 	u32 armed;
 };
 
-/* log.c: one line on stderr */
+/* main.c: one line on stderr */
 void rmcd_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* config.c */

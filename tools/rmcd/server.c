@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Connections. The main thread takes one message of each readable connection in turn, and never
- * waits for a client: an answer that does not fit into its socket ends the connection.
+ * Connections. The main thread takes one message of each readable connection in turn, and does
+ * not wait for clients: an answer that does not fit into its socket ends the connection.
  *
  *	listener --> struct conn --> RMCD_OPEN --> struct rmcd_file, or control
  *	                 |              RMC_IOC_*, RMCD_ATTR_*
@@ -13,8 +13,12 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "received.h"
 #include "request.h"
 #include "server.h"
+
+/* What a message can carry at most: SCM_MAX_FD. Fewer, and the kernel would close the rest here */
+#define MOST_FDS		253
 
 #ifndef SO_PEERGROUPS
 #define SO_PEERGROUPS	59
@@ -63,6 +67,7 @@ struct server {
 	struct rmcd *d;
 	int epoll;
 	int listener;
+	int spare;	/* a descriptor to give up */
 	struct conn *conn;
 	struct conn *dead;
 };
@@ -85,7 +90,9 @@ static void conn_close(struct server *s, struct conn *c)
 	c->file = NULL;
 	if (c->pidfd >= 0)
 		close(c->pidfd);
-	close(c->fd);
+	/* another thread may close it, some time later */
+	epoll_ctl(s->epoll, EPOLL_CTL_DEL, c->fd, NULL);
+	rmcd_close_connection(c->fd);
 	rmcd_user_put(s->d, c->user);
 	*c->link = c->next;
 	if (c->next)
@@ -121,13 +128,29 @@ static int get_peer(int fd, struct rmcd_peer *peer)
 	return 0;
 }
 
+/* Without descriptors: take the next one off the queue nevertheless, or it stays readable. */
+static void refuse(struct server *s)
+{
+	int fd;
+
+	if ((errno != EMFILE && errno != ENFILE) || s->spare < 0)
+		return;
+	close(s->spare);
+	fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC);
+	if (fd >= 0)
+		rmcd_close_connection(fd);
+	s->spare = eventfd(0, EFD_CLOEXEC);
+}
+
 static void conn_accept(struct server *s)
 {
 	int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct conn *c;
 
-	if (fd < 0)
+	if (fd < 0) {
+		refuse(s);
 		return;
+	}
 	c = calloc(1, sizeof(*c));
 	if (!c || get_peer(fd, &c->peer))
 		goto err_free;
@@ -156,14 +179,14 @@ err_user:
 	rmcd_user_put(s->d, c->user);
 err_free:
 	free(c);
-	close(fd);
+	rmcd_close_connection(fd);
 }
 
 /* ---- messages ---- */
 
 union control {
 	struct cmsghdr align;
-	char space[CMSG_SPACE(RMCD_MESSAGE_FDS * sizeof(int))];
+	char space[CMSG_SPACE(MOST_FDS * sizeof(int))];
 };
 
 static void take_fds(struct msghdr *msg, struct rmcd_req *r)
@@ -175,8 +198,15 @@ static void take_fds(struct msghdr *msg, struct rmcd_req *r)
 		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
 			continue;
 		n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		for (i = 0; i < n; i++)
-			memcpy(&r->fds[r->nfds++], CMSG_DATA(c) + i * sizeof(int), sizeof(int));
+		for (i = 0; i < n; i++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
+			if (r->nfds < RMCD_MESSAGE_FDS)
+				r->fds[r->nfds++] = fd;
+			else
+				rmcd_close_received(fd);
+		}
 	}
 }
 
@@ -234,7 +264,7 @@ static void close_fds(struct rmcd_req *r)
 
 	for (i = 0; i < r->nfds; i++)
 		if (r->fds[i] >= 0)
-			close(r->fds[i]);
+			rmcd_close_received(r->fds[i]);
 	for (i = 0; i < r->outs; i++)
 		if (r->close & (1U << i))
 			close(r->out[i]);
@@ -258,7 +288,9 @@ static int do_open(struct server *s, struct conn *c, struct rmcd_req *r)
 		if (IS_ERR(f))
 			return (int)(intptr_t)f;
 		c->file = f;
-		r->out[r->outs++] = f->report;
+		r->close |= 1U << r->outs;
+		r->out[r->outs++] = f->reader;
+		f->reader = -1;
 	} else {
 		/* nothing is ever reported, but all answers look alike */
 		int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -363,6 +395,7 @@ int rmcd_serve(struct rmcd *d, int listener, int signals, int stop_fd)
 	bool on = true;
 	int n, i, err;
 
+	s.spare = eventfd(0, EFD_CLOEXEC);
 	s.epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (s.epoll < 0)
 		return -errno;
@@ -380,5 +413,6 @@ int rmcd_serve(struct rmcd *d, int listener, int signals, int stop_fd)
 		conn_close(&s, s.conn);
 	free_dead(&s);
 	close(s.epoll);
+	close(s.spare);
 	return err;
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "file.h"
 #include "guard.h"
+#include "received.h"
 #include "watchdog.h"
 
 /* As in kmod/dev/waiter.c: a wake-up longer than this was of very many sleepers */
@@ -30,10 +31,17 @@ static void signal_eventfd(int fd)
 	rmcd_block_end();
 }
 
+/* A pipe whose write end we have alone: it does not wait, and a full one is readable. */
+static void report(struct rmcd_file *f)
+{
+	if (write(f->report, "", 1) < 0)
+		return;
+}
+
 static void wake_sleepers(struct rmcd_waiter *w)
 {
 	signal_eventfd(w->eventfd);
-	signal_eventfd(w->file->report);
+	report(w->file);
 }
 
 /* Hand it to the main thread. */
@@ -186,7 +194,7 @@ static void report_again(struct rmcd_file *f)
 	for (i = 0; i < RMC_MAX_QPS && !reported; i++)
 		reported = f->qp[i] && READ_ONCE(f->qp[i]->waiter.reported);
 	if (reported)
-		signal_eventfd(f->report);
+		report(f);
 }
 
 /**
@@ -204,15 +212,10 @@ int rmcd_waiter_arm(struct rmcd_waiter *w, u32 seen, int eventfd, u32 *count)
 {
 	struct arming a = { .waiter = w, .seen = seen, .eventfd = eventfd };
 	struct rmcd *d = w->file->d;
-	char path[64], name[64];
-	ssize_t n;
 
 	if (eventfd >= 0) {
 		/* nothing else: writing to a pipe, for example, would carry data */
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", eventfd);
-		n = readlink(path, name, sizeof(name) - 1);
-		name[max(n, (ssize_t)0)] = '\0';
-		if (strcmp(name, "anon_inode:[eventfd]"))
+		if (!rmcd_is_eventfd(eventfd))
 			return -EINVAL;
 		rmcd_watchdog_arm(d);
 	}

@@ -14,7 +14,6 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -387,31 +386,6 @@ void rmcd_worker_destroy(struct rmcd_worker *w)
 		close(w->epoll);
 }
 
-/*
- * A client truncated a file that it had registered: the page is gone. The worker goes on with
- * a page of zeros in its place; only that client sees the difference.
- */
-static void lost_page(int number, siginfo_t *info, void *context)
-{
-	static const size_t sizes[] = { 4096, 2 << 20, 1 << 30 };
-	uintptr_t at = (uintptr_t)info->si_addr;
-	u32 i;
-
-	(void)context;
-	for (i = 0; self && i < ARRAY_SIZE(sizes); i++)
-		if (mmap((void *)(at & ~(sizes[i] - 1)), sizes[i], PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
-			return;
-	signal(number, SIG_DFL);
-}
-
-static void handle_signals(void)
-{
-	struct sigaction bus = { .sa_sigaction = lost_page, .sa_flags = SA_SIGINFO };
-
-	sigaction(SIGBUS, &bus, NULL);
-}
-
 /**
  * rmcd_worker_start() - start the thread
  * @w: worker, set up, with its nodes
@@ -425,7 +399,6 @@ int rmcd_worker_start(struct rmcd_worker *w)
 	char name[16];
 	int err;
 
-	handle_signals();
 	sigfillset(&all);
 	sigdelset(&all, SIGUSR1);
 	sigdelset(&all, SIGBUS);
