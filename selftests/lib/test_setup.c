@@ -203,6 +203,13 @@ static void control(void)
 	stub.error = EACCES;
 	CHECK(!rmc_driver_control());
 	CHECK_EQ(errno, EACCES);
+	CHECK(says("no permission to open /dev/rmc: run rmcctl as root"));
+	/* a device file that udev left, without a module */
+	stub.calls = 0;
+	stub.module = 1;
+	stub.error = ENXIO;
+	CHECK(!rmc_driver_control());
+	CHECK(says("start rmcd"));
 	/* the highest number is a context like any other */
 	stub_reset();
 	ctx = rmc_open(~0U, -1);
