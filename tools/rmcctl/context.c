@@ -77,7 +77,8 @@ static int create(int argc, char **argv)
 	const char *usage = "rmcctl context create [options] ID";
 	const struct opt opts[] = {
 		{ 'm', "mode", OPT_OCTAL, &mode, 0, 0777, "MODE", "permissions (default 0660)" },
-		{ 'u', "uid", OPT_STRING, &uid, 0, 0, "USER", "owner, name or number (default 0; rmcd: the caller)" },
+		{ 'u', "uid", OPT_STRING, &uid, 0, 0, "USER",
+			"owner, name or number (default 0; rmcd: the caller)" },
 		{ 'g', "gid", OPT_STRING, &gid, 0, 0, "GROUP",
 			"group, name or number (default 0; rmcd: the caller's)" },
 		{ 0, "json", OPT_FLAG, &ctl_json, 0, 0, NULL, "machine-readable result" },
