@@ -181,13 +181,17 @@ int rmc_fd(const struct rmc_ctx *ctx)
 	return ctx->fd;
 }
 
+int rmc_node_info(struct rmc_ctx *ctx, struct rmc_node_info *info)
+{
+	return rmc_call(ctx, RMC_IOC_NODE_INFO, info) ? -errno : 0;
+}
+
 int rmc_node_state(struct rmc_ctx *ctx, int nid)
 {
 	struct rmc_node_info info = { .size = sizeof(info), .nid = (unsigned int)nid };
+	int err = rmc_node_info(ctx, &info);
 
-	if (rmc_call(ctx, RMC_IOC_NODE_INFO, &info))
-		return -errno;
-	return (int)info.state;
+	return err ? err : (int)info.state;
 }
 
 const char *rmc_node_state_name(int state)

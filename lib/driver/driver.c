@@ -25,12 +25,16 @@ static int open_failed(const struct rmc_ctx *ctx)
 	case ENOENT:
 	case ENXIO:
 	case ENODEV:
-		if (ctx->driver == &rmc_driver_module && access(CONTROL_DEVICE, F_OK))
+		if (ctx->driver == &rmc_driver_module &&
+		    (ctx->control || access(CONTROL_DEVICE, F_OK)))
 			return rmc_fail(err, "%s", nothing_there);
 		return rmc_fail(err, "context %u does not exist on this node: rmcctl context create %u",
 				ctx->id, ctx->id);
 	case EACCES:
 	case EPERM:
+		if (ctx->control)
+			return rmc_fail(err, "no permission to open %s: run rmcctl as root",
+					ctx->path);
 		return rmc_fail(err, "no permission to open %s: "
 				"rmcctl context create takes --mode, --uid and --gid", ctx->path);
 	case EPROTO:

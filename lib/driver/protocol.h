@@ -42,7 +42,7 @@
 enum rmcd_request {
 	RMCD_OPEN	= 1,	/* struct rmcd_open; the first message of a connection */
 	RMCD_ATTR_READ	= 2,	/* struct rmcd_attr: value of an attribute */
-	RMCD_ATTR_LIST	= 3,	/* struct rmcd_attr: names in a directory, one per line */
+	RMCD_ATTR_LIST	= 3,	/* struct rmcd_attr: names in a directory, or lines of a value */
 	RMCD_ATTR_WRITE	= 4,	/* struct rmcd_attr: change an attribute */
 };
 
@@ -112,8 +112,8 @@ struct rmcd_memory {
 /**
  * struct rmcd_attr - RMCD_ATTR_*: what the module has in sysfs and debugfs
  * @path: path below the mount point, such as class/misc/rmc/nodes
- * @offset: RMCD_ATTR_LIST: names to leave out, since earlier answers had them
- * @count: RMCD_ATTR_LIST, answer: names in this one; 0: there are no more
+ * @offset: RMCD_ATTR_LIST: names or lines to leave out, since earlier answers had them
+ * @count: RMCD_ATTR_LIST, answer: names or lines in this one; 0: there are no more
  * @value: text, ended by NUL
  */
 struct rmcd_attr {

@@ -96,6 +96,7 @@ static void nodes(void)
 
 static void contexts(void)
 {
+	struct rmc_node_info info = { .size = sizeof(info), .nid = 2 };
 	int fd, zero;
 
 	open_ctx();
@@ -105,9 +106,13 @@ static void contexts(void)
 	stub.node_state = RMC_NODE_DOWN;
 	CHECK_EQ(rmc_node_state(ctx, 3), RMC_NODE_DOWN);
 	CHECK_EQ(stub.node_info.nid, 3);
+	CHECK_EQ(rmc_node_info(ctx, &info), 0);
+	CHECK_EQ(stub.node_info.nid, 2);
+	CHECK_EQ(info.state, RMC_NODE_DOWN);
 	stub.fail = RMC_IOC_NODE_INFO;
 	stub.error = ENODEV;
 	CHECK_EQ(rmc_node_state(ctx, 3), -ENODEV);
+	CHECK_EQ(rmc_node_info(ctx, &info), -ENODEV);
 	stub.fail = 0;
 	CHECK_EQ(rmc_page_round(1), PAGE);
 	CHECK_EQ(rmc_page_round(PAGE), PAGE);
@@ -198,6 +203,13 @@ static void control(void)
 	stub.error = EACCES;
 	CHECK(!rmc_driver_control());
 	CHECK_EQ(errno, EACCES);
+	CHECK(says("no permission to open /dev/rmc: run rmcctl as root"));
+	/* a device file that udev left, without a module */
+	stub.calls = 0;
+	stub.module = 1;
+	stub.error = ENXIO;
+	CHECK(!rmc_driver_control());
+	CHECK(says("start rmcd"));
 	/* the highest number is a context like any other */
 	stub_reset();
 	ctx = rmc_open(~0U, -1);

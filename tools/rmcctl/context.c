@@ -1,27 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /* rmcctl context: contexts of this kernel, their owners and modes. */
 #include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <linux/rmc.h>
-#include <rmc/ctx.h>
+#include "../../lib/internal.h"
 #include "rmcctl.h"
 
 #define DEFAULT_MODE	0660
 
-static unsigned int max_contexts(int fd)
+static unsigned int max_contexts(struct rmc_ctx *control)
 {
 	struct rmc_query q = { .size = sizeof(q) };
 
-	return ioctl(fd, RMC_IOC_QUERY, &q) ? 0 : q.max_contexts;
+	return rmc_call(control, RMC_IOC_QUERY, &q) ? 0 : q.max_contexts;
 }
 
 static unsigned int context_id(const char *s)
@@ -76,18 +73,20 @@ static unsigned int group_id(const char *s)
 static int create(int argc, char **argv)
 {
 	int mode = DEFAULT_MODE;
-	const char *uid = "0", *gid = "0";
+	const char *uid = NULL, *gid = NULL;
 	const char *usage = "rmcctl context create [options] ID";
 	const struct opt opts[] = {
 		{ 'm', "mode", OPT_OCTAL, &mode, 0, 0777, "MODE", "permissions (default 0660)" },
-		{ 'u', "uid", OPT_STRING, &uid, 0, 0, "USER", "owner, name or number (default 0)" },
+		{ 'u', "uid", OPT_STRING, &uid, 0, 0, "USER",
+			"owner, name or number (default 0; rmcd: the caller)" },
 		{ 'g', "gid", OPT_STRING, &gid, 0, 0, "GROUP",
-			"group, name or number (default 0)" },
+			"group, name or number (default 0; rmcd: the caller's)" },
 		{ 0, "json", OPT_FLAG, &ctl_json, 0, 0, NULL, "machine-readable result" },
 		{ 0 },
 	};
 	struct rmc_ctx_create arg = { .size = sizeof(arg) };
-	int fd, i;
+	struct rmc_ctx *control;
+	int i;
 
 	/* The id may come before the options, too. */
 	if (argc > 2 && argv[1][0] != '-') {
@@ -101,20 +100,26 @@ static int create(int argc, char **argv)
 		die(EXIT_USAGE, "usage: %s", usage);
 	arg.ctx_id = context_id(argv[i]);
 	arg.mode = (unsigned int)mode;
-	arg.uid = user_id(uid);
-	arg.gid = group_id(gid);
-	fd = open_control();
-	if (ioctl(fd, RMC_IOC_CTX_CREATE, &arg)) {
+	arg.uid = uid ? user_id(uid) : 0;
+	arg.gid = gid ? group_id(gid) : 0;
+	control = open_control();
+	/* a daemon's administrator need not be root, and would lock himself out */
+	if (!uid && ctl_is_daemon())
+		arg.uid = geteuid();
+	if (!gid && ctl_is_daemon())
+		arg.gid = getegid();
+	if (rmc_call(control, RMC_IOC_CTX_CREATE, &arg)) {
 		if (errno == EEXIST)
 			die(EXIT_FAILED, "context %u exists already", arg.ctx_id);
 		if (errno == EINVAL || errno == ENOSPC)
-			die(EXIT_FAILED, "context %u: this kernel has contexts 0 .. %u", arg.ctx_id,
-			    max_contexts(fd) - 1);
+			die(EXIT_FAILED, "context %u: %s has contexts 0 .. %u", arg.ctx_id,
+			    ctl_is_daemon() ? "this rmcd" : "this kernel",
+			    max_contexts(control) - 1);
 		if (errno == EPERM || errno == EACCES)
-			die(EXIT_FAILED, "only the administrator creates contexts: run rmcctl as root");
+			die(EXIT_FAILED, "only the administrator creates contexts: run rmcctl %s",
+			    ctl_admin());
 		die(EXIT_FAILED, "cannot create context %u: %s", arg.ctx_id, strerror(errno));
 	}
-	close(fd);
 	ctl_report("context", argv[i], "created");
 	return EXIT_OK;
 }
@@ -127,26 +132,53 @@ static int remove_ctx(int argc, char **argv)
 		{ 0 },
 	};
 	struct rmc_ctx_remove arg = { .size = sizeof(arg) };
-	int fd, i = opt_parse(argc, argv, opts, usage);
+	int i = opt_parse(argc, argv, opts, usage);
 
 	if (i != argc - 1)
 		die(EXIT_USAGE, "usage: %s", usage);
 	arg.ctx_id = context_id(argv[i]);
-	fd = open_control();
-	if (ioctl(fd, RMC_IOC_CTX_REMOVE, &arg)) {
+	if (rmc_call(open_control(), RMC_IOC_CTX_REMOVE, &arg)) {
 		if (errno == ENOENT || errno == EINVAL)
 			die(EXIT_FAILED, "no context %u: rmcctl context list shows them",
+			    arg.ctx_id);
+		if (errno == EBUSY && ctl_is_daemon())
+			die(EXIT_FAILED, "context %u is in use: end the programs that have it open, rmcctl context list counts them",
 			    arg.ctx_id);
 		if (errno == EBUSY)
 			die(EXIT_FAILED, "context %u is in use: fuser " RMC_CTX_DIR "/%u shows by whom",
 			    arg.ctx_id, arg.ctx_id);
 		if (errno == EPERM || errno == EACCES)
-			die(EXIT_FAILED, "only the administrator removes contexts: run rmcctl as root");
+			die(EXIT_FAILED, "only the administrator removes contexts: run rmcctl %s",
+			    ctl_admin());
 		die(EXIT_FAILED, "cannot remove context %u: %s", arg.ctx_id, strerror(errno));
 	}
-	close(fd);
 	ctl_report("context", argv[i], "removed");
 	return EXIT_OK;
+}
+
+int context_access(const char *name, unsigned int id, struct context_access *a)
+{
+	char path[64], mode[SYSFS_VALUE];
+	uint64_t uid, gid;
+	struct stat st;
+
+	if (ctl_is_daemon()) {
+		if (sysfs_string(mode, SYSFS_CONTEXTS "/%s/mode", name) ||
+		    sysfs_u64(&uid, SYSFS_CONTEXTS "/%s/uid", name) ||
+		    sysfs_u64(&gid, SYSFS_CONTEXTS "/%s/gid", name))
+			return -1;
+		a->mode = (unsigned int)strtoul(mode, NULL, 8);
+		a->uid = (unsigned int)uid;
+		a->gid = (unsigned int)gid;
+		return 0;
+	}
+	snprintf(path, sizeof(path), RMC_CTX_DIR "/%u", id);
+	if (stat(path, &st))
+		return -1;
+	a->mode = st.st_mode & 07777;
+	a->uid = st.st_uid;
+	a->gid = st.st_gid;
+	return 0;
 }
 
 static int list(int argc, char **argv)
@@ -173,29 +205,27 @@ static int list(int argc, char **argv)
 		printf("no contexts: rmcctl context create ID makes one\n");
 	}
 	for (i = 0; i < names.count; i++) {
+		struct context_access a;
 		uint64_t id, opens;
-		char path[64];
-		struct stat st;
 		int have;
 
 		if (sysfs_u64(&id, SYSFS_CONTEXTS "/%s/ctx_id", names.name[i]))
 			id = strtoull(names.name[i] + strlen("rmcctx"), NULL, 10);
 		sysfs_u64(&opens, SYSFS_CONTEXTS "/%s/open_count", names.name[i]);
-		snprintf(path, sizeof(path), RMC_CTX_DIR "/%u", (unsigned int)id);
-		have = !stat(path, &st);
+		have = !context_access(names.name[i], (unsigned int)id, &a);
 		if (ctl_json) {
 			json_object(&j, NULL);
 			json_uint(&j, "id", id);
 			if (have) {
-				json_uint(&j, "mode", st.st_mode & 07777);
-				json_uint(&j, "uid", st.st_uid);
-				json_uint(&j, "gid", st.st_gid);
+				json_uint(&j, "mode", a.mode);
+				json_uint(&j, "uid", a.uid);
+				json_uint(&j, "gid", a.gid);
 			}
 			json_uint(&j, "open", opens);
 			json_end_object(&j);
 		} else if (have) {
-			printf("%-8u %04o   %-8u %-8u %u\n", (unsigned int)id, st.st_mode & 07777,
-			       st.st_uid, st.st_gid, (unsigned int)opens);
+			printf("%-8u %04o   %-8u %-8u %u\n", (unsigned int)id, a.mode,
+			       a.uid, a.gid, (unsigned int)opens);
 		} else {
 			printf("%-8u -      -        -        %u\n", (unsigned int)id,
 			       (unsigned int)opens);

@@ -4,37 +4,23 @@
  * for all users) or FAIL, and what to do.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #ifdef __x86_64__
 #include <cpuid.h>
 #endif
-#include <rmc/rmc.h>
-#include "rmcctl.h"
+#include "../../lib/internal.h"
+#include "doctor.h"
 
 #define MEMLOCK_ADVISED		(64ULL << 20)	/* segment of the benchmarks */
 
-enum verdict { OK, WARN, FAIL };
-
-struct doctor {
-	struct json *json;
-	int failed;
-	struct rmc_query query;
-	int have_query;
-};
-
-static void say(struct doctor *d, enum verdict v, const char *check, const char *cure,
-		const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-
-static void say(struct doctor *d, enum verdict v, const char *check, const char *cure,
-		const char *fmt, ...)
+void say(struct doctor *d, enum verdict v, const char *check, const char *cure, const char *fmt,
+	 ...)
 {
 	static const char * const names[] = { "ok", "WARN", "FAIL" };
 	char text[256];
@@ -92,16 +78,17 @@ static int check_module(struct doctor *d)
 	}
 	say(d, FAIL, "module",
 	    sysfs_exists("module/rmc") ? "see dmesg | grep rmc for why it has no device"
-				       : "modprobe rmc, or insmod rmc.ko",
+				       : "modprobe rmc, or insmod rmc.ko; or start rmcd",
 	    "rmc is not loaded");
 	return -1;
 }
 
 static void check_control(struct doctor *d)
 {
-	int fd = open(RMC_CONTROL_DEVICE, O_RDWR | O_CLOEXEC);
+	struct rmc_ctx *control = ctl_control();
+	struct rmc_query q = { .size = sizeof(q) };
 
-	if (fd < 0) {
+	if (!control) {
 		if (errno == EACCES || errno == EPERM)
 			say(d, WARN, "control", "run as root to administer contexts",
 			    "no permission to open %s", RMC_CONTROL_DEVICE);
@@ -110,19 +97,14 @@ static void check_control(struct doctor *d)
 			    RMC_CONTROL_DEVICE, strerror(errno));
 		return;
 	}
-	d->query.size = sizeof(d->query);
-	if (ioctl(fd, RMC_IOC_QUERY, &d->query))
+	if (rmc_call(control, RMC_IOC_QUERY, &q))
 		say(d, FAIL, "control", "module and tools of the same version?",
 		    "%s does not answer queries: %s", RMC_CONTROL_DEVICE, strerror(errno));
-	else if (d->query.abi != RMC_ABI_VERSION)
+	else if (q.abi != RMC_ABI_VERSION)
 		say(d, FAIL, "control", "update the older one", "module has ABI %u, rmcctl %u",
-		    d->query.abi, RMC_ABI_VERSION);
-	else {
-		d->have_query = 1;
-		say(d, OK, "control", NULL, "%s answers, ABI %u", RMC_CONTROL_DEVICE,
-		    d->query.abi);
-	}
-	close(fd);
+		    q.abi, RMC_ABI_VERSION);
+	else
+		say(d, OK, "control", NULL, "%s answers, ABI %u", RMC_CONTROL_DEVICE, q.abi);
 }
 
 static void check_fabric(struct doctor *d)
@@ -159,7 +141,7 @@ static void check_fabric(struct doctor *d)
 		    "fabric memory is %s, not write-back: every access is slow", memtype);
 }
 
-static void check_nodes(struct doctor *d)
+void check_nodes(struct doctor *d)
 {
 	struct sysfs_names names = sysfs_list("node", SYSFS_RMC);
 	unsigned int i, local = 0, up = 0;
@@ -174,8 +156,10 @@ static void check_nodes(struct doctor *d)
 		if (!strcmp(state, "up"))
 			up++;
 		else
-			say(d, FAIL, "node", "see dmesg | grep rmc", "%s is %s",
-			    names.name[i], state);
+			say(d, FAIL, "node",
+			    ctl_is_daemon() ? "rmcctl node up, or see what rmcd printed"
+					    : "see dmesg | grep rmc",
+			    "%s is %s", names.name[i], state);
 	}
 	sysfs_names_free(&names);
 	if (!local)
@@ -189,11 +173,13 @@ static void check_nodes(struct doctor *d)
 	if (peers || local > 1)
 		say(d, OK, "peers", NULL, "%u up", (unsigned int)peers);
 	else
-		say(d, WARN, "peers", "start the other VMs: rmc-vm status shows them",
+		say(d, WARN, "peers",
+		    ctl_is_daemon() ? "start the other daemons of the --region"
+				    : "start the other VMs: rmc-vm status shows them",
 		    "no other node is up");
 }
 
-static void check_cpus(struct doctor *d)
+void check_cpus(struct doctor *d)
 {
 	struct sysfs_names names = sysfs_list("worker", SYSFS_RMC);
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -205,7 +191,9 @@ static void check_cpus(struct doctor *d)
 		    "%u worker%s share %ld CPUs with applications: higher latency", names.count,
 		    names.count == 1 ? "" : "s", cpus);
 	else if (names.count && cpus <= (long)names.count)
-		say(d, WARN, "cpus", "add CPUs, or load rmc with ni=fused or share=1",
+		say(d, WARN, "cpus",
+		    ctl_is_daemon() ? "add CPUs, or start rmcd with --ni fused or --share 1"
+				    : "add CPUs, or load rmc with ni=fused or share=1",
 		    "%u workers on %ld CPUs leave none for applications", names.count, cpus);
 	else
 		say(d, OK, "cpus", NULL, "%u worker%s, %ld CPUs", names.count,
@@ -288,6 +276,7 @@ static void check_memlock(struct doctor *d)
 static void check_operations(struct doctor *d, unsigned int ctx_id)
 {
 	struct rmc_ctx *ctx = rmc_open(ctx_id, -1);
+	size_t len = (size_t)sysconf(_SC_PAGESIZE);
 	uint64_t *page, old = 0;
 	struct rmc_qp *qp = NULL;
 	int err, nid, self;
@@ -298,25 +287,26 @@ static void check_operations(struct doctor *d, unsigned int ctx_id)
 	}
 	say(d, OK, "context", NULL, "%u opened, acting for node %d", ctx_id, rmc_nid(ctx));
 
-	page = (uint64_t *)mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+	/* a page each: a daemon shares whole pages only */
+	page = (uint64_t *)mmap(NULL, 2 * len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 				-1, 0);
 	if (page == MAP_FAILED) {
 		say(d, FAIL, "self-test", "free some memory", "out of memory");
 		goto out;
 	}
 	qp = rmc_qp_create(ctx, 0);
-	if (!qp || rmc_buf_register(ctx, page, 2048) < 0) {
+	if (!qp || rmc_buf_register(ctx, page, len) < 0) {
 		say(d, FAIL, "self-test", rmc_errmsg(), "no queue pair or buffer");
 		goto out;
 	}
 	self = rmc_nid(ctx);
-	err = rmc_seg_register(ctx, (char *)page + 2048, 2048, 0);
+	err = rmc_seg_register(ctx, (char *)page + len, len, 0);
 	if (err == -EEXIST) {
 		say(d, OK, "self-test", NULL, "skipped: an application uses context %u", ctx_id);
 	} else if (err) {
 		say(d, FAIL, "self-test", rmc_errmsg(), "no segment");
 	} else {
-		uint64_t *remote = page + 256;
+		uint64_t *remote = page + len / sizeof(*page);
 
 		page[0] = 0x0123456789abcdefULL;
 		err = rmc_write(qp, self, 0, page, 8);
@@ -325,7 +315,7 @@ static void check_operations(struct doctor *d, unsigned int ctx_id)
 		if (!err)
 			err = rmc_read(qp, self, 0, page + 1, 8);
 		if (err)
-			say(d, FAIL, "self-test", "see rmcctl counters and dmesg | grep rmc",
+			say(d, FAIL, "self-test", "see rmcctl counters, and what the driver logged",
 			    "%s", rmc_strerror(err));
 		else if (old != page[0] || page[1] != page[0] + 1 || remote[0] != page[1])
 			say(d, FAIL, "self-test", "report this: memory did not change as it should",
@@ -342,13 +332,13 @@ static void check_operations(struct doctor *d, unsigned int ctx_id)
 		if (!err || err == RMC_S_BAD_CONTEXT || err == RMC_S_OUT_OF_RANGE)
 			say(d, OK, "peer", NULL, "node %d answers", nid);
 		else
-			say(d, FAIL, "peer", "rmcctl status there; dmesg | grep rmc", "node %d: %s",
-			    nid, rmc_strerror(err));
+			say(d, FAIL, "peer", "rmcctl status there, and what the driver logged",
+			    "node %d: %s", nid, rmc_strerror(err));
 	}
 out:
 	rmc_close(ctx);
 	if (page != MAP_FAILED)
-		munmap(page, 4096);
+		munmap(page, 2 * len);
 }
 
 int cmd_doctor(int argc, char **argv)
@@ -372,7 +362,9 @@ int cmd_doctor(int argc, char **argv)
 		json_object(&json, NULL);
 		json_array(&json, "checks");
 	}
-	if (check_module(&d)) {
+	if (ctl_is_daemon()) {
+		doctor_daemon(&d);
+	} else if (check_module(&d)) {
 		int doorbells = 0, n = ivshmem_devices(&doorbells);
 
 		if (n)
@@ -386,7 +378,8 @@ int cmd_doctor(int argc, char **argv)
 		check_contexts(&d);
 	}
 	check_machine(&d);
-	check_memlock(&d);
+	if (!ctl_is_daemon())
+		check_memlock(&d);	/* rmcd pins nothing */
 	if (!d.failed && ctx_id >= 0)
 		check_operations(&d, (unsigned int)ctx_id);
 	if (ctl_json) {

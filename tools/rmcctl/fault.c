@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* rmcctl fault and rmcctl model: the driver's files in debugfs. */
+/* rmcctl fault and rmcctl model: the driver's files in debugfs, or what a daemon has there. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,6 +18,24 @@ static const char *root(void)
 	const char *s = getenv("RMC_DEBUGFS");
 
 	return s ? s : "/sys/kernel/debug";
+}
+
+/* The same attribute of a daemon */
+static void daemon_path(char *path, size_t len, const char *name)
+{
+	snprintf(path, len, "kernel/debug/rmc/%s", name);
+}
+
+static void __attribute__((noreturn)) daemon_refuses(const char *name, int err)
+{
+	open_control();		/* it may not answer at all */
+	if (err == ENOENT)
+		die(EXIT_FAILED, "this rmcd has no faults and no link model (no '%s'): use a newer one, or the module",
+		    name);
+	if (err == EACCES || err == EPERM)
+		die(EXIT_FAILED, "no permission to see or change faults: run rmcctl %s",
+		    ctl_admin());
+	die(EXIT_FAILED, "rmcd does not show '%s': %s", name, strerror(err));
 }
 
 static int open_file(const char *name, int flags)
@@ -39,16 +57,35 @@ static int open_file(const char *name, int flags)
 	    path, strerror(errno));
 }
 
-static void write_line(const char *name, const char *line)
+/* 0 or errno */
+static int write_file(const char *name, const char *line)
 {
 	int fd = open_file(name, O_WRONLY);
-	ssize_t n = write(fd, line, strlen(line));
-	int err = errno;
+	int err = write(fd, line, strlen(line)) < 0 ? errno : 0;
 
 	close(fd);
-	if (n >= 0)
-		return;
+	return err;
+}
+
+static int write_daemon(const char *name, const char *line)
+{
+	char path[64];
+
+	daemon_path(path, sizeof(path), name);
+	if (!daemon_write(path, line))
+		return 0;
+	if (errno == ENOENT || errno == EACCES || errno == EPERM)
+		daemon_refuses(name, errno);
+	return errno;
+}
+
+static void write_line(const char *name, const char *line)
+{
+	int err = ctl_is_daemon() ? write_daemon(name, line) : write_file(name, line);
+
 	switch (err) {
+	case 0:
+		return;
 	case EXDEV:
 		die(EXIT_FAILED, "that node is not on this machine: faults are set where packets arrive; rmcctl status shows which nodes are here");
 	case ENXIO:
@@ -64,9 +101,33 @@ static void write_line(const char *name, const char *line)
 	}
 }
 
+static void keep_line(char *text, void *arg)
+{
+	fprintf((FILE *)arg, "%s\n", text);
+}
+
+/* Its lines come in parts; an attribute of one line may be a plain value. */
+static FILE *ask_daemon(const char *name)
+{
+	char path[64], value[LINE];
+	FILE *f = tmpfile();
+
+	if (!f)
+		return NULL;
+	daemon_path(path, sizeof(path), name);
+	if (daemon_lines(path, keep_line, f)) {
+		if (daemon_read(path, value, sizeof(value)))
+			daemon_refuses(name, errno);
+		if (*value)
+			keep_line(value, f);
+	}
+	rewind(f);
+	return f;
+}
+
 static FILE *ask(const char *name)
 {
-	FILE *f = fdopen(open_file(name, O_RDONLY), "r");
+	FILE *f = ctl_is_daemon() ? ask_daemon(name) : fdopen(open_file(name, O_RDONLY), "r");
 
 	if (!f)
 		die(EXIT_FAILED, "out of memory");

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /* rmcctl node and rmcctl watch: take nodes down and up, and print events. */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-#include <linux/rmc.h>
 #include <rmc/watch.h>
+#include "../../lib/internal.h"
 #include "rmcctl.h"
 
 #define BATCH	16
@@ -27,7 +24,8 @@ static void set_state(const char *node, const char *state)
 	switch (errno) {
 	case EACCES:
 	case EPERM:
-		die(EXIT_FAILED, "no permission to change node %s: run rmcctl as root", node);
+		die(EXIT_FAILED, "no permission to change node %s: run rmcctl %s", node,
+		    ctl_admin());
 	case ESTALE:
 		die(EXIT_FAILED, "node %s was taken over by another kernel: rmcctl node up brings it back once that one is gone",
 		    node);
@@ -88,10 +86,12 @@ int cmd_watch(int argc, char **argv)
 		{ 0 },
 	};
 	struct rmc_node_event e[BATCH];
+	struct rmc_ctx *control;
 
 	if (opt_parse(argc, argv, opts, usage) != argc)
 		die(EXIT_USAGE, "usage: %s", usage);
-	if (ioctl(open_control(), RMC_IOC_WATCH, &arg)) {
+	control = open_control();
+	if (rmc_call(control, RMC_IOC_WATCH, &arg)) {
 		if (errno == ENXIO)
 			die(EXIT_FAILED, "node %d is not on this machine: rmcctl status shows which are",
 			    arg.nid);
@@ -104,6 +104,8 @@ int cmd_watch(int argc, char **argv)
 				   timeout);
 		if (n < 0)
 			die(EXIT_FAILED, "cannot read events: %s", strerror(-n));
+		if (!n && !rmc_alive(control))
+			die(EXIT_FAILED, "rmcd is gone");
 		if (!n)
 			break;
 		for (i = 0; i < n; i++)

@@ -3,6 +3,7 @@
 #ifndef RMCCTL_H
 #define RMCCTL_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include "json.h"
 #include "opt.h"
@@ -25,9 +26,37 @@ int cmd_fault(int argc, char **argv);
 int cmd_model(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 
+struct rmc_ctx;
+
+/*
+ * Whose state the commands show and change: the module's, or that of a daemon, which has the
+ * same paths. RMC_DEVICE decides, else RMC_SYSFS and a loaded module come first. 1: a daemon,
+ * which may not answer.
+ */
+int ctl_is_daemon(void);
+
+/* The control device, for rmc_call(); NULL with errno and rmc_errmsg(). Stays open */
+struct rmc_ctx *ctl_control(void);
+
+/* The same, or exit with the reason and the remedy */
+struct rmc_ctx *open_control(void);
+
+/* Who may change things, to complete "run rmcctl ..." */
+const char *ctl_admin(void);
+
+/* Exit unless the module is loaded, or the daemon answers. */
+void need_driver(void);
+
+/* The daemon's side of the functions below: -1 and errno on failure */
+int daemon_exists(const char *path);
+int daemon_read(const char *path, char *value, size_t len);
+int daemon_write(const char *path, const char *value);
+/* Names of a directory, or lines of an attribute that has many of them */
+int daemon_lines(const char *path, void (*line)(char *text, void *arg), void *arg);
+
 /*
  * sysfs. Paths are relative to the mount point, which the environment variable
- * RMC_SYSFS replaces in tests. A kernel of another version may lack files: reads
+ * RMC_SYSFS replaces in tests. A kernel of another version, or a daemon, may lack files: reads
  * then return -1, and callers show the files that exist.
  */
 #define SYSFS_RMC	"class/misc/rmc"
@@ -57,10 +86,14 @@ struct sysfs_names sysfs_list(const char *prefix, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void sysfs_names_free(struct sysfs_names *names);
 
-/* Open the control device, or exit with the reason and the remedy. */
-int open_control(void);
+/* Owner and permission bits of a context */
+struct context_access {
+	unsigned int mode;
+	unsigned int uid;
+	unsigned int gid;
+};
 
-/* Exit unless the driver is loaded. */
-void need_driver(void);
+/* Of context id, whose directory is SYSFS_CONTEXTS/name: 0, or -1: not known */
+int context_access(const char *name, unsigned int id, struct context_access *a);
 
 #endif /* RMCCTL_H */

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /* rmcctl status and rmcctl counters: the driver's own figures. */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-#include <linux/rmc.h>
-#include <rmc/ctx.h>
+#include "../../lib/internal.h"
 #include "rmcctl.h"
 
 static const char * const top_files[] = {
@@ -70,7 +66,7 @@ static void show_node(struct json *j, unsigned int nid, const char *state, uint6
 /* All nodes where the control device can be opened, else the local ones. */
 static void show_nodes(struct json *j)
 {
-	int fd = open(RMC_CONTROL_DEVICE, O_RDWR | O_CLOEXEC);
+	struct rmc_ctx *control = ctl_control();
 	struct rmc_query q = { .size = sizeof(q) };
 	struct sysfs_names names;
 	unsigned int i;
@@ -79,11 +75,11 @@ static void show_nodes(struct json *j)
 		json_array(j, "node");
 	else
 		printf("\n%-6s %-8s %-6s %-6s %s\n", "node", "state", "epoch", "local", "path");
-	if (fd >= 0 && !ioctl(fd, RMC_IOC_QUERY, &q)) {
+	if (control && !rmc_call(control, RMC_IOC_QUERY, &q)) {
 		for (i = 0; i < q.nodes; i++) {
 			struct rmc_node_info info = { .size = sizeof(info), .nid = i };
 
-			if (!ioctl(fd, RMC_IOC_NODE_INFO, &info))
+			if (!rmc_node_info(control, &info))
 				show_node(j, i, rmc_node_state_name((int)info.state), info.epoch,
 					  info.local != 0);
 		}
@@ -103,8 +99,6 @@ static void show_nodes(struct json *j)
 	}
 	if (j)
 		json_end_array(j);
-	if (fd >= 0)
-		close(fd);
 }
 
 static void show_workers(struct json *j)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* Reading the driver's state. */
+/* Reading and changing the driver's state: in sysfs, or over the connection to a daemon. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,11 +19,12 @@ static const char *root(void)
 	return s ? s : "/sys";
 }
 
+/* Of the file in sysfs, or of the daemon's attribute */
 static void full_path(char *path, const char *fmt, va_list ap)
 {
-	int n = snprintf(path, PATH_LEN, "%s/", root());
+	int n = ctl_is_daemon() ? 0 : snprintf(path, PATH_LEN, "%s/", root());
 
-	if (n > 0 && n < PATH_LEN)
+	if (n >= 0 && n < PATH_LEN)
 		vsnprintf(path + n, (size_t)(PATH_LEN - n), fmt, ap);
 }
 
@@ -31,6 +32,8 @@ int sysfs_exists(const char *path)
 {
 	char full[PATH_LEN];
 
+	if (ctl_is_daemon())
+		return daemon_exists(path);
 	snprintf(full, sizeof(full), "%s/%s", root(), path);
 	return !access(full, F_OK);
 }
@@ -38,8 +41,11 @@ int sysfs_exists(const char *path)
 static int read_value(const char *path, char *value)
 {
 	ssize_t n;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd;
 
+	if (ctl_is_daemon())
+		return daemon_read(path, value, SYSFS_VALUE);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
 	*value = '\0';
 	if (fd < 0)
 		return -1;
@@ -84,6 +90,8 @@ int sysfs_write(const char *path, const char *value)
 	char full[PATH_LEN];
 	int fd, err, saved;
 
+	if (ctl_is_daemon())
+		return daemon_write(path, value);
 	snprintf(full, sizeof(full), "%s/%s", root(), path);
 	fd = open(full, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -100,36 +108,54 @@ static int by_name(const void *a, const void *b)
 	return strverscmp((const char *)a, (const char *)b);
 }
 
+struct listing {
+	const char *prefix;
+	struct sysfs_names names;
+};
+
+static void add_name(char *name, void *arg)
+{
+	struct listing *l = (struct listing *)arg;
+	void *p;
+
+	if (name[0] == '.' || strncmp(name, l->prefix, strlen(l->prefix)) ||
+	    strlen(name) >= SYSFS_NAME)
+		return;
+	p = realloc(l->names.name, (l->names.count + 1) * sizeof(*l->names.name));
+	if (!p)
+		die(EXIT_FAILED, "out of memory");
+	l->names.name = (char (*)[SYSFS_NAME])p;
+	strcpy(l->names.name[l->names.count++], name);
+}
+
+static void list_directory(const char *path, struct listing *l)
+{
+	DIR *dir = opendir(path);
+	struct dirent *e;
+
+	if (!dir)
+		return;
+	while ((e = readdir(dir)))
+		add_name(e->d_name, l);
+	closedir(dir);
+}
+
 struct sysfs_names sysfs_list(const char *prefix, const char *fmt, ...)
 {
-	struct sysfs_names names = { 0, NULL };
+	struct listing l = { .prefix = prefix };
 	char path[PATH_LEN];
-	struct dirent *e;
 	va_list ap;
-	DIR *dir;
 
 	va_start(ap, fmt);
 	full_path(path, fmt, ap);
 	va_end(ap);
-	dir = opendir(path);
-	if (!dir)
-		return names;
-	while ((e = readdir(dir))) {
-		void *p;
-
-		if (e->d_name[0] == '.' || strncmp(e->d_name, prefix, strlen(prefix)) ||
-		    strlen(e->d_name) >= SYSFS_NAME)
-			continue;
-		p = realloc(names.name, (names.count + 1) * sizeof(*names.name));
-		if (!p)
-			die(EXIT_FAILED, "out of memory");
-		names.name = (char (*)[SYSFS_NAME])p;
-		strcpy(names.name[names.count++], e->d_name);
-	}
-	closedir(dir);
-	if (names.count)
-		qsort(names.name, names.count, sizeof(*names.name), by_name);
-	return names;
+	if (ctl_is_daemon())
+		daemon_lines(path, add_name, &l);
+	else
+		list_directory(path, &l);
+	if (l.names.count)
+		qsort(l.names.name, l.names.count, sizeof(*l.names.name), by_name);
+	return l.names;
 }
 
 void sysfs_names_free(struct sysfs_names *names)
@@ -137,31 +163,4 @@ void sysfs_names_free(struct sysfs_names *names)
 	free(names->name);
 	names->name = NULL;
 	names->count = 0;
-}
-
-void need_driver(void)
-{
-	if (!sysfs_exists(SYSFS_RMC))
-		die(EXIT_FAILED, "the rmc module is not loaded: modprobe rmc (or insmod rmc.ko), then try again");
-}
-
-int open_control(void)
-{
-	int fd = open(RMC_CONTROL_DEVICE, O_RDWR | O_CLOEXEC);
-
-	if (fd >= 0)
-		return fd;
-	switch (errno) {
-	case ENOENT:
-	case ENXIO:
-	case ENODEV:
-		die(EXIT_FAILED, "no %s: the rmc module is not loaded: modprobe rmc (or insmod rmc.ko)",
-		    RMC_CONTROL_DEVICE);
-	case EACCES:
-	case EPERM:
-		die(EXIT_FAILED, "no permission to open %s: run rmcctl as root",
-		    RMC_CONTROL_DEVICE);
-	default:
-		die(EXIT_FAILED, "cannot open %s: %s", RMC_CONTROL_DEVICE, strerror(errno));
-	}
 }

@@ -40,6 +40,12 @@ int rmc_nid(const struct rmc_ctx *ctx);
 int rmc_nodes(const struct rmc_ctx *ctx);
 int rmc_fd(const struct rmc_ctx *ctx);
 
+/*
+ * State, epoch and path of the node info->nid. The caller sets info->size and info->nid, and all
+ * else to 0. 0, or -errno.
+ */
+int rmc_node_info(struct rmc_ctx *ctx, struct rmc_node_info *info);
+
 /* enum rmc_node_state of a node, or -errno */
 int rmc_node_state(struct rmc_ctx *ctx, int nid);
 const char *rmc_node_state_name(int state);

@@ -1,0 +1,273 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+#
+# rmcctl over rmcd: each command, and what it says when it fails. TAP on stdout. As root it also
+# tries other users. No module.
+#
+#	rmcctl.sh [RMCD]	RMCD: build/rmcd; rmcctl and rmc_read_lat are beside it
+
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+RMCD=${1:-$top/build/rmcd}
+O=$(cd "$(dirname "$RMCD")" && pwd)
+NOBODY=65534
+
+. "$here/../tap.sh"
+
+for program in "$RMCD" "$O/rmcctl" "$O/rmc_read_lat"; do
+	[ -x "$program" ] || { echo "Bail out! there is no $program: make all"; exit 1; }
+done
+
+W=$(mktemp -d)
+pids=()
+finish() {
+	[ ${#pids[@]} -eq 0 ] || { kill "${pids[@]}"; wait "${pids[@]}"; } 2> /dev/null
+	rm -rf "$W"
+}
+trap finish EXIT
+# others execute it, and reach the sockets
+chmod 755 "$W"
+cp "$O/rmcctl" "$W/"
+rmcctl=$W/rmcctl
+
+until_true() {			# until_true COMMAND...: at most 20 s
+	local i
+	for ((i = 0; i < 400; i++)); do
+		"$@" > /dev/null 2>&1 && return 0
+		sleep 0.05
+	done
+	return 1
+}
+
+start() {			# start SOCKET COMMAND...: pid is the daemon's
+	local socket=$1
+	shift
+	"$@" > "$W/log" 2>&1 < /dev/null &
+	pid=$!
+	pids+=("$pid")
+	until_true test -S "$socket" || { sed 's/^/# /' "$W/log"; echo "Bail out! no daemon"; exit 1; }
+}
+
+json() {			# json NAME CONDITION COMMAND...: of its output, j
+	local name=$1 condition=$2
+	shift 2
+	"$@" > "$W/json" 2>&1 < /dev/null
+	check "$name" python3 -c "import json, sys
+text = open(sys.argv[1]).read()
+try:
+    j = json.loads(text)
+    ok = eval(sys.argv[2])
+except (ValueError, LookupError, TypeError) as e:
+    sys.exit(f'{e!r} of {text}')
+ok or sys.exit(f'not {sys.argv[2]}: {text}')" "$W/json" "$condition"
+}
+
+start "$W/socket" "$RMCD" --nodes 3 --workers 1 --socket "$W/socket" \
+	--contexts "0:0666,5:0600:12:34"
+daemon=$pid
+export RMC_DEVICE=$W/socket
+
+# --- state ---
+
+expect "status: fabric" 0 "^fabric  *loopback" "$rmcctl" status
+expect "status: nodes" 0 "^2  *up  *1  *yes  *local" "$rmcctl" status
+expect "status: workers" 0 "^worker0  *[0-9]" "$rmcctl" status
+json "status --json" \
+	"j['nodes'] == 3 and [n['state'] for n in j['node']] == ['up'] * 3 and j['worker'][0]['visits'] > 0" \
+	"$rmcctl" status --json
+expect "counters of one node" 0 "^node1  *wq_entries" "$rmcctl" counters --all --node 1
+json "counters --json: all nodes, all counters" \
+	"sorted(j) == ['node0', 'node1', 'node2'] and len(j['node2']) > 20 and 'wq_entries' in j['node2']" \
+	"$rmcctl" --json counters
+expect "counters of a node elsewhere" 1 "node 3 is not on this machine" \
+	"$rmcctl" counters --node 3
+# of a node to itself
+expect "a benchmark names its path" 0 '"path": "local"' \
+	env RMC_NODES=1 RMC_NODE=0 "$O/rmc_read_lat" -n 100 --json
+
+# --- nodes ---
+
+json "node down" "j == {'node': 1, 'result': 'down'}" "$rmcctl" node down 1 --json
+expect "which is down then" 0 "^1  *down" "$rmcctl" status
+expect "and doctor names the cure" 1 "^FAIL node  *node1 is down; rmcctl node up" "$rmcctl" doctor
+expect "node up" 0 "" "$rmcctl" node up 1
+check "which comes up" until_true sh -c "'$rmcctl' status | grep -q '^1  *up'"
+expect "node elsewhere" 1 "node 7 is not on this machine" "$rmcctl" node down 7
+
+watching() { [ -n "$(find "/proc/$1/fd" -lname 'pipe:*')" ]; }
+"$rmcctl" watch --json --count 2 --timeout 20 > "$W/events" 2>&1 < /dev/null &
+watcher=$!
+check "watch starts" until_true watching $watcher
+"$rmcctl" node down 2
+check "watch ends after its events" wait $watcher
+json "and has printed them" \
+	"sorted((e['event'], e['nid']) for e in j) == [('link_down', 2), ('node_down', 2)]" \
+	sed '1s/^/[/; $!s/$/,/; $s/$/]/' "$W/events"
+"$rmcctl" node up 2
+expect "watch of a node elsewhere" 1 "node 9 is not on this machine" "$rmcctl" watch --node 9
+expect "watch ends when there are no events" 1 "" "$rmcctl" watch --count 5 --timeout 1
+
+# --- contexts ---
+
+me="$(id -u)  *$(id -g)  *0$"
+expect "context list" 0 "^5  *0600  *12  *34  *0$" "$rmcctl" context list
+json "context create" "j == {'context': 9, 'result': 'created'}" \
+	"$rmcctl" context create --json 9
+expect "a context is its creator's" 0 "^9  *0660  *$me" "$rmcctl" context list
+expect "context create for others" 0 "" "$rmcctl" context create -m 0640 -u 77 -g 78 10
+json "context list --json" \
+	"[(c['id'], c['mode'], c['uid'], c['gid']) for c in j['contexts']][-1] == (10, 0o640, 77, 78)" \
+	"$rmcctl" context list --json
+expect "context exists" 1 "context 9 exists already" "$rmcctl" context create 9
+expect "no such number" 1 "this rmcd has contexts 0 .. [0-9]" "$rmcctl" context create 70000
+mkfifo "$W/hold"
+"$here/peer.py" hold "$W/socket" 0 < "$W/hold" > "$W/held" &
+holder=$!
+exec 3> "$W/hold"
+check "a context is open" until_true grep -qx 0 "$W/held"
+expect "open contexts are counted" 0 "^0  *0666 .* 1$" "$rmcctl" context list
+expect "and cannot be removed" 1 "context 0 is in use: .*rmcctl context list" \
+	"$rmcctl" context remove 0
+exec 3>&-
+wait $holder
+expect "context remove" 0 "" "$rmcctl" context remove 10
+expect "context is gone" 1 "no context 10: rmcctl context list" "$rmcctl" context remove 10
+
+# --- many names: a list in parts ---
+
+many() {
+	local i
+	for i in $(seq 100 199); do "$rmcctl" context create "$i" || return 1; done
+	[ "$("$rmcctl" context list | grep -c '^1[0-9][0-9] ')" -eq 100 ]
+}
+check "a list that needs many answers" many
+
+# --- doctor ---
+
+cp "$here/preload.c" "$W/"
+poor() { LD_PRELOAD=$W/preload.so env "$@"; }
+prepare "library of a poorer machine builds" ${CC:-cc} -D_GNU_SOURCE -shared -fPIC -Wall -Wextra \
+	-Werror -o "$W/preload.so" "$W/preload.c" -ldl
+expect "doctor: whose daemon" 0 "^ok  *daemon  *rmcd at $W/socket, process $daemon of $(id -un)" \
+	"$rmcctl" doctor
+expect "doctor: fabric" 0 "^ok  *fabric  *loopback, 3 nodes, 3 of them" "$rmcctl" doctor
+expect "doctor: nodes" 0 "^ok  *node  *3 local nodes up" "$rmcctl" doctor
+expect "doctor: workers" 0 "cpus  *1 worker" "$rmcctl" doctor
+expect "doctor: contexts" 0 "^ok  *contexts  *[0-9]*, you may open [0-9]*: 0,.*9" "$rmcctl" doctor
+expect "doctor: no membarrier" 0 "^WARN membarrier .*; allow membarrier(2)" \
+	poor NO_MEMBARRIER=1 "$rmcctl" doctor
+echo 1 > "$W/scope"
+expect "doctor: ptrace_scope 1 is fine" 0 "^ok  *private .*slower" \
+	poor PTRACE_SCOPE="$W/scope" "$rmcctl" doctor
+echo 3 > "$W/scope"
+expect "doctor: ptrace_scope 3 is not" 0 "^WARN private  *ptrace_scope is 3.*kernel.yama" \
+	poor PTRACE_SCOPE="$W/scope" "$rmcctl" doctor
+expect "doctor --context" 0 "^ok  *self-test  *write, fetch-and-add and read" \
+	"$rmcctl" doctor --context 0
+expect "doctor --context reaches peers" 0 "^ok  *peer  *node 2 answers" \
+	"$rmcctl" doctor --context 0
+json "doctor --json" \
+	"j['ok'] and {c['check'] for c in j['checks']} >= {'daemon', 'membarrier', 'private'}" \
+	"$rmcctl" doctor --json
+expect "doctor --context of none" 1 "FAIL context .*cannot use context 77" \
+	"$rmcctl" doctor --context 77
+
+# --- other users ---
+
+as_nobody() { setpriv --reuid $NOBODY --regid $NOBODY --clear-groups "$@"; }
+if [ "$(id -u)" -ne 0 ] || ! as_nobody true 2> /dev/null; then
+	report 0 "what other users may do" "needs root"
+else
+	expect "others see the state" 0 "^0  *up" as_nobody "$rmcctl" status
+	expect "others do not take nodes down" 1 "node 1: run rmcctl as root or as the user who" \
+		as_nobody "$rmcctl" node down 1
+	expect "and it is up" 0 "^1  *up" "$rmcctl" status
+	expect "others do not create contexts" 1 "only the administrator creates" \
+		as_nobody "$rmcctl" context create 20
+	expect "nor remove them" 1 "only the administrator removes" \
+		as_nobody "$rmcctl" context remove 9
+	expect "doctor tells others so" 0 "^WARN control .*may not administer" \
+		as_nobody "$rmcctl" doctor
+	expect "doctor: what others may open" 0 "^ok  *contexts  *[0-9]*, you may open 1: 0$" \
+		as_nobody "$rmcctl" doctor
+	expect "doctor: private memory of others" 0 "^WARN private .*another user's" \
+		as_nobody "$rmcctl" doctor
+
+	mkdir "$W/theirs"
+	chown $NOBODY "$W/theirs"
+	cp "$RMCD" "$W/rmcd"
+	start "$W/theirs/socket" as_nobody "$W/rmcd" -n 2 --workers 1 --socket "$W/theirs/socket"
+	export RMC_DEVICE=$W/theirs/socket
+	expect "a user's own daemon" 0 "" as_nobody "$rmcctl" context create 3
+	expect "a user's own context" 0 "^3  *0660  *$NOBODY  *$NOBODY" as_nobody "$rmcctl" context list
+	echo 2 > "$W/scope"
+	expect "doctor: ptrace_scope 2 stops a user's daemon" 0 "^WARN private  *ptrace_scope is 2" \
+		as_nobody env LD_PRELOAD="$W/preload.so" PTRACE_SCOPE="$W/scope" "$rmcctl" doctor
+	expect "root does not trust it" 1 "belongs to user $NOBODY" "$rmcctl" status
+	expect "and doctor says so" 1 "^FAIL daemon .*belongs to user $NOBODY" "$rmcctl" doctor
+fi
+export RMC_DEVICE=$W/socket
+
+# --- which one ---
+
+mkdir -p "$W/run" "$W/sys/class/misc/rmc/node5/counters"
+ln -s "$W" "$W/run/rmc"
+echo 4 > "$W/sys/class/misc/rmc/node5/counters/made_up"
+by_default() { env -u RMC_DEVICE XDG_RUNTIME_DIR="$W/run" "$@"; }
+if [ -e /dev/rmc ] || [ -e /sys/class/misc/rmc ]; then
+	report 0 "a daemon where there is no module" "the module is loaded"
+else
+	expect "a daemon where there is no module" 0 "rmcd at $W/run/rmc/socket" \
+		by_default "$rmcctl" doctor
+fi
+expect "RMC_SYSFS comes first" 0 "made_up  *4" \
+	by_default RMC_SYSFS="$W/sys" "$rmcctl" counters
+expect "but RMC_DEVICE decides" 0 "^node2 " \
+	env RMC_SYSFS="$W/sys" "$rmcctl" counters --all
+expect "no such driver" 1 "RMC_DEVICE is 'cluster', not module" \
+	env RMC_DEVICE=cluster "$rmcctl" status
+expect "nobody at this socket" 1 "no rmcd answers at $W/none: start rmcd" \
+	env RMC_DEVICE="$W/none" "$rmcctl" status
+expect "nor for watch" 1 "no rmcd answers at $W/none" env RMC_DEVICE="$W/none" "$rmcctl" watch
+expect "nor for faults" 1 "no rmcd answers" env RMC_DEVICE="$W/none" "$rmcctl" fault list
+expect "nor for doctor" 1 "^FAIL daemon .*no rmcd answers.*RMC_DEVICE in rmcctl(8)" \
+	env RMC_DEVICE="$W/none" "$rmcctl" doctor
+expect "the module, if it is asked for" 1 "rmc module is not loaded\|no permission\|^fabric" \
+	env RMC_DEVICE=module RMC_SYSFS="$W" "$rmcctl" status
+
+# --- faults: of a daemon that has them, whatever rmcd has ---
+
+start "$W/peer" "$here/peer.py" serve "$W/peer" "$W/written"
+export RMC_DEVICE=$W/peer
+expect "fault set" 0 "" "$rmcctl" fault set --from 1 --to 0 --loss 1%
+check "what it wrote" grep -q "^kernel/debug/rmc/links from=1 to=0 lane=both loss=10000 " "$W/written"
+json "fault list: all links, in order" \
+	"[l['from'] for l in j['links']] == list(range(40)) and j['nodes'][0]['stop'] == 1" \
+	"$rmcctl" fault list --json
+expect "model: a plain value" 0 "^topology=none dims=1$" "$rmcctl" model
+expect "fault of a node elsewhere" 1 "not on this machine: faults are set where packets arrive" \
+	"$rmcctl" fault set --to 9 --loss 1%
+expect "fault: not permitted" 1 "run rmcctl as root or as the user who runs rmcd" \
+	"$rmcctl" fault timeout 100
+expect "a daemon that ends meanwhile" 1 "rmcd is gone" "$rmcctl" status
+without_faults() {		# one of the two: what this rmcd has, or that it has none
+	local out rc=0
+	out=$(env RMC_DEVICE="$W/socket" "$rmcctl" "$@" 2>&1) || rc=$?
+	[ $rc -eq 0 ] || grep -q "this rmcd has no faults and no link model" <<< "$out"
+}
+check "rmcd's own faults" without_faults fault list
+check "rmcd's own model" without_faults model
+
+# --- its end ---
+
+export RMC_DEVICE=$W/socket
+"$rmcctl" watch --timeout 30 > "$W/events" 2>&1 < /dev/null &
+watcher=$!
+until_true watching $watcher
+kill $daemon
+wait $daemon
+wait $watcher
+check "watch notices the end of rmcd" grep -q "rmcd is gone" "$W/events"
+
+echo "1..$count"
+[ $failed -eq 0 ]
