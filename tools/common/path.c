@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /* The path of operations, by the driver's answer. */
 #include <string.h>
-#include <sys/ioctl.h>
 #include <rmc/rmc.h>
+#include "../../lib/internal.h"
 #include "path.h"
 
 #define LINE	64
@@ -12,7 +12,7 @@ const char *path_name(struct rmc_ctx *ctx, int nid, uint64_t bytes)
 	struct rmc_node_info info = { .size = sizeof(info), .nid = (unsigned int)nid };
 
 	if (!(rmc_query(ctx)->features & RMC_FEATURE_LOCAL_BYTES) ||
-	    ioctl(rmc_fd(ctx), RMC_IOC_NODE_INFO, &info))
+	    ctx->driver->call(ctx, RMC_IOC_NODE_INFO, &info))
 		return "unknown";
 	return (bytes + LINE - 1) / LINE * LINE <= info.local_bytes ? "local" : "packets";
 }
