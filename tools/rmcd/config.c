@@ -182,6 +182,23 @@ static int settle(struct rmcd_config *cfg, const struct options *o)
 	return check_powers(o) ?: choose_units(cfg, o, online);
 }
 
+static void default_quotas(struct rmcd_config *cfg)
+{
+	static const u32 user[] = {
+#define QUOTA(name, user, context) user,
+		RMCD_QUOTAS(QUOTA)
+#undef QUOTA
+	};
+	static const u32 context[] = {
+#define QUOTA(name, user, context) context,
+		RMCD_QUOTAS(QUOTA)
+#undef QUOTA
+	};
+
+	memcpy(cfg->user, user, sizeof(user));
+	memcpy(cfg->context, context, sizeof(context));
+}
+
 /**
  * rmcd_config_parse() - read the command line
  * @cfg: configuration, zeroed
@@ -199,16 +216,6 @@ int rmcd_config_parse(struct rmcd_config *cfg, int argc, char **argv)
 		.att_depth = RMC_ATT_DEPTH, .att_stall_ms = RMC_ATT_STALL_MS,
 		.timeout_ms = RMC_TIMEOUT_MS, .dead_ms = RMC_DEAD_MS, .park_us = 200,
 		.poll_us_max = 4000, .share = -1, .local = 1,
-	};
-	static const u32 user[] = {
-#define QUOTA(name, user, context) user,
-		RMCD_QUOTAS(QUOTA)
-#undef QUOTA
-	};
-	static const u32 context[] = {
-#define QUOTA(name, user, context) context,
-		RMCD_QUOTAS(QUOTA)
-#undef QUOTA
 	};
 	const struct opt opts[] = {
 		{ 'n', "nodes", OPT_INT, &o.nodes, 1, RMC_MAX_NODES, "N",
@@ -271,8 +278,7 @@ int rmcd_config_parse(struct rmcd_config *cfg, int argc, char **argv)
 		{ 0 },
 	};
 
-	memcpy(cfg->user, user, sizeof(user));
-	memcpy(cfg->context, context, sizeof(context));
+	default_quotas(cfg);
 	cfg->region_size = 64 << 20;
 	cfg->stop_fd = -1;
 	if (opt_parse(argc, argv, opts, usage) != argc) {
