@@ -21,7 +21,7 @@ help:
 	@echo '  make all          module, library, tools'
 	@echo '  make modules      rmc.ko for the guest kernel, or for KDIR=...'
 	@echo '  make uml          build/uml/rmc.ko for the User-Mode-Linux kernel of rmc-deps uml'
-	@echo '  make lib tools    librmc, rmcctl, benchmarks, applications'
+	@echo '  make lib tools    librmc, rmcctl, rmcd, benchmarks, applications'
 	@echo '  make deps         install or fetch what is missing'
 	@echo '  make install      library, headers, tools, man pages: DESTDIR=, PREFIX='
 	@echo '  make version      after a change of VERSION: its numbers into <rmc/version.h>'

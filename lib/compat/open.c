@@ -151,7 +151,7 @@ static void stay(void);
 
 int sonuma_reg_ctx(int fd, uint8_t **segment, uint32_t num_pages)
 {
-	size_t len = (size_t)num_pages * PAGE_SIZE, all = len + RMC_CACHE_LINE;
+	size_t len = (size_t)num_pages * PAGE_SIZE, all = len + PAGE_SIZE;	/* whole pages, for rmcd */
 	struct sonuma_ctx *ctx;
 	static int registered;
 	void *fresh = NULL;

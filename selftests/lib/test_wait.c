@@ -136,16 +136,16 @@ static void dead_queue_pair(void)
 	struct sleeper s;
 	int i;
 
-	open_all();
 	for (i = 0; i < 6; i++) {
+		open_all();
 		qp = rmc_qp_create(ctx, 8);
 		start(&s, sleep_for_completion, qp, i);
 		fake_kill_queue_pairs();
 		CHECK_EQ(finish(&s), -ESHUTDOWN);
 		CHECK_EQ(rmc_cq_sleep(qp, 0, -1), -ESHUTDOWN);
 		rmc_qp_destroy(qp);
+		rmc_close(ctx);
 	}
-	rmc_close(ctx);
 }
 
 static void notification_wakes(void)

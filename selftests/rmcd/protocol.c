@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
  * What rmcd does with clients that break the rules, and with their modest neighbour, who goes on
- * working meanwhile. usage: protocol PATH_OF_RMCD
+ * working meanwhile. usage: protocol PATH_OF_RMCD [OPTION_OF_RMCD ...]
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -806,13 +806,15 @@ static const struct tap_test tests[] = {
 
 int main(int argc, char **argv)
 {
-	static const char * const options[] = { "-n", "2", "--contexts", "0", NULL };
-	int failed;
+	const char *options[16] = { "-n", "2", "--contexts", "0" };
+	int failed, i;
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: protocol PATH_OF_RMCD\n");
+	if (argc < 2 || argc > 12) {
+		fprintf(stderr, "usage: protocol PATH_OF_RMCD [OPTION_OF_RMCD ...]\n");
 		return 2;
 	}
+	for (i = 2; i < argc; i++)
+		options[i + 2] = argv[i];
 	signal(SIGPIPE, SIG_IGN);
 	start_daemon(argv[1], options);
 	open_modest();

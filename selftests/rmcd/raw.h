@@ -34,6 +34,9 @@ extern pid_t daemon_pid;
 extern char daemon_socket[108];
 
 void start_daemon(const char *program, const char *const *options);
+/* End it: false if it ended with another status than 0, as after a report of a sanitizer */
+bool daemon_ended_well(void);
+/* The same; ends the program then */
 void stop_daemon(void);
 /* 0, or -errno of the connection or of the answer */
 int raw_connect(struct raw *c);

@@ -9,7 +9,7 @@
  * connections, their data, completions of remote operations, and remote notifications,
  * which other nodes send with every put. One command waits for the latter two
  * (rmc/uring.h); with --eventfd, for kernels without such commands, the QP's eventfd and
- * POLLPRI on rmc_fd() do. An idle server sleeps.
+ * POLLPRI on rmc_fd() do, over rmcd POLLIN. An idle server sleeps.
  *
  *	rmc-run -n 2 build/mixed_loop --self-test
  */
@@ -179,7 +179,7 @@ static void serve(int listener, unsigned long stop_after, unsigned long notifica
 	want(ACCEPT, listener, POLLIN, 0);
 	if (by_eventfd) {
 		want(COMPLETION, rmc_cq_eventfd(team->qp), POLLIN, 0);
-		want(NOTIFICATION, rmc_fd(team->ctx), POLLPRI, 0);
+		want(NOTIFICATION, rmc_fd(team->ctx), POLLPRI | POLLIN, 0);
 		rmc_cq_arm(team->qp);
 		rmc_seg_arm(team->ctx, &seen, -1);
 	} else {
@@ -230,7 +230,7 @@ static void serve(int listener, unsigned long stop_after, unsigned long notifica
 			rmc_seg_arm(team->ctx, &seen, -1);
 			notified = seen;
 			if (!more)
-				want(NOTIFICATION, rmc_fd(team->ctx), POLLPRI, 0);
+				want(NOTIFICATION, rmc_fd(team->ctx), POLLPRI | POLLIN, 0);
 			break;
 		}
 		if (stop_after && ops >= stop_after && notified >= notifications)

@@ -22,6 +22,8 @@
 #include "watchdog.h"
 
 #define BACKLOG		128
+/* A daemon that starts waits this long for the end of the one before it */
+#define LOCK_MS		1000
 
 static struct rmcd rmcd = { .watch_lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -90,19 +92,25 @@ static int make_directory(const char *path)
 	return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022) ? 0 : -EPERM;
 }
 
-/* Two daemons do not fight for a path; it is free again when the holder ends. */
+/*
+ * Two daemons do not fight for a path; it is free again when the holder ends. The guard of one
+ * that was killed holds it for a moment more.
+ */
 static int lock_path(const char *path)
 {
 	char lock[128];
-	int fd;
+	int fd, patience_ms;
 
 	snprintf(lock, sizeof(lock), "%s.lock", path);
 	fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
-	if (flock(fd, LOCK_EX | LOCK_NB)) {
-		close(fd);
-		return -EADDRINUSE;
+	for (patience_ms = LOCK_MS; flock(fd, LOCK_EX | LOCK_NB); patience_ms -= 10) {
+		if (patience_ms <= 0) {
+			close(fd);
+			return -EADDRINUSE;
+		}
+		usleep(10000);
 	}
 	return fd;
 }

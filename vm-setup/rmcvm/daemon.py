@@ -45,8 +45,12 @@ def plan(cpus, nodes, workers=None):
 class Daemon:
     """A running rmcd with these nodes; a context manager."""
 
-    def __init__(self, nodes, workers=None, options=()):
+    def __init__(self, nodes, workers=None, options=(), user=None):
+        # as the user of the processes: it has to read their memory, and they enter its folder
+        self.user = {"user": user.uid, "group": user.gid, "extra_groups": user.groups} if user else {}
         self.dir = tempfile.mkdtemp(prefix="rmcd-")
+        if user:
+            os.chown(self.dir, user.uid, user.gid)
         self.socket = os.path.join(self.dir, "socket")
         self.proc, self.stop_fd = None, None
         workers, cpus, self.cpus = plan(os.sched_getaffinity(0), nodes, workers)
@@ -65,7 +69,7 @@ class Daemon:
         with log:
             self.proc = subprocess.Popen([*argv, "--stop-fd", str(theirs)], pass_fds=[theirs],
                                          stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                         start_new_session=True)
+                                         start_new_session=True, **self.user)
         os.close(theirs)
         end = time.monotonic() + START_TIMEOUT
         while not self._answers():

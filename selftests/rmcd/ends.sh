@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+# shellcheck shell=bash
+#
+# Sockets, clients and daemons that are killed, an idle daemon, daemons that share a region.
+# Sourced by run.sh.
+
+# --- sockets ---
+
+start rmcd
+expect "a second daemon on the same socket is refused" 1 "a daemon runs at $RMC_DEVICE already" \
+	timeout -k 5 20 "$D/rmcd" --socket "$RMC_DEVICE"
+expect "and takes nothing from the first" 0 "success" nodes 2 "$O/hello"
+kill_daemon() {			# returns when its guard has ended, too
+	local guard
+	guard=$(pgrep -P "$daemon" -x rmc-guard)
+	kill -KILL "$daemon"
+	wait "$daemon" 2> /dev/null
+	until_true 20 ended "${guard:-0}"
+}
+again() {			# again PROGRAM OPTIONS...: at the socket of the one that was killed
+	"$D/$1" --socket "$RMC_DEVICE" "${@:2}" --stop-fd 0 \
+		> "$RMC_DEVICE.log" 2>&1 < "$S/stop" 9>&- &
+	daemon=$!
+	until_true 20 listening "$RMC_DEVICE"
+}
+kill_daemon
+check "a killed daemon leaves its socket" test -S "$RMC_DEVICE"
+expect "nobody answers there" 1 "no rmcd answers at $RMC_DEVICE" nodes 1 "$O/hello"
+again rmcd
+report $? "the next daemon takes the socket over"
+expect "and serves" 0 "success" nodes 2 "$O/hello"
+# the guard has the socket open, and its lock, until it has told all clients
+guard=$(pgrep -P "$daemon" -x rmc-guard)
+kill -STOP "$guard"
+kill -KILL "$daemon"
+wait "$daemon" 2> /dev/null
+(sleep 0.3; kill -CONT "$guard") &
+again rmcd
+until_true 20 ended "$guard" && until_true 20 listening "$RMC_DEVICE"
+report $? "also while the guard of the one before is still at work"
+expect "and serves, too" 0 "success" nodes 2 "$O/hello"
+stop "after a killed one"
+
+in_runtime_dir() {		# the daemon's and the library's idea of the default socket
+	local user=() pid status dir=$S/runtime
+	mkdir -p "$dir"
+	if [ "$(id -u)" -eq 0 ]; then
+		# root's default is elsewhere
+		chown 65534:65534 "$dir"
+		user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+	fi
+	cp "$D/rmcd" "$O/hello" "$S/" || return
+	XDG_RUNTIME_DIR=$dir "${user[@]}" "$S/rmcd" --stop-fd 0 < "$S/stop" 9>&- &
+	pid=$!
+	until_true 20 listening "$dir/rmc/socket" &&
+		XDG_RUNTIME_DIR=$dir RMC_DEVICE=daemon RMC_NODES=1 RMC_NODE=0 \
+			timeout -k 5 20 "${user[@]}" "$S/hello"
+	status=$?
+	kill $pid
+	wait $pid && [ ! -e "$dir/rmc/socket" ] && return $status
+}
+if [ "$(id -u)" -eq 0 ] && ! have setpriv; then
+	report 0 "the default socket of a user" "no setpriv"
+else
+	expect "the default socket of a user" 0 "success" in_runtime_dir
+fi
+if [ -S /run/rmc/socket ] || [ -S "/tmp/rmc-$(id -u)/socket" ]; then
+	report 0 "no daemon at the default sockets" "one runs on this machine"
+else
+	expect "no daemon at the default sockets" 1 "no rmcd answers at the usual places" \
+		env RMC_DEVICE=daemon RMC_NODES=1 RMC_NODE=0 timeout -k 5 20 "$O/hello"
+fi
+
+# --- clients and daemons that are killed ---
+
+start rmcd.asan
+killed_peer() {
+	local victim status
+	RMC_NODES=2 RMC_NODE=1 timeout -k 5 60 "$O/rmc_read_bw" -n 2000000000 -b -S 1M > /dev/null &
+	victim=$!
+	RMC_NODES=2 RMC_NODE=0 timeout -k 5 60 "$O/rmc_read_bw" -n 2000000000 -b -S 1M &
+	until_true 20 busy $! && until_true 20 busy "$(pgrep -P $victim)" &&
+		kill -KILL "$(pgrep -P $victim)"
+	wait $!
+	status=$?
+	wait $victim
+	return $status
+}
+# busy PID: it, or the child of a timeout(1), has used CPU time, so it measures
+busy() {
+	local pid ticks
+	pid=$(pgrep -P "$1" || echo "$1")
+	ticks=$(awk '{ print $14 + $15 }' "/proc/$pid/stat" 2> /dev/null) &&
+		[ "${ticks:-0}" -gt 20 ]
+}
+expect "a peer that is killed ends the run" 1 "node 1\|not up\|context" killed_peer
+expect "the daemon serves others" 0 "success" nodes 2 "$O/hello"
+stop "after a killed client"
+
+killed_daemon() {		# killed_daemon N PROGRAM...: the worst status, and how many ended
+	local n=$1 i pids="" status worst=0 best=255
+	shift
+	for ((i = 0; i < n; i++)); do
+		RMC_NODES=$n RMC_NODE=$i timeout -k 5 60 "$@" &
+		pids="$pids $!"
+	done
+	for i in $pids; do
+		until_true 20 busy "$i"
+		break
+	done
+	kill -KILL "$daemon"
+	begin=$SECONDS
+	for i in $pids; do
+		wait "$i"
+		status=$?
+		[ $status -gt $worst ] && worst=$status
+		[ $status -lt $best ] && best=$status
+	done
+	echo "statuses $best to $worst after $((SECONDS - begin)) s"
+	[ $((SECONDS - begin)) -le 10 ] && return $worst
+}
+for t in "2 rmc_read_bw -n 2000000000 -S 1M" "2 rmc_netpipe -n 100000000 -s 64" \
+	 "2 rmc-kv bench -s rpc -n 100000000 -q"; do
+	read -r n program <<< "$t"
+	start rmcd -n 2
+	# shellcheck disable=SC2086 # options
+	expect "a daemon that is killed ends ${program%% *}" 1 "statuses 1 to 1 after" \
+		killed_daemon "$n" "$O/"$program
+	wait "$daemon" 2> /dev/null
+done
+
+# --- an idle daemon ---
+
+# An open context, and nothing to do. 0.1 % of 3 s are 3 ms of CPU time; beside that, 2 ms for
+# what ends after the last operation: polling until it parks (0.2 ms per worker), and the start of
+# the wait. A daemon that polls uses 3 s, one that wakes every millisecond some 30 ms.
+idle() {
+	local before after
+	before=$(cpu_ns)
+	sleep 3			# the time that is measured
+	after=$(cpu_ns)
+	echo "$(((after - before) / 1000)) us of CPU time in 3 s"
+	[ $((after - before)) -lt 5000000 ]
+}
+cpu_ns() {			# of all threads
+	cat /proc/"$daemon"/task/*/schedstat | awk '{ sum += $1 } END { printf "%d\n", sum }'
+}
+asleep() {			# has used no CPU time for a moment
+	local before
+	before=$(cpu_ns)
+	sleep 0.1
+	[ "$(cpu_ns)" -eq "$before" ]
+}
+start rmcd -n 2
+cat > "$W/hold.py" << 'EOF'
+import sys
+import rmc
+team = rmc.Team(8192)
+team.words = team.memory.cast("Q")
+print("ready", flush=True)
+sys.stdin.read()
+EOF
+if ! have python3; then
+	report 0 "an idle daemon sleeps" "no python3"
+elif [ ! -r "/proc/$daemon/schedstat" ]; then
+	report 0 "an idle daemon sleeps" "no schedstat in this kernel"
+else
+	mkfifo "$W/go"
+	exec 8<> "$W/go"
+	RMC_LIBRARY=$O/librmc.so.1 PYTHONPATH=$top/lib/python RMC_NODES=1 RMC_NODE=0 \
+		PYTHONDONTWRITEBYTECODE=1 timeout -k 5 60 \
+		python3 "$W/hold.py" > "$W/ready" 2>&1 < <(cat 9>&- 8>&- "$W/go") 8>&- 9>&- &
+	holder=$!
+	until_true 20 grep -qs ready "$W/ready"
+	until_true 10 asleep
+	check "an idle daemon with an open context takes less than 0.1 % of a CPU" idle
+	kill $holder
+	wait $holder 2> /dev/null
+	exec 8>&-
+fi
+stop "idle"
+
+# --- two daemons, one region ---
+
+region() {			# region PROGRAM NODE: sets daemon and RMC_DEVICE
+	start "$1" --region "$S/region" --region-size 16M --node "$2" --dead-ms 500
+}
+two() {				# two PROGRAM...: node 0 and node 1, each with its daemon
+	local status pid
+	RMC_DEVICE=${device[1]} RMC_NODES=2 RMC_NODE=1 timeout -k 5 60 "$@" &
+	pid=$!
+	RMC_DEVICE=${device[0]} RMC_NODES=2 RMC_NODE=0 timeout -k 5 60 "$@"
+	status=$?
+	wait $pid || [ $status -gt 0 ] || status=1
+	return $status
+}
+device=() pids=()
+for i in 0 1; do
+	region rmcd.asan $i
+	device[i]=$RMC_DEVICE pids[i]=$daemon
+done
+expect "two daemons: hello" 0 "node 1 says 101: success" two "$O/hello"
+expect "two daemons: PageRank" 0 "verify *ok" two "$O/pagerank" -r 9 -n 3 -V
+expect "two daemons: messages" 0 "member 1: ok" two "$D/prog_msg" all
+expect "two daemons: packets between them" 0 "^ 64 .* packets$" two "$O/rmc_read_lat" -n 50 -S 1M
+other_dies() {			# node 1's daemon
+	local pid
+	RMC_DEVICE=${device[1]} RMC_NODES=2 RMC_NODE=1 timeout -k 5 60 \
+		"$O/rmc_read_bw" -n 2000000000 -b -S 1M > "$W/other" 2>&1 &
+	pid=$!
+	RMC_DEVICE=${device[0]} RMC_NODES=2 RMC_NODE=0 timeout -k 5 60 \
+		"$O/rmc_read_bw" -n 2000000000 -b -S 1M &
+	until_true 20 busy $! && kill -KILL "${pids[1]}"
+	wait $!
+	status=$?
+	wait $pid
+	echo "its own program: $?"
+	return $status
+}
+expect "one of two daemons is killed: both programs end" 1 "its own program: 1" other_dies
+wait "${pids[1]}" 2> /dev/null
+RMC_DEVICE=${device[1]}
+again rmcd.asan --region "$S/region" --node 1 --dead-ms 500
+pids[1]=$daemon
+two_again() {			# the other daemon notices the new one within a heartbeat
+	until_true 20 eval 'two "$O/hello" > "$W/two" 2>&1'
+	local status=$?
+	cat "$W/two"
+	return $status
+}
+expect "it is restarted: hello" 0 "node 1 says 101: success" two_again
+expect "it is restarted: PageRank" 0 "verify *ok" two "$O/pagerank" -r 9 -n 3 -V
+expect "it is restarted: messages" 0 "member 1: ok" two "$D/prog_msg" all
+for i in 1 0; do
+	RMC_DEVICE=${device[i]} daemon=${pids[i]}
+	stop "daemon $i of two"
+done

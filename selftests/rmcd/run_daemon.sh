@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+# shellcheck shell=bash
+#
+# rmc-run --daemon. Sourced by run.sh.
+
+# A checkout that other users can enter, and a folder for what rmc-run leaves
+C=$S/checkout
+T=$S/tmp
+run=$C/tools/rmc-run
+mkdir -p "$C/tools" "$C/vm-setup" "$C/build" "$T"
+chmod 1777 "$T"
+cp "$top/VERSION" "$C/"
+cp "$top/tools/rmc-run" "$C/tools/"
+cp -r "$top/vm-setup/rmcvm" "$C/vm-setup/"
+cp "$D/rmcd" "$O/hello" "$O/rmc_read_bw" "$C/build/"
+chmod -R a+rX "$C"
+export TMPDIR=$T RMC_CLUSTER=selftest-$$ PYTHONDONTWRITEBYTECODE=1
+
+of_run() {			# pids of rmcd and its guard: their command line names the socket
+	pgrep -f "rmcd.*--socket $T/" | grep -vx $$
+}
+nothing_left() {
+	until_true 20 eval '! of_run > /dev/null' || { ps -fp "$(of_run | paste -sd ,)"; return 1; }
+	until_true 5 eval '[ -z "$(ls -A "$T")" ]' || { ls -A "$T"; return 1; }
+}
+if ! have python3; then
+	report 0 "rmc-run --daemon" "no python3"
+	return
+fi
+
+expect "rmc-run --daemon: hello" 0 "^\[[0-3]\] node 3 says 103: success" \
+	timeout -k 5 60 "$run" --daemon -n 4 "$C/build/hello"
+check "and nothing is left" nothing_left
+expect "it passes the number of workers and options on" 0 "success" \
+	timeout -k 5 60 "$run" --daemon -n 2 --workers 2 --rmcd=--mtu=64 "$C/build/hello"
+expect "a daemon that does not start is reported" 125 "--mtu 65 is no multiple" \
+	timeout -k 5 60 "$run" --daemon -n 2 --rmcd=--mtu=65 "$C/build/hello"
+# shellcheck disable=SC2016 # the program's
+expect "the worst status of the programs" 7 "node 1: sh: exit status 7" \
+	timeout -k 5 60 "$run" --daemon -n 2 sh -c 'exit $((RMC_NODE * 4 + 3))'
+# shellcheck disable=SC2016 # the program's
+expect "the status of a program that is killed" 139 "killed by signal 11" \
+	timeout -k 5 60 "$run" --daemon -n 2 --grace 1 sh -c 'test $RMC_NODE = 0 || kill -SEGV $$'
+expect "and after a time limit" 124 "not done after 1 s" \
+	timeout -k 5 60 "$run" --daemon -n 2 --timeout 1 sleep 60
+expect "no such program" 127 "command not found" \
+	timeout -k 5 60 "$run" --daemon -n 2 no-such-program
+check "nothing is left of these" nothing_left
+
+measuring() {			# both programs run
+	[ "$(pgrep -fc "^$C/build/rmc_read_bw")" -ge 2 ]
+}
+signalled() {			# signalled SIGNAL: what rmc-run returns
+	local pid status
+	timeout -k 5 60 "$run" --daemon -n 2 "$C/build/rmc_read_bw" -n 2000000000 -S 1M &
+	pid=$!
+	until_true 20 measuring && kill -"$1" "$(pgrep -P $pid)"
+	wait $pid
+	status=$?
+	until_true 20 eval '! pgrep -f "^$C/build/rmc_read_bw" > /dev/null' ||
+		{ echo "programs run on"; return 1; }
+	return $status
+}
+expect "Ctrl-C" 130 "" signalled INT
+check "nothing is left after it" nothing_left
+expect "SIGTERM" 143 "" signalled TERM
+check "nothing is left after that" nothing_left
+expect "rmc-run itself is killed: its programs end" 137 "" signalled KILL
+no_process() {
+	until_true 20 eval '! of_run > /dev/null' || { ps -fp "$(of_run | paste -sd ,)"; return 1; }
+}
+check "and rmcd, too" no_process
+rm -rf "${T:?}"/*		# its folder stays then
+
+# --- where guests cannot be had ---
+
+mkdir "$S/bin"
+for program in env python3 sh; do
+	ln -s "$(command -v $program)" "$S/bin/$program"
+done
+[ "$(python3 -c 'import sys; print(sys.executable)')" = "$(command -v python3)" ] ||
+	ln -sf "$(python3 -c 'import sys; print(sys.executable)')" "$S/bin/python3"
+by_itself() {
+	env PATH="$S/bin" "$(command -v timeout)" -k 5 60 "$run" -n 2 "$C/build/hello" 2> "$W/err" ||
+		return
+	cat "$W/err"
+	[ "$(wc -l < "$W/err")" -eq 1 ]
+}
+if [ -e /sys/class/misc/rmc/nodes ]; then
+	report 0 "without QEMU rmc-run takes rmcd" "the module is loaded"
+else
+	expect "without QEMU rmc-run takes rmcd, and says so in one line" 0 \
+		"qemu-system-x86_64 is not installed: the nodes are processes of this host, over rmcd" \
+		by_itself
+fi
+
+# --- another user ---
+
+as_nobody() {
+	setpriv --reuid 65534 --regid 65534 --clear-groups env -i PATH=/usr/local/bin:/usr/bin:/bin \
+		HOME=/ TMPDIR="$T" PYTHONDONTWRITEBYTECODE=1 RMC_CLUSTER="$RMC_CLUSTER" "$@"
+}
+if [ "$(id -u)" -ne 0 ]; then
+	report 0 "rmc-run --daemon as another user" "not root: all tests ran unprivileged"
+elif ! have setpriv || ! as_nobody python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' \
+		2> /dev/null; then
+	report 0 "rmc-run --daemon as another user" "no setpriv, or no Python for others than root"
+else
+	expect "an unprivileged user, without any set-up" 0 "^\[[0-3]\] node 3 says 103: success" \
+		as_nobody timeout -k 5 60 "$run" --daemon -n 4 "$C/build/hello"
+	expect "root runs programs as another user" 0 "^\[[01]\] node 1 says 101: success" \
+		timeout -k 5 60 "$run" --daemon --user nobody -n 2 "$C/build/hello"
+fi
+check "nothing is left at last" nothing_left
+unset TMPDIR
