@@ -507,16 +507,17 @@ static void lingering_descriptors(void)
 	uint64_t start = now_ns();
 
 	for (i = 0; i < 3; i++) {
-		CHECK_EQ(raw_connect(&c), 0);
 		fd = lingering(&peer);
+		/* stopped until we have closed ours: its copies are the last ones */
+		kill(daemon_pid, SIGSTOP);
+		CHECK_EQ(raw_connect(&c), 0);
 		m.head.fds = i == 0 ? 1 : 0;
 		raw_send(&c, &m, sizeof(m), &fd, 1);
 		raw_send(&c, &m, sizeof(m), &fd, 1);
 		raw_send(&c, &m, i == 2 ? sizeof(m) : 1, &fd, 1);
-		/* the last copy is the daemon's */
-		fcntl(fd, F_SETFL, O_NONBLOCK);
 		close(fd);
 		raw_close(&c);
+		kill(daemon_pid, SIGCONT);
 		check_opens(1);
 		check_modest();
 		CHECK(now_ns() - start < 20000000000ULL);
