@@ -48,7 +48,7 @@ static int lingering(int *peer)
 	return fd;
 }
 
-/* Descriptors that take long to close: in a message, in one that is refused, in one that nobody reads */
+/* Descriptors that take long to close: in messages that are read, refused, and not read */
 static void lingering_descriptors(void)
 {
 	struct {
@@ -198,6 +198,12 @@ static void other_user(void)
 		raw_close(&c);
 		CHECK_EQ(raw_open(&c, 9), 0);
 		CHECK_EQ(raw_buf(&c, &word, sizeof(word), -1, 0, NULL), -EOPNOTSUPP);
+		/* addresses of the daemon: a sparse file of 1 TiB is more than the quota */
+		n = memfd_create("sparse", MFD_CLOEXEC);
+		CHECK(!ftruncate(n, 1LL << 40));
+		CHECK_EQ(raw_buf(&c, (void *)(uintptr_t)PAGE, 1ULL << 40, n, 0, NULL), -EDQUOT);
+		CHECK_EQ(raw_buf(&c, (void *)(uintptr_t)PAGE, 1ULL << 30, n, 0, NULL), 0);
+		close(n);
 		for (n = 0; n < 300 && !err; n++) {
 			err = raw_qp(&c, &q, 2);
 			if (!err)

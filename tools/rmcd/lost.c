@@ -37,6 +37,7 @@ int rmcd_replaceable(void *addr, size_t len)
 	/* pairs with the acquire in lost_page() */
 	__atomic_store_n(&table[i].len, len, __ATOMIC_RELEASE);
 	if (i == used)
+		/* pairs with the acquire in lost_page() */
 		__atomic_store_n(&used, i + 1, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -51,12 +52,14 @@ void rmcd_not_replaceable(void *addr)
 
 	for (i = 0; i < used; i++)
 		if (table[i].len && table[i].addr == (uintptr_t)addr)
+			/* pairs with the acquire in lost_page(): the mapping ends after this */
 			__atomic_store_n(&table[i].len, 0, __ATOMIC_RELEASE);
 }
 
 static void lost_page(int number, siginfo_t *info, void *context)
 {
 	uintptr_t at = (uintptr_t)info->si_addr;
+	/* both acquires pair with the releases in rmcd_replaceable() */
 	u32 n = __atomic_load_n(&used, __ATOMIC_ACQUIRE), i;
 
 	(void)context;

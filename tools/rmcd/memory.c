@@ -199,7 +199,7 @@ void rmcd_mem_destroy(struct rmcd_mem *m)
 
 /* ---- private memory ---- */
 
-/* A piece of [@off, @off + @len) that does not cross pieces: its length, and whether it is private */
+/* What of [@off, @off + @len) is in its first piece: the length, and whether it is private */
 static u32 next_piece(const struct rmcd_mem *m, u64 off, u32 len, bool *private)
 {
 	u64 end = 0;

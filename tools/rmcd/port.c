@@ -35,6 +35,7 @@ static void *loopback_channel(struct rmc_fabric *f, u32 requester, u32 server)
 	void **entry = &lo->channel[requester * f->endpoints + server], *old = NULL, *mem;
 	u64 bytes = PAGE_ALIGN(rmc_channel_bytes(f));
 
+	/* pairs with the exchange below, of the other end's worker: zeroed memory, then its address */
 	mem = __atomic_load_n(entry, __ATOMIC_ACQUIRE);
 	if (mem)
 		return mem;

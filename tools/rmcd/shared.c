@@ -72,6 +72,7 @@ static void shared_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane)
 	smp_mb();
 	if (!rmc_endpoint_parked(f, dst, lane) || READ_ONCE(f->node[nid].doorbell) != PIPE_DOORBELL)
 		return;
+	/* pairs with the exchange below, of another worker */
 	fd = __atomic_load_n(&s->bell[nid], __ATOMIC_ACQUIRE);
 	if (fd < 0) {
 		fd = open_bell(s, nid, false);

@@ -49,6 +49,7 @@ static void owe(struct rmcd_waiter *w)
 {
 	struct rmcd *d = w->file->d;
 
+	/* pairs with the release in rmcd_waiters_owed(), which has read next_owed */
 	if (__atomic_exchange_n(&w->owed, 1, __ATOMIC_ACQ_REL))
 		return;
 	w->next_owed = __atomic_load_n(&d->owed, __ATOMIC_RELAXED);

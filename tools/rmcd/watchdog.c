@@ -54,6 +54,7 @@ void rmcd_block_init(void)
  */
 void rmcd_block_begin(void)
 {
+	/* this and the end: pair with the acquire in watch() */
 	__atomic_store_n(&self->since_ns, rmc_os_now_ns(), __ATOMIC_RELEASE);
 }
 
@@ -90,6 +91,7 @@ static void *watchdog_main(void *data)
 	struct rmcd *d = data;
 
 	pthread_setname_np(pthread_self(), "rmcd/watchdog");
+	/* pairs with the release in rmcd_watchdog_stop() */
 	while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) {
 		if (!READ_ONCE(d->armed)) {
 			futex(&d->armed, FUTEX_WAIT_PRIVATE, 0);

@@ -108,6 +108,7 @@ void rmc_os_membarrier(struct rmc_ni_worker *ni)
 {
 	struct rmcd_worker *w = rmcd_worker_of(ni);
 
+	/* need_wakeup, then the poll; pairs with the barriers that producers in this process execute */
 	smp_mb();
 	if (!w->ni.alls)
 		return;
@@ -165,6 +166,7 @@ static void run_call(struct rmcd_worker *w)
 	call->ret = call->fn(call->arg);
 	done = &call->done;
 	/* the caller's stack frame may be gone after this; waking a futex there does no harm */
+	/* pairs with the acquire in rmcd_call() */
 	__atomic_store_n(done, 1, __ATOMIC_RELEASE);
 	futex_wake(done);
 }
