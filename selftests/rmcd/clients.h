@@ -211,6 +211,7 @@ static void other_user(void)
 		}
 		CHECK_EQ(err, -EDQUOT);
 		CHECK_EQ(n, 257);
+		fflush(stdout);
 		_exit(tap_failures ? 1 : 0);
 	}
 	waitpid(pid, &status, 0);

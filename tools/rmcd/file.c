@@ -111,23 +111,46 @@ static void uninstall(struct rmcd_file *f, struct rmc_mem *mem, enum rmc_lane la
 	}
 }
 
+static u32 mapped_mib(u64 length)
+{
+	return (u32)(length >> 20) + 1;
+}
+
+/**
+ * rmcd_file_may_map() - is there room for more memory in the quotas?
+ * @f: file
+ * @length: bytes
+ *
+ * Only asks; a registration is charged when its memory is the file's.
+ *
+ * Return: 0, -EDQUOT.
+ */
+int rmcd_file_may_map(struct rmcd_file *f, u64 length)
+{
+	int err = rmcd_charge(f, RMCD_RES_mapped_mib, mapped_mib(length));
+
+	if (!err)
+		rmcd_uncharge(f, RMCD_RES_mapped_mib, mapped_mib(length));
+	return err;
+}
+
 /* Charges what a registration takes here: addresses, and mappings as buffers. */
 static int charge_memory(struct rmcd_file *f, const struct rmcd_mem *m)
 {
-	int err = rmcd_charge(f, RMCD_RES_mapped_mib, (m->length >> 20) + 1);
+	int err = rmcd_charge(f, RMCD_RES_mapped_mib, mapped_mib(m->length));
 
 	if (err)
 		return err;
 	err = rmcd_charge(f, RMCD_RES_buffers, max(m->maps, 1U));
 	if (err)
-		rmcd_uncharge(f, RMCD_RES_mapped_mib, (m->length >> 20) + 1);
+		rmcd_uncharge(f, RMCD_RES_mapped_mib, mapped_mib(m->length));
 	return err;
 }
 
 static void uncharge_memory(struct rmcd_file *f, const struct rmcd_mem *m)
 {
 	rmcd_uncharge(f, RMCD_RES_buffers, max(m->maps, 1U));
-	rmcd_uncharge(f, RMCD_RES_mapped_mib, (m->length >> 20) + 1);
+	rmcd_uncharge(f, RMCD_RES_mapped_mib, mapped_mib(m->length));
 }
 
 /* ---- ranges ---- */

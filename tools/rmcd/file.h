@@ -99,6 +99,7 @@ void rmcd_file_release_all(struct rmcd_file *f);
 int rmcd_file_attach(struct rmcd_file *f, u32 nid);
 struct rmc_node *rmcd_file_node(struct rmcd_file *f);
 int rmcd_file_foreign(struct rmcd_file *f);
+int rmcd_file_may_map(struct rmcd_file *f, u64 length);
 int rmcd_seg_add(struct rmcd_file *f, struct rmcd_mem *m);
 int rmcd_seg_del(struct rmcd_file *f);
 int rmcd_range_add(struct rmcd_file *f, struct rmcd_mem *m, u64 start);

@@ -186,6 +186,9 @@ static struct rmcd_mem *get_memory(struct rmcd_req *r, const struct rmcd_memory 
 	rmcd_file_node(r->file);
 	if (!length || length > RMC_MAX_SEGMENT)
 		return ERR_PTR(-EINVAL);
+	/* before the daemon has them: it may have fewer than a quota allows */
+	if (rmcd_file_may_map(r->file, length))
+		return ERR_PTR(-EDQUOT);
 	return rmcd_mem_create(memory, r->fds, r->nfds, addr, length,
 			       private ? rmcd_file_foreign(r->file) : -1);
 }
