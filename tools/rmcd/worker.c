@@ -24,6 +24,11 @@
 #define VISITS_PER_CLOCK	32
 /* Idle polls for a reply of another process before the worker yields the CPU */
 #define POLLS_BEFORE_YIELD	8
+/*
+ * On a CPU of its own: a pause is longer than a visit. A client that sends one operation after
+ * the other is back before this many idle visits, and would wait half a pause on average.
+ */
+#define VISITS_BEFORE_PAUSE	64
 /* On a CPU of its own: idle visits between yields, in case an application runs there, too */
 #define VISITS_PER_YIELD	1024
 /* Longest sleep where parking cannot be announced to clients */
@@ -264,8 +269,9 @@ static void spin(struct rmcd_worker *w, u32 *quiet)
 		if (rmc_ni_visit(&w->ni)) {
 			*quiet = 0;
 		} else {
-			pause_cpu();
-			if (w->share || ++*quiet % VISITS_PER_YIELD == 0) {
+			if (w->share || ++*quiet > VISITS_BEFORE_PAUSE)
+				pause_cpu();
+			if (w->share || *quiet % VISITS_PER_YIELD == 0) {
 				if (w->share && idle++ < POLLS_BEFORE_YIELD &&
 				    rmc_ni_awaits(&w->ni))
 					continue;
