@@ -195,6 +195,11 @@ static void other_user(void)
 		CHECK_EQ(raw_call(&c, RMC_IOC_CTX_CREATE, &create, sizeof(create)), -EPERM);
 		CHECK_EQ(raw_call(&c, RMC_IOC_CTX_REMOVE, &remove, sizeof(remove)), -EPERM);
 		CHECK_EQ(raw_call(&c, RMCD_ATTR_WRITE, &a, sizeof(a)), -EPERM);
+		/* nor faults, as debugfs is root's alone */
+		strcpy(a.path, "kernel/debug/rmc/links");
+		strcpy(a.value, "down=1");
+		CHECK_EQ(raw_call(&c, RMCD_ATTR_WRITE, &a, sizeof(a)), -EPERM);
+		CHECK_EQ(raw_call(&c, RMCD_ATTR_LIST, &a, sizeof(a)), -EPERM);
 		raw_close(&c);
 		CHECK_EQ(raw_open(&c, 9), 0);
 		CHECK_EQ(raw_buf(&c, &word, sizeof(word), -1, 0, NULL), -EOPNOTSUPP);

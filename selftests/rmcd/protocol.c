@@ -453,6 +453,7 @@ static void sleepers(void)
 }
 
 #include "clients.h"
+#include "faulty.h"
 
 static void attributes(void)
 {
@@ -590,6 +591,7 @@ static const struct tap_test tests[] = {
 	{ "a child keeps the connection", orphaned_connection },
 	{ "another user", other_user },
 	{ "attributes", attributes },
+	{ "faults and the link model", faults },
 	{ "events of nodes", events },
 	{ "the daemon is killed", killed_daemon },
 };

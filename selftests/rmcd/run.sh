@@ -140,6 +140,7 @@ reborn() {			# reborn N PROGRAM...: the last of N members is restarted
 
 . "$here/programs.sh"
 . "$here/ends.sh"
+. "$here/with_faults.sh"
 . "$here/run_daemon.sh"
 
 echo "1..$count"

@@ -6,14 +6,17 @@
  *   class/misc/rmc/node<n>/{state,epoch,local_path}, node<n>/counters/NAME
  *   class/misc/rmc/worker<n>/NAME
  *   class/rmc_context/rmcctx<n>/NAME
+ *   kernel/debug/rmc/NAME, for administrators: files of lines, which a list shows
  */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include "faults.h"
 #include "request.h"
 
 #define ROOT		"class/misc/rmc"
 #define CONTEXTS	"class/rmc_context"
+#define FAULTS		"kernel/debug/rmc/"
 
 /* What a path names below its directory: the object, for the functions of the table. */
 struct object {
@@ -344,13 +347,63 @@ static int list(struct rmcd *d, struct rmcd_attr *a)
 	return 0;
 }
 
+/* Lines of @text from the one at @a->offset on, as many as there is room for */
+static int lines(const char *text, struct rmcd_attr *a)
+{
+	u32 skip = a->offset;
+	size_t used = 0;
+
+	for (a->count = 0; *text; text += strcspn(text, "\n") + 1) {
+		size_t len = strcspn(text, "\n");
+
+		if (skip) {
+			skip--;
+			continue;
+		}
+		if (used + len + 2 > sizeof(a->value))
+			break;
+		memcpy(a->value + used, text, len);
+		used += len;
+		a->value[used++] = '\n';
+		a->count++;
+	}
+	a->value[used] = '\0';
+	return *text && !a->count ? -EOVERFLOW : 0;
+}
+
+/* A file of faults; @name is the part of the path behind FAULTS */
+static int fault_file(const struct rmcd_req *r, u32 request, const char *name,
+		      struct rmcd_attr *a)
+{
+	char *text;
+	int err;
+
+	if (!rmcd_is_admin(r->peer))
+		return -EPERM;
+	if (request == RMCD_ATTR_WRITE)
+		return rmcd_fault_write(name, a->value);
+	err = rmcd_fault_read(name, &text);
+	if (err)
+		return err;
+	if (request == RMCD_ATTR_LIST) {
+		err = lines(text, a);
+	} else if (strlen(text) >= sizeof(a->value)) {
+		err = -EOVERFLOW;
+	} else {
+		strcpy(a->value, text);
+		a->value[strcspn(a->value, "\n")] = '\0';
+	}
+	free(text);
+	return err;
+}
+
 /**
  * rmcd_attr() - RMCD_ATTR_*
  * @r: request
  * @request: which
  *
- * Return: 0; -ENOENT no such attribute, -EPERM, -EACCES it cannot be changed, -EINVAL, or what
- * the change returned.
+ * Return: 0; -ENOENT no such attribute, -EPERM, -EACCES it cannot be changed, -EINVAL,
+ * -EOVERFLOW longer than an answer, or what the change returned.
  */
 int rmcd_attr(struct rmcd_req *r, u32 request)
 {
@@ -365,7 +418,10 @@ int rmcd_attr(struct rmcd_req *r, u32 request)
 	memcpy(&a, r->arg, sizeof(a));
 	a.path[sizeof(a.path) - 1] = '\0';
 	a.value[sizeof(a.value) - 1] = '\0';
-	if (request == RMCD_ATTR_LIST) {
+	if (!strncmp(a.path, FAULTS, strlen(FAULTS))) {
+		strcpy(path, a.path);
+		err = fault_file(r, request, path + strlen(FAULTS), &a);
+	} else if (request == RMCD_ATTR_LIST) {
 		err = list(r->d, &a);
 	} else {
 		strcpy(path, a.path);

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "opt.h"
-#include "rmcd.h"
+#include "faults.h"
 
 /* Memory for channels: as in kmod/run/config.h */
 #define CHANNEL_SHARE		8
@@ -47,6 +47,14 @@ struct options {
 	int share;
 	int local;
 	int channel_mib;
+	const char *topology;
+	const char *dims;
+	int hop_ns;
+	int base_ns;
+	int local_ns;
+	int link_mbps;
+	int one_way;
+	int retries;
 };
 
 static int parse_cpus(struct rmcd_config *cfg, const char *list)
@@ -144,6 +152,20 @@ static u32 sabre_mode(const char *name)
 	return RMC_SABRE_DEFAULT;
 }
 
+/* The parameters of the module that kmod/dev/debugfs.c has */
+static int choose_model(struct rmcd_config *cfg, const struct options *o)
+{
+	*rmcd_param_topology = (char *)(uintptr_t)o->topology;
+	*rmcd_param_dims = (char *)(uintptr_t)o->dims;
+	*rmcd_param_hop_ns = o->hop_ns;
+	*rmcd_param_base_ns = o->base_ns;
+	*rmcd_param_local_ns = o->local_ns;
+	*rmcd_param_link_mbps = o->link_mbps;
+	*rmcd_param_one_way = o->one_way;
+	*rmcd_param_retries = o->retries;
+	return rmc_fault_parse(cfg);
+}
+
 static int settle(struct rmcd_config *cfg, const struct options *o)
 {
 	struct rmc_fabric_config *f = &cfg->fabric;
@@ -184,7 +206,7 @@ static int settle(struct rmcd_config *cfg, const struct options *o)
 	}
 	if (o->cpus && parse_cpus(cfg, o->cpus))
 		return -EINVAL;
-	return check_powers(o) ?: choose_units(cfg, o, online);
+	return check_powers(o) ?: choose_units(cfg, o, online) ?: choose_model(cfg, o);
 }
 
 /* What the command line says; the defaults are those of the module */
@@ -254,6 +276,22 @@ static const struct opt opts[] = {
 	  "a peer without heartbeat is down after this (3000)" },
 	{ 0, "channel-mib", OPT_INT, &given.channel_mib, 1, 1 << 20, "MIB",
 	  "memory for channels between nodes (an eighth of the machine's)" },
+	{ 0, "topology", OPT_STRING, &given.topology, 0, 0, "NAME",
+	  "link model: none, crossbar, torus2d or torus3d (none)" },
+	{ 0, "dims", OPT_STRING, &given.dims, 0, 0, "NxN[xN]",
+	  "link model: nodes per dimension of a torus, like 8x8x4" },
+	{ 0, "hop-ns", OPT_INT, &given.hop_ns, 0, 1000000000, "NS",
+	  "link model: time of a hop, one way (0)" },
+	{ 0, "base-ns", OPT_INT, &given.base_ns, 0, 1000000000, "NS",
+	  "link model: added to each round trip (0)" },
+	{ 0, "local-ns", OPT_INT, &given.local_ns, 0, 1000000000, "NS",
+	  "link model: time to post and to see a completion, subtracted (0)" },
+	{ 0, "link-mbps", OPT_INT, &given.link_mbps, 0, 1LL << 30, "MBPS",
+	  "link model: megabits per second of a link, each way (0: no limit)" },
+	{ 0, "one-way", OPT_INT, &given.one_way, 0, 1, "0|1",
+	  "link model: each way for itself, and the servers' ports; not with --region (0)" },
+	{ 0, "retries", OPT_INT, &given.retries, 0, 255, "N",
+	  "times that a read or write whose packets were lost begins again (0)" },
 	{ 0 },
 };
 

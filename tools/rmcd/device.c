@@ -2,7 +2,7 @@
 /* Starts and stops the port, its nodes and workers: kmod/run/device.c for a process. */
 #include <errno.h>
 #include <time.h>
-#include "rmcd.h"
+#include "faults.h"
 
 /* Between checks whether a node is up */
 #define UP_INTERVAL_NS	(200 * 1000)
@@ -184,6 +184,8 @@ int rmcd_start(struct rmcd *d)
 	for (i = 0; i < d->port->locals && !err; i++)
 		err = wait_up(d->node[i], 5 * d->cfg.fabric.dead_ms);
 	if (!err)
+		err = rmc_fault_init(d);
+	if (!err)
 		return 0;
 
 err_start:
@@ -193,6 +195,7 @@ err_workers:
 	destroy_workers(d);
 err_nodes:
 	destroy_nodes(d);
+	rmc_model_unshare(d->port->fabric.shared);
 	d->port->close(d->port);
 	rmcd_log("cannot start: %s", strerror(-err));
 	return err;
@@ -204,10 +207,12 @@ err_nodes:
  */
 void rmcd_stop(struct rmcd *d)
 {
+	rmc_fault_exit(d);
 	stop_workers(d);
 	leave(d);
 	destroy_workers(d);
 	destroy_nodes(d);
+	rmc_model_unshare(d->port->fabric.shared);
 	d->port->close(d->port);
 }
 

@@ -185,6 +185,8 @@ struct rmcd_waiter;
  * @owed: stack of waiters whose sleepers the main thread wakes
  * @event: eventfd that wakes the main thread
  * @armed: eventfds of clients that may be signalled: watchdog.h; a futex
+ * @fault_lock: as the module's; the main thread alone changes faults
+ * @debugfs: as the module's, not used
  */
 struct rmcd {
 	struct rmcd_config cfg;
@@ -201,6 +203,8 @@ struct rmcd {
 	struct rmcd_waiter *owed;
 	int event;
 	u32 armed;
+	struct { } fault_lock;
+	void *debugfs;
 };
 
 /* main.c: one line on stderr */

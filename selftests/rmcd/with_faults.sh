@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: LGPL-2.1 OR MIT
+# shellcheck shell=bash
+#
+# Programs over a daemon with faults and a link model, as users set them. Sourced by run.sh;
+# what the faults do is in faulty.h and in the module's tests.
+
+ctl() {
+	timeout -k 5 20 "$O/rmcctl" "$@"
+}
+
+expect "no such link model" 2 "topology=sphere is unknown" \
+	timeout -k 5 20 "$D/rmcd.asan" --socket "$S/none" --topology sphere
+expect "a torus that is too small" 2 "hold all nodes" \
+	timeout -k 5 20 "$D/rmcd.asan" --socket "$S/none" -n 4 --topology torus2d --dims 2x1
+start rmcd.asan -n 4 --topology torus2d --dims 2x2 --hop-ns 1000 --one-way 1
+expect "the model is there from the start" 0 "topology=torus2d dims=2x2x1 hop_ns=1000 .*one_way=1" \
+	ctl model
+expect "a program over it" 0 "success" nodes 4 "$O/hello"
+expect "another model" 0 "" ctl model crossbar --hop 2us
+expect "PageRank over that" 0 "verify *ok" nodes 4 "$O/pagerank" -r 8 -n 2 -V
+expect "no time to lose" 0 "" ctl fault timeout --retries 200 50
+expect "a lossy fabric" 0 "" ctl fault set --loss 1% --dup 1% --reorder 1% --seed 7
+expect "PageRank over that, too" 0 "verify *ok" nodes 4 "$O/pagerank" -r 8 -n 2 -V
+# its filters, ports and paths are freed: ASan would say so
+stop "with faults and a model"
