@@ -51,10 +51,12 @@ static void test_waits(void)
 	int i;
 
 	CHECK(qp);
-	for (i = 0; i < 100000 && !s.waits; i++) {
+	for (i = 0; i < 1000000 && !s.waits; i++) {
 		rmc_read_async(qp, rmc_wait_for_slot(qp, NULL), rmc_team_nid(team, 0), team->offset,
-			       lbuf, 8);
-		CHECK_EQ(rmc_qp_stats(qp, &s), 0);
+			       lbuf, 4096);
+		/* rarely: a slow caller never finds the queue full */
+		if (i % 1000 == 999)
+			CHECK_EQ(rmc_qp_stats(qp, &s), 0);
 	}
 	CHECK(s.waits > 0);
 	CHECK_EQ(rmc_drain_cq(qp, NULL), 0);

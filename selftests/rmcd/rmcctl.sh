@@ -94,12 +94,15 @@ expect "node up" 0 "" "$rmcctl" node up 1
 check "which comes up" until_true sh -c "'$rmcctl' status | grep -q '^1  *up'"
 expect "node elsewhere" 1 "node 7 is not on this machine" "$rmcctl" node down 7
 
-watching() { [ -n "$(find "/proc/$1/fd" -lname 'pipe:*')" ]; }
+# the end of a pipe that it reads; it may have inherited others
+watching() { [ -n "$(find "/proc/$1/fd" -perm -400 -lname 'pipe:*')" ]; }
 "$rmcctl" watch --json --count 2 --timeout 20 > "$W/events" 2>&1 < /dev/null &
 watcher=$!
 check "watch starts" until_true watching $watcher
 "$rmcctl" node down 2
-check "watch ends after its events" wait $watcher
+wait $watcher && watched=0 || watched=$?
+[ $watched -eq 0 ] || sed "s/^/# /" "$W/events"
+report $watched "watch ends after its events"
 json "and has printed them" \
 	"sorted((e['event'], e['nid']) for e in j) == [('link_down', 2), ('node_down', 2)]" \
 	sed '1s/^/[/; $!s/$/,/; $s/$/]/' "$W/events"

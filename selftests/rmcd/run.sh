@@ -142,6 +142,8 @@ reborn() {			# reborn N PROGRAM...: the last of N members is restarted
 . "$here/ends.sh"
 . "$here/with_faults.sh"
 . "$here/run_daemon.sh"
+unset RMC_DEVICE
+stream rmcctl "$here/rmcctl.sh" "$O/rmcd"
 
 echo "1..$count"
 [ $failed -eq 0 ]

@@ -102,10 +102,10 @@ int cmd_watch(int argc, char **argv)
 	while (!count || done < count) {
 		n = rmc_watch_read(arg.fd, e, count && count - done < BATCH ? count - done : BATCH,
 				   timeout);
+		if (n == -ESHUTDOWN || (!n && !rmc_alive(control)))
+			die(EXIT_FAILED, "rmcd is gone");
 		if (n < 0)
 			die(EXIT_FAILED, "cannot read events: %s", strerror(-n));
-		if (!n && !rmc_alive(control))
-			die(EXIT_FAILED, "rmcd is gone");
 		if (!n)
 			break;
 		for (i = 0; i < n; i++)
