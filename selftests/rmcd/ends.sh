@@ -41,6 +41,22 @@ report $? "also while the guard of the one before is still at work"
 expect "and serves, too" 0 "success" nodes 2 "$O/hello"
 stop "after a killed one"
 
+# --- a daemon whose files may have 8 KiB ---
+
+start_small() {
+	RMC_DEVICE=$S/small
+	export RMC_DEVICE
+	(ulimit -S -f 8; exec "$D/rmcd" --socket "$RMC_DEVICE" --stop-fd 0) \
+		> "$RMC_DEVICE.log" 2>&1 < "$S/stop" 9>&- &
+	daemon=$!
+	until_true 20 listening "$RMC_DEVICE"
+}
+start_small
+report $? "a daemon whose files may have 8 KiB starts"
+expect "a queue that is larger is refused" 1 "File too large" nodes 1 "$O/rmc_read_bw" -t 1024 -n 100
+expect "and the daemon serves others" 0 " local" nodes 1 "$O/rmc_read_lat" -n 100
+stop "with small files"
+
 in_runtime_dir() {		# the daemon's and the library's idea of the default socket
 	local user=() pid status dir=$S/runtime
 	mkdir -p "$dir"
