@@ -177,7 +177,8 @@ expect "doctor --context of none" 1 "FAIL context .*cannot use context 77" \
 
 # --- other users ---
 
-as_nobody() { setpriv --reuid $NOBODY --regid $NOBODY --clear-groups "$@"; }
+drop=(setpriv --reuid $NOBODY --regid $NOBODY --clear-groups)
+as_nobody() { "${drop[@]}" "$@"; }
 if [ "$(id -u)" -ne 0 ] || ! as_nobody true 2> /dev/null; then
 	report 0 "what other users may do" "needs root"
 else
@@ -199,7 +200,8 @@ else
 	mkdir "$W/theirs"
 	chown $NOBODY "$W/theirs"
 	cp "$RMCD" "$W/rmcd"
-	start "$W/theirs/socket" as_nobody "$W/rmcd" -n 2 --workers 1 --socket "$W/theirs/socket"
+	# no function: pid would be that of a shell
+	start "$W/theirs/socket" "${drop[@]}" "$W/rmcd" -n 2 --workers 1 --socket "$W/theirs/socket"
 	export RMC_DEVICE=$W/theirs/socket
 	expect "a user's own daemon" 0 "" as_nobody "$rmcctl" context create 3
 	expect "a user's own context" 0 "^3  *0660  *$NOBODY  *$NOBODY" as_nobody "$rmcctl" context list
@@ -271,6 +273,14 @@ kill $daemon
 wait $daemon
 wait $watcher
 check "watch notices the end of rmcd" grep -q "rmcd is gone" "$W/events"
+
+nothing_left() {
+	! pgrep -fa -- "--socket $W/"
+}
+kill "${pids[@]}" 2> /dev/null
+wait
+pids=()
+check "no daemon stays" until_true nothing_left
 
 echo "1..$count"
 [ $failed -eq 0 ]
