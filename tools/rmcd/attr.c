@@ -419,8 +419,7 @@ int rmcd_attr(struct rmcd_req *r, u32 request)
 	a.path[sizeof(a.path) - 1] = '\0';
 	a.value[sizeof(a.value) - 1] = '\0';
 	if (!strncmp(a.path, FAULTS, strlen(FAULTS))) {
-		strcpy(path, a.path);
-		err = fault_file(r, request, path + strlen(FAULTS), &a);
+		err = fault_file(r, request, a.path + strlen(FAULTS), &a);
 	} else if (request == RMCD_ATTR_LIST) {
 		err = list(r->d, &a);
 	} else {

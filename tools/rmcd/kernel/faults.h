@@ -2,7 +2,7 @@
 /*
  * What kmod/dev/link.c and kmod/dev/debugfs.c take from the kernel and from kmod/run: rmcd
  * compiles both, so faults and the link model are those of the module, to the letter. This file
- * takes the place of kmod/run/device.h. debugfs.c beside it has the files.
+ * takes the place of kmod/run/device.h. ../faults.c has the functions.
  */
 #ifndef RMC_DEVICE_H
 #define RMC_DEVICE_H
@@ -14,7 +14,7 @@
 #include "kernel.h"
 #include "../faults.h"
 
-/* of POSIX; debugfs.c has another one */
+/* of POSIX; kmod/dev/debugfs.c has another one */
 #undef LINE_MAX
 
 /* kmod/run: the daemon is the device */

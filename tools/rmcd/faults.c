@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The files of kmod/dev/debugfs.c, without a kernel: attr.c shows them to clients. */
+/*
+ * Faults and the link model: the files of kmod/dev/debugfs.c without a kernel. attr.c shows them
+ * to clients.
+ */
 #include <ctype.h>
 #include <stdarg.h>
 #include "kernel/faults.h"
