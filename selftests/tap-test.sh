@@ -191,6 +191,13 @@ themes=$(rmc/run_kselftest.sh --list | sort)
 check "coverage: the parts of check-debug have all themes, each once" \
 	test "$(./check-debug --list | tr ' ' '\n' | sort)" = "$themes"
 
+said() {
+	printf '%s\n' '# a.c:3: x is 4' 'not ok 3 - one: two' '# of the next' 'ok 4 - b' 'not ok 5 - c' \
+		'# why' 'not ok 6 - d # SKIP e' | ./tap-failed
+}
+check "tap-failed: names, with what was said right before" \
+	test "$(said)" = "one: two (a.c:3: x is 4)"$'\n'c
+
 report_unittest bench/history_unit.py
 report_unittest tools/rooms_unit.py
 
