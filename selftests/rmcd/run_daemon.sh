@@ -97,7 +97,7 @@ fi
 # --- another user ---
 
 as_nobody() {
-	setpriv --reuid 65534 --regid 65534 --clear-groups env -i PATH=/usr/local/bin:/usr/bin:/bin \
+	setpriv --reuid 65534 --regid 65534 --clear-groups env -i -C "$C" PATH=/usr/local/bin:/usr/bin:/bin \
 		HOME=/ TMPDIR="$T" PYTHONDONTWRITEBYTECODE=1 RMC_CLUSTER="$RMC_CLUSTER" "$@"
 }
 if [ "$(id -u)" -ne 0 ]; then
@@ -108,8 +108,21 @@ elif ! have setpriv || ! as_nobody python3 -c 'import sys; sys.exit(sys.version_
 else
 	expect "an unprivileged user, without any set-up" 0 "^\[[0-3]\] node 3 says 103: success" \
 		as_nobody timeout -k 5 60 "$run" --daemon -n 4 "$C/build/hello"
+	# 10 times: end of input and failure come in any order
+	mkdir -m 700 "$S/mine"
+	closed() {
+		local i
+		cd "$S/mine" || return
+		for i in 1 2 3 4 5 6 7 8 9 10; do
+			setpriv --reuid 65534 --regid 65534 --clear-groups \
+				timeout -k 5 60 "$run" --daemon -n 4 "$C/build/hello"
+			[ $? -eq 126 ] || return
+		done
+		return 126
+	}
+	expect "a folder that the user cannot enter" 126 "Permission denied" closed
 	expect "root runs programs as another user" 0 "^\[[01]\] node 1 says 101: success" \
-		timeout -k 5 60 "$run" --daemon --user nobody -n 2 "$C/build/hello"
+		env -C "$C" timeout -k 5 60 "$run" --daemon --user nobody -n 2 "$C/build/hello"
 fi
 check "nothing is left at last" nothing_left
 unset TMPDIR

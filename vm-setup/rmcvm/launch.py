@@ -99,6 +99,8 @@ class Local:
         return ident
 
     def stdin(self, ident, data):
+        if ident not in self.procs:
+            return              # it could not be started
         pipe = self.procs[ident].stdin
         try:
             if data:
