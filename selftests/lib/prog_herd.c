@@ -8,14 +8,17 @@
 #include <unistd.h>
 #include <rmc/rmc.h>
 #include "../../lib/cell.h"
-#include "fake_driver.h"
+#include "control.h"
 #include "member.h"
 
 #define SIZE		200
 #define SLOTS		3
 #define QUIT		0xff	/* first byte of the last request */
 #define PATIENCE_MS	20000
-#define SLOW_MS		60
+#define SLOW_MS		500	/* as DELAY */
+#define DELAY		"500ms"
+#define TIMEOUT_MS	60
+#define TRIES		8	/* of the library, while the node is up */
 #define CELLS		((SIZE + RMC_MSG_PAYLOAD - 1) / RMC_MSG_PAYLOAD)
 #define POLLS		1000	/* polls that find no request */
 
@@ -122,10 +125,18 @@ static void cancel(void)
 	OK(call(QUIT, SIZE));
 }
 
-/* The write of a request failed with a timeout: the request may have arrived or not. */
+/*
+ * The write of a request failed with a timeout: the request may have arrived or not. First
+ * requests are lost, then the replies to them.
+ */
 static void lost(void)
 {
+	static const char * const faults[] = {
+		"set --from 1 --to 0 --lane requests --down",
+		"set --from 0 --to 1 --lane replies --down",
+	};
 	unsigned int seen[256] = { 0 };
+	long long began;
 	int round, i;
 
 	if (!team->self) {
@@ -134,15 +145,18 @@ static void lost(void)
 		return;
 	}
 	for (round = 0; round < 2; round++) {
-		fake_timeouts_arrive = round;
+		control_faults("timeout --retries 0 60");
+		control_faults(faults[round]);
 		for (i = 0; i < SLOTS; i++) {
-			/* the library tries eight times while the node is up */
-			fake_timeouts = 8;
+			began = ms();
 			/* a request that arrived may be answered before the last try fails */
 			if (call(5, SIZE) != RMC_S_TIMEOUT)
 				CHECK(round);
-			fake_timeouts = 0;
+			else
+				CHECK(ms() - began >= (TRIES - 1) * TIMEOUT_MS);
 		}
+		control_faults("clear");
+		control_faults("timeout --retries 0 10000");
 		for (i = 0; i < SLOTS; i++)
 			call_until(6);
 	}
@@ -190,24 +204,38 @@ static void orphan_cancelled(void)
 	CHECK(err == RMC_S_NODE_DOWN || err == RMC_S_BAD_CONTEXT);
 }
 
-/* An idle server yields to the worker, and reports that its queue pair is dead. */
+/* Counts for the library, which is linked with --wrap=sched_yield */
+static unsigned int yields;
+
+int __wrap_sched_yield(void);
+int __real_sched_yield(void);
+int __wrap_sched_yield(void)
+{
+	yields++;
+	return __real_sched_yield();
+}
+
+/*
+ * An idle server yields to a worker that may want its CPU, and reports that its queue pair is
+ * dead.
+ */
 static void idle(void)
 {
 	struct rmc_herd_request r;
-	unsigned int before, i;
+	unsigned int i;
 	int n = 0;
 
 	if (team->self)
 		return;
-	if (fake_shared_cpu) {
-		fake_worker_apart = 1;
-		before = fake_yields;
-		for (i = 0; i < 1600; i++)
-			CHECK(!rmc_herd_poll(rmc_herd_core(h, 0), &r));
-		/* about one yield per 16 polls */
-		CHECK(fake_yields - before >= 90);
-	}
-	fake_kill_queue_pairs();
+	yields = 0;
+	for (i = 0; i < 1600; i++)
+		CHECK(!rmc_herd_poll(rmc_herd_core(h, 0), &r));
+	/* about one per 16 polls, where a worker may want this CPU */
+	CHECK(yields >= 90 || !team->qp->flags->shared_cpu);
+	control_kill_daemon();
+	while (!rmc_load_relaxed(&team->qp->flags->dead))
+		usleep(1000);
+	usleep(10000);
 	for (i = 0; i < 1000 && !n; i++)
 		n = rmc_herd_poll(rmc_herd_core(h, 0), &r);
 	CHECK(n == -ESHUTDOWN && i <= RMC_SPINS_PER_CHECK);
@@ -340,21 +368,49 @@ static void in_pieces(void)
 }
 
 /*
- * A client that has the response may reuse the slot before the write of its request
- * completes; the server likewise. The source of a write must not change until it completes.
+ * The other side has a message, and uses its slot again, before the write of it completes. The
+ * source of a write must not change until then: a lost packet is sent again from there. The
+ * completion of all writes of one member is late.
  */
-static void slow(void)
+static void late(const char *fault)
 {
 	unsigned int seen[256] = { 0 };
-	uint8_t i;
+	long long began, took = SLOW_MS;
+	int i, tries, ticket[SLOTS];
+	uint8_t buf[SIZE], what = 1;
 
-	fake_slow_ms = SLOW_MS;
-	if (!team->self)
+	if (!team->self) {
 		serve(seen);
-	for (i = 1; team->self && i < 5; i++)
-		OK(call(i, SIZE));
-	if (team->self)
-		OK(call(QUIT, SIZE));
+		return;
+	}
+	control_faults(fault);
+	/* all slots have responses before anything completes, unless this machine stands still */
+	for (tries = 0; took >= SLOW_MS && tries < 10; tries++) {
+		began = ms();
+		for (i = 0; i < SLOTS; i++)
+			OK(rmc_herd_post(h, 0, &what, 1, &ticket[i]));
+		/* a call that waits for long asks the server, after all writes completed */
+		usleep(SLOW_MS * 1000 / 4);
+		for (i = 0; i < SLOTS; i++)
+			OK(rmc_herd_wait(h, ticket[i], buf, SIZE, NULL));
+		took = ms() - began;
+		OK(call(2, SIZE));
+		CHECK(ms() - began >= SLOW_MS - 1);
+		usleep(SLOW_MS * 1000);
+	}
+	CHECK(took < SLOW_MS);
+	control_faults("clear");
+	OK(call(QUIT, SIZE));
+}
+
+static void late_requests(void)
+{
+	late("set --from 0 --to 1 --lane replies --delay " DELAY);
+}
+
+static void late_responses(void)
+{
+	late("set --from 1 --to 0 --lane replies --delay " DELAY);
 }
 
 int main(int argc, char **argv)
@@ -365,12 +421,11 @@ int main(int argc, char **argv)
 	} modes[] = {
 		{ "small", small }, { "cancel", cancel }, { "lost", lost }, { "orphan", orphan },
 		{ "orphan_cancelled", orphan_cancelled }, { "idle", idle }, { "kept", kept },
-		{ "pieces", in_pieces }, { "slow", slow },
+		{ "pieces", in_pieces }, { "late_requests", late_requests },
+		{ "late_responses", late_responses },
 	};
 	unsigned int i;
 
-	if (argc > 2 && !strcmp(argv[2], "dedicated"))
-		fake_shared_cpu = 0;
 	team = rmc_team_open(0, rmc_herd_bytes(&o) + sizeof(*word));
 	if (!team) {
 		printf("%s\n", rmc_errmsg());
@@ -387,7 +442,6 @@ int main(int argc, char **argv)
 	CHECK(i < sizeof(modes) / sizeof(modes[0]));
 	modes[i].run();
 	rmc_herd_close(h);
-	CHECK(!fake_changed);
 	printf("member %d: ok\n", team->self);
 	rmc_team_close(team);
 	free(word);

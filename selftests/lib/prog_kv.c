@@ -370,7 +370,7 @@ static void keep_resizing(const char *key)
 
 /*
  * The owner changes the length of the object each time between a reader's read of the index
- * and of the object: FAKE_DELAY_US is longer than a change takes. Gets report that after all
+ * and of the object: links are slower than a change. Gets report that after all
  * attempts and never return a torn value. They succeed once the owner stops.
  */
 static void resized(void)

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 #
-# Host tests of librmc and the tools: TAP on stdout, exit status 1 if any failed.
-# No module, no root. usage: run.sh [BUILD_DIRECTORY]
+# Host tests of librmc and the tools without an RMC: TAP on stdout, exit status 1 if any failed.
+# No module, no root. Whole programs: selftests/rmcd. usage: run.sh [BUILD_DIRECTORY]
 
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -16,9 +16,8 @@ CXX=${CXX:-g++}
 FLAGS="-g -O1 -D_GNU_SOURCE -Wall -Wextra -Werror -I$top/lib/include -I$top/uapi"
 TOOL_INC="-I$top/tools/common -I$top/tools/apps"
 ASAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined"
-WRAP="-Wl,--wrap=open,--wrap=ioctl,--wrap=mmap"
 
-# programs over a driver in user space, whatever this host has
+# stubs are in the place of the module, whatever this host has
 export RMC_DEVICE=module
 
 . "$here/../tap.sh"
@@ -290,224 +289,14 @@ else
 	report 1 "graph tests build"
 fi
 
-# --- whole programs over a driver in user space ---
+. "$here/test_kv.sh"
+. "$here/test_compat.sh"
 
-# Compiled once, linked into each
-sanitized_archive() {		# sanitized_archive NAME SOURCES...
-	local name=$1 dir=$W/$1.d
-	shift
-	mkdir -p "$dir"
-	(cd "$dir" && $CC $ASAN $FLAGS $TOOL_INC -c "$@") && ar rcs "$W/$name.a" "$dir"/*.o
-}
-build_fake() {			# build_fake NAME SOURCE ARCHIVE...
-	local name=$1
-	shift
-	$CC $ASAN $FLAGS $TOOL_INC -pthread -o "$W/$name" "$@" "$W/fake.a" $WRAP -lm
-}
-bench_src=$(echo "$top"/tools/bench/{bench,options,stats,report,clock}.c)
-prepare "driver in user space builds" sanitized_archive fake \
-	"$here/fake_driver.c" "$here/fake_rmc.c" $lib_src $common_src "$top/tools/common/path.c"
-prepare "benchmarks' common part builds" sanitized_archive bench $bench_src
-prepare "pagerank builds for the driver in user space" \
-	build_fake pagerank "$top"/tools/apps/pagerank{,_fine,_bulk,_shm,_result}.c $graph_src
-prepare "hello builds likewise" build_fake hello "$top/tools/apps/hello.c"
-awk '/^```/ { inside = /^```c$/ && !n++; next } inside' "$top/README.md" > "$W/readme.c"
-prepare "the README's program builds likewise" build_fake readme "$W/readme.c"
-for b in read_lat write_lat atomic_lat read_bw write_bw; do
-	prepare "rmc_$b builds likewise" build_fake rmc_$b "$top/tools/bench/rmc_$b.c" "$W/bench.a"
+# --- messages ---
+
+for san in address,undefined thread; do
+	include_lane "messages, $san" "msg-$san"
 done
-
-nodes() {			# nodes N PROGRAM...: the worst exit status
-	local n=$1 i pids="" worst=0 status
-	shift
-	rm -f "$W/fabric"
-	truncate -s 64K "$W/fabric"
-	for ((i = 0; i < n; i++)); do
-		FAKE_FABRIC=$W/fabric RMC_NODES=$n RMC_NODE=$i timeout 120 "$@" &
-		pids="$pids $!"
-	done
-	for i in $pids; do
-		wait "$i"
-		status=$?
-		[ $status -gt $worst ] && worst=$status
-	done
-	return $worst
-}
-
-if ! nodes 2 "$W/hello" > "$W/log" 2>&1 && grep -q "not up\|Operation not permitted" "$W/log"; then
-	report 0 "programs of several nodes" "process_vm_readv is not permitted here"
-else
-	expect "hello on 1 node" 0 "node 0 says 100: success" nodes 1 "$W/hello"
-	logged() {		# logged LEVEL: what one node's program writes at that level
-		RMC_LOG=$1 nodes 1 "$W/hello" 2>&1 > /dev/null
-	}
-	expect "RMC_LOG=debug prints what the library does" 0 \
-		"debug: .*open as file .*info: .*acts for node 0 .*info: queue pair 0: 128 entries.*closed" \
-		eval 'logged debug | tr "\n" " "'
-	silent() {
-		test -z "$(logged "")" && test -z "$(logged warn)" && ! logged info | grep debug:
-	}
-	check "without it, and below its level, the library is silent" silent
-	expect "an unknown level is reported" 0 "RMC_LOG is 'loud', not error, warn" logged loud
-	expect "RMC_LOG=error has rmc_errmsg()" 0 "librmc.* error: RMC_NODE is 'x'" \
-		eval 'RMC_NODE=x RMC_LOG=error FAKE_FABRIC=$W/fabric "$W/hello" || :'
-	expect "the README's program on 4 nodes" 0 "node 0 says 100: success" nodes 4 "$W/readme"
-	expect "hello on 4 nodes" 0 "node 3 says 103: success" nodes 4 "$W/hello"
-	# in a cycle all ranks are equal; in a star all edges end at the centre
-	printf '1 2\n2 3\n3 1\n' > "$W/cycle"
-	printf '10 5\n20 5\n30 5\n40 5\n' > "$W/star"
-	expect "PageRank of a cycle, alone" 0 "1  0.333333" nodes 1 "$W/pagerank" -g "$W/cycle" -V
-	expect "PageRank of a cycle, 3 nodes" 0 "1  0.333333" nodes 3 "$W/pagerank" -g "$W/cycle" -V
-	# 0.15/5 + 0.85 * 4 * (0.15/5) = 0.132
-	expect "PageRank of a star, 2 nodes" 0 "1  0.132 *5$" nodes 2 "$W/pagerank" -g "$W/star" -V
-	expect "more nodes than vertices" 0 "verify *ok" nodes 4 "$W/pagerank" -g "$W/cycle" -V
-	expect "R-MAT on 4 nodes verifies" 0 "verify *ok" nodes 4 "$W/pagerank" -r 10 -n 3 -V
-	expect "a queue of 2 entries will do" 0 "verify *ok" \
-		nodes 2 "$W/pagerank" -r 8 -n 2 -V -o 2
-	ranks_of() {		# ranks_of NODES OPTIONS...
-		nodes "$@" -r 9 -n 7 -t 12 | sed -n '/rank  /,/^$/p'
-	}
-	variants_agree() {
-		local expected v
-		expected=$(ranks_of 1 "$W/pagerank" -v shm) && [ -n "$expected" ] || return 1
-		for v in "1 fine" "4 fine" "1 bulk" "3 bulk" "4 bulk" "1 shm -T 4"; do
-			[ "$(ranks_of ${v%% *} "$W/pagerank" -v ${v#* })" = "$expected" ] ||
-				{ echo "differs: $v"; return 1; }
-		done
-	}
-	check "all variants give the same ranks" variants_agree
-	expect "bulk on 4 nodes verifies" 0 "verify *ok" nodes 4 "$W/pagerank" -v bulk -r 10 -n 5 -V
-	expect "bulk, more nodes than vertices" 0 "verify *ok" \
-		nodes 4 "$W/pagerank" -v bulk -g "$W/cycle" -V
-	# 4 MiB of vertices where an operation takes 1 MiB
-	expect "bulk beyond the largest operation" 0 "remote *8 reads" \
-		nodes 2 "$W/pagerank" -v bulk -r 17,1 -n 2 -t 1
-	expect "threads verify" 0 "verify *ok" nodes 1 "$W/pagerank" -v shm -T 3 -r 10 -V
-	expect "more threads than vertices" 0 "verify *ok" \
-		nodes 1 "$W/pagerank" -v shm -T 9 -g "$W/cycle" -V
-	expect "threads on one node of several" 0 "^threads *2," \
-		nodes 2 "$W/pagerank" -v shm -T 2 -r 6
-	expect "speed-up over one thread" 0 '"speedup": [0-9]' \
-		nodes 2 "$W/pagerank" -v bulk -r 10 --speedup --json
-	expect "PageRank as JSON" 0 '"ok": true' nodes 2 "$W/pagerank" -r 6 -V --json
-	different_graphs() {
-		rm -f "$W/fabric"
-		truncate -s 64K "$W/fabric"
-		export FAKE_FABRIC=$W/fabric RMC_NODES=2
-		RMC_NODE=1 timeout 60 "$W/pagerank" -r 6 --seed 2 &
-		RMC_NODE=0 timeout 60 "$W/pagerank" -r 6
-		wait $!
-	}
-	expect "nodes with different graphs are refused" 1 "has another graph" different_graphs
-	for b in read_lat write_lat atomic_lat read_bw write_bw; do
-		expect "rmc_$b between 2 nodes" 0 "#bytes" \
-			nodes 2 "$W/rmc_$b" -n 200 -S 1M
-	done
-	# at most 32 operations of 128 KiB complete within 2 ms: 2 GiB/s
-	peak_is_possible() {
-		FAKE_DELAY_US=2000 nodes 2 "$W/rmc_read_bw" -s 128K -n 300 --json > "$W/peak" ||
-			return 1
-		awk -F'[:,]' '/bw_(peak|typical)/ { print; found = 1; high += $2 > 2.2e9 }
-			END { exit !found || high }' "$W/peak"
-	}
-	# fourteen seconds of operations; output that is no terminal gets a line every ten
-	long_run() {
-		FAKE_DELAY_US=40000 nodes 2 "$W/rmc_read_lat" -n 350 -S 64K
-	}
-	expect "a long run shows its progress in a log, too" 0 "^64 bytes: .*%$" long_run
-	check "peak bandwidth counts completed operations, not issued ones" peak_is_possible
-	expect "all sizes" 0 "^ 131072 " nodes 2 "$W/rmc_read_bw" -a -n 20 -S 256K
-	sizes_of() {		# sizes_of PROGRAM OPTIONS...
-		nodes 2 "$@" --json | sed -n 's/.*"bytes": \([0-9]*\).*/\1/p' | xargs
-	}
-	expect "all sizes up to one" 0 "^8 16 32 64 128 256$" \
-		sizes_of "$W/rmc_read_lat" -a -s 256 -n 20 -S 1M
-	expect "double-sided, 3 nodes" 0 "node 1 -> node 0.*both" \
-		nodes 3 "$W/rmc_read_lat" -b -n 100 -S 1M
-	expect "compare-and-swap" 0 "compare-and-swap" nodes 2 "$W/rmc_atomic_lat" -A cas -n 50 -S 1M
-	expect "against itself" 0 "itself" nodes 1 "$W/rmc_read_lat" -n 50 -S 1M
-	expect "benchmark as JSON" 0 '"t_typical_usec": [0-9]' \
-		nodes 2 "$W/rmc_read_lat" --json -n 50 -S 1M
-	# what that driver reports: without packets up to FAKE_LOCAL_BYTES, on nodes below FAKE_LOCAL_NODES
-	paths_of() {		# paths_of PROGRAM OPTIONS...: of each size, then of all
-		nodes 3 "$@" --json | sed -n 's/.*"path": "\([a-z]*\)".*/\1/p' | xargs
-	}
-	expect "each size has its path" 0 "^local local local local packets packets mixed$" \
-		eval 'FAKE_LOCAL_BYTES=64 paths_of "$W/rmc_read_lat" -a -s 256 -n 20 -S 1M'
-	expect "each size has its path: bandwidth" 0 "^local local$" \
-		eval 'FAKE_LOCAL_BYTES=256 paths_of "$W/rmc_write_bw" -s 256 -n 20 -S 1M'
-	expect "packets between nodes of different workers" 0 "^packets packets$" \
-		eval 'FAKE_LOCAL_BYTES=256 FAKE_LOCAL_NODES=1 paths_of "$W/rmc_atomic_lat" -n 20 -S 1M'
-	expect "an older driver does not tell the path" 0 "^unknown unknown$" \
-		paths_of "$W/rmc_read_lat" -n 20 -S 1M
-	expect "the path is the last column" 0 "^ 64 .* packets$" \
-		eval 'FAKE_LOCAL_BYTES=0 nodes 2 "$W/rmc_read_lat" -n 20 -S 1M'
-	expect "PageRank: path of reads of one vertex" 0 "^path *mixed$" \
-		eval 'FAKE_LOCAL_BYTES=64 FAKE_LOCAL_NODES=2 nodes 3 "$W/pagerank" -r 6'
-	expect "PageRank: path of reads of all vertices" 0 "^packets$" \
-		eval 'FAKE_LOCAL_BYTES=1024 paths_of "$W/pagerank" -r 10 -v bulk'
-	expect "PageRank: threads have no path" 0 "^none$" paths_of "$W/pagerank" -r 6 -v shm
-	expect "peer outside the run" 2 "has node 0 .. 1" nodes 2 "$W/rmc_read_lat" -d 5 -S 1M
-	expect "more nodes than the fabric has" 1 "17 nodes asked for, but the fabric has 16" \
-		env FAKE_FABRIC="$W/fabric" RMC_NODES=17 RMC_NODE=0 "$W/hello"
-	killed_peer() {
-		local victim status
-		rm -f "$W/fabric"
-		truncate -s 64K "$W/fabric"
-		export FAKE_FABRIC=$W/fabric RMC_NODES=2
-		RMC_NODE=1 timeout -s KILL 3 "$W/rmc_read_bw" -n 2000000000 -b -S 1M > /dev/null &
-		victim=$!
-		RMC_NODE=0 timeout 60 "$W/rmc_read_bw" -n 2000000000 -b -S 1M
-		status=$?
-		wait $victim
-		return $status
-	}
-	expect "a killed peer ends the run" 1 "not up" killed_peer
-	killed_leader() {
-		local victim status
-		rm -f "$W/fabric"
-		truncate -s 64K "$W/fabric"
-		export FAKE_FABRIC=$W/fabric RMC_NODES=2
-		RMC_NODE=0 timeout -s KILL 3 "$W/rmc_read_bw" -n 2000000000 -S 1M > /dev/null &
-		victim=$!
-		RMC_NODE=1 timeout 60 "$W/rmc_read_bw" -n 2000000000 -S 1M
-		status=$?
-		wait $victim
-		return $status
-	}
-	expect "who sleeps in a barrier learns it, too" 1 "barrier: .*not up" killed_leader
-	build_fork() {		# no sanitizer: a fork may leave its allocator locked in the child
-		$CC $FLAGS -pthread -o "$W/fork" "$here"/{test_fork,fake_driver,fake_rmc}.c \
-			$lib_src "$top"/lib/{msg/*,scheme/*,kv/*,coll,rpc,rpc_msg}.c $WRAP
-	}
-	rm -f "$W/fabric"
-	truncate -s 64K "$W/fabric"
-	prepare "fork test builds" build_fork
-	include "fork" env FAKE_FABRIC="$W/fabric" timeout 60 "$W/fork"
-	for san in address,undefined thread; do
-		build_wait() {
-			$CC -fsanitize=$san -Wno-tsan $FLAGS -pthread -o "$W/wait-$san" \
-				"$here"/{test_wait,fake_driver,fake_rmc}.c $lib_src \
-				"$top/lib/wait.c" $WRAP
-		}
-		prepare "test of sleeping builds, $san" build_wait
-		rm -f "$W/fabric"
-		truncate -s 64K "$W/fabric"
-		include "sleeping, $san" env FAKE_FABRIC="$W/fabric" timeout 120 "$W/wait-$san"
-	done
-	build_calls() {
-		build_fake calls "$here/test_calls.c"
-	}
-	rm -f "$W/fabric"
-	truncate -s 64K "$W/fabric"
-	prepare "test of small calls builds" build_calls
-	include "calls" env FAKE_FABRIC="$W/fabric" timeout 60 "$W/calls"
-	. "$here/test_python.sh"
-	. "$here/test_compat.sh"
-	. "$here/test_msg.sh"
-	. "$here/test_kv.sh"
-	. "$here/test_limits.sh"
-fi
 
 # --- command lines and files that are wrong ---
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Small calls over the driver in user space: cookies, statistics of a queue pair, the
+ * Small calls over rmcd: cookies, statistics of a queue pair, the
  * accessors of a team, the version. One node.
  */
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
  * Sleeping in the library while another thread destroys the object that the sleeper waits
- * for. Uses the driver in user space, under sanitizers: a use after free ends the program. A
+ * for. Uses a daemon of its own, under sanitizers: a use after free ends the program. A
  * sleeper that is not woken lets the alarm end it.
  */
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <rmc/rmc.h>
-#include "fake_driver.h"
+#include "control.h"
 #include "../../lib/internal.h"
 #include "../tap.h"
 
@@ -98,8 +98,8 @@ static void completion_wakes(void)
 	struct sleeper s;
 	int i;
 
-	setenv("FAKE_DELAY_US", "20000", 1);
 	open_all();
+	control_faults("set --delay 20ms");
 	qp = rmc_qp_create(ctx, 8);
 	for (i = 0; i < 20; i++) {
 		rmc_notify_async(qp, rmc_wait_for_slot(qp, NULL), 0);
@@ -108,7 +108,7 @@ static void completion_wakes(void)
 		CHECK_EQ(rmc_cq_next(qp, &c), 1);
 	}
 	CHECK_EQ(rmc_cq_sleep(qp, 0, 10), 0);
-	unsetenv("FAKE_DELAY_US");
+	control_faults("clear");
 	rmc_close(ctx);
 }
 
@@ -129,7 +129,7 @@ static void destroyed_queue_pair(void)
 	rmc_close(ctx);
 }
 
-/* The driver destroys the queue pair, as when the process that created it is gone. */
+/* The queue pair is destroyed by its daemon's end. */
 static void dead_queue_pair(void)
 {
 	struct rmc_qp *qp;
@@ -140,7 +140,7 @@ static void dead_queue_pair(void)
 		open_all();
 		qp = rmc_qp_create(ctx, 8);
 		start(&s, sleep_for_completion, qp, i);
-		fake_kill_queue_pairs();
+		control_kill_daemon();
 		CHECK_EQ(finish(&s), -ESHUTDOWN);
 		CHECK_EQ(rmc_cq_sleep(qp, 0, -1), -ESHUTDOWN);
 		rmc_qp_destroy(qp);
@@ -206,7 +206,7 @@ int main(void)
 		{ "a completion wakes a sleeper", completion_wakes },
 		{ "a queue pair is destroyed while another thread sleeps on it",
 			destroyed_queue_pair },
-		{ "a queue pair that the driver destroyed wakes its sleeper", dead_queue_pair },
+		{ "a queue pair whose daemon is killed wakes its sleeper", dead_queue_pair },
 		{ "a notification wakes a sleeper", notification_wakes },
 		{ "a segment is withdrawn while another thread sleeps for it",
 			withdrawn_segment },

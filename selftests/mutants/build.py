@@ -10,6 +10,7 @@ import hashlib
 import os
 import resource
 import signal
+import socket
 import subprocess
 import time
 
@@ -140,26 +141,80 @@ class Run:
         self.failed, self.passed, self.cpu = failed, passed, cpu
 
 
-def run_members(path, name, cpu_limit):
+def build_daemon(top, out):
+    """rmcd and rmcctl of a tree, without faults: what programs of the library run over."""
+    for part in ("lib", "tools"):
+        done = subprocess.run(["make", "-s", "-C", os.path.join(top, part), f"O={out}"], check=False,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, errors="replace")
+        if done.returncode:
+            raise Broken("rmcd: " + "\n".join(done.stdout.splitlines()[-6:]))
+
+
+class Daemon:
+    """rmcd with 16 nodes, for one run"""
+
+    def __init__(self, folder, path):
+        self.socket = f"/tmp/rmc-mutants-{os.getpid()}"
+        self.log = path + ".rmcd"
+        with open(self.log, "w", encoding="utf-8") as log:
+            # ends with its standard input
+            self.child = subprocess.Popen([os.path.join(folder, "rmcd"), "--socket", self.socket,
+                                           "--stop-fd", "0", "-n", "16", "--ni", "fused",
+                                           "--share", "1"], stdin=subprocess.PIPE, stdout=log,
+                                          stderr=log)
+        end = now() + 20
+        while not self._answers():
+            if now() > end or self.child.poll() is not None:
+                self.stop()
+                raise Broken(f"rmcd does not start: see {self.log}")
+            time.sleep(0.002)
+
+    def _answers(self):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+            return not s.connect_ex(self.socket)
+
+    def stop(self):
+        self.child.stdin.close()
+        self.child.wait()
+        for name in (self.socket, self.socket + ".lock"):
+            if os.path.exists(name):
+                os.unlink(name)
+
+
+def run_members(path, name, cpu_limit, folder):
+    """Run the members of a team over a daemon."""
+    environment = {"RMCCTL": os.path.join(folder, "rmcctl")}
+    if not plan.MEMBERS[name][0]:
+        environment["RMCD"] = os.path.join(folder, "rmcd")
+        return members(path, name, cpu_limit, environment)
+    daemon = Daemon(folder, path)
+    try:
+        environment |= {"RMC_DEVICE": daemon.socket, "RMCD_PID": str(daemon.child.pid)}
+        return members(path, name, cpu_limit, environment)
+    finally:
+        daemon.stop()
+
+
+def members(path, name, cpu_limit, environment):
     """Run several processes; the first that fails ends all of them."""
     nodes, lives = plan.MEMBERS[name]
+    nodes = max(1, nodes)
     arguments = plan.PROGRAMS[name][4]
     seconds = max(1, round(cpu_limit))
-    fabric, out = path + ".fabric", path + ".out"
+    out = path + ".out"
 
     def limits():
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
     def start(number, life):
-        env = dict(os.environ, FAKE_FABRIC=fabric, RMC_NODES=str(nodes), RMC_NODE=str(number))
+        env = dict(os.environ, RMC_NODES=str(nodes), RMC_NODE=str(number), **environment)
         with open(out, "a", encoding="utf-8") as f:
             return subprocess.Popen([path, *arguments, *([life] if lives else [])], env=env,
                                     stdin=subprocess.DEVNULL, stdout=f,
                                     stderr=subprocess.DEVNULL, preexec_fn=limits)
 
-    with open(fabric, "wb") as f:
-        f.truncate(64 << 10)
     open(out, "w", encoding="utf-8").close()
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     end = now() + 5 * seconds + 20
@@ -197,10 +252,13 @@ def run_members(path, name, cpu_limit):
     return Run(wrong, 1, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
-def run(path, name, cpu_limit):
-    """Run until the first failure; @cpu_limit in seconds of CPU, by the clock ten times that."""
+def run(path, name, cpu_limit, folder):
+    """
+    Run until the first failure; @cpu_limit in seconds of CPU, by the clock ten times that.
+    @folder has rmcd and rmcctl
+    """
     if name in plan.MEMBERS:
-        return run_members(path, name, cpu_limit)
+        return run_members(path, name, cpu_limit, folder)
     _, _, _, environment, arguments = plan.PROGRAMS[name]
     env = dict(os.environ, **environment)
     env["ASAN_OPTIONS"] = "detect_leaks=1:abort_on_error=0:symbolize=0"

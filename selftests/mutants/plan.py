@@ -29,16 +29,16 @@ LIBRARY = ["-std=gnu11", WARN, "-D_GNU_SOURCE", "-Ilib/include", "-Iuapi", "-pth
 FLAVOURS.update({
     "lib": ("gcc", LIBRARY, ["-pthread"]),
     "lib.asan": ("gcc", LIBRARY + SANITIZE, SANITIZE + ["-pthread"]),
-    # over the user-space driver
-    "member": ("gcc", LIBRARY,
-               ["-pthread", "-Wl,--wrap=open,--wrap=ioctl,--wrap=mmap"]),
+    # over rmcd
+    "member": ("gcc", LIBRARY + ["-Ilib", "-Iselftests/lib"], ["-pthread"]),
+    "member.yields": ("gcc", LIBRARY + ["-Ilib", "-Iselftests/lib"],
+                      ["-pthread", "-Wl,--wrap=sched_yield"]),
     # over a driver of the test
     "setup": ("gcc", LIBRARY + SANITIZE, SANITIZE + ["-pthread",
               "-Wl,--wrap=open,--wrap=close,--wrap=ioctl,--wrap=mmap,--wrap=munmap,"
               "--wrap=madvise,--wrap=access"]),
     "causes": ("gcc", LIBRARY, ["-pthread", "-Wl,--wrap=ioctl"]),
-    "compat": ("gcc", LIBRARY + ["-Ilib/compat/include"],
-               ["-pthread", "-Wl,--wrap=open,--wrap=ioctl,--wrap=mmap"]),
+    "compat": ("gcc", LIBRARY + ["-Ilib/compat/include"], ["-pthread"]),
 })
 
 
@@ -62,7 +62,7 @@ GROUPS = {
 GROUPS["lib"] = GROUPS["calls"] + ["lib/coll.c", "lib/herd.c", "lib/msg/*.c", "lib/scheme/*.c",
                                    "lib/kv/*.c", "selftests/lib/fake_rmc.c"]
 GROUPS["compat"] = [n for n in GROUPS["calls"] if not n.startswith("lib/rpc")] + [
-    "lib/compat/*.c", "selftests/lib/fake_rmc.c", "selftests/lib/fake_driver.c"]
+    "lib/compat/*.c"]
 
 
 # Of host programs: groups other than the core; values of module parameters; arguments
@@ -103,15 +103,16 @@ for n in ("setup", "pair"):
 for n in ("abi", "retry", "words"):
     PROGRAMS[f"lib.{n}"] = ("lib", "lib", [f"{LIB}/test_{n}.c"], {}, [])
 
-# Programs of several members over the user-space driver: their number, and whether the last
-# member has two lives, numbered by a last argument
+# Programs of several members over rmcd: their number, and whether the last member has two lives,
+# numbered by a last argument. 0: one that starts a daemon of its own
 MEMBERS = {}
+CONTROL = ["selftests/rmcd/own_daemon.c", "selftests/rmcd/raw.c"]
 
 
 def member(program, nodes, *arguments, lives=False):
     name = ".".join((program, str(nodes)) + arguments)
-    PROGRAMS[name] = ("member", "lib", [f"{LIB}/prog_{program}.c", f"{LIB}/fake_driver.c"], {},
-                      list(arguments))
+    PROGRAMS[name] = ("member.yields" if program == "herd" else "member", "lib",
+                      [f"{LIB}/prog_{program}.c", *CONTROL], {}, list(arguments))
     MEMBERS[name] = (nodes, lives)
     return name
 
@@ -119,8 +120,8 @@ def member(program, nodes, *arguments, lives=False):
 def alone(program):
     """A TAP program that is the only member"""
     name = f"alone.{program}"
-    PROGRAMS[name] = ("member", "lib", [f"{LIB}/test_{program}.c", f"{LIB}/fake_driver.c"], {}, [])
-    MEMBERS[name] = (1, False)
+    PROGRAMS[name] = ("member", "lib", [f"{LIB}/test_{program}.c", *CONTROL], {}, [])
+    MEMBERS[name] = (0, False)
     return name
 
 
@@ -137,7 +138,7 @@ KV = [member("kv", 3, "farm"), member("kv", 2, "sabre"), member("kv", 3, "lock")
 HERD = [member("herd", 2, "small"), member("herd", 2, "cancel"), member("herd", 2, "lost"),
         member("herd", 2, "orphan"), member("herd", 2, "orphan_cancelled"),
         member("herd", 2, "idle"), member("herd", 2, "kept"), member("herd", 2, "pieces"),
-        member("herd", 2, "slow")]
+        member("herd", 2, "late_requests"), member("herd", 2, "late_responses")]
 LIMITS = {n: member("limits", k, n) for n, k in (
     ("barrier", 2), ("revoke", 3), ("spread", 3), ("collective", 3), ("calls", 2), ("budget", 2),
     ("calls_revoked", 2), ("store", 2), ("numbers", 1))}
@@ -237,7 +238,8 @@ def order(area):
 def only_fast():
     """Omit programs with sanitizers, except in areas that have no others."""
     def fast(names):
-        return [n for n in names if PROGRAMS[n][0] in ("plain", "vector", "lib", "member")]
+        return [n for n in names if PROGRAMS[n][0] in ("plain", "vector", "lib", "member",
+                                                       "member.yields")]
 
     for area, (group, first) in list(AREAS.items()):
         if fast(first + ORDER[group]):

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * For the library's test programs, in place of selftests/lib/fake_driver.c: what of its controls
- * a real RMC has. A program of one process gets a daemon of its own, which it may kill: RMCD is
- * the program to start. Without RMCD it uses the daemon of RMC_DEVICE.
+ * Control of the daemon under test. A program of one process can have a daemon of its own, which
+ * it may kill: RMCD is the program to start. Without RMCD it uses the daemon of RMC_DEVICE, whose
+ * pid is in RMCD_PID for those who kill it.
  */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "fake_driver.h"
+#include "control.h"
 #include "raw.h"
-
-/* Tests that set these make no sense here, and are not run. */
-int fake_timeouts, fake_timeouts_arrive, fake_worker_apart, fake_shared_cpu = 1, fake_slow_ms;
-unsigned int fake_yields, fake_changed;
 
 static void start(void)
 {
@@ -24,18 +20,30 @@ static void start(void)
 	setenv("RMC_DEVICE", daemon_socket, 1);
 }
 
-/* Nobody counts them. A teardown that took something would be missed afterwards. */
-unsigned int fake_foreign_teardowns(void)
+void control_faults(const char *arguments)
 {
-	return 0;
+	const char *rmcctl = getenv("RMCCTL");
+	char command[512];
+
+	snprintf(command, sizeof(command), "%s fault %s", rmcctl ? rmcctl : "rmcctl", arguments);
+	if (!system(command))
+		return;
+	printf("not ok - %s\n", command);
+	exit(1);
 }
 
-/* The daemon is killed, and another one takes its place. */
-void fake_kill_queue_pairs(void)
+void control_kill_daemon(void)
 {
-	kill(daemon_pid, SIGKILL);
-	stop_daemon();
-	start();
+	const char *pid = getenv("RMCD_PID");
+
+	if (daemon_pid) {
+		kill(daemon_pid, SIGKILL);
+		stop_daemon();
+		start();
+	} else if (!pid || kill(atoi(pid), SIGKILL)) {
+		printf("not ok - RMCD_PID names no daemon\n");
+		exit(1);
+	}
 }
 
 __attribute__((constructor)) static void before(void)

@@ -62,6 +62,8 @@ exec 9<> "$S/stop"
 # a report of ThreadSanitizer is a file
 export TSAN_OPTIONS=log_path=$W/tsan
 export ASAN_OPTIONS=detect_leaks=1
+# for programs that set faults
+export RMCCTL=$O/rmcctl
 
 listening() {			# listening SOCKET
 	grep -q " 00010000 .* $1\$" /proc/net/unix
@@ -120,6 +122,10 @@ nodes() {			# nodes N PROGRAM...: the worst exit status
 	return $worst
 }
 
+ctl() {
+	timeout -k 5 20 "$O/rmcctl" "$@"
+}
+
 reborn() {			# reborn N PROGRAM...: the last of N members is restarted
 	local n=$1 i pids="" worst=0 status
 	shift
@@ -139,6 +145,9 @@ reborn() {			# reborn N PROGRAM...: the last of N members is restarted
 }
 
 . "$here/programs.sh"
+. "$here/library.sh"
+. "$here/tools.sh"
+. "$here/installed.sh"
 . "$here/ends.sh"
 . "$here/with_faults.sh"
 . "$here/run_daemon.sh"

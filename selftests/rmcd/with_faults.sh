@@ -4,10 +4,6 @@
 # Programs over a daemon with faults and a link model, as users set them. Sourced by run.sh;
 # what the faults do is in faulty.h and in the module's tests.
 
-ctl() {
-	timeout -k 5 20 "$O/rmcctl" "$@"
-}
-
 expect "no such link model" 2 "topology=sphere is unknown" \
 	timeout -k 5 20 "$D/rmcd.asan" --socket "$S/none" --topology sphere
 expect "a torus that is too small" 2 "hold all nodes" \
