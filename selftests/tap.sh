@@ -69,7 +69,7 @@ stream() {
 			report 0 "$name: ${title%% # SKIP*}" "${line#*# SKIP }" ;;
 		"ok "[0-9]*)	report 0 "$name: $title" ;;
 		"not ok "[0-9]*) report 1 "$name: $title" ;;
-		TAP* | 1..*)	;;
+		TAP* | KTAP* | 1..*) ;;
 		"#"*)		echo "$line" ;;
 		*)		echo "# $line" ;;
 		esac

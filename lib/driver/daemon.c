@@ -55,10 +55,14 @@ size_t rmc_daemon_begin(struct rmc_message *m, unsigned long number, const void 
 {
 	uint32_t size = 0;
 
-	if (_IOC_TYPE(number) == RMC_IOC_TYPE)
-		memcpy(&size, arg, sizeof(size));	/* the struct begins with it */
-	else if (number >= RMCD_ATTR_READ && number <= RMCD_ATTR_WRITE)
+	if (number >= RMCD_ATTR_READ && number <= RMCD_ATTR_WRITE) {
 		size = sizeof(struct rmcd_attr);
+	} else if (_IOC_TYPE(number) == RMC_IOC_TYPE) {
+		memcpy(&size, arg, sizeof(size));	/* the struct begins with it */
+	} else {
+		errno = ENOTTY;
+		return 0;
+	}
 	if (!size || size > sizeof(m->body)) {
 		errno = EINVAL;
 		return 0;

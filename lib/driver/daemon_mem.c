@@ -75,7 +75,8 @@ static int get_memory(const struct rmc_ctx *ctx, struct rmc_daemon_memory *h,
 	const char *why = NULL;
 	int err;
 
-	if (!head->length || head->length > ctx->query.max_segment)
+	if (!head->length || head->length > ctx->query.max_segment ||
+	    (head->flags & (RMC_MEM_NUMA | RMC_MEM_ALLOC)) == RMC_MEM_NUMA)
 		return -EINVAL;
 	if (head->flags & RMC_MEM_ALLOC && h->request != RMC_IOC_SEG_ADD) {
 		if (head->addr)

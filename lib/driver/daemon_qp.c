@@ -160,14 +160,18 @@ int rmc_daemon_wake(const struct rmc_daemon *d, const struct rmc_qp_id *arg)
 	const struct rmc_daemon_qp *q;
 	uint64_t one = 1;
 
-	if (arg->flags & RMC_WAKE_YIELD) {
-		sched_yield();
-		return 0;
+	if (arg->flags & ~RMC_WAKE_YIELD || arg->reserved) {
+		errno = EOPNOTSUPP;
+		return -1;
 	}
 	q = find(d, arg->qp_id);
 	if (!q) {
 		errno = ENOENT;
 		return -1;
+	}
+	if (arg->flags & RMC_WAKE_YIELD) {
+		sched_yield();
+		return 0;
 	}
 	/* EAGAIN: full, since somebody else wrote to it; nobody empties it */
 	return write(q->wake, &one, sizeof(one)) < 0 && errno != EAGAIN ? -1 : 0;

@@ -148,12 +148,17 @@ int rmc_region_get(const struct rmc_vma *v, struct rmc_region **region)
 	return 0;
 }
 
-/* Beyond the limit of file sizes ftruncate() is a signal, which ends the program. */
+/*
+ * Beyond the limit of file sizes ftruncate() is a signal, which ends the program; pages beyond
+ * this machine's memory are the OOM killer's.
+ */
 static int too_long(size_t len)
 {
+	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
 	struct rlimit rl;
 
-	return !getrlimit(RLIMIT_FSIZE, &rl) && rl.rlim_cur != RLIM_INFINITY && len > rl.rlim_cur;
+	return (!getrlimit(RLIMIT_FSIZE, &rl) && rl.rlim_cur != RLIM_INFINITY && len > rl.rlim_cur) ||
+	       (pages > 0 && page > 0 && len / (size_t)page > (size_t)pages);
 }
 
 /* A new file whose size is final, or accesses beyond a new end would be SIGBUS */

@@ -150,6 +150,7 @@ reborn() {			# reborn N PROGRAM...: the last of N members is restarted
 . "$here/installed.sh"
 . "$here/ends.sh"
 . "$here/with_faults.sh"
+. "$here/behaviour.sh"
 . "$here/run_daemon.sh"
 unset RMC_DEVICE
 stream rmcctl "$here/rmcctl.sh" "$O/rmcd"

@@ -44,7 +44,8 @@ struct entry {
 	u32 size;
 	u32 min_size;
 	bool writes;
-	bool control;
+	bool control;		/* of the control device, too */
+	bool admin;		/* of that alone */
 	bool memory;
 	int (*fn)(struct rmcd_req *r, union args *a, const struct rmcd_memory *memory);
 };
@@ -433,18 +434,22 @@ static const struct entry entries[] = {
 	ENTRY(RMC_IOC_WAKE, qp_id, reserved, do_wake, .writes = true),
 	ENTRY(RMC_IOC_CQ_ARM, cq_arm, reserved, do_cq_arm, .writes = true),
 	ENTRY(RMC_IOC_SEG_ARM, seg_arm, eventfd, do_seg_arm, .writes = true),
-	ENTRY(RMC_IOC_CTX_CREATE, ctx_create, gid, do_ctx_create, .control = true),
-	ENTRY(RMC_IOC_CTX_REMOVE, ctx_remove, reserved, do_ctx_remove, .control = true),
+	ENTRY(RMC_IOC_CTX_CREATE, ctx_create, gid, do_ctx_create, .admin = true),
+	ENTRY(RMC_IOC_CTX_REMOVE, ctx_remove, reserved, do_ctx_remove, .admin = true),
 };
 
 static const struct entry *find(const struct rmcd_req *r, u32 request)
 {
+	const struct entry *e;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(entries); i++)
 		if (entries[i].cmd == request)
-			return r->file || entries[i].control ? &entries[i] : NULL;
-	return NULL;
+			break;
+	if (i == ARRAY_SIZE(entries))
+		return NULL;
+	e = &entries[i];
+	return (r->file ? !e->admin : e->control || e->admin) ? e : NULL;
 }
 
 static bool zero(const u8 *p, u32 len)
