@@ -31,7 +31,7 @@ PEER = {"system": TEXT, "what": TEXT, "unit": TEXT, "value": NUMBER, "bytes": NU
 RATIO = {"name": TEXT, "ours": TEXT, "theirs": TEXT, "ratio": NUMBER, "performance": FLAG}
 RATIO_MAY = {"asked": TEXT, "met": FLAG, "low": NUMBER, "high": NUMBER}
 GAP = {"what": TEXT, "reason": TEXT, "failed": FLAG}
-ROLES = ("peer", "bound")
+ROLES = ("ours", "peer", "bound")
 
 
 def limits(found):

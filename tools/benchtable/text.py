@@ -36,12 +36,13 @@ def papers(row):
 
 
 def table(head, lines):
-    """Columns as wide as need be; the first is to the left, and the last."""
+    """Columns as wide as need be; the first is to the left, the last, and ours."""
+    left = {0, len(head) - 1, *(i for i, name in enumerate(head) if name == "ours")}
     lines = [[str(c) for c in line] for line in [head, *lines]]
     wide = [max(len(line[i]) for line in lines) for i in range(len(head))]
     out = []
     for n, line in enumerate(lines):
-        cells = [c.ljust(w) if i in (0, len(head) - 1) else c.rjust(w)
+        cells = [c.ljust(w) if i in left else c.rjust(w)
                  for i, (c, w) in enumerate(zip(line, wide))]
         out.append("  ".join(cells).rstrip())
         if not n:
@@ -124,7 +125,7 @@ def text(document):
         if found:
             out += ["", title, *table(*values(group, found))]
     if document["peers"]:
-        out += ["", "Others on this machine"]
+        out += ["", "Others on this machine, and ours beside them"]
         out += table(("", "bytes", "", ""),
                      [(f"{x['system']}: {x['what']}", size(x["bytes"]),
                        f"{number(x['value'])} {x['unit']}" if x["performance"] else "emulated",
@@ -132,9 +133,9 @@ def text(document):
                       for x in document["peers"]])
     if document["ratios"]:
         out += ["", "Ratios, of medians in this run"]
-        out += table(("", "", "least", "most", ""),
+        out += table(("", "", "least", "most", "ours", ""),
                      [(x["name"], f"{number(x['ratio'])} x", number(x.get("low")),
-                       number(x.get("high")),
+                       number(x.get("high")), x["ours"],
                        ", ".join(filter(None, (f"asked {x['asked']}" if "asked" in x else "",
                                                "" if x.get("met", True) else "MISSED",
                                                "" if x["performance"] else

@@ -50,10 +50,30 @@ def _bench_name(row):
             f" on each of {row['qps']} queue pairs" if row["qps"] > 1 else "")
 
 
+PEER_PATHS = {"rmc, local path": "local", "rmc, packets": "packets"}
+
+
+def _peers(found):
+    """Values of ours and of other systems: a row per message or operation, a column per system"""
+    columns, rows = {}, {}
+    for one in found["peers"]:
+        if not one["performance"]:
+            continue
+        system, (kind, _, rest) = one["system"], one["what"].partition(", ")
+        path = PEER_PATHS.get(system)
+        columns[system] = {"name": system, **({"path": path} if path else {})}
+        name = f"{kind}, {benchtext.size(one['bytes'])}" + (f", {rest}" if rest else "")
+        rows.setdefault(name, {})[system] = measured(one["value"], one["unit"])
+    return {"label": "", "columns": list(columns.values()),
+            "rows": [{"name": name, "values": values} for name, values in rows.items()]}
+
+
 def bench(text, part):
-    """bench.json of tools/rmc-bench; part: latency, rows (of other groups) or ratios."""
+    """bench.json of tools/rmc-bench; part: latency, rows (of other groups), ratios or peers."""
     found = json.loads(text)
     origin = {"command": found["command"], "date": found["started"][:10]}
+    if part == "peers":
+        return {**origin, **_peers(found)}
     if part == "ratios":
         columns = [{"name": "ratio"}, {"name": "asked"}]
         rows = [{"name": r["name"], "values": {
@@ -62,7 +82,7 @@ def bench(text, part):
         return {**origin, "label": "ratio", "columns": columns, "rows": rows}
     groups = {"latency": ("latency",), "rows": ("rate", "bandwidth", "messages", "parked")}
     if part not in groups:
-        raise Wrong(f"bench: part {part!r} is not latency, rows or ratios")
+        raise Wrong(f"bench: part {part!r} is not latency, rows, ratios or peers")
     columns, rows, paths = {}, {}, {}
     for row in found["rows"]:
         if row["group"] not in groups[part]:

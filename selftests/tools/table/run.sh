@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 #
 # Host tests of tools/rmc-bench and tools/rmc-results: tables of made-up results, command lines,
-# and one real run of the core alone. TAP on stdout, exit status 1 if any failed, 4 with the
+# the programs of peers, and one real run of the core alone. TAP on stdout, exit status 1 if any failed, 4 with the
 # reason if they cannot run at all. usage: run.sh
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -39,6 +39,35 @@ expect "rmc-results: no such file" 1 "none" "$S" import host "$W/none" --name n 
 expect "rmc-results: all results and who shows them" 0 "^host: .*performance.rst" "$S" list
 expect "a machine that is not there, with the reason" 125 "nothing can be measured: UML: .*rmc-deps uml" \
 	env RMC_UML="$W/none" "$B" --machine uml --peers none --out "$W/no-uml"
+
+# --- peers: their programs really print what the table takes ---
+
+peer() {			# peer NAME
+	local out status
+	out=$("$here/unit.py" --program "$1" 2>&1)
+	status=$?
+	if [ $status -eq 77 ]; then
+		report 0 "$1 prints its values" "$out"
+		return
+	fi
+	[ $status -eq 0 ] || printf '%s\n' "$out" | sed 's/^/# /'
+	report $status "$1 prints its values"
+}
+if [ "$(nproc)" -lt 2 ]; then
+	report 0 "peers print their values" "two processes that spin need two CPUs"
+else
+	prepare "programs of peers build" make -s -C "$top/tools" O="$top/build" peers
+	for system in ucx mpi pipe io_uring tcp; do
+		peer $system
+	done
+	if [ -x "$top/build/peer_mpi" ]; then
+		expect "MPI: one rank" 2 "two ranks" "$top/build/peer_mpi"
+		expect "mpi.py: wrong command line" 1 "mpi.py \[-n" "$top/tools/benchtable/mpi.py" --frob
+	fi
+	expect "peer_pipe: wrong command line" 2 "pipe, socketpair or tcp" "$top/build/peer_pipe" --over air
+	expect "messages by io_uring over sockets" 0 '"transport": "socketpair"\|"missing"' \
+		"$top/build/peer_pipe" --io-uring --over socketpair -n 50
+fi
 
 # --- a real run of the shortest ---
 

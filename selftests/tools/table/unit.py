@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""Tables of made-up results: no program runs here. unit.py --check FILE checks a real one."""
+"""Tables of made-up results: no program runs here. unit.py --check FILE checks a real one,
+unit.py --program PEER runs that peer's program."""
 
 import json
 import os
@@ -13,7 +14,7 @@ TOP = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", ".."
 sys.path.insert(0, os.path.join(TOP, "tools"))
 from figures import runner                                          # noqa: E402
 from figures.base import Missing                                    # noqa: E402
-from benchtable import document, peers, plan, rows, text, ucx       # noqa: E402
+from benchtable import document, mpi, peers, plan, processes, rows, text, ucx       # noqa: E402
 
 SIZES = (64, 128, 256, 512, 1024, 2048, 4096, 8192)
 LIMITS = {"line_ping_pong_usec": 0.1, "dependent_read_usec": 0.1, "memcpy_bytes_per_sec": 1e10}
@@ -60,30 +61,41 @@ def stages(kind):
     return {"results": [{**one, **({"lines_moved": 6} if kind == "lines" else {})}]}
 
 
-def ucx_results():
-    return {"results": [{"test": t, "bytes": n, "t_typical_usec": v, "p99_usec": v, "p99_9_usec": v,
-                         "bw_typical_bytes_per_sec": n / v * 1e6}
-                        for t, v in (("tag_lat", 0.2), ("tag_bw", 0.1), ("get", 0.02),
-                                     ("put_bw", 0.02)) for n in (8, 64, 8192)]}
+def of_peer(**tests):
+    """Results of a program that measures another system: {test: us}"""
+    return {"results": [{"test": test, "way": way, "bytes": n, "t_typical_usec": t, "p99_usec": t,
+                         "bw_average_bytes_per_sec": n / t * 1e6}
+                        for test, t in tests.items() for way in ("allocate", "create", "send")
+                        for n in (8, 64, 8192)]}
+
+
+PEERS = {"ucx.py": {"tag_lat": 0.2, "tag_bw": 0.1, "get": 0.02, "put_bw": 0.02},
+         "mpi.py": {"send_lat": 0.4, "send_bw": 0.2, "get": 0.05, "put_bw": 0.1},
+         "peer_pipe": {"send_lat": 8, "send_bw": 4}}
+
+
+def netpipe():
+    return {"results": [{**x, "way": w, "bw_average_bytes_per_sec": 1e9} for w in ("push", "pull")
+                        for x in lat(0.25 if w == "push" else 0.35, (8, 32, *SIZES))]}
 
 
 def canned(job):
     """{node: output of the program}"""
-    tool, nodes = os.path.basename(job.argv[0]), range(job.nodes)
+    argv = job.argv[job.argv.index("--") + 1:] if "--" in job.argv else job.argv    # of rmc-run
+    tool, nodes = os.path.basename(argv[0]), range(job.nodes)
+    if tool in PEERS:
+        return {"0": of_peer(**PEERS[tool])}
     sizes = (8, *SIZES)
     emulated = job.machine.startswith("roce")
     found = {"sweep": sweep, "messages": messages, "stages": lambda: stages("cycles"),
-             "lines": lambda: stages("lines"), "ucx.py": ucx_results,
+             "lines": lambda: stages("lines"), "rmc_netpipe": netpipe,
              "idle.py": lambda: {"results": [{"guest": 0, "cpu_share": 0.02}]},
              "roce.sh": lambda: {"results": lat(400)},
-             "rmc_netpipe": lambda: {"results": [{**x, "way": w, "bw_average_bytes_per_sec": 1e9}
-                                                 for w in ("push", "pull", "tcp")
-                                                 for x in lat(8, (8, 32, *SIZES))]},
              "rmc_atomic_lat": lambda: {"results": lat(0.22, (8,))},
              "rmc_read_bw": lambda: {"results": bandwidth(6e6, sizes)},
              "rmc_write_bw": lambda: {"results": bandwidth(5e6, sizes)},
              }.get(tool, lambda: {"results": lat(8 if emulated else 0.3, sizes)})()
-    if "--path" in job.argv or "local=0" in job.boot:
+    if "--path" in job.argv or "local=0" in job.boot or "--rmcd=--local=0" in job.argv:
         found = slower(found)
     return {str(n): found for n in nodes}
 
@@ -340,11 +352,103 @@ class TableTest(unittest.TestCase):
 
     # ---- peers ----
 
-    def test_ratios(self):
+    def test_ratios_of_processes(self):
+        """Messages over rmcd, on both paths, beside messages of UCX, of MPI and of the kernel"""
+        made = self.made(plans(8))
+        one = self.ratio(made, "message of 64 B, one way, local path: ours / UCX")
+        self.assertAlmostEqual(one["ratio"], 0.25 / 0.2)
+        self.assertEqual((one["asked"], one["met"]), ("<= 1.5", True))
+        self.assertEqual(one["ours"], "processes over rmcd, local path")
+        one = self.ratio(made, "message of 8 B, one way, packets: ours / UCX tagged")
+        self.assertAlmostEqual(one["ratio"], 0.5 / 0.2)
+        self.assertEqual((one["asked"], one["met"]), ("<= 1.5", False))
+        self.assertEqual(one["ours"], "processes over rmcd, packets")
+        one = self.ratio(made, "message of 8 KiB, one way, packets: ours / UCX tagged")
+        self.assertNotIn("asked", one)
+        for name, value in (("message of 8 B, one way, packets: ours / MPI send", 0.5 / 0.4),
+                            ("messages of 8 KiB, streaming, local path: ours / MPI send",
+                             1e9 / (8192 / 0.2 * 1e6)),
+                            ("message of 64 B, one way, local path: pipe / ours", 8 / 0.25),
+                            ("message of 64 B, one way, packets: io_uring / ours", 8 / 0.5),
+                            ("message of 8 KiB, one way, local path: TCP / ours", 8 / 0.25),
+                            ("read of 64 B, local path: ours / UCX get", 0.3 / 0.02),
+                            ("read of 8 KiB, packets: ours / UCX get", 0.6 / 0.02),
+                            ("read of 64 B, packets: ours / MPI get, memory of MPI", 0.6 / 0.05),
+                            ("read of 8 KiB, local path: ours / MPI get, own memory", 0.3 / 0.05)):
+            self.assertAlmostEqual(self.ratio(made, name)["ratio"], value, msg=name)
+        self.assertEqual([x["name"] for x in made["ratios"] if "core" in x["ours"]], [])
+
+    def test_ratios_of_the_core_where_there_is_no_rmcd(self):
         made = self.made(plans(2, **NO_KVM))
-        one = self.ratio(made, "message of 64 B, one way: ours / UCX")
+        one = self.ratio(made, "message of 64 B, one way, core: ours / UCX tagged")
         self.assertAlmostEqual(one["ratio"], 1.5)
         self.assertEqual((one["asked"], one["met"]), ("<= 1.5", True))
+        self.assertEqual(one["ours"], "core in one process")
+        self.assertFalse([x for x in made["ratios"] if "rmcd" in x["ours"]])
+        self.assertFalse([x for x in made["ratios"] if "UCX get" in x["name"]])
+        gap = next(g for g in made["missing"] if g["what"] == "processes over rmcd")
+        self.assertEqual((gap["reason"], gap["failed"]), ("no rmcd", False))
+
+    def test_threads_that_share_cpus_are_named(self):
+        made = self.made(plans(2, vm="no KVM", loopback="no KVM"))
+        self.assertEqual(self.ratio(made, "message of 8 B, one way, packets: ours / UCX")["ours"],
+                         "processes over rmcd, packets, 3 threads on 2 CPUs")
+        self.assertRegex(text.text(made), "3 threads on 2 CPUs")
+
+    def test_each_round_has_everything_once(self):
+        run = plans(8)
+        found = [j for j in peers.jobs(run, ("ucx", "mpi", "pipe"))]
+        self.assertEqual({(j.machine, j.boot, j.cluster) for j in found}, {("peers", (), 2)},
+                         "these are sorted apart")
+        one = [j.name.rpartition(".") for j in found]
+        self.assertEqual([k for *_, k in one], sorted(k for *_, k in one))
+        self.assertEqual([name for name, _, k in one if k == "1"],
+                         ["ours-messages-local-path", "ucx", "ours-messages-packets", "mpi", "pipe",
+                          "ours-reads-local-path", "ours-reads-packets"])
+        self.assertIn("--rmcd=--local=0", next(j for j in found if "packets" in j.name).argv)
+
+    def test_pairs_are_of_one_round(self):
+        """A round without one of both has no ratio; the median is that of ratios."""
+        run = plans(8)
+        self.made(run, broken=lambda job: "bad luck" if job.name == "ucx.1" else None)
+        for k, t in ((0, 0.1), (2, 0.3)):
+            self.results.write(processes.UCX.job(run, k), {"output": {"0": of_peer(
+                **{**PEERS["ucx.py"], "tag_lat": t})}})
+        others = peers.table(run, self.results, ["ucx"])
+        one = next(x for x in others.ratios if x.name.startswith("message of 8 B, one way, local"))
+        self.assertAlmostEqual(one.low, 0.25 / 0.3)
+        self.assertAlmostEqual(one.high, 0.25 / 0.1)
+        self.assertAlmostEqual(one.ratio, (one.low + one.high) / 2)
+
+    def test_ours_are_beside_others(self):
+        made = self.made(plans(8))
+        values = {(x["system"], x["what"], x["bytes"]): (x["value"], x["role"])
+                  for x in made["peers"]}
+        self.assertEqual(values["rmc, local path", "message, one way", 64], (0.25, "ours"))
+        self.assertEqual(values["rmc, packets", "read", 8192], (0.6, "ours"))
+        self.assertEqual(values["rmc, packets", "messages, streaming", 8192], (1, "ours"))
+        self.assertEqual(values["io_uring", "message, one way", 8192], (8, "peer"))
+        self.assertEqual(values["MPI get, own memory", "read", 64], (0.05, "bound"))
+
+    def test_ours_that_fails_takes_its_ratios_only(self):
+        made = self.made(plans(8), broken=lambda job:
+                         "bad luck" if job.name.startswith("ours-messages-packets") else None)
+        gap = next(g for g in made["missing"] if g["what"] == "rmc, packets: message, one way")
+        self.assertEqual((gap["reason"], gap["failed"]), ("bad luck", True))
+        self.assertFalse([x for x in made["ratios"] if x["name"].startswith("message of")
+                          and "packets" in x["name"]])
+        self.ratio(made, "message of 8 B, one way, local path: ours / UCX")
+        self.ratio(made, "read of 64 B, packets: ours / UCX get")
+
+    def test_io_uring_that_the_host_forbids_is_no_failure(self):
+        made = self.made(plans(8), canned=lambda job: {"0": {
+            "test": "io_uring", "missing": "Operation not permitted"}}
+                         if "--io-uring" in job.argv else canned(job))
+        gap = next(g for g in made["missing"] if g["what"] == "io_uring between processes")
+        self.assertEqual((gap["reason"], gap["failed"]), ("Operation not permitted", False))
+
+    def test_ratios_in_guests(self):
+        made = self.made(plans(2, **NO_KVM))
         within = self.ratio(made, "read of 64 B within one guest: Soft-RoCE / ours")
         self.assertAlmostEqual(within["ratio"], 50)
         self.assertEqual((within["asked"], within["met"]), (">= 10", True))
@@ -363,17 +467,42 @@ class TableTest(unittest.TestCase):
 
     def test_put_and_get_are_a_bound(self):
         roles = {(x["system"], x["what"]): x["role"] for x in self.made(plans(2))["peers"]}
-        self.assertEqual(roles["UCX", "get"], "bound")
-        self.assertEqual(roles["UCX", "tagged message, one way"], "peer")
+        self.assertEqual(roles["UCX get", "read"], "bound")
+        self.assertEqual(roles["MPI put, memory of MPI", "put, streaming"], "bound")
+        self.assertEqual(roles["UCX tagged", "message, one way"], "peer")
+        self.assertEqual(roles["MPI send", "message, one way"], "peer")
 
     def test_a_peer_that_is_not_installed_is_no_failure(self):
-        with mock.patch.object(peers.shutil, "which", lambda *_, **__: None):
+        def which(name, **_):
+            return name if name.startswith(plan.BUILD) and "peer_mpi" not in name else None
+
+        with mock.patch.object(peers.shutil, "which", which):
             made = self.made(plans(2, roce_between="no perftest", roce_within="no perftest",
                                    **NO_KVM))
-        reasons = {g["what"]: g for g in made["missing"]}
-        self.assertRegex(reasons["UCX over shared memory"]["reason"], "rmc-deps peers")
+        reasons = {g["what"]: g["reason"] for g in made["missing"]}
+        self.assertEqual(reasons["UCX between processes"],
+                         "no ucx_perftest (package ucx-utils: run vm-setup/rmc-deps peers)")
+        self.assertEqual(reasons["MPI between processes"],
+                         "no mpirun (package openmpi-bin: run vm-setup/rmc-deps peers)")
         self.assertFalse(any(g["failed"] for g in made["missing"]))
         self.assertTrue([x for x in made["peers"] if x["system"] == "TCP"])
+
+    def test_mpi_without_its_compiler(self):
+        for lacking, reason in (("mpicc", "no mpicc (package libopenmpi-dev: run vm-setup/rmc-deps "
+                                          "peers)"), ("peer_mpi", "no peer_mpi (run make tools)")):
+            with mock.patch.object(peers.shutil, "which",
+                                   lambda name, lacking=lacking, **_:
+                                   None if name.endswith(lacking) else name):
+                self.assertEqual(processes.MPI.lacks(), reason)
+
+    def test_a_table_is_made_where_programs_are_not(self):
+        """--render of a folder from another machine"""
+        run = plans(8)
+        self.made(run)
+        with mock.patch.object(peers.shutil, "which", lambda *_, **__: None):
+            others = peers.table(run, self.results, list(processes.SYSTEMS))
+        self.assertEqual(others.gaps, [])
+        self.assertTrue([x for x in others.rows if x.system == "MPI send"])
 
     def test_no_peers(self):
         made = self.made(plans(2, **NO_KVM), systems=[])
@@ -403,16 +532,26 @@ class TableTest(unittest.TestCase):
 class UcxTest(unittest.TestCase):
     def test_csv(self):
         found = ucx.results("batch,iterations,50.0_percentile_lat\n"
-                            "tag_lat.64.t_typical_usec,100,0.170,3,3,1,1,9,9\n"
-                            "tag_lat.64.p99_usec,100,0.200,3,3,1,1,9,9\nnoise\n")
+                            "tag_lat.64.t_typical_usec,100,0.170,3,0.32,1,1,9,9\n"
+                            "tag_lat.64.p99_usec,100,0.200,3,0.32,1,1,9,9\nnoise\n")
         self.assertEqual(len(found), 1)
         self.assertEqual((found[0]["bytes"], found[0]["t_typical_usec"], found[0]["p99_usec"]),
                          (64, 0.17, 0.2))
+        self.assertAlmostEqual(found[0]["bw_average_bytes_per_sec"], 2e8)
 
     def test_batch_has_every_test(self):
         lines = ucx.batch(10).splitlines()
         self.assertEqual(len(lines), 3 * 3 + 2 + 2 + 2)
         self.assertIn("tag_lat.64.p99_usec -t tag_lat -s 64 -n 10 -R 99", lines)
+
+
+class MpiTest(unittest.TestCase):
+    def test_command(self):
+        ours = mpi.command("mpirun (Open MPI) 4.1.4", ["-n", "9"])
+        self.assertEqual(ours[-5:], ["-n", "2", mpi.PROGRAM, "-n", "9"])
+        self.assertIn("--allow-run-as-root", ours)
+        self.assertIn("self,vader", ours)
+        self.assertEqual(mpi.command("HYDRA build details", []), ["mpirun", "-n", "2", mpi.PROGRAM])
 
 
 def check(path):
@@ -422,7 +561,30 @@ def check(path):
     return 1 if found else 0
 
 
+def program(name):
+    """Whether what a peer's program really prints has all values; 77: it is not there"""
+    system = processes.SYSTEMS[name]
+    if system.lacks():
+        print(system.lacks())
+        return 77
+    argv = runner.jobs.Job("peers", name, (*system.argv, "-n", "100"), 1).command()
+    status, out, err = runner.sources.call(argv, 60)
+    if status:
+        print(err)
+        return 1
+    found = runner.jobs.parse(out)[0]
+    if "missing" in found:
+        print(found["missing"])
+        return 77
+    wrong = [f"{row.what}, {size} B" for row in system.rows for size in row.sizes
+             if not row.value(found, size) > 0]
+    print("\n".join(wrong))
+    return 1 if wrong else 0
+
+
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["--program"]:
+        sys.exit(program(sys.argv[2]))
     if sys.argv[1:2] == ["--check"]:
         sys.exit(check(sys.argv[2]))
     unittest.main()
