@@ -135,6 +135,7 @@ cluster: all
 # What cannot be had here is told below the table.
 bench: deps tools
 	@vm-setup/rmc-deps peers || echo 'make bench: without some of the peers' >&2
+	@$(MAKE) -s -C tools O=$(O) peers
 	@$(MAKE) -s modules || echo 'make bench: without the module' >&2
 	@if vm-setup/rmc-deps uml-kdir >/dev/null 2>&1; then $(MAKE) -s uml; fi
 	@$(MAKE) -s -C selftests O=$(O)/host $(addprefix $(O)/host/,sweep stages lines messages)
