@@ -100,16 +100,16 @@ UCX = System(
     "UCX", (os.path.join(HERE, "ucx.py"),),
     (Row(ONE_WAY, SIZES, {"test": "tag_lat"}, "UCX tagged"),
      Row(STREAM, (LARGE,), {"test": "tag_bw"}, "UCX tagged"),
-     Row(READ, READ_SIZES, {"test": "get"}, "UCX get", "bound"),
-     Row(PUT, (LARGE,), {"test": "put_bw"}, "UCX put", "bound")),
+     Row(READ, READ_SIZES, {"test": "get"}, "UCX one-sided", "bound"),
+     Row(PUT, (LARGE,), {"test": "put_bw"}, "UCX one-sided", "bound")),
     (_package("ucx_perftest", "ucx-utils"),), 4, quick=("-n", "2000"), slower=False)
 MPI = System(
     "MPI", (os.path.join(HERE, "mpi.py"),),
     (Row(ONE_WAY, SIZES, {"test": "send_lat"}, "MPI send"),
      Row(STREAM, (LARGE,), {"test": "send_bw"}, "MPI send"),
      *(row for way, memory in (("allocate", "memory of MPI"), ("create", "own memory")) for row in (
-         Row(READ, READ_SIZES, {"test": "get", "way": way}, f"MPI get, {memory}", "bound"),
-         Row(PUT, (LARGE,), {"test": "put_bw", "way": way}, f"MPI put, {memory}", "bound")))),
+         Row(READ, READ_SIZES, {"test": "get", "way": way}, f"MPI one-sided, {memory}", "bound"),
+         Row(PUT, (LARGE,), {"test": "put_bw", "way": way}, f"MPI one-sided, {memory}", "bound")))),
     (_package("mpirun", "openmpi-bin"), _package("mpicc", "libopenmpi-dev"), _built("peer_mpi")),
     3, quick=("-n", "2000"), slower=False)
 
@@ -121,7 +121,7 @@ SYSTEMS = {"ucx": UCX, "mpi": MPI, "pipe": _through("pipe"),
 
 @dataclasses.dataclass(frozen=True)
 class Ours:
-    """Our messages and reads on one path."""
+    """Our messages, reads and writes on one path."""
     system: str
     path: str                   # in names of runs and ratios
     options: tuple = None       # of rmcd; None: the core, which has messages only
@@ -141,6 +141,11 @@ class Ours:
         """Of the same lines again and again, as UCX and MPI are asked to"""
         return self._over_rmcd("ours-reads", k, 2, "rmc_read_lat", "--hot", "-a", "-s", "8K",
                                "-n", "2000" if run.quick else "10000")
+
+    def writes(self, run, k):
+        """Of the same lines, 32 in flight"""
+        return self._over_rmcd("ours-writes", k, 2, "rmc_write_bw", "--hot", "-a", "-s", "8K",
+                               "-t", "32", "-n", "10000" if run.quick else "50000")
 
     def label(self, run):
         """What a ratio compares"""
@@ -171,8 +176,8 @@ def _message(document, size, what):
     return better(found)
 
 
-def _read(document, size, _):
-    return r.row_of(document, bytes=size)[LATENCY]
+def _operation(document, size, what):
+    return r.row_of(document, bytes=size)[RATE if what == PUT else LATENCY]
 
 
 # ---- runs ----
@@ -202,6 +207,7 @@ def jobs(run, systems):
         for one in mine:
             if one.options is not None:
                 yield one.reads(run, k)
+                yield one.writes(run, k)
 
 
 # ---- results ----
@@ -234,7 +240,8 @@ def of_ours(run, results, others):
     for one in ours(run):
         kinds = [(one.messages, _message, ((ONE_WAY, SIZES, LATENCY), (STREAM, (LARGE,), RATE)))]
         if one.options is not None:
-            kinds.append((one.reads, _read, ((READ, READ_SIZES, LATENCY),)))
+            kinds += [(one.reads, _operation, ((READ, READ_SIZES, LATENCY),)),
+                      (one.writes, _operation, ((PUT, (LARGE,), RATE),))]
         for job, value, rows in kinds:
             try:
                 documents = beside.runs(results, {k: (job(run, k), 0) for k in rounds(run)})

@@ -54,18 +54,21 @@ PEER_PATHS = {"rmc, local path": "local", "rmc, packets": "packets"}
 
 
 def _peers(found):
-    """Values of ours and of other systems: a row per message or operation, a column per system"""
+    """Values of ours and of other systems: a row per system, a column per message or operation"""
     columns, rows = {}, {}
     for one in found["peers"]:
         if not one["performance"]:
             continue
-        system, (kind, _, rest) = one["system"], one["what"].partition(", ")
-        path = PEER_PATHS.get(system)
-        columns[system] = {"name": system, **({"path": path} if path else {})}
+        kind, _, rest = one["what"].partition(", ")
         name = f"{kind}, {benchtext.size(one['bytes'])}" + (f", {rest}" if rest else "")
-        rows.setdefault(name, {})[system] = measured(one["value"], one["unit"])
-    return {"label": "", "columns": list(columns.values()),
-            "rows": [{"name": name, "values": values} for name, values in rows.items()]}
+        columns[name] = {"name": name, "unit": one["unit"]}
+        row = rows.setdefault(one["system"], {
+            "name": one["system"], "path": PEER_PATHS.get(one["system"], "none"), "values": {}})
+        row["values"][name] = short(one["value"])
+        if one["role"] == "bound":
+            row["values"]["isolation"] = "none"
+    return {"label": "between two processes", "columns": [*columns.values(), {"name": "isolation"}],
+            "rows": list(rows.values())}
 
 
 def bench(text, part):

@@ -57,13 +57,13 @@ BENCH = {"command": f"{TOP}/tools/rmc-bench", "started": "2026-11-23 01:02:03", 
     {"group": "bandwidth", "what": "reads", "where": "core", "unit": "GB/s", "value": 2.58, "mtu": 64,
      "bytes": 8192, "limit": "memcpy", "ratio": 0.39}],
          "peers": [{"system": "rmc, packets", "what": "message, one way", "unit": "us", "value": 0.51,
-                    "bytes": 64, "performance": True},
+                    "bytes": 64, "performance": True, "role": "peer"},
                    {"system": "UCX tagged", "what": "message, one way", "unit": "us", "value": 0.2049,
-                    "bytes": 64, "performance": True},
-                   {"system": "UCX get", "what": "read", "unit": "us", "value": 0.02,
-                    "bytes": 8192, "performance": True},
+                    "bytes": 64, "performance": True, "role": "peer"},
+                   {"system": "UCX one-sided", "what": "read", "unit": "us", "value": 0.02,
+                    "bytes": 8192, "performance": True, "role": "bound"},
                    {"system": "Soft-RoCE", "what": "read", "unit": "us", "value": 400, "bytes": 64,
-                    "performance": False}],
+                    "performance": False, "role": "peer"}],
          "ratios": [{"name": "TCP / ours", "ratio": 147.2, "low": 41.6, "high": 180}]}
 SABRE = """
 MTU 4096, cache-resident: latency, ns, and ratio to a plain read
@@ -303,12 +303,13 @@ class Import(Folder):
         self.assertEqual(rows["reads, MTU 64, 8 KiB"]["core, beside"]["unit"], "x memcpy")
         rows = self.take("bench", BENCH, "--part", "ratios")
         self.assertEqual(str(rows["TCP / ours"]["ratio"]["high"]), "180")
-        rows = self.take("bench", BENCH, "--part", "peers", "--path", "none")
+        rows = self.take("bench", BENCH, "--part", "peers", "--path", "mixed")
         self.assertEqual({name: list(values) for name, values in rows.items()}, {
-            "message, 64 B, one way": ["rmc, packets", "UCX tagged"], "read, 8 KiB": ["UCX get"]})
-        self.assertEqual(float(rows["message, 64 B, one way"]["UCX tagged"]["value"]), 0.205)
-        columns = store.Store(self.folder).result("new")["columns"]
-        self.assertEqual([c.get("path") for c in columns], ["packets", None, None])
+            "rmc, packets": ["message, 64 B, one way"], "UCX tagged": ["message, 64 B, one way"],
+            "UCX one-sided": ["read, 8 KiB", "isolation"]})
+        self.assertEqual(float(rows["UCX tagged"]["message, 64 B, one way"]), 0.205)
+        found = store.Store(self.folder).result("new")
+        self.assertEqual([row["path"] for row in found["rows"]], ["packets", "none", "none"])
         self.assertIn("part", self.take("bench", BENCH, status=1))
 
     def test_sabre(self):

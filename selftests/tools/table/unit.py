@@ -371,10 +371,12 @@ class TableTest(unittest.TestCase):
                             ("message of 64 B, one way, local path: pipe / ours", 8 / 0.25),
                             ("message of 64 B, one way, packets: io_uring / ours", 8 / 0.5),
                             ("message of 8 KiB, one way, local path: TCP / ours", 8 / 0.25),
-                            ("read of 64 B, local path: ours / UCX get", 0.3 / 0.02),
-                            ("read of 8 KiB, packets: ours / UCX get", 0.6 / 0.02),
-                            ("read of 64 B, packets: ours / MPI get, memory of MPI", 0.6 / 0.05),
-                            ("read of 8 KiB, local path: ours / MPI get, own memory", 0.3 / 0.05)):
+                            ("read of 64 B, local path: ours / UCX one-sided", 0.3 / 0.02),
+                            ("read of 8 KiB, packets: ours / UCX one-sided", 0.6 / 0.02),
+                            ("put of 8 KiB, streaming, local path: ours / UCX one-sided",
+                             5e6 * 8192 / 2 / (8192 / 0.02 * 1e6)),
+                            ("read of 64 B, packets: ours / MPI one-sided, memory of MPI", 0.6 / 0.05),
+                            ("read of 8 KiB, local path: ours / MPI one-sided, own memory", 0.3 / 0.05)):
             self.assertAlmostEqual(self.ratio(made, name)["ratio"], value, msg=name)
         self.assertEqual([x["name"] for x in made["ratios"] if "core" in x["ours"]], [])
 
@@ -385,7 +387,7 @@ class TableTest(unittest.TestCase):
         self.assertEqual((one["asked"], one["met"]), ("<= 1.5", True))
         self.assertEqual(one["ours"], "core in one process")
         self.assertFalse([x for x in made["ratios"] if "rmcd" in x["ours"]])
-        self.assertFalse([x for x in made["ratios"] if "UCX get" in x["name"]])
+        self.assertFalse([x for x in made["ratios"] if "UCX one-sided" in x["name"]])
         gap = next(g for g in made["missing"] if g["what"] == "processes over rmcd")
         self.assertEqual((gap["reason"], gap["failed"]), ("no rmcd", False))
 
@@ -404,7 +406,8 @@ class TableTest(unittest.TestCase):
         self.assertEqual([k for *_, k in one], sorted(k for *_, k in one))
         self.assertEqual([name for name, _, k in one if k == "1"],
                          ["ours-messages-local-path", "ucx", "ours-messages-packets", "mpi", "pipe",
-                          "ours-reads-local-path", "ours-reads-packets"])
+                          "ours-reads-local-path", "ours-writes-local-path", "ours-reads-packets",
+                          "ours-writes-packets"])
         self.assertIn("--rmcd=--local=0", next(j for j in found if "packets" in j.name).argv)
 
     def test_pairs_are_of_one_round(self):
@@ -427,8 +430,10 @@ class TableTest(unittest.TestCase):
         self.assertEqual(values["rmc, local path", "message, one way", 64], (0.25, "ours"))
         self.assertEqual(values["rmc, packets", "read", 8192], (0.6, "ours"))
         self.assertEqual(values["rmc, packets", "messages, streaming", 8192], (1, "ours"))
+        self.assertEqual(values["rmc, local path", "put, streaming", 8192],
+                         (5e6 * 8192 / 2 / 1e9, "ours"))
         self.assertEqual(values["io_uring", "message, one way", 8192], (8, "peer"))
-        self.assertEqual(values["MPI get, own memory", "read", 64], (0.05, "bound"))
+        self.assertEqual(values["MPI one-sided, own memory", "read", 64], (0.05, "bound"))
 
     def test_ours_that_fails_takes_its_ratios_only(self):
         made = self.made(plans(8), broken=lambda job:
@@ -438,7 +443,7 @@ class TableTest(unittest.TestCase):
         self.assertFalse([x for x in made["ratios"] if x["name"].startswith("message of")
                           and "packets" in x["name"]])
         self.ratio(made, "message of 8 B, one way, local path: ours / UCX")
-        self.ratio(made, "read of 64 B, packets: ours / UCX get")
+        self.ratio(made, "read of 64 B, packets: ours / UCX one-sided")
 
     def test_io_uring_that_the_host_forbids_is_no_failure(self):
         made = self.made(plans(8), canned=lambda job: {"0": {
@@ -467,8 +472,8 @@ class TableTest(unittest.TestCase):
 
     def test_put_and_get_are_a_bound(self):
         roles = {(x["system"], x["what"]): x["role"] for x in self.made(plans(2))["peers"]}
-        self.assertEqual(roles["UCX get", "read"], "bound")
-        self.assertEqual(roles["MPI put, memory of MPI", "put, streaming"], "bound")
+        self.assertEqual(roles["UCX one-sided", "read"], "bound")
+        self.assertEqual(roles["MPI one-sided, memory of MPI", "put, streaming"], "bound")
         self.assertEqual(roles["UCX tagged", "message, one way"], "peer")
         self.assertEqual(roles["MPI send", "message, one way"], "peer")
 
