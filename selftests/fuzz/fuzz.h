@@ -8,6 +8,7 @@
 #define FUZZ_H
 
 #include <string.h>
+#include "input.h"
 #include "kmod/core/pipeline.h"
 #include "selftests/harness/testbed.h"
 
@@ -17,24 +18,6 @@
 #define SEG	8192
 #define BUF	8192
 #define ENTRIES	16
-
-#define MUST(cond) do { if (!(cond)) __builtin_trap(); } while (0)
-
-struct input {
-	const u8 *at;
-	size_t left;
-};
-
-static inline u64 take(struct input *in, u32 bytes)
-{
-	u64 v = 0;
-	u32 n = bytes < in->left ? bytes : (u32)in->left;
-
-	memcpy(&v, in->at, n);
-	in->at += n;
-	in->left -= n;
-	return v;
-}
 
 struct fuzz {
 	struct testbed w;
