@@ -181,16 +181,18 @@ static void say_difference(const struct holdings *now, uint32_t fds, uint32_t ma
 static void check_holdings(void)
 {
 	struct holdings now;
-	uint32_t fds, maps;
+	uint32_t fds = 0, maps;
 	int ms;
 
-	for (ms = 0; (fds = count_fds()) != base_fds && ms < BOUND_MS; ms++)
+	for (ms = 0; ms < BOUND_MS; ms++) {
+		sweep_watchers();
+		fds = count_fds();
+		if (fds == base_fds)
+			break;
 		usleep(ms < 5 ? 50 : 1000);
-	/* what closed the last descriptor has returned, too */
-	sweep_watchers();
+	}
+	/* its answer: what closed the last descriptor has returned, too */
 	restore_contexts();
-	for (ms = 0; (fds = count_fds()) != base_fds && ms < BOUND_MS; ms++)
-		usleep(1000);
 	maps = count_maps();
 	inside_holdings(&now);
 	if (fds == base_fds && maps == base_maps && !memcmp(&now, &baseline, sizeof(now)))

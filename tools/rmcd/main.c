@@ -80,6 +80,7 @@ static void default_socket(char *path, size_t len)
 static int make_directory(const char *path)
 {
 	char dir[108], *slash;
+	const char *why;
 	struct stat st;
 
 	snprintf(dir, sizeof(dir), "%s", path);
@@ -89,7 +90,27 @@ static int make_directory(const char *path)
 		return -errno;
 	if (lstat(dir, &st))
 		return -errno;
-	return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022) ? 0 : -EPERM;
+	if (!S_ISDIR(st.st_mode))
+		why = "is no directory";
+	else if (st.st_uid != geteuid())
+		why = "belongs to another user";
+	else if (st.st_mode & 022)
+		why = "can be written by others";
+	else
+		return 0;
+	rmcd_log("%s %s, so others could take the socket's place: remove it, or give --socket or another XDG_RUNTIME_DIR",
+		 dir, why);
+	return -EPERM;
+}
+
+static void say_why(int err, const char *path)
+{
+	if (err == -EADDRINUSE)
+		rmcd_log("a daemon runs at %s already: give another --socket", path);
+	else if (err == -ENOTSOCK)
+		rmcd_log("%s is there and no socket: remove it, or give another --socket", path);
+	else
+		rmcd_log("cannot listen at %s: %s", path, strerror(-err));
 }
 
 /*
@@ -124,14 +145,15 @@ static int make_listener(const char *path, int *lock)
 	if (strlen(path) >= sizeof(addr.sun_path))
 		return -ENAMETOOLONG;
 	strcpy(addr.sun_path, path);
+	/* before there is a lock, which would stay */
+	if (!lstat(path, &st) && !S_ISSOCK(st.st_mode))
+		return -ENOTSOCK;
 	*lock = lock_path(path);
 	if (*lock < 0)
 		return *lock;
-	if (!lstat(path, &st) && !S_ISSOCK(st.st_mode)) {
-		close(*lock);
-		return -EEXIST;
-	}
-	unlink(path);
+	/* bind() refuses what somebody else has made meanwhile */
+	if (!lstat(path, &st) && S_ISSOCK(st.st_mode))
+		unlink(path);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		goto err_socket;
@@ -247,9 +269,7 @@ static int run(struct rmcd *d, int signals)
 	}
 	listener = err ?: make_listener(path, &lock);
 	if (listener < 0) {
-		rmcd_log(listener == -EADDRINUSE ? "a daemon runs at %s already: give another --socket" :
-						   "cannot listen at %s: %s",
-			 path, strerror(-listener));
+		say_why(listener, path);
 		return listener;
 	}
 	err = rmcd_serve(d, listener, signals, d->cfg.stop_fd);

@@ -27,6 +27,9 @@
 /* Connections of one user beside open contexts, for control */
 #define SPARE_CONNECTIONS	64
 
+/* No connection is accepted for this long when there is nothing to accept it with */
+#define REST_MS			50
+
 struct conn;
 
 /* What an entry of the epoll set is about */
@@ -63,11 +66,24 @@ struct conn {
 	struct source owner;
 };
 
+/**
+ * struct server - all connections
+ * @d: daemon
+ * @epoll: what the main thread waits for
+ * @listener: listening socket
+ * @accepts: source of @listener
+ * @spare: a descriptor to give up; -1: could not be opened again
+ * @rest_until_ns: @listener is not in the epoll set until then; 0: it is
+ * @conn: connections
+ * @dead: those to be freed
+ */
 struct server {
 	struct rmcd *d;
 	int epoll;
 	int listener;
-	int spare;	/* a descriptor to give up */
+	struct source accepts;
+	int spare;
+	u64 rest_until_ns;
 	struct conn *conn;
 	struct conn *dead;
 };
@@ -128,18 +144,62 @@ static int get_peer(int fd, struct rmcd_peer *peer)
 	return 0;
 }
 
-/* Without descriptors: take the next one off the queue nevertheless, or it stays readable. */
-static void refuse(struct server *s)
+/* The listener stays readable: without this the main thread would do nothing but try. */
+static void rest(struct server *s)
+{
+	epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->listener, NULL);
+	s->rest_until_ns = rmc_os_now_ns() + REST_MS * 1000000ULL;
+}
+
+/* Accepts again, once there is a spare descriptor. Returns how long to wait for that, in ms. */
+static int end_of_rest(struct server *s)
+{
+	if (!s->rest_until_ns)
+		return -1;
+	if (rmc_os_now_ns() < s->rest_until_ns)
+		return REST_MS;
+	if (s->spare < 0)
+		s->spare = eventfd(0, EFD_CLOEXEC);
+	if (s->spare < 0 || add_source(s, s->listener, &s->accepts)) {
+		s->rest_until_ns += REST_MS * 1000000ULL;
+		return REST_MS;
+	}
+	s->rest_until_ns = 0;
+	return -1;
+}
+
+/*
+ * Without descriptors: take the next one off the queue nevertheless. Another thread may close it
+ * some time later, and others may take the place of the spare one.
+ */
+static void refuse(struct server *s, int err)
 {
 	int fd;
 
-	if ((errno != EMFILE && errno != ENFILE) || s->spare < 0)
+	if (err == EAGAIN || err == EINTR || err == ECONNABORTED)
 		return;
-	close(s->spare);
-	fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC);
-	if (fd >= 0)
-		rmcd_close_connection(fd);
-	s->spare = eventfd(0, EFD_CLOEXEC);
+	if ((err == EMFILE || err == ENFILE) && s->spare >= 0) {
+		close(s->spare);
+		fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC);
+		if (fd >= 0)
+			rmcd_close_connection(fd);
+		s->spare = eventfd(0, EFD_CLOEXEC);
+		if (s->spare >= 0)
+			return;
+	}
+	rest(s);
+}
+
+/*
+ * A process of another pid namespace has no pid here, and one that has ended no descriptor: its
+ * connection has to end. Any other needs it: a child may keep the connection.
+ */
+static int watch_owner(struct server *s, struct conn *c)
+{
+	c->pidfd = c->peer.pid > 0 ? syscall(SYS_pidfd_open, c->peer.pid, 0) : -1;
+	if (c->pidfd < 0)
+		return c->peer.pid > 0 && errno != ESRCH ? -errno : 0;
+	return add_source(s, c->pidfd, &c->owner);
 }
 
 static void conn_accept(struct server *s)
@@ -148,7 +208,7 @@ static void conn_accept(struct server *s)
 	struct conn *c;
 
 	if (fd < 0) {
-		refuse(s);
+		refuse(s, errno);
 		return;
 	}
 	c = calloc(1, sizeof(*c));
@@ -162,12 +222,8 @@ static void conn_accept(struct server *s)
 	c->fd = fd;
 	c->message = (struct source){ MESSAGE, c };
 	c->owner = (struct source){ OWNER, c };
-	if (add_source(s, fd, &c->message))
-		goto err_user;
-	/* a process of another pid namespace has no pid here: its connection has to end */
-	c->pidfd = c->peer.pid > 0 ? syscall(SYS_pidfd_open, c->peer.pid, 0) : -1;
-	if (c->pidfd >= 0)
-		add_source(s, c->pidfd, &c->owner);
+	if (watch_owner(s, c) || add_source(s, fd, &c->message))
+		goto err_owner;
 	c->next = s->conn;
 	c->link = &s->conn;
 	if (s->conn)
@@ -175,6 +231,9 @@ static void conn_accept(struct server *s)
 	s->conn = c;
 	return;
 
+err_owner:
+	if (c->pidfd >= 0)
+		close(c->pidfd);
 err_user:
 	rmcd_user_put(s->d, c->user);
 err_free:
@@ -389,8 +448,8 @@ static bool handle(struct server *s, const struct source *source)
  */
 int rmcd_serve(struct rmcd *d, int listener, int signals, int stop_fd)
 {
-	struct source sources[] = { { LISTENER, NULL }, { SIGNALS, NULL }, { OWED, NULL } };
-	struct server s = { .d = d, .listener = listener };
+	struct source signal = { SIGNALS, NULL }, owed = { OWED, NULL };
+	struct server s = { .d = d, .listener = listener, .accepts = { LISTENER, NULL } };
 	struct epoll_event ev[32];
 	bool on = true;
 	int n, i, err;
@@ -399,12 +458,12 @@ int rmcd_serve(struct rmcd *d, int listener, int signals, int stop_fd)
 	s.epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (s.epoll < 0)
 		return -errno;
-	err = add_source(&s, listener, &sources[0]) ?: add_source(&s, signals, &sources[1]) ?:
-	      add_source(&s, d->event, &sources[2]);
+	err = add_source(&s, listener, &s.accepts) ?: add_source(&s, signals, &signal) ?:
+	      add_source(&s, d->event, &owed);
 	if (!err && stop_fd >= 0)
-		err = add_source(&s, stop_fd, &sources[1]);
+		err = add_source(&s, stop_fd, &signal);
 	while (!err && on) {
-		n = epoll_wait(s.epoll, ev, ARRAY_SIZE(ev), -1);
+		n = epoll_wait(s.epoll, ev, ARRAY_SIZE(ev), end_of_rest(&s));
 		for (i = 0; i < n; i++)
 			on &= handle(&s, ev[i].data.ptr);
 		free_dead(&s);
@@ -413,6 +472,7 @@ int rmcd_serve(struct rmcd *d, int listener, int signals, int stop_fd)
 		conn_close(&s, s.conn);
 	free_dead(&s);
 	close(s.epoll);
-	close(s.spare);
+	if (s.spare >= 0)
+		close(s.spare);
 	return err;
 }
