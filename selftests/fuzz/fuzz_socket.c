@@ -165,6 +165,20 @@ static void restore_contexts(void)
 	MUST(!raw_call(&control, RMCD_ATTR_WRITE, &a, sizeof(a)));
 }
 
+static void list_fds(void)
+{
+	char path[32], name[128];
+	ssize_t n;
+	int fd;
+
+	for (fd = 0; fd < 256; fd++) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		n = readlink(path, name, sizeof(name));
+		if (n > 0)
+			fprintf(stderr, "descriptor %d: %.*s\n", fd, (int)n, name);
+	}
+}
+
 static void say_difference(const struct holdings *now, uint32_t fds, uint32_t maps)
 {
 	const uint32_t *a = (const uint32_t *)&baseline, *b = (const uint32_t *)now;
@@ -172,6 +186,8 @@ static void say_difference(const struct holdings *now, uint32_t fds, uint32_t ma
 
 	fprintf(stderr, "descriptors %u, were %u; mappings %u, were %u\n", fds, base_fds, maps,
 		base_maps);
+	if (fds != base_fds)
+		list_fds();
 	for (i = 0; i < sizeof(*now) / sizeof(*a); i++)
 		if (a[i] != b[i])
 			fprintf(stderr, "word %zu of struct holdings: %u, was %u\n", i, b[i], a[i]);
