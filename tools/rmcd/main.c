@@ -22,6 +22,7 @@
 #include "watchdog.h"
 
 #define BACKLOG		128
+#define PATH_BYTES	512
 /* A daemon that starts waits this long for the end of the one before it */
 #define LOCK_MS		1000
 
@@ -79,7 +80,7 @@ static void default_socket(char *path, size_t len)
 /* The directory of the default socket: ours, and nobody else can replace what is in it. */
 static int make_directory(const char *path)
 {
-	char dir[108], *slash;
+	char dir[PATH_BYTES], *slash;
 	const char *why;
 	struct stat st;
 
@@ -255,16 +256,16 @@ static void raise_limits(void)
 
 static int run(struct rmcd *d, int signals)
 {
-	char path[108];
+	const char *path = d->cfg.socket;
+	char standard[PATH_BYTES];
 	int listener, lock = -1, err;
 
 	err = make_contexts(d, d->cfg.contexts ?: "0");
 	if (err)
 		return err;
-	if (d->cfg.socket) {
-		snprintf(path, sizeof(path), "%s", d->cfg.socket);
-	} else {
-		default_socket(path, sizeof(path));
+	if (!path) {
+		default_socket(standard, sizeof(standard));
+		path = standard;
 		err = make_directory(path);
 	}
 	listener = err ?: make_listener(path, &lock);

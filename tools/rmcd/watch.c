@@ -8,8 +8,11 @@
 #include "file.h"
 #include "watch.h"
 
-/* Records in a pipe; the last place is for the record of an overflow. */
-#define RING	256
+/*
+ * Records in a pipe, as in kmod/dev/watch.c; the last place is for the record of an overflow. A
+ * page: also a user who has many pipes gets that much.
+ */
+#define RING	128
 
 /**
  * struct rmcd_watcher - an event file
