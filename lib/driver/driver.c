@@ -72,32 +72,44 @@ static int connect_to(struct rmc_ctx *ctx, const char *path)
 	return rmc_fail(-fd, "cannot connect to %s: %s", path, strerror(-fd));
 }
 
-/* Anybody can make something with that name in /tmp: only what is ours counts. */
-static int own_directory(void)
+/*
+ * Anybody can make something with that name in /tmp: only what is ours counts. NULL: it does, or
+ * there is nothing; else what is wrong with it.
+ */
+static const char *foreign_directory(const char *dir)
 {
-	char dir[64];
 	struct stat st;
 
-	snprintf(dir, sizeof(dir), "/tmp/rmc-%u", (unsigned int)geteuid());
-	return !lstat(dir, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
-	       !(st.st_mode & 022);
+	if (lstat(dir, &st))
+		return NULL;
+	if (!S_ISDIR(st.st_mode))
+		return "is no directory";
+	if (st.st_uid != geteuid())
+		return "belongs to another user";
+	return st.st_mode & 022 ? "can be written by others" : NULL;
 }
 
 /* The first daemon that answers */
 static int find_daemon(struct rmc_ctx *ctx)
 {
 	const char *dir = secure_getenv("XDG_RUNTIME_DIR");
-	char path[3][RMC_PATH_BYTES + 32] = { "" };
+	char path[3][RMC_PATH_BYTES + 32] = { "" }, own[64];
+	const char *why;
 	int fd = -ENOENT, i;
 
 	if (dir && *dir == '/')
 		snprintf(path[0], sizeof(path[0]), "%s/rmc/socket", dir);
-	if (own_directory())
-		snprintf(path[1], sizeof(path[1]), "/tmp/rmc-%u/socket", (unsigned int)geteuid());
+	snprintf(own, sizeof(own), "/tmp/rmc-%u", (unsigned int)geteuid());
+	why = foreign_directory(own);
+	if (!why)
+		snprintf(path[1], sizeof(path[1]), "%s/socket", own);
 	snprintf(path[2], sizeof(path[2]), "/run/rmc/socket");
 	for (i = 0; i < 3 && is_absent(fd); i++)
 		if (path[i][0])
 			fd = connect_to(ctx, path[i]);
+	if (why && is_absent(fd))
+		return rmc_fail(EPERM, "%s %s, so what answers there may not be yours: remove it, or set RMC_DEVICE to the socket of a daemon",
+				own, why);
 	return fd;
 }
 

@@ -251,3 +251,77 @@ for i in 1 0; do
 	RMC_DEVICE=${device[i]} daemon=${pids[i]}
 	stop "daemon $i of two"
 done
+
+# --- places for a socket that are somebody else's ---
+
+not_a_socket() {		# not_a_socket PATH: refused, and nothing has changed
+	local before after status
+	before=$(stat -c '%F %s %i' "$1")
+	timeout -k 5 20 "$D/rmcd" --socket "$1"
+	status=$?
+	after=$(stat -c '%F %s %i' "$1")
+	[ "$before" = "$after" ] || echo "it was: $before, and is: $after"
+	[ ! -e "$1.lock" ] || echo "left $1.lock"
+	[ "$before" = "$after" ] && [ ! -e "$1.lock" ] && return $status
+}
+echo precious > "$S/file"
+mkfifo "$S/fifo"
+mkdir "$S/folder"
+ln -s "$S/nowhere" "$S/link"
+for i in file fifo folder link; do
+	expect "--socket that is a $i" 1 "$S/$i is there and no socket: remove it, or give another" \
+		not_a_socket "$S/$i"
+done
+check "and the file is what it was" grep -qx precious "$S/file"
+expect "--socket with a name that is too long" 1 "File name too long" \
+	timeout -k 5 20 "$D/rmcd" --socket "$S/$(printf '%0108d' 0)"
+
+# A user whose default directory is prepared by somebody else. As root, as one whom nobody has.
+U=$(id -u) user=()
+if [ "$U" -eq 0 ]; then
+	U=65431
+	user=(setpriv --reuid $U --regid $U --clear-groups)
+fi
+as_user() {
+	env -u XDG_RUNTIME_DIR RMC_NODES=1 RMC_NODE=0 timeout -k 5 20 "${user[@]}" "$@"
+}
+squatted() {			# squatted WHY: daemon and library say why, and use nothing of it
+	local status=0
+	as_user "$S/rmcd" > "$W/squatted" 2>&1
+	[ $? -eq 1 ] && grep "^rmcd: /tmp/rmc-$U $1, .*: remove it, or give --socket" "$W/squatted" ||
+		{ cat "$W/squatted"; status=1; }
+	RMC_DEVICE=daemon as_user "$S/hello" > "$W/squatted" 2>&1
+	[ $? -eq 1 ] && grep "/tmp/rmc-$U $1, .*: remove it" "$W/squatted" ||
+		{ cat "$W/squatted"; status=1; }
+	return $status
+}
+if [ "$(id -u)" -eq 0 ] && ! have setpriv; then
+	report 0 "the default directory is somebody else's" "no setpriv"
+elif [ -e "/tmp/rmc-$U" ] || [ -L "/tmp/rmc-$U" ] || [ -S /run/rmc/socket ]; then
+	report 0 "the default directory is somebody else's" "/tmp/rmc-$U is there, or /run/rmc/socket"
+else
+	cp "$D/rmcd" "$O/hello" "$S/"
+	mkdir -m 777 "/tmp/rmc-$U"
+	[ "$(id -u)" -ne 0 ] || chown "$U" "/tmp/rmc-$U"
+	# somebody who could answer
+	"$D/rmcd" --socket "/tmp/rmc-$U/socket" --contexts 0:0666 --stop-fd 0 < "$S/stop" 9>&- \
+		> "$W/squatter" 2>&1 &
+	squatter=$!
+	until_true 20 listening "/tmp/rmc-$U/socket"
+	check "the default directory can be written by others" squatted "can be written by others"
+	mv "/tmp/rmc-$U" "$S/theirs"
+	chmod 700 "$S/theirs"
+	ln -s "$S/theirs" "/tmp/rmc-$U"
+	check "the default directory is a link" squatted "is no directory"
+	rm -f "/tmp/rmc-$U"
+	if [ "$(id -u)" -eq 0 ]; then
+		chown 0 "$S/theirs"
+		chmod 755 "$S/theirs"
+		mv "$S/theirs" "/tmp/rmc-$U"
+		check "the default directory belongs to another user" \
+			squatted "belongs to another user"
+		mv "/tmp/rmc-$U" "$S/theirs"
+	fi
+	kill $squatter
+	wait $squatter
+fi

@@ -11,6 +11,10 @@ protocol() {			# protocol PROGRAM OPTIONS...
 for program in rmcd rmcd.asan rmcd.tsan; do
 	protocol $program --ni fused
 done
+for program in rmcd rmcd.asan rmcd.tsan; do
+	stream "$program without descriptors, unread events" \
+		timeout -k 5 120 "$D/starved" "$D/$program"
+done
 protocol rmcd --ni pair
 protocol rmcd.asan --ni edge --units 2
 protocol rmcd.tsan --ni split --workers 2
