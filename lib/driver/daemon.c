@@ -29,6 +29,12 @@ void rmc_daemon_because(const char *why)
 	reason = why;
 }
 
+int rmc_daemon_violated(struct rmc_daemon *d)
+{
+	reason = why_protocol;
+	return rmc_socket_violated(&d->socket);
+}
+
 static const char *daemon_why(void)
 {
 	return reason;

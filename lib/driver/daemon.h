@@ -16,12 +16,13 @@
  * @wake: eventfd that wakes its worker
  * @wq: memory of the WQ until it is mapped; then -1
  * @cq: memory of the CQ and the page of flags until both are mapped; then -1
- * @flags_at: offset of the page of flags
+ * @wq_len: bytes of the first, whole pages
+ * @flags_at: offset of the page of flags: bytes of the CQ, whole pages
  * @mapped: bit n: part n is mapped
  */
 struct rmc_daemon_qp {
 	int wake, wq, cq;
-	size_t flags_at;
+	size_t wq_len, flags_at;
 	unsigned int mapped;
 };
 
@@ -72,6 +73,9 @@ struct rmc_daemon {
 int rmc_daemon_request(struct rmc_daemon *d, struct rmc_message *m, size_t want,
 		       unsigned int want_fds);
 void rmc_daemon_because(const char *why);
+
+/* The daemon broke the protocol in what came with an answer: the connection ends. -EPROTO */
+int rmc_daemon_violated(struct rmc_daemon *d);
 
 /* A message of an ioctl's struct: its size; or 0 with errno */
 size_t rmc_daemon_begin(struct rmc_message *m, unsigned long number, const void *arg);

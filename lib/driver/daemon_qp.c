@@ -65,7 +65,12 @@ static int has(int fd, size_t bytes)
 {
 	struct stat st;
 
-	return !fstat(fd, &st) && st.st_size >= (off_t)bytes;
+	return !fstat(fd, &st) && st.st_size >= 0 && (uint64_t)st.st_size >= bytes;
+}
+
+static size_t flags_len(void)
+{
+	return rmc_page_round(sizeof(struct rmc_qp_flags));
 }
 
 static uint64_t cookie(unsigned int id, unsigned int part)
@@ -81,8 +86,7 @@ static int keep(struct rmc_daemon *d, struct rmc_qp_create *arg, struct rmc_daem
 
 	memcpy(&got, m->body, sizeof(got));
 	if (got.entries != arg->entries ||
-	    !has(q->wq, rmc_page_round((size_t)got.entries * RMC_WQE_SIZE)) ||
-	    !has(q->cq, q->flags_at + rmc_page_round(sizeof(struct rmc_qp_flags))))
+	    !has(q->wq, q->wq_len) || !has(q->cq, q->flags_at + flags_len()))
 		return -EPROTO;
 	arg->qp_id = got.qp_id;
 	arg->wq_offset = cookie(got.qp_id, PART_WQ);
@@ -116,13 +120,14 @@ int rmc_daemon_create_qp(struct rmc_daemon *d, struct rmc_qp_create *arg)
 	q->wq = m.fd[FD_WQ];
 	q->cq = m.fd[FD_CQ];
 	q->wake = m.fd[FD_WAKE];
+	q->wq_len = rmc_page_round((size_t)arg->entries * RMC_WQE_SIZE);
 	q->flags_at = rmc_page_round((size_t)arg->entries * RMC_CQE_SIZE);
 	err = keep(d, arg, q, &m);
 	if (!err)
 		return 0;
 	free_qp(q);
 	if (err == -EPROTO) {
-		rmc_socket_violated(&d->socket);
+		rmc_daemon_violated(d);
 	} else {
 		id.qp_id = arg->qp_id;
 		rmc_daemon_plain(d, RMC_IOC_QP_DESTROY, &id);
@@ -135,6 +140,7 @@ void *rmc_daemon_map_qp(struct rmc_daemon *d, size_t len, int prot, uint64_t off
 {
 	unsigned int id = (unsigned int)((offset & ~RMC_DAEMON_MAP_QP) >> 2), part = offset & 3;
 	struct rmc_daemon_qp *q = find(d, id);
+	size_t at, whole;
 	int *fd;
 	void *p;
 
@@ -142,8 +148,19 @@ void *rmc_daemon_map_qp(struct rmc_daemon *d, size_t len, int prot, uint64_t off
 		errno = EINVAL;
 		return MAP_FAILED;
 	}
+	at = part == PART_FLAGS ? q->flags_at : 0;
+	whole = part == PART_WQ ? q->wq_len : part == PART_CQ ? q->flags_at : flags_len();
+	if (rmc_page_round(len) != whole) {
+		errno = EINVAL;
+		return MAP_FAILED;
+	}
 	fd = part == PART_WQ ? &q->wq : &q->cq;
-	p = mmap(NULL, len, prot, MAP_SHARED, *fd, part == PART_FLAGS ? (off_t)q->flags_at : 0);
+	/* it may have been made shorter since it came */
+	if (!has(*fd, at + whole)) {
+		errno = -rmc_daemon_violated(d);
+		return MAP_FAILED;
+	}
+	p = mmap(NULL, len, prot, MAP_SHARED, *fd, (off_t)at);
 	if (p == MAP_FAILED)
 		return p;
 	q->mapped |= 1U << part;

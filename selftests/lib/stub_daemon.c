@@ -384,6 +384,15 @@ static void put(int fd, struct message *m, size_t bytes)
 		perror("stub_daemon: sendmsg");
 }
 
+/* Other memory for a queue */
+static void shorten(struct message *m, unsigned int i, off_t len)
+{
+	close(m->fd[i]);
+	m->fd[i] = memfd_create("short", MFD_CLOEXEC);
+	if (m->fd[i] < 0 || ftruncate(m->fd[i], len))
+		perror("stub_daemon: memfd_create");
+}
+
 static void answer(int fd, struct message *m, enum stubd_fault fault)
 {
 	size_t bytes = sizeof(m->head) + m->len;
@@ -397,6 +406,10 @@ static void answer(int fd, struct message *m, enum stubd_fault fault)
 	m->head.fds = m->fds + (fault == FAULT_FDS_COUNT);
 	m->head.reserved = fault == FAULT_RESERVED;
 	m->head.request += fault == FAULT_REQUEST;
+	if (fault == FAULT_SHORT_WQ)
+		shorten(m, 0, PAGE - 1);
+	if (fault == FAULT_SHORT_CQ)
+		shorten(m, 1, 2 * PAGE - 1);
 	if (fault == FAULT_RET)
 		m->head.ret = -5000;
 	if (fault == FAULT_FDS_REFUSED)

@@ -31,6 +31,8 @@ enum stubd_fault {
 	FAULT_FDS_NONE,
 	FAULT_FDS_REFUSED,	/* descriptors with a refusal */
 	FAULT_RET,		/* an errno that does not exist */
+	FAULT_SHORT_WQ,		/* a queue pair whose memory is a byte too short */
+	FAULT_SHORT_CQ,
 	FAULTS,
 };
 

@@ -11,6 +11,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include "daemon_client.h"
+#include "../../lib/driver/daemon.h"
 #include "rmc/wait.h"
 #include "rmc/watch.h"
 
@@ -201,6 +202,34 @@ static void queue_pairs(void)
 	close_ctx();
 }
 
+/* Memory of queues is mapped as long as it has to be, and not beyond its end. */
+static void mapping(void)
+{
+	struct rmc_qp_create arg = { .size = sizeof(arg), .entries = 2048 };
+	struct rmc_daemon *d;
+	void *p;
+
+	open_ctx();
+	d = (struct rmc_daemon *)ctx->priv;
+	CHECK_EQ(rmc_call(ctx, RMC_IOC_QP_CREATE, &arg), 0);
+	/* the WQ of 8 pages, the CQ of 2 pages, the flags behind it */
+	CHECK(rmc_map(ctx, 9 * PAGE, PROT_READ, arg.wq_offset) == MAP_FAILED);
+	CHECK_EQ(errno, EINVAL);
+	CHECK(rmc_map(ctx, 3 * PAGE, PROT_READ, arg.cq_offset) == MAP_FAILED);
+	CHECK(rmc_map(ctx, 2 * PAGE, PROT_READ, arg.flags_offset) == MAP_FAILED);
+	CHECK(rmc_map(ctx, PAGE, PROT_READ, arg.cq_offset) == MAP_FAILED);
+	CHECK(rmc_map(ctx, ~(size_t)0, PROT_READ, arg.cq_offset) == MAP_FAILED);
+	p = rmc_map(ctx, 2 * PAGE, PROT_READ, arg.cq_offset);
+	CHECK(p != MAP_FAILED && !munmap(p, 2 * PAGE));
+	CHECK(rmc_alive(ctx));
+	/* the daemon makes it shorter: what is mapped then would be SIGBUS */
+	CHECK_EQ(ftruncate((*d->qps[0])[arg.qp_id]->wq, 8 * PAGE - 1), 0);
+	CHECK(rmc_map(ctx, 8 * PAGE, PROT_READ, arg.wq_offset) == MAP_FAILED);
+	CHECK_EQ(errno, EPROTO);
+	CHECK(!rmc_alive(ctx));
+	close_ctx();
+}
+
 /* A worker on our own CPU gets it, without the kernel's help. */
 static void yields(void)
 {
@@ -328,6 +357,8 @@ static void wrong_answers(void)
 			if (f == FAULT_FDS_NONE && requests[i] != RMCD_OPEN &&
 			    requests[i] != RMC_IOC_QP_CREATE && requests[i] != RMC_IOC_WATCH)
 				continue;	/* there are none */
+			if (f >= FAULT_SHORT_WQ && requests[i] != RMC_IOC_QP_CREATE)
+				continue;
 			snprintf(where, sizeof(where), "request %#x, fault %d", requests[i], f);
 			tap_where = where;
 			start();
@@ -453,6 +484,7 @@ int main(void)
 		{ "choosing between module and daemon", choosing },
 		{ "a server of another user is refused", stranger },
 		{ "queue pairs: memory, wake-ups, arming", queue_pairs },
+		{ "memory of queues is mapped in full, or not at all", mapping },
 		{ "a worker on our CPU gets it", yields },
 		{ "event files", events },
 		{ "the daemon ends at any message", daemon_ends },
