@@ -82,6 +82,11 @@ static void open_modest(void)
 	void *p;
 	int fd = shared(2 * SEG_BYTES, &p);
 
+	while (raw_connect(&modest)) {
+		MUST(!inside_ended());
+		usleep(1000);
+	}
+	raw_close(&modest);
 	modest_seg = p;
 	modest_buf = modest_seg + SEG_BYTES;
 	MUST(!raw_open(&modest, MODEST_CTX));
@@ -483,6 +488,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct input in = { data, size };
 	int n;
 
+	/* between two inputs libFuzzer opens files, and a symbolizer */
+	base_fds = count_fds();
 	for (n = 0; in.left && n < MOST_ACTIONS; n++)
 		act(&in);
 	check_modest();
@@ -554,7 +561,6 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	open_modest();
 	check_modest();
 	sweep_watchers();
-	base_fds = count_fds();
 	base_maps = count_maps();
 	inside_holdings(&baseline);
 	atexit(end);

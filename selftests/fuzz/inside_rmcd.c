@@ -46,11 +46,11 @@ void inside_start(const char *socket, const char *const *options, int count)
 		add_argument(options[i]);
 	if (pthread_create(&thread, NULL, run_main, NULL))
 		abort();
-	for (i = 0; i < 20000 && access(socket, F_OK); i++) {
-		if (__atomic_load_n(&ended, __ATOMIC_ACQUIRE) >= 0)
-			_exit(1);
-		usleep(1000);
-	}
+}
+
+int inside_ended(void)
+{
+	return __atomic_load_n(&ended, __ATOMIC_ACQUIRE) >= 0;
 }
 
 int inside_stop(void)

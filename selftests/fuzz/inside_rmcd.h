@@ -31,15 +31,15 @@ struct holdings {
 	uint64_t charged[2][5];
 };
 
-/* Start it with these options; ends the program if it does not start */
+/* Start it with these options. It listens some time later, or has ended */
 void inside_start(const char *socket, const char *const *options, int count);
+int inside_ended(void);
 /* End it: what main() returned */
 int inside_stop(void);
 /* Only while the daemon waits for messages */
 void inside_holdings(struct holdings *h);
 /* Slots of the guard that are in use; slow */
 uint32_t inside_guarded(void);
-/* Remove a context that a client has created: it is not open */
 int inside_has_context(uint32_t id);
 
 #endif

@@ -14,9 +14,8 @@ for t in "$@"; do
 	mkdir -p "$found"
 	[ -n "${KEEP:-}" ] || rm -rf "${found:?}"/*
 	options=()
-	# several threads: how often a line ran says nothing about the input. A symbolizer, which
-	# prints names of functions, would be two descriptors more.
-	[ "$t" != socket ] || options=(-use_counters=0 -len_control=0 -print_funcs=0)
+	# several threads: how often a line ran says nothing about the input
+	[ "$t" != socket ] || options=(-use_counters=0 -len_control=0)
 	if timeout $((seconds + 60)) "$O/fuzz_$t" "${options[@]}" -max_total_time="$seconds" -max_len=512 \
 		-print_final_stats=1 -artifact_prefix="$O/$t-" "$found" "corpus/$t" > "$O/$t.log" 2>&1; then
 		echo "ok $n - $t: $(sed -n 's/^stat::number_of_executed_units: *//p' "$O/$t.log") inputs"
