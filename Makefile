@@ -36,7 +36,7 @@ help:
 	@echo '  make kselftest    the module in one guest with loopback nodes'
 	@echo '  make cluster      two and four guests over ivshmem'
 	@echo '  make abi-baseline record the library interface that make check compares with'
-	@echo '  make fuzz         fuzz targets over the core, SECONDS=600 each'
+	@echo '  make fuzz         fuzz targets over the core and rmcd, SECONDS=600 each'
 	@echo
 	@echo 'Longer tests:'
 	@echo '  make check-debug    on a kernel with KASAN, lockdep, kmemleak, fault injection'
@@ -46,7 +46,7 @@ help:
 	@echo '  make soak           everything mixed, with kills and pauses: SECONDS=600'
 	@echo '  make sim-runs     short runs in virtual time, each from a seed: RUNS=10000 of a kind'
 	@echo '  make lossy          each of OPERATIONS=10000000 completes once on a lossy fabric'
-	@echo '  make fuzz-cover     lines of the core that the fuzz corpus reaches'
+	@echo '  make fuzz-cover     lines of core and rmcd that the fuzz corpus reaches'
 	@echo
 	@echo 'Module for the kernels of this machine (dkms):'
 	@echo '  make dkms-install dkms-remove'

@@ -3,7 +3,8 @@
 # cover.sh FOLDER LEAST "TARGET..." "PROGRAM...": report line coverage as TAP. The corpus alone
 # must reach LEAST percent of the files that handle packets, WQ entries and the region's header;
 # corpus and host programs together, of each file of the core, the fabric and the NI. Lines that
-# were missed are in FOLDER/missed and FOLDER/missed.all.
+# were missed are in FOLDER/missed and FOLDER/missed.all. The target socket counts apart, for the
+# files of rmcd that handle requests: what it missed is in FOLDER/missed.socket.
 set -u
 cd "$(dirname "$0")" || exit 1
 O=$1 least=$2 bad=0
@@ -16,6 +17,9 @@ files="core/rgp.c core/inject.c core/rcp.c core/rrpp.c core/att.c core/itt.c cor
 # Files with code that only the kernel calls, or with copies by vector instructions, which the
 # native stress tests (../stress) run; each with the percentage that it must reach
 exceptions="fabric/transport.h 0 ni/ni.h 60 base/vec.h 0 base/line.c 75"
+# those of rmcd; not: command line, region, faults, signals
+daemon="rmcd/request.c rmcd/server.c rmcd/file.c rmcd/memory.c rmcd/qp.c rmcd/waiter.c rmcd/watch.c
+	rmcd/received.c rmcd/context.c rmcd/attr.c rmcd/worker.c rmcd/watchdog.c"
 n=${#targets[@]}		# from run.sh
 
 # run NAME LOG COMMAND...: run it with a profile of its own
@@ -53,7 +57,7 @@ reached()
 	}
 	/^[^ ].*:$/ {
 		f = $0
-		ours = sub(/.*kmod\//, "", f)
+		ours = sub(/.*kmod\//, "", f) || sub(/.*tools\/rmcd\//, "rmcd/", f)
 		sub(/:$/, "", f)
 		if (want == "" && ours && !(f in known)) {
 			known[f] = 1
@@ -85,9 +89,18 @@ reached()
 raws=() objects=()
 for t in "${targets[@]}"; do
 	run "$t" "$O/cov_$t" -runs=0 "corpus/$t"
+	[ "$t" != socket ] || continue
 	raws+=("$O/$t.raw")
 	objects+=("$O/cov_$t")
 done
+if [[ " ${targets[*]} " = *" socket "* ]]; then
+	llvm-profdata merge -o "$O/socket.prof" "$O/socket.raw" || exit 1
+	# a lack of memory or descriptors is no input
+	wanted=$least least=$((least - 20))
+	reached "the corpus reaches, of rmcd," "$O/missed.socket" "$daemon" "$O/socket.prof" \
+		"$O/cov_socket"
+	least=$wanted
+fi
 llvm-profdata merge -o "$O/fuzz.prof" "${raws[@]}" || exit 1
 reached "the corpus reaches" "$O/missed" "$files" "$O/fuzz.prof" "${objects[@]}"
 for t in "${programs[@]}"; do

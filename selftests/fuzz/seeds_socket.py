@@ -73,7 +73,8 @@ def seeds():
     yield "garbage_wq", connected() + buffer() + qp + act(SCRIBBLE, 0x8f, *range(150)) + act(MODEST)
     yield "truncated", connected() + send(ATTACH, 1) + segment(pages=4) + act(
         CHANGE, 0) + connected(client=1) + buffer(8, client=1) + send(
-            QP_CREATE, 0, 4, client=1) + act(SCRIBBLE, 1 | 1 << 5, 1, 64, 0x10, 0x10, client=1)
+            QP_CREATE, 0, 4, client=1) + act(SCRIBBLE, 1 | 1 << 5, 1, 64, 0x10, 0x10, client=1) + act(
+                MODEST) + act(MODEST)
     yield "files", connected() + b"".join(segment(fd=fd) + send(SEG_UNREG, 0) for fd in range(16))
     yield "other_user", connected(CTX1, other=1) + segment() + qp + send(
         CTX_CREATE, 1) + send(WRITE, 3, 0, 1) + buffer(fd=PRIVATE) + connected(
