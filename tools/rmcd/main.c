@@ -120,7 +120,7 @@ static void say_why(int err, const char *path)
  */
 static int lock_path(const char *path)
 {
-	char lock[128];
+	char lock[PATH_BYTES + 8];
 	int fd, patience_ms;
 
 	snprintf(lock, sizeof(lock), "%s.lock", path);
