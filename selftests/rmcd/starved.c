@@ -217,7 +217,7 @@ static void closed_events(void)
 	raw_close(&c);
 	flip(2);
 	fds = daemon_fds();
-	for (i = 0; i < 300; i++) {
+	for (i = 0; i < 300 && fd >= 0; i++) {
 		close(fd);
 		flip(1 + i % 2);
 		fd = watch(&c);
