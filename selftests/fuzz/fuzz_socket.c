@@ -532,12 +532,16 @@ static void open_files(void)
 
 static void end(void)
 {
+	char lock[sizeof(daemon_socket) + 8];
+
 	/* the neighbour's queue pair */
 	MUST(inside_guarded() == 1);
 	raw_close(&modest);
 	raw_close(&control);
 	raw_qp_unmap(&modest_qp);
 	MUST(inside_stop() == 0);
+	snprintf(lock, sizeof(lock), "%s.lock", daemon_socket);
+	unlink(lock);
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
