@@ -64,7 +64,7 @@ static void opening(void)
 		CHECK_EQ(rmc_call(c, RMCD_ATTR_READ, &attr), 0);
 		CHECK(!strcmp(attr.value, "up\n"));
 		CHECK_EQ(rmc_call(c, 99, &attr), -1);
-		CHECK_EQ(errno, EINVAL);
+		CHECK_EQ(errno, ENOTTY);
 	}
 	rmc_driver_control_close(c);
 	stop();
