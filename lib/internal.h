@@ -106,6 +106,14 @@ struct rmc_sleepers *rmc_qp_sleepers(struct rmc_qp *qp);
 /* Map driver memory, not inherited by children; MAP_FAILED with errno on failure */
 void *rmc_map(struct rmc_ctx *ctx, size_t len, int prot, uint64_t offset);
 
+static inline uint64_t rmc_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
 static inline uint64_t rmc_now_ms(void)
 {
 	struct timespec ts;

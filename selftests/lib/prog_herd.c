@@ -20,6 +20,7 @@
 #define TIMEOUT_MS	60
 #define TRIES		8	/* of the library, while the node is up */
 #define CELLS		((SIZE + RMC_MSG_PAYLOAD - 1) / RMC_MSG_PAYLOAD)
+#define IDLE_POLLS	40000
 #define POLLS		1000	/* polls that find no request */
 
 static struct rmc_herd *h;
@@ -228,10 +229,10 @@ static void idle(void)
 	if (team->self)
 		return;
 	yields = 0;
-	for (i = 0; i < 1600; i++)
+	for (i = 0; i < IDLE_POLLS; i++)
 		CHECK(!rmc_herd_poll(rmc_herd_core(h, 0), &r));
-	/* about one per 16 polls, where a worker may want this CPU */
-	CHECK(yields >= 90 || !team->qp->flags->shared_cpu);
+	/* one each few microseconds, where a worker may want this CPU */
+	CHECK(yields >= 20 || !team->qp->flags->shared_cpu);
 	control_kill_daemon();
 	while (!rmc_load_relaxed(&team->qp->flags->dead))
 		usleep(1000);

@@ -122,6 +122,7 @@ struct rmcd_worker {
 	bool started;
 	int cpu;
 	bool share;
+	u64 alone_until_ns;	/* nobody waits for its CPU */
 	struct rmc_park park;
 	u64 park_ns;
 	u64 poll_ns_max;

@@ -29,6 +29,9 @@
  * the other is back before this many idle visits, and would wait half a pause on average.
  */
 #define VISITS_BEFORE_PAUSE	64
+/* A yield that takes longer let somebody else run; nobody did: time until the next one */
+#define YIELD_NS		1500
+#define ALONE_NS		2000
 /* On a CPU of its own: idle visits between yields, in case an application runs there, too */
 #define VISITS_PER_YIELD	1024
 /* Longest sleep where parking cannot be announced to clients */
@@ -260,6 +263,21 @@ static void pause_cpu(void)
 #endif
 }
 
+/*
+ * Yields to who waits for this CPU. After a yield that took so little time that nobody else ran
+ * it polls for a while: each costs as much as several visits.
+ */
+static void give_way(struct rmcd_worker *w)
+{
+	u64 now = rmc_os_now_ns(), then;
+
+	if (now < w->alone_until_ns)
+		return;
+	sched_yield();
+	then = rmc_os_now_ns();
+	w->alone_until_ns = then - now < YIELD_NS ? then + ALONE_NS : 0;
+}
+
 /* Polls for VISITS_PER_CLOCK visits. */
 static void spin(struct rmcd_worker *w, u32 *quiet)
 {
@@ -275,7 +293,10 @@ static void spin(struct rmcd_worker *w, u32 *quiet)
 				if (w->share && idle++ < POLLS_BEFORE_YIELD &&
 				    rmc_ni_awaits(&w->ni))
 					continue;
-				sched_yield();
+				if (w->share)
+					give_way(w);
+				else
+					sched_yield();
 				return;
 			}
 		}

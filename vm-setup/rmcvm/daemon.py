@@ -27,8 +27,8 @@ def plan(cpus, nodes, workers=None):
     """(number of workers, their CPUs, CPU of each process or None) on these CPUs.
 
     A CPU per worker and per process where there are as many, with one worker per node if that
-    is possible, too. Processes that share CPUs with workers are not pinned where there are more
-    of them than CPUs: the scheduler knows better which of them wait.
+    is possible, too. Processes that share CPUs with workers are not pinned: the scheduler knows
+    better which of them wait.
     """
     cpus = sorted(cpus)
     if workers is None:
@@ -37,8 +37,6 @@ def plan(cpus, nodes, workers=None):
     rest = [cpu for cpu in cpus if cpu not in mine]
     if len(rest) >= nodes:
         return workers, mine, rest[:nodes]
-    if len(cpus) >= nodes:
-        return workers, mine, (rest + mine[::-1])[:nodes]
     return workers, mine, [None] * nodes
 
 
@@ -55,7 +53,8 @@ class Daemon:
         self.proc, self.stop_fd = None, None
         workers, cpus, self.cpus = plan(os.sched_getaffinity(0), nodes, workers)
         argv = [find(), "--nodes", str(nodes), "--socket", self.socket, "--ni", "fused",
-                "--workers", str(workers), "--cpus", ",".join(map(str, cpus)), *options]
+                "--workers", str(workers), "--cpus", ",".join(map(str, cpus)),
+                "--share", str(int(None in self.cpus)), *options]
         try:
             self._start(argv)
         except BaseException:

@@ -17,7 +17,7 @@ from unittest import mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "..",
                                 "vm-setup"))
-from rmcvm import agent, base, cluster, guest, host, launch      # noqa: E402
+from rmcvm import agent, base, cluster, daemon, guest, host, launch      # noqa: E402
 
 
 def plan(cores, *args, **kwargs):
@@ -62,6 +62,14 @@ class PlanTest(unittest.TestCase):
         self.assertEqual((p.vcpus, p.rmc, p.app), (2, [1], [0] * 8))
         p = plan(16, 8, 1, True)
         self.assertEqual((p.shared, p.rmc, p.app), (False, [8], list(range(8))))
+
+    def test_daemon_pins_processes_where_there_is_a_cpu_for_each(self):
+        self.assertEqual(daemon.plan({0, 1, 2, 3}, 2), (2, [2, 3], [0, 1]))
+        self.assertEqual(daemon.plan({0, 1, 2}, 2), (1, [2], [0, 1]))
+        self.assertEqual(daemon.plan({0, 1}, 1), (1, [1], [0]))
+        self.assertEqual(daemon.plan({4, 7}, 2), (1, [7], [None, None]))
+        self.assertEqual(daemon.plan({0}, 1), (1, [0], [None]))
+        self.assertEqual(daemon.plan({0, 1}, 2, 3), (3, [0, 1], [None, None]))
 
     def test_forced(self):
         self.assertTrue(plan(64, 2, 1, shared=True).shared)
