@@ -51,8 +51,8 @@ typedef struct rmc_daemon_qp *rmc_daemon_chunk[RMC_DAEMON_CHUNK];
 /**
  * struct rmc_daemon - a connection
  * @socket: to rmcd
- * @lock: guards @memory, and additions to @qps. Entries of @qps are read without it: the
- *	threads of other queue pairs create and destroy theirs meanwhile
+ * @lock: guards @memory and @qps, and keeps a queue pair while its worker is woken. Who created
+ *	one finds it without the lock: other threads create and destroy theirs meanwhile
  * @qps: queue pairs by id
  * @memory: registrations
  */
@@ -84,7 +84,7 @@ size_t rmc_daemon_begin(struct rmc_message *m, unsigned long number, const void 
 int rmc_daemon_plain(struct rmc_daemon *d, unsigned long number, void *arg);
 
 int rmc_daemon_create_qp(struct rmc_daemon *d, struct rmc_qp_create *arg);
-int rmc_daemon_wake(const struct rmc_daemon *d, const struct rmc_qp_id *arg);
+int rmc_daemon_wake(struct rmc_daemon *d, const struct rmc_qp_id *arg);
 void *rmc_daemon_map_qp(struct rmc_daemon *d, size_t len, int prot, uint64_t offset);
 void rmc_daemon_forget_qp(struct rmc_daemon *d, unsigned int id);
 void rmc_daemon_forget_qps(struct rmc_daemon *d);

@@ -171,47 +171,58 @@ void *rmc_daemon_map_qp(struct rmc_daemon *d, size_t len, int prot, uint64_t off
 	return p;
 }
 
-/* The calls of one queue pair come from one thread at a time, so it stays meanwhile. */
-int rmc_daemon_wake(const struct rmc_daemon *d, const struct rmc_qp_id *arg)
+/* Another thread may destroy the queue pair meanwhile: who sleeps in it wakes its worker, too. */
+int rmc_daemon_wake(struct rmc_daemon *d, const struct rmc_qp_id *arg)
 {
 	const struct rmc_daemon_qp *q;
 	uint64_t one = 1;
+	int err = 0;
 
 	if (arg->flags & ~RMC_WAKE_YIELD || arg->reserved) {
 		errno = EOPNOTSUPP;
 		return -1;
 	}
+	pthread_mutex_lock(&d->lock);
 	q = find(d, arg->qp_id);
-	if (!q) {
-		errno = ENOENT;
+	if (!q)
+		err = ENOENT;
+	/* EAGAIN: full, since somebody else wrote to it; nobody empties it */
+	else if (!(arg->flags & RMC_WAKE_YIELD) && write(q->wake, &one, sizeof(one)) < 0 &&
+		 errno != EAGAIN)
+		err = errno;
+	pthread_mutex_unlock(&d->lock);
+	if (err) {
+		errno = err;
 		return -1;
 	}
-	if (arg->flags & RMC_WAKE_YIELD) {
+	if (arg->flags & RMC_WAKE_YIELD)
 		sched_yield();
-		return 0;
-	}
-	/* EAGAIN: full, since somebody else wrote to it; nobody empties it */
-	return write(q->wake, &one, sizeof(one)) < 0 && errno != EAGAIN ? -1 : 0;
+	return 0;
 }
 
 void rmc_daemon_forget_qp(struct rmc_daemon *d, unsigned int id)
 {
-	struct rmc_daemon_qp *q = find(d, id);
+	struct rmc_daemon_qp *q;
 
-	if (!q)
-		return;
-	__atomic_store_n(&(*d->qps[id / RMC_DAEMON_CHUNK])[id % RMC_DAEMON_CHUNK], NULL,
-			 __ATOMIC_RELEASE);
-	free_qp(q);
+	pthread_mutex_lock(&d->lock);
+	q = find(d, id);
+	if (q)
+		__atomic_store_n(&(*d->qps[id / RMC_DAEMON_CHUNK])[id % RMC_DAEMON_CHUNK], NULL,
+				 __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&d->lock);
+	if (q)
+		free_qp(q);
 }
 
+/* No other thread uses them; in a child of fork() one of the parent may have held the lock. */
 void rmc_daemon_forget_qps(struct rmc_daemon *d)
 {
 	unsigned int i, k;
 
 	for (i = 0; i < RMC_DAEMON_CHUNKS; i++) {
 		for (k = 0; d->qps[i] && k < RMC_DAEMON_CHUNK; k++)
-			rmc_daemon_forget_qp(d, i * RMC_DAEMON_CHUNK + k);
+			if ((*d->qps[i])[k])
+				free_qp((*d->qps[i])[k]);
 		free(d->qps[i]);
 	}
 }

@@ -177,6 +177,10 @@ static void queue_pairs(void)
 						.flags = RMC_WAKE_YIELD }), 0);
 	CHECK_EQ(rmc_call(ctx, RMC_IOC_WAKE, &(struct rmc_qp_id) { .qp_id = 77 }), -1);
 	CHECK_EQ(errno, ENOENT);
+	CHECK_EQ(rmc_call(ctx, RMC_IOC_WAKE, &(struct rmc_qp_id) { .flags = 1U << 1 }), -1);
+	CHECK_EQ(errno, EOPNOTSUPP);
+	CHECK_EQ(rmc_call(ctx, RMC_IOC_WAKE, &(struct rmc_qp_id) { .reserved = 1 }), -1);
+	CHECK_EQ(errno, EOPNOTSUPP);
 	CHECK_EQ(stubd_woken(0), 0);
 	CHECK_EQ(stubd_seen().messages, messages);
 	/* old reports are gone before the arming */

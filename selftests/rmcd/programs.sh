@@ -31,6 +31,7 @@ own() {				# own PROGRAM RMCD
 }
 own test_wait.asan rmcd.asan
 own test_wait rmcd.tsan
+own test_wait.tsan rmcd
 # not under a sanitizer: a fork may leave its allocator locked in the child
 own test_fork rmcd
 own test_calls.asan rmcd.asan
