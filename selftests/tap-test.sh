@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 #
 # Tests of the tools that count and check test results: tap-sum and stream (tap.sh),
-# rmc/kernel-reports, coverage, bench-history, rooms.
+# rmc/kernel-reports, rmc/run_kselftest.sh, coverage, bench-history, rooms.
 set -u
 cd "$(dirname "$0")" || exit 1
 . ./tap.sh
@@ -153,10 +153,58 @@ reports "like those, but not they" 4 << 'EOF'
 [ 3.1] BUG: KASAN: slab-out-of-bounds in load_module+0x1a2/0x3456
 EOF
 
+# --- rmc/run_kselftest.sh: stalls of an emulated guest ---
+
+guest=$(mktemp -d)
+trap 'rm -rf "$guest"' EXIT
+mkdir "$guest/path"
+: > "$guest/rmc.ko"
+for tool in insmod rmmod; do ln -s /bin/true "$guest/path/$tool"; done
+printf '#!/bin/sh\necho 0\n' > "$guest/path/id"
+printf '#!/bin/sh\ncat %s\n' "$guest/log" > "$guest/path/dmesg"
+# a program that passes; each run takes one line of "reports" into the kernel's log
+cat > "$guest/abi" << EOF
+#!/bin/sh
+head -n 1 $guest/reports >> $guest/log
+sed -i 1d $guest/reports
+printf '1..1\nok 1 a\n'
+EOF
+chmod +x "$guest"/path/* "$guest/abi"
+# in_guest NAME MODEL TOTALS REPORTS: of a CPU of that model, with that line at the end
+in_guest() {
+	local got
+	echo "model name : $2" > "$guest/cpuinfo"
+	printf '%s' "$4" > "$guest/reports"
+	echo '[ 0.1] rmc: loaded' > "$guest/log"
+	got=$(PATH=$guest/path:$PATH RMC_CPUINFO=$guest/cpuinfo \
+		rmc/run_kselftest.sh --ko "$guest/rmc.ko" --bin "$guest" abi 2>&1)
+	if [ "$(tail -n 1 <<< "$got" | grep -o 'pass:[0-9]* fail:[0-9]*\|skip:[0-9]*' | xargs)" = "$3" ]
+	then
+		report 0 "run_kselftest: $1"
+	else
+		sed 's/^/#   /' <<< "$got"
+		report 1 "run_kselftest: $1"
+	fi
+}
+
+stood='[ 9.0] rcu: INFO: rcu_sched self-detected stall on CPU
+'
+lockup='[ 9.1] watchdog: BUG: soft lockup - CPU#0 stuck for 22s! [abi:12]
+'
+kasan='[ 9.2] BUG: KASAN: slab-use-after-free in rmc_wait_end+0x12/0x40 [rmc]
+'
+tcg="QEMU TCG CPU version 2.5+"
+in_guest "no report" "$tcg" "pass:1 fail:0 skip:0" $'\n'
+in_guest "one stall of an emulated guest: once more" "$tcg" "pass:2 fail:0 skip:1" "$stood"
+in_guest "two in turn" "$tcg" "pass:2 fail:1 skip:1" "$stood$lockup"
+in_guest "a stall, then another report" "$tcg" "pass:2 fail:1 skip:1" "$stood$kasan"
+in_guest "another report" "$tcg" "pass:1 fail:1 skip:0" "$kasan"
+in_guest "a stall of a guest that is not emulated" "AMD EPYC" "pass:1 fail:1 skip:0" "$stood"
+
 # --- selftests/coverage: what it says of counts, without a guest ---
 
 counted=$(mktemp -d)
-trap 'rm -rf "$counted"' EXIT
+trap 'rm -rf "$guest" "$counted"' EXIT
 # counts FILE LINES REACHED: as gcov has them; twice, in two parts that reach one half each
 counts() {
 	mkdir -p "$counted/build/${1%/*}" "$counted"/json/{1,2}

@@ -62,12 +62,14 @@ trap 'exit 130' INT TERM
 # Complaints in the kernel logs of living nodes
 complaints()
 {
-	local node
+	local node emulated
 
 	for node in $(seq 0 $((NODES - 1))); do
-		timeout 20 "$vm" exec "$node" -- /run/rmc/busybox dmesg 2>/dev/null < /dev/null |
-			"$here/../rmc/kernel-reports" |
-			sed "s/^/kernel of node $node: /"
+		timeout 20 "$vm" exec "$node" -- /run/rmc/busybox sh -c \
+			'grep -c "QEMU TCG" /proc/cpuinfo; dmesg' 2>/dev/null < /dev/null | {
+			read -r emulated
+			"$here/../rmc/kernel-reports" -v emulated=$((${emulated:-0} > 0))
+		} | sed "s/^/kernel of node $node: /"
 	done
 }
 
