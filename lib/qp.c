@@ -7,12 +7,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "internal.h"
+#include "yield.h"
 
 /* Polls between two sched_yield() on a CPU that the worker does not share */
 #define SPINS_PER_YIELD		(1U << 16)
-/* A yield that takes longer let somebody else run; nobody did: time until the next one */
-#define YIELD_NS		1500
-#define ALONE_NS		2000
 #define SPINS_APART		16U	/* polls between calls, with the worker on another CPU */
 
 /* Waits between two checks that the RMC is still there, by a system call */
@@ -126,24 +124,20 @@ static int in_the_way(const struct rmc_qp *qp)
 	       (uint32_t)sched_getcpu() == rmc_load_relaxed(&qp->flags->worker_cpu);
 }
 
-/*
- * Yields to a worker that may wait for this CPU. After a yield that took so little time that
- * nobody else ran the thread polls for a while.
- */
+/* Yields to a worker that may wait for this CPU, or polls on. */
 static void give_way(struct qp_alloc *a)
 {
-	static __thread uint64_t alone_until;
-	uint64_t now = rmc_now_ns(), then;
+	static __thread struct rmc_yield yields;
+	uint64_t now = rmc_now_ns();
 
-	if (now < alone_until) {
+	if (!rmc_yield_due(&yields, now)) {
 		rmc_pause();
 		return;
 	}
 	if (a)
 		a->stats.yields++;
 	sched_yield();
-	then = rmc_now_ns();
-	alone_until = then - now < YIELD_NS ? then + ALONE_NS : 0;
+	rmc_yielded(&yields, now, rmc_now_ns());
 }
 
 int rmc_relax_slow(struct rmc_qp *qp, unsigned int spins)

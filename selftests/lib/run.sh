@@ -260,6 +260,16 @@ for t in retry words; do
 	include "$t" timeout 120 "$W/$t"
 done
 
+# --- without a library ---
+
+build_alone() {			# build_alone NAME SOURCE...
+	$CC $ASAN $FLAGS $TOOL_INC -o "$W/$1" "$here/test_$1.c" "${@:2}"
+}
+prepare "tests of yields build" build_alone yield
+include yield "$W/yield"
+prepare "tests of paths build" build_alone path "$top/tools/common/path.c"
+include path "$W/path"
+
 # --- graphs ---
 
 graph_src=$(echo "$top"/tools/apps/{graph,graph_text,graph_debian,graph_rmat,strtab}.c)

@@ -100,7 +100,7 @@ for n in ("client", "memory"):
 PROGRAMS["causes"] = ("causes", "lib", [f"{LIB}/test_causes.c"], {}, [])
 for n in ("setup", "pair"):
     PROGRAMS[n] = ("setup", "lib", [f"{LIB}/test_{n}.c", f"{LIB}/stub_driver.c"], {}, [])
-for n in ("abi", "retry", "words"):
+for n in ("abi", "retry", "words", "yield"):
     PROGRAMS[f"lib.{n}"] = ("lib", "lib", [f"{LIB}/test_{n}.c"], {}, [])
 
 # Programs of several members over rmcd: their number, and whether the last member has two lives,
@@ -209,6 +209,7 @@ AREAS = {
     "driver": ("lib", ["daemon.client", "daemon.memory"]),
     "size": ("lib", ["lib.words", "lib.abi"]),
     "retry": ("lib", ["lib.retry"]),
+    "yield": ("lib", ["lib.yield"]),
     "compat": ("compat", [COMPAT]),
     "words": ("lib", ["lib.words", "causes", "lib.qp", "setup"]),
     "msg": ("lib", ["lib.msg", "setup"] + MSG + [LIMITS["calls_revoked"], FORK, "lib.asan.msg"]),

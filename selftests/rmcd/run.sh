@@ -4,6 +4,7 @@
 # rmcd, and the library and its programs over it: TAP on stdout, exit status 1 if any test
 # failed. No module, no root; as root it also tries other users.
 # usage: run.sh [BUILD_DIRECTORY]
+# RMC_TEST_DAEMON=rmcd.tsan: all over this build of the daemon instead of each test's own
 
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -71,7 +72,7 @@ listening() {			# listening SOCKET
 
 starts=0
 start() {			# start PROGRAM OPTIONS...: sets daemon; RMC_DEVICE is its socket
-	local program=$1
+	local program=${RMC_TEST_DAEMON:-$1}
 	shift
 	RMC_DEVICE=$S/socket$((++starts))
 	export RMC_DEVICE
@@ -148,6 +149,7 @@ reborn() {			# reborn N PROGRAM...: the last of N members is restarted
 . "$here/library.sh"
 . "$here/tools.sh"
 . "$here/installed.sh"
+. "$here/older.sh"
 . "$here/ends.sh"
 . "$here/with_faults.sh"
 . "$here/behaviour.sh"

@@ -22,6 +22,7 @@
 #include "kmod/member/member.h"
 #include "kmod/ni/ni.h"
 #include "kmod/ni/park.h"
+#include "yield.h"
 
 #define RMCD_MAX_SETS		64	/* sets of workers, as in the module */
 #define RMCD_MAX_WORKERS	256
@@ -105,6 +106,7 @@ struct rmcd_file;
  * @started: the thread runs
  * @cpu: CPU that it is pinned to
  * @share: it shares that CPU with applications: yield when there is no work
+ * @yields: decides when it yields, with @share
  * @park: decides when it may park
  * @park_ns: idle time before it parks
  * @poll_ns_max: longest sleep; 0: until woken
@@ -122,7 +124,7 @@ struct rmcd_worker {
 	bool started;
 	int cpu;
 	bool share;
-	u64 alone_until_ns;	/* nobody waits for its CPU */
+	struct rmc_yield yields;
 	struct rmc_park park;
 	u64 park_ns;
 	u64 poll_ns_max;

@@ -29,9 +29,6 @@
  * the other is back before this many idle visits, and would wait half a pause on average.
  */
 #define VISITS_BEFORE_PAUSE	64
-/* A yield that takes longer let somebody else run; nobody did: time until the next one */
-#define YIELD_NS		1500
-#define ALONE_NS		2000
 /* On a CPU of its own: idle visits between yields, in case an application runs there, too */
 #define VISITS_PER_YIELD	1024
 /* Longest sleep where parking cannot be announced to clients */
@@ -263,19 +260,15 @@ static void pause_cpu(void)
 #endif
 }
 
-/*
- * Yields to who waits for this CPU. After a yield that took so little time that nobody else ran
- * it polls for a while: each costs as much as several visits.
- */
+/* Yields to who waits for this CPU, or polls on. */
 static void give_way(struct rmcd_worker *w)
 {
-	u64 now = rmc_os_now_ns(), then;
+	u64 now = rmc_os_now_ns();
 
-	if (now < w->alone_until_ns)
+	if (!rmc_yield_due(&w->yields, now))
 		return;
 	sched_yield();
-	then = rmc_os_now_ns();
-	w->alone_until_ns = then - now < YIELD_NS ? then + ALONE_NS : 0;
+	rmc_yielded(&w->yields, now, rmc_os_now_ns());
 }
 
 /* Polls for VISITS_PER_CLOCK visits. */
