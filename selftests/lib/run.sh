@@ -260,15 +260,10 @@ for t in retry words; do
 	include "$t" timeout 120 "$W/$t"
 done
 
-# --- without a library ---
+# --- when polling threads yield ---
 
-build_alone() {			# build_alone NAME SOURCE...
-	$CC $ASAN $FLAGS $TOOL_INC -o "$W/$1" "$here/test_$1.c" "${@:2}"
-}
-prepare "tests of yields build" build_alone yield
+prepare "tests of yields build" $CC $ASAN $FLAGS -o "$W/yield" "$here/test_yield.c"
 include yield "$W/yield"
-prepare "tests of paths build" build_alone path "$top/tools/common/path.c"
-include path "$W/path"
 
 # --- graphs ---
 

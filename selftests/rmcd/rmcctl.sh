@@ -94,8 +94,9 @@ expect "node up" 0 "" "$rmcctl" node up 1
 check "which comes up" until_true sh -c "'$rmcctl' status | grep -q '^1  *up'"
 expect "node elsewhere" 1 "node 7 is not on this machine" "$rmcctl" node down 7
 
-# the end of a pipe that it reads; it may have inherited others
-watching() { [ -n "$(find "/proc/$1/fd" -perm -400 -lname 'pipe:*')" ]; }
+# a pipe that it reads, and has not inherited, as make's
+pipes() { find "/proc/$1/fd" -perm -400 -lname 'pipe:*' -printf '%l\n' | sort -u; }
+watching() { [ -n "$(comm -23 <(pipes "$1") <(pipes $$))" ]; }
 "$rmcctl" watch --json --count 2 --timeout 20 > "$W/events" 2>&1 < /dev/null &
 watcher=$!
 check "watch starts" until_true watching $watcher

@@ -12,7 +12,7 @@ chmod 1777 "$T"
 cp "$top/VERSION" "$C/"
 cp "$top/tools/rmc-run" "$C/tools/"
 cp -r "$top/vm-setup/rmcvm" "$C/vm-setup/"
-cp "$D/rmcd" "$O/hello" "$O/rmc_read_bw" "$C/build/"
+cp "$D/rmcd" "$O/hello" "$O/pagerank" "$O/rmc_read_bw" "$D/contained" "$C/build/"
 chmod -R a+rX "$C"
 export TMPDIR=$T RMC_CLUSTER=selftest-$$ PYTHONDONTWRITEBYTECODE=1
 
@@ -123,6 +123,25 @@ else
 	expect "a folder that the user cannot enter" 126 "Permission denied" closed
 	expect "root runs programs as another user" 0 "^\[[01]\] node 1 says 101: success" \
 		env -C "$C" timeout -k 5 60 "$run" --daemon --user nobody -n 2 "$C/build/hello"
+fi
+
+# --- in a container ---
+
+contained() {			# namespaces of its own, no capability, what engines refuse
+	unshare --mount --pid --net --ipc --uts --mount-proc --fork setpriv --reuid 65534 \
+		--regid 65534 --clear-groups --bounding-set=-all --inh-caps=-all env -i -C "$C" \
+		PATH=/usr/local/bin:/usr/bin:/bin HOME=/ TMPDIR="$T" PYTHONDONTWRITEBYTECODE=1 \
+		RMC_CLUSTER="$RMC_CLUSTER" "$C/build/contained" "$@"
+}
+if ! contained python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' > "$W/log" 2>&1; then
+	report 0 "rmc-run --daemon in a container" "no namespaces: $(tail -n 1 "$W/log")"
+else
+	check "a container refuses what it should" eval \
+		'! contained unshare --user true 2> /dev/null && contained true'
+	expect "in a container, without any set-up" 0 "^\[[0-3]\] node 3 says 103: success" \
+		contained timeout -k 5 60 "$run" --daemon -n 4 "$C/build/hello"
+	expect "an application in a container" 0 "^\[0\]  *10  *0.012718 " \
+		contained timeout -k 5 60 "$run" --daemon -n 4 "$C/build/pagerank" -r 10
 fi
 check "nothing is left at last" nothing_left
 unset TMPDIR
