@@ -337,12 +337,19 @@ class Cluster:
             check()
             if time.monotonic() > late:
                 late += timeout
-                if machine.of(self.state).status(self, i) == "paused":
+                if self._paused(i):
                     raise agent.Lost(f"the guest of node {i} is paused", f"run rmc-vm resume {i}")
 
         session = agent.Session(self.path(f"agent-{i}"), timeout, impatient, again or patience)
         session.watch = watch   # one that is paused later may resume
         return session
+
+    def _paused(self, i):
+        """A machine that does not tell, as one that has just been started, is not."""
+        try:
+            return machine.of(self.state).status(self, i) == "paused"
+        except Fail:
+            return False
 
     def guest_of(self, node):
         """Index of the guest that hosts a node."""

@@ -328,6 +328,15 @@ class GreetingTest(unittest.TestCase):
 
         self.bring_up(guest_side, GREET_AGAIN=0.2)
 
+    def test_a_machine_that_is_not_listening_yet_is_no_dead_guest(self):
+        """Its control socket is there later than its process: the wait goes on, to its end."""
+        c = self.cluster
+        c.state["boot_timeout"] = 0.5
+        os.unlink(c.path("agent-0.0"))
+        with mock.patch.object(cluster, "cpu_seconds", lambda pid: 0.1):
+            with self.assertRaisesRegex(base.Fail, r"does not answer \(0.1 s of CPU time"):
+                c._bring_up([0])        # QEMU's real status(), of no QEMU
+
     def hang(self, used, again):
         """A guest without output that has used this much CPU time, until it is started again."""
         c, started = self.cluster, threading.Event()
