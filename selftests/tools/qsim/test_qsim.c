@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * Tests of tools/qsim against queueing theory. Means of simulated runs are compared by batches:
+ * theory must lie within four standard errors. Seeds are fixed. Times in nanoseconds here.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "load.h"
+#include "zipf.h"
+#include "../../tap.h"
+
+#define N		1000000
+#define BATCHES		20
+#define MEAN_NS		600.0
+
+static const struct service exponential = {
+	SERVICE_exponential, 0, 600 * PS_PER_NS, GEV_SHAPE
+};
+
+/* 300 ns, and 300 ns on average, as in the thesis */
+static struct service mixed(enum service_kind kind, double shape)
+{
+	return (struct service){ kind, 300 * PS_PER_NS, 300 * PS_PER_NS, shape };
+}
+
+static struct setup queues(unsigned int x, unsigned int y)
+{
+	return (struct setup){ .queues = x, .servers = y };
+}
+
+static struct setup policy(enum policy p, unsigned int cores, unsigned int groups)
+{
+	return (struct setup){ .server = { p, cores, groups, 1, 0, 99 } };
+}
+
+static void make(struct trace *t, const struct service *s, size_t n)
+{
+	if (trace_init(t, s, n, 7))
+		exit(1);
+}
+
+static void run(struct trace *t, const struct setup *x, double load)
+{
+	if (run_at(t, x, load))
+		exit(1);
+}
+
+/* Mean of batches of waiting times, and its standard error */
+static double mean_wait(const struct trace *t, double *error)
+{
+	size_t each = t->n / (BATCHES + 2), warm = 2 * each, i, b;
+	double sum = 0, squares = 0;
+
+	for (b = 0; b < BATCHES; b++) {
+		double batch = 0;
+
+		for (i = warm + b * each; i < warm + (b + 1) * each; i++)
+			batch += (double)(t->latency[i] - t->m[i].service) / PS_PER_NS;
+		batch /= (double)each;
+		sum += batch;
+		squares += batch * batch;
+	}
+	sum /= BATCHES;
+	*error = sqrt((squares / BATCHES - sum * sum) / (BATCHES - 1));
+	return sum;
+}
+
+static void check_wait(const struct trace *t, double theory)
+{
+	double error, got = mean_wait(t, &error);
+
+	if (fabs(got - theory) > 4 * error + 0.1)
+		TAP_FAIL("mean wait %.2f ns +- %.2f, theory %.2f", got, error, theory);
+	/* and the check is one: the error is small */
+	if (error > 0.1 * theory)
+		TAP_FAIL("standard error %.2f of %.2f ns: too few messages", error, theory);
+}
+
+/* Erlang C: probability of waiting with k servers */
+static double erlang_c(unsigned int k, double rho)
+{
+	double a = k * rho, term = 1, sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < k; i++) {
+		sum += term;
+		term *= a / (i + 1);
+	}
+	return term / (1 - rho) / (sum + term / (1 - rho));
+}
+
+/* Crommelin: mean wait of M/D/k in units of the service time */
+static double crommelin(unsigned int k, double rho)
+{
+	double wait = 0;
+	unsigned int m, i;
+
+	for (m = 1; m < 2000; m++) {
+		double a = m * k * rho, term, tail = 0, head;
+
+		/* Poisson probabilities from m * k on */
+		term = exp(m * k * log(a) - a - lgamma(m * k + 1.0));
+		head = term;
+		for (i = m * k + 1; term > 1e-18 * head; i++) {
+			term *= a / i;
+			tail += term;
+		}
+		wait += head + tail - tail / rho;
+		if (head + tail < 1e-14)
+			break;
+	}
+	return wait;
+}
+
+static void mm1(void)
+{
+	struct setup x = queues(1, 1);
+	struct trace t;
+	double load;
+
+	make(&t, &exponential, N);
+	for (load = 0.3; load < 0.85; load += 0.25) {
+		double theory = MEAN_NS * log(100) / (1 - load), got;
+
+		run(&t, &x, load);
+		check_wait(&t, MEAN_NS * load / (1 - load));
+		got = (double)tail(&t, 0.99) / PS_PER_NS;
+		if (fabs(got / theory - 1) > 0.04)
+			TAP_FAIL("p99 %.0f ns, theory %.0f, load %.2f", got, theory, load);
+	}
+	trace_destroy(&t);
+}
+
+static void mmk(void)
+{
+	static const unsigned int servers[] = { 2, 4, 16 };
+	struct trace t;
+	size_t i, k, over;
+
+	make(&t, &exponential, N);
+	for (k = 0; k < 3; k++) {
+		struct setup x = queues(1, servers[k]);
+		double load = 0.85, c = erlang_c(servers[k], load), at, got;
+
+		run(&t, &x, load);
+		check_wait(&t, c * MEAN_NS / servers[k] / (1 - load));
+		/* of all messages 1 % wait longer than this */
+		at = log(c / 0.01) * MEAN_NS / servers[k] / (1 - load);
+		for (i = t.n / 10, over = 0; i < t.n; i++)
+			over += (double)(t.latency[i] - t.m[i].service) / PS_PER_NS > at;
+		got = (double)over / (double)(t.n - t.n / 10);
+		if (fabs(got - 0.01) > 0.002)
+			TAP_FAIL("%.4f wait longer, not 0.01, %u servers", got, servers[k]);
+	}
+	trace_destroy(&t);
+}
+
+static void mg1(void)
+{
+	struct setup x = queues(1, 1);
+	unsigned int kind;
+
+	for (kind = 0; kind < SERVICE_KINDS; kind++) {
+		/* the shape of the thesis has no variance, so no mean wait */
+		struct service s = mixed((enum service_kind)kind, 0.2);
+		double mean = service_mean(&s) / PS_PER_NS, load = 0.7;
+		double variance = service_variance(&s) / PS_PER_NS / PS_PER_NS;
+		struct trace t;
+
+		make(&t, &s, N);
+		run(&t, &x, load);
+		tap_where = service_name(s.kind);
+		check_wait(&t, load / mean * (mean * mean + variance) / 2 / (1 - load));
+		tap_where = NULL;
+		trace_destroy(&t);
+	}
+}
+
+static void mdk(void)
+{
+	static const unsigned int servers[] = { 1, 4, 16 };
+	struct service s = mixed(SERVICE_fixed, GEV_SHAPE);
+	struct trace t;
+	size_t k;
+
+	/* M/D/1 has a closed form */
+	CHECK(fabs(crommelin(1, 0.5) - 0.5) < 1e-9);
+	CHECK(fabs(crommelin(1, 0.8) - 2) < 1e-9);
+	make(&t, &s, N);
+	for (k = 0; k < 3; k++) {
+		struct setup x = queues(1, servers[k]);
+
+		run(&t, &x, 0.9);
+		check_wait(&t, crommelin(servers[k], 0.9) * MEAN_NS);
+	}
+	trace_destroy(&t);
+}
+
+/* Several queues are several systems of a part of the load each. */
+static void several_queues(void)
+{
+	struct setup x = queues(8, 2);
+	struct trace t;
+
+	make(&t, &exponential, N);
+	run(&t, &x, 0.7);
+	check_wait(&t, erlang_c(2, 0.7) * MEAN_NS / 2 / 0.3);
+	trace_destroy(&t);
+}
+
+static void limit(void)
+{
+	struct setup x = queues(1, 1);
+	struct trace t;
+	double load;
+
+	make(&t, &exponential, N);
+	CHECK(!highest_load(&t, &x, 0.99, (uint64_t)(10 * t.mean), &load));
+	CHECK(fabs(load - (1 - log(100) / 10)) < 0.015);
+	/* a limit that even an empty system exceeds */
+	CHECK(!highest_load(&t, &x, 0.99, (uint64_t)t.mean, &load));
+	CHECK(load == 0);
+	trace_destroy(&t);
+}
+
+/* By events, with all costs zero: each message as in the exact system */
+static void events_are_exact(void)
+{
+	const struct { struct setup events, exact; } pair[] = {
+		{ policy(POLICY_greedy, 16, 1), queues(1, 16) },
+		{ policy(POLICY_groups, 16, 4), queues(4, 4) },
+		{ policy(POLICY_groups, 16, 2), queues(2, 8) },
+		{ policy(POLICY_static, 16, 1), queues(16, 1) },
+	};
+	unsigned int kind, differ;
+	size_t i, p, n = 50000;
+	uint64_t *first;
+	struct trace t;
+
+	first = (uint64_t *)calloc(n, sizeof(*first));
+	for (kind = 0; first && kind < SERVICE_KINDS; kind++) {
+		struct service s = mixed((enum service_kind)kind, GEV_SHAPE);
+
+		make(&t, &s, n);
+		for (p = 0; p < 4; p++) {
+			run(&t, &pair[p].exact, 0.9);
+			memcpy(first, t.latency, n * sizeof(*first));
+			run(&t, &pair[p].events, 0.9);
+			for (i = 0, differ = 0; i < n; i++)
+				differ += first[i] != t.latency[i];
+			if (differ)
+				TAP_FAIL("%s, pair %zu: %u messages differ", service_name(s.kind), p,
+					 differ);
+		}
+		trace_destroy(&t);
+	}
+	free(first);
+}
+
+/* All arrive at once at one core: how the loop and the depth show */
+static void loop_and_depth(void)
+{
+	struct message m[10];
+	uint64_t latency[10];
+	unsigned int depth, i;
+
+	for (i = 0; i < 10; i++)
+		m[i] = (struct message){ 0, 600, 0 };
+	for (depth = 1; depth <= 3; depth++) {
+		struct server s = { POLICY_greedy, 1, 1, depth, 200, 1 };
+
+		CHECK(!dispatch_run(&s, m, 10, latency));
+		for (i = 0; i < 10; i++)
+			CHECK_EQ(latency[i], depth == 1 ? 100 + 600 + i * 800 : 100 + 600 + i * 600);
+	}
+}
+
+/* Work of whoever is next: what each policy does with the same messages */
+static void policies_differ(void)
+{
+	/* two cores, both bound to 0; the first message is long */
+	struct message m[4] = { { 0, 1000, 0 }, { 10, 100, 0 }, { 20, 100, 0 }, { 30, 100, 0 } };
+	static const struct { enum policy policy; uint64_t latency[4]; } want[] = {
+		{ POLICY_static, { 1000, 1090, 1180, 1270 } },
+		{ POLICY_rr, { 1000, 100, 1080, 180 } },
+		{ POLICY_greedy, { 1000, 100, 190, 280 } },
+		{ POLICY_steal, { 1000, 100, 190, 280 } },
+		{ POLICY_jiq, { 1000, 100, 1080, 1170 } },
+		/* the third finds one message at each core, and takes the first core */
+		{ POLICY_jsq, { 1000, 100, 1080, 180 } },
+	};
+	uint64_t latency[4];
+	size_t p, i;
+
+	for (p = 0; p < sizeof(want) / sizeof(want[0]); p++) {
+		struct server s = { want[p].policy, 2, 1, 1, 0, 1 };
+
+		tap_where = policy_name(want[p].policy);
+		CHECK(!dispatch_run(&s, m, 4, latency));
+		for (i = 0; i < 4; i++)
+			CHECK_EQ(latency[i], want[p].latency[i]);
+		tap_where = NULL;
+	}
+}
+
+/* Better informed is better: random, two random ones, the shortest, one queue */
+static void order_of_policies(void)
+{
+	static const enum policy order[] = { POLICY_static, POLICY_sq2, POLICY_jsq, POLICY_greedy };
+	uint64_t last = UINT64_MAX, p99;
+	struct trace t;
+	size_t i;
+
+	make(&t, &exponential, 100000);
+	for (i = 0; i < 4; i++) {
+		struct setup x = policy(order[i], 16, 1);
+
+		run(&t, &x, 0.9);
+		p99 = tail(&t, 0.99);
+		CHECK(p99 < last);
+		last = p99;
+	}
+	trace_destroy(&t);
+}
+
+/* Table 5.1, as far as what the thesis does not print allows */
+static void table_5_1(void)
+{
+	static const int printed[SERVICE_KINDS][4] = {
+		{ 4, 6, 16, 25 }, { 4, 6, 16, 25 }, { 4, 6, 16, 31 }, { 6, 20, 46, 73 }
+	};
+	unsigned int kind, k;
+	double first, load;
+	struct trace t;
+
+	for (kind = 0; kind < SERVICE_KINDS; kind++) {
+		struct service s = mixed((enum service_kind)kind, GEV_SHAPE);
+
+		make(&t, &s, 300000);
+		for (k = 0; k < 5; k++) {
+			struct setup x = queues(1U << k, 16U >> k);
+
+			CHECK(!highest_load(&t, &x, 0.99, (uint64_t)(10 * t.mean), &load));
+			if (!k)
+				first = load;
+			else if (fabs(100 * (1 - load / first) - printed[kind][k - 1]) > 8)
+				TAP_FAIL("%s, %ux%u: %.1f%% less, printed %d%%", service_name(s.kind),
+					 x.queues, x.servers, 100 * (1 - load / first),
+					 printed[kind][k - 1]);
+		}
+		trace_destroy(&t);
+	}
+}
+
+static void service_times(void)
+{
+	uint64_t least[SERVICE_KINDS] = { 600000, 300000, 300000, 300000 };
+	uint64_t most[SERVICE_KINDS] = { 600000, 900000, UINT64_MAX, UINT64_MAX };
+	unsigned int kind, i;
+
+	for (kind = 0; kind < SERVICE_KINDS; kind++) {
+		struct service s = mixed((enum service_kind)kind, 0.1);
+		double sum = 0, squares = 0, deviation = sqrt(service_variance(&s));
+		uint64_t seed = stream_seed(3, kind);
+
+		tap_where = service_name(s.kind);
+		for (i = 0; i < N; i++) {
+			uint64_t x = service_draw(&s, &seed);
+
+			CHECK(x >= least[kind] && x <= most[kind]);
+			sum += (double)x;
+			squares += ((double)x - service_mean(&s)) * ((double)x - service_mean(&s));
+		}
+		CHECK(fabs(sum / N - service_mean(&s)) <= 5 * deviation / sqrt(N) + 1);
+		CHECK(fabs(sqrt(squares / N) - deviation) <= 0.02 * deviation + 1);
+		tap_where = NULL;
+	}
+	CHECK(isinf(service_variance(&(struct service){ SERVICE_gev, 0, 1, GEV_SHAPE })));
+}
+
+static int compare(const void *a, const void *b)
+{
+	const uint64_t *x = (const uint64_t *)a, *y = (const uint64_t *)b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void percentiles(void)
+{
+	static const double p[] = { 0, 0.001, 0.5, 0.99, 0.999, 1 };
+	uint64_t value[1000], sorted[1000], seed = 5;
+	size_t n, i, k;
+
+	CHECK(!percentile(NULL, 0, 0.5));
+	for (n = 1; n <= 1000; n = n < 10 ? n + 1 : 3 * n) {
+		for (i = 0; i < 6; i++) {
+			/* many that are equal, too */
+			for (k = 0; k < n; k++)
+				value[k] = sorted[k] = random_next(&seed) % (i % 2 ? 7 : 1 << 20);
+			qsort(sorted, n, sizeof(*sorted), compare);
+			k = (size_t)ceil(p[i] * (double)n);
+			CHECK_EQ(percentile(value, n, p[i]), sorted[k ? k - 1 : 0]);
+		}
+	}
+}
+
+int main(void)
+{
+	static const struct tap_test tests[] = {
+		{ "percentiles", percentiles },
+		{ "service times have the moments of their distributions", service_times },
+		{ "M/M/1: mean wait, 99th percentile", mm1 },
+		{ "M/M/k: Erlang C", mmk },
+		{ "M/G/1: Pollaczek-Khinchine, four distributions", mg1 },
+		{ "M/D/k: Crommelin", mdk },
+		{ "eight queues with two servers each", several_queues },
+		{ "highest load under a limit", limit },
+		{ "the dispatcher without costs equals the exact system, message by message",
+		  events_are_exact },
+		{ "loop between core and dispatcher, depth", loop_and_depth },
+		{ "who gets the next message", policies_differ },
+		{ "better informed policies have shorter tails", order_of_policies },
+		{ "table 5.1 within 8 points", table_5_1 },
+	};
+
+	return tap_run(tests, sizeof(tests) / sizeof(tests[0]));
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * Who gets the next message: dispatch policies, by discrete events. A dispatcher gives messages to
+ * cores, each of which has at most depth that it has not finished (T18 section 5.3: 1). Giving a
+ * message and learning that it is finished takes time together, the loop; 0 is the ideal of T18
+ * section 5.1. Times are picoseconds.
+ */
+#ifndef QSIM_DISPATCH_H
+#define QSIM_DISPATCH_H
+
+#include "queues.h"
+
+/*
+ * Name, arrive: queue of a message that arrived; fetch: queue that a free core takes from; what it
+ * is. Queues: all, one for all cores; own, one for each core; group, one for each group of cores.
+ */
+#define POLICIES(X)								\
+	X(rr, next, own, "round robin: the next core's queue")			\
+	X(static, bound, own, "the core that a message is bound to")		\
+	X(greedy, all, all, "one queue; any core that is free")			\
+	X(groups, group, group, "a queue for each group of cores")		\
+	X(jsq, shortest, own, "join the shortest queue")			\
+	X(sq2, shorter, own, "the shorter queue of two random cores")		\
+	X(jiq, idle, own, "join an idle core's queue, else the one it is bound to")	\
+	X(steal, bound, longest, "as static, but a free core takes from the longest queue")	\
+	X(hier, lighter, group, "of two random groups the one with less work")
+
+enum policy {
+#define X(name, arrive, fetch, text)	POLICY_##name,
+	POLICIES(X)
+#undef X
+	POLICY_COUNT
+};
+
+#define CORES_MAX	256
+#define DEPTH_MAX	16
+
+/**
+ * struct server - cores and their dispatcher
+ * @policy: who gets the next message
+ * @cores: number of cores, 1 .. CORES_MAX
+ * @groups: number of groups of cores; divides @cores
+ * @depth: messages that a core may have, 1 .. DEPTH_MAX
+ * @loop: time from a core's end of a message to its start of the next one that waited
+ * @seed: of policies that choose at random; not 0
+ */
+struct server {
+	enum policy policy;
+	unsigned int cores, groups, depth;
+	uint64_t loop, seed;
+};
+
+const char *policy_name(enum policy policy);
+const char *policy_text(enum policy policy);
+/* The policy of that name, or -1 */
+int policy_find(const char *name);
+
+/**
+ * dispatch_run() - run messages through a server
+ * @s: server
+ * @m: messages
+ * @n: number of them, below UINT32_MAX
+ * @latency: of each message, from its arrival to the end of its service
+ *
+ * Returns 0, or -ENOMEM.
+ */
+int dispatch_run(const struct server *s, const struct message *m, size_t n, uint64_t *latency);
+
+#endif /* QSIM_DISPATCH_H */
