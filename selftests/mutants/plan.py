@@ -39,6 +39,7 @@ FLAVOURS.update({
               "--wrap=madvise,--wrap=access"]),
     "causes": ("gcc", LIBRARY, ["-pthread", "-Wl,--wrap=ioctl"]),
     "compat": ("gcc", LIBRARY + ["-Ilib/compat/include"], ["-pthread"]),
+    "qsim": ("gcc", LIBRARY + ["-Itools/qsim", "-Itools/common"], []),
 })
 
 
@@ -63,6 +64,8 @@ GROUPS["lib"] = GROUPS["calls"] + ["lib/coll.c", "lib/herd.c", "lib/msg/*.c", "l
                                    "lib/kv/*.c", "selftests/lib/fake_rmc.c"]
 GROUPS["compat"] = [n for n in GROUPS["calls"] if not n.startswith("lib/rpc")] + [
     "lib/compat/*.c"]
+GROUPS["qsim"] = [f"tools/qsim/{n}.c" for n in ("service", "queues", "dispatch", "load")] + [
+    "tools/common/zipf.c"]
 
 
 # Of host programs: groups other than the core; values of module parameters; arguments
@@ -102,6 +105,7 @@ for n in ("setup", "pair"):
     PROGRAMS[n] = ("setup", "lib", [f"{LIB}/test_{n}.c", f"{LIB}/stub_driver.c"], {}, [])
 for n in ("abi", "retry", "words", "yield"):
     PROGRAMS[f"lib.{n}"] = ("lib", "lib", [f"{LIB}/test_{n}.c"], {}, [])
+PROGRAMS["qsim"] = ("qsim", "qsim", ["selftests/tools/qsim/test_qsim.c"], {}, [])
 
 # Programs of several members over rmcd: their number, and whether the last member has two lives,
 # numbered by a last argument. 0: one that starts a daemon of its own
@@ -159,7 +163,7 @@ ORDER = {
              "poll_ownership.asan", "peers.asan", "epochs.asan", "forged_replies.asan"],
 }
 
-ORDER["calls"] = ORDER["compat"] = []
+ORDER["calls"] = ORDER["compat"] = ORDER["qsim"] = []
 ORDER["lib"] = MSG[:1] + KV[:1] + [LIMITS["barrier"]]
 
 # By area: its group, and the programs that run before those of ORDER
@@ -221,6 +225,7 @@ AREAS = {
     "coll": ("lib", MSG[:2] + [LIMITS["collective"]]),
     "team": ("lib", [LIMITS["revoke"], LIMITS["spread"], LIMITS["numbers"], MSG[0],
                      MSG[3], ERA, NEWCOMER] + LIVES),
+    "qsim": ("qsim", ["qsim"]),
     "herd": ("lib", HERD + [OTHER_SERVER] + LIVES),
 }
 
@@ -239,7 +244,7 @@ def order(area):
 def only_fast():
     """Omit programs with sanitizers, except in areas that have no others."""
     def fast(names):
-        return [n for n in names if PROGRAMS[n][0] in ("plain", "vector", "lib", "member",
+        return [n for n in names if PROGRAMS[n][0] in ("plain", "vector", "lib", "qsim", "member",
                                                        "member.yields")]
 
     for area, (group, first) in list(AREAS.items()):

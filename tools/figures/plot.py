@@ -27,6 +27,7 @@ class Plot:
     ylabel: str
     series: list
     logy: bool = True
+    logx: bool = True      # sizes in powers of two
 
 
 def quote(text):
@@ -44,8 +45,11 @@ def script(plot):
              f"set xlabel {quote(plot.xlabel)[:-1]}\\n\" noenhanced",
              f"set ylabel {quote(plot.ylabel)} noenhanced",
              f"set title {quote(plot.title)} noenhanced"]
-    lines += ["set logscale x 2", f"set xrange [{min(xs) / 1.2}:{max(xs) * 1.2}]",
-              "set xtics (" + ", ".join(f"'{size(x)}' {x}" for x in xs) + ")"]
+    if plot.logx:
+        lines += ["set logscale x 2", f"set xrange [{min(xs) / 1.2}:{max(xs) * 1.2}]",
+                  "set xtics (" + ", ".join(f"'{size(x)}' {x}" for x in xs) + ")"]
+    else:
+        lines += [f"set xrange [0:{max(xs)}]"]
     lines += ["set logscale y"] if plot.logy else ["set yrange [0:*]"]
     curves, colour, papers = [], 0, 0
     for i, s in enumerate(plot.series):

@@ -48,7 +48,15 @@ runpy.run_path(sys.argv[0], run_name="__main__")' "$F" --render --out "$W/none"
 }
 expect "without gnuplot the cure is named" 125 "rmc-deps figures" no_gnuplot
 
-# --- a real run ---
+# --- computed ones ---
+
+make -s -C "$top/tools" O="$top/build" "$top/build/rmc_qsim" || report 1 "rmc_qsim builds"
+expect "queueing systems" 0 "index.html$" \
+	timeout 100 "$F" --quick --only queues --machine computed --out "$W/queues"
+shows "their page has the thesis' values" "$W/queues/index.html" '<td class="paper">73</td>'
+shows "and computed ones" "$W/queues/index.html" '<td class="native">6[0-9]\.[0-9]*</td>'
+
+# --- real runs ---
 
 if [ "$(nproc)" -lt 2 ]; then
 	report 0 "table 2 by the host's own benchmark" "needs two CPUs"

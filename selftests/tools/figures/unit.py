@@ -63,6 +63,18 @@ def objects():
     return {"mtu": 4096, "rounds": 5, "rows": rows}
 
 
+def qsim(command):
+    """Each system loses 10% more than the one before"""
+    services, systems = ("fixed", "uniform", "exponential", "gev"), ("1x16", "2x8", "4x4", "8x2", "16x1")
+    if command == "service":
+        return {"rows": [{"service": s, "density_per_ns": [0.01] * 50} for s in services]}
+    if command == "peak":
+        return {"rows": [{"service": s, "system": x, "load": 0.9, "lost": i / 10}
+                         for s in services for i, x in enumerate(systems)]}
+    return {"rows": [{"service": s, "system": x, "load": load, "tail_mean_service_times": 30 * load}
+                     for s in services for x in systems for load in (0.1, 0.5, 0.9)]}
+
+
 def canned(job):
     """{node: output of the tool}, by the tool's name"""
     tool, nodes = job.argv[0], range(job.nodes)
@@ -81,6 +93,8 @@ def canned(job):
         variant = job.argv[job.argv.index("-v") + 1]
         return {0: {"speedup": {"shm": 1.9, "bulk": 1.8, "fine": 0.6}[variant], "supersteps": 5,
                     "graph": "R-MAT, scale 16"}}
+    if tool == "rmc_qsim":
+        return {0: qsim(job.argv[-1])}
     found = {"rmc_read_lat": lat(1.0), "rmc_atomic_lat": lat(1.1), "rmc_read_bw": bandwidth(1e6)}
     return {n: found[tool] for n in nodes}
 
@@ -210,6 +224,13 @@ class FigureTest(Folder):
         self.assertEqual(self.cell(figure, "fig. 1: stripping versions, share of a 128 B read, %",
                                    "host"), 25)
 
+    def test_queues(self):
+        figure = self.shown("queues", self.run_)
+        self.assertEqual(self.cell(figure, "gev", "paper: 16x1"), 73)
+        self.assertAlmostEqual(self.cell(figure, "gev", "16x1, computed"), 40)
+        self.assertEqual(self.curve(figure, "5.3c", "4x4"), {0.1: 3.0, 0.5: 15.0})    # to 20
+        self.assertEqual(len(self.curve(figure, "5.2", "gev")), 30)
+
     def test_faa_ratio(self):
         self.assertAlmostEqual(self.cell(self.shown("faa", self.run_), "fetch-and-add / read",
                                          "UML"), 1.1008 / 1.0064)
@@ -249,6 +270,8 @@ class MissingTest(Folder):
             with open(path, encoding="utf-8") as f:
                 text = f.read().replace("t_typical_usec", "gone").replace('"speedup"', '"gone"')
                 text = text.replace('"value"', '"gone"')
+                for field in ("lost", "tail_mean_service_times", "density_per_ns"):
+                    text = text.replace(f'"{field}"', '"gone"')
             with open(path, "w", encoding="utf-8") as f:
                 f.write(text)
         for name in self.modules:
@@ -274,7 +297,7 @@ class PageTest(Folder):
             self.assertRegex(link, r"^(data:image/svg|#|raw/)")
             if link.startswith("raw/"):
                 self.assertTrue(os.path.exists(os.path.join(self.folder, link)), link)
-        self.assertEqual(text.count("data:image/svg"), 10)
+        self.assertEqual(text.count("data:image/svg"), 14)
         self.assertNotIn("<script", text)
 
     def test_escapes_and_names(self):

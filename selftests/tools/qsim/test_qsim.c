@@ -305,6 +305,38 @@ static void policies_differ(void)
 	}
 }
 
+/* A core that steals has its own queue first, and one with two messages is not given the next. */
+static void whose_turn(void)
+{
+	struct message m[5] = { { 0, 1000, 0 }, { 0, 100, 1 }, { 1, 100, 0 }, { 2, 100, 0 },
+				{ 3, 100, 1 } };
+	struct server s = { POLICY_steal, 2, 1, 1, 0, 1 };
+	static const uint64_t want[] = { 1000, 100, 299, 398, 197 };
+	uint64_t latency[5];
+	size_t i;
+
+	CHECK(!dispatch_run(&s, m, 5, latency));
+	for (i = 0; i < 5; i++)
+		CHECK_EQ(latency[i], want[i]);
+	s.policy = POLICY_greedy;
+	s.depth = 2;
+	m[1].service = 1000;
+	CHECK(!dispatch_run(&s, m, 2, latency));
+	CHECK_EQ(latency[0], 1000);
+	CHECK_EQ(latency[1], 1000);
+}
+
+static void warm_up(void)
+{
+	uint64_t latency[1000];
+	struct trace t = { .n = 1000, .latency = latency };
+	size_t i;
+
+	for (i = 0; i < 1000; i++)
+		latency[i] = i < 100 ? 1000000 : i;
+	CHECK_EQ(tail(&t, 0.99), 990);
+}
+
 /* Better informed is better: random, two random ones, the shortest, one queue */
 static void order_of_policies(void)
 {
@@ -421,6 +453,8 @@ int main(void)
 		  events_are_exact },
 		{ "loop between core and dispatcher, depth", loop_and_depth },
 		{ "who gets the next message", policies_differ },
+		{ "whose turn it is", whose_turn },
+		{ "the first tenth does not count", warm_up },
 		{ "better informed policies have shorter tails", order_of_policies },
 		{ "table 5.1 within 8 points", table_5_1 },
 	};
