@@ -238,7 +238,7 @@ class UmlCluster(Uml):
 
 
 class Computed(Machine):
-    """Results are the same on every machine."""
+    """Results do not depend on the machine's speed."""
 
     key = title = "computed"
     what = "Programs that compute what queueing theory says: no RMC, and no clock."

@@ -23,13 +23,13 @@ struct core {
 enum { GIVEN, DONE, FREED };
 
 struct event {
-	uint64_t at, order;	/* the earlier one of equal times is first */
+	uint64_t at, order;	/* of equal times the lower order is first */
 	uint32_t core, message;
 	int kind;
 };
 
 struct dispatch {
-	const struct server *s;
+	const struct host *s;
 	const struct message *m;
 	uint64_t *latency;
 	uint64_t now, seed, order;
@@ -247,7 +247,10 @@ static uint32_t take(struct dispatch *d, struct fifo *f)
 	return message;
 }
 
-/* The core with least to do that may have one more message, and has one to take; or NONE */
+/*
+ * Of the cores that may have one more message, and for which one waits, that with the fewest; NONE
+ * if there is no such core
+ */
 static uint32_t who_is_next(const struct dispatch *d)
 {
 	uint32_t i, best = NONE;
@@ -301,7 +304,7 @@ static void handle(struct dispatch *d, const struct event *e)
 	}
 }
 
-int dispatch_run(const struct server *s, const struct message *m, size_t n, uint64_t *latency)
+int dispatch_run(const struct host *s, const struct message *m, size_t n, uint64_t *latency)
 {
 	struct dispatch *d = (struct dispatch *)calloc(1, sizeof(*d));
 	size_t arrived = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
  * Who gets the next message: dispatch policies, by discrete events. A dispatcher gives messages to
- * cores, each of which has at most depth that it has not finished (T18 section 5.3: 1). Giving a
- * message and learning that it is finished takes time together, the loop; 0 is the ideal of T18
+ * cores, each of which has at most depth that it has not finished (T18 section 5.3: 1). The loop is
+ * the time that giving a message and learning of its end take together; 0 is the ideal of T18
  * section 5.1. Times are picoseconds.
  */
 #ifndef QSIM_DISPATCH_H
@@ -20,10 +20,10 @@
 	X(greedy, all, all, "one queue; any core that is free")			\
 	X(groups, group, group, "a queue for each group of cores")		\
 	X(jsq, shortest, own, "join the shortest queue")			\
-	X(sq2, shorter, own, "the shorter queue of two random cores")		\
+	X(sq2, shorter, own, "the shorter queue of two random cores, which may be one")		\
 	X(jiq, idle, own, "join an idle core's queue, else the one it is bound to")	\
-	X(steal, bound, longest, "as static, but a free core takes from the longest queue")	\
-	X(hier, lighter, group, "of two random groups the one with less work")
+	X(steal, bound, longest, "as static, but a core without messages takes from the longest queue")	\
+	X(hier, lighter, group, "of two random groups, which may be one, that with less work")
 
 enum policy {
 #define X(name, arrive, fetch, text)	POLICY_##name,
@@ -36,15 +36,16 @@ enum policy {
 #define DEPTH_MAX	16
 
 /**
- * struct server - cores and their dispatcher
+ * struct host - cores and their dispatcher
  * @policy: who gets the next message
  * @cores: number of cores, 1 .. CORES_MAX
  * @groups: number of groups of cores; divides @cores
  * @depth: messages that a core may have, 1 .. DEPTH_MAX
- * @loop: time from a core's end of a message to its start of the next one that waited
+ * @loop: half of it passes until a message reaches a core, half until the dispatcher knows that it
+ *	has ended
  * @seed: of policies that choose at random; not 0
  */
-struct server {
+struct host {
 	enum policy policy;
 	unsigned int cores, groups, depth;
 	uint64_t loop, seed;
@@ -64,6 +65,6 @@ int policy_find(const char *name);
  *
  * Returns 0, or -ENOMEM.
  */
-int dispatch_run(const struct server *s, const struct message *m, size_t n, uint64_t *latency);
+int dispatch_run(const struct host *s, const struct message *m, size_t n, uint64_t *latency);
 
 #endif /* QSIM_DISPATCH_H */

@@ -9,8 +9,6 @@
 /* Streams of random numbers */
 enum { GAPS, SERVICE_TIMES, KEYS };
 
-#define STEP	0.001
-
 int trace_init(struct trace *t, const struct service *s, size_t n, uint64_t seed)
 {
 	uint64_t gaps = stream_seed(seed, GAPS), times = stream_seed(seed, SERVICE_TIMES);
@@ -43,9 +41,9 @@ void trace_destroy(struct trace *t)
 	memset(t, 0, sizeof(*t));
 }
 
-int run_at(struct trace *t, const struct setup *x, double load)
+int run_at(struct trace *t, const struct queueing *x, double load)
 {
-	unsigned int servers = x->queues ? x->queues * x->servers : x->server.cores;
+	unsigned int servers = x->queues ? x->queues * x->servers : x->host.cores;
 	double at = 0, between = t->mean / servers / load;
 	size_t i;
 
@@ -54,33 +52,34 @@ int run_at(struct trace *t, const struct setup *x, double load)
 		t->m[i].arrives = (uint64_t)at;
 	}
 	if (!x->queues)
-		return dispatch_run(&x->server, t->m, t->n, t->latency);
+		return dispatch_run(&x->host, t->m, t->n, t->latency);
 	queues_run(x->queues, x->servers, t->m, t->n, t->latency);
 	return 0;
 }
 
-uint64_t tail(struct trace *t, double p)
+uint64_t tail(struct trace *t, unsigned int permille)
 {
 	size_t warm = t->n / 10;
 
-	return percentile(t->latency + warm, t->n - warm, p);
+	return percentile(t->latency + warm, t->n - warm, permille);
 }
 
-int highest_load(struct trace *t, const struct setup *x, double p, uint64_t limit, double *load)
+int highest_load(struct trace *t, const struct queueing *x, unsigned int permille, uint64_t limit,
+		 double *load)
 {
-	unsigned int low = 0, high = (unsigned int)(1 / STEP);	/* in steps; high is too much */
+	unsigned int low = 0, high = 1000;	/* thousandths; high is too much */
 
 	while (high - low > 1) {
 		unsigned int middle = (low + high) / 2;
-		int err = run_at(t, x, middle * STEP);
+		int err = run_at(t, x, middle * LOAD_STEP);
 
 		if (err)
 			return err;
-		if (tail(t, p) <= limit)
+		if (tail(t, permille) <= limit)
 			low = middle;
 		else
 			high = middle;
 	}
-	*load = low * STEP;
+	*load = low * LOAD_STEP;
 	return 0;
 }

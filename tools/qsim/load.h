@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Poisson arrivals of a given load, and the highest load under a limit of a percentile. The same
- * random numbers are used at every load and in every system, so that differences are theirs.
+ * Poisson arrivals of a given load, and the highest load under a limit of a percentile. Every load
+ * and every system gets the same random numbers, which lowers the noise of their differences.
  */
 #ifndef QSIM_LOAD_H
 #define QSIM_LOAD_H
@@ -26,14 +26,14 @@ struct trace {
 };
 
 /**
- * struct setup - a system to measure
- * @queues: of an X x Y system, computed exactly; 0: @server instead, by events
- * @servers: of each of its queues
- * @server: cores and their dispatcher
+ * struct queueing - a queueing system
+ * @queues: of an X x Y system, computed exactly; 0: @host instead, by events
+ * @hosts: of each of its queues
+ * @host: cores and their dispatcher
  */
-struct setup {
+struct queueing {
 	unsigned int queues, servers;
-	struct server server;
+	struct host host;
 };
 
 /* Returns 0, or -ENOMEM. */
@@ -48,21 +48,30 @@ void trace_destroy(struct trace *t);
  *
  * Returns 0, or -ENOMEM.
  */
-int run_at(struct trace *t, const struct setup *x, double load);
+int run_at(struct trace *t, const struct queueing *x, double load);
 
-/* Percentile of the latencies of the last run, without the first tenth; changes their order */
-uint64_t tail(struct trace *t, double p);
+/*
+ * Percentile, in thousandths, of the latencies of the last run, without the first tenth; changes
+ * their order
+ */
+uint64_t tail(struct trace *t, unsigned int permille);
 
 /**
- * highest_load() - the highest load at which a percentile stays below a limit
+ * highest_load() - the highest load at which a percentile is within a limit
  * @t: trace
  * @x: system
- * @p: percentile, 0 .. 1
+ * @permille: percentile, in thousandths
  * @limit: picoseconds
- * @load: it, to 0.001; 0 if there is none
+ * @load: it, to 0.001; 0 if there is none, HIGHEST if all are. By bisection: the percentile is
+ *	taken to grow with the load
  *
  * Returns 0, or -ENOMEM.
  */
-int highest_load(struct trace *t, const struct setup *x, double p, uint64_t limit, double *load);
+int highest_load(struct trace *t, const struct queueing *x, unsigned int permille, uint64_t limit,
+		 double *load);
+
+/* Steps of load, and the highest one that is tried */
+#define LOAD_STEP	0.001
+#define HIGHEST		0.999
 
 #endif /* QSIM_LOAD_H */

@@ -34,7 +34,7 @@ struct message {
 void queues_run(unsigned int queues, unsigned int servers, const struct message *m, size_t n,
 		uint64_t *latency);
 
-/* Percentile @p (0 .. 1) of @n values, by nearest rank; changes their order. 0 of none */
-uint64_t percentile(uint64_t *value, size_t n, double p);
+/* Percentile of @n values in thousandths, by nearest rank; changes their order. 0 of none */
+uint64_t percentile(uint64_t *value, size_t n, unsigned int permille);
 
 #endif /* QSIM_QUEUES_H */

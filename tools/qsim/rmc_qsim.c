@@ -3,6 +3,7 @@
  * rmc_qsim: queueing systems of X queues with Y servers each, and dispatch policies, under Poisson
  * arrivals (T18 section 5.1: figure 5.3, table 5.1). Needs no RMC.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,15 +19,15 @@
 		"                 service (the service times), policies (their names)"
 #define LIST_MAX	32
 #define LOADS		19
+#define NS_MAX		1000000
 
 static struct {
 	const char *services, *systems, *policies;
 	int cores, groups, depth, loop_ns, base_ns, extra_ns, limit, permille, seed, json, quiet;
 	uint64_t messages;
 } o = {
-	.services = "fixed,uniform,exponential,gev", .systems = "1x16,2x8,4x4,8x2,16x1",
-	.cores = 16, .groups = 4, .depth = 1, .base_ns = 300, .extra_ns = 300, .limit = 10,
-	.permille = 990, .seed = 1, .messages = 300000,
+	.services = "fixed,uniform,exponential,gev", .base_ns = 300, .extra_ns = 300, .limit = 10,
+	.permille = 990, .seed = 1, .messages = 300000, .loop_ns = -1,
 };
 
 static const struct opt options[] = {
@@ -37,18 +38,18 @@ static const struct opt options[] = {
 	{ 'p', "policy", OPT_STRING, &o.policies, 0, 0, "NAME,...",
 	  "dispatch policies instead of systems; see: rmc_qsim policies" },
 	{ 'c', "cores", OPT_INT, &o.cores, 1, CORES_MAX, "N", "of a policy (16)" },
-	{ 'g', "groups", OPT_INT, &o.groups, 1, CORES_MAX, "N", "of cores, of a policy (4)" },
+	{ 'g', "groups", OPT_INT, &o.groups, 1, CORES_MAX, "N", "of cores, of groups and hier (4)" },
 	{ 'd', "depth", OPT_INT, &o.depth, 1, DEPTH_MAX, "N",
 	  "messages that a core may have, of a policy (1)" },
-	{ 'l', "loop", OPT_INT, &o.loop_ns, 0, 1000000000, "NS",
-	  "from a core's end of a message to its start of the next, of a policy (0)" },
-	{ 'b', "base", OPT_INT, &o.base_ns, 0, 1000000000, "NS", "fixed part of a service time (300)" },
-	{ 'e', "extra", OPT_INT, &o.extra_ns, 1, 1000000000, "NS",
+	{ 'l', "loop", OPT_INT, &o.loop_ns, 0, NS_MAX, "NS",
+	  "from a core to the dispatcher and back, of a policy (0)" },
+	{ 'b', "base", OPT_INT, &o.base_ns, 0, NS_MAX, "NS", "fixed part of a service time (300)" },
+	{ 'e', "extra", OPT_INT, &o.extra_ns, 1, NS_MAX, "NS",
 	  "mean of the part that is drawn (300)" },
 	{ 't', "tail", OPT_INT, &o.permille, 1, 999, "PERMILLE", "percentile of latency (990)" },
 	{ 0, "limit", OPT_INT, &o.limit, 1, 1000000, "N",
 	  "of it, in multiples of the mean service time (10)" },
-	{ 'n', "messages", OPT_SIZE, &o.messages, 1000, 1000000000, "N",
+	{ 'n', "messages", OPT_SIZE, &o.messages, 1000, 100000000, "N",
 	  "for each load; the first tenth does not count (300000)" },
 	{ 0, "seed", OPT_INT, &o.seed, 0, INT32_MAX, "N", "of random numbers (1)" },
 	{ 'q', "quiet", OPT_FLAG, &o.quiet, 0, 0, NULL, "no progress on standard error" },
@@ -58,11 +59,11 @@ static const struct opt options[] = {
 
 struct named {
 	char name[24];
-	struct setup x;
+	struct queueing x;
 };
 
-static struct named setup[LIST_MAX];
-static int setups;
+static struct named named[LIST_MAX];
+static int systems;
 static enum service_kind service[LIST_MAX];
 static int services;
 static struct json j;
@@ -72,41 +73,68 @@ static struct json j;
 /* Next word of a list with commas, or NULL; copies it to word */
 static const char *next_word(const char **list, char *word, size_t len, const char *what)
 {
-	size_t n = strcspn(*list, ",");
+	size_t n;
 
-	if (!**list)
+	if (!*list)
 		return NULL;
+	n = strcspn(*list, ",");
 	if (!n || n >= len)
 		die(EXIT_USAGE, "%s: a name is missing or too long in '%s'", what, *list);
 	memcpy(word, *list, n);
 	word[n] = 0;
-	*list += n + ((*list)[n] == ',');
+	*list = (*list)[n] ? *list + n + 1 : NULL;
 	return word;
 }
 
-static void add_setup(const char *name, const struct setup *x)
+static void add_named(const char *name, const struct queueing *x)
 {
-	if (setups == LIST_MAX)
+	if (systems == LIST_MAX)
 		die(EXIT_USAGE, "at most %d systems or policies", LIST_MAX);
-	snprintf(setup[setups].name, sizeof(setup[0].name), "%s", name);
-	setup[setups++].x = *x;
+	snprintf(named[systems].name, sizeof(named[0].name), "%s", name);
+	named[systems++].x = *x;
+}
+
+/* "4x4": a number of 1 .. SERVERS_MAX, x, another one; both without a sign. 0 or -1 */
+static int parse_system(const char *word, struct queueing *x)
+{
+	char *end;
+
+	if (strspn(word, "0123456789x") != strlen(word) || strlen(word) > 9 || *word == 'x')
+		return -1;
+	x->queues = (unsigned int)strtoul(word, &end, 10);
+	if (*end != 'x' || end[1] == 'x')
+		return -1;
+	x->servers = (unsigned int)strtoul(end + 1, &end, 10);
+	if (*end || !x->queues || !x->servers || x->queues > SERVERS_MAX ||
+	    x->servers > SERVERS_MAX || x->queues * x->servers > SERVERS_MAX)
+		return -1;
+	return 0;
 }
 
 static void parse_systems(void)
 {
-	const char *list = o.systems;
-	char word[24], end;
+	const char *list = o.systems ? o.systems : "1x16,2x8,4x4,8x2,16x1";
+	char word[24];
 
+	if (o.cores || o.groups || o.depth || o.loop_ns >= 0)
+		die(EXIT_USAGE, "--cores, --groups, --depth and --loop are of a --policy");
 	while (next_word(&list, word, sizeof(word), "--system")) {
-		struct setup x = { 0 };
+		struct queueing x = { 0 };
 
-		if (sscanf(word, "%ux%u%c", &x.queues, &x.servers, &end) != 2 || !x.queues ||
-		    !x.servers || x.queues > SERVERS_MAX || x.servers > SERVERS_MAX ||
-		    x.queues * x.servers > SERVERS_MAX)
+		if (parse_system(word, &x))
 			die(EXIT_USAGE, "--system %s: give queues x servers, such as 4x4, at most %d "
 			    "servers in all", word, SERVERS_MAX);
-		add_setup(word, &x);
+		add_named(word, &x);
 	}
+}
+
+static unsigned int groups_of(enum policy policy)
+{
+	if (policy != POLICY_groups && policy != POLICY_hier)
+		return 1;
+	if (o.groups > o.cores || o.cores % o.groups)
+		die(EXIT_USAGE, "--groups %d does not divide %d cores", o.groups, o.cores);
+	return (unsigned int)o.groups;
 }
 
 static void parse_policies(void)
@@ -114,21 +142,26 @@ static void parse_policies(void)
 	const char *list = o.policies;
 	char word[24];
 
-	if (o.groups > o.cores || o.cores % o.groups)
-		die(EXIT_USAGE, "--groups %d does not divide %d cores", o.groups, o.cores);
+	if (o.systems)
+		die(EXIT_USAGE, "give --system or --policy, not both");
+	o.cores = o.cores ? o.cores : 16;
+	o.groups = o.groups ? o.groups : 4;
+	o.depth = o.depth ? o.depth : 1;
+	o.loop_ns = o.loop_ns < 0 ? 0 : o.loop_ns;
 	while (next_word(&list, word, sizeof(word), "--policy")) {
 		int policy = policy_find(word);
-		struct setup x = { .server = {
-			.cores = (unsigned int)o.cores, .groups = (unsigned int)o.groups,
-			.depth = (unsigned int)o.depth, .loop = (uint64_t)o.loop_ns * PS_PER_NS,
+		struct queueing x = { .host = {
+			.cores = (unsigned int)o.cores, .depth = (unsigned int)o.depth,
+			.loop = (uint64_t)o.loop_ns * PS_PER_NS,
 			.seed = stream_seed((uint64_t)o.seed, 100),
 		} };
 
 		if (policy < 0)
 			die(EXIT_USAGE, "--policy %s: there is none of this name; see: rmc_qsim policies",
 			    word);
-		x.server.policy = (enum policy)policy;
-		add_setup(word, &x);
+		x.host.policy = (enum policy)policy;
+		x.host.groups = groups_of(x.host.policy);
+		add_named(word, &x);
 	}
 }
 
@@ -146,8 +179,6 @@ static void parse_services(void)
 			die(EXIT_USAGE, "at most %d service times", LIST_MAX);
 		service[services++] = (enum service_kind)kind;
 	}
-	if (!services)
-		die(EXIT_USAGE, "--service: no name is given");
 }
 
 static struct service of_kind(enum service_kind kind)
@@ -164,13 +195,23 @@ static void out_of_memory(void)
 static void progress(enum service_kind kind, int i)
 {
 	if (!o.quiet && progress_due(0))
-		fprintf(stderr, "%s%s, %s%s", progress_begin(), service_name(kind), setup[i].name,
+		fprintf(stderr, "%s%s, %s%s", progress_begin(), service_name(kind), named[i].name,
 			progress_end());
 }
 
-static unsigned int servers_of(const struct setup *x)
+/* Times are picoseconds in 64 bits, also at the lowest load, with room for long service times. */
+static void check_times(void)
 {
-	return x->queues ? x->queues * x->servers : x->server.cores;
+	int loop_ns = o.loop_ns < 0 ? 0 : o.loop_ns;
+	double last = (double)o.messages * (o.base_ns + o.extra_ns + loop_ns) * PS_PER_NS / LOAD_STEP;
+
+	if (last > 0x1p62)
+		die(EXIT_USAGE, "such times do not fit: give fewer --messages, or shorter times");
+}
+
+static unsigned int servers_of(const struct queueing *x)
+{
+	return x->queues ? x->queues * x->servers : x->host.cores;
 }
 
 /* ---- results ---- */
@@ -190,6 +231,7 @@ static void begin(const char *command)
 	json_uint(&j, "messages", o.messages);
 	json_int(&j, "seed", o.seed);
 	if (o.policies) {
+		json_int(&j, "cores", o.cores);
 		json_int(&j, "depth", o.depth);
 		json_int(&j, "loop_ns", o.loop_ns);
 		json_int(&j, "groups", o.groups);
@@ -203,23 +245,33 @@ static void end(void)
 		return;
 	json_end_array(&j);
 	json_end_object(&j);
-	putchar('\n');
 }
 
+/* Messages per second */
+static double rate_of(int i, double load, double mean)
+{
+	return load * servers_of(&named[i].x) / (mean / PS_PER_NS) * 1e9;
+}
+
+/* @first: messages per second of the first system; 0 if it has no load within the limit */
 static void peak_row(enum service_kind kind, int i, double load, double first, double mean)
 {
-	double rate = load * servers_of(&setup[i].x) / (mean / PS_PER_NS) * 1e9;
-	double lost = first > 0 ? 1 - rate / first : 0;
+	double rate = rate_of(i, load, mean), lost = first > 0 ? 1 - rate / first : NAN;
 
 	if (!o.json) {
-		printf("%-12s %-10s %6.3f %12.0f %7.1f%%\n", service_name(kind), setup[i].name, load,
-		       rate, 100 * lost);
+		printf("%-12s %-10s %6.3f%c %12.0f ", service_name(kind), named[i].name, load,
+		       load >= HIGHEST ? '+' : ' ', rate);
+		if (first > 0)
+			printf("%7.1f%%\n", 100 * lost);
+		else
+			printf("%8s\n", "-");
 		return;
 	}
 	json_object(&j, NULL);
 	json_string(&j, "service", service_name(kind));
-	json_string(&j, "system", setup[i].name);
+	json_string(&j, "system", named[i].name);
 	json_double(&j, "load", load);
+	json_bool(&j, "limit_reached", load < HIGHEST);
 	json_double(&j, "messages_per_s", rate);
 	json_double(&j, "lost", lost);
 	json_end_object(&j);
@@ -230,35 +282,35 @@ static void peak_of(enum service_kind kind, struct trace *t)
 	double load, first = 0;
 	int i;
 
-	for (i = 0; i < setups; i++) {
+	for (i = 0; i < systems; i++) {
 		progress(kind, i);
-		if (highest_load(t, &setup[i].x, o.permille / 1000.0,
+		if (highest_load(t, &named[i].x, (unsigned int)o.permille,
 				 (uint64_t)(o.limit * t->mean), &load))
 			out_of_memory();
 		if (!i)
-			first = load * servers_of(&setup[i].x) / (t->mean / PS_PER_NS) * 1e9;
+			first = rate_of(i, load, t->mean);
 		peak_row(kind, i, load, first, t->mean);
 	}
 }
 
 static void curve_row(enum service_kind kind, int i, double load, struct trace *t)
 {
-	double rate = load * servers_of(&setup[i].x) / (t->mean / PS_PER_NS) * 1e9, sum = 0;
+	double rate = rate_of(i, load, t->mean), sum = 0;
 	size_t k, warm = t->n / 10;
 	uint64_t p;
 
 	for (k = warm; k < t->n; k++)
 		sum += (double)t->latency[k];
-	p = tail(t, o.permille / 1000.0);
+	p = tail(t, (unsigned int)o.permille);
 	if (!o.json) {
 		printf("%-12s %-10s %5.2f %12.0f %10.1f %10.1f %8.2f\n", service_name(kind),
-		       setup[i].name, load, rate, sum / (double)(t->n - warm) / PS_PER_NS,
+		       named[i].name, load, rate, sum / (double)(t->n - warm) / PS_PER_NS,
 		       (double)p / PS_PER_NS, (double)p / t->mean);
 		return;
 	}
 	json_object(&j, NULL);
 	json_string(&j, "service", service_name(kind));
-	json_string(&j, "system", setup[i].name);
+	json_string(&j, "system", named[i].name);
 	json_double(&j, "load", load);
 	json_double(&j, "messages_per_s", rate);
 	json_double(&j, "mean_ns", sum / (double)(t->n - warm) / PS_PER_NS);
@@ -271,13 +323,13 @@ static void curve_of(enum service_kind kind, struct trace *t)
 {
 	int i, k;
 
-	for (i = 0; i < setups; i++) {
+	for (i = 0; i < systems; i++) {
 		for (k = 1; k <= LOADS + 4; k++) {
 			/* 0.05 .. 0.95, 0.96 .. 0.99 */
 			double load = k <= LOADS ? k * 0.05 : 0.95 + (k - LOADS) * 0.01;
 
 			progress(kind, i);
-			if (run_at(t, &setup[i].x, load))
+			if (run_at(t, &named[i].x, load))
 				out_of_memory();
 			curve_row(kind, i, load, t);
 		}
@@ -287,7 +339,7 @@ static void curve_of(enum service_kind kind, struct trace *t)
 /* The distribution that was drawn: percentiles, and the density in bins of a tenth of the mean */
 static void service_of(enum service_kind kind, struct trace *t)
 {
-	static const double p[] = { 0.1, 0.5, 0.9, 0.99, 0.999 };
+	static const unsigned int p[] = { 100, 500, 900, 990, 999 };
 	static const char *const names[] = { "p10", "p50", "p90", "p99", "p99.9" };
 	struct service s = of_kind(kind);
 	double bin = t->mean / 10, sum = 0;
@@ -315,6 +367,7 @@ static void service_of(enum service_kind kind, struct trace *t)
 	json_object(&j, NULL);
 	json_string(&j, "service", service_name(kind));
 	json_double(&j, "mean_ns", sum / (double)t->n / PS_PER_NS);
+	json_double(&j, "deviation_of_distribution_ns", sqrt(service_variance(&s)) / PS_PER_NS);
 	for (i = 0; i < 5; i++)
 		json_double(&j, names[i], (double)at[i] / PS_PER_NS);
 	json_double(&j, "bin_ns", bin / PS_PER_NS);
@@ -329,10 +382,10 @@ static const struct {
 	const char *name, *head;
 	void (*run)(enum service_kind kind, struct trace *t);
 } commands[] = {
-	{ "peak", "service      system       load   messages/s     lost", peak_of },
+	{ "peak", "service      system      load    messages/s     lost", peak_of },
 	{ "curve", "service      system      load   messages/s    mean ns    tail ns    tail/S",
 	  curve_of },
-	{ "service", "service         mean ns     std. dev.      10%       50%       90%       99%"
+	{ "service", "service         mean ns   deviation       10%       50%       90%       99%"
 	  "     99.9%", service_of },
 };
 
@@ -362,8 +415,7 @@ int main(int argc, char **argv)
 		parse_policies();
 	else
 		parse_systems();
-	if (!setups)
-		die(EXIT_USAGE, "no system and no policy is given");
+	check_times();
 	begin(argv[i]);
 	if (!o.json)
 		puts(commands[c].head);
@@ -377,5 +429,7 @@ int main(int argc, char **argv)
 		trace_destroy(&t);
 	}
 	end();
+	if (fflush(stdout))
+		die(EXIT_FAILED, "standard output: %s", strerror(errno));
 	return EXIT_OK;
 }

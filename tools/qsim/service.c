@@ -61,7 +61,7 @@ static double draw_gev(double shape, uint64_t *seed)
 {
 	double e = draw_exponential(seed);
 
-	/* u = 0 has no logarithm, and the first draw of a stream may be it */
+	/* 0 has no such power */
 	if (e <= 0)
 		e = 0x1p-53;
 	return GEV_LOCATION + GEV_SCALE * (pow(e, -shape) - 1) / shape;

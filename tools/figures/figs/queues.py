@@ -13,7 +13,7 @@ PAPER = "t18-queues"
 SYSTEMS = ("1x16", "2x8", "4x4", "8x2", "16x1")
 SERVICES = ("fixed", "uniform", "exponential", "gev")
 NOTE = ("Computed by rmc_qsim, not measured. Service times: 300 ns, and 300 ns on average of the "
-        "distribution (published); uniform from 0 to 600 ns (assumed); GEV of location 363, scale "
+        "distribution (published for section 8.2.1, assumed for 5.1); uniform from 0 to 600 ns (assumed); GEV of location 363, scale "
         "100, shape 0.65, stretched to that mean (assumed; the thesis prints no parameters).")
 
 
@@ -52,7 +52,7 @@ def densities(document):
 
 
 def curve(document, service, system, label):
-    # beyond ten mean service times the thesis' axis ends, too
+    # the limit is ten: what is far above it would flatten the rest
     return Series(label, [(load, y) for load, y in rows(document, "tail_mean_service_times",
                                                         service=service, system=system) if y < 20])
 
@@ -63,25 +63,32 @@ def lost(document):
                       for s in SYSTEMS[1:]] for service in SERVICES}
 
 
+def plot(figure, part, title, xlabel, ylabel, series):
+    """A plot, and its values as a table"""
+    figure.part(part, True)
+    figure.blocks.append(Plot(f"queues-{part}", title, xlabel, ylabel, series, logy=False,
+                              logx=False))
+    xs = sorted({x for s in series for x, _ in s.points})
+    figure.blocks.append(Table(f"{title}: {ylabel}", [(xlabel, "")] +
+                               [(s.label, s.kind) for s in series],
+                               [[str(x)] + [dict(s.points).get(x) for s in series] for x in xs]))
+
+
 def show(run, results, paper, figure):
     if not run.has("computed"):
         return
     plan = run.plans["computed"]
     with figure.optional("service times"):
-        figure.blocks.append(Plot("queues-5.2", "Figure 5.2: service times", "mean service times",
-                                  "density, per ns", densities(results.get(qsim(plan, "service"))),
-                                  logy=False, logx=False))
-        figure.part("service times", True)
+        plot(figure, "5.2", "Figure 5.2: service times", "mean service times", "density, per ns",
+             densities(results.get(qsim(plan, "service"))))
     with figure.optional("latency against load"):
         document = results.get(qsim(plan, "curve"))
         for part, title, series in (
                 ("5.3a", "1x16", [curve(document, s, "1x16", s) for s in SERVICES]),
                 ("5.3b", "16x1", [curve(document, s, "16x1", s) for s in SERVICES]),
                 ("5.3c", "exponential", [curve(document, "exponential", x, x) for x in SYSTEMS])):
-            figure.blocks.append(Plot(
-                f"queues-{part}", f"Figure {part}: {title}", "load of all servers",
-                "99th percentile, mean service times", series, logy=False, logx=False))
-            figure.part(part, True)
+            plot(figure, part, f"Figure {part}: {title}", "load of all servers",
+                 "99th percentile, mean service times", series)
     with figure.optional("table 5.1"):
         here = lost(results.get(qsim(plan, "peak")))
         figure.part("table 5.1", True)
