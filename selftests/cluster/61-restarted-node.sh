@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 4
+# seconds: 300
 # A guest that died is usable again once it is booted. Survivors are not restarted, and receive
 # events of its death and of its return.
 . "$(dirname "$0")/lib.sh"
@@ -18,7 +19,7 @@ behind 1 watch1 "$XPAIR" watch 75
 for node in 0 1; do
 	until_true 15 seen "watch$node" 3 node_down || fail "node $node: $(cat "$LOGS/watch$node")"
 done
-timeout 100 "$VM" restart 3 || fail "node 3 does not come back"
+timeout 200 "$VM" restart 3 || fail "node 3 does not come back"
 behind 3 expose "$XPAIR" expose
 for node in 0 1; do
 	until_true 15 seen "watch$node" 3 ok || fail "node $node: $(cat "$LOGS/watch$node")"

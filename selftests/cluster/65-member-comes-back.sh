@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 2 4
+# seconds: 300
 # A member of a team dies during messages and barriers and is started again, with its guest
 # where there are four nodes. The survivors admit it and continue.
 . "$(dirname "$0")/lib.sh"
@@ -14,7 +15,7 @@ behind "$last" life1 "$PROG" rejoin 1
 wait "$behind" || fail "the first life: $(cat "$LOGS/life1")"
 if [ "$NODES" = 4 ]; then
 	timeout 20 "$VM" kill "$last" || fail "cannot kill node $last"
-	timeout 100 "$VM" restart "$last" || fail "node $last does not come back"
+	timeout 200 "$VM" restart "$last" || fail "node $last does not come back"
 fi
 behind "$last" "member$last" "$PROG" rejoin 2
 for node in $(seq 0 "$last"); do

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 4
-# seconds: 240
+# seconds: 400
 # Every node is killed and booted again, one after the other, while all nodes write to a
 # replicated log. Acknowledged records are there afterwards, and no operation hangs.
 . "$(dirname "$0")/lib.sh"
@@ -13,7 +13,7 @@ for node in 0 1 2 3; do
 done
 until_true 30 says "acked" log0.0 log1.0 log2.0 log3.0 || fail "nobody writes: $(cat "$LOGS"/log*)"
 for node in 0 1 2 3; do
-	timeout 100 "$VM" restart "$node" || fail "node $node does not come back"
+	timeout 200 "$VM" restart "$node" || fail "node $node does not come back"
 	behind "$node" "log$node.1" "$LOG"
 	until_true 30 says "acked" "log$node.1" || fail "node $node: $(cat "$LOGS/log$node.1")"
 	[ "$(sed -n 's/^recovered //p' "$LOGS/log$node.1")" -gt 0 ] ||

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # nodes: 2
-# seconds: 240
+# seconds: 400
 # The host corrupts all of the shared region. No kernel complains, nothing outside segments and
 # buffers is written, every operation ends, and so do programs. Nodes recover by command; where
 # the header is corrupted as well, all guests are booted again.
@@ -67,5 +67,5 @@ sleep 3
 at 0 /run/rmc/busybox killall -INT insmod 2> /dev/null
 until_true 10 no_insmod || fail "seed $SEED: insmod cannot be interrupted"
 kill "$scribbler"
-timeout 100 "$VM" restart 0 1 || fail "seed $SEED: the cluster does not come back"
+timeout 200 "$VM" restart 0 1 || fail "seed $SEED: the cluster does not come back"
 out=$(on_all "$XPAIR" pairs 2>&1) || fail "seed $SEED, booted again: $out"
