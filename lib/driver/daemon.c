@@ -23,6 +23,8 @@ static const char why_gone[] =
 	"rmcd is gone: it ended, or has closed the connection; open the context anew once it runs";
 static const char why_protocol[] =
 	"rmcd broke the protocol of its socket: are library and rmcd of one version?";
+static const char why_full[] =
+	"this process has no descriptors left: close some, or raise the limit (ulimit -n)";
 
 void rmc_daemon_because(const char *why)
 {
@@ -51,6 +53,8 @@ int rmc_daemon_request(struct rmc_daemon *d, struct rmc_message *m, size_t want,
 		reason = why_gone;
 	else if (err == -EPROTO)
 		reason = why_protocol;
+	else if (err == -EMFILE)
+		reason = why_full;
 	if (err >= 0)
 		return err;
 	errno = -err;

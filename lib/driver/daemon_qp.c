@@ -95,10 +95,22 @@ static int keep(struct rmc_daemon *d, struct rmc_qp_create *arg, struct rmc_daem
 	return insert(d, got.qp_id, q);
 }
 
+/* End a queue pair that this process cannot have; keeps errno. */
+static void give_back(struct rmc_daemon *d, const struct rmc_message *m)
+{
+	struct rmc_qp_id id = { .size = sizeof(id) };
+	struct rmc_qp_create got;
+	int err = errno;
+
+	memcpy(&got, m->body, sizeof(got));
+	id.qp_id = got.qp_id;
+	rmc_daemon_plain(d, RMC_IOC_QP_DESTROY, &id);
+	errno = err;
+}
+
 int rmc_daemon_create_qp(struct rmc_daemon *d, struct rmc_qp_create *arg)
 {
 	struct rmc_daemon_qp *q = (struct rmc_daemon_qp *)calloc(1, sizeof(*q));
-	struct rmc_qp_id id = { .size = sizeof(id) };
 	struct rmc_message m;
 	int err;
 
@@ -115,6 +127,9 @@ int rmc_daemon_create_qp(struct rmc_daemon *d, struct rmc_qp_create *arg)
 		err = errno;
 		free(q);
 		errno = err;
+		/* not a refusal: its descriptors are what is missing */
+		if (err == EMFILE && m.head.ret >= 0)
+			give_back(d, &m);
 		return -1;
 	}
 	q->wq = m.fd[FD_WQ];
@@ -126,12 +141,10 @@ int rmc_daemon_create_qp(struct rmc_daemon *d, struct rmc_qp_create *arg)
 	if (!err)
 		return 0;
 	free_qp(q);
-	if (err == -EPROTO) {
+	if (err == -EPROTO)
 		rmc_daemon_violated(d);
-	} else {
-		id.qp_id = arg->qp_id;
-		rmc_daemon_plain(d, RMC_IOC_QP_DESTROY, &id);
-	}
+	else
+		give_back(d, &m);
 	errno = -err;
 	return -1;
 }

@@ -95,8 +95,8 @@ static void take_fds(struct rmc_message *m, struct msghdr *msg)
 	}
 }
 
-/* Bytes of the message; 0 if the daemon is gone; or -errno */
-static ssize_t receive_answer(int fd, struct rmc_message *m)
+/* Bytes of the message; 0 if the daemon is gone; or -errno. *lost: descriptors are missing */
+static ssize_t receive_answer(int fd, struct rmc_message *m, int *lost)
 {
 	struct iovec part[2] = {
 		{ .iov_base = &m->head, .iov_len = sizeof(m->head) },
@@ -113,7 +113,8 @@ static ssize_t receive_answer(int fd, struct rmc_message *m)
 	if (got < 0)
 		return errno == ECONNRESET ? 0 : -errno;
 	take_fds(m, &msg);
-	return msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ? -EPROTO : got;
+	*lost = !!(msg.msg_flags & MSG_CTRUNC);
+	return msg.msg_flags & MSG_TRUNC ? -EPROTO : got;
 }
 
 static int valid_answer(const struct rmc_message *m, ssize_t got, uint32_t request,
@@ -129,6 +130,19 @@ static int valid_answer(const struct rmc_message *m, ssize_t got, uint32_t reque
 	return len == want && m->fds == want_fds;
 }
 
+/*
+ * The kernel could not give this process all descriptors of the answer. If they are those that
+ * the request has, the daemon has done nothing wrong: close the rest.
+ */
+static int only_fds_lost(struct rmc_message *m, unsigned int want_fds)
+{
+	if (m->head.ret < 0 || m->head.fds != want_fds || m->fds >= want_fds)
+		return 0;
+	rmc_message_close_fds(m);
+	m->head.fds = 0;
+	return 1;
+}
+
 /* After a violation the next answer may belong to another request. */
 static int hang_up(struct rmc_socket *s, struct rmc_message *m, int err)
 {
@@ -142,8 +156,8 @@ static int hang_up(struct rmc_socket *s, struct rmc_message *m, int err)
 static int call(struct rmc_socket *s, struct rmc_message *m, size_t want, unsigned int want_fds)
 {
 	uint32_t request = m->head.request;
+	int err, lost = 0;
 	ssize_t got;
-	int err;
 
 	if (__atomic_load_n(&s->dead, __ATOMIC_ACQUIRE)) {
 		m->fds = 0;
@@ -156,15 +170,19 @@ static int call(struct rmc_socket *s, struct rmc_message *m, size_t want, unsign
 	m->fds = 0;		/* those were the caller's */
 	if (err == -EPIPE || err == -ECONNRESET || err == -ENOTCONN)
 		return hang_up(s, m, -ESHUTDOWN);
-	if (err)
+	if (err) {
+		m->head.ret = err;
 		return err;
-	got = receive_answer(s->fd, m);
+	}
+	got = receive_answer(s->fd, m, &lost);
 	if (got <= 0)
 		return hang_up(s, m, got ? (int)got : -ESHUTDOWN);
-	if (!valid_answer(m, got, request, want, want_fds))
+	if (lost && !only_fds_lost(m, want_fds))
+		return hang_up(s, m, -EPROTO);
+	if (!valid_answer(m, got, request, want, lost ? 0 : want_fds))
 		return hang_up(s, m, -EPROTO);
 	m->len = (size_t)got - sizeof(m->head);
-	return 0;
+	return lost ? -EMFILE : 0;
 }
 
 int rmc_socket_call(struct rmc_socket *s, struct rmc_message *m, size_t want,

@@ -45,7 +45,9 @@ int rmc_socket_connect(const char *path, unsigned int *uid);
 /*
  * Send a request, and wait for the answer, which must have @want bytes and @want_fds
  * descriptors; one that refuses has no descriptors, and @want bytes or none. 0, or -errno:
- * -ESHUTDOWN: the daemon is gone; -EPROTO: it broke the protocol, and is gone for us. On
+ * -ESHUTDOWN: the daemon is gone; -EPROTO: it broke the protocol, and is gone for us;
+ * -EMFILE: the request was carried out (m->head.ret is not negative), but this process cannot
+ * have the descriptors of the answer, which is in @m: the caller undoes the request. On
  * failure no descriptor is left.
  */
 int rmc_socket_call(struct rmc_socket *s, struct rmc_message *m, size_t want,

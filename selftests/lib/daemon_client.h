@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "../../lib/internal.h"
@@ -86,6 +87,19 @@ static inline char *pages(size_t n)
 	void *p = mmap(NULL, n * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	return p == MAP_FAILED ? NULL : (char *)p;
+}
+
+/* This process may have descriptors below n: the limit that was */
+static inline rlim_t limit_fds(rlim_t n)
+{
+	struct rlimit rl;
+	rlim_t before;
+
+	getrlimit(RLIMIT_NOFILE, &rl);
+	before = rl.rlim_cur;
+	rl.rlim_cur = n;
+	setrlimit(RLIMIT_NOFILE, &rl);
+	return before;
 }
 
 /* 'p': private, 's': shared, '-': not mapped */

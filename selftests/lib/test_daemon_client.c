@@ -234,6 +234,59 @@ static void mapping(void)
 	close_ctx();
 }
 
+/* In a child, since the stub needs descriptors: with 0, 1, 2 left, each time twice as many */
+static void few_descriptors(void)
+{
+	rlim_t before, i;
+	struct rmc_qp *qp;
+	int fd, next;
+
+	ctx = rmc_open(7, 2);
+	qp = ctx ? rmc_qp_create(ctx, 8) : NULL;
+	CHECK(qp);
+	next = dup(0);		/* all lower numbers are in use */
+	close(next);
+	for (i = 0; i < 2 * STUBD_QPS; i++) {
+		before = limit_fds((rlim_t)next + i % 3);
+		CHECK(!rmc_qp_create(ctx, 8));
+		CHECK_EQ(errno, EMFILE);
+		CHECK(says("no descriptors left"));
+		limit_fds(before);
+		/* those that came are closed */
+		fd = dup(0);
+		CHECK_EQ(fd, next);
+		close(fd);
+	}
+	before = limit_fds((rlim_t)next);
+	CHECK_EQ(rmc_watch_open(ctx, 0, 0), -EMFILE);
+	CHECK(rmc_alive(ctx));
+	limit_fds(before);
+	CHECK(qp && !rmc_cq_arm(qp));
+	/* the daemon has none that nobody has here */
+	for (i = 1; i < STUBD_QPS; i++)
+		CHECK(rmc_qp_create(ctx, 8));
+	rmc_close(ctx);
+}
+
+static void out_of_descriptors(void)
+{
+	int status = -1;
+	pid_t pid;
+
+	start();
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		alarm(PATIENCE_S);
+		few_descriptors();
+		fflush(stdout);
+		_exit(!!tap_failures);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+	stop();
+}
+
 /* A worker on our own CPU gets it, without the kernel's help. */
 static void yields(void)
 {
@@ -489,6 +542,7 @@ int main(void)
 		{ "a server of another user is refused", stranger },
 		{ "queue pairs: memory, wake-ups, arming", queue_pairs },
 		{ "memory of queues is mapped in full, or not at all", mapping },
+		{ "without descriptors a request fails, and nothing else", out_of_descriptors },
 		{ "a worker on our CPU gets it", yields },
 		{ "event files", events },
 		{ "the daemon ends at any message", daemon_ends },
