@@ -30,7 +30,8 @@
  * @fd: the file; -1 in a child of fork(), which has nothing to pass
  * @dev: of the file
  * @ino: of the file
- * @refs: registrations
+ * @refs: registrations; 0: it could not move back, and stays for fork(), or until it is
+ *	registered again
  * @addr: moved private memory: where it is
  * @len: moved private memory: bytes; 0: not moved
  *
@@ -60,6 +61,31 @@ static void after_fork(void)
 }
 
 /*
+ * Map what is missing in these bytes: they may have mappings that the application has made
+ * since, or pages that have moved back. Takes no lock and no memory, as in a child of fork().
+ */
+static void fill_gaps(int fd, uintptr_t addr, size_t len, uint64_t offset)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), half;
+	void *at = (void *)addr, *p;
+
+	p = mmap(at, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd,
+		 (off_t)offset);
+	if (p == at)
+		return;
+	if (p != MAP_FAILED)		/* before Linux 4.17 */
+		munmap(p, len);
+	else if (errno != EEXIST)
+		return;
+	/* msync() without effect: it fails if there is a gap */
+	if (len <= page || !msync(at, len, MS_ASYNC))
+		return;
+	half = (len / page / 2) * page;
+	fill_gaps(fd, addr, half, offset);
+	fill_gaps(fd, addr + half, len - half, offset + half);
+}
+
+/*
  * Moved pages are MADV_DONTFORK, so that no child writes to the parent's memory. Put a private
  * mapping there: registered memory must not be a hole in a child, which may free it.
  */
@@ -70,8 +96,7 @@ static void after_fork_in_child(void)
 	while ((r = regions)) {
 		regions = r->next;
 		if (r->len)
-			mmap((void *)r->addr, r->len, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_FIXED_NOREPLACE, r->fd, 0);
+			fill_gaps(r->fd, r->addr, r->len, 0);
 		close(r->fd);
 		r->fd = -1;
 	}
@@ -249,33 +274,44 @@ err_free:
 	return err;
 }
 
-/* The application may have unmapped a part, or mapped something else there: that stays. */
-static void move_back(const struct rmc_region *r)
+/* One mapping of moved memory: 0, or -errno; then it stays shared, which works as well. */
+static int move_mapping(const struct rmc_region *r, uintptr_t start, size_t len, uint64_t offset,
+			int prot)
+{
+	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return -errno;
+	if (copy(r->fd, (uintptr_t)p, len, offset, 0) || mprotect(p, len, prot)) {
+		munmap(p, len);
+		return -ENOMEM;
+	}
+	return put_at(p, len, start);
+}
+
+/*
+ * The application may have unmapped a part, or mapped something else there: that stays.
+ * Returns 0 if some of the memory could not be moved, for want of descriptors or memory.
+ */
+static int move_back(const struct rmc_region *r)
 {
 	FILE *maps = rmc_maps_open();
 	uintptr_t start, end;
 	struct rmc_vma v;
-	size_t len;
-	void *p;
+	int all = 1;
 
 	if (!maps)
-		return;
+		return 0;
 	while (rmc_maps_next(maps, &v) && v.start < r->addr + r->len) {
 		start = v.start > r->addr ? v.start : r->addr;
 		end = v.end < r->addr + r->len ? v.end : r->addr + r->len;
 		if (start >= end || !v.shared || v.dev != r->dev || v.ino != r->ino)
 			continue;
-		len = end - start;
-		p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (p == MAP_FAILED)
-			continue;	/* it stays shared, which works as well */
-		if (copy(r->fd, (uintptr_t)p, len, v.offset + (start - v.start), 0) ||
-		    mprotect(p, len, v.prot))
-			munmap(p, len);
-		else
-			put_at(p, len, start);
+		if (move_mapping(r, start, end - start, v.offset + (start - v.start), v.prot))
+			all = 0;
 	}
 	fclose(maps);
+	return all;
 }
 
 /* Without it, memory that is missing would be noticed by the first access, as SIGBUS. */
@@ -337,8 +373,9 @@ void rmc_region_put(struct rmc_region *region)
 
 	if (--region->refs)
 		return;
-	if (region->fd >= 0 && region->len)
-		move_back(region);
+	/* what is left has MADV_DONTFORK: fork() must find it */
+	if (region->fd >= 0 && region->len && !move_back(region))
+		return;
 	for (link = &regions; *link; link = &(*link)->next) {
 		if (*link == region) {
 			*link = region->next;

@@ -29,7 +29,10 @@ int rmc_region_move(uintptr_t addr, size_t len, int prot, struct rmc_region **re
 /* Allocate, see rmc_share_alloc(). */
 void *rmc_region_alloc(size_t len, int numa_node, struct rmc_region **region);
 
-/* Drop a reference. The last one moves moved memory back. */
+/*
+ * Drop a reference. The last one moves moved memory back; what cannot be moved, for want of
+ * descriptors or memory, stays shared.
+ */
 void rmc_region_put(struct rmc_region *region);
 
 int rmc_region_fd(const struct rmc_region *region);

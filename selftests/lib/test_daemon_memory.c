@@ -441,6 +441,82 @@ static void forking(void)
 	munmap(p, 2 * PAGE);
 }
 
+/* 0 if a child sees n filled pages at p, but for one that is the application's own */
+static int child_sees(const char *p, size_t n, size_t own)
+{
+	int status = -1;
+	pid_t pid;
+	size_t i;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		alarm(PATIENCE_S);
+		for (i = 0; i < n; i++) {
+			const char *at = p + i * PAGE;
+
+			if (kind(at) != 'p')
+				_exit(1);
+			if (i == own ? *at != 42 : at[1] != (char)((i * PAGE + 1) * 7 + i))
+				_exit(2);
+		}
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	return status;
+}
+
+/* Memory cannot move back while there are no descriptors: it is shared, and no hole in a child. */
+static void stuck(void)
+{
+	char *p = pages(4);
+	rlim_t before;
+	int open_fds;
+
+	open_ctx();
+	open_fds = count_fds();
+	fill(p, 4 * PAGE);
+	CHECK_EQ(rmc_buf_register(ctx, p, 4 * PAGE), 0);
+	before = limit_fds(0);
+	CHECK_EQ(rmc_buf_unregister(ctx, 0), 0);
+	limit_fds(before);
+	CHECK_EQ(kind(p), 's');
+	CHECK(filled(p, 4 * PAGE));
+	CHECK_EQ(child_sees(p, 4, 4), 0);
+	/* the next registration has the same file, and moves it back */
+	CHECK_EQ(rmc_buf_register(ctx, p, 4 * PAGE), 0);
+	CHECK(sent("file0+0 16384"));
+	CHECK_EQ(count_fds(), open_fds + 1);
+	CHECK_EQ(rmc_buf_unregister(ctx, 0), 0);
+	CHECK_EQ(kind(p), 'p');
+	CHECK(filled(p, 4 * PAGE));
+	CHECK_EQ(count_fds(), open_fds);
+	close_ctx();
+	munmap(p, 4 * PAGE);
+}
+
+/* The application has replaced a page of registered memory: a child has the others. */
+static void replaced_before_fork(void)
+{
+	const size_t at[] = { 0, 1, 4, 8 };
+	char *p;
+	int i;
+
+	open_ctx();
+	for (i = 0; i < ARRAY_SIZE(at); i++) {
+		p = pages(9);
+		fill(p, 9 * PAGE);
+		CHECK(rmc_buf_register(ctx, p, 9 * PAGE) >= 0);
+		mmap(p + at[i] * PAGE, PAGE, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		p[at[i] * PAGE] = 42;
+		CHECK_EQ(child_sees(p, 9, at[i]), 0);
+		CHECK_EQ(rmc_buf_unregister(ctx, 0), 0);
+		munmap(p, 9 * PAGE);
+	}
+	close_ctx();
+}
+
 int main(void)
 {
 	static const struct tap_test tests[] = {
@@ -454,6 +530,8 @@ int main(void)
 		{ "memory that is shared already", shared_memory },
 		{ "memory that the application replaced stays", replaced },
 		{ "fork", forking },
+		{ "memory that could not move back is no hole in a child", stuck },
+		{ "a child has what the application did not replace", replaced_before_fork },
 	};
 
 	return run_with_daemon(tests, ARRAY_SIZE(tests));
