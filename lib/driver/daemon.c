@@ -139,7 +139,7 @@ static int watch(struct rmc_daemon *d, struct rmc_watch *arg)
 	return ret;
 }
 
-static int daemon_call(struct rmc_ctx *ctx, unsigned long number, void *arg)
+static int call(struct rmc_ctx *ctx, unsigned long number, void *arg)
 {
 	struct rmc_daemon *d = (struct rmc_daemon *)ctx->priv;
 
@@ -176,13 +176,41 @@ static int daemon_call(struct rmc_ctx *ctx, unsigned long number, void *arg)
 	}
 }
 
+/*
+ * ioctl() is no cancellation point, and so its stand-in is none: a thread that ended within
+ * would keep locks, for which other threads and fork() wait.
+ */
+static int begin_uncancelled(void)
+{
+	int state;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	return state;
+}
+
+static void end_uncancelled(int state)
+{
+	pthread_setcancelstate(state, &state);
+}
+
+static int daemon_call(struct rmc_ctx *ctx, unsigned long number, void *arg)
+{
+	int state = begin_uncancelled(), ret = call(ctx, number, arg);
+
+	end_uncancelled(state);
+	return ret;
+}
+
 static void *daemon_map(struct rmc_ctx *ctx, size_t len, int prot, uint64_t offset)
 {
 	struct rmc_daemon *d = (struct rmc_daemon *)ctx->priv;
+	int state = begin_uncancelled();
+	void *p;
 
-	if (offset & RMC_DAEMON_MAP_QP)
-		return rmc_daemon_map_qp(d, len, prot, offset);
-	return rmc_daemon_map_memory(d, len, offset);
+	p = offset & RMC_DAEMON_MAP_QP ? rmc_daemon_map_qp(d, len, prot, offset) :
+					 rmc_daemon_map_memory(d, len, offset);
+	end_uncancelled(state);
+	return p;
 }
 
 static int daemon_alive(const struct rmc_ctx *ctx)
@@ -227,7 +255,7 @@ static int greet(struct rmc_daemon *d, const struct rmc_ctx *ctx)
 static int daemon_open(struct rmc_ctx *ctx)
 {
 	struct rmc_daemon *d = (struct rmc_daemon *)calloc(1, sizeof(*d));
-	int err = ENOMEM;
+	int err = ENOMEM, state = begin_uncancelled();
 
 	if (!d)
 		goto err_close;
@@ -240,12 +268,14 @@ static int daemon_open(struct rmc_ctx *ctx)
 		goto err_free;
 	}
 	ctx->priv = d;
+	end_uncancelled(state);
 	return 0;
 
 err_free:
 	free(d);
 err_close:
 	close(ctx->socket);
+	end_uncancelled(state);
 	errno = err;
 	return -1;
 }
@@ -253,12 +283,14 @@ err_close:
 static void daemon_close(struct rmc_ctx *ctx)
 {
 	struct rmc_daemon *d = (struct rmc_daemon *)ctx->priv;
+	int state = begin_uncancelled();
 
 	rmc_daemon_forget_memory(d, !rmc_ctx_inherited(ctx));
 	rmc_daemon_forget_qps(d);
 	close(ctx->fd);
 	close(d->socket.fd);
 	free(d);
+	end_uncancelled(state);
 }
 
 const struct rmc_driver rmc_driver_daemon = {

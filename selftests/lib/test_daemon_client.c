@@ -534,6 +534,86 @@ static void threads(void)
 	close_ctx();
 }
 
+/* One call in a thread that is being cancelled. Returns 1 if the call returned. */
+struct cancelled {
+	void (*fn)(void);
+	int returned;
+};
+
+static void *calls_cancelled(void *arg)
+{
+	struct cancelled *c = (struct cancelled *)arg;
+
+	/* takes effect at the next cancellation point */
+	pthread_cancel(pthread_self());
+	c->fn();
+	c->returned = 1;
+	pthread_testcancel();
+	return NULL;
+}
+
+static char *cancel_page;
+
+static void call_plain(void)
+{
+	CHECK_EQ(rmc_node_state(ctx, 1), RMC_NODE_UP);
+}
+
+static void call_register(void)
+{
+	CHECK_EQ(rmc_buf_register(ctx, cancel_page, PAGE), 1);
+}
+
+static void call_unregister(void)
+{
+	CHECK_EQ(rmc_buf_unregister(ctx, 1), 0);
+}
+
+static void call_wake(void)
+{
+	CHECK_EQ(rmc_call(ctx, RMC_IOC_WAKE, &(struct rmc_qp_id) { .qp_id = 0 }), 0);
+}
+
+static void call_create(void)
+{
+	rmc_qp_destroy(rmc_qp_create(ctx, 8));
+}
+
+/* A thread that is cancelled leaves no lock behind: other threads' calls and fork() go on. */
+static void cancelling(void)
+{
+	static void (* const fn[])(void) = {
+		call_plain, call_register, call_unregister, call_wake, call_create,
+	};
+	struct cancelled c;
+	pthread_t thread;
+	int i, status;
+	void *result;
+	pid_t pid;
+
+	open_ctx();
+	CHECK(rmc_qp_create(ctx, 8));
+	cancel_page = pages(1);
+	for (i = 0; i < ARRAY_SIZE(fn); i++) {
+		c = (struct cancelled) { .fn = fn[i] };
+		pthread_create(&thread, NULL, calls_cancelled, &c);
+		pthread_join(thread, &result);
+		CHECK(result == PTHREAD_CANCELED);
+		if (!c.returned) {
+			/* what follows could wait for its locks */
+			printf("Bail out! call %d was a cancellation point\n", i);
+			exit(1);
+		}
+		CHECK_EQ(rmc_node_state(ctx, 1), RMC_NODE_UP);
+		pid = fork();
+		if (!pid)
+			_exit(0);
+		CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && !status);
+	}
+	close_ctx();
+	munmap(cancel_page, PAGE);
+}
+
 int main(void)
 {
 	static const struct tap_test tests[] = {
@@ -550,6 +630,7 @@ int main(void)
 		{ "sleeping and being woken", sleeping },
 		{ "the daemon ends while a thread waits", gone_while_waiting },
 		{ "threads share a connection", threads },
+		{ "a thread that is cancelled leaves no lock behind", cancelling },
 	};
 
 	return run_with_daemon(tests, ARRAY_SIZE(tests));
