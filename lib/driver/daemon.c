@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "daemon.h"
@@ -218,6 +219,25 @@ static int daemon_alive(const struct rmc_ctx *ctx)
 	return rmc_socket_alive(&((const struct rmc_daemon *)ctx->priv)->socket);
 }
 
+/*
+ * rmcd reads words on our stack, which yama may forbid: then it refuses such buffers. The
+ * kernel says which process it is: the id that rmcd knows may be of another pid namespace,
+ * and be a stranger's here. 0: it has none here.
+ *
+ * rmcd makes our CPUs execute a barrier before it parks, if we have registered for that.
+ */
+static void permit(const struct rmc_daemon *d)
+{
+	struct ucred peer = { .pid = 0 };
+	socklen_t len = sizeof(peer);
+
+	if (!getsockopt(d->socket.fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) && peer.pid > 0)
+		prctl(PR_SET_PTRACER, (unsigned long)peer.pid, 0, 0, 0);
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0))
+		rmc_log(WARN, "membarrier: %s; unless rmcd has none either, a worker that parks may miss a doorbell until it is woken",
+			strerror(errno));
+}
+
 /* The end of the report pipe; or -1 with errno */
 static int greet(struct rmc_daemon *d, const struct rmc_ctx *ctx)
 {
@@ -241,14 +261,7 @@ static int greet(struct rmc_daemon *d, const struct rmc_ctx *ctx)
 		return -1;
 	}
 	fcntl(m.fd[0], F_SETFL, O_NONBLOCK);
-	/*
-	 * Failures of these cost speed, not more: without the first, yama may forbid rmcd to
-	 * read a word on the stack; without the second, rmcd's barrier before it parks misses
-	 * us, and a doorbell is late.
-	 */
-	if (o.pid > 0)
-		prctl(PR_SET_PTRACER, (unsigned long)o.pid, 0, 0, 0);
-	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
+	permit(d);
 	return m.fd[0];
 }
 

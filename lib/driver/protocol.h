@@ -65,7 +65,8 @@ struct rmcd_head {
  * @version: RMCD_VERSION of the sender. EPROTO: another one
  * @ctx_id: context, or -1: as /dev/rmc, for RMC_IOC_QUERY, _NODE_INFO, _WATCH, _CTX_CREATE,
  *	_CTX_REMOVE and attributes. ENOENT: no such context
- * @pid: answer: process that reads and writes memory of the caller (PR_SET_PTRACER)
+ * @pid: answer: process that reads and writes memory of the caller, as it sees itself. The
+ *	library uses the one of SO_PEERCRED (PR_SET_PTRACER)
  * @flags: must be 0
  */
 struct rmcd_open {

@@ -280,7 +280,7 @@ static int dispatch(struct message *in, struct message *out)
 	switch (in->head.request) {
 	case RMCD_OPEN:
 		memcpy(&s.open, in->body, sizeof(s.open));
-		((struct rmcd_open *)arg)->pid = (int)getpid();
+		((struct rmcd_open *)arg)->pid = 4711;	/* of another pid namespace */
 		close_fd(&report);
 		report = eventfd(0, EFD_CLOEXEC);
 		out->fd[out->fds++] = fcntl(report, F_DUPFD_CLOEXEC, 0);

@@ -3,17 +3,57 @@
  * The library's side of rmcd's socket: what it sends, how it waits, and what is left when the
  * daemon ends or breaks the protocol at any message. A call that hangs is ended by the alarm.
  */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include "daemon_client.h"
 #include "../../lib/driver/daemon.h"
 #include "rmc/wait.h"
 #include "rmc/watch.h"
+
+static unsigned long ptracer;
+
+/* In place of libc's, so that the test sees which process may read this one's memory */
+int prctl(int option, ...)
+{
+	unsigned long arg[4];
+	va_list ap;
+	int i;
+
+	va_start(ap, option);
+	for (i = 0; i < 4; i++)
+		arg[i] = va_arg(ap, unsigned long);
+	va_end(ap);
+	if (option == PR_SET_PTRACER)
+		ptracer = arg[0];
+	return (int)syscall(SYS_prctl, option, arg[0], arg[1], arg[2], arg[3]);
+}
+
+static void in_child(void (*run)(void))
+{
+	int status = -1;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		alarm(PATIENCE_S);
+		run();
+		fflush(stdout);
+		_exit(!!tap_failures);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+}
 
 static void opening(void)
 {
@@ -29,6 +69,8 @@ static void opening(void)
 	CHECK_EQ(s.open.pid, 0);
 	CHECK_EQ(s.open.flags, 0);
 	CHECK_EQ(s.messages, 3);
+	/* what the kernel says of the daemon, not what the daemon says */
+	CHECK_EQ(ptracer, getpid());
 	CHECK_EQ(rmc_nodes(ctx), 4);
 	CHECK_EQ(rmc_nid(ctx), 2);
 	CHECK_EQ(rmc_node_state(ctx, 1), RMC_NODE_UP);
@@ -270,20 +312,49 @@ static void few_descriptors(void)
 
 static void out_of_descriptors(void)
 {
-	int status = -1;
-	pid_t pid;
-
 	start();
-	fflush(stdout);
-	pid = fork();
-	if (!pid) {
-		alarm(PATIENCE_S);
-		few_descriptors();
-		fflush(stdout);
-		_exit(!!tap_failures);
+	in_child(few_descriptors);
+	stop();
+}
+
+/* membarrier() fails from now on: 0 if not, for want of seccomp */
+static int forbid_membarrier(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { .len = ARRAY_SIZE(code), .filter = code };
+
+	return !prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) &&
+	       !syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog);
+}
+
+static void without_membarrier(void)
+{
+	char said[512] = "";
+	int fds[2];
+
+	if (!forbid_membarrier()) {
+		printf("# no seccomp: not tried\n");
+		return;
 	}
-	CHECK_EQ(waitpid(pid, &status, 0), pid);
-	CHECK_EQ(status, 0);
+	CHECK_EQ(pipe2(fds, O_CLOEXEC | O_NONBLOCK), 0);
+	dup2(fds[1], STDERR_FILENO);
+	rmc_log_level = RMC_LOG_WARN;
+	ctx = rmc_open(7, 2);
+	CHECK(ctx);
+	CHECK(read(fds[0], said, sizeof(said) - 1) > 0);
+	CHECK(strstr(said, "warn: membarrier: "));
+	rmc_close(ctx);
+}
+
+static void no_barrier(void)
+{
+	start();
+	in_child(without_membarrier);
 	stop();
 }
 
@@ -623,6 +694,7 @@ int main(void)
 		{ "queue pairs: memory, wake-ups, arming", queue_pairs },
 		{ "memory of queues is mapped in full, or not at all", mapping },
 		{ "without descriptors a request fails, and nothing else", out_of_descriptors },
+		{ "a process that may not use membarrier() is told", no_barrier },
 		{ "a worker on our CPU gets it", yields },
 		{ "event files", events },
 		{ "the daemon ends at any message", daemon_ends },
