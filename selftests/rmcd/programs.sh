@@ -15,6 +15,7 @@ for program in rmcd rmcd.asan rmcd.tsan; do
 	stream "$program without descriptors, unread events" \
 		timeout -k 5 120 "$D/starved" "$D/$program"
 done
+stream "memory of each size of huge pages" timeout -k 5 60 "$D/client_limits" "$D/rmcd.asan"
 protocol rmcd --ni pair
 protocol rmcd.asan --ni edge --units 2
 protocol rmcd.tsan --ni split --workers 2

@@ -16,8 +16,11 @@
 #define MOST_THREADS	1024
 #define STACK_BYTES	32768
 
-/* Devices of files in memory that are mounted nowhere: memfd_create() */
-static dev_t memory_dev[2];
+/* Largest huge pages, as the logarithm that memfd_create() takes: 16 GiB */
+#define MOST_HUGE_SHIFT	34
+
+/* Devices of files in memory that are mounted nowhere: memfd_create(). 0: there is none */
+static dev_t memory_dev[MOST_HUGE_SHIFT + 1];
 static u32 threads;
 
 static dev_t device_of(int fd)
@@ -35,8 +38,23 @@ static dev_t device_of(int fd)
  */
 void rmcd_received_init(void)
 {
+	u32 i;
+
 	memory_dev[0] = device_of(memfd_create("rmcd", MFD_CLOEXEC));
-	memory_dev[1] = device_of(memfd_create("rmcd", MFD_CLOEXEC | MFD_HUGETLB));
+	/* each size of huge pages has its own; ENODEV for what is no size */
+	for (i = 1; i <= MOST_HUGE_SHIFT; i++)
+		memory_dev[i] = device_of(memfd_create("rmcd", MFD_CLOEXEC | MFD_HUGETLB |
+							       i << MAP_HUGE_SHIFT));
+}
+
+static bool is_memory_dev(dev_t dev)
+{
+	u32 i;
+
+	for (i = 0; i <= MOST_HUGE_SHIFT; i++)
+		if (dev == memory_dev[i])
+			return true;
+	return false;
 }
 
 /* Is it a mount of tmpfs or hugetlbfs? */
@@ -76,7 +94,7 @@ bool rmcd_is_memory(int fd)
 	    !S_ISREG(st.stx_mode))
 		return false;
 	dev = makedev(st.stx_dev_major, st.stx_dev_minor);
-	return dev && (dev == memory_dev[0] || dev == memory_dev[1] || is_memory_mount(dev));
+	return dev && (is_memory_dev(dev) || is_memory_mount(dev));
 }
 
 /**
