@@ -14,6 +14,7 @@ done
 for program in rmcd rmcd.asan rmcd.tsan; do
 	stream "$program without descriptors, unread events" \
 		timeout -k 5 120 "$D/starved" "$D/$program"
+	stream "$program short of memory" timeout -k 5 120 "$D/shortage" "$D/$program"
 done
 stream "memory of each size of huge pages" timeout -k 5 60 "$D/client_limits" "$D/rmcd.asan"
 protocol rmcd --ni pair

@@ -223,6 +223,7 @@ int rmcd_range_add(struct rmcd_file *f, struct rmcd_mem *m, u64 start)
 	r->memory = m;
 	r->start = start;
 	rmc_range_init(&r->view, &m->mem, start, &f->seg->mem);
+	m->view = &r->view;
 	err = charge_memory(f, m);
 	if (err)
 		goto err_charge;

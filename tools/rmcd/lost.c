@@ -1,41 +1,74 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See lost.h. A signal handler reads the table without a lock: an entry is valid by its length. */
+/*
+ * See lost.h. A signal handler reads the table without a lock. The entry of the mapping that
+ * it is in cannot change meanwhile, others may: each has a sequence number, odd while it changes.
+ */
+#include <errno.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include "lost.h"
-#include "rmcd.h"
+#include "memory.h"
 
 /* As many mappings as a process may have */
 #define ENTRIES		65536
 
 struct entry {
+	u32 seq;
 	uintptr_t addr;
-	size_t len;	/* 0: free */
+	size_t len;		/* 0: free */
+	size_t page;		/* as much can be replaced */
+	struct rmcd_mem *mem;	/* of which it is a part; NULL: the region */
 };
 
 static struct entry table[ENTRIES];
 static u32 used;	/* entries beyond were never used */
 
+/* Main thread. Who sees one of these stores also sees that @seq has changed. */
+static void set(struct entry *e, const struct entry *to)
+{
+	__atomic_store_n(&e->seq, e->seq + 1, __ATOMIC_RELAXED);
+	/* all pair with the acquires in get() */
+	__atomic_store_n(&e->addr, to->addr, __ATOMIC_RELEASE);
+	__atomic_store_n(&e->len, to->len, __ATOMIC_RELEASE);
+	__atomic_store_n(&e->page, to->page, __ATOMIC_RELEASE);
+	__atomic_store_n(&e->mem, to->mem, __ATOMIC_RELEASE);
+	__atomic_store_n(&e->seq, e->seq + 1, __ATOMIC_RELEASE);
+}
+
+/* Handler. Returns false if the entry is being changed. */
+static bool get(const struct entry *e, struct entry *copy)
+{
+	/* all pair with the releases in set() */
+	copy->seq = __atomic_load_n(&e->seq, __ATOMIC_ACQUIRE);
+	copy->addr = __atomic_load_n(&e->addr, __ATOMIC_ACQUIRE);
+	copy->len = __atomic_load_n(&e->len, __ATOMIC_ACQUIRE);
+	copy->page = __atomic_load_n(&e->page, __ATOMIC_ACQUIRE);
+	copy->mem = __atomic_load_n(&e->mem, __ATOMIC_ACQUIRE);
+	return copy->seq % 2 == 0 && copy->seq == __atomic_load_n(&e->seq, __ATOMIC_RELAXED);
+}
+
 /**
  * rmcd_replaceable() - a mapping may be replaced by zeros
- * @addr: mapping of a client's file
- * @len: bytes
+ * @addr: mapping of a file that others can change
+ * @len: bytes, whole pages
+ * @page: bytes of a page of the file
+ * @mem: memory of a client that it is a part of, and which ends with it; NULL: the region
  *
  * Context: main thread.
  *
  * Return: 0, -ENOSPC: there are too many.
  */
-int rmcd_replaceable(void *addr, size_t len)
+int rmcd_replaceable(void *addr, size_t len, size_t page, struct rmcd_mem *mem)
 {
+	struct entry e = { .addr = (uintptr_t)addr, .len = len, .page = page, .mem = mem };
 	u32 i;
 
 	for (i = 0; i < used && table[i].len; i++)
 		;
 	if (i == ENTRIES)
 		return -ENOSPC;
-	WRITE_ONCE(table[i].addr, (uintptr_t)addr);
-	/* pairs with the acquire in lost_page() */
-	__atomic_store_n(&table[i].len, len, __ATOMIC_RELEASE);
+	set(&table[i], &e);
 	if (i == used)
 		/* pairs with the acquire in lost_page() */
 		__atomic_store_n(&used, i + 1, __ATOMIC_RELEASE);
@@ -48,29 +81,52 @@ int rmcd_replaceable(void *addr, size_t len)
  */
 void rmcd_not_replaceable(void *addr)
 {
+	static const struct entry none;
 	u32 i;
 
 	for (i = 0; i < used; i++)
 		if (table[i].len && table[i].addr == (uintptr_t)addr)
-			/* pairs with the acquire in lost_page(): the mapping ends after this */
-			__atomic_store_n(&table[i].len, 0, __ATOMIC_RELEASE);
+			set(&table[i], &none);
+}
+
+static bool zeros_at(uintptr_t addr, size_t len)
+{
+	return mmap((void *)addr, len, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED;
+}
+
+/*
+ * All of it is replaced, so that it does not have two owners. Where this would be more memory
+ * than is allowed (vm.overcommit_memory=2, RLIMIT_DATA), the page alone.
+ */
+static bool replace(const struct entry *e, uintptr_t at)
+{
+	static const char lost[] =
+		"rmcd: the file of --region has lost pages, so this daemon is alone now: start all daemons anew with another one\n";
+
+	if (!zeros_at(e->addr, e->len) && !zeros_at(at - (at - e->addr) % e->page, e->page))
+		return false;
+	if (e->mem)
+		rmcd_mem_lost(e->mem);
+	else if (write(STDERR_FILENO, lost, sizeof(lost) - 1) < 0)
+		return true;
+	return true;
 }
 
 static void lost_page(int number, siginfo_t *info, void *context)
 {
 	uintptr_t at = (uintptr_t)info->si_addr;
-	/* both acquires pair with the releases in rmcd_replaceable() */
+	/* pairs with the release in rmcd_replaceable() */
 	u32 n = __atomic_load_n(&used, __ATOMIC_ACQUIRE), i;
+	struct entry e;
+	int err = errno;
 
 	(void)context;
 	for (i = 0; i < n; i++) {
-		size_t len = __atomic_load_n(&table[i].len, __ATOMIC_ACQUIRE);
-		uintptr_t addr = READ_ONCE(table[i].addr);
-
-		if (at - addr < len && mmap((void *)addr, len, PROT_READ | PROT_WRITE,
-					    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE,
-					    -1, 0) != MAP_FAILED)
+		if (get(&table[i], &e) && at - e.addr < e.len && replace(&e, at)) {
+			errno = err;
 			return;
+		}
 	}
 	signal(number, SIG_DFL);
 }

@@ -9,6 +9,12 @@
 #include "memory.h"
 #include "received.h"
 
+/*
+ * Holes of so many bytes are filled when memory is registered, in some 50 ms: other clients wait
+ * that long for the main thread
+ */
+#define FILL_BYTES	(64ULL << 20)
+
 /* Only memory: a file system could make a worker wait, or write back what it did not know. */
 static int check_file(int fd, struct stat *st)
 {
@@ -21,6 +27,29 @@ static int check_file(int fd, struct stat *st)
 static u64 unit_of(const struct stat *st)
 {
 	return (u64)st->st_blksize > PAGE_SIZE ? (u64)st->st_blksize : PAGE_SIZE;
+}
+
+/*
+ * A hole of a file is filled when a worker first uses it, and where nothing is left to fill it
+ * with, that is SIGBUS. So the client learns it now, while its memory has no data yet that could
+ * be lost. Its NUMA policy is the file's.
+ */
+static int fill_holes(struct rmcd_mem *m, int fd, const struct stat *st, u64 offset, u64 len)
+{
+	u64 end = min_t(u64, offset + len, st->st_size);
+
+	if ((u64)st->st_blocks * 512 >= (u64)st->st_size || offset >= end)
+		return 0;
+	m->filled += end - offset;
+	if (m->filled > FILL_BYTES)
+		return 0;
+	while (fallocate(fd, FALLOC_FL_KEEP_SIZE, offset, end - offset)) {
+		if (errno == ENOSPC || errno == EDQUOT || errno == ENOMEM)
+			return -ENOMEM;
+		if (errno != EINTR)
+			break;
+	}
+	return 0;
 }
 
 /* @at: where to map the first byte of its page, in a range that we have; NULL: anywhere */
@@ -45,13 +74,14 @@ static int map_piece(struct rmcd_mem *m, const struct rmcd_piece *p, int fd, cha
 			 first);
 	if (map->addr == MAP_FAILED)
 		return errno == EACCES || errno == EPERM ? -EFAULT : -errno;
+	m->maps++;
 	map->start = (char *)map->addr + (p->offset - first);
 	map->dev = st.st_dev;
 	map->ino = st.st_ino;
 	map->offset = p->offset;
 	map->length = p->length;
-	m->maps++;
-	return 0;
+	map->page = unit;
+	return fill_holes(m, fd, &st, first, map->len);
 }
 
 /* Its pieces cover it exactly, and those that are private are allowed. */
@@ -102,10 +132,10 @@ static int map_range(struct rmcd_mem *m, const struct rmcd_memory *desc, const i
 
 		if (p->fd == RMCD_PRIVATE)
 			continue;
+		m->map[m->maps].in_range = true;
 		err = map_piece(m, p, fds[p->fd], m->range + (at & ~(u64)(PAGE_SIZE - 1)));
 		if (err)
 			return err;
-		m->map[m->maps - 1].in_range = true;
 	}
 	m->mem.chunk[0] = m->range + head;
 	return 0;
@@ -132,8 +162,8 @@ static bool has_private(const struct rmcd_memory *desc)
  *	as long as the memory
  *
  * Return: memory, or ERR_PTR: -EINVAL, -EFAULT the file is shorter or not open for writing,
- * -EOPNOTSUPP neither shared memory nor huge pages, or private memory, -ENOMEM, -ENOSPC too
- * many mappings.
+ * -EOPNOTSUPP neither shared memory nor huge pages, or private memory, -ENOMEM, also to
+ * fill holes of the file, -ENOSPC too many mappings.
  */
 struct rmcd_mem *rmcd_mem_create(const struct rmcd_memory *desc, const int *fds, u32 nfds,
 				 u64 addr, u64 length, int foreign)
@@ -173,7 +203,7 @@ struct rmcd_mem *rmcd_mem_create(const struct rmcd_memory *desc, const int *fds,
 		err = map_range(m, desc, fds, addr, length);
 	}
 	for (i = 0; !err && i < m->maps; i++)
-		err = rmcd_replaceable(m->map[i].addr, m->map[i].len);
+		err = rmcd_replaceable(m->map[i].addr, m->map[i].len, m->map[i].page, m);
 	if (!err)
 		return m;
 err:
@@ -195,6 +225,22 @@ void rmcd_mem_destroy(struct rmcd_mem *m)
 	if (m->range)
 		munmap(m->range, m->range_len);
 	free(m);
+}
+
+/**
+ * rmcd_mem_lost() - refuse further operations: pages of the memory are gone
+ * @m: memory
+ *
+ * They would not reach the client, and seem to succeed. Operations complete with
+ * RMC_S_OUT_OF_RANGE, with a local buffer RMC_S_BAD_LBUF.
+ *
+ * Context: signal handler of a thread that uses the memory.
+ */
+void rmcd_mem_lost(struct rmcd_mem *m)
+{
+	WRITE_ONCE(m->mem.length, 0);
+	if (m->view)
+		WRITE_ONCE(m->view->length, 0);
 }
 
 /* ---- private memory ---- */

@@ -23,6 +23,7 @@
  * @ino: inode of the file
  * @offset: of the first registered byte in the file
  * @length: registered bytes
+ * @page: bytes of a page of the file, as mapped
  * @in_range: part of rmcd_mem.range
  */
 struct rmcd_map {
@@ -33,6 +34,7 @@ struct rmcd_map {
 	ino_t ino;
 	u64 offset;
 	u64 length;
+	size_t page;
 	bool in_range;
 };
 
@@ -49,6 +51,8 @@ struct rmcd_map {
  * @foreign: descriptor of the client's memory, for its private bytes; -1: there are none
  * @worker: of a segment or range: worker that serves it; NULL: several
  * @next: in rmcd.exposed
+ * @view: of a range: what the pipelines use; else NULL
+ * @filled: bytes of files in which holes were filled
  * @length: bytes of the registration
  */
 struct rmcd_mem {
@@ -66,12 +70,15 @@ struct rmcd_mem {
 	int foreign;
 	struct rmc_ni_worker *worker;
 	struct rmcd_mem *next;
+	struct rmc_mem *view;
+	u64 filled;
 	u64 length;
 };
 
 struct rmcd_mem *rmcd_mem_create(const struct rmcd_memory *desc, const int *fds, u32 nfds,
 				 u64 addr, u64 length, int foreign);
 void rmcd_mem_destroy(struct rmcd_mem *m);
+void rmcd_mem_lost(struct rmcd_mem *m);
 int rmcd_mem_expose(struct rmcd *d, struct rmcd_mem *m, struct rmc_node *node);
 void rmcd_mem_hide(struct rmcd *d, struct rmcd_mem *m);
 
