@@ -325,3 +325,76 @@ else
 	kill $squatter
 	wait $squatter
 fi
+
+# --- a region or a doorbell that is somebody else's ---
+
+refused_region() {		# refused_region PATH WHY
+	expect "a region that $2 is refused" 1 "--region $1 $2, .*: remove it, or make it" \
+		timeout -k 5 20 "$D/rmcd" --socket "$S/never" --region "$1" --region-size 16M
+}
+truncate -s 16M "$S/open"
+chmod 622 "$S/open"
+refused_region "$S/open" "can be written by others"
+(umask 077; truncate -s 16M "$S/target")
+ln -s "$S/target" "$S/symlink"
+refused_region "$S/symlink" "is a symbolic link"
+refused_region "$S/fifo" "is no file"
+if [ "$(id -u)" -ne 0 ]; then
+	report 0 "a region that belongs to another user is refused" "root only"
+else
+	chown 65431 "$S/target"
+	refused_region "$S/target" "belongs to another user"
+fi
+check "and nothing is written to it" cmp -n $((16 << 20)) "$S/target" /dev/zero
+
+squatted_bell() {		# the daemon works, and leaves alone what is in the place of the pipe
+	local before status
+	before=$(stat -c '%F %s %i %a' "$S/squat.0" "$S/precious")
+	start rmcd --region "$S/squat" --region-size 16M
+	RMC_NODES=1 RMC_NODE=0 timeout -k 5 20 "$O/hello"
+	status=$?
+	kill "$daemon"
+	wait "$daemon"
+	cat "$RMC_DEVICE.log"
+	rm "$S/squat"
+	[ "$before" = "$(stat -c '%F %s %i %a' "$S/squat.0" "$S/precious")" ] && return $status
+}
+mkfifo -m 600 "$S/precious"
+ln -s "$S/precious" "$S/squat.0"
+expect "a doorbell that is a link is not used" 0 "squat.0 is no named pipe that only" squatted_bell
+rm "$S/squat.0"
+mkfifo -m 622 "$S/squat.0"
+expect "nor one that others can write" 0 "squat.0 is no named pipe that only" squatted_bell
+if [ "$(id -u)" -ne 0 ]; then
+	report 0 "nor one of another user" "root only"
+else
+	chmod 600 "$S/squat.0"
+	chown 65431 "$S/squat.0"
+	expect "nor one of another user" 0 "squat.0 is no named pipe that only" squatted_bell
+fi
+
+# --- a region that is truncated ---
+
+alone() {			# both daemons live, and neither has a peer
+	local i
+	truncate -s 0 "$S/cut"
+	for i in 0 1; do
+		RMC_DEVICE=${device[i]}
+		until_true 20 lonely $((1 - i)) && ! ended "${pids[i]}" &&
+			grep "the file of --region has lost pages" "$RMC_DEVICE.log" || return
+	done
+}
+lonely() {			# lonely PEER
+	ctl status > "$W/status" 2>&1 && ! grep -q "^ *$1 .* up" "$W/status"
+}
+for i in 0 1; do
+	start rmcd.asan --region "$S/cut" --region-size 16M --node $i --dead-ms 500
+	device[i]=$RMC_DEVICE pids[i]=$daemon
+done
+check "two daemons, one region: hello" two "$O/hello"
+check "the region is truncated: both live on, alone" alone
+for i in 0 1; do
+	kill "${pids[i]}"
+	wait "${pids[i]}"
+	report $? "daemon $i of them ends with status 0"
+done

@@ -270,6 +270,42 @@ static void little_memory(void)
 	close_both();
 }
 
+/* ---- a daemon with a region ---- */
+
+static void region_path(char *path, size_t len, const char *after)
+{
+	snprintf(path, len, "%s/region%s", folder, after);
+}
+
+static void modes(void)
+{
+	char path[96];
+	struct stat st;
+
+	region_path(path, sizeof(path), "");
+	CHECK(!stat(path, &st) && S_ISREG(st.st_mode) && !(st.st_mode & 077));
+	region_path(path, sizeof(path), ".0");
+	CHECK(!stat(path, &st) && S_ISFIFO(st.st_mode) && !(st.st_mode & 077));
+}
+
+/* The file is truncated: the node is alone, and the daemon answers. */
+static void truncated_region(void)
+{
+	struct rmc_query q = { .size = sizeof(q) };
+	char path[96];
+	struct raw c;
+	int i;
+
+	region_path(path, sizeof(path), "");
+	CHECK(!truncate(path, 0));
+	for (i = 0; i < 100; i++) {
+		CHECK_EQ(raw_open(&c, 0), 0);
+		CHECK_EQ(raw_call(&c, RMC_IOC_QUERY, &q, sizeof(q)), 0);
+		raw_close(&c);
+		usleep(10000);	/* heartbeats and polls of peers go on meanwhile */
+	}
+}
+
 /* A file system of our own, which the daemon sees, too */
 static const char *small_file_system(void)
 {
@@ -283,6 +319,23 @@ static const char *small_file_system(void)
 	if (mount("small", folder, "tmpfs", 0, "size=160k"))
 		return "no tmpfs can be mounted";
 	return NULL;
+}
+
+static void with_region(const char *program)
+{
+	char path[96];
+	const char * const options[] = { "--region", path, "--region-size", "16M", NULL };
+
+	region_path(path, sizeof(path), "");
+	start_daemon(program, options);
+	modes();
+	tap_result("only the user can write a region and its doorbell");
+	truncated_region();
+	tap_result("a region is truncated");
+	stop_daemon();
+	unlink(path);
+	region_path(path, sizeof(path), ".0");
+	unlink(path);
 }
 
 static void run_unless(const char *reason, const char *name, void (*run)(void))
@@ -321,6 +374,7 @@ int main(int argc, char **argv)
 	run_unless(why, "a full file system", full_file_system);
 	stop_daemon();
 	umount(folder);
+	with_region(argv[1]);
 	rmdir(folder);
 	return tap_done();
 }

@@ -9,7 +9,9 @@
  *	  write(FILE.B) --------> named pipe ---------> epoll of its workers
  *
  * Who may write the file is trusted like a node of the fabric, not more: what peers write is
- * validated as in the module.
+ * validated as in the module. A node reads and writes all packets, and so all segments: the file
+ * must be its user's or root's, and nobody else may write it. Should it be truncated, its pages
+ * are replaced here (lost.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +19,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "lost.h"
 #include "rmcd.h"
 
 /* rmc_region_node.doorbell of a node that has a pipe, as in kmod/fabric/uml.c */
@@ -45,16 +48,33 @@ static struct shared *shared_of(struct rmc_fabric *f)
 	return (struct shared *)((char *)f - offsetof(struct shared, port.fabric));
 }
 
+static bool ours(const struct stat *st)
+{
+	return st->st_uid == geteuid() || !st->st_uid;
+}
+
+/* A pipe that others have made would hold wake-ups back: it is not used. */
 static int open_bell(const struct shared *s, u32 nid, bool make)
 {
 	char path[4096];
+	struct stat st;
+	int fd;
 
 	if (snprintf(path, sizeof(path), "%s.%u", s->path, nid) >= (int)sizeof(path))
 		return -1;
-	if (make && mkfifo(path, 0666) && errno != EEXIST)
+	if (make && mkfifo(path, 0600) && errno != EEXIST)
 		return -1;
 	/* read and write: the open does not wait for a peer, and the pipe never hangs up */
-	return open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
+	if (fd >= 0 && !fstat(fd, &st) && S_ISFIFO(st.st_mode) && ours(&st) &&
+	    !(st.st_mode & (make ? 022 : 0)))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	if (make)
+		rmcd_log("%s is no named pipe that only this user can write: peers do not wake this node until it is removed and the daemon restarted",
+			 path);
+	return -1;
 }
 
 static void *shared_channel(struct rmc_fabric *f, u32 requester, u32 server)
@@ -121,28 +141,64 @@ static int shared_reclaim(struct rmcd_port *port)
 	return claim(shared_of(&port->fabric), port->first);
 }
 
+/* Why a file is not to be trusted; NULL: it is */
+static const char *distrust(const struct stat *st)
+{
+	if (!S_ISREG(st->st_mode))
+		return "is no file";
+	if (!ours(st))
+		return "belongs to another user";
+	if (st->st_mode & 022)
+		return "can be written by others";
+	return NULL;
+}
+
+static int open_file(struct shared *s, struct stat *st)
+{
+	const char *why;
+
+	s->fd = open(s->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (s->fd < 0 && errno == ELOOP)
+		why = "is a symbolic link";
+	else if (s->fd < 0 || fstat(s->fd, st))
+		return -errno;
+	else
+		why = distrust(st);
+	if (!why)
+		return 0;
+	rmcd_log("--region %s %s, so others could read and write all packets: remove it, or make it a file that only this user can write",
+		 s->path, why);
+	return -EPERM;
+}
+
 static int map_file(struct shared *s)
 {
 	struct stat st;
-	int err;
+	int err = open_file(s, &st);
 
-	s->fd = open(s->path, O_RDWR | O_CLOEXEC);
-	if (s->fd < 0)
-		return -errno;
-	if (fstat(s->fd, &st)) {
-		err = -errno;
+	if (err)
 		goto err;
-	}
 	s->region.bytes = st.st_size;
 	s->region.base = mmap(NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
 	if (s->region.base == MAP_FAILED) {
 		err = -errno;
 		goto err;
 	}
-	return 0;
+	err = rmcd_replaceable(s->region.base, PAGE_ALIGN(st.st_size), PAGE_SIZE, NULL);
+	if (!err)
+		return 0;
+	munmap(s->region.base, s->region.bytes);
 err:
-	close(s->fd);
+	if (s->fd >= 0)
+		close(s->fd);
 	return err;
+}
+
+static void unmap_file(struct shared *s)
+{
+	rmcd_not_replaceable(s->region.base);
+	munmap(s->region.base, s->region.bytes);
+	close(s->fd);
 }
 
 static void close_bells(struct shared *s)
@@ -161,8 +217,7 @@ static void shared_close(struct rmcd_port *port)
 
 	rmc_region_unclaim(&port->fabric, port->first, port->epoch);
 	close_bells(s);
-	munmap(s->region.base, s->region.bytes);
-	close(s->fd);
+	unmap_file(s);
 	free(s);
 }
 
@@ -194,10 +249,10 @@ struct rmcd_port *rmcd_shared_open(const struct rmc_fabric_config *cfg)
 	s->port.reclaim = shared_reclaim;
 	s->port.close = shared_close;
 	err = map_file(s);
-	if (err) {
+	if (err && err != -EPERM)
 		rmcd_log("--region %s cannot be mapped: %s", cfg->region, strerror(-err));
+	if (err)
 		goto err_map;
-	}
 	err = rmc_region_attach(&s->region, f, cfg);
 	if (err)
 		goto err_attach;
@@ -222,8 +277,7 @@ struct rmcd_port *rmcd_shared_open(const struct rmc_fabric_config *cfg)
 err_claim:
 	close_bells(s);
 err_attach:
-	munmap(s->region.base, s->region.bytes);
-	close(s->fd);
+	unmap_file(s);
 err_map:
 	free(s);
 	return ERR_PTR(err);
