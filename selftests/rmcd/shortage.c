@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
- * Memory that is short, or goes: holes of files, full file systems, truncated files.
- * usage: shortage PATH_OF_RMCD
+ * Memory that is short, or goes: holes of files, full file systems, truncated files, and a peer
+ * that fills the doorbell. usage: shortage PATH_OF_RMCD
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -277,6 +278,87 @@ static void region_path(char *path, size_t len, const char *after)
 	snprintf(path, len, "%s/region%s", folder, after);
 }
 
+static void ring(void)
+{
+	static char rings[PAGE];
+	char path[96];
+	int fd;
+
+	region_path(path, sizeof(path), ".0");
+	fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		_exit(1);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (write(fd, rings, PAGE) > 0 || errno == EAGAIN)
+		;
+	_exit(1);
+}
+
+/* A peer rings all the time: the main thread still gets its calls through to the worker. */
+static void ringing_peer(void)
+{
+	pid_t pid = fork();
+	uint64_t start;
+	struct raw_qp q;
+	struct raw c;
+	int i;
+
+	if (!pid)
+		ring();
+	start = now_ns();
+	for (i = 0; i < 20; i++) {
+		CHECK_EQ(raw_open(&c, 0), 0);
+		CHECK_EQ(raw_qp(&c, &q, 2), 0);
+		raw_qp_unmap(&q);
+		raw_close(&c);
+		usleep(10000);	/* the worker parks, and wakes for the doorbell */
+	}
+	CHECK(now_ns() - start < 10000000000);
+	CHECK_EQ(waitpid(pid, NULL, WNOHANG), 0);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* System calls that read, of all threads of the daemon; 0: unknown here */
+static unsigned long daemon_reads(void)
+{
+	char path[64], line[64];
+	unsigned long n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/io", (int)daemon_pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f) && sscanf(line, "syscr: %lu", &n) != 1)
+		;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* A full doorbell is emptied in few reads: a peer could go on ringing between many. */
+static void full_doorbell(void)
+{
+	static char rings[PAGE];
+	unsigned long before = daemon_reads();
+	char path[96];
+	int fd, i, left;
+
+	region_path(path, sizeof(path), ".0");
+	fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	CHECK(fd >= 0 && !kill(daemon_pid, SIGSTOP));
+	while (write(fd, rings, sizeof(rings)) > 0)
+		;
+	CHECK(!kill(daemon_pid, SIGCONT));
+	for (i = 0; i < 5000 && !ioctl(fd, FIONREAD, &left) && left; i++)
+		usleep(1000);
+	CHECK_EQ(left, 0);
+	if (before)
+		CHECK(daemon_reads() - before < 64);
+	else
+		printf("# no I/O accounting: reads were not counted\n");
+	close(fd);
+}
+
 static void modes(void)
 {
 	char path[96];
@@ -330,6 +412,10 @@ static void with_region(const char *program)
 	start_daemon(program, options);
 	modes();
 	tap_result("only the user can write a region and its doorbell");
+	full_doorbell();
+	tap_result("a full doorbell");
+	ringing_peer();
+	tap_result("a peer rings all the time");
 	truncated_region();
 	tap_result("a region is truncated");
 	stop_daemon();
