@@ -17,6 +17,7 @@ for program in rmcd rmcd.asan rmcd.tsan; do
 	stream "$program short of memory" timeout -k 5 120 "$D/shortage" "$D/$program"
 done
 stream "memory of each size of huge pages" timeout -k 5 60 "$D/client_limits" "$D/rmcd.asan"
+stream "table of mappings" timeout -k 5 20 "$D/lost_slots"
 protocol rmcd --ni pair
 protocol rmcd.asan --ni edge --units 2
 protocol rmcd.tsan --ni split --workers 2
