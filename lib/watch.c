@@ -42,7 +42,7 @@ int rmc_watch_read(int fd, struct rmc_node_event *events, int n, int timeout_ms)
 	got = read(fd, events, (size_t)n * sizeof(*events));
 	if (got < 0)
 		return errno == EAGAIN ? 0 : -errno;
-	/* the end of a pipe: rmcd is gone */
+	/* the end of its stream: rmcd is gone */
 	if (!got)
 		return -ESHUTDOWN;
 	return (int)((size_t)got / sizeof(*events));

@@ -113,7 +113,7 @@ static int arm(struct rmc_ctx *ctx, unsigned long number, void *arg, int eventfd
 		m.fd[m.fds++] = eventfd;
 	/*
 	 * Reports of before the arming do not count. What is still to be reported, of this or
-	 * of other queue pairs, rmcd reports again when it arms. An empty pipe is no error.
+	 * of other queue pairs, rmcd reports again when it arms. An empty socket is no error.
 	 */
 	do {
 		n = read(ctx->fd, reports, sizeof(reports));
@@ -238,7 +238,7 @@ static void permit(const struct rmc_daemon *d)
 			strerror(errno));
 }
 
-/* The end of the report pipe; or -1 with errno */
+/* The end of the report socket; or -1 with errno */
 static int greet(struct rmc_daemon *d, const struct rmc_ctx *ctx)
 {
 	struct rmcd_open o = {

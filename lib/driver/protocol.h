@@ -4,7 +4,7 @@
  *
  *	library                                       rmcd
  *	  RMCD_OPEN {version, context}  ------------>   checks SO_PEERCRED
- *	  <------------  {version, pid}, report pipe
+ *	  <------------  {version, pid}, report socket
  *	  RMC_IOC_* {the ioctl's struct}  ---------->
  *	  <------------  {ret, the struct}, descriptors
  *	  ...
@@ -17,14 +17,14 @@
  *
  * Descriptors travel with the message (SCM_RIGHTS):
  *
- *	answer to RMCD_OPEN		read end of the report pipe: readable while poll() of the
- *					module's file would report; the library empties it
- *					before it arms
+ *	answer to RMCD_OPEN		report socket, a stream that is only read: readable while
+ *					poll() of the module's file would report; the library
+ *					empties it before it arms
  *	answer to RMC_IOC_QP_CREATE	memory of the WQ; memory of the CQ, followed by the page
  *					of the flags; eventfd that wakes the worker. rmcd seals
  *					both memories: their size, and writing to the second
  *	RMC_IOC_CQ_ARM, RMC_IOC_SEG_ARM	the eventfd, if there is one
- *	answer to RMC_IOC_WATCH		read end of a pipe of struct rmc_node_event
+ *	answer to RMC_IOC_WATCH		the same, a stream of struct rmc_node_event
  *	RMC_IOC_SEG_REG, _SEG_ADD,	the files that struct rmcd_piece names
  *	RMC_IOC_BUF_REG
  */

@@ -397,7 +397,7 @@ static void change_file(struct client *c, struct input *in)
 	}
 }
 
-/* What it received: event files, report pipes, the worker's eventfd */
+/* What it received: event files, report sockets, the worker's eventfd */
 static void abuse_received(struct client *c, struct input *in)
 {
 	uint32_t how = (uint32_t)take(in, 1);
@@ -419,7 +419,7 @@ static void abuse_received(struct client *c, struct input *in)
 		(void)!read(fd, bytes, sizeof(bytes));
 		break;
 	case 1:
-		fcntl(fd, F_SETPIPE_SZ, PAGE_BYTES);
+		shutdown(fd, how & 3);
 		break;
 	case 2:
 		(void)!write(fd, bytes, sizeof(bytes));

@@ -15,6 +15,7 @@ for program in rmcd rmcd.asan rmcd.tsan; do
 	stream "$program without descriptors, unread events" \
 		timeout -k 5 120 "$D/starved" "$D/$program"
 	stream "$program short of memory" timeout -k 5 120 "$D/shortage" "$D/$program"
+	stream "$program, its reports" timeout -k 5 120 "$D/reports" "$D/$program"
 done
 stream "memory of each size of huge pages" timeout -k 5 60 "$D/client_limits" "$D/rmcd.asan"
 stream "table of mappings" timeout -k 5 20 "$D/lost_slots"

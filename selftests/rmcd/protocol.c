@@ -529,7 +529,7 @@ static void events(void)
 	CHECK_EQ(raw_call(&ctl, RMCD_ATTR_WRITE, &a, sizeof(a)), 0);
 	CHECK(event_arrives(fd, RMC_EVENT_NODE_DOWN, &overflow));
 	CHECK_EQ(overflow, 0);
-	/* more than the pipe has places: an overflow, and no event after it is lost silently */
+	/* more than the event file has places: an overflow, and no event after it is lost silently */
 	for (i = 0; i < 90; i++) {
 		strcpy(a.value, i % 2 ? "down" : "up");
 		CHECK_EQ(raw_call(&ctl, RMCD_ATTR_WRITE, &a, sizeof(a)), 0);

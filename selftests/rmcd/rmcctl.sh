@@ -94,9 +94,9 @@ expect "node up" 0 "" "$rmcctl" node up 1
 check "which comes up" until_true sh -c "'$rmcctl' status | grep -q '^1  *up'"
 expect "node elsewhere" 1 "node 7 is not on this machine" "$rmcctl" node down 7
 
-# a pipe that it reads, and has not inherited, as make's
-pipes() { find "/proc/$1/fd" -perm -400 -lname 'pipe:*' -printf '%l\n' | sort -u; }
-watching() { [ -n "$(comm -23 <(pipes "$1") <(pipes $$))" ]; }
+# beside its connection a socket that it has not inherited
+sockets() { find "/proc/$1/fd" -lname 'socket:*' -printf '%l\n' | sort -u; }
+watching() { [ "$(comm -23 <(sockets "$1") <(sockets $$) | wc -l)" -ge 2 ]; }
 "$rmcctl" watch --json --count 2 --timeout 20 > "$W/events" 2>&1 < /dev/null &
 watcher=$!
 check "watch starts" until_true watching $watcher

@@ -11,6 +11,9 @@
 #include "kmod/core/timeout.h"
 #include "watch.h"
 
+/* Reports that say nothing new are not kept: one makes the socket readable. */
+#define UNREAD_REPORTS	4
+
 /* Argument of the calls on workers. */
 struct change {
 	struct rmcd_file *file;
@@ -481,7 +484,7 @@ struct rmcd_file *rmcd_file_open(struct rmcd *d, const struct rmcd_peer *peer,
 {
 	struct rmcd_context *ctx = ctx_id < RMC_MAX_CONTEXTS ? d->ctx[ctx_id] : NULL;
 	struct rmcd_file *f;
-	int err = -ENOMEM, pipe[2];
+	int err = -ENOMEM;
 	u32 i;
 
 	if (!ctx)
@@ -507,12 +510,11 @@ struct rmcd_file *rmcd_file_open(struct rmcd *d, const struct rmcd_peer *peer,
 		goto err_alloc;
 	for (i = 0; i < d->workers; i++)
 		f->wake[i] = -1;
-	if (pipe2(pipe, O_CLOEXEC | O_NONBLOCK)) {
-		err = -errno;
+	f->reader = rmcd_report_open(&f->report, 1, UNREAD_REPORTS, true);
+	if (f->reader < 0) {
+		err = f->reader;
 		goto err_alloc;
 	}
-	f->reader = pipe[0];
-	f->report = pipe[1];
 	ctx->opens++;
 	return f;
 
@@ -558,7 +560,7 @@ void rmcd_file_close(struct rmcd_file *f)
 	}
 	if (f->foreign >= 0)
 		close(f->foreign);
-	close(f->report);
+	close(f->report.fd);
 	free(f->wake);
 	free(f->table);
 	f->ctx->opens--;

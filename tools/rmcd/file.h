@@ -10,6 +10,7 @@
 #include "context.h"
 #include "kmod/core/cq.h"
 #include "memory.h"
+#include "report.h"
 #include "waiter.h"
 
 /**
@@ -55,7 +56,7 @@ struct rmcd_range {
  * @peer: who opened it
  * @writable: all requests are allowed, not only those that read
  * @node: node it acts for; NULL before the first use, then never changes
- * @report: write end of a pipe that is readable while poll() of the module's file would report
+ * @report: socket; its other end is readable while poll() of the module's file would report
  * @reader: its other end, until the client has it; then -1
  * @foreign: the client's /proc/PID/mem; -1: not used
  * @seg: segment or NULL
@@ -76,7 +77,7 @@ struct rmcd_file {
 	struct rmcd_peer peer;
 	bool writable;
 	struct rmc_node *node;
-	int report;
+	struct rmcd_report report;
 	int reader;
 	int foreign;
 	struct rmcd_mem *seg;

@@ -31,11 +31,10 @@ static void signal_eventfd(int fd)
 	rmcd_block_end();
 }
 
-/* A pipe whose write end we have alone: it does not wait, and a full one is readable. */
+/* Does not wait; a full one is readable. */
 static void report(struct rmcd_file *f)
 {
-	if (write(f->report, "", 1) < 0)
-		return;
+	rmcd_report_send(&f->report, "", 1);
 }
 
 static void wake_sleepers(struct rmcd_waiter *w)
@@ -184,7 +183,7 @@ static int arm(void *arg)
 }
 
 /*
- * The client has emptied its report eventfd before it armed: what else it was told of, and has
+ * The client has emptied its report socket before it armed: what else it was told of, and has
  * not armed again, is still to be seen.
  */
 static void report_again(struct rmcd_file *f)

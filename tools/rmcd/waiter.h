@@ -3,7 +3,7 @@
  * Sleepers for completions and notifications: eventfds that are signalled at an event of the
  * core.
  *
- *	worker: rmc_os_event() ---> eventfd of the client, report eventfd of the file
+ *	worker: rmc_os_event() ---> eventfd of the client, report socket of the file
  *	           |
  *	           +- while wake-ups of this context are slow: rmcd.owed ---> main thread
  */

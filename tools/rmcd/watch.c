@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Records events of nodes and links for those who watch them. */
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 #include "file.h"
 #include "watch.h"
 
 /*
- * Records in a pipe, as in kmod/dev/watch.c; the last place is for the record of an overflow. A
- * page: also a user who has many pipes gets that much.
+ * Unread records, as in kmod/dev/watch.c; the last place is for the record of an overflow. They
+ * take about 100 KiB of the kernel: less than half of what any socket may have.
  */
 #define RING	128
 
@@ -21,7 +18,7 @@
  * @node: node whose events are recorded
  * @uid: user who opened it
  * @types: bit n: events of type n
- * @fd: write end of its pipe, nonblocking; the client cannot change that
+ * @report: socket at whose other end the client reads
  * @lost: events that were not recorded since the last overflow record
  */
 struct rmcd_watcher {
@@ -30,20 +27,13 @@ struct rmcd_watcher {
 	struct rmc_node *node;
 	uid_t uid;
 	u32 types;
-	int fd;
+	struct rmcd_report report;
 	u32 lost;
 };
 
-static u32 records(const struct rmcd_watcher *w)
-{
-	int bytes;
-
-	return ioctl(w->fd, FIONREAD, &bytes) ? RING : bytes / sizeof(struct rmc_node_event);
-}
-
 static bool put(const struct rmcd_watcher *w, const struct rmc_node_event *ev)
 {
-	return write(w->fd, ev, sizeof(*ev)) == sizeof(*ev);
+	return rmcd_report_send(&w->report, ev, sizeof(*ev));
 }
 
 /*
@@ -53,11 +43,11 @@ static bool put(const struct rmcd_watcher *w, const struct rmc_node_event *ev)
 static void record(struct rmcd_watcher *w, const struct rmc_node_event *ev)
 {
 	struct rmc_node_event overflow = { .type = RMC_EVENT_OVERFLOW, .time_ns = ev->time_ns };
-	u32 used = records(w);
+	u32 used = rmcd_report_unread(&w->report), ring = w->report.places;
 
-	if (used >= RING || used + 1 + !!w->lost >= RING) {
+	if (used >= ring || used + 1 + !!w->lost >= ring) {
 		overflow.lost = w->lost + 1;
-		w->lost = used < RING && put(w, &overflow) ? 0 : w->lost + 1;
+		w->lost = used < ring && put(w, &overflow) ? 0 : w->lost + 1;
 		return;
 	}
 	if (w->lost) {
@@ -108,9 +98,7 @@ static void sweep(struct rmcd *d)
 	struct rmcd_watcher **link = &d->watcher, *w;
 
 	while ((w = *link)) {
-		struct pollfd p = { .fd = w->fd };
-
-		if (poll(&p, 1, 0) <= 0 || !(p.revents & POLLERR)) {
+		if (!rmcd_report_hung_up(&w->report)) {
 			link = &w->next;
 			continue;
 		}
@@ -118,7 +106,7 @@ static void sweep(struct rmcd *d)
 		if (w->file)
 			w->file->watcher = NULL;
 		d->watchers--;
-		close(w->fd);
+		close(w->report.fd);
 		free(w);
 	}
 }
@@ -142,14 +130,14 @@ static bool may_watch(const struct rmcd *d, uid_t uid)
  * @types: see struct rmc_watch
  * @nonblock: read() does not wait
  *
- * Return: read end of a pipe, the caller's; -EBUSY @f has one, -ENOSPC too many, -ENOMEM,
- * -EMFILE.
+ * Return: the client's end of a socket, the caller's; -EBUSY @f has one, -ENOSPC too many,
+ * -ENOMEM, -EMFILE.
  */
 int rmcd_watcher_open(struct rmcd *d, struct rmcd_file *f, struct rmc_node *node, uid_t uid,
 		      u32 types, bool nonblock)
 {
 	struct rmcd_watcher *w;
-	int fds[2], err = 0;
+	int fd, err = 0;
 
 	pthread_mutex_lock(&d->watch_lock);
 	sweep(d);
@@ -163,19 +151,15 @@ int rmcd_watcher_open(struct rmcd *d, struct rmcd_file *f, struct rmc_node *node
 	w = calloc(1, sizeof(*w));
 	if (!w)
 		return -ENOMEM;
-	if (pipe2(fds, O_CLOEXEC)) {
-		err = -errno;
+	fd = rmcd_report_open(&w->report, sizeof(struct rmc_node_event), RING, nonblock);
+	if (fd < 0) {
 		free(w);
-		return err;
+		return fd;
 	}
-	fcntl(fds[1], F_SETFL, O_NONBLOCK);
-	if (nonblock)
-		fcntl(fds[0], F_SETFL, O_NONBLOCK);
 	w->file = f;
 	w->node = node;
 	w->uid = uid;
 	w->types = types ?: ~0U;
-	w->fd = fds[1];
 	pthread_mutex_lock(&d->watch_lock);
 	w->next = d->watcher;
 	d->watcher = w;
@@ -183,7 +167,7 @@ int rmcd_watcher_open(struct rmcd *d, struct rmcd_file *f, struct rmc_node *node
 	pthread_mutex_unlock(&d->watch_lock);
 	if (f)
 		f->watcher = w;
-	return fds[0];
+	return fd;
 }
 
 /**
@@ -211,7 +195,7 @@ void rmcd_watchers_free(struct rmcd *d)
 		d->watcher = w->next;
 		if (w->file)
 			w->file->watcher = NULL;
-		close(w->fd);
+		close(w->report.fd);
 		free(w);
 	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Event files: pipes in which clients read the events of nodes and links.
+ * Event files: sockets in which clients read the events of nodes and links.
  *
- *   worker: rmc_peers_poll() --> rmc_os_node_event() --> a pipe per watcher --> read()
+ *   worker: rmc_peers_poll() --> rmc_os_node_event() --> a socket per watcher --> read()
  */
 #ifndef RMCD_WATCH_H
 #define RMCD_WATCH_H
