@@ -58,6 +58,13 @@ static int arm(struct raw *c, const struct raw_qp *q, unsigned int seen)
 	return raw_call(c, RMC_IOC_CQ_ARM, &a, sizeof(a));
 }
 
+static int arm_seg(struct raw *c, unsigned int seen)
+{
+	struct rmc_seg_arm a = { .size = sizeof(a), .seen = seen, .eventfd = -1 };
+
+	return raw_call(c, RMC_IOC_SEG_ARM, &a, sizeof(a));
+}
+
 static int polled(int fd, int ms)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -333,6 +340,40 @@ static void reports(void)
 	check_opens(1);
 }
 
+/* What was reported of a segment does not count for the next one. */
+static void next_segment(void)
+{
+	struct rmc_seg_unreg unreg = { .size = sizeof(unreg) };
+	struct rmc_attach attach = { .size = sizeof(attach), .nid = 1 };
+	struct raw_qp q;
+	struct raw c;
+	char bytes[64];
+	void *p;
+	int mem = shared(PAGE, &p), fd = open_reports(&c);
+
+	CHECK_EQ(raw_call(&c, RMC_IOC_ATTACH, &attach, sizeof(attach)), 0);
+	CHECK_EQ(raw_qp(&c, &q, 16), 0);
+	CHECK_EQ(raw_seg(&c, p, PAGE, mem, 0), 0);
+	CHECK_EQ(arm_seg(&c, 1), 0);
+	CHECK_EQ(polled(fd, 0), POLLIN);
+	CHECK_EQ(raw_call(&c, RMC_IOC_SEG_UNREG, &unreg, sizeof(unreg)), 0);
+	CHECK_EQ(raw_seg(&c, p, PAGE, mem, 0), 0);
+	CHECK(read(fd, bytes, sizeof(bytes)) > 0);
+	CHECK_EQ(arm(&c, &q, 0), 0);
+	CHECK_EQ(polled(fd, 0), 0);
+	/* what is reported of that one does */
+	CHECK_EQ(arm_seg(&c, 1), 0);
+	CHECK(read(fd, bytes, sizeof(bytes)) > 0);
+	CHECK_EQ(arm(&c, &q, 0), 0);
+	CHECK_EQ(polled(fd, 0), POLLIN);
+	raw_qp_unmap(&q);
+	raw_close(&c);
+	close(fd);
+	close(mem);
+	munmap(p, PAGE);
+	check_opens(1);
+}
+
 static int daemon_fds(void)
 {
 	char path[64];
@@ -441,6 +482,8 @@ int main(int argc, char **argv)
 	}
 	reports();
 	tap_result("reports are few, and end with the connection");
+	next_segment();
+	tap_result("reports of a segment end with it");
 	powerless();
 	tap_result("a client cannot send, nor enlarge its event file");
 	end_of_daemon();

@@ -121,6 +121,8 @@ void rmcd_waiter_init(struct rmcd_waiter *w, struct rmc_event *e, struct rmcd_fi
 	w->worker = worker;
 	w->eventfd = -1;
 	w->guard = -1;
+	/* of a segment, this may be the second one of its file */
+	w->reported = false;
 	e->owner = w;
 }
 
