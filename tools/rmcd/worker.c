@@ -31,6 +31,8 @@
 #define VISITS_BEFORE_PAUSE	64
 /* On a CPU of its own: idle visits between yields, in case an application runs there, too */
 #define VISITS_PER_YIELD	1024
+/* Calls of epoll_wait() for the wake-ups of clients, which may write faster than we take them */
+#define FORGET_ROUNDS		16
 /* Longest sleep where parking cannot be announced to clients */
 #define NO_BARRIER_NS		(1000 * 1000ULL)
 
@@ -212,18 +214,18 @@ static bool take_events(struct rmcd_worker *w, u64 ns)
 	return n > 0;
 }
 
-/* What clients wrote while the worker was awake does not wake it. */
+/* What clients wrote while the worker was awake does not wake it. What is left wakes it. */
 static void forget_events(struct rmcd_worker *w)
 {
 	struct epoll_event ev[16];
-	int n, i;
+	int rounds = 0, n, i;
 
 	do {
 		n = epoll_wait(w->epoll, ev, ARRAY_SIZE(ev), 0);
 		for (i = 0; i < n; i++)
 			if (ev[i].data.fd == w->d->port->doorbell)
 				empty_doorbell(w);
-	} while (n == ARRAY_SIZE(ev));
+	} while (n == ARRAY_SIZE(ev) && ++rounds < FORGET_ROUNDS);
 }
 
 /* Sleeps until woken. Returns false when the time ran out. */
