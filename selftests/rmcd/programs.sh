@@ -16,6 +16,8 @@ for program in rmcd rmcd.asan rmcd.tsan; do
 		timeout -k 5 120 "$D/starved" "$D/$program"
 	stream "$program short of memory" timeout -k 5 120 "$D/shortage" "$D/$program"
 	stream "$program, its reports" timeout -k 5 120 "$D/reports" "$D/$program"
+	stream "$program and descriptors that take long to close" \
+		timeout -k 5 120 "$D/descriptors" "$D/$program"
 done
 stream "memory of each size of huge pages" timeout -k 5 60 "$D/client_limits" "$D/rmcd.asan"
 stream "table of mappings" timeout -k 5 20 "$D/lost_slots"

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
+#include "closing.h"
 #include "file.h"
 #include "kmod/core/state.h"
 #include "kmod/core/timeout.h"
@@ -548,7 +549,7 @@ void rmcd_file_release_all(struct rmcd_file *f)
  */
 void rmcd_file_close(struct rmcd_file *f)
 {
-	u32 i;
+	u32 wakes = 0, i;
 
 	rmcd_file_release_all(f);
 	rmcd_watcher_detach(f);
@@ -556,8 +557,10 @@ void rmcd_file_close(struct rmcd_file *f)
 		if (f->wake[i] < 0)
 			continue;
 		rmcd_worker_unwatch(&f->d->worker[i], f->wake[i]);
-		close(f->wake[i]);
+		f->wake[wakes++] = f->wake[i];
 	}
+	/* the client has had them */
+	rmcd_close_elsewhere(f->peer.uid, f->wake, wakes);
 	if (f->foreign >= 0)
 		close(f->foreign);
 	close(f->report.fd);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* See received.h. */
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -10,18 +9,24 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include "closing.h"
+#include "driver/protocol.h"
 #include "received.h"
 #include "rmcd.h"
 
-#define MOST_THREADS	1024
-#define STACK_BYTES	32768
+/* Unread messages that the main thread looks through when it closes a connection */
+#define MOST_UNREAD	64
 
 /* Largest huge pages, as the logarithm that memfd_create() takes: 16 GiB */
 #define MOST_HUGE_SHIFT	34
 
 /* Devices of files in memory that are mounted nowhere: memfd_create(). 0: there is none */
 static dev_t memory_dev[MOST_HUGE_SHIFT + 1];
-static u32 threads;
+/* Those of mounts, as the list was read last */
+static dev_t *mount_dev;
+static u32 mounts;
+static FILE *mountinfo;		/* poll() says when the list has changed */
+static bool stale;		/* it was not read whole */
 
 static dev_t device_of(int fd)
 {
@@ -31,6 +36,39 @@ static dev_t device_of(int fd)
 	if (fd >= 0)
 		close(fd);
 	return dev;
+}
+
+static void add_mount(dev_t dev)
+{
+	dev_t *more = realloc(mount_dev, (mounts + 1) * sizeof(*more));
+
+	if (!more) {
+		stale = true;
+		return;
+	}
+	mount_dev = more;
+	mount_dev[mounts++] = dev;
+}
+
+/* Mounts of tmpfs and hugetlbfs */
+static void read_mounts(void)
+{
+	char line[4096], *type;
+	u32 major, minor;
+
+	mounts = 0;
+	stale = false;
+	/* kept open: later there may be no descriptor for it */
+	rewind(mountinfo);
+	while (fgets(line, sizeof(line), mountinfo)) {
+		if (sscanf(line, "%*u %*u %u:%u", &major, &minor) != 2)
+			continue;
+		type = strstr(line, " - ");
+		if (type && (!strncmp(type + 3, "tmpfs ", 6) ||
+			     !strncmp(type + 3, "hugetlbfs ", 10)))
+			add_mount(makedev(major, minor));
+	}
+	stale |= ferror(mountinfo);
 }
 
 /**
@@ -45,6 +83,9 @@ void rmcd_received_init(void)
 	for (i = 1; i <= MOST_HUGE_SHIFT; i++)
 		memory_dev[i] = device_of(memfd_create("rmcd", MFD_CLOEXEC | MFD_HUGETLB |
 							       i << MAP_HUGE_SHIFT));
+	mountinfo = fopen("/proc/self/mountinfo", "re");
+	if (mountinfo)
+		read_mounts();
 }
 
 static bool is_memory_dev(dev_t dev)
@@ -57,25 +98,21 @@ static bool is_memory_dev(dev_t dev)
 	return false;
 }
 
-/* Is it a mount of tmpfs or hugetlbfs? */
 static bool is_memory_mount(dev_t dev)
 {
-	FILE *f = fopen("/proc/self/mountinfo", "re");
-	char line[4096], *type;
-	u32 major, minor;
-	bool found = false;
+	struct pollfd p = { .events = POLLPRI };
+	u32 i;
 
-	while (f && !found && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%*u %*u %u:%u", &major, &minor) != 2 ||
-		    makedev(major, minor) != dev)
-			continue;
-		type = strstr(line, " - ");
-		found = type && (!strncmp(type + 3, "tmpfs ", 6) ||
-				 !strncmp(type + 3, "hugetlbfs ", 10));
-	}
-	if (f)
-		fclose(f);
-	return found;
+	if (!mountinfo)
+		return false;
+	p.fd = fileno(mountinfo);
+	/* each change is reported once: before the list is read, so that none is missed */
+	if (poll(&p, 1, 0) > 0 || stale)
+		read_mounts();
+	for (i = 0; i < mounts; i++)
+		if (mount_dev[i] == dev)
+			return true;
+	return false;
 }
 
 /**
@@ -114,62 +151,69 @@ bool rmcd_is_eventfd(int fd)
 	return !strcmp(name, "anon_inode:[eventfd]");
 }
 
-static void *close_main(void *data)
-{
-	close((int)(intptr_t)data);
-	__atomic_fetch_sub(&threads, 1, __ATOMIC_RELAXED);
-	return NULL;
-}
-
-/* The number is free at once, even if the close takes hours. */
-static void close_elsewhere(int fd)
-{
-	sigset_t all, old;
-	pthread_attr_t attr;
-	pthread_t thread;
-	int err = 1;
-
-	sigfillset(&all);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	if (__atomic_fetch_add(&threads, 1, __ATOMIC_RELAXED) < MOST_THREADS) {
-		pthread_sigmask(SIG_SETMASK, &all, &old);
-		err = pthread_create(&thread, &attr, close_main, (void *)(intptr_t)fd);
-		pthread_sigmask(SIG_SETMASK, &old, NULL);
-	}
-	pthread_attr_destroy(&attr);
-	if (!err)
-		return;
-	/* it stays open: better than a main thread that stands still */
-	__atomic_fetch_sub(&threads, 1, __ATOMIC_RELAXED);
-	rmcd_log("a descriptor of a client is not closed: too many are being closed already");
-}
-
 /**
  * rmcd_close_received() - close what a client has sent, without waiting
- * @fd: descriptor, any
+ * @uid: its user
+ * @fds: descriptors of one message, any; those that are negative are skipped
+ * @n: number of them, at most RMCD_MOST_FDS
+ *
+ * Files in memory have no poll() and no server: closing one waits for nobody. So a client that
+ * registers memory does not wait for a thread. But if there are more than a request has, no
+ * question is asked.
  */
-void rmcd_close_received(int fd)
+void rmcd_close_received(uid_t uid, const int *fds, u32 n)
 {
-	if (rmcd_is_eventfd(fd) || rmcd_is_memory(fd))
-		close(fd);
-	else
-		close_elsewhere(fd);
+	int other[RMCD_MOST_FDS];
+	u32 others = 0, i;
+
+	for (i = 0; i < n; i++) {
+		if (fds[i] < 0)
+			continue;
+		if (n <= RMCD_MESSAGE_FDS && rmcd_is_memory(fds[i]))
+			close(fds[i]);
+		else
+			other[others++] = fds[i];
+	}
+	rmcd_close_elsewhere(uid, other, others);
+}
+
+/*
+ * Takes the messages without descriptors off the queue. With SO_PASSCRED each message has control
+ * data, also an empty one, and descriptors do not fit behind them. Peeking frees nothing.
+ */
+static bool has_descriptors(int fd)
+{
+	char control[CMSG_SPACE(sizeof(struct ucred))] __attribute__((aligned(8)));
+	int on = 1, i;
+
+	if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)))
+		return true;
+	for (i = 0; i < MOST_UNREAD; i++) {
+		struct msghdr msg = { .msg_control = control, .msg_controllen = sizeof(control) };
+
+		/* an error is that of a peer that left answers unread: it comes once, before messages */
+		if (recvmsg(fd, &msg, MSG_PEEK | MSG_DONTWAIT) < 0)
+			continue;
+		if (!msg.msg_controllen)
+			return false;
+		if (msg.msg_flags & MSG_CTRUNC)
+			return true;
+		recv(fd, NULL, 0, MSG_DONTWAIT);
+	}
+	return true;
 }
 
 /**
  * rmcd_close_connection() - close a connection, without waiting
+ * @uid: user at the other end
  * @fd: socket; its unread messages may have descriptors, which close with it
  */
-void rmcd_close_connection(int fd)
+void rmcd_close_connection(uid_t uid, int fd)
 {
-	char byte;
-
 	/* nothing arrives after this */
 	shutdown(fd, SHUT_RDWR);
-	if (recv(fd, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT) > 0)
-		close_elsewhere(fd);
+	if (has_descriptors(fd))
+		rmcd_close_elsewhere(uid, &fd, 1);
 	else
 		close(fd);
 }

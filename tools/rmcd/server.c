@@ -13,12 +13,10 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "closing.h"
 #include "received.h"
 #include "request.h"
 #include "server.h"
-
-/* What a message can carry at most: SCM_MAX_FD. Fewer, and the kernel would close the rest here */
-#define MOST_FDS		253
 
 #ifndef SO_PEERGROUPS
 #define SO_PEERGROUPS	59
@@ -108,7 +106,7 @@ static void conn_close(struct server *s, struct conn *c)
 		close(c->pidfd);
 	/* another thread may close it, some time later */
 	epoll_ctl(s->epoll, EPOLL_CTL_DEL, c->fd, NULL);
-	rmcd_close_connection(c->fd);
+	rmcd_close_connection(c->peer.uid, c->fd);
 	rmcd_user_put(s->d, c->user);
 	*c->link = c->next;
 	if (c->next)
@@ -174,6 +172,7 @@ static int end_of_rest(struct server *s)
  */
 static void refuse(struct server *s, int err)
 {
+	struct rmcd_peer peer = { .uid = -1 };
 	int fd;
 
 	if (err == EAGAIN || err == EINTR || err == ECONNABORTED)
@@ -181,8 +180,10 @@ static void refuse(struct server *s, int err)
 	if ((err == EMFILE || err == ENFILE) && s->spare >= 0) {
 		close(s->spare);
 		fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC);
-		if (fd >= 0)
-			rmcd_close_connection(fd);
+		if (fd >= 0) {
+			get_peer(fd, &peer);
+			rmcd_close_connection(peer.uid, fd);
+		}
 		s->spare = eventfd(0, EFD_CLOEXEC);
 		if (s->spare >= 0)
 			return;
@@ -205,6 +206,7 @@ static int watch_owner(struct server *s, struct conn *c)
 static void conn_accept(struct server *s)
 {
 	int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	uid_t uid = -1;
 	struct conn *c;
 
 	if (fd < 0) {
@@ -213,6 +215,8 @@ static void conn_accept(struct server *s)
 	}
 	c = calloc(1, sizeof(*c));
 	if (!c || get_peer(fd, &c->peer))
+		goto err_peer;
+	if (rmcd_closing_refused(c->peer.uid))
 		goto err_free;
 	c->user = rmcd_user_get(s->d, c->peer.uid);
 	if (!c->user)
@@ -237,36 +241,48 @@ err_owner:
 err_user:
 	rmcd_user_put(s->d, c->user);
 err_free:
+	uid = c->peer.uid;
+err_peer:
 	free(c);
-	rmcd_close_connection(fd);
+	rmcd_close_connection(uid, fd);
 }
 
 /* ---- messages ---- */
 
 union control {
 	struct cmsghdr align;
-	char space[CMSG_SPACE(MOST_FDS * sizeof(int))];
+	char space[CMSG_SPACE(RMCD_MOST_FDS * sizeof(int))];
 };
 
-static void take_fds(struct msghdr *msg, struct rmcd_req *r)
+/* Returns how many there are: @fds has as many places as a message can carry. */
+static u32 get_fds(struct msghdr *msg, int *fds)
 {
 	struct cmsghdr *c;
-	u32 n, i;
+	u32 n = 0, more;
 
 	for (c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
 		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
 			continue;
-		n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		for (i = 0; i < n; i++) {
-			int fd;
-
-			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
-			if (r->nfds < RMCD_MESSAGE_FDS)
-				r->fds[r->nfds++] = fd;
-			else
-				rmcd_close_received(fd);
-		}
+		more = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		memcpy(fds + n, CMSG_DATA(c), more * sizeof(int));
+		n += more;
 	}
+	return n;
+}
+
+/* Returns false when the connection has to end: more than any request has, or too many before. */
+static bool take_fds(const struct conn *c, struct msghdr *msg, struct rmcd_req *r)
+{
+	int fds[RMCD_MOST_FDS];
+	u32 n = get_fds(msg, fds);
+
+	if (n > RMCD_MESSAGE_FDS || (n && rmcd_closing_refused(c->peer.uid))) {
+		rmcd_close_received(c->peer.uid, fds, n);
+		return false;
+	}
+	memcpy(r->fds, fds, n * sizeof(int));
+	r->nfds = n;
+	return true;
 }
 
 /* Returns 1: a message; 0: none; -1: the connection has ended, or breaks the rules. */
@@ -287,8 +303,8 @@ static int receive(struct conn *c, struct rmcd_head *head, struct rmcd_req *r)
 
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -1;
-	take_fds(&msg, r);
-	if (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC) || n < (ssize_t)sizeof(*head))
+	if (!take_fds(c, &msg, r) || msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ||
+	    n < (ssize_t)sizeof(*head))
 		return -1;
 	r->len = n - sizeof(*head);
 	return head->fds == r->nfds && !head->ret && !head->reserved ? 1 : -1;
@@ -317,16 +333,16 @@ static int answer(struct conn *c, const struct rmcd_head *head, struct rmcd_req 
 	return sendmsg(c->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -1 : 0;
 }
 
-static void close_fds(struct rmcd_req *r)
+/* The client may have closed what it has got already: then this is the last close. */
+static void close_fds(const struct conn *c, struct rmcd_req *r)
 {
-	u32 i;
+	u32 n = 0, i;
 
-	for (i = 0; i < r->nfds; i++)
-		if (r->fds[i] >= 0)
-			rmcd_close_received(r->fds[i]);
+	rmcd_close_received(c->peer.uid, r->fds, r->nfds);
 	for (i = 0; i < r->outs; i++)
 		if (r->close & (1U << i))
-			close(r->out[i]);
+			r->out[n++] = r->out[i];
+	rmcd_close_elsewhere(c->peer.uid, r->out, n);
 }
 
 static int do_open(struct server *s, struct conn *c, struct rmcd_req *r)
@@ -397,7 +413,7 @@ static void handle_message(struct server *s, struct conn *c)
 		if (answer(c, &head, &r))
 			got = -1;
 	}
-	close_fds(&r);
+	close_fds(c, &r);
 	if (got < 0)
 		conn_close(s, c);
 }

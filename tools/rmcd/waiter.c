@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include "closing.h"
 #include "file.h"
 #include "guard.h"
 #include "received.h"
@@ -139,12 +140,12 @@ void rmcd_waiter_detach(struct rmcd_waiter *w)
 }
 
 /* The eventfd is not signalled any more. */
-static void drop_eventfd(struct rmcd *d, int fd)
+static void drop_eventfd(struct rmcd_file *f, int fd)
 {
 	if (fd < 0)
 		return;
-	close(fd);
-	rmcd_watchdog_disarm(d);
+	rmcd_close_elsewhere(f->peer.uid, &fd, 1);
+	rmcd_watchdog_disarm(f->d);
 }
 
 /**
@@ -157,7 +158,7 @@ void rmcd_waiter_release(struct rmcd_waiter *w)
 	if (w->reported)
 		wake_sleepers(w);
 	rmcd_guard_eventfd_gone(w->guard);
-	drop_eventfd(w->file->d, w->eventfd);
+	drop_eventfd(w->file, w->eventfd);
 	w->eventfd = -1;
 }
 
@@ -227,7 +228,7 @@ int rmcd_waiter_arm(struct rmcd_waiter *w, u32 seen, int eventfd, u32 *count)
 	rmcd_waiters_owed(d);
 	rmcd_guard_eventfd_gone(w->guard);
 	w->guard = eventfd >= 0 ? rmcd_guard_eventfd(eventfd) : -1;
-	drop_eventfd(d, a.eventfd);
+	drop_eventfd(w->file, a.eventfd);
 	if (a.now)
 		wake_sleepers(w);
 	else

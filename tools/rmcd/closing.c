@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0
+/* See closing.h. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "closing.h"
+#include "rmcd.h"
+
+/* Threads of one user: few closes take long, and those of a program that ends are many and short */
+#define MOST_THREADS	32
+/* Descriptors of one user: more than all his programs give back when they end together */
+#define MOST_PENDING	4096
+/* If none of a user's threads gets on for so long, nothing of his is accepted */
+#define STUCK_NS	(1000 * 1000 * 1000ULL)
+/* An idle thread waits for so long before it ends; pthread_create() is tried again after it */
+#define IDLE_NS		(500 * 1000 * 1000L)
+#define AGAIN_NS	(50 * 1000 * 1000L)
+#define STACK_BYTES	32768
+
+/* Descriptors that one thread closes, one after the other */
+struct batch {
+	struct batch *next;
+	u32 n;
+	int fd[];
+};
+
+/**
+ * struct closer - what is to be closed for a user; all fields are guarded by @lock
+ * @next: in closers
+ * @uid: user
+ * @threads: number of his threads
+ * @idle: those of them that wait at @more, or begin; each can take a batch
+ * @queued: batches in the queue
+ * @pending: descriptors that are not closed yet, those of the queue included
+ * @last_ns: when one of the threads has begun or ended a batch
+ * @reported: the log says that the user is refused
+ * @more: a batch for an idle thread
+ * @first: queue
+ * @end: end of the queue
+ */
+struct closer {
+	struct closer *next;
+	uid_t uid;
+	u32 threads;
+	u32 idle;
+	u32 queued;
+	u32 pending;
+	u64 last_ns;
+	bool reported;
+	pthread_cond_t more;
+	struct batch *first;
+	struct batch **end;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t work;	/* threads are missing */
+static struct closer *closers;
+
+static void init_cond(pthread_cond_t *cond)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+/* Returns false when the time is over. */
+static bool wait_for(pthread_cond_t *cond, long ns)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += ns;
+	if (until.tv_nsec >= 1000000000L) {
+		until.tv_nsec -= 1000000000L;
+		until.tv_sec++;
+	}
+	return pthread_cond_timedwait(cond, &lock, &until) != ETIMEDOUT;
+}
+
+static struct closer *find(uid_t uid)
+{
+	struct closer *c;
+
+	for (c = closers; c && c->uid != uid; c = c->next)
+		;
+	return c;
+}
+
+static struct closer *closer_get(uid_t uid)
+{
+	struct closer *c = find(uid);
+
+	if (c)
+		return c;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return NULL;
+	c->uid = uid;
+	c->end = &c->first;
+	init_cond(&c->more);
+	c->next = closers;
+	closers = c;
+	return c;
+}
+
+/* Its last thread ends. */
+static void closer_free(struct closer *c)
+{
+	struct closer **link;
+
+	for (link = &closers; *link != c; link = &(*link)->next)
+		;
+	*link = c->next;
+	pthread_cond_destroy(&c->more);
+	free(c);
+}
+
+/* Next batch; NULL: there was none for some time. The calling thread was counted as idle. */
+static struct batch *take(struct closer *c)
+{
+	bool in_time = true;
+	struct batch *b;
+
+	while (!c->first && in_time)
+		in_time = wait_for(&c->more, IDLE_NS);
+	c->idle--;
+	b = c->first;
+	if (!b)
+		return NULL;
+	c->first = b->next;
+	if (!c->first)
+		c->end = &c->first;
+	c->queued--;
+	return b;
+}
+
+static void *close_main(void *data)
+{
+	struct closer *c = data;
+	struct batch *b;
+	u32 i;
+
+	pthread_setname_np(pthread_self(), "rmcd/closing");
+	pthread_mutex_lock(&lock);
+	while ((b = take(c))) {
+		c->last_ns = rmc_os_now_ns();
+		pthread_mutex_unlock(&lock);
+		for (i = 0; i < b->n; i++)
+			close(b->fd[i]);
+		pthread_mutex_lock(&lock);
+		c->last_ns = rmc_os_now_ns();
+		c->pending -= b->n;
+		c->idle++;
+		free(b);
+	}
+	if (!--c->threads)
+		closer_free(c);
+	pthread_mutex_unlock(&lock);
+	return NULL;
+}
+
+/* Signals are for the main thread. */
+static int make_thread(void *(*fn)(void *data), void *data)
+{
+	sigset_t all, old;
+	pthread_attr_t attr;
+	pthread_t thread;
+	int err;
+
+	sigfillset(&all);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	err = pthread_create(&thread, &attr, fn, data);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	return err;
+}
+
+/* A user with more batches than idle threads, and not all of his threads */
+static struct closer *lacks_thread(void)
+{
+	struct closer *c;
+
+	for (c = closers; c; c = c->next)
+		if (c->queued > c->idle && c->threads < MOST_THREADS)
+			return c;
+	return NULL;
+}
+
+static void *closing_main(void *data)
+{
+	struct closer *c;
+	bool failed;
+
+	(void)data;
+	pthread_mutex_lock(&lock);
+	for (;;) {
+		c = lacks_thread();
+		if (!c) {
+			pthread_cond_wait(&work, &lock);
+			continue;
+		}
+		/* from here on nobody frees @c */
+		c->threads++;
+		c->idle++;
+		pthread_mutex_unlock(&lock);
+		failed = make_thread(close_main, c);
+		pthread_mutex_lock(&lock);
+		if (!failed)
+			continue;
+		c->threads--;
+		c->idle--;
+		wait_for(&work, AGAIN_NS);
+	}
+	return NULL;
+}
+
+/* Tried again the next time, if it fails. */
+static void start(void)
+{
+	static bool ready, started;
+
+	if (started)
+		return;
+	if (!ready)
+		init_cond(&work);
+	ready = true;
+	started = !make_thread(closing_main, NULL);
+}
+
+/**
+ * rmcd_close_elsewhere() - let other threads close descriptors of a client
+ * @uid: its user
+ * @fds: descriptors, any; nobody may use them any more
+ * @n: number of them
+ *
+ * Context: main thread. One thread closes them, so those of one message delay each other only.
+ */
+void rmcd_close_elsewhere(uid_t uid, const int *fds, unsigned int n)
+{
+	struct batch *b = n ? malloc(sizeof(*b) + n * sizeof(*fds)) : NULL;
+	struct closer *c;
+
+	if (!n)
+		return;
+	start();
+	pthread_mutex_lock(&lock);
+	c = b ? closer_get(uid) : NULL;
+	if (c) {
+		b->next = NULL;
+		b->n = n;
+		memcpy(b->fd, fds, n * sizeof(*fds));
+		*c->end = b;
+		c->end = &b->next;
+		c->queued++;
+		c->pending += n;
+		pthread_cond_signal(c->queued <= c->idle ? &c->more : &work);
+	}
+	pthread_mutex_unlock(&lock);
+	if (!c) {
+		/* they stay open: better than a main thread that stands still */
+		free(b);
+		rmcd_log("%u descriptors of user %u are not closed: no memory", n, uid);
+	}
+}
+
+/**
+ * rmcd_closing_refused() - does a user keep those who close his descriptors from going on?
+ * @uid: user
+ *
+ * Context: main thread.
+ *
+ * Return: true: accept no connection and no descriptor of this user.
+ */
+bool rmcd_closing_refused(uid_t uid)
+{
+	bool refused = false, report = false;
+	struct closer *c;
+
+	pthread_mutex_lock(&lock);
+	c = find(uid);
+	if (c) {
+		refused = c->pending >= MOST_PENDING ||
+			  (c->threads == MOST_THREADS && !c->idle &&
+			   rmc_os_now_ns() - c->last_ns > STUCK_NS);
+		report = refused && !c->reported;
+		c->reported = refused;
+	}
+	pthread_mutex_unlock(&lock);
+	if (report)
+		rmcd_log("user %u is refused: too many of his descriptors take long to close", uid);
+	return refused;
+}
