@@ -144,6 +144,34 @@ static void no_descriptors(void)
 	check_modest();
 }
 
+/*
+ * No descriptor is free when a client sends one: the request fails, and the client, which has not
+ * broken any rule, loses nothing.
+ */
+static void no_room(void)
+{
+	struct rmc_cq_arm arm = { .size = sizeof(arm), .qp_id = modest_qp.id };
+	struct rlimit rl, none;
+	int fd = eventfd(0, EFD_CLOEXEC), i;
+
+	CHECK(!prlimit(daemon_pid, RLIMIT_NOFILE, NULL, &rl));
+	none = rl;
+	/* 0, 1 and 2 are in use */
+	none.rlim_cur = 3;
+	CHECK(!prlimit(daemon_pid, RLIMIT_NOFILE, &none, NULL));
+	for (i = 0; i < 3; i++) {
+		CHECK_EQ(raw_call_fds(&modest, RMC_IOC_CQ_ARM, &arm, sizeof(arm), NULL, 0, &fd, 1),
+			 -EMFILE);
+		CHECK_EQ(modest_qp.flags->dead, 0);
+		check_modest();
+	}
+	CHECK(!prlimit(daemon_pid, RLIMIT_NOFILE, &rl, NULL));
+	arm.seen = modest_qp.tail;
+	CHECK_EQ(raw_call_fds(&modest, RMC_IOC_CQ_ARM, &arm, sizeof(arm), NULL, 0, &fd, 1), 0);
+	check_modest();
+	close(fd);
+}
+
 /* Each leaves one record or more in all event files. */
 static void flip(int times)
 {
@@ -232,6 +260,7 @@ static void closed_events(void)
 }
 
 static const struct tap_test tests[] = {
+	{ "no room for a descriptor that comes", no_room },
 	{ "no descriptors are left", no_descriptors },
 	{ "event files that nobody reads", unread_events },
 	{ "event files whose reader has gone", closed_events },

@@ -28,6 +28,9 @@
 /* No connection is accepted for this long when there is nothing to accept it with */
 #define REST_MS			50
 
+/* Of receive() */
+#define NO_ROOM			2
+
 struct conn;
 
 /* What an entry of the epoll set is about */
@@ -285,7 +288,10 @@ static bool take_fds(const struct conn *c, struct msghdr *msg, struct rmcd_req *
 	return true;
 }
 
-/* Returns 1: a message; 0: none; -1: the connection has ended, or breaks the rules. */
+/*
+ * Returns 1: a message; 0: none; -1: the connection has ended, or breaks the rules; NO_ROOM: a
+ * message that obeys them, but we have no room for all of its descriptors.
+ */
 static int receive(struct conn *c, struct rmcd_head *head, struct rmcd_req *r)
 {
 	struct iovec iov[2] = {
@@ -303,11 +309,14 @@ static int receive(struct conn *c, struct rmcd_head *head, struct rmcd_req *r)
 
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -1;
-	if (!take_fds(c, &msg, r) || msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ||
-	    n < (ssize_t)sizeof(*head))
+	if (!take_fds(c, &msg, r) || msg.msg_flags & MSG_TRUNC || n < (ssize_t)sizeof(*head) ||
+	    head->ret || head->reserved)
 		return -1;
 	r->len = n - sizeof(*head);
-	return head->fds == r->nfds && !head->ret && !head->reserved ? 1 : -1;
+	if (!(msg.msg_flags & MSG_CTRUNC))
+		return head->fds == r->nfds ? 1 : -1;
+	/* the space is enough for all that a message can have */
+	return head->fds > r->nfds && head->fds <= RMCD_MESSAGE_FDS ? NO_ROOM : -1;
 }
 
 static int answer(struct conn *c, const struct rmcd_head *head, struct rmcd_req *r)
@@ -406,7 +415,7 @@ static void handle_message(struct server *s, struct conn *c)
 	int got = receive(c, &head, &r);
 
 	if (got > 0) {
-		head.ret = execute(s, c, head.request, &r);
+		head.ret = got == NO_ROOM ? -EMFILE : execute(s, c, head.request, &r);
 		if (head.ret < 0)
 			r.len = 0;
 		head.fds = r.outs;
