@@ -330,6 +330,7 @@ static bool is_closed(uid_t uid)
 static void two_users(void)
 {
 	static int peer[PARKED];
+	const struct linger none = { 0 };
 	struct rmcd_open open = { .version = RMCD_VERSION, .ctx_id = -1 };
 	unsigned int threads = daemon_has("task"), fds = daemon_has("fd"), i;
 	struct sockaddr_in addr;
@@ -339,9 +340,12 @@ static void two_users(void)
 	for (i = 0; i < PARKED; i++) {
 		fd = make_lingering(listener, &addr, &peer[i]);
 		CHECK_EQ(connect_as(&c, HOSTILE_UID), 0);
-		/* the daemon may have ended the connection */
-		raw_send(&c, "", 1, &fd, 1);
+		/* stopped: else ours could be the last copy */
+		kill(daemon_pid, SIGSTOP);
+		if (raw_send(&c, "", 1, &fd, 1))
+			setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
 		close(fd);
+		kill(daemon_pid, SIGCONT);
 		raw_close(&c);
 	}
 	check_modest();
