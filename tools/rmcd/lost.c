@@ -95,21 +95,28 @@ static bool zeros_at(uintptr_t addr, size_t len)
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED;
 }
 
+/* In a signal handler: rmcd_log() may not be called. */
+static void report_region(void)
+{
+	static const char lost[] =
+		"rmcd: the file of --region has lost pages, so this daemon is alone now: start all daemons anew with another one\n";
+	ssize_t written = write(STDERR_FILENO, lost, sizeof(lost) - 1);
+
+	(void)written;
+}
+
 /*
  * All of it is replaced, so that it does not have two owners. Where this would be more memory
  * than is allowed (vm.overcommit_memory=2, RLIMIT_DATA), the page alone.
  */
 static bool replace(const struct entry *e, uintptr_t at)
 {
-	static const char lost[] =
-		"rmcd: the file of --region has lost pages, so this daemon is alone now: start all daemons anew with another one\n";
-
 	if (!zeros_at(e->addr, e->len) && !zeros_at(at - (at - e->addr) % e->page, e->page))
 		return false;
 	if (e->mem)
 		rmcd_mem_lost(e->mem);
-	else if (write(STDERR_FILENO, lost, sizeof(lost) - 1) < 0)
-		return true;
+	else
+		report_region();
 	return true;
 }
 
