@@ -39,6 +39,7 @@ expect "rmc-kv: unknown command" 2 "no command 'frob'" "$O/rmc-kv" get a frob
 expect "rmc-kv: half a command" 2 "put needs a key and a value" "$O/rmc-kv" put a
 expect "rmc-kv: unknown scheme" 2 "no scheme 'x'" "$O/rmc-kv" -s x get a
 expect "rmc-kv: bad mix" 2 "is not A, B or C" "$O/rmc-kv" bench -m D
+expect "rmc-kv: bad theta" 2 "'-1' is not a number, 0 .. 1000" "$O/rmc-kv" bench --theta -1
 expect "rmc-kv: help" 0 "fall-back" "$O/rmc-kv" --help
 
 expect "netpipe: no such engine" 2 "--engine: msg or tcp" "$O/rmc_netpipe" -e pigeon

@@ -163,6 +163,8 @@ for s in sabre farm lock strip; do
 	expect "rmc-kv: bench, $s" 0 "^torn_values *0$" \
 		nodes 2 "$K" bench -s $s -k 50 -v 2000 -n 600 -m A -q
 done
+expect "rmc-kv: bench, theta = 1" 0 "zipfian 1.00," \
+	nodes 2 "$K" bench -s sabre -k 50 -n 600 --theta 100 -q
 # Half of the operations on one key are writes of 16 KiB. Without a check some reads are torn,
 # if reader and writer run at the same time, which is rare on busy CPUs.
 kv_tears() {

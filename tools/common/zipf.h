@@ -5,11 +5,13 @@
 
 #include <stdint.h>
 
+/* near: no x that is at most so far below its rank is rejected, see zipf.c */
 struct zipf {
 	uint64_t items;
-	double theta, alpha, zetan, eta;
+	double theta, low, high, near;
 };
 
+/* Of at least one item; theta >= 0. The time does not depend on the number of items. */
 void zipf_init(struct zipf *z, uint64_t items, double theta);
 uint64_t zipf_next(const struct zipf *z, uint64_t *seed);		/* 0: the most popular */
 uint64_t zipf_scrambled(const struct zipf *z, uint64_t *seed);	/* popular items spread */

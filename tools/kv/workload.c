@@ -156,9 +156,6 @@ static void run(struct kv_run *r, void *value, struct measured *m)
 	size_t len;
 
 	zipf_init(&z, r->keys, r->theta_percent / 100.0);
-	start = now = reported = now_ns();		/* after that sum over all keys */
-	if (!r->operations)
-		end = start + (uint64_t)r->seconds * 1000000000;
 	for (n = 0; r->operations ? n < r->operations : now < end; n++) {
 		key_number = uniform ? random_next(&seed) % r->keys : zipf_scrambled(&z, &seed);
 		len = key_make(key, sizeof(key), key_number);
