@@ -147,5 +147,5 @@ int main(void)
 	};
 
 	matrix_run(tests, ARRAY_SIZE(tests), opts, ARRAY_SIZE(opts));
-	return tap_done();
+	return matrix_done();
 }
