@@ -218,40 +218,57 @@ void rmc_os_foreign_put(const struct rmc_mem *mem, u64 off, const u8 *src, u32 l
 
 u64 rmc_os_now_ns(void);
 
-/* What tracepoints say, added up, where sanitizers are at work: of tids only that there is one */
-enum shim_trace {
-	SHIM_INJECTED, SHIM_REFUSED, SHIM_SERVED, SHIM_COMPLETES, SHIM_COMPLETED,
-	SHIM_TRACES
+/*
+ * What tracepoints say, except for tids, event by event: kept where sanitizers are at work, for a
+ * test that sets shim_log.
+ */
+enum shim_trace { SHIM_INJECT, SHIM_REFUSE, SHIM_SERVE, SHIM_COMPLETE, SHIM_TRACES };
+
+#define SHIM_EVENTS	128
+
+struct shim_event {
+	u32 node, peer, slot, status, packets;
+};
+
+struct shim_log {
+	struct shim_event event[SHIM_TRACES][SHIM_EVENTS];
+	u32 events[SHIM_TRACES];	/* may exceed SHIM_EVENTS: the others are not kept */
 };
 
 #ifdef __SANITIZE_ADDRESS__
-extern u64 shim_traces[SHIM_TRACES] __attribute__((weak));
-u64 shim_traces[SHIM_TRACES];
-
-#define shim_trace(which, n)	(shim_traces[which] += (n))
+extern struct shim_log *shim_log __attribute__((weak));
+struct shim_log *shim_log;
 #else
-#define shim_trace(which, n)	((void)(n))
+#define shim_log	((struct shim_log *)NULL)
 #endif
+
+static inline void shim_trace(enum shim_trace which, struct shim_event event)
+{
+	if (!shim_log)
+		return;
+	if (shim_log->events[which] < SHIM_EVENTS)
+		shim_log->event[which][shim_log->events[which]] = event;
+	shim_log->events[which]++;
+}
 
 static inline void trace_rmc_rgp_inject(u32 node, u32 to, u32 tid, u32 packets)
 {
-	shim_trace(SHIM_INJECTED, packets);
+	shim_trace(SHIM_INJECT, (struct shim_event){ node, to, .packets = packets });
 }
 
 static inline void trace_rmc_rgp_refuse(u32 node, u32 slot, u32 status)
 {
-	shim_trace(SHIM_REFUSED, (slot + 1) * (status + 1) + ((u64)node << 32));
+	shim_trace(SHIM_REFUSE, (struct shim_event){ node, .slot = slot, .status = status });
 }
 
 static inline void trace_rmc_rrpp_serve(u32 node, u32 from, u32 packets)
 {
-	shim_trace(SHIM_SERVED, packets);
+	shim_trace(SHIM_SERVE, (struct shim_event){ node, from, .packets = packets });
 }
 
 static inline void trace_rmc_rcp_complete(u32 node, u32 to, u32 tid, u32 slot, u32 status)
 {
-	shim_trace(SHIM_COMPLETES, 1);
-	shim_trace(SHIM_COMPLETED, (slot + 1) * (status + 1) + ((u64)(node << 16 | to) << 32));
+	shim_trace(SHIM_COMPLETE, (struct shim_event){ node, to, slot, status });
 }
 
 #define trace_rmc_att_open(...)		((void)0)
