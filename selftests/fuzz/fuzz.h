@@ -43,16 +43,4 @@ static inline u32 fuzz_endpoint(struct fuzz *b, u32 nid, u32 unit)
 	return rmc_endpoint(&b->w.fabric[0], nid) + unit % b->w.opts.units;
 }
 
-/* Both rings of the channel from one endpoint to another. */
-static inline void fuzz_rings(struct fuzz *b, u32 from, u32 to, struct rmc_ring *req,
-			      struct rmc_ring *rep)
-{
-	struct rmc_fabric *f = &b->w.fabric[0];
-	u8 *mem = f->ops->channel(f, from, to);
-
-	rmc_ring_init(req, mem, f->ring_order, f->pay_order);
-	rmc_ring_init(rep, mem + rmc_ring_bytes(f->ring_order, f->pay_order), f->ring_order,
-		      f->pay_order);
-}
-
 #endif

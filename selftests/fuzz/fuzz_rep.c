@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	f = &b.w.fabric[0];
 	for (i = 0; i < b.w.opts.units; i++) {
 		unit[i].ep = fuzz_endpoint(&b, 1, i);
-		fuzz_rings(&b, b.a.qp.node->ep, unit[i].ep, &unit[i].req, &unit[i].rep);
+		testbed_rings(&b.w, f, b.a.qp.node->ep, unit[i].ep, &unit[i].req, &unit[i].rep);
 	}
 	for (turn = 0; in.left; turn++) {
 		struct unit *n1 = pick(unit, b.w.opts.units, turn);

@@ -5,12 +5,12 @@
  * another unit of node 0.
  */
 #include "fuzz.h"
+#include "selftests/harness/client.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
 struct peer {
-	struct rmc_ring req, rep;
-	u32 from, to;		/* endpoints */
+	struct client c;
 	u32 sent, got;
 	/* the last announcement */
 	u16 tid, gen;
@@ -18,23 +18,21 @@ struct peer {
 
 static void collect(struct fuzz *b, struct peer *p)
 {
-	struct rmc_desc d;
+	struct rmc_rep r;
 	u32 i;
 
 	/* after writes to any place, any reply is possible */
-	for (i = 0; i <= p->rep.mask && rmc_ring_peek(&p->rep, 0, &d); i++) {
-		p->rep.pos++;
+	for (i = 0; i <= p->c.rep.mask && client_reply(&p->c, &r); i++)
 		p->got++;
-	}
 	MUST(b->replies_optional || p->got <= p->sent);
 }
 
 /* Send any request, while there are credits. */
 static void send(struct peer *p, u64 word0, u64 word1)
 {
-	if (p->sent - p->got > p->req.mask)
+	if (p->sent - p->got > p->c.req.mask)
 		return;
-	rmc_ring_put(&p->req, word0 & ~(0xffULL << 56), word1);
+	client_send(&p->c, word0 & ~(0xffULL << 56), word1);
 	p->sent++;
 }
 
@@ -48,11 +46,9 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 	fuzz_init(&b, &in, true);
 	f = &b.w.fabric[0];
-	for (i = 0; i < 2; i++) {
-		peer[i].from = fuzz_endpoint(&b, 1 + i, i);
-		peer[i].to = fuzz_endpoint(&b, 0, i);
-		fuzz_rings(&b, peer[i].from, peer[i].to, &peer[i].req, &peer[i].rep);
-	}
+	for (i = 0; i < 2; i++)
+		client_init_at(&peer[i].c, &b.w, fuzz_endpoint(&b, 1 + i, i),
+			       fuzz_endpoint(&b, 0, i));
 	while (in.left) {
 		u32 how = take(&in, 1), op, off, len;
 		struct peer *p = &peer[how >> 3 & 1];
@@ -102,23 +98,23 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		case 6:
 			/* any place, any lap, any payload: such requests need no reply */
 			word0 = take(&in, 8);
-			WRITE_ONCE(p->req.desc[how >> 4 & p->req.mask].word1, take(&in, 8));
-			WRITE_ONCE(p->req.desc[how >> 4 & p->req.mask].word0, word0);
-			memset(p->req.pay, how, RMC_LINE);
+			WRITE_ONCE(p->c.req.desc[how >> 4 & p->c.req.mask].word1, take(&in, 8));
+			WRITE_ONCE(p->c.req.desc[how >> 4 & p->c.req.mask].word0, word0);
+			memset(p->c.req.pay, how, RMC_LINE);
 			b.replies_optional = true;
 			break;
 		case 7:
 			/* doorbells of any source */
-			*rmc_doorbell_word(f, p->to, how >> 4 & 1, 0) |= take(&in, 1);
+			*rmc_doorbell_word(f, p->c.to, how >> 4 & 1, 0) |= take(&in, 1);
 			break;
 		}
-		*rmc_doorbell_word(f, p->to, RMC_LANE_REQ, 0) |= 1 << p->from;
+		*rmc_doorbell_word(f, p->c.to, RMC_LANE_REQ, 0) |= 1 << p->c.ep;
 		if (how & 0x10)
 			testbed_visit(&b.w);
 		collect(&b, p);
 	}
 	for (i = 0; i < 2; i++)
-		*rmc_doorbell_word(f, peer[i].to, RMC_LANE_REQ, 0) |= 1 << peer[i].from;
+		*rmc_doorbell_word(f, peer[i].c.to, RMC_LANE_REQ, 0) |= 1 << peer[i].c.ep;
 	fuzz_calm(&b);
 	for (i = 0; i < 2; i++) {
 		collect(&b, &peer[i]);

@@ -18,24 +18,23 @@ struct client {
 	u32 ep, to;
 };
 
-/* As unit 0 of node @nid, of endpoint @to. Each node has a kernel of its own. */
-static inline void client_init(struct client *c, struct testbed *w, u32 nid, u32 to)
+/* As endpoint @ep, of endpoint @to. Each node has a kernel of its own. */
+static inline void client_init_at(struct client *c, struct testbed *w, u32 ep, u32 to)
 {
-	struct rmc_fabric *f = testbed_fabric(w, nid);
-	u32 server = w->node[rmc_endpoint_nid(f, to)]->epoch;
-	u8 *mem;
+	u32 nid = rmc_endpoint_nid(w->fabric, ep);
 
 	c->w = w;
-	c->f = f;
-	c->ep = rmc_endpoint(f, nid);
+	c->f = testbed_fabric(w, nid);
+	c->ep = ep;
 	c->to = to;
 	w->frozen[nid] = true;
-	mem = f->ops->channel(f, c->ep, to);
-	rmc_ring_init(&c->req, mem, f->ring_order, f->pay_order);
-	rmc_ring_init(&c->rep, mem + rmc_ring_bytes(f->ring_order, f->pay_order), f->ring_order,
-		      f->pay_order);
-	rmc_ring_begin(&c->req, w->node[nid]->epoch, server);
-	rmc_ring_begin(&c->rep, w->node[nid]->epoch, server);
+	testbed_rings(w, c->f, ep, to, &c->req, &c->rep);
+}
+
+/* As unit 0 of node @nid */
+static inline void client_init(struct client *c, struct testbed *w, u32 nid, u32 to)
+{
+	client_init_at(c, w, rmc_endpoint(w->fabric, nid), to);
 }
 
 static inline void client_send(struct client *c, u64 word0, u64 word1)

@@ -54,19 +54,11 @@ static inline void setup(struct setup *s, const struct testbed_opts *o)
  */
 static inline void serve_at(struct server *v, struct setup *s, u32 ep)
 {
-	u32 nid = rmc_endpoint_nid(fabric(s), ep), peer = s->w.node[nid]->epoch;
-	struct rmc_fabric *f = testbed_fabric(&s->w, nid);
-	u8 *mem = f->ops->channel(f, 0, ep);
-
 	v->w = &s->w;
-	v->f = f;
+	v->f = testbed_fabric(&s->w, rmc_endpoint_nid(fabric(s), ep));
 	v->ep = ep;
 	v->data = DATA;
-	rmc_ring_init(&v->req, mem, f->ring_order, f->pay_order);
-	rmc_ring_init(&v->rep, mem + rmc_ring_bytes(f->ring_order, f->pay_order),
-		      f->ring_order, f->pay_order);
-	rmc_ring_begin(&v->req, s->w.node[0]->epoch, peer);
-	rmc_ring_begin(&v->rep, s->w.node[0]->epoch, peer);
+	testbed_rings(v->w, v->f, 0, ep, &v->req, &v->rep);
 }
 
 /* Serve as a node of one unit */

@@ -141,6 +141,24 @@ static inline struct rmc_fabric *testbed_fabric(struct testbed *w, u32 nid)
 	return w->node[nid]->fabric;
 }
 
+/*
+ * The rings of the channel from one endpoint to another, at their beginning, as the kernel of @f
+ * maps them: for a test that takes the place of one of them.
+ */
+static inline void testbed_rings(struct testbed *w, struct rmc_fabric *f, u32 from, u32 to,
+				 struct rmc_ring *req, struct rmc_ring *rep)
+{
+	u32 requester = w->node[rmc_endpoint_nid(f, from)]->epoch;
+	u32 server = w->node[rmc_endpoint_nid(f, to)]->epoch;
+	u8 *mem = f->ops->channel(f, from, to);
+
+	rmc_ring_init(req, mem, f->ring_order, f->pay_order);
+	rmc_ring_init(rep, mem + rmc_ring_bytes(f->ring_order, f->pay_order), f->ring_order,
+		      f->pay_order);
+	rmc_ring_begin(req, requester, server);
+	rmc_ring_begin(rep, requester, server);
+}
+
 /* The entry of a node says so, in every kernel's tables. */
 static inline void testbed_claim(struct testbed *w, u32 nid, u32 state, u32 epoch)
 {
