@@ -32,14 +32,23 @@ Rooms
    * - ``kmod/low/``
      - below
 
+.. list-table:: Upcalls, all of them
+
+   * - Function
+     - Declared in
+     - Defined in
+   * - ``rmc_os_wake()``
+     - ``kmod/low/low.h``
+     - ``kmod/up/up.c``
+
 Else
 """
 GOOD = {
     "kmod/main.c": '#include "up/up.h"\nint main(void)\n{\n\treturn rmc_up(0);\n}\n',
     "kmod/up/up.h": '#include "../low/low.h"\nint rmc_up(int n);\n',
     "kmod/up/up.c": '#include "up.h"\nint rmc_up(int n)\n{\n\treturn rmc_low(n);\n}\n'
-                    'void rmc_os_bell(void)\n{\n}\n',
-    "kmod/low/low.h": "int rmc_low(int n);\nvoid rmc_os_bell(void);\n",
+                    'void rmc_os_wake(void)\n{\n}\n',
+    "kmod/low/low.h": "int rmc_low(int n);\nvoid rmc_os_wake(void);\n",
     "kmod/low/low.c": '#include "low.h"\nint rmc_low(int n)\n{\n\treturn n;\n}\n',
 }
 
@@ -94,6 +103,30 @@ class Rooms(unittest.TestCase):
     def test_declaration_over_several_lines(self):
         self.refused({"kmod/low/low.c": "struct a *rmc_up(int n,\n\t\tint m);\n" +
                       GOOD["kmod/low/low.c"]}, "declares rmc_up()")
+
+    def test_upcall_that_the_page_does_not_have(self):
+        self.refused({"kmod/low/low.h": GOOD["kmod/low/low.h"] + "void rmc_os_event(int n);\n",
+                      "kmod/up/b.c": "void rmc_os_event(int n)\n{\n}\n"},
+                     "kmod/low/low.h: declares rmc_os_event()", "kmod/up/b.c", "Upcalls")
+
+    def test_upcall_that_the_page_has_elsewhere(self):
+        self.refused({"kmod/up/up.c": GOOD["kmod/up/up.c"].partition("void")[0],
+                      "kmod/up/b.c": "void rmc_os_wake(void)\n{\n}\n"},
+                     "rmc_os_wake() is declared in kmod/low/low.h and defined in kmod/up/b.c")
+
+    def test_upcall_that_is_none(self):
+        self.refused({"kmod/up/up.c": GOOD["kmod/up/up.c"].partition("void")[0]},
+                     "rmc_os_wake() is no upcall")
+        self.refused({"kmod/up/up.c": GOOD["kmod/up/up.c"].partition("void")[0],
+                      "kmod/low/b.c": "void rmc_os_wake(void)\n{\n}\n"}, "rmc_os_wake() is no upcall")
+
+    def test_hook_of_its_own_room_is_no_upcall(self):
+        self.assertEqual(run_rooms({"kmod/low/low.h": GOOD["kmod/low/low.h"] + "void rmc_os_init(void);\n",
+                                    "kmod/low/os.c": "void rmc_os_init(void)\n{\n}\n"}), (0, ""))
+
+    def test_page_without_upcalls(self):
+        status, text = run_rooms(page=PAGE.replace("list-table:: Upcalls", "list-table:: Others"))
+        self.assertEqual((status, text.count("rmc_os_wake")), (1, 1))
 
     def test_files_of_one_room_that_need_each_other(self):
         self.refused({"kmod/low/a.c": '#include "low.h"\nint rmc_a(int n)\n{\n'
