@@ -32,11 +32,15 @@ def block(name, results, markdown):
         used = [name]
     lines = (tables.markdown if markdown else tables.rst)(head, rows)
     code = "`" if markdown else "``"
+    said = []
     for one in used:
         found = results.result(one)
         text = tables.origin(found, code)
         if found.get("note"):
             text += f" {found['note']}"
+        if text in said:        # results of the same run
+            continue
+        said.append(text)
         lines += ["", *textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)]
     return lines, claims
 

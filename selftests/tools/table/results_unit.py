@@ -230,6 +230,15 @@ class Pages(Folder):
         self.page("<!-- results: both -->\n\n<!-- end results -->\n", "page.md")
         self.assertIn("| read | 1.20 ns | 5.71 GB/s | local, packets |", self.get("page.md"))
 
+    def test_results_of_one_run_have_one_origin(self):
+        table = json.loads(json.dumps(TABLE))
+        table["rows"][0]["cells"][1] = {"result": "two", "row": "read", "column": "time"}
+        self.put("tables/both.json", json.dumps(table))
+        for text, times in ((RESULT, 1), (RESULT.replace("abcdef0", "1234567"), 2)):
+            self.put("two.json", text)
+            self.page("<!-- results: both -->\n\n<!-- end results -->\n", "page.md")
+            self.assertEqual(self.get("page.md").count("M, 2 CPUs"), times)
+
     def test_markers(self):
         for text, what in ((".. results: none\n\n.. end results\n", "none.json"),
                            (".. results: one\n", "has no end"), (".. end results\n", "do not match"),
