@@ -14,21 +14,19 @@ import os
 import re
 import textwrap
 
-from . import store, tables
+from . import prose as words, store, tables
 
 BEGIN = re.compile(r"(?:\.\. results: (?P<rst>[\w/-]+)|<!-- results: (?P<md>[\w/-]+) -->)$")
 END = re.compile(r"(?:\.\. end results|<!-- end results -->)$")
-# values that prose must not repeat
-CLAIM = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?) (ns|us|ms|M/s|GB/s|Gbps)\b")
 WIDTH = 100
 
 
 def block(name, results, markdown):
-    """(lines of a table with its origin, {(number, unit)} in it)"""
+    """Lines of a table, with its origin."""
     if name in results.tables():
-        head, rows, claims, used = tables.of_table(results.table(name), results)
+        head, rows, used = tables.of_table(results.table(name), results)
     else:
-        head, rows, claims = tables.of_result(results.result(name))
+        head, rows = tables.of_result(results.result(name))
         used = [name]
     lines = (tables.markdown if markdown else tables.rst)(head, rows)
     code = "`" if markdown else "``"
@@ -42,12 +40,12 @@ def block(name, results, markdown):
             continue
         said.append(text)
         lines += ["", *textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)]
-    return lines, claims
+    return lines
 
 
 def rewrite(text, results, markdown):
-    """(the page with its tables made again, its errors)"""
-    out, prose, wrong, shown = [], [], [], set()
+    """(the page with its tables made again, its errors, its prose as [(number, line)])"""
+    out, prose, wrong = [], [], []
     inside = None
     for number, line in enumerate(text.split("\n"), 1):
         begin, end = BEGIN.match(line), END.match(line)
@@ -57,12 +55,11 @@ def rewrite(text, results, markdown):
             inside = begin.group("rst") or begin.group("md")
             out.append(line)
             try:
-                lines, values = block(inside, results, markdown)
+                lines = block(inside, results, markdown)
             except store.Wrong as e:
                 wrong.append(f"{number}: {e}")
-                lines, values = [], set()
+                lines = []
             out += ["", *lines, ""]
-            shown |= values
         elif end:
             inside = None
             out.append(line)
@@ -71,12 +68,7 @@ def rewrite(text, results, markdown):
             prose.append((number, line))
     if inside:
         wrong.append(f"the table {inside} has no end")
-    for number, line in prose:
-        for claim in CLAIM.findall(line):
-            if claim in shown:
-                wrong.append(f"{number}: \"{' '.join(claim)}\" is in a table of this page: "
-                             "refer to that")
-    return "\n".join(out), wrong
+    return "\n".join(out), wrong, prose
 
 
 def names(text):
@@ -94,9 +86,10 @@ def work(path, results, check):
     """Write a page, or check it. Returns its errors, as lines."""
     with open(path, encoding="utf-8") as f:
         text = f.read()
-    new, wrong = rewrite(text, results, path.endswith(".md"))
+    new, wrong, prose = rewrite(text, results, path.endswith(".md"))
     label = os.path.relpath(path, store.TOP) if path.startswith(store.TOP + os.sep) else path
     wrong = [f"{label}:{w}" for w in wrong]
+    wrong += words.complaints(label, prose, results.folder)
     if new == text or wrong and not check:
         return wrong
     if check:

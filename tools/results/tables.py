@@ -25,34 +25,26 @@ def cell_text(cell, unit):
     return text if low is None else f"{text} ({low} to {high})"
 
 
-def claim(cell, unit):
-    """{(number, unit)} of a measured value, as text; empty for a text."""
-    if isinstance(cell, dict):
-        cell = cell["value"]
-    return {(str(cell), unit)} if store.number(cell) else set()
-
-
 def of_result(found):
-    """(head, rows, claims) of a stored result: all of it."""
+    """(head, rows) of a stored result: all of it."""
     columns = found["columns"]
     by_row = any("path" in row for row in found["rows"])
     head = [found.get("label", "")] + [
         c["name"] + (f", {c['unit']}" if c.get("unit", COUNT) != COUNT else "") for c in columns]
-    rows, claims = [], set()
+    rows = []
     for row in found["rows"]:
         line = [row["name"]]
         for c in columns:
             cell = row["values"].get(c["name"])
             own = cell.get("unit") if isinstance(cell, dict) else None
-            claims |= claim(cell, own or row.get("unit") or c.get("unit"))
             line.append(cell_text(cell, own or (None if c.get("unit") else row.get("unit"))))
         rows.append(line + ([row.get("path", found["path"])] if by_row else []))
-    return head + (["path"] if by_row else []), rows, claims
+    return head + (["path"] if by_row else []), rows
 
 
 def of_table(found, results):
-    """(head, rows, claims, names of the results) of a table over several results."""
-    used, rows, paths, claims = [], [], [], set()
+    """(head, rows, names of the results) of a table over several results."""
+    used, rows, paths = [], [], []
     for row in found["rows"]:
         line = [row["name"]]
         paths.append([])
@@ -67,7 +59,6 @@ def of_table(found, results):
                 if path not in paths[-1]:
                     paths[-1].append(path)
                 line.append(cell_text(*value))
-                claims |= claim(*value)
                 if cell["result"] not in used:
                     used.append(cell["result"])
         if len(line) != len(found["columns"]) + 1:
@@ -75,8 +66,8 @@ def of_table(found, results):
         rows.append(line)
     head = [found.get("label", ""), *found["columns"]]
     if any(results.result(name)["path"] == "mixed" for name in used):
-        return head + ["path"], [r + [", ".join(p)] for r, p in zip(rows, paths)], claims, used
-    return head, rows, claims, used
+        return head + ["path"], [r + [", ".join(p)] for r, p in zip(rows, paths)], used
+    return head, rows, used
 
 
 def rst(head, rows):

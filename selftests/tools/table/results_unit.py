@@ -249,13 +249,50 @@ class Pages(Folder):
             self.assertEqual(self.run_on("pages", self.put("page.rst", text))[0], 1)
             self.assertEqual(self.get("page.rst"), text)    # no page is written in part
 
-    def test_prose_repeats_no_value(self):
-        for claim in ("1.20 ns", "13.5 M/s", "5.71 GB/s"):
-            status, said = self.page(PAGE.replace("Prose.", f"It takes {claim}, mostly."))[1:]
-            self.assertEqual(status, 1)
-            self.assertIn(f'"{claim}" is in a table', said)
-        for other in ("11.20 ns", "1.20 us", "1.2 ns", "5.71 of something"):
-            self.assertEqual(self.page(PAGE.replace("Prose.", f"At most {other}."))[1:], (0, ""))
+    def prose(self, text, listed=None):
+        """Status and errors of a page with this prose"""
+        if listed is not None:
+            self.put("prose.list", listed)
+        return self.page(PAGE.replace("Prose.", text))[1:]
+
+    def test_prose_has_no_measured_number(self):
+        for claim in ("1.20 ns", "11.20 ns", "13.5 M/s", "5.71 GB/s", "2.1 x", "3 times", "35%", "0.5 %",
+                      "7 us", "77 Gbps", "710 cycles", "1,000 per second", "55 to 470 ns", "2 seconds",
+                      "23-cycle", "250 times a second", "1\n  us", "5 minutes", "0.3us", "40 percent"):
+            status, said = self.prose(f"It takes {claim}, mostly.")
+            self.assertEqual(status, 1, claim)
+            number = " ".join(claim.split()).rpartition(" to ")[2].replace("times a second", "times")
+            self.assertIn(f"page.rst:7: \"{number}\": ", said)
+
+    def test_tables_and_blocks_by_hand_are_prose(self):
+        for text in ("==  =====\na   14 us\n==  =====\n", "::\n\n  it takes  23 ns\n", "* - 3 x\n"):
+            self.assertEqual(self.prose(text)[0], 1, text)
+
+    def test_prose_has_numbers_that_are_no_claim(self):
+        for text in ("64 B of 8 KiB, 32 in flight", "two microseconds", "T18 5.2 says", "8x8x4", "5.71 of something",
+                     "7.2.13 used", "v1.2 s", "``--loss 1%``, --delay=5us --gap 50us", "``RMC_AGAIN_MS`` (512 ms)",
+                     "as long as ten of them", "4 x86 machines", "12 messages", "2 CPUs, 3 steps"):
+            self.assertEqual(self.prose(text), (0, ""), text)
+
+    def test_the_list_allows_what_it_names(self):
+        entry = "page.rst | limit | at most 5% ; within 30 ms | a test\n"
+        self.assertEqual(self.prose("Off by at\n  most 5%, and within 30 ms.", entry), (0, ""))
+        status, said = self.prose("Off by at most 5%, within 30 ms, and takes 30 ms.")
+        self.assertEqual((status, said.count("\n")), (1, 1), said)
+        self.assertIn("page.rst:7: \"30 ms\"", said)
+        status, said = self.prose("Off by at most 5% of others.", entry)
+        self.assertEqual(status, 1)                     # the other text is nowhere
+        self.assertIn("prose.list:1: page.rst has no such number: within 30 ms", said)
+        status, said = self.prose("Off by at most 5%, within 30 ms.", entry + "page.rst | limit | by at most | x\n")
+        self.assertIn("prose.list:2: page.rst has no such number", said)    # text without a number
+        self.assertEqual(self.prose("Nothing.", entry.replace("page", "other")), (0, ""))
+
+    def test_the_list_itself(self):
+        for text, what in (("page.rst | limit | 5%\n", "not PAGE"), ("# x\n\npage.rst | limit |  | y\n", "not PAGE"),
+                           ("page.rst | measured | 5% | yesterday\n", "'measured' is not")):
+            status, said = self.prose("It is 5%.", text)
+            self.assertEqual(status, 1, text)
+            self.assertIn(what, said)
 
     def test_values_that_are_not_there(self):
         for field, value in (("result", "two"), ("row", "write"), ("column", "speed")):
