@@ -194,7 +194,7 @@ out:
 /* --- peers --- */
 
 /* One word of a peer's segment: 0, an enum rmc_status, or -errno */
-static int look(struct sonuma_ctx *ctx, int nid, uint64_t offset)
+static int read_word(struct sonuma_ctx *ctx, int nid, uint64_t offset)
 {
 	int err;
 
@@ -222,13 +222,13 @@ static int absent(int status)
 	return status == RMC_S_BAD_CONTEXT || status == RMC_S_NODE_DOWN;
 }
 
-/* The caller has sonuma_lock. The last status of look() */
+/* The caller has sonuma_lock. The last status of read_word() */
 static int await(struct sonuma_ctx *ctx, int nid)
 {
 	uint64_t deadline = now_ms() + 1000 * number_from_environment("SONUMA_WAIT", WAIT_SECONDS);
 	int err;
 
-	while (absent(err = look(ctx, nid, 0)) && now_ms() < deadline)
+	while (absent(err = read_word(ctx, nid, 0)) && now_ms() < deadline)
 		usleep(INTERVAL_US);
 	return err;
 }
@@ -258,7 +258,7 @@ static void stay_in(struct sonuma_ctx *ctx, int nodes, uint64_t deadline)
 		if (!ctx->met[nid] && absent(await(ctx, nid)))
 			continue;
 		do {
-			err = look(ctx, nid, ctx->trailer_offset);
+			err = read_word(ctx, nid, ctx->trailer_offset);
 			if (err && err != RMC_S_TIMEOUT)
 				break;
 			if (!err && *ctx->landing == DONE)

@@ -93,7 +93,7 @@ int rmc_daemon_register(struct rmc_ctx *ctx, unsigned long number, void *arg);
 int rmc_daemon_unregister(struct rmc_daemon *d, unsigned long number, void *arg);
 void *rmc_daemon_map_memory(struct rmc_daemon *d, size_t len, uint64_t offset);
 
-/* All registrations end; ask: rmcd is told first */
+/* All registrations end; ask: rmcd is asked first to end them */
 void rmc_daemon_forget_memory(struct rmc_daemon *d, int ask);
 
 #endif

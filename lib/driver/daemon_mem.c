@@ -67,7 +67,7 @@ static struct rmc_daemon_memory *unlink_memory(struct rmc_daemon *d, unsigned lo
 	return taken;
 }
 
-/* The memory becomes shared. What the struct says beside is rmcd's to judge. */
+/* The memory becomes shared. rmcd validates the other fields of the struct. */
 static int get_memory(const struct rmc_ctx *ctx, struct rmc_daemon_memory *h,
 		      const struct memory_head *head, int numa_node)
 {

@@ -280,7 +280,7 @@ static int fetch_bucket(struct rmc_kv *kv, int nid, uint64_t n)
 }
 
 /* True if the object was being written all the time, or no longer matches its entry. */
-static int look_again(int err)
+static int must_retry(int err)
 {
 	return err == -EAGAIN || err >= RMC_SCHEME_TORN || rmc_sabre_again(err);
 }
@@ -310,7 +310,7 @@ static int remote_get(struct rmc_kv *kv, int nid, const void *key, size_t key_le
 			rd.len = entry_bytes(e);
 			err = rmc_reader_read(kv->reader, &rd);
 			/* an outdated length looks torn as well */
-			if (look_again(err)) {
+			if (must_retry(err)) {
 				again = err;
 				continue;
 			}
@@ -351,7 +351,7 @@ int rmc_kv_get(struct rmc_kv *kv, const void *key, size_t key_len, const void **
 		err = rmc_kv_lookup(kv, key, key_len, value, value_len);
 	} else {
 		kv->stats.remote_gets++;
-		while (look_again(err = remote_get(kv, nid, key, key_len, value, value_len)) &&
+		while (must_retry(err = remote_get(kv, nid, key, key_len, value, value_len)) &&
 		       ++tries < kv->o.attempts) {
 			if (rmc_deadline_over(deadline))
 				return -ETIMEDOUT;

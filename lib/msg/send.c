@@ -6,7 +6,8 @@
 
 #define SHORT_CELLS	4	/* longest message of push_now(); half the smallest ring */
 
-static void look(struct rmc_msg *m, struct peer *p)
+/* Read the credits that the peer has written, and handle cells that have arrived. */
+static void read_credits(struct rmc_msg *m, struct peer *p)
 {
 	uint64_t counters = rmc_load_acquire(&p->line->counters);
 	uint64_t nonce = rmc_load_acquire(&p->line->nonce);
@@ -41,7 +42,7 @@ static int wait_for_room(struct rmc_msg *m, struct peer *p, uint32_t want)
 	int err;
 
 	while (room(m, p) < want) {
-		look(m, p);
+		read_credits(m, p);
 		if (room(m, p) >= want)
 			break;
 		if (p->status)
@@ -196,7 +197,7 @@ static int push(struct rmc_msg *m, struct peer *p, const uint8_t *buf, size_t le
 	if (flags & RMC_MSG_DONTWAIT) {
 		if (left > m->cells / 2)
 			return -EMSGSIZE;
-		look(m, p);
+		read_credits(m, p);
 		if (room(m, p) < left)
 			return p->status ? p->status : -EAGAIN;
 	}
@@ -227,7 +228,7 @@ static int wait_until_pulled(struct rmc_msg *m, struct peer *p, uint32_t posted)
 	int err;
 
 	for (;;) {
-		look(m, p);
+		read_credits(m, p);
 		if ((int32_t)(p->pulled - posted) >= 0)
 			return 0;
 		if (p->status)
@@ -249,7 +250,7 @@ static int post(struct rmc_msg *m, struct peer *p, const uint8_t *buf, size_t le
 	int err;
 
 	if (flags & RMC_MSG_DONTWAIT) {
-		look(m, p);
+		read_credits(m, p);
 		if (!room(m, p))
 			return p->status ? p->status : -EAGAIN;
 	}
@@ -317,6 +318,6 @@ unsigned int rmc_msg_pending(struct rmc_msg *m, int nid)
 
 	if (!p)
 		return 0;
-	look(m, p);
+	read_credits(m, p);
 	return p->posted - p->pulled;
 }

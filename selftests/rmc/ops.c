@@ -266,7 +266,7 @@ static uint32_t median_of_reads(bool *disturbed)
 {
 	const unsigned int most = 100000;
 	uint32_t *took = memory(most * sizeof(*took));
-	uint64_t now = ktap_us(), end = now + 1000000, look = now;
+	uint64_t now = ktap_us(), end = now + 1000000, next_check = now;
 	unsigned int n;
 
 	*disturbed = false;
@@ -276,10 +276,10 @@ static uint32_t median_of_reads(bool *disturbed)
 		REQUIRE_EQ(rmc_read(user.qp, 0, 0, user.buf, 64), RMC_S_OK);
 		now = ktap_us();
 		took[n] = (uint32_t)(now - start);
-		if (now >= look) {
+		if (now >= next_check) {
 			*disturbed |= !host_runs_all_cpus();
 			now = ktap_us();
-			look = now + 50000;
+			next_check = now + 50000;
 		}
 	}
 	sort_u32(took, n);
@@ -294,7 +294,7 @@ static uint32_t median_of_reads(bool *disturbed)
 TEST(spinning_readers_take_turns)
 {
 	uint32_t alone, together;
-	int ok, judged = 0, tries = 0;
+	int ok, counted = 0, tries = 0;
 	bool disturbed;
 	pid_t pid;
 
@@ -313,18 +313,18 @@ TEST(spinning_readers_take_turns)
 	}
 	/*
 	 * The limits allow for some yields, or workers' slices of 0.1 ms; the scheduler's own
-	 * are 3 ms and more, and would show in each second. Disturbed ones are not judged.
+	 * are 3 ms and more, and would show in each second. Disturbed ones are not counted.
 	 */
 	do {
 		together = median_of_reads(&disturbed);
 		ktap_say("median of the reads %u us alone, %u us beside another reader%s",
 			 alone, together, disturbed ? "; the host was busy" : "");
 		ok = together <= 200 || (together <= 12 * alone && together <= 1500);
-		judged += ok || !disturbed;
-	} while (!ok && judged < 5 && ++tries < 12);
+		counted += ok || !disturbed;
+	} while (!ok && counted < 5 && ++tries < 12);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	if (!ok && judged < 3)
+	if (!ok && counted < 3)
 		SKIP("the host did not run all CPUs of this guest at once, in %d seconds", tries);
 	CHECK(ok);
 }

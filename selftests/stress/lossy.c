@@ -140,7 +140,7 @@ static void check_atomics(void)
 	CHECK_EQ(wrong, 0);
 }
 
-static void tell_lane(const char *name, const struct rmc_filter_stats *s)
+static void print_lane(const char *name, const struct rmc_filter_stats *s)
 {
 	printf("#   %-12s %10llu: lost %llu, held back so that others overtake %llu, shuffled %llu, duplicated %llu\n",
 	       name, (unsigned long long)s->packets, (unsigned long long)s->lost,
@@ -224,8 +224,8 @@ static void test(u64 operations, const char *ni, u32 retries)
 	       (unsigned long long)posted, (unsigned long long)done,
 	       (unsigned long long)(posted - done), (unsigned long long)doubled,
 	       (unsigned long long)timeouts, (unsigned long long)w.node[0]->stats.restarts);
-	tell_lane("requests", req);
-	tell_lane("replies", rep);
+	print_lane("requests", req);
+	print_lane("replies", rep);
 	check_atomics();
 	CHECK_EQ(posted, operations);
 	CHECK_EQ(done, posted);

@@ -377,7 +377,7 @@ static void test_credits(const struct testbed_opts *o)
 }
 
 /* Only the peer that has packets outstanding can end a quarantine, and only with those. */
-static void test_debts(const struct testbed_opts *o)
+static void test_quarantine(const struct testbed_opts *o)
 {
 	struct testbed_opts k = *o;
 	struct rmc_desc d, e, f;
@@ -474,7 +474,7 @@ static void test_debts(const struct testbed_opts *o)
 }
 
 /* Several packets late: the last one ends the quarantine, whatever else arrives meanwhile. */
-static void test_debt_of_many(const struct testbed_opts *o)
+static void test_quarantine_of_many(const struct testbed_opts *o)
 {
 	struct rmc_desc d[3];
 	struct server v;
@@ -573,8 +573,8 @@ int main(void)
 		{ "reply from a node that was not asked", test_other_node },
 		{ "statuses that do not exist", test_statuses },
 		{ "credits and lines do not grow", test_credits },
-		{ "debts are paid by their earlier_nid", test_debts },
-		{ "a debt of several packets", test_debt_of_many },
+		{ "a quarantine ends by packets of its peer", test_quarantine },
+		{ "a quarantine with several packets outstanding", test_quarantine_of_many },
 		{ "a tid behind the last one", test_tid_range },
 		{ "a doorbell of a peer that was asked for nothing", test_doorbell_of_a_stranger },
 	};

@@ -20,7 +20,7 @@ static void setup(struct setup *s, const struct testbed_opts *o)
 	rmc_at_barrier = NULL;
 }
 
-static u64 *req_bell(struct setup *s, u32 at, u32 from)
+static u64 *req_doorbell(struct setup *s, u32 at, u32 from)
 {
 	return rmc_doorbell_word(s->w.fabric, at, RMC_LANE_REQ, from);
 }
@@ -37,7 +37,7 @@ static void publish_unrung(void)
 
 	if (barriers++)
 		return;
-	CHECK(!(*req_bell(sim, 1, 0) & 1));
+	CHECK(!(*req_doorbell(sim, 1, 0) & 1));
 	rmc_ring_put(&out->req, rmc_req_word0(RMC_OP_READ, CTX, 77, 7), rmc_req_word1(0, 64, true));
 }
 
@@ -51,25 +51,25 @@ static void test_settle(const struct testbed_opts *o)
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, LONG), RMC_S_OK);
 	testbed_settle(&s.w);
 	server = s.w.node[1];
-	CHECK(*req_bell(&s, 1, 0) & 1);
+	CHECK(*req_doorbell(&s, 1, 0) & 1);
 	CHECK(!rmc_doorbell_clear(server, RMC_LANE_REQ, 0, &server->in[0]->req));
-	CHECK(!(*req_bell(&s, 1, 0) & 1));
-	*req_bell(&s, 1, 0) |= 1;
+	CHECK(!(*req_doorbell(&s, 1, 0) & 1));
+	*req_doorbell(&s, 1, 0) |= 1;
 	rmc_at_barrier = publish_unrung;
 	CHECK(rmc_doorbell_clear(server, RMC_LANE_REQ, 0, &server->in[0]->req));
 	rmc_at_barrier = NULL;
 	CHECK_EQ(barriers, 1);
-	CHECK(*req_bell(&s, 1, 0) & 1);
+	CHECK(*req_doorbell(&s, 1, 0) & 1);
 	/* without a ring the bit is just cleared */
 	CHECK(!rmc_doorbell_clear(server, RMC_LANE_REQ, 0, NULL));
-	CHECK(!(*req_bell(&s, 1, 0) & 1));
+	CHECK(!(*req_doorbell(&s, 1, 0) & 1));
 	setup_free(&s);
 }
 
 static void consumer_clears(void)
 {
 	barriers++;
-	*req_bell(sim, 1, 0) &= ~1ULL;
+	*req_doorbell(sim, 1, 0) &= ~1ULL;
 }
 
 static void consumer_parks(void)
@@ -87,7 +87,7 @@ static void test_ring(const struct testbed_opts *o)
 
 	setup(&s, o);
 	w = s.w.node[1]->srv_worker;
-	*req_bell(&s, 1, 0) |= 1;
+	*req_doorbell(&s, 1, 0) |= 1;
 	w->pend[RMC_LANE_REQ][0] = 0;
 	rmc_doorbell_ring(s.w.fabric, 1, RMC_LANE_REQ, 0, false);
 	CHECK_EQ(w->pend[RMC_LANE_REQ][0], 0);
@@ -118,14 +118,14 @@ static void test_ring(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-static void bell_at_settling(void)
+static void doorbell_at_clearing(void)
 {
 	struct rmc_ni_worker *w = sim->w.node[1]->srv_worker;
 
 	if (w->pend[RMC_LANE_REQ][0] >> sim->w.node[1]->index[RMC_LANE_REQ] & 1)
 		return;
 	barriers++;
-	*req_bell(sim, 1, 0) |= 1;
+	*req_doorbell(sim, 1, 0) |= 1;
 }
 
 /* Silent units leave pend; their doorbells are polled once more. */
@@ -142,14 +142,14 @@ static void test_pend(const struct testbed_opts *o)
 		return;
 	}
 	bit = 1ULL << s.w.node[1]->index[RMC_LANE_REQ];
-	*req_bell(&s, 1, 0) = 0;
+	*req_doorbell(&s, 1, 0) = 0;
 	w->pend[RMC_LANE_REQ][0] |= bit;
 	w->visits = 1023;
 	rmc_ni_visit(w);
 	CHECK(!(w->pend[RMC_LANE_REQ][0] & bit));
 	w->pend[RMC_LANE_REQ][0] |= bit;
 	w->visits = 1023;
-	rmc_at_barrier = bell_at_settling;
+	rmc_at_barrier = doorbell_at_clearing;
 	rmc_ni_visit(w);
 	rmc_at_barrier = NULL;
 	CHECK(barriers > 0);
@@ -328,7 +328,7 @@ static void test_granted_at_a_tick(const struct testbed_opts *o)
 		testbed_visit(&s.w);
 	CHECK(!app_poll(&s.a, &slot, &status));
 	CHECK_EQ(s.w.node[1]->srv_worker->pend[RMC_LANE_REQ][0], 0);
-	CHECK_EQ(*req_bell(&s, 1, 0), 0);
+	CHECK_EQ(*req_doorbell(&s, 1, 0), 0);
 	for (i = 0; i < RMC_ATT_STALL_MS + 4; i++)
 		testbed_tick(&s.w, 1);
 	CHECK_EQ(peer_reply(1), RMC_S_SABRE_LOST);

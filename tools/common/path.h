@@ -11,7 +11,7 @@ struct rmc_team;
 /*
  * Path of reads, writes and SABRes of so many bytes, from the start of a line, of the context's
  * node on node nid, as the driver reports it now: "local", "packets", or "unknown" where the
- * driver does not tell. Atomics are of 8 bytes. While tenants share a worker, operations above
+ * driver does not report it. Atomics are of 8 bytes. While tenants share a worker, operations above
  * one MTU take packets: the driver does not report that, so "local" is wrong for these.
  */
 const char *path_name(struct rmc_ctx *ctx, int nid, uint64_t bytes);

@@ -251,7 +251,7 @@ static uint32_t take(struct dispatch *d, struct fifo *f)
  * Of the cores that may have one more message, and for which one waits, that with the fewest; NONE
  * if there is no such core
  */
-static uint32_t who_is_next(const struct dispatch *d)
+static uint32_t next_core(const struct dispatch *d)
 {
 	uint32_t i, best = NONE;
 
@@ -274,7 +274,7 @@ static void dispatch(struct dispatch *d)
 {
 	uint32_t core;
 
-	while (d->waiting && (core = who_is_next(d)) != NONE) {
+	while (d->waiting && (core = next_core(d)) != NONE) {
 		d->core[core].given++;
 		schedule(d, d->now + d->s->loop / 2, GIVEN, core,
 			 take(d, &d->fifo[policies[d->s->policy].fetch(d, core)]));

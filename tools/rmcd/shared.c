@@ -33,14 +33,14 @@
  * @region: the mapped file
  * @path: its path
  * @fd: its descriptor
- * @bell: pipes by node id; negative: not open
+ * @doorbell: pipes by node id; negative: not open
  */
 struct shared {
 	struct rmcd_port port;
 	struct rmc_region region;
 	const char *path;
 	int fd;
-	int *bell;
+	int *doorbell;
 };
 
 static struct shared *shared_of(struct rmc_fabric *f)
@@ -54,7 +54,7 @@ static bool ours(const struct stat *st)
 }
 
 /* A pipe that others have made would hold wake-ups back: it is not used. */
-static int open_bell(const struct shared *s, u32 nid, bool make)
+static int open_doorbell(const struct shared *s, u32 nid, bool make)
 {
 	char path[4096];
 	struct stat st;
@@ -93,12 +93,12 @@ static void shared_notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane)
 	if (!rmc_endpoint_parked(f, dst, lane) || READ_ONCE(f->node[nid].doorbell) != PIPE_DOORBELL)
 		return;
 	/* pairs with the exchange below, of another worker */
-	fd = __atomic_load_n(&s->bell[nid], __ATOMIC_ACQUIRE);
+	fd = __atomic_load_n(&s->doorbell[nid], __ATOMIC_ACQUIRE);
 	if (fd < 0) {
-		fd = open_bell(s, nid, false);
+		fd = open_doorbell(s, nid, false);
 		if (fd < 0)
 			return;
-		if (!__atomic_compare_exchange_n(&s->bell[nid], &none, fd, 0, __ATOMIC_ACQ_REL,
+		if (!__atomic_compare_exchange_n(&s->doorbell[nid], &none, fd, 0, __ATOMIC_ACQ_REL,
 						 __ATOMIC_ACQUIRE)) {
 			/* another worker was faster */
 			close(fd);
@@ -201,14 +201,14 @@ static void unmap_file(struct shared *s)
 	close(s->fd);
 }
 
-static void close_bells(struct shared *s)
+static void close_doorbells(struct shared *s)
 {
 	u32 i;
 
 	for (i = 0; i < s->port.fabric.nodes; i++)
-		if (s->bell[i] >= 0)
-			close(s->bell[i]);
-	free(s->bell);
+		if (s->doorbell[i] >= 0)
+			close(s->doorbell[i]);
+	free(s->doorbell);
 }
 
 static void shared_close(struct rmcd_port *port)
@@ -216,7 +216,7 @@ static void shared_close(struct rmcd_port *port)
 	struct shared *s = shared_of(&port->fabric);
 
 	rmc_region_unclaim(&port->fabric, port->first, port->epoch);
-	close_bells(s);
+	close_doorbells(s);
 	unmap_file(s);
 	free(s);
 }
@@ -257,16 +257,16 @@ struct rmcd_port *rmcd_shared_open(const struct rmc_fabric_config *cfg)
 	if (err)
 		goto err_attach;
 	err = -ENOMEM;
-	s->bell = malloc(f->nodes * sizeof(*s->bell));
-	if (!s->bell)
+	s->doorbell = malloc(f->nodes * sizeof(*s->doorbell));
+	if (!s->doorbell)
 		goto err_attach;
 	for (i = 0; i < f->nodes; i++)
-		s->bell[i] = -1;
+		s->doorbell[i] = -1;
 	err = claim(s, cfg->node);
 	if (err)
 		goto err_claim;
-	s->port.doorbell = open_bell(s, s->port.first, true);
-	s->bell[s->port.first] = s->port.doorbell;
+	s->port.doorbell = open_doorbell(s, s->port.first, true);
+	s->doorbell[s->port.first] = s->port.doorbell;
 	if (s->port.doorbell >= 0) {
 		s->port.poll_us_max = min(s->port.poll_us_max * DOORBELL_POLL_FACTOR,
 					  f->dead_ms * 1000 / 8);
@@ -275,7 +275,7 @@ struct rmcd_port *rmcd_shared_open(const struct rmc_fabric_config *cfg)
 	return &s->port;
 
 err_claim:
-	close_bells(s);
+	close_doorbells(s);
 err_attach:
 	unmap_file(s);
 err_map:

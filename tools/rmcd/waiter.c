@@ -186,8 +186,8 @@ static int arm(void *arg)
 }
 
 /*
- * The client has emptied its report socket before it armed: what else it was told of, and has
- * not armed again, is still to be seen.
+ * The client has emptied its report socket before it armed: what else has been reported to it,
+ * and it has not armed again, must be reported once more.
  */
 static void report_again(struct rmcd_file *f)
 {

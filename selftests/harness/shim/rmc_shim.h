@@ -36,7 +36,7 @@ typedef int64_t s64;
 #define smp_load_acquire(p)	__atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define smp_store_release(p, v)	__atomic_store_n((p), (v), __ATOMIC_RELEASE)
 #ifdef RMC_TEST_HOOKS
-/* tests play an owner that stores between two looks at a line */
+/* tests play an owner that stores between two passes over a line */
 extern void (*rmc_between_passes)(void);
 #define smp_rmb()		do {						\
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);				\
