@@ -2,7 +2,7 @@
 /*
  * The cost of one operation in each stage, as JSON: cycles (of the time stamp counter), or the
  * cache lines that it touches. build/host/lines measures lines: it is this file with every
- * access to memory recorded.
+ * access to memory recorded. The request ring shows which path the operations took: "path".
  *
  *	     CPU of the application	       CPU of the worker
  *	post  WQ entry ------------------->  RGP   request ring, ITT
@@ -107,6 +107,14 @@ static void keep_packets(bool packets)
 		out->credits = out->req.mask + !packets;
 }
 
+/* Requests that were ever put into the ring */
+static u32 requests(void)
+{
+	const struct rmc_out *out = bench.w.node[0]->out[bench.app.target];
+
+	return out ? out->req.pos : 0;
+}
+
 /* Run a batch of operations to completion; adds the ticks of each stage */
 static void one_round(u32 op, u32 bytes, u32 batch, long long *ticks)
 {
@@ -173,7 +181,7 @@ static void measure(u32 which, u32 batch)
 	int n = bench_quick || lines_counted ? SAMPLES / 5 : SAMPLES, i, stage;
 	u32 op = table[which].op, bytes = table[which].bytes;
 	long long ticks[LINES_STAGES];
-	u32 k;
+	u32 k, before;
 
 	bench.app.stride = op == RMC_OP_READ || op == RMC_OP_SABRE ? bytes : 0;
 	bench.seg->sabre = op == RMC_OP_SABRE ? RMC_SABRE_OVERLAPPED : 0;
@@ -183,6 +191,7 @@ static void measure(u32 which, u32 batch)
 		one_round(op, bytes, batch, ticks);
 	}
 	lines_reset();
+	before = requests();
 	for (i = 0; i < n; i++) {
 		memset(ticks, 0, sizeof(ticks));
 		for (k = 0; k < TOGETHER; k += batch) {
@@ -192,7 +201,8 @@ static void measure(u32 which, u32 batch)
 		for (stage = 0; stage < LINES_STAGES; stage++)
 			stage_cycles[stage][i] = ticks[stage];
 	}
-	report(table[which].name, table[which].direct ? "local" : "packets", bytes, table[which].mtu, batch, n);
+	report(table[which].name, requests() == before ? "local" : "packets", bytes, table[which].mtu,
+	       batch, n);
 }
 
 static void with_mtu(u32 mtu)

@@ -237,14 +237,16 @@ def objects(text, _):
 def delay(text, _):
     """build/host/delay: the link model's round trips."""
     columns = [{"name": "hops"}, {"name": "configured"}, {"name": "measured"}, {"name": "off"}]
-    rows = [{"name": "floor without a model", "values": {"measured": {"value": int(ns), "unit": "ns"}}}
-            for ns in re.findall(r"^# floor without a model: (\d+) ns", text, re.M)]
-    found = re.findall(r"^# (\S.*?) +(\d+) +(\d+) +(\d+) +(\d+) +[+]?(-?[\d.]+) +\d+ +\d+$", text, re.M)
+    rows = [{"name": "floor without a model", **({"path": path} if path else {}),
+             "values": {"measured": {"value": int(ns), "unit": "ns"}}}
+            for ns, path in re.findall(r"^# floor without a model: (\d+) ns(?:, (\w+))?$", text, re.M)]
+    found = re.findall(r"^# (\S.*?) +(\d+) +(\d+) +(\d+) +(\d+) +[+]?(-?[\d.]+) +\d+ +\d+"
+                       r"(?: +(local|packets))?$", text, re.M)
     names = [what for what, *_ in found]
-    for what, hops, _, model, mean, off in found:
+    for what, hops, _, model, mean, off, path in found:
         # the same torus over several distances
         name = what if names.count(what) == 1 else f"{what}, {hops} hop{'s' * (hops != '1')}"
-        rows.append({"name": name, "values": {
+        rows.append({"name": name, **({"path": path} if path else {}), "values": {
             "hops": hops, "configured": f"{model} ns", "measured": {"value": int(mean), "unit": "ns"},
             "off": {"value": unquoted(off), "unit": "%"}}})
     if not found:

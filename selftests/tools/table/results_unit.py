@@ -420,6 +420,14 @@ class Import(Folder):
         self.assertEqual(str(rows["crossbar, 1 us"]["off"]["value"]), "-0.5")
         self.assertEqual(rows["crossbar, 1 us"]["configured"], "2000 ns")
 
+    def test_delay_with_paths(self):
+        text = DELAY.replace("241 ns", "241 ns, local").replace("900\n", "900  packets\n")
+        self.take("delay", text, "--command", "c")
+        paths = {r["name"]: r.get("path") for r in store.Store(self.folder).result("new")["rows"]}
+        self.assertEqual(paths["floor without a model"], "local")
+        self.assertEqual(paths["crossbar, 1 us"], "packets")
+        self.assertIsNone(paths["torus 8x8x4, 35 + 120 ns"])        # older output has none
+
     def test_what_is_no_output(self):
         for kind in importers.KINDS:
             said = self.take(kind, "frob", "--command", "c", status=1)
