@@ -229,22 +229,23 @@ void sim_cluster_free(void)
 		end_threads(n);
 		unboot(n);
 		sim_heap_cancel(&sim.heap, &n->resume);
-		free(n->fabric.local);
-		free(n->due[RMC_LANE_REQ]);
-		free(n->due[RMC_LANE_REP]);
-		free(n->core);
-		free(n);
+		rmc_os_free(n->fabric.local);
+		rmc_os_free(n->due[RMC_LANE_REQ]);
+		rmc_os_free(n->due[RMC_LANE_REP]);
+		rmc_os_free(n->core);
+		rmc_os_free(n);
 	}
 	for (i = 0; region.channel && i < nodes * nodes; i++)
-		free(region.channel[i]);
+		rmc_os_free(region.channel[i]);
 	sim_links_free();
 	rmc_model_unshare(region.shared);
-	free(region.channel);
-	free(region.sync);
-	free(region.doorbell);
-	free(region.table);
+	rmc_os_free(region.channel);
+	rmc_os_free(region.sync);
+	rmc_os_free(region.doorbell);
+	rmc_os_free(region.table);
 	memset(&region, 0, sizeof(region));
-	free(sim.node);
+	rmc_os_free(sim.node);
+	sim_memory_reset();
 }
 
 /**

@@ -24,7 +24,7 @@ int sim_links_init(void)
  */
 void sim_links_free(void)
 {
-	free(cut);
+	rmc_os_free(cut);
 	cut = NULL;
 }
 

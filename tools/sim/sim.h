@@ -6,6 +6,7 @@
  *	clock.c		the loop: next event, the clock jumps to it
  *	thread.c	threads of applications: fibers that are charged for their work
  *	cluster.c	nodes with a kernel each, crash and pause
+ *	memory.c	memory of the nodes and links
  *	links.c		filters between them: delay, loss, cut
  *	worker.c	visits of NI workers that have work
  *	driver.c	ioctl() and mmap() of the module
@@ -124,6 +125,9 @@ uint64_t *sim_node_core(struct sim_node *n, uint32_t core);
 uint32_t sim_node_nid(const struct sim_node *n);
 bool sim_node_stopped(const struct sim_node *n);	/* paused or crashed */
 bool sim_node_is_down(uint32_t nid);
+
+/* memory.c */
+void sim_memory_reset(void);
 
 /* links.c */
 void sim_cluster_count(struct rmc_sim_stats *s);

@@ -113,6 +113,13 @@ static inline u32 rmc_os_cas32(u32 *p, u32 old, u32 new)
 #define rmc_os_inc_release(p)	((void)__atomic_fetch_add((p), 1, __ATOMIC_RELEASE))
 #define rmc_os_andnot64(p, v)	((void)__atomic_fetch_and((p), ~(u64)(v), __ATOMIC_RELAXED))
 
+/* In the simulator, memory of the core is from tools/sim/memory.c */
+#if defined(RMC_SHIM_SIM) && !defined(__SANITIZE_ADDRESS__)
+#define RMC_SHIM_MEMORY
+void *rmc_os_zalloc(size_t bytes);
+void rmc_os_free(void *p);
+#else
+#define rmc_os_free(p)			free(p)
 static inline void *rmc_os_zalloc(size_t bytes)
 {
 	void *p = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
@@ -121,6 +128,7 @@ static inline void *rmc_os_zalloc(size_t bytes)
 		memset(p, 0, bytes);
 	return p;
 }
+#endif
 
 #ifdef RMC_TEST_HOOKS
 /* the n-th allocation on a user's account fails, counted from 1; 0: none */
@@ -130,7 +138,6 @@ extern u32 rmc_no_user_memory;
 #else
 #define rmc_os_zalloc_user(bytes)	rmc_os_zalloc(bytes)
 #endif
-#define rmc_os_free(p)			free(p)
 #ifdef RMC_TEST_HOOKS
 /* so many allocations fail that must not sleep */
 extern u32 rmc_no_memory;
@@ -139,7 +146,7 @@ extern u32 rmc_no_memory;
 #else
 #define rmc_os_zalloc_atomic(bytes)	rmc_os_zalloc(bytes)
 #endif
-#define rmc_os_free_atomic(p)		free(p)
+#define rmc_os_free_atomic(p)		rmc_os_free(p)
 #define rmc_os_ns_to_ms(ns)		((u32)((ns) / 1000000))
 #define rmc_os_div(n, d)		((u64)(n) / (d))
 
