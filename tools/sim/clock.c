@@ -126,6 +126,7 @@ int rmc_sim_run(void)
 		if (e->at > sim.now)
 			sim.now = e->at;
 		sim.stats.events++;
+		sim_heap_prefetch(&sim.heap);
 		e->fire(e);
 	}
 	sim.running = false;

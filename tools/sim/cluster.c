@@ -40,10 +40,11 @@ static void notify(struct rmc_fabric *f, u32 dst, enum rmc_lane lane)
 {
 	struct rmc_node *node = sim.node[dst]->rmc;
 
-	(void)f;
 	/* a node that is down gets no notification */
-	if (node && !sim.node[dst]->down)
-		sim_notify_worker((struct sim_worker *)(lane == RMC_LANE_REQ ? node->srv_worker :
+	if (!node || sim.node[dst]->down)
+		return;
+	sim_prefetch_channel(node, lane, of_fabric(f)->nid);
+	sim_notify_worker((struct sim_worker *)(lane == RMC_LANE_REQ ? node->srv_worker :
 								       node->req_worker));
 }
 

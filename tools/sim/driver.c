@@ -167,6 +167,7 @@ static long wake(struct sim_file *f, const struct rmc_qp_id *arg)
 	w = rmc_qp_worker(&q->qp);
 	if (q->qp.hot < 0)
 		rmc_ni_heat(w, &q->qp);
+	sim_prefetch_qp(&q->qp);
 	sim_worker_kick((struct sim_worker *)w, sim_local_now() + sim.cost.handoff);
 	return 0;
 }

@@ -24,6 +24,9 @@
 #endif
 
 #define GUARD	4096
+#define LINE	64
+/* of the stack, that a fiber uses right after it was resumed */
+#define STACK_LINES	12
 #define noinline	__attribute__((noinline))
 
 /**
@@ -35,8 +38,10 @@
  * @started: it ran before
  * @finished: @fn returned
  * @saved_errno: errno of the fiber; the thread has only one
- * @context: its registers while it does not run
- * @back: registers of the context that resumed it
+ * @top: top of its stack while it does not run, roughly
+ * @context_jmp: its registers while it does not run
+ * @context: the same with AddressSanitizer; else until it first runs
+ * @back: registers of the context that resumed it, with AddressSanitizer
  */
 struct fiber {
 	void (*fn)(void *arg);
@@ -46,10 +51,10 @@ struct fiber {
 	bool started;
 	bool finished;
 	int saved_errno;
+	const void *top;
+	jmp_buf context_jmp;
 	ucontext_t context;
 	ucontext_t back;
-	jmp_buf context_jmp;
-	jmp_buf back_jmp;
 #ifdef FIBER_ASAN
 	void *fake;
 	const void *back_stack;
@@ -58,6 +63,9 @@ struct fiber {
 };
 
 static struct fiber *current;
+#ifndef FIBER_ASAN
+static jmp_buf back_jmp;	/* registers of the context that resumed it */
+#endif
 
 /* not inlined: no variable of its caller lives across _setjmp() */
 static noinline void switch_back(struct fiber *f)
@@ -69,8 +77,9 @@ static noinline void switch_back(struct fiber *f)
 	swapcontext(&f->context, &f->back);
 	__sanitizer_finish_switch_fiber(fake, &f->back_stack, &f->back_bytes);
 #else
+	f->top = __builtin_frame_address(0);
 	if (!_setjmp(f->context_jmp))
-		_longjmp(f->back_jmp, 1);
+		_longjmp(back_jmp, 1);
 #endif
 }
 
@@ -158,7 +167,7 @@ void fiber_resume(struct fiber *f)
 	swapcontext(&f->back, &f->context);
 	__sanitizer_finish_switch_fiber(fake, NULL, NULL);
 #else
-	if (!_setjmp(f->back_jmp)) {
+	if (!_setjmp(back_jmp)) {
 		if (f->started)
 			_longjmp(f->context_jmp, 1);
 		f->started = true;
@@ -177,6 +186,21 @@ void fiber_resume(struct fiber *f)
 void fiber_yield(void)
 {
 	switch_back(current);
+}
+
+/**
+ * fiber_prefetch() - prefetch what resuming a fiber will use
+ * @f: fiber
+ * @stack: also its stack; the rest has been prefetched
+ */
+void fiber_prefetch(const struct fiber *f, bool stack)
+{
+	size_t i;
+
+	for (i = 0; i < offsetof(struct fiber, context); i += LINE)
+		__builtin_prefetch((const char *)f + i);
+	for (i = 0; stack && f->top && i < STACK_LINES; i++)
+		__builtin_prefetch((const char *)f->top + i * LINE);
 }
 
 /**

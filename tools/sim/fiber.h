@@ -15,6 +15,7 @@ struct fiber *fiber_create(void (*fn)(void *arg), void *arg, size_t stack_bytes)
 void fiber_destroy(struct fiber *f);
 void fiber_resume(struct fiber *f);
 void fiber_yield(void);
+void fiber_prefetch(const struct fiber *f, bool stack);
 bool fiber_finished(const struct fiber *f);
 struct fiber *fiber_self(void);
 

@@ -86,6 +86,12 @@ void sim_notify_worker(struct sim_worker *w);
 void sim_notify_thread(struct sim_thread *t);
 void sim_notify_eventfd(int fd);
 
+/* prefetch.c */
+void sim_prefetch_channel(const struct rmc_node *node, enum rmc_lane lane, u32 from);
+void sim_prefetch_packets(const struct rmc_node *node, enum rmc_lane lane, u32 from);
+void sim_prefetch_qp(const struct rmc_qpair *qp);
+void sim_prefetch_visit(const struct sim_worker *w);
+
 /* driver.c */
 void sim_event_happened(struct rmc_event *e);
 

@@ -161,6 +161,11 @@ static void run(struct sim_event *e)
 	}
 }
 
+static void run_soon(struct sim_event *e, enum sim_soon soon)
+{
+	fiber_prefetch(((struct sim_thread *)e)->fiber, soon == SIM_SOON_NEXT);
+}
+
 static void begin(void *arg)
 {
 	struct sim_thread *t = arg;
@@ -193,6 +198,7 @@ int rmc_sim_spawn(uint32_t nid, void (*fn)(void *arg), void *arg)
 		return -ENOMEM;
 	}
 	t->event.fire = run;
+	t->event.soon = run_soon;
 	t->node = sim.node[nid];
 	t->number = sim.spawned++;
 	t->relax_ns = SIM_RELAX_NS;

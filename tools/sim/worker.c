@@ -185,6 +185,12 @@ static bool settle(struct sim_worker *w)
 	return ready;
 }
 
+static void visit_soon(struct sim_event *e, enum sim_soon soon)
+{
+	if (soon == SIM_SOON_NEXT)
+		sim_prefetch_visit((void *)((char *)e - offsetof(struct sim_worker, visit)));
+}
+
 static void visit(struct sim_event *e)
 {
 	struct sim_worker *w = (void *)((char *)e - offsetof(struct sim_worker, visit));
@@ -237,6 +243,16 @@ static void tick(struct sim_event *e)
 	sim_heap_set(&sim.heap, &n->tick, sim.now + (u64)sim.o.tick_us * 1000);
 }
 
+static void due_soon(struct sim_event *e, enum sim_soon soon)
+{
+	struct sim_due *d = (struct sim_due *)e;
+
+	if (soon == SIM_SOON_SECOND)
+		sim_prefetch_channel(d->node->rmc, d->lane, d->from);
+	else
+		sim_prefetch_packets(d->node->rmc, d->lane, d->from);
+}
+
 static void due(struct sim_event *e)
 {
 	struct sim_due *d = (struct sim_due *)e;
@@ -259,6 +275,7 @@ void sim_node_init_events(struct sim_node *n)
 
 	for (i = 0; i < n->workers; i++) {
 		n->worker[i].visit.fire = visit;
+		n->worker[i].visit.soon = visit_soon;
 		n->worker[i].node = n;
 		n->worker[i].free_at = 0;
 		/* as if it always slept: each producer notifies it */
@@ -267,6 +284,7 @@ void sim_node_init_events(struct sim_node *n)
 	for (lane = 0; lane < RMC_LANES; lane++)
 		for (i = 0; i < sim.o.nodes; i++) {
 			n->due[lane][i].event.fire = due;
+			n->due[lane][i].event.soon = due_soon;
 			n->due[lane][i].node = n;
 			n->due[lane][i].lane = lane;
 			n->due[lane][i].from = i;
