@@ -148,6 +148,9 @@ static size_t struct_bytes(unsigned long number)
 	       number == RMC_IOC_SEG_ADD ? sizeof(struct rmc_seg_add) : sizeof(struct rmc_buf_reg);
 }
 
+static const char why_fault[] =
+	"rmcd cannot map this memory: its file is too short, not open for writing, or has holes; fill them with fallocate(), or take rmc_seg_alloc()";
+
 static int ask(struct rmc_daemon *d, struct rmc_daemon_memory *h, void *arg)
 {
 	size_t size = struct_bytes(h->request);
@@ -159,8 +162,11 @@ static int ask(struct rmc_daemon *d, struct rmc_daemon_memory *h, void *arg)
 	m.len = size + sizeof(h->share.memory);
 	m.fds = h->share.regions;
 	rmc_share_fds(&h->share, m.fd);
-	if (rmc_daemon_request(d, &m, size, 0) < 0)
+	if (rmc_daemon_request(d, &m, size, 0) < 0) {
+		if (errno == EFAULT)
+			rmc_daemon_because(why_fault);
 		return -errno;
+	}
 	accepted(h, arg, m.body);
 	return 0;
 }

@@ -314,6 +314,20 @@ static int move_back(const struct rmc_region *r)
 	return all;
 }
 
+int rmc_populate(int fd, uintptr_t addr, size_t len, uint64_t offset)
+{
+	uintptr_t first = addr & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
+
+	while (madvise((void *)first, len + (addr - first), MADV_POPULATE_WRITE)) {
+		if (errno == EINVAL)		/* before Linux 5.14 */
+			return fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)len) &&
+			       (errno == ENOSPC || errno == ENOMEM) ? -1 : 0;
+		if (errno != EINTR && errno != EAGAIN)
+			return -1;
+	}
+	return 0;
+}
+
 /* Without it, memory that is missing would be noticed by the first access, as SIGBUS. */
 static int populate(int fd, void *p, size_t len, int numa_node)
 {
@@ -328,11 +342,7 @@ static int populate(int fd, void *p, size_t len, int numa_node)
 		    ((errno != ENOSYS && errno != EPERM) || numa_node))
 			return EINVAL;
 	}
-	if (!madvise(p, len, MADV_POPULATE_WRITE))
-		return 0;
-	if (errno == EINVAL && !fallocate(fd, 0, 0, (off_t)len))
-		return 0;
-	return ENOMEM;
+	return rmc_populate(fd, (uintptr_t)p, len, 0) ? ENOMEM : 0;
 }
 
 void *rmc_region_alloc(size_t len, int numa_node, struct rmc_region **region)

@@ -35,6 +35,9 @@ void *rmc_region_alloc(size_t len, int numa_node, struct rmc_region **region);
  */
 void rmc_region_put(struct rmc_region *region);
 
+/* Fill the holes of a file that is mapped there. 0, or -1: nothing is left to fill them with. */
+int rmc_populate(int fd, uintptr_t addr, size_t len, uint64_t offset);
+
 int rmc_region_fd(const struct rmc_region *region);
 
 #endif

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "maps.h"
 #include "region.h"
@@ -27,6 +28,8 @@ static const char why_private[] =
 	"rmcd cannot map private memory that is no whole pages: take rmc_seg_alloc(), or page-aligned memory of whole pages (not of the stack)";
 static const char why_many[] =
 	"the memory consists of too many mappings for rmcd: take rmc_seg_alloc(), or one mapping";
+static const char why_holes[] =
+	"the memory is of a file with holes, and nothing is left to fill them: free some, or take a smaller file";
 static const char why_fixed[] =
 	"this memory cannot be moved to where rmcd maps it: take rmc_seg_alloc()";
 
@@ -189,6 +192,24 @@ static int move_run(struct rmc_share *s, struct run *r, int shared_only, const c
 	return 0;
 }
 
+/*
+ * rmcd fills no holes for others, and who fills them is charged. 0, or -ENOMEM. A file that is too
+ * short, or that a seal protects, is rmcd's to judge.
+ */
+static int fill_holes(const struct rmc_share *s, const struct run *r, const char **why)
+{
+	int fd = rmc_region_fd(s->region[r->file]);
+	struct stat st;
+
+	if (fstat(fd, &st) || (uint64_t)st.st_blocks * 512 >= (uint64_t)st.st_size ||
+	    r->offset + (r->end - r->start) > (uint64_t)st.st_size)
+		return 0;
+	if (!rmc_populate(fd, r->start, r->end - r->start, r->offset))
+		return 0;
+	*why = why_holes;
+	return -ENOMEM;
+}
+
 static int carry_out(struct rmc_share *s, struct plan *p, int shared_only, const char **why)
 {
 	struct rmcd_piece *piece;
@@ -196,7 +217,8 @@ static int carry_out(struct rmc_share *s, struct plan *p, int shared_only, const
 	int err;
 
 	for (r = p->run; r < p->run + p->runs; r++) {
-		err = r->kind == RUN_MOVE ? move_run(s, r, shared_only, why) : 0;
+		err = r->kind == RUN_MOVE ? move_run(s, r, shared_only, why) :
+		      r->kind == RUN_FILE ? fill_holes(s, r, why) : 0;
 		if (err)
 			return err;
 		piece = &s->memory.piece[s->memory.count++];

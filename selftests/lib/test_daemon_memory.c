@@ -307,6 +307,13 @@ static char *map_fd(int fd, size_t n, off_t offset)
 	return (char *)mmap(NULL, n * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
 }
 
+static off_t allocated_bytes(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) ? -1 : (off_t)st.st_blocks * 512;
+}
+
 static void shared_memory(void)
 {
 	int fd, other, open_fds;
@@ -319,6 +326,8 @@ static void shared_memory(void)
 	open_fds = count_fds();
 	CHECK_EQ(rmc_seg_register(ctx, p + 64, 2 * PAGE, 0), 0);
 	CHECK(sent("file0+4160 8192"));
+	/* holes are filled here, by who is charged: the three pages that it is in, no others */
+	CHECK_EQ(allocated_bytes(fd), 3 * PAGE);
 	p[PAGE] = 77;
 	CHECK_EQ(((char *)stubd_piece(0))[PAGE], 77);	/* its mapping begins with the page */
 	CHECK_EQ(rmc_seg_unregister(ctx), 0);
