@@ -220,7 +220,9 @@ static int daemon_alive(const struct rmc_ctx *ctx)
 }
 
 /*
- * rmcd reads words on our stack, which yama may forbid: then it refuses such buffers. The
+ * rmcd reads words on our stack, which yama may forbid: then it refuses such buffers. It opens
+ * our memory when we open the context, for yama knows one process only: the daemon of the next
+ * context, perhaps. The
  * kernel says which process it is: the id that rmcd knows may be of another pid namespace,
  * and be a stranger's here. 0: it has none here.
  *
@@ -252,6 +254,7 @@ static int greet(struct rmc_daemon *d, const struct rmc_ctx *ctx)
 		return -1;
 	}
 	memcpy(m.body, &o, sizeof(o));
+	permit(d);
 	if (rmc_daemon_request(d, &m, sizeof(o), 1) < 0)
 		return -1;
 	memcpy(&o, m.body, sizeof(o));
@@ -261,7 +264,6 @@ static int greet(struct rmc_daemon *d, const struct rmc_ctx *ctx)
 		return -1;
 	}
 	fcntl(m.fd[0], F_SETFL, O_NONBLOCK);
-	permit(d);
 	return m.fd[0];
 }
 

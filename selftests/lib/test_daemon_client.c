@@ -21,6 +21,7 @@
 #include "rmc/watch.h"
 
 static unsigned long ptracer;
+static unsigned int permitted_at;	/* messages that the daemon had got by then */
 
 /* In place of libc's, so that the test sees which process may read this one's memory */
 int prctl(int option, ...)
@@ -33,8 +34,10 @@ int prctl(int option, ...)
 	for (i = 0; i < 4; i++)
 		arg[i] = va_arg(ap, unsigned long);
 	va_end(ap);
-	if (option == PR_SET_PTRACER)
+	if (option == PR_SET_PTRACER) {
 		ptracer = arg[0];
+		permitted_at = stubd_seen().messages;
+	}
 	return (int)syscall(SYS_prctl, option, arg[0], arg[1], arg[2], arg[3]);
 }
 
@@ -71,6 +74,8 @@ static void opening(void)
 	CHECK_EQ(s.messages, 3);
 	/* what the kernel says of the daemon, not what the daemon says */
 	CHECK_EQ(ptracer, getpid());
+	/* with RMCD_OPEN it opens our memory: later another daemon may be the one */
+	CHECK_EQ(permitted_at, 0);
 	CHECK_EQ(rmc_nodes(ctx), 4);
 	CHECK_EQ(rmc_nid(ctx), 2);
 	CHECK_EQ(rmc_node_state(ctx, 1), RMC_NODE_UP);

@@ -252,6 +252,24 @@ for i in 1 0; do
 	stop "daemon $i of two"
 done
 
+# --- two daemons of one process ---
+
+# yama: a process permits one other to read its memory, but for root and its parents
+if [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2> /dev/null || echo 0)" -ne 1 ]; then
+	report 0 "two daemons read private memory of one process" "yama restricts nobody here"
+elif [ "$(id -u)" -eq 0 ]; then
+	report 0 "two daemons read private memory of one process" "yama does not restrict root"
+else
+	start rmcd -n 1
+	first=$RMC_DEVICE first_daemon=$daemon
+	start rmcd -n 1
+	check "two daemons read private memory of one process" \
+		timeout -k 5 20 "$D/two_daemons" "$first" "$RMC_DEVICE"
+	stop "second of two daemons"
+	RMC_DEVICE=$first daemon=$first_daemon
+	stop "first of two daemons"
+fi
+
 # --- places for a socket that are somebody else's ---
 
 not_a_socket() {		# not_a_socket PATH: refused, and nothing has changed

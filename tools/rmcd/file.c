@@ -456,7 +456,8 @@ struct rmc_node *rmcd_file_node(struct rmcd_file *f)
  * Its private memory is read and written by a worker. A client can make that wait as long as
  * it likes, with userfaultfd(2) for example. So only clients of the user who runs the daemon
  * may have such memory: it is their daemon. The descriptor is bound to the address space,
- * not to the process id, which may be used again.
+ * not to the process id, which may be used again. It is opened with the context: yama lets a
+ * process permit that to one other at a time, and the next daemon will be the one.
  *
  * Return: descriptor, which stays the file's; -1: not possible.
  */
@@ -517,6 +518,8 @@ struct rmcd_file *rmcd_file_open(struct rmcd *d, const struct rmcd_peer *peer,
 		goto err_alloc;
 	}
 	ctx->opens++;
+	/* an older library permits it later */
+	rmcd_file_foreign(f);
 	return f;
 
 err_alloc:
