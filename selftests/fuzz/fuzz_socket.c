@@ -198,23 +198,23 @@ static void say_difference(const struct holdings *now, uint32_t fds, uint32_t ma
 			fprintf(stderr, "word %zu of struct holdings: %u, was %u\n", i, b[i], a[i]);
 }
 
-/* The daemon notices the end of connections, and other threads close what it received. */
+/* The daemon notices the end of connections; other threads close and unmap what it received. */
 static void check_holdings(void)
 {
 	struct holdings now;
-	uint32_t fds = 0, maps;
+	uint32_t fds = 0, maps = 0;
 	int ms;
 
 	for (ms = 0; ms < BOUND_MS; ms++) {
 		sweep_watchers();
 		fds = count_fds();
-		if (fds == base_fds)
+		maps = count_maps();
+		if (fds == base_fds && maps == base_maps)
 			break;
 		usleep(ms < 5 ? 50 : 1000);
 	}
 	/* its answer: what closed the last descriptor has returned, too */
 	restore_contexts();
-	maps = count_maps();
 	inside_holdings(&now);
 	if (fds == base_fds && maps == base_maps && !memcmp(&now, &baseline, sizeof(now)))
 		return;

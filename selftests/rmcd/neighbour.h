@@ -3,6 +3,7 @@
 #ifndef NEIGHBOUR_H
 #define NEIGHBOUR_H
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include "raw.h"
@@ -23,6 +24,24 @@ static void open_modest(void)
 	CHECK_EQ(raw_buf(&modest, modest_mem + PAGE, PAGE, fd, PAGE, NULL), 0);
 	CHECK_EQ(raw_qp(&modest, &modest_qp, 64), 0);
 	close(fd);
+}
+
+/* CPU time of the daemon's main thread; 0: unknown here */
+static uint64_t main_thread_ns(void)
+{
+	char path[64];
+	unsigned long long ns = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", (int)daemon_pid,
+		 (int)daemon_pid);
+	f = fopen(path, "re");
+	if (f) {
+		if (fscanf(f, "%llu", &ns) != 1)
+			ns = 0;
+		fclose(f);
+	}
+	return ns;
 }
 
 /* Its reads complete, and its requests are answered. */

@@ -15,6 +15,8 @@ for program in rmcd rmcd.asan rmcd.tsan; do
 	stream "$program without descriptors, unread events" \
 		timeout -k 5 120 "$D/starved" "$D/$program"
 	stream "$program short of memory" timeout -k 5 120 "$D/shortage" "$D/$program"
+	stream "$program, and holes, locks and ends of files" \
+		timeout -k 5 120 "$D/holes" "$D/$program"
 	stream "$program, its reports" timeout -k 5 120 "$D/reports" "$D/$program"
 	stream "$program and descriptors that take long to close" \
 		timeout -k 5 120 "$D/descriptors" "$D/$program"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -296,6 +298,17 @@ int raw_wait(struct raw_qp *q, int ms)
 		usleep(10);
 	} while (now_ns() < end);
 	return -1;
+}
+
+bool may_userfault(void)
+{
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | 1 /* UFFD_USER_MODE_ONLY */);
+
+	if (fd < 0)
+		return false;
+	close(fd);
+	/* nothing to do, if it is known */
+	return !madvise(NULL, 0, 23 /* MADV_POPULATE_WRITE */);
 }
 
 int shared(size_t len, void **addr)

@@ -59,6 +59,8 @@ void raw_post(struct raw_qp *q, unsigned int op, unsigned int nid, uint64_t offs
 	      uint32_t len);
 /* Status of the next completion, waiting up to @ms; -1: none */
 int raw_wait(struct raw_qp *q, int ms);
+/* Has this kernel userfaultfd(2) for everybody, and MADV_POPULATE_WRITE: Linux 5.14? */
+bool may_userfault(void);
 /* A memfd of this size, mapped */
 int shared(size_t len, void **addr);
 uint64_t now_ns(void);

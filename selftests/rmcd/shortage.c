@@ -24,7 +24,7 @@
 #define PAGES		16
 #define SEG		(PAGES * PAGE)
 #define LARGE		((1 << 30) + SEG)	/* of no other mapping */
-#define FILL_BYTES	(64 << 20)	/* as in tools/rmcd/memory.c */
+#define FILL_BYTES	(64 << 20)	/* as in tools/rmcd/holes.c */
 
 /* The owner of a segment on node 0, and who accesses it; both have the buffer. */
 static struct raw owner, user;

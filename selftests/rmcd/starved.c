@@ -18,24 +18,6 @@
 #define DESCRIPTORS	24	/* that the daemon may have beside those it has */
 #define MODULE_RING	128	/* RING of kmod/dev/watch.c */
 
-/* CPU time of the daemon's main thread; 0: unknown here */
-static uint64_t main_thread_ns(void)
-{
-	char path[64];
-	unsigned long long ns = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", (int)daemon_pid,
-		 (int)daemon_pid);
-	f = fopen(path, "re");
-	if (f) {
-		if (fscanf(f, "%llu", &ns) != 1)
-			ns = 0;
-		fclose(f);
-	}
-	return ns;
-}
-
 static unsigned int daemon_fds(void)
 {
 	char path[64];

@@ -9,8 +9,19 @@
 #include "closing.h"
 #include "rmcd.h"
 
-/* Threads of one user: few closes take long, and those of a program that ends are many and short */
-#define MOST_THREADS	32
+/*
+ * Threads of one user. Few closes take long, and those of a program that ends are many and short.
+ * What takes time of CPUs and of the lock of our address space has one thread for each purpose.
+ */
+static const u32 most_threads[RMCD_JOB_KINDS] = {
+	[RMCD_JOB_CLOSE] = 32, [RMCD_JOB_FREE] = 1, [RMCD_JOB_MAP] = 1,
+};
+
+static const char * const names[RMCD_JOB_KINDS] = {
+	[RMCD_JOB_CLOSE] = "rmcd/closing", [RMCD_JOB_FREE] = "rmcd/freeing",
+	[RMCD_JOB_MAP] = "rmcd/mapping",
+};
+
 /* Descriptors of one user: more than all his programs give back when they end together */
 #define MOST_PENDING	4096
 /* If none of a user's threads gets on for so long, nothing of his is accepted */
@@ -22,28 +33,30 @@
 
 /* Descriptors that one thread closes, one after the other */
 struct batch {
-	struct batch *next;
+	struct rmcd_job job;
 	u32 n;
 	int fd[];
 };
 
 /**
- * struct closer - what is to be closed for a user; all fields are guarded by @lock
+ * struct closer - jobs of one kind for a user; all fields are guarded by @lock
  * @next: in closers
  * @uid: user
- * @threads: number of his threads
- * @idle: those of them that wait at @more, or begin; each can take a batch
- * @queued: batches in the queue
- * @pending: descriptors that are not closed yet, those of the queue included
- * @last_ns: when one of the threads has begun or ended a batch
+ * @kind: of its jobs
+ * @threads: number of its threads
+ * @idle: those of them that wait at @more, or begin; each can take a job
+ * @queued: jobs in the queue
+ * @pending: descriptors and mappings of jobs that are not done, those of the queue included
+ * @last_ns: when one of the threads has begun or ended a job
  * @reported: the log says that the user is refused
- * @more: a batch for an idle thread
+ * @more: a job for an idle thread
  * @first: queue
  * @end: end of the queue
  */
 struct closer {
 	struct closer *next;
 	uid_t uid;
+	enum rmcd_job_kind kind;
 	u32 threads;
 	u32 idle;
 	u32 queued;
@@ -51,8 +64,8 @@ struct closer {
 	u64 last_ns;
 	bool reported;
 	pthread_cond_t more;
-	struct batch *first;
-	struct batch **end;
+	struct rmcd_job *first;
+	struct rmcd_job **end;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -83,18 +96,18 @@ static bool wait_for(pthread_cond_t *cond, long ns)
 	return pthread_cond_timedwait(cond, &lock, &until) != ETIMEDOUT;
 }
 
-static struct closer *find(uid_t uid)
+static struct closer *find(uid_t uid, enum rmcd_job_kind kind)
 {
 	struct closer *c;
 
-	for (c = closers; c && c->uid != uid; c = c->next)
+	for (c = closers; c && (c->uid != uid || c->kind != kind); c = c->next)
 		;
 	return c;
 }
 
-static struct closer *closer_get(uid_t uid)
+static struct closer *closer_get(uid_t uid, enum rmcd_job_kind kind)
 {
-	struct closer *c = find(uid);
+	struct closer *c = find(uid, kind);
 
 	if (c)
 		return c;
@@ -102,6 +115,7 @@ static struct closer *closer_get(uid_t uid)
 	if (!c)
 		return NULL;
 	c->uid = uid;
+	c->kind = kind;
 	c->end = &c->first;
 	init_cond(&c->more);
 	c->next = closers;
@@ -121,43 +135,42 @@ static void closer_free(struct closer *c)
 	free(c);
 }
 
-/* Next batch; NULL: there was none for some time. The calling thread was counted as idle. */
-static struct batch *take(struct closer *c)
+/* Next job; NULL: there was none for some time. The calling thread was counted as idle. */
+static struct rmcd_job *take(struct closer *c)
 {
 	bool in_time = true;
-	struct batch *b;
+	struct rmcd_job *job;
 
 	while (!c->first && in_time)
 		in_time = wait_for(&c->more, IDLE_NS);
 	c->idle--;
-	b = c->first;
-	if (!b)
+	job = c->first;
+	if (!job)
 		return NULL;
-	c->first = b->next;
+	c->first = job->next;
 	if (!c->first)
 		c->end = &c->first;
 	c->queued--;
-	return b;
+	return job;
 }
 
-static void *close_main(void *data)
+static void *job_main(void *data)
 {
 	struct closer *c = data;
-	struct batch *b;
-	u32 i;
+	struct rmcd_job *job;
+	u32 weight;
 
-	pthread_setname_np(pthread_self(), "rmcd/closing");
+	pthread_setname_np(pthread_self(), names[c->kind]);
 	pthread_mutex_lock(&lock);
-	while ((b = take(c))) {
+	while ((job = take(c))) {
 		c->last_ns = rmc_os_now_ns();
 		pthread_mutex_unlock(&lock);
-		for (i = 0; i < b->n; i++)
-			close(b->fd[i]);
+		weight = job->weight;
+		job->run(job);
 		pthread_mutex_lock(&lock);
 		c->last_ns = rmc_os_now_ns();
-		c->pending -= b->n;
+		c->pending -= weight;
 		c->idle++;
-		free(b);
 	}
 	if (!--c->threads)
 		closer_free(c);
@@ -184,13 +197,13 @@ static int make_thread(void *(*fn)(void *data), void *data)
 	return err;
 }
 
-/* A user with more batches than idle threads, and not all of his threads */
+/* A user with more jobs of a kind than idle threads, and not all of his threads */
 static struct closer *lacks_thread(void)
 {
 	struct closer *c;
 
 	for (c = closers; c; c = c->next)
-		if (c->queued > c->idle && c->threads < MOST_THREADS)
+		if (c->queued > c->idle && c->threads < most_threads[c->kind])
 			return c;
 	return NULL;
 }
@@ -212,7 +225,7 @@ static void *closing_main(void *data)
 		c->threads++;
 		c->idle++;
 		pthread_mutex_unlock(&lock);
-		failed = make_thread(close_main, c);
+		failed = make_thread(job_main, c);
 		pthread_mutex_lock(&lock);
 		if (!failed)
 			continue;
@@ -237,39 +250,78 @@ static void start(void)
 }
 
 /**
+ * rmcd_do_elsewhere() - let a thread of a user do a job
+ * @uid: user
+ * @kind: which of his threads
+ * @job: job; @job->run is called once, and frees it
+ *
+ * Context: main thread.
+ *
+ * Return: false when out of memory: the job is the caller's.
+ */
+bool rmcd_do_elsewhere(uid_t uid, enum rmcd_job_kind kind, struct rmcd_job *job)
+{
+	struct closer *c;
+
+	start();
+	pthread_mutex_lock(&lock);
+	c = closer_get(uid, kind);
+	if (c) {
+		job->next = NULL;
+		*c->end = job;
+		c->end = &job->next;
+		c->queued++;
+		c->pending += job->weight;
+		pthread_cond_signal(c->queued <= c->idle ? &c->more : &work);
+	}
+	pthread_mutex_unlock(&lock);
+	return c;
+}
+
+static void close_batch(struct rmcd_job *job)
+{
+	struct batch *b = (struct batch *)job;
+	u32 i;
+
+	for (i = 0; i < b->n; i++)
+		close(b->fd[i]);
+	free(b);
+}
+
+/**
  * rmcd_close_elsewhere() - let other threads close descriptors of a client
  * @uid: its user
+ * @kind: RMCD_JOB_CLOSE, or RMCD_JOB_FREE: files in memory
  * @fds: descriptors, any; nobody may use them any more
  * @n: number of them
  *
  * Context: main thread. One thread closes them, so those of one message delay each other only.
  */
-void rmcd_close_elsewhere(uid_t uid, const int *fds, unsigned int n)
+void rmcd_close_elsewhere(uid_t uid, enum rmcd_job_kind kind, const int *fds, unsigned int n)
 {
 	struct batch *b = n ? malloc(sizeof(*b) + n * sizeof(*fds)) : NULL;
-	struct closer *c;
 
 	if (!n)
 		return;
-	start();
-	pthread_mutex_lock(&lock);
-	c = b ? closer_get(uid) : NULL;
-	if (c) {
-		b->next = NULL;
+	if (b) {
+		b->job.run = close_batch;
+		b->job.weight = n;
 		b->n = n;
 		memcpy(b->fd, fds, n * sizeof(*fds));
-		*c->end = b;
-		c->end = &b->next;
-		c->queued++;
-		c->pending += n;
-		pthread_cond_signal(c->queued <= c->idle ? &c->more : &work);
 	}
-	pthread_mutex_unlock(&lock);
-	if (!c) {
+	if (!b || !rmcd_do_elsewhere(uid, kind, &b->job)) {
 		/* they stay open: better than a main thread that stands still */
 		free(b);
 		rmcd_log("%u descriptors of user %u are not closed: no memory", n, uid);
 	}
+}
+
+/* One who has threads for closes, but none of them goes on; or who has too much to do */
+static bool overloaded(const struct closer *c)
+{
+	return c->pending >= MOST_PENDING ||
+	       (c->kind == RMCD_JOB_CLOSE && c->threads == most_threads[c->kind] && !c->idle &&
+		rmc_os_now_ns() - c->last_ns > STUCK_NS);
 }
 
 /**
@@ -282,17 +334,19 @@ void rmcd_close_elsewhere(uid_t uid, const int *fds, unsigned int n)
  */
 bool rmcd_closing_refused(uid_t uid)
 {
-	bool refused = false, report = false;
+	bool refused = false, report = false, over;
+	enum rmcd_job_kind kind;
 	struct closer *c;
 
 	pthread_mutex_lock(&lock);
-	c = find(uid);
-	if (c) {
-		refused = c->pending >= MOST_PENDING ||
-			  (c->threads == MOST_THREADS && !c->idle &&
-			   rmc_os_now_ns() - c->last_ns > STUCK_NS);
-		report = refused && !c->reported;
-		c->reported = refused;
+	for (kind = 0; kind < RMCD_JOB_KINDS; kind++) {
+		c = find(uid, kind);
+		if (!c)
+			continue;
+		over = overloaded(c);
+		report |= over && !c->reported;
+		c->reported = over;
+		refused |= over;
 	}
 	pthread_mutex_unlock(&lock);
 	if (report)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Command line, and the values that it leaves open. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -129,9 +130,65 @@ static int choose_units(struct rmcd_config *cfg, const struct options *o, u32 on
 	return 0;
 }
 
+static u64 ram_mib(void)
+{
+	return (u64)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) >> 20;
+}
+
+/* The limit of a cgroup and those above it: the least; @path is changed */
+static u64 least_limit(const char *root, char *path, const char *file, u64 mib)
+{
+	char name[4096], *slash;
+	u64 bytes;
+	FILE *f;
+
+	do {
+		snprintf(name, sizeof(name), "/sys/fs/cgroup%s%s/%s", root, path, file);
+		f = fopen(name, "re");
+		/* "max" is no number */
+		if (f && fscanf(f, "%" SCNu64, &bytes) == 1)
+			mib = min(mib, bytes >> 20);
+		if (f)
+			fclose(f);
+		slash = strrchr(path, '/');
+		if (slash)
+			*slash = '\0';
+	} while (slash);
+	return mib;
+}
+
+/* What this process may have: memory of the machine, or of its cgroup */
+static u64 memory_mib(void)
+{
+	FILE *f = fopen("/proc/self/cgroup", "re");
+	u64 mib = ram_mib();
+	char line[2048], *path;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "\n")] = '\0';
+		path = strstr(line, ":memory:");
+		if (path)
+			mib = least_limit("/memory", path + 8, "memory.limit_in_bytes", mib);
+		if (!strncmp(line, "0::", 3))
+			mib = least_limit("", line + 3, "memory.max", mib);
+	}
+	if (f)
+		fclose(f);
+	return mib;
+}
+
+static void choose_mapped_mib(struct rmcd_config *cfg)
+{
+	u64 mib = memory_mib();
+	u32 *user = &cfg->user[RMCD_RES_mapped_mib], *context = &cfg->context[RMCD_RES_mapped_mib];
+
+	*user = min_t(u64, *user, mib * RMCD_MAPPED_TIMES);
+	*context = min_t(u64, *context, mib * RMCD_MAPPED_TIMES_CONTEXT);
+}
+
 static u32 choose_channel_mib(void)
 {
-	u64 ram = (u64)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) >> 20;
+	u64 ram = ram_mib();
 
 	return max(min(max((u32)(ram / CHANNEL_SHARE), CHANNEL_MIB_MIN), (u32)(ram / 2)), 1U);
 }
@@ -311,6 +368,7 @@ int rmcd_config_parse(struct rmcd_config *cfg, int argc, char **argv)
 	cfg->context[RMCD_RES_##name] = _context;
 	RMCD_QUOTAS(QUOTA)
 #undef QUOTA
+	choose_mapped_mib(cfg);
 	if (opt_parse(argc, argv, opts, usage) != argc) {
 		rmcd_log("rmcd takes no arguments: see rmcd --help");
 		return -EINVAL;

@@ -563,7 +563,7 @@ void rmcd_file_close(struct rmcd_file *f)
 		f->wake[wakes++] = f->wake[i];
 	}
 	/* the client has had them */
-	rmcd_close_elsewhere(f->peer.uid, f->wake, wakes);
+	rmcd_close_elsewhere(f->peer.uid, RMCD_JOB_CLOSE, f->wake, wakes);
 	if (f->foreign >= 0)
 		close(f->foreign);
 	close(f->report.fd);

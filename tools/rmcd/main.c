@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include "context.h"
 #include "guard.h"
+#include "holes.h"
 #include "lost.h"
 #include "received.h"
 #include "server.h"
@@ -301,6 +302,7 @@ int main(int argc, char **argv)
 	}
 	rmcd_lost_init();
 	rmcd_received_init();
+	rmcd_holes_init();
 	err = rmcd_watchdog_start(d);
 	if (err) {
 		rmcd_log("cannot start a thread: %s", strerror(-err));

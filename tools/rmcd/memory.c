@@ -5,51 +5,19 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "closing.h"
+#include "holes.h"
 #include "lost.h"
 #include "memory.h"
 #include "received.h"
 
-/*
- * Holes of so many bytes are filled when memory is registered, in some 50 ms: other clients wait
- * that long for the main thread
- */
-#define FILL_BYTES	(64ULL << 20)
-
-/* Only memory: a file system could make a worker wait, or write back what it did not know. */
-static int check_file(int fd, struct stat *st)
-{
-	if (!rmcd_is_memory(fd))
-		return -EOPNOTSUPP;
-	return fstat(fd, st) ? -EINVAL : 0;
-}
+/* So much is unmapped at once: who maps meanwhile waits for it */
+#define UNMAP_BYTES	(32UL << 20)
 
 /* Huge pages are mapped whole; only alone, since the address of one has to be a multiple of it. */
 static u64 unit_of(const struct stat *st)
 {
 	return (u64)st->st_blksize > PAGE_SIZE ? (u64)st->st_blksize : PAGE_SIZE;
-}
-
-/*
- * A hole of a file is filled when a worker first uses it, and where nothing is left to fill it
- * with, that is SIGBUS. So the client learns it now, while its memory has no data yet that could
- * be lost. Its NUMA policy is the file's.
- */
-static int fill_holes(struct rmcd_mem *m, int fd, const struct stat *st, u64 offset, u64 len)
-{
-	u64 end = min_t(u64, offset + len, st->st_size);
-
-	if ((u64)st->st_blocks * 512 >= (u64)st->st_size || offset >= end)
-		return 0;
-	m->filled += end - offset;
-	if (m->filled > FILL_BYTES)
-		return 0;
-	while (fallocate(fd, FALLOC_FL_KEEP_SIZE, offset, end - offset)) {
-		if (errno == ENOSPC || errno == EDQUOT || errno == ENOMEM)
-			return -ENOMEM;
-		if (errno != EINTR)
-			break;
-	}
-	return 0;
 }
 
 /* @at: where to map the first byte of its page, in a range that we have; NULL: anywhere */
@@ -58,19 +26,17 @@ static int map_piece(struct rmcd_mem *m, const struct rmcd_piece *p, int fd, cha
 	struct rmcd_map *map = &m->map[m->maps];
 	u64 first, end, unit;
 	struct stat st;
-	int err;
 
-	if (__builtin_add_overflow(p->offset, p->length, &end) || end > INT64_MAX - (1ULL << 31))
+	if (__builtin_add_overflow(p->offset, p->length, &end) || end > INT64_MAX - (1ULL << 31) ||
+	    fstat(fd, &st))
 		return -EINVAL;
-	err = check_file(fd, &st);
-	if (err)
-		return err;
 	if (PAGE_ALIGN(end) > PAGE_ALIGN((u64)st.st_size))
 		return -EFAULT;
 	unit = at ? PAGE_SIZE : unit_of(&st);
 	first = p->offset & ~(unit - 1);
 	map->len = ALIGN(end - first, unit);
-	map->addr = mmap(at, map->len, PROT_READ | PROT_WRITE, MAP_SHARED | (at ? MAP_FIXED : 0), fd,
+	map->addr = mmap(at, map->len, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | (at ? MAP_FIXED : 0) | (m->own ? 0 : MAP_NORESERVE), fd,
 			 first);
 	if (map->addr == MAP_FAILED)
 		return errno == EACCES || errno == EPERM ? -EFAULT : -errno;
@@ -81,13 +47,14 @@ static int map_piece(struct rmcd_mem *m, const struct rmcd_piece *p, int fd, cha
 	map->offset = p->offset;
 	map->length = p->length;
 	map->page = unit;
-	return fill_holes(m, fd, &st, first, map->len);
+	return rmcd_holes(m, map, fd, &st, first);
 }
 
-/* Its pieces cover it exactly, and those that are private are allowed. */
-static int check(const struct rmcd_memory *desc, u32 nfds, u64 addr, u64 length, int foreign)
+/* Its pieces cover it exactly, those that are private are allowed, and the others are memory. */
+static int check(const struct rmcd_registration *reg, const int *fds, u32 nfds)
 {
-	u64 sum = 0;
+	const struct rmcd_memory *desc = &reg->memory;
+	u64 addr = reg->addr, sum = 0;
 	u32 i;
 
 	if (!desc->count || desc->count > RMCD_PIECES || desc->reserved)
@@ -99,7 +66,7 @@ static int check(const struct rmcd_memory *desc, u32 nfds, u64 addr, u64 length,
 		if (!p->length || p->reserved || __builtin_add_overflow(sum, p->length, &sum))
 			return -EINVAL;
 		if (p->fd == RMCD_PRIVATE) {
-			if (foreign < 0)
+			if (reg->foreign < 0)
 				return -EOPNOTSUPP;
 			continue;
 		}
@@ -108,8 +75,30 @@ static int check(const struct rmcd_memory *desc, u32 nfds, u64 addr, u64 length,
 		    (i && begin % PAGE_SIZE) ||
 		    (i + 1 < desc->count && (addr + sum) % PAGE_SIZE))
 			return -EINVAL;
+		/* a file system could make a worker wait, or write back what it did not know */
+		if (!rmcd_is_memory(fds[p->fd]))
+			return -EOPNOTSUPP;
 	}
-	return sum == length ? 0 : -EINVAL;
+	return sum == reg->length ? 0 : -EINVAL;
+}
+
+/**
+ * rmcd_registration_check() - check what can be checked without waiting
+ * @reg: any value; a private copy
+ * @fds: descriptors of the message
+ * @nfds: number of them
+ *
+ * Context: main thread.
+ *
+ * Return: 0, -EINVAL, -EFAULT, -EOPNOTSUPP neither shared memory nor huge pages, or private memory.
+ */
+int rmcd_registration_check(const struct rmcd_registration *reg, const int *fds, u32 nfds)
+{
+	u64 end;
+
+	if (__builtin_add_overflow(reg->addr, reg->length, &end) || end > INT64_MAX)
+		return -EFAULT;
+	return check(reg, fds, nfds);
 }
 
 /* Several pieces: side by side in one range of addresses; nothing is where they are private. */
@@ -141,6 +130,27 @@ static int map_range(struct rmcd_mem *m, const struct rmcd_memory *desc, const i
 	return 0;
 }
 
+/* From the end on: nobody else can map something there before the rest is gone. */
+static void unmap(char *addr, size_t len, size_t page)
+{
+	size_t step = max(UNMAP_BYTES, page), tail;
+
+	for (; len; len -= tail) {
+		tail = len % step ?: step;
+		munmap(addr + len - tail, tail);
+	}
+}
+
+static void unmap_all(struct rmcd_mem *m)
+{
+	for (; m->maps; m->maps--)
+		if (!m->map[m->maps - 1].in_range)
+			unmap(m->map[m->maps - 1].addr, m->map[m->maps - 1].len,
+			      m->map[m->maps - 1].page);
+	if (m->range)
+		unmap(m->range, m->range_len, PAGE_SIZE);
+}
+
 static bool has_private(const struct rmcd_memory *desc)
 {
 	u32 i;
@@ -153,42 +163,37 @@ static bool has_private(const struct rmcd_memory *desc)
 
 /**
  * rmcd_mem_create() - map the memory of a registration
- * @desc: pieces, any value; a private copy
+ * @reg: registration, after rmcd_registration_check(). Its descriptor of private memory stays the
+ *	caller's, and open as long as the memory
  * @fds: descriptors of the message; they stay the caller's
- * @nfds: number of them
- * @addr: address in the client
- * @length: bytes, 1 .. RMC_MAX_SEGMENT
- * @foreign: the client's /proc/PID/mem, or -1: no private memory; stays the caller's, and open
- *	as long as the memory
  *
- * Return: memory, or ERR_PTR: -EINVAL, -EFAULT the file is shorter or not open for writing,
- * -EOPNOTSUPP neither shared memory nor huge pages, or private memory, -ENOMEM, also to
- * fill holes of the file, -ENOSPC too many mappings.
+ * Context: a thread of the client's user: this takes its time.
+ * The memory belongs to nobody else yet; rmcd_mem_ready() has to follow.
+ *
+ * Return: memory, or ERR_PTR: -EINVAL, -EFAULT the file is shorter, has holes or is not open for
+ * writing, -ENOMEM, also to fill holes of the file.
  */
-struct rmcd_mem *rmcd_mem_create(const struct rmcd_memory *desc, const int *fds, u32 nfds,
-				 u64 addr, u64 length, int foreign)
+struct rmcd_mem *rmcd_mem_create(const struct rmcd_registration *reg, const int *fds)
 {
+	const struct rmcd_memory *desc = &reg->memory;
 	struct rmcd_mem *m = calloc(1, sizeof(*m));
-	u64 end;
 	int err;
 	u32 i;
 
 	if (!m)
 		return ERR_PTR(-ENOMEM);
 	m->foreign = -1;
-	m->length = length;
-	m->mem.base = addr;
-	m->mem.length = length;
+	m->length = reg->length;
+	m->uid = reg->uid;
+	m->own = reg->own;
+	m->mem.base = reg->addr;
+	m->mem.length = reg->length;
 	m->mem.chunk = m->chunk;
 	/* one chunk */
 	rmc_mem_chunks(&m->mem, 63);
-	err = __builtin_add_overflow(addr, length, &end) || end > INT64_MAX ? -EFAULT :
-	      check(desc, nfds, addr, length, foreign);
-	if (err)
-		goto err;
 	if (has_private(desc)) {
 		rmc_mem_chunks(&m->mem, RMC_OS_FOREIGN_SHIFT);
-		m->foreign = foreign;
+		m->foreign = reg->foreign;
 		m->pieces = desc->count;
 		for (i = 0; i < desc->count; i++) {
 			m->piece[i].length = desc->piece[i].length;
@@ -200,31 +205,58 @@ struct rmcd_mem *rmcd_mem_create(const struct rmcd_memory *desc, const int *fds,
 		if (!err)
 			m->mem.chunk[0] = m->map[0].start;
 	} else {
-		err = map_range(m, desc, fds, addr, length);
+		err = map_range(m, desc, fds, reg->addr, reg->length);
 	}
-	for (i = 0; !err && i < m->maps; i++)
-		err = rmcd_replaceable(m->map[i].addr, m->map[i].len, m->map[i].page, m);
 	if (!err)
 		return m;
-err:
-	rmcd_mem_destroy(m);
+	unmap_all(m);
+	free(m);
 	return ERR_PTR(err);
+}
+
+/**
+ * rmcd_mem_ready() - workers may use memory from now on
+ * @m: memory of rmcd_mem_create()
+ *
+ * Context: main thread.
+ *
+ * Return: 0, -ENOSPC too many mappings.
+ */
+int rmcd_mem_ready(struct rmcd_mem *m)
+{
+	int err = 0;
+	u32 i;
+
+	for (i = 0; !err && i < m->maps; i++)
+		err = rmcd_replaceable(m->map[i].addr, m->map[i].len, m->map[i].page, m);
+	return err;
+}
+
+static void free_elsewhere(struct rmcd_job *job)
+{
+	struct rmcd_mem *m = (struct rmcd_mem *)((char *)job - offsetof(struct rmcd_mem, job));
+
+	unmap_all(m);
+	free(m);
 }
 
 /**
  * rmcd_mem_destroy() - unmap memory
  * @m: memory that no worker uses any more
+ *
+ * Context: main thread. The client may have closed its files: then this frees them.
  */
 void rmcd_mem_destroy(struct rmcd_mem *m)
 {
-	while (m->maps--) {
-		rmcd_not_replaceable(m->map[m->maps].addr);
-		if (!m->map[m->maps].in_range)
-			munmap(m->map[m->maps].addr, m->map[m->maps].len);
-	}
-	if (m->range)
-		munmap(m->range, m->range_len);
-	free(m);
+	u32 i;
+
+	for (i = 0; i < m->maps; i++)
+		rmcd_not_replaceable(m->map[i].addr);
+	m->job.run = free_elsewhere;
+	m->job.weight = max(m->maps, 1U);
+	if (!rmcd_do_elsewhere(m->uid, RMCD_JOB_FREE, &m->job))
+		rmcd_log("%llu bytes of user %u stay mapped: no memory",
+			 (unsigned long long)m->length, m->uid);
 }
 
 /**

@@ -11,8 +11,27 @@
 #define RMCD_MEMORY_H
 
 #include <sys/types.h>
+#include "closing.h"
 #include "driver/protocol.h"
 #include "rmcd.h"
+
+/**
+ * struct rmcd_registration - memory that a client wants to register
+ * @memory: pieces
+ * @addr: address in the client
+ * @length: bytes, 1 .. RMC_MAX_SEGMENT
+ * @foreign: the client's /proc/PID/mem, or -1: no private memory
+ * @uid: the client's user
+ * @own: it is the user of this daemon
+ */
+struct rmcd_registration {
+	struct rmcd_memory memory;
+	u64 addr;
+	u64 length;
+	int foreign;
+	uid_t uid;
+	bool own;
+};
 
 /**
  * struct rmcd_map - a part of a file that is mapped here
@@ -54,6 +73,9 @@ struct rmcd_map {
  * @view: of a range: what the pipelines use; else NULL
  * @filled: bytes of files in which holes were filled
  * @length: bytes of the registration
+ * @uid: user of the client
+ * @own: it is the user of this daemon
+ * @job: to unmap it
  */
 struct rmcd_mem {
 	struct rmc_mem mem;
@@ -73,10 +95,14 @@ struct rmcd_mem {
 	struct rmc_mem *view;
 	u64 filled;
 	u64 length;
+	uid_t uid;
+	bool own;
+	struct rmcd_job job;
 };
 
-struct rmcd_mem *rmcd_mem_create(const struct rmcd_memory *desc, const int *fds, u32 nfds,
-				 u64 addr, u64 length, int foreign);
+int rmcd_registration_check(const struct rmcd_registration *reg, const int *fds, u32 nfds);
+struct rmcd_mem *rmcd_mem_create(const struct rmcd_registration *reg, const int *fds);
+int rmcd_mem_ready(struct rmcd_mem *m);
 void rmcd_mem_destroy(struct rmcd_mem *m);
 void rmcd_mem_lost(struct rmcd_mem *m);
 int rmcd_mem_expose(struct rmcd *d, struct rmcd_mem *m, struct rmc_node *node);

@@ -157,24 +157,25 @@ bool rmcd_is_eventfd(int fd)
  * @fds: descriptors of one message, any; those that are negative are skipped
  * @n: number of them, at most RMCD_MOST_FDS
  *
- * Files in memory have no poll() and no server: closing one waits for nobody. So a client that
- * registers memory does not wait for a thread. But if there are more than a request has, no
- * question is asked.
+ * Files in memory have no poll() and no server: closing one waits for nobody, and so a client that
+ * registers memory does not wait for its other closes. But it may free the file, which takes its
+ * time. If there are more than a request has, no question is asked.
  */
 void rmcd_close_received(uid_t uid, const int *fds, u32 n)
 {
-	int other[RMCD_MOST_FDS];
-	u32 others = 0, i;
+	int memory[RMCD_MESSAGE_FDS], other[RMCD_MOST_FDS];
+	u32 memories = 0, others = 0, i;
 
 	for (i = 0; i < n; i++) {
 		if (fds[i] < 0)
 			continue;
 		if (n <= RMCD_MESSAGE_FDS && rmcd_is_memory(fds[i]))
-			close(fds[i]);
+			memory[memories++] = fds[i];
 		else
 			other[others++] = fds[i];
 	}
-	rmcd_close_elsewhere(uid, other, others);
+	rmcd_close_elsewhere(uid, RMCD_JOB_FREE, memory, memories);
+	rmcd_close_elsewhere(uid, RMCD_JOB_CLOSE, other, others);
 }
 
 /*
@@ -213,7 +214,7 @@ void rmcd_close_connection(uid_t uid, int fd)
 	/* nothing arrives after this */
 	shutdown(fd, SHUT_RDWR);
 	if (has_descriptors(fd))
-		rmcd_close_elsewhere(uid, &fd, 1);
+		rmcd_close_elsewhere(uid, RMCD_JOB_CLOSE, &fd, 1);
 	else
 		close(fd);
 }

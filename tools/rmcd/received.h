@@ -2,8 +2,8 @@
 /*
  * Descriptors that clients have sent. They can be anything, and to close some of them takes as
  * long as their owner likes (closing.h). So do questions about them. The main thread asks
- * only what no server answers, and closes only what is known to be memory; all others, and
- * connections with descriptors in unread messages, are closed by other threads.
+ * only what no server answers, and closes none of them: other threads do, also connections with
+ * descriptors in unread messages.
  */
 #ifndef RMCD_RECEIVED_H
 #define RMCD_RECEIVED_H

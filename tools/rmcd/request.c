@@ -181,17 +181,41 @@ static int do_attach(struct rmcd_req *r, union args *a, const struct rmcd_memory
 	return rmcd_file_attach(r->file, a->attach.nid);
 }
 
+/* What another thread has mapped: it is the caller's. */
+static struct rmcd_mem *take_memory(struct rmcd_req *r)
+{
+	struct rmcd_mem *m = r->memory;
+	int err;
+
+	r->memory = NULL;
+	err = IS_ERR(m) ? 0 : rmcd_mem_ready(m);
+	if (!err)
+		return m;
+	rmcd_mem_destroy(m);
+	return ERR_PTR(err);
+}
+
+/* The first time -EINPROGRESS: the server lets another thread map it, and executes us again. */
 static struct rmcd_mem *get_memory(struct rmcd_req *r, const struct rmcd_memory *memory,
 				   u64 addr, u64 length, bool private)
 {
+	int err;
+
+	if (r->memory)
+		return take_memory(r);
 	rmcd_file_node(r->file);
 	if (!length || length > RMC_MAX_SEGMENT)
 		return ERR_PTR(-EINVAL);
 	/* before the daemon has them: it may have fewer than a quota allows */
 	if (rmcd_file_may_map(r->file, length))
 		return ERR_PTR(-EDQUOT);
-	return rmcd_mem_create(memory, r->fds, r->nfds, addr, length,
-			       private ? rmcd_file_foreign(r->file) : -1);
+	r->reg = (struct rmcd_registration){
+		.memory = *memory, .addr = addr, .length = length,
+		.foreign = private ? rmcd_file_foreign(r->file) : -1,
+		.uid = r->peer->uid, .own = r->peer->uid == geteuid(),
+	};
+	err = rmcd_registration_check(&r->reg, r->fds, r->nfds);
+	return ERR_PTR(err ?: -EINPROGRESS);
 }
 
 /* Layout of objects' versions; all zero for memory without objects. */
@@ -493,7 +517,7 @@ static int get_memory_desc(const struct rmcd_req *r, u32 size, struct rmcd_memor
  * @r: request; on success its struct and descriptors are the answer
  * @request: RMC_IOC_*, any value
  *
- * Return: what the ioctl returns, or -errno.
+ * Return: what the ioctl returns, or -errno; -EINPROGRESS: again, with @r->memory from @r->reg.
  */
 int rmcd_execute(struct rmcd_req *r, u32 request)
 {
@@ -515,6 +539,8 @@ int rmcd_execute(struct rmcd_req *r, u32 request)
 	if (ret)
 		return ret;
 	ret = e->fn(r, &a, &memory);
+	if (ret == -EINPROGRESS)
+		return ret;
 	r->len = size;
 	if (ret >= 0)
 		memcpy(r->arg, &a, min(size, e->size));

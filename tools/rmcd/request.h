@@ -17,6 +17,8 @@
  * @out: descriptors for the answer
  * @close: bit per @out: close it after sending
  * @outs: number of them
+ * @reg: memory that rmcd_mem_create() shall map before the request is executed again
+ * @memory: what it returned; NULL: not called yet
  */
 struct rmcd_req {
 	struct rmcd *d;
@@ -29,6 +31,8 @@ struct rmcd_req {
 	int out[RMCD_MESSAGE_FDS];
 	u32 close;
 	u32 outs;
+	struct rmcd_registration reg;
+	struct rmcd_mem *memory;
 };
 
 int rmcd_execute(struct rmcd_req *r, u32 request);

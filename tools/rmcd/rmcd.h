@@ -29,7 +29,9 @@
 
 /*
  * Quotas of a user and of a context: as in kmod/run/config.h, which says why. mapped_mib, MiB of
- * registered memory, is for addresses of this process, of which it has 128 TiB.
+ * registered memory, is for addresses of this process, of which it has 128 TiB, and for its page
+ * tables: 1/512 of it, which this process is charged for. This is the most; config.c takes as many
+ * times the memory that this process may have as RMCD_MAPPED_TIMES says.
  */
 #define RMCD_QUOTAS(X)				\
 	X(qps,		256,	512)		\
@@ -37,6 +39,10 @@
 	X(buffers,	4096,	16384)		\
 	X(queue_mib,	64,	128)		\
 	X(mapped_mib,	1 << 20, 4 << 20)
+
+/* A user may map all memory some times: as segment, as buffer, in several processes */
+#define RMCD_MAPPED_TIMES	4
+#define RMCD_MAPPED_TIMES_CONTEXT 16
 
 enum rmcd_resource {
 #define RMCD_QUOTA_ENUM(name, user, context) RMCD_RES_##name,

@@ -6,8 +6,14 @@
  *	listener --> struct conn --> RMCD_OPEN --> struct rmcd_file, or control
  *	                 |              RMC_IOC_*, RMCD_ATTR_*
  *	                 +-- pidfd of the process: its end releases the file's resources
+ *
+ * Mapping memory takes its time. Meanwhile the request belongs to a thread of the user, and no
+ * further message of its connection is taken:
+ *
+ *	execute() --> struct deferred --> thread of the user --> done, OWED --> execute() again
  */
 #include <errno.h>
+#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -50,6 +56,7 @@ struct source {
  * @file: open context; NULL: control, or not opened yet
  * @opened: RMCD_OPEN was answered
  * @dead: to be freed after the current round
+ * @deferred: request that goes on elsewhere: @fd is not in the epoll set; NULL: none
  * @message: source of @fd
  * @owner: source of @pidfd
  */
@@ -63,9 +70,34 @@ struct conn {
 	struct rmcd_file *file;
 	bool opened;
 	bool dead;
+	struct deferred *deferred;
 	struct source message;
 	struct source owner;
 };
+
+/**
+ * struct deferred - a request whose memory another thread maps
+ * @job: for that thread
+ * @next: in done
+ * @conn: connection; NULL: it has ended
+ * @uid: its user
+ * @event: rmcd.event, to say that it is done
+ * @head: of the request
+ * @req: request
+ */
+struct deferred {
+	struct rmcd_job job;
+	struct deferred *next;
+	struct conn *conn;
+	uid_t uid;
+	int event;
+	struct rmcd_head head;
+	struct rmcd_req req;
+};
+
+/* Requests whose memory is mapped; guarded by @done_lock */
+static struct deferred *done;
+static pthread_mutex_t done_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /**
  * struct server - all connections
@@ -102,6 +134,8 @@ static void conn_close(struct server *s, struct conn *c)
 	if (c->dead)
 		return;
 	c->dead = true;
+	if (c->deferred)
+		__atomic_store_n(&c->deferred->conn, NULL, __ATOMIC_RELAXED);
 	if (c->file)
 		rmcd_file_close(c->file);
 	c->file = NULL;
@@ -343,15 +377,15 @@ static int answer(struct conn *c, const struct rmcd_head *head, struct rmcd_req 
 }
 
 /* The client may have closed what it has got already: then this is the last close. */
-static void close_fds(const struct conn *c, struct rmcd_req *r)
+static void close_fds(uid_t uid, struct rmcd_req *r)
 {
 	u32 n = 0, i;
 
-	rmcd_close_received(c->peer.uid, r->fds, r->nfds);
+	rmcd_close_received(uid, r->fds, r->nfds);
 	for (i = 0; i < r->outs; i++)
 		if (r->close & (1U << i))
 			r->out[n++] = r->out[i];
-	rmcd_close_elsewhere(c->peer.uid, r->out, n);
+	rmcd_close_elsewhere(uid, RMCD_JOB_CLOSE, r->out, n);
 }
 
 static int do_open(struct server *s, struct conn *c, struct rmcd_req *r)
@@ -408,30 +442,114 @@ static int execute(struct server *s, struct conn *c, u32 request, struct rmcd_re
 	}
 }
 
+/* A thread of the user */
+static void map_memory(struct rmcd_job *job)
+{
+	struct deferred *w = (struct deferred *)job;
+
+	if (__atomic_load_n(&w->conn, __ATOMIC_RELAXED))
+		w->req.memory = rmcd_mem_create(&w->req.reg, w->req.fds);
+	pthread_mutex_lock(&done_lock);
+	w->next = done;
+	done = w;
+	pthread_mutex_unlock(&done_lock);
+	eventfd_write(w->event, 1);
+}
+
+/* Returns false when out of memory: nothing has changed. */
+static bool defer(struct server *s, struct conn *c, const struct rmcd_head *head,
+		  const struct rmcd_req *r)
+{
+	struct deferred *w = malloc(sizeof(*w));
+
+	if (!w)
+		return false;
+	w->job.run = map_memory;
+	w->job.weight = max(r->nfds, 1U);
+	w->conn = c;
+	w->uid = c->peer.uid;
+	w->event = s->d->event;
+	w->head = *head;
+	w->req = *r;
+	c->deferred = w;
+	if (rmcd_do_elsewhere(w->uid, RMCD_JOB_MAP, &w->job)) {
+		epoll_ctl(s->epoll, EPOLL_CTL_DEL, c->fd, NULL);
+		return true;
+	}
+	c->deferred = NULL;
+	free(w);
+	return false;
+}
+
+/* Returns false when the connection has to end. */
+static bool finish(struct conn *c, struct rmcd_head *head, struct rmcd_req *r, int ret)
+{
+	head->ret = ret;
+	if (ret < 0)
+		r->len = 0;
+	head->fds = r->outs;
+	return !answer(c, head, r);
+}
+
 static void handle_message(struct server *s, struct conn *c)
 {
 	struct rmcd_req r = { .d = s->d, .peer = &c->peer };
 	struct rmcd_head head;
-	int got = receive(c, &head, &r);
+	int got = receive(c, &head, &r), ret;
 
 	if (got > 0) {
-		head.ret = got == NO_ROOM ? -EMFILE : execute(s, c, head.request, &r);
-		if (head.ret < 0)
-			r.len = 0;
-		head.fds = r.outs;
-		if (answer(c, &head, &r))
+		ret = got == NO_ROOM ? -EMFILE : execute(s, c, head.request, &r);
+		if (ret == -EINPROGRESS) {
+			if (defer(s, c, &head, &r))
+				return;
+			ret = -ENOMEM;
+		}
+		if (!finish(c, &head, &r, ret))
 			got = -1;
 	}
-	close_fds(c, &r);
+	close_fds(c->peer.uid, &r);
 	if (got < 0)
 		conn_close(s, c);
+}
+
+static void go_on(struct server *s, struct deferred *w)
+{
+	struct conn *c = w->conn;
+
+	c->deferred = NULL;
+	if (!finish(c, &w->head, &w->req, execute(s, c, w->head.request, &w->req)) ||
+	    add_source(s, c->fd, &c->message))
+		conn_close(s, c);
+}
+
+/* Requests whose memory is mapped, or whose connection has ended meanwhile */
+static void handle_done(struct server *s)
+{
+	struct deferred *w, *next;
+
+	pthread_mutex_lock(&done_lock);
+	w = done;
+	done = NULL;
+	pthread_mutex_unlock(&done_lock);
+	for (; w; w = next) {
+		next = w->next;
+		if (w->conn)
+			go_on(s, w);
+		/* that nobody has taken */
+		if (w->req.memory && !IS_ERR(w->req.memory))
+			rmcd_mem_destroy(w->req.memory);
+		close_fds(w->uid, &w->req);
+		free(w);
+	}
 }
 
 static void owner_ended(struct server *s, struct conn *c)
 {
 	epoll_ctl(s->epoll, EPOLL_CTL_DEL, c->pidfd, NULL);
-	/* children may keep the connection, but not what the process had */
-	if (c->file)
+	/* children may keep the connection, but not what the process had, or has asked for */
+	if (c->deferred)
+		conn_close(s, c);
+	else if (c->file)
 		rmcd_file_release_all(c->file);
 }
 
@@ -447,8 +565,10 @@ static bool handle(struct server *s, const struct source *source)
 		conn_accept(s);
 		return true;
 	case OWED:
-		if (!eventfd_read(s->d->event, &count))
+		if (!eventfd_read(s->d->event, &count)) {
 			rmcd_waiters_owed(s->d);
+			handle_done(s);
+		}
 		return true;
 	case OWNER:
 		if (!source->conn->dead)

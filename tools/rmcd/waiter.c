@@ -144,7 +144,7 @@ static void drop_eventfd(struct rmcd_file *f, int fd)
 {
 	if (fd < 0)
 		return;
-	rmcd_close_elsewhere(f->peer.uid, &fd, 1);
+	rmcd_close_elsewhere(f->peer.uid, RMCD_JOB_CLOSE, &fd, 1);
 	rmcd_watchdog_disarm(f->d);
 }
 
