@@ -1,107 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/*
- * FaRM's versions in every cache line (M16 section 2.1):
- *
- *	line 0	| version, 64 b | readers, writer | 48 B of data |
- *	line i	| version, low 16 b | 62 B of data                |
- *
- * A writer makes the object's version odd; then, for each line, it makes the line's version
- * odd, stores the data, and makes the line's version even; last, the object's. Lines move
- * atomically between remote operations, and a line with an even version is not being
- * written, so a line in an image holds data of its version. If all lines have the same even
- * version, the image is that version of the object, whatever the order of the lines.
- *
- * 16 bits are FaRM's choice: 32768 writes during one read would go unnoticed. With them an
- * object of 1 KiB takes as many lines as in the clean layout.
- */
+/* FaRM's layout, lines.h: how its owner writes and reads it, and how a reader checks an image. */
+#include "lines.h"
 #include "scheme.h"
-
-#define LINE		RMC_CACHE_LINE
-#define FIRST_DATA	(LINE - sizeof(struct rmc_object))
-#define LINE_DATA	(LINE - sizeof(uint16_t))
-#define CHUNK_LINES	16	/* 1 KiB: between two checks for a mismatch */
-
-_Static_assert(FIRST_DATA == 48 && LINE_DATA == 62, "layout of lines");
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "line 0 shows the version's low 16 bits in its first two bytes"
-#endif
 
 size_t rmc_farm_image(size_t len)
 {
-	size_t rest = len > FIRST_DATA ? len - FIRST_DATA : 0;
-
-	if (!rest)
-		return sizeof(struct rmc_object) + len;
-	/* whole lines, then what the last one holds */
-	return LINE + rest / LINE_DATA * LINE +
-	       (rest % LINE_DATA ? sizeof(uint16_t) + rest % LINE_DATA : 0);
-}
-
-static uint16_t *line_version(void *line)
-{
-	return (uint16_t *)line;
+	return lines_bytes(len);
 }
 
 void rmc_farm_store(struct rmc_object *o, const void *data, size_t len)
 {
-	uint16_t odd = (uint16_t)rmc_load_relaxed(&o->version);
-	size_t n = len < FIRST_DATA ? len : FIRST_DATA;
-	const uint8_t *from = (const uint8_t *)data;
-	uint8_t *line = (uint8_t *)o;
-
-	copy_in(line + sizeof(*o), from, n);
-	for (len -= n; len; len -= n) {
-		from += n;
-		line += LINE;
-		n = len < LINE_DATA ? len : LINE_DATA;
-		rmc_store_relaxed(line_version(line), odd);
-		/* odd before data, data before even; pairs with the line's atomicity */
-		__atomic_thread_fence(__ATOMIC_RELEASE);
-		copy_in(line + sizeof(uint16_t), from, n);
-		rmc_store_release(line_version(line), (uint16_t)(odd + 1));
-	}
+	lines_store((uint8_t *)o, data, len, (uint16_t)rmc_load_relaxed(&o->version));
 }
-
-/*
- * The stripping kernel, tuned like the papers': no branch per line, constant sizes that
- * become four overlapping moves of 16 bytes, one check of the versions per KiB. It has two
- * expansions: remote images are private, the owner's objects are not.
- */
-#define STRIP(NAME, COPY)							\
-static inline int NAME(const uint8_t *line, uint8_t *to, size_t len, uint16_t version)	\
-{										\
-	size_t n = len < FIRST_DATA ? len : FIRST_DATA, chunk;			\
-	unsigned int differ = 0;						\
-										\
-	if (n == FIRST_DATA)							\
-		COPY(to, line + sizeof(struct rmc_object), FIRST_DATA);		\
-	else									\
-		COPY(to, line + sizeof(struct rmc_object), n);			\
-	to += n;								\
-	len -= n;								\
-	while (len >= LINE_DATA) {						\
-		for (chunk = CHUNK_LINES; chunk && len >= LINE_DATA; chunk--) {	\
-			line += LINE;						\
-			differ |= version ^ rmc_load_acquire((const uint16_t *)line); \
-			COPY(to, line + sizeof(uint16_t), LINE_DATA);		\
-			to += LINE_DATA;					\
-			len -= LINE_DATA;					\
-		}								\
-		if (rmc_unlikely(differ))					\
-			return RMC_SCHEME_TORN;					\
-	}									\
-	if (len) {								\
-		line += LINE;							\
-		differ |= version ^ rmc_load_acquire((const uint16_t *)line);	\
-		COPY(to, line + sizeof(uint16_t), len);				\
-	}									\
-	return differ ? RMC_SCHEME_TORN : 0;					\
-}
-
-#define private_copy(to, from, n)	((void)memcpy((to), (from), (n)))
-
-STRIP(strip_image, private_copy)
-STRIP(strip_object, copy_out)
 
 int rmc_farm_check(const void *image, void *clean, size_t len)
 {
@@ -110,11 +20,11 @@ int rmc_farm_check(const void *image, void *clean, size_t len)
 	memcpy(&version, image, sizeof(version));
 	if (rmc_unlikely(version & 1))
 		return RMC_SCHEME_LOCKED;
-	return strip_image((const uint8_t *)image, (uint8_t *)clean, len, (uint16_t)version);
+	return lines_strip_image((const uint8_t *)image, (uint8_t *)clean, len, (uint16_t)version);
 }
 
 int rmc_farm_copy(const struct rmc_object *o, void *data, size_t len)
 {
-	return strip_object((const uint8_t *)o, (uint8_t *)data, len,
-			    (uint16_t)rmc_load_acquire(&o->version));
+	return lines_strip_object((const uint8_t *)o, (uint8_t *)data, len,
+				  (uint16_t)rmc_load_acquire(&o->version));
 }

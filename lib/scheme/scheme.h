@@ -3,10 +3,10 @@
 #ifndef RMC_LIB_SCHEME_H
 #define RMC_LIB_SCHEME_H
 
-#include <string.h>
 #include <time.h>
 #include <rmc/scheme.h>
 #include <rmc/barrier.h>
+#include "copy.h"
 
 /* --- lock and lease words --- */
 
@@ -73,34 +73,6 @@ static inline struct rmc_scheme_params scheme_params(const struct rmc_scheme_par
 		d.wait_us = p->wait_us;
 	return d;
 }
-
-/*
- * Copies of data that another thread may write or read: the result is valid only after
- * the check. Atomic bytes make it known to ThreadSanitizer.
- */
-#ifndef __has_feature
-#define __has_feature(x)	0
-#endif
-#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
-static inline void copy_in(void *to, const void *from, size_t n)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		__atomic_store_n((uint8_t *)to + i, ((const uint8_t *)from)[i], __ATOMIC_RELAXED);
-}
-
-static inline void copy_out(void *to, const void *from, size_t n)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		((uint8_t *)to)[i] = __atomic_load_n((const uint8_t *)from + i, __ATOMIC_RELAXED);
-}
-#else
-#define copy_in(to, from, n)	((void)memcpy((to), (from), (n)))
-#define copy_out(to, from, n)	((void)memcpy((to), (from), (n)))
-#endif
 
 /* farm.c */
 size_t rmc_farm_image(size_t len);
