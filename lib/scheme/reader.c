@@ -302,7 +302,7 @@ static void cas(struct rmc_reader *r, unsigned int i, int slot)
 	e->state = CAS;
 	r->slot[slot].use = USE_READ;
 	r->slot[slot].entry = i;
-	rmc_cas_async(r->qp, slot, e->read->nid, e->read->offset + LOCK_AT, e->expected, e->word);
+	rmc_cas_async(r->qp, slot, e->read->nid, e->read->offset + WORD_AT, e->expected, e->word);
 }
 
 /* Issue the first, or the next, operation of a READY entry. 0: no slot is free. */
@@ -359,7 +359,7 @@ static void issue_unlocks(struct rmc_reader *r)
 		s->offset = u->offset;
 		s->word = u->word;
 		s->tries = u->tries;
-		rmc_cas_async(r->qp, slot, u->nid, u->offset + LOCK_AT, u->word, 0);
+		rmc_cas_async(r->qp, slot, u->nid, u->offset + WORD_AT, u->word, 0);
 	}
 }
 

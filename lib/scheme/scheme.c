@@ -1,138 +1,43 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* The table of schemes, and their common code. */
+/*
+ * What the owner of objects does by the row of their scheme: initialize, write, read, repair
+ * them, and break their latches; and how a reader checks an image.
+ */
 #include "../internal.h"
+#include "row.h"
 #include "scheme.h"
-
-static size_t clean_image(size_t len)
-{
-	return sizeof(struct rmc_object) + len;
-}
-
-static void clean_store(struct rmc_object *o, const void *data, size_t len)
-{
-	copy_in(o + 1, data, len);
-}
-
-static const struct rmc_scheme schemes[] = {
-	{
-		.name	= "sabre",
-		.title	= "SABRe: checked at the destination by its RMC",
-		.flags	= RMC_SCHEME_ATOMIC | RMC_SCHEME_CLEAN,
-		.fetch	= RMC_FETCH_SABRE,
-		.data_at = sizeof(struct rmc_object),
-		.image	= clean_image,
-		.store	= clean_store,
-	}, {
-		.name	= "farm",
-		.title	= "FaRM: a version in every cache line, compared and stripped by the reader",
-		.flags	= RMC_SCHEME_ATOMIC,
-		.fetch	= RMC_FETCH_READ,
-		.image	= rmc_farm_image,
-		.store	= rmc_farm_store,
-		.check	= rmc_farm_check,
-		.copy	= rmc_farm_copy,
-	}, {
-		.name	= "crc64",
-		.title	= "Pilaf: a CRC64 over the object, computed again by the reader",
-		.flags	= RMC_SCHEME_ATOMIC | RMC_SCHEME_CLEAN,
-		.fetch	= RMC_FETCH_READ,
-		.data_at = sizeof(struct object_word),
-		.image	= rmc_word_image,
-		.store	= rmc_crc_store,
-		.check	= rmc_crc_check,
-	}, {
-		.name	= "lock",
-		.title	= "DrTM: the reader takes the object's lock by compare-and-swap",
-		.flags	= RMC_SCHEME_ATOMIC | RMC_SCHEME_CLEAN | RMC_SCHEME_WRITES,
-		.fetch	= RMC_FETCH_LOCK,
-		.data_at = sizeof(struct object_word),
-		.image	= rmc_word_image,
-		.store	= rmc_word_store,
-		.acquire = rmc_lock_acquire,
-		.release = rmc_word_release,
-	}, {
-		.name	= "lease",
-		.title	= "DrTM: readers share the object until a time",
-		.flags	= RMC_SCHEME_ATOMIC | RMC_SCHEME_CLEAN | RMC_SCHEME_WRITES,
-		.fetch	= RMC_FETCH_LEASE,
-		.data_at = sizeof(struct object_word),
-		.image	= rmc_word_image,
-		.store	= rmc_word_store,
-		.acquire = rmc_lease_acquire,
-		.release = rmc_word_release,
-	}, {
-		.name	= "strip",
-		.title	= "Catapult: FaRM's layout, compared and stripped at the destination",
-		.flags	= RMC_SCHEME_ATOMIC | RMC_SCHEME_MESSAGE,
-		.fetch	= RMC_FETCH_MESSAGE,
-		.image	= rmc_farm_image,
-		.store	= rmc_farm_store,
-		.check	= rmc_farm_check,
-		.copy	= rmc_farm_copy,
-	}, {
-		.name	= "rpc",
-		.title	= "the owner reads and answers by message",
-		.flags	= RMC_SCHEME_ATOMIC | RMC_SCHEME_CLEAN | RMC_SCHEME_MESSAGE,
-		.fetch	= RMC_FETCH_MESSAGE,
-		.data_at = sizeof(struct rmc_object),
-		.image	= clean_image,
-		.store	= clean_store,
-	}, {
-		.name	= "plain",
-		.title	= "UNSAFE: a remote read and no check; for comparison",
-		.flags	= RMC_SCHEME_CLEAN,
-		.fetch	= RMC_FETCH_READ,
-		.data_at = sizeof(struct rmc_object),
-		.image	= clean_image,
-		.store	= clean_store,
-	},
-};
-
-#define SCHEMES		(sizeof(schemes) / sizeof(schemes[0]))
-
-const struct rmc_scheme *rmc_scheme_number(unsigned int i)
-{
-	return i < SCHEMES ? &schemes[i] : NULL;
-}
-
-const struct rmc_scheme *rmc_scheme_find(const char *name)
-{
-	unsigned int i;
-
-	for (i = 0; i < SCHEMES; i++)
-		if (!strcmp(schemes[i].name, name))
-			return &schemes[i];
-	return NULL;
-}
 
 void rmc_scheme_init(const struct rmc_scheme *s, struct rmc_object *o, size_t len)
 {
+	uint32_t sum_at = scheme_of(s)->layout->sum_at;
 	static const uint8_t zeros[64];
 	size_t bytes = rmc_scheme_bytes(s, len);
 	uint64_t crc = 0;
 	size_t n;
 
 	memset(o, 0, bytes);
-	if (s->store != rmc_crc_store)
+	if (!sum_at)
 		return;		/* zeroed memory is a consistent object */
 	for (n = len; n >= sizeof(zeros); n -= sizeof(zeros))
 		crc = rmc_crc64(crc, zeros, sizeof(zeros));
-	((struct object_word *)o)->word = rmc_crc64(crc, zeros, n);
+	crc = rmc_crc64(crc, zeros, n);
+	memcpy((uint8_t *)o + sum_at, &crc, sizeof(crc));
 }
 
 int rmc_scheme_write(const struct rmc_scheme *s, struct rmc_object *o, const void *data,
 		     size_t len, const struct rmc_scheme_params *params)
 {
 	struct rmc_scheme_params p = scheme_params(params);
+	const struct latch *latch = scheme_of(s)->latch;
 	int err = 0;
 
 	rmc_object_write_begin(o);
-	if (s->acquire)
-		err = s->acquire(o, &p);
+	if (latch)
+		err = latch->acquire(o, &p);
 	if (!err) {
 		s->store(o, data, len);
-		if (s->release)
-			s->release(o);
+		if (latch)
+			latch->release(o);
 	}
 	rmc_object_write_end(o);
 	return err;
@@ -159,26 +64,37 @@ int rmc_scheme_check(const struct rmc_scheme *s, const void *image, void *clean,
 	return s->check ? s->check(image, clean, len) : 0;
 }
 
+/* The latch whose word names its holder, or NULL */
+static const struct latch *named_latch(const struct rmc_scheme *s)
+{
+	const struct latch *latch = scheme_of(s)->latch;
+
+	return latch && latch->flags & LATCH_NAMED ? latch : NULL;
+}
+
 int rmc_scheme_holder(const struct rmc_scheme *s, const struct rmc_object *o)
 {
+	const struct latch *latch = named_latch(s);
 	uint64_t w;
 
-	if (s->fetch != RMC_FETCH_LOCK)
+	if (!latch)
 		return -1;
-	w = rmc_load_acquire(&((const struct object_word *)o)->word);
-	if (w == LOCK_OWNER)
+	w = rmc_load_acquire(latch_word(scheme_of(s), o));
+	if (w == latch->owner)
 		return -2;
 	return (int)(w & LOCK_NID_MASK) - 1;
 }
 
 int rmc_scheme_break(const struct rmc_scheme *s, struct rmc_object *o, int nid)
 {
-	uint64_t *word = &((struct object_word *)o)->word, w;
+	const struct latch *latch = named_latch(s);
+	uint64_t *word, w;
 
-	if (s->fetch != RMC_FETCH_LOCK || nid < 0)
+	if (!latch || nid < 0)
 		return -ENOENT;
+	word = latch_word(scheme_of(s), o);
 	w = rmc_load_acquire(word);
-	if (w == LOCK_OWNER || (int)(w & LOCK_NID_MASK) - 1 != nid)
+	if (w == latch->owner || (int)(w & LOCK_NID_MASK) - 1 != nid)
 		return -ENOENT;
 	return __atomic_compare_exchange_n(word, &w, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) ?
 	       0 : -ENOENT;
@@ -194,18 +110,17 @@ static int rewrite(struct rmc_object *o, void *arg)
 {
 	const struct rewrite *r = (const struct rewrite *)arg;
 	const struct rmc_scheme_params p = scheme_params(NULL);
-	uint64_t *word = &((struct object_word *)o)->word;
+	const struct scheme *s = scheme_of(r->scheme);
 	int err = 0;
 
-	/* the dead writer may hold the lock already; readers' locks and leases still count */
-	if (r->scheme->acquire && rmc_load_acquire(word) != LOCK_OWNER &&
-	    rmc_load_acquire(word) != LEASE_OWNER)
-		err = r->scheme->acquire(o, &p);
+	/* the dead writer may hold the latch already; those of readers still count */
+	if (s->latch && rmc_load_acquire(latch_word(s, o)) != s->latch->owner)
+		err = s->latch->acquire(o, &p);
 	if (err)
 		return err;
-	r->scheme->store(o, r->data, r->len);
-	if (r->scheme->release)
-		r->scheme->release(o);
+	s->pub.store(o, r->data, r->len);
+	if (s->latch)
+		s->latch->release(o);
 	return 0;
 }
 

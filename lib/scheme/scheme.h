@@ -38,7 +38,7 @@ _Static_assert(sizeof(struct rmc_object) == 16, "header of clean layouts");
 _Static_assert(offsetof(struct object_word, word) == 16, "atomics reach it there");
 _Static_assert(sizeof(struct object_word) == 32, "data stays aligned");
 
-#define LOCK_AT		offsetof(struct object_word, word)
+#define WORD_AT		offsetof(struct object_word, word)
 
 static inline uint64_t lock_word(int nid, uint64_t token)
 {
