@@ -13,7 +13,10 @@
  * with a local compare-and-swap; DrTM sends even these through the adapter.
  */
 #include <sched.h>
+#include "row.h"
 #include "scheme.h"
+
+/* --- the owner --- */
 
 static uint64_t *word_of(struct rmc_object *o)
 {
@@ -100,3 +103,60 @@ void rmc_word_release(struct rmc_object *o)
 	/* the data before the lock; pairs with the compare-and-swap that takes it next */
 	rmc_store_release(word_of(o), 0);
 }
+
+/* --- readers --- */
+
+static uint64_t reader_lock(int nid, uint64_t token, const struct rmc_scheme_params *p)
+{
+	(void)p;
+	return lock_word(nid, token);
+}
+
+static enum latch_found found_lock(uint64_t word, const struct rmc_scheme_params *p)
+{
+	(void)word;
+	(void)p;
+	return LATCH_HELD;
+}
+
+const struct latch rmc_lock = {
+	.flags	= LATCH_NAMED | LATCH_RELEASED,
+	.owner	= LOCK_OWNER,
+	.acquire = rmc_lock_acquire,
+	.release = rmc_word_release,
+	.word	= reader_lock,
+	.found	= found_lock,
+};
+
+static uint64_t reader_lease(int nid, uint64_t token, const struct rmc_scheme_params *p)
+{
+	(void)nid;
+	(void)token;
+	return realtime_ns() + p->lease_us * 1000ULL;
+}
+
+static enum latch_found found_lease(uint64_t word, const struct rmc_scheme_params *p)
+{
+	uint64_t skew = p->skew_us * 1000ULL, now = realtime_ns();
+
+	if (word & LEASE_OWNER)
+		return LATCH_HELD;
+	/* expired, about to expire, or invalid: take a new lease */
+	if (word < now + skew || word > now + p->lease_us * 1000ULL + skew)
+		return LATCH_STALE;
+	return LATCH_SHARED;
+}
+
+static int check_lease(uint64_t word, const struct rmc_scheme_params *p)
+{
+	return realtime_ns() + p->skew_us * 1000ULL > word ? RMC_SCHEME_LEASE_OVER : 0;
+}
+
+const struct latch rmc_lease = {
+	.owner	= LEASE_OWNER,
+	.acquire = rmc_lease_acquire,
+	.release = rmc_word_release,
+	.word	= reader_lease,
+	.found	= found_lease,
+	.check	= check_lease,
+};

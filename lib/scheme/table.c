@@ -51,28 +51,52 @@ static const struct layout latched = { .latch_at = WORD_AT };
 
 /* --- latches, of lock.c --- */
 
-static const struct latch lock = {
-	.flags	= LATCH_NAMED,
-	.owner	= LOCK_OWNER,
-	.acquire = rmc_lock_acquire,
-	.release = rmc_word_release,
-};
-
 #define LATCH_LOCK							\
-		.latch	= &lock,					\
+		.latch	= &rmc_lock,					\
 		.pub.acquire = rmc_lock_acquire,			\
 		.pub.release = rmc_word_release
 
-static const struct latch lease = {
-	.owner	= LEASE_OWNER,
-	.acquire = rmc_lease_acquire,
-	.release = rmc_word_release,
-};
-
 #define LATCH_LEASE							\
-		.latch	= &lease,					\
+		.latch	= &rmc_lease,					\
 		.pub.acquire = rmc_lease_acquire,			\
 		.pub.release = rmc_word_release
+
+/* --- programs --- */
+
+static const struct step by_sabre[] = {
+	{ STEP_SABRE,	PART_IMAGE },
+	{ STEP_USE,	PART_DATA },
+};
+
+static const struct step by_read[] = {
+	{ STEP_READ,	PART_IMAGE },
+	{ STEP_USE,	PART_DATA },
+};
+
+static const struct step by_checked_read[] = {
+	{ STEP_READ,	PART_IMAGE },
+	{ STEP_CHECK,	PART_IMAGE },
+	{ STEP_USE,	PART_DATA },
+};
+
+static const struct step under_lock[] = {
+	{ STEP_LATCH,	PART_LATCH },
+	{ STEP_READ,	PART_IMAGE },
+	{ STEP_UNLATCH,	PART_LATCH },
+	{ STEP_USE,	PART_DATA },
+};
+
+static const struct step under_lease[] = {
+	{ STEP_LATCH,	PART_LATCH },
+	{ STEP_READ,	PART_IMAGE },
+	{ STEP_CHECK,	PART_LATCH },
+	{ STEP_USE,	PART_DATA },
+};
+
+const struct step rmc_by_message[] = {
+	{ STEP_MESSAGE,	PART_DATA },
+	{ STEP_USE,	PART_DATA },
+};
 
 /* --- rows --- */
 
@@ -83,18 +107,21 @@ static const struct scheme schemes[] = {
 		.pub.flags = RMC_SCHEME_ATOMIC | RMC_SCHEME_CLEAN,
 		.pub.fetch = RMC_FETCH_SABRE,
 		LAYOUT_HEADER,
+		.read	= by_sabre,
 	}, {
 		.pub.name = "farm",
 		.pub.title = "FaRM: a version in every cache line, compared and stripped by the reader",
 		.pub.flags = RMC_SCHEME_ATOMIC,
 		.pub.fetch = RMC_FETCH_READ,
 		LAYOUT_LINES,
+		.read	= by_checked_read,
 	}, {
 		.pub.name = "crc64",
 		.pub.title = "Pilaf: a CRC64 over the object, computed again by the reader",
 		.pub.flags = RMC_SCHEME_ATOMIC | RMC_SCHEME_CLEAN,
 		.pub.fetch = RMC_FETCH_READ,
 		LAYOUT_SUMMED,
+		.read	= by_checked_read,
 	}, {
 		.pub.name = "lock",
 		.pub.title = "DrTM: the reader takes the object's lock by compare-and-swap",
@@ -102,6 +129,7 @@ static const struct scheme schemes[] = {
 		.pub.fetch = RMC_FETCH_LOCK,
 		LAYOUT_LATCHED,
 		LATCH_LOCK,
+		.read	= under_lock,
 	}, {
 		.pub.name = "lease",
 		.pub.title = "DrTM: readers share the object until a time",
@@ -109,24 +137,28 @@ static const struct scheme schemes[] = {
 		.pub.fetch = RMC_FETCH_LEASE,
 		LAYOUT_LATCHED,
 		LATCH_LEASE,
+		.read	= under_lease,
 	}, {
 		.pub.name = "strip",
 		.pub.title = "Catapult: FaRM's layout, compared and stripped at the destination",
 		.pub.flags = RMC_SCHEME_ATOMIC | RMC_SCHEME_MESSAGE,
 		.pub.fetch = RMC_FETCH_MESSAGE,
 		LAYOUT_LINES,
+		.read	= rmc_by_message,
 	}, {
 		.pub.name = "rpc",
 		.pub.title = "the owner reads and answers by message",
 		.pub.flags = RMC_SCHEME_ATOMIC | RMC_SCHEME_CLEAN | RMC_SCHEME_MESSAGE,
 		.pub.fetch = RMC_FETCH_MESSAGE,
 		LAYOUT_HEADER,
+		.read	= rmc_by_message,
 	}, {
 		.pub.name = "plain",
 		.pub.title = "UNSAFE: a remote read and no check; for comparison",
 		.pub.flags = RMC_SCHEME_CLEAN,
 		.pub.fetch = RMC_FETCH_READ,
 		LAYOUT_HEADER,
+		.read	= by_read,
 	},
 };
 
