@@ -12,6 +12,7 @@ from .base import CHECKOUT, Fail
 
 START_TIMEOUT = 30      # seconds until it accepts connections
 STOP_TIMEOUT = 10       # seconds until it has ended
+MOST_WORKERS = 64       # RMCD_MAX_SETS
 
 
 def find():
@@ -32,7 +33,7 @@ def plan(cpus, nodes, workers=None):
     """
     cpus = sorted(cpus)
     if workers is None:
-        workers = nodes if len(cpus) >= 2 * nodes else 1
+        workers = min(nodes, MOST_WORKERS) if len(cpus) >= 2 * nodes else 1
     mine = cpus[-workers:] if workers <= len(cpus) else cpus
     rest = [cpu for cpu in cpus if cpu not in mine]
     if len(rest) >= nodes:

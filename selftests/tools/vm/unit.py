@@ -5,6 +5,7 @@
 import gzip
 import lzma
 import os
+import re
 import socket
 import struct
 import subprocess
@@ -70,6 +71,14 @@ class PlanTest(unittest.TestCase):
         self.assertEqual(daemon.plan({4, 7}, 2), (1, [7], [None, None]))
         self.assertEqual(daemon.plan({0}, 1), (1, [0], [None]))
         self.assertEqual(daemon.plan({0, 1}, 2, 3), (3, [0, 1], [None, None]))
+
+    def test_daemon_has_no_more_workers_than_rmcd_takes(self):
+        with open(os.path.join(base.CHECKOUT, "tools", "rmcd", "rmcd.h"), encoding="ascii") as f:
+            most = int(re.search(r"#define RMCD_MAX_SETS\s+(\d+)", f.read())[1])
+        for nodes in (64, 65, 100):
+            workers, cpus, processes = daemon.plan(set(range(200)), nodes)
+            self.assertEqual((workers, len(cpus)), (most, most))
+            self.assertEqual(len(set(processes)), nodes)
 
     def test_forced(self):
         self.assertTrue(plan(64, 2, 1, shared=True).shared)
