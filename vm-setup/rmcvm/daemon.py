@@ -8,11 +8,13 @@ import subprocess
 import tempfile
 import time
 
+from . import host
 from .base import CHECKOUT, Fail
 
 START_TIMEOUT = 30      # seconds until it accepts connections
 STOP_TIMEOUT = 10       # seconds until it has ended
 MOST_WORKERS = 64       # RMCD_MAX_SETS
+MOST_THREADS = 64       # of a core
 
 
 def find():
@@ -24,21 +26,57 @@ def find():
     return path
 
 
-def plan(cpus, nodes, workers=None):
-    """(number of workers, their CPUs, CPU of each process or None) on these CPUs.
+def place(groups, numa, threads):
+    """A CPU for each member of each group, the first ones of each NUMA node, or None: with
+    so many hardware threads of a core, not every group fits into a NUMA node."""
+    free = [[cpu for core in cores for cpu in core[:threads]] for cores in numa]
+    placed = []
+    for size in groups:
+        node = next((cpus for cpus in free if len(cpus) >= size), None)
+        if node is None:
+            return None
+        placed.append(node[:size])
+        del node[:size]
+    return placed
 
-    A CPU per worker and per process where there are as many, with one worker per node if that
-    is possible, too. Processes that share CPUs with workers are not pinned: the scheduler knows
-    better which of them wait.
+
+def spread(groups, numa):
+    """The same where some group has to be divided: as few as possible of them."""
+    free = [[cpu for core in cores for cpu in core] for cores in numa]
+    placed = [[] for _ in groups]
+    for whole in (True, False):
+        for i, size in enumerate(groups):
+            node = next((cpus for cpus in free if len(cpus) >= size), None) if whole else sum(free, [])
+            if node is None or placed[i]:
+                continue
+            placed[i] = node[:size]
+            free = [[cpu for cpu in cpus if cpu not in placed[i]] for cpus in free]
+    return placed
+
+
+def plan(nodes, workers=None):
+    """(number of workers, their CPUs, CPU of each process or None) on this host.
+
+    A CPU per worker and per process where there are as many and the cgroup may use as many, with
+    one worker per node if that is possible, too. A worker and its processes are on one NUMA node
+    and have whole cores; where there are too few cores, they are each other's siblings. Processes
+    that share CPUs with workers are not pinned: the scheduler knows better which of them wait.
     """
-    cpus = sorted(cpus)
+    numa = host.by_core()
+    cpus = [cpu for cores in numa for core in cores for cpu in core]
+    quota = host.cpu_quota()
+    usable = len(cpus) if quota is None else min(len(cpus), max(1, int(quota)))
     if workers is None:
-        workers = min(nodes, MOST_WORKERS) if len(cpus) >= 2 * nodes else 1
-    mine = cpus[-workers:] if workers <= len(cpus) else cpus
-    rest = [cpu for cpu in cpus if cpu not in mine]
-    if len(rest) >= nodes:
-        return workers, mine, rest[:nodes]
-    return workers, mine, [None] * nodes
+        workers = min(nodes, MOST_WORKERS) if usable >= 2 * nodes else 1
+    if workers + nodes > usable:
+        return workers, sorted(cpus)[-workers:], [None] * nodes
+    # node i is worker i % workers'; the last of a group is the worker
+    groups = [len(range(i, nodes, workers)) + 1 for i in range(min(workers, nodes))]
+    groups += [1] * (workers - len(groups))
+    placed = (place(groups, numa, 1) or place(groups, numa, MOST_THREADS) or
+              spread(groups, numa))
+    return (workers, [group[-1] for group in placed],
+            [placed[i % workers][i // workers] for i in range(nodes)])
 
 
 class Daemon:
@@ -52,7 +90,7 @@ class Daemon:
             os.chown(self.dir, user.uid, user.gid)
         self.socket = os.path.join(self.dir, "socket")
         self.proc, self.stop_fd = None, None
-        workers, cpus, self.cpus = plan(os.sched_getaffinity(0), nodes, workers)
+        workers, cpus, self.cpus = plan(nodes, workers)
         argv = [find(), "--nodes", str(nodes), "--socket", self.socket, "--ni", "fused",
                 "--workers", str(workers), "--cpus", ",".join(map(str, cpus)),
                 "--share", str(int(None in self.cpus)), *options]

@@ -15,6 +15,7 @@ QEMU = "qemu-system-x86_64"
 # Without PCI legacy devices: nothing to probe, boots faster.
 MACHINE = "q35,sata=off,smbus=off,usb=off,vmport=off"
 PROBE_SECONDS = 8
+SYS, PROC = "/sys", "/proc"
 
 
 # ---- acceleration ----
@@ -79,15 +80,76 @@ def parse_list(text):
     return result
 
 
+def numa_nodes():
+    """The host cores we may use, as a list for each NUMA node."""
+    allowed = os.sched_getaffinity(0)
+    nodes = []
+    for path in sorted(glob.glob(f"{SYS}/devices/system/node/node[0-9]*/cpulist"),
+                       key=lambda p: int(re.search(r"node(\d+)/cpulist", p)[1])):
+        with open(path, encoding="ascii") as f:
+            mine = [c for c in parse_list(f.read()) if c in allowed]
+        allowed -= set(mine)
+        nodes.append(mine)
+    return [node for node in [*nodes, sorted(allowed)] if node]
+
+
 def cores():
     """The host cores we may use, those of one NUMA node side by side."""
-    allowed = os.sched_getaffinity(0)
-    ordered = []
-    for path in sorted(glob.glob("/sys/devices/system/node/node[0-9]*/cpulist"),
-                       key=lambda p: int(re.search(r"node(\d+)/", p)[1])):
-        with open(path, encoding="ascii") as f:
-            ordered += [c for c in parse_list(f.read()) if c in allowed and c not in ordered]
-    return ordered + sorted(allowed - set(ordered))
+    return [core for node in numa_nodes() for core in node]
+
+
+def by_core():
+    """The host's CPUs that we may use: for each NUMA node a list of physical cores, each a list
+    of its hardware threads."""
+    result = []
+    for node in numa_nodes():
+        physical = {}
+        for cpu in node:
+            try:
+                with open(f"{SYS}/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list",
+                          encoding="ascii") as f:
+                    key = min(parse_list(f.read()))
+            except (OSError, ValueError):
+                key = cpu
+            physical.setdefault(key, []).append(cpu)
+        result.append(list(physical.values()))
+    return result
+
+
+def cpu_quota():
+    """CPU time per time that our cgroup and those above it may take; None: all there is."""
+    def limits(group, folders, read):
+        # a container may see the path that the host has, and mounts its own group at the top
+        parts = [part for part in group.split("/") if part and part != ".."]
+        for folder in folders:
+            for depth in range(len(parts) + 1):
+                try:
+                    quota, period = read(os.path.join(folder, *parts[:depth]))
+                    if int(quota) > 0 and int(period) > 0:
+                        yield int(quota) / int(period)
+                except (OSError, ValueError):
+                    pass
+
+    def word(folder, name):
+        with open(os.path.join(folder, name), encoding="ascii") as f:
+            return f.read().strip()
+
+    def v1(folder):
+        return word(folder, "cpu.cfs_quota_us"), word(folder, "cpu.cfs_period_us")
+
+    found = []
+    try:
+        with open(f"{PROC}/self/cgroup", encoding="utf-8") as f:
+            lines = [line.rstrip("\n").split(":", 2) for line in f]
+    except OSError:
+        return None
+    for _, controllers, group in lines:
+        if not controllers:
+            found += limits(group, [f"{SYS}/fs/cgroup", f"{SYS}/fs/cgroup/unified"],
+                            lambda folder: word(folder, "cpu.max").split())
+        elif "cpu" in controllers.split(","):
+            found += limits(group, [f"{SYS}/fs/cgroup/cpu", f"{SYS}/fs/cgroup/{controllers}"], v1)
+    return min(found, default=None)
 
 
 class Plan:

@@ -6,6 +6,7 @@ import gzip
 import lzma
 import os
 import re
+import shutil
 import socket
 import struct
 import subprocess
@@ -64,25 +65,120 @@ class PlanTest(unittest.TestCase):
         p = plan(16, 8, 1, True)
         self.assertEqual((p.shared, p.rmc, p.app), (False, [8], list(range(8))))
 
-    def test_daemon_pins_processes_where_there_is_a_cpu_for_each(self):
-        self.assertEqual(daemon.plan({0, 1, 2, 3}, 2), (2, [2, 3], [0, 1]))
-        self.assertEqual(daemon.plan({0, 1, 2}, 2), (1, [2], [0, 1]))
-        self.assertEqual(daemon.plan({0, 1}, 1), (1, [1], [0]))
-        self.assertEqual(daemon.plan({4, 7}, 2), (1, [7], [None, None]))
-        self.assertEqual(daemon.plan({0}, 1), (1, [0], [None]))
-        self.assertEqual(daemon.plan({0, 1}, 2, 3), (3, [0, 1], [None, None]))
-
-    def test_daemon_has_no_more_workers_than_rmcd_takes(self):
-        with open(os.path.join(base.CHECKOUT, "tools", "rmcd", "rmcd.h"), encoding="ascii") as f:
-            most = int(re.search(r"#define RMCD_MAX_SETS\s+(\d+)", f.read())[1])
-        for nodes in (64, 65, 100):
-            workers, cpus, processes = daemon.plan(set(range(200)), nodes)
-            self.assertEqual((workers, len(cpus)), (most, most))
-            self.assertEqual(len(set(processes)), nodes)
-
     def test_forced(self):
         self.assertTrue(plan(64, 2, 1, shared=True).shared)
         self.assertFalse(plan(2, 2, 1, shared=False).shared)
+
+
+class DaemonPlanTest(unittest.TestCase):
+    """CPUs of rmcd and its processes, on hosts that are made up."""
+
+    def setUp(self):
+        self.top = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.top)
+        self.allowed = set()
+        for name, value in (("SYS", self.top + "/sys"), ("PROC", self.top + "/proc")):
+            patch = mock.patch.object(host, name, value)
+            patch.start()
+            self.addCleanup(patch.stop)
+        patch = mock.patch.object(os, "sched_getaffinity", lambda _: set(self.allowed))
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def write(self, path, text):
+        path = os.path.join(self.top, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="ascii") as f:
+            f.write(text + "\n")
+
+    def host(self, sockets, cores, threads=1):
+        """As Linux numbers them: first one thread of each core, socket by socket."""
+        total = sockets * cores
+        self.allowed = set(range(total * threads))
+        for socket_ in range(sockets):
+            first = socket_ * cores
+            self.write(f"sys/devices/system/node/node{socket_}/cpulist", ",".join(
+                f"{t * total + first}-{t * total + first + cores - 1}" for t in range(threads)))
+        for cpu in self.allowed:
+            self.write(f"sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list",
+                       ",".join(str(t * total + cpu % total) for t in range(threads)))
+
+    def flat(self, *cpus):
+        self.allowed = set(cpus)
+        return daemon.plan
+
+    def test_processes_are_pinned_where_there_is_a_cpu_for_each(self):
+        self.assertEqual(self.flat(0, 1, 2, 3)(2), (2, [1, 3], [0, 2]))
+        self.assertEqual(self.flat(0, 1, 2)(2), (1, [2], [0, 1]))
+        self.assertEqual(self.flat(0, 1)(1), (1, [1], [0]))
+        self.assertEqual(self.flat(4, 7)(2), (1, [7], [None, None]))
+        self.assertEqual(self.flat(0)(1), (1, [0], [None]))
+        self.assertEqual(self.flat(0, 1)(2, 3), (3, [0, 1], [None, None]))
+        # more workers than nodes: rmcd starts one per node
+        self.assertEqual(self.flat(0, 1, 2, 3)(1, 2), (2, [1, 2], [0]))
+
+    def test_no_more_workers_than_rmcd_takes(self):
+        with open(os.path.join(base.CHECKOUT, "tools", "rmcd", "rmcd.h"), encoding="ascii") as f:
+            most = int(re.search(r"#define RMCD_MAX_SETS\s+(\d+)", f.read())[1])
+        for nodes in (64, 65, 100):
+            workers, cpus, processes = self.flat(*range(200))(nodes)
+            self.assertEqual((workers, len(cpus)), (most, most))
+            self.assertEqual(len({*processes, *cpus}), nodes + most)
+
+    def test_a_worker_and_its_process_are_on_one_socket(self):
+        self.host(2, 4)
+        self.assertEqual(daemon.plan(2), (2, [1, 3], [0, 2]))
+        self.assertEqual(daemon.plan(4), (4, [1, 3, 5, 7], [0, 2, 4, 6]))
+        self.host(2, 3)             # an odd number: one of each is left over
+        self.assertEqual(daemon.plan(2), (2, [1, 4], [0, 3]))
+        self.assertEqual(daemon.plan(3), (3, [1, 4, 5], [0, 3, 2]))
+        self.host(2, 4)
+        self.allowed = {3, 4, 5, 6, 7}
+        self.assertEqual(daemon.plan(3), (1, [7], [4, 5, 6]))
+
+    def test_siblings_are_a_worker_and_its_process(self):
+        self.host(1, 4, 2)          # siblings: 0 and 4, 1 and 5, ...
+        self.assertEqual(daemon.plan(2), (2, [1, 3], [0, 2]))
+        self.assertEqual(daemon.plan(4), (4, [4, 5, 6, 7], [0, 1, 2, 3]))
+        self.host(2, 2, 2)          # 0, 1, 4, 5 and 2, 3, 6, 7
+        self.assertEqual(daemon.plan(4), (4, [4, 5, 6, 7], [0, 1, 2, 3]))
+        self.assertEqual(daemon.plan(3, 1), (1, [5], [0, 4, 1]))
+
+    def quota(self, *files, cgroup):
+        for path, text in files:
+            self.write(path, text)
+        self.write("proc/self/cgroup", cgroup)
+        return host.cpu_quota()
+
+    def test_quota(self):
+        self.assertEqual(host.cpu_quota(), None)        # no cgroups
+        self.assertEqual(self.quota(cgroup="0::/"), None)
+        top = "sys/fs/cgroup/"
+        self.assertEqual(self.quota((top + "cpu.max", "max 100000"), cgroup="0::/"), None)
+        self.assertEqual(self.quota((top + "cpu.max", "200000 100000"), cgroup="0::/"), 2)
+        # the path is the host's
+        self.assertEqual(self.quota(cgroup="0::/docker/abc"), 2)
+        self.assertEqual(self.quota(cgroup="0::/../../abc"), 2)
+        self.assertEqual(self.quota((top + "a/cpu.max", "50000 100000"),
+                                    (top + "a/b/cpu.max", "max 100000"), cgroup="0::/a/b"), 0.5)
+
+    def test_quota_of_version_1(self):
+        top = "sys/fs/cgroup/cpu,cpuacct/"
+        lines = "3:memory:/x\n2:cpu,cpuacct:/docker/abc\n0::/"
+        self.assertEqual(self.quota((top + "cpu.cfs_quota_us", "-1"),
+                                    (top + "cpu.cfs_period_us", "100000"), cgroup=lines), None)
+        self.assertEqual(self.quota((top + "docker/abc/cpu.cfs_quota_us", "150000"),
+                                    (top + "docker/abc/cpu.cfs_period_us", "50000"),
+                                    cgroup=lines), 3)
+
+    def test_a_quota_counts_as_so_many_cpus(self):
+        self.host(1, 64)
+        self.write("proc/self/cgroup", "0::/")
+        for cpus, nodes, want in ((2, 2, 1), (2.5, 1, 1), (4, 2, 2), (3, 2, 1), (0.5, 1, 1)):
+            self.write("sys/fs/cgroup/cpu.max", f"{int(cpus * 100000)} 100000")
+            workers, _, processes = daemon.plan(nodes)
+            self.assertEqual(workers, want)
+            self.assertEqual(None in processes, workers + nodes > cpus)
 
 
 class SizeTest(unittest.TestCase):
