@@ -18,7 +18,7 @@ help:
 	@echo '  make check        run every test'
 	@echo
 	@echo 'Build:'
-	@echo '  make all          module, library, tools'
+	@echo '  make all          module, library, tools; without kernel headers all but the module'
 	@echo '  make modules      rmc.ko for the guest kernel, or for KDIR=...'
 	@echo '  make uml          build/uml/rmc.ko for the User-Mode-Linux kernel of rmc-deps uml'
 	@echo '  make lib tools    librmc, rmcctl, rmcd, benchmarks, applications'
@@ -60,7 +60,14 @@ help:
 	@echo '  make figures      the figures of the papers, measured here, as a page;'
 	@echo '                    FIGURES="--quick --only fig7" and more: tools/rmc-figures --help'
 
-all: modules lib tools
+# A container has no kernel headers, and rmcd is made for it. Expanded when "all" is built, not
+# for each make: to search headers takes a second.
+headers = $(and $(KDIR),$(wildcard $(KDIR)/Makefile))
+.SECONDEXPANSION:
+all: $$(if $$(headers),modules,no-modules) lib tools
+
+no-modules:
+	@echo 'no kernel headers here, so no rmc.ko: programs run over rmcd (for the module: make deps)'
 
 deps:
 	@vm-setup/rmc-deps build vm
@@ -213,6 +220,6 @@ clean:
 		-o -name '*.mod.c' -o -name '.*.cmd' -o -name modules.order \
 		-o -name Module.symvers \) -type f -print | xargs -r rm -f
 
-.PHONY: help all deps modules uml lib tools version abi-baseline demo check unit model sim sim-runs mutants fuzz fuzz-cover lossy style sparse kselftest cluster \
+.PHONY: help all deps modules no-modules uml lib tools version abi-baseline demo check unit model sim sim-runs mutants fuzz fuzz-cover lossy style sparse kselftest cluster \
 	bench bench-host bench-history bench-ni figures install clean dkms-source dkms-install \
 	dkms-remove check-ni check-kernels check-debug cover soak

@@ -142,6 +142,21 @@ else
 		contained timeout -k 5 60 "$run" --daemon -n 4 "$C/build/hello"
 	expect "an application in a container" 0 "^\[0\]  *10  *0.012718 " \
 		contained timeout -k 5 60 "$run" --daemon -n 4 "$C/build/pagerank" -r 10
+	# as a user has it who unpacks the sources there; nothing but what make builds
+	F=$S/fresh
+	mkdir "$F"
+	tar -C "$top" --exclude=./build --exclude=./.cache --exclude=./.git --exclude='*.o' \
+		--exclude='*.ko' -c . | tar -C "$F" -x
+	chown -R 65534:65534 "$F"
+	expect "make all there, without kernel headers" 0 "no kernel headers here, so no rmc.ko" \
+		contained timeout -k 5 400 make -s -j2 -C "$F" all KDIR=/nonexistent
+	expect "make modules there fails" 2 "/nonexistent" \
+		contained timeout -k 5 60 make -C "$F" modules KDIR=/nonexistent
+	expect "and make all modules" 2 "/nonexistent" \
+		contained timeout -k 5 60 make -C "$F" all modules KDIR=/nonexistent
+	expect "hello from that tree" 0 "^\[[01]\] node 1 says 101: success" \
+		contained timeout -k 5 60 env -C "$F" tools/rmc-run --daemon -n 2 build/hello
+	rm -rf "$F"
 fi
 check "nothing is left at last" nothing_left
 unset TMPDIR
