@@ -45,6 +45,11 @@ expect "and after a time limit" 124 "not done after 1 s" \
 	timeout -k 5 60 "$run" --daemon -n 2 --timeout 1 sleep 60
 expect "no such program" 127 "command not found" \
 	timeout -k 5 60 "$run" --daemon -n 2 no-such-program
+L=$T/$(printf '%090d' 0)
+mkdir -m 1777 "$L"
+expect "a TMPDIR too long for a socket" 0 "success" \
+	env TMPDIR="$L" timeout -k 5 60 "$run" --daemon -n 2 "$C/build/hello"
+rm -r "$L"
 check "nothing is left of these" nothing_left
 
 measuring() {			# both programs run

@@ -13,6 +13,7 @@ from .base import CHECKOUT, Fail
 
 START_TIMEOUT = 30      # seconds until it accepts connections
 STOP_TIMEOUT = 10       # seconds until it has ended
+SOCKET_PATH_MAX = 107   # bytes, unix(7)
 MOST_WORKERS = 64       # RMCD_MAX_SETS
 MOST_THREADS = 64       # of a core
 
@@ -79,13 +80,27 @@ def plan(nodes, workers=None):
             [placed[i % workers][i // workers] for i in range(nodes)])
 
 
+def folder(user=None):
+    """A new one for the socket. A socket's path has 107 bytes at most, and $TMPDIR may be as long;
+    another user cannot enter $XDG_RUNTIME_DIR."""
+    runtime = None if user else os.environ.get("XDG_RUNTIME_DIR")
+    for where in filter(None, (tempfile.gettempdir(), runtime, "/tmp")):
+        if len(os.fsencode(os.path.join(where, "rmcd-12345678", "socket"))) <= SOCKET_PATH_MAX:
+            try:
+                return tempfile.mkdtemp(prefix="rmcd-", dir=where)
+            except OSError:
+                pass
+    raise Fail("there is no folder for the socket of rmcd",
+               "set TMPDIR to a short path that you can write to")
+
+
 class Daemon:
     """A running rmcd with these nodes; a context manager."""
 
     def __init__(self, nodes, workers=None, options=(), user=None):
         # as the user of the processes: it has to read their memory, and they enter its folder
         self.user = {"user": user.uid, "group": user.gid, "extra_groups": user.groups} if user else {}
-        self.dir = tempfile.mkdtemp(prefix="rmcd-")
+        self.dir = folder(user)
         if user:
             os.chown(self.dir, user.uid, user.gid)
         self.socket = os.path.join(self.dir, "socket")

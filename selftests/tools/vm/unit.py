@@ -181,6 +181,26 @@ class DaemonPlanTest(unittest.TestCase):
             self.assertEqual(None in processes, workers + nodes > cpus)
 
 
+class DaemonFolderTest(unittest.TestCase):
+    def test_a_long_tmpdir_is_not_used(self):
+        with tempfile.TemporaryDirectory(dir="/tmp") as top:
+            runtime = os.path.join(top, "run")
+            os.mkdir(runtime)
+            # fits, does not, does not in bytes, is not there
+            for name, fits in (("x", True), ("x" * 90, False), ("\u00e4" * 45, False), (None, False)):
+                tmp = os.path.join(top, name or "nothing")
+                if name:
+                    os.mkdir(tmp)
+                for xdg, user, want in ((runtime, None, runtime), (runtime, "somebody", "/tmp"),
+                                        (top + "/nothing", None, "/tmp")):
+                    with mock.patch.object(tempfile, "tempdir", tmp), \
+                         mock.patch.dict(os.environ, {"XDG_RUNTIME_DIR": xdg}):
+                        path = daemon.folder(user)
+                    self.addCleanup(shutil.rmtree, path, ignore_errors=True)
+                    self.assertEqual(os.path.dirname(path), tmp if fits else want)
+                    self.assertLess(len(os.fsencode(path + "/socket")), 108)
+
+
 class SizeTest(unittest.TestCase):
     def test_region_is_a_power_of_two(self):
         self.assertEqual([host.region_size(n) for n in (1, 4, 5, 8, 16)], [16, 16, 32, 64, 256])
