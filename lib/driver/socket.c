@@ -11,6 +11,21 @@
 
 #define MAX_ERRNO	4095
 
+/*
+ * A daemon that is busy lets connect() wait, which a signal may end. A connection of this family is
+ * then not made, and not in progress either: unlike TCP's it begins anew.
+ */
+static int connect_to(int fd, const struct sockaddr_un *addr)
+{
+	while (connect(fd, (const struct sockaddr *)addr, sizeof(*addr))) {
+		if (errno == EISCONN)
+			return 0;
+		if (errno != EINTR)
+			return -errno;
+	}
+	return 0;
+}
+
 int rmc_socket_connect(const char *path, unsigned int *uid)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
@@ -24,8 +39,10 @@ int rmc_socket_connect(const char *path, unsigned int *uid)
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	if (connect(fd, (const struct sockaddr *)&addr, sizeof(addr)) ||
-	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len)) {
+	err = connect_to(fd, &addr);
+	if (err)
+		goto err_close;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len)) {
 		err = -errno;
 		goto err_close;
 	}
