@@ -158,7 +158,8 @@ expect "doctor: fabric" 0 "^ok  *fabric  *loopback, 3 nodes, 3 of them" "$rmcctl
 expect "doctor: nodes" 0 "^ok  *node  *3 local nodes up" "$rmcctl" doctor
 expect "doctor: workers" 0 "cpus  *1 worker" "$rmcctl" doctor
 expect "doctor: contexts" 0 "^ok  *contexts  *[0-9]*, you may open [0-9]*: 0,.*9" "$rmcctl" doctor
-expect "doctor: no membarrier" 0 "^WARN membarrier .*; allow membarrier(2)" \
+expect "doctor: no membarrier" 0 \
+	"^WARN membarrier .*none either, .*by a millisecond; else .*for ever; allow membarrier(2)" \
 	poor NO_MEMBARRIER=1 "$rmcctl" doctor
 echo 1 > "$W/scope"
 expect "doctor: ptrace_scope 1 is fine" 0 "^ok  *private .*slower" \

@@ -120,7 +120,10 @@ static void check_contexts(struct doctor *d)
 	sysfs_names_free(&names);
 }
 
-/* What rmcd runs before a worker sleeps, here: the same kernel, the same sandbox perhaps */
+/*
+ * What rmcd runs before a worker sleeps, here: the same kernel, the same sandbox perhaps. Workers
+ * of an rmcd that has none sleep a millisecond at most; others rely on clients' registration.
+ */
 static void check_barrier(struct doctor *d)
 {
 	if (!syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) &&
@@ -128,7 +131,7 @@ static void check_barrier(struct doctor *d)
 		say(d, OK, "membarrier", NULL, "GLOBAL_EXPEDITED works: no doorbell is missed");
 	else
 		say(d, WARN, "membarrier", "allow membarrier(2) in the sandbox, or use Linux 4.16 or later",
-		    "GLOBAL_EXPEDITED does not work (%s): a doorbell may be late by a millisecond",
+		    "GLOBAL_EXPEDITED does not work here (%s): if rmcd has none either, a doorbell may be late by a millisecond; else it may be missed, and a program that only polls wait for ever",
 		    strerror(errno));
 }
 
