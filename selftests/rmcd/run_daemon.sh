@@ -85,18 +85,30 @@ for program in env python3 sh; do
 done
 [ "$(python3 -c 'import sys; print(sys.executable)')" = "$(command -v python3)" ] ||
 	ln -sf "$(python3 -c 'import sys; print(sys.executable)')" "$S/bin/python3"
-by_itself() {
-	env PATH="$S/bin" "$(command -v timeout)" -k 5 60 "$run" -n 2 "$C/build/hello" 2> "$W/err" ||
-		return
+by_itself() {			# by_itself OPTION...: RMC_CACHE has a guest kernel
+	env PATH="$S/bin" RMC_CACHE="$S/cache" "$(command -v timeout)" -k 5 60 \
+		"$run" -n 2 "$@" "$C/build/hello" 2> "$W/err"
+	local status=$?
 	cat "$W/err"
-	[ "$(wc -l < "$W/err")" -eq 1 ]
+	[ "$(wc -l < "$W/err")" -eq 1 ] && return $status
 }
+mkdir -p "$S/cache/kernel/boot" "$S/cache/kernel/lib/modules/9999.0/kernel"
+: > "$S/cache/kernel/boot/vmlinuz-9999.0"
 if [ -e /sys/class/misc/rmc/nodes ]; then
 	report 0 "without QEMU rmc-run takes rmcd" "the module is loaded"
 else
 	expect "without QEMU rmc-run takes rmcd, and says so in one line" 0 \
 		"qemu-system-x86_64 is not installed: the nodes are processes of this host, over rmcd" \
 		by_itself
+	expect "but not if guests are asked for" 125 "qemu-system-x86_64 is not installed: run vm-setup" \
+		by_itself --vm
+	expect "nor with an option of theirs" 125 "qemu-system-x86_64 is not installed: run vm-setup" \
+		by_itself --mem 512
+	ln -s "$(type -P true)" "$S/bin/qemu-system-x86_64"
+	expect "also with QEMU, where rmc.ko is not built" 0 \
+		"rmc.ko is not built: the nodes are processes of this host, over rmcd" by_itself
+	expect "and a kernel that is asked for has to be there" 125 \
+		"there is no guest kernel 1.2.3: run vm-setup" by_itself --kernel 1.2.3
 fi
 
 # --- another user ---

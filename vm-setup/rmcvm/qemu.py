@@ -68,6 +68,23 @@ def kernel(opt, module):
     return guest.choose(opt.kernel, module)
 
 
+def trouble(opt):
+    """Why no guest of these options can be booted on this host, found without booting; or None.
+    What it makes is kept for the boot."""
+    module = None if opt.no_module else opt.module or MODULE_FILE
+    try:
+        found = kernel(opt, module)
+        if module:
+            guest.check_module(module, found)
+        guest.static_busybox()
+        guest.agent_binary()
+        guest.driver_files(found, opt.drivers)
+        guest.boot_image(found)
+    except Fail as e:
+        return e.what
+    return None
+
+
 def accel(opt, guest_kernel):
     kind, why = host.accel(opt.machine, guest_kernel)
     if kind == "tcg" and not opt.quiet:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 """Parts of rmcvm that need no guest."""
 
+import argparse
 import gzip
 import lzma
 import os
@@ -19,7 +20,7 @@ from unittest import mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "..",
                                 "vm-setup"))
-from rmcvm import agent, base, cluster, daemon, guest, host, launch      # noqa: E402
+from rmcvm import agent, base, cluster, daemon, guest, host, launch, qemu      # noqa: E402
 
 
 def plan(cores, *args, **kwargs):
@@ -280,6 +281,69 @@ class TroubleTest(unittest.TestCase):
         with mock.patch.object(guest, "kernels", lambda *_: [guest.Kernel("6.2", "/nothing", "/")]):
             self.fails("/nothing is not readable for you: run vm-setup/rmc-deps vm",
                        guest.choose)
+
+
+class GuestTroubleTest(unittest.TestCase):
+    """What keeps rmc-run from guests is found before one boots."""
+
+    def setUp(self):
+        self.top = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.top)
+        self.lacking = set()
+        self.module = self.file("rmc.ko", b"\0vermagic=6.2 SMP \0")
+        self.kernel = guest.Kernel("6.2", self.file("vmlinuz", ImageTest.bzimage(
+            gzip.compress(b"\x7fELF" + bytes(100)))), self.top)
+        self.file("modules.builtin", "".join(f"x/{d}.ko\n" for d in guest.DRIVERS).encode())
+        for tool in (host.QEMU, "busybox", "gcc"):
+            self.file(tool, b"static")
+        for where, name, value in ((guest, "kernels", lambda *_: [self.kernel] if self.kernel else []),
+                                   (guest, "cache_dir", lambda: self.top),
+                                   (guest, "run_tool", lambda argv, _: self.file(argv[4], b"")),
+                                   (base.shutil, "which", self.which)):
+            patch = mock.patch.object(where, name, value)
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def file(self, name, data):
+        path = os.path.join(self.top, name)
+        with open(path, "wb") as f:
+            f.write(data)
+        return path
+
+    def which(self, tool, **_):
+        return None if tool in self.lacking else os.path.join(self.top, tool)
+
+    def trouble(self, **how):
+        return qemu.trouble(argparse.Namespace(**{"no_module": False, "module": self.module,
+                                                  "kernel": None, "drivers": [], **how}))
+
+    def test_none(self):
+        self.assertEqual(self.trouble(), None)
+
+    def test_tools(self):
+        for tool in (host.QEMU, "busybox", "gcc"):
+            self.lacking = {tool}
+            self.assertEqual(self.trouble(), f"{tool} is not installed")
+
+    def test_busybox_is_not_static(self):
+        self.file("busybox", b"/lib64/ld-linux-x86-64.so.2")
+        self.assertIn("is not static", self.trouble())
+
+    def test_module(self):
+        missing = self.top + "/none.ko"
+        self.assertEqual(self.trouble(module=missing), f"{missing} is not built")
+        self.assertEqual(self.trouble(module=missing, no_module=True), None)
+        self.file("rmc.ko", b"\0vermagic=6.1 SMP \0")
+        self.assertIn("is built for kernel 6.1, the guest runs 6.2", self.trouble())
+
+    def test_kernel(self):
+        image, self.kernel.image = self.kernel.image, self.top + "/nothing"
+        self.assertIn("/nothing: No such file", self.trouble())
+        self.kernel.image = image
+        self.file("modules.builtin", b"")
+        self.assertIn("lacks the driver", self.trouble())
+        self.kernel = None
+        self.assertEqual(self.trouble(), "there is no guest kernel")
 
 
 class KvmTest(unittest.TestCase):
