@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * contained PROGRAM [ARGUMENT...]: run a program as container engines do by default: no new
- * privileges, 64 KiB of locked memory, and a filter that refuses the system calls which those
- * engines, also older ones, refuse to processes without capabilities.
+ * contained [--no-pidfd ERRNO] PROGRAM [ARGUMENT...]: run a program as container engines do by
+ * default: no new privileges, 64 KiB of locked memory, and a filter that refuses the system calls
+ * which those engines, also older ones, refuse to processes without capabilities. Engines older
+ * than pidfd_open(2) refuse that, too, with this error.
  */
 #include <errno.h>
 #include <linux/audit.h>
@@ -10,6 +11,8 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -29,9 +32,9 @@ static const unsigned int refused[] = {
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
-static int filter(void)
+static int filter(int no_pidfd)
 {
-	struct sock_filter code[COUNT(refused) * 2 + 2], *c = code;
+	struct sock_filter code[COUNT(refused) * 2 + 4], *c = code;
 	struct sock_fprog program = { .filter = code };
 	size_t i;
 
@@ -40,6 +43,12 @@ static int filter(void)
 	for (i = 0; i < COUNT(refused); i++) {
 		*c++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused[i], 0, 1);
 		*c++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+	}
+	if (no_pidfd) {
+		*c++ = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_pidfd_open,
+						    0, 1);
+		*c++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
+						    SECCOMP_RET_ERRNO | (unsigned int)no_pidfd);
 	}
 	*c++ = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	program.len = (unsigned short)(c - code);
@@ -50,8 +59,14 @@ static int filter(void)
 int main(int argc, char **argv)
 {
 	const struct rlimit locked = { 64 << 10, 64 << 10 };
+	int no_pidfd = 0;
 
-	if (argc < 2 || setrlimit(RLIMIT_MEMLOCK, &locked) || filter()) {
+	if (argc > 2 && !strcmp(argv[1], "--no-pidfd")) {
+		no_pidfd = atoi(argv[2]);
+		argc -= 2;
+		argv += 2;
+	}
+	if (argc < 2 || setrlimit(RLIMIT_MEMLOCK, &locked) || filter(no_pidfd)) {
 		perror("contained");
 		return 126;
 	}

@@ -175,5 +175,21 @@ else
 		contained timeout -k 5 60 env -C "$F" tools/rmc-run --daemon -n 2 build/hello
 	rm -rf "$F"
 fi
+# engines older than pidfd_open(2): EPERM, then ENOSYS
+without_pidfd() {		# without_pidfd ERRNO: says so once, for four connections and more
+	local status
+	"$C/build/contained" --no-pidfd "$1" timeout -k 5 60 "$run" --daemon -n 4 "$C/build/hello" \
+		> "$W/log" 2>&1
+	status=$?
+	cat "$W/log"
+	[ "$(grep -c "pidfd_open(2) is refused" "$W/log")" -eq 1 ] && return $status
+}
+for i in 1 38; do
+	expect "a sandbox that refuses pidfd_open(2) with error $i" 0 \
+		"^\[[0-3]\] node 3 says 103: success" without_pidfd $i
+done
+expect "and the status of a program there" 139 "killed by signal 11" \
+	"$C/build/contained" --no-pidfd 1 timeout -k 5 60 "$run" --daemon -n 2 --grace 1 \
+	sh -c "test \$RMC_NODE = 0 || kill -SEGV \$\$; sleep 30"
 check "nothing is left at last" nothing_left
 unset TMPDIR

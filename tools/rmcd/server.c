@@ -230,14 +230,25 @@ static void refuse(struct server *s, int err)
 
 /*
  * A process of another pid namespace has no pid here, and one that has ended no descriptor: its
- * connection has to end. Any other needs it: a child may keep the connection.
+ * connection has to end. Any other needs it, since a child may keep the connection; but seccomp
+ * profiles older than pidfd_open(2) refuse it to all.
  */
 static int watch_owner(struct server *s, struct conn *c)
 {
+	static bool refused;
+
 	c->pidfd = c->peer.pid > 0 ? syscall(SYS_pidfd_open, c->peer.pid, 0) : -1;
-	if (c->pidfd < 0)
-		return c->peer.pid > 0 && errno != ESRCH ? -errno : 0;
-	return add_source(s, c->pidfd, &c->owner);
+	if (c->pidfd >= 0)
+		return add_source(s, c->pidfd, &c->owner);
+	if (c->peer.pid <= 0 || errno == ESRCH)
+		return 0;
+	if (errno != EPERM && errno != ENOSYS)
+		return -errno;
+	if (!refused)
+		rmcd_log("pidfd_open(2) is refused (%s): what a process holds is released when its connection closes, later than its end if a child of it has that",
+			 strerror(errno));
+	refused = true;
+	return 0;
 }
 
 static void conn_accept(struct server *s)

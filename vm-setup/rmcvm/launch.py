@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 from . import agent
@@ -30,13 +31,33 @@ def interrupt(number, _frame):
     raise Interrupted(number)
 
 
+def end_of(proc):
+    """A descriptor that is readable when the process has ended: its pidfd, or, where a sandbox
+    refuses that (seccomp profiles older than pidfd_open(2)), a pipe that a thread closes."""
+    try:
+        return os.pidfd_open(proc.pid)
+    except OSError:
+        ours, theirs = os.pipe()
+
+    def wait():
+        try:
+            # the status stays for proc
+            os.waitid(os.P_PID, proc.pid, os.WEXITED | os.WNOWAIT)
+        except ChildProcessError:
+            pass
+        os.close(theirs)
+
+    threading.Thread(target=wait, daemon=True).start()
+    return ours
+
+
 class Local:
     """Processes on this host, with the interface of agent.Session."""
 
     def __init__(self, more_env=None):
         self.more_env = more_env or {}
         self.poll = select.epoll()
-        self.fds = {}           # fd -> (id, kind); STDOUT, STDERR, or EXIT for its pidfd
+        self.fds = {}           # fd -> (id, kind); STDOUT, STDERR, or EXIT for that of end_of()
         self.procs = {}
         self.early = []         # events that did not come from a file descriptor
         self.ids = 0
@@ -92,7 +113,7 @@ class Local:
         with proc.stdout, proc.stderr:
             out, err = os.dup(proc.stdout.fileno()), os.dup(proc.stderr.fileno())
         for kind, fd in ((agent.STDOUT, out), (agent.STDERR, err),
-                         (agent.EXIT, os.pidfd_open(proc.pid))):
+                         (agent.EXIT, end_of(proc))):
             os.set_blocking(fd, False)
             self.fds[fd] = (ident, kind)
             self.poll.register(fd, select.EPOLLIN)

@@ -3,6 +3,7 @@
 """Parts of rmcvm that need no guest."""
 
 import argparse
+import errno
 import gzip
 import lzma
 import os
@@ -422,6 +423,15 @@ class LocalTest(unittest.TestCase):
 
     def test_timeout(self):
         self.assertEqual(self.job("sleep 60", timeout=0.2)[0], base.EXIT_TIMEOUT)
+
+
+class SandboxTest(LocalTest):
+    """The same where pidfd_open(2) is refused."""
+
+    def setUp(self):
+        patch = mock.patch.object(os, "pidfd_open", side_effect=OSError(errno.EPERM, "refused"))
+        patch.start()
+        self.addCleanup(patch.stop)
 
 
 class DoorbellTest(unittest.TestCase):
