@@ -344,6 +344,45 @@ else
 	wait $squatter
 fi
 
+# --- quotas ---
+
+# A daemon of this user, who is not root: quotas hold for him.
+Q=$S/quotas
+mkdir -m 777 "$Q"
+cp "$D/rmcd" "$O/librmc.so.1" "$here/quotas.py" "$Q/"
+cp -r "$top/lib/python/rmc" "$Q/"
+quotas() {			# quotas OPTION...: how many of each resource he gets
+	local pid status
+	"${user[@]}" "$Q/rmcd" --socket "$Q/socket" --stop-fd 0 "$@" < "$S/stop" 9>&- &
+	pid=$!
+	until_true 20 listening "$Q/socket"
+	RMC_DEVICE=$Q/socket RMC_LIBRARY=$Q/librmc.so.1 PYTHONDONTWRITEBYTECODE=1 \
+		PATH=/usr/local/bin:/usr/bin:/bin as_user python3 "$Q/quotas.py"
+	status=$?
+	kill $pid
+	wait $pid && return $status
+}
+if [ "$(id -u)" -eq 0 ] && ! have setpriv; then
+	report 0 "quotas of rmcd" "no setpriv"
+elif ! PATH=/usr/local/bin:/usr/bin:/bin as_user python3 -c '' 2> /dev/null; then
+	report 0 "quotas of rmcd" "no Python for others than root"
+else
+	expect "rmcd without options: its quotas are larger" 0 \
+		"^files 64 qps 64 long 64 buffers 64 large 64$" quotas
+	for who in user context; do
+		while read -r option n want; do
+			expect "rmcd --$option-$who" 0 "$want" quotas "--$option-$who" "$n"
+		done << 'END'
+max-files 3 ^files 3 qps 64 long 64 buffers 64 large 64$
+max-qps 5 ^files 64 qps 5 long 5 buffers 64 large 64$
+queue-mib 1 ^files 64 qps 64 long 1[0-9] buffers 64 large 64$
+max-buffers 10 buffers 10 large 10$
+mapped-mib 12 large 4$
+END
+	done
+	expect "a quota of nothing is refused" 2 "'0' is not a number" "$D/rmcd" --max-qps-user 0
+fi
+
 # --- a region or a doorbell that is somebody else's ---
 
 refused_region() {		# refused_region PATH WHY

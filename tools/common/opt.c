@@ -10,7 +10,7 @@
 #include <rmc/version.h>
 #include "opt.h"
 
-#define MAX_OPTS	48
+#define MAX_OPTS	64
 #define NO_LETTER	1	/* result of getopt for --version, which has no letter */
 
 void die(int code, const char *fmt, ...)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Command line, and the values that it leaves open. */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -56,6 +57,8 @@ struct options {
 	int link_mbps;
 	int one_way;
 	int retries;
+	int user[RMCD_RESOURCES];
+	int context[RMCD_RESOURCES];
 };
 
 static int parse_cpus(struct rmcd_config *cfg, const char *list)
@@ -177,15 +180,6 @@ static u64 memory_mib(void)
 	return mib;
 }
 
-static void choose_mapped_mib(struct rmcd_config *cfg)
-{
-	u64 mib = memory_mib();
-	u32 *user = &cfg->user[RMCD_RES_mapped_mib], *context = &cfg->context[RMCD_RES_mapped_mib];
-
-	*user = min_t(u64, *user, mib * RMCD_MAPPED_TIMES);
-	*context = min_t(u64, *context, mib * RMCD_MAPPED_TIMES_CONTEXT);
-}
-
 static u32 choose_channel_mib(void)
 {
 	u64 ram = ram_mib();
@@ -273,7 +267,28 @@ static struct options given = {
 	.att_stall_ms = RMC_ATT_STALL_MS, .timeout_ms = RMC_TIMEOUT_MS, .dead_ms = RMC_DEAD_MS,
 	.park_us = 200, .poll_us_max = 4000, .share = -1, .local = 1, .stop_fd = -1,
 	.region_size = 64 << 20,
+#define QUOTA(name, option, _user, _context, what)				\
+	.user[RMCD_RES_##name] = _user, .context[RMCD_RES_##name] = _context,
+	RMCD_QUOTAS(QUOTA)
+#undef QUOTA
 };
+
+/* Defaults of mapped_mib where there is less memory */
+static void choose_mapped_mib(void)
+{
+	int *user = &given.user[RMCD_RES_mapped_mib], *context = &given.context[RMCD_RES_mapped_mib];
+	u64 mib = memory_mib();
+
+	*user = min_t(u64, *user, mib * RMCD_MAPPED_TIMES);
+	*context = min_t(u64, *context, mib * RMCD_MAPPED_TIMES_CONTEXT);
+}
+
+#define QUOTA_OPT(name, option, whose, value, what)				\
+	{ 0, option "-" #whose, OPT_INT, &given.whose[RMCD_RES_##name], 1, INT_MAX, "N",	\
+	  "most " what " of a " #whose " (" #value ")" },
+#define QUOTA_OPTS(name, option, _user, _context, what)				\
+	QUOTA_OPT(name, option, user, _user, what)				\
+	QUOTA_OPT(name, option, context, _context, what)
 
 static const struct opt opts[] = {
 	{ 'n', "nodes", OPT_INT, &given.nodes, 1, RMC_MAX_NODES, "N",
@@ -349,6 +364,7 @@ static const struct opt opts[] = {
 	  "link model: each way for itself, and the servers' ports; not with --region (0)" },
 	{ 0, "retries", OPT_INT, &given.retries, 0, 255, "N",
 	  "times that a read or write whose packets were lost begins again (0)" },
+	RMCD_QUOTAS(QUOTA_OPTS)
 	{ 0 },
 };
 
@@ -363,12 +379,9 @@ static const struct opt opts[] = {
  */
 int rmcd_config_parse(struct rmcd_config *cfg, int argc, char **argv)
 {
-#define QUOTA(name, _user, _context)						\
-	cfg->user[RMCD_RES_##name] = _user;					\
-	cfg->context[RMCD_RES_##name] = _context;
-	RMCD_QUOTAS(QUOTA)
-#undef QUOTA
-	choose_mapped_mib(cfg);
+	u32 i;
+
+	choose_mapped_mib();
 	if (opt_parse(argc, argv, opts, usage) != argc) {
 		rmcd_log("rmcd takes no arguments: see rmcd --help");
 		return -EINVAL;
@@ -378,6 +391,10 @@ int rmcd_config_parse(struct rmcd_config *cfg, int argc, char **argv)
 	cfg->fabric.region = given.region;
 	cfg->region_size = given.region_size;
 	cfg->stop_fd = given.stop_fd;
+	for (i = 0; i < RMCD_RESOURCES; i++) {
+		cfg->user[i] = given.user[i];
+		cfg->context[i] = given.context[i];
+	}
 	return settle(cfg, &given);
 }
 

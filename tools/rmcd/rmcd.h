@@ -28,24 +28,26 @@
 #define RMCD_MAX_WORKERS	256
 
 /*
- * Quotas of a user and of a context: as in kmod/run/config.h, which says why. mapped_mib, MiB of
- * registered memory, is for addresses of this process, of which it has 128 TiB, and for its page
- * tables: 1/512 of it, which this process is charged for. This is the most; config.c takes as many
+ * Quotas of a user and of a context: as in kmod/run/config.h, which says why; with the options
+ * --OPTION-user and --OPTION-context and what they count. mapped_mib, MiB of registered memory, is
+ * for addresses of this process, of which it has 128 TiB, and for its page tables: 1/512 of it,
+ * which this process is charged for. This is the most that is the default; config.c takes as many
  * times the memory that this process may have as RMCD_MAPPED_TIMES says.
  */
-#define RMCD_QUOTAS(X)				\
-	X(qps,		256,	512)		\
-	X(files,	1024,	4096)		\
-	X(buffers,	4096,	16384)		\
-	X(queue_mib,	64,	128)		\
-	X(mapped_mib,	1 << 20, 4 << 20)
+#define RMCD_QUOTAS(X)								\
+	X(qps,		"max-qps",	256,		512,	"queue pairs per node")	\
+	X(files,	"max-files",	1024,		4096,	"open contexts")	\
+	X(buffers,	"max-buffers",	4096,		16384,	"local buffers")	\
+	X(queue_mib,	"queue-mib",	64,		128,	"MiB of queues")	\
+	X(mapped_mib,	"mapped-mib",	1048576,	4194304, \
+	  "MiB of registered memory, or less where there is less memory,")
 
 /* A user may map all memory some times: as segment, as buffer, in several processes */
 #define RMCD_MAPPED_TIMES	4
 #define RMCD_MAPPED_TIMES_CONTEXT 16
 
 enum rmcd_resource {
-#define RMCD_QUOTA_ENUM(name, user, context) RMCD_RES_##name,
+#define RMCD_QUOTA_ENUM(name, option, user, context, what) RMCD_RES_##name,
 	RMCD_QUOTAS(RMCD_QUOTA_ENUM)
 #undef RMCD_QUOTA_ENUM
 	RMCD_RESOURCES
