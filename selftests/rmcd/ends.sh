@@ -270,6 +270,89 @@ else
 	stop "first of two daemons"
 fi
 
+# --- two daemons, one region, two nodes each ---
+
+pair() {			# pair FIRST-LAST WORKERS: sets daemon and RMC_DEVICE
+	start rmcd.asan --region "$S/pairs" --region-size 64M --nodes 4 --ni fused --node "$1" \
+		--workers "$2" --dead-ms 1000
+}
+four() {			# four PROGRAM...: on nodes 0 to 3
+	local i each=() status worst=0
+	for i in 0 1 2 3; do
+		RMC_DEVICE=${device[i / 2]} RMC_NODES=4 RMC_NODE=$i timeout -k 5 100 "$@" &
+		each+=($!)
+	done
+	for i in "${each[@]}"; do
+		wait "$i"
+		status=$?
+		[ $status -le $worst ] || worst=$status
+	done
+	return $worst
+}
+four_again() {			# the other daemon notices the new one within a heartbeat
+	until_true 30 eval 'four "$O/hello" > "$W/four" 2>&1'
+	local status=$?
+	cat "$W/four"
+	return $status
+}
+state_is() {			# state_is DAEMON NODE STATE: as this daemon's rmcctl shows it
+	RMC_DEVICE=${device[$1]} ctl status 2>&1 | grep -q "^ *$2 .*$3"
+}
+i=0
+for nodes in 0-1 2-3; do
+	pair $nodes $((i + 1))
+	device[i]=$RMC_DEVICE pids[i]=$daemon
+	i=$((i + 1))
+done
+expect "two daemons of two nodes: hello" 0 "node 3 says 103: success" four "$O/hello"
+expect "two daemons of two nodes: PageRank" 0 "verify *ok" four "$O/pagerank" -r 9 -n 3 -V
+expect "two daemons of two nodes: messages" 0 "member 3: ok" four "$D/prog_msg" all
+doorbells() {
+	[ -p "$S/pairs.0" ] && [ -p "$S/pairs.1" ] && [ -p "$S/pairs.2" ] && [ -p "$S/pairs.3" ]
+}
+check "each node has a doorbell" doorbells
+inside() {
+	RMC_DEVICE=${device[0]} nodes 2 "$O/rmc_read_lat" -n 50 -S 1M
+}
+expect "two nodes of one worker in a region: no packets" 0 "^ 64 .* local$" inside
+expect "a node whose daemon has another" 1 "node=1 is taken" \
+	timeout -k 5 20 "$D/rmcd" --socket "$S/never" --region "$S/pairs" --node 1
+for range in 3-4 2-1 x 1- -1; do
+	expect "--node $range is refused" "$([ $range = 3-4 ] && echo 1 || echo 2)" "rmcd: --node" \
+		timeout -k 5 20 "$D/rmcd" --socket "$S/never" --region "$S/pairs" "--node=$range"
+done
+
+# one node of the second daemon gets another owner while that daemon stands still
+kill -STOP "${pids[1]}"
+until_true 20 state_is 0 3 down
+start rmcd.asan --region "$S/pairs" --node 3 --dead-ms 1000
+report $? "node 3 of a daemon that stands still is claimed"
+kill -CONT "${pids[1]}"
+until_true 20 state_is 1 3 down
+report $? "it is fenced there"
+until_true 20 state_is 0 2 up && until_true 20 state_is 1 2 up
+report $? "but node 2 of that daemon comes back by itself"
+second() {			# second COMMAND...: over the second daemon
+	RMC_DEVICE=${device[1]} "$@"
+}
+expect "it does not come back while the other lives" 1 "which is alive" second ctl node up 3
+stop "the other owner of node 3"
+expect "then it does" 0 "" second ctl node up 3
+expect "and all four work: hello" 0 "node 3 says 103: success" four_again
+
+kill -KILL "${pids[1]}"
+wait "${pids[1]}" 2> /dev/null
+RMC_DEVICE=${device[1]}
+again rmcd.asan --region "$S/pairs" --node 2-3 --workers 2 --ni fused --dead-ms 1000
+pids[1]=$daemon
+expect "a daemon of two nodes is killed and restarted: hello" 0 "node 3 says 103: success" \
+	four_again
+expect "it is restarted: messages between four" 0 "member 3: ok" four "$D/prog_msg" all
+for i in 1 0; do
+	RMC_DEVICE=${device[i]} daemon=${pids[i]}
+	stop "daemon $i of two with two nodes"
+done
+
 # --- places for a socket that are somebody else's ---
 
 not_a_socket() {		# not_a_socket PATH: refused, and nothing has changed

@@ -29,7 +29,7 @@ struct options {
 	const char *cpus;
 	const char *sabre;
 	int nodes;
-	int node;
+	const char *node;
 	int sets;
 	int units;
 	int rrpps;
@@ -203,6 +203,29 @@ static u32 sabre_mode(const char *name)
 	return RMC_SABRE_DEFAULT;
 }
 
+/* "3", or "2-5"; the fabric says whether there are as many */
+static int choose_nodes(struct rmcd_config *cfg, const char *range)
+{
+	int first = -1, last = -1, used = 0;
+
+	if (range && sscanf(range, "%d%n", &first, &used) == 1) {
+		last = first;
+		if (range[used] == '-') {
+			range += used + 1;
+			used = 0;
+			if (sscanf(range, "%d%n", &last, &used) != 1)
+				last = -1;
+		}
+	}
+	if (range && (first < 0 || last < first || last > RMC_NID_MAX || range[used])) {
+		rmcd_log("--node is no node id or range: give one like 3 or 2-5");
+		return -EINVAL;
+	}
+	cfg->fabric.node = first;
+	cfg->locals = last - first + 1;
+	return 0;
+}
+
 /* The parameters of the module that kmod/dev/debugfs.c has */
 static int choose_model(struct rmcd_config *cfg, const struct options *o)
 {
@@ -224,7 +247,6 @@ static int settle(struct rmcd_config *cfg, const struct options *o)
 	u32 online = cpus_here(&set);
 
 	f->nodes = o->nodes;
-	f->node = o->node;
 	f->mtu = o->mtu;
 	f->ring_order = o->ring_order;
 	f->pay_order = o->pay_order;
@@ -257,12 +279,13 @@ static int settle(struct rmcd_config *cfg, const struct options *o)
 	}
 	if (o->cpus && parse_cpus(cfg, o->cpus))
 		return -EINVAL;
-	return check_powers(o) ?: choose_units(cfg, o, online) ?: choose_model(cfg, o);
+	return choose_nodes(cfg, o->node) ?: check_powers(o) ?: choose_units(cfg, o, online) ?:
+	       choose_model(cfg, o);
 }
 
 /* What the command line says; the defaults are those of the module */
 static struct options given = {
-	.sabre = "overlapped", .node = -1, .sets = 1, .frontends = 1, .itt = RMC_ITT_ENTRIES,
+	.sabre = "overlapped", .sets = 1, .frontends = 1, .itt = RMC_ITT_ENTRIES,
 	.att_entries = RMC_ATT_ENTRIES, .att_depth = RMC_ATT_DEPTH,
 	.att_stall_ms = RMC_ATT_STALL_MS, .timeout_ms = RMC_TIMEOUT_MS, .dead_ms = RMC_DEAD_MS,
 	.park_us = 200, .poll_us_max = 4000, .share = -1, .local = 1, .stop_fd = -1,
@@ -300,11 +323,11 @@ static const struct opt opts[] = {
 	{ 0, "stop-fd", OPT_INT, &given.stop_fd, 0, 1 << 20, "FD",
 	  "end when this descriptor is closed at its other end" },
 	{ 0, "region", OPT_STRING, &given.region, 0, 0, "FILE",
-	  "join the fabric in this file, with one node" },
+	  "join the fabric in this file, with one node or those of --node" },
 	{ 0, "region-size", OPT_SIZE, &given.region_size, 4096, 1LL << 40, "BYTES",
 	  "make the file if it does not exist (64M)" },
-	{ 0, "node", OPT_INT, &given.node, 0, RMC_NID_MAX, "NID",
-	  "--region: node to be (the first that is free)" },
+	{ 0, "node", OPT_STRING, &given.node, 0, 0, "NID[-NID]",
+	  "--region: node to be, or the first and the last (the first that is free)" },
 	{ 0, "ni", OPT_STRING, &given.ni, 0, 0, "NAME",
 	  "fused, pair, edge, per_tile or split (pair from 3 CPUs on)" },
 	{ 'w', "workers", OPT_INT, &given.sets, 1, RMCD_MAX_SETS, "N",

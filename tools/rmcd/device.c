@@ -74,6 +74,16 @@ static void deal_units(struct rmcd *d, struct rmc_node *node, struct rmcd_worker
 	}
 }
 
+/* The workers of a set wake when peers ring a node of theirs. */
+static int watch_doorbell(struct rmcd *d, u32 i, struct rmcd_worker *set, u32 per_set)
+{
+	int fd = d->port->doorbell ? d->port->doorbell[i] : -1, err = 0;
+
+	while (fd >= 0 && per_set > 0 && !err)
+		err = rmcd_worker_watch(&set[--per_set], fd);
+	return err;
+}
+
 static int create_workers(struct rmcd *d)
 {
 	const struct rmc_fabric *f = &d->port->fabric;
@@ -99,8 +109,14 @@ static int create_workers(struct rmcd *d)
 		if (err)
 			return err;
 	}
-	for (i = 0; i < d->port->locals; i++)
-		deal_units(d, d->node[i], &d->worker[i % d->cfg.sets * per_set]);
+	for (i = 0; i < d->port->locals; i++) {
+		struct rmcd_worker *set = &d->worker[i % d->cfg.sets * per_set];
+		int err = watch_doorbell(d, i, set, per_set);
+
+		if (err)
+			return err;
+		deal_units(d, d->node[i], set);
+	}
 	return 0;
 }
 
@@ -161,7 +177,7 @@ int rmcd_start(struct rmcd *d)
 	u32 i;
 	int err;
 
-	d->port = d->cfg.fabric.region ? rmcd_shared_open(&d->cfg.fabric) :
+	d->port = d->cfg.fabric.region ? rmcd_shared_open(&d->cfg.fabric, d->cfg.locals) :
 					 rmcd_loopback_open(&d->cfg.fabric);
 	if (IS_ERR(d->port))
 		return (int)(intptr_t)d->port;
@@ -173,9 +189,10 @@ int rmcd_start(struct rmcd *d)
 	err = create_workers(d);
 	if (err)
 		goto err_workers;
-	d->node[0]->claimed = d->port->epoch;
-	for (i = 0; i < d->port->locals; i++)
+	for (i = 0; i < d->port->locals; i++) {
+		d->node[i]->claimed = d->port->epoch ? d->port->epoch[i] : 0;
 		rmc_node_join(d->node[i], now_ms());
+	}
 	for (i = 0; i < d->workers; i++) {
 		err = rmcd_worker_start(&d->worker[i]);
 		if (err)
@@ -229,8 +246,19 @@ struct rmc_node *rmcd_node(struct rmcd *d, u32 nid)
 	       d->node[nid - d->port->first] : NULL;
 }
 
+/* The lowest local node that takes part in the fabric, or else the lowest */
+static struct rmc_node *observer(struct rmcd *d)
+{
+	u32 i;
+
+	for (i = 0; i < d->port->locals; i++)
+		if (!READ_ONCE(d->node[i]->fenced) && !READ_ONCE(d->node[i]->left))
+			return d->node[i];
+	return d->node[0];
+}
+
 /**
- * rmcd_node_state() - state of a node, as the lowest local node sees it
+ * rmcd_node_state() - state of a node, as the lowest local node that is up sees it
  * @d: daemon
  * @nid: node id, less than the fabric's nodes
  *
@@ -245,7 +273,7 @@ u32 rmcd_node_state(struct rmcd *d, u32 nid)
 	if (local && READ_ONCE(local->fenced))
 		return RMC_NODE_DOWN;
 	if (f->sync && !local)
-		return READ_ONCE(d->node[0]->peer[nid].state);
+		return READ_ONCE(observer(d)->peer[nid].state);
 	state = READ_ONCE(f->node[nid].state);
 	return state <= RMC_NODE_DOWN ? state : RMC_NODE_DOWN;
 }
@@ -303,10 +331,10 @@ static int come_back(struct rmcd *d, struct rmc_node *node)
 
 	if (!d->port->reclaim)
 		return -ESTALE;
-	err = d->port->reclaim(d->port);
+	err = d->port->reclaim(d->port, node->nid);
 	if (err)
 		return err;
-	node->claimed = d->port->epoch;
+	node->claimed = d->port->epoch[node->nid - d->port->first];
 	/* the join zeroes the channels */
 	for (u = 0; u < units; u++)
 		rmcd_call(node->unit[u]->req_worker, down_req, node->unit[u]);

@@ -149,7 +149,6 @@ struct rmcd_port *rmcd_loopback_open(const struct rmc_fabric_config *cfg)
 	lo->port.name = "loopback";
 	lo->port.kind = RMC_FABRIC_LOOPBACK;
 	lo->port.locals = f->nodes;
-	lo->port.doorbell = -1;
 	lo->port.close = loopback_close;
 	if (!f->node || !f->doorbell || !lo->channel) {
 		loopback_close(&lo->port);

@@ -74,6 +74,7 @@ enum rmcd_resource {
  * @contexts: contexts to create, as the user spelled them; NULL: context 0
  * @stop_fd: descriptor whose end ends the daemon; -1: none
  * @region_size: bytes of a region file that does not exist yet
+ * @locals: nodes of this daemon in a region file, from fabric.node on
  * @user: quotas of a user, by enum rmcd_resource
  * @context: quotas of a context
  */
@@ -97,6 +98,7 @@ struct rmcd_config {
 	const char *contexts;
 	int stop_fd;
 	u64 region_size;
+	u32 locals;
 	u32 user[RMCD_RESOURCES];
 	u32 context[RMCD_RESOURCES];
 };
@@ -150,11 +152,12 @@ struct rmcd_worker {
  * @kind: enum rmc_fabric_kind
  * @first: lowest node id of this daemon
  * @locals: number of its nodes, from @first on
- * @epoch: of the last claim of node @first; 0: ids need no claim
+ * @epoch: of the last claim of each node, counted from @first; NULL: ids need no claim
  * @poll_us_max: a parked worker polls again after at most this time; 0: never
- * @doorbell: descriptor that is readable when a peer rings; -1: none
+ * @doorbell: of each node, a descriptor that is readable when a peer rings it, -1: none; NULL: no
+ *	node has one
  * @channel_bytes: memory of channels that are allocated on demand
- * @reclaim: claim the id of the fenced node again: 0 or -errno; NULL: no node can be fenced
+ * @reclaim: claim the id of a fenced node again: 0 or -errno; NULL: no node can be fenced
  * @close: mirror of rmcd_*_open(); the nodes have left
  */
 struct rmcd_port {
@@ -163,16 +166,16 @@ struct rmcd_port {
 	u32 kind;
 	u32 first;
 	u32 locals;
-	u32 epoch;
+	u32 *epoch;
 	u32 poll_us_max;
-	int doorbell;
+	int *doorbell;
 	u64 channel_bytes;
-	int (*reclaim)(struct rmcd_port *port);
+	int (*reclaim)(struct rmcd_port *port, u32 nid);
 	void (*close)(struct rmcd_port *port);
 };
 
 struct rmcd_port *rmcd_loopback_open(const struct rmc_fabric_config *cfg);
-struct rmcd_port *rmcd_shared_open(const struct rmc_fabric_config *cfg);
+struct rmcd_port *rmcd_shared_open(const struct rmc_fabric_config *cfg, u32 locals);
 
 struct rmcd_context;
 struct rmcd_user;

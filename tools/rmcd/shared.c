@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A file that several daemons map, each with one node: what fabric=uml is among
+ * A file that several daemons map, each with some nodes: what fabric=uml is among
  * User-Mode-Linux kernels (kmod/fabric/uml.c), with the same format and the same doorbells, so
  * daemons and such kernels may share one fabric.
  *
  *	daemon A                                  daemon B
  *	  mmap(FILE) ------------> FILE <------------ mmap(FILE)
- *	  write(FILE.B) --------> named pipe ---------> epoll of its workers
+ *	  write(FILE.NODE) -----> named pipe ---------> epoll of that node's workers
  *
  * Who may write the file is trusted like a node of the fabric, not more: what peers write is
  * validated as in the module. A node reads and writes all packets, and so all segments: the file
@@ -122,23 +122,82 @@ static const struct rmc_fabric_ops shared_ops = {
 	.reset = shared_reset,
 };
 
-static int claim(struct shared *s, s32 nid)
+static void tell_doorbell(struct shared *s, u32 i)
 {
-	struct rmc_fabric *f = &s->port.fabric;
-	u32 claimed;
-	int err;
-
-	err = rmc_region_claim(f, nid, &claimed, &s->port.epoch);
-	if (err)
-		return err;
-	s->port.first = claimed;
-	WRITE_ONCE(f->node[claimed].doorbell, s->port.doorbell >= 0 ? PIPE_DOORBELL : 0);
-	return 0;
+	WRITE_ONCE(s->port.fabric.node[s->port.first + i].doorbell,
+		   s->port.doorbell[i] >= 0 ? PIPE_DOORBELL : 0);
 }
 
-static int shared_reclaim(struct rmcd_port *port)
+static int shared_reclaim(struct rmcd_port *port, u32 nid)
 {
-	return claim(shared_of(&port->fabric), port->first);
+	u32 i = nid - port->first, claimed;
+	int err = rmc_region_claim(&port->fabric, nid, &claimed, &port->epoch[i]);
+
+	if (!err)
+		tell_doorbell(shared_of(&port->fabric), i);
+	return err;
+}
+
+/**
+ * struct claim - claim of a node id by a thread
+ * @f: fabric
+ * @wanted: node id, or -1
+ * @nid: out, node id
+ * @epoch: out
+ * @err: out
+ * @thread: thread; valid if @started
+ * @started: the thread runs
+ */
+struct claim {
+	struct rmc_fabric *f;
+	s32 wanted;
+	u32 nid;
+	u32 epoch;
+	int err;
+	pthread_t thread;
+	bool started;
+};
+
+static void *claim_thread(void *arg)
+{
+	struct claim *c = arg;
+
+	c->err = rmc_region_claim(c->f, c->wanted, &c->nid, &c->epoch);
+	return NULL;
+}
+
+/*
+ * Claims all ids at the same time: each may take dead_ms, after which an id that is claimed and
+ * has no heartbeat yet counts as dead itself.
+ */
+static int claim_all(struct shared *s, s32 wanted)
+{
+	u32 locals = s->port.locals, i;
+	struct rmc_fabric *f = &s->port.fabric;
+	struct claim *c = calloc(locals, sizeof(*c));
+	int err = 0;
+
+	if (!c)
+		return -ENOMEM;
+	for (i = 0; i < locals; i++) {
+		c[i] = (struct claim){ .f = f, .wanted = wanted < 0 ? wanted : wanted + (s32)i };
+		c[i].started = i && !pthread_create(&c[i].thread, NULL, claim_thread, &c[i]);
+	}
+	for (i = 0; i < locals; i++)
+		if (!c[i].started)
+			claim_thread(&c[i]);
+	for (i = 0; i < locals; i++) {
+		if (c[i].started)
+			pthread_join(c[i].thread, NULL);
+		s->port.epoch[i] = c[i].epoch;
+		err = err ?: c[i].err;
+	}
+	for (i = 0; err && i < locals; i++)
+		if (!c[i].err)
+			rmc_region_unclaim(f, c[i].nid, c[i].epoch);
+	s->port.first = c[0].nid;
+	free(c);
+	return err;
 }
 
 /* Why a file is not to be trusted; NULL: it is */
@@ -205,17 +264,38 @@ static void close_doorbells(struct shared *s)
 {
 	u32 i;
 
-	for (i = 0; i < s->port.fabric.nodes; i++)
+	for (i = 0; s->doorbell && i < s->port.fabric.nodes; i++)
 		if (s->doorbell[i] >= 0)
 			close(s->doorbell[i]);
 	free(s->doorbell);
+	free(s->port.doorbell);
+	free(s->port.epoch);
+}
+
+static void open_doorbells(struct shared *s)
+{
+	struct rmcd_port *port = &s->port;
+	bool all = true;
+	u32 i;
+
+	for (i = 0; i < port->locals; i++) {
+		port->doorbell[i] = open_doorbell(s, port->first + i, true);
+		s->doorbell[port->first + i] = port->doorbell[i];
+		all &= port->doorbell[i] >= 0;
+		tell_doorbell(s, i);
+	}
+	if (all)
+		port->poll_us_max = min(port->poll_us_max * DOORBELL_POLL_FACTOR,
+					port->fabric.dead_ms * 1000 / 8);
 }
 
 static void shared_close(struct rmcd_port *port)
 {
 	struct shared *s = shared_of(&port->fabric);
+	u32 i;
 
-	rmc_region_unclaim(&port->fabric, port->first, port->epoch);
+	for (i = 0; i < port->locals; i++)
+		rmc_region_unclaim(&port->fabric, port->first + i, port->epoch[i]);
 	close_doorbells(s);
 	unmap_file(s);
 	free(s);
@@ -224,10 +304,11 @@ static void shared_close(struct rmcd_port *port)
 /**
  * rmcd_shared_open() - join a fabric in a file
  * @cfg: configuration; region is the path of the file, which exists and has its size
+ * @locals: number of nodes to be, from @cfg's node on; 1 if that is -1
  *
  * Return: port, or ERR_PTR after logging the reason.
  */
-struct rmcd_port *rmcd_shared_open(const struct rmc_fabric_config *cfg)
+struct rmcd_port *rmcd_shared_open(const struct rmc_fabric_config *cfg, u32 locals)
 {
 	struct shared *s = calloc(1, sizeof(*s));
 	struct rmc_fabric *f;
@@ -243,9 +324,8 @@ struct rmcd_port *rmcd_shared_open(const struct rmc_fabric_config *cfg)
 	s->path = cfg->region;
 	s->port.name = "uml";
 	s->port.kind = RMC_FABRIC_UML;
-	s->port.locals = 1;
+	s->port.locals = locals;
 	s->port.poll_us_max = cfg->poll_us_max;
-	s->port.doorbell = -1;
 	s->port.reclaim = shared_reclaim;
 	s->port.close = shared_close;
 	err = map_file(s);
@@ -256,22 +336,23 @@ struct rmcd_port *rmcd_shared_open(const struct rmc_fabric_config *cfg)
 	err = rmc_region_attach(&s->region, f, cfg);
 	if (err)
 		goto err_attach;
+	if (cfg->node >= 0 && cfg->node + locals > f->nodes) {
+		rmcd_log("--node: the fabric has nodes 0 .. %u", f->nodes - 1);
+		err = -EINVAL;
+		goto err_attach;
+	}
 	err = -ENOMEM;
 	s->doorbell = malloc(f->nodes * sizeof(*s->doorbell));
-	if (!s->doorbell)
-		goto err_attach;
-	for (i = 0; i < f->nodes; i++)
+	s->port.doorbell = malloc(locals * sizeof(*s->port.doorbell));
+	s->port.epoch = calloc(locals, sizeof(*s->port.epoch));
+	for (i = 0; s->doorbell && i < f->nodes; i++)
 		s->doorbell[i] = -1;
-	err = claim(s, cfg->node);
+	if (!s->doorbell || !s->port.doorbell || !s->port.epoch)
+		goto err_claim;
+	err = claim_all(s, cfg->node);
 	if (err)
 		goto err_claim;
-	s->port.doorbell = open_doorbell(s, s->port.first, true);
-	s->doorbell[s->port.first] = s->port.doorbell;
-	if (s->port.doorbell >= 0) {
-		s->port.poll_us_max = min(s->port.poll_us_max * DOORBELL_POLL_FACTOR,
-					  f->dead_ms * 1000 / 8);
-		WRITE_ONCE(f->node[s->port.first].doorbell, PIPE_DOORBELL);
-	}
+	open_doorbells(s);
 	return &s->port;
 
 err_claim:

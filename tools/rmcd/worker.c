@@ -193,24 +193,33 @@ static bool must_wake(struct rmcd_worker *w)
  * Makes room in the doorbell: a full pipe rings no more. Once: a peer may write as fast as we
  * read, and each write is another event.
  */
-static void empty_doorbell(struct rmcd_worker *w)
+static void empty_doorbell(int fd)
 {
 	char rings[65536];	/* of a pipe, unless a peer has made it larger */
 
-	if (read(w->d->port->doorbell, rings, sizeof(rings)) < 0)
+	if (read(fd, rings, sizeof(rings)) < 0)
 		return;
+}
+
+static void empty_doorbells(struct rmcd_worker *w, const struct epoll_event *ev, int n)
+{
+	const struct rmcd_port *port = w->d->port;
+	u32 i;
+
+	for (; port->doorbell && n > 0; n--, ev++)
+		for (i = 0; i < port->locals; i++)
+			if (ev->data.fd == port->doorbell[i])
+				empty_doorbell(ev->data.fd);
 }
 
 /* Takes what is in the epoll set. Returns true if there was something. */
 static bool take_events(struct rmcd_worker *w, u64 ns)
 {
 	struct epoll_event ev[16];
-	int n, i, ms = ns ? (int)((ns + 999999) / 1000000) : -1;
+	int n, ms = ns ? (int)((ns + 999999) / 1000000) : -1;
 
 	n = epoll_wait(w->epoll, ev, ARRAY_SIZE(ev), ms);
-	for (i = 0; i < n; i++)
-		if (ev[i].data.fd == w->d->port->doorbell)
-			empty_doorbell(w);
+	empty_doorbells(w, ev, n);
 	return n > 0;
 }
 
@@ -218,13 +227,11 @@ static bool take_events(struct rmcd_worker *w, u64 ns)
 static void forget_events(struct rmcd_worker *w)
 {
 	struct epoll_event ev[16];
-	int rounds = 0, n, i;
+	int rounds = 0, n;
 
 	do {
 		n = epoll_wait(w->epoll, ev, ARRAY_SIZE(ev), 0);
-		for (i = 0; i < n; i++)
-			if (ev[i].data.fd == w->d->port->doorbell)
-				empty_doorbell(w);
+		empty_doorbells(w, ev, n);
 	} while (n == ARRAY_SIZE(ev) && ++rounds < FORGET_ROUNDS);
 }
 
@@ -379,8 +386,6 @@ void rmcd_worker_unwatch(struct rmcd_worker *w, int fd)
  */
 int rmcd_worker_init(struct rmcd_worker *w, struct rmcd *d, u32 number)
 {
-	int err;
-
 	w->d = d;
 	w->number = number;
 	w->cpu = rmcd_config_cpu(&d->cfg, number);
@@ -395,10 +400,7 @@ int rmcd_worker_init(struct rmcd_worker *w, struct rmcd *d, u32 number)
 	w->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (w->event < 0 || w->epoll < 0)
 		return -errno;
-	err = rmcd_worker_watch(w, w->event);
-	if (!err && d->port->doorbell >= 0)
-		err = rmcd_worker_watch(w, d->port->doorbell);
-	return err;
+	return rmcd_worker_watch(w, w->event);
 }
 
 /**
