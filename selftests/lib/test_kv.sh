@@ -30,6 +30,14 @@ for t in "rpc lib/rpc*.c" "owner lib/rpc*.c lib/kv/*.c lib/scheme/*.c lib/msg/*.
 	fi
 done
 
+# the structures alone: that they build without the rest shows that they do not need it
+prepare "tests of data structures build" $CC $ASAN $FLAGS -o "$W/ds" "$here/test_ds.c" "$top"/lib/ds/*.c
+include "data structures" timeout 120 "$W/ds"
+no_transport() {
+	! grep -hE '^#include' "$top"/lib/ds/*.[ch] | grep -vE '<[a-z]+\.h>|"[a-z]+\.h"'
+}
+check "data structures include no header of librmc" no_transport
+
 expect "rmc-kv: schemes" 0 "^farm .*1088 B" "$O/rmc-kv" schemes
 expect "rmc-kv: no command" 2 "no command" "$O/rmc-kv"
 expect "rmc-kv: unknown command" 2 "no command 'frob'" "$O/rmc-kv" get a frob

@@ -62,6 +62,7 @@ GROUPS = {
 }
 GROUPS["lib"] = GROUPS["calls"] + ["lib/coll.c", "lib/herd.c", "lib/msg/*.c", "lib/scheme/*.c",
                                    "lib/kv/*.c", "selftests/lib/fake_rmc.c"]
+GROUPS["ds"] = ["lib/ds/*.c"]
 GROUPS["compat"] = [n for n in GROUPS["calls"] if not n.startswith("lib/rpc")] + [
     "lib/compat/*.c"]
 GROUPS["qsim"] = [f"tools/qsim/{n}.c" for n in ("service", "queues", "dispatch", "load")] + [
@@ -94,7 +95,7 @@ PROGRAMS = host_programs()
 
 LIB = "selftests/lib"
 for n, group in (("qp", "lib"), ("msg", "lib"), ("scheme", "lib"), ("reader", "lib"),
-                 ("owner", "lib"), ("rpc", "calls")):
+                 ("owner", "lib"), ("rpc", "calls"), ("ds", "ds")):
     for f in ("lib", "lib.asan"):
         PROGRAMS[f"{f}.{n}"] = (f, group, [f"{LIB}/test_{n}.c"], {}, [])
 for n in ("client", "memory"):
@@ -222,6 +223,7 @@ AREAS = {
     "scheme": ("lib", ["lib.scheme", "lib.asan.scheme", "lib.reader"]),
     "reader": ("lib", ["lib.scheme", "lib.reader"] + KV[2:5]),
     "kv": ("lib", ["lib.owner", KV[6], "lib.asan.owner"] + KV[:6] + KV[7:] + [LIMITS["store"]] + LIVES),
+    "ds": ("lib", ["lib.ds", "lib.asan.ds"]),
     "coll": ("lib", MSG[:2] + [LIMITS["collective"]]),
     "team": ("lib", [LIMITS["revoke"], LIMITS["spread"], LIMITS["numbers"], MSG[0],
                      MSG[3], ERA, NEWCOMER] + LIVES),
