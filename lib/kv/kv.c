@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* The object store: opening it, and the requester's side. */
+/* The object store: opening it, calls of this member, barriers. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 #include "state.h"
 
 #define OBJECTS_DEFAULT		1024
@@ -13,17 +11,17 @@
 #define ATTEMPTS_DEFAULT	64
 #define READER_ATTEMPTS		8	/* then read the index again: the object may be longer */
 #define REJOIN_MS		30000
-#define CHAIN_MAX		(1U << 20)	/* buckets; more: a loop, or a faulty owner */
 
-/* One half of the 128-bit hash selects the owner, the other the bucket and the tag. */
-uint64_t rmc_kv_hash(const void *key, size_t len)
+static int owner_of(const struct rmc_kv *kv, const struct rmc_hash_key *k)
 {
-	return XXH3_128bits(key, len).low64;
+	return (int)(k->spread % (unsigned int)kv->team->nodes);
 }
 
 int rmc_kv_owner(const struct rmc_kv *kv, const void *key, size_t key_len)
 {
-	return (int)(XXH3_128bits(key, key_len).high64 % (unsigned int)kv->team->nodes);
+	struct rmc_hash_key k = rmc_hash_key(key, key_len);
+
+	return owner_of(kv, &k);
 }
 
 static void defaults(struct rmc_kv_options *o)
@@ -42,19 +40,16 @@ static void defaults(struct rmc_kv_options *o)
 
 static int shape_of(struct kv_shape *s, int nodes, const struct rmc_kv_options *o)
 {
+	size_t record_max;
+
 	if (o->objects > RMC_KV_OBJECTS_MAX || o->key_max > RMC_KV_KEY_MAX ||
 	    o->value_max > RMC_KV_VALUE_MAX || o->at % RMC_CACHE_LINE || nodes < 1)
 		return -EINVAL;
-	/* with all objects in use, four of seven entries are used */
-	for (s->buckets = 1; s->buckets * 4 < o->objects; )
-		s->buckets *= 2;
-	s->further = o->objects / 4 + 8;
-	s->record_max = record_bytes(o->key_max, o->value_max);
-	s->object_bytes = rmc_scheme_bytes(o->scheme, s->record_max);
-	s->buckets_at = sizeof(struct store);
-	s->objects_at = s->buckets_at + (s->buckets + s->further) * BUCKET_BYTES;
-	s->messages_at = s->objects_at + o->objects * s->object_bytes;
-	s->message_max = sizeof(struct kv_request) + s->record_max;
+	record_max = rmc_hash_record_bytes(o->key_max, o->value_max);
+	rmc_hash_layout(&s->hash, sizeof(struct store), o->objects, record_max,
+			rmc_scheme_bytes(o->scheme, record_max));
+	s->messages_at = s->hash.end;
+	s->message_max = sizeof(struct kv_request) + record_max;
 	s->cells = rmc_rpc_cells(s->message_max, 1);
 	s->bytes = s->messages_at + rmc_msg_bytes(nodes, s->cells);
 	return 0;
@@ -98,7 +93,7 @@ static int open_reader(struct rmc_kv *kv)
 {
 	struct rmc_reader_options o = {
 		.scheme = kv->o.scheme,
-		.max = kv->shape.record_max,
+		.max = kv->shape.hash.record_max,
 		.window = 1,
 		.attempts = kv->o.attempts < READER_ATTEMPTS ? kv->o.attempts : READER_ATTEMPTS,
 		.backoff_ns = kv->o.backoff_ns,
@@ -124,16 +119,16 @@ static int open_buffers(struct rmc_kv *kv)
 	if (p == MAP_FAILED)
 		return rmc_fail(ENOMEM, "out of memory");
 	madvise(p, page, MADV_DONTFORK);
-	kv->landing = (struct bucket *)p;
-	kv->value = (uint8_t *)malloc(kv->shape.record_max + RMC_CACHE_LINE);
-	kv->record = (uint8_t *)malloc(kv->shape.record_max);
+	kv->peer.landing = (struct rmc_hash_bucket *)p;
+	kv->value = (uint8_t *)malloc(kv->shape.hash.record_max + RMC_CACHE_LINE);
+	kv->record = (uint8_t *)malloc(kv->shape.hash.record_max);
 	kv->request = (uint8_t *)malloc(kv->shape.message_max);
 	kv->rounds = (uint64_t *)calloc((size_t)kv->team->nodes, sizeof(*kv->rounds));
 	kv->life = (uint64_t *)calloc((size_t)kv->team->nodes, sizeof(*kv->life));
 	if (!kv->value || !kv->record || !kv->request || !kv->rounds || !kv->life)
 		return rmc_fail(ENOMEM, "out of memory");
-	kv->landing_id = rmc_buf_register(kv->team->ctx, p, page);
-	return kv->landing_id < 0 ? kv->landing_id : 0;
+	kv->peer.landing_id = rmc_buf_register(kv->team->ctx, p, page);
+	return kv->peer.landing_id < 0 ? kv->peer.landing_id : 0;
 }
 
 /* After the barrier: check that all members have opened the same store. */
@@ -146,11 +141,11 @@ static int compare_stores(struct rmc_kv *kv)
 		if (member == kv->team->self)
 			continue;
 		err = rmc_read(kv->team->qp, rmc_team_nid(kv->team, member),
-			       kv->team->offset + kv->o.at, kv->landing, sizeof(*mine));
+			       kv->team->offset + kv->o.at, kv->peer.landing, sizeof(*mine));
 		if (err)
 			return rmc_fail(err < 0 ? -err : EIO, "store of node %d: %s",
 					rmc_team_nid(kv->team, member), rmc_strerror(err));
-		if (memcmp(kv->landing, mine, sizeof(*mine)))
+		if (memcmp(kv->peer.landing, mine, sizeof(*mine)))
 			return rmc_fail(EPROTO, "node %d has opened another store: same options "
 					"everywhere?", rmc_team_nid(kv->team, member));
 	}
@@ -188,7 +183,7 @@ static int meet(struct rmc_kv *kv)
 static int check_limits(struct rmc_kv *kv)
 {
 	const struct rmc_query *q = rmc_query(kv->team->ctx);
-	size_t image = kv->o.scheme->image(kv->shape.record_max);
+	size_t image = kv->o.scheme->image(kv->shape.hash.record_max);
 
 	if (kv->o.at > kv->team->len || kv->shape.bytes > kv->team->len - kv->o.at)
 		return rmc_fail(ENOSPC, "the store takes %zu bytes of the team's segment, which "
@@ -211,7 +206,8 @@ static struct rmc_kv *kv_open(struct rmc_team *team, const struct rmc_kv_options
 	}
 	kv->team = team;
 	kv->o = *options;
-	kv->landing_id = -1;
+	kv->peer.access.ops = &rmc_kv_peer_ops;
+	kv->peer.landing_id = -1;
 	kv->timeout_ms = -1;
 	defaults(&kv->o);
 	err = shape_of(&kv->shape, team->nodes, &kv->o);
@@ -251,10 +247,10 @@ void rmc_kv_close(struct rmc_kv *kv)
 	rmc_rpc_close(kv->rpc);
 	if (kv->msg)
 		rmc_msg_close(kv->msg);
-	if (kv->landing_id >= 0)
-		rmc_buf_unregister(kv->team->ctx, kv->landing_id);
-	if (kv->landing)
-		rmc_unmap(kv->team->ctx, kv->landing, rmc_page_round(1));
+	if (kv->peer.landing_id >= 0)
+		rmc_buf_unregister(kv->team->ctx, kv->peer.landing_id);
+	if (kv->peer.landing)
+		rmc_unmap(kv->team->ctx, kv->peer.landing, rmc_page_round(1));
 	rmc_kv_owner_close(kv);
 	free(kv->rounds);
 	free(kv->life);
@@ -266,79 +262,11 @@ void rmc_kv_close(struct rmc_kv *kv)
 
 /* --- reads --- */
 
-static int fetch_bucket(struct rmc_kv *kv, int nid, uint64_t n)
-{
-	unsigned int tries = 0;
-	int err;
-
-	do {
-		kv->stats.buckets++;
-		err = rmc_read(kv->team->qp, nid, kv->team->offset + kv->o.at + bucket_at(kv, n),
-			       kv->landing, sizeof(*kv->landing));
-	} while (err == RMC_S_TIMEOUT && ++tries < kv->o.attempts);
-	return err;
-}
-
-/* True if the object was being written all the time, or no longer matches its entry. */
-static int must_retry(int err)
-{
-	return err == -EAGAIN || err >= RMC_SCHEME_TORN || rmc_sabre_again(err);
-}
-
-/* One walk along the key's chain: 0, -ENOENT, -EAGAIN: an entry was stale, or status */
-static int remote_get(struct rmc_kv *kv, int nid, const void *key, size_t key_len,
-		      const void **value, size_t *value_len)
-{
-	uint64_t hash = rmc_kv_hash(key, key_len), n = home_bucket(kv, hash), e;
-	struct rmc_object_read rd = { .nid = nid };
-	int i, err, again = 0;
-	unsigned int chain;
-	struct bucket b;
-
-	for (chain = 0; chain < CHAIN_MAX; chain++) {
-		err = fetch_bucket(kv, nid, n);
-		if (err)
-			return err;
-		b = *kv->landing;
-		for (i = 0; i < BUCKET_ENTRIES; i++) {
-			e = b.entry[i];
-			if (!e || entry_tag(e) != hash_tag(hash))
-				continue;
-			if (entry_bytes(e) > kv->shape.record_max || entry_object(e) >= kv->o.objects)
-				return -EPROTO;
-			rd.offset = kv->team->offset + kv->o.at + object_at(kv, entry_object(e));
-			rd.len = entry_bytes(e);
-			err = rmc_reader_read(kv->reader, &rd);
-			/* an outdated length looks torn as well */
-			if (must_retry(err)) {
-				again = err;
-				continue;
-			}
-			if (err)
-				return err;
-			switch (rmc_kv_match(rd.data, rd.len, key, key_len, value, value_len)) {
-			case KV_FOUND:
-				return 0;
-			case KV_RESIZED:
-				again = -EAGAIN;
-				/* fall through */
-			case KV_STRANGER:
-				kv->stats.stale++;
-			}
-		}
-		if (!b.next)
-			return again ? again : -ENOENT;
-		n = b.next - 1;
-		if (n >= kv->shape.buckets + kv->shape.further)
-			return -EPROTO;
-	}
-	return -ELOOP;
-}
-
 int rmc_kv_get(struct rmc_kv *kv, const void *key, size_t key_len, const void **value,
 	       size_t *value_len)
 {
-	int member = rmc_kv_owner(kv, key, key_len), nid = rmc_team_nid(kv->team, member), err;
+	struct rmc_hash_key k = rmc_hash_key(key, key_len);
+	int member = owner_of(kv, &k), nid = rmc_team_nid(kv->team, member), err;
 	uint64_t deadline = rmc_deadline(kv->timeout_ms);
 	unsigned int tries = 0, spins = 0;
 
@@ -348,10 +276,10 @@ int rmc_kv_get(struct rmc_kv *kv, const void *key, size_t key_len, const void **
 		return -EMSGSIZE;
 	if (member == kv->team->self) {
 		kv->stats.local_gets++;
-		err = rmc_kv_lookup(kv, key, key_len, value, value_len);
+		err = rmc_kv_lookup(kv, &k, value, value_len);
 	} else {
 		kv->stats.remote_gets++;
-		while (must_retry(err = remote_get(kv, nid, key, key_len, value, value_len)) &&
+		while (rmc_kv_must_retry(err = rmc_kv_remote_get(kv, nid, &k, value, value_len)) &&
 		       ++tries < kv->o.attempts) {
 			if (rmc_deadline_over(deadline))
 				return -ETIMEDOUT;
@@ -387,7 +315,8 @@ static int ask_owner(struct rmc_kv *kv, int member, uint32_t op, const void *key
 int rmc_kv_put(struct rmc_kv *kv, const void *key, size_t key_len, const void *value,
 	       size_t value_len)
 {
-	int member = rmc_kv_owner(kv, key, key_len);
+	struct rmc_hash_key k = rmc_hash_key(key, key_len);
+	int member = owner_of(kv, &k);
 
 	if (!key_len)
 		return -EINVAL;
@@ -395,13 +324,14 @@ int rmc_kv_put(struct rmc_kv *kv, const void *key, size_t key_len, const void *v
 		return -EMSGSIZE;
 	kv->stats.puts++;
 	if (member == kv->team->self)
-		return rmc_kv_store(kv, key, key_len, value, value_len);
+		return rmc_kv_store(kv, &k, value, value_len);
 	return ask_owner(kv, member, KV_PUT, key, key_len, value, value_len);
 }
 
 int rmc_kv_delete(struct rmc_kv *kv, const void *key, size_t key_len)
 {
-	int member = rmc_kv_owner(kv, key, key_len);
+	struct rmc_hash_key k = rmc_hash_key(key, key_len);
+	int member = owner_of(kv, &k);
 
 	if (!key_len)
 		return -EINVAL;
@@ -409,7 +339,7 @@ int rmc_kv_delete(struct rmc_kv *kv, const void *key, size_t key_len)
 		return -EMSGSIZE;
 	kv->stats.deletes++;
 	if (member == kv->team->self)
-		return rmc_kv_remove(kv, key, key_len);
+		return rmc_kv_remove(kv, &k);
 	return ask_owner(kv, member, KV_DELETE, key, key_len, NULL, 0);
 }
 

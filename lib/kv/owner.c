@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * The owner's side of the store: its index, its objects, and requests of others.
+ * The owner's side of the store: its accessor of its own index, and requests of others.
  *
- * An insertion writes the object, then its entry with release; a removal clears the
- * entry, then writes a dead record into the object, so that readers who had the entry
- * find it dead. Freed objects wait in a queue before they are used again.
+ * Freed objects wait in a queue before they are used again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,32 +10,29 @@
 
 #define LOCAL_TRIES	1024
 
-enum kv_match rmc_kv_match(const void *record, size_t bytes, const void *key, size_t key_len,
-			   const void **value, size_t *value_len)
+static struct rmc_kv *store_of(struct rmc_ds_access *a)
 {
-	const uint8_t *r = (const uint8_t *)record;
-	struct record h;
-
-	memcpy(&h, r, sizeof(h));
-	if (h.key_len != key_len || sizeof(h) + pad8(key_len) > bytes ||
-	    memcmp(r + sizeof(h), key, key_len))
-		return KV_STRANGER;
-	if (record_bytes(key_len, h.value_len) != bytes)
-		return KV_RESIZED;
-	*value = r + sizeof(h) + pad8(key_len);
-	*value_len = h.value_len;
-	return KV_FOUND;
+	return (struct rmc_kv *)((char *)a - offsetof(struct rmc_kv, own));
 }
 
+/* --- the accessor --- */
+
 /* The owner's writes never run concurrently: one attempt is enough, except for repair */
-static int read_object(struct rmc_kv *kv, uint64_t e)
+static int own_read(struct rmc_ds_access *a, enum rmc_ds_kind kind, uint64_t at, size_t len,
+		    const void **data)
 {
+	struct rmc_kv *kv = store_of(a);
 	unsigned int i;
 	int err = 0;
 
+	if (kind == RMC_DS_NODE) {
+		*data = kv->base + at;
+		return 0;
+	}
+	*data = kv->value;
 	for (i = 0; i < LOCAL_TRIES; i++) {
-		err = rmc_scheme_read(kv->o.scheme, object_of(kv, entry_object(e)), kv->value,
-				      entry_bytes(e));
+		err = rmc_scheme_read(kv->o.scheme, (struct rmc_object *)(kv->base + at), kv->value,
+				      len);
 		if (!err)
 			break;
 		rmc_pause();
@@ -45,97 +40,15 @@ static int read_object(struct rmc_kv *kv, uint64_t e)
 	return err;
 }
 
-/* The key's entry, or NULL; *err if it could not be determined */
-static uint64_t *find(struct rmc_kv *kv, const void *key, size_t key_len, const void **value,
-		      size_t *value_len, int *err)
-{
-	uint64_t hash = rmc_kv_hash(key, key_len), n = home_bucket(kv, hash);
-	struct bucket *b;
-	int i;
-
-	for (*err = 0; ; n = b->next - 1) {
-		b = bucket_of(kv, n);
-		for (i = 0; i < BUCKET_ENTRIES; i++) {
-			if (!b->entry[i] || entry_tag(b->entry[i]) != hash_tag(hash))
-				continue;
-			*err = read_object(kv, b->entry[i]);
-			if (*err)
-				return NULL;
-			if (rmc_kv_match(kv->value, entry_bytes(b->entry[i]), key, key_len,
-					 value, value_len) == KV_FOUND)
-				return &b->entry[i];
-		}
-		if (!b->next)
-			return NULL;
-	}
-}
-
-int rmc_kv_lookup(struct rmc_kv *kv, const void *key, size_t key_len, const void **value,
-		  size_t *value_len)
-{
-	int err;
-
-	if (find(kv, key, key_len, value, value_len, &err))
-		return 0;
-	return err ? err : -ENOENT;
-}
-
-/* The first free entry of the key's chain, which grows if need be */
-static uint64_t *vacancy(struct rmc_kv *kv, uint64_t hash)
-{
-	struct bucket *b = bucket_of(kv, home_bucket(kv, hash)), *more;
-	uint32_t n;
-	int i;
-
-	for (;; b = bucket_of(kv, b->next - 1)) {
-		for (i = 0; i < BUCKET_ENTRIES; i++)
-			if (!b->entry[i])
-				return &b->entry[i];
-		if (!b->next)
-			break;
-	}
-	if (!kv->free_buckets)
-		return NULL;
-	n = kv->free_bucket[--kv->free_buckets];
-	more = bucket_of(kv, n);
-	memset(more, 0, sizeof(*more));
-	/* an empty bucket before the link to it */
-	rmc_store_release(&b->next, (uint64_t)n + 1);
-	return &more->entry[0];
-}
-
-/* Empty buckets at the end of the key's chain leave it. */
-static void shorten(struct rmc_kv *kv, uint64_t hash)
-{
-	struct bucket *b, *before;
-	int i;
-
-	for (;;) {
-		before = NULL;
-		b = bucket_of(kv, home_bucket(kv, hash));
-		while (b->next) {
-			before = b;
-			b = bucket_of(kv, b->next - 1);
-		}
-		for (i = 0; i < BUCKET_ENTRIES && !b->entry[i]; i++)
-			;
-		if (!before || i < BUCKET_ENTRIES)
-			return;
-		kv->free_bucket[kv->free_buckets++] = (uint32_t)before->next - 1;
-		rmc_store_release(&before->next, 0);
-	}
-}
-
 /*
  * Write an object; break the lock of a remote reader whose node, or whose incarnation, is
  * gone.
  */
-static int write_object(struct rmc_kv *kv, uint32_t n, size_t bytes)
+static int write_object(struct rmc_kv *kv, struct rmc_object *o, const void *record, size_t bytes)
 {
-	struct rmc_object *o = object_of(kv, n);
 	int err, nid;
 
-	err = rmc_scheme_write(kv->o.scheme, o, kv->record, bytes, &kv->o.params);
+	err = rmc_scheme_write(kv->o.scheme, o, record, bytes, &kv->o.params);
 	if (err != RMC_SCHEME_LOCKED)
 		return err;
 	nid = rmc_scheme_holder(kv->o.scheme, o);
@@ -144,8 +57,72 @@ static int write_object(struct rmc_kv *kv, uint32_t n, size_t bytes)
 		return err;
 	if (!rmc_scheme_break(kv->o.scheme, o, nid))
 		kv->stats.broken++;
-	return rmc_scheme_write(kv->o.scheme, o, kv->record, bytes, &kv->o.params);
+	return rmc_scheme_write(kv->o.scheme, o, record, bytes, &kv->o.params);
 }
+
+static int own_write(struct rmc_ds_access *a, enum rmc_ds_kind kind, uint64_t at, const void *data,
+		     size_t len)
+{
+	struct rmc_kv *kv = store_of(a);
+
+	if (kind == RMC_DS_OBJECT)
+		return write_object(kv, (struct rmc_object *)(kv->base + at), data, len);
+	memcpy(kv->base + at, data, len);
+	return 0;
+}
+
+static int own_swap(struct rmc_ds_access *a, uint64_t at, uint64_t expected, uint64_t desired)
+{
+	(void)expected;		/* which it is: there is no other writer */
+	/* earlier writes before it; pairs with the RMC's reads, one after the other */
+	rmc_store_release((uint64_t *)(void *)(store_of(a)->base + at), desired);
+	return 0;
+}
+
+static int own_alloc(struct rmc_ds_access *a, enum rmc_ds_kind kind, uint32_t *n)
+{
+	struct rmc_kv *kv = store_of(a);
+
+	if (kind == RMC_DS_NODE) {
+		if (!kv->free_buckets)
+			return -ENOSPC;
+		*n = kv->free_bucket[--kv->free_buckets];
+		return 0;
+	}
+	if (!kv->free_count)
+		return -ENOSPC;
+	*n = kv->free[kv->free_head];
+	kv->free_head = (kv->free_head + 1) % (uint32_t)kv->o.objects;
+	kv->free_count--;
+	kv->stats.objects++;
+	return 0;
+}
+
+static void own_free(struct rmc_ds_access *a, enum rmc_ds_kind kind, uint32_t n, int used)
+{
+	struct rmc_kv *kv = store_of(a);
+
+	if (kind == RMC_DS_NODE) {
+		kv->free_bucket[kv->free_buckets++] = n;
+		return;
+	}
+	if (used)
+		kv->free[(kv->free_head + kv->free_count) % (uint32_t)kv->o.objects] = n;
+	else	/* it is still in its place */
+		kv->free_head = (kv->free_head ? kv->free_head : (uint32_t)kv->o.objects) - 1;
+	kv->free_count++;
+	kv->stats.objects--;
+}
+
+static const struct rmc_ds_ops own_ops = {
+	.read = own_read,
+	.write = own_write,
+	.swap = own_swap,
+	.alloc = own_alloc,
+	.free = own_free,
+};
+
+/* --- calls of the owner --- */
 
 /* Break the locks of a node's dead incarnation on our objects; only their owner can. */
 void rmc_kv_break_locks(struct rmc_kv *kv, int nid)
@@ -158,85 +135,37 @@ void rmc_kv_break_locks(struct rmc_kv *kv, int nid)
 			kv->stats.broken++;
 }
 
-static size_t make_record(struct rmc_kv *kv, const void *key, size_t key_len, const void *value,
-			  size_t value_len)
+int rmc_kv_lookup(struct rmc_kv *kv, const struct rmc_hash_key *k, const void **value,
+		  size_t *value_len)
 {
-	struct record h = { (uint32_t)key_len, (uint32_t)value_len };
-	size_t bytes = record_bytes(key_len, value_len);
+	struct rmc_hash_found f;
+	int err = rmc_hash_find(&kv->shape.hash, &kv->own, k, &f);
 
-	memset(kv->record, 0, sizeof(h) + pad8(key_len));
-	memcpy(kv->record, &h, sizeof(h));
-	memcpy(kv->record + sizeof(h), key, key_len);
-	if (value_len) {
-		memset(kv->record + bytes - 8, 0, 8);
-		memcpy(kv->record + sizeof(h) + pad8(key_len), value, value_len);
-	}
-	return bytes;
-}
-
-int rmc_kv_store(struct rmc_kv *kv, const void *key, size_t key_len, const void *value,
-		 size_t value_len)
-{
-	uint64_t hash = rmc_kv_hash(key, key_len), *e;
-	const void *old;
-	size_t bytes, n;
-	uint32_t object;
-	int err;
-
-	/* first: value may point into kv->value, which the next lookup overwrites */
-	bytes = make_record(kv, key, key_len, value, value_len);
-	e = find(kv, kv->record + sizeof(struct record), key_len, &old, &n, &err);
 	if (err)
 		return err;
-	if (e) {
-		err = write_object(kv, entry_object(*e), bytes);
-		if (!err)
-			rmc_store_release(e, make_entry(hash_tag(hash), bytes, entry_object(*e)));
-		return err;
-	}
-	if (!kv->free_count)
-		return -ENOSPC;
-	e = vacancy(kv, hash);
-	if (!e)
-		return -ENOSPC;
-	object = kv->free[kv->free_head];
-	err = write_object(kv, object, bytes);
-	if (err) {
-		shorten(kv, hash);
-		return err;
-	}
-	kv->free_head = (kv->free_head + 1) % (uint32_t)kv->o.objects;
-	kv->free_count--;
-	kv->stats.objects++;
-	/* the object before its entry; pairs with the RMC's reads, one after the other */
-	rmc_store_release(e, make_entry(hash_tag(hash), bytes, object));
+	*value = f.value;
+	*value_len = f.value_len;
 	return 0;
 }
 
-int rmc_kv_remove(struct rmc_kv *kv, const void *key, size_t key_len)
+int rmc_kv_store(struct rmc_kv *kv, const struct rmc_hash_key *k, const void *value,
+		 size_t value_len)
 {
-	uint64_t hash = rmc_kv_hash(key, key_len), was, *e;
-	const void *old;
-	size_t n;
-	int err;
+	struct rmc_hash_key copy = *k;
+	size_t bytes;
 
-	e = find(kv, key, key_len, &old, &n, &err);
-	if (!e)
-		return err ? err : -ENOENT;
-	was = *e;
-	rmc_store_release(e, 0);
-	memset(kv->record, 0, sizeof(struct record));
-	err = write_object(kv, entry_object(was), sizeof(struct record));
-	if (err) {
-		rmc_store_release(e, was);
-		return err;
-	}
-	kv->free[(kv->free_head + kv->free_count++) % (uint32_t)kv->o.objects] =
-		entry_object(was);
-	kv->stats.objects--;
-	shorten(kv, hash);
-	return 0;
+	/* key and value may point into kv->value, which the search overwrites */
+	bytes = rmc_hash_make_record(kv->record, k, value, value_len);
+	copy.bytes = kv->record + sizeof(struct rmc_hash_record);
+	return rmc_hash_put(&kv->shape.hash, &kv->own, &copy, kv->record, bytes);
 }
+
+int rmc_kv_remove(struct rmc_kv *kv, const struct rmc_hash_key *k)
+{
+	return rmc_hash_delete(&kv->shape.hash, &kv->own, k);
+}
+
+/* --- requests of others --- */
 
 /* Serve a request: the response is empty, its result is the result of the call */
 int rmc_kv_serve(void *arg, int nid, const void *request, size_t len, void *response, size_t size)
@@ -244,6 +173,7 @@ int rmc_kv_serve(void *arg, int nid, const void *request, size_t len, void *resp
 	struct rmc_kv *kv = (struct rmc_kv *)arg;
 	const uint8_t *body = (const uint8_t *)request + sizeof(struct kv_request);
 	int member = nid - kv->team->first_nid, status = 0;
+	struct rmc_hash_key k;
 	struct kv_request q;
 
 	if (len < sizeof(uint32_t))
@@ -267,10 +197,11 @@ int rmc_kv_serve(void *arg, int nid, const void *request, size_t len, void *resp
 	    len != q.key_len + q.value_len)
 		return -EINVAL;
 	kv->stats.served++;
+	k = rmc_hash_key(body, q.key_len);
 	if (q.op == KV_PUT)
-		status = rmc_kv_store(kv, body, q.key_len, body + q.key_len, q.value_len);
+		status = rmc_kv_store(kv, &k, body + q.key_len, q.value_len);
 	else if (q.op == KV_DELETE)
-		status = rmc_kv_remove(kv, body, q.key_len);
+		status = rmc_kv_remove(kv, &k);
 	else
 		return -EINVAL;
 	if (status <= 0)
@@ -281,22 +212,24 @@ int rmc_kv_serve(void *arg, int nid, const void *request, size_t len, void *resp
 
 int rmc_kv_owner_open(struct rmc_kv *kv)
 {
+	const struct rmc_hash *h = &kv->shape.hash;
 	uint32_t i;
 
+	kv->own.ops = &own_ops;
 	kv->free = (uint32_t *)calloc(kv->o.objects, sizeof(*kv->free));
-	kv->free_bucket = (uint32_t *)calloc(kv->shape.further, sizeof(*kv->free_bucket));
+	kv->free_bucket = (uint32_t *)calloc(h->further, sizeof(*kv->free_bucket));
 	if (!kv->free || !kv->free_bucket)
 		return rmc_fail(ENOMEM, "store: no memory for the index of %llu objects",
 				(unsigned long long)kv->o.objects);
 	for (i = 0; i < kv->o.objects; i++) {
 		kv->free[i] = i;
 		/* of the largest length: zeroed memory is valid except for checksums */
-		rmc_scheme_init(kv->o.scheme, object_of(kv, i), kv->shape.record_max);
+		rmc_scheme_init(kv->o.scheme, object_of(kv, i), h->record_max);
 	}
 	kv->free_count = (uint32_t)kv->o.objects;
-	for (i = 0; i < kv->shape.further; i++)
-		kv->free_bucket[i] = (uint32_t)(kv->shape.buckets + kv->shape.further - 1 - i);
-	kv->free_buckets = (uint32_t)kv->shape.further;
+	for (i = 0; i < h->further; i++)
+		kv->free_bucket[i] = (uint32_t)(h->buckets + h->further - 1 - i);
+	kv->free_buckets = (uint32_t)h->further;
 	return 0;
 }
 

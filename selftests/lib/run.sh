@@ -234,7 +234,7 @@ done
 # --- causes ---
 
 if $CC $ASAN $FLAGS -pthread -Wl,--wrap=ioctl -o "$W/causes" "$here/test_causes.c" \
-	"$top"/lib/{,driver/,kv/,scheme/,msg/}*.c > "$W/log" 2>&1; then
+	"$top"/lib/{,driver/,ds/,kv/,scheme/,msg/}*.c > "$W/log" 2>&1; then
 	include "failures name their cause" "$W/causes"
 else
 	sed 's/^/# /' "$W/log"
@@ -245,7 +245,7 @@ fi
 
 build_stub() {			# build_stub NAME: over a stub of the driver that the test controls
 	$CC $ASAN $FLAGS -pthread -o "$W/$1" "$here/test_$1.c" "$here"/{stub_driver,fake_rmc}.c \
-		"$top"/lib/{,driver/,kv/,scheme/,msg/}*.c -lm \
+		"$top"/lib/{,driver/,ds/,kv/,scheme/,msg/}*.c -lm \
 		-Wl,--wrap=open,--wrap=close,--wrap=ioctl,--wrap=mmap,--wrap=munmap,--wrap=madvise,--wrap=access
 }
 for t in setup pair; do

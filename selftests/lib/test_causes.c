@@ -94,7 +94,7 @@ const char *__asan_default_options(void)
 
 static void stores(void)
 {
-	struct rmc_kv kv = { .o = { .objects = 1ULL << 50 }, .shape = { .further = 1 } };
+	struct rmc_kv kv = { .o = { .objects = 1ULL << 50 }, .shape = { .hash = { .further = 1 } } };
 
 	rmc_set_errmsg("something else");
 	CHECK_EQ(rmc_kv_owner_open(&kv), -ENOMEM);
@@ -114,7 +114,7 @@ static void hashes(void)
 {
 	static unsigned int bucket[4 * 7][GROUPS], tag[GROUPS], owned;
 	struct rmc_team team = { .nodes = MEMBERS };
-	struct rmc_kv kv = { .team = &team, .shape = { .buckets = 1ULL << 26 } };
+	struct rmc_kv kv = { .team = &team, .shape = { .hash = { .buckets = 1ULL << 26 } } };
 	uint64_t key, hash, n;
 	unsigned int shift, i;
 
@@ -122,11 +122,11 @@ static void hashes(void)
 		if (rmc_kv_owner(&kv, &key, sizeof(key)))
 			continue;
 		owned++;
-		hash = rmc_kv_hash(&key, sizeof(key));
-		n = home_bucket(&kv, hash);
+		hash = rmc_hash_key(&key, sizeof(key)).hash;
+		n = rmc_hash_home(&kv.shape.hash, hash);
 		for (shift = 0; shift + 4 <= 26; shift++)
 			bucket[shift][n >> shift & (GROUPS - 1)]++;
-		tag[hash_tag(hash) >> 12]++;
+		tag[rmc_hash_tag(hash) >> 12]++;
 	}
 	/* one in eight, within six standard deviations */
 	CHECK(owned > KEYS / MEMBERS - 510 && owned < KEYS / MEMBERS + 510);

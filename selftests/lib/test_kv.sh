@@ -19,7 +19,7 @@ for t in "scheme address,undefined" "reader address,undefined" "reader thread -W
 	fi
 done
 
-for t in "rpc lib/rpc*.c" "owner lib/rpc*.c lib/kv/*.c lib/scheme/*.c lib/msg/*.c"; do
+for t in "rpc lib/rpc*.c" "owner lib/rpc*.c lib/kv/*.c lib/ds/*.c lib/scheme/*.c lib/msg/*.c"; do
 	read -r t src <<< "$t"
 	if (cd "$top" && $CC $ASAN $FLAGS -pthread -o "$W/$t" "$here/test_$t.c" $src $lib_src) > "$W/log" 2>&1
 	then

@@ -28,7 +28,9 @@ static uint32_t object_count;
 
 static void begin(const char *scheme)
 {
+	size_t record_max = rmc_hash_record_bytes(KEY_MAX, VALUE_MAX);
 	struct kv_shape *s = &kv.shape;
+	struct rmc_hash *h = &s->hash;
 
 	memset(&kv, 0, sizeof(kv));
 	memset(rounds, 0, sizeof(rounds));
@@ -40,14 +42,15 @@ static void begin(const char *scheme)
 	kv.o.value_max = VALUE_MAX;
 	kv.o.params.wait_us = 2000;
 	kv.rounds = rounds;
-	s->buckets = bucket_count;
-	s->further = further;
-	s->record_max = record_bytes(KEY_MAX, VALUE_MAX);
-	s->object_bytes = rmc_scheme_bytes(kv.o.scheme, s->record_max);
-	s->buckets_at = sizeof(struct store);
-	s->objects_at = s->buckets_at + (bucket_count + further) * BUCKET_BYTES;
-	s->messages_at = s->objects_at + object_count * s->object_bytes;
-	s->message_max = sizeof(struct kv_request) + s->record_max;
+	rmc_hash_layout(h, sizeof(struct store), object_count, record_max,
+			rmc_scheme_bytes(kv.o.scheme, record_max));
+	/* fewer buckets */
+	h->buckets = bucket_count;
+	h->further = further;
+	h->objects_at = rmc_hash_bucket_at(h, bucket_count + further);
+	h->end = h->objects_at + object_count * h->object_bytes;
+	s->messages_at = h->end;
+	s->message_max = sizeof(struct kv_request) + record_max;
 	/* no memory follows the objects, so the sanitizer reports an access beyond them */
 	segment_bytes = TEAM_AT + AT + s->messages_at;
 	segment = (uint8_t *)aligned_alloc(64, (segment_bytes + 63) & ~(size_t)63);
@@ -58,8 +61,8 @@ static void begin(const char *scheme)
 	team.offset = TEAM_AT;
 	team.seg = segment + TEAM_AT;
 	kv.base = segment + TEAM_AT + AT;
-	kv.value = (uint8_t *)malloc(s->record_max);
-	kv.record = (uint8_t *)malloc(s->record_max);
+	kv.value = (uint8_t *)malloc(record_max);
+	kv.record = (uint8_t *)malloc(record_max);
 	CHECK_EQ(rmc_kv_owner_open(&kv), 0);
 }
 
@@ -96,12 +99,33 @@ static int ask(uint32_t op, uint32_t key_len, uint64_t value_len, size_t body, v
 	return err;
 }
 
+static int store(const void *key, size_t len, const void *value, size_t n)
+{
+	struct rmc_hash_key k = rmc_hash_key(key, len);
+
+	return rmc_kv_store(&kv, &k, value, n);
+}
+
+static int delete(const void *key, size_t len)
+{
+	struct rmc_hash_key k = rmc_hash_key(key, len);
+
+	return rmc_kv_remove(&kv, &k);
+}
+
+static int lookup(const void *key, size_t len, const void **value, size_t *n)
+{
+	struct rmc_hash_key k = rmc_hash_key(key, len);
+
+	return rmc_kv_lookup(&kv, &k, value, n);
+}
+
 static int found(const char *key, size_t len)
 {
 	const void *value;
 	size_t n;
 
-	return rmc_kv_lookup(&kv, key, len, &value, &n) ? -1 : (int)n;
+	return lookup(key, len, &value, &n) ? -1 : (int)n;
 }
 
 static void refused(void)
@@ -175,69 +199,82 @@ static void reads(void)
 	} q = { RMC_READER_MAGIC, 0, 0, 0 };
 	uint8_t response[512];
 	uint64_t last;
-	struct record h;
+	struct rmc_hash_record h;
 
 	bucket_count = 2;
 	further = 10;
 	object_count = 20;
 	begin("rpc");
-	CHECK_EQ(rmc_kv_store(&kv, "key", 3, "value", 5), 0);
-	q.offset = TEAM_AT + AT + object_at(&kv, 0);
-	q.len = record_bytes(3, 5);
+	CHECK_EQ(store("key", 3, "value", 5), 0);
+	q.offset = TEAM_AT + AT + rmc_hash_object_at(&kv.shape.hash, 0);
+	q.len = rmc_hash_record_bytes(3, 5);
 	CHECK_EQ(rmc_kv_serve(&kv, FIRST, &q, sizeof(q), response, sizeof(response)), (int)q.len);
 	memcpy(&h, response, sizeof(h));
 	CHECK(h.key_len == 3 && h.value_len == 5 && !memcmp(response + 8, "key", 3));
 	CHECK_EQ(kv.stats.served, 1);
-	last = TEAM_AT + AT + kv.shape.messages_at - kv.shape.object_bytes;
+	last = TEAM_AT + AT + kv.shape.messages_at - kv.shape.hash.object_bytes;
 	q.offset = last;
-	q.len = kv.shape.record_max;
+	q.len = kv.shape.hash.record_max;
 	CHECK_EQ(rmc_kv_serve(&kv, FIRST, &q, sizeof(q), response, sizeof(response)), (int)q.len);
-	q.offset = last + kv.shape.object_bytes;
+	q.offset = last + kv.shape.hash.object_bytes;
 	CHECK_EQ(rmc_kv_serve(&kv, FIRST, &q, sizeof(q), response, sizeof(response)), -EINVAL);
 	q.offset = last;
-	q.len = kv.shape.object_bytes;
+	q.len = kv.shape.hash.object_bytes;
 	CHECK_EQ(rmc_kv_serve(&kv, FIRST, &q, sizeof(q), response, sizeof(response)), -EINVAL);
-	q.len = kv.shape.record_max;
+	q.len = kv.shape.hash.record_max;
 	CHECK_EQ(rmc_kv_serve(&kv, FIRST, &q, sizeof(q), response, q.len - 1), -EINVAL);
 	CHECK_EQ(rmc_kv_serve(&kv, FIRST, &q, 4, response, sizeof(response)), -EBADMSG);
 	end();
+}
+
+static enum rmc_hash_match match(const void *record, size_t bytes, const char *key, size_t key_len,
+				 const void **value, size_t *len)
+{
+	struct rmc_hash_key k = { .bytes = key, .len = key_len };
+
+	return rmc_hash_match(record, bytes, &k, value, len);
 }
 
 /* Records that a reader may find at an index entry */
 static void records(void)
 {
 	uint8_t r[64] = { 0 };
-	struct record h = { 3, 5 };
+	struct rmc_hash_record h = { 3, 5 };
 	const void *value = NULL;
 	size_t len = 0;
 
 	memcpy(r, &h, sizeof(h));
 	memcpy(r + 8, "key", 3);
 	memcpy(r + 16, "value", 5);
-	CHECK_EQ(rmc_kv_match(r, 24, "key", 3, &value, &len), KV_FOUND);
+	CHECK_EQ(match(r, 24, "key", 3, &value, &len), RMC_HASH_FOUND);
 	CHECK(value == r + 16 && len == 5);
-	CHECK_EQ(rmc_kv_match(r, 24, "kez", 3, &value, &len), KV_STRANGER);
-	CHECK_EQ(rmc_kv_match(r, 24, "ke", 2, &value, &len), KV_STRANGER);
-	CHECK_EQ(rmc_kv_match(r, 24, "key\0", 4, &value, &len), KV_STRANGER);
-	CHECK_EQ(rmc_kv_match(r, 32, "key", 3, &value, &len), KV_RESIZED);
-	CHECK_EQ(rmc_kv_match(r, 16, "key", 3, &value, &len), KV_RESIZED);
-	CHECK_EQ(rmc_kv_match(r, 8, "key", 3, &value, &len), KV_STRANGER);
+	CHECK_EQ(match(r, 24, "kez", 3, &value, &len), RMC_HASH_STRANGER);
+	CHECK_EQ(match(r, 24, "ke", 2, &value, &len), RMC_HASH_STRANGER);
+	CHECK_EQ(match(r, 24, "key\0", 4, &value, &len), RMC_HASH_STRANGER);
+	CHECK_EQ(match(r, 32, "key", 3, &value, &len), RMC_HASH_RESIZED);
+	CHECK_EQ(match(r, 16, "key", 3, &value, &len), RMC_HASH_RESIZED);
+	CHECK_EQ(match(r, 8, "key", 3, &value, &len), RMC_HASH_STRANGER);
 	h.value_len = 9;
 	memcpy(r, &h, sizeof(h));
-	CHECK_EQ(rmc_kv_match(r, 24, "key", 3, &value, &len), KV_RESIZED);
+	CHECK_EQ(match(r, 24, "key", 3, &value, &len), RMC_HASH_RESIZED);
 	h.key_len = 0;
 	memcpy(r, &h, sizeof(h));
-	CHECK_EQ(rmc_kv_match(r, 24, "key", 3, &value, &len), KV_STRANGER);
+	CHECK_EQ(match(r, 24, "key", 3, &value, &len), RMC_HASH_STRANGER);
 	CHECK(value == r + 16 && len == 5);
+}
+
+static struct rmc_hash_bucket *bucket_of(uint64_t n)
+{
+	return (struct rmc_hash_bucket *)(kv.base + rmc_hash_bucket_at(&kv.shape.hash, n));
 }
 
 static unsigned int entries_of(uint64_t first, unsigned int *buckets)
 {
-	struct bucket *b = bucket_of(&kv, first);
+	struct rmc_hash_bucket *b = bucket_of(first);
 	unsigned int n = 0, i;
 
-	for (*buckets = 1; ; b = bucket_of(&kv, b->next - 1), ++*buckets) {
-		for (i = 0; i < BUCKET_ENTRIES; i++)
+	for (*buckets = 1; ; b = bucket_of(b->next - 1), ++*buckets) {
+		for (i = 0; i < RMC_HASH_ENTRIES; i++)
 			n += !!b->entry[i];
 		if (!b->next)
 			return n;
@@ -254,7 +291,7 @@ static void chains(void)
 	for (round = 0; round < 3; round++) {
 		for (i = 0; i < 30; i++) {
 			key = (uint8_t)i;
-			CHECK_EQ(rmc_kv_store(&kv, &key, 1, &key, 1), i < 21 ? 0 : -ENOSPC);
+			CHECK_EQ(store(&key, 1, &key, 1), i < 21 ? 0 : -ENOSPC);
 		}
 		CHECK_EQ(entries_of(0, &buckets), 21);
 		CHECK(buckets == 3 && kv.free_buckets == 0 && kv.free_count == 9);
@@ -262,11 +299,11 @@ static void chains(void)
 		for (i = 0; i < 21; i++) {
 			key = (uint8_t)(i * 8 % 21);
 			CHECK_EQ(found((char *)&key, 1), 1);
-			CHECK_EQ(rmc_kv_remove(&kv, &key, 1), 0);
-			CHECK_EQ(rmc_kv_remove(&kv, &key, 1), -ENOENT);
+			CHECK_EQ(delete(&key, 1), 0);
+			CHECK_EQ(delete(&key, 1), -ENOENT);
 			n = entries_of(0, &buckets);
 			CHECK_EQ(n, 20 - i);
-			CHECK(buckets * BUCKET_ENTRIES >= n);
+			CHECK(buckets * RMC_HASH_ENTRIES >= n);
 		}
 		CHECK(buckets == 1 && kv.free_buckets == 2 && kv.free_count == 30);
 		CHECK_EQ(kv.stats.objects, 0);
@@ -276,11 +313,11 @@ static void chains(void)
 	begin_with(4, 10, 3);
 	for (i = 0; i < 4; i++) {
 		key = (uint8_t)i;
-		CHECK_EQ(rmc_kv_store(&kv, &key, 1, &key, 1), i < 3 ? 0 : -ENOSPC);
+		CHECK_EQ(store(&key, 1, &key, 1), i < 3 ? 0 : -ENOSPC);
 	}
 	CHECK_EQ(found((char *)&key, 1), -1);
 	key = 1;
-	CHECK_EQ(rmc_kv_store(&kv, &key, 1, "longer value", 12), 0);
+	CHECK_EQ(store(&key, 1, "longer value", 12), 0);
 	CHECK_EQ(found((char *)&key, 1), 12);
 	CHECK_EQ(kv.stats.objects, 3);
 	end();
@@ -290,16 +327,16 @@ static void chains(void)
 static void reuse(void)
 {
 	uint8_t record[64];
-	struct record h;
+	struct rmc_hash_record h;
 	uint32_t i;
 
 	begin_with(2, 10, 5);
 	for (i = 0; i < 12; i++) {
-		CHECK_EQ(rmc_kv_store(&kv, "key", 3, "value", 5), 0);
+		CHECK_EQ(store("key", 3, "value", 5), 0);
 		CHECK_EQ(rmc_scheme_read(kv.o.scheme, object_of(&kv, i % 5), record, 24), 0);
 		memcpy(&h, record, sizeof(h));
 		CHECK(h.key_len == 3 && h.value_len == 5);
-		CHECK_EQ(rmc_kv_remove(&kv, "key", 3), 0);
+		CHECK_EQ(delete("key", 3), 0);
 		CHECK_EQ(rmc_scheme_read(kv.o.scheme, object_of(&kv, i % 5), record, 8), 0);
 		memcpy(&h, record, sizeof(h));
 		CHECK(!h.key_len);
@@ -331,7 +368,7 @@ static void locked(void)
 	CHECK_EQ(kv.stats.objects, 1);
 	/* a new object, too */
 	*((uint64_t *)(void *)object_of(&kv, 1) + 2) = held;
-	CHECK_EQ(rmc_kv_store(&kv, "new", 3, "x", 1), RMC_SCHEME_LOCKED);
+	CHECK_EQ(store("new", 3, "x", 1), RMC_SCHEME_LOCKED);
 	CHECK_EQ(found("new", 3), -1);
 	CHECK(kv.free_count == 3 && kv.stats.objects == 1);
 	/* the locks of a dead program are broken, and no others */
@@ -349,7 +386,7 @@ static struct rmc_object *object;
 static void write_between(void)
 {
 	uint8_t record[16 + VALUE_MAX];
-	struct record h = { 3, VALUE_MAX };
+	struct rmc_hash_record h = { 3, VALUE_MAX };
 
 	memset(record, 'b', sizeof(record));
 	memcpy(record, &h, sizeof(h));
@@ -367,13 +404,13 @@ static void repeated(void)
 	begin_with(2, 10, 2);
 	memset(a, 'a', sizeof(a));
 	/* the first object crosses the end of the page */
-	kv.base = pages + PAGE - 128 - kv.shape.objects_at;
+	kv.base = pages + PAGE - 128 - kv.shape.hash.objects_at;
 	if (kv.base < pages)
 		exit(1);
 	object = object_of(&kv, 0);
-	CHECK_EQ(rmc_kv_store(&kv, "key", 3, a, sizeof(a)), 0);
+	CHECK_EQ(store("key", 3, a, sizeof(a)), 0);
 	page_reader_arm(write_between);
-	CHECK_EQ(rmc_kv_lookup(&kv, "key", 3, &value, &len), 0);
+	CHECK_EQ(lookup("key", 3, &value, &len), 0);
 	CHECK_EQ(page_reader.happened, 1);
 	CHECK_EQ(len, VALUE_MAX);
 	for (i = 0; value && i < len; i++)

@@ -61,7 +61,7 @@ GROUPS = {
                                      "rpc_msg", "driver/*")],
 }
 GROUPS["lib"] = GROUPS["calls"] + ["lib/coll.c", "lib/herd.c", "lib/msg/*.c", "lib/scheme/*.c",
-                                   "lib/kv/*.c", "selftests/lib/fake_rmc.c"]
+                                   "lib/ds/*.c", "lib/kv/*.c", "selftests/lib/fake_rmc.c"]
 GROUPS["ds"] = ["lib/ds/*.c"]
 GROUPS["compat"] = [n for n in GROUPS["calls"] if not n.startswith("lib/rpc")] + [
     "lib/compat/*.c"]
@@ -223,7 +223,7 @@ AREAS = {
     "scheme": ("lib", ["lib.scheme", "lib.asan.scheme", "lib.reader"]),
     "reader": ("lib", ["lib.scheme", "lib.reader"] + KV[2:5]),
     "kv": ("lib", ["lib.owner", KV[6], "lib.asan.owner"] + KV[:6] + KV[7:] + [LIMITS["store"]] + LIVES),
-    "ds": ("lib", ["lib.ds", "lib.asan.ds"]),
+    "ds": ("lib", ["lib.ds", "lib.asan.ds", "lib.owner"] + KV[:2]),
     "coll": ("lib", MSG[:2] + [LIMITS["collective"]]),
     "team": ("lib", [LIMITS["revoke"], LIMITS["spread"], LIMITS["numbers"], MSG[0],
                      MSG[3], ERA, NEWCOMER] + LIVES),
