@@ -113,6 +113,12 @@ static uint32_t arrive_bound(struct dispatch *d, const struct message *m)
 	return m->key % d->s->cores;
 }
 
+static uint32_t arrive_random(struct dispatch *d, const struct message *m)
+{
+	(void)m;
+	return random_below(d, d->s->cores);
+}
+
 static uint32_t arrive_all(struct dispatch *d, const struct message *m)
 {
 	(void)d;
@@ -192,6 +198,16 @@ static uint32_t fetch_longest(const struct dispatch *d, uint32_t core)
 		if (d->fifo[i].length > d->fifo[best].length)
 			best = i;
 	return best;
+}
+
+static uint32_t fetch_urgent(const struct dispatch *d, uint32_t core)
+{
+	uint32_t i;
+
+	(void)core;
+	for (i = 0; i + 1 < d->s->groups && !d->fifo[i].length; i++)
+		;
+	return i;
 }
 
 static const struct {

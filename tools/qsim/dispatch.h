@@ -17,12 +17,14 @@
 #define POLICIES(X)								\
 	X(rr, next, own, "round robin: the next core's queue")			\
 	X(static, bound, own, "the core that a message is bound to")		\
+	X(random, random, own, "a random core")					\
 	X(greedy, all, all, "one queue; any core that is free")			\
 	X(groups, group, group, "a queue for each group of cores")		\
 	X(jsq, shortest, own, "join the shortest queue")			\
 	X(sq2, shorter, own, "the shorter queue of two random cores, which may be one")		\
 	X(jiq, idle, own, "join an idle core's queue, else the one it is bound to")	\
 	X(steal, bound, longest, "as static, but a core without messages takes from the longest queue")	\
+	X(class, group, urgent, "a queue for each class of messages, the first class first")	\
 	X(hier, lighter, group, "of two random groups, which may be one, that with less work")
 
 enum policy {
@@ -39,7 +41,7 @@ enum policy {
  * struct host - cores and their dispatcher
  * @policy: who gets the next message
  * @cores: number of cores, 1 .. CORES_MAX
- * @groups: number of groups of cores; divides @cores
+ * @groups: number of groups of cores, divides @cores; or of classes
  * @depth: messages that a core may have, 1 .. DEPTH_MAX
  * @loop: half of it passes until a message reaches a core, half until the dispatcher knows that it
  *	has ended

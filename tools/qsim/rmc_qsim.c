@@ -38,7 +38,8 @@ static const struct opt options[] = {
 	{ 'p', "policy", OPT_STRING, &o.policies, 0, 0, "NAME,...",
 	  "dispatch policies instead of systems; see: rmc_qsim policies" },
 	{ 'c', "cores", OPT_INT, &o.cores, 1, CORES_MAX, "N", "of a policy (16)" },
-	{ 'g', "groups", OPT_INT, &o.groups, 1, CORES_MAX, "N", "of cores, of groups and hier (4)" },
+	{ 'g', "groups", OPT_INT, &o.groups, 1, CORES_MAX, "N",
+	  "of cores, of groups and hier; classes, of class (4)" },
 	{ 'd', "depth", OPT_INT, &o.depth, 1, DEPTH_MAX, "N",
 	  "messages that a core may have, of a policy (1)" },
 	{ 'l', "loop", OPT_INT, &o.loop_ns, 0, NS_MAX, "NS",
@@ -130,7 +131,7 @@ static void parse_systems(void)
 
 static unsigned int groups_of(enum policy policy)
 {
-	if (policy != POLICY_groups && policy != POLICY_hier)
+	if (policy != POLICY_groups && policy != POLICY_hier && policy != POLICY_class)
 		return 1;
 	if (o.groups > o.cores || o.cores % o.groups)
 		die(EXIT_USAGE, "--groups %d does not divide %d cores", o.groups, o.cores);

@@ -325,6 +325,21 @@ static void whose_turn(void)
 	CHECK_EQ(latency[1], 1000);
 }
 
+/* The first class first, in the order of arrival */
+static void classes(void)
+{
+	struct message m[5] = { { 0, 1000, 2 }, { 10, 100, 2 }, { 20, 100, 1 }, { 30, 100, 0 },
+				{ 40, 100, 3 } };
+	static const uint64_t want[] = { 1000, 1390, 1280, 1070, 1160 };
+	struct host s = { POLICY_class, 1, 3, 1, 0, 1 };
+	uint64_t latency[5];
+	size_t i;
+
+	CHECK(!dispatch_run(&s, m, 5, latency));
+	for (i = 0; i < 5; i++)
+		CHECK_EQ(latency[i], want[i]);
+}
+
 static void warm_up(void)
 {
 	uint64_t latency[1000];
@@ -349,6 +364,13 @@ static void order_of_policies(void)
 	size_t i;
 
 	make(&t, &exponential, 100000);
+	/* a core that is drawn for a message, or when it arrives: the same */
+	x = policy(POLICY_static, 16, 1);
+	run(&t, &x, 0.7);
+	p99 = tail(&t, 990);
+	x = policy(POLICY_random, 16, 1);
+	run(&t, &x, 0.7);
+	CHECK(fabs((double)tail(&t, 990) / (double)p99 - 1) < 0.1);
 	for (i = 0; i < 4; i++, last = p99) {
 		x = policy(of_cores[i], 16, 1);
 		run(&t, &x, 0.9);
@@ -536,6 +558,7 @@ int main(void)
 		{ "loop between core and dispatcher, depth", loop_and_depth },
 		{ "who gets the next message", policies_differ },
 		{ "whose turn it is", whose_turn },
+		{ "classes of messages", classes },
 		{ "the first tenth does not count", warm_up },
 		{ "policies that know more have shorter tails", order_of_policies },
 		{ "of two random groups the one with less work", lighter_group },
