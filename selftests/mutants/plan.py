@@ -9,7 +9,7 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 HARNESS = "selftests/harness"
 WARN = "-w"
 SHIM = ["-std=gnu11", WARN, "-I.", "-Iuapi", "-Ilib/include", f"-I{HARNESS}",
-        f"-I{HARNESS}/shim", "-pthread"]
+        f"-I{HARNESS}/shim", "-Itools/common", "-pthread"]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 # name: compiler, flags for objects, flags for programs
@@ -67,10 +67,13 @@ GROUPS["compat"] = [n for n in GROUPS["calls"] if not n.startswith("lib/rpc")] +
     "lib/compat/*.c"]
 GROUPS["qsim"] = [f"tools/qsim/{n}.c" for n in ("service", "queues", "dispatch", "load")] + [
     "tools/common/zipf.c"]
+GROUPS["dispatch"] = ["kmod/core/dispatch.c", "kmod/core/dispatch_cores.c"]
+GROUPS["oracle"] = GROUPS["dispatch"] + GROUPS["qsim"]
 
 
 # Of host programs: groups other than the core; values of module parameters; arguments
-GROUP = {"parking": "header", "worker_calls": "header", "region": "region"}
+GROUP = {"parking": "header", "worker_calls": "header", "region": "region",
+         "dispatch": "dispatch", "dispatch_cores": "dispatch", "dispatch_oracle": "oracle"}
 ENVIRONMENT = {"stress.tsan": {"RMC_TESTBED": "pair,mtu=512"}}
 ARGUMENTS = {"stress.tsan": ["1"]}
 
@@ -164,7 +167,7 @@ ORDER = {
              "poll_ownership.asan", "peers.asan", "epochs.asan", "forged_replies.asan"],
 }
 
-ORDER["calls"] = ORDER["compat"] = ORDER["qsim"] = []
+ORDER["calls"] = ORDER["compat"] = ORDER["qsim"] = ORDER["dispatch"] = []
 ORDER["lib"] = MSG[:1] + KV[:1] + [LIMITS["barrier"]]
 
 # By area: its group, and the programs that run before those of ORDER
@@ -202,6 +205,8 @@ AREAS = {
     "model": ("core", ["link_model", "one_way"]),
     "layout": ("core", ["bounds", "region"]),
     "region": ("region", ["region"]),
+    "dispatch": ("dispatch", ["dispatch", "dispatch_cores", "dispatch_oracle", "dispatch.asan",
+                              "dispatch_cores.asan"]),
     "park": ("header", ["parking"]),
     "posted": ("header", ["worker_calls"]),
     # ThreadSanitizer alone finds most of these
