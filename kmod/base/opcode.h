@@ -20,6 +20,39 @@
 #define RMC_OPF_NOTIFIES	0x100	/* a write that notifies the server when it ends */
 #define RMC_OPF_ONE_HOME	0x200	/* all packets go to the RRPP of the first byte */
 #define RMC_OPF_PREPARE		0x400	/* it has a prepare(): common checks are not enough */
+#ifdef RMC_DOMAINS
+#define RMC_OPF_SLOT		0x800	/* it names a slot, not memory: slot.h */
+#else
+#define RMC_OPF_SLOT		0
+#endif
+
+/*
+ * Messages. The module does not have them yet, and applications cannot name them: it needs what
+ * creates a domain. Host tests have (RMC_DOMAINS).
+ */
+#ifdef RMC_DOMAINS
+enum { RMC_OP_SEND = 9, RMC_OP_OFFER, RMC_OP_RECEIVE, RMC_OP_JOIN };
+enum {
+	RMC_S_NO_DOMAIN = RMC_S_MAX,	/* the destination has no domain under this context */
+	RMC_S_DOMAIN_MISMATCH,		/* its domain has other parameters, or has no life of us */
+	RMC_S_BAD_SLOT,			/* no such slot, not its next message, or not held */
+	RMC_S_SLOT_BUSY,		/* the message before is still in the slot */
+	RMC_S_END
+};
+
+#define RMC_MESSAGE_OPS(X)							\
+	X(SEND,  send,  RMC_OPF_REQ_LINES | RMC_OPF_ONE_HOME | RMC_OPF_SLOT |	\
+	  RMC_OPF_IDEMPOTENT | RMC_OPF_PREPARE)					\
+	X(OFFER, offer, RMC_OPF_REQ_LINES | RMC_OPF_ONE_HOME | RMC_OPF_SLOT |	\
+	  RMC_OPF_IDEMPOTENT | RMC_OPF_PREPARE)					\
+	X(RECEIVE, receive, RMC_OPF_EMPTY | RMC_OPF_ONE_HOME | RMC_OPF_SLOT |	\
+	  RMC_OPF_IDEMPOTENT | RMC_OPF_PREPARE)					\
+	X(JOIN,  join,  RMC_OPF_OPERANDS | RMC_OPF_ONE_HOME | RMC_OPF_SLOT |	\
+	  RMC_OPF_IDEMPOTENT | RMC_OPF_PREPARE)
+#else
+#define RMC_S_END		RMC_S_MAX
+#define RMC_MESSAGE_OPS(X)
+#endif
 
 /*	 opcode, name, flags: what a WQ entry may name */
 #define RMC_OPS(X)								\
@@ -31,7 +64,8 @@
 	X(WRITE_NOTIFY, write_notify, RMC_OPF_REQ_LINES | RMC_OPF_MODIFIES | RMC_OPF_NOTIFIES) \
 	X(SABRE, sabre, RMC_OPF_REP_LINES | RMC_OPF_ANNOUNCED | RMC_OPF_ONE_HOME | RMC_OPF_RUNS | \
 	  RMC_OPF_PREPARE)							\
-	X(RMW,   rmw,   RMC_OPF_OPERANDS | RMC_OPF_MODIFIES | RMC_OPF_PREPARE)
+	X(RMW,   rmw,   RMC_OPF_OPERANDS | RMC_OPF_MODIFIES | RMC_OPF_PREPARE)	\
+	RMC_MESSAGE_OPS(X)
 
 /*
  * The same for opcodes that only packets have, from RMC_OP_WIRE on: an RMC sends such a request

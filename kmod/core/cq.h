@@ -11,6 +11,7 @@
 #include "../base/phase.h"
 #include "tenant.h"
 
+struct rmc_domain;
 struct rmc_front;
 
 /* Budget on a worker that tenants do not share: only RMC_BATCH and RMC_LOCAL_BUDGET apply. */
@@ -43,6 +44,8 @@ struct rmc_front;
  * @account: of @tenant for @node
  * @next: next hot queue pair of @tenant, a ring
  * @prev: previous one
+ * @domain: domain of its messages; NULL: none (RGP)
+ * @core: of @domain, its name as a core, or RMC_CORE_NONE (RGP)
  */
 struct rmc_qpair {
 	struct rmc_wq_entry *wq;
@@ -68,6 +71,10 @@ struct rmc_qpair {
 	struct rmc_account *account;
 	struct rmc_qpair *next;
 	struct rmc_qpair *prev;
+#ifdef RMC_DOMAINS
+	struct rmc_domain *domain;
+	u32 core;
+#endif
 };
 
 static_assert(RMC_WQE_PHASE == RMC_PHASE && RMC_CQE_PHASE == RMC_PHASE, "bit 0 of both");

@@ -157,16 +157,19 @@ static __always_inline u32 inject_run(struct rmc_node *node, struct rmc_out *out
 
 /* Inject one packet, for which there are credits. */
 static __always_inline void inject_packet(struct rmc_node *node, struct rmc_out *out,
-					  struct rmc_itt_entry *e, u16 tid, u64 word1,
+					  struct rmc_itt_entry *e, u16 tid, u16 flags, u64 word1,
 					  u32 req_lines, u32 rep_lines)
 {
-	u32 len = rmc_word1_length(word1);
+	u32 len = rmc_word1_length(word1), packets = 0;
 
+	if (flags & RMC_OPF_SLOT)
+		packets = rmc_packets(node->fabric->mtu, e->offset, e->length);
 	rmc_op_load(e, &out->req, e->offset + e->sent, len);
 	out->req.pay_pos += req_lines;
 	if (rmc_os_filters() && unlikely(out->filter))
 		rmc_model_send(&node->links, out->filter, &out->req, req_lines);
-	rmc_ring_put(&out->req, rmc_req_word0(e->op, e->qp->ctx_id, e->gen, tid), word1);
+	rmc_ring_put(&out->req, rmc_req_word0(e->op, e->qp->ctx_id, e->gen, tid) |
+		     rmc_packets_word0(packets), word1 | rmc_packets_word1(packets));
 	out->credits--;
 	out->req_lines -= req_lines;
 	out->rep_lines -= rep_lines;
@@ -186,6 +189,8 @@ static __always_inline u32 route(const struct rmc_fabric *f, const struct rmc_it
 {
 	if (!multi_unit)
 		return e->nid;
+	if (flags & RMC_OPF_SLOT)
+		return rmc_endpoint(f, e->nid) | rmc_slot_home(e->offset, f->rrpp_order);
 	if (flags & RMC_OPF_EMPTY)
 		return rmc_endpoint(f, e->nid);
 	return rmc_home(f, e->nid, flags & RMC_OPF_ONE_HOME ? e->offset : offset);
@@ -264,7 +269,7 @@ static __always_inline bool unroll_body(struct rmc_node *node, u16 tid, const bo
 			out->held++;
 			out->held_lines += rep_lines;
 		}
-		inject_packet(node, out, e, tid, word1, req_lines, rep_lines);
+		inject_packet(node, out, e, tid, flags, word1, req_lines, rep_lines);
 		packets++;
 	}
 	if (packets)

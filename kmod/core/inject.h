@@ -5,6 +5,7 @@
 
 #include "account.h"
 #include "pipeline.h"
+#include "../base/slot.h"
 
 bool rmc_unroll_one(struct rmc_node *node, u16 tid);
 bool rmc_unroll_shared(struct rmc_node *node, u16 tid);
@@ -58,7 +59,8 @@ static __always_inline bool rmc_inject_one(struct rmc_node *node, struct rmc_out
 	}
 	rmc_ring_put(&out->req, rmc_req_word0(w->op, ctx_id, e->gen, tid),
 		     rmc_req_word1(w->offset, w->length, true) |
-		     (flags & RMC_OPF_ANNOUNCED ? RMC_REQ_FIRST : 0));
+		     (flags & RMC_OPF_ANNOUNCED ? RMC_REQ_FIRST : 0) |
+		     (flags & RMC_OPF_SLOT ? rmc_packets_word1(1) : 0));
 	out->credits--;
 	out->rep_lines -= rep_lines;
 	e->replies = 1;

@@ -111,6 +111,7 @@ static __always_inline bool rmc_local_admit(const struct rmc_qpair *qp, const st
 	struct rmc_mem *seg;
 
 	if (!out->self || qp->force_ring || out->credits != out->req.mask + 1 ||
+	    flags & RMC_OPF_SLOT ||
 	    (w->offset & (RMC_LINE - 1)) + w->length > rmc_local_bytes_max(f, flags))
 		return false;
 	server = f->local[w->nid];

@@ -59,8 +59,9 @@ static __always_inline void prefetch_target(const struct rmc_qpair *qp, const st
 	u16 flags = rmc_op_flags(w->op);
 	struct rmc_mem *seg;
 
-	/* an empty operation has no target */
-	if (likely(w->length && !rmc_admit(server, qp->ctx_id, w->offset, w->length, flags, &seg)))
+	/* neither an empty operation nor a message has a target in memory */
+	if (likely(w->length && !(flags & RMC_OPF_SLOT) &&
+		   !rmc_admit(server, qp->ctx_id, w->offset, w->length, flags, &seg)))
 		rmc_fetch_first(seg, w->offset, w->length, flags);
 }
 
@@ -167,6 +168,10 @@ static __always_inline struct rmc_itt_entry *begin(struct rmc_qpair *qp, struct 
 		e->announced = true;
 		node->itt.announced++;
 	}
+#ifdef RMC_DOMAINS
+	if (unlikely(w->op == RMC_OP_RECEIVE))
+		rmc_domain_take(qp, w);
+#endif
 	return e;
 }
 

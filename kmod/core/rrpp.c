@@ -11,6 +11,7 @@
 #include "account.h"
 #include "admit.h"
 #include "pipeline.h"
+#include "../base/slot.h"
 
 /* Status of a request that a filter lost: nothing is served, its credit returns. */
 #define RMC_LOST	0xfd
@@ -46,6 +47,9 @@ static bool at_home(const struct rmc_node *node, const struct pending *p, u16 fl
 	/* one RRPP, also if there are several units: the others' workers would be further ones */
 	if (!f->rrpp_order)
 		return node == node->head;
+	if (flags & RMC_OPF_SLOT)
+		return (rmc_endpoint(f, node->nid) |
+			rmc_slot_home(p->req.offset, f->rrpp_order)) == node->ep;
 	if (flags & RMC_OPF_NOTIFIES)
 		return false;
 	if (flags & RMC_OPF_EMPTY)
@@ -75,6 +79,9 @@ static __always_inline u8 validate(struct rmc_node *node, struct pending *p, u16
 		return RMC_S_PROTOCOL;
 	if (multi_unit && unlikely(!at_home(node, p, flags)))
 		return RMC_S_PROTOCOL;
+	/* serve() looks up the slot */
+	if (flags & RMC_OPF_SLOT)
+		return RMC_S_OK;
 	return rmc_admit(node, p->req.ctx_id, p->req.offset, p->req.length, flags, &p->seg);
 }
 
@@ -105,7 +112,7 @@ static __always_inline void gather(struct rmc_node *node, const struct rmc_desc 
 	p->pay_pos = pay_pos;
 	p->pay_lines = rmc_op_req_lines(flags, p->req.offset, p->req.length);
 	/* not for data requests of announced operations: their order is not decided yet */
-	if (likely(!p->status && p->req.length &&
+	if (likely(!p->status && p->req.length && !(flags & RMC_OPF_SLOT) &&
 		   (!(flags & RMC_OPF_ANNOUNCED) || *word1 & RMC_REQ_FIRST)))
 		rmc_fetch_first(p->seg, p->req.offset, p->req.length, flags);
 }

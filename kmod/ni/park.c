@@ -21,6 +21,12 @@ static bool work_left(struct rmc_ni_worker *w)
 			    !rmc_doorbells_quiet(w->node[lane][i], lane))
 				return true;
 	}
+#ifdef RMC_DOMAINS
+	for (i = 0; i < w->nodes[RMC_LANE_REQ]; i++)
+		if (w->node[RMC_LANE_REQ][i]->domains.used &&
+		    rmc_domains_pending(w->node[RMC_LANE_REQ][i]))
+			return true;
+#endif
 	return false;
 }
 

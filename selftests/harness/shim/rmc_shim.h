@@ -20,8 +20,14 @@ typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
+typedef int8_t s8;
 typedef int32_t s32;
 typedef int64_t s64;
+
+/* The deterministic tests have messages, which the module does not have yet: base/opcode.h */
+#ifdef RMC_TEST_HOOKS
+#define RMC_DOMAINS
+#endif
 
 #define likely(x)		__builtin_expect(!!(x), 1)
 #define unlikely(x)		__builtin_expect(!!(x), 0)

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Packets of native messaging (T18 chapter 5). They name a slot where others name memory:
+ *
+ *            39        28 27      20 19                    0
+ *   offset  | slot (12)  | turn (8) | byte (20)             |
+ *
+ *   SEND      data of a message for the destination's receive slot: its bytes from byte on
+ *   OFFER     the same; the message describes data that the receiver reads itself
+ *   RECEIVE   the message in the source's send slot was processed; byte: the life of the
+ *             destination's domain, see rmc_slot_life()
+ *   JOIN      compares parameters, exchanges lives; slot: which RRPP
+ *
+ * The ring that a packet came in implies the other node, so a packet cannot name the slots of a
+ * third one, nor an address. The turn counts the messages of a slot: a packet of a message that
+ * was delivered has no effect, so that all four can be repeated.
+ *
+ * Each packet of a message has the number of its packets, 14 bits: the upper ones where other
+ * requests have the upper half of ctx_id, the lower ones where an announcement has the surplus
+ * (wire.h). A message is complete when as many packets have arrived, in any order.
+ */
+#ifndef RMC_SLOT_H
+#define RMC_SLOT_H
+
+#include "opcode.h"
+
+#define RMC_SLOT_BITS		12
+#define RMC_SLOT_SHIFT		28
+#define RMC_TURN_SHIFT		20
+#define RMC_BYTE_MASK		((1ULL << RMC_TURN_SHIFT) - 1)
+/* Slots of a pair of nodes; bytes of a message, whose packets have to be counted in 14 bits */
+#define RMC_MAX_SLOTS		(1U << RMC_SLOT_BITS)
+#define RMC_MAX_MESSAGE		((1U << RMC_TURN_SHIFT) - RMC_LINE)
+#define RMC_PACKETS_LOW		6
+
+static_assert(RMC_MAX_CONTEXTS <= 256, "the upper half of ctx_id is free");
+static_assert(RMC_MAX_MESSAGE / RMC_MTU_MIN < 1 << 14, "packets have 14 bits");
+
+/* A slot at the beginning of its message */
+static inline u64 rmc_slot_offset(u32 slot, u8 turn)
+{
+	return (u64)slot << RMC_SLOT_SHIFT | (u64)turn << RMC_TURN_SHIFT;
+}
+
+static inline u32 rmc_slot_number(u64 offset)
+{
+	return (u32)(offset >> RMC_SLOT_SHIFT) & (RMC_MAX_SLOTS - 1);
+}
+
+static inline u8 rmc_slot_turn(u64 offset)
+{
+	return offset >> RMC_TURN_SHIFT;
+}
+
+static inline u32 rmc_slot_byte(u64 offset)
+{
+	return offset & RMC_BYTE_MASK;
+}
+
+/* As much of a domain's life as a RECEIVE has. */
+static inline u32 rmc_slot_life(u32 life)
+{
+	return life & RMC_BYTE_MASK;
+}
+
+/* RRPP of a node that has a slot: one, so that a message is in one place. */
+static inline u32 rmc_slot_home(u64 offset, u32 rrpp_order)
+{
+	return rmc_slot_number(offset) & ((1U << rrpp_order) - 1);
+}
+
+/* What a packet has besides, for a message of this many packets: in its words. */
+static inline u64 rmc_packets_word0(u32 packets)
+{
+	return (u64)(packets >> RMC_PACKETS_LOW) << 40;
+}
+
+static inline u64 rmc_packets_word1(u32 packets)
+{
+	return (u64)(packets & ((1U << RMC_PACKETS_LOW) - 1)) << RMC_REQ_SURPLUS_SHIFT;
+}
+
+/* ... and back, from the field ctx_id */
+static inline u32 rmc_packets_of(u16 ctx_field, u64 word1)
+{
+	return (u32)(ctx_field >> 8) << RMC_PACKETS_LOW |
+	       ((u32)(word1 >> RMC_REQ_SURPLUS_SHIFT) & ((1U << RMC_PACKETS_LOW) - 1));
+}
+
+#endif

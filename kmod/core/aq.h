@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Arrival queues. The dispatcher tells a core which receive slot has a message for it:
+ *
+ *   producer   dispatcher (RRPP worker)   words 1 .. 7, then word 0 with the phase: release
+ *   consumer   the application            word 0: acquire; copies what it needs
+ *
+ * There is no index that the consumer writes. The dispatcher gives a core a message only while
+ * it holds less than the domain's depth, and the queue has as many entries: an entry is reused
+ * after its message was finished, which the core said in the WQ.
+ *
+ *   word 0   63  62     42 41   34 33      22 21    12 11     4  3     1   0
+ *           | 0 | len(21) | turn  | slot(12) | nid(10) | 0 (7) | again|kind(2)| P |
+ */
+#ifndef RMC_AQ_H
+#define RMC_AQ_H
+
+#include "../base/event.h"
+#include "../base/mem.h"
+#include "../base/phase.h"
+
+#define RMC_AQ_HEAD		48	/* first bytes of the message that an entry has */
+#define RMC_AQ_KIND_SHIFT	1
+#define RMC_AQ_AGAIN		(1ULL << 3)
+#define RMC_AQ_NID_SHIFT	12
+#define RMC_AQ_SLOT_SHIFT	22
+#define RMC_AQ_TURN_SHIFT	34
+#define RMC_AQ_LEN_SHIFT	42
+
+enum rmc_aq_kind {
+	RMC_AQ_MESSAGE	= 0,
+	RMC_AQ_OFFER	= 1,	/* the message describes data to read, see RMC_OP_OFFER */
+};
+
+/**
+ * struct rmc_aq_entry - an arrival; the application's mapping is read-only
+ * @word0: see above
+ * @stamp: when the message was complete in the slot, nanoseconds
+ * @head: its first bytes, up to RMC_AQ_HEAD
+ */
+struct rmc_aq_entry {
+	u64 word0;
+	u64 stamp;
+	u8 head[RMC_AQ_HEAD];
+};
+
+static_assert(sizeof(struct rmc_aq_entry) == RMC_LINE, "an arrival is one line");
+
+/**
+ * struct rmc_aq - an arrival queue as the dispatcher sees it
+ * @entry: shared, read-only for the application
+ * @order: log2 of the entries
+ * @given: arrivals posted so far; an application may wait for them
+ */
+struct rmc_aq {
+	struct rmc_aq_entry *entry;
+	u8 order;
+	struct rmc_event given;
+};
+
+/**
+ * rmc_aq_post() - post an arrival
+ * @aq: queue with a free entry
+ * @word: word 0, without the phase
+ * @stamp: when the message was complete
+ * @msg: memory of the message
+ * @off: offset of the message in @msg, bytes
+ * @len: bytes of the message
+ *
+ * Context: the dispatcher's worker, does not sleep.
+ */
+static inline void rmc_aq_post(struct rmc_aq *aq, u64 word, u64 stamp, const struct rmc_mem *msg,
+			       u64 off, u32 len)
+{
+	u32 pos = aq->given.count;
+	struct rmc_aq_entry *e = &aq->entry[pos & ((1U << aq->order) - 1)];
+
+	WRITE_ONCE(e->stamp, stamp);
+	rmc_mem_get(msg, off, e->head, min_t(u32, len, RMC_AQ_HEAD));
+	/* pairs with the acquire of the consumer: the message, and the rest of the entry */
+	rmc_phase_publish(&e->word0, word | rmc_phase(pos, aq->order));
+	rmc_event_happened(&aq->given);
+}
+
+#endif

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * From a complete message to the core that processes it, and back (T18 sections 5.4, 5.5):
+ *
+ *   RRPP worker of the slot    dispatcher (RRPP worker of the head)     RGP worker of the core
+ *   -----------------------    ------------------------------------     ----------------------
+ *   rmc_domain_arrived()
+ *     READY ------ relay ----> arrive(), next(): HELD
+ *                              rmc_aq_post() --> application --> WQ --> rmc_domain_take()
+ *                              done(), next() <------------- relay ------ FREE
+ *
+ * Where two of the workers are one, a call takes the place of the relay. The thesis' message from
+ * the NI that dispatches to that of the core is the store into the arrival queue.
+ *
+ * A relay has room for all that can be in it: a slot that is READY once, and as many messages as
+ * cores may hold.
+ */
+#include "node.h"
+
+#ifdef RMC_DOMAINS
+
+static struct rmc_slot *slot_of(struct rmc_dispatch_msg *m)
+{
+	return (struct rmc_slot *)((u8 *)m - offsetof(struct rmc_slot, msg));
+}
+
+/* Worker of the dispatcher */
+static struct rmc_ni_worker *dispatcher(const struct rmc_node *unit)
+{
+	return unit->head->srv_worker;
+}
+
+/* Give the message in a slot to a core. */
+static void give(struct rmc_domain *d, struct rmc_slot *slot, u32 core)
+{
+	u32 index = slot - d->slot, set = index / d->p.slots;
+	u64 word = (u64)slot->length << RMC_AQ_LEN_SHIFT |
+		   (u64)slot->turn << RMC_AQ_TURN_SHIFT |
+		   (u64)(index - set * d->p.slots) << RMC_AQ_SLOT_SHIFT |
+		   (u64)(d->p.first_nid + set) << RMC_AQ_NID_SHIFT;
+
+	if (slot->op == RMC_OP_OFFER)
+		word |= (u64)RMC_AQ_OFFER << RMC_AQ_KIND_SHIFT;
+	if (unlikely(slot->msg.again))
+		word |= RMC_AQ_AGAIN;
+	WRITE_ONCE(slot->holder, rmc_core_tag(core, d->core[core].generation));
+	WRITE_ONCE(slot->state, RMC_SLOT_HELD);
+	d->dispatched++;
+	rmc_aq_post(&d->core[core].aq, word, slot->msg.stamp, d->recv, rmc_slot_data(d, index),
+		    slot->length);
+}
+
+static void finish(struct rmc_domain *d, u32 index)
+{
+	struct rmc_slot *slot = &d->slot[index];
+
+	rmc_dispatch_done(d->dispatch, rmc_core_index(slot->holder), &slot->msg);
+}
+
+/* True if other workers have put something into a relay. */
+static bool pending(const struct rmc_domain *d)
+{
+	u32 i;
+
+	for (i = 0; i < d->units; i++)
+		if (!rmc_relay_empty(&d->unit[i].finished) ||
+		    !rmc_relay_empty(&d->unit[i].complete))
+			return true;
+	return false;
+}
+
+/* Take what other workers have put into relays. Returns how many. */
+static u32 collect(struct rmc_domain *d, u64 now)
+{
+	u32 complete[RMC_MAX_UNITS];
+	u32 i, index, head, n = 0;
+
+	/* A slot in it was finished before, and that is in the other relay already. */
+	for (i = 0; i < d->units; i++)
+		complete[i] = rmc_relay_head(&d->unit[i].complete);
+	for (i = 0; i < d->units; i++) {
+		head = rmc_relay_head(&d->unit[i].finished);
+		for (; rmc_relay_take(&d->unit[i].finished, head, &index); n++)
+			finish(d, index);
+	}
+	for (i = 0; i < d->units; i++)
+		for (; rmc_relay_take(&d->unit[i].complete, complete[i], &index); n++)
+			rmc_dispatch_arrive(d->dispatch, &d->slot[index].msg, now);
+	return n;
+}
+
+/* Give messages to cores while there are both. Returns how many. */
+static u32 dispatch(struct rmc_domain *d, u64 now)
+{
+	struct rmc_dispatch_msg *m;
+	u32 n = 0;
+	int core;
+
+	do {
+		while ((core = rmc_dispatch_next(d->dispatch, now, &m)) >= 0) {
+			give(d, slot_of(m), core);
+			n++;
+		}
+		WRITE_ONCE(d->waiting, rmc_dispatch_waiting(d->dispatch));
+		if (likely(!d->waiting || !d->remote))
+			break;
+		/* say that one waits, then see what is finished; pairs with rmc_domain_take() */
+		smp_mb();
+	} while (collect(d, now));
+	return n;
+}
+
+/* The dispatcher's worker may sleep, or poll other units. */
+static void notify(struct rmc_node *unit)
+{
+	unit->fabric->notify(unit->head, RMC_LANE_REQ);
+}
+
+/**
+ * rmc_domain_arrived() - a message is complete
+ * @unit: unit; the caller is its RRPP worker
+ * @d: domain
+ * @index: of its slot, which is READY
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_domain_arrived(struct rmc_node *unit, struct rmc_domain *d, u32 index)
+{
+	u64 now;
+
+	if (unit->srv_worker != dispatcher(unit)) {
+		rmc_relay_put(&rmc_domain_unit(d, unit)->complete, index);
+		notify(unit);
+		return;
+	}
+	now = rmc_os_now_ns();
+	if (d->remote)
+		collect(d, now);
+	rmc_dispatch_arrive(d->dispatch, &d->slot[index].msg, now);
+	dispatch(d, now);
+}
+
+/**
+ * rmc_domains_pending() - check whether other workers have put something into a relay
+ * @unit: unit; the caller is its RRPP worker
+ *
+ * Context: worker, does not sleep.
+ */
+bool rmc_domains_pending(const struct rmc_node *unit)
+{
+	u32 i;
+
+	for (i = 0; i < RMC_MAX_CONTEXTS; i++)
+		if (unit->domains.remote[i / 64] & 1ULL << i % 64 &&
+		    pending(unit->domains.dom[i]))
+			return true;
+	return false;
+}
+
+/**
+ * rmc_domains_poll() - take what other workers have put into relays
+ * @node: unit; the caller is its RRPP worker
+ *
+ * Return: messages given to cores. Context: worker, does not sleep.
+ */
+u32 rmc_domains_poll(struct rmc_node *node)
+{
+	u32 w, n = 0;
+
+	for (w = 0; w < ARRAY_SIZE(node->domains.remote); w++) {
+		u64 bits = node->domains.remote[w];
+
+		for (; bits; bits &= bits - 1) {
+			struct rmc_domain *d = node->domains.dom[w * 64 + __ffs64(bits)];
+			u64 now;
+
+			if (!pending(d))
+				continue;
+			now = rmc_os_now_ns();
+			collect(d, now);
+			n += dispatch(d, now);
+		}
+	}
+	return n;
+}
+
+/**
+ * rmc_domain_take() - the RGP has taken a valid RECEIVE: the slot is free for the next message
+ * @qp: queue pair, a core of the domain; the caller is its RGP worker
+ * @w: the entry
+ *
+ * Called once, also if the packet is sent several times.
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_domain_take(struct rmc_qpair *qp, const struct rmc_wqe *w)
+{
+	struct rmc_node *unit = qp->node;
+	struct rmc_domain *d = qp->domain;
+	u32 index = rmc_domain_set(d, w->nid) * d->p.slots + rmc_slot_number(w->offset);
+	bool here = unit->req_worker == dispatcher(unit);
+
+	if (here)
+		finish(d, index);
+	else
+		rmc_relay_put(&rmc_domain_unit(d, unit)->finished, index);
+	/*
+	 * Pairs with the acquire in rmc_domain_store(): the message was read; and whoever sees
+	 * the slot free finds it in the relay.
+	 */
+	smp_store_release(&d->slot[index].state, RMC_SLOT_FREE);
+	if (here) {
+		if (d->waiting)
+			dispatch(d, rmc_os_now_ns());
+		return;
+	}
+	/* put, then see whether a message waits; pairs with the barrier in dispatch() */
+	smp_mb();
+	if (READ_ONCE(d->waiting))
+		notify(unit);
+}
+
+/**
+ * rmc_core_add() - let a queue pair receive messages
+ * @d: domain; the caller is its dispatcher's worker
+ * @entry: memory of the arrival queue, zeros; at least as many entries as the depth
+ * @order: log2 of the entries
+ * @group: see rmc_dispatch_attach()
+ * @classes: likewise
+ * @tag: out, for rmc_qpair.core
+ *
+ * Then set rmc_qpair.domain and .core on the worker of its RGP: until then it can end no message.
+ *
+ * Return: the core, or a negative errno. Context: worker, does not sleep.
+ */
+int rmc_core_add(struct rmc_domain *d, struct rmc_aq_entry *entry, u8 order, u32 group,
+		 u32 classes, u32 *tag)
+{
+	int core = rmc_dispatch_attach(d->dispatch, group, classes);
+	struct rmc_core *c;
+
+	if (core < 0)
+		return core;
+	c = &d->core[core];
+	c->aq.entry = entry;
+	c->aq.order = order;
+	c->aq.given.count = 0;
+	c->aq.given.armed = false;
+	*tag = rmc_core_tag(core, ++c->generation);
+	dispatch(d, rmc_os_now_ns());
+	return core;
+}
+
+/**
+ * rmc_core_del() - mirror of rmc_core_add()
+ * @d: domain; the caller is its dispatcher's worker
+ * @core: index
+ * @requeue: give the messages that it holds to others, before all that wait; or else finish
+ *	them as if they had been processed
+ *
+ * The RGP has forgotten the domain of the queue pair before, so it takes no further RECEIVE.
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_core_del(struct rmc_domain *d, u32 core, bool requeue)
+{
+	u64 now = rmc_os_now_ns();
+	struct rmc_dispatch_msg *m = NULL;
+
+	/* not what it has finished */
+	collect(d, now);
+	if (rmc_dispatch_detach(d->dispatch, core, requeue ? NULL : &m))
+		return;
+	for (; !requeue && m; m = m->next)
+		WRITE_ONCE(slot_of(m)->state, RMC_SLOT_FREE);
+	d->core[core].aq.entry = NULL;
+	dispatch(d, now);
+}
+#endif

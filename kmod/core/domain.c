@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Messaging domains: set-up, slots, and what an RRPP does with their packets (T18 section 5.6). */
+#include "node.h"
+
+#ifdef RMC_DOMAINS
+
+/* Bits of the packets of a receive slot that have arrived */
+static u64 *seen_of(const struct rmc_domain *d, u32 index)
+{
+	return d->seen + (size_t)index * d->words;
+}
+
+/* Index of a slot that exists; the number comes from a peer. */
+static u32 slot_index(const struct rmc_domain *d, u32 set, u64 offset)
+{
+	return set * d->p.slots + array_index_nospec(rmc_slot_number(offset), d->p.slots);
+}
+
+/* Index in d->peer_life and d->touched */
+static u32 life_index(const struct rmc_domain *d, u32 set, u64 offset)
+{
+	return set << d->rrpp_order | rmc_slot_home(offset, d->rrpp_order);
+}
+
+static bool valid(const struct rmc_domain_params *p, const struct rmc_fabric *f)
+{
+	return p->nodes && p->nodes <= f->nodes && p->first_nid <= f->nodes - p->nodes &&
+	       p->slots && p->slots <= RMC_MAX_SLOTS && p->max_message &&
+	       p->max_message <= RMC_MAX_MESSAGE;
+}
+
+/**
+ * rmc_domain_init() - allocate what a domain needs in the kernel
+ * @d: domain, zeroed
+ * @head: first unit of the node
+ * @ctx_id: context, less than RMC_MAX_CONTEXTS
+ * @life: differs from that of every earlier domain of the context on this node; not 0
+ * @p: parameters, any values
+ * @dispatch: parameters of the dispatcher, any values
+ *
+ * The caller then sets @d->recv and @d->send. Memory is charged to the memory cgroup of
+ * the caller.
+ *
+ * Return: 0, -EINVAL, -ENOMEM; with an error nothing is left to destroy. Context: may sleep.
+ */
+int rmc_domain_init(struct rmc_domain *d, const struct rmc_node *head, u16 ctx_id, u32 life,
+		    const struct rmc_domain_params *p, const struct rmc_dispatch_params *dispatch)
+{
+	const struct rmc_fabric *f = head->fabric;
+	size_t slots, lives;
+	void *mem;
+	u32 i;
+
+	if (!valid(p, f) || rmc_dispatch_check(dispatch))
+		return -EINVAL;
+	d->p = *p;
+	d->ctx_id = ctx_id;
+	d->life = life;
+	d->packets_max = rmc_packets(f->mtu, 0, p->max_message);
+	d->words = (d->packets_max + 63) / 64;
+	d->stride = RMC_LINE * (1 + rmc_lines(0, p->max_message));
+	d->rrpp_order = f->rrpp_order;
+	slots = (size_t)p->nodes * p->slots;
+	lives = (size_t)p->nodes << f->rrpp_order;
+	d->slot = rmc_os_zalloc_user(slots * sizeof(*d->slot));
+	d->seen = rmc_os_zalloc_user(slots * d->words * sizeof(*d->seen));
+	d->peer_life = rmc_os_zalloc_user(lives * sizeof(*d->peer_life));
+	d->touched = rmc_os_zalloc_user(lives);
+	d->unit = rmc_os_zalloc_user(rmc_fabric_units(f) * sizeof(*d->unit));
+	d->core = rmc_os_zalloc_user(dispatch->cores * sizeof(*d->core));
+	mem = rmc_os_zalloc_user(rmc_dispatch_bytes(dispatch));
+	if (mem)
+		d->dispatch = rmc_dispatch_init(mem, dispatch);
+	if (!d->slot || !d->seen || !d->peer_life || !d->touched || !d->unit || !d->core || !mem)
+		goto no_memory;
+	d->units = rmc_fabric_units(f);
+	for (i = 0; i < d->units; i++) {
+		if (rmc_relay_init(&d->unit[i].finished, dispatch->cores * dispatch->depth) ||
+		    rmc_relay_init(&d->unit[i].complete, slots))
+			goto no_memory;
+		d->remote |= head->unit[i]->srv_worker != head->srv_worker ||
+			     head->unit[i]->req_worker != head->srv_worker;
+	}
+	return 0;
+
+no_memory:
+	rmc_domain_destroy(d);
+	return -ENOMEM;
+}
+
+/**
+ * rmc_domain_destroy() - free what rmc_domain_init() took
+ * @d: domain that no unit has
+ *
+ * Context: may sleep.
+ */
+void rmc_domain_destroy(struct rmc_domain *d)
+{
+	u32 i;
+
+	for (i = 0; i < d->units; i++) {
+		rmc_relay_destroy(&d->unit[i].complete);
+		rmc_relay_destroy(&d->unit[i].finished);
+	}
+	rmc_os_free(d->dispatch);
+	rmc_os_free(d->core);
+	rmc_os_free(d->unit);
+	rmc_os_free(d->touched);
+	rmc_os_free(d->peer_life);
+	rmc_os_free(d->seen);
+	rmc_os_free(d->slot);
+	memset(d, 0, sizeof(*d));
+}
+
+/**
+ * rmc_domain_add() - let a unit serve the packets of a domain
+ * @unit: unit; the caller is its RRPP worker
+ * @d: domain of a context that has none on this unit
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_domain_add(struct rmc_node *unit, struct rmc_domain *d)
+{
+	unit->domains.dom[d->ctx_id] = d;
+	if (d->remote && unit == unit->head) {
+		unit->domains.remote[d->ctx_id / 64] |= 1ULL << d->ctx_id % 64;
+		unit->domains.used++;
+	}
+}
+
+/**
+ * rmc_domain_del() - mirror of rmc_domain_add()
+ * @unit: unit; the caller is its RRPP worker
+ * @d: domain; not accessed for packets after the call
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_domain_del(struct rmc_node *unit, struct rmc_domain *d)
+{
+	if (d->remote && unit == unit->head) {
+		unit->domains.used--;
+		unit->domains.remote[d->ctx_id / 64] &= ~(1ULL << d->ctx_id % 64);
+	}
+	unit->domains.dom[d->ctx_id] = NULL;
+}
+
+/* Copy the payload of a request; nobody reads the slot yet, so lines need not be atomic. */
+static void copy(const struct rmc_serve *s, const struct rmc_mem *mem, u64 to, u32 length)
+{
+	u32 run = rmc_ring_run(s->rx, s->rx_pay, 0, length);
+
+	rmc_mem_put(mem, to, rmc_ring_line(s->rx, s->rx_pay), run);
+	if (unlikely(run < length))
+		rmc_mem_put(mem, to + run, s->rx->pay, length - run);
+}
+
+/**
+ * rmc_domain_store() - serve a packet of a message
+ * @s: request, of RMC_OP_SEND or RMC_OP_OFFER, whose slot exists and is at home here
+ * @d: domain
+ * @set: number of the source in it
+ *
+ * A packet of an earlier message, or one that came before, has no effect: it was sent again, or it
+ * is a duplicate.
+ *
+ * Return: RMC_S_OK; RMC_S_DOMAIN_MISMATCH: the source has not joined; RMC_S_BAD_SLOT: not the
+ * next message of the slot; RMC_S_SLOT_BUSY: the message before is still in it;
+ * RMC_S_PROTOCOL. Context: RRPP worker, does not sleep.
+ */
+u8 rmc_domain_store(struct rmc_serve *s, struct rmc_domain *d, u32 set)
+{
+	const u32 mtu = s->node->fabric->mtu;
+	const u64 offset = s->req.offset;
+	const u32 byte = rmc_slot_byte(offset), length = s->req.length;
+	const u32 total = rmc_packets_of(s->req.ctx_id, s->word1);
+	const u32 index = slot_index(d, set, offset);
+	const u8 turn = rmc_slot_turn(offset);
+	struct rmc_domain_stats *stats = &rmc_domain_unit(d, s->node)->stats;
+	struct rmc_slot *slot = &d->slot[index];
+	u64 *seen = seen_of(d, index);
+	u32 packet = byte ? rmc_os_div(byte, mtu) : 0;
+	bool last = s->word1 & RMC_REQ_LAST;
+	u32 state;
+
+	if (unlikely(!d->peer_life[life_index(d, set, offset)]))
+		return RMC_S_DOMAIN_MISMATCH;
+	/* cut as rmc_packet_length() does; @total may be anything */
+	if (unlikely(packet * mtu != byte || total > d->packets_max || packet >= total ||
+		     last != (packet == total - 1) || (!last && length != mtu) ||
+		     byte + length > d->p.max_message))
+		return RMC_S_PROTOCOL;
+	/*
+	 * Delivered before: the reply was lost. The RECEIVE may have freed the slot meanwhile,
+	 * and later messages may have used it.
+	 */
+	if (unlikely((s8)(turn - slot->turn) <= 0)) {
+		stats->repeated++;
+		return RMC_S_OK;
+	}
+	if (unlikely((u8)(turn - slot->turn) != 1))
+		return RMC_S_BAD_SLOT;
+	/* pairs with the release in rmc_domain_take(): the receiver has read the message */
+	state = smp_load_acquire(&slot->state);
+	if (state == RMC_SLOT_FREE) {
+		memset(seen, 0, (total + 63) / 64 * sizeof(*seen));
+		slot->total = total;
+		slot->got = 0;
+		slot->op = s->req.op;
+		WRITE_ONCE(slot->state, RMC_SLOT_FILLING);
+		d->touched[life_index(d, set, offset)] = true;
+	} else if (unlikely(state != RMC_SLOT_FILLING)) {
+		return RMC_S_SLOT_BUSY;
+	} else if (unlikely(total != slot->total || s->req.op != slot->op)) {
+		return RMC_S_PROTOCOL;
+	}
+	if (unlikely(seen[packet / 64] & 1ULL << packet % 64)) {
+		stats->repeated++;
+		return RMC_S_OK;
+	}
+	seen[packet / 64] |= 1ULL << packet % 64;
+	copy(s, d->recv, rmc_slot_data(d, index) + byte, length);
+	stats->packets++;
+	if (last)
+		slot->length = byte + length;
+	if (likely(++slot->got == total)) {
+		WRITE_ONCE(slot->turn, turn);
+		WRITE_ONCE(slot->state, RMC_SLOT_READY);
+		stats->messages++;
+		rmc_domain_arrived(s->node, d, index);
+	}
+	return RMC_S_OK;
+}
+
+/**
+ * rmc_domain_free() - serve a RECEIVE: free the send slot of a message that was processed
+ * @s: request, whose slot exists and is at home here
+ * @d: domain
+ * @set: number of the source in it
+ *
+ * One of another message, or for an earlier life of this domain, has no effect.
+ *
+ * Return: RMC_S_OK. Context: RRPP worker, does not sleep.
+ */
+u8 rmc_domain_free(struct rmc_serve *s, struct rmc_domain *d, u32 set)
+{
+	const u64 offset = s->req.offset;
+	const u32 index = slot_index(d, set, offset);
+	struct rmc_domain_unit *unit = rmc_domain_unit(d, s->node);
+	struct rmc_send_slot *slot;
+
+	/* the application may write its slots at any time; they do not cross a page */
+	slot = rmc_mem_ptr(d->send, (u64)index * sizeof(*slot));
+	if (rmc_slot_byte(offset) != rmc_slot_life(d->life) || !READ_ONCE(slot->valid) ||
+	    READ_ONCE(slot->turn) != rmc_slot_turn(offset)) {
+		unit->stats.repeated++;
+		return RMC_S_OK;
+	}
+	/* pairs with the acquire of whoever claims the slot: what it held may be changed */
+	smp_store_release(&slot->valid, 0);
+	unit->stats.freed++;
+	rmc_event_happened(&unit->room);
+	return RMC_S_OK;
+}
+
+/* Slots of a source that are at home in one RRPP: forget messages of which packets are missing. */
+static void forget_filling(struct rmc_domain *d, u32 set, u32 home)
+{
+	u32 i;
+
+	for (i = home; i < d->p.slots; i += 1U << d->rrpp_order) {
+		struct rmc_slot *slot = rmc_domain_slot(d, set, i);
+
+		if (READ_ONCE(slot->state) == RMC_SLOT_FILLING)
+			WRITE_ONCE(slot->state, RMC_SLOT_FREE);
+	}
+}
+
+/* True if messages of the source are in these slots, complete and not finished. */
+static bool occupied(const struct rmc_domain *d, u32 set, u32 home)
+{
+	u32 i;
+
+	for (i = home; i < d->p.slots; i += 1U << d->rrpp_order) {
+		/* pairs with the release in rmc_domain_take() */
+		u32 state = smp_load_acquire(&rmc_domain_slot(d, set, i)->state);
+
+		if (state == RMC_SLOT_READY || state == RMC_SLOT_HELD)
+			return true;
+	}
+	return false;
+}
+
+static void reset_turns(struct rmc_domain *d, u32 set, u32 home)
+{
+	u32 i;
+
+	for (i = home; i < d->p.slots; i += 1U << d->rrpp_order)
+		WRITE_ONCE(rmc_domain_slot(d, set, i)->turn, 0);
+}
+
+/**
+ * rmc_domain_join() - serve a JOIN: compare parameters, begin a new life of the source
+ * @s: request, at home here; out: life of @d
+ * @d: domain
+ * @set: number of the source in it
+ *
+ * With the life that is known already only messages of which packets are missing are forgotten.
+ * A new life begins with turn 1 in each slot, and not before all messages of the old one are
+ * finished: the application may still read them. A RECEIVE of the old life has no effect on the
+ * new one, see rmc_domain_free().
+ *
+ * Slots are walked only if the source has used one since its last JOIN.
+ *
+ * Return: RMC_S_OK, RMC_S_DOMAIN_MISMATCH, RMC_S_SLOT_BUSY: try again; RMC_S_PROTOCOL.
+ * Context: RRPP worker, does not sleep.
+ */
+u8 rmc_domain_join(struct rmc_serve *s, struct rmc_domain *d, u32 set)
+{
+	const struct rmc_join *from = (const struct rmc_join *)rmc_ring_line(s->rx, s->rx_pay);
+	const u32 home = rmc_slot_home(s->req.offset, d->rrpp_order);
+	const u32 index = life_index(d, set, s->req.offset);
+	const u32 life = READ_ONCE(from->life);
+
+	if (!life || READ_ONCE(from->reserved))
+		return RMC_S_PROTOCOL;
+	if (READ_ONCE(from->p.first_nid) != d->p.first_nid ||
+	    READ_ONCE(from->p.nodes) != d->p.nodes || READ_ONCE(from->p.slots) != d->p.slots ||
+	    READ_ONCE(from->p.max_message) != d->p.max_message)
+		return RMC_S_DOMAIN_MISMATCH;
+	if (d->touched[index]) {
+		if (life != d->peer_life[index] && occupied(d, set, home))
+			return RMC_S_SLOT_BUSY;
+		forget_filling(d, set, home);
+		d->touched[index] = life == d->peer_life[index];
+	}
+	if (life != d->peer_life[index]) {
+		reset_turns(d, set, home);
+		WRITE_ONCE(d->peer_life[index], life);
+	}
+	s->word1 = d->life;
+	return RMC_S_OK;
+}
+
+/**
+ * rmc_domains_init() - a unit has no domain yet
+ * @node: unit
+ *
+ * Return: 0. Context: may sleep.
+ */
+int rmc_domains_init(struct rmc_node *node)
+{
+	/* nothing ends by time */
+	node->domains.stall_ms = U32_MAX;
+	return 0;
+}
+
+/**
+ * rmc_domains_destroy() - a unit is freed; its domains belong to who created them
+ * @node: unit
+ */
+void rmc_domains_destroy(struct rmc_node *node)
+{
+}
+
+/**
+ * rmc_domains_tick() - nothing ends by time
+ * @node: unit
+ */
+void rmc_domains_tick(struct rmc_node *node)
+{
+}
+
+/**
+ * rmc_domains_withdraw() - messages are in no segment
+ * @node: unit
+ * @seg: segment
+ */
+void rmc_domains_withdraw(struct rmc_node *node, const struct rmc_mem *seg)
+{
+}
+
+/**
+ * rmc_domains_close() - forget messages of a peer of which packets are missing
+ * @node: unit; the caller is its RRPP worker
+ * @in: channel that closes
+ *
+ * Messages that are complete stay: a receiver may be reading them.
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_domains_close(struct rmc_node *node, struct rmc_in *in)
+{
+	const struct rmc_fabric *f = node->fabric;
+	u32 home = (node->ep - node->head->ep) & (rmc_fabric_rrpps(f) - 1), i, set;
+
+	for (i = 0; i < RMC_MAX_CONTEXTS; i++) {
+		struct rmc_domain *d = node->domains.dom[i];
+
+		if (!d)
+			continue;
+		set = rmc_domain_set(d, rmc_endpoint_nid(f, in->ep));
+		if (set < d->p.nodes && d->touched[set << d->rrpp_order | home])
+			forget_filling(d, set, home);
+	}
+}
+#endif

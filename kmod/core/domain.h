@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Messaging domains (T18 chapter 5; Documentation/messaging.rst).
+ *
+ * A domain connects @nodes nodes, each with each, by @slots slots a pair. A node has at most one
+ * per context. It has a receive slot for each slot of each other node:
+ *
+ *                 first packet          last packet
+ *        FREE ------------------> FILLING ------> READY     RRPP of the slot
+ *          ^                                        |
+ *          |                                        | dispatcher: an arrival queue has it
+ *          |           RECEIVE is taken             v
+ *          +-------------------------------------- HELD
+ *            RGP of the queue pair that holds it
+ *
+ * A slot that is READY or HELD refuses packets, so a receiver reads the message in place. The
+ * source's send slot stays in use until the RECEIVE arrives there, so a slot is never written
+ * before it is free, if the source keeps the rules; if it does not, it spoils its own messages.
+ *
+ * Which of the messages that are READY goes to which core is the dispatcher's decision, see
+ * dispatch.h. A core is a queue pair with an arrival queue, aq.h.
+ *
+ *   RRPP worker of the slot    it up to READY; lives of the sources
+ *   RRPP worker of the head    dispatcher: messages that are READY or HELD, cores
+ *   RGP worker                 which queue pairs belong to the domain (rmc_qpair.domain, .core);
+ *                              a slot from HELD to FREE
+ *
+ * All memory is allocated by the creator, and freed after the last unit has removed the domain.
+ */
+#ifndef RMC_DOMAIN_H
+#define RMC_DOMAIN_H
+
+#include "aq.h"
+#include "dispatch.h"
+#include "relay.h"
+#include "../base/slot.h"
+
+struct rmc_fabric;
+struct rmc_in;
+struct rmc_node;
+struct rmc_qpair;
+struct rmc_serve;
+struct rmc_wqe;
+
+/* A core as a slot and a queue pair name it: another value each time that a core is added */
+#define RMC_CORE_NONE	(~0U)
+
+static inline u32 rmc_core_tag(u32 core, u32 generation)
+{
+	return generation << 8 | core;
+}
+
+static inline u32 rmc_core_index(u32 tag)
+{
+	return tag & 0xff;
+}
+
+static_assert(RMC_DISPATCH_CORES <= 256, "a core's index has 8 bits");
+
+enum rmc_slot_state {
+	RMC_SLOT_FREE		= 0,
+	RMC_SLOT_FILLING	= 1,
+	RMC_SLOT_READY		= 2,
+	RMC_SLOT_HELD		= 3,
+};
+
+/**
+ * struct rmc_slot - a receive slot; private, a line
+ * @state: enum rmc_slot_state
+ * @holder: the core that holds it, as of rmc_core_tag()
+ * @length: of the message, bytes; known when its last packet has arrived
+ * @total: packets of the message
+ * @got: packets that have arrived
+ * @turn: of the message delivered last
+ * @op: RMC_OP_SEND or RMC_OP_OFFER
+ * @msg: the message, for the dispatcher
+ *
+ * @state, @turn and @holder are read by the RGP of the holder, which writes FREE.
+ */
+struct rmc_slot {
+	u32 state;
+	u32 holder;
+	u32 length;
+	u16 total;
+	u16 got;
+	u8 turn;
+	u8 op;
+	struct rmc_dispatch_msg msg;
+} ____cacheline_aligned;
+
+static_assert(sizeof(struct rmc_slot) == RMC_LINE, "a slot is one line");
+
+/**
+ * struct rmc_core - a queue pair that receives messages; the dispatcher's
+ * @aq: its arrival queue
+ * @generation: times that the core was added
+ */
+struct rmc_core {
+	struct rmc_aq aq;
+	u32 generation;
+};
+
+/* Counters; written by the RRPP worker of the unit */
+#define RMC_DOMAIN_STATS(X)	\
+	X(packets)	/* stored */					\
+	X(messages)	/* complete */					\
+	X(repeated)	/* packets that had no effect */		\
+	X(refused)	/* packets that broke the rules */		\
+	X(freed)	/* send slots */
+
+struct rmc_domain_stats {
+#define RMC_STAT_FIELD(name, ...) u64 name;
+	RMC_DOMAIN_STATS(RMC_STAT_FIELD)
+#undef RMC_STAT_FIELD
+};
+
+/**
+ * struct rmc_domain_unit - a domain's part that belongs to one unit
+ * @finished: slots whose message was processed (from its RGP worker to the dispatcher)
+ * @complete: slots that became READY (from its RRPP worker to the dispatcher)
+ * @room: send slots that became free (RRPP)
+ * @stats: counters (RRPP)
+ */
+struct rmc_domain_unit {
+	struct rmc_relay finished;
+	struct rmc_relay complete;
+	struct rmc_event room;
+	struct rmc_domain_stats stats;
+};
+
+/**
+ * struct rmc_domain_params - what both ends of a pair must have in common
+ * @first_nid: first node of the domain
+ * @nodes: number of nodes
+ * @slots: slots of each pair, 1 .. RMC_MAX_SLOTS
+ * @max_message: bytes, 1 .. RMC_MAX_MESSAGE
+ */
+struct rmc_domain_params {
+	u32 first_nid;
+	u32 nodes;
+	u32 slots;
+	u32 max_message;
+};
+
+/**
+ * struct rmc_domain - a domain on one node
+ * @p: parameters
+ * @ctx_id: context
+ * @life: differs from that of every earlier domain of this context and node; not 0
+ * @packets_max: packets of a message of p.max_message bytes
+ * @words: 64-bit words per slot in @seen
+ * @stride: bytes of a receive slot: a line, then the message
+ * @rrpp_order: of the fabric
+ * @slot: receive slots, p.slots for each node
+ * @seen: by slot, which packets have arrived
+ * @peer_life: by node and RRPP, life of the peer's domain as of its last JOIN; 0: none
+ * @touched: by node and RRPP, slots may not be as they are after a JOIN
+ * @recv: receive slots' memory; the application reads it
+ * @send: send slots' words, the application's; struct rmc_send_slot
+ * @unit: by unit
+ * @units: number of @unit
+ * @remote: several workers take part, so relays are used
+ * @dispatch: who gets which message (dispatcher)
+ * @core: cores (dispatcher)
+ * @waiting: messages that no core holds (dispatcher)
+ * @dispatched: messages given to cores, again as well (dispatcher)
+ */
+struct rmc_domain {
+	struct rmc_domain_params p;
+	u16 ctx_id;
+	u32 life;
+	u32 packets_max;
+	u32 words;
+	u32 stride;
+	u32 rrpp_order;
+	struct rmc_slot *slot;
+	u64 *seen;
+	u32 *peer_life;
+	u8 *touched;
+	struct rmc_mem *recv;
+	struct rmc_mem *send;
+	struct rmc_domain_unit *unit;
+	u32 units;
+	bool remote;
+	struct rmc_dispatch *dispatch;
+	struct rmc_core *core;
+	u32 waiting;
+	u64 dispatched;
+};
+
+/**
+ * struct rmc_send_slot - a send slot as the application and the RMC share it
+ * @valid: the slot is in use; the RMC clears it when the RECEIVE has arrived
+ * @turn: of the message in it
+ * @owner: the application's
+ * @size: the application's
+ * @ptr: the application's
+ * @cookie: the application's
+ * @reserved: 0
+ */
+struct rmc_send_slot {
+	u8 valid;
+	u8 turn;
+	u16 owner;
+	u32 size;
+	u64 ptr;
+	u64 cookie;
+	u64 reserved;
+};
+
+/**
+ * struct rmc_join - operands of RMC_OP_JOIN, in the local buffer
+ * @peer_life: out, life of the peer's domain
+ * @p: parameters of the sender's domain
+ * @life: life of the sender's domain, not 0
+ * @reserved: 0
+ */
+struct rmc_join {
+	u64 peer_life;
+	struct rmc_domain_params p;
+	u32 life;
+	u32 reserved;
+};
+
+/**
+ * struct rmc_domains - domains of a unit, a state of its RRPP (state.h)
+ * @used: domains whose relays this unit empties
+ * @live: unused: who puts into a relay wakes the worker
+ * @stall_ms: unused
+ * @remote: of the head, bit per ctx_id: domains whose relays it empties
+ * @dom: by ctx_id; NULL: none
+ */
+struct rmc_domains {
+	u32 used;
+	u32 live;
+	u32 stall_ms;
+	u64 remote[RMC_MAX_CONTEXTS / 64];
+	struct rmc_domain *dom[RMC_MAX_CONTEXTS];
+};
+
+int rmc_domain_init(struct rmc_domain *d, const struct rmc_node *head, u16 ctx_id, u32 life,
+		    const struct rmc_domain_params *p, const struct rmc_dispatch_params *dispatch);
+void rmc_domain_destroy(struct rmc_domain *d);
+void rmc_domain_add(struct rmc_node *unit, struct rmc_domain *d);
+void rmc_domain_del(struct rmc_node *unit, struct rmc_domain *d);
+
+u8 rmc_domain_store(struct rmc_serve *s, struct rmc_domain *d, u32 set);
+u8 rmc_domain_free(struct rmc_serve *s, struct rmc_domain *d, u32 set);
+u8 rmc_domain_join(struct rmc_serve *s, struct rmc_domain *d, u32 set);
+
+/* deliver.c */
+void rmc_domain_arrived(struct rmc_node *unit, struct rmc_domain *d, u32 index);
+void rmc_domain_take(struct rmc_qpair *qp, const struct rmc_wqe *w);
+int rmc_core_add(struct rmc_domain *d, struct rmc_aq_entry *entry, u8 order, u32 group,
+		 u32 classes, u32 *tag);
+bool rmc_domains_pending(const struct rmc_node *unit);
+void rmc_core_del(struct rmc_domain *d, u32 core, bool requeue);
+
+/* Number of a node among those of the domain; @d->p.nodes or more: it is none of them. */
+static inline u32 rmc_domain_set(const struct rmc_domain *d, u32 nid)
+{
+	return nid - d->p.first_nid;
+}
+
+/* Domain of a context from the wire; NULL when there is none. */
+static inline struct rmc_domain *rmc_domain_find(const struct rmc_domains *domains, u16 ctx_id)
+{
+	if (unlikely(ctx_id >= RMC_MAX_CONTEXTS))
+		return NULL;
+	return domains->dom[array_index_nospec(ctx_id, RMC_MAX_CONTEXTS)];
+}
+
+static inline struct rmc_slot *rmc_domain_slot(const struct rmc_domain *d, u32 set, u32 slot)
+{
+	return &d->slot[set * d->p.slots + slot];
+}
+
+/* Offset of a receive slot's message in @d->recv, bytes */
+static inline u64 rmc_slot_data(const struct rmc_domain *d, u32 index)
+{
+	return (u64)index * d->stride + RMC_LINE;
+}
+
+#endif

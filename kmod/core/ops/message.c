@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Messages (T18 sections 5.4 to 5.6): SEND and OFFER put one into a receive slot of the
+ * destination, RECEIVE says that it was processed. domain.c has the slots.
+ *
+ *   sender                                        receiver
+ *   WQ: SEND --> RGP: load() --> packets -------> RRPP: serve() --> slot, READY
+ *                                                                     | dispatcher
+ *                                                                     v
+ *   slot is free <-- RRPP: serve() <-- packet <-- RGP <-- WQ: RECEIVE, application <-- AQ
+ */
+#include "../node.h"
+
+#ifdef RMC_DOMAINS
+
+/* Validate what all of them name: a slot of a pair of nodes. */
+static u8 validate(const struct rmc_qpair *qp, const struct rmc_wqe *w)
+{
+	const struct rmc_domain *d = qp->domain;
+
+	if (unlikely(!d))
+		return RMC_S_NO_DOMAIN;
+	if (unlikely(rmc_domain_set(d, w->nid) >= d->p.nodes))
+		return RMC_S_BAD_NODE;
+	if (unlikely(rmc_slot_number(w->offset) >= d->p.slots || rmc_slot_byte(w->offset)))
+		return RMC_S_BAD_SLOT;
+	return RMC_S_OK;
+}
+
+/* The domain that a request is for, and the number of its source. NULL: *@status */
+static struct rmc_domain *target(const struct rmc_serve *s, u32 *set, u8 *status)
+{
+	struct rmc_domain *d = rmc_domain_find(&s->node->domains, (u8)s->req.ctx_id);
+
+	if (unlikely(!d)) {
+		*status = RMC_S_NO_DOMAIN;
+		return NULL;
+	}
+	*set = rmc_domain_set(d, rmc_endpoint_nid(s->node->fabric, s->from));
+	if (unlikely(*set >= d->p.nodes)) {
+		*status = RMC_S_DOMAIN_MISMATCH;
+		return NULL;
+	}
+	*set = array_index_nospec(*set, d->p.nodes);
+	return d;
+}
+
+static u8 count(const struct rmc_serve *s, const struct rmc_domain *d, u8 status)
+{
+	if (unlikely(status))
+		rmc_domain_unit(d, s->node)->stats.refused++;
+	return status;
+}
+
+/**
+ * rmc_send_prepare() - validate a SEND
+ * @qp: queue pair
+ * @w: snapshot of its WQ entry
+ *
+ * Return: RMC_S_OK, RMC_S_NO_DOMAIN, RMC_S_BAD_NODE, RMC_S_BAD_SLOT, RMC_S_BAD_LENGTH.
+ * Context: RGP worker, does not sleep.
+ */
+u8 rmc_send_prepare(const struct rmc_qpair *qp, struct rmc_wqe *w)
+{
+	u8 status = validate(qp, w);
+
+	if (likely(!status) && unlikely(w->length > qp->domain->p.max_message))
+		return RMC_S_BAD_LENGTH;
+	return status;
+}
+
+/**
+ * rmc_send_load() - copy a packet's data from the local buffer
+ * @e: operation
+ * @tx: request ring, at free payload lines
+ * @offset: slot, turn and byte of the packet
+ * @length: of the packet, bytes
+ *
+ * Context: RGP worker, does not sleep.
+ */
+void rmc_send_load(const struct rmc_itt_entry *e, struct rmc_ring *tx, u64 offset, u32 length)
+{
+	rmc_write_load(e, tx, offset, length);
+}
+
+/**
+ * rmc_send_serve() - store a packet of a message, and dispatch the message if it is complete
+ * @s: request and rings
+ *
+ * Return: enum rmc_status, see rmc_domain_store().
+ * Context: RRPP worker, does not sleep.
+ */
+u8 rmc_send_serve(struct rmc_serve *s)
+{
+	struct rmc_domain *d;
+	u8 status;
+	u32 set;
+
+	d = target(s, &set, &status);
+	if (unlikely(!d))
+		return status;
+	if (unlikely(rmc_slot_number(s->req.offset) >= d->p.slots))
+		return count(s, d, RMC_S_BAD_SLOT);
+	return count(s, d, rmc_domain_store(s, d, set));
+}
+
+/**
+ * rmc_send_complete() - a SEND's reply has no payload
+ * @e: operation
+ * @rx: reply ring
+ * @word1: echo of the request
+ */
+void rmc_send_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, u64 word1)
+{
+}
+
+/**
+ * rmc_offer_prepare() - validate an OFFER: the same as a SEND
+ * @qp: queue pair
+ * @w: snapshot of its WQ entry
+ *
+ * Return: as rmc_send_prepare(). Context: RGP worker, does not sleep.
+ */
+u8 rmc_offer_prepare(const struct rmc_qpair *qp, struct rmc_wqe *w)
+{
+	return rmc_send_prepare(qp, w);
+}
+
+/**
+ * rmc_offer_load() - the same as of a SEND
+ * @e: operation
+ * @tx: request ring, at free payload lines
+ * @offset: slot, turn and byte of the packet
+ * @length: of the packet, bytes
+ */
+void rmc_offer_load(const struct rmc_itt_entry *e, struct rmc_ring *tx, u64 offset, u32 length)
+{
+	rmc_send_load(e, tx, offset, length);
+}
+
+/**
+ * rmc_offer_serve() - the same as of a SEND; the arrival says that it is an OFFER
+ * @s: request and rings
+ *
+ * Return: as rmc_send_serve(). Context: RRPP worker, does not sleep.
+ */
+u8 rmc_offer_serve(struct rmc_serve *s)
+{
+	return rmc_send_serve(s);
+}
+
+/**
+ * rmc_offer_complete() - an OFFER's reply has no payload
+ * @e: operation
+ * @rx: reply ring
+ * @word1: echo of the request
+ */
+void rmc_offer_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, u64 word1)
+{
+}
+
+/**
+ * rmc_receive_prepare() - validate a RECEIVE: only the queue pair that holds a message ends it
+ * @qp: queue pair
+ * @w: snapshot of its WQ entry; out: the packet names the life of the sender's domain
+ *
+ * Return: RMC_S_OK, RMC_S_NO_DOMAIN, RMC_S_BAD_NODE, RMC_S_BAD_SLOT.
+ * Context: RGP worker, does not sleep.
+ */
+u8 rmc_receive_prepare(const struct rmc_qpair *qp, struct rmc_wqe *w)
+{
+	const struct rmc_domain *d = qp->domain;
+	const struct rmc_slot *slot;
+	u8 status = validate(qp, w);
+	u32 set, life;
+
+	if (unlikely(status))
+		return status;
+	set = array_index_nospec(rmc_domain_set(d, w->nid), d->p.nodes);
+	slot = rmc_domain_slot(d, set, array_index_nospec(rmc_slot_number(w->offset), d->p.slots));
+	/*
+	 * An application that got the message from its arrival queue sees all of this: the
+	 * dispatcher wrote it before. For others any values will do.
+	 */
+	if (unlikely(qp->core == RMC_CORE_NONE || READ_ONCE(slot->state) != RMC_SLOT_HELD ||
+		     READ_ONCE(slot->holder) != qp->core ||
+		     READ_ONCE(slot->turn) != rmc_slot_turn(w->offset)))
+		return RMC_S_BAD_SLOT;
+	/* no new life can begin while the message is held */
+	life = READ_ONCE(d->peer_life[set << d->rrpp_order |
+				      rmc_slot_home(w->offset, d->rrpp_order)]);
+	w->offset |= rmc_slot_life(life);
+	return RMC_S_OK;
+}
+
+/**
+ * rmc_receive_load() - a RECEIVE has no payload
+ * @e: operation
+ * @tx: request ring
+ * @offset: of the packet
+ * @length: 0
+ */
+void rmc_receive_load(const struct rmc_itt_entry *e, struct rmc_ring *tx, u64 offset, u32 length)
+{
+}
+
+/**
+ * rmc_receive_serve() - free the send slot
+ * @s: request and rings
+ *
+ * Return: enum rmc_status, see rmc_domain_free().
+ * Context: RRPP worker, does not sleep.
+ */
+u8 rmc_receive_serve(struct rmc_serve *s)
+{
+	struct rmc_domain *d;
+	u8 status;
+	u32 set;
+
+	d = target(s, &set, &status);
+	if (unlikely(!d))
+		return status;
+	if (unlikely(rmc_slot_number(s->req.offset) >= d->p.slots))
+		return count(s, d, RMC_S_BAD_SLOT);
+	return count(s, d, rmc_domain_free(s, d, set));
+}
+
+/**
+ * rmc_receive_complete() - a RECEIVE's reply has no payload
+ * @e: operation
+ * @rx: reply ring
+ * @word1: echo of the request
+ */
+void rmc_receive_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, u64 word1)
+{
+}
+
+/**
+ * rmc_join_prepare() - validate a JOIN, which gets the life of the peer's domain
+ * @qp: queue pair
+ * @w: snapshot of its WQ entry: 8 bytes; the slot names the RRPP
+ *
+ * Return: RMC_S_OK, RMC_S_NO_DOMAIN, RMC_S_BAD_NODE, RMC_S_BAD_SLOT, RMC_S_BAD_LENGTH.
+ * Context: RGP worker, does not sleep.
+ */
+u8 rmc_join_prepare(const struct rmc_qpair *qp, struct rmc_wqe *w)
+{
+	const struct rmc_domain *d = qp->domain;
+
+	if (!d)
+		return RMC_S_NO_DOMAIN;
+	if (rmc_domain_set(d, w->nid) >= d->p.nodes)
+		return RMC_S_BAD_NODE;
+	if (w->length != sizeof(u64))
+		return RMC_S_BAD_LENGTH;
+	if (w->offset != rmc_slot_offset(rmc_slot_home(w->offset, d->rrpp_order), 0))
+		return RMC_S_BAD_SLOT;
+	return RMC_S_OK;
+}
+
+/**
+ * rmc_join_load() - put the domain's own parameters into the request: no application names them
+ * @e: operation
+ * @tx: request ring, at a free payload line
+ * @offset: unused
+ * @length: unused
+ *
+ * Context: RGP worker, does not sleep.
+ */
+void rmc_join_load(const struct rmc_itt_entry *e, struct rmc_ring *tx, u64 offset, u32 length)
+{
+	const struct rmc_domain *d = e->qp->domain;
+	struct rmc_join j = { 0 };
+
+	BUILD_BUG_ON(sizeof(j) > RMC_LINE);
+	/* sent again after the queue pair has left the domain: refused */
+	if (d) {
+		j.p = d->p;
+		j.life = d->life;
+	}
+	memcpy(rmc_ring_line(tx, tx->pay_pos), &j, sizeof(j));
+}
+
+/**
+ * rmc_join_serve() - begin a new life of the source
+ * @s: request and rings
+ *
+ * Return: enum rmc_status, see rmc_domain_join().
+ * Context: RRPP worker, does not sleep.
+ */
+u8 rmc_join_serve(struct rmc_serve *s)
+{
+	struct rmc_domain *d;
+	u8 status;
+	u32 set;
+
+	d = target(s, &set, &status);
+	if (unlikely(!d))
+		return status;
+	return count(s, d, rmc_domain_join(s, d, set));
+}
+
+/**
+ * rmc_join_complete() - store the life of the peer's domain
+ * @e: operation
+ * @rx: unused
+ * @word1: it
+ *
+ * Context: RCP worker, does not sleep.
+ */
+void rmc_join_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, u64 word1)
+{
+	rmc_mem_put(e->lbuf, e->lbuf_off, (u8 *)&word1, sizeof(word1));
+}
+#endif
