@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Messaging domains of a testbed: what the driver and the library do for an application, in plain
+ * memory. Node n has applications a[n], each a core of the node's domain.
+ */
+#ifndef DOMAINS_H
+#define DOMAINS_H
+
+#include "matrix.h"
+
+#define DOM_CTX		3
+#define DOM_LIFE	0x12345000u	/* plus the node, and 100 for each life */
+#define DOM_NODES	4
+#define DOM_CORES	4		/* of a node */
+#define DOM_BUF		(64 * 1024)
+#define DOM_AQ		16		/* entries of an arrival queue */
+
+/* An application that is a core */
+struct dom_app {
+	struct app a;
+	struct rmc_mem *mem;
+	u8 *buf;		/* its local buffer, DOM_BUF bytes */
+	struct rmc_aq_entry *aq;
+	u32 seen;		/* arrivals taken from it */
+	int core;
+};
+
+struct dom_node {
+	struct rmc_domain d;
+	u8 *recv;
+	struct rmc_send_slot *send;
+	u32 lives;
+	struct dom_app app[DOM_CORES];
+};
+
+struct doms {
+	struct testbed w;
+	struct rmc_domain_params p;
+	struct rmc_dispatch_params dp;
+	u32 nodes, cores;
+	struct dom_node node[DOM_NODES];
+};
+
+/* An arrival, copied from its queue */
+struct arrival {
+	u32 nid, slot, turn, len, kind;
+	bool again;
+	u64 stamp;
+	u8 head[RMC_AQ_HEAD];
+};
+
+/* The queue pair that the unit's RGP polls */
+static inline struct rmc_qpair *dom_qp(struct dom_app *app)
+{
+	return app->a.qp.front ? &app->a.qp.front->inner.qp : &app->a.qp;
+}
+
+static inline void dom_attach(struct doms *t, u32 nid, u32 i)
+{
+	struct dom_node *n = &t->node[nid];
+	struct dom_app *app = &n->app[i];
+
+	app->aq = rmc_os_zalloc(DOM_AQ * sizeof(*app->aq));
+	app->seen = 0;
+	app->core = rmc_core_add(&n->d, app->aq, __builtin_ctz(DOM_AQ), 0, 1,
+				 &dom_qp(app)->core);
+	CHECK(app->core >= 0);
+	dom_qp(app)->domain = &n->d;
+}
+
+static inline void dom_detach(struct doms *t, u32 nid, u32 i, bool requeue)
+{
+	struct dom_node *n = &t->node[nid];
+	struct dom_app *app = &n->app[i];
+
+	dom_qp(app)->domain = NULL;
+	rmc_core_del(&n->d, app->core, requeue);
+	free(app->aq);
+	app->aq = NULL;
+	app->core = -1;
+}
+
+static inline int dom_create(struct doms *t, u32 nid)
+{
+	struct dom_node *n = &t->node[nid];
+	size_t slots = (size_t)t->p.nodes * t->p.slots;
+	u32 u;
+	int err;
+
+	memset(&n->d, 0, sizeof(n->d));
+	err = rmc_domain_init(&n->d, t->w.node[nid], DOM_CTX, DOM_LIFE + nid + 100 * n->lives++,
+			      &t->p, &t->dp);
+	if (err)
+		return err;
+	n->recv = aligned_alloc(4096, ALIGN(slots * n->d.stride, 4096));
+	memset(n->recv, 0x5a, ALIGN(slots * n->d.stride, 4096));
+	n->send = aligned_alloc(4096, ALIGN(slots * sizeof(*n->send), 4096));
+	memset(n->send, 0, ALIGN(slots * sizeof(*n->send), 4096));
+	n->d.recv = mem_make(n->recv, slots * n->d.stride, 12, 0);
+	n->d.send = mem_make(n->send, slots * sizeof(*n->send), 12, 0);
+	for (u = 0; u < t->w.opts.units; u++)
+		rmc_domain_add(t->w.node[nid]->unit[u], &n->d);
+	return 0;
+}
+
+/* All cores are gone. */
+static inline void dom_remove(struct doms *t, u32 nid)
+{
+	struct dom_node *n = &t->node[nid];
+	u32 u;
+
+	for (u = 0; u < t->w.opts.units; u++)
+		rmc_domain_del(t->w.node[nid]->unit[u], &n->d);
+	mem_free(n->d.send);
+	mem_free(n->d.recv);
+	free(n->send);
+	free(n->recv);
+	rmc_domain_destroy(&n->d);
+}
+
+static inline void dom_apps(struct doms *t, u32 nid)
+{
+	u32 i;
+
+	for (i = 0; i < t->cores; i++) {
+		struct dom_app *app = &t->node[nid].app[i];
+
+		app_init(&app->a, &t->w, nid, DOM_CTX, 64);
+		app->buf = aligned_alloc(4096, DOM_BUF);
+		memset(app->buf, 0, DOM_BUF);
+		app->mem = mem_make(app->buf, DOM_BUF, 12, 0);
+		rmc_bufs_add(&app->a.bufs, app->mem);
+		dom_attach(t, nid, i);
+	}
+}
+
+/* What app_fini() or app_lost() leaves */
+static inline void dom_app_free(struct dom_app *app)
+{
+	free(app->aq);
+	free(app->buf);
+	mem_free(app->mem);
+}
+
+/* Nodes, domains and cores as @t says; nothing has joined yet. */
+static inline void doms_init(struct doms *t, const struct testbed_opts *o)
+{
+	struct testbed_opts k = *o;
+	u32 i;
+
+	k.nodes = t->nodes;
+	testbed_init(&t->w, &k);
+	t->p.nodes = t->p.nodes ?: t->nodes;
+	t->p.slots = t->p.slots ?: 8;
+	t->p.max_message = t->p.max_message ?: 8192;
+	t->dp.cores = t->dp.cores ?: DOM_CORES;
+	t->dp.depth = t->dp.depth ?: 1;
+	t->dp.groups = t->dp.groups ?: 1;
+	t->dp.classes = t->dp.classes ?: 1;
+	t->dp.seed = t->dp.seed ?: 1;
+	for (i = 0; i < t->nodes; i++) {
+		CHECK_EQ(dom_create(t, i), 0);
+		dom_apps(t, i);
+	}
+}
+
+static inline void doms_fini(struct doms *t)
+{
+	u32 i, nid;
+
+	for (nid = 0; nid < t->nodes; nid++) {
+		for (i = 0; i < t->cores; i++) {
+			if (t->node[nid].app[i].core >= 0)
+				dom_detach(t, nid, i, false);
+			app_fini(&t->node[nid].app[i].a);
+			dom_app_free(&t->node[nid].app[i]);
+		}
+		dom_remove(t, nid);
+	}
+	testbed_fini(&t->w);
+}
+
+/* Join a peer's RRPPs. Returns the first status that is not OK. */
+static inline int dom_join(struct doms *t, u32 nid, u32 to)
+{
+	struct dom_app *app = &t->node[nid].app[0];
+	u32 rrpps = rmc_fabric_rrpps(testbed_fabric(&t->w, nid)), i;
+	int status = 0;
+
+	for (i = 0; i < rrpps && !status; i++) {
+		*(u64 *)app->buf = 0;
+		status = app_run(&app->a, RMC_OP_JOIN, to, rmc_slot_offset(i, 0), app->buf, 8);
+		if (!status)
+			CHECK_EQ(*(u64 *)app->buf, t->node[to].d.life);
+	}
+	return status;
+}
+
+static inline void doms_join(struct doms *t)
+{
+	u32 i, j;
+
+	for (i = 0; i < t->nodes; i++)
+		for (j = 0; j < t->nodes; j++)
+			CHECK_EQ(dom_join(t, i, j), RMC_S_OK);
+}
+
+static inline struct rmc_send_slot *dom_send_slot(struct doms *t, u32 nid, u32 to, u32 slot)
+{
+	return &t->node[nid].send[to * t->p.slots + slot];
+}
+
+/* Claim a send slot for its next message. False: it is in use. */
+static inline bool dom_claim(struct doms *t, u32 nid, u32 to, u32 slot)
+{
+	struct rmc_send_slot *s = dom_send_slot(t, nid, to, slot);
+
+	if (READ_ONCE(s->valid))
+		return false;
+	s->turn++;
+	WRITE_ONCE(s->valid, 1);
+	return true;
+}
+
+/* Post the message in a slot that was claimed; the data is at @buf of the application. */
+static inline u32 dom_post(struct doms *t, u32 nid, u32 i, u32 op, u32 to, u32 slot,
+			   const void *buf, u32 len)
+{
+	return app_post(&t->node[nid].app[i].a, op, to,
+			rmc_slot_offset(slot, dom_send_slot(t, nid, to, slot)->turn), buf, len);
+}
+
+/* Claim, post and wait for the completion. */
+static inline int dom_send(struct doms *t, u32 nid, u32 i, u32 to, u32 slot, const void *buf,
+			   u32 len)
+{
+	if (!dom_claim(t, nid, to, slot))
+		return -1;
+	dom_post(t, nid, i, RMC_OP_SEND, to, slot, buf, len);
+	return app_wait(&t->node[nid].app[i].a);
+}
+
+/* The next arrival of a core, if there is one */
+static inline bool dom_arrival(struct doms *t, u32 nid, u32 i, struct arrival *m)
+{
+	struct dom_app *app = &t->node[nid].app[i];
+	struct rmc_aq_entry *e = &app->aq[app->seen % DOM_AQ];
+	u64 word = rmc_phase_load(&e->word0);
+
+	if (!rmc_phase_is(word, app->seen, __builtin_ctz(DOM_AQ)))
+		return false;
+	app->seen++;
+	m->kind = word >> RMC_AQ_KIND_SHIFT & 3;
+	m->again = word & RMC_AQ_AGAIN;
+	m->nid = word >> RMC_AQ_NID_SHIFT & 0x3ff;
+	m->slot = word >> RMC_AQ_SLOT_SHIFT & 0xfff;
+	m->turn = word >> RMC_AQ_TURN_SHIFT & 0xff;
+	m->len = word >> RMC_AQ_LEN_SHIFT & 0x1fffff;
+	m->stamp = e->stamp;
+	memcpy(m->head, e->head, sizeof(m->head));
+	return true;
+}
+
+/* The message of an arrival, in place */
+static inline u8 *dom_data(struct doms *t, u32 nid, const struct arrival *m)
+{
+	struct rmc_domain *d = &t->node[nid].d;
+
+	return t->node[nid].recv + rmc_slot_data(d, m->nid * t->p.slots + m->slot);
+}
+
+/* Post a RECEIVE for it. */
+static inline void dom_post_receive(struct doms *t, u32 nid, u32 i, const struct arrival *m)
+{
+	app_post(&t->node[nid].app[i].a, RMC_OP_RECEIVE, m->nid, rmc_slot_offset(m->slot, m->turn),
+		 NULL, 0);
+}
+
+static inline int dom_receive(struct doms *t, u32 nid, u32 i, const struct arrival *m)
+{
+	dom_post_receive(t, nid, i, m);
+	return app_wait(&t->node[nid].app[i].a);
+}
+
+/* Sum of a counter over the units of a node's domain */
+#define dom_stat(t, nid, name) ({						\
+	u64 sum_ = 0;								\
+	u32 unit_;								\
+										\
+	for (unit_ = 0; unit_ < (t)->node[nid].d.units; unit_++)		\
+		sum_ += (t)->node[nid].d.unit[unit_].stats.name;		\
+	sum_;									\
+})
+
+#endif
