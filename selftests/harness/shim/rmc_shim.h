@@ -281,7 +281,7 @@ static inline void trace_rmc_rrpp_serve(u32 node, u32 from, u32 packets)
 
 static inline void trace_rmc_rcp_complete(u32 node, u32 to, u32 tid, u32 slot, u32 status)
 {
-	shim_trace(SHIM_COMPLETE, (struct shim_event){ node, to, slot, status });
+	shim_trace(SHIM_COMPLETE, (struct shim_event){ node, to, slot, status, 0 });
 }
 
 #define trace_rmc_att_open(...)		((void)0)
