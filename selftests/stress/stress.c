@@ -349,7 +349,7 @@ struct sleepy {
 	struct app a;
 	pthread_t thread;
 	u8 *lbuf;
-	u32 pace, bad;
+	u32 pace, longest, bad;
 	u64 rounds;
 };
 
@@ -361,12 +361,13 @@ static void *sleepy(void *arg)
 
 	for (; now_ms() - t0 < 2 * seconds * 1000ULL && !s->bad; s->rounds++) {
 		s->bad = run(&s->a, RMC_OP_READ, 1, 0, s->lbuf, 64) != RMC_S_OK;
-		usleep(s->rounds * s->pace % 4000);
+		usleep(s->rounds * s->pace % s->longest);
 	}
 	return NULL;
 }
 
-static void wakeups(const struct testbed_opts *ni, u32 sleepers, u64 *all_parks, u64 *all_inline_polls)
+static void wakeups(const struct testbed_opts *ni, u32 sleepers, u32 longest, u64 *all_parks,
+		    u64 *all_inline_polls)
 {
 	struct testbed_opts o = { ORG(ni, 4096), .nodes = 2 };
 	u8 *lbuf = aligned_alloc(4096, 4096), *s = aligned_alloc(4096, 4096);
@@ -386,6 +387,7 @@ static void wakeups(const struct testbed_opts *ni, u32 sleepers, u64 *all_parks,
 		rmc_bufs_add(&who[i].a.bufs, buf);
 		who[i].lbuf = lbuf + i * 64;
 		who[i].pace = 37 + 16 * i;
+		who[i].longest = longest;
 	}
 	testbed_start(&w, NULL, true);
 	for (i = 0; i < sleepers; i++)
@@ -416,7 +418,8 @@ static void wakeups(const struct testbed_opts *ni, u32 sleepers, u64 *all_parks,
 
 /*
  * With several sleepers one may poll inline while another wakes the thread, or tries to poll
- * too. The scheduler decides whether any polls inline, so there are up to ATTEMPTS attempts.
+ * too. The scheduler decides whether any polls inline, so there are up to ATTEMPTS attempts, each
+ * with longer pauses: where a visit takes long, a worker parks late.
  */
 static void test_wakeups(const struct testbed_opts *ni, u32 sleepers)
 {
@@ -424,7 +427,7 @@ static void test_wakeups(const struct testbed_opts *ni, u32 sleepers)
 	int i;
 
 	for (i = 0; i < ATTEMPTS && (!parks || !inline_polls); i++)
-		wakeups(ni, sleepers, &parks, &inline_polls);
+		wakeups(ni, sleepers, 4000 * (i + 1), &parks, &inline_polls);
 	CHECK(parks > 0);
 	CHECK(inline_polls > 0);
 }
