@@ -7,9 +7,9 @@
  *
  *   SEND      data of a message for the destination's receive slot: its bytes from byte on
  *   OFFER     the same; the message describes data that the receiver reads itself
- *   RECEIVE   the message in the source's send slot was processed; byte: the life of the
- *             destination's domain, see rmc_slot_life()
- *   JOIN      compares parameters, exchanges lives; slot: which RRPP
+ *   RECEIVE   the message in the source's send slot was processed; byte: the lives of both
+ *             domains, see rmc_slot_lives(); in place of the number of packets, more of the turn
+ *   JOIN      compares parameters, exchanges lives; says what the slot holds
  *
  * The ring that a packet came in implies the other node, so a packet cannot name the slots of a
  * third one, nor an address. The turn counts the messages of a slot: a packet of a message that
@@ -57,10 +57,10 @@ static inline u32 rmc_slot_byte(u64 offset)
 	return offset & RMC_BYTE_MASK;
 }
 
-/* As much of a domain's life as a RECEIVE has. */
-static inline u32 rmc_slot_life(u32 life)
+/* Of both domains' lives as much as a RECEIVE has: another value if one of them begins anew. */
+static inline u32 rmc_slot_lives(u32 sender, u32 receiver)
 {
-	return life & RMC_BYTE_MASK;
+	return (sender * 0x9e3779b1u ^ receiver * 0x85ebca6bu) >> (32 - RMC_TURN_SHIFT);
 }
 
 /* RRPP of a node that has a slot: one, so that a message is in one place. */
@@ -85,6 +85,12 @@ static inline u32 rmc_packets_of(u16 ctx_field, u64 word1)
 {
 	return (u32)(ctx_field >> 8) << RMC_PACKETS_LOW |
 	       ((u32)(word1 >> RMC_REQ_SURPLUS_SHIFT) & ((1U << RMC_PACKETS_LOW) - 1));
+}
+
+/* Of a turn what a RECEIVE has beside the lowest 8 bits: 14 more */
+static inline u32 rmc_turn_high(u32 turn)
+{
+	return turn >> 8 & 0x3fff;
 }
 
 #endif

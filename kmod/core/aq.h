@@ -6,8 +6,9 @@
  *   consumer   the application            word 0: acquire; copies what it needs
  *
  * There is no index that the consumer writes. The dispatcher gives a core a message only while
- * it holds less than the domain's depth, and the queue has as many entries: an entry is reused
- * after its message was finished, which the core said in the WQ.
+ * it holds less than the domain's depth, and the queue has as many entries. So an entry is reused
+ * after it was read, since a core finishes no message before it has read its entry, and reads them
+ * in order; but perhaps while its message is still held: what is needed of it is copied.
  *
  *   word 0   63  62     42 41   34 33      22 21    12 11     4  3     1   0
  *           | 0 | len(21) | turn  | slot(12) | nid(10) | 0 (7) | again|kind(2)| P |

@@ -16,6 +16,7 @@
  * cores may hold.
  */
 #include "node.h"
+#include "timeout.h"
 
 #ifdef RMC_DOMAINS
 
@@ -35,7 +36,7 @@ static void give(struct rmc_domain *d, struct rmc_slot *slot, u32 core)
 {
 	u32 index = slot - d->slot, set = index / d->p.slots;
 	u64 word = (u64)slot->length << RMC_AQ_LEN_SHIFT |
-		   (u64)slot->turn << RMC_AQ_TURN_SHIFT |
+		   (u64)(u8)slot->turn << RMC_AQ_TURN_SHIFT |
 		   (u64)(index - set * d->p.slots) << RMC_AQ_SLOT_SHIFT |
 		   (u64)(d->p.first_nid + set) << RMC_AQ_NID_SHIFT;
 
@@ -57,14 +58,17 @@ static void finish(struct rmc_domain *d, u32 index)
 	rmc_dispatch_done(d->dispatch, rmc_core_index(slot->holder), &slot->msg);
 }
 
-/* True if other workers have put something into a relay. */
+/*
+ * True if other workers have put something into a relay that has to be taken now. What is finished
+ * can wait while no message does.
+ */
 static bool pending(const struct rmc_domain *d)
 {
 	u32 i;
 
 	for (i = 0; i < d->units; i++)
-		if (!rmc_relay_empty(&d->unit[i].finished) ||
-		    !rmc_relay_empty(&d->unit[i].complete))
+		if (!rmc_relay_empty(&d->unit[i].complete) ||
+		    (d->waiting && !rmc_relay_empty(&d->unit[i].finished)))
 			return true;
 	return false;
 }
@@ -89,11 +93,20 @@ static u32 collect(struct rmc_domain *d, u64 now)
 	return n;
 }
 
-/* Give messages to cores while there are both. Returns how many. */
+/* The dispatcher's worker may sleep, or poll other units. */
+static void notify(struct rmc_node *unit)
+{
+	unit->fabric->notify(unit->head, RMC_LANE_REQ);
+}
+
+/*
+ * Give messages to cores while there are both. Other workers may put into relays as fast as this
+ * takes: then it ends, and the worker comes back after its other work. Returns how many.
+ */
 static u32 dispatch(struct rmc_domain *d, u64 now)
 {
 	struct rmc_dispatch_msg *m;
-	u32 n = 0;
+	u32 n = 0, rounds = 0;
 	int core;
 
 	do {
@@ -103,17 +116,13 @@ static u32 dispatch(struct rmc_domain *d, u64 now)
 		}
 		WRITE_ONCE(d->waiting, rmc_dispatch_waiting(d->dispatch));
 		if (likely(!d->waiting || !d->remote))
-			break;
+			return n;
 		/* say that one waits, then see what is finished; pairs with rmc_domain_take() */
 		smp_mb();
-	} while (collect(d, now));
+	} while (!rounds++ && collect(d, now));
+	if (rounds > 1 && pending(d))
+		notify(d->head);
 	return n;
-}
-
-/* The dispatcher's worker may sleep, or poll other units. */
-static void notify(struct rmc_node *unit)
-{
-	unit->fabric->notify(unit->head, RMC_LANE_REQ);
 }
 
 /**
@@ -150,7 +159,7 @@ bool rmc_domains_pending(const struct rmc_node *unit)
 {
 	u32 i;
 
-	for (i = 0; i < RMC_MAX_CONTEXTS; i++)
+	for (i = 0; unit->domains.used && i < RMC_MAX_CONTEXTS; i++)
 		if (unit->domains.remote[i / 64] & 1ULL << i % 64 &&
 		    pending(unit->domains.dom[i]))
 			return true;
@@ -221,6 +230,24 @@ void rmc_domain_take(struct rmc_qpair *qp, const struct rmc_wqe *w)
 }
 
 /**
+ * rmc_domain_leave() - a queue pair leaves its domain
+ * @qp: queue pair; the caller is its RGP worker
+ *
+ * Its operations on slots end with RMC_S_ABORTED: none of their packets is sent any more, so none
+ * can be taken for one of the next life. Then rmc_core_del(), if it was a core.
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_domain_leave(struct rmc_qpair *qp)
+{
+	struct rmc_abort all = { .qp = qp, .nid = -1, .status = RMC_S_ABORTED, .slots = true };
+
+	rmc_itt_abort(qp->node, &all);
+	qp->domain = NULL;
+	qp->core = RMC_CORE_NONE;
+}
+
+/**
  * rmc_core_add() - let a queue pair receive messages
  * @d: domain; the caller is its dispatcher's worker
  * @entry: memory of the arrival queue, zeros; at least as many entries as the depth
@@ -255,10 +282,10 @@ int rmc_core_add(struct rmc_domain *d, struct rmc_aq_entry *entry, u8 order, u32
  * rmc_core_del() - mirror of rmc_core_add()
  * @d: domain; the caller is its dispatcher's worker
  * @core: index
- * @requeue: give the messages that it holds to others, before all that wait; or else finish
- *	them as if they had been processed
+ * @requeue: give the messages that it holds to others, before all that wait; or else drop them:
+ *	their senders learn from a JOIN that the slots are free
  *
- * The RGP has forgotten the domain of the queue pair before, so it takes no further RECEIVE.
+ * After rmc_domain_leave(), so the RGP takes no further RECEIVE.
  *
  * Context: worker, does not sleep.
  */
@@ -269,11 +296,10 @@ void rmc_core_del(struct rmc_domain *d, u32 core, bool requeue)
 
 	/* not what it has finished */
 	collect(d, now);
-	if (rmc_dispatch_detach(d->dispatch, core, requeue ? NULL : &m))
-		return;
+	if (!rmc_dispatch_detach(d->dispatch, core, requeue ? NULL : &m))
+		d->core[core].aq.entry = NULL;
 	for (; !requeue && m; m = m->next)
 		WRITE_ONCE(slot_of(m)->state, RMC_SLOT_FREE);
-	d->core[core].aq.entry = NULL;
 	dispatch(d, now);
 }
 #endif

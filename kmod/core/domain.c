@@ -16,10 +16,10 @@ static u32 slot_index(const struct rmc_domain *d, u32 set, u64 offset)
 	return set * d->p.slots + array_index_nospec(rmc_slot_number(offset), d->p.slots);
 }
 
-/* Index in d->peer_life and d->touched */
-static u32 life_index(const struct rmc_domain *d, u32 set, u64 offset)
+/* Index in d->ring_life of the ring that a request came in */
+static u32 ring_index(const struct rmc_domain *d, const struct rmc_serve *s)
 {
-	return set << d->rrpp_order | rmc_slot_home(offset, d->rrpp_order);
+	return s->from << d->rrpp_order | rmc_slot_home(s->req.offset, d->rrpp_order);
 }
 
 static bool valid(const struct rmc_domain_params *p, const struct rmc_fabric *f)
@@ -43,7 +43,7 @@ static bool valid(const struct rmc_domain_params *p, const struct rmc_fabric *f)
  *
  * Return: 0, -EINVAL, -ENOMEM; with an error nothing is left to destroy. Context: may sleep.
  */
-int rmc_domain_init(struct rmc_domain *d, const struct rmc_node *head, u16 ctx_id, u32 life,
+int rmc_domain_init(struct rmc_domain *d, struct rmc_node *head, u16 ctx_id, u32 life,
 		    const struct rmc_domain_params *p, const struct rmc_dispatch_params *dispatch)
 {
 	const struct rmc_fabric *f = head->fabric;
@@ -51,8 +51,13 @@ int rmc_domain_init(struct rmc_domain *d, const struct rmc_node *head, u16 ctx_i
 	void *mem;
 	u32 i;
 
-	if (!valid(p, f) || rmc_dispatch_check(dispatch))
+	if (!valid(p, f) || !life || rmc_dispatch_check(dispatch))
 		return -EINVAL;
+	/* nobody pulls, names a class, or comes back when a message is due */
+	if (dispatch->policy == RMC_DISPATCH_SHARED || dispatch->policy == RMC_DISPATCH_CLASS ||
+	    dispatch->wake_ns || dispatch->age_ns)
+		return -EINVAL;
+	d->head = head;
 	d->p = *p;
 	d->ctx_id = ctx_id;
 	d->life = life;
@@ -65,13 +70,17 @@ int rmc_domain_init(struct rmc_domain *d, const struct rmc_node *head, u16 ctx_i
 	d->slot = rmc_os_zalloc_user(slots * sizeof(*d->slot));
 	d->seen = rmc_os_zalloc_user(slots * d->words * sizeof(*d->seen));
 	d->peer_life = rmc_os_zalloc_user(lives * sizeof(*d->peer_life));
+	d->ring_life = rmc_os_zalloc_user(((size_t)f->endpoints << f->rrpp_order) *
+					  sizeof(*d->ring_life));
+	d->walked_ms = rmc_os_zalloc_user(lives * sizeof(*d->walked_ms));
 	d->touched = rmc_os_zalloc_user(lives);
 	d->unit = rmc_os_zalloc_user(rmc_fabric_units(f) * sizeof(*d->unit));
 	d->core = rmc_os_zalloc_user(dispatch->cores * sizeof(*d->core));
 	mem = rmc_os_zalloc_user(rmc_dispatch_bytes(dispatch));
 	if (mem)
 		d->dispatch = rmc_dispatch_init(mem, dispatch);
-	if (!d->slot || !d->seen || !d->peer_life || !d->touched || !d->unit || !d->core || !mem)
+	if (!d->slot || !d->seen || !d->peer_life || !d->ring_life || !d->walked_ms ||
+	    !d->touched || !d->unit || !d->core || !mem)
 		goto no_memory;
 	d->units = rmc_fabric_units(f);
 	for (i = 0; i < d->units; i++) {
@@ -106,6 +115,8 @@ void rmc_domain_destroy(struct rmc_domain *d)
 	rmc_os_free(d->core);
 	rmc_os_free(d->unit);
 	rmc_os_free(d->touched);
+	rmc_os_free(d->walked_ms);
+	rmc_os_free(d->ring_life);
 	rmc_os_free(d->peer_life);
 	rmc_os_free(d->seen);
 	rmc_os_free(d->slot);
@@ -116,6 +127,8 @@ void rmc_domain_destroy(struct rmc_domain *d)
  * rmc_domain_add() - let a unit serve the packets of a domain
  * @unit: unit; the caller is its RRPP worker
  * @d: domain of a context that has none on this unit
+ *
+ * The head first: it empties the relays of the others.
  *
  * Context: worker, does not sleep.
  */
@@ -174,30 +187,33 @@ u8 rmc_domain_store(struct rmc_serve *s, struct rmc_domain *d, u32 set)
 	const u32 byte = rmc_slot_byte(offset), length = s->req.length;
 	const u32 total = rmc_packets_of(s->req.ctx_id, s->word1);
 	const u32 index = slot_index(d, set, offset);
-	const u8 turn = rmc_slot_turn(offset);
+	const u32 life = d->peer_life[rmc_life_index(d, set, offset)];
 	struct rmc_domain_stats *stats = &rmc_domain_unit(d, s->node)->stats;
 	struct rmc_slot *slot = &d->slot[index];
 	u64 *seen = seen_of(d, index);
 	u32 packet = byte ? rmc_os_div(byte, mtu) : 0;
 	bool last = s->word1 & RMC_REQ_LAST;
 	u32 state;
+	s8 ahead;
 
-	if (unlikely(!d->peer_life[life_index(d, set, offset)]))
+	/* in a ring that has not heard of this life, packets of an earlier one may wait */
+	if (unlikely(!life || d->ring_life[ring_index(d, s)] != life))
 		return RMC_S_DOMAIN_MISMATCH;
 	/* cut as rmc_packet_length() does; @total may be anything */
 	if (unlikely(packet * mtu != byte || total > d->packets_max || packet >= total ||
 		     last != (packet == total - 1) || (!last && length != mtu) ||
 		     byte + length > d->p.max_message))
 		return RMC_S_PROTOCOL;
+	ahead = rmc_slot_turn(offset) - (u8)slot->turn;
 	/*
 	 * Delivered before: the reply was lost. The RECEIVE may have freed the slot meanwhile,
 	 * and later messages may have used it.
 	 */
-	if (unlikely((s8)(turn - slot->turn) <= 0)) {
+	if (unlikely(ahead <= 0 && slot->turn >= (u32)-ahead + 1)) {
 		stats->repeated++;
 		return RMC_S_OK;
 	}
-	if (unlikely((u8)(turn - slot->turn) != 1))
+	if (unlikely(ahead != 1))
 		return RMC_S_BAD_SLOT;
 	/* pairs with the release in rmc_domain_take(): the receiver has read the message */
 	state = smp_load_acquire(&slot->state);
@@ -207,7 +223,7 @@ u8 rmc_domain_store(struct rmc_serve *s, struct rmc_domain *d, u32 set)
 		slot->got = 0;
 		slot->op = s->req.op;
 		WRITE_ONCE(slot->state, RMC_SLOT_FILLING);
-		d->touched[life_index(d, set, offset)] = true;
+		d->touched[rmc_life_index(d, set, offset)] = true;
 	} else if (unlikely(state != RMC_SLOT_FILLING)) {
 		return RMC_S_SLOT_BUSY;
 	} else if (unlikely(total != slot->total || s->req.op != slot->op)) {
@@ -223,9 +239,10 @@ u8 rmc_domain_store(struct rmc_serve *s, struct rmc_domain *d, u32 set)
 	if (last)
 		slot->length = byte + length;
 	if (likely(++slot->got == total)) {
-		WRITE_ONCE(slot->turn, turn);
+		WRITE_ONCE(slot->turn, slot->turn + 1);
 		WRITE_ONCE(slot->state, RMC_SLOT_READY);
 		stats->messages++;
+		slot->msg.key = rmc_dispatch_hash(rmc_endpoint_nid(s->node->fabric, s->from));
 		rmc_domain_arrived(s->node, d, index);
 	}
 	return RMC_S_OK;
@@ -237,7 +254,7 @@ u8 rmc_domain_store(struct rmc_serve *s, struct rmc_domain *d, u32 set)
  * @d: domain
  * @set: number of the source in it
  *
- * One of another message, or for an earlier life of this domain, has no effect.
+ * One of another message, or of an earlier life of either domain, has no effect.
  *
  * Return: RMC_S_OK. Context: RRPP worker, does not sleep.
  */
@@ -247,11 +264,15 @@ u8 rmc_domain_free(struct rmc_serve *s, struct rmc_domain *d, u32 set)
 	const u32 index = slot_index(d, set, offset);
 	struct rmc_domain_unit *unit = rmc_domain_unit(d, s->node);
 	struct rmc_send_slot *slot;
+	u32 turn;
 
 	/* the application may write its slots at any time; they do not cross a page */
 	slot = rmc_mem_ptr(d->send, (u64)index * sizeof(*slot));
-	if (rmc_slot_byte(offset) != rmc_slot_life(d->life) || !READ_ONCE(slot->valid) ||
-	    READ_ONCE(slot->turn) != rmc_slot_turn(offset)) {
+	turn = READ_ONCE(slot->turn);
+	if (rmc_slot_byte(offset) !=
+	    rmc_slot_lives(d->life, d->peer_life[rmc_life_index(d, set, offset)]) ||
+	    !READ_ONCE(slot->valid) || (u8)turn != rmc_slot_turn(offset) ||
+	    rmc_packets_of(s->req.ctx_id, s->word1) != rmc_turn_high(turn)) {
 		unit->stats.repeated++;
 		return RMC_S_OK;
 	}
@@ -260,19 +281,6 @@ u8 rmc_domain_free(struct rmc_serve *s, struct rmc_domain *d, u32 set)
 	unit->stats.freed++;
 	rmc_event_happened(&unit->room);
 	return RMC_S_OK;
-}
-
-/* Slots of a source that are at home in one RRPP: forget messages of which packets are missing. */
-static void forget_filling(struct rmc_domain *d, u32 set, u32 home)
-{
-	u32 i;
-
-	for (i = home; i < d->p.slots; i += 1U << d->rrpp_order) {
-		struct rmc_slot *slot = rmc_domain_slot(d, set, i);
-
-		if (READ_ONCE(slot->state) == RMC_SLOT_FILLING)
-			WRITE_ONCE(slot->state, RMC_SLOT_FREE);
-	}
 }
 
 /* True if messages of the source are in these slots, complete and not finished. */
@@ -290,26 +298,51 @@ static bool occupied(const struct rmc_domain *d, u32 set, u32 home)
 	return false;
 }
 
-static void reset_turns(struct rmc_domain *d, u32 set, u32 home)
+/* A new life of the source: its slots are as those of a new domain. */
+static void reset_slots(struct rmc_domain *d, u32 set, u32 home)
 {
 	u32 i;
 
-	for (i = home; i < d->p.slots; i += 1U << d->rrpp_order)
-		WRITE_ONCE(rmc_domain_slot(d, set, i)->turn, 0);
+	for (i = home; i < d->p.slots; i += 1U << d->rrpp_order) {
+		struct rmc_slot *slot = rmc_domain_slot(d, set, i);
+
+		WRITE_ONCE(slot->state, RMC_SLOT_FREE);
+		WRITE_ONCE(slot->turn, 0);
+	}
+}
+
+/*
+ * Begin a new life. Slots are walked only if the source has used one since it began the last one,
+ * and once per millisecond: a peer can ask for as many lives as it likes.
+ */
+static u8 begin_life(struct rmc_serve *s, struct rmc_domain *d, u32 set, u32 index, u32 life)
+{
+	const u32 home = rmc_slot_home(s->req.offset, d->rrpp_order);
+
+	if (d->touched[index]) {
+		if (d->walked_ms[index] == s->node->srv_ms)
+			return RMC_S_SLOT_BUSY;
+		d->walked_ms[index] = s->node->srv_ms;
+		if (occupied(d, set, home))
+			return RMC_S_SLOT_BUSY;
+		reset_slots(d, set, home);
+		d->touched[index] = false;
+	}
+	WRITE_ONCE(d->peer_life[index], life);
+	return RMC_S_OK;
 }
 
 /**
  * rmc_domain_join() - serve a JOIN: compare parameters, begin a new life of the source
- * @s: request, at home here; out: life of @d
+ * @s: request, whose slot exists and is at home here; out: life of @d, state of the slot
  * @d: domain
  * @set: number of the source in it
  *
- * With the life that is known already only messages of which packets are missing are forgotten.
- * A new life begins with turn 1 in each slot, and not before all messages of the old one are
- * finished: the application may still read them. A RECEIVE of the old life has no effect on the
- * new one, see rmc_domain_free().
- *
- * Slots are walked only if the source has used one since its last JOIN.
+ * With the life that is known already nothing changes: it says whether the destination lives, and
+ * what became of a message whose SEND or RECEIVE is in doubt. A new life begins with turn 1 in
+ * each slot, and not before all messages of the old one are finished: the application may still
+ * read them. Packets of the old life may wait in the rings of other units of the source. So each
+ * of them joins, and a SEND is served only in a ring in which the life has joined.
  *
  * Return: RMC_S_OK, RMC_S_DOMAIN_MISMATCH, RMC_S_SLOT_BUSY: try again; RMC_S_PROTOCOL.
  * Context: RRPP worker, does not sleep.
@@ -317,9 +350,10 @@ static void reset_turns(struct rmc_domain *d, u32 set, u32 home)
 u8 rmc_domain_join(struct rmc_serve *s, struct rmc_domain *d, u32 set)
 {
 	const struct rmc_join *from = (const struct rmc_join *)rmc_ring_line(s->rx, s->rx_pay);
-	const u32 home = rmc_slot_home(s->req.offset, d->rrpp_order);
-	const u32 index = life_index(d, set, s->req.offset);
+	const u32 index = rmc_life_index(d, set, s->req.offset);
 	const u32 life = READ_ONCE(from->life);
+	const struct rmc_slot *slot;
+	u8 status;
 
 	if (!life || READ_ONCE(from->reserved))
 		return RMC_S_PROTOCOL;
@@ -327,17 +361,17 @@ u8 rmc_domain_join(struct rmc_serve *s, struct rmc_domain *d, u32 set)
 	    READ_ONCE(from->p.nodes) != d->p.nodes || READ_ONCE(from->p.slots) != d->p.slots ||
 	    READ_ONCE(from->p.max_message) != d->p.max_message)
 		return RMC_S_DOMAIN_MISMATCH;
-	if (d->touched[index]) {
-		if (life != d->peer_life[index] && occupied(d, set, home))
-			return RMC_S_SLOT_BUSY;
-		forget_filling(d, set, home);
-		d->touched[index] = life == d->peer_life[index];
-	}
 	if (life != d->peer_life[index]) {
-		reset_turns(d, set, home);
-		WRITE_ONCE(d->peer_life[index], life);
+		status = begin_life(s, d, set, index, life);
+		if (status)
+			return status;
 	}
-	s->word1 = d->life;
+	d->ring_life[ring_index(d, s)] = life;
+	slot = &d->slot[slot_index(d, set, s->req.offset)];
+	s->word1 = d->life | (u64)(u8)slot->turn << 32;
+	/* pairs with the release in rmc_domain_take() */
+	if (smp_load_acquire(&slot->state) == RMC_SLOT_FREE)
+		s->word1 |= RMC_JOIN_FREE;
 	return RMC_S_OK;
 }
 
@@ -380,27 +414,14 @@ void rmc_domains_withdraw(struct rmc_node *node, const struct rmc_mem *seg)
 }
 
 /**
- * rmc_domains_close() - forget messages of a peer of which packets are missing
- * @node: unit; the caller is its RRPP worker
+ * rmc_domains_close() - nothing depends on a channel
+ * @node: unit
  * @in: channel that closes
  *
- * Messages that are complete stay: a receiver may be reading them.
- *
- * Context: worker, does not sleep.
+ * A message of which packets are missing may be continued by the same life of the source, and is
+ * forgotten with the next one.
  */
 void rmc_domains_close(struct rmc_node *node, struct rmc_in *in)
 {
-	const struct rmc_fabric *f = node->fabric;
-	u32 home = (node->ep - node->head->ep) & (rmc_fabric_rrpps(f) - 1), i, set;
-
-	for (i = 0; i < RMC_MAX_CONTEXTS; i++) {
-		struct rmc_domain *d = node->domains.dom[i];
-
-		if (!d)
-			continue;
-		set = rmc_domain_set(d, rmc_endpoint_nid(f, in->ep));
-		if (set < d->p.nodes && d->touched[set << d->rrpp_order | home])
-			forget_filling(d, set, home);
-	}
 }
 #endif

@@ -71,7 +71,7 @@ enum rmc_slot_state {
  * @length: of the message, bytes; known when its last packet has arrived
  * @total: packets of the message
  * @got: packets that have arrived
- * @turn: of the message delivered last
+ * @turn: number of messages delivered in this life of the source
  * @op: RMC_OP_SEND or RMC_OP_OFFER
  * @msg: the message, for the dispatcher
  *
@@ -81,9 +81,9 @@ struct rmc_slot {
 	u32 state;
 	u32 holder;
 	u32 length;
+	u32 turn;
 	u16 total;
 	u16 got;
-	u8 turn;
 	u8 op;
 	struct rmc_dispatch_msg msg;
 } ____cacheline_aligned;
@@ -144,6 +144,7 @@ struct rmc_domain_params {
 
 /**
  * struct rmc_domain - a domain on one node
+ * @head: first unit of the node, whose RRPP worker is the dispatcher's
  * @p: parameters
  * @ctx_id: context
  * @life: differs from that of every earlier domain of this context and node; not 0
@@ -154,6 +155,8 @@ struct rmc_domain_params {
  * @slot: receive slots, p.slots for each node
  * @seen: by slot, which packets have arrived
  * @peer_life: by node and RRPP, life of the peer's domain as of its last JOIN; 0: none
+ * @ring_life: by endpoint and RRPP, the same of the last JOIN that came in this ring
+ * @walked_ms: by node and RRPP, when its slots were last walked
  * @touched: by node and RRPP, slots may not be as they are after a JOIN
  * @recv: receive slots' memory; the application reads it
  * @send: send slots' words, the application's; struct rmc_send_slot
@@ -166,6 +169,7 @@ struct rmc_domain_params {
  * @dispatched: messages given to cores, again as well (dispatcher)
  */
 struct rmc_domain {
+	struct rmc_node *head;
 	struct rmc_domain_params p;
 	u16 ctx_id;
 	u32 life;
@@ -176,6 +180,8 @@ struct rmc_domain {
 	struct rmc_slot *slot;
 	u64 *seen;
 	u32 *peer_life;
+	u32 *ring_life;
+	u32 *walked_ms;
 	u8 *touched;
 	struct rmc_mem *recv;
 	struct rmc_mem *send;
@@ -191,36 +197,47 @@ struct rmc_domain {
 /**
  * struct rmc_send_slot - a send slot as the application and the RMC share it
  * @valid: the slot is in use; the RMC clears it when the RECEIVE has arrived
- * @turn: of the message in it
+ * @reserved: 0
  * @owner: the application's
+ * @turn: number of the message in it, from 1 on in each life; a SEND names the lowest 8 bits
  * @size: the application's
+ * @pad: 0
  * @ptr: the application's
  * @cookie: the application's
- * @reserved: 0
+ *
+ * The application takes a slot that is not valid, after the SEND of its last message has completed.
  */
 struct rmc_send_slot {
 	u8 valid;
-	u8 turn;
+	u8 reserved;
 	u16 owner;
+	u32 turn;
 	u32 size;
+	u32 pad;
 	u64 ptr;
 	u64 cookie;
-	u64 reserved;
 };
 
 /**
  * struct rmc_join - operands of RMC_OP_JOIN, in the local buffer
- * @peer_life: out, life of the peer's domain
+ * @state: out, the peer's: RMC_JOIN_LIFE, RMC_JOIN_TURN, RMC_JOIN_FREE
  * @p: parameters of the sender's domain
  * @life: life of the sender's domain, not 0
  * @reserved: 0
  */
 struct rmc_join {
-	u64 peer_life;
+	u64 state;
 	struct rmc_domain_params p;
 	u32 life;
 	u32 reserved;
 };
+
+/* What a JOIN returns: life of the peer's domain; of the slot that it named, the lowest bits of the
+ * turn delivered last, and whether that message was processed
+ */
+#define RMC_JOIN_LIFE(state)	((u32)(state))
+#define RMC_JOIN_TURN(state)	((u8)((state) >> 32))
+#define RMC_JOIN_FREE		(1ULL << 40)
 
 /**
  * struct rmc_domains - domains of a unit, a state of its RRPP (state.h)
@@ -238,7 +255,7 @@ struct rmc_domains {
 	struct rmc_domain *dom[RMC_MAX_CONTEXTS];
 };
 
-int rmc_domain_init(struct rmc_domain *d, const struct rmc_node *head, u16 ctx_id, u32 life,
+int rmc_domain_init(struct rmc_domain *d, struct rmc_node *head, u16 ctx_id, u32 life,
 		    const struct rmc_domain_params *p, const struct rmc_dispatch_params *dispatch);
 void rmc_domain_destroy(struct rmc_domain *d);
 void rmc_domain_add(struct rmc_node *unit, struct rmc_domain *d);
@@ -251,10 +268,17 @@ u8 rmc_domain_join(struct rmc_serve *s, struct rmc_domain *d, u32 set);
 /* deliver.c */
 void rmc_domain_arrived(struct rmc_node *unit, struct rmc_domain *d, u32 index);
 void rmc_domain_take(struct rmc_qpair *qp, const struct rmc_wqe *w);
+void rmc_domain_leave(struct rmc_qpair *qp);
 int rmc_core_add(struct rmc_domain *d, struct rmc_aq_entry *entry, u8 order, u32 group,
 		 u32 classes, u32 *tag);
 bool rmc_domains_pending(const struct rmc_node *unit);
 void rmc_core_del(struct rmc_domain *d, u32 core, bool requeue);
+
+/* Index in rmc_domain.peer_life and .touched */
+static inline u32 rmc_life_index(const struct rmc_domain *d, u32 set, u64 offset)
+{
+	return set << d->rrpp_order | rmc_slot_home(offset, d->rrpp_order);
+}
 
 /* Number of a node among those of the domain; @d->p.nodes or more: it is none of them. */
 static inline u32 rmc_domain_set(const struct rmc_domain *d, u32 nid)

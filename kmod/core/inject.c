@@ -163,7 +163,7 @@ static __always_inline void inject_packet(struct rmc_node *node, struct rmc_out 
 	u32 len = rmc_word1_length(word1), packets = 0;
 
 	if (flags & RMC_OPF_SLOT)
-		packets = rmc_packets(node->fabric->mtu, e->offset, e->length);
+		packets = rmc_slot_packets(node->fabric, e, flags);
 	rmc_op_load(e, &out->req, e->offset + e->sent, len);
 	out->req.pay_pos += req_lines;
 	if (rmc_os_filters() && unlikely(out->filter))

@@ -25,6 +25,16 @@ static __always_inline bool rmc_unroll(struct rmc_node *node, u16 tid, const boo
 }
 
 /*
+ * What packets of an operation on a slot have besides: the number of a message's packets, or more
+ * of a RECEIVE's turn, which has no local buffer.
+ */
+static inline u32 rmc_slot_packets(const struct rmc_fabric *f, const struct rmc_itt_entry *e,
+				   u16 flags)
+{
+	return flags & RMC_OPF_EMPTY ? (u32)e->lbuf_off : rmc_packets(f->mtu, e->offset, e->length);
+}
+
+/*
  * Tenants that share the worker also share the ring, which is served in order. So no more
  * packets wait there than the RRPP takes in one poll, or than fill half of the payload. A
  * tenant that could not send is polled first at the next visit.
@@ -47,6 +57,7 @@ static __always_inline bool rmc_inject_one(struct rmc_node *node, struct rmc_out
 {
 	u32 req_lines = rmc_op_req_lines(flags, w->offset, w->length);
 	u32 rep_lines = rmc_op_rep_lines(flags, w->offset, w->length);
+	u32 packets = flags & RMC_OPF_SLOT ? rmc_slot_packets(node->fabric, e, flags) : 0;
 
 	if (unlikely(!out->credits || out->req_lines < req_lines || out->rep_lines < rep_lines)) {
 		rmc_stat_inc(node, credit_stalls);
@@ -57,10 +68,11 @@ static __always_inline bool rmc_inject_one(struct rmc_node *node, struct rmc_out
 		out->req.pay_pos += req_lines;
 		out->req_lines -= req_lines;
 	}
-	rmc_ring_put(&out->req, rmc_req_word0(w->op, ctx_id, e->gen, tid),
+	rmc_ring_put(&out->req, rmc_req_word0(w->op, ctx_id, e->gen, tid) |
+		     rmc_packets_word0(packets),
 		     rmc_req_word1(w->offset, w->length, true) |
 		     (flags & RMC_OPF_ANNOUNCED ? RMC_REQ_FIRST : 0) |
-		     (flags & RMC_OPF_SLOT ? rmc_packets_word1(1) : 0));
+		     rmc_packets_word1(packets));
 	out->credits--;
 	out->rep_lines -= rep_lines;
 	e->replies = 1;

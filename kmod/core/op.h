@@ -11,7 +11,8 @@
  *                       the reply payload; enum rmc_status, RMC_AGAIN or RMC_HELD
  *   RCP     complete()  move a successful reply into the local buffer
  *
- * load() and complete() read only lbuf, lbuf_off, offset and op of the operation's entry.
+ * load() and complete() read only lbuf, lbuf_off, offset and op of the operation's entry, but for
+ * operations that need packets (local.h), which may also read its queue pair.
  *
  * For the transfers of an announced operation, registered by its serve():
  *

@@ -169,8 +169,10 @@ static __always_inline struct rmc_itt_entry *begin(struct rmc_qpair *qp, struct 
 		node->itt.announced++;
 	}
 #ifdef RMC_DOMAINS
-	if (unlikely(w->op == RMC_OP_RECEIVE))
+	if (unlikely(w->op == RMC_OP_RECEIVE)) {
+		e->lbuf_off = w->lbuf;
 		rmc_domain_take(qp, w);
+	}
 #endif
 	return e;
 }
@@ -294,6 +296,11 @@ static __always_inline u32 poll_wq(struct rmc_qpair *qp, const bool multi_unit, 
 		if (unlikely(status)) {
 			qp->wq_head++;
 			taken++;
+#ifdef RMC_DOMAINS
+			/* valid, but its sender is gone: nobody else would free the slot */
+			if (w.op == RMC_OP_RECEIVE && status == RMC_S_NODE_DOWN)
+				rmc_domain_take(qp, &w);
+#endif
 			refuse(qp, slot, status);
 			continue;
 		}

@@ -217,6 +217,16 @@ bool rmc_doorbells_quiet(struct rmc_node *node, enum rmc_lane lane)
 	return true;
 }
 
+/* True if a unit has nothing that its worker has to poll for. */
+static bool quiet(struct rmc_node *node, enum rmc_lane lane)
+{
+#ifdef RMC_DOMAINS
+	if (lane == RMC_LANE_REQ && rmc_domains_pending(node))
+		return false;
+#endif
+	return rmc_doorbells_quiet(node, lane);
+}
+
 /**
  * rmc_ni_clear_pend() - remove units with clear doorbells from pend
  * @w: worker; the caller owns it
@@ -232,14 +242,14 @@ void rmc_ni_clear_pend(struct rmc_ni_worker *w, enum rmc_lane lane)
 		u64 *word = &w->pend[lane][i / 64];
 		u64 bit = 1ULL << (i % 64);
 
-		if (!(READ_ONCE(*word) & bit) || !rmc_doorbells_quiet(w->node[lane][i], lane))
+		if (!(READ_ONCE(*word) & bit) || !quiet(w->node[lane][i], lane))
 			continue;
 		rmc_os_andnot64(word, bit);
-		/* clear pend, then read the doorbells; pairs with rmc_ni_notify(),
-		 * whose caller sets the doorbell before it sets pend
+		/* clear pend, then read the doorbells, and relays; pairs with
+		 * rmc_ni_notify(), whose caller sets them before it sets pend
 		 */
 		smp_mb();
-		if (!rmc_doorbells_quiet(w->node[lane][i], lane))
+		if (!quiet(w->node[lane][i], lane))
 			rmc_os_or64(word, bit);
 	}
 }

@@ -23,7 +23,7 @@ static bool work_left(struct rmc_ni_worker *w)
 	}
 #ifdef RMC_DOMAINS
 	for (i = 0; i < w->nodes[RMC_LANE_REQ]; i++)
-		if (w->node[RMC_LANE_REQ][i]->domains.used &&
+		if (likely(!READ_ONCE(w->node[RMC_LANE_REQ][i]->fenced)) &&
 		    rmc_domains_pending(w->node[RMC_LANE_REQ][i]))
 			return true;
 #endif

@@ -15,6 +15,38 @@
 #define DOM_BUF		(64 * 1024)
 #define DOM_AQ		16		/* entries of an arrival queue */
 
+static u32 random_state = 1;
+
+static inline u32 random_below(u32 n)
+{
+	random_state = random_state * 1664525 + 1013904223;
+	return (random_state >> 8) % n;
+}
+
+/* Byte @i of a message that this value names */
+static inline u8 byte_of(u32 value, u32 i)
+{
+	return value * 31 + i * 7 + (i >> 8);
+}
+
+static inline void write_message(u8 *p, u32 value, u32 len)
+{
+	u32 i;
+
+	for (i = 0; i < len; i++)
+		p[i] = byte_of(value, i);
+}
+
+static inline bool is_message(const u8 *p, u32 value, u32 len)
+{
+	u32 i;
+
+	for (i = 0; i < len; i++)
+		if (p[i] != byte_of(value, i))
+			return false;
+	return true;
+}
+
 /* An application that is a core */
 struct dom_app {
 	struct app a;
@@ -73,7 +105,7 @@ static inline void dom_detach(struct doms *t, u32 nid, u32 i, bool requeue)
 	struct dom_node *n = &t->node[nid];
 	struct dom_app *app = &n->app[i];
 
-	dom_qp(app)->domain = NULL;
+	rmc_domain_leave(dom_qp(app));
 	rmc_core_del(&n->d, app->core, requeue);
 	free(app->aq);
 	app->aq = NULL;
@@ -180,18 +212,34 @@ static inline void doms_fini(struct doms *t)
 	testbed_fini(&t->w);
 }
 
-/* Join a peer's RRPPs. Returns the first status that is not OK. */
+/* One JOIN, which names a slot; *@state: what it says of it */
+static inline int dom_join_slot(struct doms *t, u32 nid, u32 i, u32 to, u32 slot, u64 *state)
+{
+	struct dom_app *app = &t->node[nid].app[i];
+	int status;
+
+	*(u64 *)app->buf = 0;
+	status = app_run(&app->a, RMC_OP_JOIN, to, rmc_slot_offset(slot, 0), app->buf, 8);
+	*state = *(u64 *)app->buf;
+	return status;
+}
+
+/* Join a peer's RRPPs from all units that have a core. Returns the first status that is not OK. */
 static inline int dom_join(struct doms *t, u32 nid, u32 to)
 {
-	struct dom_app *app = &t->node[nid].app[0];
-	u32 rrpps = rmc_fabric_rrpps(testbed_fabric(&t->w, nid)), i;
+	u32 rrpps = rmc_fabric_rrpps(testbed_fabric(&t->w, nid)), i, home;
 	int status = 0;
+	u64 state;
 
-	for (i = 0; i < rrpps && !status; i++) {
-		*(u64 *)app->buf = 0;
-		status = app_run(&app->a, RMC_OP_JOIN, to, rmc_slot_offset(i, 0), app->buf, 8);
-		if (!status)
-			CHECK_EQ(*(u64 *)app->buf, t->node[to].d.life);
+	for (i = 0; i < t->cores; i++) {
+		/* those that have left the domain cannot */
+		if (!dom_qp(&t->node[nid].app[i])->domain)
+			continue;
+		for (home = 0; home < rrpps && !status; home++) {
+			status = dom_join_slot(t, nid, i, to, home, &state);
+			if (!status)
+				CHECK_EQ(RMC_JOIN_LIFE(state), t->node[to].d.life);
+		}
 	}
 	return status;
 }
@@ -291,5 +339,45 @@ static inline int dom_receive(struct doms *t, u32 nid, u32 i, const struct arriv
 		sum_ += (t)->node[nid].d.unit[unit_].stats.name;		\
 	sum_;									\
 })
+
+static inline u8 *buf(struct doms *t, u32 nid, u32 i)
+{
+	return t->node[nid].app[i].buf;
+}
+
+/* Two nodes with a core each, joined */
+static inline void two(struct doms *t, const struct testbed_opts *o)
+{
+	memset(t, 0, sizeof(*t));
+	t->nodes = 2;
+	t->cores = 1;
+	doms_init(t, o);
+	doms_join(t);
+}
+
+/* The arrival of a message from node 0 at a core of node 1; it is whole. */
+static inline void check_arrival(struct doms *t, u32 core, u32 slot, u32 value, u32 len,
+				 struct arrival *m)
+{
+	memset(m, 0, sizeof(*m));
+	CHECK(dom_arrival(t, 1, core, m));
+	CHECK_EQ(m->nid, 0);
+	CHECK_EQ(m->slot, slot);
+	CHECK_EQ(m->len, len);
+	CHECK_EQ(m->kind, RMC_AQ_MESSAGE);
+	CHECK(is_message(m->head, value, min(len, (u32)RMC_AQ_HEAD)));
+	CHECK(is_message(dom_data(t, 1, m), value, len));
+}
+
+/* Organisations and MTUs for tests of messages */
+static const struct testbed_opts dom_opts[] = {
+	{ .nodes = 2, .ni = "fused", .mtu = 4096 },
+	{ .nodes = 2, .ni = "fused", .mtu = 64 },
+	{ .nodes = 2, .ni = "pair", .mtu = 512 },
+	{ .nodes = 2, .ni = "edge", .units = 2, .mtu = 4096 },
+	{ .nodes = 2, .ni = "split", .units = 2, .frontends = 2, .mtu = 512 },
+	{ .nodes = 2, .ni = "per_tile", .units = 4, .rrpps = 2, .interleave = 256, .mtu = 64 },
+	{ .nodes = 2, .ni = "fused", .units = 4, .mtu = 128, .kernels = true },
+};
 
 #endif

@@ -162,7 +162,8 @@ void rmc_offer_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, u64 
 /**
  * rmc_receive_prepare() - validate a RECEIVE: only the queue pair that holds a message ends it
  * @qp: queue pair
- * @w: snapshot of its WQ entry; out: the packet names the life of the sender's domain
+ * @w: snapshot of its WQ entry; out: the packet names the lives of both domains, and more of the
+ *	turn
  *
  * Return: RMC_S_OK, RMC_S_NO_DOMAIN, RMC_S_BAD_NODE, RMC_S_BAD_SLOT.
  * Context: RGP worker, does not sleep.
@@ -172,7 +173,7 @@ u8 rmc_receive_prepare(const struct rmc_qpair *qp, struct rmc_wqe *w)
 	const struct rmc_domain *d = qp->domain;
 	const struct rmc_slot *slot;
 	u8 status = validate(qp, w);
-	u32 set, life;
+	u32 set, life, turn;
 
 	if (unlikely(status))
 		return status;
@@ -182,14 +183,15 @@ u8 rmc_receive_prepare(const struct rmc_qpair *qp, struct rmc_wqe *w)
 	 * An application that got the message from its arrival queue sees all of this: the
 	 * dispatcher wrote it before. For others any values will do.
 	 */
+	turn = READ_ONCE(slot->turn);
 	if (unlikely(qp->core == RMC_CORE_NONE || READ_ONCE(slot->state) != RMC_SLOT_HELD ||
-		     READ_ONCE(slot->holder) != qp->core ||
-		     READ_ONCE(slot->turn) != rmc_slot_turn(w->offset)))
+		     READ_ONCE(slot->holder) != qp->core || (u8)turn != rmc_slot_turn(w->offset)))
 		return RMC_S_BAD_SLOT;
 	/* no new life can begin while the message is held */
-	life = READ_ONCE(d->peer_life[set << d->rrpp_order |
-				      rmc_slot_home(w->offset, d->rrpp_order)]);
-	w->offset |= rmc_slot_life(life);
+	life = READ_ONCE(d->peer_life[rmc_life_index(d, set, w->offset)]);
+	w->offset |= rmc_slot_lives(life, d->life);
+	/* it has no local buffer; the RGP puts this into its ITT entry */
+	w->lbuf = rmc_turn_high(turn);
 	return RMC_S_OK;
 }
 
@@ -238,7 +240,7 @@ void rmc_receive_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, u6
 /**
  * rmc_join_prepare() - validate a JOIN, which gets the life of the peer's domain
  * @qp: queue pair
- * @w: snapshot of its WQ entry: 8 bytes; the slot names the RRPP
+ * @w: snapshot of its WQ entry: 8 bytes; a slot, also for others of its RRPP
  *
  * Return: RMC_S_OK, RMC_S_NO_DOMAIN, RMC_S_BAD_NODE, RMC_S_BAD_SLOT, RMC_S_BAD_LENGTH.
  * Context: RGP worker, does not sleep.
@@ -253,7 +255,8 @@ u8 rmc_join_prepare(const struct rmc_qpair *qp, struct rmc_wqe *w)
 		return RMC_S_BAD_NODE;
 	if (w->length != sizeof(u64))
 		return RMC_S_BAD_LENGTH;
-	if (w->offset != rmc_slot_offset(rmc_slot_home(w->offset, d->rrpp_order), 0))
+	if (rmc_slot_number(w->offset) >= d->p.slots || rmc_slot_turn(w->offset) ||
+	    rmc_slot_byte(w->offset))
 		return RMC_S_BAD_SLOT;
 	return RMC_S_OK;
 }
@@ -297,11 +300,13 @@ u8 rmc_join_serve(struct rmc_serve *s)
 	d = target(s, &set, &status);
 	if (unlikely(!d))
 		return status;
+	if (rmc_slot_number(s->req.offset) >= d->p.slots)
+		return count(s, d, RMC_S_BAD_SLOT);
 	return count(s, d, rmc_domain_join(s, d, set));
 }
 
 /**
- * rmc_join_complete() - store the life of the peer's domain
+ * rmc_join_complete() - store what the peer said, see struct rmc_join
  * @e: operation
  * @rx: unused
  * @word1: it
