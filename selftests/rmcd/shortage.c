@@ -228,6 +228,18 @@ static void lost_buffer(void)
 	close_both();
 }
 
+static const char *install(struct sock_filter *code, unsigned short len)
+{
+	struct sock_fprog program = { .len = len, .filter = code };
+
+	if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
+		return "the filter is for little-endian machines";
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		return "no seccomp filters";
+	return NULL;
+}
+
 /*
  * The daemon, which inherits this, gets ENOMEM for a new mapping of LARGE bytes in the place of
  * another: as with vm.overcommit_memory=2.
@@ -244,14 +256,63 @@ static const char *refuse_large(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOMEM),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog program = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
 
-	if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
-		return "the filter is for little-endian machines";
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
-		return "no seccomp filters";
-	return NULL;
+	return install(code, sizeof(code) / sizeof(code[0]));
+}
+
+/* Nor may it map shared memory over what is there: where that fails, there may be a gap. */
+static const char *refuse_over(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 4),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[3])),
+		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, MAP_SHARED | MAP_FIXED),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MAP_SHARED | MAP_FIXED, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOMEM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+
+	return install(code, sizeof(code) / sizeof(code[0]));
+}
+
+/* Two files side by side: as in memory of one file, what is written reaches its owner. */
+static void two_files(void)
+{
+	struct {
+		struct rmc_seg_reg reg;
+		struct rmcd_memory memory;
+	} m = {
+		.reg = { .size = sizeof(m.reg), .addr = 1UL << 40, .length = 2 * SEG },
+		.memory = { .count = 2, .piece = { { .length = SEG }, { .length = SEG, .fd = 1 } } },
+	};
+	uint8_t *p[2];
+	int fd[2], i;
+
+	open_both();
+	for (i = 0; i < 2; i++) {
+		void *at;
+
+		fd[i] = shared(SEG, &at);
+		p[i] = at;
+	}
+	CHECK_EQ(raw_call_fds(&owner, RMC_IOC_SEG_REG, &m.reg, sizeof(m.reg), &m.memory,
+			      sizeof(m.memory), fd, 2), 0);
+	for (i = 0; i < 2; i++) {
+		user_buf[0] = (uint8_t)(i + 1);
+		CHECK_EQ(op(RMC_OP_WRITE, (uint64_t)i * SEG), RMC_S_OK);
+		CHECK_EQ(p[i][0], i + 1);
+	}
+	/* the second one fails: nothing is left, and the daemon goes on */
+	CHECK_EQ(unregister(), 0);
+	CHECK(!ftruncate(fd[1], PAGE));
+	CHECK_EQ(raw_call_fds(&owner, RMC_IOC_SEG_REG, &m.reg, sizeof(m.reg), &m.memory,
+			      sizeof(m.memory), fd, 2), -EFAULT);
+	for (i = 0; i < 2; i++) {
+		munmap(p[i], SEG);
+		close(fd[i]);
+	}
+	close_both();
 }
 
 /* Zeros in the place of a large file are more memory than the daemon may have. */
@@ -443,7 +504,7 @@ int main(int argc, char **argv)
 		{ "a range is lost", lost_range },
 		{ "a local buffer is lost", lost_buffer },
 	};
-	const char *why, *no_filter;
+	const char *why, *no_filter, *no_over;
 	size_t i;
 
 	if (argc != 2) {
@@ -453,10 +514,12 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	why = small_file_system();
 	no_filter = refuse_large();
+	no_over = refuse_over();
 	start_daemon(argv[1], options);
 	for (i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
 		run_unless(NULL, tests[i].name, tests[i].run);
 	run_unless(no_filter, "a large segment is lost, and memory is short", little_memory);
+	run_unless(no_over, "two files side by side, without gaps meanwhile", two_files);
 	run_unless(why, "a full file system", full_file_system);
 	stop_daemon();
 	umount(folder);

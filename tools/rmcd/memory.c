@@ -2,8 +2,11 @@
 /* Maps the memory of clients, and copies from and to what only they have mapped. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 #include "closing.h"
 #include "holes.h"
@@ -20,26 +23,76 @@ static u64 unit_of(const struct stat *st)
 	return (u64)st->st_blksize > PAGE_SIZE ? (u64)st->st_blksize : PAGE_SIZE;
 }
 
+/* From the end on: nobody else can map something there before the rest is gone. */
+static void unmap(char *addr, size_t len, size_t page)
+{
+	size_t step = max(UNMAP_BYTES, page), left = 0, tail;
+	int err = 0;
+
+	for (; len; len -= tail) {
+		tail = len % step ?: step;
+		if (!munmap(addr + len - tail, tail))
+			continue;
+		err = errno;
+		left += tail;
+	}
+	if (left)
+		rmcd_log("%zu bytes stay mapped: %s", left, strerror(err));
+}
+
+/*
+ * Mapped elsewhere first, then moved: where mmap() itself fails with MAP_FIXED, it may have unmapped
+ * what was there, and another thread maps memory of another user into the gap.
+ */
+static int move_piece(struct rmcd_mem *m, struct rmcd_map *map, char *at)
+{
+	int err;
+
+	if (mremap(map->addr, map->len, map->len, MREMAP_MAYMOVE | MREMAP_FIXED, at) !=
+	    MAP_FAILED) {
+		map->addr = at;
+		return 0;
+	}
+	err = -errno;
+	unmap(map->addr, map->len, PAGE_SIZE);
+	/* whether this part is still ours nobody knows: it stays. The caller unmaps what is before it. */
+	unmap(at + map->len, m->range + m->range_len - (at + map->len), PAGE_SIZE);
+	m->range_len = at - m->range;
+	return err;
+}
+
+static bool has_huge_pages(int fd)
+{
+	struct statfs fs;
+
+	return !fstatfs(fd, &fs) && fs.f_type == HUGETLBFS_MAGIC;
+}
+
 /* @at: where to map the first byte of its page, in a range that we have; NULL: anywhere */
 static int map_piece(struct rmcd_mem *m, const struct rmcd_piece *p, int fd, char *at)
 {
 	struct rmcd_map *map = &m->map[m->maps];
 	u64 first, end, unit;
 	struct stat st;
+	int err;
 
 	if (__builtin_add_overflow(p->offset, p->length, &end) || end > INT64_MAX - (1ULL << 31) ||
-	    fstat(fd, &st))
+	    fstat(fd, &st) || (at && has_huge_pages(fd)))
 		return -EINVAL;
 	if (PAGE_ALIGN(end) > PAGE_ALIGN((u64)st.st_size))
 		return -EFAULT;
 	unit = at ? PAGE_SIZE : unit_of(&st);
 	first = p->offset & ~(unit - 1);
 	map->len = ALIGN(end - first, unit);
-	map->addr = mmap(at, map->len, PROT_READ | PROT_WRITE,
-			 MAP_SHARED | (at ? MAP_FIXED : 0) | (m->own ? 0 : MAP_NORESERVE), fd,
-			 first);
+	map->addr = mmap(NULL, map->len, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | (m->own ? 0 : MAP_NORESERVE), fd, first);
 	if (map->addr == MAP_FAILED)
 		return errno == EACCES || errno == EPERM ? -EFAULT : -errno;
+	if (at) {
+		err = move_piece(m, map, at);
+		if (err)
+			return err;
+	}
 	m->maps++;
 	map->start = (char *)map->addr + (p->offset - first);
 	map->dev = st.st_dev;
@@ -128,17 +181,6 @@ static int map_range(struct rmcd_mem *m, const struct rmcd_memory *desc, const i
 	}
 	m->mem.chunk[0] = m->range + head;
 	return 0;
-}
-
-/* From the end on: nobody else can map something there before the rest is gone. */
-static void unmap(char *addr, size_t len, size_t page)
-{
-	size_t step = max(UNMAP_BYTES, page), tail;
-
-	for (; len; len -= tail) {
-		tail = len % step ?: step;
-		munmap(addr + len - tail, tail);
-	}
 }
 
 static void unmap_all(struct rmcd_mem *m)
