@@ -457,6 +457,7 @@ static int execute(struct server *s, struct conn *c, u32 request, struct rmcd_re
 static void map_memory(struct rmcd_job *job)
 {
 	struct deferred *w = (struct deferred *)job;
+	int event = w->event;
 
 	if (__atomic_load_n(&w->conn, __ATOMIC_RELAXED))
 		w->req.memory = rmcd_mem_create(&w->req.reg, w->req.fds);
@@ -464,7 +465,8 @@ static void map_memory(struct rmcd_job *job)
 	w->next = done;
 	done = w;
 	pthread_mutex_unlock(&done_lock);
-	eventfd_write(w->event, 1);
+	/* the main thread may have freed @w */
+	eventfd_write(event, 1);
 }
 
 /* Returns false when out of memory: nothing has changed. */
