@@ -24,7 +24,7 @@
 
 #define SOON_NS		(5 * 1000000000ULL)
 #define PARKED		64	/* more than a user has threads */
-#define USER_THREADS	32	/* MOST_THREADS of tools/rmcd/closing.c */
+#define USER_THREADS	32	/* most_threads[] of tools/rmcd/closing.c */
 #define HOSTILE_UID	12345
 #define OTHER_UID	12346
 #define MOST_FDS	253	/* SCM_MAX_FD */

@@ -23,6 +23,7 @@ for program in rmcd rmcd.asan rmcd.tsan; do
 done
 stream "memory of each size of huge pages" timeout -k 5 60 "$D/client_limits" "$D/rmcd.asan"
 stream "table of mappings" timeout -k 5 20 "$D/lost_slots"
+stream "jobs of a user" timeout -k 5 60 "$D/jobs"
 stream "connecting" timeout -k 5 20 "$D/interrupted"
 protocol rmcd --ni pair
 protocol rmcd.asan --ni edge --units 2

@@ -22,7 +22,10 @@ static const char * const names[RMCD_JOB_KINDS] = {
 	[RMCD_JOB_MAP] = "rmcd/mapping",
 };
 
-/* Descriptors of one user: more than all his programs give back when they end together */
+/*
+ * Descriptors of one user, and mappings if the quotas are small: more than all his programs give back
+ * when they end together
+ */
 #define MOST_PENDING	4096
 /* If none of a user's threads gets on for so long, nothing of his is accepted */
 #define STUCK_NS	(1000 * 1000 * 1000ULL)
@@ -71,6 +74,7 @@ struct closer {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t work;	/* threads are missing */
 static struct closer *closers;
+static u64 most_freed = MOST_PENDING;	/* main thread */
 
 static void init_cond(pthread_cond_t *cond)
 {
@@ -316,12 +320,35 @@ void rmcd_close_elsewhere(uid_t uid, enum rmcd_job_kind kind, const int *fds, un
 	}
 }
 
-/* One who has threads for closes, but none of them goes on; or who has too much to do */
+/*
+ * One who has threads for closes, but none of them goes on; or who has too much to do. What he maps
+ * does not count: each connection has one such job, and he has not too many of them. Nor does what
+ * root frees, for whom quotas do not hold.
+ */
 static bool overloaded(const struct closer *c)
 {
-	return c->pending >= MOST_PENDING ||
-	       (c->kind == RMCD_JOB_CLOSE && c->threads == most_threads[c->kind] && !c->idle &&
-		rmc_os_now_ns() - c->last_ns > STUCK_NS);
+	switch (c->kind) {
+	case RMCD_JOB_CLOSE:
+		return c->pending >= MOST_PENDING ||
+		       (c->threads == most_threads[c->kind] && !c->idle &&
+			rmc_os_now_ns() - c->last_ns > STUCK_NS);
+	case RMCD_JOB_FREE:
+		return c->uid && c->pending >= most_freed;
+	default:
+		return false;
+	}
+}
+
+/**
+ * rmcd_closing_limit() - say how much one user can have mapped
+ * @quota: mappings of one user
+ *
+ * Context: main thread, before the first connection. Programs that end together have all of it
+ * unmapped at once; twice as much is what nobody needs to have waiting.
+ */
+void rmcd_closing_limit(unsigned int quota)
+{
+	most_freed = max_t(u64, MOST_PENDING, 2 * (u64)quota);
 }
 
 /**
@@ -350,6 +377,7 @@ bool rmcd_closing_refused(uid_t uid)
 	}
 	pthread_mutex_unlock(&lock);
 	if (report)
-		rmcd_log("user %u is refused: too many of his descriptors take long to close", uid);
+		rmcd_log("user %u is refused: too much that his programs had takes long to close or unmap",
+			 uid);
 	return refused;
 }

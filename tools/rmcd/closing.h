@@ -11,7 +11,8 @@
  *	                        thread "closing": creates them
  *
  * Each user has its own threads, so nobody waits for what another user has sent. Their number is
- * limited; what none of them is free for stays in the queue until one is.
+ * limited; what none of them is free for stays in the queue until one is. Whose queue is too long
+ * is refused until it is shorter: rmcd_closing_refused().
  */
 #ifndef RMCD_CLOSING_H
 #define RMCD_CLOSING_H
@@ -23,7 +24,7 @@
 enum rmcd_job_kind {
 	RMCD_JOB_CLOSE,		/* close what may wait for its owner */
 	RMCD_JOB_FREE,		/* close or unmap files in memory */
-	RMCD_JOB_MAP,		/* map files in memory: mapping.h */
+	RMCD_JOB_MAP,		/* map files in memory: memory.h */
 	RMCD_JOB_KINDS
 };
 
@@ -41,6 +42,7 @@ struct rmcd_job {
 
 bool rmcd_do_elsewhere(uid_t uid, enum rmcd_job_kind kind, struct rmcd_job *job);
 void rmcd_close_elsewhere(uid_t uid, enum rmcd_job_kind kind, const int *fds, unsigned int n);
+void rmcd_closing_limit(unsigned int quota);
 bool rmcd_closing_refused(uid_t uid);
 
 #endif

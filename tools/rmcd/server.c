@@ -80,7 +80,8 @@ struct conn {
  * @job: for that thread
  * @next: in done
  * @conn: connection; NULL: it has ended
- * @uid: its user
+ * @user: its user, if it has ended: counts as a connection until the request is done. Else NULL
+ * @uid: the user
  * @event: rmcd.event, to say that it is done
  * @head: of the request
  * @req: request
@@ -89,6 +90,7 @@ struct deferred {
 	struct rmcd_job job;
 	struct deferred *next;
 	struct conn *conn;
+	struct rmcd_user *user;
 	uid_t uid;
 	int event;
 	struct rmcd_head head;
@@ -134,8 +136,6 @@ static void conn_close(struct server *s, struct conn *c)
 	if (c->dead)
 		return;
 	c->dead = true;
-	if (c->deferred)
-		__atomic_store_n(&c->deferred->conn, NULL, __ATOMIC_RELAXED);
 	if (c->file)
 		rmcd_file_close(c->file);
 	c->file = NULL;
@@ -144,7 +144,12 @@ static void conn_close(struct server *s, struct conn *c)
 	/* another thread may close it, some time later */
 	epoll_ctl(s->epoll, EPOLL_CTL_DEL, c->fd, NULL);
 	rmcd_close_connection(c->peer.uid, c->fd);
-	rmcd_user_put(s->d, c->user);
+	if (c->deferred) {
+		c->deferred->user = c->user;
+		__atomic_store_n(&c->deferred->conn, NULL, __ATOMIC_RELAXED);
+	} else {
+		rmcd_user_put(s->d, c->user);
+	}
 	*c->link = c->next;
 	if (c->next)
 		c->next->link = c->link;
@@ -453,6 +458,25 @@ static int execute(struct server *s, struct conn *c, u32 request, struct rmcd_re
 	}
 }
 
+/*
+ * Mappings have their files: this is not the last close, and takes no time. Other descriptors of the
+ * message can be anything.
+ */
+static void close_mapped(struct rmcd_req *r)
+{
+	const struct rmcd_memory *memory = &r->reg.memory;
+	u32 i;
+
+	for (i = 0; i < memory->count; i++) {
+		s32 which = memory->piece[i].fd;
+
+		if (which == RMCD_PRIVATE || r->fds[which] < 0)
+			continue;
+		close(r->fds[which]);
+		r->fds[which] = -1;
+	}
+}
+
 /* A thread of the user */
 static void map_memory(struct rmcd_job *job)
 {
@@ -461,6 +485,8 @@ static void map_memory(struct rmcd_job *job)
 
 	if (__atomic_load_n(&w->conn, __ATOMIC_RELAXED))
 		w->req.memory = rmcd_mem_create(&w->req.reg, w->req.fds);
+	if (w->req.memory && !IS_ERR(w->req.memory))
+		close_mapped(&w->req);
 	pthread_mutex_lock(&done_lock);
 	w->next = done;
 	done = w;
@@ -480,6 +506,7 @@ static bool defer(struct server *s, struct conn *c, const struct rmcd_head *head
 	w->job.run = map_memory;
 	w->job.weight = max(r->nfds, 1U);
 	w->conn = c;
+	w->user = NULL;
 	w->uid = c->peer.uid;
 	w->event = s->d->event;
 	w->head = *head;
@@ -548,6 +575,8 @@ static void handle_done(struct server *s)
 		next = w->next;
 		if (w->conn)
 			go_on(s, w);
+		else
+			rmcd_user_put(s->d, w->user);
 		/* that nobody has taken */
 		if (w->req.memory && !IS_ERR(w->req.memory))
 			rmcd_mem_destroy(w->req.memory);
@@ -608,10 +637,12 @@ int rmcd_serve(struct rmcd *d, int listener, int signals, int stop_fd)
 {
 	struct source signal = { SIGNALS, NULL }, owed = { OWED, NULL };
 	struct server s = { .d = d, .listener = listener, .accepts = { LISTENER, NULL } };
+	const u32 *quota = d->cfg.user;
 	struct epoll_event ev[32];
 	bool on = true;
 	int n, i, err;
 
+	rmcd_closing_limit(quota[RMCD_RES_buffers] + quota[RMCD_RES_files]);
 	s.spare = eventfd(0, EFD_CLOEXEC);
 	s.epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (s.epoll < 0)
