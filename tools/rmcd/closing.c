@@ -212,10 +212,60 @@ static struct closer *lacks_thread(void)
 	return NULL;
 }
 
+static void report_no_thread(int err)
+{
+	static bool reported;
+
+	if (!reported)
+		rmcd_log("no thread can be created for what clients ask for (%s): registrations fail, and what they had is released later",
+			 strerror(err));
+	reported = true;
+}
+
+/* Takes off the queue what does not wait for a thread, if there is none: a list. */
+static struct rmcd_job *take_failing(struct closer *c)
+{
+	struct rmcd_job **link = &c->first, *failing = NULL, *job;
+
+	while (!c->threads && (job = *link)) {
+		if (!job->fail) {
+			link = &job->next;
+			continue;
+		}
+		*link = job->next;
+		c->queued--;
+		c->pending -= job->weight;
+		job->next = failing;
+		failing = job;
+	}
+	if (!c->threads)
+		c->end = link;
+	return failing;
+}
+
+/* A thread for @c could not be created. */
+static void no_thread(struct closer *c, int err)
+{
+	struct rmcd_job *failing, *job;
+
+	c->threads--;
+	c->idle--;
+	failing = take_failing(c);
+	if (!c->threads && !c->first)
+		closer_free(c);
+	pthread_mutex_unlock(&lock);
+	report_no_thread(err);
+	while ((job = failing)) {
+		failing = job->next;
+		job->fail(job);
+	}
+	pthread_mutex_lock(&lock);
+}
+
 static void *closing_main(void *data)
 {
 	struct closer *c;
-	bool failed;
+	int err;
 
 	(void)data;
 	pthread_mutex_lock(&lock);
@@ -229,28 +279,32 @@ static void *closing_main(void *data)
 		c->threads++;
 		c->idle++;
 		pthread_mutex_unlock(&lock);
-		failed = make_thread(job_main, c);
+		err = make_thread(job_main, c);
 		pthread_mutex_lock(&lock);
-		if (!failed)
+		if (!err)
 			continue;
-		c->threads--;
-		c->idle--;
+		no_thread(c, err);
 		wait_for(&work, AGAIN_NS);
 	}
 	return NULL;
 }
 
 /* Tried again the next time, if it fails. */
-static void start(void)
+static bool start(void)
 {
 	static bool ready, started;
+	int err;
 
 	if (started)
-		return;
+		return true;
 	if (!ready)
 		init_cond(&work);
 	ready = true;
-	started = !make_thread(closing_main, NULL);
+	err = make_thread(closing_main, NULL);
+	started = !err;
+	if (err)
+		report_no_thread(err);
+	return started;
 }
 
 /**
@@ -261,13 +315,15 @@ static void start(void)
  *
  * Context: main thread.
  *
- * Return: false when out of memory: the job is the caller's.
+ * Return: false when out of memory, or for a job that cannot wait when there are no threads: the job
+ * is the caller's.
  */
 bool rmcd_do_elsewhere(uid_t uid, enum rmcd_job_kind kind, struct rmcd_job *job)
 {
 	struct closer *c;
 
-	start();
+	if (!start() && job->fail)
+		return false;
 	pthread_mutex_lock(&lock);
 	c = closer_get(uid, kind);
 	if (c) {
@@ -309,6 +365,7 @@ void rmcd_close_elsewhere(uid_t uid, enum rmcd_job_kind kind, const int *fds, un
 		return;
 	if (b) {
 		b->job.run = close_batch;
+		b->job.fail = NULL;
 		b->job.weight = n;
 		b->n = n;
 		memcpy(b->fd, fds, n * sizeof(*fds));

@@ -32,11 +32,14 @@ enum rmcd_job_kind {
  * struct rmcd_job - what a thread shall do
  * @next: in its queue
  * @run: does it, and frees it
+ * @fail: called instead of @run when the user has no thread of this kind and cannot have one now:
+ *	somebody waits for an answer. NULL: it waits until there is a thread
  * @weight: descriptors and mappings that it ends, or holds meanwhile
  */
 struct rmcd_job {
 	struct rmcd_job *next;
 	void (*run)(struct rmcd_job *job);
+	void (*fail)(struct rmcd_job *job);
 	unsigned int weight;
 };
 

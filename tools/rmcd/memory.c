@@ -295,6 +295,7 @@ void rmcd_mem_destroy(struct rmcd_mem *m)
 	for (i = 0; i < m->maps; i++)
 		rmcd_not_replaceable(m->map[i].addr);
 	m->job.run = free_elsewhere;
+	m->job.fail = NULL;
 	m->job.weight = max(m->maps, 1U);
 	if (!rmcd_do_elsewhere(m->uid, RMCD_JOB_FREE, &m->job))
 		rmcd_log("%llu bytes of user %u stay mapped: no memory",

@@ -477,16 +477,11 @@ static void close_mapped(struct rmcd_req *r)
 	}
 }
 
-/* A thread of the user */
-static void map_memory(struct rmcd_job *job)
+/* Not the main thread. From here on @w belongs to that. */
+static void put_done(struct deferred *w)
 {
-	struct deferred *w = (struct deferred *)job;
 	int event = w->event;
 
-	if (__atomic_load_n(&w->conn, __ATOMIC_RELAXED))
-		w->req.memory = rmcd_mem_create(&w->req.reg, w->req.fds);
-	if (w->req.memory && !IS_ERR(w->req.memory))
-		close_mapped(&w->req);
 	pthread_mutex_lock(&done_lock);
 	w->next = done;
 	done = w;
@@ -495,7 +490,28 @@ static void map_memory(struct rmcd_job *job)
 	eventfd_write(event, 1);
 }
 
-/* Returns false when out of memory: nothing has changed. */
+/* A thread of the user */
+static void map_memory(struct rmcd_job *job)
+{
+	struct deferred *w = (struct deferred *)job;
+
+	if (__atomic_load_n(&w->conn, __ATOMIC_RELAXED))
+		w->req.memory = rmcd_mem_create(&w->req.reg, w->req.fds);
+	if (w->req.memory && !IS_ERR(w->req.memory))
+		close_mapped(&w->req);
+	put_done(w);
+}
+
+/* There is no such thread. */
+static void map_nothing(struct rmcd_job *job)
+{
+	struct deferred *w = (struct deferred *)job;
+
+	w->req.memory = ERR_PTR(-EAGAIN);
+	put_done(w);
+}
+
+/* Returns false when out of memory or threads: nothing has changed. */
 static bool defer(struct server *s, struct conn *c, const struct rmcd_head *head,
 		  const struct rmcd_req *r)
 {
@@ -504,6 +520,7 @@ static bool defer(struct server *s, struct conn *c, const struct rmcd_head *head
 	if (!w)
 		return false;
 	w->job.run = map_memory;
+	w->job.fail = map_nothing;
 	w->job.weight = max(r->nfds, 1U);
 	w->conn = c;
 	w->user = NULL;
@@ -542,7 +559,7 @@ static void handle_message(struct server *s, struct conn *c)
 		if (ret == -EINPROGRESS) {
 			if (defer(s, c, &head, &r))
 				return;
-			ret = -ENOMEM;
+			ret = -EAGAIN;
 		}
 		if (!finish(c, &head, &r, ret))
 			got = -1;
