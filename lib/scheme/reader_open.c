@@ -150,12 +150,24 @@ size_t reader_bytes_ver0(const struct rmc_reader_options *options)
 	return rmc_reader_bytes_sized(options, RMC_READER_OPTIONS_SIZE_VER0);
 }
 
+/* Those of reads that wait for their turn, or for a slot: no completion will come for them. */
+static void unlatch_ready(struct rmc_reader *r)
+{
+	unsigned int i;
+
+	for (i = 0; i < rmc_reader_window(&r->o); i++)
+		if (r->entry[i].state == READY && r->entry[i].latched)
+			rmc_reader_unlatch(r, &r->entry[i]);
+}
+
 void rmc_reader_close(struct rmc_reader *r)
 {
 	struct rmc_completion c;
 
 	if (!r)
 		return;
+	if (!rmc_qp_inherited(r->qp))
+		unlatch_ready(r);
 	/* wait: operations use memory, and latches of remote objects are held */
 	while (!rmc_qp_inherited(r->qp) && (rmc_qp_in_flight(r->qp) || r->unlatches)) {
 		rmc_reader_issue_unlatches(r);

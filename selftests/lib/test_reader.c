@@ -18,6 +18,7 @@ struct fixture {
 	unsigned int delay_line_us;	/* delay of the RMC after each line */
 	int lose_swaps, lose_replies;	/* compare-and-swaps still to lose */
 	int unlocking;			/* lose only those that free a lock */
+	int hold;			/* the next one stays, until the RMC releases it */
 };
 
 /* Read a line, or a part of one, until two reads agree. */
@@ -72,6 +73,8 @@ static int execute(void *arg, const struct fake_op *op)
 		return __atomic_load_n(word, __ATOMIC_ACQUIRE) == v ? RMC_S_OK :
 			RMC_S_SABRE_ABORTED;
 	case RMC_OP_CAS:
+		if (w->hold && w->hold--)
+			return FAKE_HOLD;
 		lose = !w->unlocking || !operand[1];
 		if (lose && w->lose_swaps && w->lose_swaps--)
 			return RMC_S_TIMEOUT;
@@ -441,6 +444,57 @@ static void lost_swaps(void)
 	}
 }
 
+/* Polls until a read has ended; or for some time, if there is none to wait for. */
+static void poll_for(struct rmc_reader *r, const struct rmc_object_read *want)
+{
+	struct rmc_object_read *done = NULL;
+	int i, n = want ? 100000 : 500, err = 0;
+
+	for (i = 0; i < n && !err; i++) {
+		err = rmc_reader_poll(r, &done);
+		usleep(100);
+	}
+	CHECK_EQ(err, want != NULL);
+	CHECK(!want || done == want);
+}
+
+/*
+ * The first compare-and-swap stays in its slot. So the ring ends before it, behind that of another
+ * read: it has its lock, and no slot for what comes next. Then the reader is closed.
+ */
+static void closed_without_slot(void)
+{
+	const struct rmc_scheme *s = rmc_scheme_find("lock");
+	size_t step = rmc_scheme_bytes(s, 100);
+	struct rmc_object_read first = { .len = 100 }, rd = { .len = 100, .offset = step };
+	struct rmc_reader *r;
+	struct fixture w;
+	uint64_t *word;
+	int i;
+
+	fixture_init(&w);
+	for (i = 0; i < 2; i++)
+		rmc_scheme_init(s, (struct rmc_object *)(w.segment + (size_t)i * step), 100);
+	word = (uint64_t *)(w.segment + step + LOCK_AT);
+	r = reader_of(&w, "lock", 4);
+	w.hold = 1;
+	CHECK_EQ(rmc_reader_start(r, &first), 0);
+	/* three slots each: lock, read, unlock */
+	for (i = 0; i < (ENTRIES - 2) / 3; i++) {
+		CHECK_EQ(rmc_reader_start(r, &rd), 0);
+		poll_for(r, &rd);
+		rmc_reader_release(r, &rd);
+	}
+	CHECK_EQ(rmc_reader_start(r, &rd), 0);
+	poll_for(r, NULL);
+	CHECK(get(word) != 0);
+	__atomic_store_n(&w.rmc.release, 1, __ATOMIC_RELEASE);
+	rmc_reader_close(r);
+	CHECK_EQ(get(word), 0);
+	CHECK_EQ(*(uint64_t *)(w.segment + LOCK_AT), 0);
+	fixture_fini(&w);
+}
+
 static uint64_t realtime_ns(void)
 {
 	struct timespec ts;
@@ -521,6 +575,7 @@ int main(void)
 		{ "attempts end with the last status", out_of_attempts },
 		{ "a dead holder keeps its lock until it is broken", dead_holder },
 		{ "lost compare-and-swaps leave no lock behind", lost_swaps },
+		{ "a reader that is closed without a slot leaves no lock behind", closed_without_slot },
 		{ "leases end, are shared, and bound", leases },
 	};
 
