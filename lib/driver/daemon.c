@@ -220,21 +220,21 @@ static int daemon_alive(const struct rmc_ctx *ctx)
 }
 
 /*
- * rmcd reads words on our stack, which yama may forbid: then it refuses such buffers. It opens
- * our memory when we open the context, for yama knows one process only: the daemon of the next
- * context, perhaps. The
- * kernel says which process it is: the id that rmcd knows may be of another pid namespace,
- * and be a stranger's here. 0: it has none here.
+ * rmcd reads words on our stack, which yama may forbid: then it refuses such buffers. It opens our
+ * memory when we open the context, for yama knows one process only: the daemon of the next context,
+ * perhaps. The kernel says which process it is: the id that rmcd knows may be of another pid
+ * namespace, and be a stranger's here. 0: it has none here.
  *
  * rmcd makes our CPUs execute a barrier before it parks, if we have registered for that.
  */
-static void permit(const struct rmc_daemon *d)
+static void permit(struct rmc_daemon *d)
 {
-	struct ucred peer = { .pid = 0 };
+	struct ucred peer = { .pid = 0, .uid = (uid_t)-1 };
 	socklen_t len = sizeof(peer);
 
 	if (!getsockopt(d->socket.fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) && peer.pid > 0)
 		prctl(PR_SET_PTRACER, (unsigned long)peer.pid, 0, 0, 0);
+	d->own = peer.uid == geteuid();
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0))
 		rmc_log(WARN, "membarrier: %s; unless rmcd has none either, a worker that parks may miss a doorbell until it is woken",
 			strerror(errno));

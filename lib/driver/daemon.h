@@ -58,6 +58,7 @@ typedef struct rmc_daemon_qp *rmc_daemon_chunk[RMC_DAEMON_CHUNK];
  */
 struct rmc_daemon {
 	struct rmc_socket socket;
+	int own;		/* its user is ours */
 	pthread_mutex_t lock;
 	rmc_daemon_chunk *qps[RMC_DAEMON_CHUNKS];
 	struct rmc_daemon_memory *memory;

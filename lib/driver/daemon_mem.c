@@ -88,7 +88,7 @@ static int get_memory(const struct rmc_ctx *ctx, struct rmc_daemon_memory *h,
 	if (segment && head->addr % RMC_CACHE_LINE)
 		return -EINVAL;
 	err = rmc_share_begin(&h->share, (void *)(uintptr_t)head->addr, head->length, segment,
-			      &why);
+			      ((const struct rmc_daemon *)ctx->priv)->own, &why);
 	if (why)
 		rmc_daemon_because(why);
 	return err;

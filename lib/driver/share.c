@@ -5,9 +5,13 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "../internal.h"
 #include "maps.h"
 #include "region.h"
 #include "share.h"
+
+/* Holes of a registration that are filled for a daemon of our own user: as in tools/rmcd/holes.c */
+#define FILL_BYTES	(64ULL << 20)
 
 /* Consecutive addresses that become one piece */
 struct run {
@@ -22,6 +26,8 @@ struct plan {
 	struct run run[RMCD_PIECES];
 	unsigned int runs;
 	int too_many;		/* runs or files */
+	int lazy;		/* large holes stay */
+	uint64_t filled;	/* bytes of files with holes */
 };
 
 static const char why_private[] =
@@ -194,15 +200,20 @@ static int move_run(struct rmc_share *s, struct run *r, int shared_only, const c
 
 /*
  * rmcd fills no holes for others, and who fills them is charged. 0, or -ENOMEM. A file that is too
- * short, or that a seal protects, is rmcd's to judge.
+ * short, or that a seal protects, is rmcd's to judge. One of our own user leaves holes beyond some
+ * size to who touches them, and so do we: a large file may be meant to have them.
  */
-static int fill_holes(const struct rmc_share *s, const struct run *r, const char **why)
+static int fill_holes(const struct rmc_share *s, struct plan *p, const struct run *r,
+		      const char **why)
 {
 	int fd = rmc_region_fd(s->region[r->file]);
 	struct stat st;
 
 	if (fstat(fd, &st) || (uint64_t)st.st_blocks * 512 >= (uint64_t)st.st_size ||
-	    r->offset + (r->end - r->start) > (uint64_t)st.st_size)
+	    r->offset + (r->end - r->start) > rmc_page_round((uint64_t)st.st_size))
+		return 0;
+	p->filled += r->end - r->start;
+	if (p->lazy && p->filled > FILL_BYTES)
 		return 0;
 	if (!rmc_populate(fd, r->start, r->end - r->start, r->offset))
 		return 0;
@@ -218,7 +229,7 @@ static int carry_out(struct rmc_share *s, struct plan *p, int shared_only, const
 
 	for (r = p->run; r < p->run + p->runs; r++) {
 		err = r->kind == RUN_MOVE ? move_run(s, r, shared_only, why) :
-		      r->kind == RUN_FILE ? fill_holes(s, r, why) : 0;
+		      r->kind == RUN_FILE ? fill_holes(s, p, r, why) : 0;
 		if (err)
 			return err;
 		piece = &s->memory.piece[s->memory.count++];
@@ -229,11 +240,11 @@ static int carry_out(struct rmc_share *s, struct plan *p, int shared_only, const
 	return 0;
 }
 
-int rmc_share_begin(struct rmc_share *s, void *addr, size_t len, int shared_only,
+int rmc_share_begin(struct rmc_share *s, void *addr, size_t len, int shared_only, int lazy,
 		    const char **why)
 {
 	uintptr_t start = (uintptr_t)addr, end = start + len;
-	struct plan p = { .runs = 0 };
+	struct plan p = { .lazy = lazy };
 	int err;
 
 	memset(s, 0, sizeof(*s));

@@ -32,9 +32,9 @@ struct rmc_share {
  * Make len bytes at addr shared, except what is no whole page, or cannot be shared: this
  * becomes RMCD_PRIVATE. 0, or -errno: -EFAULT: not readable and writable; -EOPNOTSUPP: a
  * shared mapping of a file with writeback, or, if shared_only, private memory is left, and
- * *why names the cure.
+ * *why names the cure. Holes of files are filled; lazy: up to 64 MiB.
  */
-int rmc_share_begin(struct rmc_share *s, void *addr, size_t len, int shared_only,
+int rmc_share_begin(struct rmc_share *s, void *addr, size_t len, int shared_only, int lazy,
 		    const char **why);
 
 /*

@@ -371,6 +371,34 @@ static void shared_memory(void)
 	close_ctx();
 }
 
+/* The last page of a file of odd length; and the daemon is of our user: large holes stay. */
+static void holes(void)
+{
+	const size_t large = (64UL << 20) / PAGE + 1;
+	char *p;
+	int fd;
+
+	open_ctx();
+	fd = memfd_create("test", MFD_CLOEXEC);
+	CHECK_EQ(ftruncate(fd, PAGE + 1), 0);
+	p = map_fd(fd, 2, 0);
+	CHECK_EQ(rmc_seg_register(ctx, p, 2 * PAGE, 0), 0);
+	CHECK_EQ(allocated_bytes(fd), 2 * PAGE);
+	CHECK_EQ(rmc_seg_unregister(ctx), 0);
+	munmap(p, 2 * PAGE);
+	CHECK_EQ(ftruncate(fd, 0), 0);
+	CHECK_EQ(ftruncate(fd, (off_t)(large * PAGE)), 0);
+	p = map_fd(fd, large, 0);
+	CHECK_EQ(rmc_seg_register(ctx, p, large * PAGE, 0), 0);
+	CHECK_EQ(allocated_bytes(fd), 0);
+	CHECK_EQ(rmc_seg_unregister(ctx), 0);
+	CHECK_EQ(rmc_seg_register(ctx, p, (large - 1) * PAGE, 0), 0);
+	CHECK_EQ(allocated_bytes(fd), (off_t)((large - 1) * PAGE));
+	munmap(p, large * PAGE);
+	close(fd);
+	close_ctx();
+}
+
 /* The application unmaps registered memory, and has something else there. */
 static void replaced(void)
 {
@@ -537,6 +565,7 @@ int main(void)
 		{ "memory that is not there, or not writable", unfit_memory },
 		{ "more mappings than a message has pieces", many_mappings },
 		{ "memory that is shared already", shared_memory },
+		{ "holes of files", holes },
 		{ "memory that the application replaced stays", replaced },
 		{ "fork", forking },
 		{ "memory that could not move back is no hole in a child", stuck },

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "opt.h"
@@ -203,23 +204,35 @@ static u32 sabre_mode(const char *name)
 	return RMC_SABRE_DEFAULT;
 }
 
+/* Digits only: strtol() would take blanks and signs, too. -1: no node id */
+static int node_id(const char **s)
+{
+	char *end;
+	long nid;
+
+	if (**s < '0' || **s > '9')
+		return -1;
+	nid = strtol(*s, &end, 10);
+	*s = end;
+	return nid <= RMC_NID_MAX ? (int)nid : -1;
+}
+
 /* "3", or "2-5"; the fabric says whether there are as many */
 static int choose_nodes(struct rmcd_config *cfg, const char *range)
 {
-	int first = -1, last = -1, used = 0;
+	int first = -1, last = -1;
 
-	if (range && sscanf(range, "%d%n", &first, &used) == 1) {
+	if (range) {
+		first = node_id(&range);
 		last = first;
-		if (range[used] == '-') {
-			range += used + 1;
-			used = 0;
-			if (sscanf(range, "%d%n", &last, &used) != 1)
-				last = -1;
+		if (*range == '-') {
+			range++;
+			last = node_id(&range);
 		}
-	}
-	if (range && (first < 0 || last < first || last > RMC_NID_MAX || range[used])) {
-		rmcd_log("--node is no node id or range: give one like 3 or 2-5");
-		return -EINVAL;
+		if (first < 0 || last < first || *range) {
+			rmcd_log("--node is no node id or range: give one like 3 or 2-5");
+			return -EINVAL;
+		}
 	}
 	cfg->fabric.node = first;
 	cfg->locals = last - first + 1;

@@ -53,15 +53,19 @@ static bool forbid(const struct rmcd_map *map)
 	return userfault >= 0 && !ioctl(userfault, UFFDIO_REGISTER, &r);
 }
 
-/* Maps the pages: 0, or -errno of the first that cannot be had; -EINVAL: not before Linux 5.14 */
+/*
+ * Maps the registered pages: 0, or -errno of the first that cannot be had; -EINVAL: not before
+ * Linux 5.14
+ */
 static int populate(const struct rmcd_map *map, u64 len)
 {
+	char *addr = map->start - map->offset % PAGE_SIZE;
 	size_t step = max(STEP_BYTES, map->page), n;
 	u64 done;
 
 	for (done = 0; done < len; done += n) {
 		n = min_t(u64, step, len - done);
-		while (madvise((char *)map->addr + done, n, MADV_POPULATE_WRITE))
+		while (madvise(addr + done, n, MADV_POPULATE_WRITE))
 			if (errno != EINTR && errno != EAGAIN)
 				return -errno;
 	}
@@ -85,22 +89,22 @@ static int fill(struct rmcd_mem *m, const struct rmcd_map *map, int fd, u64 offs
 /**
  * rmcd_holes() - fill the holes of a file that was just mapped, or refuse them
  * @m: memory that it is a part of
- * @map: mapping
+ * @map: mapping; it may be longer than what is registered, where the file has large pages. Those
+ *	pages of it are not touched.
  * @fd: the file
  * @st: its state, before it was mapped
- * @offset: where the mapping begins in it
  *
  * Return: 0, -ENOMEM, -EFAULT: it has holes, and belongs to another user.
  */
-int rmcd_holes(struct rmcd_mem *m, const struct rmcd_map *map, int fd, const struct stat *st,
-	       u64 offset)
+int rmcd_holes(struct rmcd_mem *m, const struct rmcd_map *map, int fd, const struct stat *st)
 {
-	u64 end = min_t(u64, offset + map->len, PAGE_ALIGN((u64)st->st_size));
+	u64 offset = map->offset - map->offset % PAGE_SIZE;
+	u64 end = PAGE_ALIGN(map->offset + map->length);
 	bool forbidden = !m->own && forbid(map);
 	int err;
 
 	/* a hint, which a client can change: then the worker gets the signal */
-	if ((u64)st->st_blocks * 512 >= (u64)st->st_size || offset >= end)
+	if ((u64)st->st_blocks * 512 >= (u64)st->st_size)
 		return 0;
 	if (m->own)
 		return fill(m, map, fd, offset, end - offset);

@@ -17,7 +17,6 @@
 #include "memory.h"
 
 void rmcd_holes_init(void);
-int rmcd_holes(struct rmcd_mem *m, const struct rmcd_map *map, int fd, const struct stat *st,
-	       u64 offset);
+int rmcd_holes(struct rmcd_mem *m, const struct rmcd_map *map, int fd, const struct stat *st);
 
 #endif

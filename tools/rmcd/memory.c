@@ -100,7 +100,7 @@ static int map_piece(struct rmcd_mem *m, const struct rmcd_piece *p, int fd, cha
 	map->offset = p->offset;
 	map->length = p->length;
 	map->page = unit;
-	return rmcd_holes(m, map, fd, &st, first);
+	return rmcd_holes(m, map, fd, &st);
 }
 
 /* Its pieces cover it exactly, those that are private are allowed, and the others are memory. */
