@@ -60,9 +60,10 @@ help:
 	@echo '  make figures      the figures of the papers, measured here, as a page;'
 	@echo '                    FIGURES="--quick --only fig7" and more: tools/rmc-figures --help'
 
-# A container has no kernel headers, and rmcd is made for it. Expanded when "all" is built, not
-# for each make: to search headers takes a second.
-headers = $(and $(KDIR),$(wildcard $(KDIR)/Makefile))
+# A container has no kernel headers, and rmcd is made for it. What the command line names has to be
+# there, and what runs in guests needs the module: it depends on "modules", too. Expanded when "all"
+# is built, not for each make: to search headers takes a second.
+headers = $(or $(filter command,$(origin KDIR)),$(and $(KDIR),$(wildcard $(KDIR)/Makefile)))
 .SECONDEXPANSION:
 all: $$(if $$(headers),modules,no-modules) lib tools
 
@@ -133,10 +134,10 @@ style:
 sparse:
 	@selftests/sparse $(KDIR)
 
-kselftest: all
+kselftest: modules all
 	@selftests/rmc/run_in_vm.sh
 
-cluster: all
+cluster: modules all
 	@selftests/cluster/run.sh
 
 # What cannot be had here is told below the table.
@@ -199,7 +200,7 @@ dkms-remove:
 	dkms remove rmc/$(DKMS_VERSION) --all
 	rm -rf $(DKMS_SOURCE)
 
-check-ni: all
+check-ni: modules all
 	@selftests/check-ni
 
 check-kernels:
@@ -208,10 +209,10 @@ check-kernels:
 cover: lib
 	@selftests/coverage
 
-check-debug: all
+check-debug: modules all
 	@selftests/check-debug
 
-soak: all
+soak: modules all
 	@selftests/soak $(if $(SECONDS),--seconds $(SECONDS))
 
 clean:

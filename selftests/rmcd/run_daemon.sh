@@ -166,11 +166,15 @@ else
 		--exclude='*.ko' -c . | tar -C "$F" -x
 	chown -R 65534:65534 "$F"
 	expect "make all there, without kernel headers" 0 "no kernel headers here, so no rmc.ko" \
-		contained timeout -k 5 400 make -s -j2 -C "$F" all KDIR=/nonexistent
+		contained timeout -k 5 400 env KDIR=/nonexistent make -s -j2 -C "$F" all
 	expect "make modules there fails" 2 "/nonexistent" \
 		contained timeout -k 5 60 make -C "$F" modules KDIR=/nonexistent
 	expect "and make all modules" 2 "/nonexistent" \
-		contained timeout -k 5 60 make -C "$F" all modules KDIR=/nonexistent
+		contained timeout -k 5 60 env KDIR=/nonexistent make -C "$F" all modules
+	expect "and make all with headers that are not there" 2 "/nonexistent" \
+		contained timeout -k 5 60 make -C "$F" all KDIR=/nonexistent
+	expect "and tests in guests" 2 "/nonexistent" \
+		contained timeout -k 5 60 env KDIR=/nonexistent make -C "$F" kselftest
 	expect "hello from that tree" 0 "^\[[01]\] node 1 says 101: success" \
 		contained timeout -k 5 60 env -C "$F" tools/rmc-run --daemon -n 2 build/hello
 	rm -rf "$F"
