@@ -317,8 +317,8 @@ inside() {
 expect "two nodes of one worker in a region: no packets" 0 "^ 64 .* local$" inside
 expect "a node whose daemon has another" 1 "node=1 is taken" \
 	timeout -k 5 20 "$D/rmcd" --socket "$S/never" --region "$S/pairs" --node 1
-for range in 3-4 2-1 x 1- -1; do
-	expect "--node $range is refused" "$([ $range = 3-4 ] && echo 1 || echo 2)" "rmcd: --node" \
+for range in 3-4 2-1 x 1- -1 ' 3' +3 4294967299 2-4294967299; do
+	expect "--node $range is refused" "$([ "$range" = 3-4 ] && echo 1 || echo 2)" "rmcd: --node" \
 		timeout -k 5 20 "$D/rmcd" --socket "$S/never" --region "$S/pairs" "--node=$range"
 done
 
