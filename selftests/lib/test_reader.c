@@ -575,7 +575,7 @@ int main(void)
 		{ "attempts end with the last status", out_of_attempts },
 		{ "a dead holder keeps its lock until it is broken", dead_holder },
 		{ "lost compare-and-swaps leave no lock behind", lost_swaps },
-		{ "a reader that is closed without a slot leaves no lock behind", closed_without_slot },
+		{ "a closed reader without a slot leaves no lock behind", closed_without_slot },
 		{ "leases end, are shared, and bound", leases },
 	};
 

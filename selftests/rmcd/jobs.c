@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
-/* tools/rmcd/closing.c alone: when a user is refused, and what is done where threads cannot be had. */
+/* tools/rmcd/closing.c alone: when a user is refused, and what is done without threads. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <unistd.h>
 #include "../tap.h"
 
-static int create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *data), void *data);
+static int create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *data),
+		  void *data);
 #define pthread_create create
 #include "tools/rmcd/closing.c"
 #undef pthread_create
@@ -18,7 +19,8 @@ static int no_threads;		/* else how many times one was not created */
 static int failed;		/* jobs */
 static int lines;		/* of the log */
 
-static int create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *data), void *data)
+static int create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *data),
+		  void *data)
 {
 	int n = __atomic_load_n(&no_threads, __ATOMIC_SEQ_CST);
 

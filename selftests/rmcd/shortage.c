@@ -284,7 +284,8 @@ static void two_files(void)
 		struct rmcd_memory memory;
 	} m = {
 		.reg = { .size = sizeof(m.reg), .addr = 1UL << 40, .length = 2 * SEG },
-		.memory = { .count = 2, .piece = { { .length = SEG }, { .length = SEG, .fd = 1 } } },
+		.memory = { .count = 2, .piece = { { .length = SEG },
+							{ .length = SEG, .fd = 1 } } },
 	};
 	uint8_t *p[2];
 	int fd[2], i;

@@ -23,8 +23,8 @@ static const char * const names[RMCD_JOB_KINDS] = {
 };
 
 /*
- * Descriptors of one user, and mappings if the quotas are small: more than all his programs give back
- * when they end together
+ * Descriptors of one user, and mappings if the quotas are small: more than all his programs give
+ * back when they end together
  */
 #define MOST_PENDING	4096
 /* If none of a user's threads gets on for so long, nothing of his is accepted */
@@ -315,8 +315,8 @@ static bool start(void)
  *
  * Context: main thread.
  *
- * Return: false when out of memory, or for a job that cannot wait when there are no threads: the job
- * is the caller's.
+ * Return: false when out of memory, or for a job that cannot wait when there are no threads: the
+ * job is the caller's.
  */
 bool rmcd_do_elsewhere(uid_t uid, enum rmcd_job_kind kind, struct rmcd_job *job)
 {

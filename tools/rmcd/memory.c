@@ -41,8 +41,8 @@ static void unmap(char *addr, size_t len, size_t page)
 }
 
 /*
- * Mapped elsewhere first, then moved: where mmap() itself fails with MAP_FIXED, it may have unmapped
- * what was there, and another thread maps memory of another user into the gap.
+ * Mapped elsewhere first, then moved: where mmap() itself fails with MAP_FIXED, it may have
+ * unmapped what was there, and another thread maps memory of another user into the gap.
  */
 static int move_piece(struct rmcd_mem *m, struct rmcd_map *map, char *at)
 {
@@ -55,7 +55,7 @@ static int move_piece(struct rmcd_mem *m, struct rmcd_map *map, char *at)
 	}
 	err = -errno;
 	unmap(map->addr, map->len, PAGE_SIZE);
-	/* whether this part is still ours nobody knows: it stays. The caller unmaps what is before it. */
+	/* nobody knows whether this part is still ours: it stays; the caller unmaps the rest */
 	unmap(at + map->len, m->range + m->range_len - (at + map->len), PAGE_SIZE);
 	m->range_len = at - m->range;
 	return err;

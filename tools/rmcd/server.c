@@ -459,8 +459,8 @@ static int execute(struct server *s, struct conn *c, u32 request, struct rmcd_re
 }
 
 /*
- * Mappings have their files: this is not the last close, and takes no time. Other descriptors of the
- * message can be anything.
+ * Mappings have their files: this is not the last close, and takes no time. Other descriptors of
+ * the message can be anything.
  */
 static void close_mapped(struct rmcd_req *r)
 {
