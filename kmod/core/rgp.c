@@ -233,9 +233,15 @@ static __always_inline void change_destination(struct rmc_node *node, u32 *to, u
 	*to = nid;
 }
 
-/* Complete an entry that is not valid. */
-static __always_inline void refuse(struct rmc_qpair *qp, u16 slot, u8 status)
+/* Complete an entry that is not valid, or whose destination is down. */
+static __always_inline void refuse(struct rmc_qpair *qp, const struct rmc_wqe *w, u16 slot,
+				   u8 status)
 {
+#ifdef RMC_DOMAINS
+	/* it is valid, but its sender is gone: nobody else would free the slot */
+	if (w->op == RMC_OP_RECEIVE && status == RMC_S_NODE_DOWN)
+		rmc_domain_take(qp, w);
+#endif
 	rmc_stat_inc(qp->node, errors);
 	trace_rmc_rgp_refuse(qp->node->nid, slot, status);
 	rmc_cq_post(qp, slot, status);
@@ -296,12 +302,7 @@ static __always_inline u32 poll_wq(struct rmc_qpair *qp, const bool multi_unit, 
 		if (unlikely(status)) {
 			qp->wq_head++;
 			taken++;
-#ifdef RMC_DOMAINS
-			/* valid, but its sender is gone: nobody else would free the slot */
-			if (w.op == RMC_OP_RECEIVE && status == RMC_S_NODE_DOWN)
-				rmc_domain_take(qp, &w);
-#endif
-			refuse(qp, slot, status);
+			refuse(qp, &w, slot, status);
 			continue;
 		}
 
