@@ -264,6 +264,7 @@ static void test_hostile(const struct testbed_opts *o)
 static void test_strangers(const struct testbed_opts *o)
 {
 	struct rmc_join j = { .life = 7 };
+	struct client first;
 	struct hostile h;
 	u32 rrpps;
 
@@ -279,6 +280,16 @@ static void test_strangers(const struct testbed_opts *o)
 			 RMC_S_PROTOCOL);
 	}
 	CHECK_EQ(forge(&h, RMC_OP_SEND, rmc_slot_offset(rrpps, 1), 64, 1, true, 1), RMC_S_OK);
+	/* in the ring of another unit packets of an earlier life may wait: that joins, too */
+	if (h.t.w.opts.units > 1) {
+		first = h.c;
+		client_init_at(&h.c, &h.t.w, h.c.ep + 1, h.c.to);
+		CHECK_EQ(forge(&h, RMC_OP_SEND, rmc_slot_offset(0, 1), 64, 1, true, 1),
+			 RMC_S_DOMAIN_MISMATCH);
+		CHECK_EQ(forge_join(&h, &j), RMC_S_OK);
+		CHECK_EQ(forge(&h, RMC_OP_SEND, rmc_slot_offset(0, 1), 64, 1, true, 1), RMC_S_OK);
+		h.c = first;
+	}
 	/* the domain of node 1 begins at node 1 */
 	dom_detach(&h.t, 1, 0, false);
 	dom_remove(&h.t, 1);
