@@ -12,7 +12,7 @@
 #define DOM_LIFE	0x12345000u	/* plus the node, and 100 for each life */
 #define DOM_NODES	4
 #define DOM_CORES	4		/* of a node */
-#define DOM_BUF		(64 * 1024)
+#define DOM_BUF		(96 * 1024)
 #define DOM_AQ		16		/* entries of an arrival queue */
 
 static u32 random_state = 1;

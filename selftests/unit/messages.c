@@ -136,14 +136,14 @@ struct stream {
 static void stream_send(struct stream *s, u32 slot)
 {
 	struct doms *t = &s->t;
-	u8 *at = buf(t, 0, 0) + slot * 4096;
+	u8 *at = buf(t, 0, 0) + slot * 8192;
 
 	if (s->in_wq == 16 || s->probing[slot])
 		return;
 	/* the SEND of its last message has completed as well */
 	if (s->sent < STREAM && !s->posted[slot] && dom_claim(t, 0, 1, slot)) {
 		s->value[slot] = s->sent++;
-		s->len[slot] = 1 + random_below(3000);
+		s->len[slot] = 1 + random_below(6000);
 		write_message(at, s->value[slot], s->len[slot]);
 		s->again[slot] = true;
 		s->done[slot] = false;
@@ -158,7 +158,7 @@ static void stream_send(struct stream *s, u32 slot)
 		   ++s->waits[slot] > 200) {
 		/* a RECEIVE that timed out is not repeated */
 		s->what[app_post(&t->node[0].app[0].a, RMC_OP_JOIN, 1, rmc_slot_offset(slot, 0),
-				 buf(t, 0, 0) + 60 * 1024 + slot * 8, 8)] = PROBE + slot;
+				 buf(t, 0, 0) + 80 * 1024 + slot * 8, 8)] = PROBE + slot;
 		s->probing[slot] = true;
 		s->in_wq++;
 		s->waits[slot] = 0;
@@ -180,7 +180,7 @@ static void stream_completed(struct stream *s, u32 wq_slot, u32 status)
 		return;
 	}
 	s->probing[slot] = false;
-	memcpy(&state, buf(&s->t, 0, 0) + 60 * 1024 + slot * 8, 8);
+	memcpy(&state, buf(&s->t, 0, 0) + 80 * 1024 + slot * 8, 8);
 	if (status || !(state & RMC_JOIN_FREE))
 		return;
 	CHECK_EQ(RMC_JOIN_TURN(state), (u8)dom_send_slot(&s->t, 0, 1, slot)->turn);
@@ -225,7 +225,8 @@ static bool stream_ended(struct stream *s)
  */
 static void test_faults(const struct testbed_opts *o)
 {
-	struct rmc_fault fault = { .loss = 60000, .dup = 100000, .reorder = 100000,
+	/* a SEND completes if no packet of one try is lost */
+	struct rmc_fault fault = { .loss = o->mtu < 512 ? 5000 : 60000, .dup = 100000, .reorder = 100000,
 				   .shuffle = 100000, .gap_ns = 5000000 };
 	static struct stream s;
 	struct arrival m;
@@ -270,6 +271,7 @@ static void test_refused(const struct testbed_opts *o)
 	struct doms t;
 	struct arrival m;
 	struct app *a;
+	u64 requests;
 	u8 *b;
 
 	memset(&t, 0, sizeof(t));
@@ -326,6 +328,13 @@ static void test_refused(const struct testbed_opts *o)
 	CHECK_EQ(dom_receive(&t, 1, 0, &m), RMC_S_OK);
 	CHECK_EQ(dom_receive(&t, 1, 0, &m), RMC_S_BAD_SLOT);
 	CHECK(!dom_send_slot(&t, 0, 1, 0)->valid);
+
+	/* what this end can refuse sends no packet */
+	requests = testbed_stat(&t.w, 0, requests);
+	a = &t.node[0].app[0].a;
+	CHECK_EQ(app_run(a, RMC_OP_SEND, 1, rmc_slot_offset(t.p.slots, 1), b, 8), RMC_S_BAD_SLOT);
+	CHECK_EQ(app_run(a, RMC_OP_JOIN, 1, rmc_slot_offset(t.p.slots, 0), b, 8), RMC_S_BAD_SLOT);
+	CHECK_EQ(testbed_stat(&t.w, 0, requests), requests);
 
 	/* a queue pair that belongs to no domain; a node without one */
 	dom_detach(&t, 0, 1, false);
@@ -452,6 +461,39 @@ static void test_core_goes(const struct testbed_opts *o)
 	}
 }
 
+/* A core with the index of one that is gone ends none of its messages. */
+static void test_same_index(const struct testbed_opts *o)
+{
+	struct arrival m[2], stale;
+	struct doms t;
+	u32 i;
+
+	memset(&t, 0, sizeof(t));
+	t.nodes = 2;
+	t.cores = 2;
+	t.dp.policy = RMC_DISPATCH_RR;
+	doms_init(&t, o);
+	doms_join(&t);
+	for (i = 0; i < 2; i++) {
+		write_message(buf(&t, 0, 0), i, 60);
+		CHECK_EQ(dom_send(&t, 0, 0, 1, i, buf(&t, 0, 0), 60), RMC_S_OK);
+		testbed_settle(&t.w);
+	}
+	check_arrival(&t, 0, 0, 0, 60, &m[0]);
+	check_arrival(&t, 1, 1, 1, 60, &m[1]);
+	stale = m[0];
+	/* its message waits for the other core, whose queue it is in now */
+	dom_detach(&t, 1, 0, true);
+	dom_attach(&t, 1, 0);
+	CHECK_EQ(dom_receive(&t, 1, 0, &stale), RMC_S_BAD_SLOT);
+	CHECK_EQ(dom_receive(&t, 1, 1, &m[1]), RMC_S_OK);
+	testbed_settle(&t.w);
+	check_arrival(&t, 1, 0, 0, 60, &m[0]);
+	CHECK(m[0].again);
+	CHECK_EQ(dom_receive(&t, 1, 1, &m[0]), RMC_S_OK);
+	doms_fini(&t);
+}
+
 /* All cores go, messages wait, and the first core that comes gets them in order. */
 static void test_no_core(const struct testbed_opts *o)
 {
@@ -548,6 +590,10 @@ static void test_wakes(const struct testbed_opts *o)
 	idle(&t);
 	if (!w->remote)
 		CHECK(rmc_ni_may_park(w));
+	/* a slot of another unit, whose worker is not the dispatcher's */
+	CHECK_EQ(dom_send(&t, 0, 0, 1, 3, buf(&t, 0, 0), 60), RMC_S_OK);
+	testbed_settle(&t.w);
+	check_arrival(&t, 1, 3, 2, 60, &m[0]);
 	doms_fini(&t);
 }
 
@@ -563,6 +609,7 @@ int main(void)
 		{ "depth", test_depth },
 		{ "a message goes to a core that is free", test_cores },
 		{ "a core goes", test_core_goes },
+		{ "a core with the index of another", test_same_index },
 		{ "messages wait for the first core", test_no_core },
 		{ "the dispatcher's worker sleeps, or polls other units", test_wakes },
 	};

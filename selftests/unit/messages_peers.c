@@ -126,7 +126,8 @@ static void hostile_init(struct hostile *h, const struct testbed_opts *o)
 	h->t.nodes = 3;
 	h->t.cores = 1;
 	h->t.dp.depth = 4;
-	h->t.p.max_message = 20 * o->mtu;
+	h->t.p.slots = 32;
+	h->t.p.max_message = 20 * o->mtu - 32;
 	doms_init(&h->t, &k);
 	CHECK_EQ(dom_join(&h->t, 2, 1), RMC_S_OK);
 	client_init(&h->c, &h->t.w, 0, rmc_endpoint(testbed_fabric(&h->t.w, 0), 1));
@@ -185,6 +186,9 @@ static void test_hostile(const struct testbed_opts *o)
 	j.p.max_message++;
 	CHECK_EQ(forge_join(&h, &j), RMC_S_DOMAIN_MISMATCH);
 	j.p.max_message--;
+	j.p.first_nid++;
+	CHECK_EQ(forge_join(&h, &j), RMC_S_DOMAIN_MISMATCH);
+	j.p.first_nid--;
 	CHECK_EQ(forge_join(&h, &j), RMC_S_OK);
 	/* packets that no sender cuts */
 	CHECK_EQ(forge(&h, RMC_OP_SEND, at, 64, 0, true, 1), RMC_S_PROTOCOL);
@@ -195,9 +199,11 @@ static void test_hostile(const struct testbed_opts *o)
 	CHECK_EQ(forge(&h, RMC_OP_SEND, at, mtu - 1, 2, false, 1), RMC_S_PROTOCOL);
 	CHECK_EQ(forge(&h, RMC_OP_SEND, at + 1, 8, 1, true, 1), RMC_S_PROTOCOL);
 	CHECK_EQ(forge(&h, RMC_OP_SEND, at + most, mtu, 21, true, 1), RMC_S_PROTOCOL);
+	CHECK_EQ(forge(&h, RMC_OP_SEND, at + 19 * mtu, mtu, 20, true, 1), RMC_S_PROTOCOL);
+	CHECK_EQ(forge(&h, RMC_OP_SEND, at + 5 * mtu, mtu, 3, false, 1), RMC_S_PROTOCOL);
 	CHECK_EQ(forge(&h, RMC_OP_SEND, at, mtu, 16383, false, 1), RMC_S_PROTOCOL);
 	CHECK_EQ(forge(&h, RMC_OP_SEND, at, 0, 1, true, 1), RMC_S_PROTOCOL);
-	CHECK_EQ(forge(&h, RMC_OP_SEND, rmc_slot_offset(8, 1), 64, 1, true, 1), RMC_S_BAD_SLOT);
+	CHECK_EQ(forge(&h, RMC_OP_SEND, rmc_slot_offset(32, 1), 64, 1, true, 1), RMC_S_BAD_SLOT);
 	CHECK_EQ(forge(&h, RMC_OP_SEND, rmc_slot_offset(4088, 1), 64, 1, true, 1),
 		 RMC_S_BAD_SLOT);
 	CHECK_EQ(forge(&h, RMC_OP_SEND, rmc_slot_offset(0, 2), 64, 1, true, 1), RMC_S_BAD_SLOT);
@@ -242,12 +248,17 @@ static void test_hostile(const struct testbed_opts *o)
 	CHECK_EQ(forge(&h, RMC_OP_RECEIVE, at + 1, 0, 0, true, 0), RMC_S_OK);
 	CHECK_EQ(forge(&h, RMC_OP_RECEIVE, rmc_slot_offset(0, 2) | rmc_slot_byte(at), 0, 0,
 		       true, 0), RMC_S_OK);
+	/* of an earlier life of either domain */
+	CHECK_EQ(forge(&h, RMC_OP_RECEIVE, rmc_slot_offset(0, 3) |
+		       rmc_slot_lives(h.t.node[1].d.life - 1, j.life), 0, 0, true, 0), RMC_S_OK);
+	CHECK_EQ(forge(&h, RMC_OP_RECEIVE, rmc_slot_offset(0, 3) |
+		       rmc_slot_lives(h.t.node[1].d.life, j.life - 1), 0, 0, true, 0), RMC_S_OK);
 	/* a turn 256 messages earlier */
 	h.t.node[1].send[0].turn += 256;
 	CHECK_EQ(forge(&h, RMC_OP_RECEIVE, at, 0, 0, true, 0), RMC_S_OK);
 	h.t.node[1].send[0].turn -= 256;
 	CHECK_EQ(h.t.node[1].send[0].valid, 1);
-	CHECK_EQ(forge(&h, RMC_OP_RECEIVE, rmc_slot_offset(8, 3) | rmc_slot_byte(at), 0, 0,
+	CHECK_EQ(forge(&h, RMC_OP_RECEIVE, rmc_slot_offset(32, 3) | rmc_slot_byte(at), 0, 0,
 		       true, 0), RMC_S_BAD_SLOT);
 	CHECK_EQ(forge(&h, RMC_OP_RECEIVE, at, 0, 0, true, 0), RMC_S_OK);
 	CHECK_EQ(h.t.node[1].send[0].valid, 0);
@@ -257,6 +268,12 @@ static void test_hostile(const struct testbed_opts *o)
 	CHECK(dom_arrival(&h.t, 1, 0, &other));
 	CHECK_EQ(other.nid, 2);
 	CHECK(is_message(dom_data(&h.t, 1, &other), 5, 100));
+	/* a message that waits for a core is as safe as one that a core holds */
+	for (i = 4; i < 16; i += 4)
+		CHECK_EQ(forge(&h, RMC_OP_SEND, rmc_slot_offset(i, 1), 64, 1, true, i), RMC_S_OK);
+	CHECK_EQ(h.t.node[1].d.waiting, 1);
+	CHECK_EQ(forge(&h, RMC_OP_SEND, rmc_slot_offset(12, 2), 64, 1, true, 9), RMC_S_SLOT_BUSY);
+	CHECK_EQ(h.t.node[1].recv[rmc_slot_data(&h.t.node[1].d, 12)], 12);
 	doms_fini(&h.t);
 }
 
