@@ -27,7 +27,7 @@ static void open_modest(void)
 }
 
 /* CPU time of the daemon's main thread; 0: unknown here */
-static uint64_t main_thread_ns(void)
+static inline uint64_t main_thread_ns(void)
 {
 	char path[64];
 	unsigned long long ns = 0;
