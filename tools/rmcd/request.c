@@ -167,6 +167,7 @@ static int do_watch(struct rmcd_req *r, union args *a, const struct rmcd_memory 
 	if (fd < 0)
 		return fd;
 	r->close |= 1U << r->outs;
+	r->close_at_once |= 1U << r->outs;
 	r->out[r->outs++] = fd;
 	return 0;
 }

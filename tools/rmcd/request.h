@@ -16,6 +16,7 @@
  * @nfds: number of them
  * @out: descriptors for the answer
  * @close: bit per @out: close it after sending
+ * @close_at_once: of @close, in the main thread
  * @outs: number of them
  * @reg: memory that rmcd_mem_create() shall map before the request is executed again
  * @memory: what it returned; NULL: not called yet
@@ -30,6 +31,7 @@ struct rmcd_req {
 	u32 nfds;
 	int out[RMCD_MESSAGE_FDS];
 	u32 close;
+	u32 close_at_once;
 	u32 outs;
 	struct rmcd_registration reg;
 	struct rmcd_mem *memory;

@@ -392,14 +392,20 @@ static int answer(struct conn *c, const struct rmcd_head *head, struct rmcd_req 
 	return sendmsg(c->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -1 : 0;
 }
 
-/* The client may have closed what it has got already: then this is the last close. */
+/*
+ * The client may have closed what it has got already: then this is the last close. Not elsewhere:
+ * the client's end of an event file, by whose close the next one is allowed. Only this end can put
+ * anything into it, so that close waits for nothing.
+ */
 static void close_fds(uid_t uid, struct rmcd_req *r)
 {
 	u32 n = 0, i;
 
 	rmcd_close_received(uid, r->fds, r->nfds);
 	for (i = 0; i < r->outs; i++)
-		if (r->close & (1U << i))
+		if (r->close_at_once & (1U << i))
+			close(r->out[i]);
+		else if (r->close & (1U << i))
 			r->out[n++] = r->out[i];
 	rmcd_close_elsewhere(uid, RMCD_JOB_CLOSE, r->out, n);
 }
