@@ -10,8 +10,8 @@
  * after it was read, since a core finishes no message before it has read its entry, and reads them
  * in order; but perhaps while its message is still held: what is needed of it is copied.
  *
- *   word 0   63  62     42 41   34 33      22 21    12 11     4  3     1   0
- *           | 0 | len(21) | turn  | slot(12) | nid(10) | 0 (7) | again|kind(2)| P |
+ *   word 0   63  62    42 41     34 33      22 21     12 11    4   3     2  1     0
+ *           | 0 | len(21) | turn(8) | slot(12) | nid(10) | 0 (8) | again | kind(2) | P |
  */
 #ifndef RMC_AQ_H
 #define RMC_AQ_H

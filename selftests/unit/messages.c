@@ -302,6 +302,7 @@ static void test_refused(const struct testbed_opts *o)
 	CHECK_EQ(app_run(a, RMC_OP_JOIN, 2, 0, b, 8), RMC_S_BAD_NODE);
 	CHECK_EQ(app_run(a, RMC_OP_JOIN, 1, rmc_slot_offset(8, 0), b, 8), RMC_S_BAD_SLOT);
 	CHECK_EQ(app_run(a, RMC_OP_JOIN, 1, 1, b, 8), RMC_S_BAD_SLOT);
+	CHECK_EQ(app_run(a, RMC_OP_JOIN, 1, rmc_slot_offset(0, 1), b, 8), RMC_S_BAD_SLOT);
 	CHECK(!dom_arrival(&t, 1, 0, &m) && !dom_arrival(&t, 1, 1, &m));
 
 	/* a message: another core, another turn, slot or node, twice, with data */
@@ -350,6 +351,18 @@ static void test_refused(const struct testbed_opts *o)
 	CHECK_EQ(dom_create(&t, 1), 0);
 	CHECK_EQ(dom_join(&t, 0, 1), RMC_S_OK);
 	doms_fini(&t);
+}
+
+/* Messages 0, 1, ... of 60 bytes from node 0 to node 1, each in the slot of its number */
+static void send_some(struct doms *t, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		write_message(buf(t, 0, 0), i, 60);
+		CHECK_EQ(dom_send(t, 0, 0, 1, i, buf(t, 0, 0), 60), RMC_S_OK);
+		testbed_settle(&t->w);
+	}
 }
 
 /* A core gets as many messages as the depth says; the others wait in order, none is lost. */
@@ -404,11 +417,7 @@ static void test_cores(const struct testbed_opts *o)
 	t.dp.policy = RMC_DISPATCH_GREEDY;
 	doms_init(&t, o);
 	doms_join(&t);
-	for (i = 0; i < DOM_CORES + 1; i++) {
-		write_message(buf(&t, 0, 0), i, 60);
-		CHECK_EQ(dom_send(&t, 0, 0, 1, i, buf(&t, 0, 0), 60), RMC_S_OK);
-		testbed_settle(&t.w);
-	}
+	send_some(&t, DOM_CORES + 1);
 	for (i = 0; i < DOM_CORES; i++)
 		check_arrival(&t, i, i, i, 60, &m[i]);
 	/* the last message goes to whoever is done first */
@@ -424,7 +433,7 @@ static void test_core_goes(const struct testbed_opts *o)
 {
 	struct doms t;
 	struct arrival m[3], again;
-	u32 i, requeue;
+	u32 requeue;
 	u64 state;
 
 	for (requeue = 0; requeue < 2; requeue++) {
@@ -434,11 +443,7 @@ static void test_core_goes(const struct testbed_opts *o)
 		t.dp.policy = RMC_DISPATCH_GREEDY;
 		doms_init(&t, o);
 		doms_join(&t);
-		for (i = 0; i < 3; i++) {
-			write_message(buf(&t, 0, 0), i, 60);
-			CHECK_EQ(dom_send(&t, 0, 0, 1, i, buf(&t, 0, 0), 60), RMC_S_OK);
-			testbed_settle(&t.w);
-		}
+		send_some(&t, 3);
 		check_arrival(&t, 0, 0, 0, 60, &m[0]);
 		check_arrival(&t, 1, 1, 1, 60, &m[1]);
 		dom_detach(&t, 1, 0, requeue);
@@ -466,7 +471,6 @@ static void test_same_index(const struct testbed_opts *o)
 {
 	struct arrival m[2], stale;
 	struct doms t;
-	u32 i;
 
 	memset(&t, 0, sizeof(t));
 	t.nodes = 2;
@@ -474,11 +478,7 @@ static void test_same_index(const struct testbed_opts *o)
 	t.dp.policy = RMC_DISPATCH_RR;
 	doms_init(&t, o);
 	doms_join(&t);
-	for (i = 0; i < 2; i++) {
-		write_message(buf(&t, 0, 0), i, 60);
-		CHECK_EQ(dom_send(&t, 0, 0, 1, i, buf(&t, 0, 0), 60), RMC_S_OK);
-		testbed_settle(&t.w);
-	}
+	send_some(&t, 2);
 	check_arrival(&t, 0, 0, 0, 60, &m[0]);
 	check_arrival(&t, 1, 1, 1, 60, &m[1]);
 	stale = m[0];
@@ -503,11 +503,7 @@ static void test_no_core(const struct testbed_opts *o)
 
 	two(&t, o);
 	dom_detach(&t, 1, 0, true);
-	for (i = 0; i < 4; i++) {
-		write_message(buf(&t, 0, 0), i, 60);
-		CHECK_EQ(dom_send(&t, 0, 0, 1, i, buf(&t, 0, 0), 60), RMC_S_OK);
-		testbed_settle(&t.w);
-	}
+	send_some(&t, 4);
 	dom_attach(&t, 1, 0);
 	for (i = 0; i < 4; i++) {
 		testbed_settle(&t.w);
@@ -556,11 +552,7 @@ static void test_wakes(const struct testbed_opts *o)
 	/* the last unit's core is the only one */
 	app = &t.node[1].app[1];
 	dom_detach(&t, 1, 0, true);
-	for (i = 0; i < 3; i++) {
-		write_message(buf(&t, 0, 0), i, 60);
-		CHECK_EQ(dom_send(&t, 0, 0, 1, i, buf(&t, 0, 0), 60), RMC_S_OK);
-		testbed_settle(&t.w);
-	}
+	send_some(&t, 3);
 	check_arrival(&t, 1, 0, 0, 60, &m[0]);
 	if (dom_qp(app)->node->req_worker != w && !w->remote) {
 		idle(&t);

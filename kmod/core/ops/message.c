@@ -27,26 +27,23 @@ static u8 validate(const struct rmc_qpair *qp, const struct rmc_wqe *w)
 	return RMC_S_OK;
 }
 
-/* The domain that a request is for, and the number of its source. NULL: *@status */
-static struct rmc_domain *target(const struct rmc_serve *s, u32 *set, u8 *status)
+/* What serve() of all of them does first: domain, source and slot of a request, any values. */
+static __always_inline u8 serve(struct rmc_serve *s,
+				u8 (*act)(struct rmc_serve *s, struct rmc_domain *d, u32 set))
 {
 	struct rmc_domain *d = rmc_domain_find(&s->node->domains, (u8)s->req.ctx_id);
+	u32 set;
+	u8 status;
 
-	if (unlikely(!d)) {
-		*status = RMC_S_NO_DOMAIN;
-		return NULL;
-	}
-	*set = rmc_domain_set(d, rmc_endpoint_nid(s->node->fabric, s->from));
-	if (unlikely(*set >= d->p.nodes)) {
-		*status = RMC_S_DOMAIN_MISMATCH;
-		return NULL;
-	}
-	*set = array_index_nospec(*set, d->p.nodes);
-	return d;
-}
-
-static u8 count(const struct rmc_serve *s, const struct rmc_domain *d, u8 status)
-{
+	if (unlikely(!d))
+		return RMC_S_NO_DOMAIN;
+	set = rmc_domain_set(d, rmc_endpoint_nid(s->node->fabric, s->from));
+	if (unlikely(set >= d->p.nodes))
+		status = RMC_S_DOMAIN_MISMATCH;
+	else if (unlikely(rmc_slot_number(s->req.offset) >= d->p.slots))
+		status = RMC_S_BAD_SLOT;
+	else
+		status = act(s, d, array_index_nospec(set, d->p.nodes));
 	if (unlikely(status))
 		rmc_domain_unit(d, s->node)->stats.refused++;
 	return status;
@@ -92,16 +89,7 @@ void rmc_send_load(const struct rmc_itt_entry *e, struct rmc_ring *tx, u64 offse
  */
 u8 rmc_send_serve(struct rmc_serve *s)
 {
-	struct rmc_domain *d;
-	u8 status;
-	u32 set;
-
-	d = target(s, &set, &status);
-	if (unlikely(!d))
-		return status;
-	if (unlikely(rmc_slot_number(s->req.offset) >= d->p.slots))
-		return count(s, d, RMC_S_BAD_SLOT);
-	return count(s, d, rmc_domain_store(s, d, set));
+	return serve(s, rmc_domain_store);
 }
 
 /**
@@ -215,16 +203,7 @@ void rmc_receive_load(const struct rmc_itt_entry *e, struct rmc_ring *tx, u64 of
  */
 u8 rmc_receive_serve(struct rmc_serve *s)
 {
-	struct rmc_domain *d;
-	u8 status;
-	u32 set;
-
-	d = target(s, &set, &status);
-	if (unlikely(!d))
-		return status;
-	if (unlikely(rmc_slot_number(s->req.offset) >= d->p.slots))
-		return count(s, d, RMC_S_BAD_SLOT);
-	return count(s, d, rmc_domain_free(s, d, set));
+	return serve(s, rmc_domain_free);
 }
 
 /**
@@ -247,18 +226,13 @@ void rmc_receive_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, u6
  */
 u8 rmc_join_prepare(const struct rmc_qpair *qp, struct rmc_wqe *w)
 {
-	const struct rmc_domain *d = qp->domain;
+	u8 status = validate(qp, w);
 
-	if (!d)
-		return RMC_S_NO_DOMAIN;
-	if (rmc_domain_set(d, w->nid) >= d->p.nodes)
-		return RMC_S_BAD_NODE;
+	if (unlikely(status))
+		return status;
 	if (w->length != sizeof(u64))
 		return RMC_S_BAD_LENGTH;
-	if (rmc_slot_number(w->offset) >= d->p.slots || rmc_slot_turn(w->offset) ||
-	    rmc_slot_byte(w->offset))
-		return RMC_S_BAD_SLOT;
-	return RMC_S_OK;
+	return rmc_slot_turn(w->offset) ? RMC_S_BAD_SLOT : RMC_S_OK;
 }
 
 /**
@@ -293,16 +267,7 @@ void rmc_join_load(const struct rmc_itt_entry *e, struct rmc_ring *tx, u64 offse
  */
 u8 rmc_join_serve(struct rmc_serve *s)
 {
-	struct rmc_domain *d;
-	u8 status;
-	u32 set;
-
-	d = target(s, &set, &status);
-	if (unlikely(!d))
-		return status;
-	if (rmc_slot_number(s->req.offset) >= d->p.slots)
-		return count(s, d, RMC_S_BAD_SLOT);
-	return count(s, d, rmc_domain_join(s, d, set));
+	return serve(s, rmc_domain_join);
 }
 
 /**
