@@ -148,7 +148,7 @@ static __always_inline struct rmc_itt_entry *begin(struct rmc_qpair *qp, struct 
 	e->length = w->length;
 	e->sent = 0;
 	e->replies = 0;
-	e->deadline = node->req_ms + node->fabric->timeout_ms;
+	e->deadline = node->req_ms + READ_ONCE(node->fabric->timeout_ms);
 	e->slot = slot;
 	e->nid = w->nid;
 	e->op = w->op;

@@ -53,7 +53,7 @@ static bool restart(struct rmc_node *node, struct rmc_itt_entry *e)
 	u16 tid = e - node->itt.entry;
 	struct rmc_track *t = &node->itt.track[tid];
 
-	if (e->tries >= node->fabric->retries || e->replies != e->lost || e->status ||
+	if (e->tries >= READ_ONCE(node->fabric->retries) || e->replies != e->lost || e->status ||
 	    !(rmc_op_flags(e->op) & RMC_OPF_IDEMPOTENT))
 		return false;
 	e->tries++;
@@ -61,7 +61,7 @@ static bool restart(struct rmc_node *node, struct rmc_itt_entry *e)
 	e->sent = 0;
 	e->replies = 0;
 	e->lost = 0;
-	e->deadline = node->req_ms + node->fabric->timeout_ms;
+	e->deadline = node->req_ms + READ_ONCE(node->fabric->timeout_ms);
 	t->seen = 0;
 	t->base = 0;
 	t->validated = false;

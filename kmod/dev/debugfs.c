@@ -421,7 +421,7 @@ static int timeout_set(void *data, u64 value)
 
 static int timeout_get(void *data, u64 *value)
 {
-	*value = ((struct rmc_device *)data)->port->fabric.timeout_ms;
+	*value = READ_ONCE(((struct rmc_device *)data)->port->fabric.timeout_ms);
 	return 0;
 }
 
@@ -439,7 +439,7 @@ static int retries_set(void *data, u64 value)
 
 static int retries_get(void *data, u64 *value)
 {
-	*value = ((struct rmc_device *)data)->port->fabric.retries;
+	*value = READ_ONCE(((struct rmc_device *)data)->port->fabric.retries);
 	return 0;
 }
 

@@ -106,7 +106,7 @@ static int do_query(const struct request *r, union args *a)
 		.max_buffers = RMC_MAX_BUFFERS,
 		.max_entries = RMC_MAX_ENTRIES,
 		.itt_entries = cfg->itt,
-		.timeout_ms = port->fabric.timeout_ms,
+		.timeout_ms = READ_ONCE(port->fabric.timeout_ms),
 		.op_mask = rmc_op_mask(),
 		.shared_cpu = cfg->share,
 		.att_entries = cfg->att_entries,

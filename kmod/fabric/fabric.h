@@ -107,14 +107,14 @@ struct rmc_fabric_ops {
  * @mtu: largest payload of a packet, bytes
  * @ring_order: log2 of descriptors per ring
  * @pay_order: log2 of payload lines per ring
- * @timeout_ms: see RMC_TIMEOUT_MS
+ * @timeout_ms: see RMC_TIMEOUT_MS; changes while workers run
  * @interleave: consecutive bytes that one RRPP serves, a power of two
  * @block_shift: log2 of @interleave
  * @cut: largest payload of a packet that an operation is cut into, bytes; with several RRPPs
  *	a power of two, and packets end at its multiples
  * @cut_mask: the packet at an offset has at most @cut - (offset & @cut_mask) bytes
  * @dead_ms: see RMC_DEAD_MS
- * @retries: how often an idempotent operation is retried before it times out
+ * @retries: how often an idempotent operation is retried before it times out; changes likewise
  * @model: link model
  * @shared: of a link model with each way for itself; else NULL
  * @node: shared node table

@@ -400,7 +400,7 @@ void rmc_node_tick_req(struct rmc_node *node, u32 now_ms)
 	 * have been paused as well, and resume a moment later.
 	 */
 	node->req_ms += min_t(u32, passed, gap_ms);
-	if (node->itt.used && node->req_ms - node->scan_ms >= f->timeout_ms / 16) {
+	if (node->itt.used && node->req_ms - node->scan_ms >= READ_ONCE(f->timeout_ms) / 16) {
 		node->scan_ms = node->req_ms;
 		rmc_itt_expire(node);
 	}

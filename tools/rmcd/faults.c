@@ -16,15 +16,6 @@ static struct {
 
 static u32 count;
 
-#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
-/* Two numbers that workers read as they are: the old value will do as well as the new one. */
-const char *__tsan_default_suppressions(void);
-const char *__tsan_default_suppressions(void)
-{
-	return "race:timeout_set\nrace:retries_set\n";
-}
-#endif
-
 /**
  * debugfs_create_file() - let clients use a file
  * @name: name; must stay
