@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Registered memory in the pipelines: an array of equally large chunks in the kernel's
- * direct map. Once installed it is immutable, except for @length, @exposed and @notified.
+ * direct map. Once installed it is immutable, except for @length, @exposure and @notified.
  * kmod/dev/umem.c pins and releases the pages; the core never does.
  */
 #ifndef RMC_MEM_H
 #define RMC_MEM_H
 
 #include "event.h"
+#include "exposure.h"
 #include "line.h"
 #include "param.h"
 
@@ -24,7 +25,7 @@
  * @sabre: enum rmc_sabre_mode; RMC_SABRE_DEFAULT: it holds no objects
  * @version_off: offset of the version in an object, bytes
  * @readers_off: offset of the reader count in an object, bytes
- * @exposed: a segment that is installed on all units, see ct.h
+ * @exposure: of a segment, to peers
  * @chunk: kernel addresses of the chunks
  * @primary: the segment that it is a further range of, see ct.h; or NULL
  * @notified: notifications; changed by the RRPP's worker
@@ -39,7 +40,7 @@ struct rmc_mem {
 	u32 sabre;
 	u32 version_off;
 	u32 readers_off;
-	bool exposed;
+	struct rmc_exposure exposure;
 	void **chunk;
 	struct rmc_mem *primary;
 	struct rmc_event notified;

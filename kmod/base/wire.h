@@ -170,6 +170,8 @@ static inline u32 rmc_announce_length(u64 word1)
  * @most: longest possible run, bytes
  * @d: private copy of the next packet
  *
+ * Only of operations with RMC_OPF_RUNS: no field of theirs but FIRST is left to compare.
+ *
  * Return: length of the packet, which may exceed the MTU; 0: it does not continue the run.
  */
 static inline u32 rmc_run_on(u64 word0, u64 offset, u32 length, u32 most, const struct rmc_desc *d)

@@ -36,8 +36,8 @@ void rmc_att_destroy(struct rmc_node *node)
 	for (i = 0; node->in && i < node->fabric->endpoints; i++) {
 		if (!node->in[i])
 			continue;
-		rmc_os_free_atomic(node->in[i]->xfers);
-		node->in[i]->xfers = NULL;
+		rmc_os_free_atomic(node->in[i]->att);
+		node->in[i]->att = NULL;
 	}
 }
 
@@ -94,9 +94,9 @@ static void activate(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *
 
 static void enqueue(struct rmc_att *att, struct rmc_in *in)
 {
-	in->xfers->next = NULL;
+	in->att->next = NULL;
 	if (att->first)
-		att->last_in->xfers->next = in;
+		att->last_in->att->next = in;
 	else
 		att->first = in;
 	att->last_in = in;
@@ -106,14 +106,14 @@ static void dequeue(struct rmc_att *att, struct rmc_in *in)
 {
 	struct rmc_in *i, *prev = NULL;
 
-	for (i = att->first; i && i != in; i = i->xfers->next)
+	for (i = att->first; i && i != in; i = i->att->next)
 		prev = i;
 	if (!i)
 		return;
 	if (prev)
-		prev->xfers->next = in->xfers->next;
+		prev->att->next = in->att->next;
 	else
-		att->first = in->xfers->next;
+		att->first = in->att->next;
 	if (att->last_in == in)
 		att->last_in = prev;
 }
@@ -125,7 +125,7 @@ static void grant(struct rmc_node *node)
 
 	while (att->first && att->used < att->entries) {
 		struct rmc_in *in = att->first;
-		struct rmc_xfers *xs = in->xfers;
+		struct rmc_xfers *xs = in->att;
 		u32 i = xs->wait[xs->head++ % RMC_XFERS];
 
 		dequeue(att, in);
@@ -154,7 +154,7 @@ static void grant_and_notify(struct rmc_node *node)
 static void forget(struct rmc_node *node, struct rmc_in *in, struct rmc_xfer *x)
 {
 	struct rmc_att *att = &node->att;
-	struct rmc_xfers *xs = in->xfers;
+	struct rmc_xfers *xs = in->att;
 	u32 i, n;
 
 	if (x->state == RMC_XFER_ACTIVE) {
@@ -222,14 +222,14 @@ u8 rmc_att_register(struct rmc_serve *s)
 {
 	struct rmc_att *att = &s->node->att;
 	struct rmc_in *in = s->in;
-	struct rmc_xfers *xs = in->xfers;
+	struct rmc_xfers *xs = in->att;
 	struct rmc_xfer *x;
 
 	if (unlikely(!xs)) {
 		xs = rmc_os_zalloc_atomic(sizeof(*xs));
 		if (!xs)
 			return RMC_AGAIN;
-		in->xfers = xs;
+		in->att = xs;
 	}
 	if (unlikely(!~xs->used || find(xs, s->req.tid, s->req.gen)))
 		return RMC_S_PROTOCOL;
@@ -277,7 +277,7 @@ u8 rmc_att_register(struct rmc_serve *s)
  */
 u8 rmc_att_count_requests(struct rmc_serve *s)
 {
-	struct rmc_xfer *x = find(s->in->xfers, s->req.tid, s->req.gen);
+	struct rmc_xfer *x = find(s->in->att, s->req.tid, s->req.gen);
 
 	if (unlikely(!x || x->received == x->packets))
 		return RMC_S_SABRE_LOST;
@@ -403,10 +403,10 @@ void rmc_att_withdraw(struct rmc_node *node, const struct rmc_mem *seg)
 		u32 ended = 0;
 		u64 bits;
 
-		if (!in || !in->xfers)
+		if (!in || !in->att)
 			continue;
-		for (bits = in->xfers->used; bits; bits &= bits - 1) {
-			struct rmc_xfer *x = &in->xfers->x[__ffs64(bits)];
+		for (bits = in->att->used; bits; bits &= bits - 1) {
+			struct rmc_xfer *x = &in->att->x[__ffs64(bits)];
 
 			if (x->seg == seg) {
 				end(node, in, x, RMC_S_BAD_CONTEXT);
@@ -428,7 +428,7 @@ void rmc_att_withdraw(struct rmc_node *node, const struct rmc_mem *seg)
  */
 void rmc_att_close(struct rmc_node *node, struct rmc_in *in)
 {
-	struct rmc_xfers *xs = in->xfers;
+	struct rmc_xfers *xs = in->att;
 
 	if (!xs)
 		return;
@@ -440,6 +440,6 @@ void rmc_att_close(struct rmc_node *node, struct rmc_in *in)
 		forget(node, in, x);
 	}
 	rmc_os_free_atomic(xs);
-	in->xfers = NULL;
+	in->att = NULL;
 	grant_and_notify(node);
 }

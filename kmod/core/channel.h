@@ -52,7 +52,7 @@ struct rmc_out {
  * @req: request ring, consuming
  * @rep: reply ring, producing
  * @filter: of requests; NULL: none
- * @xfers: announced operations of the peer; NULL until it announced one
+ * @att: announced operations of the peer; NULL until it announced one
  * @ep: endpoint of the peer
  * @epoch: of the peer this end was opened for
  * @idle: consecutive empty polls
@@ -65,7 +65,7 @@ struct rmc_in {
 	struct rmc_ring req;
 	struct rmc_ring rep;
 	struct rmc_filter *filter;
-	struct rmc_xfers *xfers;
+	struct rmc_xfers *att;
 	u32 ep;
 	u32 epoch;
 	u32 idle;

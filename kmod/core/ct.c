@@ -25,7 +25,7 @@ void rmc_range_init(struct rmc_mem *range, const struct rmc_mem *mem, u64 start,
 	range->sabre = primary->sabre;
 	range->version_off = primary->version_off;
 	range->readers_off = primary->readers_off;
-	range->exposed = false;
+	rmc_hide(&range->exposure);
 	range->primary = primary;
 }
 
@@ -51,7 +51,7 @@ struct rmc_mem *rmc_ct_range(const struct rmc_ct *ct, u16 ctx_id, u64 off, u64 l
 		struct rmc_mem *mem = more->range[i].mem;
 
 		if (off >= more->range[i].start && rmc_mem_covers(mem, off, len))
-			return READ_ONCE(mem->exposed) ? mem : NULL;
+			return rmc_is_exposed(&mem->exposure) ? mem : NULL;
 	}
 	return NULL;
 }

@@ -4,9 +4,7 @@
  * One per unit, private to the worker that runs the RRPP; changed only by
  * calls that run on it, so a segment is not accessed after it was withdrawn.
  *
- * A segment is installed on a node's units one after another, but peers do not see that: it is
- * valid only while it is exposed, from after the last installation until before the first
- * removal. So if one unit serves a requester, all units do.
+ * A node's units have the same entries, see exposure.h.
  */
 #ifndef RMC_CT_H
 #define RMC_CT_H
@@ -40,23 +38,6 @@ void rmc_range_init(struct rmc_mem *range, const struct rmc_mem *mem, u64 start,
 		    struct rmc_mem *primary);
 struct rmc_mem *rmc_ct_range(const struct rmc_ct *ct, u16 ctx_id, u64 off, u64 len);
 
-/* Call after the installation on all units; valid until rmc_ct_hide(). */
-static inline void rmc_ct_expose(struct rmc_mem *seg)
-{
-	/*
-	 * No barrier: coherence is enough for a requester that asks one unit after another,
-	 * since the first answer happens before the second question. Each unit wrote its
-	 * own table.
-	 */
-	WRITE_ONCE(seg->exposed, true);
-}
-
-/* Mirror of rmc_ct_expose(). Requests being served continue until the units remove it. */
-static inline void rmc_ct_hide(struct rmc_mem *seg)
-{
-	WRITE_ONCE(seg->exposed, false);
-}
-
 /* Segment of a ctx_id from the wire; NULL when there is none. */
 static inline struct rmc_mem *rmc_ct_find(const struct rmc_ct *ct, u16 ctx_id)
 {
@@ -65,7 +46,7 @@ static inline struct rmc_mem *rmc_ct_find(const struct rmc_ct *ct, u16 ctx_id)
 	if (unlikely(ctx_id >= RMC_MAX_CONTEXTS))
 		return NULL;
 	seg = ct->seg[array_index_nospec(ctx_id, RMC_MAX_CONTEXTS)];
-	return likely(seg && READ_ONCE(seg->exposed)) ? seg : NULL;
+	return likely(seg && rmc_is_exposed(&seg->exposure)) ? seg : NULL;
 }
 
 /* All ranges of a segment share one event for notifications. */

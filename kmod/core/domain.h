@@ -147,6 +147,7 @@ struct rmc_domain_params {
  * @head: first unit of the node, whose RRPP worker is the dispatcher's
  * @p: parameters
  * @ctx_id: context
+ * @exposure: to peers
  * @life: differs from that of every earlier domain of this context and node; not 0
  * @packets_max: packets of a message of p.max_message bytes
  * @words: 64-bit words per slot in @seen
@@ -172,6 +173,7 @@ struct rmc_domain {
 	struct rmc_node *head;
 	struct rmc_domain_params p;
 	u16 ctx_id;
+	struct rmc_exposure exposure;
 	u32 life;
 	u32 packets_max;
 	u32 words;
@@ -289,9 +291,12 @@ static inline u32 rmc_domain_set(const struct rmc_domain *d, u32 nid)
 /* Domain of a context from the wire; NULL when there is none. */
 static inline struct rmc_domain *rmc_domain_find(const struct rmc_domains *domains, u16 ctx_id)
 {
+	struct rmc_domain *d;
+
 	if (unlikely(ctx_id >= RMC_MAX_CONTEXTS))
 		return NULL;
-	return domains->dom[array_index_nospec(ctx_id, RMC_MAX_CONTEXTS)];
+	d = domains->dom[array_index_nospec(ctx_id, RMC_MAX_CONTEXTS)];
+	return likely(d && rmc_is_exposed(&d->exposure)) ? d : NULL;
 }
 
 static inline struct rmc_slot *rmc_domain_slot(const struct rmc_domain *d, u32 set, u32 slot)

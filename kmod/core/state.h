@@ -18,6 +18,8 @@
  *   @live       not 0: the worker does not park, because it has to tick
  *   @stall_ms   tick() ends nothing earlier than after this; the node's clock is cautious
  *               enough for it, see rmc_state_tick()
+ *
+ * What it keeps per source is the member NAME of struct rmc_in, or arrays of its own by endpoint.
  */
 #ifndef RMC_STATE_H
 #define RMC_STATE_H

@@ -297,7 +297,7 @@ int rmc_file_seg_add(struct rmc_file *f, struct rmc_umem *u)
 		rmc_exposed_del(f->rmc, u);
 		return err;
 	}
-	rmc_ct_expose(&u->mem);
+	rmc_expose(&u->mem.exposure);
 	f->seg = u;
 	rmc_file_own(f);
 	return 0;
@@ -317,7 +317,7 @@ struct rmc_umem *rmc_file_seg_del(struct rmc_file *f)
 	lockdep_assert_held(&f->lock);
 	if (u) {
 		rmc_ranges_clear(f);
-		rmc_ct_hide(&u->mem);
+		rmc_hide(&u->mem.exposure);
 		remove_from_units(f, u, RMC_LANE_REQ, clear_segment);
 		rmc_exposed_del(f->rmc, u);
 		rmc_waiter_release(&u->waiter);

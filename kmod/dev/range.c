@@ -129,7 +129,7 @@ int rmc_ranges_add(struct rmc_file *f, struct rmc_umem *u, u64 start)
 	err = replace_ranges(f, NULL);
 	if (err)
 		goto err_replace;
-	rmc_ct_expose(&r->view);
+	rmc_expose(&r->view.exposure);
 	return 0;
 
 err_replace:
@@ -163,10 +163,10 @@ struct rmc_umem *rmc_ranges_del(struct rmc_file *f, u64 start)
 		return ERR_PTR(-ENOENT);
 	r = fr->range[i];
 	fr->range[i] = fr->range[--fr->count];
-	rmc_ct_hide(&r->view);
+	rmc_hide(&r->view.exposure);
 	err = replace_ranges(f, &r->view);
 	if (err) {
-		rmc_ct_expose(&r->view);
+		rmc_expose(&r->view.exposure);
 		fr->range[fr->count++] = r;
 		return ERR_PTR(err);
 	}
@@ -191,7 +191,7 @@ void rmc_ranges_clear(struct rmc_file *f)
 	if (!fr)
 		return;
 	for (i = 0; i < fr->count; i++)
-		rmc_ct_hide(&fr->range[i]->view);
+		rmc_hide(&fr->range[i]->view.exposure);
 	count = fr->count;
 	fr->count = 0;
 	for (i = 0; i < count; i++)

@@ -132,6 +132,7 @@ static inline int dom_create(struct doms *t, u32 nid)
 	n->d.send = mem_make(n->send, slots * sizeof(*n->send), 12, 0);
 	for (u = 0; u < t->w.opts.units; u++)
 		rmc_domain_add(t->w.node[nid]->unit[u], &n->d);
+	rmc_expose(&n->d.exposure);
 	return 0;
 }
 
@@ -141,6 +142,7 @@ static inline void dom_remove(struct doms *t, u32 nid)
 	struct dom_node *n = &t->node[nid];
 	u32 u;
 
+	rmc_hide(&n->d.exposure);
 	for (u = 0; u < t->w.opts.units; u++)
 		rmc_domain_del(t->w.node[nid]->unit[u], &n->d);
 	mem_free(n->d.send);

@@ -509,7 +509,7 @@ void seg_set(struct testbed *w, u32 nid, u32 ctx_id, struct rmc_mem *m)
 
 	/* as rmc_file_seg_del() and rmc_file_seg_add() */
 	if (old)
-		rmc_ct_hide(old);
+		rmc_hide(&old->exposure);
 	for (i = 0; i < w->opts.units; i++) {
 		struct rmc_node *unit = w->node[nid]->unit[i];
 
@@ -519,9 +519,9 @@ void seg_set(struct testbed *w, u32 nid, u32 ctx_id, struct rmc_mem *m)
 	}
 	/* in tests it may be another node's as well, which keeps it */
 	if (old)
-		rmc_ct_expose(old);
+		rmc_expose(&old->exposure);
 	if (m)
-		rmc_ct_expose(m);
+		rmc_expose(&m->exposure);
 }
 
 void model_set(struct testbed *w, const struct rmc_model *m)

@@ -346,6 +346,9 @@ static void test_refused(const struct testbed_opts *o)
 	CHECK_EQ(app_run(a, RMC_OP_JOIN, 1, 0, buf(&t, 0, 1), 8), RMC_S_NO_DOMAIN);
 	dom_detach(&t, 1, 0, false);
 	dom_detach(&t, 1, 1, false);
+	/* hidden: on no unit, though all still have it */
+	rmc_hide(&t.node[1].d.exposure);
+	CHECK_EQ(dom_join(&t, 0, 1), RMC_S_NO_DOMAIN);
 	dom_remove(&t, 1);
 	CHECK_EQ(dom_send(&t, 0, 0, 1, 1, b, 8), RMC_S_NO_DOMAIN);
 	CHECK_EQ(dom_create(&t, 1), 0);

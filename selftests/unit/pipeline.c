@@ -124,10 +124,10 @@ static void test_statuses(const struct testbed_opts *o)
 	CHECK_EQ(app_run(&s.a, RMC_OP_CAS, 1, 0, lbuf, 8), RMC_S_READ_ONLY);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);
 	/* a segment that not all units have (yet, or any more) does not exist for requesters */
-	rmc_ct_hide(s.seg_mem);
+	rmc_hide(&s.seg_mem->exposure);
 	for (i = 0; i < 960; i += 64)
 		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, i, lbuf, 64), RMC_S_BAD_CONTEXT);
-	rmc_ct_expose(s.seg_mem);
+	rmc_expose(&s.seg_mem->exposure);
 	for (i = 0; i < 960; i += 64)
 		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, i, lbuf, 64), RMC_S_OK);
 	seg_set(&s.w, 1, 3, NULL);

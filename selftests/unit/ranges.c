@@ -42,7 +42,7 @@ static void setup(struct ranges *r, const struct testbed_opts *o)
 		rmc_range_init(&r->view[i], r->mem[i], r->start[i], r->s.seg_mem);
 		r->table.range[i].start = r->start[i];
 		r->table.range[i].mem = &r->view[i];
-		rmc_ct_expose(&r->view[i]);
+		rmc_expose(&r->view[i].exposure);
 	}
 	r->table.count = 2;
 	install(r, &r->table);
@@ -142,7 +142,7 @@ static void test_rights(const struct testbed_opts *o)
 	CHECK_EQ(run(&r, RMC_OP_WRITE, r.start[1], 8), RMC_S_OK);
 	CHECK_EQ(r.bytes[0][0], SEG_FILL);
 	/* a range that not all units have yet does not exist */
-	rmc_ct_hide(&r.view[1]);
+	rmc_hide(&r.view[1].exposure);
 	CHECK_EQ(run(&r, RMC_OP_READ, r.start[1], 8), RMC_S_OUT_OF_RANGE);
 	/* without its segment there is no range */
 	install(&r, NULL);
@@ -171,10 +171,10 @@ static void test_objects(const struct testbed_opts *o)
 	setup(&r, o);
 	mem_objects(r.s.seg_mem, RMC_SABRE_OVERLAPPED, 0);
 	for (i = 0; i < 2; i++) {
-		bool exposed = r.view[i].exposed;
+		struct rmc_exposure exposure = r.view[i].exposure;
 
 		rmc_range_init(&r.view[i], r.mem[i], r.start[i], r.s.seg_mem);
-		r.view[i].exposed = exposed;
+		r.view[i].exposure = exposure;
 		*(u64 *)r.bytes[i] = 2;
 		CHECK_EQ(run(&r, RMC_OP_SABRE, r.start[i], 512), RMC_S_OK);
 		CHECK(!memcmp(lbuf, r.bytes[i], 512));
@@ -197,9 +197,9 @@ static void test_table(const struct testbed_opts *o)
 	setup(&r, o);
 	mem_objects(r.s.seg_mem, RMC_SABRE_LOCKED, 24);
 	r.s.seg_mem->readers_off = 40;
-	r.mem[0]->exposed = true;
+	rmc_expose(&r.mem[0]->exposure);
 	rmc_range_init(&range, r.mem[0], START, r.s.seg_mem);
-	CHECK(!range.exposed);
+	CHECK(!rmc_is_exposed(&range.exposure));
 	CHECK_EQ(range.sabre, RMC_SABRE_LOCKED);
 	CHECK_EQ(range.version_off, r.s.seg_mem->version_off);
 	CHECK_EQ(range.readers_off, 40);

@@ -238,7 +238,7 @@ int rmcd_range_add(struct rmcd_file *f, struct rmcd_mem *m, u64 start)
 	err = replace_ranges(f, NULL);
 	if (err)
 		goto err_replace;
-	rmc_ct_expose(&r->view);
+	rmc_expose(&r->view.exposure);
 	return 0;
 
 err_replace:
@@ -278,10 +278,10 @@ int rmcd_range_del(struct rmcd_file *f, u64 start)
 		return -ENOENT;
 	r = f->range[i];
 	f->range[i] = f->range[--f->ranges];
-	rmc_ct_hide(&r->view);
+	rmc_hide(&r->view.exposure);
 	err = replace_ranges(f, &r->view);
 	if (err) {
-		rmc_ct_expose(&r->view);
+		rmc_expose(&r->view.exposure);
 		f->range[f->ranges++] = r;
 		return err;
 	}
@@ -295,7 +295,7 @@ static void clear_ranges(struct rmcd_file *f)
 	u32 count = f->ranges, i;
 
 	for (i = 0; i < count; i++)
-		rmc_ct_hide(&f->range[i]->view);
+		rmc_hide(&f->range[i]->view.exposure);
 	f->ranges = 0;
 	for (i = 0; i < count; i++)
 		replace_ranges(f, &f->range[i]->view);
@@ -329,7 +329,7 @@ int rmcd_seg_add(struct rmcd_file *f, struct rmcd_mem *m)
 	err = install(f, &m->mem, RMC_LANE_REQ, set_segment);
 	if (err)
 		goto err_install;
-	rmc_ct_expose(&m->mem);
+	rmc_expose(&m->mem.exposure);
 	f->seg = m;
 	return 0;
 
@@ -353,7 +353,7 @@ int rmcd_seg_del(struct rmcd_file *f)
 	if (!m)
 		return -ENOENT;
 	clear_ranges(f);
-	rmc_ct_hide(&m->mem);
+	rmc_hide(&m->mem.exposure);
 	uninstall(f, &m->mem, RMC_LANE_REQ, clear_segment);
 	rmcd_mem_hide(f->d, m);
 	uncharge_memory(f, m);
