@@ -7,6 +7,9 @@
 #define RMC_OPCODE_H
 
 #include "wire.h"
+#ifdef RMC_DOMAINS
+#include <linux/rmc_domain.h>
+#endif
 
 /* Properties of an operation and its packets */
 #define RMC_OPF_REQ_LINES	0x01	/* request carries the data of its lines */
@@ -31,15 +34,7 @@
  * creates a domain. Host tests have (RMC_DOMAINS).
  */
 #ifdef RMC_DOMAINS
-enum { RMC_OP_SEND = 9, RMC_OP_OFFER, RMC_OP_RECEIVE, RMC_OP_JOIN };
-enum {
-	RMC_S_NO_DOMAIN = RMC_S_MAX,	/* the destination has no domain under this context */
-	RMC_S_DOMAIN_MISMATCH,		/* its domain has other parameters, or has no life of us */
-	RMC_S_BAD_SLOT,			/* no such slot, not its next message, or not held */
-	RMC_S_SLOT_BUSY,		/* the message before is still in the slot */
-	RMC_S_END
-};
-
+#define RMC_S_END		RMC_S_DOMAIN_MAX
 #define RMC_MESSAGE_OPS(X)							\
 	X(SEND,  send,  RMC_OPF_REQ_LINES | RMC_OPF_ONE_HOME | RMC_OPF_SLOT |	\
 	  RMC_OPF_IDEMPOTENT | RMC_OPF_PREPARE)					\

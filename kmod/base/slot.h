@@ -22,25 +22,16 @@
 #ifndef RMC_SLOT_H
 #define RMC_SLOT_H
 
+#include <linux/rmc_domain.h>
 #include "opcode.h"
 
-#define RMC_SLOT_BITS		12
-#define RMC_SLOT_SHIFT		28
-#define RMC_TURN_SHIFT		20
 #define RMC_BYTE_MASK		((1ULL << RMC_TURN_SHIFT) - 1)
-/* Slots of a pair of nodes; bytes of a message, whose packets have to be counted in 14 bits */
-#define RMC_MAX_SLOTS		(1U << RMC_SLOT_BITS)
-#define RMC_MAX_MESSAGE		((1U << RMC_TURN_SHIFT) - RMC_LINE)
 #define RMC_PACKETS_LOW		6
 
 static_assert(RMC_MAX_CONTEXTS <= 256, "the upper half of ctx_id is free");
 static_assert(RMC_MAX_MESSAGE / RMC_MTU_MIN < 1 << 14, "packets have 14 bits");
-
-/* A slot at the beginning of its message */
-static inline u64 rmc_slot_offset(u32 slot, u8 turn)
-{
-	return (u64)slot << RMC_SLOT_SHIFT | (u64)turn << RMC_TURN_SHIFT;
-}
+static_assert(RMC_MAX_MESSAGE == RMC_BYTE_MASK + 1 - RMC_LINE, "a byte of a message has its field");
+static_assert(RMC_OFFSET_MAX >> RMC_SLOT_SHIFT == RMC_MAX_SLOTS - 1, "and a slot");
 
 static inline u32 rmc_slot_number(u64 offset)
 {

@@ -9,9 +9,7 @@
  * it holds less than the domain's depth, and the queue has as many entries. So an entry is reused
  * after it was read, since a core finishes no message before it has read its entry, and reads them
  * in order; but perhaps while its message is still held: what is needed of it is copied.
- *
- *   word 0   63  62    42 41     34 33      22 21     12 11    4   3     2  1     0
- *           | 0 | len(21) | turn(8) | slot(12) | nid(10) | 0 (8) | again | kind(2) | P |
+ * uapi/linux/rmc_domain.h has its format.
  */
 #ifndef RMC_AQ_H
 #define RMC_AQ_H
@@ -19,31 +17,7 @@
 #include "../base/event.h"
 #include "../base/mem.h"
 #include "../base/phase.h"
-
-#define RMC_AQ_HEAD		48	/* first bytes of the message that an entry has */
-#define RMC_AQ_KIND_SHIFT	1
-#define RMC_AQ_AGAIN		(1ULL << 3)
-#define RMC_AQ_NID_SHIFT	12
-#define RMC_AQ_SLOT_SHIFT	22
-#define RMC_AQ_TURN_SHIFT	34
-#define RMC_AQ_LEN_SHIFT	42
-
-enum rmc_aq_kind {
-	RMC_AQ_MESSAGE	= 0,
-	RMC_AQ_OFFER	= 1,	/* the message describes data to read, see RMC_OP_OFFER */
-};
-
-/**
- * struct rmc_aq_entry - an arrival; the application's mapping is read-only
- * @word0: see above
- * @stamp: when the message was complete in the slot, nanoseconds
- * @head: its first bytes, up to RMC_AQ_HEAD
- */
-struct rmc_aq_entry {
-	u64 word0;
-	u64 stamp;
-	u8 head[RMC_AQ_HEAD];
-};
+#include "../base/slot.h"
 
 static_assert(sizeof(struct rmc_aq_entry) == RMC_LINE, "an arrival is one line");
 

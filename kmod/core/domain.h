@@ -56,6 +56,13 @@ static inline u32 rmc_core_index(u32 tag)
 }
 
 static_assert(RMC_DISPATCH_CORES <= 256, "a core's index has 8 bits");
+static_assert(sizeof(struct rmc_send_slot) == 32 && offsetof(struct rmc_send_slot, turn) == 4,
+	      "send slots as applications have them");
+#define X(NAME, ...)								\
+	static_assert((int)RMC_DISPATCH_##NAME == (int)RMC_DOM_##NAME, "a policy's number");
+RMC_DISPATCH_POLICIES(X)
+#undef X
+static_assert((int)RMC_DISPATCH_COUNT == (int)RMC_DOM_POLICIES, "all of them");
 
 enum rmc_slot_state {
 	RMC_SLOT_FREE		= 0,
@@ -197,30 +204,6 @@ struct rmc_domain {
 };
 
 /**
- * struct rmc_send_slot - a send slot as the application and the RMC share it
- * @valid: the slot is in use; the RMC clears it when the RECEIVE has arrived
- * @reserved: 0
- * @owner: the application's
- * @turn: number of the message in it, from 1 on in each life; a SEND names the lowest 8 bits
- * @size: the application's
- * @pad: 0
- * @ptr: the application's
- * @cookie: the application's
- *
- * The application takes a slot that is not valid, after the SEND of its last message has completed.
- */
-struct rmc_send_slot {
-	u8 valid;
-	u8 reserved;
-	u16 owner;
-	u32 turn;
-	u32 size;
-	u32 pad;
-	u64 ptr;
-	u64 cookie;
-};
-
-/**
  * struct rmc_join - operands of RMC_OP_JOIN, in the local buffer
  * @state: out, the peer's: RMC_JOIN_LIFE, RMC_JOIN_TURN, RMC_JOIN_FREE
  * @p: parameters of the sender's domain
@@ -233,13 +216,6 @@ struct rmc_join {
 	u32 life;
 	u32 reserved;
 };
-
-/* What a JOIN returns: life of the peer's domain; of the slot that it named, the lowest bits of the
- * turn delivered last, and whether that message was processed
- */
-#define RMC_JOIN_LIFE(state)	((u32)(state))
-#define RMC_JOIN_TURN(state)	((u8)((state) >> 32))
-#define RMC_JOIN_FREE		(1ULL << 40)
 
 /**
  * struct rmc_domains - domains of a unit, a state of its RRPP (state.h)

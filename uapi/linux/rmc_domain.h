@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR LGPL-2.1 OR MIT */
+/*
+ * Native messaging: domains, send slots and arrival queues (Documentation/messaging.rst).
+ *
+ *   sender                                             receiver
+ *     takes a send slot: valid = 1, turn + 1
+ *     RMC_OP_SEND, a WQ entry ---------------------->    receive slot, at the same number
+ *     CQ entry: the message lies there                   the RMC chooses a core:
+ *                                                        arrival queue entry
+ *                                                        ... reads the message in place ...
+ *     valid = 0: the slot is free <------------------    RMC_OP_RECEIVE, a WQ entry
+ *
+ * The structs of the calls follow the rules of <linux/rmc.h>, with its errors. Without messages an
+ * RMC answers all of these calls with ENOTTY.
+ */
+#ifndef _UAPI_LINUX_RMC_DOMAIN_H
+#define _UAPI_LINUX_RMC_DOMAIN_H
+
+#include <linux/rmc.h>
+
+/*
+ * Operations, of a queue pair that is attached to a domain. Their offset in the WQ entry is
+ * rmc_slot_offset() of the slot and the turn of its message.
+ */
+enum rmc_domain_opcode {
+	RMC_OP_SEND	= 9,	/* local buffer -> receive slot of the node */
+	RMC_OP_OFFER	= 10,	/* the same; the message describes data that the receiver reads */
+	RMC_OP_RECEIVE	= 11,	/* length 0: the message was processed, its slot is free */
+	RMC_OP_JOIN	= 12,	/* length 8: compare parameters, exchange lives; lbuf: rmc_join_* */
+};
+
+/* More of enum rmc_status */
+enum rmc_domain_status {
+	RMC_S_NO_DOMAIN		= 18,	/* no domain: at the destination, or of the queue pair */
+	RMC_S_DOMAIN_MISMATCH	= 19,	/* other parameters, or no JOIN in this life of both */
+	RMC_S_BAD_SLOT		= 20,	/* no such slot, not its next message, or not held */
+	RMC_S_SLOT_BUSY		= 21,	/* the message before is still in the slot */
+	RMC_S_DOMAIN_MAX	= 22,
+};
+
+#define RMC_MAX_SLOTS		4096		/* of a pair of nodes */
+#define RMC_MAX_MESSAGE		1048512		/* bytes: 1 MiB less a line */
+
+#define RMC_SLOT_SHIFT		28
+#define RMC_TURN_SHIFT		20
+
+/* Offset in the WQ entry: a slot, and the lowest 8 bits of the turn */
+static inline __u64 rmc_slot_offset(__u32 slot, __u8 turn)
+{
+	return (__u64)slot << RMC_SLOT_SHIFT | (__u64)turn << RMC_TURN_SHIFT;
+}
+
+/*
+ * What a JOIN returns: the life of the peer's domain; of the slot that it named, the lowest bits
+ * of the turn that was delivered last, and whether that message was processed. A sender whose SEND
+ * ended without an answer asks by it.
+ */
+#define RMC_JOIN_LIFE(state)	((__u32)(state))
+#define RMC_JOIN_TURN(state)	((__u8)((state) >> 32))
+#define RMC_JOIN_FREE		(1ULL << 40)
+
+/**
+ * struct rmc_send_slot - a send slot; the node's N * S slots are an array, by node and number
+ * @valid: 1: in use; the RMC stores 0, with release, when the RECEIVE has arrived
+ * @reserved: 0
+ * @owner: the application's
+ * @turn: number of the message in it, from 1 on in each life of the domain
+ * @size: the application's
+ * @pad: 0
+ * @ptr: the application's
+ * @cookie: the application's
+ *
+ * The application takes a slot that is not valid, and whose last SEND has completed.
+ */
+struct rmc_send_slot {
+	__u8 valid;
+	__u8 reserved;
+	__u16 owner;
+	__u32 turn;
+	__u32 size;
+	__u32 pad;
+	__u64 ptr;
+	__u64 cookie;
+};
+
+#define RMC_AQ_HEAD		48	/* first bytes of the message that an entry has */
+
+/*
+ * Arrival queue entry, one line. The RMC stores word 0 last, with release; the application loads
+ * it with acquire, and copies what it needs: the entry may be overwritten while the message is
+ * still held. P is the phase, as in the CQ.
+ *
+ *   word 0   63  62    42 41     34 33      22 21     12 11    4   3     2  1     0
+ *           | 0 | len(21) | turn(8) | slot(12) | nid(10) | 0 (8) | again | kind(2) | P |
+ */
+struct rmc_aq_entry {
+	__u64 word0;
+	__u64 stamp;			/* when the message was complete, CLOCK_MONOTONIC, ns */
+	__u8 head[RMC_AQ_HEAD];
+};
+
+enum rmc_aq_kind {
+	RMC_AQ_MESSAGE	= 0,
+	RMC_AQ_OFFER	= 1,	/* of RMC_OP_OFFER */
+};
+
+#define RMC_AQ_KIND_SHIFT	1
+#define RMC_AQ_KIND_MASK	3U
+#define RMC_AQ_AGAIN		(1ULL << 3)	/* a core that had the message is gone */
+#define RMC_AQ_NID_SHIFT	12
+#define RMC_AQ_SLOT_SHIFT	22
+#define RMC_AQ_TURN_SHIFT	34
+#define RMC_AQ_LEN_SHIFT	42
+
+/* Who gets the next message: Documentation/messaging.rst */
+enum rmc_dom_policy {
+	RMC_DOM_RR	= 0,	/* round robin */
+	RMC_DOM_STATIC	= 1,	/* the core that its source is bound to (16x1) */
+	RMC_DOM_RANDOM	= 2,	/* a random core */
+	RMC_DOM_GREEDY	= 3,	/* one queue, any core that has room (1xN) */
+	RMC_DOM_GROUPS	= 4,	/* one queue for each group of cores (4x4) */
+	RMC_DOM_JSQ	= 5,	/* the core with the least work */
+	RMC_DOM_SQ2	= 6,	/* the one with less work of two random cores */
+	RMC_DOM_JIQ	= 7,	/* a core without work, else the one of its source */
+	RMC_DOM_STEAL	= 8,	/* static; a core without messages takes those of others */
+	RMC_DOM_KEYED	= 9,	/* static; the others keep theirs when a core comes or goes */
+	RMC_DOM_CLASS	= 10,	/* classes of urgency */
+	RMC_DOM_HIER	= 11,	/* the group with less work of two random ones */
+	RMC_DOM_SHARED	= 12,	/* one queue that threads pull from */
+	RMC_DOM_POLICIES = 13,
+};
+
+/**
+ * struct rmc_dom_query - ioctl(RMC_IOC_DOM_QUERY)
+ * @size: sizeof(struct rmc_dom_query)
+ * @flags: must be 0
+ * @policies: out, bit n set: RMC_IOC_DOM_CREATE takes policy n
+ * @max_slots: out, slots of a pair of nodes
+ * @max_message: out, bytes of a message
+ * @max_cores: out, cores of a domain on one node
+ * @max_depth: out, messages that a core may have
+ */
+struct rmc_dom_query {
+	__u32 size;
+	__u32 flags;
+	__u64 policies;
+	__u32 max_slots;
+	__u32 max_message;
+	__u32 max_cores;
+	__u32 max_depth;
+};
+
+/* Flags of RMC_IOC_DOM_CREATE */
+#define RMC_DOM_REQUEUE	(1U << 0)	/* what a core has that goes is given to others */
+
+/**
+ * struct rmc_dom_create - ioctl(RMC_IOC_DOM_CREATE): the domain of this context on this node
+ * @size: sizeof(struct rmc_dom_create)
+ * @flags: RMC_DOM_*
+ * @first_nid: first node of the domain
+ * @nodes: number of nodes, N; @first_nid + @nodes is at most rmc_query.nodes
+ * @slots: slots of each pair of nodes, S, 1 .. max_slots
+ * @max_message: bytes of a message, 1 .. max_message
+ * @policy: enum rmc_dom_policy
+ * @depth: messages that a core may have, 1 .. max_depth. 1: the next one when the one before
+ *	was processed
+ * @cores: most cores, 1 .. max_cores
+ * @groups: RMC_DOM_GROUPS, RMC_DOM_HIER: groups of cores, 1 .. @cores; else 1
+ * @stride: out, bytes from a receive slot to the next; the message begins after 64 of them
+ * @life: out, differs from that of every earlier domain of this context and node
+ * @recv_offset: out, mmap of N * S * @stride bytes (page-rounded), read-only
+ * @send_offset: out, mmap of N * S struct rmc_send_slot (page-rounded), read-write
+ *
+ * Nodes with the same @first_nid, @nodes, @slots and @max_message understand each other. The
+ * domain belongs to the file, and ends with it. EEXIST: the context has one on this node.
+ * EDQUOT: a quota of the user or the context is reached, which count its memory as queues.
+ */
+struct rmc_dom_create {
+	__u32 size;
+	__u32 flags;
+	__u32 first_nid;
+	__u32 nodes;
+	__u32 slots;
+	__u32 max_message;
+	__u32 policy;
+	__u32 depth;
+	__u32 cores;
+	__u32 groups;
+	__u32 stride;
+	__u32 life;
+	__u64 recv_offset;
+	__u64 send_offset;
+};
+
+/**
+ * struct rmc_dom_destroy - ioctl(RMC_IOC_DOM_DESTROY)
+ * @size: sizeof(struct rmc_dom_destroy)
+ * @flags: must be 0
+ *
+ * Detaches all queue pairs. Packets of peers then end with RMC_S_NO_DOMAIN. Mappings stay until
+ * they are unmapped. ENOENT: this file has no domain.
+ */
+struct rmc_dom_destroy {
+	__u32 size;
+	__u32 flags;
+};
+
+/* Flags of RMC_IOC_DOM_ATTACH */
+#define RMC_DOM_SEND_ONLY	(1U << 0)	/* it gets no messages, and has no arrival queue */
+
+/**
+ * struct rmc_dom_attach - ioctl(RMC_IOC_DOM_ATTACH): a queue pair sends and receives messages
+ * @size: sizeof(struct rmc_dom_attach)
+ * @flags: RMC_DOM_*
+ * @qp_id: as returned by RMC_IOC_QP_CREATE
+ * @group: RMC_DOM_GROUPS, RMC_DOM_HIER: its group, less than groups; else 0
+ * @core: out, number of the core; ~0 with RMC_DOM_SEND_ONLY
+ * @aq_entries: out, entries of its arrival queue, a power of two; 0 with RMC_DOM_SEND_ONLY
+ * @aq_offset: out, mmap of @aq_entries * sizeof(struct rmc_aq_entry) (page-rounded), read-only
+ *
+ * ENOENT: this file has no such QP, or no domain. EBUSY: the QP is attached. ENOSPC: the domain
+ * has as many cores as it was created for.
+ */
+struct rmc_dom_attach {
+	__u32 size;
+	__u32 flags;
+	__u32 qp_id;
+	__u32 group;
+	__u32 core;
+	__u32 aq_entries;
+	__u64 aq_offset;
+};
+
+/**
+ * struct rmc_dom_detach - ioctl(RMC_IOC_DOM_DETACH); RMC_IOC_QP_DESTROY does it, too
+ * @size: sizeof(struct rmc_dom_detach)
+ * @flags: must be 0
+ * @qp_id: as returned by RMC_IOC_QP_CREATE
+ * @reserved: must be 0
+ *
+ * Its operations on slots end with RMC_S_ABORTED. Messages that it has are given to other cores, or
+ * dropped, as the domain was created. ENOENT: no such QP, or it is not attached.
+ */
+struct rmc_dom_detach {
+	__u32 size;
+	__u32 flags;
+	__u32 qp_id;
+	__u32 reserved;
+};
+
+/**
+ * struct rmc_aq_arm - ioctl(RMC_IOC_AQ_ARM): report the next arrival once
+ * @size: sizeof(struct rmc_aq_arm)
+ * @flags: must be 0
+ * @qp_id: a core
+ * @seen: arrivals the application has taken so far, modulo 2^32
+ * @eventfd: eventfd to signal as well, or -1
+ * @reserved: must be 0
+ *
+ * As RMC_IOC_CQ_ARM. ENOENT: no such QP, or it is no core.
+ */
+struct rmc_aq_arm {
+	__u32 size;
+	__u32 flags;
+	__u32 qp_id;
+	__u32 seen;
+	__s32 eventfd;
+	__u32 reserved;
+};
+
+/**
+ * struct rmc_dom_stats - ioctl(RMC_IOC_DOM_STATS): counters since the domain was created
+ * @size: sizeof(struct rmc_dom_stats)
+ * @flags: must be 0
+ * @packets: out, packets of messages that were stored
+ * @messages: out, messages that are complete
+ * @repeated: out, packets without effect, since they were there already
+ * @refused: out, packets that break the rules
+ * @freed: out, send slots that became free
+ * @dispatched: out, messages given to cores, again as well
+ * @waiting: out, messages that no core has yet
+ * @cores: out, cores attached
+ *
+ * ENOENT: this file has no domain.
+ */
+struct rmc_dom_stats {
+	__u32 size;
+	__u32 flags;
+	__u64 packets;
+	__u64 messages;
+	__u64 repeated;
+	__u64 refused;
+	__u64 freed;
+	__u64 dispatched;
+	__u32 waiting;
+	__u32 cores;
+};
+
+#define RMC_IOC_DOM_QUERY	_IO(RMC_IOC_TYPE, 0x30)
+#define RMC_IOC_DOM_CREATE	_IO(RMC_IOC_TYPE, 0x31)
+#define RMC_IOC_DOM_DESTROY	_IO(RMC_IOC_TYPE, 0x32)
+#define RMC_IOC_DOM_ATTACH	_IO(RMC_IOC_TYPE, 0x33)
+#define RMC_IOC_DOM_DETACH	_IO(RMC_IOC_TYPE, 0x34)
+#define RMC_IOC_AQ_ARM		_IO(RMC_IOC_TYPE, 0x35)
+#define RMC_IOC_DOM_STATS	_IO(RMC_IOC_TYPE, 0x36)
+
+#endif /* _UAPI_LINUX_RMC_DOMAIN_H */
