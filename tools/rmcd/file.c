@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 #include "closing.h"
-#include "file.h"
+#include "domain.h"
 #include "kmod/core/state.h"
 #include "kmod/core/timeout.h"
 #include "watch.h"
@@ -532,7 +532,7 @@ err_charge:
 }
 
 /**
- * rmcd_file_release_all() - release queue pairs, buffers and segment
+ * rmcd_file_release_all() - release queue pairs, domain, buffers and segment
  * @f: file
  */
 void rmcd_file_release_all(struct rmcd_file *f)
@@ -541,6 +541,7 @@ void rmcd_file_release_all(struct rmcd_file *f)
 
 	for (i = 0; i < RMC_MAX_QPS; i++)
 		rmcd_qp_destroy(f, i);
+	rmcd_domain_destroy(f);
 	for (i = 0; i < RMC_MAX_BUFFERS; i++)
 		rmcd_buf_del(f, i);
 	rmcd_seg_del(f);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An open context: one connection. It holds a node, queue pairs, local buffers and a segment.
+ * An open context: one connection. It holds a node, queue pairs, local buffers, a segment and a
+ * domain of messages.
  * All of it is released when the connection ends, or its process: a child of a fork() has the
  * connection, too, but not the memory.
  */
@@ -26,6 +27,12 @@
  * @cq_len: bytes of the second, mapped at @qp.cq
  * @kib: charged memory
  * @guard: slot of rmcd_guard_qp()
+ * @attached: it sends and receives messages of the file's domain
+ * @core: its number among those that receive; -1: it does not
+ * @aq: its arrival queue
+ * @aq_fd: memory of that; -1: none
+ * @aq_len: bytes of it
+ * @arrivals: sleepers for them
  */
 struct rmcd_qp {
 	struct rmc_qpair qp;
@@ -39,6 +46,12 @@ struct rmcd_qp {
 	size_t cq_len;
 	u32 kib;
 	int guard;
+	bool attached;
+	int core;
+	void *aq;
+	int aq_fd;
+	size_t aq_len;
+	struct rmcd_waiter arrivals;
 };
 
 /* A further range of a segment. */
@@ -67,6 +80,7 @@ struct rmcd_range {
  * @buf: local buffers by id
  * @table: buffers of the pipelines, by unit; a unit's RGP worker owns its entry
  * @qp: queue pairs by id
+ * @domain: its domain of messages; NULL: none
  * @wake: by worker, eventfd that the client writes to wake it; -1: none yet
  * @watcher: event file of the context; NULL: none
  */
@@ -88,6 +102,7 @@ struct rmcd_file {
 	struct rmcd_mem *buf[RMC_MAX_BUFFERS];
 	struct rmc_bufs *table;
 	struct rmcd_qp *qp[RMC_MAX_QPS];
+	struct rmcd_domain *domain;
 	int *wake;
 	struct rmcd_watcher *watcher;
 };

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Creates and destroys queue pairs. */
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <unistd.h>
-#include "file.h"
+#include "domain.h"
 #include "guard.h"
-
-#ifndef F_SEAL_FUTURE_WRITE
-#define F_SEAL_FUTURE_WRITE	0x0010
-#endif
+#include "sealed.h"
 
 static int add_qp(void *arg)
 {
@@ -65,36 +60,6 @@ static void stop_polling(struct rmcd_qp *q)
 		rmcd_call(rmc_qp_worker(&front->inner.qp), del_inner, &front->inner.qp);
 }
 
-/*
- * Memory for a client: its size is sealed, and with @read_only only we can write it, since we
- * map it first. Populated now: a lack of memory is an error of this request.
- */
-static int memory(const char *name, size_t len, bool read_only, void **addr)
-{
-	int seals = F_SEAL_SHRINK | F_SEAL_GROW | (read_only ? F_SEAL_FUTURE_WRITE : 0);
-	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING), err;
-
-	if (fd < 0)
-		return -errno;
-	if (ftruncate(fd, len))
-		goto err;
-	*addr = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
-	if (*addr == MAP_FAILED)
-		goto err;
-	if (fcntl(fd, F_ADD_SEALS, seals | F_SEAL_SEAL)) {
-		err = errno;
-		munmap(*addr, len);
-		errno = err;
-		goto err;
-	}
-	return fd;
-err:
-	err = -errno;
-	*addr = NULL;
-	close(fd);
-	return err;
-}
-
 /* The queues of a client that breaks them: only it may see that. */
 static int make_queues(struct rmcd_qp *q, u32 entries)
 {
@@ -103,11 +68,11 @@ static int make_queues(struct rmcd_qp *q, u32 entries)
 
 	q->wq_len = PAGE_ALIGN(entries * sizeof(struct rmc_wq_entry));
 	q->cq_len = cq + PAGE_SIZE;
-	q->wq_fd = memory("rmc-wq", q->wq_len, false, &addr);
+	q->wq_fd = rmcd_sealed("rmc-wq", q->wq_len, false, &addr);
 	if (q->wq_fd < 0)
 		return q->wq_fd;
 	q->qp.wq = addr;
-	q->cq_fd = memory("rmc-cq", q->cq_len, true, &addr);
+	q->cq_fd = rmcd_sealed("rmc-cq", q->cq_len, true, &addr);
 	if (q->cq_fd < 0)
 		return q->cq_fd;
 	q->qp.cq = addr;
@@ -121,14 +86,8 @@ static void qp_free(struct rmcd_qp *q)
 	rmcd_guard_qp_gone(q->guard);
 	if (q->qp.front)
 		rmc_front_destroy(q->qp.front);
-	if (q->qp.cq)
-		munmap(q->qp.cq, q->cq_len);
-	if (q->cq_fd >= 0)
-		close(q->cq_fd);
-	if (q->qp.wq)
-		munmap(q->qp.wq, q->wq_len);
-	if (q->wq_fd >= 0)
-		close(q->wq_fd);
+	rmcd_sealed_free(q->cq_fd, q->qp.cq, q->cq_len);
+	rmcd_sealed_free(q->wq_fd, q->qp.wq, q->wq_len);
 	free(q);
 }
 
@@ -258,6 +217,8 @@ int rmcd_qp_create(struct rmcd_file *f, u32 entries, u32 *id)
 	q->wq_fd = -1;
 	q->cq_fd = -1;
 	q->guard = -1;
+	q->aq_fd = -1;
+	q->core = -1;
 	q->kib = kib;
 	err = qp_make(f, q, unit, entries);
 	if (err)
@@ -301,6 +262,7 @@ int rmcd_qp_destroy(struct rmcd_file *f, u32 id)
 		return -ENOENT;
 	/* set before the sleepers are woken to see it */
 	WRITE_ONCE(q->qp.flags->dead, 1);
+	rmcd_domain_detach(f, q);
 	stop_polling(q);
 	rmcd_waiter_release(&q->waiter);
 	put_shares(f, q);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <unistd.h>
 #include "kmod/core/local.h"
+#include "domain.h"
 #include "request.h"
 #include "watch.h"
 
@@ -27,6 +28,13 @@ union args {
 	struct rmc_seg_arm seg_arm;
 	struct rmc_ctx_create ctx_create;
 	struct rmc_ctx_remove ctx_remove;
+	struct rmc_dom_query dom_query;
+	struct rmc_dom_create dom_create;
+	struct rmc_dom_destroy dom_destroy;
+	struct rmc_dom_attach dom_attach;
+	struct rmc_dom_detach dom_detach;
+	struct rmc_aq_arm aq_arm;
+	struct rmc_dom_stats dom_stats;
 };
 
 /**
@@ -412,6 +420,87 @@ static int do_seg_arm(struct rmcd_req *r, union args *a, const struct rmcd_memor
 			      -ENOENT;
 }
 
+/* ---- messages ---- */
+
+static int do_dom_query(struct rmcd_req *r, union args *a, const struct rmcd_memory *memory)
+{
+	(void)memory;
+	if (a->dom_query.flags)
+		return -EOPNOTSUPP;
+	rmcd_domain_query(&a->dom_query);
+	return 0;
+}
+
+static int do_dom_create(struct rmcd_req *r, union args *a, const struct rmcd_memory *memory)
+{
+	int err;
+
+	(void)memory;
+	if (a->dom_create.flags & ~RMC_DOM_REQUEUE)
+		return -EOPNOTSUPP;
+	rmcd_file_node(r->file);
+	err = rmcd_domain_create(r->file, &a->dom_create);
+	if (err)
+		return err;
+	r->out[r->outs++] = r->file->domain->recv_fd;
+	r->out[r->outs++] = r->file->domain->send_fd;
+	return 0;
+}
+
+static int do_dom_destroy(struct rmcd_req *r, union args *a, const struct rmcd_memory *memory)
+{
+	(void)memory;
+	return a->dom_destroy.flags ? -EOPNOTSUPP : rmcd_domain_destroy(r->file);
+}
+
+static int do_dom_attach(struct rmcd_req *r, union args *a, const struct rmcd_memory *memory)
+{
+	int err;
+
+	(void)memory;
+	if (a->dom_attach.flags & ~RMC_DOM_SEND_ONLY)
+		return -EOPNOTSUPP;
+	err = rmcd_domain_attach(r->file, &a->dom_attach);
+	if (!err && a->dom_attach.aq_entries)
+		r->out[r->outs++] = r->file->qp[a->dom_attach.qp_id]->aq_fd;
+	return err;
+}
+
+static int do_dom_detach(struct rmcd_req *r, union args *a, const struct rmcd_memory *memory)
+{
+	struct rmcd_qp *q = rmcd_file_qp(r->file, a->dom_detach.qp_id);
+
+	(void)memory;
+	if (a->dom_detach.flags || a->dom_detach.reserved)
+		return -EOPNOTSUPP;
+	return q ? rmcd_domain_detach(r->file, q) : -ENOENT;
+}
+
+static int do_aq_arm(struct rmcd_req *r, union args *a, const struct rmcd_memory *memory)
+{
+	struct rmc_aq_arm *c = &a->aq_arm;
+	struct rmcd_qp *q = rmcd_file_qp(r->file, c->qp_id);
+
+	(void)memory;
+	if (c->flags || c->reserved)
+		return -EOPNOTSUPP;
+	return q && q->core >= 0 ? arm(r, &q->arrivals, c->seen, c->eventfd, NULL) : -ENOENT;
+}
+
+static int do_dom_stats(struct rmcd_req *r, union args *a, const struct rmcd_memory *memory)
+{
+	struct rmc_dom_stats *s = &a->dom_stats;
+
+	(void)memory;
+	if (s->flags)
+		return -EOPNOTSUPP;
+	if (!r->file->domain)
+		return -ENOENT;
+	*s = (struct rmc_dom_stats){ .size = s->size };
+	rmcd_domain_stats(r->file, s);
+	return 0;
+}
+
 /* ---- contexts ---- */
 
 static int do_ctx_create(struct rmcd_req *r, union args *a, const struct rmcd_memory *memory)
@@ -459,6 +548,13 @@ static const struct entry entries[] = {
 	ENTRY(RMC_IOC_WAKE, qp_id, reserved, do_wake, .writes = true),
 	ENTRY(RMC_IOC_CQ_ARM, cq_arm, reserved, do_cq_arm, .writes = true),
 	ENTRY(RMC_IOC_SEG_ARM, seg_arm, eventfd, do_seg_arm, .writes = true),
+	ENTRY(RMC_IOC_DOM_QUERY, dom_query, max_depth, do_dom_query),
+	ENTRY(RMC_IOC_DOM_CREATE, dom_create, send_offset, do_dom_create, .writes = true),
+	ENTRY(RMC_IOC_DOM_DESTROY, dom_destroy, flags, do_dom_destroy, .writes = true),
+	ENTRY(RMC_IOC_DOM_ATTACH, dom_attach, aq_offset, do_dom_attach, .writes = true),
+	ENTRY(RMC_IOC_DOM_DETACH, dom_detach, reserved, do_dom_detach, .writes = true),
+	ENTRY(RMC_IOC_AQ_ARM, aq_arm, reserved, do_aq_arm, .writes = true),
+	ENTRY(RMC_IOC_DOM_STATS, dom_stats, cores, do_dom_stats),
 	ENTRY(RMC_IOC_CTX_CREATE, ctx_create, gid, do_ctx_create, .admin = true),
 	ENTRY(RMC_IOC_CTX_REMOVE, ctx_remove, reserved, do_ctx_remove, .admin = true),
 };

@@ -195,7 +195,9 @@ static void report_again(struct rmcd_file *f)
 	u32 i;
 
 	for (i = 0; i < RMC_MAX_QPS && !reported; i++)
-		reported = f->qp[i] && READ_ONCE(f->qp[i]->waiter.reported);
+		reported = f->qp[i] && (READ_ONCE(f->qp[i]->waiter.reported) ||
+					(f->qp[i]->core >= 0 &&
+					 READ_ONCE(f->qp[i]->arrivals.reported)));
 	if (reported)
 		report(f);
 }

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Creates domains of messages, and attaches queue pairs to them. As with segments, each unit of
+ * the node has the domain, and peers see it on all of them or on none.
+ */
+#include <errno.h>
+#include <sys/random.h>
+#include <unistd.h>
+#include "domain.h"
+#include "sealed.h"
+
+/* Of one domain, where no quota holds */
+#define DOMAIN_BYTES_MAX	(1ULL << 30)
+
+/* What is not possible yet: who pulls, and messages that name a class (core/domain.c) */
+#define POLICIES		((1ULL << RMC_DOM_POLICIES) - 1 - (1ULL << RMC_DOM_CLASS) - \
+				 (1ULL << RMC_DOM_SHARED))
+
+/* Argument of the calls on workers. */
+struct change {
+	struct rmcd_domain *dom;
+	struct rmcd_qp *q;
+	struct rmc_qpair *qp;		/* the one that the RGP polls */
+	struct rmc_node *unit;
+	struct rmc_aq_entry *aq;
+	u32 order;
+	u32 group;
+	u32 tag;
+};
+
+static int add_domain(void *arg)
+{
+	struct change *c = arg;
+
+	rmc_domain_add(c->unit, &c->dom->d);
+	return 0;
+}
+
+static int del_domain(void *arg)
+{
+	struct change *c = arg;
+
+	rmc_domain_del(c->unit, &c->dom->d);
+	return 0;
+}
+
+static int add_core(void *arg)
+{
+	struct change *c = arg;
+
+	return rmc_core_add(&c->dom->d, c->aq, c->order, c->group, 1, &c->tag);
+}
+
+static int del_core(void *arg)
+{
+	struct change *c = arg;
+
+	rmc_core_del(&c->dom->d, c->q->core, c->dom->requeue);
+	rmcd_waiter_detach(&c->q->arrivals);
+	return 0;
+}
+
+static int enter(void *arg)
+{
+	struct change *c = arg;
+
+	c->qp->core = c->tag;
+	c->qp->domain = &c->dom->d;
+	return 0;
+}
+
+static int leave(void *arg)
+{
+	struct change *c = arg;
+
+	rmc_domain_leave(c->qp);
+	return 0;
+}
+
+static struct rmc_qpair *backend(struct rmcd_qp *q)
+{
+	return q->qp.front ? &q->qp.front->inner.qp : &q->qp;
+}
+
+static struct rmc_ni_worker *dispatcher(const struct rmcd_file *f)
+{
+	return f->node->srv_worker;
+}
+
+/* No life twice: from a random one on, since a daemon before this one may have had others. */
+static u32 next_life(void)
+{
+	static u32 life;
+
+	if (!life && getrandom(&life, sizeof(life), 0) < 0)
+		life = (u32)rmc_os_now_ns();
+	return ++life ?: ++life;
+}
+
+/* A line per slot for its state, and what core/domain.c has per packet and per relay */
+static u64 private_bytes(const struct rmc_domain_params *p, const struct rmc_fabric *f)
+{
+	u64 slots = (u64)p->nodes * p->slots;
+	u64 words = (rmc_packets(f->mtu, 0, p->max_message) + 63) / 64;
+
+	return slots * (RMC_LINE + words * sizeof(u64)) +
+	       slots * 2 * sizeof(u32) * rmc_fabric_units(f);
+}
+
+static int make_slots(struct rmcd_domain *dom)
+{
+	void *addr;
+
+	dom->recv_fd = rmcd_sealed("rmc-recv", dom->recv_len, true, &addr);
+	if (dom->recv_fd < 0)
+		return dom->recv_fd;
+	dom->recv_chunk[0] = addr;
+	dom->recv.chunk = dom->recv_chunk;
+	dom->recv.length = dom->recv_len;
+	rmc_mem_chunks(&dom->recv, 63);
+	dom->send_fd = rmcd_sealed("rmc-send", dom->send_len, false, &addr);
+	if (dom->send_fd < 0)
+		return dom->send_fd;
+	dom->send_chunk[0] = addr;
+	dom->send.chunk = dom->send_chunk;
+	dom->send.length = dom->send_len;
+	rmc_mem_chunks(&dom->send, 63);
+	dom->d.recv = &dom->recv;
+	dom->d.send = &dom->send;
+	return 0;
+}
+
+static void free_slots(struct rmcd_domain *dom)
+{
+	rmcd_sealed_free(dom->send_fd, dom->send_chunk[0], dom->send_len);
+	rmcd_sealed_free(dom->recv_fd, dom->recv_chunk[0], dom->recv_len);
+}
+
+/**
+ * rmcd_domain_query() - RMC_IOC_DOM_QUERY
+ * @q: out
+ */
+void rmcd_domain_query(struct rmc_dom_query *q)
+{
+	q->policies = POLICIES;
+	q->max_slots = RMC_MAX_SLOTS;
+	q->max_message = RMC_MAX_MESSAGE;
+	q->max_cores = RMC_DISPATCH_CORES;
+	q->max_depth = RMC_DISPATCH_DEPTH;
+}
+
+static bool has_groups(u32 policy)
+{
+	return policy == RMC_DOM_GROUPS || policy == RMC_DOM_HIER;
+}
+
+/* Parameters within their limits; returns bytes, or 0. */
+static u64 check(const struct rmcd_file *f, const struct rmc_dom_create *c)
+{
+	const struct rmc_fabric *fabric = &f->d->port->fabric;
+	struct rmc_domain_params p = { c->first_nid, c->nodes, c->slots, c->max_message };
+	u64 slots = (u64)c->nodes * c->slots;
+
+	if (!c->nodes || c->nodes > fabric->nodes || c->first_nid > fabric->nodes - c->nodes ||
+	    !c->slots || c->slots > RMC_MAX_SLOTS || !c->max_message ||
+	    c->max_message > RMC_MAX_MESSAGE || (c->groups != 1 && !has_groups(c->policy)))
+		return 0;
+	return slots * (RMC_LINE * (1 + rmc_lines(0, c->max_message)) +
+			sizeof(struct rmc_send_slot)) + private_bytes(&p, fabric);
+}
+
+static int create(struct rmcd_file *f, struct rmcd_domain *dom, const struct rmc_dom_create *c)
+{
+	struct rmc_domain_params p = { c->first_nid, c->nodes, c->slots, c->max_message };
+	struct rmc_dispatch_params dp = {
+		.policy = c->policy,
+		.depth = c->depth,
+		.cores = c->cores,
+		.groups = c->groups,
+		.classes = 1,
+		.seed = 1,
+	};
+	u64 slots = (u64)c->nodes * c->slots;
+	int err = rmc_domain_init(&dom->d, f->node, f->ctx->id, next_life(), &p, &dp);
+
+	if (err)
+		return err;
+	dom->recv_len = PAGE_ALIGN(slots * dom->d.stride);
+	dom->send_len = PAGE_ALIGN(slots * sizeof(struct rmc_send_slot));
+	err = make_slots(dom);
+	if (err) {
+		free_slots(dom);
+		rmc_domain_destroy(&dom->d);
+	}
+	return err;
+}
+
+/**
+ * rmcd_domain_create() - RMC_IOC_DOM_CREATE
+ * @f: file, attached
+ * @c: parameters, any values; out: stride, life
+ *
+ * Return: 0, -EINVAL, -EOPNOTSUPP a policy that does not exist yet, -EEXIST the context has one on
+ * this node, -EDQUOT exceeds a quota, -ENOMEM, -EMFILE.
+ */
+int rmcd_domain_create(struct rmcd_file *f, struct rmc_dom_create *c)
+{
+	u64 bytes = check(f, c);
+	struct change change = {};
+	struct rmcd_domain *dom;
+	int err;
+	u32 i;
+
+	if (!bytes)
+		return -EINVAL;
+	if (c->policy < RMC_DOM_POLICIES && !(POLICIES & 1ULL << c->policy))
+		return -EOPNOTSUPP;
+	if (f->node->domains.dom[f->ctx->id])
+		return -EEXIST;
+	if (bytes > DOMAIN_BYTES_MAX)
+		return -ENOMEM;
+	dom = calloc(1, sizeof(*dom));
+	if (!dom)
+		return -ENOMEM;
+	dom->recv_fd = -1;
+	dom->send_fd = -1;
+	dom->depth = c->depth;
+	dom->groups = c->groups;
+	dom->requeue = c->flags & RMC_DOM_REQUEUE;
+	dom->kib = (u32)(bytes / 1024) + 1;
+	err = rmcd_charge(f, RMCD_RES_queue_mib, dom->kib);
+	if (err)
+		goto err_charge;
+	err = create(f, dom, c);
+	if (err)
+		goto err_create;
+	change.dom = dom;
+	/* the head first, see rmc_domain_add() */
+	for (i = 0; i < rmc_fabric_units(f->node->fabric); i++) {
+		change.unit = f->node->unit[i];
+		rmcd_call(change.unit->srv_worker, add_domain, &change);
+	}
+	rmc_expose(&dom->d.exposure);
+	f->domain = dom;
+	c->stride = dom->d.stride;
+	c->life = dom->d.life;
+	c->recv_offset = 0;
+	c->send_offset = 0;
+	return 0;
+
+err_create:
+	rmcd_uncharge(f, RMCD_RES_queue_mib, dom->kib);
+err_charge:
+	free(dom);
+	return err;
+}
+
+/**
+ * rmcd_domain_destroy() - RMC_IOC_DOM_DESTROY
+ * @f: file
+ *
+ * Return: 0: no packet of a peer touches its memory any more; -ENOENT.
+ */
+int rmcd_domain_destroy(struct rmcd_file *f)
+{
+	struct rmcd_domain *dom = f->domain;
+	struct change c = { .dom = dom };
+	u32 i;
+
+	if (!dom)
+		return -ENOENT;
+	for (i = 0; i < RMC_MAX_QPS; i++)
+		if (f->qp[i])
+			rmcd_domain_detach(f, f->qp[i]);
+	rmc_hide(&dom->d.exposure);
+	for (i = rmc_fabric_units(f->node->fabric); i--;) {
+		c.unit = f->node->unit[i];
+		rmcd_call(c.unit->srv_worker, del_domain, &c);
+	}
+	f->domain = NULL;
+	free_slots(dom);
+	rmc_domain_destroy(&dom->d);
+	rmcd_uncharge(f, RMCD_RES_queue_mib, dom->kib);
+	free(dom);
+	return 0;
+}
+
+static u32 aq_kib(const struct rmcd_qp *q)
+{
+	return q->aq_len / 1024;
+}
+
+static void free_aq(struct rmcd_file *f, struct rmcd_qp *q)
+{
+	rmcd_sealed_free(q->aq_fd, q->aq, q->aq_len);
+	rmcd_uncharge(f, RMCD_RES_queue_mib, aq_kib(q));
+	q->aq = NULL;
+	q->aq_fd = -1;
+	q->aq_len = 0;
+}
+
+static int make_aq(struct rmcd_file *f, struct rmcd_qp *q, u32 entries)
+{
+	int err;
+
+	q->aq_len = PAGE_ALIGN(entries * sizeof(struct rmc_aq_entry));
+	err = rmcd_charge(f, RMCD_RES_queue_mib, aq_kib(q));
+	if (err) {
+		q->aq_len = 0;
+		return err;
+	}
+	q->aq_fd = rmcd_sealed("rmc-aq", q->aq_len, true, &q->aq);
+	if (q->aq_fd >= 0)
+		return 0;
+	err = q->aq_fd;
+	free_aq(f, q);
+	return err;
+}
+
+/* As many messages as a core may have, at least two lines */
+static u32 aq_order(const struct rmcd_domain *dom)
+{
+	u32 order = 1;
+
+	while (1U << order < dom->depth)
+		order++;
+	return order;
+}
+
+static int attach_core(struct rmcd_file *f, struct rmcd_qp *q, struct change *c)
+{
+	int err = make_aq(f, q, 1U << c->order);
+
+	if (err)
+		return err;
+	c->aq = q->aq;
+	q->core = rmcd_call(dispatcher(f), add_core, c);
+	if (q->core < 0) {
+		err = q->core;
+		q->core = -1;
+		free_aq(f, q);
+		return err;
+	}
+	rmcd_waiter_init(&q->arrivals, &f->domain->d.core[q->core].aq.given, f, dispatcher(f));
+	f->domain->cores++;
+	return 0;
+}
+
+/**
+ * rmcd_domain_attach() - RMC_IOC_DOM_ATTACH
+ * @f: file
+ * @a: queue pair and group, any values; out: core, entries of its arrival queue
+ *
+ * Return: 0, -ENOENT no such queue pair, or no domain, -EBUSY it is attached, -EINVAL, -ENOSPC too
+ * many cores, -EDQUOT exceeds a quota, -ENOMEM, -EMFILE.
+ */
+int rmcd_domain_attach(struct rmcd_file *f, struct rmc_dom_attach *a)
+{
+	struct rmcd_qp *q = rmcd_file_qp(f, a->qp_id);
+	struct change c = { .dom = f->domain, .q = q, .group = a->group, .tag = RMC_CORE_NONE };
+	int err;
+
+	if (!q || !f->domain)
+		return -ENOENT;
+	if (q->attached)
+		return -EBUSY;
+	if (a->group >= (a->flags & RMC_DOM_SEND_ONLY ? 1 : f->domain->groups))
+		return -EINVAL;
+	c.qp = backend(q);
+	a->core = ~0U;
+	a->aq_entries = 0;
+	a->aq_offset = 0;
+	if (!(a->flags & RMC_DOM_SEND_ONLY)) {
+		c.order = aq_order(f->domain);
+		err = attach_core(f, q, &c);
+		if (err)
+			return err;
+		a->core = q->core;
+		a->aq_entries = 1U << c.order;
+	}
+	rmcd_call(rmc_qp_worker(c.qp), enter, &c);
+	q->attached = true;
+	return 0;
+}
+
+/**
+ * rmcd_domain_detach() - RMC_IOC_DOM_DETACH
+ * @f: file
+ * @q: queue pair of it
+ *
+ * Return: 0, -ENOENT it is not attached.
+ */
+int rmcd_domain_detach(struct rmcd_file *f, struct rmcd_qp *q)
+{
+	struct change c = { .dom = f->domain, .q = q, .qp = backend(q) };
+
+	if (!q->attached)
+		return -ENOENT;
+	rmcd_call(rmc_qp_worker(c.qp), leave, &c);
+	if (q->core >= 0) {
+		rmcd_call(dispatcher(f), del_core, &c);
+		rmcd_waiter_release(&q->arrivals);
+		f->domain->cores--;
+		q->core = -1;
+		free_aq(f, q);
+	}
+	q->attached = false;
+	return 0;
+}
+
+/**
+ * rmcd_domain_stats() - RMC_IOC_DOM_STATS
+ * @f: file with a domain
+ * @s: out; the counters go on
+ */
+void rmcd_domain_stats(struct rmcd_file *f, struct rmc_dom_stats *s)
+{
+	const struct rmcd_domain *dom = f->domain;
+	u32 i;
+
+	for (i = 0; i < dom->d.units; i++) {
+		const struct rmc_domain_stats *unit = &dom->d.unit[i].stats;
+
+#define X(name, ...) s->name += READ_ONCE(unit->name);
+		RMC_DOMAIN_STATS(X)
+#undef X
+	}
+	s->dispatched = READ_ONCE(dom->d.dispatched);
+	s->waiting = READ_ONCE(dom->d.waiting);
+	s->cores = dom->cores;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Domains of messages: one per context and node, of the connection that created it. It ends with
+ * the connection.
+ *
+ *	main thread: rmcd_domain_*()     dispatcher: worker of the node's first RRPP
+ *	                                 cores: queue pairs, each with an arrival queue
+ */
+#ifndef RMCD_DOMAIN_H
+#define RMCD_DOMAIN_H
+
+#include "file.h"
+#include "kmod/core/domain.h"
+
+/**
+ * struct rmcd_domain - a domain
+ * @d: the part that the pipelines use
+ * @recv: receive slots
+ * @send: send slots
+ * @recv_chunk: of @recv
+ * @send_chunk: of @send
+ * @recv_fd: memory of the receive slots, which clients only read
+ * @send_fd: memory of the send slots
+ * @recv_len: bytes of the first
+ * @send_len: bytes of the second
+ * @kib: charged memory
+ * @depth: messages that a core may have
+ * @groups: groups of cores
+ * @cores: queue pairs that receive
+ * @requeue: what a core has that goes is given to others
+ */
+struct rmcd_domain {
+	struct rmc_domain d;
+	struct rmc_mem recv;
+	struct rmc_mem send;
+	void *recv_chunk[1];
+	void *send_chunk[1];
+	int recv_fd;
+	int send_fd;
+	size_t recv_len;
+	size_t send_len;
+	u32 kib;
+	u32 depth;
+	u32 groups;
+	u32 cores;
+	bool requeue;
+};
+
+void rmcd_domain_query(struct rmc_dom_query *q);
+int rmcd_domain_create(struct rmcd_file *f, struct rmc_dom_create *c);
+int rmcd_domain_destroy(struct rmcd_file *f);
+int rmcd_domain_attach(struct rmcd_file *f, struct rmc_dom_attach *a);
+int rmcd_domain_detach(struct rmcd_file *f, struct rmcd_qp *q);
+void rmcd_domain_stats(struct rmcd_file *f, struct rmc_dom_stats *s);
+
+#endif
