@@ -46,7 +46,7 @@ static void give(struct rmc_domain *d, struct rmc_slot *slot, u32 core)
 		word |= RMC_AQ_AGAIN;
 	WRITE_ONCE(slot->holder, rmc_core_tag(core, d->core[core].generation));
 	WRITE_ONCE(slot->state, RMC_SLOT_HELD);
-	d->dispatched++;
+	WRITE_ONCE(d->dispatched, d->dispatched + 1);
 	rmc_aq_post(&d->core[core].aq, word, slot->msg.stamp, d->recv, rmc_slot_data(d, index),
 		    slot->length);
 }

@@ -188,7 +188,7 @@ u8 rmc_domain_store(struct rmc_serve *s, struct rmc_domain *d, u32 set)
 	const u32 total = rmc_packets_of(s->req.ctx_id, s->word1);
 	const u32 index = slot_index(d, set, offset);
 	const u32 life = d->peer_life[rmc_life_index(d, set, offset)];
-	struct rmc_domain_stats *stats = &rmc_domain_unit(d, s->node)->stats;
+	struct rmc_domain_unit *unit = rmc_domain_unit(d, s->node);
 	struct rmc_slot *slot = &d->slot[index];
 	u64 *seen = seen_of(d, index);
 	u32 packet = byte ? rmc_os_div(byte, mtu) : 0;
@@ -210,7 +210,7 @@ u8 rmc_domain_store(struct rmc_serve *s, struct rmc_domain *d, u32 set)
 	 * and later messages may have used it.
 	 */
 	if (unlikely(ahead <= 0 && slot->turn >= (u32)-ahead + 1)) {
-		stats->repeated++;
+		rmc_domain_count(unit, repeated);
 		return RMC_S_OK;
 	}
 	if (unlikely(ahead != 1))
@@ -230,18 +230,18 @@ u8 rmc_domain_store(struct rmc_serve *s, struct rmc_domain *d, u32 set)
 		return RMC_S_PROTOCOL;
 	}
 	if (unlikely(seen[packet / 64] & 1ULL << packet % 64)) {
-		stats->repeated++;
+		rmc_domain_count(unit, repeated);
 		return RMC_S_OK;
 	}
 	seen[packet / 64] |= 1ULL << packet % 64;
 	copy(s, d->recv, rmc_slot_data(d, index) + byte, length);
-	stats->packets++;
+	rmc_domain_count(unit, packets);
 	if (last)
 		slot->length = byte + length;
 	if (likely(++slot->got == total)) {
 		WRITE_ONCE(slot->turn, slot->turn + 1);
 		WRITE_ONCE(slot->state, RMC_SLOT_READY);
-		stats->messages++;
+		rmc_domain_count(unit, messages);
 		slot->msg.key = rmc_dispatch_hash(rmc_endpoint_nid(s->node->fabric, s->from));
 		rmc_domain_arrived(s->node, d, index);
 	}
@@ -273,12 +273,12 @@ u8 rmc_domain_free(struct rmc_serve *s, struct rmc_domain *d, u32 set)
 	    rmc_slot_lives(d->life, d->peer_life[rmc_life_index(d, set, offset)]) ||
 	    !READ_ONCE(slot->valid) || (u8)turn != rmc_slot_turn(offset) ||
 	    rmc_packets_of(s->req.ctx_id, s->word1) != rmc_turn_high(turn)) {
-		unit->stats.repeated++;
+		rmc_domain_count(unit, repeated);
 		return RMC_S_OK;
 	}
 	/* pairs with the acquire of whoever claims the slot: what it held may be changed */
 	smp_store_release(&slot->valid, 0);
-	unit->stats.freed++;
+	rmc_domain_count(unit, freed);
 	rmc_event_happened(&unit->room);
 	return RMC_S_OK;
 }

@@ -121,6 +121,10 @@ struct rmc_domain_stats {
 #undef RMC_STAT_FIELD
 };
 
+/* Other threads read them */
+#define rmc_domain_count(part, name)	\
+	WRITE_ONCE((part)->stats.name, (part)->stats.name + 1)
+
 /**
  * struct rmc_domain_unit - a domain's part that belongs to one unit
  * @finished: slots whose message was processed (from its RGP worker to the dispatcher)

@@ -28,6 +28,15 @@ stream "connecting" timeout -k 5 20 "$D/interrupted"
 protocol rmcd --ni pair
 protocol rmcd.asan --ni edge --units 2
 protocol rmcd.tsan --ni split --workers 2
+
+domains() {			# domains PROGRAM OPTIONS...: of messages
+	stream "$*: messages" timeout -k 5 120 "$D/domains" "$D/$1" "${@:2}"
+}
+domains rmcd --ni fused
+domains rmcd.asan --ni pair --mtu 64 --local 0
+domains rmcd.tsan --ni edge --units 2
+domains rmcd.tsan --ni per_tile --units 4 --rrpps 2
+domains rmcd.asan --ni split --workers 2
 no_reports() {
 	! cat "$W"/tsan.* 2> /dev/null
 }

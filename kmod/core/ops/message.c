@@ -45,7 +45,7 @@ static __always_inline u8 serve(struct rmc_serve *s,
 	else
 		status = act(s, d, array_index_nospec(set, d->p.nodes));
 	if (unlikely(status))
-		rmc_domain_unit(d, s->node)->stats.refused++;
+		rmc_domain_count(rmc_domain_unit(d, s->node), refused);
 	return status;
 }
 
