@@ -11,8 +11,8 @@
 #include "../core/state.h"
 #include "../core/timeout.h"
 #include "context.h"
+#include "domain.h"
 #include "exposed.h"
-#include "file.h"
 #include "quota.h"
 #include "range.h"
 #include "watch.h"
@@ -166,7 +166,7 @@ err_user:
 	return ERR_PTR(err);
 }
 
-/* Queue pairs, buffers and segment; locked */
+/* Queue pairs, domain, buffers and segment; locked */
 static void release_all(struct rmc_file *f)
 {
 	struct rmc_umem *u;
@@ -175,6 +175,7 @@ static void release_all(struct rmc_file *f)
 
 	xa_for_each(&f->qp, id, entry)
 		rmc_queues_destroy(f, id);
+	rmc_dom_destroy(f);
 	xa_for_each(&f->buf, id, u)
 		rmc_umem_put(rmc_file_buf_del(f, id));
 	u = rmc_file_seg_del(f);

@@ -25,6 +25,7 @@
 #include "umem.h"
 
 struct rmc_context;
+struct rmc_file_domain;
 struct rmc_file_ranges;
 struct rmc_watcher;
 
@@ -37,6 +38,7 @@ struct rmc_watcher;
  * @node: node it acts for; NULL before the first use, then never changes
  * @seg: segment
  * @ranges: further ranges of @seg, kmod/dev/range.c; NULL: none
+ * @domain: domain of messages, kmod/dev/domain.c; NULL: none
  * @buf: struct rmc_umem of local buffers by id
  * @qp: struct rmc_queues of queue pairs by id
  * @table: buffers of the pipelines, by unit
@@ -59,6 +61,9 @@ struct rmc_file {
 	struct rmc_node *node;
 	struct rmc_umem *seg;
 	struct rmc_file_ranges *ranges;
+#ifdef RMC_DOMAINS
+	struct rmc_file_domain *domain;
+#endif
 	struct xarray buf;
 	struct xarray qp;
 	struct rmc_bufs *table;
@@ -84,6 +89,9 @@ enum rmc_map_kind {
 	RMC_MAP_FLAGS	= 3,
 	RMC_MAP_SEG	= 4,
 	RMC_MAP_BUF	= 5,
+	RMC_MAP_RECV	= 6,
+	RMC_MAP_SEND	= 7,
+	RMC_MAP_AQ	= 8,
 };
 
 #define RMC_MAP_KIND_SHIFT	40

@@ -8,7 +8,7 @@
 #include <linux/uaccess.h>
 #include "../core/local.h"
 #include "context.h"
-#include "file.h"
+#include "domain.h"
 #include "ioctl.h"
 #include "range.h"
 #include "uring_wait.h"
@@ -45,6 +45,15 @@ union args {
 	struct rmc_seg_arm seg_arm;
 	struct rmc_ctx_create ctx_create;
 	struct rmc_ctx_remove ctx_remove;
+#ifdef RMC_DOMAINS
+	struct rmc_dom_query dom_query;
+	struct rmc_dom_create dom_create;
+	struct rmc_dom_destroy dom_destroy;
+	struct rmc_dom_attach dom_attach;
+	struct rmc_dom_detach dom_detach;
+	struct rmc_aq_arm aq_arm;
+	struct rmc_dom_stats dom_stats;
+#endif
 };
 
 /**
@@ -490,6 +499,113 @@ static int do_seg_arm(const struct request *r, union args *a)
 	return err;
 }
 
+#ifdef RMC_DOMAINS
+static int do_dom_query(const struct request *r, union args *a)
+{
+	if (a->dom_query.flags)
+		return -EOPNOTSUPP;
+	rmc_dom_query(&a->dom_query);
+	return 0;
+}
+
+static int do_dom_create(const struct request *r, union args *a)
+{
+	int err;
+
+	if (a->dom_create.flags & ~RMC_DOM_REQUEUE)
+		return -EOPNOTSUPP;
+	rmc_file_node(r->file);
+	mutex_lock(&r->file->lock);
+	err = rmc_dom_create(r->file, &a->dom_create);
+	mutex_unlock(&r->file->lock);
+	return err;
+}
+
+static int dom_destroy(struct rmc_file *f)
+{
+	int err;
+
+	mutex_lock(&f->lock);
+	err = rmc_dom_destroy(f);
+	mutex_unlock(&f->lock);
+	return err;
+}
+
+static void undo_dom_create(const struct request *r, union args *a)
+{
+	dom_destroy(r->file);
+}
+
+static int do_dom_destroy(const struct request *r, union args *a)
+{
+	return a->dom_destroy.flags ? -EOPNOTSUPP : dom_destroy(r->file);
+}
+
+static int do_dom_attach(const struct request *r, union args *a)
+{
+	int err;
+
+	if (a->dom_attach.flags & ~RMC_DOM_SEND_ONLY)
+		return -EOPNOTSUPP;
+	mutex_lock(&r->file->lock);
+	err = rmc_dom_attach(r->file, &a->dom_attach);
+	mutex_unlock(&r->file->lock);
+	return err;
+}
+
+static int dom_detach(struct rmc_file *f, u32 id)
+{
+	struct rmc_queues *q;
+	int err = -ENOENT;
+
+	mutex_lock(&f->lock);
+	q = xa_load(&f->qp, id);
+	if (q)
+		err = rmc_dom_detach(f, q);
+	mutex_unlock(&f->lock);
+	return err;
+}
+
+static void undo_dom_attach(const struct request *r, union args *a)
+{
+	dom_detach(r->file, a->dom_attach.qp_id);
+}
+
+static int do_dom_detach(const struct request *r, union args *a)
+{
+	if (a->dom_detach.flags || a->dom_detach.reserved)
+		return -EOPNOTSUPP;
+	return dom_detach(r->file, a->dom_detach.qp_id);
+}
+
+static int do_aq_arm(const struct request *r, union args *a)
+{
+	int err;
+
+	if (a->aq_arm.flags || a->aq_arm.reserved)
+		return -EOPNOTSUPP;
+	mutex_lock(&r->file->lock);
+	WRITE_ONCE(r->file->gone, false);
+	err = rmc_dom_arm(r->file, &a->aq_arm);
+	mutex_unlock(&r->file->lock);
+	return err;
+}
+
+static int do_dom_stats(const struct request *r, union args *a)
+{
+	struct rmc_dom_stats *s = &a->dom_stats;
+	int err;
+
+	if (s->flags)
+		return -EOPNOTSUPP;
+	*s = (struct rmc_dom_stats){};
+	mutex_lock(&r->file->lock);
+	err = rmc_dom_stats(r->file, s);
+	mutex_unlock(&r->file->lock);
+	return err;
+}
+#endif
+
 static int do_ctx_create(const struct request *r, union args *a)
 {
 	if (!capable(CAP_SYS_ADMIN))
@@ -537,6 +653,17 @@ static const struct entry context_entries[] = {
 	ENTRY(RMC_IOC_SEG_ARM, seg_arm, eventfd, true, true, do_seg_arm, NULL),
 	ENTRY(RMC_IOC_SEG_ADD, seg_add, offset, false, true, do_seg_add, NULL),
 	ENTRY(RMC_IOC_SEG_DEL, seg_del, offset, false, true, do_seg_del, NULL),
+#ifdef RMC_DOMAINS
+	ENTRY(RMC_IOC_DOM_QUERY, dom_query, max_depth, true, false, do_dom_query, NULL),
+	ENTRY(RMC_IOC_DOM_CREATE, dom_create, send_offset, true, true, do_dom_create,
+	      undo_dom_create),
+	ENTRY(RMC_IOC_DOM_DESTROY, dom_destroy, flags, false, true, do_dom_destroy, NULL),
+	ENTRY(RMC_IOC_DOM_ATTACH, dom_attach, aq_offset, true, true, do_dom_attach,
+	      undo_dom_attach),
+	ENTRY(RMC_IOC_DOM_DETACH, dom_detach, reserved, false, true, do_dom_detach, NULL),
+	ENTRY(RMC_IOC_AQ_ARM, aq_arm, reserved, false, true, do_aq_arm, NULL),
+	ENTRY(RMC_IOC_DOM_STATS, dom_stats, cores, true, false, do_dom_stats, NULL),
+#endif
 };
 
 static const struct entry control_entries[] = {

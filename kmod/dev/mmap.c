@@ -2,7 +2,7 @@
 /* Maps queues, and memory allocated here, into applications. */
 #include <linux/fs.h>
 #include "../base/compat.h"
-#include "file.h"
+#include "domain.h"
 
 /* A mapping can be neither split nor moved. */
 static int refuse_split(struct vm_area_struct *vma, unsigned long addr)
@@ -164,6 +164,21 @@ static int map_umem(struct rmc_file *f, struct vm_area_struct *vma, struct rmc_u
 	return 0;
 }
 
+/* Slots of messages, and arrival queues: applications write send slots only. */
+static int map_domain(struct rmc_file *f, struct vm_area_struct *vma, enum rmc_map_kind kind, u32 id)
+{
+	struct rmc_umem *u = rmc_dom_memory(f, kind, id);
+
+	if (!u)
+		return -EINVAL;
+	if (kind != RMC_MAP_SEND) {
+		if (vma->vm_flags & VM_WRITE)
+			return -EACCES;
+		rmc_vm_flags_mod(vma, 0, VM_MAYWRITE);
+	}
+	return map_umem(f, vma, u, false);
+}
+
 /**
  * rmc_file_mmap() - map an object by the offset that an ioctl returned
  * @file: open context
@@ -210,6 +225,11 @@ int rmc_file_mmap(struct file *file, struct vm_area_struct *vma)
 		u = xa_load(&f->buf, id);
 		if (u)
 			err = map_umem(f, vma, u, true);
+		break;
+	case RMC_MAP_RECV:
+	case RMC_MAP_SEND:
+	case RMC_MAP_AQ:
+		err = map_domain(f, vma, kind, id);
 		break;
 	}
 	mutex_unlock(&f->lock);

@@ -5,7 +5,7 @@
 #include <linux/slab.h>
 #include <linux/topology.h>
 #include "context.h"
-#include "file.h"
+#include "domain.h"
 #include "qp.h"
 #include "quota.h"
 #include "share.h"
@@ -282,6 +282,7 @@ int rmc_queues_destroy(struct rmc_file *f, u32 id)
 		return -ENOENT;
 	/* set before the sleepers are woken to see it */
 	WRITE_ONCE(q->qp.flags->dead, 1);
+	rmc_dom_detach(f, q);
 	stop_polling(q);
 	rmc_waiter_release(&q->waiter);
 	put_shares(f, q);

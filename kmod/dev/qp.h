@@ -13,6 +13,7 @@
 
 struct rmc_file;
 struct rmc_share;
+struct rmc_umem;
 
 /**
  * struct rmc_pages - physically contiguous pages, each with its own reference count
@@ -36,6 +37,10 @@ struct rmc_pages {
  * @waiter: sleepers for completions
  * @share: its tenant on @worker
  * @inner_share: with a frontend, the tenant of the inner queue pair on its backend
+ * @attached: it sends and receives messages of the file's domain
+ * @core: with @aq, its number among those that receive
+ * @aq: memory of its arrival queue; NULL: it does not receive
+ * @arrivals: sleepers for them
  * @rcu: do_wake() finds the queue pair without a lock
  */
 struct rmc_queues {
@@ -49,6 +54,12 @@ struct rmc_queues {
 	struct rmc_waiter waiter;
 	struct rmc_share *share;
 	struct rmc_share *inner_share;
+#ifdef RMC_DOMAINS
+	bool attached;
+	u32 core;
+	struct rmc_umem *aq;
+	struct rmc_waiter arrivals;
+#endif
 	struct rcu_head rcu;
 };
 

@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Creates domains of messages, and attaches queue pairs to them. As with segments, each unit of
+ * the node has the domain, and peers see it on all of them or on none.
+ */
+#include <linux/once.h>
+#include <linux/random.h>
+#include <linux/sizes.h>
+#include "../core/node.h"
+#include "context.h"
+#include "domain.h"
+#include "quota.h"
+
+/* Of one domain; quotas are usually lower */
+#define DOMAIN_BYTES_MAX	SZ_1G
+
+/* What is not possible yet: who pulls, and messages that name a class (core/domain.c) */
+#define POLICIES		(GENMASK_ULL(RMC_DOM_POLICIES - 1, 0) & \
+				 ~(BIT_ULL(RMC_DOM_CLASS) | BIT_ULL(RMC_DOM_SHARED)))
+
+/**
+ * struct rmc_file_domain - domain of a file; guarded by the file's lock
+ * @d: the part that the pipelines use
+ * @recv: receive slots
+ * @send: send slots
+ * @kib: charged memory
+ * @depth: messages that a core may have
+ * @groups: groups of cores
+ * @cores: queue pairs that receive
+ * @requeue: what a core has that goes is given to others
+ */
+struct rmc_file_domain {
+	struct rmc_domain d;
+	struct rmc_umem *recv;
+	struct rmc_umem *send;
+	u32 kib;
+	u32 depth;
+	u32 groups;
+	u32 cores;
+	bool requeue;
+};
+
+/* Argument of the calls on workers */
+struct change {
+	struct rmc_file_domain *dom;
+	struct rmc_queues *q;
+	struct rmc_qpair *qp;		/* the one that the RGP polls */
+	struct rmc_node *unit;
+	u32 order;
+	u32 group;
+	u32 tag;
+};
+
+static int add_domain(void *arg)
+{
+	struct change *c = arg;
+
+	if (c->unit->domains.dom[c->dom->d.ctx_id])
+		return -EEXIST;
+	rmc_domain_add(c->unit, &c->dom->d);
+	return 0;
+}
+
+static int del_domain(void *arg)
+{
+	struct change *c = arg;
+
+	rmc_domain_del(c->unit, &c->dom->d);
+	return 0;
+}
+
+static int add_core(void *arg)
+{
+	struct change *c = arg;
+
+	return rmc_core_add(&c->dom->d, c->q->aq->mem.chunk[0], c->order, c->group, 1, &c->tag);
+}
+
+static int del_core(void *arg)
+{
+	struct change *c = arg;
+
+	rmc_core_del(&c->dom->d, c->q->core, c->dom->requeue);
+	rmc_waiter_detach(&c->q->arrivals);
+	return 0;
+}
+
+static int enter(void *arg)
+{
+	struct change *c = arg;
+
+	c->qp->core = c->tag;
+	c->qp->domain = &c->dom->d;
+	return 0;
+}
+
+static int leave(void *arg)
+{
+	struct change *c = arg;
+
+	rmc_domain_leave(c->qp);
+	return 0;
+}
+
+static struct rmc_qpair *backend(struct rmc_queues *q)
+{
+	return q->qp.front ? &q->qp.front->inner.qp : &q->qp;
+}
+
+static struct rmc_ni_worker *dispatcher(const struct rmc_file *f)
+{
+	return f->node->srv_worker;
+}
+
+/* No life twice: from a random one on, since a module before this one may have had others. */
+static u32 next_life(void)
+{
+	static atomic_t count;
+	static u32 first;
+	u32 life;
+
+	get_random_once(&first, sizeof(first));
+	do {
+		life = first + (u32)atomic_inc_return(&count);
+	} while (!life);
+	return life;
+}
+
+static bool has_groups(u32 policy)
+{
+	return policy == RMC_DOM_GROUPS || policy == RMC_DOM_HIER;
+}
+
+/* Parameters within their limits; returns bytes, or 0. */
+static u64 check(const struct rmc_file *f, const struct rmc_dom_create *c)
+{
+	const struct rmc_fabric *fabric = f->node->fabric;
+	u64 slots = (u64)c->nodes * c->slots;
+	u32 words;
+
+	if (!c->nodes || c->nodes > fabric->nodes || c->first_nid > fabric->nodes - c->nodes ||
+	    !c->slots || c->slots > RMC_MAX_SLOTS || !c->max_message ||
+	    c->max_message > RMC_MAX_MESSAGE || (c->groups != 1 && !has_groups(c->policy)))
+		return 0;
+	words = DIV_ROUND_UP(rmc_packets(fabric->mtu, 0, c->max_message), 64);
+	/* receive and send slots; and of each slot what core/domain.c and its relays have */
+	return slots * (RMC_LINE * (1 + rmc_lines(0, c->max_message)) +
+			sizeof(struct rmc_send_slot) + RMC_LINE + words * sizeof(u64) +
+			2 * sizeof(u32) * rmc_fabric_units(fabric));
+}
+
+static int make_memory(struct rmc_file_domain *dom)
+{
+	u64 slots = (u64)dom->d.p.nodes * dom->d.p.slots;
+
+	dom->recv = rmc_umem_alloc(slots * dom->d.stride, NUMA_NO_NODE, false);
+	if (IS_ERR(dom->recv))
+		return PTR_ERR(dom->recv);
+	dom->send = rmc_umem_alloc(slots * sizeof(struct rmc_send_slot), NUMA_NO_NODE, false);
+	if (IS_ERR(dom->send)) {
+		rmc_umem_put(dom->recv);
+		return PTR_ERR(dom->send);
+	}
+	dom->d.recv = &dom->recv->mem;
+	dom->d.send = &dom->send->mem;
+	return 0;
+}
+
+/* The head first, see rmc_domain_add(); it decides which of two comes first. */
+static int install(struct rmc_file *f, struct rmc_file_domain *dom)
+{
+	struct change c = { .dom = dom };
+	u32 i;
+	int err;
+
+	for (i = 0; i < rmc_fabric_units(f->node->fabric); i++) {
+		c.unit = f->node->unit[i];
+		err = rmc_worker_call(c.unit->srv_worker, add_domain, &c);
+		if (err)
+			return err;
+	}
+	rmc_expose(&dom->d.exposure);
+	return 0;
+}
+
+static int create(struct rmc_file *f, struct rmc_file_domain *dom, const struct rmc_dom_create *c)
+{
+	struct rmc_domain_params p = { c->first_nid, c->nodes, c->slots, c->max_message };
+	struct rmc_dispatch_params dp = {
+		.policy = c->policy,
+		.depth = c->depth,
+		.cores = c->cores,
+		.groups = c->groups,
+		.classes = 1,
+		.seed = 1,
+	};
+	int err;
+
+	err = rmc_domain_init(&dom->d, f->node, f->ctx->id, next_life(), &p, &dp);
+	if (err)
+		return err;
+	err = make_memory(dom);
+	if (err)
+		goto err_memory;
+	err = install(f, dom);
+	if (err)
+		goto err_install;
+	return 0;
+
+err_install:
+	rmc_umem_put(dom->send);
+	rmc_umem_put(dom->recv);
+err_memory:
+	rmc_domain_destroy(&dom->d);
+	return err;
+}
+
+/**
+ * rmc_dom_query() - RMC_IOC_DOM_QUERY
+ * @q: out
+ *
+ * Context: any.
+ */
+void rmc_dom_query(struct rmc_dom_query *q)
+{
+	q->policies = POLICIES;
+	q->max_slots = RMC_MAX_SLOTS;
+	q->max_message = RMC_MAX_MESSAGE;
+	q->max_cores = RMC_DISPATCH_CORES;
+	q->max_depth = RMC_DISPATCH_DEPTH;
+}
+
+/**
+ * rmc_dom_create() - RMC_IOC_DOM_CREATE
+ * @f: file, locked, attached
+ * @c: parameters, any values; out: the rest
+ *
+ * Return: 0, -EINVAL, -EOPNOTSUPP a policy that does not exist yet, -EEXIST the context has one on
+ * this node, -EDQUOT exceeds a quota, -ENOMEM, -EINTR fatal signal.
+ * Context: may sleep.
+ */
+int rmc_dom_create(struct rmc_file *f, struct rmc_dom_create *c)
+{
+	struct rmc_file_domain *dom;
+	u64 bytes;
+	int err;
+
+	lockdep_assert_held(&f->lock);
+	bytes = check(f, c);
+	if (!bytes)
+		return -EINVAL;
+	if (c->policy < RMC_DOM_POLICIES && !(POLICIES & BIT_ULL(c->policy)))
+		return -EOPNOTSUPP;
+	if (f->domain)
+		return -EEXIST;
+	if (bytes > DOMAIN_BYTES_MAX)
+		return -ENOMEM;
+	dom = kzalloc(sizeof(*dom), GFP_KERNEL_ACCOUNT);
+	if (!dom)
+		return -ENOMEM;
+	dom->requeue = c->flags & RMC_DOM_REQUEUE;
+	dom->depth = c->depth;
+	dom->groups = c->groups;
+	dom->kib = bytes / SZ_1K + 1;
+	err = rmc_charge(f, RMC_RES_queue_mib, dom->kib);
+	if (err)
+		goto err_charge;
+	err = create(f, dom, c);
+	if (err)
+		goto err_create;
+	f->domain = dom;
+	c->stride = dom->d.stride;
+	c->life = dom->d.life;
+	c->recv_offset = rmc_map_offset(RMC_MAP_RECV, 0);
+	c->send_offset = rmc_map_offset(RMC_MAP_SEND, 0);
+	rmc_file_own(f);
+	return 0;
+
+err_create:
+	rmc_uncharge(f, RMC_RES_queue_mib, dom->kib);
+err_charge:
+	kfree(dom);
+	return err;
+}
+
+/**
+ * rmc_dom_destroy() - RMC_IOC_DOM_DESTROY
+ * @f: file, locked
+ *
+ * Return: 0: no packet of a peer touches its memory any more; -ENOENT. Context: may sleep; no
+ * signal shortens it.
+ */
+int rmc_dom_destroy(struct rmc_file *f)
+{
+	struct rmc_file_domain *dom = f->domain;
+	struct change c = { .dom = dom };
+	struct rmc_queues *q;
+	unsigned long id;
+	u32 i;
+
+	lockdep_assert_held(&f->lock);
+	if (!dom)
+		return -ENOENT;
+	xa_for_each(&f->qp, id, q)
+		rmc_dom_detach(f, q);
+	rmc_hide(&dom->d.exposure);
+	for (i = rmc_fabric_units(f->node->fabric); i--;) {
+		c.unit = f->node->unit[i];
+		rmc_worker_call(c.unit->srv_worker, del_domain, &c);
+	}
+	f->domain = NULL;
+	rmc_umem_put(dom->send);
+	rmc_umem_put(dom->recv);
+	rmc_domain_destroy(&dom->d);
+	rmc_uncharge(f, RMC_RES_queue_mib, dom->kib);
+	kfree(dom);
+	return 0;
+}
+
+/* A page: RMC_DISPATCH_DEPTH entries */
+static int make_aq(struct rmc_file *f, struct rmc_queues *q)
+{
+	int err;
+
+	BUILD_BUG_ON(RMC_DISPATCH_DEPTH * sizeof(struct rmc_aq_entry) > PAGE_SIZE);
+	err = rmc_charge(f, RMC_RES_queue_mib, PAGE_SIZE / SZ_1K);
+	if (err)
+		return err;
+	q->aq = rmc_umem_alloc(PAGE_SIZE, NUMA_NO_NODE, false);
+	if (!IS_ERR(q->aq))
+		return 0;
+	err = PTR_ERR(q->aq);
+	q->aq = NULL;
+	rmc_uncharge(f, RMC_RES_queue_mib, PAGE_SIZE / SZ_1K);
+	return err;
+}
+
+static void free_aq(struct rmc_file *f, struct rmc_queues *q)
+{
+	rmc_umem_put(q->aq);
+	q->aq = NULL;
+	rmc_uncharge(f, RMC_RES_queue_mib, PAGE_SIZE / SZ_1K);
+}
+
+static int attach_core(struct rmc_file *f, struct rmc_queues *q, struct change *c)
+{
+	int core, err;
+
+	err = make_aq(f, q);
+	if (err)
+		return err;
+	core = rmc_worker_call(dispatcher(f), add_core, c);
+	if (core < 0) {
+		free_aq(f, q);
+		return core;
+	}
+	q->core = core;
+	rmc_waiter_init(&q->arrivals, &f->domain->d.core[core].aq.given, f, RMC_WAIT_CQ,
+			dispatcher(f));
+	f->domain->cores++;
+	return 0;
+}
+
+/**
+ * rmc_dom_attach() - RMC_IOC_DOM_ATTACH
+ * @f: file, locked
+ * @a: queue pair and group, any values; out: the rest
+ *
+ * Return: 0, -ENOENT no such queue pair, or no domain, -EBUSY it is attached, -EINVAL, -ENOSPC too
+ * many cores, -EDQUOT exceeds a quota, -ENOMEM.
+ * Context: may sleep.
+ */
+int rmc_dom_attach(struct rmc_file *f, struct rmc_dom_attach *a)
+{
+	struct rmc_file_domain *dom = f->domain;
+	struct change c = { .dom = dom, .group = a->group, .tag = RMC_CORE_NONE };
+	bool receives = !(a->flags & RMC_DOM_SEND_ONLY);
+	int err;
+
+	lockdep_assert_held(&f->lock);
+	c.q = xa_load(&f->qp, a->qp_id);
+	if (!c.q || !dom)
+		return -ENOENT;
+	if (c.q->attached)
+		return -EBUSY;
+	if (a->group >= (receives ? dom->groups : 1))
+		return -EINVAL;
+	c.qp = backend(c.q);
+	a->core = ~0U;
+	a->aq_entries = 0;
+	a->aq_offset = 0;
+	if (receives) {
+		c.order = max_t(u32, order_base_2(dom->depth), 1);
+		err = attach_core(f, c.q, &c);
+		if (err)
+			return err;
+		a->core = c.q->core;
+		a->aq_entries = 1U << c.order;
+		a->aq_offset = rmc_map_offset(RMC_MAP_AQ, a->qp_id);
+	}
+	rmc_worker_call(rmc_qp_worker(c.qp), enter, &c);
+	c.q->attached = true;
+	return 0;
+}
+
+/**
+ * rmc_dom_detach() - RMC_IOC_DOM_DETACH
+ * @f: file, locked
+ * @q: queue pair of it
+ *
+ * Return: 0, -ENOENT it is not attached. Context: may sleep; no signal shortens it.
+ */
+int rmc_dom_detach(struct rmc_file *f, struct rmc_queues *q)
+{
+	struct change c = { .dom = f->domain, .q = q, .qp = backend(q) };
+
+	lockdep_assert_held(&f->lock);
+	if (!q->attached)
+		return -ENOENT;
+	rmc_worker_call(rmc_qp_worker(c.qp), leave, &c);
+	if (q->aq) {
+		rmc_worker_call(dispatcher(f), del_core, &c);
+		rmc_waiter_release(&q->arrivals);
+		f->domain->cores--;
+		free_aq(f, q);
+	}
+	q->attached = false;
+	return 0;
+}
+
+/**
+ * rmc_dom_arm() - RMC_IOC_AQ_ARM
+ * @f: file, locked
+ * @a: any values
+ *
+ * Return: 0, -ENOENT it is no core of this file, -EBADF, -EINVAL not an eventfd.
+ * Context: may sleep.
+ */
+int rmc_dom_arm(struct rmc_file *f, const struct rmc_aq_arm *a)
+{
+	struct rmc_queues *q;
+
+	lockdep_assert_held(&f->lock);
+	q = xa_load(&f->qp, a->qp_id);
+	if (!q || !q->aq)
+		return -ENOENT;
+	return rmc_waiter_arm(&f->domain->d.core[q->core].aq.given, dispatcher(f), a->seen,
+			      a->eventfd, NULL);
+}
+
+/**
+ * rmc_dom_stats() - RMC_IOC_DOM_STATS
+ * @f: file, locked
+ * @s: out, zeroed but for its size; the counters go on
+ *
+ * Return: 0, -ENOENT no domain. Context: any.
+ */
+int rmc_dom_stats(struct rmc_file *f, struct rmc_dom_stats *s)
+{
+	const struct rmc_file_domain *dom = f->domain;
+	u32 i;
+
+	lockdep_assert_held(&f->lock);
+	if (!dom)
+		return -ENOENT;
+	for (i = 0; i < dom->d.units; i++) {
+		const struct rmc_domain_stats *unit = &dom->d.unit[i].stats;
+
+#define X(name, ...) s->name += READ_ONCE(unit->name);
+		RMC_DOMAIN_STATS(X)
+#undef X
+	}
+	s->dispatched = READ_ONCE(dom->d.dispatched);
+	s->waiting = READ_ONCE(dom->d.waiting);
+	s->cores = dom->cores;
+	return 0;
+}
+
+/**
+ * rmc_dom_memory() - memory that an application can map
+ * @f: file, locked
+ * @kind: RMC_MAP_RECV, RMC_MAP_SEND, RMC_MAP_AQ
+ * @id: RMC_MAP_AQ: queue pair, any value; else 0
+ *
+ * Return: memory, or NULL: there is none. Context: any.
+ */
+struct rmc_umem *rmc_dom_memory(struct rmc_file *f, enum rmc_map_kind kind, u32 id)
+{
+	struct rmc_queues *q;
+
+	lockdep_assert_held(&f->lock);
+	if (kind == RMC_MAP_AQ) {
+		q = xa_load(&f->qp, id);
+		return q ? q->aq : NULL;
+	}
+	if (!f->domain || id)
+		return NULL;
+	return kind == RMC_MAP_RECV ? f->domain->recv : f->domain->send;
+}

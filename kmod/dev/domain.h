@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Domains of messages: one per context and node, of the file that created it. It ends with the
+ * file.
+ *
+ *   the file's lock: rmc_dom_*()      dispatcher: RRPP worker of the node's first unit
+ *                                     cores: queue pairs, each with an arrival queue
+ */
+#ifndef RMC_DEV_DOMAIN_H
+#define RMC_DEV_DOMAIN_H
+
+#include "file.h"
+
+#ifdef RMC_DOMAINS
+void rmc_dom_query(struct rmc_dom_query *q);
+int rmc_dom_create(struct rmc_file *f, struct rmc_dom_create *c);
+int rmc_dom_destroy(struct rmc_file *f);
+int rmc_dom_attach(struct rmc_file *f, struct rmc_dom_attach *a);
+int rmc_dom_detach(struct rmc_file *f, struct rmc_queues *q);
+int rmc_dom_arm(struct rmc_file *f, const struct rmc_aq_arm *a);
+int rmc_dom_stats(struct rmc_file *f, struct rmc_dom_stats *s);
+struct rmc_umem *rmc_dom_memory(struct rmc_file *f, enum rmc_map_kind kind, u32 id);
+#else
+static inline int rmc_dom_destroy(struct rmc_file *f) { return 0; }
+static inline int rmc_dom_detach(struct rmc_file *f, struct rmc_queues *q) { return 0; }
+static inline struct rmc_umem *rmc_dom_memory(struct rmc_file *f, enum rmc_map_kind kind, u32 id)
+{
+	return NULL;
+}
+#endif
+
+#endif
