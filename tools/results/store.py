@@ -11,8 +11,10 @@ from figures import papers
 from .origin import TOP
 
 FOLDER = os.path.join(TOP, "Documentation", "results")
-PATHS = ("local", "packets", "mixed", "none", "unknown")
+PATHS = ("local", "packets", "mixed", "none")
+NOT_RECORDED = "not recorded"   # of rows that are older than these files
 ORIGIN = ("commit", "date", "machine", "command")
+CELL = {"value", "unit", "low", "high", "path"}
 TEXT = re.compile(r"\S(.*\S)?\Z", re.S)
 FORMS = {"commit": re.compile(r"[0-9a-f]{7,40}\+?\Z|unknown\Z"),
          "date": re.compile(r"\d{4}-\d\d-\d\d\Z")}
@@ -65,10 +67,35 @@ def _cell_complaints(where, cell):
     if not isinstance(cell, dict) or not number(cell.get("value")):
         yield f"{where}: not a number, a text, or an object with a value"
         return
-    if set(cell) - {"value", "unit", "low", "high"}:
-        yield f"{where}: unknown fields {sorted(set(cell) - {'value', 'unit', 'low', 'high'})}"
+    if set(cell) - CELL:
+        yield f"{where}: unknown fields {sorted(set(cell) - CELL)}"
+    if cell.get("path", "none") not in PATHS:
+        yield f"{where}: path {cell['path']!r}"
     if ("low" in cell) != ("high" in cell):
         yield f"{where}: low and high belong together"
+
+
+def _path_complaints(found):
+    """Where a result does not say which path was measured."""
+    recorded = found.get("commit_is") == "recorded"
+    columns = {c.get("name"): c for c in found.get("columns", ())}
+    if found.get("path") not in PATHS:
+        yield f"path: {found.get('path')!r}, not of {', '.join(PATHS)}"
+    for name, column in columns.items():
+        if column.get("path", "none") not in PATHS:
+            yield f"column {name!r}: path {column['path']!r}"
+    for row in found.get("rows", ()):
+        own = row.get("path")
+        if own == NOT_RECORDED and not recorded:
+            yield f"row {row.get('name')!r}: path {own!r}, but it was measured for this file"
+        elif own not in (*PATHS, None, NOT_RECORDED):
+            yield f"row {row.get('name')!r}: path {own!r}"
+        elif own is None and found.get("path") == "mixed":
+            cells = [(k, c) for k, c in row.get("values", {}).items()
+                     if c is not None and not isinstance(c, str)]
+            if not cells or any("path" not in columns.get(k, {}) and
+                                not (isinstance(c, dict) and "path" in c) for k, c in cells):
+                yield f"row {row.get('name')!r}: no path, and that of the result is mixed"
 
 
 def complaints(found):
@@ -79,25 +106,19 @@ def complaints(found):
             yield f"{key}: {found.get(key)!r}"
     if found.get("commit_is", "measured") not in ("measured", "recorded"):
         yield f"commit_is: {found['commit_is']!r}"
-    if found.get("path") not in PATHS:
-        yield f"path: {found.get('path')!r}, not of {', '.join(PATHS)}"
+    yield from _path_complaints(found)
     unknown = set(found) - {"what", *ORIGIN, "commit_is", "path", "note", "label", "columns", "rows"}
     if unknown:
         yield f"unknown fields {sorted(unknown)}"
     columns = {c.get("name"): c for c in found.get("columns", ())}
     if not columns or not found.get("rows"):
         yield "no columns or no rows"
-    for name, column in columns.items():
-        if column.get("path", "none") not in PATHS:
-            yield f"column {name!r}: path {column['path']!r}"
     seen = set()
     for row in found.get("rows", ()):
         name = row.get("name")
         if not isinstance(name, str) or name in seen:
             yield f"row {name!r}: no name, or one that was there before"
         seen.add(name)
-        if row.get("path", "none") not in PATHS:
-            yield f"row {name!r}: path {row['path']!r}"
         for column, cell in row.get("values", {}).items():
             if column not in columns:
                 yield f"row {name!r}: no column {column!r}"
@@ -108,9 +129,24 @@ def complaints(found):
 
 
 def _path(found, row, column):
-    """A column may be of another path than its row."""
+    """A value or a column may be of another path than its row."""
     own = next((c.get("path") for c in found["columns"] if c["name"] == column), None)
-    return own or row.get("path", found["path"])
+    cell = row["values"].get(column)
+    return (isinstance(cell, dict) and cell.get("path")) or own or row.get("path", found["path"])
+
+
+def path_by_rows(rows):
+    """The path of a result whose rows each have one, or None."""
+    paths = {row.get("path") for row in rows}
+    return None if None in paths or not paths else paths.pop() if len(paths) == 1 else "mixed"
+
+
+def row_paths(found, row):
+    """The paths of a row's values, each once; columns with a path say it in their heading."""
+    apart = {c["name"] for c in found["columns"] if "path" in c}
+    paths = [_path(found, row, column) for column, cell in row["values"].items()
+             if column not in apart and cell is not None and not isinstance(cell, str)]
+    return list(dict.fromkeys(paths)) or [row.get("path", found["path"])]
 
 
 class Store:

@@ -6,8 +6,7 @@ from . import store
 # names in the papers that differ from others
 COUNT = "count"         # the unit of values without one: not shown
 SAME = {"Mops/s": "M/s", "times": "x"}
-PATHS = {"local": "local path", "packets": "packets", "mixed": "path by row", "none": None,
-         "unknown": "path not recorded"}
+PATHS = {"local": "local path", "packets": "packets", "mixed": "path by row", "none": None}
 
 
 def cell_text(cell, unit):
@@ -28,7 +27,8 @@ def cell_text(cell, unit):
 def of_result(found):
     """(head, rows) of a stored result: all of it."""
     columns = found["columns"]
-    by_row = any("path" in row for row in found["rows"])
+    by_row = any("path" in row or any(isinstance(c, dict) and "path" in c
+                                      for c in row["values"].values()) for row in found["rows"])
     head = [found.get("label", "")] + [
         c["name"] + (f", {c['unit']}" if c.get("unit", COUNT) != COUNT else "") for c in columns]
     rows = []
@@ -38,7 +38,7 @@ def of_result(found):
             cell = row["values"].get(c["name"])
             own = cell.get("unit") if isinstance(cell, dict) else None
             line.append(cell_text(cell, own or (None if c.get("unit") else row.get("unit"))))
-        rows.append(line + ([row.get("path", found["path"])] if by_row else []))
+        rows.append(line + ([", ".join(store.row_paths(found, row))] if by_row else []))
     return head + (["path"] if by_row else []), rows
 
 

@@ -150,6 +150,38 @@ class Stored(Folder):
         self.assertIn("path", self.wrong('"mixed"', '"short"'))
         self.assertIn("path", self.wrong('"local"', '"short"'))
 
+    def test_a_result_and_its_rows_have_a_path(self):
+        self.assertIn("path: 'unknown'", self.wrong('"mixed"', '"unknown"'))
+        for own in ("unknown", "not recorded", "both"):
+            self.assertIn(f"row '8 KiB': path '{own}'", self.wrong('"packets"', f'"{own}"'))
+        self.assertIn("row '8 KiB': no path", self.wrong('"path": "packets", ', ""))
+        self.assertIn("'8 KiB', 'rate': path 'unknown'",
+                      self.wrong('5.71', '{"value": 5.71, "path": "unknown"}'))
+        self.assertIn("column 'rate': path 'unknown'",
+                      self.wrong('{"name": "rate"}', '{"name": "rate", "path": "unknown"}'))
+
+    def test_a_row_without_a_path_whose_values_have_theirs(self):
+        both = RESULT.replace('"path": "local", "values": {"time": 1.20', '"values": {"time": 1.20')
+        cell = '{"value": 13.5, "unit": "M/s", "path": "packets"}'
+        self.put("one.json", both.replace('{"value": 13.5, "unit": "M/s"}', cell))
+        with self.assertRaisesRegex(store.Wrong, "row 'read': no path"):    # not of its time
+            store.Store(self.folder).result("one")
+        self.put("one.json", both.replace('{"value": 13.5, "unit": "M/s"}', cell).replace(
+            '"time": 1.20', '"time": {"value": 1.20, "path": "local"}'))
+        found = store.Store(self.folder)
+        self.assertEqual([found.value("one", "read", c)[2] for c in ("time", "rate")],
+                         ["local", "packets"])
+
+    def test_what_is_older_than_the_files_may_lack_it(self):
+        old = RESULT.replace('"date"', '"commit_is": "recorded", "date"')
+        self.put("one.json", old.replace('"packets"', '"not recorded"'))
+        self.assertEqual(store.Store(self.folder).value("one", "8 KiB", "rate")[2], "not recorded")
+        for text in (old.replace('"packets"', '"unknown"'),
+                     old.replace('"mixed"', '"not recorded"')):
+            self.put("one.json", text)
+            with self.assertRaisesRegex(store.Wrong, "path"):
+                store.Store(self.folder).result("one")
+
     def test_numbers_have_units(self):
         self.assertIn("without unit", self.wrong(', "unit": "ns"', ""))
 
@@ -209,6 +241,11 @@ class Pages(Folder):
         self.assertEqual(status, 1)
         self.assertIn("5.72 GB/s", said)
         self.assertIn("5.71", self.get("page.rst"))         # checking changes nothing
+
+    def test_a_row_shows_the_paths_of_its_values(self):
+        self.put("one.json", RESULT.replace('1.20', '{"value": 1.20, "path": "packets"}'))
+        self.page()
+        self.assertRegex(self.get("page.rst"), r"\nread +1\.20 +13\.5 M/s +packets, local\n")
 
     def test_counts_show_no_unit(self):
         self.put("one.json", RESULT.replace('"ns"', '"count"'))
@@ -305,8 +342,10 @@ class Pages(Folder):
 
 
 class Import(Folder):
-    def take(self, kind, text, *more, status=0):
+    def take(self, kind, text, *more, status=0, own="packets"):
+        """own: the path of output that names none"""
         path = self.put("input", text if isinstance(text, str) else json.dumps(text))
+        more += ("--path", own) if own and "--path" not in more else ()
         got, said = self.run_on("import", kind, path, "--name", "new", "--what", "a test", *more)
         self.assertEqual(got, status, said)
         return {r["name"]: r["values"] for r in store.Store(self.folder).result("new")["rows"]} \
@@ -319,11 +358,25 @@ class Import(Folder):
                          ["x ping-pong", "x (1 M/s)", "x (2.2 pp + access)"])
         self.assertEqual(rows["raw arithmetic"]["measured"]["unit"], "per ns")
         found = store.Store(self.folder).result("new")
-        self.assertEqual((found["path"], found["command"]), ("unknown", "bench --json"))
+        self.assertEqual((found["path"], found["command"]), ("packets", "bench --json"))
         self.assertRegex(found["machine"], r", \d+ CPUs$")
 
     def test_a_command_is_asked_for(self):
         self.assertIn("command", self.take("host", HOST, status=1))
+
+    def test_a_path_is_asked_for(self):
+        self.assertIn("--path", self.take("host", HOST, "--command", "c", status=1, own=None))
+        self.assertIn("no path", self.take("host", HOST, "--command", "c", status=1, own="mixed"))
+        self.take("host", HOST, "--command", "c", "--path", "unknown", status=2)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "new.json")))
+        rows = [{**row, "path": "local"} for row in HOST]
+        for last, path in (("local", "local"), ("packets", "mixed")):
+            self.take("host", [*rows[:-1], {**rows[-1], "path": last}], "--command", "c", own=None)
+            self.assertEqual(store.Store(self.folder).result("new")["path"], path)
+        one = ("--command", "c", "--row-path", f"{HOST[0]['name']}=local")
+        self.take("host", HOST[:1], *one, own=None)
+        self.assertEqual(self.paths(), {HOST[0]["name"]: "local"})
+        self.assertIn("no such row", self.take("host", HOST[1:], *one, status=1, own=None))
 
     def test_history(self):
         rows = self.take("history", "{}\n" + json.dumps(HISTORY) + "\n")
