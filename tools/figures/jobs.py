@@ -10,6 +10,7 @@ import os
 import re
 
 from .base import BUILD, Missing
+from .sources import LOCAL
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,7 +47,7 @@ def parse(text):
     return found
 
 
-# ---- runs; only those of one mode are comparable ----
+# ---- runs; only those of one mode are comparable; plan: of that machine and path ----
 
 def _iterations(plan, quick, full, emulated):
     if not plan.native:
@@ -54,45 +55,63 @@ def _iterations(plan, quick, full, emulated):
     return quick if plan.quick else full
 
 
+def _path(plan):
+    return "local" if plan.over_local else "packets"
+
+
+def _name(plan, name):
+    return f"{name}-local" if plan.over_local else name
+
+
+def _boot(plan, solo):
+    return (plan.solo if solo else ()) + (LOCAL if plan.over_local else ())
+
+
 SWEEP = ("read-latency", "read-latency-double", "read-bandwidth", "read-bandwidth-double",
          "fetch-and-add", "compare-and-swap")
 
 
 def sweep(plan, mtu=None):
-    """The host's own benchmark, in packets; figures 7 and table 2."""
-    argv = ["host/sweep", "--path", "packets"] + (["--quick"] if plan.quick else [])
+    """The host's own benchmark; figures 7 and table 2."""
+    argv = ["host/sweep", "--path", _path(plan)] + (["--quick"] if plan.quick else [])
     if mtu:
         argv += ["--mtu", str(mtu)]
     argv += SWEEP
-    return Job("host", f"sweep-mtu{mtu}" if mtu else "sweep", tuple(argv),
+    return Job("host", _name(plan, f"sweep-mtu{mtu}" if mtu else "sweep"), tuple(argv),
                6 if plan.quick else 30)
 
 
+# Of M16's figures; the others are of the owner's own reads, and of schemes without operations
+REMOTE_READS = ("1", "7a", "7b", "8", "8-readers", "9b")
+
+
 def objects(plan):
-    """All of the host's benchmark of object reads; M16's figures."""
-    return Job("host", "objects", ("host/objects", "--path", "packets", "--json") + (("--quick",) if plan.quick else ()),
-               40 if plan.quick else 180)
+    """The host's benchmark of object reads; M16's figures."""
+    argv = ["host/objects", "--path", _path(plan), "--json"] + (["--quick"] if plan.quick else [])
+    return Job("host", _name(plan, "objects"),
+               tuple(argv) + (REMOTE_READS if plan.over_local else ()), 40 if plan.quick else 180)
 
 
 def remote(plan, tool, double=False):
-    """A benchmark over sizes up to 8 KiB; plan: of that machine."""
+    """A benchmark over sizes up to 8 KiB."""
     n = _iterations(plan, 2000, 20000, 100) * (1 if "lat" in tool else 5)
     argv = [tool, "-a", "-s", "8K", "-n", str(n), "--json"] + (["-b"] if double else [])
-    return Job(plan.key, f"{tool}-double" if double else tool, tuple(argv),
-               3 if plan.quick else 8, nodes=2, boot=() if double else plan.solo)
+    return Job(plan.key, _name(plan, f"{tool}-double" if double else tool), tuple(argv),
+               3 if plan.quick else 8, nodes=2, boot=_boot(plan, not double))
 
 
 def atomic(plan, op):
     n = _iterations(plan, 2000, 20000, 100)
-    return Job(plan.key, f"rmc_atomic_lat-{op}",
+    return Job(plan.key, _name(plan, f"rmc_atomic_lat-{op}"),
                ("rmc_atomic_lat", "-A", op, "-n", str(n), "--json"), 2, nodes=2,
-               boot=plan.solo)
+               boot=_boot(plan, True))
 
 
 def netpipe(plan):
     n = _iterations(plan, 500, 2000, 50)
-    return Job(plan.key, "rmc_netpipe-best",
-               ("rmc_netpipe", "-B", "-a", "-s", "8K", "-n", str(n), "--json"), 8, nodes=2)
+    return Job(plan.key, _name(plan, "rmc_netpipe-best"),
+               ("rmc_netpipe", "-B", "-a", "-s", "8K", "-n", str(n), "--json"), 8, nodes=2,
+               boot=_boot(plan, False))
 
 
 def netpipe_tcp(plan):
@@ -114,13 +133,23 @@ def pagerank(plan, variant, count, cluster):
 
 # ---- results ----
 
-def points(document, field, scale=1.0, at_least=64, keep=lambda row: True):
-    """[(bytes, value)] of a results list; a row without the field is an error."""
+def points(plan, document, field, scale=1.0, at_least=64, keep=lambda row: True):
+    """[(bytes, value)] of a results list; a row without the field is an error.
+
+    Rows of the local path have no place in a column of packets, and in one of the local path
+    those stay empty that were too long for it.
+    """
     try:
-        return [(row["bytes"], row[field] * scale) for row in document["results"]
-                if row["bytes"] >= at_least and keep(row)]
+        rows = [row for row in document["results"] if row["bytes"] >= at_least and keep(row)]
+        if not plan.over_local and any(row.get("path") in ("local", "mixed") for row in rows):
+            raise Missing("it did not use packets")
+        found = [(row["bytes"], row[field] * scale) for row in rows
+                 if not plan.over_local or row.get("path") == "local"]
     except (KeyError, TypeError):
         raise Missing(f"its JSON has no results with {field}") from None
+    if plan.over_local and not found:
+        raise Missing("nothing in it used the local path")
+    return found
 
 
 def at(found, x):

@@ -7,6 +7,7 @@ import os
 
 from . import plot
 from .base import Missing
+from .runner import LOCAL_PATH
 
 STYLE = """
 body { font: 15px/1.5 sans-serif; max-width: 70em; margin: 2em auto; padding: 0 1em; color: #222;
@@ -20,6 +21,7 @@ th, td { border: 1px solid #ccc; padding: .2em .6em; text-align: right; vertical
 th:first-child, td:first-child, .text td { text-align: left }
 th { background: #f4f4f4 }
 .paper { background: #f0f0f0 }
+.local { background: #eef5fc }
 .emulated { color: #888; font-style: italic }
 .missing { background: #fff3cd; padding: .5em 1em; border-left: 4px solid #e0a800 }
 .note { color: #555; font-size: 13px }
@@ -162,7 +164,9 @@ def make(folder, run, head, figures, results_of):
         body.append(f'<p class="note">{escape(f.paper["paper"])}, section '
                     f'{escape(f.paper["section"])}. Grey columns and black points are the paper\'s, '
                     'values printed there only; dashed curves are of emulated guests and mean '
-                    'nothing but that it works.</p>')
+                    'nothing but that it works. Curves and columns are of packets, as in the paper, but '
+                    f'for blue columns named "{escape(LOCAL_PATH)}": operations without packets, '
+                    'where one worker has both nodes.</p>')
         body.append(missing(f.gaps, "Missing here:"))
         body += [block(b, f, folder) for b in f.blocks]
         body.append(printed(f.paper))

@@ -16,7 +16,7 @@ SYMBOLS = (4, 6, 8, 10, 12, 14)     # hollow ones, for printed values
 class Series:
     label: str
     points: list            # [(x, y)]
-    kind: str = "native"    # native, emulated, paper
+    kind: str = "native"    # native, emulated, paper; of the local path: with " local" behind it
 
 
 @dataclasses.dataclass

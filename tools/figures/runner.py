@@ -19,6 +19,7 @@ from .base import CHECKOUT, Missing
 
 EMULATED_SLOWNESS = 4       # of small runs on emulated guests against native ones
 REBOOTS = 2                 # tries to have a machine that fails
+LOCAL_PATH = "local path (not the paper's)"
 
 
 @dataclasses.dataclass
@@ -34,19 +35,28 @@ class Plan:
     solo: tuple = ()
     missing: str = None
     quick: bool = False
+    local: bool = False         # its operations could do without packets
+    over_local: bool = False    # and do: a column beside that of packets
 
     def __post_init__(self):
         self.solo = tuple(self.solo)
 
+    def labelled(self, *details):
+        accel = "" if self.accel == "native" else \
+            f" ({self.accel}{'' if self.native else ', not representative'})"
+        return ", ".join([self.title + accel, *details, *([LOCAL_PATH] if self.over_local else [])])
+
     @property
     def label(self):
-        if self.accel == "native":
-            return self.title
-        return f"{self.title} ({self.accel}{'' if self.native else ', not representative'})"
+        return self.labelled()
 
     @property
     def kind(self):
-        return "native" if self.native else "emulated"
+        return ("native" if self.native else "emulated") + (" local" if self.over_local else "")
+
+    def paths(self):
+        """The papers' path, and the local one where there is one: columns side by side"""
+        return [self] + ([dataclasses.replace(self, over_local=True)] if self.local else [])
 
 
 def ask(machines, quick, wanted=None):
@@ -54,7 +64,7 @@ def ask(machines, quick, wanted=None):
     plans = {}
     for key, machine in machines.items():
         plan = Plan(key, machine.title, machine.what, machine.rmc, tcp=machine.tcp,
-                    solo=machine.solo, quick=quick)
+                    solo=machine.solo, quick=quick, local=machine.local)
         try:
             if wanted and key not in wanted:
                 raise Missing("not asked for")
@@ -80,6 +90,14 @@ class Run:
         found = [p for p in self.plans.values() if p.rmc and not p.missing]
         found.sort(key=lambda p: not p.native)
         return found[:1] if self.quick else found
+
+    def rmc_paths(self):
+        """The same, each followed by its local path"""
+        return [p for plan in self.rmc_machines() for p in plan.paths()]
+
+    def hosts(self):
+        """The host's own programs, likewise; none if it has too few CPUs for them"""
+        return self.plans["host"].paths() if self.has("host") else []
 
     def node_counts(self, plan):
         """1, 2, 4, and more if every node has two CPUs."""
@@ -152,10 +170,10 @@ class Results:
         except KeyError:
             raise Missing(f"node {node} printed nothing") from None
 
-    def label(self, plan, job):
+    def label(self, plan, job, *details):
         """The machine's; CPUs that applications and workers had to share are no detail."""
         shared = (self.raw(job).get("machine") or {}).get("shared")
-        return f"{plan.label}, sharing CPUs" if shared else plan.label
+        return plan.labelled(*(["sharing CPUs"] if shared else []), *details)
 
     def estimate(self, job, plan):
         """Seconds: the duration of the same run last time, else by the table."""

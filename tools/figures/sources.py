@@ -57,6 +57,7 @@ class Machine:
     rmc = False                 # runs the module, librmc and the tools
     tcp = True                  # its system calls cost as much as on a native kernel
     solo = ()                   # to boot for measurements with one busy application
+    local = False               # one worker has all nodes: operations could do without packets
 
     def probe(self):
         """Raise Missing with the reason when this host has no such machine."""
@@ -84,7 +85,9 @@ class Host(Machine):
     title = "host"
     what = ("Programs of this host, at its own speed. Of the RMC only the core runs here: the files "
             "of kmod/core with one pinned thread per worker, librmc's inline path, no kernel module, "
-            "no VM (selftests/bench/sweep.c). All nodes' operations go in packets.")
+            "no VM (selftests/bench/sweep.c). All nodes' operations go in packets, but for columns of "
+            "the local path.")
+    local = True
 
     def probe(self):
         if len(os.sched_getaffinity(0)) < 2:
@@ -188,8 +191,9 @@ class Qemu(Guests):
         return self._accel.upper()
 
 
-# The papers have no local path.
+# The papers have no local path. Of two --module-args rmc-vm takes the last.
 PACKETS = ("--module-args", "local=0")
+LOCAL = ("--module-args", "local=1")
 
 
 class Cluster(Qemu):
@@ -203,19 +207,21 @@ class Loopback(Qemu):
     key = "loopback"
     title = "loopback"
     what = ("All nodes in the kernel of one QEMU guest: the real module, no second kernel; packets "
-            "between them also where one worker has both (local=0).")
+            "between them also where one worker has both (local=0), but for columns of the local path.")
     options = ("--fabric", "loopback", *PACKETS)
+    local = True
 
 
 class Uml(Guests):
     key = "uml"
     title = "UML"
     what = ("All nodes in one User-Mode-Linux kernel: the real module, library and tools at the "
-            "speed of this host; packets between the nodes also where one worker has both (local=0). "
-            "System calls and page faults cost more than elsewhere.")
+            "speed of this host; packets between the nodes also where one worker has both (local=0), "
+            "but for columns of the local path. System calls and page faults cost more than elsewhere.")
     options = ("--machine", "uml", "--fabric", "loopback", *PACKETS)
     tcp = False
     solo = ("--cpus", "dedicated")
+    local = True
     cpus = 2
 
     def probe(self):
@@ -234,6 +240,7 @@ class UmlCluster(Uml):
             "per node, at the speed of this host.")
     options = ("--machine", "uml")
     solo = ()
+    local = False
     cpus = 4
 
 

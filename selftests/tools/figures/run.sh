@@ -72,6 +72,10 @@ else
 	shows "its page has the paper's values" "$page" '<td class="paper">1.97</td>'
 	shows "and one of here" "$page" '<td class="native">[0-9.]*</td>'
 	shows "and the command" "$page" '<code>build/host/sweep --path packets --quick read-latency '
+	shows "beside it the local path, which no paper has" "$page" 'host, local path (not the paper'
+	shows "and a value of it" "$page" '<td class="native local">[0-9.]*</td>'
+	shows "and its command" "$page" '<code>build/host/sweep --path local --quick read-latency '
+	shows "whose operations took that path" "$W/table2/raw/host.sweep-local.json" '"path": "local"'
 	shows "raw JSON lies beside it" "$W/table2/raw/host.sweep.json" '"t_typical_usec"'
 	make -s -C "$top/selftests" O="$top/build/host" "$top/build/host/objects" ||
 		report 1 "objects builds"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 """Parts of tools/figures, and pages of made-up results: no tool runs here."""
 
+import argparse
 import contextlib
 import io
 import os
@@ -15,6 +16,7 @@ TOP = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", ".."
 sys.path.insert(0, os.path.join(TOP, "tools"))
 from figures import figs, jobs, page, papers, plot, runner, sources     # noqa: E402
 from figures.base import Missing                                        # noqa: E402
+from rmcvm import cluster as rmcvm_cluster                              # noqa: E402
 
 SIZES = (64, 512, 4096, 8192)
 
@@ -24,32 +26,33 @@ def plans(**lacking):
     found = {}
     for key, kind in sources.MACHINES.items():
         found[key] = runner.Plan(key, kind.title, kind.what, kind.rmc, tcp=kind.tcp,
-                                 solo=kind.solo, missing=lacking.get(key.replace("-", "_")))
+                                 solo=kind.solo, local=kind.local, missing=lacking.get(key.replace("-", "_")))
     return found
 
 
-def lat(base):
-    return {"results": [{"bytes": n, "t_typical_usec": base + n / 1e4} for n in (8, *SIZES)]}
+def lat(base, path="packets"):
+    return {"results": [{"bytes": n, "path": path, "t_typical_usec": base + n / 1e4}
+                        for n in (8, *SIZES)]}
 
 
-def bandwidth(per_byte):
-    return {"results": [{"bytes": n, "bw_average_bytes_per_sec": n * per_byte,
+def bandwidth(per_byte, path="packets"):
+    return {"results": [{"bytes": n, "path": path, "bw_average_bytes_per_sec": n * per_byte,
                          "bw_typical_bytes_per_sec": n * per_byte,
                          "msg_rate_per_sec": per_byte} for n in (8, *SIZES)]}
 
 
-def netpipe(tcp):
-    rows = [{"bytes": n, "way": way, "best": (way == "pull") == (n >= 512), "t_typical_usec": 3.0,
+def netpipe(tcp, path):
+    rows = [{"bytes": n, "path": "none" if tcp else path, "way": way, "best": (way == "pull") == (n >= 512), "t_typical_usec": 3.0 if path == "packets" else 2.0,
              "bw_average_bytes_per_sec": 1e9} for n in (1, *SIZES)
             for way in (("tcp",) if tcp else ("push", "pull"))]
     return {"results": rows, **({} if tcp else {"best_threshold": "512"})}
 
 
-def objects():
-    """SABRes 20% better everywhere, and 40% with 16 writers"""
+def objects(path, figures):
+    """SABRes 20% better everywhere, and 40% with 16 writers; 10% less over the local path"""
     def row(figure, size, series, value, writers=0):
         return {"figure": figure, "bytes": size, "writers": writers, "series": series,
-                "value": value, "unit": "ns"}
+                "value": value if path == "packets" else value * 0.9, "unit": "ns"}
 
     sizes = (128, 1024, 8192)
     rows = [row(f, n, s, v) for n in sizes for f, s, v in (
@@ -60,7 +63,8 @@ def objects():
         ("10-llc", "clean layout, in place", 2), ("10-llc", "clean, times as many", 2))]
     rows += [row(f, n, "sabre more by", 20 if not w else 40, w) for n in sizes for w in (0, 16)
              for f in ("8", "8-readers")]
-    return {"mtu": 4096, "rounds": 5, "rows": rows}
+    return {"mtu": 4096, "path": path, "rounds": 5, "rows": [
+        r for r in rows if not figures or r["figure"] in (*figures, "9a")]}
 
 
 def qsim(command):
@@ -78,24 +82,28 @@ def qsim(command):
 def canned(job):
     """{node: output of the tool}, by the tool's name"""
     tool, nodes = job.argv[0], range(job.nodes)
+    path = "local" if "local" in job.argv or "local=1" in job.boot else "packets"
+    faster = 2 if path == "local" else 1
     if tool == "host/sweep":
-        named = {"read-latency": lat(0.2), "read-latency-double": lat(0.4),
-                 "read-bandwidth": bandwidth(1e6), "read-bandwidth-double": bandwidth(2e6),
-                 "fetch-and-add": lat(0.3), "compare-and-swap": lat(0.31)}
+        named = {"read-latency": lat(0.2 / faster, path), "read-latency-double": lat(0.4, path),
+                 "read-bandwidth": bandwidth(1e6 * faster, path),
+                 "read-bandwidth-double": bandwidth(2e6, path),
+                 "fetch-and-add": lat(0.3 / faster, path), "compare-and-swap": lat(0.31, path)}
         return {0: {"limits": {"line_ping_pong_usec": 0.1, "dependent_read_usec": 0.1,
                                "memcpy_bytes_per_sec": 1e10},
                     "series": [{"name": k, **v} for k, v in named.items()]}}
     if tool == "host/objects":
-        return {0: objects()}
+        return {0: objects(path, job.argv[job.argv.index("--json") + 1:])}
     if tool == "rmc_netpipe":
-        return {0: netpipe("--tcp" in job.argv)}
+        return {0: netpipe("--tcp" in job.argv, path)}
     if tool == "pagerank":
         variant = job.argv[job.argv.index("-v") + 1]
         return {0: {"speedup": {"shm": 1.9, "bulk": 1.8, "fine": 0.6}[variant], "supersteps": 5,
                     "graph": "R-MAT, scale 16"}}
     if tool == "rmc_qsim":
         return {0: qsim(job.argv[-1])}
-    found = {"rmc_read_lat": lat(1.0), "rmc_atomic_lat": lat(1.1), "rmc_read_bw": bandwidth(1e6)}
+    found = {"rmc_read_lat": lat(1.0 / faster, path), "rmc_atomic_lat": lat(1.1 / faster, path),
+             "rmc_read_bw": bandwidth(1e6 * faster, path)}
     return {n: found[tool] for n in nodes}
 
 
@@ -133,6 +141,10 @@ class Folder(unittest.TestCase):
             if isinstance(block, plot.Plot) and block.name.endswith(part):
                 return dict(next(s for s in block.series if s.label == label).points)
         self.fail(f"no {part}")
+
+    def columns(self, figure, title):
+        return next([text for text, _ in block.head] for block in figure.blocks
+                    if isinstance(block, figs.Table) and block.title.startswith(title))
 
     def cell(self, figure, row, column):
         for block in figure.blocks:
@@ -234,6 +246,116 @@ class FigureTest(Folder):
     def test_faa_ratio(self):
         self.assertAlmostEqual(self.cell(self.shown("faa", self.run_), "fetch-and-add / read",
                                          "UML"), 1.1008 / 1.0064)
+
+
+LOCAL = "local path (not the paper's)"
+
+
+class LocalPathTest(Folder):
+    """Columns of the local path beside those of packets."""
+
+    def setUp(self):
+        super().setUp()
+        self.run_ = runner.Run(plans(), False, 8)
+        self.fill(self.run_)
+
+    def test_they_follow_those_of_packets(self):
+        for name, title, machine in (
+                ("fig7", "Remote read latency", "UML"), ("fig7", "Remote read latency", "loopback"),
+                ("fig7", "Remote read bandwidth", "UML, double-sided"),
+                ("fig7", "Remote read bandwidth", "host, core alone"),
+                ("fig7", "Remote read latency", "host, core alone, double-sided"),
+                ("fig8", "One-way message latency", "UML, best threshold"),
+                ("fig8", "Message bandwidth", "loopback, threshold 0: all pulled"),
+                ("fig8", "Threshold", "UML"), ("table2", "Table 2", "host"),
+                ("table2", "Table 2", "loopback"), ("faa", "Latency of atomics", "UML"),
+                ("faa", "Latency of atomics", "host"),
+                ("objects", "Where the paper", "host")):
+            found = self.columns(self.shown(name, self.run_), title)
+            self.assertEqual(found[found.index(machine) + 1], f"{machine}, {LOCAL}", (name, title))
+        found = self.columns(self.shown("objects", self.run_), "Blocking reads")
+        self.assertEqual(found[1:5], ["read", f"read, host, {LOCAL}", "SABRe",
+                                      f"SABRe, host, {LOCAL}"])
+
+    def test_their_values_are_of_their_own_runs(self):
+        figure = self.shown("fig7", self.run_)
+        for machine, packets, local in (("UML", 1.0064, 0.5064),
+                                        ("host, core alone", 0.2064, 0.1064)):
+            self.assertAlmostEqual(self.cell(figure, "64", machine), packets)
+            self.assertAlmostEqual(self.cell(figure, "64", f"{machine}, {LOCAL}"), local)
+        figure = self.shown("table2", self.run_)
+        self.assertAlmostEqual(self.cell(figure, "IOPS, Mops/s", f"loopback, {LOCAL}"), 2.0)
+        self.assertAlmostEqual(self.cell(figure, "read RTT, us", f"host, {LOCAL}"), 0.1064)
+        self.assertEqual(self.cell(self.shown("fig8", self.run_), "64", f"UML, best threshold, {LOCAL}"),
+                         2.0)
+        figure = self.shown("objects", self.run_)
+        row = "fig. 8: 8 KiB, no writers, %"
+        self.assertEqual([self.cell(figure, row, c) for c in ("host", f"host, {LOCAL}")], [20, 18])
+
+    def test_plots_and_the_papers_figures_have_packets_only(self):
+        for name in self.modules:
+            for block in self.shown(name, self.run_).blocks:
+                for one in block.series if isinstance(block, plot.Plot) else ():
+                    self.assertNotIn(LOCAL, one.label)
+                    self.assertNotIn("local", one.kind)
+
+    def test_what_has_no_local_path_has_no_column(self):
+        for name in self.modules:
+            for block in self.shown(name, self.run_).blocks:
+                for label, kind in block.head if isinstance(block, figs.Table) else ():
+                    self.assertEqual(LOCAL in label, kind.endswith(" local"), label)
+                    if LOCAL in label:
+                        self.assertNotRegex(label, "guests|cluster|TCP|packets of|soNUMA|SHM")
+        self.assertFalse([c for c in self.columns(self.shown("objects", self.run_), "The owner's own")
+                          if LOCAL in c])
+        self.assertIsNone(self.cell(self.shown("objects", self.run_),
+                                    "fig. 10: 1 KiB, times", f"host, {LOCAL}"))
+
+    def test_a_run_of_the_other_path_is_not_shown(self):
+        results = runner.Results(self.folder)
+        paths = {plan.over_local: plan for plan in self.run_.hosts()}
+        for wrong, said in ((True, "did not use packets"), (False, "nothing in it used the local")):
+            results.write(jobs.sweep(paths[not wrong]), {"command": "", "output": canned(
+                jobs.sweep(paths[wrong]))})
+            figure = self.shown("table2", self.run_)
+            self.assertTrue([reason for _, reason in figure.gaps if said in reason], figure.gaps)
+            self.fill(self.run_)
+        found = {**canned(jobs.objects(paths[False]))[0], "path": "local"}
+        results.write(jobs.objects(paths[False]), {"command": "", "output": {0: found}})
+        figure = self.shown("objects", self.run_)
+        self.assertIn(("host", "its path is local, not packets"), figure.gaps)
+        self.assertFalse(figure.complete())             # columns of the local path are not enough
+
+    def test_rows_too_long_for_it_are_empty(self):
+        results = runner.Results(self.folder)
+        job = jobs.remote(next(p for p in self.run_.rmc_paths() if p.label == f"UML, {LOCAL}"),
+                          "rmc_read_lat")
+        found = canned(job)
+        found[0]["results"][-1]["path"] = "packets"
+        results.write(job, {"command": "", "output": found})
+        figure = self.shown("fig7", self.run_)
+        self.assertIsNotNone(self.cell(figure, "4096", f"UML, {LOCAL}"))
+        self.assertIsNone(self.cell(figure, "8192", f"UML, {LOCAL}"))
+        self.assertEqual(figure.gaps, [])
+
+    def test_its_runs_boot_with_it_once(self):
+        todo = {job.key: job for m in self.modules.values() for job in m.jobs(self.run_)}
+        for key, boot in (("uml.rmc_read_lat", ("--cpus", "dedicated")),
+                          ("uml.rmc_read_lat-local", ("--cpus", "dedicated", *sources.LOCAL)),
+                          ("uml.rmc_read_lat-double-local", sources.LOCAL),
+                          ("loopback.rmc_atomic_lat-faa-local", sources.LOCAL),
+                          ("loopback.rmc_netpipe-best-local", sources.LOCAL)):
+            self.assertEqual(todo[key].boot, boot, key)
+        self.assertIn("local", todo["host.sweep-local"].argv)
+        self.assertIn("packets", todo["host.sweep"].argv)
+        self.assertEqual(len({j.boot for k, j in todo.items() if k.startswith("loopback.")}), 2)
+
+    def test_the_last_module_args_count(self):
+        parser = argparse.ArgumentParser()
+        rmcvm_cluster.add_boot_options(parser)
+        for machine in (sources.Loopback, sources.Uml):
+            opt = parser.parse_args([*machine.options, *machine.solo, *sources.LOCAL])
+            self.assertEqual(opt.module_args, "local=1")
 
 
 class MissingTest(Folder):

@@ -59,16 +59,18 @@ class Figure:
         return any(True for _ in module.jobs(run))
 
     def curves(self, part, title, ylabel, measured, xlabel="request size, bytes", **options):
-        """A plot of measured and published values, and the same as a table."""
+        """A plot of measured and published values, and the same as a table; the local path,
+        which no paper has, is in the table only."""
         printed = [Series(f"paper: {s['platform']}" +
                           (", double-sided" if s["mode"] == "double" else ""),
                           [tuple(p) for p in s["points"]], "paper")
                    for s in papers.series(self.paper, part)]
         measured = [s for s in measured if s.points]
-        self.part(part, measured)
-        if measured:
+        plotted = [s for s in measured if not s.kind.endswith(" local")]
+        self.part(part, plotted)
+        if plotted:
             self.blocks.append(Plot(f"{self.name}-{part}", title, xlabel, ylabel,
-                                    measured + printed, **options))
+                                    plotted + printed, **options))
         series = measured + printed
         xs = sorted({x for s in series for x, _ in s.points})
         self.blocks.append(Table(

@@ -13,61 +13,55 @@ LINE = 64               # the papers' packet payload
 
 
 def jobs(run):
+    for plan in run.hosts():
+        yield j.sweep(plan)
     if run.has("host"):
-        yield j.sweep(run.plans["host"])
         yield j.sweep(run.plans["host"], mtu=LINE)
-    for plan in run.rmc_machines():
+    for plan in run.rmc_paths():
         for tool in ("rmc_read_lat", "rmc_read_bw"):
             for double in (False, True):
                 yield j.remote(plan, tool, double)
 
 
-def _both(results, job, field, scale, combine):
+def _both(plan, results, job, field, scale, combine):
     """Of a double-sided run the values of both nodes, combined size by size."""
-    a = j.points(results.get(job, 0), field, scale)
-    b = dict(j.points(results.get(job, 1), field, scale))
+    a = j.points(plan, results.get(job, 0), field, scale)
+    b = dict(j.points(plan, results.get(job, 1), field, scale))
     return [(x, combine(y, b[x])) for x, y in a if x in b]
+
+
+def _machines(run, results, figure, tool, field, scale, combine):
+    for machine in run.rmc_machines():
+        for double in (False, True):
+            for plan in machine.paths():
+                details = ["double-sided"] if double else []
+                with figure.optional(f"{plan.labelled(*details)}: {tool}"):
+                    job = j.remote(plan, tool, double)
+                    yield Series(results.label(plan, job, *details),
+                                 _both(plan, results, job, field, scale, combine) if double else
+                                 j.points(plan, results.get(job), field, scale), plan.kind)
+
+
+def _host(run, results, figure, name, field, scale):
+    for mtu, double in ((None, False), (None, True), (LINE, False)):
+        details = ["core alone"] + (["double-sided"] if double else []) + \
+            ([f"packets of {mtu} B"] if mtu else [])
+        for plan in run.hosts()[:1 if mtu else None]:
+            with figure.optional(f"{plan.labelled(*details)}: {name}"):
+                found = j.series(results.get(j.sweep(plan, mtu)), name + ("-double" if double else ""))
+                yield Series(plan.labelled(*details), j.points(plan, found, field, scale), plan.kind)
 
 
 def latencies(run, results, figure):
     field = "t_typical_usec"
-    for plan in run.rmc_machines():
-        with figure.optional(f"{plan.label}: latency"):
-            job = j.remote(plan, "rmc_read_lat")
-            yield Series(results.label(plan, job), j.points(results.get(job), field),
-                         plan.kind)
-        with figure.optional(f"{plan.label}: latency, double-sided"):
-            job = j.remote(plan, "rmc_read_lat", True)
-            yield Series(f"{results.label(plan, job)}, double-sided",
-                         _both(results, job, field, 1, lambda a, b: (a + b) / 2), plan.kind)
+    yield from _machines(run, results, figure, "rmc_read_lat", field, 1, lambda a, b: (a + b) / 2)
     yield from _host(run, results, figure, "read-latency", field, 1)
 
 
 def bandwidths(run, results, figure):
     field = "bw_typical_bytes_per_sec"
-    for plan in run.rmc_machines():
-        with figure.optional(f"{plan.label}: bandwidth"):
-            job = j.remote(plan, "rmc_read_bw")
-            yield Series(results.label(plan, job), j.points(results.get(job), field, 1e-9),
-                         plan.kind)
-        with figure.optional(f"{plan.label}: bandwidth, double-sided"):
-            job = j.remote(plan, "rmc_read_bw", True)
-            yield Series(f"{results.label(plan, job)}, double-sided",
-                         _both(results, job, field, 1e-9, lambda a, b: a + b), plan.kind)
+    yield from _machines(run, results, figure, "rmc_read_bw", field, 1e-9, lambda a, b: a + b)
     yield from _host(run, results, figure, "read-bandwidth", field, 1e-9)
-
-
-def _host(run, results, figure, name, field, scale):
-    if not run.has("host"):
-        return
-    plan = run.plans["host"]
-    for mtu, double in ((None, False), (None, True), (LINE, False)):
-        label = (f"{plan.label}, core alone" + (", double-sided" if double else "") +
-                 (f", packets of {mtu} B" if mtu else ""))
-        with figure.optional(f"{label}: {name}"):
-            found = results.get(j.sweep(plan, mtu))
-            yield Series(label, j.points(j.series(found, name + ("-double" if double else "")),
-                                         field, scale), plan.kind)
 
 
 def limits(results, paper, plan):
@@ -76,7 +70,7 @@ def limits(results, paper, plan):
     try:
         line, access, copy = (found["limits"][k] for k in (
             "line_ping_pong_usec", "dependent_read_usec", "memcpy_bytes_per_sec"))
-        read = dict(j.points(j.series(found, "read-latency"), "t_typical_usec"))[LINE]
+        read = dict(j.points(plan, j.series(found, "read-latency"), "t_typical_usec"))[LINE]
     except KeyError as e:
         raise Missing(f"its JSON lacks {e}") from None
     here = {"line to and fro between two CPUs": line, "dependent local read": access,

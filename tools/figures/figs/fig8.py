@@ -18,24 +18,27 @@ WAYS = (("threshold 0: all pulled", lambda row: row["way"] == "pull"),
 def jobs(run):
     if run.has("host"):
         yield j.netpipe_tcp(run.plans["host"])
-    for plan in run.rmc_machines():
+    for plan in run.rmc_paths():
         yield j.netpipe(plan)
+    for plan in run.rmc_machines():
         if plan.tcp:
             yield j.netpipe_tcp(plan)
 
 
 def series(run, results, figure, field, scale):
-    for plan in run.rmc_machines():
+    for machine in run.rmc_machines():
         for name, keep in WAYS:
-            with figure.optional(f"{plan.label}, {name}"):
-                job = j.netpipe(plan)
-                yield Series(f"{results.label(plan, job)}, {name}",
-                             j.points(results.get(job), field, scale, SMALLEST, keep), plan.kind)
+            for plan in machine.paths():
+                with figure.optional(plan.labelled(name)):
+                    job = j.netpipe(plan)
+                    yield Series(results.label(plan, job, name),
+                                 j.points(plan, results.get(job), field, scale, SMALLEST, keep),
+                                 plan.kind)
     machines = [run.plans["host"]] * run.has("host") + run.rmc_machines()
     for plan in (p for p in machines if p.tcp):
         with figure.optional(f"{plan.label}, kernel TCP"):
             yield Series(f"{plan.label}, kernel TCP, one kernel",
-                         j.points(results.get(j.netpipe_tcp(plan)), field, scale, SMALLEST),
+                         j.points(plan, results.get(j.netpipe_tcp(plan)), field, scale, SMALLEST),
                          plan.kind)
 
 
@@ -49,11 +52,12 @@ def show(run, results, paper, figure):
                   xlabel="message size, bytes")
     # TCP alone is no figure 8
     for part in figure.parts:
-        figure.parts[part] = any("threshold" in s.label for s in latency)
+        figure.parts[part] = any("threshold" in s.label and not s.kind.endswith(" local")
+                                  for s in latency)
     best = {}
-    for plan in run.rmc_machines():
+    for plan in run.rmc_paths():
         with figure.optional(f"{plan.label}: best threshold"):
             best[plan.label] = results.get(j.netpipe(plan)).get("best_threshold")
     row = paper["table"]["rows"][0]
     figure.compare("Threshold between push and pull",
-                   [(row["metric"], row["unit"], row["values"], best)], run.rmc_machines())
+                   [(row["metric"], row["unit"], row["values"], best)], run.rmc_paths())

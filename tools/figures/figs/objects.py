@@ -22,8 +22,16 @@ CURVES = {
 
 
 def jobs(run):
-    if run.has("host"):
-        yield j.objects(run.plans["host"])
+    for plan in run.hosts():
+        yield j.objects(plan)
+
+
+def document(plan, results):
+    found = results.get(j.objects(plan))
+    wanted = "local" if plan.over_local else "packets"
+    if found.get("path") != wanted:
+        raise Missing(f"its path is {found.get('path')}, not {wanted}")
+    return found
 
 
 def rows(document):
@@ -52,6 +60,7 @@ def value(document, figure, size, series, writers=0):
 
 RATIO = {"8": "sabre more by", "8-readers": "sabre more by", "9a": "sabre shorter by",
          "10-llc": "clean, times as many"}
+NO_OPERATION = ("10-llc",)      # the owner's own reads take no path
 
 
 def here(document, figure, size, writers=0):
@@ -62,27 +71,38 @@ def here(document, figure, size, writers=0):
     return value(document, figure, size, RATIO[figure], writers)
 
 
+def measured(documents, number, without):
+    """Curves of the papers' path, each with that of the local path beside it"""
+    found = [(plan, curves(one, number, without)) for plan, one in documents]
+    return [Series(name if not plan.over_local else f"{name}, {plan.labelled()}",
+                   points[name], plan.kind)
+            for name in dict.fromkeys(n for _, points in found for n in points)
+            for plan, points in found if name in points]
+
+
 def show(run, results, paper, figure):
-    if not run.has("host"):
+    documents = []
+    for plan in run.hosts():
+        with figure.optional(plan.label):
+            documents.append((plan, document(plan, results)))
+    if not run.hosts():
         return
-    plan = run.plans["host"]
-    document = {}
-    with figure.optional(plan.label):
-        document = results.get(j.objects(plan))
     for part, (number, without, title, unit) in CURVES.items():
-        measured = []
-        with figure.optional(f"{plan.label}: figure {number}"):
-            measured = [Series(name, points, plan.kind)
-                        for name, points in curves(document, number, without).items()]
-        figure.curves(part, title, unit, measured, xlabel="object size, bytes")
+        found = []
+        with figure.optional(f"{run.hosts()[0].label}: figure {number}"):
+            found = measured(documents, number, without)
+        figure.curves(part, title, unit, found, xlabel="object size, bytes")
     found = []
     for row in paper["table"]["rows"]:
         number = {}
-        with figure.optional(f"{plan.label}: {row['metric']}"):
-            number[plan.label] = here(document, *row["here"])
+        for plan, one in documents:
+            if plan.over_local and row["here"][0] in NO_OPERATION:
+                continue
+            with figure.optional(f"{plan.label}: {row['metric']}"):
+                number[plan.label] = here(one, *row["here"])
         found.append((row["metric"], row["unit"], row["values"], number))
-    figure.part("table", any(number for *_, number in found))
-    figure.compare("Where the paper gives numbers", found, [plan],
+    figure.part("table", any(run.hosts()[0].label in number for *_, number in found))
+    figure.compare("Where the paper gives numbers", found, [plan for plan, _ in documents],
                    "Readers are reads in flight of one thread, writers take turns in it: two "
                    "CPUs have no room for more threads that spin. There the RMC's worker is "
                    "what everybody waits for; the rows beneath count the readers' CPU only, as "

@@ -10,17 +10,17 @@ PAPER = "a14-table2"
 
 
 def jobs(run):
-    if run.has("host"):
-        yield j.sweep(run.plans["host"])
-    for plan in run.rmc_machines():
+    for plan in run.hosts():
+        yield j.sweep(plan)
+    for plan in run.rmc_paths():
         yield j.remote(plan, "rmc_read_lat")
         yield j.remote(plan, "rmc_read_bw")
         yield j.atomic(plan, "faa")
 
 
-def of_host(run, results):
+def of_host(plan, results):
     """Documents (latency, bandwidth, fetch-and-add) of the host's sweep"""
-    found = results.get(j.sweep(run.plans["host"]))
+    found = results.get(j.sweep(plan))
     return [j.series(found, name) for name in ("read-latency", "read-bandwidth", "fetch-and-add")]
 
 
@@ -29,26 +29,22 @@ def of_machine(plan, results):
                                          j.remote(plan, "rmc_read_bw"), j.atomic(plan, "faa"))]
 
 
-def values(latency, bandwidth, faa):
-    rates = j.points(bandwidth, "bw_typical_bytes_per_sec")
+def values(plan, latency, bandwidth, faa):
+    rates = j.points(plan, bandwidth, "bw_typical_bytes_per_sec")
     return {"max bandwidth": max(y for _, y in rates) * 8e-9,
-            "read RTT": j.at(j.points(latency, "t_typical_usec"), 64),
-            "fetch-and-add": j.at(j.points(faa, "t_typical_usec", at_least=8), 8),
+            "read RTT": j.at(j.points(plan, latency, "t_typical_usec"), 64),
+            "fetch-and-add": j.at(j.points(plan, faa, "t_typical_usec", at_least=8), 8),
             "IOPS": j.at(rates, 64) / 64 / 1e6}
 
 
 def show(run, results, paper, figure):
     here, plans = {}, []
-    for plan in run.rmc_machines():
-        with figure.optional(plan.label):
-            here[plan.label] = values(*of_machine(plan, results))
-            plans.append(plan)
-    if run.has("host"):
-        plan = run.plans["host"]
-        with figure.optional(plan.label):
-            here[plan.label] = values(*of_host(run, results))
-            plans.append(plan)
-    figure.part("table", here)
+    for plans_of, documents in ((run.rmc_paths(), of_machine), (run.hosts(), of_host)):
+        for plan in plans_of:
+            with figure.optional(plan.label):
+                here[plan.label] = values(plan, *documents(plan, results))
+                plans.append(plan)
+    figure.part("table", any(not p.over_local for p in plans))
     figure.compare(
         "Table 2", [(row["metric"], row["unit"], row["values"],
                      {label: v[row["metric"]] for label, v in here.items()})
