@@ -274,8 +274,7 @@ class LocalPathTest(Folder):
             found = self.columns(self.shown(name, self.run_), title)
             self.assertEqual(found[found.index(machine) + 1], f"{machine}, {LOCAL}", (name, title))
         found = self.columns(self.shown("objects", self.run_), "Blocking reads")
-        self.assertEqual(found[1:5], ["read", f"read, host, {LOCAL}", "SABRe",
-                                      f"SABRe, host, {LOCAL}"])
+        self.assertEqual(found[1:5], ["read", f"read, {LOCAL}", "SABRe", f"SABRe, {LOCAL}"])
 
     def test_their_values_are_of_their_own_runs(self):
         figure = self.shown("fig7", self.run_)

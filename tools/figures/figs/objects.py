@@ -4,6 +4,7 @@
 from .. import jobs as j
 from ..base import Missing
 from ..plot import Series
+from ..runner import LOCAL_PATH
 
 ORDER = 201
 NEEDS_RMC = False
@@ -74,7 +75,7 @@ def here(document, figure, size, writers=0):
 def measured(documents, number, without):
     """Curves of the papers' path, each with that of the local path beside it"""
     found = [(plan, curves(one, number, without)) for plan, one in documents]
-    return [Series(name if not plan.over_local else f"{name}, {plan.labelled()}",
+    return [Series(name if not plan.over_local else f"{name}, {LOCAL_PATH}",
                    points[name], plan.kind)
             for name in dict.fromkeys(n for _, points in found for n in points)
             for plan, points in found if name in points]
