@@ -71,7 +71,8 @@ GROUPS["dispatch"] = ["kmod/core/dispatch.c", "kmod/core/dispatch_cores.c"]
 GROUPS["oracle"] = GROUPS["dispatch"] + GROUPS["qsim"]
 
 
-# Of host programs: groups other than the core; values of module parameters; arguments
+# Of host programs: folders; groups other than the core; values of module parameters; arguments
+HOST_FOLDERS = ("unit", "stress", "bench")
 GROUP = {"parking": "header", "worker_calls": "header", "region": "region",
          "dispatch": "dispatch", "dispatch_cores": "dispatch", "dispatch_oracle": "oracle"}
 ENVIRONMENT = {"stress.tsan": {"RMC_TESTBED": "pair,mtu=512"}}
@@ -83,7 +84,7 @@ def host_programs():
     programs = {}
     with open(os.path.join(os.path.dirname(HERE), "programs"), encoding="utf-8") as lines:
         for words in map(str.split, lines):
-            if not words or words[0].startswith("#") or words[4] == "-":
+            if not words or words[0].split("/")[0] not in HOST_FOLDERS or words[4] == "-":
                 continue
             source, name = f"selftests/{words[0]}.c", os.path.basename(words[0])
             for flavour in words[4].split(","):
