@@ -9,20 +9,27 @@ tests_of() {			# tests_of SUITE: names, in order
 }
 
 listed_tests_exist() {
-	local suite name reason missing=0
+	local suite name reason missing=0 whole
 	while read -r suite name reason; do
 		[ "$name" = "*" ] || tests_of "$suite" | grep -qx "$name" ||
 			{ echo "$suite: there is no test $name"; missing=1; }
 		[ -f "$here/../rmc/$suite.c" ] && [ -n "$reason" ] ||
 			{ echo "$suite: no such suite, or no reason"; missing=1; }
 	done < <(grep -v '^#\|^$' "$here/kernel-only")
-	# each suite that is not listed whole is run
-	for suite in $(sed -n 's/^TEST_GEN_PROGS.*:= //p' "$here/../rmc/Makefile"); do
-		grep -q "^$suite \* " "$here/kernel-only" || [ -x "$D/kself/$suite" ] ||
-			{ echo "$suite is neither built nor listed"; missing=1; }
+	# each suite is built for rmcd (../programs) or listed whole in kernel-only, not both
+	whole=$(sed -n 's/^\([a-z_]*\) \* .*/\1/p' "$here/kernel-only")
+	for suite in $({ echo "$whole"; echo "$over_rmcd"; } | sort | uniq -d); do
+		echo "$suite is built and listed whole"
+		missing=1
+	done
+	for suite in $({ echo "$whole"; echo "$over_rmcd"; } | sort | comm -13 - \
+			<("$here/../list-programs" rmc test | sort)); do
+		echo "$suite is neither built nor listed"
+		missing=1
 	done
 	return $missing
 }
+over_rmcd=$("$here/../list-programs" rmc rmcd)
 check "tests that only a kernel has: all exist" listed_tests_exist
 
 only_kernel() {			# only_kernel SUITE TEST: reason, if the test is not run
@@ -30,9 +37,11 @@ only_kernel() {			# only_kernel SUITE TEST: reason, if the test is not run
 		sub(/^[^ ]+ [^ ]+ /, ""); print }' "$here/kernel-only"
 }
 
+ran=
 behaviour() {			# behaviour SUITE...: over the daemon that runs
 	local suite name reason names
 	for suite in "$@"; do
+		ran+=$suite$'\n'
 		names=()
 		for name in $(tests_of "$suite"); do
 			reason=$(only_kernel "$suite" "$name")
@@ -72,3 +81,5 @@ stop "behaviour, private memory"
 start rmcd -n 4 --ni pair --workers 2 --contexts 0:0666
 behaviour life events watch
 stop "behaviour, private memory, pair"
+check "each of the kernel's selftests that is built for rmcd ran" \
+	test "$(sort -u <<< "${ran%?}")" = "$(sort <<< "$over_rmcd")"
