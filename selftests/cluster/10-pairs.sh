@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 2 2p 2e 4
 # Every node writes to and reads from every other, itself included, and checks.
 . "$(dirname "$0")/lib.sh"
 need_cluster

@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 2 2p 2e 4
 # All nodes add to one counter while its owner does so with CPU instructions.
 . "$(dirname "$0")/lib.sh"
 need_cluster

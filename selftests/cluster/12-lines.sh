@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 2 2p 2e 4
 # Other nodes never read a mix of two states of a line that one node writes.
 . "$(dirname "$0")/lib.sh"
 need_cluster

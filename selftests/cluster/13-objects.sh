@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 2 2p 2e 4
 # SABRes of other nodes return each object whole, or fail, while its owner writes it.
 . "$(dirname "$0")/lib.sh"
 need_cluster

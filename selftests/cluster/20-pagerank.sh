@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 2 2p 4 l4
 # PageRank over remote memory gives the result of a single node, in every variant.
 . "$(dirname "$0")/lib.sh"
 PAGERANK=$TOP/build/pagerank

@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 2 2p 4 l4
 # Messages, receive buffers and collectives: each member receives all of its data.
 . "$(dirname "$0")/lib.sh"
 need_cluster

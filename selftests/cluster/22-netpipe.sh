@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 2 l4
 # Send and receive from one byte to 128 KiB, pushed and pulled, compared with TCP.
 . "$(dirname "$0")/lib.sh"
 NETPIPE=$TOP/build/rmc_netpipe

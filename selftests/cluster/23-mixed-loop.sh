@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 2 4 l4
 # One io_uring loop serves sockets, completions and notifications, and sleeps in between: with
 # one command for completions and notifications, and with eventfd and poll.
 . "$(dirname "$0")/lib.sh"

@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 2 2p
 # Programs for the public sonuma-vm interface, unchanged.
 . "$(dirname "$0")/lib.sh"
 need_cluster

@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 2 l4
 # Remote reads from another language, through the symbols of the shared library.
 . "$(dirname "$0")/lib.sh"
 command -v python3 > /dev/null || skip "no python3"

@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 2 l4
 # The key-value store over the module: a get returns what was put, and no scheme that promises
 # whole objects returns a torn one while other nodes write.
 . "$(dirname "$0")/lib.sh"

@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 2
 # rmc-run reports a missing file, or one that is no program, in one line.
 . "$(dirname "$0")/lib.sh"
 need_cluster

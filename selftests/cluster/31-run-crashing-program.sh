@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 2
 # rmc-run exits with the worst status, and reports the node and the signal that killed its
 # program.
 . "$(dirname "$0")/lib.sh"

@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 2
 # More nodes than the fabric has: rmc-run and librmc report it, and operations have a status.
 . "$(dirname "$0")/lib.sh"
 need_cluster

@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 2
 # An unprivileged user can open a context whose mode permits it, and no other.
 . "$(dirname "$0")/lib.sh"
 [ -x "$CTL" ] || skip "no $CTL: make -C tools"

@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 2 2p 4
 # Workers of an idle cluster are parked: under 3% of a core, by the guests' accounting.
 . "$(dirname "$0")/lib.sh"
 need_cluster

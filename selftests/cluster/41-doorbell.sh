@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 2 2p
 # Each of nine requests, half a second apart, interrupts an idle peer. The median read takes
 # less than 20 ms: without an interrupt the peer polls after 50 ms on average. Emulated guests
 # stall where the host is busy, so two of three tries may miss the limit.

@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 2 4
 # Programs are killed with operations in flight, five times. Other programs are not affected.
 . "$(dirname "$0")/lib.sh"
 need_cluster

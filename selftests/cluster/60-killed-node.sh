@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 4
 # A guest dies: operations on its node end with node_down in bounded time, others continue.
 . "$(dirname "$0")/lib.sh"
 need_cluster

@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 4
 # seconds: 300
 # A guest that died is usable again once it is booted. Survivors are not restarted, and receive
 # events of its death and of its return.

@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 2 4
 # A guest is paused briefly: operations on it wait, and none fails.
 . "$(dirname "$0")/lib.sh"
 need_cluster

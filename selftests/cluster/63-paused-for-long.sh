@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 4
 # A guest is paused for longer than dead_ms: other nodes report it down, then up again. Its own
 # operations neither time out nor get lost.
 . "$(dirname "$0")/lib.sh"

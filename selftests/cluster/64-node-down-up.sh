@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 2 2e
 # The administrator takes a node down and lets it join again, three times. Peers are notified at
 # once; programs that run meanwhile continue afterwards.
 . "$(dirname "$0")/lib.sh"

@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 2 4
 # seconds: 300
 # A member of a team dies during messages and barriers and is started again, with its guest
 # where there are four nodes. The survivors admit it and continue.

@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 4
 # seconds: 240
 # A guest is paused for so long that another guest claims its node id. When it resumes, it is
 # fenced, and its programs are notified. Once the id is free, the guest joins again by command,

@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 4
 # seconds: 400
 # Every node is killed and booted again, one after the other, while all nodes write to a
 # replicated log. Acknowledged records are there afterwards, and no operation hangs.

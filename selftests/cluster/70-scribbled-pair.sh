@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 4s
 # seconds: 240
 # The host corrupts the memory that nodes 0 and 1 share. No other pair loses, duplicates,
 # damages or misses an operation. Nothing outside segments and buffers is written. The two nodes

@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# nodes: 2
 # seconds: 400
 # The host corrupts all of the shared region. No kernel complains, nothing outside segments and
 # buffers is written, every operation ends, and so do programs. Nodes recover by command; where

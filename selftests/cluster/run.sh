@@ -3,8 +3,8 @@
 #
 # Tests over several nodes: boots clusters of 2 and 4 guests, with several NI
 # organisations, and one guest with 4 loopback nodes, and runs on each the
-# scripts of this folder that name it after "# nodes:". One TAP stream. Exit
-# status: 0 all passed or skipped, 1 otherwise.
+# scripts of this folder that have it in the table ../programs. One TAP stream.
+# Exit status: 0 all passed or skipped, 1 otherwise.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 seconds=120	# for one script without booting; its line "# seconds:" overrides it
@@ -39,11 +39,9 @@ plan()
 	local kind script
 
 	for kind in $on; do
-		for script in "$here"/[0-9]*.sh; do
-			sed -n 's/^# nodes://p' "$script" | grep -qw "$kind" || continue
-			[ ${#only[@]} = 0 ] || [[ " ${only[*]} " == *" $(basename "$script") "* ]] ||
-				continue
-			echo "$kind $script"
+		for script in $("$here/../list-programs" cluster "$kind"); do
+			[ ${#only[@]} = 0 ] || [[ " ${only[*]} " == *" $script "* ]] || continue
+			echo "$kind $here/$script"
 		done
 	done
 }
