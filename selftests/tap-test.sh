@@ -201,6 +201,14 @@ in_guest "a stall, then another report" "$tcg" "pass:2 fail:1 skip:1" "$stood$ka
 in_guest "another report" "$tcg" "pass:1 fail:1 skip:0" "$kasan"
 in_guest "a stall of a guest that is not emulated" "AMD EPYC" "pass:1 fail:1 skip:0" "$stood"
 
+# --- the table of programs ---
+
+runs=$(sed -n '/^runs="/,/^"$/p' rmc/run_kselftest.sh | awk 'NF > 2 { print $2 }' | sort -u)
+check "run_kselftest: runs each program of the table, and no other" \
+	test "$runs" = "$({ ./list-programs rmc test; ./list-programs rmc theme; } | sort)"
+expect "list-programs: no row is an error" 1 "no row for \"rmc tests\"" ./list-programs rmc tests
+expect "list-programs: an argument of a use" 0 "^runs:[0-9]*$" ./list-programs sim asan
+
 # --- selftests/coverage: what it says of counts, without a guest ---
 
 counted=$(mktemp -d)

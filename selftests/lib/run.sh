@@ -16,6 +16,8 @@ CXX=${CXX:-g++}
 FLAGS="-g -O1 -D_GNU_SOURCE -Wall -Wextra -Werror -I$top/lib/include -I$top/uapi"
 TOOL_INC="-I$top/tools/common -I$top/tools/apps"
 ASAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined"
+# programs of the table ../programs are built as $W/NAME.asan and $W/NAME.tsan
+declare -A build=([address,undefined]=asan [thread]=tsan)
 
 # stubs are in the place of the module, whatever this host has
 export RMC_DEVICE=module
@@ -72,20 +74,21 @@ sanitized() {			# sanitized SANITIZER NAME SOURCES...: build it and run it
 	shift 2
 	# gcc's thread sanitizer does not support fences, and warns
 	[ "$san" != thread ] || set -- "$@" -Wno-tsan
+	name+=.${build[$san]}
 	$CC -fsanitize="$san" $FLAGS -pthread -o "$W/$name" "$@" "$here/fake_rmc.c" $lib_src &&
 		timeout 300 "$W/$name"
 }
 (for san in address,undefined thread; do
-	in_lane "qp-$san" sanitized $san "qp-$san.run" "$here/test_qp.c"
+	in_lane "qp-$san" sanitized $san qp "$here/test_qp.c"
  done
  for san in address,undefined thread; do
 	for t in client memory; do
-		in_lane "daemon-$t-$san" sanitized $san "daemon-$t-$san.run" \
+		in_lane "daemon-$t-$san" sanitized $san "daemon_$t" \
 			"$here/test_daemon_$t.c" "$here/stub_daemon.c" "$top"/lib/{wait,watch}.c
 	done
  done
  for san in address,undefined thread; do
-	in_lane "msg-$san" sanitized $san "msg-$san.run" "$here/test_msg.c" "$top"/lib/msg/*.c
+	in_lane "msg-$san" sanitized $san msg "$here/test_msg.c" "$top"/lib/msg/*.c
  done) &
 lane=$!
 trap 'kill $lane 2> /dev/null' EXIT
@@ -233,9 +236,9 @@ done
 
 # --- causes ---
 
-if $CC $ASAN $FLAGS -pthread -Wl,--wrap=ioctl -o "$W/causes" "$here/test_causes.c" \
+if $CC $ASAN $FLAGS -pthread -Wl,--wrap=ioctl -o "$W/causes.asan" "$here/test_causes.c" \
 	"$top"/lib/{,driver/,ds/,kv/,scheme/,msg/}*.c > "$W/log" 2>&1; then
-	include "failures name their cause" "$W/causes"
+	include "failures name their cause" "$W/causes.asan"
 else
 	sed 's/^/# /' "$W/log"
 	report 1 "tests of causes build"
@@ -244,26 +247,26 @@ fi
 # --- each call of a driver, resources left when it fails; sleeping, step by step ---
 
 build_stub() {			# build_stub NAME: over a stub of the driver that the test controls
-	$CC $ASAN $FLAGS -pthread -o "$W/$1" "$here/test_$1.c" "$here"/{stub_driver,fake_rmc}.c \
+	$CC $ASAN $FLAGS -pthread -o "$W/$1.asan" "$here/test_$1.c" "$here"/{stub_driver,fake_rmc}.c \
 		"$top"/lib/{,driver/,ds/,kv/,scheme/,msg/}*.c -lm \
 		-Wl,--wrap=open,--wrap=close,--wrap=ioctl,--wrap=mmap,--wrap=munmap,--wrap=madvise,--wrap=access
 }
 for t in setup pair; do
 	prepare "tests of $t build" build_stub $t
-	include "$t" timeout 120 "$W/$t"
+	include "$t" timeout 120 "$W/$t.asan"
 done
 build_plain() {
-	$CC $ASAN $FLAGS -pthread -o "$W/$1" "$here/test_$1.c" "$here/fake_rmc.c" $lib_src
+	$CC $ASAN $FLAGS -pthread -o "$W/$1.asan" "$here/test_$1.c" "$here/fake_rmc.c" $lib_src
 }
 for t in retry words; do
 	prepare "tests of $t build" build_plain $t
-	include "$t" timeout 120 "$W/$t"
+	include "$t" timeout 120 "$W/$t.asan"
 done
 
 # --- when polling threads yield ---
 
-prepare "tests of yields build" $CC $ASAN $FLAGS -o "$W/yield" "$here/test_yield.c"
-include yield "$W/yield"
+prepare "tests of yields build" $CC $ASAN $FLAGS -o "$W/yield.asan" "$here/test_yield.c"
+include yield "$W/yield.asan"
 
 # --- graphs ---
 
@@ -286,9 +289,9 @@ Description: Depends: nothing
 EOF
 printf 'Package: zeta\nDepends: alpha\n' | gzip > "$W/lists/b_Packages.gz"
 echo junk > "$W/lists/c_InRelease"
-if $CC $ASAN $FLAGS $TOOL_INC -o "$W/graph" "$here/test_graph.c" $graph_src $common_src \
+if $CC $ASAN $FLAGS $TOOL_INC -o "$W/graph.asan" "$here/test_graph.c" $graph_src $common_src \
    -lm > "$W/log" 2>&1; then
-	include "graph" "$W/graph" "$W/lists"
+	include "graph" "$W/graph.asan" "$W/lists"
 else
 	sed 's/^/# /' "$W/log"
 	report 1 "graph tests build"
@@ -456,6 +459,17 @@ expect "doctor sees doorbells" 1 "^ok *doorbell" "$O/rmcctl" doctor
 put "$R/memtype" uncached-minus
 expect "doctor warns of uncached fabric memory" 1 "WARN memtype.*not write-back" "$O/rmcctl" doctor
 unset RMC_SYSFS RMC_DEBUGFS
+
+# --- the table of programs ---
+
+as_listed() {			# the programs of the table, and no other, were built with sanitizers
+	local b listed
+	listed=$(for b in asan tsan; do
+		"$here/../list-programs" lib $b | sed "s/^test_//; s/\$/.$b/"
+	done | sort)
+	diff <(echo "$listed") <(cd "$W" && printf '%s\n' *.[at]san | sort)
+}
+check "the table of programs has those that were built" as_listed
 
 echo "1..$count"
 [ $failed -eq 0 ]

@@ -10,9 +10,9 @@ for t in "scheme address,undefined" "reader address,undefined" "reader thread -W
 	 "reader_wrap address,undefined"; do
 	read -r t san <<< "$t"
 	name="object $t, ${san%% *}"
-	if $CC -fsanitize=$san $FLAGS -pthread -o "$W/$t-${san%% *}" "$here/test_$t.c" \
+	if $CC -fsanitize=$san $FLAGS -pthread -o "$W/$t.${build[${san%% *}]}" "$here/test_$t.c" \
 	   "$here/fake_rmc.c" $lib_src $scheme_src > "$W/log" 2>&1; then
-		include "$name" timeout 300 "$W/$t-${san%% *}"
+		include "$name" timeout 300 "$W/$t.${build[${san%% *}]}"
 	else
 		sed 's/^/# /' "$W/log"
 		report 1 "$name: builds"
@@ -21,9 +21,9 @@ done
 
 for t in "rpc lib/rpc*.c" "owner lib/rpc*.c lib/kv/*.c lib/ds/*.c lib/scheme/*.c lib/msg/*.c"; do
 	read -r t src <<< "$t"
-	if (cd "$top" && $CC $ASAN $FLAGS -pthread -o "$W/$t" "$here/test_$t.c" $src $lib_src) > "$W/log" 2>&1
+	if (cd "$top" && $CC $ASAN $FLAGS -pthread -o "$W/$t.asan" "$here/test_$t.c" $src $lib_src) > "$W/log" 2>&1
 	then
-		include "$t" timeout 120 "$W/$t"
+		include "$t" timeout 120 "$W/$t.asan"
 	else
 		sed 's/^/# /' "$W/log"
 		report 1 "tests of $t build"
@@ -31,8 +31,8 @@ for t in "rpc lib/rpc*.c" "owner lib/rpc*.c lib/kv/*.c lib/ds/*.c lib/scheme/*.c
 done
 
 # the structures alone: that they build without the rest shows that they do not need it
-prepare "tests of data structures build" $CC $ASAN $FLAGS -o "$W/ds" "$here/test_ds.c" "$top"/lib/ds/*.c
-include "data structures" timeout 120 "$W/ds"
+prepare "tests of data structures build" $CC $ASAN $FLAGS -o "$W/ds.asan" "$here/test_ds.c" "$top"/lib/ds/*.c
+include "data structures" timeout 120 "$W/ds.asan"
 no_transport() {
 	! grep -hE '^#include' "$top"/lib/ds/*.[ch] | grep -vE '<[a-z]+\.h>|"[a-z]+\.h"'
 }
@@ -54,7 +54,7 @@ expect "netpipe: bad threshold" 2 "0, inf or a size" "$O/rmc_netpipe" -T x
 
 for t in "zipf_hist zipf hist" "path path"; do
 	read -r t src <<< "$t"
-	prepare "test of $t builds" $CC $ASAN $FLAGS $TOOL_INC -o "$W/$t" "$here/test_$t.c" \
+	prepare "test of $t builds" $CC $ASAN $FLAGS $TOOL_INC -o "$W/$t.asan" "$here/test_$t.c" \
 		$(printf "$top/tools/common/%s.c " $src) -lm
-	include "$t" "$W/$t"
+	include "$t" "$W/$t.asan"
 done
