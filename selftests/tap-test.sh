@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 #
 # Tests of the tools that count and check test results: tap-sum and stream (tap.sh),
-# rmc/kernel-reports, rmc/run_kselftest.sh, coverage, bench-history, rooms.
+# rmc/kernel-reports, rmc/run_kselftest.sh, the table of programs, coverage, bench-history, rooms.
 set -u
 cd "$(dirname "$0")" || exit 1
 . ./tap.sh
