@@ -31,7 +31,7 @@
 static_assert(RMC_MAX_CONTEXTS <= 256, "the upper half of ctx_id is free");
 static_assert(RMC_MAX_MESSAGE / RMC_MTU_MIN < 1 << 14, "packets have 14 bits");
 static_assert(RMC_MAX_MESSAGE == RMC_BYTE_MASK + 1 - RMC_LINE, "a byte of a message has its field");
-static_assert(RMC_OFFSET_MAX >> RMC_SLOT_SHIFT == RMC_MAX_SLOTS - 1, "and a slot");
+static_assert((RMC_OFFSET_MAX >> RMC_SLOT_SHIFT) + 1 == RMC_MAX_SLOTS, "and a slot");
 
 static inline u32 rmc_slot_number(u64 offset)
 {
