@@ -62,6 +62,10 @@ sabre_mtu64	sabre	nodes=4,ni=pair,mtu=64,att_entries=2	150
 life_fused	life	nodes=4,ni=fused		180
 life_pair	life	nodes=4,ni=pair			180
 life_tile	life	nodes=4,ni=per_tile,units=4	180
+domains_fused	domains	nodes=4,ni=fused		120
+domains_tile	domains	nodes=4,ni=per_tile,units=4,rrpps=2,mtu=64	120
+domains_split	domains	nodes=4,ni=split,units=2	120
+domains_pair	domains	nodes=4,ni=pair,local=0	120
 team_fused	team	nodes=4,ni=fused		90
 events_split	events	nodes=4,ni=split,units=2	90
 hostile_fused	hostile	nodes=4,ni=fused		150

@@ -1,0 +1,598 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Domains of messages: what may be asked, messages between nodes, sleeping, ends in each order. */
+#include <linux/rmc_domain.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include "common.h"
+
+#define SLOTS	8
+#define MESSAGE	5000
+#define DEPTH	2
+#define WAIT_S	20
+
+/* A node with a domain, and one queue pair that is a core */
+struct member {
+	struct end e;
+	struct rmc_dom_create dom;
+	struct rmc_dom_attach core;
+	uint8_t *recv;
+	struct rmc_send_slot *send;
+	const struct rmc_aq_entry *aq;
+	size_t recv_len;
+	int nid;
+	unsigned int seen;
+};
+
+static const struct rmc_dom_create usual = {
+	.nodes = 4, .slots = SLOTS, .max_message = MESSAGE, .policy = RMC_DOM_GREEDY,
+	.depth = DEPTH, .cores = 4, .groups = 1,
+};
+
+static size_t round_up(size_t len)
+{
+	return (len + PAGE - 1) & ~(PAGE - 1);
+}
+
+static int create(struct member *m, const struct rmc_dom_create *c)
+{
+	int fd = rmc_fd(m->e.ctx);
+
+	m->dom = *c;
+	m->dom.size = sizeof(m->dom);
+	if (ioctl(fd, RMC_IOC_DOM_CREATE, &m->dom))
+		return -errno;
+	m->recv_len = round_up((size_t)m->dom.nodes * m->dom.slots * m->dom.stride);
+	m->recv = mmap(NULL, m->recv_len, PROT_READ, MAP_SHARED, fd, (off_t)m->dom.recv_offset);
+	m->send = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		       (off_t)m->dom.send_offset);
+	return m->recv == MAP_FAILED || m->send == MAP_FAILED ? -errno : 0;
+}
+
+static int attach(struct member *m, struct rmc_qp *qp)
+{
+	int fd = rmc_fd(m->e.ctx);
+	void *p;
+
+	m->core = (struct rmc_dom_attach){ .size = sizeof(m->core), .qp_id = qp->id };
+	m->seen = 0;
+	if (ioctl(fd, RMC_IOC_DOM_ATTACH, &m->core))
+		return -errno;
+	p = mmap(NULL, round_up(m->core.aq_entries * sizeof(*m->aq)), PROT_READ, MAP_SHARED, fd,
+		 (off_t)m->core.aq_offset);
+	m->aq = p;
+	return p == MAP_FAILED ? -errno : 0;
+}
+
+static void open_member(struct member *m, int nid)
+{
+	memset(m, 0, sizeof(*m));
+	m->nid = nid;
+	end_open(&m->e, CTX, nid, 0, 2 * PAGE, 16);
+}
+
+/* Each RRPP of the peer, and its life */
+static int join(struct member *m, struct rmc_qp *qp, int nid, uint32_t *life)
+{
+	unsigned int i, rrpps = rmc_query(m->e.ctx)->rrpps;
+	uint64_t *state = (uint64_t *)(void *)m->e.buf;
+	int status = 0;
+
+	for (i = 0; !status && i < rrpps; i++)
+		status = rmc_execute(qp, RMC_OP_JOIN, nid, rmc_slot_offset(i, 0), state, 8);
+	*life = RMC_JOIN_LIFE(*state);
+	return status;
+}
+
+static struct rmc_send_slot *slot_of(struct member *m, int nid, unsigned int slot)
+{
+	return &m->send[nid * SLOTS + (int)slot];
+}
+
+static int send_message(struct member *m, int nid, unsigned int slot, unsigned int seed, size_t len)
+{
+	struct rmc_send_slot *s = slot_of(m, nid, slot);
+
+	fill(m->e.buf, len, seed);
+	s->turn++;
+	__atomic_store_n(&s->valid, 1, __ATOMIC_RELEASE);
+	return rmc_execute(m->e.qp, RMC_OP_SEND, nid, rmc_slot_offset(slot, (uint8_t)s->turn),
+			   m->e.buf, len);
+}
+
+struct arrival {
+	int nid;
+	unsigned int slot, len;
+	uint8_t turn;
+	bool again;
+	uint8_t head[RMC_AQ_HEAD];
+};
+
+static bool next_arrival(struct member *m, struct arrival *a)
+{
+	const struct rmc_aq_entry *e = &m->aq[m->seen % m->core.aq_entries];
+	uint64_t word = __atomic_load_n(&e->word0, __ATOMIC_ACQUIRE);
+
+	if ((word & 1) != !(m->seen & m->core.aq_entries))
+		return false;
+	a->nid = word >> RMC_AQ_NID_SHIFT & 0x3ff;
+	a->slot = word >> RMC_AQ_SLOT_SHIFT & 0xfff;
+	a->turn = (uint8_t)(word >> RMC_AQ_TURN_SHIFT);
+	a->len = word >> RMC_AQ_LEN_SHIFT & 0x1fffff;
+	a->again = word & RMC_AQ_AGAIN;
+	memcpy(a->head, e->head, sizeof(a->head));
+	m->seen++;
+	return true;
+}
+
+/* Steps of waiting, for at most WAIT_S */
+static bool waits(struct rmc_qp *qp, time_t *end, unsigned int *spins)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (!*end)
+		*end = now.tv_sec + WAIT_S;
+	return now.tv_sec < *end && !rmc_relax(qp, spins);
+}
+
+static bool wait_arrival(struct member *m, struct arrival *a)
+{
+	unsigned int spins = 0;
+	time_t end = 0;
+
+	while (!next_arrival(m, a))
+		if (!waits(m->e.qp, &end, &spins))
+			return false;
+	return true;
+}
+
+static bool is_free(struct member *m, int nid, unsigned int slot)
+{
+	return !__atomic_load_n(&slot_of(m, nid, slot)->valid, __ATOMIC_ACQUIRE);
+}
+
+static bool wait_free(struct member *m, int nid, unsigned int slot)
+{
+	unsigned int spins = 0;
+	time_t end = 0;
+
+	while (!is_free(m, nid, slot))
+		if (!waits(m->e.qp, &end, &spins))
+			return false;
+	return true;
+}
+
+static int receive(struct rmc_qp *qp, const struct arrival *a)
+{
+	return rmc_execute(qp, RMC_OP_RECEIVE, a->nid, rmc_slot_offset(a->slot, a->turn), NULL, 0);
+}
+
+/* One message from @a to @b, checked and received */
+static void pass(struct member *a, struct member *b, unsigned int slot, unsigned int seed, size_t len)
+{
+	struct arrival m = { 0 };
+
+	REQUIRE_EQ(send_message(a, b->nid, slot, seed, len), RMC_S_OK);
+	REQUIRE(wait_arrival(b, &m));
+	CHECK_EQ(m.nid, a->nid);
+	CHECK_EQ(m.slot, slot);
+	CHECK_EQ(m.len, len);
+	CHECK_EQ(differs(m.head, len < RMC_AQ_HEAD ? len : RMC_AQ_HEAD, seed), -1);
+	CHECK_EQ(differs(b->recv + ((size_t)m.nid * SLOTS + m.slot) * b->dom.stride + 64, len, seed),
+		 -1);
+	REQUIRE_EQ(receive(b->e.qp, &m), RMC_S_OK);
+	REQUIRE(wait_free(a, b->nid, slot));
+}
+
+static void two_members(struct member *a, struct member *b)
+{
+	uint32_t life;
+
+	open_member(a, 0);
+	open_member(b, 1);
+	REQUIRE_EQ(create(a, &usual), 0);
+	REQUIRE_EQ(create(b, &usual), 0);
+	REQUIRE_EQ(attach(a, a->e.qp), 0);
+	REQUIRE_EQ(attach(b, b->e.qp), 0);
+	REQUIRE_EQ(join(a, a->e.qp, 1, &life), RMC_S_OK);
+	CHECK_EQ(life, b->dom.life);
+	REQUIRE_EQ(join(b, b->e.qp, 0, &life), RMC_S_OK);
+	CHECK_EQ(life, a->dom.life);
+}
+
+/* A mapping would keep the file open, and with it the domain. */
+static void close_member(struct member *m)
+{
+	munmap((void *)(uintptr_t)m->aq, PAGE);
+	munmap(m->recv, m->recv_len);
+	munmap(m->send, PAGE);
+	end_close(&m->e);
+}
+
+static int dom_call(struct member *m, unsigned long request)
+{
+	struct rmc_dom_detach d = { .size = sizeof(d), .qp_id = m->e.qp->id };
+	struct rmc_dom_destroy destroy = { .size = sizeof(destroy) };
+
+	return ioctl(rmc_fd(m->e.ctx), request,
+		     request == RMC_IOC_DOM_DETACH ? (void *)&d : (void *)&destroy) ? -errno : 0;
+}
+
+static struct rmc_dom_stats stats(struct member *m)
+{
+	struct rmc_dom_stats s = { .size = sizeof(s) };
+
+	CHECK_EQ(ioctl(rmc_fd(m->e.ctx), RMC_IOC_DOM_STATS, &s), 0);
+	return s;
+}
+
+TEST(each_length_both_ways)
+{
+	static const size_t lengths[] = { 1, 8, 48, 49, 64, 1000, 4095, 4096, MESSAGE };
+	unsigned int i, rounds = 4 * sizeof(lengths) / sizeof(lengths[0]);
+	struct member a, b;
+	struct rmc_dom_stats s;
+
+	two_members(&a, &b);
+	for (i = 0; i < rounds; i++) {
+		pass(&a, &b, i % SLOTS, i, lengths[i % (rounds / 4)]);
+		pass(&b, &a, i * 3 % SLOTS, i + 100, 1 + i);
+	}
+	s = stats(&b);
+	CHECK_EQ(s.messages, rounds);
+	CHECK_EQ(s.dispatched, rounds);
+	CHECK_EQ(s.freed, rounds);
+	CHECK_EQ(s.refused, 0);
+	CHECK_EQ(s.cores, 1);
+}
+
+TEST(a_core_has_no_more_than_its_depth)
+{
+	struct arrival m[SLOTS];
+	struct member a, b;
+	unsigned int i;
+
+	two_members(&a, &b);
+	for (i = 0; i < SLOTS; i++)
+		REQUIRE_EQ(send_message(&a, 1, i, i, 60), RMC_S_OK);
+	for (i = 0; i < DEPTH; i++)
+		REQUIRE(wait_arrival(&b, &m[i]));
+	usleep(10000);
+	CHECK(!next_arrival(&b, &m[DEPTH]));
+	CHECK_EQ(stats(&b).waiting, SLOTS - DEPTH);
+	/* not free: a new message in it is refused, the same one has no effect */
+	CHECK(!is_free(&a, 1, 0));
+	CHECK_EQ(rmc_execute(a.e.qp, RMC_OP_SEND, 1,
+			     rmc_slot_offset(0, (uint8_t)(slot_of(&a, 1, 0)->turn + 1)), a.e.buf, 60),
+		 RMC_S_SLOT_BUSY);
+	CHECK_EQ(rmc_execute(a.e.qp, RMC_OP_SEND, 1,
+			     rmc_slot_offset(0, (uint8_t)slot_of(&a, 1, 0)->turn), a.e.buf, 60),
+		 RMC_S_OK);
+	for (i = 0; i < SLOTS; i++) {
+		if (i >= DEPTH)
+			REQUIRE(wait_arrival(&b, &m[i]));
+		CHECK_EQ(m[i].slot, i);
+		CHECK_EQ(receive(b.e.qp, &m[i]), RMC_S_OK);
+		CHECK(wait_free(&a, 1, i));
+	}
+	CHECK(!next_arrival(&b, &m[0]));
+}
+
+static int arm(struct member *m, int efd, uint32_t seen)
+{
+	struct rmc_aq_arm a = { .size = sizeof(a), .qp_id = m->e.qp->id, .seen = seen,
+				.eventfd = efd };
+
+	return ioctl(rmc_fd(m->e.ctx), RMC_IOC_AQ_ARM, &a) ? -errno : 0;
+}
+
+static bool readable(int fd, int ms)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, ms) == 1;
+}
+
+TEST(arrivals_wake_who_armed)
+{
+	int efd = eventfd(0, EFD_NONBLOCK);
+	struct member a, b;
+	struct arrival m;
+	uint64_t n;
+
+	two_members(&a, &b);
+	REQUIRE_EQ(arm(&b, efd, 0), 0);
+	CHECK(!readable(efd, 50));
+	REQUIRE_EQ(send_message(&a, 1, 0, 1, 8), RMC_S_OK);
+	CHECK(readable(efd, WAIT_S * 1000));
+	CHECK(readable(rmc_fd(b.e.ctx), 1000));
+	REQUIRE(wait_arrival(&b, &m));
+	CHECK_EQ(read(efd, &n, 8), 8);
+	/* not armed */
+	REQUIRE_EQ(send_message(&a, 1, 1, 1, 8), RMC_S_OK);
+	REQUIRE(wait_arrival(&b, &m));
+	CHECK(!readable(efd, 50));
+	/* late */
+	REQUIRE_EQ(arm(&b, efd, 1), 0);
+	CHECK(readable(efd, 1000));
+	CHECK_EQ(read(efd, &n, 8), 8);
+	/* who sleeps learns of the end */
+	REQUIRE_EQ(arm(&b, efd, 2), 0);
+	CHECK_EQ(dom_call(&b, RMC_IOC_DOM_DETACH), 0);
+	CHECK(readable(efd, 1000));
+	CHECK_EQ(dom_call(&b, RMC_IOC_DOM_DETACH), -ENOENT);
+	CHECK_EQ(arm(&b, efd, 0), -ENOENT);
+}
+
+/* The receiver is killed while it holds a message; its successor has another life. */
+TEST(killed_receiver_and_its_successor)
+{
+	uint32_t life, *first = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	unsigned int spins = 0;
+	struct member a, b;
+	struct arrival m;
+	time_t end = 0;
+	pid_t child;
+
+	open_member(&a, 0);
+	REQUIRE_EQ(create(&a, &usual), 0);
+	REQUIRE_EQ(attach(&a, a.e.qp), 0);
+	child = helper();
+	if (!child) {
+		open_member(&b, 1);
+		if (create(&b, &usual) || attach(&b, b.e.qp) || join(&b, b.e.qp, 0, &life))
+			_exit(1);
+		__atomic_store_n(&first[0], b.dom.life, __ATOMIC_RELEASE);
+		if (wait_arrival(&b, &m))
+			__atomic_store_n(&first[1], 1, __ATOMIC_RELEASE);
+		pause();
+		_exit(1);
+	}
+	while (!__atomic_load_n(&first[0], __ATOMIC_ACQUIRE))
+		REQUIRE(waits(a.e.qp, &end, &spins));
+	REQUIRE_EQ(join(&a, a.e.qp, 1, &life), RMC_S_OK);
+	CHECK_EQ(life, first[0]);
+	REQUIRE_EQ(send_message(&a, 1, 1, 2, 100), RMC_S_OK);
+	while (!__atomic_load_n(&first[1], __ATOMIC_ACQUIRE))
+		REQUIRE(waits(a.e.qp, &end, &spins));
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	end = 0;
+	while (join(&a, a.e.qp, 1, &life) != RMC_S_NO_DOMAIN)
+		REQUIRE(waits(a.e.qp, &end, &spins));
+	CHECK_EQ(send_message(&a, 1, 2, 3, 100), RMC_S_NO_DOMAIN);
+	open_member(&b, 1);
+	REQUIRE_EQ(create(&b, &usual), 0);
+	CHECK(b.dom.life != first[0]);
+	REQUIRE_EQ(attach(&b, b.e.qp), 0);
+	CHECK_EQ(send_message(&a, 1, 3, 3, 100), RMC_S_DOMAIN_MISMATCH);
+	REQUIRE_EQ(join(&a, a.e.qp, 1, &life), RMC_S_OK);
+	REQUIRE_EQ(join(&b, b.e.qp, 0, &life), RMC_S_OK);
+	/* all slots begin with turn 1 */
+	memset(slot_of(&a, 1, 0), 0, SLOTS * sizeof(*a.send));
+	pass(&a, &b, 1, 4, 100);
+	pass(&b, &a, 0, 5, 100);
+}
+
+TEST(ends_in_each_order)
+{
+	struct member a, b;
+	int order;
+
+	for (order = 0; order < 4; order++) {
+		two_members(&a, &b);
+		pass(&a, &b, 0, 1, 100);
+		REQUIRE_EQ(send_message(&a, 1, 1, 2, 100), RMC_S_OK);
+		if (order == 1)
+			CHECK_EQ(dom_call(&b, RMC_IOC_DOM_DETACH), 0);
+		if (order == 2) {
+			rmc_qp_destroy(b.e.qp);
+			b.e.qp = NULL;
+		}
+		if (order != 3) {
+			struct rmc_dom_destroy d = { .size = sizeof(d) };
+
+			CHECK_EQ(ioctl(rmc_fd(b.e.ctx), RMC_IOC_DOM_DESTROY, &d), 0);
+			CHECK_ERRNO(ioctl(rmc_fd(b.e.ctx), RMC_IOC_DOM_DESTROY, &d), ENOENT);
+			CHECK_EQ(send_message(&a, 1, 2, 3, 100), RMC_S_NO_DOMAIN);
+		}
+		close_member(&b);
+		close_member(&a);
+	}
+}
+
+TEST(message_goes_to_another_core)
+{
+	struct rmc_dom_create requeue = usual;
+	struct member a, b, second;
+	struct arrival m;
+	struct rmc_qp *qp;
+	uint32_t life;
+
+	requeue.flags = RMC_DOM_REQUEUE;
+	open_member(&a, 0);
+	open_member(&b, 1);
+	REQUIRE_EQ(create(&a, &usual), 0);
+	REQUIRE_EQ(create(&b, &requeue), 0);
+	REQUIRE_EQ(attach(&a, a.e.qp), 0);
+	REQUIRE_EQ(attach(&b, b.e.qp), 0);
+	REQUIRE_EQ(join(&a, a.e.qp, 1, &life), RMC_S_OK);
+	REQUIRE_EQ(join(&b, b.e.qp, 0, &life), RMC_S_OK);
+	REQUIRE_EQ(send_message(&a, 1, 3, 7, 100), RMC_S_OK);
+	REQUIRE(wait_arrival(&b, &m));
+	CHECK(!m.again);
+	second = b;
+	qp = rmc_qp_create(b.e.ctx, 16);
+	REQUIRE(qp);
+	REQUIRE_EQ(attach(&second, qp), 0);
+	CHECK(!next_arrival(&second, &m));
+	rmc_qp_destroy(b.e.qp);
+	second.e.qp = qp;
+	REQUIRE(wait_arrival(&second, &m));
+	CHECK(m.again);
+	CHECK_EQ(m.slot, 3);
+	REQUIRE_EQ(join(&second, qp, 0, &life), RMC_S_OK);
+	CHECK_EQ(receive(qp, &m), RMC_S_OK);
+	CHECK(wait_free(&a, 1, 3));
+}
+
+TEST(queue_pair_that_only_sends)
+{
+	struct rmc_dom_attach at = { .size = sizeof(at), .flags = RMC_DOM_SEND_ONLY };
+	struct member a, b;
+	struct arrival m;
+	struct rmc_qp *qp;
+
+	two_members(&a, &b);
+	qp = rmc_qp_create(b.e.ctx, 16);
+	REQUIRE(qp);
+	at.qp_id = qp->id;
+	REQUIRE_EQ(ioctl(rmc_fd(b.e.ctx), RMC_IOC_DOM_ATTACH, &at), 0);
+	CHECK_EQ(at.core, ~0U);
+	CHECK_EQ(at.aq_entries, 0);
+	REQUIRE_EQ(send_message(&a, 1, 0, 9, 200), RMC_S_OK);
+	REQUIRE(wait_arrival(&b, &m));
+	/* only the core that has a message ends it */
+	CHECK_EQ(receive(qp, &m), RMC_S_BAD_SLOT);
+	CHECK_EQ(receive(b.e.qp, &m), RMC_S_OK);
+	CHECK_EQ(receive(b.e.qp, &m), RMC_S_BAD_SLOT);
+}
+
+#define REFUSED(err, ...) do {							\
+	struct rmc_dom_create c_ = usual;					\
+										\
+	c_.size = sizeof(c_);							\
+	__VA_ARGS__;								\
+	CHECK_ERRNO(ioctl(fd, RMC_IOC_DOM_CREATE, &c_), err);			\
+} while (0)
+
+TEST(what_is_refused)
+{
+	struct rmc_dom_attach at = { .size = sizeof(at) };
+	struct rmc_dom_stats s = { .size = sizeof(s) };
+	struct rmc_dom_query q = { .size = sizeof(q) };
+	struct member a;
+	int fd;
+
+	open_member(&a, 0);
+	fd = rmc_fd(a.e.ctx);
+	REQUIRE_EQ(ioctl(fd, RMC_IOC_DOM_QUERY, &q), 0);
+	CHECK(q.policies & 1ULL << RMC_DOM_GREEDY);
+	CHECK_EQ(q.max_slots, RMC_MAX_SLOTS);
+	CHECK_ERRNO(ioctl(fd, RMC_IOC_DOM_STATS, &s), ENOENT);
+	CHECK_ERRNO(ioctl(fd, RMC_IOC_DOM_ATTACH, &at), ENOENT);
+	REFUSED(EINVAL, c_.nodes = 0);
+	REFUSED(EINVAL, c_.nodes = 5);
+	REFUSED(EINVAL, c_.first_nid = 1);
+	REFUSED(EINVAL, c_.first_nid = ~0U);
+	REFUSED(EINVAL, c_.slots = 0);
+	REFUSED(EINVAL, c_.slots = q.max_slots + 1);
+	REFUSED(EINVAL, c_.max_message = 0);
+	REFUSED(EINVAL, c_.max_message = q.max_message + 1);
+	REFUSED(EINVAL, c_.policy = RMC_DOM_POLICIES);
+	REFUSED(EINVAL, c_.policy = ~0U);
+	REFUSED(EOPNOTSUPP, c_.policy = RMC_DOM_SHARED);
+	REFUSED(EINVAL, c_.depth = 0);
+	REFUSED(EINVAL, c_.depth = q.max_depth + 1);
+	REFUSED(EINVAL, c_.cores = 0);
+	REFUSED(EINVAL, c_.cores = q.max_cores + 1);
+	REFUSED(EINVAL, c_.groups = 0);
+	REFUSED(EINVAL, c_.groups = 2);
+	REFUSED(EOPNOTSUPP, c_.flags = 2);
+	/* 16 GiB */
+	REFUSED(ENOMEM, c_.slots = q.max_slots, c_.max_message = q.max_message);
+	REQUIRE_EQ(create(&a, &usual), 0);
+	REFUSED(EEXIST, c_.flags = 0);
+	at.qp_id = 77;
+	CHECK_ERRNO(ioctl(fd, RMC_IOC_DOM_ATTACH, &at), ENOENT);
+	at.qp_id = a.e.qp->id;
+	at.flags = 2;
+	CHECK_ERRNO(ioctl(fd, RMC_IOC_DOM_ATTACH, &at), EOPNOTSUPP);
+	at.flags = 0;
+	at.group = 1;
+	CHECK_ERRNO(ioctl(fd, RMC_IOC_DOM_ATTACH, &at), EINVAL);
+	/* a queue pair of no domain */
+	CHECK_EQ(rmc_execute(a.e.qp, RMC_OP_SEND, 1, rmc_slot_offset(0, 1), a.e.buf, 8),
+		 RMC_S_NO_DOMAIN);
+	REQUIRE_EQ(attach(&a, a.e.qp), 0);
+	at.group = 0;
+	CHECK_ERRNO(ioctl(fd, RMC_IOC_DOM_ATTACH, &at), EBUSY);
+	/* the other node has none */
+	CHECK_EQ(rmc_execute(a.e.qp, RMC_OP_JOIN, 1, 0, a.e.buf, 8), RMC_S_NO_DOMAIN);
+}
+
+TEST(mappings_that_only_the_rmc_writes)
+{
+	struct member a;
+	void *p;
+	int fd;
+
+	open_member(&a, 0);
+	fd = rmc_fd(a.e.ctx);
+	REQUIRE_EQ(create(&a, &usual), 0);
+	REQUIRE_EQ(attach(&a, a.e.qp), 0);
+	p = mmap(NULL, a.recv_len, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		 (off_t)a.dom.recv_offset);
+	CHECK(p == MAP_FAILED);
+	p = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)a.core.aq_offset);
+	CHECK(p == MAP_FAILED);
+	CHECK_ERRNO(mprotect(a.recv, PAGE, PROT_READ | PROT_WRITE), EACCES);
+	CHECK_ERRNO(mprotect((void *)(uintptr_t)a.aq, PAGE, PROT_READ | PROT_WRITE), EACCES);
+	/* they outlive domain and core */
+	CHECK_EQ(dom_call(&a, RMC_IOC_DOM_DESTROY), 0);
+	CHECK_EQ(((volatile uint8_t *)a.recv)[a.recv_len - 1], 0);
+	a.send[0].valid = 1;
+}
+
+/* A process writes whatever it likes into its send slots and WQ; two others go on. */
+TEST(hostile_neighbour)
+{
+	struct member a, b, evil;
+	uint32_t state = 1, n = 0;
+	pid_t child;
+
+	REQUIRE_EQ(ctx_create(9, 0666, 0, 0), 0);
+	child = helper();
+	if (!child) {
+		memset(&evil, 0, sizeof(evil));
+		end_open(&evil.e, 9, 0, 0, 2 * PAGE, 16);
+		if (create(&evil, &usual) || attach(&evil, evil.e.qp))
+			_exit(1);
+		for (;;) {
+			unsigned int op = RMC_OP_SEND + rnd(&state) % 4;
+			uint64_t offset = (uint64_t)rnd(&state) << 8 ^ rnd(&state);
+
+			memset(evil.send, (int)rnd(&state), PAGE);
+			rmc_execute(evil.e.qp, op, (int)(rnd(&state) % 5),
+				    n++ % 2 ? offset : offset & 0x3fffffff, evil.e.buf,
+				    op == RMC_OP_RECEIVE ? 0 : rnd(&state) % 6000);
+		}
+	}
+	two_members(&a, &b);
+	for (n = 0; n < 40; n++)
+		pass(&a, &b, n % SLOTS, n, 1 + n * 100);
+	CHECK_EQ(kill(child, 0), 0);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	pass(&b, &a, 0, 1, MESSAGE);
+	CHECK_EQ(ctx_remove(9), 0);
+}
+
+static const char *missing(void)
+{
+	const char *why = suite_missing();
+	struct rmc_dom_query q = { .size = sizeof(q) };
+	int fd;
+
+	if (why)
+		return why;
+	fd = open_ctx(CTX);
+	if (fd >= 0 && ioctl(fd, RMC_IOC_DOM_QUERY, &q) && errno == ENOTTY)
+		why = "the module was built without DOMAINS=1";
+	if (fd >= 0)
+		close(fd);
+	return why;
+}
+
+KTAP_MAIN(missing)
