@@ -298,8 +298,10 @@ void rmc_core_del(struct rmc_domain *d, u32 core, bool requeue)
 	collect(d, now);
 	if (!rmc_dispatch_detach(d->dispatch, core, requeue ? NULL : &m))
 		d->core[core].aq.entry = NULL;
-	for (; !requeue && m; m = m->next)
-		WRITE_ONCE(slot_of(m)->state, RMC_SLOT_FREE);
+	for (; !requeue && m; m = m->next) {
+		/* pairs with the acquire in rmc_domain_store(): the core does not read it now */
+		smp_store_release(&slot_of(m)->state, RMC_SLOT_FREE);
+	}
 	dispatch(d, now);
 }
 #endif

@@ -254,7 +254,8 @@ u8 rmc_domain_store(struct rmc_serve *s, struct rmc_domain *d, u32 set)
  * @d: domain
  * @set: number of the source in it
  *
- * One of another message, or of an earlier life of either domain, has no effect.
+ * One of another message, or of an earlier life of either domain, has no effect; nor one whose slot
+ * the application changes at that time.
  *
  * Return: RMC_S_OK. Context: RRPP worker, does not sleep.
  */
@@ -263,21 +264,28 @@ u8 rmc_domain_free(struct rmc_serve *s, struct rmc_domain *d, u32 set)
 	const u64 offset = s->req.offset;
 	const u32 index = slot_index(d, set, offset);
 	struct rmc_domain_unit *unit = rmc_domain_unit(d, s->node);
-	struct rmc_send_slot *slot;
-	u32 turn;
+	union rmc_send_word was, now;
+	u64 *word;
 
 	/* the application may write its slots at any time; they do not cross a page */
-	slot = rmc_mem_ptr(d->send, (u64)index * sizeof(*slot));
-	turn = READ_ONCE(slot->turn);
+	word = rmc_mem_ptr(d->send, (u64)index * sizeof(struct rmc_send_slot));
+	/* pairs with the release of whoever claims the slot: a slot in use has its turn */
+	was.word = smp_load_acquire(word);
+	now = was;
+	now.valid = 0;
+	/*
+	 * At once: an application that freed the slot itself, since it was in doubt, may claim it
+	 * for the next message meanwhile. Pairs with the acquire of whoever claims the slot: what
+	 * it held may be changed.
+	 */
 	if (rmc_slot_byte(offset) !=
 	    rmc_slot_lives(d->life, d->peer_life[rmc_life_index(d, set, offset)]) ||
-	    !READ_ONCE(slot->valid) || (u8)turn != rmc_slot_turn(offset) ||
-	    rmc_packets_of(s->req.ctx_id, s->word1) != rmc_turn_high(turn)) {
+	    !was.valid || (u8)was.turn != rmc_slot_turn(offset) ||
+	    rmc_packets_of(s->req.ctx_id, s->word1) != rmc_turn_high(was.turn) ||
+	    rmc_os_cas64(word, was.word, now.word) != was.word) {
 		rmc_domain_count(unit, repeated);
 		return RMC_S_OK;
 	}
-	/* pairs with the acquire of whoever claims the slot: what it held may be changed */
-	smp_store_release(&slot->valid, 0);
 	rmc_domain_count(unit, freed);
 	rmc_event_happened(&unit->room);
 	return RMC_S_OK;

@@ -208,6 +208,31 @@ struct rmc_domain {
 };
 
 /**
+ * union rmc_send_word - first word of struct rmc_send_slot, which the RMC changes as a whole
+ * @valid: see there
+ * @reserved: see there
+ * @owner: see there
+ * @turn: see there
+ * @word: all of them
+ *
+ * An application that takes a slot writes @owner and @turn first, then @valid with release. Until
+ * the slot is free again it changes none of these, but for @valid if a JOIN says that the message
+ * was processed.
+ */
+union rmc_send_word {
+	struct {
+		u8 valid;
+		u8 reserved;
+		u16 owner;
+		u32 turn;
+	};
+	u64 word;
+};
+
+static_assert(offsetof(struct rmc_send_slot, size) == sizeof(union rmc_send_word), "as there");
+static_assert(offsetof(struct rmc_send_slot, turn) == 4, "as there");
+
+/**
  * struct rmc_join - operands of RMC_OP_JOIN, in the local buffer
  * @state: out, the peer's: RMC_JOIN_LIFE, RMC_JOIN_TURN, RMC_JOIN_FREE
  * @p: parameters of the sender's domain
