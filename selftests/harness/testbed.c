@@ -415,6 +415,10 @@ static void *run(void *arg)
 		if (__atomic_load_n(&ww->testbed->pong, __ATOMIC_ACQUIRE) &&
 		    ww == ww->testbed->worker)
 			pong(ww->testbed);
+		if (unlikely(__atomic_load_n(&ww->call, __ATOMIC_ACQUIRE))) {
+			ww->call(ww->arg);
+			__atomic_store_n(&ww->call, NULL, __ATOMIC_RELEASE);
+		}
 		if (ww->testbed->packets)
 			packets_pump(ww->testbed->packets, (ww - ww->testbed->worker) /
 				     (ww->testbed->workers / ww->testbed->opts.nodes));
@@ -462,6 +466,21 @@ void testbed_stop(struct testbed *w)
 	__atomic_store_n(&w->stop, 1, __ATOMIC_RELEASE);
 	for (i = 0; i < w->workers; i++)
 		pthread_join(w->worker[i].thread, NULL);
+}
+
+/* What rmc_worker_call() does */
+void testbed_call(struct rmc_ni_worker *ni, void (*fn)(void *arg), void *arg)
+{
+	static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+	struct testbed_worker *ww = (struct testbed_worker *)ni;
+
+	pthread_mutex_lock(&one);
+	ww->arg = arg;
+	__atomic_store_n(&ww->call, fn, __ATOMIC_RELEASE);
+	rmc_os_wake(ni);
+	while (__atomic_load_n(&ww->call, __ATOMIC_ACQUIRE))
+		sched_yield();
+	pthread_mutex_unlock(&one);
 }
 
 struct rmc_mem *mem_make(void *base, u64 length, u32 chunk_shift, u32 flags)

@@ -39,6 +39,8 @@ struct testbed_worker {
 	int cpu;
 	u32 kick;
 	bool park;
+	void (*call)(void *arg);	/* asked for by testbed_call() */
+	void *arg;
 };
 
 struct testbed {
@@ -105,6 +107,8 @@ void testbed_pass(struct testbed *w, u64 ms);	/* the same in steps too small for
 void testbed_restart(struct testbed *w, u32 nid);	/* a kernel dies and boots again */
 void testbed_start(struct testbed *w, const int *cpus, bool park);
 void testbed_stop(struct testbed *w);
+/* run a function on a worker, between two visits, while its thread runs; waits until it is done */
+void testbed_call(struct rmc_ni_worker *ni, void (*fn)(void *arg), void *arg);
 /* an inline poll of a parked worker; it is woken as well after a recent one, see @often_ns */
 void testbed_poll_inline(struct rmc_ni_worker *ni, u64 often_ns);
 

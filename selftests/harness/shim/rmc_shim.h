@@ -24,8 +24,11 @@ typedef int8_t s8;
 typedef int32_t s32;
 typedef int64_t s64;
 
-/* The deterministic tests have messages, which the module does not have yet: base/opcode.h */
-#ifdef RMC_TEST_HOOKS
+/*
+ * The deterministic tests have messages, which the module does not have yet: base/opcode.h. So has
+ * a program without hooks that is compiled with -DRMC_DOMAINS.
+ */
+#if defined(RMC_TEST_HOOKS) && !defined(RMC_DOMAINS)
 #define RMC_DOMAINS
 #endif
 
