@@ -262,6 +262,8 @@ static void test_hostile(const struct testbed_opts *o)
 		       true, 0), RMC_S_BAD_SLOT);
 	CHECK_EQ(forge(&h, RMC_OP_RECEIVE, at, 0, 0, true, 0), RMC_S_OK);
 	CHECK_EQ(h.t.node[1].send[0].valid, 0);
+	CHECK_EQ(forge(&h, RMC_OP_RECEIVE, at, 0, 0, true, 0), RMC_S_OK);
+	CHECK_EQ(dom_stat(&h.t, 1, freed), 1);
 	/* all this time a neighbour is served */
 	write_message(buf(&h.t, 2, 0), 5, 100);
 	CHECK_EQ(dom_send(&h.t, 2, 0, 1, 0, buf(&h.t, 2, 0), 100), RMC_S_OK);
