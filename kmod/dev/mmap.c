@@ -165,7 +165,8 @@ static int map_umem(struct rmc_file *f, struct vm_area_struct *vma, struct rmc_u
 }
 
 /* Slots of messages, and arrival queues: applications write send slots only. */
-static int map_domain(struct rmc_file *f, struct vm_area_struct *vma, enum rmc_map_kind kind, u32 id)
+static int map_domain(struct rmc_file *f, struct vm_area_struct *vma, enum rmc_map_kind kind,
+		      u32 id)
 {
 	struct rmc_umem *u = rmc_dom_memory(f, kind, id);
 
