@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /* Statuses and errors in words. */
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <linux/rmc_domain.h>
 #include "internal.h"
 #include "rmc/scheme.h"
 
 static const struct {
 	const char *name;
 	const char *help;
-} statuses[RMC_S_MAX] = {
+} statuses[RMC_S_DOMAIN_MAX] = {
 	[RMC_S_OK]		= { "ok", "success" },
 	[RMC_S_BAD_OP]		= { "bad_op", "unknown operation: this kernel does not have it" },
 	[RMC_S_BAD_LENGTH]	= { "bad_length",
@@ -45,7 +47,16 @@ static const struct {
 	[RMC_S_BUSY]		= { "busy",
 		"destination's memory changed too fast to be read, or it is short of memory: "
 		"try again" },
+	[RMC_S_NO_DOMAIN]	= { "no_domain",
+		"no domain for messages: the destination has not opened it yet, or has closed it" },
+	[RMC_S_DOMAIN_MISMATCH]	= { "domain_mismatch",
+		"the destination's domain has other parameters, or began anew: rmc_core_join()" },
+	[RMC_S_BAD_SLOT]	= { "bad_slot",
+		"no such slot, not its next message, or not a message that this core has" },
+	[RMC_S_SLOT_BUSY]	= { "slot_busy", "the message before is still in the slot" },
 };
+
+static_assert((int)RMC_S_MAX == (int)RMC_S_NO_DOMAIN, "statuses of messages follow the others");
 
 static const struct {
 	const char *name;
@@ -73,14 +84,14 @@ const char *rmc_status_name(int status)
 {
 	if (scheme_status(status))
 		return scheme_statuses[status - RMC_SCHEME_TORN].name;
-	if (status < 0 || status >= RMC_S_MAX)
+	if (status < 0 || status >= RMC_S_DOMAIN_MAX)
 		return "unknown";
 	return statuses[status].name;
 }
 
 const char *rmc_strerror(int result)
 {
-	if (result >= 0 && result < RMC_S_MAX)
+	if (result >= 0 && result < RMC_S_DOMAIN_MAX)
 		return statuses[result].help;
 	if (scheme_status(result))
 		return scheme_statuses[result - RMC_SCHEME_TORN].help;
