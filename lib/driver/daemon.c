@@ -162,6 +162,18 @@ static int call(struct rmc_ctx *ctx, unsigned long number, void *arg)
 		return arm(ctx, number, arg, ((const struct rmc_cq_arm *)arg)->eventfd);
 	case RMC_IOC_SEG_ARM:
 		return arm(ctx, number, arg, ((const struct rmc_seg_arm *)arg)->eventfd);
+	case RMC_IOC_AQ_ARM:
+		return arm(ctx, number, arg, ((const struct rmc_aq_arm *)arg)->eventfd);
+	case RMC_IOC_DOM_CREATE:
+		return rmc_daemon_create_dom(d, (struct rmc_dom_create *)arg);
+	case RMC_IOC_DOM_ATTACH:
+		return rmc_daemon_attach(d, (struct rmc_dom_attach *)arg);
+	case RMC_IOC_DOM_DETACH:
+		rmc_daemon_forget_aq(d, ((const struct rmc_dom_detach *)arg)->qp_id);
+		return rmc_daemon_plain(d, number, arg);
+	case RMC_IOC_DOM_DESTROY:
+		rmc_daemon_forget_dom(d);
+		return rmc_daemon_plain(d, number, arg);
 	case RMC_IOC_WATCH:
 		return watch(d, (struct rmc_watch *)arg);
 	case RMC_IOC_SEG_REG:
@@ -209,7 +221,8 @@ static void *daemon_map(struct rmc_ctx *ctx, size_t len, int prot, uint64_t offs
 	void *p;
 
 	p = offset & RMC_DAEMON_MAP_QP ? rmc_daemon_map_qp(d, len, prot, offset) :
-					 rmc_daemon_map_memory(d, len, offset);
+	    offset & RMC_DAEMON_MAP_DOM ? rmc_daemon_map_dom(d, len, prot, offset) :
+					  rmc_daemon_map_memory(d, len, offset);
 	end_uncancelled(state);
 	return p;
 }
@@ -302,6 +315,7 @@ static void daemon_close(struct rmc_ctx *ctx)
 
 	rmc_daemon_forget_memory(d, !rmc_ctx_inherited(ctx));
 	rmc_daemon_forget_qps(d);
+	rmc_daemon_forget_dom(d);
 	close(ctx->fd);
 	close(d->socket.fd);
 	free(d);

@@ -16,14 +16,28 @@
  * @wake: eventfd that wakes its worker
  * @wq: memory of the WQ until it is mapped; then -1
  * @cq: memory of the CQ and the page of flags until both are mapped; then -1
+ * @aq: memory of the arrival queue until it is mapped; -1: none
  * @wq_len: bytes of the first, whole pages
  * @flags_at: offset of the page of flags: bytes of the CQ, whole pages
+ * @aq_len: bytes of the arrival queue, whole pages
  * @mapped: bit n: part n is mapped
  */
 struct rmc_daemon_qp {
-	int wake, wq, cq;
-	size_t wq_len, flags_at;
+	int wake, wq, cq, aq;
+	size_t wq_len, flags_at, aq_len;
 	unsigned int mapped;
+};
+
+/**
+ * struct rmc_daemon_dom - memory of the domain's slots
+ * @fd: of the receive slots and of the send slots, until they are mapped; then -1
+ * @len: bytes of them, whole pages
+ * @used: there is a domain
+ */
+struct rmc_daemon_dom {
+	int fd[2];
+	size_t len[2];
+	int used;
 };
 
 /**
@@ -55,6 +69,7 @@ typedef struct rmc_daemon_qp *rmc_daemon_chunk[RMC_DAEMON_CHUNK];
  *	one finds it without the lock: other threads create and destroy theirs meanwhile
  * @qps: queue pairs by id
  * @memory: registrations
+ * @dom: its domain, which only the thread accesses that has the caller's lock
  */
 struct rmc_daemon {
 	struct rmc_socket socket;
@@ -62,10 +77,17 @@ struct rmc_daemon {
 	pthread_mutex_t lock;
 	rmc_daemon_chunk *qps[RMC_DAEMON_CHUNKS];
 	struct rmc_daemon_memory *memory;
+	struct rmc_daemon_dom dom;
 };
 
-/* Offsets for map(): of a queue pair if this bit is set, else the address of the memory */
+/* Offsets for map(): of a queue pair or domain if this bit is set, else the address of the memory */
 #define RMC_DAEMON_MAP_QP	(1ULL << 63)
+#define RMC_DAEMON_MAP_DOM	(1ULL << 62)
+
+/* Part of a queue pair: with its id, its offset for map() */
+enum rmc_daemon_part {
+	RMC_DAEMON_WQ, RMC_DAEMON_CQ, RMC_DAEMON_FLAGS, RMC_DAEMON_AQ, RMC_DAEMON_PARTS
+};
 
 /*
  * Send a request and wait for its answer, see rmc_socket_call(): what ioctl() returns, with
@@ -89,6 +111,17 @@ int rmc_daemon_wake(struct rmc_daemon *d, const struct rmc_qp_id *arg);
 void *rmc_daemon_map_qp(struct rmc_daemon *d, size_t len, int prot, uint64_t offset);
 void rmc_daemon_forget_qp(struct rmc_daemon *d, unsigned int id);
 void rmc_daemon_forget_qps(struct rmc_daemon *d);
+struct rmc_daemon_qp *rmc_daemon_find_qp(const struct rmc_daemon *d, unsigned int id);
+uint64_t rmc_daemon_cookie(unsigned int id, enum rmc_daemon_part part);
+
+/* True if a file has that many bytes: an access beyond its end is SIGBUS. */
+int rmc_daemon_has(int fd, size_t bytes);
+
+int rmc_daemon_create_dom(struct rmc_daemon *d, struct rmc_dom_create *arg);
+int rmc_daemon_attach(struct rmc_daemon *d, struct rmc_dom_attach *arg);
+void *rmc_daemon_map_dom(struct rmc_daemon *d, size_t len, int prot, uint64_t offset);
+void rmc_daemon_forget_aq(struct rmc_daemon *d, unsigned int id);
+void rmc_daemon_forget_dom(struct rmc_daemon *d);
 
 int rmc_daemon_register(struct rmc_ctx *ctx, unsigned long number, void *arg);
 int rmc_daemon_unregister(struct rmc_daemon *d, unsigned long number, void *arg);

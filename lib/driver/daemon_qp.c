@@ -9,12 +9,10 @@
 #include <unistd.h>
 #include "daemon.h"
 
-enum { PART_WQ, PART_CQ, PART_FLAGS, PARTS };
-
 /* Descriptors of an answer */
 enum { FD_WQ, FD_CQ, FD_WAKE, FDS };
 
-static struct rmc_daemon_qp *find(const struct rmc_daemon *d, unsigned int id)
+struct rmc_daemon_qp *rmc_daemon_find_qp(const struct rmc_daemon *d, unsigned int id)
 {
 	rmc_daemon_chunk *chunk;
 
@@ -24,7 +22,7 @@ static struct rmc_daemon_qp *find(const struct rmc_daemon *d, unsigned int id)
 	return chunk ? __atomic_load_n(&(*chunk)[id % RMC_DAEMON_CHUNK], __ATOMIC_ACQUIRE) : NULL;
 }
 
-/* Pairs with find(), which takes no lock. -EPROTO: an id that cannot be. */
+/* Pairs with rmc_daemon_find_qp(), which takes no lock. -EPROTO: an id that cannot be. */
 static int insert(struct rmc_daemon *d, unsigned int id, struct rmc_daemon_qp *q)
 {
 	rmc_daemon_chunk **slot, *chunk;
@@ -55,13 +53,14 @@ static void free_qp(struct rmc_daemon_qp *q)
 		close(q->wq);
 	if (q->cq >= 0)
 		close(q->cq);
+	if (q->aq >= 0)
+		close(q->aq);
 	if (q->wake >= 0)
 		close(q->wake);
 	free(q);
 }
 
-/* An access beyond the end of a file is SIGBUS. */
-static int has(int fd, size_t bytes)
+int rmc_daemon_has(int fd, size_t bytes)
 {
 	struct stat st;
 
@@ -73,7 +72,7 @@ static size_t flags_len(void)
 	return rmc_page_round(sizeof(struct rmc_qp_flags));
 }
 
-static uint64_t cookie(unsigned int id, unsigned int part)
+uint64_t rmc_daemon_cookie(unsigned int id, enum rmc_daemon_part part)
 {
 	return RMC_DAEMON_MAP_QP | (uint64_t)id << 2 | part;
 }
@@ -86,12 +85,12 @@ static int keep(struct rmc_daemon *d, struct rmc_qp_create *arg, struct rmc_daem
 
 	memcpy(&got, m->body, sizeof(got));
 	if (got.entries != arg->entries ||
-	    !has(q->wq, q->wq_len) || !has(q->cq, q->flags_at + flags_len()))
+	    !rmc_daemon_has(q->wq, q->wq_len) || !rmc_daemon_has(q->cq, q->flags_at + flags_len()))
 		return -EPROTO;
 	arg->qp_id = got.qp_id;
-	arg->wq_offset = cookie(got.qp_id, PART_WQ);
-	arg->cq_offset = cookie(got.qp_id, PART_CQ);
-	arg->flags_offset = cookie(got.qp_id, PART_FLAGS);
+	arg->wq_offset = rmc_daemon_cookie(got.qp_id, RMC_DAEMON_WQ);
+	arg->cq_offset = rmc_daemon_cookie(got.qp_id, RMC_DAEMON_CQ);
+	arg->flags_offset = rmc_daemon_cookie(got.qp_id, RMC_DAEMON_FLAGS);
 	return insert(d, got.qp_id, q);
 }
 
@@ -135,6 +134,7 @@ int rmc_daemon_create_qp(struct rmc_daemon *d, struct rmc_qp_create *arg)
 	q->wq = m.fd[FD_WQ];
 	q->cq = m.fd[FD_CQ];
 	q->wake = m.fd[FD_WAKE];
+	q->aq = -1;
 	q->wq_len = rmc_page_round((size_t)arg->entries * RMC_WQE_SIZE);
 	q->flags_at = rmc_page_round((size_t)arg->entries * RMC_CQE_SIZE);
 	err = keep(d, arg, q, &m);
@@ -152,24 +152,25 @@ int rmc_daemon_create_qp(struct rmc_daemon *d, struct rmc_qp_create *arg)
 void *rmc_daemon_map_qp(struct rmc_daemon *d, size_t len, int prot, uint64_t offset)
 {
 	unsigned int id = (unsigned int)((offset & ~RMC_DAEMON_MAP_QP) >> 2), part = offset & 3;
-	struct rmc_daemon_qp *q = find(d, id);
+	struct rmc_daemon_qp *q = rmc_daemon_find_qp(d, id);
 	size_t at, whole;
 	int *fd;
 	void *p;
 
-	if (!q || part >= PARTS || q->mapped & 1U << part) {
+	if (!q || q->mapped & 1U << part) {
 		errno = EINVAL;
 		return MAP_FAILED;
 	}
-	at = part == PART_FLAGS ? q->flags_at : 0;
-	whole = part == PART_WQ ? q->wq_len : part == PART_CQ ? q->flags_at : flags_len();
-	if (rmc_page_round(len) != whole) {
+	at = part == RMC_DAEMON_FLAGS ? q->flags_at : 0;
+	whole = part == RMC_DAEMON_WQ ? q->wq_len : part == RMC_DAEMON_CQ ? q->flags_at :
+		part == RMC_DAEMON_AQ ? q->aq_len : flags_len();
+	fd = part == RMC_DAEMON_WQ ? &q->wq : part == RMC_DAEMON_AQ ? &q->aq : &q->cq;
+	if (*fd < 0 || rmc_page_round(len) != whole) {
 		errno = EINVAL;
 		return MAP_FAILED;
 	}
-	fd = part == PART_WQ ? &q->wq : &q->cq;
 	/* it may have been made shorter since it came */
-	if (!has(*fd, at + whole)) {
+	if (!rmc_daemon_has(*fd, at + whole)) {
 		errno = -rmc_daemon_violated(d);
 		return MAP_FAILED;
 	}
@@ -177,7 +178,7 @@ void *rmc_daemon_map_qp(struct rmc_daemon *d, size_t len, int prot, uint64_t off
 	if (p == MAP_FAILED)
 		return p;
 	q->mapped |= 1U << part;
-	if (part == PART_WQ || (q->mapped & 1U << PART_CQ && q->mapped & 1U << PART_FLAGS)) {
+	if (part == RMC_DAEMON_WQ || part == RMC_DAEMON_AQ || (q->mapped & 1U << RMC_DAEMON_CQ && q->mapped & 1U << RMC_DAEMON_FLAGS)) {
 		close(*fd);
 		*fd = -1;
 	}
@@ -196,7 +197,7 @@ int rmc_daemon_wake(struct rmc_daemon *d, const struct rmc_qp_id *arg)
 		return -1;
 	}
 	pthread_mutex_lock(&d->lock);
-	q = find(d, arg->qp_id);
+	q = rmc_daemon_find_qp(d, arg->qp_id);
 	if (!q)
 		err = ENOENT;
 	/* EAGAIN: full, since somebody else wrote to it; nobody empties it */
@@ -218,7 +219,7 @@ void rmc_daemon_forget_qp(struct rmc_daemon *d, unsigned int id)
 	struct rmc_daemon_qp *q;
 
 	pthread_mutex_lock(&d->lock);
-	q = find(d, id);
+	q = rmc_daemon_find_qp(d, id);
 	if (q)
 		__atomic_store_n(&(*d->qps[id / RMC_DAEMON_CHUNK])[id % RMC_DAEMON_CHUNK], NULL,
 				 __ATOMIC_RELEASE);

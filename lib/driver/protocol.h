@@ -15,6 +15,8 @@
  * to it. rmcd checks each message as the kernel checks an ioctl, and closes the connection of a
  * peer that breaks these rules.
  *
+ * Offsets of memory in the structs of answers mean nothing: the memory is what comes with them.
+ *
  * Descriptors travel with the message (SCM_RIGHTS):
  *
  *	answer to RMCD_OPEN		report socket, a stream that is only read: readable while
@@ -23,7 +25,12 @@
  *	answer to RMC_IOC_QP_CREATE	memory of the WQ; memory of the CQ, followed by the page
  *					of the flags; eventfd that wakes the worker. rmcd seals
  *					both memories: their size, and writing to the second
- *	RMC_IOC_CQ_ARM, RMC_IOC_SEG_ARM	the eventfd, if there is one
+ *	RMC_IOC_CQ_ARM, RMC_IOC_SEG_ARM,	the eventfd, if there is one
+ *	RMC_IOC_AQ_ARM
+ *	answer to RMC_IOC_DOM_CREATE	memory of the receive slots, sealed in its size and against
+ *					writing; memory of the send slots, sealed in its size
+ *	answer to RMC_IOC_DOM_ATTACH	memory of the arrival queue, sealed in both ways; none with
+ *					RMC_DOM_SEND_ONLY
  *	answer to RMC_IOC_WATCH		the same, a stream of struct rmc_node_event
  *	RMC_IOC_SEG_REG, _SEG_ADD,	the files that struct rmcd_piece names
  *	RMC_IOC_BUF_REG
@@ -32,6 +39,7 @@
 #define RMC_DRIVER_PROTOCOL_H
 
 #include <linux/rmc.h>
+#include <linux/rmc_domain.h>
 
 #define RMCD_VERSION		1
 #define RMCD_MESSAGE_BYTES	1024	/* longest message */

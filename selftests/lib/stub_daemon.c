@@ -39,6 +39,10 @@ static int buffer[STUBD_BUFFERS], segment;
 static struct {
 	char *p;
 	size_t len;
+} dom[3];		/* receive slots, send slots, arrival queue */
+static struct {
+	char *p;
+	size_t len;
 	int seals;
 } piece[RMCD_PIECES];
 
@@ -84,6 +88,21 @@ void *stubd_piece(unsigned int n)
 int stubd_seals(unsigned int n)
 {
 	return piece[n].seals;
+}
+
+char *stubd_recv(void)
+{
+	return dom[0].p;
+}
+
+struct rmc_send_slot *stubd_send(void)
+{
+	return (struct rmc_send_slot *)(void *)dom[1].p;
+}
+
+struct rmc_aq_entry *stubd_aq(void)
+{
+	return (struct rmc_aq_entry *)(void *)dom[2].p;
 }
 
 struct rmc_wq_entry *stubd_wq(unsigned int n)
@@ -207,6 +226,48 @@ static void destroy_qp(unsigned int i)
 	memset(&qp[i], 0, sizeof(qp[i]));
 }
 
+/* Memory of a domain, and its file for the client */
+static int share(struct message *m, unsigned int part, size_t len, int read_only)
+{
+	int fd = memfd_create("domain", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	len = (len + PAGE - 1) & ~(PAGE - 1);
+	m->fd[m->fds++] = fd;
+	if (fd < 0 || ftruncate(fd, (off_t)len))
+		return -ENOMEM;
+	if (dom[part].p)
+		munmap(dom[part].p, dom[part].len);
+	dom[part].len = len;
+	dom[part].p = (char *)mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW |
+	      (read_only ? F_SEAL_FUTURE_WRITE : 0));
+	return 0;
+}
+
+static int create_dom(struct rmc_dom_create *arg, struct message *m)
+{
+	size_t slots = (size_t)arg->nodes * arg->slots;
+
+	if (s.domains)
+		return -EEXIST;
+	s.domains++;
+	arg->stride = (64 + arg->max_message + 63) / 64 * 64;
+	arg->life = 77;
+	arg->recv_offset = arg->send_offset = 12345;
+	if (share(m, 0, slots * arg->stride, 1))
+		return -ENOMEM;
+	return share(m, 1, slots * sizeof(struct rmc_send_slot), 0);
+}
+
+static int attach(struct rmc_dom_attach *arg, struct message *m)
+{
+	s.cores++;
+	arg->core = arg->flags & RMC_DOM_SEND_ONLY ? ~0U : 3;
+	arg->aq_entries = arg->flags & RMC_DOM_SEND_ONLY ? 0 : 128;
+	arg->aq_offset = 12345;
+	return arg->aq_entries ? share(m, 2, 128 * sizeof(struct rmc_aq_entry), 1) : 0;
+}
+
 static int watch(struct message *m, struct rmc_watch *arg)
 {
 	struct rmc_node_event e = { .type = RMC_EVENT_NODE_UP, .nid = 3 };
@@ -305,6 +366,25 @@ static int dispatch(struct message *in, struct message *out)
 	case RMC_IOC_SEG_ARM:
 		memcpy(&s.seg_arm, in->body, sizeof(s.seg_arm));
 		((struct rmc_seg_arm *)arg)->seen = s.notified;
+		return arm(in);
+	case RMC_IOC_DOM_QUERY:
+		*(struct rmc_dom_query *)arg = (struct rmc_dom_query) {
+			.size = sizeof(struct rmc_dom_query), .policies = 1U << RMC_DOM_GREEDY,
+			.max_slots = 64, .max_message = 8192, .max_cores = 16, .max_depth = 4,
+		};
+		return 0;
+	case RMC_IOC_DOM_CREATE:
+		return create_dom((struct rmc_dom_create *)arg, out);
+	case RMC_IOC_DOM_DESTROY:
+		s.domains--;
+		return 0;
+	case RMC_IOC_DOM_ATTACH:
+		return attach((struct rmc_dom_attach *)arg, out);
+	case RMC_IOC_DOM_DETACH:
+		s.cores--;
+		return 0;
+	case RMC_IOC_AQ_ARM:
+		memcpy(&s.aq_arm, in->body, sizeof(s.aq_arm));
 		return arm(in);
 	case RMC_IOC_WATCH:
 		return watch(out, (struct rmc_watch *)arg);
@@ -410,6 +490,12 @@ static void answer(int fd, struct message *m, enum stubd_fault fault)
 		shorten(m, 0, PAGE - 1);
 	if (fault == FAULT_SHORT_CQ)
 		shorten(m, 1, 2 * PAGE - 1);
+	if (fault == FAULT_STRIDE)
+		((struct rmc_dom_create *)(void *)m->body)->stride -= 64;
+	if (fault == FAULT_NO_LIFE)
+		((struct rmc_dom_create *)(void *)m->body)->life = 0;
+	if (fault == FAULT_AQ_ENTRIES)
+		((struct rmc_dom_attach *)(void *)m->body)->aq_entries = 3;
 	if (fault == FAULT_RET)
 		m->head.ret = -5000;
 	if (fault == FAULT_FDS_REFUSED)
@@ -463,6 +549,11 @@ static void reset(void)
 			destroy_qp((unsigned int)i);
 	memset(buffer, 0, sizeof(buffer));
 	segment = 0;
+	s.domains = s.cores = 0;
+	for (i = 0; i < 3; i++)
+		if (dom[i].p)
+			munmap(dom[i].p, dom[i].len);
+	memset(dom, 0, sizeof(dom));
 	drop_pieces();
 	close_fd(&report);
 	close_fd(&armed);

@@ -9,6 +9,7 @@
 
 #include <linux/rmc.h>
 #include <linux/rmc_queue.h>
+#include <linux/rmc_domain.h>
 #include "../../lib/driver/protocol.h"
 
 #define STUBD_BUFFERS	8
@@ -33,7 +34,9 @@ enum stubd_fault {
 	FAULT_RET,		/* an errno that does not exist */
 	FAULT_SHORT_WQ,		/* a queue pair whose memory is a byte too short */
 	FAULT_SHORT_CQ,
-	FAULTS,
+	FAULT_STRIDE,		/* a domain with too small a stride */
+	FAULT_NO_LIFE,
+	FAULT_AQ_ENTRIES,	/* an arrival queue with three entries */
 };
 
 struct stubd {
@@ -49,6 +52,9 @@ struct stubd {
 	struct rmcd_open open;
 	struct rmc_cq_arm cq_arm;
 	struct rmc_seg_arm seg_arm;
+	struct rmc_aq_arm aq_arm;
+	int domains;			/* that exist */
+	int cores;			/* attached since the start, less those detached */
 	struct rmc_seg_reg seg_reg;
 	struct rmc_seg_add seg_add;
 	struct rmc_buf_reg buf_reg;
@@ -72,6 +78,11 @@ void stubd_notified(unsigned int n);
 /* Its mapping of a piece of the last registration; NULL: none */
 void *stubd_piece(unsigned int n);
 int stubd_seals(unsigned int n);	/* of the file */
+
+/* Its mapping of the slots of the domain, and of the arrival queue of the last core */
+char *stubd_recv(void);
+struct rmc_send_slot *stubd_send(void);
+struct rmc_aq_entry *stubd_aq(void);
 
 struct rmc_wq_entry *stubd_wq(unsigned int qp);
 struct rmc_cq_entry *stubd_cq(unsigned int qp);

@@ -486,7 +486,7 @@ static void wrong_answers(void)
 	int protocol, f, i;
 
 	for (i = 0; i < ARRAY_SIZE(requests); i++) {
-		for (f = FAULT_SHORT; f < FAULTS; f++) {
+		for (f = FAULT_SHORT; f <= FAULT_SHORT_CQ; f++) {
 			if (f == FAULT_FDS_NONE && requests[i] != RMCD_OPEN &&
 			    requests[i] != RMC_IOC_QP_CREATE && requests[i] != RMC_IOC_WATCH)
 				continue;	/* there are none */
