@@ -173,6 +173,15 @@ void rmc_struct_out(void *to, size_t to_size, const void *from, size_t size);
 /* rmc_cq_sleep() is about to sleep. */
 void rmc_qp_count_sleep(struct rmc_qp *qp);
 
+/*
+ * Sleep until the eventfd is signalled or the RMC is gone: what poll() returns. After the
+ * latter, the next arming fails with ESHUTDOWN.
+ */
+int rmc_sleep_on(const struct rmc_ctx *ctx, int fd, int timeout_ms);
+
+/* -errno of a call that arms, with rmc_errmsg() */
+int rmc_arm_failed(const struct rmc_ctx *ctx, const char *what);
+
 /* RMC_LOG: messages up to this level go to stderr, 0: none. Set before main(). */
 enum { RMC_LOG_ERROR = 1, RMC_LOG_WARN, RMC_LOG_INFO, RMC_LOG_DEBUG };
 extern int rmc_log_level;

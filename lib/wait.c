@@ -27,7 +27,7 @@ static int left_ms(int timeout_ms, uint64_t end_us)
 	return now >= end_us ? 0 : (int)((end_us - now + 999) / 1000);
 }
 
-static int arm_failed(const struct rmc_ctx *ctx, const char *what)
+int rmc_arm_failed(const struct rmc_ctx *ctx, const char *what)
 {
 	int err = errno;
 
@@ -56,7 +56,7 @@ int rmc_cq_arm(struct rmc_qp *qp)
 
 	if (arg.eventfd < 0)
 		return arg.eventfd;
-	return rmc_call(qp->ctx, RMC_IOC_CQ_ARM, &arg) ? arm_failed(qp->ctx, "a queue pair") : 0;
+	return rmc_call(qp->ctx, RMC_IOC_CQ_ARM, &arg) ? rmc_arm_failed(qp->ctx, "a queue pair") : 0;
 }
 
 static void drain(int fd)
@@ -74,11 +74,7 @@ void rmc_cq_disarm(struct rmc_qp *qp)
 		drain(qp->eventfd);
 }
 
-/*
- * Sleep until the eventfd is signalled or the RMC is gone: what poll() returns. After the
- * latter, the next arming fails with ESHUTDOWN.
- */
-static int sleep_on(const struct rmc_ctx *ctx, int fd, int timeout_ms)
+int rmc_sleep_on(const struct rmc_ctx *ctx, int fd, int timeout_ms)
 {
 	struct pollfd p[2] = {
 		{ .fd = fd, .events = POLLIN },
@@ -125,7 +121,7 @@ static int cq_sleep(struct rmc_qp *qp, struct rmc_sleepers *s, uint32_t since,
 		if (err)
 			return is_dead(qp) ? -ESHUTDOWN : err;
 		rmc_qp_count_sleep(qp);
-		err = sleep_on(qp->ctx, qp->eventfd, left_ms(timeout_ms, end));
+		err = rmc_sleep_on(qp->ctx, qp->eventfd, left_ms(timeout_ms, end));
 		if (err < 0)
 			return -errno;
 		if (!err)
@@ -148,7 +144,7 @@ int rmc_seg_arm(struct rmc_ctx *ctx, uint32_t *seen, int eventfd)
 	struct rmc_seg_arm arg = { .size = sizeof(arg), .seen = *seen, .eventfd = eventfd };
 
 	if (rmc_call(ctx, RMC_IOC_SEG_ARM, &arg))
-		return arm_failed(ctx, "the segment");
+		return rmc_arm_failed(ctx, "the segment");
 	*seen = arg.seen;
 	return 0;
 }
@@ -174,7 +170,7 @@ static int seg_wait(struct rmc_ctx *ctx, struct rmc_sleepers *s, uint32_t since,
 			*seen = count;
 			return 1;
 		}
-		err = sleep_on(ctx, fd, left_ms(timeout_ms, end));
+		err = rmc_sleep_on(ctx, fd, left_ms(timeout_ms, end));
 		if (err < 0)
 			return -errno;
 		if (!err)

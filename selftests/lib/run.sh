@@ -82,13 +82,16 @@ sanitized() {			# sanitized SANITIZER NAME SOURCES...: build it and run it
 	in_lane "qp-$san" sanitized $san qp "$here/test_qp.c"
  done
  for san in address,undefined thread; do
-	for t in client memory; do
+	for t in client memory domain; do
 		in_lane "daemon-$t-$san" sanitized $san "daemon_$t" \
-			"$here/test_daemon_$t.c" "$here/stub_daemon.c" "$top"/lib/{wait,watch}.c
+			"$here/test_daemon_$t.c" "$here/stub_daemon.c" "$top"/lib/{wait,watch}.c \
+			"$top"/lib/domain/*.c
 	done
  done
  for san in address,undefined thread; do
 	in_lane "msg-$san" sanitized $san msg "$here/test_msg.c" "$top"/lib/msg/*.c
+	in_lane "domain-$san" sanitized $san domain "$here/test_domain.c" \
+		"$here/fake_domain.c" "$top"/lib/wait.c "$top"/lib/domain/*.c
  done) &
 lane=$!
 trap 'kill $lane 2> /dev/null' EXIT
@@ -229,7 +232,7 @@ done
 # --- the other driver: a daemon behind a socket ---
 
 for san in address,undefined thread; do
-	for t in client memory; do
+	for t in client memory domain; do
 		include_lane "rmcd, $t, $san" "daemon-$t-$san"
 	done
 done
@@ -237,7 +240,7 @@ done
 # --- causes ---
 
 if $CC $ASAN $FLAGS -pthread -Wl,--wrap=ioctl -o "$W/causes.asan" "$here/test_causes.c" \
-	"$top"/lib/{,driver/,ds/,kv/,scheme/,msg/}*.c > "$W/log" 2>&1; then
+	"$top"/lib/{,driver/,domain/,ds/,kv/,scheme/,msg/}*.c > "$W/log" 2>&1; then
 	include "failures name their cause" "$W/causes.asan"
 else
 	sed 's/^/# /' "$W/log"
@@ -248,7 +251,7 @@ fi
 
 build_stub() {			# build_stub NAME: over a stub of the driver that the test controls
 	$CC $ASAN $FLAGS -pthread -o "$W/$1.asan" "$here/test_$1.c" "$here"/{stub_driver,fake_rmc}.c \
-		"$top"/lib/{,driver/,ds/,kv/,scheme/,msg/}*.c -lm \
+		"$top"/lib/{,driver/,domain/,ds/,kv/,scheme/,msg/}*.c -lm \
 		-Wl,--wrap=open,--wrap=close,--wrap=ioctl,--wrap=mmap,--wrap=munmap,--wrap=madvise,--wrap=access
 }
 for t in setup pair; do
@@ -304,6 +307,9 @@ fi
 
 for san in address,undefined thread; do
 	include_lane "messages, $san" "msg-$san"
+done
+for san in address,undefined thread; do
+	include_lane "native messages, $san" "domain-$san"
 done
 
 # --- command lines and files that are wrong ---

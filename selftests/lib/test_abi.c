@@ -60,6 +60,10 @@ int old_register_objects(struct rmc_ctx *c, void *addr, size_t len, unsigned int
 int old_alloc_objects(struct rmc_ctx *c, size_t len, unsigned int flags, int numa_node,
 		      const void *layout, void **addr) __asm__("rmc_seg_alloc_objects");
 
+void old_domain_defaults(void *o) __asm__("rmc_domain_defaults");
+struct rmc_domain *old_domain_open(struct rmc_ctx *c, const void *o)
+	__asm__("rmc_domain_open_with");
+
 /* Never opened: calls fail because of their options, or before they reach the driver. */
 static struct rmc_team team = { .nodes = 2 };
 static struct rmc_qp qp;
@@ -196,6 +200,23 @@ static void test_objects(void)
 	CHECK_EQ(old_sabre_retry(&qp, 0, 0, buf, 64, p), -EBUSY);
 }
 
+static void test_domains(void)
+{
+	struct rmc_domain_options *o = AT_END(rmc_domain_options);
+
+	memset(o, 0xff, sizeof(*o));
+	rmc_domain_defaults(o);
+	CHECK(!o->slots && o->policy == RMC_DOM_GREEDY && o->flags == RMC_DOM_REQUEUE);
+	FAILS(rmc_domain_open_with(team.ctx, o), EPERM);	/* another process's context */
+	ASK(o);
+	FAILS(rmc_domain_open_with(team.ctx, o), REFUSED(EPERM));
+	o = OLD(rmc_domain_options, DOMAIN_OPTIONS);
+	memset(o, 0xff, RMC_DOMAIN_OPTIONS_SIZE_VER0);
+	old_domain_defaults(o);
+	CHECK(!o->timeout_ms && o->policy == RMC_DOM_GREEDY);
+	FAILS(old_domain_open(team.ctx, o), EPERM);
+}
+
 static void test_sizes(void)
 {
 	char o[256] = { 0 };
@@ -219,6 +240,7 @@ int main(void)
 		{ "options of receive buffers and calls", test_herd_and_rpc },
 		{ "options of readers and the object store", test_reader_and_kv },
 		{ "object layouts and SABRe policies", test_objects },
+		{ "options of domains", test_domains },
 		{ "sizes that no version has", test_sizes },
 	};
 

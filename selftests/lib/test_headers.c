@@ -33,6 +33,27 @@ uint64_t use_structs(struct rmc_team *team, const struct rmc_kv *kv)
 	       (uint64_t)(rmc_team_self(team) + rmc_team_size(team) + rmc_version_number());
 }
 
+int use_messages(struct rmc_ctx *ctx, void *buf);
+
+int use_messages(struct rmc_ctx *ctx, void *buf)
+{
+	struct rmc_dom_stats stats = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
+	struct rmc_domain_options o;
+	struct rmc_domain *domain;
+	struct rmc_arrival m;
+	struct rmc_core *core;
+
+	rmc_domain_defaults(&o);
+	o.policy = (unsigned int)rmc_domain_policy("greedy");
+	domain = rmc_domain_open_with(ctx, &o);
+	core = rmc_core_open(domain, 0, RMC_CORE_NO_JOIN);
+	stats.size = sizeof(stats);
+	if (rmc_arrival_next(core, &m) != 1 || rmc_domain_stats(domain, &stats))
+		return -1;
+	memcpy(buf, rmc_arrival_data(core, &m), m.len);
+	return rmc_receive(core, &m) + rmc_send(core, (int)m.nid, buf, m.len, RMC_SEND_DONTWAIT);
+}
+
 /* Names of the papers and of version 1.0 */
 int use_earlier_names(struct rmc_qp *qp, struct rmc_coll *coll, void *buf)
 {

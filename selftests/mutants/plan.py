@@ -61,7 +61,8 @@ GROUPS = {
                                      "rpc_msg", "driver/*")],
 }
 GROUPS["lib"] = GROUPS["calls"] + ["lib/coll.c", "lib/herd.c", "lib/msg/*.c", "lib/scheme/*.c",
-                                   "lib/ds/*.c", "lib/kv/*.c", "selftests/lib/fake_rmc.c"]
+                                   "lib/ds/*.c", "lib/kv/*.c", "lib/domain/*.c",
+                                   "selftests/lib/fake_rmc.c"]
 GROUPS["ds"] = ["lib/ds/*.c"]
 GROUPS["compat"] = [n for n in GROUPS["calls"] if not n.startswith("lib/rpc")] + [
     "lib/compat/*.c"]
@@ -102,7 +103,9 @@ for n, group in (("qp", "lib"), ("msg", "lib"), ("scheme", "lib"), ("reader", "l
                  ("owner", "lib"), ("rpc", "calls"), ("ds", "ds")):
     for f in ("lib", "lib.asan"):
         PROGRAMS[f"{f}.{n}"] = (f, group, [f"{LIB}/test_{n}.c"], {}, [])
-for n in ("client", "memory"):
+for f in ("lib", "lib.asan"):
+    PROGRAMS[f"{f}.domain"] = (f, "lib", [f"{LIB}/test_domain.c", f"{LIB}/fake_domain.c"], {}, [])
+for n in ("client", "memory", "domain"):
     PROGRAMS[f"daemon.{n}"] = ("lib", "lib", [f"{LIB}/test_daemon_{n}.c",
                                               f"{LIB}/stub_daemon.c"], {}, [])
 PROGRAMS["causes"] = ("causes", "lib", [f"{LIB}/test_causes.c"], {}, [])
@@ -218,7 +221,8 @@ AREAS = {
     "ctx": ("lib", ["setup", "pair", "lib.msg", WAIT, FORK]),
     "seg": ("lib", ["setup", "pair", "causes", WAIT, FORK]),
     "wait": ("lib", ["pair", "setup", WAIT]),
-    "driver": ("lib", ["daemon.client", "daemon.memory"]),
+    "driver": ("lib", ["daemon.client", "daemon.memory", "daemon.domain"]),
+    "domain": ("lib", ["lib.domain", "daemon.domain", "lib.asan.domain"]),
     "size": ("lib", ["lib.words", "lib.abi"]),
     "retry": ("lib", ["lib.retry"]),
     "yield": ("lib", ["lib.yield"]),

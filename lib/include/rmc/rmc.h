@@ -29,5 +29,6 @@
 #include <rmc/scheme.h>
 #include <rmc/reader.h>
 #include <rmc/kv.h>
+#include <rmc/domain.h>
 
 #endif /* RMC_RMC_H */

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* Send slots: which is free, and what a JOIN says of one. */
+#include <errno.h>
+#include "state.h"
+
+int rmc_slot_take(struct slot *s)
+{
+	uint8_t none = 0;
+
+	/* acquire: pairs with rmc_slot_release() */
+	return rmc_load_relaxed(&s->busy) ||
+	       !__atomic_compare_exchange_n(&s->busy, &none, 1, 0, __ATOMIC_ACQUIRE,
+					    __ATOMIC_RELAXED) ? -1 : 0;
+}
+
+void rmc_slot_release(struct slot *s)
+{
+	/* pairs with the acquire in rmc_slot_take() */
+	rmc_store_release(&s->busy, 0);
+}
+
+int rmc_slot_claim(struct rmc_domain *d, uint32_t peer, uint32_t gen, uint32_t len,
+		   uint16_t owner)
+{
+	uint32_t slots = d->o.slots, i;
+	uint32_t n = __atomic_fetch_add(&d->peer[peer].head, 1, __ATOMIC_RELAXED) % slots;
+	struct rmc_send_slot *w;
+	struct slot *s;
+
+	for (i = 0; i < slots; i++, n = n + 1 < slots ? n + 1 : 0) {
+		s = slot_of(d, peer, n);
+		w = send_slot(d, peer, n);
+		if (rmc_load_relaxed(&w->valid) || rmc_slot_take(s))
+			continue;
+		/*
+		 * Another core may have had it since. The acquire pairs with the release of the
+		 * RMC: whatever the message described may be changed.
+		 */
+		if (rmc_load_acquire(&w->valid) || s->doubt || s->gen != gen) {
+			rmc_slot_release(s);
+			continue;
+		}
+		s->turn++;
+		w->owner = owner;
+		w->size = len;
+		/* the RMC reads them when a RECEIVE arrives, after the SEND */
+		rmc_store_relaxed(&w->turn, s->turn);
+		rmc_store_relaxed(&w->valid, 1);
+		return (int)n;
+	}
+	return -1;
+}
+
+int rmc_slot_unknown(struct rmc_domain *d, uint32_t peer, uint32_t slot)
+{
+	const struct slot *s = slot_of(d, peer, slot);
+
+	return !rmc_load_relaxed(&s->busy) &&
+	       (rmc_load_relaxed(&send_slot(d, peer, slot)->valid) ||
+		rmc_load_relaxed(&s->doubt) ||
+		rmc_load_relaxed(&s->gen) != rmc_load_relaxed(&d->peer[peer].gen));
+}
+
+/*
+ * The first JOIN of a life finds a slot as a new one, unless what was sent in the last life came
+ * after it.
+ */
+static void learn_anew(struct slot *s, struct rmc_send_slot *w, uint32_t gen, uint64_t state)
+{
+	int unused = !!(state & RMC_JOIN_FREE);
+
+	s->turn = RMC_JOIN_TURN(state);
+	rmc_store_relaxed(&s->doubt, !unused && !s->turn);
+	rmc_store_relaxed(&s->gen, gen);
+	if (unused)
+		rmc_store_relaxed(&w->valid, 0);
+}
+
+int rmc_slot_learn(struct rmc_domain *d, uint32_t peer, uint32_t slot, uint32_t gen,
+		   uint64_t state)
+{
+	struct rmc_send_slot *w = send_slot(d, peer, slot);
+	struct slot *s = slot_of(d, peer, slot);
+
+	if (s->gen != gen) {
+		learn_anew(s, w, gen, state);
+		return 1;
+	}
+	if (RMC_JOIN_TURN(state) == (uint8_t)(s->turn - 1))
+		return 0;
+	if (RMC_JOIN_TURN(state) != (uint8_t)s->turn)
+		return -1;
+	rmc_store_relaxed(&s->doubt, 0);
+	if (state & RMC_JOIN_FREE)
+		rmc_store_relaxed(&w->valid, 0);
+	return 1;
+}
+
+int rmc_domain_room(const struct rmc_domain *d, int nid)
+{
+	uint32_t peer = (uint32_t)nid - d->o.first_nid, gen, i;
+	int room = 0;
+
+	if (!has_peer(d, nid))
+		return -EINVAL;
+	gen = rmc_load_acquire(&d->peer[peer].gen);
+	for (i = 0; gen && i < d->o.slots; i++) {
+		const struct slot *s = slot_of(d, peer, i);
+
+		room += !rmc_load_relaxed(&s->busy) && !rmc_load_relaxed(&s->doubt) &&
+			rmc_load_relaxed(&s->gen) == gen &&
+			!rmc_load_relaxed(&send_slot(d, peer, i)->valid);
+	}
+	return room;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * Private state of domains and cores.
+ *
+ * A send slot belongs to nobody, or to the core that claimed it (slot.busy), from the claim until
+ * the last operation on it has completed. Its core alone writes the other fields of struct slot.
+ *
+ *	             claim            SEND completed
+ *	  free ---------------> busy ----------------> in use (valid) ---> free, by the RMC
+ *	                         | timeout, ...                       \--> asked, if for long
+ *	                         v
+ *	                       doubt --- JOIN of the slot: it is there, or send it again
+ *	                         | the peer is given up
+ *	                         v
+ *	                       parked, until rmc_core_join()
+ *
+ * A message that is parked keeps its slot and its data: packets of it may lie at the peer, and no
+ * other message may follow them under its turn.
+ */
+#ifndef RMC_LIB_DOMAIN_STATE_H
+#define RMC_LIB_DOMAIN_STATE_H
+
+#include <pthread.h>
+#include "../internal.h"
+#include <rmc/domain.h>
+
+#define LINE		64
+#define CLOSE_MS	1000		/* in which rmc_core_close() completes what it has sent */
+#define ASK_MS		100		/* without room, until slots are asked for; and again */
+#define ASK_SLOTS	16		/* at a time */
+
+/**
+ * struct slot - what the library has of a send slot
+ * @busy: claimed
+ * @doubt: its last message was abandoned, and is perhaps not there: of no use until it is, or the
+ *	peer begins anew
+ * @turn: its last message
+ * @gen: life of the peer in which @turn counts, see peer.gen
+ */
+struct slot {
+	uint8_t busy;
+	uint8_t doubt;
+	uint32_t turn;
+	uint32_t gen;
+};
+
+/**
+ * struct peer - a node, as all cores of this one see it
+ * @head: where the search for a free slot begins
+ * @asked: slot that is asked next, without room
+ * @gen: counts its lives; 0: no core has joined it yet. Written with the domain's lock
+ * @life: of its domain, as of @gen
+ */
+struct peer {
+	_Alignas(LINE) uint32_t head;
+	uint32_t asked;
+	uint32_t gen;
+	uint32_t life;
+};
+
+struct rmc_domain {
+	struct rmc_ctx *ctx;
+	struct rmc_domain_options o;
+	uint32_t homes;			/* of slots at a node: each is joined */
+	uint32_t stride;
+	const uint8_t *recv;
+	struct rmc_send_slot *send;
+	size_t recv_len, send_len;
+	struct peer *peer;
+	struct slot *slot;		/* as in the send slots: by node and number */
+	pthread_mutex_t lock;		/* guards core and lives of peers; calls of the driver */
+	struct core *core;
+};
+
+/* A message between rmc_send() and its completion */
+struct message {
+	struct message *next;
+	uint8_t *data;
+	uint32_t len;
+	uint32_t peer, slot;
+	uint32_t gen;			/* of the peer when it was claimed */
+	uint8_t op;
+	uint8_t resend;			/* it is not there; else ask */
+	uint64_t since;			/* ms: in doubt; 0: it is not */
+};
+
+enum kind { OP_NONE, OP_SEND, OP_RECEIVE, OP_ASK, OP_JOIN };
+
+/**
+ * struct op - an operation in flight, by WQ slot
+ * @kind: what it is
+ * @peer: its node
+ * @slot: of OP_ASK
+ * @m: the message; of OP_ASK: NULL: of a message whose SEND has completed
+ */
+struct op {
+	enum kind kind;
+	uint32_t peer, slot;
+	struct message *m;
+};
+
+/**
+ * struct link - a peer, as a core sees it
+ * @status: why it is given up; 0: it is not
+ * @gen: life of the peer that this core has joined; 0: none
+ * @full_ms: since when there has been no room, or when slots were asked for; 0: there is
+ */
+struct link {
+	int status;
+	uint32_t gen;
+	uint64_t full_ms;
+};
+
+/* A list of messages, the oldest first */
+struct list {
+	struct message *first, **last;
+};
+
+struct core {
+	struct rmc_core c;		/* first */
+	struct core *next;
+	struct link *link;
+	struct op *op;
+	struct message *message;	/* all of them */
+	struct message *free;
+	struct list doubt, parked;
+	uint32_t messages;
+	int buf_id;
+	void *buf;
+	size_t aq_len;
+	int failure;			/* first one since the last flush */
+	int joined;			/* status of the last OP_JOIN; -1: not yet */
+	uint64_t join_state;		/* and what it said */
+	unsigned int polls;
+};
+
+static inline struct core *to_core(struct rmc_core *c)
+{
+	return (struct core *)(void *)c;
+}
+
+static inline void list_init(struct list *l)
+{
+	l->first = NULL;
+	l->last = &l->first;
+}
+
+static inline void list_add(struct list *l, struct message *m)
+{
+	m->next = NULL;
+	*l->last = m;
+	l->last = &m->next;
+}
+
+static inline struct message *list_pop(struct list *l)
+{
+	struct message *m = l->first;
+
+	if (m) {
+		l->first = m->next;
+		if (!l->first)
+			l->last = &l->first;
+	}
+	return m;
+}
+
+static inline struct slot *slot_of(const struct rmc_domain *d, uint32_t peer, uint32_t slot)
+{
+	return &d->slot[(size_t)peer * d->o.slots + slot];
+}
+
+static inline struct rmc_send_slot *send_slot(const struct rmc_domain *d, uint32_t peer,
+					      uint32_t slot)
+{
+	return &d->send[(size_t)peer * d->o.slots + slot];
+}
+
+static inline int nid_of(const struct rmc_domain *d, uint32_t peer)
+{
+	return (int)(d->o.first_nid + peer);
+}
+
+static inline int has_peer(const struct rmc_domain *d, int nid)
+{
+	return nid >= 0 && (uint32_t)nid - d->o.first_nid < d->o.nodes;
+}
+
+/* A WQ entry is free. */
+static inline int has_entry(const struct core *c)
+{
+	return c->c.qp->slot[c->c.qp->head & c->c.qp->mask] != RMC_SLOT_BUSY;
+}
+
+/* claim.c: send slots */
+
+/* The number of a free slot, now the caller's, with its next turn; -1: there is none */
+int rmc_slot_claim(struct rmc_domain *d, uint32_t peer, uint32_t gen, uint32_t len,
+		   uint16_t owner);
+
+/* A slot that nobody has claimed becomes the caller's: 0, or -1 */
+int rmc_slot_take(struct slot *s);
+
+/* Others may have it. */
+void rmc_slot_release(struct slot *s);
+
+/*
+ * What a JOIN said of a slot of the caller's, in life gen of the peer: 1: it is known now; 0: its
+ * last message is not there; -1: neither that nor another one
+ */
+int rmc_slot_learn(struct rmc_domain *d, uint32_t peer, uint32_t slot, uint32_t gen,
+		   uint64_t state);
+
+/* True if a JOIN may help a slot that nobody has claimed */
+int rmc_slot_unknown(struct rmc_domain *d, uint32_t peer, uint32_t slot);
+
+/* message.c: operations, completions, and what is in doubt */
+
+/* Both need a free WQ entry. m: NULL: of a slot that the caller has taken */
+void rmc_message_send(struct core *c, struct message *m);
+void rmc_message_ask(struct core *c, uint32_t peer, uint32_t slot, struct message *m);
+
+/* Its slot may have anything at the peer. */
+void rmc_message_abandon(struct core *c, struct message *m);
+void rmc_core_complete(struct core *c, uint32_t entry, int status);
+void rmc_core_advance(struct core *c);
+void rmc_core_give_up(struct core *c, uint32_t peer, int status);
+
+/* Wait for a free WQ entry: 0 or -ESHUTDOWN */
+int rmc_core_entry(struct core *c);
+
+/* Until all has completed; deadline: of rmc_now_ms(), 0: none. 0, -ETIMEDOUT or -ESHUTDOWN */
+int rmc_core_settle(struct core *c, uint64_t deadline);
+
+/* join.c: 0, a status or -errno */
+int rmc_core_join_by(struct core *c, uint32_t peer, uint64_t deadline);
+
+#endif /* RMC_LIB_DOMAIN_STATE_H */

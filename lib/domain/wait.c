@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * Sleeps for arrivals. One eventfd reports arrivals and, while operations are in flight,
+ * completions: what they leave in doubt is continued meanwhile. Arming reports earlier occurrences
+ * at once, so none is missed between the last check and sleeping.
+ */
+#include <errno.h>
+#include "state.h"
+
+int rmc_core_eventfd(struct rmc_core *core)
+{
+	return rmc_cq_eventfd(core->qp);
+}
+
+void rmc_core_disarm(struct rmc_core *core)
+{
+	rmc_cq_disarm(core->qp);
+}
+
+int rmc_core_arm(struct rmc_core *core)
+{
+	struct rmc_aq_arm arg = {
+		.size = sizeof(arg),
+		.qp_id = core->qp->id,
+		.seen = core->taken,
+		.eventfd = rmc_core_eventfd(core),
+	};
+
+	if (arg.eventfd < 0)
+		return arg.eventfd;
+	if (core->number != ~0U && rmc_call(core->domain->ctx, RMC_IOC_AQ_ARM, &arg))
+		return rmc_arm_failed(core->domain->ctx, "an arrival queue");
+	return rmc_qp_in_flight(core->qp) ? rmc_cq_arm(core->qp) : 0;
+}
+
+static int spin(struct rmc_core *core, struct rmc_arrival *m, unsigned int spin_us)
+{
+	uint64_t end = rmc_now_ns() + spin_us * 1000ULL;
+	unsigned int spins = 0;
+	int err;
+
+	for (;;) {
+		err = rmc_arrival_next(core, m);
+		if (err || !spin_us || rmc_now_ns() >= end)
+			return err;
+		err = rmc_relax(core->qp, &spins);
+		if (err)
+			return err;
+	}
+}
+
+static int is_dead(const struct rmc_qp *qp)
+{
+	return (int)rmc_load_acquire(&qp->flags->dead);
+}
+
+int rmc_arrival_wait(struct rmc_core *core, struct rmc_arrival *m, unsigned int spin_us,
+		     int timeout_ms)
+{
+	uint64_t deadline;
+	int err;
+
+	if (core->number == ~0U)
+		return -EOPNOTSUPP;
+	err = spin(core, m, spin_us);
+	if (err || !timeout_ms)
+		return err;
+	deadline = rmc_deadline(timeout_ms);
+	for (;;) {
+		rmc_core_disarm(core);
+		err = rmc_core_arm(core);
+		if (err)
+			return is_dead(core->qp) ? -ESHUTDOWN : err;
+		if (is_dead(core->qp))
+			return -ESHUTDOWN;
+		rmc_qp_count_sleep(core->qp);
+		err = rmc_sleep_on(core->domain->ctx, core->qp->eventfd,
+				   rmc_deadline_left(deadline));
+		if (err < 0)
+			return -errno;
+		err = rmc_arrival_next(core, m);
+		if (err || rmc_deadline_over(deadline))
+			return err;
+	}
+}
