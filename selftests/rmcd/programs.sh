@@ -63,14 +63,38 @@ for options in "--ni pair" "--ni edge --units 2" "--ni split" "--ni fused --work
 	# shellcheck disable=SC2086 # options
 	start rmcd -n 4 $options
 	expect "messages, $options" 0 "member 3: ok" nodes 4 "$D/prog_msg" all
+	expect "native messages, $options" 0 "member 3: ok" nodes 4 "$D/prog_domain" messages=40
 	expect "PageRank, $options" 0 "verify *ok" nodes 4 "$O/pagerank" -r 9 -n 3 -V
 	stop "rmcd $options"
 done
+
+# --- native messages: policies, a server, a member that begins anew, losses ---
+
+start rmcd.asan -n 3
+for policy in rr static random greedy jsq sq2 jiq steal keyed; do
+	expect "native messages, $policy" 0 "member 2: ok" \
+		nodes 3 "$D/prog_domain" policy=$policy messages=30 depth=1
+done
+for policy in groups hier; do
+	expect "native messages, $policy" 0 "member 2: ok" \
+		nodes 3 "$D/prog_domain.asan" policy=$policy groups=2 cores=4 messages=30
+done
+expect "one slot" 0 "member 1: ok" nodes 2 "$D/prog_domain.asan" slots=1 max=600 messages=30
+expect "long messages" 0 "member 1: ok" nodes 2 "$D/prog_domain.asan" max=100000 slots=4 messages=30
+expect "a server" 0 "member 2: ok" nodes 3 "$D/prog_domain.asan" mode=serve
+expect "a member that begins anew" 0 "member 2: ok" \
+	reborn 3 "$D/prog_domain" mode=rejoin messages=40
+stop "native messages"
+start rmcd -n 2 --timeout-ms 100 --retries 3
+expect "a fabric that loses packets" 0 "" ctl fault set --loss 1% --dup 5% --reorder 5% --seed 7
+expect "native messages over that" 0 "member 1: ok" nodes 2 "$D/prog_domain.asan" messages=40
+stop "losses"
 
 # --- a daemon under ThreadSanitizer, two workers ---
 
 start rmcd.tsan -n 3 --ni fused --workers 2
 expect "messages over a daemon under TSan" 0 "member 2: ok" nodes 3 "$D/prog_msg" all
+expect "native messages likewise" 0 "member 2: ok" nodes 3 "$D/prog_domain" messages=30
 expect "PageRank likewise" 0 "verify *ok" nodes 3 "$O/pagerank" -r 9 -n 3 -V
 expect "an object store likewise" 0 "member 2: ok" nodes 3 "$D/prog_kv" sabre
 expect "restarted members likewise" 0 "member 2: ok" reborn 3 "$D/prog_msg" rejoin
