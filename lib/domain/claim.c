@@ -36,7 +36,7 @@ int rmc_slot_claim(struct rmc_domain *d, uint32_t peer, uint32_t gen, uint32_t l
 		 * Another core may have had it since. The acquire pairs with the release of the
 		 * RMC: whatever the message described may be changed.
 		 */
-		if (rmc_load_acquire(&w->valid) || s->doubt || s->gen != gen) {
+		if (rmc_load_acquire(&w->valid) || s->gen != gen) {
 			rmc_slot_release(s);
 			continue;
 		}
@@ -57,23 +57,7 @@ int rmc_slot_unknown(struct rmc_domain *d, uint32_t peer, uint32_t slot)
 
 	return !rmc_load_relaxed(&s->busy) &&
 	       (rmc_load_relaxed(&send_slot(d, peer, slot)->valid) ||
-		rmc_load_relaxed(&s->doubt) ||
 		rmc_load_relaxed(&s->gen) != rmc_load_relaxed(&d->peer[peer].gen));
-}
-
-/*
- * The first JOIN of a life finds a slot as a new one, unless what was sent in the last life came
- * after it.
- */
-static void learn_anew(struct slot *s, struct rmc_send_slot *w, uint32_t gen, uint64_t state)
-{
-	int unused = !!(state & RMC_JOIN_FREE);
-
-	s->turn = RMC_JOIN_TURN(state);
-	rmc_store_relaxed(&s->doubt, !unused && !s->turn);
-	rmc_store_relaxed(&s->gen, gen);
-	if (unused)
-		rmc_store_relaxed(&w->valid, 0);
 }
 
 int rmc_slot_learn(struct rmc_domain *d, uint32_t peer, uint32_t slot, uint32_t gen,
@@ -82,15 +66,15 @@ int rmc_slot_learn(struct rmc_domain *d, uint32_t peer, uint32_t slot, uint32_t 
 	struct rmc_send_slot *w = send_slot(d, peer, slot);
 	struct slot *s = slot_of(d, peer, slot);
 
+	/* as a new slot, unless what was sent in the last life came in this one */
 	if (s->gen != gen) {
-		learn_anew(s, w, gen, state);
-		return 1;
+		s->turn = RMC_JOIN_TURN(state);
+		rmc_store_relaxed(&s->gen, gen);
 	}
 	if (RMC_JOIN_TURN(state) == (uint8_t)(s->turn - 1))
 		return 0;
 	if (RMC_JOIN_TURN(state) != (uint8_t)s->turn)
 		return -1;
-	rmc_store_relaxed(&s->doubt, 0);
 	if (state & RMC_JOIN_FREE)
 		rmc_store_relaxed(&w->valid, 0);
 	return 1;
@@ -107,7 +91,7 @@ int rmc_domain_room(const struct rmc_domain *d, int nid)
 	for (i = 0; gen && i < d->o.slots; i++) {
 		const struct slot *s = slot_of(d, peer, i);
 
-		room += !rmc_load_relaxed(&s->busy) && !rmc_load_relaxed(&s->doubt) &&
+		room += !rmc_load_relaxed(&s->busy) &&
 			rmc_load_relaxed(&s->gen) == gen &&
 			!rmc_load_relaxed(&send_slot(d, peer, i)->valid);
 	}

@@ -125,7 +125,7 @@ static int ask_unknown(struct core *c, uint32_t peer, uint32_t gen)
 
 	for (i = 0; i < d->o.slots; i++) {
 		s = slot_of(d, peer, i);
-		if (rmc_load_relaxed(&s->gen) == gen && !rmc_load_relaxed(&s->doubt))
+		if (rmc_load_relaxed(&s->gen) == gen)
 			continue;
 		err = rmc_core_entry(c);
 		if (err)

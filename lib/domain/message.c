@@ -70,10 +70,8 @@ void rmc_message_ask(struct core *c, uint32_t peer, uint32_t slot, struct messag
 
 void rmc_message_abandon(struct core *c, struct message *m)
 {
-	struct slot *s = slot_of_message(c, m);
-
-	rmc_store_relaxed(&s->doubt, 1);
-	rmc_slot_release(s);
+	/* valid: nobody claims it before it is received, or a JOIN says that it was */
+	rmc_slot_release(slot_of_message(c, m));
 	free_message(c, m);
 }
 

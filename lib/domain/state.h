@@ -32,14 +32,11 @@
 /**
  * struct slot - what the library has of a send slot
  * @busy: claimed
- * @doubt: its last message was abandoned, and is perhaps not there: of no use until it is, or the
- *	peer begins anew
  * @turn: its last message
  * @gen: life of the peer in which @turn counts, see peer.gen
  */
 struct slot {
 	uint8_t busy;
-	uint8_t doubt;
 	uint32_t turn;
 	uint32_t gen;
 };

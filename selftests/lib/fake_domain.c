@@ -160,6 +160,27 @@ static int do_join(struct qp *q, struct node *to, const struct fake_op *op, unsi
 	return RMC_S_OK;
 }
 
+static void store(struct node *to, int from, unsigned int slot, const struct fake_op *op)
+{
+	struct record *r = &to->slot[from][slot];
+
+	memcpy(to->recv + ((size_t)from * to->p.slots + slot) * to->p.stride + 64,
+	       (const void *)(uintptr_t)op->lbuf, op->length);
+	r->state = READY;
+	r->turn++;
+	to->fifo[to->last++ % (FAKE_NODES * SLOTS)] = (struct message) {
+		from, slot, op->length, r->turn, op->op == RMC_OP_OFFER, 0,
+	};
+	dispatch(to);
+}
+
+void fake_late(int to, int from, unsigned int slot, const void *data, unsigned int len)
+{
+	struct fake_op op = { .op = RMC_OP_SEND, .lbuf = (uintptr_t)data, .length = len };
+
+	store(&node[to], from, slot, &op);
+}
+
 static int do_send(struct qp *q, struct node *to, const struct fake_op *op, unsigned int slot,
 		   unsigned int turn, int part)
 {
@@ -182,14 +203,7 @@ static int do_send(struct qp *q, struct node *to, const struct fake_op *op, unsi
 	r->state = FILLING;
 	if (part)
 		return RMC_S_NODE_DOWN;
-	memcpy(to->recv + ((size_t)from * to->p.slots + slot) * to->p.stride + 64,
-	       (const void *)(uintptr_t)op->lbuf, op->length);
-	r->state = READY;
-	r->turn++;
-	to->fifo[to->last++ % (FAKE_NODES * SLOTS)] = (struct message) {
-		from, slot, op->length, turn, op->op == RMC_OP_OFFER, 0,
-	};
-	dispatch(to);
+	store(to, from, slot, op);
 	return RMC_S_OK;
 }
 

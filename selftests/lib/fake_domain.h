@@ -39,6 +39,9 @@ struct rmc_ctx *fake_ctx(int nid);
 /* The queue pairs of a node are dead from now on. */
 void fake_kill(int nid);
 
+/* With the lock: the first message of a slot comes late, after a JOIN of its ring */
+void fake_late(int to, int from, unsigned int slot, const void *data, unsigned int len);
+
 /* Turn of the last message that was delivered in a slot of node to from node from */
 unsigned int fake_turn(int to, int from, unsigned int slot);
 
