@@ -387,13 +387,15 @@ u8 rmc_domain_join(struct rmc_serve *s, struct rmc_domain *d, u32 set)
  * rmc_domains_init() - a unit has no domain yet
  * @node: unit
  *
- * Return: 0. Context: may sleep.
+ * Return: 0, -ENOMEM. Context: may sleep.
  */
 int rmc_domains_init(struct rmc_node *node)
 {
 	/* nothing ends by time */
 	node->domains.stall_ms = U32_MAX;
-	return 0;
+	/* apart: what each visit reads of a node is not to be spread over more lines */
+	node->domains.dom = rmc_os_zalloc(RMC_MAX_CONTEXTS * sizeof(*node->domains.dom));
+	return node->domains.dom ? 0 : -ENOMEM;
 }
 
 /**
@@ -402,6 +404,8 @@ int rmc_domains_init(struct rmc_node *node)
  */
 void rmc_domains_destroy(struct rmc_node *node)
 {
+	rmc_os_free(node->domains.dom);
+	node->domains.dom = NULL;
 }
 
 /**

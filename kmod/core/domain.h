@@ -252,14 +252,14 @@ struct rmc_join {
  * @live: unused: who puts into a relay wakes the worker
  * @stall_ms: unused
  * @remote: of the head, bit per ctx_id: domains whose relays it empties
- * @dom: by ctx_id; NULL: none
+ * @dom: by ctx_id, RMC_MAX_CONTEXTS; an entry is NULL: none
  */
 struct rmc_domains {
 	u32 used;
 	u32 live;
 	u32 stall_ms;
 	u64 remote[RMC_MAX_CONTEXTS / 64];
-	struct rmc_domain *dom[RMC_MAX_CONTEXTS];
+	struct rmc_domain **dom;
 };
 
 int rmc_domain_init(struct rmc_domain *d, struct rmc_node *head, u16 ctx_id, u32 life,
