@@ -47,7 +47,7 @@ expect "rmc-kv: bad mix" 2 "is not A, B or C" "$O/rmc-kv" bench -m D
 expect "rmc-kv: bad theta" 2 "'-1' is not a number, 0 .. 1000" "$O/rmc-kv" bench --theta -1
 expect "rmc-kv: help" 0 "fall-back" "$O/rmc-kv" --help
 
-expect "netpipe: no such engine" 2 "--engine: msg or tcp" "$O/rmc_netpipe" -e pigeon
+expect "netpipe: no such engine" 2 "--engine: msg, native or tcp" "$O/rmc_netpipe" -e pigeon
 expect "netpipe: an engine that only pushes has no best threshold" 2 "--best goes with" \
 	"$O/rmc_netpipe" --engine tcp --best
 expect "netpipe: bad threshold" 2 "0, inf or a size" "$O/rmc_netpipe" -T x

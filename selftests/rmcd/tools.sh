@@ -130,6 +130,11 @@ expect "netpipe, all pulled" 0 "^ 1  .* pull" nodes 2 "$N" -n 20 -s 1 -T 0
 expect "netpipe, all pushed, 3 nodes" 0 "^ 4096 .* push" nodes 3 "$N" -n 20 -s 4K -T inf -d 2
 expect "netpipe, all sizes up to one" 0 "^1 2 4 8 16 32 64$" sizes_of "$N" -a -s 64 -n 10
 expect "netpipe, best" 0 "best of push and pull" nodes 2 "$N" -n 10 --best
+expect "netpipe, native messages" 0 "^ 131072 .* push packets" nodes 2 "$N" -n 20 --native
+expect "netpipe, native messages, 3 nodes" 0 "^ 4096 .* push packets" \
+	nodes 3 "$N" -n 20 -s 4K --engine native -d 2
+expect "netpipe, native messages that are too long" 2 "at most 1048512 bytes" \
+	nodes 2 "$N" -n 20 -s 1M --native
 expect "netpipe over TCP has no path" 0 '"path": "none"' \
 	nodes 1 "$N" -n 20 -s 64 --engine tcp --json
 expect "netpipe over TCP" 0 "^ 65536 .* tcp" nodes 1 "$N" -n 20 --tcp

@@ -4,6 +4,7 @@
  *
  *	rmc_netpipe.c	command line, measurements, output; the table of engines
  *	netpipe_msg.c	engine: librmc's messages
+ *	netpipe_native.c engine: native messages of the RMC
  *	netpipe_tcp.c	engine: TCP over loopback
  *
  * A further engine is a file with a struct netpipe_engine, and a row of the table.
@@ -62,7 +63,7 @@ struct netpipe_engine {
 	void (*print)(const struct netpipe_end *end);
 };
 
-extern const struct netpipe_engine netpipe_msg, netpipe_tcp;
+extern const struct netpipe_engine netpipe_msg, netpipe_native, netpipe_tcp;
 
 /* The other end of a run: receives, and answers the first end */
 void netpipe_echo(struct netpipe_end *end, uint64_t size, uint64_t n);

@@ -34,7 +34,7 @@ struct result {
 struct netpipe {
 	struct netpipe_options o;
 	const struct netpipe_engine *engine;
-	int all_sizes, iterations, json, tcp, best;
+	int all_sizes, iterations, json, native, tcp, best;
 	const char *engine_arg, *threshold_arg;
 
 	double cycles_per_us;
@@ -43,7 +43,9 @@ struct netpipe {
 };
 
 /* The first is the usual one. */
-static const struct netpipe_engine * const engines[] = { &netpipe_msg, &netpipe_tcp };
+static const struct netpipe_engine * const engines[] = {
+	&netpipe_msg, &netpipe_native, &netpipe_tcp,
+};
 
 /* --- measurements; each half is followed by its counterpart --- */
 
@@ -320,16 +322,19 @@ static void run(struct netpipe *b)
 
 static void find_engine(struct netpipe *b)
 {
-	const char *name = b->engine_arg ? b->engine_arg : b->tcp ? "tcp" : engines[0]->name;
+	const char *name = b->engine_arg ? b->engine_arg : b->tcp ? "tcp" :
+			   b->native ? "native" : engines[0]->name;
 	size_t i;
 
 	for (i = 0; i < sizeof(engines) / sizeof(engines[0]); i++)
 		if (!strcmp(engines[i]->name, name))
 			b->engine = engines[i];
 	if (!b->engine)
-		die(EXIT_USAGE, "--engine: msg or tcp, not '%s'", name);
+		die(EXIT_USAGE, "--engine: msg, native or tcp, not '%s'", name);
 	if (b->tcp && b->engine != &netpipe_tcp)
 		die(EXIT_USAGE, "--tcp is --engine tcp");
+	if (b->native && b->engine != &netpipe_native)
+		die(EXIT_USAGE, "--native is --engine native");
 }
 
 static void parse_threshold(struct netpipe *b)
@@ -367,7 +372,9 @@ int main(int argc, char **argv)
 		{ 'B', "best", OPT_FLAG, &b.best, 0, 0, NULL,
 			"try push and pull for each size, print the best threshold" },
 		{ 'e', "engine", OPT_STRING, &b.engine_arg, 0, 0, "NAME",
-			"how messages move: msg (default), tcp" },
+			"how messages move: msg (default), native, tcp" },
+		{ 0, "native", OPT_FLAG, &b.native, 0, 0, NULL,
+			"--engine native: the RMC chooses the receiving core (rmc_domain_open(3))" },
 		{ 0, "tcp", OPT_FLAG, &b.tcp, 0, 0, NULL,
 			"--engine tcp: the kernel's TCP over loopback, for comparison" },
 		{ 0, "cells", OPT_INT, &b.o.cells, RMC_MSG_CELLS_MIN, RMC_MSG_CELLS_MAX, "N",
@@ -384,7 +391,7 @@ int main(int argc, char **argv)
 		die(EXIT_USAGE, "unexpected argument '%s'; see --help", argv[argc - 1]);
 	find_engine(&b);
 	if (b.best && (!b.engine->set_pull || b.threshold_arg))
-		die(EXIT_USAGE, "--best goes with neither --tcp nor --threshold");
+		die(EXIT_USAGE, "--best goes with none of --native, --tcp and --threshold");
 	parse_threshold(&b);
 	if (!b.o.size) {
 		b.o.size = MAX_ALL_SIZE;
