@@ -30,7 +30,7 @@
 
 static_assert(RMC_MAX_CONTEXTS <= 256, "the upper half of ctx_id is free");
 static_assert(RMC_MAX_MESSAGE / RMC_MTU_MIN < 1 << 14, "packets have 14 bits");
-static_assert(RMC_MAX_MESSAGE == RMC_BYTE_MASK + 1 - RMC_LINE, "a byte of a message has its field");
+static_assert(RMC_MAX_MESSAGE + RMC_LINE - 1 <= RMC_BYTE_MASK, "a byte of a message has its field");
 static_assert((RMC_OFFSET_MAX >> RMC_SLOT_SHIFT) + 1 == RMC_MAX_SLOTS, "and a slot");
 
 static inline u32 rmc_slot_number(u64 offset)

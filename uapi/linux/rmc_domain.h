@@ -70,10 +70,10 @@ static inline __u64 rmc_slot_offset(__u32 slot, __u8 turn)
  * @ptr: the application's
  * @cookie: the application's
  *
- * The application takes a slot that is not valid, and whose last SEND has completed: it writes @owner
- * and @turn first, then @valid with release. Until the slot is free again it changes none of these,
- * but for @valid if a JOIN says that the message was processed: the RMC compares and swaps them at
- * once.
+ * The application takes a slot that is not valid, and whose last SEND has completed: it writes
+ * @owner and @turn first, then @valid with release. Until the slot is free again it changes none
+ * of these, but for @valid if a JOIN says that the message was processed: the RMC compares and
+ * swaps them at once.
  */
 struct rmc_send_slot {
 	__u8 valid;
