@@ -105,7 +105,7 @@ long sim_file_seg_reg(struct sim_file *f, struct rmc_seg_reg *arg)
 	m->notified.armed = true;
 	f->seg = m;
 	ct->seg[f->ctx_id] = m;
-	rmc_ct_expose(m);
+	rmc_expose(&m->exposure);
 	return 0;
 }
 
@@ -119,7 +119,7 @@ long sim_file_seg_unreg(struct sim_file *f)
 {
 	if (!f->seg)
 		return -ENOENT;
-	rmc_ct_hide(f->seg);
+	rmc_hide(&f->seg->exposure);
 	f->node->rmc->ct.seg[f->ctx_id] = NULL;
 	rmc_state_withdraw(f->node->rmc, f->seg);
 	if (f->seg_alarm.eventfd >= 0)
