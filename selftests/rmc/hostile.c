@@ -4,6 +4,7 @@
  * and queue pairs. It harms only itself: operations of other processes on the same node
  * succeed, and memory that is not registered stays unchanged.
  */
+#include <linux/rmc_domain.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <sys/epoll.h>
@@ -180,7 +181,7 @@ static void vandalise(uint32_t seed, bool with_buffers)
 	for (i = 0; i < ENTRIES; i++) {
 		uint32_t word = rmc_load_relaxed(&v.cq[i].word);
 
-		CHECK(rmc_cqe_slot(word) < ENTRIES && rmc_cqe_status(word) < RMC_S_MAX);
+		CHECK(rmc_cqe_slot(word) < ENTRIES && rmc_cqe_status(word) < RMC_S_DOMAIN_MAX);
 	}
 	rmc_qp_destroy(v.e.qp);
 	check_guards("buffer", &v.buf);

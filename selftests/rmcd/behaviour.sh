@@ -62,10 +62,10 @@ fi
 # memory of a file, as users are asked for: its edges need not be whole pages
 export RMC_TEST_SHARED=1
 start rmcd.asan -n 4 --ni fused --contexts 0:0666
-behaviour memory exposed ops atomics sabre status limits hostile isolation
+behaviour memory exposed ops atomics sabre status limits hostile isolation domains
 stop "behaviour, fused"
 start rmcd -n 4 --ni edge --units 2 --contexts 0:0666
-behaviour ops sabre exposed isolation
+behaviour ops sabre exposed isolation domains
 stop "behaviour, edge"
 start rmcd.tsan -n 4 --ni pair --mtu 64 --itt 64 --contexts 0:0666
 behaviour ops sabre status
