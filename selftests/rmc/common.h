@@ -7,6 +7,7 @@
 #define COMMON_H
 
 #include <fcntl.h>
+#include <linux/rmc_domain.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>

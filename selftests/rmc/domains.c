@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Domains of messages: what may be asked, messages between nodes, sleeping, ends in each order. */
-#include <linux/rmc_domain.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include "common.h"

@@ -4,7 +4,6 @@
  * and queue pairs. It harms only itself: operations of other processes on the same node
  * succeed, and memory that is not registered stays unchanged.
  */
-#include <linux/rmc_domain.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <sys/epoll.h>

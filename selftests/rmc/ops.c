@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Operations that succeed: the data, unchanged neighbours, and many operations at once. */
 #include <fcntl.h>
-#include <linux/rmc_domain.h>
 #include <pthread.h>
 #include <sys/mount.h>
 #include <unistd.h>
