@@ -43,9 +43,9 @@ int rmc_slot_claim(struct rmc_domain *d, uint32_t peer, uint32_t gen, uint32_t l
 		s->turn++;
 		w->owner = owner;
 		w->size = len;
-		/* the RMC reads them when a RECEIVE arrives, after the SEND */
 		rmc_store_relaxed(&w->turn, s->turn);
-		rmc_store_relaxed(&w->valid, 1);
+		/* pairs with the acquire in rmc_domain_free(): a slot in use has its turn */
+		rmc_store_release(&w->valid, 1);
 		return (int)n;
 	}
 	return -1;

@@ -165,7 +165,7 @@ static int send_message(struct member *m, unsigned int nid, unsigned int slot, u
 
 	fill(m->buf, value, len);
 	s->turn++;
-	__atomic_store_n(&s->valid, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->valid, 1, __ATOMIC_RELEASE);
 	return run(m, RMC_OP_SEND, nid, rmc_slot_offset(slot, (uint8_t)s->turn), m->buf, len);
 }
 
