@@ -17,6 +17,7 @@
 #include "json.h"
 
 struct netpipe_engine;
+struct rmc_team;
 
 /* One end of a connection */
 struct netpipe_end {
@@ -64,6 +65,9 @@ struct netpipe_engine {
 };
 
 extern const struct netpipe_engine netpipe_msg, netpipe_native, netpipe_tcp;
+
+/* Node of the other end, of a team: peer as of --peer. Ends the program if there is none */
+int netpipe_peer(const struct rmc_team *team, int peer);
 
 /* The other end of a run: receives, and answers the first end */
 void netpipe_echo(struct netpipe_end *end, uint64_t size, uint64_t n);

@@ -72,20 +72,6 @@ static const char *msg_path(const struct netpipe_end *end, size_t len, int pull)
 	return path_name(s->team->ctx, s->nid, bytes);
 }
 
-static void find_peer(struct state *s, int peer)
-{
-	struct rmc_team *t = s->team;
-
-	if (t->nodes < 2)
-		die(EXIT_USAGE, "two nodes are needed: rmc-run -n 2 rmc_netpipe; or --tcp");
-	if (peer < 0)
-		peer = rmc_team_nid(t, 1);
-	if (peer <= rmc_team_nid(t, 0) || peer >= rmc_team_nid(t, 0) + t->nodes)
-		die(EXIT_USAGE, "--peer %d: one of the other nodes, %d .. %d", peer,
-		    rmc_team_nid(t, 1), rmc_team_nid(t, 0) + t->nodes - 1);
-	s->nid = peer;
-}
-
 static void msg_open(struct netpipe_ends *ends, const struct netpipe_options *o)
 {
 	struct rmc_team_options t = {
@@ -105,7 +91,7 @@ static void msg_open(struct netpipe_ends *ends, const struct netpipe_options *o)
 	s->team = rmc_team_open_with(&t, rings + len);
 	if (!s->team)
 		die(EXIT_FAILED, "%s", rmc_errmsg());
-	find_peer(s, o->peer);
+	s->nid = netpipe_peer(s->team, o->peer);
 	rmc_msg_defaults(&m);
 	m.cells = (unsigned int)o->cells;
 	m.threshold = o->threshold;

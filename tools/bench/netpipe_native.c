@@ -74,20 +74,6 @@ static const char *native_path(const struct netpipe_end *end, size_t len, int pu
 	return "packets";
 }
 
-static void find_peer(struct state *s, int peer)
-{
-	struct rmc_team *t = s->team;
-
-	if (t->nodes < 2)
-		die(EXIT_USAGE, "two nodes are needed: rmc-run -n 2 rmc_netpipe; or --tcp");
-	if (peer < 0)
-		peer = rmc_team_nid(t, 1);
-	if (peer <= rmc_team_nid(t, 0) || peer >= rmc_team_nid(t, 0) + t->nodes)
-		die(EXIT_USAGE, "--peer %d: one of the other nodes, %d .. %d", peer,
-		    rmc_team_nid(t, 1), rmc_team_nid(t, 0) + t->nodes - 1);
-	s->nid = peer;
-}
-
 /* As many slots as SLOT_BYTES hold, for all nodes of the run */
 static unsigned int slots_for(const struct state *s, uint64_t size)
 {
@@ -130,7 +116,7 @@ static void native_open(struct netpipe_ends *ends, const struct netpipe_options 
 	s->team = rmc_team_open_with(&t, 4096);
 	if (!s->team)
 		die(EXIT_FAILED, "%s", rmc_errmsg());
-	find_peer(s, o->peer);
+	s->nid = netpipe_peer(s->team, o->peer);
 	open_domain(s, o);
 	ends->state = s;
 	if (s->team->self && rmc_team_nid(s->team, s->team->self) != s->nid)

@@ -96,6 +96,20 @@ void netpipe_sink(struct netpipe_end *end, uint64_t size, uint64_t n)
 	end->engine->flush(end);
 }
 
+int netpipe_peer(const struct rmc_team *team, int peer)
+{
+	int first = rmc_team_nid(team, 0);
+
+	if (team->nodes < 2)
+		die(EXIT_USAGE, "two nodes are needed: rmc-run -n 2 rmc_netpipe; or --tcp");
+	if (peer < 0)
+		peer = rmc_team_nid(team, 1);
+	if (peer <= first || peer >= first + team->nodes)
+		die(EXIT_USAGE, "--peer %d: one of the other nodes, %d .. %d", peer, first + 1,
+		    first + team->nodes - 1);
+	return peer;
+}
+
 /* --- runs --- */
 
 static uint64_t iterations(const struct netpipe *b, uint64_t size)
