@@ -30,6 +30,27 @@ static bool valid(const struct rmc_domain_params *p, const struct rmc_fabric *f)
 }
 
 /**
+ * rmc_domain_bytes() - memory of a domain, for quotas
+ * @p: parameters, any values
+ * @f: fabric
+ *
+ * Return: bytes of slots, and of what rmc_domain_init() takes for each; 0: invalid parameters.
+ * Context: any.
+ */
+u64 rmc_domain_bytes(const struct rmc_domain_params *p, const struct rmc_fabric *f)
+{
+	u64 words;
+
+	if (!valid(p, f))
+		return 0;
+	words = (rmc_packets(f->mtu, 0, p->max_message) + 63) / 64;
+	return (u64)p->nodes * p->slots *
+	       (RMC_LINE * (1 + rmc_lines(0, p->max_message)) + sizeof(struct rmc_send_slot) +
+		sizeof(struct rmc_slot) + words * sizeof(u64) +
+		2 * sizeof(u32) * rmc_fabric_units(f));
+}
+
+/**
  * rmc_domain_init() - allocate what a domain needs in the kernel
  * @d: domain, zeroed
  * @head: first unit of the node
@@ -53,9 +74,8 @@ int rmc_domain_init(struct rmc_domain *d, struct rmc_node *head, u16 ctx_id, u32
 
 	if (!valid(p, f) || !life || rmc_dispatch_check(dispatch))
 		return -EINVAL;
-	/* nobody pulls, names a class, or comes back when a message is due */
-	if (dispatch->policy == RMC_DISPATCH_SHARED || dispatch->policy == RMC_DISPATCH_CLASS ||
-	    dispatch->wake_ns || dispatch->age_ns)
+	/* nobody comes back when a message is due */
+	if (!(RMC_DOMAIN_POLICIES >> dispatch->policy & 1) || dispatch->wake_ns || dispatch->age_ns)
 		return -EINVAL;
 	d->head = head;
 	d->p = *p;

@@ -64,6 +64,19 @@ RMC_DISPATCH_POLICIES(X)
 #undef X
 static_assert((int)RMC_DISPATCH_COUNT == (int)RMC_DOM_POLICIES, "all of them");
 
+/* Those that a domain can have: nobody pulls yet, and no message names its class */
+#define RMC_DOMAIN_POLICIES	((1ULL << RMC_DOM_POLICIES) - 1 - (1ULL << RMC_DOM_CLASS) - \
+				 (1ULL << RMC_DOM_SHARED))
+
+/* Of one domain; quotas are usually lower */
+#define RMC_DOMAIN_BYTES_MAX	(1U << 30)
+
+/* True if a policy has groups of cores; all others have one */
+static inline bool rmc_domain_has_groups(u32 policy)
+{
+	return policy == RMC_DOM_GROUPS || policy == RMC_DOM_HIER;
+}
+
 enum rmc_slot_state {
 	RMC_SLOT_FREE		= 0,
 	RMC_SLOT_FILLING	= 1,
@@ -262,6 +275,7 @@ struct rmc_domains {
 	struct rmc_domain **dom;
 };
 
+u64 rmc_domain_bytes(const struct rmc_domain_params *p, const struct rmc_fabric *f);
 int rmc_domain_init(struct rmc_domain *d, struct rmc_node *head, u16 ctx_id, u32 life,
 		    const struct rmc_domain_params *p, const struct rmc_dispatch_params *dispatch);
 void rmc_domain_destroy(struct rmc_domain *d);

@@ -11,13 +11,6 @@
 #include "domain.h"
 #include "quota.h"
 
-/* Of one domain; quotas are usually lower */
-#define DOMAIN_BYTES_MAX	SZ_1G
-
-/* What is not possible yet: who pulls, and messages that name a class (core/domain.c) */
-#define POLICIES		(GENMASK_ULL(RMC_DOM_POLICIES - 1, 0) & \
-				 ~(BIT_ULL(RMC_DOM_CLASS) | BIT_ULL(RMC_DOM_SHARED)))
-
 /**
  * struct rmc_file_domain - domain of a file; guarded by the file's lock
  * @d: the part that the pipelines use
@@ -126,29 +119,6 @@ static u32 next_life(void)
 	return life;
 }
 
-static bool has_groups(u32 policy)
-{
-	return policy == RMC_DOM_GROUPS || policy == RMC_DOM_HIER;
-}
-
-/* Parameters within their limits; returns bytes, or 0. */
-static u64 check(const struct rmc_file *f, const struct rmc_dom_create *c)
-{
-	const struct rmc_fabric *fabric = f->node->fabric;
-	u64 slots = (u64)c->nodes * c->slots;
-	u32 words;
-
-	if (!c->nodes || c->nodes > fabric->nodes || c->first_nid > fabric->nodes - c->nodes ||
-	    !c->slots || c->slots > RMC_MAX_SLOTS || !c->max_message ||
-	    c->max_message > RMC_MAX_MESSAGE || (c->groups != 1 && !has_groups(c->policy)))
-		return 0;
-	words = DIV_ROUND_UP(rmc_packets(fabric->mtu, 0, c->max_message), 64);
-	/* receive and send slots; and of each slot what core/domain.c and its relays have */
-	return slots * (RMC_LINE * (1 + rmc_lines(0, c->max_message)) +
-			sizeof(struct rmc_send_slot) + RMC_LINE + words * sizeof(u64) +
-			2 * sizeof(u32) * rmc_fabric_units(fabric));
-}
-
 static int make_memory(struct rmc_file_domain *dom)
 {
 	u64 slots = (u64)dom->d.p.nodes * dom->d.p.slots;
@@ -223,7 +193,7 @@ err_memory:
  */
 void rmc_dom_query(struct rmc_dom_query *q)
 {
-	q->policies = POLICIES;
+	q->policies = RMC_DOMAIN_POLICIES;
 	q->max_slots = RMC_MAX_SLOTS;
 	q->max_message = RMC_MAX_MESSAGE;
 	q->max_cores = RMC_DISPATCH_CORES;
@@ -241,19 +211,20 @@ void rmc_dom_query(struct rmc_dom_query *q)
  */
 int rmc_dom_create(struct rmc_file *f, struct rmc_dom_create *c)
 {
+	struct rmc_domain_params p = { c->first_nid, c->nodes, c->slots, c->max_message };
 	struct rmc_file_domain *dom;
 	u64 bytes;
 	int err;
 
 	lockdep_assert_held(&f->lock);
-	bytes = check(f, c);
-	if (!bytes)
+	bytes = rmc_domain_bytes(&p, f->node->fabric);
+	if (!bytes || (c->groups != 1 && !rmc_domain_has_groups(c->policy)))
 		return -EINVAL;
-	if (c->policy < RMC_DOM_POLICIES && !(POLICIES & BIT_ULL(c->policy)))
+	if (c->policy < RMC_DOM_POLICIES && !(RMC_DOMAIN_POLICIES & BIT_ULL(c->policy)))
 		return -EOPNOTSUPP;
 	if (f->domain)
 		return -EEXIST;
-	if (bytes > DOMAIN_BYTES_MAX)
+	if (bytes > RMC_DOMAIN_BYTES_MAX)
 		return -ENOMEM;
 	dom = kzalloc(sizeof(*dom), GFP_KERNEL_ACCOUNT);
 	if (!dom)

@@ -9,13 +9,6 @@
 #include "domain.h"
 #include "sealed.h"
 
-/* Of one domain, where no quota holds */
-#define DOMAIN_BYTES_MAX	(1ULL << 30)
-
-/* What is not possible yet: who pulls, and messages that name a class (core/domain.c) */
-#define POLICIES		((1ULL << RMC_DOM_POLICIES) - 1 - (1ULL << RMC_DOM_CLASS) - \
-				 (1ULL << RMC_DOM_SHARED))
-
 /* Argument of the calls on workers. */
 struct change {
 	struct rmcd_domain *dom;
@@ -97,16 +90,6 @@ static u32 next_life(void)
 	return ++life ?: ++life;
 }
 
-/* A line per slot for its state, and what core/domain.c has per packet and per relay */
-static u64 private_bytes(const struct rmc_domain_params *p, const struct rmc_fabric *f)
-{
-	u64 slots = (u64)p->nodes * p->slots;
-	u64 words = (rmc_packets(f->mtu, 0, p->max_message) + 63) / 64;
-
-	return slots * (RMC_LINE + words * sizeof(u64)) +
-	       slots * 2 * sizeof(u32) * rmc_fabric_units(f);
-}
-
 static int make_slots(struct rmcd_domain *dom)
 {
 	void *addr;
@@ -142,31 +125,11 @@ static void free_slots(struct rmcd_domain *dom)
  */
 void rmcd_domain_query(struct rmc_dom_query *q)
 {
-	q->policies = POLICIES;
+	q->policies = RMC_DOMAIN_POLICIES;
 	q->max_slots = RMC_MAX_SLOTS;
 	q->max_message = RMC_MAX_MESSAGE;
 	q->max_cores = RMC_DISPATCH_CORES;
 	q->max_depth = RMC_DISPATCH_DEPTH;
-}
-
-static bool has_groups(u32 policy)
-{
-	return policy == RMC_DOM_GROUPS || policy == RMC_DOM_HIER;
-}
-
-/* Parameters within their limits; returns bytes, or 0. */
-static u64 check(const struct rmcd_file *f, const struct rmc_dom_create *c)
-{
-	const struct rmc_fabric *fabric = &f->d->port->fabric;
-	struct rmc_domain_params p = { c->first_nid, c->nodes, c->slots, c->max_message };
-	u64 slots = (u64)c->nodes * c->slots;
-
-	if (!c->nodes || c->nodes > fabric->nodes || c->first_nid > fabric->nodes - c->nodes ||
-	    !c->slots || c->slots > RMC_MAX_SLOTS || !c->max_message ||
-	    c->max_message > RMC_MAX_MESSAGE || (c->groups != 1 && !has_groups(c->policy)))
-		return 0;
-	return slots * (RMC_LINE * (1 + rmc_lines(0, c->max_message)) +
-			sizeof(struct rmc_send_slot)) + private_bytes(&p, fabric);
 }
 
 static int create(struct rmcd_file *f, struct rmcd_domain *dom, const struct rmc_dom_create *c)
@@ -205,19 +168,20 @@ static int create(struct rmcd_file *f, struct rmcd_domain *dom, const struct rmc
  */
 int rmcd_domain_create(struct rmcd_file *f, struct rmc_dom_create *c)
 {
-	u64 bytes = check(f, c);
+	struct rmc_domain_params p = { c->first_nid, c->nodes, c->slots, c->max_message };
+	u64 bytes = rmc_domain_bytes(&p, f->node->fabric);
 	struct change change = {};
 	struct rmcd_domain *dom;
 	int err;
 	u32 i;
 
-	if (!bytes)
+	if (!bytes || (c->groups != 1 && !rmc_domain_has_groups(c->policy)))
 		return -EINVAL;
-	if (c->policy < RMC_DOM_POLICIES && !(POLICIES & 1ULL << c->policy))
+	if (c->policy < RMC_DOM_POLICIES && !(RMC_DOMAIN_POLICIES & 1ULL << c->policy))
 		return -EOPNOTSUPP;
 	if (f->node->domains.dom[f->ctx->id])
 		return -EEXIST;
-	if (bytes > DOMAIN_BYTES_MAX)
+	if (bytes > RMC_DOMAIN_BYTES_MAX)
 		return -ENOMEM;
 	dom = calloc(1, sizeof(*dom));
 	if (!dom)
