@@ -134,6 +134,7 @@ struct rmc_dispatch;
 
 const char *rmc_dispatch_name(u32 policy);
 int rmc_dispatch_find(const char *name);
+bool rmc_dispatch_has_groups(u32 policy);
 int rmc_dispatch_check(const struct rmc_dispatch_params *p);
 size_t rmc_dispatch_bytes(const struct rmc_dispatch_params *p);
 struct rmc_dispatch *rmc_dispatch_init(void *mem, const struct rmc_dispatch_params *p);

@@ -267,6 +267,17 @@ int rmc_dispatch_find(const char *name)
 }
 
 /**
+ * rmc_dispatch_has_groups() - whether a policy has groups of cores
+ * @policy: any value
+ *
+ * Return: true if so; all others have one group.
+ */
+bool rmc_dispatch_has_groups(u32 policy)
+{
+	return policy < RMC_DISPATCH_COUNT && rows[policy].of == GROUP;
+}
+
+/**
  * rmc_dispatch_check() - validate parameters
  * @p: parameters
  *

@@ -71,12 +71,6 @@ static_assert((int)RMC_DISPATCH_COUNT == (int)RMC_DOM_POLICIES, "all of them");
 /* Of one domain; quotas are usually lower */
 #define RMC_DOMAIN_BYTES_MAX	(1U << 30)
 
-/* True if a policy has groups of cores; all others have one */
-static inline bool rmc_domain_has_groups(u32 policy)
-{
-	return policy == RMC_DOM_GROUPS || policy == RMC_DOM_HIER;
-}
-
 enum rmc_slot_state {
 	RMC_SLOT_FREE		= 0,
 	RMC_SLOT_FILLING	= 1,

@@ -218,7 +218,7 @@ int rmc_dom_create(struct rmc_file *f, struct rmc_dom_create *c)
 
 	lockdep_assert_held(&f->lock);
 	bytes = rmc_domain_bytes(&p, f->node->fabric);
-	if (!bytes || (c->groups != 1 && !rmc_domain_has_groups(c->policy)))
+	if (!bytes || (c->groups != 1 && !rmc_dispatch_has_groups(c->policy)))
 		return -EINVAL;
 	if (c->policy < RMC_DOM_POLICIES && !(RMC_DOMAIN_POLICIES & BIT_ULL(c->policy)))
 		return -EOPNOTSUPP;

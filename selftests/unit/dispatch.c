@@ -46,8 +46,12 @@ static void test_limits(void)
 	p.policy = RMC_DISPATCH_JSQ;
 	p.groups = 0;
 	CHECK_EQ(rmc_dispatch_check(&p), 0);
-	for (i = 0; i < RMC_DISPATCH_COUNT; i++)
+	for (i = 0; i < RMC_DISPATCH_COUNT; i++) {
 		CHECK_EQ(rmc_dispatch_find(rmc_dispatch_name(i)), i);
+		CHECK_EQ(rmc_dispatch_has_groups(i),
+			 i == RMC_DISPATCH_GROUPS || i == RMC_DISPATCH_HIER);
+	}
+	CHECK(!rmc_dispatch_has_groups(RMC_DISPATCH_COUNT) && !rmc_dispatch_has_groups(~0U));
 	CHECK(!rmc_dispatch_name(RMC_DISPATCH_COUNT));
 	CHECK_EQ(rmc_dispatch_find("best"), -ENOENT);
 	CHECK_EQ(sizeof(struct rmc_dispatch_msg), 32);

@@ -175,7 +175,7 @@ int rmcd_domain_create(struct rmcd_file *f, struct rmc_dom_create *c)
 	int err;
 	u32 i;
 
-	if (!bytes || (c->groups != 1 && !rmc_domain_has_groups(c->policy)))
+	if (!bytes || (c->groups != 1 && !rmc_dispatch_has_groups(c->policy)))
 		return -EINVAL;
 	if (c->policy < RMC_DOM_POLICIES && !(RMC_DOMAIN_POLICIES & 1ULL << c->policy))
 		return -EOPNOTSUPP;
