@@ -6,10 +6,8 @@
 #ifndef RMC_OPCODE_H
 #define RMC_OPCODE_H
 
-#include "wire.h"
-#ifdef RMC_DOMAINS
 #include <linux/rmc_domain.h>
-#endif
+#include "wire.h"
 
 /* Properties of an operation and its packets */
 #define RMC_OPF_REQ_LINES	0x01	/* request carries the data of its lines */
@@ -23,18 +21,9 @@
 #define RMC_OPF_NOTIFIES	0x100	/* a write that notifies the server when it ends */
 #define RMC_OPF_ONE_HOME	0x200	/* all packets go to the RRPP of the first byte */
 #define RMC_OPF_PREPARE		0x400	/* it has a prepare(): common checks are not enough */
-#ifdef RMC_DOMAINS
 #define RMC_OPF_SLOT		0x800	/* it names a slot, not memory: slot.h */
-#else
-#define RMC_OPF_SLOT		0
-#endif
 
-/*
- * Messages. The module does not have them yet, and applications cannot name them: it needs what
- * creates a domain. Host tests have (RMC_DOMAINS).
- */
-#ifdef RMC_DOMAINS
-#define RMC_S_END		RMC_S_DOMAIN_MAX
+/* Messages: on slots of a domain, core/domain.h */
 #define RMC_MESSAGE_OPS(X)							\
 	X(SEND,  send,  RMC_OPF_REQ_LINES | RMC_OPF_ONE_HOME | RMC_OPF_SLOT |	\
 	  RMC_OPF_IDEMPOTENT | RMC_OPF_PREPARE)					\
@@ -44,10 +33,6 @@
 	  RMC_OPF_IDEMPOTENT | RMC_OPF_PREPARE)					\
 	X(JOIN,  join,  RMC_OPF_OPERANDS | RMC_OPF_ONE_HOME | RMC_OPF_SLOT |	\
 	  RMC_OPF_IDEMPOTENT | RMC_OPF_PREPARE)
-#else
-#define RMC_S_END		RMC_S_MAX
-#define RMC_MESSAGE_OPS(X)
-#endif
 
 /*	 opcode, name, flags: what a WQ entry may name */
 #define RMC_OPS(X)								\

@@ -71,10 +71,8 @@ struct rmc_qpair {
 	struct rmc_account *account;
 	struct rmc_qpair *next;
 	struct rmc_qpair *prev;
-#ifdef RMC_DOMAINS
 	struct rmc_domain *domain;
 	u32 core;
-#endif
 };
 
 static_assert(RMC_WQE_PHASE == RMC_PHASE && RMC_CQE_PHASE == RMC_PHASE, "bit 0 of both");

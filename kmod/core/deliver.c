@@ -18,8 +18,6 @@
 #include "node.h"
 #include "timeout.h"
 
-#ifdef RMC_DOMAINS
-
 static struct rmc_slot *slot_of(struct rmc_dispatch_msg *m)
 {
 	return (struct rmc_slot *)((u8 *)m - offsetof(struct rmc_slot, msg));
@@ -304,4 +302,3 @@ void rmc_core_del(struct rmc_domain *d, u32 core, bool requeue)
 	}
 	dispatch(d, now);
 }
-#endif

@@ -2,8 +2,6 @@
 /* Messaging domains: set-up, slots, and what an RRPP does with their packets (T18 section 5.6). */
 #include "node.h"
 
-#ifdef RMC_DOMAINS
-
 /* Bits of the packets of a receive slot that have arrived */
 static u64 *seen_of(const struct rmc_domain *d, u32 index)
 {
@@ -456,4 +454,3 @@ void rmc_domains_withdraw(struct rmc_node *node, const struct rmc_mem *seg)
 void rmc_domains_close(struct rmc_node *node, struct rmc_in *in)
 {
 }
-#endif

@@ -176,14 +176,12 @@ struct rmc_node {
 	struct rmc_stats stats ____cacheline_aligned;
 };
 
-#ifdef RMC_DOMAINS
 /* Part of a domain that belongs to a unit */
 static inline struct rmc_domain_unit *rmc_domain_unit(const struct rmc_domain *d,
 						      const struct rmc_node *unit)
 {
 	return &d->unit[unit->ep - unit->head->ep];
 }
-#endif
 
 /* True if rmc_state_poll() may have work. The caller is the RRPP's worker. */
 static inline bool rmc_state_due(const struct rmc_node *node)

@@ -175,7 +175,7 @@ static u32 retire(struct rmc_node *node, struct rmc_out *out, const struct rmc_d
 		u8 status = p.status;
 
 		if (unlikely(status)) {
-			if (status >= RMC_S_END)
+			if (status >= RMC_S_DOMAIN_MAX)
 				status = RMC_S_PROTOCOL;
 			if (status == RMC_S_BUSY)
 				rmc_tenant_charge(e->qp->tenant, RMC_TENANT_BUSY);

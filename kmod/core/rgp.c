@@ -168,12 +168,10 @@ static __always_inline struct rmc_itt_entry *begin(struct rmc_qpair *qp, struct 
 		e->announced = true;
 		node->itt.announced++;
 	}
-#ifdef RMC_DOMAINS
 	if (unlikely(w->op == RMC_OP_RECEIVE)) {
 		e->lbuf_off = w->lbuf;
 		rmc_domain_take(qp, w);
 	}
-#endif
 	return e;
 }
 
@@ -237,11 +235,9 @@ static __always_inline void change_destination(struct rmc_node *node, u32 *to, u
 static __always_inline void refuse(struct rmc_qpair *qp, const struct rmc_wqe *w, u16 slot,
 				   u8 status)
 {
-#ifdef RMC_DOMAINS
 	/* it is valid, but its sender is gone: nobody else would free the slot */
 	if (w->op == RMC_OP_RECEIVE && status == RMC_S_NODE_DOWN)
 		rmc_domain_take(qp, w);
-#endif
 	rmc_stat_inc(qp->node, errors);
 	trace_rmc_rgp_refuse(qp->node->nid, slot, status);
 	rmc_cq_post(qp, slot, status);

@@ -25,10 +25,7 @@
 #define RMC_STATE_H
 
 #include "att.h"
-
-#ifdef RMC_DOMAINS
 #include "domain.h"
-#endif
 
 #ifdef RMC_TEST_HOOKS
 /* State of tests alone, selftests/harness/probe.c: it counts the calls of each function. */
@@ -48,17 +45,10 @@ struct rmc_tally {
 #define RMC_TEST_STATES(X)
 #endif
 
-#ifdef RMC_DOMAINS
-#define RMC_DOMAIN_STATES(X)	\
-	X(domains)		/* slots of messages, domain.h */
-#else
-#define RMC_DOMAIN_STATES(X)
-#endif
-
 /*	name of the state */
 #define RMC_STATES(X)	\
 	X(att)			/* announced operations, att.h */	\
-	RMC_DOMAIN_STATES(X)	\
+	X(domains)		/* slots of messages, domain.h */	\
 	RMC_TEST_STATES(X)
 
 #define RMC_STATE_DECLARE(name)							\

@@ -27,10 +27,8 @@ u32 rmc_itt_abort(struct rmc_node *node, const struct rmc_abort *which)
 		    (which->lbuf && e->lbuf != which->lbuf) ||
 		    (which->nid >= 0 && e->nid != which->nid))
 			continue;
-#ifdef RMC_DOMAINS
 		if (which->slots && !(rmc_op_flags(e->op) & RMC_OPF_SLOT))
 			continue;
-#endif
 		if (which->silent) {
 			rmc_op_stop(node, e);
 			rmc_itt_free(&node->itt, e);

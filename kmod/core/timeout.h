@@ -11,9 +11,7 @@ struct rmc_abort {
 	const struct rmc_mem *lbuf;
 	s32 nid;
 	u8 status;
-#ifdef RMC_DOMAINS
 	bool slots;	/* only those on slots of messages */
-#endif
 	bool silent;	/* no completion: the CQ is going away */
 };
 

@@ -11,7 +11,6 @@
 
 #include "file.h"
 
-#ifdef RMC_DOMAINS
 void rmc_dom_query(struct rmc_dom_query *q);
 int rmc_dom_create(struct rmc_file *f, struct rmc_dom_create *c);
 int rmc_dom_destroy(struct rmc_file *f);
@@ -20,13 +19,5 @@ int rmc_dom_detach(struct rmc_file *f, struct rmc_queues *q);
 int rmc_dom_arm(struct rmc_file *f, const struct rmc_aq_arm *a);
 int rmc_dom_stats(struct rmc_file *f, struct rmc_dom_stats *s);
 struct rmc_umem *rmc_dom_memory(struct rmc_file *f, enum rmc_map_kind kind, u32 id);
-#else
-static inline int rmc_dom_destroy(struct rmc_file *f) { return 0; }
-static inline int rmc_dom_detach(struct rmc_file *f, struct rmc_queues *q) { return 0; }
-static inline struct rmc_umem *rmc_dom_memory(struct rmc_file *f, enum rmc_map_kind kind, u32 id)
-{
-	return NULL;
-}
-#endif
 
 #endif

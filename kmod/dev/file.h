@@ -61,9 +61,7 @@ struct rmc_file {
 	struct rmc_node *node;
 	struct rmc_umem *seg;
 	struct rmc_file_ranges *ranges;
-#ifdef RMC_DOMAINS
 	struct rmc_file_domain *domain;
-#endif
 	struct xarray buf;
 	struct xarray qp;
 	struct rmc_bufs *table;

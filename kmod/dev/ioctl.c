@@ -45,7 +45,6 @@ union args {
 	struct rmc_seg_arm seg_arm;
 	struct rmc_ctx_create ctx_create;
 	struct rmc_ctx_remove ctx_remove;
-#ifdef RMC_DOMAINS
 	struct rmc_dom_query dom_query;
 	struct rmc_dom_create dom_create;
 	struct rmc_dom_destroy dom_destroy;
@@ -53,7 +52,6 @@ union args {
 	struct rmc_dom_detach dom_detach;
 	struct rmc_aq_arm aq_arm;
 	struct rmc_dom_stats dom_stats;
-#endif
 };
 
 /**
@@ -499,7 +497,6 @@ static int do_seg_arm(const struct request *r, union args *a)
 	return err;
 }
 
-#ifdef RMC_DOMAINS
 static int do_dom_query(const struct request *r, union args *a)
 {
 	if (a->dom_query.flags)
@@ -604,7 +601,6 @@ static int do_dom_stats(const struct request *r, union args *a)
 	mutex_unlock(&r->file->lock);
 	return err;
 }
-#endif
 
 static int do_ctx_create(const struct request *r, union args *a)
 {
@@ -653,7 +649,6 @@ static const struct entry context_entries[] = {
 	ENTRY(RMC_IOC_SEG_ARM, seg_arm, eventfd, true, true, do_seg_arm, NULL),
 	ENTRY(RMC_IOC_SEG_ADD, seg_add, offset, false, true, do_seg_add, NULL),
 	ENTRY(RMC_IOC_SEG_DEL, seg_del, offset, false, true, do_seg_del, NULL),
-#ifdef RMC_DOMAINS
 	ENTRY(RMC_IOC_DOM_QUERY, dom_query, max_depth, true, false, do_dom_query, NULL),
 	ENTRY(RMC_IOC_DOM_CREATE, dom_create, send_offset, true, true, do_dom_create,
 	      undo_dom_create),
@@ -663,7 +658,6 @@ static const struct entry context_entries[] = {
 	ENTRY(RMC_IOC_DOM_DETACH, dom_detach, reserved, false, true, do_dom_detach, NULL),
 	ENTRY(RMC_IOC_AQ_ARM, aq_arm, reserved, false, true, do_aq_arm, NULL),
 	ENTRY(RMC_IOC_DOM_STATS, dom_stats, cores, true, false, do_dom_stats, NULL),
-#endif
 };
 
 static const struct entry control_entries[] = {

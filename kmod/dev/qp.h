@@ -54,12 +54,10 @@ struct rmc_queues {
 	struct rmc_waiter waiter;
 	struct rmc_share *share;
 	struct rmc_share *inner_share;
-#ifdef RMC_DOMAINS
 	bool attached;
 	u32 core;
 	struct rmc_umem *aq;
 	struct rmc_waiter arrivals;
-#endif
 	struct rcu_head rcu;
 };
 

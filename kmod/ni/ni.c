@@ -220,10 +220,8 @@ bool rmc_doorbells_quiet(struct rmc_node *node, enum rmc_lane lane)
 /* True if a unit has nothing that its worker has to poll for. */
 static bool quiet(struct rmc_node *node, enum rmc_lane lane)
 {
-#ifdef RMC_DOMAINS
 	if (lane == RMC_LANE_REQ && rmc_domains_pending(node))
 		return false;
-#endif
 	return rmc_doorbells_quiet(node, lane);
 }
 

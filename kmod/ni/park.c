@@ -21,12 +21,10 @@ static bool work_left(struct rmc_ni_worker *w)
 			    !rmc_doorbells_quiet(w->node[lane][i], lane))
 				return true;
 	}
-#ifdef RMC_DOMAINS
 	for (i = 0; i < w->nodes[RMC_LANE_REQ]; i++)
 		if (likely(!READ_ONCE(w->node[RMC_LANE_REQ][i]->fenced)) &&
 		    rmc_domains_pending(w->node[RMC_LANE_REQ][i]))
 			return true;
-#endif
 	return false;
 }
 

@@ -296,7 +296,7 @@ static void reap(struct core *c)
 	u32 slot, status;
 
 	while (app_poll(c->a, &slot, &status)) {
-		MUST(slot < ENTRIES && c->busy[slot] && status < RMC_S_END);
+		MUST(slot < ENTRIES && c->busy[slot] && status < RMC_S_DOMAIN_MAX);
 		c->busy[slot] = false;
 		c->done++;
 	}

@@ -13,7 +13,7 @@ static void reap(struct fuzz *b, bool *busy, u32 *done)
 	u32 slot, status;
 
 	while (app_poll(&b->a, &slot, &status)) {
-		MUST(slot < ENTRIES && busy[slot] && status < RMC_S_END);
+		MUST(slot < ENTRIES && busy[slot] && status < RMC_S_DOMAIN_MAX);
 		busy[slot] = false;
 		++*done;
 	}

@@ -12,7 +12,7 @@ static void reap(struct fuzz *b, bool *busy, u32 *done)
 	u32 slot, status, op;
 
 	while (app_poll(&b->a, &slot, &status)) {
-		MUST(slot < ENTRIES && busy[slot] && status < RMC_S_END);
+		MUST(slot < ENTRIES && busy[slot] && status < RMC_S_DOMAIN_MAX);
 		op = b->a.wq[slot].word0 >> RMC_WQE_OP_SHIFT & RMC_WQE_OP_MASK;
 		MUST(!(rmc_op_mask() >> op & 1) == (status == RMC_S_BAD_OP));
 		busy[slot] = false;

@@ -32,6 +32,13 @@ union arg {
 	struct rmc_watch watch;
 	struct rmc_ctx_create ctx_create;
 	struct rmc_ctx_remove ctx_remove;
+	struct rmc_dom_query dom_query;
+	struct rmc_dom_create dom_create;
+	struct rmc_dom_destroy dom_destroy;
+	struct rmc_dom_attach dom_attach;
+	struct rmc_dom_detach dom_detach;
+	struct rmc_aq_arm aq_arm;
+	struct rmc_dom_stats dom_stats;
 };
 
 static const struct call {
@@ -69,6 +76,16 @@ static const struct call {
 	{ "CTX_REMOVE", RMC_IOC_CTX_REMOVE, CTL, sizeof(struct rmc_ctx_remove), ENOENT,
 	  { offsetof(struct rmc_ctx_remove, reserved), -1 }, 0 },
 	{ "SEG_UNREG", RMC_IOC_SEG_UNREG, FILE_, sizeof(struct rmc_seg_unreg), 0, { -1, -1 }, 0 },
+	{ "DOM_QUERY", RMC_IOC_DOM_QUERY, FILE_, sizeof(struct rmc_dom_query), 0, { -1, -1 }, 1 },
+	{ "DOM_CREATE", RMC_IOC_DOM_CREATE, FILE_, sizeof(struct rmc_dom_create), 0, { -1, -1 }, 1 },
+	{ "DOM_DESTROY", RMC_IOC_DOM_DESTROY, FILE_, sizeof(struct rmc_dom_destroy), ENOENT,
+	  { -1, -1 }, 0 },
+	{ "DOM_ATTACH", RMC_IOC_DOM_ATTACH, FILE_, sizeof(struct rmc_dom_attach), ENOENT, { -1, -1 }, 1 },
+	{ "DOM_DETACH", RMC_IOC_DOM_DETACH, FILE_, sizeof(struct rmc_dom_detach), ENOENT,
+	  { offsetof(struct rmc_dom_detach, reserved), -1 }, 0 },
+	{ "AQ_ARM", RMC_IOC_AQ_ARM, FILE_, sizeof(struct rmc_aq_arm), ENOENT,
+	  { offsetof(struct rmc_aq_arm, reserved), -1 }, 0 },
+	{ "DOM_STATS", RMC_IOC_DOM_STATS, FILE_, sizeof(struct rmc_dom_stats), ENOENT, { -1, -1 }, 1 },
 };
 
 #define CALLS		(sizeof(calls) / sizeof(calls[0]))
@@ -133,6 +150,22 @@ static void good_arg(const struct call *c, union arg *a)
 	case RMC_IOC_CTX_REMOVE:
 		a->ctx_remove.ctx_id = 255;
 		break;
+	case RMC_IOC_DOM_CREATE:
+		a->dom_create.nodes = 1;
+		a->dom_create.slots = 1;
+		a->dom_create.max_message = 64;
+		a->dom_create.depth = 1;
+		a->dom_create.cores = 1;
+		a->dom_create.groups = 1;
+		break;
+	case RMC_IOC_DOM_ATTACH:
+	case RMC_IOC_DOM_DETACH:
+		a->dom_attach.qp_id = 4711;
+		break;
+	case RMC_IOC_AQ_ARM:
+		a->aq_arm.qp_id = 4711;
+		a->aq_arm.eventfd = -1;
+		break;
 	}
 }
 
@@ -160,6 +193,11 @@ static int issue(const struct call *c, int device, void *arg)
 
 		memcpy(&got, arg, sizeof(got));
 		CHECK(!close(got.fd));
+	}
+	if (c->cmd == RMC_IOC_DOM_CREATE) {
+		struct rmc_dom_destroy gone = { .size = sizeof(gone) };
+
+		CHECK(!ioctl(fd, RMC_IOC_DOM_DESTROY, &gone));
 	}
 	if (c->cmd == RMC_IOC_SEG_UNREG)
 		CHECK(!seg_reg(fd, e.seg, PAGE, 0));

@@ -300,7 +300,7 @@ static void test_other_node(const struct testbed_opts *o)
 /* A status is a valid one, and the first error of several. */
 static void test_statuses(const struct testbed_opts *o)
 {
-	static const u8 made_up[] = { RMC_S_END, RMC_S_END + 1, 0x7f, 0xfd, 0xfe, 0xff };
+	static const u8 made_up[] = { RMC_S_DOMAIN_MAX, RMC_S_DOMAIN_MAX + 1, 0x7f, 0xfd, 0xfe, 0xff };
 	struct rmc_desc d, e;
 	struct server v;
 	struct setup s;

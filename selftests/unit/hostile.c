@@ -207,7 +207,7 @@ static void rough_reap(struct user *u)
 	while (app_poll(&u->a, &slot, &status)) {
 		u8 *p = u->buf.at + slot * SLOT;
 
-		CHECK(status < RMC_S_END);
+		CHECK(status < RMC_S_DOMAIN_MAX);
 		u->done++;
 		u->ok += status == RMC_S_OK;
 		check_canary(p, u->skip[slot]);

@@ -11,8 +11,6 @@
  */
 #include "../node.h"
 
-#ifdef RMC_DOMAINS
-
 /* Validate what all of them name: a slot of a pair of nodes. */
 static u8 validate(const struct rmc_qpair *qp, const struct rmc_wqe *w)
 {
@@ -282,4 +280,3 @@ void rmc_join_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, u64 w
 {
 	rmc_mem_put(e->lbuf, e->lbuf_off, (u8 *)&word1, sizeof(word1));
 }
-#endif

@@ -24,14 +24,6 @@ typedef int8_t s8;
 typedef int32_t s32;
 typedef int64_t s64;
 
-/*
- * The deterministic tests have messages, which the module does not have yet: base/opcode.h. So has
- * a program without hooks that is compiled with -DRMC_DOMAINS.
- */
-#if defined(RMC_TEST_HOOKS) && !defined(RMC_DOMAINS)
-#define RMC_DOMAINS
-#endif
-
 #define likely(x)		__builtin_expect(!!(x), 1)
 #define unlikely(x)		__builtin_expect(!!(x), 0)
 #ifndef noinline
