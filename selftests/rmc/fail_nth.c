@@ -287,6 +287,65 @@ TEST_WITHIN(mappings, 120)
 	      munmap(p, 600 * PAGE));
 }
 
+static int dom_create(int fd, struct rmc_dom_create *c)
+{
+	*c = (struct rmc_dom_create){ .size = sizeof(*c), .nodes = 2, .slots = 64,
+				      .max_message = 8 * PAGE, .policy = RMC_DOM_GREEDY,
+				      .depth = 2, .cores = 2, .groups = 1 };
+	return ioctl(fd, RMC_IOC_DOM_CREATE, c);
+}
+
+static int dom_destroy(int fd)
+{
+	struct rmc_dom_destroy d = { .size = sizeof(d) };
+
+	return ioctl(fd, RMC_IOC_DOM_DESTROY, &d);
+}
+
+static int dom_attach(int fd, struct rmc_dom_attach *a, unsigned int qp_id)
+{
+	*a = (struct rmc_dom_attach){ .size = sizeof(*a), .qp_id = qp_id };
+	return ioctl(fd, RMC_IOC_DOM_ATTACH, a);
+}
+
+static int dom_detach(int fd, unsigned int qp_id)
+{
+	struct rmc_dom_detach d = { .size = sizeof(d), .qp_id = qp_id };
+
+	return ioctl(fd, RMC_IOC_DOM_DETACH, &d);
+}
+
+static int aq_arm(int fd, unsigned int qp_id, int event)
+{
+	struct rmc_aq_arm a = { .size = sizeof(a), .qp_id = qp_id, .eventfd = event };
+
+	return ioctl(fd, RMC_IOC_AQ_ARM, &a);
+}
+
+TEST_WITHIN(domain_of_messages, 120)
+{
+	int fd = opened(), event = eventfd(0, EFD_CLOEXEC);
+	struct rmc_dom_attach core;
+	struct rmc_dom_create dom;
+	struct rmc_qp_create qp;
+	void *p = NULL;
+
+	REQUIRE(!qp_create(fd, 16, &qp));
+	prepare();
+	SWEEP(dom_create(fd, &dom), REQUIRE(!dom_destroy(fd)));
+	CHECK_ERRNO(dom_destroy(fd), ENOENT);
+	REQUIRE(!dom_create(fd, &dom));
+	SWEEP(dom_attach(fd, &core, qp.qp_id), REQUIRE(!dom_detach(fd, qp.qp_id)));
+	REQUIRE(!dom_attach(fd, &core, qp.qp_id));
+	/* no failed call keeps a core */
+	CHECK_EQ(core.core, 0);
+	SWEEP(p = map(fd, 128 * dom.stride, dom.recv_offset, PROT_READ),
+	      munmap(p, 128 * dom.stride));
+	SWEEP(p = map(fd, PAGE, core.aq_offset, PROT_READ), munmap(p, PAGE));
+	SWEEP(aq_arm(fd, qp.qp_id, event), (void)0);
+	SWEEP(dom_detach(fd, qp.qp_id), REQUIRE(!dom_attach(fd, &core, qp.qp_id)));
+}
+
 static int cq_arm(int fd, unsigned int qp_id, int event)
 {
 	struct rmc_cq_arm a = { .size = sizeof(a), .qp_id = qp_id, .eventfd = event };
