@@ -248,7 +248,7 @@ class Computed(Machine):
     """Results do not depend on the machine's speed."""
 
     key = title = "computed"
-    what = "Programs that compute what queueing theory says: no RMC, and no clock."
+    what = "Programs that compute, in virtual time: queueing theory, and the dispatcher of messages."
 
     def probe(self):
         if not os.access(os.path.join(BUILD, "rmc_qsim"), os.X_OK):
