@@ -57,6 +57,17 @@ shows "their page has the thesis' values" "$W/queues/index.html" '<td class="pap
 shows "and computed ones" "$W/queues/index.html" \
 	'>gev</td><td class="paper">6</td><td class="native">[0-9.][0-9.]*</td><td class="paper">20</td>'
 
+make -s -C "$top/selftests" O="$top/build/host" "$top/build/host/footprint" ||
+	report 1 "footprint builds"
+expect "memory of messages" 0 "index.html$" \
+	timeout 100 "$F" --quick --only footprint --machine computed --out "$W/footprint"
+for want in 78 25 11 6; do
+	shows "its slots are the thesis': $want" "$W/footprint/index.html" \
+		"<td class=\"paper\">$want</td><td class=\"native\">$want</td>"
+done
+shows "and its memory" "$W/footprint/index.html" \
+	'>4096 B, 78 slots</td><td class="paper">319</td><td class="native">319</td>'
+
 # --- real runs ---
 
 if [ "$(nproc)" -lt 2 ]; then

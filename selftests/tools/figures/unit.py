@@ -117,6 +117,10 @@ def canned(job):
         return {0: qsim(job.argv[-1])}
     if tool == "host/valet_curves":
         return {0: valet()}
+    if tool == "host/footprint":
+        return {0: {"slots": [{"bytes": 64, "round_trip_ns": 397, "slots": 78}],
+                    "memory": [{"name": "4096 B, 6 slots", "native_mib": 24.6, "emulated_mib": 24,
+                                "ratio": 1.02, "module_mib": 25}]}}
     found = {"rmc_read_lat": lat(1.0 / faster, path), "rmc_atomic_lat": lat(1.1 / faster, path),
              "rmc_read_bw": bandwidth(1e6 * faster, path)}
     return {n: found[tool] for n in nodes}
@@ -264,6 +268,12 @@ class FigureTest(Folder):
         self.assertAlmostEqual(self.cell(figure, "gev", "1x16 over 16x1, computed"), 200)
         self.assertAlmostEqual(self.cell(figure, "fixed", "1x16 / threads, 200 ns"), 6)
         self.assertEqual(self.cell(figure, "16", "packet"), 300)
+
+    def test_footprint(self):
+        figure = self.shown("footprint", self.run_)
+        self.assertEqual(self.cell(figure, "64 B", "slots, computed"), 78)
+        self.assertEqual(self.cell(figure, "64 B", "paper: slots"), 78)
+        self.assertEqual(self.cell(figure, "4096 B, 6 slots", "paper"), 25)
 
     def test_faa_ratio(self):
         self.assertAlmostEqual(self.cell(self.shown("faa", self.run_), "fetch-and-add / read",
@@ -413,7 +423,8 @@ class MissingTest(Folder):
             with open(path, encoding="utf-8") as f:
                 text = f.read().replace("t_typical_usec", "gone").replace('"speedup"', '"gone"')
                 text = text.replace('"value"', '"gone"')
-                for field in ("lost", "tail_mean_service_times", "density_per_ns", "p99_us", "peak"):
+                for field in ("lost", "tail_mean_service_times", "density_per_ns", "p99_us", "peak",
+                              "slots"):
                     text = text.replace(f'"{field}"', '"gone"')
             with open(path, "w", encoding="utf-8") as f:
                 f.write(text)
