@@ -271,12 +271,17 @@ static void *repeat_receive(void *arg)
 {
 	struct late *l = arg;
 	struct rmc_domain *d = &l->t.node[0].d;
-	struct rmc_serve s = { .node = l->t.w.node[0], .from = 1, .req = { .op = RMC_OP_RECEIVE } };
+	struct rmc_serve s = { .node = l->t.w.node[0], .req = { .op = RMC_OP_RECEIVE } };
+	u32 life;
+
+	s.from = rmc_endpoint(s.node->fabric, 1);
+	/* of node 1's domain, where the slot's RRPP has it */
+	life = d->peer_life[rmc_life_index(d, 1, rmc_slot_offset(0, 0))];
 
 	while (!__atomic_load_n(&l->stop, __ATOMIC_ACQUIRE)) {
 		u32 turn = __atomic_load_n(&l->turn, __ATOMIC_ACQUIRE);
 
-		s.req.offset = rmc_slot_offset(0, turn) | rmc_slot_lives(d->life, d->peer_life[1]);
+		s.req.offset = rmc_slot_offset(0, turn) | rmc_slot_lives(d->life, life);
 		s.req.ctx_id = DOM_CTX | rmc_packets_word0(rmc_turn_high(turn)) >> 32;
 		s.word1 = rmc_packets_word1(rmc_turn_high(turn));
 		rmc_domain_free(&s, d, 1);
@@ -319,8 +324,13 @@ static void test_late(const struct testbed_opts *ni)
 		take_slot(s, turn);
 		__atomic_store_n(&l.turn, turn, __ATOMIC_RELEASE);
 		spin(turn % 127);
-		while (turn % 32 == 1 && smp_load_acquire(&s->valid))
+		while (turn % 32 == 1 && smp_load_acquire(&s->valid)) {
+			if (now_ms() - t0 > run_ms + 10000) {
+				TAP_FAIL("no RECEIVE frees the slot of turn %u", turn);
+				break;
+			}
 			sched_yield();
+		}
 		early += !smp_load_acquire(&s->valid);
 		smp_store_release(&s->valid, 0);
 		take_slot(s, turn + 1);
