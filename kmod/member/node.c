@@ -285,7 +285,7 @@ bool rmc_node_join_poll(struct rmc_node *node, u32 now_ms)
 
 	if (node->up)
 		return true;
-	if (node->fenced || node->left)
+	if (node->fenced || READ_ONCE(node->left))
 		return false;
 	for (i = 0; f->sync && i < f->nodes; i++)
 		if (awaited(node, i, now_ms))
