@@ -63,7 +63,7 @@ bool rmc_stage_delay(struct rmc_links *l, struct rmc_filter *flt, struct rmc_pac
 
 	p->due_ns += fault->delay_ns + random_below(flt, fault->jitter_ns);
 	if (rmc_fault_chance(flt, fault->reorder)) {
-		flt->stats.reordered++;
+		rmc_filter_count(flt, reordered, 1);
 		p->due_ns += fault->gap_ns;
 	}
 	return true;
@@ -107,7 +107,7 @@ void rmc_fault_shuffle(struct rmc_filter *flt, struct rmc_packet *batch, u32 n)
 			;
 		if (j - i < 2 || !rmc_fault_chance(flt, flt->fault.shuffle))
 			continue;
-		flt->stats.shuffled += j - i;
+		rmc_filter_count(flt, shuffled, j - i);
 		for (k = j - 1; k > i; k--) {
 			at = i + (u32)((u64)random32(flt) * (k - i + 1) >> 32);
 			swap(batch[k].due_ns, batch[at].due_ns);

@@ -408,7 +408,7 @@ static bool take(struct rmc_links *l, struct rmc_filter *flt, u64 now, struct rm
 	copy = rmc_packet_payload(flt, p);
 	if (flt->frees < copy)
 		return false;
-	flt->stats.packets++;
+	rmc_filter_count(flt, packets, 1);
 	p->word0 = d.word0;
 	p->word1 = d.word1;
 	p->seq = flt->seq++;
@@ -418,7 +418,7 @@ static bool take(struct rmc_links *l, struct rmc_filter *flt, u64 now, struct rm
 	if (likely(rmc_stages(l, flt, p, now))) {
 		p->line = store(flt, copy);
 	} else {
-		flt->stats.lost++;
+		rmc_filter_count(flt, lost, 1);
 		p->word0 |= flt->lane == RMC_LANE_REQ ? RMC_REQ_LOST : RMC_REP_LOST;
 	}
 	return true;
@@ -435,7 +435,7 @@ static void duplicate(struct rmc_filter *flt, struct rmc_packet *p)
 		return;
 	flt->copies++;
 	flt->copy_lines += lines;
-	flt->stats.doubled++;
+	rmc_filter_count(flt, doubled, 1);
 	p->word0 |= RMC_REP_DUPLICATED;
 	copy.word0 |= RMC_REP_COPY;
 	copy.due_ns += flt->fault.gap_ns;

@@ -55,6 +55,9 @@ struct rmc_filter_stats {
 #undef RMC_FILTER_FIELD
 };
 
+#define rmc_filter_count(flt, name, n)	\
+	WRITE_ONCE((flt)->stats.name, (flt)->stats.name + (n))
+
 /* A packet that was taken off the wire. */
 struct rmc_packet {
 	u64 due_ns;

@@ -254,7 +254,7 @@ static u64 round_trip_due(struct rmc_links *l, struct rmc_filter *flt, u32 bytes
 
 	if (!sent)
 		return now;
-	flt->stats.flight_ns += now - sent;
+	rmc_filter_count(flt, flight_ns, now - sent);
 	if (path->byte_fs) {
 		struct rmc_port_time *port = &l->port[path->in];
 
