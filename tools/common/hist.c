@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /* Latencies by magnitude: 32 buckets per power of two. */
+#include <stdio.h>
 #include "hist.h"
+#include "json.h"
 
 #define SUB	(1U << HIST_BITS)
 
@@ -54,4 +56,44 @@ uint64_t hist_percentile(const struct hist *h, double p)
 			return end_of(i);
 	}
 	return 0;
+}
+
+static const double percentile[] = { 0.5, 0.9, 0.95, 0.99, 0.999 };
+static const char * const percentile_name[] = { "50", "90", "95", "99", "99.9" };
+#define PERCENTILES	(sizeof(percentile) / sizeof(percentile[0]))
+
+void hist_json(struct json *j, const char *name, const struct hist *h)
+{
+	char key[32];
+	size_t i;
+
+	json_object(j, name);
+	json_uint(j, "count", hist_total(h));
+	for (i = 0; i < PERCENTILES; i++) {
+		snprintf(key, sizeof(key), "p%s_usec", percentile_name[i]);
+		json_double(j, key, (double)hist_percentile(h, percentile[i]) / 1e3);
+	}
+	json_end_object(j);
+}
+
+void hist_text_head(void)
+{
+	size_t i;
+
+	printf("%-6s %10s", "usec", "count");
+	for (i = 0; i < PERCENTILES; i++)
+		printf(" %8s%%", percentile_name[i]);
+	printf("\n");
+}
+
+void hist_text(const char *name, const struct hist *h)
+{
+	size_t i;
+
+	if (!hist_total(h))
+		return;
+	printf("%-6s %10llu", name, (unsigned long long)hist_total(h));
+	for (i = 0; i < PERCENTILES; i++)
+		printf(" %9.2f", (double)hist_percentile(h, percentile[i]) / 1e3);
+	printf("\n");
 }

@@ -17,4 +17,11 @@ uint64_t hist_total(const struct hist *h);
 /* Percentile p (0 .. 1), nanoseconds; 0 when empty */
 uint64_t hist_percentile(const struct hist *h, double p);
 
+struct json;
+
+/* Count and percentiles, microseconds: an object, or a line of a table */
+void hist_json(struct json *j, const char *name, const struct hist *h);
+void hist_text_head(void);
+void hist_text(const char *name, const struct hist *h);	/* nothing when empty */
+
 #endif /* RMC_TOOLS_HIST_H */

@@ -211,24 +211,6 @@ static void add_up(struct kv_run *r, struct measured *m)
 	free(sum);
 }
 
-static const double percentile[] = { 0.5, 0.9, 0.95, 0.99, 0.999 };
-static const char * const percentile_name[] = { "50", "90", "95", "99", "99.9" };
-#define PERCENTILES	(sizeof(percentile) / sizeof(percentile[0]))
-
-static void json_latency(struct json *j, const char *name, const struct hist *h)
-{
-	char key[32];
-	size_t i;
-
-	json_object(j, name);
-	json_uint(j, "count", hist_total(h));
-	for (i = 0; i < PERCENTILES; i++) {
-		snprintf(key, sizeof(key), "p%s_usec", percentile_name[i]);
-		json_double(j, key, (double)hist_percentile(h, percentile[i]) / 1e3);
-	}
-	json_end_object(j);
-}
-
 /* Of reads of objects, the longest of its operations; those of buckets and messages are short */
 static const char *path(const struct kv_run *r)
 {
@@ -255,21 +237,9 @@ static void report_json(const struct kv_run *r, const struct measured *m)
 	json_double(&j, "operations_per_s", m->ops_per_s);
 	for (i = 0; i < COUNTS; i++)
 		json_uint(&j, count_name[i], m->count[i]);
-	json_latency(&j, "get", &m->get);
-	json_latency(&j, "put", &m->put);
+	hist_json(&j, "get", &m->get);
+	hist_json(&j, "put", &m->put);
 	json_end_object(&j);
-}
-
-static void text_latency(const char *name, const struct hist *h)
-{
-	size_t i;
-
-	if (!hist_total(h))
-		return;
-	printf("%-5s %10llu", name, (unsigned long long)hist_total(h));
-	for (i = 0; i < PERCENTILES; i++)
-		printf(" %9.2f", (double)hist_percentile(h, percentile[i]) / 1e3);
-	printf("\n");
 }
 
 static void report_text(const struct kv_run *r, const struct measured *m)
@@ -284,12 +254,9 @@ static void report_text(const struct kv_run *r, const struct measured *m)
 	       (unsigned long long)r->value, r->clients, r->team->nodes);
 	printf("path         %s\n", path(r));
 	printf("throughput   %.0f operations per second\n\n", m->ops_per_s);
-	printf("%-5s %10s", "usec", "count");
-	for (i = 0; i < PERCENTILES; i++)
-		printf(" %8s%%", percentile_name[i]);
-	printf("\n");
-	text_latency("get", &m->get);
-	text_latency("put", &m->put);
+	hist_text_head();
+	hist_text("get", &m->get);
+	hist_text("put", &m->put);
 	printf("\n");
 	for (i = MISSES; i < COUNTS; i++)
 		printf("%-14s %llu\n", count_name[i], (unsigned long long)m->count[i]);

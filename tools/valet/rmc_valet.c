@@ -24,33 +24,15 @@ void valet_check(const char *what, int err)
 
 /* ---- report ---- */
 
-static const double percentile[] = { 0.5, 0.99, 0.999 };
-static const char * const percentile_name[] = { "50", "99", "99.9" };
-#define PERCENTILES	(sizeof(percentile) / sizeof(percentile[0]))
-
-/* Without a CPU for each thread and worker the scheduler decides. */
+/* Without a CPU for each thread, client and a worker the scheduler decides. */
 static int crowded(const struct valet *v)
 {
 	cpu_set_t set;
 
 	if (sched_getaffinity(0, sizeof(set), &set))
 		return 1;
-	return CPU_COUNT(&set) < v->threads + v->team->nodes - 1 + 1 ||
+	return CPU_COUNT(&set) < v->threads + v->team->nodes ||
 	       rmc_query(v->team->ctx)->shared_cpu;
-}
-
-static void json_latency(struct json *j, const char *name, const struct hist *h)
-{
-	char key[32];
-	size_t i;
-
-	json_object(j, name);
-	json_uint(j, "count", hist_total(h));
-	for (i = 0; i < PERCENTILES; i++) {
-		snprintf(key, sizeof(key), "p%s_usec", percentile_name[i]);
-		json_double(j, key, (double)hist_percentile(h, percentile[i]) / 1e3);
-	}
-	json_end_object(j);
 }
 
 static void report_json(const struct valet *v)
@@ -75,25 +57,13 @@ static void report_json(const struct valet *v)
 	json_uint(&j, "given_again", v->sums.count[AGAIN]);
 	json_string(&j, "path", "packets");
 	json_bool(&j, "scheduler_decides", crowded(v));
-	json_latency(&j, "server", &v->sums.server);
-	json_latency(&j, "client", &v->sums.client);
+	hist_json(&j, "server", &v->sums.server);
+	hist_json(&j, "client", &v->sums.client);
 	json_end_object(&j);
-}
-
-static void text_latency(const char *name, const struct hist *h)
-{
-	size_t i;
-
-	printf("%-7s %10llu", name, (unsigned long long)hist_total(h));
-	for (i = 0; i < PERCENTILES; i++)
-		printf(" %9.2f", (double)hist_percentile(h, percentile[i]) / 1e3);
-	printf("\n");
 }
 
 static void report_text(const struct valet *v)
 {
-	size_t i;
-
 	printf("server       %d threads, %s, depth %d\n", v->threads, rmc_domain_policy_name(v->policy),
 	       v->depth);
 	printf("service      %d ns, and %d ns on average: %s\n", v->base_ns, v->mean_ns,
@@ -103,12 +73,9 @@ static void report_text(const struct valet *v)
 	       (unsigned long long)v->sums.count[LATE], (unsigned long long)v->sums.count[SENT]);
 	printf("clients      %d, path packets%s\n\n", v->team->nodes - 1,
 	       crowded(v) ? "; fewer CPUs than threads: the scheduler decides" : "");
-	printf("%-7s %10s", "usec", "count");
-	for (i = 0; i < PERCENTILES; i++)
-		printf(" %8s%%", percentile_name[i]);
-	printf("\n");
-	text_latency("server", &v->sums.server);
-	text_latency("client", &v->sums.client);
+	hist_text_head();
+	hist_text("server", &v->sums.server);
+	hist_text("client", &v->sums.client);
 }
 
 void valet_report(const struct valet *v)
@@ -127,7 +94,6 @@ static void open_domain(struct valet *v)
 	struct rmc_domain_options d;
 
 	memlock_raise();
-	t.numa_node = -1;
 	v->team = rmc_team_open_with(&t, rmc_coll_bytes(opt_env_int("RMC_NODES", 1, 1), CHUNK));
 	if (!v->team)
 		die(EXIT_FAILED, "%s", rmc_errmsg());

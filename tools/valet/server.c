@@ -15,7 +15,7 @@ static struct worker {
 	pthread_t thread;
 	int number;
 	struct hist latency;
-	uint64_t served, again, busy_ns, first, last;
+	uint64_t served, again, first, last;
 } *workers;
 
 static pthread_barrier_t opened;
@@ -54,7 +54,6 @@ static void serve(struct worker *w, struct rmc_core *core, const struct rmc_arri
 	if (!q.counts)
 		return;
 	hist_add(&w->latency, ended - m->stamp);
-	w->busy_ns += ended - began;
 	w->again += m->again;
 	if (!w->served++)
 		w->first = ended;
@@ -120,7 +119,6 @@ void valet_server_end(struct valet *v)
 			v->sums.server.count[b] += w->latency.count[b];
 		v->sums.count[SERVED] += w->served;
 		v->sums.count[AGAIN] += w->again;
-		v->sums.count[BUSY_NS] += w->busy_ns;
 		served += w->served;
 		if (w->served && w->first < first)
 			first = w->first;

@@ -30,7 +30,7 @@ struct valet_request {
 	uint32_t reserved;
 };
 
-enum valet_count { SENT, REPLIES, LATE, SERVED, AGAIN, BUSY_NS, COUNTS };
+enum valet_count { SENT, REPLIES, LATE, SERVED, AGAIN, COUNTS };
 
 /* Added up over all members, word by word */
 struct valet_sums {
