@@ -9,6 +9,8 @@
  *	watch SECONDS	small operations on every other node, continuously. Prints changes of
  *			status, and at the end one line per peer. Peers may start at any time
  *	busy		operations in flight all the time, until killed
+ *	killed N	a process that does what busy does, killed 0.3 s after it began, N times.
+ *			Prints a line for each
  *	status NID	status of one read from a node, as a word
  *	wake NID	median time of a read from a node that parks before each read
  *	expose		exposes a segment until killed
@@ -23,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <rmc/rmc.h>
@@ -294,6 +297,38 @@ static void __attribute__((noreturn)) busy(void)
 	}
 }
 
+static int killed(int times)
+{
+	char line[8];
+	int end[2];
+	pid_t child;
+	int i, s;
+
+	for (i = 1; i <= times; i++) {
+		if (pipe(end))
+			want("pipe", -errno);
+		child = fork();
+		if (child < 0)
+			want("fork", -errno);
+		if (!child) {
+			dup2(end[1], STDOUT_FILENO);
+			close(end[0]);
+			close(end[1]);
+			busy();
+		}
+		close(end[1]);
+		if (read(end[0], line, sizeof(line)) <= 0)
+			want("a process with operations", -ECHILD);
+		usleep(300000);
+		kill(child, SIGKILL);
+		if (waitpid(child, &s, 0) != child || !WIFSIGNALED(s))
+			want("a killed process", -ECHILD);
+		close(end[0]);
+		printf("killed %d\n", i);
+	}
+	return 0;
+}
+
 static int status(int nid)
 {
 	struct alone a;
@@ -361,12 +396,15 @@ int main(int argc, char **argv)
 		return watch(atof(arg));
 	if (!strcmp(what, "busy"))
 		busy();
+	if (!strcmp(what, "killed") && arg)
+		return killed(atoi(arg));
 	if (!strcmp(what, "status") && arg)
 		return status(atoi(arg));
 	if (!strcmp(what, "wake") && arg)
 		return wake(atoi(arg));
 	if (!strcmp(what, "expose"))
 		expose();
-	fprintf(stderr, "usage: xpair pairs|atomics [N]|lines|watch SECONDS|busy|status NID|wake NID|expose\n");
+	fprintf(stderr, "usage: xpair pairs|atomics [N]|lines|watch SECONDS|busy|killed N|status NID|"
+		"wake NID|expose\n");
 	return 2;
 }
