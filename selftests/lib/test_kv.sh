@@ -52,7 +52,7 @@ expect "netpipe: an engine that only pushes has no best threshold" 2 "--best goe
 	"$O/rmc_netpipe" --engine tcp --best
 expect "netpipe: bad threshold" 2 "0, inf or a size" "$O/rmc_netpipe" -T x
 
-for t in "zipf_hist zipf hist" "path path"; do
+for t in "zipf_hist zipf hist json" "path path"; do
 	read -r t src <<< "$t"
 	prepare "test of $t builds" $CC $ASAN $FLAGS $TOOL_INC -o "$W/$t.asan" "$here/test_$t.c" \
 		$(printf "$top/tools/common/%s.c " $src) -lm
