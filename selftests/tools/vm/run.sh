@@ -26,9 +26,9 @@ ok() {          # ok NAME: the verdict is the status of the command before
 	local verdict=$?
 	n=$((n + 1))
 	if [ $verdict -eq 0 ]; then echo "ok $n - $1"; return; fi
-	echo "not ok $n - $1"
 	echo "# status $rc; output:"
 	sed 's/^/#   /' out err 2>/dev/null | head -n 30
+	echo "not ok $n - $1"
 	failed=$((failed + 1))
 }
 skip() { n=$((n + 1)); echo "ok $n - $1 # SKIP $2"; }
@@ -84,7 +84,8 @@ ok "a guest that does not answer is reported with what its machine does"
 # ---- two guests without the module ----
 
 try "$vm" up -n 2 --no-module
-[ $rc -eq 0 ]; ok "two guests boot ($(sed -n 's/.*ready after //p' err))"
+took=$(sed -n 's/.*ready after //p' err)
+[ $rc -eq 0 ]; ok "two guests boot ($took)"
 grep -q 'CPU plan: ' err; ok "the CPU plan is printed"
 try "$vm" up -n 2 --no-module
 [ $rc -eq 1 ] && grep -q 'already up' err && lines err 1; ok "a second up is refused"
@@ -237,7 +238,8 @@ if grep -qa "vermagic=$kernel" "$top/rmc.ko" 2>/dev/null; then
 	[ $rc -eq 1 ] && grep -q 'module was refused' err && grep -q 'mtu=65 is no' err && nothing_left
 	ok "a refused module is reported with the kernel's reason"
 	try "$vm" up -n 2
-	[ $rc -eq 0 ]; ok "two nodes with the module come up ($(sed -n 's/.*ready after //p' err))"
+	took=$(sed -n 's/.*ready after //p' err)
+	[ $rc -eq 0 ]; ok "two nodes with the module come up ($took)"
 	# shellcheck disable=SC2016
 	try "$run" -n 2 --no-prefix sh -c 'cd /sys/class/misc/rmc; echo $RMC_NODE $(cat nid nodes fabric peers_up)'
 	[ "$(sort out | xargs)" = "0 0 2 ivshmem 1 1 1 2 ivshmem 1" ]; ok "each kernel is its node and sees its peer"
