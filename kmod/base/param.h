@@ -108,6 +108,8 @@ enum {
 	RMC_TENANT_DEBT		= 1 << 24,
 	/* empty polls before a source or queue pair is no longer polled at each visit */
 	RMC_IDLE_POLLS		= 4096,
+	/* ... at least, where each visit polls many sources: see rmc_idle_polls() */
+	RMC_IDLE_POLLS_MIN	= 16,
 
 	/* Active Transfers Table (M16 section 5.1): entries and lines fetched
 	 * ahead per entry; both by Little's law on 20 GB/s x 90 ns

@@ -97,11 +97,13 @@ struct rmc_stats {
  * @qps: queue pairs
  * @touched: bit per RRPP of one node: it may have new requests, and its doorbell was not rung
  *	yet
+ * @req_sources: sources that its last visit polled (RCP)
  * @local: use the local path where possible, see local.h; may change at any time (RGP)
  * @local_pay: payload of an operation on the local path (RGP)
  * @ct: segments (RRPP); all units have the same ones
  * @in: channels from peers, by endpoint, NULL until used (RRPP)
  * @srv_changes: value of fabric->changes when @in was updated
+ * @srv_sources: sources that its last visit polled (RRPP)
  * @srv_ms: milliseconds that the RRPP has run: a pause counts little, see rmc_state_tick() (RRPP)
  * @srv_last_ms: clock at its last tick (RRPP); behind it a member for each row of state.h
  * @epoch: under which this node joined (head)
@@ -142,12 +144,14 @@ struct rmc_node {
 	u32 last_ms;
 	u32 qps;
 	u32 touched;
+	u32 req_sources;
 	bool local;
 	u8 local_pay[RMC_LOCAL_LINES * RMC_LINE] ____cacheline_aligned;
 
 	struct rmc_ct ct ____cacheline_aligned;
 	struct rmc_in **in;
 	u32 srv_changes;
+	u32 srv_sources;
 	u32 srv_ms;
 	u32 srv_last_ms;
 

@@ -33,6 +33,18 @@ static inline bool rmc_xfer_short(const struct rmc_fabric *f, bool self, u64 off
 }
 
 /*
+ * Empty polls before a source is silent, when a visit polls this many. A poll of a source that has
+ * nothing delays all others by little, and saves its peer a doorbell; those of a hundred delay them
+ * by more than a doorbell takes.
+ */
+static inline u32 rmc_idle_polls(u32 sources)
+{
+	if (likely(sources < 8))
+		return RMC_IDLE_POLLS;
+	return max_t(u32, RMC_IDLE_POLLS >> 2 * (ilog2(sources) - 2), RMC_IDLE_POLLS_MIN);
+}
+
+/*
  * Clear the doorbell bit of a silent source, then check its ring once more. Returns true if the
  * source must stay polled.
  */

@@ -240,7 +240,8 @@ u32 rmc_rcp_poll(struct rmc_node *node)
 {
 	struct rmc_fabric *f = node->fabric;
 	u32 words = (f->endpoints + 63) / 64;
-	u32 w, done = 0;
+	u32 idle = rmc_idle_polls(node->req_sources);
+	u32 w, sources = 0, done = 0;
 
 	if (rmc_os_filters() && node->req_stopped)
 		return 0;
@@ -253,6 +254,7 @@ u32 rmc_rcp_poll(struct rmc_node *node)
 			u32 n;
 
 			bits &= bits - 1;
+			sources++;
 			if (unlikely(from >= f->endpoints))
 				break;
 			out = node->out[from];
@@ -267,12 +269,13 @@ u32 rmc_rcp_poll(struct rmc_node *node)
 			done += n;
 			if (n || rmc_filter_holds(out->filter)) {
 				out->idle = 0;
-			} else if (unlikely(++out->idle > RMC_IDLE_POLLS)) {
+			} else if (unlikely(++out->idle > idle)) {
 				out->idle = 0;
 				rmc_doorbell_clear(node, RMC_LANE_REP, from,
 						   rmc_filter_wire(out->filter, &out->rep));
 			}
 		}
 	}
+	node->req_sources = sources;
 	return done;
 }

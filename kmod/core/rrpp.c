@@ -282,7 +282,8 @@ u32 rmc_rrpp_poll(struct rmc_node *node)
 	struct rmc_fabric *f = node->fabric;
 	bool multi_unit = rmc_fabric_multi_unit(f);
 	u32 words = (f->endpoints + 63) / 64;
-	u32 w, done = 0;
+	u32 idle = rmc_idle_polls(node->srv_sources);
+	u32 w, sources = 0, done = 0;
 
 	if (rmc_os_filters() && node->srv_stopped)
 		return 0;
@@ -296,6 +297,7 @@ u32 rmc_rrpp_poll(struct rmc_node *node)
 			u32 n;
 
 			bits &= bits - 1;
+			sources++;
 			if (unlikely(from >= f->endpoints))
 				break;
 			in = node->in[from];
@@ -311,13 +313,14 @@ u32 rmc_rrpp_poll(struct rmc_node *node)
 			done += n;
 			if (n || rmc_filter_holds(in->filter)) {
 				in->idle = 0;
-			} else if (unlikely(++in->idle > RMC_IDLE_POLLS)) {
+			} else if (unlikely(++in->idle > idle)) {
 				in->idle = 0;
 				rmc_doorbell_clear(node, RMC_LANE_REQ, from,
 						   rmc_filter_wire(in->filter, &in->req));
 			}
 		}
 	}
+	node->srv_sources = sources;
 	if (unlikely(rmc_state_due(node)))
 		done += rmc_state_poll(node);
 	return done;

@@ -137,6 +137,63 @@ static void test_idle(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
+/* All other nodes have a response from node 0, or with LANE_REQ node 0 one from each of them. */
+static void all_ask(struct app *a, u32 lane, u32 nodes)
+{
+	u32 i;
+
+	for (i = 1; i < nodes; i++)
+		app_post(lane == RMC_LANE_REQ ? &a[i] : &a[0], RMC_OP_NOTIFY,
+			 lane == RMC_LANE_REQ ? 0 : i, 0, NULL, 0);
+	for (i = 1; i < nodes; i++)
+		CHECK_EQ(app_wait(lane == RMC_LANE_REQ ? &a[i] : &a[0]), RMC_S_BAD_CONTEXT);
+}
+
+/* Sources of node 0 that are still polled in a lane, some visits after each had a packet for it */
+static u32 polled_sources(const struct testbed_opts *o, u32 lane, u32 nodes, u32 visits)
+{
+	struct testbed_opts k = *o;
+	struct app *a = calloc(nodes, sizeof(*a));
+	u32 i, w, polled = 0;
+	struct testbed t;
+
+	k.nodes = nodes;
+	testbed_init(&t, &k);
+	for (i = 0; i < nodes; i++)
+		app_init(&a[i], &t, i, CTX, 128);
+	all_ask(a, lane, nodes);
+	for (i = 0; i < visits; i++)
+		testbed_visit(&t);
+	for (w = 0; w < t.fabric->endpoints; w += 64)
+		polled += __builtin_popcountll(*rmc_doorbell_word(t.fabric, t.node[0]->ep, lane, w));
+	/* and they are heard again */
+	all_ask(a, lane, nodes);
+	for (i = 0; i < nodes; i++)
+		app_fini(&a[i]);
+	testbed_fini(&t);
+	free(a);
+	return polled;
+}
+
+/* Few sources are polled for long, many of them only until they are silent. */
+static void test_sources(const struct testbed_opts *o)
+{
+	u32 lane;
+
+	CHECK_EQ(rmc_idle_polls(0), RMC_IDLE_POLLS);
+	CHECK_EQ(rmc_idle_polls(7), RMC_IDLE_POLLS);
+	CHECK_EQ(rmc_idle_polls(8), RMC_IDLE_POLLS / 4);
+	CHECK_EQ(rmc_idle_polls(31), RMC_IDLE_POLLS / 16);
+	CHECK_EQ(rmc_idle_polls(64), RMC_IDLE_POLLS_MIN);
+	CHECK_EQ(rmc_idle_polls(8192), RMC_IDLE_POLLS_MIN);
+	for (lane = 0; lane < 2; lane++) {
+		CHECK_EQ(polled_sources(o, lane, 5, 100), 4);
+		CHECK_EQ(polled_sources(o, lane, 5, RMC_IDLE_POLLS + 1), 0);
+		/* those that are left are fewer */
+		CHECK(polled_sources(o, lane, 80, 4 * RMC_IDLE_POLLS_MIN) < 64);
+	}
+}
+
 /* ---- nodes that must not be served ---- */
 
 /* A stopped node's time stops, too: its operations do not time out. */
@@ -481,6 +538,7 @@ int main(void)
 	static const struct matrix_test tests[] = {
 		{ "room for queue pairs: a unit's share, a worker's end", test_room, .one_kernel = true },
 		{ "idle polls are counted since the last work", test_idle, .one_kernel = true },
+		{ "many sources are polled for less long", test_sources, .one_kernel = true },
 		{ "an inline poll has an end", test_long_inline, .one_kernel = true },
 		{ "an inline poll does not poll very many", test_many, .one_kernel = true },
 	};
