@@ -137,7 +137,7 @@ static void test_idle(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
-/* All other nodes have a response from node 0, or with LANE_REQ node 0 one from each of them. */
+/* Node 0 gets a request from each other node, or with RMC_LANE_REP a response. */
 static void all_ask(struct app *a, u32 lane, u32 nodes)
 {
 	u32 i;
