@@ -2,11 +2,11 @@
 /*
  * Request Generation Pipeline (A14 section 4.2, T18 section 3.3).
  *
- * Takes WQ entries: snapshot, validation, tid. inject.c unrolls them into packets. An
+ * Takes WQ entries: snapshot, validation, tid. unroll.c unrolls them into packets. An
  * entry that waits for a credit blocks only its own QP.
  */
 #include "complete.h"
-#include "inject.h"
+#include "unroll.h"
 #include "local.h"
 
 /* Track an operation whose replies a filter may duplicate. */

@@ -11,7 +11,7 @@ O=$1 least=$2 bad=0
 read -ra targets <<< "$3"
 read -ra programs <<< "$4"
 # files that handle packets, WQ entries and headers; not: set-up, peers, workers
-files="core/rgp.c core/inject.c core/rcp.c core/rrpp.c core/att.c core/itt.c core/itt.h core/op.h base/wire.h base/ring.h
+files="core/rgp.c core/unroll.c core/rcp.c core/rrpp.c core/att.c core/itt.c core/itt.h core/op.h base/wire.h base/ring.h
 	base/line.h base/mem.h core/cq.h core/ct.h base/event.h core/version.h core/ops/read.c core/ops/write.c
 	core/ops/atomic.c core/ops/notify.c core/ops/sabre.c core/ops/message.c core/domain.c
 	core/domain.h core/deliver.c core/relay.h fabric/filter.c fabric/layout.c"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Injection of packets: see inject.c. The functions inline here are on the single-packet path. */
-#ifndef RMC_INJECT_H
-#define RMC_INJECT_H
+/* From an operation to its packets: see unroll.c. The functions inline here are for one packet. */
+#ifndef RMC_UNROLL_H
+#define RMC_UNROLL_H
 
 #include "account.h"
 #include "pipeline.h"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Injection: the half of the RGP that unrolls operations into packets (A14 section 4.2, T18
- * section 3.3). rgp.c takes the WQ entries.
+ * The half of the RGP that unrolls operations into packets (A14 section 4.2, T18 section 3.3).
+ * rgp.c takes the WQ entries.
  *
  * Packets are cut at line boundaries and injected while credits last. An operation that waits
  * for credits blocks its own queue pair only.
  */
 #include "complete.h"
-#include "inject.h"
+#include "unroll.h"
 
 /*
  * Announced operations hold credits for long while the destination's table is full. A
