@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 need_cluster
 for node in 0 1 2 3; do
-	behind "$node" "watch$node" "$XPAIR" watch 18
+	behind "$node" "watch$node" "$XPAIR" watch 70
 done
 until_true 15 all_seen 0 1 2 3 || fail "watchers do not see each other: $(cat "$LOGS"/watch*)"
 sleep 1
@@ -14,6 +14,9 @@ for node in 0 1 2; do
 	until_true 15 seen "watch$node" 3 node_down || fail "node $node: $(cat "$LOGS/watch$node")"
 done
 echo "known to all after $((SECONDS - start)) s"
+sleep 1
+# the watchers outlast all that is waited for above
+at_each "0 1 2" /run/rmc/busybox killall -USR2 xpair || fail "cannot stop the watchers"
 wait "${children[@]:0:3}"
 for node in 0 1 2; do
 	for peer in 0 1 2; do

@@ -7,7 +7,8 @@
  *	lines		node 1 writes lines, the other nodes read them: never a mix of two.
  *			Counts how often a write came between two reads; 0 is a failure
  *	watch SECONDS	small operations on every other node, continuously. Prints changes of
- *			status, and at the end one line per peer. Peers may start at any time
+ *			status, and at the end one line per peer. Peers may start at any time.
+ *			SIGUSR2 ends it earlier
  *	busy		operations in flight all the time, until killed
  *	killed N	a process that does what busy does, killed 0.3 s after it began, N times.
  *			Prints a line for each
@@ -227,6 +228,14 @@ struct peer {
  * "T peer P STATUS after X ms" at every change; T is seconds since the start.
  * At the end "peer P ok N down N absent N other N last STATUS worst X ms".
  */
+static volatile sig_atomic_t told;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	told = 1;
+}
+
 static int watch(double seconds)
 {
 	struct peer peers[MAX_NODES] = { 0 };
@@ -234,11 +243,12 @@ static int watch(double seconds)
 	struct alone a;
 	int p, n, s;
 
+	signal(SIGUSR2, on_signal);
 	open_alone(&a, 65536, 65536);
 	n = rmc_nodes(a.ctx) < MAX_NODES ? rmc_nodes(a.ctx) : MAX_NODES;
 	for (p = 0; p < n; p++)
 		peers[p].last = -1;
-	while (now() - start < seconds) {
+	while (!told && now() - start < seconds) {
 		for (p = 0; p < n; p++) {
 			struct peer *r = &peers[p];
 
