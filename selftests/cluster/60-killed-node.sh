@@ -15,8 +15,7 @@ for node in 0 1 2; do
 done
 echo "known to all after $((SECONDS - start)) s"
 sleep 1
-# the watchers outlast all that is waited for above
-at_each "0 1 2" /run/rmc/busybox killall -USR2 xpair || fail "cannot stop the watchers"
+stop_watchers "0 1 2"
 wait "${children[@]:0:3}"
 for node in 0 1 2; do
 	for peer in 0 1 2; do

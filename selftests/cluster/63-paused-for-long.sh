@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 need_cluster
 for node in 0 1 3; do
-	behind "$node" "watch$node" "$XPAIR" watch 24
+	behind "$node" "watch$node" "$XPAIR" watch 75
 done
 until_true 15 all_seen 0 1 3 || fail "watchers do not see each other: $(cat "$LOGS"/watch*)"
 timeout 20 "$VM" pause 3 || fail "cannot pause"
@@ -18,6 +18,7 @@ for node in 0 1; do
 	until_true 15 seen "watch$node" 3 ok || fail "node $node: $(cat "$LOGS/watch$node")"
 done
 until_true 15 all_seen 0 1 3 || fail "node 3: $(cat "$LOGS/watch3")"
+stop_watchers "0 1 3"
 wait "${children[@]}"
 for watch in "watch0 1" "watch1 0" "watch0 3" "watch1 3" "watch3 0" "watch3 1"; do
 	# shellcheck disable=SC2086 # two words

@@ -217,6 +217,12 @@ begun()
 	until_true 10 says "$@" || fail "${*:2} did not begin in 10 s"
 }
 
+# stop_watchers NODES: xpair watch ends there; until then it has outlasted all that a test waits for
+stop_watchers()
+{
+	at_each "$1" /run/rmc/busybox killall -USR2 xpair || fail "cannot stop the watchers"
+}
+
 # watched LOG PEER FIELD: a number from xpair watch's summary of a peer
 watched()
 {
