@@ -6,8 +6,8 @@
  * entry that waits for a credit blocks only its own QP.
  */
 #include "complete.h"
-#include "unroll.h"
 #include "local.h"
+#include "unroll.h"
 
 /* Track an operation whose replies a filter may duplicate. */
 static void track(struct rmc_node *node, struct rmc_out *out, u16 tid)

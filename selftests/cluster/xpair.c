@@ -224,18 +224,18 @@ struct peer {
 	double worst;
 };
 
-/*
- * "T peer P STATUS after X ms" at every change; T is seconds since the start.
- * At the end "peer P ok N down N absent N other N last STATUS worst X ms".
- */
-static volatile sig_atomic_t told;
+static volatile sig_atomic_t stopped;
 
 static void on_signal(int sig)
 {
 	(void)sig;
-	told = 1;
+	stopped = 1;
 }
 
+/*
+ * "T peer P STATUS after X ms" at every change; T is seconds since the start.
+ * At the end "peer P ok N down N absent N other N last STATUS worst X ms".
+ */
 static int watch(double seconds)
 {
 	struct peer peers[MAX_NODES] = { 0 };
@@ -248,7 +248,7 @@ static int watch(double seconds)
 	n = rmc_nodes(a.ctx) < MAX_NODES ? rmc_nodes(a.ctx) : MAX_NODES;
 	for (p = 0; p < n; p++)
 		peers[p].last = -1;
-	while (!told && now() - start < seconds) {
+	while (!stopped && now() - start < seconds) {
 		for (p = 0; p < n; p++) {
 			struct peer *r = &peers[p];
 
