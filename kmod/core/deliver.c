@@ -12,6 +12,9 @@
  * Where two of the workers are one, a call takes the place of the relay. The thesis' message from
  * the NI that dispatches to that of the core is the store into the arrival queue.
  *
+ * The dispatcher also tells those who wait for a free send slot (struct rmc_room): the RECEIVE that
+ * frees it may come to any unit.
+ *
  * A relay has room for all that can be in it: a slot that is READY once, and as many messages as
  * cores may hold.
  */
@@ -56,14 +59,40 @@ static void finish(struct rmc_domain *d, u32 index)
 	rmc_dispatch_done(d->dispatch, rmc_core_index(slot->holder), &slot->msg);
 }
 
+/* Send slots that have become free */
+static u64 freed(const struct rmc_domain *d)
+{
+	u64 n = 0;
+	u32 i;
+
+	for (i = 0; i < d->units; i++)
+		n += READ_ONCE(d->unit[i].stats.freed);
+	return n;
+}
+
+/* Tell all who wait for a free slot; who finds none arms again. */
+static void report_room(struct rmc_domain *d)
+{
+	struct rmc_room *r = d->room, *next;
+
+	WRITE_ONCE(d->room, NULL);
+	for (; r; r = next) {
+		next = r->next;
+		r->listed = false;
+		rmc_event_happened(&r->event);
+	}
+}
+
 /*
- * True if other workers have put something into a relay that has to be taken now. What is finished
- * can wait while no message does.
+ * True if other workers have put something into a relay that has to be taken now, or have freed a
+ * slot that somebody waits for. What is finished can wait while no message does.
  */
 static bool pending(const struct rmc_domain *d)
 {
 	u32 i;
 
+	if (unlikely(d->room) && freed(d) != d->freed)
+		return true;
 	for (i = 0; i < d->units; i++)
 		if (!rmc_relay_empty(&d->unit[i].complete) ||
 		    (d->waiting && !rmc_relay_empty(&d->unit[i].finished)))
@@ -77,6 +106,8 @@ static u32 collect(struct rmc_domain *d, u64 now)
 	u32 complete[RMC_MAX_UNITS];
 	u32 i, index, head, n = 0;
 
+	if (unlikely(d->room) && freed(d) != d->freed)
+		report_room(d);
 	/* A slot in it was finished before, and that is in the other relay already. */
 	for (i = 0; i < d->units; i++)
 		complete[i] = rmc_relay_head(&d->unit[i].complete);
@@ -225,6 +256,68 @@ void rmc_domain_take(struct rmc_qpair *qp, const struct rmc_wqe *w)
 	smp_mb();
 	if (READ_ONCE(d->waiting))
 		notify(unit);
+}
+
+/**
+ * rmc_domain_freed() - a send slot has become free, and was counted
+ * @unit: unit; the caller is its RRPP worker
+ * @d: domain
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_domain_freed(struct rmc_node *unit, struct rmc_domain *d)
+{
+	if (unit->srv_worker == dispatcher(unit)) {
+		if (unlikely(d->room))
+			report_room(d);
+		return;
+	}
+	/* free it, then see whether somebody waits; pairs with the barrier in rmc_room_add() */
+	smp_mb();
+	if (unlikely(READ_ONCE(d->room)))
+		notify(unit);
+}
+
+/**
+ * rmc_room_add() - count the next send slot that becomes free as an event
+ * @d: domain; the caller is its dispatcher's worker
+ * @r: of a queue pair that is attached; it may have been added before
+ *
+ * Its count is 0 then. It is removed when a slot becomes free.
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_room_add(struct rmc_domain *d, struct rmc_room *r)
+{
+	r->event.count = 0;
+	if (r->listed)
+		return;
+	r->listed = true;
+	r->next = d->room;
+	if (!r->next)
+		d->freed = freed(d);
+	WRITE_ONCE(d->room, r);
+	/* wait, then look for a free slot, as the caller does; pairs with rmc_domain_freed() */
+	smp_mb();
+}
+
+/**
+ * rmc_room_del() - mirror of rmc_room_add()
+ * @d: domain; the caller is its dispatcher's worker
+ * @r: not accessed after the call; it may have been removed before
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_room_del(struct rmc_domain *d, struct rmc_room *r)
+{
+	struct rmc_room **at = &d->room;
+
+	if (!r->listed)
+		return;
+	while (*at != r)
+		at = &(*at)->next;
+	WRITE_ONCE(*at, r->next);
+	r->listed = false;
 }
 
 /**

@@ -305,7 +305,7 @@ u8 rmc_domain_free(struct rmc_serve *s, struct rmc_domain *d, u32 set)
 		return RMC_S_OK;
 	}
 	rmc_domain_count(unit, freed);
-	rmc_event_happened(&unit->room);
+	rmc_domain_freed(s->node, d);
 	return RMC_S_OK;
 }
 

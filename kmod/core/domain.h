@@ -114,6 +114,18 @@ struct rmc_core {
 	u32 generation;
 };
 
+/**
+ * struct rmc_room - a queue pair whose thread waits for a free send slot; the dispatcher's
+ * @event: a slot has become free
+ * @next: in rmc_domain.room
+ * @listed: it is in there
+ */
+struct rmc_room {
+	struct rmc_event event;
+	struct rmc_room *next;
+	bool listed;
+};
+
 /* Counters; written by the RRPP worker of the unit */
 #define RMC_DOMAIN_STATS(X)	\
 	X(packets)	/* stored */					\
@@ -136,13 +148,11 @@ struct rmc_domain_stats {
  * struct rmc_domain_unit - a domain's part that belongs to one unit
  * @finished: slots whose message was processed (from its RGP worker to the dispatcher)
  * @complete: slots that became READY (from its RRPP worker to the dispatcher)
- * @room: send slots that became free (RRPP)
  * @stats: counters (RRPP)
  */
 struct rmc_domain_unit {
 	struct rmc_relay finished;
 	struct rmc_relay complete;
-	struct rmc_event room;
 	struct rmc_domain_stats stats;
 };
 
@@ -186,6 +196,8 @@ struct rmc_domain_params {
  * @core: cores (dispatcher)
  * @waiting: messages that no core holds (dispatcher)
  * @dispatched: messages given to cores, again as well (dispatcher)
+ * @room: who waits for a free send slot (dispatcher)
+ * @freed: slots that had become free when the first of them came (dispatcher)
  */
 struct rmc_domain {
 	struct rmc_node *head;
@@ -212,6 +224,8 @@ struct rmc_domain {
 	struct rmc_core *core;
 	u32 waiting;
 	u64 dispatched;
+	struct rmc_room *room;
+	u64 freed;
 };
 
 /**
@@ -288,6 +302,9 @@ int rmc_core_add(struct rmc_domain *d, struct rmc_aq_entry *entry, u8 order, u32
 		 u32 classes, u32 *tag);
 bool rmc_domains_pending(const struct rmc_node *unit);
 void rmc_core_del(struct rmc_domain *d, u32 core, bool requeue);
+void rmc_domain_freed(struct rmc_node *unit, struct rmc_domain *d);
+void rmc_room_add(struct rmc_domain *d, struct rmc_room *r);
+void rmc_room_del(struct rmc_domain *d, struct rmc_room *r);
 
 /* Index in rmc_domain.peer_life and .touched */
 static inline u32 rmc_life_index(const struct rmc_domain *d, u32 set, u64 offset)

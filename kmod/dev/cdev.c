@@ -52,6 +52,8 @@ static __poll_t context_poll(struct file *file, poll_table *table)
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (atomic_read(&f->signalled[RMC_WAIT_SEG]))
 		mask |= EPOLLPRI;
+	if (atomic_read(&f->signalled[RMC_WAIT_ROOM]))
+		mask |= EPOLLOUT | EPOLLWRNORM;
 	if (READ_ONCE(f->gone))
 		mask |= EPOLLHUP;
 	return mask;

@@ -78,6 +78,23 @@ static int del_core(void *arg)
 	return 0;
 }
 
+static int add_room(void *arg)
+{
+	struct change *c = arg;
+
+	rmc_room_add(&c->dom->d, &c->q->room);
+	return 0;
+}
+
+static int del_room(void *arg)
+{
+	struct change *c = arg;
+
+	rmc_room_del(&c->dom->d, &c->q->room);
+	rmc_waiter_detach(&c->q->senders);
+	return 0;
+}
+
 static int enter(void *arg)
 {
 	struct change *c = arg;
@@ -369,6 +386,7 @@ int rmc_dom_attach(struct rmc_file *f, struct rmc_dom_attach *a)
 		a->aq_entries = 1U << c.order;
 		a->aq_offset = rmc_map_offset(RMC_MAP_AQ, a->qp_id);
 	}
+	rmc_waiter_init(&c.q->senders, &c.q->room.event, f, RMC_WAIT_ROOM, dispatcher(f));
 	rmc_worker_call(rmc_qp_worker(c.qp), enter, &c);
 	c.q->attached = true;
 	return 0;
@@ -389,6 +407,8 @@ int rmc_dom_detach(struct rmc_file *f, struct rmc_queues *q)
 	if (!q->attached)
 		return -ENOENT;
 	rmc_worker_call(rmc_qp_worker(c.qp), leave, &c);
+	rmc_worker_call(dispatcher(f), del_room, &c);
+	rmc_waiter_release(&q->senders);
 	if (q->aq) {
 		rmc_worker_call(dispatcher(f), del_core, &c);
 		rmc_waiter_release(&q->arrivals);
@@ -417,6 +437,26 @@ int rmc_dom_arm(struct rmc_file *f, const struct rmc_aq_arm *a)
 		return -ENOENT;
 	return rmc_waiter_arm(&f->domain->d.core[q->core].aq.given, dispatcher(f), a->seen,
 			      a->eventfd, NULL);
+}
+
+/**
+ * rmc_dom_arm_room() - RMC_IOC_ROOM_ARM
+ * @f: file, locked
+ * @a: any values
+ *
+ * Return: 0, -ENOENT no such queue pair of this file, or not attached, -EBADF, -EINVAL not an
+ * eventfd. Context: may sleep.
+ */
+int rmc_dom_arm_room(struct rmc_file *f, const struct rmc_room_arm *a)
+{
+	struct change c = { .dom = f->domain };
+
+	lockdep_assert_held(&f->lock);
+	c.q = xa_load(&f->qp, a->qp_id);
+	if (!c.q || !c.q->attached)
+		return -ENOENT;
+	rmc_worker_call(dispatcher(f), add_room, &c);
+	return rmc_waiter_arm(&c.q->room.event, dispatcher(f), 0, a->eventfd, NULL);
 }
 
 /**

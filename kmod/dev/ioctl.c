@@ -51,6 +51,7 @@ union args {
 	struct rmc_dom_attach dom_attach;
 	struct rmc_dom_detach dom_detach;
 	struct rmc_aq_arm aq_arm;
+	struct rmc_room_arm room_arm;
 	struct rmc_dom_stats dom_stats;
 };
 
@@ -588,6 +589,19 @@ static int do_aq_arm(const struct request *r, union args *a)
 	return err;
 }
 
+static int do_room_arm(const struct request *r, union args *a)
+{
+	int err;
+
+	if (a->room_arm.flags)
+		return -EOPNOTSUPP;
+	mutex_lock(&r->file->lock);
+	WRITE_ONCE(r->file->gone, false);
+	err = rmc_dom_arm_room(r->file, &a->room_arm);
+	mutex_unlock(&r->file->lock);
+	return err;
+}
+
 static int do_dom_stats(const struct request *r, union args *a)
 {
 	struct rmc_dom_stats *s = &a->dom_stats;
@@ -657,6 +671,7 @@ static const struct entry context_entries[] = {
 	      undo_dom_attach),
 	ENTRY(RMC_IOC_DOM_DETACH, dom_detach, reserved, false, true, do_dom_detach, NULL),
 	ENTRY(RMC_IOC_AQ_ARM, aq_arm, reserved, false, true, do_aq_arm, NULL),
+	ENTRY(RMC_IOC_ROOM_ARM, room_arm, eventfd, false, true, do_room_arm, NULL),
 	ENTRY(RMC_IOC_DOM_STATS, dom_stats, cores, true, false, do_dom_stats, NULL),
 };
 

@@ -41,6 +41,8 @@ struct rmc_pages {
  * @core: with @aq, its number among those that receive
  * @aq: memory of its arrival queue; NULL: it does not receive
  * @arrivals: sleepers for them
+ * @room: while attached, the next send slot that becomes free
+ * @senders: sleepers for that
  * @rcu: do_wake() finds the queue pair without a lock
  */
 struct rmc_queues {
@@ -58,6 +60,8 @@ struct rmc_queues {
 	u32 core;
 	struct rmc_umem *aq;
 	struct rmc_waiter arrivals;
+	struct rmc_room room;
+	struct rmc_waiter senders;
 	struct rcu_head rcu;
 };
 

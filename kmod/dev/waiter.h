@@ -7,8 +7,7 @@
  *
  *   eventfd	signalled if it was armed and had not been signalled since
  *   poll()	EPOLLHUP on the open context if it was armed or reported, until the next
- *		RMC_IOC_CQ_ARM or RMC_IOC_SEG_ARM of any queue pair or segment, also one that
- *		fails with ENOENT. So EPOLLHUP is a hint to check all of them; threads that
+ *		RMC_IOC_*_ARM of any queue pair or segment, also one that fails with ENOENT. So EPOLLHUP is a hint to check all of them; threads that
  *		sleep for different queue pairs use one eventfd each.
  *   io_uring	-ESHUTDOWN
  *
@@ -28,6 +27,7 @@ struct rmc_file;
 enum rmc_waiter_kind {
 	RMC_WAIT_CQ,		/* POLLIN */
 	RMC_WAIT_SEG,		/* POLLPRI */
+	RMC_WAIT_ROOM,		/* POLLOUT */
 	RMC_WAIT_KINDS,
 };
 

@@ -82,7 +82,7 @@ int rmc_send(struct rmc_core *core, int nid, const void *buf, size_t len, unsign
 	struct core *c = to_core(core);
 	struct rmc_domain *d = core->domain;
 	uint32_t peer = (uint32_t)nid - core->first_nid;
-	unsigned int spins = 0;
+	struct wait w = { 0 };
 	struct message *m;
 	int err;
 
@@ -101,7 +101,7 @@ int rmc_send(struct rmc_core *core, int nid, const void *buf, size_t len, unsign
 			break;
 		if (flags & RMC_SEND_DONTWAIT)
 			return -EAGAIN;
-		err = rmc_relax(core->qp, &spins);
+		err = rmc_core_wait_room(c, &w);
 		if (err)
 			return err;
 	}

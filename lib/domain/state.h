@@ -28,6 +28,7 @@
 #define CLOSE_MS	1000		/* in which rmc_core_close() completes what it has sent */
 #define ASK_MS		100		/* without room, until slots are asked for; and again */
 #define ASK_SLOTS	16		/* at a time */
+#define SPIN_NS		50000		/* rmc_send() without room, before it sleeps */
 
 /**
  * struct slot - what the library has of a send slot
@@ -129,6 +130,7 @@ struct core {
 	int joined;			/* status of the last OP_JOIN; -1: not yet */
 	uint64_t join_state;		/* and what it said */
 	unsigned int polls;
+	int no_room_arm;		/* this RMC does not report free slots */
 };
 
 static inline struct core *to_core(struct rmc_core *c)
@@ -227,6 +229,17 @@ int rmc_core_entry(struct core *c);
 
 /* Until all has completed; deadline: of rmc_now_ms(), 0: none. 0, -ETIMEDOUT or -ESHUTDOWN */
 int rmc_core_settle(struct core *c, uint64_t deadline);
+
+/*
+ * wait.c: a step of waiting for room. The caller has *w zeroed at first, and looks for room after
+ * each step. 0 or -errno
+ */
+struct wait {
+	uint64_t since;			/* ns; 0: the first step */
+	unsigned int spins;
+	int armed;
+};
+int rmc_core_wait_room(struct core *c, struct wait *w);
 
 /* join.c: 0, a status or -errno */
 int rmc_core_join_by(struct core *c, uint32_t peer, uint64_t deadline);

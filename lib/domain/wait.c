@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Sleeps for arrivals. One eventfd reports arrivals and, while operations are in flight,
- * completions: what they leave in doubt is continued meanwhile. Arming reports earlier occurrences
- * at once, so none is missed between the last check and sleeping.
+ * Sleeps for arrivals, and for room. One eventfd reports them and, while operations are in flight,
+ * completions: what they leave in doubt is continued meanwhile. Arming for arrivals and completions
+ * reports earlier ones at once; who has armed for room looks for it once more. So none is missed
+ * between the last check and sleeping.
  */
 #include <errno.h>
 #include "state.h"
@@ -15,6 +16,11 @@ int rmc_core_eventfd(struct rmc_core *core)
 void rmc_core_disarm(struct rmc_core *core)
 {
 	rmc_cq_disarm(core->qp);
+}
+
+static int arm_completions(struct rmc_core *core)
+{
+	return rmc_qp_in_flight(core->qp) ? rmc_cq_arm(core->qp) : 0;
 }
 
 int rmc_core_arm(struct rmc_core *core)
@@ -30,7 +36,22 @@ int rmc_core_arm(struct rmc_core *core)
 		return arg.eventfd;
 	if (core->number != ~0U && rmc_call(core->domain->ctx, RMC_IOC_AQ_ARM, &arg))
 		return rmc_arm_failed(core->domain->ctx, "an arrival queue");
-	return rmc_qp_in_flight(core->qp) ? rmc_cq_arm(core->qp) : 0;
+	return arm_completions(core);
+}
+
+int rmc_core_arm_room(struct rmc_core *core)
+{
+	struct rmc_room_arm arg = {
+		.size = sizeof(arg),
+		.qp_id = core->qp->id,
+		.eventfd = rmc_core_eventfd(core),
+	};
+
+	if (arg.eventfd < 0)
+		return arg.eventfd;
+	if (rmc_call(core->domain->ctx, RMC_IOC_ROOM_ARM, &arg))
+		return rmc_arm_failed(core->domain->ctx, "a free send slot");
+	return arm_completions(core);
 }
 
 static int spin(struct rmc_core *core, struct rmc_arrival *m, unsigned int spin_us)
@@ -82,4 +103,35 @@ int rmc_arrival_wait(struct rmc_core *core, struct rmc_arrival *m, unsigned int 
 		if (err || rmc_deadline_over(deadline))
 			return err;
 	}
+}
+
+/* A signal, a time-out and a completion are reasons to check, too. */
+static int sleep_for_room(struct core *c)
+{
+	int err;
+
+	rmc_qp_count_sleep(c->c.qp);
+	err = rmc_sleep_on(c->c.domain->ctx, c->c.qp->eventfd, ASK_MS);
+	return err < 0 && errno != EINTR ? -errno : 0;
+}
+
+int rmc_core_wait_room(struct core *c, struct wait *w)
+{
+	int err;
+
+	if (w->armed) {
+		w->armed = 0;
+		return sleep_for_room(c);
+	}
+	if (!w->since)
+		w->since = rmc_now_ns();
+	if (c->no_room_arm || rmc_now_ns() - w->since < SPIN_NS)
+		return rmc_relax(c->c.qp, &w->spins);
+	rmc_core_disarm(&c->c);
+	err = rmc_core_arm_room(&c->c);
+	if (is_dead(c->c.qp))
+		return -ESHUTDOWN;
+	c->no_room_arm = err == -ENOTTY;
+	w->armed = !err;
+	return c->no_room_arm ? 0 : err;
 }

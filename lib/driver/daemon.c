@@ -164,6 +164,8 @@ static int call(struct rmc_ctx *ctx, unsigned long number, void *arg)
 		return arm(ctx, number, arg, ((const struct rmc_seg_arm *)arg)->eventfd);
 	case RMC_IOC_AQ_ARM:
 		return arm(ctx, number, arg, ((const struct rmc_aq_arm *)arg)->eventfd);
+	case RMC_IOC_ROOM_ARM:
+		return arm(ctx, number, arg, ((const struct rmc_room_arm *)arg)->eventfd);
 	case RMC_IOC_DOM_CREATE:
 		return rmc_daemon_create_dom(d, (struct rmc_dom_create *)arg);
 	case RMC_IOC_DOM_ATTACH:

@@ -26,7 +26,7 @@
  *					of the flags; eventfd that wakes the worker. rmcd seals
  *					both memories: their size, and writing to the second
  *	RMC_IOC_CQ_ARM, RMC_IOC_SEG_ARM,	the eventfd, if there is one
- *	RMC_IOC_AQ_ARM
+ *	RMC_IOC_AQ_ARM, RMC_IOC_ROOM_ARM
  *	answer to RMC_IOC_DOM_CREATE	memory of the receive slots, sealed in its size and against
  *					writing; memory of the send slots, sealed in its size
  *	answer to RMC_IOC_DOM_ATTACH	memory of the arrival queue, sealed in both ways; none with

@@ -30,7 +30,7 @@ struct qp {
 	unsigned int ring_life[FAKE_NODES][FAKE_RRPPS];	/* at the nodes */
 	struct rmc_aq_entry *aq;
 	unsigned int entries, posted, held;
-	int armed, eventfd;
+	int armed, eventfd, room_armed;
 	unsigned int seen;
 };
 
@@ -207,6 +207,18 @@ static int do_send(struct qp *q, struct node *to, const struct fake_op *op, unsi
 	return RMC_S_OK;
 }
 
+static void tell_room(struct node *n)
+{
+	unsigned int i;
+
+	for (i = 0; i < QPS; i++) {
+		if (!n->qp[i].used || !n->qp[i].room_armed)
+			continue;
+		n->qp[i].room_armed = 0;
+		ring(n->qp[i].eventfd);
+	}
+}
+
 static int do_receive(struct qp *q, int to, unsigned int slot, unsigned int turn, int lost)
 {
 	struct node *n = q->node;
@@ -227,6 +239,7 @@ static int do_receive(struct qp *q, int to, unsigned int slot, unsigned int turn
 	s = &node[to].send[n->nid * n->p.slots + slot];
 	if ((__atomic_load_n(&s->turn, __ATOMIC_RELAXED) & 0xff) == turn)
 		__atomic_store_n(&s->valid, 0, __ATOMIC_RELEASE);
+	tell_room(&node[to]);
 	return RMC_S_OK;
 }
 
@@ -422,6 +435,17 @@ static int arm(struct node *n, const struct rmc_aq_arm *arg)
 	return 0;
 }
 
+static int arm_room(struct node *n, const struct rmc_room_arm *arg)
+{
+	struct qp *q = &n->qp[arg->qp_id];
+
+	if (!q->attached)
+		return ENOENT;
+	q->eventfd = arg->eventfd;
+	q->room_armed = 1;
+	return 0;
+}
+
 static int stats(struct node *n, struct rmc_dom_stats *s)
 {
 	if (!n->exists)
@@ -462,6 +486,8 @@ static int call_locked(struct node *n, unsigned long request, void *arg)
 		return attach(n, (struct rmc_dom_attach *)arg);
 	case RMC_IOC_DOM_STATS:
 		return stats(n, (struct rmc_dom_stats *)arg);
+	case RMC_IOC_ROOM_ARM:
+		return arm_room(n, (const struct rmc_room_arm *)arg);
 	case RMC_IOC_AQ_ARM:
 		return arm(n, (const struct rmc_aq_arm *)arg);
 	default:

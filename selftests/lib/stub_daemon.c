@@ -383,6 +383,8 @@ static int dispatch(struct message *in, struct message *out)
 	case RMC_IOC_DOM_DETACH:
 		s.cores--;
 		return 0;
+	case RMC_IOC_ROOM_ARM:
+		return arm(in);
 	case RMC_IOC_AQ_ARM:
 		memcpy(&s.aq_arm, in->body, sizeof(s.aq_arm));
 		return arm(in);

@@ -639,6 +639,86 @@ static void sleeper_in_doubt(void)
 	close_nodes();
 }
 
+static uint64_t cpu_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+/* Keeps the first message for 300 ms, and takes all others as they come. */
+static void *slow_receiver(void *arg)
+{
+	struct rmc_arrival m;
+	uint32_t i;
+
+	(void)arg;
+	for (i = 0; i < WAKES; i++) {
+		CHECK_EQ(rmc_arrival_wait(core[1], &m, 20, 5000), 1);
+		if (i == 0)
+			usleep(300000);
+		else if (i % 4 == 0)
+			usleep(i % 64);
+		CHECK_EQ(rmc_receive(core[1], &m), 0);
+	}
+	return NULL;
+}
+
+static void sleeping_for_room(void)
+{
+	struct rmc_domain_options o = options(1, 1);
+	uint64_t cpu, before;
+	struct rmc_arrival m;
+	struct pollfd p;
+	pthread_t thread;
+	uint32_t i, late = 0;
+
+	open_nodes(&o);
+	CHECK_EQ(send_value(core[0], 1, 8, 0, 0), 0);
+	pthread_create(&thread, NULL, slow_receiver, NULL);
+	cpu = cpu_us();
+	before = rmc_now_ms();
+	CHECK_EQ(send_value(core[0], 1, 8, 1, 0), 0);
+	CHECK(rmc_now_ms() - before >= 250);
+	/* it has slept */
+	CHECK(cpu_us() - cpu < 100000);
+	for (i = 2; i < WAKES; i++) {
+		before = rmc_now_ms();
+		CHECK_EQ(send_value(core[0], 1, 8, i, 0), 0);
+		late += rmc_now_ms() - before >= ASK_MS;
+	}
+	/* a wake-up that is lost is one that comes after this time; so is that of a busy machine */
+	CHECK(late < WAKES / 20);
+	pthread_join(thread, NULL);
+	/* an RMC that does not know the request: it spins */
+	fake_refuse = RMC_IOC_ROOM_ARM;
+	fake_error = ENOTTY;
+	pthread_create(&thread, NULL, slow_receiver, NULL);
+	for (i = 0; i < WAKES; i++)
+		CHECK_EQ(send_value(core[0], 1, 8, i, 0), 0);
+	pthread_join(thread, NULL);
+	CHECK_EQ(rmc_core_arm_room(core[0]), -ENOTTY);
+	fake_refuse = 0;
+	CHECK_EQ(rmc_core_flush(core[0]), 0);
+	CHECK(quiet(1));
+	/* event loops */
+	CHECK_EQ(send_value(core[0], 1, 8, 1, 0), 0);
+	CHECK_EQ(rmc_core_flush(core[0]), 0);
+	CHECK_EQ(send_value(core[0], 1, 8, 2, RMC_SEND_DONTWAIT), -EAGAIN);
+	p = (struct pollfd) { .fd = rmc_core_eventfd(core[0]), .events = POLLIN };
+	rmc_core_disarm(core[0]);
+	CHECK_EQ(rmc_core_arm_room(core[0]), 0);
+	CHECK_EQ(poll(&p, 1, 0), 0);
+	CHECK(has(core[1], &m, 8, 1));
+	CHECK_EQ(rmc_receive(core[1], &m), 0);
+	CHECK_EQ(poll(&p, 1, 5000), 1);
+	CHECK_EQ(send_value(core[0], 1, 8, 2, RMC_SEND_DONTWAIT), 0);
+	CHECK(has(core[1], &m, 8, 2));
+	CHECK_EQ(rmc_receive(core[1], &m), 0);
+	close_nodes();
+}
+
 static void *killer(void *arg)
 {
 	usleep(20000);
@@ -720,6 +800,7 @@ int main(void)
 		{ "domains that are not there yet, or others", opening },
 		{ "sleeping for arrivals", sleeping },
 		{ "a sleeper's messages", sleeper_in_doubt },
+		{ "sleeping for room", sleeping_for_room },
 		{ "a queue pair dies", dead },
 		{ "closing", closing },
 	};

@@ -38,6 +38,7 @@ union arg {
 	struct rmc_dom_attach dom_attach;
 	struct rmc_dom_detach dom_detach;
 	struct rmc_aq_arm aq_arm;
+	struct rmc_room_arm room_arm;
 	struct rmc_dom_stats dom_stats;
 };
 
@@ -83,6 +84,7 @@ static const struct call {
 	{ "DOM_ATTACH", RMC_IOC_DOM_ATTACH, FILE_, sizeof(struct rmc_dom_attach), ENOENT, { -1, -1 }, 1 },
 	{ "DOM_DETACH", RMC_IOC_DOM_DETACH, FILE_, sizeof(struct rmc_dom_detach), ENOENT,
 	  { offsetof(struct rmc_dom_detach, reserved), -1 }, 0 },
+	{ "ROOM_ARM", RMC_IOC_ROOM_ARM, FILE_, sizeof(struct rmc_room_arm), ENOENT, { -1, -1 }, 0 },
 	{ "AQ_ARM", RMC_IOC_AQ_ARM, FILE_, sizeof(struct rmc_aq_arm), ENOENT,
 	  { offsetof(struct rmc_aq_arm, reserved), -1 }, 0 },
 	{ "DOM_STATS", RMC_IOC_DOM_STATS, FILE_, sizeof(struct rmc_dom_stats), ENOENT, { -1, -1 }, 1 },
@@ -161,6 +163,10 @@ static void good_arg(const struct call *c, union arg *a)
 	case RMC_IOC_DOM_ATTACH:
 	case RMC_IOC_DOM_DETACH:
 		a->dom_attach.qp_id = 4711;
+		break;
+	case RMC_IOC_ROOM_ARM:
+		a->room_arm.qp_id = 4711;
+		a->room_arm.eventfd = -1;
 		break;
 	case RMC_IOC_AQ_ARM:
 		a->aq_arm.qp_id = 4711;

@@ -323,6 +323,75 @@ TEST(arrivals_wake_who_armed)
 	CHECK_EQ(arm(&b, efd, 0), -ENOENT);
 }
 
+static int arm_room(struct member *m, unsigned int qp_id, int efd)
+{
+	struct rmc_room_arm a = { .size = sizeof(a), .qp_id = qp_id, .eventfd = efd };
+
+	return ioctl(rmc_fd(m->e.ctx), RMC_IOC_ROOM_ARM, &a) ? -errno : 0;
+}
+
+/* With rmcd there is no POLLOUT: what it reports is readable. */
+static bool reports_room(struct member *m)
+{
+	struct pollfd p = { .fd = rmc_fd(m->e.ctx), .events = POLLOUT | POLLIN };
+
+	return poll(&p, 1, 1000) == 1;
+}
+
+static void receive_next(struct member *b)
+{
+	struct arrival m;
+
+	REQUIRE(wait_arrival(b, &m));
+	REQUIRE_EQ(receive(b->e.qp, &m), RMC_S_OK);
+}
+
+/* All who have armed, threads of a sender for instance, are told that a send slot is free. */
+TEST(free_slots_wake_who_armed)
+{
+	struct rmc_dom_attach sends = { .size = sizeof(sends), .flags = RMC_DOM_SEND_ONLY };
+	int efd[2] = { eventfd(0, EFD_NONBLOCK), eventfd(0, EFD_NONBLOCK) };
+	struct member a, b;
+	struct rmc_qp *qp;
+	unsigned int i;
+	uint64_t n;
+
+	two_members(&a, &b);
+	qp = rmc_qp_create(a.e.ctx, 16);
+	REQUIRE(qp);
+	CHECK_EQ(arm_room(&a, qp->id, efd[1]), -ENOENT);
+	sends.qp_id = qp->id;
+	REQUIRE_EQ(ioctl(rmc_fd(a.e.ctx), RMC_IOC_DOM_ATTACH, &sends), 0);
+	for (i = 0; i < SLOTS; i++)
+		REQUIRE_EQ(send_message(&a, 1, i, i, 60), RMC_S_OK);
+	CHECK_EQ(arm_room(&a, a.e.qp->id, 0), -EINVAL);
+	REQUIRE_EQ(arm_room(&a, a.e.qp->id, efd[0]), 0);
+	REQUIRE_EQ(arm_room(&a, qp->id, efd[1]), 0);
+	CHECK(!readable(efd[0], 50));
+	receive_next(&b);
+	CHECK(readable(efd[0], WAIT_S * 1000));
+	CHECK(readable(efd[1], WAIT_S * 1000));
+	CHECK(reports_room(&a));
+	CHECK(is_free(&a, 1, 0));
+	/* once */
+	CHECK_EQ(read(efd[0], &n, 8), 8);
+	CHECK_EQ(n, 1);
+	receive_next(&b);
+	CHECK(wait_free(&a, 1, 1));
+	CHECK(!readable(efd[0], 50));
+	/* what was free before is not reported */
+	REQUIRE_EQ(arm_room(&a, a.e.qp->id, efd[0]), 0);
+	CHECK(!readable(efd[0], 50));
+	/* who sleeps learns of the end */
+	CHECK_EQ(read(efd[1], &n, 8), 8);
+	REQUIRE_EQ(arm_room(&a, qp->id, efd[1]), 0);
+	rmc_qp_destroy(qp);
+	CHECK(readable(efd[1], 1000));
+	CHECK_EQ(dom_call(&a, RMC_IOC_DOM_DESTROY), 0);
+	CHECK(readable(efd[0], 1000));
+	CHECK_EQ(arm_room(&a, a.e.qp->id, efd[0]), -ENOENT);
+}
+
 /* The receiver is killed while it holds a message; its successor has another life. */
 TEST(killed_receiver_and_its_successor)
 {

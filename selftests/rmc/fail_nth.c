@@ -322,6 +322,13 @@ static int aq_arm(int fd, unsigned int qp_id, int event)
 	return ioctl(fd, RMC_IOC_AQ_ARM, &a);
 }
 
+static int room_arm(int fd, unsigned int qp_id, int event)
+{
+	struct rmc_room_arm a = { .size = sizeof(a), .qp_id = qp_id, .eventfd = event };
+
+	return ioctl(fd, RMC_IOC_ROOM_ARM, &a);
+}
+
 TEST_WITHIN(domain_of_messages, 120)
 {
 	int fd = opened(), event = eventfd(0, EFD_CLOEXEC);
@@ -343,6 +350,7 @@ TEST_WITHIN(domain_of_messages, 120)
 	      munmap(p, 128 * dom.stride));
 	SWEEP(p = map(fd, PAGE, core.aq_offset, PROT_READ), munmap(p, PAGE));
 	SWEEP(aq_arm(fd, qp.qp_id, event), (void)0);
+	SWEEP(room_arm(fd, qp.qp_id, event), (void)0);
 	SWEEP(dom_detach(fd, qp.qp_id), REQUIRE(!dom_attach(fd, &core, qp.qp_id)));
 }
 

@@ -368,6 +368,45 @@ static void test_sleep(void)
 	close(fd);
 }
 
+static int arm_room(struct member *m, uint32_t qp_id, int eventfd)
+{
+	struct rmc_room_arm arg = { .size = sizeof(arg), .qp_id = qp_id, .eventfd = eventfd };
+
+	return raw_call_fds(&m->c, RMC_IOC_ROOM_ARM, &arg, sizeof(arg), NULL, 0, &eventfd,
+			    eventfd >= 0);
+}
+
+static void test_room(void)
+{
+	struct rmc_dom_detach d = { .size = sizeof(d) };
+	int fd = eventfd(0, EFD_NONBLOCK);
+	struct member a, b;
+	struct arrival m;
+	uint64_t count;
+
+	two_members(&a, &b);
+	d.qp_id = a.qp.id;
+	CHECK_EQ(arm_room(&a, a.qp.id, 5), -EINVAL);
+	CHECK_EQ(arm_room(&a, a.qp.id + 1, -1), -ENOENT);
+	CHECK_EQ(send_message(&a, 1, 0, 1, 8), RMC_S_OK);
+	CHECK_EQ(arm_room(&a, a.qp.id, fd), 0);
+	CHECK(!readable(fd, 20));
+	CHECK(wait_arrival(&b, &m));
+	CHECK_EQ(receive(&b, &m), RMC_S_OK);
+	CHECK(readable(fd, WAIT_MS));
+	CHECK(wait_free(&a, 1, 0));
+	CHECK_EQ(read(fd, &count, sizeof(count)), (ssize_t)sizeof(count));
+	/* who sleeps learns of the end */
+	CHECK_EQ(arm_room(&a, a.qp.id, fd), 0);
+	CHECK(!readable(fd, 20));
+	CHECK_EQ(raw_call(&a.c, RMC_IOC_DOM_DETACH, &d, sizeof(d)), 0);
+	CHECK(readable(fd, WAIT_MS));
+	CHECK_EQ(arm_room(&a, a.qp.id, fd), -ENOENT);
+	close_member(&a);
+	close_member(&b);
+	close(fd);
+}
+
 /* A member ends while the other sends, and begins anew: another life. */
 static void test_lives(void)
 {
@@ -634,6 +673,8 @@ int main(int argc, char **argv)
 	tap_result("a core has no more than its depth");
 	test_sleep();
 	tap_result("sleeping for arrivals");
+	test_room();
+	tap_result("sleeping for a free send slot");
 	test_lives();
 	tap_result("a member ends, and begins anew");
 	test_ends();

@@ -592,6 +592,90 @@ static void test_wakes(const struct testbed_opts *o)
 	doms_fini(&t);
 }
 
+/* Frees the slot that a message of node 0 is in; node 0's worker @skip does not run. */
+static void free_slot(struct doms *t, u32 slot, const struct rmc_ni_worker *skip)
+{
+	struct arrival m;
+	u32 i;
+
+	check_arrival(t, 1, slot, slot, 60, &m);
+	dom_post_receive(t, 1, 1, &m);
+	for (i = 0; i < 64; i++)
+		visit_others(t, skip);
+}
+
+static bool waits_for_room(struct doms *t, struct rmc_room *r)
+{
+	rmc_room_add(&t->node[0].d, r);
+	return rmc_event_arm(&r->event, 0);
+}
+
+/*
+ * Who waits for a free send slot is told once, whichever unit the RECEIVE comes to, and whether the
+ * dispatcher's worker sleeps or not.
+ */
+static void test_room(const struct testbed_opts *o)
+{
+	struct rmc_room first = {}, second = {}, third = {};
+	struct rmc_ni_worker *w;
+	struct rmc_domain *d;
+	struct doms t;
+	bool can_sleep;
+	u32 slot;
+
+	memset(&t, 0, sizeof(t));
+	t.nodes = 2;
+	t.cores = 2;
+	t.dp.depth = 4;
+	doms_init(&t, o);
+	doms_join(&t);
+	d = &t.node[0].d;
+	w = t.w.node[0]->srv_worker;
+	/* the last unit's core is the only one */
+	dom_detach(&t, 1, 0, true);
+	can_sleep = dom_qp(&t.node[1].app[1])->node->req_worker != w && !w->remote;
+	send_some(&t, 4);
+	testbed_settle(&t.w);
+	for (slot = 0; slot < 4; slot++) {
+		bool sleeps = slot >= 2 && can_sleep;
+
+		CHECK(waits_for_room(&t, &first));
+		CHECK(waits_for_room(&t, &second));
+		CHECK(waits_for_room(&t, &first));
+		CHECK(waits_for_room(&t, &third));
+		rmc_room_del(d, &third);
+		rmc_room_del(d, &third);
+		testbed_settle(&t.w);
+		CHECK(first.event.armed && second.event.armed);
+		if (sleeps) {
+			idle(&t);
+			CHECK(rmc_ni_may_park(w));
+			CHECK(rmc_ni_park(w));
+			((struct testbed_worker *)w)->kick = 0;
+			free_slot(&t, slot, w);
+			/* of its own lane, or of another unit's worker */
+			CHECK(((struct testbed_worker *)w)->kick);
+			rmc_ni_unpark(w);
+		} else {
+			free_slot(&t, slot, NULL);
+		}
+		testbed_settle(&t.w);
+		CHECK(!READ_ONCE(dom_send_slot(&t, 0, 1, slot)->valid));
+		CHECK(!first.event.armed && !second.event.armed && third.event.armed);
+		CHECK_EQ(first.event.count, 1);
+		CHECK(!first.listed && !second.listed && !d->room);
+		app_wait(&t.node[1].app[1].a);
+		/* what became free before is no event */
+		CHECK(waits_for_room(&t, &first));
+		testbed_settle(&t.w);
+		CHECK(first.event.armed);
+		rmc_room_del(d, &first);
+		first.event.armed = false;
+		third.event.armed = false;
+	}
+	doms_fini(&t);
+}
+
 int main(void)
 {
 	static const struct matrix_test tests[] = {
@@ -607,6 +691,7 @@ int main(void)
 		{ "a core with the index of another", test_same_index },
 		{ "messages wait for the first core", test_no_core },
 		{ "the dispatcher's worker sleeps, or polls other units", test_wakes },
+		{ "who waits for a free send slot is told", test_room },
 	};
 
 	matrix_run(tests, ARRAY_SIZE(tests), dom_opts, ARRAY_SIZE(dom_opts));

@@ -53,6 +53,23 @@ static int del_core(void *arg)
 	return 0;
 }
 
+static int add_room(void *arg)
+{
+	struct change *c = arg;
+
+	rmc_room_add(&c->dom->d, &c->q->room);
+	return 0;
+}
+
+static int del_room(void *arg)
+{
+	struct change *c = arg;
+
+	rmc_room_del(&c->dom->d, &c->q->room);
+	rmcd_waiter_detach(&c->q->senders);
+	return 0;
+}
+
 static int enter(void *arg)
 {
 	struct change *c = arg;
@@ -342,6 +359,7 @@ int rmcd_domain_attach(struct rmcd_file *f, struct rmc_dom_attach *a)
 		a->core = q->core;
 		a->aq_entries = 1U << c.order;
 	}
+	rmcd_waiter_init(&q->senders, &q->room.event, f, dispatcher(f));
 	rmcd_call(rmc_qp_worker(c.qp), enter, &c);
 	q->attached = true;
 	return 0;
@@ -361,6 +379,8 @@ int rmcd_domain_detach(struct rmcd_file *f, struct rmcd_qp *q)
 	if (!q->attached)
 		return -ENOENT;
 	rmcd_call(rmc_qp_worker(c.qp), leave, &c);
+	rmcd_call(dispatcher(f), del_room, &c);
+	rmcd_waiter_release(&q->senders);
 	if (q->core >= 0) {
 		rmcd_call(dispatcher(f), del_core, &c);
 		rmcd_waiter_release(&q->arrivals);
@@ -370,6 +390,20 @@ int rmcd_domain_detach(struct rmcd_file *f, struct rmcd_qp *q)
 	}
 	q->attached = false;
 	return 0;
+}
+
+/**
+ * rmcd_domain_expect_room() - count the next send slot that becomes free, for RMC_IOC_ROOM_ARM
+ * @f: file
+ * @q: queue pair of it, attached
+ *
+ * Then arm @q->senders, with a count of 0.
+ */
+void rmcd_domain_expect_room(struct rmcd_file *f, struct rmcd_qp *q)
+{
+	struct change c = { .dom = f->domain, .q = q };
+
+	rmcd_call(dispatcher(f), add_room, &c);
 }
 
 /**

@@ -33,6 +33,8 @@
  * @aq_fd: memory of that; -1: none
  * @aq_len: bytes of it
  * @arrivals: sleepers for them
+ * @room: while attached, the next send slot that becomes free
+ * @senders: sleepers for that
  */
 struct rmcd_qp {
 	struct rmc_qpair qp;
@@ -52,6 +54,8 @@ struct rmcd_qp {
 	int aq_fd;
 	size_t aq_len;
 	struct rmcd_waiter arrivals;
+	struct rmc_room room;
+	struct rmcd_waiter senders;
 };
 
 /* A further range of a segment. */

@@ -34,6 +34,7 @@ union args {
 	struct rmc_dom_attach dom_attach;
 	struct rmc_dom_detach dom_detach;
 	struct rmc_aq_arm aq_arm;
+	struct rmc_room_arm room_arm;
 	struct rmc_dom_stats dom_stats;
 };
 
@@ -487,6 +488,20 @@ static int do_aq_arm(struct rmcd_req *r, union args *a, const struct rmcd_memory
 	return q && q->core >= 0 ? arm(r, &q->arrivals, c->seen, c->eventfd, NULL) : -ENOENT;
 }
 
+static int do_room_arm(struct rmcd_req *r, union args *a, const struct rmcd_memory *memory)
+{
+	struct rmc_room_arm *c = &a->room_arm;
+	struct rmcd_qp *q = rmcd_file_qp(r->file, c->qp_id);
+
+	(void)memory;
+	if (c->flags)
+		return -EOPNOTSUPP;
+	if (!q || !q->attached)
+		return -ENOENT;
+	rmcd_domain_expect_room(r->file, q);
+	return arm(r, &q->senders, 0, c->eventfd, NULL);
+}
+
 static int do_dom_stats(struct rmcd_req *r, union args *a, const struct rmcd_memory *memory)
 {
 	struct rmc_dom_stats *s = &a->dom_stats;
@@ -554,6 +569,7 @@ static const struct entry entries[] = {
 	ENTRY(RMC_IOC_DOM_ATTACH, dom_attach, aq_offset, do_dom_attach, .writes = true),
 	ENTRY(RMC_IOC_DOM_DETACH, dom_detach, reserved, do_dom_detach, .writes = true),
 	ENTRY(RMC_IOC_AQ_ARM, aq_arm, reserved, do_aq_arm, .writes = true),
+	ENTRY(RMC_IOC_ROOM_ARM, room_arm, eventfd, do_room_arm, .writes = true),
 	ENTRY(RMC_IOC_DOM_STATS, dom_stats, cores, do_dom_stats),
 	ENTRY(RMC_IOC_CTX_CREATE, ctx_create, gid, do_ctx_create, .admin = true),
 	ENTRY(RMC_IOC_CTX_REMOVE, ctx_remove, reserved, do_ctx_remove, .admin = true),

@@ -185,6 +185,13 @@ static int arm(void *arg)
 	return 0;
 }
 
+static bool qp_reported(const struct rmcd_qp *q)
+{
+	return READ_ONCE(q->waiter.reported) ||
+	       (q->core >= 0 && READ_ONCE(q->arrivals.reported)) ||
+	       (q->attached && READ_ONCE(q->senders.reported));
+}
+
 /*
  * The client has emptied its report socket before it armed: what else has been reported to it,
  * and it has not armed again, must be reported once more.
@@ -195,9 +202,7 @@ static void report_again(struct rmcd_file *f)
 	u32 i;
 
 	for (i = 0; i < RMC_MAX_QPS && !reported; i++)
-		reported = f->qp[i] && (READ_ONCE(f->qp[i]->waiter.reported) ||
-					(f->qp[i]->core >= 0 &&
-					 READ_ONCE(f->qp[i]->arrivals.reported)));
+		reported = f->qp[i] && qp_reported(f->qp[i]);
 	if (reported)
 		report(f);
 }

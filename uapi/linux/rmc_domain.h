@@ -272,6 +272,25 @@ struct rmc_aq_arm {
 };
 
 /**
+ * struct rmc_room_arm - ioctl(RMC_IOC_ROOM_ARM): report once that a send slot has become free
+ * @size: sizeof(struct rmc_room_arm)
+ * @flags: must be 0
+ * @qp_id: a queue pair that is attached
+ * @eventfd: eventfd to signal as well, or -1
+ *
+ * Any slot of the domain on this node that becomes free after the call: look for a free one after
+ * it, and sleep if there is none. The report: poll() returns POLLOUT until it is armed again, and
+ * the eventfd is signalled once. At the end of the attachment as RMC_IOC_CQ_ARM. ENOENT: no such
+ * QP, or it is not attached.
+ */
+struct rmc_room_arm {
+	__u32 size;
+	__u32 flags;
+	__u32 qp_id;
+	__s32 eventfd;
+};
+
+/**
  * struct rmc_dom_stats - ioctl(RMC_IOC_DOM_STATS): counters since the domain was created
  * @size: sizeof(struct rmc_dom_stats)
  * @flags: must be 0
@@ -306,5 +325,6 @@ struct rmc_dom_stats {
 #define RMC_IOC_DOM_DETACH	_IO(RMC_IOC_TYPE, 0x34)
 #define RMC_IOC_AQ_ARM		_IO(RMC_IOC_TYPE, 0x35)
 #define RMC_IOC_DOM_STATS	_IO(RMC_IOC_TYPE, 0x36)
+#define RMC_IOC_ROOM_ARM	_IO(RMC_IOC_TYPE, 0x37)
 
 #endif /* _UAPI_LINUX_RMC_DOMAIN_H */

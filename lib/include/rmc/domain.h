@@ -170,8 +170,8 @@ int rmc_core_poll(struct rmc_core *core);
 #define RMC_SEND_OFFER		(1U << 1)	/* RMC_OP_OFFER: the arrival is an RMC_AQ_OFFER */
 
 /*
- * Send len bytes, 1 .. max_message, to a node; buf is free again on return. Waits for room, and
- * handles completions meanwhile, but no arrivals: two nodes that only send to each other wait for
+ * Send len bytes, 1 .. max_message, to a node; buf is free again on return. Waits for room, in a
+ * sleep if it takes long, and handles completions meanwhile, but no arrivals: two nodes that only send to each other wait for
  * ever, so a core that also receives takes RMC_SEND_DONTWAIT, and its arrivals when that fails.
  *
  * 0: it is under way; rmc_core_flush() tells when it is there. -EAGAIN; -EMSGSIZE; -EINVAL;
@@ -238,6 +238,13 @@ int rmc_arrival_wait(struct rmc_core *core, struct rmc_arrival *m, unsigned int 
 int rmc_core_eventfd(struct rmc_core *core);
 int rmc_core_arm(struct rmc_core *core);
 void rmc_core_disarm(struct rmc_core *core);
+
+/*
+ * Make it readable once a send slot has become free after this call, of any node, or at the next
+ * completion: for who got -EAGAIN. Try again after it, and sleep if that fails. It may be armed for
+ * arrivals as well.
+ */
+int rmc_core_arm_room(struct rmc_core *core);
 
 #ifdef __cplusplus
 }
