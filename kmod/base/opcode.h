@@ -22,6 +22,7 @@
 #define RMC_OPF_ONE_HOME	0x200	/* all packets go to the RRPP of the first byte */
 #define RMC_OPF_PREPARE		0x400	/* it has a prepare(): common checks are not enough */
 #define RMC_OPF_SLOT		0x800	/* it names a slot, not memory: slot.h */
+#define RMC_OPF_ENDS		0x1000	/* of a core: its message was processed, the slot is free */
 
 /* Messages: on slots of a domain, core/domain.h */
 #define RMC_MESSAGE_OPS(X)							\
@@ -30,9 +31,11 @@
 	X(OFFER, offer, RMC_OPF_REQ_LINES | RMC_OPF_ONE_HOME | RMC_OPF_SLOT |	\
 	  RMC_OPF_IDEMPOTENT | RMC_OPF_PREPARE)					\
 	X(RECEIVE, receive, RMC_OPF_EMPTY | RMC_OPF_ONE_HOME | RMC_OPF_SLOT |	\
-	  RMC_OPF_IDEMPOTENT | RMC_OPF_PREPARE)					\
+	  RMC_OPF_IDEMPOTENT | RMC_OPF_PREPARE | RMC_OPF_ENDS)			\
 	X(JOIN,  join,  RMC_OPF_OPERANDS | RMC_OPF_ONE_HOME | RMC_OPF_SLOT |	\
-	  RMC_OPF_IDEMPOTENT | RMC_OPF_PREPARE)
+	  RMC_OPF_IDEMPOTENT | RMC_OPF_PREPARE)					\
+	X(REPLY, reply, RMC_OPF_REQ_LINES | RMC_OPF_ONE_HOME | RMC_OPF_SLOT |	\
+	  RMC_OPF_IDEMPOTENT | RMC_OPF_PREPARE | RMC_OPF_ENDS)
 
 /*	 opcode, name, flags: what a WQ entry may name */
 #define RMC_OPS(X)								\

@@ -10,10 +10,13 @@
  *   RECEIVE   the message in the source's send slot was processed; byte: the lives of both
  *             domains, see rmc_slot_lives(); in place of the number of packets, more of the turn
  *   JOIN      compares parameters, exchanges lives; says what the slot holds
+ *   REPLY     as RECEIVE, with data of an answer for the answer slot, its bytes from byte on, of which
+ *             it has 16 bits. The other 4, and those of the number of packets, have a tag of the
+ *             lives and the turn, see rmc_answer_tag(); the last packet tells the number of packets
  *
  * The ring that a packet came in implies the other node, so a packet cannot name the slots of a
  * third one, nor an address. The turn counts the messages of a slot: a packet of a message that
- * was delivered has no effect, so that all four can be repeated.
+ * was delivered has no effect, so that all of them can be repeated.
  *
  * Each packet of a message has the number of its packets, 14 bits: the upper ones where other
  * requests have the upper half of ctx_id, the lower ones where an announcement has the surplus
@@ -76,6 +79,32 @@ static inline u32 rmc_packets_of(u16 ctx_field, u64 word1)
 {
 	return (u32)(ctx_field >> 8) << RMC_PACKETS_LOW |
 	       ((u32)(word1 >> RMC_REQ_SURPLUS_SHIFT) & ((1U << RMC_PACKETS_LOW) - 1));
+}
+
+/* Bits of a byte in a packet of a REPLY, and of its tag in place of the number of packets */
+#define RMC_ANSWER_BITS		16
+#define RMC_ANSWER_TAG_LOW	14
+
+static_assert(RMC_MAX_ANSWER <= 1 << RMC_ANSWER_BITS, "a byte of an answer has its field");
+
+/*
+ * What tells a packet of a REPLY from one that is late: of the same lives, it differs for 2^26
+ * turns; of others, by chance, as with a RECEIVE. 18 bits.
+ */
+static inline u32 rmc_answer_tag(u32 sender, u32 receiver, u32 turn)
+{
+	return (rmc_slot_lives(sender, receiver) >> 2 ^ turn >> 8) & 0x3ffff;
+}
+
+/* A packet's byte of an answer, and its tag */
+static inline u32 rmc_answer_byte(u64 offset)
+{
+	return offset & ((1U << RMC_ANSWER_BITS) - 1);
+}
+
+static inline u32 rmc_answer_tag_of(u64 offset, u32 low)
+{
+	return (rmc_slot_byte(offset) >> RMC_ANSWER_BITS) << RMC_ANSWER_TAG_LOW | low;
 }
 
 /* Of a turn what a RECEIVE has beside the lowest 8 bits: 14 more */

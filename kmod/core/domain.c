@@ -8,12 +8,6 @@ static u64 *seen_of(const struct rmc_domain *d, u32 index)
 	return d->seen + (size_t)index * d->words;
 }
 
-/* Index of a slot that exists; the number comes from a peer. */
-static u32 slot_index(const struct rmc_domain *d, u32 set, u64 offset)
-{
-	return set * d->p.slots + array_index_nospec(rmc_slot_number(offset), d->p.slots);
-}
-
 /* Index in d->ring_life of the ring that a request came in */
 static u32 ring_index(const struct rmc_domain *d, const struct rmc_serve *s)
 {
@@ -24,7 +18,7 @@ static bool valid(const struct rmc_domain_params *p, const struct rmc_fabric *f)
 {
 	return p->nodes && p->nodes <= f->nodes && p->first_nid <= f->nodes - p->nodes &&
 	       p->slots && p->slots <= RMC_MAX_SLOTS && p->max_message &&
-	       p->max_message <= RMC_MAX_MESSAGE;
+	       p->max_message <= RMC_MAX_MESSAGE && p->max_answer <= RMC_MAX_ANSWER;
 }
 
 /**
@@ -45,7 +39,7 @@ u64 rmc_domain_bytes(const struct rmc_domain_params *p, const struct rmc_fabric 
 	return (u64)p->nodes * p->slots *
 	       (RMC_LINE * (1 + rmc_lines(0, p->max_message)) + sizeof(struct rmc_send_slot) +
 		sizeof(struct rmc_slot) + words * sizeof(u64) +
-		2 * sizeof(u32) * rmc_fabric_units(f));
+		2 * sizeof(u32) * rmc_fabric_units(f) + rmc_answer_bytes(p, f));
 }
 
 /**
@@ -57,7 +51,7 @@ u64 rmc_domain_bytes(const struct rmc_domain_params *p, const struct rmc_fabric 
  * @p: parameters, any values
  * @dispatch: parameters of the dispatcher, any values
  *
- * The caller then sets @d->recv and @d->send. Memory is charged to the memory cgroup of
+ * The caller then sets @d->recv, @d->send and, with @p->max_answer, @d->answers. Memory is charged to the memory cgroup of
  * the caller.
  *
  * Return: 0, -EINVAL, -ENOMEM; with an error nothing is left to destroy. Context: may sleep.
@@ -97,7 +91,7 @@ int rmc_domain_init(struct rmc_domain *d, struct rmc_node *head, u16 ctx_id, u32
 	mem = rmc_os_zalloc_user(rmc_dispatch_bytes(dispatch));
 	if (mem)
 		d->dispatch = rmc_dispatch_init(mem, dispatch);
-	if (!d->slot || !d->seen || !d->peer_life || !d->ring_life || !d->walked_ms ||
+	if (!rmc_answers_init(d) || !d->slot || !d->seen || !d->peer_life || !d->ring_life || !d->walked_ms ||
 	    !d->touched || !d->unit || !d->core || !mem)
 		goto no_memory;
 	d->units = rmc_fabric_units(f);
@@ -138,6 +132,7 @@ void rmc_domain_destroy(struct rmc_domain *d)
 	rmc_os_free(d->peer_life);
 	rmc_os_free(d->seen);
 	rmc_os_free(d->slot);
+	rmc_answers_destroy(d);
 	memset(d, 0, sizeof(*d));
 }
 
@@ -175,16 +170,6 @@ void rmc_domain_del(struct rmc_node *unit, struct rmc_domain *d)
 	unit->domains.dom[d->ctx_id] = NULL;
 }
 
-/* Copy the payload of a request; nobody reads the slot yet, so lines need not be atomic. */
-static void copy(const struct rmc_serve *s, const struct rmc_mem *mem, u64 to, u32 length)
-{
-	u32 run = rmc_ring_run(s->rx, s->rx_pay, 0, length);
-
-	rmc_mem_put(mem, to, rmc_ring_line(s->rx, s->rx_pay), run);
-	if (unlikely(run < length))
-		rmc_mem_put(mem, to + run, s->rx->pay, length - run);
-}
-
 /**
  * rmc_domain_store() - serve a packet of a message
  * @s: request, of RMC_OP_SEND or RMC_OP_OFFER, whose slot exists and is at home here
@@ -204,7 +189,7 @@ u8 rmc_domain_store(struct rmc_serve *s, struct rmc_domain *d, u32 set)
 	const u64 offset = s->req.offset;
 	const u32 byte = rmc_slot_byte(offset), length = s->req.length;
 	const u32 total = rmc_packets_of(s->req.ctx_id, s->word1);
-	const u32 index = slot_index(d, set, offset);
+	const u32 index = rmc_slot_index(d, set, offset);
 	const u32 life = d->peer_life[rmc_life_index(d, set, offset)];
 	struct rmc_domain_unit *unit = rmc_domain_unit(d, s->node);
 	struct rmc_slot *slot = &d->slot[index];
@@ -252,7 +237,7 @@ u8 rmc_domain_store(struct rmc_serve *s, struct rmc_domain *d, u32 set)
 		return RMC_S_OK;
 	}
 	seen[packet / 64] |= 1ULL << packet % 64;
-	copy(s, d->recv, rmc_slot_data(d, index) + byte, length);
+	rmc_serve_copy(s, d->recv, rmc_slot_data(d, index) + byte, length);
 	rmc_domain_count(unit, packets);
 	if (last)
 		slot->length = byte + length;
@@ -280,13 +265,12 @@ u8 rmc_domain_store(struct rmc_serve *s, struct rmc_domain *d, u32 set)
 u8 rmc_domain_free(struct rmc_serve *s, struct rmc_domain *d, u32 set)
 {
 	const u64 offset = s->req.offset;
-	const u32 index = slot_index(d, set, offset);
+	const u32 index = rmc_slot_index(d, set, offset);
 	struct rmc_domain_unit *unit = rmc_domain_unit(d, s->node);
 	union rmc_send_word was, now;
 	u64 *word;
 
-	/* the application may write its slots at any time; they do not cross a page */
-	word = rmc_mem_ptr(d->send, (u64)index * sizeof(struct rmc_send_slot));
+	word = rmc_send_slot_word(d, index);
 	/* pairs with the release of whoever claims the slot: a slot in use has its turn */
 	was.word = smp_load_acquire(word);
 	now = was;
@@ -298,7 +282,7 @@ u8 rmc_domain_free(struct rmc_serve *s, struct rmc_domain *d, u32 set)
 	 */
 	if (rmc_slot_byte(offset) !=
 	    rmc_slot_lives(d->life, d->peer_life[rmc_life_index(d, set, offset)]) ||
-	    !was.valid || (u8)was.turn != rmc_slot_turn(offset) ||
+	    was.valid != RMC_SEND_USED || (u8)was.turn != rmc_slot_turn(offset) ||
 	    rmc_packets_of(s->req.ctx_id, s->word1) != rmc_turn_high(was.turn) ||
 	    rmc_os_cas64(word, was.word, now.word) != was.word) {
 		rmc_domain_count(unit, repeated);
@@ -381,11 +365,12 @@ u8 rmc_domain_join(struct rmc_serve *s, struct rmc_domain *d, u32 set)
 	const struct rmc_slot *slot;
 	u8 status;
 
-	if (!life || READ_ONCE(from->reserved))
+	if (!life)
 		return RMC_S_PROTOCOL;
 	if (READ_ONCE(from->p.first_nid) != d->p.first_nid ||
 	    READ_ONCE(from->p.nodes) != d->p.nodes || READ_ONCE(from->p.slots) != d->p.slots ||
-	    READ_ONCE(from->p.max_message) != d->p.max_message)
+	    READ_ONCE(from->p.max_message) != d->p.max_message ||
+	    READ_ONCE(from->p.max_answer) != d->p.max_answer)
 		return RMC_S_DOMAIN_MISMATCH;
 	if (life != d->peer_life[index]) {
 		status = begin_life(s, d, set, index, life);
@@ -393,7 +378,7 @@ u8 rmc_domain_join(struct rmc_serve *s, struct rmc_domain *d, u32 set)
 			return status;
 	}
 	d->ring_life[ring_index(d, s)] = life;
-	slot = &d->slot[slot_index(d, set, s->req.offset)];
+	slot = &d->slot[rmc_slot_index(d, set, s->req.offset)];
 	s->word1 = d->life | (u64)(u8)slot->turn << 32;
 	/* pairs with the release in rmc_domain_take() */
 	if (smp_load_acquire(&slot->state) == RMC_SLOT_FREE)

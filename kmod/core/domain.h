@@ -126,13 +126,29 @@ struct rmc_room {
 	bool listed;
 };
 
+/**
+ * struct rmc_answer_slot - an answer that arrives in packets (RRPP worker of the slot)
+ * @turn: of the message that it answers
+ * @life: of the peer that sends it
+ * @total: packets; 0: the last one has not arrived
+ * @got: packets that have arrived
+ * @length: bytes, once the last packet has arrived
+ */
+struct rmc_answer_slot {
+	u32 turn;
+	u32 life;
+	u32 length;
+	u16 total;
+	u16 got;
+};
+
 /* Counters; written by the RRPP worker of the unit */
 #define RMC_DOMAIN_STATS(X)	\
 	X(packets)	/* stored */					\
 	X(messages)	/* complete */					\
 	X(repeated)	/* packets that had no effect */		\
 	X(refused)	/* packets that broke the rules */		\
-	X(freed)	/* send slots */
+	X(freed)	/* send slots: free, or answered */
 
 struct rmc_domain_stats {
 #define RMC_STAT_FIELD(name, ...) u64 name;
@@ -162,12 +178,14 @@ struct rmc_domain_unit {
  * @nodes: number of nodes
  * @slots: slots of each pair, 1 .. RMC_MAX_SLOTS
  * @max_message: bytes, 1 .. RMC_MAX_MESSAGE
+ * @max_answer: bytes, 0 .. RMC_MAX_ANSWER; 0: messages are not answered
  */
 struct rmc_domain_params {
 	u32 first_nid;
 	u32 nodes;
 	u32 slots;
 	u32 max_message;
+	u32 max_answer;
 };
 
 /**
@@ -187,6 +205,11 @@ struct rmc_domain_params {
  * @ring_life: by endpoint and RRPP, the same of the last JOIN that came in this ring
  * @walked_ms: by node and RRPP, when its slots were last walked
  * @touched: by node and RRPP, slots may not be as they are after a JOIN
+ * @answer_words: 64-bit words per slot in @answer_seen
+ * @answer_stride: bytes of an answer slot; 0: there are none
+ * @answer: answers that arrive, by send slot
+ * @answer_seen: by send slot, which packets have arrived
+ * @answers: answer slots' memory, by send slot; the application reads it
  * @recv: receive slots' memory; the application reads it
  * @send: send slots' words, the application's; struct rmc_send_slot
  * @unit: by unit
@@ -215,6 +238,11 @@ struct rmc_domain {
 	u32 *ring_life;
 	u32 *walked_ms;
 	u8 *touched;
+	u32 answer_words;
+	u32 answer_stride;
+	struct rmc_answer_slot *answer;
+	u64 *answer_seen;
+	struct rmc_mem *answers;
 	struct rmc_mem *recv;
 	struct rmc_mem *send;
 	struct rmc_domain_unit *unit;
@@ -258,13 +286,11 @@ static_assert(offsetof(struct rmc_send_slot, turn) == 4, "as there");
  * @state: out, the peer's: RMC_JOIN_LIFE, RMC_JOIN_TURN, RMC_JOIN_FREE
  * @p: parameters of the sender's domain
  * @life: life of the sender's domain, not 0
- * @reserved: 0
  */
 struct rmc_join {
 	u64 state;
 	struct rmc_domain_params p;
 	u32 life;
-	u32 reserved;
 };
 
 /**
@@ -293,6 +319,12 @@ void rmc_domain_del(struct rmc_node *unit, struct rmc_domain *d);
 u8 rmc_domain_store(struct rmc_serve *s, struct rmc_domain *d, u32 set);
 u8 rmc_domain_free(struct rmc_serve *s, struct rmc_domain *d, u32 set);
 u8 rmc_domain_join(struct rmc_serve *s, struct rmc_domain *d, u32 set);
+
+/* answer.c */
+u64 rmc_answer_bytes(const struct rmc_domain_params *p, const struct rmc_fabric *f);
+bool rmc_answers_init(struct rmc_domain *d);
+void rmc_answers_destroy(struct rmc_domain *d);
+u8 rmc_domain_answer(struct rmc_serve *s, struct rmc_domain *d, u32 set);
 
 /* deliver.c */
 void rmc_domain_arrived(struct rmc_node *unit, struct rmc_domain *d, u32 index);
@@ -332,6 +364,18 @@ static inline struct rmc_domain *rmc_domain_find(const struct rmc_domains *domai
 static inline struct rmc_slot *rmc_domain_slot(const struct rmc_domain *d, u32 set, u32 slot)
 {
 	return &d->slot[set * d->p.slots + slot];
+}
+
+/* Index of a slot that exists; the number comes from a peer. */
+static inline u32 rmc_slot_index(const struct rmc_domain *d, u32 set, u64 offset)
+{
+	return set * d->p.slots + array_index_nospec(rmc_slot_number(offset), d->p.slots);
+}
+
+/* First word of a send slot, which the application may write at any time; it does not cross a page. */
+static inline u64 *rmc_send_slot_word(const struct rmc_domain *d, u32 index)
+{
+	return rmc_mem_ptr(d->send, (u64)index * sizeof(struct rmc_send_slot));
 }
 
 /* Offset of a receive slot's message in @d->recv, bytes */

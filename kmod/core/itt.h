@@ -30,11 +30,14 @@ struct rmc_qpair;
 
 #define RMC_TID_NONE	0xffff
 
+/* rmc_itt_entry.lbuf_off of an operation with RMC_OPF_ENDS: above it is rmc_wqe.tag */
+#define RMC_TAG_SHIFT	48
+
 /**
  * struct rmc_itt_entry - one operation in flight
  * @qp: queue pair it came from; NULL: entry is free
  * @lbuf: local buffer
- * @lbuf_off: offset of the operand in @lbuf, bytes
+ * @lbuf_off: offset of the operand in @lbuf, bytes; see RMC_TAG_SHIFT
  * @offset: offset in the destination's segment, bytes
  * @length: bytes
  * @sent: bytes whose requests were injected

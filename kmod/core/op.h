@@ -46,6 +46,8 @@
  * @length: bytes
  * @operand: bytes of the local buffer it uses; preset to @length, prepare()
  *	may change it
+ * @tag: of an operation with RMC_OPF_ENDS, from prepare(): its packets have these 14 bits in place
+ *	of the number of packets
  * @nid: destination
  * @op: opcode
  */
@@ -54,6 +56,7 @@ struct rmc_wqe {
 	u64 offset;
 	u32 length;
 	u32 operand;
+	u32 tag;
 	u16 nid;
 	u8 op;
 };
@@ -83,6 +86,17 @@ struct rmc_serve {
 	struct rmc_node *node;
 	struct rmc_in *in;
 };
+
+/* Copy the payload of a request that begins with a line to where nobody reads: not line by line. */
+static inline void rmc_serve_copy(const struct rmc_serve *s, const struct rmc_mem *mem, u64 to,
+				  u32 length)
+{
+	u32 run = rmc_ring_run(s->rx, s->rx_pay, 0, length);
+
+	rmc_mem_put(mem, to, rmc_ring_line(s->rx, s->rx_pay), run);
+	if (unlikely(run < length))
+		rmc_mem_put(mem, to + run, s->rx->pay, length - run);
+}
 
 struct rmc_qpair;
 

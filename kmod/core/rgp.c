@@ -168,8 +168,8 @@ static __always_inline struct rmc_itt_entry *begin(struct rmc_qpair *qp, struct 
 		e->announced = true;
 		node->itt.announced++;
 	}
-	if (unlikely(w->op == RMC_OP_RECEIVE)) {
-		e->lbuf_off = w->lbuf;
+	if (unlikely(flags & RMC_OPF_ENDS)) {
+		e->lbuf_off |= (u64)w->tag << RMC_TAG_SHIFT;
 		rmc_domain_take(qp, w);
 	}
 	return e;
@@ -236,7 +236,7 @@ static __always_inline void refuse(struct rmc_qpair *qp, const struct rmc_wqe *w
 				   u8 status)
 {
 	/* it is valid, but its sender is gone: nobody else would free the slot */
-	if (w->op == RMC_OP_RECEIVE && status == RMC_S_NODE_DOWN)
+	if (status == RMC_S_NODE_DOWN && rmc_op_flags(w->op) & RMC_OPF_ENDS)
 		rmc_domain_take(qp, w);
 	rmc_stat_inc(qp->node, errors);
 	trace_rmc_rgp_refuse(qp->node->nid, slot, status);

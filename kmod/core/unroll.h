@@ -31,7 +31,8 @@ static __always_inline bool rmc_unroll(struct rmc_node *node, u16 tid, const boo
 static inline u32 rmc_slot_packets(const struct rmc_fabric *f, const struct rmc_itt_entry *e,
 				   u16 flags)
 {
-	return flags & RMC_OPF_EMPTY ? (u32)e->lbuf_off : rmc_packets(f->mtu, e->offset, e->length);
+	return flags & RMC_OPF_ENDS ? (u32)(e->lbuf_off >> RMC_TAG_SHIFT) :
+				      rmc_packets(f->mtu, e->offset, e->length);
 }
 
 /*

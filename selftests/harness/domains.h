@@ -60,6 +60,7 @@ struct dom_app {
 struct dom_node {
 	struct rmc_domain d;
 	u8 *recv;
+	u8 *answers;
 	struct rmc_send_slot *send;
 	u32 lives;
 	struct dom_app app[DOM_CORES];
@@ -128,6 +129,13 @@ static inline int dom_create(struct doms *t, u32 nid)
 	memset(n->recv, 0x5a, ALIGN(slots * n->d.stride, 4096));
 	n->send = aligned_alloc(4096, ALIGN(slots * sizeof(*n->send), 4096));
 	memset(n->send, 0, ALIGN(slots * sizeof(*n->send), 4096));
+	if (t->p.max_answer) {
+		size_t len = ALIGN(slots * n->d.answer_stride, 4096);
+
+		n->answers = aligned_alloc(4096, len);
+		memset(n->answers, 0x5a, len);
+		n->d.answers = mem_make(n->answers, slots * n->d.answer_stride, 12, 0);
+	}
 	n->d.recv = mem_make(n->recv, slots * n->d.stride, 12, 0);
 	n->d.send = mem_make(n->send, slots * sizeof(*n->send), 12, 0);
 	for (u = 0; u < t->w.opts.units; u++)
@@ -145,6 +153,10 @@ static inline void dom_remove(struct doms *t, u32 nid)
 	rmc_hide(&n->d.exposure);
 	for (u = 0; u < t->w.opts.units; u++)
 		rmc_domain_del(t->w.node[nid]->unit[u], &n->d);
+	if (n->d.answers)
+		mem_free(n->d.answers);
+	free(n->answers);
+	n->answers = NULL;
 	mem_free(n->d.send);
 	mem_free(n->d.recv);
 	free(n->send);
@@ -330,6 +342,40 @@ static inline int dom_receive(struct doms *t, u32 nid, u32 i, const struct arriv
 {
 	dom_post_receive(t, nid, i, m);
 	return app_wait(&t->node[nid].app[i].a);
+}
+
+/* Post the answer to a message, from @buf of the application. Returns its WQ slot. */
+static inline u32 dom_post_reply(struct doms *t, u32 nid, u32 i, const struct arrival *m,
+				 const void *buf, u32 len)
+{
+	return app_post(&t->node[nid].app[i].a, RMC_OP_REPLY, m->nid, rmc_slot_offset(m->slot, m->turn),
+		 buf, len);
+}
+
+static inline int dom_reply(struct doms *t, u32 nid, u32 i, const struct arrival *m,
+			    const void *buf, u32 len)
+{
+	dom_post_reply(t, nid, i, m, buf, len);
+	return app_wait(&t->node[nid].app[i].a);
+}
+
+static inline struct rmc_answer *dom_answer_slot(struct doms *t, u32 nid, u32 to, u32 slot)
+{
+	return (struct rmc_answer *)(t->node[nid].answers +
+				     (to * t->p.slots + slot) * t->node[nid].d.answer_stride);
+}
+
+/* The answer in a send slot's answer slot; NULL: there is none. */
+static inline const u8 *dom_answer(struct doms *t, u32 nid, u32 to, u32 slot, u32 *len)
+{
+	const struct rmc_answer *a = dom_answer_slot(t, nid, to, slot);
+	const struct rmc_send_slot *s = dom_send_slot(t, nid, to, slot);
+
+	if (__atomic_load_n(&s->valid, __ATOMIC_ACQUIRE) != RMC_SEND_ANSWERED)
+		return NULL;
+	CHECK_EQ(a->turn, s->turn);
+	*len = a->length;
+	return (const u8 *)(a + 1);
 }
 
 /* Sum of a counter over the units of a node's domain */

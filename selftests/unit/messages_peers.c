@@ -128,6 +128,7 @@ static void hostile_init(struct hostile *h, const struct testbed_opts *o)
 	h->t.dp.depth = 4;
 	h->t.p.slots = 32;
 	h->t.p.max_message = 20 * o->mtu - 32;
+	h->t.p.max_answer = 12 * o->mtu - 32;
 	doms_init(&h->t, &k);
 	CHECK_EQ(dom_join(&h->t, 2, 1), RMC_S_OK);
 	client_init(&h->c, &h->t.w, 0, rmc_endpoint(testbed_fabric(&h->t.w, 0), 1));
@@ -180,12 +181,12 @@ static void test_hostile(const struct testbed_opts *o)
 	j.life = 0;
 	CHECK_EQ(forge_join(&h, &j), RMC_S_PROTOCOL);
 	j.life = 77;
-	j.reserved = 1;
-	CHECK_EQ(forge_join(&h, &j), RMC_S_PROTOCOL);
-	j.reserved = 0;
 	j.p.max_message++;
 	CHECK_EQ(forge_join(&h, &j), RMC_S_DOMAIN_MISMATCH);
 	j.p.max_message--;
+	j.p.max_answer++;
+	CHECK_EQ(forge_join(&h, &j), RMC_S_DOMAIN_MISMATCH);
+	j.p.max_answer--;
 	j.p.first_nid++;
 	CHECK_EQ(forge_join(&h, &j), RMC_S_DOMAIN_MISMATCH);
 	j.p.first_nid--;
@@ -276,6 +277,102 @@ static void test_hostile(const struct testbed_opts *o)
 	CHECK_EQ(h.t.node[1].d.waiting, 1);
 	CHECK_EQ(forge(&h, RMC_OP_SEND, rmc_slot_offset(12, 2), 64, 1, true, 9), RMC_S_SLOT_BUSY);
 	CHECK_EQ(h.t.node[1].recv[rmc_slot_data(&h.t.node[1].d, 12)], 12);
+	doms_fini(&h.t);
+}
+
+/* A packet of an answer to the message in slot 0 of node 1, by a REPLY of these lives */
+static int forge_answer(struct hostile *h, u32 turn, u32 own, u32 life, u32 byte, u32 length, bool last,
+			u8 fill)
+{
+	u32 tag = rmc_answer_tag(own, life, turn);
+
+	return forge(h, RMC_OP_REPLY, rmc_slot_offset(0, turn) | byte |
+		     (u64)(tag >> RMC_ANSWER_TAG_LOW) << RMC_ANSWER_BITS, length,
+		     tag & ((1U << RMC_ANSWER_TAG_LOW) - 1), last, fill);
+}
+
+static bool untouched(struct doms *t)
+{
+	const u8 *p = (const u8 *)dom_answer_slot(t, 1, 0, 0);
+	size_t i;
+
+	for (i = 0; i < t->node[1].d.answer_stride; i++)
+		if (p[i] != 0x5a)
+			return false;
+	return true;
+}
+
+/* Only the answer to the message that is in a slot is stored, and once. */
+static void test_forged_answers(const struct testbed_opts *o)
+{
+	struct rmc_join j = { .life = 77 };
+	u32 mtu = o->mtu, own, len;
+	struct rmc_send_slot *s;
+	struct hostile h;
+	const u8 *p;
+
+	hostile_init(&h, o);
+	j.p = h.t.p;
+	CHECK_EQ(forge_join(&h, &j), RMC_S_OK);
+	own = h.t.node[1].d.life;
+	s = dom_send_slot(&h.t, 1, 0, 0);
+	/* nothing is in the slot */
+	s->turn = 3;
+	CHECK_EQ(forge_answer(&h, 3, own, 77, 0, 8, true, 1), RMC_S_OK);
+	s->valid = RMC_SEND_USED;
+	/* of another turn, also of one 256 or 2^25 turns away; of other lives */
+	CHECK_EQ(forge_answer(&h, 2, own, 77, 0, 8, true, 1), RMC_S_OK);
+	CHECK_EQ(forge_answer(&h, 4, own, 77, 0, 8, true, 1), RMC_S_OK);
+	CHECK_EQ(forge_answer(&h, 3 + 256, own, 77, 0, 8, true, 1), RMC_S_OK);
+	CHECK_EQ(forge_answer(&h, 3 + (1 << 25), own, 77, 0, 8, true, 1), RMC_S_OK);
+	CHECK_EQ(forge_answer(&h, 3, own, 76, 0, 8, true, 1), RMC_S_OK);
+	CHECK_EQ(forge_answer(&h, 3, own - 100, 77, 0, 8, true, 1), RMC_S_OK);
+	/* that no sender cuts */
+	CHECK_EQ(forge_answer(&h, 3, own, 77, 1, 8, true, 1), RMC_S_PROTOCOL);
+	CHECK_EQ(forge_answer(&h, 3, own, 77, 0, mtu - 1, false, 1), RMC_S_PROTOCOL);
+	CHECK_EQ(forge_answer(&h, 3, own, 77, 11 * mtu, mtu, true, 1), RMC_S_PROTOCOL);
+	CHECK_EQ(forge_answer(&h, 3, own, 77, 12 * mtu, 8, true, 1), RMC_S_PROTOCOL);
+	CHECK_EQ(forge_answer(&h, 3, own, 77, 0, 0, true, 1), RMC_S_PROTOCOL);
+	CHECK(untouched(&h.t));
+	CHECK_EQ(s->valid, RMC_SEND_USED);
+	CHECK_EQ(dom_stat(&h.t, 1, repeated), 7);
+	/* a part; then a new life of the peer, whose answer is whole */
+	CHECK_EQ(forge_answer(&h, 3, own, 77, 0, mtu, false, 2), RMC_S_OK);
+	j.life = 78;
+	CHECK_EQ(forge_join(&h, &j), RMC_S_OK);
+	CHECK_EQ(forge_answer(&h, 3, own, 77, mtu, 5, true, 2), RMC_S_OK);
+	CHECK_EQ(forge_answer(&h, 3, own, 78, mtu, 5, true, 3), RMC_S_OK);
+	CHECK_EQ(s->valid, RMC_SEND_USED);
+	/* another end, and what lies beyond it */
+	CHECK_EQ(forge_answer(&h, 3, own, 78, 2 * mtu, 5, true, 4), RMC_S_PROTOCOL);
+	CHECK_EQ(forge_answer(&h, 3, own, 78, 2 * mtu, mtu, false, 4), RMC_S_PROTOCOL);
+	CHECK_EQ(forge_answer(&h, 3, own, 78, 0, 5, true, 4), RMC_S_PROTOCOL);
+	CHECK_EQ(forge_answer(&h, 3, own, 78, mtu, 5, true, 4), RMC_S_OK);
+	CHECK_EQ(forge_answer(&h, 3, own, 78, 0, mtu, false, 5), RMC_S_OK);
+	CHECK_EQ(s->valid, RMC_SEND_ANSWERED);
+	CHECK_EQ(s->turn, 3);
+	p = dom_answer(&h.t, 1, 0, 0, &len);
+	CHECK_EQ(len, mtu + 5);
+	CHECK(p && p[0] == 5 && p[mtu - 1] == 5 && p[mtu] == 3 && p[mtu + 4] == 3 && p[mtu + 5] == 0x5a);
+	/* once */
+	CHECK_EQ(forge_answer(&h, 3, own, 78, 0, mtu, false, 6), RMC_S_OK);
+	CHECK_EQ(forge_answer(&h, 3, own, 78, mtu, 5, true, 6), RMC_S_OK);
+	CHECK_EQ(p[0], 5);
+	/* the next message: an answer that is late has no effect */
+	s->valid = 0;
+	s->turn = 4;
+	s->valid = RMC_SEND_USED;
+	CHECK_EQ(forge_answer(&h, 3, own, 78, 0, mtu, false, 7), RMC_S_OK);
+	CHECK_EQ(p[0], 5);
+	CHECK_EQ(forge_answer(&h, 4, own, 78, 0, 9, true, 8), RMC_S_OK);
+	p = dom_answer(&h.t, 1, 0, 0, &len);
+	CHECK_EQ(len, 9);
+	CHECK(p && p[0] == 8);
+	CHECK_EQ(forge(&h, RMC_OP_REPLY, rmc_slot_offset(32, 4), 8, 0, true, 1), RMC_S_BAD_SLOT);
+	/* a RECEIVE does not free what was answered */
+	CHECK_EQ(forge(&h, RMC_OP_RECEIVE, rmc_slot_offset(0, 4) | rmc_slot_lives(own, 78), 0, 0, true,
+		       0), RMC_S_OK);
+	CHECK_EQ(s->valid, RMC_SEND_ANSWERED);
 	doms_fini(&h.t);
 }
 
@@ -433,6 +530,7 @@ int main(void)
 		{ "joining, lives, parameters", test_join },
 		{ "domains that cannot be", test_create },
 		{ "packets that a peer makes up", test_hostile, .shared = true },
+		{ "forged answers", test_forged_answers, .shared = true },
 		{ "packets for others", test_strangers, .shared = true },
 		{ "a source dies", test_source_dies, .shared = true },
 		{ "send slots that somebody scribbles into", test_scribble },

@@ -27,6 +27,7 @@ enum rmc_domain_opcode {
 	RMC_OP_OFFER	= 10,	/* the same; the message describes data that the receiver reads */
 	RMC_OP_RECEIVE	= 11,	/* length 0: the message was processed, its slot is free */
 	RMC_OP_JOIN	= 12,	/* length 8: compare parameters, exchange lives; lbuf: rmc_join_* */
+	RMC_OP_REPLY	= 13,	/* as RECEIVE, and local buffer -> answer slot of the sender */
 };
 
 /* More of enum rmc_status */
@@ -40,6 +41,7 @@ enum rmc_domain_status {
 
 #define RMC_MAX_SLOTS		4096		/* of a pair of nodes */
 #define RMC_MAX_MESSAGE		1048512		/* bytes: 1 MiB less a line */
+#define RMC_MAX_ANSWER		65536		/* bytes */
 
 #define RMC_SLOT_SHIFT		28
 #define RMC_TURN_SHIFT		20
@@ -61,7 +63,8 @@ static inline __u64 rmc_slot_offset(__u32 slot, __u8 turn)
 
 /**
  * struct rmc_send_slot - a send slot; the node's N * S slots are an array, by node and number
- * @valid: 1: in use; the RMC stores 0, with release, when the RECEIVE has arrived
+ * @valid: 1: in use; the RMC stores 0, with release, when the RECEIVE has arrived, or 2 when the
+ *	whole REPLY has: then the answer is in the answer slot until the application stores 0
  * @reserved: 0
  * @owner: the application's
  * @turn: number of the message in it, from 1 on in each life of the domain
@@ -84,6 +87,20 @@ struct rmc_send_slot {
 	__u32 pad;
 	__u64 ptr;
 	__u64 cookie;
+};
+
+#define RMC_SEND_FREE		0
+#define RMC_SEND_USED		1
+#define RMC_SEND_ANSWERED	2
+
+/*
+ * Begin of an answer slot, one line; the answer follows. The RMC writes both before it stores
+ * RMC_SEND_ANSWERED in the send slot, and changes neither before the slot's next message.
+ */
+struct rmc_answer {
+	__u32 length;			/* bytes */
+	__u32 turn;			/* of the message that it answers */
+	__u8 pad[56];
 };
 
 #define RMC_AQ_HEAD		48	/* first bytes of the message that an entry has */
@@ -142,6 +159,8 @@ enum rmc_dom_policy {
  * @max_message: out, bytes of a message
  * @max_cores: out, cores of a domain on one node
  * @max_depth: out, messages that a core may have
+ * @max_answer: out, bytes of an answer
+ * @reserved: out, 0
  */
 struct rmc_dom_query {
 	__u32 size;
@@ -151,6 +170,8 @@ struct rmc_dom_query {
 	__u32 max_message;
 	__u32 max_cores;
 	__u32 max_depth;
+	__u32 max_answer;
+	__u32 reserved;
 };
 
 /* Flags of RMC_IOC_DOM_CREATE */
@@ -173,8 +194,11 @@ struct rmc_dom_query {
  * @life: out, differs from that of every earlier domain of this context and node
  * @recv_offset: out, mmap of N * S * @stride bytes (page-rounded), read-only
  * @send_offset: out, mmap of N * S struct rmc_send_slot (page-rounded), read-write
+ * @max_answer: bytes of an answer, 0 .. max_answer; 0: RMC_OP_REPLY is refused
+ * @answer_stride: out, bytes from an answer slot to the next; struct rmc_answer, then the answer
+ * @answer_offset: out, with @max_answer: mmap of N * S * @answer_stride bytes (page-rounded), read-only
  *
- * Nodes with the same @first_nid, @nodes, @slots and @max_message understand each other. The
+ * Nodes with the same @first_nid, @nodes, @slots, @max_message and @max_answer understand each other. The
  * domain belongs to the file, and ends with it. EEXIST: the context has one on this node.
  * EDQUOT: a quota of the user or the context is reached, which count its memory as queues.
  */
@@ -193,6 +217,9 @@ struct rmc_dom_create {
 	__u32 life;
 	__u64 recv_offset;
 	__u64 send_offset;
+	__u32 max_answer;
+	__u32 answer_stride;
+	__u64 answer_offset;
 };
 
 /**
@@ -272,14 +299,15 @@ struct rmc_aq_arm {
 };
 
 /**
- * struct rmc_room_arm - ioctl(RMC_IOC_ROOM_ARM): report once that a send slot has become free
+ * struct rmc_room_arm - ioctl(RMC_IOC_ROOM_ARM): report once that a send slot has become free, or
+ *	was answered
  * @size: sizeof(struct rmc_room_arm)
  * @flags: must be 0
  * @qp_id: a queue pair that is attached
  * @eventfd: eventfd to signal as well, or -1
  *
- * Any slot of the domain on this node that becomes free after the call: look for a free one after
- * it, and sleep if there is none. The report: poll() returns POLLOUT until it is armed again, and
+ * Any slot of the domain on this node with which that happens after the call: look for a free one,
+ * or for the answer, after it, and sleep if there is none. The report: poll() returns POLLOUT until it is armed again, and
  * the eventfd is signalled once. At the end of the attachment as RMC_IOC_CQ_ARM. ENOENT: no such
  * QP, or it is not attached.
  */
@@ -298,7 +326,7 @@ struct rmc_room_arm {
  * @messages: out, messages that are complete
  * @repeated: out, packets without effect, since they were there already
  * @refused: out, packets that break the rules
- * @freed: out, send slots that became free
+ * @freed: out, send slots that became free, or were answered
  * @dispatched: out, messages given to cores, again as well
  * @waiting: out, messages that no core has yet
  * @cores: out, cores attached

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Messages (T18 sections 5.4 to 5.6): SEND and OFFER put one into a receive slot of the
- * destination, RECEIVE says that it was processed. domain.c has the slots.
+ * destination, RECEIVE says that it was processed, REPLY that and answers it. domain.c and answer.c
+ * have the slots.
  *
  *   sender                                        receiver
  *   WQ: SEND --> RGP: load() --> packets -------> RRPP: serve() --> slot, READY
@@ -145,21 +146,13 @@ void rmc_offer_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, u64 
 {
 }
 
-/**
- * rmc_receive_prepare() - validate a RECEIVE: only the queue pair that holds a message ends it
- * @qp: queue pair
- * @w: snapshot of its WQ entry; out: the packet names the lives of both domains, and more of the
- *	turn
- *
- * Return: RMC_S_OK, RMC_S_NO_DOMAIN, RMC_S_BAD_NODE, RMC_S_BAD_SLOT.
- * Context: RGP worker, does not sleep.
- */
-u8 rmc_receive_prepare(const struct rmc_qpair *qp, struct rmc_wqe *w)
+/* Validate what ends a message: only the queue pair that holds it does. Out: its turn, and its life */
+static u8 held(const struct rmc_qpair *qp, const struct rmc_wqe *w, u32 *turn, u32 *life)
 {
 	const struct rmc_domain *d = qp->domain;
 	const struct rmc_slot *slot;
 	u8 status = validate(qp, w);
-	u32 set, life, turn;
+	u32 set;
 
 	if (unlikely(status))
 		return status;
@@ -169,15 +162,33 @@ u8 rmc_receive_prepare(const struct rmc_qpair *qp, struct rmc_wqe *w)
 	 * An application that got the message from its arrival queue sees all of this: the
 	 * dispatcher wrote it before. For others any values will do.
 	 */
-	turn = READ_ONCE(slot->turn);
+	*turn = READ_ONCE(slot->turn);
 	if (unlikely(qp->core == RMC_CORE_NONE || READ_ONCE(slot->state) != RMC_SLOT_HELD ||
-		     READ_ONCE(slot->holder) != qp->core || (u8)turn != rmc_slot_turn(w->offset)))
+		     READ_ONCE(slot->holder) != qp->core || (u8)*turn != rmc_slot_turn(w->offset)))
 		return RMC_S_BAD_SLOT;
 	/* no new life can begin while the message is held */
-	life = READ_ONCE(d->peer_life[rmc_life_index(d, set, w->offset)]);
-	w->offset |= rmc_slot_lives(life, d->life);
-	/* it has no local buffer; the RGP puts this into its ITT entry */
-	w->lbuf = rmc_turn_high(turn);
+	*life = READ_ONCE(d->peer_life[rmc_life_index(d, set, w->offset)]);
+	return RMC_S_OK;
+}
+
+/**
+ * rmc_receive_prepare() - validate a RECEIVE
+ * @qp: queue pair
+ * @w: snapshot of its WQ entry; out: the packet names the lives of both domains, and more of the
+ *	turn
+ *
+ * Return: RMC_S_OK, RMC_S_NO_DOMAIN, RMC_S_BAD_NODE, RMC_S_BAD_SLOT.
+ * Context: RGP worker, does not sleep.
+ */
+u8 rmc_receive_prepare(const struct rmc_qpair *qp, struct rmc_wqe *w)
+{
+	u32 turn, life;
+	u8 status = held(qp, w, &turn, &life);
+
+	if (unlikely(status))
+		return status;
+	w->offset |= rmc_slot_lives(life, qp->domain->life);
+	w->tag = rmc_turn_high(turn);
 	return RMC_S_OK;
 }
 
@@ -279,4 +290,69 @@ u8 rmc_join_serve(struct rmc_serve *s)
 void rmc_join_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, u64 word1)
 {
 	rmc_mem_put(e->lbuf, e->lbuf_off, (u8 *)&word1, sizeof(word1));
+}
+
+/**
+ * rmc_reply_prepare() - validate a REPLY
+ * @qp: queue pair
+ * @w: snapshot of its WQ entry; out: the packets name the lives of both domains, and more of the
+ *	turn
+ *
+ * Return: RMC_S_OK, RMC_S_NO_DOMAIN, RMC_S_BAD_NODE, RMC_S_BAD_SLOT, RMC_S_BAD_LENGTH.
+ * Context: RGP worker, does not sleep.
+ */
+u8 rmc_reply_prepare(const struct rmc_qpair *qp, struct rmc_wqe *w)
+{
+	u32 turn, life, tag;
+	u8 status = held(qp, w, &turn, &life);
+
+	if (unlikely(status))
+		return status;
+	if (unlikely(w->length > qp->domain->p.max_answer))
+		return RMC_S_BAD_LENGTH;
+	tag = rmc_answer_tag(life, qp->domain->life, turn);
+	w->offset |= (u64)(tag >> RMC_ANSWER_TAG_LOW) << RMC_ANSWER_BITS;
+	w->tag = tag & ((1U << RMC_ANSWER_TAG_LOW) - 1);
+	return RMC_S_OK;
+}
+
+/**
+ * rmc_reply_load() - copy a packet's data from the local buffer
+ * @e: operation
+ * @tx: request ring, at free payload lines
+ * @offset: slot, turn, tag and byte of the packet
+ * @length: of the packet, bytes
+ *
+ * Context: RGP worker, does not sleep.
+ */
+void rmc_reply_load(const struct rmc_itt_entry *e, struct rmc_ring *tx, u64 offset, u32 length)
+{
+	u64 from = (e->lbuf_off & ((1ULL << RMC_TAG_SHIFT) - 1)) + (offset - e->offset);
+	u32 run = rmc_ring_run(tx, tx->pay_pos, 0, length);
+
+	rmc_mem_get(e->lbuf, from, rmc_ring_line(tx, tx->pay_pos), run);
+	if (unlikely(run < length))
+		rmc_mem_get(e->lbuf, from + run, tx->pay, length - run);
+}
+
+/**
+ * rmc_reply_serve() - store a packet of an answer; with all of it the message is answered
+ * @s: request and rings
+ *
+ * Return: enum rmc_status, see rmc_domain_answer().
+ * Context: RRPP worker, does not sleep.
+ */
+u8 rmc_reply_serve(struct rmc_serve *s)
+{
+	return serve(s, rmc_domain_answer);
+}
+
+/**
+ * rmc_reply_complete() - a REPLY's reply has no payload
+ * @e: operation
+ * @rx: reply ring
+ * @word1: echo of the request
+ */
+void rmc_reply_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, u64 word1)
+{
 }
