@@ -16,6 +16,7 @@
  * @d: the part that the pipelines use
  * @recv: receive slots
  * @send: send slots
+ * @answers: answer slots, or NULL
  * @kib: charged memory
  * @depth: messages that a core may have
  * @groups: groups of cores
@@ -26,6 +27,7 @@ struct rmc_file_domain {
 	struct rmc_domain d;
 	struct rmc_umem *recv;
 	struct rmc_umem *send;
+	struct rmc_umem *answers;
 	u32 kib;
 	u32 depth;
 	u32 groups;
@@ -136,21 +138,39 @@ static u32 next_life(void)
 	return life;
 }
 
+static void free_memory(struct rmc_file_domain *dom)
+{
+	if (dom->answers)
+		rmc_umem_put(dom->answers);
+	if (dom->send)
+		rmc_umem_put(dom->send);
+	if (dom->recv)
+		rmc_umem_put(dom->recv);
+}
+
+static int alloc(struct rmc_umem **u, struct rmc_mem **mem, u64 bytes)
+{
+	struct rmc_umem *new = rmc_umem_alloc(bytes, NUMA_NO_NODE, false);
+
+	if (IS_ERR(new))
+		return PTR_ERR(new);
+	*u = new;
+	*mem = &new->mem;
+	return 0;
+}
+
+/* With an error free_memory() frees what there is. */
 static int make_memory(struct rmc_file_domain *dom)
 {
 	u64 slots = (u64)dom->d.p.nodes * dom->d.p.slots;
+	int err;
 
-	dom->recv = rmc_umem_alloc(slots * dom->d.stride, NUMA_NO_NODE, false);
-	if (IS_ERR(dom->recv))
-		return PTR_ERR(dom->recv);
-	dom->send = rmc_umem_alloc(slots * sizeof(struct rmc_send_slot), NUMA_NO_NODE, false);
-	if (IS_ERR(dom->send)) {
-		rmc_umem_put(dom->recv);
-		return PTR_ERR(dom->send);
-	}
-	dom->d.recv = &dom->recv->mem;
-	dom->d.send = &dom->send->mem;
-	return 0;
+	err = alloc(&dom->recv, &dom->d.recv, slots * dom->d.stride);
+	if (!err)
+		err = alloc(&dom->send, &dom->d.send, slots * sizeof(struct rmc_send_slot));
+	if (!err && dom->d.answer_stride)
+		err = alloc(&dom->answers, &dom->d.answers, slots * dom->d.answer_stride);
+	return err;
 }
 
 /* The head first, see rmc_domain_add(); it decides which of two comes first. */
@@ -170,9 +190,20 @@ static int install(struct rmc_file *f, struct rmc_file_domain *dom)
 	return 0;
 }
 
+static struct rmc_domain_params params(const struct rmc_dom_create *c)
+{
+	return (struct rmc_domain_params){
+		.first_nid = c->first_nid,
+		.nodes = c->nodes,
+		.slots = c->slots,
+		.max_message = c->max_message,
+		.max_answer = c->max_answer,
+	};
+}
+
 static int create(struct rmc_file *f, struct rmc_file_domain *dom, const struct rmc_dom_create *c)
 {
-	struct rmc_domain_params p = { c->first_nid, c->nodes, c->slots, c->max_message };
+	struct rmc_domain_params p = params(c);
 	struct rmc_dispatch_params dp = {
 		.policy = c->policy,
 		.depth = c->depth,
@@ -187,17 +218,11 @@ static int create(struct rmc_file *f, struct rmc_file_domain *dom, const struct 
 	if (err)
 		return err;
 	err = make_memory(dom);
-	if (err)
-		goto err_memory;
-	err = install(f, dom);
-	if (err)
-		goto err_install;
-	return 0;
-
-err_install:
-	rmc_umem_put(dom->send);
-	rmc_umem_put(dom->recv);
-err_memory:
+	if (!err)
+		err = install(f, dom);
+	if (!err)
+		return 0;
+	free_memory(dom);
 	rmc_domain_destroy(&dom->d);
 	return err;
 }
@@ -215,6 +240,8 @@ void rmc_dom_query(struct rmc_dom_query *q)
 	q->max_message = RMC_MAX_MESSAGE;
 	q->max_cores = RMC_DISPATCH_CORES;
 	q->max_depth = RMC_DISPATCH_DEPTH;
+	q->max_answer = RMC_MAX_ANSWER;
+	q->reserved = 0;
 }
 
 /**
@@ -228,7 +255,7 @@ void rmc_dom_query(struct rmc_dom_query *q)
  */
 int rmc_dom_create(struct rmc_file *f, struct rmc_dom_create *c)
 {
-	struct rmc_domain_params p = { c->first_nid, c->nodes, c->slots, c->max_message };
+	struct rmc_domain_params p = params(c);
 	struct rmc_file_domain *dom;
 	u64 bytes;
 	int err;
@@ -261,6 +288,8 @@ int rmc_dom_create(struct rmc_file *f, struct rmc_dom_create *c)
 	c->life = dom->d.life;
 	c->recv_offset = rmc_map_offset(RMC_MAP_RECV, 0);
 	c->send_offset = rmc_map_offset(RMC_MAP_SEND, 0);
+	c->answer_stride = dom->d.answer_stride;
+	c->answer_offset = dom->answers ? rmc_map_offset(RMC_MAP_ANSWER, 0) : 0;
 	rmc_file_own(f);
 	return 0;
 
@@ -297,8 +326,7 @@ int rmc_dom_destroy(struct rmc_file *f)
 		rmc_worker_call(c.unit->srv_worker, del_domain, &c);
 	}
 	f->domain = NULL;
-	rmc_umem_put(dom->send);
-	rmc_umem_put(dom->recv);
+	free_memory(dom);
 	rmc_domain_destroy(&dom->d);
 	rmc_uncharge(f, RMC_RES_queue_mib, dom->kib);
 	kfree(dom);
@@ -490,7 +518,7 @@ int rmc_dom_stats(struct rmc_file *f, struct rmc_dom_stats *s)
 /**
  * rmc_dom_memory() - memory that an application can map
  * @f: file, locked
- * @kind: RMC_MAP_RECV, RMC_MAP_SEND, RMC_MAP_AQ
+ * @kind: RMC_MAP_RECV, RMC_MAP_SEND, RMC_MAP_AQ, RMC_MAP_ANSWER
  * @id: RMC_MAP_AQ: queue pair, any value; else 0
  *
  * Return: memory, or NULL: there is none. Context: any.
@@ -506,5 +534,7 @@ struct rmc_umem *rmc_dom_memory(struct rmc_file *f, enum rmc_map_kind kind, u32 
 	}
 	if (!f->domain || id)
 		return NULL;
+	if (kind == RMC_MAP_ANSWER)
+		return f->domain->answers;
 	return kind == RMC_MAP_RECV ? f->domain->recv : f->domain->send;
 }

@@ -90,6 +90,7 @@ enum rmc_map_kind {
 	RMC_MAP_RECV	= 6,
 	RMC_MAP_SEND	= 7,
 	RMC_MAP_AQ	= 8,
+	RMC_MAP_ANSWER	= 9,
 };
 
 #define RMC_MAP_KIND_SHIFT	40

@@ -230,6 +230,7 @@ int rmc_file_mmap(struct file *file, struct vm_area_struct *vma)
 	case RMC_MAP_RECV:
 	case RMC_MAP_SEND:
 	case RMC_MAP_AQ:
+	case RMC_MAP_ANSWER:
 		err = map_domain(f, vma, kind, id);
 		break;
 	}

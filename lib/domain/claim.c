@@ -19,6 +19,13 @@ void rmc_slot_release(struct slot *s)
 	rmc_store_release(&s->busy, 0);
 }
 
+/* Also if it was answered, and nobody reads the answer */
+static int is_free(const struct rmc_send_slot *w)
+{
+	/* pairs with the release of the RMC: whatever the message described may be changed */
+	return rmc_load_acquire(&w->valid) != RMC_SEND_USED;
+}
+
 int rmc_slot_claim(struct rmc_domain *d, uint32_t peer, uint32_t gen, uint32_t len,
 		   uint16_t owner)
 {
@@ -30,13 +37,10 @@ int rmc_slot_claim(struct rmc_domain *d, uint32_t peer, uint32_t gen, uint32_t l
 	for (i = 0; i < slots; i++, n = n + 1 < slots ? n + 1 : 0) {
 		s = slot_of(d, peer, n);
 		w = send_slot(d, peer, n);
-		if (rmc_load_relaxed(&w->valid) || rmc_slot_take(s))
+		if (rmc_load_relaxed(&w->valid) == RMC_SEND_USED || rmc_slot_take(s))
 			continue;
-		/*
-		 * Another core may have had it since. The acquire pairs with the release of the
-		 * RMC: whatever the message described may be changed.
-		 */
-		if (rmc_load_acquire(&w->valid) || s->gen != gen) {
+		/* another core may have had it since */
+		if (!is_free(w) || s->gen != gen) {
 			rmc_slot_release(s);
 			continue;
 		}
@@ -44,8 +48,8 @@ int rmc_slot_claim(struct rmc_domain *d, uint32_t peer, uint32_t gen, uint32_t l
 		w->owner = owner;
 		w->size = len;
 		rmc_store_relaxed(&w->turn, s->turn);
-		/* pairs with the acquire in rmc_domain_free(): a slot in use has its turn */
-		rmc_store_release(&w->valid, 1);
+		/* pairs with the acquires in rmc_domain_free() and _answer(): a slot in use has its turn */
+		rmc_store_release(&w->valid, RMC_SEND_USED);
 		return (int)n;
 	}
 	return -1;
@@ -56,7 +60,7 @@ int rmc_slot_unknown(struct rmc_domain *d, uint32_t peer, uint32_t slot)
 	const struct slot *s = slot_of(d, peer, slot);
 
 	return !rmc_load_relaxed(&s->busy) &&
-	       (rmc_load_relaxed(&send_slot(d, peer, slot)->valid) ||
+	       (rmc_load_relaxed(&send_slot(d, peer, slot)->valid) == RMC_SEND_USED ||
 		rmc_load_relaxed(&s->gen) != rmc_load_relaxed(&d->peer[peer].gen));
 }
 
@@ -75,8 +79,12 @@ int rmc_slot_learn(struct rmc_domain *d, uint32_t peer, uint32_t slot, uint32_t 
 		return 0;
 	if (RMC_JOIN_TURN(state) != (uint8_t)s->turn)
 		return -1;
-	if (state & RMC_JOIN_FREE)
-		rmc_store_relaxed(&w->valid, 0);
+	if (!(state & RMC_JOIN_FREE))
+		return 1;
+	if (!s->caller)
+		rmc_store_relaxed(&w->valid, RMC_SEND_FREE);
+	else if (!s->processed)
+		s->processed = rmc_now_ms();	/* the answer may be on its way */
 	return 1;
 }
 
@@ -93,7 +101,7 @@ int rmc_domain_room(const struct rmc_domain *d, int nid)
 
 		room += !rmc_load_relaxed(&s->busy) &&
 			rmc_load_relaxed(&s->gen) == gen &&
-			!rmc_load_relaxed(&send_slot(d, peer, i)->valid);
+			rmc_load_relaxed(&send_slot(d, peer, i)->valid) != RMC_SEND_USED;
 	}
 	return room;
 }

@@ -22,6 +22,7 @@ static struct slot *slot_of_message(const struct core *c, const struct message *
 static void free_message(struct core *c, struct message *m)
 {
 	m->since = 0;
+	m->call = 0;
 	m->resend = 0;
 	m->next = c->free;
 	c->free = m;
@@ -68,11 +69,28 @@ void rmc_message_ask(struct core *c, uint32_t peer, uint32_t slot, struct messag
 		  rmc_slot_offset(slot, 0), state, sizeof(*state));
 }
 
+void rmc_message_probe(struct core *c, uint32_t peer, uint32_t slot)
+{
+	rmc_message_ask(c, peer, slot, NULL);
+	c->op[(c->c.qp->head - 1) & c->c.qp->mask].kind = OP_PROBE;
+	c->probing = 1;
+}
+
+static void done(struct core *c, struct message *m)
+{
+	struct slot *s = slot_of_message(c, m);
+
+	if (m->call)
+		s->m = NULL;	/* the slot is kept for its answer */
+	else
+		rmc_slot_release(s);
+	free_message(c, m);
+}
+
 void rmc_message_abandon(struct core *c, struct message *m)
 {
 	/* valid: nobody claims it before it is received, or a JOIN says that it was */
-	rmc_slot_release(slot_of_message(c, m));
-	free_message(c, m);
+	done(c, m);
 }
 
 static void doubt(struct core *c, struct message *m)
@@ -80,12 +98,6 @@ static void doubt(struct core *c, struct message *m)
 	if (!m->since)
 		m->since = rmc_now_ms();
 	list_add(&c->doubt, m);
-}
-
-static void done(struct core *c, struct message *m)
-{
-	rmc_slot_release(slot_of_message(c, m));
-	free_message(c, m);
 }
 
 static void sent(struct core *c, struct message *m, int status)
@@ -115,26 +127,28 @@ static void received(struct core *c, int status)
 		fail(c, status);
 }
 
-static void life_of(struct rmc_domain *d, uint32_t peer, uint32_t *gen, uint32_t *life)
+/* The status of a JOIN, whose answer has to be of the life that is known; out: its number */
+static int check_life(struct rmc_domain *d, uint32_t peer, int status, uint64_t state, uint32_t *gen)
 {
+	uint32_t life;
+
+	if (status != RMC_S_OK)
+		return status;
 	pthread_mutex_lock(&d->lock);
 	*gen = d->peer[peer].gen;
-	*life = d->peer[peer].life;
+	life = d->peer[peer].life;
 	pthread_mutex_unlock(&d->lock);
+	return RMC_JOIN_LIFE(state) == life ? RMC_S_OK : RMC_S_DOMAIN_MISMATCH;
 }
 
 static void answered(struct core *c, const struct op *op, int status, uint64_t state)
 {
 	struct rmc_domain *d = c->c.domain;
 	struct message *m = op->m;
-	uint32_t gen = 0, life;
+	uint32_t gen = 0;
 	int there = 0;
 
-	if (status == RMC_S_OK) {
-		life_of(d, op->peer, &gen, &life);
-		if (RMC_JOIN_LIFE(state) != life)
-			status = RMC_S_DOMAIN_MISMATCH;
-	}
+	status = check_life(d, op->peer, status, state, &gen);
 	if (status == RMC_S_OK) {
 		there = rmc_slot_learn(d, op->peer, op->slot, gen, state);
 		if (there < 0)
@@ -159,6 +173,21 @@ static void answered(struct core *c, const struct op *op, int status, uint64_t s
 	}
 }
 
+static void probed(struct core *c, const struct op *op, int status, uint64_t state)
+{
+	struct rmc_domain *d = c->c.domain;
+	struct slot *s = slot_of(d, op->peer, op->slot);
+	uint32_t gen;
+
+	c->probing = 0;
+	status = check_life(d, op->peer, status, state, &gen);
+	if (status == RMC_S_OK && state & RMC_JOIN_FREE &&
+	    RMC_JOIN_TURN(state) == (uint8_t)s->turn && !s->processed)
+		s->processed = rmc_now_ms();
+	if (status != RMC_S_OK && !in_doubt(status))
+		rmc_core_give_up(c, op->peer, status);
+}
+
 void rmc_core_complete(struct core *c, uint32_t entry, int status)
 {
 	struct op op = c->op[entry];
@@ -173,6 +202,13 @@ void rmc_core_complete(struct core *c, uint32_t entry, int status)
 		break;
 	case OP_ASK:
 		answered(c, &op, status, rmc_slot_value(c->c.qp, (int)entry));
+		break;
+	case OP_PROBE:
+		probed(c, &op, status, rmc_slot_value(c->c.qp, (int)entry));
+		break;
+	case OP_REPLY:
+		free_message(c, op.m);
+		received(c, status);
 		break;
 	case OP_JOIN:
 		c->join_state = rmc_slot_value(c->c.qp, (int)entry);

@@ -102,7 +102,12 @@ static int create_failed(const struct rmc_ctx *ctx, const struct rmc_domain_opti
 	case EEXIST:
 		return rmc_fail(err, "context %u has a domain on node %d already", ctx->id,
 				ctx->query.nid);
+	case E2BIG:
+		return rmc_fail(err, "this RMC has no answers to messages: load a newer module, or start a newer rmcd");
 	case EINVAL:
+		if (o->max_answer > q->max_answer)
+			return rmc_fail(err, "answers of %u bytes: this RMC has 0 .. %u",
+					o->max_answer, q->max_answer);
 		return rmc_fail(err, "no such domain: nodes %u .. %u of %u, %u slots of 1 .. %u, messages of %u bytes of 1 .. %u, policy %s, depth %u of 1 .. %u, %u cores of 1 .. %u, %u groups",
 				o->first_nid, o->first_nid + o->nodes - 1, ctx->query.nodes,
 				o->slots, q->max_slots, o->max_message, q->max_message,
@@ -131,6 +136,7 @@ static int create(struct rmc_domain *d, struct rmc_dom_create *arg)
 		.size = sizeof(*arg), .flags = o->flags, .first_nid = o->first_nid,
 		.nodes = o->nodes, .slots = o->slots, .max_message = o->max_message,
 		.policy = o->policy, .depth = o->depth, .cores = o->cores, .groups = o->groups,
+		.max_answer = o->max_answer,
 	};
 	return rmc_call(d->ctx, RMC_IOC_DOM_CREATE, arg) ? create_failed(d->ctx, o, &q) : 0;
 }
@@ -153,6 +159,15 @@ static int map(struct rmc_domain *d, const struct rmc_dom_create *arg)
 	d->send = (struct rmc_send_slot *)p;
 	d->send_len = len;
 	d->stride = arg->stride;
+	if (!arg->max_answer)
+		return 0;
+	len = rmc_page_round(slots * arg->answer_stride);
+	p = rmc_map(d->ctx, len, PROT_READ, arg->answer_offset);
+	if (p == MAP_FAILED)
+		goto err;
+	d->answers = (const uint8_t *)p;
+	d->answers_len = len;
+	d->answer_stride = arg->answer_stride;
 	return 0;
 err:
 	return rmc_fail(errno, "cannot map a domain's slots: %s", strerror(errno));
@@ -173,6 +188,8 @@ static int make_tables(struct rmc_domain *d)
 
 static void free_domain(struct rmc_domain *d)
 {
+	if (d->answers)
+		rmc_unmap(d->ctx, (void *)(uintptr_t)d->answers, d->answers_len);
 	if (d->send)
 		rmc_unmap(d->ctx, d->send, d->send_len);
 	if (d->recv)
@@ -262,4 +279,9 @@ int rmc_domain_stats(struct rmc_domain *d, struct rmc_dom_stats *stats)
 unsigned int rmc_domain_max_message(const struct rmc_domain *d)
 {
 	return d->o.max_message;
+}
+
+unsigned int rmc_domain_max_answer(const struct rmc_domain *d)
+{
+	return d->o.max_answer;
 }

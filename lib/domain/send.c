@@ -77,7 +77,8 @@ static int status_of(struct core *c, uint32_t peer)
 	return l->status;
 }
 
-int rmc_send(struct rmc_core *core, int nid, const void *buf, size_t len, unsigned int flags)
+static int send_message(struct rmc_core *core, int nid, const void *buf, size_t len,
+			unsigned int flags, struct rmc_call *call)
 {
 	struct core *c = to_core(core);
 	struct rmc_domain *d = core->domain;
@@ -108,8 +109,31 @@ int rmc_send(struct rmc_core *core, int nid, const void *buf, size_t len, unsign
 	memcpy(m->data, buf, len);
 	m->len = (uint32_t)len;
 	m->op = flags & RMC_SEND_OFFER ? RMC_OP_OFFER : RMC_OP_SEND;
+	m->call = !!call;
+	if (call) {
+		struct slot *s = slot_of(d, peer, m->slot);
+
+		*call = (struct rmc_call) { (uint32_t)nid, m->slot, s->turn };
+		s->caller = s->turn;
+		s->m = m;
+		s->since = 0;
+		s->processed = 0;
+	}
 	rmc_message_send(c, m);
 	return 0;
+}
+
+int rmc_send(struct rmc_core *core, int nid, const void *buf, size_t len, unsigned int flags)
+{
+	return send_message(core, nid, buf, len, flags, NULL);
+}
+
+int rmc_call_send(struct rmc_core *core, int nid, const void *buf, size_t len, unsigned int flags,
+		  struct rmc_call *call)
+{
+	if (!core->domain->o.max_answer)
+		return -EOPNOTSUPP;
+	return send_message(core, nid, buf, len, flags, call);
 }
 
 int rmc_receive(struct rmc_core *core, const struct rmc_arrival *a)
@@ -127,5 +151,50 @@ int rmc_receive(struct rmc_core *core, const struct rmc_arrival *a)
 	c->op[entry] = (struct op) { .kind = OP_RECEIVE, .peer = a->nid - core->first_nid };
 	rmc_issue(core->qp, RMC_OP_RECEIVE, (int)entry, (int)a->nid,
 		  rmc_slot_offset(a->slot, (uint8_t)a->turn), NULL, 0);
+	return 0;
+}
+
+/* A WQ entry and memory for an answer. Both become free without help of other messages. */
+static struct message *get_answer(struct core *c, int *err)
+{
+	unsigned int spins = 0;
+	struct message *m;
+
+	for (;;) {
+		*err = rmc_core_entry(c);
+		if (*err)
+			return NULL;
+		m = get_message(c);
+		if (m) {
+			c->free = m->next;
+			return m;
+		}
+		*err = rmc_relax(c->c.qp, &spins);
+		if (*err)
+			return NULL;
+	}
+}
+
+int rmc_respond(struct rmc_core *core, const struct rmc_arrival *a, const void *buf, size_t len)
+{
+	struct core *c = to_core(core);
+	struct message *m;
+	uint32_t entry;
+	int err;
+
+	if (!len)
+		return rmc_receive(core, a);
+	if (!has_peer(core->domain, (int)a->nid) || a->slot >= core->slots || !buf)
+		return -EINVAL;
+	if (len > core->domain->o.max_answer)
+		return core->domain->o.max_answer ? -EMSGSIZE : -EOPNOTSUPP;
+	m = get_answer(c, &err);
+	if (!m)
+		return err;
+	memcpy(m->data, buf, len);
+	entry = core->qp->head & core->qp->mask;
+	c->op[entry] = (struct op) { .kind = OP_REPLY, .peer = a->nid - core->first_nid, .m = m };
+	rmc_issue(core->qp, RMC_OP_REPLY, (int)entry, (int)a->nid,
+		  rmc_slot_offset(a->slot, (uint8_t)a->turn), m->data, len);
 	return 0;
 }

@@ -35,11 +35,18 @@
  * @busy: claimed
  * @turn: its last message
  * @gen: life of the peer in which @turn counts, see peer.gen
+ * @caller: turn of the call that has it; 0: none
+ * @m: of a call, the message that has not completed yet
+ * @since: of a call: when it was asked about last; ms
+ * @processed: of a call: when a JOIN said that there is no more to come; ms, 0: it did not
  */
 struct slot {
 	uint8_t busy;
 	uint32_t turn;
 	uint32_t gen;
+	uint32_t caller;
+	struct message *m;
+	uint64_t since, processed;
 };
 
 /**
@@ -62,8 +69,10 @@ struct rmc_domain {
 	uint32_t homes;			/* of slots at a node: each is joined */
 	uint32_t stride;
 	const uint8_t *recv;
+	const uint8_t *answers;
+	uint32_t answer_stride;
 	struct rmc_send_slot *send;
-	size_t recv_len, send_len;
+	size_t recv_len, send_len, answers_len;
 	struct peer *peer;
 	struct slot *slot;		/* as in the send slots: by node and number */
 	pthread_mutex_t lock;		/* guards core and lives of peers; calls of the driver */
@@ -79,17 +88,18 @@ struct message {
 	uint32_t gen;			/* of the peer when it was claimed */
 	uint8_t op;
 	uint8_t resend;			/* it is not there; else ask */
+	uint8_t call;			/* its slot is kept until rmc_call_end() */
 	uint64_t since;			/* ms: in doubt; 0: it is not */
 };
 
-enum kind { OP_NONE, OP_SEND, OP_RECEIVE, OP_ASK, OP_JOIN };
+enum kind { OP_NONE, OP_SEND, OP_RECEIVE, OP_ASK, OP_JOIN, OP_REPLY, OP_PROBE };
 
 /**
  * struct op - an operation in flight, by WQ slot
  * @kind: what it is
  * @peer: its node
- * @slot: of OP_ASK
- * @m: the message; of OP_ASK: NULL: of a message whose SEND has completed
+ * @slot: of OP_ASK and OP_PROBE
+ * @m: the message, or answer; of OP_ASK: NULL: of a message whose SEND has completed
  */
 struct op {
 	enum kind kind;
@@ -131,6 +141,7 @@ struct core {
 	uint64_t join_state;		/* and what it said */
 	unsigned int polls;
 	int no_room_arm;		/* this RMC does not report free slots */
+	int probing;			/* an OP_PROBE is in flight */
 };
 
 static inline struct core *to_core(struct rmc_core *c)
@@ -199,7 +210,7 @@ int rmc_slot_claim(struct rmc_domain *d, uint32_t peer, uint32_t gen, uint32_t l
 /* A slot that nobody has claimed becomes the caller's: 0, or -1 */
 int rmc_slot_take(struct slot *s);
 
-/* Others may have it. */
+/* Its message is done with, or the peer's affair: others may have it. */
 void rmc_slot_release(struct slot *s);
 
 /*
@@ -218,6 +229,9 @@ int rmc_slot_unknown(struct rmc_domain *d, uint32_t peer, uint32_t slot);
 void rmc_message_send(struct core *c, struct message *m);
 void rmc_message_ask(struct core *c, uint32_t peer, uint32_t slot, struct message *m);
 
+/* The same for a call whose SEND has completed, and which goes on */
+void rmc_message_probe(struct core *c, uint32_t peer, uint32_t slot);
+
 /* Its slot may have anything at the peer. */
 void rmc_message_abandon(struct core *c, struct message *m);
 void rmc_core_complete(struct core *c, uint32_t entry, int status);
@@ -235,6 +249,7 @@ int rmc_core_settle(struct core *c, uint64_t deadline);
  * each step. 0 or -errno
  */
 struct wait {
+	uint64_t deadline;		/* of rmc_deadline(); 0: none */
 	uint64_t since;			/* ns; 0: the first step */
 	unsigned int spins;
 	int armed;

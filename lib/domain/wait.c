@@ -106,12 +106,13 @@ int rmc_arrival_wait(struct rmc_core *core, struct rmc_arrival *m, unsigned int 
 }
 
 /* A signal, a time-out and a completion are reasons to check, too. */
-static int sleep_for_room(struct core *c)
+static int sleep_for_room(struct core *c, uint64_t deadline)
 {
-	int err;
+	int left = rmc_deadline_left(deadline), err;
 
 	rmc_qp_count_sleep(c->c.qp);
-	err = rmc_sleep_on(c->c.domain->ctx, c->c.qp->eventfd, ASK_MS);
+	err = rmc_sleep_on(c->c.domain->ctx, c->c.qp->eventfd,
+			   left < 0 || left > ASK_MS ? ASK_MS : left);
 	return err < 0 && errno != EINTR ? -errno : 0;
 }
 
@@ -121,7 +122,7 @@ int rmc_core_wait_room(struct core *c, struct wait *w)
 
 	if (w->armed) {
 		w->armed = 0;
-		return sleep_for_room(c);
+		return sleep_for_room(c, w->deadline);
 	}
 	if (!w->since)
 		w->since = rmc_now_ns();

@@ -30,13 +30,13 @@ struct rmc_daemon_qp {
 
 /**
  * struct rmc_daemon_dom - memory of the domain's slots
- * @fd: of the receive slots and of the send slots, until they are mapped; then -1
+ * @fd: of the receive slots, the send slots and the answer slots, until they are mapped; then -1
  * @len: bytes of them, whole pages
  * @used: there is a domain
  */
 struct rmc_daemon_dom {
-	int fd[2];
-	size_t len[2];
+	int fd[3];
+	size_t len[3];
 	int used;
 };
 

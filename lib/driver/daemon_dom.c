@@ -7,14 +7,17 @@
 #include "daemon.h"
 
 /* Descriptors of an answer, and parts of the memory */
-enum { RECV, SEND, FDS };
+enum { RECV, SEND, ANSWERS, FDS };
 
 /* An answer that no daemon gives: with numbers that multiply, the lengths of memory follow. */
 static int valid(const struct rmc_dom_create *a)
 {
 	return a->life && a->stride % 64 == 0 && a->stride >= 64 &&
 	       a->stride - 64 >= a->max_message && a->stride <= RMC_MAX_MESSAGE + 128 &&
-	       a->nodes && a->nodes <= RMC_NID_MAX + 1 && a->slots && a->slots <= RMC_MAX_SLOTS;
+	       a->nodes && a->nodes <= RMC_NID_MAX + 1 && a->slots && a->slots <= RMC_MAX_SLOTS &&
+	       a->answer_stride % 64 == 0 && a->answer_stride <= RMC_MAX_ANSWER + 128 &&
+	       (a->max_answer ? a->answer_stride >= 64 && a->answer_stride - 64 >= a->max_answer :
+				!a->answer_stride);
 }
 
 static void close_fd(int *fd)
@@ -24,26 +27,31 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-static int keep(struct rmc_daemon_dom *dom, struct rmc_dom_create *arg, const struct rmc_message *m)
+static int keep(struct rmc_daemon_dom *dom, struct rmc_dom_create *arg, const struct rmc_message *m,
+		unsigned int fds)
 {
 	struct rmc_dom_create got;
-	int i;
+	unsigned int i;
 
 	memcpy(&got, m->body, sizeof(got));
 	arg->stride = got.stride;
 	arg->life = got.life;
+	arg->answer_stride = got.answer_stride;
 	if (!valid(arg))
 		return -EPROTO;
 	dom->len[RECV] = rmc_page_round((size_t)arg->nodes * arg->slots * arg->stride);
 	dom->len[SEND] = rmc_page_round((size_t)arg->nodes * arg->slots *
 					sizeof(struct rmc_send_slot));
-	for (i = 0; i < FDS; i++)
+	dom->len[ANSWERS] = rmc_page_round((size_t)arg->nodes * arg->slots * arg->answer_stride);
+	for (i = 0; i < fds; i++)
 		if (!rmc_daemon_has(m->fd[i], dom->len[i]))
 			return -EPROTO;
-	memcpy(dom->fd, m->fd, sizeof(dom->fd));
+	for (i = 0; i < FDS; i++)
+		dom->fd[i] = i < fds ? m->fd[i] : -1;
 	dom->used = 1;
 	arg->recv_offset = RMC_DAEMON_MAP_DOM | RECV;
 	arg->send_offset = RMC_DAEMON_MAP_DOM | SEND;
+	arg->answer_offset = fds > ANSWERS ? RMC_DAEMON_MAP_DOM | ANSWERS : 0;
 	return 0;
 }
 
@@ -66,20 +74,21 @@ static int violated(struct rmc_daemon *d, struct rmc_message *m)
 int rmc_daemon_create_dom(struct rmc_daemon *d, struct rmc_dom_create *arg)
 {
 	struct rmc_dom_destroy end = { .size = sizeof(end) };
+	unsigned int fds = arg->max_answer ? FDS : ANSWERS;
 	struct rmc_message m;
 
 	if (arg->size != sizeof(*arg) || !rmc_daemon_begin(&m, RMC_IOC_DOM_CREATE, arg)) {
 		errno = EINVAL;
 		return -1;
 	}
-	if (rmc_daemon_request(d, &m, sizeof(*arg), FDS) < 0) {
+	if (rmc_daemon_request(d, &m, sizeof(*arg), fds) < 0) {
 		/* not a refusal: its descriptors are what is missing */
 		if (errno == EMFILE && m.head.ret >= 0)
 			give_back(d, RMC_IOC_DOM_DESTROY, &end);
 		return -1;
 	}
 	/* a second one, which rmcd refuses */
-	if (d->dom.used || keep(&d->dom, arg, &m))
+	if (d->dom.used || keep(&d->dom, arg, &m, fds))
 		return violated(d, &m);
 	return 0;
 }

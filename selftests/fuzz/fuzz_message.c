@@ -51,7 +51,7 @@ struct message {
 	struct rmc_domain d;
 	struct rmc_domain_params p;
 	struct rmc_dispatch_params dp;
-	u8 *recv, *send;
+	u8 *recv, *send, *answers;
 	u32 life;
 };
 
@@ -66,6 +66,11 @@ static u32 most(const struct message *m)
 static u32 recv_bytes(const struct message *m)
 {
 	return m->p.nodes * m->p.slots * m->d.stride;
+}
+
+static u32 answer_bytes(const struct message *m)
+{
+	return m->p.nodes * m->p.slots * m->d.answer_stride;
 }
 
 static struct rmc_send_slot *send_slot(struct message *m, u32 set, u32 slot)
@@ -85,6 +90,9 @@ static bool create(struct message *m, u32 chunk)
 	m->send = aligned_alloc(64, bytes);
 	memset(m->recv, FILL, recv_bytes(m));
 	memset(m->send, 0, bytes);
+	m->answers = aligned_alloc(64, answer_bytes(m));
+	memset(m->answers, FILL, answer_bytes(m));
+	m->d.answers = mem_make(m->answers, answer_bytes(m), chunk, 0);
 	m->d.recv = mem_make(m->recv, recv_bytes(m), chunk, 0);
 	m->d.send = mem_make(m->send, bytes, chunk, 0);
 	for (u = 0; u < m->b.w.opts.units; u++)
@@ -128,11 +136,22 @@ static void destroy(struct message *m)
 	for (i = 0; i < slots; i++)
 		for (line = 0; line < RMC_LINE; line++)
 			MUST(m->recv[i * m->d.stride + line] == FILL);
+	/* of a line before each answer its length and turn, and nothing behind the longest */
+	for (i = 0; i < slots; i++) {
+		const u8 *at = m->answers + i * m->d.answer_stride;
+
+		for (line = 2 * sizeof(u32); line < RMC_LINE; line++)
+			MUST(at[line] == FILL);
+		for (line = RMC_LINE + m->p.max_answer; line < m->d.answer_stride; line++)
+			MUST(at[line] == FILL);
+	}
 	rmc_hide(&m->d.exposure);
 	for (u = 0; u < m->b.w.opts.units; u++)
 		rmc_domain_del(m->b.w.node[0]->unit[u], &m->d);
 	mem_free(m->d.recv);
 	mem_free(m->d.send);
+	mem_free(m->d.answers);
+	free(m->answers);
 	free(m->recv);
 	free(m->send);
 	rmc_domain_destroy(&m->d);
@@ -310,7 +329,7 @@ static void post(struct core *c, u64 word0, u64 word1)
 		return;
 	c->busy[slot] = true;
 	c->posted++;
-	c->receives += (word0 >> RMC_WQE_OP_SHIFT & RMC_WQE_OP_MASK) == RMC_OP_RECEIVE;
+	c->receives += rmc_op_flags(word0 >> RMC_WQE_OP_SHIFT & RMC_WQE_OP_MASK) & RMC_OPF_ENDS ? 1 : 0;
 	app_post_raw(c->a, word0, word1);
 }
 
@@ -341,17 +360,20 @@ static void post_send(struct message *m, struct core *c, u32 how)
 		where & 63, where >> 5 == 6 ? len : len % m->p.max_message + 1);
 }
 
-/* End a message of this core, or of the other one. */
+/* End a message of this core, or of the other one, some with an answer. */
 static void post_receive(struct message *m, struct core *c, u32 how)
 {
 	const struct core *of = (how & 0x60) == 0x60 ? &m->core[c == m->core] : c;
 	const struct arrival *a;
+	bool answer;
 
 	if (!of->count)
 		return;
 	a = &of->arrival[(how >> 4) % of->count];
-	post_op(m, c, RMC_OP_RECEIVE, m->p.first_nid + a->set,
-		rmc_slot_offset(a->slot, a->turn + (how == 0xff)), 0, 0);
+	answer = a->len & 1;
+	post_op(m, c, answer ? RMC_OP_REPLY : RMC_OP_RECEIVE, m->p.first_nid + a->set,
+		rmc_slot_offset(a->slot, a->turn + (how == 0xff)), 0,
+		answer ? a->len % (m->p.max_answer + 2) : 0);
 }
 
 /* ---- peers ---- */
@@ -424,6 +446,25 @@ static void send_join(struct message *m, struct peer *p, u32 how)
 	     rmc_req_word1(rmc_slot_offset(what >> 2 & 7, 0), 8, true));
 }
 
+/* Packets of an answer to a message of node 0, the last one first; or nearly */
+static void send_answer(struct message *m, struct peer *p, u32 slot, u32 turn, u32 what, u32 packets)
+{
+	u32 mtu = m->b.w.fabric[0].mtu, tag = rmc_answer_tag(m->d.life, p->life, turn), i;
+	u64 offset = rmc_slot_offset(slot, turn) | (tag >> RMC_ANSWER_TAG_LOW) << RMC_ANSWER_BITS;
+
+	tag &= (1U << RMC_ANSWER_TAG_LOW) - 1;
+	if (what == 13)
+		tag ^= 1;
+	for (i = packets + 1; i-- > 0;) {
+		bool last = i == packets;
+
+		memset(rmc_ring_line(&p->c.req, p->c.req.pay_pos), what + i, RMC_LINE);
+		send(p, rmc_req_word0(RMC_OP_REPLY, CTX, what, p->sent) | rmc_packets_word0(tag),
+		     rmc_req_word1(offset + i * mtu + (what == 12), last ? 1 + 5 * what : mtu,
+				   last ^ (what == 11)) | rmc_packets_word1(tag));
+	}
+}
+
 /* The RECEIVE of a message of node 0 to the peer, or nearly */
 static void send_receive(struct message *m, struct peer *p, u32 how)
 {
@@ -433,6 +474,10 @@ static void send_receive(struct message *m, struct peer *p, u32 how)
 
 	if (set < m->p.nodes && slot < m->p.slots)
 		turn = send_slot(m, set, slot)->turn;
+	if (what >> 3 & 1 && what >> 3 < 30) {
+		send_answer(m, p, slot, turn, what >> 4, how >> 5);
+		return;
+	}
 	offset = rmc_slot_offset(slot, turn + (what >> 3 == 31)) |
 		 rmc_slot_lives(m->d.life, p->life + (what >> 3 == 30));
 	send(p, rmc_req_word0(RMC_OP_RECEIVE, CTX, how, p->sent) |
@@ -475,7 +520,7 @@ static void start(struct message *m)
 	u32 i, j;
 
 	fuzz_init(b, &m->in, true);
-	m->p = (struct rmc_domain_params){ 0, NODES, SLOTS, most(m) };
+	m->p = (struct rmc_domain_params){ 0, NODES, SLOTS, most(m), most(m) / 4 - 3 };
 	m->dp = (struct rmc_dispatch_params){
 		.policy = RMC_DISPATCH_GREEDY, .depth = DEPTH, .cores = CORES, .groups = CORES,
 		.classes = 1, .seed = 1

@@ -13,8 +13,9 @@
 #define QPS		8		/* of a node */
 #define CORES		4
 #define SLOTS		64
+#define MAX_ANSWER	4096
 
-enum { MAP_WQ, MAP_CQ, MAP_FLAGS, MAP_AQ, MAP_RECV, MAP_SEND, MAP_BUF };
+enum { MAP_WQ, MAP_CQ, MAP_FLAGS, MAP_AQ, MAP_RECV, MAP_SEND, MAP_ANSWER, MAP_BUF };
 enum { FREE, FILLING, READY, HELD };
 
 struct record {			/* a receive slot */
@@ -46,7 +47,7 @@ struct node {
 	struct qp qp[QPS];
 	struct record slot[FAKE_NODES][SLOTS];
 	unsigned int peer_life[FAKE_NODES][FAKE_RRPPS];
-	unsigned char *recv;
+	unsigned char *recv, *answers;
 	struct rmc_send_slot *send;
 	struct message fifo[FAKE_NODES * SLOTS];
 	unsigned int first, last, next;
@@ -142,7 +143,7 @@ static int do_join(struct qp *q, struct node *to, const struct fake_op *op, unsi
 
 	fake_asked++;
 	if (q->node->p.slots != to->p.slots || q->node->p.max_message != to->p.max_message ||
-	    q->node->p.nodes != to->p.nodes)
+	    q->node->p.nodes != to->p.nodes || q->node->p.max_answer != to->p.max_answer)
 		return RMC_S_DOMAIN_MISMATCH;
 	if (to->peer_life[from][home] != life) {
 		for (i = home; i < to->p.slots; i += FAKE_RRPPS)
@@ -219,12 +220,36 @@ static void tell_room(struct node *n)
 	}
 }
 
-static int do_receive(struct qp *q, int to, unsigned int slot, unsigned int turn, int lost)
+/* op: with a REPLY */
+static void finish(struct node *from, int to, unsigned int slot, unsigned int turn,
+		   const struct fake_op *op)
+{
+	unsigned int index = (unsigned int)from->nid * from->p.slots + slot;
+	struct rmc_send_slot *s = &node[to].send[index];
+	struct rmc_answer *a;
+
+	if (__atomic_load_n(&s->valid, __ATOMIC_ACQUIRE) != RMC_SEND_USED ||
+	    (__atomic_load_n(&s->turn, __ATOMIC_RELAXED) & 0xff) != turn)
+		return;
+	if (op) {
+		a = (struct rmc_answer *)(void *)(node[to].answers +
+						  (size_t)index * node[to].p.answer_stride);
+		a->length = op->length;
+		a->turn = s->turn;
+		memcpy(a + 1, (const void *)(uintptr_t)op->lbuf, op->length);
+	}
+	__atomic_store_n(&s->valid, op ? RMC_SEND_ANSWERED : RMC_SEND_FREE, __ATOMIC_RELEASE);
+	tell_room(&node[to]);
+}
+
+static int do_receive(struct qp *q, int to, unsigned int slot, unsigned int turn, int lost,
+		      const struct fake_op *op)
 {
 	struct node *n = q->node;
 	struct record *r = &n->slot[to][slot];
-	struct rmc_send_slot *s;
 
+	if (op && op->length > n->p.max_answer)
+		return RMC_S_BAD_LENGTH;
 	if (r->state != HELD || r->holder != q || (r->turn & 0xff) != turn)
 		return RMC_S_BAD_SLOT;
 	r->state = FREE;
@@ -236,10 +261,7 @@ static int do_receive(struct qp *q, int to, unsigned int slot, unsigned int turn
 		return RMC_S_NODE_DOWN;
 	if (!is_there(&node[to]))
 		return RMC_S_NO_DOMAIN;
-	s = &node[to].send[n->nid * n->p.slots + slot];
-	if ((__atomic_load_n(&s->turn, __ATOMIC_RELAXED) & 0xff) == turn)
-		__atomic_store_n(&s->valid, 0, __ATOMIC_RELEASE);
-	tell_room(&node[to]);
+	finish(n, to, slot, turn, op);
 	return RMC_S_OK;
 }
 
@@ -257,8 +279,11 @@ static int execute_locked(struct qp *q, const struct fake_op *op)
 		return RMC_S_BAD_SLOT;
 	if (fate >= 0)
 		return fate;
-	if (op->op == RMC_OP_RECEIVE)
-		return do_receive(q, (int)op->nid, slot, turn, fate == FAKE_DEAF);
+	if (op->op == RMC_OP_RECEIVE || op->op == RMC_OP_REPLY) {
+		status = do_receive(q, (int)op->nid, slot, turn, fate == FAKE_DEAF,
+				    op->op == RMC_OP_REPLY ? op : NULL);
+		return fate == FAKE_LATE && !status ? RMC_S_TIMEOUT : status;
+	}
 	if (fake_down[op->nid] || fake_down[q->node->nid])
 		return RMC_S_NODE_DOWN;
 	if (!is_there(&node[op->nid]))
@@ -364,12 +389,14 @@ static int create_dom(struct node *n, struct rmc_dom_create *arg)
 	if (n->exists)
 		return EEXIST;
 	if (!arg->slots || arg->slots > SLOTS || arg->policy >= RMC_DOM_POLICIES || !arg->depth ||
-	    arg->first_nid || arg->nodes > FAKE_NODES)
+	    arg->first_nid || arg->nodes > FAKE_NODES || arg->max_answer > MAX_ANSWER)
 		return EINVAL;
 	arg->stride = (64 + arg->max_message + 63) / 64 * 64;
 	arg->life = ++lives;
 	arg->recv_offset = cookie(MAP_RECV, 0);
 	arg->send_offset = cookie(MAP_SEND, 0);
+	arg->answer_offset = cookie(MAP_ANSWER, 0);
+	arg->answer_stride = arg->max_answer ? (64 + arg->max_answer + 63) / 64 * 64 : 0;
 	n->p = *arg;
 	memset(n->slot, 0, sizeof(n->slot));
 	memset(n->peer_life, 0, sizeof(n->peer_life));
@@ -390,6 +417,7 @@ static int destroy_dom(struct node *n)
 	n->exists = 0;
 	n->recv = NULL;
 	n->send = NULL;
+	n->answers = NULL;
 	fake_left--;
 	/* rings have not joined the next one */
 	for (i = 0; i < FAKE_NODES * QPS; i++)
@@ -475,7 +503,7 @@ static int call_locked(struct node *n, unsigned long request, void *arg)
 		*q = (struct rmc_dom_query) {
 			.size = sizeof(*q), .policies = 1U << RMC_DOM_RR | 1U << RMC_DOM_GREEDY,
 			.max_slots = SLOTS, .max_message = 8192, .max_cores = CORES,
-			.max_depth = 16,
+			.max_depth = 16, .max_answer = MAX_ANSWER,
 		};
 		return 0;
 	case RMC_IOC_DOM_CREATE:
@@ -550,6 +578,9 @@ static void *map(struct rmc_ctx *ctx, size_t len, int prot, uint64_t offset)
 		break;
 	case MAP_RECV:
 		n->recv = (unsigned char *)p;
+		break;
+	case MAP_ANSWER:
+		n->answers = (unsigned char *)p;
 		break;
 	case MAP_SEND:
 		n->send = (struct rmc_send_slot *)p;

@@ -17,7 +17,7 @@
 #define FAKE_GO		(-10)		/* nothing happens to it */
 #define FAKE_LATE	(-11)		/* it has its effect, and ends with RMC_S_TIMEOUT */
 #define FAKE_PART	(-12)		/* some packets of a SEND arrive; RMC_S_NODE_DOWN */
-#define FAKE_DEAF	(-13)		/* a RECEIVE's packet is lost; RMC_S_TIMEOUT */
+#define FAKE_DEAF	(-13)		/* packets of a RECEIVE or REPLY are lost; RMC_S_TIMEOUT */
 
 /* Called with the lock, by threads of queue pairs; NULL: FAKE_GO */
 extern int (*fake_fate)(int from, const struct fake_op *op);

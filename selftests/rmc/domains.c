@@ -470,6 +470,76 @@ TEST(ends_in_each_order)
 	}
 }
 
+static int reply(struct member *m, const struct arrival *a, unsigned int seed, size_t len)
+{
+	fill(m->e.buf, len, seed);
+	return rmc_execute(m->e.qp, RMC_OP_REPLY, a->nid, rmc_slot_offset(a->slot, a->turn), m->e.buf,
+			   len);
+}
+
+/* Answers to @a's messages, in memory that only the RMC writes; its thread sleeps until they come */
+TEST(answers)
+{
+	static const size_t lengths[] = { 1, 63, 64, 65, 4096, 4097, 8000 };
+	struct rmc_dom_create with = usual;
+	int efd = eventfd(0, EFD_NONBLOCK);
+	const struct rmc_answer *answer;
+	struct member a, b;
+	struct arrival m;
+	unsigned int i;
+	uint32_t life;
+	uint64_t n;
+	size_t len;
+
+	with.max_answer = 8000;
+	open_member(&a, 0);
+	open_member(&b, 1);
+	REQUIRE_EQ(create(&a, &usual), 0);
+	CHECK_EQ(a.dom.answer_stride, 0);
+	CHECK_EQ(a.dom.answer_offset, 0);
+	REQUIRE_EQ(create(&b, &with), 0);
+	REQUIRE_EQ(attach(&a, a.e.qp), 0);
+	REQUIRE_EQ(attach(&b, b.e.qp), 0);
+	/* both ends have answers, or none */
+	CHECK_EQ(join(&a, a.e.qp, 1, &life), RMC_S_DOMAIN_MISMATCH);
+	munmap(a.recv, a.recv_len);
+	munmap(a.send, PAGE);
+	munmap((void *)(uintptr_t)a.aq, PAGE);
+	REQUIRE_EQ(dom_call(&a, RMC_IOC_DOM_DESTROY), 0);
+	REQUIRE_EQ(create(&a, &with), 0);
+	REQUIRE_EQ(attach(&a, a.e.qp), 0);
+	REQUIRE_EQ(join(&a, a.e.qp, 1, &life), RMC_S_OK);
+	REQUIRE_EQ(join(&b, b.e.qp, 0, &life), RMC_S_OK);
+	REQUIRE(a.dom.answer_stride >= 8064);
+	len = round_up((size_t)a.dom.nodes * SLOTS * a.dom.answer_stride);
+	CHECK(mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, rmc_fd(a.e.ctx),
+		   (off_t)a.dom.answer_offset) == MAP_FAILED);
+	answer = mmap(NULL, len, PROT_READ, MAP_SHARED, rmc_fd(a.e.ctx), (off_t)a.dom.answer_offset);
+	REQUIRE(answer != MAP_FAILED);
+	for (i = 0; i < 3 * sizeof(lengths) / sizeof(lengths[0]); i++) {
+		size_t length = lengths[i % (sizeof(lengths) / sizeof(lengths[0]))];
+		unsigned int slot = i % SLOTS;
+		const struct rmc_answer *at = (const void *)((const uint8_t *)answer +
+						(SLOTS + slot) * a.dom.answer_stride);
+
+		REQUIRE_EQ(send_message(&a, 1, slot, i, 100), RMC_S_OK);
+		REQUIRE(wait_arrival(&b, &m));
+		CHECK_EQ(m.slot, slot);
+		REQUIRE_EQ(arm_room(&a, a.e.qp->id, efd), 0);
+		CHECK_EQ(reply(&b, &m, i + 50, 8001), RMC_S_BAD_LENGTH);
+		REQUIRE_EQ(reply(&b, &m, i + 50, length), RMC_S_OK);
+		REQUIRE(readable(efd, WAIT_S * 1000));
+		CHECK_EQ(read(efd, &n, 8), 8);
+		CHECK_EQ(slot_of(&a, 1, slot)->valid, RMC_SEND_ANSWERED);
+		CHECK_EQ(at->length, length);
+		CHECK_EQ(at->turn, slot_of(&a, 1, slot)->turn);
+		CHECK_EQ(differs((const uint8_t *)(at + 1), length, i + 50), -1);
+		CHECK_EQ(reply(&b, &m, i + 50, length), RMC_S_BAD_SLOT);
+		__atomic_store_n(&slot_of(&a, 1, slot)->valid, RMC_SEND_FREE, __ATOMIC_RELEASE);
+	}
+	munmap((void *)(uintptr_t)answer, len);
+}
+
 TEST(message_goes_to_another_core)
 {
 	struct rmc_dom_create requeue = usual;
@@ -558,6 +628,7 @@ TEST(what_is_refused)
 	REFUSED(EINVAL, c_.slots = q.max_slots + 1);
 	REFUSED(EINVAL, c_.max_message = 0);
 	REFUSED(EINVAL, c_.max_message = q.max_message + 1);
+	REFUSED(EINVAL, c_.max_answer = q.max_answer + 1);
 	REFUSED(EINVAL, c_.policy = RMC_DOM_POLICIES);
 	REFUSED(EINVAL, c_.policy = ~0U);
 	REFUSED(EOPNOTSUPP, c_.policy = RMC_DOM_SHARED);

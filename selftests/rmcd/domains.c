@@ -29,7 +29,7 @@ struct member {
 	struct rmc_send_slot *send;
 	const struct rmc_aq_entry *aq;
 	size_t recv_len, aq_len;
-	int recv_fd, send_fd, aq_fd;
+	int recv_fd, send_fd, answer_fd, aq_fd;
 	unsigned int nid, seen;
 };
 
@@ -42,10 +42,11 @@ static int create(struct member *m, const struct rmc_dom_create *c)
 	err = raw_call(&m->c, RMC_IOC_DOM_CREATE, &m->dom, sizeof(m->dom));
 	if (err)
 		return err;
-	if (m->c.gots != 2)
+	if (m->c.gots != 2 + !!c->max_answer)
 		return -EBADMSG;
 	m->recv_fd = m->c.got[0];
 	m->send_fd = m->c.got[1];
+	m->answer_fd = c->max_answer ? m->c.got[2] : -1;
 	m->c.gots = 0;
 	m->recv_len = (size_t)m->dom.nodes * m->dom.slots * m->dom.stride;
 	m->recv = mmap(NULL, m->recv_len, PROT_READ, MAP_SHARED, m->recv_fd, 0);
@@ -82,6 +83,8 @@ static void unmap_domain(struct member *m)
 	munmap(m->send, PAGE);
 	close(m->recv_fd);
 	close(m->send_fd);
+	if (m->answer_fd >= 0)
+		close(m->answer_fd);
 }
 
 static void unmap_core(struct member *m)
@@ -407,6 +410,45 @@ static void test_room(void)
 	close(fd);
 }
 
+static void test_answers(void)
+{
+	struct rmc_dom_create with = usual;
+	const struct rmc_answer *answer;
+	uint8_t want[3000];
+	struct member a, b;
+	struct arrival m;
+	uint64_t state;
+	size_t len;
+
+	with.max_answer = 3000;
+	CHECK_EQ(open_member(&a, 0), 0);
+	CHECK_EQ(open_member(&b, 1), 0);
+	CHECK_EQ(create(&a, &with), 0);
+	CHECK_EQ(create(&b, &with), 0);
+	CHECK_EQ(attach(&a), 0);
+	CHECK_EQ(attach(&b), 0);
+	CHECK_EQ(join(&a, 1, &state), RMC_S_OK);
+	CHECK_EQ(join(&b, 0, &state), RMC_S_OK);
+	len = (size_t)with.nodes * SLOTS * a.dom.answer_stride;
+	/* it cannot be written, nor made shorter */
+	CHECK(mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, a.answer_fd, 0) == MAP_FAILED);
+	CHECK(ftruncate(a.answer_fd, 0));
+	answer = mmap(NULL, len, PROT_READ, MAP_SHARED, a.answer_fd, 0);
+	CHECK(answer != MAP_FAILED);
+	CHECK_EQ(send_message(&a, 1, 0, 1, 8), RMC_S_OK);
+	CHECK(wait_arrival(&b, &m));
+	fill(b.buf, 9, 3000);
+	fill(want, 9, 3000);
+	CHECK_EQ(run(&b, RMC_OP_REPLY, 0, rmc_slot_offset(m.slot, m.turn), b.buf, 3000), RMC_S_OK);
+	answer = (const void *)((const uint8_t *)answer + SLOTS * a.dom.answer_stride);
+	CHECK_EQ(a.send[SLOTS].valid, RMC_SEND_ANSWERED);
+	CHECK_EQ(answer->length, 3000);
+	CHECK(!memcmp(answer + 1, want, 3000));
+	munmap((void *)((uintptr_t)answer - SLOTS * a.dom.answer_stride), len);
+	close_member(&a);
+	close_member(&b);
+}
+
 /* A member ends while the other sends, and begins anew: another life. */
 static void test_lives(void)
 {
@@ -675,6 +717,8 @@ int main(int argc, char **argv)
 	tap_result("sleeping for arrivals");
 	test_room();
 	tap_result("sleeping for a free send slot");
+	test_answers();
+	tap_result("messages that are answered");
 	test_lives();
 	tap_result("a member ends, and begins anew");
 	test_ends();

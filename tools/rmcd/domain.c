@@ -107,33 +107,44 @@ static u32 next_life(void)
 	return ++life ?: ++life;
 }
 
-static int make_slots(struct rmcd_domain *dom)
+static int make_slots(struct rmcd_slots *s, struct rmc_mem **mem, const char *name, u64 len,
+		      bool read_only)
 {
 	void *addr;
 
-	dom->recv_fd = rmcd_sealed("rmc-recv", dom->recv_len, true, &addr);
-	if (dom->recv_fd < 0)
-		return dom->recv_fd;
-	dom->recv_chunk[0] = addr;
-	dom->recv.chunk = dom->recv_chunk;
-	dom->recv.length = dom->recv_len;
-	rmc_mem_chunks(&dom->recv, 63);
-	dom->send_fd = rmcd_sealed("rmc-send", dom->send_len, false, &addr);
-	if (dom->send_fd < 0)
-		return dom->send_fd;
-	dom->send_chunk[0] = addr;
-	dom->send.chunk = dom->send_chunk;
-	dom->send.length = dom->send_len;
-	rmc_mem_chunks(&dom->send, 63);
-	dom->d.recv = &dom->recv;
-	dom->d.send = &dom->send;
+	s->len = PAGE_ALIGN(len);
+	s->fd = rmcd_sealed(name, s->len, read_only, &addr);
+	if (s->fd < 0)
+		return s->fd;
+	s->chunk[0] = addr;
+	s->mem.chunk = s->chunk;
+	s->mem.length = s->len;
+	rmc_mem_chunks(&s->mem, 63);
+	*mem = &s->mem;
 	return 0;
 }
 
-static void free_slots(struct rmcd_domain *dom)
+/* With an error free_memory() frees what there is. */
+static int make_memory(struct rmcd_domain *dom)
 {
-	rmcd_sealed_free(dom->send_fd, dom->send_chunk[0], dom->send_len);
-	rmcd_sealed_free(dom->recv_fd, dom->recv_chunk[0], dom->recv_len);
+	u64 slots = (u64)dom->d.p.nodes * dom->d.p.slots;
+	int err;
+
+	err = make_slots(&dom->recv, &dom->d.recv, "rmc-recv", slots * dom->d.stride, true);
+	if (!err)
+		err = make_slots(&dom->send, &dom->d.send, "rmc-send",
+				 slots * sizeof(struct rmc_send_slot), false);
+	if (!err && dom->d.answer_stride)
+		err = make_slots(&dom->answers, &dom->d.answers, "rmc-answers",
+				 slots * dom->d.answer_stride, true);
+	return err;
+}
+
+static void free_memory(struct rmcd_domain *dom)
+{
+	rmcd_sealed_free(dom->answers.fd, dom->answers.chunk[0], dom->answers.len);
+	rmcd_sealed_free(dom->send.fd, dom->send.chunk[0], dom->send.len);
+	rmcd_sealed_free(dom->recv.fd, dom->recv.chunk[0], dom->recv.len);
 }
 
 /**
@@ -147,11 +158,24 @@ void rmcd_domain_query(struct rmc_dom_query *q)
 	q->max_message = RMC_MAX_MESSAGE;
 	q->max_cores = RMC_DISPATCH_CORES;
 	q->max_depth = RMC_DISPATCH_DEPTH;
+	q->max_answer = RMC_MAX_ANSWER;
+	q->reserved = 0;
+}
+
+static struct rmc_domain_params params(const struct rmc_dom_create *c)
+{
+	return (struct rmc_domain_params){
+		.first_nid = c->first_nid,
+		.nodes = c->nodes,
+		.slots = c->slots,
+		.max_message = c->max_message,
+		.max_answer = c->max_answer,
+	};
 }
 
 static int create(struct rmcd_file *f, struct rmcd_domain *dom, const struct rmc_dom_create *c)
 {
-	struct rmc_domain_params p = { c->first_nid, c->nodes, c->slots, c->max_message };
+	struct rmc_domain_params p = params(c);
 	struct rmc_dispatch_params dp = {
 		.policy = c->policy,
 		.depth = c->depth,
@@ -160,16 +184,13 @@ static int create(struct rmcd_file *f, struct rmcd_domain *dom, const struct rmc
 		.classes = 1,
 		.seed = 1,
 	};
-	u64 slots = (u64)c->nodes * c->slots;
 	int err = rmc_domain_init(&dom->d, f->node, f->ctx->id, next_life(), &p, &dp);
 
 	if (err)
 		return err;
-	dom->recv_len = PAGE_ALIGN(slots * dom->d.stride);
-	dom->send_len = PAGE_ALIGN(slots * sizeof(struct rmc_send_slot));
-	err = make_slots(dom);
+	err = make_memory(dom);
 	if (err) {
-		free_slots(dom);
+		free_memory(dom);
 		rmc_domain_destroy(&dom->d);
 	}
 	return err;
@@ -178,14 +199,14 @@ static int create(struct rmcd_file *f, struct rmcd_domain *dom, const struct rmc
 /**
  * rmcd_domain_create() - RMC_IOC_DOM_CREATE
  * @f: file, attached
- * @c: parameters, any values; out: stride, life
+ * @c: parameters, any values; out: strides, life
  *
  * Return: 0, -EINVAL, -EOPNOTSUPP a policy that does not exist yet, -EEXIST the context has one on
  * this node, -EDQUOT exceeds a quota, -ENOMEM, -EMFILE.
  */
 int rmcd_domain_create(struct rmcd_file *f, struct rmc_dom_create *c)
 {
-	struct rmc_domain_params p = { c->first_nid, c->nodes, c->slots, c->max_message };
+	struct rmc_domain_params p = params(c);
 	u64 bytes = rmc_domain_bytes(&p, f->node->fabric);
 	struct change change = {};
 	struct rmcd_domain *dom;
@@ -203,8 +224,9 @@ int rmcd_domain_create(struct rmcd_file *f, struct rmc_dom_create *c)
 	dom = calloc(1, sizeof(*dom));
 	if (!dom)
 		return -ENOMEM;
-	dom->recv_fd = -1;
-	dom->send_fd = -1;
+	dom->recv.fd = -1;
+	dom->send.fd = -1;
+	dom->answers.fd = -1;
 	dom->depth = c->depth;
 	dom->groups = c->groups;
 	dom->requeue = c->flags & RMC_DOM_REQUEUE;
@@ -227,6 +249,8 @@ int rmcd_domain_create(struct rmcd_file *f, struct rmc_dom_create *c)
 	c->life = dom->d.life;
 	c->recv_offset = 0;
 	c->send_offset = 0;
+	c->answer_stride = dom->d.answer_stride;
+	c->answer_offset = 0;
 	return 0;
 
 err_create:
@@ -259,7 +283,7 @@ int rmcd_domain_destroy(struct rmcd_file *f)
 		rmcd_call(c.unit->srv_worker, del_domain, &c);
 	}
 	f->domain = NULL;
-	free_slots(dom);
+	free_memory(dom);
 	rmc_domain_destroy(&dom->d);
 	rmcd_uncharge(f, RMCD_RES_queue_mib, dom->kib);
 	free(dom);

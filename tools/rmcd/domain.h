@@ -13,16 +13,25 @@
 #include "kmod/core/domain.h"
 
 /**
+ * struct rmcd_slots - memory of slots that a client maps
+ * @mem: as the pipelines see it
+ * @chunk: of @mem
+ * @fd: sealed file; -1: there is none
+ * @len: bytes
+ */
+struct rmcd_slots {
+	struct rmc_mem mem;
+	void *chunk[1];
+	int fd;
+	size_t len;
+};
+
+/**
  * struct rmcd_domain - a domain
  * @d: the part that the pipelines use
- * @recv: receive slots
+ * @recv: receive slots, which clients only read
  * @send: send slots
- * @recv_chunk: of @recv
- * @send_chunk: of @send
- * @recv_fd: memory of the receive slots, which clients only read
- * @send_fd: memory of the send slots
- * @recv_len: bytes of the first
- * @send_len: bytes of the second
+ * @answers: answer slots, which clients only read; or none
  * @kib: charged memory
  * @depth: messages that a core may have
  * @groups: groups of cores
@@ -31,14 +40,9 @@
  */
 struct rmcd_domain {
 	struct rmc_domain d;
-	struct rmc_mem recv;
-	struct rmc_mem send;
-	void *recv_chunk[1];
-	void *send_chunk[1];
-	int recv_fd;
-	int send_fd;
-	size_t recv_len;
-	size_t send_len;
+	struct rmcd_slots recv;
+	struct rmcd_slots send;
+	struct rmcd_slots answers;
 	u32 kib;
 	u32 depth;
 	u32 groups;

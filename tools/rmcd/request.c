@@ -443,8 +443,10 @@ static int do_dom_create(struct rmcd_req *r, union args *a, const struct rmcd_me
 	err = rmcd_domain_create(r->file, &a->dom_create);
 	if (err)
 		return err;
-	r->out[r->outs++] = r->file->domain->recv_fd;
-	r->out[r->outs++] = r->file->domain->send_fd;
+	r->out[r->outs++] = r->file->domain->recv.fd;
+	r->out[r->outs++] = r->file->domain->send.fd;
+	if (a->dom_create.max_answer)
+		r->out[r->outs++] = r->file->domain->answers.fd;
 	return 0;
 }
 

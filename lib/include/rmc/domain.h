@@ -37,7 +37,7 @@ extern "C" {
 
 struct rmc_domain;
 
-/* Nodes that talk to each other have the same first_nid, nodes, slots and max_message. */
+/* Nodes that talk to each other have the same first_nid, nodes, slots, max_message, max_answer. */
 struct rmc_domain_options {
 	unsigned int first_nid;		/* first node of the domain */
 	unsigned int nodes;		/* N; 0: all from first_nid on */
@@ -50,6 +50,7 @@ struct rmc_domain_options {
 	unsigned int flags;		/* RMC_DOM_REQUEUE */
 	unsigned int entries;		/* of a core's queue pair; 0: RMC_QP_ENTRIES_DEFAULT */
 	unsigned int timeout_ms;	/* to join a peer, or to learn of a message; 0: 30 s */
+	unsigned int max_answer;	/* bytes of an answer; 0: calls are not possible */
 };
 
 #define RMC_DOMAIN_OPTIONS_SIZE_VER0	44
@@ -90,8 +91,9 @@ const char *rmc_domain_policy_name(int policy);
 /* Messages that can be sent to a node now; -EINVAL: it is none of the domain's */
 int rmc_domain_room(const struct rmc_domain *domain, int nid);
 
-/* Bytes that a message may have */
+/* Bytes that a message, or an answer, may have */
 unsigned int rmc_domain_max_message(const struct rmc_domain *domain);
+unsigned int rmc_domain_max_answer(const struct rmc_domain *domain);
 
 /*
  * Fields are for the inlines below, not for applications. The library allocates it, and adds new
@@ -188,6 +190,43 @@ int rmc_core_flush(struct rmc_core *core);
 
 /* The core has processed a message: its slot is free for the sender. 0 or -errno */
 int rmc_receive(struct rmc_core *core, const struct rmc_arrival *m);
+
+/*
+ * The same, and answer it with len bytes, 0 .. max_answer; buf is free again on return. One
+ * operation in place of two, and it never waits for room: the answer has a place of its own, so
+ * nodes that call each other cannot wait for each other. 0; -EMSGSIZE; -EOPNOTSUPP: the domain has
+ * no answers; -EINVAL; -ESHUTDOWN.
+ */
+int rmc_respond(struct rmc_core *core, const struct rmc_arrival *m, const void *buf, size_t len);
+
+/* A message whose answer is expected: from rmc_call_send() to rmc_call_end() */
+struct rmc_call {
+	uint32_t nid;
+	uint32_t slot;
+	uint32_t turn;
+};
+
+RMC_ABI_SIZE(rmc_call, 12);
+
+/* As rmc_send(). The slot is the caller's until rmc_call_end(). -EOPNOTSUPP: no max_answer */
+int rmc_call_send(struct rmc_core *core, int nid, const void *buf, size_t len, unsigned int flags,
+		  struct rmc_call *call);
+
+/*
+ * Look for the answer, and handle completions. 0: *answer has *len bytes, which do not change until
+ * rmc_call_end(); 0 bytes also if the message was only received. -EAGAIN: not yet; the enum
+ * rmc_status for which the peer was given up, or RMC_S_TIMEOUT: it was processed, and the answer
+ * is lost; -ESHUTDOWN; -EINVAL: no call of this core goes on. A call is executed once at most.
+ */
+int rmc_call_poll(struct rmc_core *core, const struct rmc_call *call, const void **answer,
+		  size_t *len);
+
+/* The same, and wait, spinning first; -ETIMEDOUT instead of -EAGAIN. timeout_ms < 0: for ever */
+int rmc_call_wait(struct rmc_core *core, const struct rmc_call *call, const void **answer,
+		  size_t *len, int timeout_ms);
+
+/* The answer was read, or is not wanted: the slot is free once the peer has processed the message. */
+void rmc_call_end(struct rmc_core *core, const struct rmc_call *call);
 
 /*
  * Take the next arrival if there is one: 1, else 0, or -ESHUTDOWN. Does not wait. A core gets no

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* Sleeping for arrivals and for room, for test_domain.c. */
+#ifndef DOMAIN_SLEEP_H
+#define DOMAIN_SLEEP_H
+
+#define WAKES	1500
+
+static void *slow_sender(void *arg)
+{
+	unsigned int i, seed = 1;
+
+	(void)arg;
+	for (i = 0; i < WAKES; i++) {
+		seed = seed * 1664525 + 1013904223;
+		if (seed >> 30)
+			usleep(seed >> 8 & 63);
+		CHECK_EQ(send_value(core[0], 1, 8, i, 0), 0);
+	}
+	CHECK_EQ(rmc_core_flush(core[0]), 0);
+	return NULL;
+}
+
+static void sleeping(void)
+{
+	struct rmc_domain_options o = options(1, 1);
+	struct rmc_arrival m;
+	struct pollfd p;
+	pthread_t thread;
+	uint64_t before;
+	uint32_t i;
+
+	open_nodes(&o);
+	before = rmc_now_ms();
+	CHECK_EQ(rmc_arrival_wait(core[1], &m, 0, 30), 0);
+	CHECK(rmc_now_ms() - before >= 29);
+	CHECK_EQ(rmc_arrival_wait(core[1], &m, 100, 0), 0);
+	pthread_create(&thread, NULL, slow_sender, NULL);
+	for (i = 0; i < WAKES; i++) {
+		/* a wake-up that is lost is one for which it sleeps long */
+		before = rmc_now_ms();
+		CHECK_EQ(rmc_arrival_wait(core[1], &m, i % 3 ? 0 : 20, 5000), 1);
+		CHECK(rmc_now_ms() - before < 4000);
+		CHECK_EQ(rmc_receive(core[1], &m), 0);
+	}
+	pthread_join(thread, NULL);
+	CHECK(quiet(1));
+	/* event loops */
+	p = (struct pollfd) { .fd = rmc_core_eventfd(core[1]), .events = POLLIN };
+	rmc_core_disarm(core[1]);
+	CHECK_EQ(rmc_core_arm(core[1]), 0);
+	CHECK_EQ(poll(&p, 1, 0), 0);
+	CHECK_EQ(send_value(core[0], 1, 8, 5, 0), 0);
+	CHECK_EQ(poll(&p, 1, 5000), 1);
+	CHECK_EQ(rmc_arrival_next(core[1], &m), 1);
+	rmc_core_disarm(core[1]);
+	CHECK_EQ(poll(&p, 1, 0), 0);
+	CHECK_EQ(rmc_receive(core[1], &m), 0);
+	close_nodes();
+}
+
+/* What a sleeper has sent is continued meanwhile. */
+static void sleeper_in_doubt(void)
+{
+	struct rmc_domain_options o = options(2, 2);
+	struct rmc_arrival m;
+
+	open_nodes(&o);
+	next(RMC_OP_SEND, RMC_S_TIMEOUT, 4);
+	CHECK_EQ(send_value(core[0], 0, 8, 5, 0), 0);
+	CHECK_EQ(rmc_arrival_wait(core[0], &m, 0, 5000), 1);
+	CHECK_EQ(fates, 0);
+	CHECK_EQ(rmc_receive(core[0], &m), 0);
+	close_nodes();
+}
+
+static uint64_t cpu_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+/* Keeps the first message for 300 ms, and takes all others as they come. */
+static void *slow_receiver(void *arg)
+{
+	struct rmc_arrival m;
+	uint32_t i;
+
+	(void)arg;
+	for (i = 0; i < WAKES; i++) {
+		CHECK_EQ(rmc_arrival_wait(core[1], &m, 20, 5000), 1);
+		if (i == 0)
+			usleep(300000);
+		else if (i % 4 == 0)
+			usleep(i % 64);
+		CHECK_EQ(rmc_receive(core[1], &m), 0);
+	}
+	return NULL;
+}
+
+static void sleeping_for_room(void)
+{
+	struct rmc_domain_options o = options(1, 1);
+	uint64_t cpu, before;
+	struct rmc_arrival m;
+	struct pollfd p;
+	pthread_t thread;
+	uint32_t i, late = 0;
+
+	open_nodes(&o);
+	CHECK_EQ(send_value(core[0], 1, 8, 0, 0), 0);
+	pthread_create(&thread, NULL, slow_receiver, NULL);
+	cpu = cpu_us();
+	before = rmc_now_ms();
+	CHECK_EQ(send_value(core[0], 1, 8, 1, 0), 0);
+	CHECK(rmc_now_ms() - before >= 250);
+	/* it has slept */
+	CHECK(cpu_us() - cpu < 100000);
+	for (i = 2; i < WAKES; i++) {
+		before = rmc_now_ms();
+		CHECK_EQ(send_value(core[0], 1, 8, i, 0), 0);
+		late += rmc_now_ms() - before >= ASK_MS;
+	}
+	/* a wake-up that is lost is one that comes after this time; so is that of a busy machine */
+	CHECK(late < WAKES / 20);
+	pthread_join(thread, NULL);
+	/* an RMC that does not know the request: it spins */
+	fake_refuse = RMC_IOC_ROOM_ARM;
+	fake_error = ENOTTY;
+	pthread_create(&thread, NULL, slow_receiver, NULL);
+	for (i = 0; i < WAKES; i++)
+		CHECK_EQ(send_value(core[0], 1, 8, i, 0), 0);
+	pthread_join(thread, NULL);
+	CHECK_EQ(rmc_core_arm_room(core[0]), -ENOTTY);
+	fake_refuse = 0;
+	CHECK_EQ(rmc_core_flush(core[0]), 0);
+	CHECK(quiet(1));
+	/* event loops */
+	CHECK_EQ(send_value(core[0], 1, 8, 1, 0), 0);
+	CHECK_EQ(rmc_core_flush(core[0]), 0);
+	CHECK_EQ(send_value(core[0], 1, 8, 2, RMC_SEND_DONTWAIT), -EAGAIN);
+	p = (struct pollfd) { .fd = rmc_core_eventfd(core[0]), .events = POLLIN };
+	rmc_core_disarm(core[0]);
+	CHECK_EQ(rmc_core_arm_room(core[0]), 0);
+	CHECK_EQ(poll(&p, 1, 0), 0);
+	CHECK(has(core[1], &m, 8, 1));
+	CHECK_EQ(rmc_receive(core[1], &m), 0);
+	CHECK_EQ(poll(&p, 1, 5000), 1);
+	CHECK_EQ(send_value(core[0], 1, 8, 2, RMC_SEND_DONTWAIT), 0);
+	CHECK(has(core[1], &m, 8, 2));
+	CHECK_EQ(rmc_receive(core[1], &m), 0);
+	close_nodes();
+}
+
+#endif
