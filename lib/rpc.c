@@ -13,6 +13,7 @@
 #define KIND_RESPONSE	2U
 #define INDEX_BITS	12
 #define INDEX_MASK	((1 << INDEX_BITS) - 1)
+#define REJOIN_MS	30000	/* without a limit of the caller */
 #define GENERATIONS	(1 << 18)	/* tickets are not negative */
 
 struct head {
@@ -170,17 +171,13 @@ static int lose(struct rmc_rpc *r, int peer, int status)
 	return 1;
 }
 
-int rmc_rpc_rejoin(struct rmc_rpc *r, int nid, unsigned int timeout_ms)
+int rmc_rpc_flush(struct rmc_rpc *r, int nid)
 {
-	int peer = nid - r->o.first_nid, err;
+	int peer = nid - r->o.first_nid;
 
 	if (peer < 0 || peer >= r->o.nodes)
 		return -EINVAL;
-	lose(r, peer, RMC_S_BAD_CONTEXT);
-	err = r->link->rejoin(r->to, nid, timeout_ms);
-	if (!err)
-		r->lost[peer] = 0;
-	return err;
+	return r->link->flush(r->to, nid);
 }
 
 int rmc_rpc_lost(const struct rmc_rpc *r, int nid)
@@ -190,12 +187,14 @@ int rmc_rpc_lost(const struct rmc_rpc *r, int nid)
 	return peer >= 0 && peer < r->o.nodes ? r->lost[peer] : 0;
 }
 
-static int send(struct rmc_rpc *r, int nid, const struct head *h, size_t len)
+typedef int (*send_fn)(void *to, int nid, const void *buf, size_t len);
+
+static int send(struct rmc_rpc *r, send_fn how, int nid, const struct head *h, size_t len)
 {
 	int err;
 
 	memcpy(r->out, h, sizeof(*h));
-	err = r->link->send(r->to, nid, r->out, sizeof(*h) + len);
+	err = how(r->to, nid, r->out, sizeof(*h) + len);
 	if (err > 0)
 		lose(r, nid - r->o.first_nid, err);
 	return err;
@@ -233,7 +232,7 @@ int rmc_rpc_post(struct rmc_rpc *r, int nid, const void *request, size_t len, vo
 	h.ticket = c->ticket;
 	memcpy(r->out + sizeof(h), request, len);
 	r->used[peer]++;
-	err = send(r, nid, &h, len);
+	err = send(r, r->link->request, nid, &h, len);
 	if (!err)
 		return c->ticket;
 	r->used[peer]--;
@@ -250,7 +249,7 @@ static int serve(struct rmc_rpc *r, int nid, const struct head *in, size_t len)
 					       r->out + sizeof(h), r->o.max) : -ENOSYS;
 	if (h.result > (int)r->o.max)
 		h.result = -EMSGSIZE;
-	err = send(r, nid, &h, h.result > 0 ? (size_t)h.result : 0);
+	err = send(r, r->link->respond, nid, &h, h.result > 0 ? (size_t)h.result : 0);
 	return err > 0 ? 0 : err;
 }
 
@@ -292,7 +291,7 @@ int rmc_rpc_progress_max(struct rmc_rpc *r, unsigned int max)
 		if (err == -EAGAIN)
 			return n;
 		if (err > 0) {
-			/* reported once per peer; always, when no other peer is left */
+			/* reported once per peer, or always, see rpc_link.h */
 			if (from == ended)
 				return n;
 			ended = from;
@@ -348,6 +347,29 @@ static int relax(struct rmc_rpc *r, unsigned int *spins)
 		return rmc_relax(r->o.qp, spins);
 	rmc_object_relax(spins);
 	return 0;
+}
+
+int rmc_rpc_rejoin(struct rmc_rpc *r, int nid, unsigned int timeout_ms)
+{
+	uint64_t deadline = rmc_deadline(timeout_ms ? (int)timeout_ms : REJOIN_MS);
+	int peer = nid - r->o.first_nid, err;
+	unsigned int spins = 0;
+
+	if (peer < 0 || peer >= r->o.nodes)
+		return -EINVAL;
+	lose(r, peer, RMC_S_BAD_CONTEXT);
+	while ((err = r->link->rejoin(r->to, nid, timeout_ms)) == -EAGAIN) {
+		if (rmc_deadline_over(deadline))
+			return -ETIMEDOUT;
+		err = rmc_rpc_progress(r);
+		if (err >= 0)
+			err = relax(r, &spins);
+		if (err < 0)
+			return err;
+	}
+	if (!err)
+		r->lost[peer] = 0;
+	return err;
 }
 
 int rmc_rpc_call_by(struct rmc_rpc *r, int nid, const void *request, size_t len,

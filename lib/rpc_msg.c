@@ -19,11 +19,18 @@ static int rejoin(void *to, int nid, unsigned int timeout_ms)
 	return rmc_msg_rejoin((struct rmc_msg *)to, nid, timeout_ms);
 }
 
+static int flush(void *to, int nid)
+{
+	return rmc_msg_flush((struct rmc_msg *)to, nid);
+}
+
 /* The caller of rmc_rpc_open() closes its messages. */
 const struct rmc_rpc_link rmc_rpc_link_msg = {
-	.send = send,
+	.request = send,
+	.respond = send,
 	.recv = recv,
 	.rejoin = rejoin,
+	.flush = flush,
 };
 
 unsigned int rmc_rpc_cells(size_t max, unsigned int window)

@@ -15,8 +15,8 @@
  * The dispatcher also tells those who wait for a free send slot (struct rmc_room): the RECEIVE that
  * frees it may come to any unit.
  *
- * A relay has room for all that can be in it: a slot that is READY once, and as many messages as
- * cores may hold.
+ * A relay has room for all that can be in it: a slot that is READY once, and one that is HELD twice,
+ * since its core may have room again before it has processed the message: rmc_domain_ready().
  */
 #include "node.h"
 #include "timeout.h"
@@ -52,11 +52,16 @@ static void give(struct rmc_domain *d, struct rmc_slot *slot, u32 core)
 		    slot->length);
 }
 
-static void finish(struct rmc_domain *d, u32 index)
+/* @what: a slot, or with RMC_RELAY_READY one that its core keeps */
+static void finish(struct rmc_domain *d, u32 what)
 {
-	struct rmc_slot *slot = &d->slot[index];
+	struct rmc_slot *slot = &d->slot[what & ~RMC_RELAY_READY];
+	u32 core = rmc_core_index(slot->holder);
 
-	rmc_dispatch_done(d->dispatch, rmc_core_index(slot->holder), &slot->msg);
+	if (unlikely(what & RMC_RELAY_READY))
+		rmc_dispatch_ready(d->dispatch, core, &slot->msg);
+	else
+		rmc_dispatch_done(d->dispatch, core, &slot->msg);
 }
 
 /* Send slots that have become free */
@@ -104,7 +109,7 @@ static bool pending(const struct rmc_domain *d)
 static u32 collect(struct rmc_domain *d, u64 now)
 {
 	u32 complete[RMC_MAX_UNITS];
-	u32 i, index, head, n = 0;
+	u32 i, what, head, n = 0;
 
 	if (unlikely(d->room) && freed(d) != d->freed)
 		report_room(d);
@@ -113,12 +118,12 @@ static u32 collect(struct rmc_domain *d, u64 now)
 		complete[i] = rmc_relay_head(&d->unit[i].complete);
 	for (i = 0; i < d->units; i++) {
 		head = rmc_relay_head(&d->unit[i].finished);
-		for (; rmc_relay_take(&d->unit[i].finished, head, &index); n++)
-			finish(d, index);
+		for (; rmc_relay_take(&d->unit[i].finished, head, &what); n++)
+			finish(d, what);
 	}
 	for (i = 0; i < d->units; i++)
-		for (; rmc_relay_take(&d->unit[i].complete, complete[i], &index); n++)
-			rmc_dispatch_arrive(d->dispatch, &d->slot[index].msg, now);
+		for (; rmc_relay_take(&d->unit[i].complete, complete[i], &what); n++)
+			rmc_dispatch_arrive(d->dispatch, &d->slot[what].msg, now);
 	return n;
 }
 
@@ -222,6 +227,40 @@ u32 rmc_domains_poll(struct rmc_node *node)
 	return n;
 }
 
+static u32 slot_index(const struct rmc_domain *d, const struct rmc_wqe *w)
+{
+	return rmc_domain_set(d, w->nid) * d->p.slots + rmc_slot_number(w->offset);
+}
+
+/* The dispatcher is this worker. */
+static bool dispatches(const struct rmc_node *unit)
+{
+	return unit->req_worker == dispatcher(unit);
+}
+
+/* The dispatcher learns that a core has room. */
+static void report(struct rmc_node *unit, struct rmc_domain *d, u32 what)
+{
+	if (dispatches(unit))
+		finish(d, what);
+	else
+		rmc_relay_put(&rmc_domain_unit(d, unit)->finished, what);
+}
+
+/* Then it gives the core a message, if one waits. */
+static void give_more(struct rmc_node *unit, struct rmc_domain *d)
+{
+	if (dispatches(unit)) {
+		if (d->waiting)
+			dispatch(d, rmc_os_now_ns());
+		return;
+	}
+	/* put, then see whether a message waits; pairs with the barrier in dispatch() */
+	smp_mb();
+	if (READ_ONCE(d->waiting))
+		notify(unit);
+}
+
 /**
  * rmc_domain_take() - the RGP has taken a valid RECEIVE: the slot is free for the next message
  * @qp: queue pair, a core of the domain; the caller is its RGP worker
@@ -233,29 +272,34 @@ u32 rmc_domains_poll(struct rmc_node *node)
  */
 void rmc_domain_take(struct rmc_qpair *qp, const struct rmc_wqe *w)
 {
-	struct rmc_node *unit = qp->node;
 	struct rmc_domain *d = qp->domain;
-	u32 index = rmc_domain_set(d, w->nid) * d->p.slots + rmc_slot_number(w->offset);
-	bool here = unit->req_worker == dispatcher(unit);
+	u32 index = slot_index(d, w);
 
-	if (here)
-		finish(d, index);
-	else
-		rmc_relay_put(&rmc_domain_unit(d, unit)->finished, index);
+	report(qp->node, d, index);
 	/*
 	 * Pairs with the acquire in rmc_domain_store(): the message was read; and whoever sees
 	 * the slot free finds it in the relay.
 	 */
 	smp_store_release(&d->slot[index].state, RMC_SLOT_FREE);
-	if (here) {
-		if (d->waiting)
-			dispatch(d, rmc_os_now_ns());
-		return;
-	}
-	/* put, then see whether a message waits; pairs with the barrier in dispatch() */
-	smp_mb();
-	if (READ_ONCE(d->waiting))
-		notify(unit);
+	give_more(qp->node, d);
+}
+
+/**
+ * rmc_domain_ready() - the RGP has taken a valid READY: the core has room, and keeps the message
+ * @qp: queue pair, a core of the domain; the caller is its RGP worker
+ * @w: the entry; the first READY of this core for this message
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_domain_ready(struct rmc_qpair *qp, const struct rmc_wqe *w)
+{
+	struct rmc_domain *d = qp->domain;
+	u32 index = slot_index(d, w);
+
+	d->slot[index].ready_turn = d->slot[index].turn;
+	d->slot[index].ready_core = qp->core;
+	report(qp->node, d, index | RMC_RELAY_READY);
+	give_more(qp->node, d);
 }
 
 /**

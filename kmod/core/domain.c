@@ -39,7 +39,7 @@ u64 rmc_domain_bytes(const struct rmc_domain_params *p, const struct rmc_fabric 
 	return (u64)p->nodes * p->slots *
 	       (RMC_LINE * (1 + rmc_lines(0, p->max_message)) + sizeof(struct rmc_send_slot) +
 		sizeof(struct rmc_slot) + words * sizeof(u64) +
-		2 * sizeof(u32) * rmc_fabric_units(f) + rmc_answer_bytes(p, f));
+		6 * sizeof(u32) * rmc_fabric_units(f) + rmc_answer_bytes(p, f));
 }
 
 /**
@@ -96,7 +96,7 @@ int rmc_domain_init(struct rmc_domain *d, struct rmc_node *head, u16 ctx_id, u32
 		goto no_memory;
 	d->units = rmc_fabric_units(f);
 	for (i = 0; i < d->units; i++) {
-		if (rmc_relay_init(&d->unit[i].finished, dispatch->cores * dispatch->depth) ||
+		if (rmc_relay_init(&d->unit[i].finished, 2 * slots) ||
 		    rmc_relay_init(&d->unit[i].complete, slots))
 			goto no_memory;
 		d->remote |= head->unit[i]->srv_worker != head->srv_worker ||
@@ -318,6 +318,8 @@ static void reset_slots(struct rmc_domain *d, u32 set, u32 home)
 
 		WRITE_ONCE(slot->state, RMC_SLOT_FREE);
 		WRITE_ONCE(slot->turn, 0);
+		/* free, so no RGP has it */
+		slot->ready_turn = 0;
 	}
 }
 

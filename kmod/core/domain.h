@@ -87,9 +87,11 @@ enum rmc_slot_state {
  * @got: packets that have arrived
  * @turn: number of messages delivered in this life of the source
  * @op: RMC_OP_SEND or RMC_OP_OFFER
+ * @ready_turn: message that a READY was taken for, and
+ * @ready_core: the core that it was of, as of rmc_core_tag()
  * @msg: the message, for the dispatcher
  *
- * @state, @turn and @holder are read by the RGP of the holder, which writes FREE.
+ * @state, @turn and @holder are read by the RGP of the holder, which writes FREE and @ready_*.
  */
 struct rmc_slot {
 	u32 state;
@@ -99,6 +101,8 @@ struct rmc_slot {
 	u16 total;
 	u16 got;
 	u8 op;
+	u32 ready_turn;
+	u32 ready_core;
 	struct rmc_dispatch_msg msg;
 } ____cacheline_aligned;
 
@@ -156,13 +160,17 @@ struct rmc_domain_stats {
 #undef RMC_STAT_FIELD
 };
 
+/* In rmc_domain_unit.finished, beside a slot's index */
+#define RMC_RELAY_READY	(1U << 31)
+
 /* Other threads read them */
 #define rmc_domain_count(part, name)	\
 	WRITE_ONCE((part)->stats.name, (part)->stats.name + 1)
 
 /**
  * struct rmc_domain_unit - a domain's part that belongs to one unit
- * @finished: slots whose message was processed (from its RGP worker to the dispatcher)
+ * @finished: slots whose message was processed, or with RMC_RELAY_READY whose core has room again
+ *	(from its RGP worker to the dispatcher)
  * @complete: slots that became READY (from its RRPP worker to the dispatcher)
  * @stats: counters (RRPP)
  */
@@ -329,6 +337,7 @@ u8 rmc_domain_answer(struct rmc_serve *s, struct rmc_domain *d, u32 set);
 /* deliver.c */
 void rmc_domain_arrived(struct rmc_node *unit, struct rmc_domain *d, u32 index);
 void rmc_domain_take(struct rmc_qpair *qp, const struct rmc_wqe *w);
+void rmc_domain_ready(struct rmc_qpair *qp, const struct rmc_wqe *w);
 void rmc_domain_leave(struct rmc_qpair *qp);
 int rmc_core_add(struct rmc_domain *d, struct rmc_aq_entry *entry, u8 order, u32 group,
 		 u32 classes, u32 *tag);

@@ -5,7 +5,8 @@
  * prepare() is for operations with RMC_OPF_PREPARE only. The pipelines need no change.
  *
  *   stage   function    contract
- *   RGP     prepare()   validate a snapshot of a queue pair's WQ entry: enum rmc_status
+ *   RGP     prepare()   validate a snapshot of a queue pair's WQ entry: enum rmc_status or
+ *                       RMC_NO_PACKET
  *   RGP     load()      put a packet's payload into the request ring
  *   RRPP    serve()     act on segment memory that was bounds-checked; fill
  *                       the reply payload; enum rmc_status, RMC_AGAIN or RMC_HELD
@@ -38,6 +39,8 @@
 #define RMC_AGAIN		0xff
 /* serve() took requests over; the ATT answers them later (att.c) */
 #define RMC_HELD		0xfe
+/* prepare(): the RGP executes the entry, without a packet (rgp.c); it completes with RMC_S_OK */
+#define RMC_NO_PACKET		0xfd
 
 /**
  * struct rmc_wqe - private copy of a WQ entry

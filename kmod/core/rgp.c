@@ -231,10 +231,14 @@ static __always_inline void change_destination(struct rmc_node *node, u32 *to, u
 	*to = nid;
 }
 
-/* Complete an entry that is not valid, or whose destination is down. */
-static __always_inline void refuse(struct rmc_qpair *qp, const struct rmc_wqe *w, u16 slot,
-				   u8 status)
+/* Complete an entry that is not valid, or whose destination is down, or that needs no packet. */
+static noinline void end_entry(struct rmc_qpair *qp, const struct rmc_wqe *w, u16 slot, u8 status)
 {
+	if (status == RMC_NO_PACKET) {
+		rmc_domain_ready(qp, w);
+		rmc_cq_post(qp, slot, RMC_S_OK);
+		return;
+	}
 	/* it is valid, but its sender is gone: nobody else would free the slot */
 	if (status == RMC_S_NODE_DOWN && rmc_op_flags(w->op) & RMC_OPF_ENDS)
 		rmc_domain_take(qp, w);
@@ -298,7 +302,7 @@ static __always_inline u32 poll_wq(struct rmc_qpair *qp, const bool multi_unit, 
 		if (unlikely(status)) {
 			qp->wq_head++;
 			taken++;
-			refuse(qp, &w, slot, status);
+			end_entry(qp, &w, slot, status);
 			continue;
 		}
 

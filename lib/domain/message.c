@@ -71,8 +71,10 @@ void rmc_message_ask(struct core *c, uint32_t peer, uint32_t slot, struct messag
 
 void rmc_message_probe(struct core *c, uint32_t peer, uint32_t slot)
 {
-	rmc_message_ask(c, peer, slot, NULL);
-	c->op[(c->c.qp->head - 1) & c->c.qp->mask].kind = OP_PROBE;
+	struct op *op = &c->op[next_entry(c)];
+
+	rmc_message_ask(c, peer, slot == NO_SLOT ? 0 : slot, NULL);
+	*op = (struct op) { .kind = OP_PROBE, .peer = peer, .slot = slot };
 	c->probing = 1;
 }
 
@@ -176,16 +178,21 @@ static void answered(struct core *c, const struct op *op, int status, uint64_t s
 static void probed(struct core *c, const struct op *op, int status, uint64_t state)
 {
 	struct rmc_domain *d = c->c.domain;
-	struct slot *s = slot_of(d, op->peer, op->slot);
+	struct slot *s;
 	uint32_t gen;
 
 	c->probing = 0;
 	status = check_life(d, op->peer, status, state, &gen);
-	if (status == RMC_S_OK && state & RMC_JOIN_FREE &&
-	    RMC_JOIN_TURN(state) == (uint8_t)s->turn && !s->processed)
+	if (status != RMC_S_OK) {
+		if (!in_doubt(status))
+			rmc_core_give_up(c, op->peer, status);
+		return;
+	}
+	if (op->slot == NO_SLOT || !(state & RMC_JOIN_FREE))
+		return;
+	s = slot_of(d, op->peer, op->slot);
+	if (RMC_JOIN_TURN(state) == (uint8_t)s->turn && !s->processed)
 		s->processed = rmc_now_ms();
-	if (status != RMC_S_OK && !in_doubt(status))
-		rmc_core_give_up(c, op->peer, status);
 }
 
 void rmc_core_complete(struct core *c, uint32_t entry, int status)

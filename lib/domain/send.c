@@ -136,7 +136,8 @@ int rmc_call_send(struct rmc_core *core, int nid, const void *buf, size_t len, u
 	return send_message(core, nid, buf, len, flags, call);
 }
 
-int rmc_receive(struct rmc_core *core, const struct rmc_arrival *a)
+/* An operation on an arrival, without data */
+static int end(struct rmc_core *core, const struct rmc_arrival *a, uint8_t op)
 {
 	struct core *c = to_core(core);
 	uint32_t entry;
@@ -149,9 +150,19 @@ int rmc_receive(struct rmc_core *core, const struct rmc_arrival *a)
 		return err;
 	entry = core->qp->head & core->qp->mask;
 	c->op[entry] = (struct op) { .kind = OP_RECEIVE, .peer = a->nid - core->first_nid };
-	rmc_issue(core->qp, RMC_OP_RECEIVE, (int)entry, (int)a->nid,
+	rmc_issue(core->qp, op, (int)entry, (int)a->nid,
 		  rmc_slot_offset(a->slot, (uint8_t)a->turn), NULL, 0);
 	return 0;
+}
+
+int rmc_receive(struct rmc_core *core, const struct rmc_arrival *a)
+{
+	return end(core, a, RMC_OP_RECEIVE);
+}
+
+int rmc_ready(struct rmc_core *core, const struct rmc_arrival *a)
+{
+	return end(core, a, RMC_OP_READY);
 }
 
 /* A WQ entry and memory for an answer. Both become free without help of other messages. */

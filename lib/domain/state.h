@@ -29,6 +29,7 @@
 #define ASK_MS		100		/* without room, until slots are asked for; and again */
 #define ASK_SLOTS	16		/* at a time */
 #define SPIN_NS		50000		/* rmc_send() without room, before it sleeps */
+#define NO_SLOT		(~0U)
 
 /**
  * struct slot - what the library has of a send slot
@@ -142,6 +143,8 @@ struct core {
 	unsigned int polls;
 	int no_room_arm;		/* this RMC does not report free slots */
 	int probing;			/* an OP_PROBE is in flight */
+	uint32_t probed;		/* peers of this lap of rmc_core_probe() */
+	uint64_t probed_ms;		/* when it began */
 };
 
 static inline struct core *to_core(struct rmc_core *c)
@@ -229,7 +232,7 @@ int rmc_slot_unknown(struct rmc_domain *d, uint32_t peer, uint32_t slot);
 void rmc_message_send(struct core *c, struct message *m);
 void rmc_message_ask(struct core *c, uint32_t peer, uint32_t slot, struct message *m);
 
-/* The same for a call whose SEND has completed, and which goes on */
+/* The same for a call whose SEND has completed, and which goes on; or NO_SLOT: only for the peer */
 void rmc_message_probe(struct core *c, uint32_t peer, uint32_t slot);
 
 /* Its slot may have anything at the peer. */

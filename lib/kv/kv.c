@@ -50,9 +50,12 @@ static int shape_of(struct kv_shape *s, int nodes, const struct rmc_kv_options *
 			rmc_scheme_bytes(o->scheme, record_max));
 	s->messages_at = s->hash.end;
 	s->message_max = sizeof(struct kv_request) + record_max;
+	s->bytes = s->messages_at;
+	if (o->native)
+		return 0;
 	s->cells = rmc_rpc_cells(s->message_max, 1);
-	s->bytes = s->messages_at + rmc_msg_bytes(nodes, s->cells);
-	return 0;
+	s->bytes += rmc_msg_bytes(nodes, s->cells);
+	return s->cells ? 0 : -EINVAL;
 }
 
 size_t rmc_kv_bytes_sized(int nodes, const struct rmc_kv_options *options, size_t size)
@@ -79,6 +82,10 @@ static int open_messages(struct rmc_kv *kv)
 		.arg = kv,
 	};
 
+	if (kv->o.native) {
+		kv->rpc = rmc_rpc_open_domain(kv->team->ctx, &ro);
+		return kv->rpc ? 0 : -errno;
+	}
 	rmc_msg_defaults(&mo);
 	mo.at = kv->o.at + kv->shape.messages_at;
 	mo.cells = kv->shape.cells;
@@ -171,6 +178,7 @@ static int meet(struct rmc_kv *kv)
 	store->objects = kv->o.objects;
 	store->key_max = kv->o.key_max;
 	store->value_max = kv->o.value_max;
+	store->native = !!kv->o.native;
 	strncpy(store->scheme, kv->o.scheme->name, sizeof(store->scheme) - 1);
 	rmc_store_release(&store->magic, STORE_MAGIC);
 	err = rmc_team_barrier(kv->team);
@@ -211,7 +219,7 @@ static struct rmc_kv *kv_open(struct rmc_team *team, const struct rmc_kv_options
 	kv->timeout_ms = -1;
 	defaults(&kv->o);
 	err = shape_of(&kv->shape, team->nodes, &kv->o);
-	if (err || !kv->shape.cells) {
+	if (err) {
 		err = rmc_fail(EINVAL, "store beyond the limits: keys of %u, values of %u bytes, "
 			       "%u objects", RMC_KV_KEY_MAX, RMC_KV_VALUE_MAX, RMC_KV_OBJECTS_MAX);
 		goto err;
@@ -430,7 +438,7 @@ int rmc_kv_barrier(struct rmc_kv *kv)
 	/* the caller may make no calls now: no write may be left to be repeated */
 	for (member = 0; member < kv->team->nodes; member++) {
 		err = member == kv->team->self ? 0 :
-		      rmc_msg_flush(kv->msg, rmc_team_nid(kv->team, member));
+		      rmc_rpc_flush(kv->rpc, rmc_team_nid(kv->team, member));
 		if (err)
 			return err;
 	}

@@ -24,7 +24,8 @@ struct store {
 	uint64_t objects;
 	uint32_t key_max, value_max;
 	char scheme[16];
-	uint64_t pad[3];
+	uint64_t native;	/* puts are native messages */
+	uint64_t pad[2];
 };
 
 _Static_assert(sizeof(struct store) == 64, "a line");
@@ -63,7 +64,7 @@ struct rmc_kv {
 	struct rmc_kv_options o;
 	struct kv_shape shape;
 	uint8_t *base;			/* of this member */
-	struct rmc_msg *msg;
+	struct rmc_msg *msg;		/* NULL: native messages */
 	struct rmc_rpc *rpc;
 	struct rmc_qp *qp;		/* the reader's */
 	struct rmc_reader *reader;

@@ -280,6 +280,29 @@ static bool attached(const struct message *m, u32 tag)
 	return false;
 }
 
+static bool is_ready(const struct rmc_slot *s)
+{
+	return s->ready_core == s->holder && s->ready_turn == s->turn;
+}
+
+/* Messages of cores' rooms that a relay gives back: one that was ready had given its room before. */
+static u32 room_in(const struct message *m, const struct rmc_relay *r)
+{
+	bool ready[NODES * (2 + SLOTS)] = { false };
+	u32 i, what, slot, room = 0;
+
+	for (i = r->tail; i != r->head; i++) {
+		what = r->item[i & r->mask];
+		slot = what & ~RMC_RELAY_READY;
+		if (what & RMC_RELAY_READY)
+			ready[slot] = true;
+		else if (ready[slot] || m->d.slot[slot].msg.early)
+			continue;
+		room++;
+	}
+	return room;
+}
+
 /*
  * Each slot is where its state says. Relays hold what other workers have ended or completed. A
  * message whose core has left waits again.
@@ -292,7 +315,7 @@ static void check_places(const struct message *m)
 		const struct rmc_slot *s = &m->d.slot[i];
 
 		if (s->state == RMC_SLOT_HELD && attached(m, s->holder))
-			holds++;
+			holds += !is_ready(s);
 		else
 			ready += s->state == RMC_SLOT_HELD || s->state == RMC_SLOT_READY;
 		MUST(s->length <= m->p.max_message);
@@ -303,7 +326,7 @@ static void check_places(const struct message *m)
 			outstanding += rmc_dispatch_outstanding(m->d.dispatch, m->core[i].core);
 	for (i = 0; i < m->d.units; i++) {
 		waiting += m->d.unit[i].complete.head - m->d.unit[i].complete.tail;
-		outstanding -= m->d.unit[i].finished.head - m->d.unit[i].finished.tail;
+		outstanding -= room_in(m, &m->d.unit[i].finished);
 	}
 	MUST(ready == waiting && holds == outstanding);
 }
@@ -360,19 +383,20 @@ static void post_send(struct message *m, struct core *c, u32 how)
 		where & 63, where >> 5 == 6 ? len : len % m->p.max_message + 1);
 }
 
-/* End a message of this core, or of the other one, some with an answer. */
+/* End a message of this core, or of the other one, some with an answer; or ask for one more. */
 static void post_receive(struct message *m, struct core *c, u32 how)
 {
 	const struct core *of = (how & 0x60) == 0x60 ? &m->core[c == m->core] : c;
 	const struct arrival *a;
-	bool answer;
+	bool answer, ready;
 
 	if (!of->count)
 		return;
 	a = &of->arrival[(how >> 4) % of->count];
 	answer = a->len & 1;
-	post_op(m, c, answer ? RMC_OP_REPLY : RMC_OP_RECEIVE, m->p.first_nid + a->set,
-		rmc_slot_offset(a->slot, a->turn + (how == 0xff)), 0,
+	ready = !answer && a->len & 2;
+	post_op(m, c, answer ? RMC_OP_REPLY : ready ? RMC_OP_READY : RMC_OP_RECEIVE,
+		m->p.first_nid + a->set, rmc_slot_offset(a->slot, a->turn + (how == 0xff)), 0,
 		answer ? a->len % (m->p.max_answer + 2) : 0);
 }
 

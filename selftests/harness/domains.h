@@ -344,6 +344,13 @@ static inline int dom_receive(struct doms *t, u32 nid, u32 i, const struct arriv
 	return app_wait(&t->node[nid].app[i].a);
 }
 
+/* A core takes one more message, and keeps this one. */
+static inline int dom_ready(struct doms *t, u32 nid, u32 i, const struct arrival *m)
+{
+	return app_run(&t->node[nid].app[i].a, RMC_OP_READY, m->nid, rmc_slot_offset(m->slot, m->turn),
+		       NULL, 0);
+}
+
 /* Post the answer to a message, from @buf of the application. Returns its WQ slot. */
 static inline u32 dom_post_reply(struct doms *t, u32 nid, u32 i, const struct arrival *m,
 				 const void *buf, u32 len)

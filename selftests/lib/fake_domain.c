@@ -22,6 +22,7 @@ struct record {			/* a receive slot */
 	int state;
 	unsigned int turn;
 	struct qp *holder;
+	int ready;
 };
 
 struct qp {
@@ -103,6 +104,7 @@ static void post(struct node *n, struct qp *q, const struct message *m)
 
 	n->slot[m->from][m->slot].state = HELD;
 	n->slot[m->from][m->slot].holder = q;
+	n->slot[m->from][m->slot].ready = 0;
 	e->stamp = rmc_now_ns();
 	memcpy(e->head, n->recv + ((size_t)m->from * n->p.slots + m->slot) * n->p.stride + 64,
 	       m->len < RMC_AQ_HEAD ? m->len : RMC_AQ_HEAD);
@@ -253,7 +255,7 @@ static int do_receive(struct qp *q, int to, unsigned int slot, unsigned int turn
 	if (r->state != HELD || r->holder != q || (r->turn & 0xff) != turn)
 		return RMC_S_BAD_SLOT;
 	r->state = FREE;
-	q->held--;
+	q->held -= !r->ready;
 	dispatch(n);
 	if (lost)
 		return RMC_S_TIMEOUT;
@@ -262,6 +264,18 @@ static int do_receive(struct qp *q, int to, unsigned int slot, unsigned int turn
 	if (!is_there(&node[to]))
 		return RMC_S_NO_DOMAIN;
 	finish(n, to, slot, turn, op);
+	return RMC_S_OK;
+}
+
+static int do_ready(struct qp *q, int to, unsigned int slot, unsigned int turn)
+{
+	struct record *r = &q->node->slot[to][slot];
+
+	if (r->state != HELD || r->holder != q || (r->turn & 0xff) != turn || r->ready)
+		return RMC_S_BAD_SLOT;
+	r->ready = 1;
+	q->held--;
+	dispatch(q->node);
 	return RMC_S_OK;
 }
 
@@ -284,6 +298,8 @@ static int execute_locked(struct qp *q, const struct fake_op *op)
 				    op->op == RMC_OP_REPLY ? op : NULL);
 		return fate == FAKE_LATE && !status ? RMC_S_TIMEOUT : status;
 	}
+	if (op->op == RMC_OP_READY)
+		return do_ready(q, (int)op->nid, slot, turn);
 	if (fake_down[op->nid] || fake_down[q->node->nid])
 		return RMC_S_NODE_DOWN;
 	if (!is_there(&node[op->nid]))

@@ -2,7 +2,8 @@
 /*
  * Calls to a member that dies and is restarted: prog_calls LIFE. The last member dies in its
  * incarnation 1 and is started again as incarnation 2. Prints "member N: ok", or the failed
- * check and fails. The caller ends a program that hangs.
+ * check and fails. The caller ends a program that hangs. With NATIVE in the environment calls are
+ * native messages.
  */
 #include <errno.h>
 #include <signal.h>
@@ -82,12 +83,19 @@ static struct rmc_rpc *open_calls(struct rmc_msg **m)
 	struct rmc_msg_options mo;
 	struct rmc_rpc *r;
 
-	rmc_msg_defaults(&mo);
-	mo.at = MSG_AT;
-	mo.cells = rmc_rpc_cells(sizeof(uint64_t), WINDOW);
-	*m = rmc_msg_open_with(team, &mo);
-	CHECK(*m);
-	r = rmc_rpc_open(*m, &o);
+	*m = NULL;
+	if (getenv("NATIVE")) {
+		r = rmc_rpc_open_domain(team->ctx, &o);
+	} else {
+		rmc_msg_defaults(&mo);
+		mo.at = MSG_AT;
+		mo.cells = rmc_rpc_cells(sizeof(uint64_t), WINDOW);
+		*m = rmc_msg_open_with(team, &mo);
+		CHECK(*m);
+		r = rmc_rpc_open(*m, &o);
+	}
+	if (!r)
+		printf("%s\n", rmc_errmsg());
 	CHECK(r);
 	OK(rmc_team_barrier(team));
 	return r;
@@ -121,8 +129,7 @@ static void call_all(struct rmc_rpc *r, uint64_t life)
 }
 
 /* Fill the window of calls to a member that does not serve any more. */
-static void fill_window(struct rmc_rpc *r, struct rmc_msg *m, int to, int ticket[WINDOW],
-			uint64_t response[WINDOW])
+static void fill_window(struct rmc_rpc *r, int to, int ticket[WINDOW], uint64_t response[WINDOW])
 {
 	uint64_t what = 7;
 	int i;
@@ -133,17 +140,18 @@ static void fill_window(struct rmc_rpc *r, struct rmc_msg *m, int to, int ticket
 		CHECK(ticket[i] >= 0);
 	}
 	CHECK(rmc_rpc_post(r, nid_of(to), &what, sizeof(what), response, 8) == -EAGAIN);
-	OK(rmc_msg_flush(m, nid_of(to)));
+	OK(rmc_rpc_flush(r, nid_of(to)));
+	CHECK(rmc_rpc_flush(r, nid_of(0) - 1) == -EINVAL);
 }
 
 /* Die with requests in flight in both directions: no member serves from here on. */
-static void die(struct rmc_rpc *r, struct rmc_msg *m)
+static void die(struct rmc_rpc *r)
 {
 	uint64_t response[WINDOW];
 	int ticket[WINDOW], to;
 
 	for (to = 0; to < last(); to++)
-		fill_window(r, m, to, ticket, response);
+		fill_window(r, to, ticket, response);
 	raise_flags(2);
 	await_flags(NULL, 2);
 	raise(SIGKILL);
@@ -164,12 +172,12 @@ static void all_ended_with(struct rmc_rpc *r, const int ticket[WINDOW],
 	}
 }
 
-static void survive(struct rmc_rpc *r, struct rmc_msg *m)
+static void survive(struct rmc_rpc *r)
 {
 	uint64_t response[WINDOW], what = 7;
 	int ticket[WINDOW], err;
 
-	fill_window(r, m, last(), ticket, response);
+	fill_window(r, last(), ticket, response);
 	raise_flags(2);
 	await_flags(NULL, 2);
 	while (!gone(err = rmc_team_barrier_for(team, 0, SHORT_MS)))
@@ -218,13 +226,14 @@ int main(int argc, char **argv)
 	if (life == 1) {
 		call_all(r, 1);
 		if (team->self == last())
-			die(r, m);
-		survive(r, m);
+			die(r);
+		survive(r);
 	}
 	call_all(r, 2);
 	printf("member %d: ok\n", team->self);
 	rmc_rpc_close(r);
-	rmc_msg_close(m);
+	if (m)
+		rmc_msg_close(m);
 	rmc_team_close(team);
 	free(buf);
 	return 0;

@@ -422,6 +422,7 @@ int main(int argc, char **argv)
 		.objects = OBJECTS, .key_max = KEY_MAX, .value_max = VALUE_MAX,
 		.params = { .lease_us = 2000, .skew_us = 200, .wait_us = 3000000 },
 		.attempts = 100000,
+		.native = !!getenv("NATIVE"),
 	};
 	const char *mode = argc > 2 ? argv[2] : "", *n = getenv("RMC_NODES");
 	struct rmc_kv_stats s;

@@ -237,6 +237,35 @@ static void room(void)
 	close_nodes();
 }
 
+/* A server that answers later takes more messages than the depth, one for each that it keeps. */
+static void ready(void)
+{
+	struct rmc_domain_options o = options(4, 1);
+	struct rmc_arrival m[3];
+	uint32_t i;
+
+	open_nodes(&o);
+	for (i = 0; i < 4; i++)
+		CHECK_EQ(send_value(core[0], 1, 16, i, 0), 0);
+	for (i = 0; i < 3; i++) {
+		CHECK(has(core[1], &m[i], 16, i));
+		CHECK(quiet(1));
+		if (i < 2)
+			CHECK_EQ(rmc_ready(core[1], &m[i]), 0);
+	}
+	CHECK_EQ(rmc_core_flush(core[1]), 0);
+	CHECK_EQ(rmc_ready(core[1], &m[0]), 0);
+	CHECK_EQ(rmc_core_flush(core[1]), RMC_S_BAD_SLOT);
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(rmc_receive(core[1], &m[i]), 0);
+	CHECK_EQ(rmc_core_flush(core[1]), 0);
+	CHECK(quiet(1));
+	CHECK_EQ(rmc_receive(core[1], &m[2]), 0);
+	CHECK(has(core[1], &m[0], 16, 3));
+	CHECK_EQ(rmc_receive(core[1], &m[0]), 0);
+	close_nodes();
+}
+
 /* --- several cores of a node send, several receive --- */
 
 #define SENDERS		3
@@ -641,6 +670,7 @@ int main(void)
 		{ "arguments", arguments },
 		{ "what cannot be opened", refusals },
 		{ "room", room },
+		{ "a core that is ready takes more", ready },
 		{ "threads share the slots of a pair", threads },
 		{ "the same, with losses", lossy_threads },
 		{ "a sender in doubt asks", doubt },

@@ -486,7 +486,8 @@ static void place_close(void *to)
 static void other_messages(void)
 {
 	static const struct rmc_rpc_link link = {
-		.send = place_send, .recv = place_recv, .rejoin = place_rejoin, .close = place_close,
+		.request = place_send, .respond = place_send, .recv = place_recv,
+		.rejoin = place_rejoin, .close = place_close,
 	};
 	struct rmc_rpc_options o = {
 		.max = MAX, .nodes = NODES, .first_nid = FIRST, .handler = handler, .arg = &handled,

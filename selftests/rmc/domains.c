@@ -277,6 +277,45 @@ TEST(a_core_has_no_more_than_its_depth)
 	CHECK(!next_arrival(&b, &m[0]));
 }
 
+static int ready(struct rmc_qp *qp, const struct arrival *a)
+{
+	return rmc_execute(qp, RMC_OP_READY, a->nid, rmc_slot_offset(a->slot, a->turn), NULL, 0);
+}
+
+/* READY, and not twice; what the core keeps does not change, and it ends it later. */
+TEST(a_core_that_is_ready_gets_one_more)
+{
+	struct arrival m[SLOTS], more;
+	struct member a, b;
+	unsigned int i;
+
+	two_members(&a, &b);
+	for (i = 0; i < SLOTS; i++)
+		REQUIRE_EQ(send_message(&a, 1, i, i, 60), RMC_S_OK);
+	for (i = 0; i < SLOTS; i++) {
+		REQUIRE(wait_arrival(&b, &m[i]));
+		CHECK_EQ(m[i].slot, i);
+		if (i + DEPTH < SLOTS)
+			CHECK_EQ(ready(b.e.qp, &m[i]), RMC_S_OK);
+	}
+	CHECK_EQ(ready(b.e.qp, &m[0]), RMC_S_BAD_SLOT);
+	CHECK_EQ(stats(&b).waiting, 0);
+	for (i = 0; i < SLOTS; i++) {
+		CHECK_EQ(differs(b.recv + (size_t)m[i].slot * b.dom.stride + 64, 60, i), -1);
+		CHECK_EQ(receive(b.e.qp, &m[i]), RMC_S_OK);
+		CHECK(wait_free(&a, 1, i));
+		CHECK_EQ(ready(b.e.qp, &m[i]), RMC_S_BAD_SLOT);
+	}
+	CHECK(!next_arrival(&b, &more));
+	/* its room is as before */
+	for (i = 0; i < DEPTH + 1; i++)
+		REQUIRE_EQ(send_message(&a, 1, i, i, 60), RMC_S_OK);
+	for (i = 0; i < DEPTH; i++)
+		REQUIRE(wait_arrival(&b, &m[i]));
+	usleep(10000);
+	CHECK(!next_arrival(&b, &more));
+}
+
 static int arm(struct member *m, int efd, uint32_t seen)
 {
 	struct rmc_aq_arm a = { .size = sizeof(a), .qp_id = m->e.qp->id, .seen = seen,

@@ -47,6 +47,17 @@ for s in farm rpc; do
 	expect "an owner's death reaches its readers and writers, $s" 0 "member 1: reported" \
 		nodes 3 "$A/prog_kv.asan" $s orphan
 done
+native() { NATIVE=1 "$@"; }
+for s in sabre rpc; do
+	expect "object store over native messages, $s, alone" 0 "member 0: ok" \
+		native nodes 1 "$A/prog_kv.asan" $s
+	expect "object store over native messages, $s, 3 nodes" 0 "member 2: ok" \
+		native nodes 3 "$A/prog_kv.asan" $s
+done
+expect "over native messages an owner's death reaches its writers" 0 "member 1: reported" \
+	native nodes 3 "$A/prog_kv.asan" rpc orphan
+expect "over native messages members with other options are refused" 1 "has opened another store" \
+	native nodes 2 "$A/prog_kv.asan" sabre other
 expect "whoever asks for a locked object has an error" 0 "member 1: ok" \
 	nodes 2 "$A/prog_kv.asan" lock locked
 expect "members with other options are refused" 1 "has opened another store" \
@@ -81,6 +92,8 @@ for n in 2 3; do
 	done
 	expect "calls end with a member's life, and work in the next one, $n nodes" 0 \
 		"member $((n - 1)): ok" reborn $n "$A/prog_calls.asan"
+	expect "so do calls over native messages, $n nodes" 0 \
+		"member $((n - 1)): ok" native reborn $n "$A/prog_calls.asan"
 done
 expect "a restarted member joins behind a revocation" 0 "member 2: ok" \
 	reborn 3 "$A/prog_limits.asan" era

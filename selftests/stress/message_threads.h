@@ -518,7 +518,7 @@ static void *honest(void *arg)
  */
 static void *hostile(void *arg)
 {
-	static const u8 ops[] = { RMC_OP_SEND, RMC_OP_OFFER, RMC_OP_RECEIVE, RMC_OP_JOIN };
+	static const u8 ops[] = { RMC_OP_SEND, RMC_OP_OFFER, RMC_OP_RECEIVE, RMC_OP_JOIN, RMC_OP_READY };
 	struct member *m = arg;
 	const struct run *r = m->r;
 	u64 *send = (u64 *)r->t.node[m->nid].send;
@@ -545,7 +545,7 @@ static void *hostile(void *arg)
 		}
 		to = random_of(m, 16) ? random_of(m, r->honest) : random_of(m, 8);
 		slot = random_of(m, 16) ? random_of(m, r->k->slots) : random_of(m, 4096);
-		op = ops[random_of(m, 8) ? 0 : random_of(m, 4)];
+		op = ops[random_of(m, 8) ? 0 : random_of(m, ARRAY_SIZE(ops))];
 		turn = random_of(m, 256);
 		if (random_of(m, 8) && to < r->honest && slot < r->k->slots) {
 			turn = guess[to][slot] + 1;
@@ -554,7 +554,7 @@ static void *hostile(void *arg)
 		len = random_of(m, 4) ? 8 * (1 + random_of(m, 16)) : random_of(m, MOST + 100);
 		m->busy[what] = true;
 		app_post(&m->app->a, op, to, rmc_slot_offset(slot, turn), m->app->buf,
-			 op == RMC_OP_RECEIVE ? 0 : op == RMC_OP_JOIN ? 8 : len);
+			 op == RMC_OP_RECEIVE || op == RMC_OP_READY ? 0 : op == RMC_OP_JOIN ? 8 : len);
 	}
 	return NULL;
 }

@@ -407,6 +407,110 @@ static void test_depth(const struct testbed_opts *o)
 	}
 }
 
+/*
+ * A core that is ready gets one more message, and only one for each that it has, whoever asks and
+ * however often. Nothing is sent.
+ */
+static void test_ready(const struct testbed_opts *o)
+{
+	struct arrival m[4], more;
+	struct doms t;
+	u64 requests;
+
+	memset(&t, 0, sizeof(t));
+	t.nodes = 2;
+	t.cores = 2;
+	t.dp.policy = RMC_DISPATCH_GREEDY;
+	doms_init(&t, o);
+	doms_join(&t);
+	dom_detach(&t, 1, 1, true);
+	send_some(&t, 4);
+	dom_attach(&t, 1, 1);
+	testbed_settle(&t.w);
+	check_arrival(&t, 0, 0, 0, 60, &m[0]);
+	check_arrival(&t, 1, 1, 1, 60, &m[1]);
+	requests = testbed_stat(&t.w, 1, requests);
+	CHECK_EQ(dom_ready(&t, 1, 1, &m[0]), RMC_S_BAD_SLOT);
+	m[0].turn++;
+	CHECK_EQ(dom_ready(&t, 1, 0, &m[0]), RMC_S_BAD_SLOT);
+	m[0].turn--;
+	testbed_settle(&t.w);
+	CHECK(!dom_arrival(&t, 1, 0, &more) && !dom_arrival(&t, 1, 1, &more));
+	CHECK_EQ(dom_ready(&t, 1, 0, &m[0]), RMC_S_OK);
+	testbed_settle(&t.w);
+	check_arrival(&t, 0, 2, 2, 60, &m[2]);
+	CHECK_EQ(dom_ready(&t, 1, 0, &m[0]), RMC_S_BAD_SLOT);
+	testbed_settle(&t.w);
+	CHECK(!dom_arrival(&t, 1, 0, &more));
+	CHECK_EQ(testbed_stat(&t.w, 1, requests), requests);
+	/* its room was used already */
+	CHECK(is_message(dom_data(&t, 1, &m[0]), 0, 60));
+	CHECK_EQ(dom_receive(&t, 1, 0, &m[0]), RMC_S_OK);
+	testbed_settle(&t.w);
+	CHECK(!dom_arrival(&t, 1, 0, &more));
+	CHECK(!dom_send_slot(&t, 0, 1, 0)->valid);
+	CHECK_EQ(dom_ready(&t, 1, 0, &m[0]), RMC_S_BAD_SLOT);
+	/* the next message of the slot, with the last turn's room */
+	write_message(buf(&t, 0, 0), 7, 60);
+	CHECK_EQ(dom_send(&t, 0, 0, 1, 0, buf(&t, 0, 0), 60), RMC_S_OK);
+	CHECK_EQ(dom_receive(&t, 1, 0, &m[2]), RMC_S_OK);
+	testbed_settle(&t.w);
+	check_arrival(&t, 0, 3, 3, 60, &m[3]);
+	CHECK_EQ(dom_ready(&t, 1, 0, &m[3]), RMC_S_OK);
+	testbed_settle(&t.w);
+	check_arrival(&t, 0, 0, 7, 60, &m[0]);
+	CHECK_EQ(dom_ready(&t, 1, 0, &m[0]), RMC_S_OK);
+	testbed_settle(&t.w);
+	doms_fini(&t);
+}
+
+/* A core goes that was ready: others get all that it has, and may be ready for the same messages. */
+static void test_ready_goes(const struct testbed_opts *o)
+{
+	struct arrival m[3], again;
+	struct doms t;
+	u32 i;
+
+	memset(&t, 0, sizeof(t));
+	t.nodes = 2;
+	t.cores = 2;
+	t.dp.policy = RMC_DISPATCH_GREEDY;
+	doms_init(&t, o);
+	doms_join(&t);
+	dom_detach(&t, 1, 1, true);
+	send_some(&t, 3);
+	for (i = 0; i < 3; i++) {
+		check_arrival(&t, 0, i, i, 60, &m[i]);
+		CHECK_EQ(dom_ready(&t, 1, 0, &m[i]), RMC_S_OK);
+		testbed_settle(&t.w);
+	}
+	dom_detach(&t, 1, 0, true);
+	dom_attach(&t, 1, 1);
+	for (i = 0; i < 3; i++) {
+		testbed_settle(&t.w);
+		check_arrival(&t, 1, i, i, 60, &again);
+		CHECK(again.again);
+		CHECK_EQ(dom_ready(&t, 1, 1, &again), RMC_S_OK);
+	}
+	CHECK_EQ(dom_receive(&t, 1, 1, &m[1]), RMC_S_OK);
+	testbed_settle(&t.w);
+	CHECK(!dom_send_slot(&t, 0, 1, 1)->valid && dom_send_slot(&t, 0, 1, 0)->valid);
+	/* in the sender's next life the same turns come again */
+	CHECK_EQ(dom_receive(&t, 1, 1, &m[0]), RMC_S_OK);
+	CHECK_EQ(dom_receive(&t, 1, 1, &m[2]), RMC_S_OK);
+	dom_detach(&t, 0, 0, false);
+	dom_remove(&t, 0);
+	CHECK_EQ(dom_create(&t, 0), 0);
+	dom_attach(&t, 0, 0);
+	testbed_tick(&t.w, 2);
+	CHECK_EQ(dom_join(&t, 0, 1), RMC_S_OK);
+	CHECK_EQ(dom_send(&t, 0, 0, 1, 1, buf(&t, 0, 0), 60), RMC_S_OK);
+	testbed_settle(&t.w);
+	CHECK(dom_arrival(&t, 1, 1, &again));
+	CHECK_EQ(dom_ready(&t, 1, 1, &again), RMC_S_OK);
+	doms_fini(&t);
+}
+
 /* Greedy: a message waits for no core as long as one is free; the first free one gets it. */
 static void test_cores(const struct testbed_opts *o)
 {
@@ -686,6 +790,8 @@ int main(void)
 		{ "loss, duplication, reordering: once each", test_faults },
 		{ "what an application may not do", test_refused },
 		{ "depth", test_depth },
+		{ "a core that is ready gets one more", test_ready },
+		{ "and goes", test_ready_goes },
 		{ "a message goes to a core that is free", test_cores },
 		{ "a core goes", test_core_goes },
 		{ "a core with the index of another", test_same_index },

@@ -8,7 +8,7 @@
 
 struct kv_run {
 	/* options */
-	int ctx_id, json, quiet, clients, seconds, theta_percent, seed, fall_back;
+	int ctx_id, json, quiet, clients, seconds, theta_percent, seed, fall_back, native;
 	int attempts, backoff_ns, lease_us, skew_us, client;
 	uint64_t keys, value, operations;
 	const char *scheme_name, *mix, *distribution;

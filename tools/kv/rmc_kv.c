@@ -41,6 +41,8 @@ static const struct opt options[] = {
 	{ 0, "backoff", OPT_INT, &r.backoff_ns, 0, 1000000000, "NS",
 	  "wait between them, doubled up to 64 times (0: none)" },
 	{ 0, "fall-back", OPT_FLAG, &r.fall_back, 0, 0, NULL, "then ask the owner by message" },
+	{ 0, "native", OPT_FLAG, &r.native, 0, 0, NULL,
+	  "puts and deletes are native messages" },
 	{ 0, "lease", OPT_INT, &r.lease_us, 1, 1000000, "US", "length of leases (1000)" },
 	{ 0, "skew", OPT_INT, &r.skew_us, 1, 1000000, "US", "of the nodes' clocks at most (100)" },
 	{ 0, "seed", OPT_INT, &r.seed, 0, INT32_MAX, "N", "of random numbers" },
@@ -185,6 +187,7 @@ static void open_store(int bench)
 		.backoff_max_ns = (uint32_t)(r.backoff_ns > INT32_MAX / 64 ? INT32_MAX :
 					     64 * r.backoff_ns),
 		.fall_back = (unsigned int)r.fall_back,
+		.native = (unsigned int)r.native,
 		.params = { (uint32_t)r.lease_us, (uint32_t)r.skew_us, 0 },
 	};
 	size_t bytes = rmc_kv_bytes(nodes, &o);

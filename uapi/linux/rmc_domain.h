@@ -28,6 +28,7 @@ enum rmc_domain_opcode {
 	RMC_OP_RECEIVE	= 11,	/* length 0: the message was processed, its slot is free */
 	RMC_OP_JOIN	= 12,	/* length 8: compare parameters, exchange lives; lbuf: rmc_join_* */
 	RMC_OP_REPLY	= 13,	/* as RECEIVE, and local buffer -> answer slot of the sender */
+	RMC_OP_READY	= 14,	/* length 0: the core takes one more message beside this one */
 };
 
 /* More of enum rmc_status */

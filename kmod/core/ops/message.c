@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Messages (T18 sections 5.4 to 5.6): SEND and OFFER put one into a receive slot of the
- * destination, RECEIVE says that it was processed, REPLY that and answers it. domain.c and answer.c
- * have the slots.
+ * destination, RECEIVE says that it was processed, REPLY that and answers it. READY says that the core
+ * takes one more before; it needs no packet. domain.c and answer.c have the slots.
  *
  *   sender                                        receiver
  *   WQ: SEND --> RGP: load() --> packets -------> RRPP: serve() --> slot, READY
@@ -222,6 +222,61 @@ u8 rmc_receive_serve(struct rmc_serve *s)
  * @word1: echo of the request
  */
 void rmc_receive_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, u64 word1)
+{
+}
+
+/**
+ * rmc_ready_prepare() - validate a READY: once per message and core
+ * @qp: queue pair
+ * @w: snapshot of its WQ entry
+ *
+ * Return: RMC_NO_PACKET, RMC_S_NO_DOMAIN, RMC_S_BAD_NODE, RMC_S_BAD_SLOT.
+ * Context: RGP worker, does not sleep.
+ */
+u8 rmc_ready_prepare(const struct rmc_qpair *qp, struct rmc_wqe *w)
+{
+	const struct rmc_domain *d = qp->domain;
+	const struct rmc_slot *slot;
+	u32 turn, life;
+	u8 status = held(qp, w, &turn, &life);
+
+	if (unlikely(status))
+		return status;
+	slot = rmc_domain_slot(d, rmc_domain_set(d, w->nid), rmc_slot_number(w->offset));
+	if (unlikely(slot->ready_core == qp->core && slot->ready_turn == turn))
+		return RMC_S_BAD_SLOT;
+	return RMC_NO_PACKET;
+}
+
+/**
+ * rmc_ready_load() - never called: no packet is sent
+ * @e: operation
+ * @tx: request ring
+ * @offset: of the packet
+ * @length: 0
+ */
+void rmc_ready_load(const struct rmc_itt_entry *e, struct rmc_ring *tx, u64 offset, u32 length)
+{
+}
+
+/**
+ * rmc_ready_serve() - refuse a packet: no RMC sends one
+ * @s: request and rings
+ *
+ * Return: RMC_S_BAD_OP. Context: RRPP worker, does not sleep.
+ */
+u8 rmc_ready_serve(struct rmc_serve *s)
+{
+	return RMC_S_BAD_OP;
+}
+
+/**
+ * rmc_ready_complete() - never called
+ * @e: operation
+ * @rx: reply ring
+ * @word1: echo of the request
+ */
+void rmc_ready_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, u64 word1)
 {
 }
 

@@ -162,6 +162,15 @@ void rmc_core_close(struct rmc_core *core);
 int rmc_core_join(struct rmc_core *core, int nid);
 
 /*
+ * Ask whether peers live, one after the other, each at most every 100 ms: for a core that waits for
+ * messages and sends none. Does not wait. 0 or -ESHUTDOWN; rmc_core_lost() has what they say
+ */
+int rmc_core_probe(struct rmc_core *core);
+
+/* Status for which a peer was given up; 0: it was not; -EINVAL */
+int rmc_core_lost(const struct rmc_core *core, int nid);
+
+/*
  * Handle completions, and continue what is in doubt. All calls of a core do so. Until then the slots
  * of its messages are of no use to other cores: one that makes no calls for a long time calls
  * rmc_core_flush() before, or this now and then. 0, or -ESHUTDOWN when the queue pair is dead.
@@ -192,7 +201,14 @@ int rmc_core_flush(struct rmc_core *core);
 int rmc_receive(struct rmc_core *core, const struct rmc_arrival *m);
 
 /*
- * The same, and answer it with len bytes, 0 .. max_answer; buf is free again on return. One
+ * The core takes one more message, and keeps this one: for servers that answer later, as when a disk
+ * has. Once for each message. The core then has more than `depth' messages, but no more than the
+ * senders' slots. 0 or -errno; a message that it does not have: the next flush reports it.
+ */
+int rmc_ready(struct rmc_core *core, const struct rmc_arrival *m);
+
+/*
+ * rmc_receive(), and answer it with len bytes, 0 .. max_answer; buf is free again on return. One
  * operation in place of two, and it never waits for room: the answer has a place of its own, so
  * nodes that call each other cannot wait for each other. 0; -EMSGSIZE; -EOPNOTSUPP: the domain has
  * no answers; -EINVAL; -ESHUTDOWN.

@@ -42,6 +42,8 @@ struct rmc_kv_options {
 	unsigned int fall_back;	/* after the last attempt: ask the owner by message */
 	struct rmc_scheme_params params;
 	uint32_t unused;	/* padding in version 1.0: never read */
+	unsigned int native;	/* puts and deletes by rmc_rpc_open_domain(), else by <rmc/msg.h> */
+	uint32_t reserved;	/* 0 */
 };
 
 #define RMC_KV_OPTIONS_SIZE_VER0	64

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Calls between the members of a team, over messages: every member is client and
- * server of all others, in one thread.
+ * Calls between the members of a team, over the messages of <rmc/msg.h> or native ones: every member
+ * is client and server of all others, in one thread.
  *
  *	rmc_rpc_post()  --- request  --->  rmc_rpc_progress() -> handler
  *	rmc_rpc_poll()  <-- response ----
@@ -55,6 +55,20 @@ RMC_SIZED struct rmc_rpc *rmc_rpc_open(struct rmc_msg *m, const struct rmc_rpc_o
 	return rmc_rpc_open_sized(m, options, sizeof(*options));
 }
 
+/*
+ * The same over native messages (<rmc/domain.h>), for all members alike: it opens the context's
+ * domain, so the application has none. The members that options names are joined, which waits for
+ * them. max is at most 64 KiB less RMC_RPC_HEADER. A response that the RMC gave up, after its
+ * retries, is not repeated: the peer is given up then, with RMC_S_TIMEOUT.
+ */
+struct rmc_rpc *rmc_rpc_open_domain_sized(struct rmc_ctx *ctx,
+					  const struct rmc_rpc_options *options, size_t size);
+RMC_SIZED struct rmc_rpc *rmc_rpc_open_domain(struct rmc_ctx *ctx,
+					      const struct rmc_rpc_options *options)
+{
+	return rmc_rpc_open_domain_sized(ctx, options, sizeof(*options));
+}
+
 void rmc_rpc_close(struct rmc_rpc *rpc);
 
 /*
@@ -90,6 +104,12 @@ int rmc_rpc_cancel(struct rmc_rpc *rpc, int ticket);
  */
 int rmc_rpc_progress(struct rmc_rpc *rpc);
 int rmc_rpc_progress_max(struct rmc_rpc *rpc, unsigned int max);
+
+/*
+ * Wait until nothing that was sent to a member may have to be repeated: for a caller that makes no
+ * calls for a while. 0, -errno or the status of the member
+ */
+int rmc_rpc_flush(struct rmc_rpc *rpc, int nid);
 
 /*
  * Readmit a member that died and was restarted: rmc_team_rejoin() has met it, and it opens
