@@ -32,8 +32,14 @@ static struct rmc_ni_worker *dispatcher(const struct rmc_node *unit)
 	return unit->head->srv_worker;
 }
 
+/* From one time to another, which may be of another CPU, and earlier */
+static u64 passed(u64 since, u64 now)
+{
+	return (s64)(now - since) > 0 ? now - since : 0;
+}
+
 /* Give the message in a slot to a core. */
-static void give(struct rmc_domain *d, struct rmc_slot *slot, u32 core)
+static void give(struct rmc_domain *d, struct rmc_slot *slot, u32 core, u64 now)
 {
 	u32 index = slot - d->slot, set = index / d->p.slots;
 	u64 word = (u64)slot->length << RMC_AQ_LEN_SHIFT |
@@ -45,23 +51,27 @@ static void give(struct rmc_domain *d, struct rmc_slot *slot, u32 core)
 		word |= (u64)RMC_AQ_OFFER << RMC_AQ_KIND_SHIFT;
 	if (unlikely(slot->msg.again))
 		word |= RMC_AQ_AGAIN;
+	rmc_times_add(&d->times->waited, passed(slot->msg.stamp, now));
+	slot->given = now;
+	slot->ready = false;
 	WRITE_ONCE(slot->holder, rmc_core_tag(core, d->core[core].generation));
-	WRITE_ONCE(slot->state, RMC_SLOT_HELD);
+	/* pairs with the acquire in held(), ops/message.c: of an application that guesses, too */
+	smp_store_release(&slot->state, RMC_SLOT_HELD);
 	WRITE_ONCE(d->dispatched, d->dispatched + 1);
 	rmc_aq_post(&d->core[core].aq, word, slot->msg.stamp, d->recv, rmc_slot_data(d, index),
 		    slot->length);
 }
 
-/* @what: a slot, or with RMC_RELAY_READY one that its core keeps */
-static void finish(struct rmc_domain *d, u32 what)
+/* @what: a slot, or with RMC_RELAY_READY one that its core keeps; @now: 0: not measured */
+static void finish(struct rmc_domain *d, u32 what, u64 now)
 {
 	struct rmc_slot *slot = &d->slot[what & ~RMC_RELAY_READY];
 	u32 core = rmc_core_index(slot->holder);
 
 	if (unlikely(what & RMC_RELAY_READY))
 		rmc_dispatch_ready(d->dispatch, core, &slot->msg);
-	else
-		rmc_dispatch_done(d->dispatch, core, &slot->msg);
+	else if (rmc_dispatch_done(d->dispatch, core, &slot->msg) && now)
+		rmc_times_add(&d->times->served, passed(slot->given, now));
 }
 
 /* Send slots that have become free */
@@ -119,7 +129,7 @@ static u32 collect(struct rmc_domain *d, u64 now)
 	for (i = 0; i < d->units; i++) {
 		head = rmc_relay_head(&d->unit[i].finished);
 		for (; rmc_relay_take(&d->unit[i].finished, head, &what); n++)
-			finish(d, what);
+			finish(d, what, now);
 	}
 	for (i = 0; i < d->units; i++)
 		for (; rmc_relay_take(&d->unit[i].complete, complete[i], &what); n++)
@@ -145,7 +155,7 @@ static u32 dispatch(struct rmc_domain *d, u64 now)
 
 	do {
 		while ((core = rmc_dispatch_next(d->dispatch, now, &m)) >= 0) {
-			give(d, slot_of(m), core);
+			give(d, slot_of(m), core, now);
 			n++;
 		}
 		WRITE_ONCE(d->waiting, rmc_dispatch_waiting(d->dispatch));
@@ -242,7 +252,7 @@ static bool dispatches(const struct rmc_node *unit)
 static void report(struct rmc_node *unit, struct rmc_domain *d, u32 what)
 {
 	if (dispatches(unit))
-		finish(d, what);
+		finish(d, what, d->finished++ % RMC_TIMES_SAMPLE ? 0 : rmc_os_now_ns());
 	else
 		rmc_relay_put(&rmc_domain_unit(d, unit)->finished, what);
 }
@@ -296,8 +306,7 @@ void rmc_domain_ready(struct rmc_qpair *qp, const struct rmc_wqe *w)
 	struct rmc_domain *d = qp->domain;
 	u32 index = slot_index(d, w);
 
-	d->slot[index].ready_turn = d->slot[index].turn;
-	d->slot[index].ready_core = qp->core;
+	d->slot[index].ready = true;
 	report(qp->node, d, index | RMC_RELAY_READY);
 	give_more(qp->node, d);
 }

@@ -51,8 +51,8 @@ u64 rmc_domain_bytes(const struct rmc_domain_params *p, const struct rmc_fabric 
  * @p: parameters, any values
  * @dispatch: parameters of the dispatcher, any values
  *
- * The caller then sets @d->recv, @d->send and, with @p->max_answer, @d->answers. Memory is charged to the memory cgroup of
- * the caller.
+ * The caller then sets @d->recv, @d->send and, with @p->max_answer, @d->answers. Memory is charged
+ * to the memory cgroup of the caller.
  *
  * Return: 0, -EINVAL, -ENOMEM; with an error nothing is left to destroy. Context: may sleep.
  */
@@ -88,11 +88,12 @@ int rmc_domain_init(struct rmc_domain *d, struct rmc_node *head, u16 ctx_id, u32
 	d->touched = rmc_os_zalloc_user(lives);
 	d->unit = rmc_os_zalloc_user(rmc_fabric_units(f) * sizeof(*d->unit));
 	d->core = rmc_os_zalloc_user(dispatch->cores * sizeof(*d->core));
+	d->times = rmc_os_zalloc_user(sizeof(*d->times));
 	mem = rmc_os_zalloc_user(rmc_dispatch_bytes(dispatch));
 	if (mem)
 		d->dispatch = rmc_dispatch_init(mem, dispatch);
-	if (!rmc_answers_init(d) || !d->slot || !d->seen || !d->peer_life || !d->ring_life || !d->walked_ms ||
-	    !d->touched || !d->unit || !d->core || !mem)
+	if (!rmc_answers_init(d) || !d->slot || !d->seen || !d->peer_life || !d->ring_life ||
+	    !d->walked_ms || !d->touched || !d->unit || !d->core || !d->times || !mem)
 		goto no_memory;
 	d->units = rmc_fabric_units(f);
 	for (i = 0; i < d->units; i++) {
@@ -124,6 +125,7 @@ void rmc_domain_destroy(struct rmc_domain *d)
 		rmc_relay_destroy(&d->unit[i].finished);
 	}
 	rmc_os_free(d->dispatch);
+	rmc_os_free(d->times);
 	rmc_os_free(d->core);
 	rmc_os_free(d->unit);
 	rmc_os_free(d->touched);
@@ -168,6 +170,33 @@ void rmc_domain_del(struct rmc_node *unit, struct rmc_domain *d)
 		unit->domains.remote[d->ctx_id / 64] &= ~(1ULL << d->ctx_id % 64);
 	}
 	unit->domains.dom[d->ctx_id] = NULL;
+}
+
+/**
+ * rmc_domain_report() - counters and times
+ * @d: domain, whose workers go on
+ * @s: out, but for its size and cores; zeroed
+ *
+ * Context: any.
+ */
+void rmc_domain_report(const struct rmc_domain *d, struct rmc_dom_stats *s)
+{
+	static const u32 per_mille[] = { 500, 990, 999 };
+	u32 i;
+
+	for (i = 0; i < d->units; i++) {
+		const struct rmc_domain_stats *unit = &d->unit[i].stats;
+
+#define X(name, ...) s->name += READ_ONCE(unit->name);
+		RMC_DOMAIN_STATS(X)
+#undef X
+	}
+	s->dispatched = READ_ONCE(d->dispatched);
+	s->waiting = READ_ONCE(d->waiting);
+	for (i = 0; i < ARRAY_SIZE(per_mille); i++) {
+		s->waited_ns[i] = rmc_times_below(&d->times->waited, per_mille[i]);
+		s->served_ns[i] = rmc_times_below(&d->times->served, per_mille[i]);
+	}
 }
 
 /**
@@ -318,8 +347,6 @@ static void reset_slots(struct rmc_domain *d, u32 set, u32 home)
 
 		WRITE_ONCE(slot->state, RMC_SLOT_FREE);
 		WRITE_ONCE(slot->turn, 0);
-		/* free, so no RGP has it */
-		slot->ready_turn = 0;
 	}
 }
 

@@ -33,6 +33,7 @@
 #include "aq.h"
 #include "dispatch.h"
 #include "relay.h"
+#include "times.h"
 #include "../base/slot.h"
 
 struct rmc_fabric;
@@ -87,11 +88,11 @@ enum rmc_slot_state {
  * @got: packets that have arrived
  * @turn: number of messages delivered in this life of the source
  * @op: RMC_OP_SEND or RMC_OP_OFFER
- * @ready_turn: message that a READY was taken for, and
- * @ready_core: the core that it was of, as of rmc_core_tag()
+ * @ready: the holder has room again, and keeps the message
+ * @given: when the holder got it, nanoseconds; the dispatcher's
  * @msg: the message, for the dispatcher
  *
- * @state, @turn and @holder are read by the RGP of the holder, which writes FREE and @ready_*.
+ * @state, @turn and @holder are read by the RGP of the holder, which writes FREE, and @ready.
  */
 struct rmc_slot {
 	u32 state;
@@ -101,8 +102,8 @@ struct rmc_slot {
 	u16 total;
 	u16 got;
 	u8 op;
-	u32 ready_turn;
-	u32 ready_core;
+	u8 ready;
+	u64 given;
 	struct rmc_dispatch_msg msg;
 } ____cacheline_aligned;
 
@@ -180,6 +181,19 @@ struct rmc_domain_unit {
 	struct rmc_domain_stats stats;
 };
 
+/* Of so many messages the dispatcher measures how long the core had one, where it has no time yet */
+#define RMC_TIMES_SAMPLE	16
+
+/**
+ * struct rmc_domain_times - how long messages took; written by the dispatcher
+ * @waited: from being complete until a core had it, also again
+ * @served: from then until the core had processed it; of some only, see RMC_TIMES_SAMPLE
+ */
+struct rmc_domain_times {
+	struct rmc_times waited;
+	struct rmc_times served;
+};
+
 /**
  * struct rmc_domain_params - what both ends of a pair must have in common
  * @first_nid: first node of the domain
@@ -227,6 +241,8 @@ struct rmc_domain_params {
  * @core: cores (dispatcher)
  * @waiting: messages that no core holds (dispatcher)
  * @dispatched: messages given to cores, again as well (dispatcher)
+ * @times: how long messages took (dispatcher)
+ * @finished: messages that cores on the dispatcher's worker have processed (dispatcher)
  * @room: who waits for a free send slot (dispatcher)
  * @freed: slots that had become free when the first of them came (dispatcher)
  */
@@ -260,6 +276,8 @@ struct rmc_domain {
 	struct rmc_core *core;
 	u32 waiting;
 	u64 dispatched;
+	struct rmc_domain_times *times;
+	u32 finished;
 	struct rmc_room *room;
 	u64 freed;
 };
@@ -323,6 +341,8 @@ int rmc_domain_init(struct rmc_domain *d, struct rmc_node *head, u16 ctx_id, u32
 void rmc_domain_destroy(struct rmc_domain *d);
 void rmc_domain_add(struct rmc_node *unit, struct rmc_domain *d);
 void rmc_domain_del(struct rmc_node *unit, struct rmc_domain *d);
+
+void rmc_domain_report(const struct rmc_domain *d, struct rmc_dom_stats *s);
 
 u8 rmc_domain_store(struct rmc_serve *s, struct rmc_domain *d, u32 set);
 u8 rmc_domain_free(struct rmc_serve *s, struct rmc_domain *d, u32 set);

@@ -8,6 +8,7 @@
 #include <linux/sizes.h>
 #include "../core/node.h"
 #include "context.h"
+#include "dev.h"
 #include "domain.h"
 #include "quota.h"
 
@@ -17,6 +18,7 @@
  * @recv: receive slots
  * @send: send slots
  * @answers: answer slots, or NULL
+ * @dir: its directory in sysfs
  * @kib: charged memory
  * @depth: messages that a core may have
  * @groups: groups of cores
@@ -28,6 +30,7 @@ struct rmc_file_domain {
 	struct rmc_umem *recv;
 	struct rmc_umem *send;
 	struct rmc_umem *answers;
+	struct rmc_domain_dir *dir;
 	u32 kib;
 	u32 depth;
 	u32 groups;
@@ -190,6 +193,19 @@ static int install(struct rmc_file *f, struct rmc_file_domain *dom)
 	return 0;
 }
 
+/* Mirror of install() */
+static void uninstall(struct rmc_file *f, struct rmc_file_domain *dom)
+{
+	struct change c = { .dom = dom };
+	u32 i;
+
+	rmc_hide(&dom->d.exposure);
+	for (i = rmc_fabric_units(f->node->fabric); i--;) {
+		c.unit = f->node->unit[i];
+		rmc_worker_call(c.unit->srv_worker, del_domain, &c);
+	}
+}
+
 static struct rmc_domain_params params(const struct rmc_dom_create *c)
 {
 	return (struct rmc_domain_params){
@@ -218,10 +234,18 @@ static int create(struct rmc_file *f, struct rmc_file_domain *dom, const struct 
 	if (err)
 		return err;
 	err = make_memory(dom);
-	if (!err)
-		err = install(f, dom);
-	if (!err)
+	if (err)
+		goto err_memory;
+	err = install(f, dom);
+	if (err)
+		goto err_memory;
+	/* no other one of this context and node has a directory now */
+	dom->dir = rmc_sysfs_domain_add(f->ctx->rmc, &dom->d, c, &dom->cores);
+	if (!IS_ERR(dom->dir))
 		return 0;
+	err = PTR_ERR(dom->dir);
+	uninstall(f, dom);
+err_memory:
 	free_memory(dom);
 	rmc_domain_destroy(&dom->d);
 	return err;
@@ -310,21 +334,16 @@ err_charge:
 int rmc_dom_destroy(struct rmc_file *f)
 {
 	struct rmc_file_domain *dom = f->domain;
-	struct change c = { .dom = dom };
 	struct rmc_queues *q;
 	unsigned long id;
-	u32 i;
 
 	lockdep_assert_held(&f->lock);
 	if (!dom)
 		return -ENOENT;
 	xa_for_each(&f->qp, id, q)
 		rmc_dom_detach(f, q);
-	rmc_hide(&dom->d.exposure);
-	for (i = rmc_fabric_units(f->node->fabric); i--;) {
-		c.unit = f->node->unit[i];
-		rmc_worker_call(c.unit->srv_worker, del_domain, &c);
-	}
+	rmc_sysfs_domain_del(dom->dir);
+	uninstall(f, dom);
 	f->domain = NULL;
 	free_memory(dom);
 	rmc_domain_destroy(&dom->d);
@@ -373,7 +392,7 @@ static int attach_core(struct rmc_file *f, struct rmc_queues *q, struct change *
 	q->core = core;
 	rmc_waiter_init(&q->arrivals, &f->domain->d.core[core].aq.given, f, RMC_WAIT_CQ,
 			dispatcher(f));
-	f->domain->cores++;
+	WRITE_ONCE(f->domain->cores, f->domain->cores + 1);
 	return 0;
 }
 
@@ -440,7 +459,7 @@ int rmc_dom_detach(struct rmc_file *f, struct rmc_queues *q)
 	if (q->aq) {
 		rmc_worker_call(dispatcher(f), del_core, &c);
 		rmc_waiter_release(&q->arrivals);
-		f->domain->cores--;
+		WRITE_ONCE(f->domain->cores, f->domain->cores - 1);
 		free_aq(f, q);
 	}
 	q->attached = false;
@@ -496,22 +515,11 @@ int rmc_dom_arm_room(struct rmc_file *f, const struct rmc_room_arm *a)
  */
 int rmc_dom_stats(struct rmc_file *f, struct rmc_dom_stats *s)
 {
-	const struct rmc_file_domain *dom = f->domain;
-	u32 i;
-
 	lockdep_assert_held(&f->lock);
-	if (!dom)
+	if (!f->domain)
 		return -ENOENT;
-	for (i = 0; i < dom->d.units; i++) {
-		const struct rmc_domain_stats *unit = &dom->d.unit[i].stats;
-
-#define X(name, ...) s->name += READ_ONCE(unit->name);
-		RMC_DOMAIN_STATS(X)
-#undef X
-	}
-	s->dispatched = READ_ONCE(dom->d.dispatched);
-	s->waiting = READ_ONCE(dom->d.waiting);
-	s->cores = dom->cores;
+	rmc_domain_report(&f->domain->d, s);
+	s->cores = f->domain->cores;
 	return 0;
 }
 

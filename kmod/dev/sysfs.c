@@ -8,6 +8,7 @@
  *	"down" or "up" written to state takes the node out of the fabric or back
  *   node<k>/local_path   whether operations whose both ends have one worker take the local
  *	path, without packets; may be written at any time
+ *   node<k>/domains/<context>/   sysfs_domain.c
  *   worker<k>/cpu, stages, visits, worked, parks, interrupts, wakeups, inline_polls
  */
 #include <linux/kobject.h>
@@ -94,6 +95,7 @@ struct rmc_dir {
 	struct rmc_port *port;
 	struct rmc_node *node;
 	struct rmc_worker *worker;
+	struct kobject *domains;	/* of a node: its directory of domains */
 };
 
 /**
@@ -296,7 +298,23 @@ static int add_dir(struct rmc_device *rmc, const struct kobj_type *type,
 		return err;
 	}
 	rmc->sysfs->dir[rmc->sysfs->count++] = d;
-	return 0;
+	if (!node)
+		return 0;
+	d->domains = kobject_create_and_add("domains", &d->kobj);
+	return d->domains ? 0 : -ENOMEM;
+}
+
+/**
+ * rmc_sysfs_domains() - directory in which those of a node's domains are
+ * @rmc: device, running
+ * @node: local node
+ *
+ * Return: its kernel object. Context: any.
+ */
+struct kobject *rmc_sysfs_domains(struct rmc_device *rmc, const struct rmc_node *node)
+{
+	/* nodes come first, in this order */
+	return rmc->sysfs->dir[node->nid - rmc->port->first]->domains;
 }
 
 /**
@@ -333,6 +351,7 @@ void rmc_sysfs_remove(struct rmc_device *rmc)
 	while (rmc->sysfs->count) {
 		struct rmc_dir *d = rmc->sysfs->dir[--rmc->sysfs->count];
 
+		kobject_put(d->domains);
 		kobject_del(&d->kobj);
 		kobject_put(&d->kobj);
 	}

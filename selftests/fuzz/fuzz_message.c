@@ -280,11 +280,6 @@ static bool attached(const struct message *m, u32 tag)
 	return false;
 }
 
-static bool is_ready(const struct rmc_slot *s)
-{
-	return s->ready_core == s->holder && s->ready_turn == s->turn;
-}
-
 /* Messages of cores' rooms that a relay gives back: one that was ready had given its room before. */
 static u32 room_in(const struct message *m, const struct rmc_relay *r)
 {
@@ -315,7 +310,7 @@ static void check_places(const struct message *m)
 		const struct rmc_slot *s = &m->d.slot[i];
 
 		if (s->state == RMC_SLOT_HELD && attached(m, s->holder))
-			holds += !is_ready(s);
+			holds += !s->ready;
 		else
 			ready += s->state == RMC_SLOT_HELD || s->state == RMC_SLOT_READY;
 		MUST(s->length <= m->p.max_message);

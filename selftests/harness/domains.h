@@ -424,6 +424,18 @@ static inline void check_arrival(struct doms *t, u32 core, u32 slot, u32 value, 
 	CHECK(is_message(dom_data(t, 1, m), value, len));
 }
 
+/* Messages 0, 1, ... of 60 bytes from node 0 to node 1, each in the slot of its number */
+static inline void send_some(struct doms *t, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		write_message(buf(t, 0, 0), i, 60);
+		CHECK_EQ(dom_send(t, 0, 0, 1, i, buf(t, 0, 0), 60), RMC_S_OK);
+		testbed_settle(&t->w);
+	}
+}
+
 /* Organisations and MTUs for tests of messages */
 static const struct testbed_opts dom_opts[] = {
 	{ .nodes = 2, .ni = "fused", .mtu = 4096 },

@@ -421,6 +421,13 @@ put "$R/memtype" write-back
 put "$R/node0/state" up; put "$R/node0/epoch" 1; put "$R/node1/state" up
 put "$R/node0/counters/rgp_ops" 12345; put "$R/node0/counters/rcp_errors" 0
 put "$R/node1/counters/rgp_ops" 6
+mkdir -p "$R/node0/domains/7"
+put "$R/node0/domains/7/policy" greedy; put "$R/node0/domains/7/cores" 2
+put "$R/node0/domains/7/depth" 3; put "$R/node0/domains/7/waiting" 4
+put "$R/node0/domains/7/messages" 12345; put "$R/node0/domains/7/waited_p50_ns" 8
+put "$R/node0/domains/7/waited_p99_ns" 1234; put "$R/node0/domains/7/waited_p999_ns" 98765432
+put "$R/node0/domains/7/served_p50_ns" 0
+printf '%s\n' "4 10" "1024 5" > "$R/node0/domains/7/waited_histogram"
 put "$R/worker0/cpu" 1; put "$R/worker0/stages" rgp+rcp; put "$R/worker0/visits" 99
 put "$S/class/rmc_context/rmcctx7/ctx_id" 7; put "$S/class/rmc_context/rmcctx7/open_count" 2
 mkdir -p "$W/debug/rmc"
@@ -431,6 +438,10 @@ expect "status shows workers" 0 "worker0 *1 *rgp+rcp *99 *- " "$O/rmcctl" status
 expect "counters" 0 "node0 *rgp_ops *12345" "$O/rmcctl" counters
 expect "counters of one node" 0 "^node1 *rgp_ops *6" "$O/rmcctl" counters --node 1
 expect "counters of a node elsewhere" 1 "not on this machine" "$O/rmcctl" counters --node 5
+expect "domain" 0 "^0  *7  *greedy  *2  *3  *4  *12345  *8ns  *1.2us  *99ms  *-  *-  *-$" "$O/rmcctl" domain
+expect "domain of another context" 0 "no domains" "$O/rmcctl" domain --context 6
+expect "domain of another node" 0 "no domains" "$O/rmcctl" domain --node 1
+expect "domain --histogram" 0 "^ *1024  *5 ####################$" "$O/rmcctl" domain --histogram
 expect "node down" 0 "" "$O/rmcctl" node down 1
 check "what node down wrote" test "$(tr -d '\n' < "$R/node1/state")" = down
 put "$R/node1/state" up
@@ -441,7 +452,7 @@ valid_json() {
 	for c in "status --json" "counters --json" "context list --json" "--json doctor" \
 		"node down 1 --json" "--json node up 1" "fault list --json" "model --json" \
 		"--json fault clear" "fault set --loss 1% --json" "fault timeout 100 --json" \
-		"fault node --go 1 --json" "model off --json"; do
+		"fault node --go 1 --json" "model off --json" "domain --json" "domain --histogram --json"; do
 		"$O/rmcctl" $c > "$W/json" 2>&1
 		python3 -m json.tool "$W/json" > /dev/null || { echo "$c"; cat "$W/json"; return 1; }
 	done

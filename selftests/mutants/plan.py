@@ -202,7 +202,7 @@ AREAS = {
     "tenant": ("core", ["tenants", "tenants.asan"]),
     "rmw": ("core", ["rmw", "torn_lines", "rmw.asan"]),
     "range": ("core", ["ranges", "ranges.asan"]),
-    "messages": ("core", ["messages", "messages_peers", "answers", "messages.asan", "messages_peers.asan"]),
+    "messages": ("core", ["messages", "messages_cores", "messages_peers", "answers", "messages.asan", "messages_peers.asan"]),
     "front": ("core", ["kernel_client", "poll_ownership", "workers", "kernel_client.asan"]),
     "fabric": ("core", ["bounds", "links", "wakeups", "credits", "duplicate_replies",
                         "packet_runs", "packet_runs.asan"]),

@@ -245,6 +245,45 @@ TEST(each_length_both_ways)
 	CHECK_EQ(s.cores, 1);
 }
 
+static long long in_sysfs(int nid, const char *name)
+{
+	char path[100];
+
+	snprintf(path, sizeof(path), "/sys/class/misc/rmc/node%d/domains/%d/%s", nid, CTX, name);
+	return file_number(path, "");
+}
+
+/* From a domain's creation to its end, also while a second one of the same place is refused */
+TEST(state_in_sysfs)
+{
+	struct rmc_dom_create c = usual;
+	struct member a, b, other;
+	unsigned int i;
+
+	open_member(&other, 1);
+	CHECK_EQ(in_sysfs(1, "messages"), -1);
+	two_members(&a, &b);
+	CHECK_EQ(create(&other, &c), -EEXIST);
+	for (i = 0; i < 20; i++)
+		pass(&a, &b, i % SLOTS, i, 100);
+	CHECK_EQ(in_sysfs(1, "messages"), 20);
+	CHECK_EQ(in_sysfs(1, "dispatched"), 20);
+	CHECK_EQ(in_sysfs(1, "cores"), 1);
+	CHECK_EQ(in_sysfs(1, "depth"), DEPTH);
+	CHECK_EQ(in_sysfs(1, "slots"), SLOTS);
+	CHECK_EQ(in_sysfs(1, "waiting"), 0);
+	CHECK_EQ(in_sysfs(0, "messages"), 0);
+	CHECK_EQ(in_sysfs(0, "freed"), 20);
+	CHECK(in_sysfs(1, "waited_p50_ns") > 0);
+	CHECK(in_sysfs(1, "waited_p999_ns") >= in_sysfs(1, "waited_p50_ns"));
+	CHECK(in_sysfs(1, "served_p99_ns") > 0);
+	CHECK(stats(&b).served_ns[2] >= stats(&b).served_ns[0] && stats(&b).served_ns[0] > 0);
+	close_member(&b);
+	CHECK_EQ(in_sysfs(1, "messages"), -1);
+	CHECK_EQ(create(&other, &c), 0);
+	CHECK_EQ(in_sysfs(1, "messages"), 0);
+}
+
 TEST(a_core_has_no_more_than_its_depth)
 {
 	struct arrival m[SLOTS];

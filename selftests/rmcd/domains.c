@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/rmc_domain.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -279,6 +280,51 @@ static void test_messages(void)
 	CHECK_EQ(s.cores, 1);
 	close_member(&a);
 	close_member(&b);
+}
+
+/* What is reported of a domain while there is one, and who asks for more than that */
+static void test_attributes(void)
+{
+#define OF	"class/misc/rmc/node1/domains"
+	static const char * const none[] = {
+		OF "/1/messages", OF "/x/messages", OF "/0/bytes", OF "/00/", OF "/0/messages/x",
+		"class/misc/rmc/node1/domains0/messages", OF "/4294967296/messages",
+	};
+	unsigned long long from, count, last = 0, sum = 0;
+	struct rmcd_attr r = { .path = OF "/0/messages" };
+	struct member a, b;
+	char *line, *next;
+	unsigned int i;
+
+	two_members(&a, &b);
+	for (i = 0; i < 20; i++)
+		pass(&a, &b, i % SLOTS, i, 60);
+	CHECK_EQ(raw_call(&b.c, RMCD_ATTR_READ, &r, sizeof(r)), 0);
+	CHECK(!strcmp(r.value, "20"));
+	CHECK_EQ(raw_call(&b.c, RMCD_ATTR_WRITE, &r, sizeof(r)), -EACCES);
+	strcpy(r.path, OF "/0/waited_histogram");
+	CHECK_EQ(raw_call(&b.c, RMCD_ATTR_READ, &r, sizeof(r)), -EOVERFLOW);
+	for (r.offset = 0; !raw_call(&b.c, RMCD_ATTR_LIST, &r, sizeof(r)) && r.count; r.offset += r.count)
+		for (line = strtok_r(r.value, "\n", &next); line; line = strtok_r(NULL, "\n", &next)) {
+			CHECK_EQ(sscanf(line, "%llu %llu", &from, &count), 2);
+			CHECK(count && (!sum || from > last));
+			last = from;
+			sum += count;
+		}
+	CHECK_EQ(sum, 20);
+	r = (struct rmcd_attr) { .path = OF };
+	CHECK_EQ(raw_call(&b.c, RMCD_ATTR_LIST, &r, sizeof(r)), 0);
+	CHECK(!strcmp(r.value, "0\n"));
+	for (i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+		r = (struct rmcd_attr) { .offset = 0 };
+		strcpy(r.path, none[i]);
+		CHECK_EQ(raw_call(&b.c, RMCD_ATTR_READ, &r, sizeof(r)), -ENOENT);
+	}
+	close_member(&b);
+	r = (struct rmcd_attr) { .path = OF "/0/messages" };
+	CHECK_EQ(raw_call(&a.c, RMCD_ATTR_READ, &r, sizeof(r)), -ENOENT);
+	close_member(&a);
+#undef OF
 }
 
 /* A core has no more than the depth; the rest waits, and nothing is lost. */
@@ -710,6 +756,7 @@ int main(int argc, char **argv)
 	test_refusals();
 	tap_result("what is refused");
 	test_messages();
+	test_attributes();
 	tap_result("messages of each length, both ways");
 	test_back_pressure();
 	tap_result("a core has no more than its depth");

@@ -14,6 +14,7 @@ static const struct {
 	{ "status",   cmd_status,   "fabric, NI, nodes and workers" },
 	{ "counters", cmd_counters, "what the nodes of this kernel counted" },
 	{ "node",     cmd_node,     "up NID | down NID: take a local node out, let it join again" },
+	{ "domain",   cmd_domain,   "messages that wait, and how long they took" },
 	{ "watch",    cmd_watch,    "print nodes and links that go down and come up" },
 	{ "fault",    cmd_fault,    "set | clear | list | node | timeout: an unkind fabric" },
 	{ "model",    cmd_model,    "latency and bandwidth of a crossbar or torus" },

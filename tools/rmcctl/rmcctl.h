@@ -16,6 +16,9 @@ extern int ctl_json;
 /* With --json: an object {object: name, "result": result}; numbers as numbers. */
 void ctl_report(const char *object, const char *name, const char *result);
 
+/* Numbers as numbers, anything else as a string */
+void json_value(struct json *j, const char *name, const char *value);
+
 /* Every command gets its own name as argv[0], and returns an exit code. */
 int cmd_context(int argc, char **argv);
 int cmd_status(int argc, char **argv);
@@ -25,6 +28,7 @@ int cmd_watch(int argc, char **argv);
 int cmd_fault(int argc, char **argv);
 int cmd_model(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_domain(int argc, char **argv);
 
 struct rmc_ctx;
 
@@ -85,6 +89,10 @@ int sysfs_write(const char *path, const char *value);
 struct sysfs_names sysfs_list(const char *prefix, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void sysfs_names_free(struct sysfs_names *names);
+
+/* Each line of a file that has many; none when there is no such file */
+void sysfs_lines(void (*line)(char *text, void *arg), void *arg, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* Owner and permission bits of a context */
 struct context_access {

@@ -17,8 +17,7 @@ static const char * const worker_files[] = {
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
-/* Numbers as numbers, anything else as a string */
-static void json_value(struct json *j, const char *name, const char *value)
+void json_value(struct json *j, const char *name, const char *value)
 {
 	if (*value && strspn(value, "0123456789") == strlen(value) && strlen(value) < 19)
 		json_uint(j, name, strtoull(value, NULL, 10));

@@ -164,3 +164,26 @@ void sysfs_names_free(struct sysfs_names *names)
 	names->name = NULL;
 	names->count = 0;
 }
+
+void sysfs_lines(void (*line)(char *text, void *arg), void *arg, const char *fmt, ...)
+{
+	char path[PATH_LEN], text[SYSFS_VALUE];
+	va_list ap;
+	FILE *f;
+
+	va_start(ap, fmt);
+	full_path(path, fmt, ap);
+	va_end(ap);
+	if (ctl_is_daemon()) {
+		daemon_lines(path, line, arg);
+		return;
+	}
+	f = fopen(path, "r");
+	if (!f)
+		return;
+	while (fgets(text, sizeof(text), f)) {
+		text[strcspn(text, "\n")] = '\0';
+		line(text, arg);
+	}
+	fclose(f);
+}

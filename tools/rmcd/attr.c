@@ -4,6 +4,7 @@
  *
  *   class/misc/rmc/NAME
  *   class/misc/rmc/node<n>/{state,epoch,local_path}, node<n>/counters/NAME
+ *   class/misc/rmc/node<n>/domains/<context>/NAME
  *   class/misc/rmc/worker<n>/NAME
  *   class/rmc_context/rmcctx<n>/NAME
  *   kernel/debug/rmc/NAME, for administrators: files of lines, which a list shows
@@ -11,6 +12,8 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include "domain.h"
 #include "faults.h"
 #include "request.h"
 
@@ -24,6 +27,7 @@ struct object {
 	struct rmc_node *node;
 	const struct rmcd_worker *worker;
 	const struct rmcd_context *ctx;
+	const struct rmcd_domain *dom;
 	size_t counter;		/* offset in struct rmc_stats */
 };
 
@@ -33,12 +37,14 @@ struct object {
  * @show: writes the value
  * @store: changes it: 0 or -errno; NULL: read-only
  * @counter: for @show
+ * @lines: of a file of lines, in place of @show: all of it, to be freed; NULL: no memory
  */
 struct attr {
 	const char *name;
 	void (*show)(const struct object *o, char *buf);
 	int (*store)(const struct object *o, const char *value);
 	size_t counter;
+	char *(*lines)(const struct object *o);
 };
 
 static void emit(char *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -148,6 +154,76 @@ static const struct attr counter_attrs[] = {
 #undef COUNTER
 };
 
+/* ---- domains of messages ---- */
+
+static struct rmc_dom_stats stats_of(const struct object *o)
+{
+	struct rmc_dom_stats s = { 0 };
+
+	rmc_domain_report(&o->dom->d, &s);
+	return s;
+}
+
+static char *histogram(const struct rmc_times *t)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+	u64 count;
+	u32 i;
+
+	if (!f)
+		return NULL;
+	for (i = 0; i < RMC_TIMES_BUCKETS; i++) {
+		count = READ_ONCE(t->bucket[i]);
+		if (count)
+			fprintf(f, "%llu %llu\n", (unsigned long long)rmc_times_from(i),
+				(unsigned long long)count);
+	}
+	fclose(f);
+	return text;
+}
+
+static char *waited_lines(const struct object *o)
+{
+	return histogram(&o->dom->d.times->waited);
+}
+
+static char *served_lines(const struct object *o)
+{
+	return histogram(&o->dom->d.times->served);
+}
+
+#define STAT(name, field) SHOW(dom_##name, "%llu", (unsigned long long)stats_of(o).field)
+
+SHOW(dom_policy, "%s", rmc_dispatch_name(o->dom->policy))
+SHOW(dom_depth, "%u", o->dom->depth)
+SHOW(dom_slots, "%u", o->dom->d.p.slots)
+SHOW(dom_cores, "%u", o->dom->cores)
+STAT(waiting, waiting)
+#define X(name, ...) STAT(name, name)
+RMC_DOMAIN_STATS(X)
+X(dispatched)
+#undef X
+STAT(waited_p50_ns, waited_ns[0])
+STAT(waited_p99_ns, waited_ns[1])
+STAT(waited_p999_ns, waited_ns[2])
+STAT(served_p50_ns, served_ns[0])
+STAT(served_p99_ns, served_ns[1])
+STAT(served_p999_ns, served_ns[2])
+
+#define ROW(name) { #name, show_dom_##name }
+static const struct attr domain_attrs[] = {
+	ROW(policy), ROW(depth), ROW(slots), ROW(cores), ROW(waiting),
+#define X(name, ...) ROW(name),
+	RMC_DOMAIN_STATS(X)
+#undef X
+	ROW(dispatched), ROW(waited_p50_ns), ROW(waited_p99_ns), ROW(waited_p999_ns),
+	ROW(served_p50_ns), ROW(served_p99_ns), ROW(served_p999_ns),
+	{ .name = "waited_histogram", .lines = waited_lines },
+	{ .name = "served_histogram", .lines = served_lines },
+};
+
 /* ---- workers ---- */
 
 static const char *stage_names(u32 stages)
@@ -199,7 +275,8 @@ struct dir {
 	u32 count;
 	bool root;
 	bool contexts;
-	bool counters;		/* has the subdirectory "counters" */
+	bool node;		/* has the subdirectories "counters" and "domains" */
+	bool domains;
 };
 
 #define ATTRS(dir, table) ((dir)->attrs = (table), (dir)->count = ARRAY_SIZE(table))
@@ -216,7 +293,31 @@ static bool numbered(const char *name, const char *prefix, u32 *number)
 	int used = 0;
 
 	return !strncmp(name, prefix, len) && name[len] >= '0' && name[len] <= '9' &&
-	       sscanf(name + len, "%u%n", number, &used) == 1 && !name[len + used];
+	       sscanf(name + len, "%9u%n", number, &used) == 1 && !name[len + used];
+}
+
+/* Domain of a context on a node, or NULL */
+static const struct rmc_domain *domain_of(const struct object *o, u32 id)
+{
+	return id < RMC_MAX_CONTEXTS ? o->node->domains.dom[id] : NULL;
+}
+
+/* A node's directory of domains, or "/3" in it */
+static bool find_domain(struct dir *dir, const char *sub)
+{
+	struct object *o = &dir->object;
+	const struct rmc_domain *d;
+	u32 id;
+
+	if (!*sub) {
+		dir->count = 0;
+		dir->domains = true;
+		return true;
+	}
+	d = numbered(sub, "/", &id) ? domain_of(o, id) : NULL;
+	o->dom = d ? rmcd_domain_of(d) : NULL;
+	ATTRS(dir, domain_attrs);
+	return d;
 }
 
 /* Directory below the root or below the contexts; @name has no slash. */
@@ -238,12 +339,14 @@ static bool find_sub(struct dir *dir, const char *name, const char *sub)
 		return o->worker && !*sub;
 	}
 	o->node = numbered(name, "node", &n) ? rmcd_node(o->d, n) : NULL;
+	if (!strncmp(sub, "domains", strlen("domains")))
+		return o->node && find_domain(dir, sub + strlen("domains"));
 	if (*sub) {
 		ATTRS(dir, counter_attrs);
 		return o->node && !strcmp(sub, "counters");
 	}
 	ATTRS(dir, node_attrs);
-	dir->counters = true;
+	dir->node = true;
 	return o->node;
 }
 
@@ -305,8 +408,14 @@ static bool name_at(const struct dir *dir, u32 i, char *name, size_t len)
 		return true;
 	}
 	i -= dir->count;
-	if (dir->counters && !i) {
-		snprintf(name, len, "counters");
+	if (dir->node && i < 2) {
+		snprintf(name, len, i ? "domains" : "counters");
+		return true;
+	}
+	for (id = 0; dir->domains && id < RMC_MAX_CONTEXTS; id++) {
+		if (!domain_of(&dir->object, id) || i--)
+			continue;
+		snprintf(name, len, "%u", id);
 		return true;
 	}
 	if (dir->root && i < d->port->locals) {
@@ -371,6 +480,15 @@ static int lines(const char *text, struct rmcd_attr *a)
 	return *text && !a->count ? -EOVERFLOW : 0;
 }
 
+static int lines_of(const struct attr *attr, const struct object *o, struct rmcd_attr *a)
+{
+	char *text = attr->lines(o);
+	int err = text ? lines(text, a) : -ENOMEM;
+
+	free(text);
+	return err;
+}
+
 /* A file of faults; @name is the part of the path behind FAULTS */
 static int fault_file(const struct rmcd_req *r, u32 request, const char *name,
 		      struct rmcd_attr *a)
@@ -421,13 +539,17 @@ int rmcd_attr(struct rmcd_req *r, u32 request)
 	if (!strncmp(a.path, FAULTS, strlen(FAULTS))) {
 		err = fault_file(r, request, a.path + strlen(FAULTS), &a);
 	} else if (request == RMCD_ATTR_LIST) {
-		err = list(r->d, &a);
+		strcpy(path, a.path);
+		attr = find_attr(r->d, &dir, path);
+		err = attr && attr->lines ? lines_of(attr, &dir.object, &a) : list(r->d, &a);
 	} else {
 		strcpy(path, a.path);
 		attr = find_attr(r->d, &dir, path);
 		if (!attr)
 			return -ENOENT;
-		if (request == RMCD_ATTR_READ)
+		if (request == RMCD_ATTR_READ && attr->lines)
+			err = -EOVERFLOW;
+		else if (request == RMCD_ATTR_READ)
 			attr->show(&dir.object, a.value);
 		else if (!rmcd_is_admin(r->peer))
 			err = -EPERM;

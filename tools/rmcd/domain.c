@@ -227,6 +227,7 @@ int rmcd_domain_create(struct rmcd_file *f, struct rmc_dom_create *c)
 	dom->recv.fd = -1;
 	dom->send.fd = -1;
 	dom->answers.fd = -1;
+	dom->policy = c->policy;
 	dom->depth = c->depth;
 	dom->groups = c->groups;
 	dom->requeue = c->flags & RMC_DOM_REQUEUE;
@@ -437,17 +438,6 @@ void rmcd_domain_expect_room(struct rmcd_file *f, struct rmcd_qp *q)
  */
 void rmcd_domain_stats(struct rmcd_file *f, struct rmc_dom_stats *s)
 {
-	const struct rmcd_domain *dom = f->domain;
-	u32 i;
-
-	for (i = 0; i < dom->d.units; i++) {
-		const struct rmc_domain_stats *unit = &dom->d.unit[i].stats;
-
-#define X(name, ...) s->name += READ_ONCE(unit->name);
-		RMC_DOMAIN_STATS(X)
-#undef X
-	}
-	s->dispatched = READ_ONCE(dom->d.dispatched);
-	s->waiting = READ_ONCE(dom->d.waiting);
-	s->cores = dom->cores;
+	rmc_domain_report(&f->domain->d, s);
+	s->cores = f->domain->cores;
 }

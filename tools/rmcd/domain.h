@@ -33,6 +33,7 @@ struct rmcd_slots {
  * @send: send slots
  * @answers: answer slots, which clients only read; or none
  * @kib: charged memory
+ * @policy: who gets which message
  * @depth: messages that a core may have
  * @groups: groups of cores
  * @cores: queue pairs that receive
@@ -44,11 +45,20 @@ struct rmcd_domain {
 	struct rmcd_slots send;
 	struct rmcd_slots answers;
 	u32 kib;
+	u32 policy;
 	u32 depth;
 	u32 groups;
 	u32 cores;
 	bool requeue;
 };
+
+/* The domain that the pipelines have as @d */
+static inline const struct rmcd_domain *rmcd_domain_of(const struct rmc_domain *d)
+{
+	return (const struct rmcd_domain *)(const void *)d;
+}
+
+static_assert(offsetof(struct rmcd_domain, d) == 0, "see rmcd_domain_of()");
 
 void rmcd_domain_query(struct rmc_dom_query *q);
 int rmcd_domain_create(struct rmcd_file *f, struct rmc_dom_create *c);

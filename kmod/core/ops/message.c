@@ -158,13 +158,12 @@ static u8 held(const struct rmc_qpair *qp, const struct rmc_wqe *w, u32 *turn, u
 		return status;
 	set = array_index_nospec(rmc_domain_set(d, w->nid), d->p.nodes);
 	slot = rmc_domain_slot(d, set, array_index_nospec(rmc_slot_number(w->offset), d->p.slots));
-	/*
-	 * An application that got the message from its arrival queue sees all of this: the
-	 * dispatcher wrote it before. For others any values will do.
-	 */
+	/* pairs with the release in give(): the dispatcher wrote the rest before */
+	if (unlikely(qp->core == RMC_CORE_NONE ||
+		     smp_load_acquire(&slot->state) != RMC_SLOT_HELD))
+		return RMC_S_BAD_SLOT;
 	*turn = READ_ONCE(slot->turn);
-	if (unlikely(qp->core == RMC_CORE_NONE || READ_ONCE(slot->state) != RMC_SLOT_HELD ||
-		     READ_ONCE(slot->holder) != qp->core || (u8)*turn != rmc_slot_turn(w->offset)))
+	if (unlikely(READ_ONCE(slot->holder) != qp->core || (u8)*turn != rmc_slot_turn(w->offset)))
 		return RMC_S_BAD_SLOT;
 	/* no new life can begin while the message is held */
 	*life = READ_ONCE(d->peer_life[rmc_life_index(d, set, w->offset)]);
@@ -243,7 +242,7 @@ u8 rmc_ready_prepare(const struct rmc_qpair *qp, struct rmc_wqe *w)
 	if (unlikely(status))
 		return status;
 	slot = rmc_domain_slot(d, rmc_domain_set(d, w->nid), rmc_slot_number(w->offset));
-	if (unlikely(slot->ready_core == qp->core && slot->ready_turn == turn))
+	if (unlikely(slot->ready))
 		return RMC_S_BAD_SLOT;
 	return RMC_NO_PACKET;
 }

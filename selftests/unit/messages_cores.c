@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Messages and the cores that have them: the depth, cores that are ready for more, that come and go;
+ * how long it takes.
+ */
+#include "domains.h"
+
+/* A core gets as many messages as the depth says; the others wait in order, none is lost. */
+static void test_depth(const struct testbed_opts *o)
+{
+	struct doms t;
+	struct arrival m[8], more;
+	u32 depth, i, held;
+
+	for (depth = 1; depth <= 3; depth++) {
+		memset(&t, 0, sizeof(t));
+		t.nodes = 2;
+		t.cores = 1;
+		t.dp.depth = depth;
+		t.dp.policy = RMC_DISPATCH_GREEDY;
+		doms_init(&t, o);
+		doms_join(&t);
+		for (i = 0; i < 8; i++) {
+			write_message(buf(&t, 0, 0), i, 100);
+			CHECK_EQ(dom_send(&t, 0, 0, 1, i, buf(&t, 0, 0), 100), RMC_S_OK);
+			testbed_settle(&t.w);
+		}
+		for (held = 0; dom_arrival(&t, 1, 0, &m[held]); held++)
+			;
+		CHECK_EQ(held, depth);
+		for (i = 0; i < 8; i++) {
+			CHECK_EQ(m[i].slot, i);
+			CHECK(is_message(dom_data(&t, 1, &m[i]), i, 100));
+			CHECK_EQ(dom_receive(&t, 1, 0, &m[i]), RMC_S_OK);
+			testbed_settle(&t.w);
+			if (held < 8) {
+				CHECK(dom_arrival(&t, 1, 0, &m[held]));
+				held++;
+			}
+			CHECK(!dom_arrival(&t, 1, 0, &more));
+		}
+		CHECK_EQ(rmc_dispatch_waiting(t.node[1].d.dispatch), 0);
+		doms_fini(&t);
+	}
+}
+
+/*
+ * A core that is ready gets one more message, and only one for each that it has, whoever asks and
+ * however often. Nothing is sent.
+ */
+static void test_ready(const struct testbed_opts *o)
+{
+	struct arrival m[4], more;
+	struct doms t;
+	u64 requests;
+
+	memset(&t, 0, sizeof(t));
+	t.nodes = 2;
+	t.cores = 2;
+	t.dp.policy = RMC_DISPATCH_GREEDY;
+	doms_init(&t, o);
+	doms_join(&t);
+	dom_detach(&t, 1, 1, true);
+	send_some(&t, 4);
+	dom_attach(&t, 1, 1);
+	testbed_settle(&t.w);
+	check_arrival(&t, 0, 0, 0, 60, &m[0]);
+	check_arrival(&t, 1, 1, 1, 60, &m[1]);
+	requests = testbed_stat(&t.w, 1, requests);
+	CHECK_EQ(dom_ready(&t, 1, 1, &m[0]), RMC_S_BAD_SLOT);
+	m[0].turn++;
+	CHECK_EQ(dom_ready(&t, 1, 0, &m[0]), RMC_S_BAD_SLOT);
+	m[0].turn--;
+	testbed_settle(&t.w);
+	CHECK(!dom_arrival(&t, 1, 0, &more) && !dom_arrival(&t, 1, 1, &more));
+	CHECK_EQ(dom_ready(&t, 1, 0, &m[0]), RMC_S_OK);
+	testbed_settle(&t.w);
+	check_arrival(&t, 0, 2, 2, 60, &m[2]);
+	CHECK_EQ(dom_ready(&t, 1, 0, &m[0]), RMC_S_BAD_SLOT);
+	testbed_settle(&t.w);
+	CHECK(!dom_arrival(&t, 1, 0, &more));
+	CHECK_EQ(testbed_stat(&t.w, 1, requests), requests);
+	/* its room was used already */
+	CHECK(is_message(dom_data(&t, 1, &m[0]), 0, 60));
+	CHECK_EQ(dom_receive(&t, 1, 0, &m[0]), RMC_S_OK);
+	testbed_settle(&t.w);
+	CHECK(!dom_arrival(&t, 1, 0, &more));
+	CHECK(!dom_send_slot(&t, 0, 1, 0)->valid);
+	CHECK_EQ(dom_ready(&t, 1, 0, &m[0]), RMC_S_BAD_SLOT);
+	/* the next message of the slot, with the last turn's room */
+	write_message(buf(&t, 0, 0), 7, 60);
+	CHECK_EQ(dom_send(&t, 0, 0, 1, 0, buf(&t, 0, 0), 60), RMC_S_OK);
+	CHECK_EQ(dom_receive(&t, 1, 0, &m[2]), RMC_S_OK);
+	testbed_settle(&t.w);
+	check_arrival(&t, 0, 3, 3, 60, &m[3]);
+	CHECK_EQ(dom_ready(&t, 1, 0, &m[3]), RMC_S_OK);
+	testbed_settle(&t.w);
+	check_arrival(&t, 0, 0, 7, 60, &m[0]);
+	CHECK_EQ(dom_ready(&t, 1, 0, &m[0]), RMC_S_OK);
+	testbed_settle(&t.w);
+	doms_fini(&t);
+}
+
+/* A core goes that was ready: others get all that it has, and may be ready for the same messages. */
+static void test_ready_goes(const struct testbed_opts *o)
+{
+	struct arrival m[3], again;
+	struct doms t;
+	u32 i;
+
+	memset(&t, 0, sizeof(t));
+	t.nodes = 2;
+	t.cores = 2;
+	t.dp.policy = RMC_DISPATCH_GREEDY;
+	doms_init(&t, o);
+	doms_join(&t);
+	dom_detach(&t, 1, 1, true);
+	send_some(&t, 3);
+	for (i = 0; i < 3; i++) {
+		check_arrival(&t, 0, i, i, 60, &m[i]);
+		CHECK_EQ(dom_ready(&t, 1, 0, &m[i]), RMC_S_OK);
+		testbed_settle(&t.w);
+	}
+	dom_detach(&t, 1, 0, true);
+	dom_attach(&t, 1, 1);
+	for (i = 0; i < 3; i++) {
+		testbed_settle(&t.w);
+		check_arrival(&t, 1, i, i, 60, &again);
+		CHECK(again.again);
+		CHECK_EQ(dom_ready(&t, 1, 1, &again), RMC_S_OK);
+	}
+	CHECK_EQ(dom_receive(&t, 1, 1, &m[1]), RMC_S_OK);
+	testbed_settle(&t.w);
+	CHECK(!dom_send_slot(&t, 0, 1, 1)->valid && dom_send_slot(&t, 0, 1, 0)->valid);
+	/* in the sender's next life the same turns come again */
+	CHECK_EQ(dom_receive(&t, 1, 1, &m[0]), RMC_S_OK);
+	CHECK_EQ(dom_receive(&t, 1, 1, &m[2]), RMC_S_OK);
+	dom_detach(&t, 0, 0, false);
+	dom_remove(&t, 0);
+	CHECK_EQ(dom_create(&t, 0), 0);
+	dom_attach(&t, 0, 0);
+	testbed_tick(&t.w, 2);
+	CHECK_EQ(dom_join(&t, 0, 1), RMC_S_OK);
+	CHECK_EQ(dom_send(&t, 0, 0, 1, 1, buf(&t, 0, 0), 60), RMC_S_OK);
+	testbed_settle(&t.w);
+	CHECK(dom_arrival(&t, 1, 1, &again));
+	CHECK_EQ(dom_ready(&t, 1, 1, &again), RMC_S_OK);
+	doms_fini(&t);
+}
+
+/* Greedy: a message waits for no core as long as one is free; the first free one gets it. */
+static void test_cores(const struct testbed_opts *o)
+{
+	struct doms t;
+	struct arrival m[DOM_CORES], last;
+	u32 i;
+
+	memset(&t, 0, sizeof(t));
+	t.nodes = 2;
+	t.cores = DOM_CORES;
+	t.dp.policy = RMC_DISPATCH_GREEDY;
+	doms_init(&t, o);
+	doms_join(&t);
+	send_some(&t, DOM_CORES + 1);
+	for (i = 0; i < DOM_CORES; i++)
+		check_arrival(&t, i, i, i, 60, &m[i]);
+	/* the last message goes to whoever is done first */
+	CHECK_EQ(dom_receive(&t, 1, 2, &m[2]), RMC_S_OK);
+	testbed_settle(&t.w);
+	check_arrival(&t, 2, DOM_CORES, DOM_CORES, 60, &last);
+	CHECK(!last.again);
+	doms_fini(&t);
+}
+
+/* A core goes: what it held is given to others, first, or is freed. A stale core ends nothing. */
+static void test_core_goes(const struct testbed_opts *o)
+{
+	struct doms t;
+	struct arrival m[3], again;
+	u32 requeue;
+	u64 state;
+
+	for (requeue = 0; requeue < 2; requeue++) {
+		memset(&t, 0, sizeof(t));
+		t.nodes = 2;
+		t.cores = 2;
+		t.dp.policy = RMC_DISPATCH_GREEDY;
+		doms_init(&t, o);
+		doms_join(&t);
+		send_some(&t, 3);
+		check_arrival(&t, 0, 0, 0, 60, &m[0]);
+		check_arrival(&t, 1, 1, 1, 60, &m[1]);
+		dom_detach(&t, 1, 0, requeue);
+		/* the same index, another core */
+		dom_attach(&t, 1, 0);
+		testbed_settle(&t.w);
+		CHECK(dom_arrival(&t, 1, 0, &again));
+		CHECK_EQ(again.slot, requeue ? 0 : 2);
+		CHECK_EQ(again.again, requeue);
+		CHECK(is_message(dom_data(&t, 1, &again), again.slot, 60));
+		CHECK_EQ(dom_receive(&t, 1, 0, &again), RMC_S_OK);
+		CHECK_EQ(dom_receive(&t, 1, 1, &m[1]), RMC_S_OK);
+		testbed_settle(&t.w);
+		/* without requeue the sender has to ask */
+		CHECK_EQ(dom_send_slot(&t, 0, 1, 0)->valid, !requeue);
+		CHECK_EQ(dom_join_slot(&t, 0, 0, 1, 0, &state), RMC_S_OK);
+		CHECK_EQ(state, t.node[1].d.life | 1ULL << 32 | RMC_JOIN_FREE);
+		CHECK_EQ(dom_arrival(&t, 1, 0, &again), requeue);
+		doms_fini(&t);
+	}
+}
+
+/* A core with the index of one that is gone ends none of its messages. */
+static void test_same_index(const struct testbed_opts *o)
+{
+	struct arrival m[2], stale;
+	struct doms t;
+
+	memset(&t, 0, sizeof(t));
+	t.nodes = 2;
+	t.cores = 2;
+	t.dp.policy = RMC_DISPATCH_RR;
+	doms_init(&t, o);
+	doms_join(&t);
+	send_some(&t, 2);
+	check_arrival(&t, 0, 0, 0, 60, &m[0]);
+	check_arrival(&t, 1, 1, 1, 60, &m[1]);
+	stale = m[0];
+	/* its message waits for the other core, whose queue it is in now */
+	dom_detach(&t, 1, 0, true);
+	dom_attach(&t, 1, 0);
+	CHECK_EQ(dom_receive(&t, 1, 0, &stale), RMC_S_BAD_SLOT);
+	CHECK_EQ(dom_receive(&t, 1, 1, &m[1]), RMC_S_OK);
+	testbed_settle(&t.w);
+	check_arrival(&t, 1, 0, 0, 60, &m[0]);
+	CHECK(m[0].again);
+	CHECK_EQ(dom_receive(&t, 1, 1, &m[0]), RMC_S_OK);
+	doms_fini(&t);
+}
+
+/* All cores go, messages wait, and the first core that comes gets them in order. */
+static void test_no_core(const struct testbed_opts *o)
+{
+	struct doms t;
+	struct arrival m;
+	u32 i;
+
+	two(&t, o);
+	dom_detach(&t, 1, 0, true);
+	send_some(&t, 4);
+	dom_attach(&t, 1, 0);
+	for (i = 0; i < 4; i++) {
+		testbed_settle(&t.w);
+		check_arrival(&t, 0, i, i, 60, &m);
+		CHECK_EQ(dom_receive(&t, 1, 0, &m), RMC_S_OK);
+	}
+	doms_fini(&t);
+}
+
+/* Of a time, and of what is reported: to a fifth, and not less */
+static bool is_about(u64 reported, u64 ns)
+{
+	return reported > ns && reported <= ns + ns / 4 + 4;
+}
+
+/* How long messages waited for a core, and how long it had them */
+static void test_times(const struct testbed_opts *o)
+{
+	struct rmc_dom_stats s = {};
+	struct arrival m[2], more;
+	struct doms t;
+	u32 i;
+
+	two(&t, o);
+	rmc_domain_report(&t.node[1].d, &s);
+	CHECK(!s.waited_ns[0] && !s.served_ns[2] && !s.messages);
+	send_some(&t, 2);
+	CHECK(dom_arrival(&t, 1, 0, &m[0]) && !dom_arrival(&t, 1, 0, &more));
+	testbed_now_ns += 5000000;
+	CHECK_EQ(dom_receive(&t, 1, 0, &m[0]), RMC_S_OK);
+	testbed_settle(&t.w);
+	CHECK(dom_arrival(&t, 1, 0, &m[1]));
+	testbed_now_ns += 70000;
+	CHECK_EQ(dom_receive(&t, 1, 0, &m[1]), RMC_S_OK);
+	testbed_settle(&t.w);
+	rmc_domain_report(&t.node[1].d, &s);
+	CHECK_EQ(s.messages, 2);
+	CHECK_EQ(s.dispatched, 2);
+	CHECK(is_about(s.waited_ns[0], 0));
+	CHECK(is_about(s.waited_ns[1], 5000000) && is_about(s.waited_ns[2], 5000000));
+	/* the first of 16, at least: from then on 5 ms */
+	CHECK(is_about(s.served_ns[2], 5000000));
+	CHECK(is_about(s.served_ns[0], 5000000) || is_about(s.served_ns[0], 70000));
+	/* more than half of them in no time */
+	for (i = 2; i < 40; i++) {
+		CHECK_EQ(dom_send(&t, 0, 0, 1, i % 8, buf(&t, 0, 0), 60), RMC_S_OK);
+		testbed_settle(&t.w);
+		CHECK(dom_arrival(&t, 1, 0, &more));
+		CHECK_EQ(dom_receive(&t, 1, 0, &more), RMC_S_OK);
+		testbed_settle(&t.w);
+	}
+	s = (struct rmc_dom_stats) {};
+	rmc_domain_report(&t.node[1].d, &s);
+	CHECK(is_about(s.waited_ns[0], 0) && is_about(s.waited_ns[2], 5000000));
+	CHECK(is_about(s.served_ns[0], 0) && is_about(s.served_ns[2], 5000000));
+	doms_fini(&t);
+}
+
+/* Each bucket begins where the one before ends; percentiles of known distributions */
+static void test_buckets(const struct testbed_opts *o)
+{
+	static struct rmc_times t;
+	u32 i;
+
+	memset(&t, 0, sizeof(t));
+	CHECK_EQ(rmc_times_from(0), 0);
+	for (i = 1; i < RMC_TIMES_BUCKETS; i++) {
+		CHECK_EQ(rmc_times_bucket(rmc_times_from(i)), i);
+		CHECK_EQ(rmc_times_bucket(rmc_times_from(i) - 1), i - 1);
+	}
+	CHECK_EQ(rmc_times_bucket(~0ULL), RMC_TIMES_BUCKETS - 1);
+	CHECK_EQ(rmc_times_below(&t, 500), 0);
+	for (i = 1; i <= 1000; i++)
+		rmc_times_add(&t, i * 1000);
+	CHECK(is_about(rmc_times_below(&t, 500), 500000));
+	CHECK(is_about(rmc_times_below(&t, 990), 990000));
+	CHECK(is_about(rmc_times_below(&t, 1000), 1000000));
+	rmc_times_add(&t, ~0ULL);
+	CHECK_EQ(rmc_times_below(&t, 1000), rmc_times_from(RMC_TIMES_BUCKETS - 1));
+}
+
+int main(void)
+{
+	static const struct matrix_test tests[] = {
+		{ "depth", test_depth },
+		{ "a core that is ready gets one more", test_ready },
+		{ "and goes", test_ready_goes },
+		{ "a message goes to a core that is free", test_cores },
+		{ "a core goes", test_core_goes },
+		{ "a core with the index of another", test_same_index },
+		{ "messages wait for the first core", test_no_core },
+		{ "how long messages wait, and how long cores have them", test_times },
+		{ "a distribution of times", test_buckets },
+	};
+
+	matrix_run(tests, ARRAY_SIZE(tests), dom_opts, ARRAY_SIZE(dom_opts));
+	return matrix_done();
+}
