@@ -507,6 +507,31 @@ int rmc_dom_arm_room(struct rmc_file *f, const struct rmc_room_arm *a)
 }
 
 /**
+ * rmc_dom_arrivals() - the event that counts a core's arrivals
+ * @f: file, locked
+ * @q: queue pair of it
+ *
+ * Return: the event, of the dispatcher's worker, or NULL: it is no core. Context: any.
+ */
+struct rmc_event *rmc_dom_arrivals(struct rmc_file *f, struct rmc_queues *q)
+{
+	lockdep_assert_held(&f->lock);
+	return q->aq ? &f->domain->d.core[q->core].aq.given : NULL;
+}
+
+/**
+ * rmc_dom_expect_room() - count the next send slot that becomes free as an event
+ * @f: file
+ * @q: queue pair of it, attached; detaching it is a later call on this worker
+ *
+ * Context: the dispatcher's worker; does not sleep.
+ */
+void rmc_dom_expect_room(struct rmc_file *f, struct rmc_queues *q)
+{
+	rmc_room_add(&f->domain->d, &q->room);
+}
+
+/**
  * rmc_dom_stats() - RMC_IOC_DOM_STATS
  * @f: file, locked
  * @s: out, zeroed but for its size; the counters go on

@@ -131,7 +131,8 @@ static int do_query(const struct request *r, union args *a)
 		.local_path = !!rmc_local_reach(asking, asking->nid),
 		.features = RMC_FEATURE_WATCH | RMC_FEATURE_YIELD | RMC_FEATURE_RANGES |
 			    RMC_FEATURE_LOCAL_BYTES |
-			    (IS_ENABLED(CONFIG_IO_URING) ? RMC_FEATURE_URING_WAIT : 0),
+			    (IS_ENABLED(CONFIG_IO_URING) ?
+			     RMC_FEATURE_URING_WAIT | RMC_FEATURE_URING_MSG : 0),
 		.max_qps_user = READ_ONCE(cfg->quota.user[RMC_RES_qps]),
 		.max_qps_context = READ_ONCE(cfg->quota.context[RMC_RES_qps]),
 		.max_files_user = READ_ONCE(cfg->quota.user[RMC_RES_files]),

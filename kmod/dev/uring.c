@@ -3,6 +3,7 @@
 #define RMC_COMPAT_URING
 #include <linux/delay.h>
 #include "../base/compat.h"
+#include "domain.h"
 #include "file.h"
 #include "uring.h"
 #include "uring_wait.h"
@@ -23,6 +24,15 @@ static int arm(void *arg)
 	return 0;
 }
 
+/* The same for a free send slot: who waits is in the dispatcher's list first. */
+static int arm_room(void *arg)
+{
+	struct rmc_wait_link *l = arg;
+
+	rmc_dom_expect_room(l->wait->file, container_of(l->event, struct rmc_queues, room.event));
+	return arm(l);
+}
+
 static struct rmc_wait_link *make_link(struct rmc_wait *wait, int i, u32 source)
 {
 	struct rmc_wait_link *l = &wait->link[i];
@@ -32,13 +42,13 @@ static struct rmc_wait_link *make_link(struct rmc_wait *wait, int i, u32 source)
 }
 
 static void post_link(struct rmc_wait *wait, int i, u32 source, struct rmc_event *event, u32 seen,
-		      struct rmc_ni_worker *ni)
+		      int (*fn)(void *arg), struct rmc_ni_worker *ni)
 {
 	struct rmc_wait_link *l = make_link(wait, i, source);
 
 	l->event = event;
 	l->seen = seen;
-	l->call.fn = arm;
+	l->call.fn = fn;
 	l->call.arg = l;
 	refcount_inc(&wait->refs);
 	rmc_worker_post(ni, &l->call);
@@ -59,14 +69,39 @@ static int post_links(struct rmc_wait *wait, const struct rmc_uring_wait *arg)
 	if (arg->sources & RMC_URING_SEG && !f->seg)
 		return -ENOENT;
 	if (q)
-		post_link(wait, RMC_LINK_CQ, RMC_URING_CQ, &q->qp.done, arg->cq_seen,
+		post_link(wait, RMC_LINK_CQ, RMC_URING_CQ, &q->qp.done, arg->cq_seen, arm,
 			  q->worker);
 	if (arg->sources & RMC_URING_SEG)
 		post_link(wait, RMC_LINK_SEG, RMC_URING_SEG, &f->seg->mem.notified, arg->seg_seen,
-			  f->node->srv_worker);
+			  arm, f->node->srv_worker);
 	if (arg->sources & RMC_URING_EVENT &&
 	    !rmc_watcher_wait(f, make_link(wait, RMC_LINK_EVENT, RMC_URING_EVENT)))
 		rmc_wait_finish(wait, -ENOENT);
+	return 0;
+}
+
+/* The same of a queue pair that is attached to a domain; arg->seg_seen: arrivals */
+static int post_msg_links(struct rmc_wait *wait, const struct rmc_uring_wait *arg)
+{
+	struct rmc_file *f = wait->file;
+	struct rmc_queues *q = xa_load(&f->qp, arg->qp_id);
+	struct rmc_event *arrivals;
+
+	lockdep_assert_held(&f->lock);
+	if (!q || !q->attached)
+		return -ENOENT;
+	arrivals = rmc_dom_arrivals(f, q);
+	if (arg->sources & RMC_URING_MSG_AQ && !arrivals)
+		return -ENOENT;
+	if (arg->sources & RMC_URING_MSG_CQ)
+		post_link(wait, RMC_LINK_CQ, RMC_URING_MSG_CQ, &q->qp.done, arg->cq_seen, arm,
+			  q->worker);
+	if (arg->sources & RMC_URING_MSG_AQ)
+		post_link(wait, RMC_LINK_AQ, RMC_URING_MSG_AQ, arrivals, arg->seg_seen, arm,
+			  f->node->srv_worker);
+	if (arg->sources & RMC_URING_MSG_ROOM)
+		post_link(wait, RMC_LINK_ROOM, RMC_URING_MSG_ROOM, &q->room.event, 0, arm_room,
+			  f->node->srv_worker);
 	return 0;
 }
 
@@ -78,6 +113,7 @@ static void widen_window(void)
 }
 
 static int start(struct rmc_file *f, struct io_uring_cmd *cmd, const struct rmc_uring_wait *arg,
+		 int (*post)(struct rmc_wait *wait, const struct rmc_uring_wait *arg),
 		 unsigned int issue_flags)
 {
 	struct rmc_wait *wait = rmc_wait_alloc(f, cmd);
@@ -90,7 +126,7 @@ static int start(struct rmc_file *f, struct io_uring_cmd *cmd, const struct rmc_
 	else if (!mutex_trylock(&f->lock))
 		err = -EAGAIN;
 	if (!err) {
-		err = post_links(wait, arg);
+		err = post(wait, arg);
 		mutex_unlock(&f->lock);
 	}
 	if (err) {
@@ -123,11 +159,12 @@ int rmc_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 {
 	const struct rmc_uring_wait *user = rmc_uring_cmd_data(cmd);
 	struct rmc_file *f = cmd->file->private_data;
+	bool msg = cmd->cmd_op == RMC_URING_WAIT_MSG;
 	struct rmc_uring_wait arg;
 
 	if (issue_flags & RMC_URING_F_CANCEL)
 		return rmc_wait_cancel(cmd, issue_flags);
-	if (cmd->cmd_op != RMC_URING_WAIT)
+	if (cmd->cmd_op != RMC_URING_WAIT && !msg)
 		return -ENOTTY;
 	if (issue_flags & IO_URING_F_IOPOLL)
 		return -EOPNOTSUPP;
@@ -136,10 +173,14 @@ int rmc_uring_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 	arg.qp_id = READ_ONCE(user->qp_id);
 	arg.cq_seen = READ_ONCE(user->cq_seen);
 	arg.seg_seen = READ_ONCE(user->seg_seen);
-	if (arg.sources & ~RMC_URING_SOURCES)
+	if (arg.sources & ~(msg ? RMC_URING_MSG_SOURCES : RMC_URING_SOURCES))
 		return -EOPNOTSUPP;
 	if (!arg.sources)
 		return -EINVAL;
 
-	return start(f, cmd, &arg, issue_flags);
+	return start(f, cmd, &arg, msg ? post_msg_links : post_links, issue_flags);
 }
+
+static_assert(sizeof(struct rmc_uring_wait_msg) == sizeof(struct rmc_uring_wait) &&
+	      offsetof(struct rmc_uring_wait_msg, cq_seen) ==
+	      offsetof(struct rmc_uring_wait, cq_seen), "both are read as one");

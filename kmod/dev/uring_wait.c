@@ -195,7 +195,8 @@ void rmc_waits_exit(void)
 	cancel_delayed_work_sync(&watchdog);
 }
 
-static_assert(RMC_URING_SOURCES <= RMC_URING_SOURCE_MASK, "the result names any of them");
+static_assert((RMC_URING_SOURCES | RMC_URING_MSG_SOURCES) <= RMC_URING_SOURCE_MASK,
+	      "the result names any of them");
 static_assert(RMC_URING_SOURCE_MASK >> RMC_URING_COUNT_SHIFT == 0, "and then its count");
 
 static int result(const struct rmc_wait_link *l)

@@ -23,7 +23,7 @@ struct rmc_wait;
  * struct rmc_wait_link - one of the events that a command waits for
  * @entry: in the event's list of waits; guarded by rmc_file.waits_lock
  * @wait: the wait; its command is not completed while the link is in a list
- * @source: RMC_URING_*
+ * @source: RMC_URING_* or RMC_URING_MSG_*
  * @seen: count of the event that the application has seen
  * @event: counter and alarm; NULL for RMC_URING_EVENT
  * @call: posted call that links it on the event's worker
@@ -37,7 +37,8 @@ struct rmc_wait_link {
 	struct rmc_call call;
 };
 
-enum { RMC_LINK_CQ, RMC_LINK_SEG, RMC_LINK_EVENT, RMC_LINKS };
+/* Those of RMC_URING_WAIT, and of RMC_URING_WAIT_MSG */
+enum { RMC_LINK_CQ, RMC_LINK_SEG, RMC_LINK_EVENT, RMC_LINKS, RMC_LINK_AQ = 1, RMC_LINK_ROOM };
 
 /**
  * struct rmc_wait - a command that waits

@@ -77,6 +77,8 @@ events_pair	events	nodes=4,ni=pair			90
 watch_fused	watch	nodes=4,ni=fused		90
 uring_fused	uring	nodes=4,ni=fused		120
 uring_pair	uring	nodes=4,ni=pair,workers=2	120
+uring_dom_fused	uring_domain	nodes=4,ni=fused	120
+uring_dom_tile	uring_domain	nodes=4,ni=per_tile,units=4,rrpps=2	120
 watch_pair	watch	nodes=4,ni=pair,workers=2	90
 faults_fused	faults	nodes=4,ni=fused		90
 faults_mtu64	faults	nodes=4,ni=pair,mtu=64		90

@@ -64,6 +64,7 @@ enum rmc_ni_kind {
 #define RMC_FEATURE_YIELD	(1U << 2)	/* RMC_WAKE_YIELD */
 #define RMC_FEATURE_RANGES	(1U << 3)	/* RMC_IOC_SEG_ADD, RMC_IOC_SEG_DEL */
 #define RMC_FEATURE_LOCAL_BYTES	(1U << 4)	/* rmc_node_info.local_bytes */
+#define RMC_FEATURE_URING_MSG	(1U << 5)	/* RMC_URING_WAIT_MSG, <linux/rmc_domain.h> */
 
 /**
  * struct rmc_query - ioctl(RMC_IOC_QUERY), on either device

@@ -352,6 +352,34 @@ struct rmc_dom_stats {
 	__u64 served_ns[3];
 };
 
+/* Sources of RMC_URING_WAIT_MSG; the first one completes it */
+#define RMC_URING_MSG_CQ	(1U << 0)	/* a completion beyond cq_seen */
+#define RMC_URING_MSG_AQ	(1U << 1)	/* an arrival beyond aq_seen */
+#define RMC_URING_MSG_ROOM	(1U << 2)	/* a send slot that becomes free, or is answered */
+
+#define RMC_URING_MSG_SOURCES	0x7U
+
+/**
+ * struct rmc_uring_wait_msg - IORING_OP_URING_CMD on a context, cmd_op RMC_URING_WAIT_MSG
+ * @sources: RMC_URING_MSG_*, one or more
+ * @qp_id: a queue pair that is attached to the domain; RMC_URING_MSG_AQ: a core
+ * @cq_seen: completions the application consumed so far, modulo 2^32
+ * @aq_seen: arrivals the application has taken so far, modulo 2^32
+ *
+ * As struct rmc_uring_wait of <linux/rmc.h>, and its result likewise. RMC_URING_MSG_ROOM is as
+ * RMC_IOC_ROOM_ARM: its count is 1, and the application looks for a free slot, or for its answer,
+ * after the command was submitted. ENOENT: no such QP, or it is not attached, or no core.
+ * ESHUTDOWN: it was detached meanwhile.
+ */
+struct rmc_uring_wait_msg {
+	__u32 sources;
+	__u32 qp_id;
+	__u32 cq_seen;
+	__u32 aq_seen;
+};
+
+#define RMC_URING_WAIT_MSG	_IO(RMC_IOC_TYPE, 0x41)
+
 #define RMC_IOC_DOM_QUERY	_IO(RMC_IOC_TYPE, 0x30)
 #define RMC_IOC_DOM_CREATE	_IO(RMC_IOC_TYPE, 0x31)
 #define RMC_IOC_DOM_DESTROY	_IO(RMC_IOC_TYPE, 0x32)

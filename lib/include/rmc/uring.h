@@ -20,6 +20,7 @@
 
 #include <linux/io_uring.h>
 #include <rmc/ctx.h>
+#include <rmc/domain.h>
 #include <rmc/qp.h>
 #include <string.h>
 
@@ -59,6 +60,34 @@ RMC_INLINE void rmc_uring_prep_wait(struct io_uring_sqe *sqe, const struct rmc_c
 	wait.qp_id = qp ? qp->id : 0;
 	wait.cq_seen = qp ? qp->tail : 0;
 	wait.seg_seen = seg_seen;
+	memcpy((unsigned char *)sqe + RMC_URING_SQE_CMD, &wait, sizeof(wait));
+}
+
+/* True if the kernel module supports rmc_uring_prep_wait_core(); otherwise rmc_core_eventfd(). */
+RMC_INLINE int rmc_uring_works_for_cores(const struct rmc_ctx *ctx)
+{
+	return !!(rmc_query(ctx)->features & RMC_FEATURE_URING_MSG);
+}
+
+/*
+ * Wait for the first of sources: RMC_URING_MSG_AQ: an arrival that was not taken; RMC_URING_MSG_CQ: a
+ * completion that was not handled, as while messages are under way; RMC_URING_MSG_ROOM: a send slot
+ * that becomes free, or is answered, from now on: try once more after submitting. The CQE's result
+ * is as above; then make the core's calls again. From the core's thread.
+ */
+RMC_INLINE void rmc_uring_prep_wait_core(struct io_uring_sqe *sqe, const struct rmc_core *core,
+					 unsigned int sources)
+{
+	struct rmc_uring_wait_msg wait;
+
+	memset(sqe, 0, sizeof(*sqe));
+	sqe->opcode = IORING_OP_URING_CMD;
+	sqe->fd = rmc_fd(core->qp->ctx);
+	sqe->cmd_op = RMC_URING_WAIT_MSG;
+	wait.sources = sources;
+	wait.qp_id = core->qp->id;
+	wait.cq_seen = core->qp->tail;
+	wait.aq_seen = core->taken;
 	memcpy((unsigned char *)sqe + RMC_URING_SQE_CMD, &wait, sizeof(wait));
 }
 
