@@ -22,6 +22,44 @@ static bool valid(const struct rmc_domain_params *p, const struct rmc_fabric *f)
 }
 
 /**
+ * rmc_domain_args() - what RMC_IOC_DOM_CREATE asks for, as rmc_domain_init() takes it
+ * @c: any values
+ * @p: out, not validated
+ * @dp: out, not validated
+ *
+ * Return: 0, -EINVAL, -EOPNOTSUPP a policy that does not exist yet. Context: any.
+ */
+int rmc_domain_args(const struct rmc_dom_create *c, struct rmc_domain_params *p,
+		    struct rmc_dispatch_params *dp)
+{
+	*p = (struct rmc_domain_params){
+		.first_nid = c->first_nid,
+		.nodes = c->nodes,
+		.slots = c->slots,
+		.max_message = c->max_message,
+		.max_answer = c->max_answer,
+	};
+	*dp = (struct rmc_dispatch_params){
+		.policy = c->policy,
+		.depth = c->depth,
+		.cores = c->cores,
+		.groups = c->groups,
+		.classes = c->classes ?: 1,
+		.seed = 1,
+	};
+	if (c->policy < RMC_DOM_POLICIES && !(RMC_DOMAIN_POLICIES >> c->policy & 1))
+		return -EOPNOTSUPP;
+	if (c->groups != 1 && !rmc_dispatch_has_groups(c->policy))
+		return -EINVAL;
+	if (c->flags & RMC_DOM_KEY ? (u64)c->key_offset + sizeof(u64) > c->max_message :
+				     c->key_offset)
+		return -EINVAL;
+	if (c->policy == RMC_DOM_CLASS ? !c->classes || !(c->flags & RMC_DOM_KEY) : c->classes)
+		return -EINVAL;
+	return 0;
+}
+
+/**
  * rmc_domain_bytes() - memory of a domain, for quotas
  * @p: parameters, any values
  * @f: fabric
@@ -77,6 +115,7 @@ int rmc_domain_init(struct rmc_domain *d, struct rmc_node *head, u16 ctx_id, u32
 	d->words = (d->packets_max + 63) / 64;
 	d->stride = RMC_LINE * (1 + rmc_lines(0, p->max_message));
 	d->rrpp_order = f->rrpp_order;
+	d->classes = dispatch->policy == RMC_DISPATCH_CLASS;
 	slots = (size_t)p->nodes * p->slots;
 	lives = (size_t)p->nodes << f->rrpp_order;
 	d->slot = rmc_os_zalloc_user(slots * sizeof(*d->slot));
@@ -199,6 +238,20 @@ void rmc_domain_report(const struct rmc_domain *d, struct rmc_dom_stats *s)
 	}
 }
 
+/* The dispatcher's key of a message that is complete */
+static u32 key_of(const struct rmc_domain *d, const struct rmc_serve *s, u32 index)
+{
+	u64 key;
+
+	if (likely(!d->keyed))
+		return rmc_dispatch_hash(rmc_endpoint_nid(s->node->fabric, s->from));
+	if (d->slot[index].length < d->key_offset + sizeof(key))
+		return d->classes ? U32_MAX :
+				    rmc_dispatch_hash(rmc_endpoint_nid(s->node->fabric, s->from));
+	rmc_mem_get(d->recv, rmc_slot_data(d, index) + d->key_offset, (u8 *)&key, sizeof(key));
+	return d->classes ? min_t(u64, key, U32_MAX) : rmc_dispatch_hash(key);
+}
+
 /**
  * rmc_domain_store() - serve a packet of a message
  * @s: request, of RMC_OP_SEND or RMC_OP_OFFER, whose slot exists and is at home here
@@ -274,7 +327,7 @@ u8 rmc_domain_store(struct rmc_serve *s, struct rmc_domain *d, u32 set)
 		WRITE_ONCE(slot->turn, slot->turn + 1);
 		WRITE_ONCE(slot->state, RMC_SLOT_READY);
 		rmc_domain_count(unit, messages);
-		slot->msg.key = rmc_dispatch_hash(rmc_endpoint_nid(s->node->fabric, s->from));
+		slot->msg.key = key_of(d, s, index);
 		rmc_domain_arrived(s->node, d, index);
 	}
 	return RMC_S_OK;

@@ -65,9 +65,8 @@ RMC_DISPATCH_POLICIES(X)
 #undef X
 static_assert((int)RMC_DISPATCH_COUNT == (int)RMC_DOM_POLICIES, "all of them");
 
-/* Those that a domain can have: nobody pulls yet, and no message names its class */
-#define RMC_DOMAIN_POLICIES	((1ULL << RMC_DOM_POLICIES) - 1 - (1ULL << RMC_DOM_CLASS) - \
-				 (1ULL << RMC_DOM_SHARED))
+/* Those that a domain can have: nobody pulls yet */
+#define RMC_DOMAIN_POLICIES	((1ULL << RMC_DOM_POLICIES) - 1 - (1ULL << RMC_DOM_SHARED))
 
 /* Of one domain; quotas are usually lower */
 #define RMC_DOMAIN_BYTES_MAX	(1U << 30)
@@ -237,6 +236,9 @@ struct rmc_domain_params {
  * @unit: by unit
  * @units: number of @unit
  * @remote: several workers take part, so relays are used
+ * @keyed: messages have a key, see struct rmc_dom_create; set before the first unit has it
+ * @classes: the key is a class
+ * @key_offset: bytes from a message's begin to its key
  * @dispatch: who gets which message (dispatcher)
  * @core: cores (dispatcher)
  * @waiting: messages that no core holds (dispatcher)
@@ -272,6 +274,9 @@ struct rmc_domain {
 	struct rmc_domain_unit *unit;
 	u32 units;
 	bool remote;
+	bool keyed;
+	bool classes;
+	u32 key_offset;
 	struct rmc_dispatch *dispatch;
 	struct rmc_core *core;
 	u32 waiting;
@@ -335,6 +340,8 @@ struct rmc_domains {
 	struct rmc_domain **dom;
 };
 
+int rmc_domain_args(const struct rmc_dom_create *c, struct rmc_domain_params *p,
+		    struct rmc_dispatch_params *dp);
 u64 rmc_domain_bytes(const struct rmc_domain_params *p, const struct rmc_fabric *f);
 int rmc_domain_init(struct rmc_domain *d, struct rmc_node *head, u16 ctx_id, u32 life,
 		    const struct rmc_domain_params *p, const struct rmc_dispatch_params *dispatch);

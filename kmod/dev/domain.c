@@ -22,6 +22,7 @@
  * @kib: charged memory
  * @depth: messages that a core may have
  * @groups: groups of cores
+ * @classes: RMC_DOM_CLASS: number of them; else 0
  * @cores: queue pairs that receive
  * @requeue: what a core has that goes is given to others
  */
@@ -34,6 +35,7 @@ struct rmc_file_domain {
 	u32 kib;
 	u32 depth;
 	u32 groups;
+	u32 classes;
 	u32 cores;
 	bool requeue;
 };
@@ -46,6 +48,7 @@ struct change {
 	struct rmc_node *unit;
 	u32 order;
 	u32 group;
+	u32 classes;
 	u32 tag;
 };
 
@@ -71,7 +74,8 @@ static int add_core(void *arg)
 {
 	struct change *c = arg;
 
-	return rmc_core_add(&c->dom->d, c->q->aq->mem.chunk[0], c->order, c->group, 1, &c->tag);
+	return rmc_core_add(&c->dom->d, c->q->aq->mem.chunk[0], c->order, c->group,
+			    c->classes, &c->tag);
 }
 
 static int del_core(void *arg)
@@ -206,33 +210,16 @@ static void uninstall(struct rmc_file *f, struct rmc_file_domain *dom)
 	}
 }
 
-static struct rmc_domain_params params(const struct rmc_dom_create *c)
+static int create(struct rmc_file *f, struct rmc_file_domain *dom, const struct rmc_dom_create *c,
+		  const struct rmc_domain_params *p, const struct rmc_dispatch_params *dp)
 {
-	return (struct rmc_domain_params){
-		.first_nid = c->first_nid,
-		.nodes = c->nodes,
-		.slots = c->slots,
-		.max_message = c->max_message,
-		.max_answer = c->max_answer,
-	};
-}
-
-static int create(struct rmc_file *f, struct rmc_file_domain *dom, const struct rmc_dom_create *c)
-{
-	struct rmc_domain_params p = params(c);
-	struct rmc_dispatch_params dp = {
-		.policy = c->policy,
-		.depth = c->depth,
-		.cores = c->cores,
-		.groups = c->groups,
-		.classes = 1,
-		.seed = 1,
-	};
 	int err;
 
-	err = rmc_domain_init(&dom->d, f->node, f->ctx->id, next_life(), &p, &dp);
+	err = rmc_domain_init(&dom->d, f->node, f->ctx->id, next_life(), p, dp);
 	if (err)
 		return err;
+	dom->d.keyed = c->flags & RMC_DOM_KEY;
+	dom->d.key_offset = c->key_offset;
 	err = make_memory(dom);
 	if (err)
 		goto err_memory;
@@ -279,17 +266,19 @@ void rmc_dom_query(struct rmc_dom_query *q)
  */
 int rmc_dom_create(struct rmc_file *f, struct rmc_dom_create *c)
 {
-	struct rmc_domain_params p = params(c);
+	struct rmc_dispatch_params dp;
+	struct rmc_domain_params p;
 	struct rmc_file_domain *dom;
 	u64 bytes;
 	int err;
 
 	lockdep_assert_held(&f->lock);
+	err = rmc_domain_args(c, &p, &dp);
+	if (err)
+		return err;
 	bytes = rmc_domain_bytes(&p, f->node->fabric);
-	if (!bytes || (c->groups != 1 && !rmc_dispatch_has_groups(c->policy)))
+	if (!bytes)
 		return -EINVAL;
-	if (c->policy < RMC_DOM_POLICIES && !(RMC_DOMAIN_POLICIES & BIT_ULL(c->policy)))
-		return -EOPNOTSUPP;
 	if (f->domain)
 		return -EEXIST;
 	if (bytes > RMC_DOMAIN_BYTES_MAX)
@@ -300,11 +289,12 @@ int rmc_dom_create(struct rmc_file *f, struct rmc_dom_create *c)
 	dom->requeue = c->flags & RMC_DOM_REQUEUE;
 	dom->depth = c->depth;
 	dom->groups = c->groups;
+	dom->classes = c->classes;
 	dom->kib = bytes / SZ_1K + 1;
 	err = rmc_charge(f, RMC_RES_queue_mib, dom->kib);
 	if (err)
 		goto err_charge;
-	err = create(f, dom, c);
+	err = create(f, dom, c, &p, &dp);
 	if (err)
 		goto err_create;
 	f->domain = dom;
@@ -418,8 +408,10 @@ int rmc_dom_attach(struct rmc_file *f, struct rmc_dom_attach *a)
 		return -ENOENT;
 	if (c.q->attached)
 		return -EBUSY;
-	if (a->group >= (receives ? dom->groups : 1))
+	if (a->group >= (receives ? dom->groups : 1) ||
+	    (a->classes && (!receives || !dom->classes)))
 		return -EINVAL;
+	c.classes = a->classes ?: BIT(dom->classes) - 1;
 	c.qp = backend(c.q);
 	a->core = ~0U;
 	a->aq_entries = 0;

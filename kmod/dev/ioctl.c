@@ -511,7 +511,7 @@ static int do_dom_create(const struct request *r, union args *a)
 {
 	int err;
 
-	if (a->dom_create.flags & ~RMC_DOM_REQUEUE)
+	if (a->dom_create.flags & ~(RMC_DOM_REQUEUE | RMC_DOM_KEY))
 		return -EOPNOTSUPP;
 	rmc_file_node(r->file);
 	mutex_lock(&r->file->lock);
@@ -544,7 +544,7 @@ static int do_dom_attach(const struct request *r, union args *a)
 {
 	int err;
 
-	if (a->dom_attach.flags & ~RMC_DOM_SEND_ONLY)
+	if (a->dom_attach.flags & ~RMC_DOM_SEND_ONLY || a->dom_attach.reserved)
 		return -EOPNOTSUPP;
 	mutex_lock(&r->file->lock);
 	err = rmc_dom_attach(r->file, &a->dom_attach);

@@ -20,6 +20,8 @@ static int attach_failed(const struct rmc_domain *d, unsigned int group)
 		return rmc_fail(err, "%s", rmc_why(d->ctx));
 	if (err == ENOSPC)
 		return rmc_fail(err, "the domain was opened for %u cores, and has them", d->o.cores);
+	if (err == EINVAL && d->o.policy == RMC_DOM_CLASS)
+		return rmc_fail(err, "no such core: mask %#x of %u classes", group, d->o.classes);
 	if (err == EINVAL)
 		return rmc_fail(err, "no such core: group %u of %u", group, d->o.groups);
 	return rmc_fail(err, "cannot make a core: %s", strerror(err));
@@ -29,12 +31,16 @@ static int attach(struct core *c, unsigned int group, unsigned int flags)
 {
 	struct rmc_domain *d = c->c.domain;
 	struct rmc_dom_attach arg = {
-		.size = sizeof(arg), .qp_id = c->c.qp->id, .group = group,
+		.size = sizeof(arg), .qp_id = c->c.qp->id,
 		.flags = flags & RMC_CORE_SEND_ONLY ? RMC_DOM_SEND_ONLY : 0,
 	};
 	size_t len;
 	void *p;
 
+	if (d->o.policy == RMC_DOM_CLASS)
+		arg.classes = group;
+	else
+		arg.group = group;
 	if (rmc_call(d->ctx, RMC_IOC_DOM_ATTACH, &arg))
 		return attach_failed(d, group);
 	c->c.aq = &no_arrivals;

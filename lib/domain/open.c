@@ -108,6 +108,15 @@ static int create_failed(const struct rmc_ctx *ctx, const struct rmc_domain_opti
 		if (o->max_answer > q->max_answer)
 			return rmc_fail(err, "answers of %u bytes: this RMC has 0 .. %u",
 					o->max_answer, q->max_answer);
+		if (o->flags & RMC_DOM_KEY ? (uint64_t)o->key_offset + 8 > o->max_message :
+					     o->key_offset)
+			return rmc_fail(err, "a key at %u, of messages of %u bytes; flag RMC_DOM_KEY is %s",
+					o->key_offset, o->max_message,
+					o->flags & RMC_DOM_KEY ? "set" : "not set");
+		if (o->policy == RMC_DOM_CLASS ? !(o->flags & RMC_DOM_KEY) || !o->classes || o->classes > 16 :
+						 o->classes)
+			return rmc_fail(err, "%u classes: policy class has 1 .. 16, and flag RMC_DOM_KEY, others none",
+					o->classes);
 		return rmc_fail(err, "no such domain: nodes %u .. %u of %u, %u slots of 1 .. %u, messages of %u bytes of 1 .. %u, policy %s, depth %u of 1 .. %u, %u cores of 1 .. %u, %u groups",
 				o->first_nid, o->first_nid + o->nodes - 1, ctx->query.nodes,
 				o->slots, q->max_slots, o->max_message, q->max_message,
@@ -136,7 +145,7 @@ static int create(struct rmc_domain *d, struct rmc_dom_create *arg)
 		.size = sizeof(*arg), .flags = o->flags, .first_nid = o->first_nid,
 		.nodes = o->nodes, .slots = o->slots, .max_message = o->max_message,
 		.policy = o->policy, .depth = o->depth, .cores = o->cores, .groups = o->groups,
-		.max_answer = o->max_answer,
+		.max_answer = o->max_answer, .key_offset = o->key_offset, .classes = o->classes,
 	};
 	return rmc_call(d->ctx, RMC_IOC_DOM_CREATE, arg) ? create_failed(d->ctx, o, &q) : 0;
 }

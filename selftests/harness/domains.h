@@ -71,6 +71,9 @@ struct doms {
 	struct rmc_domain_params p;
 	struct rmc_dispatch_params dp;
 	u32 nodes, cores;
+	bool keyed;
+	u32 key_offset;
+	u32 takes[DOM_CORES];	/* classes of each core; 0: all */
 	struct dom_node node[DOM_NODES];
 };
 
@@ -95,8 +98,8 @@ static inline void dom_attach(struct doms *t, u32 nid, u32 i)
 
 	app->aq = rmc_os_zalloc(DOM_AQ * sizeof(*app->aq));
 	app->seen = 0;
-	app->core = rmc_core_add(&n->d, app->aq, __builtin_ctz(DOM_AQ), 0, 1,
-				 &dom_qp(app)->core);
+	app->core = rmc_core_add(&n->d, app->aq, __builtin_ctz(DOM_AQ), 0,
+				 t->takes[i] ?: (1U << t->dp.classes) - 1, &dom_qp(app)->core);
 	CHECK(app->core >= 0);
 	dom_qp(app)->domain = &n->d;
 }
@@ -125,6 +128,8 @@ static inline int dom_create(struct doms *t, u32 nid)
 			      &t->p, &t->dp);
 	if (err)
 		return err;
+	n->d.keyed = t->keyed;
+	n->d.key_offset = t->key_offset;
 	n->recv = aligned_alloc(4096, ALIGN(slots * n->d.stride, 4096));
 	memset(n->recv, 0x5a, ALIGN(slots * n->d.stride, 4096));
 	n->send = aligned_alloc(4096, ALIGN(slots * sizeof(*n->send), 4096));

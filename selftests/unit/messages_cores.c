@@ -257,6 +257,147 @@ static void test_no_core(const struct testbed_opts *o)
 	doms_fini(&t);
 }
 
+/* A message of 60 bytes with a key at byte 10, or a shorter one that ends before it */
+static void send_key(struct doms *t, u32 slot, u64 key, u32 len)
+{
+	memset(buf(t, 0, 0), slot, 60);
+	memcpy(buf(t, 0, 0) + 10, &key, sizeof(key));
+	CHECK_EQ(dom_send(t, 0, 0, 1, slot, buf(t, 0, 0), len), RMC_S_OK);
+	testbed_settle(&t->w);
+}
+
+/* The core of node 1 that has got a message in this slot; it ends it. */
+static u32 core_of(struct doms *t, u32 slot)
+{
+	struct arrival m;
+	u32 i;
+
+	for (i = 0; i < t->cores; i++)
+		if (dom_arrival(t, 1, i, &m))
+			break;
+	CHECK(i < t->cores);
+	CHECK_EQ(m.slot, slot);
+	CHECK_EQ(dom_receive(t, 1, i, &m), RMC_S_OK);
+	testbed_settle(&t->w);
+	return i;
+}
+
+/* Messages with one key go to one core, those of many to all; one without a key goes by its source. */
+static void test_keys(const struct testbed_opts *o)
+{
+	struct doms t;
+	u32 i, first, seen = 0;
+
+	memset(&t, 0, sizeof(t));
+	t.nodes = 2;
+	t.cores = DOM_CORES;
+	t.dp.policy = RMC_DISPATCH_KEYED;
+	t.keyed = true;
+	t.key_offset = 10;
+	doms_init(&t, o);
+	doms_join(&t);
+	send_key(&t, 0, 77, 60);
+	first = core_of(&t, 0);
+	for (i = 1; i < 8; i++) {
+		send_key(&t, i, 77, 18 + i);
+		CHECK_EQ(core_of(&t, i), first);
+	}
+	for (i = 0; i < 64; i++) {
+		send_key(&t, i % 8, (u64)i << 40, 60);
+		seen |= 1U << core_of(&t, i % 8);
+	}
+	CHECK_EQ(seen, (1U << DOM_CORES) - 1);
+	for (seen = 0, i = 0; i < 64; i++) {
+		send_key(&t, i % 8, (u64)i << 40, 17);
+		seen |= 1U << core_of(&t, i % 8);
+	}
+	CHECK(!(seen & (seen - 1)));
+	doms_fini(&t);
+}
+
+/* The urgent class first; a core that takes only some has no others. No key: the last class. */
+static void test_classes(const struct testbed_opts *o)
+{
+	static const u32 order[] = { 3, 5, 1, 4, 2 };
+	struct arrival m, more;
+	struct doms t;
+	u32 i;
+
+	memset(&t, 0, sizeof(t));
+	t.nodes = 2;
+	t.cores = 2;
+	t.dp.policy = RMC_DISPATCH_CLASS;
+	t.dp.classes = 3;
+	t.keyed = true;
+	t.key_offset = 10;
+	t.takes[1] = 1 << 2;
+	doms_init(&t, o);
+	doms_join(&t);
+	dom_detach(&t, 1, 1, true);
+	send_key(&t, 0, 1, 60);
+	CHECK(dom_arrival(&t, 1, 0, &m));
+	send_key(&t, 1, 1, 60);
+	send_key(&t, 2, 1ULL << 32, 60);
+	send_key(&t, 3, 0, 60);
+	send_key(&t, 4, 1, 60);
+	send_key(&t, 5, 0, 60);
+	send_key(&t, 6, 0, 17);
+	for (i = 0; i < ARRAY_SIZE(order); i++) {
+		CHECK_EQ(dom_receive(&t, 1, 0, &m), RMC_S_OK);
+		testbed_settle(&t.w);
+		CHECK(dom_arrival(&t, 1, 0, &m));
+		CHECK_EQ(m.slot, order[i]);
+	}
+	/* the one that is left is of the last class, and goes to whoever takes that */
+	dom_attach(&t, 1, 1);
+	testbed_settle(&t.w);
+	CHECK(dom_arrival(&t, 1, 1, &more));
+	CHECK_EQ(more.slot, 6);
+	send_key(&t, 7, 0, 60);
+	CHECK_EQ(dom_receive(&t, 1, 1, &more), RMC_S_OK);
+	testbed_settle(&t.w);
+	CHECK(!dom_arrival(&t, 1, 1, &more));
+	CHECK_EQ(dom_receive(&t, 1, 0, &m), RMC_S_OK);
+	testbed_settle(&t.w);
+	CHECK(dom_arrival(&t, 1, 0, &m));
+	CHECK_EQ(m.slot, 7);
+	doms_fini(&t);
+}
+
+/* What may be asked of a domain, see struct rmc_dom_create */
+static void test_args(const struct testbed_opts *o)
+{
+	const struct rmc_dom_create usual = {
+		.nodes = 2, .slots = 8, .max_message = 100, .policy = RMC_DOM_GREEDY, .depth = 2,
+		.cores = 4, .groups = 1,
+	};
+	struct rmc_domain_params p;
+	struct rmc_dispatch_params dp;
+
+#define ARGS(err, ...) do {							\
+	struct rmc_dom_create c = usual;					\
+										\
+	__VA_ARGS__;								\
+	CHECK_EQ(rmc_domain_args(&c, &p, &dp), err);				\
+} while (0)
+	ARGS(0, c.flags = 0);
+	CHECK(p.nodes == 2 && p.slots == 8 && p.max_message == 100 && dp.depth == 2 && dp.cores == 4);
+	CHECK(dp.classes == 1 && dp.groups == 1 && dp.policy == RMC_DISPATCH_GREEDY);
+	ARGS(-EOPNOTSUPP, c.policy = RMC_DOM_SHARED);
+	ARGS(-EINVAL, c.groups = 2);
+	ARGS(0, c.groups = 2; c.policy = RMC_DOM_GROUPS);
+	ARGS(-EINVAL, c.key_offset = 1);
+	ARGS(0, c.flags = RMC_DOM_KEY; c.key_offset = 92);
+	ARGS(-EINVAL, c.flags = RMC_DOM_KEY; c.key_offset = 93);
+	ARGS(-EINVAL, c.flags = RMC_DOM_KEY; c.key_offset = ~0U);
+	ARGS(-EINVAL, c.classes = 1);
+	ARGS(-EINVAL, c.policy = RMC_DOM_CLASS; c.flags = RMC_DOM_KEY);
+	ARGS(-EINVAL, c.policy = RMC_DOM_CLASS; c.classes = 2);
+	ARGS(0, c.policy = RMC_DOM_CLASS; c.classes = 2; c.flags = RMC_DOM_KEY);
+	CHECK_EQ(dp.classes, 2);
+#undef ARGS
+}
+
 /* Of a time, and of what is reported: to a fifth, and not less */
 static bool is_about(u64 reported, u64 ns)
 {
@@ -339,6 +480,9 @@ int main(void)
 		{ "a core goes", test_core_goes },
 		{ "a core with the index of another", test_same_index },
 		{ "messages wait for the first core", test_no_core },
+		{ "keys", test_keys },
+		{ "classes", test_classes },
+		{ "what may be asked of a domain", test_args },
 		{ "how long messages wait, and how long cores have them", test_times },
 		{ "a distribution of times", test_buckets },
 	};

@@ -18,6 +18,7 @@ struct change {
 	struct rmc_aq_entry *aq;
 	u32 order;
 	u32 group;
+	u32 classes;
 	u32 tag;
 };
 
@@ -41,7 +42,8 @@ static int add_core(void *arg)
 {
 	struct change *c = arg;
 
-	return rmc_core_add(&c->dom->d, c->aq, c->order, c->group, 1, &c->tag);
+	return rmc_core_add(&c->dom->d, c->aq, c->order, c->group, c->classes,
+			    &c->tag);
 }
 
 static int del_core(void *arg)
@@ -162,32 +164,15 @@ void rmcd_domain_query(struct rmc_dom_query *q)
 	q->reserved = 0;
 }
 
-static struct rmc_domain_params params(const struct rmc_dom_create *c)
+static int create(struct rmcd_file *f, struct rmcd_domain *dom, const struct rmc_dom_create *c,
+		  const struct rmc_domain_params *p, const struct rmc_dispatch_params *dp)
 {
-	return (struct rmc_domain_params){
-		.first_nid = c->first_nid,
-		.nodes = c->nodes,
-		.slots = c->slots,
-		.max_message = c->max_message,
-		.max_answer = c->max_answer,
-	};
-}
-
-static int create(struct rmcd_file *f, struct rmcd_domain *dom, const struct rmc_dom_create *c)
-{
-	struct rmc_domain_params p = params(c);
-	struct rmc_dispatch_params dp = {
-		.policy = c->policy,
-		.depth = c->depth,
-		.cores = c->cores,
-		.groups = c->groups,
-		.classes = 1,
-		.seed = 1,
-	};
-	int err = rmc_domain_init(&dom->d, f->node, f->ctx->id, next_life(), &p, &dp);
+	int err = rmc_domain_init(&dom->d, f->node, f->ctx->id, next_life(), p, dp);
 
 	if (err)
 		return err;
+	dom->d.keyed = c->flags & RMC_DOM_KEY;
+	dom->d.key_offset = c->key_offset;
 	err = make_memory(dom);
 	if (err) {
 		free_memory(dom);
@@ -206,17 +191,20 @@ static int create(struct rmcd_file *f, struct rmcd_domain *dom, const struct rmc
  */
 int rmcd_domain_create(struct rmcd_file *f, struct rmc_dom_create *c)
 {
-	struct rmc_domain_params p = params(c);
-	u64 bytes = rmc_domain_bytes(&p, f->node->fabric);
+	struct rmc_dispatch_params dp;
+	struct rmc_domain_params p;
 	struct change change = {};
 	struct rmcd_domain *dom;
+	u64 bytes;
 	int err;
 	u32 i;
 
-	if (!bytes || (c->groups != 1 && !rmc_dispatch_has_groups(c->policy)))
+	err = rmc_domain_args(c, &p, &dp);
+	if (err)
+		return err;
+	bytes = rmc_domain_bytes(&p, f->node->fabric);
+	if (!bytes)
 		return -EINVAL;
-	if (c->policy < RMC_DOM_POLICIES && !(RMC_DOMAIN_POLICIES & 1ULL << c->policy))
-		return -EOPNOTSUPP;
 	if (f->node->domains.dom[f->ctx->id])
 		return -EEXIST;
 	if (bytes > RMC_DOMAIN_BYTES_MAX)
@@ -230,12 +218,13 @@ int rmcd_domain_create(struct rmcd_file *f, struct rmc_dom_create *c)
 	dom->policy = c->policy;
 	dom->depth = c->depth;
 	dom->groups = c->groups;
+	dom->classes = c->classes;
 	dom->requeue = c->flags & RMC_DOM_REQUEUE;
 	dom->kib = (u32)(bytes / 1024) + 1;
 	err = rmcd_charge(f, RMCD_RES_queue_mib, dom->kib);
 	if (err)
 		goto err_charge;
-	err = create(f, dom, c);
+	err = create(f, dom, c, &p, &dp);
 	if (err)
 		goto err_create;
 	change.dom = dom;
@@ -370,8 +359,10 @@ int rmcd_domain_attach(struct rmcd_file *f, struct rmc_dom_attach *a)
 		return -ENOENT;
 	if (q->attached)
 		return -EBUSY;
-	if (a->group >= (a->flags & RMC_DOM_SEND_ONLY ? 1 : f->domain->groups))
+	if (a->group >= (a->flags & RMC_DOM_SEND_ONLY ? 1 : f->domain->groups) ||
+	    (a->classes && (a->flags & RMC_DOM_SEND_ONLY || !f->domain->classes)))
 		return -EINVAL;
+	c.classes = a->classes ?: (1U << f->domain->classes) - 1;
 	c.qp = backend(q);
 	a->core = ~0U;
 	a->aq_entries = 0;

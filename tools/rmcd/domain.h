@@ -36,6 +36,7 @@ struct rmcd_slots {
  * @policy: who gets which message
  * @depth: messages that a core may have
  * @groups: groups of cores
+ * @classes: RMC_DOM_CLASS: number of them; else 0
  * @cores: queue pairs that receive
  * @requeue: what a core has that goes is given to others
  */
@@ -48,6 +49,7 @@ struct rmcd_domain {
 	u32 policy;
 	u32 depth;
 	u32 groups;
+	u32 classes;
 	u32 cores;
 	bool requeue;
 };

@@ -437,7 +437,7 @@ static int do_dom_create(struct rmcd_req *r, union args *a, const struct rmcd_me
 	int err;
 
 	(void)memory;
-	if (a->dom_create.flags & ~RMC_DOM_REQUEUE)
+	if (a->dom_create.flags & ~(RMC_DOM_REQUEUE | RMC_DOM_KEY))
 		return -EOPNOTSUPP;
 	rmcd_file_node(r->file);
 	err = rmcd_domain_create(r->file, &a->dom_create);
@@ -461,7 +461,7 @@ static int do_dom_attach(struct rmcd_req *r, union args *a, const struct rmcd_me
 	int err;
 
 	(void)memory;
-	if (a->dom_attach.flags & ~RMC_DOM_SEND_ONLY)
+	if (a->dom_attach.flags & ~RMC_DOM_SEND_ONLY || a->dom_attach.reserved)
 		return -EOPNOTSUPP;
 	err = rmcd_domain_attach(r->file, &a->dom_attach);
 	if (!err && a->dom_attach.aq_entries)

@@ -145,7 +145,7 @@ enum rmc_dom_policy {
 	RMC_DOM_JIQ	= 7,	/* a core without work, else the one of its source */
 	RMC_DOM_STEAL	= 8,	/* static; a core without messages takes those of others */
 	RMC_DOM_KEYED	= 9,	/* static; the others keep theirs when a core comes or goes */
-	RMC_DOM_CLASS	= 10,	/* classes of urgency */
+	RMC_DOM_CLASS	= 10,	/* classes of urgency, 0 first; with RMC_DOM_KEY */
 	RMC_DOM_HIER	= 11,	/* the group with less work of two random ones */
 	RMC_DOM_SHARED	= 12,	/* one queue that threads pull from */
 	RMC_DOM_POLICIES = 13,
@@ -177,6 +177,7 @@ struct rmc_dom_query {
 
 /* Flags of RMC_IOC_DOM_CREATE */
 #define RMC_DOM_REQUEUE	(1U << 0)	/* what a core has that goes is given to others */
+#define RMC_DOM_KEY	(1U << 1)	/* messages have a key: 64 bits at @key_offset, as stored */
 
 /**
  * struct rmc_dom_create - ioctl(RMC_IOC_DOM_CREATE): the domain of this context on this node
@@ -197,10 +198,16 @@ struct rmc_dom_query {
  * @send_offset: out, mmap of N * S struct rmc_send_slot (page-rounded), read-write
  * @max_answer: bytes of an answer, 0 .. max_answer; 0: RMC_OP_REPLY is refused
  * @answer_stride: out, bytes from an answer slot to the next; struct rmc_answer, then the answer
- * @answer_offset: out, with @max_answer: mmap of N * S * @answer_stride bytes (page-rounded), read-only
+ * @answer_offset: out, with @max_answer: mmap of N * S * @answer_stride bytes (page-rounded),
+ *	read-only
+ * @key_offset: RMC_DOM_KEY: bytes from the begin of a message to its key; else 0. With
+ *	RMC_DOM_CLASS the key is the class, of which all beyond the last one are the last one. Other
+ *	policies choose by it in place of the source. A message that is too short has that of its
+ *	source, or the last class
+ * @classes: RMC_DOM_CLASS: number of classes, 1 .. 16; else 0
  *
- * Nodes with the same @first_nid, @nodes, @slots, @max_message and @max_answer understand each other. The
- * domain belongs to the file, and ends with it. EEXIST: the context has one on this node.
+ * Nodes with the same @first_nid, @nodes, @slots, @max_message and @max_answer understand each
+ * other. The domain belongs to the file, and ends with it. EEXIST: the context has one on this node.
  * EDQUOT: a quota of the user or the context is reached, which count its memory as queues.
  */
 struct rmc_dom_create {
@@ -221,6 +228,8 @@ struct rmc_dom_create {
 	__u32 max_answer;
 	__u32 answer_stride;
 	__u64 answer_offset;
+	__u32 key_offset;
+	__u32 classes;
 };
 
 /**
@@ -248,6 +257,8 @@ struct rmc_dom_destroy {
  * @core: out, number of the core; ~0 with RMC_DOM_SEND_ONLY
  * @aq_entries: out, entries of its arrival queue, a power of two; 0 with RMC_DOM_SEND_ONLY
  * @aq_offset: out, mmap of @aq_entries * sizeof(struct rmc_aq_entry) (page-rounded), read-only
+ * @classes: RMC_DOM_CLASS: mask of the classes that it takes, 0: all; else 0
+ * @reserved: must be 0
  *
  * ENOENT: this file has no such QP, or no domain. EBUSY: the QP is attached. ENOSPC: the domain
  * has as many cores as it was created for.
@@ -260,6 +271,8 @@ struct rmc_dom_attach {
 	__u32 core;
 	__u32 aq_entries;
 	__u64 aq_offset;
+	__u32 classes;
+	__u32 reserved;
 };
 
 /**
@@ -308,8 +321,8 @@ struct rmc_aq_arm {
  * @eventfd: eventfd to signal as well, or -1
  *
  * Any slot of the domain on this node with which that happens after the call: look for a free one,
- * or for the answer, after it, and sleep if there is none. The report: poll() returns POLLOUT until it is armed again, and
- * the eventfd is signalled once. At the end of the attachment as RMC_IOC_CQ_ARM. ENOENT: no such
+ * or for the answer, after it, and sleep if there is none. The report: poll() returns POLLOUT until
+ * it is armed again, and the eventfd is signalled once. At the end of the attachment as RMC_IOC_CQ_ARM. ENOENT: no such
  * QP, or it is not attached.
  */
 struct rmc_room_arm {

@@ -47,10 +47,12 @@ struct rmc_domain_options {
 	unsigned int depth;		/* messages that a core may have; 0: 2 */
 	unsigned int cores;		/* most cores of this node; 0: 16 */
 	unsigned int groups;		/* of cores; 0: 1 */
-	unsigned int flags;		/* RMC_DOM_REQUEUE */
+	unsigned int flags;		/* RMC_DOM_REQUEUE, RMC_DOM_KEY */
 	unsigned int entries;		/* of a core's queue pair; 0: RMC_QP_ENTRIES_DEFAULT */
 	unsigned int timeout_ms;	/* to join a peer, or to learn of a message; 0: 30 s */
 	unsigned int max_answer;	/* bytes of an answer; 0: calls are not possible */
+	unsigned int key_offset;	/* RMC_DOM_KEY: of 64 bits in a message, by which it is given */
+	unsigned int classes;		/* RMC_DOM_CLASS: 1 .. 16; the key is the class, 0 first */
 };
 
 #define RMC_DOMAIN_OPTIONS_SIZE_VER0	44
@@ -141,7 +143,8 @@ RMC_ABI_SIZE(rmc_arrival, 80);
 #define RMC_CORE_NO_JOIN	(1U << 1)	/* joins no peer: rmc_core_join() does */
 
 /*
- * A core of the domain: a queue pair of its own. group: see struct rmc_dom_attach. Joins all
+ * A core of the domain: a queue pair of its own. group: its group; with RMC_DOM_CLASS a mask of the
+ * classes that it takes, 0: all; see struct rmc_dom_attach. Joins all
  * peers, also this node, and waits for domains that are not there yet. NULL with errno set on
  * failure, see rmc_errmsg(); ETIMEDOUT: a peer has not opened its domain in time.
  */
