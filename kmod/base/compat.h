@@ -42,6 +42,16 @@ static inline void rmc_vm_flags_mod(struct vm_area_struct *vma, unsigned long se
 #endif
 }
 
+/* A task with a reference: is it on a CPU? A kernel for one CPU does not say. */
+static inline bool rmc_task_runs(const struct task_struct *task)
+{
+#ifdef CONFIG_SMP
+	return READ_ONCE(task->on_cpu);
+#else
+	return true;
+#endif
+}
+
 static inline long rmc_pin_user_pages(unsigned long start, unsigned long count,
 				      unsigned int flags, struct page **pages)
 {

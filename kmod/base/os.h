@@ -58,6 +58,8 @@
 
 /* the calling thread, and whether other threads wait for this CPU */
 #define rmc_os_self()			((const void *)current)
+/* Whether the thread of a core (rmc_dispatch_thread()) is on a CPU */
+#define rmc_os_runs(thread)		rmc_task_runs(thread)
 #define rmc_os_must_leave()		need_resched()
 
 /*

@@ -51,6 +51,10 @@ static void give(struct rmc_domain *d, struct rmc_slot *slot, u32 core, u64 now)
 		word |= (u64)RMC_AQ_OFFER << RMC_AQ_KIND_SHIFT;
 	if (unlikely(slot->msg.again))
 		word |= RMC_AQ_AGAIN;
+	if (unlikely(d->core[core].sleeps)) {
+		d->core[core].sleeps = false;
+		rmc_dispatch_hint(d->dispatch, core, RMC_CORE_POLLS);
+	}
 	rmc_times_add(&d->times->waited, passed(slot->msg.stamp, now));
 	slot->given = now;
 	slot->ready = false;
@@ -417,9 +421,39 @@ int rmc_core_add(struct rmc_domain *d, struct rmc_aq_entry *entry, u8 order, u32
 	c->aq.order = order;
 	c->aq.given.count = 0;
 	c->aq.given.armed = false;
+	c->sleeps = false;
 	*tag = rmc_core_tag(core, ++c->generation);
 	dispatch(d, rmc_os_now_ns());
 	return core;
+}
+
+/**
+ * rmc_core_thread() - say which thread receives a core's messages
+ * @d: domain; the caller is its dispatcher's worker
+ * @core: index
+ * @thread: see rmc_dispatch_thread()
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_core_thread(struct rmc_domain *d, u32 core, const void *thread)
+{
+	rmc_dispatch_thread(d->dispatch, core, thread);
+}
+
+/**
+ * rmc_core_sleeps() - a core's thread is about to sleep, until its next message
+ * @d: domain; the caller is its dispatcher's worker
+ * @core: index
+ *
+ * Others that have as few messages come first. Then arm its event: a message that it gets in between
+ * is reported by that.
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_core_sleeps(struct rmc_domain *d, u32 core)
+{
+	if (rmc_dispatch_hint(d->dispatch, core, RMC_CORE_SLEEPS))
+		d->core[core].sleeps = true;
 }
 
 /**

@@ -2,6 +2,9 @@
 /* Dispatch of messages: policies, and giving messages to cores. See dispatch.h. */
 #include "dispatcher.h"
 
+/* Cores that were not on a CPU that a choice looks at */
+#define LOOKS	4
+
 /* ---- arrive(): the FIFO of a message; some FIFO is open ---- */
 
 /* xorshift64; @n is at most 256, so that 53 bits fit beside it */
@@ -199,20 +202,61 @@ static void find_overdue(struct rmc_dispatch *d, u64 *set)
 		}
 }
 
+static bool runs(const struct rmc_dispatch *d, u32 core)
+{
+	const void *thread = d->core[core].thread;
+
+	return !thread || rmc_os_runs(thread);
+}
+
+/* Some of the cores whose thread was not on a CPU: it may be now. */
+static void look_at_some(struct rmc_dispatch *d)
+{
+	u32 i;
+
+	for (i = 0; i < LOOKS; i++) {
+		d->look = d->look + 1 < d->cores ? d->look + 1 : 0;
+		if (d->core[d->look].attached && d->core[d->look].hint == RMC_CORE_OFF &&
+		    d->core[d->look].thread && rmc_os_runs(d->core[d->look].thread))
+			rmc_dispatch_hint(d, d->look, RMC_CORE_POLLS);
+	}
+}
+
+/* Of the cores that poll, one whose thread is on a CPU */
+static u32 pick_running(struct rmc_dispatch *d)
+{
+	u32 core;
+
+	if (unlikely(d->levels[RMC_CORE_OFF]))
+		look_at_some(d);
+	for (;;) {
+		core = pick(d, RMC_CORE_POLLS, d->eligible);
+		if (likely(core == NONE || runs(d, core)))
+			return core;
+		rmc_dispatch_hint(d, core, RMC_CORE_OFF);
+	}
+}
+
 /* The core that gets the next message, or NONE */
 static u32 choose(struct rmc_dispatch *d)
 {
-	u32 core = pick(d, RMC_CORE_POLLS, d->eligible);
+	u32 core = pick_running(d), other;
 	u64 late[WORDS] = { 0 };
 	const u64 *set = d->eligible;
 
-	if (likely(core != NONE || !(d->levels[RMC_CORE_SLEEPS] | d->levels[RMC_CORE_OFF])))
+	if (likely(!(d->levels[RMC_CORE_SLEEPS] | d->levels[RMC_CORE_OFF])))
 		return core;
 	if (d->flags & HOLDS && d->wake_ns) {
+		if (core != NONE)
+			return core;
 		find_overdue(d, late);
 		set = late;
 	}
-	core = pick(d, RMC_CORE_SLEEPS, set);
+	/* waking one takes less time than waiting behind another message may */
+	other = pick(d, RMC_CORE_SLEEPS, set);
+	if (other != NONE &&
+	    (core == NONE || outstanding(&d->core[other]) < outstanding(&d->core[core])))
+		return other;
 	return core != NONE ? core : pick(d, RMC_CORE_OFF, set);
 }
 

@@ -10,7 +10,8 @@
  *
  * A policy is two functions: arrive() chooses the FIFO of a message, fetch() the FIFO that a core
  * with room takes from. A core has room while given - done < depth. Of the cores that have room
- * and find a message, the one with the fewest outstanding messages is next, then the lowest.
+ * and find a message, the one with the fewest outstanding messages is next; of several, one that
+ * polls rather than one that sleeps; then the lowest. Those whose thread is not on a CPU are last.
  *
  * One thread calls all of this: the worker that owns the dispatcher. It knows no rings, packets
  * or workers. Memory is the caller's: one block for the dispatcher, and struct rmc_dispatch_msg
@@ -141,6 +142,7 @@ struct rmc_dispatch *rmc_dispatch_init(void *mem, const struct rmc_dispatch_para
 int rmc_dispatch_attach(struct rmc_dispatch *d, u32 group, u32 classes);
 int rmc_dispatch_detach(struct rmc_dispatch *d, u32 core, struct rmc_dispatch_msg **held);
 bool rmc_dispatch_hint(struct rmc_dispatch *d, u32 core, enum rmc_dispatch_hint hint);
+void rmc_dispatch_thread(struct rmc_dispatch *d, u32 core, const void *thread);
 bool rmc_dispatch_load(struct rmc_dispatch *d, u32 core, u8 load);
 
 bool rmc_dispatch_arrive(struct rmc_dispatch *d, struct rmc_dispatch_msg *m, u64 now);

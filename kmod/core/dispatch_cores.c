@@ -221,6 +221,20 @@ bool rmc_dispatch_hint(struct rmc_dispatch *d, u32 core, enum rmc_dispatch_hint 
 }
 
 /**
+ * rmc_dispatch_thread() - say which thread a core is
+ * @d: dispatcher
+ * @core: core that is attached
+ * @thread: for rmc_os_runs(), until the core is detached or another one is named; NULL: none
+ *
+ * Before a core that polls gets a message, its thread is looked at: one that is not on a CPU is
+ * RMC_CORE_OFF from then on, until it is seen on one.
+ */
+void rmc_dispatch_thread(struct rmc_dispatch *d, u32 core, const void *thread)
+{
+	d->core[core].thread = thread;
+}
+
+/**
  * rmc_dispatch_load() - say what a core has to do beside its messages
  * @d: dispatcher
  * @core: core

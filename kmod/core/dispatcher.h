@@ -34,6 +34,7 @@ enum { OUTSIDE, WAITS, HELD };
 /**
  * struct rmc_dispatch_core - a core
  * @newest: of the messages that it has
+ * @thread: its thread, for rmc_os_runs(); NULL: not known
  * @given: messages that it was given
  * @done: messages for which it has room again
  * @fifo: it takes from this one; class: unused
@@ -46,6 +47,7 @@ enum { OUTSIDE, WAITS, HELD };
  */
 struct rmc_dispatch_core {
 	struct rmc_dispatch_msg *newest;
+	const void *thread;
 	u32 given;
 	u32 done;
 	u16 fifo;
@@ -88,6 +90,7 @@ struct rmc_dispatch_fifo {
  * @leaves: of the tree, a power of two
  * @waiting: messages in all FIFOs
  * @turn: rr: index in @open of the next arrival
+ * @look: core whose thread is looked at next, of those that were not on a CPU
  * @levels: by hint: bit i: some core with room has i outstanding messages
  * @seed: random state, not 0
  * @now: time of the call
@@ -118,6 +121,7 @@ struct rmc_dispatch {
 	u16 leaves;
 	u32 waiting;
 	u32 turn;
+	u32 look;
 	u32 levels[RMC_CORE_HINTS];
 	u64 seed;
 	u64 now;

@@ -112,10 +112,12 @@ static_assert(sizeof(struct rmc_slot) == RMC_LINE, "a slot is one line");
  * struct rmc_core - a queue pair that receives messages; the dispatcher's
  * @aq: its arrival queue
  * @generation: times that the core was added
+ * @sleeps: rmc_core_sleeps() was called since it was given a message
  */
 struct rmc_core {
 	struct rmc_aq aq;
 	u32 generation;
+	bool sleeps;
 };
 
 /**
@@ -369,6 +371,8 @@ void rmc_domain_leave(struct rmc_qpair *qp);
 int rmc_core_add(struct rmc_domain *d, struct rmc_aq_entry *entry, u8 order, u32 group,
 		 u32 classes, u32 *tag);
 bool rmc_domains_pending(const struct rmc_node *unit);
+void rmc_core_thread(struct rmc_domain *d, u32 core, const void *thread);
+void rmc_core_sleeps(struct rmc_domain *d, u32 core);
 void rmc_core_del(struct rmc_domain *d, u32 core, bool requeue);
 void rmc_domain_freed(struct rmc_node *unit, struct rmc_domain *d);
 void rmc_room_add(struct rmc_domain *d, struct rmc_room *r);

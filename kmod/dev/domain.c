@@ -5,6 +5,7 @@
  */
 #include <linux/once.h>
 #include <linux/random.h>
+#include <linux/sched/task.h>
 #include <linux/sizes.h>
 #include "../core/node.h"
 #include "context.h"
@@ -50,6 +51,7 @@ struct change {
 	u32 group;
 	u32 classes;
 	u32 tag;
+	struct task_struct *thread;
 };
 
 static int add_domain(void *arg)
@@ -74,8 +76,22 @@ static int add_core(void *arg)
 {
 	struct change *c = arg;
 
-	return rmc_core_add(&c->dom->d, c->q->aq->mem.chunk[0], c->order, c->group,
-			    c->classes, &c->tag);
+	int core = rmc_core_add(&c->dom->d, c->q->aq->mem.chunk[0], c->order, c->group,
+				c->classes, &c->tag);
+
+	if (core >= 0)
+		rmc_core_thread(&c->dom->d, core, c->thread);
+	return core;
+}
+
+/* The thread that sleeps is the one that receives. */
+static int sleeps(void *arg)
+{
+	struct change *c = arg;
+
+	rmc_core_thread(&c->dom->d, c->q->core, c->thread);
+	rmc_core_sleeps(&c->dom->d, c->q->core);
+	return 0;
 }
 
 static int del_core(void *arg)
@@ -374,12 +390,14 @@ static int attach_core(struct rmc_file *f, struct rmc_queues *q, struct change *
 	err = make_aq(f, q);
 	if (err)
 		return err;
+	c->thread = current;
 	core = rmc_worker_call(dispatcher(f), add_core, c);
 	if (core < 0) {
 		free_aq(f, q);
 		return core;
 	}
 	q->core = core;
+	q->thread = get_task_struct(current);
 	rmc_waiter_init(&q->arrivals, &f->domain->d.core[core].aq.given, f, RMC_WAIT_CQ,
 			dispatcher(f));
 	WRITE_ONCE(f->domain->cores, f->domain->cores + 1);
@@ -451,6 +469,8 @@ int rmc_dom_detach(struct rmc_file *f, struct rmc_queues *q)
 	if (q->aq) {
 		rmc_worker_call(dispatcher(f), del_core, &c);
 		rmc_waiter_release(&q->arrivals);
+		put_task_struct(q->thread);
+		q->thread = NULL;
 		WRITE_ONCE(f->domain->cores, f->domain->cores - 1);
 		free_aq(f, q);
 	}
@@ -468,12 +488,18 @@ int rmc_dom_detach(struct rmc_file *f, struct rmc_queues *q)
  */
 int rmc_dom_arm(struct rmc_file *f, const struct rmc_aq_arm *a)
 {
-	struct rmc_queues *q;
+	struct rmc_queues *q = xa_load(&f->qp, a->qp_id);
+	struct change c = { .dom = f->domain, .q = q };
 
 	lockdep_assert_held(&f->lock);
-	q = xa_load(&f->qp, a->qp_id);
 	if (!q || !q->aq)
 		return -ENOENT;
+	c.thread = current;
+	rmc_worker_call(dispatcher(f), sleeps, &c);
+	if (q->thread != current) {
+		put_task_struct(q->thread);
+		q->thread = get_task_struct(current);
+	}
 	return rmc_waiter_arm(&f->domain->d.core[q->core].aq.given, dispatcher(f), a->seen,
 			      a->eventfd, NULL);
 }
@@ -509,6 +535,18 @@ struct rmc_event *rmc_dom_arrivals(struct rmc_file *f, struct rmc_queues *q)
 {
 	lockdep_assert_held(&f->lock);
 	return q->aq ? &f->domain->d.core[q->core].aq.given : NULL;
+}
+
+/**
+ * rmc_dom_sleeps() - a core's thread is about to sleep
+ * @f: file
+ * @q: queue pair of it, a core; detaching it is a later call on this worker
+ *
+ * Context: the dispatcher's worker; does not sleep.
+ */
+void rmc_dom_sleeps(struct rmc_file *f, struct rmc_queues *q)
+{
+	rmc_core_sleeps(&f->domain->d, q->core);
 }
 
 /**

@@ -19,6 +19,7 @@ int rmc_dom_detach(struct rmc_file *f, struct rmc_queues *q);
 int rmc_dom_arm(struct rmc_file *f, const struct rmc_aq_arm *a);
 int rmc_dom_arm_room(struct rmc_file *f, const struct rmc_room_arm *a);
 struct rmc_event *rmc_dom_arrivals(struct rmc_file *f, struct rmc_queues *q);
+void rmc_dom_sleeps(struct rmc_file *f, struct rmc_queues *q);
 void rmc_dom_expect_room(struct rmc_file *f, struct rmc_queues *q);
 int rmc_dom_stats(struct rmc_file *f, struct rmc_dom_stats *s);
 struct rmc_umem *rmc_dom_memory(struct rmc_file *f, enum rmc_map_kind kind, u32 id);

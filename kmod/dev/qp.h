@@ -40,6 +40,7 @@ struct rmc_pages {
  * @attached: it sends and receives messages of the file's domain
  * @core: with @aq, its number among those that receive
  * @aq: memory of its arrival queue; NULL: it does not receive
+ * @thread: with @aq, who attached it, or armed it last: it receives
  * @arrivals: sleepers for them
  * @room: while attached, the next send slot that becomes free
  * @senders: sleepers for that
@@ -59,6 +60,7 @@ struct rmc_queues {
 	bool attached;
 	u32 core;
 	struct rmc_umem *aq;
+	struct task_struct *thread;
 	struct rmc_waiter arrivals;
 	struct rmc_room room;
 	struct rmc_waiter senders;

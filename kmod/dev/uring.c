@@ -24,6 +24,16 @@ static int arm(void *arg)
 	return 0;
 }
 
+/* The same for an arrival: who waits for it sleeps. */
+static int arm_arrivals(void *arg)
+{
+	struct rmc_wait_link *l = arg;
+	struct rmc_waiter *w = l->event->owner;
+
+	rmc_dom_sleeps(l->wait->file, container_of(w, struct rmc_queues, arrivals));
+	return arm(l);
+}
+
 /* The same for a free send slot: who waits is in the dispatcher's list first. */
 static int arm_room(void *arg)
 {
@@ -97,8 +107,8 @@ static int post_msg_links(struct rmc_wait *wait, const struct rmc_uring_wait *ar
 		post_link(wait, RMC_LINK_CQ, RMC_URING_MSG_CQ, &q->qp.done, arg->cq_seen, arm,
 			  q->worker);
 	if (arg->sources & RMC_URING_MSG_AQ)
-		post_link(wait, RMC_LINK_AQ, RMC_URING_MSG_AQ, arrivals, arg->seg_seen, arm,
-			  f->node->srv_worker);
+		post_link(wait, RMC_LINK_AQ, RMC_URING_MSG_AQ, arrivals, arg->seg_seen,
+			  arm_arrivals, f->node->srv_worker);
 	if (arg->sources & RMC_URING_MSG_ROOM)
 		post_link(wait, RMC_LINK_ROOM, RMC_URING_MSG_ROOM, &q->room.event, 0, arm_room,
 			  f->node->srv_worker);

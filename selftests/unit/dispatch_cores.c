@@ -90,6 +90,54 @@ static void test_hints(void)
 	CHECK_EQ(rmc_dispatch_due(b.d), 80 * US);
 }
 
+/*
+ * Cores whose threads are not on a CPU are last, from when that is seen until they are back. One that
+ * sleeps and has nothing is better than one that polls and has something.
+ */
+static void test_threads(void)
+{
+	bool on[4] = { true, false, true, true };
+	u32 i;
+
+	begin(RMC_DISPATCH_GREEDY, 4, 2, 0);
+	for (i = 0; i < 4; i++)
+		rmc_dispatch_thread(b.d, i, &on[i]);
+	for (i = 0; i < 10; i++)
+		arrive(i, 0);
+	GIVES(0, 0);
+	GIVES(2, 1);
+	on[3] = false;
+	GIVES(0, 2);
+	GIVES(2, 3);
+	/* all others have two: those that are not there, the one with less, the lower one first */
+	GIVES(1, 4);
+	on[3] = true;
+	GIVES(3, 5);
+	CHECK(done(0, 0));
+	GIVES(0, 6);
+	GIVES(3, 7);
+	GIVES(1, 8);
+	NOTHING();
+	/* without a thread nothing is known */
+	rmc_dispatch_thread(b.d, 1, NULL);
+	on[1] = true;
+	CHECK(done(1, 4));
+	GIVES(1, 9);
+
+	begin(RMC_DISPATCH_GREEDY, 3, 2, 0);
+	for (i = 0; i < 6; i++)
+		arrive(i, 0);
+	CHECK(rmc_dispatch_hint(b.d, 0, RMC_CORE_SLEEPS));
+	CHECK(rmc_dispatch_hint(b.d, 1, RMC_CORE_OFF));
+	GIVES(2, 0);
+	GIVES(0, 1);
+	GIVES(2, 2);
+	GIVES(0, 3);
+	GIVES(1, 4);
+	GIVES(1, 5);
+	NOTHING();
+}
+
 /* The core goes with three messages: back to the front, in order; or to the caller. */
 static void test_held(void)
 {
@@ -556,6 +604,7 @@ int main(void)
 {
 	static const struct tap_test tests[] = {
 		{ "dispatch: hints, and how long a message waits for a core that polls", test_hints },
+		{ "dispatch: threads that are not on a CPU, and that sleep", test_threads },
 		{ "dispatch: what a core has when it goes", test_held },
 		{ "dispatch: what waits for a core that goes", test_gone },
 		{ "dispatch: what waits while there is no core", test_behind_all },

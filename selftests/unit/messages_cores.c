@@ -257,6 +257,34 @@ static void test_no_core(const struct testbed_opts *o)
 	doms_fini(&t);
 }
 
+/* A core whose thread sleeps gets a message if no other one has as few; then it is awake. */
+static void test_sleepers(const struct testbed_opts *o)
+{
+	struct arrival m;
+	struct doms t;
+
+	memset(&t, 0, sizeof(t));
+	t.nodes = 2;
+	t.cores = 2;
+	t.dp.depth = 2;
+	t.dp.policy = RMC_DISPATCH_GREEDY;
+	doms_init(&t, o);
+	doms_join(&t);
+	rmc_core_sleeps(&t.node[1].d, 0);
+	send_some(&t, 1);
+	check_arrival(&t, 1, 0, 0, 60, &m);
+	CHECK_EQ(dom_send(&t, 0, 0, 1, 1, buf(&t, 0, 0), 60), RMC_S_OK);
+	testbed_settle(&t.w);
+	CHECK(dom_arrival(&t, 1, 0, &m) && m.slot == 1);
+	CHECK_EQ(dom_receive(&t, 1, 0, &m), RMC_S_OK);
+	testbed_settle(&t.w);
+	/* awake, and it has less */
+	CHECK_EQ(dom_send(&t, 0, 0, 1, 2, buf(&t, 0, 0), 60), RMC_S_OK);
+	testbed_settle(&t.w);
+	CHECK(dom_arrival(&t, 1, 0, &m) && m.slot == 2);
+	doms_fini(&t);
+}
+
 /* A message of 60 bytes with a key at byte 10, or a shorter one that ends before it */
 static void send_key(struct doms *t, u32 slot, u64 key, u32 len)
 {
@@ -480,6 +508,7 @@ int main(void)
 		{ "a core goes", test_core_goes },
 		{ "a core with the index of another", test_same_index },
 		{ "messages wait for the first core", test_no_core },
+		{ "cores that sleep", test_sleepers },
 		{ "keys", test_keys },
 		{ "classes", test_classes },
 		{ "what may be asked of a domain", test_args },

@@ -46,6 +46,14 @@ static int add_core(void *arg)
 			    &c->tag);
 }
 
+static int sleeps(void *arg)
+{
+	struct change *c = arg;
+
+	rmc_core_sleeps(&c->dom->d, (u32)c->q->core);
+	return 0;
+}
+
 static int del_core(void *arg)
 {
 	struct change *c = arg;
@@ -406,6 +414,18 @@ int rmcd_domain_detach(struct rmcd_file *f, struct rmcd_qp *q)
 	}
 	q->attached = false;
 	return 0;
+}
+
+/**
+ * rmcd_domain_sleeps() - a core's thread is about to sleep, for RMC_IOC_AQ_ARM
+ * @f: file
+ * @q: queue pair of it, a core
+ */
+void rmcd_domain_sleeps(struct rmcd_file *f, struct rmcd_qp *q)
+{
+	struct change c = { .dom = f->domain, .q = q };
+
+	rmcd_call(dispatcher(f), sleeps, &c);
 }
 
 /**

@@ -487,7 +487,10 @@ static int do_aq_arm(struct rmcd_req *r, union args *a, const struct rmcd_memory
 	(void)memory;
 	if (c->flags || c->reserved)
 		return -EOPNOTSUPP;
-	return q && q->core >= 0 ? arm(r, &q->arrivals, c->seen, c->eventfd, NULL) : -ENOENT;
+	if (!q || q->core < 0)
+		return -ENOENT;
+	rmcd_domain_sleeps(r->file, q);
+	return arm(r, &q->arrivals, c->seen, c->eventfd, NULL);
 }
 
 static int do_room_arm(struct rmcd_req *r, union args *a, const struct rmcd_memory *memory)

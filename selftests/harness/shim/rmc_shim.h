@@ -150,6 +150,8 @@ extern u32 rmc_no_memory;
 #define rmc_os_free_atomic(p)		rmc_os_free(p)
 #define rmc_os_ns_to_ms(ns)		((u32)((ns) / 1000000))
 #define rmc_os_div(n, d)		((u64)(n) / (d))
+/* Tests name a flag as the thread of a core. */
+#define rmc_os_runs(thread)		READ_ONCE(*(const bool *)(thread))
 
 /* ThreadSanitizer must see every access to shared lines as atomic. */
 #ifndef __has_feature
