@@ -9,6 +9,9 @@
  * it holds less than the domain's depth, and the queue has as many entries. So an entry is reused
  * after it was read, since a core finishes no message before it has read its entry, and reads them
  * in order; but perhaps while its message is still held: what is needed of it is copied.
+ *
+ * With RMC_DOM_SHARED there is one queue for all cores, with an entry for each slot: each message is
+ * posted when it is complete, and threads take entries under a lock of theirs.
  * uapi/linux/rmc_domain.h has its format.
  */
 #ifndef RMC_AQ_H
@@ -24,14 +27,26 @@ static_assert(sizeof(struct rmc_aq_entry) == RMC_LINE, "an arrival is one line")
 /**
  * struct rmc_aq - an arrival queue as the dispatcher sees it
  * @entry: shared, read-only for the application
+ * @mem: in place of @entry: memory in chunks, of a queue of all cores; or NULL
  * @order: log2 of the entries
  * @given: arrivals posted so far; an application may wait for them
  */
 struct rmc_aq {
 	struct rmc_aq_entry *entry;
+	const struct rmc_mem *mem;
 	u8 order;
 	struct rmc_event given;
 };
+
+/* Entry of the next arrival, which is free */
+static inline struct rmc_aq_entry *rmc_aq_next(const struct rmc_aq *aq)
+{
+	u32 index = aq->given.count & ((1U << aq->order) - 1);
+
+	if (unlikely(aq->mem))
+		return rmc_mem_ptr(aq->mem, (u64)index * sizeof(struct rmc_aq_entry));
+	return &aq->entry[index];
+}
 
 /**
  * rmc_aq_post() - post an arrival
@@ -48,7 +63,7 @@ static inline void rmc_aq_post(struct rmc_aq *aq, u64 word, u64 stamp, const str
 			       u64 off, u32 len)
 {
 	u32 pos = aq->given.count;
-	struct rmc_aq_entry *e = &aq->entry[pos & ((1U << aq->order) - 1)];
+	struct rmc_aq_entry *e = rmc_aq_next(aq);
 
 	WRITE_ONCE(e->stamp, stamp);
 	rmc_mem_get(msg, off, e->head, min_t(u32, len, RMC_AQ_HEAD));

@@ -38,8 +38,8 @@ static u64 passed(u64 since, u64 now)
 	return (s64)(now - since) > 0 ? now - since : 0;
 }
 
-/* Give the message in a slot to a core. */
-static void give(struct rmc_domain *d, struct rmc_slot *slot, u32 core, u64 now)
+/* Post a message to a queue; @holder: who may end it */
+static void post(struct rmc_domain *d, struct rmc_slot *slot, struct rmc_aq *aq, u32 holder, u64 now)
 {
 	u32 index = slot - d->slot, set = index / d->p.slots;
 	u64 word = (u64)slot->length << RMC_AQ_LEN_SHIFT |
@@ -51,19 +51,38 @@ static void give(struct rmc_domain *d, struct rmc_slot *slot, u32 core, u64 now)
 		word |= (u64)RMC_AQ_OFFER << RMC_AQ_KIND_SHIFT;
 	if (unlikely(slot->msg.again))
 		word |= RMC_AQ_AGAIN;
-	if (unlikely(d->core[core].sleeps)) {
-		d->core[core].sleeps = false;
-		rmc_dispatch_hint(d->dispatch, core, RMC_CORE_POLLS);
-	}
 	rmc_times_add(&d->times->waited, passed(slot->msg.stamp, now));
 	slot->given = now;
 	slot->ready = false;
-	WRITE_ONCE(slot->holder, rmc_core_tag(core, d->core[core].generation));
+	WRITE_ONCE(slot->holder, holder);
 	/* pairs with the acquire in held(), ops/message.c: of an application that guesses, too */
 	smp_store_release(&slot->state, RMC_SLOT_HELD);
 	WRITE_ONCE(d->dispatched, d->dispatched + 1);
-	rmc_aq_post(&d->core[core].aq, word, slot->msg.stamp, d->recv, rmc_slot_data(d, index),
-		    slot->length);
+	rmc_aq_post(aq, word, slot->msg.stamp, d->recv, rmc_slot_data(d, index), slot->length);
+}
+
+/* Give the message in a slot to a core. */
+static void give(struct rmc_domain *d, struct rmc_slot *slot, u32 core, u64 now)
+{
+	struct rmc_core *c = &d->core[core];
+
+	if (unlikely(c->sleeps)) {
+		c->sleeps = false;
+		rmc_dispatch_hint(d->dispatch, core, RMC_CORE_POLLS);
+	}
+	post(d, slot, &c->aq, rmc_core_tag(core, c->generation), now);
+}
+
+/* A message is complete: to the dispatcher, or to the queue that all cores take from. */
+static void arrive(struct rmc_domain *d, struct rmc_slot *slot, u64 now)
+{
+	if (likely(!d->shared)) {
+		rmc_dispatch_arrive(d->dispatch, &slot->msg, now);
+		return;
+	}
+	slot->msg.stamp = now;
+	slot->msg.again = 0;
+	post(d, slot, &d->all, RMC_CORE_ANY, now);
 }
 
 /* @what: a slot, or with RMC_RELAY_READY one that its core keeps; @now: 0: not measured */
@@ -72,6 +91,11 @@ static void finish(struct rmc_domain *d, u32 what, u64 now)
 	struct rmc_slot *slot = &d->slot[what & ~RMC_RELAY_READY];
 	u32 core = rmc_core_index(slot->holder);
 
+	if (unlikely(d->shared)) {
+		if (now && !(what & RMC_RELAY_READY))
+			rmc_times_add(&d->times->served, passed(slot->given, now));
+		return;
+	}
 	if (unlikely(what & RMC_RELAY_READY))
 		rmc_dispatch_ready(d->dispatch, core, &slot->msg);
 	else if (rmc_dispatch_done(d->dispatch, core, &slot->msg) && now)
@@ -137,7 +161,7 @@ static u32 collect(struct rmc_domain *d, u64 now)
 	}
 	for (i = 0; i < d->units; i++)
 		for (; rmc_relay_take(&d->unit[i].complete, complete[i], &what); n++)
-			rmc_dispatch_arrive(d->dispatch, &d->slot[what].msg, now);
+			arrive(d, &d->slot[what], now);
 	return n;
 }
 
@@ -193,7 +217,7 @@ void rmc_domain_arrived(struct rmc_node *unit, struct rmc_domain *d, u32 index)
 	now = rmc_os_now_ns();
 	if (d->remote)
 		collect(d, now);
-	rmc_dispatch_arrive(d->dispatch, &d->slot[index].msg, now);
+	arrive(d, &d->slot[index], now);
 	dispatch(d, now);
 }
 
@@ -395,10 +419,25 @@ void rmc_domain_leave(struct rmc_qpair *qp)
 	qp->core = RMC_CORE_NONE;
 }
 
+/* The number of a core that takes its messages itself */
+static int take_number(struct rmc_domain *d)
+{
+	u32 i;
+
+	for (i = 0; i < d->cores_max; i++) {
+		if (d->core[i].used)
+			continue;
+		d->core[i].used = true;
+		return i;
+	}
+	return -ENOSPC;
+}
+
 /**
  * rmc_core_add() - let a queue pair receive messages
  * @d: domain; the caller is its dispatcher's worker
- * @entry: memory of the arrival queue, zeros; at least as many entries as the depth
+ * @entry: memory of the arrival queue, zeros; at least as many entries as the depth; with
+ *	RMC_DOM_SHARED unused
  * @order: log2 of the entries
  * @group: see rmc_dispatch_attach()
  * @classes: likewise
@@ -411,7 +450,7 @@ void rmc_domain_leave(struct rmc_qpair *qp)
 int rmc_core_add(struct rmc_domain *d, struct rmc_aq_entry *entry, u8 order, u32 group,
 		 u32 classes, u32 *tag)
 {
-	int core = rmc_dispatch_attach(d->dispatch, group, classes);
+	int core = d->shared ? take_number(d) : rmc_dispatch_attach(d->dispatch, group, classes);
 	struct rmc_core *c;
 
 	if (core < 0)
@@ -437,7 +476,8 @@ int rmc_core_add(struct rmc_domain *d, struct rmc_aq_entry *entry, u8 order, u32
  */
 void rmc_core_thread(struct rmc_domain *d, u32 core, const void *thread)
 {
-	rmc_dispatch_thread(d->dispatch, core, thread);
+	if (!d->shared)
+		rmc_dispatch_thread(d->dispatch, core, thread);
 }
 
 /**
@@ -452,7 +492,7 @@ void rmc_core_thread(struct rmc_domain *d, u32 core, const void *thread)
  */
 void rmc_core_sleeps(struct rmc_domain *d, u32 core)
 {
-	if (rmc_dispatch_hint(d->dispatch, core, RMC_CORE_SLEEPS))
+	if (!d->shared && rmc_dispatch_hint(d->dispatch, core, RMC_CORE_SLEEPS))
 		d->core[core].sleeps = true;
 }
 
@@ -461,7 +501,8 @@ void rmc_core_sleeps(struct rmc_domain *d, u32 core)
  * @d: domain; the caller is its dispatcher's worker
  * @core: index
  * @requeue: give the messages that it holds to others, before all that wait; or else drop them:
- *	their senders learn from a JOIN that the slots are free
+ *	their senders learn from a JOIN that the slots are free. With RMC_DOM_SHARED nobody knows
+ *	which it has: others may end them
  *
  * After rmc_domain_leave(), so the RGP takes no further RECEIVE.
  *
@@ -474,6 +515,10 @@ void rmc_core_del(struct rmc_domain *d, u32 core, bool requeue)
 
 	/* not what it has finished */
 	collect(d, now);
+	if (d->shared) {
+		d->core[core].used = false;
+		return;
+	}
 	if (!rmc_dispatch_detach(d->dispatch, core, requeue ? NULL : &m))
 		d->core[core].aq.entry = NULL;
 	for (; !requeue && m; m = m->next) {

@@ -27,7 +27,7 @@ static bool valid(const struct rmc_domain_params *p, const struct rmc_fabric *f)
  * @p: out, not validated
  * @dp: out, not validated
  *
- * Return: 0, -EINVAL, -EOPNOTSUPP a policy that does not exist yet. Context: any.
+ * Return: 0, -EINVAL. Context: any.
  */
 int rmc_domain_args(const struct rmc_dom_create *c, struct rmc_domain_params *p,
 		    struct rmc_dispatch_params *dp)
@@ -47,8 +47,6 @@ int rmc_domain_args(const struct rmc_dom_create *c, struct rmc_domain_params *p,
 		.classes = c->classes ?: 1,
 		.seed = 1,
 	};
-	if (c->policy < RMC_DOM_POLICIES && !(RMC_DOMAIN_POLICIES >> c->policy & 1))
-		return -EOPNOTSUPP;
 	if (c->groups != 1 && !rmc_dispatch_has_groups(c->policy))
 		return -EINVAL;
 	if (c->flags & RMC_DOM_KEY ? (u64)c->key_offset + sizeof(u64) > c->max_message :
@@ -57,6 +55,21 @@ int rmc_domain_args(const struct rmc_dom_create *c, struct rmc_domain_params *p,
 	if (c->policy == RMC_DOM_CLASS ? !c->classes || !(c->flags & RMC_DOM_KEY) : c->classes)
 		return -EINVAL;
 	return 0;
+}
+
+/**
+ * rmc_domain_queue_order() - entries of the arrival queue of all cores: one for each slot at least
+ * @p: valid parameters
+ *
+ * Return: log2 of their number. Context: any.
+ */
+u32 rmc_domain_queue_order(const struct rmc_domain_params *p)
+{
+	u32 order = 1;
+
+	while (1ULL << order < (u64)p->nodes * p->slots)
+		order++;
+	return order;
 }
 
 /**
@@ -89,8 +102,8 @@ u64 rmc_domain_bytes(const struct rmc_domain_params *p, const struct rmc_fabric 
  * @p: parameters, any values
  * @dispatch: parameters of the dispatcher, any values
  *
- * The caller then sets @d->recv, @d->send and, with @p->max_answer, @d->answers. Memory is charged
- * to the memory cgroup of the caller.
+ * The caller then sets @d->recv, @d->send and, with @p->max_answer, @d->answers; with RMC_DOM_SHARED
+ * @d->all.mem. Memory is charged to the memory cgroup of the caller.
  *
  * Return: 0, -EINVAL, -ENOMEM; with an error nothing is left to destroy. Context: may sleep.
  */
@@ -105,7 +118,7 @@ int rmc_domain_init(struct rmc_domain *d, struct rmc_node *head, u16 ctx_id, u32
 	if (!valid(p, f) || !life || rmc_dispatch_check(dispatch))
 		return -EINVAL;
 	/* nobody comes back when a message is due */
-	if (!(RMC_DOMAIN_POLICIES >> dispatch->policy & 1) || dispatch->wake_ns || dispatch->age_ns)
+	if (dispatch->wake_ns || dispatch->age_ns)
 		return -EINVAL;
 	d->head = head;
 	d->p = *p;
@@ -116,6 +129,9 @@ int rmc_domain_init(struct rmc_domain *d, struct rmc_node *head, u16 ctx_id, u32
 	d->stride = RMC_LINE * (1 + rmc_lines(0, p->max_message));
 	d->rrpp_order = f->rrpp_order;
 	d->classes = dispatch->policy == RMC_DISPATCH_CLASS;
+	d->shared = dispatch->policy == RMC_DISPATCH_SHARED;
+	d->all.order = rmc_domain_queue_order(p);
+	d->cores_max = dispatch->cores;
 	slots = (size_t)p->nodes * p->slots;
 	lives = (size_t)p->nodes << f->rrpp_order;
 	d->slot = rmc_os_zalloc_user(slots * sizeof(*d->slot));

@@ -45,6 +45,8 @@ struct rmc_wqe;
 
 /* A core as a slot and a queue pair name it: another value each time that a core is added */
 #define RMC_CORE_NONE	(~0U)
+/* Holder of a message that any core may end, with RMC_DOM_SHARED */
+#define RMC_CORE_ANY	(~0U - 1)
 
 static inline u32 rmc_core_tag(u32 core, u32 generation)
 {
@@ -65,8 +67,9 @@ RMC_DISPATCH_POLICIES(X)
 #undef X
 static_assert((int)RMC_DISPATCH_COUNT == (int)RMC_DOM_POLICIES, "all of them");
 
-/* Those that a domain can have: nobody pulls yet */
-#define RMC_DOMAIN_POLICIES	((1ULL << RMC_DOM_POLICIES) - 1 - (1ULL << RMC_DOM_SHARED))
+
+/* Those that a domain can have */
+#define RMC_DOMAIN_POLICIES	((1ULL << RMC_DOM_POLICIES) - 1)
 
 /* Of one domain; quotas are usually lower */
 #define RMC_DOMAIN_BYTES_MAX	(1U << 30)
@@ -112,12 +115,14 @@ static_assert(sizeof(struct rmc_slot) == RMC_LINE, "a slot is one line");
  * struct rmc_core - a queue pair that receives messages; the dispatcher's
  * @aq: its arrival queue
  * @generation: times that the core was added
+ * @used: with RMC_DOM_SHARED: it is attached
  * @sleeps: rmc_core_sleeps() was called since it was given a message
  */
 struct rmc_core {
 	struct rmc_aq aq;
 	u32 generation;
 	bool sleeps;
+	bool used;
 };
 
 /**
@@ -238,6 +243,9 @@ struct rmc_domain_params {
  * @unit: by unit
  * @units: number of @unit
  * @remote: several workers take part, so relays are used
+ * @shared: RMC_DOM_SHARED: @all has the arrivals of all cores
+ * @all: its memory is set before the first unit has the domain; see rmc_domain_queue_order()
+ * @cores_max: cores that there may be
  * @keyed: messages have a key, see struct rmc_dom_create; set before the first unit has it
  * @classes: the key is a class
  * @key_offset: bytes from a message's begin to its key
@@ -276,6 +284,9 @@ struct rmc_domain {
 	struct rmc_domain_unit *unit;
 	u32 units;
 	bool remote;
+	bool shared;
+	struct rmc_aq all;
+	u32 cores_max;
 	bool keyed;
 	bool classes;
 	u32 key_offset;
@@ -344,6 +355,7 @@ struct rmc_domains {
 
 int rmc_domain_args(const struct rmc_dom_create *c, struct rmc_domain_params *p,
 		    struct rmc_dispatch_params *dp);
+u32 rmc_domain_queue_order(const struct rmc_domain_params *p);
 u64 rmc_domain_bytes(const struct rmc_domain_params *p, const struct rmc_fabric *f);
 int rmc_domain_init(struct rmc_domain *d, struct rmc_node *head, u16 ctx_id, u32 life,
 		    const struct rmc_domain_params *p, const struct rmc_dispatch_params *dispatch);

@@ -19,6 +19,7 @@
  * @recv: receive slots
  * @send: send slots
  * @answers: answer slots, or NULL
+ * @all: with RMC_DOM_SHARED the arrival queue of all cores; or NULL
  * @dir: its directory in sysfs
  * @kib: charged memory
  * @depth: messages that a core may have
@@ -32,6 +33,7 @@ struct rmc_file_domain {
 	struct rmc_umem *recv;
 	struct rmc_umem *send;
 	struct rmc_umem *answers;
+	struct rmc_umem *all;
 	struct rmc_domain_dir *dir;
 	u32 kib;
 	u32 depth;
@@ -76,7 +78,8 @@ static int add_core(void *arg)
 {
 	struct change *c = arg;
 
-	int core = rmc_core_add(&c->dom->d, c->q->aq->mem.chunk[0], c->order, c->group,
+	struct rmc_aq_entry *entry = c->dom->all ? NULL : c->q->aq->mem.chunk[0];
+	int core = rmc_core_add(&c->dom->d, entry, c->order, c->group,
 				c->classes, &c->tag);
 
 	if (core >= 0)
@@ -163,12 +166,19 @@ static u32 next_life(void)
 
 static void free_memory(struct rmc_file_domain *dom)
 {
+	if (dom->all)
+		rmc_umem_put(dom->all);
 	if (dom->answers)
 		rmc_umem_put(dom->answers);
 	if (dom->send)
 		rmc_umem_put(dom->send);
 	if (dom->recv)
 		rmc_umem_put(dom->recv);
+}
+
+static u64 queue_bytes(const struct rmc_domain_params *p)
+{
+	return sizeof(struct rmc_aq_entry) << rmc_domain_queue_order(p);
 }
 
 static int alloc(struct rmc_umem **u, struct rmc_mem **mem, u64 bytes)
@@ -186,6 +196,7 @@ static int alloc(struct rmc_umem **u, struct rmc_mem **mem, u64 bytes)
 static int make_memory(struct rmc_file_domain *dom)
 {
 	u64 slots = (u64)dom->d.p.nodes * dom->d.p.slots;
+	struct rmc_mem *all;
 	int err;
 
 	err = alloc(&dom->recv, &dom->d.recv, slots * dom->d.stride);
@@ -193,6 +204,10 @@ static int make_memory(struct rmc_file_domain *dom)
 		err = alloc(&dom->send, &dom->d.send, slots * sizeof(struct rmc_send_slot));
 	if (!err && dom->d.answer_stride)
 		err = alloc(&dom->answers, &dom->d.answers, slots * dom->d.answer_stride);
+	if (!err && dom->d.shared) {
+		err = alloc(&dom->all, &all, queue_bytes(&dom->d.p));
+		dom->d.all.mem = err ? NULL : all;
+	}
 	return err;
 }
 
@@ -276,8 +291,7 @@ void rmc_dom_query(struct rmc_dom_query *q)
  * @f: file, locked, attached
  * @c: parameters, any values; out: the rest
  *
- * Return: 0, -EINVAL, -EOPNOTSUPP a policy that does not exist yet, -EEXIST the context has one on
- * this node, -EDQUOT exceeds a quota, -ENOMEM, -EINTR fatal signal.
+ * Return: 0, -EINVAL, -EEXIST the context has one on this node, -EDQUOT exceeds a quota, -ENOMEM, -EINTR fatal signal.
  * Context: may sleep.
  */
 int rmc_dom_create(struct rmc_file *f, struct rmc_dom_create *c)
@@ -295,6 +309,8 @@ int rmc_dom_create(struct rmc_file *f, struct rmc_dom_create *c)
 	bytes = rmc_domain_bytes(&p, f->node->fabric);
 	if (!bytes)
 		return -EINVAL;
+	if (c->policy == RMC_DOM_SHARED)
+		bytes += queue_bytes(&p);
 	if (f->domain)
 		return -EEXIST;
 	if (bytes > RMC_DOMAIN_BYTES_MAX)
@@ -358,7 +374,7 @@ int rmc_dom_destroy(struct rmc_file *f)
 	return 0;
 }
 
-/* A page: RMC_DISPATCH_DEPTH entries */
+/* A page: RMC_DISPATCH_DEPTH entries; or that of all cores, for which a core is charged as much */
 static int make_aq(struct rmc_file *f, struct rmc_queues *q)
 {
 	int err;
@@ -367,6 +383,11 @@ static int make_aq(struct rmc_file *f, struct rmc_queues *q)
 	err = rmc_charge(f, RMC_RES_queue_mib, PAGE_SIZE / SZ_1K);
 	if (err)
 		return err;
+	if (f->domain->all) {
+		q->aq = f->domain->all;
+		kref_get(&q->aq->ref);
+		return 0;
+	}
 	q->aq = rmc_umem_alloc(PAGE_SIZE, NUMA_NO_NODE, false);
 	if (!IS_ERR(q->aq))
 		return 0;
@@ -435,7 +456,7 @@ int rmc_dom_attach(struct rmc_file *f, struct rmc_dom_attach *a)
 	a->aq_entries = 0;
 	a->aq_offset = 0;
 	if (receives) {
-		c.order = max_t(u32, order_base_2(dom->depth), 1);
+		c.order = dom->all ? dom->d.all.order : max_t(u32, order_base_2(dom->depth), 1);
 		err = attach_core(f, c.q, &c);
 		if (err)
 			return err;
@@ -483,8 +504,8 @@ int rmc_dom_detach(struct rmc_file *f, struct rmc_queues *q)
  * @f: file, locked
  * @a: any values
  *
- * Return: 0, -ENOENT it is no core of this file, -EBADF, -EINVAL not an eventfd.
- * Context: may sleep.
+ * Return: 0, -ENOENT it is no core of this file, -EOPNOTSUPP it has no queue of its own, -EBADF,
+ * -EINVAL not an eventfd. Context: may sleep.
  */
 int rmc_dom_arm(struct rmc_file *f, const struct rmc_aq_arm *a)
 {
@@ -494,6 +515,8 @@ int rmc_dom_arm(struct rmc_file *f, const struct rmc_aq_arm *a)
 	lockdep_assert_held(&f->lock);
 	if (!q || !q->aq)
 		return -ENOENT;
+	if (f->domain->all)
+		return -EOPNOTSUPP;
 	c.thread = current;
 	rmc_worker_call(dispatcher(f), sleeps, &c);
 	if (q->thread != current) {
@@ -529,12 +552,13 @@ int rmc_dom_arm_room(struct rmc_file *f, const struct rmc_room_arm *a)
  * @f: file, locked
  * @q: queue pair of it
  *
- * Return: the event, of the dispatcher's worker, or NULL: it is no core. Context: any.
+ * Return: the event, of the dispatcher's worker, or NULL: it is no core, or has no queue of its own.
+ * Context: any.
  */
 struct rmc_event *rmc_dom_arrivals(struct rmc_file *f, struct rmc_queues *q)
 {
 	lockdep_assert_held(&f->lock);
-	return q->aq ? &f->domain->d.core[q->core].aq.given : NULL;
+	return q->aq && !f->domain->all ? &f->domain->d.core[q->core].aq.given : NULL;
 }
 
 /**

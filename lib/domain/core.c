@@ -52,10 +52,15 @@ static int attach(struct core *c, unsigned int group, unsigned int flags)
 	p = rmc_map(d->ctx, len, PROT_READ, arg.aq_offset);
 	if (p == MAP_FAILED)
 		return rmc_fail(errno, "cannot map an arrival queue: %s", strerror(errno));
-	c->c.aq = (const struct rmc_aq_entry *)p;
-	c->c.entries = arg.aq_entries;
 	c->c.number = arg.core;
 	c->aq_len = len;
+	c->all = (const struct rmc_aq_entry *)p;
+	c->all_entries = arg.aq_entries;
+	c->c.pulls = d->o.policy == RMC_DOM_SHARED;
+	if (c->c.pulls)
+		return 0;
+	c->c.aq = c->all;
+	c->c.entries = arg.aq_entries;
 	return 0;
 }
 
@@ -164,7 +169,7 @@ static void free_core(struct core *c)
 	c->c.qp = &ended;
 	abandon_all(c);
 	if (c->aq_len)
-		rmc_unmap(ctx, (void *)(uintptr_t)c->c.aq, c->aq_len);
+		rmc_unmap(ctx, (void *)(uintptr_t)c->all, c->aq_len);
 	if (c->buf_id >= 0)
 		rmc_buf_unregister(ctx, c->buf_id);
 	free(c->message);

@@ -216,11 +216,12 @@ struct rmc_domain *rmc_domain_open_sized(struct rmc_ctx *ctx,
 	struct rmc_domain *d;
 	int err;
 
-	d = (struct rmc_domain *)calloc(1, sizeof(*d));
+	d = (struct rmc_domain *)aligned_alloc(LINE, (sizeof(*d) + LINE - 1) & ~(size_t)(LINE - 1));
 	if (!d) {
 		rmc_fail(ENOMEM, "out of memory");
 		return NULL;
 	}
+	memset(d, 0, sizeof(*d));
 	err = rmc_struct_in(&d->o, sizeof(d->o), options, size, RMC_DOMAIN_OPTIONS_SIZE_VER0,
 			    "options of a domain");
 	if (!err)

@@ -76,6 +76,9 @@ struct rmc_domain {
 	size_t recv_len, send_len, answers_len;
 	struct peer *peer;
 	struct slot *slot;		/* as in the send slots: by node and number */
+	void *pullers;			/* RMC_DOM_SHARED: end of the MCS lock's queue, pull.c */
+	_Alignas(LINE) uint32_t pulled;	/* arrivals taken, with that lock */
+	_Alignas(LINE)
 	pthread_mutex_t lock;		/* guards core and lives of peers; calls of the driver */
 	struct core *core;
 };
@@ -137,6 +140,8 @@ struct core {
 	int buf_id;
 	void *buf;
 	size_t aq_len;
+	const struct rmc_aq_entry *all;	/* RMC_DOM_SHARED: the queue of all cores */
+	uint32_t all_entries;
 	int failure;			/* first one since the last flush */
 	int joined;			/* status of the last OP_JOIN; -1: not yet */
 	uint64_t join_state;		/* and what it said */

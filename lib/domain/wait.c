@@ -87,6 +87,11 @@ int rmc_arrival_wait(struct rmc_core *core, struct rmc_arrival *m, unsigned int 
 	if (err || !timeout_ms)
 		return err;
 	deadline = rmc_deadline(timeout_ms);
+	/* nobody wakes one of many */
+	while (core->pulls && !err && !rmc_deadline_over(deadline))
+		err = spin(core, m, SPIN_NS / 1000);
+	if (core->pulls)
+		return err;
 	for (;;) {
 		rmc_core_disarm(core);
 		err = rmc_core_arm(core);

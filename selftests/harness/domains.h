@@ -62,6 +62,8 @@ struct dom_node {
 	u8 *recv;
 	u8 *answers;
 	struct rmc_send_slot *send;
+	struct rmc_aq_entry *all;	/* RMC_DISPATCH_SHARED: the queue of all cores */
+	u32 pulled;			/* taken from it */
 	u32 lives;
 	struct dom_app app[DOM_CORES];
 };
@@ -141,6 +143,14 @@ static inline int dom_create(struct doms *t, u32 nid)
 		memset(n->answers, 0x5a, len);
 		n->d.answers = mem_make(n->answers, slots * n->d.answer_stride, 12, 0);
 	}
+	if (n->d.shared) {
+		size_t len = sizeof(*n->all) << n->d.all.order;
+
+		n->all = aligned_alloc(4096, ALIGN(len, 4096));
+		memset(n->all, 0, len);
+		n->pulled = 0;
+		n->d.all.mem = mem_make(n->all, len, 12, 0);
+	}
 	n->d.recv = mem_make(n->recv, slots * n->d.stride, 12, 0);
 	n->d.send = mem_make(n->send, slots * sizeof(*n->send), 12, 0);
 	for (u = 0; u < t->w.opts.units; u++)
@@ -158,6 +168,10 @@ static inline void dom_remove(struct doms *t, u32 nid)
 	rmc_hide(&n->d.exposure);
 	for (u = 0; u < t->w.opts.units; u++)
 		rmc_domain_del(t->w.node[nid]->unit[u], &n->d);
+	if (n->d.shared)
+		mem_free((struct rmc_mem *)n->d.all.mem);
+	free(n->all);
+	n->all = NULL;
 	if (n->d.answers)
 		mem_free(n->d.answers);
 	free(n->answers);
@@ -307,16 +321,15 @@ static inline int dom_send(struct doms *t, u32 nid, u32 i, u32 to, u32 slot, con
 	return app_wait(&t->node[nid].app[i].a);
 }
 
-/* The next arrival of a core, if there is one */
-static inline bool dom_arrival(struct doms *t, u32 nid, u32 i, struct arrival *m)
+/* The next arrival in a queue of so many entries, if there is one */
+static inline bool dom_take(const struct rmc_aq_entry *aq, u32 order, u32 *seen, struct arrival *m)
 {
-	struct dom_app *app = &t->node[nid].app[i];
-	struct rmc_aq_entry *e = &app->aq[app->seen % DOM_AQ];
+	const struct rmc_aq_entry *e = &aq[*seen & ((1U << order) - 1)];
 	u64 word = rmc_phase_load(&e->word0);
 
-	if (!rmc_phase_is(word, app->seen, __builtin_ctz(DOM_AQ)))
+	if (!rmc_phase_is(word, *seen, order))
 		return false;
-	app->seen++;
+	++*seen;
 	m->kind = word >> RMC_AQ_KIND_SHIFT & 3;
 	m->again = word & RMC_AQ_AGAIN;
 	m->nid = word >> RMC_AQ_NID_SHIFT & 0x3ff;
@@ -326,6 +339,22 @@ static inline bool dom_arrival(struct doms *t, u32 nid, u32 i, struct arrival *m
 	m->stamp = e->stamp;
 	memcpy(m->head, e->head, sizeof(m->head));
 	return true;
+}
+
+/* The next arrival of a core, if there is one */
+static inline bool dom_arrival(struct doms *t, u32 nid, u32 i, struct arrival *m)
+{
+	struct dom_app *app = &t->node[nid].app[i];
+
+	return dom_take(app->aq, __builtin_ctz(DOM_AQ), &app->seen, m);
+}
+
+/* Of the queue of all cores */
+static inline bool dom_pull(struct doms *t, u32 nid, struct arrival *m)
+{
+	struct dom_node *n = &t->node[nid];
+
+	return dom_take(n->all, n->d.all.order, &n->pulled, m);
 }
 
 /* The message of an arrival, in place */

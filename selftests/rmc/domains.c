@@ -709,14 +709,16 @@ TEST(what_is_refused)
 	REFUSED(EINVAL, c_.max_answer = q.max_answer + 1);
 	REFUSED(EINVAL, c_.policy = RMC_DOM_POLICIES);
 	REFUSED(EINVAL, c_.policy = ~0U);
-	REFUSED(EOPNOTSUPP, c_.policy = RMC_DOM_SHARED);
+	REFUSED(EINVAL, c_.policy = RMC_DOM_CLASS);
+	REFUSED(EINVAL, c_.key_offset = 1);
+	REFUSED(EINVAL, c_.classes = 1);
 	REFUSED(EINVAL, c_.depth = 0);
 	REFUSED(EINVAL, c_.depth = q.max_depth + 1);
 	REFUSED(EINVAL, c_.cores = 0);
 	REFUSED(EINVAL, c_.cores = q.max_cores + 1);
 	REFUSED(EINVAL, c_.groups = 0);
 	REFUSED(EINVAL, c_.groups = 2);
-	REFUSED(EOPNOTSUPP, c_.flags = 2);
+	REFUSED(EOPNOTSUPP, c_.flags = 4);
 	/* 16 GiB */
 	REFUSED(ENOMEM, c_.slots = q.max_slots, c_.max_message = q.max_message);
 	REQUIRE_EQ(create(&a, &usual), 0);

@@ -643,13 +643,15 @@ static void test_refusals(void)
 	REFUSED(-EINVAL, c_.max_message = q.max_message + 1);
 	REFUSED(-EINVAL, c_.policy = RMC_DOM_POLICIES);
 	REFUSED(-EINVAL, c_.policy = ~0U);
-	REFUSED(-EOPNOTSUPP, c_.policy = RMC_DOM_SHARED);
+	REFUSED(-EINVAL, c_.policy = RMC_DOM_CLASS);
+	REFUSED(-EINVAL, c_.key_offset = 1);
+	REFUSED(-EINVAL, c_.classes = 1);
 	REFUSED(-EINVAL, c_.depth = 0);
 	REFUSED(-EINVAL, c_.depth = q.max_depth + 1);
 	REFUSED(-EINVAL, c_.cores = 0);
 	REFUSED(-EINVAL, c_.cores = q.max_cores + 1);
 	REFUSED(-EINVAL, c_.groups = 0);
-	REFUSED(-EOPNOTSUPP, c_.flags = 2);
+	REFUSED(-EOPNOTSUPP, c_.flags = 4);
 	/* 8 GiB */
 	REFUSED(-ENOMEM, c_.slots = q.max_slots, c_.max_message = q.max_message);
 	CHECK_EQ(create(&a, &usual), 0);

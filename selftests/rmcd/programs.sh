@@ -71,7 +71,7 @@ done
 # --- native messages: policies, a server, a member that begins anew, losses ---
 
 start rmcd.asan -n 3
-for policy in rr static random greedy jsq sq2 jiq steal keyed; do
+for policy in rr static random greedy jsq sq2 jiq steal keyed shared; do
 	expect "native messages, $policy" 0 "member 2: ok" \
 		nodes 3 "$D/prog_domain" policy=$policy messages=30 depth=1
 done

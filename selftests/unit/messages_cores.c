@@ -392,6 +392,67 @@ static void test_classes(const struct testbed_opts *o)
 	doms_fini(&t);
 }
 
+/*
+ * One queue for all cores: each message at once, whatever cores have, and each of them may end each
+ * message. None is lost or given twice when it wraps, or when cores come and go.
+ */
+static void test_shared(const struct testbed_opts *o)
+{
+	struct rmc_dom_stats s = {};
+	struct arrival m[8];
+	struct doms t;
+	u32 i, lap;
+
+	memset(&t, 0, sizeof(t));
+	t.nodes = 2;
+	t.cores = 3;
+	t.p.slots = 5;
+	t.dp.cores = 3;
+	t.dp.policy = RMC_DISPATCH_SHARED;
+	doms_init(&t, o);
+	doms_join(&t);
+	CHECK_EQ(t.node[1].d.all.order, 4);
+	for (lap = 0; lap < 20; lap++) {
+		for (i = 0; i < 5; i++) {
+			write_message(buf(&t, 0, 0), lap * 5 + i, 100);
+			CHECK_EQ(dom_send(&t, 0, 0, 1, i, buf(&t, 0, 0), 100), RMC_S_OK);
+			testbed_settle(&t.w);
+		}
+		for (i = 0; i < 5; i++) {
+			CHECK(dom_pull(&t, 1, &m[i]));
+			CHECK_EQ(m[i].slot, i);
+			CHECK(is_message(dom_data(&t, 1, &m[i]), lap * 5 + i, 100));
+		}
+		CHECK(!dom_pull(&t, 1, &m[5]));
+		/* it has no place that its being ready would give back */
+		CHECK_EQ(dom_ready(&t, 1, 1, &m[0]), RMC_S_OK);
+		m[1].turn++;
+		CHECK_EQ(dom_receive(&t, 1, 0, &m[1]), RMC_S_BAD_SLOT);
+		m[1].turn--;
+		for (i = 5; i--;) {
+			CHECK_EQ(dom_receive(&t, 1, (i + lap) % 3, &m[i]), RMC_S_OK);
+			CHECK_EQ(dom_receive(&t, 1, (i + lap) % 3, &m[i]), RMC_S_BAD_SLOT);
+			CHECK(!dom_send_slot(&t, 0, 1, i)->valid);
+		}
+		dom_detach(&t, 1, lap % 3, lap & 1);
+		dom_attach(&t, 1, lap % 3);
+	}
+	rmc_domain_report(&t.node[1].d, &s);
+	CHECK_EQ(s.messages, 100);
+	CHECK_EQ(s.dispatched, 100);
+	CHECK_EQ(s.waiting, 0);
+	/* no more cores than there may be; one that sends only ends nothing */
+	CHECK_EQ(rmc_core_add(&t.node[1].d, NULL, 4, 0, 1, &i), -ENOSPC);
+	write_message(buf(&t, 0, 0), 7, 100);
+	CHECK_EQ(dom_send(&t, 0, 0, 1, 0, buf(&t, 0, 0), 100), RMC_S_OK);
+	testbed_settle(&t.w);
+	CHECK(dom_pull(&t, 1, &m[0]));
+	dom_detach(&t, 1, 2, true);
+	CHECK_EQ(dom_receive(&t, 1, 2, &m[0]), RMC_S_NO_DOMAIN);
+	CHECK_EQ(dom_receive(&t, 1, 1, &m[0]), RMC_S_OK);
+	doms_fini(&t);
+}
+
 /* What may be asked of a domain, see struct rmc_dom_create */
 static void test_args(const struct testbed_opts *o)
 {
@@ -411,7 +472,7 @@ static void test_args(const struct testbed_opts *o)
 	ARGS(0, c.flags = 0);
 	CHECK(p.nodes == 2 && p.slots == 8 && p.max_message == 100 && dp.depth == 2 && dp.cores == 4);
 	CHECK(dp.classes == 1 && dp.groups == 1 && dp.policy == RMC_DISPATCH_GREEDY);
-	ARGS(-EOPNOTSUPP, c.policy = RMC_DOM_SHARED);
+	ARGS(0, c.policy = RMC_DOM_SHARED);
 	ARGS(-EINVAL, c.groups = 2);
 	ARGS(0, c.groups = 2; c.policy = RMC_DOM_GROUPS);
 	ARGS(-EINVAL, c.key_offset = 1);
@@ -511,6 +572,7 @@ int main(void)
 		{ "cores that sleep", test_sleepers },
 		{ "keys", test_keys },
 		{ "classes", test_classes },
+		{ "one queue for all cores", test_shared },
 		{ "what may be asked of a domain", test_args },
 		{ "how long messages wait, and how long cores have them", test_times },
 		{ "a distribution of times", test_buckets },

@@ -82,7 +82,7 @@ static void test_create(const struct testbed_opts *o)
 	CHECK_EQ(rmc_domain_init(&d, t.w.node[0], DOM_CTX, 1, &t.p, &t.dp), -EINVAL);
 	t.dp.depth = 1;
 	CHECK_EQ(rmc_domain_init(&d, t.w.node[0], DOM_CTX, 0, &t.p, &t.dp), -EINVAL);
-	t.dp.policy = RMC_DISPATCH_SHARED;
+	t.dp.policy = RMC_DISPATCH_COUNT;
 	CHECK_EQ(rmc_domain_init(&d, t.w.node[0], DOM_CTX, 1, &t.p, &t.dp), -EINVAL);
 	t.dp.policy = RMC_DISPATCH_GREEDY;
 	t.dp.wake_ns = 1;

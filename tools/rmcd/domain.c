@@ -117,6 +117,11 @@ static u32 next_life(void)
 	return ++life ?: ++life;
 }
 
+static u64 queue_bytes(const struct rmc_domain_params *p)
+{
+	return sizeof(struct rmc_aq_entry) << rmc_domain_queue_order(p);
+}
+
 static int make_slots(struct rmcd_slots *s, struct rmc_mem **mem, const char *name, u64 len,
 		      bool read_only)
 {
@@ -138,6 +143,7 @@ static int make_slots(struct rmcd_slots *s, struct rmc_mem **mem, const char *na
 static int make_memory(struct rmcd_domain *dom)
 {
 	u64 slots = (u64)dom->d.p.nodes * dom->d.p.slots;
+	struct rmc_mem *all;
 	int err;
 
 	err = make_slots(&dom->recv, &dom->d.recv, "rmc-recv", slots * dom->d.stride, true);
@@ -147,11 +153,16 @@ static int make_memory(struct rmcd_domain *dom)
 	if (!err && dom->d.answer_stride)
 		err = make_slots(&dom->answers, &dom->d.answers, "rmc-answers",
 				 slots * dom->d.answer_stride, true);
+	if (!err && dom->d.shared) {
+		err = make_slots(&dom->all, &all, "rmc-aq", queue_bytes(&dom->d.p), true);
+		dom->d.all.mem = err ? NULL : all;
+	}
 	return err;
 }
 
 static void free_memory(struct rmcd_domain *dom)
 {
+	rmcd_sealed_free(dom->all.fd, dom->all.chunk[0], dom->all.len);
 	rmcd_sealed_free(dom->answers.fd, dom->answers.chunk[0], dom->answers.len);
 	rmcd_sealed_free(dom->send.fd, dom->send.chunk[0], dom->send.len);
 	rmcd_sealed_free(dom->recv.fd, dom->recv.chunk[0], dom->recv.len);
@@ -194,8 +205,7 @@ static int create(struct rmcd_file *f, struct rmcd_domain *dom, const struct rmc
  * @f: file, attached
  * @c: parameters, any values; out: strides, life
  *
- * Return: 0, -EINVAL, -EOPNOTSUPP a policy that does not exist yet, -EEXIST the context has one on
- * this node, -EDQUOT exceeds a quota, -ENOMEM, -EMFILE.
+ * Return: 0, -EINVAL, -EEXIST the context has one on this node, -EDQUOT exceeds a quota, -ENOMEM, -EMFILE.
  */
 int rmcd_domain_create(struct rmcd_file *f, struct rmc_dom_create *c)
 {
@@ -213,6 +223,8 @@ int rmcd_domain_create(struct rmcd_file *f, struct rmc_dom_create *c)
 	bytes = rmc_domain_bytes(&p, f->node->fabric);
 	if (!bytes)
 		return -EINVAL;
+	if (c->policy == RMC_DOM_SHARED)
+		bytes += queue_bytes(&p);
 	if (f->node->domains.dom[f->ctx->id])
 		return -EEXIST;
 	if (bytes > RMC_DOMAIN_BYTES_MAX)
@@ -223,6 +235,7 @@ int rmcd_domain_create(struct rmcd_file *f, struct rmc_dom_create *c)
 	dom->recv.fd = -1;
 	dom->send.fd = -1;
 	dom->answers.fd = -1;
+	dom->all.fd = -1;
 	dom->policy = c->policy;
 	dom->depth = c->depth;
 	dom->groups = c->groups;
@@ -302,9 +315,13 @@ static void free_aq(struct rmcd_file *f, struct rmcd_qp *q)
 	q->aq_len = 0;
 }
 
+/* With RMC_DOM_SHARED: none of its own */
 static int make_aq(struct rmcd_file *f, struct rmcd_qp *q, u32 entries)
 {
 	int err;
+
+	if (f->domain->d.shared)
+		return 0;
 
 	q->aq_len = PAGE_ALIGN(entries * sizeof(struct rmc_aq_entry));
 	err = rmcd_charge(f, RMCD_RES_queue_mib, aq_kib(q));
@@ -325,6 +342,8 @@ static u32 aq_order(const struct rmcd_domain *dom)
 {
 	u32 order = 1;
 
+	if (dom->d.shared)
+		return dom->d.all.order;
 	while (1U << order < dom->depth)
 		order++;
 	return order;

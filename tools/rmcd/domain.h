@@ -32,6 +32,7 @@ struct rmcd_slots {
  * @recv: receive slots, which clients only read
  * @send: send slots
  * @answers: answer slots, which clients only read; or none
+ * @all: with RMC_DOM_SHARED the arrival queue of all cores; or none
  * @kib: charged memory
  * @policy: who gets which message
  * @depth: messages that a core may have
@@ -45,6 +46,7 @@ struct rmcd_domain {
 	struct rmcd_slots recv;
 	struct rmcd_slots send;
 	struct rmcd_slots answers;
+	struct rmcd_slots all;
 	u32 kib;
 	u32 policy;
 	u32 depth;

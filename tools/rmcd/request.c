@@ -465,7 +465,8 @@ static int do_dom_attach(struct rmcd_req *r, union args *a, const struct rmcd_me
 		return -EOPNOTSUPP;
 	err = rmcd_domain_attach(r->file, &a->dom_attach);
 	if (!err && a->dom_attach.aq_entries)
-		r->out[r->outs++] = r->file->qp[a->dom_attach.qp_id]->aq_fd;
+		r->out[r->outs++] = r->file->domain->d.shared ? r->file->domain->all.fd :
+					r->file->qp[a->dom_attach.qp_id]->aq_fd;
 	return err;
 }
 
@@ -489,6 +490,8 @@ static int do_aq_arm(struct rmcd_req *r, union args *a, const struct rmcd_memory
 		return -EOPNOTSUPP;
 	if (!q || q->core < 0)
 		return -ENOENT;
+	if (r->file->domain->d.shared)
+		return -EOPNOTSUPP;
 	rmcd_domain_sleeps(r->file, q);
 	return arm(r, &q->arrivals, c->seen, c->eventfd, NULL);
 }

@@ -147,7 +147,7 @@ enum rmc_dom_policy {
 	RMC_DOM_KEYED	= 9,	/* static; the others keep theirs when a core comes or goes */
 	RMC_DOM_CLASS	= 10,	/* classes of urgency, 0 first; with RMC_DOM_KEY */
 	RMC_DOM_HIER	= 11,	/* the group with less work of two random ones */
-	RMC_DOM_SHARED	= 12,	/* one queue that threads pull from */
+	RMC_DOM_SHARED	= 12,	/* one arrival queue, from which threads take under a lock of theirs */
 	RMC_DOM_POLICIES = 13,
 };
 
@@ -256,7 +256,9 @@ struct rmc_dom_destroy {
  * @group: RMC_DOM_GROUPS, RMC_DOM_HIER: its group, less than groups; else 0
  * @core: out, number of the core; ~0 with RMC_DOM_SEND_ONLY
  * @aq_entries: out, entries of its arrival queue, a power of two; 0 with RMC_DOM_SEND_ONLY
- * @aq_offset: out, mmap of @aq_entries * sizeof(struct rmc_aq_entry) (page-rounded), read-only
+ * @aq_offset: out, mmap of @aq_entries * sizeof(struct rmc_aq_entry) (page-rounded), read-only. With
+ *	RMC_DOM_SHARED it is that of all cores: an entry has its place until its message is received,
+ *	each of them may receive each message, and RMC_IOC_AQ_ARM returns EOPNOTSUPP
  * @classes: RMC_DOM_CLASS: mask of the classes that it takes, 0: all; else 0
  * @reserved: must be 0
  *

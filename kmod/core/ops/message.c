@@ -163,7 +163,9 @@ static u8 held(const struct rmc_qpair *qp, const struct rmc_wqe *w, u32 *turn, u
 		     smp_load_acquire(&slot->state) != RMC_SLOT_HELD))
 		return RMC_S_BAD_SLOT;
 	*turn = READ_ONCE(slot->turn);
-	if (unlikely(READ_ONCE(slot->holder) != qp->core || (u8)*turn != rmc_slot_turn(w->offset)))
+	if (unlikely((READ_ONCE(slot->holder) != qp->core &&
+		      READ_ONCE(slot->holder) != RMC_CORE_ANY) ||
+		     (u8)*turn != rmc_slot_turn(w->offset)))
 		return RMC_S_BAD_SLOT;
 	/* no new life can begin while the message is held */
 	*life = READ_ONCE(d->peer_life[rmc_life_index(d, set, w->offset)]);

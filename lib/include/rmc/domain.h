@@ -112,6 +112,7 @@ struct rmc_core {
 	uint32_t number;		/* of this core; ~0: it only sends */
 	struct rmc_qp *qp;
 	struct rmc_domain *domain;
+	uint32_t pulls;			/* RMC_DOM_SHARED: it takes from the queue of all cores */
 };
 
 RMC_ABI_OFFSET(rmc_core, aq, 0);
@@ -124,6 +125,7 @@ RMC_ABI_OFFSET(rmc_core, stride, 32);
 RMC_ABI_OFFSET(rmc_core, number, 36);
 RMC_ABI_OFFSET(rmc_core, qp, 40);
 RMC_ABI_OFFSET(rmc_core, domain, 48);
+RMC_ABI_OFFSET(rmc_core, pulls, 56);
 
 /* A message that this core has: from rmc_arrival_next() to rmc_receive() */
 struct rmc_arrival {
@@ -247,6 +249,22 @@ int rmc_call_wait(struct rmc_core *core, const struct rmc_call *call, const void
 /* The answer was read, or is not wanted: the slot is free once the peer has processed the message. */
 void rmc_call_end(struct rmc_core *core, const struct rmc_call *call);
 
+/* For the library and the inline below: an arrival from its entry, whose word 0 was loaded */
+RMC_INLINE void rmc_arrival_set(struct rmc_arrival *m, uint64_t word, const struct rmc_aq_entry *e)
+{
+	m->nid = (uint32_t)(word >> RMC_AQ_NID_SHIFT) & 0x3ff;
+	m->slot = (uint32_t)(word >> RMC_AQ_SLOT_SHIFT) & (RMC_MAX_SLOTS - 1);
+	m->turn = (uint32_t)(word >> RMC_AQ_TURN_SHIFT) & 0xff;
+	m->len = (uint32_t)(word >> RMC_AQ_LEN_SHIFT) & 0x1fffff;
+	m->kind = (uint32_t)(word >> RMC_AQ_KIND_SHIFT) & RMC_AQ_KIND_MASK;
+	m->again = !!(word & RMC_AQ_AGAIN);
+	m->stamp = e->stamp;
+	memcpy(m->head, e->head, sizeof(m->head));
+}
+
+/* Likewise: of a core with pulls set */
+int rmc_arrival_pull(struct rmc_core *core, struct rmc_arrival *m);
+
 /*
  * Take the next arrival if there is one: 1, else 0, or -ESHUTDOWN. Does not wait. A core gets no
  * more than `depth` messages that it has not received: one that keeps them gets no others.
@@ -260,15 +278,8 @@ RMC_INLINE int rmc_arrival_next(struct rmc_core *core, struct rmc_arrival *m)
 	uint64_t word = rmc_load_acquire(&e->word0);
 
 	if ((word & 1) != !(core->taken & core->entries))
-		return rmc_core_poll(core);
-	m->nid = (uint32_t)(word >> RMC_AQ_NID_SHIFT) & 0x3ff;
-	m->slot = (uint32_t)(word >> RMC_AQ_SLOT_SHIFT) & (RMC_MAX_SLOTS - 1);
-	m->turn = (uint32_t)(word >> RMC_AQ_TURN_SHIFT) & 0xff;
-	m->len = (uint32_t)(word >> RMC_AQ_LEN_SHIFT) & 0x1fffff;
-	m->kind = (uint32_t)(word >> RMC_AQ_KIND_SHIFT) & RMC_AQ_KIND_MASK;
-	m->again = !!(word & RMC_AQ_AGAIN);
-	m->stamp = e->stamp;
-	memcpy(m->head, e->head, sizeof(m->head));
+		return core->pulls ? rmc_arrival_pull(core, m) : rmc_core_poll(core);
+	rmc_arrival_set(m, word, e);
 	core->taken++;
 	return 1;
 }
@@ -283,7 +294,8 @@ RMC_INLINE const void *rmc_arrival_data(const struct rmc_core *core, const struc
 /*
  * Wait for an arrival and take it: spin for spin_us microseconds, then sleep for at most
  * timeout_ms milliseconds, for ever if that is negative. 1; 0: timeout; or -errno: -ESHUTDOWN
- * when the queue pair is dead, -EINTR on a signal, -EOPNOTSUPP: the core only sends.
+ * when the queue pair is dead, -EINTR on a signal, -EOPNOTSUPP: the core only sends. With
+ * RMC_DOM_SHARED it does not sleep, but spins all the time, and rmc_core_arm() is not possible.
  */
 int rmc_arrival_wait(struct rmc_core *core, struct rmc_arrival *m, unsigned int spin_us,
 		     int timeout_ms);
