@@ -149,7 +149,7 @@ static void abandon_all(struct core *c)
 	while ((m = list_pop(&c->doubt)) || (m = list_pop(&c->parked)))
 		rmc_message_abandon(c, m);
 	for (i = 0; c->op && i < c->c.qp->entries; i++) {
-		if (c->op[i].kind == OP_NONE)
+		if (c->op[i].kind == OP_NONE || c->op[i].kind == OP_FETCH)
 			continue;
 		if (c->op[i].m)
 			rmc_message_abandon(c, c->op[i].m);

@@ -217,6 +217,11 @@ void rmc_core_complete(struct core *c, uint32_t entry, int status)
 		free_message(c, op.m);
 		received(c, status);
 		break;
+	case OP_FETCH:
+		c->fetching--;
+		if (!c->fetched)
+			c->fetched = status;
+		break;
 	case OP_JOIN:
 		c->join_state = rmc_slot_value(c->c.qp, (int)entry);
 		c->joined = status;

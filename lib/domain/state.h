@@ -96,7 +96,7 @@ struct message {
 	uint64_t since;			/* ms: in doubt; 0: it is not */
 };
 
-enum kind { OP_NONE, OP_SEND, OP_RECEIVE, OP_ASK, OP_JOIN, OP_REPLY, OP_PROBE };
+enum kind { OP_NONE, OP_SEND, OP_RECEIVE, OP_ASK, OP_JOIN, OP_REPLY, OP_PROBE, OP_FETCH };
 
 /**
  * struct op - an operation in flight, by WQ slot
@@ -148,6 +148,8 @@ struct core {
 	unsigned int polls;
 	int no_room_arm;		/* this RMC does not report free slots */
 	int probing;			/* an OP_PROBE is in flight */
+	uint32_t fetching;		/* OP_FETCHes in flight */
+	int fetched;			/* the first failure of one */
 	uint32_t probed;		/* peers of this lap of rmc_core_probe() */
 	uint64_t probed_ms;		/* when it began */
 };

@@ -6,6 +6,7 @@
  *								from each core to each member
  *	mode=all	every core sends to every member, and answers what it gets
  *	mode=serve	the last member answers the others by the five lines of <rmc/domain.h>
+ *	mode=offer	every member offers more than a message to the next one, which reads it
  *	mode=rejoin life=N	the last member ends in life 1, and comes back in life 2
  *
  * Prints "member N: ok", or the failed check and fails.
@@ -290,6 +291,75 @@ static void served(struct thread *t)
 	run(t, team->self == team->nodes - 1 ? serve : call);
 }
 
+/* --- what is longer than a message --- */
+
+#define OFFERED	(1U << 20)	/* bytes of each member's memory */
+
+static uint8_t offered_byte(int member, size_t i)
+{
+	return (uint8_t)(member * 41 + i * 13 + (i >> 8) * 7 + (i >> 16));
+}
+
+/* Reads what the member before offers, and answers with its length; outside of its memory: nothing */
+static void fetch_one(struct thread *t, uint8_t *buf, uint64_t offset, uint64_t want, int status)
+{
+	int before = (team->self + team->nodes - 1) % team->nodes;
+	struct rmc_arrival m;
+	size_t len = 0, i;
+
+	CHECK(rmc_arrival_wait(t->core, &m, WAIT_US, PATIENCE_MS) == 1);
+	CHECK(m.kind == RMC_AQ_OFFER && (int)m.nid == rmc_team_nid(team, before));
+	CHECK(rmc_fetch(t->core, &m, buf, want - 1, &len) == -EMSGSIZE && len == want);
+	CHECK(rmc_fetch(t->core, &m, buf, want, &len) == status && len == want);
+	for (i = 0; !status && i < len; i++)
+		CHECK(buf[i] == offered_byte(before, offset + i));
+	if (status)
+		OK(rmc_receive(t->core, &m));
+	else
+		OK(rmc_respond(t->core, &m, &len, sizeof(len)));
+	OK(rmc_core_flush(t->core));
+}
+
+static void *offer_all(void *arg)
+{
+	static const uint64_t lengths[] = { 1, 63, 4097, 100001, 300000, OFFERED - 7 };
+	struct thread *t = (struct thread *)arg;
+	int next = rmc_team_nid(team, (team->self + 1) % team->nodes);
+	uint8_t *buf = (uint8_t *)aligned_alloc(4096, OFFERED);
+	const void *answer;
+	struct rmc_call call;
+	unsigned int n;
+	size_t i, len;
+
+	open_core(t);
+	CHECK(buf && rmc_buf_register(team->ctx, buf, OFFERED) >= 0);
+	for (i = 0; i < OFFERED; i++)
+		((uint8_t *)team->seg)[i] = offered_byte(team->self, i);
+	OK(rmc_team_barrier(team));
+	CHECK(rmc_offer(t->core, next, 0, 0, 0, &call) == -EINVAL);
+	for (n = 0; n <= sizeof(lengths) / sizeof(lengths[0]); n++) {
+		int outside = n == sizeof(lengths) / sizeof(lengths[0]);
+		uint64_t bytes = outside ? OFFERED : lengths[n];
+		uint64_t at = outside ? 1ULL << 38 : team->offset + n % 7;
+
+		OK(rmc_offer(t->core, next, at, bytes, 0, &call));
+		fetch_one(t, buf, n % 7, bytes, outside ? RMC_S_OUT_OF_RANGE : 0);
+		OK(rmc_call_wait(t->core, &call, &answer, &len, PATIENCE_MS));
+		if (outside)
+			CHECK(!len);
+		else
+			CHECK(len == sizeof(bytes) && !memcmp(answer, &bytes, len));
+		rmc_call_end(t->core, &call);
+	}
+	return NULL;
+}
+
+static void offers(struct thread *t)
+{
+	cores = 1;
+	run(t, offer_all);
+}
+
 /* --- the last member ends, and begins anew --- */
 
 static int gone(int status)
@@ -413,7 +483,7 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
-	team = rmc_team_open(0, 4096);
+	team = rmc_team_open(0, strcmp(mode, "offer") ? 4096 : OFFERED);
 	if (!team) {
 		printf("%s\n", rmc_errmsg());
 		return 1;
@@ -421,6 +491,7 @@ int main(int argc, char **argv)
 	CHECK(cores && cores <= CORES_MAX && messages);
 	options.first_nid = (unsigned int)rmc_team_nid(team, 0);
 	options.nodes = (unsigned int)team->nodes;
+	options.max_answer = strcmp(mode, "offer") ? 0 : 64;
 	domain = rmc_domain_open_with(team->ctx, &options);
 	if (!domain) {
 		printf("member %d: %s\n", team->self, rmc_errmsg());
@@ -432,6 +503,8 @@ int main(int argc, char **argv)
 	memset(t, 0, sizeof(t));
 	if (!strcmp(mode, "serve"))
 		served(t);
+	else if (!strcmp(mode, "offer"))
+		offers(t);
 	else if (!strcmp(mode, "rejoin"))
 		rejoin(t, life);
 	else

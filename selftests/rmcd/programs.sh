@@ -82,6 +82,8 @@ done
 expect "one slot" 0 "member 1: ok" nodes 2 "$D/prog_domain.asan" slots=1 max=600 messages=30
 expect "long messages" 0 "member 1: ok" nodes 2 "$D/prog_domain.asan" max=100000 slots=4 messages=30
 expect "a server" 0 "member 2: ok" nodes 3 "$D/prog_domain.asan" mode=serve
+expect "what is longer than a message" 0 "member 2: ok" \
+	nodes 3 "$D/prog_domain.asan" mode=offer max=100
 expect "a member that begins anew" 0 "member 2: ok" \
 	reborn 3 "$D/prog_domain" mode=rejoin messages=40
 stop "native messages"

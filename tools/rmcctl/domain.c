@@ -6,6 +6,7 @@
 #include "../../lib/internal.h"
 #include "rmcctl.h"
 
+#define CONTEXT_MAX	255	/* the RMC may have fewer */
 #define BAR	40		/* columns of the longest bar of a histogram */
 
 static const char * const files[] = {
@@ -163,7 +164,7 @@ int cmd_domain(int argc, char **argv)
 	int nid = -1, context = -1, histograms = 0;
 	const struct opt opts[] = {
 		{ 'n', "node", OPT_INT, &nid, 0, RMC_NID_MAX, "NID", "this local node only" },
-		{ 'c', "context", OPT_INT, &context, 0, RMC_MAX_CONTEXTS - 1, "ID",
+		{ 'c', "context", OPT_INT, &context, 0, CONTEXT_MAX, "ID",
 		  "this context only" },
 		{ 'H', "histogram", OPT_FLAG, &histograms, 0, 0, NULL,
 		  "how many messages took how long" },

@@ -249,6 +249,23 @@ int rmc_call_wait(struct rmc_core *core, const struct rmc_call *call, const void
 /* The answer was read, or is not wanted: the slot is free once the peer has processed the message. */
 void rmc_call_end(struct rmc_core *core, const struct rmc_call *call);
 
+/*
+ * Rendezvous, for what is longer than max_message: offer len bytes from an offset of this context's
+ * segment on. The arrival is an RMC_AQ_OFFER, whose receiver reads them with rmc_fetch(), and then
+ * answers or receives it. As rmc_call_send(): the data is the peer's until rmc_call_poll() returns
+ * something else than -EAGAIN. flags: RMC_SEND_DONTWAIT
+ */
+int rmc_offer(struct rmc_core *core, int nid, uint64_t offset, uint64_t len, unsigned int flags,
+	      struct rmc_call *call);
+
+/*
+ * Read what was offered into a registered buffer of size bytes. 0, and *len; -EMSGSIZE: *len is more
+ * than that; -EINVAL: no offer; -EPROTO; -ESHUTDOWN; or the status of a read, as RMC_S_OUT_OF_RANGE
+ * if it is not in the sender's segment.
+ */
+int rmc_fetch(struct rmc_core *core, const struct rmc_arrival *m, void *buf, size_t size,
+	      size_t *len);
+
 /* For the library and the inline below: an arrival from its entry, whose word 0 was loaded */
 RMC_INLINE void rmc_arrival_set(struct rmc_arrival *m, uint64_t word, const struct rmc_aq_entry *e)
 {

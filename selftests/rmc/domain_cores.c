@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Domains of messages and their cores: cores that are ready for more, one queue for all, keys; state. */
+#include "domain_member.h"
+
+static long long in_sysfs(int nid, const char *name)
+{
+	char path[100];
+
+	snprintf(path, sizeof(path), "/sys/class/misc/rmc/node%d/domains/%d/%s", nid, CTX, name);
+	return file_number(path, "");
+}
+
+/* From a domain's creation to its end, also while a second one of the same place is refused */
+TEST(state_in_sysfs)
+{
+	struct rmc_dom_create c = usual;
+	struct member a, b, other;
+	unsigned int i;
+
+	open_member(&other, 1);
+	CHECK_EQ(in_sysfs(1, "messages"), -1);
+	two_members(&a, &b);
+	CHECK_EQ(create(&other, &c), -EEXIST);
+	for (i = 0; i < 20; i++)
+		pass(&a, &b, i % SLOTS, i, 100);
+	CHECK_EQ(in_sysfs(1, "messages"), 20);
+	CHECK_EQ(in_sysfs(1, "dispatched"), 20);
+	CHECK_EQ(in_sysfs(1, "cores"), 1);
+	CHECK_EQ(in_sysfs(1, "depth"), DEPTH);
+	CHECK_EQ(in_sysfs(1, "slots"), SLOTS);
+	CHECK_EQ(in_sysfs(1, "waiting"), 0);
+	CHECK_EQ(in_sysfs(0, "messages"), 0);
+	CHECK_EQ(in_sysfs(0, "freed"), 20);
+	CHECK(in_sysfs(1, "waited_p50_ns") > 0);
+	CHECK(in_sysfs(1, "waited_p999_ns") >= in_sysfs(1, "waited_p50_ns"));
+	CHECK(in_sysfs(1, "served_p99_ns") > 0);
+	CHECK(stats(&b).served_ns[2] >= stats(&b).served_ns[0] && stats(&b).served_ns[0] > 0);
+	close_member(&b);
+	CHECK_EQ(in_sysfs(1, "messages"), -1);
+	CHECK_EQ(create(&other, &c), 0);
+	CHECK_EQ(in_sysfs(1, "messages"), 0);
+}
+
+static int ready(struct rmc_qp *qp, const struct arrival *a)
+{
+	return rmc_execute(qp, RMC_OP_READY, a->nid, rmc_slot_offset(a->slot, a->turn), NULL, 0);
+}
+
+/* READY, and not twice; what the core keeps does not change, and it ends it later. */
+TEST(a_core_that_is_ready_gets_one_more)
+{
+	struct arrival m[SLOTS], more;
+	struct member a, b;
+	unsigned int i;
+
+	two_members(&a, &b);
+	for (i = 0; i < SLOTS; i++)
+		REQUIRE_EQ(send_message(&a, 1, i, i, 60), RMC_S_OK);
+	for (i = 0; i < SLOTS; i++) {
+		REQUIRE(wait_arrival(&b, &m[i]));
+		CHECK_EQ(m[i].slot, i);
+		if (i + DEPTH < SLOTS)
+			CHECK_EQ(ready(b.e.qp, &m[i]), RMC_S_OK);
+	}
+	CHECK_EQ(ready(b.e.qp, &m[0]), RMC_S_BAD_SLOT);
+	CHECK_EQ(stats(&b).waiting, 0);
+	for (i = 0; i < SLOTS; i++) {
+		CHECK_EQ(differs(b.recv + (size_t)m[i].slot * b.dom.stride + 64, 60, i), -1);
+		CHECK_EQ(receive(b.e.qp, &m[i]), RMC_S_OK);
+		CHECK(wait_free(&a, 1, i));
+		CHECK_EQ(ready(b.e.qp, &m[i]), RMC_S_BAD_SLOT);
+	}
+	CHECK(!next_arrival(&b, &more));
+	/* its room is as before */
+	for (i = 0; i < DEPTH + 1; i++)
+		REQUIRE_EQ(send_message(&a, 1, i, i, 60), RMC_S_OK);
+	for (i = 0; i < DEPTH; i++)
+		REQUIRE(wait_arrival(&b, &m[i]));
+	usleep(10000);
+	CHECK(!next_arrival(&b, &more));
+}
+
+/* One queue for all cores: each of them takes from it, and may end what any has taken. */
+TEST(one_queue_for_all_cores)
+{
+	struct rmc_dom_create shared = usual;
+	struct rmc_aq_arm arm = { .size = sizeof(arm), .eventfd = -1 };
+	struct member a, b, second;
+	unsigned int i, lap;
+	struct arrival m;
+	struct rmc_qp *qp;
+	uint32_t life;
+
+	shared.policy = RMC_DOM_SHARED;
+	open_member(&a, 0);
+	open_member(&b, 1);
+	REQUIRE_EQ(create(&a, &shared), 0);
+	REQUIRE_EQ(create(&b, &shared), 0);
+	REQUIRE_EQ(attach(&a, a.e.qp), 0);
+	REQUIRE_EQ(attach(&b, b.e.qp), 0);
+	second = b;
+	qp = rmc_qp_create(b.e.ctx, 16);
+	REQUIRE(qp);
+	REQUIRE_EQ(attach(&second, qp), 0);
+	second.e.qp = qp;
+	CHECK(b.core.core != second.core.core);
+	CHECK(b.core.aq_entries >= 4 * SLOTS && b.core.aq_entries == second.core.aq_entries);
+	REQUIRE_EQ(join(&a, a.e.qp, 1, &life), RMC_S_OK);
+	REQUIRE_EQ(join(&b, b.e.qp, 0, &life), RMC_S_OK);
+	REQUIRE_EQ(join(&second, qp, 0, &life), RMC_S_OK);
+	for (lap = 0; lap < 10; lap++) {
+		/* all of them, more than the depth */
+		for (i = 0; i < SLOTS; i++)
+			REQUIRE_EQ(send_message(&a, 1, i, i + lap, 300), RMC_S_OK);
+		for (i = 0; i < SLOTS; i++) {
+			struct member *who = (i + lap) % 2 ? &b : &second;
+
+			REQUIRE(wait_arrival(&b, &m));
+			CHECK_EQ(m.slot, i);
+			CHECK_EQ(differs(b.recv + (size_t)m.slot * b.dom.stride + 64, 300, i + lap), -1);
+			CHECK_EQ(receive(who->e.qp, &m), RMC_S_OK);
+			CHECK_EQ(receive(who->e.qp, &m), RMC_S_BAD_SLOT);
+			CHECK(wait_free(&a, 1, i));
+		}
+	}
+	/* the other one's mapping is of the same queue */
+	for (i = 0; i < 10 * SLOTS; i++)
+		CHECK(next_arrival(&second, &m));
+	CHECK(!next_arrival(&second, &m));
+	/* nobody is woken for it */
+	arm.qp_id = qp->id;
+	CHECK_ERRNO(ioctl(rmc_fd(b.e.ctx), RMC_IOC_AQ_ARM, &arm), EOPNOTSUPP);
+	rmc_qp_destroy(qp);
+	pass(&a, &b, 0, 1, 100);
+	close_member(&a);
+	close_member(&b);
+}
+
+/* By its key a message goes to one of two classes, of which each core takes one. */
+TEST(each_core_takes_its_class)
+{
+	struct rmc_dom_attach at = { .size = sizeof(at), .classes = 1 };
+	struct rmc_dom_create classes = usual;
+	struct member a, b, second;
+	struct arrival m;
+	unsigned int i;
+	uint32_t life;
+	struct rmc_qp *qp;
+
+	classes.policy = RMC_DOM_CLASS;
+	classes.classes = 2;
+	classes.flags = RMC_DOM_KEY;
+	classes.key_offset = 8;
+	open_member(&a, 0);
+	open_member(&b, 1);
+	REQUIRE_EQ(create(&a, &classes), 0);
+	REQUIRE_EQ(create(&b, &classes), 0);
+	REQUIRE_EQ(attach(&a, a.e.qp), 0);
+	at.qp_id = b.e.qp->id;
+	at.classes = 4;
+	CHECK_ERRNO(ioctl(rmc_fd(b.e.ctx), RMC_IOC_DOM_ATTACH, &at), EINVAL);
+	at.classes = 1;
+	at.reserved = 1;
+	CHECK_ERRNO(ioctl(rmc_fd(b.e.ctx), RMC_IOC_DOM_ATTACH, &at), EOPNOTSUPP);
+	REQUIRE_EQ(attach_classes(&b, b.e.qp, 1), 0);
+	second = b;
+	qp = rmc_qp_create(b.e.ctx, 16);
+	REQUIRE(qp);
+	REQUIRE_EQ(attach_classes(&second, qp, 2), 0);
+	second.e.qp = qp;
+	REQUIRE_EQ(join(&a, a.e.qp, 1, &life), RMC_S_OK);
+	REQUIRE_EQ(join(&b, b.e.qp, 0, &life), RMC_S_OK);
+	REQUIRE_EQ(join(&second, qp, 0, &life), RMC_S_OK);
+	for (i = 0; i < 40; i++) {
+		struct rmc_send_slot *s = slot_of(&a, 1, i % SLOTS);
+		struct member *who = i % 3 ? &second : &b;
+		uint64_t class = i % 3;
+
+		memset(a.e.buf, 0, 64);
+		memcpy(a.e.buf + 8, &class, sizeof(class));
+		s->turn++;
+		__atomic_store_n(&s->valid, 1, __ATOMIC_RELEASE);
+		REQUIRE_EQ(rmc_execute(a.e.qp, RMC_OP_SEND, 1,
+				       rmc_slot_offset(i % SLOTS, (uint8_t)s->turn), a.e.buf, 64),
+			   RMC_S_OK);
+		REQUIRE(wait_arrival(who, &m));
+		CHECK_EQ(m.slot, i % SLOTS);
+		REQUIRE_EQ(receive(who->e.qp, &m), RMC_S_OK);
+		REQUIRE(wait_free(&a, 1, i % SLOTS));
+	}
+	CHECK(!next_arrival(&b, &m) && !next_arrival(&second, &m));
+}
+
+KTAP_MAIN(suite_missing)
