@@ -46,7 +46,10 @@ int rmc_domain_args(const struct rmc_dom_create *c, struct rmc_domain_params *p,
 		.groups = c->groups,
 		.classes = c->classes ?: 1,
 		.seed = 1,
+		.age_ns = c->age_us * 1000ULL,
 	};
+	if (c->age_us && c->policy != RMC_DOM_CLASS && c->policy != RMC_DOM_STEAL)
+		return -EINVAL;
 	if (c->groups != 1 && !rmc_dispatch_has_groups(c->policy))
 		return -EINVAL;
 	if (c->flags & RMC_DOM_KEY ? (u64)c->key_offset + sizeof(u64) > c->max_message :
@@ -118,7 +121,7 @@ int rmc_domain_init(struct rmc_domain *d, struct rmc_node *head, u16 ctx_id, u32
 	if (!valid(p, f) || !life || rmc_dispatch_check(dispatch))
 		return -EINVAL;
 	/* nobody comes back when a message is due */
-	if (dispatch->wake_ns || dispatch->age_ns)
+	if (dispatch->wake_ns)
 		return -EINVAL;
 	d->head = head;
 	d->p = *p;

@@ -511,7 +511,7 @@ static int do_dom_create(const struct request *r, union args *a)
 {
 	int err;
 
-	if (a->dom_create.flags & ~(RMC_DOM_REQUEUE | RMC_DOM_KEY))
+	if (a->dom_create.flags & ~(RMC_DOM_REQUEUE | RMC_DOM_KEY) || a->dom_create.reserved)
 		return -EOPNOTSUPP;
 	rmc_file_node(r->file);
 	mutex_lock(&r->file->lock);

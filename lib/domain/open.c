@@ -146,6 +146,7 @@ static int create(struct rmc_domain *d, struct rmc_dom_create *arg)
 		.nodes = o->nodes, .slots = o->slots, .max_message = o->max_message,
 		.policy = o->policy, .depth = o->depth, .cores = o->cores, .groups = o->groups,
 		.max_answer = o->max_answer, .key_offset = o->key_offset, .classes = o->classes,
+		.age_us = o->age_us,
 	};
 	return rmc_call(d->ctx, RMC_IOC_DOM_CREATE, arg) ? create_failed(d->ctx, o, &q) : 0;
 }

@@ -392,6 +392,39 @@ static void test_classes(const struct testbed_opts *o)
 	doms_fini(&t);
 }
 
+/* One that is not urgent comes first when it has waited for long. */
+static void test_ages(const struct testbed_opts *o)
+{
+	static const u32 order[] = { 1, 3, 2 };
+	struct arrival m;
+	struct doms t;
+	u32 i;
+
+	memset(&t, 0, sizeof(t));
+	t.nodes = 2;
+	t.cores = 1;
+	t.dp.policy = RMC_DISPATCH_CLASS;
+	t.dp.classes = 2;
+	t.dp.age_ns = 1000000;
+	t.keyed = true;
+	t.key_offset = 10;
+	doms_init(&t, o);
+	doms_join(&t);
+	send_key(&t, 0, 0, 60);
+	CHECK(dom_arrival(&t, 1, 0, &m));
+	send_key(&t, 1, 1, 60);
+	testbed_now_ns += 2000000;
+	send_key(&t, 2, 1, 60);
+	send_key(&t, 3, 0, 60);
+	for (i = 0; i < ARRAY_SIZE(order); i++) {
+		CHECK_EQ(dom_receive(&t, 1, 0, &m), RMC_S_OK);
+		testbed_settle(&t.w);
+		CHECK(dom_arrival(&t, 1, 0, &m));
+		CHECK_EQ(m.slot, order[i]);
+	}
+	doms_fini(&t);
+}
+
 /*
  * One queue for all cores: each message at once, whatever cores have, and each of them may end each
  * message. None is lost or given twice when it wraps, or when cores come and go.
@@ -482,6 +515,9 @@ static void test_args(const struct testbed_opts *o)
 	ARGS(-EINVAL, c.classes = 1);
 	ARGS(-EINVAL, c.policy = RMC_DOM_CLASS; c.flags = RMC_DOM_KEY);
 	ARGS(-EINVAL, c.policy = RMC_DOM_CLASS; c.classes = 2);
+	ARGS(-EINVAL, c.age_us = 1);
+	ARGS(0, c.policy = RMC_DOM_STEAL; c.age_us = 7);
+	CHECK_EQ(dp.age_ns, 7000);
 	ARGS(0, c.policy = RMC_DOM_CLASS; c.classes = 2; c.flags = RMC_DOM_KEY);
 	CHECK_EQ(dp.classes, 2);
 #undef ARGS
@@ -572,6 +608,7 @@ int main(void)
 		{ "cores that sleep", test_sleepers },
 		{ "keys", test_keys },
 		{ "classes", test_classes },
+		{ "classes, and messages that have waited", test_ages },
 		{ "one queue for all cores", test_shared },
 		{ "what may be asked of a domain", test_args },
 		{ "how long messages wait, and how long cores have them", test_times },

@@ -88,9 +88,6 @@ static void test_create(const struct testbed_opts *o)
 	t.dp.wake_ns = 1;
 	CHECK_EQ(rmc_domain_init(&d, t.w.node[0], DOM_CTX, 1, &t.p, &t.dp), -EINVAL);
 	t.dp.wake_ns = 0;
-	t.dp.age_ns = 1;
-	CHECK_EQ(rmc_domain_init(&d, t.w.node[0], DOM_CTX, 1, &t.p, &t.dp), -EINVAL);
-	t.dp.age_ns = 0;
 	for (i = 1; i < 100; i++) {
 		int err;
 

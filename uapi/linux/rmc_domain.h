@@ -205,6 +205,9 @@ struct rmc_dom_query {
  *	policies choose by it in place of the source. A message that is too short has that of its
  *	source, or the last class
  * @classes: RMC_DOM_CLASS: number of classes, 1 .. 16; else 0
+ * @age_us: RMC_DOM_CLASS, RMC_DOM_STEAL: a message that has waited for so many microseconds, at most
+ *	a second, comes before more urgent ones, or those of the core itself; 0: it does not
+ * @reserved: must be 0
  *
  * Nodes with the same @first_nid, @nodes, @slots, @max_message and @max_answer understand each
  * other. The domain belongs to the file, and ends with it. EEXIST: the context has one on this node.
@@ -230,6 +233,8 @@ struct rmc_dom_create {
 	__u64 answer_offset;
 	__u32 key_offset;
 	__u32 classes;
+	__u32 age_us;
+	__u32 reserved;
 };
 
 /**
