@@ -21,6 +21,9 @@
 #include "node.h"
 #include "timeout.h"
 
+/* Sleepers who are told of a free slot at a time */
+#define ROOMS	4
+
 static struct rmc_slot *slot_of(struct rmc_dispatch_msg *m)
 {
 	return (struct rmc_slot *)((u8 *)m - offsetof(struct rmc_slot, msg));
@@ -55,7 +58,7 @@ static void post(struct rmc_domain *d, struct rmc_slot *slot, struct rmc_aq *aq,
 	slot->given = now;
 	slot->ready = false;
 	WRITE_ONCE(slot->holder, holder);
-	/* pairs with the acquire in held(), ops/message.c: of an application that guesses, too */
+	/* pairs with the acquires in held() and claim(), ops/message.c: also of who guesses */
 	smp_store_release(&slot->state, RMC_SLOT_HELD);
 	WRITE_ONCE(d->dispatched, d->dispatched + 1);
 	rmc_aq_post(aq, word, slot->msg.stamp, d->recv, rmc_slot_data(d, index), slot->length);
@@ -113,17 +116,47 @@ static u64 freed(const struct rmc_domain *d)
 	return n;
 }
 
+/*
+ * The dispatcher's worker comes back to the domain: always, where others take part, else only while
+ * somebody is to be told.
+ */
+static void watch(struct rmc_domain *d, bool on)
+{
+	struct rmc_domains *domains = &d->head->domains;
+	u64 *word = &domains->remote[d->ctx_id / 64], bit = 1ULL << d->ctx_id % 64;
+
+	if (d->remote || !!(*word & bit) == on)
+		return;
+	*word ^= bit;
+	domains->used += on ? 1 : -1;
+}
+
+/* Tell some of those for whom a slot has become free: waking one takes time. */
+static void report_some(struct rmc_domain *d)
+{
+	struct rmc_room *r;
+	u32 i;
+
+	for (i = 0; i < ROOMS && d->reporting; i++) {
+		r = d->reporting;
+		d->reporting = r->next;
+		r->listed = false;
+		r->seen = freed(d);
+		rmc_event_happened(&r->event);
+	}
+	watch(d, d->reporting);
+}
+
 /* Tell all who wait for a free slot; who finds none arms again. */
 static void report_room(struct rmc_domain *d)
 {
-	struct rmc_room *r = d->room, *next;
+	struct rmc_room **end = &d->reporting;
 
+	while (*end)
+		end = &(*end)->next;
+	*end = d->room;
 	WRITE_ONCE(d->room, NULL);
-	for (; r; r = next) {
-		next = r->next;
-		r->listed = false;
-		rmc_event_happened(&r->event);
-	}
+	report_some(d);
 }
 
 /*
@@ -134,7 +167,7 @@ static bool pending(const struct rmc_domain *d)
 {
 	u32 i;
 
-	if (unlikely(d->room) && freed(d) != d->freed)
+	if (unlikely(d->reporting) || (unlikely(d->room) && freed(d) != d->freed))
 		return true;
 	for (i = 0; i < d->units; i++)
 		if (!rmc_relay_empty(&d->unit[i].complete) ||
@@ -151,6 +184,8 @@ static u32 collect(struct rmc_domain *d, u64 now)
 
 	if (unlikely(d->room) && freed(d) != d->freed)
 		report_room(d);
+	else if (unlikely(d->reporting))
+		report_some(d);
 	/* A slot in it was finished before, and that is in the other relay already. */
 	for (i = 0; i < d->units; i++)
 		complete[i] = rmc_relay_head(&d->unit[i].complete);
@@ -360,19 +395,30 @@ void rmc_domain_freed(struct rmc_node *unit, struct rmc_domain *d)
 }
 
 /**
+ * rmc_room_init() - a queue pair is attached
+ * @d: domain
+ * @r: of the queue pair, in no list
+ *
+ * Context: any; the dispatcher does not have @r.
+ */
+void rmc_room_init(const struct rmc_domain *d, struct rmc_room *r)
+{
+	r->seen = freed(d);
+}
+
+/**
  * rmc_room_add() - count the next send slot that becomes free as an event
  * @d: domain; the caller is its dispatcher's worker
  * @r: of a queue pair that is attached; it may have been added before
  *
- * Its count is 0 then. It is removed when a slot becomes free.
+ * It is removed when a slot becomes free.
  *
- * Context: worker, does not sleep.
+ * Return: the event's count: to be armed with. Context: worker, does not sleep.
  */
-void rmc_room_add(struct rmc_domain *d, struct rmc_room *r)
+u32 rmc_room_add(struct rmc_domain *d, struct rmc_room *r)
 {
-	r->event.count = 0;
 	if (r->listed)
-		return;
+		return r->event.count;
 	r->listed = true;
 	r->next = d->room;
 	if (!r->next)
@@ -380,6 +426,33 @@ void rmc_room_add(struct rmc_domain *d, struct rmc_room *r)
 	WRITE_ONCE(d->room, r);
 	/* wait, then look for a free slot, as the caller does; pairs with rmc_domain_freed() */
 	smp_mb();
+	return r->event.count;
+}
+
+/**
+ * rmc_room_missed() - check whether a slot has become free since the last report
+ * @d: domain; the caller is its dispatcher's worker
+ * @r: after rmc_room_add()
+ *
+ * For who looked for a free slot before rmc_room_add(): each of these is told once.
+ *
+ * Context: worker, does not sleep.
+ */
+bool rmc_room_missed(const struct rmc_domain *d, struct rmc_room *r)
+{
+	u64 now = freed(d);
+	bool missed = now != r->seen;
+
+	r->seen = now;
+	return missed;
+}
+
+static void remove(struct rmc_room **at, const struct rmc_room *r)
+{
+	while (*at && *at != r)
+		at = &(*at)->next;
+	if (*at)
+		WRITE_ONCE(*at, r->next);
 }
 
 /**
@@ -391,13 +464,11 @@ void rmc_room_add(struct rmc_domain *d, struct rmc_room *r)
  */
 void rmc_room_del(struct rmc_domain *d, struct rmc_room *r)
 {
-	struct rmc_room **at = &d->room;
-
 	if (!r->listed)
 		return;
-	while (*at != r)
-		at = &(*at)->next;
-	WRITE_ONCE(*at, r->next);
+	remove(&d->room, r);
+	remove(&d->reporting, r);
+	watch(d, d->reporting);
 	r->listed = false;
 }
 
@@ -461,7 +532,9 @@ int rmc_core_add(struct rmc_domain *d, struct rmc_aq_entry *entry, u8 order, u32
 	c->aq.given.count = 0;
 	c->aq.given.armed = false;
 	c->sleeps = false;
-	*tag = rmc_core_tag(core, ++c->generation);
+	/* a tag is neither RMC_CORE_NONE nor RMC_CORE_ANY: those have all ones above the index */
+	c->generation = c->generation % RMC_CORE_GENERATIONS + 1;
+	*tag = rmc_core_tag(core, c->generation);
 	dispatch(d, rmc_os_now_ns());
 	return core;
 }

@@ -48,6 +48,8 @@ struct rmc_wqe;
 /* Holder of a message that any core may end, with RMC_DOM_SHARED */
 #define RMC_CORE_ANY	(~0U - 1)
 
+#define RMC_CORE_GENERATIONS	((1U << 24) - 2)
+
 static inline u32 rmc_core_tag(u32 core, u32 generation)
 {
 	return generation << 8 | core;
@@ -128,12 +130,14 @@ struct rmc_core {
 /**
  * struct rmc_room - a queue pair whose thread waits for a free send slot; the dispatcher's
  * @event: a slot has become free
- * @next: in rmc_domain.room
- * @listed: it is in there
+ * @next: in rmc_domain.room, or .reporting
+ * @seen: slots that had become free when it was reported last, or the queue pair was attached
+ * @listed: it is in one of these
  */
 struct rmc_room {
 	struct rmc_event event;
 	struct rmc_room *next;
+	u64 seen;
 	bool listed;
 };
 
@@ -256,6 +260,7 @@ struct rmc_domain_params {
  * @times: how long messages took (dispatcher)
  * @finished: messages that cores on the dispatcher's worker have processed (dispatcher)
  * @room: who waits for a free send slot (dispatcher)
+ * @reporting: those of them for whom one has become free (dispatcher)
  * @freed: slots that had become free when the first of them came (dispatcher)
  */
 struct rmc_domain {
@@ -297,6 +302,7 @@ struct rmc_domain {
 	struct rmc_domain_times *times;
 	u32 finished;
 	struct rmc_room *room;
+	struct rmc_room *reporting;
 	u64 freed;
 };
 
@@ -387,7 +393,9 @@ void rmc_core_thread(struct rmc_domain *d, u32 core, const void *thread);
 void rmc_core_sleeps(struct rmc_domain *d, u32 core);
 void rmc_core_del(struct rmc_domain *d, u32 core, bool requeue);
 void rmc_domain_freed(struct rmc_node *unit, struct rmc_domain *d);
-void rmc_room_add(struct rmc_domain *d, struct rmc_room *r);
+void rmc_room_init(const struct rmc_domain *d, struct rmc_room *r);
+u32 rmc_room_add(struct rmc_domain *d, struct rmc_room *r);
+bool rmc_room_missed(const struct rmc_domain *d, struct rmc_room *r);
 void rmc_room_del(struct rmc_domain *d, struct rmc_room *r);
 
 /* Index in rmc_domain.peer_life and .touched */

@@ -20,7 +20,7 @@
  * @send: send slots
  * @answers: answer slots, or NULL
  * @all: with RMC_DOM_SHARED the arrival queue of all cores; or NULL
- * @dir: its directory in sysfs
+ * @dir: its directory in sysfs, or NULL; guarded by rmc_file.dom_lock
  * @kib: charged memory
  * @depth: messages that a core may have
  * @groups: groups of cores
@@ -53,6 +53,7 @@ struct change {
 	u32 group;
 	u32 classes;
 	u32 tag;
+	u32 seen;
 	struct task_struct *thread;
 };
 
@@ -110,7 +111,7 @@ static int add_room(void *arg)
 {
 	struct change *c = arg;
 
-	rmc_room_add(&c->dom->d, &c->q->room);
+	c->seen = rmc_room_add(&c->dom->d, &c->q->room);
 	return 0;
 }
 
@@ -255,14 +256,8 @@ static int create(struct rmc_file *f, struct rmc_file_domain *dom, const struct 
 	if (err)
 		goto err_memory;
 	err = install(f, dom);
-	if (err)
-		goto err_memory;
-	/* no other one of this context and node has a directory now */
-	dom->dir = rmc_sysfs_domain_add(f->ctx->rmc, &dom->d, c, &dom->cores);
-	if (!IS_ERR(dom->dir))
+	if (!err)
 		return 0;
-	err = PTR_ERR(dom->dir);
-	uninstall(f, dom);
 err_memory:
 	free_memory(dom);
 	rmc_domain_destroy(&dom->d);
@@ -286,15 +281,7 @@ void rmc_dom_query(struct rmc_dom_query *q)
 	q->reserved = 0;
 }
 
-/**
- * rmc_dom_create() - RMC_IOC_DOM_CREATE
- * @f: file, locked, attached
- * @c: parameters, any values; out: the rest
- *
- * Return: 0, -EINVAL, -EEXIST the context has one on this node, -EDQUOT exceeds a quota, -ENOMEM, -EINTR fatal signal.
- * Context: may sleep.
- */
-int rmc_dom_create(struct rmc_file *f, struct rmc_dom_create *c)
+static int create_locked(struct rmc_file *f, struct rmc_dom_create *c)
 {
 	struct rmc_dispatch_params dp;
 	struct rmc_domain_params p;
@@ -346,9 +333,65 @@ err_charge:
 	return err;
 }
 
+/* No other one of this context and node has a directory now: the head knows one domain. */
+static int list(struct rmc_file *f, const struct rmc_dom_create *c)
+{
+	struct rmc_domain_dir *dir;
+
+	dir = rmc_sysfs_domain_add(f->ctx->rmc, &f->domain->d, c, &f->domain->cores);
+	if (IS_ERR(dir))
+		return PTR_ERR(dir);
+	f->domain->dir = dir;
+	return 0;
+}
+
+/**
+ * rmc_dom_unlist() - remove the directory of a file's domain, before rmc_dom_destroy()
+ * @f: file, whose dom_lock the caller holds, but not its lock
+ *
+ * Context: may sleep; no signal shortens it.
+ */
+void rmc_dom_unlist(struct rmc_file *f)
+{
+	lockdep_assert_held(&f->dom_lock);
+	lockdep_assert_not_held(&f->lock);
+	if (!f->domain || !f->domain->dir)
+		return;
+	rmc_sysfs_domain_del(f->domain->dir);
+	f->domain->dir = NULL;
+}
+
+/**
+ * rmc_dom_create() - RMC_IOC_DOM_CREATE
+ * @f: file, not locked, attached
+ * @c: parameters, any values; out: the rest
+ *
+ * Return: 0, -EINVAL, -EEXIST the context has one on this node, -EDQUOT exceeds a quota, -ENOMEM,
+ * -EINTR fatal signal. Context: may sleep.
+ */
+int rmc_dom_create(struct rmc_file *f, struct rmc_dom_create *c)
+{
+	int err;
+
+	mutex_lock(&f->dom_lock);
+	mutex_lock(&f->lock);
+	err = create_locked(f, c);
+	mutex_unlock(&f->lock);
+	if (!err) {
+		err = list(f, c);
+		if (err) {
+			mutex_lock(&f->lock);
+			rmc_dom_destroy(f);
+			mutex_unlock(&f->lock);
+		}
+	}
+	mutex_unlock(&f->dom_lock);
+	return err;
+}
+
 /**
  * rmc_dom_destroy() - RMC_IOC_DOM_DESTROY
- * @f: file, locked
+ * @f: file, both locks are held; its domain has no directory
  *
  * Return: 0: no packet of a peer touches its memory any more; -ENOENT. Context: may sleep; no
  * signal shortens it.
@@ -364,7 +407,6 @@ int rmc_dom_destroy(struct rmc_file *f)
 		return -ENOENT;
 	xa_for_each(&f->qp, id, q)
 		rmc_dom_detach(f, q);
-	rmc_sysfs_domain_del(dom->dir);
 	uninstall(f, dom);
 	f->domain = NULL;
 	free_memory(dom);
@@ -465,6 +507,7 @@ int rmc_dom_attach(struct rmc_file *f, struct rmc_dom_attach *a)
 		a->aq_offset = rmc_map_offset(RMC_MAP_AQ, a->qp_id);
 	}
 	rmc_waiter_init(&c.q->senders, &c.q->room.event, f, RMC_WAIT_ROOM, dispatcher(f));
+	rmc_room_init(&dom->d, &c.q->room);
 	rmc_worker_call(rmc_qp_worker(c.qp), enter, &c);
 	c.q->attached = true;
 	return 0;
@@ -544,7 +587,7 @@ int rmc_dom_arm_room(struct rmc_file *f, const struct rmc_room_arm *a)
 	if (!c.q || !c.q->attached)
 		return -ENOENT;
 	rmc_worker_call(dispatcher(f), add_room, &c);
-	return rmc_waiter_arm(&c.q->room.event, dispatcher(f), 0, a->eventfd, NULL);
+	return rmc_waiter_arm(&c.q->room.event, dispatcher(f), c.seen, a->eventfd, NULL);
 }
 
 /**
@@ -577,12 +620,15 @@ void rmc_dom_sleeps(struct rmc_file *f, struct rmc_queues *q)
  * rmc_dom_expect_room() - count the next send slot that becomes free as an event
  * @f: file
  * @q: queue pair of it, attached; detaching it is a later call on this worker
+ * @seen: out, the event's count: to be armed with
  *
+ * Return: false: one has become free since the last report: whoever asks may have looked before it did.
  * Context: the dispatcher's worker; does not sleep.
  */
-void rmc_dom_expect_room(struct rmc_file *f, struct rmc_queues *q)
+bool rmc_dom_expect_room(struct rmc_file *f, struct rmc_queues *q, u32 *seen)
 {
-	rmc_room_add(&f->domain->d, &q->room);
+	*seen = rmc_room_add(&f->domain->d, &q->room);
+	return !rmc_room_missed(&f->domain->d, &q->room);
 }
 
 /**

@@ -13,6 +13,7 @@
 
 void rmc_dom_query(struct rmc_dom_query *q);
 int rmc_dom_create(struct rmc_file *f, struct rmc_dom_create *c);
+void rmc_dom_unlist(struct rmc_file *f);
 int rmc_dom_destroy(struct rmc_file *f);
 int rmc_dom_attach(struct rmc_file *f, struct rmc_dom_attach *a);
 int rmc_dom_detach(struct rmc_file *f, struct rmc_queues *q);
@@ -20,7 +21,7 @@ int rmc_dom_arm(struct rmc_file *f, const struct rmc_aq_arm *a);
 int rmc_dom_arm_room(struct rmc_file *f, const struct rmc_room_arm *a);
 struct rmc_event *rmc_dom_arrivals(struct rmc_file *f, struct rmc_queues *q);
 void rmc_dom_sleeps(struct rmc_file *f, struct rmc_queues *q);
-void rmc_dom_expect_room(struct rmc_file *f, struct rmc_queues *q);
+bool rmc_dom_expect_room(struct rmc_file *f, struct rmc_queues *q, u32 *seen);
 int rmc_dom_stats(struct rmc_file *f, struct rmc_dom_stats *s);
 struct rmc_umem *rmc_dom_memory(struct rmc_file *f, enum rmc_map_kind kind, u32 id);
 

@@ -150,6 +150,7 @@ struct rmc_file *rmc_file_create(struct rmc_device *rmc, struct rmc_context *ctx
 	if (!f->table)
 		goto err_table;
 	mutex_init(&f->lock);
+	mutex_init(&f->dom_lock);
 	init_waitqueue_head(&f->wait);
 	spin_lock_init(&f->waits_lock);
 	INIT_WORK(&f->unmapped, forget_unmapped);
@@ -166,7 +167,7 @@ err_user:
 	return ERR_PTR(err);
 }
 
-/* Queue pairs, domain, buffers and segment; locked */
+/* Queue pairs, domain, buffers and segment; both locks are held, rmc_dom_unlist() was called */
 static void release_all(struct rmc_file *f)
 {
 	struct rmc_umem *u;
@@ -181,6 +182,13 @@ static void release_all(struct rmc_file *f)
 	u = rmc_file_seg_del(f);
 	if (u)
 		rmc_umem_put(u);
+}
+
+/* The owner's address space is gone, or about to go. */
+static bool ends(const struct rmc_file *f)
+{
+	return f->owner == task_tgid(current) && !f->several &&
+	       (f->owner_mm != current->mm || current->in_execve);
 }
 
 /**
@@ -199,13 +207,19 @@ void rmc_file_flush(struct rmc_file *f)
 {
 	if (READ_ONCE(f->owner) != task_tgid(current))
 		return;
+	mutex_lock(&f->dom_lock);
 	mutex_lock(&f->lock);
-	if (f->owner == task_tgid(current) && !f->several &&
-	    (f->owner_mm != current->mm || current->in_execve)) {
+	if (ends(f)) {
+		mutex_unlock(&f->lock);
+		rmc_dom_unlist(f);
+		mutex_lock(&f->lock);
+	}
+	if (ends(f)) {
 		release_all(f);
 		rmc_file_disown(f);
 	}
 	mutex_unlock(&f->lock);
+	mutex_unlock(&f->dom_lock);
 }
 
 /**
@@ -217,10 +231,13 @@ void rmc_file_flush(struct rmc_file *f)
 void rmc_file_destroy(struct rmc_file *f)
 {
 	cancel_work_sync(&f->unmapped);
+	mutex_lock(&f->dom_lock);
+	rmc_dom_unlist(f);
 	mutex_lock(&f->lock);
 	release_all(f);
 	rmc_file_disown(f);
 	mutex_unlock(&f->lock);
+	mutex_unlock(&f->dom_lock);
 	xa_destroy(&f->qp);
 	xa_destroy(&f->buf);
 	rmc_watcher_detach(f);

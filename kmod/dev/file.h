@@ -35,6 +35,9 @@ struct rmc_watcher;
  * @ctx: context
  * @user: user that opened it, for quotas
  * @lock: guards the fields below; @table belongs to the units' RGP workers instead
+ * @dom_lock: @domain begins and ends with it as well, outside @lock and never under mmap_lock: a
+ *	reader of a directory of sysfs may fault on a page while it has the lock that adding and
+ *	removing one need
  * @node: node it acts for; NULL before the first use, then never changes
  * @seg: segment
  * @ranges: further ranges of @seg, kmod/dev/range.c; NULL: none
@@ -58,6 +61,7 @@ struct rmc_file {
 	struct rmc_context *ctx;
 	struct rmc_user *user;
 	struct mutex lock;	/* see above */
+	struct mutex dom_lock;	/* see above */
 	struct rmc_node *node;
 	struct rmc_umem *seg;
 	struct rmc_file_ranges *ranges;

@@ -509,24 +509,22 @@ static int do_dom_query(const struct request *r, union args *a)
 
 static int do_dom_create(const struct request *r, union args *a)
 {
-	int err;
-
 	if (a->dom_create.flags & ~(RMC_DOM_REQUEUE | RMC_DOM_KEY) || a->dom_create.reserved)
 		return -EOPNOTSUPP;
 	rmc_file_node(r->file);
-	mutex_lock(&r->file->lock);
-	err = rmc_dom_create(r->file, &a->dom_create);
-	mutex_unlock(&r->file->lock);
-	return err;
+	return rmc_dom_create(r->file, &a->dom_create);
 }
 
 static int dom_destroy(struct rmc_file *f)
 {
 	int err;
 
+	mutex_lock(&f->dom_lock);
+	rmc_dom_unlist(f);
 	mutex_lock(&f->lock);
 	err = rmc_dom_destroy(f);
 	mutex_unlock(&f->lock);
+	mutex_unlock(&f->dom_lock);
 	return err;
 }
 

@@ -34,13 +34,21 @@ static int arm_arrivals(void *arg)
 	return arm(l);
 }
 
-/* The same for a free send slot: who waits is in the dispatcher's list first. */
+/*
+ * The same for a free send slot: who waits is in the dispatcher's list first. This may run long after
+ * the command was submitted, and the application has looked for a slot meanwhile.
+ */
 static int arm_room(void *arg)
 {
 	struct rmc_wait_link *l = arg;
+	struct rmc_queues *q = container_of(l->event, struct rmc_queues, room.event);
+	struct rmc_wait *wait = l->wait;
 
-	rmc_dom_expect_room(l->wait->file, container_of(l->event, struct rmc_queues, room.event));
-	return arm(l);
+	if (rmc_dom_expect_room(wait->file, q, &l->seen))
+		return arm(l);
+	rmc_waits_finish(l);
+	rmc_wait_put(wait);
+	return 0;
 }
 
 static struct rmc_wait_link *make_link(struct rmc_wait *wait, int i, u32 source)

@@ -446,8 +446,7 @@ static void free_slot(struct doms *t, u32 slot, const struct rmc_ni_worker *skip
 
 static bool waits_for_room(struct doms *t, struct rmc_room *r)
 {
-	rmc_room_add(&t->node[0].d, r);
-	return rmc_event_arm(&r->event, 0);
+	return rmc_event_arm(&r->event, rmc_room_add(&t->node[0].d, r));
 }
 
 /*
@@ -502,8 +501,8 @@ static void test_room(const struct testbed_opts *o)
 		testbed_settle(&t.w);
 		CHECK(!READ_ONCE(dom_send_slot(&t, 0, 1, slot)->valid));
 		CHECK(!first.event.armed && !second.event.armed && third.event.armed);
-		CHECK_EQ(first.event.count, 1);
-		CHECK(!first.listed && !second.listed && !d->room);
+		CHECK_EQ(first.event.count, slot + 1);
+		CHECK(!first.listed && !second.listed && !d->room && !d->reporting);
 		app_wait(&t.node[1].app[1].a);
 		/* what became free before is no event */
 		CHECK(waits_for_room(&t, &first));
@@ -513,6 +512,57 @@ static void test_room(const struct testbed_opts *o)
 		first.event.armed = false;
 		third.event.armed = false;
 	}
+	doms_fini(&t);
+}
+
+/* Each visit tells a few of many; who was told is not told again, who leaves is not told. */
+static void test_many_wait(const struct testbed_opts *o)
+{
+	struct rmc_room room[11] = {};
+	struct rmc_domain *d;
+	struct doms t;
+	u32 i, used;
+
+	memset(&t, 0, sizeof(t));
+	t.nodes = 2;
+	t.cores = 2;
+	t.dp.depth = 4;
+	doms_init(&t, o);
+	doms_join(&t);
+	d = &t.node[0].d;
+	dom_detach(&t, 1, 0, true);
+	send_some(&t, 2);
+	used = t.w.node[0]->domains.used;
+	for (i = 0; i < ARRAY_SIZE(room); i++) {
+		rmc_room_init(d, &room[i]);
+		CHECK(waits_for_room(&t, &room[i]));
+		CHECK(!rmc_room_missed(d, &room[i]));
+	}
+	/* nobody visits the dispatcher's worker between */
+	rmc_domain_count(rmc_domain_unit(d, t.w.node[0]), freed);
+	rmc_domain_freed(t.w.node[0], d);
+	for (i = 0; i < ARRAY_SIZE(room); i++)
+		CHECK_EQ(room[ARRAY_SIZE(room) - 1 - i].event.armed, i >= 4);
+	rmc_room_del(d, &room[0]);
+	CHECK(!rmc_ni_may_park(t.w.node[0]->srv_worker));
+	for (i = 0; i < 8; i++)
+		rmc_ni_visit(t.w.node[0]->srv_worker);
+	for (i = 0; i < ARRAY_SIZE(room); i++) {
+		CHECK_EQ(room[i].event.armed, !i);
+		CHECK(!room[i].listed);
+		CHECK_EQ(room[i].event.count, !!i);
+	}
+	CHECK(!d->reporting && !d->room);
+	CHECK_EQ(t.w.node[0]->domains.used, used);
+	/* one that became free before it was asked for: once */
+	free_slot(&t, 0, NULL);
+	testbed_settle(&t.w);
+	CHECK(waits_for_room(&t, &room[1]));
+	CHECK(rmc_room_missed(d, &room[1]));
+	CHECK(!rmc_room_missed(d, &room[1]));
+	free_slot(&t, 1, NULL);
+	testbed_settle(&t.w);
+	CHECK(!room[1].event.armed && !rmc_room_missed(d, &room[1]));
 	doms_fini(&t);
 }
 
@@ -527,6 +577,7 @@ int main(void)
 		{ "what an application may not do", test_refused },
 		{ "the dispatcher's worker sleeps, or polls other units", test_wakes },
 		{ "who waits for a free send slot is told", test_room },
+		{ "many wait for one", test_many_wait },
 	};
 
 	matrix_run(tests, ARRAY_SIZE(tests), dom_opts, ARRAY_SIZE(dom_opts));

@@ -458,7 +458,7 @@ static void test_shared(const struct testbed_opts *o)
 		}
 		CHECK(!dom_pull(&t, 1, &m[5]));
 		/* it has no place that its being ready would give back */
-		CHECK_EQ(dom_ready(&t, 1, 1, &m[0]), RMC_S_OK);
+		CHECK_EQ(dom_ready(&t, 1, 1, &m[0]), RMC_S_BAD_SLOT);
 		m[1].turn++;
 		CHECK_EQ(dom_receive(&t, 1, 0, &m[1]), RMC_S_BAD_SLOT);
 		m[1].turn--;

@@ -20,6 +20,7 @@ struct change {
 	u32 group;
 	u32 classes;
 	u32 tag;
+	u32 seen;
 };
 
 static int add_domain(void *arg)
@@ -67,7 +68,7 @@ static int add_room(void *arg)
 {
 	struct change *c = arg;
 
-	rmc_room_add(&c->dom->d, &c->q->room);
+	c->seen = rmc_room_add(&c->dom->d, &c->q->room);
 	return 0;
 }
 
@@ -452,13 +453,14 @@ void rmcd_domain_sleeps(struct rmcd_file *f, struct rmcd_qp *q)
  * @f: file
  * @q: queue pair of it, attached
  *
- * Then arm @q->senders, with a count of 0.
+ * Return: the count that @q->senders is to be armed with.
  */
-void rmcd_domain_expect_room(struct rmcd_file *f, struct rmcd_qp *q)
+u32 rmcd_domain_expect_room(struct rmcd_file *f, struct rmcd_qp *q)
 {
 	struct change c = { .dom = f->domain, .q = q };
 
 	rmcd_call(dispatcher(f), add_room, &c);
+	return c.seen;
 }
 
 /**

@@ -70,7 +70,7 @@ int rmcd_domain_destroy(struct rmcd_file *f);
 int rmcd_domain_attach(struct rmcd_file *f, struct rmc_dom_attach *a);
 int rmcd_domain_detach(struct rmcd_file *f, struct rmcd_qp *q);
 void rmcd_domain_sleeps(struct rmcd_file *f, struct rmcd_qp *q);
-void rmcd_domain_expect_room(struct rmcd_file *f, struct rmcd_qp *q);
+u32 rmcd_domain_expect_room(struct rmcd_file *f, struct rmcd_qp *q);
 void rmcd_domain_stats(struct rmcd_file *f, struct rmc_dom_stats *s);
 
 #endif

@@ -506,8 +506,7 @@ static int do_room_arm(struct rmcd_req *r, union args *a, const struct rmcd_memo
 		return -EOPNOTSUPP;
 	if (!q || !q->attached)
 		return -ENOENT;
-	rmcd_domain_expect_room(r->file, q);
-	return arm(r, &q->senders, 0, c->eventfd, NULL);
+	return arm(r, &q->senders, rmcd_domain_expect_room(r->file, q), c->eventfd, NULL);
 }
 
 static int do_dom_stats(struct rmcd_req *r, union args *a, const struct rmcd_memory *memory)

@@ -375,7 +375,7 @@ struct rmc_dom_stats {
 /* Sources of RMC_URING_WAIT_MSG; the first one completes it */
 #define RMC_URING_MSG_CQ	(1U << 0)	/* a completion beyond cq_seen */
 #define RMC_URING_MSG_AQ	(1U << 1)	/* an arrival beyond aq_seen */
-#define RMC_URING_MSG_ROOM	(1U << 2)	/* a send slot that becomes free, or is answered */
+#define RMC_URING_MSG_ROOM	(1U << 2)	/* a send slot that has become free, or was answered */
 
 #define RMC_URING_MSG_SOURCES	0x7U
 
@@ -386,9 +386,11 @@ struct rmc_dom_stats {
  * @cq_seen: completions the application consumed so far, modulo 2^32
  * @aq_seen: arrivals the application has taken so far, modulo 2^32
  *
- * As struct rmc_uring_wait of <linux/rmc.h>, and its result likewise. RMC_URING_MSG_ROOM is as
- * RMC_IOC_ROOM_ARM: its count is 1, and the application looks for a free slot, or for its answer,
- * after the command was submitted. ENOENT: no such QP, or it is not attached, or no core.
+ * As struct rmc_uring_wait of <linux/rmc.h>, and its result likewise, but for the count of
+ * RMC_URING_MSG_ROOM, which has no meaning. This source also reports a slot that has become free, or
+ * was answered, since the last report to this queue pair, once: the application looks for a free slot,
+ * or for its answer, when the command has completed. ENOENT: no such QP, or it is not attached, or no
+ * core, or RMC_URING_MSG_AQ with RMC_DOM_SHARED.
  * ESHUTDOWN: it was detached meanwhile.
  */
 struct rmc_uring_wait_msg {

@@ -146,29 +146,53 @@ void rmc_offer_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, u64 
 {
 }
 
+/* Both of an entry that validate() has let pass */
+static u32 set_of(const struct rmc_domain *d, const struct rmc_wqe *w)
+{
+	return array_index_nospec(rmc_domain_set(d, w->nid), d->p.nodes);
+}
+
+static struct rmc_slot *slot_of(const struct rmc_domain *d, const struct rmc_wqe *w)
+{
+	u32 slot = array_index_nospec(rmc_slot_number(w->offset), d->p.slots);
+
+	return rmc_domain_slot(d, set_of(d, w), slot);
+}
+
+/* A message of all cores: of two that end it at once, one does. */
+static bool claim(struct rmc_slot *slot, u32 core, u8 turn)
+{
+	if (rmc_os_cas32(&slot->holder, RMC_CORE_ANY, core) != RMC_CORE_ANY)
+		return false;
+	/* the next message may be in it by now */
+	if (likely(smp_load_acquire(&slot->state) == RMC_SLOT_HELD &&
+		   (u8)READ_ONCE(slot->turn) == turn))
+		return true;
+	WRITE_ONCE(slot->holder, RMC_CORE_ANY);
+	return false;
+}
+
 /* Validate what ends a message: only the queue pair that holds it does. Out: its turn, and its life */
 static u8 held(const struct rmc_qpair *qp, const struct rmc_wqe *w, u32 *turn, u32 *life)
 {
 	const struct rmc_domain *d = qp->domain;
-	const struct rmc_slot *slot;
 	u8 status = validate(qp, w);
-	u32 set;
+	struct rmc_slot *slot;
 
 	if (unlikely(status))
 		return status;
-	set = array_index_nospec(rmc_domain_set(d, w->nid), d->p.nodes);
-	slot = rmc_domain_slot(d, set, array_index_nospec(rmc_slot_number(w->offset), d->p.slots));
-	/* pairs with the release in give(): the dispatcher wrote the rest before */
+	slot = slot_of(d, w);
+	/* pairs with the release in post(): the dispatcher wrote the rest before */
 	if (unlikely(qp->core == RMC_CORE_NONE ||
 		     smp_load_acquire(&slot->state) != RMC_SLOT_HELD))
 		return RMC_S_BAD_SLOT;
 	*turn = READ_ONCE(slot->turn);
-	if (unlikely((READ_ONCE(slot->holder) != qp->core &&
-		      READ_ONCE(slot->holder) != RMC_CORE_ANY) ||
-		     (u8)*turn != rmc_slot_turn(w->offset)))
+	if (unlikely((u8)*turn != rmc_slot_turn(w->offset)))
+		return RMC_S_BAD_SLOT;
+	if (unlikely(READ_ONCE(slot->holder) != qp->core && !(d->shared && claim(slot, qp->core, *turn))))
 		return RMC_S_BAD_SLOT;
 	/* no new life can begin while the message is held */
-	*life = READ_ONCE(d->peer_life[rmc_life_index(d, set, w->offset)]);
+	*life = READ_ONCE(d->peer_life[rmc_life_index(d, set_of(d, w), w->offset)]);
 	return RMC_S_OK;
 }
 
@@ -236,15 +260,16 @@ void rmc_receive_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, u6
  */
 u8 rmc_ready_prepare(const struct rmc_qpair *qp, struct rmc_wqe *w)
 {
-	const struct rmc_domain *d = qp->domain;
-	const struct rmc_slot *slot;
 	u32 turn, life;
-	u8 status = held(qp, w, &turn, &life);
+	u8 status;
 
+	/* where each core takes from one queue none has room that it could give back */
+	if (unlikely(qp->domain && qp->domain->shared))
+		return RMC_S_BAD_SLOT;
+	status = held(qp, w, &turn, &life);
 	if (unlikely(status))
 		return status;
-	slot = rmc_domain_slot(d, rmc_domain_set(d, w->nid), rmc_slot_number(w->offset));
-	if (unlikely(slot->ready))
+	if (unlikely(slot_of(qp->domain, w)->ready))
 		return RMC_S_BAD_SLOT;
 	return RMC_NO_PACKET;
 }

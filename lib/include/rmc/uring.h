@@ -72,8 +72,8 @@ RMC_INLINE int rmc_uring_works_for_cores(const struct rmc_ctx *ctx)
 /*
  * Wait for the first of sources: RMC_URING_MSG_AQ: an arrival that was not taken; RMC_URING_MSG_CQ: a
  * completion that was not handled, as while messages are under way; RMC_URING_MSG_ROOM: a send slot
- * that becomes free, or is answered, from now on: try once more after submitting. The CQE's result
- * is as above; then make the core's calls again. From the core's thread.
+ * that has become free, or was answered, since this core was told last. The CQE's result is as above;
+ * then make the core's calls again. From the core's thread.
  */
 RMC_INLINE void rmc_uring_prep_wait_core(struct io_uring_sqe *sqe, const struct rmc_core *core,
 					 unsigned int sources)
