@@ -70,6 +70,19 @@ static int ended(struct rpc_domain *r, int nid, int status)
 									      status;
 }
 
+/* A call to this member was answered. */
+static int has_response(struct rpc_domain *r, int nid)
+{
+	const void *answer;
+	unsigned int i;
+	size_t len;
+
+	for (i = 0; i < r->active; i++)
+		if ((int)r->call[i].nid == nid && !rmc_call_poll(r->core, &r->call[i], &answer, &len))
+			return 1;
+	return 0;
+}
+
 static int request(void *to, int nid, const void *buf, size_t len)
 {
 	struct rpc_domain *r = (struct rpc_domain *)to;
@@ -78,8 +91,9 @@ static int request(void *to, int nid, const void *buf, size_t len)
 	if (r->active == r->most)
 		return -EAGAIN;
 	err = rmc_call_send(r->core, nid, buf, len, RMC_SEND_DONTWAIT, &r->call[r->active]);
+	/* what it has answered before comes first */
 	if (err > 0)
-		return ended(r, nid, err);
+		return has_response(r, nid) ? -EAGAIN : ended(r, nid, err);
 	r->active += !err;
 	return err;
 }
@@ -94,12 +108,12 @@ static int respond(void *to, int nid, const void *buf, size_t len)
 	return rmc_respond(r->core, &r->request, buf, len);
 }
 
-/* The next response; -EAGAIN: none of the calls has one */
+/* The next response; if there is none, the status of a member that is gone; or -EAGAIN */
 static int take_response(struct rpc_domain *r, void *buf, size_t size, size_t *len, int *from)
 {
 	const void *answer;
+	int err, failed = 0;
 	unsigned int i;
-	int err;
 
 	for (i = 0; i < r->active; i++, r->next++) {
 		if (r->next >= r->active)
@@ -109,18 +123,21 @@ static int take_response(struct rpc_domain *r, void *buf, size_t size, size_t *l
 			continue;
 		if (err < 0)
 			return err;
-		*from = (int)r->call[r->next].nid;
 		/* no server of calls receives without an answer */
 		if (!err && !*len)
 			err = RMC_S_PROTOCOL;
-		if (err)
-			return ended(r, *from, err);
+		if (err) {
+			*from = (int)r->call[r->next].nid;
+			failed = err;
+			continue;
+		}
+		*from = (int)r->call[r->next].nid;
 		*len = *len < size ? *len : size;
 		memcpy(buf, answer, *len);
 		drop_call(r, r->next);
 		return 0;
 	}
-	return -EAGAIN;
+	return failed ? ended(r, *from, failed) : -EAGAIN;
 }
 
 /* 1, 0: there is none; or -errno */
@@ -198,7 +215,7 @@ static int rejoin(void *to, int nid, unsigned int timeout_ms)
 	int err;
 
 	(void)timeout_ms;	/* the caller's */
-	if (r->rejoins != (int)member) {
+	if (r->rejoins != (int)member || rmc_core_lost(r->core, nid)) {
 		ended(r, nid, RMC_S_BAD_CONTEXT);
 		err = rmc_core_join_by(to_core(r->core), member, 1);	/* one attempt */
 		if (err > 0)
@@ -316,4 +333,11 @@ struct rmc_rpc *rmc_rpc_open_domain_sized(struct rmc_ctx *ctx,
 		errno = err;
 	}
 	return r;
+}
+
+struct rmc_rpc *rpc_open_domain_ver0(struct rmc_ctx *ctx, const struct rmc_rpc_options *options)
+	RMC_VER0(rmc_rpc_open_domain);
+struct rmc_rpc *rpc_open_domain_ver0(struct rmc_ctx *ctx, const struct rmc_rpc_options *options)
+{
+	return rmc_rpc_open_domain_sized(ctx, options, RMC_RPC_OPTIONS_SIZE_VER0);
 }

@@ -11,8 +11,12 @@ static int valid_call(const struct rmc_core *core, const struct rmc_call *call)
 	const struct rmc_domain *d = core->domain;
 	uint32_t peer = call->nid - core->first_nid;
 
-	return has_peer(d, (int)call->nid) && call->slot < core->slots && call->turn &&
-	       slot_of(d, peer, call->slot)->caller == call->turn;
+	const struct slot *s;
+
+	if (!has_peer(d, (int)call->nid) || call->slot >= core->slots)
+		return 0;
+	s = slot_of(d, peer, call->slot);
+	return rmc_load_relaxed(&s->by) == core && s->caller == call->turn;
 }
 
 /* -EAGAIN: it goes on; else why no answer comes */
@@ -43,33 +47,41 @@ static int ask(struct core *c, uint32_t peer, uint32_t n)
 	return -EAGAIN;
 }
 
+static int has_answer(const struct rmc_core *core, const struct rmc_call *call, const void **answer,
+		      size_t *len)
+{
+	const struct rmc_domain *d = core->domain;
+	uint32_t peer = call->nid - core->first_nid;
+	const struct rmc_answer *a = (const struct rmc_answer *)(const void *)
+		(d->answers + ((size_t)peer * d->o.slots + call->slot) * d->answer_stride);
+
+	*answer = a + 1;
+	/* pairs with the release of the RMC: it has stored the answer before */
+	switch (rmc_load_acquire(&send_slot(d, peer, call->slot)->valid)) {
+	case RMC_SEND_ANSWERED:
+		*len = a->length;
+		return 1;
+	case RMC_SEND_FREE:
+		*len = 0;
+		return 1;
+	}
+	return 0;
+}
+
 int rmc_call_poll(struct rmc_core *core, const struct rmc_call *call, const void **answer,
 		  size_t *len)
 {
-	struct rmc_domain *d = core->domain;
-	uint32_t peer = call->nid - core->first_nid;
-	const struct rmc_answer *a;
-	struct rmc_send_slot *w;
 	int err;
 
 	if (!valid_call(core, call))
 		return -EINVAL;
-	w = send_slot(d, peer, call->slot);
-	a = (const struct rmc_answer *)(const void *)
-		(d->answers + ((size_t)peer * d->o.slots + call->slot) * d->answer_stride);
-	/* pairs with the release of the RMC: it has stored the answer before */
-	switch (rmc_load_acquire(&w->valid)) {
-	case RMC_SEND_ANSWERED:
-		*answer = a + 1;
-		*len = a->length;
+	if (has_answer(core, call, answer, len))
 		return 0;
-	case RMC_SEND_FREE:
-		*answer = a + 1;
-		*len = 0;
-		return 0;
-	}
 	err = rmc_core_poll(core);
-	return err ? err : ask(to_core(core), peer, call->slot);
+	if (!err)
+		err = ask(to_core(core), call->nid - core->first_nid, call->slot);
+	/* what came before the end of its peer counts */
+	return err > 0 && has_answer(core, call, answer, len) ? 0 : err;
 }
 
 int rmc_call_wait(struct rmc_core *core, const struct rmc_call *call, const void **answer,
@@ -78,16 +90,24 @@ int rmc_call_wait(struct rmc_core *core, const struct rmc_call *call, const void
 	struct wait w = { .deadline = rmc_deadline(timeout_ms) };
 	int err;
 
-	for (;;) {
+	do {
 		err = rmc_call_poll(core, call, answer, len);
 		if (err != -EAGAIN)
-			return err;
-		if (rmc_deadline_over(w.deadline))
-			return -ETIMEDOUT;
-		err = rmc_core_wait_room(to_core(core), &w);
-		if (err)
-			return err;
-	}
+			break;
+		err = rmc_deadline_over(w.deadline) ? -ETIMEDOUT :
+						      rmc_core_wait_room(to_core(core), &w);
+	} while (!err);
+	rmc_core_waited(to_core(core), &w);
+	return err;
+}
+
+void rmc_slot_end_call(struct core *c, struct slot *s)
+{
+	rmc_store_relaxed(&s->by, NULL);
+	if (s->m)
+		s->m->call = 0;		/* its completion releases the slot */
+	else
+		rmc_slot_release(c->c.domain, s);
 }
 
 void rmc_call_end(struct rmc_core *core, const struct rmc_call *call)
@@ -103,9 +123,9 @@ void rmc_call_end(struct rmc_core *core, const struct rmc_call *call)
 	/* the answer was read; pairs with the acquire in rmc_domain_answer() */
 	if (rmc_load_relaxed(&w->valid) == RMC_SEND_ANSWERED)
 		rmc_store_release(&w->valid, RMC_SEND_FREE);
-	s->caller = 0;
-	if (s->m)
-		s->m->call = 0;		/* its completion releases the slot */
-	else
-		rmc_slot_release(s);
+	/* it is not for what comes next in the slot */
+	if (to_core(core)->probing && to_core(core)->op[to_core(core)->probe].peer == peer &&
+	    to_core(core)->op[to_core(core)->probe].slot == call->slot)
+		to_core(core)->op[to_core(core)->probe].slot = NO_SLOT;
+	rmc_slot_end_call(to_core(core), s);
 }

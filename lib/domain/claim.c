@@ -13,10 +13,16 @@ int rmc_slot_take(struct slot *s)
 					    __ATOMIC_RELAXED) ? -1 : 0;
 }
 
-void rmc_slot_release(struct slot *s)
+void rmc_slot_release(struct rmc_domain *d, struct slot *s)
 {
 	/* pairs with the acquire in rmc_slot_take() */
 	rmc_store_release(&s->busy, 0);
+	/*
+	 * Without a fence, which all messages would pay for: who begins to sleep at this moment may
+	 * not be seen, and looks again after a while.
+	 */
+	if (rmc_unlikely(rmc_load_relaxed(&d->room_waits)))
+		rmc_room_notify(d);
 }
 
 /* Also if it was answered, and nobody reads the answer */
@@ -41,7 +47,7 @@ int rmc_slot_claim(struct rmc_domain *d, uint32_t peer, uint32_t gen, uint32_t l
 			continue;
 		/* another core may have had it since */
 		if (!is_free(w) || s->gen != gen) {
-			rmc_slot_release(s);
+			rmc_slot_release(d, s);
 			continue;
 		}
 		s->turn++;
@@ -81,7 +87,7 @@ int rmc_slot_learn(struct rmc_domain *d, uint32_t peer, uint32_t slot, uint32_t 
 		return -1;
 	if (!(state & RMC_JOIN_FREE))
 		return 1;
-	if (!s->caller)
+	if (!rmc_load_relaxed(&s->by))
 		rmc_store_relaxed(&w->valid, RMC_SEND_FREE);
 	else if (!s->processed)
 		s->processed = rmc_now_ms();	/* the answer may be on its way */

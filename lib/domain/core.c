@@ -140,6 +140,17 @@ static int join_all(struct core *c)
 	return 0;
 }
 
+/* Calls that go on: others may have their slots when the peer has processed the messages. */
+static void end_calls(struct core *c)
+{
+	struct rmc_domain *d = c->c.domain;
+	size_t slots = (size_t)d->o.nodes * d->o.slots, i;
+
+	for (i = 0; d->o.max_answer && i < slots; i++)
+		if (rmc_load_relaxed(&d->slot[i].by) == &c->c)
+			rmc_slot_end_call(c, &d->slot[i]);
+}
+
 /* What was in flight, or in doubt, may be at the peer or not. */
 static void abandon_all(struct core *c)
 {
@@ -149,12 +160,14 @@ static void abandon_all(struct core *c)
 	while ((m = list_pop(&c->doubt)) || (m = list_pop(&c->parked)))
 		rmc_message_abandon(c, m);
 	for (i = 0; c->op && i < c->c.qp->entries; i++) {
-		if (c->op[i].kind == OP_NONE || c->op[i].kind == OP_FETCH)
+		/* none of the others has a slot */
+		if (c->op[i].kind != OP_SEND && c->op[i].kind != OP_ASK)
 			continue;
 		if (c->op[i].m)
 			rmc_message_abandon(c, c->op[i].m);
 		else if (c->op[i].kind == OP_ASK)
-			rmc_slot_release(slot_of(c->c.domain, c->op[i].peer, c->op[i].slot));
+			rmc_slot_release(c->c.domain,
+					 slot_of(c->c.domain, c->op[i].peer, c->op[i].slot));
 	}
 }
 
@@ -167,6 +180,8 @@ static void free_core(struct core *c)
 
 	rmc_qp_destroy(c->c.qp);
 	c->c.qp = &ended;
+	rmc_room_unwait(c);
+	end_calls(c);
 	abandon_all(c);
 	if (c->aq_len)
 		rmc_unmap(ctx, (void *)(uintptr_t)c->all, c->aq_len);

@@ -73,6 +73,7 @@ void rmc_message_probe(struct core *c, uint32_t peer, uint32_t slot)
 {
 	struct op *op = &c->op[next_entry(c)];
 
+	c->probe = next_entry(c);
 	rmc_message_ask(c, peer, slot == NO_SLOT ? 0 : slot, NULL);
 	*op = (struct op) { .kind = OP_PROBE, .peer = peer, .slot = slot };
 	c->probing = 1;
@@ -85,7 +86,7 @@ static void done(struct core *c, struct message *m)
 	if (m->call)
 		s->m = NULL;	/* the slot is kept for its answer */
 	else
-		rmc_slot_release(s);
+		rmc_slot_release(c->c.domain, s);
 	free_message(c, m);
 }
 
@@ -159,7 +160,7 @@ static void answered(struct core *c, const struct op *op, int status, uint64_t s
 	if (status != RMC_S_OK && !in_doubt(status))
 		rmc_core_give_up(c, op->peer, status);
 	if (!m) {
-		rmc_slot_release(slot_of(d, op->peer, op->slot));
+		rmc_slot_release(d, slot_of(d, op->peer, op->slot));
 		return;
 	}
 	if (status != RMC_S_OK && !in_doubt(status)) {
@@ -175,6 +176,21 @@ static void answered(struct core *c, const struct op *op, int status, uint64_t s
 	}
 }
 
+/* A peer does not say whether it lives: it is given up after the time that messages have. */
+static void silent(struct core *c, uint32_t peer, int status)
+{
+	struct link *l = &c->link[peer];
+
+	if (in_doubt(status)) {
+		if (!l->silent_ms)
+			l->silent_ms = rmc_now_ms();
+		if (rmc_now_ms() - l->silent_ms < c->c.domain->o.timeout_ms)
+			return;
+		status = RMC_S_TIMEOUT;
+	}
+	rmc_core_give_up(c, peer, status);
+}
+
 static void probed(struct core *c, const struct op *op, int status, uint64_t state)
 {
 	struct rmc_domain *d = c->c.domain;
@@ -184,10 +200,10 @@ static void probed(struct core *c, const struct op *op, int status, uint64_t sta
 	c->probing = 0;
 	status = check_life(d, op->peer, status, state, &gen);
 	if (status != RMC_S_OK) {
-		if (!in_doubt(status))
-			rmc_core_give_up(c, op->peer, status);
+		silent(c, op->peer, status);
 		return;
 	}
+	c->link[op->peer].silent_ms = 0;
 	if (op->slot == NO_SLOT || !(state & RMC_JOIN_FREE))
 		return;
 	s = slot_of(d, op->peer, op->slot);

@@ -95,17 +95,15 @@ static int send_message(struct rmc_core *core, int nid, const void *buf, size_t 
 		err = rmc_core_poll(core);
 		if (!err)
 			err = status_of(c, peer);
-		if (err)
-			return err;
-		m = claim(c, peer, len);
-		if (m)
+		m = err ? NULL : claim(c, peer, len);
+		if (!err && !m)
+			err = flags & RMC_SEND_DONTWAIT ? -EAGAIN : rmc_core_wait_room(c, &w);
+		if (err || m)
 			break;
-		if (flags & RMC_SEND_DONTWAIT)
-			return -EAGAIN;
-		err = rmc_core_wait_room(c, &w);
-		if (err)
-			return err;
 	}
+	rmc_core_waited(c, &w);
+	if (err)
+		return err;
 	memcpy(m->data, buf, len);
 	m->len = (uint32_t)len;
 	m->op = flags & RMC_SEND_OFFER ? RMC_OP_OFFER : RMC_OP_SEND;
@@ -115,6 +113,7 @@ static int send_message(struct rmc_core *core, int nid, const void *buf, size_t 
 
 		*call = (struct rmc_call) { (uint32_t)nid, m->slot, s->turn };
 		s->caller = s->turn;
+		rmc_store_relaxed(&s->by, core);
 		s->m = m;
 		s->since = 0;
 		s->processed = 0;

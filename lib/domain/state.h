@@ -36,7 +36,8 @@
  * @busy: claimed
  * @turn: its last message
  * @gen: life of the peer in which @turn counts, see peer.gen
- * @caller: turn of the call that has it; 0: none
+ * @by: of a call: the core that has it; NULL: no call
+ * @caller: turn of the call that has it
  * @m: of a call, the message that has not completed yet
  * @since: of a call: when it was asked about last; ms
  * @processed: of a call: when a JOIN said that there is no more to come; ms, 0: it did not
@@ -46,6 +47,7 @@ struct slot {
 	uint32_t turn;
 	uint32_t gen;
 	uint32_t caller;
+	const struct rmc_core *by;
 	struct message *m;
 	uint64_t since, processed;
 };
@@ -76,6 +78,7 @@ struct rmc_domain {
 	size_t recv_len, send_len, answers_len;
 	struct peer *peer;
 	struct slot *slot;		/* as in the send slots: by node and number */
+	uint32_t room_waits;		/* cores that may sleep for room; relaxed */
 	void *pullers;			/* RMC_DOM_SHARED: end of the MCS lock's queue, pull.c */
 	_Alignas(LINE) uint32_t pulled;	/* arrivals taken, with that lock */
 	_Alignas(LINE)
@@ -115,11 +118,13 @@ struct op {
  * struct link - a peer, as a core sees it
  * @status: why it is given up; 0: it is not
  * @gen: life of the peer that this core has joined; 0: none
+ * @silent_ms: since when it has not answered whether it lives; 0: it has
  * @full_ms: since when there has been no room, or when slots were asked for; 0: there is
  */
 struct link {
 	int status;
 	uint32_t gen;
+	uint64_t silent_ms;
 	uint64_t full_ms;
 };
 
@@ -147,7 +152,10 @@ struct core {
 	uint64_t join_state;		/* and what it said */
 	unsigned int polls;
 	int no_room_arm;		/* this RMC does not report free slots */
-	int probing;			/* an OP_PROBE is in flight */
+	int probing;			/* an OP_PROBE is in flight, */
+	uint32_t probe;			/* at this WQ entry */
+	int armed;			/* by the application, see rmc_core_waited() */
+	int room_armed;			/* who frees a slot wakes it; relaxed */
 	uint32_t fetching;		/* OP_FETCHes in flight */
 	int fetched;			/* the first failure of one */
 	uint32_t probed;		/* peers of this lap of rmc_core_probe() */
@@ -221,7 +229,10 @@ int rmc_slot_claim(struct rmc_domain *d, uint32_t peer, uint32_t gen, uint32_t l
 int rmc_slot_take(struct slot *s);
 
 /* Its message is done with, or the peer's affair: others may have it. */
-void rmc_slot_release(struct slot *s);
+void rmc_slot_release(struct rmc_domain *d, struct slot *s);
+
+/* call.c: the caller's call ends; its slot is released, now or when its SEND has completed. */
+void rmc_slot_end_call(struct core *c, struct slot *s);
 
 /*
  * What a JOIN said of a slot of the caller's, in life gen of the peer: 1: it is known now; 0: its
@@ -263,8 +274,16 @@ struct wait {
 	uint64_t since;			/* ns; 0: the first step */
 	unsigned int spins;
 	int armed;
+	int drained;			/* what the eventfd had said is lost */
 };
 int rmc_core_wait_room(struct core *c, struct wait *w);
+
+/* Afterwards: the application's event loop looks once more if it has armed. */
+void rmc_core_waited(struct core *c, const struct wait *w);
+
+/* A slot is free that the RMC reports no more: cores that wait for room look for it. */
+void rmc_room_notify(struct rmc_domain *d);
+void rmc_room_unwait(struct core *c);
 
 /* join.c: 0, a status or -errno */
 int rmc_core_join_by(struct core *c, uint32_t peer, uint64_t deadline);

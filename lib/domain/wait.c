@@ -6,6 +6,7 @@
  * between the last check and sleeping.
  */
 #include <errno.h>
+#include <unistd.h>
 #include "state.h"
 
 int rmc_core_eventfd(struct rmc_core *core)
@@ -13,8 +14,55 @@ int rmc_core_eventfd(struct rmc_core *core)
 	return rmc_cq_eventfd(core->qp);
 }
 
+void rmc_room_unwait(struct core *c)
+{
+	if (!c->room_armed)
+		return;
+	rmc_store_relaxed(&c->room_armed, 0);
+	__atomic_fetch_sub(&c->c.domain->room_waits, 1, __ATOMIC_RELAXED);
+}
+
+static void room_wait(struct core *c)
+{
+	if (c->room_armed)
+		return;
+	/* pairs with the acquire in rmc_room_notify(): the eventfd is there */
+	rmc_store_release(&c->room_armed, 1);
+	/* before the caller looks for a free slot */
+	__atomic_fetch_add(&c->c.domain->room_waits, 1, __ATOMIC_SEQ_CST);
+}
+
+static void wake(const struct rmc_qp *qp)
+{
+	uint64_t one = 1;
+	ssize_t n = write(qp->eventfd, &one, sizeof(one));
+
+	(void)n;	/* full: it is readable */
+}
+
+void rmc_room_notify(struct rmc_domain *d)
+{
+	struct core *c;
+
+	/* cores come or go; sleepers look again after a while */
+	if (pthread_mutex_trylock(&d->lock))
+		return;
+	for (c = d->core; c; c = c->next)
+		if (rmc_load_acquire(&c->room_armed))
+			wake(c->c.qp);
+	pthread_mutex_unlock(&d->lock);
+}
+
+void rmc_core_waited(struct core *c, const struct wait *w)
+{
+	if (w->drained && c->armed)
+		wake(c->c.qp);
+}
+
 void rmc_core_disarm(struct rmc_core *core)
 {
+	to_core(core)->armed = 0;
+	rmc_room_unwait(to_core(core));
 	rmc_cq_disarm(core->qp);
 }
 
@@ -23,7 +71,7 @@ static int arm_completions(struct rmc_core *core)
 	return rmc_qp_in_flight(core->qp) ? rmc_cq_arm(core->qp) : 0;
 }
 
-int rmc_core_arm(struct rmc_core *core)
+static int arm_arrivals(struct rmc_core *core)
 {
 	struct rmc_aq_arm arg = {
 		.size = sizeof(arg),
@@ -39,7 +87,15 @@ int rmc_core_arm(struct rmc_core *core)
 	return arm_completions(core);
 }
 
-int rmc_core_arm_room(struct rmc_core *core)
+int rmc_core_arm(struct rmc_core *core)
+{
+	int err = arm_arrivals(core);
+
+	to_core(core)->armed |= !err;
+	return err;
+}
+
+static int arm_room(struct rmc_core *core)
 {
 	struct rmc_room_arm arg = {
 		.size = sizeof(arg),
@@ -51,7 +107,16 @@ int rmc_core_arm_room(struct rmc_core *core)
 		return arg.eventfd;
 	if (rmc_call(core->domain->ctx, RMC_IOC_ROOM_ARM, &arg))
 		return rmc_arm_failed(core->domain->ctx, "a free send slot");
+	room_wait(to_core(core));
 	return arm_completions(core);
+}
+
+int rmc_core_arm_room(struct rmc_core *core)
+{
+	int err = arm_room(core);
+
+	to_core(core)->armed |= !err;
+	return err;
 }
 
 static int spin(struct rmc_core *core, struct rmc_arrival *m, unsigned int spin_us)
@@ -93,8 +158,8 @@ int rmc_arrival_wait(struct rmc_core *core, struct rmc_arrival *m, unsigned int 
 	if (core->pulls)
 		return err;
 	for (;;) {
-		rmc_core_disarm(core);
-		err = rmc_core_arm(core);
+		rmc_cq_disarm(core->qp);
+		err = arm_arrivals(core);
 		if (err)
 			return is_dead(core->qp) ? -ESHUTDOWN : err;
 		if (is_dead(core->qp))
@@ -118,6 +183,7 @@ static int sleep_for_room(struct core *c, uint64_t deadline)
 	rmc_qp_count_sleep(c->c.qp);
 	err = rmc_sleep_on(c->c.domain->ctx, c->c.qp->eventfd,
 			   left < 0 || left > ASK_MS ? ASK_MS : left);
+	rmc_room_unwait(c);
 	return err < 0 && errno != EINTR ? -errno : 0;
 }
 
@@ -133,8 +199,9 @@ int rmc_core_wait_room(struct core *c, struct wait *w)
 		w->since = rmc_now_ns();
 	if (c->no_room_arm || rmc_now_ns() - w->since < SPIN_NS)
 		return rmc_relax(c->c.qp, &w->spins);
-	rmc_core_disarm(&c->c);
-	err = rmc_core_arm_room(&c->c);
+	rmc_cq_disarm(c->c.qp);
+	w->drained = 1;
+	err = arm_room(&c->c);
 	if (is_dead(c->c.qp))
 		return -ESHUTDOWN;
 	c->no_room_arm = err == -ENOTTY;

@@ -147,7 +147,7 @@ static void lost_calls(void)
 	open_nodes(&o);
 	next(RMC_OP_SEND, RMC_S_TIMEOUT, 3);
 	CHECK_EQ(call_value(1, 1, &call), 0);
-	while (fates)
+	while (fates_left())
 		CHECK_EQ(rmc_call_poll(core[0], &call, &answer, &len), -EAGAIN);
 	/* given up while it is in doubt: the slot is free once it was processed */
 	next(RMC_OP_SEND, FAKE_LATE, 1);
@@ -228,6 +228,97 @@ static void calls_to_the_dead(void)
 	CHECK_EQ(call_value(1, 4, &call), 0);
 	answer_one(core[1], 8);
 	check_call(&call, 4, 8);
+	close_nodes();
+}
+
+/* A core closes with calls that go on: others have their slots when the peer has answered. */
+static void closing_with_calls(void)
+{
+	struct rmc_domain_options o = with_answers(2, 2);
+	struct rmc_core *other;
+	struct rmc_call call;
+	uint32_t value = 7;
+
+	open_nodes(&o);
+	other = rmc_core_open(domain[0], 0, RMC_CORE_SEND_ONLY);
+	CHECK(other);
+	CHECK_EQ(rmc_call_send(other, 1, &value, sizeof(value), 0, &call), 0);
+	CHECK_EQ(rmc_core_flush(other), 0);
+	rmc_core_close(other);
+	CHECK_EQ(rmc_domain_room(domain[0], 1), 1);
+	answer_one(core[1], 8);
+	CHECK_EQ(rmc_core_flush(core[1]), 0);
+	CHECK_EQ(rmc_domain_room(domain[0], 1), 2);
+	CHECK_EQ(call_value(1, 1, &call), 0);
+	answer_one(core[1], 8);
+	check_call(&call, 1, 8);
+	close_nodes();
+}
+
+/* The number of a slot's message wraps. */
+static void calls_wrap(void)
+{
+	struct rmc_domain_options o = with_answers(1, 1);
+	struct rmc_call call;
+	uint32_t i;
+
+	open_nodes(&o);
+	for (i = 0; i < 255; i++)
+		transfer(0, 1, 8, i);
+	slot_of(domain[0], 1, 0)->turn |= 0xffffff00;
+	for (i = 0; i < 3; i++) {
+		CHECK_EQ(call_value(1, i, &call), 0);
+		CHECK_EQ(call.turn, i);
+		answer_one(core[1], 8);
+		check_call(&call, i, 8);
+	}
+	close_nodes();
+}
+
+/* The message is there, and then the peer says nothing any more, not even that it lives. */
+static void silent_peer(void)
+{
+	struct rmc_domain_options o = with_answers(2, 2);
+	struct rmc_call call;
+	const void *answer;
+	size_t len;
+
+	o.timeout_ms = 300;
+	open_nodes(&o);
+	CHECK_EQ(call_value(1, 1, &call), 0);
+	CHECK_EQ(rmc_core_flush(core[0]), 0);
+	next(RMC_OP_JOIN, RMC_S_TIMEOUT, 1000000);
+	CHECK_EQ(rmc_call_wait(core[0], &call, &answer, &len, 20000), RMC_S_TIMEOUT);
+	rmc_call_end(core[0], &call);
+	next(RMC_OP_JOIN, RMC_S_TIMEOUT, 0);
+	CHECK_EQ(rmc_core_lost(core[0], 1), RMC_S_TIMEOUT);
+	CHECK_EQ(rmc_core_lost(core[0], 2), 0);
+	CHECK_EQ(rmc_core_lost(core[0], 99), -EINVAL);
+	answer_one(core[1], 8);
+	close_nodes();
+}
+
+/* A core that only waits learns by asking that its peer is gone. */
+static void probing(void)
+{
+	struct rmc_domain_options o = with_answers(2, 2);
+	uint64_t end;
+
+	open_nodes(&o);
+	end = rmc_now_ms() + 300;
+	while (rmc_now_ms() < end)
+		CHECK_EQ(rmc_core_probe(core[0]), 0);
+	CHECK_EQ(rmc_core_lost(core[0], 1), 0);
+	rmc_core_close(core[1]);
+	rmc_domain_close(domain[1]);
+	end = rmc_now_ms() + 5000;
+	while (!rmc_core_lost(core[0], 1) && rmc_now_ms() < end)
+		CHECK_EQ(rmc_core_probe(core[0]), 0);
+	CHECK_EQ(rmc_core_lost(core[0], 1), RMC_S_NO_DOMAIN);
+	CHECK_EQ(rmc_core_lost(core[0], 2), 0);
+	CHECK_EQ(rmc_core_flush(core[0]), RMC_S_NO_DOMAIN);
+	domain[1] = rmc_domain_open_with(fake_ctx(1), &o);
+	core[1] = rmc_core_open(domain[1], 0, RMC_CORE_NO_JOIN);
 	close_nodes();
 }
 

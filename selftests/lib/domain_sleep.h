@@ -99,6 +99,77 @@ static void *slow_receiver(void *arg)
 	return NULL;
 }
 
+/* An arrival for node 0, whose event loop has armed */
+static void transfer_to_loop(struct pollfd *p)
+{
+	CHECK_EQ(poll(p, 1, 0), 0);
+	CHECK_EQ(send_value(core[1], 0, 8, 9, 0), 0);
+	CHECK_EQ(poll(p, 1, 5000), 1);
+}
+
+static void *late_receiver(void *arg)
+{
+	struct rmc_arrival m;
+
+	(void)arg;
+	usleep(30000);
+	CHECK(has(core[2], &m, 8, 1));
+	CHECK_EQ(rmc_receive(core[2], &m), 0);
+	return NULL;
+}
+
+/*
+ * A slot that another core frees is reported, too; and what an event loop has armed for is not lost in a
+ * send that waits.
+ */
+static void other_wakes(void)
+{
+	struct rmc_domain_options o = options(1, 1);
+	struct rmc_core *other;
+	struct rmc_arrival m;
+	pthread_t thread;
+	struct pollfd p;
+
+	open_nodes(&o);
+	other = rmc_core_open(domain[0], 0, RMC_CORE_SEND_ONLY);
+	CHECK(other);
+	CHECK_EQ(send_value(other, 1, 8, 1, 0), 0);
+	CHECK(has(core[1], &m, 8, 1));
+	CHECK_EQ(rmc_receive(core[1], &m), 0);
+	CHECK_EQ(rmc_core_flush(core[1]), 0);
+	/* the other core has not seen that its message is there */
+	p = (struct pollfd) { .fd = rmc_core_eventfd(core[0]), .events = POLLIN };
+	CHECK_EQ(rmc_core_arm_room(core[0]), 0);
+	CHECK_EQ(send_value(core[0], 1, 8, 2, RMC_SEND_DONTWAIT), -EAGAIN);
+	CHECK_EQ(poll(&p, 1, 0), 0);
+	CHECK_EQ(rmc_core_flush(other), 0);
+	CHECK_EQ(poll(&p, 1, 0), 1);
+	CHECK_EQ(send_value(core[0], 1, 8, 2, RMC_SEND_DONTWAIT), 0);
+	CHECK(has(core[1], &m, 8, 2));
+	CHECK_EQ(rmc_receive(core[1], &m), 0);
+	/* which is the event that it armed for */
+	CHECK_EQ(rmc_core_flush(core[1]), 0);
+	CHECK_EQ(rmc_core_flush(core[0]), 0);
+	/* nobody waits: nobody is woken */
+	rmc_core_disarm(core[0]);
+	CHECK_EQ(send_value(other, 2, 8, 1, 0), 0);
+	CHECK_EQ(rmc_core_flush(other), 0);
+	CHECK_EQ(poll(&p, 1, 0), 0);
+
+	CHECK_EQ(rmc_core_arm(core[0]), 0);
+	transfer_to_loop(&p);
+	pthread_create(&thread, NULL, late_receiver, NULL);
+	CHECK_EQ(send_value(core[0], 2, 8, 1, 0), 0);
+	CHECK_EQ(poll(&p, 1, 0), 1);
+	pthread_join(thread, NULL);
+	CHECK(has(core[0], &m, 8, 9));
+	CHECK_EQ(rmc_receive(core[0], &m), 0);
+	CHECK(has(core[2], &m, 8, 1));
+	CHECK_EQ(rmc_receive(core[2], &m), 0);
+	rmc_core_close(other);
+	close_nodes();
+}
+
 static void sleeping_for_room(void)
 {
 	struct rmc_domain_options o = options(1, 1);

@@ -330,9 +330,12 @@ static void *offer_all(void *arg)
 	struct rmc_call call;
 	unsigned int n;
 	size_t i, len;
+	int id;
 
 	open_core(t);
-	CHECK(buf && rmc_buf_register(team->ctx, buf, OFFERED) >= 0);
+	CHECK(buf);
+	id = rmc_buf_register(team->ctx, buf, OFFERED);
+	CHECK(id >= 0);
 	for (i = 0; i < OFFERED; i++)
 		((uint8_t *)team->seg)[i] = offered_byte(team->self, i);
 	OK(rmc_team_barrier(team));
@@ -351,6 +354,8 @@ static void *offer_all(void *arg)
 			CHECK(len == sizeof(bytes) && !memcmp(answer, &bytes, len));
 		rmc_call_end(t->core, &call);
 	}
+	rmc_buf_unregister(team->ctx, id);
+	free(buf);
 	return NULL;
 }
 

@@ -405,6 +405,16 @@ static void next(unsigned int op, int becomes, int n)
 	fake_unlock();
 }
 
+static int fates_left(void)
+{
+	int n;
+
+	fake_lock();
+	n = fates;
+	fake_unlock();
+	return n;
+}
+
 static void doubt(void)
 {
 	struct rmc_domain_options o = options(2, 2);
@@ -685,10 +695,15 @@ int main(void)
 		{ "sleeping for arrivals", sleeping },
 		{ "a sleeper's messages", sleeper_in_doubt },
 		{ "sleeping for room", sleeping_for_room },
+		{ "other reasons to wake", other_wakes },
 		{ "a queue pair dies", dead },
 		{ "closing", closing },
 		{ "calls", calls },
 		{ "calls that are lost", lost_calls },
+		{ "a core closes with calls", closing_with_calls },
+		{ "calls in turns that wrap", calls_wrap },
+		{ "a peer that says nothing any more", silent_peer },
+		{ "asking whether peers live", probing },
 		{ "calls to a peer that goes", calls_to_the_dead },
 		{ "threads that call", calling_threads },
 	};

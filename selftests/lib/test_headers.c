@@ -37,7 +37,7 @@ int use_messages(struct rmc_ctx *ctx, void *buf);
 
 int use_messages(struct rmc_ctx *ctx, void *buf)
 {
-	struct rmc_dom_stats stats = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
+	struct rmc_dom_stats stats = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { 0 }, { 0 } };
 	struct rmc_domain_options o;
 	struct rmc_domain *domain;
 	struct rmc_arrival m;

@@ -4,7 +4,8 @@
 # Schemes of object reads, calls, owners of the object store; command lines of rmc-kv and
 # rmc_netpipe. Sourced by run.sh.
 
-scheme_src=$(echo "$top"/lib/scheme/*.c "$top"/lib/rpc*.c "$top"/lib/msg/*.c)
+scheme_src=$(echo "$top"/lib/scheme/*.c "$top"/lib/rpc*.c "$top"/lib/msg/*.c \
+	"$top"/lib/domain/*.c "$top"/lib/wait.c)
 # gcc's ThreadSanitizer does not support fences: all data that they order is atomic here
 for t in "scheme address,undefined" "reader address,undefined" "reader thread -Wno-tsan" \
 	 "reader_wrap address,undefined"; do
@@ -19,7 +20,8 @@ for t in "scheme address,undefined" "reader address,undefined" "reader thread -W
 	fi
 done
 
-for t in "rpc lib/rpc*.c" "owner lib/rpc*.c lib/kv/*.c lib/ds/*.c lib/scheme/*.c lib/msg/*.c"; do
+for t in "rpc lib/rpc*.c lib/domain/*.c lib/wait.c" \
+	"owner lib/rpc*.c lib/domain/*.c lib/wait.c lib/kv/*.c lib/ds/*.c lib/scheme/*.c lib/msg/*.c"; do
 	read -r t src <<< "$t"
 	if (cd "$top" && $CC $ASAN $FLAGS -pthread -o "$W/$t.asan" "$here/test_$t.c" $src $lib_src) > "$W/log" 2>&1
 	then

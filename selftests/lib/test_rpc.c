@@ -79,6 +79,15 @@ int rmc_msg_recv(struct rmc_msg *m, int nid, void *buf, size_t size, size_t *len
 	return queue[taken++ % QUEUE].status;
 }
 
+static int flushed = -1;
+
+int rmc_msg_flush(struct rmc_msg *m, int nid)
+{
+	CHECK(m == (struct rmc_msg *)(void *)&sent);
+	flushed = nid;
+	return 0;
+}
+
 int rmc_msg_rejoin(struct rmc_msg *m, int nid, unsigned int timeout_ms)
 {
 	(void)m;
@@ -365,6 +374,9 @@ static void lost(void)
 	/* a rejoin without a noticed end ends the calls to the earlier incarnation */
 	c = post(r, FIRST + 2, out, 8);
 	CHECK_EQ(rmc_rpc_rejoin(r, FIRST + 2, 1), 0);
+	CHECK_EQ(rmc_rpc_flush(r, FIRST + 2), 0);
+	CHECK_EQ(flushed, FIRST + 2);
+	CHECK_EQ(rmc_rpc_flush(r, FIRST - 1), -EINVAL);
 	CHECK_EQ(rmc_rpc_poll(r, c, &result, &failed), 1);
 	CHECK(result == RMC_S_BAD_CONTEXT && failed == 1);
 	/* the end is detected by a send */

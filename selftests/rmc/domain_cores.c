@@ -124,9 +124,15 @@ TEST(one_queue_for_all_cores)
 		}
 	}
 	/* the other one's mapping is of the same queue */
-	for (i = 0; i < 10 * SLOTS; i++)
-		CHECK(next_arrival(&second, &m));
+	second.seen = b.seen;
 	CHECK(!next_arrival(&second, &m));
+	REQUIRE_EQ(send_message(&a, 1, 2, 1, 300), RMC_S_OK);
+	REQUIRE(wait_arrival(&second, &m));
+	CHECK_EQ(m.slot, 2);
+	REQUIRE(wait_arrival(&b, &m));
+	CHECK_EQ(m.slot, 2);
+	CHECK_EQ(receive(second.e.qp, &m), RMC_S_OK);
+	CHECK(wait_free(&a, 1, 2));
 	/* nobody is woken for it */
 	arm.qp_id = qp->id;
 	CHECK_ERRNO(ioctl(rmc_fd(b.e.ctx), RMC_IOC_AQ_ARM, &arm), EOPNOTSUPP);

@@ -62,7 +62,8 @@ fi
 # memory of a file, as users are asked for: its edges need not be whole pages
 export RMC_TEST_SHARED=1
 start rmcd.asan -n 4 --ni fused --contexts 0:0666
-behaviour memory exposed ops atomics sabre status limits hostile isolation domains
+behaviour memory exposed ops atomics sabre status limits hostile isolation domains \
+	domain_cores
 stop "behaviour, fused"
 start rmcd -n 4 --ni edge --units 2 --contexts 0:0666
 behaviour ops sabre exposed isolation domains

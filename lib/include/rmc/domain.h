@@ -330,8 +330,9 @@ void rmc_core_disarm(struct rmc_core *core);
 
 /*
  * Make it readable once a send slot has become free after this call, of any node, or at the next
- * completion: for who got -EAGAIN. Try again after it, and sleep if that fails. It may be armed for
- * arrivals as well.
+ * completion: for who got -EAGAIN. Try again after it, and sleep if that fails, for at most 100 ms: what
+ * frees a slot may be lost with its packet, or another core be late. It may be armed for arrivals as
+ * well.
  */
 int rmc_core_arm_room(struct rmc_core *core);
 
