@@ -10,9 +10,9 @@
  *   RECEIVE   the message in the source's send slot was processed; byte: the lives of both
  *             domains, see rmc_slot_lives(); in place of the number of packets, more of the turn
  *   JOIN      compares parameters, exchanges lives; says what the slot holds
- *   REPLY     as RECEIVE, with data of an answer for the answer slot, its bytes from byte on, of which
- *             it has 16 bits. The other 4, and those of the number of packets, have a tag of the
- *             lives and the turn, see rmc_answer_tag(); the last packet tells the number of packets
+ *   REPLY     as RECEIVE, with data of an answer for the answer slot, its bytes from byte on, of
+ *             which it has 16 bits. The other 4, and those of the number of packets, have a tag of
+ *             the lives and the turn, see rmc_answer_tag(); the last packet tells their number
  *
  * The ring that a packet came in implies the other node, so a packet cannot name the slots of a
  * third one, nor an address. The turn counts the messages of a slot: a packet of a message that

@@ -23,7 +23,8 @@ static u32 answer_words(const struct rmc_domain_params *p, const struct rmc_fabr
 
 static u32 answer_stride(const struct rmc_domain_params *p)
 {
-	return p->max_answer ? sizeof(struct rmc_answer) + RMC_LINE * rmc_lines(0, p->max_answer) : 0;
+	return p->max_answer ? sizeof(struct rmc_answer) + RMC_LINE * rmc_lines(0, p->max_answer) :
+			       0;
 }
 
 /**
@@ -92,8 +93,8 @@ static void answered(struct rmc_domain *d, u32 index, union rmc_send_word was, u
  * @d: domain
  * @set: number of the source in it
  *
- * A packet for another message, of an earlier life of either domain, or one that came before, has no
- * effect.
+ * A packet for another message, of an earlier life of either domain, or one that came before, has
+ * no effect.
  *
  * Return: RMC_S_OK; RMC_S_PROTOCOL. Context: RRPP worker, does not sleep.
  */
@@ -136,7 +137,8 @@ u8 rmc_domain_answer(struct rmc_serve *s, struct rmc_domain *d, u32 set)
 		return RMC_S_OK;
 	}
 	seen[packet / 64] |= 1ULL << packet % 64;
-	rmc_serve_copy(s, d->answers, (u64)index * d->answer_stride + sizeof(struct rmc_answer) + byte, length);
+	rmc_serve_copy(s, d->answers,
+		       (u64)index * d->answer_stride + sizeof(struct rmc_answer) + byte, length);
 	rmc_domain_count(unit, packets);
 	if (last) {
 		a->total = packet + 1;

@@ -10,8 +10,8 @@
  * after it was read, since a core finishes no message before it has read its entry, and reads them
  * in order; but perhaps while its message is still held: what is needed of it is copied.
  *
- * With RMC_DOM_SHARED there is one queue for all cores, with an entry for each slot: each message is
- * posted when it is complete, and threads take entries under a lock of theirs.
+ * With RMC_DOM_SHARED there is one queue for all cores, with an entry for each slot: each message
+ * is posted when it is complete, and threads take entries under a lock of theirs.
  * uapi/linux/rmc_domain.h has its format.
  */
 #ifndef RMC_AQ_H

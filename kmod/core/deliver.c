@@ -15,8 +15,9 @@
  * The dispatcher also tells those who wait for a free send slot (struct rmc_room): the RECEIVE that
  * frees it may come to any unit.
  *
- * A relay has room for all that can be in it: a slot that is READY once, and one that is HELD twice,
- * since its core may have room again before it has processed the message: rmc_domain_ready().
+ * A relay has room for all that can be in it: a slot that is READY once, and one that is HELD
+ * twice, since its core may have room again before it has processed the message:
+ * rmc_domain_ready().
  */
 #include "node.h"
 #include "timeout.h"
@@ -42,7 +43,8 @@ static u64 passed(u64 since, u64 now)
 }
 
 /* Post a message to a queue; @holder: who may end it */
-static void post(struct rmc_domain *d, struct rmc_slot *slot, struct rmc_aq *aq, u32 holder, u64 now)
+static void post(struct rmc_domain *d, struct rmc_slot *slot, struct rmc_aq *aq, u32 holder,
+		 u64 now)
 {
 	u32 index = slot - d->slot, set = index / d->p.slots;
 	u64 word = (u64)slot->length << RMC_AQ_LEN_SHIFT |
@@ -558,8 +560,8 @@ void rmc_core_thread(struct rmc_domain *d, u32 core, const void *thread)
  * @d: domain; the caller is its dispatcher's worker
  * @core: index
  *
- * Others that have as few messages come first. Then arm its event: a message that it gets in between
- * is reported by that.
+ * Others that have as few messages come first. Then arm its event: a message that it gets in
+ * between is reported by that.
  *
  * Context: worker, does not sleep.
  */

@@ -203,24 +203,6 @@ int rmc_dispatch_detach(struct rmc_dispatch *d, u32 core, struct rmc_dispatch_ms
 }
 
 /**
- * rmc_dispatch_hint() - say whether a core's thread runs
- * @d: dispatcher
- * @core: core
- * @hint: enum rmc_dispatch_hint; a core that is attached polls
- *
- * Return: false: there is no such core, or hint.
- */
-bool rmc_dispatch_hint(struct rmc_dispatch *d, u32 core, enum rmc_dispatch_hint hint)
-{
-	if (core >= d->cores || !d->core[core].attached || (u32)hint >= RMC_CORE_HINTS)
-		return false;
-	room_del(d, core);
-	d->core[core].hint = hint;
-	room_add(d, core);
-	return true;
-}
-
-/**
  * rmc_dispatch_thread() - say which thread a core is
  * @d: dispatcher
  * @core: core that is attached

@@ -69,7 +69,6 @@ RMC_DISPATCH_POLICIES(X)
 #undef X
 static_assert((int)RMC_DISPATCH_COUNT == (int)RMC_DOM_POLICIES, "all of them");
 
-
 /* Those that a domain can have */
 #define RMC_DOMAIN_POLICIES	((1ULL << RMC_DOM_POLICIES) - 1)
 
@@ -191,7 +190,7 @@ struct rmc_domain_unit {
 	struct rmc_domain_stats stats;
 };
 
-/* Of so many messages the dispatcher measures how long the core had one, where it has no time yet */
+/* Of so many messages the dispatcher measures how long the core had one, if it has no time yet */
 #define RMC_TIMES_SAMPLE	16
 
 /**
@@ -432,7 +431,7 @@ static inline u32 rmc_slot_index(const struct rmc_domain *d, u32 set, u64 offset
 	return set * d->p.slots + array_index_nospec(rmc_slot_number(offset), d->p.slots);
 }
 
-/* First word of a send slot, which the application may write at any time; it does not cross a page. */
+/* First word of a send slot, which the application may write at any time; it is in one page. */
 static inline u64 *rmc_send_slot_word(const struct rmc_domain *d, u32 index)
 {
 	return rmc_mem_ptr(d->send, (u64)index * sizeof(struct rmc_send_slot));

@@ -14,12 +14,11 @@ int rmc_sysfs_create(struct rmc_device *rmc);
 void rmc_sysfs_remove(struct rmc_device *rmc);
 extern const struct attribute_group *rmc_sysfs_groups[];
 
-struct rmc_dom_create;
 struct rmc_domain;
 struct rmc_domain_dir;
 struct kobject *rmc_sysfs_domains(struct rmc_device *rmc, const struct rmc_node *node);
 struct rmc_domain_dir *rmc_sysfs_domain_add(struct rmc_device *rmc, const struct rmc_domain *d,
-					    const struct rmc_dom_create *arg, const u32 *cores);
+					    u32 policy, u32 depth, const u32 *cores);
 void rmc_sysfs_domain_del(struct rmc_domain_dir *dir);
 
 #endif

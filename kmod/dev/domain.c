@@ -338,7 +338,8 @@ static int list(struct rmc_file *f, const struct rmc_dom_create *c)
 {
 	struct rmc_domain_dir *dir;
 
-	dir = rmc_sysfs_domain_add(f->ctx->rmc, &f->domain->d, c, &f->domain->cores);
+	dir = rmc_sysfs_domain_add(f->ctx->rmc, &f->domain->d, c->policy, c->depth,
+				   &f->domain->cores);
 	if (IS_ERR(dir))
 		return PTR_ERR(dir);
 	f->domain->dir = dir;
@@ -595,7 +596,8 @@ int rmc_dom_arm_room(struct rmc_file *f, const struct rmc_room_arm *a)
  * @f: file, locked
  * @q: queue pair of it
  *
- * Return: the event, of the dispatcher's worker, or NULL: it is no core, or has no queue of its own.
+ * Return: the event, of the dispatcher's worker, or NULL: it is no core, or has no queue of its
+ * own.
  * Context: any.
  */
 struct rmc_event *rmc_dom_arrivals(struct rmc_file *f, struct rmc_queues *q)
@@ -622,7 +624,8 @@ void rmc_dom_sleeps(struct rmc_file *f, struct rmc_queues *q)
  * @q: queue pair of it, attached; detaching it is a later call on this worker
  * @seen: out, the event's count: to be armed with
  *
- * Return: false: one has become free since the last report: whoever asks may have looked before it did.
+ * Return: false: one has become free since the last report: whoever asks may have looked before it
+ * did.
  * Context: the dispatcher's worker; does not sleep.
  */
 bool rmc_dom_expect_room(struct rmc_file *f, struct rmc_queues *q, u32 *seen)
@@ -632,13 +635,13 @@ bool rmc_dom_expect_room(struct rmc_file *f, struct rmc_queues *q, u32 *seen)
 }
 
 /**
- * rmc_dom_stats() - RMC_IOC_DOM_STATS
+ * rmc_dom_report() - RMC_IOC_DOM_STATS
  * @f: file, locked
  * @s: out, zeroed but for its size; the counters go on
  *
  * Return: 0, -ENOENT no domain. Context: any.
  */
-int rmc_dom_stats(struct rmc_file *f, struct rmc_dom_stats *s)
+int rmc_dom_report(struct rmc_file *f, struct rmc_dom_stats *s)
 {
 	lockdep_assert_held(&f->lock);
 	if (!f->domain)

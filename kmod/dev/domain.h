@@ -22,7 +22,7 @@ int rmc_dom_arm_room(struct rmc_file *f, const struct rmc_room_arm *a);
 struct rmc_event *rmc_dom_arrivals(struct rmc_file *f, struct rmc_queues *q);
 void rmc_dom_sleeps(struct rmc_file *f, struct rmc_queues *q);
 bool rmc_dom_expect_room(struct rmc_file *f, struct rmc_queues *q, u32 *seen);
-int rmc_dom_stats(struct rmc_file *f, struct rmc_dom_stats *s);
+int rmc_dom_report(struct rmc_file *f, struct rmc_dom_stats *s);
 struct rmc_umem *rmc_dom_memory(struct rmc_file *f, enum rmc_map_kind kind, u32 id);
 
 #endif

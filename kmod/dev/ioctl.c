@@ -610,7 +610,7 @@ static int do_dom_stats(const struct request *r, union args *a)
 		return -EOPNOTSUPP;
 	*s = (struct rmc_dom_stats){};
 	mutex_lock(&r->file->lock);
-	err = rmc_dom_stats(r->file, s);
+	err = rmc_dom_report(r->file, s);
 	mutex_unlock(&r->file->lock);
 	return err;
 }
@@ -662,16 +662,16 @@ static const struct entry context_entries[] = {
 	ENTRY(RMC_IOC_SEG_ARM, seg_arm, eventfd, true, true, do_seg_arm, NULL),
 	ENTRY(RMC_IOC_SEG_ADD, seg_add, offset, false, true, do_seg_add, NULL),
 	ENTRY(RMC_IOC_SEG_DEL, seg_del, offset, false, true, do_seg_del, NULL),
-	ENTRY(RMC_IOC_DOM_QUERY, dom_query, max_depth, true, false, do_dom_query, NULL),
-	ENTRY(RMC_IOC_DOM_CREATE, dom_create, send_offset, true, true, do_dom_create,
+	ENTRY(RMC_IOC_DOM_QUERY, dom_query, reserved, true, false, do_dom_query, NULL),
+	ENTRY(RMC_IOC_DOM_CREATE, dom_create, reserved, true, true, do_dom_create,
 	      undo_dom_create),
 	ENTRY(RMC_IOC_DOM_DESTROY, dom_destroy, flags, false, true, do_dom_destroy, NULL),
-	ENTRY(RMC_IOC_DOM_ATTACH, dom_attach, aq_offset, true, true, do_dom_attach,
+	ENTRY(RMC_IOC_DOM_ATTACH, dom_attach, reserved, true, true, do_dom_attach,
 	      undo_dom_attach),
 	ENTRY(RMC_IOC_DOM_DETACH, dom_detach, reserved, false, true, do_dom_detach, NULL),
 	ENTRY(RMC_IOC_AQ_ARM, aq_arm, reserved, false, true, do_aq_arm, NULL),
 	ENTRY(RMC_IOC_ROOM_ARM, room_arm, eventfd, false, true, do_room_arm, NULL),
-	ENTRY(RMC_IOC_DOM_STATS, dom_stats, cores, true, false, do_dom_stats, NULL),
+	ENTRY(RMC_IOC_DOM_STATS, dom_stats, served_ns, true, false, do_dom_stats, NULL),
 };
 
 static const struct entry control_entries[] = {

@@ -6,7 +6,7 @@
  *   policy depth slots cores waiting
  *   packets messages repeated refused freed dispatched   counters, see struct rmc_dom_stats
  *   waited_p50_ns waited_p99_ns waited_p999_ns served_...   percentiles, see there
- *   waited_histogram served_histogram   lines "nanoseconds count": so many from there to the next line
+ *   waited_histogram served_histogram   lines "nanoseconds count": so many from there to the next
  */
 #include <linux/kobject.h>
 #include <linux/slab.h>
@@ -89,7 +89,7 @@ ATTR(waiting, sysfs_emit(buf, "%u\n", stats_of(dir).waiting));
 RMC_DOMAIN_STATS(X)
 X(dispatched)
 #undef X
-#define X(name, what, i) ATTR(name, sysfs_emit(buf, "%llu\n", stats_of(dir).what[i]));
+#define X(name, what, i) ATTR(name, sysfs_emit(buf, "%llu\n", (stats_of(dir).what)[i]));
 X(waited_p50_ns, waited_ns, 0)
 X(waited_p99_ns, waited_ns, 1)
 X(waited_p999_ns, waited_ns, 2)
@@ -100,13 +100,15 @@ X(served_p999_ns, served_ns, 2)
 ATTR(waited_histogram, show_histogram(&dir->d->times->waited, buf));
 ATTR(served_histogram, show_histogram(&dir->d->times->served, buf));
 
+#define OF(name) (&attr_##name.attr)
+
 static struct attribute *domain_attrs[] = {
 	&attr_policy.attr,
 	&attr_depth.attr,
 	&attr_slots.attr,
 	&attr_cores.attr,
 	&attr_waiting.attr,
-#define X(name, ...) &attr_##name.attr,
+#define X(name, ...) OF(name),
 	RMC_DOMAIN_STATS(X)
 #undef X
 	&attr_dispatched.attr,
@@ -132,13 +134,14 @@ static const struct kobj_type domain_type = {
  * rmc_sysfs_domain_add() - make the directory of a domain
  * @rmc: device
  * @d: domain, initialized
- * @arg: as it was created
+ * @policy: its policy
+ * @depth: messages that a core may have
  * @cores: number of its cores, which changes
  *
  * Return: the directory, or ERR_PTR(-ENOMEM). Context: may sleep.
  */
 struct rmc_domain_dir *rmc_sysfs_domain_add(struct rmc_device *rmc, const struct rmc_domain *d,
-					    const struct rmc_dom_create *arg, const u32 *cores)
+					    u32 policy, u32 depth, const u32 *cores)
 {
 	struct rmc_domain_dir *dir = kzalloc(sizeof(*dir), GFP_KERNEL_ACCOUNT);
 	int err;
@@ -146,8 +149,8 @@ struct rmc_domain_dir *rmc_sysfs_domain_add(struct rmc_device *rmc, const struct
 	if (!dir)
 		return ERR_PTR(-ENOMEM);
 	dir->d = d;
-	dir->policy = arg->policy;
-	dir->depth = arg->depth;
+	dir->policy = policy;
+	dir->depth = depth;
 	dir->cores = cores;
 	err = kobject_init_and_add(&dir->kobj, &domain_type, rmc_sysfs_domains(rmc, d->head), "%u",
 				   d->ctx_id);

@@ -35,8 +35,8 @@ static int arm_arrivals(void *arg)
 }
 
 /*
- * The same for a free send slot: who waits is in the dispatcher's list first. This may run long after
- * the command was submitted, and the application has looked for a slot meanwhile.
+ * The same for a free send slot: who waits is in the dispatcher's list first. This may run long
+ * after the command was submitted, and the application has looked for a slot meanwhile.
  */
 static int arm_room(void *arg)
 {

@@ -7,8 +7,9 @@
  *
  *   eventfd	signalled if it was armed and had not been signalled since
  *   poll()	EPOLLHUP on the open context if it was armed or reported, until the next
- *		RMC_IOC_*_ARM of any queue pair or segment, also one that fails with ENOENT. So EPOLLHUP is a hint to check all of them; threads that
- *		sleep for different queue pairs use one eventfd each.
+ *		RMC_IOC_*_ARM of any queue pair or segment, also one that fails with ENOENT. So
+ *		EPOLLHUP is a hint to check all of them; threads that sleep for different queue
+ *		pairs use one eventfd each.
  *   io_uring	-ESHUTDOWN
  *
  * By then the flags page marks the queue pair as dead, and arming it returns ENOENT.

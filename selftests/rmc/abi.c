@@ -137,7 +137,7 @@ TEST(unknown_flags_are_eopnotsupp)
 			    (c->cmd == RMC_IOC_SEG_ADD && !bit) ||
 			    (c->cmd == RMC_IOC_WATCH && !bit) ||
 			    (c->cmd == RMC_IOC_WAKE && !bit) ||
-			    (c->cmd == RMC_IOC_DOM_CREATE && !bit) ||
+			    (c->cmd == RMC_IOC_DOM_CREATE && bit < 2) ||
 			    (c->cmd == RMC_IOC_DOM_ATTACH && !bit) ||
 			    (c->cmd == RMC_IOC_BUF_REG && (bit == 1 || bit == 2)))
 				continue;

@@ -526,7 +526,7 @@ TEST(bad_commands)
 	CHECK_CQE(&r, 4, -ENOENT);
 	sqe = get(&r);
 	rmc_uring_prep_wait(sqe, a.ctx, RMC_URING_CQ, a.qp, 0);
-	sqe->cmd_op = RMC_URING_WAIT + 1;
+	sqe->cmd_op = RMC_URING_WAIT_MSG + 1;
 	sqe->user_data = 5;
 	REQUIRE_EQ(enter(&r, 0), 1);
 	CHECK_CQE(&r, 5, -ENOTTY);

@@ -147,7 +147,7 @@ enum rmc_dom_policy {
 	RMC_DOM_KEYED	= 9,	/* static; the others keep theirs when a core comes or goes */
 	RMC_DOM_CLASS	= 10,	/* classes of urgency, 0 first; with RMC_DOM_KEY */
 	RMC_DOM_HIER	= 11,	/* the group with less work of two random ones */
-	RMC_DOM_SHARED	= 12,	/* one arrival queue, from which threads take under a lock of theirs */
+	RMC_DOM_SHARED	= 12,	/* one arrival queue, from which threads take under a lock */
 	RMC_DOM_POLICIES = 13,
 };
 
@@ -205,13 +205,13 @@ struct rmc_dom_query {
  *	policies choose by it in place of the source. A message that is too short has that of its
  *	source, or the last class
  * @classes: RMC_DOM_CLASS: number of classes, 1 .. 16; else 0
- * @age_us: RMC_DOM_CLASS, RMC_DOM_STEAL: a message that has waited for so many microseconds, at most
- *	a second, comes before more urgent ones, or those of the core itself; 0: it does not
+ * @age_us: RMC_DOM_CLASS, RMC_DOM_STEAL: a message that has waited for so many microseconds, at
+ *	most a second, comes before more urgent ones, or those of the core itself; 0: it does not
  * @reserved: must be 0
  *
  * Nodes with the same @first_nid, @nodes, @slots, @max_message and @max_answer understand each
- * other. The domain belongs to the file, and ends with it. EEXIST: the context has one on this node.
- * EDQUOT: a quota of the user or the context is reached, which count its memory as queues.
+ * other. The domain belongs to the file, and ends with it. EEXIST: the context has one on this
+ * node. EDQUOT: a quota of the user or the context is reached, which count its memory as queues.
  */
 struct rmc_dom_create {
 	__u32 size;
@@ -261,9 +261,9 @@ struct rmc_dom_destroy {
  * @group: RMC_DOM_GROUPS, RMC_DOM_HIER: its group, less than groups; else 0
  * @core: out, number of the core; ~0 with RMC_DOM_SEND_ONLY
  * @aq_entries: out, entries of its arrival queue, a power of two; 0 with RMC_DOM_SEND_ONLY
- * @aq_offset: out, mmap of @aq_entries * sizeof(struct rmc_aq_entry) (page-rounded), read-only. With
- *	RMC_DOM_SHARED it is that of all cores: an entry has its place until its message is received,
- *	each of them may receive each message, and RMC_IOC_AQ_ARM returns EOPNOTSUPP
+ * @aq_offset: out, mmap of @aq_entries * sizeof(struct rmc_aq_entry) (page-rounded), read-only.
+ *	With RMC_DOM_SHARED it is that of all cores: an entry has its place until its message is
+ *	received, each of them may receive each message, and RMC_IOC_AQ_ARM returns EOPNOTSUPP
  * @classes: RMC_DOM_CLASS: mask of the classes that it takes, 0: all; else 0
  * @reserved: must be 0
  *
@@ -329,8 +329,8 @@ struct rmc_aq_arm {
  *
  * Any slot of the domain on this node with which that happens after the call: look for a free one,
  * or for the answer, after it, and sleep if there is none. The report: poll() returns POLLOUT until
- * it is armed again, and the eventfd is signalled once. At the end of the attachment as RMC_IOC_CQ_ARM. ENOENT: no such
- * QP, or it is not attached.
+ * it is armed again, and the eventfd is signalled once. At the end of the attachment as
+ * RMC_IOC_CQ_ARM. ENOENT: no such QP, or it is not attached.
  */
 struct rmc_room_arm {
 	__u32 size;
@@ -375,7 +375,7 @@ struct rmc_dom_stats {
 /* Sources of RMC_URING_WAIT_MSG; the first one completes it */
 #define RMC_URING_MSG_CQ	(1U << 0)	/* a completion beyond cq_seen */
 #define RMC_URING_MSG_AQ	(1U << 1)	/* an arrival beyond aq_seen */
-#define RMC_URING_MSG_ROOM	(1U << 2)	/* a send slot that has become free, or was answered */
+#define RMC_URING_MSG_ROOM	(1U << 2)	/* a send slot is free, or answered */
 
 #define RMC_URING_MSG_SOURCES	0x7U
 
@@ -387,10 +387,10 @@ struct rmc_dom_stats {
  * @aq_seen: arrivals the application has taken so far, modulo 2^32
  *
  * As struct rmc_uring_wait of <linux/rmc.h>, and its result likewise, but for the count of
- * RMC_URING_MSG_ROOM, which has no meaning. This source also reports a slot that has become free, or
- * was answered, since the last report to this queue pair, once: the application looks for a free slot,
- * or for its answer, when the command has completed. ENOENT: no such QP, or it is not attached, or no
- * core, or RMC_URING_MSG_AQ with RMC_DOM_SHARED.
+ * RMC_URING_MSG_ROOM, which has no meaning. This source also reports a slot that has become free,
+ * or was answered, since the last report to this queue pair, once: the application looks for a free
+ * slot, or for its answer, when the command has completed. ENOENT: no such QP, or it is not
+ * attached, or no core, or RMC_URING_MSG_AQ with RMC_DOM_SHARED.
  * ESHUTDOWN: it was detached meanwhile.
  */
 struct rmc_uring_wait_msg {

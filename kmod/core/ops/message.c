@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Messages (T18 sections 5.4 to 5.6): SEND and OFFER put one into a receive slot of the
- * destination, RECEIVE says that it was processed, REPLY that and answers it. READY says that the core
- * takes one more before; it needs no packet. domain.c and answer.c have the slots.
+ * destination, RECEIVE says that it was processed, REPLY that and answers it. READY says that the
+ * core takes one more before; it needs no packet. domain.c and answer.c have the slots.
  *
  *   sender                                        receiver
  *   WQ: SEND --> RGP: load() --> packets -------> RRPP: serve() --> slot, READY
@@ -164,7 +164,7 @@ static bool claim(struct rmc_slot *slot, u32 core, u8 turn)
 {
 	if (rmc_os_cas32(&slot->holder, RMC_CORE_ANY, core) != RMC_CORE_ANY)
 		return false;
-	/* the next message may be in it by now */
+	/* the next message may be in it by now; pairs with the release in post() */
 	if (likely(smp_load_acquire(&slot->state) == RMC_SLOT_HELD &&
 		   (u8)READ_ONCE(slot->turn) == turn))
 		return true;
@@ -172,7 +172,7 @@ static bool claim(struct rmc_slot *slot, u32 core, u8 turn)
 	return false;
 }
 
-/* Validate what ends a message: only the queue pair that holds it does. Out: its turn, and its life */
+/* Validate what ends a message: only the queue pair that holds it does. Out: its turn and life */
 static u8 held(const struct rmc_qpair *qp, const struct rmc_wqe *w, u32 *turn, u32 *life)
 {
 	const struct rmc_domain *d = qp->domain;
@@ -182,14 +182,16 @@ static u8 held(const struct rmc_qpair *qp, const struct rmc_wqe *w, u32 *turn, u
 	if (unlikely(status))
 		return status;
 	slot = slot_of(d, w);
+	if (unlikely(qp->core == RMC_CORE_NONE))
+		return RMC_S_BAD_SLOT;
 	/* pairs with the release in post(): the dispatcher wrote the rest before */
-	if (unlikely(qp->core == RMC_CORE_NONE ||
-		     smp_load_acquire(&slot->state) != RMC_SLOT_HELD))
+	if (unlikely(smp_load_acquire(&slot->state) != RMC_SLOT_HELD))
 		return RMC_S_BAD_SLOT;
 	*turn = READ_ONCE(slot->turn);
 	if (unlikely((u8)*turn != rmc_slot_turn(w->offset)))
 		return RMC_S_BAD_SLOT;
-	if (unlikely(READ_ONCE(slot->holder) != qp->core && !(d->shared && claim(slot, qp->core, *turn))))
+	if (unlikely(READ_ONCE(slot->holder) != qp->core &&
+		     !(d->shared && claim(slot, qp->core, *turn))))
 		return RMC_S_BAD_SLOT;
 	/* no new life can begin while the message is held */
 	*life = READ_ONCE(d->peer_life[rmc_life_index(d, set_of(d, w), w->offset)]);
