@@ -108,9 +108,6 @@ static struct attribute *domain_attrs[] = {
 	&attr_slots.attr,
 	&attr_cores.attr,
 	&attr_waiting.attr,
-#define X(name, ...) OF(name),
-	RMC_DOMAIN_STATS(X)
-#undef X
 	&attr_dispatched.attr,
 	&attr_waited_p50_ns.attr,
 	&attr_waited_p99_ns.attr,
@@ -120,6 +117,9 @@ static struct attribute *domain_attrs[] = {
 	&attr_served_p999_ns.attr,
 	&attr_waited_histogram.attr,
 	&attr_served_histogram.attr,
+#define X(name, ...) OF(name),
+	RMC_DOMAIN_STATS(X)
+#undef X
 	NULL
 };
 ATTRIBUTE_GROUPS(domain);
