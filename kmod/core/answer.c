@@ -79,7 +79,7 @@ void rmc_answers_destroy(struct rmc_domain *d)
  */
 static void answered(struct rmc_domain *d, u32 index, union rmc_send_word was, u64 *word)
 {
-	struct rmc_answer head = { d->answer[index].length, was.turn };
+	struct rmc_answer head = { .length = d->answer[index].length, .turn = was.turn };
 	union rmc_send_word now = was;
 
 	rmc_mem_put(d->answers, (u64)index * d->answer_stride, (u8 *)&head, 2 * sizeof(u32));
