@@ -2,8 +2,10 @@
 /*
  * Native messages of the RMC (T18 chapter 5), between two nodes: one process has one end, a core of
  * its node's domain. A received message is copied, as the other engines do, though it can be read
- * in place.
+ * in place. It is released once the end waits for the next one, so that in a ping-pong the answer
+ * goes first, as a server's does.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +25,8 @@ struct state {
 	struct rmc_team *team;
 	struct rmc_domain *domain;
 	struct rmc_core *core;
+	struct rmc_arrival last;	/* received, not yet released if held */
+	bool held;
 	int nid;			/* of the other end */
 	unsigned int slots;
 };
@@ -43,25 +47,34 @@ static void native_send(struct netpipe_end *end, size_t len)
 	check("send", rmc_send(of(end)->core, of(end)->nid, end->out, len, 0));
 }
 
+static void release(struct state *s)
+{
+	if (s->held)
+		check("receive", rmc_receive(s->core, &s->last));
+	s->held = false;
+}
+
 static void native_recv(struct netpipe_end *end, size_t len)
 {
-	struct rmc_core *core = of(end)->core;
-	struct rmc_arrival m;
+	struct state *s = of(end);
+	struct rmc_arrival *m = &s->last;
 	unsigned int spins = 0;
 	int err;
 
-	while (!(err = rmc_arrival_next(core, &m)))
-		check("wait", rmc_relax(core->qp, &spins));
+	release(s);
+	while (!(err = rmc_arrival_next(s->core, m)))
+		check("wait", rmc_relax(s->core->qp, &spins));
 	if (rmc_unlikely(err < 0))
 		check("receive", err);
-	if (rmc_unlikely(m.len != len))
-		die(EXIT_FAILED, "%u bytes came, not %zu: same options everywhere?", m.len, len);
-	memcpy(end->in, len <= sizeof(m.head) ? m.head : rmc_arrival_data(core, &m), len);
-	check("receive", rmc_receive(core, &m));
+	s->held = true;
+	if (rmc_unlikely(m->len != len))
+		die(EXIT_FAILED, "%u bytes came, not %zu: same options everywhere?", m->len, len);
+	memcpy(end->in, len <= sizeof(m->head) ? m->head : rmc_arrival_data(s->core, m), len);
 }
 
 static void native_flush(struct netpipe_end *end)
 {
+	release(of(end));
 	check("flush", rmc_core_flush(of(end)->core));
 }
 
