@@ -143,7 +143,7 @@ static void report_some(struct rmc_domain *d)
 		r = d->reporting;
 		d->reporting = r->next;
 		r->listed = false;
-		r->seen = freed(d);
+		r->reported = freed(d);
 		rmc_event_happened(&r->event);
 	}
 	watch(d, d->reporting);
@@ -432,21 +432,30 @@ u32 rmc_room_add(struct rmc_domain *d, struct rmc_room *r)
 }
 
 /**
- * rmc_room_missed() - check whether a slot has become free since the last report
+ * rmc_room_missed() - check whether a slot has become free of which the thread was not told
  * @d: domain; the caller is its dispatcher's worker
  * @r: after rmc_room_add()
  *
- * For who looked for a free slot before rmc_room_add(): each of these is told once.
+ * For who looked for a free slot before rmc_room_add(). An event counts for nothing here: the
+ * command that had armed it may have been cancelled, or ended by another event.
  *
- * Context: worker, does not sleep.
+ * Return: true: tell it now, and call rmc_room_told(). Context: worker, does not sleep.
  */
 bool rmc_room_missed(const struct rmc_domain *d, struct rmc_room *r)
 {
-	u64 now = freed(d);
-	bool missed = now != r->seen;
+	r->reported = freed(d);
+	return r->reported != r->seen;
+}
 
-	r->seen = now;
-	return missed;
+/**
+ * rmc_room_told() - the thread is told of the last event, or of what it missed
+ * @r: of a queue pair
+ *
+ * Context: the dispatcher's worker, does not sleep.
+ */
+void rmc_room_told(struct rmc_room *r)
+{
+	r->seen = r->reported;
 }
 
 static void remove(struct rmc_room **at, const struct rmc_room *r)

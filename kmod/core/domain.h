@@ -130,13 +130,15 @@ struct rmc_core {
  * struct rmc_room - a queue pair whose thread waits for a free send slot; the dispatcher's
  * @event: a slot has become free
  * @next: in rmc_domain.room, or .reporting
- * @seen: slots that had become free when it was reported last, or the queue pair was attached
+ * @seen: slots that had become free when its thread was told last, or the queue pair was attached
+ * @reported: slots that had become free at the last event, of which nobody need have been told
  * @listed: it is in one of these
  */
 struct rmc_room {
 	struct rmc_event event;
 	struct rmc_room *next;
 	u64 seen;
+	u64 reported;
 	bool listed;
 };
 
@@ -395,6 +397,7 @@ void rmc_domain_freed(struct rmc_node *unit, struct rmc_domain *d);
 void rmc_room_init(const struct rmc_domain *d, struct rmc_room *r);
 u32 rmc_room_add(struct rmc_domain *d, struct rmc_room *r);
 bool rmc_room_missed(const struct rmc_domain *d, struct rmc_room *r);
+void rmc_room_told(struct rmc_room *r);
 void rmc_room_del(struct rmc_domain *d, struct rmc_room *r);
 
 /* Index in rmc_domain.peer_life and .touched */

@@ -624,8 +624,8 @@ void rmc_dom_sleeps(struct rmc_file *f, struct rmc_queues *q)
  * @q: queue pair of it, attached; detaching it is a later call on this worker
  * @seen: out, the event's count: to be armed with
  *
- * Return: false: one has become free since the last report: whoever asks may have looked before it
- * did.
+ * Return: false: one has become free since its thread was told last, and that may have looked
+ * before: rmc_room_told() once it is told.
  * Context: the dispatcher's worker; does not sleep.
  */
 bool rmc_dom_expect_room(struct rmc_file *f, struct rmc_queues *q, u32 *seen)

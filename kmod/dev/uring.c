@@ -44,6 +44,7 @@ static int arm_room(void *arg)
 	struct rmc_queues *q = container_of(l->event, struct rmc_queues, room.event);
 	struct rmc_wait *wait = l->wait;
 
+	l->told = &q->room;
 	if (rmc_dom_expect_room(wait->file, q, &l->seen))
 		return arm(l);
 	rmc_waits_finish(l);

@@ -99,6 +99,24 @@ static void give_back(struct rmc_wait *wait)
 		io_uring_cmd_complete_in_task(wait->cmd, done_in_task);
 }
 
+/* In its result */
+static int result(const struct rmc_wait_link *l)
+{
+	u32 count = l->event ? l->event->count & RMC_URING_COUNT_MASK : 0;
+
+	return l->source | count << RMC_URING_COUNT_SHIFT;
+}
+
+/* By an event; the caller is its worker if the link has one. */
+static bool claim_by(struct rmc_wait_link *l)
+{
+	if (!claim(l->wait, result(l)))
+		return false;
+	if (l->told)
+		rmc_room_told(l->told);
+	return true;
+}
+
 /**
  * rmc_wait_finish() - claim a command and finish it, unless it is claimed already
  * @wait: wait
@@ -199,13 +217,6 @@ static_assert((RMC_URING_SOURCES | RMC_URING_MSG_SOURCES) <= RMC_URING_SOURCE_MA
 	      "the result names any of them");
 static_assert(RMC_URING_SOURCE_MASK >> RMC_URING_COUNT_SHIFT == 0, "and then its count");
 
-static int result(const struct rmc_wait_link *l)
-{
-	u32 count = l->event ? l->event->count & RMC_URING_COUNT_MASK : 0;
-
-	return l->source | count << RMC_URING_COUNT_SHIFT;
-}
-
 /**
  * rmc_waits_add() - add a link to a list, unless its command was claimed meanwhile
  * @waits: list of the link's file
@@ -255,8 +266,10 @@ bool rmc_waits_finish_one(struct rmc_file *f, struct list_head *waits, int error
 
 	spin_lock(&f->waits_lock);
 	l = list_first_entry_or_null(waits, struct rmc_wait_link, entry);
-	if (l)
-		claim(l->wait, error ?: result(l));
+	if (l && error)
+		claim(l->wait, error);
+	else if (l)
+		claim_by(l);
 	spin_unlock(&f->waits_lock);
 	if (!l)
 		return false;
@@ -268,11 +281,18 @@ bool rmc_waits_finish_one(struct rmc_file *f, struct list_head *waits, int error
  * rmc_waits_finish() - finish a command whose event has happened already
  * @l: link
  *
- * Context: does not sleep.
+ * Context: the event's worker if the link has an event; does not sleep.
  */
 void rmc_waits_finish(struct rmc_wait_link *l)
 {
-	rmc_wait_finish(l->wait, result(l));
+	struct rmc_file *f = l->wait->file;
+	bool ours;
+
+	spin_lock(&f->waits_lock);
+	ours = claim_by(l);
+	spin_unlock(&f->waits_lock);
+	if (ours)
+		give_back(l->wait);
 }
 
 /**

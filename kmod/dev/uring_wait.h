@@ -17,6 +17,7 @@
 struct io_uring_cmd;
 struct rmc_event;
 struct rmc_file;
+struct rmc_room;
 struct rmc_wait;
 
 /**
@@ -26,6 +27,7 @@ struct rmc_wait;
  * @source: RMC_URING_* or RMC_URING_MSG_*
  * @seen: count of the event that the application has seen
  * @event: counter and alarm; NULL for RMC_URING_EVENT
+ * @told: whose thread the event tells of free send slots, or NULL
  * @call: posted call that links it on the event's worker
  */
 struct rmc_wait_link {
@@ -34,6 +36,7 @@ struct rmc_wait_link {
 	u32 source;
 	u32 seen;
 	struct rmc_event *event;
+	struct rmc_room *told;
 	struct rmc_call call;
 };
 

@@ -163,6 +163,43 @@ TEST(a_free_slot_and_an_answer_complete_the_command)
 	close_member(&b);
 }
 
+/*
+ * Whoever looked for a free slot before submitting is told of one that became free while no command
+ * waited for it, also if the last command was armed for it but ended otherwise.
+ */
+TEST(a_slot_is_missed_by_nobody)
+{
+	struct rmc_arrival arrival;
+	struct member a, b;
+	struct ring r;
+	int i;
+
+	two_members(&a, &b);
+	ring_open(&r);
+	send_one(&a, 1);
+	for (i = 0; i < 3; i++) {
+		submit(&r, &a, RMC_URING_MSG_CQ | RMC_URING_MSG_ROOM, 1);
+		CHECK_QUIET(&r, 50);
+		send_one(&a, 1);
+		CHECK_CQE(&r, 1, RMC_URING_MSG_CQ);
+		take(&b, &arrival);
+		REQUIRE_EQ(rmc_receive(b.core, &arrival), 0);
+		REQUIRE_EQ(rmc_core_flush(b.core), 0);
+		poll(NULL, 0, 20);
+		submit(&r, &a, RMC_URING_MSG_ROOM, 2);
+		CHECK_CQE(&r, 2, RMC_URING_MSG_ROOM);
+		submit(&r, &a, RMC_URING_MSG_ROOM, 3);
+		CHECK_QUIET(&r, 50);
+		take(&b, &arrival);
+		REQUIRE_EQ(rmc_receive(b.core, &arrival), 0);
+		REQUIRE_EQ(rmc_core_flush(b.core), 0);
+		CHECK_CQE(&r, 3, RMC_URING_MSG_ROOM);
+		send_one(&a, 1);
+	}
+	close_member(&a);
+	close_member(&b);
+}
+
 TEST(a_completion_completes_the_command)
 {
 	struct member a, b;
