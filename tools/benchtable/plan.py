@@ -33,12 +33,21 @@ IDLE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "idle.py")
 
 
 class Daemon(sources.Daemon):
-    """The host's own programs run beside it."""
+    """One worker has both nodes, on any host; the host's own programs run beside it."""
+    workers = ("--workers", "1")
 
     def command(self, nodes, argv):
         if argv[0].startswith(os.path.join(BUILD, "host", "")):
             return argv
         return [IDLE, "--daemon"] if argv[0] == IDLE else super().command(nodes, argv)
+
+
+class Apart(Daemon):
+    """A node is at home with a worker of its own: packets only, and more hand-offs."""
+    key = "apart"
+    title = "rmcd, a worker each"
+    cpus = 4
+    workers = ("--workers", "2")
 
 
 class Beside:
@@ -81,7 +90,7 @@ class KvmLoopback(Beside, Native, sources.Loopback):
     options = ("--fabric", "loopback")
 
 
-MACHINES = {"vm": KvmCluster, "loopback": KvmLoopback, "daemon": Daemon, "uml": Uml, "host": Host}
+MACHINES = {"vm": KvmCluster, "loopback": KvmLoopback, "daemon": Daemon, "apart": Apart, "uml": Uml, "host": Host}
 CLUSTER_CPUS = 4                # two guests, each with an application and a worker
 CHOICES = {"kvm": ("vm", "loopback"), "daemon": ("daemon",), "uml": ("uml",), "host": ("host",)}
 BEST = ("kvm", "daemon", "uml", "host")
@@ -125,8 +134,8 @@ def some_in_packets(results):
 
 
 def has_local(plan):
-    """Nodes in several kernels have no local path, and so no second column."""
-    return plan.key != "vm"
+    """Nodes of several workers or kernels have no local path, and so no second column."""
+    return plan.key not in ("vm", "apart")
 
 
 def solo(plan):
@@ -287,5 +296,7 @@ def jobs(run, plan):
         yield from of_guests(plan, run.cpus)
         if has_local(plan):
             yield from of_guests(in_packets(plan), run.cpus)
+    if plan.key == "daemon" and run.has("apart"):
+        yield from of_guests(run.plans["apart"], run.cpus)
     if run.has("host"):
         yield from of_host(run.plans["host"])

@@ -155,13 +155,17 @@ class Ours:
         return f"processes over rmcd, {self.path}{few}"
 
 
-OVER_RMCD = (Ours("rmc, local path", "local path", ()),
-             Ours("rmc, packets", p.PACKETS, ("--rmcd=--local=0",)))
+ONE = p.Daemon.workers
+OVER_RMCD = (Ours("rmc, local path", "local path", ONE),
+             Ours("rmc, packets", p.PACKETS, (*ONE, "--rmcd=--local=0")))
+EACH = (Ours("rmc, a worker each", "a worker each", p.Apart.workers),)
 CORE = (Ours("rmc, core", "core"),)
 
 
 def ours(run):
     """Of processes if there is rmcd"""
+    if run.has("daemon") and run.has("apart"):
+        return OVER_RMCD + EACH
     return OVER_RMCD if run.has("daemon") else CORE if run.has("host") else ()
 
 
@@ -184,7 +188,7 @@ def _operation(document, size, what):
 
 def machines(systems):
     """Keys of those that these systems need."""
-    return ["peers", "daemon"] if set(SYSTEMS) & set(systems) else []
+    return ["peers", "daemon", "apart"] if set(SYSTEMS) & set(systems) else []
 
 
 def rounds(run):

@@ -458,6 +458,8 @@ def table(run, plan, results):
         of_guests(t, run, plan)
         if in_packets and p.has_local(plan):
             of_guests(other, run, p.in_packets(plan))
+    if plan.key == "daemon" and run.has("apart"):
+        of_guests(t, run, run.plans["apart"])
     if run.has("host"):
         of_host(t, run.plans["host"])
         if in_packets:

@@ -106,6 +106,7 @@ class Daemon(Machine):
             "and the tools, at the speed of this host; no module, no guest.")
     rmc = True
     cpus = 2
+    workers = ()                # options of rmc-run; (): as it chooses
 
     def probe(self):
         here = len(os.sched_getaffinity(0))
@@ -132,8 +133,8 @@ class Daemon(Machine):
         return found
 
     def command(self, nodes, argv):
-        return [RMC_RUN, "--daemon", *(f"--rmcd={o}" for o in self.options()), "-n", str(nodes),
-                "--", *argv]
+        return [RMC_RUN, "--daemon", *self.workers, *(f"--rmcd={o}" for o in self.options()),
+                "-n", str(nodes), "--", *argv]
 
 
 class Guests(Machine):

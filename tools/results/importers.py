@@ -50,7 +50,7 @@ def _bench_name(row):
             f" on each of {row['qps']} queue pairs" if row["qps"] > 1 else "")
 
 
-PEER_PATHS = {"rmc, local path": "local", "rmc, packets": "packets"}
+PEER_PATHS = {"rmc, local path": "local", "rmc, packets": "packets", "rmc, a worker each": "packets"}
 
 
 def _peers(found):

@@ -276,7 +276,9 @@ static int settle(struct rmcd_config *cfg, const struct options *o)
 	cfg->park_us = o->park_us;
 	cfg->share = o->share;
 	cfg->local = o->local;
-	cfg->ni = rmc_ni_find(o->ni ?: online >= 3 ? "pair" : "fused");
+	if (o->cpus && parse_cpus(cfg, o->cpus))
+		return -EINVAL;
+	cfg->ni = rmc_ni_find(o->ni ?: online >= 3 && CPU_COUNT(&cfg->cpus) != 1 ? "pair" : "fused");
 	if (!cfg->ni) {
 		rmcd_log("--ni %s is unknown: give fused, pair, edge, per_tile or split", o->ni);
 		return -EINVAL;
@@ -290,8 +292,6 @@ static int settle(struct rmcd_config *cfg, const struct options *o)
 		rmcd_log("--mtu %u is no multiple of %u", f->mtu, RMC_LINE);
 		return -EINVAL;
 	}
-	if (o->cpus && parse_cpus(cfg, o->cpus))
-		return -EINVAL;
 	return choose_nodes(cfg, o->node) ?: check_powers(o) ?: choose_units(cfg, o, online) ?:
 	       choose_model(cfg, o);
 }
@@ -342,7 +342,7 @@ static const struct opt opts[] = {
 	{ 0, "node", OPT_STRING, &given.node, 0, 0, "NID[-NID]",
 	  "--region: node to be, or the first and the last (the first that is free)" },
 	{ 0, "ni", OPT_STRING, &given.ni, 0, 0, "NAME",
-	  "fused, pair, edge, per_tile or split (pair from 3 CPUs on)" },
+	  "fused, pair, edge, per_tile or split (pair from 3 CPUs on, but on one of --cpus)" },
 	{ 'w', "workers", OPT_INT, &given.sets, 1, RMCD_MAX_SETS, "N",
 	  "sets of workers that nodes are assigned to (1)" },
 	{ 'c', "cpus", OPT_STRING, &given.cpus, 0, 0, "LIST",

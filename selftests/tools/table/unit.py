@@ -210,11 +210,22 @@ class TableTest(unittest.TestCase):
         rmcd, machine = run.plans["daemon"], plan.Daemon()
         machine.enter(2, ("--module-args", "local=0 itt=64", "--mtu", "512", "--cpus", "dedicated"))
         command = machine.command(2, plan.atomic(rmcd, 0, "faa").command())
-        self.assertEqual(command[1:8], ["--daemon", "--rmcd=--local=0", "--rmcd=--itt=64",
-                                        "--rmcd=--mtu=512", "-n", "2", "--"])
+        self.assertEqual(command[1:10], ["--daemon", "--workers", "1", "--rmcd=--local=0", "--rmcd=--itt=64",
+                                         "--rmcd=--mtu=512", "-n", "2", "--"])
         self.assertEqual(machine.command(1, plan.limits(rmcd, 0, "before").command())[0],
                          os.path.join(plan.BUILD, "host", "sweep"))
         self.assertEqual(machine.command(1, (plan.IDLE,)), [plan.IDLE, "--daemon"])
+
+    def test_a_worker_each_has_rows_of_its_own(self):
+        """One worker with both ends is one machine, two that pass packets are another."""
+        made = self.made(plans(8, vm="no KVM", loopback="no KVM"))
+        for where in ("rmcd", "rmcd, a worker each"):
+            self.row(made, group="latency", what="read", bytes=64, where=where, double_sided=False)
+        argv = {machine().title: machine().command(2, ("app",)) for machine in (plan.Daemon, plan.Apart)}
+        self.assertEqual([a[a.index("--workers") + 1] for a in argv.values()], ["1", "2"])
+        self.assertIn("a worker each", {r["ours"].rpartition(", ")[2] for r in made["ratios"]})
+        few = self.made(plans(2, vm="no KVM", loopback="no KVM", apart="2 CPUs"))
+        self.assertFalse([r for r in few["rows"] if r["where"] == "rmcd, a worker each"])
 
     def test_nothing_is_missing(self):
         self.assertEqual(self.made(plans(8))["missing"], [])
@@ -405,9 +416,11 @@ class TableTest(unittest.TestCase):
         one = [j.name.rpartition(".") for j in found]
         self.assertEqual([k for *_, k in one], sorted(k for *_, k in one))
         self.assertEqual([name for name, _, k in one if k == "1"],
-                         ["ours-messages-local-path", "ucx", "ours-messages-packets", "mpi", "pipe",
+                         ["ours-messages-local-path", "ucx", "ours-messages-packets", "mpi",
+                          "ours-messages-a-worker-each", "pipe",
                           "ours-reads-local-path", "ours-writes-local-path", "ours-reads-packets",
-                          "ours-writes-packets"])
+                          "ours-writes-packets", "ours-reads-a-worker-each",
+                          "ours-writes-a-worker-each"])
         self.assertIn("--rmcd=--local=0", next(j for j in found if "packets" in j.name).argv)
 
     def test_pairs_are_of_one_round(self):
