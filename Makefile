@@ -146,7 +146,7 @@ bench: deps tools
 	@$(MAKE) -s -C tools O=$(O) peers
 	@$(MAKE) -s modules || echo 'make bench: without the module' >&2
 	@if vm-setup/rmc-deps uml-kdir >/dev/null 2>&1; then $(MAKE) -s uml; fi
-	@$(MAKE) -s -C selftests O=$(O)/host $(addprefix $(O)/host/,sweep stages lines messages)
+	@$(MAKE) -s -C selftests O=$(O)/host $(addprefix $(O)/host/,sweep stages lines messages native_bench)
 	@tools/rmc-bench $(BENCH)
 
 bench-host:
