@@ -8,8 +8,9 @@
  *							  reads the slot in place -> t1
  *							  rmc_receive -> WQ entry -> t2
  *
- * Latency ends at t1; a ping-pong's half round trip, as of rmc_netpipe, at t2. The library's
- * one-sided messages (messages.c), reads, memcpy() and the ping-pong of a line are measured in the
+ * Latency ends at t1; a ping-pong's half round trip, as of rmc_netpipe, at t2. The direction
+ * alternates, and a message follows at once: its SEND waits for the RECEIVE before it, unless it is
+ * "alone". The library's one-sided messages (messages.c), reads, memcpy() and the ping-pong of a line are measured in the
  * same rounds. Each ratio is the median of those of the rounds. "asked" is what messages shall
  * reach; only with --check the exit status depends on it.
  *
@@ -33,9 +34,13 @@
 #define BATCHES		200		/* of operations whose worker time is measured */
 #define WRITTEN		(1UL << 20)	/* offset in the segment, beyond what <rmc/msg.h> has */
 
-enum way { NATIVE, NATIVE_RECEIVED, PUSH, PULL, WAYS };
+/* Alone: each message when all operations of the one before have completed */
+enum way { NATIVE, NATIVE_RECEIVED, PUSH, PULL, NATIVE_ALONE, PUSH_ALONE, PULL_ALONE, WAYS };
 
-static const char * const way_names[] = { "native", "native, received", "push", "pull" };
+static const char * const way_names[] = {
+	"native", "native, received", "push", "pull", "native, alone", "push, alone", "pull, alone",
+};
+
 static const u32 sizes[] = { 8, 48, 64, 256, 1024, 4096, 8192 };
 static const struct {
 	const char *name;
@@ -52,8 +57,11 @@ static struct domain plain[ARRAY_SIZE(policies)], calls;
 /* ---- one-way latency ---- */
 
 static struct samples one_way[ARRAY_SIZE(sizes)][WAYS];
-static struct samples to_pingpong[ARRAY_SIZE(sizes)], to_emulated[ARRAY_SIZE(sizes)];
+static struct latency_ratios {
+	struct samples pingpong, emulated;
+} ratios[ARRAY_SIZE(sizes)], alone[ARRAY_SIZE(sizes)];
 
+/* received: NULL: messages alone */
 static void native_latency(struct samples *read, struct samples *received, u32 size, int n)
 {
 	double ns = bench_ns_per_tick();
@@ -63,15 +71,17 @@ static void native_latency(struct samples *read, struct samples *received, u32 s
 	for (i = -50; i < n; i++) {
 		t0 = bench_ticks();
 		t = transfer(&plain[0], i & 1, size);
-		if (i < 0)
-			continue;
-		rows_sample(read, t * ns);
-		rows_sample(received, (bench_ticks() - t0) * ns);
+		if (i >= 0)
+			rows_sample(read, t * ns);
+		if (!received)
+			flush(&plain[0]);
+		else if (i >= 0)
+			rows_sample(received, (bench_ticks() - t0) * ns);
 	}
 	flush(&plain[0]);
 }
 
-static void emulated_latency(struct samples *s, u32 size, int n)
+static void emulated_latency(struct samples *s, bool alone, u32 size, int n)
 {
 	double ns = bench_ns_per_tick();
 	u64 t0, now;
@@ -84,6 +94,8 @@ static void emulated_latency(struct samples *s, u32 size, int n)
 		now = bench_ticks();
 		if (i >= 0)
 			rows_sample(s, (now - t0) * ns);
+		if (alone)
+			ends_flush();
 		t0 = bench_ticks();
 	}
 	ends_flush();
@@ -109,11 +121,21 @@ static double copies(void)
 	return bench_median(s, LIMITS);
 }
 
+static void add_ratios(struct latency_ratios *r, double pp, const struct samples *native,
+		       const struct samples *push, const struct samples *pull, int n)
+{
+	double v = rows_last_median(native, n);
+
+	rows_sample(&r->pingpong, v / pp);
+	rows_sample(&r->emulated,
+		    v / fmin(rows_last_median(push, n), rows_last_median(pull, n)));
+}
+
 static void latency_round(void)
 {
-	int n = bench_quick ? LATENCIES / 4 : LATENCIES;
-	double pp, native, emulated;
+	int n = bench_quick ? LATENCIES / 4 : LATENCIES, pull;
 	struct samples *way;
+	double pp;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
@@ -121,14 +143,14 @@ static void latency_round(void)
 		pp = pingpong();
 		set_source(sizes[i]);
 		native_latency(&way[NATIVE], &way[NATIVE_RECEIVED], sizes[i], n);
-		ends_set(sizes[i], false);
-		emulated_latency(&way[PUSH], sizes[i], n);
-		ends_set(sizes[i], true);
-		emulated_latency(&way[PULL], sizes[i], n);
-		native = rows_last_median(&way[NATIVE], n);
-		emulated = fmin(rows_last_median(&way[PUSH], n), rows_last_median(&way[PULL], n));
-		rows_sample(&to_pingpong[i], native / pp);
-		rows_sample(&to_emulated[i], native / emulated);
+		native_latency(&way[NATIVE_ALONE], NULL, sizes[i], n);
+		for (pull = 0; pull < 2; pull++) {
+			ends_set(sizes[i], pull);
+			emulated_latency(&way[PUSH + pull], false, sizes[i], n);
+			emulated_latency(&way[PUSH_ALONE + pull], true, sizes[i], n);
+		}
+		add_ratios(&ratios[i], pp, &way[NATIVE], &way[PUSH], &way[PULL], n);
+		add_ratios(&alone[i], pp, &way[NATIVE_ALONE], &way[PUSH_ALONE], &way[PULL_ALONE], n);
 	}
 }
 
@@ -146,23 +168,35 @@ static void latency_results(void)
 {
 	u32 i, w;
 
-	for (i = 0; i < ARRAY_SIZE(sizes); i++)
-		for (w = 0; w < WAYS; w++)
-			rows_latency(sizes[i], way_names[w],
-				     w < PUSH ? "packets" : ends_path(&bench.w, sizes[i], w == PULL),
-				     &one_way[i][w]);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		for (w = 0; w < WAYS; w++) {
+			const char *path = "packets";
+
+			if (w == PUSH || w == PUSH_ALONE)
+				path = ends_path(&bench.w, sizes[i], false);
+			else if (w == PULL || w == PULL_ALONE)
+				path = ends_path(&bench.w, sizes[i], true);
+			rows_latency(sizes[i], way_names[w], path, &one_way[i][w]);
+		}
+	}
+}
+
+static void ratio_rows(const char *what, u32 size, struct latency_ratios *r)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s, %u B", what, size);
+	rows_ratio(name, "ping-pong", &r->pingpong, size <= 48 ? 1.8 : 0, true);
+	rows_ratio(name, "best of push, pull", &r->emulated, asked_of_emulated(size), true);
 }
 
 static void latency_rows(void)
 {
-	char name[64];
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		snprintf(name, sizeof(name), "one way, %u B", sizes[i]);
-		rows_ratio(name, "ping-pong", &to_pingpong[i], sizes[i] <= 48 ? 1.8 : 0, true);
-		rows_ratio(name, "best of push, pull", &to_emulated[i], asked_of_emulated(sizes[i]),
-			   true);
+		ratio_rows("one way", sizes[i], &ratios[i]);
+		ratio_rows("one way, alone", sizes[i], &alone[i]);
 	}
 }
 
@@ -536,7 +570,10 @@ static void worker_rows(void)
 
 /* ---- many attached cores, of which one gets the messages ---- */
 
-/* Testbeds of their own: cores that are attached are queue pairs of the worker, too. */
+/*
+ * Testbeds of their own: cores that are attached are queue pairs of the worker, too. Greedy gives the
+ * first core what is sent while none has anything, and only that one is polled.
+ */
 static const int worker_cpu[] = { 1 };		/* as bench_start() */
 
 static struct many {
@@ -554,6 +591,7 @@ static void many_open(struct many *m)
 	testbed_init(&m->w, &o);
 	testbed_start(&m->w, worker_cpu, false);
 	open_domain(&m->d, &m->w, 1, RMC_DOM_GREEDY, m->cores, 0);
+	m->d.polled = 1;
 	testbed_stop(&m->w);
 }
 
@@ -567,6 +605,8 @@ static double many_latency(struct many *m, double *worker_ns)
 	for (i = -200; i < n; i++) {
 		u64 t = transfer(&m->d, 0, 8);
 
+		/* or the next one might go to another core */
+		check("flush", rmc_core_flush(m->d.core[1][0]));
 		if (i >= 0)
 			s[i] = t * ns;
 	}

@@ -18,6 +18,7 @@
 struct domain {
 	struct rmc_lib_core *core[2][MANY];
 	u32 cores[2];
+	u32 polled;			/* by the application, of node 1 */
 	u32 busy;			/* core that had the last arrival */
 };
 
@@ -54,6 +55,7 @@ static void open_domain(struct domain *d, struct testbed *w, u32 ctx_id, u32 pol
 	}
 	d->cores[0] = receivers < SENDERS ? receivers : SENDERS;
 	d->cores[1] = receivers;
+	d->polled = receivers;
 	for (nid = 0; nid < 2; nid++) {
 		for (i = 0; i < d->cores[nid]; i++) {
 			d->core[nid][i] = rmc_core_open(node[nid], 0, 0);
@@ -94,11 +96,11 @@ static void set_source(u32 size)
 /* The next arrival at a core of a node, and which one has it; it has been read. */
 static bool take(struct domain *d, u32 nid, struct rmc_arrival *m, u32 *core)
 {
-	u32 i, k = d->busy;
+	u32 cores = nid ? d->polled : d->cores[0], i, k = d->busy;
 	int n;
 
-	for (i = 0; i < d->cores[nid]; i++, k++) {
-		k = k < d->cores[nid] ? k : 0;
+	for (i = 0; i < cores; i++, k++) {
+		k = k < cores ? k : 0;
 		n = rmc_arrival_next(d->core[nid][k], m);
 		if (!n)
 			continue;

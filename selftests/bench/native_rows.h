@@ -43,7 +43,7 @@ static double rows_limit(double v)
 }
 
 /* Median of the last @n samples, whose order is lost */
-static double rows_last_median(struct samples *s, int n)
+static double rows_last_median(const struct samples *s, int n)
 {
 	return bench_median(s->v + s->n - n, n);
 }
