@@ -165,7 +165,7 @@ bench-ni:
 figures: deps tools
 	@vm-setup/rmc-deps figures
 	@$(MAKE) -s modules || echo 'make figures: without the module' >&2
-	@$(MAKE) -s -C selftests O=$(O)/host $(O)/host/sweep $(O)/host/objects $(O)/host/valet_curves $(O)/host/footprint
+	@$(MAKE) -s -C selftests O=$(O)/host $(addprefix $(O)/host/,sweep objects native_bench valet_curves footprint)
 	@tools/rmc-figures $(FIGURES)
 
 # The header has the version in numbers, for programs to compare; everything else reads VERSION.

@@ -114,6 +114,20 @@ def netpipe(plan):
                boot=_boot(plan, False))
 
 
+def netpipe_native(plan):
+    """Native messages, of the same sizes"""
+    n = _iterations(plan, 500, 2000, 50)
+    return Job(plan.key, _name(plan, "rmc_netpipe-native"),
+               ("rmc_netpipe", "--native", "-a", "-s", "8K", "-n", str(n), "--json"), 5, nodes=2,
+               boot=_boot(plan, False))
+
+
+def native_bench(plan):
+    """The host's benchmark of messages: T18's figure 8.6"""
+    argv = ["host/native_bench", "--path", _path(plan), "--json"] + (["--quick"] if plan.quick else [])
+    return Job("host", _name(plan, "native_bench"), (*argv, "latency"), 3 if plan.quick else 10)
+
+
 def netpipe_tcp(plan):
     n = _iterations(plan, 1000, 5000, 100)
     return Job(plan.key, "rmc_netpipe-tcp",

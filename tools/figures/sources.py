@@ -111,7 +111,7 @@ class Daemon(Machine):
     def probe(self):
         here = len(os.sched_getaffinity(0))
         if here < self.cpus:
-            raise Missing(f"application and worker need {self.cpus} CPUs, this host has {here}")
+            raise Missing(f"applications and worker need {self.cpus} CPUs, this host has {here}")
         if not os.access(os.path.join(BUILD, "rmcd"), os.X_OK):
             raise Missing("build/rmcd is not built: run make all")
 
@@ -245,6 +245,18 @@ class UmlCluster(Uml):
     cpus = 4
 
 
+class Processes(Daemon):
+    """For figures that name it: two applications beside the worker, each with a CPU."""
+
+    key = "processes"
+    rmc = False
+    local = True
+    cpus = 3
+
+    def enter(self, nodes, boot):
+        super().enter(nodes, boot or PACKETS)
+
+
 class Computed(Machine):
     """Results do not depend on the machine's speed."""
 
@@ -259,4 +271,4 @@ class Computed(Machine):
         return argv
 
 
-MACHINES = {m.key: m for m in (Uml, UmlCluster, Host, Cluster, Loopback, Computed)}
+MACHINES = {m.key: m for m in (Uml, UmlCluster, Host, Cluster, Loopback, Processes, Computed)}

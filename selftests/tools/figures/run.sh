@@ -93,6 +93,15 @@ else
 	expect "objects: no such figure" 2 "usage: objects" "$top/build/host/objects" 11
 	expect "objects: schemes as JSON" 0 '"series": "farm: check"' \
 		timeout 120 "$top/build/host/objects" --quick --json schemes
+	make -s -C "$top/selftests" O="$top/build/host" "$top/build/host/native_bench" ||
+		report 1 "native_bench builds"
+	expect "native_bench: no such part" 2 "usage: native_bench" "$top/build/host/native_bench" speed
+	expect "native_bench: a rate beside reads" 0 "32 in flight .* per 64 B reads .* asked >= 0.40" \
+		timeout 120 "$top/build/host/native_bench" --quick rate
+	expect "native messages by the host alone" 0 "index.html$" \
+		timeout 250 "$F" --quick --only native --machine host --out "$W/native"
+	shows "their page has the thesis' gain, and one of here" "$W/native/index.html" \
+		'>64 B</td><td class="paper">20</td><td class="native">-*[0-9.][0-9.]*</td>'
 	expect "the page can be made again" 0 "index.html$" "$F" --render --out "$W/table2"
 fi
 

@@ -48,6 +48,17 @@ def netpipe(tcp, path):
     return {"results": rows, **({} if tcp else {"best_threshold": "512"})}
 
 
+def native_bench(path):
+    """Native messages take packets, and 20% less time than those pushed in packets"""
+    def row(size, way, usec):
+        return {"bytes": size, "way": way, "t_typical_usec": usec,
+                "path": path if way in ("push", "pull") else "packets"}
+
+    times = {"native": 0.7, "native, received": 0.8, "push": 1.0, "pull": 1.5}
+    return {"results": [row(n, way, t if path == "packets" or way not in ("push", "pull") else t / 2)
+                        for n in (8, *SIZES) for way, t in times.items()]}
+
+
 def objects(path, figures):
     """SABRes 20% better everywhere, and 40% with 16 writers; 10% less over the local path"""
     def row(figure, size, series, value, writers=0):
@@ -107,6 +118,11 @@ def canned(job):
                     "series": [{"name": k, **v} for k, v in named.items()]}}
     if tool == "host/objects":
         return {0: objects(path, job.argv[job.argv.index("--json") + 1:])}
+    if tool == "host/native_bench":
+        return {0: native_bench(path)}
+    if "--native" in job.argv:
+        return {0: {"results": [{"bytes": n, "path": "packets", "way": "push", "t_typical_usec": 1.5}
+                                for n in (1, *SIZES)]}}
     if tool == "rmc_netpipe":
         return {0: netpipe("--tcp" in job.argv, path)}
     if tool == "pagerank":
@@ -235,6 +251,41 @@ class FigureTest(Folder):
                          {1: 1.8, 2: 1.8, 4: 1.8})
         self.assertEqual(self.curve(figure, "speed-up", "SHM (pthreads): host")[2], 1.9)
         self.assertEqual(self.cell(figure, "supersteps", "here"), "5")
+
+    def test_native_messages_over_rmcd(self):
+        figure = self.shown("native", self.run_)
+        self.assertEqual(self.curve(figure, "latency", "rmcd, native")[64], 1.5)
+        self.assertEqual(self.curve(figure, "latency", "rmcd, push")[64], 3.0)
+        self.assertEqual(self.cell(figure, "64 B", "rmcd"), 50)
+        self.assertEqual(self.cell(figure, "64 B", "paper"), 20)
+        self.assertIsNone(self.cell(figure, "512 B", "paper"))
+        packets = {job.boot for job in self.modules["native"].jobs(self.run_)
+                   if not job.name.endswith("-local")}
+        self.assertEqual(packets, {()})
+        machine = sources.Processes()
+        machine.enter(2, ())
+        self.assertIn("--rmcd=--local=0", machine.command(2, ["x"]))
+        machine.enter(2, sources.LOCAL)
+        self.assertIn("--rmcd=--local=1", machine.command(2, ["x"]))
+
+    def test_native_messages_of_the_host_alone(self):
+        run = runner.Run(plans(processes="two CPUs"), False, 2)
+        self.fill(run)
+        figure = self.shown("native", run)
+        self.assertTrue(figure.complete())
+        self.assertEqual(self.curve(figure, "latency", "host, native")[8], 0.8)    # with its RECEIVE
+        self.assertAlmostEqual(self.cell(figure, "64 B", "host"), 20)
+        # native messages beside others that take the local path
+        self.assertAlmostEqual(self.cell(figure, "64 B", f"host, {LOCAL}"), -60)
+        self.assertEqual([c for c in self.columns(figure, "Figure 8.6: one-way") if "native" in c],
+                         ["host, native"])
+
+    def test_native_messages_nowhere(self):
+        run = runner.Run(plans(processes="two CPUs", host="one CPU"), False, 1)
+        self.fill(run)
+        with self.assertRaises(Missing):
+            self.shown("native", run)
+        self.assertFalse(figs.Figure.expected(run, self.modules["native"]))
 
     def test_table2_values(self):
         figure = self.shown("table2", self.run_)
@@ -451,7 +502,7 @@ class PageTest(Folder):
             self.assertRegex(link, r"^(data:image/svg|#|raw/)")
             if link.startswith("raw/"):
                 self.assertTrue(os.path.exists(os.path.join(self.folder, link)), link)
-        self.assertEqual(text.count("data:image/svg"), 22)
+        self.assertEqual(text.count("data:image/svg"), 23)
         self.assertNotIn("<script", text)
 
     def test_escapes_and_names(self):
