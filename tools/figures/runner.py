@@ -267,11 +267,13 @@ def execute(run, wanted, machines, results):
         machine.leave()
 
 
+def words(argv):
+    return " ".join(os.path.relpath(a, CHECKOUT) if a.startswith(CHECKOUT) else a for a in argv)
+
+
 def one(job, machine, guess, failed):
     """The raw file of a job, without its head."""
-    argv = machine.command(job.nodes, job.command())
-    value = {"command": " ".join(os.path.relpath(a, CHECKOUT) if a.startswith(CHECKOUT) else a
-                                 for a in argv),
+    value = {"command": words(machine.command(job.nodes, job.command())),
              "boot": " ".join(job.boot), "started": time.strftime("%Y-%m-%d %H:%M:%S %z"),
              "load": os.getloadavg()[0]}
     if len(failed) >= REBOOTS:
@@ -279,6 +281,8 @@ def one(job, machine, guess, failed):
     start = time.monotonic()
     try:
         machine.enter(job.cluster, job.boot)
+        argv = machine.command(job.nodes, job.command())    # rmcd's has the options of this boot
+        value["command"] = words(argv)
         value["machine"] = machine.facts()
         start = time.monotonic()
         status, out, err = sources.call(argv, 60 + 10 * guess)

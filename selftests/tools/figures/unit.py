@@ -580,6 +580,19 @@ class RunnerTest(Folder):
         self.assertEqual(raw["output"], {"0": {"a": 1}})
         self.assertIn("[ 1/1] 0:00 done", output)
 
+    def test_each_run_has_the_options_of_its_own_boot(self):
+        run = runner.Run({"processes": runner.Plan("processes", "rmcd", "", False)}, True, 3)
+        run.save(self.folder, {})
+        results = runner.Results(self.folder)
+        todo = [jobs.Job("processes", f"job{i}", ("tool",), 1, boot=boot)
+                for i, boot in enumerate(((), sources.LOCAL))]
+        with mock.patch.object(sources, "call", return_value=(0, "{}", "")) as call, \
+                contextlib.redirect_stderr(io.StringIO()):
+            runner.execute(run, todo, {"processes": sources.Processes()}, results)
+        for job, made, option in zip(todo, call.call_args_list, ("--local=0", "--local=1")):
+            self.assertIn(f"--rmcd={option}", made.args[0])
+            self.assertIn(f"--rmcd={option} ", results.raw(job)["command"])
+
     def test_a_failed_tool_says_its_last_words(self):
         (raw,), output = self.execute(Fake(["sh", "-c", "echo first >&2; echo last >&2; exit 3"]))
         self.assertEqual(raw["missing"], "exit status 3: last")
