@@ -187,6 +187,10 @@ def messages(plan, k):
     return _job(plan, "messages", k, ("host/messages", "--quick", *_path(plan)), 2)
 
 
+def native(plan, k):
+    return _job(plan, "native", k, ("host/native_bench", "--quick", "--json", *_path(plan), "latency"), 8)
+
+
 def of_host(plan):
     """The core alone; also runs that need the host, for any machine."""
     for k in rounds(plan):
@@ -196,6 +200,7 @@ def of_host(plan):
                 yield sweep_mtu(one, mtu, k)
             yield sweep_large(one, k)
             yield messages(one, k)
+            yield native(one, k)
         yield stages(plan, k)
     yield lines(plan)
 

@@ -320,6 +320,7 @@ def of_host(t, plan):
         t.add("parked", "parked worker, share of a CPU", where, "%",
               [(j.series(d, "parked")["parked_cpu_share"] * 100, None, NO_PATH) for d in documents])
     messages_of_host(t, plan, where)
+    native_of_host(t, plan, where)
     if not p.is_packets(plan):
         stages_of_host(t, plan)
 
@@ -343,6 +344,20 @@ def messages_of_host(t, plan, where):
                         spread(r)) for r, d in zip(runs, found)], bytes=size, limit="ping-pong")
                 t.add("messages", f"{way}, streaming", where, "GB/s",
                       [(r["bw_typical_bytes_per_sec"] / 1e9, None, path_of(r)) for r in runs], bytes=size)
+
+
+def native_of_host(t, plan, where):
+    """Messages of the RMC, of which one follows the other, as pushed and pulled ones do"""
+    found = []
+    for k in p.rounds(plan):
+        with t.optional(f"native messages, {where}"):
+            found.append(t.results.get(p.native(plan, k)))
+    for size in sorted({r["bytes"] for r in found[0]["results"]}) if found else ():
+        with t.optional(f"native messages of {size} B, {where}"):
+            runs = [row_of(d, bytes=size, way="native, received") for d in found]
+            t.add("messages", "native, one way", where, "us",
+                  [(r["t_typical_usec"], {"ping-pong": d["limits"]["line_ping_pong_usec"]}, spread(r))
+                   for r, d in zip(runs, found)], bytes=size, limit="ping-pong")
 
 
 def stages_of_host(t, plan):

@@ -75,9 +75,9 @@ if [ "$(nproc)" -lt 2 ]; then
 	report 0 "the core alone" "needs two CPUs"
 else
 	make -s -C "$top/selftests" O="$top/build/host" \
-		"$top"/build/host/{sweep,stages,lines,messages} > /dev/null 2>&1 ||
+		"$top"/build/host/{sweep,stages,lines,messages,native_bench} > /dev/null 2>&1 ||
 		report 1 "the host's programs build"
-	for program in sweep stages lines messages; do
+	for program in sweep stages lines messages native_bench; do
 		expect "$program: wrong command line" 2 "usage: " "$top/build/host/$program" --frob
 	done
 	expect "the host alone" 0 "^read  *64 B  core" \

@@ -74,6 +74,13 @@ PEERS = {"ucx.py": {"tag_lat": 0.2, "tag_bw": 0.1, "get": 0.02, "put_bw": 0.02},
          "peer_pipe": {"send_lat": 8, "send_bw": 4}}
 
 
+def native():
+    """Packets always; the first way is shorter by its RECEIVE"""
+    return {"limits": {"line_ping_pong_usec": 0.13},
+            "results": [{**x, "way": w, "path": "packets"} for w in ("native", "native, received")
+                        for x in lat(0.26 if w == "native" else 0.39, (8, 48, *SIZES))]}
+
+
 def netpipe():
     return {"results": [{**x, "way": w, "bw_average_bytes_per_sec": 1e9} for w in ("push", "pull")
                         for x in lat(0.25 if w == "push" else 0.35, (8, 32, *SIZES))]}
@@ -87,7 +94,7 @@ def canned(job):
         return {"0": of_peer(**PEERS[tool])}
     sizes = (8, *SIZES)
     emulated = job.machine.startswith("roce")
-    found = {"sweep": sweep, "messages": messages, "stages": lambda: stages("cycles"),
+    found = {"sweep": sweep, "messages": messages, "native_bench": native, "stages": lambda: stages("cycles"),
              "lines": lambda: stages("lines"), "rmc_netpipe": netpipe,
              "idle.py": lambda: {"results": [{"guest": 0, "cpu_share": 0.02}]},
              "roce.sh": lambda: {"results": lat(400)},
@@ -316,6 +323,11 @@ class TableTest(unittest.TestCase):
         shown = text.text(made)
         self.assertRegex(shown, r"packets: p50")
         self.assertRegex(shown, r"read +64 B +core .* local +0\.4 .*packets 1\.54 x")
+
+    def test_native_messages_are_those_of_a_ping_pong(self):
+        row = self.row(self.made(plans(2, **NO_KVM)), what="native, one way", bytes=48, where="core")
+        self.assertEqual((row["value"], row["path"]), (0.39, "packets"))
+        self.assertAlmostEqual(row["ratio"], 3)
 
     def test_several_kernels_have_no_local_path(self):
         run = plans(8)
