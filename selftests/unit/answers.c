@@ -239,6 +239,109 @@ static void test_core_goes(const struct testbed_opts *o)
 	doms_fini(&t);
 }
 
+/* A ring too small for an answer of 20 KB; a part of one to the message in slot 1 is on its way. */
+static void begin_answer(struct doms *t, const struct testbed_opts *o)
+{
+	struct testbed_opts k = *o;
+	struct arrival m;
+
+	k.ring_order = RMC_RING_ORDER_MIN;
+	init(t, &k, 1);
+	m = ask(t, 0, 1, 1);
+	write_message(buf(t, 1, 0), 2, ANSWER);
+	dom_post_reply(t, 1, 0, &m, buf(t, 1, 0), ANSWER);
+	app_take(&t->node[1].app[0].a);
+	CHECK_EQ(testbed_in_flight(&t->w, 1), 1);
+	/* the message was read */
+	CHECK_EQ(t->node[1].d.slot[1].state, RMC_SLOT_FREE);
+}
+
+/* Nothing of an answer is where the one in slot 1 of node 0 would be. */
+static bool no_answer(struct doms *t)
+{
+	const u8 *p = (const u8 *)dom_answer_slot(t, 0, 1, 1);
+	u32 i;
+
+	for (i = 0; i < t->node[0].d.answer_stride; i++)
+		if (p[i] != 0x5a)
+			return false;
+	return true;
+}
+
+/*
+ * Who asked closes its domain in the middle of the answer, and opens another one or none: the rest
+ * is stored nowhere, also where that has a message in the slot. The server has its slot and its room.
+ */
+static void test_caller_goes(const struct testbed_opts *o)
+{
+	struct arrival m;
+	struct doms t;
+	u32 again;
+
+	for (again = 0; again < 2; again++) {
+		begin_answer(&t, o);
+		dom_detach(&t, 0, 0, false);
+		dom_remove(&t, 0);
+		if (again) {
+			CHECK_EQ(dom_create(&t, 0), 0);
+			dom_attach(&t, 0, 0);
+			CHECK(dom_claim(&t, 0, 1, 1));
+		}
+		CHECK_EQ(app_wait(&t.node[1].app[0].a), again ? RMC_S_OK : RMC_S_NO_DOMAIN);
+		testbed_settle(&t.w);
+		if (again) {
+			CHECK_EQ(dom_send_slot(&t, 0, 1, 1)->valid, RMC_SEND_USED);
+			CHECK(no_answer(&t));
+			dom_send_slot(&t, 0, 1, 1)->valid = 0;
+			dom_send_slot(&t, 0, 1, 1)->turn = 0;
+		} else {
+			CHECK_EQ(dom_create(&t, 0), 0);
+			dom_attach(&t, 0, 0);
+		}
+		testbed_tick(&t.w, 2);
+		CHECK_EQ(dom_join(&t, 0, 1), RMC_S_OK);
+		CHECK_EQ(dom_join(&t, 1, 0), RMC_S_OK);
+		m = ask(&t, 0, 1, 3);
+		write_message(buf(&t, 1, 0), 2, 100);
+		CHECK_EQ(dom_reply(&t, 1, 0, &m, buf(&t, 1, 0), 100), RMC_S_OK);
+		testbed_settle(&t.w);
+		check_answer(&t, 0, 1, 2, 100);
+		doms_fini(&t);
+	}
+}
+
+/*
+ * The server closes its file in the middle of its answer: what is in its buffer then is not sent, the
+ * REPLY ends. Who asked has no answer, and learns that there is no more to come.
+ */
+static void test_server_goes(const struct testbed_opts *o)
+{
+	struct doms t;
+	u64 state;
+	u32 i;
+
+	begin_answer(&t, o);
+	dom_detach(&t, 1, 0, true);
+	CHECK_EQ(app_wait(&t.node[1].app[0].a), RMC_S_ABORTED);
+	dom_remove(&t, 1);
+	memset(buf(&t, 1, 0), 0xee, DOM_BUF);
+	testbed_settle(&t.w);
+	CHECK_EQ(testbed_in_flight(&t.w, 1), 0);
+	CHECK_EQ(dom_send_slot(&t, 0, 1, 1)->valid, RMC_SEND_USED);
+	for (i = 0; i < ANSWER; i++)
+		if (((u8 *)(dom_answer_slot(&t, 0, 1, 1) + 1))[i] != byte_of(2, i))
+			break;
+	CHECK(i < ANSWER);
+	for (; i < ANSWER; i++)
+		if (((u8 *)(dom_answer_slot(&t, 0, 1, 1) + 1))[i] != 0x5a)
+			break;
+	CHECK_EQ(i, ANSWER);
+	CHECK_EQ(dom_join_slot(&t, 0, 0, 1, 1, &state), RMC_S_NO_DOMAIN);
+	CHECK_EQ(dom_create(&t, 1), 0);
+	dom_attach(&t, 1, 0);
+	doms_fini(&t);
+}
+
 /* Who sleeps for its answer is told. */
 static void test_event(const struct testbed_opts *o)
 {
@@ -267,6 +370,8 @@ int main(void)
 		{ "what is refused", test_refused },
 		{ "loss, duplication, reordering", test_faults },
 		{ "a core goes", test_core_goes },
+		{ "who asked goes in the middle of an answer", test_caller_goes },
+		{ "a server goes in the middle of its answer", test_server_goes },
 		{ "who sleeps is told", test_event },
 	};
 
