@@ -238,6 +238,76 @@ static void test_same_index(const struct testbed_opts *o)
 	doms_fini(&t);
 }
 
+/* A message of 60 bytes with a key at byte 10, or a shorter one that ends before it */
+static void send_key(struct doms *t, u32 slot, u64 key, u32 len)
+{
+	memset(buf(t, 0, 0), slot, 60);
+	memcpy(buf(t, 0, 0) + 10, &key, sizeof(key));
+	CHECK_EQ(dom_send(t, 0, 0, 1, slot, buf(t, 0, 0), len), RMC_S_OK);
+	testbed_settle(&t->w);
+}
+
+/*
+ * The tag of a core wraps: it is never one of those that name no core, and another one in each life
+ * of the core. What a life has left is not ended with the tag of an earlier one.
+ */
+static void test_tags_wrap(const struct testbed_opts *o)
+{
+	u32 last = RMC_DISPATCH_CORES - 1, tag, before, i;
+	struct rmc_aq_entry *aq;
+	struct rmc_domain *d;
+	struct rmc_qpair *qp;
+	struct arrival m;
+	struct doms t;
+
+	memset(&t, 0, sizeof(t));
+	t.nodes = 2;
+	t.cores = 1;
+	t.dp.cores = RMC_DISPATCH_CORES;
+	t.dp.policy = RMC_DISPATCH_CLASS;
+	t.dp.classes = 2;
+	t.keyed = true;
+	t.key_offset = 10;
+	t.takes[0] = 1 << 1;
+	doms_init(&t, o);
+	doms_join(&t);
+	d = &t.node[1].d;
+	qp = dom_qp(&t.node[1].app[0]);
+	dom_detach(&t, 1, 0, true);
+	/* all others take no message of class 1 */
+	aq = rmc_os_zalloc(last * sizeof(*aq));
+	for (i = 0; i < last; i++) {
+		d->core[i].generation = RMC_CORE_GENERATIONS - 1;
+		CHECK_EQ(rmc_core_add(d, &aq[i], 0, 0, 1 << 0, &tag), i);
+		CHECK(tag != RMC_CORE_ANY && tag != RMC_CORE_NONE);
+	}
+	send_key(&t, 0, 1, 60);
+	d->core[last].generation = RMC_CORE_GENERATIONS - 2;
+	for (i = 0, before = RMC_CORE_NONE; i < 4; i++, before = tag) {
+		dom_attach(&t, 1, 0);
+		CHECK_EQ(t.node[1].app[0].core, last);
+		tag = qp->core;
+		CHECK(tag != RMC_CORE_ANY && tag != RMC_CORE_NONE && tag != before);
+		CHECK_EQ(rmc_core_index(tag), last);
+		testbed_settle(&t.w);
+		CHECK(dom_arrival(&t, 1, 0, &m));
+		CHECK_EQ(m.again, i > 0);
+		/* the queue pair of the life before, if it were still there */
+		qp->core = before;
+		CHECK_EQ(dom_receive(&t, 1, 0, &m), RMC_S_BAD_SLOT);
+		qp->core = tag;
+		if (i < 3)
+			dom_detach(&t, 1, 0, true);
+	}
+	CHECK_EQ(dom_receive(&t, 1, 0, &m), RMC_S_OK);
+	testbed_settle(&t.w);
+	CHECK(!dom_send_slot(&t, 0, 1, 0)->valid);
+	for (i = 0; i < last; i++)
+		rmc_core_del(d, i, true);
+	free(aq);
+	doms_fini(&t);
+}
+
 /* All cores go, messages wait, and the first core that comes gets them in order. */
 static void test_no_core(const struct testbed_opts *o)
 {
@@ -283,15 +353,6 @@ static void test_sleepers(const struct testbed_opts *o)
 	testbed_settle(&t.w);
 	CHECK(dom_arrival(&t, 1, 0, &m) && m.slot == 2);
 	doms_fini(&t);
-}
-
-/* A message of 60 bytes with a key at byte 10, or a shorter one that ends before it */
-static void send_key(struct doms *t, u32 slot, u64 key, u32 len)
-{
-	memset(buf(t, 0, 0), slot, 60);
-	memcpy(buf(t, 0, 0) + 10, &key, sizeof(key));
-	CHECK_EQ(dom_send(t, 0, 0, 1, slot, buf(t, 0, 0), len), RMC_S_OK);
-	testbed_settle(&t->w);
 }
 
 /* The core of node 1 that has got a message in this slot; it ends it. */
@@ -604,6 +665,7 @@ int main(void)
 		{ "a message goes to a core that is free", test_cores },
 		{ "a core goes", test_core_goes },
 		{ "a core with the index of another", test_same_index },
+		{ "tags of cores that wrap", test_tags_wrap },
 		{ "messages wait for the first core", test_no_core },
 		{ "cores that sleep", test_sleepers },
 		{ "keys", test_keys },
