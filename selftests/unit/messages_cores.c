@@ -547,6 +547,38 @@ static void test_shared(const struct testbed_opts *o)
 	doms_fini(&t);
 }
 
+/* Two cores end one message of the queue of all cores at once: one of them does. */
+static void test_shared_once(const struct testbed_opts *o)
+{
+	struct rmc_wqe w = {};
+	struct arrival m;
+	struct doms t;
+	u32 i;
+
+	memset(&t, 0, sizeof(t));
+	t.nodes = 2;
+	t.cores = 2;
+	t.dp.policy = RMC_DISPATCH_SHARED;
+	doms_init(&t, o);
+	doms_join(&t);
+	for (i = 0; i < 4; i++) {
+		send_some(&t, 1);
+		CHECK(dom_pull(&t, 1, &m));
+		w.nid = m.nid;
+		/* neither of them has taken it yet */
+		w.offset = rmc_slot_offset(m.slot, m.turn);
+		CHECK_EQ(rmc_receive_prepare(dom_qp(&t.node[1].app[i & 1]), &w), RMC_S_OK);
+		w.offset = rmc_slot_offset(m.slot, m.turn);
+		CHECK_EQ(rmc_receive_prepare(dom_qp(&t.node[1].app[~i & 1]), &w), RMC_S_BAD_SLOT);
+		CHECK_EQ(dom_receive(&t, 1, ~i & 1, &m), RMC_S_BAD_SLOT);
+		CHECK(dom_send_slot(&t, 0, 1, 0)->valid);
+		CHECK_EQ(dom_receive(&t, 1, i & 1, &m), RMC_S_OK);
+		testbed_settle(&t.w);
+		CHECK(!dom_send_slot(&t, 0, 1, 0)->valid);
+	}
+	doms_fini(&t);
+}
+
 /* What may be asked of a domain, see struct rmc_dom_create */
 static void test_args(const struct testbed_opts *o)
 {
@@ -672,6 +704,7 @@ int main(void)
 		{ "classes", test_classes },
 		{ "classes, and messages that have waited", test_ages },
 		{ "one queue for all cores", test_shared },
+		{ "two cores end its message at once", test_shared_once },
 		{ "what may be asked of a domain", test_args },
 		{ "how long messages wait, and how long cores have them", test_times },
 		{ "a distribution of times", test_buckets },
