@@ -91,7 +91,7 @@ sanitized() {			# sanitized SANITIZER NAME SOURCES...: build it and run it
  for san in address,undefined thread; do
 	in_lane "msg-$san" sanitized $san msg "$here/test_msg.c" "$top"/lib/msg/*.c
 	in_lane "domain-$san" sanitized $san domain "$here/test_domain.c" \
-		"$here/fake_domain.c" "$top"/lib/wait.c "$top"/lib/domain/*.c
+		"$here/fake_domain.c" "$top"/lib/{wait,rpc,rpc_domain}.c "$top"/lib/domain/*.c
  done) &
 lane=$!
 trap 'kill $lane 2> /dev/null' EXIT

@@ -672,6 +672,7 @@ static void closing(void)
 }
 
 #include "domain_calls.h"
+#include "domain_rpc.h"
 
 int main(void)
 {
@@ -706,6 +707,7 @@ int main(void)
 		{ "asking whether peers live", probing },
 		{ "calls to a peer that goes", calls_to_the_dead },
 		{ "threads that call", calling_threads },
+		{ "rpc: answered, then its member ends", answered_before_the_end },
 	};
 
 	return tap_run(tests, sizeof(tests) / sizeof(tests[0]));
