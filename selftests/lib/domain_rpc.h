@@ -137,4 +137,77 @@ static void answered_before_the_end(void)
 	}
 }
 
+static int asked_of_1;
+
+/* Called with the lock */
+static int slow_joins(int from, const struct fake_op *op)
+{
+	if (!from && op->op == RMC_OP_JOIN)
+		usleep(3000);
+	return FAKE_GO;
+}
+
+static int count_joins(int from, const struct fake_op *op)
+{
+	asked_of_1 += !from && op->op == RMC_OP_JOIN && op->nid == 1;
+	return FAKE_GO;
+}
+
+/* The calls' core has asked node 1 whether it lives, and knows the answer. */
+static void until_asked(void)
+{
+	uint64_t end = rmc_now_ms() + 10000;
+	int asked;
+
+	fake_lock();
+	asked_of_1 = 0;
+	fake_fate = count_joins;
+	fake_unlock();
+	do {
+		CHECK(rmc_rpc_progress(rpc) >= 0);
+		fake_lock();
+		asked = asked_of_1;
+		fake_unlock();
+	} while (!asked && rmc_now_ms() < end);
+	CHECK(asked);
+	CHECK_EQ(rmc_rpc_flush(rpc, 1), 0);
+}
+
+/*
+ * A member is restarted, and dies once more before all requests of its first incarnation are served:
+ * a rejoin that comes then is not the end of the one before, which joined a life that is gone.
+ */
+static void rejoin_twice(void)
+{
+	struct rpc_message request = { .kind = REQUEST };
+	struct rmc_domain_options o = as_of_calls();
+	struct rmc_arrival m;
+	struct rmc_call call;
+	uint64_t response;
+	int ticket;
+
+	open_rpc();
+	/* a request that nobody has served */
+	CHECK_EQ(rmc_core_join(core[2], 2), 0);
+	CHECK_EQ(rmc_call_send(core[2], 0, &request, sizeof(request), 0, &call), 0);
+	CHECK_EQ(rmc_core_flush(core[2]), 0);
+	begin_anew(1, &o);
+	set_fate(slow_joins);
+	CHECK_EQ(rmc_rpc_rejoin(rpc, 1, 1), -ETIMEDOUT);
+	set_fate(NULL);
+	begin_anew(1, &o);
+	until_asked();
+	CHECK_EQ(rmc_rpc_lost(rpc, 1), RMC_S_BAD_CONTEXT);
+	CHECK_EQ(rmc_rpc_rejoin(rpc, 1, 10000), 0);
+	CHECK_EQ(rmc_rpc_lost(rpc, 1), 0);
+	ticket = post_call(1, 7, &response);
+	CHECK(ticket >= 0);
+	if (ticket >= 0) {
+		CHECK_EQ(rmc_arrival_wait(core[1], &m, 0, 10000), 1);
+		serve_call(1, &m);
+		check_response(ticket, &response, 7);
+	}
+	close_rpc();
+}
+
 #endif

@@ -494,6 +494,7 @@ static int stats(struct node *n, struct rmc_dom_stats *s)
 {
 	if (!n->exists)
 		return ENOENT;
+	s->messages = n->last;
 	s->waiting = n->last - n->first;
 	return 0;
 }

@@ -708,6 +708,7 @@ int main(void)
 		{ "calls to a peer that goes", calls_to_the_dead },
 		{ "threads that call", calling_threads },
 		{ "rpc: answered, then its member ends", answered_before_the_end },
+		{ "rpc: a member is restarted twice", rejoin_twice },
 	};
 
 	return tap_run(tests, sizeof(tests) / sizeof(tests[0]));
