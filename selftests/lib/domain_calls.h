@@ -255,6 +255,50 @@ static void closing_with_calls(void)
 	close_nodes();
 }
 
+/* A core closes before its answer has gone: the slot of an earlier message of it is another core's. */
+static void closing_with_an_answer(void)
+{
+	struct rmc_domain_options o = with_answers(1, 1);
+	const void *answer = NULL;
+	uint32_t value = 7, word;
+	struct rmc_core *other;
+	struct rmc_arrival m;
+	struct rmc_call call;
+	size_t len = 0;
+	int err;
+
+	open_nodes(&o);
+	other = rmc_core_open(domain[0], 0, RMC_CORE_SEND_ONLY);
+	CHECK(other);
+	transfer(0, 1, 8, 1);
+	CHECK_EQ(rmc_call_send(other, 1, &value, sizeof(value), 0, &call), 0);
+	CHECK_EQ(rmc_core_flush(other), 0);
+	CHECK_EQ(send_value(core[2], 0, 8, 2, 0), 0);
+	CHECK(has(core[0], &m, 8, 2));
+	next(RMC_OP_REPLY, FAKE_HOLD, 1);
+	CHECK_EQ(rmc_respond(core[0], &m, &value, sizeof(value)), 0);
+	rmc_core_close(core[0]);
+	CHECK_EQ(fates_left(), 0);
+	core[0] = rmc_core_open(domain[0], 0, 0);
+	CHECK(core[0]);
+	answer_one(core[1], 8);
+	CHECK_EQ(rmc_core_flush(core[1]), 0);
+	/* it was not read */
+	err = send_value(core[0], 1, 8, 3, RMC_SEND_DONTWAIT);
+	CHECK_EQ(err, -EAGAIN);
+	CHECK_EQ(rmc_call_wait(other, &call, &answer, &len, 5000), 0);
+	CHECK_EQ(len, 8);
+	if (len == 8) {
+		memcpy(&word, answer, sizeof(word));
+		CHECK_EQ(word, value + 1);
+	}
+	rmc_call_end(other, &call);
+	if (err == -EAGAIN)
+		transfer(0, 1, 8, 3);
+	rmc_core_close(other);
+	close_nodes();
+}
+
 /* The number of a slot's message wraps. */
 static void calls_wrap(void)
 {

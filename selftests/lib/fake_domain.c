@@ -291,7 +291,7 @@ static int execute_locked(struct qp *q, const struct fake_op *op)
 		return RMC_S_BAD_NODE;
 	if (slot >= q->node->p.slots)
 		return RMC_S_BAD_SLOT;
-	if (fate >= 0)
+	if (fate >= 0 || fate == FAKE_HOLD)
 		return fate;
 	if (op->op == RMC_OP_RECEIVE || op->op == RMC_OP_REPLY) {
 		status = do_receive(q, (int)op->nid, slot, turn, fate == FAKE_DEAF,

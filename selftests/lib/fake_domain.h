@@ -13,7 +13,7 @@
 #define FAKE_NODES	3
 #define FAKE_RRPPS	2
 
-/* What becomes of an operation, besides enum rmc_status: it has no effect, and ends so */
+/* What becomes of an operation, besides enum rmc_status: it has no effect, and ends so; or FAKE_HOLD */
 #define FAKE_GO		(-10)		/* nothing happens to it */
 #define FAKE_LATE	(-11)		/* it has its effect, and ends with RMC_S_TIMEOUT */
 #define FAKE_PART	(-12)		/* some packets of a SEND arrive; RMC_S_NODE_DOWN */

@@ -702,6 +702,7 @@ int main(void)
 		{ "calls", calls },
 		{ "calls that are lost", lost_calls },
 		{ "a core closes with calls", closing_with_calls },
+		{ "a core closes with an answer", closing_with_an_answer },
 		{ "calls in turns that wrap", calls_wrap },
 		{ "a peer that says nothing any more", silent_peer },
 		{ "asking whether peers live", probing },
