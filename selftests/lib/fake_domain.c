@@ -60,7 +60,7 @@ static unsigned int lives;
 static const struct rmc_driver driver;
 
 int (*fake_fate)(int from, const struct fake_op *op);
-int fake_down[FAKE_NODES], fake_repeated, fake_asked, fake_left, fake_error;
+int fake_down[FAKE_NODES], fake_repeated, fake_asked, fake_armed, fake_left, fake_error;
 unsigned long fake_refuse;
 
 void fake_lock(void)
@@ -487,6 +487,7 @@ static int arm_room(struct node *n, const struct rmc_room_arm *arg)
 		return ENOENT;
 	q->eventfd = arg->eventfd;
 	q->room_armed = 1;
+	fake_armed++;
 	return 0;
 }
 
@@ -618,7 +619,7 @@ void fake_begin(void)
 	memset(node, 0, sizeof(node));
 	memset(fake_down, 0, sizeof(fake_down));
 	fake_fate = NULL;
-	fake_repeated = fake_asked = fake_left = 0;
+	fake_repeated = fake_asked = fake_armed = fake_left = 0;
 	fake_refuse = 0;
 	for (i = 0; i < FAKE_NODES; i++) {
 		struct rmc_ctx *ctx = &node[i].ctx;

@@ -25,6 +25,7 @@ extern int (*fake_fate)(int from, const struct fake_op *op);
 extern int fake_down[FAKE_NODES];	/* the node is down */
 extern int fake_repeated;		/* SENDs of messages that had been delivered */
 extern int fake_asked;			/* JOINs */
+extern int fake_armed;			/* times that a queue pair armed for room */
 extern int fake_left;			/* queue pairs, buffers, domains that exist */
 extern unsigned long fake_refuse;	/* a request of this number fails, */
 extern int fake_error;			/* with this errno */
