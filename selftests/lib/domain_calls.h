@@ -134,6 +134,28 @@ static void calls(void)
 	CHECK(strstr(rmc_errmsg(), "answers of 5000 bytes: this RMC has 0 .. 4096"));
 }
 
+/* A call is of the core that made it: another one neither polls nor ends it. */
+static void calls_of_others(void)
+{
+	struct rmc_domain_options o = with_answers(1, 1);
+	const void *answer;
+	struct rmc_core *other;
+	struct rmc_call call;
+	size_t len;
+
+	open_nodes(&o);
+	other = rmc_core_open(domain[0], 0, RMC_CORE_SEND_ONLY);
+	CHECK(other);
+	CHECK_EQ(call_value(1, 1, &call), 0);
+	answer_one(core[1], 8);
+	CHECK_EQ(rmc_core_flush(core[1]), 0);
+	CHECK_EQ(rmc_call_poll(other, &call, &answer, &len), -EINVAL);
+	rmc_call_end(other, &call);
+	check_call(&call, 1, 8);
+	rmc_core_close(other);
+	close_nodes();
+}
+
 /* What is lost: the message, which is sent again, or the answer, which is not. */
 static void lost_calls(void)
 {
@@ -363,6 +385,42 @@ static void probing(void)
 	CHECK_EQ(rmc_core_flush(core[0]), RMC_S_NO_DOMAIN);
 	domain[1] = rmc_domain_open_with(fake_ctx(1), &o);
 	core[1] = rmc_core_open(domain[1], 0, RMC_CORE_NO_JOIN);
+	close_nodes();
+}
+
+/*
+ * What an event loop has armed for is not lost in a call that waits, either; and a core that closes waits
+ * no more.
+ */
+static void call_that_waits(void)
+{
+	struct rmc_domain_options o = with_answers(1, 1);
+	struct rmc_core *other;
+	struct rmc_arrival m;
+	const void *answer;
+	struct rmc_call call;
+	struct pollfd p;
+	size_t len;
+
+	open_nodes(&o);
+	p = (struct pollfd) { .fd = rmc_core_eventfd(core[0]), .events = POLLIN };
+	CHECK_EQ(rmc_core_arm(core[0]), 0);
+	transfer_to_loop(&p);
+	CHECK_EQ(call_value(1, 1, &call), 0);
+	CHECK_EQ(rmc_core_flush(core[0]), 0);
+	/* nothing happens while it sleeps */
+	CHECK_EQ(rmc_call_wait(core[0], &call, &answer, &len, 50), -ETIMEDOUT);
+	CHECK_EQ(poll(&p, 1, 0), 1);
+	answer_one(core[1], 8);
+	check_call(&call, 1, 8);
+	CHECK(has(core[0], &m, 8, 9));
+	CHECK_EQ(rmc_receive(core[0], &m), 0);
+	other = rmc_core_open(domain[0], 0, RMC_CORE_SEND_ONLY);
+	CHECK(other);
+	CHECK_EQ(rmc_core_arm_room(other), 0);
+	CHECK_EQ(domain[0]->room_waits, 1);
+	rmc_core_close(other);
+	CHECK_EQ(domain[0]->room_waits, 0);
 	close_nodes();
 }
 
