@@ -343,6 +343,9 @@ static void test_refused(const struct testbed_opts *o)
 	CHECK_EQ(app_run(a, RMC_OP_SEND, 1, rmc_slot_offset(0, 2), buf(&t, 0, 1), 8),
 		 RMC_S_NO_DOMAIN);
 	CHECK_EQ(app_run(a, RMC_OP_RECEIVE, 1, rmc_slot_offset(0, 2), NULL, 0), RMC_S_NO_DOMAIN);
+	CHECK_EQ(app_run(a, RMC_OP_READY, 1, rmc_slot_offset(0, 2), NULL, 0), RMC_S_NO_DOMAIN);
+	CHECK_EQ(app_run(a, RMC_OP_REPLY, 1, rmc_slot_offset(0, 2), buf(&t, 0, 1), 8),
+		 RMC_S_NO_DOMAIN);
 	CHECK_EQ(app_run(a, RMC_OP_JOIN, 1, 0, buf(&t, 0, 1), 8), RMC_S_NO_DOMAIN);
 	dom_detach(&t, 1, 0, false);
 	dom_detach(&t, 1, 1, false);
