@@ -163,6 +163,34 @@ TEST(a_free_slot_and_an_answer_complete_the_command)
 	close_member(&b);
 }
 
+/* Who looked for a slot may submit, or the kernel start its command, after one became free. */
+TEST(a_slot_that_became_free_before_completes_one_command)
+{
+	struct rmc_arrival arrival;
+	struct member a, b;
+	struct ring r;
+	int i;
+
+	two_members(&a, &b);
+	ring_open(&r);
+	for (i = 0; i < SLOTS; i++)
+		send_one(&a, 1);
+	CHECK_EQ(rmc_send(a.core, 1, "m", 2, RMC_SEND_DONTWAIT), -EAGAIN);
+	take(&b, &arrival);
+	REQUIRE_EQ(rmc_receive(b.core, &arrival), 0);
+	REQUIRE_EQ(rmc_core_flush(b.core), 0);
+	submit(&r, &a, RMC_URING_MSG_ROOM, 1);
+	CHECK_CQE(&r, 1, RMC_URING_MSG_ROOM);
+	submit(&r, &a, RMC_URING_MSG_ROOM, 2);
+	CHECK_QUIET(&r, 100);
+	take(&b, &arrival);
+	REQUIRE_EQ(rmc_receive(b.core, &arrival), 0);
+	REQUIRE_EQ(rmc_core_flush(b.core), 0);
+	CHECK_CQE(&r, 2, RMC_URING_MSG_ROOM);
+	close_member(&a);
+	close_member(&b);
+}
+
 /*
  * Whoever looked for a free slot before submitting is told of one that became free while no command
  * waited for it, also if the last command was armed for it but ended otherwise.
