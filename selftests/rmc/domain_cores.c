@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Domains of messages and their cores: cores that are ready for more, one queue for all, keys; state. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/syscall.h>
 #include "domain_member.h"
+
+#define RACE_S		3
+#define RACE_ROUNDS	20000U
 
 static long long in_sysfs(int nid, const char *name)
 {
@@ -39,6 +46,122 @@ TEST(state_in_sysfs)
 	CHECK_EQ(in_sysfs(1, "messages"), -1);
 	CHECK_EQ(create(&other, &c), 0);
 	CHECK_EQ(in_sysfs(1, "messages"), 0);
+}
+
+/* What the threads of the next test share */
+struct race {
+	struct member *m;
+	int over;
+	unsigned int entries, values, maps;
+};
+
+static bool goes_on(struct race *r)
+{
+	return !__atomic_load_n(&r->over, __ATOMIC_ACQUIRE);
+}
+
+/*
+ * List a directory, and read what is in it, into a page that is not there: the kernel has to make one
+ * while it lists.
+ */
+static void read_all(struct race *r, int dir, char *page)
+{
+	char name[PAGE], value[PAGE];
+	long len, at;
+	int fd;
+
+	madvise(page, PAGE, MADV_DONTNEED);
+	while ((len = syscall(SYS_getdents64, dir, page, PAGE)) > 0) {
+		memcpy(name, page, (size_t)len);
+		madvise(page, PAGE, MADV_DONTNEED);
+		for (at = 0; at < len; r->entries++) {
+			const struct dirent64 *e = (const struct dirent64 *)(const void *)(name + at);
+
+			at += e->d_reclen;
+			fd = e->d_type == DT_REG ? openat(dir, e->d_name, O_RDONLY) : -1;
+			/* it may go while it is open */
+			r->values += fd >= 0 && read(fd, value, sizeof(value)) > 0;
+			if (fd >= 0)
+				close(fd);
+		}
+	}
+}
+
+static void *reads_state(void *arg)
+{
+	struct race *r = arg;
+	char *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char path[100];
+	int dir, i;
+
+	CHECK(page != MAP_FAILED);
+	while (page != MAP_FAILED && goes_on(r)) {
+		/* the directory of domains, and that of this one, while it is there */
+		for (i = 0; i < 2; i++) {
+			snprintf(path, sizeof(path), "/sys/class/misc/rmc/node%d/domains", r->m->nid);
+			if (i)
+				snprintf(path + strlen(path), sizeof(path) - strlen(path), "/%d", CTX);
+			dir = open(path, O_RDONLY | O_DIRECTORY);
+			if (dir < 0)
+				continue;
+			read_all(r, dir, page);
+			close(dir);
+		}
+	}
+	return NULL;
+}
+
+/* Takes the lock of the address space, and then that of the file. */
+static void *maps_file(void *arg)
+{
+	struct race *r = arg;
+	int fd = rmc_fd(r->m->e.ctx);
+	void *p;
+
+	while (goes_on(r)) {
+		p = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, (off_t)r->m->dom.send_offset);
+		r->maps += p != MAP_FAILED;
+		if (p != MAP_FAILED)
+			munmap(p, PAGE);
+	}
+	return NULL;
+}
+
+/*
+ * A domain comes and goes while other threads of the process list and read its directory, and map the
+ * file: none of them waits for another that waits for it.
+ */
+TEST(directory_goes_while_it_is_read)
+{
+	struct rmc_dom_destroy d = { .size = sizeof(d) };
+	struct rmc_dom_create c = usual;
+	struct member m;
+	struct race r = { .m = &m };
+	pthread_t reader, mapper;
+	time_t end = time(NULL) + RACE_S;
+	unsigned int i;
+
+	open_member(&m, 1);
+	/* the offset that is mapped */
+	REQUIRE_EQ(create(&m, &c), 0);
+	munmap(m.recv, m.recv_len);
+	munmap(m.send, PAGE);
+	REQUIRE_EQ(ioctl(rmc_fd(m.e.ctx), RMC_IOC_DOM_DESTROY, &d), 0);
+	REQUIRE(!pthread_create(&reader, NULL, reads_state, &r));
+	REQUIRE(!pthread_create(&mapper, NULL, maps_file, &r));
+	for (i = 0; i < RACE_ROUNDS && time(NULL) <= end; i++) {
+		c = usual;
+		c.size = sizeof(c);
+		REQUIRE_EQ(ioctl(rmc_fd(m.e.ctx), RMC_IOC_DOM_CREATE, &c), 0);
+		REQUIRE_EQ(ioctl(rmc_fd(m.e.ctx), RMC_IOC_DOM_DESTROY, &d), 0);
+	}
+	__atomic_store_n(&r.over, 1, __ATOMIC_RELEASE);
+	REQUIRE(!pthread_join(reader, NULL));
+	REQUIRE(!pthread_join(mapper, NULL));
+	CHECK(i > 1);
+	ktap_say("%u domains, %u entries, %u values, %u mappings", i, r.entries, r.values, r.maps);
+	CHECK(r.entries > 0);
+	CHECK_EQ(in_sysfs(1, "messages"), -1);
 }
 
 static int ready(struct rmc_qp *qp, const struct arrival *a)
