@@ -71,6 +71,16 @@ def _peers(found):
             "rows": list(rows.values())}
 
 
+def _of_one_path(rows):
+    """Machines without a local path, beside others that have one"""
+    found = {}
+    for row in rows:
+        if row["group"] in ("latency", "rate", "bandwidth", "messages"):
+            found.setdefault(row["where"], set()).add(row.get("path"))
+    alone = {where for where, paths in found.items() if paths == {"packets"}}
+    return alone if len(alone) < len(found) else set()
+
+
 def bench(text, part):
     """bench.json of tools/rmc-bench; part: latency, rows (of other groups), ratios or peers."""
     found = json.loads(text)
@@ -87,17 +97,19 @@ def bench(text, part):
     if part not in groups:
         raise Wrong(f"bench: part {part!r} is not latency, rows, ratios or peers")
     columns, rows, paths = {}, {}, {}
+    alone = _of_one_path(found["rows"])
     for row in found["rows"]:
         if row["group"] not in groups[part]:
             continue
         name = _bench_name(row)
         values = rows.setdefault(name, {})
-        if "path" in row:
-            paths.setdefault(name, set()).add(row["path"])
         where, packets = row["where"], row.get("packets")
+        own = {"path": "packets"} if where in alone else {}
+        if "path" in row and not own:
+            paths.setdefault(name, set()).add(row["path"])
         if part == "latency":
             for key, title in (("min", "min"), ("value", "p50"), ("p99", "p99"), ("p99_9", "p99.9")):
-                columns[f"{where}: {title}"] = {"name": f"{where}: {title}", "unit": row["unit"]}
+                columns[f"{where}: {title}"] = {"name": f"{where}: {title}", "unit": row["unit"], **own}
                 values[f"{where}: {title}"] = short(row.get(key))
             if packets:
                 for key, title in (("value", "p50"), ("p99", "p99")):
@@ -108,7 +120,7 @@ def bench(text, part):
         for where, one in ((where, row), (f"{where}, packets", packets)):
             if not one:
                 continue
-            more = {"path": one["path"]} if one is packets else {}
+            more = {"path": one["path"]} if one is packets else own
             columns[where] = {"name": where, **more}
             values[where] = measured(one["value"], row["unit"])
             if "limit" in row and "ratio" in one:

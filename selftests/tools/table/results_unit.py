@@ -454,8 +454,11 @@ class Import(Folder):
                          "packets")
         rows = self.take("bench", both, "--part", "rows")
         self.assertEqual(str(rows["reads, MTU 64, 8 KiB"]["core, packets"]["value"]), "0.5")
+        # a machine of one path has it as its column's
+        self.assertEqual(store.Store(self.folder).value("new", "64 B reads, 32 in flight", "UML")[2],
+                         "packets")
         self.assertEqual(str(rows["reads, MTU 64, 8 KiB"]["core, packets, beside"]["value"]), "0.2")
-        self.assertEqual(self.paths(), {"64 B reads, 32 in flight": "mixed",
+        self.assertEqual(self.paths(), {"64 B reads, 32 in flight": "local",
                                         "reads, MTU 64, 8 KiB": "local"})
 
     def test_objects(self):
