@@ -20,7 +20,8 @@ files="core/rgp.c core/unroll.c core/rcp.c core/rrpp.c core/att.c core/itt.c cor
 exceptions="fabric/transport.h 0 ni/ni.h 60 base/vec.h 0 base/line.c 75"
 # those of rmcd; not: command line, region, faults, signals
 daemon="rmcd/request.c rmcd/server.c rmcd/file.c rmcd/memory.c rmcd/qp.c rmcd/waiter.c rmcd/watch.c
-	rmcd/report.c rmcd/closing.c rmcd/holes.c rmcd/received.c rmcd/context.c rmcd/attr.c rmcd/worker.c rmcd/watchdog.c"
+	rmcd/report.c rmcd/closing.c rmcd/holes.c rmcd/received.c rmcd/context.c rmcd/domain.c
+	rmcd/attr.c rmcd/worker.c rmcd/watchdog.c"
 n=${#targets[@]}		# from run.sh
 
 # run NAME LOG COMMAND...: run it with a profile of its own

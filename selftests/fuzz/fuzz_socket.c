@@ -2,15 +2,15 @@
 /*
  * Hostile clients of rmcd, which is a thread of this process (inside_rmcd.c). An input is a
  * sequence of actions of up to four clients: connections, messages with descriptors, changes of
- * memory that is shared with the daemon.
+ * memory that is shared with the daemon, operations in queues.
  *
- *	input --> actions of hostile clients --> rmcd <-- reads of a modest neighbour
+ *	input --> actions of hostile clients --> rmcd <-- a modest neighbour
  *	                                          |
  *	          all clients have gone: holds as much as before
  *
- * After each input the neighbour's reads complete with the right data. When the clients have
- * gone, descriptors, mappings, contexts, queue pairs and charged resources are what they were.
- * As root, some clients belong to another user.
+ * After each input the neighbour's reads and messages have the right data. When the clients have
+ * gone, descriptors, mappings, contexts, queue pairs, domains and charged resources are what they
+ * were. As root, some clients belong to another user.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -37,6 +37,7 @@
 #define OTHER_USER	65534
 #define CONTEXTS	3		/* at the start */
 #define BOUND_MS	10000
+#define SOON_MS		10
 #define MOST_ACTIONS	64
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -50,6 +51,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
  * @kept: descriptors that it received
  * @keeps: number of them
  * @qp: the last queue pair that it created; wq is NULL: none
+ * @send: send slots of its last domain; NULL: none
+ * @sends: number of them
  */
 struct client {
 	struct raw raw;
@@ -63,6 +66,8 @@ struct client {
 		int wake;
 		uint32_t head;
 	} qp;
+	struct rmc_send_slot *send;
+	uint32_t sends;
 };
 
 static struct client clients[CLIENTS];
@@ -72,10 +77,43 @@ static uint8_t *arena;
 static struct raw modest, control;
 static struct raw_qp modest_qp;
 static uint8_t *modest_seg, *modest_buf;
+static struct {
+	const uint8_t *recv;
+	struct rmc_send_slot *send;
+	const struct rmc_aq_entry *aq;
+	uint32_t entries, turn;
+} modest_domain;	/* of its own node, with one slot */
 static struct holdings baseline;
 static uint32_t base_fds, base_maps;
 
 /* ---- the modest neighbour ---- */
+
+static void *map_first(int fd, int protection)
+{
+	void *p = mmap(NULL, PAGE_BYTES, protection, MAP_SHARED, fd, 0);
+
+	MUST(p != MAP_FAILED);
+	return p;
+}
+
+static void open_modest_domain(void)
+{
+	struct rmc_dom_create c = {
+		.size = sizeof(c), .nodes = 1, .slots = 1, .max_message = 256,
+		.policy = RMC_DOM_GREEDY, .depth = 1, .cores = 1, .groups = 1,
+	};
+	struct rmc_dom_attach a = { .size = sizeof(a), .qp_id = modest_qp.id };
+
+	MUST(!raw_call(&modest, RMC_IOC_DOM_CREATE, &c, sizeof(c)) && modest.gots == 2);
+	modest_domain.recv = map_first(modest.got[0], PROT_READ);
+	modest_domain.send = map_first(modest.got[1], PROT_READ | PROT_WRITE);
+	/* closes them */
+	MUST(!raw_call(&modest, RMC_IOC_DOM_ATTACH, &a, sizeof(a)) && modest.gots == 1);
+	modest_domain.aq = map_first(modest.got[0], PROT_READ);
+	modest_domain.entries = a.aq_entries;
+	raw_post(&modest_qp, RMC_OP_JOIN, 0, 0, modest_buf, sizeof(uint64_t));
+	MUST(raw_wait(&modest_qp, BOUND_MS) == RMC_S_OK);
+}
 
 static void open_modest(void)
 {
@@ -95,6 +133,33 @@ static void open_modest(void)
 	MUST(!raw_buf(&modest, modest_buf, SEG_BYTES, fd, SEG_BYTES, NULL));
 	MUST(!raw_qp(&modest, &modest_qp, 16));
 	close(fd);
+	open_modest_domain();
+}
+
+/* A message to itself, of @value */
+static void check_message(uint8_t value)
+{
+	uint32_t nth = modest_domain.turn++;
+	const struct rmc_aq_entry *e = &modest_domain.aq[nth % modest_domain.entries];
+	uint64_t slot = rmc_slot_offset(0, (uint8_t)modest_domain.turn), word = 0;
+	uint32_t phase = !(nth / modest_domain.entries & 1), ms, i;
+
+	modest_domain.send->turn = modest_domain.turn;
+	__atomic_store_n(&modest_domain.send->valid, RMC_SEND_USED, __ATOMIC_RELEASE);
+	raw_post(&modest_qp, RMC_OP_SEND, 0, slot, modest_buf, 256);
+	MUST(raw_wait(&modest_qp, BOUND_MS) == RMC_S_OK);
+	for (ms = 0; ms < BOUND_MS; ms++) {
+		word = __atomic_load_n(&e->word0, __ATOMIC_ACQUIRE);
+		if ((word & 1) == phase)
+			break;
+		usleep(1000);
+	}
+	MUST((word & 1) == phase && word >> RMC_AQ_LEN_SHIFT == 256);
+	for (i = 0; i < 256; i++)
+		MUST(modest_domain.recv[64 + i] == value);
+	raw_post(&modest_qp, RMC_OP_RECEIVE, 0, slot, NULL, 0);
+	MUST(raw_wait(&modest_qp, BOUND_MS) == RMC_S_OK);
+	MUST(__atomic_load_n(&modest_domain.send->valid, __ATOMIC_ACQUIRE) == RMC_SEND_FREE);
 }
 
 static void check_modest(void)
@@ -108,6 +173,7 @@ static void check_modest(void)
 	MUST(raw_wait(&modest_qp, BOUND_MS) == RMC_S_OK);
 	for (i = 0; i < PAGE_BYTES; i++)
 		MUST(modest_buf[i] == round);
+	check_message(round);
 }
 
 /* ---- what the daemon holds ---- */
@@ -234,11 +300,20 @@ static void drop_qp(struct client *c)
 	memset(&c->qp, 0, sizeof(c->qp));
 }
 
+static void drop_slots(struct client *c)
+{
+	if (c->send)
+		munmap(c->send, c->sends * sizeof(*c->send));
+	c->send = NULL;
+	c->sends = 0;
+}
+
 static void disconnect(struct client *c)
 {
 	while (c->keeps)
 		close(c->kept[--c->keeps]);
 	drop_qp(c);
+	drop_slots(c);
 	raw_close(&c->raw);
 }
 
@@ -288,6 +363,34 @@ static void take_queues(struct client *c)
 	c->raw.gots = 0;
 }
 
+/* Nothing that a client does may write to what only the RMC writes, or change a size. */
+static void try_to_break(int fd)
+{
+	void *p = mmap(NULL, PAGE_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+
+	MUST(mmap(NULL, PAGE_BYTES, PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED);
+	MUST(p != MAP_FAILED && mprotect(p, PAGE_BYTES, PROT_READ | PROT_WRITE));
+	MUST(!munmap(p, PAGE_BYTES));
+	MUST(pwrite(fd, "", 1, 0) < 0 && ftruncate(fd, 0));
+	MUST(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, PAGE_BYTES));
+}
+
+/* Receive slots, send slots, and with answers those for them */
+static void take_slots(struct client *c)
+{
+	int *fd = c->raw.got;
+	size_t len = size_of(fd[1]);
+
+	drop_slots(c);
+	try_to_break(fd[0]);
+	if (c->raw.gots == 3)
+		try_to_break(fd[2]);
+	MUST(ftruncate(fd[1], 0));
+	c->send = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd[1], 0);
+	MUST(c->send != MAP_FAILED);
+	c->sends = (uint32_t)(len / sizeof(*c->send));
+}
+
 static void receive(struct client *c)
 {
 	uint8_t body[RMCD_MESSAGE_BYTES];
@@ -301,6 +404,10 @@ static void receive(struct client *c)
 	MUST(c->raw.head.ret >= 0 || (!got && !c->raw.gots));
 	if (c->raw.head.request == RMC_IOC_QP_CREATE && c->raw.gots == 3)
 		take_queues(c);
+	if (c->raw.head.request == RMC_IOC_DOM_CREATE && c->raw.gots > 1)
+		take_slots(c);
+	if (c->raw.head.request == RMC_IOC_DOM_ATTACH && c->raw.gots)
+		try_to_break(c->raw.got[0]);
 	while (c->raw.gots && c->keeps < KEPT)
 		c->kept[c->keeps++] = c->raw.got[--c->raw.gots];
 }
@@ -343,11 +450,27 @@ static void send_message(struct client *c, struct input *in, int build)
 		receive(c);
 }
 
-/* Words of the WQ: an entry that may be executed, or any */
+/* Offset of an operation on a slot, which the client takes first if it is to; or any send slot */
+static uint64_t pick_slot(struct client *c, uint32_t nid, int taken, struct input *in)
+{
+	uint32_t how = (uint32_t)take(in, 1), slot = how & 3, turn = how >> 2 & 7, at;
+
+	if (how & 0x20)
+		slot = (uint32_t)take(in, 2);
+	at = c->sends ? (nid * (1 + (how >> 6)) + slot) % c->sends : 0;
+	if (taken && c->send) {
+		c->send[at].turn = turn;
+		__atomic_store_n(&c->send[at].valid, 1, __ATOMIC_RELEASE);
+	}
+	return rmc_slot_offset(slot, (uint8_t)turn);
+}
+
+/* Words of the WQ: an entry that may be executed, or any; those of messages name a slot */
 static void scribble(struct client *c, struct input *in)
 {
-	uint32_t how = (uint32_t)take(in, 1), entries, i;
+	uint32_t how = (uint32_t)take(in, 1), entries, op = how & 31, i;
 	struct rmc_wq_entry *wq = (void *)c->qp.wq;
+	uint64_t offset;
 
 	if (!wq)
 		return;
@@ -357,13 +480,32 @@ static void scribble(struct client *c, struct input *in)
 			((uint64_t *)wq)[take(in, 2) % (2 * entries)] = take(in, 8);
 	} else {
 		i = c->qp.head++ % entries;
-		wq[i].word1 = rmc_wqe_word1(64 * take(in, 1), 8 * (uint32_t)take(in, 1));
+		if (op >= RMC_OP_SEND && op <= RMC_OP_READY)
+			offset = pick_slot(c, how >> 5 & 1, how & 0x40, in);
+		else
+			offset = 64 * take(in, 1);
+		wq[i].word1 = rmc_wqe_word1(offset, 8 * (uint32_t)take(in, 1));
 		__atomic_store_n(&wq[i].word0,
-				 rmc_wqe_word0(how & 31, how >> 5 & 1,
+				 rmc_wqe_word0(op, how >> 5 & 1,
 					       (uintptr_t)arena + 8 * take(in, 2), 1),
 				 __ATOMIC_RELEASE);
 	}
 	eventfd_write(c->qp.wake, 1);
+}
+
+/* Until the last entry of the first lap has completed, or for some milliseconds */
+static void wait_completion(const struct client *c)
+{
+	const uint32_t *cq = (const void *)c->qp.cq;
+	int ms;
+
+	if (!c->qp.wq || !c->qp.head || c->qp.head > c->qp.wq_len / sizeof(struct rmc_wq_entry))
+		return;
+	for (ms = 0; ms < SOON_MS; ms++) {
+		if (__atomic_load_n(&cq[c->qp.head - 1], __ATOMIC_ACQUIRE) & RMC_CQE_PHASE)
+			return;
+		usleep(1000);
+	}
 }
 
 static void change_file(struct client *c, struct input *in)
@@ -461,6 +603,7 @@ static void act(struct input *in)
 		disconnect(c);
 		break;
 	case 7:
+		wait_completion(c);
 		check_modest();
 		break;
 	default:

@@ -74,7 +74,7 @@ void inside_holdings(struct holdings *h)
 	const struct rmcd_share *s;
 	const struct rmcd_user *u;
 	const struct rmcd_mem *m;
-	uint32_t i;
+	uint32_t i, id;
 
 	_Static_assert(RMCD_RESOURCES == ARRAY_SIZE(h->charged[0]), "a row per resource");
 	memset(h, 0, sizeof(*h));
@@ -84,6 +84,9 @@ void inside_holdings(struct holdings *h)
 		h->replaceable += !!table[i].len;
 	h->watchers = rmcd.watchers;
 	h->armed = rmcd.armed;
+	for (i = 0; i < rmcd.port->locals; i++)
+		for (id = 0; id < RMC_MAX_CONTEXTS; id++)
+			h->domains += !!rmcd.node[i]->domains.dom[id];
 	for (i = 0; i < RMC_MAX_CONTEXTS; i++) {
 		if (!rmcd.ctx[i])
 			continue;

@@ -16,6 +16,7 @@
  * @connections: of all users
  * @shares: tenants
  * @opens: open contexts
+ * @domains: domains of messages, of all nodes
  * @charged: resources, of users and of contexts
  */
 struct holdings {
@@ -28,6 +29,7 @@ struct holdings {
 	uint32_t connections;
 	uint32_t shares;
 	uint32_t opens;
+	uint32_t domains;
 	uint64_t charged[2][5];
 };
 

@@ -10,7 +10,8 @@ import sys
 # kinds of message_build()
 (OPEN, READ, LIST, WRITE, QUERY, NODE_INFO, WATCH, ATTACH, SEG_REG, SEG_UNREG, SEG_ADD, SEG_DEL,
  BUF_REG, BUF_UNREG, QP_CREATE, QP_DESTROY, WAKE, CQ_ARM, SEG_ARM, CTX_CREATE,
- CTX_REMOVE) = range(21)
+ CTX_REMOVE, DOM_QUERY, DOM_CREATE, DOM_DESTROY, DOM_ATTACH, DOM_DETACH, AQ_ARM, ROOM_ARM,
+ DOM_STATS) = range(29)
 MEMORY, MEMORY2, SEALED, READ_ONLY, EVENTFD, FULL, PIPE, NULL = range(8)
 PRIVATE = 31
 CONTROL, CTX0, CTX1, CTX2 = range(4)
@@ -42,7 +43,65 @@ def buffer(page=8, pages=2, fd=MEMORY2, client=0):
     return send(BUF_REG, page | pages - 1 << 4, 0, fd, client=client)
 
 
+GREEDY, CLASS, SHARED = 3, 10, 12
+REQUEUE = 0x10
+OP_SEND, OP_OFFER, OP_RECEIVE, OP_JOIN, OP_REPLY, OP_READY = range(9, 15)
+FFFFFFFF, N4096, N65536 = 0xe1, 0xe7, 0xe9
+
+
+def domain(policy=GREEDY | REQUEUE, slots=4, answers=1, client=0):
+    return send(DOM_CREATE, slots - 1 | answers << 3 | 1 << 4, policy, client=client)
+
+
+def slot_op(op, nid, slot=0, turn=1, taken=0, client=0):
+    """An operation on a slot, with memory of page 8, and its completion"""
+    length = 0 if op in (OP_RECEIVE, OP_READY) else 1
+    return act(SCRIBBLE, op | nid << 5 | taken << 6, slot | turn << 2 | 3 << 6, length, 0, 0x10,
+               client=client) + act(MODEST, client=client)
+
+
+def member(nid, policy=GREEDY | REQUEUE):
+    return connected(client=nid) + send(ATTACH, nid, client=nid) + buffer(client=nid) + send(
+        QP_CREATE, 0, 4, client=nid) + domain(policy, client=nid) + send(
+            DOM_ATTACH, 0, 0, client=nid)
+
+
+def seeds_messages():
+    qp = send(QP_CREATE, 0, 4)
+    arm = send(AQ_ARM, 0, 32 | EVENTFD) + send(ROOM_ARM, 0, 32 | EVENTFD)
+    yield "domain", connected() + send(DOM_QUERY) + send(DOM_STATS) + qp * 3 + send(
+        DOM_ATTACH, 0, 0) + domain() + domain() + b"".join(
+            send(DOM_ATTACH, *how) for how in ((0, 2, 1), (0, 4, 1), (0, 0), (0, 0), (1, 1),
+                                               (2, 0), (3, 0))) + arm + send(
+            AQ_ARM, 1, 0) + send(ROOM_ARM, 1, 32 | FULL) + send(ROOM_ARM, 2, 32 | PIPE) + send(
+                DOM_STATS) + send(DOM_DETACH, 1) + send(DOM_DETACH, 1) + send(
+                    QP_DESTROY, 0) + send(DOM_DESTROY) + send(DOM_DESTROY)
+    yield "domain_policies", connected() + qp + b"".join(
+        domain(p) + send(DOM_ATTACH, 0, 0) + send(DOM_DESTROY) for p in range(16))
+    yield "domain_shared", connected() + qp * 3 + domain(SHARED) + b"".join(
+        send(DOM_ATTACH, q, 0) for q in range(3)) + arm + send(DOM_DETACH, 0)
+    yield "domain_bounds", connected() + b"".join(
+        send(DOM_CREATE, 0x80, GREEDY, word, FFFFFFFF)
+        for word in (*range(10), 16, *range(20, 24)))
+    yield "domain_quota", connected(CTX1, other=1) + send(
+        DOM_CREATE, 0x80, GREEDY, 4, N4096, mutation=(4, 9, N65536)) + send(
+            DOM_CREATE, 0x80, SHARED, 4, N4096, mutation=(5, 82, 0, 1, 9, N65536))
+    both = member(0) + member(1) + slot_op(OP_JOIN, 1, turn=0) + slot_op(
+        OP_JOIN, 0, turn=0, client=1)
+    yield "messages", both + send(AQ_ARM, 0, 32 | EVENTFD, client=1) + send(
+        ROOM_ARM, 0, 32 | EVENTFD) + slot_op(OP_SEND, 1, taken=1) + slot_op(
+            OP_RECEIVE, 0, client=1) + slot_op(OP_OFFER, 1, turn=2, taken=1) + slot_op(
+                OP_READY, 0, turn=2, client=1) + slot_op(OP_REPLY, 0, turn=2, client=1) + send(DOM_STATS) + send(DOM_STATS, client=1) + connected(
+                        CONTROL, client=2) + b"".join(
+                            send(kind, path, 0, client=2)
+                            for kind in (READ, LIST) for path in range(16, 23))
+    yield "message_held", both + b"".join(slot_op(OP_SEND, 1, slot, taken=1) for slot in range(
+        4)) + send(QP_CREATE, 0, 4, client=1) + send(DOM_DETACH, 0, client=1) + send(
+            DOM_ATTACH, 1, 0, client=1)
+
+
 def seeds():
+    yield from seeds_messages()
     qp = send(QP_CREATE, 0, 4)
     yield "query", connected(CONTROL) + send(QUERY) + send(NODE_INFO, 1)
     yield "attributes", connected(CONTROL) + b"".join(

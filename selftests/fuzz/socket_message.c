@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include "socket_message.h"
 
+#define MOST_SLOT_BYTES	(4UL << 20)	/* of a domain and a peer */
+
 #define BODY(m)	((m)->data + sizeof((m)->head))
 
 /* Mostly a small number, seldom one at an edge */
@@ -92,13 +94,19 @@ static void build_attr(struct message *m, uint32_t request, struct input *in)
 		"class/misc/rmc/worker0/cpu", "class/rmc_context",
 		"class/rmc_context/rmcctx0/open_count", "class/rmc_context/rmcctx9",
 		"kernel/debug/rmc/links", "kernel/debug/rmc/model", "kernel/debug/rmc/",
-		"class/misc/rmc/node2/state", "",
+		"class/misc/rmc/node2/state", "", "class/misc/rmc/node0/domains",
+		"class/misc/rmc/node0/domains/0", "class/misc/rmc/node0/domains/0/messages",
+		"class/misc/rmc/node1/domains/0/policy",
+		"class/misc/rmc/node1/domains/0/waited_histogram",
+		"class/misc/rmc/node1/domains/0/served_histogram",
+		"class/misc/rmc/node1/domains/3",
 	};
+	const uint32_t count = sizeof(paths) / sizeof(paths[0]);
 	static const char * const values[] = { "up", "down", "sideways", "" };
 	struct rmcd_attr a = { .offset = 0 };
 	uint32_t i;
 
-	snprintf(a.path, sizeof(a.path), "%s", paths[take(in, 1) % 16]);
+	snprintf(a.path, sizeof(a.path), "%s", paths[take(in, 1) % count]);
 	a.offset = number32(in);
 	if (request == RMCD_ATTR_WRITE) {
 		i = (uint32_t)take(in, 1);
@@ -203,6 +211,89 @@ static void build_small(struct message *m, uint32_t request, struct input *in, c
 	put(m, word, word[0]);
 }
 
+static void build_domain_create(struct message *m, struct input *in)
+{
+	uint32_t how = (uint32_t)take(in, 1), policy = (uint32_t)take(in, 1), word;
+	struct rmc_dom_create c = {
+		.size = sizeof(c),
+		.nodes = 2,
+		.slots = 1 + (how & 3),
+		.max_message = how & 4 ? 2 * PAGE_BYTES : 256,
+		.max_answer = how & 8 ? 128 : 0,
+		.depth = 1 + (how >> 4 & 3),
+		.cores = 2,
+		.groups = 1,
+		.policy = policy % 16,
+	};
+
+	if (c.policy == RMC_DOM_GROUPS || c.policy == RMC_DOM_HIER)
+		c.groups = 2;
+	if (policy & 0x10)
+		c.flags |= RMC_DOM_REQUEUE;
+	if (policy & 0x20 || c.policy == RMC_DOM_CLASS)
+		c.flags |= RMC_DOM_KEY;
+	if (c.policy == RMC_DOM_CLASS)
+		c.classes = 3;
+	if (policy & 0x40)
+		c.age_us = 100;
+	if (how & 0x80) {
+		word = (uint32_t)take(in, 1) % (sizeof(c) / sizeof(word));
+		((uint32_t *)(void *)&c)[word] = number32(in);
+	}
+	put(m, &c, sizeof(c));
+}
+
+/* Requests of a queue pair of a domain, and of the domain itself */
+static void build_domain_call(struct message *m, uint32_t request, struct input *in,
+			       const int *files)
+{
+	struct rmc_dom_query query = { .size = sizeof(query) };
+	struct rmc_dom_destroy destroy = { .size = sizeof(destroy) };
+	struct rmc_dom_attach attach = { .size = sizeof(attach) };
+	struct rmc_dom_detach detach = { .size = sizeof(detach) };
+	struct rmc_aq_arm arrival = { .size = sizeof(arrival), .eventfd = -1 };
+	struct rmc_room_arm room = { .size = sizeof(room), .eventfd = -1 };
+	struct rmc_dom_stats stats = { .size = sizeof(stats) };
+	uint32_t qp_id, how;
+
+	switch (request) {
+	case RMC_IOC_DOM_QUERY:
+		put(m, &query, sizeof(query));
+		return;
+	case RMC_IOC_DOM_DESTROY:
+		put(m, &destroy, sizeof(destroy));
+		return;
+	case RMC_IOC_DOM_STATS:
+		put(m, &stats, sizeof(stats));
+		return;
+	}
+	qp_id = number32(in);
+	if (request == RMC_IOC_DOM_DETACH) {
+		detach.qp_id = qp_id;
+		put(m, &detach, sizeof(detach));
+		return;
+	}
+	how = (uint32_t)take(in, 1);
+	if (request == RMC_IOC_DOM_ATTACH) {
+		attach.qp_id = qp_id;
+		attach.flags = how & 1 ? RMC_DOM_SEND_ONLY : 0;
+		attach.group = how & 2 ? number32(in) : 0;
+		attach.classes = how & 4 ? number32(in) : 0;
+		put(m, &attach, sizeof(attach));
+		return;
+	}
+	if (how & 32)
+		room.eventfd = add_fd(m, files[how % FD_KINDS]);
+	arrival.qp_id = qp_id;
+	arrival.seen = how >> 6;
+	arrival.eventfd = room.eventfd;
+	room.qp_id = qp_id;
+	if (request == RMC_IOC_AQ_ARM)
+		put(m, &arrival, sizeof(arrival));
+	else
+		put(m, &room, sizeof(room));
+}
+
 void message_build(struct message *m, uint32_t kind, struct input *in, const int *files,
 		   uint8_t *arena)
 {
@@ -212,6 +303,8 @@ void message_build(struct message *m, uint32_t kind, struct input *in, const int
 		RMC_IOC_SEG_UNREG, RMC_IOC_SEG_ADD, RMC_IOC_SEG_DEL, RMC_IOC_BUF_REG,
 		RMC_IOC_BUF_UNREG, RMC_IOC_QP_CREATE, RMC_IOC_QP_DESTROY, RMC_IOC_WAKE,
 		RMC_IOC_CQ_ARM, RMC_IOC_SEG_ARM, RMC_IOC_CTX_CREATE, RMC_IOC_CTX_REMOVE,
+		RMC_IOC_DOM_QUERY, RMC_IOC_DOM_CREATE, RMC_IOC_DOM_DESTROY, RMC_IOC_DOM_ATTACH,
+		RMC_IOC_DOM_DETACH, RMC_IOC_AQ_ARM, RMC_IOC_ROOM_ARM, RMC_IOC_DOM_STATS,
 	};
 	struct rmc_query query = { .size = sizeof(query) };
 
@@ -234,6 +327,18 @@ void message_build(struct message *m, uint32_t kind, struct input *in, const int
 	case RMC_IOC_SEG_ADD:
 	case RMC_IOC_BUF_REG:
 		build_registration(m, m->head.request, in, files, arena);
+		break;
+	case RMC_IOC_DOM_CREATE:
+		build_domain_create(m, in);
+		break;
+	case RMC_IOC_DOM_QUERY:
+	case RMC_IOC_DOM_DESTROY:
+	case RMC_IOC_DOM_STATS:
+	case RMC_IOC_DOM_ATTACH:
+	case RMC_IOC_DOM_DETACH:
+	case RMC_IOC_AQ_ARM:
+	case RMC_IOC_ROOM_ARM:
+		build_domain_call(m, m->head.request, in, files);
 		break;
 	default:
 		build_small(m, m->head.request, in, files);
@@ -286,6 +391,7 @@ void message_restrict(struct message *m, int admin, uint8_t *arena)
 	struct rmc_buf_reg *b = (void *)BODY(m);
 	struct rmcd_open *o = (void *)BODY(m);
 	struct rmcd_attr *a = (void *)BODY(m);
+	struct rmc_dom_create *d = (void *)BODY(m);
 
 	/* the neighbour's context, which its owner may use */
 	if (m->head.request == RMCD_OPEN && admin && o->ctx_id == MODEST_CTX)
@@ -293,6 +399,10 @@ void message_restrict(struct message *m, int admin, uint8_t *arena)
 	/* faults, and the end of the neighbour's node, are what an administrator may order */
 	if (m->head.request == RMCD_ATTR_WRITE && admin)
 		strcpy(a->path, "class/misc/rmc/node1/state");
+	/* half a GiB, since no quota is an administrator's */
+	if (m->head.request == RMC_IOC_DOM_CREATE && admin &&
+	    (uint64_t)d->slots * ((uint64_t)d->max_message + d->max_answer) > MOST_SLOT_BYTES)
+		d->slots = 1;
 	/* rmcd writes to private memory of the process that sends: here that is its own */
 	if (m->head.request == RMC_IOC_BUF_REG && b->size < RMCD_MESSAGE_BYTES &&
 	    has_private(m, b->size) &&
