@@ -38,6 +38,7 @@
 #define CONTEXTS	3		/* at the start */
 #define BOUND_MS	10000
 #define SOON_MS		10
+#define JOIN_TRIES	10
 #define MOST_ACTIONS	64
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -222,7 +223,8 @@ static void restore_contexts(void)
 	struct rmc_ctx_create create = { .size = sizeof(create), .uid = geteuid() };
 	struct rmc_ctx_remove remove = { .size = sizeof(remove) };
 	struct rmcd_attr a = { .path = "class/misc/rmc/node1/state", .value = "up" };
-	uint32_t id;
+	uint32_t id, tries = 0;
+	int err;
 
 	for (id = 0; id < 256; id++) {
 		if (inside_has_context(id) == (id < CONTEXTS))
@@ -233,7 +235,11 @@ static void restore_contexts(void)
 		MUST(!(id < CONTEXTS ? raw_call(&control, RMC_IOC_CTX_CREATE, &create, sizeof(create)) :
 			       raw_call(&control, RMC_IOC_CTX_REMOVE, &remove, sizeof(remove))));
 	}
-	MUST(!raw_call(&control, RMCD_ATTR_WRITE, &a, sizeof(a)));
+	/* on a busy machine the node may still be joining */
+	do
+		err = raw_call(&control, RMCD_ATTR_WRITE, &a, sizeof(a));
+	while (err == -ETIMEDOUT && ++tries < JOIN_TRIES);
+	MUST(!err);
 }
 
 static void list_fds(void)
