@@ -325,7 +325,7 @@ static void show_links(struct rmc_device *rmc, struct seq_file *m)
 			seq_printf(m, "from=%u to=%u lane=%s loss=%u dup=%u reorder=%u shuffle=%u down=%u delay_ns=%llu jitter_ns=%llu gap_ns=%llu rtt_ns=%llu",
 				   rmc_endpoint_nid(fabric, peer), node->nid, lane_names[lane],
 				   f->loss, f->dup, f->reorder, f->shuffle, f->down, f->delay_ns,
-				   f->jitter_ns, f->gap_ns, flt->path.rtt_ns);
+				   f->jitter_ns, f->gap_ns, READ_ONCE(flt->rtt_ns));
 #define SHOW(name) seq_printf(m, " " #name "=%llu", READ_ONCE(flt->stats.name));
 			RMC_FILTER_STATS(SHOW)
 #undef SHOW

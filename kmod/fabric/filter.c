@@ -286,6 +286,7 @@ bool rmc_filter_route(struct rmc_links *l, u32 peer, struct rmc_filter *flt)
 		memset(&flt->path, 0, sizeof(flt->path));
 	else
 		rmc_model_path(m, l->nid, flt->peer_nid, &flt->path);
+	WRITE_ONCE(flt->rtt_ns, flt->path.rtt_ns);
 	return true;
 }
 
@@ -382,6 +383,7 @@ bool rmc_filter_drain(struct rmc_filter *flt)
 	flt->fault = none;
 	flt->one_way = false;
 	memset(&flt->path, 0, sizeof(flt->path));
+	WRITE_ONCE(flt->rtt_ns, 0);
 	if (!flt->rx)
 		return true;
 	rmc_filter_flush(flt);

@@ -76,6 +76,7 @@ struct rmc_packet {
  * @lane: requests or replies
  * @fault: faults to inject
  * @path: delay of the link model; of requests only if it is @one_way
+ * @rtt_ns: of @path, for who shows it at any time
  * @wire: the transport's ring, consuming
  * @tx: the private ring, producing
  * @rx: the private ring, as the pipeline consumes it; NULL: no channel is open
@@ -102,6 +103,7 @@ struct rmc_filter {
 	enum rmc_lane lane;
 	struct rmc_fault fault;
 	struct rmc_path path;
+	u64 rtt_ns;
 	struct rmc_ring wire;
 	struct rmc_ring tx;
 	struct rmc_ring *rx;

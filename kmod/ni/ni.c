@@ -344,7 +344,8 @@ void rmc_ni_tick(struct rmc_ni_worker *w, u64 now_ns)
 		if (rmc_os_filters() && node->srv_stopped)
 			continue;
 		rmc_node_tick_srv(node, now_ms);
-		if (unlikely(node == node->head && !node->up))
+		/* also written by the workers of other units */
+		if (unlikely(node == node->head && !READ_ONCE(node->up)))
 			rmc_node_join_poll(node, now_ms);
 	}
 }
