@@ -3,7 +3,8 @@
  * Messages: any packet of peers for the slots of a domain, any reply to its own, and any WQ entry
  * of two cores that come and go. Nodes 1 and 2 are frozen; the input fills their rings, and each of
  * the two sends to another unit of node 0. Nothing is written beyond a slot, nor into one that is
- * READY or HELD; each slot is in one place; one reply per request, one CQ entry per WQ entry.
+ * READY or HELD; each slot is in one place; one reply per request, one CQ entry per WQ entry. Who
+ * waits for a free send slot is in one list as long as it waits.
  */
 #include "fuzz.h"
 #include "selftests/harness/client.h"
@@ -16,6 +17,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 #define AQ_ORDER 2
 #define AQ	(1 << AQ_ORDER)
 #define ARRIVALS (4 * AQ)
+#define ROOMS	6
 #define FILL	0x5a
 #define SHORT	100	/* bytes: less than a packet of the larger MTU */
 
@@ -52,7 +54,8 @@ struct message {
 	struct rmc_domain_params p;
 	struct rmc_dispatch_params dp;
 	u8 *recv, *send, *answers;
-	u32 life;
+	struct rmc_room room[ROOMS];
+	u32 life, rooms;
 };
 
 /* ---- the domain of node 0 ---- */
@@ -95,6 +98,14 @@ static bool create(struct message *m, u32 chunk)
 	m->d.answers = mem_make(m->answers, answer_bytes(m), chunk, 0);
 	m->d.recv = mem_make(m->recv, recv_bytes(m), chunk, 0);
 	m->d.send = mem_make(m->send, bytes, chunk, 0);
+	/* the key is beyond the shorter messages */
+	m->d.keyed = m->life & 1;
+	m->d.classes = m->life & 2;
+	m->d.key_offset = 40;
+	for (u = 0; u < ROOMS; u++) {
+		memset(&m->room[u], 0, sizeof(m->room[u]));
+		rmc_room_init(&m->d, &m->room[u]);
+	}
 	for (u = 0; u < m->b.w.opts.units; u++)
 		rmc_domain_add(m->b.w.node[0]->unit[u], &m->d);
 	rmc_expose(&m->d.exposure);
@@ -110,6 +121,7 @@ static void attach(struct message *m, struct core *c)
 	c->count = 0;
 	c->core = rmc_core_add(&m->d, c->aq, AQ_ORDER, c - m->core, 1, &tag);
 	MUST(c->core >= 0);
+	rmc_core_thread(&m->d, c->core, NULL);
 	c->a->qp.core = tag;
 	c->a->qp.domain = &m->d;
 }
@@ -132,6 +144,9 @@ static void destroy(struct message *m)
 			detach(m, &m->core[i], false);
 		else
 			rmc_domain_leave(&m->core[i].a->qp);
+	for (i = 0; i < ROOMS; i++)
+		rmc_room_del(&m->d, &m->room[i]);
+	MUST(!m->d.room && !m->d.reporting);
 	/* a line before each message that nobody writes */
 	for (i = 0; i < slots; i++)
 		for (line = 0; line < RMC_LINE; line++)
@@ -164,7 +179,16 @@ static void other_domain(struct message *m, u32 how)
 	struct rmc_domain_params p = m->p;
 	struct rmc_domain none = { 0 };
 	u32 i, v = take(&m->in, 1);
+	struct rmc_dom_create c = {
+		.nodes = v, .slots = v, .max_message = v, .cores = v, .depth = v & 7, .groups = how & 3,
+		.policy = v % RMC_DOM_POLICIES, .flags = v >> 5 & 1 ? RMC_DOM_KEY : 0,
+		.key_offset = v & 8, .classes = how & 1, .age_us = v & 4,
+	};
 
+	if (!rmc_domain_args(&c, &p, &dp))
+		MUST(rmc_domain_bytes(&p, &m->b.w.fabric[0]) < RMC_DOMAIN_BYTES_MAX);
+	p = m->p;
+	dp = m->dp;
 	switch (how >> 4 & 7) {
 	case 0:
 		p.first_nid = v;
@@ -499,7 +523,8 @@ static void send_receive(struct message *m, struct peer *p, u32 how)
 	}
 	offset = rmc_slot_offset(slot, turn + (what >> 3 == 31)) |
 		 rmc_slot_lives(m->d.life, p->life + (what >> 3 == 30));
-	send(p, rmc_req_word0(RMC_OP_RECEIVE, CTX, how, p->sent) |
+	/* no RMC sends a READY */
+	send(p, rmc_req_word0(what >> 3 == 28 ? RMC_OP_READY : RMC_OP_RECEIVE, CTX, how, p->sent) |
 	     rmc_packets_word0(rmc_turn_high(turn)),
 	     rmc_req_word1(offset, 0, true) | rmc_packets_word1(rmc_turn_high(turn)));
 }
@@ -529,6 +554,56 @@ static void reply(struct message *m, u32 how)
 		rmc_ring_put(rep, word0, word1);
 	}
 	*rmc_doorbell_word(&m->b.w.fabric[0], from % units, RMC_LANE_REP, 0) |= ~0ULL;
+}
+
+/* ---- who waits ---- */
+
+/* Each that waits is in one list; the first reported are told first. */
+static void check_rooms(const struct message *m)
+{
+	const struct rmc_room *r;
+	u32 i, listed = 0;
+
+	for (i = 0; i < ROOMS; i++)
+		listed += m->room[i].listed;
+	for (r = m->d.room; r; r = r->next, listed--)
+		MUST(r->listed);
+	for (r = m->d.reporting; r; r = r->next, listed--)
+		MUST(r->listed);
+	MUST(!listed);
+}
+
+/* A thread sleeps for an arrival, waits for a free send slot, or waits no more. */
+static void wait_or_not(struct message *m, struct core *c, u32 how)
+{
+	struct rmc_room *r = &m->room[m->rooms % ROOMS];
+	struct rmc_dom_stats s = { 0 };
+	u32 seen;
+
+	switch (how >> 5 & 3) {
+	case 0:
+		testbed_visit(&m->b.w);
+		break;
+	case 1:
+		if (c->core >= 0)
+			rmc_core_sleeps(&m->d, c->core);
+		break;
+	case 2:
+		seen = rmc_room_add(&m->d, r);
+		if (rmc_room_missed(&m->d, r))
+			rmc_room_told(r);
+		else
+			MUST(rmc_event_arm(&r->event, seen));
+		m->rooms++;
+		break;
+	case 3:
+		rmc_room_del(&m->d, &m->room[take(&m->in, 1) % ROOMS]);
+		rmc_domain_report(&m->d, &s);
+		MUST(s.waiting <= m->p.nodes * m->p.slots);
+		rmc_domains_pending(m->b.w.node[0]);
+		break;
+	}
+	check_rooms(m);
 }
 
 /* ---- inputs ---- */
@@ -631,7 +706,7 @@ static void step(struct message *m, u32 how)
 		m->b.replies_optional = true;
 		break;
 	case 15:
-		testbed_visit(&m->b.w);
+		wait_or_not(m, c, how);
 		break;
 	}
 	*rmc_doorbell_word(&m->b.w.fabric[0], p->c.to, RMC_LANE_REQ, 0) |= 1 << p->c.ep;
