@@ -283,7 +283,7 @@ bool rmc_node_join_poll(struct rmc_node *node, u32 now_ms)
 	struct rmc_fabric *f = node->fabric;
 	u32 i, u;
 
-	if (node->up)
+	if (READ_ONCE(node->up))
 		return true;
 	if (node->fenced || READ_ONCE(node->left))
 		return false;
