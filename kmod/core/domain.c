@@ -106,8 +106,7 @@ u64 rmc_domain_bytes(const struct rmc_domain_params *p, const struct rmc_fabric 
  * @dispatch: parameters of the dispatcher, any values
  *
  * The caller then sets @d->recv, @d->send and, with @p->max_answer, @d->answers; with
- * RMC_DOM_SHARED
- * @d->all.mem. Memory is charged to the memory cgroup of the caller.
+ * RMC_DOM_SHARED @d->all.mem. Memory is charged to the memory cgroup of the caller.
  *
  * Return: 0, -EINVAL, -ENOMEM; with an error nothing is left to destroy. Context: may sleep.
  */
