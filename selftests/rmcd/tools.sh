@@ -154,7 +154,7 @@ V=$A/rmc_valet.asan
 expect "valet" 0 "^server  *[1-9][0-9]* " nodes 2 "$V" -r 2000 -D 1
 expect "valet, three clients, two threads" 0 "^client  *[1-9][0-9]* " \
 	nodes 4 "$V" -r 2000 -D 1 -t 2 --policy jsq -s gev --request 200 --reply 3K
-for policy in rr static groups steal; do
+for policy in rr static groups steal shared; do
 	expect "valet, $policy" 0 "^server       3 threads, $policy, depth 1" \
 		nodes 2 "$V" -r 1000 -D 1 -t 3 --groups 1 --depth 1 --policy $policy
 done
@@ -162,7 +162,6 @@ expect "valet, more than there are slots" 0 "^server  *[1-9][0-9]* " \
 	nodes 2 "$V" -r 5000 -D 1 --slots 2 --base 400000
 expect "valet alone" 2 "a server and a client are needed" nodes 1 "$V"
 expect "valet: no such policy" 2 "there is no 'best'" nodes 2 "$V" --policy best
-expect "valet: a policy that domains do not have" 1 "policy" nodes 2 "$V" --policy shared
 expect "valet: no such distribution" 2 "fixed, uniform, exponential or gev" nodes 2 "$V" -s normal
 expect "valet: too short" 2 "at least 24 bytes" nodes 2 "$V" --request 8
 expect "valet: more groups than threads" 2 "at most as many as threads" nodes 2 "$V" --groups 2
