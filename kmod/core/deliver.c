@@ -36,6 +36,14 @@ static struct rmc_ni_worker *dispatcher(const struct rmc_node *unit)
 	return unit->head->srv_worker;
 }
 
+/* The time, which is read once for what a worker does at a time */
+static u64 time_of(u64 *now)
+{
+	if (!*now)
+		*now = rmc_os_now_ns();
+	return *now;
+}
+
 /* From one time to another, which may be of another CPU, and earlier */
 static u64 passed(u64 since, u64 now)
 {
@@ -239,23 +247,22 @@ static u32 dispatch(struct rmc_domain *d, u64 now)
  * @unit: unit; the caller is its RRPP worker
  * @d: domain
  * @index: of its slot, which is READY
+ * @now: time, nanoseconds; or 0, and set if it is needed
  *
  * Context: worker, does not sleep.
  */
-void rmc_domain_arrived(struct rmc_node *unit, struct rmc_domain *d, u32 index)
+void rmc_domain_arrived(struct rmc_node *unit, struct rmc_domain *d, u32 index, u64 *now)
 {
-	u64 now;
-
 	if (unit->srv_worker != dispatcher(unit)) {
 		rmc_relay_put(&rmc_domain_unit(d, unit)->complete, index);
 		notify(unit);
 		return;
 	}
-	now = rmc_os_now_ns();
+	time_of(now);
 	if (d->remote)
-		collect(d, now);
-	arrive(d, &d->slot[index], now);
-	dispatch(d, now);
+		collect(d, *now);
+	arrive(d, &d->slot[index], *now);
+	dispatch(d, *now);
 }
 
 /**
@@ -314,20 +321,20 @@ static bool dispatches(const struct rmc_node *unit)
 }
 
 /* The dispatcher learns that a core has room. */
-static void report(struct rmc_node *unit, struct rmc_domain *d, u32 what)
+static void report(struct rmc_node *unit, struct rmc_domain *d, u32 what, u64 *now)
 {
 	if (dispatches(unit))
-		finish(d, what, d->finished++ % RMC_TIMES_SAMPLE ? 0 : rmc_os_now_ns());
+		finish(d, what, d->finished++ % RMC_TIMES_SAMPLE ? 0 : time_of(now));
 	else
 		rmc_relay_put(&rmc_domain_unit(d, unit)->finished, what);
 }
 
 /* Then it gives the core a message, if one waits. */
-static void give_more(struct rmc_node *unit, struct rmc_domain *d)
+static void give_more(struct rmc_node *unit, struct rmc_domain *d, u64 *now)
 {
 	if (dispatches(unit)) {
 		if (d->waiting)
-			dispatch(d, rmc_os_now_ns());
+			dispatch(d, time_of(now));
 		return;
 	}
 	/* put, then see whether a message waits; pairs with the barrier in dispatch() */
@@ -340,23 +347,24 @@ static void give_more(struct rmc_node *unit, struct rmc_domain *d)
  * rmc_domain_take() - the RGP has taken a valid RECEIVE: the slot is free for the next message
  * @qp: queue pair, a core of the domain; the caller is its RGP worker
  * @w: the entry
+ * @now: time, nanoseconds; or 0, and set if it is needed
  *
  * Called once, also if the packet is sent several times.
  *
  * Context: worker, does not sleep.
  */
-void rmc_domain_take(struct rmc_qpair *qp, const struct rmc_wqe *w)
+void rmc_domain_take(struct rmc_qpair *qp, const struct rmc_wqe *w, u64 *now)
 {
 	struct rmc_domain *d = qp->domain;
 	u32 index = slot_index(d, w);
 
-	report(qp->node, d, index);
+	report(qp->node, d, index, now);
 	/*
 	 * Pairs with the acquire in rmc_domain_store(): the message was read; and whoever sees
 	 * the slot free finds it in the relay.
 	 */
 	smp_store_release(&d->slot[index].state, RMC_SLOT_FREE);
-	give_more(qp->node, d);
+	give_more(qp->node, d, now);
 }
 
 /**
@@ -370,10 +378,11 @@ void rmc_domain_ready(struct rmc_qpair *qp, const struct rmc_wqe *w)
 {
 	struct rmc_domain *d = qp->domain;
 	u32 index = slot_index(d, w);
+	u64 now = 0;
 
 	d->slot[index].ready = true;
-	report(qp->node, d, index | RMC_RELAY_READY);
-	give_more(qp->node, d);
+	report(qp->node, d, index | RMC_RELAY_READY, &now);
+	give_more(qp->node, d, &now);
 }
 
 /**

@@ -2,12 +2,6 @@
 /* Messaging domains: set-up, slots, and what an RRPP does with their packets (T18 section 5.6). */
 #include "node.h"
 
-/* Bits of the packets of a receive slot that have arrived */
-static u64 *seen_of(const struct rmc_domain *d, u32 index)
-{
-	return d->seen + (size_t)index * d->words;
-}
-
 /* Index in d->ring_life of the ring that a request came in */
 static u32 ring_index(const struct rmc_domain *d, const struct rmc_serve *s)
 {
@@ -257,18 +251,43 @@ void rmc_domain_report(const struct rmc_domain *d, struct rmc_dom_stats *s)
 	}
 }
 
-/* The dispatcher's key of a message that is complete */
-static u32 key_of(const struct rmc_domain *d, const struct rmc_serve *s, u32 index)
+/* The dispatcher's key of a message that is complete, of the source @set */
+static u32 key_of(const struct rmc_domain *d, u32 set, u32 index)
 {
 	u64 key;
 
 	if (likely(!d->keyed))
-		return rmc_dispatch_hash(rmc_endpoint_nid(s->node->fabric, s->from));
+		return rmc_dispatch_hash(d->p.first_nid + set);
 	if (d->slot[index].length < d->key_offset + sizeof(key))
-		return d->classes ? U32_MAX :
-				    rmc_dispatch_hash(rmc_endpoint_nid(s->node->fabric, s->from));
+		return d->classes ? U32_MAX : rmc_dispatch_hash(d->p.first_nid + set);
 	rmc_mem_get(d->recv, rmc_slot_data(d, index) + d->key_offset, (u8 *)&key, sizeof(key));
 	return d->classes ? min_t(u64, key, U32_MAX) : rmc_dispatch_hash(key);
+}
+
+/* All of a message is in its slot, which the source @set filled: to the dispatcher */
+static void complete(struct rmc_node *node, struct rmc_domain *d, u32 set, u32 index, u64 *now)
+{
+	struct rmc_slot *slot = &d->slot[index];
+
+	WRITE_ONCE(slot->turn, slot->turn + 1);
+	WRITE_ONCE(slot->state, RMC_SLOT_READY);
+	rmc_domain_count(rmc_domain_unit(d, node), messages);
+	slot->msg.key = key_of(d, set, index);
+	rmc_domain_arrived(node, d, index, now);
+}
+
+/* True if the packet came before; it is counted. Those of one packet need no bits. */
+static bool seen_before(const struct rmc_domain *d, u32 index, u32 packet, u32 total)
+{
+	u64 *seen, bit = 1ULL << packet % 64;
+
+	if (likely(total == 1))
+		return false;
+	seen = d->seen + (size_t)index * d->words + packet / 64;
+	if (unlikely(*seen & bit))
+		return true;
+	*seen |= bit;
+	return false;
 }
 
 /**
@@ -294,7 +313,6 @@ u8 rmc_domain_store(struct rmc_serve *s, struct rmc_domain *d, u32 set)
 	const u32 life = d->peer_life[rmc_life_index(d, set, offset)];
 	struct rmc_domain_unit *unit = rmc_domain_unit(d, s->node);
 	struct rmc_slot *slot = &d->slot[index];
-	u64 *seen = seen_of(d, index);
 	u32 packet = byte ? rmc_os_div(byte, mtu) : 0;
 	bool last = s->word1 & RMC_REQ_LAST;
 	u32 state;
@@ -322,7 +340,9 @@ u8 rmc_domain_store(struct rmc_serve *s, struct rmc_domain *d, u32 set)
 	/* pairs with the release in rmc_domain_take(): the receiver has read the message */
 	state = smp_load_acquire(&slot->state);
 	if (state == RMC_SLOT_FREE) {
-		memset(seen, 0, (total + 63) / 64 * sizeof(*seen));
+		if (unlikely(total != 1))
+			memset(d->seen + (size_t)index * d->words, 0,
+			       (total + 63) / 64 * sizeof(*d->seen));
 		slot->total = total;
 		slot->got = 0;
 		slot->op = s->req.op;
@@ -333,22 +353,16 @@ u8 rmc_domain_store(struct rmc_serve *s, struct rmc_domain *d, u32 set)
 	} else if (unlikely(total != slot->total || s->req.op != slot->op)) {
 		return RMC_S_PROTOCOL;
 	}
-	if (unlikely(seen[packet / 64] & 1ULL << packet % 64)) {
+	if (unlikely(seen_before(d, index, packet, total))) {
 		rmc_domain_count(unit, repeated);
 		return RMC_S_OK;
 	}
-	seen[packet / 64] |= 1ULL << packet % 64;
 	rmc_serve_copy(s, d->recv, rmc_slot_data(d, index) + byte, length);
 	rmc_domain_count(unit, packets);
 	if (last)
 		slot->length = byte + length;
-	if (likely(++slot->got == total)) {
-		WRITE_ONCE(slot->turn, slot->turn + 1);
-		WRITE_ONCE(slot->state, RMC_SLOT_READY);
-		rmc_domain_count(unit, messages);
-		slot->msg.key = key_of(d, s, index);
-		rmc_domain_arrived(s->node, d, index);
-	}
+	if (likely(++slot->got == total))
+		complete(s->node, d, set, index, &s->now);
 	return RMC_S_OK;
 }
 

@@ -383,8 +383,8 @@ void rmc_answers_destroy(struct rmc_domain *d);
 u8 rmc_domain_answer(struct rmc_serve *s, struct rmc_domain *d, u32 set);
 
 /* deliver.c */
-void rmc_domain_arrived(struct rmc_node *unit, struct rmc_domain *d, u32 index);
-void rmc_domain_take(struct rmc_qpair *qp, const struct rmc_wqe *w);
+void rmc_domain_arrived(struct rmc_node *unit, struct rmc_domain *d, u32 index, u64 *now);
+void rmc_domain_take(struct rmc_qpair *qp, const struct rmc_wqe *w, u64 *now);
 void rmc_domain_ready(struct rmc_qpair *qp, const struct rmc_wqe *w);
 void rmc_domain_leave(struct rmc_qpair *qp);
 int rmc_core_add(struct rmc_domain *d, struct rmc_aq_entry *entry, u8 order, u32 group,

@@ -76,6 +76,7 @@ struct rmc_wqe {
  * @count: packets, if @req is a run of them; out with RMC_HELD: how many were taken over
  * @node: node that serves
  * @in: channel the request came from; NULL on the local path
+ * @now: time, nanoseconds; 0: nobody has read the clock yet: once for a batch
  */
 struct rmc_serve {
 	struct rmc_req req;
@@ -88,6 +89,7 @@ struct rmc_serve {
 	u32 count;
 	struct rmc_node *node;
 	struct rmc_in *in;
+	u64 now;
 };
 
 /* Copy the payload of a request that begins with a line to where nobody reads: not line by line. */

@@ -169,8 +169,10 @@ static __always_inline struct rmc_itt_entry *begin(struct rmc_qpair *qp, struct 
 		node->itt.announced++;
 	}
 	if (unlikely(flags & RMC_OPF_ENDS)) {
+		u64 now = 0;
+
 		e->lbuf_off |= (u64)w->tag << RMC_TAG_SHIFT;
-		rmc_domain_take(qp, w);
+		rmc_domain_take(qp, w, &now);
 	}
 	return e;
 }
@@ -234,6 +236,8 @@ static __always_inline void change_destination(struct rmc_node *node, u32 *to, u
 /* Complete an entry that is not valid, or whose destination is down, or that needs no packet. */
 static noinline void end_entry(struct rmc_qpair *qp, const struct rmc_wqe *w, u16 slot, u8 status)
 {
+	u64 now = 0;
+
 	if (status == RMC_NO_PACKET) {
 		rmc_domain_ready(qp, w);
 		rmc_cq_post(qp, slot, RMC_S_OK);
@@ -241,7 +245,7 @@ static noinline void end_entry(struct rmc_qpair *qp, const struct rmc_wqe *w, u1
 	}
 	/* it is valid, but its sender is gone: nobody else would free the slot */
 	if (status == RMC_S_NODE_DOWN && rmc_op_flags(w->op) & RMC_OPF_ENDS)
-		rmc_domain_take(qp, w);
+		rmc_domain_take(qp, w, &now);
 	rmc_stat_inc(qp->node, errors);
 	trace_rmc_rgp_refuse(qp->node->nid, slot, status);
 	rmc_cq_post(qp, slot, status);

@@ -248,6 +248,7 @@ static __always_inline u32 poll_body(struct rmc_node *node, struct rmc_in *in, u
 	s.node = node;
 	s.in = in;
 	s.from = from;
+	s.now = 0;
 	for (i = 0; i < n; i++) {
 		if (unlikely(!serve(node, in, &s, &batch[i])))
 			break;
