@@ -240,15 +240,15 @@ static void look_at_some(struct rmc_dispatch *d)
 	}
 }
 
-/* Of the cores that poll, one whose thread is on a CPU */
-static u32 pick_running(struct rmc_dispatch *d)
+/* Of the cores of a set that poll, one whose thread is on a CPU */
+static u32 pick_running(struct rmc_dispatch *d, const u64 *set)
 {
 	u32 core;
 
 	if (unlikely(d->levels[RMC_CORE_OFF]))
 		look_at_some(d);
 	for (;;) {
-		core = pick(d, RMC_CORE_POLLS, d->eligible);
+		core = pick(d, RMC_CORE_POLLS, set);
 		if (likely(core == NONE || runs(d, core)))
 			return core;
 		rmc_dispatch_hint(d, core, RMC_CORE_OFF);
@@ -258,7 +258,7 @@ static u32 pick_running(struct rmc_dispatch *d)
 /* The core that gets the next message, or NONE */
 static u32 choose(struct rmc_dispatch *d)
 {
-	u32 core = pick_running(d), other;
+	u32 core = pick_running(d, d->eligible), other;
 	u64 late[WORDS] = { 0 };
 	const u64 *set = d->eligible;
 
@@ -278,10 +278,10 @@ static u32 choose(struct rmc_dispatch *d)
 	return core != NONE ? core : pick(d, RMC_CORE_OFF, set);
 }
 
-static struct rmc_dispatch_msg *give(struct rmc_dispatch *d, u32 core, u32 fifo)
+/* A core gets a message that is in no FIFO, of this one. */
+static void hold(struct rmc_dispatch *d, u32 core, u32 fifo, struct rmc_dispatch_msg *m)
 {
 	struct rmc_dispatch_core *c = &d->core[core];
-	struct rmc_dispatch_msg *m = take(d, fifo);
 
 	d->fifo[fifo].held++;
 	changed(d, fifo);
@@ -295,6 +295,13 @@ static struct rmc_dispatch_msg *give(struct rmc_dispatch *d, u32 core, u32 fifo)
 	if (c->newest)
 		c->newest->next = m;
 	c->newest = m;
+}
+
+static struct rmc_dispatch_msg *give(struct rmc_dispatch *d, u32 core, u32 fifo)
+{
+	struct rmc_dispatch_msg *m = take(d, fifo);
+
+	hold(d, core, fifo, m);
 	return m;
 }
 
@@ -305,6 +312,13 @@ static void free_room(struct rmc_dispatch *d, struct rmc_dispatch_msg *m)
 	room_add(d, m->core);
 	d->fifo[m->fifo].held--;
 	changed(d, m->fifo);
+}
+
+static void begin(struct rmc_dispatch_msg *m, u64 now)
+{
+	m->stamp = now;
+	m->again = 0;
+	m->early = 0;
 }
 
 /**
@@ -319,11 +333,48 @@ bool rmc_dispatch_arrive(struct rmc_dispatch *d, struct rmc_dispatch_msg *m, u64
 {
 	if (unlikely(m->state != OUTSIDE))
 		return false;
-	m->stamp = now;
-	m->again = 0;
-	m->early = 0;
+	begin(m, now);
 	rmc_dispatch_place(d, m, false);
 	return true;
+}
+
+/* True if the next message would get its core without regard to others, or to time. */
+static bool passes(const struct rmc_dispatch *d)
+{
+	return !d->waiting && d->opens && !(d->flags & (LONGEST | PULLED)) &&
+	       !(d->levels[RMC_CORE_SLEEPS] | d->levels[RMC_CORE_OFF]);
+}
+
+/**
+ * rmc_dispatch_pass() - take a message, and give it to a core at once if none waits
+ * @d: dispatcher
+ * @m: message that is not here; its key is set
+ * @now: time, nanoseconds
+ *
+ * The same as rmc_dispatch_arrive() and one rmc_dispatch_next(), without a FIFO in between.
+ *
+ * Return: the core, or -EAGAIN: call rmc_dispatch_next().
+ */
+int rmc_dispatch_pass(struct rmc_dispatch *d, struct rmc_dispatch_msg *m, u64 now)
+{
+	u32 fifo, core;
+
+	if (unlikely(m->state != OUTSIDE))
+		return -EAGAIN;
+	begin(m, now);
+	if (unlikely(!passes(d))) {
+		rmc_dispatch_place(d, m, false);
+		return -EAGAIN;
+	}
+	fifo = arrive(d, m);
+	core = pick_running(d, d->fifo[fifo].takers);
+	if (unlikely(core == NONE)) {
+		put(d, fifo, m, false);
+		return -EAGAIN;
+	}
+	m->fifo = fifo;
+	hold(d, core, fifo, m);
+	return core;
 }
 
 /**

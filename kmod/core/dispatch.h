@@ -8,6 +8,8 @@
  *     message ----> FIFO ----> rmc_dispatch_next(): a core -----> core
  *                              with room, and a message
  *
+ * rmc_dispatch_pass() is the first two at once, for while no message waits.
+ *
  * A policy is two functions: arrive() chooses the FIFO of a message, fetch() the FIFO that a core
  * with room takes from. A core has room while given - done < depth. Of the cores that have room
  * and find a message, the one with the fewest outstanding messages is next; of several, one that
@@ -146,6 +148,7 @@ void rmc_dispatch_thread(struct rmc_dispatch *d, u32 core, const void *thread);
 bool rmc_dispatch_load(struct rmc_dispatch *d, u32 core, u8 load);
 
 bool rmc_dispatch_arrive(struct rmc_dispatch *d, struct rmc_dispatch_msg *m, u64 now);
+int rmc_dispatch_pass(struct rmc_dispatch *d, struct rmc_dispatch_msg *m, u64 now);
 int rmc_dispatch_next(struct rmc_dispatch *d, u64 now, struct rmc_dispatch_msg **m);
 struct rmc_dispatch_msg *rmc_dispatch_pull(struct rmc_dispatch *d, u32 core, u64 now);
 bool rmc_dispatch_ready(struct rmc_dispatch *d, u32 core, struct rmc_dispatch_msg *m);

@@ -600,6 +600,153 @@ static void test_model(void)
 	tap_where = NULL;
 }
 
+/* ---- rmc_dispatch_pass() ---- */
+
+/* Two dispatchers that get the same calls: one takes messages by rmc_dispatch_pass() */
+static struct twin {
+	void *mem;
+	struct rmc_dispatch *d;
+	struct rmc_dispatch_msg m[MESSAGES];
+	int core[MESSAGES];		/* that has it; -1: none, -2: it is not here */
+} twin[2];
+
+static void twins_begin(const struct rmc_dispatch_params *p)
+{
+	u32 k, i;
+
+	for (k = 0; k < 2; k++) {
+		struct twin *t = &twin[k];
+
+		t->mem = malloc(rmc_dispatch_bytes(p));
+		t->d = rmc_dispatch_init(t->mem, p);
+		memset(t->m, 0, sizeof(t->m));
+		for (i = 0; i < MESSAGES; i++)
+			t->core[i] = -2;
+	}
+}
+
+static void twins_end(void)
+{
+	free(twin[0].mem);
+	free(twin[1].mem);
+}
+
+static void twin_gives(struct twin *t, u64 now)
+{
+	struct rmc_dispatch_msg *m;
+	int core;
+
+	while ((core = rmc_dispatch_next(t->d, now, &m)) >= 0)
+		t->core[m - t->m] = core;
+}
+
+static void twin_arrival(u32 k, u32 i, u32 key, u64 now)
+{
+	struct twin *t = &twin[k];
+	int core = -EAGAIN;
+
+	t->m[i].key = key;
+	t->core[i] = -1;
+	if (k)
+		core = rmc_dispatch_pass(t->d, &t->m[i], now);
+	else
+		CHECK(rmc_dispatch_arrive(t->d, &t->m[i], now));
+	if (core >= 0)
+		t->core[i] = core;
+	else
+		twin_gives(t, now);
+}
+
+/* A core goes, and what it had is given to others; or one comes. */
+static void twin_comes_or_goes(struct twin *t, const struct rmc_dispatch_params *p, u32 core)
+{
+	u32 i;
+
+	if (rmc_dispatch_detach(t->d, core, NULL)) {
+		rmc_dispatch_attach(t->d, core * p->groups / p->cores, 1 + core % 7);
+		return;
+	}
+	for (i = 0; i < MESSAGES; i++)
+		if (t->core[i] == (int)core)
+			t->core[i] = -1;
+}
+
+static void twins_call(const struct rmc_dispatch_params *p, u32 i, u64 now)
+{
+	u32 what = below(20), core = below(p->cores), key = below(p->classes * 300), k;
+	/* whoever knows of room may be late: what waits comes first all the same */
+	bool late = !below(5);
+
+	for (k = 0; k < 2; k++) {
+		struct twin *t = &twin[k];
+
+		if (what == 4 && key < 100 + 300 * (now / US / 300 % 2)) {
+			twin_comes_or_goes(t, p, core);
+		} else if (what < 2) {
+			rmc_dispatch_hint(t->d, core, what ? RMC_CORE_POLLS : RMC_CORE_SLEEPS);
+		} else if (what == 2) {
+			rmc_dispatch_load(t->d, core, key % 8);
+		} else if (what == 3 && t->core[i] >= 0) {
+			rmc_dispatch_ready(t->d, t->core[i], &t->m[i]);
+		} else if (t->core[i] == -2) {
+			twin_arrival(k, i, p->policy == RMC_DISPATCH_CLASS ? key / 300 : key, now);
+			continue;
+		} else if (t->core[i] >= 0) {
+			CHECK(rmc_dispatch_done(t->d, t->core[i], &t->m[i]));
+			t->core[i] = -2;
+			if (late)
+				continue;
+		}
+		twin_gives(t, now);
+	}
+}
+
+/* It is what arriving and the next message are, for each policy, whatever waits or sleeps. */
+static void test_pass(void)
+{
+	struct rmc_dispatch_params p = { .cores = 4, .groups = 2, .classes = 3, .seed = 5 };
+	u32 step, i, waited = 0;
+
+	for (p.policy = 0; p.policy < RMC_DISPATCH_COUNT; p.policy++) {
+		tap_where = rmc_dispatch_name(p.policy);
+		p.depth = 1 + p.policy % 3;
+		p.wake_ns = p.policy % 2 ? 0 : 3 * US;
+		p.age_ns = 1;
+		twins_begin(&p);
+		for (i = 0; i < 2; i++) {
+			/* one that comes before the first core, and does not wait for ever */
+			if (p.policy != RMC_DISPATCH_SHARED)
+				twin_arrival(i, 0, 1, 0);
+			for (step = 1; rmc_dispatch_attach(twin[i].d, 0, step % 8) >= 0; step++)
+				;
+			twin_gives(&twin[i], 0);
+		}
+		for (step = 0; step < 20000 && !tap_failures; step++) {
+			twins_call(&p, below(step / 2000 % 2 ? 60 : 20), step * US / 4);
+			waited += rmc_dispatch_waiting(twin[0].d) > 0;
+			CHECK_EQ(rmc_dispatch_waiting(twin[1].d), rmc_dispatch_waiting(twin[0].d));
+			for (i = 0; i < 60; i++)
+				CHECK_EQ(twin[1].core[i], twin[0].core[i]);
+		}
+		twins_end();
+	}
+	tap_where = NULL;
+	CHECK(waited > 20000);
+}
+
+/* A message that is here already is not taken again. */
+static void test_pass_twice(void)
+{
+	begin(RMC_DISPATCH_GREEDY, 2, 1, 0);
+	CHECK_EQ(rmc_dispatch_pass(b.d, &b.m[0], b.now), 0);
+	CHECK_EQ(rmc_dispatch_pass(b.d, &b.m[0], b.now), -EAGAIN);
+	CHECK_EQ(rmc_dispatch_pass(b.d, &b.m[1], b.now), 1);
+	CHECK_EQ(rmc_dispatch_pass(b.d, &b.m[2], b.now), -EAGAIN);
+	CHECK_EQ(rmc_dispatch_waiting(b.d), 1);
+	CHECK(done(0, 0));
+	GIVES(0, 2);
+}
+
 int main(void)
 {
 	static const struct tap_test tests[] = {
@@ -610,6 +757,8 @@ int main(void)
 		{ "dispatch: what waits while there is no core", test_behind_all },
 		{ "dispatch: a core that is ready early", test_ready },
 		{ "dispatch: random calls beside a model", test_model },
+		{ "dispatch: a message that need not wait in a FIFO", test_pass },
+		{ "dispatch: and that is here already", test_pass_twice },
 	};
 
 	return tap_run(tests, ARRAY_SIZE(tests));
