@@ -137,8 +137,7 @@ u8 rmc_domain_answer(struct rmc_serve *s, struct rmc_domain *d, u32 set)
 		return RMC_S_OK;
 	}
 	seen[packet / 64] |= 1ULL << packet % 64;
-	rmc_serve_copy(s, d->answers,
-		       (u64)index * d->answer_stride + sizeof(struct rmc_answer) + byte, length);
+	rmc_serve_copy(s, d->answers, rmc_answer_data(d, index) + byte, length);
 	rmc_domain_count(unit, packets);
 	if (last) {
 		a->total = packet + 1;

@@ -253,6 +253,8 @@ static u32 dispatch(struct rmc_domain *d, u64 now)
  */
 void rmc_domain_arrived(struct rmc_node *unit, struct rmc_domain *d, u32 index, u64 *now)
 {
+	int core;
+
 	if (unit->srv_worker != dispatcher(unit)) {
 		rmc_relay_put(&rmc_domain_unit(d, unit)->complete, index);
 		notify(unit);
@@ -261,8 +263,15 @@ void rmc_domain_arrived(struct rmc_node *unit, struct rmc_domain *d, u32 index, 
 	time_of(now);
 	if (d->remote)
 		collect(d, *now);
-	arrive(d, &d->slot[index], *now);
-	dispatch(d, *now);
+	if (unlikely(d->shared)) {
+		arrive(d, &d->slot[index], *now);
+		return;
+	}
+	core = rmc_dispatch_pass(d->dispatch, &d->slot[index].msg, *now);
+	if (likely(core >= 0))
+		give(d, &d->slot[index], core, *now);
+	else
+		dispatch(d, *now);
 }
 
 /**

@@ -265,7 +265,7 @@ static u32 key_of(const struct rmc_domain *d, u32 set, u32 index)
 }
 
 /* All of a message is in its slot, which the source @set filled: to the dispatcher */
-static void complete(struct rmc_node *node, struct rmc_domain *d, u32 set, u32 index, u64 *now)
+static void filled(struct rmc_node *node, struct rmc_domain *d, u32 set, u32 index, u64 *now)
 {
 	struct rmc_slot *slot = &d->slot[index];
 
@@ -362,8 +362,66 @@ u8 rmc_domain_store(struct rmc_serve *s, struct rmc_domain *d, u32 set)
 	if (last)
 		slot->length = byte + length;
 	if (likely(++slot->got == total))
-		complete(s->node, d, set, index, &s->now);
+		filled(s->node, d, set, index, &s->now);
 	return RMC_S_OK;
+}
+
+/* Copy a message to its slot, where nobody reads. */
+static void copy(const struct rmc_domain *d, u64 to, const struct rmc_mem *from, u64 at, u32 length)
+{
+	u64 run;
+	u8 *dst;
+
+	for (;;) {
+		dst = rmc_mem_at(d->recv, to, &run);
+		if (likely(length <= run))
+			break;
+		rmc_mem_get(from, at, dst, run);
+		to += run;
+		at += run;
+		length -= run;
+	}
+	rmc_mem_get(from, at, dst, length);
+}
+
+/**
+ * rmc_domain_put() - store a whole message, without packets
+ * @unit: unit of the slot; the caller is its RRPP worker, and the RGP worker of the source
+ * @d: domain
+ * @set: number of the source in it
+ * @w: SEND or OFFER, which is valid for the source's domain; the slot exists in @d
+ * @from: its local buffer
+ * @now: time, nanoseconds; or 0, and set if it is needed
+ *
+ * Return: the packets that it would have had; 0: nothing has changed: rmc_domain_store() has to
+ * decide about it. Context: RRPP worker, does not sleep.
+ */
+u32 rmc_domain_put(struct rmc_node *unit, struct rmc_domain *d, u32 set, const struct rmc_wqe *w,
+		   const struct rmc_mem *from, u64 *now)
+{
+	const u32 index = rmc_slot_index(d, set, w->offset), life = d->peer_life[set];
+	const u32 packets = rmc_packets(unit->fabric->mtu, 0, w->length);
+	struct rmc_domain_unit *part = rmc_domain_unit(d, unit);
+	struct rmc_slot *slot = &d->slot[index];
+
+	/* one unit, so one life of each source; it sends to nodes of its kernel, in one ring */
+	if (unlikely(!life || d->ring_life[rmc_endpoint(unit->fabric, d->p.first_nid + set)] != life ||
+		     w->length > d->p.max_message))
+		return 0;
+	if (unlikely(rmc_slot_turn(w->offset) != (u8)(slot->turn + 1)))
+		return 0;
+	/* pairs with the release in rmc_domain_take(): the receiver has read the message */
+	if (unlikely(smp_load_acquire(&slot->state) != RMC_SLOT_FREE))
+		return 0;
+	slot->total = packets;
+	slot->got = packets;
+	slot->op = w->op;
+	slot->length = w->length;
+	d->touched[set] = true;
+	copy(d, rmc_slot_data(d, index), from, w->lbuf - from->base, w->length);
+	WRITE_ONCE(part->stats.packets, part->stats.packets + packets);
+	filled(unit, d, set, index, now);
+	return packets;
 }
 
 /**

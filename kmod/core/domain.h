@@ -373,6 +373,8 @@ void rmc_domain_del(struct rmc_node *unit, struct rmc_domain *d);
 void rmc_domain_report(const struct rmc_domain *d, struct rmc_dom_stats *s);
 
 u8 rmc_domain_store(struct rmc_serve *s, struct rmc_domain *d, u32 set);
+u32 rmc_domain_put(struct rmc_node *unit, struct rmc_domain *d, u32 set, const struct rmc_wqe *w,
+		   const struct rmc_mem *from, u64 *now);
 u8 rmc_domain_free(struct rmc_serve *s, struct rmc_domain *d, u32 set);
 u8 rmc_domain_join(struct rmc_serve *s, struct rmc_domain *d, u32 set);
 
@@ -444,6 +446,12 @@ static inline u64 *rmc_send_slot_word(const struct rmc_domain *d, u32 index)
 static inline u64 rmc_slot_data(const struct rmc_domain *d, u32 index)
 {
 	return (u64)index * d->stride + RMC_LINE;
+}
+
+/* Offset of an answer slot's answer in @d->answers, bytes */
+static inline u64 rmc_answer_data(const struct rmc_domain *d, u32 index)
+{
+	return (u64)index * d->answer_stride + sizeof(struct rmc_answer);
 }
 
 #endif

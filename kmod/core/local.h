@@ -11,7 +11,7 @@
  *
  * Validation, the functions of op.h and the counters are those of the packet path. There
  * is no tid, since no reply has to be matched, and no credit, since nothing is in flight.
- * All other operations take the packet path:
+ * Messages have passes of their own, local_message.h. All other operations take the packet path:
  *
  * - node.local is off: all operations need packets;
  * - packets are in flight to the same node, which must not be overtaken;

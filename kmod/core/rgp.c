@@ -6,7 +6,9 @@
  * entry that waits for a credit blocks only its own QP.
  */
 #include "complete.h"
+#include "entry.h"
 #include "local.h"
+#include "local_message.h"
 #include "unroll.h"
 
 /* Track an operation whose replies a filter may duplicate. */
@@ -20,33 +22,6 @@ static void track(struct rmc_node *node, struct rmc_out *out, u16 tid)
 	t->seen = 0;
 	t->base = 0;
 	t->validated = false;
-}
-
-/* Validate a snapshot. On success *mem is the local buffer. */
-static __always_inline u8 validate(struct rmc_qpair *qp, struct rmc_wqe *w, struct rmc_mem **mem)
-{
-	u16 flags = rmc_op_flags(w->op);
-	u8 status;
-
-	if (unlikely(!flags))
-		return RMC_S_BAD_OP;
-	if (unlikely(!w->length != !!(flags & RMC_OPF_EMPTY)))
-		return RMC_S_BAD_LENGTH;
-	if (flags & RMC_OPF_PREPARE) {
-		status = rmc_op_prepare(qp, w);
-		if (unlikely(status))
-			return status;
-	}
-	if (unlikely(w->nid >= qp->node->fabric->nodes))
-		return RMC_S_BAD_NODE;
-	/* packets have 40 bits of the offset, which must not wrap */
-	if (unlikely(w->offset + w->length > RMC_OFFSET_MAX + 1))
-		return RMC_S_OUT_OF_RANGE;
-	*mem = NULL;
-	if (flags & RMC_OPF_EMPTY)
-		return RMC_S_OK;
-	*mem = rmc_bufs_find(qp->bufs, w->lbuf, w->operand);
-	return likely(*mem) ? RMC_S_OK : RMC_S_BAD_LBUF;
 }
 
 /*
@@ -82,28 +57,6 @@ static noinline bool execute_locals(struct rmc_qpair *qp, struct rmc_local *batc
 	*taken -= left;
 	qp->force_ring = true;
 	return false;
-}
-
-/* Snapshot of the entry in @slot, if the application has published it. */
-static __always_inline bool take_entry(const struct rmc_qpair *qp, u16 slot, struct rmc_wqe *w)
-{
-	struct rmc_wq_entry *s = &qp->wq[slot];
-	/* pairs with the application's release of word0 */
-	u64 word0 = rmc_phase_load(&s->word0), word1;
-
-	if (!rmc_phase_is(word0, qp->wq_head, qp->order))
-		return false;
-	word1 = READ_ONCE(s->word1);
-	/* an application that posts many entries has also written those of the next line */
-	if (!(slot % (RMC_LINE / sizeof(*s))))
-		prefetch(&qp->wq[(slot + RMC_LINE / sizeof(*s)) & qp->mask]);
-	w->op = ((word0 >> RMC_WQE_OP_SHIFT) & RMC_WQE_OP_MASK) + qp->op_base;
-	w->nid = (word0 >> RMC_WQE_NID_SHIFT) & RMC_WQE_NID_MASK;
-	w->lbuf = word0 >> RMC_WQE_LBUF_SHIFT;
-	w->offset = word1 & RMC_WQE_OFFSET_MASK;
-	w->length = word1 >> RMC_WQE_LEN_SHIFT;
-	w->operand = w->length;
-	return true;
 }
 
 /*
@@ -251,6 +204,12 @@ static noinline void end_entry(struct rmc_qpair *qp, const struct rmc_wqe *w, u1
 	rmc_cq_post(qp, slot, status);
 }
 
+/* True for a message: an entry that names a slot */
+static __always_inline bool is_message(const struct rmc_wqe *w)
+{
+	return rmc_op_flags(w->op) & RMC_OPF_SLOT;
+}
+
 /* See rmc_rgp_poll(). @multi_unit: nodes have several units; @shared: tenants share the worker. */
 static __always_inline u32 poll_wq(struct rmc_qpair *qp, const bool multi_unit, const bool shared)
 {
@@ -260,6 +219,7 @@ static __always_inline u32 poll_wq(struct rmc_qpair *qp, const bool multi_unit, 
 	const u32 budget = shared ? qp->budget : RMC_POLL_ALL;
 	/* with a budget, only single packets take the local path: it cannot pause in between */
 	const u32 local_most = budget == RMC_POLL_ALL ? budget : node->fabric->mtu;
+	const u32 local_budget = min_t(u32, budget, RMC_LOCAL_BUDGET);
 	const bool local = !multi_unit && rmc_local_on(node);
 
 	if (rmc_os_filters() && node->req_stopped)
@@ -276,9 +236,21 @@ static __always_inline u32 poll_wq(struct rmc_qpair *qp, const bool multi_unit, 
 		struct rmc_wqe w;
 		u8 status;
 
-		if (!take_entry(qp, slot, &w))
+		if (!rmc_entry_take(qp, qp->wq_head, &w))
 			break;
-		status = validate(qp, &w, &mem);
+		if (local && unlikely(is_message(&w))) {
+			u32 n = 0;
+
+			if (!local_count || execute_locals(qp, locals, &local_count, &taken))
+				n = rmc_local_messages(qp, RMC_BATCH - taken, local_most,
+						       local_budget, &moved);
+			taken += n;
+			if (moved >= local_budget)
+				break;
+			if (n)
+				continue;
+		}
+		status = rmc_entry_validate(qp, &w, &mem);
 		if (likely(!status)) {
 			w.nid = array_index_nospec(w.nid, node->fabric->nodes);
 			out = node->out[multi_unit ? rmc_endpoint(node->fabric, w.nid) : w.nid];
@@ -292,7 +264,7 @@ static __always_inline u32 poll_wq(struct rmc_qpair *qp, const bool multi_unit, 
 				taken++;
 				local_count++;
 				moved += w.length + RMC_TENANT_ENTRY;
-				if (unlikely(moved >= min_t(u32, budget, RMC_LOCAL_BUDGET)))
+				if (unlikely(moved >= local_budget))
 					break;
 				continue;
 			} else if (!multi_unit && !taken && out->self) {

@@ -473,7 +473,9 @@ static inline void send_some(struct doms *t, u32 count)
 /* Organisations and MTUs for tests of messages */
 static const struct testbed_opts dom_opts[] = {
 	{ .nodes = 2, .ni = "fused", .mtu = 4096 },
+	{ .nodes = 2, .ni = "fused", .mtu = 4096, .packets = true },
 	{ .nodes = 2, .ni = "fused", .mtu = 64 },
+	{ .nodes = 2, .ni = "fused", .mtu = 64, .packets = true },
 	{ .nodes = 2, .ni = "pair", .mtu = 512 },
 	{ .nodes = 2, .ni = "edge", .units = 2, .mtu = 4096 },
 	{ .nodes = 2, .ni = "split", .units = 2, .frontends = 2, .mtu = 512 },

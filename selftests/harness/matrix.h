@@ -5,9 +5,9 @@
  *
  *	RMC_TESTBED=edge,units=2,interleave=256,mtu=64 pipeline.asan
  *
- * links=1: over links, see packets.h. All testbeds of a test have links then, or it fails; a test
- * that cannot is skipped, and its row says why. Nothing over links without a packet passes, see
- * matrix_done().
+ * packets=1: nothing takes the local path. links=1: over links, see packets.h. All testbeds of a
+ * test have links then, or it fails; a test that cannot is skipped, and its row says why. Nothing
+ * over links without a packet passes, see matrix_done().
  */
 #ifndef MATRIX_H
 #define MATRIX_H
@@ -55,6 +55,8 @@ static inline bool matrix_asked(struct testbed_opts *o)
 			o->mtu = atoi(value);
 		else if (!strcmp(word, "links"))
 			o->links = atoi(value);
+		else if (!strcmp(word, "packets"))
+			o->packets = atoi(value);
 		else
 			goto unknown;
 	}
@@ -89,8 +91,8 @@ static inline void matrix_run(const struct matrix_test *tests, u32 ntests,
 	}
 	for (j = 0; j < nopts; j++)
 		for (i = 0; i < ntests; i++) {
-			snprintf(where, sizeof(where), "%s%.0u, MTU %u", opts[j].ni, opts[j].units,
-				 opts[j].mtu);
+			snprintf(where, sizeof(where), "%s%.0u, MTU %u%s", opts[j].ni,
+				 opts[j].units, opts[j].mtu, opts[j].packets ? ", packets" : "");
 			snprintf(name, sizeof(name), "%s (%s)", tests[i].name, where);
 			reason = matrix_skips(&opts[j], tests[i].shared, tests[i].one_kernel);
 			if (reason) {

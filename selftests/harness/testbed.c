@@ -180,6 +180,7 @@ static void node_boot(struct testbed *w, u32 nid)
 
 		if (w->opts.att_entries)
 			unit->att.entries = w->opts.att_entries;
+		unit->local = !w->opts.packets;
 		unit->req_ms = TESTBED_START_MS;
 		unit->scan_ms = TESTBED_START_MS;
 		unit->srv_ms = TESTBED_START_MS;

@@ -30,6 +30,7 @@ struct testbed_opts {
 	bool kernels;		/* one kernel per node */
 	bool links;		/* and they share no memory, see packets.h */
 	u32 att_entries;	/* default RMC_ATT_ENTRIES */
+	bool packets;		/* all operations need them: no local path */
 };
 
 struct testbed_worker {
