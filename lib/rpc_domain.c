@@ -150,7 +150,7 @@ static int take_request(struct rpc_domain *r, void *buf, size_t size, size_t *le
 	r->serving = 1;
 	*from = (int)r->request.nid;
 	*len = r->request.len < size ? r->request.len : size;
-	memcpy(buf, rmc_arrival_data(r->core, &r->request), *len);
+	memcpy(buf, rmc_arrival_bytes(r->core, &r->request), *len);
 	return 1;
 }
 

@@ -32,21 +32,21 @@ static int is_free(const struct rmc_send_slot *w)
 	return rmc_load_acquire(&w->valid) != RMC_SEND_USED;
 }
 
-int rmc_slot_claim(struct rmc_domain *d, uint32_t peer, uint32_t gen, uint32_t len,
+int rmc_slot_claim(struct rmc_domain *d, uint32_t peer, struct link *l, uint32_t len,
 		   uint16_t owner)
 {
-	uint32_t slots = d->o.slots, i;
-	uint32_t n = __atomic_fetch_add(&d->peer[peer].head, 1, __ATOMIC_RELAXED) % slots;
+	uint32_t slots = d->o.slots, n = l->head, next, i;
 	struct rmc_send_slot *w;
 	struct slot *s;
 
-	for (i = 0; i < slots; i++, n = n + 1 < slots ? n + 1 : 0) {
+	for (i = 0; i < slots; i++, n = next) {
+		next = n + 1 < slots ? n + 1 : 0;
 		s = slot_of(d, peer, n);
 		w = send_slot(d, peer, n);
 		if (rmc_load_relaxed(&w->valid) == RMC_SEND_USED || rmc_slot_take(s))
 			continue;
 		/* another core may have had it since */
-		if (!is_free(w) || s->gen != gen) {
+		if (!is_free(w) || s->gen != l->gen) {
 			rmc_slot_release(d, s);
 			continue;
 		}
@@ -56,6 +56,9 @@ int rmc_slot_claim(struct rmc_domain *d, uint32_t peer, uint32_t gen, uint32_t l
 		rmc_store_relaxed(&w->turn, s->turn);
 		/* pairs with the acquires in rmc_domain_free() and _answer(): a slot in use has its turn */
 		rmc_store_release(&w->valid, RMC_SEND_USED);
+		l->head = next;
+		/* the RMC has changed the word of the next one since */
+		__builtin_prefetch(send_slot(d, peer, next), 1);
 		return (int)n;
 	}
 	return -1;

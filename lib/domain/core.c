@@ -64,6 +64,16 @@ static int attach(struct core *c, unsigned int group, unsigned int flags)
 	return 0;
 }
 
+/* Cores look for free slots in different places: evenly, however many there are. */
+static void spread(struct core *c)
+{
+	struct rmc_domain *d = c->c.domain;
+	uint32_t head = (uint32_t)((uint64_t)(d->opened++ * 0x9e3779b9U) * d->o.slots >> 32), i;
+
+	for (i = 0; i < d->o.nodes; i++)
+		c->link[i].head = head;
+}
+
 /* Each message has a piece of a local buffer, which begins with a line. */
 static int make_messages(struct core *c)
 {
@@ -230,6 +240,7 @@ struct rmc_core *rmc_core_open(struct rmc_domain *d, unsigned int group, unsigne
 	if (err) {
 		free_core(c);
 	} else {
+		spread(c);
 		c->next = d->core;
 		d->core = c;
 	}

@@ -282,7 +282,7 @@ int rmc_core_poll(struct rmc_core *core)
 int rmc_core_entry(struct core *c)
 {
 	unsigned int spins = 0;
-	int err = rmc_core_poll(&c->c);
+	int err = may_skip_poll(c) ? 0 : rmc_core_poll(&c->c);
 
 	while (!err && !has_entry(c)) {
 		err = rmc_relax(c->c.qp, &spins);

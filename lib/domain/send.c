@@ -52,7 +52,7 @@ static struct message *claim(struct core *c, uint32_t peer, size_t len)
 	m = get_message(c);
 	if (rmc_unlikely(!m))
 		return NULL;
-	slot = rmc_slot_claim(d, peer, l->gen, (uint32_t)len, (uint16_t)c->c.number);
+	slot = rmc_slot_claim(d, peer, l, (uint32_t)len, (uint16_t)c->c.number);
 	if (rmc_unlikely(slot < 0)) {
 		no_room(c, peer);
 		return NULL;
@@ -83,19 +83,23 @@ static int send_message(struct rmc_core *core, int nid, const void *buf, size_t 
 	struct core *c = to_core(core);
 	struct rmc_domain *d = core->domain;
 	uint32_t peer = (uint32_t)nid - core->first_nid;
+	int skip = may_skip_poll(c), err;
 	struct wait w = { 0 };
 	struct message *m;
-	int err;
 
 	if (!has_peer(d, nid) || !buf || !len || flags & ~(RMC_SEND_DONTWAIT | RMC_SEND_OFFER))
 		return -EINVAL;
 	if (len > d->o.max_message)
 		return -EMSGSIZE;
 	for (;;) {
-		err = rmc_core_poll(core);
+		err = skip ? 0 : rmc_core_poll(core);
 		if (!err)
 			err = status_of(c, peer);
 		m = err ? NULL : claim(c, peer, len);
+		if (!err && !m && skip) {
+			skip = 0;
+			continue;
+		}
 		if (!err && !m)
 			err = flags & RMC_SEND_DONTWAIT ? -EAGAIN : rmc_core_wait_room(c, &w);
 		if (err || m)

@@ -54,20 +54,19 @@ struct slot {
 
 /**
  * struct peer - a node, as all cores of this one see it
- * @head: where the search for a free slot begins
  * @asked: slot that is asked next, without room
  * @gen: counts its lives; 0: no core has joined it yet. Written with the domain's lock
  * @life: of its domain, as of @gen
  */
 struct peer {
-	_Alignas(LINE) uint32_t head;
-	uint32_t asked;
+	_Alignas(LINE) uint32_t asked;
 	uint32_t gen;
 	uint32_t life;
 };
 
 struct rmc_domain {
 	struct rmc_ctx *ctx;
+	uint32_t opened;		/* cores, so far; with the lock */
 	struct rmc_domain_options o;
 	uint32_t homes;			/* of slots at a node: each is joined */
 	uint32_t stride;
@@ -118,12 +117,14 @@ struct op {
  * struct link - a peer, as a core sees it
  * @status: why it is given up; 0: it is not
  * @gen: life of the peer that this core has joined; 0: none
+ * @head: where the search for a free slot begins: cores begin apart
  * @silent_ms: since when it has not answered whether it lives; 0: it has
  * @full_ms: since when there has been no room, or when slots were asked for; 0: there is
  */
 struct link {
 	int status;
 	uint32_t gen;
+	uint32_t head;
 	uint64_t silent_ms;
 	uint64_t full_ms;
 };
@@ -219,10 +220,21 @@ static inline int has_entry(const struct core *c)
 	return c->c.qp->slot[c->c.qp->head & c->c.qp->mask] != RMC_SLOT_BUSY;
 }
 
+/*
+ * What was posted just now has hardly completed, and a look costs the transfer of a line that the RMC
+ * is about to write: few operations may wait for the next look.
+ */
+#define FEW_IN_FLIGHT	2
+
+static inline int may_skip_poll(const struct core *c)
+{
+	return rmc_qp_in_flight(c->c.qp) <= FEW_IN_FLIGHT && !c->doubt.first && has_entry(c);
+}
+
 /* claim.c: send slots */
 
 /* The number of a free slot, now the caller's, with its next turn; -1: there is none */
-int rmc_slot_claim(struct rmc_domain *d, uint32_t peer, uint32_t gen, uint32_t len,
+int rmc_slot_claim(struct rmc_domain *d, uint32_t peer, struct link *l, uint32_t len,
 		   uint16_t owner);
 
 /* A slot that nobody has claimed becomes the caller's: 0, or -1 */

@@ -69,7 +69,7 @@ static void native_recv(struct netpipe_end *end, size_t len)
 	s->held = true;
 	if (rmc_unlikely(m->len != len))
 		die(EXIT_FAILED, "%u bytes came, not %zu: same options everywhere?", m->len, len);
-	memcpy(end->in, len <= sizeof(m->head) ? m->head : rmc_arrival_data(s->core, m), len);
+	memcpy(end->in, rmc_arrival_bytes(s->core, m), len);
 }
 
 static void native_flush(struct netpipe_end *end)

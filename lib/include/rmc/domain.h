@@ -311,6 +311,15 @@ RMC_INLINE const void *rmc_arrival_data(const struct rmc_core *core, const struc
 }
 
 /*
+ * The same, or m->head if all of it is there: that line is here already, the slot's is not. It does
+ * not change as long as m does not, until rmc_receive().
+ */
+RMC_INLINE const void *rmc_arrival_bytes(const struct rmc_core *core, const struct rmc_arrival *m)
+{
+	return m->len <= RMC_AQ_HEAD ? (const void *)m->head : rmc_arrival_data(core, m);
+}
+
+/*
  * Wait for an arrival and take it: spin for spin_us microseconds, then sleep for at most
  * timeout_ms milliseconds, for ever if that is negative. 1; 0: timeout; or -errno: -ESHUTDOWN
  * when the queue pair is dead, -EINTR on a signal, -EOPNOTSUPP: the core only sends. With
