@@ -10,11 +10,10 @@
  *
  * Latency ends at t1; a ping-pong's half round trip, as of rmc_netpipe, at t2. The direction
  * alternates, and a message follows at once: its SEND waits for the RECEIVE before it, unless it is
- * "alone". The library's one-sided messages (messages.c), reads, memcpy() and the ping-pong of a line are measured in the
- * same rounds. Each ratio is the median of those of the rounds. "asked" is what messages shall
- * reach; only with --check the exit status depends on it.
- *
- * The local path is that of one-sided operations. Native messages take packets always.
+ * "alone". The library's one-sided messages (messages.c), reads, memcpy() and the ping-pong of a line
+ * are measured in the same rounds. All ways write the message anew and read a word of each line.
+ * Each ratio is the median of those of the rounds. "asked" is what messages shall reach; only with
+ * --check the exit status depends on it.
  *
  *	build/host/native_bench [--quick] [--json] [--check] [--path local|packets] [PART ...]
  */
@@ -81,7 +80,7 @@ static void native_latency(struct samples *read, struct samples *received, u32 s
 	flush(&plain[0]);
 }
 
-static void emulated_latency(struct samples *s, bool alone, u32 size, int n)
+static void emulated_latency(struct samples *s, bool pull, bool alone, u32 size, int n)
 {
 	double ns = bench_ns_per_tick();
 	u64 t0, now;
@@ -89,8 +88,12 @@ static void emulated_latency(struct samples *s, bool alone, u32 size, int n)
 
 	t0 = bench_ticks();
 	for (i = -50; i < n; i++) {
+		/* what is pulled is sent from where it is, what is pushed from anywhere */
+		if (pull)
+			memcpy(end[i & 1].seg + END_DATA, source, size);
 		end_send(&end[i & 1], size);
 		end_receive(&end[!(i & 1)], size);
+		look(end[!(i & 1)].in, size);
 		now = bench_ticks();
 		if (i >= 0)
 			rows_sample(s, (now - t0) * ns);
@@ -146,8 +149,8 @@ static void latency_round(void)
 		native_latency(&way[NATIVE_ALONE], NULL, sizes[i], n);
 		for (pull = 0; pull < 2; pull++) {
 			ends_set(sizes[i], pull);
-			emulated_latency(&way[PUSH + pull], false, sizes[i], n);
-			emulated_latency(&way[PUSH_ALONE + pull], true, sizes[i], n);
+			emulated_latency(&way[PUSH + pull], pull, false, sizes[i], n);
+			emulated_latency(&way[PUSH_ALONE + pull], pull, true, sizes[i], n);
 		}
 		add_ratios(&ratios[i], pp, &way[NATIVE], &way[PUSH], &way[PULL], n);
 		add_ratios(&alone[i], pp, &way[NATIVE_ALONE], &way[PUSH_ALONE], &way[PULL_ALONE], n);
@@ -170,12 +173,10 @@ static void latency_results(void)
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		for (w = 0; w < WAYS; w++) {
-			const char *path = "packets";
+			const char *path = bench_path(&bench.w, sizes[i]);
 
 			if (w == PUSH || w == PUSH_ALONE)
 				path = ends_path(&bench.w, sizes[i], false);
-			else if (w == PULL || w == PULL_ALONE)
-				path = ends_path(&bench.w, sizes[i], true);
 			rows_latency(sizes[i], way_names[w], path, &one_way[i][w]);
 		}
 	}
@@ -364,13 +365,15 @@ static void rate_round(void)
 
 static void rate_rows(void)
 {
-	rows_value("64 B reads, 32 in flight", "M/s", bench_path(&bench.w, 64), &rate[READS], 0, false);
-	rows_value("SEND + RECEIVE of 64 B, 32 in flight", "M/s", "packets", &rate[MESSAGES], 5, false);
+	const char *path = bench_path(&bench.w, 4096);
+
+	rows_value("64 B reads, 32 in flight", "M/s", path, &rate[READS], 0, false);
+	rows_value("SEND + RECEIVE of 64 B, 32 in flight", "M/s", path, &rate[MESSAGES], 5, false);
 	rows_ratio("SEND + RECEIVE of 64 B, 32 in flight", "64 B reads", &to_reads, 0.4, false);
-	rows_value("SEND + REPLY of 64 B, 32 in flight", "M/s", "packets", &rate[CALLS], 0, false);
+	rows_value("SEND + REPLY of 64 B, 32 in flight", "M/s", path, &rate[CALLS], 0, false);
 	rows_ratio("SEND + REPLY of 64 B, 32 in flight", "64 B reads", &calls_to_reads, 0.5, false);
 	rows_value("memcpy of 8 KiB", "GB/s", NULL, &rate[MEMCPY], 0, false);
-	rows_value("messages of 4 KiB, 8 in flight", "GB/s", "packets", &rate[STREAMED], 0, false);
+	rows_value("messages of 4 KiB, 8 in flight", "GB/s", path, &rate[STREAMED], 0, false);
 	rows_ratio("messages of 4 KiB, 8 in flight", "memcpy", &to_memcpy, 0.8, false);
 }
 
@@ -510,7 +513,7 @@ static void worker_times(struct domain *d, u32 n, double *writes, double *sent, 
 static const u32 at_once[] = { 1, IN_FLIGHT };
 
 static struct worker_rows {
-	struct samples write[2], over[2], sent, received;	/* write: local path, packets */
+	struct samples write[2], over[2], sent[2], received[2];	/* local path, packets */
 } worker[ARRAY_SIZE(policies)][ARRAY_SIZE(at_once)];
 
 static void worker_round(void)
@@ -531,8 +534,8 @@ static void worker_round(void)
 				worker_times(&plain[i], at_once[k], &w, &s, &r);
 				rows_sample(&to->write[p], w);
 				rows_sample(&to->over[p], s - w);
-				rows_sample(&to->sent, s);
-				rows_sample(&to->received, r);
+				rows_sample(&to->sent[p], s);
+				rows_sample(&to->received[p], r);
 			}
 			gate_end(&bench.w);
 		}
@@ -543,7 +546,7 @@ static void worker_round(void)
 static void worker_rows(void)
 {
 	char name[96];
-	u32 i, k;
+	u32 i, k, p;
 	int n;
 
 	for (i = 0; i < ARRAY_SIZE(policies); i++) {
@@ -556,13 +559,14 @@ static void worker_rows(void)
 	snprintf(name + n, sizeof(name) - n, what);				\
 	rows_value(name, "ns", path, s, asked, true);				\
 } while (0)
-			ROW("write", "local", &of->write[0], 0);
-			ROW("write", "packets", &of->write[1], 0);
-			ROW("SEND", "packets", &of->sent, 0);
-			ROW("RECEIVE", "packets", &of->received, 0);
-			ROW("SEND over a local write", "packets", &of->over[0], policies[i].asked);
-			ROW("SEND over a write in packets", "packets", &of->over[1],
-			    policies[i].asked);
+			for (p = 0; p < 2; p++) {
+				const char *path = p ? "packets" : "local";
+
+				ROW("write", path, &of->write[p], 0);
+				ROW("SEND", path, &of->sent[p], 0);
+				ROW("RECEIVE", path, &of->received[p], 0);
+				ROW("SEND over a write", path, &of->over[p], policies[i].asked);
+			}
 #undef ROW
 		}
 	}
@@ -589,6 +593,7 @@ static void many_open(struct many *m)
 	struct testbed_opts o = { .nodes = 2, .ni = "fused", .mtu = 4096, .itt = 1024 };
 
 	testbed_init(&m->w, &o);
+	bench_packets(&m->w, packets);
 	testbed_start(&m->w, worker_cpu, false);
 	open_domain(&m->d, &m->w, 1, RMC_DOM_GREEDY, m->cores, 0);
 	m->d.polled = 1;
@@ -643,12 +648,13 @@ static void many_round(void)
 
 static void many_rows(void)
 {
-	rows_value("one way, 8 B, 2 cores attached", "ns", "packets", &many_ns[0], 0, true);
-	rows_value("one way, 8 B, 64 cores attached", "ns", "packets", &many_ns[1], 0, true);
+	const char *path = bench_path(&many.w, 64);
+
+	rows_value("one way, 8 B, 2 cores attached", "ns", path, &many_ns[0], 0, true);
+	rows_value("one way, 8 B, 64 cores attached", "ns", path, &many_ns[1], 0, true);
 	rows_ratio("one way, 8 B, 64 cores attached", "2 cores", &many_ratio, 1.03, true);
-	rows_value("worker, SEND + RECEIVE, 2 cores attached", "ns", "packets", &many_worker[0], 0,
-		   true);
-	rows_value("worker, SEND + RECEIVE, 64 cores attached", "ns", "packets", &many_worker[1], 0,
+	rows_value("worker, SEND + RECEIVE, 2 cores attached", "ns", path, &many_worker[0], 0, true);
+	rows_value("worker, SEND + RECEIVE, 64 cores attached", "ns", path, &many_worker[1], 0,
 		   true);
 	rows_ratio("worker, SEND + RECEIVE, 64 cores attached", "2 cores", &many_worker_ratio, 1.03,
 		   true);

@@ -105,7 +105,7 @@ static bool take(struct domain *d, u32 nid, struct rmc_arrival *m, u32 *core)
 		if (!n)
 			continue;
 		check("arrival", n < 0 ? n : 0);
-		look(rmc_arrival_data(d->core[nid][k], m), m->len);
+		look(rmc_arrival_bytes(d->core[nid][k], m), m->len);
 		d->busy = k;
 		*core = k;
 		return true;

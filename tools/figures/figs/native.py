@@ -25,8 +25,8 @@ def plan_of(run):
 
 
 def runs(plan):
-    """(of native messages, their way in it, of pushed and pulled ones); the local path has no native
-    ones. On the host it is that which counts the RECEIVE, as half a ping-pong does."""
+    """(of native messages, their way in it, of pushed and pulled ones). On the host their way is that
+    which counts the RECEIVE, as half a ping-pong does."""
     if plan.key == "host":
         return j.native_bench(plan), "native, received", j.native_bench(plan)
     return j.netpipe_native(plan), "push", j.netpipe(plan)
@@ -36,8 +36,7 @@ def jobs(run):
     plan = plan_of(run)
     for path in plan.paths() if plan else ():
         native, _, one_sided = runs(path)
-        if not path.over_local:
-            yield native
+        yield native
         yield one_sided
 
 
@@ -58,14 +57,13 @@ def show(run, results, paper, figure):
     plan = plan_of(run)
     if not plan:
         raise Missing("it needs two CPUs, and build/host/native_bench")
-    curves, gains, native = [], [], []
+    curves, gains = [], []
     for path in plan.paths():
         with figure.optional(path.label):
             of_native, its_way, of_others = runs(path)
             found = {way: points(path, results.get(of_others), way) for way in ("push", "pull")}
-            if not path.over_local:
-                native = points(path, results.get(of_native), its_way)
-                curves.append(Series(path.labelled("native"), native, path.kind))
+            native = points(path, results.get(of_native), its_way)
+            curves.append(Series(path.labelled("native"), native, path.kind))
             curves += [Series(path.labelled(way), found[way], path.kind) for way in found]
             gains.append((path, faster(native, found["push"], found["pull"])))
     figure.curves("latency", "Figure 8.6: one-way message latency", "us, half a ping-pong, median",
