@@ -18,6 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <rmc/rmc.h>
+#include "../../lib/internal.h"
 #include "member.h"
 
 #define CORES_MAX	16
@@ -294,6 +295,7 @@ static void served(struct thread *t)
 /* --- what is longer than a message --- */
 
 #define OFFERED	(1U << 20)	/* bytes of each member's memory */
+#define READ_MAX	(1U << 16)	/* longest operation: so there are several */
 
 static uint8_t offered_byte(int member, size_t i)
 {
@@ -304,13 +306,26 @@ static uint8_t offered_byte(int member, size_t i)
 static void fetch_one(struct thread *t, uint8_t *buf, uint64_t offset, uint64_t want, int status)
 {
 	int before = (team->self + team->nodes - 1) % team->nodes;
-	struct rmc_arrival m;
+	struct rmc_arrival m, other;
 	size_t len = 0, i;
+	uint32_t head;
 
 	CHECK(rmc_arrival_wait(t->core, &m, WAIT_US, PATIENCE_MS) == 1);
 	CHECK(m.kind == RMC_AQ_OFFER && (int)m.nid == rmc_team_nid(team, before));
+	other = m;
+	other.kind = RMC_AQ_MESSAGE;
+	CHECK(rmc_fetch(t->core, &other, buf, want, &len) == -EINVAL);
+	other = m;
+	other.len++;
+	CHECK(rmc_fetch(t->core, &other, buf, want, &len) == -EINVAL);
+	other = m;
+	other.nid = (uint32_t)rmc_team_nid(team, team->nodes - 1) + 1;
+	CHECK(rmc_fetch(t->core, &other, buf, want, &len) == -EINVAL);
+	memset(buf, 0, want);
 	CHECK(rmc_fetch(t->core, &m, buf, want - 1, &len) == -EMSGSIZE && len == want);
+	head = t->core->qp->head;
 	CHECK(rmc_fetch(t->core, &m, buf, want, &len) == status && len == want);
+	CHECK(status || t->core->qp->head - head >= (want + READ_MAX - 1) / READ_MAX);
 	for (i = 0; !status && i < len; i++)
 		CHECK(buf[i] == offered_byte(before, offset + i));
 	if (status)
@@ -322,7 +337,7 @@ static void fetch_one(struct thread *t, uint8_t *buf, uint64_t offset, uint64_t 
 
 static void *offer_all(void *arg)
 {
-	static const uint64_t lengths[] = { 1, 63, 4097, 100001, 300000, OFFERED - 7 };
+	static const uint64_t lengths[] = { 1, 63, READ_MAX, READ_MAX + 1, 300000, OFFERED - 7 };
 	struct thread *t = (struct thread *)arg;
 	int next = rmc_team_nid(team, (team->self + 1) % team->nodes);
 	uint8_t *buf = (uint8_t *)aligned_alloc(4096, OFFERED);
@@ -333,6 +348,7 @@ static void *offer_all(void *arg)
 	int id;
 
 	open_core(t);
+	team->ctx->query.max_length = READ_MAX;
 	CHECK(buf);
 	id = rmc_buf_register(team->ctx, buf, OFFERED);
 	CHECK(id >= 0);
@@ -341,8 +357,8 @@ static void *offer_all(void *arg)
 	OK(rmc_team_barrier(team));
 	CHECK(rmc_offer(t->core, next, 0, 0, 0, &call) == -EINVAL);
 	for (n = 0; n <= sizeof(lengths) / sizeof(lengths[0]); n++) {
-		int outside = n == sizeof(lengths) / sizeof(lengths[0]);
-		uint64_t bytes = outside ? OFFERED : lengths[n];
+		int outside = !n;
+		uint64_t bytes = outside ? OFFERED : lengths[n - 1];
 		uint64_t at = outside ? 1ULL << 38 : team->offset + n % 7;
 
 		OK(rmc_offer(t->core, next, at, bytes, 0, &call));

@@ -147,6 +147,8 @@ MSG = [member("msg", 2, "all"), member("msg", 4, "all"), member("msg", 3, "orpha
 KV = [member("kv", 3, "farm"), member("kv", 2, "sabre"), member("kv", 3, "lock"),
       member("kv", 3, "lease"), member("kv", 3, "rpc"), member("kv", 3, "farm", "orphan"),
       member("kv", 2, "lock", "locked"), member("kv", 2, "sabre", "other")]
+OFFERS = member("domain", 2, "mode=offer", "max=100")
+PULLS = member("domain", 3, "policy=shared", "messages=500", "cores=4")
 HERD = [member("herd", 2, "small"), member("herd", 2, "cancel"), member("herd", 2, "lost"),
         member("herd", 2, "orphan"), member("herd", 2, "orphan_cancelled"),
         member("herd", 2, "idle"), member("herd", 2, "kept"), member("herd", 2, "pieces"),
@@ -224,6 +226,8 @@ AREAS = {
     "wait": ("lib", ["pair", "setup", WAIT]),
     "driver": ("lib", ["daemon.client", "daemon.memory", "daemon.domain"]),
     "domain": ("lib", ["lib.domain", "daemon.domain", "lib.asan.domain"]),
+    "offer": ("lib", [OFFERS]),
+    "pull": ("lib", [PULLS]),
     "size": ("lib", ["lib.words", "lib.abi"]),
     "retry": ("lib", ["lib.retry"]),
     "yield": ("lib", ["lib.yield"]),

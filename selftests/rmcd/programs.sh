@@ -75,6 +75,8 @@ for policy in rr static random greedy jsq sq2 jiq steal keyed shared; do
 	expect "native messages, $policy" 0 "member 2: ok" \
 		nodes 3 "$D/prog_domain" policy=$policy messages=30 depth=1
 done
+expect "threads that contend for one queue" 0 "member 2: ok" \
+	nodes 3 "$D/prog_domain" policy=shared cores=4 messages=500
 for policy in groups hier; do
 	expect "native messages, $policy" 0 "member 2: ok" \
 		nodes 3 "$D/prog_domain.asan" policy=$policy groups=2 cores=4 messages=30

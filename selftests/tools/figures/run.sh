@@ -67,6 +67,34 @@ for want in 78 25 11 6; do
 done
 shows "and its memory" "$W/footprint/index.html" \
 	'>4096 B, 78 slots</td><td class="paper">319</td><td class="native">319</td>'
+shows "of two domains, too" "$W/footprint/index.html" \
+	'>two domains: 64 B, 78 slots; 4096 B, 6</td><td class="paper">37</td><td class="native">36.8</td>'
+
+make -s -C "$top/selftests" O="$top/build/host" "$top/build/host/valet_curves" ||
+	report 1 "valet_curves builds"
+expect "figures 8.3 to 8.5, of few messages" 0 '"peak"' \
+	eval '"$top/build/host/valet_curves" --messages 3000 | tee "$W/curves.json"'
+peaks() {			# peaks CONDITION: of p(costs, series), for each distribution
+	python3 - "$W/curves.json" "$1" <<-'EOT'
+		import json, sys
+		rows = [r for r in json.load(open(sys.argv[1], encoding="utf-8"))["rows"] if "peak" in r]
+		services = {r["service"] for r in rows}
+		def holds(service):
+		    def p(costs, series):
+		        return next(r["peak"] for r in rows
+		                    if (r["costs"], r["service"], r["series"]) == (costs, service, series))
+		    print(service, {s: p("chip", s) for s in ("1x16", "4x4", "16x1", "threads, lock 200 ns")})
+		    return eval(sys.argv[2])
+		sys.exit(len(services) != 4 or not all([holds(s) for s in services]))
+	EOT
+}
+check "one queue serves more than four, four more than sixteen" \
+	peaks 'p("chip", "1x16") > 1.05 * p("chip", "4x4") > 1.1 * p("chip", "16x1")'
+check "a model without costs serves more, and the one queue no less" \
+	peaks 'p("none", "1x16") >= p("chip", "1x16") and
+		all(p("none", s) > p("chip", s) for s in ("4x4", "16x1"))'
+check "threads with the slowest lock serve half of that at most" \
+	peaks '2 * p("chip", "threads, lock 200 ns") < p("chip", "1x16")'
 
 # --- real runs ---
 
