@@ -12,6 +12,9 @@
  * Where two of the workers are one, a call takes the place of the relay. The thesis' message from
  * the NI that dispatches to that of the core is the store into the arrival queue.
  *
+ * A message may wait for a core that polls, rather than wake one that sleeps. Until it is due, or
+ * given, the dispatcher's worker comes back to the domain, and does not park.
+ *
  * The dispatcher also tells those who wait for a free send slot (struct rmc_room): the RECEIVE that
  * frees it may come to any unit.
  *
@@ -126,19 +129,35 @@ static u64 freed(const struct rmc_domain *d)
 	return n;
 }
 
+/* The dispatcher's worker may sleep, or poll other units. */
+static void notify(struct rmc_node *unit)
+{
+	unit->fabric->notify(unit->head, RMC_LANE_REQ);
+}
+
+/* A message waits for a core that polls. */
+static bool holds(const struct rmc_domain *d)
+{
+	return d->due != U64_MAX;
+}
+
 /*
  * The dispatcher's worker comes back to the domain: always, where others take part, else only while
- * somebody is to be told.
+ * somebody is to be told, or a message is due.
  */
-static void watch(struct rmc_domain *d, bool on)
+static void watch(struct rmc_domain *d)
 {
 	struct rmc_domains *domains = &d->head->domains;
 	u64 *word = &domains->remote[d->ctx_id / 64], bit = 1ULL << d->ctx_id % 64;
+	bool on = d->reporting || holds(d);
 
-	if (d->remote || !!(*word & bit) == on)
-		return;
-	*word ^= bit;
-	domains->used += on ? 1 : -1;
+	if (!d->remote && !!(*word & bit) != on) {
+		*word ^= bit;
+		domains->used += on ? 1 : -1;
+	}
+	/* what brought us here may be of another unit: poll the head */
+	if (on)
+		notify(d->head);
 }
 
 /* Tell some of those for whom a slot has become free: waking one takes time. */
@@ -154,7 +173,7 @@ static void report_some(struct rmc_domain *d)
 		r->reported = freed(d);
 		rmc_event_happened(&r->event);
 	}
-	watch(d, d->reporting);
+	watch(d);
 }
 
 /* Tell all who wait for a free slot; who finds none arms again. */
@@ -210,10 +229,15 @@ static u32 collect(struct rmc_domain *d, u64 now)
 	return n;
 }
 
-/* The dispatcher's worker may sleep, or poll other units. */
-static void notify(struct rmc_node *unit)
+/* What rmc_dispatch_next() has left for later */
+static void hold(struct rmc_domain *d)
 {
-	unit->fabric->notify(unit->head, RMC_LANE_REQ);
+	u64 due = rmc_dispatch_due(d->dispatch);
+
+	if (likely(due == d->due))
+		return;
+	d->due = due;
+	watch(d);
 }
 
 /*
@@ -232,6 +256,8 @@ static u32 dispatch(struct rmc_domain *d, u64 now)
 			n++;
 		}
 		WRITE_ONCE(d->waiting, rmc_dispatch_waiting(d->dispatch));
+		if (unlikely(d->wake_ns))
+			hold(d);
 		if (likely(!d->waiting || !d->remote))
 			return n;
 		/* say that one waits, then see what is finished; pairs with rmc_domain_take() */
@@ -275,7 +301,8 @@ void rmc_domain_arrived(struct rmc_node *unit, struct rmc_domain *d, u32 index, 
 }
 
 /**
- * rmc_domains_pending() - check whether other workers have put something into a relay
+ * rmc_domains_pending() - check whether other workers have put something into a relay, or a
+ *	message will be due
  * @unit: unit; the caller is its RRPP worker
  *
  * Context: worker, does not sleep.
@@ -286,13 +313,13 @@ bool rmc_domains_pending(const struct rmc_node *unit)
 
 	for (i = 0; unit->domains.used && i < RMC_MAX_CONTEXTS; i++)
 		if (unit->domains.remote[i / 64] & 1ULL << i % 64 &&
-		    pending(unit->domains.dom[i]))
+		    (pending(unit->domains.dom[i]) || holds(unit->domains.dom[i])))
 			return true;
 	return false;
 }
 
 /**
- * rmc_domains_poll() - take what other workers have put into relays
+ * rmc_domains_poll() - take what other workers have put into relays, and give what is due
  * @node: unit; the caller is its RRPP worker
  *
  * Return: messages given to cores. Context: worker, does not sleep.
@@ -306,11 +333,14 @@ u32 rmc_domains_poll(struct rmc_node *node)
 
 		for (; bits; bits &= bits - 1) {
 			struct rmc_domain *d = node->domains.dom[w * 64 + __ffs64(bits)];
+			bool more = pending(d);
 			u64 now;
 
-			if (!pending(d))
+			if (!more && likely(!holds(d)))
 				continue;
 			now = rmc_os_now_ns();
+			if (unlikely(!more && now < d->due))
+				continue;
 			collect(d, now);
 			n += dispatch(d, now);
 		}
@@ -497,7 +527,7 @@ void rmc_room_del(struct rmc_domain *d, struct rmc_room *r)
 		return;
 	remove(&d->room, r);
 	remove(&d->reporting, r);
-	watch(d, d->reporting);
+	watch(d);
 	r->listed = false;
 }
 

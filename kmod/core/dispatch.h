@@ -94,7 +94,7 @@ enum rmc_dispatch_hint {
  * @classes: class: 1 .. RMC_DISPATCH_CLASSES
  * @seed: of the policies that choose at random
  * @wake_ns: greedy, groups, hier: so long a message waits for a core that polls before it is given
- *	to one that does not
+ *	to one that does not; the caller comes back at rmc_dispatch_due()
  * @age_ns: steal, class: a core also inspects one more FIFO each time, in turn, and takes from it
  *	if its head waits for longer than this; 0: it does not
  */
@@ -138,6 +138,7 @@ struct rmc_dispatch;
 const char *rmc_dispatch_name(u32 policy);
 int rmc_dispatch_find(const char *name);
 bool rmc_dispatch_has_groups(u32 policy);
+bool rmc_dispatch_holds(u32 policy);
 int rmc_dispatch_check(const struct rmc_dispatch_params *p);
 size_t rmc_dispatch_bytes(const struct rmc_dispatch_params *p);
 struct rmc_dispatch *rmc_dispatch_init(void *mem, const struct rmc_dispatch_params *p);

@@ -274,6 +274,17 @@ bool rmc_dispatch_has_groups(u32 policy)
 }
 
 /**
+ * rmc_dispatch_holds() - whether a policy can let messages wait for a core that polls
+ * @policy: any value
+ *
+ * Return: true if so.
+ */
+bool rmc_dispatch_holds(u32 policy)
+{
+	return policy < RMC_DISPATCH_COUNT && rows[policy].flags & HOLDS;
+}
+
+/**
  * rmc_dispatch_check() - validate parameters
  * @p: parameters
  *

@@ -41,8 +41,11 @@ int rmc_domain_args(const struct rmc_dom_create *c, struct rmc_domain_params *p,
 		.classes = c->classes ?: 1,
 		.seed = 1,
 		.age_ns = c->age_us * 1000ULL,
+		.wake_ns = c->wake_us * 1000ULL,
 	};
 	if (c->age_us && c->policy != RMC_DOM_CLASS && c->policy != RMC_DOM_STEAL)
+		return -EINVAL;
+	if (c->wake_us > RMC_DOMAIN_WAKE_US_MAX || (c->wake_us && !rmc_dispatch_holds(c->policy)))
 		return -EINVAL;
 	if (c->groups != 1 && !rmc_dispatch_has_groups(c->policy))
 		return -EINVAL;
@@ -114,9 +117,6 @@ int rmc_domain_init(struct rmc_domain *d, struct rmc_node *head, u16 ctx_id, u32
 
 	if (!valid(p, f) || !life || rmc_dispatch_check(dispatch))
 		return -EINVAL;
-	/* nobody comes back when a message is due */
-	if (dispatch->wake_ns)
-		return -EINVAL;
 	d->head = head;
 	d->p = *p;
 	d->ctx_id = ctx_id;
@@ -129,6 +129,8 @@ int rmc_domain_init(struct rmc_domain *d, struct rmc_node *head, u16 ctx_id, u32
 	d->shared = dispatch->policy == RMC_DISPATCH_SHARED;
 	d->all.order = rmc_domain_queue_order(p);
 	d->cores_max = dispatch->cores;
+	d->wake_ns = dispatch->wake_ns;
+	d->due = U64_MAX;
 	slots = (size_t)p->nodes * p->slots;
 	lives = (size_t)p->nodes << f->rrpp_order;
 	d->slot = rmc_os_zalloc_user(slots * sizeof(*d->slot));
@@ -217,9 +219,11 @@ void rmc_domain_add(struct rmc_node *unit, struct rmc_domain *d)
  */
 void rmc_domain_del(struct rmc_node *unit, struct rmc_domain *d)
 {
-	if (d->remote && unit == unit->head) {
+	u64 *word = &unit->domains.remote[d->ctx_id / 64], bit = 1ULL << d->ctx_id % 64;
+
+	if (*word & bit) {
 		unit->domains.used--;
-		unit->domains.remote[d->ctx_id / 64] &= ~(1ULL << d->ctx_id % 64);
+		*word &= ~bit;
 	}
 	unit->domains.dom[d->ctx_id] = NULL;
 }

@@ -72,6 +72,9 @@ static_assert((int)RMC_DISPATCH_COUNT == (int)RMC_DOM_POLICIES, "all of them");
 /* Those that a domain can have */
 #define RMC_DOMAIN_POLICIES	((1ULL << RMC_DOM_POLICIES) - 1)
 
+/* While a message waits for a core that polls, the dispatcher's worker does not sleep. */
+#define RMC_DOMAIN_WAKE_US_MAX	1000
+
 /* Of one domain; quotas are usually lower */
 #define RMC_DOMAIN_BYTES_MAX	(1U << 30)
 
@@ -256,6 +259,9 @@ struct rmc_domain_params {
  * @key_offset: bytes from a message's begin to its key
  * @dispatch: who gets which message (dispatcher)
  * @core: cores (dispatcher)
+ * @wake_ns: see struct rmc_dispatch_params
+ * @due: when a message that waits for a core that polls is given to another one; U64_MAX: none
+ *	does (dispatcher)
  * @waiting: messages that no core holds (dispatcher)
  * @dispatched: messages given to cores, again as well (dispatcher)
  * @times: how long messages took (dispatcher)
@@ -298,6 +304,8 @@ struct rmc_domain {
 	u32 key_offset;
 	struct rmc_dispatch *dispatch;
 	struct rmc_core *core;
+	u64 wake_ns;
+	u64 due;
 	u32 waiting;
 	u64 dispatched;
 	struct rmc_domain_times *times;
@@ -349,7 +357,7 @@ struct rmc_join {
  * @used: domains whose relays this unit empties
  * @live: unused: who puts into a relay wakes the worker
  * @stall_ms: unused
- * @remote: of the head, bit per ctx_id: domains whose relays it empties
+ * @remote: of the head, bit per ctx_id: domains whose relays it empties, or where something is due
  * @dom: by ctx_id, RMC_MAX_CONTEXTS; an entry is NULL: none
  */
 struct rmc_domains {

@@ -509,7 +509,8 @@ static int do_dom_query(const struct request *r, union args *a)
 
 static int do_dom_create(const struct request *r, union args *a)
 {
-	if (a->dom_create.flags & ~(RMC_DOM_REQUEUE | RMC_DOM_KEY) || a->dom_create.reserved)
+	if (a->dom_create.flags & ~(RMC_DOM_REQUEUE | RMC_DOM_KEY) || a->dom_create.reserved ||
+	    a->dom_create.reserved2)
 		return -EOPNOTSUPP;
 	rmc_file_node(r->file);
 	return rmc_dom_create(r->file, &a->dom_create);

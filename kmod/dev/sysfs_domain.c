@@ -3,12 +3,13 @@
  * Domains of messages for people and scripts, in /sys/class/misc/rmc/node<k>/domains/<context>,
  * from a domain's creation to its end:
  *
- *   policy depth slots cores waiting
+ *   policy depth slots cores wake_us waiting
  *   packets messages repeated refused freed dispatched   counters, see struct rmc_dom_stats
  *   waited_p50_ns waited_p99_ns waited_p999_ns served_...   percentiles, see there
  *   waited_histogram served_histogram   lines "nanoseconds count": so many from there to the next
  */
 #include <linux/kobject.h>
+#include <linux/math64.h>
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 #include "../core/node.h"
@@ -84,6 +85,7 @@ ATTR(policy, sysfs_emit(buf, "%s\n", rmc_dispatch_name(dir->policy)));
 ATTR(depth, sysfs_emit(buf, "%u\n", dir->depth));
 ATTR(slots, sysfs_emit(buf, "%u\n", dir->d->p.slots));
 ATTR(cores, sysfs_emit(buf, "%u\n", READ_ONCE(*dir->cores)));
+ATTR(wake_us, sysfs_emit(buf, "%llu\n", div_u64(dir->d->wake_ns, NSEC_PER_USEC)));
 ATTR(waiting, sysfs_emit(buf, "%u\n", stats_of(dir).waiting));
 #define X(name, ...) ATTR(name, sysfs_emit(buf, "%llu\n", stats_of(dir).name));
 RMC_DOMAIN_STATS(X)
@@ -107,6 +109,7 @@ static struct attribute *domain_attrs[] = {
 	&attr_depth.attr,
 	&attr_slots.attr,
 	&attr_cores.attr,
+	&attr_wake_us.attr,
 	&attr_waiting.attr,
 	&attr_dispatched.attr,
 	&attr_waited_p50_ns.attr,

@@ -103,7 +103,8 @@ static int create_failed(const struct rmc_ctx *ctx, const struct rmc_domain_opti
 		return rmc_fail(err, "context %u has a domain on node %d already", ctx->id,
 				ctx->query.nid);
 	case E2BIG:
-		return rmc_fail(err, "this RMC has no answers to messages: load a newer module, or start a newer rmcd");
+		return rmc_fail(err, "this RMC has no %s: load a newer module, or start a newer rmcd",
+				o->wake_us && !q->max_wake_us ? "wake_us" : "answers to messages");
 	case EINVAL:
 		if (o->max_answer > q->max_answer)
 			return rmc_fail(err, "answers of %u bytes: this RMC has 0 .. %u",
@@ -117,6 +118,9 @@ static int create_failed(const struct rmc_ctx *ctx, const struct rmc_domain_opti
 						 o->classes)
 			return rmc_fail(err, "%u classes: policy class has 1 .. 16, and flag RMC_DOM_KEY, others none",
 					o->classes);
+		if (o->wake_us)
+			return rmc_fail(err, "wake_us %u: this RMC has 0 .. %u, and policies greedy, groups and hier",
+					o->wake_us, q->max_wake_us);
 		return rmc_fail(err, "no such domain: nodes %u .. %u of %u, %u slots of 1 .. %u, messages of %u bytes of 1 .. %u, policy %s, depth %u of 1 .. %u, %u cores of 1 .. %u, %u groups",
 				o->first_nid, o->first_nid + o->nodes - 1, ctx->query.nodes,
 				o->slots, q->max_slots, o->max_message, q->max_message,
@@ -146,7 +150,7 @@ static int create(struct rmc_domain *d, struct rmc_dom_create *arg)
 		.nodes = o->nodes, .slots = o->slots, .max_message = o->max_message,
 		.policy = o->policy, .depth = o->depth, .cores = o->cores, .groups = o->groups,
 		.max_answer = o->max_answer, .key_offset = o->key_offset, .classes = o->classes,
-		.age_us = o->age_us,
+		.age_us = o->age_us, .wake_us = o->wake_us,
 	};
 	return rmc_call(d->ctx, RMC_IOC_DOM_CREATE, arg) ? create_failed(d->ctx, o, &q) : 0;
 }

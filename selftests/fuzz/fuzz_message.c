@@ -182,7 +182,7 @@ static void other_domain(struct message *m, u32 how)
 	struct rmc_dom_create c = {
 		.nodes = v, .slots = v, .max_message = v, .cores = v, .depth = v & 7, .groups = how & 3,
 		.policy = v % RMC_DOM_POLICIES, .flags = v >> 5 & 1 ? RMC_DOM_KEY : 0,
-		.key_offset = v & 8, .classes = how & 1, .age_us = v & 4,
+		.key_offset = v & 8, .classes = how & 1, .age_us = v & 4, .wake_us = v & 16,
 	};
 
 	if (!rmc_domain_args(&c, &p, &dp))

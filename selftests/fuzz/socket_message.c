@@ -236,6 +236,8 @@ static void build_domain_create(struct message *m, struct input *in)
 		c.classes = 3;
 	if (policy & 0x40)
 		c.age_us = 100;
+	if (policy & 0x80)
+		c.wake_us = 50;
 	if (how & 0x80) {
 		word = (uint32_t)take(in, 1) % (sizeof(c) / sizeof(word));
 		((uint32_t *)(void *)&c)[word] = number32(in);

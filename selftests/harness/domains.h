@@ -477,6 +477,7 @@ static const struct testbed_opts dom_opts[] = {
 	{ .nodes = 2, .ni = "fused", .mtu = 64 },
 	{ .nodes = 2, .ni = "fused", .mtu = 64, .packets = true },
 	{ .nodes = 2, .ni = "pair", .mtu = 512 },
+	{ .nodes = 2, .ni = "fused", .units = 2, .rrpps = 2, .interleave = 256, .mtu = 1024 },
 	{ .nodes = 2, .ni = "edge", .units = 2, .mtu = 4096 },
 	{ .nodes = 2, .ni = "split", .units = 2, .frontends = 2, .mtu = 512 },
 	{ .nodes = 2, .ni = "per_tile", .units = 4, .rrpps = 2, .interleave = 256, .mtu = 64 },

@@ -14,6 +14,7 @@
 #define CORES		4
 #define SLOTS		64
 #define MAX_ANSWER	4096
+#define WAKE_US		1000
 
 enum { MAP_WQ, MAP_CQ, MAP_FLAGS, MAP_AQ, MAP_RECV, MAP_SEND, MAP_ANSWER, MAP_BUF };
 enum { FREE, FILLING, READY, HELD };
@@ -405,7 +406,8 @@ static int create_dom(struct node *n, struct rmc_dom_create *arg)
 	if (n->exists)
 		return EEXIST;
 	if (!arg->slots || arg->slots > SLOTS || arg->policy >= RMC_DOM_POLICIES || !arg->depth ||
-	    arg->first_nid || arg->nodes > FAKE_NODES || arg->max_answer > MAX_ANSWER)
+	    arg->first_nid || arg->nodes > FAKE_NODES || arg->max_answer > MAX_ANSWER ||
+	    arg->wake_us > WAKE_US)
 		return EINVAL;
 	arg->stride = (64 + arg->max_message + 63) / 64 * 64;
 	arg->life = ++lives;
@@ -521,7 +523,7 @@ static int call_locked(struct node *n, unsigned long request, void *arg)
 		*q = (struct rmc_dom_query) {
 			.size = sizeof(*q), .policies = 1U << RMC_DOM_RR | 1U << RMC_DOM_GREEDY,
 			.max_slots = SLOTS, .max_message = 8192, .max_cores = CORES,
-			.max_depth = 16, .max_answer = MAX_ANSWER,
+			.max_depth = 16, .max_answer = MAX_ANSWER, .max_wake_us = WAKE_US,
 		};
 		return 0;
 	case RMC_IOC_DOM_CREATE:

@@ -202,6 +202,14 @@ static void refusals(void)
 	CHECK_EQ(errno, EINVAL);
 	CHECK(strstr(rmc_errmsg(), "65 slots of 1 .. 64"));
 	o.slots = 3;
+	o.wake_us = 1001;
+	CHECK(!rmc_domain_open_with(fake_ctx(0), &o));
+	CHECK(strstr(rmc_errmsg(), "wake_us 1001: this RMC has 0 .. 1000"));
+	o.wake_us = 1000;
+	d = rmc_domain_open_with(fake_ctx(0), &o);
+	CHECK(d);
+	rmc_domain_close(d);
+	o.wake_us = 0;
 	o.policy = RMC_DOM_SHARED;
 	CHECK(!rmc_domain_open_with(fake_ctx(0), &o));
 	CHECK(strstr(rmc_errmsg(), "no policy shared"));

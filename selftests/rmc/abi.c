@@ -25,6 +25,10 @@ static uint32_t first_size(const struct call *c)
 		return offsetof(struct rmc_node_info, local_bytes);
 	case RMC_IOC_SEG_REG:
 		return offsetof(struct rmc_seg_reg, version_offset);
+	case RMC_IOC_DOM_QUERY:
+		return offsetof(struct rmc_dom_query, max_wake_us);
+	case RMC_IOC_DOM_CREATE:
+		return offsetof(struct rmc_dom_create, wake_us);
 	default:
 		return c->size;
 	}

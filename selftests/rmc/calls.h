@@ -79,7 +79,7 @@ static const struct call {
 	{ "SEG_UNREG", RMC_IOC_SEG_UNREG, FILE_, sizeof(struct rmc_seg_unreg), 0, { -1, -1 }, 0 },
 	{ "DOM_QUERY", RMC_IOC_DOM_QUERY, FILE_, sizeof(struct rmc_dom_query), 0, { -1, -1 }, 1 },
 	{ "DOM_CREATE", RMC_IOC_DOM_CREATE, FILE_, sizeof(struct rmc_dom_create), 0,
-	  { offsetof(struct rmc_dom_create, reserved), -1 }, 1 },
+	  { offsetof(struct rmc_dom_create, reserved), offsetof(struct rmc_dom_create, reserved2) }, 1 },
 	{ "DOM_DESTROY", RMC_IOC_DOM_DESTROY, FILE_, sizeof(struct rmc_dom_destroy), ENOENT,
 	  { -1, -1 }, 0 },
 	{ "DOM_ATTACH", RMC_IOC_DOM_ATTACH, FILE_, sizeof(struct rmc_dom_attach), ENOENT,

@@ -2,7 +2,9 @@
 /* Domains of messages and their cores: cores that are ready for more, one queue for all, keys; state. */
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include "domain_member.h"
 
@@ -318,6 +320,47 @@ TEST(each_core_takes_its_class)
 		REQUIRE(wait_free(&a, 1, i % SLOTS));
 	}
 	CHECK(!next_arrival(&b, &m) && !next_arrival(&second, &m));
+}
+
+/*
+ * While all cores sleep, a message waits for one that polls; then it wakes one of them, although
+ * nothing else happens in the RMC. Who polls has it at once.
+ */
+TEST(a_message_waits_for_a_core_that_polls)
+{
+	struct rmc_aq_arm arm = { .size = sizeof(arm) };
+	struct rmc_dom_create patient = usual;
+	struct pollfd p = { .events = POLLIN };
+	struct member a, b;
+	unsigned int i;
+	uint64_t n;
+	struct arrival m;
+
+	patient.wake_us = 1000;
+	two_members_with(&a, &b, &patient);
+	p.fd = eventfd(0, EFD_NONBLOCK);
+	arm.qp_id = b.e.qp->id;
+	arm.eventfd = p.fd;
+	for (i = 0; i < SLOTS; i++) {
+		arm.seen = b.seen;
+		REQUIRE_EQ(ioctl(rmc_fd(b.e.ctx), RMC_IOC_AQ_ARM, &arm), 0);
+		REQUIRE_EQ(send_message(&a, 1, i, i, 8), RMC_S_OK);
+		CHECK_EQ(poll(&p, 1, WAIT_S * 1000), 1);
+		CHECK_EQ(read(p.fd, &n, sizeof(n)), sizeof(n));
+		REQUIRE(next_arrival(&b, &m));
+		CHECK_EQ(m.slot, i);
+		REQUIRE_EQ(receive(b.e.qp, &m), RMC_S_OK);
+		REQUIRE(wait_free(&a, 1, i));
+	}
+	/* each of them; a percentile is not less than what it is of */
+	CHECK(stats(&b).waited_ns[0] >= 1000000);
+	CHECK_EQ(in_sysfs(1, "wake_us"), 1000);
+	close_member(&a);
+	close_member(&b);
+	two_members_with(&a, &b, &usual);
+	CHECK_EQ(in_sysfs(1, "wake_us"), 0);
+	close_member(&a);
+	close_member(&b);
 }
 
 KTAP_MAIN(suite_missing)

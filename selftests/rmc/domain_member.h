@@ -190,20 +190,25 @@ static inline void pass(struct member *a, struct member *b, unsigned int slot, u
 	REQUIRE(wait_free(a, b->nid, slot));
 }
 
-static inline void two_members(struct member *a, struct member *b)
+static inline void two_members_with(struct member *a, struct member *b, const struct rmc_dom_create *c)
 {
 	uint32_t life;
 
 	open_member(a, 0);
 	open_member(b, 1);
-	REQUIRE_EQ(create(a, &usual), 0);
-	REQUIRE_EQ(create(b, &usual), 0);
+	REQUIRE_EQ(create(a, c), 0);
+	REQUIRE_EQ(create(b, c), 0);
 	REQUIRE_EQ(attach(a, a->e.qp), 0);
 	REQUIRE_EQ(attach(b, b->e.qp), 0);
 	REQUIRE_EQ(join(a, a->e.qp, 1, &life), RMC_S_OK);
 	CHECK_EQ(life, b->dom.life);
 	REQUIRE_EQ(join(b, b->e.qp, 0, &life), RMC_S_OK);
 	CHECK_EQ(life, a->dom.life);
+}
+
+static inline void two_members(struct member *a, struct member *b)
+{
+	two_members_with(a, b, &usual);
 }
 
 /* A mapping would keep the file open, and with it the domain. */

@@ -397,6 +397,7 @@ TEST(what_is_refused)
 	REQUIRE_EQ(ioctl(fd, RMC_IOC_DOM_QUERY, &q), 0);
 	CHECK(q.policies & 1ULL << RMC_DOM_GREEDY);
 	CHECK_EQ(q.max_slots, RMC_MAX_SLOTS);
+	CHECK(q.max_wake_us >= 1000);
 	CHECK_ERRNO(ioctl(fd, RMC_IOC_DOM_STATS, &s), ENOENT);
 	CHECK_ERRNO(ioctl(fd, RMC_IOC_DOM_ATTACH, &at), ENOENT);
 	REFUSED(EINVAL, c_.nodes = 0);
@@ -413,6 +414,8 @@ TEST(what_is_refused)
 	REFUSED(EINVAL, c_.policy = RMC_DOM_CLASS);
 	REFUSED(EINVAL, c_.key_offset = 1);
 	REFUSED(EINVAL, c_.classes = 1);
+	REFUSED(EINVAL, c_.wake_us = q.max_wake_us + 1);
+	REFUSED(EINVAL, c_.policy = RMC_DOM_RR, c_.wake_us = 1);
 	REFUSED(EINVAL, c_.depth = 0);
 	REFUSED(EINVAL, c_.depth = q.max_depth + 1);
 	REFUSED(EINVAL, c_.cores = 0);

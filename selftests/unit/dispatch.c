@@ -52,6 +52,10 @@ static void test_limits(void)
 			 i == RMC_DISPATCH_GROUPS || i == RMC_DISPATCH_HIER);
 	}
 	CHECK(!rmc_dispatch_has_groups(RMC_DISPATCH_COUNT) && !rmc_dispatch_has_groups(~0U));
+	for (i = 0; i < RMC_DISPATCH_COUNT; i++)
+		CHECK_EQ(rmc_dispatch_holds(i), i == RMC_DISPATCH_GREEDY || i == RMC_DISPATCH_GROUPS ||
+			 i == RMC_DISPATCH_HIER);
+	CHECK(!rmc_dispatch_holds(RMC_DISPATCH_COUNT) && !rmc_dispatch_holds(~0U));
 	CHECK(!rmc_dispatch_name(RMC_DISPATCH_COUNT));
 	CHECK_EQ(rmc_dispatch_find("best"), -ENOENT);
 	CHECK_EQ(sizeof(struct rmc_dispatch_msg), 32);

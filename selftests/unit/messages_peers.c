@@ -85,7 +85,7 @@ static void test_create(const struct testbed_opts *o)
 	t.dp.policy = RMC_DISPATCH_COUNT;
 	CHECK_EQ(rmc_domain_init(&d, t.w.node[0], DOM_CTX, 1, &t.p, &t.dp), -EINVAL);
 	t.dp.policy = RMC_DISPATCH_GREEDY;
-	t.dp.wake_ns = 1;
+	t.dp.wake_ns = RMC_DISPATCH_NS + 1;
 	CHECK_EQ(rmc_domain_init(&d, t.w.node[0], DOM_CTX, 1, &t.p, &t.dp), -EINVAL);
 	t.dp.wake_ns = 0;
 	for (i = 1; i < 100; i++) {

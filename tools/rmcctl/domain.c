@@ -10,8 +10,8 @@
 #define BAR	40		/* columns of the longest bar of a histogram */
 
 static const char * const files[] = {
-	"policy", "depth", "slots", "cores", "waiting", "packets", "messages", "repeated", "refused",
-	"freed", "dispatched", "waited_p50_ns", "waited_p99_ns", "waited_p999_ns", "served_p50_ns",
+	"policy", "depth", "slots", "cores", "wake_us", "waiting", "packets", "messages", "repeated",
+	"refused", "freed", "dispatched", "waited_p50_ns", "waited_p99_ns", "waited_p999_ns", "served_p50_ns",
 	"served_p99_ns", "served_p999_ns",
 };
 

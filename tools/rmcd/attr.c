@@ -200,6 +200,7 @@ SHOW(dom_policy, "%s", rmc_dispatch_name(o->dom->policy))
 SHOW(dom_depth, "%u", o->dom->depth)
 SHOW(dom_slots, "%u", o->dom->d.p.slots)
 SHOW(dom_cores, "%u", o->dom->cores)
+SHOW(dom_wake_us, "%llu", (unsigned long long)o->dom->d.wake_ns / 1000)
 STAT(waiting, waiting)
 #define X(name, ...) STAT(name, name)
 RMC_DOMAIN_STATS(X)
@@ -214,7 +215,7 @@ STAT(served_p999_ns, served_ns[2])
 
 #define ROW(name) { #name, show_dom_##name }
 static const struct attr domain_attrs[] = {
-	ROW(policy), ROW(depth), ROW(slots), ROW(cores), ROW(waiting),
+	ROW(policy), ROW(depth), ROW(slots), ROW(cores), ROW(wake_us), ROW(waiting),
 #define X(name, ...) ROW(name),
 	RMC_DOMAIN_STATS(X)
 #undef X

@@ -182,6 +182,8 @@ void rmcd_domain_query(struct rmc_dom_query *q)
 	q->max_depth = RMC_DISPATCH_DEPTH;
 	q->max_answer = RMC_MAX_ANSWER;
 	q->reserved = 0;
+	q->max_wake_us = RMC_DOMAIN_WAKE_US_MAX;
+	q->reserved2 = 0;
 }
 
 static int create(struct rmcd_file *f, struct rmcd_domain *dom, const struct rmc_dom_create *c,

@@ -437,7 +437,8 @@ static int do_dom_create(struct rmcd_req *r, union args *a, const struct rmcd_me
 	int err;
 
 	(void)memory;
-	if (a->dom_create.flags & ~(RMC_DOM_REQUEUE | RMC_DOM_KEY) || a->dom_create.reserved)
+	if (a->dom_create.flags & ~(RMC_DOM_REQUEUE | RMC_DOM_KEY) || a->dom_create.reserved ||
+	    a->dom_create.reserved2)
 		return -EOPNOTSUPP;
 	rmcd_file_node(r->file);
 	err = rmcd_domain_create(r->file, &a->dom_create);

@@ -44,6 +44,7 @@ static void report_json(const struct valet *v)
 	json_string(&j, "test", "rmc_valet");
 	json_string(&j, "policy", rmc_domain_policy_name(v->policy));
 	json_int(&j, "depth", v->depth);
+	json_int(&j, "wake_us", v->wake_us);
 	json_int(&j, "threads", v->threads);
 	json_int(&j, "clients", v->team->nodes - 1);
 	json_string(&j, "service", service_name(v->service.kind));
@@ -114,6 +115,7 @@ static void open_domain(struct valet *v)
 		d.depth = (unsigned int)v->depth;
 		d.cores = (unsigned int)v->threads;
 		d.groups = (unsigned int)v->groups;
+		d.wake_us = (unsigned int)v->wake_us;
 	}
 	v->domain = rmc_domain_open_with(v->team->ctx, &d);
 	if (!v->domain)
@@ -200,6 +202,8 @@ int main(int argc, char **argv)
 			"requests under way per client (default: the library's)" },
 		{ 0, "spin", OPT_INT, &v.spin_us, 0, 1000000, "US",
 			"a thread polls for so long before it sleeps (default 50)" },
+		{ 0, "wake", OPT_INT, &v.wake_us, 0, 1000, "US",
+			"a request waits so long for a thread that polls (default 0)" },
 		{ 0, "seed", OPT_INT, &v.seed, 1, INT_MAX, "N", "of random numbers (default 1)" },
 		{ 'c', "ctx", OPT_INT, &v.ctx_id, 0, INT_MAX, "ID",
 			"context (default $RMC_CTX, then 0)" },

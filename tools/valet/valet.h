@@ -44,7 +44,7 @@ enum valet_rate { RATE_SENT, RATE_SERVED, RATES };
 
 struct valet {
 	/* the command line */
-	int threads, rate, seconds, depth, slots, groups, spin_us, ctx_id, json, seed;
+	int threads, rate, seconds, depth, slots, groups, spin_us, wake_us, ctx_id, json, seed;
 	int base_ns, mean_ns;
 	uint64_t request, reply;
 	const char *policy_arg, *service_arg;

@@ -162,6 +162,8 @@ enum rmc_dom_policy {
  * @max_depth: out, messages that a core may have
  * @max_answer: out, bytes of an answer
  * @reserved: out, 0
+ * @max_wake_us: out, longest @wake_us of RMC_IOC_DOM_CREATE
+ * @reserved2: out, 0
  */
 struct rmc_dom_query {
 	__u32 size;
@@ -173,6 +175,8 @@ struct rmc_dom_query {
 	__u32 max_depth;
 	__u32 max_answer;
 	__u32 reserved;
+	__u32 max_wake_us;
+	__u32 reserved2;
 };
 
 /* Flags of RMC_IOC_DOM_CREATE */
@@ -208,6 +212,10 @@ struct rmc_dom_query {
  * @age_us: RMC_DOM_CLASS, RMC_DOM_STEAL: a message that has waited for so many microseconds, at
  *	most a second, comes before more urgent ones, or those of the core itself; 0: it does not
  * @reserved: must be 0
+ * @wake_us: RMC_DOM_GREEDY, RMC_DOM_GROUPS, RMC_DOM_HIER: so many microseconds, 0 .. max_wake_us, a
+ *	message waits for a core that polls before it is given to one that sleeps, or whose thread
+ *	is not on a CPU
+ * @reserved2: must be 0
  *
  * Nodes with the same @first_nid, @nodes, @slots, @max_message and @max_answer understand each
  * other. The domain belongs to the file, and ends with it. EEXIST: the context has one on this
@@ -235,6 +243,8 @@ struct rmc_dom_create {
 	__u32 classes;
 	__u32 age_us;
 	__u32 reserved;
+	__u32 wake_us;
+	__u32 reserved2;
 };
 
 /**

@@ -54,7 +54,7 @@ struct rmc_domain_options {
 	unsigned int key_offset;	/* RMC_DOM_KEY: of 64 bits in a message, by which it is given */
 	unsigned int classes;		/* RMC_DOM_CLASS: 1 .. 16; the key is the class, 0 first */
 	unsigned int age_us;		/* RMC_DOM_CLASS, RMC_DOM_STEAL: one that waits so long comes first */
-	unsigned int reserved;		/* 0 */
+	unsigned int wake_us;		/* a message waits so long for a core that polls, if others sleep */
 };
 
 #define RMC_DOMAIN_OPTIONS_SIZE_VER0	44
