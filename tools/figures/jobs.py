@@ -128,6 +128,19 @@ def native_bench(plan):
     return Job("host", _name(plan, "native_bench"), (*argv, "latency"), 3 if plan.quick else 10)
 
 
+def valet(plan, policy, service, threads, rate):
+    """A server on real threads, at one rate: T18's figures 8.3 and 8.5. 20 us are long beside what a
+    message costs the RMC, so its cores are the limit, as in the paper."""
+    seconds = 1 if plan.quick else 2
+    return Job(plan.key, f"rmc_valet-{policy}-{service}-{rate}",
+               ("rmc_valet", "--policy", policy, "--depth", "1", "--service", service,
+                "--base", "10000", "--mean", "10000", "--threads", str(threads), "--rate", str(rate),
+                "--duration", str(seconds), "--json"), seconds + 1, nodes=2)
+
+
+VALET_PER_SEC = 50000       # requests that such a thread serves
+
+
 def netpipe_tcp(plan):
     n = _iterations(plan, 1000, 5000, 100)
     return Job(plan.key, "rmc_netpipe-tcp",

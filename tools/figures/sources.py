@@ -257,6 +257,18 @@ class Processes(Daemon):
         super().enter(nodes, boot or PACKETS)
 
 
+class Threads(Daemon):
+    """For figures that name it: a server's threads wherever the scheduler puts them."""
+
+    key = "threads"
+    title = "rmcd, threads"
+    what = ("Processes of this host over rmcd, on the CPUs that the scheduler chooses: a server with "
+            "several threads, and its client. With fewer CPUs than threads, client and worker the "
+            "latencies are the scheduler's, and marked so.")
+    rmc = False
+    workers = ("--no-pin",)
+
+
 class Computed(Machine):
     """Results do not depend on the machine's speed."""
 
@@ -271,4 +283,4 @@ class Computed(Machine):
         return argv
 
 
-MACHINES = {m.key: m for m in (Uml, UmlCluster, Host, Cluster, Loopback, Processes, Computed)}
+MACHINES = {m.key: m for m in (Uml, UmlCluster, Host, Cluster, Loopback, Processes, Threads, Computed)}

@@ -9,6 +9,7 @@
 
 #define PATIENCE_NS	5000000000ULL	/* for the last replies */
 #define WARM		10		/* a tenth of the time does not count */
+#define BEHIND		2		/* times its length: then it ends, if it cannot send as fast */
 #define RELAX_NS	2000		/* until the next request: others may have the CPU */
 
 struct client {
@@ -69,7 +70,7 @@ static void send_all(struct client *c, double gap_ns)
 	uint64_t service_ns = service_draw(&c->v->service, &c->services) / PS_PER_NS, now = start;
 	int late = 0;
 
-	while ((uint64_t)due - start < length) {
+	while ((uint64_t)due - start < length && now - start < BEHIND * length) {
 		if (take_replies(c))
 			c->spins = 0;
 		now = valet_now();

@@ -126,10 +126,22 @@ else
 	expect "native_bench: no such part" 2 "usage: native_bench" "$top/build/host/native_bench" speed
 	expect "native_bench: a rate beside reads" 0 "32 in flight .* per 64 B reads .* asked >= 0.40" \
 		timeout 120 "$top/build/host/native_bench" --quick rate
+	expect "native_bench: the dispatcher alone" 0 "16 at once  *[0-9.]* ns .* asked <= 31.00" \
+		timeout 120 "$top/build/host/native_bench" --quick dispatch
 	expect "native messages by the host alone" 0 "index.html$" \
 		timeout 250 "$F" --quick --only native --machine host --out "$W/native"
 	shows "their page has the thesis' gain, and one of here" "$W/native/index.html" \
 		'>64 B</td><td class="paper">20</td><td class="native">-*[0-9.][0-9.]*</td>'
+	make -s -C "$top/tools" O="$top/build" "$top/build/rmcd" "$top/build/rmc_valet" ||
+		report 1 "rmcd and rmc_valet build"
+	expect "a server on real threads" 0 "index.html$" \
+		timeout 250 "$F" --quick --only dispatch --machine threads --out "$W/threads"
+	marked() {		# as many rows as runs; with less than four CPUs all are the scheduler's
+		grep -o '>gev: [^<]*, [0-9]* threads[^<]*<' "$W/threads/index.html" > "$W/rows"
+		[ "$(wc -l < "$W/rows")" -eq 6 ] || { cat "$W/rows"; return 1; }
+		[ "$(nproc)" -ge 4 ] || [ "$(grep -c "(scheduler" "$W/rows")" -eq 6 ]
+	}
+	check "its page says when latencies are the scheduler's" marked
 	expect "the page can be made again" 0 "index.html$" "$F" --render --out "$W/table2"
 fi
 

@@ -133,6 +133,10 @@ def canned(job):
         return {0: qsim(job.argv[-1])}
     if tool == "host/valet_curves":
         return {0: valet()}
+    if tool == "rmc_valet":
+        rate = int(job.argv[job.argv.index("--rate") + 1])
+        return {0: {"asked_per_sec": rate, "served_per_sec": rate - 1000, "scheduler_decides": rate > 40000,
+                    "server": {"p50_usec": 25.0, "p99_usec": rate / 1000}, "client": {"p99_usec": 99.0}}}
     if tool == "host/footprint":
         return {0: {"slots": [{"bytes": 64, "round_trip_ns": 397, "slots": 78}],
                     "memory": [{"name": "4096 B, 6 slots", "native_mib": 24.6, "emulated_mib": 24,
@@ -320,6 +324,24 @@ class FigureTest(Folder):
         self.assertAlmostEqual(self.cell(figure, "fixed", "1x16 / threads, 200 ns"), 6)
         self.assertEqual(self.cell(figure, "16", "packet"), 300)
 
+    def test_dispatch_on_real_threads(self):
+        figure = self.shown("dispatch", self.run_)      # 8 CPUs: 6 threads, 300000 per second
+        self.assertEqual(self.curve(figure, "threads-gev", "1xN, 6 threads (scheduler's)")[59], 60)
+        self.assertEqual(self.cell(figure, "fixed: Nx1, 6 threads (scheduler's)", "served"), 59)
+        two = runner.Run(plans(), True, 2)              # a quarter of a thread's rate
+        self.fill(two)
+        figure = self.shown("dispatch", two)
+        self.assertEqual(self.curve(figure, "threads-gev", "1xN, 2 threads"), {2.75: 3.75, 6.5: 7.5})
+        self.assertEqual(self.cell(figure, "gev: threads, MCS lock, 2 threads", "of the client, us"), 99)
+        broken = two.plans["threads"]
+        self.fill(two, lambda job: "too slow" if job.machine == broken.key and "7500" in job.argv else None)
+        figure = self.shown("dispatch", two)
+        self.assertEqual(self.curve(figure, "threads-gev", "1xN, 2 threads"), {2.75: 3.75})
+        self.assertEqual([why for _, why in figure.gaps], ["too slow"] * 3)
+        self.assertTrue(figure.complete())
+        self.fill(two, lambda job: "too slow" if job.machine == broken.key else None)
+        self.assertFalse(self.shown("dispatch", two).complete())
+
     def test_footprint(self):
         figure = self.shown("footprint", self.run_)
         self.assertEqual(self.cell(figure, "64 B", "slots, computed"), 78)
@@ -502,7 +524,7 @@ class PageTest(Folder):
             self.assertRegex(link, r"^(data:image/svg|#|raw/)")
             if link.startswith("raw/"):
                 self.assertTrue(os.path.exists(os.path.join(self.folder, link)), link)
-        self.assertEqual(text.count("data:image/svg"), 23)
+        self.assertEqual(text.count("data:image/svg"), 25)
         self.assertNotIn("<script", text)
 
     def test_escapes_and_names(self):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 """T18 section 8.2: who gets the next message. The module's dispatcher in virtual time, with modelled
-cores: computed, not measured."""
+cores: computed, not measured. Beside it a server on as many real threads as this host has CPUs for."""
 
 from .. import jobs as j
 from ..base import Missing
@@ -19,15 +19,47 @@ NOTE = ("Computed by build/host/valet_curves: kmod/core runs in virtual time, wi
         "besides. Nothing is fitted to the paper.")
 
 
+# On real threads: policy of the domain, its name here
+POLICIES = (("greedy", "1xN"), ("random", "Nx1"), ("shared", "threads, MCS lock"))
+THREADS_NOTE = ("Measured by rmc_valet: 10 us and, on average, 10 us of the distribution, one client at a Poisson "
+                "rate. Latency from the complete request in its slot to its RECEIVE. Nx1: a random core for "
+                "each request, since one client is one source. (scheduler's): fewer CPUs than threads, so "
+                "the scheduler decides, and curves say little of the policies.")
+
+
 def valet(plan):
     n = "20000" if plan.quick else "200000"
     return j.Job("computed", "valet_curves", ("host/valet_curves", "--messages", n),
                  20 if plan.quick else 200)
 
 
+def load_of(run):
+    """(threads of the server, rates), of real threads: client and worker have a CPU each, or all share
+    too few of them, for much lower rates"""
+    threads = max(2, min(8, run.cpus - 2))
+    free = threads if run.cpus >= threads + 2 else run.cpus / 8
+    return threads, [round(share * free * j.VALET_PER_SEC)
+                     for share in ((0.3, 0.6) if run.quick else (0.2, 0.4, 0.6, 0.7, 0.8))]
+
+
+def served(run, service):
+    """[(name, job)] of real threads, and the paper's order"""
+    threads, rates = load_of(run)
+    return [(name, j.valet(run.plans["threads"], policy, service, threads, rate))
+            for policy, name in POLICIES for rate in rates]
+
+
+def services_of(run):
+    return ("gev",) if run.quick else ("fixed", "gev")
+
+
 def jobs(run):
     if run.has("computed"):
         yield valet(run.plans["computed"])
+    if run.has("threads"):
+        for service in services_of(run):
+            for _, job in served(run, service):
+                yield job
 
 
 class Curves:
@@ -86,9 +118,46 @@ def gaps(c):
                          for s in HARDWARE] for service in SERVICES]
 
 
+def show_threads(run, results, figure):
+    """Curves of real threads, and a table of all their runs"""
+    threads, _ = load_of(run)
+    rows = []
+    figure.part("threads", False)
+    for service in services_of(run):
+        curves = {}
+        for name, job in served(run, service):
+            with figure.optional(f"{name} on real threads, {' '.join(job.argv[-4:-1])}"):
+                d = results.get(job)
+                try:
+                    label = f"{name}, {threads} threads" + (" (scheduler's)" if d["scheduler_decides"] else "")
+                    rate, p99 = d["served_per_sec"] / 1000, d["server"]["p99_usec"]
+                    rows.append([f"{service}: {label}", d["asked_per_sec"] / 1000, rate,
+                                 d["server"]["p50_usec"], p99, d["client"]["p99_usec"]])
+                except (KeyError, TypeError):
+                    raise Missing("its JSON is not that of rmc_valet") from None
+                curves.setdefault(label, []).append((round(rate, 3), p99))
+        figure.part("threads", curves)
+        if curves:
+            figure.blocks.append(Plot(
+                f"dispatch-threads-{service}", f"Figures 8.3 and 8.5 on real threads, {service}",
+                "thousand messages per second", "99th percentile, us",
+                [Series(label, sorted(points)) for label, points in curves.items()], logx=False))
+    if rows:
+        figure.blocks.append(Table(
+            "A server on real threads: latency by rate",
+            [("", ""), ("asked, thousand/s", "native"), ("served", "native"), ("median, us", "native"),
+             ("99th percentile, us", "native"), ("of the client, us", "native")], rows, THREADS_NOTE))
+
+
 def show(run, results, paper, figure):
-    if not run.has("computed"):
-        return
+    if run.has("computed"):
+        show_computed(run, results, paper, figure)
+    if run.has("threads"):
+        show_threads(run, results, figure)
+
+
+def show_computed(run, results, paper, figure):
+    figure.part("8.3", False)
     with figure.optional("who gets the next message"):
         c = Curves(results.get(valet(run.plans["computed"])))
         for service in SERVICES:
