@@ -660,7 +660,7 @@ static void many_rows(void)
 		   true);
 }
 
-/* ---- */
+#include "native_dispatch.h"
 
 static const struct {
 	const char *name;
@@ -670,6 +670,7 @@ static const struct {
 	{ "rate", rate_round, rate_rows },
 	{ "worker", worker_round, worker_rows },
 	{ "cores", many_round, many_rows },
+	{ "dispatch", alone_round, alone_rows },
 };
 
 static bool chosen[ARRAY_SIZE(parts)];
@@ -678,7 +679,7 @@ static int usage(FILE *f)
 {
 	fprintf(f,
 		"usage: native_bench [--quick] [--json] [--check] [--path local|packets] [PART ...]\n"
-		"parts: latency rate worker cores; all of them by default\n"
+		"parts: latency rate worker cores dispatch; all of them by default\n"
 		"--check: exit status 1 if a row misses what is asked\n");
 	return f == stdout ? 0 : 2;
 }
@@ -708,6 +709,7 @@ static void open_all(void)
 	/* a testbed opens its channels while it is the last one */
 	many_open(&few);
 	many_open(&many);
+	alone_open();
 	bench_init(&bench, 2, "fused", 4096);
 	first = ends_init(&bench);
 	bench_packets(&bench.w, packets);
