@@ -435,6 +435,88 @@ static void test_wakes(const struct testbed_opts *o)
 	doms_fini(&t);
 }
 
+static void pass_us(u64 us)
+{
+	testbed_now_ns += us * 1000;
+}
+
+static bool may_park(struct doms *t)
+{
+	idle(t);
+	return rmc_ni_may_park(t->w.node[1]->srv_worker);
+}
+
+/* Nobody has got a message, and the dispatcher's worker comes back for it. */
+static void check_held(struct doms *t)
+{
+	struct arrival m;
+	u32 i;
+
+	CHECK(!may_park(t));
+	for (i = 0; i < t->cores; i++)
+		CHECK(!dom_arrival(t, 1, i, &m));
+}
+
+/*
+ * With wake_ns a message waits for a core that polls, and then goes to one that sleeps, although nothing
+ * else happens: until then the dispatcher's worker polls the head, and does not park. Afterwards it may.
+ */
+static void test_held(const struct testbed_opts *o)
+{
+	struct arrival m[4];
+	struct doms t;
+	u32 i;
+
+	memset(&t, 0, sizeof(t));
+	t.nodes = 2;
+	t.cores = 2;
+	t.dp.depth = 2;
+	t.dp.policy = RMC_DISPATCH_GREEDY;
+	t.dp.wake_ns = 50000;
+	doms_init(&t, o);
+	doms_join(&t);
+	testbed_tick(&t.w, 1);
+	for (i = 0; i < 2; i++)
+		rmc_core_sleeps(&t.node[1].d, i);
+	CHECK(may_park(&t));
+	/* these slots are another unit's, if there are several: the head's doorbells stay clear */
+	write_message(buf(&t, 0, 0), 7, 60);
+	CHECK_EQ(dom_send(&t, 0, 0, 1, 7, buf(&t, 0, 0), 60), RMC_S_OK);
+	check_held(&t);
+	pass_us(30);
+	write_message(buf(&t, 0, 0), 5, 60);
+	CHECK_EQ(dom_send(&t, 0, 0, 1, 5, buf(&t, 0, 0), 60), RMC_S_OK);
+	check_held(&t);
+	pass_us(19);
+	check_held(&t);
+	pass_us(1);
+	testbed_settle(&t.w);
+	check_arrival(&t, 0, 7, 7, 60, &m[0]);
+	CHECK(m[0].stamp + 50000 == testbed_now_ns);
+	/* it is awake now: at once */
+	check_arrival(&t, 0, 5, 5, 60, &m[1]);
+	CHECK(may_park(&t));
+	/* full: the next one waits for the other core */
+	write_message(buf(&t, 0, 0), 3, 60);
+	CHECK_EQ(dom_send(&t, 0, 0, 1, 3, buf(&t, 0, 0), 60), RMC_S_OK);
+	check_held(&t);
+	pass_us(10);
+	/* or the first, if that is done before */
+	CHECK_EQ(dom_receive(&t, 1, 0, &m[0]), RMC_S_OK);
+	testbed_settle(&t.w);
+	check_arrival(&t, 0, 3, 3, 60, &m[2]);
+	CHECK(may_park(&t));
+	/* a core goes while a message is held, and so does the domain */
+	write_message(buf(&t, 0, 0), 1, 60);
+	CHECK_EQ(dom_send(&t, 0, 0, 1, 1, buf(&t, 0, 0), 60), RMC_S_OK);
+	check_held(&t);
+	dom_detach(&t, 1, 1, true);
+	dom_detach(&t, 1, 0, true);
+	CHECK_EQ(t.node[1].d.due, U64_MAX);
+	CHECK(may_park(&t));
+	doms_fini(&t);
+}
+
 /* Frees the slot that a message of node 0 is in; node 0's worker @skip does not run. */
 static void free_slot(struct doms *t, u32 slot, const struct rmc_ni_worker *skip)
 {
@@ -592,6 +674,7 @@ int main(void)
 		{ "loss, duplication, reordering: once each", test_faults },
 		{ "what an application may not do", test_refused },
 		{ "the dispatcher's worker sleeps, or polls other units", test_wakes },
+		{ "a message that waits for a core that polls", test_held },
 		{ "who waits for a free send slot is told", test_room },
 		{ "many wait for one", test_many_wait },
 	};

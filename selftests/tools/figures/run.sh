@@ -84,7 +84,7 @@ peaks() {			# peaks CONDITION: of p(costs, series), for each distribution
 		        return next(r["peak"] for r in rows
 		                    if (r["costs"], r["service"], r["series"]) == (costs, service, series))
 		    print(service, {s: p("chip", s) for s in ("1x16", "4x4", "16x1", "threads, lock 200 ns")})
-		    return eval(sys.argv[2])
+		    return eval(sys.argv[2], {"p": p})
 		sys.exit(len(services) != 4 or not all([holds(s) for s in services]))
 	EOT
 }
