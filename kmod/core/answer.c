@@ -15,6 +15,7 @@
  * packets have no effect.
  */
 #include "node.h"
+#include "part.h"
 
 static u32 answer_words(const struct rmc_domain_params *p, const struct rmc_fabric *f)
 {
@@ -114,9 +115,9 @@ u8 rmc_domain_answer(struct rmc_serve *s, struct rmc_domain *d, u32 set)
 	if (unlikely(packet * mtu != byte || (!last && length != mtu) ||
 		     byte + length > d->p.max_answer))
 		return RMC_S_PROTOCOL;
-	word = rmc_send_slot_word(d, index);
+	word = rmc_part_word(d, set, index);
 	/* pairs with the release of whoever claims the slot: it has read the answer before */
-	was.word = smp_load_acquire(word);
+	was.word = likely(word) ? smp_load_acquire(word) : 0;
 	if (unlikely(was.valid != RMC_SEND_USED || (u8)was.turn != rmc_slot_turn(offset) ||
 		     rmc_answer_tag(d->life, life, was.turn) !=
 		     rmc_answer_tag_of(offset, rmc_packets_of(s->req.ctx_id, s->word1)))) {

@@ -46,6 +46,7 @@ struct rmc_front;
  * @prev: previous one
  * @domain: domain of its messages; NULL: none (RGP)
  * @core: of @domain, its name as a core, or RMC_CORE_NONE (RGP)
+ * @member: of @domain, which of the files that share it (RGP)
  */
 struct rmc_qpair {
 	struct rmc_wq_entry *wq;
@@ -73,6 +74,7 @@ struct rmc_qpair {
 	struct rmc_qpair *prev;
 	struct rmc_domain *domain;
 	u32 core;
+	u32 member;
 };
 
 static_assert(RMC_WQE_PHASE == RMC_PHASE && RMC_CQE_PHASE == RMC_PHASE, "bit 0 of both");

@@ -547,6 +547,7 @@ void rmc_domain_leave(struct rmc_qpair *qp)
 	rmc_itt_abort(qp->node, &all);
 	qp->domain = NULL;
 	qp->core = RMC_CORE_NONE;
+	qp->member = 0;
 }
 
 /* The number of a core that takes its messages itself */

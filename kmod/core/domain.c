@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Messaging domains: set-up, slots, and what an RRPP does with their packets (T18 section 5.6). */
 #include "node.h"
+#include "part.h"
 
 /* Index in d->ring_life of the ring that a request came in */
 static u32 ring_index(const struct rmc_domain *d, const struct rmc_serve *s)
@@ -43,6 +44,8 @@ int rmc_domain_args(const struct rmc_dom_create *c, struct rmc_domain_params *p,
 		.age_ns = c->age_us * 1000ULL,
 		.wake_ns = c->wake_us * 1000ULL,
 	};
+	if (!rmc_members_valid(c))
+		return -EINVAL;
 	if (c->age_us && c->policy != RMC_DOM_CLASS && c->policy != RMC_DOM_STEAL)
 		return -EINVAL;
 	if (c->wake_us > RMC_DOMAIN_WAKE_US_MAX || (c->wake_us && !rmc_dispatch_holds(c->policy)))
@@ -178,6 +181,7 @@ void rmc_domain_destroy(struct rmc_domain *d)
 		rmc_relay_destroy(&d->unit[i].complete);
 		rmc_relay_destroy(&d->unit[i].finished);
 	}
+	rmc_os_free(d->part);
 	rmc_os_free(d->dispatch);
 	rmc_os_free(d->times);
 	rmc_os_free(d->core);
@@ -447,9 +451,9 @@ u8 rmc_domain_free(struct rmc_serve *s, struct rmc_domain *d, u32 set)
 	union rmc_send_word was, now;
 	u64 *word;
 
-	word = rmc_send_slot_word(d, index);
+	word = rmc_part_word(d, set, index);
 	/* pairs with the release of whoever claims the slot: a slot in use has its turn */
-	was.word = smp_load_acquire(word);
+	was.word = likely(word) ? smp_load_acquire(word) : 0;
 	now = was;
 	now.valid = 0;
 	/*
@@ -539,7 +543,7 @@ u8 rmc_domain_join(struct rmc_serve *s, struct rmc_domain *d, u32 set)
 	const struct rmc_join *from = (const struct rmc_join *)rmc_ring_line(s->rx, s->rx_pay);
 	const u32 index = rmc_life_index(d, set, s->req.offset);
 	const u32 life = READ_ONCE(from->life);
-	const struct rmc_slot *slot;
+	struct rmc_slot *slot;
 	u8 status;
 
 	if (!life)
@@ -556,7 +560,9 @@ u8 rmc_domain_join(struct rmc_serve *s, struct rmc_domain *d, u32 set)
 	}
 	d->ring_life[ring_index(d, s)] = life;
 	slot = &d->slot[rmc_slot_index(d, set, s->req.offset)];
-	s->word1 = d->life | (u64)(u8)slot->turn << 32;
+	if (unlikely(rmc_slot_byte(s->req.offset) == RMC_JOIN_SKIP))
+		rmc_slot_skip(d, set, slot, s->req.offset);
+	s->word1 = d->life | rmc_join_turn(slot->turn);
 	/* pairs with the release in rmc_domain_take() */
 	if (smp_load_acquire(&slot->state) == RMC_SLOT_FREE)
 		s->word1 |= RMC_JOIN_FREE;

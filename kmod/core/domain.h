@@ -248,6 +248,8 @@ struct rmc_domain_params {
  * @answers: answer slots' memory, by send slot; the application reads it
  * @recv: receive slots' memory; the application reads it
  * @send: send slots' words, the application's; struct rmc_send_slot
+ * @members: files that share it, if @part is set, see part.h
+ * @part: by member, @send of its own slots, or NULL: it is gone. NULL: one file has all of them
  * @unit: by unit
  * @units: number of @unit
  * @remote: several workers take part, so relays are used
@@ -293,6 +295,8 @@ struct rmc_domain {
 	struct rmc_mem *answers;
 	struct rmc_mem *recv;
 	struct rmc_mem *send;
+	u32 members;
+	struct rmc_mem **part;
 	struct rmc_domain_unit *unit;
 	u32 units;
 	bool remote;

@@ -180,6 +180,8 @@ int rmc_context_create(struct rmc_device *rmc, const struct rmc_ctx_create *arg)
 	ctx->gid = make_kgid(current_user_ns(), arg->gid);
 	ctx->rmc = rmc;
 	INIT_LIST_HEAD(&ctx->shares);
+	mutex_init(&ctx->dom_lock);
+	INIT_LIST_HEAD(&ctx->domains);
 	device_initialize(&ctx->dev);
 	ctx->dev.class = rmc->ctx_class;
 	ctx->dev.type = &context_type;

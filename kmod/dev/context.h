@@ -16,6 +16,8 @@
  * @shares: struct rmc_share of its queue pairs; guarded by rmc_device.quota_lock
  * @worker_ns: time that workers spent on queue pairs of freed tenants; guarded likewise
  * @wake_later_ns: until then, work items wake its sleepers instead of workers; workers write it
+ * @dom_lock: guards @domains, and who shares them, see file_domain.h
+ * @domains: struct rmc_file_domain, one of a node at most
  * @uid: owner of the device file
  * @gid: its group
  * @mode: its permission bits
@@ -29,6 +31,8 @@ struct rmc_context {
 	struct list_head shares;
 	u64 worker_ns;
 	u64 wake_later_ns;
+	struct mutex dom_lock;	/* see above */
+	struct list_head domains;
 	kuid_t uid;
 	kgid_t gid;
 	umode_t mode;

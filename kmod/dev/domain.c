@@ -7,41 +7,10 @@
 #include <linux/random.h>
 #include <linux/sched/task.h>
 #include <linux/sizes.h>
-#include "../core/node.h"
 #include "context.h"
 #include "dev.h"
-#include "domain.h"
+#include "file_domain.h"
 #include "quota.h"
-
-/**
- * struct rmc_file_domain - domain of a file; guarded by the file's lock
- * @d: the part that the pipelines use
- * @recv: receive slots
- * @send: send slots
- * @answers: answer slots, or NULL
- * @all: with RMC_DOM_SHARED the arrival queue of all cores; or NULL
- * @dir: its directory in sysfs, or NULL; guarded by rmc_file.dom_lock
- * @kib: charged memory
- * @depth: messages that a core may have
- * @groups: groups of cores
- * @classes: RMC_DOM_CLASS: number of them; else 0
- * @cores: queue pairs that receive
- * @requeue: what a core has that goes is given to others
- */
-struct rmc_file_domain {
-	struct rmc_domain d;
-	struct rmc_umem *recv;
-	struct rmc_umem *send;
-	struct rmc_umem *answers;
-	struct rmc_umem *all;
-	struct rmc_domain_dir *dir;
-	u32 kib;
-	u32 depth;
-	u32 groups;
-	u32 classes;
-	u32 cores;
-	bool requeue;
-};
 
 /* Argument of the calls on workers */
 struct change {
@@ -54,6 +23,7 @@ struct change {
 	u32 classes;
 	u32 tag;
 	u32 seen;
+	u32 member;
 	struct task_struct *thread;
 };
 
@@ -83,8 +53,10 @@ static int add_core(void *arg)
 	int core = rmc_core_add(&c->dom->d, entry, c->order, c->group,
 				c->classes, &c->tag);
 
-	if (core >= 0)
-		rmc_core_thread(&c->dom->d, core, c->thread);
+	if (core < 0)
+		return core;
+	rmc_core_thread(&c->dom->d, core, c->thread);
+	WRITE_ONCE(c->dom->cores, c->dom->cores + 1);
 	return core;
 }
 
@@ -103,6 +75,7 @@ static int del_core(void *arg)
 	struct change *c = arg;
 
 	rmc_core_del(&c->dom->d, c->q->core, c->dom->requeue);
+	WRITE_ONCE(c->dom->cores, c->dom->cores - 1);
 	rmc_waiter_detach(&c->q->arrivals);
 	return 0;
 }
@@ -129,6 +102,7 @@ static int enter(void *arg)
 	struct change *c = arg;
 
 	c->qp->core = c->tag;
+	c->qp->member = c->member;
 	c->qp->domain = &c->dom->d;
 	return 0;
 }
@@ -253,6 +227,8 @@ static int create(struct rmc_file *f, struct rmc_file_domain *dom, const struct 
 	dom->d.keyed = c->flags & RMC_DOM_KEY;
 	dom->d.key_offset = c->key_offset;
 	err = make_memory(dom);
+	if (!err)
+		err = rmc_domain_share(&dom->d, dom->members);
 	if (err)
 		goto err_memory;
 	err = install(f, dom);
@@ -278,9 +254,9 @@ void rmc_dom_query(struct rmc_dom_query *q)
 	q->max_cores = RMC_DISPATCH_CORES;
 	q->max_depth = RMC_DISPATCH_DEPTH;
 	q->max_answer = RMC_MAX_ANSWER;
-	q->reserved = 0;
+	q->max_members = RMC_MAX_MEMBERS;
 	q->max_wake_us = RMC_DOMAIN_WAKE_US_MAX;
-	q->reserved2 = 0;
+	q->reserved = 0;
 }
 
 static int create_locked(struct rmc_file *f, struct rmc_dom_create *c)
@@ -311,6 +287,12 @@ static int create_locked(struct rmc_file *f, struct rmc_dom_create *c)
 	dom->depth = c->depth;
 	dom->groups = c->groups;
 	dom->classes = c->classes;
+	dom->policy = c->policy;
+	dom->age_us = c->age_us;
+	dom->wake_us = c->wake_us;
+	dom->members = max(c->members, 1U);
+	INIT_LIST_HEAD(&dom->link);
+	INIT_LIST_HEAD(&dom->others);
 	dom->kib = bytes / SZ_1K + 1;
 	err = rmc_charge(f, RMC_RES_queue_mib, dom->kib);
 	if (err)
@@ -319,6 +301,7 @@ static int create_locked(struct rmc_file *f, struct rmc_dom_create *c)
 	if (err)
 		goto err_create;
 	f->domain = dom;
+	f->dom_ended = false;
 	c->stride = dom->d.stride;
 	c->life = dom->d.life;
 	c->recv_offset = rmc_map_offset(RMC_MAP_RECV, 0);
@@ -349,19 +332,27 @@ static int list(struct rmc_file *f, const struct rmc_dom_create *c)
 }
 
 /**
- * rmc_dom_unlist() - remove the directory of a file's domain, before rmc_dom_destroy()
+ * rmc_dom_unlist() - what precedes rmc_dom_destroy()
  * @f: file, whose dom_lock the caller holds, but not its lock
  *
- * Context: may sleep; no signal shortens it.
+ * If the file has created its domain, no other one has it after this, nor is there a directory. If
+ * it has opened it, it has left it.
+ *
+ * Return: true: it has left one. Context: may sleep; no signal shortens it.
  */
-void rmc_dom_unlist(struct rmc_file *f)
+bool rmc_dom_unlist(struct rmc_file *f)
 {
 	lockdep_assert_held(&f->dom_lock);
 	lockdep_assert_not_held(&f->lock);
-	if (!f->domain || !f->domain->dir)
-		return;
-	rmc_sysfs_domain_del(f->domain->dir);
+	if (rmc_member_leave(f))
+		return true;
+	if (!f->domain)
+		return false;
+	rmc_members_end(f);
+	if (f->domain->dir)
+		rmc_sysfs_domain_del(f->domain->dir);
 	f->domain->dir = NULL;
+	return false;
 }
 
 /**
@@ -386,6 +377,8 @@ int rmc_dom_create(struct rmc_file *f, struct rmc_dom_create *c)
 			mutex_lock(&f->lock);
 			rmc_dom_destroy(f);
 			mutex_unlock(&f->lock);
+		} else {
+			rmc_members_begin(f);
 		}
 	}
 	mutex_unlock(&f->dom_lock);
@@ -393,8 +386,26 @@ int rmc_dom_create(struct rmc_file *f, struct rmc_dom_create *c)
 }
 
 /**
+ * rmc_dom_open() - RMC_IOC_DOM_OPEN
+ * @f: file, not locked, attached
+ * @o: member, any value; out: the rest
+ *
+ * Return: 0, -ENOENT there is no domain, -EEXIST this file has one, -EBUSY another file is this
+ * member, -ENOSPC all are there, -EINVAL, -EDQUOT exceeds a quota, -ENOMEM. Context: may sleep.
+ */
+int rmc_dom_open(struct rmc_file *f, struct rmc_dom_open *o)
+{
+	int err;
+
+	mutex_lock(&f->dom_lock);
+	err = rmc_member_open(f, o);
+	mutex_unlock(&f->dom_lock);
+	return err;
+}
+
+/**
  * rmc_dom_destroy() - RMC_IOC_DOM_DESTROY
- * @f: file, both locks are held; its domain has no directory
+ * @f: file, both locks are held; after rmc_dom_unlist()
  *
  * Return: 0: no packet of a peer touches its memory any more; -ENOENT. Context: may sleep; no
  * signal shortens it.
@@ -406,7 +417,7 @@ int rmc_dom_destroy(struct rmc_file *f)
 	unsigned long id;
 
 	lockdep_assert_held(&f->lock);
-	if (!dom)
+	if (!dom || f->member)
 		return -ENOENT;
 	xa_for_each(&f->qp, id, q)
 		rmc_dom_detach(f, q);
@@ -449,10 +460,22 @@ static void free_aq(struct rmc_file *f, struct rmc_queues *q)
 	rmc_uncharge(f, RMC_RES_queue_mib, PAGE_SIZE / SZ_1K);
 }
 
+/* Cores that the file may have; all of them are bounded by the domain's */
+static u32 cores_of(const struct rmc_file *f)
+{
+	const struct rmc_file_domain *dom = f->domain;
+	u32 n = rmc_member_number(f);
+
+	return rmc_member_first(dom->d.cores_max, dom->members, n + 1) -
+	       rmc_member_first(dom->d.cores_max, dom->members, n);
+}
+
 static int attach_core(struct rmc_file *f, struct rmc_queues *q, struct change *c)
 {
 	int core, err;
 
+	if (f->dom_cores >= cores_of(f))
+		return -ENOSPC;
 	err = make_aq(f, q);
 	if (err)
 		return err;
@@ -466,7 +489,7 @@ static int attach_core(struct rmc_file *f, struct rmc_queues *q, struct change *
 	q->thread = get_task_struct(current);
 	rmc_waiter_init(&q->arrivals, &f->domain->d.core[core].aq.given, f, RMC_WAIT_CQ,
 			dispatcher(f));
-	WRITE_ONCE(f->domain->cores, f->domain->cores + 1);
+	f->dom_cores++;
 	return 0;
 }
 
@@ -475,8 +498,8 @@ static int attach_core(struct rmc_file *f, struct rmc_queues *q, struct change *
  * @f: file, locked
  * @a: queue pair and group, any values; out: the rest
  *
- * Return: 0, -ENOENT no such queue pair, or no domain, -EBUSY it is attached, -EINVAL, -ENOSPC too
- * many cores, -EDQUOT exceeds a quota, -ENOMEM.
+ * Return: 0, -ENOENT no such queue pair, or no domain, -ESHUTDOWN it has ended, -EBUSY it is
+ * attached, -EINVAL, -ENOSPC too many cores, -EDQUOT exceeds a quota, -ENOMEM.
  * Context: may sleep.
  */
 int rmc_dom_attach(struct rmc_file *f, struct rmc_dom_attach *a)
@@ -489,7 +512,8 @@ int rmc_dom_attach(struct rmc_file *f, struct rmc_dom_attach *a)
 	lockdep_assert_held(&f->lock);
 	c.q = xa_load(&f->qp, a->qp_id);
 	if (!c.q || !dom)
-		return -ENOENT;
+		return c.q ? rmc_dom_missing(f) : -ENOENT;
+	c.member = rmc_member_number(f);
 	if (c.q->attached)
 		return -EBUSY;
 	if (a->group >= (receives ? dom->groups : 1) ||
@@ -517,11 +541,24 @@ int rmc_dom_attach(struct rmc_file *f, struct rmc_dom_attach *a)
 }
 
 /**
+ * rmc_dom_missing() - why a queue pair of the file has no domain
+ * @f: file, locked
+ *
+ * Return: -ENOENT, -ESHUTDOWN the file that created it has ended it. Context: any.
+ */
+int rmc_dom_missing(const struct rmc_file *f)
+{
+	lockdep_assert_held(&f->lock);
+	return f->dom_ended ? -ESHUTDOWN : -ENOENT;
+}
+
+/**
  * rmc_dom_detach() - RMC_IOC_DOM_DETACH
  * @f: file, locked
  * @q: queue pair of it
  *
- * Return: 0, -ENOENT it is not attached. Context: may sleep; no signal shortens it.
+ * Return: 0, -ENOENT it is not attached, -ESHUTDOWN nor can it be. Context: may sleep; no signal
+ * shortens it.
  */
 int rmc_dom_detach(struct rmc_file *f, struct rmc_queues *q)
 {
@@ -529,7 +566,7 @@ int rmc_dom_detach(struct rmc_file *f, struct rmc_queues *q)
 
 	lockdep_assert_held(&f->lock);
 	if (!q->attached)
-		return -ENOENT;
+		return rmc_dom_missing(f);
 	rmc_worker_call(rmc_qp_worker(c.qp), leave, &c);
 	rmc_worker_call(dispatcher(f), del_room, &c);
 	rmc_waiter_release(&q->senders);
@@ -538,7 +575,7 @@ int rmc_dom_detach(struct rmc_file *f, struct rmc_queues *q)
 		rmc_waiter_release(&q->arrivals);
 		put_task_struct(q->thread);
 		q->thread = NULL;
-		WRITE_ONCE(f->domain->cores, f->domain->cores - 1);
+		f->dom_cores--;
 		free_aq(f, q);
 	}
 	q->attached = false;
@@ -550,7 +587,7 @@ int rmc_dom_detach(struct rmc_file *f, struct rmc_queues *q)
  * @f: file, locked
  * @a: any values
  *
- * Return: 0, -ENOENT it is no core of this file, -EOPNOTSUPP it has no queue of its own, -EBADF,
+ * Return: 0, -ENOENT it is no core of this file, -ESHUTDOWN the domain has ended, -EOPNOTSUPP it has no queue of its own, -EBADF,
  * -EINVAL not an eventfd. Context: may sleep.
  */
 int rmc_dom_arm(struct rmc_file *f, const struct rmc_aq_arm *a)
@@ -560,7 +597,7 @@ int rmc_dom_arm(struct rmc_file *f, const struct rmc_aq_arm *a)
 
 	lockdep_assert_held(&f->lock);
 	if (!q || !q->aq)
-		return -ENOENT;
+		return q ? rmc_dom_missing(f) : -ENOENT;
 	if (f->domain->all)
 		return -EOPNOTSUPP;
 	c.thread = current;
@@ -578,8 +615,8 @@ int rmc_dom_arm(struct rmc_file *f, const struct rmc_aq_arm *a)
  * @f: file, locked
  * @a: any values
  *
- * Return: 0, -ENOENT no such queue pair of this file, or not attached, -EBADF, -EINVAL not an
- * eventfd. Context: may sleep.
+ * Return: 0, -ENOENT no such queue pair of this file, or not attached, -ESHUTDOWN the domain has
+ * ended, -EBADF, -EINVAL not an eventfd. Context: may sleep.
  */
 int rmc_dom_arm_room(struct rmc_file *f, const struct rmc_room_arm *a)
 {
@@ -588,7 +625,7 @@ int rmc_dom_arm_room(struct rmc_file *f, const struct rmc_room_arm *a)
 	lockdep_assert_held(&f->lock);
 	c.q = xa_load(&f->qp, a->qp_id);
 	if (!c.q || !c.q->attached)
-		return -ENOENT;
+		return c.q ? rmc_dom_missing(f) : -ENOENT;
 	rmc_worker_call(dispatcher(f), add_room, &c);
 	return rmc_waiter_arm(&c.q->room.event, dispatcher(f), c.seen, a->eventfd, NULL);
 }
@@ -641,15 +678,15 @@ bool rmc_dom_expect_room(struct rmc_file *f, struct rmc_queues *q, u32 *seen)
  * @f: file, locked
  * @s: out, zeroed but for its size; the counters go on
  *
- * Return: 0, -ENOENT no domain. Context: any.
+ * Return: 0, -ENOENT no domain, -ESHUTDOWN it has ended. Context: any.
  */
 int rmc_dom_report(struct rmc_file *f, struct rmc_dom_stats *s)
 {
 	lockdep_assert_held(&f->lock);
 	if (!f->domain)
-		return -ENOENT;
+		return rmc_dom_missing(f);
 	rmc_domain_report(&f->domain->d, s);
-	s->cores = f->domain->cores;
+	s->cores = READ_ONCE(f->domain->cores);
 	return 0;
 }
 
@@ -674,5 +711,7 @@ struct rmc_umem *rmc_dom_memory(struct rmc_file *f, enum rmc_map_kind kind, u32 
 		return NULL;
 	if (kind == RMC_MAP_ANSWER)
 		return f->domain->answers;
-	return kind == RMC_MAP_RECV ? f->domain->recv : f->domain->send;
+	if (kind == RMC_MAP_RECV)
+		return f->domain->recv;
+	return f->member ? f->member->send : f->domain->send;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Domains of messages: one per context and node, of the file that created it. It ends with the
- * file.
+ * file, for others that have opened it as well.
  *
  *   the file's lock: rmc_dom_*()      dispatcher: RRPP worker of the node's first unit
  *                                     cores: queue pairs, each with an arrival queue
@@ -13,7 +13,9 @@
 
 void rmc_dom_query(struct rmc_dom_query *q);
 int rmc_dom_create(struct rmc_file *f, struct rmc_dom_create *c);
-void rmc_dom_unlist(struct rmc_file *f);
+int rmc_dom_open(struct rmc_file *f, struct rmc_dom_open *o);
+bool rmc_dom_unlist(struct rmc_file *f);
+int rmc_dom_missing(const struct rmc_file *f);
 int rmc_dom_destroy(struct rmc_file *f);
 int rmc_dom_attach(struct rmc_file *f, struct rmc_dom_attach *a);
 int rmc_dom_detach(struct rmc_file *f, struct rmc_queues *q);

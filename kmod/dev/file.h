@@ -9,7 +9,7 @@
  * resources are released, as by the last close. Where several processes created resources,
  * these live until the last close.
  *
- * Lock order: mmap_lock, then rmc_file.lock. So memory is pinned, and user
+ * Lock order: mmap_lock, then rmc_file.lock; for those of domains see file_domain.h. So memory is pinned, and user
  * memory touched, before the file's lock is taken or after it is released.
  */
 #ifndef RMC_FILE_H
@@ -27,6 +27,7 @@
 struct rmc_context;
 struct rmc_file_domain;
 struct rmc_file_ranges;
+struct rmc_member;
 struct rmc_watcher;
 
 /**
@@ -42,6 +43,9 @@ struct rmc_watcher;
  * @seg: segment
  * @ranges: further ranges of @seg, kmod/dev/range.c; NULL: none
  * @domain: domain of messages, kmod/dev/domain.c; NULL: none
+ * @member: if another file has created it, see file_domain.h; or NULL
+ * @dom_cores: queue pairs of this file that receive its messages
+ * @dom_ended: another file has ended the one that this file had
  * @buf: struct rmc_umem of local buffers by id
  * @qp: struct rmc_queues of queue pairs by id
  * @table: buffers of the pipelines, by unit
@@ -66,6 +70,9 @@ struct rmc_file {
 	struct rmc_umem *seg;
 	struct rmc_file_ranges *ranges;
 	struct rmc_file_domain *domain;
+	struct rmc_member *member;
+	u32 dom_cores;
+	bool dom_ended;
 	struct xarray buf;
 	struct xarray qp;
 	struct rmc_bufs *table;

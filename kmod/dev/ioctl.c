@@ -47,6 +47,7 @@ union args {
 	struct rmc_ctx_remove ctx_remove;
 	struct rmc_dom_query dom_query;
 	struct rmc_dom_create dom_create;
+	struct rmc_dom_open dom_open;
 	struct rmc_dom_destroy dom_destroy;
 	struct rmc_dom_attach dom_attach;
 	struct rmc_dom_detach dom_detach;
@@ -509,8 +510,7 @@ static int do_dom_query(const struct request *r, union args *a)
 
 static int do_dom_create(const struct request *r, union args *a)
 {
-	if (a->dom_create.flags & ~(RMC_DOM_REQUEUE | RMC_DOM_KEY) || a->dom_create.reserved ||
-	    a->dom_create.reserved2)
+	if (a->dom_create.flags & ~(RMC_DOM_REQUEUE | RMC_DOM_KEY) || a->dom_create.reserved)
 		return -EOPNOTSUPP;
 	rmc_file_node(r->file);
 	return rmc_dom_create(r->file, &a->dom_create);
@@ -518,20 +518,29 @@ static int do_dom_create(const struct request *r, union args *a)
 
 static int dom_destroy(struct rmc_file *f)
 {
+	bool left;
 	int err;
 
 	mutex_lock(&f->dom_lock);
-	rmc_dom_unlist(f);
+	left = rmc_dom_unlist(f);
 	mutex_lock(&f->lock);
 	err = rmc_dom_destroy(f);
 	mutex_unlock(&f->lock);
 	mutex_unlock(&f->dom_lock);
-	return err;
+	return left ? 0 : err;
 }
 
 static void undo_dom_create(const struct request *r, union args *a)
 {
 	dom_destroy(r->file);
+}
+
+static int do_dom_open(const struct request *r, union args *a)
+{
+	if (a->dom_open.flags)
+		return -EOPNOTSUPP;
+	rmc_file_node(r->file);
+	return rmc_dom_open(r->file, &a->dom_open);
 }
 
 static int do_dom_destroy(const struct request *r, union args *a)
@@ -663,9 +672,10 @@ static const struct entry context_entries[] = {
 	ENTRY(RMC_IOC_SEG_ARM, seg_arm, eventfd, true, true, do_seg_arm, NULL),
 	ENTRY(RMC_IOC_SEG_ADD, seg_add, offset, false, true, do_seg_add, NULL),
 	ENTRY(RMC_IOC_SEG_DEL, seg_del, offset, false, true, do_seg_del, NULL),
-	ENTRY(RMC_IOC_DOM_QUERY, dom_query, reserved, true, false, do_dom_query, NULL),
-	ENTRY(RMC_IOC_DOM_CREATE, dom_create, reserved, true, true, do_dom_create,
+	ENTRY(RMC_IOC_DOM_QUERY, dom_query, max_members, true, false, do_dom_query, NULL),
+	ENTRY(RMC_IOC_DOM_CREATE, dom_create, members, true, true, do_dom_create,
 	      undo_dom_create),
+	ENTRY(RMC_IOC_DOM_OPEN, dom_open, wake_us, true, true, do_dom_open, undo_dom_create),
 	ENTRY(RMC_IOC_DOM_DESTROY, dom_destroy, flags, false, true, do_dom_destroy, NULL),
 	ENTRY(RMC_IOC_DOM_ATTACH, dom_attach, reserved, true, true, do_dom_attach,
 	      undo_dom_attach),

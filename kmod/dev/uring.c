@@ -108,7 +108,7 @@ static int post_msg_links(struct rmc_wait *wait, const struct rmc_uring_wait *ar
 
 	lockdep_assert_held(&f->lock);
 	if (!q || !q->attached)
-		return -ENOENT;
+		return q ? rmc_dom_missing(f) : -ENOENT;
 	arrivals = rmc_dom_arrivals(f, q);
 	if (arg->sources & RMC_URING_MSG_AQ && !arrivals)
 		return -ENOENT;

@@ -168,6 +168,8 @@ static int call(struct rmc_ctx *ctx, unsigned long number, void *arg)
 		return arm(ctx, number, arg, ((const struct rmc_room_arm *)arg)->eventfd);
 	case RMC_IOC_DOM_CREATE:
 		return rmc_daemon_create_dom(d, (struct rmc_dom_create *)arg);
+	case RMC_IOC_DOM_OPEN:
+		return rmc_daemon_open_dom(d, (struct rmc_dom_open *)arg);
 	case RMC_IOC_DOM_ATTACH:
 		return rmc_daemon_attach(d, (struct rmc_dom_attach *)arg);
 	case RMC_IOC_DOM_DETACH:

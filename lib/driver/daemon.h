@@ -118,6 +118,7 @@ uint64_t rmc_daemon_cookie(unsigned int id, enum rmc_daemon_part part);
 int rmc_daemon_has(int fd, size_t bytes);
 
 int rmc_daemon_create_dom(struct rmc_daemon *d, struct rmc_dom_create *arg);
+int rmc_daemon_open_dom(struct rmc_daemon *d, struct rmc_dom_open *arg);
 int rmc_daemon_attach(struct rmc_daemon *d, struct rmc_dom_attach *arg);
 void *rmc_daemon_map_dom(struct rmc_daemon *d, size_t len, int prot, uint64_t offset);
 void rmc_daemon_forget_aq(struct rmc_daemon *d, unsigned int id);

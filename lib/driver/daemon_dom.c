@@ -27,16 +27,14 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-static int keep(struct rmc_daemon_dom *dom, struct rmc_dom_create *arg, const struct rmc_message *m,
-		unsigned int fds)
+static int keep(struct rmc_daemon_dom *dom, struct rmc_dom_create *arg,
+		const struct rmc_dom_create *got, const struct rmc_message *m, unsigned int fds)
 {
-	struct rmc_dom_create got;
 	unsigned int i;
 
-	memcpy(&got, m->body, sizeof(got));
-	arg->stride = got.stride;
-	arg->life = got.life;
-	arg->answer_stride = got.answer_stride;
+	arg->stride = got->stride;
+	arg->life = got->life;
+	arg->answer_stride = got->answer_stride;
 	if (!valid(arg))
 		return -EPROTO;
 	dom->len[RECV] = rmc_page_round((size_t)arg->nodes * arg->slots * arg->stride);
@@ -75,6 +73,7 @@ int rmc_daemon_create_dom(struct rmc_daemon *d, struct rmc_dom_create *arg)
 {
 	struct rmc_dom_destroy end = { .size = sizeof(end) };
 	unsigned int fds = arg->max_answer ? FDS : ANSWERS;
+	struct rmc_dom_create got;
 	struct rmc_message m;
 
 	if (arg->size != sizeof(*arg) || !rmc_daemon_begin(&m, RMC_IOC_DOM_CREATE, arg)) {
@@ -87,10 +86,56 @@ int rmc_daemon_create_dom(struct rmc_daemon *d, struct rmc_dom_create *arg)
 			give_back(d, RMC_IOC_DOM_DESTROY, &end);
 		return -1;
 	}
-	/* a second one, which rmcd refuses */
-	if (d->dom.used || keep(&d->dom, arg, &m, fds))
-		return violated(d, &m);
+	/* rmcd refuses a second one: what there was belonged to another file, which has ended it */
+	rmc_daemon_forget_dom(d);
+	memcpy(&got, m.body, sizeof(got));
+	return keep(&d->dom, arg, &got, &m, fds) ? violated(d, &m) : 0;
+}
+
+/* The same of a domain that exists: its parameters come with the answer. */
+static int keep_opened(struct rmc_daemon_dom *dom, struct rmc_dom_open *arg,
+		       const struct rmc_message *m)
+{
+	struct rmc_dom_create c = { 0 }, got = { 0 };
+	struct rmc_dom_open o;
+	int err;
+
+	memcpy(&o, m->body, sizeof(o));
+	c.nodes = o.nodes;
+	c.slots = o.slots;
+	c.max_message = o.max_message;
+	c.max_answer = o.max_answer;
+	got.stride = o.stride;
+	got.life = o.life;
+	got.answer_stride = o.answer_stride;
+	if (m->fds != (o.max_answer ? FDS : ANSWERS) || !o.members || o.member >= o.members)
+		return -EPROTO;
+	err = keep(dom, &c, &got, m, m->fds);
+	if (err)
+		return err;
+	o.recv_offset = c.recv_offset;
+	o.send_offset = c.send_offset;
+	o.answer_offset = c.answer_offset;
+	*arg = o;
 	return 0;
+}
+
+int rmc_daemon_open_dom(struct rmc_daemon *d, struct rmc_dom_open *arg)
+{
+	struct rmc_dom_destroy end = { .size = sizeof(end) };
+	struct rmc_message m;
+
+	if (arg->size != sizeof(*arg) || !rmc_daemon_begin(&m, RMC_IOC_DOM_OPEN, arg)) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (rmc_daemon_request(d, &m, sizeof(*arg), FDS | RMC_OR_ONE_LESS) < 0) {
+		if (errno == EMFILE && m.head.ret >= 0)
+			give_back(d, RMC_IOC_DOM_DESTROY, &end);
+		return -1;
+	}
+	rmc_daemon_forget_dom(d);
+	return keep_opened(&d->dom, arg, &m) ? violated(d, &m) : 0;
 }
 
 int rmc_daemon_attach(struct rmc_daemon *d, struct rmc_dom_attach *arg)
@@ -121,7 +166,9 @@ int rmc_daemon_attach(struct rmc_daemon *d, struct rmc_dom_attach *arg)
 	if (!fds)
 		return 0;
 	q->aq_len = rmc_page_round((size_t)got.aq_entries * sizeof(struct rmc_aq_entry));
-	if (!got.aq_entries || got.aq_entries & (got.aq_entries - 1) || q->aq >= 0 ||
+	/* that of a domain which has ended since */
+	close_fd(&q->aq);
+	if (!got.aq_entries || got.aq_entries & (got.aq_entries - 1) ||
 	    !rmc_daemon_has(m.fd[0], q->aq_len))
 		return violated(d, &m);
 	q->aq = m.fd[0];

@@ -27,8 +27,8 @@
  *					both memories: their size, and writing to the second
  *	RMC_IOC_CQ_ARM, RMC_IOC_SEG_ARM,	the eventfd, if there is one
  *	RMC_IOC_AQ_ARM, RMC_IOC_ROOM_ARM
- *	answer to RMC_IOC_DOM_CREATE	memory of the receive slots, sealed in its size and against
- *					writing; memory of the send slots, sealed in its size; with
+ *	answer to RMC_IOC_DOM_CREATE,	memory of the receive slots, sealed in its size and against
+ *	RMC_IOC_DOM_OPEN		writing; memory of the send slots, sealed in its size; with
  *					max_answer that of the answer slots, as the first
  *	answer to RMC_IOC_DOM_ATTACH	memory of the arrival queue, sealed in both ways; none with
  *					RMC_DOM_SEND_ONLY

@@ -134,6 +134,12 @@ static ssize_t receive_answer(int fd, struct rmc_message *m, int *lost)
 	return msg.msg_flags & MSG_TRUNC ? -EPROTO : got;
 }
 
+static int right_number(unsigned int fds, unsigned int want)
+{
+	return fds == (want & ~RMC_OR_ONE_LESS) ||
+	       (want & RMC_OR_ONE_LESS && fds + 1 == (want & ~RMC_OR_ONE_LESS));
+}
+
 static int valid_answer(const struct rmc_message *m, ssize_t got, uint32_t request,
 			size_t want, unsigned int want_fds)
 {
@@ -144,7 +150,7 @@ static int valid_answer(const struct rmc_message *m, ssize_t got, uint32_t reque
 		return 0;
 	if (m->head.ret < 0)
 		return (!len || len == want) && !m->fds;
-	return len == want && m->fds == want_fds;
+	return len == want && right_number(m->fds, want_fds);
 }
 
 /*
@@ -153,7 +159,7 @@ static int valid_answer(const struct rmc_message *m, ssize_t got, uint32_t reque
  */
 static int only_fds_lost(struct rmc_message *m, unsigned int want_fds)
 {
-	if (m->head.ret < 0 || m->head.fds != want_fds || m->fds >= want_fds)
+	if (m->head.ret < 0 || !right_number(m->head.fds, want_fds) || m->fds >= m->head.fds)
 		return 0;
 	rmc_message_close_fds(m);
 	m->head.fds = 0;

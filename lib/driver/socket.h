@@ -44,12 +44,14 @@ int rmc_socket_connect(const char *path, unsigned int *uid);
 
 /*
  * Send a request, and wait for the answer, which must have @want bytes and @want_fds
- * descriptors; one that refuses has no descriptors, and @want bytes or none. 0, or -errno:
+ * descriptors, or with RMC_OR_ONE_LESS one less; one that refuses has no descriptors, and @want bytes or none. 0, or -errno:
  * -ESHUTDOWN: the daemon is gone; -EPROTO: it broke the protocol, and is gone for us;
  * -EMFILE: the request was carried out (m->head.ret is not negative), but this process cannot
  * have the descriptors of the answer, which is in @m: the caller undoes the request. On
  * failure no descriptor is left.
  */
+#define RMC_OR_ONE_LESS	(1U << 8)
+
 int rmc_socket_call(struct rmc_socket *s, struct rmc_message *m, size_t want,
 		    unsigned int want_fds);
 

@@ -34,6 +34,7 @@ union arg {
 	struct rmc_ctx_remove ctx_remove;
 	struct rmc_dom_query dom_query;
 	struct rmc_dom_create dom_create;
+	struct rmc_dom_open dom_open;
 	struct rmc_dom_destroy dom_destroy;
 	struct rmc_dom_attach dom_attach;
 	struct rmc_dom_detach dom_detach;
@@ -79,7 +80,8 @@ static const struct call {
 	{ "SEG_UNREG", RMC_IOC_SEG_UNREG, FILE_, sizeof(struct rmc_seg_unreg), 0, { -1, -1 }, 0 },
 	{ "DOM_QUERY", RMC_IOC_DOM_QUERY, FILE_, sizeof(struct rmc_dom_query), 0, { -1, -1 }, 1 },
 	{ "DOM_CREATE", RMC_IOC_DOM_CREATE, FILE_, sizeof(struct rmc_dom_create), 0,
-	  { offsetof(struct rmc_dom_create, reserved), offsetof(struct rmc_dom_create, reserved2) }, 1 },
+	  { offsetof(struct rmc_dom_create, reserved), -1 }, 1 },
+	{ "DOM_OPEN", RMC_IOC_DOM_OPEN, FILE_, sizeof(struct rmc_dom_open), ENOENT, { -1, -1 }, 1 },
 	{ "DOM_DESTROY", RMC_IOC_DOM_DESTROY, FILE_, sizeof(struct rmc_dom_destroy), ENOENT,
 	  { -1, -1 }, 0 },
 	{ "DOM_ATTACH", RMC_IOC_DOM_ATTACH, FILE_, sizeof(struct rmc_dom_attach), ENOENT,
@@ -161,6 +163,9 @@ static void good_arg(const struct call *c, union arg *a)
 		a->dom_create.depth = 1;
 		a->dom_create.cores = 1;
 		a->dom_create.groups = 1;
+		break;
+	case RMC_IOC_DOM_OPEN:
+		a->dom_open.member = 1;
 		break;
 	case RMC_IOC_DOM_ATTACH:
 	case RMC_IOC_DOM_DETACH:

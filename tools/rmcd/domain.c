@@ -7,6 +7,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 #include "domain.h"
+#include "kmod/core/part.h"
 #include "sealed.h"
 
 /* Argument of the calls on workers. */
@@ -21,6 +22,7 @@ struct change {
 	u32 classes;
 	u32 tag;
 	u32 seen;
+	u32 member;
 };
 
 static int add_domain(void *arg)
@@ -86,6 +88,7 @@ static int enter(void *arg)
 	struct change *c = arg;
 
 	c->qp->core = c->tag;
+	c->qp->member = c->member;
 	c->qp->domain = &c->dom->d;
 	return 0;
 }
@@ -123,8 +126,18 @@ static u64 queue_bytes(const struct rmc_domain_params *p)
 	return sizeof(struct rmc_aq_entry) << rmc_domain_queue_order(p);
 }
 
-static int make_slots(struct rmcd_slots *s, struct rmc_mem **mem, const char *name, u64 len,
-		      bool read_only)
+/**
+ * rmcd_slots_make() - memory of slots
+ * @s: out; @s->fd is -1
+ * @mem: out, as the pipelines see it
+ * @name: of the file
+ * @len: bytes
+ * @read_only: clients do not write it
+ *
+ * Return: 0, -ENOMEM, -EMFILE.
+ */
+int rmcd_slots_make(struct rmcd_slots *s, struct rmc_mem **mem, const char *name, u64 len,
+		    bool read_only)
 {
 	void *addr;
 
@@ -147,26 +160,35 @@ static int make_memory(struct rmcd_domain *dom)
 	struct rmc_mem *all;
 	int err;
 
-	err = make_slots(&dom->recv, &dom->d.recv, "rmc-recv", slots * dom->d.stride, true);
+	err = rmcd_slots_make(&dom->recv, &dom->d.recv, "rmc-recv", slots * dom->d.stride, true);
 	if (!err)
-		err = make_slots(&dom->send, &dom->d.send, "rmc-send",
+		err = rmcd_slots_make(&dom->send, &dom->d.send, "rmc-send",
 				 slots * sizeof(struct rmc_send_slot), false);
 	if (!err && dom->d.answer_stride)
-		err = make_slots(&dom->answers, &dom->d.answers, "rmc-answers",
+		err = rmcd_slots_make(&dom->answers, &dom->d.answers, "rmc-answers",
 				 slots * dom->d.answer_stride, true);
 	if (!err && dom->d.shared) {
-		err = make_slots(&dom->all, &all, "rmc-aq", queue_bytes(&dom->d.p), true);
+		err = rmcd_slots_make(&dom->all, &all, "rmc-aq", queue_bytes(&dom->d.p), true);
 		dom->d.all.mem = err ? NULL : all;
 	}
 	return err;
 }
 
+/**
+ * rmcd_slots_free() - mirror of rmcd_slots_make()
+ * @s: slots, or none
+ */
+void rmcd_slots_free(struct rmcd_slots *s)
+{
+	rmcd_sealed_free(s->fd, s->chunk[0], s->len);
+}
+
 static void free_memory(struct rmcd_domain *dom)
 {
-	rmcd_sealed_free(dom->all.fd, dom->all.chunk[0], dom->all.len);
-	rmcd_sealed_free(dom->answers.fd, dom->answers.chunk[0], dom->answers.len);
-	rmcd_sealed_free(dom->send.fd, dom->send.chunk[0], dom->send.len);
-	rmcd_sealed_free(dom->recv.fd, dom->recv.chunk[0], dom->recv.len);
+	rmcd_slots_free(&dom->all);
+	rmcd_slots_free(&dom->answers);
+	rmcd_slots_free(&dom->send);
+	rmcd_slots_free(&dom->recv);
 }
 
 /**
@@ -181,9 +203,9 @@ void rmcd_domain_query(struct rmc_dom_query *q)
 	q->max_cores = RMC_DISPATCH_CORES;
 	q->max_depth = RMC_DISPATCH_DEPTH;
 	q->max_answer = RMC_MAX_ANSWER;
-	q->reserved = 0;
+	q->max_members = RMC_MAX_MEMBERS;
 	q->max_wake_us = RMC_DOMAIN_WAKE_US_MAX;
-	q->reserved2 = 0;
+	q->reserved = 0;
 }
 
 static int create(struct rmcd_file *f, struct rmcd_domain *dom, const struct rmc_dom_create *c,
@@ -196,6 +218,8 @@ static int create(struct rmcd_file *f, struct rmcd_domain *dom, const struct rmc
 	dom->d.keyed = c->flags & RMC_DOM_KEY;
 	dom->d.key_offset = c->key_offset;
 	err = make_memory(dom);
+	if (!err)
+		err = rmc_domain_share(&dom->d, dom->members);
 	if (err) {
 		free_memory(dom);
 		rmc_domain_destroy(&dom->d);
@@ -228,7 +252,7 @@ int rmcd_domain_create(struct rmcd_file *f, struct rmc_dom_create *c)
 		return -EINVAL;
 	if (c->policy == RMC_DOM_SHARED)
 		bytes += queue_bytes(&p);
-	if (f->node->domains.dom[f->ctx->id])
+	if (f->domain || f->node->domains.dom[f->ctx->id])
 		return -EEXIST;
 	if (bytes > RMC_DOMAIN_BYTES_MAX)
 		return -ENOMEM;
@@ -243,6 +267,9 @@ int rmcd_domain_create(struct rmcd_file *f, struct rmc_dom_create *c)
 	dom->depth = c->depth;
 	dom->groups = c->groups;
 	dom->classes = c->classes;
+	dom->age_us = c->age_us;
+	dom->wake_us = c->wake_us;
+	dom->members = max(c->members, 1U);
 	dom->requeue = c->flags & RMC_DOM_REQUEUE;
 	dom->kib = (u32)(bytes / 1024) + 1;
 	err = rmcd_charge(f, RMCD_RES_queue_mib, dom->kib);
@@ -259,6 +286,7 @@ int rmcd_domain_create(struct rmcd_file *f, struct rmc_dom_create *c)
 	}
 	rmc_expose(&dom->d.exposure);
 	f->domain = dom;
+	f->dom_ended = false;
 	c->stride = dom->d.stride;
 	c->life = dom->d.life;
 	c->recv_offset = 0;
@@ -275,7 +303,20 @@ err_charge:
 }
 
 /**
- * rmcd_domain_destroy() - RMC_IOC_DOM_DESTROY
+ * rmcd_domain_detach_all() - detach all queue pairs of a file
+ * @f: file
+ */
+void rmcd_domain_detach_all(struct rmcd_file *f)
+{
+	u32 i;
+
+	for (i = 0; i < RMC_MAX_QPS; i++)
+		if (f->qp[i])
+			rmcd_domain_detach(f, f->qp[i]);
+}
+
+/**
+ * rmcd_domain_destroy() - RMC_IOC_DOM_DESTROY: its own domain ends, or it leaves that of another one
  * @f: file
  *
  * Return: 0: no packet of a peer touches its memory any more; -ENOENT.
@@ -286,11 +327,12 @@ int rmcd_domain_destroy(struct rmcd_file *f)
 	struct change c = { .dom = dom };
 	u32 i;
 
+	if (rmcd_member_leave(f))
+		return 0;
 	if (!dom)
 		return -ENOENT;
-	for (i = 0; i < RMC_MAX_QPS; i++)
-		if (f->qp[i])
-			rmcd_domain_detach(f, f->qp[i]);
+	rmcd_members_end(dom);
+	rmcd_domain_detach_all(f);
 	rmc_hide(&dom->d.exposure);
 	for (i = rmc_fabric_units(f->node->fabric); i--;) {
 		c.unit = f->node->unit[i];
@@ -352,10 +394,22 @@ static u32 aq_order(const struct rmcd_domain *dom)
 	return order;
 }
 
+/* Cores that the file may have; all of them are bounded by the domain's */
+static u32 cores_of(const struct rmcd_file *f)
+{
+	const struct rmcd_domain *dom = f->domain;
+
+	return rmc_member_first(dom->d.cores_max, dom->members, f->member + 1) -
+	       rmc_member_first(dom->d.cores_max, dom->members, f->member);
+}
+
 static int attach_core(struct rmcd_file *f, struct rmcd_qp *q, struct change *c)
 {
-	int err = make_aq(f, q, 1U << c->order);
+	int err;
 
+	if (f->dom_cores >= cores_of(f))
+		return -ENOSPC;
+	err = make_aq(f, q, 1U << c->order);
 	if (err)
 		return err;
 	c->aq = q->aq;
@@ -368,6 +422,7 @@ static int attach_core(struct rmcd_file *f, struct rmcd_qp *q, struct change *c)
 	}
 	rmcd_waiter_init(&q->arrivals, &f->domain->d.core[q->core].aq.given, f, dispatcher(f));
 	f->domain->cores++;
+	f->dom_cores++;
 	return 0;
 }
 
@@ -376,17 +431,18 @@ static int attach_core(struct rmcd_file *f, struct rmcd_qp *q, struct change *c)
  * @f: file
  * @a: queue pair and group, any values; out: core, entries of its arrival queue
  *
- * Return: 0, -ENOENT no such queue pair, or no domain, -EBUSY it is attached, -EINVAL, -ENOSPC too
- * many cores, -EDQUOT exceeds a quota, -ENOMEM, -EMFILE.
+ * Return: 0, -ENOENT no such queue pair, or no domain, -ESHUTDOWN it has ended, -EBUSY it is
+ * attached, -EINVAL, -ENOSPC too many cores, -EDQUOT exceeds a quota, -ENOMEM, -EMFILE.
  */
 int rmcd_domain_attach(struct rmcd_file *f, struct rmc_dom_attach *a)
 {
 	struct rmcd_qp *q = rmcd_file_qp(f, a->qp_id);
-	struct change c = { .dom = f->domain, .q = q, .group = a->group, .tag = RMC_CORE_NONE };
+	struct change c = { .dom = f->domain, .q = q, .group = a->group, .tag = RMC_CORE_NONE,
+			    .member = f->member };
 	int err;
 
 	if (!q || !f->domain)
-		return -ENOENT;
+		return q ? rmcd_domain_missing(f) : -ENOENT;
 	if (q->attached)
 		return -EBUSY;
 	if (a->group >= (a->flags & RMC_DOM_SEND_ONLY ? 1 : f->domain->groups) ||
@@ -412,18 +468,29 @@ int rmcd_domain_attach(struct rmcd_file *f, struct rmc_dom_attach *a)
 }
 
 /**
+ * rmcd_domain_missing() - why a queue pair of the file has no domain
+ * @f: file
+ *
+ * Return: -ENOENT, -ESHUTDOWN the connection that created it has ended it.
+ */
+int rmcd_domain_missing(const struct rmcd_file *f)
+{
+	return f->dom_ended ? -ESHUTDOWN : -ENOENT;
+}
+
+/**
  * rmcd_domain_detach() - RMC_IOC_DOM_DETACH
  * @f: file
  * @q: queue pair of it
  *
- * Return: 0, -ENOENT it is not attached.
+ * Return: 0, -ENOENT it is not attached, -ESHUTDOWN nor can it be.
  */
 int rmcd_domain_detach(struct rmcd_file *f, struct rmcd_qp *q)
 {
 	struct change c = { .dom = f->domain, .q = q, .qp = backend(q) };
 
 	if (!q->attached)
-		return -ENOENT;
+		return rmcd_domain_missing(f);
 	rmcd_call(rmc_qp_worker(c.qp), leave, &c);
 	rmcd_call(dispatcher(f), del_room, &c);
 	rmcd_waiter_release(&q->senders);
@@ -431,6 +498,7 @@ int rmcd_domain_detach(struct rmcd_file *f, struct rmcd_qp *q)
 		rmcd_call(dispatcher(f), del_core, &c);
 		rmcd_waiter_release(&q->arrivals);
 		f->domain->cores--;
+		f->dom_cores--;
 		q->core = -1;
 		free_aq(f, q);
 	}

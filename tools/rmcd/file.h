@@ -85,6 +85,9 @@ struct rmcd_range {
  * @table: buffers of the pipelines, by unit; a unit's RGP worker owns its entry
  * @qp: queue pairs by id
  * @domain: its domain of messages; NULL: none
+ * @member: of @domain; 0: it has created it
+ * @dom_cores: queue pairs of this file that receive its messages
+ * @dom_ended: another file has ended the one that this file had
  * @wake: by worker, eventfd that the client writes to wake it; -1: none yet
  * @watcher: event file of the context; NULL: none
  */
@@ -107,6 +110,9 @@ struct rmcd_file {
 	struct rmc_bufs *table;
 	struct rmcd_qp *qp[RMC_MAX_QPS];
 	struct rmcd_domain *domain;
+	u32 member;
+	u32 dom_cores;
+	bool dom_ended;
 	int *wake;
 	struct rmcd_watcher *watcher;
 };

@@ -30,6 +30,7 @@ union args {
 	struct rmc_ctx_remove ctx_remove;
 	struct rmc_dom_query dom_query;
 	struct rmc_dom_create dom_create;
+	struct rmc_dom_open dom_open;
 	struct rmc_dom_destroy dom_destroy;
 	struct rmc_dom_attach dom_attach;
 	struct rmc_dom_detach dom_detach;
@@ -432,23 +433,42 @@ static int do_dom_query(struct rmcd_req *r, union args *a, const struct rmcd_mem
 	return 0;
 }
 
+static void give_slots(struct rmcd_req *r)
+{
+	const struct rmcd_domain *dom = r->file->domain;
+
+	r->out[r->outs++] = dom->recv.fd;
+	r->out[r->outs++] = rmcd_domain_send_fd(r->file);
+	if (dom->d.answers)
+		r->out[r->outs++] = dom->answers.fd;
+}
+
 static int do_dom_create(struct rmcd_req *r, union args *a, const struct rmcd_memory *memory)
 {
 	int err;
 
 	(void)memory;
-	if (a->dom_create.flags & ~(RMC_DOM_REQUEUE | RMC_DOM_KEY) || a->dom_create.reserved ||
-	    a->dom_create.reserved2)
+	if (a->dom_create.flags & ~(RMC_DOM_REQUEUE | RMC_DOM_KEY) || a->dom_create.reserved)
 		return -EOPNOTSUPP;
 	rmcd_file_node(r->file);
 	err = rmcd_domain_create(r->file, &a->dom_create);
-	if (err)
-		return err;
-	r->out[r->outs++] = r->file->domain->recv.fd;
-	r->out[r->outs++] = r->file->domain->send.fd;
-	if (a->dom_create.max_answer)
-		r->out[r->outs++] = r->file->domain->answers.fd;
-	return 0;
+	if (!err)
+		give_slots(r);
+	return err;
+}
+
+static int do_dom_open(struct rmcd_req *r, union args *a, const struct rmcd_memory *memory)
+{
+	int err;
+
+	(void)memory;
+	if (a->dom_open.flags)
+		return -EOPNOTSUPP;
+	rmcd_file_node(r->file);
+	err = rmcd_domain_open(r->file, &a->dom_open);
+	if (!err)
+		give_slots(r);
+	return err;
 }
 
 static int do_dom_destroy(struct rmcd_req *r, union args *a, const struct rmcd_memory *memory)
@@ -490,7 +510,7 @@ static int do_aq_arm(struct rmcd_req *r, union args *a, const struct rmcd_memory
 	if (c->flags || c->reserved)
 		return -EOPNOTSUPP;
 	if (!q || q->core < 0)
-		return -ENOENT;
+		return q ? rmcd_domain_missing(r->file) : -ENOENT;
 	if (r->file->domain->d.shared)
 		return -EOPNOTSUPP;
 	rmcd_domain_sleeps(r->file, q);
@@ -506,7 +526,7 @@ static int do_room_arm(struct rmcd_req *r, union args *a, const struct rmcd_memo
 	if (c->flags)
 		return -EOPNOTSUPP;
 	if (!q || !q->attached)
-		return -ENOENT;
+		return q ? rmcd_domain_missing(r->file) : -ENOENT;
 	return arm(r, &q->senders, rmcd_domain_expect_room(r->file, q), c->eventfd, NULL);
 }
 
@@ -518,7 +538,7 @@ static int do_dom_stats(struct rmcd_req *r, union args *a, const struct rmcd_mem
 	if (s->flags)
 		return -EOPNOTSUPP;
 	if (!r->file->domain)
-		return -ENOENT;
+		return rmcd_domain_missing(r->file);
 	*s = (struct rmc_dom_stats){ .size = s->size };
 	rmcd_domain_stats(r->file, s);
 	return 0;
@@ -571,8 +591,9 @@ static const struct entry entries[] = {
 	ENTRY(RMC_IOC_WAKE, qp_id, reserved, do_wake, .writes = true),
 	ENTRY(RMC_IOC_CQ_ARM, cq_arm, reserved, do_cq_arm, .writes = true),
 	ENTRY(RMC_IOC_SEG_ARM, seg_arm, eventfd, do_seg_arm, .writes = true),
-	ENTRY(RMC_IOC_DOM_QUERY, dom_query, reserved, do_dom_query),
-	ENTRY(RMC_IOC_DOM_CREATE, dom_create, reserved, do_dom_create, .writes = true),
+	ENTRY(RMC_IOC_DOM_QUERY, dom_query, max_members, do_dom_query),
+	ENTRY(RMC_IOC_DOM_CREATE, dom_create, members, do_dom_create, .writes = true),
+	ENTRY(RMC_IOC_DOM_OPEN, dom_open, wake_us, do_dom_open, .writes = true),
 	ENTRY(RMC_IOC_DOM_DESTROY, dom_destroy, flags, do_dom_destroy, .writes = true),
 	ENTRY(RMC_IOC_DOM_ATTACH, dom_attach, reserved, do_dom_attach, .writes = true),
 	ENTRY(RMC_IOC_DOM_DETACH, dom_detach, reserved, do_dom_detach, .writes = true),

@@ -26,7 +26,7 @@ enum rmc_domain_opcode {
 	RMC_OP_SEND	= 9,	/* local buffer -> receive slot of the node */
 	RMC_OP_OFFER	= 10,	/* the same; the message describes data that the receiver reads */
 	RMC_OP_RECEIVE	= 11,	/* length 0: the message was processed, its slot is free */
-	RMC_OP_JOIN	= 12,	/* length 8: compare parameters, exchange lives; lbuf: rmc_join_* */
+	RMC_OP_JOIN	= 12,	/* length 8: compare parameters, exchange lives; lbuf: RMC_JOIN_* */
 	RMC_OP_REPLY	= 13,	/* as RECEIVE, and local buffer -> answer slot of the sender */
 	RMC_OP_READY	= 14,	/* length 0: the core takes one more message beside this one */
 };
@@ -43,6 +43,7 @@ enum rmc_domain_status {
 #define RMC_MAX_SLOTS		4096		/* of a pair of nodes */
 #define RMC_MAX_MESSAGE		1048512		/* bytes: 1 MiB less a line */
 #define RMC_MAX_ANSWER		65536		/* bytes */
+#define RMC_MAX_MEMBERS		64		/* files that share a domain */
 
 #define RMC_SLOT_SHIFT		28
 #define RMC_TURN_SHIFT		20
@@ -61,6 +62,30 @@ static inline __u64 rmc_slot_offset(__u32 slot, __u8 turn)
 #define RMC_JOIN_LIFE(state)	((__u32)(state))
 #define RMC_JOIN_TURN(state)	((__u8)((state) >> 32))
 #define RMC_JOIN_FREE		(1ULL << 40)
+#define RMC_JOIN_HIGH(state)	((__u32)((state) >> 41) & 0x3ffff)	/* 18 more bits of the turn */
+
+/*
+ * A JOIN of this offset gives a message up, at the peer as well: the one of that turn, if it is the
+ * slot's next and not complete. What comes of it later has no effect, and the state that the JOIN
+ * returns has that turn, and RMC_JOIN_FREE. So a process goes on with slots of one that has died.
+ * A message that is complete, or of another turn, is not changed.
+ */
+#define RMC_JOIN_SKIP		64U
+
+static inline __u64 rmc_skip_offset(__u32 slot, __u8 turn)
+{
+	return rmc_slot_offset(slot, turn) | RMC_JOIN_SKIP;
+}
+
+/*
+ * A domain that @members files share: file @member, from 0 on, has slots rmc_member_first(slots,
+ * members, member) .. rmc_member_first(slots, members, member + 1) - 1 of each pair, and as large
+ * a part of the cores. Other slots it has no right to send by, nor sees changes of their words.
+ */
+static inline __u32 rmc_member_first(__u32 n, __u32 members, __u32 member)
+{
+	return n * member / members;
+}
 
 /**
  * struct rmc_send_slot - a send slot; the node's N * S slots are an array, by node and number
@@ -161,9 +186,9 @@ enum rmc_dom_policy {
  * @max_cores: out, cores of a domain on one node
  * @max_depth: out, messages that a core may have
  * @max_answer: out, bytes of an answer
- * @reserved: out, 0
+ * @max_members: out, files that share a domain; 0: no other file can open one
  * @max_wake_us: out, longest @wake_us of RMC_IOC_DOM_CREATE
- * @reserved2: out, 0
+ * @reserved: out, 0
  */
 struct rmc_dom_query {
 	__u32 size;
@@ -174,9 +199,9 @@ struct rmc_dom_query {
 	__u32 max_cores;
 	__u32 max_depth;
 	__u32 max_answer;
-	__u32 reserved;
+	__u32 max_members;
 	__u32 max_wake_us;
-	__u32 reserved2;
+	__u32 reserved;
 };
 
 /* Flags of RMC_IOC_DOM_CREATE */
@@ -211,15 +236,18 @@ struct rmc_dom_query {
  * @classes: RMC_DOM_CLASS: number of classes, 1 .. 16; else 0
  * @age_us: RMC_DOM_CLASS, RMC_DOM_STEAL: a message that has waited for so many microseconds, at
  *	most a second, comes before more urgent ones, or those of the core itself; 0: it does not
- * @reserved: must be 0
+ * @members: files that share the domain, up to max_members, at most @slots and @cores; this one is
+ *	member 0, and RMC_IOC_DOM_OPEN makes the others. 0 and 1: it is this file's alone. Not with
+ *	RMC_DOM_SHARED
  * @wake_us: RMC_DOM_GREEDY, RMC_DOM_GROUPS, RMC_DOM_HIER: so many microseconds, 0 .. max_wake_us, a
  *	message waits for a core that polls before it is given to one that sleeps, or whose thread
  *	is not on a CPU
- * @reserved2: must be 0
+ * @reserved: must be 0
  *
  * Nodes with the same @first_nid, @nodes, @slots, @max_message and @max_answer understand each
- * other. The domain belongs to the file, and ends with it. EEXIST: the context has one on this
- * node. EDQUOT: a quota of the user or the context is reached, which count its memory as queues.
+ * other. The domain belongs to the file, and ends with it, for all members. EEXIST: the context has
+ * one on this node, or this file has opened one. EDQUOT: a quota of the user or the context is
+ * reached, which count its memory as queues.
  */
 struct rmc_dom_create {
 	__u32 size;
@@ -242,9 +270,82 @@ struct rmc_dom_create {
 	__u32 key_offset;
 	__u32 classes;
 	__u32 age_us;
-	__u32 reserved;
+	__u32 members;
 	__u32 wake_us;
-	__u32 reserved2;
+	__u32 reserved;
+};
+
+#define RMC_DOM_ANY_MEMBER	(~0U)
+
+/**
+ * struct rmc_dom_open - ioctl(RMC_IOC_DOM_OPEN): share the domain that another file has created
+ * @size: sizeof(struct rmc_dom_open)
+ * @flags: must be 0
+ * @member: 1 .. @members - 1, or RMC_DOM_ANY_MEMBER: one that no file is; out: which
+ * @members: out, files that share the domain; for the other fields see struct rmc_dom_create
+ * @first_nid: out
+ * @nodes: out
+ * @slots: out
+ * @max_message: out
+ * @policy: out
+ * @depth: out
+ * @cores: out, of the domain
+ * @groups: out
+ * @stride: out
+ * @life: out
+ * @recv_offset: out
+ * @send_offset: out; the slots have zeros, and the RMC changes those of this member only
+ * @max_answer: out
+ * @answer_stride: out
+ * @answer_offset: out
+ * @key_offset: out
+ * @classes: out
+ * @age_us: out
+ * @dom_flags: out, RMC_DOM_*
+ * @earlier: out, number of files that were this member before. If it is not 0, messages of theirs
+ *	may be under way, and lie at the peers. So before the first message in a slot, JOIN asks for
+ *	its turn, and RMC_JOIN_SKIP gives up the next one
+ * @wake_us: out
+ *
+ * The domain of the same context and node. This file then has a domain: it attaches queue pairs as
+ * the one that created it, up to its part of the cores, and sends by its part of the slots. Its
+ * send slots and arrival queues count for its own quotas. RMC_IOC_DOM_DESTROY, and the end of the
+ * file, end that, and no more.
+ *
+ * With the domain, or the file that created it, this ends as well: operations of its queue pairs
+ * end with RMC_S_ABORTED or RMC_S_NO_DOMAIN, who sleeps is woken as by RMC_IOC_DOM_DETACH, and
+ * calls for the domain return ESHUTDOWN, until the file opens or creates another one. Mappings
+ * stay until they are unmapped.
+ *
+ * ENOENT: there is none. EEXIST: this file has one. EBUSY: a file is this member. ENOSPC: all
+ * members are there, or the domain is the creator's alone. EINVAL: no such member. EDQUOT.
+ */
+struct rmc_dom_open {
+	__u32 size;
+	__u32 flags;
+	__u32 member;
+	__u32 members;
+	__u32 first_nid;
+	__u32 nodes;
+	__u32 slots;
+	__u32 max_message;
+	__u32 policy;
+	__u32 depth;
+	__u32 cores;
+	__u32 groups;
+	__u32 stride;
+	__u32 life;
+	__u64 recv_offset;
+	__u64 send_offset;
+	__u32 max_answer;
+	__u32 answer_stride;
+	__u64 answer_offset;
+	__u32 key_offset;
+	__u32 classes;
+	__u32 age_us;
+	__u32 dom_flags;
+	__u32 earlier;
+	__u32 wake_us;
 };
 
 /**
@@ -252,8 +353,9 @@ struct rmc_dom_create {
  * @size: sizeof(struct rmc_dom_destroy)
  * @flags: must be 0
  *
- * Detaches all queue pairs. Packets of peers then end with RMC_S_NO_DOMAIN. Mappings stay until
- * they are unmapped. ENOENT: this file has no domain.
+ * Detaches all queue pairs of the file. If it has created the domain, this ends: packets of peers
+ * then end with RMC_S_NO_DOMAIN. Mappings stay until they are unmapped. ENOENT: this file has no
+ * domain.
  */
 struct rmc_dom_destroy {
 	__u32 size;
@@ -278,7 +380,7 @@ struct rmc_dom_destroy {
  * @reserved: must be 0
  *
  * ENOENT: this file has no such QP, or no domain. EBUSY: the QP is attached. ENOSPC: the domain
- * has as many cores as it was created for.
+ * has as many cores as it was created for, or this member has its part of them.
  */
 struct rmc_dom_attach {
 	__u32 size;
@@ -420,5 +522,6 @@ struct rmc_uring_wait_msg {
 #define RMC_IOC_AQ_ARM		_IO(RMC_IOC_TYPE, 0x35)
 #define RMC_IOC_DOM_STATS	_IO(RMC_IOC_TYPE, 0x36)
 #define RMC_IOC_ROOM_ARM	_IO(RMC_IOC_TYPE, 0x37)
+#define RMC_IOC_DOM_OPEN	_IO(RMC_IOC_TYPE, 0x38)
 
 #endif /* _UAPI_LINUX_RMC_DOMAIN_H */

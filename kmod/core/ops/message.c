@@ -11,6 +11,7 @@
  *   slot is free <-- RRPP: serve() <-- packet <-- RGP <-- WQ: RECEIVE, application <-- AQ
  */
 #include "../node.h"
+#include "../part.h"
 
 /* Validate what all of them name: a slot of a pair of nodes. */
 static u8 validate(const struct rmc_qpair *qp, const struct rmc_wqe *w)
@@ -62,6 +63,9 @@ u8 rmc_send_prepare(const struct rmc_qpair *qp, struct rmc_wqe *w)
 
 	if (likely(!status) && unlikely(w->length > qp->domain->p.max_message))
 		return RMC_S_BAD_LENGTH;
+	if (likely(!status) &&
+	    unlikely(!rmc_part_has(qp->domain, qp->member, rmc_slot_number(w->offset))))
+		return RMC_S_BAD_SLOT;
 	return status;
 }
 
@@ -311,19 +315,28 @@ void rmc_ready_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, u64 
 /**
  * rmc_join_prepare() - validate a JOIN, which gets the life of the peer's domain
  * @qp: queue pair
- * @w: snapshot of its WQ entry: 8 bytes; a slot, also for others of its RRPP
+ * @w: snapshot of its WQ entry: 8 bytes; a slot, also for others of its RRPP; with RMC_JOIN_SKIP a
+ *	slot of its own, and a turn
  *
  * Return: RMC_S_OK, RMC_S_NO_DOMAIN, RMC_S_BAD_NODE, RMC_S_BAD_SLOT, RMC_S_BAD_LENGTH.
  * Context: RGP worker, does not sleep.
  */
 u8 rmc_join_prepare(const struct rmc_qpair *qp, struct rmc_wqe *w)
 {
-	u8 status = validate(qp, w);
+	bool skips = rmc_slot_byte(w->offset) == RMC_JOIN_SKIP;
+	struct rmc_wqe plain = *w;
+	u8 status;
 
+	if (skips)
+		plain.offset -= RMC_JOIN_SKIP;
+	status = validate(qp, &plain);
 	if (unlikely(status))
 		return status;
 	if (w->length != sizeof(u64))
 		return RMC_S_BAD_LENGTH;
+	if (skips)
+		return rmc_part_has(qp->domain, qp->member, rmc_slot_number(w->offset)) ?
+		       RMC_S_OK : RMC_S_BAD_SLOT;
 	return rmc_slot_turn(w->offset) ? RMC_S_BAD_SLOT : RMC_S_OK;
 }
 
