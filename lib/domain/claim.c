@@ -35,14 +35,14 @@ static int is_free(const struct rmc_send_slot *w)
 int rmc_slot_claim(struct rmc_domain *d, uint32_t peer, struct link *l, uint32_t len,
 		   uint16_t owner)
 {
-	uint32_t slots = d->o.slots, n = l->head, next, i;
+	uint32_t first = d->first_slot, slots = d->own_slots, n = l->head, next, i;
 	struct rmc_send_slot *w;
 	struct slot *s;
 
 	for (i = 0; i < slots; i++, n = next) {
 		next = n + 1 < slots ? n + 1 : 0;
-		s = slot_of(d, peer, n);
-		w = send_slot(d, peer, n);
+		s = slot_of(d, peer, first + n);
+		w = send_slot(d, peer, first + n);
 		if (rmc_load_relaxed(&w->valid) == RMC_SEND_USED || rmc_slot_take(s))
 			continue;
 		/* another core may have had it since */
@@ -58,8 +58,8 @@ int rmc_slot_claim(struct rmc_domain *d, uint32_t peer, struct link *l, uint32_t
 		rmc_store_release(&w->valid, RMC_SEND_USED);
 		l->head = next;
 		/* the RMC has changed the word of the next one since */
-		__builtin_prefetch(send_slot(d, peer, next), 1);
-		return (int)n;
+		__builtin_prefetch(send_slot(d, peer, first + next), 1);
+		return (int)(first + n);
 	}
 	return -1;
 }
@@ -105,7 +105,7 @@ int rmc_domain_room(const struct rmc_domain *d, int nid)
 	if (!has_peer(d, nid))
 		return -EINVAL;
 	gen = rmc_load_acquire(&d->peer[peer].gen);
-	for (i = 0; gen && i < d->o.slots; i++) {
+	for (i = d->first_slot; gen && i < d->first_slot + d->own_slots; i++) {
 		const struct slot *s = slot_of(d, peer, i);
 
 		room += !rmc_load_relaxed(&s->busy) &&

@@ -18,8 +18,13 @@ static int attach_failed(const struct rmc_domain *d, unsigned int group)
 
 	if (rmc_why(d->ctx))
 		return rmc_fail(err, "%s", rmc_why(d->ctx));
+	if (err == ENOSPC && d->o.members > 1)
+		return rmc_fail(err, "the domain was opened for %u cores of %u processes, and this one has its part",
+				d->o.cores, d->o.members);
 	if (err == ENOSPC)
 		return rmc_fail(err, "the domain was opened for %u cores, and has them", d->o.cores);
+	if (err == ESHUTDOWN && d->member)
+		return rmc_fail(err, "the process that opened the domain has closed it");
 	if (err == EINVAL && d->o.policy == RMC_DOM_CLASS)
 		return rmc_fail(err, "no such core: mask %#x of %u classes", group, d->o.classes);
 	if (err == EINVAL)
@@ -68,7 +73,7 @@ static int attach(struct core *c, unsigned int group, unsigned int flags)
 static void spread(struct core *c)
 {
 	struct rmc_domain *d = c->c.domain;
-	uint32_t head = (uint32_t)((uint64_t)(d->opened++ * 0x9e3779b9U) * d->o.slots >> 32), i;
+	uint32_t head = (uint32_t)((uint64_t)(d->opened++ * 0x9e3779b9U) * d->own_slots >> 32), i;
 
 	for (i = 0; i < d->o.nodes; i++)
 		c->link[i].head = head;

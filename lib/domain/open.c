@@ -100,8 +100,9 @@ static int create_failed(const struct rmc_ctx *ctx, const struct rmc_domain_opti
 	case ENOTTY:
 		return rmc_fail(err, "this RMC has no native messages: load a newer module, or start a newer rmcd");
 	case EEXIST:
-		return rmc_fail(err, "context %u has a domain on node %d already", ctx->id,
-				ctx->query.nid);
+		return rmc_fail(err, "context %u has a domain on node %d already%s", ctx->id,
+				ctx->query.nid,
+				o->members > 1 ? ": other processes call rmc_domain_attach()" : "");
 	case E2BIG:
 		return rmc_fail(err, "this RMC has no %s: load a newer module, or start a newer rmcd",
 				o->wake_us && !q->max_wake_us ? "wake_us" : "answers to messages");
@@ -118,6 +119,10 @@ static int create_failed(const struct rmc_ctx *ctx, const struct rmc_domain_opti
 						 o->classes)
 			return rmc_fail(err, "%u classes: policy class has 1 .. 16, and flag RMC_DOM_KEY, others none",
 					o->classes);
+		if (o->members > 1 && (o->members > q->max_members || o->members > o->slots ||
+				       o->members > o->cores || o->policy == RMC_DOM_SHARED))
+			return rmc_fail(err, "%u processes share a domain: 1 .. %u, with a slot and a core each (%u, %u), not of policy shared",
+					o->members, q->max_members, o->slots, o->cores);
 		if (o->wake_us)
 			return rmc_fail(err, "wake_us %u: this RMC has 0 .. %u, and policies greedy, groups and hier",
 					o->wake_us, q->max_wake_us);
@@ -134,6 +139,9 @@ static int create_failed(const struct rmc_ctx *ctx, const struct rmc_domain_opti
 	}
 }
 
+static const char no_members[] =
+	"processes cannot share a domain of this RMC: load a newer module, or start a newer rmcd";
+
 static int create(struct rmc_domain *d, struct rmc_dom_create *arg)
 {
 	struct rmc_dom_query q = { .size = sizeof(q) };
@@ -145,12 +153,14 @@ static int create(struct rmc_domain *d, struct rmc_dom_create *arg)
 	if (o->policy < 64 && !(q.policies & 1ULL << o->policy))
 		return rmc_fail(EINVAL, "this RMC has no policy %s",
 				rmc_domain_policy_name((int)o->policy));
+	if (o->members > 1 && !q.max_members)
+		return rmc_fail(EOPNOTSUPP, "%s", no_members);
 	*arg = (struct rmc_dom_create) {
 		.size = sizeof(*arg), .flags = o->flags, .first_nid = o->first_nid,
 		.nodes = o->nodes, .slots = o->slots, .max_message = o->max_message,
 		.policy = o->policy, .depth = o->depth, .cores = o->cores, .groups = o->groups,
 		.max_answer = o->max_answer, .key_offset = o->key_offset, .classes = o->classes,
-		.age_us = o->age_us, .wake_us = o->wake_us,
+		.age_us = o->age_us, .members = o->members, .wake_us = o->wake_us,
 	};
 	return rmc_call(d->ctx, RMC_IOC_DOM_CREATE, arg) ? create_failed(d->ctx, o, &q) : 0;
 }
@@ -196,6 +206,8 @@ static int make_tables(struct rmc_domain *d)
 	if (!d->peer || !d->slot)
 		return rmc_fail(ENOMEM, "out of memory");
 	memset(d->peer, 0, d->o.nodes * sizeof(*d->peer));
+	d->first_slot = rmc_member_first(d->o.slots, d->o.members, d->member);
+	d->own_slots = rmc_member_first(d->o.slots, d->o.members, d->member + 1) - d->first_slot;
 	d->homes = at_most(d->ctx->query.rrpps ? d->ctx->query.rrpps : 1, d->o.slots);
 	return 0;
 }
@@ -213,13 +225,70 @@ static void free_domain(struct rmc_domain *d)
 	free(d);
 }
 
-struct rmc_domain *rmc_domain_open_sized(struct rmc_ctx *ctx,
-					 const struct rmc_domain_options *options, size_t size)
+static int attach_failed(const struct rmc_ctx *ctx, uint32_t member)
+{
+	int err = errno;
+
+	if (rmc_why(ctx))
+		return rmc_fail(err, "%s", rmc_why(ctx));
+	switch (err) {
+	case ENOTTY:
+		return rmc_fail(EOPNOTSUPP, "%s", no_members);
+	case ENOENT:
+		return rmc_fail(err, "no process has opened the domain of context %u on node %d",
+				ctx->id, ctx->query.nid);
+	case EEXIST:
+		return rmc_fail(err, "this process has a domain in context %u already", ctx->id);
+	case EBUSY:
+		return rmc_fail(err, "another process is member %u of the domain", member);
+	case ENOSPC:
+		return rmc_fail(err, "all members of the domain are there: open it with more of them");
+	case EINVAL:
+		return rmc_fail(err, "the domain has no member %u beside the one that opened it",
+				member);
+	case EDQUOT:
+		return rmc_fail(err, "user or context may have no more memory for queues (%u, %u MiB)",
+				ctx->query.queue_mib_user, ctx->query.queue_mib_context);
+	default:
+		return rmc_fail(err, "cannot attach to the domain: %s", strerror(err));
+	}
+}
+
+/* What create() does, of a domain that exists */
+static int attach(struct rmc_domain *d, struct rmc_dom_create *arg, uint32_t member)
+{
+	struct rmc_dom_open a = { .size = sizeof(a), .member = member };
+	struct rmc_domain_options own = d->o;
+
+	if (rmc_call(d->ctx, RMC_IOC_DOM_OPEN, &a))
+		return attach_failed(d->ctx, member);
+	*arg = (struct rmc_dom_create) {
+		.nodes = a.nodes, .slots = a.slots, .stride = a.stride,
+		.recv_offset = a.recv_offset, .send_offset = a.send_offset,
+		.max_answer = a.max_answer, .answer_stride = a.answer_stride,
+		.answer_offset = a.answer_offset,
+	};
+	d->o = (struct rmc_domain_options) {
+		.first_nid = a.first_nid, .nodes = a.nodes, .slots = a.slots,
+		.max_message = a.max_message, .policy = a.policy, .depth = a.depth,
+		.cores = a.cores, .groups = a.groups, .flags = a.dom_flags,
+		.max_answer = a.max_answer, .key_offset = a.key_offset, .classes = a.classes,
+		.age_us = a.age_us, .members = a.members,
+		.entries = own.entries, .timeout_ms = own.timeout_ms ? own.timeout_ms : TIMEOUT_MS,
+	};
+	d->member = a.member;
+	d->earlier = a.earlier;
+	return 0;
+}
+
+/* member: 0: create it */
+static struct rmc_domain *open_domain(struct rmc_ctx *ctx, uint32_t member,
+				      const struct rmc_domain_options *options, size_t size)
 {
 	struct rmc_dom_destroy end = { .size = sizeof(end) };
 	struct rmc_dom_create arg;
 	struct rmc_domain *d;
-	int err;
+	int err = 0;
 
 	d = (struct rmc_domain *)aligned_alloc(LINE, (sizeof(*d) + LINE - 1) & ~(size_t)(LINE - 1));
 	if (!d) {
@@ -227,17 +296,20 @@ struct rmc_domain *rmc_domain_open_sized(struct rmc_ctx *ctx,
 		return NULL;
 	}
 	memset(d, 0, sizeof(*d));
-	err = rmc_struct_in(&d->o, sizeof(d->o), options, size, RMC_DOMAIN_OPTIONS_SIZE_VER0,
-			    "options of a domain");
+	if (options || !member)
+		err = rmc_struct_in(&d->o, sizeof(d->o), options, size,
+				    RMC_DOMAIN_OPTIONS_SIZE_VER0, "options of a domain");
 	if (!err)
 		err = rmc_ctx_usable(ctx);
 	if (err)
 		goto err_free;
 	d->ctx = ctx;
 	pthread_mutex_init(&d->lock, NULL);
-	err = create(d, &arg);
+	err = member ? attach(d, &arg, member) : create(d, &arg);
 	if (err)
 		goto err_free;
+	if (!d->o.members)
+		d->o.members = 1;
 	err = map(d, &arg);
 	if (!err)
 		err = make_tables(d);
@@ -254,6 +326,32 @@ err_free:
 	free_domain(d);
 	errno = -err;
 	return NULL;
+}
+
+struct rmc_domain *rmc_domain_open_sized(struct rmc_ctx *ctx,
+					 const struct rmc_domain_options *options, size_t size)
+{
+	return open_domain(ctx, 0, options, size);
+}
+
+struct rmc_domain *rmc_domain_attach_sized(struct rmc_ctx *ctx, unsigned int member,
+					   const struct rmc_domain_options *options, size_t size)
+{
+	if (!member) {
+		rmc_fail(EINVAL, "member 0 is the process that opens the domain");
+		errno = EINVAL;
+		return NULL;
+	}
+	return open_domain(ctx, member, options, size);
+}
+
+struct rmc_domain *domain_attach_ver0(struct rmc_ctx *ctx, unsigned int member,
+				      const struct rmc_domain_options *options)
+	RMC_VER0(rmc_domain_attach);
+struct rmc_domain *domain_attach_ver0(struct rmc_ctx *ctx, unsigned int member,
+				      const struct rmc_domain_options *options)
+{
+	return rmc_domain_attach_sized(ctx, member, options, RMC_DOMAIN_OPTIONS_SIZE_VER0);
 }
 
 struct rmc_domain *domain_open_ver0(struct rmc_ctx *ctx, const struct rmc_domain_options *options)
@@ -289,6 +387,13 @@ void rmc_domain_close(struct rmc_domain *d)
 int rmc_domain_stats(struct rmc_domain *d, struct rmc_dom_stats *stats)
 {
 	return rmc_call(d->ctx, RMC_IOC_DOM_STATS, stats) ? -errno : 0;
+}
+
+int rmc_domain_ended(struct rmc_domain *d)
+{
+	struct rmc_dom_stats s = { .size = sizeof(s) };
+
+	return d->member && rmc_call(d->ctx, RMC_IOC_DOM_STATS, &s) && errno == ESHUTDOWN;
 }
 
 unsigned int rmc_domain_max_message(const struct rmc_domain *d)

@@ -17,8 +17,9 @@ static void no_room(struct core *c, uint32_t peer)
 	if (now - l->full_ms < ASK_MS)
 		return;
 	l->full_ms = now;
-	for (i = 0; i < d->o.slots && left && has_entry(c); i++) {
-		n = __atomic_fetch_add(&d->peer[peer].asked, 1, __ATOMIC_RELAXED) % d->o.slots;
+	for (i = 0; i < d->own_slots && left && has_entry(c); i++) {
+		n = d->first_slot +
+		    __atomic_fetch_add(&d->peer[peer].asked, 1, __ATOMIC_RELAXED) % d->own_slots;
 		if (!rmc_slot_unknown(d, peer, n) || rmc_slot_take(slot_of(d, peer, n)))
 			continue;
 		rmc_message_ask(c, peer, n, NULL);

@@ -68,6 +68,9 @@ struct rmc_domain {
 	struct rmc_ctx *ctx;
 	uint32_t opened;		/* cores, so far; with the lock */
 	struct rmc_domain_options o;
+	uint32_t member;		/* which; 0: this process has opened it */
+	uint32_t earlier;		/* processes that were this member before */
+	uint32_t first_slot, own_slots;	/* of each pair: this process sends by them */
 	uint32_t homes;			/* of slots at a node: each is joined */
 	uint32_t stride;
 	const uint8_t *recv;
@@ -296,6 +299,9 @@ void rmc_core_waited(struct core *c, const struct wait *w);
 /* A slot is free that the RMC reports no more: cores that wait for room look for it. */
 void rmc_room_notify(struct rmc_domain *d);
 void rmc_room_unwait(struct core *c);
+
+/* 1 if the process that has opened the domain has closed it, or is gone */
+int rmc_domain_ended(struct rmc_domain *d);
 
 /* join.c: 0, a status or -errno */
 int rmc_core_join_by(struct core *c, uint32_t peer, uint64_t deadline);

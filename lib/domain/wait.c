@@ -71,6 +71,13 @@ static int arm_completions(struct rmc_core *core)
 	return rmc_qp_in_flight(core->qp) ? rmc_cq_arm(core->qp) : 0;
 }
 
+static int arm_failed(struct rmc_domain *d, const char *what)
+{
+	if (errno == ESHUTDOWN && d->member && !rmc_why(d->ctx))
+		return rmc_fail(ESHUTDOWN, "the process that opened the domain has closed it");
+	return rmc_arm_failed(d->ctx, what);
+}
+
 static int arm_arrivals(struct rmc_core *core)
 {
 	struct rmc_aq_arm arg = {
@@ -83,7 +90,7 @@ static int arm_arrivals(struct rmc_core *core)
 	if (arg.eventfd < 0)
 		return arg.eventfd;
 	if (core->number != ~0U && rmc_call(core->domain->ctx, RMC_IOC_AQ_ARM, &arg))
-		return rmc_arm_failed(core->domain->ctx, "an arrival queue");
+		return arm_failed(core->domain, "an arrival queue");
 	return arm_completions(core);
 }
 
@@ -106,7 +113,7 @@ static int arm_room(struct rmc_core *core)
 	if (arg.eventfd < 0)
 		return arg.eventfd;
 	if (rmc_call(core->domain->ctx, RMC_IOC_ROOM_ARM, &arg))
-		return rmc_arm_failed(core->domain->ctx, "a free send slot");
+		return arm_failed(core->domain, "a free send slot");
 	room_wait(to_core(core));
 	return arm_completions(core);
 }

@@ -48,6 +48,24 @@ static inline int create(struct member *m, const struct rmc_dom_create *c)
 	return m->recv == MAP_FAILED || m->send == MAP_FAILED ? -errno : 0;
 }
 
+/* Share the domain of the node's creator, as this member, or as any */
+static inline int open_domain(struct member *m, uint32_t member, struct rmc_dom_open *o)
+{
+	int fd = rmc_fd(m->e.ctx);
+
+	*o = (struct rmc_dom_open){ .size = sizeof(*o), .member = member };
+	if (ioctl(fd, RMC_IOC_DOM_OPEN, o))
+		return -errno;
+	m->dom = (struct rmc_dom_create){
+		.nodes = o->nodes, .slots = o->slots, .stride = o->stride, .life = o->life,
+		.recv_offset = o->recv_offset,
+	};
+	m->recv_len = round_up((size_t)o->nodes * o->slots * o->stride);
+	m->recv = mmap(NULL, m->recv_len, PROT_READ, MAP_SHARED, fd, (off_t)o->recv_offset);
+	m->send = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)o->send_offset);
+	return m->recv == MAP_FAILED || m->send == MAP_FAILED ? -errno : 0;
+}
+
 static inline int attach_classes(struct member *m, struct rmc_qp *qp, uint32_t classes)
 {
 	int fd = rmc_fd(m->e.ctx);

@@ -291,8 +291,14 @@ static int dom_create(int fd, struct rmc_dom_create *c)
 {
 	*c = (struct rmc_dom_create){ .size = sizeof(*c), .nodes = 2, .slots = 64,
 				      .max_message = 8 * PAGE, .policy = RMC_DOM_GREEDY,
-				      .depth = 2, .cores = 2, .groups = 1 };
+				      .depth = 2, .cores = 2, .groups = 1, .members = 2 };
 	return ioctl(fd, RMC_IOC_DOM_CREATE, c);
+}
+
+static int dom_open(int fd, struct rmc_dom_open *o)
+{
+	*o = (struct rmc_dom_open){ .size = sizeof(*o), .member = RMC_DOM_ANY_MEMBER };
+	return ioctl(fd, RMC_IOC_DOM_OPEN, o);
 }
 
 static int dom_destroy(int fd)
@@ -331,9 +337,10 @@ static int room_arm(int fd, unsigned int qp_id, int event)
 
 TEST_WITHIN(domain_of_messages, 120)
 {
-	int fd = opened(), event = eventfd(0, EFD_CLOEXEC);
+	int fd = opened(), other = opened(), event = eventfd(0, EFD_CLOEXEC);
 	struct rmc_dom_attach core;
 	struct rmc_dom_create dom;
+	struct rmc_dom_open open;
 	struct rmc_qp_create qp;
 	void *p = NULL;
 
@@ -352,6 +359,12 @@ TEST_WITHIN(domain_of_messages, 120)
 	SWEEP(aq_arm(fd, qp.qp_id, event), (void)0);
 	SWEEP(room_arm(fd, qp.qp_id, event), (void)0);
 	SWEEP(dom_detach(fd, qp.qp_id), REQUIRE(!dom_attach(fd, &core, qp.qp_id)));
+	/* no failed call keeps a member */
+	SWEEP(dom_open(other, &open), REQUIRE(!dom_destroy(other)));
+	CHECK_ERRNO(dom_destroy(other), ENOENT);
+	REQUIRE(!dom_open(other, &open));
+	CHECK_EQ(open.member, 1);
+	SWEEP(p = map(other, PAGE, open.send_offset, PROT_READ | PROT_WRITE), munmap(p, PAGE));
 }
 
 static int cq_arm(int fd, unsigned int qp_id, int event)

@@ -68,6 +68,8 @@ domains_split	domains	nodes=4,ni=split,units=2	120
 domains_pair	domains	nodes=4,ni=pair,local=0	120
 cores_fused	domain_cores	nodes=4,ni=fused	120
 cores_tile	domain_cores	nodes=4,ni=per_tile,units=4,rrpps=2,mtu=64	120
+members_fused	domain_members	nodes=4,ni=fused	120
+members_tile	domain_members	nodes=4,ni=per_tile,units=4,rrpps=2,mtu=64	120
 team_fused	team	nodes=4,ni=fused		90
 events_split	events	nodes=4,ni=split,units=2	90
 hostile_fused	hostile	nodes=4,ni=fused		150

@@ -88,6 +88,7 @@ expect "what is longer than a message" 0 "member 2: ok" \
 	nodes 3 "$D/prog_domain.asan" mode=offer max=100
 expect "a member that begins anew" 0 "member 2: ok" \
 	reborn 3 "$D/prog_domain" mode=rejoin messages=40
+expect "processes that share a domain" 0 "members: ok" "$D/prog_members.asan"
 stop "native messages"
 start rmcd -n 2 --timeout-ms 100 --retries 3
 expect "a fabric that loses packets" 0 "" ctl fault set --loss 1% --dup 5% --reorder 5% --seed 7
@@ -99,6 +100,7 @@ stop "losses"
 start rmcd.tsan -n 3 --ni fused --workers 2
 expect "messages over a daemon under TSan" 0 "member 2: ok" nodes 3 "$D/prog_msg" all
 expect "native messages likewise" 0 "member 2: ok" nodes 3 "$D/prog_domain" messages=30
+expect "and processes that share a domain" 0 "members: ok" "$D/prog_members"
 expect "PageRank likewise" 0 "verify *ok" nodes 3 "$O/pagerank" -r 9 -n 3 -V
 expect "an object store likewise" 0 "member 2: ok" nodes 3 "$D/prog_kv" sabre
 expect "restarted members likewise" 0 "member 2: ok" reborn 3 "$D/prog_msg" rejoin

@@ -54,6 +54,7 @@ struct rmc_domain_options {
 	unsigned int key_offset;	/* RMC_DOM_KEY: of 64 bits in a message, by which it is given */
 	unsigned int classes;		/* RMC_DOM_CLASS: 1 .. 16; the key is the class, 0 first */
 	unsigned int age_us;		/* RMC_DOM_CLASS, RMC_DOM_STEAL: one that waits so long comes first */
+	unsigned int members;		/* processes of this node that share it, see rmc_domain_attach(); 0: 1 */
 	unsigned int wake_us;		/* a message waits so long for a core that polls, if others sleep */
 };
 
@@ -81,6 +82,31 @@ RMC_SIZED struct rmc_domain *rmc_domain_open_with(struct rmc_ctx *ctx,
 
 /* A domain of the team's members, with the defaults */
 struct rmc_domain *rmc_domain_open(struct rmc_team *team);
+
+/*
+ * Share the domain that another process of this node has opened, with options->members, in the
+ * context that both have open: this process has cores as well, gets messages by the same policy, and
+ * sends by slots of its own, slots / members of each pair. member: 1 .. members - 1, or
+ * RMC_DOM_ANY_MEMBER: one that no process is. Of the options, entries and timeout_ms count, and the
+ * others are those of the domain; NULL: defaults.
+ *
+ * Where a process was this member before, each core goes on with its slots when it joins a peer:
+ * messages that were under way are given up, those that lie at the peer are processed.
+ *
+ * The domain ends for all with the process that opened it, or its rmc_domain_close(). Then calls
+ * return -ESHUTDOWN, or RMC_S_NO_DOMAIN. rmc_domain_close() of another member ends its own part only.
+ *
+ * NULL with errno set on failure, see rmc_errmsg(): ENOENT: no process has opened one; EBUSY, ENOSPC:
+ * another process is this member, or all are there; EINVAL: no such member; EOPNOTSUPP: this RMC
+ * shares no domains.
+ */
+struct rmc_domain *rmc_domain_attach_sized(struct rmc_ctx *ctx, unsigned int member,
+					   const struct rmc_domain_options *options, size_t size);
+RMC_SIZED struct rmc_domain *rmc_domain_attach(struct rmc_ctx *ctx, unsigned int member,
+					       const struct rmc_domain_options *options)
+{
+	return rmc_domain_attach_sized(ctx, member, options, sizeof(*options));
+}
 
 /* Also closes its cores, which no thread may use any more. Before rmc_close(). */
 void rmc_domain_close(struct rmc_domain *domain);
