@@ -273,7 +273,7 @@ static int attach(struct rmc_domain *d, struct rmc_dom_create *arg, uint32_t mem
 		.max_message = a.max_message, .policy = a.policy, .depth = a.depth,
 		.cores = a.cores, .groups = a.groups, .flags = a.dom_flags,
 		.max_answer = a.max_answer, .key_offset = a.key_offset, .classes = a.classes,
-		.age_us = a.age_us, .members = a.members,
+		.age_us = a.age_us, .members = a.members, .wake_us = a.wake_us,
 		.entries = own.entries, .timeout_ms = own.timeout_ms ? own.timeout_ms : TIMEOUT_MS,
 	};
 	d->member = a.member;
