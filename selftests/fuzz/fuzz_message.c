@@ -3,10 +3,11 @@
  * Messages: any packet of peers for the slots of a domain, any reply to its own, and any WQ entry
  * of two cores that come and go. Nodes 1 and 2 are frozen; the input fills their rings, and each of
  * the two sends to another unit of node 0. Nothing is written beyond a slot, nor into one that is
- * READY or HELD; each slot is in one place; one reply per request, one CQ entry per WQ entry. Who
+ * READY or HELD; each slot is in one place; of two members, the second comes and goes; one reply per request, one CQ entry per WQ entry. Who
  * waits for a free send slot is in one list as long as it waits.
  */
 #include "fuzz.h"
+#include "kmod/core/part.h"
 #include "selftests/harness/client.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
@@ -54,6 +55,8 @@ struct message {
 	struct rmc_domain_params p;
 	struct rmc_dispatch_params dp;
 	u8 *recv, *send, *answers;
+	u8 *second_send;		/* of the second member; NULL: none */
+	struct rmc_mem *second_mem;
 	struct rmc_room room[ROOMS];
 	u32 life, rooms;
 };
@@ -76,14 +79,40 @@ static u32 answer_bytes(const struct message *m)
 	return m->p.nodes * m->p.slots * m->d.answer_stride;
 }
 
+static u32 send_bytes(const struct message *m)
+{
+	return m->p.nodes * m->p.slots * sizeof(struct rmc_send_slot);
+}
+
 static struct rmc_send_slot *send_slot(struct message *m, u32 set, u32 slot)
 {
-	return (struct rmc_send_slot *)m->send + set * m->p.slots + slot;
+	static struct rmc_send_slot none;
+	u8 *send = m->send;
+
+	if (m->d.part && rmc_part_owns(&m->d, 1, slot))
+		send = m->second_send;
+	return send ? (struct rmc_send_slot *)send + set * m->p.slots + slot : &none;
+}
+
+/* The second member comes, or goes; RRPPs are between two visits. */
+static void member(struct message *m, bool here)
+{
+	if (!here) {
+		rmc_part_set(&m->d, 1, NULL);
+		mem_free(m->second_mem);
+		free(m->second_send);
+		m->second_send = NULL;
+		return;
+	}
+	m->second_send = aligned_alloc(64, send_bytes(m));
+	memset(m->second_send, 0, send_bytes(m));
+	m->second_mem = mem_make(m->second_send, send_bytes(m), 12, 0);
+	rmc_part_set(&m->d, 1, m->second_mem);
 }
 
 static bool create(struct message *m, u32 chunk)
 {
-	u32 bytes = m->p.nodes * m->p.slots * sizeof(struct rmc_send_slot), u;
+	u32 bytes = send_bytes(m), u;
 
 	memset(&m->d, 0, sizeof(m->d));
 	if (rmc_domain_init(&m->d, m->b.w.node[0], CTX, ++m->life, &m->p, &m->dp))
@@ -102,6 +131,10 @@ static bool create(struct message *m, u32 chunk)
 	m->d.keyed = m->life & 1;
 	m->d.classes = m->life & 2;
 	m->d.key_offset = 40;
+	MUST(!rmc_domain_share(&m->d, m->life & 4 ? 2 : 1));
+	m->second_send = NULL;
+	if (m->d.part)
+		member(m, true);
 	for (u = 0; u < ROOMS; u++) {
 		memset(&m->room[u], 0, sizeof(m->room[u]));
 		rmc_room_init(&m->d, &m->room[u]);
@@ -123,6 +156,7 @@ static void attach(struct message *m, struct core *c)
 	MUST(c->core >= 0);
 	rmc_core_thread(&m->d, c->core, NULL);
 	c->a->qp.core = tag;
+	c->a->qp.member = m->d.part ? c - m->core : 0;
 	c->a->qp.domain = &m->d;
 }
 
@@ -163,6 +197,8 @@ static void destroy(struct message *m)
 	rmc_hide(&m->d.exposure);
 	for (u = 0; u < m->b.w.opts.units; u++)
 		rmc_domain_del(m->b.w.node[0]->unit[u], &m->d);
+	if (m->second_send)
+		member(m, false);
 	mem_free(m->d.recv);
 	mem_free(m->d.send);
 	mem_free(m->d.answers);
@@ -183,6 +219,7 @@ static void other_domain(struct message *m, u32 how)
 		.nodes = v, .slots = v, .max_message = v, .cores = v, .depth = v & 7, .groups = how & 3,
 		.policy = v % RMC_DOM_POLICIES, .flags = v >> 5 & 1 ? RMC_DOM_KEY : 0,
 		.key_offset = v & 8, .classes = how & 1, .age_us = v & 4, .wake_us = v & 16,
+		.members = v >> 2,
 	};
 
 	if (!rmc_domain_args(&c, &p, &dp))
@@ -476,7 +513,8 @@ static void send_packets(struct message *m, struct peer *p, u32 how, bool all)
 
 static void send_join(struct message *m, struct peer *p, u32 how)
 {
-	u32 what = take(&m->in, 1);
+	u32 what = take(&m->in, 1), set = p->c.ep / m->b.w.opts.units - m->p.first_nid;
+	u64 offset = rmc_slot_offset(what >> 2 & 7, 0);
 	struct rmc_join j = { .p = m->p, .life = p->life };
 
 	if (what & 0x80)
@@ -484,9 +522,13 @@ static void send_join(struct message *m, struct peer *p, u32 how)
 	if (what & 0x40)
 		((u8 *)&j)[8 + (what & 31) % 24] ^= 1 << (how >> 5);
 	p->life = j.life ?: p->life;
+	/* gives up the next message of the slot, or another one */
+	if ((what & 0xe0) == 0x20 && set < m->p.nodes && (what >> 2 & 7) < m->p.slots)
+		offset = rmc_skip_offset(what >> 2 & 7, rmc_domain_slot(&m->d, set, what >> 2 & 7)->turn +
+					 (what & 3));
 	memcpy(rmc_ring_line(&p->c.req, p->c.req.pay_pos), &j, sizeof(j));
 	send(p, rmc_req_word0(RMC_OP_JOIN, CTX, how, p->sent),
-	     rmc_req_word1(rmc_slot_offset(what >> 2 & 7, 0), 8, true));
+	     rmc_req_word1(offset, 8, true));
 }
 
 /* Packets of an answer to a message of node 0, the last one first; or nearly */
@@ -673,8 +715,8 @@ static void step(struct message *m, u32 how)
 		break;
 	case 8:
 		n = take(&m->in, 1);
-		post_op(m, c, RMC_OP_JOIN, n & 3, rmc_slot_offset(n >> 2 & 7, n >> 5 == 7),
-			8 * (n & 15), n == 0xff ? 16 : 8);
+		post_op(m, c, RMC_OP_JOIN, n & 3, rmc_slot_offset(n >> 2 & 7, n >> 5 == 7) |
+			(n >> 5 > 5 ? RMC_JOIN_SKIP : 0), 8 * (n & 15), n == 0xff ? 16 : 8);
 		break;
 	case 9:
 		n = how >> 4 & 3;
@@ -690,13 +732,15 @@ static void step(struct message *m, u32 how)
 			detach(m, c, how & 0x10);
 		else if (how & 0x20)
 			attach(m, c);
+		else if (m->d.part && c == &m->core[1])
+			member(m, !m->second_send);
 		break;
 	case 12:
 		other_domain(m, how);
 		break;
 	case 13:
-		n = take(&m->in, 1) % (m->p.nodes * m->p.slots * sizeof(struct rmc_send_slot));
-		m->send[n] = take(&m->in, 1);
+		n = take(&m->in, 1) % send_bytes(m);
+		(how & 0x20 && m->second_send ? m->second_send : m->send)[n] = take(&m->in, 1);
 		break;
 	case 14:
 		/* any place, any lap, any payload: such requests need no reply */

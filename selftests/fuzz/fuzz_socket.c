@@ -410,7 +410,8 @@ static void receive(struct client *c)
 	MUST(c->raw.head.ret >= 0 || (!got && !c->raw.gots));
 	if (c->raw.head.request == RMC_IOC_QP_CREATE && c->raw.gots == 3)
 		take_queues(c);
-	if (c->raw.head.request == RMC_IOC_DOM_CREATE && c->raw.gots > 1)
+	if ((c->raw.head.request == RMC_IOC_DOM_CREATE ||
+	     c->raw.head.request == RMC_IOC_DOM_OPEN) && c->raw.gots > 1)
 		take_slots(c);
 	if (c->raw.head.request == RMC_IOC_DOM_ATTACH && c->raw.gots)
 		try_to_break(c->raw.got[0]);

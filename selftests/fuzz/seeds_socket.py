@@ -11,7 +11,7 @@ import sys
 (OPEN, READ, LIST, WRITE, QUERY, NODE_INFO, WATCH, ATTACH, SEG_REG, SEG_UNREG, SEG_ADD, SEG_DEL,
  BUF_REG, BUF_UNREG, QP_CREATE, QP_DESTROY, WAKE, CQ_ARM, SEG_ARM, CTX_CREATE,
  CTX_REMOVE, DOM_QUERY, DOM_CREATE, DOM_DESTROY, DOM_ATTACH, DOM_DETACH, AQ_ARM, ROOM_ARM,
- DOM_STATS) = range(29)
+ DOM_STATS, DOM_OPEN) = range(30)
 MEMORY, MEMORY2, SEALED, READ_ONLY, EVENTFD, FULL, PIPE, NULL = range(8)
 PRIVATE = 31
 CONTROL, CTX0, CTX1, CTX2 = range(4)
@@ -44,7 +44,7 @@ def buffer(page=8, pages=2, fd=MEMORY2, client=0):
 
 
 GREEDY, CLASS, SHARED = 3, 10, 12
-REQUEUE = 0x10
+REQUEUE, TWO = 0x10, 0x80
 OP_SEND, OP_OFFER, OP_RECEIVE, OP_JOIN, OP_REPLY, OP_READY = range(9, 15)
 FFFFFFFF, N4096, N65536 = 0xe1, 0xe7, 0xe9
 
@@ -66,7 +66,32 @@ def member(nid, policy=GREEDY | REQUEUE):
             DOM_ATTACH, 0, 0, client=nid)
 
 
+def sharer(client, nid=0):
+    """Member 1 of the domain of another client"""
+    return connected(client=client) + send(ATTACH, nid, client=client) + buffer(
+        client=client) + send(QP_CREATE, 0, 4, client=client) + send(
+            DOM_OPEN, 1, client=client) + send(DOM_ATTACH, 0, 0, client=client)
+
+
+def seeds_members():
+    three = member(0, GREEDY | REQUEUE | TWO) + member(1) + sharer(2) + b"".join(
+        slot_op(OP_JOIN, nid, turn=0, client=client) for client, nid in ((0, 1), (1, 0), (2, 1)))
+    to = b"".join(slot_op(OP_SEND, 0, slot, taken=1, client=1) for slot in range(4))
+    back = slot_op(OP_SEND, 1, 0, taken=1) + slot_op(OP_SEND, 1, 2, taken=1, client=2) + slot_op(
+        OP_SEND, 1, 0, taken=1, client=2) + slot_op(OP_RECEIVE, 0, 2, client=1)
+    arm = send(AQ_ARM, 0, 32 | EVENTFD, client=2) + send(ROOM_ARM, 0, 32 | EVENTFD, client=2)
+    end = send(DOM_STATS, client=2) + send(DOM_ATTACH, 0, 0, client=2) + send(
+        AQ_ARM, 0, 0, client=2) + send(DOM_DETACH, 0, client=2) + send(DOM_OPEN, 0, client=2)
+    yield "members", three + to + back + arm + send(DOM_OPEN, 0, client=1) + send(
+        DOM_OPEN, 3, FFFFFFFF, client=2) + send(DOM_DESTROY) + end
+    yield "members_close", three + to + arm + act(DISCONNECT, client=0) + end
+    yield "members_leave", three + to + back + act(DISCONNECT, client=2) + sharer(2) + slot_op(
+        OP_JOIN, 1, 2, turn=0, client=2) + send(DOM_DESTROY, client=2) + send(
+            DOM_OPEN, 1, client=2) + send(DOM_STATS)
+
+
 def seeds_messages():
+    yield from seeds_members()
     qp = send(QP_CREATE, 0, 4)
     arm = send(AQ_ARM, 0, 32 | EVENTFD) + send(ROOM_ARM, 0, 32 | EVENTFD)
     yield "domain", connected() + send(DOM_QUERY) + send(DOM_STATS) + qp * 3 + send(

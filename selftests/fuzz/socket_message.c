@@ -224,6 +224,7 @@ static void build_domain_create(struct message *m, struct input *in)
 		.cores = 2,
 		.groups = 1,
 		.policy = policy % 16,
+		.members = policy & 0x80 ? 2 : 0,
 	};
 
 	if (c.policy == RMC_DOM_GROUPS || c.policy == RMC_DOM_HIER)
@@ -251,6 +252,7 @@ static void build_domain_call(struct message *m, uint32_t request, struct input 
 {
 	struct rmc_dom_query query = { .size = sizeof(query) };
 	struct rmc_dom_destroy destroy = { .size = sizeof(destroy) };
+	struct rmc_dom_open open = { .size = sizeof(open), .member = RMC_DOM_ANY_MEMBER };
 	struct rmc_dom_attach attach = { .size = sizeof(attach) };
 	struct rmc_dom_detach detach = { .size = sizeof(detach) };
 	struct rmc_aq_arm arrival = { .size = sizeof(arrival), .eventfd = -1 };
@@ -267,6 +269,12 @@ static void build_domain_call(struct message *m, uint32_t request, struct input 
 		return;
 	case RMC_IOC_DOM_STATS:
 		put(m, &stats, sizeof(stats));
+		return;
+	case RMC_IOC_DOM_OPEN:
+		how = (uint32_t)take(in, 1);
+		if (how & 1)
+			open.member = how & 2 ? number32(in) : 1;
+		put(m, &open, sizeof(open));
 		return;
 	}
 	qp_id = number32(in);
@@ -307,6 +315,7 @@ void message_build(struct message *m, uint32_t kind, struct input *in, const int
 		RMC_IOC_CQ_ARM, RMC_IOC_SEG_ARM, RMC_IOC_CTX_CREATE, RMC_IOC_CTX_REMOVE,
 		RMC_IOC_DOM_QUERY, RMC_IOC_DOM_CREATE, RMC_IOC_DOM_DESTROY, RMC_IOC_DOM_ATTACH,
 		RMC_IOC_DOM_DETACH, RMC_IOC_AQ_ARM, RMC_IOC_ROOM_ARM, RMC_IOC_DOM_STATS,
+		RMC_IOC_DOM_OPEN,
 	};
 	struct rmc_query query = { .size = sizeof(query) };
 
@@ -334,6 +343,7 @@ void message_build(struct message *m, uint32_t kind, struct input *in, const int
 		build_domain_create(m, in);
 		break;
 	case RMC_IOC_DOM_QUERY:
+	case RMC_IOC_DOM_OPEN:
 	case RMC_IOC_DOM_DESTROY:
 	case RMC_IOC_DOM_STATS:
 	case RMC_IOC_DOM_ATTACH:

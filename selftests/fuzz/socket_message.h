@@ -36,7 +36,7 @@ struct message {
 };
 
 /* Kinds of message_build(): RMCD_OPEN, RMCD_ATTR_*, then the table of requests */
-#define MESSAGE_KINDS	29
+#define MESSAGE_KINDS	30
 
 void message_build(struct message *m, uint32_t kind, struct input *in, const int *files,
 		   uint8_t *arena);

@@ -160,6 +160,9 @@ for policy in rr static groups steal shared; do
 done
 expect "valet, more than there are slots" 0 "^server  *[1-9][0-9]* " \
 	nodes 2 "$V" -r 5000 -D 1 --slots 2 --base 400000
+expect "valet: the server has no domain: it says why" 1 "policy class has 1" \
+	nodes 2 "$V" --policy class
+expect "and its clients end, too" 1 "the server could not open its domain" nodes 3 "$V" --policy class
 expect "valet alone" 2 "a server and a client are needed" nodes 1 "$V"
 expect "valet: no such policy" 2 "there is no 'best'" nodes 2 "$V" --policy best
 expect "valet: no such distribution" 2 "fixed, uniform, exponential or gev" nodes 2 "$V" -s normal

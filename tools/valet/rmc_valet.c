@@ -87,6 +87,22 @@ void valet_report(const struct valet *v)
 
 /* ---- run ---- */
 
+/* All have a domain, or all end: who joins one that does not come waits for long. */
+static void agree(struct valet *v)
+{
+	uint64_t failed = !v->domain, clients = v->team->self ? failed : 0, sums[2];
+	char why[512];
+
+	snprintf(why, sizeof(why), "%s", failed ? rmc_errmsg() : "");
+	valet_check("opening domains", rmc_coll_allreduce(v->coll, (uint64_t[]){ failed, clients },
+							  sums, 2, RMC_U64, RMC_SUM));
+	if (failed)
+		die(EXIT_FAILED, "%s", why);
+	if (sums[0])
+		die(EXIT_FAILED, "%s could not open its domain",
+		    sums[1] ? "a client" : "the server");
+}
+
 static void open_domain(struct valet *v)
 {
 	struct rmc_team_options t = {
@@ -118,8 +134,7 @@ static void open_domain(struct valet *v)
 		d.wake_us = (unsigned int)v->wake_us;
 	}
 	v->domain = rmc_domain_open_with(v->team->ctx, &d);
-	if (!v->domain)
-		die(EXIT_FAILED, "%s", rmc_errmsg());
+	agree(v);
 }
 
 static void run(struct valet *v)
