@@ -69,9 +69,24 @@ static int violated(struct rmc_daemon *d, struct rmc_message *m)
 	return -1;
 }
 
-int rmc_daemon_create_dom(struct rmc_daemon *d, struct rmc_dom_create *arg)
+/* The answer to one that creates or opens a domain; what there was belonged to another file */
+static int request(struct rmc_daemon *d, struct rmc_message *m, size_t size, unsigned int fds)
 {
 	struct rmc_dom_destroy end = { .size = sizeof(end) };
+
+	if (rmc_daemon_request(d, m, size, fds) >= 0) {
+		/* rmcd refuses a second one: the other file has ended it */
+		rmc_daemon_forget_dom(d);
+		return 0;
+	}
+	/* not a refusal: its descriptors are what is missing */
+	if (errno == EMFILE && m->head.ret >= 0)
+		give_back(d, RMC_IOC_DOM_DESTROY, &end);
+	return -1;
+}
+
+int rmc_daemon_create_dom(struct rmc_daemon *d, struct rmc_dom_create *arg)
+{
 	unsigned int fds = arg->max_answer ? FDS : ANSWERS;
 	struct rmc_dom_create got;
 	struct rmc_message m;
@@ -80,14 +95,8 @@ int rmc_daemon_create_dom(struct rmc_daemon *d, struct rmc_dom_create *arg)
 		errno = EINVAL;
 		return -1;
 	}
-	if (rmc_daemon_request(d, &m, sizeof(*arg), fds) < 0) {
-		/* not a refusal: its descriptors are what is missing */
-		if (errno == EMFILE && m.head.ret >= 0)
-			give_back(d, RMC_IOC_DOM_DESTROY, &end);
+	if (request(d, &m, sizeof(*arg), fds) < 0)
 		return -1;
-	}
-	/* rmcd refuses a second one: what there was belonged to another file, which has ended it */
-	rmc_daemon_forget_dom(d);
 	memcpy(&got, m.body, sizeof(got));
 	return keep(&d->dom, arg, &got, &m, fds) ? violated(d, &m) : 0;
 }
@@ -122,19 +131,14 @@ static int keep_opened(struct rmc_daemon_dom *dom, struct rmc_dom_open *arg,
 
 int rmc_daemon_open_dom(struct rmc_daemon *d, struct rmc_dom_open *arg)
 {
-	struct rmc_dom_destroy end = { .size = sizeof(end) };
 	struct rmc_message m;
 
 	if (arg->size != sizeof(*arg) || !rmc_daemon_begin(&m, RMC_IOC_DOM_OPEN, arg)) {
 		errno = EINVAL;
 		return -1;
 	}
-	if (rmc_daemon_request(d, &m, sizeof(*arg), FDS | RMC_OR_ONE_LESS) < 0) {
-		if (errno == EMFILE && m.head.ret >= 0)
-			give_back(d, RMC_IOC_DOM_DESTROY, &end);
+	if (request(d, &m, sizeof(*arg), FDS | RMC_OR_ONE_LESS) < 0)
 		return -1;
-	}
-	rmc_daemon_forget_dom(d);
 	return keep_opened(&d->dom, arg, &m) ? violated(d, &m) : 0;
 }
 

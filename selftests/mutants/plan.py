@@ -160,6 +160,7 @@ LIVES = [member("limits", 3, n, lives=True) for n in ("client", "server")]
 ERA = member("limits", 3, "era", lives=True)
 NEWCOMER = member("limits", 2, "newcomer", lives=True)
 OTHER_SERVER = member("limits", 2, "other_server", lives=True)
+SHARING = member("members", 2)
 # this program must fail, with the given output
 FAILING = {"kv.2.sabre.other": "has opened another store"}
 
@@ -204,8 +205,9 @@ AREAS = {
     "tenant": ("core", ["tenants", "tenants.asan"]),
     "rmw": ("core", ["rmw", "torn_lines", "rmw.asan"]),
     "range": ("core", ["ranges", "ranges.asan"]),
-    "messages": ("core", ["messages", "messages_local", "messages_cores", "messages_peers", "answers", "messages.asan",
-                          "messages_peers.asan", "messages_local.asan"]),
+    "messages": ("core", ["messages", "messages_local", "messages_cores", "messages_peers",
+                          "messages_members", "answers", "messages.asan", "messages_peers.asan",
+                          "messages_local.asan", "messages_members.asan"]),
     "front": ("core", ["kernel_client", "poll_ownership", "workers", "kernel_client.asan"]),
     "fabric": ("core", ["bounds", "links", "wakeups", "credits", "duplicate_replies",
                         "packet_runs", "packet_runs.asan"]),
@@ -228,6 +230,7 @@ AREAS = {
     "domain": ("lib", ["lib.domain", "daemon.domain", "lib.asan.domain"]),
     "offer": ("lib", [OFFERS]),
     "pull": ("lib", [PULLS]),
+    "members": ("lib", [SHARING]),
     "size": ("lib", ["lib.words", "lib.abi"]),
     "retry": ("lib", ["lib.retry"]),
     "yield": ("lib", ["lib.yield"]),
