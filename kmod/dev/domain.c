@@ -332,74 +332,28 @@ static int list(struct rmc_file *f, const struct rmc_dom_create *c)
 }
 
 /**
- * rmc_dom_unlist() - what precedes rmc_dom_destroy()
- * @f: file, whose dom_lock the caller holds, but not its lock
- *
- * If the file has created its domain, no other one has it after this, nor is there a directory. If
- * it has opened it, it has left it.
- *
- * Return: true: it has left one. Context: may sleep; no signal shortens it.
- */
-bool rmc_dom_unlist(struct rmc_file *f)
-{
-	lockdep_assert_held(&f->dom_lock);
-	lockdep_assert_not_held(&f->lock);
-	if (rmc_member_leave(f))
-		return true;
-	if (!f->domain)
-		return false;
-	rmc_members_end(f);
-	if (f->domain->dir)
-		rmc_sysfs_domain_del(f->domain->dir);
-	f->domain->dir = NULL;
-	return false;
-}
-
-/**
- * rmc_dom_create() - RMC_IOC_DOM_CREATE
- * @f: file, not locked, attached
+ * rmc_dom_make() - create the domain of a file, with its directory
+ * @f: file, attached; its dom_lock is held, and not its lock
  * @c: parameters, any values; out: the rest
  *
- * Return: 0, -EINVAL, -EEXIST the context has one on this node, -EDQUOT exceeds a quota, -ENOMEM,
- * -EINTR fatal signal. Context: may sleep.
+ * Return: as rmc_dom_begin(). Context: may sleep.
  */
-int rmc_dom_create(struct rmc_file *f, struct rmc_dom_create *c)
+int rmc_dom_make(struct rmc_file *f, struct rmc_dom_create *c)
 {
 	int err;
 
-	mutex_lock(&f->dom_lock);
+	lockdep_assert_held(&f->dom_lock);
 	mutex_lock(&f->lock);
 	err = create_locked(f, c);
 	mutex_unlock(&f->lock);
-	if (!err) {
-		err = list(f, c);
-		if (err) {
-			mutex_lock(&f->lock);
-			rmc_dom_destroy(f);
-			mutex_unlock(&f->lock);
-		} else {
-			rmc_members_begin(f);
-		}
+	if (err)
+		return err;
+	err = list(f, c);
+	if (err) {
+		mutex_lock(&f->lock);
+		rmc_dom_destroy(f);
+		mutex_unlock(&f->lock);
 	}
-	mutex_unlock(&f->dom_lock);
-	return err;
-}
-
-/**
- * rmc_dom_open() - RMC_IOC_DOM_OPEN
- * @f: file, not locked, attached
- * @o: member, any value; out: the rest
- *
- * Return: 0, -ENOENT there is no domain, -EEXIST this file has one, -EBUSY another file is this
- * member, -ENOSPC all are there, -EINVAL, -EDQUOT exceeds a quota, -ENOMEM. Context: may sleep.
- */
-int rmc_dom_open(struct rmc_file *f, struct rmc_dom_open *o)
-{
-	int err;
-
-	mutex_lock(&f->dom_lock);
-	err = rmc_member_open(f, o);
-	mutex_unlock(&f->dom_lock);
 	return err;
 }
 
@@ -587,8 +541,8 @@ int rmc_dom_detach(struct rmc_file *f, struct rmc_queues *q)
  * @f: file, locked
  * @a: any values
  *
- * Return: 0, -ENOENT it is no core of this file, -ESHUTDOWN the domain has ended, -EOPNOTSUPP it has no queue of its own, -EBADF,
- * -EINVAL not an eventfd. Context: may sleep.
+ * Return: 0, -ENOENT it is no core of this file, -ESHUTDOWN the domain has ended, -EOPNOTSUPP it
+ * has no queue of its own, -EBADF, -EINVAL not an eventfd. Context: may sleep.
  */
 int rmc_dom_arm(struct rmc_file *f, const struct rmc_aq_arm *a)
 {

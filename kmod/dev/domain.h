@@ -12,7 +12,7 @@
 #include "file.h"
 
 void rmc_dom_query(struct rmc_dom_query *q);
-int rmc_dom_create(struct rmc_file *f, struct rmc_dom_create *c);
+int rmc_dom_begin(struct rmc_file *f, struct rmc_dom_create *c);
 int rmc_dom_open(struct rmc_file *f, struct rmc_dom_open *o);
 bool rmc_dom_unlist(struct rmc_file *f);
 int rmc_dom_missing(const struct rmc_file *f);

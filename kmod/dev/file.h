@@ -9,8 +9,8 @@
  * resources are released, as by the last close. Where several processes created resources,
  * these live until the last close.
  *
- * Lock order: mmap_lock, then rmc_file.lock; for those of domains see file_domain.h. So memory is pinned, and user
- * memory touched, before the file's lock is taken or after it is released.
+ * Lock order: mmap_lock, then rmc_file.lock; for those of domains see file_domain.h. So memory is
+ * pinned, and user memory touched, before the file's lock is taken or after it is released.
  */
 #ifndef RMC_FILE_H
 #define RMC_FILE_H

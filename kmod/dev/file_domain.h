@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Domains of files, for domain.c and members.c. A domain is the creator's. Others that share it have
- * it in rmc_file.domain as well, until they leave, or the creator ends it for all:
+ * Domains of files, for domain.c and members.c. A domain is the creator's. Others that share it
+ * have it in rmc_file.domain as well, until they leave, or the creator ends it for all:
  *
  *   rmc_file.dom_lock          one file: create, open, leave, end
  *     rmc_context.dom_lock     all of the context: which domains there are, who shares them
@@ -82,10 +82,6 @@ static inline u32 rmc_member_number(const struct rmc_file *f)
 	return f->member ? f->member->number : 0;
 }
 
-/* members.c */
-void rmc_members_begin(struct rmc_file *f);
-void rmc_members_end(struct rmc_file *f);
-bool rmc_member_leave(struct rmc_file *f);
-int rmc_member_open(struct rmc_file *f, struct rmc_dom_open *o);
+int rmc_dom_make(struct rmc_file *f, struct rmc_dom_create *c);
 
 #endif

@@ -513,7 +513,7 @@ static int do_dom_create(const struct request *r, union args *a)
 	if (a->dom_create.flags & ~(RMC_DOM_REQUEUE | RMC_DOM_KEY) || a->dom_create.reserved)
 		return -EOPNOTSUPP;
 	rmc_file_node(r->file);
-	return rmc_dom_create(r->file, &a->dom_create);
+	return rmc_dom_begin(r->file, &a->dom_create);
 }
 
 static int dom_destroy(struct rmc_file *f)

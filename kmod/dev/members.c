@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Files that share the domain of another one. Each has send slots of its own (part.h), and cores. The
- * creator's end is that of all.
+ * Begins and ends domains, also of files that share that of another one. Each has send slots of its
+ * own (part.h), and cores. The creator's end is that of all.
  */
 #include <linux/slab.h>
 #include <linux/sizes.h>
 #include "context.h"
+#include "dev.h"
 #include "file_domain.h"
 #include "quota.h"
 
-/**
- * rmc_members_begin() - let other files open a domain
- * @f: file that has created it; its dom_lock is held
- *
- * Context: may sleep.
- */
-void rmc_members_begin(struct rmc_file *f)
+/* Other files may open the domain that the file has created. */
+static void begin(struct rmc_file *f)
 {
 	struct rmc_file_domain *dom = f->domain;
 
@@ -63,13 +59,8 @@ static void part(struct rmc_file_domain *dom, struct rmc_member *m, bool ended)
 	kfree(m);
 }
 
-/**
- * rmc_members_end() - a domain ends for all other files
- * @f: file that has created it; its dom_lock is held, and not its lock
- *
- * Context: may sleep; no signal shortens it.
- */
-void rmc_members_end(struct rmc_file *f)
+/* The domain that the file has created ends for all others. */
+static void end(struct rmc_file *f)
 {
 	struct rmc_file_domain *dom = f->domain;
 	struct rmc_member *m, *next;
@@ -81,13 +72,8 @@ void rmc_members_end(struct rmc_file *f)
 	mutex_unlock(&f->ctx->dom_lock);
 }
 
-/**
- * rmc_member_leave() - a file leaves the domain that another one has created
- * @f: file; its dom_lock is held, and not its lock
- *
- * Return: false: it has none, or its own. Context: may sleep; no signal shortens it.
- */
-bool rmc_member_leave(struct rmc_file *f)
+/* The file leaves the domain that another one has created. False: it has none, or its own. */
+static bool leave(struct rmc_file *f)
 {
 	bool left;
 
@@ -196,14 +182,7 @@ static int join(struct rmc_file *f, struct rmc_file_domain *dom, u32 number)
 	return 0;
 }
 
-/**
- * rmc_member_open() - a file shares the domain of its context and node
- * @f: file, attached; its dom_lock is held, and not its lock
- * @o: member, any value; out: the rest
- *
- * Return: as rmc_dom_open(). Context: may sleep.
- */
-int rmc_member_open(struct rmc_file *f, struct rmc_dom_open *o)
+static int open_domain(struct rmc_file *f, struct rmc_dom_open *o)
 {
 	struct rmc_file_domain *dom;
 	int number, err;
@@ -224,4 +203,66 @@ int rmc_member_open(struct rmc_file *f, struct rmc_dom_open *o)
 out:
 	mutex_unlock(&f->ctx->dom_lock);
 	return err;
+}
+
+/**
+ * rmc_dom_open() - RMC_IOC_DOM_OPEN
+ * @f: file, not locked, attached
+ * @o: member, any value; out: the rest
+ *
+ * Return: 0, -ENOENT there is no domain, -EEXIST this file has one, -EBUSY another file is this
+ * member, -ENOSPC all are there, -EINVAL, -EDQUOT exceeds a quota, -ENOMEM. Context: may sleep.
+ */
+int rmc_dom_open(struct rmc_file *f, struct rmc_dom_open *o)
+{
+	int err;
+
+	mutex_lock(&f->dom_lock);
+	err = open_domain(f, o);
+	mutex_unlock(&f->dom_lock);
+	return err;
+}
+
+/**
+ * rmc_dom_begin() - RMC_IOC_DOM_CREATE
+ * @f: file, not locked, attached
+ * @c: parameters, any values; out: the rest
+ *
+ * Return: 0, -EINVAL, -EEXIST the context has one on this node, -EDQUOT exceeds a quota, -ENOMEM,
+ * -EINTR fatal signal. Context: may sleep.
+ */
+int rmc_dom_begin(struct rmc_file *f, struct rmc_dom_create *c)
+{
+	int err;
+
+	mutex_lock(&f->dom_lock);
+	err = rmc_dom_make(f, c);
+	if (!err)
+		begin(f);
+	mutex_unlock(&f->dom_lock);
+	return err;
+}
+
+/**
+ * rmc_dom_unlist() - what precedes rmc_dom_destroy()
+ * @f: file, whose dom_lock the caller holds, but not its lock
+ *
+ * If the file has created its domain, no other one has it after this, nor is there a directory. If
+ * it has opened it, it has left it.
+ *
+ * Return: true: it has left one. Context: may sleep; no signal shortens it.
+ */
+bool rmc_dom_unlist(struct rmc_file *f)
+{
+	lockdep_assert_held(&f->dom_lock);
+	lockdep_assert_not_held(&f->lock);
+	if (leave(f))
+		return true;
+	if (!f->domain)
+		return false;
+	end(f);
+	if (f->domain->dir)
+		rmc_sysfs_domain_del(f->domain->dir);
+	f->domain->dir = NULL;
+	return false;
 }

@@ -131,6 +131,12 @@ static void test_members(const struct testbed_opts *o)
 		CHECK_EQ(second[t.p.slots + half].valid, i ? RMC_SEND_ANSWERED : RMC_SEND_FREE);
 		CHECK_EQ(dom_send_slot(&t, 0, 1, half)->valid, 1);
 	}
+	CHECK_EQ(send_by(&t, 0, t.node[0].send, 1, 3), RMC_S_OK);
+	testbed_settle(&t.w);
+	check_arrival(&t, 0, 1, 3, 60, &m[0]);
+	CHECK_EQ(dom_receive(&t, 1, 0, &m[0]), RMC_S_OK);
+	testbed_settle(&t.w);
+	CHECK_EQ(dom_send_slot(&t, 0, 1, 1)->valid, RMC_SEND_FREE);
 	/* and those of one that is gone are nowhere */
 	for (i = 0; i < 2; i++)
 		CHECK_EQ(send_by(&t, 1, second, half + i, 9), RMC_S_OK);
@@ -143,7 +149,7 @@ static void test_members(const struct testbed_opts *o)
 	CHECK_EQ(dom_receive(&t, 1, 0, &m[0]), RMC_S_OK);
 	CHECK_EQ(dom_reply(&t, 1, 0, &m[1], buf(&t, 1, 0), 8), RMC_S_OK);
 	testbed_settle(&t.w);
-	CHECK_EQ(dom_stat(&t, 0, freed), 2);
+	CHECK_EQ(dom_stat(&t, 0, freed), 3);
 	CHECK_EQ(send_by(&t, 0, t.node[0].send, 0, 1), RMC_S_OK);
 	dom_detach(&t, 0, 1, false);
 	CHECK_EQ(dom_qp(&t.node[0].app[1])->member, 0);

@@ -148,15 +148,21 @@ static int forge(struct hostile *h, u32 op, u64 offset, u32 length, u32 total, b
 	return r.status;
 }
 
-static int forge_join(struct hostile *h, const struct rmc_join *j)
+static int forge_join_at(struct hostile *h, const struct rmc_join *j, u64 offset)
 {
 	struct rmc_rep r;
 
 	memcpy(rmc_ring_line(&h->c.req, h->c.req.pay_pos), j, sizeof(*j));
 	h->c.req.pay_pos++;
-	client_send(&h->c, rmc_req_word0(RMC_OP_JOIN, DOM_CTX, GEN, 1), rmc_req_word1(0, 8, true));
+	client_send(&h->c, rmc_req_word0(RMC_OP_JOIN, DOM_CTX, GEN, 1),
+		    rmc_req_word1(offset, 8, true));
 	testbed_settle(&h->t.w);
 	return client_reply(&h->c, &r) ? (int)r.status : -1;
+}
+
+static int forge_join(struct hostile *h, const struct rmc_join *j)
+{
+	return forge_join_at(h, j, 0);
 }
 
 /* No packet of a peer stores anywhere but into a free slot of its own. */
@@ -414,6 +420,35 @@ static void test_strangers(const struct testbed_opts *o)
 	doms_fini(&h.t);
 }
 
+/* A message is given up of which a packet is there: the others have no effect, the next one comes whole. */
+static void test_gives_up(const struct testbed_opts *o)
+{
+	struct rmc_join j = { .life = 77 };
+	u32 mtu = o->mtu;
+	struct arrival m;
+	struct hostile h;
+
+	hostile_init(&h, o);
+	j.p = h.t.p;
+	CHECK_EQ(forge_join(&h, &j), RMC_S_OK);
+	CHECK_EQ(forge(&h, RMC_OP_SEND, rmc_slot_offset(0, 1), mtu, 3, false, 1), RMC_S_OK);
+	CHECK_EQ(forge_join_at(&h, &j, rmc_skip_offset(0, 2)), RMC_S_OK);
+	CHECK_EQ(h.t.node[1].d.slot[0].state, RMC_SLOT_FILLING);
+	CHECK_EQ(forge_join_at(&h, &j, rmc_skip_offset(0, 1)), RMC_S_OK);
+	CHECK_EQ(h.t.node[1].d.slot[0].state, RMC_SLOT_FREE);
+	CHECK_EQ(h.t.node[1].d.slot[0].turn, 1);
+	CHECK_EQ(forge(&h, RMC_OP_SEND, rmc_slot_offset(0, 1) + mtu, mtu, 3, false, 1), RMC_S_OK);
+	CHECK_EQ(forge(&h, RMC_OP_SEND, rmc_slot_offset(0, 1) + 2 * mtu, 5, 3, true, 1), RMC_S_OK);
+	CHECK_EQ(h.t.node[1].d.slot[0].state, RMC_SLOT_FREE);
+	CHECK_EQ(forge(&h, RMC_OP_SEND, rmc_slot_offset(0, 2) + mtu, 7, 2, true, 2), RMC_S_OK);
+	CHECK(!dom_arrival(&h.t, 1, 0, &m));
+	CHECK_EQ(forge(&h, RMC_OP_SEND, rmc_slot_offset(0, 2), mtu, 2, false, 2), RMC_S_OK);
+	CHECK(dom_arrival(&h.t, 1, 0, &m));
+	CHECK_EQ(m.len, mtu + 7);
+	CHECK_EQ(dom_data(&h.t, 1, &m)[0], 2);
+	doms_fini(&h.t);
+}
+
 /*
  * A source dies in the middle of a message, and with one that a core holds. The RECEIVE of that
  * ends with NODE_DOWN, but frees slot and core.
@@ -530,6 +565,7 @@ int main(void)
 		{ "packets that a peer makes up", test_hostile, .shared = true },
 		{ "forged answers", test_forged_answers, .shared = true },
 		{ "packets for others", test_strangers, .shared = true },
+		{ "a message that is given up", test_gives_up, .shared = true },
 		{ "a source dies", test_source_dies, .shared = true },
 		{ "send slots that somebody scribbles into", test_scribble },
 		{ "a sender goes in the middle of a message", test_sender_goes },
