@@ -345,6 +345,66 @@ TEST(ends_in_each_order)
 	}
 }
 
+/* Two files of node 1 that share a domain, and a core of the second one */
+static void open_pair(struct rmc_ctx **creator, struct rmc_domain **domain, struct member *m)
+{
+	struct rmc_domain_options o;
+
+	*creator = rmc_open(CTX, 1);
+	REQUIRE(*creator);
+	if (!rmc_uring_works_for_cores(*creator))
+		SKIP("this kernel has no io_uring");
+	rmc_domain_defaults(&o);
+	o.nodes = 4;
+	o.slots = SLOTS;
+	o.members = 2;
+	*domain = rmc_domain_open_with(*creator, &o);
+	REQUIRE(*domain);
+	m->ctx = rmc_open(CTX, 1);
+	REQUIRE(m->ctx);
+	m->domain = rmc_domain_attach(m->ctx, 1, NULL);
+	REQUIRE(m->domain);
+	m->core = rmc_core_open(m->domain, 0, RMC_CORE_NO_JOIN);
+	REQUIRE(m->core);
+}
+
+/* The creator ends the domain while commands of another file wait and are submitted: each ends. */
+TEST(creator_ends_the_domain)
+{
+	struct rmc_domain *domain;
+	struct rmc_ctx *creator;
+	struct member m;
+	struct ring r;
+	int round, left, res;
+	pid_t pid;
+
+	for (round = 0; round < 10; round++) {
+		open_pair(&creator, &domain, &m);
+		ring_open(&r);
+		pid = helper();
+		if (!pid) {
+			struct rmc_dom_destroy end = { .size = sizeof(end) };
+
+			/* by the descriptor of the parent's file */
+			usleep(300U * (unsigned int)round);
+			_exit(ioctl(rmc_fd(creator), RMC_IOC_DOM_DESTROY, &end) != 0);
+		}
+		for (left = 0; left < 16; left++) {
+			submit(&r, &m, ALL, 1);
+			usleep(100);
+		}
+		CHECK(helper_ok(pid));
+		for (; left; left--) {
+			CHECK_EQ(reap(&r, &res, 5000), 1);
+			CHECK_EQ(res, -ESHUTDOWN);
+		}
+		close_member(&m);
+		rmc_domain_close(domain);
+		rmc_close(creator);
+		ring_close(&r);
+	}
+}
+
 /* A process that waits is killed: its domain ends, and the next one has its place. */
 TEST(killed_while_waiting)
 {

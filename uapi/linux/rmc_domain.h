@@ -62,7 +62,7 @@ static inline __u64 rmc_slot_offset(__u32 slot, __u8 turn)
 #define RMC_JOIN_LIFE(state)	((__u32)(state))
 #define RMC_JOIN_TURN(state)	((__u8)((state) >> 32))
 #define RMC_JOIN_FREE		(1ULL << 40)
-#define RMC_JOIN_HIGH(state)	((__u32)((state) >> 41) & 0x3ffff)	/* of the turn, 18 more bits */
+#define RMC_JOIN_HIGH(state)	((__u32)((state) >> 41) & 0x3ffff)	/* 18 bits above those */
 
 /*
  * A JOIN of this offset gives a message up, at the peer as well: the one of that turn, if it is the
