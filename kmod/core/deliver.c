@@ -286,6 +286,9 @@ void rmc_domain_arrived(struct rmc_node *unit, struct rmc_domain *d, u32 index, 
 		notify(unit);
 		return;
 	}
+	/* messages of other workers have come since */
+	if (d->remote)
+		*now = 0;
 	time_of(now);
 	if (d->remote)
 		collect(d, *now);
@@ -399,7 +402,7 @@ void rmc_domain_take(struct rmc_qpair *qp, const struct rmc_wqe *w, u64 *now)
 
 	report(qp->node, d, index, now);
 	/*
-	 * Pairs with the acquire in rmc_domain_store(): the message was read; and whoever sees
+	 * Pairs with the acquires in rmc_domain_store() and _put(): the message was read; and who sees
 	 * the slot free finds it in the relay.
 	 */
 	smp_store_release(&d->slot[index].state, RMC_SLOT_FREE);
@@ -655,7 +658,7 @@ void rmc_core_del(struct rmc_domain *d, u32 core, bool requeue)
 	if (!rmc_dispatch_detach(d->dispatch, core, requeue ? NULL : &m))
 		d->core[core].aq.entry = NULL;
 	for (; !requeue && m; m = m->next) {
-		/* pairs with the acquire in rmc_domain_store(): the core does not read it now */
+		/* pairs with the acquires in rmc_domain_store() and _put(): the core reads it no more */
 		smp_store_release(&slot_of(m)->state, RMC_SLOT_FREE);
 	}
 	dispatch(d, now);

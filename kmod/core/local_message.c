@@ -24,38 +24,45 @@ struct message {
 	u16 slot;
 };
 
-/* Find out where an entry, with any values, is served. False: it needs packets. */
-static bool find(const struct rmc_qpair *qp, struct message *m)
+/* JOIN and READY do not take this path, nor what is no message. */
+static bool is_local(u8 op)
+{
+	return op == RMC_OP_SEND || op == RMC_OP_RECEIVE || op == RMC_OP_REPLY ||
+	       op == RMC_OP_OFFER;
+}
+
+/* Of an entry with any values: this worker has both ends, and no packet is on its way. */
+static bool may_be_local(const struct rmc_qpair *qp, struct message *m)
 {
 	const struct rmc_node *node = qp->node;
 	const struct rmc_out *out;
 	u32 nid = m->w.nid;
 
-	if (unlikely(nid >= node->fabric->nodes))
+	if (unlikely(!is_local(m->w.op) || nid >= node->fabric->nodes))
 		return false;
 	nid = array_index_nospec(nid, node->fabric->nodes);
 	out = node->out[nid];
 	if (unlikely(!out || out->down || !out->self || out->credits != out->req.mask + 1))
 		return false;
 	m->server = node->fabric->local[nid];
+	return true;
+}
+
+/* Find out where it is served. False: it needs packets. */
+static bool find(const struct rmc_qpair *qp, struct message *m)
+{
 	if (unlikely(READ_ONCE(m->server->fenced)))
 		return false;
 	m->d = rmc_domain_find(&m->server->domains, qp->ctx_id);
 	if (unlikely(!m->d))
 		return false;
-	m->set = rmc_domain_set(m->d, node->nid);
+	m->set = rmc_domain_set(m->d, qp->node->nid);
 	if (unlikely(m->set >= m->d->p.nodes ||
 		     rmc_slot_number(m->w.offset) >= m->d->p.slots))
 		return false;
 	m->set = array_index_nospec(m->set, m->d->p.nodes);
 	m->index = rmc_slot_index(m->d, m->set, m->w.offset);
 	return true;
-}
-
-/* JOIN and READY do not take this path, nor what is no message. */
-static bool is_local(u8 op)
-{
-	return op == RMC_OP_SEND || op == RMC_OP_RECEIVE || op == RMC_OP_REPLY || op == RMC_OP_OFFER;
 }
 
 static bool fits(const struct message *m, u32 bytes)
@@ -92,7 +99,8 @@ static void fetch_target(const struct message *m)
 		prefetchw(rmc_send_slot_word(d, m->index));
 	else if (m->w.length <= d->p.max_message)
 		fetch_lines(d->recv, rmc_slot_data(d, m->index), m->w.length);
-	if (m->w.op == RMC_OP_REPLY && m->w.length <= d->p.max_answer)
+	/* a domain without answers has no memory for them */
+	if (m->w.op == RMC_OP_REPLY && m->w.length && m->w.length <= d->p.max_answer)
 		fetch_lines(d->answers, (u64)m->index * d->answer_stride,
 			    sizeof(struct rmc_answer) + m->w.length);
 }
@@ -120,7 +128,10 @@ static u8 end(struct rmc_qpair *qp, const struct message *m, const struct rmc_me
 	return rmc_domain_answer(&s, m->d, m->set);
 }
 
-/* Second pass for an entry. False: it has changed nothing, and needs packets. */
+/*
+ * Second pass for an entry. False: it needs packets, and has changed nothing but the holder of a
+ * message that all cores have, which is the queue pair's core then.
+ */
 static bool execute(struct rmc_qpair *qp, struct message *m, u64 *now)
 {
 	struct rmc_node *node = qp->node, *server = m->server;
@@ -171,7 +182,7 @@ u32 rmc_local_messages(struct rmc_qpair *qp, u32 most, u32 longest, u32 budget, 
 	for (n = 0; n < most && units < budget; n++) {
 		struct message *m = &batch[n];
 
-		if (!rmc_entry_take(qp, qp->wq_head + n, &m->w) || !is_local(m->w.op))
+		if (!rmc_entry_take(qp, qp->wq_head + n, &m->w) || !may_be_local(qp, m))
 			break;
 		fetch_source(qp, m);
 		if (!find(qp, m) || !fits(m, bytes))

@@ -186,11 +186,27 @@ static __always_inline void change_destination(struct rmc_node *node, u32 *to, u
 	*to = nid;
 }
 
+/*
+ * Begin an operation with packets. *to: where those before went to. Returns false if not all of it
+ * could be sent.
+ */
+static __always_inline bool send(struct rmc_qpair *qp, struct rmc_out *out, u16 tid, u16 slot,
+				 const struct rmc_wqe *w, struct rmc_mem *mem, u32 *to,
+				 const bool multi_unit, const bool shared)
+{
+	struct rmc_itt_entry *e = begin(qp, out, tid, slot, w, mem, multi_unit);
+
+	if (unlikely(*to != w->nid))
+		change_destination(qp->node, to, w->nid, multi_unit);
+	return inject(qp, out, e, w, multi_unit, shared);
+}
+
 /* Complete an entry that is not valid, or whose destination is down, or that needs no packet. */
 static noinline void end_entry(struct rmc_qpair *qp, const struct rmc_wqe *w, u16 slot, u8 status)
 {
 	u64 now = 0;
 
+	qp->wq_head++;
 	if (status == RMC_NO_PACKET) {
 		rmc_domain_ready(qp, w);
 		rmc_cq_post(qp, slot, RMC_S_OK);
@@ -208,6 +224,32 @@ static noinline void end_entry(struct rmc_qpair *qp, const struct rmc_wqe *w, u1
 static __always_inline bool is_message(const struct rmc_wqe *w)
 {
 	return rmc_op_flags(w->op) & RMC_OPF_SLOT;
+}
+
+/*
+ * Messages that need no packets, behind the entries taken before. Out of line, as they are many
+ * or none. Returns 0 if there are none: the next entry needs packets; less if the poll ends.
+ */
+static noinline int take_messages(struct rmc_qpair *qp, struct rmc_local *batch, u32 *count,
+				  u32 longest, u32 budget, u32 *taken, u32 *moved)
+{
+	u32 n;
+
+	if (*count && !execute_locals(qp, batch, count, taken))
+		return -EAGAIN;
+	n = rmc_local_messages(qp, RMC_BATCH - *taken, longest, budget, moved);
+	*taken += n;
+	return n && *moved >= budget ? -EAGAIN : (int)n;
+}
+
+/* What was taken, and where requests went to last: counted, and reported. */
+static __always_inline void end_poll(struct rmc_node *node, u32 to, u32 taken,
+				     const bool multi_unit)
+{
+	if (to != ~0U)
+		rmc_requests_ring(node, to, multi_unit);
+	if (taken)
+		rmc_stat_add(node, wq_entries, taken);
 }
 
 /* See rmc_rgp_poll(). @multi_unit: nodes have several units; @shared: tenants share the worker. */
@@ -232,20 +274,16 @@ static __always_inline u32 poll_wq(struct rmc_qpair *qp, const bool multi_unit, 
 		u16 slot = qp->wq_head & qp->mask, tid;
 		struct rmc_mem *mem = NULL;
 		struct rmc_out *out = NULL;
-		struct rmc_itt_entry *e;
 		struct rmc_wqe w;
 		u8 status;
+		int n;
 
 		if (!rmc_entry_take(qp, qp->wq_head, &w))
 			break;
 		if (local && unlikely(is_message(&w))) {
-			u32 n = 0;
-
-			if (!local_count || execute_locals(qp, locals, &local_count, &taken))
-				n = rmc_local_messages(qp, RMC_BATCH - taken, local_most,
-						       local_budget, &moved);
-			taken += n;
-			if (moved >= local_budget)
+			n = take_messages(qp, locals, &local_count, local_most, local_budget,
+					  &taken, &moved);
+			if (n < 0)
 				break;
 			if (n)
 				continue;
@@ -276,21 +314,16 @@ static __always_inline u32 poll_wq(struct rmc_qpair *qp, const bool multi_unit, 
 			break;
 		qp->force_ring = false;
 		if (unlikely(status)) {
-			qp->wq_head++;
 			taken++;
 			end_entry(qp, &w, slot, status);
 			continue;
 		}
-
 		tid = take_tid(node, qp, out, rmc_op_flags(w.op), budget);
 		if (unlikely(tid == RMC_TID_NONE))
 			break;
 		qp->wq_head++;
 		taken++;
-		e = begin(qp, out, tid, slot, &w, mem, multi_unit);
-		if (unlikely(to != w.nid))
-			change_destination(node, &to, w.nid, multi_unit);
-		if (unlikely(!inject(qp, out, e, &w, multi_unit, shared)))
+		if (unlikely(!send(qp, out, tid, slot, &w, mem, &to, multi_unit, shared)))
 			break;
 		if (budget != RMC_POLL_ALL) {
 			moved += w.length + RMC_TENANT_ENTRY;
@@ -300,10 +333,7 @@ static __always_inline u32 poll_wq(struct rmc_qpair *qp, const bool multi_unit, 
 	}
 	if (!multi_unit && local_count)
 		execute_locals(qp, locals, &local_count, &taken);
-	if (to != ~0U)
-		rmc_requests_ring(node, to, multi_unit);
-	if (taken)
-		rmc_stat_add(node, wq_entries, taken);
+	end_poll(node, to, taken, multi_unit);
 	return done + taken;
 }
 

@@ -73,10 +73,11 @@ static int attach(struct core *c, unsigned int group, unsigned int flags)
 static void spread(struct core *c)
 {
 	struct rmc_domain *d = c->c.domain;
-	uint32_t head = (uint32_t)((uint64_t)(d->opened++ * 0x9e3779b9U) * d->own_slots >> 32), i;
+	uint32_t head = (uint32_t)((uint64_t)(d->opened * 0x9e3779b9U) * d->own_slots >> 32), i;
 
 	for (i = 0; i < d->o.nodes; i++)
 		c->link[i].head = head;
+	rmc_store_relaxed(&d->opened, d->opened + 1);
 }
 
 /* Each message has a piece of a local buffer, which begins with a line. */

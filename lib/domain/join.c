@@ -200,7 +200,7 @@ int rmc_core_join_by(struct core *c, uint32_t peer, uint64_t deadline)
 	if (err)
 		return err;
 	gen = count_life(c->c.domain, peer, life);
-	*l = (struct link) { .gen = gen };
+	*l = (struct link) { .gen = gen, .head = l->head };
 	take_up(c, peer);
 	err = ask_unknown(c, peer, gen, deadline);
 	if (!err)

@@ -184,7 +184,10 @@ static struct message *get_answer(struct core *c, int *err)
 			c->free = m->next;
 			return m;
 		}
-		*err = rmc_relax(c->c.qp, &spins);
+		/* rmc_core_entry() may have skipped that */
+		*err = rmc_core_poll(&c->c);
+		if (!*err)
+			*err = rmc_relax(c->c.qp, &spins);
 		if (*err)
 			return NULL;
 	}

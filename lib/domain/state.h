@@ -66,7 +66,7 @@ struct peer {
 
 struct rmc_domain {
 	struct rmc_ctx *ctx;
-	uint32_t opened;		/* cores, so far; with the lock */
+	uint32_t opened;		/* cores, so far; written with the lock */
 	struct rmc_domain_options o;
 	uint32_t member;		/* which; 0: this process has opened it */
 	uint32_t earlier;		/* processes that were this member before */
@@ -225,13 +225,17 @@ static inline int has_entry(const struct core *c)
 
 /*
  * What was posted just now has hardly completed, and a look costs the transfer of a line that the RMC
- * is about to write: few operations may wait for the next look.
+ * is about to write: few operations may wait for the next look. Not where they are a large part of
+ * the slots, which other cores may wait for.
  */
 #define FEW_IN_FLIGHT	2
 
 static inline int may_skip_poll(const struct core *c)
 {
-	return rmc_qp_in_flight(c->c.qp) <= FEW_IN_FLIGHT && !c->doubt.first && has_entry(c);
+	const struct rmc_domain *d = c->c.domain;
+
+	return rmc_qp_in_flight(c->c.qp) <= FEW_IN_FLIGHT && !c->doubt.first && has_entry(c) &&
+	       d->own_slots >= 4 * FEW_IN_FLIGHT * rmc_load_relaxed(&d->opened);
 }
 
 /* claim.c: send slots */

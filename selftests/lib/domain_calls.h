@@ -209,6 +209,50 @@ static void lost_calls(void)
 }
 
 /* The peer dies, or begins anew, before it has answered. */
+static int held_back;
+
+/* SENDs to node 2 wait, then it is down. */
+static int goes_down(int from, const struct fake_op *op)
+{
+	(void)from;
+	if (op->op != RMC_OP_SEND || op->nid != 2)
+		return FAKE_GO;
+	while (__atomic_load_n(&held_back, __ATOMIC_ACQUIRE)) {
+		fake_unlock();
+		usleep(100);
+		fake_lock();
+	}
+	return RMC_S_NODE_DOWN;
+}
+
+/* All memory for messages is parked, for a peer that is given up, and others are answered. */
+static void answers_without_memory(void)
+{
+	struct rmc_domain_options o = with_answers(32, 4);
+	struct rmc_arrival m;
+	int i, err;
+
+	o.entries = 16;
+	open_nodes(&o);
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(send_value(core[1], 0, 8, 1, 0), 0);
+	CHECK_EQ(rmc_core_flush(core[1]), 0);
+	__atomic_store_n(&held_back, 1, __ATOMIC_RELEASE);
+	fake_fate = goes_down;
+	do
+		err = send_value(core[0], 2, 8, 1, RMC_SEND_DONTWAIT);
+	while (!err);
+	CHECK_EQ(err, -EAGAIN);
+	__atomic_store_n(&held_back, 0, __ATOMIC_RELEASE);
+	CHECK_EQ(rmc_core_flush(core[0]), RMC_S_NODE_DOWN);
+	for (i = 0; i < 3; i++) {
+		CHECK_EQ(rmc_arrival_wait(core[0], &m, 50, 5000), 1);
+		CHECK_EQ(i ? rmc_respond(core[0], &m, &i, sizeof(i)) : rmc_receive(core[0], &m), 0);
+	}
+	fake_fate = NULL;
+	close_nodes();
+}
+
 static void calls_to_the_dead(void)
 {
 	struct rmc_domain_options o = with_answers(2, 2);

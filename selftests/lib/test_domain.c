@@ -216,6 +216,38 @@ static void refusals(void)
 	CHECK_EQ(fake_left, 0);
 }
 
+/* Where a core looks for a slot first differs from others', also after it has joined once more. */
+static void apart(void)
+{
+	struct rmc_domain_options o = options(32, 8);
+	struct rmc_core *other[3];
+	struct rmc_arrival m;
+	uint32_t i, slot[3];
+
+	open_nodes(&o);
+	for (i = 0; i < 3; i++) {
+		other[i] = rmc_core_open(domain[0], 0, 0);
+		CHECK(other[i]);
+	}
+	for (i = 0; i < 6; i++) {
+		if (i == 3)
+			CHECK_EQ(rmc_core_join(other[0], 1), 0);
+		CHECK_EQ(send_value(other[i % 3], 1, 8, i, 0), 0);
+		CHECK(has(core[1], &m, 8, i));
+		CHECK_EQ(rmc_receive(core[1], &m), 0);
+		if (i >= 3)
+			CHECK_EQ(m.slot, slot[i - 3] + 1);
+		else
+			slot[i] = m.slot;
+	}
+	for (i = 0; i < 3; i++) {
+		CHECK(slot[i] > 1);
+		CHECK(slot[i] > slot[(i + 1) % 3] + 4 || slot[(i + 1) % 3] > slot[i] + 4);
+		rmc_core_close(other[i]);
+	}
+	close_nodes();
+}
+
 static void room(void)
 {
 	struct rmc_domain_options o = options(4, 1);
@@ -689,6 +721,7 @@ int main(void)
 		{ "arguments", arguments },
 		{ "what cannot be opened", refusals },
 		{ "room", room },
+		{ "cores begin at different slots", apart },
 		{ "a core that is ready takes more", ready },
 		{ "threads share the slots of a pair", threads },
 		{ "the same, with losses", lossy_threads },
@@ -717,6 +750,7 @@ int main(void)
 		{ "a peer that says nothing any more", silent_peer },
 		{ "asking whether peers live", probing },
 		{ "calls to a peer that goes", calls_to_the_dead },
+		{ "answers while all memory for messages is in use", answers_without_memory },
 		{ "threads that call", calling_threads },
 		{ "rpc: answered, then its member ends", answered_before_the_end },
 		{ "rpc: a member is restarted twice", rejoin_twice },

@@ -7,6 +7,8 @@
 #include "domains.h"
 #include "kmod/core/local.h"
 
+void (*rmc_between_passes)(void);
+
 #define STEPS	160
 #define POSTED	24		/* at once: more than a batch takes */
 
@@ -224,7 +226,12 @@ static void run(const struct testbed_opts *opts, u32 policy, bool local, struct 
 	t.p.max_answer = 9000;
 	t.dp.depth = 4;
 	t.dp.policy = policy;
+	t.keyed = policy == RMC_DISPATCH_KEYED || policy == RMC_DISPATCH_CLASS;
+	t.key_offset = 8;
+	t.dp.classes = policy == RMC_DISPATCH_CLASS ? 3 : 1;
 	doms_init(&t, &k);
+	for (i = 0; i < 2; i++)
+		t.node[i].d.classes = policy == RMC_DISPATCH_CLASS;
 	doms_join(&t);
 	before = packets_of(&t);
 	for (i = 0; i < STEPS; i++) {
@@ -248,7 +255,10 @@ static void run(const struct testbed_opts *opts, u32 policy, bool local, struct 
 
 static void test_same(const struct testbed_opts *opts)
 {
-	static const u32 policies[] = { RMC_DISPATCH_GREEDY, RMC_DISPATCH_RR, RMC_DISPATCH_JSQ };
+	static const u32 policies[] = {
+		RMC_DISPATCH_GREEDY, RMC_DISPATCH_RR, RMC_DISPATCH_JSQ, RMC_DISPATCH_KEYED,
+		RMC_DISPATCH_CLASS, RMC_DISPATCH_STEAL,
+	};
 	struct outcome packets, local;
 	u32 i, k, nid;
 
@@ -518,6 +528,134 @@ static void test_budget(const struct testbed_opts *o)
 	doms_fini(&t);
 }
 
+static u8 *restless;
+
+static void store_restless(void)
+{
+	++*(volatile u64 *)restless;
+}
+
+/*
+ * Behind a READ of a line that keeps changing, which is put back into the WQ: each of both completes
+ * once, and the message is executed once.
+ */
+static void test_put_back(const struct testbed_opts *o)
+{
+	static const u32 ops[] = { RMC_OP_SEND, RMC_OP_RECEIVE, RMC_OP_REPLY, RMC_OP_JOIN };
+	u32 i, k, got[64], slot, status, read, other;
+	struct rmc_mem *seg;
+	struct arrival m;
+	struct doms t;
+
+	memset(&t, 0, sizeof(t));
+	t.nodes = 2;
+	t.cores = 1;
+	t.dp.depth = 4;
+	t.p.max_answer = 64;
+	doms_init(&t, o);
+	restless = aligned_alloc(4096, 4096);
+	memset(restless, 0, 4096);
+	seg = mem_make(restless, 4096, 12, 0);
+	seg_set(&t.w, 1, DOM_CTX, seg);
+	doms_join(&t);
+	CHECK_EQ(app_run(&t.node[0].app[0].a, RMC_OP_READ, 1, 0, buf(&t, 0, 0), 64), RMC_S_OK);
+	for (i = 0; i < ARRAY_SIZE(ops); i++) {
+		memset(got, 0, sizeof(got));
+		CHECK_EQ(dom_send(&t, 1, 0, 0, i, buf(&t, 1, 0), 8), RMC_S_OK);
+		CHECK(dom_arrival(&t, 0, 0, &m));
+		CHECK(dom_claim(&t, 0, 1, i));
+		rmc_between_passes = store_restless;
+		read = app_post(&t.node[0].app[0].a, RMC_OP_READ, 1, 0, buf(&t, 0, 0) + 8192, 64);
+		other = app_post(&t.node[0].app[0].a, ops[i], 1,
+				 rmc_slot_offset(i, ops[i] == RMC_OP_SEND ? 1 :
+						    ops[i] == RMC_OP_JOIN ? 0 : m.turn),
+				 buf(&t, 0, 0), ops[i] == RMC_OP_RECEIVE ? 0 : 8);
+		for (k = 0; k < 4; k++)
+			testbed_visit(&t.w);
+		rmc_between_passes = NULL;
+		testbed_settle(&t.w);
+		while (app_poll(&t.node[0].app[0].a, &slot, &status)) {
+			CHECK(status == RMC_S_OK || slot == read);
+			got[slot]++;
+		}
+		CHECK_EQ(got[read], 1);
+		CHECK_EQ(got[other], 1);
+		CHECK_EQ(dom_arrival(&t, 1, 0, &m), ops[i] == RMC_OP_SEND);
+	}
+	CHECK_EQ(dom_stat(&t, 1, messages), 1);
+	doms_fini(&t);
+	mem_free(seg);
+	free(restless);
+}
+
+/* Others between messages: JOIN, READY and what is no message; and memory that is gone, or none */
+static void test_between(const struct testbed_opts *o)
+{
+	static const u32 want[] = { RMC_S_OK, RMC_S_OK, RMC_S_OK, RMC_S_BAD_CONTEXT, RMC_S_OK, RMC_S_OK,
+				    RMC_S_BAD_SLOT, RMC_S_BAD_LENGTH, RMC_S_OK };
+	u32 slot, status, first, n = 0;
+	struct arrival m;
+	struct app *a;
+	struct doms t;
+
+	two(&t, o);
+	a = &t.node[0].app[0].a;
+	CHECK_EQ(dom_send(&t, 1, 0, 0, 0, buf(&t, 1, 0), 8), RMC_S_OK);
+	CHECK(dom_arrival(&t, 0, 0, &m));
+	CHECK(dom_claim(&t, 0, 1, 0) && dom_claim(&t, 0, 1, 1) && dom_claim(&t, 0, 1, 2));
+	first = a->head;
+	dom_post(&t, 0, 0, RMC_OP_SEND, 1, 0, buf(&t, 0, 0), 8);
+	app_post(a, RMC_OP_JOIN, 1, rmc_slot_offset(3, 0), buf(&t, 0, 0) + 64, 8);
+	dom_post(&t, 0, 0, RMC_OP_SEND, 1, 1, buf(&t, 0, 0), 8);
+	app_post(a, RMC_OP_READ, 1, 0, buf(&t, 0, 0) + 128, 8);
+	app_post(a, RMC_OP_READY, 1, rmc_slot_offset(0, m.turn), NULL, 0);
+	app_post(a, RMC_OP_RECEIVE, 1, rmc_slot_offset(0, m.turn), NULL, 0);
+	app_post(a, RMC_OP_RECEIVE, 1, rmc_slot_offset(0, m.turn), NULL, 0);
+	/* this domain has no answers */
+	app_post(a, RMC_OP_REPLY, 1, rmc_slot_offset(0, m.turn), NULL, 0);
+	dom_post(&t, 0, 0, RMC_OP_SEND, 1, 2, buf(&t, 0, 0), 8);
+	for (; n < ARRAY_SIZE(want); n++) {
+		testbed_settle(&t.w);
+		if (!app_poll(a, &slot, &status))
+			break;
+		CHECK_EQ(status, want[(slot - first) % a->entries]);
+	}
+	CHECK_EQ(n, ARRAY_SIZE(want));
+	app_post(a, RMC_OP_REPLY, 1, rmc_slot_offset(0, m.turn), NULL, 0);
+	CHECK_EQ(app_wait(a), RMC_S_BAD_LENGTH);
+	/* the buffer is unmapped before the entry is taken */
+	CHECK(dom_claim(&t, 0, 1, 3));
+	dom_post(&t, 0, 0, RMC_OP_SEND, 1, 3, buf(&t, 0, 0), 8);
+	WRITE_ONCE(t.node[0].app[0].mem->length, 0);
+	CHECK_EQ(app_wait(a), RMC_S_BAD_LBUF);
+	WRITE_ONCE(t.node[0].app[0].mem->length, DOM_BUF);
+	doms_fini(&t);
+}
+
+/* A node that another kernel has claimed, and a domain that is hidden: the packet path decides. */
+static void test_gone(const struct testbed_opts *o)
+{
+	struct doms t;
+	u32 before;
+
+	two(&t, o);
+	CHECK_EQ(dom_send(&t, 0, 0, 1, 0, buf(&t, 0, 0), 8), RMC_S_OK);
+	before = packets_of(&t);
+	rmc_hide(&t.node[1].d.exposure);
+	CHECK_EQ(dom_send(&t, 0, 0, 1, 1, buf(&t, 0, 0), 8), RMC_S_NO_DOMAIN);
+	CHECK_EQ(packets_of(&t), before + 1);
+	rmc_expose(&t.node[1].d.exposure);
+	t.w.node[1]->fenced = true;
+	CHECK(dom_claim(&t, 0, 1, 2));
+	dom_post(&t, 0, 0, RMC_OP_SEND, 1, 2, buf(&t, 0, 0), 8);
+	rmc_rgp_poll(&t.node[0].app[0].a.qp);
+	CHECK_EQ(packets_of(&t), before + 2);
+	CHECK_EQ(t.node[1].d.slot[2].state, RMC_SLOT_FREE);
+	t.w.node[1]->fenced = false;
+	CHECK_EQ(app_wait(&t.node[0].app[0].a), RMC_S_OK);
+	doms_fini(&t);
+}
+
 int main(void)
 {
 	static const struct matrix_test tests[] = {
@@ -529,6 +667,9 @@ int main(void)
 		{ "a sender with another domain", test_other_domain },
 		{ "a peer is down", test_down },
 		{ "a budget of a poll", test_budget },
+		{ "behind a read that is put back", test_put_back },
+		{ "others between messages", test_between },
+		{ "a node, or a domain, that is gone", test_gone },
 	};
 	static const struct testbed_opts opts[] = {
 		{ .nodes = 2, .ni = "fused", .mtu = 4096 },

@@ -163,7 +163,7 @@ struct rmc_arrival {
 	uint32_t len;			/* bytes */
 	uint32_t kind;			/* enum rmc_aq_kind */
 	uint32_t again;			/* another core had it, and is gone */
-	uint64_t stamp;			/* when it was complete, CLOCK_MONOTONIC, ns */
+	uint64_t stamp;			/* when it was complete, or a little before; CLOCK_MONOTONIC, ns */
 	uint8_t head[RMC_AQ_HEAD];	/* its first bytes */
 };
 
@@ -204,7 +204,9 @@ int rmc_core_probe(struct rmc_core *core);
 int rmc_core_lost(const struct rmc_core *core, int nid);
 
 /*
- * Handle completions, and continue what is in doubt. All calls of a core do so. Until then the slots
+ * Handle completions, and continue what is in doubt. Calls of a core do so, but rmc_send(),
+ * rmc_receive() and rmc_respond() may leave what was posted by the last two of them to a later call.
+ * So the failure of a message may be told a call or two later. Until then the slots
  * of its messages are of no use to other cores: one that makes no calls for a long time calls
  * rmc_core_flush() before, or this now and then. 0, or -ESHUTDOWN when the queue pair is dead.
  */
