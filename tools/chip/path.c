@@ -55,35 +55,44 @@ static const struct step edge[] = {
 	END
 };
 
-static const struct step per_tile[] = {
-	WORK("WQ write", P_wq_write, "instructions"),
-	WORK("WQ entry transfer", P_transfer, "core to NI cache"),
-	WORK("RGP", P_rgp, "RGP"),
-	MSG("to the network", CORE, NET, NET, request_flits, "request"),
-	REMOTE,
-	MSG("from the network", NET, CORE, NET, reply_flits, "reply"),
-	WORK("RCP", P_rcp, "RCP"),
-	WORK("CQ entry transfer", P_transfer, "NI cache to core"),
-	WORK("CQ read", P_cq_read, "instructions"),
-	END
-};
+#define PER_TILE						\
+	WORK("WQ write", P_wq_write, "instructions"),			\
+	WORK("WQ entry transfer", P_transfer, "core to NI cache"),	\
+	WORK("RGP", P_rgp, "RGP"),					\
+	MSG("to the network", CORE, NET, NET, request_flits, "request"),	\
+	REMOTE,								\
+	MSG("from the network", NET, CORE, NET, reply_flits, "reply"),	\
+	WORK("RCP", P_rcp, "RCP")
 
-static const struct step split[] = {
-	WORK("WQ write", P_wq_write, "instructions"),
-	WORK("WQ entry transfer", P_transfer, "core to NI cache"),
-	WORK("RGP frontend", P_rgp_front, "RGP frontend"),
-	MSG("to the backend", CORE, NI, NET, wq_entry_flits, "WQ entry"),
-	WORK("RGP backend", P_rgp_back, "RGP backend"),
-	MSG("to the network", NI, NET, NET, request_flits, "request"),
-	REMOTE,
-	MSG("from the network", NET, NI, NET, reply_flits, "reply"),
-	WORK("RCP backend", P_rcp_back, "RCP backend"),
-	MSG("to the frontend", NI, CORE, NET, control_flits, "CQ entry"),
-	WORK("RCP frontend", P_rcp_front, "RCP frontend"),
-	WORK("CQ entry transfer", P_transfer, "NI cache to core"),
-	WORK("CQ read", P_cq_read, "instructions"),
-	END
-};
+#define SPLIT								\
+	WORK("WQ write", P_wq_write, "instructions"),			\
+	WORK("WQ entry transfer", P_transfer, "core to NI cache"),	\
+	WORK("RGP frontend", P_rgp_front, "RGP frontend"),		\
+	MSG("to the backend", CORE, NI, NET, wq_entry_flits, "WQ entry"),	\
+	WORK("RGP backend", P_rgp_back, "RGP backend"),			\
+	MSG("to the network", NI, NET, NET, request_flits, "request"),	\
+	REMOTE,								\
+	MSG("from the network", NET, NI, NET, reply_flits, "reply"),	\
+	WORK("RCP backend", P_rcp_back, "RCP backend"),			\
+	MSG("to the frontend", NI, CORE, NET, control_flits, "CQ entry"),	\
+	WORK("RCP frontend", P_rcp_front, "RCP frontend")
+
+/* An NI cache that owns a dirty block gives it to its core */
+#define OWNED								\
+	WORK("CQ entry transfer", P_transfer, "NI cache to core"),	\
+	WORK("CQ read", P_cq_read, "instructions")
+
+/* A MESI cache writes it back first, and the core reads it from the LLC (T18 section 6.2.4) */
+#define WRITTEN_BACK							\
+	MSG("CQ entry transfer", CORE, LINE, RSP, data_flits, "write back"),	\
+	WORK("CQ entry transfer", P_llc, "directory and LLC"),		\
+	MSG("CQ entry transfer", LINE, CORE, DRS, data_flits, "block of the CQ"),	\
+	WORK("CQ read", P_cq_read, "instructions")
+
+static const struct step per_tile[] = { PER_TILE, OWNED, END };
+static const struct step split[] = { SPLIT, OWNED, END };
+static const struct step per_tile_mesi[] = { PER_TILE, WRITTEN_BACK, END };
+static const struct step split_mesi[] = { SPLIT, WRITTEN_BACK, END };
 
 /* An ideal machine whose loads reach remote memory (T18 section 6.5.1) */
 static const struct step numa[] = {
@@ -96,14 +105,18 @@ static const struct step numa[] = {
 
 const struct step *path_steps(enum read read)
 {
-	static const struct step *const steps[] = { edge, per_tile, split, numa };
+	static const struct step *const steps[] = {
+		edge, per_tile, split, numa, per_tile_mesi, split_mesi,
+	};
 
 	return steps[read];
 }
 
 const char *read_name(enum read read)
 {
-	static const char *const names[] = { "edge", "per-tile", "split", "NUMA" };
+	static const char *const names[] = {
+		"edge", "per-tile", "split", "NUMA", "per-tile, no O", "split, no O",
+	};
 
 	return names[read];
 }

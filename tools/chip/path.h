@@ -8,7 +8,10 @@
 
 #include "noc.h"
 
-enum read { READ_edge, READ_per_tile, READ_split, READ_numa, READS };
+/* The last two: with an NI cache that has no Owned state */
+enum read {
+	READ_edge, READ_per_tile, READ_split, READ_numa, READ_per_tile_mesi, READ_split_mesi, READS
+};
 
 /* Ends of messages; those of the other chip from RRPP on */
 enum role {

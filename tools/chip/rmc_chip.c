@@ -188,7 +188,7 @@ static void row_begin(unsigned int network, const char *design)
 static void table_row(unsigned int network, enum read read, const char *row, double cycles)
 {
 	if (!o.json) {
-		printf("%-8s %-9s %-20s %8.1f\n", network_of(network), read_name(read), row, cycles);
+		printf("%-8s %-14s %-20s %8.1f\n", network_of(network), read_name(read), row, cycles);
 		return;
 	}
 	row_begin(network, read_name(read));
@@ -235,7 +235,7 @@ static void path_of(unsigned int network)
 			int message = s->from != s->to;
 
 			if (!o.json) {
-				printf("%-8s %-9s %-18s %-18s ", network_of(network),
+				printf("%-8s %-14s %-18s %-18s ", network_of(network),
 				       read_name((enum read)r), s->row, s->what);
 				if (message)
 					printf("%-18s %-18s %-18s %u flits %5.2f hops ",
@@ -270,7 +270,7 @@ static void hops_of(unsigned int network)
 			double all = path_cycles(t, (enum network)network, (enum read)r, hops);
 
 			if (!o.json) {
-				printf("%-8s %-9s %4u %8.1f %7.1f\n", network_of(network),
+				printf("%-8s %-14s %4u %8.1f %7.1f\n", network_of(network),
 				       read_name((enum read)r), hops, all, 100 * (all / base - 1));
 				continue;
 			}
@@ -393,10 +393,10 @@ static const struct command {
 	void (*run)(unsigned int network);
 	int once;
 } commands[] = {
-	{ "table", "network  design    row                    cycles", table_of, 0 },
-	{ "path", "network  design    row                what               messages        cycles",
+	{ "table", "network  design         row                    cycles", table_of, 0 },
+	{ "path", "network  design         row                what",
 	  path_of, 0 },
-	{ "hops", "network  design    hops   cycles  over NUMA, %", hops_of, 0 },
+	{ "hops", "network  design         hops   cycles  over NUMA, %", hops_of, 0 },
 	{ "latency", "network  design     bytes    cycles        ns", latency_of, 0 },
 	{ "bandwidth", "network  route design     bytes    GB/s      in     out     NOC ratio"
 	  "    east    west   latency", bandwidth_of, 0 },

@@ -273,11 +273,13 @@ class Computed(Machine):
     """Results do not depend on the machine's speed."""
 
     key = title = "computed"
-    what = "Programs that compute, in virtual time: queueing theory, and the dispatcher of messages."
+    what = ("Programs that compute, in virtual time: queueing theory, the dispatcher of messages, and a "
+            "model of a chip.")
 
     def probe(self):
-        if not os.access(os.path.join(BUILD, "rmc_qsim"), os.X_OK):
-            raise Missing("build/rmc_qsim is not built: run make all")
+        for program in ("rmc_qsim", "rmc_chip"):
+            if not os.access(os.path.join(BUILD, program), os.X_OK):
+                raise Missing(f"build/{program} is not built: run make all")
 
     def command(self, nodes, argv):
         return argv

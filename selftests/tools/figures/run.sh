@@ -50,12 +50,20 @@ expect "without gnuplot the cure is named" 125 "rmc-deps figures" no_gnuplot
 
 # --- computed ones ---
 
-make -s -C "$top/tools" O="$top/build" "$top/build/rmc_qsim" || report 1 "rmc_qsim builds"
+for program in rmc_qsim rmc_chip; do
+	make -s -C "$top/tools" O="$top/build" "$top/build/$program" || report 1 "$program builds"
+done
 expect "queueing systems" 0 "index.html$" \
 	timeout 100 "$F" --quick --only queues --machine computed --out "$W/queues"
 shows "their page has the thesis' values" "$W/queues/index.html" '<td class="paper">73</td>'
 shows "and computed ones" "$W/queues/index.html" \
 	'>gev</td><td class="paper">6</td><td class="native">[0-9.][0-9.]*</td><td class="paper">20</td>'
+
+expect "NIs of a chip" 0 "index.html$" \
+	timeout 200 "$F" --quick --only chip --machine computed --out "$W/chip"
+shows "their page has the thesis' totals, and the model's" "$W/chip/index.html" \
+	'>mesh: total, cycles</td><td class="paper">710</td><td class="native">7[0-9][0-9]</td>'
+shows "and says that it is a model" "$W/chip/index.html" "A model: computed by rmc_chip"
 
 make -s -C "$top/selftests" O="$top/build/host" "$top/build/host/footprint" ||
 	report 1 "footprint builds"

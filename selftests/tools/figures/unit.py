@@ -90,6 +90,22 @@ def qsim(command):
                      for s in services for x in systems for load in (0.1, 0.5, 0.9)]}
 
 
+def chip(argv):
+    """Each design takes a cycle more than the one before; XY has half of the bandwidth"""
+    designs = ("edge", "per-tile", "split", "NUMA")
+    if argv[-1] == "parameters":
+        return {"rows": [{"name": "hop", "value": 3, "kind": "published", "source": "table 6.2"}]}
+    if argv[-1] == "bandwidth":
+        gbps = 200 if argv[argv.index("-r") + 1] == "class" else 100
+        return {"rows": [{"design": d, "bytes": n, "gbps": gbps / (i + 1), "noc_gbps": 500}
+                         for i, d in enumerate(designs[:3]) for n in (64, 8192)]}
+    rows = [{"network": n, "design": d, "row": r, "cycles": 10 + i, "hops": 6, "over_numa_percent": 30 - i,
+             "bytes": 64, "ns": 300 + i}
+            for n in ("mesh", "noc-out") for r in ("WQ write", "CQ read", "total")
+            for i, d in enumerate((*designs, "per-tile, no O", "split, no O"))]
+    return {"rows": rows}
+
+
 def valet():
     """A system is the slower the later it comes"""
     systems = ("1x16", "4x4", "16x1", "threads, lock 100 ns", "threads, lock 150 ns",
@@ -131,6 +147,8 @@ def canned(job):
                     "graph": "R-MAT, scale 16"}}
     if tool == "rmc_qsim":
         return {0: qsim(job.argv[-1])}
+    if tool == "rmc_chip":
+        return {0: chip(job.argv)}
     if tool == "host/valet_curves":
         return {0: valet()}
     if tool == "rmc_valet":
@@ -317,6 +335,24 @@ class FigureTest(Folder):
         self.assertEqual(self.curve(figure, "5.3c", "4x4"), {0.1: 3.0, 0.5: 15.0})    # to 20
         self.assertEqual(len(self.curve(figure, "5.2", "gev")), 30)
 
+    def test_chip(self):
+        figure = self.shown("chip", self.run_)
+        self.assertEqual(self.cell(figure, "mesh: total, cycles", "paper: edge"), 710)
+        self.assertEqual(self.cell(figure, "mesh: total, cycles", "per-tile, model"), 11)
+        self.assertEqual(self.cell(figure, "mesh: WQ write and CQ read, cycles", "split, model"), 24)
+        self.assertIsNone(self.cell(figure, "mesh: RRPP, cycles", "split, model"))
+        self.assertAlmostEqual(self.cell(figure, "mesh", "split, no O"), 15)
+        self.assertEqual(self.curve(figure, "6.7", "edge, model"), {6: 30})
+        self.assertEqual(self.curve(figure, "6.7", "paper: split")[12], 2.6)
+        self.assertEqual(self.curve(figure, "6.12", "split, model")[64], 200 / 3)
+        for row, values in (("peak, XY routing, GB/s", (100, 50)),
+                            ("XY below class-based, %", (50, 50)), ("8 KiB, of edge, %", (100, 50))):
+            for design, value in zip(("edge", "per-tile"), values):
+                self.assertAlmostEqual(next(
+                    dict(zip([text for text, _ in b.head], cells))[f"{design}, model"]
+                    for b in figure.blocks if isinstance(b, figs.Table)
+                    for cells in b.rows if cells[0] == row), value)
+
     def test_dispatch(self):
         figure = self.shown("dispatch", self.run_)
         self.assertEqual(self.cell(figure, "gev", "paper: 1x16 over 16x1"), 76)
@@ -497,7 +533,7 @@ class MissingTest(Folder):
                 text = f.read().replace("t_typical_usec", "gone").replace('"speedup"', '"gone"')
                 text = text.replace('"value"', '"gone"')
                 for field in ("lost", "tail_mean_service_times", "density_per_ns", "p99_us", "peak",
-                              "slots"):
+                              "slots", "cycles", "gbps"):
                     text = text.replace(f'"{field}"', '"gone"')
             with open(path, "w", encoding="utf-8") as f:
                 f.write(text)
@@ -524,7 +560,7 @@ class PageTest(Folder):
             self.assertRegex(link, r"^(data:image/svg|#|raw/)")
             if link.startswith("raw/"):
                 self.assertTrue(os.path.exists(os.path.join(self.folder, link)), link)
-        self.assertEqual(text.count("data:image/svg"), 25)
+        self.assertEqual(text.count("data:image/svg"), 31)
         self.assertNotIn("<script", text)
 
     def test_escapes_and_names(self):
