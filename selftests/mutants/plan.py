@@ -40,6 +40,7 @@ FLAVOURS.update({
     "causes": ("gcc", LIBRARY, ["-pthread", "-Wl,--wrap=ioctl"]),
     "compat": ("gcc", LIBRARY + ["-Ilib/compat/include"], ["-pthread"]),
     "qsim": ("gcc", LIBRARY + ["-Itools/qsim", "-Itools/common"], []),
+    "chip": ("gcc", LIBRARY[:-1] + ["-O2", "-Itools/chip", "-Itools/common"], []),
 })
 
 
@@ -68,6 +69,8 @@ GROUPS["compat"] = [n for n in GROUPS["calls"] if not n.startswith("lib/rpc")] +
     "lib/compat/*.c"]
 GROUPS["qsim"] = [f"tools/qsim/{n}.c" for n in ("service", "queues", "dispatch", "load")] + [
     "tools/common/zipf.c"]
+GROUPS["chip"] = [f"tools/chip/{n}.c" for n in ("measure", "chip", "core", "line", "memory", "ni",
+                                                "noc", "path", "rrpp", "topology")]
 GROUPS["dispatch"] = ["kmod/core/dispatch.c", "kmod/core/dispatch_cores.c"]
 GROUPS["oracle"] = GROUPS["dispatch"] + GROUPS["qsim"]
 
@@ -114,6 +117,7 @@ for n in ("setup", "pair"):
 for n in ("abi", "retry", "words", "yield"):
     PROGRAMS[f"lib.{n}"] = ("lib", "lib", [f"{LIB}/test_{n}.c"], {}, [])
 PROGRAMS["qsim"] = ("qsim", "qsim", ["selftests/tools/qsim/test_qsim.c"], {}, [])
+PROGRAMS["chip"] = ("chip", "chip", ["selftests/tools/chip/test_chip.c"], {}, [])
 
 # Programs of several members over rmcd: their number, and whether the last member has two lives,
 # numbered by a last argument. 0: one that starts a daemon of its own
@@ -174,7 +178,7 @@ ORDER = {
              "poll_ownership.asan", "peers.asan", "epochs.asan", "forged_replies.asan"],
 }
 
-ORDER["calls"] = ORDER["compat"] = ORDER["qsim"] = ORDER["dispatch"] = []
+ORDER["calls"] = ORDER["compat"] = ORDER["qsim"] = ORDER["chip"] = ORDER["dispatch"] = []
 ORDER["lib"] = MSG[:1] + KV[:1] + [LIMITS["barrier"]]
 
 # By area: its group, and the programs that run before those of ORDER
@@ -247,6 +251,7 @@ AREAS = {
     "team": ("lib", [LIMITS["revoke"], LIMITS["spread"], LIMITS["numbers"], MSG[0],
                      MSG[3], ERA, NEWCOMER] + LIVES),
     "qsim": ("qsim", ["qsim"]),
+    "chip": ("chip", ["chip"]),
     "herd": ("lib", HERD + [OTHER_SERVER] + LIVES),
 }
 
@@ -265,7 +270,7 @@ def order(area):
 def only_fast():
     """Omit programs with sanitizers, except in areas that have no others."""
     def fast(names):
-        return [n for n in names if PROGRAMS[n][0] in ("plain", "vector", "lib", "qsim", "member",
+        return [n for n in names if PROGRAMS[n][0] in ("plain", "vector", "lib", "qsim", "chip", "member",
                                                        "member.yields")]
 
     for area, (group, first) in list(AREAS.items()):

@@ -171,6 +171,18 @@ static void all_is_free(void)
 					TAP_FAIL("router %u has lost a credit or an output", r);
 }
 
+/* An input gives one flit per cycle: credits of the last one */
+static void inputs_give_one(void)
+{
+	static unsigned char given[ROUTERS_MAX][PORTS_MAX];
+	unsigned int i;
+
+	memset(given, 0, sizeof(given));
+	for (i = 0; i < noc.backs; i++)
+		if (given[noc.back[i].router][noc.back[i].port]++)
+			TAP_FAIL("%s", "an input gave two flits");
+}
+
 /* Random packets of all classes, more than the network takes; then it runs empty */
 static void conservation(enum network network, unsigned int buffer)
 {
@@ -191,6 +203,7 @@ static void conservation(enum network network, unsigned int buffer)
 			sent += k;
 		}
 		noc_step(&noc);
+		inputs_give_one();
 		take_all(&taken);
 		/* a flit per link and cycle */
 		if (noc.stats.east > ROWS * noc.now && network == NETWORK_mesh)
@@ -388,6 +401,20 @@ static void lone_edge_reads(void)
 	near("simulated, by path, NOC-Out", cycles, total(NETWORK_nocout, READ_edge, 1), 5);
 }
 
+/* Its packets: five for each exclusive copy, four for each block of a queue, seven for the data */
+static void lone_edge_packets(void)
+{
+	struct config f = config_of(DESIGN_edge, NETWORK_mesh, 64);
+
+	f.window = f.cores = 1;
+	f.first_core = 44;
+	if (chip_init(&chip, &f))
+		exit(1);
+	CHECK_EQ(chip_run(&chip, 100000, 1), 0);
+	CHECK_EQ(chip.stats.noc.packets_in, 5 + 4 + 4 + 3 + 5 + 4);
+	chip_destroy(&chip);
+}
+
 /* Every block that goes out comes in; what a chip sends and gets is the same */
 static void both_directions(void)
 {
@@ -399,8 +426,8 @@ static void both_directions(void)
 
 		run(&f, 15000);
 		lost = chip.stats.bytes_out - chip.stats.bytes_in;
-		/* those on the wire, and in RCPs */
-		if (lost > 64ULL * chip.nis * (P_in_flight + 1))
+		/* those on the wire, and of RCPs on their way to the LLC */
+		if (lost > 64ULL * chip.nis * (P_in_flight + P_store_queue))
 			TAP_FAIL("%s: %lld bytes between RRPPs and RCPs", design_name(f.design),
 				 (long long)lost);
 		CHECK(chip.stats.bytes_in > 256 * chip.stats.requests);
@@ -507,6 +534,7 @@ int main(void)
 		{ "totals of the tables beside the thesis", tables },
 		{ "lone reads take what their paths say", lone_reads },
 		{ "lone reads over edge NIs", lone_edge_reads },
+		{ "packets of a read over an edge NI", lone_edge_packets },
 		{ "inbound and outbound load are the same", both_directions },
 		{ "an RRPP with one entry: Little's law", one_entry },
 		{ "the same seed, the same run", same_seed },
