@@ -533,6 +533,42 @@ static void test_places(void)
 	tap_result("each organisation's workers, and which unit's lanes they poll");
 }
 
+/* Frontends poll only queue pairs of their own unit, and its backend unrolls what they relay. */
+static void test_backends(void)
+{
+	const struct testbed_opts o = { .nodes = 2, .ni = "split", .units = 4, .frontends = 2,
+					.mtu = 4096 };
+	struct app more[7], *a;
+	struct rmc_ni_worker *front;
+	struct rmc_node *unit;
+	struct setup s;
+	u32 i, u;
+
+	setup_make(&s, &o, ENTRIES);
+	for (i = 0; i < ARRAY_SIZE(more); i++) {
+		app_init(&more[i], &s.w, 0, CTX, ENTRIES);
+		rmc_bufs_add(&more[i].bufs, s.buf_mem);
+	}
+	for (i = 0; i < ARRAY_SIZE(more) + 1; i++) {
+		a = i ? &more[i - 1] : &s.a;
+		unit = s.w.node[0]->unit[i % 4];
+		front = a->qp.front->worker;
+		CHECK(front == &s.w.worker[rmc_ni_place_front(s.w.fabric, 2, i % 4, i / 4)].ni);
+		CHECK_EQ(front->stages, RMC_STAGE_FRONT);
+		CHECK_EQ(front->alls, 1);
+		CHECK(a->qp.front->inner.qp.node == unit);
+		CHECK(unit->req_worker == &s.w.worker[i % 4].ni);
+		CHECK_EQ(app_run(a, RMC_OP_READ, 1, 64 * i, lbuf + 64 * i, 64), RMC_S_OK);
+		for (u = 0; u < 4; u++)
+			CHECK_EQ(s.w.node[0]->unit[u]->stats.wq_entries, i / 4 + (u <= i % 4));
+	}
+	testbed_settle(&s.w);
+	for (i = 0; i < ARRAY_SIZE(more); i++)
+		app_fini(&more[i]);
+	setup_free(&s);
+	tap_result("frontends have their unit's backend");
+}
+
 int main(void)
 {
 	static const struct matrix_test tests[] = {
@@ -560,6 +596,7 @@ int main(void)
 	};
 
 	test_places();
+	test_backends();
 	matrix_run(tests, ARRAY_SIZE(tests), opts, ARRAY_SIZE(opts));
 	matrix_run(kernels, ARRAY_SIZE(kernels), opts, 2);
 	return matrix_done();
