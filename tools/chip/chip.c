@@ -90,7 +90,7 @@ unsigned int home_of(const struct chip *c, uint32_t block)
 	return block % c->noc.topology.homes;
 }
 
-/* Blocks are spread over memories, whatever their home. That of a NOC-Out home is its column's lane. */
+/* Blocks are spread over memories, whatever their home. In NOC-Out: the lane of their column. */
 unsigned int mc_of(const struct chip *c, uint32_t block)
 {
 	return c->config.network == NETWORK_mesh ? block * 0x9e3779b1U >> 29 : home_of(c, block);

@@ -9,9 +9,9 @@
  *	rrpp.c		RRPP: serves others; the wire between chips
  *	memory.c	directory and LLC, memory
  *
- * There is one chip. The other ends are the chip itself: each of its requests comes back as one that
- * its RRPPs serve, and their reply as its own. So inbound and outbound load are equal, and the remote
- * latency is that of its own RRPPs (section 6.4).
+ * There is one chip. The other ends are the chip itself: each of its requests comes back as one
+ * that its RRPPs serve, and their reply as its own. So inbound and outbound load are equal, and the
+ * remote latency is that of its own RRPPs (section 6.4).
  */
 #ifndef CHIP_H
 #define CHIP_H
@@ -108,11 +108,16 @@ struct request {
 
 /**
  * struct core - application and frontend
+ * @next: when it does something
  * @written: WQ entries; @stored: those that others can see
  * @consumed: CQ entries
  * @taken, @seen: WQ entries that the NI has taken, that its copy of the block has
  * @cq, @cq_written, @cq_seen: the CQ, likewise
- * @done: completions that the NI has not written yet
+ * @done: edge: completions that the NI has not written; split: WQ entries that the frontend has
+ *	not sent
+ * @unpolled: WQ entries since its last poll of the CQ
+ * @storing, @polling: what it does next; @stalled: it waits for a line
+ * @loading, @owning: its NI waits for a line of the WQ, of the CQ
  * @credits: WQ entries that the frontend may send to its backend
  */
 struct core {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Blocks of WQs and CQs between a core and an edge NI: invalidation-based MESI with three hops and a
- * directory that serves one transaction of a block at a time (T18 section 6.2.1, figure 6.2).
+ * Blocks of WQs and CQs between a core and an edge NI: invalidation-based MESI with three hops, and
+ * a directory that serves one transaction of a block at a time (T18 section 6.2.1, figure 6.2).
  *
- *	GetX	A -> home: GETX; home -> A: GRANT; home -> B: INVALIDATE; B -> A: INV_ACK; A -> home: UNBLOCK
- *	GetRO	A -> home: GETRO; home -> B: FORWARD; B -> A: LINE; A -> home: UNBLOCK with the block
- *		if B has it modified, else home -> A: LINE
+ *	GetX	A -> home: GETX; home -> A: GRANT; home -> B: INVALIDATE; B -> A: INV_ACK;
+ *		A -> home: UNBLOCK
+ *	GetRO	A -> home: GETRO; if B has it modified, home -> B: FORWARD; B -> A: LINE;
+ *		A -> home: UNBLOCK with the block; else home -> A: LINE; A -> home: UNBLOCK
  *
  * p->line: of its core; p->value: entries that the block has; p->slot: whether the core is A.
  */
@@ -73,7 +74,8 @@ static int begin(struct chip *c, const struct packet *p, enum kind kind)
 	l->need_ack = other == SHARED;
 	if (kind == KIND_GETX) {
 		if (l->need_ack)
-			send(c, l->home, b, CLASS_DIR, KIND_INVALIDATE, P_control_flits, P_llc, p, 0);
+			send(c, l->home, b, CLASS_DIR, KIND_INVALIDATE, P_control_flits, P_llc,
+			     p, 0);
 		send(c, l->home, a, CLASS_DRS, KIND_GRANT,
 		     own == SHARED ? P_control_flits : P_data_flits, P_llc, p, 0);
 	} else if (other == MODIFIED) {
@@ -182,7 +184,9 @@ static void has_copy(struct chip *c, const struct packet *p)
 /* Sent without room: there is one per line, at most */
 static void unblock(struct chip *c, unsigned int router, const struct packet *p, unsigned int flits)
 {
-	send(c, router, c->core[p->core].line[p->line].home, CLASS_RSP, KIND_UNBLOCK, flits, 0, p, 0);
+	unsigned int home = c->core[p->core].line[p->line].home;
+
+	send(c, router, home, CLASS_RSP, KIND_UNBLOCK, flits, 0, p, 0);
 }
 
 int line_arrives(struct chip *c, unsigned int router, const struct packet *p)

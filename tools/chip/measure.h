@@ -19,7 +19,7 @@ struct bandwidth {
 };
 
 /*
- * measure_bandwidth() - windows of some cycles, until one differs by less than 1 % from the one before
+ * measure_bandwidth() - windows of some cycles, until two differ by less than 1 %
  *
  * Returns 0, -ENOMEM, or -EDEADLK.
  */

@@ -280,7 +280,7 @@ static uint64_t port_of(unsigned int i)
 	return (bit(CLASSES) - 1) << (i / CLASSES * CLASSES);
 }
 
-/* One output of a router: the first input behind the last one that was served. Returns it, or -1. */
+/* One output of a router: the first input behind the last one that was served. It, or -1 */
 static int serve(struct noc *n, unsigned int r, unsigned int out, uint64_t used)
 {
 	struct router *x = &n->router[r];
@@ -319,7 +319,7 @@ static void switch_router(struct noc *n, unsigned int r)
 	}
 }
 
-/* A flit of the tile: classes in turn, and a packet of one to its end only if its buffer has room */
+/* A flit of the tile: classes in turn, those whose buffer has room */
 static void enter(struct noc *n, unsigned int r)
 {
 	struct router *x = &n->router[r];
@@ -335,7 +335,8 @@ static void enter(struct noc *n, unsigned int r)
 		p = &n->packet[front(&x->in[c])];
 		if (p->ready > n->now)
 			continue;
-		f = (struct flit){ front(&x->in[c]), !p->sent, p->sent + 1 == p->flits, (uint32_t)n->now };
+		f = (struct flit){ front(&x->in[c]), !p->sent, p->sent + 1 == p->flits,
+				   (uint32_t)n->now };
 		p->sent++;
 		push(n, r, c, &f);
 		n->inside++;

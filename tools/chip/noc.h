@@ -69,6 +69,8 @@ struct ring {
  * @owner: input + 1 that an output's class belongs to
  * @credit: free flits behind an output
  * @last: input that was served last
+ * @turn: class that the tile sends next
+ * @waiting, @here: classes with packets in @in, in @arrived
  * @in: packets of the tile that wait to enter
  * @limit: of them
  * @arrived: packets that have left, oldest first
@@ -100,6 +102,8 @@ struct noc_stats {
  * @now: cycle
  * @inside: flits in routers
  * @queued: packets that wait to enter
+ * @held: packets that have arrived
+ * @back: credits of this cycle, which are free in the next one
  * @moved: when the last flit moved, or packet was taken
  */
 struct noc {

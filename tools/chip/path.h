@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * A read of one block without load, as a list of steps: work, and messages with both their ends. Their
- * latencies are those of the topology, averaged over cores and homes (T18 tables 6.1, 6.3, 6.4).
+ * A read of one block without load, as a list of steps: work, and messages with both their ends.
+ * Their latencies are those of the topology, averaged over cores and homes (T18 tables 6.1, 6.3,
+ * 6.4).
  */
 #ifndef CHIP_PATH_H
 #define CHIP_PATH_H

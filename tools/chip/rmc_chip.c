@@ -15,9 +15,9 @@
 #include "progress.h"
 
 #define USAGE	"rmc_chip [OPTION...] COMMAND\n" \
-		"       commands: table (a read without load, by rows), path (the same, by messages),\n" \
-		"                 hops (by hops between chips), latency (by size, one core reads),\n" \
-		"                 bandwidth (by size, all cores read), parameters (constants)"
+		"       commands: table (a read without load, by rows), path (by messages),\n" \
+		"                 hops (by hops between chips), latency (one core, by size),\n" \
+		"                 bandwidth (all cores, by size), parameters (constants)"
 #define LIST_MAX	16
 #define HOPS_MAX	12
 #define BYTES_MAX	65536
@@ -188,7 +188,8 @@ static void row_begin(unsigned int network, const char *design)
 static void table_row(unsigned int network, enum read read, const char *row, double cycles)
 {
 	if (!o.json) {
-		printf("%-8s %-14s %-20s %8.1f\n", network_of(network), read_name(read), row, cycles);
+		printf("%-8s %-14s %-20s %8.1f\n", network_of(network), read_name(read), row,
+		       cycles);
 		return;
 	}
 	row_begin(network, read_name(read));
@@ -313,7 +314,8 @@ static void latency_of(unsigned int network)
 			int err;
 
 			progress(network, designs.value[d], sizes.value[s]);
-			err = measure_latency(&c, (unsigned int)o.cores, (unsigned int)o.reads, &cycles);
+			err = measure_latency(&c, (unsigned int)o.cores, (unsigned int)o.reads,
+					      &cycles);
 			if (err)
 				failed(err);
 			latency_row(network, design_name(c.design), c.bytes, cycles);
@@ -330,7 +332,8 @@ static void bandwidth_row(const struct config *c, const struct bandwidth *b)
 		printf("%-8s %-5s %-9s %6u %7.1f %7.1f %7.1f %7.1f %5.2f %7.1f %7.1f %9.0f%s\n",
 		       network_name(c->network), routing_name((unsigned int)c->class_routing),
 		       design_name(c->design), c->bytes, all, b->in, b->out, b->traffic,
-		       b->traffic / all, b->east, b->west, b->latency, b->windows ? "" : " unstable");
+		       b->traffic / all, b->east, b->west, b->latency,
+		       b->windows ? "" : " unstable");
 		return;
 	}
 	row_begin(c->network, design_name(c->design));
@@ -425,7 +428,8 @@ int main(int argc, char **argv)
 	unsigned int c, n;
 
 	if (argc - i != 1)
-		die(EXIT_USAGE, "give one command: table, path, hops, latency, bandwidth, parameters");
+		die(EXIT_USAGE,
+		    "give one command: table, path, hops, latency, bandwidth or parameters");
 	for (c = 0; c < COMMANDS && strcmp(commands[c].name, argv[i]); c++)
 		;
 	if (c == COMMANDS)

@@ -105,7 +105,7 @@ static void goes_out(struct chip *c, const struct item *i)
 	c->stats.bytes_out += P_block;
 }
 
-/* One block per cycle: its entry of the memory queue is free once it is on the wire, or in the NOC */
+/* One block per cycle. Its entry of the memory queue is free once it is on its way. */
 static void reply(struct chip *c, unsigned int lane)
 {
 	struct rrpp *r = &c->rrpp[lane];

@@ -4,7 +4,7 @@
 #include "topology.h"
 
 #define COLUMNS		(ROWS + 2)	/* of a mesh: NIs, tiles, memory */
-#define SIDE		4		/* cores of a NOC-Out column above its LLC tile, and below */
+#define SIDE		4		/* cores of a NOC-Out column on a side of its LLC tile */
 
 const struct param params[] = {
 #define PARAM(name, value, kind, source)	{ #name, #kind, source, value },
@@ -107,8 +107,9 @@ static unsigned int nocout_next(unsigned int from, unsigned int to)
 	unsigned int column = column_of(to);
 
 	if (from < CORES) {
-		/* outwards if to is further out in this chain */
-		return to < CORES && to / SIDE == from / SIDE && to > from ? from + 1 : inwards(from);
+		int outwards = to < CORES && to / SIDE == from / SIDE && to > from;
+
+		return outwards ? from + 1 : inwards(from);
 	}
 	if (from >= NET)
 		return LLC + column_of(from);
@@ -134,7 +135,8 @@ static void nocout_init(struct topology *t)
 	}
 	for (i = 0; i < ROWS; i++) {
 		for (k = i + 1; k < ROWS; k++)
-			connect(t, LLC + i, LLC + k, butterfly(k - i), i < ROWS / 2 && k >= ROWS / 2);
+			connect(t, LLC + i, LLC + k, butterfly(k - i),
+				i < ROWS / 2 && k >= ROWS / 2);
 		connect(t, LLC + i, NET + i, butterfly(i + 1), 0);
 		connect(t, LLC + i, MC + i, butterfly(ROWS - i), 0);
 		t->home[i] = t->ni[i] = (uint8_t)(LLC + i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Tests of tools/chip: the network against closed forms and for conservation, a lone read against its
- * path, the tables against the thesis, bounds of the chip, and deadlock.
+ * Tests of tools/chip: the network against closed forms and for conservation, a lone read against
+ * its path, the tables against the thesis, bounds of the chip, and deadlock.
  */
 #include <errno.h>
 #include <math.h>
@@ -242,7 +242,8 @@ static void full_links(void)
 			unsigned int from = noc.topology.ni[i / 2], to = noc.topology.mc[i / 2];
 
 			if (noc_room(&noc, from, to, (enum class)classes[i & 1]))
-				noc_send(&noc, from, to, (enum class)classes[i & 1], P_data_flits, 0);
+				noc_send(&noc, from, to, (enum class)classes[i & 1], P_data_flits,
+					 0);
 		}
 		noc_step(&noc);
 		for (i = 0; i < 2 * ROWS; i++) {
@@ -388,7 +389,7 @@ static void lone_reads(void)
 	}
 }
 
-/* Lines of an edge NI's queues move: a lone read takes what its path does, but for polls that overlap */
+/* Lines of an edge NI's queues move: a lone read takes its path, but for polls that overlap */
 static void lone_edge_reads(void)
 {
 	struct config f = config_of(DESIGN_edge, NETWORK_mesh, 64);
@@ -485,7 +486,8 @@ static void saturated(void)
 	for (d = 0; d < DESIGNS; d++)
 		for (network = 0; network < NETWORKS; network++)
 			for (i = 0; i < 2; i++) {
-				struct config f = config_of((enum design)d, (enum network)network, 1024);
+				struct config f = config_of((enum design)d, (enum network)network,
+							    1024);
 				uint64_t before;
 
 				f.buffer = buffers[i];
