@@ -78,13 +78,12 @@ static void native_flush(struct netpipe_end *end)
 	check("flush", rmc_core_flush(of(end)->core));
 }
 
-/* Messages have no local path yet. */
 static const char *native_path(const struct netpipe_end *end, size_t len, int pull)
 {
-	(void)end;
-	(void)len;
+	const struct state *s = of(end);
+
 	(void)pull;
-	return "packets";
+	return path_name(s->team->ctx, s->nid, len);
 }
 
 /* As many slots as SLOT_BYTES hold, for all nodes of the run */
