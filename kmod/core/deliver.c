@@ -402,8 +402,8 @@ void rmc_domain_take(struct rmc_qpair *qp, const struct rmc_wqe *w, u64 *now)
 
 	report(qp->node, d, index, now);
 	/*
-	 * Pairs with the acquires in rmc_domain_store() and _put(): the message was read; and who sees
-	 * the slot free finds it in the relay.
+	 * Pairs with the acquires in rmc_domain_store() and _put(): the message was read; and
+	 * whoever sees the slot free finds it in the relay.
 	 */
 	smp_store_release(&d->slot[index].state, RMC_SLOT_FREE);
 	give_more(qp->node, d, now);
@@ -658,7 +658,7 @@ void rmc_core_del(struct rmc_domain *d, u32 core, bool requeue)
 	if (!rmc_dispatch_detach(d->dispatch, core, requeue ? NULL : &m))
 		d->core[core].aq.entry = NULL;
 	for (; !requeue && m; m = m->next) {
-		/* pairs with the acquires in rmc_domain_store() and _put(): the core reads it no more */
+		/* the core reads it no more; pairs with rmc_domain_store() and _put() */
 		smp_store_release(&slot_of(m)->state, RMC_SLOT_FREE);
 	}
 	dispatch(d, now);

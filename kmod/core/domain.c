@@ -408,13 +408,13 @@ u32 rmc_domain_put(struct rmc_node *unit, struct rmc_domain *d, u32 set, const s
 		   const struct rmc_mem *from, u64 *now)
 {
 	const u32 index = rmc_slot_index(d, set, w->offset), life = d->peer_life[set];
+	const u32 from_ep = rmc_endpoint(unit->fabric, d->p.first_nid + set);
 	const u32 packets = rmc_packets(unit->fabric->mtu, 0, w->length);
 	struct rmc_domain_unit *part = rmc_domain_unit(d, unit);
 	struct rmc_slot *slot = &d->slot[index];
 
 	/* one unit, so one life of each source; it sends to nodes of its kernel, in one ring */
-	if (unlikely(!life || d->ring_life[rmc_endpoint(unit->fabric, d->p.first_nid + set)] != life ||
-		     w->length > d->p.max_message))
+	if (unlikely(!life || d->ring_life[from_ep] != life || w->length > d->p.max_message))
 		return 0;
 	if (unlikely(rmc_slot_turn(w->offset) != (u8)(slot->turn + 1)))
 		return 0;

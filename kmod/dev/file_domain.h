@@ -33,6 +33,7 @@
  * @requeue: what a core has that goes is given to others
  * @policy: who gets which message
  * @age_us: after which one that waits comes first; 0: never
+ * @wake_us: for which one waits for a core that polls
  * @members: files that may share it, 1 or more. The fields below are guarded by
  *	rmc_context.dom_lock
  * @link: in rmc_context.domains

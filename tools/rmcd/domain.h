@@ -53,6 +53,7 @@ struct rmcd_member {
  * @groups: groups of cores
  * @classes: RMC_DOM_CLASS: number of them; else 0
  * @age_us: after which a message that waits comes first; 0: never
+ * @wake_us: for which one waits for a core that polls
  * @cores: queue pairs that receive, of all members
  * @requeue: what a core has that goes is given to others
  * @members: connections that may share it, 1 or more

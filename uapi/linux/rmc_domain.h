@@ -141,7 +141,7 @@ struct rmc_answer {
  */
 struct rmc_aq_entry {
 	__u64 word0;
-	__u64 stamp;			/* when it was complete, or its batch began; CLOCK_MONOTONIC, ns */
+	__u64 stamp;			/* complete, or its batch began: CLOCK_MONOTONIC, ns */
 	__u8 head[RMC_AQ_HEAD];
 };
 
