@@ -250,6 +250,8 @@ static void other_domain(struct message *m, u32 how)
 		destroy(m);
 		m->dp.policy = v % RMC_DISPATCH_CLASS;
 		m->dp.depth = 1 + v % DEPTH;
+		/* due at once, by the next poll at the latest */
+		m->dp.wake_ns = rmc_dispatch_holds(m->dp.policy);
 		m->p.slots = 2 + v % SLOTS / 2 * 2;	/* of 32 bytes: whole lines */
 		m->p.nodes = v & 0x20 ? NODES - 1 : NODES;
 		m->p.max_message = v & 0x10 ? SHORT : most(m);
