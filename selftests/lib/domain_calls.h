@@ -238,7 +238,9 @@ static void answers_without_memory(void)
 		CHECK_EQ(send_value(core[1], 0, 8, 1, 0), 0);
 	CHECK_EQ(rmc_core_flush(core[1]), 0);
 	__atomic_store_n(&held_back, 1, __ATOMIC_RELEASE);
+	fake_lock();
 	fake_fate = goes_down;
+	fake_unlock();
 	do
 		err = send_value(core[0], 2, 8, 1, RMC_SEND_DONTWAIT);
 	while (!err);
@@ -249,7 +251,9 @@ static void answers_without_memory(void)
 		CHECK_EQ(rmc_arrival_wait(core[0], &m, 50, 5000), 1);
 		CHECK_EQ(i ? rmc_respond(core[0], &m, &i, sizeof(i)) : rmc_receive(core[0], &m), 0);
 	}
+	fake_lock();
 	fake_fate = NULL;
+	fake_unlock();
 	close_nodes();
 }
 
