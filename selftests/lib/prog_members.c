@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <rmc/rmc.h>
@@ -97,6 +98,9 @@ static void serve(uint32_t process, struct rmc_domain *d)
 	__atomic_store_n(&shared->up[process], 1, __ATOMIC_RELEASE);
 	while (!is_set(&shared->stop)) {
 		err = rmc_arrival_wait(core, &m, 20, 200);
+		/* the first one closes it as soon as all shall stop */
+		if (err == -ESHUTDOWN && process && is_set(&shared->stop))
+			break;
 		CHECK(err >= 0);
 		if (!err)
 			continue;
@@ -106,7 +110,9 @@ static void serve(uint32_t process, struct rmc_domain *d)
 		CHECK(!rmc_respond(core, &m, &note, sizeof(note)));
 		__atomic_fetch_add(&shared->served[process], 1, __ATOMIC_RELAXED);
 	}
-	CHECK(!rmc_core_flush(core));
+	err = rmc_core_flush(core);
+	CHECK(!err || (process && (err == RMC_S_NO_DOMAIN || err == RMC_S_ABORTED ||
+				   err == -ESHUTDOWN)));
 	if (!process) {
 		rmc_domain_close(d);
 		__atomic_store_n(&shared->gone, 1, __ATOMIC_RELEASE);
@@ -134,6 +140,8 @@ static pid_t server(uint32_t process, unsigned int member)
 
 	if (pid)
 		return pid;
+	/* not left behind by a client that has failed */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	snprintf(name, sizeof(name), "process %u", process);
 	who = name;
 	ctx = open_node(1);
@@ -256,8 +264,11 @@ static void client(pid_t victim)
 		CHECK(i < 100 && !rmc_call_send(core, 1, buf, sizeof(buf), 0, call));
 		finish(core, call, 0, noted);
 	}
-	usleep(10000);
-	take_notes(core, noted);
+	/* more wait at the dispatcher than a core gets at a time */
+	for (i = 0; i < PATIENCE_MS && notes + WINDOW < shared->calls; i++) {
+		usleep(1000);
+		take_notes(core, noted);
+	}
 	CHECK(lost <= WINDOW);
 	CHECK(notes + WINDOW >= shared->calls);
 	for (i = 0; i < PROCESSES; i++)
