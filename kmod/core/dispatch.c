@@ -351,7 +351,8 @@ static bool passes(const struct rmc_dispatch *d)
  * @m: message that is not here; its key is set
  * @now: time, nanoseconds
  *
- * The same as rmc_dispatch_arrive() and one rmc_dispatch_next(), without a FIFO in between.
+ * The same as rmc_dispatch_arrive() and one rmc_dispatch_next(), without a FIFO in between; a core
+ * that takes classes does not move on to inspect the next one, as none waits.
  *
  * Return: the core, or -EAGAIN: call rmc_dispatch_next().
  */

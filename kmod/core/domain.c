@@ -284,7 +284,7 @@ static void filled(struct rmc_node *node, struct rmc_domain *d, u32 set, u32 ind
 	rmc_domain_arrived(node, d, index, now);
 }
 
-/* True if the packet came before; it is counted. Those of one packet need no bits. */
+/* True if the packet came before; else its bit is set. A message of one packet has no bits. */
 static bool seen_before(const struct rmc_domain *d, u32 index, u32 packet, u32 total)
 {
 	u64 *seen, bit = 1ULL << packet % 64;

@@ -96,6 +96,7 @@ static void fetch_target(const struct message *m)
 	const struct rmc_domain *d = m->d;
 
 	if (rmc_op_flags(m->w.op) & RMC_OPF_ENDS)
+		/* of member 0; with other members it is only a guess */
 		prefetchw(rmc_send_slot_word(d, m->index));
 	else if (m->w.length <= d->p.max_message)
 		fetch_lines(d->recv, rmc_slot_data(d, m->index), m->w.length);
