@@ -131,7 +131,7 @@ expect "netpipe, all pushed, 3 nodes" 0 "^ 4096 .* push" nodes 3 "$N" -n 20 -s 4
 expect "netpipe, all sizes up to one" 0 "^1 2 4 8 16 32 64$" sizes_of "$N" -a -s 64 -n 10
 expect "netpipe, best" 0 "best of push and pull" nodes 2 "$N" -n 10 --best
 expect "netpipe, native messages" 0 "^ 131072 .* push packets" nodes 2 "$N" -n 20 --native
-expect "netpipe, native messages, 3 nodes" 0 "^ 4096 .* push packets" \
+expect "netpipe, native messages, 3 nodes" 0 "^ 4096 .* push local" \
 	nodes 3 "$N" -n 20 -s 4K --engine native -d 2
 expect "netpipe, native messages that are too long" 2 "at most 1048512 bytes" \
 	nodes 2 "$N" -n 20 -s 1M --native
