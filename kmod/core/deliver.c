@@ -101,6 +101,24 @@ static void arrive(struct rmc_domain *d, struct rmc_slot *slot, u64 now)
 	post(d, slot, &d->all, RMC_CORE_ANY, now);
 }
 
+/* A core has room again beside a message that it keeps; not if it keeps its part of all slots. */
+static void keep(struct rmc_domain *d, struct rmc_slot *slot, u32 core)
+{
+	if (d->core[core].kept < d->keep && rmc_dispatch_ready(d->dispatch, core, &slot->msg))
+		d->core[core].kept++;
+}
+
+/* A core is done with a message; @now: 0: not measured */
+static void done(struct rmc_domain *d, struct rmc_slot *slot, u32 core, u64 now)
+{
+	if (!rmc_dispatch_done(d->dispatch, core, &slot->msg))
+		return;
+	if (unlikely(slot->msg.early))
+		d->core[core].kept--;
+	if (now)
+		rmc_times_add(&d->times->served, passed(slot->given, now));
+}
+
 /* @what: a slot, or with RMC_RELAY_READY one that its core keeps; @now: 0: not measured */
 static void finish(struct rmc_domain *d, u32 what, u64 now)
 {
@@ -113,9 +131,9 @@ static void finish(struct rmc_domain *d, u32 what, u64 now)
 		return;
 	}
 	if (unlikely(what & RMC_RELAY_READY))
-		rmc_dispatch_ready(d->dispatch, core, &slot->msg);
-	else if (rmc_dispatch_done(d->dispatch, core, &slot->msg) && now)
-		rmc_times_add(&d->times->served, passed(slot->given, now));
+		keep(d, slot, core);
+	else
+		done(d, slot, core, now);
 }
 
 /* Send slots that have become free */
@@ -595,6 +613,7 @@ int rmc_core_add(struct rmc_domain *d, struct rmc_aq_entry *entry, u8 order, u32
 	c->aq.given.count = 0;
 	c->aq.given.armed = false;
 	c->sleeps = false;
+	c->kept = 0;
 	/* a tag is neither RMC_CORE_NONE nor RMC_CORE_ANY: those have all ones above the index */
 	c->generation = c->generation % RMC_CORE_GENERATIONS + 1;
 	*tag = rmc_core_tag(core, c->generation);

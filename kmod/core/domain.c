@@ -132,6 +132,7 @@ int rmc_domain_init(struct rmc_domain *d, struct rmc_node *head, u16 ctx_id, u32
 	d->shared = dispatch->policy == RMC_DISPATCH_SHARED;
 	d->all.order = rmc_domain_queue_order(p);
 	d->cores_max = dispatch->cores;
+	d->keep = U32_MAX;
 	d->wake_ns = dispatch->wake_ns;
 	d->due = U64_MAX;
 	slots = (size_t)p->nodes * p->slots;

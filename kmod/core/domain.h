@@ -120,11 +120,13 @@ static_assert(sizeof(struct rmc_slot) == RMC_LINE, "a slot is one line");
  * @aq: its arrival queue
  * @generation: times that the core was added
  * @used: with RMC_DOM_SHARED: it is attached
+ * @kept: messages that it has said READY for and is not done with
  * @sleeps: rmc_core_sleeps() was called since it was given a message
  */
 struct rmc_core {
 	struct rmc_aq aq;
 	u32 generation;
+	u32 kept;
 	bool sleeps;
 	bool used;
 };
@@ -249,6 +251,7 @@ struct rmc_domain_params {
  * @recv: receive slots' memory; the application reads it
  * @send: send slots' words, the application's; struct rmc_send_slot
  * @members: files that share it, if @part is set, see part.h
+ * @keep: most messages of rmc_core.kept, so that members leave room for each other
  * @part: by member, @send of its own slots, or NULL: it is gone. NULL: one file has all of them
  * @unit: by unit
  * @units: number of @unit
@@ -296,6 +299,7 @@ struct rmc_domain {
 	struct rmc_mem *recv;
 	struct rmc_mem *send;
 	u32 members;
+	u32 keep;
 	struct rmc_mem **part;
 	struct rmc_domain_unit *unit;
 	u32 units;

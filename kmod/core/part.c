@@ -33,6 +33,8 @@ int rmc_domain_share(struct rmc_domain *d, u32 members)
 	if (!d->part)
 		return -ENOMEM;
 	d->members = members;
+	/* all cores together: about all slots */
+	d->keep = max_t(u32, d->p.nodes * d->p.slots / d->cores_max, 1);
 	d->part[0] = d->send;
 	return 0;
 }

@@ -279,6 +279,76 @@ static void test_successor(const struct testbed_opts *o)
 	}
 }
 
+/* The next message of node 0 comes to core 0 of node 1. */
+static void send_to_first(struct doms *t, u32 slot, struct arrival *m)
+{
+	write_message(buf(t, 0, 0), 20 + slot, 60);
+	CHECK_EQ(dom_send(t, 0, 0, 1, slot, buf(t, 0, 0), 60), RMC_S_OK);
+	testbed_settle(&t->w);
+	check_arrival(t, 0, slot, 20 + slot, 60, m);
+}
+
+/* READY for a message brings core 0 of node 1 another one, or none if @more is NULL. */
+static void ready_for(struct doms *t, const struct arrival *m, struct arrival *more)
+{
+	struct arrival none;
+
+	CHECK_EQ(dom_ready(t, 1, 0, m), RMC_S_OK);
+	testbed_settle(&t->w);
+	CHECK_EQ(dom_arrival(t, 1, 0, more ?: &none), !!more);
+}
+
+/*
+ * A member that keeps all that it gets, and is ready for more each time, keeps its part of the slots;
+ * the other member gets what comes then.
+ */
+static void test_kept(const struct testbed_opts *o)
+{
+	struct arrival m[5], other;
+	struct doms t;
+
+	memset(&t, 0, sizeof(t));
+	t.nodes = t.cores = 2;
+	t.dp.policy = RMC_DISPATCH_GREEDY;
+	t.dp.cores = 8;		/* of 16 slots: two for each */
+	doms_init(&t, o);
+	CHECK_EQ(rmc_domain_share(&t.node[1].d, 2), 0);
+	dom_qp(&t.node[1].app[1])->member = 1;
+	doms_join(&t);
+	dom_detach(&t, 1, 1, true);
+	send_some(&t, 4);
+	check_arrival(&t, 0, 0, 0, 60, &m[0]);
+	ready_for(&t, &m[0], &m[1]);
+	ready_for(&t, &m[1], &m[2]);
+	ready_for(&t, &m[2], NULL);
+	dom_attach(&t, 1, 1);
+	testbed_settle(&t.w);
+	check_arrival(&t, 1, 3, 3, 60, &other);
+	/* what it is done with makes room for one that it keeps, and one that it does not */
+	CHECK_EQ(dom_receive(&t, 1, 0, &m[0]), RMC_S_OK);
+	CHECK_EQ(dom_receive(&t, 1, 0, &m[2]), RMC_S_OK);
+	send_to_first(&t, 4, &m[2]);
+	CHECK_EQ(dom_ready(&t, 1, 0, &m[2]), RMC_S_OK);
+	send_to_first(&t, 5, &m[3]);
+	ready_for(&t, &m[3], NULL);
+	write_message(buf(&t, 0, 0), 6, 60);
+	CHECK_EQ(dom_send(&t, 0, 0, 1, 6, buf(&t, 0, 0), 60), RMC_S_OK);
+	testbed_settle(&t.w);
+	CHECK(!dom_arrival(&t, 1, 0, &m[4]));
+	/* its successor has kept nothing yet */
+	dom_detach(&t, 1, 0, true);
+	dom_attach(&t, 1, 0);
+	testbed_settle(&t.w);
+	CHECK(dom_arrival(&t, 1, 0, &m[0]));
+	ready_for(&t, &m[0], &m[1]);
+	ready_for(&t, &m[1], &m[2]);
+	ready_for(&t, &m[2], NULL);
+	CHECK_EQ(dom_receive(&t, 1, 1, &other), RMC_S_OK);
+	testbed_settle(&t.w);
+	check_arrival(&t, 1, 6, 6, 60, &other);
+	doms_fini(&t);
+}
+
 int main(void)
 {
 	static const struct matrix_test tests[] = {
@@ -286,6 +356,7 @@ int main(void)
 		{ "members send by their own slots", test_members },
 		{ "a message is given up", test_skip },
 		{ "and a new life", test_skip_and_life },
+		{ "a member keeps no more than its part", test_kept },
 		{ "one that goes on with the slots of another", test_successor },
 	};
 

@@ -238,7 +238,8 @@ int rmc_receive(struct rmc_core *core, const struct rmc_arrival *m);
 /*
  * The core takes one more message, and keeps this one: for servers that answer later, as when a disk
  * has. Once for each message. The core then has more than `depth' messages, but no more than the
- * senders' slots. 0 or -errno; a message that it does not have: the next flush reports it.
+ * senders' slots, and in a domain with several members no more than its part of these: what is said
+ * beyond that has no effect. 0 or -errno; a message that it does not have: the next flush reports it.
  */
 int rmc_ready(struct rmc_core *core, const struct rmc_arrival *m);
 
