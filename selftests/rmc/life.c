@@ -646,15 +646,23 @@ TEST(idle_workers_park_and_cost_nothing)
 		visits = workers_sum("visits");
 		usleep(200000);
 	} while (workers_sum("visits") - visits >= 500 && ktap_ms() < end + 5000);
-	visits = workers_sum("visits");
-	ns = workers_ns();
-	usleep(2000000);
-	took = workers_ns() - ns;
+	/*
+	 * A host that keeps a CPU of ours from running makes a worker come late to what it was
+	 * woken for. What wakes idle workers again and again is in each of three windows.
+	 */
+	for (i = 0; i < 3; i++) {
+		visits = workers_sum("visits");
+		ns = workers_ns();
+		usleep(2000000);
+		took = ns < 0 ? -1 : workers_ns() - ns;
+		visits = workers_sum("visits") - visits;
+		if (took < 60000000 && visits < 5000)	/* 3% of a core for 2 s */
+			break;
+		ktap_say("window %d: %lld visits, %lld us", i, visits, took / 1000);
+	}
 	if (ns < 0)
 		ktap_say("kernel without schedstat: only visits are checked");
-	else if (!CHECK(took < 60000000))	/* 3% of a core for 2 s */
-		ktap_say("workers ran %lld us in 2 s", took / 1000);
-	CHECK(workers_sum("visits") - visits < 5000);
+	CHECK(i < 3);
 }
 
 /* Sleep until the user's worker has been parked for a while. */
