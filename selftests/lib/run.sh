@@ -301,6 +301,7 @@ else
 fi
 
 . "$here/test_kv.sh"
+. "$here/test_check.sh"
 . "$here/test_compat.sh"
 
 # --- messages ---
