@@ -7,22 +7,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lin.h"
 #include "runs.h"
 
 #define KEYS	3
-#define OPS	9		/* of each member: all of them may use one key */
+#define OPS	9		/* of each member */
 
-static struct lin history[KEYS];
 static int finished;
 
 static void plan(void)
 {
+	char key[16];
 	int k;
 
-	memset(history, 0, sizeof(history));
-	for (k = 0; k < KEYS; k++)
-		history[k].initial = LIN_ABSENT;
+	for (k = 0; k < KEYS; k++) {
+		snprintf(key, sizeof(key), "key%d", k);
+		check_key_of(&run_history, key);
+	}
 	finished = 0;
 	if (!run_choose(3))
 		run.crash_ns = 2000000 + run_choose(3000000);
@@ -38,45 +38,45 @@ static bool unknown(int err)
 
 static void one(struct rmc_kv *kv, uint64_t number)
 {
-	static const enum lin_kind kinds[] = { LIN_READ, LIN_READ, LIN_WRITE, LIN_WRITE,
-					       LIN_DELETE };
-	enum lin_kind what = kinds[rmc_sim_random() % 5];
+	static const enum check_kind kinds[] = { CHECK_READ, CHECK_READ, CHECK_WRITE, CHECK_WRITE,
+						 CHECK_DELETE };
+	enum check_kind what = kinds[rmc_sim_random() % 5];
 	int k = rmc_sim_random() % KEYS, err;
-	struct lin_op *op = lin_add(&history[k], what, rmc_sim_now());
+	const char *key = check_name(&run_history, k);
+	int64_t op = run_begin(what, k);
+	uint64_t words[8] = { 0 };
 	const void *value = NULL;
-	uint64_t words[8];
 	size_t len = 0, i;
-	char key[16];
 
-	if (!op)
-		return;
-	snprintf(key, sizeof(key), "key %d", k);
-	op->arg = number;
 	switch (what) {
-	case LIN_READ:
+	case CHECK_READ:
 		err = rmc_kv_get(kv, key, strlen(key), &value, &len);
-		op->got = LIN_ABSENT;
 		if (!err) {
 			/* a value of several lines is also from a single put */
 			memcpy(words, value, len < sizeof(words) ? len : sizeof(words));
-			op->got = words[0];
 			for (i = 1; i < len / 8; i++)
 				RUN_CHECK(words[i] == words[0], "%s is torn", key);
 		}
 		break;
-	case LIN_WRITE:
+	case CHECK_WRITE:
+		run_history.op[op].arg = number;
 		for (i = 0; i < 8; i++)
 			words[i] = number;
 		err = rmc_kv_put(kv, key, strlen(key), words, 8 * (1 + number % 8));
 		break;
 	default:
 		err = rmc_kv_delete(kv, key, strlen(key));
-		op->got = err != -ENOENT;
 	}
-	if (err == -ENOENT && what != LIN_WRITE)
+	if (what == CHECK_READ) {
+		run_history.op[op].known = err ? CHECK_ABSENT : CHECK_VALUE;
+		run_history.op[op].got = words[0];
+	} else if (what == CHECK_DELETE) {
+		run_history.op[op].known = err ? CHECK_REFUSED : CHECK_DONE;
+	}
+	if (err == -ENOENT && what != CHECK_WRITE)
 		err = 0;
 	if (!err)
-		op->end = rmc_sim_now();
+		run_end(op);
 	RUN_CHECK(!err || unknown(err), "%s of operation %d", rmc_strerror(err), what);
 	/*
 	 * On links that lose no packet and keep their order, all operations succeed. On other
@@ -116,16 +116,8 @@ static void member(void *arg)
 
 static void check(void)
 {
-	int k;
-
 	RUN_CHECK(finished == (int)run.o.nodes || run.crash_ns, "%d finished", finished);
-	for (k = 0; k < KEYS && !run.failed; k++) {
-		bool good = lin_check(&history[k]);
-
-		RUN_CHECK(good, "key %d has a history that no order explains:", k);
-		if (!good)
-			lin_print(&history[k]);
-	}
+	run_check_history();
 }
 
 const struct run_kind run_kv = {

@@ -7,7 +7,8 @@
  *
  *	runs [RUNS]			RUNS of each kind, from seed 1 on
  *	runs [--kind KIND] [--from SEED] [--runs RUNS]
- *	runs --kind KIND --seed SEED [--trace FILE]	this run only, with its statistics
+ *	runs --kind KIND --seed SEED [--trace FILE] [--history FILE]	this run only, with its
+ *			statistics; the history of its operations as rmc-check reads it, -: stdout
  */
 #include <getopt.h>
 #include <stdarg.h>
@@ -24,6 +25,7 @@
 #define ALARM_S		60	/* of real time: a longer run is stuck */
 
 struct run run;
+struct check_history run_history;
 
 static const struct run_kind *const kinds[] = {
 	&run_atomics, &run_messages, &run_collectives, &run_rejoin, &run_kv,
@@ -42,6 +44,37 @@ void run_failed(const char *file, int line, const char *cond, const char *fmt, .
 	vprintf(fmt, ap);
 	va_end(ap);
 	printf("\n");
+}
+
+int64_t run_begin(enum check_kind kind, uint32_t key)
+{
+	int64_t op = check_begin(&run_history, rmc_sim_nid(), kind, key, rmc_sim_now());
+
+	if (op < 0)
+		abort();
+	return op;
+}
+
+void run_end(int64_t op)
+{
+	run_history.op[op].complete = rmc_sim_now();
+}
+
+static void found(void *arg, const struct check_finding *f)
+{
+	(void)arg;
+	check_print(&run_history, f, "# ", stdout);
+}
+
+void run_check_history(void)
+{
+	struct check_options o = { .found = found };
+	struct check_result r;
+
+	if (check_linear(&run_history, &o, &r))
+		abort();
+	RUN_CHECK(r.verdict == CHECK_OK, "no order explains the history%s",
+		  r.verdict == CHECK_UNDECIDED ? ", or the search is too long" : "");
 }
 
 uint64_t run_choose(uint64_t below)
@@ -124,7 +157,7 @@ void run_crash(uint64_t crash_ns, uint64_t restart_ns)
 }
 
 /* Returns whether the run failed. */
-static bool execute(uint64_t seed, const char *trace)
+static bool execute(uint64_t seed, const char *trace, FILE *history)
 {
 	struct rmc_sim_stats s;
 	uint32_t nid;
@@ -144,6 +177,10 @@ static bool execute(uint64_t seed, const char *trace)
 	left = rmc_sim_run();
 	RUN_CHECK(!left, "%d of the threads never end", left);
 	kind->check();
+	if (history) {
+		check_write(&run_history, history);
+		fflush(history);
+	}
 	if (trace || run.failed) {
 		rmc_sim_stats(&s);
 		printf("# %llu operations, packets: %llu lost, %llu doubled, %llu held back\n",
@@ -171,7 +208,7 @@ static bool execute_apart(uint64_t seed)
 		bool failed;
 
 		alarm(ALARM_S);
-		failed = execute(seed, NULL);
+		failed = execute(seed, NULL, NULL);
 		fflush(stdout);
 		_exit(failed);
 	}
@@ -214,7 +251,7 @@ static int usage(void)
 	unsigned int i;
 
 	fprintf(stderr, "usage: runs [--kind KIND] [--from SEED] [--runs N | N]\n"
-			"       runs --kind KIND --seed SEED [--trace FILE]\nkinds:");
+			"       runs --kind KIND --seed SEED [--trace FILE] [--history FILE]\nkinds:");
 	for (i = 0; i < KINDS; i++)
 		fprintf(stderr, " %s", kinds[i]->name);
 	fprintf(stderr, "\n");
@@ -229,11 +266,13 @@ int main(int argc, char **argv)
 		{ "runs", required_argument, NULL, 'r' },
 		{ "seed", required_argument, NULL, 's' },
 		{ "trace", required_argument, NULL, 't' },
+		{ "history", required_argument, NULL, 'H' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
 	const char *name = NULL, *trace = "/dev/null";
 	uint64_t from = 1, seed = 0;
+	FILE *history = NULL;
 	int runs = 200, c;
 	unsigned int i;
 
@@ -248,8 +287,14 @@ int main(int argc, char **argv)
 			seed = strtoull(optarg, NULL, 0);
 		else if (c == 't')
 			trace = optarg;
+		else if (c == 'H')
+			history = strcmp(optarg, "-") ? fopen(optarg, "w") : stdout;
 		else
 			return usage();
+		if (c == 'H' && !history) {
+			perror(optarg);
+			return 2;
+		}
 	}
 	if (optind < argc)
 		runs = atoi(argv[optind]);
@@ -261,7 +306,7 @@ int main(int argc, char **argv)
 		kind = kinds[i];
 		tap_where = kind->name;
 		if (seed)
-			return execute(seed, trace);
+			return execute(seed, trace, history);
 		many(from, runs);
 	}
 	if (!kind || seed)

@@ -4,6 +4,7 @@
 #define SIM_RUNS_H
 
 #include <rmc/rmc.h>
+#include "check.h"
 #include "rmc_sim.h"
 
 #define RUN_NODES	5	/* at most */
@@ -37,6 +38,16 @@ extern struct run run;
 void run_failed(const char *file, int line, const char *cond, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 uint64_t run_choose(uint64_t below);
+
+/* Operations of all nodes. An order has to exist that explains their results and times. */
+extern struct check_history run_history;
+
+/* A new operation of this thread, at this time; its index */
+int64_t run_begin(enum check_kind kind, uint32_t key);
+/* It has ended, with the result that is in its entry */
+void run_end(int64_t op);
+/* Fails the run if its history is not linearizable, or has no verdict */
+void run_check_history(void);
 void run_crash(uint64_t crash_ns, uint64_t restart_ns);	/* the victim; restart_ns 0: never */
 
 /**
