@@ -23,7 +23,7 @@
 
 /* Limits of a history, and of its text */
 #define CHECK_KEY_MAX	255		/* bytes of a key */
-#define CHECK_OPS_MAX	(1U << 30)	/* operations, transactions, their parts, elements of results */
+#define CHECK_OPS_MAX	(1U << 30)	/* operations, transactions, parts, elements of results */
 #define CHECK_TEXT_MAX	(1ULL << 34)	/* bytes of a text */
 
 enum check_kind {
@@ -269,7 +269,7 @@ struct check_options {
 
 struct check_result {
 	enum check_verdict verdict;
-	uint64_t groups;	/* keys, or sets of keys that scans connect; transactions that committed */
+	uint64_t groups; /* keys, or sets of keys that scans connect; transactions that committed */
 	uint64_t searched;	/* of these, by the search; edges between transactions */
 	uint64_t states;	/* that the search reached */
 	uint64_t findings, undecided;

@@ -66,7 +66,9 @@ static int rejected(struct core *c)
 	return verdict;
 }
 
-/* Frees operations from..to, of those that change something or of the others, if that is possible */
+/*
+ * Frees operations from..to, of those that change something or of the others, if that is possible
+ */
 static int try_free(struct core *c, size_t from, size_t to, bool changes, bool *freed)
 {
 	size_t i, n = 0;
@@ -103,7 +105,8 @@ static int shrink(struct core *c)
 			do {
 				freed = false;
 				for (i = 0; i < n; i += part) {
-					err = try_free(c, i, i + part < n ? i + part : n, kind & 1, &freed);
+					err = try_free(c, i, i + part < n ? i + part : n, kind & 1,
+						       &freed);
 					if (err)
 						return err;
 				}

@@ -3,9 +3,9 @@
  * Cycles of dependencies between transactions, named as by Adya (Weak consistency, 1999), and as
  * Kingsbury and Alvaro have it for real time (Elle, 2020).
  *
- * A rung of the ladder allows some kinds of edges, and demands one of a certain kind. For each rung,
- * from the worst anomaly on: the strongly connected components of the allowed edges (Tarjan), and in
- * each the shortest cycle. A component with a transaction that was reported is passed over.
+ * A rung of the ladder allows some kinds of edges, and demands one of a certain kind. For each
+ * rung, from the worst anomaly on: the strongly connected components of the allowed edges (Tarjan),
+ * and in each the shortest cycle. A component with a transaction that was reported is passed over.
  */
 #include <errno.h>
 #include <stdlib.h>

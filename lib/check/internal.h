@@ -61,8 +61,8 @@ struct evidence {
 int check_evidence_add(struct evidence *e, const struct check_op *op);
 
 /*
- * Each returns a verdict or -ENOMEM. check_register() returns -EDOM if the group is not one key with
- * reads and writes of different values. It fills in e if it finds a violation.
+ * Each returns a verdict or -ENOMEM. check_register() returns -EDOM if the group is not one key
+ * with reads and writes of different values. It fills in e if it finds a violation.
  */
 int check_register(const struct group *g, struct evidence *e);
 

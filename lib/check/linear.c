@@ -12,7 +12,7 @@ struct linear {
 	const struct check_history *h;
 	const struct check_options *o;
 	struct check_result *r;
-	uint32_t *order;	/* keys, those of a group beside each other, sorted by name if scanned */
+	uint32_t *order; /* keys, those of a group beside each other, sorted by name if scanned */
 	uint32_t *place;	/* of a key in order */
 	uint32_t *group_of;	/* of a key */
 	uint32_t *first;	/* of a group: its first key in order; and the end */
@@ -30,7 +30,8 @@ static int by_name(const void *a, const void *b, void *history)
 }
 
 /* Places in order of the keys that a scan covers: from .. before to */
-static void range_of(const struct linear *l, const struct check_scan *s, uint32_t *from, uint32_t *to)
+static void range_of(const struct linear *l, const struct check_scan *s, uint32_t *from,
+		     uint32_t *to)
 {
 	*from = l->place[s->from];
 	*to = s->to == CHECK_NONE ? (uint32_t)l->h->keys : l->place[s->to] + 1;

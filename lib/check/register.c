@@ -10,9 +10,10 @@
  *
  *	first(A) < last(B) and first(B) < last(A)
  *
- * where first is a cluster's earliest completion, last its latest invocation. From first to last, if
- * first is the smaller, the register has the cluster's value: two such intervals may not overlap. A
- * cluster without such an interval may not have [last, first] within the interval of another one.
+ * where first is a cluster's earliest completion, last its latest invocation. From first to last,
+ * if first is the smaller, the register has the cluster's value: two such intervals may not
+ * overlap. A cluster without such an interval may not have [last, first] within the interval of
+ * another one.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -123,7 +124,8 @@ static int collect_reads(struct registers *r, struct evidence *e)
 
 	for (i = 0; i < r->g->items; i++) {
 		it = &r->g->item[i];
-		if (it->kind != CHECK_READ || it->complete == CHECK_PENDING || it->known == CHECK_ANY)
+		if (it->kind != CHECK_READ || it->complete == CHECK_PENDING ||
+		    it->known == CHECK_ANY)
 			continue;
 		if (it->known == CHECK_ABSENT ? !k->present : k->present && it->got == k->initial) {
 			join(&r->initial, it);

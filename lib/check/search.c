@@ -7,9 +7,10 @@
  *
  * These prune it, and lose nothing:
  *
- * - An operation whose result says that it changed nothing is taken as soon as it fits: in any order
- *   that explains the rest it can be moved to here.
- * - A pending operation is taken only if it changes the state, and of equal ones the earliest first.
+ * - An operation whose result says that it changed nothing is taken as soon as it fits: in any
+ *   order that explains the rest it can be moved to here.
+ * - A pending operation is taken only if it changes the state, and of equal ones the earliest
+ *   first.
  * - A value that no result names is as good as any other such value. A pending operation that
  *   stores one is left out where only values are read.
  */
@@ -475,8 +476,9 @@ static int collect_names(struct search *s, struct names *n, uint8_t *traits)
 			named(n, it->key, it->expected, true);
 		if (it->kind == CHECK_ADD)
 			traits[it->key] |= ADDS;
-		if (it->known == CHECK_DONE || it->known == CHECK_REFUSED || it->kind == CHECK_INSERT ||
-		    it->kind == CHECK_UPDATE || it->kind == CHECK_DELETE)
+		if (it->known == CHECK_DONE || it->known == CHECK_REFUSED ||
+		    it->kind == CHECK_INSERT || it->kind == CHECK_UPDATE ||
+		    it->kind == CHECK_DELETE)
 			traits[it->key] |= PRESENCE;
 	}
 	return 0;
@@ -503,7 +505,8 @@ static int simplify(struct search *s)
 		it = &s->item[i];
 		if (it->complete == CHECK_PENDING && !check_changes(it->kind))
 			continue;
-		if (stores(it->kind) && !(traits[it->key] & ADDS) && !named(&n, it->key, it->arg, false)) {
+		if (stores(it->kind) && !(traits[it->key] & ADDS) &&
+		    !named(&n, it->key, it->arg, false)) {
 			if (it->complete == CHECK_PENDING && !(traits[it->key] & PRESENCE))
 				continue;
 			while (!(traits[it->key] & SPARE)) {

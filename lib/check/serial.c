@@ -8,9 +8,9 @@
  *	rw	a read does not have the next element, which is another transaction's
  *	rt	a transaction began after another one had ended (strict serializability)
  *
- * Appends of committed transactions that no read has come after all that was read: each reader of the
- * longest list is before them (rw), and so is the last element's transaction (ww). If the lists are
- * possible, a serial order exists if, and only if, there is no cycle.
+ * Appends of committed transactions that no read has come after all that was read: each reader of
+ * the longest list is before them (rw), and so is the last element's transaction (ww). If the lists
+ * are possible, a serial order exists if, and only if, there is no cycle.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ struct serial {
 	uint32_t *table;	/* appends by key and value: part + 1 */
 	size_t mask;
 	uint32_t *place;	/* of an append in the longest list, or NIL */
-	uint32_t *next_own;	/* of an append: the next one of its transaction to the key, or NIL */
+	uint32_t *next_own; /* of an append: the next one of its transaction to the key, or NIL */
 	bool *committed;	/* transactions: also unknown ones that were read from */
 	bool *noted;		/* transactions of findings that are cycles as well */
 	uint32_t *work;		/* transactions whose reads have to be looked at */
@@ -187,7 +187,8 @@ static void find_longest(struct serial *s)
 			/* what the list has beyond the one before */
 			for (k = l->part == NIL ? 0 : l->length; k < p->length; k++) {
 				append = *find(s, p->key, s->h->element[p->first + k]);
-				if (!append || s->h->txn[s->txn_of[append - 1]].outcome != CHECK_UNKNOWN ||
+				if (!append ||
+				    s->h->txn[s->txn_of[append - 1]].outcome != CHECK_UNKNOWN ||
 				    s->committed[s->txn_of[append - 1]])
 					continue;
 				s->committed[s->txn_of[append - 1]] = true;
@@ -253,15 +254,17 @@ static void compare_lists(struct serial *s)
  * A transaction has to see the appends that it made before, and not those after; in the list they
  * are in its order.
  */
-static bool sees_own(const struct serial *s, const struct check_part *p, uint32_t before, uint32_t after)
+static bool sees_own(const struct serial *s, const struct check_part *p, uint32_t before,
+		     uint32_t after)
 {
 	uint32_t length = is_read(p) ? p->length : 0;
 
 	if (p->append)
 		return before == NIL || s->place[p - s->h->part] == NIL ||
 		       (s->place[before] != NIL && s->place[before] < s->place[p - s->h->part]);
-	return !is_read(p) || ((before == NIL || (s->place[before] != NIL && s->place[before] < length)) &&
-			       (after == NIL || s->place[after] == NIL || s->place[after] >= length));
+	return !is_read(p) ||
+	       ((before == NIL || (s->place[before] != NIL && s->place[before] < length)) &&
+		(after == NIL || s->place[after] == NIL || s->place[after] >= length));
 }
 
 static void check_own(struct serial *s, uint32_t t)
@@ -420,7 +423,8 @@ static int link_read(struct serial *s, uint32_t n)
 			continue;
 		if (other != t) {
 			if (s->next_own[append] != NIL)
-				report_list(s, CHECK_G1B, p->key, s->h->part[append].value, t, other);
+				report_list(s, CHECK_G1B, p->key, s->h->part[append].value, t,
+					    other);
 			err = graph_add(&s->g, other, t, EDGE_WR, p->key);
 		}
 		break;
@@ -448,8 +452,8 @@ static int by_end(const void *a, const void *b)
 }
 
 /*
- * A node for each end, in the order of time, which leads to the next one. A transaction is after the
- * last end before its begin, and so after all before.
+ * A node for each end, in the order of time, which leads to the next one. A transaction is after
+ * the last end before its begin, and so after all before.
  */
 static int link_times(struct serial *s, uint32_t base)
 {

@@ -278,10 +278,12 @@ static const struct example registers[] = {
 	  "1 30 31 read x = 1\n1 32 33 read x = 2", -1, NULL },
 	/* what ends when the other begins overlaps it */
 	{ HEAD "0 0 10 write x 1\n1 10 11 read x = -\n1 12 13 read x = 1", -1, NULL },
-	{ HEAD "0 0 10 write x 1\n1 10 20 write x 2\n2 20 21 read x = 1\n2 22 23 read x = 2", -1, NULL },
+	{ HEAD "0 0 10 write x 1\n1 10 20 write x 2\n2 20 21 read x = 1\n2 22 23 read x = 2",
+	  -1, NULL },
 	{ HEAD "0 0 10 write x 1\n1 2 ? read x\n0 11 12 write x 1", -1, NULL },
 	/* an old value after a new one */
-	{ HEAD "0 0 10 write x 1\n1 5 6 read x = 1\n1 7 8 read x = -", CHECK_OUT_OF_ORDER, "2 3 4" },
+	{ HEAD "0 0 10 write x 1\n1 5 6 read x = 1\n1 7 8 read x = -",
+	  CHECK_OUT_OF_ORDER, "2 3 4" },
 	{ HEAD "0 0 10 write x 1\n1 11 12 read x = -", CHECK_OUT_OF_ORDER, "2 3" },
 	{ HEAD "0 0 1 write x 1\n0 2 3 write x 2\n1 4 5 read x = 1", CHECK_OUT_OF_ORDER, "2 3 4" },
 	/* two readers see two writes in different orders */
@@ -301,7 +303,8 @@ static const struct example registers[] = {
 };
 
 static const struct example words[] = {
-	{ HEAD "init c 0\n0 0 9 add c 1 = 1\n1 0 9 add c 1 = 0\n2 5 ? add c 1\n3 10 11 read c = 3", -1, NULL },
+	{ HEAD "init c 0\n0 0 9 add c 1 = 1\n1 0 9 add c 1 = 0\n2 5 ? add c 1\n3 10 11 read c = 3",
+	  -1, NULL },
 	/* a value of a counter is given twice; an addition is lost, or counts twice */
 	{ HEAD "init c 0\n0 0 9 add c 1 = 0\n1 0 9 add c 1 = 0", CHECK_NO_ORDER, "3 4" },
 	{ HEAD "init c 0\n0 0 9 add c 1 = 0\n1 10 11 read c = 2", CHECK_NO_ORDER, NULL },
@@ -317,17 +320,20 @@ static const struct example words[] = {
 	  CHECK_NO_ORDER, NULL },
 	/* a write that changes nothing where it could be first, but does where it has to be */
 	{ HEAD "init a 0\n0 5 45 write a 1\n1 15 79 write a 0\n2 51 88 read a = 0", -1, NULL },
-	{ HEAD "init c 18446744073709551615\n0 0 1 add c 1 = 18446744073709551615\n0 2 3 read c = 0", -1,
-	  NULL },
+	{ HEAD "init c 18446744073709551615\n0 0 1 add c 1 = 18446744073709551615\n"
+	  "0 2 3 read c = 0",
+	  -1, NULL },
 	/* an absent key stays absent */
 	{ HEAD "0 0 1 add c 1 = -\n0 2 3 read c = -", -1, NULL },
 	{ HEAD "0 0 1 write c 1\n0 0 1 write c 1\n0 2 3 read c = 1", -1, NULL },
 };
 
 static const struct example store[] = {
-	{ HEAD "0 0 10 delete x = fail\n0 20 30 write x 7\n0 40 50 delete x = ok\n0 60 70 read x = -", -1,
-	  NULL },
-	{ HEAD "0 0 10 delete x = fail\n0 20 30 write x 7\n0 40 50 delete x = ok\n0 60 70 read x = 7",
+	{ HEAD "0 0 10 delete x = fail\n0 20 30 write x 7\n0 40 50 delete x = ok\n"
+	  "0 60 70 read x = -",
+	  -1, NULL },
+	{ HEAD "0 0 10 delete x = fail\n0 20 30 write x 7\n0 40 50 delete x = ok\n"
+	  "0 60 70 read x = 7",
 	  CHECK_NO_ORDER, NULL },
 	{ HEAD "0 0 9 insert x 1 = ok\n1 0 9 insert x 2 = ok", CHECK_NO_ORDER, "2 3" },
 	{ HEAD "0 0 9 insert x 1 = ok\n1 0 9 insert x 2 = 1", -1, NULL },
@@ -341,18 +347,22 @@ static const struct example store[] = {
 
 static const struct example scans[] = {
 	{ HEAD "0 0 1 write a 1\n0 2 3 write b 2\n1 4 5 scan a b * = a:1 b:2", -1, NULL },
-	{ HEAD "0 0 1 write a 1\n0 2 3 write b 2\n1 4 5 scan a b * = b:2 a:1", CHECK_NO_ORDER, NULL },
+	{ HEAD "0 0 1 write a 1\n0 2 3 write b 2\n1 4 5 scan a b * = b:2 a:1",
+	  CHECK_NO_ORDER, NULL },
 	{ HEAD "0 0 1 write a 1\n0 2 3 write b 2\n1 4 5 scan a b * = a:1", CHECK_NO_ORDER, NULL },
 	{ HEAD "0 0 1 write a 1\n0 2 3 write b 2\n1 4 5 scan a b 1 = a:1", -1, NULL },
 	{ HEAD "0 0 1 write a 1\n0 2 3 write b 2\n1 4 5 scan a b 1 = b:2", CHECK_NO_ORDER, NULL },
-	{ HEAD "0 0 1 write a 1\n0 2 3 write b 2\n1 4 5 scan a b 1 = a:1 b:2", CHECK_NO_ORDER, NULL },
+	{ HEAD "0 0 1 write a 1\n0 2 3 write b 2\n1 4 5 scan a b 1 = a:1 b:2",
+	  CHECK_NO_ORDER, NULL },
 	/* a key beyond the range */
-	{ HEAD "0 0 1 write b 1\n0 2 3 write c 2\n1 4 5 scan a b * = b:1 c:2", CHECK_NO_ORDER, NULL },
+	{ HEAD "0 0 1 write b 1\n0 2 3 write c 2\n1 4 5 scan a b * = b:1 c:2",
+	  CHECK_NO_ORDER, NULL },
 	/* a scan that sees the second write, but not the first one: each key alone would do */
 	{ HEAD "0 0 1 write a 1\n0 2 3 write b 2\n1 0 5 scan a b * = b:2", CHECK_NO_ORDER, "2 4" },
 	{ HEAD "0 0 1 write a 1\n0 0 3 write b 2\n1 0 5 scan a b * = b:2", -1, NULL },
 	/* two scans see two insertions in different orders */
-	{ HEAD "0 0 9 insert a 1 = ok\n1 0 9 insert b 2 = ok\n2 0 9 scan a * * = a:1\n3 0 9 scan a * * = b:2",
+	{ HEAD "0 0 9 insert a 1 = ok\n1 0 9 insert b 2 = ok\n2 0 9 scan a * * = a:1\n"
+	  "3 0 9 scan a * * = b:2",
 	  CHECK_NO_ORDER, "4 5" },
 	{ HEAD "0 0 9 scan b a * =\n1 0 9 write b 1", -1, NULL },
 	{ HEAD "0 0 9 scan b a * = b:1\n1 0 9 write b 1", CHECK_NO_ORDER, "2" },
@@ -361,20 +371,23 @@ static const struct example scans[] = {
 #define T(client, begin, end)	#client " " #begin " " #end " txn commit "
 
 static const struct example lists[] = {
-	{ HEAD T(0, 0, 9) "append x 1 ; read x = 1 ; append x 2\n" T(1, 0, 9) "read x = 1 2 ; append y 1", -1,
-	  NULL },
-	{ HEAD T(0, 0, 9) "append x 1\n" T(1, 0, 9) "append x 2\n" T(2, 0, 9) "read x = 1 2\n" T(3, 0, 9)
-	  "read x = 2", CHECK_INCOMPATIBLE, "5 4" },
+	{ HEAD T(0, 0, 9) "append x 1 ; read x = 1 ; append x 2\n"
+	  T(1, 0, 9) "read x = 1 2 ; append y 1",
+	  -1, NULL },
+	{ HEAD T(0, 0, 9) "append x 1\n" T(1, 0, 9) "append x 2\n" T(2, 0, 9) "read x = 1 2\n"
+	  T(3, 0, 9) "read x = 2", CHECK_INCOMPATIBLE, "5 4" },
 	{ HEAD T(0, 0, 9) "append x 1\n" T(1, 0, 9) "read x = 1 1", CHECK_DUPLICATE, "3" },
 	{ HEAD T(0, 0, 9) "append x 1\n" T(1, 0, 9) "read x = 1 7", CHECK_GARBAGE, "3" },
 	{ HEAD T(0, 0, 9) "append x 1 ; read x =", CHECK_INTERNAL, "2" },
 	{ HEAD T(0, 0, 9) "read x = 1 ; append x 1", CHECK_INTERNAL, "2" },
-	{ HEAD T(0, 0, 9) "append x 1 ; append x 2\n" T(1, 0, 9) "read x = 2", CHECK_INTERNAL, "2" },
+	{ HEAD T(0, 0, 9) "append x 1 ; append x 2\n" T(1, 0, 9) "read x = 2",
+	  CHECK_INTERNAL, "2" },
 	{ HEAD "0 0 9 txn abort append x 1\n" T(1, 0, 9) "read x = 1", CHECK_G1A, "3 2" },
 	{ HEAD "0 0 9 txn abort append x 1\n" T(1, 0, 9) "read x =", -1, NULL },
 	/* of unknown outcome: committed if it was read, and then all of it */
 	{ HEAD "0 0 ? txn unknown append x 1 ; append y 1\n" T(1, 0, 9) "read x = 1", -1, NULL },
-	{ HEAD "0 0 ? txn unknown append x 1 ; append y 1\n" T(1, 0, 9) "read x = ; read y =", -1, NULL },
+	{ HEAD "0 0 ? txn unknown append x 1 ; append y 1\n" T(1, 0, 9) "read x = ; read y =",
+	  -1, NULL },
 	{ HEAD "0 0 ? txn unknown append x 1 ; append y 1\n" T(1, 0, 9) "read x = 1 ; read y =",
 	  CHECK_G_SINGLE, NULL },
 	{ HEAD "0 0 ? txn unknown append x 1 ; read z = 7\n" T(1, 0, 9) "read y = 1\n"
@@ -386,25 +399,29 @@ static const struct example lists[] = {
 static const struct example cycles[] = {
 	{ HEAD T(0, 0, 9) "append x 1 ; append y 1\n" T(1, 0, 9) "append x 2 ; append y 2\n"
 	  T(2, 0, 9) "read x = 1 2\n" T(3, 0, 9) "read y = 2 1", CHECK_G0, "2 3" },
-	{ HEAD T(0, 0, 9) "append x 1 ; read y = 2\n" T(1, 0, 9) "append y 2 ; read x = 1", CHECK_G1C, "2 3" },
+	{ HEAD T(0, 0, 9) "append x 1 ; read y = 2\n" T(1, 0, 9) "append y 2 ; read x = 1",
+	  CHECK_G1C, "2 3" },
 	/* one is between the other's appends */
-	{ HEAD T(0, 0, 9) "append x 1 ; append x 3\n" T(1, 0, 9) "append x 2\n" T(2, 0, 9) "read x = 1 2 3",
+	{ HEAD T(0, 0, 9) "append x 1 ; append x 3\n" T(1, 0, 9) "append x 2\n"
+	  T(2, 0, 9) "read x = 1 2 3",
 	  CHECK_G0, "2 3" },
 	/* read skew */
-	{ HEAD T(0, 0, 9) "append x 1 ; append y 1\n" T(1, 0, 9) "read x = 1 ; read y =", CHECK_G_SINGLE,
-	  NULL },
+	{ HEAD T(0, 0, 9) "append x 1 ; append y 1\n" T(1, 0, 9) "read x = 1 ; read y =",
+	  CHECK_G_SINGLE, NULL },
 	/* a list changes between two reads */
 	{ HEAD T(0, 0, 9) "append x 1\n" T(1, 0, 9) "read x = ; read x = 1", CHECK_G_SINGLE, NULL },
 	/* write skew */
 	{ HEAD T(0, 0, 9) "read x = ; append y 1\n" T(1, 0, 9) "read y = ; append x 1\n"
 	  T(2, 0, 9) "read x = 1 ; read y = 1", CHECK_G2, "2 3" },
 	/* the same, where nobody has read what was appended */
-	{ HEAD T(0, 0, 9) "read x = ; append y 1\n" T(1, 0, 9) "read y = ; append x 1", CHECK_G2, "2 3" },
+	{ HEAD T(0, 0, 9) "read x = ; append y 1\n" T(1, 0, 9) "read y = ; append x 1",
+	  CHECK_G2, "2 3" },
 	{ HEAD T(0, 0, 9) "read x = ; append x 1", -1, NULL },
 	{ HEAD T(0, 0, 9) "read x = ; append x 1\n" T(1, 0, 9) "read x = ; append y 1\n" T(2, 0, 9)
 	  "append x 4", -1, NULL },
 	/* long fork: two readers see two appends in different orders */
-	{ HEAD T(0, 0, 9) "append x 1\n" T(1, 0, 9) "append y 1\n" T(2, 0, 9) "read x = 1 ; read y =\n"
+	{ HEAD T(0, 0, 9) "append x 1\n" T(1, 0, 9) "append y 1\n"
+	  T(2, 0, 9) "read x = 1 ; read y =\n"
 	  T(3, 0, 9) "read x = ; read y = 1", CHECK_G2, NULL },
 };
 
@@ -460,19 +477,20 @@ static void test_intermediate(void)
 
 	CHECK_EQ(s.findings, 1);
 	CHECK(!strcmp(s.reason, "G1b"));
-	s = judge(HEAD T(0, 0, 9) "append x 1 ; append x 2\n" T(1, 0, 9) "read x = 1", false, false);
+	s = judge(HEAD T(0, 0, 9) "append x 1 ; append x 2\n" T(1, 0, 9) "read x = 1", false,
+		  false);
 	CHECK_EQ(s.findings, 1);
 }
 
 static void test_lost_update(void)
 {
-	struct seen s = judge(HEAD T(0, 0, 9) "read x = ; append x 1\n" T(1, 0, 9) "read x = ; append x 2",
-			      false, false);
+	struct seen s = judge(HEAD T(0, 0, 9) "read x = ; append x 1\n"
+			      T(1, 0, 9) "read x = ; append x 2", false, false);
 
 	CHECK_EQ(s.findings, 1);
 	CHECK(s.lost_update);
-	s = judge(HEAD T(0, 0, 9) "read x = ; append x 1\n" T(1, 0, 9) "read x = ; append x 2\n" T(2, 0, 9)
-		  "read x = 1 2", false, false);
+	s = judge(HEAD T(0, 0, 9) "read x = ; append x 1\n" T(1, 0, 9) "read x = ; append x 2\n"
+		  T(2, 0, 9) "read x = 1 2", false, false);
 	CHECK_EQ(s.findings, 1);
 	CHECK(s.lost_update);
 	s = judge(cycles[5].text, false, false);
@@ -485,10 +503,12 @@ static void test_real_time(void)
 	static const struct {
 		const char *text, *reason;
 	} x[] = {
-		{ HEAD T(0, 0, 1) "append x 1\n" T(1, 2, 3) "append x 2\n" T(2, 4, 5) "read x = 2 1", "G0" },
+		{ HEAD T(0, 0, 1) "append x 1\n" T(1, 2, 3) "append x 2\n"
+		  T(2, 4, 5) "read x = 2 1", "G0" },
 		{ HEAD T(0, 0, 1) "read x = 1\n" T(1, 2, 3) "append x 1", "G1c" },
 		{ HEAD T(0, 0, 1) "append x 1\n" T(1, 2, 3) "read x =", "G-single" },
-		{ HEAD T(0, 0, 9) "read x = ; append y 1\n" T(1, 0, 1) "append x 1\n" T(2, 2, 3) "read y =",
+		{ HEAD T(0, 0, 9) "read x = ; append y 1\n" T(1, 0, 1) "append x 1\n"
+		  T(2, 2, 3) "read y =",
 		  "G2" },
 	};
 	struct seen s;
@@ -507,8 +527,8 @@ static void test_real_time(void)
 	/* one that ends when the other begins overlaps it; one of unknown outcome has no end */
 	s = judge(HEAD T(0, 0, 2) "append x 1\n" T(1, 2, 3) "read x =", true, false);
 	CHECK_EQ(s.findings, 0);
-	s = judge(HEAD "0 0 ? txn unknown append x 1\n" T(1, 2, 3) "read x =\n" T(2, 4, 5) "read x = 1", true,
-		  false);
+	s = judge(HEAD "0 0 ? txn unknown append x 1\n" T(1, 2, 3) "read x =\n"
+		  T(2, 4, 5) "read x = 1", true, false);
 	CHECK_EQ(s.findings, 0);
 	s = judge(HEAD "0 4 ? txn unknown append x 1\n" T(1, 2, 3) "read x = 1", true, false);
 	CHECK_EQ(s.findings, 1);

@@ -31,7 +31,8 @@ struct slot {
 	uint64_t v;
 };
 
-static bool scan_matches(const struct check_history *h, const struct check_op *op, const struct slot *s)
+static bool scan_matches(const struct check_history *h, const struct check_op *op,
+			 const struct slot *s)
 {
 	const struct check_scan *scan = &h->scan[op->scan];
 	uint32_t i, n = 0, to = scan->to == CHECK_NONE ? KEYS - 1 : scan->to;
@@ -69,7 +70,8 @@ static bool execute(const struct check_history *h, const struct check_op *op, st
 		*k = (struct slot){ true, op->arg };
 	if (op->complete == CHECK_PENDING)
 		return true;
-	return op->known == CHECK_ANY || (op->known == CHECK_VALUE && was.there && was.v == op->got) ||
+	return op->known == CHECK_ANY ||
+	       (op->known == CHECK_VALUE && was.there && was.v == op->got) ||
 	       (op->known == CHECK_ABSENT && !was.there) || (op->known == CHECK_DONE && ok) ||
 	       (op->known == CHECK_REFUSED && !ok);
 }
@@ -106,7 +108,8 @@ static bool brute_linear(const struct check_history *h)
 	uint32_t i;
 
 	for (i = 0; i < KEYS; i++)
-		state[i] = (struct slot){ h->key[i].present, h->key[i].present ? h->key[i].initial : 0 };
+		state[i] =
+			(struct slot){h->key[i].present, h->key[i].present ? h->key[i].initial : 0};
 	return some_order(h, (1U << h->ops) - 1, state);
 }
 
@@ -190,8 +193,10 @@ static void random_history(struct check_history *h, enum sort sort, uint32_t n, 
 		at = 10ULL * i + overlap;
 		from = below(keys);
 		if (kind == CHECK_SCAN)
-			o = check_begin_scan(h, i, from, below(2) ? CHECK_NONE : from + below(keys - from),
-					     below(2) ? CHECK_NONE : 1 + below(2), at - below(overlap));
+			o = check_begin_scan(h, i, from,
+					     below(2) ? CHECK_NONE : from + below(keys - from),
+					     below(2) ? CHECK_NONE : 1 + below(2),
+					     at - below(overlap));
 		else
 			o = check_begin(h, i, kind, key, at - below(overlap));
 		op = &h->op[o];
@@ -215,7 +220,8 @@ static void random_history(struct check_history *h, enum sort sort, uint32_t n, 
 
 static void change_history(struct check_history *h)
 {
-	struct check_op *op = &h->op[below((uint32_t)h->ops)], *other = &h->op[below((uint32_t)h->ops)];
+	struct check_op *op = &h->op[below((uint32_t)h->ops)],
+			*other = &h->op[below((uint32_t)h->ops)];
 	uint64_t length = op->complete - op->invoke;
 
 	if (op->kind == CHECK_SCAN && h->scan[op->scan].found && below(2)) {
@@ -239,7 +245,8 @@ static void change_history(struct check_history *h)
 			op->complete = op->invoke + below(5);
 		break;
 	case 3:
-		if (op->kind != CHECK_SCAN && op->known == CHECK_VALUE && op->complete != CHECK_PENDING)
+		if (op->kind != CHECK_SCAN && op->known == CHECK_VALUE &&
+		    op->complete != CHECK_PENDING)
 			op->known = CHECK_ABSENT;
 		break;
 	default:
@@ -334,8 +341,8 @@ static void linear_runs(enum sort sort, unsigned int runs)
 		bad += brute;
 		good += !brute;
 		if (fast != brute || slow != brute || wrong) {
-			printf("# %d, by search %d, by all orders %d, finding %s:\n", fast, slow, brute,
-			       wrong ? "wrong" : "right");
+			printf("# %d, by search %d, by all orders %d, finding %s:\n", fast, slow,
+			       brute, wrong ? "wrong" : "right");
 			differ++;
 			print_history(&h);
 		}
@@ -389,13 +396,15 @@ static bool run_txn(const struct check_history *h, const struct check_txn *t, st
 			l->v[p->key][l->n[p->key]++] = p->value;
 		else if (p->length != CHECK_NONE &&
 			 (p->length != l->n[p->key] ||
-			  (p->length && memcmp(l->v[p->key], h->element + p->first, 8 * p->length))))
+			  (p->length &&
+			   memcmp(l->v[p->key], h->element + p->first, 8 * p->length))))
 			return false;
 	}
 	return true;
 }
 
-static bool some_serial(const struct check_history *h, uint32_t left, const struct lists *l, bool strict)
+static bool some_serial(const struct check_history *h, uint32_t left, const struct lists *l,
+			bool strict)
 {
 	bool must = false;
 	struct lists next;
@@ -415,7 +424,8 @@ static bool some_serial(const struct check_history *h, uint32_t left, const stru
 		if (j < h->txns)
 			continue;
 		next = *l;
-		if (run_txn(h, &h->txn[i], &next) && some_serial(h, left & ~(1U << i), &next, strict))
+		if (run_txn(h, &h->txn[i], &next) &&
+		    some_serial(h, left & ~(1U << i), &next, strict))
 			return true;
 	}
 	return false;
@@ -445,8 +455,8 @@ static void random_txns(struct check_history *h, uint32_t n, uint32_t keys, uint
 				check_append(h, key, ++value);
 				l.v[key][l.n[key]++] = value;
 			} else {
-				check_list(h, key, l.v[key], o == CHECK_UNKNOWN && below(2) ? CHECK_NONE :
-					   l.n[key]);
+				check_list(h, key, l.v[key],
+					   o == CHECK_UNKNOWN && below(2) ? CHECK_NONE : l.n[key]);
 			}
 		}
 		if (o == CHECK_ABORTED || (o == CHECK_UNKNOWN && below(2)))
@@ -456,7 +466,8 @@ static void random_txns(struct check_history *h, uint32_t n, uint32_t keys, uint
 
 static void change_txns(struct check_history *h)
 {
-	struct check_txn *t = &h->txn[below((uint32_t)h->txns)], *other = &h->txn[below((uint32_t)h->txns)];
+	struct check_txn *t = &h->txn[below((uint32_t)h->txns)],
+			 *other = &h->txn[below((uint32_t)h->txns)];
 	struct check_part *p = &h->part[t->first + below(t->parts)];
 	bool read = !p->append && p->length != CHECK_NONE && p->length;
 	uint64_t *e = h->element + p->first, tmp;
@@ -585,7 +596,8 @@ static void test_long(void)
 	random_history(&h, REGISTERS, LONG_OPS, 1, 100);
 	start = cpu_seconds();
 	CHECK_EQ(check_linear(&h, NULL, &r), 0);
-	printf("# %d operations of a register: %.2f s of CPU time\n", LONG_OPS, cpu_seconds() - start);
+	printf("# %d operations of a register: %.2f s of CPU time\n", LONG_OPS,
+	       cpu_seconds() - start);
 	CHECK_EQ(r.verdict, CHECK_OK);
 	CHECK_EQ(r.searched, 0);
 	check_free(&h);

@@ -41,6 +41,7 @@ FLAVOURS.update({
     "compat": ("gcc", LIBRARY + ["-Ilib/compat/include"], ["-pthread"]),
     "qsim": ("gcc", LIBRARY + ["-Itools/qsim", "-Itools/common"], []),
     "chip": ("gcc", LIBRARY[:-1] + ["-O2", "-Itools/chip", "-Itools/common"], []),
+    "check": ("gcc", LIBRARY + ["-Ilib/check"], []),
 })
 
 
@@ -65,6 +66,7 @@ GROUPS["lib"] = GROUPS["calls"] + ["lib/coll.c", "lib/herd.c", "lib/msg/*.c", "l
                                    "lib/ds/*.c", "lib/kv/*.c", "lib/domain/*.c", "lib/rpc_domain.c",
                                    "selftests/lib/fake_rmc.c"]
 GROUPS["ds"] = ["lib/ds/*.c"]
+GROUPS["check"] = ["lib/check/*.c"]
 GROUPS["compat"] = [n for n in GROUPS["calls"] if not n.startswith("lib/rpc")] + [
     "lib/compat/*.c"]
 GROUPS["qsim"] = [f"tools/qsim/{n}.c" for n in ("service", "queues", "dispatch", "load")] + [
@@ -116,6 +118,8 @@ for n in ("setup", "pair"):
     PROGRAMS[n] = ("setup", "lib", [f"{LIB}/test_{n}.c", f"{LIB}/stub_driver.c"], {}, [])
 for n in ("abi", "retry", "words", "yield"):
     PROGRAMS[f"lib.{n}"] = ("lib", "lib", [f"{LIB}/test_{n}.c"], {}, [])
+for n in ("check", "check_random"):
+    PROGRAMS[n] = ("check", "check", [f"{LIB}/test_{n}.c"], {}, [])
 PROGRAMS["qsim"] = ("qsim", "qsim", ["selftests/tools/qsim/test_qsim.c"], {}, [])
 PROGRAMS["chip"] = ("chip", "chip", ["selftests/tools/chip/test_chip.c"], {}, [])
 
@@ -179,6 +183,7 @@ ORDER = {
 }
 
 ORDER["calls"] = ORDER["compat"] = ORDER["qsim"] = ORDER["chip"] = ORDER["dispatch"] = []
+ORDER["check"] = []
 ORDER["lib"] = MSG[:1] + KV[:1] + [LIMITS["barrier"]]
 
 # By area: its group, and the programs that run before those of ORDER
@@ -252,6 +257,7 @@ AREAS = {
                      MSG[3], ERA, NEWCOMER] + LIVES),
     "qsim": ("qsim", ["qsim"]),
     "chip": ("chip", ["chip"]),
+    "check": ("check", ["check", "check_random"]),
     "herd": ("lib", HERD + [OTHER_SERVER] + LIVES),
 }
 
@@ -270,7 +276,8 @@ def order(area):
 def only_fast():
     """Omit programs with sanitizers, except in areas that have no others."""
     def fast(names):
-        return [n for n in names if PROGRAMS[n][0] in ("plain", "vector", "lib", "qsim", "chip", "member",
+        return [n for n in names if PROGRAMS[n][0] in ("plain", "vector", "lib", "qsim", "chip", "check",
+                                                        "member",
                                                        "member.yields")]
 
     for area, (group, first) in list(AREAS.items()):

@@ -135,7 +135,8 @@ static void progress(void *arg, uint64_t done, uint64_t all)
 	(void)arg;
 	if (!progress_due(0))
 		return;
-	fprintf(stderr, "%s%" PRIu64 " of %" PRIu64 "%s", progress_begin(), done, all, progress_end());
+	fprintf(stderr, "%s%" PRIu64 " of %" PRIu64 "%s", progress_begin(), done, all,
+		progress_end());
 	fflush(stderr);
 }
 
