@@ -419,6 +419,12 @@ static const struct example cycles[] = {
 	{ HEAD T(0, 0, 9) "read x = ; append x 1", -1, NULL },
 	{ HEAD T(0, 0, 9) "read x = ; append x 1\n" T(1, 0, 9) "read x = ; append y 1\n" T(2, 0, 9)
 	  "append x 4", -1, NULL },
+	/* a cycle with an edge to what is in none */
+	{ HEAD T(0, 0, 9) "append x 1\n" T(1, 0, 9) "read x = ; read y = ; append z 1\n"
+	  T(2, 0, 9) "read z = ; append y 1", CHECK_G2, "3 4" },
+	/* the first append that nobody has read is after the last one that somebody has */
+	{ HEAD T(0, 0, 9) "append x 1\n" T(1, 0, 9) "read x = 1 ; append x 2\n"
+	  T(2, 0, 9) "append x 3\n" T(3, 0, 9) "read x = 1 3", CHECK_G_SINGLE, "3 4" },
 	/* long fork: two readers see two appends in different orders */
 	{ HEAD T(0, 0, 9) "append x 1\n" T(1, 0, 9) "append y 1\n"
 	  T(2, 0, 9) "read x = 1 ; read y =\n"
