@@ -44,8 +44,8 @@ enum check_known {
 	CHECK_ANY,	/* nothing */
 	CHECK_VALUE,	/* got: the value that it read, or that was there before */
 	CHECK_ABSENT,	/* there was none */
-	CHECK_DONE,	/* it took effect */
-	CHECK_REFUSED,	/* its condition did not hold */
+	CHECK_DONE,	/* it took effect: not of a read */
+	CHECK_REFUSED,	/* the condition of a cas, insert, update or delete did not hold */
 };
 
 /**
@@ -56,7 +56,7 @@ enum check_known {
  * @arg: value that it stores, or adds
  * @expected: of CHECK_CAS
  * @got: the value of the result CHECK_VALUE
- * @client: who executed it; only printed
+ * @client: who executed it, one after another: see check_linear()
  * @key: from check_key(); CHECK_NONE for a scan
  * @scan: index of the range of a scan
  * @line: in the text, from 1 on; 0: it was not read from a text
@@ -128,6 +128,7 @@ struct check_history {
 	char *names;
 	uint32_t *table;	/* keys by hash, + 1 */
 	size_t ops, scans, pairs, txns, parts, elements, keys, name_bytes;
+	bool ended;		/* the text had a line of its end */
 	size_t op_room, scan_room, pair_room, txn_room, part_room, element_room, key_room,
 	       name_room, table_size;
 };
@@ -182,7 +183,7 @@ void check_write_txn(const struct check_history *h, const struct check_txn *t, F
 enum check_verdict {
 	CHECK_OK,
 	CHECK_VIOLATED,
-	CHECK_UNDECIDED,	/* the search reached its limit */
+	CHECK_UNDECIDED,	/* the search reached its limit, or there is no operation */
 };
 
 enum check_reason {
@@ -250,12 +251,16 @@ struct check_finding {
 
 #define CHECK_STATES_MAX	4000000		/* default of max_states */
 
+#define CHECK_STATE_STEPS	256		/* steps of the search for each of these, at most */
+
 /**
  * struct check_options - how to check; all may be zero
- * @max_states: of the search of one key, or of keys that scans connect; 0: CHECK_STATES_MAX
+ * @max_states: of the search of one key, or of keys that scans connect; 0: CHECK_STATES_MAX. Its
+ *	steps are limited to CHECK_STATE_STEPS for each of these and for each operation.
  * @strict: transactions are ordered in real time, too
  * @search: no fast algorithm, to compare both
- * @found: called for each finding; what it points to is valid until it returns
+ * @found: called for each finding, and for each undecided key (CHECK_GAVE_UP); what it points to is
+ *	valid until it returns
  * @progress: called now and then: so many of so many operations or transactions are done
  * @arg: of these functions
  */
@@ -272,13 +277,22 @@ struct check_result {
 	uint64_t groups; /* keys, or sets of keys that scans connect; transactions that committed */
 	uint64_t searched;	/* of these, by the search; edges between transactions */
 	uint64_t states;	/* that the search reached */
-	uint64_t findings, undecided;
+	uint64_t findings;	/* violations */
+	uint64_t undecided;	/* groups */
 	const struct check_txn *same[2];	/* of -EEXIST */
+	size_t overlap[2];	/* of -EBUSY: indexes of operations or transactions */
 };
 
 /*
- * 0: see r. -ENOMEM; -EINVAL: the history is of the other sort; -EEXIST: two appends have the same
- * key and value, so reads do not tell which one they read.
+ * 0: see r. -ENOMEM; -EEXIST: two appends have the same key and value, so reads cannot distinguish
+ * them. -EBUSY: two operations of one client overlap, so the recording is wrong: it begins one when
+ * that before has ended, or when it has given up one that has no end. -EINVAL:
+ *
+ * - the history is of the other sort, or a key of transactions has an initial value;
+ * - a kind, outcome or key that does not exist; an end before the begin;
+ * - a result that the operation does not have: CHECK_DONE of a read, CHECK_REFUSED where there is no
+ *   condition, a value of a write (of a scan, and of what has no end, the result is not looked at);
+ * - a transaction has no end if, and only if, its outcome is CHECK_UNKNOWN.
  */
 int check_linear(const struct check_history *h, const struct check_options *o,
 		 struct check_result *r);

@@ -12,13 +12,19 @@
 #include "internal.h"
 
 #define TRY_STATES	100000		/* of each search */
-#define WORK_MAX	40000000	/* states and operations of all searches */
+#define TRY_STEPS	(1U << 22)
+#define TRY_LEAST	(1U << 16)	/* steps that a search may take, and */
+#define TRY_TIMES	8		/* how often those of the latest rejection */
+#define PREPARE		16		/* steps that stand for preparing an operation */
+#define WORK_MAX	100000000	/* steps of all searches */
 
 struct core {
 	struct group *g;
+	const struct search_limits *found;
 	struct item *item;	/* of a search */
 	bool *free;		/* nothing is known of this operation but its begin */
 	uint64_t work;
+	uint64_t steps;		/* of the latest rejection */
 	bool partial;
 };
 
@@ -34,18 +40,19 @@ int check_evidence_add(struct evidence *e, const struct check_op *op)
 	return 0;
 }
 
-/* Whether the search rejects the history without ends and results of the free operations */
-static int rejected(struct core *c)
+/*
+ * Whether the search rejects the history without ends and results of the free operations, in so
+ * many states and steps
+ */
+static int rejected(struct core *c, uint64_t states, uint64_t steps)
 {
-	struct search_limits l = { .max_states = TRY_STATES };
+	struct search_limits l = { .max_states = states, .max_steps = steps };
 	struct group g = *c->g;
 	size_t i;
 	int verdict;
 
-	if (c->work > WORK_MAX) {
-		c->partial = true;
-		return CHECK_UNDECIDED;
-	}
+	if (c->found->progress)
+		c->found->progress(c->found->arg, c->found->before + g.items, c->found->all);
 	g.item = c->item;
 	g.items = 0;
 	for (i = 0; i < c->g->items; i++) {
@@ -61,7 +68,9 @@ static int rejected(struct core *c)
 		g.items++;
 	}
 	verdict = check_search(&g, &l);
-	c->work += c->g->items + l.states;
+	c->work += PREPARE * c->g->items + l.steps;
+	if (verdict == CHECK_VIOLATED)
+		c->steps = l.steps;
 	c->partial |= verdict == CHECK_UNDECIDED;
 	return verdict;
 }
@@ -73,6 +82,7 @@ static int try_free(struct core *c, size_t from, size_t to, bool changes, bool *
 {
 	size_t i, n = 0;
 	bool *saved = malloc(to - from);
+	uint64_t steps;
 	int verdict;
 
 	if (!saved)
@@ -84,7 +94,11 @@ static int try_free(struct core *c, size_t from, size_t to, bool changes, bool *
 		c->free[i] = true;
 		n++;
 	}
-	verdict = n ? rejected(c) : CHECK_OK;
+	/* what takes far more than before mostly leads nowhere */
+	steps = TRY_LEAST + TRY_TIMES * c->steps;
+	if (steps > TRY_STEPS)
+		steps = TRY_STEPS;
+	verdict = n ? rejected(c, TRY_STATES, steps) : CHECK_OK;
 	if (verdict == CHECK_VIOLATED)
 		*freed = true;
 	else
@@ -105,6 +119,10 @@ static int shrink(struct core *c)
 			do {
 				freed = false;
 				for (i = 0; i < n; i += part) {
+					if (c->work > WORK_MAX) {
+						c->partial = true;
+						return 0;
+					}
 					err = try_free(c, i, i + part < n ? i + part : n, kind & 1,
 						       &freed);
 					if (err)
@@ -153,7 +171,8 @@ static int cut(struct core *c, const struct search_limits *found)
 		n++;
 	}
 	g->items = n;
-	verdict = rejected(c);
+	/* it rejects them as it rejected all, mostly sooner */
+	verdict = rejected(c, found->states + TRY_STATES, found->steps + TRY_STEPS);
 	if (verdict != CHECK_VIOLATED) {
 		memcpy(g->item, all, items * sizeof(*all));
 		g->items = items;
@@ -165,7 +184,7 @@ static int cut(struct core *c, const struct search_limits *found)
 int check_core(const struct group *of, const struct search_limits *found, struct evidence *e)
 {
 	struct group g = *of;
-	struct core c = { .g = &g };
+	struct core c = { .g = &g, .found = found, .steps = found->steps };
 	size_t i;
 	int err = -ENOMEM;
 

@@ -13,7 +13,9 @@
 #include "internal.h"
 
 #define NIL		UINT32_MAX
+#ifndef WALK_MAX
 #define WALK_MAX	20000000	/* edges that the search for a component's cycle follows */
+#endif
 
 int graph_add(struct graph *g, uint32_t from, uint32_t to, enum edge_kind kind, uint32_t key)
 {
@@ -34,7 +36,8 @@ int graph_sort(struct graph *g)
 
 	g->first = calloc(nodes + 2, sizeof(*g->first));
 	g->covered = calloc(nodes + 1, sizeof(*g->covered));
-	if (!sorted || !at || !g->first || !g->covered) {
+	g->cut = calloc(nodes + 1, sizeof(*g->cut));
+	if (!sorted || !at || !g->first || !g->covered || !g->cut) {
 		free(sorted);
 		free(at);
 		return -ENOMEM;
@@ -59,6 +62,7 @@ void graph_free(struct graph *g)
 	free(g->edge);
 	free(g->first);
 	free(g->covered);
+	free(g->cut);
 }
 
 #define WW	EDGE_BIT(EDGE_WW)
@@ -66,6 +70,7 @@ void graph_free(struct graph *g)
 #define RW	EDGE_BIT(EDGE_RW)
 #define RT	EDGE_BIT(EDGE_RT)
 #define VIA	EDGE_BIT(EDGE_VIA)
+#define LOST	EDGE_BIT(EDGE_LOST)
 
 static const struct rung {
 	enum check_reason reason;
@@ -77,6 +82,8 @@ static const struct rung {
 	{ CHECK_G0, false, EDGE_WW, WW, WW },
 	{ CHECK_G1C, false, EDGE_WR, WW | WR, WW | WR },
 	{ CHECK_G_SINGLE, false, EDGE_RW, WW | WR | RW | VIA, WW | WR | VIA },
+	/* appends in an unknown order: ww one way and rw the other, whichever it is */
+	{ CHECK_G_SINGLE, false, EDGE_LOST, LOST | RW | VIA, LOST | RW | VIA },
 	{ CHECK_G2, false, EDGE_RW, WW | WR | RW | VIA, WW | WR | RW | VIA },
 	{ CHECK_G0, true, EDGE_WW, WW | RT | VIA, WW | RT | VIA },
 	{ CHECK_G1C, true, EDGE_WR, WW | WR | RT | VIA, WW | WR | RT | VIA },
@@ -96,8 +103,8 @@ struct finder {
 	uint32_t *dist, *run, *queue;
 	size_t *came;			/* edge by which it was reached */
 	uint32_t runs;
+	bool certain;			/* each edge that is demanded is on a cycle */
 	uint64_t walked;
-	bool cut;			/* a search followed too many edges */
 	/* the shortest cycle of a component so far */
 	uint32_t *cycle;
 	struct check_step *step;
@@ -120,6 +127,7 @@ static void keep_cycle(struct finder *f, size_t edge)
 {
 	const struct edge *e = &f->g->edge[edge];
 	uint32_t node = e->from;
+	struct check_step step;
 	size_t n = 0, i;
 
 	/* backwards: the path's last edge first */
@@ -134,8 +142,23 @@ static void keep_cycle(struct finder *f, size_t edge)
 		if (!is_txn(f, e->from))
 			continue;
 		f->cycle[f->length] = e->from;
-		f->step[f->length++] = (struct check_step){ (enum check_edge)e->kind, e->key };
+		/* a lost update has rw both ways, so this one is of the same key */
+		if (f->rung->demanded == EDGE_LOST)
+			step = (struct check_step){ e->kind == EDGE_LOST ? CHECK_WW : CHECK_RW,
+						    f->g->edge[edge].key };
+		else
+			step = (struct check_step){ (enum check_edge)e->kind, e->key };
+		f->step[f->length++] = step;
 	}
+}
+
+/*
+ * Whether the component's search may end. Where a path may have all kinds of edges that connect the
+ * component, each edge that is demanded is on a cycle: the first search finds one, and is not cut.
+ */
+static bool walked_enough(const struct finder *f)
+{
+	return f->walked > WALK_MAX && (f->length || !f->certain);
 }
 
 /*
@@ -177,44 +200,52 @@ static void search_cycle(struct finder *f, size_t edge)
 			else
 				f->queue[--head] = o->to;
 		}
-		if (f->walked > WALK_MAX)
+		if (walked_enough(f))
 			return;
 	}
 }
 
-static bool is_covered(const struct finder *f, const uint32_t *node, uint32_t n)
+static bool any_of(const bool *set, const uint32_t *node, uint32_t n)
 {
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
-		if (f->g->covered[node[i]])
+		if (set[node[i]])
 			return true;
 	return false;
 }
 
 static void search_component(struct finder *f, const uint32_t *node, uint32_t n)
 {
-	const struct graph *g = f->g;
+	struct graph *g = f->g;
+	bool demanded = false, cut;
 	uint32_t i;
 	size_t k;
 
-	if (is_covered(f, node, n))
+	if (any_of(g->covered, node, n))
 		return;
 	f->length = 0;
 	f->walked = 0;
-	for (i = 0; i < n && f->length != 2 && f->walked <= WALK_MAX; i++)
+	for (i = 0; i < n && f->length != 2 && !walked_enough(f); i++)
 		for (k = g->first[node[i]]; k < g->first[node[i] + 1]; k++)
 			if (g->edge[k].kind == f->rung->demanded &&
 			    f->component[g->edge[k].to] == f->component[node[i]] &&
-			    f->length != 2 && f->walked <= WALK_MAX)
+			    f->length != 2 && !walked_enough(f)) {
+				demanded = true;
 				search_cycle(f, k);
-	f->cut |= f->walked > WALK_MAX;
-	if (!f->length)
+			}
+	/* by this rung, or an earlier one */
+	cut = f->walked > WALK_MAX || any_of(g->cut, node, n);
+	if (!f->length) {
+		g->undecided |= demanded && f->certain;
+		for (i = 0; i < n && cut; i++)
+			g->cut[node[i]] = true;
 		return;
+	}
 	for (i = 0; i < n; i++)
 		g->covered[node[i]] = is_txn(f, node[i]);
 	f->found(f->arg, &(struct cycle){
-		.reason = f->rung->reason, .realtime = f->rung->realtime, .partial = f->cut,
+		.reason = f->rung->reason, .realtime = f->rung->realtime, .partial = cut,
 		.txn = f->cycle, .step = f->step, .n = f->length,
 	});
 }
@@ -277,6 +308,7 @@ static void climb(struct finder *f, const struct rung *rung)
 	uint32_t root, count = 0;
 
 	f->rung = rung;
+	f->certain = rung->path == rung->allowed;
 	memset(f->index, 0xff, f->g->nodes * sizeof(*f->index));
 	memset(f->component, 0xff, f->g->nodes * sizeof(*f->component));
 	for (root = 0; root < f->g->nodes; root++)

@@ -67,12 +67,12 @@ int check_evidence_add(struct evidence *e, const struct check_op *op);
 int check_register(const struct group *g, struct evidence *e);
 
 struct search_limits {
-	uint64_t max_states;
+	uint64_t max_states, max_steps;
 	void (*progress)(void *arg, uint64_t done, uint64_t all);
 	void *arg;
 	uint64_t before, all;	/* of progress */
 	/* results */
-	uint64_t states;
+	uint64_t states, steps;
 	const struct check_op *blocked;	/* its completion was never reached */
 	uint64_t reached;		/* and the time of that */
 };
@@ -87,10 +87,24 @@ static inline bool check_changes(uint8_t kind)
 	return kind != CHECK_READ && kind != CHECK_SCAN;
 }
 
+/*
+ * -EINVAL: an operation or transaction that cannot be, see check_linear(); -EBUSY: two of one
+ * client overlap; -ENOMEM
+ */
+int check_valid_ops(const struct check_history *h, size_t overlap[2]);
+int check_valid_txns(const struct check_history *h, size_t overlap[2]);
+
+/* Whether an operation has a condition, so that ok or fail is a result of it */
+bool check_conditional(enum check_kind kind);
+
 /* ---- transactions ---- */
 
-/* Edges of the graph. VIA continues an edge: a node that is no transaction is between. */
-enum edge_kind { EDGE_WW, EDGE_WR, EDGE_RW, EDGE_RT, EDGE_VIA };
+/*
+ * Edges of the graph. VIA continues an edge: a node that is no transaction is between. LOST is ww,
+ * or else the other way round is: between two transactions that append to a list which they both
+ * read without the other's append.
+ */
+enum edge_kind { EDGE_WW, EDGE_WR, EDGE_RW, EDGE_RT, EDGE_VIA, EDGE_LOST };
 
 #define EDGE_BIT(kind)	(1U << (kind))
 
@@ -107,6 +121,8 @@ struct graph {
 	size_t edges, room;
 	size_t *first;		/* of each node, and the end */
 	bool *covered;		/* node is in a component that was reported */
+	bool *cut;		/* node is in a component whose search was cut short */
+	bool undecided;		/* a component that may have a cycle was not reported */
 };
 
 int graph_add(struct graph *g, uint32_t from, uint32_t to, enum edge_kind kind, uint32_t key);

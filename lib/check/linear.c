@@ -105,13 +105,14 @@ static void make_item(const struct linear *l, const struct check_op *op, struct 
 
 static void report(struct linear *l, const struct check_finding *f)
 {
-	l->r->findings++;
-	if (f->reason == CHECK_GAVE_UP)
+	if (f->reason == CHECK_GAVE_UP) {
 		l->r->undecided++;
-	if (f->reason != CHECK_GAVE_UP)
+		if (l->r->verdict == CHECK_OK)
+			l->r->verdict = CHECK_UNDECIDED;
+	} else {
+		l->r->findings++;
 		l->r->verdict = CHECK_VIOLATED;
-	else if (l->r->verdict == CHECK_OK)
-		l->r->verdict = CHECK_UNDECIDED;
+	}
 	if (l->o->found)
 		l->o->found(l->o->arg, f);
 }
@@ -169,6 +170,7 @@ static int check_group(struct linear *l, const struct group *g)
 	struct evidence e = { .f.key = g->keys == 1 ? g->key[0] : CHECK_NONE };
 	int verdict = -EDOM;
 
+	limits.max_steps = CHECK_STATE_STEPS * (limits.max_states + g->items);
 	if (!l->o->search)
 		verdict = check_register(g, &e);
 	if (verdict == -EDOM) {
@@ -219,11 +221,17 @@ int check_linear(const struct check_history *h, const struct check_options *o,
 	static const struct check_options none;
 	struct linear l = { .h = h, .o = o ? o : &none, .r = r };
 	size_t n = h->keys + 2;
-	int err = -ENOMEM;
+	int err;
 
 	memset(r, 0, sizeof(*r));
 	if (h->txns)
 		return -EINVAL;
+	err = check_valid_ops(h, r->overlap);
+	if (err)
+		return err;
+	err = -ENOMEM;
+	if (!h->ops)
+		r->verdict = CHECK_UNDECIDED;
 	l.order = calloc(n, sizeof(*l.order));
 	l.place = calloc(n, sizeof(*l.place));
 	l.group_of = calloc(n, sizeof(*l.group_of));

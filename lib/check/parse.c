@@ -3,10 +3,11 @@
  * The text of a history. A line is an operation; words are separated by blanks:
  *
  *	rmc-history 1					the first line
- *	init KEY VALUE					before the operations
+ *	init KEY VALUE					before the operations; of a register
  *	CLIENT INVOKE COMPLETE OPERATION KEY ARGUMENT... [= RESULT...]
  *	CLIENT INVOKE COMPLETE scan FROM TO MAX [= KEY:VALUE...]
  *	CLIENT INVOKE COMPLETE txn OUTCOME [PART [; PART]...]
+ *	end NUMBER					of operations; the last line
  *
  * COMPLETE is ? if the outcome is not known. Lines that are empty or begin with # do not count.
  */
@@ -27,6 +28,7 @@ struct parser {
 	struct check_error *e;
 	const char *at, *end;	/* of the line's rest */
 	uint64_t line;
+	bool inits;
 	struct word word;	/* the current one; length 0: the line has ended */
 	uint64_t *list;		/* elements of a read */
 	size_t list_room;
@@ -157,6 +159,11 @@ static const struct {
 const char *check_kind_name(enum check_kind k)
 {
 	return forms[k].name;
+}
+
+bool check_conditional(enum check_kind kind)
+{
+	return forms[kind].done;
 }
 
 static int parse_result(struct parser *p, struct check_op *op)
@@ -377,6 +384,27 @@ static int parse_init(struct parser *p)
 	if (p->h->key[key].present)
 		return fail(p, "a second init of %s", check_name(p->h, key));
 	check_initial(p->h, key, value);
+	p->inits = true;
+	return 0;
+}
+
+/* A file that was cut, or has lost lines, has not as many as its last line says. */
+static int parse_end(struct parser *p)
+{
+	size_t n = p->h->ops + p->h->txns;
+	uint64_t number;
+	int err;
+
+	next(p);
+	err = take_number(p, "number of operations", UINT64_MAX, &number);
+	if (err)
+		return err;
+	if (p->word.length)
+		return fail(p, "'%.*s' after end", SHOWN(p));
+	if (number != n)
+		return fail(p, "%zu operations before the end, of %llu", n,
+			    (unsigned long long)number);
+	p->h->ended = true;
 	return 0;
 }
 
@@ -386,8 +414,12 @@ static int parse_line(struct parser *p)
 	enum check_kind kind;
 	int err;
 
+	if (p->h->ended)
+		return fail(p, "a line after the end");
 	if (is(p, "init"))
 		return parse_init(p);
+	if (is(p, "end"))
+		return parse_end(p);
 	err = take_number(p, "client", UINT32_MAX, &client);
 	if (!err)
 		err = take_number(p, "invocation time", CHECK_PENDING - 1, &invoke);
@@ -404,6 +436,8 @@ static int parse_line(struct parser *p)
 	if (is(p, "txn")) {
 		if (p->h->ops)
 			return fail(p, "a transaction among operations");
+		if (p->inits)
+			return fail(p, "a transaction after init: lists are empty at first");
 		next(p);
 		return parse_txn(p, (uint32_t)client, invoke, complete);
 	}

@@ -6,7 +6,7 @@
  * A write and the reads of its value are a cluster. Between a write and the last read of its value
  * no other write can be, so a linearization is an order of clusters. Cluster A is before B if an
  * operation of A ended before one of B began: if the earliest completion of A is less than the
- * latest invocation of B. If these orders have a circle, they have one of two clusters:
+ * latest invocation of B. If these orders have a cycle, they have one of two clusters:
  *
  *	first(A) < last(B) and first(B) < last(A)
  *
@@ -124,8 +124,8 @@ static int collect_reads(struct registers *r, struct evidence *e)
 
 	for (i = 0; i < r->g->items; i++) {
 		it = &r->g->item[i];
-		if (it->kind != CHECK_READ || it->complete == CHECK_PENDING ||
-		    it->known == CHECK_ANY)
+		/* of a pending read nothing is known */
+		if (it->kind != CHECK_READ || it->known == CHECK_ANY)
 			continue;
 		if (it->known == CHECK_ABSENT ? !k->present : k->present && it->got == k->initial) {
 			join(&r->initial, it);
@@ -153,7 +153,7 @@ static int by_first(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-static int circle(struct evidence *e, const struct cluster *a, const struct cluster *b)
+static int cycle(struct evidence *e, const struct cluster *a, const struct cluster *b)
 {
 	before(e, a->ends, b->begins);
 	if (b->ends)
@@ -169,10 +169,10 @@ static int stale(struct evidence *e, const struct registers *r)
 	/* of these only the late read matters, and of the other what ended before */
 	a.begins = NULL;
 	b.ends = NULL;
-	return circle(e, &a, &b);
+	return cycle(e, &a, &b);
 }
 
-static int find_circle(struct registers *r, struct evidence *e)
+static int find_cycle(struct registers *r, struct evidence *e)
 {
 	struct cluster *c = r->c, *a, *reach = NULL;
 	uint32_t i, n = 0, low, high, mid;
@@ -185,7 +185,7 @@ static int find_circle(struct registers *r, struct evidence *e)
 		if (c[i].first >= c[i].last)
 			continue;
 		if (reach && c[i].first < reach->last)
-			return circle(e, reach, &c[i]);
+			return cycle(e, reach, &c[i]);
 		reach = &c[i];
 		r->table[n++] = i;	/* no longer needed for values */
 	}
@@ -204,7 +204,7 @@ static int find_circle(struct registers *r, struct evidence *e)
 				high = mid;
 		}
 		if (low && c[r->table[low - 1]].last > a->first)
-			return circle(e, a, &c[r->table[low - 1]]);
+			return cycle(e, a, &c[r->table[low - 1]]);
 	}
 	return CHECK_OK;
 }
@@ -227,7 +227,7 @@ int check_register(const struct group *g, struct evidence *e)
 	if (!verdict)
 		verdict = collect_reads(&r, e);
 	if (!verdict)
-		verdict = find_circle(&r, e);
+		verdict = find_cycle(&r, e);
 	free(r.table);
 	free(r.c);
 	return verdict;

@@ -62,7 +62,7 @@ struct search {
 
 /* ---- operations ---- */
 
-static bool scan_fits(const struct search *s, const struct item *it)
+static bool scan_fits(struct search *s, const struct item *it)
 {
 	const struct check_history *h = s->g->h;
 	const struct check_scan *scan = &h->scan[it->op->scan];
@@ -72,6 +72,7 @@ static bool scan_fits(const struct search *s, const struct item *it)
 	if (it->known == CHECK_ANY && it->complete == CHECK_PENDING)
 		return true;
 	for (i = (uint32_t)it->arg; i < (uint32_t)it->expected && n < scan->max; i++) {
+		s->steps++;
 		if (!s->state[i].present)
 			continue;
 		if (n == scan->found)
@@ -163,7 +164,7 @@ static bool same(struct value a, struct value b)
 }
 
 /* Whether the operation fits now; *now is the state of its key afterwards */
-static bool fits(const struct search *s, const struct item *it, struct value *now)
+static bool fits(struct search *s, const struct item *it, struct value *now)
 {
 	if (it->kind == CHECK_SCAN)
 		return scan_fits(s, it);
@@ -324,6 +325,7 @@ static int remember(struct search *s)
 	for (i = REC_WORDS; i < n; i++)
 		hash = check_mix2(hash, r[i]);
 	r[REC_HASH] = hash;
+	s->steps += n;
 	for (at = hash & (s->table_size - 1); s->table[at]; at = (at + 1) & (s->table_size - 1))
 		if (!memcmp(s->arena + s->table[at] - 1, r, n * sizeof(*r)))
 			return SEEN;
@@ -383,6 +385,12 @@ static void progress(struct search *s)
 	s->l->progress(s->l->arg, s->l->before + s->taken_done, s->l->all);
 }
 
+/* States cost different work: that with many pending operations or keys takes many steps. */
+static bool too_long(const struct search *s)
+{
+	return s->steps > s->l->max_steps;
+}
+
 static int search(struct search *s)
 {
 	uint32_t from, blocked;
@@ -394,6 +402,8 @@ static int search(struct search *s)
 		progress(s);
 		if (!s->left)
 			return CHECK_OK;
+		if (too_long(s))
+			return CHECK_UNDECIDED;
 		if (blocked != NIL && blocked > s->deepest)
 			s->deepest = blocked;
 		err = remember(s);
@@ -405,6 +415,8 @@ static int search(struct search *s)
 			do {
 				if (!s->depth)
 					return CHECK_VIOLATED;
+				if (too_long(s))
+					return CHECK_UNDECIDED;
 				t = give_back(s);
 			} while (t->forced);
 			from = t->event;
@@ -643,6 +655,7 @@ int check_search(const struct group *g, struct search_limits *l)
 	if (!verdict)
 		verdict = search(&s);
 	l->states = s.states;
+	l->steps = s.steps;
 	if (verdict == CHECK_VIOLATED && s.deepest) {
 		l->blocked = s.item[s.event[s.deepest - 1].item].op;
 		l->reached = s.event[s.deepest - 1].time;

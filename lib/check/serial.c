@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1 OR MIT
 /*
  * Serializability of transactions that append to lists and read them (Kingsbury and Alvaro, Elle,
- * VLDB 2020). A list that was read tells the order of the appends, so the dependencies are exact:
+ * VLDB 2020). A list that was read determines the order of the appends, so the dependencies are exact:
  *
  *	ww	an append comes after that of another transaction in a list
  *	wr	a read's last element is another transaction's
@@ -26,6 +26,7 @@ struct list {
 	uint32_t length;
 	uint32_t unseen;	/* in serial.unseen: transactions with appends that no read has; */
 	uint32_t unseen_end;	/* and the end */
+	uint32_t lost;		/* the latest of these that reads the list as well, or NIL */
 	bool bad;		/* lists that cannot be: it has no dependencies */
 };
 
@@ -41,7 +42,7 @@ struct serial {
 	uint32_t *next_own; /* of an append: the next one of its transaction to the key, or NIL */
 	bool *committed;	/* transactions: also unknown ones that were read from */
 	bool *noted;		/* transactions of findings that are cycles as well */
-	uint32_t *work;		/* transactions whose reads have to be looked at */
+	uint32_t *work;		/* transactions whose reads are still to be processed */
 	uint32_t *unseen;
 	uint32_t *latest;	/* of a key: the latest own append of the transaction, or NIL */
 	struct graph g;
@@ -77,8 +78,14 @@ static bool is_read(const struct check_part *p)
 
 static void report(struct serial *s, struct check_finding *f)
 {
-	s->r->findings++;
-	s->r->verdict = CHECK_VIOLATED;
+	if (f->reason == CHECK_GAVE_UP) {
+		s->r->undecided++;
+		if (s->r->verdict == CHECK_OK)
+			s->r->verdict = CHECK_UNDECIDED;
+	} else {
+		s->r->findings++;
+		s->r->verdict = CHECK_VIOLATED;
+	}
 	if (s->o->found)
 		s->o->found(s->o->arg, f);
 }
@@ -120,7 +127,7 @@ static void found_cycle(void *arg, const struct cycle *c)
 	size_t i;
 
 	if (c->n == 2 && !c->realtime && c->step[0].key == c->step[1].key &&
-	    (f.reason == CHECK_G_SINGLE || f.reason == CHECK_G2) &&
+	    f.reason == CHECK_G_SINGLE &&
 	    c->step[0].kind != CHECK_WR && c->step[1].kind != CHECK_WR &&
 	    appends_to(s, c->txn[0], c->step[0].key) && appends_to(s, c->txn[1], c->step[0].key)) {
 		f.lost_update = true;
@@ -137,7 +144,7 @@ static void found_cycle(void *arg, const struct cycle *c)
 
 /* ---- lists ---- */
 
-/* -EEXIST: two appends are the same, so a list does not tell which one it has */
+/* -EEXIST: two appends are the same, so a list does not determine which one it has */
 static int index_appends(struct serial *s)
 {
 	const struct check_part *p;
@@ -348,7 +355,7 @@ static int link_unseen(struct serial *s, const struct list *l)
 	uint32_t i;
 	int err = 0;
 
-	/* whom no read comes before */
+	/* no read precedes these appends */
 	if (l->part == NIL)
 		return 0;
 	for (i = l->unseen; i < l->unseen_end && !err; i++) {
@@ -365,7 +372,7 @@ static int link_unseen(struct serial *s, const struct list *l)
 	return err;
 }
 
-static int before_unseen(struct serial *s, const struct list *l, uint32_t t, uint32_t key)
+static int before_unseen(struct serial *s, struct list *l, uint32_t t, uint32_t key)
 {
 	uint32_t low = l->unseen, high = l->unseen_end, mid;
 	int err = 0;
@@ -381,7 +388,11 @@ static int before_unseen(struct serial *s, const struct list *l, uint32_t t, uin
 	}
 	if (low == l->unseen_end || s->unseen[low] != t)
 		return graph_add(&s->g, t, node_from(s, l->unseen), EDGE_RW, key);
-	if (low > l->unseen)
+	/* of two readers that append, in whichever order, the later one does not see the other's */
+	if (l->lost != NIL && l->lost != t)
+		err = graph_add(&s->g, l->lost, t, EDGE_LOST, key);
+	l->lost = t;
+	if (!err && low > l->unseen)
 		err = graph_add(&s->g, t, node_to(s, low - 1), EDGE_RW, key);
 	if (!err && low + 1 < l->unseen_end)
 		err = graph_add(&s->g, t, node_from(s, low + 1), EDGE_RW, key);
@@ -412,7 +423,7 @@ static int link_list(struct serial *s, uint32_t key)
 static int link_read(struct serial *s, uint32_t n)
 {
 	const struct check_part *p = &s->h->part[n];
-	const struct list *l = &s->list[p->key];
+	struct list *l = &s->list[p->key];
 	uint32_t t = s->txn_of[n], i, append, other;
 	int err = 0;
 
@@ -538,7 +549,7 @@ static int allocate(struct serial *s)
 	memset(s->place, 0xff, parts * sizeof(*s->place));
 	memset(s->latest, 0xff, keys * sizeof(*s->latest));
 	for (keys = 0; keys < s->h->keys; keys++)
-		s->list[keys].part = NIL;
+		s->list[keys].part = s->list[keys].lost = NIL;
 	return 0;
 }
 
@@ -557,7 +568,12 @@ static int check_all(struct serial *s)
 	collect_unseen(s);
 	err = build(s);
 	s->r->searched = s->g.edges;
-	return err ? err : graph_cycles(&s->g, s->o->strict, found_cycle, s);
+	if (!err)
+		err = graph_cycles(&s->g, s->o->strict, found_cycle, s);
+	/* a fault of the search: better undecided than wrong */
+	if (!err && s->g.undecided)
+		report(s, &(struct check_finding){ .reason = CHECK_GAVE_UP, .key = CHECK_NONE });
+	return err;
 }
 
 int check_serial(const struct check_history *h, const struct check_options *o,
@@ -570,6 +586,11 @@ int check_serial(const struct check_history *h, const struct check_options *o,
 	memset(r, 0, sizeof(*r));
 	if (h->ops)
 		return -EINVAL;
+	err = check_valid_txns(h, r->overlap);
+	if (err)
+		return err;
+	if (!h->txns)
+		r->verdict = CHECK_UNDECIDED;
 	err = allocate(&s);
 	if (!err)
 		err = index_appends(&s);

@@ -82,6 +82,8 @@ static void write_scan(const struct check_history *h, const struct check_op *op,
 
 void check_write_op(const struct check_history *h, const struct check_op *op, FILE *out)
 {
+	uint8_t known;
+
 	write_times(op->client, op->invoke, op->complete, out);
 	fprintf(out, " %s", check_kind_name((enum check_kind)op->kind));
 	if (op->kind == CHECK_SCAN) {
@@ -94,7 +96,8 @@ void check_write_op(const struct check_history *h, const struct check_op *op, FI
 	if (op->kind != CHECK_READ && op->kind != CHECK_DELETE)
 		fprintf(out, " %" PRIu64, op->arg);
 	/* a pending operation has no result, whatever its entry has */
-	switch (op->complete == CHECK_PENDING ? CHECK_ANY : op->known) {
+	known = op->complete == CHECK_PENDING ? CHECK_ANY : op->known;
+	switch (known) {
 	case CHECK_VALUE:
 		fprintf(out, " = %" PRIu64, op->got);
 		break;
@@ -102,7 +105,8 @@ void check_write_op(const struct check_history *h, const struct check_op *op, FI
 		fputs(" = -", out);
 		break;
 	case CHECK_DONE:
-		fputs(" = ok", out);
+		if (check_conditional((enum check_kind)op->kind))
+			fputs(" = ok", out);
 		break;
 	case CHECK_REFUSED:
 		fputs(" = fail", out);
@@ -148,4 +152,5 @@ void check_write(const struct check_history *h, FILE *out)
 		check_write_txn(h, &h->txn[i], out);
 		fputc('\n', out);
 	}
+	fprintf(out, "end %zu\n", h->ops + h->txns);
 }

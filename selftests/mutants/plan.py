@@ -41,7 +41,8 @@ FLAVOURS.update({
     "compat": ("gcc", LIBRARY + ["-Ilib/compat/include"], ["-pthread"]),
     "qsim": ("gcc", LIBRARY + ["-Itools/qsim", "-Itools/common"], []),
     "chip": ("gcc", LIBRARY[:-1] + ["-O2", "-Itools/chip", "-Itools/common"], []),
-    "check": ("gcc", LIBRARY + ["-Ilib/check"], []),
+    # a search for a cycle that is soon cut short
+    "check": ("gcc", LIBRARY + ["-Ilib/check", "-DWALK_MAX=2000"], []),
 })
 
 
@@ -118,7 +119,7 @@ for n in ("setup", "pair"):
     PROGRAMS[n] = ("setup", "lib", [f"{LIB}/test_{n}.c", f"{LIB}/stub_driver.c"], {}, [])
 for n in ("abi", "retry", "words", "yield"):
     PROGRAMS[f"lib.{n}"] = ("lib", "lib", [f"{LIB}/test_{n}.c"], {}, [])
-for n in ("check", "check_random"):
+for n in ("check", "check_limits", "check_random"):
     PROGRAMS[n] = ("check", "check", [f"{LIB}/test_{n}.c"], {}, [])
 PROGRAMS["qsim"] = ("qsim", "qsim", ["selftests/tools/qsim/test_qsim.c"], {}, [])
 PROGRAMS["chip"] = ("chip", "chip", ["selftests/tools/chip/test_chip.c"], {}, [])
@@ -257,7 +258,7 @@ AREAS = {
                      MSG[3], ERA, NEWCOMER] + LIVES),
     "qsim": ("qsim", ["qsim"]),
     "chip": ("chip", ["chip"]),
-    "check": ("check", ["check", "check_random"]),
+    "check": ("check", ["check", "check_limits", "check_random"]),
     "herd": ("lib", HERD + [OTHER_SERVER] + LIVES),
 }
 

@@ -21,7 +21,7 @@ enum {
 };
 
 static struct {
-	int strict, json, quiet, search, max;
+	int strict, end, json, quiet, search, max;
 	uint64_t states;
 } o = {
 	.max = 10, .states = CHECK_STATES_MAX,
@@ -30,6 +30,8 @@ static struct {
 static const struct opt options[] = {
 	{ 's', "strict", OPT_FLAG, &o.strict, 0, 0, NULL,
 	  "serial: transactions are ordered in real time, too" },
+	{ 'e', "end", OPT_FLAG, &o.end, 0, 0, NULL,
+	  "refuse a file without its end line: it may have been cut" },
 	{ 'm', "max-states", OPT_SIZE, &o.states, 1, 1LL << 32, "N",
 	  "linear: limit of the search of one key (4000000)" },
 	{ 0, "search", OPT_FLAG, &o.search, 0, 0, NULL,
@@ -43,7 +45,8 @@ static const struct opt options[] = {
 static struct check_history h;
 static struct json j;
 static const char *command, *path;
-static int printed;
+static int printed, given_up;
+static uint32_t *unsure;	/* keys that were given up, of which so many are printed */
 
 static bool is_serial(void)
 {
@@ -120,6 +123,15 @@ static void finding_json(const struct check_finding *f)
 static void found(void *arg, const struct check_finding *f)
 {
 	(void)arg;
+	if (f->reason == CHECK_GAVE_UP) {
+		if (given_up++ >= o.max)
+			return;
+		if (o.json)
+			unsure[given_up - 1] = f->key;
+		else
+			check_print(&h, f, "", stdout);
+		return;
+	}
 	if (printed++ >= o.max)
 		return;
 	if (o.json && !j.out)
@@ -147,34 +159,56 @@ static const char *verdict_name(const struct check_result *r)
 	return names[r->verdict];
 }
 
+/* Keys whose search reached its limit; null: several keys that scans connect */
+static void undecided_json(void)
+{
+	int i;
+
+	json_array(&j, "undecided");
+	for (i = 0; i < given_up && i < o.max; i++)
+		json_string(&j, NULL, unsure[i] == CHECK_NONE ? NULL : check_name(&h, unsure[i]));
+	json_end_array(&j);
+}
+
 static void summary(const struct check_result *r)
 {
+	const char *nothing = h.ops + h.txns ? "" : ": no operations";
 	bool serial = is_serial();
 
 	if (o.json) {
 		if (!j.out)
 			begin_json();
 		json_end_array(&j);
+		undecided_json();
 		json_string(&j, "verdict", verdict_name(r));
+		json_bool(&j, "ended", h.ended);
 		json_uint(&j, serial ? "transactions" : "operations", serial ? h.txns : h.ops);
 		json_uint(&j, "keys", h.keys);
 		json_uint(&j, serial ? "committed" : "groups", r->groups);
 		json_uint(&j, serial ? "dependencies" : "searched", r->searched);
 		json_uint(&j, "states", r->states);
 		json_uint(&j, "all_findings", r->findings);
+		json_uint(&j, "all_undecided", r->undecided);
 		json_end_object(&j);
 		return;
 	}
 	if (printed > o.max)
 		printf("and %d more\n", printed - o.max);
+	if (given_up > o.max)
+		printf("and %d more undecided\n", given_up - o.max);
 	if (serial)
-		printf("%s%s: %s; %zu transactions, %" PRIu64 " committed, %" PRIu64 " edges\n",
-		       o.strict ? "strict " : "", command, verdict_name(r), h.txns, r->groups,
+		printf("%s%s: %s%s; %zu transactions, %" PRIu64 " committed, %" PRIu64 " edges\n",
+		       o.strict ? "strict " : "", command, verdict_name(r), nothing, h.txns, r->groups,
 		       r->searched);
 	else
-		printf("%s: %s; %zu operations, %zu keys, %" PRIu64 " of %" PRIu64
-		       " groups searched, %" PRIu64 " states\n", command, verdict_name(r), h.ops,
+		printf("%s: %s%s; %zu operations, %zu keys, %" PRIu64 " of %" PRIu64
+		       " groups searched, %" PRIu64 " states\n", command, verdict_name(r), nothing, h.ops,
 		       h.keys, r->searched, r->groups, r->states);
+}
+
+static uint32_t line_of(size_t i)
+{
+	return is_serial() ? h.txn[i].line : h.op[i].line;
 }
 
 static int check(void)
@@ -190,11 +224,17 @@ static int check(void)
 	if (serial ? h.ops > 0 : h.txns > 0)
 		die(EXIT_USAGE, "%s: it has %s: %s", path, serial ? "operations" : "transactions",
 		    serial ? "linear checks these" : "serial checks these");
+	unsure = calloc((size_t)o.max + 1, sizeof(*unsure));
+	if (!unsure)
+		die(EXIT_USAGE, "out of memory");
 	err = serial ? check_serial(&h, &options, &r) : check_linear(&h, &options, &r);
 	if (err == -EEXIST)
 		die(EXIT_USAGE, "%s:%" PRIu32 ": an append that line %" PRIu32
-		    " has, too: reads do not tell them apart", path, r.same[1]->line,
+		    " has, too: reads cannot distinguish them", path, r.same[1]->line,
 		    r.same[0]->line);
+	if (err == -EBUSY)
+		die(EXIT_USAGE, "%s:%" PRIu32 ": it overlaps line %" PRIu32 " of the same client",
+		    path, line_of(r.overlap[1]), line_of(r.overlap[0]));
 	if (err)
 		die(EXIT_USAGE, "%s: %s", path, strerror(-err));
 	summary(&r);
@@ -223,6 +263,8 @@ int main(int argc, char **argv)
 			die(EXIT_USAGE, "%s:%" PRIu64 ": %s", path, e.line, e.text);
 		die(EXIT_USAGE, "%s: %s", path, e.text);
 	}
+	if (o.end && !h.ended)
+		die(EXIT_USAGE, "%s: there is no end line: it may have been cut", path);
 	if (print)
 		check_write(&h, stdout);
 	else
@@ -230,5 +272,6 @@ int main(int argc, char **argv)
 	if (fflush(stdout))
 		die(EXIT_USAGE, "standard output: %s", strerror(errno));
 	check_free(&h);
+	free(unsure);
 	return status;
 }
