@@ -221,6 +221,7 @@ AREAS = {
     "front": ("core", ["kernel_client", "poll_ownership", "workers", "kernel_client.asan"]),
     "fabric": ("core", ["bounds", "links", "wakeups", "credits", "duplicate_replies",
                         "packet_runs", "packet_runs.asan"]),
+    "home": ("core", ["ni_time"]),
     "filter": ("core", ["bounds", "one_way", "bounds.asan", "filters"]),
     "model": ("core", ["link_model", "one_way"]),
     "layout": ("core", ["bounds", "region"]),
