@@ -56,7 +56,7 @@ help:
 	@echo '                    BENCH="--quick" and more: tools/rmc-bench --help'
 	@echo '  make bench-host   the core at native speed beside the limits of this machine'
 	@echo '  make bench-history  the same, compared with earlier runs: changes and exit status'
-	@echo '  make bench-ni     NI organisations beside each other'
+	@echo '  make bench-ni     NI organisations beside each other; NI="--quick" and more: ni_bench --help'
 	@echo '  make figures      the figures of the papers, measured here, as a page;'
 	@echo '                    FIGURES="--quick --only fig7" and more: tools/rmc-figures --help'
 
@@ -146,7 +146,7 @@ bench: deps tools
 	@$(MAKE) -s -C tools O=$(O) peers
 	@$(MAKE) -s modules || echo 'make bench: without the module' >&2
 	@if vm-setup/rmc-deps uml-kdir >/dev/null 2>&1; then $(MAKE) -s uml; fi
-	@$(MAKE) -s -C selftests O=$(O)/host $(addprefix $(O)/host/,sweep stages lines messages native_bench)
+	@$(MAKE) -s -C selftests O=$(O)/host $(addprefix $(O)/host/,sweep stages lines messages native_bench ni_bench)
 	@tools/rmc-bench $(BENCH)
 
 bench-host:
@@ -159,13 +159,13 @@ bench-history:
 
 bench-ni:
 	@$(MAKE) -s -C selftests O=$(O)/host $(O)/host/ni_bench
-	@$(O)/host/ni_bench
+	@$(O)/host/ni_bench $(NI)
 
 # What cannot be built or booted is told on the page.
 figures: deps tools
 	@vm-setup/rmc-deps figures
 	@$(MAKE) -s modules || echo 'make figures: without the module' >&2
-	@$(MAKE) -s -C selftests O=$(O)/host $(addprefix $(O)/host/,sweep objects native_bench valet_curves footprint)
+	@$(MAKE) -s -C selftests O=$(O)/host $(addprefix $(O)/host/,sweep objects native_bench valet_curves footprint ni_bench)
 	@tools/rmc-figures $(FIGURES)
 
 # The header has the version in numbers, for programs to compare; everything else reads VERSION.

@@ -248,21 +248,27 @@ double bench_pingpong(struct bench *b)
 
 /* ---- the core ---- */
 
-void bench_app_init(struct bench *b, struct bench_app *app, u32 nid, u32 target)
+void bench_app_init_at(struct bench *b, struct bench_app *app, u32 nid, u32 target, u8 *lbuf,
+		       u32 slot_bytes)
 {
-	size_t len = BENCH_ENTRIES * BENCH_SLOT + sizeof(struct rmc_operands) * BENCH_ENTRIES;
-
 	app_init(&app->a, &b->w, nid, 0, BENCH_ENTRIES);
 	app->target = target;
-	app->lbuf = bench_map(len);
-	app->buf = mem_make(app->lbuf, len, 12, 0);
+	app->lbuf = lbuf;
+	app->stride = slot_bytes;
+	app->buf = mem_make(app->lbuf, bench_app_bytes(slot_bytes), 12, 0);
 	rmc_bufs_add(&app->a.bufs, app->buf);
 	rmc_qp_init_raw(&app->qp, app->a.wq, app->a.cq, app->a.flags, app->slots,
-			(struct rmc_operands *)(app->lbuf + BENCH_ENTRIES * BENCH_SLOT),
+			(struct rmc_operands *)(app->lbuf + BENCH_ENTRIES * (u64)slot_bytes),
 			BENCH_ENTRIES);
 	rmc_qp_set_arg(&app->qp, app);
 	app->qp.wake = wake;
 	app->qp.priv = &app->a;
+}
+
+void bench_app_init(struct bench *b, struct bench_app *app, u32 nid, u32 target)
+{
+	bench_app_init_at(b, app, nid, target, bench_map(bench_app_bytes(BENCH_SLOT)), BENCH_SLOT);
+	app->stride = 0;
 }
 
 void bench_app_fini(struct bench_app *app)

@@ -9,7 +9,7 @@
  *	objects.c	atomic object reads, with the library's schemes
  *	messages.c	the library's messages
  *	native_bench.c	the RMC's messages, through the library's domains
- *	ni_bench.c	NI organisations compared (T18 chapter 6)
+ *	ni_bench.c	NI organisations compared (T18 chapter 6), with ni_load.h
  */
 #ifndef BENCH_HARNESS_H
 #define BENCH_HARNESS_H
@@ -56,6 +56,9 @@ void bench_start(struct bench *b, bool park);
 void bench_fini(struct bench *b);
 /* Add an application on @nid, between bench_init() and bench_start() */
 void bench_app_init(struct bench *b, struct bench_app *app, u32 nid, u32 target);
+/* the same with the caller's memory for its local buffers, bench_app_bytes() */
+void bench_app_init_at(struct bench *b, struct bench_app *app, u32 nid, u32 target, u8 *lbuf,
+		       u32 slot_bytes);
 void bench_app_fini(struct bench_app *app);
 void bench_check(int err);
 /*
@@ -66,6 +69,11 @@ void bench_packets(struct testbed *w, bool packets);
 const char *bench_path(const struct testbed *w, u32 bytes);
 /* The value of an option --path: "packets" or "local" */
 bool bench_is_path(const char *name, bool *packets);
+
+static inline size_t bench_app_bytes(u32 slot_bytes)
+{
+	return BENCH_ENTRIES * ((size_t)slot_bytes + sizeof(struct rmc_operands));
+}
 
 void bench_pin(int cpu);
 u8 *bench_map(size_t n);			/* in huge pages, no byte zero */

@@ -1,258 +1,537 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * NI organisations compared (T18 section 6.5: latency of single transfers, bandwidth of
- * many). One thread runs the application and all workers alternately, and a clock measures
- * the time of each. One CPU is enough for that; the results are those of one CPU per thread.
+ * NI organisations compared (T18 section 6.5): latency of single reads, bandwidth of many. Two nodes
+ * read from each other, each with its own workers, in packets; every node issues and serves. All
+ * applications keep a queue of 128 entries full (6.5.2), or wait for one read after the other (6.5.1).
  *
- *	hand-offs	number of times that a blocking read passes from one thread to
- *			another: counted, not measured; the mean over all lines
- *	latency		of a blocking read: the work of all threads, plus half a round
- *			trip of a line between two CPUs for each hand-off
- *	busiest		rate that the worker with the most work allows, if the others run in
- *			parallel and share no memory bandwidth with it
- *	threads		a thread per worker and one for the applications, on this machine's
- *			CPUs: with fewer CPUs than threads the result depends on the
- *			scheduler, and the table says so
+ *	computed	a CPU for each worker and each application, in virtual time: each visit is run
+ *			and timed here, see ni_load.h. Left out is what CPUs take from each other:
+ *			bandwidth of memory, and room in shared caches
+ *	threads		a pinned thread for each, where this machine has as many CPUs, else the reason;
+ *			beside it the same computed. Where two sets of workers are too many, one set
+ *			has both nodes
+ *	between		one node reads from the other, and writes to it; each has a worker: what
+ *			rmc-bench shows beside rmcd's one worker
+ *
+ *	build/host/ni_bench [--quick] [--json] [--one-cpu] [--apps N] [--rrpps N] [--frontends N]
+ *		[--sizes FROM,TO] [--only NI[,UNITS]] [computed] [threads] [between]
  */
 #define _GNU_SOURCE
-#include <sched.h>
+#include <getopt.h>
+#include <math.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-#include "harness.h"
+#include "ni_load.h"
+#include "tools/common/json.h"
 
-#define APPS		4
-#define OUTSTANDING	32
-#define RUNS		5
+#define SEGMENT		(64UL << 20)	/* of each node */
+#define RUNS		5		/* of the line's round trip */
+#define SMALL		64
+#define LARGE		8192
+#define SIZES_MAX	9
+#define SHARE		0.25		/* no RRPP's differs by more from an equal share */
 
-struct row {
+static const struct organisation {
 	const char *ni;
-	u32 units, rrpps;
-	double handoffs;
+	u32 units;
+} organisations[] = {
+	{ "fused", 1 }, { "pair", 1 },
+	{ "edge", 2 }, { "edge", 4 }, { "edge", 8 },
+	{ "per_tile", 2 }, { "per_tile", 4 }, { "per_tile", 8 },
+	{ "split", 2 }, { "split", 4 }, { "split", 8 },
 };
 
-/*
- * To the RGP and back are two. An RRPP on another worker adds two, in edge and split for every
- * other line. A frontend adds two.
- */
-static const struct row rows[] = {
-	{ "fused",    1, 1, 2 },
-	{ "pair",     1, 1, 4 },
-	{ "edge",     2, 2, 2 + 2 * 0.5 },
-	{ "per_tile", 2, 1, 4 },
-	{ "split",    2, 2, 4 + 2 * 0.5 },
+/* Options */
+static u32 apps = LOAD_APPS, rrpps, frontends, first = SMALL, last = LOAD_SIZE, only_units;
+static const char *only;
+static bool as_json;
+
+static struct json out;
+static double half_ns, miss_ns, handoff;
+static double latency[ARRAY_SIZE(organisations)][SIZES_MAX];
+static struct load_result bandwidth[ARRAY_SIZE(organisations)][SIZES_MAX];
+static int unequal;
+
+/* ---- loads ---- */
+
+static bool chosen(const struct organisation *o)
+{
+	return !only || (!strcmp(o->ni, only) && (!only_units || o->units == only_units));
+}
+
+/* As many RRPPs as edge has, unless --rrpps says less; a frontend for each application */
+static struct load load_of(const struct organisation *o)
+{
+	struct load l = { .ni = o->ni, .units = o->units, .rrpps = o->units, .frontends = 1,
+			  .kernels = true, .op = RMC_OP_READ };
+
+	if (rrpps && !strcmp(o->ni, "per_tile"))
+		l.rrpps = min(rrpps, o->units);
+	if (!strcmp(o->ni, "split"))
+		l.frontends = frontends ?: max(1U, apps / o->units);
+	return l;
+}
+
+static struct load blocking(struct load l, u32 size)
+{
+	l.apps = 1;
+	l.outstanding = 1;
+	l.size = size;
+	return l;
+}
+
+static struct load busy(struct load l, u32 size)
+{
+	l.apps = apps;
+	l.outstanding = BENCH_ENTRIES;
+	l.size = size;
+	return l;
+}
+
+/* GB/s that each node reads */
+static double gbps(const struct load_result *r, u32 size)
+{
+	return r->rate * size / 1000 / NI_TIME_NODES;
+}
+
+static void check_shares(const struct load *l, const struct load_result *r)
+{
+	if (r->share_low > 1 - SHARE && r->share_high < 1 + SHARE)
+		return;
+	fprintf(stderr, "ni_bench: %s, %u units, %u B: an RRPP served %.2f of its share, another one %.2f\n",
+		l->ni, l->units, l->size, r->share_low, r->share_high);
+	unequal++;
+}
+
+/* ---- output ---- */
+
+static void json_row(const char *part, const struct load *l, const char *what)
+{
+	u32 workers, cpus = load_needs(l, &workers);
+
+	json_object(&out, NULL);
+	json_string(&out, "part", part);
+	json_string(&out, "ni", l->ni);
+	json_uint(&out, "units", l->units);
+	json_uint(&out, "rrpps", l->rrpps);
+	if (!strcmp(l->ni, "split"))
+		json_uint(&out, "frontends", l->frontends);
+	json_uint(&out, "kernels", l->kernels ? NI_TIME_NODES : 1);
+	json_uint(&out, "workers", workers);
+	json_uint(&out, "cpus", cpus);
+	json_string(&out, "what", what);
+}
+
+static void json_load(const struct load *l)
+{
+	json_uint(&out, "bytes", l->size);
+	json_uint(&out, "outstanding", l->outstanding);
+	json_uint(&out, "applications", l->apps);
+}
+
+static void json_result(const char *part, const struct load *l, const struct load_result *r)
+{
+	bool waits = l->outstanding == 1;
+
+	if (!as_json)
+		return;
+	json_row(part, l, waits ? "latency" : "bandwidth");
+	json_load(l);
+	json_string(&out, "path", "packets");
+	if (waits)
+		json_double(&out, "ns", r->ns);
+	json_double(&out, "mops", r->rate);
+	json_double(&out, "gbps", r->rate * l->size / 1000 / (l->one_way ? 1 : NI_TIME_NODES));
+	json_double(&out, "share_low", r->share_low);
+	json_double(&out, "share_high", r->share_high);
+	if (r->busiest) {
+		json_string(&out, "busiest", r->busiest);
+		json_double(&out, "used", r->used);
+		json_uint(&out, "preempted", r->preempted);
+	}
+	json_end_object(&out);
+}
+
+static void head(const char *title)
+{
+	u32 size;
+
+	if (as_json)
+		return;
+	printf("\n%s\n%-9s%6s%7s%10s%9s", title, "ni", "units", "RRPPs", "frontends", "workers");
+	for (size = first; size <= last; size *= 2)
+		printf("%8u", size);
+}
+
+static void row_begin(const struct load *l)
+{
+	u32 workers;
+
+	load_needs(l, &workers);
+	printf("%-9s%6u%7u%10u%9u", l->ni, l->units, l->rrpps,
+	       strcmp(l->ni, "split") ? 0 : l->frontends, workers);
+}
+
+/* ---- computed ---- */
+
+static void compute(u32 i)
+{
+	struct load_result r;
+	u32 size, k;
+
+	for (size = first, k = 0; size <= last; size *= 2, k++) {
+		struct load l = blocking(load_of(&organisations[i]), size);
+
+		load_computed(&l, handoff, &r);
+		latency[i][k] = r.ns;
+		json_result("computed", &l, &r);
+		l = busy(l, size);
+		load_computed(&l, handoff, &bandwidth[i][k]);
+		check_shares(&l, &bandwidth[i][k]);
+		json_result("computed", &l, &bandwidth[i][k]);
+	}
+}
+
+static void computed(void)
+{
+	struct load_result *r;
+	u32 size, i, k;
+	struct load l;
+
+	for (i = 0; i < ARRAY_SIZE(organisations); i++)
+		if (chosen(&organisations[i]))
+			compute(i);
+	if (as_json)
+		return;
+	head("Computed: latency of a read, ns, one application of each node");
+	putchar('\n');
+	for (i = 0; i < ARRAY_SIZE(organisations); i++) {
+		if (!chosen(&organisations[i]))
+			continue;
+		l = busy(load_of(&organisations[i]), SMALL);
+		row_begin(&l);
+		for (size = first, k = 0; size <= last; size *= 2, k++)
+			printf("%8.0f", latency[i][k]);
+		putchar('\n');
+	}
+	head("Computed: GB/s that each node reads, and is read");
+	puts("  shares of RRPPs   busiest, smallest and largest reads");
+	for (i = 0; i < ARRAY_SIZE(organisations); i++) {
+		if (!chosen(&organisations[i]))
+			continue;
+		l = busy(load_of(&organisations[i]), SMALL);
+		row_begin(&l);
+		for (size = first, k = 0; size <= last; size *= 2, k++)
+			printf("%8.2f", gbps(&bandwidth[i][k], size));
+		r = bandwidth[i];
+		printf("  %3.0f to %3.0f %%      %s %.0f %%, %s %.0f %%\n", r->share_low * 100,
+		       r->share_high * 100, r->busiest, r->used * 100, r[k - 1].busiest,
+		       r[k - 1].used * 100);
+	}
+}
+
+/* ---- threads ---- */
+
+/* Threads of applications, and sets of workers, that this machine has CPUs for. Returns 0: none. */
+static bool fits(struct load *l)
+{
+	u32 workers, kernels;
+
+	for (kernels = NI_TIME_NODES; kernels; kernels--) {
+		l->kernels = kernels == NI_TIME_NODES;
+		load_needs(l, &workers);
+		/* with a set for each node an application of each has a thread */
+		if ((int)(workers + kernels) <= load_cpus) {
+			l->threads = min((u32)load_cpus - workers, apps * NI_TIME_NODES);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void measured_and_computed(const struct load *l, double *m, double *c)
+{
+	struct load_result r;
+
+	load_native(l, &r);
+	check_shares(l, &r);
+	json_result("threads", l, &r);
+	*m = l->outstanding == 1 ? r.ns : gbps(&r, l->size);
+	load_computed(l, handoff, &r);
+	json_result("beside threads", l, &r);
+	*c = l->outstanding == 1 ? r.ns : gbps(&r, l->size);
+}
+
+static void threads_of(const struct organisation *o)
+{
+	struct load l = load_of(o), with[3];
+	double m, c;
+	u32 workers, i;
+
+	if (!fits(&l)) {
+		load_needs(&l, &workers);
+		if (as_json) {
+			json_row("threads", &l, "skipped");
+			json_uint(&out, "needs", workers + 1);
+			json_uint(&out, "has", load_cpus);
+			json_end_object(&out);
+			return;
+		}
+		printf("%-9s%6u   skipped: %u workers and an application need %u CPUs, this machine has %d\n",
+		       o->ni, o->units, workers, workers + 1, load_cpus);
+		return;
+	}
+	with[0] = blocking(l, SMALL);
+	with[1] = busy(l, SMALL);
+	with[2] = busy(l, LARGE);
+	if (!as_json) {
+		load_needs(&l, &workers);
+		printf("%-9s%6u%9s%9u%14u", o->ni, o->units, l.kernels ? "each" : "both", workers,
+		       l.threads);
+	}
+	for (i = 0; i < ARRAY_SIZE(with); i++) {
+		measured_and_computed(&with[i], &m, &c);
+		if (!as_json)
+			printf(i ? "%9.2f%10.2f%8.2f" : "%9.0f%10.0f%8.2f", m, c, c / m);
+	}
+	if (!as_json)
+		putchar('\n');
+	fflush(stdout);
+}
+
+static void threads(void)
+{
+	u32 i;
+
+	if (!as_json) {
+		printf("\nThreads, each pinned to a CPU of its own, and the same computed\n");
+		printf("%33s%14s%27s%27s%27s\n", "", "", "64 B, ns", "64 B, GB/s", "8 KiB, GB/s");
+		printf("%-9s%6s%9s%9s%14s", "ni", "units", "set has", "workers", "applications'");
+		for (i = 0; i < 3; i++)
+			printf("%9s%10s%8s", "measured", "computed", "ratio");
+		putchar('\n');
+	}
+	for (i = 0; i < ARRAY_SIZE(organisations); i++)
+		if (chosen(&organisations[i]))
+			threads_of(&organisations[i]);
+}
+
+/* ---- between two nodes ---- */
+
+static void between_one(u32 op, u32 size, u32 outstanding)
+{
+	struct load l = { .ni = "fused", .units = 1, .rrpps = 1, .frontends = 1, .kernels = true,
+			  .one_way = true, .apps = 1, .op = op, .size = size,
+			  .outstanding = outstanding };
+	const char *name = op == RMC_OP_READ ? "read" : "write";
+	struct load_result r;
+
+	load_computed(&l, handoff, &r);
+	if (!as_json) {
+		printf("%-6s%7u%10u%10.0f%10.2f%10.2f   %s %.0f %%\n", name, size, outstanding,
+		       r.ns, r.rate, r.rate * size / 1000, r.busiest, r.used * 100);
+		return;
+	}
+	json_row("between", &l, name);
+	json_load(&l);
+	json_string(&out, "path", "packets");
+	json_double(&out, "t_typical_usec", r.ns / 1000);
+	json_double(&out, "mops", r.rate);
+	json_double(&out, "bw_typical_bytes_per_sec", r.rate * size * 1e6);
+	json_string(&out, "busiest", r.busiest);
+	json_double(&out, "used", r.used);
+	json_uint(&out, "preempted", r.preempted);
+	json_end_object(&out);
+}
+
+/* The sizes and numbers of rmc-bench */
+static void between(void)
+{
+	static const u32 sizes[] = { 64, 256, 1024, 4096, 8192 }, flights[] = { 4, 16, 32, 64, 128 };
+	u32 op, i;
+
+	if (!as_json) {
+		printf("\nOne node accesses the other, a worker each, computed: a CPU for each worker and the application\n");
+		printf("%-6s%7s%10s%10s%10s%10s   busiest\n", "", "bytes", "in flight", "ns each",
+		       "M/s", "GB/s");
+	}
+	for (op = RMC_OP_READ; op <= RMC_OP_WRITE; op++)
+		for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+			between_one(op, sizes[i], 1);
+			between_one(op, sizes[i], 32);
+		}
+	for (i = 0; i < ARRAY_SIZE(flights); i++)
+		if (flights[i] != 32)
+			between_one(RMC_OP_READ, SMALL, flights[i]);
+}
+
+/* ---- main ---- */
+
+static const struct part {
+	const char *name;
+	void (*run)(void);
+} parts[] = {
+	{ "computed", computed }, { "threads", threads }, { "between", between },
 };
-
-static struct bench bench;
-static struct bench_app more[APPS - 1];
-
-static struct bench_app *app(u32 i)
-{
-	return i ? &more[i - 1] : &bench.app;
-}
-
-static void setup(const struct row *r)
-{
-	struct testbed_opts o = { .nodes = 2, .ni = r->ni, .units = r->units, .rrpps = r->rrpps,
-				.mtu = RMC_MTU_DEFAULT, .itt = 1024 };
-	u32 i;
-
-	bench_init_opts(&bench, &o);
-	/* fused would take the local path, which the other organisations do not have */
-	bench_packets(&bench.w, true);
-	for (i = 0; i < APPS - 1; i++)
-		bench_app_init(&bench, &more[i], 0, 1);
-}
-
-static void teardown(bool threads)
-{
-	u32 i;
-
-	if (threads)
-		testbed_stop(&bench.w);
-	for (i = 0; i < APPS - 1; i++) {
-		bench_app_fini(&more[i]);
-		mem_free(more[i].buf);
-	}
-	bench_app_fini(&bench.app);
-	testbed_fini(&bench.w);
-	mem_free(bench.seg);
-	mem_free(bench.app.buf);
-}
-
-static void nothing(int slot, void *arg)
-{
-	(void)slot;
-	(void)arg;
-}
-
-/* By worker: ticks of the visits that found work */
-static u64 spent[32];
-
-static u32 visit_timed(void)
-{
-	u32 i, n, done = 0;
-	u64 t0 = bench_ticks(), t1;
-
-	for (i = 0; i < bench.w.workers; i++) {
-		n = rmc_ni_visit(&bench.w.worker[i].ni);
-		t1 = bench_ticks();
-		if (n)
-			spent[i] += t1 - t0;
-		t0 = t1;
-		done += n;
-	}
-	return done;
-}
-
-/* ns of a blocking read: the work of all threads */
-static double blocking(u32 size)
-{
-	u32 n = (bench_quick ? 4000 : 20000) / (1 + size / 512), i;
-	u64 t0, sum = 0;
-
-	for (i = 0; i < n; i++) {
-		t0 = bench_ticks();
-		bench_post(&bench.app, RMC_OP_READ, size, bench_bytes);
-		sum += bench_ticks() - t0;
-		memset(spent, 0, sizeof(spent));
-		while (rmc_qp_in_flight(&bench.app.qp)) {
-			visit_timed();
-			t0 = bench_ticks();
-			if (rmc_poll_cq(&bench.app.qp, nothing))
-				sum += bench_ticks() - t0;
-		}
-		for (t0 = 0; t0 < bench.w.workers; t0++)
-			sum += spent[t0];
-	}
-	return (double)sum / n * bench_ns_per_tick();
-}
-
-/* Operations per microsecond, of all applications together. */
-static double rate(u32 size, bool threads)
-{
-	u32 n = (bench_quick ? 40000 : 160000) / (1 + size / 512), posted = 0, in_flight = 1, i;
-	u64 t0 = bench_now(), busiest = 0;
-
-	memset(spent, 0, sizeof(spent));
-	while (posted < n || in_flight) {
-		in_flight = 0;
-		for (i = 0; i < APPS; i++) {
-			rmc_poll_cq(&app(i)->qp, nothing);
-			while (posted < n && rmc_qp_in_flight(&app(i)->qp) < OUTSTANDING) {
-				bench_post(app(i), RMC_OP_READ, size, bench_bytes);
-				posted++;
-			}
-			in_flight += rmc_qp_in_flight(&app(i)->qp);
-		}
-		if (!threads)
-			visit_timed();
-		else
-			rmc_relax_slow(&bench.app.qp, 0);
-	}
-	if (threads)
-		return (double)n * 1000 / (bench_now() - t0);
-	for (i = 0; i < bench.w.workers; i++)
-		busiest = max(busiest, spent[i]);
-	return (double)n * 1000 / (busiest * bench_ns_per_tick());
-}
-
-static double typical_rate(u32 size, bool threads)
-{
-	double v[RUNS];
-	int i;
-
-	rate(size, threads);
-	for (i = 0; i < RUNS; i++)
-		v[i] = rate(size, threads);
-	/* the best run: preemption is not part of the cost */
-	bench_median(v, RUNS);
-	return v[threads ? RUNS / 2 : RUNS - 1];
-}
-
-static double best_blocking(u32 size)
-{
-	double v[RUNS];
-	int i;
-
-	blocking(size);
-	for (i = 0; i < RUNS; i++)
-		v[i] = blocking(size);
-	bench_median(v, RUNS);
-	return v[0];
-}
-
-/* Leave the placement of threads to the scheduler; they inherit this thread's affinity. */
-static void unpin(int cpus)
-{
-	cpu_set_t set;
-	int i;
-
-	CPU_ZERO(&set);
-	for (i = 0; i < cpus; i++)
-		CPU_SET(i, &set);
-	sched_setaffinity(0, sizeof(set), &set);
-}
 
 /* Half a line's round trip between two CPUs, ns. Needs a worker as the other end. */
-static double handoff(void)
+static double half_pingpong(void)
 {
 	double v[RUNS];
 	int i;
 
 	bench_finer = 20;
-	bench_init(&bench, 2, "fused", RMC_MTU_DEFAULT);
-	bench_start(&bench, false);
+	bench_init(&load.b, 2, "fused", RMC_MTU_DEFAULT);
+	testbed_start(&load.b.w, load_cpu + 1, false);
 	for (i = 0; i < RUNS; i++)
-		v[i] = bench_pingpong(&bench);
-	bench_fini(&bench);
+		v[i] = bench_pingpong(&load.b);
+	bench_fini(&load.b);
 	bench_finer = 1;
-	bench_median(v, RUNS);
-	return v[0] / 2;
+	return bench_median(v, RUNS) / 2;
 }
 
-static void row(const struct row *r, double hop, int cpus)
+static void begin(void)
 {
-	double small, large;
-	u32 threads;
+	half_ns = half_pingpong();
+	load_ns_per_tick = bench_ns_per_tick();
+	load_begin_second();
+	handoff = load_handoff(half_ns, &miss_ns);
+	if (as_json) {
+		json_init(&out, stdout);
+		json_object(&out, NULL);
+		json_int(&out, "cpus", load_cpus);
+		json_string(&out, "visits", load_one_cpu ? "one CPU" : "two CPUs");
+		json_double(&out, "line_ping_pong_usec", 2 * half_ns / 1000);
+		json_double(&out, "miss_usec", miss_ns / 1000);
+		json_double(&out, "handoff_usec", handoff * load_ns_per_tick / 1000);
+		json_uint(&out, "segment_bytes", bench_bytes / NI_TIME_NODES);
+		json_uint(&out, "mtu", RMC_MTU_DEFAULT);
+		json_array(&out, "rows");
+		return;
+	}
+	printf("Two nodes read random places of each other's %lu MiB, in packets, MTU %d, with their own workers.\n",
+	       SEGMENT >> 20, RMC_MTU_DEFAULT);
+	printf("Bandwidth: %u applications of each, %d reads in flight of each application. Workers: of both.\n",
+	       apps, BENCH_ENTRIES);
+	printf("Visits were timed on %s. Half a line's round trip: %.0f ns, of which %.0f are in visits.\n",
+	       load_one_cpu ? "one CPU" : "two CPUs", half_ns, miss_ns);
+}
 
-	setup(r);
-	threads = bench.w.workers + 1;
-	printf("%-9s %5u %6u %7u %9.1f %9.0f %7.0f", r->ni, r->units, r->rrpps, threads - 1,
-	       r->handoffs, best_blocking(64) + r->handoffs * hop,
-	       best_blocking(8192) + r->handoffs * hop);
-	printf(" %9.2f %7.2f", typical_rate(64, false), typical_rate(8192, false) * 8192 / 1000);
-	fflush(stdout);
-	testbed_start(&bench.w, NULL, false);
-	small = typical_rate(64, true);
-	large = typical_rate(8192, true) * 8192 / 1000;
-	printf(" %9.2f %7.2f  %-7s%s\n", small, large, bench_path(&bench.w, 64),
-	       threads > (u32)cpus ? "  (scheduler's)" : "");
-	fflush(stdout);
-	teardown(true);
+static int usage(FILE *to)
+{
+	fputs("usage: ni_bench [OPTION ...] [computed] [threads] [between]\n"
+	      "NI organisations beside each other (Documentation/ni.rst); default: computed threads\n"
+	      "  --quick            fewer windows\n"
+	      "  --json             as JSON\n"
+	      "  --one-cpu          time all visits on one CPU, where lines do not move\n"
+	      "  --apps N           applications of each node, 1 to 8 (8)\n"
+	      "  --rrpps N          per_tile: RRPPs, a power of two (as many as units)\n"
+	      "  --frontends N      split: of each unit (one for each application)\n"
+	      "  --sizes FROM,TO    powers of two, 64 to 16384 (64,16384)\n"
+	      "  --only NI[,UNITS]  this organisation\n", to);
+	return to == stderr ? 2 : 0;
+}
+
+static bool number(u32 *to, const char *word, u32 least, u32 most)
+{
+	char *end;
+
+	*to = strtoul(word, &end, 10);
+	return end != word && !*end && *to >= least && *to <= most;
+}
+
+static bool power(u32 n)
+{
+	return n && !(n & (n - 1));
+}
+
+static bool set_sizes(char *words)
+{
+	char *to = strchr(words, ',');
+
+	if (to)
+		*to++ = 0;
+	return number(&first, words, SMALL, LOAD_SIZE) &&
+	       number(&last, to ?: words, first, LOAD_SIZE) && power(first) && power(last);
+}
+
+static bool set_only(char *words)
+{
+	char *units = strchr(words, ',');
+
+	if (units)
+		*units++ = 0;
+	only = words;
+	return rmc_ni_find(only) && (!units || number(&only_units, units, 1, RMC_MAX_UNITS));
+}
+
+/* Returns -1: go on */
+static int options(int argc, char **argv)
+{
+	static const struct option known[] = {
+		{ "quick", no_argument, NULL, 'q' }, { "json", no_argument, NULL, 'j' },
+		{ "one-cpu", no_argument, NULL, '1' }, { "apps", required_argument, NULL, 'a' },
+		{ "rrpps", required_argument, NULL, 'r' }, { "help", no_argument, NULL, 'h' },
+		{ "frontends", required_argument, NULL, 'f' },
+		{ "sizes", required_argument, NULL, 's' }, { "only", required_argument, NULL, 'o' },
+		{ 0 }
+	};
+	bool ok = true;
+	int c;
+
+	while (ok && (c = getopt_long(argc, argv, "", known, NULL)) >= 0) {
+		switch (c) {
+		case 'q': bench_quick = true; break;
+		case 'j': as_json = true; break;
+		case '1': load_one_cpu = true; break;
+		case 'a': ok = number(&apps, optarg, 1, LOAD_APPS); break;
+		case 'r': ok = number(&rrpps, optarg, 1, RMC_MAX_UNITS) && power(rrpps); break;
+		case 'f': ok = number(&frontends, optarg, 1, LOAD_APPS); break;
+		case 's': ok = set_sizes(optarg); break;
+		case 'o': ok = set_only(optarg); break;
+		case 'h': return usage(stdout);
+		default: ok = false;
+		}
+	}
+	return ok ? -1 : usage(stderr);
+}
+
+static const struct part *part_of(const char *name)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(parts); i++)
+		if (!strcmp(parts[i].name, name))
+			return &parts[i];
+	return NULL;
 }
 
 int main(int argc, char **argv)
 {
-	double hop;
-	int cpus, i;
+	int status = options(argc, argv), i;
 
-	bench_quick = argc > 1 && !strcmp(argv[1], "--quick");
-	cpus = bench_setup(64UL << 20);
-	if (cpus < 2)
+	if (status >= 0)
+		return status;
+	for (i = optind; i < argc; i++)
+		if (!part_of(argv[i]))
+			return usage(stderr);
+	sched_getaffinity(0, sizeof(load_allowed), &load_allowed);
+	for (i = 0; i < CPU_SETSIZE; i++)
+		if (CPU_ISSET(i, &load_allowed))
+			load_cpu[load_cpus++] = i;
+	if (bench_setup(NI_TIME_NODES * SEGMENT) < 2 || load_cpus < 2)
 		return 4;
-	hop = handoff();
-	unpin(cpus);
-	printf("Reads of random lines of 64 MiB, in packets, MTU %d; %d runs. Bandwidth: %d applications,\n",
-	       RMC_MTU_DEFAULT, RUNS, APPS);
-	printf("%d reads outstanding each. A hand-off: %.0f ns. With several RRPPs half of the lines\n",
-	       OUTSTANDING, hop);
-	printf("are another unit's.\n\n");
-	printf("                                  hand-   latency, ns      busiest worker    threads, %d CPUs\n",
-	       cpus);
-	printf("ni        units  RRPPs workers     offs      64 B   8 KiB      64 B   8 KiB      64 B   8 KiB  path\n");
-	printf("                                            as if a CPU each    M/s    GB/s       M/s    GB/s\n");
-	for (i = 0; i < (int)ARRAY_SIZE(rows); i++)
-		row(&rows[i], hop, cpus);
-	return 0;
+	begin();
+	for (i = optind; i < argc; i++)
+		part_of(argv[i])->run();
+	if (optind == argc) {
+		computed();
+		threads();
+	}
+	load_end_second();
+	if (as_json) {
+		json_end_array(&out);
+		json_end_object(&out);
+		putchar('\n');
+	}
+	return unequal ? 1 : 0;
 }
