@@ -28,7 +28,8 @@
 #define SMALL		64
 #define LARGE		8192
 #define SIZES_MAX	9
-#define SHARE		0.25		/* no RRPP's differs by more from an equal share */
+#define SHARE		0.25		/* no RRPP's differs by more from an equal share, */
+#define SIGMAS		6		/* or by more than random places make it */
 
 static const struct organisation {
 	const char *ni;
@@ -95,7 +96,9 @@ static double gbps(const struct load_result *r, u32 size)
 
 static void check_shares(const struct load *l, const struct load_result *r)
 {
-	if (r->share_low > 1 - SHARE && r->share_high < 1 + SHARE)
+	double most = fmax(SHARE, SIGMAS / sqrt(r->served / l->rrpps));
+
+	if (r->share_low > 1 - most && r->share_high < 1 + most)
 		return;
 	fprintf(stderr, "ni_bench: %s, %u units, %u B: an RRPP served %.2f of its share, another one %.2f\n",
 		l->ni, l->units, l->size, r->share_low, r->share_high);

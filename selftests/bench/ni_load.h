@@ -59,13 +59,14 @@ struct load {
  * @ns: of an operation of one application; its latency if one is in flight
  * @share_low: operations that an RRPP served, of an equal share: the least
  * @share_high: the most
+ * @served: operations that a node served, if both nodes' numbers differ the smaller one
  * @busiest: kind of what had the most work; computed only
  * @used: share of the time that it worked
  * @preempted: visits that somebody else interrupted; they count as the mean of their actor's
  */
 struct load_result {
 	double rate, ns;
-	double share_low, share_high;
+	double share_low, share_high, served;
 	const char *busiest;
 	double used;
 	u32 preempted;
@@ -238,6 +239,7 @@ static void load_shares(struct load_result *r)
 
 	r->share_low = 1e9;
 	r->share_high = 0;
+	r->served = 1e18;
 	for (nid = 0; nid < NI_TIME_NODES; nid++) {
 		for (i = 0, all = 0; i < units; i++) {
 			u64 *before = &load.served[nid * RMC_MAX_UNITS + i];
@@ -247,6 +249,8 @@ static void load_shares(struct load_result *r)
 			*before = count;
 			all += now[i];
 		}
+		if (all)
+			r->served = fmin(r->served, all);
 		for (i = 0; i < rrpps && all; i++) {
 			r->share_low = fmin(r->share_low, (double)now[i] * rrpps / all);
 			r->share_high = fmax(r->share_high, (double)now[i] * rrpps / all);

@@ -209,28 +209,84 @@ def sabre(text, part):
     return {"label": "object", "columns": columns, "rows": rows}
 
 
-NI_COLUMNS = (("units", None), ("RRPPs", None), ("workers", None), ("hand-offs", None),
-              ("latency 64 B", "ns"), ("latency 8 KiB", "ns"), ("busiest 64 B", "M/s"),
-              ("busiest 8 KiB", "GB/s"), ("threads 64 B", "M/s"), ("threads 8 KiB", "GB/s"))
+def _ni_name(row):
+    units = f", {row['units']} units" if row["units"] > 1 else ""
+    fewer = f", {row['rrpps']} RRPPs" if row["rrpps"] != row["units"] else ""
+    return row["ni"] + units + fewer
 
 
-def ni(text, _):
-    """build/host/ni_bench."""
-    columns = [{"name": n, **({"unit": u} if u else {})} for n, u in NI_COLUMNS]
-    rows, marked = [], False
-    for line in text.splitlines():
-        match = re.fullmatch(r"\s*([a-z_]+)((?:\s+[\d.]+){10})\s*(local|packets)?\s*(\(.*\))?", line)
-        if match:
-            words = match.group(2).split()
-            values = {n: unquoted(w) if u else w for (n, u), w in zip(NI_COLUMNS, words)}
-            if match.group(4):
-                marked = True
-                values["CPUs"] = "too few for threads"
-            path = {"path": match.group(3)} if match.group(3) else {}
-            rows.append({"name": match.group(1), **path, "values": values})
+def _ni_by_size(found, what):
+    """Computed: a row for each organisation, a column for each size"""
+    field, unit = {"latency": ("ns", "ns"), "bandwidth": ("gbps", "GB/s")}[what]
+    columns, rows = {"CPUs of a node": {"name": "CPUs of a node"}}, {}
+    for one in found:
+        if one["part"] != "computed" or one["what"] != what:
+            continue
+        size = benchtext.size(one["bytes"])
+        columns[size] = {"name": size, "unit": unit}
+        row = rows.setdefault(_ni_name(one), {"name": _ni_name(one), "path": one["path"], "values": {
+            "CPUs of a node": str(one["cpus"] // one["kernels"])}})
+        row["values"][size] = short(one[field])
+    return columns, rows
+
+
+def _ni_threads(found):
+    """Measured with a pinned thread for each, beside the same computed"""
+    columns, rows = {"nodes of a worker": {"name": "nodes of a worker"}}, {}
+    ratios = {}
+    for one in found:
+        if one["part"] not in ("threads", "beside threads"):
+            continue
+        row = rows.setdefault(_ni_name(one), {"name": _ni_name(one), "path": one.get("path", "none"),
+                                              "values": {}})
+        row["values"]["nodes of a worker"] = "one" if one["kernels"] > 1 else "both"
+        if one["what"] == "skipped":
+            row["values"] = {"nodes of a worker": f"needs {one['needs']} CPUs"}
+            continue
+        field, unit = ("ns", "ns") if one["what"] == "latency" else ("gbps", "GB/s")
+        what = f"{one['what']} {benchtext.size(one['bytes'])}"
+        kind = "computed" if one["part"] == "beside threads" else "measured"
+        columns[f"{what}, {kind}"] = {"name": f"{what}, {kind}", "unit": unit}
+        row["values"][f"{what}, {kind}"] = short(one[field])
+        both = ratios.setdefault((_ni_name(one), what), {})
+        both[kind] = one[field]
+        if len(both) == 2:
+            columns[f"{what}, ratio"] = {"name": f"{what}, ratio", "unit": "x"}
+            row["values"][f"{what}, ratio"] = short(both["computed"] / both["measured"])
+    return columns, rows
+
+
+def _ni_between(found):
+    """One node accesses the other, a worker each, computed"""
+    columns = {"computed, a worker each": {"name": "computed, a worker each"}}
+    rows = {}
+    for one in found:
+        if one["part"] != "between":
+            continue
+        size, many = benchtext.size(one["bytes"]), one["outstanding"] > 1
+        name = f"{size} {one['what']}" + (f"s, {one['outstanding']} in flight" if many else "")
+        value, unit = one["t_typical_usec"], "us"
+        if many:
+            value, unit = ((one["mops"], "M/s") if one["bytes"] == 64 else
+                           (one["bw_typical_bytes_per_sec"] / 1e9, "GB/s"))
+        rows[name] = {"name": name, "path": one["path"],
+                      "values": {"computed, a worker each": measured(value, unit)}}
+    return columns, rows
+
+
+def ni(text, part):
+    """build/host/ni_bench --json; part: latency, bandwidth, threads or between."""
+    found = json.loads(text)
+    if part in ("latency", "bandwidth"):
+        columns, rows = _ni_by_size(found["rows"], part)
+    elif part in ("threads", "between"):
+        columns, rows = (_ni_threads if part == "threads" else _ni_between)(found["rows"])
+    else:
+        raise Wrong(f"ni: part {part!r} is not latency, bandwidth, threads or between")
     if not rows:
-        raise Wrong("ni: no row of ni_bench")
-    return {"label": "ni", "columns": columns + ([{"name": "CPUs"}] if marked else []), "rows": rows}
+        raise Wrong(f"ni: no row of {part}")
+    return {"label": "" if part == "between" else "ni", "columns": list(columns.values()),
+            "rows": list(rows.values())}
 
 
 def objects(text, _):

@@ -128,6 +128,20 @@ else
 	expect "objects: no such figure" 2 "usage: objects" "$top/build/host/objects" 11
 	expect "objects: schemes as JSON" 0 '"series": "farm: check"' \
 		timeout 120 "$top/build/host/objects" --quick --json schemes
+	make -s -C "$top/selftests" O="$top/build/host" "$top/build/host/ni_bench" ||
+		report 1 "ni_bench builds"
+	for wrong in "speed" "--sizes 64,96" "--only frob" "--rrpps 3"; do
+		# shellcheck disable=SC2086 # an option and its argument
+		expect "ni_bench: no such $wrong" 2 "usage: ni_bench" "$top/build/host/ni_bench" $wrong
+	done
+	ni=(timeout 120 "$top/build/host/ni_bench" --quick --one-cpu --sizes 64,64)
+	expect "NI organisations, computed, each RRPP with its share" 0 "^edge  *8  *8 .* to .* %" \
+		"${ni[@]}" --only edge,8 computed
+	expect "fewer RRPPs" 0 '"rrpps": 2,' "${ni[@]}" --json --only per_tile,4 --rrpps 2 computed
+	expect "threads: pinned, or the reason why not" 0 "^split  *8 .*\(needs* [0-9]* CPUs\|each\|both\)" \
+		"${ni[@]}" --only split,8 threads
+	expect "between two nodes with a worker each" 0 "^write  *8192  *32 " \
+		"${ni[@]}" between
 	make -s -C "$top/selftests" O="$top/build/host" "$top/build/host/native_bench" ||
 		report 1 "native_bench builds"
 	expect "native_bench: no such part" 2 "usage: native_bench" "$top/build/host/native_bench" speed

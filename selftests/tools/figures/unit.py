@@ -103,6 +103,16 @@ def chip(argv):
     return {"rows": rows}
 
 
+def ni():
+    """per_tile takes half as long as edge; more units are as slow, and read as much each"""
+    designs = (("edge", 1), ("per_tile", 2), ("split", 4))
+    rows = [{"part": "computed", "what": what, "ni": d, "units": u, "bytes": n, "ns": 710 / f, "gbps": 10 * u / f}
+            for d, f in designs for u in (2, 4, 8) for n in (64, 8192) for what in ("latency", "bandwidth")]
+    of = {"what": "latency", "ni": "fused", "units": 1, "bytes": 64}
+    return {"rows": rows + [{**of, "part": "threads", "ns": 200}, {**of, "part": "beside threads", "ns": 300},
+                            {"part": "threads", "what": "skipped", "ni": "edge", "units": 8, "needs": 9, "has": 2}]}
+
+
 def valet():
     """A system is the slower the later it comes"""
     systems = ("1x16", "4x4", "16x1", "threads, lock 100 ns", "threads, lock 150 ns",
@@ -146,6 +156,8 @@ def canned(job):
         return {0: qsim(job.argv[-1])}
     if tool == "rmc_chip":
         return {0: chip(job.argv)}
+    if tool == "host/ni_bench":
+        return {0: ni()}
     if tool == "host/valet_curves":
         return {0: valet()}
     if tool == "rmc_valet":
@@ -348,6 +360,19 @@ class FigureTest(Folder):
                     dict(zip([text for text, _ in b.head], cells))[f"{design}, model"]
                     for b in figure.blocks if isinstance(b, figs.Table)
                     for cells in b.rows if cells[0] == row), value)
+
+    def test_ni(self):
+        figure = self.shown("ni", self.run_)
+        for column, value in (("paper, ns", 222.5), ("computed, ns", 355), ("computed / paper", 355 / 222.5),
+                              ("paper, of edge", 445 / 710), ("computed, of edge", 0.5)):
+            self.assertAlmostEqual(self.cell(figure, "per-tile, 8 units", column), value)
+        self.assertAlmostEqual(self.cell(figure, "split, 8 units", "computed: peak"), 40)
+        self.assertAlmostEqual(self.cell(figure, "split, 8 units", "computed / paper"), 177.5 / 223.5)
+        self.assertAlmostEqual(self.cell(figure, "per-tile, 8 units", "computed / paper, of edge"), 0.5 * 710 / 445)
+        self.assertEqual(self.curve(figure, "6.9-8", "edge, computed")[64], 80)
+        self.assertAlmostEqual(self.cell(figure, "fused", "computed / measured"), 1.5)
+        self.assertIn("needs 9 CPUs", str(next(b.rows for b in figure.blocks if isinstance(b, figs.Table)
+                                               and b.title.startswith("Threads"))))
 
     def test_dispatch(self):
         figure = self.shown("dispatch", self.run_)
@@ -556,7 +581,7 @@ class PageTest(Folder):
             self.assertRegex(link, r"^(data:image/svg|#|raw/)")
             if link.startswith("raw/"):
                 self.assertTrue(os.path.exists(os.path.join(self.folder, link)), link)
-        self.assertEqual(text.count("data:image/svg"), 31)
+        self.assertEqual(text.count("data:image/svg"), 37)
         self.assertNotIn("<script", text)
 
     def test_escapes_and_names(self):

@@ -77,10 +77,24 @@ MTU 4096, random in 64 MiB: latency, ns, and ratio to a plain read
  bytes      read     overlapped
     64       330      280  0.85
 """
-NI = """Reads of random lines
-fused         1      1       1       2.0       351    1026     18.02    9.25     11.39    9.21
-pair          1      1       2       4.0       456    1192     22.56   12.27      3.02    6.97  (scheduler's)
-"""
+
+
+def ni_row(part, what, ni="edge", units=2, **more):
+    return {"part": part, "ni": ni, "units": units, "rrpps": units, "kernels": 2, "workers": 4, "cpus": 20,
+            "what": what, "bytes": 64, "outstanding": 1, "path": "packets", **more}
+
+
+NI = {"cpus": 2, "rows": [
+    ni_row("computed", "latency", ns=710.4), ni_row("computed", "latency", ns=720, bytes=16384),
+    ni_row("computed", "latency", "per_tile", 4, ns=445, rrpps=2),
+    ni_row("computed", "bandwidth", gbps=107.02), ni_row("threads", "skipped", needs=6, has=2),
+    ni_row("threads", "latency", "fused", 1, ns=400, kernels=1),
+    ni_row("beside threads", "latency", "fused", 1, ns=300, kernels=1),
+    ni_row("threads", "bandwidth", "fused", 1, gbps=2, bytes=8192, kernels=1),
+    ni_row("beside threads", "bandwidth", "fused", 1, gbps=3, bytes=8192, kernels=1),
+    *(ni_row("between", what, "fused", 1, bytes=n, outstanding=o, t_typical_usec=0.7, mops=9,
+             bw_typical_bytes_per_sec=7e9)
+      for what, n, o in (("read", 64, 1), ("read", 64, 32), ("write", 8192, 32)))]}
 OBJECTS = {"mtu": 4096, "rounds": 5, "rows": [
     {"figure": "8", "bytes": n, "writers": w, "series": "SABRe", "value": 1.2345, "unit": "M/s"}
     for n in (128, 8192) for w in (0, 16)]}
@@ -419,10 +433,27 @@ class Import(Folder):
         self.assertIn("random in 64 MiB", self.take("sabre", SABRE, "--part", "x", status=1))
 
     def test_ni(self):
-        rows = self.take("ni", NI, "--command", "c")
-        self.assertEqual(str(rows["fused"]["threads 8 KiB"]), "9.21")
-        self.assertEqual(rows["pair"]["CPUs"], "too few for threads")
-        self.assertIn("no row", self.take("ni", "nothing", "--command", "c", status=1))
+        rows = self.take("ni", NI, "--part", "latency", "--command", "c")
+        self.assertEqual({k: str(v) for k, v in rows["edge, 2 units"].items()},
+                         {"CPUs of a node": "10", "64 B": "710", "16 KiB": "720"})
+        self.assertEqual(list(rows), ["edge, 2 units", "per_tile, 4 units, 2 RRPPs"])
+        self.assertEqual(self.paths(), dict.fromkeys(rows, "packets"))
+        rows = self.take("ni", NI, "--part", "bandwidth", "--command", "c")
+        self.assertEqual(str(rows["edge, 2 units"]["64 B"]), "107")
+        rows = self.take("ni", NI, "--part", "threads", "--command", "c")
+        self.assertEqual(rows["edge, 2 units"], {"nodes of a worker": "needs 6 CPUs"})
+        self.assertEqual({k: str(v) for k, v in rows["fused"].items()}, {
+            "nodes of a worker": "both", "latency 64 B, measured": "400", "latency 64 B, computed": "300",
+            "latency 64 B, ratio": "0.75", "bandwidth 8 KiB, measured": "2", "bandwidth 8 KiB, computed": "3",
+            "bandwidth 8 KiB, ratio": "1.5"})
+        rows = self.take("ni", NI, "--part", "between", "--command", "c")
+        self.assertEqual([(n, str(v["computed, a worker each"]["value"]), v["computed, a worker each"]["unit"])
+                          for n, v in rows.items()],
+                         [("64 B read", "0.7", "us"), ("64 B reads, 32 in flight", "9", "M/s"),
+                          ("8 KiB writes, 32 in flight", "7", "GB/s")])
+        self.assertIn("not latency", self.take("ni", NI, "--part", "speed", "--command", "c", status=1))
+        self.assertIn("no row of between", self.take("ni", {"rows": []}, "--part", "between", "--command",
+                                                      "c", status=1))
 
     def paths(self):
         return {r["name"]: r.get("path") for r in store.Store(self.folder).result("new")["rows"]}
@@ -436,9 +467,6 @@ class Import(Folder):
                   .replace("overlapped\n", "overlapped path\n"),
                   "--part", "MTU 4096, cache-resident", "--command", "c")
         self.assertEqual(self.paths(), {"64 B": "local", "8 KiB": None, "8 KiB, 32 in flight": "packets"})
-        self.take("ni", NI.replace("9.21", "9.21  packets").replace("6.97", "6.97  packets"),
-                  "--command", "c")
-        self.assertEqual(self.paths(), {"fused": "packets", "pair": "packets"})
 
     def test_packets_beside_the_local_path(self):
         both = json.loads(json.dumps(BENCH))
