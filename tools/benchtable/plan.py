@@ -50,6 +50,20 @@ class Apart(Daemon):
     workers = ("--workers", "2")
 
 
+class Each(Daemon):
+    """A daemon for each node: no memory, and no thread, is shared but the fabric's file."""
+    key = "each"
+    title = "two rmcd"
+    what = ("Processes of this host, one per node, each over an rmcd of its own; the daemons map one file, "
+            "as two kernels would. Packets only.")
+    cpus = 2
+    workers = ()
+
+    def command(self, nodes, argv):
+        found = super().command(nodes, argv)
+        return [a if a != "--daemon" else "--daemon-each" for a in found]
+
+
 class Beside:
     """A kind of guests: the host's own programs run beside them."""
 
@@ -90,7 +104,22 @@ class KvmLoopback(Beside, Native, sources.Loopback):
     options = ("--fabric", "loopback")
 
 
-MACHINES = {"vm": KvmCluster, "loopback": KvmLoopback, "daemon": Daemon, "apart": Apart, "uml": Uml, "host": Host}
+class UmlPair(Beside, sources.UmlCluster):
+    """Two kernels at native speed, on as many CPUs as there are."""
+    title = "two UML kernels"
+    cpus = 2
+
+    def probe(self):
+        super().probe()
+        if not os.path.exists(os.path.join(BUILD, "uml", "rmc.ko")):
+            raise Missing("build/uml/rmc.ko is not built: run make uml")
+
+
+MACHINES = {"vm": KvmCluster, "loopback": KvmLoopback, "daemon": Daemon, "apart": Apart, "each": Each,
+            "uml": Uml, "uml-cluster": UmlPair, "host": Host}
+# Two nodes that have a worker each. Application and workers spin, the other application sleeps.
+PAIRS = ("each", "vm", "uml-cluster")
+PAIR_THREADS = 3
 CLUSTER_CPUS = 4                # two guests, each with an application and a worker
 CHOICES = {"kvm": ("vm", "loopback"), "daemon": ("daemon",), "uml": ("uml",), "host": ("host",)}
 BEST = ("kvm", "daemon", "uml", "host")
@@ -135,7 +164,7 @@ def some_in_packets(results):
 
 def has_local(plan):
     """Nodes of several workers or kernels have no local path, and so no second column."""
-    return plan.key not in ("vm", "apart")
+    return plan.key not in ("apart", *PAIRS)
 
 
 def solo(plan):
@@ -183,6 +212,12 @@ def lines(plan):
     return _job(plan, "lines", 0, ("host/lines",), 3)
 
 
+def between(plan, k):
+    """Two nodes with a worker each, computed: as PAIRS with a CPU for each thread"""
+    return _job(plan, "between", k, ("host/ni_bench", *(("--quick",) if plan.quick else ()), "--json",
+                                     "between"), 10)
+
+
 def messages(plan, k):
     return _job(plan, "messages", k, ("host/messages", "--quick", *_path(plan)), 2)
 
@@ -202,6 +237,7 @@ def of_host(plan):
             yield messages(one, k)
             yield native(one, k)
         yield stages(plan, k)
+        yield between(plan, k)
     yield lines(plan)
 
 
@@ -296,6 +332,29 @@ def of_guests(plan, cpus):
             yield netpipe(plan, k)
 
 
+PAIR_TOOLS = ("rmc_read_lat", "rmc_write_lat", "rmc_read_bw", "rmc_write_bw")
+
+
+def pairs(run, chosen):
+    """Plans of two nodes with a worker each, besides the chosen machine; none beside the core alone"""
+    return [run.plans[key] for key in PAIRS if chosen.rmc and key in run.plans and key != chosen.key]
+
+
+def pair_flights(plan):
+    return (32,) if plan.quick else FLIGHTS
+
+
+def of_pair(plan):
+    """Latency, rate and bandwidth"""
+    for k in rounds(plan):
+        yield limits(plan, k, "before")
+        for tool in PAIR_TOOLS:
+            yield of_size(plan, k, tool)
+        for n in pair_flights(plan):
+            yield in_flight(plan, k, n)
+        yield limits(plan, k, "after")
+
+
 def jobs(run, plan):
     if plan.rmc:
         yield from of_guests(plan, run.cpus)
@@ -303,5 +362,8 @@ def jobs(run, plan):
             yield from of_guests(in_packets(plan), run.cpus)
     if plan.key == "daemon" and run.has("apart"):
         yield from of_guests(run.plans["apart"], run.cpus)
+    for pair in pairs(run, plan):
+        if not pair.missing:
+            yield from of_pair(pair)
     if run.has("host"):
         yield from of_host(run.plans["host"])

@@ -378,28 +378,101 @@ def stages_of_host(t, plan):
                          "moved": r["lines_moved"]})
 
 
-def of_guests(t, run, plan):
-    where, rounds, limits = plan.title, [], {}
+def limits_of_rounds(t, plan):
+    """{k: limits} of the rounds that have them"""
+    limits = {}
     for k in p.rounds(plan):
-        with t.optional(f"limits of round {k + 1}, {where}"):
+        with t.optional(f"limits of round {k + 1}, {plan.title}"):
             limits[k] = limits_beside(t.results, plan, k)
-            rounds.append(k)
-    if not rounds:
-        return
     t.limits += limits.values()
+    return limits
 
+
+def sampler(t, limits):
+    """of(job of a round, fields of a row): [(row, limits)] of the rounds in which it worked"""
     def of(job, **fields):
-        """Of the rounds in which it worked, if there was any"""
         samples, reason = [], None
-        for k in rounds:
+        for k, beside in limits.items():
             try:
-                samples.append((row_of(t.results.get(job(k)), **fields), limits[k]))
+                samples.append((row_of(t.results.get(job(k)), **fields), beside))
             except Missing as e:
                 reason = e
         if not samples:
             raise reason
         return samples
 
+    return of
+
+
+def threads_on(run):
+    """What two nodes with a worker each lack here, for their names"""
+    return "" if run.cpus >= p.PAIR_THREADS else f", {p.PAIR_THREADS} threads on {run.cpus} CPUs"
+
+
+def of_pair(t, run, plan):
+    """Two nodes with a worker each: packets, and more hand-offs than with one for both"""
+    where = plan.title + threads_on(run)
+    if plan.missing:
+        t.gaps.append(gap(f"two nodes with a worker each, {plan.title}", Cannot(plan.missing)))
+        return
+    limits = limits_of_rounds(t, plan)
+    if not limits:
+        return
+    of = sampler(t, limits)
+    for what in ("read", "write"):
+        for size in p.SIZES:
+            with t.optional(f"{what} of {size} B, {where}"):
+                t.latency(what, where, size, of(
+                    lambda k, what=what: p.of_size(plan, k, f"rmc_{what}_lat"), bytes=size),
+                    mtu=p.USUAL_MTU)
+            with t.optional(f"{what} bandwidth, {size} B, {where}"):
+                t.bandwidth(what, where, size, of(
+                    lambda k, what=what: p.of_size(plan, k, f"rmc_{what}_bw"), bytes=size),
+                    mtu=p.USUAL_MTU, outstanding=32)
+    for n in p.pair_flights(plan):
+        with t.optional(f"{n} reads in flight, {where}"):
+            t.rate("reads", where, of(lambda k, n=n: p.in_flight(plan, k, n), bytes=64), outstanding=n,
+                   qps=1)
+
+
+COMPUTED = "a worker each, computed"
+
+
+def of_computed(t, plan):
+    """The same with a CPU for each thread: what ni_bench computes from times of this machine"""
+    documents = []
+    for k in p.rounds(plan):
+        with t.optional(f"round {k + 1} of {COMPUTED}"):
+            documents.append(t.results.get(p.between(plan, k))["rows"])
+    if not documents:
+        return
+
+    def of(what, size, outstanding, field, scale=1):
+        """Values of the rounds, which have neither a spread nor limits of their own"""
+        return [(row_of({"results": rows}, part="between", what=what, bytes=size,
+                        outstanding=outstanding)[field] * scale, None, {"path": "packets"})
+                for rows in documents]
+
+    for what in ("read", "write"):
+        for size in p.SIZES:
+            with t.optional(f"{what} of {size} B, {COMPUTED}"):
+                t.add("latency", what, COMPUTED, "us", of(what, size, 1, "t_typical_usec"), bytes=size,
+                      mtu=p.USUAL_MTU)
+            with t.optional(f"{what} bandwidth, {size} B, {COMPUTED}"):
+                t.add("bandwidth", what, COMPUTED, "GB/s",
+                      of(what, size, 32, "bw_typical_bytes_per_sec", 1e-9), bytes=size, mtu=p.USUAL_MTU,
+                      outstanding=32)
+    for n in p.FLIGHTS:
+        with t.optional(f"{n} reads in flight, {COMPUTED}"):
+            t.add("rate", "reads", COMPUTED, "M/s", of("read", 64, n, "mops"), bytes=64, outstanding=n,
+                  qps=1)
+
+
+def of_guests(t, run, plan):
+    where, limits = plan.title, limits_of_rounds(t, plan)
+    if not limits:
+        return
+    of = sampler(t, limits)
     tools = {"read": "rmc_read_lat", "write": "rmc_write_lat", "SABRe": "rmc_sabre_lat"}
     ops = {"fetch-and-add": "faa", "compare-and-swap": "cas"}
     latencies(t, where, lambda what, size: of(
@@ -475,8 +548,11 @@ def table(run, plan, results):
             of_guests(other, run, p.in_packets(plan))
     if plan.key == "daemon" and run.has("apart"):
         of_guests(t, run, run.plans["apart"])
+    for pair in p.pairs(run, plan):
+        of_pair(t, run, pair)
     if run.has("host"):
         of_host(t, run.plans["host"])
+        of_computed(t, run.plans["host"])
         if in_packets:
             of_host(other, p.in_packets(run.plans["host"]))
     second(t, other)

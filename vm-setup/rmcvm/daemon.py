@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
-"""rmcd for one program: starts it, says which CPU each process gets, and ends it."""
+"""rmcd for one program: starts it, or one for each node, says which CPU each process gets, and ends it."""
 
 import os
 import shutil
@@ -94,10 +94,16 @@ def folder(user=None):
                "set TMPDIR to a short path that you can write to")
 
 
+def shared_folder():
+    """Of the file that daemons share: in memory if possible."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir()
+
+
 class Daemon:
     """A running rmcd with these nodes; a context manager."""
 
-    def __init__(self, nodes, workers=None, options=(), user=None):
+    def __init__(self, nodes, workers=None, options=(), user=None, placed=None):
+        """placed: what plan() returned, for some of its workers"""
         # as the user of the processes: it has to read their memory, and they enter its folder
         self.user = {"user": user.uid, "group": user.gid, "extra_groups": user.groups} if user else {}
         self.dir = folder(user)
@@ -105,7 +111,7 @@ class Daemon:
             os.chown(self.dir, user.uid, user.gid)
         self.socket = os.path.join(self.dir, "socket")
         self.proc, self.stop_fd = None, None
-        workers, cpus, self.cpus = plan(nodes, workers)
+        workers, cpus, self.cpus = placed or plan(nodes, workers)
         argv = [find(), "--nodes", str(nodes), "--socket", self.socket, "--ni", "fused",
                 "--workers", str(workers), "--cpus", ",".join(map(str, cpus)),
                 "--share", str(int(None in self.cpus)), *options]
@@ -146,7 +152,7 @@ class Daemon:
         except OSError:
             return ""
 
-    def env(self):
+    def env(self, _node=0):
         """For the processes: where their driver is."""
         return {"RMC_DEVICE": self.socket}
 
@@ -159,6 +165,44 @@ class Daemon:
             except subprocess.TimeoutExpired:
                 self.proc.kill()
                 self.proc.wait()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class Each:
+    """A daemon for each node, with the interface of Daemon. They share a file, and no worker."""
+
+    def __init__(self, nodes, options=(), user=None):
+        self.dir = tempfile.mkdtemp(prefix="rmcd-region-", dir=shared_folder())
+        self.daemons = []
+        try:
+            if user:
+                os.chown(self.dir, user.uid, user.gid)
+            workers, cpus, self.cpus = plan(nodes, nodes)
+            region = ("--region", os.path.join(self.dir, "region"), "--region-size",
+                      f"{max(64, host.region_size(nodes))}M")
+            for node in range(nodes):
+                placed = workers // nodes, [cpus[node % len(cpus)]], [self.cpus[node]]
+                self.daemons.append(Daemon(nodes, options=(*region, "--node", str(node), *options),
+                                           user=user, placed=placed))
+        except BaseException:
+            self.close()
+            raise
+
+    def env(self, node=0):
+        return self.daemons[node].env()
+
+    def log(self):
+        return "\n".join(filter(None, (one.log() for one in self.daemons)))
+
+    def close(self):
+        for one in self.daemons:
+            one.close()
         shutil.rmtree(self.dir, ignore_errors=True)
 
     def __enter__(self):

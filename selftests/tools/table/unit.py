@@ -86,6 +86,14 @@ def netpipe():
                         for x in lat(0.25 if w == "push" else 0.35, (8, 32, *SIZES))]}
 
 
+def between():
+    """Of ni_bench"""
+    return {"rows": [{"part": "between", "what": what, "bytes": n, "outstanding": o, "t_typical_usec": 0.7,
+                      "mops": 9, "bw_typical_bytes_per_sec": 5e9}
+                     for what in ("read", "write") for n in plan.SIZES for o in (1, *plan.FLIGHTS)
+                     if o in (1, 32) or n == 64 and what == "read"]}
+
+
 def canned(job):
     """{node: output of the program}"""
     argv = job.argv[job.argv.index("--") + 1:] if "--" in job.argv else job.argv    # of rmc-run
@@ -94,7 +102,7 @@ def canned(job):
         return {"0": of_peer(**PEERS[tool])}
     sizes = (8, *SIZES)
     emulated = job.machine.startswith("roce")
-    found = {"sweep": sweep, "messages": messages, "native_bench": native, "stages": lambda: stages("cycles"),
+    found = {"sweep": sweep, "messages": messages, "native_bench": native, "ni_bench": between, "stages": lambda: stages("cycles"),
              "lines": lambda: stages("lines"), "rmc_netpipe": netpipe,
              "idle.py": lambda: {"results": [{"guest": 0, "cpu_share": 0.02}]},
              "roce.sh": lambda: {"results": lat(400)},
@@ -234,6 +242,38 @@ class TableTest(unittest.TestCase):
         few = self.made(plans(2, vm="no KVM", loopback="no KVM", apart="2 CPUs"))
         self.assertFalse([r for r in few["rows"] if r["where"] == "rmcd, a worker each"])
 
+    def test_two_nodes_with_a_worker_each(self):
+        """Two daemons, guests and kernels, beside the one worker; threads without a CPU are named"""
+        made = self.made(plans(8))
+        names = ("two rmcd", "two UML kernels")
+        for where in names:
+            row = self.row(made, group="latency", what="read", bytes=64, where=where)
+            self.assertNotIn("packets", row)
+            self.row(made, group="bandwidth", what="write", bytes=8192, where=where)
+            self.row(made, group="rate", outstanding=32, where=where)
+        few = self.made(plans(2, **{**NO_KVM, "daemon": None}))
+        for where in names:
+            self.row(few, group="latency", what="read", bytes=64, where=f"{where}, 3 threads on 2 CPUs")
+        self.assertIn({"what": "two nodes with a worker each, guests", "reason": "no KVM", "failed": False},
+                      few["missing"])
+        alone = self.made(plans(8), "host")
+        self.assertEqual({r["where"] for r in alone["rows"]}, {"core", rows.COMPUTED})
+        self.assertEqual(alone["missing"], [])
+
+    def test_a_worker_each_is_computed(self):
+        made = self.made(plans(2, **NO_KVM))
+        for group, value in (("latency", 0.7), ("bandwidth", 5)):
+            row = self.row(made, group=group, what="write", bytes=8192, where=rows.COMPUTED)
+            self.assertAlmostEqual(row["value"], value)
+            self.assertEqual(row["path"], "packets")
+        self.assertEqual(self.row(made, group="rate", outstanding=128, where=rows.COMPUTED)["value"], 9)
+
+    def test_a_daemon_for_each_node(self):
+        machine = plan.Each()
+        machine.enter(2, ("--mtu", "512"))
+        self.assertEqual(machine.command(2, ("app",))[1:], ["--daemon-each", "--rmcd=--mtu=512", "-n", "2",
+                                                            "--", "app"])
+
     def test_nothing_is_missing(self):
         self.assertEqual(self.made(plans(8))["missing"], [])
 
@@ -262,7 +302,7 @@ class TableTest(unittest.TestCase):
         self.results.write(slow, {"output": {"0": document_}})
         row = self.row({"rows": [document.lean(r) for r in
                                  rows.table(run, run.plans["host"], self.results).rows]},
-                       group="latency", what="read", bytes=64, double_sided=False)
+                       group="latency", what="read", bytes=64, double_sided=False, where="core")
         self.assertEqual((row["value"], row["high"], row["runs"]), (0.2, 99.0, 3))
         self.assertTrue(made)
 
@@ -318,7 +358,8 @@ class TableTest(unittest.TestCase):
         self.assertEqual(self.row(made, group="cycles")["path"], "packets")
         idle = self.row(made, what="guest without work, share of a CPU")
         self.assertEqual((idle["path"], "packets" in idle), ("none", False))
-        beside = [r for r in made["rows"] if r["group"] in ("latency", "rate", "bandwidth", "messages")]
+        beside = [r for r in made["rows"] if r["group"] in ("latency", "rate", "bandwidth", "messages")
+                  and r["where"] in ("core", "UML")]        # two nodes with a worker each have packets only
         self.assertEqual([r["what"] for r in beside if "packets" not in r], [])
         shown = text.text(made)
         self.assertRegex(shown, r"packets: p50")
