@@ -33,6 +33,18 @@ expect "rmc-run --daemon: hello" 0 "^\[[0-3]\] node 3 says 103: success" \
 check "and nothing is left" nothing_left
 expect "it passes the number of workers and options on" 0 "success" \
 	timeout -k 5 60 "$run" --daemon -n 2 --workers 2 --rmcd=--mtu=64 "$C/build/hello"
+expect "a daemon for each node" 0 "^\[1\] node 0 says 100: success" \
+	timeout -k 5 60 "$run" --daemon-each -n 2 "$C/build/hello"
+region_left() {			# the file that daemons share
+	[ -n "$(ls -d /dev/shm/rmcd-region-* "$T"/rmcd-region-* 2> /dev/null)" ]
+}
+check "and no file that they shared is left" eval '! region_left'
+expect "they have a worker each, and packets between them" 0 "^\[0\] *64 .* packets$" \
+	timeout -k 5 60 "$run" --daemon-each --rmcd=--mtu=64 -n 2 "$C/build/rmc_read_bw" -n 50 -S 1M
+expect "it takes no number of workers" 2 "one for each node" \
+	timeout -k 5 60 "$run" --daemon-each -n 2 --workers 1 "$C/build/hello"
+expect "one of several daemons that does not start is reported" 125 "unrecognized option" \
+	timeout -k 5 60 "$run" --daemon-each -n 2 --rmcd=--frob "$C/build/hello"
 expect "a daemon that does not start is reported" 125 "--mtu 65 is no multiple" \
 	timeout -k 5 60 "$run" --daemon -n 2 --rmcd=--mtu=65 "$C/build/hello"
 # shellcheck disable=SC2016 # the program's

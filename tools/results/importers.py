@@ -81,12 +81,42 @@ def _of_one_path(rows):
     return alone if len(alone) < len(found) else set()
 
 
+PAIR_WHERE = ("two rmcd", "guests", "two UML kernels", "a worker each, computed")
+
+
+def _pairs(found):
+    """Two nodes with a worker each, beside one worker for both: a column for each"""
+    columns, rows = {}, {}
+    for row in found["rows"]:
+        of_pair = row["where"].startswith(PAIR_WHERE)
+        if row["what"] not in ("read", "write", "reads") or row["group"] == "bandwidth" and row["bytes"] == 64:
+            continue            # the rate of these is another row
+        if row.get("double_sided") or row.get("mtu", 4096) != 4096 or row.get("qps", 1) > 1 or not (
+                of_pair or row["where"] == found["machine"]["title"]):
+            continue
+        one = row if of_pair else row.get("packets", row)
+        where = row["where"] if of_pair else f"{row['where']}, one worker"
+        columns[where] = {"name": where, "path": one.get("path", row["path"])}
+        rows.setdefault(_pair_name(row), {})[where] = measured(one["value"], row["unit"])
+    if not any(name.startswith(PAIR_WHERE) for name in columns):
+        raise Wrong("bench: no row of two nodes with a worker each")
+    return {"label": "", "columns": list(columns.values()),
+            "rows": [{"name": name, "values": values} for name, values in rows.items()]}
+
+
+def _pair_name(row):
+    size = benchtext.size(row["bytes"])
+    many = row["group"] != "latency"
+    flights = f", {row['outstanding']} in flight" if many else ""
+    return f"{size} {row['what'].removesuffix('s')}{'s' * many}{flights}"
+
+
 def bench(text, part):
-    """bench.json of tools/rmc-bench; part: latency, rows (of other groups), ratios or peers."""
+    """bench.json of tools/rmc-bench; part: latency, rows (of other groups), ratios, peers or pairs."""
     found = json.loads(text)
     origin = {"command": found["command"], "date": found["started"][:10]}
-    if part == "peers":
-        return {**origin, **_peers(found)}
+    if part in ("peers", "pairs"):
+        return {**origin, **(_peers if part == "peers" else _pairs)(found)}
     if part == "ratios":
         columns = [{"name": "ratio"}, {"name": "asked"}]
         rows = [{"name": r["name"], "values": {
@@ -95,7 +125,7 @@ def bench(text, part):
         return {**origin, "label": "ratio", "columns": columns, "rows": rows}
     groups = {"latency": ("latency",), "rows": ("rate", "bandwidth", "messages", "parked")}
     if part not in groups:
-        raise Wrong(f"bench: part {part!r} is not latency, rows, ratios or peers")
+        raise Wrong(f"bench: part {part!r} is not latency, rows, ratios, peers or pairs")
     columns, rows, paths = {}, {}, {}
     alone = _of_one_path(found["rows"])
     for row in found["rows"]:

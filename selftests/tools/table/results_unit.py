@@ -65,6 +65,20 @@ BENCH = {"command": f"{TOP}/tools/rmc-bench", "started": "2026-11-23 01:02:03", 
                    {"system": "Soft-RoCE", "what": "read", "unit": "us", "value": 400, "bytes": 64,
                     "performance": False, "role": "peer"}],
          "ratios": [{"name": "TCP / ours", "ratio": 147.2, "low": 41.6, "high": 180}]}
+
+
+def pair_row(where, value, what="read", group="latency", unit="us", **more):
+    return {"group": group, "what": what, "where": where, "unit": unit, "value": value, "bytes": 64,
+            "mtu": 4096, "path": "packets", **more}
+
+
+PAIRS = {**BENCH, "machine": {"title": "rmcd"}, "rows": [
+    pair_row("rmcd", 0.35, path="local", packets={"value": 0.45, "path": "packets"}),
+    pair_row("two rmcd, 3 threads on 2 CPUs", 2.4), pair_row("a worker each, computed", 0.7),
+    pair_row("core", 0.2), pair_row("rmcd", 9, mtu=64), pair_row("rmcd", 9, double_sided=True),
+    pair_row("rmcd", 9, "SABRe"), pair_row("two rmcd, 3 threads on 2 CPUs", 0.5, "read", "bandwidth", "GB/s",
+                                           outstanding=32),
+    pair_row("two rmcd, 3 threads on 2 CPUs", 8, "reads", "rate", "M/s", outstanding=32, qps=1, mtu=4096)]}
 SABRE = """
 MTU 4096, cache-resident: latency, ns, and ratio to a plain read
  bytes      read     overlapped
@@ -424,6 +438,19 @@ class Import(Folder):
         found = store.Store(self.folder).result("new")
         self.assertEqual([row["path"] for row in found["rows"]], ["packets", "none", "none"])
         self.assertIn("part", self.take("bench", BENCH, status=1))
+
+    def test_two_nodes_with_a_worker_each(self):
+        rows = self.take("bench", PAIRS, "--part", "pairs")
+        self.assertEqual({row: {k: f"{v['value']} {v['unit']}" for k, v in values.items()}
+                          for row, values in rows.items()}, {
+            "64 B read": {"rmcd, one worker": "0.45 us", "two rmcd, 3 threads on 2 CPUs": "2.4 us",
+                          "a worker each, computed": "0.7 us"},
+            "64 B reads, 32 in flight": {"two rmcd, 3 threads on 2 CPUs": "8 M/s"}})
+        self.assertEqual({c["name"]: c["path"] for c in store.Store(self.folder).result("new")["columns"]},
+                         dict.fromkeys(["rmcd, one worker", "two rmcd, 3 threads on 2 CPUs",
+                                        "a worker each, computed"], "packets"))
+        self.assertIn("no row of two nodes", self.take(
+            "bench", {**BENCH, "machine": {"title": "rmcd"}}, "--part", "pairs", status=1))
 
     def test_sabre(self):
         rows = self.take("sabre", SABRE, "--part", "MTU 4096, cache-resident", "--command", "c")
