@@ -10,6 +10,8 @@ import json
 import re
 
 from benchtable import text as benchtext
+from figures import papers
+from figures.figs import chip as chip_figure, ni as ni_figure
 
 from .store import Wrong
 
@@ -304,15 +306,62 @@ def _ni_between(found):
     return columns, rows
 
 
+def _beside_paper(rows):
+    """rows: [(name, path, unit, printed, ours)] -> columns, and rows by name"""
+    columns = {name: {"name": name} for name in ("T18", "here", "ratio")}
+    return columns, {name: {"name": name, **({"path": path} if path else {}), "values": {
+        "T18": {"value": short(printed), "unit": unit}, "here": {"value": short(ours), "unit": unit},
+        "ratio": {"value": short(ours / printed), "unit": "x"}}}
+        for name, path, unit, printed, ours in rows if printed and ours}
+
+
+def _ni_papers(found):
+    """Computed latency and bandwidth beside the thesis': of each organisation, and of edge"""
+    paper = papers.load(ni_figure.PAPER)
+    cycles = ni_figure.printed(paper, "mesh: total")
+    large = ni_figure.printed(paper, "8 KiB, of edge")
+    here, rows = ni_figure.Rows({"rows": found}), []
+    for units in ni_figure.UNITS:
+        edge = [here.value(what, "edge", units, size) for what, size in (("latency", 64), ("bandwidth", 8192))]
+        for design, name in ni_figure.DESIGNS.items():
+            who = f"{name}, {units} units"
+            ns, gbps = (here.value(what, name, units, size) for what, size in (("latency", 64),
+                                                                               ("bandwidth", 8192)))
+            rows.append((f"{who}: read of 64 B", "packets", "ns", cycles[design] / ni_figure.GHZ, ns))
+            if name != "edge" and ns and edge[0]:
+                rows.append((f"{who}: read of 64 B, of edge", "packets", "%",
+                             100 * cycles[design] / cycles["edge"], 100 * ns / edge[0]))
+            if name != "edge" and large[design] and gbps and edge[1]:
+                rows.append((f"{who}: bandwidth at 8 KiB, of edge", "packets", "%", large[design],
+                             100 * gbps / edge[1]))
+    return _beside_paper(rows)
+
+
+def chip(text, _):
+    """build/rmc_chip -j table: the model of the papers' chip beside what the thesis prints"""
+    paper, rows = papers.load(chip_figure.PAPER), []
+    here = chip_figure.cycles(json.loads(text))
+    for row in paper["table"]["rows"]:
+        if row["metric"] not in chip_figure.ROWS:
+            continue
+        for design, printed, ours in zip(paper["table"]["columns"], row["values"], here[row["metric"]]):
+            rows.append((f"{row['metric']}, {design}", None, row["unit"], printed, ours))
+    return {"label": "read of one block", **dict(zip(("columns", "rows"), (
+        list(part.values()) for part in _beside_paper(rows))))}
+
+
+NI_PARTS = {"threads": _ni_threads, "between": _ni_between, "papers": _ni_papers}
+
+
 def ni(text, part):
-    """build/host/ni_bench --json; part: latency, bandwidth, threads or between."""
+    """build/host/ni_bench --json; part: latency, bandwidth, threads, between or papers."""
     found = json.loads(text)
     if part in ("latency", "bandwidth"):
         columns, rows = _ni_by_size(found["rows"], part)
-    elif part in ("threads", "between"):
-        columns, rows = (_ni_threads if part == "threads" else _ni_between)(found["rows"])
+    elif part in NI_PARTS:
+        columns, rows = NI_PARTS[part](found["rows"])
     else:
-        raise Wrong(f"ni: part {part!r} is not latency, bandwidth, threads or between")
+        raise Wrong(f"ni: part {part!r} is not latency, bandwidth, {', '.join(NI_PARTS)}")
     if not rows:
         raise Wrong(f"ni: no row of {part}")
     return {"label": "" if part == "between" else "ni", "columns": list(columns.values()),
@@ -353,4 +402,4 @@ def delay(text, _):
 
 
 KINDS = {"bench": bench, "host": host, "history": history, "series": series, "sabre": sabre, "ni": ni,
-         "objects": objects, "delay": delay}
+         "objects": objects, "delay": delay, "chip": chip}

@@ -478,9 +478,28 @@ class Import(Folder):
                           for n, v in rows.items()],
                          [("64 B read", "0.7", "us"), ("64 B reads, 32 in flight", "9", "M/s"),
                           ("8 KiB writes, 32 in flight", "7", "GB/s")])
+        rows = self.take("ni", {"rows": [
+            ni_row("computed", "latency", n, 8, ns=v) for n, v in (("edge", 700), ("per_tile", 350))] + [
+                ni_row("computed", "bandwidth", n, 8, bytes=8192, gbps=v)
+                for n, v in (("edge", 10), ("per_tile", 5))]}, "--part", "papers", "--command", "c")
+        self.assertEqual({k: [f"{v[c]['value']} {v[c]['unit']}" for c in ("T18", "here", "ratio")]
+                          for k, v in rows.items()}, {
+            "edge, 8 units: read of 64 B": ["355 ns", "700 ns", "1.97 x"],
+            "per_tile, 8 units: read of 64 B": ["222 ns", "350 ns", "1.57 x"],
+            "per_tile, 8 units: read of 64 B, of edge": ["62.7 %", "50 %", "0.798 x"],
+            "per_tile, 8 units: bandwidth at 8 KiB, of edge": ["25 %", "50 %", "2 x"]})
         self.assertIn("not latency", self.take("ni", NI, "--part", "speed", "--command", "c", status=1))
         self.assertIn("no row of between", self.take("ni", {"rows": []}, "--part", "between", "--command",
                                                       "c", status=1))
+
+    def test_chip(self):
+        rows = self.take("chip", {"rows": [
+            {"network": "mesh", "design": d, "row": "total", "cycles": c} for d, c in (
+                ("edge", 781), ("per-tile", 445))]}, "--command", "c")
+        self.assertEqual({k: [f"{v[c]['value']} {v[c]['unit']}" for c in ("T18", "here", "ratio")]
+                          for k, v in rows.items()},
+                         {"mesh: total, edge": ["710 cycles", "781 cycles", "1.1 x"],
+                          "mesh: total, per-tile": ["445 cycles", "445 cycles", "1 x"]})
 
     def paths(self):
         return {r["name"]: r.get("path") for r in store.Store(self.folder).result("new")["rows"]}

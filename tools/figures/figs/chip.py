@@ -94,16 +94,27 @@ def beside(figure, title, printed, here, note=""):
     figure.blocks.append(Table(title, head, body, note))
 
 
-def tables(figure, paper, document):
-    cycles = {}
+def by_row(document):
+    """{(network, design, row): cycles}"""
+    found = {}
     for network, design, row, value in rows(document, "network", "design", "row", "cycles"):
         # a row that stands before and after the wire counts twice
-        cycles[network, design, row] = cycles.get((network, design, row), 0) + value
-    here = {}
+        found[network, design, row] = found.get((network, design, row), 0) + value
+    return found
+
+
+def cycles(document):
+    """{row of the thesis: [cycles of each design, or None]}"""
+    found, here = by_row(document), {}
     for metric, (network, *names) in ROWS.items():
-        found = [[cycles.get((network, d, name)) for name in names] for d in READS]
-        here[metric] = [sum(v for v in values if v is not None) if any(
-            v is not None for v in values) else None for values in found]
+        values = [[found.get((network, d, name)) for name in names] for d in READS]
+        here[metric] = [sum(v for v in one if v is not None) if any(
+            v is not None for v in one) else None for one in values]
+    return here
+
+
+def tables(figure, paper, document):
+    here, found = cycles(document), by_row(document)
     for network, title in (("mesh", "Tables 6.1 and 6.3: a read of one block, mesh"),
                            ("NOC-Out", "Table 6.4: a read of one block, NOC-Out")):
         figure.part(title.split(":")[0], True)
@@ -112,7 +123,7 @@ def tables(figure, paper, document):
     figure.blocks.append(Table(
         "NI caches without an Owned state (6.2.4): total, cycles",
         [("", "")] + [(f"{d}{o}", "native") for d in DESIGNS[1:] for o in ("", ", no O")],
-        [[network] + [cycles[network, d + o, "total"] for d in DESIGNS[1:] for o in ("", ", no O")]
+        [[network] + [found[network, d + o, "total"] for d in DESIGNS[1:] for o in ("", ", no O")]
          for network in ("mesh", "noc-out")]))
 
 
