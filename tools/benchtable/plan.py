@@ -17,7 +17,7 @@ FLIGHTS = (1, 4, 16, 32, 64, 128)
 QPS = (1, 2, 4)
 MTUS = (64, 512, 1024)          # beside the usual one
 USUAL_MTU = 4096
-HOST_PROGRAMS = ("sweep", "stages", "lines", "messages")
+HOST_PROGRAMS = ("sweep", "stages", "lines", "messages", "native_bench", "ni_bench")
 
 
 class Host(sources.Host):

@@ -75,14 +75,16 @@ if [ "$(nproc)" -lt 2 ]; then
 	report 0 "the core alone" "needs two CPUs"
 else
 	make -s -C "$top/selftests" O="$top/build/host" \
-		"$top"/build/host/{sweep,stages,lines,messages,native_bench} > /dev/null 2>&1 ||
+		"$top"/build/host/{sweep,stages,lines,messages,native_bench,ni_bench} > /dev/null 2>&1 ||
 		report 1 "the host's programs build"
-	for program in sweep stages lines messages native_bench; do
+	for program in sweep stages lines messages native_bench ni_bench; do
 		expect "$program: wrong command line" 2 "usage: " "$top/build/host/$program" --frob
 	done
 	expect "the host alone" 0 "^read  *64 B  core" \
 		timeout 200 "$B" --machine host --quick --rounds 1 --peers none --out "$W/host" \
 		--json "$W/copy.json"
+	expect "and two nodes with a worker each, computed" 0 "^write  *8 KiB  a worker each, computed .*packets" \
+		"$B" --render --out "$W/host"
 	check "its JSON is one" "$here/unit.py" --check "$W/host/bench.json"
 	check "the copy is the same" cmp "$W/host/bench.json" "$W/copy.json"
 	expect "the table can be made again" 0 "^read  *64 B  core .* dev 1.5, sim 0.3, RDMA 1.19" \
