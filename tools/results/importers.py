@@ -141,6 +141,8 @@ def bench(text, part):
             paths.setdefault(name, set()).add(row["path"])
         if part == "latency":
             for key, title in (("min", "min"), ("value", "p50"), ("p99", "p99"), ("p99_9", "p99.9")):
+                if row.get(key) is None:
+                    continue            # what is computed has no distribution
                 columns[f"{where}: {title}"] = {"name": f"{where}: {title}", "unit": row["unit"], **own}
                 values[f"{where}: {title}"] = short(row.get(key))
             if packets:
