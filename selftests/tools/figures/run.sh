@@ -134,7 +134,7 @@ else
 		# shellcheck disable=SC2086 # an option and its argument
 		expect "ni_bench: no such $wrong" 2 "usage: ni_bench" "$top/build/host/ni_bench" $wrong
 	done
-	ni=(timeout 120 "$top/build/host/ni_bench" --quick --one-cpu --sizes 64,64)
+	ni=(timeout 120 "$top/build/host/ni_bench" --quick --one-cpu --sizes "64,64")
 	expect "NI organisations, computed, each RRPP with its share" 0 "^edge  *8  *8 .* to .* %" \
 		"${ni[@]}" --only edge,8 computed
 	expect "fewer RRPPs" 0 '"rrpps": 2,' "${ni[@]}" --json --only per_tile,4 --rrpps 2 computed
