@@ -80,16 +80,16 @@ else
 	for program in sweep stages lines messages native_bench ni_bench; do
 		expect "$program: wrong command line" 2 "usage: " "$top/build/host/$program" --frob
 	done
-	expect "the host alone" 0 "^read  *64 B  core" \
+	expect "the host alone" 0 "^read  *64 B  *core" \
 		timeout 200 "$B" --machine host --quick --rounds 1 --peers none --out "$W/host" \
 		--json "$W/copy.json"
 	expect "and two nodes with a worker each, computed" 0 "^write  *8 KiB  a worker each, computed .*packets" \
 		"$B" --render --out "$W/host"
 	check "its JSON is one" "$here/unit.py" --check "$W/host/bench.json"
 	check "the copy is the same" cmp "$W/host/bench.json" "$W/copy.json"
-	expect "the table can be made again" 0 "^read  *64 B  core .* dev 1.5, sim 0.3, RDMA 1.19" \
+	expect "the table can be made again" 0 "^read  *64 B  *core .* dev 1.5, sim 0.3, RDMA 1.19" \
 		"$B" --render --out "$W/host"
-	expect "and with the options given to make" 0 "^read  *64 B  core" \
+	expect "and with the options given to make" 0 "^read  *64 B  *core" \
 		make -s -C "$top" bench BENCH="--render --out $W/host"
 	expect "and as JSON" 0 '"schema": "rmc-bench 2"' "$B" --render --out "$W/host" --json -
 	# ... and becomes stored results, which a page shows
