@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 """Other systems on this machine, in the same run, and ratios to ours.
 
-ucx       UCX's tagged messages over shared memory, natively: the peer of our messages.
+ucx       UCX's tagged and active messages over shared memory, natively: peers of our messages.
           Its get and put map the peer's memory into the caller: a bound, not a peer.
 mpi       MPI's messages over shared memory. Its windows are a bound as well: memory that MPI
           allocates is mapped, an application's own is copied from its address space.

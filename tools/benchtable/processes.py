@@ -21,7 +21,7 @@ LATENCY, RATE = "t_typical_usec", "bw_average_bytes_per_sec"
 SIZES = (8, 64, 8192)
 READ_SIZES = (64, 8192)
 LARGE = 8192
-ASKED = ("<=", 1.5)             # of messages of one line beside UCX
+ASKED = ("<=", 1.5)             # of messages of one line beside UCX tagged
 ASKED_SIZES = (8, 64)
 
 
@@ -100,6 +100,8 @@ UCX = System(
     "UCX", (os.path.join(HERE, "ucx.py"),),
     (Row(ONE_WAY, SIZES, {"test": "tag_lat"}, "UCX tagged"),
      Row(STREAM, (LARGE,), {"test": "tag_bw"}, "UCX tagged"),
+     Row(ONE_WAY, SIZES, {"test": "am_lat"}, "UCX active messages"),
+     Row(STREAM, (LARGE,), {"test": "am_bw"}, "UCX active messages"),
      Row(READ, READ_SIZES, {"test": "get"}, "UCX one-sided", "bound"),
      Row(PUT, (LARGE,), {"test": "put_bw"}, "UCX one-sided", "bound")),
     (_package("ucx_perftest", "ucx-utils"),), 4, quick=("-n", "2000"), slower=False)
@@ -125,16 +127,22 @@ class Ours:
     system: str
     path: str                   # in names of runs and ratios
     options: tuple = None       # of rmcd; None: the core, which has messages only
+    native: bool = False        # messages of domains, and nothing else
+
+    @property
+    def one_sided(self):
+        return self.options is not None and not self.native
 
     def _over_rmcd(self, name, k, seconds, *argv):
-        return Job("peers", f"{name}-{self.path.replace(' ', '-')}.{k}",
+        return Job("peers", f"{name}-{self.path.replace(',', '').replace(' ', '-')}.{k}",
                    (sources.RMC_RUN, "--daemon", *self.options, "-n", "2", "--",
                     os.path.join(BUILD, argv[0]), *argv[1:], "--json"), seconds)
 
     def messages(self, run, k):
         if self.options is None:
             return Job("peers", f"messages.{k}", ("host/messages", "--quick"), 2)
-        return self._over_rmcd("ours-messages", k, 6, "rmc_netpipe", "-B", "-a", "-s", "8K",
+        how = ("--engine", "native") if self.native else ("-B",)
+        return self._over_rmcd("ours-messages", k, 6, "rmc_netpipe", *how, "-a", "-s", "8K",
                                "-n", "200" if run.quick else "1000")
 
     def reads(self, run, k):
@@ -157,7 +165,9 @@ class Ours:
 
 ONE = p.Daemon.workers
 OVER_RMCD = (Ours("rmc, local path", "local path", ONE),
-             Ours("rmc, packets", p.PACKETS, (*ONE, "--rmcd=--local=0")))
+             Ours("rmc, packets", p.PACKETS, (*ONE, "--rmcd=--local=0")),
+             Ours("rmc native, local path", "native, local path", ONE, True),
+             Ours("rmc native, packets", f"native, {p.PACKETS}", (*ONE, "--rmcd=--local=0"), True))
 EACH = (Ours("rmc, a worker each", "a worker each", p.Apart.workers),)
 CORE = (Ours("rmc, core", "core"),)
 
@@ -209,7 +219,7 @@ def jobs(run, systems):
         for one in mine[len(found):]:
             yield one.messages(run, k)
         for one in mine:
-            if one.options is not None:
+            if one.one_sided:
                 yield one.reads(run, k)
                 yield one.writes(run, k)
 
@@ -243,7 +253,7 @@ def of_ours(run, results, others):
         others.gaps.append(r.gap("processes over rmcd", r.Cannot(run.plans["daemon"].missing)))
     for one in ours(run):
         kinds = [(one.messages, _message, ((ONE_WAY, SIZES, LATENCY), (STREAM, (LARGE,), RATE)))]
-        if one.options is not None:
+        if one.one_sided:
             kinds += [(one.reads, _operation, ((READ, READ_SIZES, LATENCY),)),
                       (one.writes, _operation, ((PUT, (LARGE,), RATE),))]
         for job, value, rows in kinds:
@@ -287,7 +297,7 @@ def of_system(run, results, others, system, mine):
                 title, asked = f"ours / {name}", None
                 if system.slower:
                     pairs, title = [(b, a) for a, b in pairs], f"{name} / ours"
-                if system is UCX and what == ONE_WAY and size in ASKED_SIZES:
+                if row.system == "UCX tagged" and what == ONE_WAY and size in ASKED_SIZES:
                     asked = ASKED
                 others.ratio(f"{_name(what, size, one.path)}: {title}", one.label(run), name, pairs,
                              asked)

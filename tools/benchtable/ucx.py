@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 """UCX over shared memory between two processes of this host, as JSON: results of
-ucx_perftest for tagged messages, and for put and get, which map the peer's memory directly.
+ucx_perftest for tagged and active messages, and for put and get, which map the peer's memory.
 
 ucx.py [-n OPERATIONS]"""
 
@@ -18,6 +18,8 @@ TOOL = "ucx_perftest"
 TESTS = {
     "tag_lat": ("tag_lat", (8, 64, 8192)),          # one way
     "tag_bw": ("tag_bw", (64, 8192)),               # per message
+    "am_lat": ("ucp_am_lat", (8, 64, 8192)),        # one way; the receiver calls a function
+    "am_bw": ("ucp_am_bw", (64, 8192)),
     "get": ("ucp_get", (64, 8192)),                 # per operation
     "put_bw": ("ucp_put_bw", (64, 8192)),
 }
@@ -38,7 +40,7 @@ def batch(count):
     lines = []
     for name, (test, sizes) in TESTS.items():
         for size in sizes:
-            for field, rank in RANKS.items() if name == "tag_lat" else (("t_typical_usec", 50),):
+            for field, rank in RANKS.items() if name.endswith("_lat") else (("t_typical_usec", 50),):
                 lines.append(f"{name}.{size}.{field} -t {test} -s {size} -n {count} -R {rank}")
     return "\n".join(lines) + "\n"
 

@@ -69,7 +69,7 @@ def of_peer(**tests):
                         for n in (8, 64, 8192)]}
 
 
-PEERS = {"ucx.py": {"tag_lat": 0.2, "tag_bw": 0.1, "get": 0.02, "put_bw": 0.02},
+PEERS = {"ucx.py": {"tag_lat": 0.2, "tag_bw": 0.1, "am_lat": 0.3, "am_bw": 0.1, "get": 0.02, "put_bw": 0.02},
          "mpi.py": {"send_lat": 0.4, "send_bw": 0.2, "get": 0.05, "put_bw": 0.1},
          "peer_pipe": {"send_lat": 8, "send_bw": 4}}
 
@@ -470,7 +470,8 @@ class TableTest(unittest.TestCase):
         self.assertEqual([k for *_, k in one], sorted(k for *_, k in one))
         self.assertEqual([name for name, _, k in one if k == "1"],
                          ["ours-messages-local-path", "ucx", "ours-messages-packets", "mpi",
-                          "ours-messages-a-worker-each", "pipe",
+                          "ours-messages-native-local-path", "pipe",
+                          "ours-messages-native-packets", "ours-messages-a-worker-each",
                           "ours-reads-local-path", "ours-writes-local-path", "ours-reads-packets",
                           "ours-writes-packets", "ours-reads-a-worker-each",
                           "ours-writes-a-worker-each"])
@@ -498,6 +499,12 @@ class TableTest(unittest.TestCase):
         self.assertEqual(values["rmc, packets", "messages, streaming", 8192], (1, "ours"))
         self.assertEqual(values["rmc, local path", "put, streaming", 8192],
                          (5e6 * 8192 / 2 / 1e9, "ours"))
+        self.assertEqual(values["rmc native, packets", "message, one way", 8][1], "ours")
+        self.assertNotIn(("rmc native, packets", "read", 64), values)
+        self.assertEqual(values["UCX active messages", "message, one way", 64], (0.3, "peer"))
+        asked = {x["name"] for x in made["ratios"] if x.get("asked") == "<= 1.5"}
+        self.assertIn("message of 8 B, one way, native, local path: ours / UCX tagged", asked)
+        self.assertFalse([name for name in asked if "active" in name])
         self.assertEqual(values["io_uring", "message, one way", 8192], (8, "peer"))
         self.assertEqual(values["MPI one-sided, own memory", "read", 64], (0.05, "bound"))
 
@@ -507,7 +514,7 @@ class TableTest(unittest.TestCase):
         gap = next(g for g in made["missing"] if g["what"] == "rmc, packets: message, one way")
         self.assertEqual((gap["reason"], gap["failed"]), ("bad luck", True))
         self.assertFalse([x for x in made["ratios"] if x["name"].startswith("message of")
-                          and "packets" in x["name"]])
+                          and "way, packets" in x["name"]])
         self.ratio(made, "message of 8 B, one way, local path: ours / UCX")
         self.ratio(made, "read of 64 B, packets: ours / UCX one-sided")
 
@@ -612,8 +619,9 @@ class UcxTest(unittest.TestCase):
 
     def test_batch_has_every_test(self):
         lines = ucx.batch(10).splitlines()
-        self.assertEqual(len(lines), 3 * 3 + 2 + 2 + 2)
+        self.assertEqual(len(lines), 2 * (3 * 3 + 2) + 2 + 2)
         self.assertIn("tag_lat.64.p99_usec -t tag_lat -s 64 -n 10 -R 99", lines)
+        self.assertIn("am_lat.8.p99_usec -t ucp_am_lat -s 8 -n 10 -R 99", lines)
 
 
 class MpiTest(unittest.TestCase):
