@@ -194,11 +194,32 @@ static void compute(u32 i)
 	}
 }
 
+static double nanoseconds(u32 i, u32 k, u32 size)
+{
+	(void)size;
+	return latency[i][k];
+}
+
+static double gigabytes(u32 i, u32 k, u32 size)
+{
+	return gbps(&bandwidth[i][k], size);
+}
+
+/* The line of organisation @i: @value of each size, with so many decimals */
+static void row(u32 i, double (*value)(u32 i, u32 k, u32 size), int decimals)
+{
+	struct load l = busy(load_of(&organisations[i]), SMALL);
+	u32 size, k;
+
+	row_begin(&l);
+	for (size = first, k = 0; size <= last; size *= 2, k++)
+		printf("%8.*f", decimals, value(i, k, size));
+}
+
 static void computed(void)
 {
-	struct load_result *r;
-	u32 size, i, k;
-	struct load l;
+	struct load_result *r, *end;
+	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(organisations); i++)
 		if (chosen(&organisations[i]))
@@ -210,10 +231,7 @@ static void computed(void)
 	for (i = 0; i < ARRAY_SIZE(organisations); i++) {
 		if (!chosen(&organisations[i]))
 			continue;
-		l = busy(load_of(&organisations[i]), SMALL);
-		row_begin(&l);
-		for (size = first, k = 0; size <= last; size *= 2, k++)
-			printf("%8.0f", latency[i][k]);
+		row(i, nanoseconds, 0);
 		putchar('\n');
 	}
 	head("Computed: GB/s that each node reads, and is read");
@@ -221,14 +239,11 @@ static void computed(void)
 	for (i = 0; i < ARRAY_SIZE(organisations); i++) {
 		if (!chosen(&organisations[i]))
 			continue;
-		l = busy(load_of(&organisations[i]), SMALL);
-		row_begin(&l);
-		for (size = first, k = 0; size <= last; size *= 2, k++)
-			printf("%8.2f", gbps(&bandwidth[i][k], size));
+		row(i, gigabytes, 2);
 		r = bandwidth[i];
+		end = r + __builtin_ctz(last / first);
 		printf("  %3.0f to %3.0f %%      %s %.0f %%, %s %.0f %%\n", r->share_low * 100,
-		       r->share_high * 100, r->busiest, r->used * 100, r[k - 1].busiest,
-		       r[k - 1].used * 100);
+		       r->share_high * 100, r->busiest, r->used * 100, end->busiest, end->used * 100);
 	}
 }
 

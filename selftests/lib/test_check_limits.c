@@ -14,6 +14,17 @@ struct seen {
 	bool partial;
 };
 
+/* A read by client 0 that begins at @invoke, takes a tick, and gets @got */
+static int64_t read_of(struct check_history *h, uint64_t invoke, uint64_t got)
+{
+	int64_t op = check_begin(h, 0, CHECK_READ, 0, invoke);
+
+	h->op[op].known = CHECK_VALUE;
+	h->op[op].got = got;
+	h->op[op].complete = invoke + 1;
+	return op;
+}
+
 static void note(void *arg, const struct check_finding *f)
 {
 	struct seen *s = arg;
@@ -106,10 +117,7 @@ static void test_limit(void)
 		h.op[op].complete = 10;
 	}
 	check_initial(&h, 0, 0);
-	op = check_begin(&h, 0, CHECK_READ, 0, 20);
-	h.op[op].known = CHECK_VALUE;
-	h.op[op].got = 1 << 16;
-	h.op[op].complete = 21;
+	op = read_of(&h, 20, 1 << 16);
 	CHECK_EQ(check_linear(&h, &o, &r), 0);
 	CHECK_EQ(r.verdict, CHECK_UNDECIDED);
 	CHECK_EQ(r.undecided, 1);
@@ -142,10 +150,7 @@ static void test_pending(void)
 		op = check_begin(&h, (uint32_t)i, CHECK_ADD, 0, (uint64_t)i);
 		h.op[op].arg = 1;
 	}
-	op = check_begin(&h, 0, CHECK_READ, 0, 50);
-	h.op[op].complete = 51;
-	h.op[op].known = CHECK_VALUE;
-	h.op[op].got = 41;
+	read_of(&h, 50, 41);
 	CHECK_EQ(check_linear(&h, NULL, &r), 0);
 	CHECK_EQ(r.verdict, CHECK_VIOLATED);
 	CHECK(r.states <= 50);
@@ -267,10 +272,7 @@ static void test_steps(void)
 		h.op[op].arg = i < 16 ? 1ULL << i : (uint64_t)i;
 		h.op[op].expected = 1ULL << 40;
 	}
-	op = check_begin(&h, 0, CHECK_READ, 0, 20);
-	h.op[op].known = CHECK_VALUE;
-	h.op[op].got = 1ULL << 32;
-	h.op[op].complete = 21;
+	read_of(&h, 20, 1ULL << 32);
 	CHECK_EQ(check_linear(&h, &o, &r), 0);
 	CHECK_EQ(r.verdict, CHECK_UNDECIDED);
 	CHECK(r.states < 1 << 13);
