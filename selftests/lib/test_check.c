@@ -351,7 +351,8 @@ static void note(void *arg, const struct check_finding *f)
 	s->lost_update = f->lost_update;
 }
 
-static struct seen judge(const char *text, bool strict, bool search)
+/* What the checker finds in a history of this text */
+static struct seen tried(const char *text, bool strict, bool search)
 {
 	struct seen s = { 0 };
 	struct check_options o = { .found = note, .arg = &s, .strict = strict, .search = search };
@@ -374,7 +375,7 @@ static void run_example(const struct example *x, bool strict, bool search)
 	struct seen s;
 
 	tap_where = x->text;
-	s = judge(x->text, strict, search);
+	s = tried(x->text, strict, search);
 	CHECK_EQ(s.findings, x->reason >= 0);
 	if (s.findings && x->reason >= 0) {
 		if (!search && strcmp(s.reason, check_reason_name((enum check_reason)x->reason)))
@@ -592,19 +593,19 @@ static void test_cycles(void)
 /* An intermediate read is not reported as the cycle that it is, too. */
 static void test_intermediate(void)
 {
-	struct seen s = judge(HEAD T(0, 0, 9) "append x 1 ; append x 2\n" T(1, 0, 9) "read x = 1\n"
+	struct seen s = tried(HEAD T(0, 0, 9) "append x 1 ; append x 2\n" T(1, 0, 9) "read x = 1\n"
 			      T(2, 0, 9) "read x = 1 2", false, false);
 
 	CHECK_EQ(s.findings, 1);
 	CHECK(!strcmp(s.reason, "G1b"));
-	s = judge(HEAD T(0, 0, 9) "append x 1 ; append x 2\n" T(1, 0, 9) "read x = 1", false,
+	s = tried(HEAD T(0, 0, 9) "append x 1 ; append x 2\n" T(1, 0, 9) "read x = 1", false,
 		  false);
 	CHECK_EQ(s.findings, 1);
 }
 
 static void test_lost_update(void)
 {
-	struct seen s = judge(HEAD T(0, 0, 9) "read x = ; append x 1\n"
+	struct seen s = tried(HEAD T(0, 0, 9) "read x = ; append x 1\n"
 			      T(1, 0, 9) "read x = ; append x 2", false, false);
 
 	CHECK_EQ(s.findings, 1);
@@ -613,18 +614,18 @@ static void test_lost_update(void)
 	CHECK(!strcmp(s.reason, "G-single"));
 	CHECK(!strcmp(s.edges, "ww rw "));
 	/* also beside a cycle of several rw, and where other appends are unread */
-	s = judge(HEAD T(0, 0, 9) "read x = ; append y 1\n" T(1, 0, 9) "read y = ; append x 1\n"
+	s = tried(HEAD T(0, 0, 9) "read x = ; append y 1\n" T(1, 0, 9) "read y = ; append x 1\n"
 		  T(2, 0, 9) "read x = ; append x 2\n" T(3, 0, 9) "append x 3\n"
 		  T(4, 0, 9) "read x = ; read y = ; append x 4 ; append y 4", false, false);
 	CHECK_EQ(s.findings, 1);
 	CHECK(s.lost_update);
 	CHECK(!strcmp(s.reason, "G-single"));
 	CHECK(!strcmp(s.lines, "4 6"));
-	s = judge(HEAD T(0, 0, 9) "read x = ; append x 1\n" T(1, 0, 9) "read x = ; append x 2\n"
+	s = tried(HEAD T(0, 0, 9) "read x = ; append x 1\n" T(1, 0, 9) "read x = ; append x 2\n"
 		  T(2, 0, 9) "read x = 1 2", false, false);
 	CHECK_EQ(s.findings, 1);
 	CHECK(s.lost_update);
-	s = judge(cycles[5].text, false, false);
+	s = tried(cycles[5].text, false, false);
 	CHECK(!s.lost_update);
 }
 
@@ -647,21 +648,21 @@ static void test_real_time(void)
 
 	for (i = 0; i < sizeof(x) / sizeof(x[0]); i++) {
 		tap_where = x[i].text;
-		s = judge(x[i].text, false, false);
+		s = tried(x[i].text, false, false);
 		CHECK_EQ(s.findings, 0);
-		s = judge(x[i].text, true, false);
+		s = tried(x[i].text, true, false);
 		CHECK_EQ(s.findings, 1);
 		CHECK(s.realtime);
 		CHECK(!strcmp(s.reason, x[i].reason));
 	}
 	tap_where = NULL;
 	/* one that ends when the other begins overlaps it; one of unknown outcome has no end */
-	s = judge(HEAD T(0, 0, 2) "append x 1\n" T(1, 2, 3) "read x =", true, false);
+	s = tried(HEAD T(0, 0, 2) "append x 1\n" T(1, 2, 3) "read x =", true, false);
 	CHECK_EQ(s.findings, 0);
-	s = judge(HEAD "0 0 ? txn unknown append x 1\n" T(1, 2, 3) "read x =\n"
+	s = tried(HEAD "0 0 ? txn unknown append x 1\n" T(1, 2, 3) "read x =\n"
 		  T(2, 4, 5) "read x = 1", true, false);
 	CHECK_EQ(s.findings, 0);
-	s = judge(HEAD "0 4 ? txn unknown append x 1\n" T(1, 2, 3) "read x = 1", true, false);
+	s = tried(HEAD "0 4 ? txn unknown append x 1\n" T(1, 2, 3) "read x = 1", true, false);
 	CHECK_EQ(s.findings, 1);
 }
 
