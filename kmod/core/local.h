@@ -74,6 +74,16 @@ static inline void rmc_local_fetch(const struct rmc_mem *seg, u64 offset, u32 le
 		rmc_fetch(seg, offset + at, flags);
 }
 
+/* The same before an object's version was read: no more lines than a stream buffer has. */
+static inline void rmc_local_fetch_object(const struct rmc_node *server, const struct rmc_mem *seg,
+					  u64 offset, u32 length, u16 flags)
+{
+	if (rmc_version_first(seg, flags))
+		rmc_fetch_version(seg, offset, length);
+	else
+		rmc_local_fetch(seg, offset, min(length, server->att.depth * RMC_LINE), flags);
+}
+
 /* True if operations of a unit may take the local path at all. */
 static inline bool rmc_local_on(const struct rmc_node *node)
 {
@@ -129,8 +139,8 @@ static __always_inline bool rmc_local_admit(const struct rmc_qpair *qp, const st
 	if (unlikely(flags & RMC_OPF_EMPTY))
 		return true;
 	d->lbuf_off = w->lbuf - lbuf->base;
-	if (rmc_version_first(seg, flags))
-		rmc_fetch_version(seg, d->offset, w->length);
+	if (unlikely(flags & RMC_OPF_ANNOUNCED))
+		rmc_local_fetch_object(server, seg, d->offset, w->length, flags);
 	else
 		rmc_local_fetch(seg, d->offset, w->length, flags);
 	/* a buffer that is only written needs no prefetch: stores wait in the store buffer */
