@@ -9,6 +9,7 @@
 #include "../fabric/filter.h"
 
 struct rmc_node;
+struct rmc_steps;
 struct rmc_xfers;
 
 /**
@@ -52,6 +53,7 @@ struct rmc_out {
  * @req: request ring, consuming
  * @rep: reply ring, producing
  * @filter: of requests; NULL: none
+ * @steps: request of which some lines were moved, adapter.h; NULL until there was one
  * @att: announced operations of the peer; NULL until it announced one
  * @ep: endpoint of the peer
  * @epoch: of the peer this end was opened for
@@ -65,6 +67,7 @@ struct rmc_in {
 	struct rmc_ring req;
 	struct rmc_ring rep;
 	struct rmc_filter *filter;
+	struct rmc_steps *steps;
 	struct rmc_xfers *att;
 	u32 ep;
 	u32 epoch;

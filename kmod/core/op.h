@@ -37,6 +37,8 @@
 
 /* serve() cannot finish now: retry, RMC_AGAIN_TRIES times at most, then RMC_S_BUSY */
 #define RMC_AGAIN		0xff
+/* the modelled adapter has not finished a request, which stays at the head of its ring */
+#define RMC_LATER		0xfc
 /* serve() took requests over; the ATT answers them later (att.c) */
 #define RMC_HELD		0xfe
 /* prepare(): the RGP executes the entry, without a packet (rgp.c); it completes with RMC_S_OK */

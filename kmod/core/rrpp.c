@@ -9,6 +9,7 @@
  * operation are validated and served as one run.
  */
 #include "account.h"
+#include "adapter.h"
 #include "admit.h"
 #include "pipeline.h"
 #include "../base/slot.h"
@@ -169,9 +170,9 @@ static noinline bool may_stay(const struct rmc_node *node, struct rmc_in *in)
 	return false;
 }
 
-/* Second pass. Returns false if the request must be tried again. */
+/* Second pass. Returns false if the request must be tried again, or continued. */
 static __always_inline bool serve(struct rmc_node *node, struct rmc_in *in, struct rmc_serve *s,
-				  struct pending *p)
+				  struct pending *p, const bool modelled)
 {
 	const u64 *word1 = p->word1;
 	u32 i, count = p->count;
@@ -184,7 +185,9 @@ static __always_inline bool serve(struct rmc_node *node, struct rmc_in *in, stru
 		s->req = p->req;
 		s->seg = p->seg;
 		s->rx_pay = p->pay_pos;
-		status = rmc_op_serve(s);
+		status = modelled ? rmc_adapter_serve(s, p->word0) : rmc_op_serve(s);
+		if (modelled && status == RMC_LATER)
+			return false;
 		if (unlikely(status == RMC_AGAIN)) {
 			if (may_stay(node, in))
 				return false;
@@ -193,6 +196,8 @@ static __always_inline bool serve(struct rmc_node *node, struct rmc_in *in, stru
 	}
 	in->req.pos += count;
 	in->req.pay_pos += p->pay_lines;
+	if (modelled)
+		rmc_adapter_answered(in);
 	if (likely(!status)) {
 		in->rep.pay_pos += rmc_op_rep_lines(p->flags, p->req.offset, p->req.length);
 	} else if (status == RMC_HELD) {
@@ -216,8 +221,9 @@ static __always_inline bool serve(struct rmc_node *node, struct rmc_in *in, stru
 	return true;
 }
 
+/* @modelled: the node's adapter is modelled, see adapter.c */
 static __always_inline u32 poll_body(struct rmc_node *node, struct rmc_in *in, u32 from,
-				     const bool multi_unit)
+				     const bool multi_unit, const bool modelled)
 {
 	u32 most = rmc_fabric_run(node->fabric, in->self);
 	u32 pay_pos = in->req.pay_pos;
@@ -227,6 +233,8 @@ static __always_inline u32 poll_body(struct rmc_node *node, struct rmc_in *in, u
 	struct rmc_serve s rmc_os_unset;
 	struct rmc_desc d;
 
+	if (modelled && node->links.rnic.any_lines)
+		most = min_t(u32, most, RMC_RNIC_MTU_MAX);
 	if (rmc_os_filters() && in->filter)
 		rmc_filter_pump(&node->links, in->filter);
 	for (n = 0, taken = 0; taken < RMC_POLL_BUDGET; taken++) {
@@ -250,7 +258,7 @@ static __always_inline u32 poll_body(struct rmc_node *node, struct rmc_in *in, u
 	s.from = from;
 	s.now = 0;
 	for (i = 0; i < n; i++) {
-		if (unlikely(!serve(node, in, &s, &batch[i])))
+		if (unlikely(!serve(node, in, &s, &batch[i], modelled)))
 			break;
 		done += batch[i].count;
 	}
@@ -263,12 +271,29 @@ static __always_inline u32 poll_body(struct rmc_node *node, struct rmc_in *in, u
 
 static noinline u32 poll_source(struct rmc_node *node, struct rmc_in *in, u32 from)
 {
-	return poll_body(node, in, from, false);
+	return poll_body(node, in, from, false, false);
 }
 
 static noinline u32 poll_source_multi_unit(struct rmc_node *node, struct rmc_in *in, u32 from)
 {
-	return poll_body(node, in, from, true);
+	return poll_body(node, in, from, true, false);
+}
+
+/* Returns 1 as well if it has only moved some lines. */
+static noinline u32 poll_source_modelled(struct rmc_node *node, struct rmc_in *in, u32 from)
+{
+	u32 done;
+
+	rmc_adapter_poll(in);
+	done = poll_body(node, in, from, rmc_fabric_multi_unit(node->fabric), true);
+	return done ?: rmc_adapter_moved(in);
+}
+
+static noinline u32 poll_source_special(struct rmc_node *node, struct rmc_in *in, u32 from,
+					bool modelled)
+{
+	return modelled ? poll_source_modelled(node, in, from) :
+			  poll_source_multi_unit(node, in, from);
 }
 
 /**
@@ -281,13 +306,16 @@ static noinline u32 poll_source_multi_unit(struct rmc_node *node, struct rmc_in 
 u32 rmc_rrpp_poll(struct rmc_node *node)
 {
 	struct rmc_fabric *f = node->fabric;
-	bool multi_unit = rmc_fabric_multi_unit(f);
+	bool multi_unit = rmc_fabric_multi_unit(f), modelled = false;
 	u32 words = (f->endpoints + 63) / 64;
 	u32 idle = rmc_idle_polls(node->srv_sources);
 	u32 w, sources = 0, done = 0;
 
-	if (rmc_os_filters() && node->srv_stopped)
-		return 0;
+	if (rmc_os_filters()) {
+		if (node->srv_stopped)
+			return 0;
+		modelled = rmc_rnic_on(&node->links.rnic);
+	}
 	for (w = 0; w < words; w++) {
 		/* a stray bit only costs a check: the ring decides */
 		u64 bits = READ_ONCE(*rmc_doorbell_word(f, node->ep, RMC_LANE_REQ, w * 64));
@@ -309,8 +337,8 @@ u32 rmc_rrpp_poll(struct rmc_node *node)
 			}
 			n = 0;
 			if (rmc_ring_ready(&in->req) || unlikely(rmc_os_filters() && in->filter))
-				n = unlikely(multi_unit) ? poll_source_multi_unit(node, in, from) :
-						     poll_source(node, in, from);
+				n = likely(!multi_unit && !modelled) ? poll_source(node, in, from) :
+				    poll_source_special(node, in, from, modelled);
 			done += n;
 			if (n || rmc_filter_holds(in->filter)) {
 				in->idle = 0;

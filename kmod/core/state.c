@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* State that an RRPP keeps of its peers' operations: calls the functions of each row. */
+#include "adapter.h"
 #include "node.h"
 
 /**
@@ -84,6 +85,8 @@ void rmc_state_withdraw(struct rmc_node *node, const struct rmc_mem *seg)
 #define RMC_STATE_ROW(name) rmc_##name##_withdraw(node, seg);
 	RMC_STATES(RMC_STATE_ROW)
 #undef RMC_STATE_ROW
+	/* no row: it is nothing to poll, which would cost a load per visit */
+	rmc_adapter_withdraw(node);
 }
 
 /**

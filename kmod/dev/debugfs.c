@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Configuration of faults and of the link model: in debugfs, which rmcctl writes, and by
- * module parameters. link.c applies it; fabric/fault.c and fabric/model.c implement it. The
+ * module parameters. link.c applies it; fabric/fault.c, fabric/model.c and fabric/rnic.c implement it. The
  * format may change at any time; rmcctl is the interface.
  *
  *   rmc/links       from=1 to=0 lane=both loss=10000 delay_ns=5000 seed=7
  *                   from=any to=0 clear
  *   rmc/nodes       node=0 slow_ns=1000 stop=1
+ *   rmc/rnic        node=0 lines=any gap_ns=50 seed=7
+ *                   node=any
  *   rmc/model       topology=torus3d dims=8x8x4 hop_ns=35 base_ns=120 mbps=80000 one_way=0
  *   rmc/timeout_ms  rmc/retries
  *
@@ -265,6 +267,52 @@ static int write_nodes(struct rmc_device *rmc, char *line)
 	return err;
 }
 
+static int write_rnic(struct rmc_device *rmc, char *line)
+{
+	const struct rmc_fabric *f = &rmc->port->fabric;
+	struct rmc_rnic r = { };
+	s32 nid = -1;
+	u64 seed = 0;
+	char *word;
+	int err;
+	u32 i, u;
+	const struct number numbers[] = {
+		{ "gap_ns", &r.gap_ns, NULL, RMC_RNIC_NS_MAX },
+		{ "seed", NULL, &seed, U64_MAX },
+		{ }
+	};
+
+	while ((word = strsep(&line, " \t\n"))) {
+		char *name = strsep(&word, "=");
+
+		if (!*name)
+			continue;
+		if (!word)
+			return -EINVAL;
+		if (!strcmp(name, "node")) {
+			err = parse_nid(word, f->nodes, &nid);
+		} else if (!strcmp(name, "lines")) {
+			r.any_lines = !strcmp(word, "any");
+			err = r.any_lines || !strcmp(word, "ordered") ? 0 : -EINVAL;
+		} else {
+			err = parse_number(numbers, name, word);
+		}
+		if (err)
+			return err;
+	}
+	err = rmc_rnic_check(&r, f->mtu);
+	if (err)
+		return err;
+	if (nid >= 0 && !rmc_device_node(rmc, nid))
+		return -EXDEV;
+	WRITE_ONCE(rmc_filters, true);
+	for (i = 0; i < rmc->port->locals; i++)
+		for (u = 0; u < rmc_fabric_units(f) && (nid < 0 || rmc->node[i]->nid == nid); u++)
+			err = rmc_link_rnic(rmc->node[i]->unit[u], &r, seed ? seed + u : 0) ?: err;
+	rmc_link_sweep(rmc);
+	return err;
+}
+
 static int write_model(struct rmc_device *rmc, char *line)
 {
 	struct rmc_model m = { };
@@ -343,6 +391,18 @@ static void show_nodes(struct rmc_device *rmc, struct seq_file *m)
 			   rmc->node[i]->links.slow_ns, rmc->node[i]->req_stopped);
 }
 
+static void show_rnic(struct rmc_device *rmc, struct seq_file *m)
+{
+	u32 i;
+
+	for (i = 0; i < rmc->port->locals; i++) {
+		const struct rmc_rnic *r = &rmc->node[i]->links.rnic;
+
+		seq_printf(m, "node=%u lines=%s gap_ns=%u\n", rmc->node[i]->nid,
+			   r->any_lines ? "any" : "ordered", r->gap_ns);
+	}
+}
+
 static void show_model(struct rmc_device *rmc, struct seq_file *m)
 {
 	const struct rmc_model *model = &rmc->port->fabric.model;
@@ -364,6 +424,7 @@ struct fault_file {
 static struct fault_file files[] = {
 	{ "links", NULL, write_links, show_links },
 	{ "nodes", NULL, write_nodes, show_nodes },
+	{ "rnic", NULL, write_rnic, show_rnic },
 	{ "model", NULL, write_model, show_model },
 };
 

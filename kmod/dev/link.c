@@ -53,6 +53,7 @@ struct change {
 	u64 seed;
 	struct rmc_filter *filter;	/* in: new filter to install; out: filter to free */
 	u32 slow_ns;			/* SLOW_KEPT: unchanged */
+	const struct rmc_rnic *rnic;	/* NULL: unchanged */
 	bool stop;
 };
 
@@ -83,6 +84,11 @@ static int refresh(void *arg)
 
 	if (c->slow_ns != SLOW_KEPT)
 		c->node->links.slow_ns = c->slow_ns;
+	if (c->rnic) {
+		c->node->links.rnic = *c->rnic;
+		if (c->seed)
+			c->node->links.rnic_rng = c->seed;
+	}
 	return rmc_channel_refresh(c->node, c->lane);
 }
 
@@ -134,6 +140,7 @@ void rmc_link_sweep(struct rmc_device *rmc)
 		c.peer = i / RMC_LANES % f->endpoints;
 		c.lane = i % RMC_LANES;
 		any |= c.node->links.slow_ns || c.node->req_stopped || c.node->srv_stopped;
+		any |= rmc_rnic_on(&c.node->links.rnic);
 		if (!READ_ONCE(c.node->links.filter[c.lane][c.peer]))
 			continue;
 		while (rmc_worker_call(worker_of(c.node, c.lane), remove_idle, &c) &&
@@ -188,6 +195,24 @@ static int refresh_node(struct rmc_node *node, enum rmc_lane lane, u32 slow_ns)
 int rmc_link_slow(struct rmc_node *node, u32 slow_ns)
 {
 	return refresh_node(node, RMC_LANE_REQ, slow_ns);
+}
+
+/**
+ * rmc_link_rnic() - model the adapter of a unit
+ * @node: unit
+ * @rnic: adapter, checked
+ * @seed: seed of its random numbers; 0: keep the current sequence
+ *
+ * Return: 0 or -ENOMEM. Context: may sleep.
+ */
+int rmc_link_rnic(struct rmc_node *node, const struct rmc_rnic *rnic, u64 seed)
+{
+	struct change c = {
+		.node = node, .lane = RMC_LANE_REQ, .slow_ns = SLOW_KEPT, .rnic = rnic,
+		.seed = seed,
+	};
+
+	return rmc_worker_call(worker_of(node, RMC_LANE_REQ), refresh, &c);
 }
 
 /**

@@ -5,23 +5,6 @@
  */
 #include "stages.h"
 
-/* Multiplied so that all bits are random, even with a small seed. */
-static u32 random32(struct rmc_filter *flt)
-{
-	flt->rng ^= flt->rng << 13;
-	flt->rng ^= flt->rng >> 7;
-	flt->rng ^= flt->rng << 17;
-	return (flt->rng * 0x2545f4914f6cdd1dULL) >> 32;
-}
-
-static u64 random_below(struct rmc_filter *flt, u64 n)
-{
-	if (n >> 32)
-		/* n <= RMC_HOLD_NS_MAX < 2^34: a little coarser, no overflow */
-		return (n >> 10) * random32(flt) >> 22;
-	return n ? n * random32(flt) >> 32 : 0;
-}
-
 /**
  * rmc_fault_chance() - draw a random event
  * @flt: filter, whose random numbers are used
@@ -31,7 +14,7 @@ static u64 random_below(struct rmc_filter *flt, u64 n)
  */
 bool rmc_fault_chance(struct rmc_filter *flt, u32 millionths)
 {
-	return millionths && ((u64)random32(flt) * RMC_ALWAYS >> 32) < millionths;
+	return millionths && ((u64)rmc_random32(&flt->rng) * RMC_ALWAYS >> 32) < millionths;
 }
 
 /**
@@ -61,7 +44,7 @@ bool rmc_stage_delay(struct rmc_links *l, struct rmc_filter *flt, struct rmc_pac
 {
 	const struct rmc_fault *fault = &flt->fault;
 
-	p->due_ns += fault->delay_ns + random_below(flt, fault->jitter_ns);
+	p->due_ns += fault->delay_ns + rmc_random_below(&flt->rng, fault->jitter_ns);
 	if (rmc_fault_chance(flt, fault->reorder)) {
 		rmc_filter_count(flt, reordered, 1);
 		p->due_ns += fault->gap_ns;
@@ -109,7 +92,7 @@ void rmc_fault_shuffle(struct rmc_filter *flt, struct rmc_packet *batch, u32 n)
 			continue;
 		rmc_filter_count(flt, shuffled, j - i);
 		for (k = j - 1; k > i; k--) {
-			at = i + (u32)((u64)random32(flt) * (k - i + 1) >> 32);
+			at = i + (u32)rmc_random_below(&flt->rng, k - i + 1);
 			swap(batch[k].due_ns, batch[at].due_ns);
 			swap(batch[k].seq, batch[at].seq);
 		}

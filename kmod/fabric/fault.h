@@ -32,6 +32,24 @@ struct rmc_fault {
 	u64 gap_ns;
 };
 
+/* Random numbers of a state that is not 0; multiplied so that all bits are random. */
+static inline u32 rmc_random32(u64 *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return (*state * 0x2545f4914f6cdd1dULL) >> 32;
+}
+
+/* Less than @n, which is 2^34 at most; 0 if @n is 0. */
+static inline u64 rmc_random_below(u64 *state, u64 n)
+{
+	if (n >> 32)
+		/* a little coarser, no overflow */
+		return (n >> 10) * rmc_random32(state) >> 22;
+	return n ? n * rmc_random32(state) >> 32 : 0;
+}
+
 /* True if there is no fault to inject. */
 static inline bool rmc_fault_none(const struct rmc_fault *f)
 {

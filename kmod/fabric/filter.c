@@ -25,6 +25,7 @@ int rmc_links_init(struct rmc_links *l, struct rmc_fabric *f, u32 ep)
 	l->fabric = f;
 	l->nid = rmc_endpoint_nid(f, ep);
 	l->ep = ep;
+	l->rnic_rng = 1 + ep;
 	for (lane = 0; lane < RMC_LANES; lane++) {
 		l->model[lane] = f->model;
 		l->filter[lane] = rmc_os_zalloc(f->endpoints * sizeof(*l->filter[lane]));

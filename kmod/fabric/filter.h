@@ -27,6 +27,7 @@
 #include "fabric.h"
 #include "fault.h"
 #include "model.h"
+#include "rnic.h"
 
 /*
  * Not 0 while any filter, slow node or stopped node exists. Read-mostly, hence a predicted
@@ -137,6 +138,8 @@ struct rmc_filter {
  * @port: ports of the link model (RGP, RCP)
  * @slow_ns: service time of each request, one after the other (RRPP)
  * @slow_until: end of the last request's service time
+ * @rnic: model of its adapter (RRPP)
+ * @rnic_rng: state of the model's random numbers, never 0
  */
 struct rmc_links {
 	struct rmc_fabric *fabric;
@@ -147,6 +150,8 @@ struct rmc_links {
 	struct rmc_port_time port[RMC_PORTS];
 	u32 slow_ns;
 	u64 slow_until;
+	struct rmc_rnic rnic;
+	u64 rnic_rng;
 };
 
 int rmc_links_init(struct rmc_links *l, struct rmc_fabric *f, u32 ep);
@@ -177,10 +182,13 @@ static inline u32 rmc_packet_payload(const struct rmc_filter *flt, const struct 
 	return p->lines <= flt->wire.pay_mask + 1 ? p->lines : 0;
 }
 
-/* True if the filter holds packets; its ring is then not quiet. */
+/*
+ * True if the filter holds packets, or the pipeline has not consumed all that it passed on: the
+ * lane is not quiet then, although nothing is on the wire.
+ */
 static inline bool rmc_filter_holds(const struct rmc_filter *flt)
 {
-	return flt && flt->held;
+	return flt && (flt->held || (flt->rx && flt->tx.pos != flt->rx->pos));
 }
 
 /* The ring that the transport fills. */

@@ -28,8 +28,10 @@ static void destroy_unit(struct rmc_node *node)
 	for (i = 0; i < node->fabric->endpoints; i++) {
 		if (node->out)
 			rmc_os_free(node->out[i]);
-		if (node->in)
+		if (node->in && node->in[i]) {
+			rmc_os_free_atomic(node->in[i]->steps);
 			rmc_os_free_atomic(node->in[i]);
+		}
 	}
 	rmc_links_destroy(&node->links);
 	rmc_itt_destroy(&node->itt);

@@ -432,7 +432,7 @@ printf '%s\n' "4 10" "1024 5" > "$R/node0/domains/7/waited_histogram"
 put "$R/worker0/cpu" 1; put "$R/worker0/stages" rgp+rcp; put "$R/worker0/visits" 99
 put "$S/class/rmc_context/rmcctx7/ctx_id" 7; put "$S/class/rmc_context/rmcctx7/open_count" 2
 mkdir -p "$W/debug/rmc"
-for f in links nodes model timeout_ms retries; do : > "$W/debug/rmc/$f"; done
+for f in links nodes rnic model timeout_ms retries; do : > "$W/debug/rmc/$f"; done
 export RMC_SYSFS=$S RMC_DEBUGFS=$W/debug
 expect "status" 0 "node1\|^1  *up" "$O/rmcctl" status
 expect "status shows workers" 0 "worker0 *1 *rgp+rcp *99 *- " "$O/rmcctl" status
@@ -453,7 +453,7 @@ valid_json() {
 	for c in "status --json" "counters --json" "context list --json" "--json doctor" \
 		"node down 1 --json" "--json node up 1" "fault list --json" "model --json" \
 		"--json fault clear" "fault set --loss 1% --json" "fault timeout 100 --json" \
-		"fault node --go 1 --json" "model off --json" "domain --json" "domain --histogram --json"; do
+		"fault node --go 1 --json" "model off --json" "rnic off --json" "domain --json" "domain --histogram --json"; do
 		"$O/rmcctl" $c > "$W/json" 2>&1
 		python3 -m json.tool "$W/json" > /dev/null || { echo "$c"; cat "$W/json"; return 1; }
 	done

@@ -260,6 +260,11 @@ expect "a daemon that ends meanwhile" 1 "rmcd is gone" "$rmcctl" status
 RMC_DEVICE=$W/socket
 expect "rmcd's own faults" 0 "^node=0 slow_ns=0 stop=0$" "$rmcctl" fault list
 expect "rmcd's own model" 0 "^topology=none " "$rmcctl" model
+expect "rnic set" 0 "" "$rmcctl" rnic set --to 0 --lines any --gap 50ns
+expect "rnic show" 0 "^node=0 lines=any gap_ns=50$" "$rmcctl" rnic show
+expect "rnic: unknown order" 1 "refuses" "$rmcctl" rnic set --lines some
+expect "rnic off" 0 "" "$rmcctl" rnic off
+expect "rnic is off" 0 "^node=0 lines=ordered gap_ns=0$" "$rmcctl" rnic
 
 # --- its end ---
 

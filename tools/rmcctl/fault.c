@@ -8,7 +8,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 #include <linux/rmc.h>
-#include "rmcctl.h"
+#include "fault.h"
 
 #define LINE	1024
 
@@ -79,7 +79,7 @@ static int write_daemon(const char *name, const char *line)
 	return errno;
 }
 
-static void write_line(const char *name, const char *line)
+void ctl_fault_write(const char *name, const char *line)
 {
 	int err = ctl_is_daemon() ? write_daemon(name, line) : write_file(name, line);
 
@@ -94,6 +94,8 @@ static void write_line(const char *name, const char *line)
 		die(EXIT_FAILED, "the torus has less places than the fabric has nodes");
 	case E2BIG:
 		die(EXIT_FAILED, "these are too many links at once: name --from or --to");
+	case EMSGSIZE:
+		die(EXIT_FAILED, "packets of this fabric are too long for --lines any: it needs an mtu of at most 4096");
 	case ENOMEM:
 		die(EXIT_FAILED, "out of memory: some links may have the fault, rmcctl fault list shows which");
 	default:
@@ -125,7 +127,7 @@ static FILE *ask_daemon(const char *name)
 	return f;
 }
 
-static FILE *ask(const char *name)
+FILE *ctl_fault_read(const char *name)
 {
 	FILE *f = ctl_is_daemon() ? ask_daemon(name) : fdopen(open_file(name, O_RDONLY), "r");
 
@@ -148,8 +150,7 @@ static unsigned int percent(const char *what, const char *s)
 	return (unsigned int)(v * 10000 + 0.5);
 }
 
-/* "500ns", "2.5us", "1ms", "1s", or microseconds: nanoseconds */
-static unsigned long long duration(const char *what, const char *s)
+unsigned long long ctl_duration(const char *what, const char *s)
 {
 	static const struct {
 		const char *unit;
@@ -202,15 +203,14 @@ static int fault_set(int argc, char **argv, int clear)
 		 "from=%s to=%s lane=%s loss=%u dup=%u reorder=%u shuffle=%u down=%d delay_ns=%llu jitter_ns=%llu gap_ns=%llu seed=%d",
 		 from, to, lane, percent("loss", loss), percent("dup", dup),
 		 percent("reorder", reorder), percent("shuffle", shuffle), down,
-		 duration("delay", delay), duration("jitter", jitter),
-		 reorder || gap ? duration("gap", gap ? gap : "10us") : 0, seed);
-	write_line("links", line);
+		 ctl_duration("delay", delay), ctl_duration("jitter", jitter),
+		 reorder || gap ? ctl_duration("gap", gap ? gap : "10us") : 0, seed);
+	ctl_fault_write("links", line);
 	ctl_report("fault", clear ? "clear" : "set", "done");
 	return EXIT_OK;
 }
 
-/* Print lines of "name=value": as objects of a JSON array, or unchanged. */
-static void show_file(struct json *j, const char *name, FILE *f)
+void ctl_fault_print(struct json *j, const char *name, FILE *f)
 {
 	char line[LINE], *word, *value, *next, *end;
 
@@ -256,14 +256,14 @@ static int fault_list(int argc, char **argv)
 	if (opt_parse(argc, argv, opts, usage) != argc)
 		die(EXIT_USAGE, "usage: %s", usage);
 	/* read first: print no partial object when the driver fails */
-	links = ask("links");
-	nodes = ask("nodes");
+	links = ctl_fault_read("links");
+	nodes = ctl_fault_read("nodes");
 	json_init(&json, stdout);
 	j = ctl_json ? &json : NULL;
 	if (j)
 		json_object(j, NULL);
-	show_file(j, "links", links);
-	show_file(j, "nodes", nodes);
+	ctl_fault_print(j, "links", links);
+	ctl_fault_print(j, "nodes", nodes);
 	if (j)
 		json_end_object(j);
 	return EXIT_OK;
@@ -288,10 +288,10 @@ static int fault_node(int argc, char **argv)
 	n = snprintf(line, sizeof(line), "node=%.16s", argv[i]);
 	if (slow)
 		n += snprintf(line + n, sizeof(line) - (size_t)n, " slow_ns=%llu",
-			      duration("slow", slow));
+			      ctl_duration("slow", slow));
 	if (stop || go)
 		snprintf(line + n, sizeof(line) - (size_t)n, " stop=%d", stop);
-	write_line("nodes", line);
+	ctl_fault_write("nodes", line);
 	ctl_report("node", argv[i], "set");
 	return EXIT_OK;
 }
@@ -311,10 +311,10 @@ static int fault_timeout(int argc, char **argv)
 	i = opt_parse(argc, argv, opts, usage);
 	if (i != argc - 1)
 		die(EXIT_USAGE, "usage: %s", usage);
-	write_line("timeout_ms", argv[i]);
+	ctl_fault_write("timeout_ms", argv[i]);
 	if (retries >= 0) {
 		snprintf(line, sizeof(line), "%d", retries);
-		write_line("retries", line);
+		ctl_fault_write("retries", line);
 	}
 	ctl_report("timeout_ms", argv[i], "set");
 	return EXIT_OK;
@@ -366,19 +366,19 @@ int cmd_model(int argc, char **argv)
 	if (strcmp(what, "show")) {
 		snprintf(line, sizeof(line),
 			 "topology=%.16s dims=%.32s hop_ns=%llu base_ns=%llu local_ns=%llu mbps=%d%s",
-			 strcmp(what, "off") ? what : "none", dims, duration("hop", hop),
-			 duration("base", base), duration("local", local), mbps,
+			 strcmp(what, "off") ? what : "none", dims, ctl_duration("hop", hop),
+			 ctl_duration("base", base), ctl_duration("local", local), mbps,
 			 one_way ? " one_way=1" : "");
-		write_line("model", line);
+		ctl_fault_write("model", line);
 		ctl_report("model", what, "set");
 		return EXIT_OK;
 	}
-	f = ask("model");
+	f = ctl_fault_read("model");
 	json_init(&json, stdout);
 	j = ctl_json ? &json : NULL;
 	if (j)
 		json_object(j, NULL);
-	show_file(j, "model", f);
+	ctl_fault_print(j, "model", f);
 	if (j)
 		json_end_object(j);
 	return EXIT_OK;

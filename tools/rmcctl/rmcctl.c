@@ -18,6 +18,7 @@ static const struct {
 	{ "watch",    cmd_watch,    "print nodes and links that go down and come up" },
 	{ "fault",    cmd_fault,    "set | clear | list | node | timeout: an unkind fabric" },
 	{ "model",    cmd_model,    "latency and bandwidth of a crossbar or torus" },
+	{ "rnic",     cmd_rnic,     "set | off | show: a model of a server's network adapter" },
 	{ "doctor",   cmd_doctor,   "is everything set up right? what to do if not" },
 };
 

@@ -70,6 +70,7 @@ extern void (*rmc_at_prefetch)(const void *p);
 #define prefetchw(p)		__builtin_prefetch((p), 1)
 #define ilog2(n)		((u32)(63 - __builtin_clzll(n)))
 #define __ffs64(w)		((u32)__builtin_ctzll(w))
+#define hweight64(w)		((u32)__builtin_popcountll(w))
 #define array_index_nospec(i, n)	(i)
 
 #define U32_MAX			(~(u32)0)
