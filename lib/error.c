@@ -31,7 +31,7 @@ static const struct {
 	[RMC_S_NODE_DOWN]	= { "node_down", "destination node is not up, or died meanwhile" },
 	[RMC_S_TIMEOUT]		= { "timeout", "no reply in time: request or reply was lost" },
 	[RMC_S_ABORTED]		= { "aborted",
-		"queue pair or buffer was torn down with the operation in flight" },
+		"torn down with its queue pair or buffer, or an ordered one stopped: rmc_qp_resume()" },
 	[RMC_S_PROTOCOL]	= { "protocol",
 		"peer broke the protocol: same version everywhere?" },
 	[RMC_S_SABRE_ABORTED]	= { "sabre_aborted",

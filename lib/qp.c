@@ -22,6 +22,7 @@ struct qp_alloc {
 	struct rmc_qp *next;
 	size_t wq_len, cq_len, flags_len, operands_len;
 	int buf_id;
+	unsigned int flags;		/* as created */
 	struct rmc_sleepers sleepers;	/* their eventfd is also rmc_qp.eventfd */
 	struct rmc_qp_stats stats;	/* issued, completed: as of the last note_indexes() */
 };
@@ -180,13 +181,16 @@ int rmc_relax_slow(struct rmc_qp *qp, unsigned int spins)
 	return 0;
 }
 
-static int create_failed(struct rmc_ctx *ctx, unsigned int entries)
+static int create_failed(struct rmc_ctx *ctx, unsigned int entries, unsigned int flags)
 {
 	int err = errno;
 
 	if (rmc_why(ctx))
 		return rmc_fail(err, "%s", rmc_why(ctx));
 	switch (err) {
+	case EOPNOTSUPP:
+		return rmc_fail(err, "queue pairs have no flags %#x: RMC_QP_ORDERED is %#x", flags,
+				RMC_QP_ORDERED);
 	case EINVAL:
 		return rmc_fail(err, "%u is no queue size: a power of two, 2 .. %u, is", entries,
 				ctx->query.max_entries);
@@ -265,7 +269,15 @@ static int make_operands(struct qp_alloc *a, struct rmc_ctx *ctx, unsigned int e
 	return 0;
 }
 
-struct rmc_qp *rmc_qp_create(struct rmc_ctx *ctx, unsigned int entries)
+/* 0 or -errno. An RMC without ordered queue pairs may not know that the field has a meaning. */
+static int check_flags(const struct rmc_ctx *ctx, unsigned int flags)
+{
+	if (flags & RMC_QP_ORDERED && !(ctx->query.features & RMC_FEATURE_ORDERED))
+		return rmc_fail(EOPNOTSUPP, "this RMC has no ordered queue pairs: it is older");
+	return 0;
+}
+
+struct rmc_qp *rmc_qp_create_with(struct rmc_ctx *ctx, unsigned int entries, unsigned int flags)
 {
 	struct rmc_qp_create arg = { .size = sizeof(arg) };
 	struct rmc_qp_id id = { .size = sizeof(id) };
@@ -273,12 +285,15 @@ struct rmc_qp *rmc_qp_create(struct rmc_ctx *ctx, unsigned int entries)
 	uint8_t *slot;
 	int err = rmc_ctx_usable(ctx);
 
+	if (!err)
+		err = check_flags(ctx, flags);
 	if (err)
 		return NULL;
+	arg.flags = flags;
 	arg.entries = entries ? entries : RMC_QP_ENTRIES_DEFAULT;
 	if (arg.entries & (arg.entries - 1) || arg.entries > 1U << 16) {
 		errno = EINVAL;
-		create_failed(ctx, arg.entries);
+		create_failed(ctx, arg.entries, flags);
 		return NULL;
 	}
 	/* No other thread writes to the cache lines of the slot states. */
@@ -291,7 +306,7 @@ struct rmc_qp *rmc_qp_create(struct rmc_ctx *ctx, unsigned int entries)
 	memset(a, 0, sizeof(*a));
 
 	if (rmc_call(ctx, RMC_IOC_QP_CREATE, &arg)) {
-		err = create_failed(ctx, arg.entries);
+		err = create_failed(ctx, arg.entries, flags);
 		goto err_free;
 	}
 	err = map_queues(a, ctx, &arg);
@@ -311,7 +326,9 @@ struct rmc_qp *rmc_qp_create(struct rmc_ctx *ctx, unsigned int entries)
 	rmc_sleepers_init(&a->sleepers);
 	a->next = ctx->qps;
 	ctx->qps = &a->qp;
-	rmc_log(INFO, "queue pair %u: %u entries", a->qp.id, arg.entries);
+	a->flags = flags;
+	rmc_log(INFO, "queue pair %u: %u entries%s", a->qp.id, arg.entries,
+		flags & RMC_QP_ORDERED ? ", ordered" : "");
 	return &a->qp;
 
 err_destroy:
@@ -323,6 +340,23 @@ err_free:
 	free(a);
 	errno = -err;
 	return NULL;
+}
+
+struct rmc_qp *rmc_qp_create(struct rmc_ctx *ctx, unsigned int entries)
+{
+	return rmc_qp_create_with(ctx, entries, 0);
+}
+
+int rmc_qp_resume(struct rmc_qp *qp)
+{
+	return rmc_execute(qp, RMC_OP_RESUME, 0, 0, NULL, 0);
+}
+
+int rmc_qp_is_ordered(struct rmc_qp *qp)
+{
+	struct qp_alloc *a = made_here(qp);
+
+	return a && a->flags & RMC_QP_ORDERED;
 }
 
 void rmc_qp_destroy(struct rmc_qp *qp)

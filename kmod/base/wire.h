@@ -19,6 +19,12 @@
  *
  * FIRST and LAST together: an ordinary packet, the only one of its operation.
  *
+ * Plain requests of an ordered queue pair name a group there; 0: none. All of a group keep their
+ * order (fabric/order.c):
+ *
+ *            63      48  47     46  42 41      40 39                             0
+ *            | length  | RENEWED | group | flags | segment offset (40)          |
+ *
  * The destination echoes tid and gen without using them. gen changes each time the source
  * reuses a tid, so a late reply cannot match a newer operation; itt.h explains how an early
  * wrap of gen is avoided.
@@ -95,6 +101,10 @@ static inline u64 rmc_req_word0(u8 op, u16 ctx_id, u16 gen, u16 tid)
 /* ... first packet; set for announced operations only */
 #define RMC_REQ_FIRST	(1ULL << 41)
 #define RMC_REQ_SURPLUS_SHIFT	42
+/* ... of an ordered queue pair: its group, and whether it was renewed an odd number of times */
+#define RMC_REQ_GROUP_SHIFT	42
+#define RMC_REQ_GROUPS		32
+#define RMC_REQ_RENEWED		(1ULL << 47)
 
 static inline u64 rmc_req_word1(u64 offset, u32 length, bool last)
 {
@@ -109,6 +119,12 @@ static inline u64 rmc_word1_offset(u64 word1)
 static inline u32 rmc_word1_length(u64 word1)
 {
 	return word1 >> 48;
+}
+
+/* Group of a plain request; 0: none */
+static inline u32 rmc_word1_group(u64 word1)
+{
+	return word1 >> RMC_REQ_GROUP_SHIFT & (RMC_REQ_GROUPS - 1);
 }
 
 /* Index of the packet at @offset in an operation that begins at @start. */

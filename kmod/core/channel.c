@@ -295,14 +295,14 @@ int rmc_channel_add_filter(struct rmc_node *node, u32 peer, struct rmc_filter *f
  * @peer: other end
  * @lane: lane, which has a filter
  *
- * Call again while the filter holds packets, see rmc_filter_drain().
+ * Call again while the filter is needed, see rmc_filter_drain().
  *
  * Return: true if the filter is no longer in use; the caller frees it.
  * Context: worker, does not sleep.
  */
 bool rmc_channel_del_filter(struct rmc_node *node, u32 peer, enum rmc_lane lane)
 {
-	if (!rmc_filter_drain(node->links.filter[lane][peer]))
+	if (!rmc_filter_drain(&node->links, node->links.filter[lane][peer]))
 		return false;
 	if (lane == RMC_LANE_REQ && node->in[peer])
 		node->in[peer]->filter = NULL;
@@ -343,7 +343,7 @@ int rmc_channel_refresh(struct rmc_node *node, enum rmc_lane lane)
 		}
 		/* else what comes later overtakes what is due by the old model */
 		if (flt && changed)
-			rmc_filter_flush(flt);
+			rmc_filter_flush(&node->links, flt);
 		if (flt && open && !flt->rx)
 			err = rmc_channel_add_filter(node, i, flt) ?: err;
 		else if (flt && !rmc_filter_route(&node->links, i, flt))

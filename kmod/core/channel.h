@@ -29,6 +29,11 @@ struct rmc_xfers;
  * @announcing: announced operation that is being unrolled, or RMC_TID_NONE
  * @down: peer is silent; nothing is injected
  * @self: the peer's RRPP runs on the same worker
+ * @ordered: by group of ordered queue pairs, operations in flight to the peer. This and @broken:
+ *	of the first end of a peer, for all of them; see order.c
+ * @broken: bit per group: none begins until all have ended
+ * @renewed: bit per group: RMC_REQ_RENEWED of its packets on this channel
+ * @used: bit per group: packets with that value were sent
  */
 struct rmc_out {
 	struct rmc_ring req;
@@ -46,6 +51,10 @@ struct rmc_out {
 	u16 announcing;
 	bool down;
 	bool self;
+	u32 ordered[RMC_REQ_GROUPS];
+	u32 broken;
+	u32 renewed;
+	u32 used;
 };
 
 /**

@@ -12,5 +12,7 @@
  */
 void rmc_op_finish(struct rmc_node *node, struct rmc_itt_entry *e, u8 status)
 {
+	/* see rmc_order_end() */
+	e->status = status;
 	rmc_op_end(node, e, status);
 }

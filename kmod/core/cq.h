@@ -13,6 +13,7 @@
 
 struct rmc_domain;
 struct rmc_front;
+struct rmc_order_to;
 
 /* Budget on a worker that tenants do not share: only RMC_BATCH and RMC_LOCAL_BUDGET apply. */
 #define RMC_POLL_ALL	(~0U)
@@ -28,6 +29,8 @@ struct rmc_front;
  * @order: log2 of entries
  * @op_base: added to the opcodes of its entries: 0, or RMC_OP_WIRE for a client inside the
  *	kernel that sends wire-only operations, see client.h
+ * @group: if it is ordered, its group, see order.c; else 0
+ * @stopped: of an ordered one: an operation has failed, see order.c (RGP, RCP)
  * @force_ring: the next entry needs packets, see local.h
  * @ctx_id: context, from the QP and never from a WQ entry
  * @cur_tid: operation being unrolled, or RMC_TID_NONE
@@ -44,6 +47,7 @@ struct rmc_front;
  * @account: of @tenant for @node
  * @next: next hot queue pair of @tenant, a ring
  * @prev: previous one
+ * @to: of an ordered one, by node: what is in flight; NULL where nodes have one RRPP (RGP, RCP)
  * @domain: domain of its messages; NULL: none (RGP)
  * @core: of @domain, its name as a core, or RMC_CORE_NONE (RGP)
  * @member: of @domain, which of the files that share it (RGP)
@@ -58,6 +62,8 @@ struct rmc_qpair {
 	u8 order;
 	u8 op_base;
 	bool force_ring;
+	u8 group;
+	bool stopped;
 	u16 ctx_id;
 	u16 cur_tid;
 	u16 waited;
@@ -72,6 +78,7 @@ struct rmc_qpair {
 	struct rmc_account *account;
 	struct rmc_qpair *next;
 	struct rmc_qpair *prev;
+	struct rmc_order_to *to;
 	struct rmc_domain *domain;
 	u32 core;
 	u32 member;

@@ -5,6 +5,7 @@
 
 #include "node.h"
 #include "op.h"
+#include "order.h"
 
 /* Snapshot of the @head-th entry, if the application has published it. */
 static __always_inline bool rmc_entry_take(const struct rmc_qpair *qp, u32 head, struct rmc_wqe *w)
@@ -31,11 +32,13 @@ static __always_inline bool rmc_entry_take(const struct rmc_qpair *qp, u32 head,
 
 /* Validate a snapshot. On success *mem is the local buffer. */
 static __always_inline u8 rmc_entry_validate(struct rmc_qpair *qp, struct rmc_wqe *w,
-					     struct rmc_mem **mem)
+					     struct rmc_mem **mem, const bool ordered)
 {
 	u16 flags = rmc_op_flags(w->op);
 	u8 status;
 
+	if (ordered && rmc_order_aborts(qp, w->op, flags))
+		return RMC_S_ABORTED;
 	if (unlikely(!flags))
 		return RMC_S_BAD_OP;
 	if (unlikely(!w->length != !!(flags & RMC_OPF_EMPTY)))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* In-flight Transaction Table: set-up, take-down, and quarantined entries. */
 #include "itt.h"
+#include "order.h"
 
 /**
  * rmc_itt_init() - allocate a table
@@ -112,18 +113,22 @@ u16 rmc_itt_recall(struct rmc_itt *itt)
 }
 
 /**
- * rmc_itt_retire() - free an entry whose packets may be outstanding
+ * rmc_itt_retire() - free an entry whose packets may be outstanding, or of an ordered queue pair
  * @itt: table
  * @e: entry, no longer in use
+ * @qp: queue pair that used it
  *
  * Context: worker, does not sleep.
  */
-void rmc_itt_retire(struct rmc_itt *itt, struct rmc_itt_entry *e)
+void rmc_itt_retire(struct rmc_itt *itt, struct rmc_itt_entry *e, struct rmc_qpair *qp)
 {
 	u16 tid = e - itt->entry;
 	struct rmc_track *t = &itt->track[tid];
 	struct rmc_outstanding outstanding = t->outstanding;
 
+	if (e->ordered)
+		rmc_order_end(qp, e);
+	e->ordered = false;
 	if (e->restarted)
 		itt->restarts--;
 	e->restarted = false;

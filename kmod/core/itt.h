@@ -57,6 +57,7 @@ struct rmc_qpair;
  * @copied: rmc_track.outstanding has counted replies of it
  * @quarantined: packets of earlier uses are outstanding, see rmc_track.earlier
  * @notify: it becomes a notification when all its packets are answered
+ * @ordered: its queue pair is
  */
 struct rmc_itt_entry {
 	struct rmc_qpair *qp;
@@ -81,6 +82,7 @@ struct rmc_itt_entry {
 	bool copied : 1;
 	bool quarantined : 1;
 	bool notify : 1;
+	bool ordered : 1;
 } ____cacheline_aligned;
 
 /* Window of a tracked operation: the most packets in flight */
@@ -154,7 +156,7 @@ int rmc_itt_init(struct rmc_itt *itt, u32 size);
 void rmc_itt_destroy(struct rmc_itt *itt);
 u16 rmc_itt_recall(struct rmc_itt *itt);
 bool rmc_itt_grant(const struct rmc_itt *itt, struct rmc_account *a);
-void rmc_itt_retire(struct rmc_itt *itt, struct rmc_itt_entry *e);
+void rmc_itt_retire(struct rmc_itt *itt, struct rmc_itt_entry *e, struct rmc_qpair *qp);
 void rmc_itt_late(struct rmc_itt *itt, u32 from, const struct rmc_rep *p);
 void rmc_itt_release_peer(struct rmc_itt *itt, u32 nid);
 
@@ -205,8 +207,10 @@ static inline u16 rmc_itt_alloc(struct rmc_itt *itt, struct rmc_account *a)
  */
 static inline void rmc_itt_free(struct rmc_itt *itt, struct rmc_itt_entry *e)
 {
+	struct rmc_qpair *qp = e->qp;
+
 	if (unlikely(itt->tenants > 1))
-		rmc_account_tid_free(e->qp->account);
+		rmc_account_tid_free(qp->account);
 	e->qp = NULL;
 	e->gen++;
 	itt->used--;
@@ -214,10 +218,10 @@ static inline void rmc_itt_free(struct rmc_itt *itt, struct rmc_itt_entry *e)
 		itt->announced--;
 		e->announced = false;
 	}
-	/* some of its packets may be outstanding */
+	/* some of its packets may be outstanding, or it is counted */
 	if (unlikely(e->replies != e->lost || e->restarted || e->tracked || e->copied ||
-		     e->quarantined)) {
-		rmc_itt_retire(itt, e);
+		     e->quarantined || e->ordered)) {
+		rmc_itt_retire(itt, e, qp);
 		return;
 	}
 	e->next = itt->free;

@@ -140,7 +140,7 @@ static bool execute(struct rmc_qpair *qp, struct message *m, u64 *now)
 	u8 status;
 
 	if (rmc_op_flags(m->w.op) & RMC_OPF_ENDS) {
-		if (unlikely(rmc_entry_validate(qp, &m->w, &m->lbuf)))
+		if (unlikely(rmc_entry_validate(qp, &m->w, &m->lbuf, false)))
 			return false;
 		status = end(qp, m, m->lbuf, now);
 		if (unlikely(status))
@@ -180,6 +180,9 @@ u32 rmc_local_messages(struct rmc_qpair *qp, u32 most, u32 longest, u32 budget, 
 	u32 n, i, units = *moved;
 	u64 now = 0;
 
+	/* rmc_order_may_begin() decides about those of an ordered queue pair */
+	if (unlikely(qp->group))
+		return 0;
 	for (n = 0; n < most && units < budget; n++) {
 		struct message *m = &batch[n];
 

@@ -40,6 +40,16 @@ struct rmc_peer {
 	bool linked;
 };
 
+/**
+ * struct rmc_order_group - ordered queue pairs of a unit that keep their order together
+ * @owner: tenant of all of them; compared only
+ * @qps: how many; 0: nobody owns the group
+ */
+struct rmc_order_group {
+	const struct rmc_tenant *owner;
+	u32 qps;
+};
+
 /* Counters; one worker writes each; any thread may read it. */
 #define RMC_STATS(X)		\
 	X(wq_entries)		\
@@ -47,6 +57,7 @@ struct rmc_peer {
 	X(request_bytes)	\
 	X(itt_stalls)		\
 	X(credit_stalls)	\
+	X(order_stalls)		\
 	X(served)		\
 	X(served_bytes)		\
 	X(serve_errors)		\
@@ -127,6 +138,8 @@ struct rmc_stats {
  * @index: by lane, its index in the worker's rmc_ni_worker.node
  * @front: its frontends, in the split organisation
  * @fronts: number of @front
+ * @group: of ordered queue pairs, from 1 on (RGP)
+ * @next_group: see rmc_order_join() (RGP)
  * @stats: counters
  */
 struct rmc_node {
@@ -177,6 +190,8 @@ struct rmc_node {
 	u32 index[RMC_LANES];
 	struct rmc_ni_worker *front[RMC_MAX_FRONTENDS];
 	u32 fronts;
+	struct rmc_order_group group[RMC_REQ_GROUPS];
+	u32 next_group;
 	struct rmc_stats stats ____cacheline_aligned;
 };
 

@@ -7,6 +7,7 @@
  * credit, because it used the slot.
  */
 #include "complete.h"
+#include "order.h"
 #include "pipeline.h"
 
 /* The operation a reply belongs to, or NULL. */
@@ -64,7 +65,7 @@ static bool first_reply(struct rmc_node *node, struct rmc_itt_entry *e, const st
 }
 
 /* With filters: true if a packet is a reply, and the first one to its request. */
-static bool counts(struct rmc_node *node, struct rmc_itt_entry *e, const struct rmc_rep *p)
+static bool is_first(struct rmc_node *node, struct rmc_itt_entry *e, const struct rmc_rep *p)
 {
 	rmc_outstanding_came(&node->itt.track[e - node->itt.entry].outstanding, p->marks);
 	e->copied = true;
@@ -81,6 +82,16 @@ static bool counts(struct rmc_node *node, struct rmc_itt_entry *e, const struct 
 		rmc_stat_inc(node, doubled_replies);
 		return false;
 	}
+	return true;
+}
+
+/* The same for any reply, of an ordered queue pair too, which counts it */
+static bool counts(struct rmc_node *node, struct rmc_itt_entry *e, const struct rmc_rep *p)
+{
+	if ((p->marks || e->tracked) && !is_first(node, e, p))
+		return false;
+	if (e->ordered)
+		rmc_order_answered(e->qp, e, 1);
 	return true;
 }
 
@@ -169,7 +180,7 @@ static u32 retire(struct rmc_node *node, struct rmc_out *out, const struct rmc_d
 	if (unlikely(!e)) {
 		rmc_stat_inc(node, stale_replies);
 		rmc_itt_late(&node->itt, out->nid, &p);
-	} else if (unlikely(p.marks || e->tracked) && !counts(node, e, &p)) {
+	} else if (unlikely(p.marks || e->tracked || e->ordered) && !counts(node, e, &p)) {
 		/* lost or a duplicate: ignore it */
 	} else {
 		u8 status = p.status;
@@ -186,7 +197,7 @@ static u32 retire(struct rmc_node *node, struct rmc_out *out, const struct rmc_d
 			rmc_op_complete(e, &out->rep, p.word1);
 		} else if (likely(within(node, e, p.word1))) {
 			if (e->replies > 1 && rmc_op_runs(flags, p.word1) && !p.marks &&
-			    !e->tracked) {
+			    !e->tracked && !e->ordered) {
 				len = run_length(node, out, e, d, &more);
 				p.word1 = rmc_req_word1(rmc_word1_offset(p.word1), len, false);
 			}

@@ -9,6 +9,7 @@
 #include "entry.h"
 #include "local.h"
 #include "local_message.h"
+#include "order.h"
 #include "unroll.h"
 
 /* Track an operation whose replies a filter may duplicate. */
@@ -64,11 +65,14 @@ static noinline bool execute_locals(struct rmc_qpair *qp, struct rmc_local *batc
  * of the ITT to others, as they do of a channel's credits.
  */
 static __always_inline u16 take_tid(struct rmc_node *node, struct rmc_qpair *qp,
-				    const struct rmc_out *out, u16 flags, const u32 budget)
+				    const struct rmc_out *out, u16 flags, const u32 budget,
+				    const bool ordered)
 {
 	struct rmc_itt *itt = &node->itt;
 	u16 tid = RMC_TID_NONE;
 
+	if (ordered && rmc_rank(flags) && !rmc_order_may_begin(node, qp, out->nid))
+		return RMC_TID_NONE;
 	if (budget != RMC_POLL_ALL && rmc_out_crowded(out)) {
 		rmc_stat_inc(node, credit_stalls);
 		return RMC_TID_NONE;
@@ -83,7 +87,8 @@ static __always_inline u16 take_tid(struct rmc_node *node, struct rmc_qpair *qp,
 /* Fill in the ITT entry of an operation. */
 static __always_inline struct rmc_itt_entry *begin(struct rmc_qpair *qp, struct rmc_out *out,
 						   u16 tid, u16 slot, const struct rmc_wqe *w,
-						   struct rmc_mem *mem, const bool multi_unit)
+						   struct rmc_mem *mem, const bool multi_unit,
+						   const bool ordered)
 {
 	struct rmc_node *node = qp->node;
 	struct rmc_itt_entry *e = &node->itt.entry[tid];
@@ -109,6 +114,9 @@ static __always_inline struct rmc_itt_entry *begin(struct rmc_qpair *qp, struct 
 	e->lost = 0;
 	e->tries = 0;
 	e->tracked = false;
+	e->ordered = ordered && rmc_rank(flags);
+	if (ordered && e->ordered)
+		rmc_order_begin(node, e);
 	if (multi_unit) {
 		/* several RRPPs keep no order among them: see rmc_rgp_notify() */
 		e->notify = flags & RMC_OPF_NOTIFIES && node->fabric->rrpp_order;
@@ -136,14 +144,14 @@ static __always_inline struct rmc_itt_entry *begin(struct rmc_qpair *qp, struct 
  */
 static __always_inline bool inject(struct rmc_qpair *qp, struct rmc_out *out,
 				   struct rmc_itt_entry *e, const struct rmc_wqe *w,
-				   const bool multi_unit, const bool shared)
+				   const bool multi_unit, const bool shared, const bool ordered)
 {
 	struct rmc_node *node = qp->node;
 	u16 tid = e - node->itt.entry;
 	bool all;
 
 	if (likely(!multi_unit && !(rmc_os_filters() && (out->filter || e->tracked)) &&
-		   rmc_one_packet(node->fabric->mtu, w->offset, w->length)))
+		   !ordered && rmc_one_packet(node->fabric->mtu, w->offset, w->length)))
 		all = rmc_inject_one(node, out, e, tid, qp->ctx_id, w, rmc_op_flags(w->op));
 	else
 		all = rmc_unroll(node, tid, multi_unit, shared);
@@ -164,8 +172,15 @@ static __always_inline bool resume(struct rmc_qpair *qp, u32 *done, u32 *moved,
 	struct rmc_itt_entry *e = &node->itt.entry[qp->cur_tid];
 	u32 replies = e->replies, sent = e->sent;
 	u16 nid = e->nid;
-	bool all = rmc_unroll(node, qp->cur_tid, multi_unit, shared);
+	bool all;
 
+	/* what is before it has failed */
+	if ((multi_unit || shared) && unlikely(qp->stopped) && e->ordered) {
+		rmc_op_finish(node, e, RMC_S_ABORTED);
+		++*done;
+		return true;
+	}
+	all = rmc_unroll(node, qp->cur_tid, multi_unit, shared);
 	if (e->replies != replies) {
 		rmc_requests_ring(node, nid, multi_unit);
 		++*done;
@@ -192,13 +207,13 @@ static __always_inline void change_destination(struct rmc_node *node, u32 *to, u
  */
 static __always_inline bool send(struct rmc_qpair *qp, struct rmc_out *out, u16 tid, u16 slot,
 				 const struct rmc_wqe *w, struct rmc_mem *mem, u32 *to,
-				 const bool multi_unit, const bool shared)
+				 const bool multi_unit, const bool shared, const bool ordered)
 {
-	struct rmc_itt_entry *e = begin(qp, out, tid, slot, w, mem, multi_unit);
+	struct rmc_itt_entry *e = begin(qp, out, tid, slot, w, mem, multi_unit, ordered);
 
 	if (unlikely(*to != w->nid))
 		change_destination(qp->node, to, w->nid, multi_unit);
-	return inject(qp, out, e, w, multi_unit, shared);
+	return inject(qp, out, e, w, multi_unit, shared, ordered);
 }
 
 /* Complete an entry that is not valid, or whose destination is down, or that needs no packet. */
@@ -208,13 +223,17 @@ static noinline void end_entry(struct rmc_qpair *qp, const struct rmc_wqe *w, u1
 
 	qp->wq_head++;
 	if (status == RMC_NO_PACKET) {
-		rmc_domain_ready(qp, w);
+		if (w->op == RMC_OP_RESUME)
+			qp->stopped = false;
+		else
+			rmc_domain_ready(qp, w);
 		rmc_cq_post(qp, slot, RMC_S_OK);
 		return;
 	}
 	/* it is valid, but its sender is gone: nobody else would free the slot */
 	if (status == RMC_S_NODE_DOWN && rmc_op_flags(w->op) & RMC_OPF_ENDS)
 		rmc_domain_take(qp, w, &now);
+	rmc_order_refused(qp, w->op);
 	rmc_stat_inc(qp->node, errors);
 	trace_rmc_rgp_refuse(qp->node->nid, slot, status);
 	rmc_cq_post(qp, slot, status);
@@ -224,6 +243,12 @@ static noinline void end_entry(struct rmc_qpair *qp, const struct rmc_wqe *w, u1
 static __always_inline bool is_message(const struct rmc_wqe *w)
 {
 	return rmc_op_flags(w->op) & RMC_OPF_SLOT;
+}
+
+/* True if an entry may take the local path. An ordered one may not if it can fail there. */
+static __always_inline bool goes_local(const struct rmc_wqe *w, u32 most, const bool ordered)
+{
+	return w->length <= most && !(ordered && w->op == RMC_OP_RMW);
 }
 
 /*
@@ -237,6 +262,7 @@ static noinline int take_messages(struct rmc_qpair *qp, struct rmc_local *batch,
 
 	if (*count && !execute_locals(qp, batch, count, taken))
 		return -EAGAIN;
+	budget = min_t(u32, budget, RMC_LOCAL_BUDGET);
 	n = rmc_local_messages(qp, RMC_BATCH - *taken, longest, budget, moved);
 	*taken += n;
 	return n && *moved >= budget ? -EAGAIN : (int)n;
@@ -252,7 +278,10 @@ static __always_inline void end_poll(struct rmc_node *node, u32 to, u32 taken,
 		rmc_stat_add(node, wq_entries, taken);
 }
 
-/* See rmc_rgp_poll(). @multi_unit: nodes have several units; @shared: tenants share the worker. */
+/*
+ * See rmc_rgp_poll(). @multi_unit: nodes have several units; @shared: tenants share the worker, or
+ * the queue pair is ordered. Neither: nothing remains of both.
+ */
 static __always_inline u32 poll_wq(struct rmc_qpair *qp, const bool multi_unit, const bool shared)
 {
 	struct rmc_local locals[RMC_BATCH] rmc_os_unset;
@@ -261,8 +290,8 @@ static __always_inline u32 poll_wq(struct rmc_qpair *qp, const bool multi_unit, 
 	const u32 budget = shared ? qp->budget : RMC_POLL_ALL;
 	/* with a budget, only single packets take the local path: it cannot pause in between */
 	const u32 local_most = budget == RMC_POLL_ALL ? budget : node->fabric->mtu;
-	const u32 local_budget = min_t(u32, budget, RMC_LOCAL_BUDGET);
 	const bool local = !multi_unit && rmc_local_on(node);
+	const bool ordered = (multi_unit || shared) && qp->group;
 
 	if (rmc_os_filters() && node->req_stopped)
 		return 0;
@@ -281,14 +310,14 @@ static __always_inline u32 poll_wq(struct rmc_qpair *qp, const bool multi_unit, 
 		if (!rmc_entry_take(qp, qp->wq_head, &w))
 			break;
 		if (local && unlikely(is_message(&w))) {
-			n = take_messages(qp, locals, &local_count, local_most, local_budget,
-					  &taken, &moved);
+			n = take_messages(qp, locals, &local_count, local_most, budget, &taken,
+					  &moved);
 			if (n < 0)
 				break;
 			if (n)
 				continue;
 		}
-		status = rmc_entry_validate(qp, &w, &mem);
+		status = rmc_entry_validate(qp, &w, &mem, ordered);
 		if (likely(!status)) {
 			w.nid = array_index_nospec(w.nid, node->fabric->nodes);
 			out = node->out[multi_unit ? rmc_endpoint(node->fabric, w.nid) : w.nid];
@@ -296,13 +325,13 @@ static __always_inline u32 poll_wq(struct rmc_qpair *qp, const bool multi_unit, 
 				out = rmc_out_open(node, w.nid, &status);
 				if (!out && !status)
 					break;	/* the channel is being set up */
-			} else if (local && w.length <= local_most &&
+			} else if (local && goes_local(&w, local_most, ordered) &&
 				   rmc_local_admit(qp, out, &w, mem, slot, &locals[local_count])) {
 				qp->wq_head++;
 				taken++;
 				local_count++;
 				moved += w.length + RMC_TENANT_ENTRY;
-				if (unlikely(moved >= local_budget))
+				if (unlikely(moved >= min_t(u32, budget, RMC_LOCAL_BUDGET)))
 					break;
 				continue;
 			} else if (!multi_unit && !taken && out->self) {
@@ -318,12 +347,12 @@ static __always_inline u32 poll_wq(struct rmc_qpair *qp, const bool multi_unit, 
 			end_entry(qp, &w, slot, status);
 			continue;
 		}
-		tid = take_tid(node, qp, out, rmc_op_flags(w.op), budget);
+		tid = take_tid(node, qp, out, rmc_op_flags(w.op), budget, ordered);
 		if (unlikely(tid == RMC_TID_NONE))
 			break;
 		qp->wq_head++;
 		taken++;
-		if (unlikely(!send(qp, out, tid, slot, &w, mem, &to, multi_unit, shared)))
+		if (unlikely(!send(qp, out, tid, slot, &w, mem, &to, multi_unit, shared, ordered)))
 			break;
 		if (budget != RMC_POLL_ALL) {
 			moved += w.length + RMC_TENANT_ENTRY;
@@ -359,7 +388,7 @@ u32 rmc_rgp_poll(struct rmc_qpair *qp)
 {
 	if (unlikely(rmc_fabric_multi_unit(qp->node->fabric)))
 		return poll_wq_multi_unit(qp);
-	if (unlikely(qp->budget != RMC_POLL_ALL))
+	if (unlikely(qp->budget != RMC_POLL_ALL || qp->group))
 		return poll_wq_shared(qp);
 	return poll_wq(qp, false, false);
 }

@@ -44,7 +44,7 @@ u32 rmc_itt_abort(struct rmc_node *node, const struct rmc_abort *which)
 /*
  * Back-to-0 (T18 section 3.4.1): restart an operation whose packets were lost. Only if it is
  * idempotent, and only if none of its packets can still arrive: a late write must not undo a
- * newer one.
+ * newer one. Nor must a write that another one follows be repeated, so ordered ones are not.
  */
 static bool restart(struct rmc_node *node, struct rmc_itt_entry *e)
 {
@@ -52,7 +52,7 @@ static bool restart(struct rmc_node *node, struct rmc_itt_entry *e)
 	struct rmc_track *t = &node->itt.track[tid];
 
 	if (e->tries >= READ_ONCE(node->fabric->retries) || e->replies != e->lost || e->status ||
-	    !(rmc_op_flags(e->op) & RMC_OPF_IDEMPOTENT))
+	    !(rmc_op_flags(e->op) & RMC_OPF_IDEMPOTENT) || e->ordered)
 		return false;
 	e->tries++;
 	e->gen++;

@@ -7,6 +7,7 @@
  * for credits blocks its own queue pair only.
  */
 #include "complete.h"
+#include "order.h"
 #include "unroll.h"
 
 /*
@@ -103,7 +104,7 @@ static bool window_full(struct rmc_node *node, u16 tid, u64 offset)
  * Return: number of packets; 0: the next one must wait for credits.
  */
 static __always_inline u32 inject_run(struct rmc_node *node, struct rmc_out *out,
-				      struct rmc_itt_entry *e, u16 tid, u16 flags,
+				      struct rmc_itt_entry *e, u16 tid, u16 flags, u64 order,
 				      const bool multi_unit, const u32 budget)
 {
 	const struct rmc_fabric *f = node->fabric;
@@ -141,13 +142,16 @@ static __always_inline u32 inject_run(struct rmc_node *node, struct rmc_out *out
 		len = dealt ? rmc_cut_length(f, offset + at, bytes - at, false) :
 			      rmc_packet_length(mtu, offset + at, bytes - at);
 		rmc_ring_put(&out->req, word0,
-			     rmc_req_word1(offset + at, len, e->sent + at + len == e->length));
+			     rmc_req_word1(offset + at, len, e->sent + at + len == e->length) |
+			     order);
 	}
 	if (unlikely(flags & RMC_OPF_ANNOUNCED)) {
 		taken = packets * (mtu / RMC_LINE);
 		out->held += packets;
 		out->held_lines += taken;
 	}
+	if (unlikely(order))
+		rmc_order_sent(out, e, packets);
 	*lines -= taken;
 	out->credits -= packets;
 	e->replies += packets;
@@ -158,7 +162,7 @@ static __always_inline u32 inject_run(struct rmc_node *node, struct rmc_out *out
 /* Inject one packet, for which there are credits. */
 static __always_inline void inject_packet(struct rmc_node *node, struct rmc_out *out,
 					  struct rmc_itt_entry *e, u16 tid, u16 flags, u64 word1,
-					  u32 req_lines, u32 rep_lines)
+					  u64 order, u32 req_lines, u32 rep_lines)
 {
 	u32 len = rmc_word1_length(word1), packets = 0;
 
@@ -170,6 +174,8 @@ static __always_inline void inject_packet(struct rmc_node *node, struct rmc_out 
 		rmc_model_send(&node->links, out->filter, &out->req, req_lines);
 	rmc_ring_put(&out->req, rmc_req_word0(e->op, e->qp->ctx_id, e->gen, tid) |
 		     rmc_packets_word0(packets), word1 | rmc_packets_word1(packets));
+	if (unlikely(order))
+		rmc_order_sent(out, e, 1);
 	out->credits--;
 	out->req_lines -= req_lines;
 	out->rep_lines -= rep_lines;
@@ -196,6 +202,24 @@ static __always_inline u32 route(const struct rmc_fabric *f, const struct rmc_it
 	return rmc_home(f, e->nid, flags & RMC_OPF_ONE_HOME ? e->offset : offset);
 }
 
+/* Of several units: the channel of the packet at @offset; NULL: it waits for other RRPPs */
+static __always_inline struct rmc_out *choose_out(struct rmc_node *node,
+						  const struct rmc_itt_entry *e, u16 flags,
+						  u64 offset, u64 *order)
+{
+	u32 ep = route(node->fabric, e, flags, offset, true);
+
+	if (unlikely(e->ordered)) {
+		if (!rmc_order_home(e, ep)) {
+			rmc_stat_inc(node, order_stalls);
+			return NULL;
+		}
+		*order = rmc_order_word1(node->out[ep], e);
+	}
+	node->touched |= 1U << ep % rmc_fabric_rrpps(node->fabric);
+	return node->out[ep];
+}
+
 /* See rmc_unroll(). */
 static __always_inline bool unroll_body(struct rmc_node *node, u16 tid, const bool multi_unit,
 					const bool shared)
@@ -204,10 +228,10 @@ static __always_inline bool unroll_body(struct rmc_node *node, u16 tid, const bo
 	const u32 budget = shared ? e->qp->budget : RMC_POLL_ALL;
 	const struct rmc_fabric *f = node->fabric;
 	u16 flags = rmc_op_flags(e->op);
-	u32 ep = route(f, e, flags, e->offset + e->sent, multi_unit);
-	struct rmc_out *out = node->out[ep];
+	struct rmc_out *out = node->out[route(f, e, flags, e->offset + e->sent, multi_unit)];
 	bool filtered = rmc_os_filters() && out->filter;
 	bool announced = flags & RMC_OPF_ANNOUNCED;
+	u64 order = (multi_unit || shared) && e->ordered ? rmc_order_word1(out, e) : 0;
 	u32 packets = 0, sent = e->sent;
 
 	if (unlikely(announced)) {
@@ -235,18 +259,19 @@ static __always_inline bool unroll_body(struct rmc_node *node, u16 tid, const bo
 		if (budget != RMC_POLL_ALL && e->sent - sent >= budget)
 			break;
 		if (multi_unit) {
-			ep = route(f, e, flags, offset, multi_unit);
-			out = node->out[ep];
+			out = choose_out(node, e, flags, offset, &order);
+			if (!out)
+				break;
 			filtered = rmc_os_filters() && out->filter;
-			node->touched |= 1U << ep % rmc_fabric_rrpps(f);
 		}
+		word1 |= order;
 		if (budget != RMC_POLL_ALL && rmc_out_crowded(out)) {
 			rmc_stat_inc(node, credit_stalls);
 			break;
 		}
 		if (e->length - e->sent > len && rmc_op_runs(flags, word1) && !filtered &&
 		    !e->tracked) {
-			n = inject_run(node, out, e, tid, flags, multi_unit, budget);
+			n = inject_run(node, out, e, tid, flags, order, multi_unit, budget);
 			packets += n;
 			if (n)
 				continue;
@@ -269,7 +294,7 @@ static __always_inline bool unroll_body(struct rmc_node *node, u16 tid, const bo
 			out->held++;
 			out->held_lines += rep_lines;
 		}
-		inject_packet(node, out, e, tid, flags, word1, req_lines, rep_lines);
+		inject_packet(node, out, e, tid, flags, word1, order, req_lines, rep_lines);
 		packets++;
 	}
 	if (packets)

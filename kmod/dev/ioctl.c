@@ -131,7 +131,7 @@ static int do_query(const struct request *r, union args *a)
 		.max_ranges = RMC_MAX_RANGES,
 		.local_path = !!rmc_local_reach(asking, asking->nid),
 		.features = RMC_FEATURE_WATCH | RMC_FEATURE_YIELD | RMC_FEATURE_RANGES |
-			    RMC_FEATURE_LOCAL_BYTES |
+			    RMC_FEATURE_LOCAL_BYTES | RMC_FEATURE_ORDERED |
 			    (IS_ENABLED(CONFIG_IO_URING) ?
 			     RMC_FEATURE_URING_WAIT | RMC_FEATURE_URING_MSG : 0),
 		.max_qps_user = READ_ONCE(cfg->quota.user[RMC_RES_qps]),
@@ -409,11 +409,11 @@ static int do_qp_create(const struct request *r, union args *a)
 	struct rmc_qp_create *c = &a->qp_create;
 	struct rmc_queues *q;
 
-	if (c->flags)
+	if (c->flags & ~RMC_QP_ORDERED)
 		return -EOPNOTSUPP;
 	rmc_file_node(r->file);
 	mutex_lock(&r->file->lock);
-	q = rmc_queues_create(r->file, c->entries);
+	q = rmc_queues_create(r->file, c->entries, c->flags);
 	if (!IS_ERR(q))
 		c->qp_id = q->id;
 	mutex_unlock(&r->file->lock);

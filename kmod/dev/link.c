@@ -124,7 +124,8 @@ static int stop_lane(void *arg)
  * rmc_link_sweep() - remove idle filters
  * @rmc: device; its fault_lock is held
  *
- * Filters of a stopped node stay while they hold packets. Context: may sleep.
+ * Filters of a stopped node stay while they hold packets; those that have lost some of an ordered
+ * queue pair stay until it has noticed, see rmc_filter_drain(). Context: may sleep.
  */
 void rmc_link_sweep(struct rmc_device *rmc)
 {
@@ -132,6 +133,7 @@ void rmc_link_sweep(struct rmc_device *rmc)
 	struct rmc_fabric *f = &rmc->port->fabric;
 	bool any = f->model.topology != RMC_TOPOLOGY_NONE;
 	struct change c = { };
+	int err;
 	u32 i;
 
 	lockdep_assert_held(&rmc->fault_lock);
@@ -143,9 +145,15 @@ void rmc_link_sweep(struct rmc_device *rmc)
 		any |= rmc_rnic_on(&c.node->links.rnic);
 		if (!READ_ONCE(c.node->links.filter[c.lane][c.peer]))
 			continue;
-		while (rmc_worker_call(worker_of(c.node, c.lane), remove_idle, &c) &&
-		       !c.node->req_stopped && !c.node->srv_stopped && time_before(jiffies, end))
+		do {
+			err = rmc_worker_call(worker_of(c.node, c.lane), remove_idle, &c);
+			if (!err || c.node->req_stopped || c.node->srv_stopped)
+				break;
 			usleep_range(100, 500);
+		} while (time_before(jiffies, end));
+		if (err)
+			pr_info("node %u: a filter stays without faults, clear it again later\n",
+				c.node->nid);
 		rmc_filter_destroy(c.filter);
 		any |= !!READ_ONCE(c.node->links.filter[c.lane][c.peer]);
 	}

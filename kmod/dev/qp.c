@@ -4,6 +4,7 @@
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/topology.h>
+#include "../core/order.h"
 #include "context.h"
 #include "domain.h"
 #include "qp.h"
@@ -139,6 +140,7 @@ static void queues_free(struct rmc_queues *q)
 {
 	if (q->qp.front)
 		rmc_front_destroy(q->qp.front);
+	rmc_order_destroy(&q->qp);
 	pages_free(&q->flags);
 	pages_free(&q->cq);
 	pages_free(&q->wq);
@@ -189,12 +191,13 @@ static struct rmc_worker *choose_worker(struct rmc_node *unit)
  * rmc_queues_create() - create a queue pair and start polling it
  * @f: file, locked, attached
  * @entries: size of the WQ and of the CQ, any value
+ * @flags: RMC_QP_*
  *
  * Return: queue pair, or ERR_PTR: -EINVAL invalid size, -ENOSPC the node has too many,
  * -EDQUOT exceeds a quota of the user or the context, -ENOMEM.
  * Context: may sleep.
  */
-struct rmc_queues *rmc_queues_create(struct rmc_file *f, u32 entries)
+struct rmc_queues *rmc_queues_create(struct rmc_file *f, u32 entries, u32 flags)
 {
 	struct rmc_node *unit = choose_unit(f->node);
 	struct rmc_worker *w = choose_worker(unit);
@@ -229,6 +232,10 @@ struct rmc_queues *rmc_queues_create(struct rmc_file *f, u32 entries)
 	q->qp.order = ilog2(entries);
 	q->qp.ctx_id = f->ctx->id;
 	rmc_waiter_init(&q->waiter, &q->qp.done, f, RMC_WAIT_CQ, q->worker);
+	if (flags & RMC_QP_ORDERED)
+		err = rmc_order_init(&q->qp);
+	if (err)
+		goto err_free;
 	if (unit->fronts) {
 		q->qp.front = rmc_front_create(&q->qp, &w->ni);
 		err = -ENOMEM;

@@ -67,7 +67,7 @@ struct rmc_queues {
 	struct rcu_head rcu;
 };
 
-struct rmc_queues *rmc_queues_create(struct rmc_file *f, u32 entries);
+struct rmc_queues *rmc_queues_create(struct rmc_file *f, u32 entries, u32 flags);
 int rmc_queues_destroy(struct rmc_file *f, u32 id);
 int rmc_pages_map(const struct rmc_pages *p, struct vm_area_struct *vma);
 

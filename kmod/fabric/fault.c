@@ -68,6 +68,12 @@ void rmc_arrival_server(struct rmc_links *l, struct rmc_filter *flt, struct rmc_
 	p->due_ns = l->slow_until;
 }
 
+/* A write's packets stay in the order of addresses; so may a read's, between atomics. */
+static bool keeps_order(const struct rmc_filter *flt, const struct rmc_packet *p)
+{
+	return flt->lane == RMC_LANE_REQ && rmc_order_group(p->word0, p->word1);
+}
+
 /**
  * rmc_fault_shuffle() - change the order of consecutive packets of one operation
  * @flt: filter that took them off the wire
@@ -82,7 +88,8 @@ void rmc_fault_shuffle(struct rmc_filter *flt, struct rmc_packet *batch, u32 n)
 
 	for (i = 0; i < n; i = j) {
 		/* a fabric must not let data requests overtake their announcement */
-		if (rmc_op_announces(rmc_op_flags((u8)(batch[i].word0 >> 48)), batch[i].word1)) {
+		if (rmc_op_announces(rmc_op_flags((u8)(batch[i].word0 >> 48)), batch[i].word1) ||
+		    keeps_order(flt, &batch[i])) {
 			j = i + 1;
 			continue;
 		}

@@ -120,6 +120,11 @@ void rmc_filter_set(struct rmc_filter *flt, const struct rmc_fault *fault, u64 s
 
 /* ---- packets by due time ---- */
 
+static bool is_lost(const struct rmc_filter *flt, const struct rmc_packet *p)
+{
+	return p->word0 & (flt->lane == RMC_LANE_REQ ? RMC_REQ_LOST : RMC_REP_LOST);
+}
+
 static bool before(const struct rmc_packet *a, const struct rmc_packet *b)
 {
 	return a->due_ns != b->due_ns ? a->due_ns < b->due_ns : (s32)(a->seq - b->seq) < 0;
@@ -172,6 +177,26 @@ static void sort_held(struct rmc_filter *flt)
 	flt->held = n;
 }
 
+/*
+ * The same, as they would pass the stages of the arrival: what has passed these may be due later
+ * than what has not, and is behind it.
+ */
+static void sort_arrived(struct rmc_links *l, struct rmc_filter *flt)
+{
+	u32 i, n = flt->held;
+
+	sort_held(flt);
+	for (i = 0; i < n; i++)
+		if (!flt->heap[i].arrived && !is_lost(flt, &flt->heap[i]))
+			rmc_arrival_order(l, flt, &flt->heap[i]);
+	for (flt->held = 0; flt->held < n;) {
+		struct rmc_packet p = flt->heap[flt->held];
+
+		push(flt, &p);
+	}
+	sort_held(flt);
+}
+
 /* ---- payload ---- */
 
 static void reset_pool(struct rmc_filter *flt)
@@ -180,6 +205,7 @@ static void reset_pool(struct rmc_filter *flt)
 
 	flt->held = 0;
 	flt->last_due_ns = 0;
+	memset(&flt->order, 0, sizeof(flt->order));
 	flt->copies = 0;
 	flt->copy_lines = 0;
 	flt->free = 0;
@@ -194,11 +220,6 @@ static u64 unmarked(const struct rmc_filter *flt, u64 word0)
 	word0 &= ~(0xffULL << 56);
 	return flt->lane == RMC_LANE_REQ ? word0 & ~RMC_REQ_LOST :
 					   word0 & ~(RMC_REP_COPY | RMC_REP_DUPLICATED);
-}
-
-static bool is_lost(const struct rmc_filter *flt, const struct rmc_packet *p)
-{
-	return p->word0 & (flt->lane == RMC_LANE_REQ ? RMC_REQ_LOST : RMC_REP_LOST);
 }
 
 /* Copies @lines from the wire; the caller has checked that as many are free. */
@@ -349,35 +370,40 @@ void rmc_filter_close(struct rmc_filter *flt)
 
 /**
  * rmc_filter_flush() - make all held packets due, in the order in which they would have been
+ * @l: links of the unit
  * @flt: filter
  *
  * Context: worker, does not sleep.
  */
-void rmc_filter_flush(struct rmc_filter *flt)
+void rmc_filter_flush(struct rmc_links *l, struct rmc_filter *flt)
 {
 	u32 i;
 
 	/* sorted, it is still a heap */
-	sort_held(flt);
+	sort_arrived(l, flt);
 	for (i = 0; i < flt->held; i++) {
 		flt->heap[i].due_ns = 0;
 		flt->heap[i].seq = i;
 		flt->heap[i].arrived = true;
 	}
 	flt->last_due_ns = 0;
+	memset(flt->order.way, 0, sizeof(flt->order.way));
+	memset(flt->order.arrival, 0, sizeof(flt->order.arrival));
 }
 
 /**
  * rmc_filter_drain() - make all held packets due, so that a filter can be removed
+ * @l: links of the unit
  * @flt: filter of a channel
  *
  * The pipeline has to consume the packets before the filter can be removed, so the caller
- * may have to call this again.
+ * may have to call this again. If packets of an ordered queue pair were lost, what is behind them
+ * is still to be lost, so the filter stays until their group was renewed, or the channel closes.
  *
  * Return: true when no packet is left: the pipeline consumes the wire from now on.
  * Context: worker, does not sleep.
  */
-bool rmc_filter_drain(struct rmc_filter *flt)
+bool rmc_filter_drain(struct rmc_links *l, struct rmc_filter *flt)
 {
 	static const struct rmc_fault none;
 
@@ -387,8 +413,8 @@ bool rmc_filter_drain(struct rmc_filter *flt)
 	WRITE_ONCE(flt->rtt_ns, 0);
 	if (!flt->rx)
 		return true;
-	rmc_filter_flush(flt);
-	if (flt->held || flt->tx.pos != flt->rx->pos)
+	rmc_filter_flush(l, flt);
+	if (flt->held || flt->tx.pos != flt->rx->pos || flt->order.broken)
 		return false;
 	*flt->rx = flt->wire;
 	flt->rx = NULL;
@@ -422,6 +448,7 @@ static bool take(struct rmc_links *l, struct rmc_filter *flt, u64 now, struct rm
 		p->line = store(flt, copy);
 	} else {
 		rmc_filter_count(flt, lost, 1);
+		rmc_order_lost(flt, p);
 		p->word0 |= flt->lane == RMC_LANE_REQ ? RMC_REQ_LOST : RMC_REP_LOST;
 	}
 	return true;

@@ -27,6 +27,7 @@
 #include "fabric.h"
 #include "fault.h"
 #include "model.h"
+#include "order.h"
 #include "rnic.h"
 
 /*
@@ -94,6 +95,7 @@ struct rmc_packet {
  * @seq: packets taken so far
  * @rng: state of the stages' random numbers, never 0
  * @peer_nid: node at the other end
+ * @order: of ordered queue pairs; of requests only
  * @one_way: the link model treats each way separately
  * @last_due_ns: of the requests that it let through
  * @sent: by slot of the request ring, when the last bit of the request left; NULL: unknown
@@ -120,6 +122,7 @@ struct rmc_filter {
 	u32 seq;
 	u64 rng;
 	u32 peer_nid;
+	struct rmc_order order;
 	bool one_way;
 	u64 last_due_ns;
 	u64 *sent;
@@ -164,8 +167,8 @@ void rmc_filter_destroy(struct rmc_filter *flt);
 void rmc_filter_set(struct rmc_filter *flt, const struct rmc_fault *fault, u64 seed);
 bool rmc_filter_route(struct rmc_links *l, u32 peer, struct rmc_filter *flt);
 bool rmc_filter_open(struct rmc_links *l, u32 peer, enum rmc_lane lane, struct rmc_ring *rx);
-void rmc_filter_flush(struct rmc_filter *flt);
-bool rmc_filter_drain(struct rmc_filter *flt);
+void rmc_filter_flush(struct rmc_links *l, struct rmc_filter *flt);
+bool rmc_filter_drain(struct rmc_links *l, struct rmc_filter *flt);
 void rmc_filter_close(struct rmc_filter *flt);
 bool rmc_filter_wanted(const struct rmc_links *l, enum rmc_lane lane);
 bool rmc_filter_idle(const struct rmc_links *l, const struct rmc_filter *flt);

@@ -5,8 +5,11 @@
  * A packet that is due passes the stages of its arrival, which may hold it again: what packets
  * share there they take in the order in which they arrive.
  *
- *   wire --> loss --> model --> delay --> held by due time --> port --> server --> pipeline
- *            (fault.c) (model.c) (fault.c)                     (model.c) (fault.c)
+ *   wire --> loss --> model --> delay --> order --> held by due time -->
+ *            (fault.c) (model.c) (fault.c) (order.c)
+ *
+ *                                         port --> server --> order --> pipeline
+ *                                         (model.c) (fault.c) (order.c)
  *
  * The contract of a stage:
  *
@@ -31,11 +34,13 @@
 #define RMC_STAGES(X)	\
 	X(loss)		\
 	X(model)	\
-	X(delay)
+	X(delay)	\
+	X(order)
 
 #define RMC_ARRIVALS(X)	\
 	X(port)		\
-	X(server)
+	X(server)	\
+	X(order)
 
 #define RMC_STAGE_DECLARE(name)						\
 	bool rmc_stage_##name(struct rmc_links *l, struct rmc_filter *flt, \
@@ -70,6 +75,7 @@ static inline void rmc_arrivals(struct rmc_links *l, struct rmc_filter *flt, str
 }
 
 bool rmc_fault_chance(struct rmc_filter *flt, u32 millionths);
+void rmc_order_lost(struct rmc_filter *flt, const struct rmc_packet *p);
 void rmc_fault_shuffle(struct rmc_filter *flt, struct rmc_packet *batch, u32 n);
 
 #endif

@@ -2,6 +2,7 @@
 /* Frontends: relaying between an application's queue pair and the backend's. */
 #include "front.h"
 #include "ni.h"
+#include "../core/order.h"
 
 /**
  * rmc_front_create() - allocate the rings between frontend and backend
@@ -24,6 +25,11 @@ struct rmc_front *rmc_front_create(const struct rmc_qpair *outer, struct rmc_ni_
 		rmc_os_free(f);
 		return NULL;
 	}
+	if (outer->group && rmc_order_init(&f->inner.qp)) {
+		rmc_client_destroy(&f->inner);
+		rmc_os_free(f);
+		return NULL;
+	}
 	return f;
 }
 
@@ -35,6 +41,7 @@ struct rmc_front *rmc_front_create(const struct rmc_qpair *outer, struct rmc_ni_
  */
 void rmc_front_destroy(struct rmc_front *f)
 {
+	rmc_order_destroy(&f->inner.qp);
 	rmc_client_destroy(&f->inner);
 	rmc_os_free(f);
 }

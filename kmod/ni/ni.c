@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What a worker polls, and what it does in one visit. When it may sleep: park.c. */
+#include "../core/order.h"
 #include "../core/timeout.h"
 #include "../member/member.h"
 #include "tenants.h"
@@ -100,6 +101,8 @@ int rmc_ni_add_qp(struct rmc_ni_worker *w, struct rmc_qpair *qp)
 	/* a frontend allocates no ITT entries: any account will do */
 	qp->account = &qp->tenant->unit[qp->front ? 0 : qp->node->index[RMC_LANE_REP]];
 	qp->budget = RMC_POLL_ALL;
+	if (qp->group && !qp->front && rmc_order_join(qp))
+		return -ENOSPC;
 	qp->cur_tid = RMC_TID_NONE;
 	qp->hot = -1;
 	qp->cold = w->alls;
@@ -124,8 +127,11 @@ void rmc_ni_del_qp(struct rmc_ni_worker *w, struct rmc_qpair *qp)
 	struct rmc_abort all = { .qp = qp, .nid = -1, .silent = true };
 	struct rmc_qpair *moved;
 
-	if (!qp->front)
+	if (!qp->front) {
 		rmc_itt_abort(qp->node, &all);
+		if (qp->group)
+			rmc_order_leave(qp);
+	}
 	if (qp->hot >= 0)
 		rmc_ni_cool(w, qp);
 	moved = w->all[--w->alls];

@@ -10,6 +10,7 @@
 #define TESTBED_H
 
 #include <pthread.h>
+#include "kmod/core/order.h"
 #include "kmod/core/timeout.h"
 #include "kmod/core/state.h"
 #include "kmod/member/member.h"
@@ -124,7 +125,8 @@ void fault_set(struct testbed *w, u32 from, u32 to, enum rmc_lane lane,
 	       const struct rmc_fault *fault, u64 seed);
 /* The link model of all nodes, from now on */
 void model_set(struct testbed *w, const struct rmc_model *m);
-void fault_clear(struct testbed *w, u32 from, u32 to, enum rmc_lane lane);
+/* false: a filter is needed, see rmc_filter_drain(); it stays, without faults */
+bool fault_clear(struct testbed *w, u32 from, u32 to, enum rmc_lane lane);
 
 /* Unit of any node */
 static inline struct rmc_node *testbed_unit(struct testbed *w, u32 ep)
@@ -184,6 +186,7 @@ static inline void testbed_claim(struct testbed *w, u32 nid, u32 state, u32 epoc
 })
 /* Applications of a node are distributed over its units */
 void app_init(struct app *a, struct testbed *w, u32 nid, u32 ctx_id, u32 entries);
+void app_init_ordered(struct app *a, struct testbed *w, u32 nid, u32 ctx_id, u32 entries);
 /* the same, of a tenant of its backend's worker */
 void app_init_of(struct app *a, struct testbed *w, u32 nid, u32 ctx_id, u32 entries,
 		 struct rmc_tenant *tenant);

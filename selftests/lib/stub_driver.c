@@ -143,6 +143,8 @@ static int create_qp(struct rmc_qp_create *arg)
 	struct fake_rmc *f;
 	int i;
 
+	if (arg->flags & ~RMC_QP_ORDERED)
+		return EOPNOTSUPP;
 	if (arg->size != sizeof(*arg) || arg->entries < 2 || arg->entries > stub.query.max_entries)
 		return EINVAL;
 	for (i = 0; i < STUB_QPS && stub.qp[i]; i++)

@@ -175,6 +175,8 @@ static void test_earlier_names(void)
 	      w.last.length == 48 && w.last.lbuf == (uintptr_t)buf);
 	CHECK_EQ(rmc_masked_compare_and_swap(&w.qp, 0, 16, 1, 2, 3, 4, 8, &old), 0);
 	CHECK(w.last.op == RMC_OP_RMW && w.last.offset == 16 && w.last.length == 8);
+	CHECK_EQ(rmc_qp_resume(&w.qp), RMC_S_BAD_OP);
+	CHECK(w.last.op == RMC_OP_RESUME && !w.last.length);
 	CHECK(((struct rmc_rmw *)w.qp.operands)->kind == RMC_RMW_CAS &&
 	      ((struct rmc_rmw *)w.qp.operands)->expected == 1 &&
 	      ((struct rmc_rmw *)w.qp.operands)->compare_mask == 2 &&

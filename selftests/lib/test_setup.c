@@ -423,6 +423,31 @@ static void memory_fails(void)
 	close_ctx();
 }
 
+static void ordered(void)
+{
+	struct rmc_qp *qp;
+
+	open_ctx();
+	errno = 0;
+	CHECK(!rmc_qp_create_with(ctx, 8, RMC_QP_ORDERED));
+	CHECK_EQ(errno, EOPNOTSUPP);
+	CHECK(says("no ordered queue pairs"));
+	ctx->query.features |= RMC_FEATURE_ORDERED;
+	qp = rmc_qp_create_with(ctx, 8, RMC_QP_ORDERED);
+	CHECK(qp && rmc_qp_is_ordered(qp));
+	CHECK_EQ(stub.qp_create.flags, RMC_QP_ORDERED);
+	rmc_qp_destroy(qp);
+	qp = rmc_qp_create(ctx, 8);
+	CHECK(qp && !rmc_qp_is_ordered(qp));
+	CHECK_EQ(stub.qp_create.flags, 0);
+	rmc_qp_destroy(qp);
+	errno = 0;
+	CHECK(!rmc_qp_create_with(ctx, 8, 1U << 30));
+	CHECK_EQ(errno, EOPNOTSUPP);
+	CHECK(says("have no flags 0x40000000"));
+	rmc_close(ctx);
+}
+
 /* A child of a fork creates nothing in its parent's context, and releases nothing of it. */
 static void child(void)
 {
@@ -707,6 +732,7 @@ int main(void)
 		{ "segments that the driver refuses", failing_segments },
 		{ "driver memory and its mappings", driver_memory },
 		{ "each call of the driver fails: memory", memory_fails },
+		{ "ordered queue pairs", ordered },
 		{ "a child of a fork", child },
 		{ "messages of a team", messages },
 		{ "many messages of a team", many_messages },

@@ -139,6 +139,7 @@ TEST(unknown_flags_are_eopnotsupp)
 		for (bit = 0; bit < 32; bit++) {
 			if ((c->cmd == RMC_IOC_SEG_REG && bit < 4) ||
 			    (c->cmd == RMC_IOC_SEG_ADD && !bit) ||
+			    (c->cmd == RMC_IOC_QP_CREATE && !bit) ||
 			    (c->cmd == RMC_IOC_WATCH && !bit) ||
 			    (c->cmd == RMC_IOC_WAKE && !bit) ||
 			    (c->cmd == RMC_IOC_DOM_CREATE && bit < 2) ||
@@ -326,6 +327,7 @@ static void check_query(const struct rmc_query *q)
 	CHECK_EQ(q->flags, 0);
 	CHECK(q->features & RMC_FEATURE_WATCH);
 	CHECK(q->features & RMC_FEATURE_YIELD);
+	CHECK(q->features & RMC_FEATURE_ORDERED);
 }
 
 TEST(query_is_correct)

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Read-modify-write operations through the library's calls. The NI organisation that the module
- * is loaded with selects the local path or the ring path.
+ * Read-modify-write operations through the library's calls, and ordered queue pairs. The NI
+ * organisation that the module is loaded with selects the local path or the ring path.
  */
+#include <errno.h>
 #include "common.h"
 
 static struct end owner, user;	/* node 0 has the segment, node 1 uses it */
 
 static void prepare(void)
 {
-	end_open(&owner, CTX, 0, PAGE, 0, 0);
-	end_open(&user, CTX, 1, 0, PAGE, 16);
+	end_open(&owner, CTX, 0, 2 * PAGE, 0, 0);
+	end_open(&user, CTX, 1, 0, 3 * PAGE, 16);
 }
 
 TEST(read_modify_write)
@@ -72,6 +73,47 @@ TEST(asynchronous_read_modify_write)
 	CHECK_EQ(rmc_drain_cq(user.qp, NULL), 0);
 	CHECK_EQ(*(uint64_t *)(owner.seg + 8), 300);
 	CHECK_EQ(*(uint64_t *)owner.seg, 0);
+}
+
+/* Latch by fetch-and-add, data, unlatch, and a read, none of which waits for another */
+TEST(ordered_queue_pair)
+{
+	uint64_t *data, *in;
+	struct rmc_qp *qp;
+	int i, k, slot;
+
+	prepare();
+	qp = rmc_qp_create_with(user.ctx, 64, RMC_QP_ORDERED);
+	REQUIRE(qp);
+	CHECK(rmc_qp_is_ordered(qp) && !rmc_qp_is_ordered(user.qp));
+	data = (uint64_t *)(void *)user.buf;
+	in = data + 2 * PAGE / 8;
+	for (i = 1; i <= 500; i++) {
+		for (k = 0; k < 3 * 64; k++)
+			data[i % 5 * 192 + k] = (uint64_t)i;
+		slot = rmc_wait_for_slot(qp, NULL);
+		rmc_faa_async(qp, slot, 0, 0, 1);
+		slot = rmc_wait_for_slot(qp, NULL);
+		rmc_write_async(qp, slot, 0, 4096 - 64, &data[i % 5 * 192], 3 * 512);
+		slot = rmc_wait_for_slot(qp, NULL);
+		rmc_faa_async(qp, slot, 0, 0, 1);
+		slot = rmc_wait_for_slot(qp, NULL);
+		rmc_read_async(qp, slot, 0, 4096 - 64, in, 3 * 512);
+		if (i % 5)
+			continue;
+		REQUIRE(!rmc_drain_cq(qp, NULL));
+		CHECK_EQ(*(uint64_t *)owner.seg, 2 * i);
+		/* the last read follows an atomic, and that the write */
+		for (k = 0; k < 3 * 64; k++)
+			CHECK(in[k] == (uint64_t)i);
+	}
+	/* beyond the segment: it stops, and goes on */
+	CHECK_EQ(rmc_write(qp, 0, 1ULL << 39, data, 8), RMC_S_OUT_OF_RANGE);
+	CHECK_EQ(rmc_write(qp, 0, 0, data, 8), RMC_S_ABORTED);
+	CHECK_EQ(rmc_qp_resume(user.qp), RMC_S_BAD_OP);
+	CHECK_EQ(rmc_qp_resume(qp), 0);
+	CHECK_EQ(rmc_write(qp, 0, 0, data, 8), 0);
+	CHECK(!rmc_qp_create_with(user.ctx, 64, RMC_QP_ORDERED << 1) && errno == EOPNOTSUPP);
 }
 
 KTAP_MAIN(suite_missing)

@@ -299,6 +299,10 @@ static void check_operations(struct doctor *d, unsigned int ctx_id)
 		say(d, FAIL, "self-test", rmc_errmsg(), "no queue pair or buffer");
 		goto out;
 	}
+	say(d, rmc_query(ctx)->features & RMC_FEATURE_ORDERED ? OK : WARN, "ordered",
+	    "needed by rmc_qp_create_with() alone: use a newer module, or rmcd",
+	    rmc_query(ctx)->features & RMC_FEATURE_ORDERED ? "ordered queue pairs" :
+							     "no ordered queue pairs");
 	self = rmc_nid(ctx);
 	err = rmc_seg_register(ctx, (char *)page + len, len, 0);
 	if (err == -EEXIST) {

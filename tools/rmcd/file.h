@@ -134,7 +134,7 @@ int rmcd_buf_add(struct rmcd_file *f, struct rmcd_mem *m, u32 *id);
 int rmcd_buf_del(struct rmcd_file *f, u32 id);
 
 /* qp.c */
-int rmcd_qp_create(struct rmcd_file *f, u32 entries, u32 *id);
+int rmcd_qp_create(struct rmcd_file *f, u32 entries, u32 flags, u32 *id);
 int rmcd_qp_destroy(struct rmcd_file *f, u32 id);
 
 static inline struct rmcd_qp *rmcd_file_qp(struct rmcd_file *f, u32 id)

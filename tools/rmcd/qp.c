@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include "kmod/core/order.h"
 #include "domain.h"
 #include "guard.h"
 #include "sealed.h"
@@ -86,6 +87,7 @@ static void qp_free(struct rmcd_qp *q)
 	rmcd_guard_qp_gone(q->guard);
 	if (q->qp.front)
 		rmc_front_destroy(q->qp.front);
+	rmc_order_destroy(&q->qp);
 	rmcd_sealed_free(q->cq_fd, q->qp.cq, q->cq_len);
 	rmcd_sealed_free(q->wq_fd, q->qp.wq, q->wq_len);
 	free(q);
@@ -160,7 +162,8 @@ static u32 queues_kib(const struct rmc_node *unit, u32 entries)
 	return (unit->fronts ? 2 * bytes : bytes) / 1024;
 }
 
-static int qp_make(struct rmcd_file *f, struct rmcd_qp *q, struct rmc_node *unit, u32 entries)
+static int qp_make(struct rmcd_file *f, struct rmcd_qp *q, struct rmc_node *unit, u32 entries,
+		   u32 flags)
 {
 	int err = make_queues(q, entries);
 
@@ -173,6 +176,10 @@ static int qp_make(struct rmcd_file *f, struct rmcd_qp *q, struct rmc_node *unit
 	q->qp.order = ilog2(entries);
 	q->qp.ctx_id = f->ctx->id;
 	rmcd_waiter_init(&q->waiter, &q->qp.done, f, q->worker);
+	if (flags & RMC_QP_ORDERED)
+		err = rmc_order_init(&q->qp);
+	if (err)
+		return err;
 	if (unit->fronts) {
 		q->qp.front = rmc_front_create(&q->qp, q->worker);
 		if (!q->qp.front)
@@ -185,12 +192,13 @@ static int qp_make(struct rmcd_file *f, struct rmcd_qp *q, struct rmc_node *unit
  * rmcd_qp_create() - RMC_IOC_QP_CREATE
  * @f: file, attached
  * @entries: size of the WQ and of the CQ, any value
+ * @flags: RMC_QP_*
  * @id: out
  *
  * Return: 0, -EINVAL, -ENOSPC the node or the file has too many, -EDQUOT exceeds a quota,
  * -ENOMEM, -EMFILE.
  */
-int rmcd_qp_create(struct rmcd_file *f, u32 entries, u32 *id)
+int rmcd_qp_create(struct rmcd_file *f, u32 entries, u32 flags, u32 *id)
 {
 	struct rmc_node *unit = choose_unit(f->node);
 	u32 kib = queues_kib(unit, entries);
@@ -220,7 +228,7 @@ int rmcd_qp_create(struct rmcd_file *f, u32 entries, u32 *id)
 	q->aq_fd = -1;
 	q->core = -1;
 	q->kib = kib;
-	err = qp_make(f, q, unit, entries);
+	err = qp_make(f, q, unit, entries, flags);
 	if (err)
 		goto err_make;
 	err = get_shares(f, q);

@@ -120,7 +120,8 @@ static int do_query(struct rmcd_req *r, union args *a, const struct rmcd_memory 
 		.interleave = port->fabric.interleave,
 		.max_ranges = RMC_MAX_RANGES,
 		.local_path = !!rmc_local_reach(asking, asking->nid),
-		.features = RMC_FEATURE_WATCH | RMC_FEATURE_RANGES | RMC_FEATURE_LOCAL_BYTES,
+		.features = RMC_FEATURE_WATCH | RMC_FEATURE_RANGES | RMC_FEATURE_LOCAL_BYTES |
+			    RMC_FEATURE_ORDERED,
 		.max_qps_user = cfg->user[RMCD_RES_qps],
 		.max_qps_context = cfg->context[RMCD_RES_qps],
 		.max_files_user = cfg->user[RMCD_RES_files],
@@ -347,10 +348,10 @@ static int do_qp_create(struct rmcd_req *r, union args *a, const struct rmcd_mem
 	int err;
 
 	(void)memory;
-	if (c->flags)
+	if (c->flags & ~RMC_QP_ORDERED)
 		return -EOPNOTSUPP;
 	rmcd_file_node(f);
-	err = rmcd_qp_create(f, c->entries, &c->qp_id);
+	err = rmcd_qp_create(f, c->entries, c->flags, &c->qp_id);
 	if (err)
 		return err;
 	q = f->qp[c->qp_id];

@@ -128,7 +128,7 @@ static long query(struct sim_file *f, struct rmc_query *q)
 		if (rmc_op_flags(op))
 			q->op_mask |= 1ULL << op;
 	q->shared_cpu = 1;
-	q->features = RMC_FEATURE_YIELD | RMC_FEATURE_LOCAL_BYTES;
+	q->features = RMC_FEATURE_YIELD | RMC_FEATURE_LOCAL_BYTES | RMC_FEATURE_ORDERED;
 	q->max_sabre = RMC_SABRE_MAX;
 	q->units = 1;
 	q->rrpps = 1;

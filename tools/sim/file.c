@@ -220,6 +220,8 @@ long sim_file_qp_create(struct sim_file *f, struct rmc_qp_create *arg)
 	struct sim_qp *q;
 	int err;
 
+	if (arg->flags & ~RMC_QP_ORDERED)
+		return -EOPNOTSUPP;
 	if (n < RMC_MIN_ENTRIES || n > RMC_MAX_ENTRIES || n & (n - 1))
 		return -EINVAL;
 	for (id = 0; id < SIM_FILE_QPS && f->qp[id]; id++)
@@ -250,6 +252,9 @@ long sim_file_qp_create(struct sim_file *f, struct rmc_qp_create *arg)
 	q->id = id;
 	q->node = f->node;
 	q->thread = sim.self;
+	err = arg->flags & RMC_QP_ORDERED ? rmc_order_init(&q->qp) : 0;
+	if (err)
+		goto err;
 	err = rmc_ni_add_qp(rmc_qp_worker(&q->qp), &q->qp);
 	if (err)
 		goto err;
@@ -257,6 +262,7 @@ long sim_file_qp_create(struct sim_file *f, struct rmc_qp_create *arg)
 	arg->qp_id = id;
 	return 0;
 err:
+	rmc_order_destroy(&q->qp);
 	map_drop(f, SIM_MAP_QP + id, true);
 	free(q);
 	return err;
@@ -271,6 +277,7 @@ static void qp_free(struct sim_file *f, u32 id)
 	if (q->alarm.eventfd >= 0)
 		sim_eventfd_signal(q->alarm.eventfd, sim_local_now());
 	f->qp[id] = NULL;
+	rmc_order_destroy(&q->qp);
 	free(q);
 }
 

@@ -65,6 +65,7 @@ enum rmc_ni_kind {
 #define RMC_FEATURE_RANGES	(1U << 3)	/* RMC_IOC_SEG_ADD, RMC_IOC_SEG_DEL */
 #define RMC_FEATURE_LOCAL_BYTES	(1U << 4)	/* rmc_node_info.local_bytes */
 #define RMC_FEATURE_URING_MSG	(1U << 5)	/* RMC_URING_WAIT_MSG, <linux/rmc_domain.h> */
+#define RMC_FEATURE_ORDERED	(1U << 6)	/* RMC_QP_ORDERED, RMC_OP_RESUME */
 
 /**
  * struct rmc_query - ioctl(RMC_IOC_QUERY), on either device
@@ -314,10 +315,29 @@ struct rmc_buf_unreg {
 	__u32 reserved;
 };
 
+/*
+ * Flags of a queue pair. RMC_QP_ORDERED: for each destination node, in the order of the WQ, also if
+ * the fabric disorders packets and nodes have several RRPPs:
+ *
+ *   - an atomic takes effect before the operations behind it,
+ *   - a write or notification before the writes, notifications and atomics behind it,
+ *   - a write in rising order of addresses.
+ *
+ * A read is not ordered with what is behind it, SABRes and messages with nothing. Completions come
+ * in any order. Such operations are never retried (module parameter retries).
+ *
+ * When a read, write, notification or atomic ends with another status than RMC_S_OK, the queue pair
+ * stops: those behind it that have not begun end with RMC_S_ABORTED, until an entry with
+ * RMC_OP_RESUME. Of those that have begun: if the status came from the RMC of this node (TIMEOUT,
+ * NODE_DOWN, ABORTED), they take effect only if the failed one has or will; if the server refused
+ * the failed one, they may take effect.
+ */
+#define RMC_QP_ORDERED	(1U << 0)
+
 /**
  * struct rmc_qp_create - ioctl(RMC_IOC_QP_CREATE)
  * @size: sizeof(struct rmc_qp_create)
- * @flags: must be 0
+ * @flags: RMC_QP_*, with RMC_FEATURE_ORDERED; else must be 0
  * @entries: size of the WQ and of the CQ; a power of two, 2 .. max_entries
  * @qp_id: out
  * @wq_offset: out, mmap of entries * RMC_WQE_SIZE bytes (page-rounded), read-write

@@ -42,6 +42,8 @@ enum rmc_opcode {
 	RMC_OP_WRITE_NOTIFY = 6, /* write, then notify once all of it is stored */
 	RMC_OP_SABRE	= 7,	/* remote object -> local buffer, atomically */
 	RMC_OP_RMW	= 8,	/* length 4 or 8; lbuf: struct rmc_rmw; any other atomic */
+	/* 9 .. 14: <linux/rmc_domain.h> */
+	RMC_OP_RESUME	= 15,	/* length 0: an ordered queue pair that has stopped goes on */
 	RMC_OP_MAX	= 32,	/* the field has five bits */
 };
 
@@ -99,7 +101,7 @@ enum rmc_status {
 	RMC_S_READ_ONLY		= 8,	/* segment refuses remote writes and atomics */
 	RMC_S_NODE_DOWN		= 9,	/* destination is not up, or died meanwhile */
 	RMC_S_TIMEOUT		= 10,	/* no reply in time: request or reply was lost */
-	RMC_S_ABORTED		= 11,	/* the QP or the operation was torn down */
+	RMC_S_ABORTED		= 11,	/* the QP or the operation was torn down, or the QP has stopped */
 	RMC_S_PROTOCOL		= 12,	/* peer broke the protocol */
 	RMC_S_SABRE_ABORTED	= 13,	/* object changed while it was read */
 	RMC_S_SABRE_LOCKED	= 14,	/* a writer holds the object: its version is odd */

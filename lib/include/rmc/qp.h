@@ -22,7 +22,7 @@
  * and not issued yet. A callback must not wait in any other way.
  *
  * One thread at a time per QP. Layout and barriers: <linux/rmc_queue.h>. Operations are
- * ordered only by waiting for completions: see rmc_quiet_node().
+ * ordered only by waiting for completions, see rmc_quiet_node(), or in part by RMC_QP_ORDERED.
  */
 #ifndef RMC_QP_H
 #define RMC_QP_H
@@ -135,6 +135,24 @@ RMC_ABI_SIZE_VER0(rmc_qp_stats, sleeps, RMC_QP_STATS_SIZE_VER1);
  * NULL with errno set on failure, see rmc_errmsg().
  */
 struct rmc_qp *rmc_qp_create(struct rmc_ctx *ctx, unsigned int entries);
+
+/*
+ * The same. flags: RMC_QP_ORDERED of <linux/rmc.h>: on each node, an atomic takes effect before
+ * operations behind it, a write before writes and atomics behind it, and a write in the order of its
+ * addresses. EOPNOTSUPP: the RMC does not know a flag. After a failed operation it stops, see
+ * rmc_qp_resume().
+ */
+struct rmc_qp *rmc_qp_create_with(struct rmc_ctx *ctx, unsigned int entries, unsigned int flags);
+
+/* 1: it was created with RMC_QP_ORDERED */
+int rmc_qp_is_ordered(struct rmc_qp *qp);
+
+/*
+ * An ordered queue pair of which an operation has failed ends the following ones with RMC_S_ABORTED,
+ * so that nothing takes effect that was issued before the program knew. Call this when nothing is in
+ * flight. 0, -EBUSY: something is, RMC_S_BAD_OP: it is not ordered.
+ */
+int rmc_qp_resume(struct rmc_qp *qp);
 
 /* Operations in flight will not complete; on return their buffers may be reused. */
 void rmc_qp_destroy(struct rmc_qp *qp);

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Ordered queue pairs (RMC_QP_ORDERED), for each destination: an atomic takes effect before what
+ * is behind it in the WQ, a write before writes and atomics behind it.
+ *
+ *   fabric          a channel's ring is in order. Filters are not, so requests name the group of
+ *                   their queue pair, and the filter keeps the order of each group
+ *                   (fabric/order.c)
+ *   several RRPPs   do not wait for each other. So the RGP waits: no write or atomic leaves for
+ *                   another RRPP while one is in flight, none at all until a write's
+ *                   notification has come, and no read while an atomic is in flight
+ *   failures        when an operation ends with another status than RMC_S_OK, its queue pair
+ *                   stops: what is behind it in the WQ is aborted until RMC_OP_RESUME, which the
+ *                   application posts when it has seen what failed
+ *   lost packets    what is in flight behind a lost packet is lost, too, until its group is renewed
+ *   back-to-0       never: a write that is repeated would overtake (core/timeout.c)
+ *
+ * Groups. A unit has RMC_REQ_GROUPS - 1 of them, each for all destinations.
+ *
+ *   owner     a tenant, while it has ordered queue pairs in it. These share it: more order, no
+ *             less. Whoever comes next takes it over as it is
+ *   state     by destination, in the requester's ends of the channels. It lives as long as these
+ *   breaks    when an operation ends without all its replies, whatever the reason: its packets
+ *             may be lost, or late. No operation of the group begins then ...
+ *   renewed   ... until all that it has in flight to the destination have ended. The next one
+ *             renews the group: in each channel that has carried a packet of it since the last
+ *             time, its packets have the other value of RMC_REQ_RENEWED from then on. A filter
+ *             that has lost a packet passes on nothing of the group until it sees that value
+ */
+#include "complete.h"
+#include "order.h"
+
+/* The end of the channels to a node that counts for all of them */
+static struct rmc_out *first_out(const struct rmc_node *node, u32 nid)
+{
+	return node->out[rmc_endpoint(node->fabric, nid)];
+}
+
+/**
+ * rmc_order_init() - make a queue pair ordered, before it is polled
+ * @qp: queue pair, whose node is set
+ *
+ * Return: 0 or -ENOMEM. Context: may sleep.
+ */
+int rmc_order_init(struct rmc_qpair *qp)
+{
+	const struct rmc_fabric *f = qp->node->fabric;
+
+	if (f->rrpp_order) {
+		qp->to = rmc_os_zalloc_user(f->nodes * sizeof(*qp->to));
+		if (!qp->to)
+			return -ENOMEM;
+	}
+	/* rmc_order_join() chooses */
+	qp->group = 1;
+	return 0;
+}
+
+/**
+ * rmc_order_destroy() - mirror of rmc_order_init()
+ * @qp: queue pair that is not polled any more, ordered or not
+ *
+ * Context: may sleep.
+ */
+void rmc_order_destroy(struct rmc_qpair *qp)
+{
+	rmc_os_free(qp->to);
+	qp->to = NULL;
+}
+
+/**
+ * rmc_order_join() - choose the group of an ordered queue pair that will be polled
+ * @qp: queue pair, with its tenant; the caller is its unit's RGP worker
+ *
+ * A tenant gets a further group only while most are free, so that others find one.
+ *
+ * Return: 0; -ENOSPC: other tenants own all groups. Context: worker, does not sleep.
+ */
+int rmc_order_join(struct rmc_qpair *qp)
+{
+	struct rmc_order_group *group = qp->node->group;
+	u32 i, n, own = 0, free = 0, frees = 0;
+
+	for (n = 1; n < RMC_REQ_GROUPS; n++) {
+		/* round robin: one that was left is used late */
+		i = 1 + (qp->node->next_group + n) % (RMC_REQ_GROUPS - 1);
+		if (!group[i].qps) {
+			free = free ?: i;
+			frees++;
+		} else if (group[i].owner == qp->tenant &&
+			   (!own || group[i].qps < group[own].qps)) {
+			own = i;
+		}
+	}
+	if (free && (!own || frees > RMC_REQ_GROUPS / 2))
+		own = free;
+	if (!own)
+		return -ENOSPC;
+	qp->node->next_group = own - 1;
+	group[own].owner = qp->tenant;
+	group[own].qps++;
+	qp->group = own;
+	return 0;
+}
+
+/**
+ * rmc_order_leave() - mirror of rmc_order_join()
+ * @qp: ordered queue pair that has nothing in flight
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_order_leave(struct rmc_qpair *qp)
+{
+	qp->node->group[qp->group].qps--;
+}
+
+/* Packets of a group begin anew in the channels that have carried some. */
+static void renew(struct rmc_node *node, u32 nid, u32 bit)
+{
+	struct rmc_out **out = &node->out[rmc_endpoint(node->fabric, nid)];
+	u32 i;
+
+	out[0]->broken &= ~bit;
+	for (i = 0; i < rmc_fabric_rrpps(node->fabric); i++) {
+		out[i]->renewed ^= out[i]->used & bit;
+		out[i]->used &= ~bit;
+	}
+}
+
+/**
+ * rmc_order_may_begin() - check whether an operation of an ordered queue pair may begin
+ * @node: unit; the caller is its RGP worker
+ * @qp: queue pair
+ * @nid: destination, to which channels are open
+ *
+ * Return: false: its group waits until all that it had in flight has ended.
+ * Context: worker, does not sleep.
+ */
+bool rmc_order_may_begin(struct rmc_node *node, const struct rmc_qpair *qp, u32 nid)
+{
+	struct rmc_out *out = first_out(node, nid);
+	u32 bit = 1U << qp->group;
+
+	if (likely(!(out->broken & bit)))
+		return true;
+	if (out->ordered[qp->group]) {
+		rmc_stat_inc(node, order_stalls);
+		return false;
+	}
+	renew(node, nid, bit);
+	return true;
+}
+
+/**
+ * rmc_order_begin() - begin an operation, see rmc_order_may_begin()
+ * @node: unit; the caller is its RGP worker
+ * @e: operation
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_order_begin(struct rmc_node *node, const struct rmc_itt_entry *e)
+{
+	first_out(node, e->nid)->ordered[e->qp->group]++;
+}
+
+/**
+ * rmc_order_home() - check whether the next packet may leave for an RRPP
+ * @e: operation that is ordered
+ * @ep: endpoint
+ *
+ * Return: false: it would overtake one for another RRPP.
+ * Context: worker, does not sleep.
+ */
+bool rmc_order_home(const struct rmc_itt_entry *e, u32 ep)
+{
+	bool reads = rmc_rank(rmc_op_flags(e->op)) == RMC_RANK_READ;
+	struct rmc_order_to *to;
+
+	if (!e->qp->to)
+		return true;
+	to = &e->qp->to[e->nid];
+	if (!reads && to->notifier && to->notifier != e)
+		return false;
+	if (to->ep != ep && (to->atomics || (!reads && to->writes)))
+		return false;
+	if (reads)
+		return true;
+	to->ep = ep;
+	if (e->notify)
+		to->notifier = e;
+	return true;
+}
+
+/**
+ * rmc_order_sent() - count packets that leave, see rmc_order_home()
+ * @out: channel
+ * @e: operation that is ordered
+ * @packets: how many
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_order_sent(struct rmc_out *out, const struct rmc_itt_entry *e, u32 packets)
+{
+	enum rmc_rank rank = rmc_rank(rmc_op_flags(e->op));
+	struct rmc_order_to *to;
+
+	if (packets)
+		out->used |= 1U << e->qp->group;
+	if (!e->qp->to || rank < RMC_RANK_WRITE)
+		return;
+	to = &e->qp->to[e->nid];
+	if (rank == RMC_RANK_ATOMIC)
+		to->atomics += packets;
+	else
+		to->writes += packets;
+}
+
+/**
+ * rmc_order_answered() - packets were answered, or nobody waits for their replies any more
+ * @qp: ordered queue pair
+ * @e: operation of it that is ordered
+ * @packets: how many
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_order_answered(const struct rmc_qpair *qp, const struct rmc_itt_entry *e, u32 packets)
+{
+	enum rmc_rank rank = rmc_rank(rmc_op_flags(e->op));
+	struct rmc_order_to *to;
+
+	if (!qp->to || rank < RMC_RANK_WRITE)
+		return;
+	to = &qp->to[e->nid];
+	if (rank == RMC_RANK_ATOMIC)
+		to->atomics -= packets;
+	else
+		to->writes -= packets;
+}
+
+/**
+ * rmc_order_end() - end an operation that is ordered
+ * @qp: queue pair; the caller is the RGP and RCP worker of its unit
+ * @e: operation, which may have forgotten its queue pair
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_order_end(struct rmc_qpair *qp, const struct rmc_itt_entry *e)
+{
+	struct rmc_out *out = first_out(qp->node, e->nid);
+
+	rmc_order_answered(qp, e, e->replies);
+	if (qp->to && qp->to[e->nid].notifier == e)
+		qp->to[e->nid].notifier = NULL;
+	out->ordered[qp->group]--;
+	if (e->replies)
+		out->broken |= 1U << qp->group;
+	if (e->status)
+		qp->stopped = true;
+}
+
+/**
+ * rmc_order_refused() - an entry of a WQ ended without an operation
+ * @qp: queue pair, ordered or not
+ * @op: its opcode, any value
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_order_refused(struct rmc_qpair *qp, u8 op)
+{
+	qp->stopped |= qp->group && rmc_rank(rmc_op_flags(op));
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Ordered queue pairs, at the requester: see order.c. */
+#ifndef RMC_CORE_ORDER_H
+#define RMC_CORE_ORDER_H
+
+#include "node.h"
+
+/**
+ * struct rmc_order_to - what an ordered queue pair has in flight to one node, of several RRPPs
+ * @ep: endpoint of the writes and atomics, or of the next ones
+ * @writes: packets of writes without reply
+ * @atomics: the same of atomics
+ * @notifier: write with a notification, until it ends; NULL: none
+ */
+struct rmc_order_to {
+	u32 ep;
+	u32 writes;
+	u32 atomics;
+	const struct rmc_itt_entry *notifier;
+};
+
+int rmc_order_init(struct rmc_qpair *qp);
+void rmc_order_destroy(struct rmc_qpair *qp);
+int rmc_order_join(struct rmc_qpair *qp);
+void rmc_order_leave(struct rmc_qpair *qp);
+bool rmc_order_may_begin(struct rmc_node *node, const struct rmc_qpair *qp, u32 nid);
+void rmc_order_begin(struct rmc_node *node, const struct rmc_itt_entry *e);
+bool rmc_order_home(const struct rmc_itt_entry *e, u32 ep);
+void rmc_order_sent(struct rmc_out *out, const struct rmc_itt_entry *e, u32 packets);
+void rmc_order_answered(const struct rmc_qpair *qp, const struct rmc_itt_entry *e, u32 packets);
+void rmc_order_end(struct rmc_qpair *qp, const struct rmc_itt_entry *e);
+void rmc_order_refused(struct rmc_qpair *qp, u8 op);
+
+/* True if an entry of an ordered queue pair's WQ is aborted: see RMC_OP_RESUME. */
+static inline bool rmc_order_aborts(const struct rmc_qpair *qp, u8 op, u16 flags)
+{
+	return unlikely(qp->stopped) && op != RMC_OP_RESUME && rmc_rank(flags);
+}
+
+/* Bits of the second word of an ordered operation's requests on a channel */
+static inline u64 rmc_order_word1(const struct rmc_out *out, const struct rmc_itt_entry *e)
+{
+	u32 group = e->qp->group;
+
+	return (u64)group << RMC_REQ_GROUP_SHIFT |
+	       (out->renewed & 1U << group ? RMC_REQ_RENEWED : 0);
+}
+
+#endif

@@ -1,0 +1,552 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Ordered queue pairs whose operations do not end well: what is behind one of these in the WQ must
+ * not take effect, whatever else happens; and the groups that keep the order.
+ */
+#include "ordered.h"
+
+static void link_down(struct setup *s, enum rmc_lane lane, bool down)
+{
+	struct rmc_fault fault = { .down = down };
+	u32 from = lane == RMC_LANE_REP;
+
+	fault_set(&s->w, from, !from, lane, &fault, 1);
+}
+
+/* Until its next completion, for up to @ms: status or -1 */
+static int wait_app(struct setup *s, struct app *a, u32 ms)
+{
+	u32 slot, status, k;
+
+	for (;; ms--) {
+		for (k = 0; k < 50; k++) {
+			if (app_poll(a, &slot, &status))
+				return status;
+			testbed_visit(&s->w);
+		}
+		if (!ms)
+			return -1;
+		testbed_tick(&s->w, 1);
+	}
+}
+
+static void post_flag(struct app *a)
+{
+	*(u64 *)data_at(FLAG) = 1;
+	app_post(a, RMC_OP_WRITE, 1, FLAG, data_at(FLAG), 8);
+}
+
+static int resume(struct setup *s, struct app *a)
+{
+	post_resume(a);
+	return wait_app(s, a, 40);
+}
+
+/* What is behind a failed operation has ended; then it goes on. */
+static void check_resume(struct setup *s, struct app *a)
+{
+	int status;
+
+	do
+		status = resume(s, a);
+	while (status > 0);
+	CHECK_EQ(status, RMC_S_OK);
+	CHECK_EQ(wait_app(s, a, 1), -1);
+}
+
+static u32 group_of(const struct app *a)
+{
+	return ring_qp(a)->group;
+}
+
+/* Queue pairs until the last one shares the group of @a */
+static u32 share_group(struct setup *s, const struct app *a, struct app *more, u32 most)
+{
+	u32 n;
+
+	for (n = 0; n < most; n++) {
+		ordered_init(&more[n], s);
+		if (group_of(&more[n]) == group_of(a) && ring_qp(&more[n])->node == ring_qp(a)->node)
+			return n + 1;
+	}
+	CHECK(false);
+	return n;
+}
+
+/* One loss at a time: what is behind it, by then and afterwards, of its queue pair and of others */
+static void test_one_loss(const struct testbed_opts *o)
+{
+	struct app a, more[31 * 4], *b;
+	struct setup s;
+	u32 i, n;
+	int status;
+
+	setup(&s, o);
+	set_timeout(&s, 20, 0);
+	ordered_init(&a, &s);
+	n = share_group(&s, &a, more, ARRAY_SIZE(more));
+	b = &more[n - 1];
+
+	/* a lost request, a lost reply: each costs one operation, and stops the queue pair */
+	for (i = 0; i < 4; i++) {
+		link_down(&s, i % 2 ? RMC_LANE_REP : RMC_LANE_REQ, true);
+		post_faa(&a);
+		CHECK_EQ(wait_app(&s, &a, 40), RMC_S_TIMEOUT);
+		link_down(&s, i % 2 ? RMC_LANE_REP : RMC_LANE_REQ, false);
+		post_faa(&a);
+		post_stamp(&a);
+		CHECK_EQ(wait_app(&s, &a, 40), RMC_S_ABORTED);
+		CHECK_EQ(wait_app(&s, &a, 40), RMC_S_ABORTED);
+		check_resume(&s, &a);
+		post_faa(&a);
+		CHECK_EQ(wait_app(&s, &a, 40), RMC_S_OK);
+		CHECK_EQ(*word_at(LATCH), 3 * (i / 2) + (i % 2 ? 3 : 1));
+	}
+
+	/* posted a little later, before anything is known */
+	link_down(&s, RMC_LANE_REQ, true);
+	post_write(&a, 64);
+	CHECK_EQ(wait_app(&s, &a, 5), -1);
+	link_down(&s, RMC_LANE_REQ, false);
+	post_flag(&a);
+	/* ... or known, but not seen */
+	for (i = 0; i < 40; i++) {
+		testbed_tick(&s.w, 1);
+		testbed_settle(&s.w);
+	}
+	post_flag(&a);
+	CHECK_EQ(wait_app(&s, &a, 40), RMC_S_TIMEOUT);
+	for (i = 0; i < 2; i++) {
+		status = wait_app(&s, &a, 40);
+		CHECK(status == RMC_S_ABORTED || (!i && status == RMC_S_TIMEOUT));
+	}
+	CHECK_EQ(*word_at(FLAG), 0);
+	check_resume(&s, &a);
+
+	/* another one of the group has lost something, and posts when this one has noticed */
+	link_down(&s, RMC_LANE_REQ, true);
+	post_write(&a, 64);
+	CHECK_EQ(wait_app(&s, &a, 10), -1);
+	post_write(b, 64);
+	CHECK_EQ(wait_app(&s, b, 1), -1);
+	link_down(&s, RMC_LANE_REQ, false);
+	CHECK_EQ(wait_app(&s, &a, 40), RMC_S_TIMEOUT);
+	post_flag(b);
+	CHECK_EQ(wait_app(&s, b, 40), RMC_S_TIMEOUT);
+	CHECK_EQ(wait_app(&s, b, 40), RMC_S_ABORTED);
+	CHECK_EQ(*word_at(FLAG), 0);
+	check_resume(&s, b);
+	post_flag(b);
+	CHECK_EQ(wait_app(&s, b, 40), RMC_S_OK);
+	CHECK_EQ(*word_at(FLAG), 1);
+
+	/* not ordered: there is nothing to resume */
+	CHECK_EQ(app_run(&s.a, RMC_OP_RESUME, 0, 0, NULL, 0), RMC_S_BAD_OP);
+	check_quiet(&s);
+	check_no_order(&s);
+	check_all_answered(&a);
+	app_fini(&a);
+	for (i = 0; i < n; i++)
+		app_fini(&more[i]);
+	teardown(&s);
+}
+
+/* A filter without faults stays until what is behind a lost packet is lost, too. */
+static void test_filter_removed(const struct testbed_opts *o)
+{
+	struct setup s;
+	struct app a;
+
+	setup(&s, o);
+	set_timeout(&s, 20, 0);
+	ordered_init(&a, &s);
+	link_down(&s, RMC_LANE_REQ, true);
+	post_write(&a, 64);
+	CHECK_EQ(wait_app(&s, &a, 5), -1);
+	CHECK(!fault_clear(&s.w, 0, 1, RMC_LANE_REQ));
+	post_flag(&a);
+	CHECK_EQ(wait_app(&s, &a, 40), RMC_S_TIMEOUT);
+	CHECK(wait_app(&s, &a, 40) > 0);
+	CHECK_EQ(*word_at(FLAG), 0);
+	CHECK(!fault_clear(&s.w, 0, 1, RMC_LANE_REQ));
+	check_resume(&s, &a);
+	post_write(&a, 64);
+	post_flag(&a);
+	CHECK_EQ(wait_app(&s, &a, 40), RMC_S_OK);
+	CHECK_EQ(wait_app(&s, &a, 40), RMC_S_OK);
+	CHECK_EQ(*word_at(FLAG), 1);
+	CHECK(fault_clear(&s.w, 0, 1, RMC_LANE_REQ));
+	/* nobody else waits: an ordinary queue pair's loss is no reason */
+	link_down(&s, RMC_LANE_REQ, true);
+	app_post(&s.a, RMC_OP_WRITE, 1, FLAG, lbuf, 8);
+	CHECK_EQ(wait_ms(&s, 40), RMC_S_TIMEOUT);
+	CHECK(fault_clear(&s.w, 0, 1, RMC_LANE_REQ));
+	check_quiet(&s);
+	app_fini(&a);
+	teardown(&s);
+}
+
+/* A packet that has arrived waits for a slow server; the one behind it has not arrived. */
+static void test_flush(const struct testbed_opts *o)
+{
+	struct rmc_fault way = { .delay_ns = 500 };
+	struct setup s;
+	struct app a;
+	u64 *old;
+	u32 i;
+
+	setup(&s, o);
+	old = (u64 *)data_at(DATA);
+	ordered_init(&a, &s);
+	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &way, 1);
+	post_stamp(&a);
+	for (i = 0; i < 100; i++)
+		one_visit(&s);
+	CHECK_EQ(app_wait(&a), RMC_S_OK);
+	for (i = 0; i < s.w.opts.units; i++)
+		s.w.node[1]->unit[i]->links.slow_ns = 100000;
+	post_faa(&a);
+	for (i = 0; i < 8; i++)
+		one_visit(&s);
+	for (i = 1; i <= 6; i++) {
+		old[i * 8] = 1;
+		app_post(&a, RMC_OP_FAA, 1, LATCH, &old[i * 8], 8);
+	}
+	for (i = 0; i < 2; i++)
+		one_visit(&s);
+	CHECK_EQ(*word_at(LATCH), 0);
+	for (i = 0; i < s.w.opts.units; i++)
+		s.w.node[1]->unit[i]->links.slow_ns = 0;
+	CHECK(fault_clear(&s.w, 0, 1, RMC_LANE_REQ));
+	for (i = 0; i <= 6; i++) {
+		CHECK_EQ(app_wait(&a), RMC_S_OK);
+		CHECK(!i || old[i * 8] == i);
+	}
+	check_quiet(&s);
+	app_fini(&a);
+	teardown(&s);
+}
+
+/* The notification of a write for several RRPPs leaves, although others follow without end. */
+static void test_notified_in_time(const struct testbed_opts *o)
+{
+	u32 slot, status, i, flying = 0, notified, far;
+	struct setup s;
+	struct app a;
+
+	setup(&s, o);
+	ordered_init(&a, &s);
+	far = s.w.opts.rrpps > 1 ? s.w.fabric->interleave : 0;
+	notified = s.seg_mem->notified.count;
+	app_post(&a, RMC_OP_WRITE_NOTIFY, 1, far, lbuf, 256);
+	for (i = 0; i < 2000 && s.seg_mem->notified.count == notified; i++) {
+		if (flying < 16) {
+			app_post(&a, RMC_OP_WRITE, 1, far, lbuf, 256);
+			flying++;
+		}
+		one_visit(&s);
+		if (i % 100 == 99)
+			testbed_tick(&s.w, 1);
+		while (app_poll(&a, &slot, &status)) {
+			CHECK_EQ(status, RMC_S_OK);
+			flying -= !!slot;
+		}
+	}
+	CHECK_EQ(s.seg_mem->notified.count, notified + 1);
+	while (app_wait(&a) >= 0)
+		;
+	check_all_answered(&a);
+	check_quiet(&s);
+	check_no_order(&s);
+	app_fini(&a);
+	teardown(&s);
+}
+
+static void abort_all(const struct app *a, const struct rmc_mem *lbuf_mem, s32 nid, u8 status)
+{
+	struct rmc_abort which = { .lbuf = lbuf_mem, .nid = nid, .status = status };
+
+	rmc_itt_abort(ring_qp(a)->node, &which);
+}
+
+/* Any end without a reply stops the queue pair; then nothing that it has posted takes effect. */
+static void test_abnormal_ends(const struct testbed_opts *o)
+{
+	u32 bytes = 8 * max(512u, o->mtu), i, k;
+	struct app a, more[31 * 4];
+	struct setup s;
+
+	setup(&s, o);
+	set_timeout(&s, 20, 0);
+	ordered_init(&a, &s);
+	post_flag(&a);
+	CHECK_EQ(wait_app(&s, &a, 5), RMC_S_OK);
+	for (i = 0; i < 2; i++) {
+		*word_at(FLAG) = 0;
+		/* the server does nothing, so not all of the data can be sent */
+		stop_node(&s, 1, true);
+		for (k = 0; k < 40; k++)
+			post_write(&a, bytes);
+		post_flag(&a);
+		for (k = 0; k < 100; k++)
+			testbed_visit(&s.w);
+		if (i)
+			abort_all(&a, NULL, 1, RMC_S_NODE_DOWN);
+		else
+			abort_all(&a, s.buf_mem, -1, RMC_S_ABORTED);
+		stop_node(&s, 1, false);
+		CHECK_EQ(wait_app(&s, &a, 5), i ? RMC_S_NODE_DOWN : RMC_S_ABORTED);
+		for (k = 0; k < 40; k++)
+			CHECK(wait_app(&s, &a, 5) > 0);
+		CHECK_EQ(*word_at(FLAG), 0);
+		check_resume(&s, &a);
+	}
+
+	/* an entry that is refused: nothing behind it begins */
+	app_post(&a, RMC_OP_WRITE, 1, 0, lbuf + SEG, 8);
+	post_flag(&a);
+	CHECK_EQ(wait_app(&s, &a, 5), RMC_S_BAD_LBUF);
+	CHECK_EQ(wait_app(&s, &a, 5), RMC_S_ABORTED);
+	CHECK_EQ(*word_at(FLAG), 0);
+	check_resume(&s, &a);
+	/* one that the server refuses: nothing that is posted then */
+	app_post(&a, RMC_OP_WRITE, 1, SEG, lbuf, 8);
+	CHECK_EQ(wait_app(&s, &a, 5), RMC_S_OUT_OF_RANGE);
+	post_flag(&a);
+	CHECK_EQ(wait_app(&s, &a, 5), RMC_S_ABORTED);
+	CHECK_EQ(*word_at(FLAG), 0);
+	check_resume(&s, &a);
+
+	/* a queue pair is gone with its loss; the next one of the group has nothing to do with it */
+	link_down(&s, RMC_LANE_REQ, true);
+	post_faa(&a);
+	CHECK_EQ(wait_app(&s, &a, 5), -1);
+	link_down(&s, RMC_LANE_REQ, false);
+	i = share_group(&s, &a, more, ARRAY_SIZE(more));
+	app_fini(&a);
+	post_flag(&more[i - 1]);
+	CHECK_EQ(wait_app(&s, &more[i - 1], 40), RMC_S_OK);
+	CHECK_EQ(*word_at(FLAG), 1);
+	while (i--)
+		app_fini(&more[i]);
+	check_quiet(&s);
+	check_no_order(&s);
+	teardown(&s);
+}
+
+static void channel_down(struct setup *s, u32 rrpp, bool down)
+{
+	struct rmc_fault fault = { .down = down };
+	struct rmc_node *unit = s->w.node[1]->unit[rrpp];
+	u32 i;
+
+	for (i = 0; i < s->w.opts.units; i++)
+		rmc_filter_set(unit->links.filter[RMC_LANE_REQ][i], &fault, 1);
+}
+
+/* Packets say that their group is renewed until one that does so was sent, to each RRPP. */
+static void test_renewed(const struct testbed_opts *o)
+{
+	struct rmc_fault none = { };
+	struct rmc_node *unit;
+	struct rmc_out *out;
+	struct setup s;
+	struct app a;
+	u32 credits, i, far;
+
+	setup(&s, o);
+	set_timeout(&s, 20, 0);
+	ordered_init(&a, &s);
+	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &none, 1);
+	unit = ring_qp(&a)->node;
+	post_faa(&a);
+	CHECK_EQ(wait_app(&s, &a, 5), RMC_S_OK);
+	link_down(&s, RMC_LANE_REQ, true);
+	post_faa(&a);
+	CHECK_EQ(wait_app(&s, &a, 40), RMC_S_TIMEOUT);
+	link_down(&s, RMC_LANE_REQ, false);
+	check_resume(&s, &a);
+	/* begun, but without a credit no packet leaves */
+	out = unit->out[rmc_endpoint(unit->fabric, 1)];
+	for (i = 0; i < 2; i++) {
+		credits = out->credits;
+		out->credits = 0;
+		post_faa(&a);
+		CHECK_EQ(wait_app(&s, &a, 40), RMC_S_TIMEOUT);
+		out->credits = credits;
+		check_resume(&s, &a);
+	}
+	post_faa(&a);
+	CHECK_EQ(wait_app(&s, &a, 40), RMC_S_OK);
+	CHECK_EQ(*word_at(LATCH), 2);
+
+	/* lost on the way to one RRPP, then to another one */
+	far = s.w.fabric->interleave;
+	for (i = 0; i < 2 && s.w.opts.rrpps > 1; i++) {
+		channel_down(&s, !i, true);
+		app_post(&a, RMC_OP_FAA, 1, i ? 0 : far, lbuf, 8);
+		CHECK_EQ(wait_app(&s, &a, 40), RMC_S_TIMEOUT);
+		channel_down(&s, !i, false);
+		check_resume(&s, &a);
+		/* one operation to both */
+		if (!i) {
+			app_post(&a, RMC_OP_WRITE, 1, 0, lbuf, 2 * far);
+			CHECK_EQ(wait_app(&s, &a, 40), RMC_S_OK);
+		}
+	}
+	for (i = 0; i < 2 && s.w.opts.rrpps > 1; i++) {
+		app_post(&a, RMC_OP_FAA, 1, i ? 0 : far, lbuf, 8);
+		CHECK_EQ(wait_app(&s, &a, 40), RMC_S_OK);
+	}
+	check_quiet(&s);
+	app_fini(&a);
+	teardown(&s);
+}
+
+/* A write that has timed out is late. A read does not wait for it, an atomic does. */
+static void test_late_write(const struct testbed_opts *o)
+{
+	struct rmc_fault slow = { .delay_ns = 40000000 }, none = { };
+	struct setup s;
+	struct app a;
+
+	setup(&s, o);
+	set_timeout(&s, 20, 0);
+	ordered_init(&a, &s);
+	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &slow, 1);
+	post_flag(&a);
+	CHECK_EQ(wait_app(&s, &a, 30), RMC_S_TIMEOUT);
+	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &none, 1);
+	check_resume(&s, &a);
+	app_post(&a, RMC_OP_READ, 1, FLAG, lbuf, 8);
+	CHECK_EQ(wait_app(&s, &a, 1), RMC_S_OK);
+	CHECK_EQ(*(u64 *)lbuf, 0);
+	*(u64 *)lbuf = 0;
+	app_post(&a, RMC_OP_FAA, 1, FLAG, lbuf, 8);
+	CHECK_EQ(wait_app(&s, &a, 30), RMC_S_OK);
+	CHECK_EQ(*(u64 *)lbuf, 1);
+	check_quiet(&s);
+	app_fini(&a);
+	teardown(&s);
+}
+
+/* Each tenant has groups of its own: one has half of them at most, others find one. */
+static void test_tenants(const struct testbed_opts *o)
+{
+	struct rmc_tenant *tenant[18];
+	struct rmc_qpair qp[64];
+	struct setup s;
+	u32 i, own, others = 0;
+
+	setup(&s, o);
+	for (i = 0; i < ARRAY_SIZE(tenant); i++)
+		tenant[i] = rmc_tenant_create(1, NULL);
+	for (i = 0; i < ARRAY_SIZE(qp); i++) {
+		qp[i] = (struct rmc_qpair){ .node = s.w.node[0], .group = 1 };
+		qp[i].tenant = tenant[i < 40 ? 0 : min(i - 39, 17u)];
+	}
+	for (own = 0, i = 0; i < 40; i++) {
+		CHECK_EQ(rmc_order_join(&qp[i]), 0);
+		CHECK(qp[i].group > 0 && qp[i].group < RMC_REQ_GROUPS);
+		own |= 1U << qp[i].group;
+	}
+	CHECK_EQ(hweight64(own), 15);
+	/* shared evenly */
+	for (i = 1; i < RMC_REQ_GROUPS; i++)
+		CHECK_EQ(s.w.node[0]->group[i].qps / 2, own >> i & 1);
+	CHECK_EQ(qp[0].group, qp[15].group);
+	rmc_order_leave(&qp[0]);
+	rmc_order_leave(&qp[15]);
+	CHECK_EQ(rmc_order_join(&qp[0]), 0);
+	CHECK_EQ(qp[0].group, qp[30].group);
+	CHECK_EQ(rmc_order_join(&qp[15]), 0);
+	for (i = 40; i < 56; i++) {
+		CHECK_EQ(rmc_order_join(&qp[i]), 0);
+		CHECK(!(own & 1U << qp[i].group) && !(others & 1U << qp[i].group));
+		others |= 1U << qp[i].group;
+	}
+	CHECK_EQ(rmc_order_join(&qp[56]), -ENOSPC);
+	/* one's own group */
+	qp[57].tenant = tenant[1];
+	CHECK_EQ(rmc_order_join(&qp[57]), 0);
+	CHECK_EQ(qp[57].group, qp[40].group);
+	rmc_order_leave(&qp[57]);
+	/* it is free when its last queue pair has gone */
+	rmc_order_leave(&qp[40]);
+	CHECK_EQ(rmc_order_join(&qp[56]), 0);
+	CHECK_EQ(qp[56].group, qp[40].group);
+	for (i = 0; i < 57; i++)
+		if (i != 40)
+			rmc_order_leave(&qp[i]);
+	for (i = 0; i < RMC_REQ_GROUPS; i++)
+		CHECK_EQ(s.w.node[0]->group[i].qps, 0);
+	for (i = 0; i < ARRAY_SIZE(tenant); i++)
+		rmc_tenant_destroy(tenant[i]);
+	teardown(&s);
+}
+
+/* What ends with its queue pair in flight is not counted any more; groups are shared. */
+static void test_ends(const struct testbed_opts *o)
+{
+	struct rmc_fault slow = { .delay_ns = 1000000 };
+	struct app a, more[70];
+	struct setup s;
+	u32 i, k, used = 0;
+
+	setup(&s, o);
+	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &slow, 1);
+	for (i = 0; i < 4; i++) {
+		ordered_init(&a, &s);
+		for (k = 0; k < 20; k++) {
+			post_faa(&a);
+			post_write(&a, 512);
+		}
+		for (k = 0; k < 100; k++)
+			testbed_visit(&s.w);
+		app_fini(&a);
+	}
+	check_no_order(&s);
+	testbed_now_ns += 2000000;
+	testbed_settle(&s.w);
+	check_quiet(&s);
+	fault_clear(&s.w, 0, 1, RMC_LANE_REQ);
+	for (i = 0; i < ARRAY_SIZE(more); i++) {
+		u32 group;
+
+		ordered_init(&more[i], &s);
+		group = ring_qp(&more[i])->group;
+		CHECK(group > 0 && group < RMC_REQ_GROUPS);
+		used |= 1U << group;
+		post_faa(&more[i]);
+		post_stamp(&more[i]);
+	}
+	CHECK(hweight64(used) >= 15);
+	for (i = 0; i < ARRAY_SIZE(more); i++) {
+		CHECK_EQ(app_wait(&more[i]), RMC_S_OK);
+		CHECK_EQ(app_wait(&more[i]), RMC_S_OK);
+		check_all_answered(&more[i]);
+		app_fini(&more[i]);
+	}
+	check_no_order(&s);
+	for (i = 0; i < s.w.opts.units * RMC_REQ_GROUPS; i++)
+		CHECK_EQ(s.w.node[0]->unit[i / RMC_REQ_GROUPS]->group[i % RMC_REQ_GROUPS].qps, 0);
+	teardown(&s);
+}
+
+static const struct matrix_test tests[] = {
+	{ "ordered queue pairs: one loss at a time", test_one_loss },
+	{ "ordered queue pairs: a filter that has lost something stays", test_filter_removed },
+	{ "ordered queue pairs: filters that are flushed", test_flush },
+	{ "ordered queue pairs: notifications of several RRPPs", test_notified_in_time },
+	{ "ordered queue pairs: whatever ends without a reply", test_abnormal_ends },
+	{ "ordered queue pairs: groups that are renewed", test_renewed },
+	{ "ordered queue pairs: a write that is late", test_late_write },
+	{ "ordered queue pairs: many, and their ends", test_ends },
+	{ "ordered queue pairs: groups of tenants", test_tenants },
+};
+
+int main(void)
+{
+	matrix_run(tests, ARRAY_SIZE(tests), ordered_opts, ARRAY_SIZE(ordered_opts));
+	return matrix_done();
+}
