@@ -224,6 +224,8 @@ AREAS = {
     "home": ("core", ["ni_time"]),
     "filter": ("core", ["bounds", "one_way", "bounds.asan", "filters"]),
     "model": ("core", ["link_model", "one_way"]),
+    "adapter": ("core", ["adapter", "adapter.asan"]),
+    "ordered": ("core", ["ordered", "ordered_ends", "ordered.asan", "ordered_ends.asan"]),
     "layout": ("core", ["bounds", "region"]),
     "region": ("region", ["region"]),
     "dispatch": ("dispatch", ["dispatch", "dispatch_cores", "dispatch_oracle", "dispatch.asan",
