@@ -12,6 +12,11 @@
  *                     visits of the worker -->
  *
  * Each line is still moved atomically. What is behind the request in its ring waits.
+ *
+ * Buffer. An adapter keeps the word of an atomic for some time, and the next atomics act on that
+ * copy. Each that changes it stores it, but what is written otherwise meanwhile they do not see
+ * (R25 3.3): a fetch-and-add stores the old word, changed, over it, and a failing compare-and-swap
+ * stores nothing. When a segment is withdrawn, all words are forgotten.
  */
 #include "adapter.h"
 #include "node.h"
@@ -110,6 +115,97 @@ static u8 serve_steps(struct rmc_serve *s, u64 word0)
 	return RMC_S_OK;
 }
 
+/* Place of an aligned word in the buffer; *@there: atomics see what is in it. */
+static struct rmc_rnic_word *find_word(struct rmc_serve *s, u64 offset, u64 now, bool *there)
+{
+	struct rmc_rnic_word *w = &s->node->links.rnic_server->word[rmc_rnic_place(offset)];
+
+	*there = now < w->end_ns && w->offset == offset && w->ctx_id == s->req.ctx_id;
+	return w;
+}
+
+/* A word as atomics see it, from now on too */
+static struct rmc_rnic_word *get_word(struct rmc_serve *s, u64 *at)
+{
+	u64 now = rmc_os_now_ns();
+	bool there;
+	struct rmc_rnic_word *w = find_word(s, s->req.offset, now, &there);
+
+	if (there)
+		return w;
+	w->offset = s->req.offset;
+	w->ctx_id = s->req.ctx_id;
+	w->value = READ_ONCE(*at);
+	w->end_ns = now + s->node->links.rnic.buffer_ns;
+	return w;
+}
+
+/* All atomics of 8 bytes */
+static u8 serve_word(struct rmc_serve *s)
+{
+	const u64 *operand = (const u64 *)rmc_ring_line(s->rx, s->rx_pay);
+	struct rmc_rnic_word *w;
+	u64 *at, value;
+	bool stores = true;
+	u8 status = RMC_S_OK;
+
+	/* from a peer: a word does not cross pages */
+	if (s->req.offset & 7)
+		return RMC_S_BAD_ALIGN;
+	at = rmc_mem_ptr(s->seg, s->req.offset);
+	w = get_word(s, at);
+	value = w->value;
+	s->word1 = value;
+	if (s->req.op == RMC_OP_FAA) {
+		value += READ_ONCE(operand[0]);
+	} else if (s->req.op == RMC_OP_CAS) {
+		stores = READ_ONCE(operand[0]) == value;
+		value = READ_ONCE(operand[1]);
+	} else {
+		status = rmc_rmw_next(s, &value);
+		stores = !status && value != w->value;
+	}
+	if (!stores)
+		return status;
+	w->value = value;
+	WRITE_ONCE(*at, value);
+	return RMC_S_OK;
+}
+
+/*
+ * A read-modify-write of 4 bytes acts on the buffer if the word is there. It puts none there: the
+ * other half may lie outside of the segment.
+ */
+static u8 serve_half(struct rmc_serve *s)
+{
+	u32 shift = s->req.offset & 4 ? 32 : 0;
+	struct rmc_rnic_word *w;
+	u64 old, value;
+	bool there;
+	u8 status;
+
+	w = find_word(s, s->req.offset & ~7ULL, rmc_os_now_ns(), &there);
+	if (!there || s->req.length != 4)
+		return rmc_op_serve(s);
+	old = (u32)(w->value >> shift);
+	value = old;
+	status = rmc_rmw_next(s, &value);
+	if (status)
+		return status;
+	s->word1 = old;
+	w->value = (w->value & ~((u64)U32_MAX << shift)) | value << shift;
+	if (value != old)
+		WRITE_ONCE(*(u32 *)rmc_mem_ptr(s->seg, s->req.offset), (u32)value);
+	return RMC_S_OK;
+}
+
+static u8 serve_atomic(struct rmc_serve *s)
+{
+	if (s->req.length == 8)
+		return serve_word(s);
+	return s->req.op == RMC_OP_RMW ? serve_half(s) : RMC_S_BAD_ALIGN;
+}
+
 /**
  * rmc_adapter_serve() - serve a request as the modelled adapter does
  * @s: request and rings; the request is at the head of its ring
@@ -124,20 +220,25 @@ u8 rmc_adapter_serve(struct rmc_serve *s, u64 word0)
 	if (r->any_lines && (s->req.op == RMC_OP_READ || s->req.op == RMC_OP_WRITE) &&
 	    (s->req.offset & (RMC_LINE - 1)) + s->req.length <= RMC_RNIC_MTU_MAX)
 		return serve_steps(s, word0 & ~(0xffULL << 56));
+	if (r->buffer_ns && rmc_rank(rmc_op_flags(s->req.op)) == RMC_RANK_ATOMIC)
+		return serve_atomic(s);
 	return rmc_op_serve(s);
 }
 
 /**
- * rmc_adapter_withdraw() - a segment is withdrawn: begin all requests anew
+ * rmc_adapter_withdraw() - a segment is withdrawn: begin all requests anew, and forget all words
  * @node: unit; the caller is its RRPP worker
  *
  * Context: worker, does not sleep.
  */
 void rmc_adapter_withdraw(struct rmc_node *node)
 {
+	struct rmc_rnic_server *server = node->links.rnic_server;
 	u32 i;
 
 	for (i = 0; i < node->fabric->endpoints; i++)
 		if (node->in[i])
 			rmc_adapter_answered(node->in[i]);
+	if (server)
+		memset(server->word, 0, sizeof(server->word));
 }

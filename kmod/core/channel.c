@@ -351,3 +351,25 @@ int rmc_channel_refresh(struct rmc_node *node, enum rmc_lane lane)
 	}
 	return err;
 }
+
+/**
+ * rmc_channel_set_adapter() - model another adapter of a server, or none
+ * @node: unit; the caller is its RRPP's worker
+ * @r: adapter, checked
+ * @seed: seed of its random numbers; 0: keep the current sequence
+ *
+ * Return: 0, or -ENOMEM: there is no adapter, or some open channels have no filter yet.
+ * Context: worker, does not sleep.
+ */
+int rmc_channel_set_adapter(struct rmc_node *node, const struct rmc_rnic *r, u64 seed)
+{
+	struct rmc_filter **flt = node->links.filter[RMC_LANE_REQ];
+	u32 i;
+
+	/* else what comes later overtakes what is due by the old adapter */
+	for (i = 0; i < node->fabric->endpoints; i++)
+		if (flt[i])
+			rmc_filter_flush(&node->links, flt[i]);
+	return rmc_rnic_set_server(&node->links, r, seed) ?:
+	       rmc_channel_refresh(node, RMC_LANE_REQ);
+}

@@ -97,5 +97,6 @@ bool rmc_node_linked(struct rmc_node *node, u32 ep, u32 *epoch);
 int rmc_channel_add_filter(struct rmc_node *node, u32 peer, struct rmc_filter *flt);
 bool rmc_channel_del_filter(struct rmc_node *node, u32 peer, enum rmc_lane lane);
 int rmc_channel_refresh(struct rmc_node *node, enum rmc_lane lane);
+int rmc_channel_set_adapter(struct rmc_node *node, const struct rmc_rnic *r, u64 seed);
 
 #endif

@@ -37,6 +37,7 @@ struct rmc_order_to;
  * @waited: polls since part of a transfer could have been sent
  * @wq_head: entries taken from the WQ so far
  * @done: completions posted so far
+ * @number: of its unit, counted from 0
  * @budget: work units that one poll of the WQ may do, or RMC_POLL_ALL
  * @idle: consecutive empty polls
  * @hot: position in the worker's hot list, or -1
@@ -69,6 +70,7 @@ struct rmc_qpair {
 	u16 waited;
 	u32 wq_head;
 	struct rmc_event done;
+	u32 number;
 	u32 budget;
 	u32 idle;
 	s32 hot;

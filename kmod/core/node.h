@@ -106,6 +106,7 @@ struct rmc_stats {
  * @req_ms: milliseconds this node has run: time-outs do not count a pause
  * @last_ms: clock at the last tick
  * @qps: queue pairs
+ * @numbers: queue pairs so far
  * @touched: bit per RRPP of one node: it may have new requests, and its doorbell was not rung
  *	yet
  * @req_sources: sources that its last visit polled (RCP)
@@ -156,6 +157,7 @@ struct rmc_node {
 	u32 req_ms;
 	u32 last_ms;
 	u32 qps;
+	u32 numbers;
 	u32 touched;
 	u32 req_sources;
 	bool local;

@@ -171,6 +171,8 @@ static inline void rmc_op_complete(const struct rmc_itt_entry *e, struct rmc_rin
 	}
 }
 
+u8 rmc_rmw_next(const struct rmc_serve *s, u64 *value);
+
 /* @depth: lines to fetch ahead, see struct rmc_att */
 static inline void rmc_xfer_open(struct rmc_xfer *x, u32 depth)
 {

@@ -314,7 +314,7 @@ u32 rmc_rrpp_poll(struct rmc_node *node)
 	if (rmc_os_filters()) {
 		if (node->srv_stopped)
 			return 0;
-		modelled = rmc_rnic_on(&node->links.rnic);
+		modelled = rmc_rnic_serves(&node->links.rnic);
 	}
 	for (w = 0; w < words; w++) {
 		/* a stray bit only costs a check: the ring decides */

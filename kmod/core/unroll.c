@@ -66,7 +66,7 @@ static bool announce(struct rmc_node *node, struct rmc_out *out, struct rmc_itt_
 	    !may_hold(node, out, 0) || better_later(node, out, e))
 		return false;
 	if (rmc_os_filters() && out->filter)
-		rmc_model_send(&node->links, out->filter, &out->req, 0);
+		rmc_model_send(&node->links, out->filter, &out->req, 0, e->qp->number);
 	rmc_ring_put(&out->req, rmc_req_word0(e->op, e->qp->ctx_id, e->gen, tid),
 		     rmc_announce_word1(e->offset, e->length));
 	rmc_account_requests(node, e->nid, tid, 1, 0);
@@ -171,7 +171,8 @@ static __always_inline void inject_packet(struct rmc_node *node, struct rmc_out 
 	rmc_op_load(e, &out->req, e->offset + e->sent, len);
 	out->req.pay_pos += req_lines;
 	if (rmc_os_filters() && unlikely(out->filter))
-		rmc_model_send(&node->links, out->filter, &out->req, req_lines);
+		rmc_model_send(&node->links, out->filter, &out->req, req_lines,
+			       e->qp->number);
 	rmc_ring_put(&out->req, rmc_req_word0(e->op, e->qp->ctx_id, e->gen, tid) |
 		     rmc_packets_word0(packets), word1 | rmc_packets_word1(packets));
 	if (unlikely(order))

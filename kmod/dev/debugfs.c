@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Configuration of faults and of the link model: in debugfs, which rmcctl writes, and by
- * module parameters. link.c applies it; fabric/fault.c, fabric/model.c and fabric/rnic.c implement it. The
- * format may change at any time; rmcctl is the interface.
+ * Configuration of faults, of the link model and of adapters: in debugfs, which rmcctl writes,
+ * and by module parameters. link.c applies it; fabric/fault.c, fabric/model.c and fabric/rnic.c
+ * implement it. The format may change at any time; rmcctl is the interface.
  *
  *   rmc/links       from=1 to=0 lane=both loss=10000 delay_ns=5000 seed=7
  *                   from=any to=0 clear
  *   rmc/nodes       node=0 slow_ns=1000 stop=1
- *   rmc/rnic        node=0 lines=any gap_ns=50 seed=7
+ *   rmc/rnic        node=0 lines=any gap_ns=50 cas_ns=431 seed=7
  *                   node=any
  *   rmc/model       topology=torus3d dims=8x8x4 hop_ns=35 base_ns=120 mbps=80000 one_way=0
  *   rmc/timeout_ms  rmc/retries
@@ -277,7 +277,9 @@ static int write_rnic(struct rmc_device *rmc, char *line)
 	int err;
 	u32 i, u;
 	const struct number numbers[] = {
-		{ "gap_ns", &r.gap_ns, NULL, RMC_RNIC_NS_MAX },
+#define RNIC_NUMBER(name) { #name, &r.name, NULL, U32_MAX },
+		RMC_RNIC_NUMBERS(RNIC_NUMBER)
+#undef RNIC_NUMBER
 		{ "seed", NULL, &seed, U64_MAX },
 		{ }
 	};
@@ -398,8 +400,12 @@ static void show_rnic(struct rmc_device *rmc, struct seq_file *m)
 	for (i = 0; i < rmc->port->locals; i++) {
 		const struct rmc_rnic *r = &rmc->node[i]->links.rnic;
 
-		seq_printf(m, "node=%u lines=%s gap_ns=%u\n", rmc->node[i]->nid,
-			   r->any_lines ? "any" : "ordered", r->gap_ns);
+		seq_printf(m, "node=%u lines=%s", rmc->node[i]->nid,
+			   r->any_lines ? "any" : "ordered");
+#define RNIC_NUMBER(name) seq_printf(m, " " #name "=%u", r->name);
+		RMC_RNIC_NUMBERS(RNIC_NUMBER)
+#undef RNIC_NUMBER
+		seq_putc(m, '\n');
 	}
 }
 

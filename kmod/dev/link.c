@@ -81,15 +81,15 @@ static int set_filter(void *arg)
 static int refresh(void *arg)
 {
 	struct change *c = arg;
+	int err = 0;
 
 	if (c->slow_ns != SLOW_KEPT)
 		c->node->links.slow_ns = c->slow_ns;
-	if (c->rnic) {
-		c->node->links.rnic = *c->rnic;
-		if (c->seed)
-			c->node->links.rnic_rng = c->seed;
-	}
-	return rmc_channel_refresh(c->node, c->lane);
+	if (c->rnic && c->lane == RMC_LANE_REQ)
+		return rmc_channel_set_adapter(c->node, c->rnic, c->seed);
+	if (c->rnic)
+		err = rmc_rnic_set_client(&c->node->links, c->rnic, c->seed);
+	return err ?: rmc_channel_refresh(c->node, c->lane);
 }
 
 static int remove_idle(void *arg)
@@ -142,7 +142,7 @@ void rmc_link_sweep(struct rmc_device *rmc)
 		c.peer = i / RMC_LANES % f->endpoints;
 		c.lane = i % RMC_LANES;
 		any |= c.node->links.slow_ns || c.node->req_stopped || c.node->srv_stopped;
-		any |= rmc_rnic_on(&c.node->links.rnic);
+		any |= rmc_rnic_on(&c.node->links.rnic) || c.node->links.rnic_client;
 		if (!READ_ONCE(c.node->links.filter[c.lane][c.peer]))
 			continue;
 		do {
@@ -215,12 +215,13 @@ int rmc_link_slow(struct rmc_node *node, u32 slow_ns)
  */
 int rmc_link_rnic(struct rmc_node *node, const struct rmc_rnic *rnic, u64 seed)
 {
-	struct change c = {
-		.node = node, .lane = RMC_LANE_REQ, .slow_ns = SLOW_KEPT, .rnic = rnic,
-		.seed = seed,
-	};
+	struct change c = { .node = node, .slow_ns = SLOW_KEPT, .rnic = rnic, .seed = seed };
+	int err;
 
-	return rmc_worker_call(worker_of(node, RMC_LANE_REQ), refresh, &c);
+	c.lane = RMC_LANE_REQ;
+	err = rmc_worker_call(worker_of(node, c.lane), refresh, &c);
+	c.lane = RMC_LANE_REP;
+	return rmc_worker_call(worker_of(node, c.lane), refresh, &c) ?: err;
 }
 
 /**

@@ -49,6 +49,8 @@ void rmc_links_destroy(struct rmc_links *l)
 			rmc_filter_destroy(l->filter[lane][i]);
 		rmc_os_free(l->filter[lane]);
 	}
+	rmc_os_free_atomic(l->rnic_client);
+	rmc_os_free_atomic(l->rnic_server);
 }
 
 /**
@@ -272,7 +274,7 @@ bool rmc_filter_wanted(const struct rmc_links *l, enum rmc_lane lane)
 
 	if (m->topology != RMC_TOPOLOGY_NONE && (lane == RMC_LANE_REP || m->one_way))
 		return true;
-	return lane == RMC_LANE_REQ && l->slow_ns;
+	return lane == RMC_LANE_REQ && (l->slow_ns || rmc_rnic_delays(&l->rnic));
 }
 
 /**

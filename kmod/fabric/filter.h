@@ -142,6 +142,8 @@ struct rmc_filter {
  * @slow_ns: service time of each request, one after the other (RRPP)
  * @slow_until: end of the last request's service time
  * @rnic: model of its adapter (RRPP)
+ * @rnic_server: server's half of it; NULL: none (RRPP)
+ * @rnic_client: requester's half of it; NULL: none (RGP)
  * @rnic_rng: state of the model's random numbers, never 0
  */
 struct rmc_links {
@@ -154,6 +156,8 @@ struct rmc_links {
 	u32 slow_ns;
 	u64 slow_until;
 	struct rmc_rnic rnic;
+	struct rmc_rnic_server *rnic_server;
+	struct rmc_rnic_client *rnic_client;
 	u64 rnic_rng;
 };
 
@@ -177,7 +181,7 @@ void rmc_filter_pump(struct rmc_links *l, struct rmc_filter *flt);
 
 /* A request is sent: see model.c */
 void rmc_model_send(struct rmc_links *l, struct rmc_filter *flt, const struct rmc_ring *req,
-		    u32 lines);
+		    u32 lines, u32 qp);
 
 /* Payload lines of a packet; one that claims more than there can be has none. */
 static inline u32 rmc_packet_payload(const struct rmc_filter *flt, const struct rmc_packet *p)

@@ -318,11 +318,12 @@ void rmc_arrival_port(struct rmc_links *l, struct rmc_filter *flt, struct rmc_pa
  * @flt: filter of the channel's replies
  * @req: the channel's request ring
  * @lines: payload lines of the request
+ * @qp: number of its queue pair
  *
  * Context: worker, does not sleep.
  */
 void rmc_model_send(struct rmc_links *l, struct rmc_filter *flt, const struct rmc_ring *req,
-		    u32 lines)
+		    u32 lines, u32 qp)
 {
 	const struct rmc_path *path = &flt->path;
 	u64 now, ns;
@@ -330,6 +331,8 @@ void rmc_model_send(struct rmc_links *l, struct rmc_filter *flt, const struct rm
 	if (!flt->sent || !(flt->one_way || path->rtt_ns + path->byte_fs))
 		return;
 	now = rmc_os_now_ns();
+	if (l->rnic_client)
+		now = rmc_rnic_send(l->rnic_client, qp, now);
 	if (path->byte_fs) {
 		ns = rmc_path_ns(path, RMC_PACKET_HEADER + lines * RMC_LINE);
 		if (flt->one_way) {

@@ -8,8 +8,8 @@
  *   wire --> loss --> model --> delay --> order --> held by due time -->
  *            (fault.c) (model.c) (fault.c) (order.c)
  *
- *                                         port --> server --> order --> pipeline
- *                                         (model.c) (fault.c) (order.c)
+ *                               port --> adapter --> server --> order --> pipeline
+ *                               (model.c) (rnic.c)   (fault.c)  (order.c)
  *
  * The contract of a stage:
  *
@@ -39,6 +39,7 @@
 
 #define RMC_ARRIVALS(X)	\
 	X(port)		\
+	X(rnic)		\
 	X(server)	\
 	X(order)
 

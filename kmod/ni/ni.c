@@ -103,6 +103,8 @@ int rmc_ni_add_qp(struct rmc_ni_worker *w, struct rmc_qpair *qp)
 	qp->budget = RMC_POLL_ALL;
 	if (qp->group && !qp->front && rmc_order_join(qp))
 		return -ENOSPC;
+	if (!qp->front)
+		qp->number = qp->node->numbers++;
 	qp->cur_tid = RMC_TID_NONE;
 	qp->hot = -1;
 	qp->cold = w->alls;

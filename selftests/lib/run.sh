@@ -453,7 +453,7 @@ valid_json() {
 	for c in "status --json" "counters --json" "context list --json" "--json doctor" \
 		"node down 1 --json" "--json node up 1" "fault list --json" "model --json" \
 		"--json fault clear" "fault set --loss 1% --json" "fault timeout 100 --json" \
-		"fault node --go 1 --json" "model off --json" "rnic off --json" "domain --json" "domain --histogram --json"; do
+		"fault node --go 1 --json" "model off --json" "rnic off --json" "rnic profiles --json" "domain --json" "domain --histogram --json"; do
 		"$O/rmcctl" $c > "$W/json" 2>&1
 		python3 -m json.tool "$W/json" > /dev/null || { echo "$c"; cat "$W/json"; return 1; }
 	done

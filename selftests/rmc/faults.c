@@ -76,6 +76,7 @@ static void restore(void)
 	CHECK_EQ(debugfs_write("nodes", "node=1 stop=0 slow_ns=0"), 0);
 	CHECK_EQ(debugfs_write("links", "from=any to=any"), 0);
 	CHECK_EQ(debugfs_write("model", "topology=none"), 0);
+	CHECK_EQ(debugfs_write("rnic", "node=any"), 0);
 	CHECK_EQ(debugfs_write("retries", "0"), 0);
 	CHECK_EQ(debugfs_write("timeout_ms", "10000"), 0);
 	CHECK_EQ(debugfs_value("links", "from=", "loss"), -1);
@@ -100,6 +101,14 @@ TEST(nonsense_is_refused)
 	CHECK_EQ(debugfs_write("model", "topology=torus2d dims=1x1"), ENOSPC);
 	CHECK_EQ(debugfs_write("model", "topology=torus2d dims=1x1x1x1"), EINVAL);
 	CHECK_EQ(debugfs_write("model", "topology=torus3d dims=0x4x4"), ERANGE);
+	CHECK_EQ(debugfs_write("rnic", "node=1000 cas_ns=1"), ENXIO);
+	CHECK_EQ(debugfs_write("rnic", "node=0 cas_ns=-1"), EINVAL);
+	CHECK_EQ(debugfs_write("rnic", "node=0 cas_ns=1000000001"), ERANGE);
+	CHECK_EQ(debugfs_write("rnic", "node=0 qp_cache=1025"), ERANGE);
+	CHECK_EQ(debugfs_write("rnic", "node=0 lock_ns=1"), ENOENT);
+	CHECK_EQ(debugfs_write("rnic", "node=0 lines=some"), EINVAL);
+	CHECK_EQ(debugfs_write("rnic", "node=0 lines"), EINVAL);
+	CHECK_EQ(debugfs_value("rnic", "node=0", "cas_ns"), 0);
 	CHECK_EQ(debugfs_write("timeout_ms", "15"), ERANGE);
 	CHECK_EQ(debugfs_write("retries", "256"), ERANGE);
 	CHECK_EQ(debugfs_value("links", "from=", "loss"), -1);
@@ -286,6 +295,43 @@ TEST(in_flight_operations_end_with_node_down)
 	}
 	fill(peer.seg, PAGE, 5);
 	restore();
+}
+
+/* Each part of the model at once: the same results, later */
+TEST(a_modelled_adapter)
+{
+	struct timespec from, to;
+	uint64_t old, word;
+	long long ns;
+	int i;
+
+	prepare();
+	CHECK_EQ(debugfs_write("model", "topology=crossbar hop_ns=1000"), 0);
+	CHECK_EQ(debugfs_write("rnic", "node=any lines=any gap_ns=100 msg_ps=19500 mbps=100000 cas_ns=20000000 faa_ns=431 buffer_ns=1000 qp_cache=1 qp_miss_ns=500"), 0);
+	CHECK_EQ(debugfs_value("rnic", "node=1", "qp_miss_ns"), 500);
+	for (i = 0; i < 20; i++) {
+		memset(e.buf, 0, 20000);
+		CHECK_EQ(rmc_read(e.qp, 1, (uint64_t)i, e.buf, 20000), 0);
+		CHECK(!memcmp(e.buf, peer.seg + i, 20000));
+	}
+	fill(e.buf, 20000, 6);
+	CHECK_EQ(rmc_write(e.qp, 1, 0, e.buf, 20000), 0);
+	CHECK(!memcmp(e.buf, peer.seg, 20000));
+	memcpy(&word, peer.seg + 512, 8);
+	CHECK_EQ(rmc_faa(e.qp, 1, 512, 3, &old), 0);
+	CHECK(old == word && *(uint64_t *)(void *)(peer.seg + 512) == word + 3);
+	/* the lock table: three of a slot, 20 ms each */
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(rmc_cas(e.qp, 1, 512 + 4096, 1, 1, &old), 0);
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	ns = (to.tv_sec - from.tv_sec) * 1000000000LL + to.tv_nsec - from.tv_nsec;
+	CHECK(ns >= 60000000);
+	memcpy(&word, peer.seg + 512 + 4096, 8);
+	CHECK_EQ(old, word);
+	fill(peer.seg, peer.seg_len, 5);
+	restore();
+	CHECK_EQ(debugfs_value("rnic", "node=1", "cas_ns"), 0);
 }
 
 TEST(a_stopped_node)

@@ -261,10 +261,17 @@ RMC_DEVICE=$W/socket
 expect "rmcd's own faults" 0 "^node=0 slow_ns=0 stop=0$" "$rmcctl" fault list
 expect "rmcd's own model" 0 "^topology=none " "$rmcctl" model
 expect "rnic set" 0 "" "$rmcctl" rnic set --to 0 --lines any --gap 50ns
-expect "rnic show" 0 "^node=0 lines=any gap_ns=50$" "$rmcctl" rnic show
+expect "rnic show" 0 "^node=0 lines=any gap_ns=50 msg_ps=0 " "$rmcctl" rnic show
 expect "rnic: unknown order" 1 "refuses" "$rmcctl" rnic set --lines some
+expect "rnic set: a profile" 0 "" "$rmcctl" rnic set --profile cx5 --faa 800ns --msg 19.5ns
+expect "rnic show: a profile" 0 "msg_ps=19500 mbps=100000 cas_ns=431 faa_ns=800 buffer_ns=0 qp_cache=112" \
+	"$rmcctl" rnic show
+expect "rnic: unknown profile" 2 "no profile 'cx9'; there are cx5 cx7 bf2 tofino sonuma" \
+	"$rmcctl" rnic set --profile cx9
+expect "rnic: too long" 2 "too long" "$rmcctl" rnic set --cas 2s
+expect "rnic profiles" 0 "^cx5 .*fitted .*figure 4" "$rmcctl" rnic profiles
 expect "rnic off" 0 "" "$rmcctl" rnic off
-expect "rnic is off" 0 "^node=0 lines=ordered gap_ns=0$" "$rmcctl" rnic
+expect "rnic is off" 0 "^node=0 lines=ordered gap_ns=0 msg_ps=0 " "$rmcctl" rnic
 
 # --- its end ---
 

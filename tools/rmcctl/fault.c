@@ -150,7 +150,8 @@ static unsigned int percent(const char *what, const char *s)
 	return (unsigned int)(v * 10000 + 0.5);
 }
 
-unsigned long long ctl_duration(const char *what, const char *s)
+/* A time of at most 10 s in units of 1/@per_ns ns */
+static unsigned long long parse_time(const char *what, const char *s, double per_ns)
 {
 	static const struct {
 		const char *unit;
@@ -165,8 +166,18 @@ unsigned long long ctl_duration(const char *what, const char *s)
 	v = strtod(s, &end);
 	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
 		if (end != s && !strcmp(end, units[i].unit) && v >= 0 && v * units[i].ns <= 1e10)
-			return (unsigned long long)(v * units[i].ns + 0.5);
+			return (unsigned long long)(v * units[i].ns * per_ns + 0.5);
 	die(EXIT_USAGE, "--%s %s: give a time like 500ns, 2.5us or 1ms, at most 10s", what, s);
+}
+
+unsigned long long ctl_duration(const char *what, const char *s)
+{
+	return parse_time(what, s, 1);
+}
+
+unsigned long long ctl_picoseconds(const char *what, const char *s)
+{
+	return parse_time(what, s, 1000);
 }
 
 static int fault_set(int argc, char **argv, int clear)

@@ -17,5 +17,7 @@ void ctl_fault_print(struct json *j, const char *name, FILE *f);
 
 /* "500ns", "2.5us", "1ms", "1s", or microseconds: nanoseconds; 0 without a text */
 unsigned long long ctl_duration(const char *option, const char *text);
+/* The same in picoseconds */
+unsigned long long ctl_picoseconds(const char *option, const char *text);
 
 #endif

@@ -98,6 +98,28 @@ static int init_fabric(struct rmc_fabric *f)
 	return rmc_model_check(&f->model, o->nodes) ?: rmc_fabric_check(f);
 }
 
+/* The adapter of all nodes */
+static struct rmc_rnic adapter(void)
+{
+	const struct rmc_sim_adapter *a = &sim.o.adapter;
+
+	return (struct rmc_rnic){
+		.any_lines = a->any_lines, .gap_ns = a->gap_ns, .msg_ps = a->msg_ps,
+		.mbps = a->mbps, .cas_ns = a->cas_ns, .faa_ns = a->faa_ns,
+		.buffer_ns = a->buffer_ns, .qp_cache = a->qp_cache, .qp_miss_ns = a->qp_miss_ns,
+	};
+}
+
+static int set_adapter(struct sim_node *n)
+{
+	u64 seed = sim_random_seed(sim.o.seed, (3ULL << 32) + n->nid);
+	const struct rmc_rnic r = adapter();
+
+	return rmc_rnic_check(&r, n->fabric.mtu) ?:
+	       rmc_rnic_set_server(&n->rmc->links, &r, seed) ?:
+	       rmc_rnic_set_client(&n->rmc->links, &r, seed);
+}
+
 static int boot(struct sim_node *n)
 {
 	const struct rmc_ni_org *org = rmc_ni_find(sim.o.ni);
@@ -113,6 +135,8 @@ static int boot(struct sim_node *n)
 	n->rmc = rmc_node_create(f, n->nid, sim.o.itt ?: 256);
 	if (!n->rmc)
 		return -ENOMEM;
+	if (set_adapter(n))
+		return -EINVAL;
 	/* else the first tick would count all the time since clock 0 */
 	n->rmc->req_ms = ms;
 	n->rmc->scan_ms = ms;

@@ -6,6 +6,7 @@
 #ifndef RMC_SIM_NODE_H
 #define RMC_SIM_NODE_H
 
+#include "kmod/core/adapter.h"
 #include "kmod/core/order.h"
 #include "kmod/core/timeout.h"
 #include "kmod/core/state.h"

@@ -20,6 +20,11 @@
 
 struct rmc_sim_costs;
 
+/* The model of a network adapter: struct rmc_rnic of kmod/fabric/rnic.h. 0: not modelled */
+struct rmc_sim_adapter {
+	uint32_t any_lines, gap_ns, msg_ps, mbps, cas_ns, faa_ns, buffer_ns, qp_cache, qp_miss_ns;
+};
+
 /* Probabilities are in millionths. 0: the default, or no such fault. */
 struct rmc_sim_options {
 	uint32_t nodes;		/* default 2 */
@@ -39,6 +44,7 @@ struct rmc_sim_options {
 	/* or the module's link model, which holds replies back: kmod/fabric/model.h */
 	uint32_t topology, dim[3], hop_ns, base_ns, mbps;
 	int one_way;		/* each way for itself, and the servers' ports */
+	struct rmc_sim_adapter adapter;		/* of all nodes; qp_cache needs a topology */
 	const struct rmc_sim_costs *costs;	/* default: all 0 */
 	uint64_t limit_ns;	/* run no longer than this; default 1000 s */
 	const char *trace;	/* file to which each event is written */

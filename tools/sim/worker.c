@@ -140,10 +140,12 @@ static bool settle_lane(struct sim_worker *w, enum rmc_lane lane)
 			u32 from = i * 64 + __ffs64(bits);
 			const struct rmc_filter *flt = NULL;
 			const struct rmc_ring *rx = NULL;
+			u64 later = 0;
 
 			if (lane == RMC_LANE_REQ && node->in[from]) {
 				rx = &node->in[from]->req;
 				flt = node->in[from]->filter;
+				later = rmc_adapter_due(node->in[from]);
 			} else if (lane == RMC_LANE_REP && node->out[from]) {
 				rx = &node->out[from]->rep;
 				flt = node->out[from]->filter;
@@ -151,14 +153,16 @@ static bool settle_lane(struct sim_worker *w, enum rmc_lane lane)
 				/* its channel is not open: see tick() */
 				continue;
 			}
-			if (rx && (rmc_ring_ready(rx) || (flt && rmc_ring_ready(&flt->wire)))) {
+			if ((flt && rmc_ring_ready(&flt->wire)) ||
+			    (rx && rmc_ring_ready(rx) && later <= sim.now)) {
 				ready = true;
 				continue;
 			}
 			*word &= ~(1ULL << from % 64);
-			if (flt && flt->held)
-				sim_heap_set(&sim.heap, &n->due[lane][from].event,
-					     max(flt->heap[0].due_ns, sim.now));
+			if (flt && flt->held && (!later || flt->heap[0].due_ns < later))
+				later = max(flt->heap[0].due_ns, sim.now);
+			if (later)
+				sim_heap_set(&sim.heap, &n->due[lane][from].event, later);
 		}
 	}
 	return ready;

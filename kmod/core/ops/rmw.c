@@ -100,6 +100,39 @@ static void copy_operands(const struct rmc_serve *s, struct rmc_rmw *r)
 	r->swap_mask = READ_ONCE(from->swap_mask) & mask;
 }
 
+/* Of a request: length and alignment come from a peer, so they are validated again. */
+static u8 take_operands(const struct rmc_serve *s, struct rmc_rmw *r)
+{
+	u32 length = s->req.length;
+
+	if (length != 4 && length != 8)
+		return RMC_S_BAD_LENGTH;
+	if (s->req.offset & (length - 1))
+		return RMC_S_BAD_ALIGN;
+	copy_operands(s, r);
+	return r->kind >= RMC_RMW_KINDS || r->reserved ? RMC_S_BAD_OP : RMC_S_OK;
+}
+
+/**
+ * rmc_rmw_next() - what a read-modify-write makes of a word that is not in memory
+ * @s: request and rings
+ * @value: the word, zero-extended; its next value
+ *
+ * Return: as rmc_rmw_serve(). Context: RRPP worker, does not sleep.
+ */
+u8 rmc_rmw_next(const struct rmc_serve *s, u64 *value)
+{
+	struct rmc_rmw r;
+	u8 status = take_operands(s, &r);
+
+	if (status)
+		return status;
+	*value = next_value(&r, *value, s->req.length);
+	if (s->req.length == 4)
+		*value = (u32)*value;
+	return RMC_S_OK;
+}
+
 static bool replace(u8 *p, u32 length, u64 *old, u64 next)
 {
 	u64 was;
@@ -129,16 +162,10 @@ u8 rmc_rmw_serve(struct rmc_serve *s)
 	u32 length = s->req.length, i;
 	struct rmc_rmw r;
 	u64 run, old;
-	u8 *p;
+	u8 *p, status = take_operands(s, &r);
 
-	/* length and alignment come from a peer: validate them again */
-	if (length != 4 && length != 8)
-		return RMC_S_BAD_LENGTH;
-	if (s->req.offset & (length - 1))
-		return RMC_S_BAD_ALIGN;
-	copy_operands(s, &r);
-	if (r.kind >= RMC_RMW_KINDS || r.reserved)
-		return RMC_S_BAD_OP;
+	if (status)
+		return status;
 	p = rmc_mem_at(s->seg, s->req.offset, &run);
 	old = length == 4 ? READ_ONCE(*(u32 *)p) : READ_ONCE(*(u64 *)p);
 	for (i = 0; i < RMC_RMW_TRIES; i++) {
