@@ -42,7 +42,7 @@ struct rmc_peer {
 
 /**
  * struct rmc_order_group - ordered queue pairs of a unit that keep their order together
- * @owner: tenant of all of them; compared only
+ * @owner: user, or tenant, that the first one was of; it may be gone: compared only
  * @qps: how many; 0: nobody owns the group
  */
 struct rmc_order_group {

@@ -17,8 +17,10 @@
  *
  * Groups. A unit has RMC_REQ_GROUPS - 1 of them, each for all destinations.
  *
- *   owner     a tenant, while it has ordered queue pairs in it. These share it: more order, no
- *             less. Whoever comes next takes it over as it is
+ *   owner     a user, while there are ordered queue pairs in it; or a tenant without one. Gets
+ *             another one while it has fewer than are free, as ITT entries. Its queue pairs share
+ *             its groups, and those of a newcomer that finds none free one of another owner: more
+ *             order, no less. Whoever comes next takes a group over as it is
  *   state     by destination, in the requester's ends of the channels. It lives as long as these
  *   breaks    when an operation ends without all its replies, whatever the reason: its packets
  *             may be lost, or late. No operation of the group begins then ...
@@ -72,14 +74,13 @@ void rmc_order_destroy(struct rmc_qpair *qp)
  * rmc_order_join() - choose the group of an ordered queue pair that will be polled
  * @qp: queue pair, with its tenant; the caller is its unit's RGP worker
  *
- * A tenant gets a further group only while most are free, so that others find one.
- *
- * Return: 0; -ENOSPC: other tenants own all groups. Context: worker, does not sleep.
+ * Context: worker, does not sleep.
  */
-int rmc_order_join(struct rmc_qpair *qp)
+void rmc_order_join(struct rmc_qpair *qp)
 {
+	const struct rmc_tenant *owner = qp->tenant->group ?: qp->tenant;
 	struct rmc_order_group *group = qp->node->group;
-	u32 i, n, own = 0, free = 0, frees = 0;
+	u32 i, n, own = 0, free = 0, any = 0, owns = 0, frees = 0;
 
 	for (n = 1; n < RMC_REQ_GROUPS; n++) {
 		/* round robin: one that was left is used late */
@@ -87,20 +88,22 @@ int rmc_order_join(struct rmc_qpair *qp)
 		if (!group[i].qps) {
 			free = free ?: i;
 			frees++;
-		} else if (group[i].owner == qp->tenant &&
-			   (!own || group[i].qps < group[own].qps)) {
-			own = i;
+		} else if (group[i].owner == owner) {
+			own = own && group[own].qps <= group[i].qps ? own : i;
+			owns++;
+		} else {
+			any = any && group[any].qps <= group[i].qps ? any : i;
 		}
 	}
-	if (free && (!own || frees > RMC_REQ_GROUPS / 2))
+	if (free && owns < frees)
 		own = free;
 	if (!own)
-		return -ENOSPC;
+		own = any;
 	qp->node->next_group = own - 1;
-	group[own].owner = qp->tenant;
+	if (!group[own].qps)
+		group[own].owner = owner;
 	group[own].qps++;
 	qp->group = own;
-	return 0;
 }
 
 /**

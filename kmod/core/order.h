@@ -21,7 +21,7 @@ struct rmc_order_to {
 
 int rmc_order_init(struct rmc_qpair *qp);
 void rmc_order_destroy(struct rmc_qpair *qp);
-int rmc_order_join(struct rmc_qpair *qp);
+void rmc_order_join(struct rmc_qpair *qp);
 void rmc_order_leave(struct rmc_qpair *qp);
 bool rmc_order_may_begin(struct rmc_node *node, const struct rmc_qpair *qp, u32 nid);
 void rmc_order_begin(struct rmc_node *node, const struct rmc_itt_entry *e);

@@ -101,8 +101,8 @@ int rmc_ni_add_qp(struct rmc_ni_worker *w, struct rmc_qpair *qp)
 	/* a frontend allocates no ITT entries: any account will do */
 	qp->account = &qp->tenant->unit[qp->front ? 0 : qp->node->index[RMC_LANE_REP]];
 	qp->budget = RMC_POLL_ALL;
-	if (qp->group && !qp->front && rmc_order_join(qp))
-		return -ENOSPC;
+	if (qp->group && !qp->front)
+		rmc_order_join(qp);
 	if (!qp->front)
 		qp->number = qp->node->numbers++;
 	qp->cur_tid = RMC_TID_NONE;

@@ -430,58 +430,68 @@ static void test_late_write(const struct testbed_opts *o)
 	teardown(&s);
 }
 
-/* Each tenant has groups of its own: one has half of them at most, others find one. */
+/* A user, or a tenant without one, has a group more while it has fewer than are free. */
 static void test_tenants(const struct testbed_opts *o)
 {
-	struct rmc_tenant *tenant[18];
-	struct rmc_qpair qp[64];
+	struct rmc_tenant *user = rmc_tenant_create(1, NULL), *tenant[40];
+	u32 i, own = 0, others = 0, shared = 0;
+	struct rmc_qpair qp[128];
 	struct setup s;
-	u32 i, own, others = 0;
 
 	setup(&s, o);
+	/* eight contexts of a user, and others */
 	for (i = 0; i < ARRAY_SIZE(tenant); i++)
-		tenant[i] = rmc_tenant_create(1, NULL);
+		tenant[i] = rmc_tenant_create(1, i < 8 ? user : NULL);
 	for (i = 0; i < ARRAY_SIZE(qp); i++) {
 		qp[i] = (struct rmc_qpair){ .node = s.w.node[0], .group = 1 };
-		qp[i].tenant = tenant[i < 40 ? 0 : min(i - 39, 17u)];
+		qp[i].tenant = tenant[i < 48 ? i % 8 : min(i - 40, 39u)];
 	}
-	for (own = 0, i = 0; i < 40; i++) {
-		CHECK_EQ(rmc_order_join(&qp[i]), 0);
+	for (i = 0; i < 48; i++) {
+		rmc_order_join(&qp[i]);
 		CHECK(qp[i].group > 0 && qp[i].group < RMC_REQ_GROUPS);
 		own |= 1U << qp[i].group;
 	}
-	CHECK_EQ(hweight64(own), 15);
+	CHECK_EQ(hweight64(own), 16);
 	/* shared evenly */
 	for (i = 1; i < RMC_REQ_GROUPS; i++)
-		CHECK_EQ(s.w.node[0]->group[i].qps / 2, own >> i & 1);
-	CHECK_EQ(qp[0].group, qp[15].group);
+		CHECK_EQ(s.w.node[0]->group[i].qps / 3, own >> i & 1);
+	for (i = 1; qp[i].group != qp[0].group; i++)
+		;
 	rmc_order_leave(&qp[0]);
-	rmc_order_leave(&qp[15]);
-	CHECK_EQ(rmc_order_join(&qp[0]), 0);
-	CHECK_EQ(qp[0].group, qp[30].group);
-	CHECK_EQ(rmc_order_join(&qp[15]), 0);
-	for (i = 40; i < 56; i++) {
-		CHECK_EQ(rmc_order_join(&qp[i]), 0);
+	rmc_order_leave(&qp[i]);
+	rmc_order_join(&qp[0]);
+	rmc_order_join(&qp[i]);
+	CHECK_EQ(s.w.node[0]->group[qp[0].group].qps, 3);
+	CHECK_EQ(qp[0].group, qp[i].group);
+	/* newcomers find one, while there are any */
+	for (i = 48; i < 63; i++) {
+		rmc_order_join(&qp[i]);
 		CHECK(!(own & 1U << qp[i].group) && !(others & 1U << qp[i].group));
 		others |= 1U << qp[i].group;
 	}
-	CHECK_EQ(rmc_order_join(&qp[56]), -ENOSPC);
-	/* one's own group */
-	qp[57].tenant = tenant[1];
-	CHECK_EQ(rmc_order_join(&qp[57]), 0);
-	CHECK_EQ(qp[57].group, qp[40].group);
-	rmc_order_leave(&qp[57]);
+	/* then that with the fewest queue pairs */
+	for (i = 63; i < 78; i++) {
+		rmc_order_join(&qp[i]);
+		CHECK(others & 1U << qp[i].group && !(shared & 1U << qp[i].group));
+		shared |= 1U << qp[i].group;
+	}
+	/* who has one shares that */
+	qp[120].tenant = tenant[10];
+	rmc_order_join(&qp[120]);
+	CHECK_EQ(qp[120].group, qp[50].group);
+	rmc_order_leave(&qp[120]);
 	/* it is free when its last queue pair has gone */
-	rmc_order_leave(&qp[40]);
-	CHECK_EQ(rmc_order_join(&qp[56]), 0);
-	CHECK_EQ(qp[56].group, qp[40].group);
-	for (i = 0; i < 57; i++)
-		if (i != 40)
-			rmc_order_leave(&qp[i]);
+	for (i = 48; i < 78; i++) {
+		rmc_order_leave(&qp[i]);
+		CHECK_EQ(s.w.node[0]->group[qp[i].group].qps, i < 63);
+	}
+	for (i = 0; i < 48; i++)
+		rmc_order_leave(&qp[i]);
 	for (i = 0; i < RMC_REQ_GROUPS; i++)
 		CHECK_EQ(s.w.node[0]->group[i].qps, 0);
 	for (i = 0; i < ARRAY_SIZE(tenant); i++)
 		rmc_tenant_destroy(tenant[i]);
+	rmc_tenant_destroy(user);
 	teardown(&s);
 }
 
