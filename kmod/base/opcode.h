@@ -23,6 +23,7 @@
 #define RMC_OPF_PREPARE		0x400	/* it has a prepare(): common checks are not enough */
 #define RMC_OPF_SLOT		0x800	/* it names a slot, not memory: slot.h */
 #define RMC_OPF_ENDS		0x1000	/* of a core: its message was processed, the slot is free */
+#define RMC_OPF_CONTROL		0x2000	/* it acts on its queue pair: no packet */
 
 /* Messages: on slots of a domain, core/domain.h */
 #define RMC_MESSAGE_OPS(X)							\
@@ -49,7 +50,7 @@
 	X(SABRE, sabre, RMC_OPF_REP_LINES | RMC_OPF_ANNOUNCED | RMC_OPF_ONE_HOME | RMC_OPF_RUNS | \
 	  RMC_OPF_PREPARE)							\
 	X(RMW,   rmw,   RMC_OPF_OPERANDS | RMC_OPF_MODIFIES | RMC_OPF_PREPARE)	\
-	X(RESUME, resume, RMC_OPF_EMPTY | RMC_OPF_PREPARE)			\
+	X(RESUME, resume, RMC_OPF_EMPTY | RMC_OPF_PREPARE | RMC_OPF_CONTROL)	\
 	RMC_MESSAGE_OPS(X)
 
 /*

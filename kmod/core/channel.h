@@ -32,6 +32,9 @@ struct rmc_xfers;
  * @ordered: by group of ordered queue pairs, operations in flight to the peer. This and @broken:
  *	of the first end of a peer, for all of them; see order.c
  * @broken: bit per group: none begins until all have ended
+ * @late: by group, ITT entries in quarantine because of its writes and atomics
+ * @unknown: bit per group: one of these was used for another peer before its packets had come
+ * @broken_ms: by group, when it broke last
  * @renewed: bit per group: RMC_REQ_RENEWED of its packets on this channel
  * @used: bit per group: packets with that value were sent
  */
@@ -53,6 +56,9 @@ struct rmc_out {
 	bool self;
 	u32 ordered[RMC_REQ_GROUPS];
 	u32 broken;
+	u32 late[RMC_REQ_GROUPS];
+	u32 unknown;
+	u32 broken_ms[RMC_REQ_GROUPS];
 	u32 renewed;
 	u32 used;
 };

@@ -37,7 +37,7 @@ static __always_inline u8 rmc_entry_validate(struct rmc_qpair *qp, struct rmc_wq
 	u16 flags = rmc_op_flags(w->op);
 	u8 status;
 
-	if (ordered && rmc_order_aborts(qp, w->op, flags))
+	if (ordered && rmc_order_aborts(qp, flags))
 		return RMC_S_ABORTED;
 	if (unlikely(!flags))
 		return RMC_S_BAD_OP;

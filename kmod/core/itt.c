@@ -83,6 +83,8 @@ static void settle(struct rmc_itt *itt, u16 tid)
 	struct rmc_itt_entry *e = &itt->entry[tid];
 
 	e->quarantined = false;
+	if (unlikely(itt->track[tid].groups))
+		rmc_order_came(container_of(itt, struct rmc_node, itt), &itt->track[tid], true);
 	if (e->qp)
 		return;		/* it was recalled, see rmc_itt_recall() */
 	unlink(itt, tid);
@@ -125,8 +127,9 @@ void rmc_itt_retire(struct rmc_itt *itt, struct rmc_itt_entry *e, struct rmc_qpa
 	u16 tid = e - itt->entry;
 	struct rmc_track *t = &itt->track[tid];
 	struct rmc_outstanding outstanding = t->outstanding;
+	bool ordered = e->ordered;
 
-	if (e->ordered)
+	if (ordered)
 		rmc_order_end(qp, e);
 	e->ordered = false;
 	if (e->restarted)
@@ -138,12 +141,17 @@ void rmc_itt_retire(struct rmc_itt *itt, struct rmc_itt_entry *e, struct rmc_qpa
 		outstanding.replies = e->replies - e->lost;
 	if (outstanding.replies || outstanding.copies) {
 		/* of two recalled uses for different peers, only the later one is counted */
-		if (!e->quarantined || t->earlier_nid != e->nid)
+		if (!e->quarantined || t->earlier_nid != e->nid) {
+			if (unlikely(t->groups))
+				rmc_order_came(qp->node, t, false);
 			memset(&t->earlier, 0, sizeof(t->earlier));
+		}
 		t->earlier.replies += outstanding.replies;
 		t->earlier.copies += outstanding.copies;
 		t->earlier_nid = e->nid;
 		e->quarantined = true;
+		if (ordered && outstanding.replies > 0)
+			rmc_order_late(qp, e, t);
 	}
 	if (e->quarantined) {
 		append(itt, tid);

@@ -106,6 +106,7 @@ struct rmc_outstanding {
  *	the entry is not in use
  * @earlier: of earlier uses of the entry, while it is quarantined
  * @earlier_nid: node that they come from
+ * @groups: bit per group of ordered queue pairs: some of them are writes or atomics of it
  * @prev: previous quarantined entry
  * @validated: the announcement is answered
  *
@@ -117,6 +118,7 @@ struct rmc_track {
 	struct rmc_outstanding outstanding;
 	struct rmc_outstanding earlier;
 	u32 base;
+	u32 groups;
 	u16 earlier_nid;
 	u16 prev;
 	bool validated;

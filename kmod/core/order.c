@@ -24,10 +24,13 @@
  *   state     by destination, in the requester's ends of the channels. It lives as long as these
  *   breaks    when an operation ends without all its replies, whatever the reason: its packets
  *             may be lost, or late. No operation of the group begins then ...
- *   renewed   ... until all that it has in flight to the destination have ended. The next one
- *             renews the group: in each channel that has carried a packet of it since the last
- *             time, its packets have the other value of RMC_REQ_RENEWED from then on. A filter
- *             that has lost a packet passes on nothing of the group until it sees that value
+ *   late      ... until all that it has in flight to the destination have ended. Several RRPPs do
+ *             not wait for each other, so not before the packets of those that have ended have
+ *             come back, either: their ITT entries are in quarantine for so long. If that takes
+ *             longer than a time-out it goes on without them
+ *   renewed   the next one renews the group: in each channel that has carried a packet of it since
+ *             the last time, its packets have the other value of RMC_REQ_RENEWED from then on. A
+ *             filter that has lost a packet passes on nothing of the group until it sees that value
  */
 #include "complete.h"
 #include "order.h"
@@ -41,15 +44,16 @@ static struct rmc_out *first_out(const struct rmc_node *node, u32 nid)
 /**
  * rmc_order_init() - make a queue pair ordered, before it is polled
  * @qp: queue pair, whose node is set
+ * @relayed: a frontend polls it, which does not look at operations (ni/front.h)
  *
  * Return: 0 or -ENOMEM. Context: may sleep.
  */
-int rmc_order_init(struct rmc_qpair *qp)
+int rmc_order_init(struct rmc_qpair *qp, bool relayed)
 {
-	const struct rmc_fabric *f = qp->node->fabric;
+	u32 bytes = relayed ? 0 : rmc_order_bytes(qp->node->fabric);
 
-	if (f->rrpp_order) {
-		qp->to = rmc_os_zalloc_user(f->nodes * sizeof(*qp->to));
+	if (bytes) {
+		qp->to = rmc_os_zalloc_user(bytes);
 		if (!qp->to)
 			return -ENOMEM;
 	}
@@ -124,10 +128,22 @@ static void renew(struct rmc_node *node, u32 nid, u32 bit)
 	u32 i;
 
 	out[0]->broken &= ~bit;
+	out[0]->unknown &= ~bit;
 	for (i = 0; i < rmc_fabric_rrpps(node->fabric); i++) {
 		out[i]->renewed ^= out[i]->used & bit;
 		out[i]->used &= ~bit;
 	}
+}
+
+/*
+ * True while packets of writes and atomics that have ended may be on their way to one of several
+ * RRPPs, but not for ever. One RRPP serves them before what is sent now.
+ */
+static bool waits_for_late(const struct rmc_node *node, const struct rmc_out *out, u32 group)
+{
+	if (!out->late[group] && !(out->unknown & 1U << group))
+		return false;
+	return node->req_ms - out->broken_ms[group] < READ_ONCE(node->fabric->timeout_ms);
 }
 
 /**
@@ -136,7 +152,7 @@ static void renew(struct rmc_node *node, u32 nid, u32 bit)
  * @qp: queue pair
  * @nid: destination, to which channels are open
  *
- * Return: false: its group waits until all that it had in flight has ended.
+ * Return: false: its group waits until all that it had in flight has ended, and has come back.
  * Context: worker, does not sleep.
  */
 bool rmc_order_may_begin(struct rmc_node *node, const struct rmc_qpair *qp, u32 nid)
@@ -146,7 +162,7 @@ bool rmc_order_may_begin(struct rmc_node *node, const struct rmc_qpair *qp, u32 
 
 	if (likely(!(out->broken & bit)))
 		return true;
-	if (out->ordered[qp->group]) {
+	if (out->ordered[qp->group] || waits_for_late(node, out, qp->group)) {
 		rmc_stat_inc(node, order_stalls);
 		return false;
 	}
@@ -224,20 +240,34 @@ void rmc_order_sent(struct rmc_out *out, const struct rmc_itt_entry *e, u32 pack
  * @e: operation of it that is ordered
  * @packets: how many
  *
+ * Return: another operation, whose notification may leave now; NULL: none.
  * Context: worker, does not sleep.
  */
-void rmc_order_answered(const struct rmc_qpair *qp, const struct rmc_itt_entry *e, u32 packets)
+const struct rmc_itt_entry *rmc_order_answered(const struct rmc_qpair *qp,
+					       const struct rmc_itt_entry *e, u32 packets)
 {
 	enum rmc_rank rank = rmc_rank(rmc_op_flags(e->op));
 	struct rmc_order_to *to;
 
 	if (!qp->to || rank < RMC_RANK_WRITE)
-		return;
+		return NULL;
 	to = &qp->to[e->nid];
 	if (rank == RMC_RANK_ATOMIC)
 		to->atomics -= packets;
 	else
 		to->writes -= packets;
+	return to->writes || to->atomics || to->notifier == e ? NULL : to->notifier;
+}
+
+/*
+ * True if the queue pair of an operation stops when this ends. Not for a read that the server could
+ * not finish because others write: nothing waits for it, and they would stop what is not theirs.
+ */
+static bool stops(u8 op, u8 status)
+{
+	enum rmc_rank rank = rmc_rank(rmc_op_flags(op));
+
+	return rank && status && !(status == RMC_S_BUSY && rank == RMC_RANK_READ);
 }
 
 /**
@@ -255,20 +285,58 @@ void rmc_order_end(struct rmc_qpair *qp, const struct rmc_itt_entry *e)
 	if (qp->to && qp->to[e->nid].notifier == e)
 		qp->to[e->nid].notifier = NULL;
 	out->ordered[qp->group]--;
-	if (e->replies)
+	if (e->replies) {
 		out->broken |= 1U << qp->group;
-	if (e->status)
-		qp->stopped = true;
+		out->broken_ms[qp->group] = qp->node->req_ms;
+	}
+	qp->stopped |= stops(e->op, e->status);
+}
+
+/**
+ * rmc_order_late() - packets of an operation that has ended are outstanding
+ * @qp: its queue pair
+ * @e: operation, which was ordered
+ * @t: of @e, which is in quarantine
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_order_late(const struct rmc_qpair *qp, const struct rmc_itt_entry *e, struct rmc_track *t)
+{
+	u32 bit = 1U << qp->group;
+
+	if (!qp->to || rmc_rank(rmc_op_flags(e->op)) < RMC_RANK_WRITE || t->groups & bit)
+		return;
+	t->groups |= bit;
+	first_out(qp->node, e->nid)->late[qp->group]++;
+}
+
+/**
+ * rmc_order_came() - the packets of rmc_order_late() are not waited for any more
+ * @node: unit; the caller is its RGP and RCP worker
+ * @t: of their ITT entry
+ * @all: all of them have come, or never will; else nobody knows
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_order_came(struct rmc_node *node, struct rmc_track *t, bool all)
+{
+	struct rmc_out *out = first_out(node, t->earlier_nid);
+
+	if (!all)
+		out->unknown |= t->groups;
+	for (; t->groups; t->groups &= t->groups - 1)
+		out->late[__ffs64(t->groups)]--;
 }
 
 /**
  * rmc_order_refused() - an entry of a WQ ended without an operation
  * @qp: queue pair, ordered or not
  * @op: its opcode, any value
+ * @status: how it ended
  *
  * Context: worker, does not sleep.
  */
-void rmc_order_refused(struct rmc_qpair *qp, u8 op)
+void rmc_order_refused(struct rmc_qpair *qp, u8 op, u8 status)
 {
-	qp->stopped |= qp->group && rmc_rank(rmc_op_flags(op));
+	qp->stopped |= qp->group && stops(op, status);
 }

@@ -19,7 +19,13 @@ struct rmc_order_to {
 	const struct rmc_itt_entry *notifier;
 };
 
-int rmc_order_init(struct rmc_qpair *qp);
+/* Memory that an ordered queue pair has besides its rings, in bytes */
+static inline u32 rmc_order_bytes(const struct rmc_fabric *f)
+{
+	return f->rrpp_order ? f->nodes * sizeof(struct rmc_order_to) : 0;
+}
+
+int rmc_order_init(struct rmc_qpair *qp, bool relayed);
 void rmc_order_destroy(struct rmc_qpair *qp);
 void rmc_order_join(struct rmc_qpair *qp);
 void rmc_order_leave(struct rmc_qpair *qp);
@@ -27,14 +33,17 @@ bool rmc_order_may_begin(struct rmc_node *node, const struct rmc_qpair *qp, u32 
 void rmc_order_begin(struct rmc_node *node, const struct rmc_itt_entry *e);
 bool rmc_order_home(const struct rmc_itt_entry *e, u32 ep);
 void rmc_order_sent(struct rmc_out *out, const struct rmc_itt_entry *e, u32 packets);
-void rmc_order_answered(const struct rmc_qpair *qp, const struct rmc_itt_entry *e, u32 packets);
+const struct rmc_itt_entry *rmc_order_answered(const struct rmc_qpair *qp,
+					       const struct rmc_itt_entry *e, u32 packets);
 void rmc_order_end(struct rmc_qpair *qp, const struct rmc_itt_entry *e);
-void rmc_order_refused(struct rmc_qpair *qp, u8 op);
+void rmc_order_late(const struct rmc_qpair *qp, const struct rmc_itt_entry *e, struct rmc_track *t);
+void rmc_order_came(struct rmc_node *node, struct rmc_track *t, bool all);
+void rmc_order_refused(struct rmc_qpair *qp, u8 op, u8 status);
 
 /* True if an entry of an ordered queue pair's WQ is aborted: see RMC_OP_RESUME. */
-static inline bool rmc_order_aborts(const struct rmc_qpair *qp, u8 op, u16 flags)
+static inline bool rmc_order_aborts(const struct rmc_qpair *qp, u16 flags)
 {
-	return unlikely(qp->stopped) && op != RMC_OP_RESUME && rmc_rank(flags);
+	return unlikely(qp->stopped) && rmc_rank(flags);
 }
 
 /* Bits of the second word of an ordered operation's requests on a channel */

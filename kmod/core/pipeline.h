@@ -18,6 +18,7 @@
 u32 rmc_rgp_poll(struct rmc_qpair *qp);
 void rmc_rgp_resume(struct rmc_node *node);
 void rmc_rgp_notify(struct rmc_node *node, u16 tid);
+void rmc_rgp_notify_again(struct rmc_node *node, const struct rmc_itt_entry *e);
 u32 rmc_rrpp_poll(struct rmc_node *node);
 u32 rmc_rcp_poll(struct rmc_node *node);
 

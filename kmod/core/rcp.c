@@ -88,10 +88,16 @@ static bool is_first(struct rmc_node *node, struct rmc_itt_entry *e, const struc
 /* The same for any reply, of an ordered queue pair too, which counts it */
 static bool counts(struct rmc_node *node, struct rmc_itt_entry *e, const struct rmc_rep *p)
 {
+	const struct rmc_itt_entry *waits;
+
 	if ((p->marks || e->tracked) && !is_first(node, e, p))
 		return false;
-	if (e->ordered)
-		rmc_order_answered(e->qp, e, 1);
+	if (e->ordered) {
+		waits = rmc_order_answered(e->qp, e, 1);
+		/* not behind a failure; it is aborted, at the next tick */
+		if (unlikely(waits && !p->status && !e->status))
+			rmc_rgp_notify_again(node, waits);
+	}
 	return true;
 }
 

@@ -233,7 +233,7 @@ static noinline void end_entry(struct rmc_qpair *qp, const struct rmc_wqe *w, u1
 	/* it is valid, but its sender is gone: nobody else would free the slot */
 	if (status == RMC_S_NODE_DOWN && rmc_op_flags(w->op) & RMC_OPF_ENDS)
 		rmc_domain_take(qp, w, &now);
-	rmc_order_refused(qp, w->op);
+	rmc_order_refused(qp, w->op, status);
 	rmc_stat_inc(qp->node, errors);
 	trace_rmc_rgp_refuse(qp->node->nid, slot, status);
 	rmc_cq_post(qp, slot, status);

@@ -343,10 +343,31 @@ bool rmc_unroll_multi_unit(struct rmc_node *node, u16 tid)
 	return unroll_body(node, tid, true, true);
 }
 
+/*
+ * Send the notification of a write that several RRPPs have answered. It is a new packet, which must
+ * not leave when its queue pair has stopped. Returns false if it has to wait.
+ */
+static bool send_notification(struct rmc_node *node, u16 tid)
+{
+	struct rmc_itt_entry *e = &node->itt.entry[tid];
+
+	if (e->ordered && e->qp->stopped) {
+		rmc_op_finish(node, e, RMC_S_ABORTED);
+		return true;
+	}
+	if (!rmc_unroll(node, tid, true, false))
+		return false;
+	if (e->restarted)
+		node->itt.restarts--;
+	e->restarted = false;
+	rmc_requests_ring(node, e->nid, true);
+	return true;
+}
+
 /**
- * rmc_rgp_notify() - send the notification of a write that several RRPPs have answered
+ * rmc_rgp_notify() - begin to send the notification of a write that several RRPPs have answered
  * @node: node; the caller is its RCP and RGP worker
- * @tid: operation; becomes the notification
+ * @tid: operation; becomes the notification, or ends because its queue pair has stopped
  *
  * Context: worker, does not sleep.
  */
@@ -358,13 +379,25 @@ void rmc_rgp_notify(struct rmc_node *node, u16 tid)
 	e->op = RMC_OP_NOTIFY;
 	e->length = 0;
 	e->sent = 0;
-	if (!rmc_unroll(node, tid, true, false)) {
-		/* no credit now: the next tick tries again */
+	if (!send_notification(node, tid)) {
+		/* no credit now, or other writes are to be answered: the next tick tries again */
 		e->restarted = true;
 		node->itt.restarts++;
-		return;
 	}
-	rmc_requests_ring(node, e->nid, true);
+}
+
+/**
+ * rmc_rgp_notify_again() - try again at once, because what the notification waited for is answered
+ * @node: node; the caller is its RCP and RGP worker
+ * @e: operation in flight
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_rgp_notify_again(struct rmc_node *node, const struct rmc_itt_entry *e)
+{
+	/* else it still is a write; when it is sent, others wait for its own answer */
+	if (e->op == RMC_OP_NOTIFY)
+		send_notification(node, e - node->itt.entry);
 }
 
 /**
@@ -384,6 +417,10 @@ void rmc_rgp_resume(struct rmc_node *node)
 		/* a channel that closed has ended its operations */
 		if (!e->qp || !e->restarted || !node->out[rmc_endpoint(node->fabric, e->nid)])
 			continue;
+		if (e->op == RMC_OP_NOTIFY) {
+			send_notification(node, i);
+			continue;
+		}
 		if (rmc_unroll(node, i, multi_unit, false)) {
 			e->restarted = false;
 			node->itt.restarts--;

@@ -147,13 +147,14 @@ static void queues_free(struct rmc_queues *q)
 	kfree_rcu(q, rcu);
 }
 
-/* Kernel memory of a queue pair's rings, KiB; with a frontend each ring exists twice. */
-static u32 queues_kib(const struct rmc_node *unit, u32 entries)
+/* Kernel memory of a queue pair, KiB; with a frontend each ring exists twice. */
+static u32 queues_kib(const struct rmc_node *unit, u32 entries, u32 flags)
 {
+	u32 order = flags & RMC_QP_ORDERED ? rmc_order_bytes(unit->fabric) : 0;
 	u32 bytes = PAGE_ALIGN(entries * RMC_WQE_SIZE) + PAGE_ALIGN(entries * RMC_CQE_SIZE) +
 		    PAGE_ALIGN(sizeof(struct rmc_qp_flags));
 
-	return (unit->fronts ? 2 * bytes : bytes) / SZ_1K;
+	return (unit->fronts ? 2 * bytes : bytes) / SZ_1K + DIV_ROUND_UP(order, SZ_1K);
 }
 
 static int queues_alloc(struct rmc_queues *q, u32 entries, int nid)
@@ -210,7 +211,7 @@ struct rmc_queues *rmc_queues_create(struct rmc_file *f, u32 entries, u32 flags)
 	err = rmc_charge(f, RMC_RES_qps, 1);
 	if (err)
 		return ERR_PTR(err);
-	err = rmc_charge(f, RMC_RES_queue_mib, queues_kib(unit, entries));
+	err = rmc_charge(f, RMC_RES_queue_mib, queues_kib(unit, entries, flags));
 	if (err)
 		goto err_memory;
 	q = kzalloc(sizeof(*q), GFP_QUEUES);
@@ -218,7 +219,7 @@ struct rmc_queues *rmc_queues_create(struct rmc_file *f, u32 entries, u32 flags)
 		err = -ENOMEM;
 		goto err_alloc;
 	}
-	q->kib = queues_kib(unit, entries);
+	q->kib = queues_kib(unit, entries, flags);
 	err = queues_alloc(q, entries, cpu_to_node(w->cpu));
 	if (err)
 		goto err_free;
@@ -233,7 +234,7 @@ struct rmc_queues *rmc_queues_create(struct rmc_file *f, u32 entries, u32 flags)
 	q->qp.ctx_id = f->ctx->id;
 	rmc_waiter_init(&q->waiter, &q->qp.done, f, RMC_WAIT_CQ, q->worker);
 	if (flags & RMC_QP_ORDERED)
-		err = rmc_order_init(&q->qp);
+		err = rmc_order_init(&q->qp, unit->fronts);
 	if (err)
 		goto err_free;
 	if (unit->fronts) {
@@ -264,7 +265,7 @@ err_share:
 err_free:
 	queues_free(q);
 err_alloc:
-	rmc_uncharge(f, RMC_RES_queue_mib, queues_kib(unit, entries));
+	rmc_uncharge(f, RMC_RES_queue_mib, queues_kib(unit, entries, flags));
 err_memory:
 	rmc_uncharge(f, RMC_RES_qps, 1);
 	return ERR_PTR(err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Order of a queue pair's operations at their destination: see order.c. An operation that does
- * not act on memory of a segment, or is announced, has no order.
+ * Order of a queue pair's operations at their destination: see order.c. What is no operation on
+ * the memory of a segment, or is announced, has no order.
  */
 #ifndef RMC_ORDER_H
 #define RMC_ORDER_H
@@ -18,7 +18,7 @@ enum rmc_rank {
 
 static inline enum rmc_rank rmc_rank(u16 flags)
 {
-	if (flags & (RMC_OPF_ANNOUNCED | RMC_OPF_SLOT))
+	if (!flags || flags & (RMC_OPF_ANNOUNCED | RMC_OPF_SLOT | RMC_OPF_CONTROL))
 		return RMC_RANK_NONE;
 	if (flags & RMC_OPF_OPERANDS)
 		return RMC_RANK_ATOMIC;

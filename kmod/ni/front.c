@@ -25,7 +25,7 @@ struct rmc_front *rmc_front_create(const struct rmc_qpair *outer, struct rmc_ni_
 		rmc_os_free(f);
 		return NULL;
 	}
-	if (outer->group && rmc_order_init(&f->inner.qp)) {
+	if (outer->group && rmc_order_init(&f->inner.qp, false)) {
 		rmc_client_destroy(&f->inner);
 		rmc_os_free(f);
 		return NULL;

@@ -63,14 +63,9 @@ static inline void check_no_order(struct setup *s)
 		}
 }
 
-static inline const struct rmc_qpair *ring_qp(const struct app *a)
-{
-	return a->qp.front ? &a->qp.front->inner.qp : &a->qp;
-}
-
 static inline void check_all_answered(const struct app *a)
 {
-	const struct rmc_qpair *qp = ring_qp(a);
+	const struct rmc_qpair *qp = app_unit_qp(a);
 	u32 i;
 
 	for (i = 0; qp->to && i < qp->node->fabric->nodes; i++) {

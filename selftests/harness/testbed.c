@@ -659,7 +659,7 @@ static void app_make(struct app *a, struct testbed *w, u32 nid, u32 ctx_id, u32 
 	a->qp.mask = entries - 1;
 	a->qp.order = order;
 	a->qp.ctx_id = ctx_id;
-	if (ordered && rmc_order_init(&a->qp))
+	if (ordered && rmc_order_init(&a->qp, a->qp.node->fronts))
 		abort();
 	if (a->qp.node->fronts) {
 		struct rmc_ni_worker *front =

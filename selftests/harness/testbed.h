@@ -184,6 +184,12 @@ static inline void testbed_claim(struct testbed *w, u32 nid, u32 state, u32 epoc
 		sum_ += (w)->node[nid]->unit[unit_]->stats.name;		\
 	sum_;									\
 })
+/* The queue pair that a unit polls: behind a frontend, or that of the application */
+static inline const struct rmc_qpair *app_unit_qp(const struct app *a)
+{
+	return a->qp.front ? &a->qp.front->inner.qp : &a->qp;
+}
+
 /* Applications of a node are distributed over its units */
 void app_init(struct app *a, struct testbed *w, u32 nid, u32 ctx_id, u32 entries);
 void app_init_ordered(struct app *a, struct testbed *w, u32 nid, u32 ctx_id, u32 entries);

@@ -2,7 +2,7 @@
 /*
  * Ordered queue pairs on links that disorder packets, in virtual time. Each litmus test must fail
  * without RMC_QP_ORDERED, and never with it. After each visit the test looks at the server's memory:
- * what has taken effect in an earlier visit came first.
+ * what has taken effect in an earlier visit came first. And who gets which group.
  */
 #include "ordered.h"
 
@@ -160,7 +160,9 @@ static void test_litmus(const struct testbed_opts *o)
 		setup(&s, o);
 		several = s.w.opts.rrpps > 1;
 		ordered_init(&a, &s);
-		CHECK(ring_qp(&a)->group);
+		CHECK(app_unit_qp(&a)->group);
+		CHECK_EQ(!!app_unit_qp(&a)->to, several);
+		CHECK(!a.qp.front || !a.qp.to);
 		disorder(&s, &faults[j]);
 		for (i = 0; i < ARRAY_SIZE(litmus); i++) {
 			without = rounds(&s, &s.a, &litmus[i], bytes);
@@ -222,7 +224,7 @@ static u32 publish(struct setup *s, struct app *a, u32 bytes)
 			aborted += status == RMC_S_ABORTED;
 			ok += status == RMC_S_OK;
 			late += status == RMC_S_TIMEOUT;
-			failed |= status && ring_qp(a)->group;
+			failed |= status && app_unit_qp(a)->group;
 			flying--;
 			quiet = 0;
 		}
@@ -283,9 +285,124 @@ static void test_loss(const struct testbed_opts *o)
 	CHECK(aborted > 0);
 }
 
+/* A user, or a tenant without one, has a group more while it has fewer than are free. */
+static void test_tenants(const struct testbed_opts *o)
+{
+	struct rmc_tenant *user = rmc_tenant_create(1, NULL), *tenant[40];
+	u32 i, own = 0, others = 0, shared = 0;
+	struct rmc_qpair qp[128];
+	struct setup s;
+
+	setup(&s, o);
+	/* eight contexts of a user, and others */
+	for (i = 0; i < ARRAY_SIZE(tenant); i++)
+		tenant[i] = rmc_tenant_create(1, i < 8 ? user : NULL);
+	for (i = 0; i < ARRAY_SIZE(qp); i++) {
+		qp[i] = (struct rmc_qpair){ .node = s.w.node[0], .group = 1 };
+		qp[i].tenant = tenant[i < 48 ? i % 8 : min(i - 40, 39u)];
+	}
+	for (i = 0; i < 48; i++) {
+		rmc_order_join(&qp[i]);
+		CHECK(qp[i].group > 0 && qp[i].group < RMC_REQ_GROUPS);
+		own |= 1U << qp[i].group;
+	}
+	CHECK_EQ(hweight64(own), 16);
+	/* shared evenly */
+	for (i = 1; i < RMC_REQ_GROUPS; i++)
+		CHECK_EQ(s.w.node[0]->group[i].qps / 3, own >> i & 1);
+	for (i = 1; qp[i].group != qp[0].group; i++)
+		;
+	rmc_order_leave(&qp[0]);
+	rmc_order_leave(&qp[i]);
+	rmc_order_join(&qp[0]);
+	rmc_order_join(&qp[i]);
+	CHECK_EQ(s.w.node[0]->group[qp[0].group].qps, 3);
+	CHECK_EQ(qp[0].group, qp[i].group);
+	/* newcomers find one, while there are any */
+	for (i = 48; i < 63; i++) {
+		rmc_order_join(&qp[i]);
+		CHECK(!(own & 1U << qp[i].group) && !(others & 1U << qp[i].group));
+		others |= 1U << qp[i].group;
+	}
+	/* then that with the fewest queue pairs */
+	for (i = 63; i < 78; i++) {
+		rmc_order_join(&qp[i]);
+		CHECK(others & 1U << qp[i].group && !(shared & 1U << qp[i].group));
+		shared |= 1U << qp[i].group;
+	}
+	/* who has one shares that */
+	qp[120].tenant = tenant[10];
+	rmc_order_join(&qp[120]);
+	CHECK_EQ(qp[120].group, qp[50].group);
+	rmc_order_leave(&qp[120]);
+	/* it is free when its last queue pair has gone */
+	for (i = 48; i < 78; i++) {
+		rmc_order_leave(&qp[i]);
+		CHECK_EQ(s.w.node[0]->group[qp[i].group].qps, i < 63);
+	}
+	for (i = 0; i < 48; i++)
+		rmc_order_leave(&qp[i]);
+	for (i = 0; i < RMC_REQ_GROUPS; i++)
+		CHECK_EQ(s.w.node[0]->group[i].qps, 0);
+	for (i = 0; i < ARRAY_SIZE(tenant); i++)
+		rmc_tenant_destroy(tenant[i]);
+	rmc_tenant_destroy(user);
+	teardown(&s);
+}
+
+/* What ends with its queue pair in flight is not counted any more; groups are shared. */
+static void test_ends(const struct testbed_opts *o)
+{
+	struct rmc_fault slow = { .delay_ns = 1000000 };
+	struct app a, more[70];
+	struct setup s;
+	u32 i, k, used = 0;
+
+	setup(&s, o);
+	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &slow, 1);
+	for (i = 0; i < 4; i++) {
+		ordered_init(&a, &s);
+		for (k = 0; k < 20; k++) {
+			post_faa(&a);
+			post_write(&a, 512);
+		}
+		for (k = 0; k < 100; k++)
+			testbed_visit(&s.w);
+		app_fini(&a);
+	}
+	check_no_order(&s);
+	testbed_now_ns += 2000000;
+	testbed_settle(&s.w);
+	check_quiet(&s);
+	fault_clear(&s.w, 0, 1, RMC_LANE_REQ);
+	for (i = 0; i < ARRAY_SIZE(more); i++) {
+		u32 group;
+
+		ordered_init(&more[i], &s);
+		group = app_unit_qp(&more[i])->group;
+		CHECK(group > 0 && group < RMC_REQ_GROUPS);
+		used |= 1U << group;
+		post_faa(&more[i]);
+		post_stamp(&more[i]);
+	}
+	CHECK(hweight64(used) >= 15);
+	for (i = 0; i < ARRAY_SIZE(more); i++) {
+		CHECK_EQ(app_wait(&more[i]), RMC_S_OK);
+		CHECK_EQ(app_wait(&more[i]), RMC_S_OK);
+		check_all_answered(&more[i]);
+		app_fini(&more[i]);
+	}
+	check_no_order(&s);
+	for (i = 0; i < s.w.opts.units * RMC_REQ_GROUPS; i++)
+		CHECK_EQ(s.w.node[0]->unit[i / RMC_REQ_GROUPS]->group[i % RMC_REQ_GROUPS].qps, 0);
+	teardown(&s);
+}
+
 static const struct matrix_test tests[] = {
 	{ "ordered queue pairs: litmus tests", test_litmus },
 	{ "ordered queue pairs: nothing overtakes what was lost", test_loss },
+	{ "ordered queue pairs: many, and their ends", test_ends },
+	{ "ordered queue pairs: groups of tenants", test_tenants },
 };
 
 int main(void)

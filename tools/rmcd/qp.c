@@ -154,12 +154,13 @@ static int make_wake(struct rmcd_file *f, struct rmcd_worker *w)
 }
 
 /* With a frontend each ring exists twice. */
-static u32 queues_kib(const struct rmc_node *unit, u32 entries)
+static u32 queues_kib(const struct rmc_node *unit, u32 entries, u32 flags)
 {
+	u32 order = flags & RMC_QP_ORDERED ? rmc_order_bytes(unit->fabric) : 0;
 	u32 bytes = PAGE_ALIGN(entries * RMC_WQE_SIZE) + PAGE_ALIGN(entries * RMC_CQE_SIZE) +
 		    PAGE_SIZE;
 
-	return (unit->fronts ? 2 * bytes : bytes) / 1024;
+	return (unit->fronts ? 2 * bytes : bytes) / 1024 + DIV_ROUND_UP(order, 1024);
 }
 
 static int qp_make(struct rmcd_file *f, struct rmcd_qp *q, struct rmc_node *unit, u32 entries,
@@ -177,7 +178,7 @@ static int qp_make(struct rmcd_file *f, struct rmcd_qp *q, struct rmc_node *unit
 	q->qp.ctx_id = f->ctx->id;
 	rmcd_waiter_init(&q->waiter, &q->qp.done, f, q->worker);
 	if (flags & RMC_QP_ORDERED)
-		err = rmc_order_init(&q->qp);
+		err = rmc_order_init(&q->qp, unit->fronts);
 	if (err)
 		return err;
 	if (unit->fronts) {
@@ -201,7 +202,7 @@ static int qp_make(struct rmcd_file *f, struct rmcd_qp *q, struct rmc_node *unit
 int rmcd_qp_create(struct rmcd_file *f, u32 entries, u32 flags, u32 *id)
 {
 	struct rmc_node *unit = choose_unit(f->node);
-	u32 kib = queues_kib(unit, entries);
+	u32 kib = queues_kib(unit, entries, flags);
 	struct rmcd_qp *q;
 	int err;
 	u32 i;

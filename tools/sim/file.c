@@ -252,7 +252,7 @@ long sim_file_qp_create(struct sim_file *f, struct rmc_qp_create *arg)
 	q->id = id;
 	q->node = f->node;
 	q->thread = sim.self;
-	err = arg->flags & RMC_QP_ORDERED ? rmc_order_init(&q->qp) : 0;
+	err = arg->flags & RMC_QP_ORDERED ? rmc_order_init(&q->qp, false) : 0;
 	if (err)
 		goto err;
 	err = rmc_ni_add_qp(rmc_qp_worker(&q->qp), &q->qp);
