@@ -37,7 +37,7 @@ struct rmc_order_to;
  * @waited: polls since part of a transfer could have been sent
  * @wq_head: entries taken from the WQ so far
  * @done: completions posted so far
- * @number: of its unit, counted from 0
+ * @number: less than RMC_MAX_QPS, of its unit alone
  * @budget: work units that one poll of the WQ may do, or RMC_POLL_ALL
  * @idle: consecutive empty polls
  * @hot: position in the worker's hot list, or -1

@@ -106,7 +106,6 @@ struct rmc_stats {
  * @req_ms: milliseconds this node has run: time-outs do not count a pause
  * @last_ms: clock at the last tick
  * @qps: queue pairs
- * @numbers: queue pairs so far
  * @touched: bit per RRPP of one node: it may have new requests, and its doorbell was not rung
  *	yet
  * @req_sources: sources that its last visit polled (RCP)
@@ -141,6 +140,8 @@ struct rmc_stats {
  * @fronts: number of @front
  * @group: of ordered queue pairs, from 1 on (RGP)
  * @next_group: see rmc_order_join() (RGP)
+ * @next_number: where to look for a number that no queue pair has (RGP)
+ * @numbers: bit per number that one has (RGP)
  * @stats: counters
  */
 struct rmc_node {
@@ -157,7 +158,6 @@ struct rmc_node {
 	u32 req_ms;
 	u32 last_ms;
 	u32 qps;
-	u32 numbers;
 	u32 touched;
 	u32 req_sources;
 	bool local;
@@ -194,6 +194,8 @@ struct rmc_node {
 	u32 fronts;
 	struct rmc_order_group group[RMC_REQ_GROUPS];
 	u32 next_group;
+	u32 next_number;
+	u64 numbers[RMC_MAX_QPS / 64];
 	struct rmc_stats stats ____cacheline_aligned;
 };
 

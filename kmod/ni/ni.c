@@ -82,6 +82,18 @@ void rmc_ni_add_front(struct rmc_ni_worker *w, struct rmc_node *node)
 	node->front[node->fronts++] = w;
 }
 
+/* A number that no other queue pair of the unit has. There is one, because there are fewer. */
+static u32 take_number(struct rmc_node *node)
+{
+	u32 n;
+
+	do
+		n = node->next_number++ % RMC_MAX_QPS;
+	while (node->numbers[n / 64] & 1ULL << n % 64);
+	node->numbers[n / 64] |= 1ULL << n % 64;
+	return n;
+}
+
 /**
  * rmc_ni_add_qp() - start polling a QP
  * @w: the unit's RGP worker, or a frontend; the caller runs on it
@@ -103,13 +115,12 @@ int rmc_ni_add_qp(struct rmc_ni_worker *w, struct rmc_qpair *qp)
 	qp->budget = RMC_POLL_ALL;
 	if (qp->group && !qp->front)
 		rmc_order_join(qp);
-	if (!qp->front)
-		qp->number = qp->node->numbers++;
 	qp->cur_tid = RMC_TID_NONE;
 	qp->hot = -1;
 	qp->cold = w->alls;
 	w->all[w->alls++] = qp;
 	if (!qp->front) {
+		qp->number = take_number(qp->node);
 		WRITE_ONCE(qp->node->qps, qp->node->qps + 1);
 		rmc_tenant_join(w, qp);
 	}
@@ -142,6 +153,7 @@ void rmc_ni_del_qp(struct rmc_ni_worker *w, struct rmc_qpair *qp)
 	if (w->cursor >= w->alls)
 		w->cursor = 0;
 	if (!qp->front) {
+		qp->node->numbers[qp->number / 64] &= ~(1ULL << qp->number % 64);
 		WRITE_ONCE(qp->node->qps, qp->node->qps - 1);
 		rmc_tenant_leave(qp);
 	}

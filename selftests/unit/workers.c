@@ -438,6 +438,26 @@ static void test_long_inline(const struct testbed_opts *o)
 	setup_free(&s);
 }
 
+/* A queue pair has a number of its own, however many came and went. */
+static void test_numbers(const struct testbed_opts *o)
+{
+	struct setup s;
+	struct app a;
+	u32 i;
+
+	setup_make(&s, o, ENTRIES);
+	for (i = 0; i < RMC_MAX_QPS + 8; i++) {
+		s.w.apps = 0;
+		app_init(&a, &s.w, 0, CTX, 2);
+		CHECK(app_unit_qp(&a)->number < RMC_MAX_QPS);
+		CHECK(app_unit_qp(&a)->number != app_unit_qp(&s.a)->number);
+		app_fini(&a);
+	}
+	/* they are given back */
+	CHECK_EQ(hweight64(app_unit_qp(&s.a)->node->numbers[0]), 1);
+	setup_free(&s);
+}
+
 /* With very many queue pairs an inline poll does not even check all of them. */
 static void test_many(const struct testbed_opts *o)
 {
@@ -575,6 +595,7 @@ int main(void)
 		{ "room for queue pairs: a unit's share, a worker's end", test_room, .one_kernel = true },
 		{ "idle polls are counted since the last work", test_idle, .one_kernel = true },
 		{ "many sources are polled for less long", test_sources, .one_kernel = true },
+		{ "numbers of queue pairs", test_numbers, .one_kernel = true },
 		{ "an inline poll has an end", test_long_inline, .one_kernel = true },
 		{ "an inline poll does not poll very many", test_many, .one_kernel = true },
 	};
