@@ -180,9 +180,6 @@ u32 rmc_local_messages(struct rmc_qpair *qp, u32 most, u32 longest, u32 budget, 
 	u32 n, i, units = *moved;
 	u64 now = 0;
 
-	/* rmc_order_may_begin() decides about those of an ordered queue pair */
-	if (unlikely(qp->group))
-		return 0;
 	for (n = 0; n < most && units < budget; n++) {
 		struct message *m = &batch[n];
 

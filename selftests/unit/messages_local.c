@@ -326,6 +326,12 @@ static void test_reach(const struct testbed_opts *o)
 	rmc_filters = 1;
 	CHECK(message_needs(&t, 8));
 	rmc_filters = 0;
+	/* messages have no order in an ordered queue pair */
+	t.node[0].app[0].a.qp.group = 1;
+	t.node[0].app[0].a.qp.stopped = true;
+	CHECK(!message_needs(&t, 8));
+	t.node[0].app[0].a.qp.group = 0;
+	t.node[0].app[0].a.qp.stopped = false;
 	/* tenants that share a worker: one packet at a time */
 	t.node[0].app[0].a.qp.budget = 1 << 20;
 	CHECK(!message_needs(&t, o->mtu));
