@@ -24,7 +24,7 @@
 #include "fabric.h"
 
 #define RMC_REGION_MAGIC	0x312d414d554e6f73ULL	/* "soNUMA-1" */
-#define RMC_REGION_VERSION	4
+#define RMC_REGION_VERSION	5
 
 /*
  * State word of the header. Bits 0 .. 1: one of these. Bits 2 .. 7: the place of the header,
