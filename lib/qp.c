@@ -349,7 +349,12 @@ struct rmc_qp *rmc_qp_create(struct rmc_ctx *ctx, unsigned int entries)
 
 int rmc_qp_resume(struct rmc_qp *qp)
 {
-	return rmc_execute(qp, RMC_OP_RESUME, 0, 0, NULL, 0);
+	int err = rmc_execute(qp, RMC_OP_RESUME, 0, 0, NULL, 0);
+
+	/* the caller knows: rmc_quiet() and rmc_fence() speak of what follows */
+	if (!err)
+		qp->error = 0;
+	return err;
 }
 
 int rmc_qp_is_ordered(struct rmc_qp *qp)

@@ -22,6 +22,7 @@ struct fixture {
 	struct rmc_operands *operands;
 	uint64_t segment[SEGMENT_WORDS];
 	struct fake_op last;
+	int stopped;		/* it is ordered, and an operation has failed */
 };
 
 static void *zeroed(size_t len)
@@ -41,6 +42,11 @@ static int execute(void *arg, const struct fake_op *op)
 	struct rmc_rmw *r;
 
 	w->last = *op;
+	if (op->op == RMC_OP_RESUME) {
+		old = (uint64_t)w->stopped;
+		w->stopped = 0;
+		return old ? RMC_S_OK : RMC_S_BAD_OP;
+	}
 	if (op->nid != 0)
 		return RMC_S_BAD_NODE;
 	if (!op->length)
@@ -175,13 +181,32 @@ static void test_earlier_names(void)
 	      w.last.length == 48 && w.last.lbuf == (uintptr_t)buf);
 	CHECK_EQ(rmc_masked_compare_and_swap(&w.qp, 0, 16, 1, 2, 3, 4, 8, &old), 0);
 	CHECK(w.last.op == RMC_OP_RMW && w.last.offset == 16 && w.last.length == 8);
-	CHECK_EQ(rmc_qp_resume(&w.qp), RMC_S_BAD_OP);
-	CHECK(w.last.op == RMC_OP_RESUME && !w.last.length);
 	CHECK(((struct rmc_rmw *)w.qp.operands)->kind == RMC_RMW_CAS &&
 	      ((struct rmc_rmw *)w.qp.operands)->expected == 1 &&
 	      ((struct rmc_rmw *)w.qp.operands)->compare_mask == 2 &&
 	      ((struct rmc_rmw *)w.qp.operands)->value == 3 &&
 	      ((struct rmc_rmw *)w.qp.operands)->swap_mask == 4);
+	teardown(&w);
+}
+
+/* What rmc_qp_resume() has answered for, rmc_quiet() does not report any more. */
+static void test_resume(void)
+{
+	int slot;
+
+	setup(&w, 4);
+	start(&w);
+	slot = rmc_wait_for_slot(&w.qp, NULL);
+	rmc_write_async(&w.qp, slot, 0, 1ULL << 39, w.operands, 8);
+	CHECK_EQ(rmc_quiet(&w.qp, NULL), RMC_S_OUT_OF_RANGE);
+	CHECK_EQ(rmc_fence(&w.qp, 0, NULL), RMC_S_OUT_OF_RANGE);
+	CHECK_EQ(rmc_qp_resume(&w.qp), RMC_S_BAD_OP);
+	CHECK(w.last.op == RMC_OP_RESUME && !w.last.length);
+	CHECK_EQ(rmc_quiet(&w.qp, NULL), RMC_S_OUT_OF_RANGE);
+	w.stopped = 1;
+	CHECK_EQ(rmc_qp_resume(&w.qp), 0);
+	CHECK_EQ(rmc_quiet(&w.qp, NULL), 0);
+	CHECK_EQ(rmc_fence(&w.qp, 0, NULL), 0);
 	teardown(&w);
 }
 
@@ -668,6 +693,7 @@ int main(void)
 	static const struct tap_test tests[] = {
 		{ "blocking operations over many laps", test_blocking },
 		{ "earlier names of blocking operations", test_earlier_names },
+		{ "an ordered queue pair goes on", test_resume },
 		{ "operands of atomics", test_operands },
 		{ "asynchronous reads with callback", test_async },
 		{ "queue of two entries", test_smallest_queue },
