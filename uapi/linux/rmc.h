@@ -321,16 +321,23 @@ struct rmc_buf_unreg {
  *
  *   - an atomic takes effect before the operations behind it,
  *   - a write or notification before the writes, notifications and atomics behind it,
- *   - a write in rising order of addresses.
+ *   - a write line by line, in rising order of addresses, for other operations. The first word that
+ *     is written of a line is stored last in it: a CPU of the owner that reads its new value, by a
+ *     load that acquires, sees that line and those before it.
  *
  * A read is not ordered with what is behind it, SABRes and messages with nothing. Completions come
  * in any order. Such operations are never retried (module parameter retries).
  *
  * When a read, write, notification or atomic ends with another status than RMC_S_OK, the queue pair
  * stops: those behind it that have not begun end with RMC_S_ABORTED, until an entry with
- * RMC_OP_RESUME. Of those that have begun: if the status came from the RMC of this node (TIMEOUT,
- * NODE_DOWN, ABORTED), they take effect only if the failed one has or will; if the server refused
- * the failed one, they may take effect.
+ * RMC_OP_RESUME. A read with RMC_S_BUSY does not stop it. What has begun behind a write,
+ * notification or atomic that the server refused may take effect; if the status came from the RMC
+ * of this node (TIMEOUT, NODE_DOWN, ABORTED), only if the failed one has or will. A failed read
+ * says nothing of what is behind it.
+ *
+ * What ended with TIMEOUT, NODE_DOWN or ABORTED may still take effect, before the writes and
+ * atomics behind RMC_OP_RESUME. Where nodes have several RRPPs, those wait for it, but no longer
+ * than timeout_ms: what is later than that may take effect behind them.
  */
 #define RMC_QP_ORDERED	(1U << 0)
 

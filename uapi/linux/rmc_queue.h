@@ -101,7 +101,7 @@ enum rmc_status {
 	RMC_S_READ_ONLY		= 8,	/* segment refuses remote writes and atomics */
 	RMC_S_NODE_DOWN		= 9,	/* destination is not up, or died meanwhile */
 	RMC_S_TIMEOUT		= 10,	/* no reply in time: request or reply was lost */
-	RMC_S_ABORTED		= 11,	/* the QP or the operation was torn down, or the QP has stopped */
+	RMC_S_ABORTED		= 11,	/* the QP or the operation was torn down, or it stopped */
 	RMC_S_PROTOCOL		= 12,	/* peer broke the protocol */
 	RMC_S_SABRE_ABORTED	= 13,	/* object changed while it was read */
 	RMC_S_SABRE_LOCKED	= 14,	/* a writer holds the object: its version is odd */

@@ -138,8 +138,8 @@ struct rmc_qp *rmc_qp_create(struct rmc_ctx *ctx, unsigned int entries);
 
 /*
  * The same. flags: RMC_QP_ORDERED of <linux/rmc.h>: on each node, an atomic takes effect before
- * operations behind it, a write before writes and atomics behind it, and a write in the order of its
- * addresses. EOPNOTSUPP: the RMC does not know a flag. After a failed operation it stops, see
+ * operations behind it, a write before writes and atomics behind it, and a write line by line in the
+ * order of addresses. EOPNOTSUPP: the RMC does not know a flag. After a failed operation it stops, see
  * rmc_qp_resume().
  */
 struct rmc_qp *rmc_qp_create_with(struct rmc_ctx *ctx, unsigned int entries, unsigned int flags);
@@ -150,7 +150,7 @@ int rmc_qp_is_ordered(struct rmc_qp *qp);
 /*
  * An ordered queue pair of which an operation has failed ends the following ones with RMC_S_ABORTED,
  * so that nothing takes effect that was issued before the program knew. Call this when nothing is in
- * flight. 0, -EBUSY: something is, RMC_S_BAD_OP: it is not ordered.
+ * flight; then rmc_quiet() and rmc_fence() forget the failure. 0, -EBUSY: something is, RMC_S_BAD_OP: it is not ordered.
  */
 int rmc_qp_resume(struct rmc_qp *qp);
 
