@@ -91,6 +91,12 @@ struct rmc_rep {
 #define RMC_MARK_DUPLICATED	0x04
 #define RMC_REP_DUPLICATED	((u64)RMC_MARK_DUPLICATED << 32)
 
+/*
+ * Not an operation: a packet of a group and nothing else, from an RMC whose group is renewed and has
+ * nothing to send. Its reply only returns the credit. See core/order.c.
+ */
+#define RMC_OP_RENEW	0x7f
+
 static inline u64 rmc_req_word0(u8 op, u16 ctx_id, u16 gen, u16 tid)
 {
 	return (u64)op << 48 | (u64)ctx_id << 32 | (u64)gen << 16 | tid;

@@ -16,7 +16,14 @@
  * Buffer. An adapter keeps the word of an atomic for some time, and the next atomics act on that
  * copy. Each that changes it stores it, but what is written otherwise meanwhile they do not see
  * (R25 3.3): a fetch-and-add stores the old word, changed, over it, and a failing compare-and-swap
- * stores nothing. When a segment is withdrawn, all words are forgotten.
+ * stores nothing.
+ *
+ * A line of a WRITE is stored once, or it would undo what others have written to it since. So
+ *
+ *   segment withdrawn    what has begun in it ends with RMC_S_BAD_CONTEXT, even if there is another
+ *                        one by then; words of it are forgotten. Other segments do not notice
+ *   another adapter,     the rest of what has begun is one step, at once: rmc_rrpp_finish()
+ *   or a filter
  */
 #include "adapter.h"
 #include "node.h"
@@ -39,6 +46,7 @@ static struct rmc_steps *get_steps(struct rmc_serve *s, u64 word0)
 	s->in->steps = st;
 	if (!is_begun(st, s, word0)) {
 		st->begun = true;
+		st->seg = s->seg;
 		st->word0 = word0;
 		st->offset = s->req.offset;
 		st->pos = s->in->req.pos;
@@ -93,9 +101,12 @@ static u8 serve_steps(struct rmc_serve *s, u64 word0)
 
 	if (!st)
 		return RMC_AGAIN;
-	if (now < st->due_ns)
+	if (st->seg != s->seg)
+		return RMC_S_BAD_CONTEXT;
+	if (now < st->due_ns && !st->last)
 		return RMC_LATER;
-	for (n = 1 + rmc_random_below(&l->rnic_rng, RMC_STEP_LINES); n--;) {
+	n = st->last ? lines : 1 + rmc_random_below(&l->rnic_rng, RMC_STEP_LINES);
+	while (n--) {
 		u32 line;
 
 		todo = all & ~st->done;
@@ -120,7 +131,7 @@ static struct rmc_rnic_word *find_word(struct rmc_serve *s, u64 offset, u64 now,
 {
 	struct rmc_rnic_word *w = &s->node->links.rnic_server->word[rmc_rnic_place(offset)];
 
-	*there = now < w->end_ns && w->offset == offset && w->ctx_id == s->req.ctx_id;
+	*there = now < w->end_ns && w->offset == offset && w->seg == s->seg;
 	return w;
 }
 
@@ -134,7 +145,7 @@ static struct rmc_rnic_word *get_word(struct rmc_serve *s, u64 *at)
 	if (there)
 		return w;
 	w->offset = s->req.offset;
-	w->ctx_id = s->req.ctx_id;
+	w->seg = s->seg;
 	w->value = READ_ONCE(*at);
 	w->end_ns = now + s->node->links.rnic.buffer_ns;
 	return w;
@@ -217,28 +228,38 @@ u8 rmc_adapter_serve(struct rmc_serve *s, u64 word0)
 {
 	const struct rmc_rnic *r = &s->node->links.rnic;
 
-	if (r->any_lines && (s->req.op == RMC_OP_READ || s->req.op == RMC_OP_WRITE) &&
-	    (s->req.offset & (RMC_LINE - 1)) + s->req.length <= RMC_RNIC_MTU_MAX)
+	if (r->any_lines && (s->req.op == RMC_OP_READ || s->req.op == RMC_OP_WRITE)) {
+		/* never: the RRPP forms no longer runs */
+		if ((s->req.offset & (RMC_LINE - 1)) + s->req.length > RMC_RNIC_MTU_MAX)
+			return RMC_S_PROTOCOL;
 		return serve_steps(s, word0 & ~(0xffULL << 56));
+	}
 	if (r->buffer_ns && rmc_rank(rmc_op_flags(s->req.op)) == RMC_RANK_ATOMIC)
 		return serve_atomic(s);
 	return rmc_op_serve(s);
 }
 
 /**
- * rmc_adapter_withdraw() - a segment is withdrawn: begin all requests anew, and forget all words
+ * rmc_adapter_withdraw() - a segment is withdrawn: end what has begun in it, forget words of it
  * @node: unit; the caller is its RRPP worker
+ * @seg: segment, or range of one
  *
  * Context: worker, does not sleep.
  */
-void rmc_adapter_withdraw(struct rmc_node *node)
+void rmc_adapter_withdraw(struct rmc_node *node, const struct rmc_mem *seg)
 {
 	struct rmc_rnic_server *server = node->links.rnic_server;
 	u32 i;
 
-	for (i = 0; i < node->fabric->endpoints; i++)
-		if (node->in[i])
-			rmc_adapter_answered(node->in[i]);
-	if (server)
-		memset(server->word, 0, sizeof(server->word));
+	for (i = 0; i < node->fabric->endpoints; i++) {
+		struct rmc_steps *st = node->in[i] ? node->in[i]->steps : NULL;
+
+		if (st && st->seg == seg) {
+			st->seg = NULL;
+			st->due_ns = 0;
+		}
+	}
+	for (i = 0; server && i < RMC_RNIC_WORDS; i++)
+		if (server->word[i].seg == seg)
+			memset(&server->word[i], 0, sizeof(server->word[i]));
 }

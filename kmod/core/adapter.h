@@ -12,32 +12,39 @@
 
 /**
  * struct rmc_steps - the request at the head of a channel, of which some lines were moved
+ * @seg: where it began; NULL: that was withdrawn
  * @word0: its first word without the lap
  * @offset: in the segment
  * @pos: of its first packet in the ring
  * @begun: there is such a request, unless the head of the ring is another one
  * @moved: lines were moved in this poll
+ * @last: all that is left of it, and of others, is moved in this poll, see rmc_rrpp_finish()
  * @done: bit per line: it was moved
  * @due_ns: no step before this
  * @data: of a READ, the lines so far: other replies may use the ring meanwhile
  */
 struct rmc_steps {
+	const struct rmc_mem *seg;
 	u64 word0;
 	u64 offset;
 	u32 pos;
 	bool begun;
 	bool moved;
+	bool last;
 	u64 done;
 	u64 due_ns;
 	u8 data[RMC_RNIC_MTU_MAX];
 };
 
-/* When the request at the head of a channel continues; 0: it has not begun */
+/*
+ * When the request at the head of a channel continues; 0: it has not begun. For a simulator, which
+ * sleeps until then. Workers poll meanwhile, as they do for packets that a filter holds.
+ */
 static inline u64 rmc_adapter_due(const struct rmc_in *in)
 {
 	const struct rmc_steps *st = in->steps;
 
-	return st && st->begun && st->pos == in->req.pos ? st->due_ns : 0;
+	return st && st->begun ? st->due_ns : 0;
 }
 
 /* A poll of a channel begins ... */
@@ -61,6 +68,6 @@ static inline void rmc_adapter_answered(struct rmc_in *in)
 }
 
 u8 rmc_adapter_serve(struct rmc_serve *s, u64 word0);
-void rmc_adapter_withdraw(struct rmc_node *node);
+void rmc_adapter_withdraw(struct rmc_node *node, const struct rmc_mem *seg);
 
 #endif

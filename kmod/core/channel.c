@@ -105,6 +105,7 @@ struct rmc_out *rmc_out_open(struct rmc_node *node, u32 nid, u8 *status)
 	if (out[0]) {
 		/* the head sees its heartbeat again; the next tick would clear this too */
 		out[0]->down = false;
+		node->renewals = true;
 		*status = RMC_S_OK;
 		return out[0];
 	}
@@ -278,6 +279,7 @@ int rmc_channel_add_filter(struct rmc_node *node, u32 peer, struct rmc_filter *f
 
 	node->links.filter[lane][peer] = flt;
 	if (lane == RMC_LANE_REQ && node->in[peer]) {
+		rmc_rrpp_finish(node, node->in[peer]);
 		if (!rmc_filter_open(&node->links, peer, lane, &node->in[peer]->req))
 			return -ENOMEM;
 		node->in[peer]->filter = flt;
@@ -295,21 +297,21 @@ int rmc_channel_add_filter(struct rmc_node *node, u32 peer, struct rmc_filter *f
  * @peer: other end
  * @lane: lane, which has a filter
  *
- * Call again while the filter is needed, see rmc_filter_drain().
- *
- * Return: true if the filter is no longer in use; the caller frees it.
- * Context: worker, does not sleep.
+ * Return: 0: the filter is no longer in use; the caller frees it. Else see rmc_filter_drain(); call
+ * again. Context: worker, does not sleep.
  */
-bool rmc_channel_del_filter(struct rmc_node *node, u32 peer, enum rmc_lane lane)
+int rmc_channel_del_filter(struct rmc_node *node, u32 peer, enum rmc_lane lane)
 {
-	if (!rmc_filter_drain(&node->links, node->links.filter[lane][peer]))
-		return false;
+	int err = rmc_filter_drain(&node->links, node->links.filter[lane][peer]);
+
+	if (err)
+		return err;
 	if (lane == RMC_LANE_REQ && node->in[peer])
 		node->in[peer]->filter = NULL;
 	else if (lane == RMC_LANE_REP && node->out[peer])
 		node->out[peer]->filter = NULL;
 	node->links.filter[lane][peer] = NULL;
-	return true;
+	return 0;
 }
 
 /**
@@ -366,10 +368,13 @@ int rmc_channel_set_adapter(struct rmc_node *node, const struct rmc_rnic *r, u64
 	struct rmc_filter **flt = node->links.filter[RMC_LANE_REQ];
 	u32 i;
 
-	/* else what comes later overtakes what is due by the old adapter */
-	for (i = 0; i < node->fabric->endpoints; i++)
+	for (i = 0; i < node->fabric->endpoints; i++) {
+		if (node->in[i])
+			rmc_rrpp_finish(node, node->in[i]);
+		/* else what comes later overtakes what is due by the old adapter */
 		if (flt[i])
 			rmc_filter_flush(&node->links, flt[i]);
+	}
 	return rmc_rnic_set_server(&node->links, r, seed) ?:
 	       rmc_channel_refresh(node, RMC_LANE_REQ);
 }

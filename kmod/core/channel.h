@@ -37,6 +37,7 @@ struct rmc_xfers;
  * @broken_ms: by group, when it broke last
  * @renewed: bit per group: RMC_REQ_RENEWED of its packets on this channel
  * @used: bit per group: packets with that value were sent
+ * @untold: bit per group: none with that value, but with the one before
  */
 struct rmc_out {
 	struct rmc_ring req;
@@ -61,6 +62,7 @@ struct rmc_out {
 	u32 broken_ms[RMC_REQ_GROUPS];
 	u32 renewed;
 	u32 used;
+	u32 untold;
 };
 
 /**
@@ -101,7 +103,7 @@ void rmc_in_close(struct rmc_node *node, u32 ep);
 void rmc_in_retire(struct rmc_node *node, u32 ep);
 bool rmc_node_linked(struct rmc_node *node, u32 ep, u32 *epoch);
 int rmc_channel_add_filter(struct rmc_node *node, u32 peer, struct rmc_filter *flt);
-bool rmc_channel_del_filter(struct rmc_node *node, u32 peer, enum rmc_lane lane);
+int rmc_channel_del_filter(struct rmc_node *node, u32 peer, enum rmc_lane lane);
 int rmc_channel_refresh(struct rmc_node *node, enum rmc_lane lane);
 int rmc_channel_set_adapter(struct rmc_node *node, const struct rmc_rnic *r, u64 seed);
 

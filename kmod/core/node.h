@@ -142,6 +142,7 @@ struct rmc_stats {
  * @next_group: see rmc_order_join() (RGP)
  * @next_number: where to look for a number that no queue pair has (RGP)
  * @numbers: bit per number that one has (RGP)
+ * @renewals: rmc_order_tick() has to look at groups (RGP, RCP)
  * @stats: counters
  */
 struct rmc_node {
@@ -196,6 +197,7 @@ struct rmc_node {
 	u32 next_group;
 	u32 next_number;
 	u64 numbers[RMC_MAX_QPS / 64];
+	bool renewals;
 	struct rmc_stats stats ____cacheline_aligned;
 };
 

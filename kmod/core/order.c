@@ -31,7 +31,10 @@
  *   renewed   the next one renews the group: in each channel that has carried a packet of it since
  *             the last time, its packets have the other value of RMC_REQ_RENEWED from then on. A
  *             filter that has lost a packet passes on nothing of the group until it sees that value
+ *   told      if no operation follows, a packet for the filters alone has the new value
+ *             (RMC_OP_RENEW), with the next tick. If it is lost, the group is broken once more
  */
+#include "account.h"
 #include "complete.h"
 #include "order.h"
 
@@ -131,6 +134,7 @@ static void renew(struct rmc_node *node, u32 nid, u32 bit)
 	out[0]->unknown &= ~bit;
 	for (i = 0; i < rmc_fabric_rrpps(node->fabric); i++) {
 		out[i]->renewed ^= out[i]->used & bit;
+		out[i]->untold |= out[i]->used & bit;
 		out[i]->used &= ~bit;
 	}
 }
@@ -223,8 +227,10 @@ void rmc_order_sent(struct rmc_out *out, const struct rmc_itt_entry *e, u32 pack
 	enum rmc_rank rank = rmc_rank(rmc_op_flags(e->op));
 	struct rmc_order_to *to;
 
-	if (packets)
+	if (packets) {
 		out->used |= 1U << e->qp->group;
+		out->untold &= ~(1U << e->qp->group);
+	}
 	if (!e->qp->to || rank < RMC_RANK_WRITE)
 		return;
 	to = &e->qp->to[e->nid];
@@ -288,6 +294,7 @@ void rmc_order_end(struct rmc_qpair *qp, const struct rmc_itt_entry *e)
 	if (e->replies) {
 		out->broken |= 1U << qp->group;
 		out->broken_ms[qp->group] = qp->node->req_ms;
+		qp->node->renewals = true;
 	}
 	qp->stopped |= stops(e->op, e->status);
 }
@@ -339,4 +346,73 @@ void rmc_order_came(struct rmc_node *node, struct rmc_track *t, bool all)
 void rmc_order_refused(struct rmc_qpair *qp, u8 op, u8 status)
 {
 	qp->stopped |= qp->group && stops(op, status);
+}
+
+/* The filter of a channel is told of a renewed group. The channel has a credit. */
+static void tell(struct rmc_node *node, u32 ep)
+{
+	struct rmc_out *out = node->out[ep];
+	u32 group = __ffs64(out->untold), bit = 1U << group;
+
+	if (rmc_os_filters() && out->filter)
+		rmc_model_send(&node->links, out->filter, &out->req, 0, 0);
+	rmc_ring_put(&out->req, rmc_req_word0(RMC_OP_RENEW, 0, 0, RMC_TID_NONE),
+		     rmc_order_bits(out, group));
+	out->credits--;
+	out->used |= bit;
+	out->untold &= ~bit;
+	rmc_account_requests(node, out->nid, RMC_TID_NONE, 1, 0);
+	rmc_doorbell_ring(node->fabric, ep, RMC_LANE_REQ, node->ep, out->self);
+}
+
+/**
+ * rmc_order_tick() - renew broken groups that have nothing in flight, and tell the filters
+ * @node: unit with @renewals; the caller is its RGP and RCP worker
+ *
+ * One packet per channel and tick. A peer that is silent has to be heard first.
+ * Context: worker, does not sleep.
+ */
+void rmc_order_tick(struct rmc_node *node)
+{
+	u32 nid, group, i, broken;
+
+	node->renewals = false;
+	for (nid = 0; nid < node->fabric->nodes; nid++) {
+		struct rmc_out *out = first_out(node, nid);
+
+		if (!out || out->down)
+			continue;
+		for (broken = out->broken; broken; broken &= broken - 1) {
+			group = __ffs64(broken);
+			if (out->ordered[group] || waits_for_late(node, out, group))
+				node->renewals = true;
+			else
+				renew(node, nid, 1U << group);
+		}
+		for (i = 0; i < rmc_fabric_rrpps(node->fabric); i++) {
+			out = node->out[rmc_endpoint(node->fabric, nid) + i];
+			if (out->untold && out->credits)
+				tell(node, rmc_endpoint(node->fabric, nid) + i);
+			node->renewals |= !!out->untold;
+		}
+	}
+}
+
+/**
+ * rmc_order_told() - a reply is that to a packet of rmc_order_tick()
+ * @node: unit; the caller is its RCP worker
+ * @out: channel that it came from
+ * @p: reply that belongs to no operation, any values
+ *
+ * Return: false: it is another one. Context: worker, does not sleep.
+ */
+bool rmc_order_told(struct rmc_node *node, struct rmc_out *out, const struct rmc_rep *p)
+{
+	if (p->op != RMC_OP_RENEW)
+		return false;
+	if (p->marks & RMC_MARK_LOST) {
+		first_out(node, out->nid)->broken |= out->used & 1U << rmc_word1_group(p->word1);
+		node->renewals = true;
+	}
+	return true;
 }

@@ -39,6 +39,8 @@ void rmc_order_end(struct rmc_qpair *qp, const struct rmc_itt_entry *e);
 void rmc_order_late(const struct rmc_qpair *qp, const struct rmc_itt_entry *e, struct rmc_track *t);
 void rmc_order_came(struct rmc_node *node, struct rmc_track *t, bool all);
 void rmc_order_refused(struct rmc_qpair *qp, u8 op, u8 status);
+void rmc_order_tick(struct rmc_node *node);
+bool rmc_order_told(struct rmc_node *node, struct rmc_out *out, const struct rmc_rep *p);
 
 /* True if an entry of an ordered queue pair's WQ is aborted: see RMC_OP_RESUME. */
 static inline bool rmc_order_aborts(const struct rmc_qpair *qp, u16 flags)
@@ -46,13 +48,17 @@ static inline bool rmc_order_aborts(const struct rmc_qpair *qp, u16 flags)
 	return unlikely(qp->stopped) && rmc_rank(flags);
 }
 
-/* Bits of the second word of an ordered operation's requests on a channel */
-static inline u64 rmc_order_word1(const struct rmc_out *out, const struct rmc_itt_entry *e)
+/* Bits of the second word of a group's requests on a channel */
+static inline u64 rmc_order_bits(const struct rmc_out *out, u32 group)
 {
-	u32 group = e->qp->group;
-
 	return (u64)group << RMC_REQ_GROUP_SHIFT |
 	       (out->renewed & 1U << group ? RMC_REQ_RENEWED : 0);
+}
+
+/* The same of an ordered operation */
+static inline u64 rmc_order_word1(const struct rmc_out *out, const struct rmc_itt_entry *e)
+{
+	return rmc_order_bits(out, e->qp->group);
 }
 
 #endif

@@ -20,6 +20,7 @@ void rmc_rgp_resume(struct rmc_node *node);
 void rmc_rgp_notify(struct rmc_node *node, u16 tid);
 void rmc_rgp_notify_again(struct rmc_node *node, const struct rmc_itt_entry *e);
 u32 rmc_rrpp_poll(struct rmc_node *node);
+void rmc_rrpp_finish(struct rmc_node *node, struct rmc_in *in);
 u32 rmc_rcp_poll(struct rmc_node *node);
 
 /*

@@ -184,8 +184,10 @@ static u32 retire(struct rmc_node *node, struct rmc_out *out, const struct rmc_d
 	announces = rmc_op_announces(flags, p.word1);
 
 	if (unlikely(!e)) {
-		rmc_stat_inc(node, stale_replies);
-		rmc_itt_late(&node->itt, out->nid, &p);
+		if (!rmc_order_told(node, out, &p)) {
+			rmc_stat_inc(node, stale_replies);
+			rmc_itt_late(&node->itt, out->nid, &p);
+		}
 	} else if (unlikely(p.marks || e->tracked || e->ordered) && !counts(node, e, &p)) {
 		/* lost or a duplicate: ignore it */
 	} else {

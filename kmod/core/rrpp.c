@@ -16,6 +16,8 @@
 
 /* Status of a request that a filter lost: nothing is served, its credit returns. */
 #define RMC_LOST	0xfd
+/* ... of one that was for a filter only, which has seen it */
+#define RMC_RENEWED	0xfb
 
 /*
  * A request, or a run of requests, between the two passes. An announcement and the data
@@ -68,6 +70,8 @@ static __always_inline u8 validate(struct rmc_node *node, struct pending *p, u16
 	u32 mtu = node->fabric->mtu;
 
 	/* a peer that exceeds the MTU, or sends unknown opcodes, breaks the protocol */
+	if (unlikely(!flags && p->req.op == RMC_OP_RENEW))
+		return RMC_RENEWED;
 	if (unlikely(!flags))
 		return p->req.op & RMC_OP_LOST ? RMC_LOST : RMC_S_BAD_OP;
 	if (rmc_op_announces(flags, *p->word1)) {
@@ -211,6 +215,8 @@ static __always_inline bool serve(struct rmc_node *node, struct rmc_in *in, stru
 	} else if (status == RMC_LOST) {
 		status = RMC_S_TIMEOUT;
 		marks = RMC_REP_LOST;
+	} else if (status == RMC_RENEWED) {
+		status = RMC_S_OK;
 	}
 	if (likely(!marks))
 		rmc_account_result(node, count, p->req.length, status);
@@ -221,10 +227,17 @@ static __always_inline bool serve(struct rmc_node *node, struct rmc_in *in, stru
 	return true;
 }
 
+/* Longest run of a request; @steps: all its lines have a bit, those before an unaligned start, too */
+static __always_inline u32 most_of(const struct pending *p, u32 most, const bool steps)
+{
+	return steps ? most - (u32)(p->req.offset & (RMC_LINE - 1)) : most;
+}
+
 /* @modelled: the node's adapter is modelled, see adapter.c */
 static __always_inline u32 poll_body(struct rmc_node *node, struct rmc_in *in, u32 from,
 				     const bool multi_unit, const bool modelled)
 {
+	const bool steps = modelled && node->links.rnic.any_lines;
 	u32 most = rmc_fabric_run(node->fabric, in->self);
 	u32 pay_pos = in->req.pay_pos;
 	struct pending batch[RMC_BATCH] rmc_os_unset;
@@ -233,7 +246,7 @@ static __always_inline u32 poll_body(struct rmc_node *node, struct rmc_in *in, u
 	struct rmc_serve s rmc_os_unset;
 	struct rmc_desc d;
 
-	if (modelled && node->links.rnic.any_lines)
+	if (steps)
 		most = min_t(u32, most, RMC_RNIC_MTU_MAX);
 	if (rmc_os_filters() && in->filter)
 		rmc_filter_pump(&node->links, in->filter);
@@ -241,7 +254,8 @@ static __always_inline u32 poll_body(struct rmc_node *node, struct rmc_in *in, u
 		if (!rmc_ring_peek(&in->req, taken, &d))
 			break;
 		word1[taken] = d.word1;
-		if (n && join(node->fabric, &d, most, &batch[n - 1], multi_unit))
+		if (n && join(node->fabric, &d, most_of(&batch[n - 1], most, steps), &batch[n - 1],
+			      multi_unit))
 			continue;
 		if (n == RMC_BATCH)
 			break;
@@ -287,6 +301,26 @@ static noinline u32 poll_source_modelled(struct rmc_node *node, struct rmc_in *i
 	rmc_adapter_poll(in);
 	done = poll_body(node, in, from, rmc_fabric_multi_unit(node->fabric), true);
 	return done ?: rmc_adapter_moved(in);
+}
+
+/**
+ * rmc_rrpp_finish() - finish the request of a channel of which some lines were moved, if any
+ * @node: unit; the caller is its RRPP worker
+ * @in: channel, whose adapter or ring will change
+ *
+ * What is behind it in the ring may be served, too, as a whole. Context: worker, does not sleep.
+ */
+void rmc_rrpp_finish(struct rmc_node *node, struct rmc_in *in)
+{
+	struct rmc_steps *st = in->steps;
+
+	if (!st || !st->begun)
+		return;
+	st->last = true;
+	poll_source_modelled(node, in, in->ep);
+	st->last = false;
+	/* a READ of a line that keeps changing begins anew */
+	st->begun = false;
 }
 
 static noinline u32 poll_source_special(struct rmc_node *node, struct rmc_in *in, u32 from,

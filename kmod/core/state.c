@@ -86,7 +86,7 @@ void rmc_state_withdraw(struct rmc_node *node, const struct rmc_mem *seg)
 	RMC_STATES(RMC_STATE_ROW)
 #undef RMC_STATE_ROW
 	/* no row: it is nothing to poll, which would cost a load per visit */
-	rmc_adapter_withdraw(node);
+	rmc_adapter_withdraw(node, seg);
 }
 
 /**

@@ -368,10 +368,12 @@ static void show_links(struct rmc_device *rmc, struct seq_file *m)
 			/* workers may add filters; only we, under the lock, remove them */
 			const struct rmc_filter *flt = READ_ONCE(node->links.filter[lane][peer]);
 			const struct rmc_fault *f;
+			u32 lost;
 
 			if (!flt)
 				continue;
 			f = &flt->fault;
+			lost = READ_ONCE(flt->order.broken);
 			seq_printf(m, "from=%u to=%u lane=%s loss=%u dup=%u reorder=%u shuffle=%u down=%u delay_ns=%llu jitter_ns=%llu gap_ns=%llu rtt_ns=%llu",
 				   rmc_endpoint_nid(fabric, peer), node->nid, lane_names[lane],
 				   f->loss, f->dup, f->reorder, f->shuffle, f->down, f->delay_ns,
@@ -379,7 +381,8 @@ static void show_links(struct rmc_device *rmc, struct seq_file *m)
 #define SHOW(name) seq_printf(m, " " #name "=%llu", READ_ONCE(flt->stats.name));
 			RMC_FILTER_STATS(SHOW)
 #undef SHOW
-			seq_putc(m, '\n');
+			seq_printf(m, " lost_groups=%u waits=%u\n", (u32)hweight64(lost),
+				   lost && rmc_filter_idle(&node->links, flt));
 		}
 	}
 }
@@ -395,17 +398,21 @@ static void show_nodes(struct rmc_device *rmc, struct seq_file *m)
 
 static void show_rnic(struct rmc_device *rmc, struct seq_file *m)
 {
-	u32 i;
+	u32 units = rmc_fabric_units(&rmc->port->fabric), i;
 
-	for (i = 0; i < rmc->port->locals; i++) {
-		const struct rmc_rnic *r = &rmc->node[i]->links.rnic;
+	for (i = 0; i < rmc->port->locals * units; i++) {
+		struct rmc_node *node = rmc->node[i / units]->unit[i % units];
+		const struct rmc_rnic_client *client = node->links.rnic_client;
+		struct rmc_rnic r = node->links.rnic;
 
-		seq_printf(m, "node=%u lines=%s", rmc->node[i]->nid,
-			   r->any_lines ? "any" : "ordered");
-#define RNIC_NUMBER(name) seq_printf(m, " " #name "=%u", r->name);
+		/* what acts: each half is set by its worker, and only under the lock */
+		r.qp_cache = client ? client->most : 0;
+		r.qp_miss_ns = client ? client->miss_ns : 0;
+		seq_printf(m, "node=%u lines=%s", node->nid, r.any_lines ? "any" : "ordered");
+#define RNIC_NUMBER(name) seq_printf(m, " " #name "=%u", r.name);
 		RMC_RNIC_NUMBERS(RNIC_NUMBER)
 #undef RNIC_NUMBER
-		seq_putc(m, '\n');
+		seq_printf(m, " unit=%u\n", i % units);
 	}
 }
 

@@ -96,14 +96,15 @@ static int remove_idle(void *arg)
 {
 	struct change *c = arg;
 	struct rmc_filter *flt = c->node->links.filter[c->lane][c->peer];
+	int err;
 
 	c->filter = NULL;
 	if (!flt || !rmc_filter_idle(&c->node->links, flt))
 		return 0;
-	if (!rmc_channel_del_filter(c->node, c->peer, c->lane))
-		return -EAGAIN;
-	c->filter = flt;
-	return 0;
+	err = rmc_channel_del_filter(c->node, c->peer, c->lane);
+	if (!err)
+		c->filter = flt;
+	return err;
 }
 
 static int stop_lane(void *arg)
@@ -124,8 +125,9 @@ static int stop_lane(void *arg)
  * rmc_link_sweep() - remove idle filters
  * @rmc: device; its fault_lock is held
  *
- * Filters of a stopped node stay while they hold packets; those that have lost some of an ordered
- * queue pair stay until it has noticed, see rmc_filter_drain(). Context: may sleep.
+ * Filters of a stopped node stay while they hold packets. Those that have lost some of an ordered
+ * queue pair stay until its node has noticed, see rmc_filter_drain(); debugfs shows them, and the
+ * next sweep removes them. Context: may sleep.
  */
 void rmc_link_sweep(struct rmc_device *rmc)
 {
@@ -147,13 +149,13 @@ void rmc_link_sweep(struct rmc_device *rmc)
 			continue;
 		do {
 			err = rmc_worker_call(worker_of(c.node, c.lane), remove_idle, &c);
-			if (!err || c.node->req_stopped || c.node->srv_stopped)
+			if (err != -EAGAIN || c.node->req_stopped || c.node->srv_stopped)
 				break;
 			usleep_range(100, 500);
 		} while (time_before(jiffies, end));
-		if (err)
-			pr_info("node %u: a filter stays without faults, clear it again later\n",
-				c.node->nid);
+		if (err == -EAGAIN)
+			pr_notice("node %u: a filter of packets from node %u stays without faults, clear it again later\n",
+				c.node->nid, rmc_endpoint_nid(f, c.peer));
 		rmc_filter_destroy(c.filter);
 		any |= !!READ_ONCE(c.node->links.filter[c.lane][c.peer]);
 	}

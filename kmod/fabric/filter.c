@@ -400,12 +400,14 @@ void rmc_filter_flush(struct rmc_links *l, struct rmc_filter *flt)
  *
  * The pipeline has to consume the packets before the filter can be removed, so the caller
  * may have to call this again. If packets of an ordered queue pair were lost, what is behind them
- * is still to be lost, so the filter stays until their group was renewed, or the channel closes.
+ * is still to be lost, so the filter stays until their sender has noticed and renewed their group,
+ * or the channel closes.
  *
- * Return: true when no packet is left: the pipeline consumes the wire from now on.
+ * Return: 0: the pipeline consumes the wire from now on. -EAGAIN: packets are left, which takes some
+ * visits. -EBUSY: it waits for the sender, which takes up to a time-out.
  * Context: worker, does not sleep.
  */
-bool rmc_filter_drain(struct rmc_links *l, struct rmc_filter *flt)
+int rmc_filter_drain(struct rmc_links *l, struct rmc_filter *flt)
 {
 	static const struct rmc_fault none;
 
@@ -414,13 +416,15 @@ bool rmc_filter_drain(struct rmc_links *l, struct rmc_filter *flt)
 	memset(&flt->path, 0, sizeof(flt->path));
 	WRITE_ONCE(flt->rtt_ns, 0);
 	if (!flt->rx)
-		return true;
+		return 0;
 	rmc_filter_flush(l, flt);
-	if (flt->held || flt->tx.pos != flt->rx->pos || flt->order.broken)
-		return false;
+	if (flt->held || flt->tx.pos != flt->rx->pos)
+		return -EAGAIN;
+	if (flt->order.broken)
+		return -EBUSY;
 	*flt->rx = flt->wire;
 	flt->rx = NULL;
-	return true;
+	return 0;
 }
 
 /* ---- path of a packet ---- */

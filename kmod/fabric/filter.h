@@ -172,7 +172,7 @@ void rmc_filter_set(struct rmc_filter *flt, const struct rmc_fault *fault, u64 s
 bool rmc_filter_route(struct rmc_links *l, u32 peer, struct rmc_filter *flt);
 bool rmc_filter_open(struct rmc_links *l, u32 peer, enum rmc_lane lane, struct rmc_ring *rx);
 void rmc_filter_flush(struct rmc_links *l, struct rmc_filter *flt);
-bool rmc_filter_drain(struct rmc_links *l, struct rmc_filter *flt);
+int rmc_filter_drain(struct rmc_links *l, struct rmc_filter *flt);
 void rmc_filter_close(struct rmc_filter *flt);
 bool rmc_filter_wanted(const struct rmc_links *l, enum rmc_lane lane);
 bool rmc_filter_idle(const struct rmc_links *l, const struct rmc_filter *flt);

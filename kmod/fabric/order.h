@@ -52,7 +52,9 @@ struct rmc_order {
 /* Group of a request; 0: none */
 static inline u32 rmc_order_group(u64 word0, u64 word1)
 {
-	return rmc_rank(rmc_op_flags((u8)(word0 >> 48))) ? rmc_word1_group(word1) : 0;
+	u8 op = word0 >> 48;
+
+	return op == RMC_OP_RENEW || rmc_rank(rmc_op_flags(op)) ? rmc_word1_group(word1) : 0;
 }
 
 #endif

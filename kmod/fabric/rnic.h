@@ -50,12 +50,14 @@ struct rmc_rnic {
 	u32 qp_miss_ns;
 };
 
+struct rmc_mem;
+
 /* A word in the buffer of atomics */
 struct rmc_rnic_word {
+	const struct rmc_mem *seg;
 	u64 offset;
 	u64 value;
 	u64 end_ns;		/* it is not there any more; 0: nor ever was */
-	u16 ctx_id;
 };
 
 /**

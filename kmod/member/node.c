@@ -16,6 +16,7 @@
  * Each unit acknowledges for its own ends: a row of sync belongs to one unit. The head does
  * the rest.
  */
+#include "../core/order.h"
 #include "../core/pipeline.h"
 #include "../core/timeout.h"
 #include "member.h"
@@ -408,6 +409,8 @@ void rmc_node_tick_req(struct rmc_node *node, u32 now_ms)
 	}
 	if (unlikely(node->itt.restarts))
 		rmc_rgp_resume(node);
+	if (unlikely(node->renewals))
+		rmc_order_tick(node);
 	/* pairs with the releases in rmc_node_fence() */
 	if (unlikely(!smp_load_acquire(&node->head->up) || smp_load_acquire(&node->fenced)))
 		rmc_node_down_req(node);

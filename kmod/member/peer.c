@@ -44,6 +44,9 @@ static void check_channels(struct rmc_node *node, u32 nid, bool up, u32 epoch)
 		rmc_stat_inc(node, peer_downs);
 		rmc_itt_abort(node, &down);
 	}
+	/* groups that were broken by then */
+	if (out[0]->down && !silent)
+		node->renewals = true;
 	/* the flag of the first channel counts for all */
 	out[0]->down = silent;
 }

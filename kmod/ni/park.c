@@ -36,6 +36,12 @@ static bool joining(const struct rmc_node *node)
 	return !READ_ONCE(head->up) && !READ_ONCE(head->fenced) && !READ_ONCE(head->left);
 }
 
+/* The worker of RGP and RCP has to tick: for time-outs, and for groups that are broken. */
+static bool in_flight(const struct rmc_node *node)
+{
+	return node->itt.used || node->renewals;
+}
+
 /**
  * rmc_ni_may_park() - check that there is no work and nothing in flight
  * @w: worker; the caller owns it
@@ -53,7 +59,7 @@ bool rmc_ni_may_park(struct rmc_ni_worker *w)
 	for (lane = 0; lane < RMC_LANES; lane++)
 		for (i = 0; i < w->nodes[lane]; i++)
 			if (joining(w->node[lane][i]) ||
-			    (lane == RMC_LANE_REP ? !!w->node[lane][i]->itt.used :
+			    (lane == RMC_LANE_REP ? in_flight(w->node[lane][i]) :
 						    rmc_state_busy(w->node[lane][i])))
 				return false;
 	return true;

@@ -114,7 +114,7 @@ static void clear_fault(struct fuzz *b, u32 from, u32 at, enum rmc_lane lane)
 		u32 ep = fuzz_endpoint(b, from, i);
 		struct rmc_filter *flt = node->links.filter[lane][ep];
 
-		if (flt && rmc_channel_del_filter(node, ep, lane))
+		if (flt && !rmc_channel_del_filter(node, ep, lane))
 			rmc_filter_destroy(flt);
 	}
 }

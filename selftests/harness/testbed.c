@@ -592,7 +592,7 @@ bool fault_clear(struct testbed *w, u32 from, u32 to, enum rmc_lane lane)
 		if (!flt)
 			continue;
 		for (k = 0; k < 2000 && !removed; k++) {
-			removed = rmc_channel_del_filter(node, ep, lane);
+			removed = !rmc_channel_del_filter(node, ep, lane);
 			if (!removed)
 				testbed_visit(w);
 		}

@@ -70,7 +70,7 @@ static void writer_fini(struct writer *wr)
 }
 
 /* The next version, in each word, when the last one is written */
-static void writer_step(struct writer *wr, u32 bytes)
+static void writer_step(struct writer *wr, u32 offset, u32 bytes)
 {
 	u32 slot, status, i;
 
@@ -79,18 +79,20 @@ static void writer_step(struct writer *wr, u32 bytes)
 	wr->version++;
 	for (i = 0; i < bytes / 8; i++)
 		((u64 *)wr->buf)[i] = wr->version;
-	app_post(&wr->a, RMC_OP_WRITE, SERVER, 0, wr->buf, bytes);
+	app_post(&wr->a, RMC_OP_WRITE, SERVER, offset, wr->buf, bytes);
 }
 
-static void judge(struct torn *t, u32 bytes)
+static void judge(struct torn *t, u32 offset, u32 bytes)
 {
 	const u64 *word = (const u64 *)lbuf, *end = word + bytes / 8;
+	/* words of the first line that are before the object */
+	u32 skip = offset % 64 / 8;
 	const u64 *w;
 
 	t->reads++;
 	for (w = word; w < end; w++) {
 		/* a line is never torn */
-		CHECK_EQ(*w, word[(w - word) / 8 * 8]);
+		CHECK_EQ(*w, word[max((int)((w - word + skip) / 8 * 8 - skip), 0)]);
 		if (*w != word[0])
 			break;
 	}
@@ -103,24 +105,24 @@ static void judge(struct torn *t, u32 bytes)
 }
 
 /* Node 0 reads what node 2 writes, both without a pause. */
-static struct torn race(struct setup *s, u32 bytes)
+static struct torn race(struct setup *s, u32 offset, u32 bytes)
 {
 	struct torn t = { };
 	struct writer wr;
 	u32 slot, status, n;
 
 	writer_init(&wr, s, WRITER);
-	memset(seg, 0, bytes);
-	app_post(&s->a, RMC_OP_READ, SERVER, 0, lbuf, bytes);
+	memset(seg, 0, offset + bytes);
+	app_post(&s->a, RMC_OP_READ, SERVER, offset, lbuf, bytes);
 	for (n = 0; t.reads < READS && n < 1000 * READS; n++) {
-		writer_step(&wr, bytes);
+		writer_step(&wr, offset, bytes);
 		testbed_visit(&s->w);
 		testbed_now_ns += 100;
 		if (!app_poll(&s->a, &slot, &status))
 			continue;
 		CHECK_EQ(status, RMC_S_OK);
-		judge(&t, bytes);
-		app_post(&s->a, RMC_OP_READ, SERVER, 0, lbuf, bytes);
+		judge(&t, offset, bytes);
+		app_post(&s->a, RMC_OP_READ, SERVER, offset, lbuf, bytes);
 	}
 	CHECK_EQ(t.reads, READS);
 	CHECK(wr.version > READS / 10);
@@ -142,7 +144,8 @@ static const char *const fabric_name[] = {
 	"no filter", "shuffle", "jitter 500 ns", "lines=any", "lines=any gap=250",
 };
 
-static struct torn race_on(const struct testbed_opts *o, u32 mtu, enum fabric which, u32 bytes)
+static struct torn race_on(const struct testbed_opts *o, u32 mtu, enum fabric which, u32 offset,
+			   u32 bytes)
 {
 	struct rmc_fault fault = { .shuffle = RMC_ALWAYS };
 	struct testbed_opts three = *o;
@@ -161,7 +164,7 @@ static struct torn race_on(const struct testbed_opts *o, u32 mtu, enum fabric wh
 	r.gap_ns = which == ANY_LINES_GAP ? 250 : 0;
 	if (which >= ANY_LINES)
 		rnic_set(&s.w, SERVER, &r);
-	t = race(&s, bytes);
+	t = race(&s, offset, bytes);
 	fault_clear(&s.w, 0, SERVER, RMC_LANE_REQ);
 	teardown(&s);
 	return t;
@@ -183,7 +186,7 @@ static void test_torn_table(const struct testbed_opts *o)
 	for (which = all ? PLAIN : ANY_LINES; which <= ANY_LINES_GAP; which++)
 		for (i = all ? 0 : 1; i < (all ? ARRAY_SIZE(mtus) : 2); i++)
 			for (j = 0; j < ARRAY_SIZE(sizes); j++) {
-				struct torn t = race_on(o, mtus[i], which, sizes[j]);
+				struct torn t = race_on(o, mtus[i], which, 0, sizes[j]);
 
 				printf("# %-18s MTU %4u %5u B: %4u of %u torn, ends equal in %u\n",
 				       fabric_name[which], mtus[i], sizes[j], t.mixed + t.hidden,
@@ -204,6 +207,27 @@ static void test_torn_table(const struct testbed_opts *o)
 				if (sizes[j] == 128)
 					CHECK_EQ(t.hidden, 0);
 			}
+}
+
+/* An object of the longest packet that does not begin on a line: a packet, and a line behind it */
+static void test_torn_unaligned(const struct testbed_opts *o)
+{
+	static const u32 offsets[] = { 8, 56 };
+	enum fabric which;
+	u32 i;
+
+	for (which = PLAIN; which <= ANY_LINES_GAP; which++) {
+		if (which > PLAIN && which < ANY_LINES)
+			continue;
+		for (i = 0; i < ARRAY_SIZE(offsets); i++) {
+			struct torn t = race_on(o, MOST, which, offsets[i], MOST);
+
+			if (which == PLAIN)
+				CHECK_EQ(t.mixed + t.hidden, 0);
+			else
+				CHECK(t.mixed > 0 && t.hidden > READS / 100);
+		}
+	}
 }
 
 /* Any length at any offset: the data, and nothing else, also where payload wraps */
@@ -306,7 +330,7 @@ static void test_steps_that_end(const struct testbed_opts *o)
 		}
 		CHECK_EQ(rmc_adapter_due(in), 0);
 	}
-	/* another segment, before its owner answers: all lines are those of the new one */
+	/* another segment, before its owner answers: no line of that one */
 	app_post(&s.a, RMC_OP_READ, SERVER, 64, lbuf, 1024);
 	for (k = 0; k < 30; k++)
 		testbed_visit(&s.w);
@@ -316,10 +340,113 @@ static void test_steps_that_end(const struct testbed_opts *o)
 	seg_set(&s.w, SERVER, CTX, NULL);
 	fill(seg, SEG, 99);
 	seg_set(&s.w, SERVER, CTX, s.seg_mem);
-	CHECK_EQ(wait_ms(&s, 5), RMC_S_OK);
-	CHECK(!memcmp(lbuf, seg + 64, 1024));
+	CHECK_EQ(wait_ms(&s, 5), RMC_S_BAD_CONTEXT);
+	CHECK_EQ(app_run(&s.a, RMC_OP_NOTIFY, SERVER, 0, NULL, 0), RMC_S_OK);
 	check_quiet(&s);
 	teardown(&s);
+}
+
+/* What happens between two steps of a WRITE */
+enum event {
+	OTHER_WITHDRAWN,	/* ... before each visit */
+	SAME_WITHDRAWN,
+	ADAPTER_OFF,
+	ADAPTER_CHANGED,
+	FILTER,
+	RUN_GROWS,
+	EVENTS,
+};
+
+static void withdraw(struct setup *s, const struct rmc_mem *mem)
+{
+	u32 i;
+
+	for (i = 0; i < s->w.opts.units; i++)
+		rmc_state_withdraw(s->w.node[SERVER]->unit[i], mem);
+}
+
+static void happen(struct setup *s, enum event what)
+{
+	struct rmc_fault jitter = { .delay_ns = 300, .jitter_ns = 300 };
+	struct rmc_rnic r = { .any_lines = 1, .gap_ns = 500 };
+
+	switch (what) {
+	case SAME_WITHDRAWN:
+		seg_set(&s->w, SERVER, CTX, NULL);
+		seg_set(&s->w, SERVER, CTX, s->seg_mem);
+		break;
+	case ADAPTER_OFF:
+		rnic_set(&s->w, SERVER, &(struct rmc_rnic){ });
+		break;
+	case ADAPTER_CHANGED:
+		rnic_set(&s->w, SERVER, &r);
+		break;
+	case FILTER:
+		fault_set(&s->w, 0, SERVER, RMC_LANE_REQ, &jitter, 5);
+		break;
+	default:
+		break;
+	}
+}
+
+/* An atomic acts on a line that was stored. Nothing that happens then stores this line again. */
+static void write_once(const struct testbed_opts *o, enum event what)
+{
+	struct rmc_rnic r = { .any_lines = 1, .gap_ns = 1000 };
+	struct testbed_opts three = *o;
+	u32 bytes = MOST, i, slot, status = ~0U, credits;
+	struct rmc_mem other = { };
+	struct rmc_out *out;
+	struct writer wr;
+	struct setup s;
+
+	three.nodes = 3;
+	if (what == RUN_GROWS)
+		three.mtu = MOST;
+	setup(&s, &three);
+	rnic_set(&s.w, SERVER, &r);
+	writer_init(&wr, &s, WRITER);
+	CHECK_EQ(app_run(&s.a, RMC_OP_NOTIFY, SERVER, 0, NULL, 0), RMC_S_OK);
+	memset(seg, 0, SEG);
+	memset(lbuf, 1, bytes);
+	out = s.a.qp.node->out[s.w.node[SERVER]->ep];
+	credits = out->credits;
+	if (what == RUN_GROWS)
+		out->credits = 1;
+	app_post(&s.a, RMC_OP_WRITE, SERVER, 8, lbuf, bytes);
+	for (i = 0; i < 30; i++)
+		testbed_visit(&s.w);
+	CHECK_EQ(((u64 *)seg)[1], 0x0101010101010101);
+	CHECK_EQ(seg[8 + bytes - 1], 0);
+	*(u64 *)wr.buf = 1;
+	CHECK_EQ(app_run(&wr.a, RMC_OP_FAA, SERVER, 8, wr.buf, 8), RMC_S_OK);
+	CHECK_EQ(*(u64 *)wr.buf, 0x0101010101010101);
+	happen(&s, what);
+	out->credits += credits - 1;
+	if (what != RUN_GROWS)
+		out->credits -= credits - 1;
+	for (i = 0; i < 3000 && !app_poll(&s.a, &slot, &status); i++) {
+		if (what == OTHER_WITHDRAWN)
+			withdraw(&s, &other);
+		testbed_visit(&s.w);
+		testbed_now_ns += 100;
+	}
+	CHECK_EQ(status, what == SAME_WITHDRAWN ? RMC_S_BAD_CONTEXT : RMC_S_OK);
+	CHECK_EQ(((u64 *)seg)[1], 0x0101010101010102);
+	for (i = 8; what != SAME_WITHDRAWN && i < bytes; i++)
+		CHECK_EQ(seg[8 + i], 1);
+	fault_clear(&s.w, 0, SERVER, RMC_LANE_REQ);
+	check_quiet(&s);
+	writer_fini(&wr);
+	teardown(&s);
+}
+
+static void test_write_once(const struct testbed_opts *o)
+{
+	enum event what;
+
+	for (what = 0; what < EVENTS; what++)
+		write_once(o, what);
 }
 
 /* ---- times ---- */
@@ -580,6 +707,10 @@ static void test_buffer(const struct testbed_opts *o)
 	/* half of a word that is not there, at the end of the segment */
 	CHECK_EQ(rmw(&s, RMC_RMW_SWAP, 9, SEG - 4, 4), 0);
 	CHECK_EQ(*(u32 *)(seg + SEG - 4), 9);
+	/* a segment of somebody else: they stay */
+	*word = 77;
+	withdraw(&s, &(struct rmc_mem){ });
+	CHECK_EQ(faa(&s, 1), (2ULL << 32 | 0x15) + 1);
 	/* another segment: nothing of the old one's words is left */
 	seg_set(&s.w, 1, CTX, NULL);
 	seg_set(&s.w, 1, CTX, s.seg_mem);
@@ -660,9 +791,11 @@ static const struct testbed_opts opts[] = {
 
 static const struct matrix_test tests[] = {
 	{ "a reader beside a writer: which fabric tears what", test_torn_table },
+	{ "a reader beside a writer: objects between lines", test_torn_unaligned },
 	{ "lines in any order: all of them", test_steps_data },
 	{ "lines in any order: the steps of a write", test_steps_of_a_write },
 	{ "lines in any order: steps that do not end", test_steps_that_end },
+	{ "lines in any order: a line is stored once", test_write_once },
 	{ "adapter: messages and the port take time", test_messages },
 	{ "adapter: the port and announcements", test_announced },
 	{ "adapter: the lock table", test_locks },

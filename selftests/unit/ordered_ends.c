@@ -151,6 +151,29 @@ static void test_one_loss(const struct testbed_opts *o)
 	teardown(&s);
 }
 
+/* Remove filters from node 0 to node 1. Returns how many wait for their sender. */
+static u32 filters_left(struct setup *s)
+{
+	u32 units = s->w.opts.units, i, n = 0;
+	int err;
+
+	for (i = 0; i < units * units; i++) {
+		struct rmc_node *node = s->w.node[1]->unit[i / units];
+		u32 ep = rmc_endpoint(node->fabric, 0) + i % units;
+
+		struct rmc_filter *flt = node->links.filter[RMC_LANE_REQ][ep];
+
+		if (!flt)
+			continue;
+		err = rmc_channel_del_filter(node, ep, RMC_LANE_REQ);
+		CHECK(!err || err == -EBUSY);
+		n += !!err;
+		if (!err)
+			rmc_filter_destroy(flt);
+	}
+	return n;
+}
+
 /* A filter without faults stays until what is behind a lost packet is lost, too. */
 static void test_filter_removed(const struct testbed_opts *o)
 {
@@ -168,7 +191,9 @@ static void test_filter_removed(const struct testbed_opts *o)
 	CHECK_EQ(wait_app(&s, &a, 40), RMC_S_TIMEOUT);
 	CHECK(wait_app(&s, &a, 40) > 0);
 	CHECK_EQ(*word_at(FLAG), 0);
-	CHECK(!fault_clear(&s.w, 0, 1, RMC_LANE_REQ));
+	/* the unit knows, and has renewed the group; the queue pair still is stopped */
+	testbed_tick(&s.w, 1);
+	CHECK(fault_clear(&s.w, 0, 1, RMC_LANE_REQ));
 	check_resume(&s, &a);
 	post_write(&a, 64);
 	post_flag(&a);
@@ -183,6 +208,115 @@ static void test_filter_removed(const struct testbed_opts *o)
 	CHECK(fault_clear(&s.w, 0, 1, RMC_LANE_REQ));
 	check_quiet(&s);
 	app_fini(&a);
+	teardown(&s);
+}
+
+static bool may_park(struct setup *s)
+{
+	u32 i;
+
+	for (i = 0; i < 3 * RMC_IDLE_POLLS; i++)
+		testbed_visit(&s->w);
+	return rmc_ni_may_park(s->w.node[0]->unit[0]->req_worker);
+}
+
+static u32 renewals(struct setup *s)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < s->w.opts.units; i++)
+		n += s->w.node[0]->unit[i]->renewals;
+	return n;
+}
+
+/* The end of the channel that was used */
+static struct rmc_out *first_out(struct setup *s)
+{
+	struct rmc_out *out = NULL;
+	u32 i;
+
+	for (i = 0; i < s->w.opts.units; i++)
+		if (s->w.node[0]->unit[i]->renewals)
+			out = s->w.node[0]->unit[i]->out[rmc_endpoint(s->w.fabric, 1)];
+	return out;
+}
+
+/* Nothing is sent to a silent peer, until it is heard, by a tick or because somebody posts. */
+static void check_silent(struct setup *s, u32 served, bool posts)
+{
+	struct rmc_out *out = first_out(s);
+
+	testbed_settle(&s->w);
+	out->down = true;
+	if (!posts)
+		s->w.fabric->changes++;
+	testbed_tick(&s->w, 1);
+	CHECK_EQ(testbed_stat(&s->w, 1, served), served);
+	CHECK(testbed_credits_home(&s->w, 0, 1));
+	CHECK_EQ(out->down, posts);
+	if (posts)
+		CHECK_EQ(app_run(&s->a, RMC_OP_NOTIFY, 1, 0, NULL, 0), RMC_S_OK);
+	CHECK_EQ(renewals(s), 1);
+}
+
+/* A queue pair is gone with its loss: its filter heals, whatever becomes of the packet that says so. */
+static void test_filter_heals(const struct testbed_opts *o)
+{
+	u32 i, k, served, errors;
+	struct setup s;
+	struct app a;
+
+	setup(&s, o);
+	set_timeout(&s, 20, 0);
+	for (i = 0; i < 3; i++) {
+		ordered_init(&a, &s);
+		post_faa(&a);
+		CHECK_EQ(wait_app(&s, &a, 5), RMC_S_OK);
+		errors = testbed_stat(&s.w, 1, serve_errors);
+		link_down(&s, RMC_LANE_REQ, true);
+		post_faa(&a);
+		CHECK_EQ(wait_app(&s, &a, 5), -1);
+		if (i == 2)
+			CHECK_EQ(wait_app(&s, &a, 40), RMC_S_TIMEOUT);
+		app_fini(&a);
+		if (i == 1) {
+			/* lost, too; then its reply is lost */
+			for (k = 0; k < 5; k++) {
+				testbed_tick(&s.w, 1);
+				testbed_settle(&s.w);
+			}
+			link_down(&s, RMC_LANE_REP, true);
+			link_down(&s, RMC_LANE_REQ, false);
+			testbed_tick(&s.w, 1);
+			testbed_settle(&s.w);
+			CHECK(fault_clear(&s.w, 0, 1, RMC_LANE_REQ));
+			CHECK(renewals(&s) > 0);
+			CHECK(fault_clear(&s.w, 1, 0, RMC_LANE_REP));
+		} else {
+			link_down(&s, RMC_LANE_REQ, false);
+			CHECK(i || filters_left(&s) > 0);
+			CHECK(i || !may_park(&s) || !s.w.node[0]->renewals);
+		}
+		served = testbed_stat(&s.w, 1, served);
+		if (!i)
+			check_silent(&s, served, false);
+		/* this one has nothing to do with it, if it is of the same unit */
+		if (i == 2 && s.a.qp.node->renewals)
+			check_silent(&s, served++, true);
+		for (k = 0; k < 3; k++) {
+			testbed_tick(&s.w, 1);
+			testbed_settle(&s.w);
+		}
+		/* one packet, to each channel that carried some, is enough */
+		CHECK(testbed_stat(&s.w, 1, served) - served <= s.w.opts.rrpps);
+		CHECK(fault_clear(&s.w, 0, 1, RMC_LANE_REQ));
+		CHECK_EQ(renewals(&s), 0);
+		CHECK(may_park(&s));
+		CHECK_EQ(testbed_stat(&s.w, 1, serve_errors), errors);
+	}
+	CHECK_EQ(testbed_stat(&s.w, 0, stale_replies), 0);
+	check_quiet(&s);
+	check_no_order(&s);
 	teardown(&s);
 }
 
@@ -465,7 +599,9 @@ static void test_renewed(const struct testbed_opts *o)
 	struct rmc_out *out;
 	struct setup s;
 	struct app a;
-	u32 credits, i, far;
+	struct rmc_out *second;
+	u32 credits, i, k, far;
+	struct rmc_filter *flt;
 
 	setup(&s, o);
 	set_timeout(&s, 20, 0);
@@ -474,27 +610,70 @@ static void test_renewed(const struct testbed_opts *o)
 	unit = app_unit_qp(&a)->node;
 	post_faa(&a);
 	CHECK_EQ(wait_app(&s, &a, 5), RMC_S_OK);
-	link_down(&s, RMC_LANE_REQ, true);
-	post_faa(&a);
-	CHECK_EQ(wait_app(&s, &a, 40), RMC_S_TIMEOUT);
-	link_down(&s, RMC_LANE_REQ, false);
-	check_resume(&s, &a);
-	/* begun, but without a credit no packet leaves */
+	/* begun, but without a credit no packet leaves, not even one that tells the filter */
 	out = unit->out[rmc_endpoint(unit->fabric, 1)];
-	for (i = 0; i < 2; i++) {
+	for (i = 1; i <= 2; i++) {
+		link_down(&s, RMC_LANE_REQ, true);
+		post_faa(&a);
+		CHECK_EQ(wait_app(&s, &a, 1), -1);
 		credits = out->credits;
 		out->credits = 0;
-		post_faa(&a);
 		CHECK_EQ(wait_app(&s, &a, 40), RMC_S_TIMEOUT);
-		out->credits = credits;
+		link_down(&s, RMC_LANE_REQ, false);
 		check_resume(&s, &a);
+		for (k = 0; k < i; k++) {
+			post_faa(&a);
+			CHECK_EQ(wait_app(&s, &a, 40), RMC_S_TIMEOUT);
+			check_resume(&s, &a);
+		}
+		CHECK_EQ(out->credits, 0);
+		CHECK_EQ(renewals(&s), 1);
+		out->credits = credits;
+		post_faa(&a);
+		CHECK_EQ(wait_app(&s, &a, 40), RMC_S_OK);
+		CHECK_EQ(*word_at(LATCH), 1 + i);
 	}
-	post_faa(&a);
-	CHECK_EQ(wait_app(&s, &a, 40), RMC_S_OK);
-	CHECK_EQ(*word_at(LATCH), 2);
 
-	/* lost on the way to one RRPP, then to another one */
+	/* lost on the way to one RRPP, so that both channels' packets have the bit that was lost */
 	far = s.w.fabric->interleave;
+	if (s.w.opts.rrpps > 1) {
+		channel_down(&s, 1, true);
+		app_post(&a, RMC_OP_FAA, 1, far, lbuf, 8);
+		CHECK_EQ(wait_app(&s, &a, 40), RMC_S_TIMEOUT);
+		flt = s.w.node[1]->unit[1]->links.filter[RMC_LANE_REQ][unit->ep];
+		for (i = 0; i < 4 && (out->renewed ^ flt->order.renewed) & 1U << group_of(&a); i++) {
+			testbed_tick(&s.w, 1);
+			testbed_settle(&s.w);
+		}
+		CHECK(!((out->renewed ^ flt->order.renewed) & 1U << group_of(&a)));
+		CHECK(flt->order.broken & 1U << group_of(&a));
+		channel_down(&s, 1, false);
+		post_resume(&a);
+		/* a read leaves for both at once */
+		app_post(&a, RMC_OP_READ, 1, 0, lbuf, 2 * far);
+		CHECK_EQ(wait_app(&s, &a, 1), RMC_S_OK);
+		CHECK_EQ(wait_app(&s, &a, 40), RMC_S_OK);
+
+		second = unit->out[rmc_endpoint(unit->fabric, 1) + 1];
+		/* renewed because of another channel, before its filter was told */
+		channel_down(&s, 1, true);
+		app_post(&a, RMC_OP_FAA, 1, far, lbuf, 8);
+		CHECK_EQ(wait_app(&s, &a, 1), -1);
+		credits = second->credits;
+		second->credits = 0;
+		CHECK_EQ(wait_app(&s, &a, 60), RMC_S_TIMEOUT);
+		channel_down(&s, 1, false);
+		check_resume(&s, &a);
+		channel_down(&s, 0, true);
+		post_faa(&a);
+		CHECK_EQ(wait_app(&s, &a, 60), RMC_S_TIMEOUT);
+		channel_down(&s, 0, false);
+		check_resume(&s, &a);
+		second->credits = credits;
+		app_post(&a, RMC_OP_FAA, 1, far, lbuf, 8);
+		CHECK_EQ(wait_app(&s, &a, 60), RMC_S_OK);
+	}
+	/* ... then to another one */
 	for (i = 0; i < 4 && s.w.opts.rrpps > 1; i++) {
 		channel_down(&s, !(i % 2), true);
 		app_post(&a, RMC_OP_FAA, 1, i % 2 ? 0 : far, lbuf, 8);
@@ -733,6 +912,7 @@ static void test_lost_read(const struct testbed_opts *o)
 static const struct matrix_test tests[] = {
 	{ "ordered queue pairs: one loss at a time", test_one_loss },
 	{ "ordered queue pairs: a filter that has lost something stays", test_filter_removed },
+	{ "ordered queue pairs: a filter heals", test_filter_heals },
 	{ "ordered queue pairs: filters that are flushed", test_flush },
 	{ "ordered queue pairs: notifications of several RRPPs", test_notified_in_time },
 	{ "ordered queue pairs: no notification behind a failure", test_not_notified },
