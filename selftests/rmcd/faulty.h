@@ -51,6 +51,38 @@ static long long counter(const char *name)
 	return atoll(a.value);
 }
 
+/*
+ * A filter that has lost a packet of an ordered queue pair: the command that clears it does not wait,
+ * but says that it stays, which it does until the sender's time-out.
+ */
+static void lost_of_ordered(void)
+{
+	const char *link = "from=1 to=0 lane=requests";
+	struct raw_qp qp;
+	uint64_t start;
+	int i;
+
+	CHECK_EQ(fault_write("timeout_ms", "600"), 0);
+	CHECK_EQ(raw_qp_with(&faulty, &qp, 16, RMC_QP_ORDERED), 0);
+	CHECK_EQ(fault_write("links", "from=1 to=0 lane=requests down=1"), 0);
+	raw_post(&qp, RMC_OP_WRITE, 0, 0, faulty_buf, 64);
+	for (i = 0; i < 500 && fault_value("links", link, "lost_groups") < 1; i++)
+		usleep(1000);
+	CHECK_EQ(fault_value("links", link, "lost_groups"), 1);
+	CHECK_EQ(fault_value("links", link, "waits"), 0);
+	start = now_ns();
+	CHECK_EQ(fault_write("links", "from=any to=any clear"), 0);
+	CHECK(now_ns() - start < 500000000);
+	CHECK_EQ(fault_value("links", link, "waits"), 1);
+	CHECK_EQ(raw_wait(&qp, 20000), RMC_S_TIMEOUT);
+	for (i = 0; i < 200 && fault_value("links", link, "waits") >= 0; i++) {
+		usleep(10000);
+		CHECK_EQ(fault_write("links", "from=any to=any clear"), 0);
+	}
+	CHECK_EQ(fault_value("links", "from=", "loss"), -1);
+	raw_qp_unmap(&qp);
+}
+
 static int far_read(uint32_t len)
 {
 	memset(faulty_buf, 0, len);
@@ -142,6 +174,8 @@ static void faults(void)
 	CHECK_EQ(fault_write("links", "from=any to=any clear"), 0);
 	CHECK_EQ(fault_value("links", "from=", "loss"), -1);
 	CHECK_EQ(far_read(4096), RMC_S_OK);
+
+	lost_of_ordered();
 
 	/* lost packets are sent again */
 	memset(modest_seg, 0x5a, SEG);

@@ -234,7 +234,12 @@ int raw_buf(struct raw *c, void *addr, uint64_t len, int fd, uint64_t offset, un
 
 int raw_qp(struct raw *c, struct raw_qp *q, unsigned int entries)
 {
-	struct rmc_qp_create arg = { .size = sizeof(arg), .entries = entries };
+	return raw_qp_with(c, q, entries, 0);
+}
+
+int raw_qp_with(struct raw *c, struct raw_qp *q, unsigned int entries, unsigned int flags)
+{
+	struct rmc_qp_create arg = { .size = sizeof(arg), .entries = entries, .flags = flags };
 	size_t cq = (entries * sizeof(*q->cq) + PAGE - 1) & ~(size_t)(PAGE - 1);
 	int err = raw_call(c, RMC_IOC_QP_CREATE, &arg, sizeof(arg));
 	uint8_t *p;

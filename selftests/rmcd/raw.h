@@ -54,6 +54,7 @@ int raw_call_fds(struct raw *c, unsigned int request, void *arg, size_t len, con
 int raw_seg(struct raw *c, void *addr, uint64_t len, int fd, uint64_t offset);
 int raw_buf(struct raw *c, void *addr, uint64_t len, int fd, uint64_t offset, unsigned int *id);
 int raw_qp(struct raw *c, struct raw_qp *q, unsigned int entries);
+int raw_qp_with(struct raw *c, struct raw_qp *q, unsigned int entries, unsigned int flags);
 void raw_qp_unmap(struct raw_qp *q);
 void raw_post(struct raw_qp *q, unsigned int op, unsigned int nid, uint64_t offset, void *lbuf,
 	      uint32_t len);

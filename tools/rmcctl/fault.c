@@ -180,6 +180,60 @@ unsigned long long ctl_picoseconds(const char *what, const char *s)
 	return parse_time(what, s, 1000);
 }
 
+/* The number in a file of one line */
+static unsigned long long number_in(const char *name)
+{
+	unsigned long long v = 0;
+	FILE *f = ctl_fault_read(name);
+
+	if (fscanf(f, "%llu", &v) != 1)
+		v = 0;
+	fclose(f);
+	return v;
+}
+
+/* True if a filter without faults waits for its sender: which one */
+static int one_waits(char *from, char *to, size_t len)
+{
+	FILE *f = ctl_fault_read("links");
+	char line[LINE], *word, *next;
+	int waits = 0;
+
+	while (!waits && fgets(line, sizeof(line), f)) {
+		for (word = strtok_r(line, " \n", &next); word; word = strtok_r(NULL, " \n", &next)) {
+			if (!strncmp(word, "from=", 5))
+				snprintf(from, len, "%s", word + 5);
+			else if (!strncmp(word, "to=", 3))
+				snprintf(to, len, "%s", word + 3);
+			waits |= !strcmp(word, "waits=1");
+		}
+	}
+	fclose(f);
+	return waits;
+}
+
+/*
+ * Filters that have lost packets of ordered queue pairs stay until the senders have noticed, which
+ * takes a time-out. Returns 0 if one stays longer, and says why.
+ */
+static int wait_for_senders(const char *line)
+{
+	char from[16] = "", to[16] = "";
+	unsigned long long ms;
+
+	if (!one_waits(from, to, sizeof(from)))
+		return 1;
+	for (ms = 2 * number_in("timeout_ms") + 500; ms > 20; ms -= 20) {
+		usleep(20000);
+		ctl_fault_write("links", line);
+		if (!one_waits(from, to, sizeof(from)))
+			return 1;
+	}
+	fprintf(stderr, "rmcctl: the link from node %s to node %s keeps a filter, without faults: node %s has not noticed yet that packets of its ordered queue pairs were lost. Any later rmcctl fault removes it\n",
+		from, to, from);
+	return 0;
+}
+
 static int fault_set(int argc, char **argv, int clear)
 {
 	const char *from = "any", *to = "any", *lane = "both", *loss = NULL, *dup = NULL;
@@ -217,7 +271,10 @@ static int fault_set(int argc, char **argv, int clear)
 		 ctl_duration("delay", delay), ctl_duration("jitter", jitter),
 		 reorder || gap ? ctl_duration("gap", gap ? gap : "10us") : 0, seed);
 	ctl_fault_write("links", line);
-	ctl_report("fault", clear ? "clear" : "set", "done");
+	if (clear && !wait_for_senders(line))
+		ctl_report("fault", "clear", "waits");
+	else
+		ctl_report("fault", clear ? "clear" : "set", "done");
 	return EXIT_OK;
 }
 
