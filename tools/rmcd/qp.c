@@ -160,7 +160,7 @@ static u32 queues_kib(const struct rmc_node *unit, u32 entries, u32 flags)
 	u32 bytes = PAGE_ALIGN(entries * RMC_WQE_SIZE) + PAGE_ALIGN(entries * RMC_CQE_SIZE) +
 		    PAGE_SIZE;
 
-	return (unit->fronts ? 2 * bytes : bytes) / 1024 + DIV_ROUND_UP(order, 1024);
+	return (unit->fronts ? 2 * bytes : bytes) / 1024 + (order + 1023) / 1024;
 }
 
 static int qp_make(struct rmcd_file *f, struct rmcd_qp *q, struct rmc_node *unit, u32 entries,
