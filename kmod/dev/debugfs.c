@@ -381,7 +381,7 @@ static void show_links(struct rmc_device *rmc, struct seq_file *m)
 #define SHOW(name) seq_printf(m, " " #name "=%llu", READ_ONCE(flt->stats.name));
 			RMC_FILTER_STATS(SHOW)
 #undef SHOW
-			seq_printf(m, " lost_groups=%u waits=%u\n", (u32)hweight64(lost),
+			seq_printf(m, " lost_groups=%u waits=%u\n", (u32)hweight64((u64)lost),
 				   lost && rmc_filter_idle(&node->links, flt));
 		}
 	}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Filters that have lost packets of ordered queue pairs: until when they stay, what heals them, and
+ * what is due when they are flushed.
+ */
+#include "ordered_ends.h"
+
+/* Remove filters from node 0 to node 1. Returns how many wait for their sender. */
+static u32 filters_left(struct setup *s)
+{
+	u32 units = s->w.opts.units, i, n = 0;
+	int err;
+
+	for (i = 0; i < units * units; i++) {
+		struct rmc_node *node = s->w.node[1]->unit[i / units];
+		u32 ep = rmc_endpoint(node->fabric, 0) + i % units;
+
+		struct rmc_filter *flt = node->links.filter[RMC_LANE_REQ][ep];
+
+		if (!flt)
+			continue;
+		err = rmc_channel_del_filter(node, ep, RMC_LANE_REQ);
+		CHECK(!err || err == -EBUSY);
+		n += !!err;
+		if (!err)
+			rmc_filter_destroy(flt);
+	}
+	return n;
+}
+
+/* A filter without faults stays until what is behind a lost packet is lost, too. */
+static void test_filter_removed(const struct testbed_opts *o)
+{
+	struct setup s;
+	struct app a;
+
+	setup(&s, o);
+	set_timeout(&s, 20, 0);
+	ordered_init(&a, &s);
+	link_down(&s, RMC_LANE_REQ, true);
+	post_write(&a, 64);
+	CHECK_EQ(wait_app(&s, &a, 5), -1);
+	CHECK(!fault_clear(&s.w, 0, 1, RMC_LANE_REQ));
+	post_flag(&a);
+	CHECK_EQ(wait_app(&s, &a, 40), RMC_S_TIMEOUT);
+	CHECK(wait_app(&s, &a, 40) > 0);
+	CHECK_EQ(*word_at(FLAG), 0);
+	/* the unit knows, and has renewed the group; the queue pair still is stopped */
+	testbed_tick(&s.w, 1);
+	CHECK(fault_clear(&s.w, 0, 1, RMC_LANE_REQ));
+	check_resume(&s, &a);
+	post_write(&a, 64);
+	post_flag(&a);
+	CHECK_EQ(wait_app(&s, &a, 40), RMC_S_OK);
+	CHECK_EQ(wait_app(&s, &a, 40), RMC_S_OK);
+	CHECK_EQ(*word_at(FLAG), 1);
+	CHECK(fault_clear(&s.w, 0, 1, RMC_LANE_REQ));
+	/* nobody else waits: an ordinary queue pair's loss is no reason */
+	link_down(&s, RMC_LANE_REQ, true);
+	app_post(&s.a, RMC_OP_WRITE, 1, FLAG, lbuf, 8);
+	CHECK_EQ(wait_ms(&s, 40), RMC_S_TIMEOUT);
+	CHECK(fault_clear(&s.w, 0, 1, RMC_LANE_REQ));
+	check_quiet(&s);
+	app_fini(&a);
+	teardown(&s);
+}
+
+static bool may_park(struct setup *s)
+{
+	u32 i;
+
+	for (i = 0; i < 3 * RMC_IDLE_POLLS; i++)
+		testbed_visit(&s->w);
+	return rmc_ni_may_park(s->w.node[0]->unit[0]->req_worker);
+}
+
+/* The end of the channel that was used */
+static struct rmc_out *first_out(struct setup *s)
+{
+	struct rmc_out *out = NULL;
+	u32 i;
+
+	for (i = 0; i < s->w.opts.units; i++)
+		if (s->w.node[0]->unit[i]->renewals)
+			out = s->w.node[0]->unit[i]->out[rmc_endpoint(s->w.fabric, 1)];
+	return out;
+}
+
+/* Nothing is sent to a silent peer, until it is heard, by a tick or because somebody posts. */
+static void check_silent(struct setup *s, u32 served, bool posts)
+{
+	struct rmc_out *out = first_out(s);
+
+	testbed_settle(&s->w);
+	out->down = true;
+	if (!posts)
+		s->w.fabric->changes++;
+	testbed_tick(&s->w, 1);
+	CHECK_EQ(testbed_stat(&s->w, 1, served), served);
+	CHECK(testbed_credits_home(&s->w, 0, 1));
+	CHECK_EQ(out->down, posts);
+	if (posts)
+		CHECK_EQ(app_run(&s->a, RMC_OP_NOTIFY, 1, 0, NULL, 0), RMC_S_OK);
+	CHECK_EQ(renewals(s), 1);
+}
+
+/* A queue pair is gone with its loss: its filter heals, whatever becomes of the packet that says so. */
+static void test_filter_heals(const struct testbed_opts *o)
+{
+	u32 i, k, served, errors;
+	struct setup s;
+	struct app a;
+
+	setup(&s, o);
+	set_timeout(&s, 20, 0);
+	for (i = 0; i < 3; i++) {
+		ordered_init(&a, &s);
+		post_faa(&a);
+		CHECK_EQ(wait_app(&s, &a, 5), RMC_S_OK);
+		errors = testbed_stat(&s.w, 1, serve_errors);
+		link_down(&s, RMC_LANE_REQ, true);
+		post_faa(&a);
+		CHECK_EQ(wait_app(&s, &a, 5), -1);
+		if (i == 2)
+			CHECK_EQ(wait_app(&s, &a, 40), RMC_S_TIMEOUT);
+		app_fini(&a);
+		if (i == 1) {
+			/* lost, too; then its reply is lost */
+			for (k = 0; k < 5; k++) {
+				testbed_tick(&s.w, 1);
+				testbed_settle(&s.w);
+			}
+			link_down(&s, RMC_LANE_REP, true);
+			link_down(&s, RMC_LANE_REQ, false);
+			testbed_tick(&s.w, 1);
+			testbed_settle(&s.w);
+			CHECK(fault_clear(&s.w, 0, 1, RMC_LANE_REQ));
+			CHECK(renewals(&s) > 0);
+			CHECK(fault_clear(&s.w, 1, 0, RMC_LANE_REP));
+		} else {
+			link_down(&s, RMC_LANE_REQ, false);
+			CHECK(i || filters_left(&s) > 0);
+			CHECK(i || !may_park(&s) || !s.w.node[0]->renewals);
+		}
+		served = testbed_stat(&s.w, 1, served);
+		if (!i)
+			check_silent(&s, served, false);
+		/* this one has nothing to do with it, if it is of the same unit */
+		if (i == 2 && s.a.qp.node->renewals)
+			check_silent(&s, served++, true);
+		for (k = 0; k < 3; k++) {
+			testbed_tick(&s.w, 1);
+			testbed_settle(&s.w);
+		}
+		/* one packet, to each channel that carried some, is enough */
+		CHECK(testbed_stat(&s.w, 1, served) - served <= s.w.opts.rrpps);
+		CHECK(fault_clear(&s.w, 0, 1, RMC_LANE_REQ));
+		CHECK_EQ(renewals(&s), 0);
+		CHECK(may_park(&s));
+		CHECK_EQ(testbed_stat(&s.w, 1, serve_errors), errors);
+	}
+	CHECK_EQ(testbed_stat(&s.w, 0, stale_replies), 0);
+	check_quiet(&s);
+	check_no_order(&s);
+	teardown(&s);
+}
+
+/* A packet that has arrived waits for a slow server; the one behind it has not arrived. */
+static void test_flush(const struct testbed_opts *o)
+{
+	struct rmc_fault way = { .delay_ns = 500 };
+	struct setup s;
+	struct app a;
+	u64 *old;
+	u32 i;
+
+	setup(&s, o);
+	old = (u64 *)data_at(DATA);
+	ordered_init(&a, &s);
+	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &way, 1);
+	post_stamp(&a);
+	for (i = 0; i < 100; i++)
+		one_visit(&s);
+	CHECK_EQ(app_wait(&a), RMC_S_OK);
+	for (i = 0; i < s.w.opts.units; i++)
+		s.w.node[1]->unit[i]->links.slow_ns = 100000;
+	post_faa(&a);
+	for (i = 0; i < 8; i++)
+		one_visit(&s);
+	for (i = 1; i <= 6; i++) {
+		old[i * 8] = 1;
+		app_post(&a, RMC_OP_FAA, 1, LATCH, &old[i * 8], 8);
+	}
+	for (i = 0; i < 2; i++)
+		one_visit(&s);
+	CHECK_EQ(*word_at(LATCH), 0);
+	for (i = 0; i < s.w.opts.units; i++)
+		s.w.node[1]->unit[i]->links.slow_ns = 0;
+	CHECK(fault_clear(&s.w, 0, 1, RMC_LANE_REQ));
+	for (i = 0; i <= 6; i++) {
+		CHECK_EQ(app_wait(&a), RMC_S_OK);
+		CHECK(!i || old[i * 8] == i);
+	}
+	check_quiet(&s);
+	app_fini(&a);
+	teardown(&s);
+}
+
+static const struct matrix_test tests[] = {
+	{ "ordered queue pairs: a filter that has lost something stays", test_filter_removed },
+	{ "ordered queue pairs: a filter heals", test_filter_heals },
+	{ "ordered queue pairs: filters that are flushed", test_flush },
+};
+
+int main(void)
+{
+	matrix_run(tests, ARRAY_SIZE(tests), ordered_opts, ARRAY_SIZE(ordered_opts));
+	return matrix_done();
+}
