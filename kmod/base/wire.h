@@ -92,8 +92,8 @@ struct rmc_rep {
 #define RMC_REP_DUPLICATED	((u64)RMC_MARK_DUPLICATED << 32)
 
 /*
- * Not an operation: a packet of a group and nothing else, from an RMC whose group is renewed and has
- * nothing to send. Its reply only returns the credit. See core/order.c.
+ * Not an operation: a packet of a group and nothing else, from an RMC whose group is renewed and
+ * has nothing to send. Its reply only returns the credit. See core/order.c.
  */
 #define RMC_OP_RENEW	0x7f
 

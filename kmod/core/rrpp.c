@@ -227,7 +227,7 @@ static __always_inline bool serve(struct rmc_node *node, struct rmc_in *in, stru
 	return true;
 }
 
-/* Longest run of a request; @steps: all its lines have a bit, those before an unaligned start, too */
+/* Longest run of a request; @steps: all its lines have a bit, also before an unaligned start */
 static __always_inline u32 most_of(const struct pending *p, u32 most, const bool steps)
 {
 	return steps ? most - (u32)(p->req.offset & (RMC_LINE - 1)) : most;

@@ -155,7 +155,7 @@ void rmc_link_sweep(struct rmc_device *rmc)
 		} while (time_before(jiffies, end));
 		if (err == -EAGAIN)
 			pr_notice("node %u: a filter of packets from node %u stays without faults, clear it again later\n",
-				c.node->nid, rmc_endpoint_nid(f, c.peer));
+				  c.node->nid, rmc_endpoint_nid(f, c.peer));
 		rmc_filter_destroy(c.filter);
 		any |= !!READ_ONCE(c.node->links.filter[c.lane][c.peer]);
 	}

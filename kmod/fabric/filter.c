@@ -403,8 +403,8 @@ void rmc_filter_flush(struct rmc_links *l, struct rmc_filter *flt)
  * is still to be lost, so the filter stays until their sender has noticed and renewed their group,
  * or the channel closes.
  *
- * Return: 0: the pipeline consumes the wire from now on. -EAGAIN: packets are left, which takes some
- * visits. -EBUSY: it waits for the sender, which takes up to a time-out.
+ * Return: 0: the pipeline consumes the wire from now on. -EAGAIN: packets are left, which takes
+ * some visits. -EBUSY: it waits for the sender, which takes up to a time-out.
  * Context: worker, does not sleep.
  */
 int rmc_filter_drain(struct rmc_links *l, struct rmc_filter *flt)
