@@ -256,6 +256,7 @@ check "tap-failed: names, with what was said right before" \
 
 report_unittest bench/history_unit.py
 report_unittest tools/rooms_unit.py
+report_unittest tools/rows_unit.py
 
 echo "1..$count"
 [ $failed -eq 0 ]
