@@ -31,6 +31,8 @@ fi
 expect "rmc-run --daemon: hello" 0 "^\[[0-3]\] node 3 says 103: success" \
 	timeout -k 5 60 "$run" --daemon -n 4 "$C/build/hello"
 check "and nothing is left" nothing_left
+expect "16 nodes on one host" 0 "^\[14\] node 15 says 115: success" \
+	timeout -k 5 60 "$run" --daemon -n 16 "$C/build/hello"
 expect "it passes the number of workers and options on" 0 "success" \
 	timeout -k 5 60 "$run" --daemon -n 2 --workers 2 --rmcd=--mtu=64 "$C/build/hello"
 expect "a daemon for each node" 0 "^\[1\] node 0 says 100: success" \

@@ -166,6 +166,7 @@ class Cluster:
         plan = host.Plan(opt.nodes, ni_workers(opt), loopback,
                          {"auto": None, "shared": True, "dedicated": False}[opt.cpus])
         guests = 1 if loopback else opt.nodes
+        memory = plan.bind(opt.numa)
         if opt.cable and guests != 2:
             raise Fail("a cable has two ends", "use two guests: -n 2, not --fabric loopback")
         accel = how.accel(opt, kernel)
@@ -174,6 +175,7 @@ class Cluster:
             note(f"cluster '{self.name}': {opt.nodes} node{'s' * (opt.nodes > 1)}, {one}, "
                  f"kernel {kernel.version}, {accel.upper()}")
             note(plan.text)
+            note(memory)
 
         self.state = {"nodes": opt.nodes, "fabric": fabric, "kernel": kernel.version,
                       "accel": accel, "shared": plan.shared, "app_cpus": plan.app,
@@ -472,6 +474,9 @@ def add_boot_options(parser):
         help="units per node (default 2 for edge, per_tile and split, else 1)")
     add("--cpus", choices=("auto", "dedicated", "shared"), default="auto",
         help="a core for every vCPU, or application and RMC on one (default: by the host's cores)")
+    add("--numa", choices=("auto", "bind", "off"), default="auto",
+        help="bind each guest's memory to the NUMA node of its cores: if the host has several "
+             "(auto), also if it has one, or never")
     add("--doorbell", choices=("on", "off"), default="on",
         help="wake an idle peer by an interrupt, or let it poll at intervals")
     add("--mtu", type=int, help="packet payload in bytes (default: the module's)")

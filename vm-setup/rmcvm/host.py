@@ -80,8 +80,9 @@ def parse_list(text):
     return result
 
 
-def numa_nodes():
-    """The host cores we may use, as a list for each NUMA node."""
+def numa_domains():
+    """The host cores we may use: (number, cores) for each NUMA node that has some; number None: of
+    no node."""
     allowed = os.sched_getaffinity(0)
     nodes = []
     for path in sorted(glob.glob(f"{SYS}/devices/system/node/node[0-9]*/cpulist"),
@@ -89,8 +90,25 @@ def numa_nodes():
         with open(path, encoding="ascii") as f:
             mine = [c for c in parse_list(f.read()) if c in allowed]
         allowed -= set(mine)
-        nodes.append(mine)
-    return [node for node in [*nodes, sorted(allowed)] if node]
+        nodes.append((int(re.search(r"node(\d+)/cpulist", path)[1]), mine))
+    return [node for node in [*nodes, (None, sorted(allowed))] if node[1]]
+
+
+def numa_nodes():
+    """The host cores we may use, as a list for each NUMA node."""
+    return [mine for _, mine in numa_domains()]
+
+
+def numa_memory():
+    """Numbers of the NUMA nodes whose memory we may use"""
+    try:
+        with open(f"{SYS}/devices/system/node/has_memory", encoding="ascii") as f:
+            found = set(parse_list(f.read()))
+        with open(f"{PROC}/self/status", encoding="ascii", errors="replace") as f:
+            allowed = re.search(r"^Mems_allowed_list:\s*(\S*)", f.read(), re.M)
+    except (OSError, ValueError):
+        return set()
+    return found & set(parse_list(allowed[1])) if allowed else found
 
 
 def cores():
@@ -161,13 +179,17 @@ class Plan:
                other, with one node per guest on one vCPU; vCPU 0 is left to the
                guest's housekeeping.
 
+    On a host with several NUMA nodes the cores of a guest are of one of them, if it has enough, and
+    so is its memory: see bind(). Where there are more guests than NUMA nodes, some share one.
+
     A guest is one node, or all nodes with the loopback fabric. It never has
     just one vCPU: the emulator would drop the lock prefix, and atomics between
     guests would be lost.
     """
 
     def __init__(self, nodes, workers, loopback=False, shared=None):
-        have = cores()
+        domains = numa_domains()
+        have = [core for _, mine in domains for core in mine]
         guests = 1 if loopback else nodes
         apps = nodes if loopback else 1
         wanted = guests * (apps + workers)
@@ -184,17 +206,53 @@ class Plan:
             self.vcpus, self.rmc, self.app = 2, [1], [1] * nodes
         # RMC vCPUs choose first, so that they are spread best.
         order = sorted(range(self.vcpus), key=lambda v: v not in self.rmc)
-        turns = [(g, v) for v in order for g in range(guests)]
-        if not self.shared:
-            turns = [(g, v) for g in range(guests) for v in range(self.vcpus)]
         self.pins = [[None] * self.vcpus for _ in range(guests)]
-        for turn, (g, v) in enumerate(turns):
-            self.pins[g][v] = have[turn % len(have)]
+        for some, mine in self.divide(guests, domains):
+            turns = [(g, v) for v in order for g in some]
+            if not self.shared:
+                turns = [(g, v) for g in some for v in range(self.vcpus)]
+            for turn, (g, v) in enumerate(turns):
+                self.pins[g][v] = mine[turn % len(mine)]
+        number = {core: n for n, mine in domains for core in mine}
+        homes = [{number[core] for core in pins} for pins in self.pins]
+        self.homes = [home.pop() if len(home) == 1 else None for home in homes]
+        self.domains = len(domains)
+        self.memory = [None] * guests
         kind = "shared" if self.shared else "dedicated"
         how = ("a core for every application and RMC worker" if not self.shared else
                "applications and RMC workers yield to each other")
         self.text = (f"CPU plan: {kind}, {how} ({len(have)} host core{'s' * (len(have) > 1)}, "
                      f"dedicated takes {wanted})")
+
+    def divide(self, guests, domains):
+        """(guests, their cores) by NUMA nodes: all guests have their cores of one each, or all of
+        all."""
+        if self.shared:
+            share = [[g for g in range(guests) if g * len(domains) // guests == n]
+                     for n in range(len(domains))]
+        else:
+            share, left = [], list(range(guests))
+            for _, mine in domains:
+                room = len(mine) // self.vcpus
+                share.append(left[:room])
+                left = left[room:]
+            if left:
+                return [(range(guests), [core for _, mine in domains for core in mine])]
+        return [(some, mine) for some, (_, mine) in zip(share, domains) if some]
+
+    def bind(self, how):
+        """Set memory: the NUMA node of each guest's memory, None if it is not bound. how: "auto",
+        where there are several nodes; "bind", also where there is one; "off". Returns a text."""
+        usable = numa_memory()
+        if how == "off":
+            return "memory is not bound"
+        if how == "auto" and self.domains < 2:
+            return "memory is not bound: one NUMA node"
+        self.memory = [home if home in usable else None for home in self.homes]
+        if None in self.memory:
+            return (f"memory of {sum(m is not None for m in self.memory)} of {len(self.memory)} guests "
+                    "is bound: others have cores of several NUMA nodes, or of one without memory")
+        return f"memory of each guest is bound to the NUMA node of its cores: {self.memory}"
 
     def kernel_args(self):
         if self.shared:

@@ -134,6 +134,14 @@ def module_args(cluster):
     return ["dead_ms=10000", "timeout_ms=30000"] if cluster.state["accel"] == "tcg" else []
 
 
+def memory(opt, node):
+    """-machine's part and options; node: the NUMA node to bind it to, or None"""
+    if node is None:
+        return "", ["-m", str(opt.mem)]
+    return ",memory-backend=mem", ["-m", str(opt.mem), "-object", f"memory-backend-ram,id=mem,"
+                                   f"size={opt.mem}M,host-nodes={node},policy=bind"]
+
+
 def argv(cluster, opt, i, plan, elf):
     kind = cluster.state["accel"]
     kernel_args = ["console=ttyS0", "quiet", "panic=-1", "oops=panic", "tsc=reliable",
@@ -143,11 +151,12 @@ def argv(cluster, opt, i, plan, elf):
         khz = guest.tsc_khz()
         if khz:     # measured in a guest it is wrong whenever the host is busy
             kernel_args.insert(4, f"tsc_early_khz={khz}")
+    backend, ram = memory(opt, plan.memory[i])
     result = [need(host.QEMU, "qemu-system-x86"), "-name", f"rmc-{cluster.name}-{i}",
               "-accel", "tcg,thread=multi" if kind == "tcg" else "kvm",
               # la57: five-level page tables only cost time
               "-cpu", "max,la57=off" if kind == "tcg" else "host,migratable=no",
-              "-machine", host.MACHINE, "-smp", str(plan.vcpus), "-m", str(opt.mem),
+              "-machine", host.MACHINE + backend, "-smp", str(plan.vcpus), *ram,
               "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
               "-kernel", elf, "-initrd", cluster.path("initrd"),
               "-append", " ".join(filter(None, kernel_args)),

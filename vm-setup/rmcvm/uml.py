@@ -4,11 +4,12 @@ root. machine.py describes the functions."""
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 
 from . import agent, guest
-from .base import CHECKOUT, VM_SETUP, Fail, alive
+from .base import CHECKOUT, VM_SETUP, Fail, alive, note
 
 FABRIC = "uml"
 # as in the Makefile
@@ -72,9 +73,20 @@ def module_args(cluster):
     return args + [f"doorbells={cluster.path('doorbell-')}"] if cluster.state["doorbells"] else args
 
 
+def numactl(node, first=True):
+    """In front of a kernel, whose threads are not pinned: it runs on its NUMA node as well."""
+    if node is None:
+        return []
+    if not shutil.which("numactl"):
+        if first:
+            note("numactl is not installed: memory is not bound")
+        return []
+    return ["numactl", f"--cpunodebind={node}", f"--membind={node}"]
+
+
 def argv(cluster, opt, i, plan, image):
     isolated = "" if plan.shared else "isolcpus=domain,managed_irq," + ",".join(map(str, plan.rmc))
-    return [os.path.join(VM_SETUP, "uml-guest"), cluster.folder, str(i), str(agent.PORTS), image,
+    return [*numactl(plan.memory[i], i == 0), os.path.join(VM_SETUP, "uml-guest"), cluster.folder, str(i), str(agent.PORTS), image,
             f"mem={opt.mem}M", f"ncpus={plan.vcpus}", f"initrd={cluster.path('initrd')}",
             "seccomp=on", f"uml_dir={cluster.path('uml')}", f"umid={i}", "con=null", "ssl=null",
             "con0=fd:0,fd:1", "console=tty0", "quiet", "oops=panic", f"RMC_NODE={i}",

@@ -83,10 +83,23 @@ ok "a guest that does not answer is reported with what its machine does"
 
 # ---- two guests without the module ----
 
-try "$vm" up -n 2 --no-module
+try "$vm" up -n 2 --no-module --numa bind
 took=$(sed -n 's/.*ready after //p' err)
 [ $rc -eq 0 ]; ok "two guests boot ($took)"
 grep -q 'CPU plan: ' err; ok "the CPU plan is printed"
+bound() {       # the memory of both
+	local pid pids
+	pids=$(pgrep -f "qemu-system.*$state/") && [ "$(wc -l <<<"$pids")" -eq 2 ] || return
+	for pid in $pids; do
+		grep -q '^[0-9a-f]* bind[^ ]*:[0-9]* .*' "/proc/$pid/numa_maps" || return
+	done
+}
+if [ -e /proc/self/numa_maps ]; then
+	bound; ok "guest memory is bound to a NUMA node"
+else
+	skip "guest memory is bound to a NUMA node" "this kernel knows no NUMA nodes"
+fi
+grep -q 'memory of each guest is bound to the NUMA node of its cores: \[' err; ok "and that is printed"
 try "$vm" up -n 2 --no-module
 [ $rc -eq 1 ] && grep -q 'already up' err && lines err 1; ok "a second up is refused"
 try "$vm" status

@@ -21,11 +21,11 @@ from unittest import mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "..",
                                 "vm-setup"))
-from rmcvm import agent, base, cluster, daemon, guest, host, launch, qemu      # noqa: E402
+from rmcvm import agent, base, cluster, daemon, guest, host, launch, qemu, uml      # noqa: E402
 
 
 def plan(cores, *args, **kwargs):
-    with mock.patch.object(host, "cores", lambda: list(range(cores))):
+    with mock.patch.object(host, "numa_domains", lambda: [(0, list(range(cores)))]):
         return host.Plan(*args, **kwargs)
 
 
@@ -70,6 +70,84 @@ class PlanTest(unittest.TestCase):
     def test_forced(self):
         self.assertTrue(plan(64, 2, 1, shared=True).shared)
         self.assertFalse(plan(2, 2, 1, shared=False).shared)
+
+
+class NumaPlanTest(unittest.TestCase):
+    """Guests on a host with several NUMA nodes: cores and memory of one each."""
+
+    @staticmethod
+    def plan(domains, *args, how="auto", usable=None):
+        with mock.patch.object(host, "numa_domains", lambda: domains), \
+             mock.patch.object(host, "numa_memory", lambda: usable or {n for n, _ in domains}):
+            p = host.Plan(*args)
+            return p, p.bind(how)
+
+    EIGHT = [(n, list(range(6 * n, 6 * n + 6))) for n in range(8)]
+
+    def test_sixteen_guests_are_two_of_each_node(self):       # as in A14 7.1
+        p, text = self.plan(self.EIGHT, 16, 1)
+        self.assertFalse(p.shared)
+        self.assertEqual(p.memory, [g // 3 for g in range(16)])
+        self.assertIn("bound to the NUMA node", text)
+        p, _ = self.plan([(n, mine[:2]) for n, mine in self.EIGHT], 16, 1)
+        self.assertTrue(p.shared)
+        self.assertEqual(p.memory, [g // 2 for g in range(16)])
+
+    def test_vcpus_and_memory_are_of_one_node(self):
+        number = {core: n for n, mine in self.EIGHT for core in mine}
+        for guests in (1, 2, 3, 7, 16, 24, 40):
+            for workers in (1, 2):
+                p, _ = self.plan(self.EIGHT, guests, workers)
+                for pins, node in zip(p.pins, p.memory):
+                    self.assertEqual({number[core] for core in pins}, {node})
+
+    def test_a_guest_that_no_node_has_cores_for(self):
+        p, text = self.plan([(0, [0, 1, 2]), (1, [3, 4, 5])], 3, 1)
+        self.assertFalse(p.shared)
+        self.assertEqual(p.memory, [0, None, 1])
+        self.assertIn("memory of 2 of 3 guests", text)
+
+    def test_a_node_without_memory(self):
+        p, _ = self.plan(self.EIGHT[:2], 4, 1, usable={1})
+        self.assertEqual(p.memory, [None, None, None, 1])
+
+    def test_one_node(self):
+        p, text = self.plan(self.EIGHT[:1], 2, 1)
+        self.assertEqual((p.memory, text), ([None, None], "memory is not bound: one NUMA node"))
+        self.assertEqual(self.plan(self.EIGHT[:1], 2, 1, how="bind")[0].memory, [0, 0])
+        self.assertEqual(self.plan(self.EIGHT, 2, 1, how="off")[0].memory, [None, None])
+
+    def test_qemu_binds(self):
+        opt = argparse.Namespace(mem=256)
+        self.assertEqual(qemu.memory(opt, None), ("", ["-m", "256"]))
+        backend, ram = qemu.memory(opt, 3)
+        self.assertEqual(backend, ",memory-backend=mem")
+        self.assertEqual(ram[-1], "memory-backend-ram,id=mem,size=256M,host-nodes=3,policy=bind")
+
+    def test_a_kernel_of_user_mode_linux_binds(self):
+        with mock.patch.object(uml.shutil, "which", lambda _: "/bin/numactl"):
+            self.assertEqual(uml.numactl(1), ["numactl", "--cpunodebind=1", "--membind=1"])
+            self.assertEqual(uml.numactl(None), [])
+        with mock.patch.object(uml.shutil, "which", lambda _: None), mock.patch.object(uml, "note") as said:
+            self.assertEqual(uml.numactl(1), [])
+            said.assert_called_once()
+
+    def test_what_this_host_says(self):
+        with tempfile.TemporaryDirectory() as top:
+            for n, cpus in ((0, "0"), (2, "1-3"), (10, "")):
+                os.makedirs(f"{top}/sys/devices/system/node/node{n}")
+                with open(f"{top}/sys/devices/system/node/node{n}/cpulist", "w", encoding="ascii") as f:
+                    f.write(cpus + "\n")
+            with open(f"{top}/sys/devices/system/node/has_memory", "w", encoding="ascii") as f:
+                f.write("0,10\n")
+            os.makedirs(f"{top}/proc/self")
+            with open(f"{top}/proc/self/status", "w", encoding="ascii") as f:
+                f.write("Mems_allowed:\t00000005\nMems_allowed_list:\t0,2\n")
+            with mock.patch.object(host, "SYS", f"{top}/sys"), mock.patch.object(host, "PROC", f"{top}/proc"), \
+                 mock.patch.object(os, "sched_getaffinity", lambda _: {0, 2, 3, 7}):
+                self.assertEqual(host.numa_domains(), [(0, [0]), (2, [2, 3]), (None, [7])])
+                self.assertEqual(host.numa_nodes(), [[0], [2, 3], [7]])
+                self.assertEqual(host.numa_memory(), {0})
 
 
 class DaemonPlanTest(unittest.TestCase):
