@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A part of ni_bench.c, which includes it: two nodes, each with its own workers, that read from (or
+ * A part of ni_bench.c and compaction.c, which include it: two nodes, each with its own workers, that read from (or
  * write to) each other, and what that takes.
  *
  *	load_computed()		each visit of a worker or an application is run and timed, one after the
@@ -493,12 +493,10 @@ static double load_native_window(void)
 }
 
 /* The caller has checked that there are as many CPUs. */
-static void load_native(const struct load *l, struct load_result *r)
+static void load_begin_threads(const struct load *l)
 {
-	double v[LOAD_NATIVE], rate;
 	u32 i;
 
-	memset(r, 0, sizeof(*r));
 	load_open(l);
 	sched_setaffinity(0, sizeof(load_allowed), &load_allowed);
 	testbed_start(&load.b.w, load_cpu, false);
@@ -508,20 +506,36 @@ static void load_native(const struct load *l, struct load_result *r)
 		if (pthread_create(&load.thread[i].thread, NULL, load_run_thread, &load.thread[i]))
 			abort();
 	}
-	load_native_window();
-	load_shares(r);
-	for (i = 0; i < LOAD_NATIVE; i++)
-		v[i] = load_native_window();
-	load_shares(r);
+}
+
+static void load_end_threads(void)
+{
+	u32 i;
+
 	__atomic_store_n(&load.stop, 1, __ATOMIC_RELAXED);
 	for (i = 0; i < load.threads; i++)
 		pthread_join(load.thread[i].thread, NULL);
 	testbed_stop(&load.b.w);
 	memset(load.served, 0, sizeof(load.served));
+	load_close();
+}
+
+static inline void load_native(const struct load *l, struct load_result *r)
+{
+	double v[LOAD_NATIVE], rate;
+	u32 i;
+
+	memset(r, 0, sizeof(*r));
+	load_begin_threads(l);
+	load_native_window();
+	load_shares(r);
+	for (i = 0; i < LOAD_NATIVE; i++)
+		v[i] = load_native_window();
+	load_shares(r);
 	rate = bench_median(v, LOAD_NATIVE);
 	r->rate = rate * 1000;
 	r->ns = load.apps / rate;
-	load_close();
+	load_end_threads();
 }
 
 #endif
