@@ -154,6 +154,13 @@ class Rows(unittest.TestCase):
         self.assertRegex(out, "ok [0-9]+ - S1-05: .* # SKIP no CPUs")
         self.assertRegex(out, "ok [0-9]+ - S1-06: .* # SKIP no root")
 
+    def test_one_of_two_commands_is_skipped(self):
+        status, out = run(page(commands=[("S1-05", "``echo no CPUs; exit 4``", "``yes``"),
+                                         ("S1-05", "``echo yes``", "``yes``")]))
+        self.assertEqual(status, 0, out)
+        self.assertRegex(out, re.compile("^ok [0-9]+ - S1-05: .*, echo yes$", re.M))
+        self.assertIn("# S1-05: echo no CPUs; exit 4: skipped: no CPUs", out)
+
     def test_guests(self):
         text = page(commands=[("S1-05", "``true rmc-run --vm; false``", "``yes``")])
         with mock.patch.object(rows, "without_guests", return_value="no KVM"):
