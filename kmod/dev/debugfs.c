@@ -10,6 +10,7 @@
  *   rmc/rnic        node=0 lines=any gap_ns=50 cas_ns=431 seed=7
  *                   node=any
  *   rmc/model       topology=torus3d dims=8x8x4 hop_ns=35 base_ns=120 mbps=80000 one_way=0
+ *                   topology=racks dims=16 hop_ns=50 mbps=80000 rack_ns=2000 rack_mbps=100000
  *   rmc/timeout_ms  rmc/retries
  *
  * A link is configured where its packets arrive: @to must be a node of this kernel.
@@ -31,11 +32,11 @@
 
 static char *topology;
 module_param(topology, charp, 0444);
-MODULE_PARM_DESC(topology, "link model: none, crossbar, torus2d or torus3d (default none)");
+MODULE_PARM_DESC(topology, "link model: none, crossbar, torus2d, torus3d or racks (default none)");
 
 static char *dims;
 module_param(dims, charp, 0444);
-MODULE_PARM_DESC(dims, "link model: nodes per dimension of a torus, like 8x8x4");
+MODULE_PARM_DESC(dims, "link model: nodes per dimension of a torus, like 8x8x4; of a rack");
 
 static unsigned int hop_ns;
 module_param(hop_ns, uint, 0444);
@@ -53,6 +54,14 @@ static unsigned int link_mbps;
 module_param(link_mbps, uint, 0444);
 MODULE_PARM_DESC(link_mbps, "link model: megabits per second of a link in each direction (default 0: unlimited)");
 
+static unsigned int rack_ns;
+module_param(rack_ns, uint, 0444);
+MODULE_PARM_DESC(rack_ns, "link model: nanoseconds between two racks, one way");
+
+static unsigned int rack_mbps;
+module_param(rack_mbps, uint, 0444);
+MODULE_PARM_DESC(rack_mbps, "link model: megabits per second of a rack's link to others, each way (default 0: unlimited)");
+
 static bool one_way;
 module_param(one_way, bool, 0444);
 MODULE_PARM_DESC(one_way, "link model: each way for itself, and the servers' ports, where all nodes are in this kernel (default 0)");
@@ -66,6 +75,7 @@ static const char *const topology_names[] = {
 	[RMC_TOPOLOGY_CROSSBAR] = "crossbar",
 	[RMC_TOPOLOGY_TORUS2D] = "torus2d",
 	[RMC_TOPOLOGY_TORUS3D] = "torus3d",
+	[RMC_TOPOLOGY_RACKS] = "racks",
 };
 
 static const char *const lane_names[] = {
@@ -326,6 +336,8 @@ static int write_model(struct rmc_device *rmc, char *line)
 		{ "base_ns", &m.base_ns, NULL, RMC_MODEL_NS_MAX },
 		{ "local_ns", &m.local_ns, NULL, RMC_MODEL_NS_MAX },
 		{ "mbps", &m.mbps, NULL, U32_MAX },
+		{ "rack_ns", &m.rack_ns, NULL, RMC_MODEL_NS_MAX },
+		{ "rack_mbps", &m.rack_mbps, NULL, U32_MAX },
 		{ "one_way", &each_way, NULL, 1 },
 		{ }
 	};
@@ -420,9 +432,10 @@ static void show_model(struct rmc_device *rmc, struct seq_file *m)
 {
 	const struct rmc_model *model = &rmc->port->fabric.model;
 
-	seq_printf(m, "topology=%s dims=%ux%ux%u hop_ns=%u base_ns=%u local_ns=%u mbps=%u one_way=%u\n",
+	seq_printf(m, "topology=%s dims=%ux%ux%u hop_ns=%u base_ns=%u local_ns=%u mbps=%u rack_ns=%u rack_mbps=%u one_way=%u\n",
 		   topology_names[model->topology], model->dim[0], model->dim[1], model->dim[2],
-		   model->hop_ns, model->base_ns, model->local_ns, model->mbps, model->one_way);
+		   model->hop_ns, model->base_ns, model->local_ns, model->mbps, model->rack_ns,
+		   model->rack_mbps, model->one_way);
 }
 
 /* ---- files ---- */
@@ -546,11 +559,11 @@ int rmc_fault_parse(struct rmc_config *cfg)
 		return 0;
 	*m = (struct rmc_model){
 		.hop_ns = hop_ns, .base_ns = base_ns, .local_ns = local_ns, .mbps = link_mbps,
-		.one_way = one_way,
+		.rack_ns = rack_ns, .rack_mbps = rack_mbps, .one_way = one_way,
 	};
 	err = find_name(topology_names, ARRAY_SIZE(topology_names), topology);
 	if (err < 0) {
-		pr_err("topology=%s is unknown: give none, crossbar, torus2d or torus3d\n",
+		pr_err("topology=%s is unknown: give none, crossbar, torus2d, torus3d or racks\n",
 		       topology);
 		return err;
 	}

@@ -27,10 +27,12 @@ int rmc_model_check(const struct rmc_model *m, u32 nodes)
 	u32 i, n = dimensions(m);
 	u64 places = 1;
 
-	if (m->topology > RMC_TOPOLOGY_TORUS3D)
+	if (m->topology > RMC_TOPOLOGY_RACKS)
 		return -EINVAL;
 	if (m->hop_ns > RMC_MODEL_NS_MAX || m->base_ns > RMC_MODEL_NS_MAX ||
-	    m->local_ns > RMC_MODEL_NS_MAX)
+	    m->local_ns > RMC_MODEL_NS_MAX || m->rack_ns > RMC_MODEL_NS_MAX)
+		return -ERANGE;
+	if (m->topology == RMC_TOPOLOGY_RACKS && !m->dim[0])
 		return -ERANGE;
 	for (i = 0; i < n; i++) {
 		if (!m->dim[i] || m->dim[i] > RMC_MAX_NODES)
@@ -49,13 +51,19 @@ static u32 steps(u32 a, u32 b, u32 size, bool *up)
 	return *up ? ahead : size - ahead;
 }
 
+/* First node of the rack of @nid; with other topologies all nodes are in one. */
+static u32 rack_of(const struct rmc_model *m, u32 nid)
+{
+	return m->topology == RMC_TOPOLOGY_RACKS ? nid - nid % m->dim[0] : 0;
+}
+
 /**
  * rmc_model_hops() - distance of two nodes
  * @m: model, checked
  * @from: node id
  * @to: node id
  *
- * Return: hops: 0 from a node to itself, 1 through a crossbar.
+ * Return: hops: 0 from a node to itself, 1 through a crossbar, 2 through those of two racks.
  */
 u32 rmc_model_hops(const struct rmc_model *m, u32 from, u32 to)
 {
@@ -65,7 +73,7 @@ u32 rmc_model_hops(const struct rmc_model *m, u32 from, u32 to)
 	if (from == to || m->topology == RMC_TOPOLOGY_NONE)
 		return 0;
 	if (!n)
-		return 1;
+		return 1 + (rack_of(m, from) != rack_of(m, to));
 	for (i = 0; i < n; i++) {
 		hops += steps(from % m->dim[i], to % m->dim[i], m->dim[i], &up);
 		from /= m->dim[i];
@@ -89,9 +97,16 @@ void rmc_model_path(const struct rmc_model *m, u32 from, u32 to, struct rmc_path
 	memset(path, 0, sizeof(*path));
 	if (m->topology == RMC_TOPOLOGY_NONE)
 		return;
-	path->rtt_ns = 2ULL * rmc_model_hops(m, from, to) * m->hop_ns + m->base_ns;
-	path->rtt_ns -= min_t(u64, path->rtt_ns, m->local_ns);
+	path->rack = rack_of(m, from);
+	path->far_rack = rack_of(m, to);
 	path->request_ns = (u64)rmc_model_hops(m, from, to) * m->hop_ns;
+	if (path->rack != path->far_rack) {
+		path->request_ns += m->rack_ns;
+		if (m->rack_mbps)
+			path->rack_fs = rmc_os_div(8000000000ULL, m->rack_mbps);
+	}
+	path->rtt_ns = 2 * path->request_ns + m->base_ns;
+	path->rtt_ns -= min_t(u64, path->rtt_ns, m->local_ns);
 	path->reply_ns = path->request_ns + m->base_ns;
 	path->reply_ns -= min_t(u64, path->reply_ns, m->local_ns);
 	/* 8 bits x 10^9 fs/us / (bits per us) */
@@ -238,9 +253,19 @@ static u64 one_way_due(struct rmc_links *l, struct rmc_filter *flt, u32 bytes, u
 	} else {
 		due = path->byte_fs ? leave_shared(&s->port[flt->peer_nid][path->back].out_ns,
 						   now, ns) : now;
+		if (path->rack_fs)
+			due = leave_shared(&s->port[path->far_rack][RMC_RACK_PORT].out_ns, due,
+					   rmc_path_rack_ns(path, bytes));
 		due += path->reply_ns;
 	}
 	return due;
+}
+
+/* A packet at @due or later by a port that only its node uses. Returns when it has passed. */
+static u64 pass_own(u64 *free_ns, u64 due, u64 ns)
+{
+	*free_ns = max(due, *free_ns) + ns;
+	return *free_ns;
 }
 
 /* Due time of a reply: when the modelled round trip is over. */
@@ -255,13 +280,11 @@ static u64 round_trip_due(struct rmc_links *l, struct rmc_filter *flt, u32 bytes
 	if (!sent)
 		return now;
 	rmc_filter_count(flt, flight_ns, now - sent);
-	if (path->byte_fs) {
-		struct rmc_port_time *port = &l->port[path->in];
-
-		due = max(max(due, port->in_ns), now);
-		due += rmc_path_ns(path, bytes);
-		port->in_ns = due;
-	}
+	if (path->rack_fs)
+		due = pass_own(&l->port[RMC_RACK_PORT].in_ns, max(due, now),
+			       rmc_path_rack_ns(path, bytes));
+	if (path->byte_fs)
+		due = pass_own(&l->port[path->in].in_ns, max(due, now), rmc_path_ns(path, bytes));
 	return due;
 }
 
@@ -287,7 +310,7 @@ bool rmc_stage_model(struct rmc_links *l, struct rmc_filter *flt, struct rmc_pac
 			due = max(due, flt->last_due_ns);
 			flt->last_due_ns = due;
 		}
-	} else if (flt->lane == RMC_LANE_REP && path->rtt_ns + path->byte_fs) {
+	} else if (flt->lane == RMC_LANE_REP && path->rtt_ns + path->byte_fs + path->rack_fs) {
 		due = round_trip_due(l, flt, bytes, now);
 	}
 	p->due_ns = max(due, p->due_ns);
@@ -307,6 +330,9 @@ void rmc_arrival_port(struct rmc_links *l, struct rmc_filter *flt, struct rmc_pa
 	const struct rmc_path *path = &flt->path;
 	u32 bytes = RMC_PACKET_HEADER + rmc_packet_payload(flt, p) * RMC_LINE;
 
+	if (flt->one_way && path->rack_fs)
+		p->due_ns = enter_shared(&l->fabric->shared->port[path->rack][RMC_RACK_PORT].in_ns,
+					 p->due_ns, rmc_path_rack_ns(path, bytes));
 	if (flt->one_way && path->byte_fs)
 		p->due_ns = enter_shared(&l->fabric->shared->port[l->nid][path->in].in_ns,
 					 p->due_ns, rmc_path_ns(path, bytes));
@@ -326,24 +352,24 @@ void rmc_model_send(struct rmc_links *l, struct rmc_filter *flt, const struct rm
 		    u32 lines, u32 qp)
 {
 	const struct rmc_path *path = &flt->path;
+	u32 bytes = RMC_PACKET_HEADER + lines * RMC_LINE;
+	struct rmc_model_shared *s = l->fabric->shared;
 	u64 now, ns;
 
-	if (!flt->sent || !(flt->one_way || path->rtt_ns + path->byte_fs))
+	if (!flt->sent || !(flt->one_way || path->rtt_ns + path->byte_fs + path->rack_fs))
 		return;
 	now = rmc_os_now_ns();
 	if (l->rnic_client)
 		now = rmc_rnic_send(l->rnic_client, qp, now);
 	if (path->byte_fs) {
-		ns = rmc_path_ns(path, RMC_PACKET_HEADER + lines * RMC_LINE);
-		if (flt->one_way) {
-			now = leave_shared(&l->fabric->shared->port[l->nid][path->out].out_ns,
-					   now, ns);
-		} else {
-			struct rmc_port_time *port = &l->port[path->out];
-
-			now = max(now, port->out_ns) + ns;
-			port->out_ns = now;
-		}
+		ns = rmc_path_ns(path, bytes);
+		now = flt->one_way ? leave_shared(&s->port[l->nid][path->out].out_ns, now, ns) :
+				     pass_own(&l->port[path->out].out_ns, now, ns);
+	}
+	if (path->rack_fs) {
+		ns = rmc_path_rack_ns(path, bytes);
+		now = flt->one_way ? leave_shared(&s->port[path->rack][RMC_RACK_PORT].out_ns, now, ns) :
+				     pass_own(&l->port[RMC_RACK_PORT].out_ns, now, ns);
 	}
 	WRITE_ONCE(flt->sent[req->pos & req->mask], now);
 }

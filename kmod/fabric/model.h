@@ -20,6 +20,11 @@
  *
  *   request   port out --- hops ---> port in      due = sent + hops x hop
  *   reply     port in <--- hops --- port out      due = left + hops x hop + base - local
+ *
+ * Several racks (A14 section 8): a crossbar in each, and between them links of their own latency and
+ * bandwidth, as of a conventional network. What goes to another rack passes two crossbars, and
+ * occupies the rack's link after the node's port. The link is shared by the rack's nodes with
+ * @one_way; else each node has the link to itself.
  */
 #ifndef RMC_MODEL_H
 #define RMC_MODEL_H
@@ -28,6 +33,8 @@
 
 #define RMC_DIMENSIONS		3
 #define RMC_PORTS		(2 * RMC_DIMENSIONS)
+/* with racks: the rack's link, of its first node; port 0 is the node's own */
+#define RMC_RACK_PORT		1
 /* bytes of a packet besides its payload; the papers' have 11 (T18 table 3.1) */
 #define RMC_PACKET_HEADER	16
 /* longest time that the model may add, nanoseconds */
@@ -38,16 +45,20 @@ enum rmc_topology {
 	RMC_TOPOLOGY_CROSSBAR	= 1,
 	RMC_TOPOLOGY_TORUS2D	= 2,
 	RMC_TOPOLOGY_TORUS3D	= 3,
+	RMC_TOPOLOGY_RACKS	= 4,
 };
 
 /**
  * struct rmc_model - the machine that is emulated
  * @topology: enum rmc_topology
- * @dim: nodes per dimension; their product is at least the number of nodes
+ * @dim: nodes per dimension; their product is at least the number of nodes. Racks: the first is
+ *	the number of nodes in each
  * @hop_ns: one hop, one way
  * @base_ns: service time at the destination, added once per round trip
  * @local_ns: time that posting and completion take in the emulator; subtracted
  * @mbps: bandwidth of a link in one direction, megabits per second; 0: unlimited
+ * @rack_ns: racks: time between two of them, one way, besides two hops
+ * @rack_mbps: racks: bandwidth of a rack's link in one direction; 0: unlimited
  * @one_way: 1: model each way separately, which needs struct rmc_model_shared
  */
 struct rmc_model {
@@ -57,6 +68,8 @@ struct rmc_model {
 	u32 base_ns;
 	u32 local_ns;
 	u32 mbps;
+	u32 rack_ns;
+	u32 rack_mbps;
 	u32 one_way;
 };
 
@@ -66,6 +79,9 @@ struct rmc_model {
  * @request_ns: with one_way: between sending a request and serving it
  * @reply_ns: likewise, between sending a reply and delivering it
  * @byte_fs: femtoseconds per byte of a link; 0: unlimited
+ * @rack_fs: femtoseconds per byte of the link between racks; 0: unlimited, or the same rack
+ * @rack: first node of the requester's rack
+ * @far_rack: first node of the other one
  * @out: port that packets to the other node leave by
  * @in: port that its packets come in by
  * @back: port of the other node that its packets leave by
@@ -75,6 +91,9 @@ struct rmc_path {
 	u64 request_ns;
 	u64 reply_ns;
 	u64 byte_fs;
+	u64 rack_fs;
+	u32 rack;
+	u32 far_rack;
 	u8 out;
 	u8 in;
 	u8 back;
@@ -120,6 +139,12 @@ void rmc_model_path(const struct rmc_model *m, u32 from, u32 to, struct rmc_path
 static inline u64 rmc_path_ns(const struct rmc_path *path, u32 bytes)
 {
 	return rmc_os_div(bytes * path->byte_fs, 1000000);
+}
+
+/* The same on the link between racks */
+static inline u64 rmc_path_rack_ns(const struct rmc_path *path, u32 bytes)
+{
+	return rmc_os_div(bytes * path->rack_fs, 1000000);
 }
 
 #endif

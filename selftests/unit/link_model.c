@@ -5,6 +5,7 @@
 
 #define CROSSBAR	{ .topology = RMC_TOPOLOGY_CROSSBAR }
 #define TORUS2D(x, y)	{ .topology = RMC_TOPOLOGY_TORUS2D, .dim = { x, y } }
+#define RACKS(n)	{ .topology = RMC_TOPOLOGY_RACKS, .dim = { n } }
 #define TORUS3D(x, y, z) { .topology = RMC_TOPOLOGY_TORUS3D, .dim = { x, y, z } }
 
 /* Diameter and mean distance over all pairs, including a node and itself */
@@ -25,6 +26,10 @@ static void test_distances(void)
 		{ TORUS2D(5, 1), 5, 2, 1.2 },
 		/* all nodes except oneself */
 		{ CROSSBAR, 4, 1, 0.75 },
+		/* 15 of the rack, 48 of others */
+		{ RACKS(16), 64, 2, (15 + 2 * 48) / 64.0 },
+		/* the last rack is not full */
+		{ RACKS(3), 5, 2, (3 * (2 + 2 * 2) + 2 * (1 + 2 * 3)) / 25.0 },
 		{ { .topology = RMC_TOPOLOGY_NONE }, 4, 0, 0 },
 	};
 	u32 k, i, j;
@@ -60,8 +65,14 @@ static void test_places(void)
 	CHECK_EQ(rmc_model_hops(&m, 0, 36), 8);
 	m.dim[1] = 0;
 	CHECK_EQ(rmc_model_check(&m, 2), -ERANGE);
-	m.topology = 4;
+	m.topology = 5;
 	CHECK_EQ(rmc_model_check(&m, 2), -EINVAL);
+	m = (struct rmc_model)RACKS(0);
+	CHECK_EQ(rmc_model_check(&m, 2), -ERANGE);
+	m.dim[0] = 1;
+	CHECK_EQ(rmc_model_check(&m, 1024), 0);
+	m.rack_ns = RMC_MODEL_NS_MAX + 1;
+	CHECK_EQ(rmc_model_check(&m, 2), -ERANGE);
 }
 
 static void test_paths(void)
@@ -124,6 +135,46 @@ static void test_paths(void)
 	CHECK_EQ(path.rtt_ns, 2000);
 }
 
+/* Two levels: a crossbar per rack, and links between racks with a latency and a bandwidth of their own */
+static void test_racks(void)
+{
+	struct rmc_model m = RACKS(16);
+	struct rmc_path path;
+
+	m.hop_ns = 50;
+	m.base_ns = 100;
+	m.mbps = 80000;
+	m.rack_ns = 2000;
+	m.rack_mbps = 8000;
+	rmc_model_path(&m, 17, 31, &path);
+	CHECK_EQ(path.rtt_ns, 200);
+	CHECK_EQ(rmc_path_ns(&path, 1000), 100);
+	CHECK_EQ(rmc_path_rack_ns(&path, 1000), 0);
+	CHECK_EQ(path.rack, 16);
+	CHECK_EQ(path.far_rack, 16);
+	rmc_model_path(&m, 17, 32, &path);
+	CHECK_EQ(path.request_ns, 2100);
+	CHECK_EQ(path.rtt_ns, 4300);
+	CHECK_EQ(path.reply_ns, 2200);
+	CHECK_EQ(rmc_path_ns(&path, 1000), 100);
+	CHECK_EQ(rmc_path_rack_ns(&path, 1000), 1000);
+	CHECK_EQ(path.rack, 16);
+	CHECK_EQ(path.far_rack, 32);
+	rmc_model_path(&m, 32, 17, &path);
+	CHECK_EQ(path.rack, 32);
+	CHECK_EQ(path.far_rack, 16);
+	/* no limit between racks */
+	m.rack_mbps = 0;
+	rmc_model_path(&m, 17, 32, &path);
+	CHECK_EQ(path.rack_fs, 0);
+	/* what is not of racks */
+	m.topology = RMC_TOPOLOGY_CROSSBAR;
+	m.rack_mbps = 8000;
+	rmc_model_path(&m, 17, 32, &path);
+	CHECK_EQ(path.rtt_ns, 200);
+	CHECK_EQ(path.rack_fs, 0);
+}
+
 int main(void)
 {
 	test_distances();
@@ -132,5 +183,7 @@ int main(void)
 	tap_result("link model: places, and invalid models");
 	test_paths();
 	tap_result("link model: round trips and ports");
+	test_racks();
+	tap_result("link model: several racks");
 	return tap_done();
 }

@@ -14,7 +14,7 @@ static void one_way_setup(struct setup *s, const struct testbed_opts *o, struct 
 	setup(s, &k);
 	f = s->w.fabric;
 	f->shared = rmc_model_share(f->nodes, f->endpoints, f->ring_order);
-	m.topology = RMC_TOPOLOGY_CROSSBAR;
+	m.topology = m.topology ?: RMC_TOPOLOGY_CROSSBAR;
 	m.one_way = true;
 	model_set(&s->w, &m);
 }
@@ -37,21 +37,25 @@ static void one_way_pass(struct setup *s, u32 steps)
 }
 
 /*
- * Two requesters of one server share its port, in either direction. 16 bytes take 128 us,
- * 80 bytes 640, of the request or of the reply.
+ * Two requesters of one server share its port, in either direction; or the link of its rack, if each is
+ * a rack. 16 bytes take 128 us, 80 bytes 640, of the request or of the reply.
  */
 static void test_one_way_shared_ports(const struct testbed_opts *o)
 {
+	static const struct rmc_model slow[] = {
+		{ .mbps = 1 },
+		{ .topology = RMC_TOPOLOGY_RACKS, .dim = { 1 }, .rack_mbps = 1 },
+	};
 	struct testbed_opts three = *o;
-	u32 slot, status, write;
+	u32 slot, status, i;
 	struct setup s;
 	struct app b;
 
 	three.nodes = 3;
-	for (write = 0; write < 2; write++) {
-		u32 op = write ? RMC_OP_WRITE : RMC_OP_READ;
+	for (i = 0; i < 2 * ARRAY_SIZE(slow); i++) {
+		u32 op = i % 2 ? RMC_OP_WRITE : RMC_OP_READ;
 
-		one_way_setup(&s, &three, (struct rmc_model){ .mbps = 1 });
+		one_way_setup(&s, &three, slow[i / 2]);
 		app_init(&b, &s.w, 2, CTX, 16);
 		rmc_bufs_add(&b.bufs, s.buf_mem);
 		app_post(&s.a, op, 1, 0, lbuf, 64);
@@ -69,6 +73,115 @@ static void test_one_way_shared_ports(const struct testbed_opts *o)
 		app_fini(&b);
 		one_way_teardown(&s);
 	}
+}
+
+/* Completions of @a and @b since the last call */
+static u32 arrived(struct app *a, struct app *b)
+{
+	u32 slot, status, n = 0;
+
+	while (app_poll(a, &slot, &status) || app_poll(b, &slot, &status)) {
+		CHECK_EQ(status, RMC_S_OK);
+		n++;
+	}
+	return n;
+}
+
+/* Racks of two nodes: 16 bytes take 128 us on the link of a rack, and travel for two hops and the link */
+#define RACK_STEP	128000
+#define RACK_TRAVEL	1020000
+
+static void racks_setup(struct setup *s, const struct testbed_opts *o, struct app *b, u32 nid)
+{
+	struct testbed_opts six = *o;
+	u32 i;
+
+	six.nodes = 6;
+	one_way_setup(s, &six, (struct rmc_model){ .topology = RMC_TOPOLOGY_RACKS, .dim = { 2 },
+						   .rack_mbps = 1, .rack_ns = 1000000,
+						   .hop_ns = 10000 });
+	for (i = 2; i < 6; i++)
+		seg_set(&s->w, i, CTX, s->seg_mem);
+	app_init(b, &s->w, nid, CTX, 16);
+	rmc_bufs_add(&b->bufs, s->buf_mem);
+}
+
+static void racks_teardown(struct setup *s, struct app *b)
+{
+	u32 i;
+
+	for (i = 2; i < 6; i++)
+		seg_set(&s->w, i, CTX, NULL);
+	app_fini(b);
+	one_way_teardown(s);
+}
+
+/*
+ * Node 0 reads from node 2, @reader from @server: of the racks' links only one is on both ways. A request
+ * is a step long, a reply five.
+ */
+static void racks_share(const struct testbed_opts *o, u32 reader, u32 server)
+{
+	struct setup s;
+	struct app b;
+	u64 t0;
+
+	racks_setup(&s, o, &b, reader);
+	t0 = testbed_now_ns;
+	app_post(&s.a, RMC_OP_READ, 2, 0, lbuf, 64);
+	app_post(&b, RMC_OP_READ, server, 0, lbuf, 64);
+	testbed_settle(&s.w);
+	testbed_now_ns = t0 + RACK_STEP + RACK_TRAVEL - 1;
+	testbed_settle(&s.w);
+	CHECK_EQ(testbed_stat(&s.w, 2, served) + testbed_stat(&s.w, server, served), 0);
+	testbed_now_ns++;
+	testbed_settle(&s.w);
+	CHECK_EQ(testbed_stat(&s.w, 2, served) + testbed_stat(&s.w, server, served), 1);
+	testbed_now_ns += RACK_STEP;
+	testbed_settle(&s.w);
+	CHECK_EQ(testbed_stat(&s.w, 2, served) + testbed_stat(&s.w, server, served), 2);
+	testbed_now_ns = t0 + 6 * RACK_STEP + 2 * RACK_TRAVEL - 1;
+	testbed_settle(&s.w);
+	CHECK_EQ(arrived(&s.a, &b), 0);
+	testbed_now_ns++;
+	testbed_settle(&s.w);
+	CHECK_EQ(arrived(&s.a, &b), 1);
+	testbed_now_ns += 5 * RACK_STEP - 1;
+	testbed_settle(&s.w);
+	CHECK_EQ(arrived(&s.a, &b), 0);
+	testbed_now_ns++;
+	testbed_settle(&s.w);
+	CHECK_EQ(arrived(&s.a, &b), 1);
+	racks_teardown(&s, &b);
+}
+
+static void test_one_way_racks(const struct testbed_opts *o)
+{
+	struct setup s;
+	struct app b;
+	u64 t0;
+
+	/* who stays in the rack takes a hop each way, although its link is busy */
+	racks_setup(&s, o, &b, 1);
+	t0 = testbed_now_ns;
+	app_post(&b, RMC_OP_READ, 2, 0, lbuf, 64);
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 64);
+	testbed_settle(&s.w);
+	testbed_now_ns = t0 + 10000;
+	testbed_settle(&s.w);
+	testbed_now_ns = t0 + 20000;
+	testbed_settle(&s.w);
+	CHECK_EQ(arrived(&s.a, &b), 1);
+	testbed_now_ns = t0 + 10 * RACK_TRAVEL;
+	testbed_settle(&s.w);
+	testbed_now_ns += 10 * RACK_TRAVEL;
+	testbed_settle(&s.w);
+	CHECK_EQ(arrived(&s.a, &b), 1);
+	racks_teardown(&s, &b);
+	/* readers of one rack, servers of two: requests leave, replies come in one after the other */
+	racks_share(o, 1, 4);
+	/* servers of one rack, readers of two: requests come in, replies leave one after the other */
+	racks_share(o, 4, 3);
 }
 
 static void test_one_way(const struct testbed_opts *o)
@@ -264,6 +377,7 @@ int main(void)
 	static const struct matrix_test tests[] = {
 		{ "each way takes its time, and so do the server's ports", test_one_way, .one_kernel = true },
 		{ "each way, two clients of one port", test_one_way_shared_ports, .one_kernel = true },
+		{ "each way, two nodes of a rack share its link", test_one_way_racks, .one_kernel = true },
 		{ "each way, without memory at first", test_one_way_no_memory, .one_kernel = true },
 		{ "each way, set while channels are open", test_one_way_refresh, .one_kernel = true },
 		{ "each way, another model", test_one_way_next_model, .one_kernel = true },

@@ -409,20 +409,23 @@ int cmd_fault(int argc, char **argv)
 
 int cmd_model(int argc, char **argv)
 {
-	const char *usage = "rmcctl model [show | off | crossbar | torus2d | torus3d] [options]";
+	const char *usage = "rmcctl model [show | off | crossbar | torus2d | torus3d | racks] [options]";
 	const char *what = argc > 1 && argv[1][0] != '-' ? argv[1] : "show";
-	const char *dims = "1", *hop = NULL, *base = NULL, *local = NULL;
-	int mbps = 0, one_way = 0, skip = what == argv[1];
+	const char *dims = "1", *hop = NULL, *base = NULL, *local = NULL, *rack = NULL;
+	int mbps = 0, rack_mbps = 0, one_way = 0, skip = what == argv[1];
 	struct json json, *j;
 	char line[LINE];
 	FILE *f;
 	const struct opt opts[] = {
-		{ 0, "dims", OPT_STRING, &dims, 0, 0, "XxYxZ", "nodes per dimension of a torus" },
+		{ 0, "dims", OPT_STRING, &dims, 0, 0, "XxYxZ", "nodes per dimension of a torus; of a rack" },
 		{ 0, "hop", OPT_STRING, &hop, 0, 0, "TIME", "one hop, one way" },
 		{ 0, "base", OPT_STRING, &base, 0, 0, "TIME", "added to each round trip" },
 		{ 0, "local", OPT_STRING, &local, 0, 0, "TIME", "subtracted from it" },
 		{ 0, "mbps", OPT_INT, &mbps, 0, INT32_MAX, "N",
 			"megabits per second of a link; 0: unlimited" },
+		{ 0, "rack", OPT_STRING, &rack, 0, 0, "TIME", "between two racks, one way" },
+		{ 0, "rack-mbps", OPT_INT, &rack_mbps, 0, INT32_MAX, "N",
+			"megabits per second of a rack's link to others; 0: unlimited" },
 		{ 0, "one-way", OPT_FLAG, &one_way, 0, 0, NULL,
 			"each way for itself, and the servers' ports; all nodes in one kernel" },
 		{ 0, "json", OPT_FLAG, &ctl_json, 0, 0, NULL, "machine-readable" },
@@ -433,10 +436,10 @@ int cmd_model(int argc, char **argv)
 		die(EXIT_USAGE, "usage: %s", usage);
 	if (strcmp(what, "show")) {
 		snprintf(line, sizeof(line),
-			 "topology=%.16s dims=%.32s hop_ns=%llu base_ns=%llu local_ns=%llu mbps=%d%s",
+			 "topology=%.16s dims=%.32s hop_ns=%llu base_ns=%llu local_ns=%llu mbps=%d rack_ns=%llu rack_mbps=%d%s",
 			 strcmp(what, "off") ? what : "none", dims, ctl_duration("hop", hop),
 			 ctl_duration("base", base), ctl_duration("local", local), mbps,
-			 one_way ? " one_way=1" : "");
+			 ctl_duration("rack", rack), rack_mbps, one_way ? " one_way=1" : "");
 		ctl_fault_write("model", line);
 		ctl_report("model", what, "set");
 		return EXIT_OK;

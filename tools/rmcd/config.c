@@ -56,6 +56,8 @@ struct options {
 	int base_ns;
 	int local_ns;
 	int link_mbps;
+	int rack_ns;
+	int rack_mbps;
 	int one_way;
 	int retries;
 	int user[RMCD_RESOURCES];
@@ -248,6 +250,8 @@ static int choose_model(struct rmcd_config *cfg, const struct options *o)
 	*rmcd_param_base_ns = o->base_ns;
 	*rmcd_param_local_ns = o->local_ns;
 	*rmcd_param_link_mbps = o->link_mbps;
+	*rmcd_param_rack_ns = o->rack_ns;
+	*rmcd_param_rack_mbps = o->rack_mbps;
 	*rmcd_param_one_way = o->one_way;
 	*rmcd_param_retries = o->retries;
 	return rmc_fault_parse(cfg);
@@ -385,9 +389,9 @@ static const struct opt opts[] = {
 	{ 0, "channel-mib", OPT_INT, &given.channel_mib, 1, 1 << 20, "MIB",
 	  "memory for channels between nodes (an eighth of the machine's)" },
 	{ 0, "topology", OPT_STRING, &given.topology, 0, 0, "NAME",
-	  "link model: none, crossbar, torus2d or torus3d (none)" },
+	  "link model: none, crossbar, torus2d, torus3d or racks (none)" },
 	{ 0, "dims", OPT_STRING, &given.dims, 0, 0, "NxN[xN]",
-	  "link model: nodes per dimension of a torus, like 8x8x4" },
+	  "link model: nodes per dimension of a torus, like 8x8x4; of a rack" },
 	{ 0, "hop-ns", OPT_INT, &given.hop_ns, 0, 1000000000, "NS",
 	  "link model: time of a hop, one way (0)" },
 	{ 0, "base-ns", OPT_INT, &given.base_ns, 0, 1000000000, "NS",
@@ -396,6 +400,10 @@ static const struct opt opts[] = {
 	  "link model: time to post and to see a completion, subtracted (0)" },
 	{ 0, "link-mbps", OPT_INT, &given.link_mbps, 0, 1LL << 30, "MBPS",
 	  "link model: megabits per second of a link, each way (0: no limit)" },
+	{ 0, "rack-ns", OPT_INT, &given.rack_ns, 0, 1000000000, "NS",
+	  "link model: time between two racks, one way (0)" },
+	{ 0, "rack-mbps", OPT_INT, &given.rack_mbps, 0, 1LL << 30, "MBPS",
+	  "link model: megabits per second of a rack's link to others, each way (0: no limit)" },
 	{ 0, "one-way", OPT_INT, &given.one_way, 0, 1, "0|1",
 	  "link model: each way for itself, and the servers' ports; not with --region (0)" },
 	{ 0, "retries", OPT_INT, &given.retries, 0, 255, "N",

@@ -12,6 +12,8 @@ extern unsigned int *const rmcd_param_hop_ns;
 extern unsigned int *const rmcd_param_base_ns;
 extern unsigned int *const rmcd_param_local_ns;
 extern unsigned int *const rmcd_param_link_mbps;
+extern unsigned int *const rmcd_param_rack_ns;
+extern unsigned int *const rmcd_param_rack_mbps;
 extern bool *const rmcd_param_one_way;
 extern unsigned int *const rmcd_param_retries;
 

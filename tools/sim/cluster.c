@@ -90,6 +90,8 @@ static int init_fabric(struct rmc_fabric *f)
 	f->model.hop_ns = o->hop_ns;
 	f->model.base_ns = o->base_ns;
 	f->model.mbps = o->mbps;
+	f->model.rack_ns = o->rack_ns;
+	f->model.rack_mbps = o->rack_mbps;
 	f->model.one_way = o->one_way;
 	f->shared = region.shared;
 	f->node = region.table;

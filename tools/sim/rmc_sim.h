@@ -42,7 +42,7 @@ struct rmc_sim_options {
 	uint32_t loss, dup, reorder;
 	uint64_t gap_ns;	/* delay of reordered packets */
 	/* or the module's link model, which holds replies back: kmod/fabric/model.h */
-	uint32_t topology, dim[3], hop_ns, base_ns, mbps;
+	uint32_t topology, dim[3], hop_ns, base_ns, mbps, rack_ns, rack_mbps;
 	int one_way;		/* each way for itself, and the servers' ports */
 	struct rmc_sim_adapter adapter;		/* of all nodes; qp_cache needs a topology */
 	const struct rmc_sim_costs *costs;	/* default: all 0 */
