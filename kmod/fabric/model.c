@@ -354,6 +354,7 @@ void rmc_model_send(struct rmc_links *l, struct rmc_filter *flt, const struct rm
 	const struct rmc_path *path = &flt->path;
 	u32 bytes = RMC_PACKET_HEADER + lines * RMC_LINE;
 	struct rmc_model_shared *s = l->fabric->shared;
+	struct rmc_port_time *link;
 	u64 now, ns;
 
 	if (!flt->sent || !(flt->one_way || path->rtt_ns + path->byte_fs + path->rack_fs))
@@ -367,9 +368,10 @@ void rmc_model_send(struct rmc_links *l, struct rmc_filter *flt, const struct rm
 				     pass_own(&l->port[path->out].out_ns, now, ns);
 	}
 	if (path->rack_fs) {
+		link = flt->one_way ? &s->port[path->rack][RMC_RACK_PORT] : &l->port[RMC_RACK_PORT];
 		ns = rmc_path_rack_ns(path, bytes);
-		now = flt->one_way ? leave_shared(&s->port[path->rack][RMC_RACK_PORT].out_ns, now, ns) :
-				     pass_own(&l->port[RMC_RACK_PORT].out_ns, now, ns);
+		now = flt->one_way ? leave_shared(&link->out_ns, now, ns) :
+				     pass_own(&link->out_ns, now, ns);
 	}
 	WRITE_ONCE(flt->sent[req->pos & req->mask], now);
 }

@@ -21,8 +21,8 @@
  *   request   port out --- hops ---> port in      due = sent + hops x hop
  *   reply     port in <--- hops --- port out      due = left + hops x hop + base - local
  *
- * Several racks (A14 section 8): a crossbar in each, and between them links of their own latency and
- * bandwidth, as of a conventional network. What goes to another rack passes two crossbars, and
+ * Several racks (A14 section 8): a crossbar in each, and between them links of their own latency
+ * and bandwidth, as of a conventional network. What goes to another rack passes two crossbars, and
  * occupies the rack's link after the node's port. The link is shared by the rack's nodes with
  * @one_way; else each node has the link to itself.
  */
