@@ -6,7 +6,10 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+#include <rmc/object.h>
 #include <rmc/rmc.h>
+#include <rmc/sabre.h>
 #include "../tap.h"
 #include "costs.h"
 #include "rmc_sim.h"
@@ -118,6 +121,91 @@ static void test_published(void)
 	simulate(&o, one_read, &ns);
 	CHECK_EQ(ns, 355);
 	tap_result("a read with the papers' costs takes what the papers print, 355 ns");
+}
+
+/* ---- an object of lines in memory ---- */
+
+#define M_NS		90	/* a line from memory, sonuma-r2p2 */
+#define L_PS		3200	/* the next one */
+
+struct access {
+	int sabre, mode, lines;
+	uint64_t ns;
+};
+
+static void serve_objects(void *arg)
+{
+	struct rmc_object_layout l = { .mode = ((struct access *)arg)->mode };
+	struct rmc_ctx *c = rmc_open(0, -1);
+
+	memset(seg, 0, SEG);
+	CHECK(c && !rmc_seg_register_objects(c, seg, SEG, 0, &l));
+}
+
+static void one_access(void *arg)
+{
+	struct rmc_qp *qp = begin();
+	struct access *a = arg;
+	int len = a->lines * LINE;
+	uint64_t start;
+
+	rmc_sim_sleep_until(20000);
+	start = rmc_sim_now();
+	/* not what begin() has read */
+	CHECK_EQ(a->sabre ? rmc_sabre(qp, 1, 4096, lbuf, len) : rmc_read(qp, 1, 4096, lbuf, len), 0);
+	a->ns = rmc_sim_now() - start;
+}
+
+/* ns beyond those of one line: what memory makes of it */
+static uint64_t access_ns(int sabre, int mode, int lines, uint32_t depth)
+{
+	struct rmc_sim_options o = {
+		.one_way_ns = 35, .costs = rmc_sim_costs_find("sonuma-r2p2"), .memory = 1,
+		.att_depth = depth, .mtu = 8192, .ni = "pair",
+	};
+	struct access a = { sabre, mode, lines, 0 };
+
+	CHECK_EQ(rmc_sim_init(&o), 0);
+	rmc_sim_spawn(1, serve_objects, &a);
+	rmc_sim_spawn(0, one_access, &a);
+	CHECK_EQ(rmc_sim_run(), 0);
+	rmc_sim_fini();
+	return a.ns - 355;
+}
+
+static void test_lines(void)
+{
+	static const int lines[] = { 1, 2, 16, 32, 64, 128 };
+	uint64_t n, read;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		n = lines[i];
+		read = access_ns(0, RMC_SABRE_OVERLAPPED, n, 0);
+		CHECK_EQ(read, (n - 1) * L_PS / 1000);
+		/* lines are fetched with the version; it is there before the buffer of 32 is full */
+		CHECK_EQ(access_ns(1, RMC_SABRE_OVERLAPPED, n, 0), read);
+		/* the others after the version */
+		CHECK_EQ(access_ns(1, RMC_SABRE_SERIALIZED, n, 0),
+			 n > 1 ? M_NS + (n - 2) * L_PS / 1000 : 0);
+	}
+	tap_result("an object in memory: SABRes take as long as reads, without speculation a miss more");
+}
+
+/* While the version is on its way no more lines than att_depth are: then the transfer stalls. */
+static void test_depth(void)
+{
+	static const uint32_t depths[] = { 1, 2, 8, 27, 29, 128 };
+	uint64_t d, n = 128, full = (n - 1) * L_PS / 1000;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(depths) / sizeof(*depths); i++) {
+		d = depths[i];
+		/* Little's law: 90 ns / 3.2 ns are 28.1 lines */
+		CHECK_EQ(access_ns(1, RMC_SABRE_OVERLAPPED, n, d),
+			 d * L_PS < M_NS * 1000 ? M_NS + (n - d - 1) * L_PS / 1000 : full);
+	}
+	tap_result("stream buffers: a depth below bandwidth times latency stalls until the version is there");
 }
 
 /* ---- a queue in front of a link ---- */
@@ -383,6 +471,8 @@ int main(void)
 	test_window("the same with an NI of two workers",
 		    (struct rmc_sim_options){ .one_way_ns = RTT_NS / 2, .ni = "pair" });
 	test_published();
+	test_lines();
+	test_depth();
 	test_queue((struct queue){ .load = 0.5, .lines = 4, .ops = 400000 });
 	test_queue((struct queue){ .load = 0.8, .lines = 4, .ops = 400000 });
 	test_queue((struct queue){ .load = 0.5, .lines = 48, .exponential = 1, .ops = 500000 });

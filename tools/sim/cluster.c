@@ -140,6 +140,10 @@ static int boot(struct sim_node *n)
 	if (set_adapter(n))
 		return -EINVAL;
 	/* else the first tick would count all the time since clock 0 */
+	if (sim.o.att_entries)
+		n->rmc->att.entries = sim.o.att_entries;
+	if (sim.o.att_depth)
+		n->rmc->att.depth = sim.o.att_depth;
 	n->rmc->req_ms = ms;
 	n->rmc->scan_ms = ms;
 	n->rmc->srv_ms = ms;
@@ -163,8 +167,11 @@ static void unboot(struct sim_node *n)
 	if (n->rmc)
 		rmc_node_destroy(n->rmc);
 	n->rmc = NULL;
-	for (i = 0; i < n->workers; i++)
+	for (i = 0; i < n->workers; i++) {
 		rmc_ni_worker_destroy(&n->worker[i].ni);
+		free(n->worker[i].ahead);
+		n->worker[i].ahead = NULL;
+	}
 }
 
 static void end_threads(struct sim_node *n)
@@ -204,6 +211,9 @@ int sim_cluster_boot(void)
 	const struct rmc_ni_org *org = rmc_ni_find(sim.o.ni);
 	int err;
 
+	if (sim.o.att_entries > RMC_ATT_ENTRIES_MAX || sim.o.att_depth > RMC_ATT_DEPTH_MAX)
+		return -EINVAL;
+	sim_lines_on = sim.o.memory;
 	if (!org || org->per_unit || nodes > RMC_MAX_NODES)
 		return -EINVAL;
 	sim.node = rmc_os_zalloc(nodes * sizeof(struct sim_node *));
@@ -272,6 +282,7 @@ void sim_cluster_free(void)
 	rmc_os_free(region.table);
 	memset(&region, 0, sizeof(region));
 	rmc_os_free(sim.node);
+	sim_lines_reset();
 	sim_memory_reset();
 }
 

@@ -18,7 +18,11 @@
 	X(rgp, "ns", "RGP: a WQ entry becomes a request packet")		\
 	X(rrpp, "ns", "RRPP: a request packet is served")			\
 	X(rcp, "ns", "RCP: a reply packet completes an operation")		\
-	X(byte, "ps", "a byte of payload is copied, in each stage that does")
+	X(byte, "ps", "a byte of payload is copied, in each stage that does")	\
+	X(pipe, "ns", "a stage takes its next packet; 0: when it is done with this one") \
+	X(memory, "ns", "a line comes from memory to the RRPP, if memory is simulated") \
+	X(cache, "ns", "the same from the last-level cache")			\
+	X(line, "ps", "and the next line after it")
 
 enum rmc_sim_provenance {
 	RMC_SIM_PUBLISHED,	/* a paper says so */

@@ -101,6 +101,10 @@ long sim_file_seg_reg(struct sim_file *f, struct rmc_seg_reg *arg)
 		m->version_off = arg->version_offset;
 		m->readers_off = arg->readers_offset;
 	}
+	if (sim_lines_segment(f->node, m->chunk[0], arg->length)) {
+		mem_free(m);
+		return -ENOMEM;
+	}
 	m->notified.owner = &f->seg_alarm;
 	m->notified.armed = true;
 	f->seg = m;
@@ -125,6 +129,7 @@ long sim_file_seg_unreg(struct sim_file *f)
 	if (f->seg_alarm.eventfd >= 0)
 		sim_eventfd_signal(f->seg_alarm.eventfd, sim_local_now());
 	f->seg_alarm.eventfd = -1;
+	sim_lines_withdraw(f->node, f->seg->chunk[0]);
 	mem_free(f->seg);
 	f->seg = NULL;
 	map_drop(f, SIM_MAP_SEG, false);
@@ -307,8 +312,10 @@ static void forget(struct sim_file *f)
 	for (id = 0; id < RMC_MAX_BUFFERS; id++)
 		if (f->buf[id])
 			mem_free(f->buf[id]);
-	if (f->seg)
+	if (f->seg) {
+		sim_lines_withdraw(f->node, f->seg->chunk[0]);
 		mem_free(f->seg);
+	}
 	map_drop(f, 0, true);
 }
 

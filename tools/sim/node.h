@@ -16,18 +16,30 @@
 
 #define SIM_WORKERS	2	/* most workers of a node: fused and pair */
 
+/* A line that comes from memory, or has come; ps */
+struct sim_line {
+	uintptr_t line;
+	u64 arrives;
+};
+
 /**
  * struct sim_worker - a worker that is visited when it has work
  * @ni: the core's; first, as rmc_os_wake() casts
  * @visit: the next visit
  * @node: where
  * @free_at: end of its last visit
+ * @was: counters when the visit began
+ * @ahead: lines, by their address; NULL: memory is not simulated
+ * @next_line: when memory takes the next one, ps
  */
 struct sim_worker {
 	struct rmc_ni_worker ni;
 	struct sim_event visit;
 	struct sim_node *node;
 	u64 free_at;
+	struct rmc_stats was;
+	struct sim_line *ahead;
+	u64 next_line;
 };
 
 /**
@@ -87,6 +99,14 @@ void sim_node_go_on(struct sim_node *n);
 void sim_notify_worker(struct sim_worker *w);
 void sim_notify_thread(struct sim_thread *t);
 void sim_notify_eventfd(int fd);
+u64 sim_visit_work(const struct sim_worker *w);
+
+/* lines.c; what the core calls is in the shim */
+int sim_lines_segment(const struct sim_node *n, const void *p, size_t bytes);
+void sim_lines_withdraw(const struct sim_node *n, const void *p);
+void sim_lines_reset(void);
+int sim_lines_begin(struct sim_worker *w);
+u64 sim_lines_end(void);
 
 /* prefetch.c */
 void sim_prefetch_channel(const struct rmc_node *node, enum rmc_lane lane, u32 from);

@@ -46,6 +46,8 @@ struct rmc_sim_options {
 	int one_way;		/* each way for itself, and the servers' ports */
 	struct rmc_sim_adapter adapter;		/* of all nodes; qp_cache needs a topology */
 	const struct rmc_sim_costs *costs;	/* default: all 0 */
+	int memory;		/* lines of segments take their time: costs memory and line */
+	uint32_t att_entries, att_depth;	/* as the module's parameters */
 	uint64_t limit_ns;	/* run no longer than this; default 1000 s */
 	const char *trace;	/* file to which each event is written */
 };

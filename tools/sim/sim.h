@@ -7,6 +7,7 @@
  *	thread.c	threads of applications: fibers that are charged for their work
  *	cluster.c	nodes with a kernel each, crash and pause
  *	memory.c	memory of the nodes and links
+ *	lines.c		lines that come from memory, if that is simulated
  *	prefetch.c	prefetches for visits that are near
  *	links.c		filters between them: delay, loss, cut
  *	worker.c	visits of NI workers that have work

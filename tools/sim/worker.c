@@ -97,29 +97,72 @@ static void deliver(u64 at)
 	notices.eventfds = 0;
 }
 
-/* Start counting the work of a visit or tick ... */
-static struct rmc_stats count_begin(const struct sim_worker *w)
+/* Costs of what each stage has done since the visit began, of which hardware does several at once */
+struct work {
+	u64 requests, served, replies, bytes;
+};
+
+static struct work work_of(const struct sim_worker *w)
 {
-	notices.on = true;
-	return w->node->rmc->stats;
+	const struct rmc_stats *is = &w->node->rmc->stats, *was = &w->was;
+
+	return (struct work){
+		.requests = is->requests - was->requests,
+		.served = is->served - was->served,
+		.replies = is->replies - was->replies,
+		.bytes = is->request_bytes - was->request_bytes + is->served_bytes -
+			 was->served_bytes + is->reply_bytes - was->reply_bytes,
+	};
 }
 
-/* ... and end it: the cost of the work. */
-static u64 count_end(struct sim_worker *w, const struct rmc_stats *was)
+/**
+ * sim_visit_work() - work of a visit so far
+ * @w: worker that is visited
+ *
+ * Return: ns, if it does one thing after another.
+ */
+u64 sim_visit_work(const struct sim_worker *w)
 {
-	const struct rmc_stats *is = &w->node->rmc->stats;
-	u64 bytes = is->request_bytes - was->request_bytes + is->served_bytes - was->served_bytes +
-		    is->reply_bytes - was->reply_bytes;
-	u64 served = is->served - was->served;
+	struct work k = work_of(w);
+
+	return k.requests * sim.cost.rgp + k.served * sim.cost.rrpp + k.replies * sim.cost.rcp +
+	       k.bytes * sim.cost.byte / 1000;
+}
+
+/* Start counting the work of a visit or tick ... */
+static void count_begin(struct sim_worker *w)
+{
+	notices.on = true;
+	w->was = w->node->rmc->stats;
+	if (sim_lines_on && sim_lines_begin(w))
+		abort();
+}
+
+/*
+ * ... and end it: when its results are there, and when the worker takes its next packet. A worker
+ * that is a CPU does one thing after another. In pipelines packets follow each other, and all
+ * stages work at once.
+ */
+static u64 count_end(struct sim_worker *w)
+{
+	u64 memory = sim_lines_on ? sim_lines_end() : 0, took = sim_visit_work(w);
+	struct work k = work_of(w);
+	u64 most = max(max(k.requests, k.served), k.replies);
 	struct sim_thread *t;
 
-	sim.stats.requests += served;
+	sim.stats.requests += k.served;
 	/* they may poll the written memory */
-	for (t = served ? w->node->threads : NULL; t; t = t->next)
+	for (t = k.served ? w->node->threads : NULL; t; t = t->next)
 		if (t->state == SIM_WAITING)
 			sim_notify_thread(t);
-	return (is->requests - was->requests) * sim.cost.rgp + served * sim.cost.rrpp +
-	       (is->replies - was->replies) * sim.cost.rcp + bytes * sim.cost.byte / 1000;
+	if (sim.cost.pipe && most) {
+		took = max(max(k.requests ? sim.cost.rgp : 0, k.served ? sim.cost.rrpp : 0),
+			   k.replies ? sim.cost.rcp : 0) + (most - 1) * sim.cost.pipe;
+		w->free_at = sim.now + most * sim.cost.pipe;
+	} else {
+		w->free_at = sim.now + took + memory;
+	}
+	return sim.now + took + memory;
 }
 
 /*
@@ -198,17 +241,17 @@ static void visit_soon(struct sim_event *e, enum sim_soon soon)
 static void visit(struct sim_event *e)
 {
 	struct sim_worker *w = (void *)((char *)e - offsetof(struct sim_worker, visit));
-	struct rmc_stats was;
+	u64 ends;
 	u32 done;
 
 	if (sim_node_stopped(w->node))
 		return;
-	was = count_begin(w);
+	count_begin(w);
 	done = rmc_ni_visit(&w->ni);
-	w->free_at = sim.now + count_end(w, &was);
+	ends = count_end(w);
 	sim.stats.visits++;
 	sim_note("visit", w->node->nid, w - w->node->worker, done);
-	deliver(w->free_at);
+	deliver(ends);
 	if (settle(w))
 		sim_worker_kick(w, done ? w->free_at : sim.now + RETRY_NS);
 }
@@ -236,10 +279,13 @@ static void tick(struct sim_event *e)
 		return;
 	for (i = 0; i < n->workers; i++) {
 		struct sim_worker *w = &n->worker[i];
-		struct rmc_stats was = count_begin(w);
+		u64 busy = w->free_at;
 
+		count_begin(w);
 		rmc_ni_tick(&w->ni, sim.now);
-		deliver(sim.now + count_end(w, &was));
+		deliver(count_end(w));
+		/* a tick takes no time from visits */
+		w->free_at = busy;
 		/* a channel that could not be opened before may open now */
 		if (settle(w) || !quiet(w))
 			sim_worker_kick(w, sim.now);

@@ -34,7 +34,20 @@ typedef int64_t s64;
 
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define WRITE_ONCE(x, v)	__atomic_store_n(&(x), (v), __ATOMIC_RELAXED)
+#ifdef RMC_SHIM_SIM
+/* The simulator's memory: tools/sim/lines.c. Only what lies in a segment matters. */
+extern bool sim_lines_on;
+void sim_lines_fetch(const void *p);
+void sim_lines_load(const void *p, size_t n);
+void sim_lines_depend(const void *p);
+#define smp_load_acquire(p)	({						\
+	if (__builtin_expect(sim_lines_on, 0))					\
+		sim_lines_depend(p);						\
+	__atomic_load_n((p), __ATOMIC_ACQUIRE);					\
+})
+#else
 #define smp_load_acquire(p)	__atomic_load_n((p), __ATOMIC_ACQUIRE)
+#endif
 #define smp_store_release(p, v)	__atomic_store_n((p), (v), __ATOMIC_RELEASE)
 #ifdef RMC_TEST_HOOKS
 /* tests play an owner that stores between two passes over a line */
@@ -63,6 +76,12 @@ extern void (*rmc_at_prefetch)(const void *p);
 	__builtin_prefetch((p), 0);						\
 	if (rmc_at_prefetch)							\
 		rmc_at_prefetch(p);						\
+} while (0)
+#elif defined(RMC_SHIM_SIM)
+#define prefetch(p)		do {						\
+	__builtin_prefetch((p), 0);						\
+	if (unlikely(sim_lines_on))						\
+		sim_lines_fetch(p);						\
 } while (0)
 #else
 #define prefetch(p)		__builtin_prefetch((p), 0)
@@ -161,6 +180,8 @@ extern u32 rmc_no_memory;
 #endif
 #if __has_feature(thread_sanitizer)
 #define rmc_os_bulk_min			(1U << 31)
+#elif defined(RMC_SHIM_SIM)
+#define rmc_os_bulk_min			(2 * 64)
 #else
 #define rmc_os_bulk_min			512
 #endif
@@ -177,6 +198,10 @@ extern u32 rmc_no_memory;
 /* The kernel's memcpy on CPUs with fast string operations. */
 static inline void rmc_os_memcpy(void *d, const void *s, size_t n)
 {
+#ifdef RMC_SHIM_SIM
+	if (unlikely(sim_lines_on))
+		sim_lines_load(s, n);
+#endif
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 	__asm__ volatile("rep movsb" : "+D"(d), "+S"(s), "+c"(n) : : "memory");
 #else
@@ -189,7 +214,8 @@ static inline void rmc_os_memcpy(void *d, const void *s, size_t n)
  * or a test has to see each access.
  */
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(RMC_TEST_PASSES) && \
-	!defined(RMC_TEST_SCALAR) && !__has_feature(thread_sanitizer)
+	!defined(RMC_TEST_SCALAR) && !defined(RMC_SHIM_SIM) && \
+	!__has_feature(thread_sanitizer)
 #define RMC_OS_VECTOR
 #define RMC_OS_VECTOR_CLOBBERS	, "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5"
 #define rmc_os_vector()		__builtin_cpu_supports("avx2")
