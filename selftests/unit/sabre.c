@@ -576,6 +576,29 @@ static void test_ahead(const struct testbed_opts *o, u32 mode)
 	teardown(&s);
 }
 
+/* A SABRe is served by one RRPP, that of its first line; a read by those of all its lines. */
+static void test_rows(const struct testbed_opts *o, u32 mode)
+{
+	u32 op, line, u, rows, home, lines = 2 * RMC_INTERLEAVE / 64 + 2;
+	struct setup s;
+	u64 was[8];
+
+	setup(&s, o, mode);
+	for (op = 0; op < 2; op++)
+		for (line = 0; line < 2 * RMC_INTERLEAVE / 64 * s.w.opts.units; line += 7) {
+			for (u = 0; u < s.w.opts.units; u++)
+				was[u] = s.w.node[1]->unit[u]->stats.served;
+			CHECK_EQ(op ? sabre(&s, line * 64, lines * 64) :
+				 app_run(&s.a, RMC_OP_READ, 1, line * 64, lbuf, lines * 64), RMC_S_OK);
+			for (u = rows = 0; u < s.w.opts.units; u++)
+				rows += s.w.node[1]->unit[u]->stats.served != was[u];
+			home = rmc_home(testbed_fabric(&s.w, 1), 1, line * 64) % s.w.opts.units;
+			CHECK(s.w.node[1]->unit[home]->stats.served != was[home]);
+			CHECK_EQ(rows, op || o->rrpps == 1 ? 1 : s.w.opts.units);
+		}
+	teardown(&s);
+}
+
 /* One source's many SABRes do not delay another source's single one. */
 static void test_fairness(const struct testbed_opts *o, u32 mode)
 {
@@ -734,6 +757,7 @@ int main(void)
 		{ "tiny rings, one entry, six queues", test_scarcity },
 		{ "short ones, all at once", test_short, true },
 		{ "what is fetched ahead: nothing, or as much as is asked for", test_ahead },
+		{ "one RRPP serves it, that of its first line", test_rows },
 		{ "sources take turns", test_fairness },
 		{ "hostile peer makes up packets", test_hostile },
 		{ "lost, duplicated, late, reordered packets", test_lossy_fabric },
