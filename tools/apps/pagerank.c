@@ -302,11 +302,12 @@ static int find_variant(const char *name)
 
 int main(int argc, char **argv)
 {
-	static struct pagerank p;
+	/* not static: nodes of the simulator share one process */
+	struct pagerank *p = (struct pagerank *)allocate(1, sizeof(*p));
 
-	parse_options(&p.opt, argc, argv);
-	p.variant = find_variant(p.opt.variant);
-	if (p.variant != SHM && p.opt.threads > 1)
+	parse_options(&p->opt, argc, argv);
+	p->variant = find_variant(p->opt.variant);
+	if (p->variant != SHM && p->opt.threads > 1)
 		die(EXIT_USAGE, "--threads is for --variant shm; more nodes: rmc-run -n");
-	return p.variant == SHM ? run_shm(&p) : run_nodes(&p);
+	return p->variant == SHM ? run_shm(p) : run_nodes(p);
 }

@@ -101,6 +101,16 @@ void pagerank_collect(struct pagerank *p, double *rank);
 /* Verify and print: an exit code */
 int pagerank_result(struct pagerank *p, const double *rank);
 
+/* In virtual time (tools/sim) computation takes the time that it is charged for. */
+#ifdef RMC_SIM_CHARGE
+void charge_edges(uint64_t edges);
+#else
+static inline void charge_edges(uint64_t edges)
+{
+	(void)edges;
+}
+#endif
+
 static inline void check(const char *what, int err)
 {
 	if (err)

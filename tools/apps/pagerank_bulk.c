@@ -64,5 +64,6 @@ void bulk_superstep(struct pagerank *p)
 		}
 		p->vertices[v].rank[next] = rank;
 	}
+	charge_edges(p->first[p->count]);
 	p->superstep++;
 }

@@ -57,6 +57,7 @@ __attribute__((noinline)) void fine_superstep(struct pagerank *p)
 				p->remote_reads++;
 			}
 		}
+		charge_edges(p->first[v + 1] - p->first[v]);
 	}
 	check("remote read", rmc_drain_cq(qp, pagerank_async));
 	p->remote_bytes = p->remote_reads * sizeof(struct vertex);

@@ -214,6 +214,8 @@ int sim_cluster_boot(void)
 	if (sim.o.att_entries > RMC_ATT_ENTRIES_MAX || sim.o.att_depth > RMC_ATT_DEPTH_MAX)
 		return -EINVAL;
 	sim_lines_on = sim.o.memory;
+	if (sim_publish_init())
+		return -ENOMEM;
 	if (!org || org->per_unit || nodes > RMC_MAX_NODES)
 		return -EINVAL;
 	sim.node = rmc_os_zalloc(nodes * sizeof(struct sim_node *));
@@ -283,6 +285,7 @@ void sim_cluster_free(void)
 	memset(&region, 0, sizeof(region));
 	rmc_os_free(sim.node);
 	sim_lines_reset();
+	sim_publish_free();
 	sim_memory_reset();
 }
 

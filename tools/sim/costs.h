@@ -22,7 +22,14 @@
 	X(pipe, "ns", "a stage takes its next packet; 0: when it is done with this one") \
 	X(memory, "ns", "a line comes from memory to the RRPP, if memory is simulated") \
 	X(cache, "ns", "the same from the last-level cache")			\
-	X(line, "ps", "and the next line after it")
+	X(line, "ps", "and the next line after it")				\
+	/* of programs that charge themselves for it: papers/ */		\
+	X(cold, "ps", "a thread's first access to a byte that the RMC wrote")	\
+	X(use, "ps", "an application reads a byte that it has in its cache")	\
+	X(strip, "ps", "versions are compared and stripped, per byte of data")	\
+	X(store, "ps", "a writer stores a byte of an object")			\
+	X(lookup, "ns", "a store finds a key, and compares it")			\
+	X(edge, "ps", "PageRank adds the rank of an edge's source")
 
 enum rmc_sim_provenance {
 	RMC_SIM_PUBLISHED,	/* a paper says so */

@@ -10,8 +10,9 @@
  *	    | load of a version ..................... until here
  *	    | copy              ------ memory ------> last line arrives: the visit ends
  *
- * With costs of a pipeline ("pipe") a worker is free for the next packets meanwhile, as hardware
- * is. Else it waits, as a CPU does.
+ * With costs of a pipeline ("pipe") a worker is free for the next packets when memory has taken
+ * what it asked for, as hardware is. Else it waits for the data, as a CPU does. Copies of a single
+ * line are not seen: what they load was prefetched, and is waited for at the end of the visit.
  */
 #include "node.h"
 
@@ -32,9 +33,10 @@ static u32 segments, room;
 static struct {
 	struct sim_worker *w;
 	u64 begin;	/* when */
-	u64 version;	/* an object's version has arrived */
 	u64 stall;	/* time that a CPU has waited */
-	u64 arrival;	/* of the last line */
+	u64 loaded;	/* arrival of the last line of a copy */
+	u64 fetched;	/* of the last line of all */
+	u64 lines;	/* of copies */
 } visit;
 
 /**
@@ -106,18 +108,53 @@ static u64 now(void)
 	return visit.begin + sim_visit_work(visit.w) * PS + visit.stall;
 }
 
-/* When a line arrives that is asked for at a given time, unless it was asked for before. */
-static u64 fetch(uintptr_t line, u64 at)
+/* When memory takes a request: at the first gap between those that it takes already */
+static u64 gap(const struct sim_worker *w, u64 at, u32 *place)
+{
+	for (*place = 0; *place < w->taken; ++*place) {
+		u64 t = w->take[*place];
+
+		if (t + sim.cost.line <= at)
+			continue;
+		if (t >= at + sim.cost.line)
+			break;
+		at = t + sim.cost.line;
+	}
+	return at;
+}
+
+/* Memory takes a request at that time, which may be in future, or later. */
+static u64 take(struct sim_worker *w, u64 at)
+{
+	u32 place, old;
+
+	for (old = 0; old < w->taken && w->take[old] + sim.cost.line <= visit.begin; old++)
+		;
+	w->taken -= old;
+	memmove(w->take, w->take + old, w->taken * sizeof(w->take[0]));
+	at = gap(w, at, &place);
+	/* more than any backlog: the worker waits until memory has taken what it asked for */
+	if (w->taken == SIM_TAKE)
+		abort();
+	memmove(w->take + place + 1, w->take + place, (w->taken - place) * sizeof(w->take[0]));
+	w->take[place] = at;
+	w->taken++;
+	return at;
+}
+
+/* When a line arrives that is asked for at a given time, unless it was asked for before */
+static u64 fetch(uintptr_t line, u64 *at)
 {
 	struct sim_line *l = &visit.w->ahead[line % AHEAD];
 
-	if (l->line != line || l->arrives + KEPT * sim.cost.memory * PS < at) {
-		visit.w->next_line = max(visit.w->next_line, at);
+	if (l->line != line || l->arrives + KEPT * sim.cost.memory * PS < *at) {
+		u64 taken = take(visit.w, *at);
+
 		l->line = line;
-		l->arrives = visit.w->next_line + sim.cost.memory * PS;
-		visit.w->next_line += sim.cost.line;
+		l->arrives = taken + sim.cost.memory * PS;
+		*at = taken + sim.cost.line;
 	}
-	visit.arrival = max(visit.arrival, l->arrives);
+	visit.fetched = max(visit.fetched, l->arrives);
 	return l->arrives;
 }
 
@@ -134,8 +171,12 @@ static void wait_for(u64 at)
  */
 void sim_lines_fetch(const void *p)
 {
-	if (in_segment(p))
-		fetch((uintptr_t)p / RMC_LINE, now());
+	u64 at;
+
+	if (!in_segment(p))
+		return;
+	at = now();
+	fetch((uintptr_t)p / RMC_LINE, &at);
 }
 
 /**
@@ -144,10 +185,32 @@ void sim_lines_fetch(const void *p)
  */
 void sim_lines_depend(const void *p)
 {
+	struct sim_line *v;
+	u64 at;
+
 	if (!in_segment(p))
 		return;
-	visit.version = fetch((uintptr_t)p / RMC_LINE, now());
-	wait_for(visit.version);
+	at = now();
+	at = fetch((uintptr_t)p / RMC_LINE, &at);
+	wait_for(at);
+	v = &visit.w->version[visit.w->versions++ % SIM_VERSIONS];
+	v->line = (uintptr_t)p / RMC_LINE;
+	v->arrives = at;
+}
+
+/* When the version of a line's object arrives; 0: it has arrived, or there is none */
+static u64 version_of(uintptr_t line)
+{
+	const struct sim_line *v, *best = NULL;
+	u32 i;
+
+	for (i = 0; i < SIM_VERSIONS; i++) {
+		v = &visit.w->version[i];
+		if (v->line <= line && line - v->line < RMC_SABRE_MAX / RMC_LINE &&
+		    v->arrives > now() && (!best || v->line > best->line))
+			best = v;
+	}
+	return best ? best->arrives : 0;
 }
 
 /**
@@ -162,8 +225,9 @@ void sim_lines_load(const void *p, size_t n)
 
 	if (!n || !in_segment(p))
 		return;
-	for (at = max(now(), visit.version); line <= end; line++)
-		last = max(last, fetch(line, at));
+	for (at = max(now(), version_of(line)); line <= end; line++, visit.lines++)
+		last = max(last, fetch(line, &at));
+	visit.loaded = max(visit.loaded, last);
 	wait_for(last);
 }
 
@@ -187,17 +251,22 @@ int sim_lines_begin(struct sim_worker *w)
 
 /**
  * sim_lines_end() - a visit ends
+ * @lines: that it has served
+ * @taken: out, when memory has taken the requests for them, ns
  *
  * Return: ns that it takes for memory beside its work.
  */
-u64 sim_lines_end(void)
+u64 sim_lines_end(u64 lines, u64 *taken)
 {
 	u64 at = visit.begin + (sim.cost.pipe ? 0 : visit.stall + sim_visit_work(visit.w) * PS);
-	u64 rest = visit.arrival > at ? visit.arrival - at : 0;
+	u64 arrival = lines > visit.lines ? visit.fetched : visit.loaded;
+	u64 rest = arrival > at ? arrival - at : 0;
+	u32 place;
 
+	*taken = arrival ? min(arrival / PS - sim.cost.memory,
+			       gap(visit.w, visit.begin, &place) / PS) : 0;
 	if (!sim.cost.pipe)
 		rest += visit.stall;
 	visit.w = NULL;
-	/* the last line of a run, to the nanosecond */
 	return rest / PS;
 }

@@ -15,6 +15,9 @@
 #include "sim.h"
 
 #define SIM_WORKERS	2	/* most workers of a node: fused and pair */
+#define SIM_VERSIONS	128	/* objects that are read at once: more than an ATT has */
+
+#define SIM_TAKE	4096	/* requests that memory has not taken yet */
 
 /* A line that comes from memory, or has come; ps */
 struct sim_line {
@@ -29,8 +32,12 @@ struct sim_line {
  * @node: where
  * @free_at: end of its last visit
  * @was: counters when the visit began
+ * @hidden_until: packets that others have published are visible then; U64_MAX: none
  * @ahead: lines, by their address; NULL: memory is not simulated
- * @next_line: when memory takes the next one, ps
+ * @take: when memory takes requests, in order, ps
+ * @taken: number of them
+ * @version: the last versions of objects that were read
+ * @versions: number of them, ever
  */
 struct sim_worker {
 	struct rmc_ni_worker ni;
@@ -38,8 +45,12 @@ struct sim_worker {
 	struct sim_node *node;
 	u64 free_at;
 	struct rmc_stats was;
+	u64 hidden_until;
 	struct sim_line *ahead;
-	u64 next_line;
+	u64 take[SIM_TAKE];
+	u32 taken;
+	struct sim_line version[SIM_VERSIONS];
+	u32 versions;
 };
 
 /**
@@ -48,12 +59,14 @@ struct sim_worker {
  * @node: where
  * @lane: lane
  * @from: the peer
+ * @taken: packets that the filter had taken after the last visit
  */
 struct sim_due {
 	struct sim_event event;
 	struct sim_node *node;
 	enum rmc_lane lane;
 	u32 from;
+	u32 taken;
 };
 
 /**
@@ -101,12 +114,19 @@ void sim_notify_thread(struct sim_thread *t);
 void sim_notify_eventfd(int fd);
 u64 sim_visit_work(const struct sim_worker *w);
 
+/* publish.c */
+int sim_publish_init(void);
+void sim_publish_free(void);
+void sim_publish_begin(const struct sim_worker *w);
+void sim_publish_end(u64 at);
+u64 sim_publish_hidden(void);
+
 /* lines.c; what the core calls is in the shim */
 int sim_lines_segment(const struct sim_node *n, const void *p, size_t bytes);
 void sim_lines_withdraw(const struct sim_node *n, const void *p);
 void sim_lines_reset(void);
 int sim_lines_begin(struct sim_worker *w);
-u64 sim_lines_end(void);
+u64 sim_lines_end(u64 lines, u64 *taken);
 
 /* prefetch.c */
 void sim_prefetch_channel(const struct rmc_node *node, enum rmc_lane lane, u32 from);

@@ -97,9 +97,9 @@ static void deliver(u64 at)
 	notices.eventfds = 0;
 }
 
-/* Costs of what each stage has done since the visit began, of which hardware does several at once */
+/* What each stage has done since the visit began */
 struct work {
-	u64 requests, served, replies, bytes;
+	u64 requests, served, replies, bytes, lines;
 };
 
 static struct work work_of(const struct sim_worker *w)
@@ -110,6 +110,7 @@ static struct work work_of(const struct sim_worker *w)
 		.requests = is->requests - was->requests,
 		.served = is->served - was->served,
 		.replies = is->replies - was->replies,
+		.lines = (is->served_bytes - was->served_bytes + RMC_LINE - 1) / RMC_LINE,
 		.bytes = is->request_bytes - was->request_bytes + is->served_bytes -
 			 was->served_bytes + is->reply_bytes - was->reply_bytes,
 	};
@@ -134,20 +135,21 @@ static void count_begin(struct sim_worker *w)
 {
 	notices.on = true;
 	w->was = w->node->rmc->stats;
+	sim_publish_begin(w);
 	if (sim_lines_on && sim_lines_begin(w))
 		abort();
 }
 
 /*
  * ... and end it: when its results are there, and when the worker takes its next packet. A worker
- * that is a CPU does one thing after another. In pipelines packets follow each other, and all
- * stages work at once.
+ * that is a CPU does one thing after another. In pipelines all stages work at once, and the next
+ * one begins with the first packet while others follow.
  */
 static u64 count_end(struct sim_worker *w)
 {
-	u64 memory = sim_lines_on ? sim_lines_end() : 0, took = sim_visit_work(w);
 	struct work k = work_of(w);
-	u64 most = max(max(k.requests, k.served), k.replies);
+	u64 most = max(max(k.requests, k.served), k.replies), took = sim_visit_work(w);
+	u64 taken = 0, memory = sim_lines_on ? sim_lines_end(k.lines, &taken) : 0;
 	struct sim_thread *t;
 
 	sim.stats.requests += k.served;
@@ -157,25 +159,43 @@ static u64 count_end(struct sim_worker *w)
 			sim_notify_thread(t);
 	if (sim.cost.pipe && most) {
 		took = max(max(k.requests ? sim.cost.rgp : 0, k.served ? sim.cost.rrpp : 0),
-			   k.replies ? sim.cost.rcp : 0) + (most - 1) * sim.cost.pipe;
-		w->free_at = sim.now + most * sim.cost.pipe;
+			   k.replies ? sim.cost.rcp : 0);
+		w->free_at = max(sim.now + most * sim.cost.pipe, taken);
 	} else {
 		w->free_at = sim.now + took + memory;
 	}
+	sim_publish_end(sim.now + took + memory);
 	return sim.now + took + memory;
 }
 
+/* A packet is there, and visible. */
+static bool has_packet(const struct rmc_ring *r)
+{
+	u64 before;
+
+	return rmc_ring_ready(r) &&
+	       !(sim_publish_on && sim_publish_hides(&r->desc[r->pos & r->mask].word0, &before));
+}
+
+enum ready {
+	NOTHING,	/* to be done before another event */
+	BLOCKED,	/* work that the visit could not do */
+	MORE,		/* packets that one visit of a filter is too short for */
+};
+
 /*
  * After a visit: clears the bits of silent sources; sources whose packets are not due yet
- * get their bit back at the due time. Returns true if a packet can be taken now.
+ * get their bit back at the due time.
  */
-static bool settle_lane(struct sim_worker *w, enum rmc_lane lane)
+static enum ready settle_lane(struct sim_worker *w, enum rmc_lane lane)
 {
 	struct sim_node *n = w->node;
 	struct rmc_node *node = n->rmc;
-	bool ready = false;
+	enum ready ready = NOTHING;
+	u64 hidden;
 	u32 i;
 
+	sim_publish_hidden();
 	for (i = 0; i < (n->fabric.endpoints + 63) / 64; i++) {
 		u64 *word = rmc_doorbell_word(&n->fabric, node->ep, lane, i * 64), bits = *word;
 
@@ -196,12 +216,21 @@ static bool settle_lane(struct sim_worker *w, enum rmc_lane lane)
 				/* its channel is not open: see tick() */
 				continue;
 			}
-			if ((flt && rmc_ring_ready(&flt->wire)) ||
-			    (rx && rmc_ring_ready(rx) && later <= sim.now)) {
-				ready = true;
+			if ((flt && has_packet(&flt->wire)) ||
+			    (rx && has_packet(rx) && later <= sim.now)) {
+				struct sim_due *d = &n->due[lane][from];
+
+				ready = max(ready, flt && flt->wire.pos != d->taken ? MORE : BLOCKED);
+				d->taken = flt ? flt->wire.pos : 0;
 				continue;
 			}
-			*word &= ~(1ULL << from % 64);
+			hidden = sim_publish_hidden();
+			if (hidden) {
+				/* its doorbell was early */
+				w->hidden_until = min(w->hidden_until, hidden);
+			} else {
+				*word &= ~(1ULL << from % 64);
+			}
 			if (flt && flt->held && (!later || flt->heap[0].due_ns < later))
 				later = max(flt->heap[0].due_ns, sim.now);
 			if (later)
@@ -212,10 +241,12 @@ static bool settle_lane(struct sim_worker *w, enum rmc_lane lane)
 }
 
 /* The same for all nodes and lanes of a worker. */
-static bool settle(struct sim_worker *w)
+static enum ready settle(struct sim_worker *w)
 {
 	struct rmc_node *node = w->node->rmc;
-	bool ready = false;
+	enum ready ready = NOTHING, lane;
+
+	w->hidden_until = U64_MAX;
 	u32 i;
 
 	if (w->ni.stages & RMC_STAGE_REQ) {
@@ -223,12 +254,15 @@ static bool settle(struct sim_worker *w)
 			if (rmc_qp_quiet(w->ni.hot[i]))
 				rmc_ni_cool(&w->ni, w->ni.hot[i]);
 			else
-				ready = true;
+				ready = BLOCKED;
 		}
-		ready |= settle_lane(w, RMC_LANE_REP) || node->itt.restarts;
+		lane = settle_lane(w, RMC_LANE_REP);
+		ready = max(ready, max(lane, node->itt.restarts ? BLOCKED : NOTHING));
 	}
-	if (w->ni.stages & RMC_STAGE_SRV)
-		ready |= settle_lane(w, RMC_LANE_REQ) || rmc_state_due(node);
+	if (w->ni.stages & RMC_STAGE_SRV) {
+		lane = settle_lane(w, RMC_LANE_REQ);
+		ready = max(ready, max(lane, rmc_state_due(node) ? BLOCKED : NOTHING));
+	}
 	return ready;
 }
 
@@ -241,6 +275,7 @@ static void visit_soon(struct sim_event *e, enum sim_soon soon)
 static void visit(struct sim_event *e)
 {
 	struct sim_worker *w = (void *)((char *)e - offsetof(struct sim_worker, visit));
+	enum ready ready;
 	u64 ends;
 	u32 done;
 
@@ -252,8 +287,11 @@ static void visit(struct sim_event *e)
 	sim.stats.visits++;
 	sim_note("visit", w->node->nid, w - w->node->worker, done);
 	deliver(ends);
-	if (settle(w))
-		sim_worker_kick(w, done ? w->free_at : sim.now + RETRY_NS);
+	ready = settle(w);
+	if (ready)
+		sim_worker_kick(w, done || ready == MORE ? w->free_at : sim.now + RETRY_NS);
+	if (w->hidden_until != U64_MAX)
+		sim_worker_kick(w, w->hidden_until);
 }
 
 /* No source has its bit set. */

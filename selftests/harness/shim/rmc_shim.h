@@ -40,15 +40,30 @@ extern bool sim_lines_on;
 void sim_lines_fetch(const void *p);
 void sim_lines_load(const void *p, size_t n);
 void sim_lines_depend(const void *p);
+/* When what a pipelined stage publishes becomes visible: tools/sim/publish.c */
+extern bool sim_publish_on;
+void sim_publish(const u64 *p);
+bool sim_publish_hides(const u64 *p, u64 *before);
 #define smp_load_acquire(p)	({						\
+	__typeof__(*(p) + 0) v_ = __atomic_load_n((p), __ATOMIC_ACQUIRE);	\
+	u64 before_;								\
+										\
 	if (__builtin_expect(sim_lines_on, 0))					\
 		sim_lines_depend(p);						\
-	__atomic_load_n((p), __ATOMIC_ACQUIRE);					\
+	if (__builtin_expect(sim_publish_on, 0) && sizeof(*(p)) == sizeof(u64) && \
+	    sim_publish_hides((const void *)(p), &before_))			\
+		v_ = (__typeof__(v_))before_;					\
+	v_;									\
 })
+#define smp_store_release(p, v)	do {						\
+	if (__builtin_expect(sim_publish_on, 0) && sizeof(*(p)) == sizeof(u64))	\
+		sim_publish((const void *)(p));					\
+	__atomic_store_n((p), (v), __ATOMIC_RELEASE);				\
+} while (0)
 #else
 #define smp_load_acquire(p)	__atomic_load_n((p), __ATOMIC_ACQUIRE)
-#endif
 #define smp_store_release(p, v)	__atomic_store_n((p), (v), __ATOMIC_RELEASE)
+#endif
 #ifdef RMC_TEST_HOOKS
 /* tests play an owner that stores between two passes over a line */
 extern void (*rmc_between_passes)(void);
@@ -124,7 +139,15 @@ static inline u32 rmc_os_cas32(u32 *p, u32 old, u32 new)
 	return old;
 }
 
+#ifdef RMC_SHIM_SIM
+#define rmc_os_faa64(p, v)	({						\
+	if (unlikely(sim_lines_on))						\
+		sim_lines_depend(p);						\
+	__atomic_fetch_add((p), (v), __ATOMIC_SEQ_CST);				\
+})
+#else
 #define rmc_os_faa64(p, v)	__atomic_fetch_add((p), (v), __ATOMIC_SEQ_CST)
+#endif
 #define rmc_os_faa32(p, v)	__atomic_fetch_add((p), (v), __ATOMIC_SEQ_CST)
 #if defined(__x86_64__)
 #define rmc_os_finish_loads()	__builtin_ia32_lfence()
@@ -181,7 +204,7 @@ extern u32 rmc_no_memory;
 #if __has_feature(thread_sanitizer)
 #define rmc_os_bulk_min			(1U << 31)
 #elif defined(RMC_SHIM_SIM)
-#define rmc_os_bulk_min			(2 * 64)
+#define rmc_os_bulk_min			64
 #else
 #define rmc_os_bulk_min			512
 #endif
