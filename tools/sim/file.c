@@ -358,7 +358,7 @@ void sim_event_happened(struct rmc_event *e)
 		sim_note("done", q->node->nid, q->id,
 			 q->qp.cq[(e->count - 1) & q->qp.mask].word);
 		if (q->thread)
-			sim_notify_thread(q->thread);
+			sim_notify_done(q->thread);
 	}
 	if (a->eventfd >= 0) {
 		sim_notify_eventfd(a->eventfd);

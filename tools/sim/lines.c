@@ -26,8 +26,10 @@ bool sim_lines_on;
 static struct {
 	const struct sim_node *node;
 	uintptr_t from, to;
+	u64 first;	/* number of its first line: results do not depend on addresses */
 } *segment;
 static u32 segments, room;
+static u64 next_line = 1;	/* 0: no line */
 
 /* The visit that runs now; times are in ps */
 static struct {
@@ -58,6 +60,8 @@ int sim_lines_segment(const struct sim_node *n, const void *p, size_t bytes)
 		room += 64;
 	}
 	segment[segments].node = n;
+	segment[segments].first = next_line;
+	next_line += bytes / RMC_LINE + 2;
 	segment[segments].from = (uintptr_t)p;
 	segment[segments++].to = (uintptr_t)p + bytes;
 	return 0;
@@ -86,18 +90,20 @@ void sim_lines_reset(void)
 	segment = NULL;
 	segments = 0;
 	room = 0;
+	next_line = 1;
 	visit.w = NULL;
 }
 
-static bool in_segment(const void *p)
+/* Number of a line in a segment of the visited node; 0: it is in none */
+static u64 line_of(const void *p)
 {
+	uintptr_t at = (uintptr_t)p;
 	u32 i;
 
 	for (i = 0; visit.w && i < segments; i++)
-		if (segment[i].node == visit.w->node && (uintptr_t)p >= segment[i].from &&
-		    (uintptr_t)p < segment[i].to)
-			return true;
-	return false;
+		if (segment[i].node == visit.w->node && at >= segment[i].from && at < segment[i].to)
+			return segment[i].first + at / RMC_LINE - segment[i].from / RMC_LINE;
+	return 0;
 }
 
 /* Where the visit is: a pipeline is where it began, a CPU has worked and waited since then. */
@@ -143,7 +149,7 @@ static u64 take(struct sim_worker *w, u64 at)
 }
 
 /* When a line arrives that is asked for at a given time, unless it was asked for before */
-static u64 fetch(uintptr_t line, u64 *at)
+static u64 fetch(u64 line, u64 *at)
 {
 	struct sim_line *l = &visit.w->ahead[line % AHEAD];
 
@@ -171,12 +177,12 @@ static void wait_for(u64 at)
  */
 void sim_lines_fetch(const void *p)
 {
-	u64 at;
+	u64 line = line_of(p), at;
 
-	if (!in_segment(p))
+	if (!line)
 		return;
 	at = now();
-	fetch((uintptr_t)p / RMC_LINE, &at);
+	fetch(line, &at);
 }
 
 /**
@@ -185,21 +191,21 @@ void sim_lines_fetch(const void *p)
  */
 void sim_lines_depend(const void *p)
 {
+	u64 line = line_of(p), at;
 	struct sim_line *v;
-	u64 at;
 
-	if (!in_segment(p))
+	if (!line)
 		return;
 	at = now();
-	at = fetch((uintptr_t)p / RMC_LINE, &at);
+	at = fetch(line, &at);
 	wait_for(at);
 	v = &visit.w->version[visit.w->versions++ % SIM_VERSIONS];
-	v->line = (uintptr_t)p / RMC_LINE;
+	v->line = line;
 	v->arrives = at;
 }
 
 /* When the version of a line's object arrives; 0: it has arrived, or there is none */
-static u64 version_of(uintptr_t line)
+static u64 version_of(u64 line)
 {
 	const struct sim_line *v, *best = NULL;
 	u32 i;
@@ -220,11 +226,11 @@ static u64 version_of(uintptr_t line)
  */
 void sim_lines_load(const void *p, size_t n)
 {
-	uintptr_t line = (uintptr_t)p / RMC_LINE, end = ((uintptr_t)p + n - 1) / RMC_LINE;
-	u64 last = 0, at;
+	u64 line = line_of(p), end, last = 0, at;
 
-	if (!n || !in_segment(p))
+	if (!n || !line)
 		return;
+	end = line + ((uintptr_t)p % RMC_LINE + n - 1) / RMC_LINE;
 	for (at = max(now(), version_of(line)); line <= end; line++, visit.lines++)
 		last = max(last, fetch(line, &at));
 	visit.loaded = max(visit.loaded, last);

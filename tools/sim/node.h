@@ -111,6 +111,7 @@ void sim_node_stop(struct sim_node *n);
 void sim_node_go_on(struct sim_node *n);
 void sim_notify_worker(struct sim_worker *w);
 void sim_notify_thread(struct sim_thread *t);
+void sim_notify_done(struct sim_thread *t);
 void sim_notify_eventfd(int fd);
 u64 sim_visit_work(const struct sim_worker *w);
 

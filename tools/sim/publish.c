@@ -7,7 +7,8 @@
  */
 #include "node.h"
 
-#define SLOTS	(1U << 16)	/* by address; one that is taken again makes the older visible */
+#define SLOTS	(1U << 16)	/* by address */
+#define PROBES	8		/* more have not been in use at once: results must not depend on addresses */
 
 bool sim_publish_on;
 
@@ -47,9 +48,22 @@ void sim_publish_free(void)
 	sim_publish_on = false;
 }
 
-static u32 slot_of(const u64 *p)
+/* Slot of a word; if it has none, one that is free */
+static u32 slot_of(const u64 *p, bool free)
 {
-	return (u32)((uintptr_t)p / sizeof(*p)) * 0x9e3779b1U >> 16;
+	u32 i, at = (u32)((uintptr_t)p / sizeof(*p)) * 0x9e3779b1U >> 16, found = SLOTS;
+
+	for (i = 0; i < PROBES; i++) {
+		u32 slot = (at + i) % SLOTS;
+
+		if (table[slot].p == p)
+			return slot;
+		if (found == SLOTS && table[slot].visible <= sim.now)
+			found = slot;
+	}
+	if (free && found == SLOTS)
+		abort();
+	return free ? found : SLOTS;
 }
 
 /**
@@ -58,15 +72,18 @@ static u32 slot_of(const u64 *p)
  */
 void sim_publish(const u64 *p)
 {
-	struct published *t = &table[slot_of(p)];
+	struct published *t;
+	u32 slot;
 
 	if (!visit.w || visit.slots == ARRAY_SIZE(visit.slot))
 		return;
+	slot = slot_of(p, true);
+	t = &table[slot];
 	t->p = p;
 	t->before = *p;
 	t->visible = U64_MAX;
 	t->w = visit.w;
-	visit.slot[visit.slots++] = slot_of(p);
+	visit.slot[visit.slots++] = slot;
 }
 
 /**
@@ -78,9 +95,10 @@ void sim_publish(const u64 *p)
  */
 bool sim_publish_hides(const u64 *p, u64 *before)
 {
-	const struct published *t = &table[slot_of(p)];
+	u32 slot = slot_of(p, false);
+	const struct published *t = &table[slot];
 
-	if (t->p != p || t->w == visit.w || t->visible <= sim.now)
+	if (slot == SLOTS || t->w == visit.w || t->visible <= sim.now)
 		return false;
 	*before = t->before;
 	if (!visit.hidden_until || t->visible < visit.hidden_until)

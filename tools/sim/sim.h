@@ -67,6 +67,7 @@ struct sim_thread {
 	uint64_t debt;
 	uint64_t not_before;
 	uint64_t relax_ns;
+	uint64_t done_at;	/* a completion can be seen then; 0: there is none to see */
 	bool pending;
 	bool woken;
 	void (*fn)(void *arg);

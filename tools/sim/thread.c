@@ -78,6 +78,9 @@ bool sim_wait_until(uint64_t at)
 
 	if (t->pending) {
 		t->pending = false;
+		if (t->done_at > sim_local_now())
+			sim_charge(t->done_at - sim_local_now());
+		t->done_at = 0;
 		sim_charge(sim.cost.poll);
 		return true;
 	}
@@ -144,6 +147,14 @@ static void run(struct sim_event *e)
 	if (busy && *busy > sim.now) {
 		sim_heap_set(&sim.heap, &t->event, *busy);
 		return;
+	}
+	/* not before the completion that is on its way, whoever else woke it */
+	if (t->state == SIM_WAITING && t->done_at) {
+		if (t->done_at + sim.cost.poll > sim.now) {
+			sim_heap_set(&sim.heap, &t->event, t->done_at + sim.cost.poll);
+			return;
+		}
+		t->done_at = 0;
 	}
 	t->state = SIM_READY;
 	sim.self = t;

@@ -69,6 +69,20 @@ void sim_notify_thread(struct sim_thread *t)
 }
 
 /**
+ * sim_notify_done() - notify a thread of a completion at the end of the visit
+ * @t: thread
+ *
+ * The CQ has it already, so the thread must not look before: for example because its node has
+ * served a request meanwhile.
+ */
+void sim_notify_done(struct sim_thread *t)
+{
+	if (notices.on && !t->done_at)
+		t->done_at = U64_MAX;
+	sim_notify_thread(t);
+}
+
+/**
  * sim_notify_eventfd() - signal an armed eventfd at the end of the visit
  * @fd: descriptor
  */
@@ -88,8 +102,13 @@ static void deliver(u64 at)
 	notices.on = false;
 	for (i = 0; i < notices.workers; i++)
 		sim_worker_kick(notices.worker[i], at + sim.cost.handoff);
-	for (i = 0; i < notices.threads; i++)
-		sim_wake(notices.thread[i], at + sim.cost.handoff);
+	for (i = 0; i < notices.threads; i++) {
+		struct sim_thread *t = notices.thread[i];
+
+		if (t->done_at == U64_MAX)
+			t->done_at = at + sim.cost.handoff;
+		sim_wake(t, at + sim.cost.handoff);
+	}
 	for (i = 0; i < notices.eventfds; i++)
 		sim_eventfd_signal(notices.eventfd[i], at);
 	notices.workers = 0;
