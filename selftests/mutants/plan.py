@@ -3,6 +3,7 @@
 and the order of programs for each area."""
 
 import os
+import re
 import subprocess
 
 HERE = os.path.dirname(os.path.realpath(__file__))
@@ -25,6 +26,13 @@ FLAVOURS = {
                ["-Wno-sign-compare", "-O1"] + SANITIZE, SANITIZE + ["-pthread"]),
 }
 
+def variable(makefile, name):
+    """Words of a variable of a Makefile"""
+    with open(os.path.join(os.path.dirname(HERE), makefile), encoding="utf-8") as lines:
+        text = lines.read().replace("\\\n", " ")
+    return re.search(rf"^{name}\s*:=(.*)$", text, re.M)[1].split()
+
+
 LIBRARY = ["-std=gnu11", WARN, "-D_GNU_SOURCE", "-Ilib/include", "-Iuapi", "-pthread", "-O1"]
 FLAVOURS.update({
     "lib": ("gcc", LIBRARY, ["-pthread"]),
@@ -41,6 +49,11 @@ FLAVOURS.update({
     "compat": ("gcc", LIBRARY + ["-Ilib/compat/include"], ["-pthread"]),
     "qsim": ("gcc", LIBRARY + ["-Itools/qsim", "-Itools/common"], []),
     "chip": ("gcc", LIBRARY[:-1] + ["-O2", "-Itools/chip", "-Itools/common"], []),
+    # core, library and simulator in one
+    "sim": ("gcc", ["-std=gnu11", WARN, "-D_GNU_SOURCE", "-DRMC_SHIM_SIM", "-O1", "-Itools/sim", "-I.",
+                    "-Iuapi", "-Ilib/include", f"-I{HARNESS}/shim", "-pthread"],
+            ["-pthread", *(f"-Wl,--wrap={n}" for n in
+                           variable(os.path.join("..", "tools", "sim", "Makefile"), "WRAPPED"))]),
     # a search for a cycle that is soon cut short
     "check": ("gcc", LIBRARY + ["-Ilib/check", "-DWALK_MAX=2000"], []),
 })
@@ -74,6 +87,10 @@ GROUPS["qsim"] = [f"tools/qsim/{n}.c" for n in ("service", "queues", "dispatch",
     "tools/common/zipf.c"]
 GROUPS["chip"] = [f"tools/chip/{n}.c" for n in ("measure", "chip", "core", "line", "memory", "ni",
                                                 "noc", "path", "rrpp", "topology")]
+# its main() is that of programs with one thread per node
+GROUPS["sim"] = listed("list-core") + GROUPS["lib"][:-1] + [
+    f"tools/sim/{n}" for n in variable(os.path.join("..", "tools", "sim", "Makefile"), "ENGINE")
+    if n != "main.c"] + ["tools/sim/papers/eval.c", "tools/common/json.c"]
 GROUPS["dispatch"] = ["kmod/core/dispatch.c", "kmod/core/dispatch_cores.c"]
 GROUPS["oracle"] = GROUPS["dispatch"] + GROUPS["qsim"]
 
@@ -122,6 +139,8 @@ for n in ("abi", "retry", "words", "yield"):
 for n in ("check", "check_limits", "check_random"):
     PROGRAMS[n] = ("check", "check", [f"{LIB}/test_{n}.c"], {}, [])
 PROGRAMS["qsim"] = ("qsim", "qsim", ["selftests/tools/qsim/test_qsim.c"], {}, [])
+for n in ("theory", "sabre", "sonuma"):
+    PROGRAMS[f"sim.{n}"] = ("sim", "sim", [f"selftests/sim/{n}.c"], {}, [])
 PROGRAMS["chip"] = ("chip", "chip", ["selftests/tools/chip/test_chip.c"], {}, [])
 
 # Programs of several members over rmcd: their number, and whether the last member has two lives,
@@ -183,7 +202,7 @@ ORDER = {
              "poll_ownership.asan", "peers.asan", "epochs.asan", "forged_replies.asan"],
 }
 
-ORDER["calls"] = ORDER["compat"] = ORDER["qsim"] = ORDER["chip"] = ORDER["dispatch"] = []
+ORDER["sim"] = ORDER["calls"] = ORDER["compat"] = ORDER["qsim"] = ORDER["chip"] = ORDER["dispatch"] = []
 ORDER["check"] = []
 ORDER["lib"] = MSG[:1] + KV[:1] + [LIMITS["barrier"]]
 
@@ -262,6 +281,8 @@ AREAS = {
                      MSG[3], ERA, NEWCOMER] + LIVES),
     "qsim": ("qsim", ["qsim"]),
     "chip": ("chip", ["chip"]),
+    "sim": ("sim", ["sim.sonuma", "sim.sabre", "sim.theory"]),
+    "eval": ("sim", ["sim.sabre", "sim.sonuma"]),
     "check": ("check", ["check", "check_limits", "check_random"]),
     "herd": ("lib", HERD + [OTHER_SERVER] + LIVES),
 }
@@ -281,7 +302,7 @@ def order(area):
 def only_fast():
     """Omit programs with sanitizers, except in areas that have no others."""
     def fast(names):
-        return [n for n in names if PROGRAMS[n][0] in ("plain", "vector", "lib", "qsim", "chip", "check",
+        return [n for n in names if PROGRAMS[n][0] in ("plain", "vector", "lib", "qsim", "chip", "check", "sim",
                                                         "member",
                                                        "member.yields")]
 

@@ -237,6 +237,7 @@ static void test_options(void)
 static void test_costs(void)
 {
 	const struct rmc_sim_cost_row *row;
+	struct rmc_sim_costs costs;
 	unsigned int i, published = 0;
 
 	for (i = 0; (row = rmc_sim_cost_row(i)); i++) {
@@ -247,12 +248,18 @@ static void test_costs(void)
 			CHECK(strstr(row->source, "table") || strstr(row->source, "section"));
 		if (row->provenance == RMC_SIM_MEASURED)
 			CHECK(!strncmp(row->source, "build/", 6));
+		/* which results reproduce nothing */
+		if (row->provenance == RMC_SIM_FITTED)
+			CHECK(!!strstr(row->source, "figure"));
 		published += row->provenance == RMC_SIM_PUBLISHED;
 		CHECK(!!rmc_sim_costs_find(row->profile));
 	}
 	CHECK(published > 0);
 	CHECK(rmc_sim_costs_find("rmc")->handoff > 0);
 	CHECK(!rmc_sim_costs_find("nobody"));
+	costs = *rmc_sim_costs_find("rmc");
+	CHECK(rmc_sim_costs_set(&costs, "rcp", 7) && costs.rcp == 7);
+	CHECK(!rmc_sim_costs_set(&costs, "rcq", 7));
 	tap_result("each cost has a unit, a meaning and a source");
 }
 

@@ -408,3 +408,14 @@ int rmc_sim_restart(uint32_t nid)
 	n->down = false;
 	return boot(n);
 }
+
+/**
+ * rmc_sim_served() - requests that a node has served
+ * @nid: node
+ *
+ * Return: number since it was booted; 0: there is no such node.
+ */
+uint64_t rmc_sim_served(uint32_t nid)
+{
+	return sim.node && nid < sim.o.nodes ? sim.node[nid]->rmc->stats.served : 0;
+}

@@ -18,6 +18,8 @@ static const struct value values[] = {
 	{ profile, #name, value, RMC_SIM_MEASURED, source },
 #define ASSUMED(profile, name, value, source)	\
 	{ profile, #name, value, RMC_SIM_ASSUMED, source },
+#define FITTED(profile, name, value, source)	\
+	{ profile, #name, value, RMC_SIM_FITTED, source },
 #include "costs.def"
 };
 
@@ -70,18 +72,37 @@ const struct rmc_sim_cost_row *rmc_sim_cost_row(unsigned int i)
 const struct rmc_sim_costs *rmc_sim_costs_find(const char *profile)
 {
 	static struct rmc_sim_costs costs;
-	size_t i, f;
+	size_t i;
 
 	memset(&costs, 0, sizeof(costs));
 	for (i = 0; i < VALUES; i++) {
 		if (strcmp(values[i].profile, profile))
 			continue;
 		costs.name = values[i].profile;
-		for (f = 0; f < FIELDS; f++)
-			if (!strcmp(fields[f].name, values[i].name))
-				*(uint32_t *)((char *)&costs + fields[f].at) = values[i].value;
+		rmc_sim_costs_set(&costs, values[i].name, values[i].value);
 	}
 	return costs.name ? &costs : NULL;
+}
+
+/**
+ * rmc_sim_costs_set() - change a cost
+ * @costs: which
+ * @name: of the cost
+ * @value: in its unit
+ *
+ * Return: false if there is no such cost.
+ */
+bool rmc_sim_costs_set(struct rmc_sim_costs *costs, const char *name, uint32_t value)
+{
+	size_t f;
+
+	for (f = 0; f < FIELDS; f++) {
+		if (strcmp(fields[f].name, name))
+			continue;
+		*(uint32_t *)((char *)costs + fields[f].at) = value;
+		return true;
+	}
+	return false;
 }
 
 /**
@@ -92,7 +113,7 @@ const struct rmc_sim_costs *rmc_sim_costs_find(const char *profile)
  */
 const char *rmc_sim_provenance_name(enum rmc_sim_provenance p)
 {
-	static const char * const names[] = { "published", "measured", "assumed" };
+	static const char * const names[] = { "published", "measured", "assumed", "fitted" };
 
 	return names[p];
 }

@@ -5,6 +5,7 @@
 #ifndef RMC_SIM_COSTS_H
 #define RMC_SIM_COSTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* One constant per line: name, unit, description */
@@ -20,6 +21,7 @@
 	X(rcp, "ns", "RCP: a reply packet completes an operation")		\
 	X(byte, "ps", "a byte of payload is copied, in each stage that does")	\
 	X(pipe, "ns", "a stage takes its next packet; 0: when it is done with this one") \
+	X(wire, "ns", "a packet's way to the next node, where a program asks for it") \
 	X(memory, "ns", "a line comes from memory to the RRPP, if memory is simulated") \
 	X(cache, "ns", "the same from the last-level cache")			\
 	X(line, "ps", "and the next line after it")				\
@@ -35,6 +37,9 @@ enum rmc_sim_provenance {
 	RMC_SIM_PUBLISHED,	/* a paper says so */
 	RMC_SIM_MEASURED,	/* by a command of this tree */
 	RMC_SIM_ASSUMED,	/* neither */
+	RMC_SIM_FITTED,		/* to a value that a paper prints, or chosen with its figures in view:
+				 * what depends on it reproduces nothing
+				 */
 };
 
 struct rmc_sim_costs {
@@ -53,6 +58,9 @@ struct rmc_sim_cost_row {
 
 /* NULL: unknown profile */
 const struct rmc_sim_costs *rmc_sim_costs_find(const char *profile);
+
+/* Change one cost: false if there is no such */
+bool rmc_sim_costs_set(struct rmc_sim_costs *costs, const char *name, uint32_t value);
 
 /* The whole table; NULL after the last row */
 const struct rmc_sim_cost_row *rmc_sim_cost_row(unsigned int i);

@@ -104,6 +104,8 @@ static void usage(void)
 		last = row->profile;
 	}
 	fputs("\n"
+	      "  RMC_SIM_MTU=4096       payload of a packet, bytes\n"
+	      "  RMC_SIM_MEMORY=1       lines of segments take their time\n"
 	      "  RMC_SIM_DELAY=500      of each packet, one way, ns\n"
 	      "  RMC_SIM_JITTER=0       and up to so much more, ns\n"
 	      "  RMC_SIM_LOSS=0         packets lost, of a million; also RMC_SIM_DUP, _REORDER\n"
@@ -149,6 +151,8 @@ int __wrap_main(int argc, char **argv, char **envp)
 		.seed = number("RMC_SIM_SEED", 1),
 		.shuffle = (int)number("RMC_SIM_SHUFFLE", 0),
 		.ni = getenv("RMC_SIM_NI"),
+		.mtu = (uint32_t)number("RMC_SIM_MTU", 0),
+		.memory = (int)number("RMC_SIM_MEMORY", 0),
 		.one_way_ns = number("RMC_SIM_DELAY", 500),
 		.jitter_ns = number("RMC_SIM_JITTER", 0),
 		.loss = (uint32_t)number("RMC_SIM_LOSS", 0),

@@ -2,8 +2,8 @@
 /*
  * When packets become visible, if stages are pipelined (costs: "pipe"). A visit does its work at
  * its beginning, and the next visit of the same worker begins before the results of the first are
- * due. So each descriptor that a visit publishes is hidden from other workers until the visit's end,
- * by the shim's release and acquire. A worker that finds one hidden is visited again at that time.
+ * due. So each descriptor that a visit publishes is hidden from other workers until the visit's
+ * end, by the shim's release and acquire. A worker that finds one hidden is visited again then.
  */
 #include "node.h"
 

@@ -75,6 +75,7 @@ int rmc_sim_spawn(uint32_t nid, void (*fn)(void *arg), void *arg);
 int rmc_sim_run(void);
 
 void rmc_sim_stats(struct rmc_sim_stats *s);
+uint64_t rmc_sim_served(uint32_t nid);	/* requests that the RRPP of a node has served; 0: no such */
 
 /* Of the calling thread */
 uint64_t rmc_sim_now(void);		/* ns since the start */

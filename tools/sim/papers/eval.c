@@ -8,12 +8,14 @@
 #include "eval.h"
 #include "tools/common/json.h"
 
-#define HOP_NS	35	/* M16 table 2, T18 3.6: per hop */
+#define EVAL_SETS	8	/* --set */
 
 const uint32_t eval_sizes[EVAL_SIZES] = { 64, 128, 256, 512, 1024, 2048, 4096, 8192 };
 
 struct eval eval;
 static struct json out;
+static const char *set[EVAL_SETS];
+static int sets;
 
 void eval_row(const char *part, uint32_t bytes, uint32_t nodes, const char *series, double value,
 	      const char *unit)
@@ -45,7 +47,7 @@ struct rmc_sim_options eval_options(uint32_t nodes)
 {
 	return (struct rmc_sim_options){
 		.nodes = nodes, .seed = 1, .ni = "pair", .mtu = eval.mtu, .ring_order = 8,
-		.pay_order = 10, .itt = 1024, .one_way_ns = HOP_NS, .costs = &eval.costs,
+		.pay_order = 10, .itt = 1024, .one_way_ns = eval.costs.wire, .costs = &eval.costs,
 		.memory = 1,
 	};
 }
@@ -53,15 +55,18 @@ struct rmc_sim_options eval_options(uint32_t nodes)
 void eval_run(void)
 {
 	int left = rmc_sim_run();
+	uint32_t i;
 
 	if (left) {
 		fprintf(stderr, "%d threads still wait at the end of the simulation\n", left);
 		exit(1);
 	}
+	for (i = 0; i < EVAL_NODES; i++)
+		eval.served[i] = rmc_sim_served(i);
 	rmc_sim_fini();
 }
 
-/* Every constant, with its origin */
+/* Every constant, with its origin, and those that the command line replaces */
 static void json_costs(void)
 {
 	const struct rmc_sim_cost_row *row;
@@ -80,13 +85,18 @@ static void json_costs(void)
 		json_end_object(&out);
 	}
 	json_end_array(&out);
+	json_array(&out, "set");
+	for (i = 0; i < (unsigned int)sets; i++)
+		json_string(&out, NULL, set[i]);
+	json_end_array(&out);
 }
 
 static int usage(const char *program, const struct eval_part *parts, int status)
 {
 	FILE *f = status ? stderr : stdout;
 
-	fprintf(f, "usage: %s [--json] [--quick] [--costs PROFILE] [--mtu N] [PART ...]\nparts:",
+	fprintf(f, "usage: %s [--json] [--quick] [--costs PROFILE] [--set COST=N]\n"
+		"	[--mtu N] [PART ...]\nparts:",
 		program);
 	for (; parts->name; parts++)
 		fprintf(f, " %s", parts->name);
@@ -113,6 +123,23 @@ static bool known(const struct eval_part *parts, const char *name)
 	return false;
 }
 
+/* NAME=VALUE */
+static bool set_cost(const char *text)
+{
+	const char *value = strchr(text, '=');
+	char name[16] = "", *end;
+	unsigned long n;
+
+	if (!value || (size_t)(value - text) >= sizeof(name))
+		return false;
+	memcpy(name, text, (size_t)(value - text));
+	n = strtoul(value + 1, &end, 10);
+	if (!value[1] || *end || n > UINT32_MAX)
+		return false;
+	fprintf(stderr, "# not the profile's: %s\n", text);
+	return rmc_sim_costs_set(&eval.costs, name, (uint32_t)n);
+}
+
 int eval_main(int argc, char **argv, const char *profile, uint32_t mtu,
 	      const struct eval_part *parts)
 {
@@ -120,6 +147,7 @@ int eval_main(int argc, char **argv, const char *profile, uint32_t mtu,
 		{ "json", no_argument, NULL, 'j' },
 		{ "quick", no_argument, NULL, 'q' },
 		{ "costs", required_argument, NULL, 'c' },
+		{ "set", required_argument, NULL, 's' },
 		{ "mtu", required_argument, NULL, 'm' },
 		{ "help", no_argument, NULL, 'h' },
 		{ }
@@ -129,13 +157,15 @@ int eval_main(int argc, char **argv, const char *profile, uint32_t mtu,
 
 	eval.profile = profile;
 	eval.mtu = mtu;
-	while ((c = getopt_long(argc, argv, "jqc:m:h", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "jqc:s:m:h", options, NULL)) != -1) {
 		if (c == 'j')
 			eval.json = true;
 		else if (c == 'q')
 			eval.quick = true;
 		else if (c == 'c')
 			eval.profile = optarg;
+		else if (c == 's' && sets < EVAL_SETS)
+			set[sets++] = optarg;
 		else if (c == 'm')
 			eval.mtu = (uint32_t)atoi(optarg);
 		else
@@ -150,13 +180,16 @@ int eval_main(int argc, char **argv, const char *profile, uint32_t mtu,
 		return 2;
 	}
 	eval.costs = *costs;
+	for (i = 0; i < sets; i++)
+		if (!set_cost(set[i]))
+			return usage(argv[0], parts, 2);
 	if (eval.json) {
 		json_init(&out, stdout);
 		json_object(&out, NULL);
 		json_string(&out, "path", "packets");
 		json_string(&out, "profile", eval.profile);
 		json_uint(&out, "mtu", eval.mtu);
-		json_uint(&out, "one_way_ns", HOP_NS);
+		json_uint(&out, "one_way_ns", eval.costs.wire);
 		json_costs();
 		json_array(&out, "rows");
 	}

@@ -12,6 +12,7 @@
 #include "rmc_sim.h"
 
 #define EVAL_SIZES	8
+#define EVAL_NODES	32	/* most of a simulation */
 
 /* 64 B to 8 KiB, as in the papers' figures */
 extern const uint32_t eval_sizes[EVAL_SIZES];
@@ -27,6 +28,7 @@ struct eval {
 	uint32_t mtu;			/* --mtu */
 	bool quick;			/* --quick */
 	bool json;			/* --json */
+	uint64_t served[EVAL_NODES];	/* requests that each node has served in the last run */
 };
 
 extern struct eval eval;

@@ -216,26 +216,30 @@ static void streaming(void *arg)
 	free(lbuf);
 }
 
-static void figure7b(void)
+/* GB/s of an R2P2, the mean of all */
+static double bandwidth(const struct kind *kind, uint32_t size, uint32_t readers)
 {
 	struct rmc_sim_options o = eval_options(2 * ROWS);
-	uint64_t ns = eval.quick ? 20000 : 100000;
+	uint64_t ns = eval.quick ? 50000 : 100000;
+
+	memset(&run, 0, sizeof(run));
+	run.kind = kind;
+	run.size = size;
+	run.end_ns = START_NS + ns;
+	eval_check(rmc_sim_init(&o), "the simulation");
+	begin(ROWS, readers, streaming);
+	end();
+	return (double)run.done * run.size / (0.75 * (double)ns) / ROWS;
+}
+
+static void figure7b(void)
+{
 	unsigned int i, k;
 
-	for (i = 0; i < EVAL_SIZES; i++) {
-		for (k = 0; k + 1 < KINDS; k++) {
-			memset(&run, 0, sizeof(run));
-			run.kind = &kinds[k];
-			run.size = eval_sizes[i];
-			run.end_ns = START_NS + ns;
-			eval_check(rmc_sim_init(&o), "the simulation");
-			begin(ROWS, READERS, streaming);
-			end();
+	for (i = 0; i < EVAL_SIZES; i++)
+		for (k = 0; k + 1 < KINDS; k++)
 			eval_row("7b", eval_sizes[i], READERS, kinds[k].name,
-				 (double)run.done * run.size / (0.75 * (double)ns) / ROWS,
-				 "GB/s per R2P2");
-		}
-	}
+				 bandwidth(&kinds[k], eval_sizes[i], READERS), "GB/s per R2P2");
 }
 
 /* ---- 8: readers and writers of the same objects, in the last-level cache ---- */
@@ -325,7 +329,7 @@ static double conflict_rate(const char *scheme, uint32_t size, uint32_t writers,
 	struct rmc_sim_options o = eval_options(2 * ROWS);
 	static struct writer w[WRITERS_MAX];
 	uint64_t ns = eval.quick ? 50000 : 400000;
-	uint32_t i, n, per;
+	uint32_t i, n, per, memory_ns = eval.costs.memory;
 
 	memset(&run, 0, sizeof(run));
 	run.kind = &kinds[1];
@@ -336,7 +340,7 @@ static double conflict_rate(const char *scheme, uint32_t size, uint32_t writers,
 	/* objects are in the cache */
 	eval.costs.memory = eval.costs.cache ? eval.costs.cache : eval.costs.memory;
 	eval_check(rmc_sim_init(&o), "the simulation");
-	eval.costs = *rmc_sim_costs_find(eval.profile);
+	eval.costs.memory = memory_ns;
 	for (i = 0; i < ROWS; i++)
 		rmc_sim_spawn(ROWS + i, init_objects, NULL);
 	for (i = 0; i < READERS; i++)
