@@ -164,6 +164,7 @@ bench-ni:
 # What cannot be built or booted is told on the page.
 figures: deps tools
 	@vm-setup/rmc-deps figures
+	@$(MAKE) -s -C tools/sim O=$(O)
 	@$(MAKE) -s modules || echo 'make figures: without the module' >&2
 	@$(MAKE) -s -C selftests O=$(O)/host $(addprefix $(O)/host/,sweep objects native_bench valet_curves footprint ni_bench)
 	@tools/rmc-figures $(FIGURES)

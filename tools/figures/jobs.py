@@ -138,6 +138,44 @@ def valet(plan, policy, service, threads, rate):
                 "--duration", str(seconds), "--json"), seconds + 1, nodes=2)
 
 
+# Profiles of costs of the simulator, and what they are to a reader
+COSTS = {"rmc": "costs measured on one machine", "sonuma-a14": "the paper's chip"}
+
+
+def virtual(program, costs, quick, changed=(), parts=()):
+    """One of the simulator's evaluations of a paper; changed: costs, NAME=VALUE"""
+    return Job("virtual", "-".join((f"sim-{program}", costs, *(c.replace("=", "-") for c in changed))),
+               (f"sim-{program}", "--json", *(["--quick"] if quick else []), "--costs", costs,
+                *(one for c in changed for one in ("--set", c)), *parts), 10 if quick else 30)
+
+
+def virtual_rows(document, part, series):
+    """[(bytes, value)], or Missing"""
+    try:
+        found = [(row["bytes"], row["value"]) for row in document["rows"]
+                 if (row["part"], row["series"]) == (part, series)]
+    except (KeyError, TypeError):
+        raise Missing("its JSON has no rows with values") from None
+    if document.get("path") != "packets" or not found:
+        raise Missing(f"its JSON has no {series} of {part} in packets")
+    return found
+
+
+# Where each of COSTS has its packets: way, payload
+WIRES = {"rmc": ("35", "4096"), "sonuma-a14": ("50", "64")}
+
+
+def virtual_pagerank(costs, variant, count, quick):
+    delay, mtu = WIRES[costs]
+    argv = ["sim-pagerank", "-r", "12" if quick else "15", "-n", "2" if quick else "3", "-v", variant,
+            "-t", "1", "--json"]
+    if variant == "shm":
+        argv += ["-T", str(count)]
+    return Job("virtual", f"sim-pagerank-{costs}-{variant}-{count}", tuple(argv), 1 if quick else 1 + count,
+               nodes=1 if variant == "shm" else count,
+               boot=(f"RMC_SIM_COSTS={costs}", f"RMC_SIM_DELAY={delay}", f"RMC_SIM_MTU={mtu}"))
+
+
 VALET_PER_SEC = 50000       # requests that such a thread serves
 
 

@@ -4,17 +4,32 @@
 import base64
 import html
 import os
+import re
 
 from . import plot
 from .base import Missing
 from .runner import LOCAL_PATH
 
+# In the order of the page
+PAPERS = {
+    "A14": "Scale-Out NUMA, ASPLOS 2014",
+    "M16": "SABRes: Atomic Object Reads, MICRO 2016",
+    "T18": "Network-Compute Co-Design, PhD thesis, EPFL 2018",
+}
+
 STYLE = """
 body { font: 15px/1.5 sans-serif; max-width: 70em; margin: 2em auto; padding: 0 1em; color: #222;
   background: #fff }
-h1, h2 { line-height: 1.2 } h2 { margin-top: 2.5em; border-top: 1px solid #ccc; padding-top: .7em }
-h3 { margin-bottom: .3em }
-img { max-width: 100%; display: block }
+h1, h2, h3 { line-height: 1.2 } h2 { margin-top: 2.5em; padding-top: .7em }
+h4 { margin-bottom: .3em }
+.plot { display: block; max-width: 860px; background: center / contain no-repeat }
+.thumbs { display: grid; grid-template-columns: repeat(auto-fill, minmax(9.5em, 1fr)); gap: .6em }
+.thumbs a { border: 1px solid #ccc; padding: .3em; font-size: 12px; color: inherit;
+  text-decoration: none; overflow-wrap: anywhere }
+h2.paper { background: none; font-size: 1.6em }
+.figure { border-top: 1px solid #ccc; margin-top: 2em }
+.differs { border-left: 4px solid #0072b2; padding: .2em 1em }
+@media (max-width: 40em) { body { margin: 1em auto; padding: 0 .6em } th, td { padding: .2em .3em } }
 .wide { overflow-x: auto }
 table { border-collapse: collapse; margin: .5em 0; font-size: 13px }
 th, td { border: 1px solid #ccc; padding: .2em .6em; text-align: right; vertical-align: top }
@@ -66,10 +81,30 @@ def plain(head, rows):
             "</table></div>")
 
 
-def picture(one, folder):
-    data = base64.b64encode(plot.svg(one, os.path.join(folder, "plots"))).decode()
-    return (f'<img alt="{escape(one.title)}: {escape(one.ylabel)} against {escape(one.xlabel)}; '
-            f'its values are in the table below" src="data:image/svg+xml;base64,{data}">')
+def picture(one, folder, pictures):
+    """A picture is the background of a class, so that the page has it once for two sizes."""
+    svg = plot.svg(one, os.path.join(folder, "plots"))
+    box = re.search(rb'viewBox="0 0 (\d+) (\d+)"', svg)
+    ratio = f"{int(box[1])} / {int(box[2])}" if box else "4 / 3"
+    name = "plot-" + re.sub("[^a-z0-9]", "-", one.name)
+    pictures.append((name, one.title, ratio, base64.b64encode(svg).decode()))
+    return (f'<div id="{name}" class="plot {name}" role="img" '
+            f'aria-label="{escape(one.title)}: {escape(one.ylabel)} against {escape(one.xlabel)}; '
+            'its values are in the table below"></div>' +
+            (f'<p class="note">{escape(one.note)}</p>' if one.note else ""))
+
+
+def classes(pictures):
+    return "".join(f'.{name} {{ aspect-ratio: {ratio}; background-image: '
+                   f'url("data:image/svg+xml;base64,{data}") }}\n'
+                   for name, _, ratio, data in pictures)
+
+
+def thumbnails(pictures):
+    """All plots, small"""
+    return '<div class="thumbs">' + "".join(
+        f'<a href="#{name}"><span class="plot {name}"></span>{escape(title)}</a>'
+        for name, title, *_ in pictures) + "</div>" if pictures else ""
 
 
 def missing(gaps, what):
@@ -79,12 +114,12 @@ def missing(gaps, what):
     return f'<div class="missing">{what}<ul>{items}</ul></div>'
 
 
-def block(one, figure, folder):
+def block(one, figure, folder, pictures):
     if not isinstance(one, plot.Plot):
         note = f'<p class="note">{escape(one.note)}</p>' if one.note else ""
-        return f"<h3>{escape(one.title)}</h3>{table(one.head, one.rows)}{note}"
+        return f"<h4>{escape(one.title)}</h4>{table(one.head, one.rows)}{note}"
     try:
-        return picture(one, folder)
+        return picture(one, folder, pictures)
     except Missing as e:
         figure.parts[one.name] = False
         return missing([(one.title, e)], "This plot is missing:")
@@ -157,10 +192,15 @@ def busy(loads, cpus):
 def make(folder, run, head, figures, results_of):
     """Write index.html; figures: [Figure], results_of: {name: Results}."""
     loads = [raw["load"] for r in results_of.values() for raw in r.used.values()]
-    body = []
-    for f in figures:
-        body.append(f'<h2 id="{f.name}">{escape(f.paper["paper"])} {escape(f.paper["figure"])}: '
-                    f"{escape(f.title)}</h2>")
+    body, pictures, paper = [], [], None
+    for f in sorted(figures, key=lambda f: list(PAPERS).index(f.paper["paper"])):
+        if f.paper["paper"] != paper:
+            paper = f.paper["paper"]
+            body.append(f'<h2 class="paper" id="paper-{paper}">{paper}: {escape(PAPERS[paper])}</h2>')
+        body.append(f'<h3 class="figure" id="{f.name}">{escape(f.paper["paper"])} '
+                    f'{escape(f.paper["figure"])}: {escape(f.title)}</h3>')
+        if f.differs:
+            body.append(f'<p class="differs">What differs from the paper: {escape(f.differs)}</p>')
         body.append(f'<p class="note">{escape(f.paper["paper"])}, section '
                     f'{escape(f.paper["section"])}. Grey columns and black points are the paper\'s, '
                     'values printed there only; dashed curves are of emulated guests and mean '
@@ -168,17 +208,18 @@ def make(folder, run, head, figures, results_of):
                     f'for blue columns named "{escape(LOCAL_PATH)}": operations without packets, '
                     'where one worker has both nodes.</p>')
         body.append(missing(f.gaps, "Missing here:"))
-        body += [block(b, f, folder) for b in f.blocks]
+        body += [block(b, f, folder, pictures) for b in f.blocks]
         body.append(printed(f.paper))
         body.append(commands(results_of[f.name].used, run))
     text = f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>The papers' figures, measured</title>
-<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>
+<meta name="viewport" content="width=device-width"><style>{STYLE}{classes(pictures)}</style></head><body>
 <h1>The papers' figures, measured here</h1>
 <p>{escape(head['started'])}, <code>{escape(head['command'])}</code>
 ({'quick' if run.quick else 'full'} mode). How to read this: Documentation/figures.rst.</p>
 {busy(loads, run.cpus)}
 {summary(figures)}
+{thumbnails(pictures)}
 <h3>Machines</h3>
 {machines(run)}
 <h3>Versions</h3>

@@ -28,6 +28,7 @@ class Plot:
     series: list
     logy: bool = True
     logx: bool = True      # sizes in powers of two
+    note: str = ""         # below it
 
 
 def quote(text):

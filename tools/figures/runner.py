@@ -185,6 +185,15 @@ class Results:
             pass
         return job.seconds * (1 if plan.native else EMULATED_SLOWNESS)
 
+    def has(self, job):
+        """An output of the same run of it"""
+        try:
+            found = self.raw(job)
+            return "output" in found and list(found["job"]["argv"]) == list(job.argv) and \
+                list(found["job"]["boot"]) == list(job.boot)
+        except (Missing, KeyError, TypeError):
+            return False
+
     def forget(self, key):
         if os.path.exists(self.path(key)):
             os.unlink(self.path(key))
@@ -235,9 +244,10 @@ def clock(seconds):
     return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
 
 
-def execute(run, wanted, machines, results):
-    """Run all jobs, those of one machine and size together. Leaves no guest behind."""
-    unique = {job.key: job for job in wanted}
+def execute(run, wanted, machines, results, resume=False):
+    """Run all jobs, those of one machine and size together; to resume, those without a result of the
+    same command. Leaves no guest behind."""
+    unique = {job.key: job for job in wanted if not (resume and results.has(job))}
     todo = sorted(unique.values(), key=lambda j: (list(machines).index(j.machine), j.boot,
                                                   j.cluster))
     guess = {j.key: results.estimate(j, run.plans[j.machine]) for j in todo}

@@ -29,6 +29,7 @@ shows() {			# shows NAME FILE PATTERN
 # --- parts, and pages of made-up results ---
 
 report_unittest "$here/unit.py"
+report_unittest "$here/plots.py"
 
 # --- command line ---
 
@@ -64,6 +65,17 @@ expect "NIs of a chip" 0 "index.html$" \
 shows "their page has the thesis' totals, and the model's" "$W/chip/index.html" \
 	'>mesh: total, cycles</td><td class="paper">710</td><td class="native">7[0-9][0-9]</td>'
 shows "and says that it is a model" "$W/chip/index.html" "A model: computed by rmc_chip"
+
+for program in lib tools/sim; do
+	make -s -C "$top/$program" O="$top/build" || report 1 "$program builds"
+done
+virtual() { timeout 200 "$F" --quick --only table2 --machine virtual --out "$W/virtual" "$@"; }
+expect "table 2 in virtual time" 0 "index.html$" virtual
+shows "their page has quotients" "$W/virtual/index.html" \
+	'>IOPS, Mops/s</td><td class="paper">1.97</td><td class="paper">10.9</td>.*</td><td class="">[0-9.]*</td></tr>'
+shows "and says what proves nothing" "$W/virtual/index.html" "agreement with a paper proves nothing"
+rm "$W/virtual/raw/virtual.sim-sonuma-rmc.json"
+expect "what is missing is run again, and no more" 0 "^\[ 1/1\] .*sim-sonuma .*--costs rmc" virtual --resume
 
 make -s -C "$top/selftests" O="$top/build/host" "$top/build/host/footprint" ||
 	report 1 "footprint builds"

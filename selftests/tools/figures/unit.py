@@ -61,7 +61,6 @@ def objects(path, figures):
     def row(figure, size, series, value, writers=0):
         return {"figure": figure, "bytes": size, "writers": writers, "series": series,
                 "value": value if path == "packets" else value * 0.9, "unit": "ns"}
-
     sizes = (128, 1024, 8192)
     rows = [row(f, n, s, v) for n in sizes for f, s, v in (
         ("1", "farm: transfer", n + 300), ("1", "farm: strip and compare", n / 4),
@@ -126,8 +125,45 @@ def valet():
             [{**k, "peak": 10 / (1 + systems.index(k["series"]))} for k in keys]}
 
 
+def sim(program):
+    """SABRes take as long as reads, no speculation a miss more; 16 writers cost FaRM more"""
+    if program == "sim-pagerank":
+        return None
+    rows = []
+
+    def row(*values):
+        rows.append(dict(zip(("part", "bytes", "nodes", "series", "value"), values)))
+    if program == "sim-sonuma":
+        for n in SIZES:
+            for name in ("latency", "bandwidth"):
+                row("7", n, 2, name, 0.5)
+                row("7", n, 2, f"{name}, double-sided", 0.6)
+                row("8", n, 2, f"{name}, pull", 2)
+                row("8", n, 2, f"{name}, push", 1)
+                row("8", n, 2, f"{name}, best", 1)
+        for metric in ("max bandwidth", "read RTT", "fetch-and-add", "IOPS"):
+            row("table2", 64, 2, metric, 4.25)
+    for n in (128, 1024, 8192) if program == "sim-sabre" else ():
+        for s in ("farm", "sabre", "strip"):
+            for p in ("transfer", "strip and compare", "framework and application"):
+                row("1", n, 0, f"{s}: {p}", n / 8)
+            row("9a", n, 1, s, n)
+            row("9b", n, 15, s, 3)
+        row("9a", n, 1, "sabre shorter by", 33)
+        row("9b", n, 15, "sabre more by", n / 100)
+        for w in (0, 16):
+            row("8", n, w, "sabre more by", 11 + w)
+        for s, ns in (("read", 300), ("SABRe", 300), ("SABRe, no speculation", 390), ("SABRe, locked", 391)):
+            rows += [{"part": p, "bytes": n, "series": s, "value": v} for p, v in (("7a", ns + n), ("7b", 20))]
+    return {"path": "packets", "rows": rows}
+
+
 def canned(job):
     """{node: output of the tool}, by the tool's name"""
+    if job.machine == "virtual":
+        # bulk as SHM, fine-grain ten times as long
+        n = int(job.argv[job.argv.index("-T") + 1]) if "-T" in job.argv else job.nodes
+        return {0: sim(job.argv[0]) or {"superstep_seconds": [(10 if "fine" in job.argv else 1) / n]}}
     tool, nodes = job.argv[0], range(job.nodes)
     path = "local" if "local" in job.argv or "local=1" in job.boot else "packets"
     faster = 2 if path == "local" else 1
@@ -248,6 +284,13 @@ class FigureTest(Folder):
         curve = self.curve(self.shown("fig7", self.run_), "bandwidth",
                            "paper: simulated hardware, double-sided")
         self.assertEqual(curve[8192], 19.2)
+        # each curve against the points of its mode
+        figure = self.shown("fig7", self.run_)
+        self.assertAlmostEqual(self.cell(figure, "guests, double-sided", "simulated hardware, 8192 B: 19.2 GB/s"),
+                               2 * 8192 * 1e6 * 1e-9 / 19.2)
+        self.assertIsNone(self.cell(figure, "guests", "simulated hardware, 8192 B: 19.2 GB/s"))
+        self.assertRegex(next(b.note for b in figure.blocks if isinstance(b, plot.Plot)),
+                         "In packets; .* What differs: the buffer")
 
     def test_shared_cpus_are_reported(self):
         results = runner.Results(self.folder)
@@ -317,12 +360,41 @@ class FigureTest(Folder):
             self.shown("native", run)
         self.assertFalse(figs.Figure.expected(run, self.modules["native"]))
 
+    def test_virtual_time(self):
+        figure = self.shown("fig9", self.run_)
+        label = "virtual time, costs measured on one machine"
+        bulk = self.curve(figure, "speed-up", f"soNUMA (bulk): {label}")
+        self.assertEqual(bulk, self.curve(figure, "speed-up", f"SHM (pthreads): {label}"))
+        self.assertAlmostEqual(bulk[16], 16)
+        self.assertAlmostEqual(self.curve(figure, "speed-up", f"soNUMA (fine-grain): {label}")[16], 1.6)
+        self.assertEqual(self.cell(self.shown("table2", self.run_), "IOPS, Mops/s", label), 4.25)
+        figure = self.shown("objects", self.run_)
+        column, fitted = (f"virtual time: {which[0]}" for which in self.modules["objects"].VIRTUALS[:2])
+        row = "fig. 9a: a lookup shorter by, 8 KiB, %"
+        self.assertEqual(self.cell(figure, row, column), 33)
+        self.assertAlmostEqual(self.cell(figure, row, f"{column} / simulated hardware"), 33 / 52)
+        self.assertEqual(self.cell(figure, "fig. 8: 8 KiB, 16 writers, %", column), 27)
+        self.assertEqual(self.cell(figure, "fig. 9b: 15 readers, most, %", column), 81.92)
+        self.assertAlmostEqual(self.cell(figure, "fig. 7a: no speculation longer by, two blocks, %", column),
+                               100 * (518 / 428 - 1))
+        # a value that was an input has no quotient
+        row = "fig. 1: stripping versions, share of an 8 KiB read, %"
+        self.assertEqual(self.cell(figure, row, f"{fitted} / simulated hardware"), "fitted")
+        self.assertAlmostEqual(self.cell(figure, row, f"{column} / simulated hardware"), 12.5 / 50)
+        self.assertEqual(self.cell(figure, "virtual time: SABRe", "simulated hardware, per R2P2, 8192 B: 20 GB/s"), 1)
+        self.assertEqual(self.curve(figure, "latency", "virtual time: SABRe, no speculation")[128], 518)
+        self.assertEqual(self.curve(self.shown("fig7", self.run_), "latency",
+                                    f"{label}, double-sided")[64], 0.6)
+
     def test_table2_values(self):
         figure = self.shown("table2", self.run_)
         self.assertAlmostEqual(self.cell(figure, "max bandwidth, Gbps", "UML"), 8192 * 1e6 * 8e-9)
         self.assertAlmostEqual(self.cell(figure, "read RTT, us", "host"), 0.2064)
         self.assertAlmostEqual(self.cell(figure, "fetch-and-add, us", "guests"), 1.1008)
         self.assertAlmostEqual(self.cell(figure, "IOPS, Mops/s", "loopback"), 1.0)
+        for column, against in (("loopback / development platform", 1 / 1.97),
+                                ("virtual time, the paper's chip / simulated hardware", 4.25 / 10.9)):
+            self.assertAlmostEqual(self.cell(figure, "IOPS, Mops/s", column), against)
 
     def test_objects(self):
         figure = self.shown("objects", self.run_)
@@ -583,6 +655,11 @@ class PageTest(Folder):
                 self.assertTrue(os.path.exists(os.path.join(self.folder, link)), link)
         self.assertEqual(text.count("data:image/svg"), 37)
         self.assertNotIn("<script", text)
+        places = [text.index(f'id="{n}"') for n in ("paper-A14", "fig9", "paper-M16", "objects", "paper-T18")]
+        self.assertEqual(places, sorted(places))
+        small = re.findall('<span class="plot ([^"]*)"', text)
+        self.assertEqual([text.count(f'id="{name}"') for name in small], 37 * [1])
+        self.assertEqual(text.count("What differs from the paper:"), len(self.modules))
 
     def test_escapes_and_names(self):
         text = self.make(runner.Run(plans(vm="<no> guests"), False, 2))
@@ -610,20 +687,6 @@ class PageTest(Folder):
         again, head = runner.Run.load(self.folder)
         self.assertEqual(again.plans, run.plans)
         self.assertEqual(head["figures"], list(self.modules))
-
-
-class ParseTest(unittest.TestCase):
-    def test_lines_of_two_nodes_mixed(self):
-        found = jobs.parse('[1] {\n[0] {\n[1] "a": 1}\n[0]   "a": 0\n[0] }\n')
-        self.assertEqual(found, {0: {"a": 0}, 1: {"a": 1}})
-
-    def test_without_a_prefix(self):
-        self.assertEqual(jobs.parse('{\n"a": [\n1]}\n'), {0: {"a": [1]}})
-
-    def test_no_json(self):
-        for text in ("", "usage: x\n", "[0] {\n"):
-            with self.assertRaises(Missing):
-                jobs.parse(text)
 
 
 class Fake(sources.Machine):
@@ -672,6 +735,19 @@ class RunnerTest(Folder):
             self.assertIn(f"--rmcd={option}", made.args[0])
             self.assertIn(f"--rmcd={option} ", results.raw(job)["command"])
 
+    def test_resumed_runs_are_those_without_a_result(self):
+        run = runner.Run({"fake": runner.Plan("fake", "fake", "", True)}, True, 2)
+        run.save(self.folder, {})
+        results = runner.Results(self.folder)
+        todo = [jobs.Job("fake", f"job{i}", ("tool", str(i)), 1) for i in range(4)]
+        for job, found in ((todo[0], {"output": {"0": {"old": 1}}}), (todo[1], {"missing": "no guest"}),
+                           (jobs.Job("fake", "job2", ("other",), 1), {"output": {}})):
+            results.write(job, {**found, "seconds": 1})
+        with contextlib.redirect_stderr(io.StringIO()) as output:
+            runner.execute(run, todo, {"fake": Fake(["echo", '{"new": 1}'])}, results, resume=True)
+        self.assertIn("[ 3/3]", output.getvalue())
+        self.assertEqual([results.get(job) for job in todo], [{"old": 1}] + 3 * [{"new": 1}])
+
     def test_a_failed_tool_says_its_last_words(self):
         (raw,), output = self.execute(Fake(["sh", "-c", "echo first >&2; echo last >&2; exit 3"]))
         self.assertEqual(raw["missing"], "exit status 3: last")
@@ -707,59 +783,6 @@ class RunnerTest(Folder):
         self.assertEqual(results.estimate(job, runner.Plan("fake", "", "", True)), 7)
         (raw,), _ = self.execute(Fake(["false"]))
         self.assertNotIn("output", raw)
-
-
-class PapersTest(unittest.TestCase):
-    def test_files_are_well_formed(self):
-        for name in papers.names():
-            paper = papers.load(name)
-            for key in ("paper", "figure", "section", "statements"):
-                self.assertIn(key, paper, name)
-            for s in paper.get("series", ()):
-                self.assertTrue(s["source"] and s["unit"] and s["points"], name)
-            table = paper.get("table", {"rows": []})
-            for row in table["rows"]:
-                self.assertEqual(len(row["values"]), len(table["columns"]), name)
-                self.assertTrue(row["source"], name)
-            self.assertTrue(paper.get("series") or table["rows"] or paper["statements"], name)
-
-    def test_each_figure_has_its_file(self):
-        for name, module in figs.modules().items():
-            self.assertIn(module.PAPER, papers.names(), name)
-            for attribute in ("ORDER", "TITLE", "NEEDS_RMC", "jobs", "show"):
-                self.assertTrue(hasattr(module, attribute), f"{name}: {attribute}")
-
-    def test_published_values_are_no_code(self):
-        for name in os.listdir(os.path.join(TOP, "tools", "figures", "figs")):
-            if name.endswith(".py"):
-                with open(os.path.join(TOP, "tools", "figures", "figs", name),
-                          encoding="utf-8") as f:
-                    self.assertNotRegex(f.read(), r"\b(1\.97|10\.9|1\.19|9\.6|12\.8)\b", name)
-
-
-class PlotTest(unittest.TestCase):
-    def test_gnuplot_takes_awkward_labels(self):
-        with tempfile.TemporaryDirectory() as folder:
-            one = plot.Plot("x", 'a "b" \\n', "x_1", "y^2",
-                            [plot.Series("it's 50%", [(64, 1.0), (128, 2.0)]),
-                             plot.Series("paper: p", [(64, 3.0)], "paper"),
-                             plot.Series("none", [])])
-            picture = plot.svg(one, folder)
-            self.assertIn(b"<svg", picture)
-            self.assertIn(b"x_1", picture)
-            self.assertTrue(os.path.exists(os.path.join(folder, "x.gp")))
-
-    def test_nothing_to_plot(self):
-        with tempfile.TemporaryDirectory() as folder:
-            with self.assertRaises(Missing):
-                plot.svg(plot.Plot("x", "t", "x", "y", []), folder)
-
-    def test_what_gnuplot_complains_about_is_reported(self):
-        with tempfile.TemporaryDirectory() as folder:
-            one = plot.Plot("x", "t", "x", "y", [plot.Series("a", [("nonsense", 1)])])
-            with mock.patch.object(plot, "script", lambda _: "plot frob baz\n"):
-                with self.assertRaisesRegex(Missing, "gnuplot"):
-                    plot.svg(one, folder)
 
 
 if __name__ == "__main__":

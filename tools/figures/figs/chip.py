@@ -11,6 +11,8 @@ ORDER = 120
 NEEDS_RMC = False
 TITLE = "NIs of a manycore chip, a model"
 PAPER = "t18-chip"
+DIFFERS = ("a model that counts messages of the on-chip network, not the thesis' cycle-accurate "
+           "simulator.")
 DESIGNS = ("edge", "per-tile", "split")
 READS = DESIGNS + ("NUMA",)
 NOTE = ("A model: computed by rmc_chip from table 6.2 and the text of the thesis. One constant is fitted, to "

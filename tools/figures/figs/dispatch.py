@@ -11,6 +11,8 @@ ORDER = 140
 NEEDS_RMC = False
 TITLE = "The next message goes to a free core"
 PAPER = "t18-dispatch"
+DIFFERS = ("costs of the software around a request are the chip's as far as printed, and else "
+           "assumed.")
 SERVICES = ("fixed", "uniform", "exponential", "gev")
 HARDWARE = ("1x16", "4x4", "16x1")
 THREADS = tuple(f"threads, lock {ns} ns" for ns in (100, 150, 200))

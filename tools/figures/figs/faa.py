@@ -7,6 +7,7 @@ ORDER = 111
 NEEDS_RMC = False
 TITLE = "Atomic operations, as the application sees them"
 PAPER = "a14-faa"
+DIFFERS = "one node asks another; the paper does not say how many contend."
 
 
 def jobs(run):

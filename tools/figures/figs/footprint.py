@@ -9,6 +9,7 @@ ORDER = 150
 NEEDS_RMC = False
 TITLE = "Slots and memory of native messages"
 PAPER = "t18-footprint"
+DIFFERS = "nothing: the slots are the printed ones, by the same formula."
 JOB = j.Job("computed", "footprint", ("host/footprint",), 1)
 
 

@@ -10,6 +10,7 @@ ORDER = 145
 NEEDS_RMC = False
 TITLE = "Native messages beside one-sided ones"
 PAPER = "t18-native"
+DIFFERS = "push and pull of every size in place of three thresholds."
 FIELD = "t_typical_usec"
 SMALLEST = 8
 NOTE = ("Positive: native messages are faster, by so much of the time of the faster of push and pull. "

@@ -11,6 +11,8 @@ ORDER = 125
 NEEDS_RMC = False
 TITLE = "NI organisations in threads"
 PAPER = "t18-chip"
+DIFFERS = ("threads hand over lines between CPUs, the thesis' chip flits between tiles: only ratios between "
+           "organisations are comparable.")
 DESIGNS = {"edge": "edge", "per-tile": "per_tile", "split": "split"}       # of the thesis: of ni=
 UNITS = (2, 4, 8)
 GHZ = 2                         # of the thesis' chip

@@ -10,6 +10,7 @@ ORDER = 130
 NEEDS_RMC = False
 TITLE = "Queueing systems for 16 servers"
 PAPER = "t18-queues"
+DIFFERS = "parameters of the service times are not printed, and assumed."
 SYSTEMS = ("1x16", "2x8", "4x4", "8x2", "16x1")
 SERVICES = ("fixed", "uniform", "exponential", "gev")
 NOTE = ("Computed by rmc_qsim, not measured. Service times: 300 ns, and 300 ns on average of the "
