@@ -11,7 +11,8 @@ import re
 
 from benchtable import text as benchtext
 from figures import papers
-from figures.figs import chip as chip_figure, ni as ni_figure
+from figures.base import Missing
+from figures.figs import chip as chip_figure, ni as ni_figure, objects as objects_figure
 
 from .store import Wrong
 
@@ -308,12 +309,13 @@ def _ni_between(found):
     return columns, rows
 
 
-def _beside_paper(rows):
-    """rows: [(name, path, unit, printed, ours)] -> columns, and rows by name"""
-    columns = {name: {"name": name} for name in ("T18", "here", "ratio")}
+def _beside_paper(rows, paper="T18", fitted=()):
+    """rows: [(name, path, unit, printed, ours)] -> columns, and rows by name; fitted: names of those that
+    were an input, and have no ratio"""
+    columns = {name: {"name": name} for name in (paper, "here", "ratio")}
     return columns, {name: {"name": name, **({"path": path} if path else {}), "values": {
-        "T18": {"value": short(printed), "unit": unit}, "here": {"value": short(ours), "unit": unit},
-        "ratio": {"value": short(ours / printed), "unit": "x"}}}
+        paper: {"value": short(printed), "unit": unit}, "here": {"value": short(ours), "unit": unit},
+        "ratio": "fitted" if name in fitted else {"value": short(ours / printed), "unit": "x"}}}
         for name, path, unit, printed, ours in rows if printed and ours}
 
 
@@ -403,5 +405,51 @@ def delay(text, _):
     return {"label": "model", "columns": columns, "rows": rows}
 
 
-KINDS = {"bench": bench, "host": host, "history": history, "series": series, "sabre": sabre, "ni": ni,
+# Rows of sim-sonuma beside points of A14's figures: part, series, mode there, its part there
+A14_POINTS = (("7", "latency", "single", "latency"), ("7", "bandwidth", "single", "bandwidth"),
+              ("7", "bandwidth, double-sided", "double", "bandwidth"),
+              ("8", "latency, best", "best", "latency"), ("8", "bandwidth, best", "best", "bandwidth"))
+
+
+def _a14(found):
+    """Beside the simulated hardware if costs are of the paper's chip, else the development platform"""
+    chip_costs = found["profile"] != "rmc"
+    value = {(r["part"], r["series"], r["bytes"]): r["value"] for r in found["rows"]}
+    rows = []
+    for part, name, mode, there in A14_POINTS:
+        for s in papers.series(papers.load(f"a14-fig{part}"), there):
+            if s["mode"] == mode and s["platform"] == ("simulated hardware" if chip_costs else
+                                                       "development platform"):
+                rows += [(f"figure {part}: {name}, {x} B", None, s["unit"], y, value[part, name, x])
+                         for x, y in s["points"]]
+    table = {name: y for (part, name, _), y in value.items() if part == "table2"}
+    return rows + [(f"table 2: {row['metric']}", None, row["unit"], row["values"][chip_costs],
+                    table[row["metric"]]) for row in papers.load("a14-table2")["table"]["rows"]], (), "A14"
+
+
+def _m16(found):
+    rows, fitted = [], ()
+    for row in papers.load("m16-objects")["table"]["rows"]:
+        try:
+            ours = objects_figure.virtual_value(found, *row["here"])
+        except Missing:
+            continue
+        rows.append((row["metric"], None, row["unit"], row["values"][0], ours))
+    if found["profile"] == objects_figure.VIRTUALS[1][1]:
+        fitted = objects_figure.FITTED[:1]
+    return rows, fitted, "M16"
+
+
+def virtual(text, _):
+    """build/sim-sonuma or sim-sabre --json: the paper's values beside those in virtual time"""
+    found = json.loads(text)
+    rows, fitted, paper = _a14(found) if any(r["part"] == "table2" for r in found["rows"]) else _m16(found)
+    if not rows:
+        raise Wrong("virtual: no row that the paper prints a value of")
+    columns, values = _beside_paper(rows, paper, fitted)
+    return {"label": f"{found['profile']}" + "".join(f", {one}" for one in found["set"]),
+            "columns": list(columns.values()), "rows": list(values.values())}
+
+
+KINDS = {"virtual": virtual, "bench": bench, "host": host, "history": history, "series": series, "sabre": sabre, "ni": ni,
          "objects": objects, "delay": delay, "chip": chip}

@@ -501,6 +501,20 @@ class Import(Folder):
                          {"mesh: total, edge": ["710 cycles", "781 cycles", "1.1 x"],
                           "mesh: total, per-tile": ["445 cycles", "445 cycles", "1 x"]})
 
+    def test_virtual_time(self):
+        rows = [{"part": "7a", "series": s, "bytes": 128, "nodes": 1, "value": v}
+                for s, v in (("read", 100), ("SABRe, no speculation", 150))]
+        rows += [{"part": p, "series": s, "bytes": 8192, "nodes": 0, "value": v}
+                 for p, s, v in (("1", "farm: strip and compare", 10), ("9a", "farm", 20), ("9a", "sabre", 9))]
+        for profile, said in (("sonuma-r2p2", {"value": 1, "unit": "x"}), ("sonuma-r2p2-strip", "fitted")):
+            taken = self.take("virtual", {"profile": profile, "set": [], "rows": rows}, "--path", "packets",
+                              "--command", "c")
+            self.assertEqual({k: v["ratio"] for k, v in taken.items()}, {
+                "fig. 7a: no speculation longer by, two blocks": {"value": 1.25, "unit": "x"},
+                "fig. 1: stripping versions, share of an 8 KiB read": said})
+        self.assertIn("no row", self.take("virtual", {"profile": "rmc", "set": [], "rows": []}, "--path",
+                                          "packets", "--command", "c", status=1))
+
     def paths(self):
         return {r["name"]: r.get("path") for r in store.Store(self.folder).result("new")["rows"]}
 
