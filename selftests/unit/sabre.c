@@ -594,7 +594,7 @@ static void test_rows(const struct testbed_opts *o, u32 mode)
 				rows += s.w.node[1]->unit[u]->stats.served != was[u];
 			home = rmc_home(testbed_fabric(&s.w, 1), 1, line * 64) % s.w.opts.units;
 			CHECK(s.w.node[1]->unit[home]->stats.served != was[home]);
-			CHECK_EQ(rows, op || o->rrpps == 1 ? 1 : s.w.opts.units);
+			CHECK_EQ(rows, op ? 1 : rmc_fabric_rrpps(testbed_fabric(&s.w, 1)));
 		}
 	teardown(&s);
 }
