@@ -207,7 +207,10 @@ static void reset_pool(struct rmc_filter *flt)
 
 	flt->held = 0;
 	flt->last_due_ns = 0;
-	memset(&flt->order, 0, sizeof(flt->order));
+	memset(flt->order.way, 0, sizeof(flt->order.way));
+	memset(flt->order.arrival, 0, sizeof(flt->order.arrival));
+	/* read by who lists the links */
+	WRITE_ONCE(flt->order.broken, 0);
 	flt->copies = 0;
 	flt->copy_lines = 0;
 	flt->free = 0;

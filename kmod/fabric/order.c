@@ -41,7 +41,7 @@ static bool is_broken(struct rmc_order *o, u32 group, u64 word1)
 		return false;
 	if (!!(word1 & RMC_REQ_RENEWED) == !!(o->renewed & 1U << group))
 		return true;
-	o->broken &= ~(1U << group);
+	WRITE_ONCE(o->broken, o->broken & ~(1U << group));
 	return false;
 }
 
@@ -95,7 +95,7 @@ void rmc_order_lost(struct rmc_filter *flt, const struct rmc_packet *p)
 
 	if (!group)
 		return;
-	flt->order.broken |= bit;
+	WRITE_ONCE(flt->order.broken, flt->order.broken | bit);
 	flt->order.renewed &= ~bit;
 	if (p->word1 & RMC_REQ_RENEWED)
 		flt->order.renewed |= bit;

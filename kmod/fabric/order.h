@@ -39,7 +39,7 @@ struct rmc_order_due {
  * struct rmc_order - order of the requests of a channel, at their receiver
  * @way: by group, as they were delayed on their way
  * @arrival: by group, as they were delayed at their arrival
- * @broken: bit per group: a packet was lost, and so are all behind it ...
+ * @broken: bit per group: a packet was lost, and so are all behind it; others read it, too ...
  * @renewed: ... until this bit of theirs differs from that of the lost one
  */
 struct rmc_order {
