@@ -55,7 +55,11 @@ void rmc_room_notify(struct rmc_domain *d)
 
 void rmc_core_waited(struct core *c, const struct wait *w)
 {
-	if (w->drained && c->armed)
+	if (!w->drained)
+		return;
+	/* room may have come before it slept */
+	rmc_room_unwait(c);
+	if (c->armed)
 		wake(c->c.qp);
 }
 

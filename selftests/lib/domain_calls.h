@@ -489,6 +489,8 @@ static void *caller(void *arg)
 	for (i = first; c && i < first + CALLS; i++) {
 		CHECK_EQ(rmc_call_send(c, 1, &i, sizeof(i), 0, &call), 0);
 		CHECK_EQ(rmc_call_wait(c, &call, &answer, &len, -1), 0);
+		/* who is done waits for no room, even if that came before it slept */
+		CHECK(!to_core(c)->room_armed);
 		CHECK_EQ(len, 8);
 		memcpy(&word, answer, sizeof(word));
 		CHECK_EQ(word, i + 1);
