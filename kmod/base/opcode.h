@@ -39,8 +39,8 @@
 	  RMC_OPF_IDEMPOTENT | RMC_OPF_PREPARE | RMC_OPF_ENDS)			\
 	X(READY, ready, RMC_OPF_EMPTY | RMC_OPF_SLOT | RMC_OPF_PREPARE)
 
-/*	 opcode, name, flags: what a WQ entry may name */
-#define RMC_OPS(X)								\
+/*	 opcode, name, flags */
+#define RMC_MEMORY_OPS(X)							\
 	X(READ,  read,  RMC_OPF_REP_LINES | RMC_OPF_RUNS | RMC_OPF_IDEMPOTENT)	\
 	X(WRITE, write, RMC_OPF_REQ_LINES | RMC_OPF_MODIFIES | RMC_OPF_RUNS | RMC_OPF_IDEMPOTENT) \
 	X(CAS,   cas,   RMC_OPF_OPERANDS | RMC_OPF_MODIFIES | RMC_OPF_PREPARE)	\
@@ -49,8 +49,16 @@
 	X(WRITE_NOTIFY, write_notify, RMC_OPF_REQ_LINES | RMC_OPF_MODIFIES | RMC_OPF_NOTIFIES) \
 	X(SABRE, sabre, RMC_OPF_REP_LINES | RMC_OPF_ANNOUNCED | RMC_OPF_ONE_HOME | RMC_OPF_RUNS | \
 	  RMC_OPF_PREPARE)							\
-	X(RMW,   rmw,   RMC_OPF_OPERANDS | RMC_OPF_MODIFIES | RMC_OPF_PREPARE)	\
-	X(RESUME, resume, RMC_OPF_EMPTY | RMC_OPF_PREPARE | RMC_OPF_CONTROL)	\
+	X(RMW,   rmw,   RMC_OPF_OPERANDS | RMC_OPF_MODIFIES | RMC_OPF_PREPARE)
+
+/* They act on their queue pair: no packet has such an opcode, and there is prepare() alone. */
+#define RMC_CONTROL_OPS(X)							\
+	X(RESUME, resume, RMC_OPF_EMPTY | RMC_OPF_PREPARE | RMC_OPF_CONTROL)
+
+/* What a WQ entry may name */
+#define RMC_OPS(X)								\
+	RMC_MEMORY_OPS(X)							\
+	RMC_CONTROL_OPS(X)							\
 	RMC_MESSAGE_OPS(X)
 
 /*
@@ -68,9 +76,15 @@ enum { RMC_OP_PROBE = RMC_OP_WIRE, RMC_OP_PROBE_HOME };
 #define RMC_WIRE_OPS(X)
 #endif
 
-#define RMC_ALL_OPS(X)								\
-	RMC_OPS(X)								\
+/* What a packet may have */
+#define RMC_PACKET_OPS(X)							\
+	RMC_MEMORY_OPS(X)							\
+	RMC_MESSAGE_OPS(X)							\
 	RMC_WIRE_OPS(X)
+
+#define RMC_ALL_OPS(X)								\
+	RMC_PACKET_OPS(X)							\
+	RMC_CONTROL_OPS(X)
 
 static_assert(RMC_WQE_OP_MASK + 1 == RMC_OP_WIRE, "a WQ entry can name neither more nor less");
 static_assert(RMC_OP_WIRE < RMC_OP_LOST, "the mark in the opcode's byte is none of them");

@@ -118,7 +118,7 @@ RMC_OPS(RMC_OP_DECLARE)
 	u8 rmc_##name##_serve(struct rmc_serve *s);				\
 	void rmc_##name##_complete(const struct rmc_itt_entry *e, struct rmc_ring *rx, \
 				   u64 word1);
-RMC_ALL_OPS(RMC_OP_DECLARE)
+RMC_PACKET_OPS(RMC_OP_DECLARE)
 #undef RMC_OP_DECLARE
 
 #define RMC_XFER_DECLARE(opcode, name)						\
@@ -147,7 +147,7 @@ static inline void rmc_op_load(const struct rmc_itt_entry *e, struct rmc_ring *t
 {
 	switch (e->op) {
 #define RMC_OP_ROW(code, n, f) case RMC_OP_##code: rmc_##n##_load(e, tx, offset, length); break;
-	RMC_ALL_OPS(RMC_OP_ROW)
+	RMC_PACKET_OPS(RMC_OP_ROW)
 #undef RMC_OP_ROW
 	}
 }
@@ -156,7 +156,7 @@ static inline u8 rmc_op_serve(struct rmc_serve *s)
 {
 	switch (s->req.op) {
 #define RMC_OP_ROW(opcode, name, flags) case RMC_OP_##opcode: return rmc_##name##_serve(s);
-	RMC_ALL_OPS(RMC_OP_ROW)
+	RMC_PACKET_OPS(RMC_OP_ROW)
 #undef RMC_OP_ROW
 	}
 	return RMC_S_BAD_OP;
@@ -166,7 +166,7 @@ static inline void rmc_op_complete(const struct rmc_itt_entry *e, struct rmc_rin
 {
 	switch (e->op) {
 #define RMC_OP_ROW(code, n, f) case RMC_OP_##code: rmc_##n##_complete(e, rx, word1); break;
-	RMC_ALL_OPS(RMC_OP_ROW)
+	RMC_PACKET_OPS(RMC_OP_ROW)
 #undef RMC_OP_ROW
 	}
 }
