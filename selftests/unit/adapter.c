@@ -232,8 +232,10 @@ static void test_steps_data(const struct testbed_opts *o)
 		CHECK_EQ(app_run(&s.a, RMC_OP_READ, SERVER, off, lbuf, len), RMC_S_OK);
 		CHECK(!memcmp(lbuf, seg + off, len) && lbuf[len] == 0x11);
 		fill(lbuf, len, i);
-		memset(seg + off + len, 0x22, off + len < SEG);
-		memset(seg + off - 1, 0x33, off > 0);
+		if (off + len < SEG)
+			seg[off + len] = 0x22;
+		if (off)
+			seg[off - 1] = 0x33;
 		CHECK_EQ(app_run(&s.a, RMC_OP_WRITE, SERVER, off, lbuf, len), RMC_S_OK);
 		CHECK(!memcmp(lbuf, seg + off, len));
 		CHECK(off + len == SEG || seg[off + len] == 0x22);
