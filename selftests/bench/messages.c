@@ -11,12 +11,16 @@
  *
  * The direction alternates, so that messages return credits as in a ping-pong.
  *
+ * "copies" is the time of a byte into the cells of a push, and out of them, with everything in the
+ * caches: what the simulator charges for it (tools/sim/costs.def).
+ *
  *	build/host/messages [--quick] [--path local|packets]
  */
 #define _GNU_SOURCE
 #include <getopt.h>
 #include <stdio.h>
 #include "message_ends.h"
+#include "lib/cell.h"
 #include "tools/common/json.h"
 
 #define ROUNDS		9
@@ -103,6 +107,57 @@ static void round_of(void)
 	}
 }
 
+static struct rmc_cell cells[2 * END_LARGEST / RMC_MSG_PAYLOAD];
+static u8 message[END_LARGEST];
+
+/* As push() of the library */
+static void __attribute__((__noinline__)) fill_cells(u32 size)
+{
+	u32 done = 0, k, n;
+
+	for (k = 0; done < size; k++, done += n) {
+		n = size - done < RMC_MSG_PAYLOAD ? size - done : RMC_MSG_PAYLOAD;
+		cells[k].head = rmc_cell_head(k & 1, RMC_CELL_MORE, 0, n);
+		memcpy(cells[k].payload, message + done, n);
+	}
+}
+
+/* As take_pushed() */
+static void __attribute__((__noinline__)) empty_cells(u32 size)
+{
+	u32 done = 0, k, n;
+
+	for (k = 0; done < size; k++, done += n) {
+		n = rmc_cell_length(rmc_cell_load(&cells[k]));
+		memcpy(message + done, cells[k].payload, n);
+	}
+}
+
+/* Median, ps per byte */
+static double copy_ps(void (*copy)(u32))
+{
+	double ps[999];
+	u32 i, k;
+	u64 t0;
+
+	for (i = 0; i < ARRAY_SIZE(ps); i++) {
+		t0 = bench_ticks();
+		for (k = 0; k < 8; k++)
+			copy(END_LARGEST);
+		ps[i] = (bench_ticks() - t0) * bench_ns_per_tick() * 1000 / 8 / END_LARGEST;
+	}
+	return bench_median(ps, ARRAY_SIZE(ps));
+}
+
+static void report_copies(struct json *j)
+{
+	fill_cells(END_LARGEST);
+	json_object(j, "copies");
+	json_double(j, "in_ps_per_byte", copy_ps(fill_cells));
+	json_double(j, "out_ps_per_byte", copy_ps(empty_cells));
+	json_end_object(j);
+}
+
 static void report(struct json *j)
 {
 	u32 i, pull;
@@ -178,6 +233,7 @@ int main(int argc, char **argv)
 	json_object(&out, "limits");
 	json_double(&out, "line_ping_pong_usec", bench_median(pp, ROUNDS * LIMITS) / 1e3);
 	json_end_object(&out);
+	report_copies(&out);
 	json_array(&out, "results");
 	report(&out);
 	json_end_array(&out);

@@ -58,6 +58,34 @@ static void test_messages(void)
 	tap_result("figure 8: small messages are pushed faster than pulled");
 }
 
+/*
+ * Figure 8: who pushes copies, who pulls does not. The notice of a pull is a push without copies,
+ * and the read takes what table 2's takes.
+ */
+static void test_copies(void)
+{
+	const uint32_t copies = (32 * 64 + 500) / 1000 + (32 * (47 + 40) + 500) / 1000;
+	double push, pull, both;
+
+	with("sonuma-a14");
+	push = message_ns(32, SIZE_MAX, ping_pong) / 2;
+	/* credits at the end are shared by few messages */
+	pull = message_ns(32, 0, ping_pong) / 2 - (push - copies + 375);
+	CHECK(pull > -4 && pull < 4);
+	push = message_ns(8192, SIZE_MAX, ping_pong) / 2;
+	pull = message_ns(8192, 0, ping_pong) / 2;
+	CHECK(pull < push);
+	eval.costs.pack += 100;
+	both = message_ns(8192, SIZE_MAX, ping_pong) / 2;
+	CHECK(both > push + 8192 / 10 - 50 && both < push + 8192 / 10 + 50);
+	eval.costs.cold += 50;
+	eval.costs.unpack += 50;
+	both = message_ns(8192, SIZE_MAX, ping_pong) / 2;
+	CHECK(both > push + 8192 / 5 - 100 && both < push + 8192 / 5 + 100);
+	CHECK_EQ(message_ns(8192, 0, ping_pong) / 2, pull);
+	tap_result("figure 8: a push is charged for its copies, a pull for its read");
+}
+
 int main(void)
 {
 	eval.mtu = 64;
@@ -65,5 +93,6 @@ int main(void)
 	test_both();
 	test_chip();
 	test_messages();
+	test_copies();
 	return tap_done();
 }

@@ -30,6 +30,8 @@
 	X(use, "ps", "an application reads a byte that it has in its cache")	\
 	X(strip, "ps", "versions are compared and stripped, per byte of data")	\
 	X(store, "ps", "a writer stores a byte of an object")			\
+	X(pack, "ps", "a byte of a message is copied into the cells of a push")	\
+	X(unpack, "ps", "and out of them, by the receiver")			\
 	X(lookup, "ns", "a store finds a key, and compares it")			\
 	X(edge, "ps", "PageRank adds the rank of an edge's source")
 

@@ -51,6 +51,7 @@ enum sim_thread_state {
  * @debt: how far it is ahead of the clock, ns
  * @not_before: it does not resume earlier
  * @relax_ns: interval until its next poll
+ * @woken_up: an event has ended its last wait, and it has not relaxed since
  * @pending: an event came while it did not wait
  * @woken: an event resumed it
  * @fn: what it runs
@@ -67,6 +68,7 @@ struct sim_thread {
 	uint64_t debt;
 	uint64_t not_before;
 	uint64_t relax_ns;
+	bool woken_up;
 	uint64_t done_at;	/* a completion can be seen then; 0: there is none to see */
 	bool pending;
 	bool woken;

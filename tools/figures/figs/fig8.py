@@ -9,7 +9,7 @@ NEEDS_RMC = True
 TITLE = "Send and receive: latency and bandwidth against message size"
 PAPER = "a14-fig8"
 DIFFERS = ("one run of push and of pull, and the better of both for the best threshold. In virtual "
-           "time the copies of a push cost nothing, so pulling never pays.")
+           "time copies of a push cost what they cost this machine's CPU, and writes do not wait for memory.")
 SMALLEST = 32
 VIRTUAL = "virtual time"
 
@@ -48,7 +48,7 @@ def series(run, results, figure, field, scale):
 
 
 def virtual(run, results, figure, name):
-    """In virtual time; nobody is charged for copies of the application, so pushing is too cheap"""
+    """In virtual time"""
     ways = [(costs, way, said) for costs in j.COSTS for way, (said, _) in zip(("pull", "push", "best"), WAYS)]
     for costs, way, said in ways if run.has("virtual") else ():
         label = run.plans["virtual"].labelled(j.COSTS[costs], said)
