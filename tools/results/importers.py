@@ -315,7 +315,8 @@ def _beside_paper(rows, paper="T18", fitted=()):
     columns = {name: {"name": name} for name in (paper, "here", "ratio")}
     return columns, {name: {"name": name, **({"path": path} if path else {}), "values": {
         paper: {"value": short(printed), "unit": unit}, "here": {"value": short(ours), "unit": unit},
-        "ratio": "fitted" if name in fitted else {"value": short(ours / printed), "unit": "x"}}}
+        "ratio": fitted[name] if isinstance(fitted, dict) and fitted.get(name) else
+        "fitted" if name in fitted else {"value": short(ours / printed), "unit": "x"}}}
         for name, path, unit, printed, ours in rows if printed and ours}
 
 
@@ -341,17 +342,58 @@ def _ni_papers(found):
     return _beside_paper(rows)
 
 
+def _chip_hops(found):
+    """Figure 6.7: {name: (unit, printed, ours)}"""
+    at = {(r["design"], r["hops"]): r for r in found["rows"] if r["network"] == "mesh"}
+    rows = {f"figure 6.7: {s['platform']}, {x} hop{'s' * (x > 1)}": (s["unit"], y, at[s["platform"], x][
+        "over_numa_percent"]) for s in papers.series(papers.load(chip_figure.PAPER), "6.7")
+        for x, y in s["points"]}
+    return rows, {"figure 6.7: a hop, there and back": [
+        at[d, 2]["cycles"] - at[d, 1]["cycles"] for d in chip_figure.READS]}
+
+
+def _chip_table(found):
+    rrpp = {r["network"]: r["cycles"] for r in found["rows"] if (r["design"], r["row"]) == ("edge", "RRPP")}
+    here = chip_figure.cycles(found)
+    if len(rrpp) == 2:
+        here["table 6.4: RRPP shorter than a mesh's"] = [
+            100 * (1 - rrpp["noc-out"] / rrpp["mesh"]), None, None, None]
+    return {}, here
+
+
+def _chip_bandwidth(found):
+    return {}, chip_figure.peak_values({
+        routing: [r for r in found["rows"] if (r["network"], r["routing"]) == ("mesh", routing)]
+        for routing in ("class", "xy")})
+
+
+def _chip_latency(found):
+    return {}, chip_figure.latency_values({(r["network"], r["design"], r["bytes"]): r["ns"]
+                                           for r in found["rows"]})
+
+
+CHIP = {"table": _chip_table, "hops": _chip_hops, "bandwidth": _chip_bandwidth, "latency": _chip_latency}
+
+
 def chip(text, _):
-    """build/rmc_chip -j table: the model of the papers' chip beside what the thesis prints"""
-    paper, rows = papers.load(chip_figure.PAPER), []
-    here = chip_figure.cycles(json.loads(text))
+    """build/rmc_chip -j table, hops, bandwidth (of a mesh, both routings) or latency: the model of the papers'
+    chip beside what the thesis prints"""
+    found, paper, rows, given = json.loads(text), papers.load(chip_figure.PAPER), [], {}
+    named, here = CHIP[found.get("command", "table")](found)
+    said = {}
     for row in paper["table"]["rows"]:
-        if row["metric"] not in chip_figure.ROWS:
-            continue
-        for design, printed, ours in zip(paper["table"]["columns"], row["values"], here[row["metric"]]):
-            rows.append((f"{row['metric']}, {design}", None, row["unit"], printed, ours))
-    return {"label": "read of one block", **dict(zip(("columns", "rows"), (
-        list(part.values()) for part in _beside_paper(rows))))}
+        for design, printed, ours in zip(paper["table"]["columns"], row["values"], here.get(row["metric"], ())):
+            name = f"{row['metric']}, {design}"
+            if isinstance(printed, str):
+                said[name] = {"name": name, "values": {
+                    "T18": printed, "here": {"value": short(ours), "unit": row["unit"]}}}
+                continue
+            given[name] = chip_figure.given(row["metric"], design)
+            rows.append((name, None, row["unit"], printed, ours))
+    rows += [(name, None, *values) for name, values in named.items()]
+    columns, rows = _beside_paper(rows, fitted={k: v for k, v in given.items() if v})
+    return {"label": "read of one block", "columns": list(columns.values()),
+            "rows": [*rows.values(), *said.values()]}
 
 
 NI_PARTS = {"threads": _ni_threads, "between": _ni_between, "papers": _ni_papers}

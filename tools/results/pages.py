@@ -14,7 +14,7 @@ import os
 import re
 import textwrap
 
-from . import prose as words, store, tables
+from . import closing, prose as words, store, tables
 
 BEGIN = re.compile(r"(?:\.\. results: (?P<rst>[\w/-]+)|<!-- results: (?P<md>[\w/-]+) -->)$")
 END = re.compile(r"(?:\.\. end results|<!-- end results -->)$")
@@ -23,14 +23,18 @@ WIDTH = 100
 
 def block(name, results, markdown):
     """Lines of a table, with its origin."""
-    if name in results.tables():
+    said = []
+    if name.startswith(closing.PREFIX):
+        head, rows, used, said = closing.table(name, results)
+    elif name in results.tables():
         head, rows, used = tables.of_table(results.table(name), results)
     else:
         head, rows = tables.of_result(results.result(name))
         used = [name]
     lines = (tables.markdown if markdown else tables.rst)(head, rows)
     code = "`" if markdown else "``"
-    said = []
+    for text in said:
+        lines += ["", *textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)]
     for one in used:
         found = results.result(one)
         text = tables.origin(found, code)

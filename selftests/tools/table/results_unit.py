@@ -3,6 +3,7 @@
 """rmc-results: stored results, what is imported, tables in pages. No benchmark runs here."""
 
 import contextlib
+import decimal
 import importlib.machinery
 import importlib.util
 import io
@@ -20,7 +21,8 @@ loader = importlib.machinery.SourceFileLoader("rmc_results", PROGRAM)
 spec = importlib.util.spec_from_loader("rmc_results", loader)
 program = importlib.util.module_from_spec(spec)
 loader.exec_module(program)
-from results import importers, pages, store                        # noqa: E402
+from figures import papers                                            # noqa: E402
+from results import closing, importers, pages, store                        # noqa: E402
 
 RESULT = """{
  "what": "a test", "commit": "abcdef0", "date": "2026-11-23", "machine": "M, 2 CPUs",
@@ -500,6 +502,27 @@ class Import(Folder):
                           for k, v in rows.items()},
                          {"mesh: total, edge": ["710 cycles", "781 cycles", "1.1 x"],
                           "mesh: total, per-tile": ["445 cycles", "445 cycles", "1 x"]})
+        hops = [{"network": "mesh", "design": d, "hops": n, "cycles": 400 + 140 * n, "over_numa_percent": 14.3}
+                for d in ("edge", "per-tile", "split", "NUMA") for n in (1, 2, 6, 12)]
+        rows = self.take("chip", {"command": "hops", "rows": hops}, "--command", "c")
+        self.assertEqual(rows["figure 6.7: edge, 6 hops"]["ratio"]["value"], decimal.Decimal("0.5"))
+        self.assertEqual(rows["figure 6.7: a hop, there and back, NUMA"]["ratio"], "input")
+        band = [{"network": "mesh", "routing": r, "design": d, "bytes": n, "gbps": v, "noc_gbps": 2 * v}
+                for r, part in (("class", 1), ("xy", 0.5)) for d, v in (
+                    ("edge", 107 * part), ("per-tile", 53.5 * part), ("split", 214 * part)) for n in (64, 8192)]
+        rows = self.take("chip", {"command": "bandwidth", "rows": band}, "--command", "c")
+        self.assertEqual({k: rows[k]["here"]["value"] for k in (
+            "peak, class-based routing, edge", "8 KiB, of edge, per-tile", "XY below class-based, split",
+            "figure 6.9a: 64 B, more than edge, split")}, {
+                "peak, class-based routing, edge": 107, "8 KiB, of edge, per-tile": 50,
+                "XY below class-based, split": 50, "figure 6.9a: 64 B, more than edge, split": 100})
+        self.assertEqual(rows["figure 6.9a: 64 B, more than edge, split"]["T18"], "more")
+        times = [{"network": net, "design": d, "bytes": n, "ns": ns} for net, all_of in (
+            ("mesh", (400, 200, 200)), ("noc-out", (300, 180, 200))) for d, ns in zip(
+                ("edge", "per-tile", "split"), all_of) for n in (64, 16384)]
+        rows = self.take("chip", {"command": "latency", "rows": times}, "--command", "c")
+        self.assertEqual(rows["figure 6.11: 64 B, shorter than on a mesh, edge"]["here"]["value"], 25)
+        self.assertEqual(rows["figure 6.11: longer than split, at most, edge"]["here"]["value"], 50)
 
     def test_virtual_time(self):
         rows = [{"part": "7a", "series": s, "bytes": 128, "nodes": 1, "value": v}
@@ -577,6 +600,75 @@ class Import(Folder):
             said = self.take(kind, "frob", "--command", "c", status=1)
             self.assertTrue(said.startswith("rmc-results: "), said)
         self.assertFalse(os.path.exists(os.path.join(self.folder, "new.json")))
+
+
+class Closing(unittest.TestCase):
+    """Published values beside ours: of this tree, and with faults."""
+
+    def setUp(self):
+        self.store = store.Store()
+        self.names = closing.names(self.store)
+        self.lists = {name: closing.load(name, self.store) for name in self.names}
+        self.addCleanup(setattr, closing, "load", closing.load)
+        closing.load = lambda name, _: self.lists[name]
+
+    def said(self):
+        return "\n".join(closing.complaints(self.store))
+
+    def test_each_published_number_has_a_row(self):
+        self.assertEqual(self.said(), "")
+        self.assertEqual(len(self.names), 3)
+        listed = {paper for found in self.lists.values() for paper in found["papers"]}
+        here = {name for name in papers.names() if name.startswith(("a14-", "m16-", "t18-chip"))}
+        self.assertEqual(listed, here)
+
+    def test_any_row_that_is_missing_is_noticed(self):
+        for name, found in self.lists.items():
+            keys = [closing.key(row) for row in found["rows"]]
+            every = {k: v for paper in found["papers"] for k, v in closing.printed(paper).items()}
+            for one in dict.fromkeys(keys):
+                with self.subTest(one):
+                    rows = [row for row, k in zip(found["rows"], keys) if k != one]
+                    self.lists[name] = {**found, "rows": rows}
+                    said = self.said()
+                    self.assertEqual(f"{name}: no row of {' '.join(map(str, one))}" in said,
+                                     not isinstance(every[one][0], str), said)
+            self.lists[name] = found
+
+    def test_reasons(self):
+        for name, found in self.lists.items():
+            for row in found["rows"]:
+                if "why" not in row:
+                    continue
+                why = row.pop("why")
+                self.assertIn(f"{name}: {' '.join(map(str, closing.key(row)))}: no reason", self.said())
+                row["why"] = why
+            found["reasons"]["z"] = "of nobody"
+            self.assertIn(f"{name}: reason z is of no row", self.said())
+            del found["reasons"]["z"]
+
+    def test_values_that_are_not_there(self):
+        row = self.lists["closing/s2"]["rows"][0]
+        for change, said in (({"metric": "fig. 99"}, "no paper prints that"),
+                             ({"here": ["sim-m16", "fig. 99", "here"]}, "has no value"),
+                             ({"here": ["sim-a14", "table 2: IOPS", "here"]}, "M/s is not %")):
+            self.lists["closing/s2"]["rows"][0] = {**row, **change}
+            self.assertIn(said, self.said())
+
+    def test_quotients(self):
+        every, rows = closing.rows_of(self.lists["closing/s1"], self.store)
+        for row, value, unit, here, _, kind, quotient in rows:
+            self.assertIn((value, unit), every.values())
+            self.assertEqual(here is None, kind == "not here")
+            if store.number(quotient):
+                self.assertAlmostEqual(float(here) / value, float(quotient))
+        kinds = {kind for *_, kind, _ in closing.rows_of(self.lists["closing/s4"], self.store)[1]}
+        self.assertEqual(kinds, {"model of the chip", "computed", "not here"})
+        # what the model was given has no quotient
+        words = {row["metric"]: q for row, *_, q in closing.rows_of(self.lists["closing/s4"], self.store)[1]
+                 if isinstance(q, str) and "metric" in row}
+        self.assertEqual(words["mesh: network, both ways"], "input")
+        self.assertEqual(words["mesh: to the edge or backend"], "fitted")
 
 
 class Tree(unittest.TestCase):

@@ -30,6 +30,14 @@ ROWS = {
     "mesh: from the edge, or to the frontend": ("mesh", "from the network", "to the frontend"),
     "mesh: RCP and CQ write": ("mesh", "RCP and CQ write"),
     "mesh: CQ read": ("mesh", "CQ read"),
+    "mesh: load": ("mesh", "load"),
+    "mesh: network, both ways": ("mesh", "network"),
+    "mesh: WQ entry transfer": ("mesh", "WQ entry transfer"),
+    "mesh: RGP, or its frontend": ("mesh", "RGP", "RGP frontend"),
+    "mesh: RGP backend": ("mesh", "RGP backend"),
+    "mesh: RCP, or its backend": ("mesh", "RCP", "RCP backend"),
+    "mesh: RCP frontend": ("mesh", "RCP frontend"),
+    "mesh: CQ entry transfer": ("mesh", "CQ entry transfer"),
     "mesh: total": ("mesh", "total"),
     "mesh: over NUMA": ("mesh", "over NUMA, %"),
     "mesh: WQ write and CQ read": ("mesh", "WQ write", "CQ read"),
@@ -45,6 +53,24 @@ ROWS = {
     "NOC-Out: total": ("noc-out", "total"),
     "NOC-Out: over NUMA": ("noc-out", "over NUMA, %"),
 }
+
+# What the model was given (rmc_chip parameters): a quotient of these proves nothing
+QUEUES = ("per-tile", "split")
+GIVEN = {
+    "mesh: WQ write": QUEUES, "mesh: CQ read": QUEUES, "mesh: WQ write and CQ read": QUEUES,
+    "NOC-Out: WQ write": QUEUES, "NOC-Out: CQ read": QUEUES, "mesh: load": READS,
+    "mesh: network, both ways": READS, "mesh: WQ entry transfer": READS,
+    "mesh: RGP, or its frontend": READS, "mesh: RGP backend": READS,
+    "figure 6.7: a hop, there and back": READS,
+    "mesh: RCP, or its backend": READS, "mesh: RCP frontend": READS, "mesh: CQ entry transfer": READS,
+}
+FITTED = {"mesh: to the edge or backend": READS}
+
+
+def given(metric, design):
+    """Why there is no quotient, or None"""
+    return "input" if design in GIVEN.get(metric, ()) else \
+        "fitted" if design in FITTED.get(metric, ()) else None
 
 
 def chip(plan, command, *argv, name=(), seconds=1):
@@ -81,7 +107,25 @@ def rows(document, *fields):
 
 
 def ratio(here, there):
-    return here / there if here is not None and there else None
+    """Ours / the paper's, where both are numbers"""
+    return here / there if here is not None and isinstance(there, (int, float)) and there else None
+
+
+def latency_values(times):
+    """times: {(network, design, bytes): ns}"""
+    def over(a, b):
+        return 100 * (a / b - 1)
+
+    sizes = sorted({size for network, _, size in times if network == "noc-out"})
+    split = times["mesh", "split", 16384]
+    return {
+        "figure 6.8: 16 KiB, longer than split": [over(times["mesh", d, 16384], split) for d in DESIGNS[:2]] +
+                                                 [None, None],
+        "figure 6.11: 64 B, shorter than on a mesh": [max(
+            -over(times["noc-out", d, 64], times["mesh", d, 64]) for d in DESIGNS), None, None, None],
+        "figure 6.11: longer than split, at most": [max(
+            over(times["noc-out", "edge", n], times["noc-out", "split", n]) for n in sizes), None, None, None],
+    }
 
 
 def beside(figure, title, printed, here, note=""):
@@ -92,7 +136,8 @@ def beside(figure, title, printed, here, note=""):
     for row in printed:
         found = here[row["metric"]]
         body.append([f"{row['metric']}, {row['unit']}"] +
-                    [v for p, h in zip(row["values"], found) for v in (p, h, ratio(h, p))])
+                    [v for d, p, h in zip(READS, row["values"], found)
+                     for v in (p, h, p and given(row["metric"], d) or ratio(h, p))])
     figure.blocks.append(Table(title, head, body, note))
 
 
@@ -148,22 +193,34 @@ def curves(figure, part, title, ylabel, found, names, papers=(), **options):
                                 for x in xs]))
 
 
-def peaks(figure, paper, bands):
-    """Highest bandwidth of each design, and at 8 KiB"""
+def peak_values(bands):
+    """{row of the paper's table: [of each design]}: highest bandwidth, and at some sizes"""
     def at_peak(routing, field):
         return [max((r for r in bands[routing] if r["design"] == d),
                     key=lambda r: r["gbps"])[field] for d in DESIGNS] + [None]
 
-    large = [next((r["gbps"] for r in bands["class"] if r["design"] == d and r["bytes"] == 8192), None)
-             for d in DESIGNS] + [None]
+    def at_size(size):
+        return [next((r["gbps"] for r in bands["class"] if r["design"] == d and r["bytes"] == size), None)
+                for d in DESIGNS] + [None]
+
+    large, small = at_size(8192), at_size(64)
     one, xy = at_peak("class", "gbps"), at_peak("xy", "gbps")
-    here = {
+    traffic = at_peak("class", "noc_gbps")
+    return {
         "peak, class-based routing": one,
         "peak, XY routing": xy,
         "XY below class-based": [100 * (1 - b / a) for a, b in zip(one[:3], xy[:3])] + [None],
-        "traffic of the NOC at the peak": at_peak("class", "noc_gbps"),
+        "traffic of the NOC at the peak": traffic,
         "8 KiB, of edge": [100 * v / large[0] if v and large[0] else None for v in large],
+        "figure 6.9a: peak, each way": [v and v / 2 for v in one],
+        "figure 6.9a: 64 B, more than edge": [100 * (v / small[0] - 1) if v and small[0] else None
+                                              for v in small],
+        "figure 6.9a: traffic of the NOC / bandwidth": [a / b for a, b in zip(traffic[:3], one)] + [None],
     }
+
+
+def peaks(figure, paper, bands):
+    here = peak_values(bands)
     beside(figure, "Bandwidth on a mesh",
            [r for r in paper["table"]["rows"] if r["metric"] in here], here, NOTE)
 
