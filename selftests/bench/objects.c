@@ -70,6 +70,8 @@ static u64 __attribute__((__noinline__, optimize("O3"))) use(const void *data, u
 static void row(const char *figure, u32 size, u32 writers, const char *series, double value,
 		const char *unit)
 {
+	static const char * const names[] = { "figure", "writers" };
+
 	if (!as_json) {
 		printf("%-9s %5u B", figure, size);
 		if (*figure == '8')
@@ -78,14 +80,7 @@ static void row(const char *figure, u32 size, u32 writers, const char *series, d
 		fflush(stdout);
 		return;
 	}
-	json_object(&out, NULL);
-	json_string(&out, "figure", figure);
-	json_uint(&out, "bytes", size);
-	json_uint(&out, "writers", writers);
-	json_string(&out, "series", series);
-	json_double(&out, "value", value);
-	json_string(&out, "unit", unit);
-	json_end_object(&out);
+	json_figure_row(&out, names, figure, size, writers, series, value, unit);
 }
 
 /* --- objects of one scheme in the segment --- */

@@ -116,3 +116,16 @@ void json_bool(struct json *j, const char *name, int value)
 	begin(j, name);
 	fputs(value ? "true" : "false", j->out);
 }
+
+void json_figure_row(struct json *j, const char *const names[2], const char *what, uint32_t bytes,
+		     uint32_t count, const char *series, double value, const char *unit)
+{
+	json_object(j, NULL);
+	json_string(j, names[0], what);
+	json_uint(j, "bytes", bytes);
+	json_uint(j, names[1], count);
+	json_string(j, "series", series);
+	json_double(j, "value", value);
+	json_string(j, "unit", unit);
+	json_end_object(j);
+}

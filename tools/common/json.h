@@ -28,4 +28,11 @@ void json_uint(struct json *j, const char *name, uint64_t value);
 void json_double(struct json *j, const char *name, double value);
 void json_bool(struct json *j, const char *name, int value);
 
+/*
+ * A value of a figure, as an object of an array. names: of the fields for @what and @count, as they
+ * differ between programs.
+ */
+void json_figure_row(struct json *j, const char *const names[2], const char *what, uint32_t bytes,
+		     uint32_t count, const char *series, double value, const char *unit);
+
 #endif /* RMC_TOOLS_JSON_H */

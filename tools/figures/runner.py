@@ -2,12 +2,13 @@
 """Runs jobs and keeps their output. A folder of results is
 
     run.json        when, in which mode, on which machines, versions
-    raw/KEY.json    {job, command, seconds, load, output by node | missing}
+    raw/KEY.json    {job, command, built, seconds, load, output by node | missing}
 
 The page is made from it, at once or later.
 """
 
 import dataclasses
+import hashlib
 import json
 import os
 import sys
@@ -185,11 +186,11 @@ class Results:
             pass
         return job.seconds * (1 if plan.native else EMULATED_SLOWNESS)
 
-    def has(self, job):
-        """An output of the same run of it"""
+    def has(self, job, programs):
+        """An output of the same run of it, by the same programs"""
         try:
             found = self.raw(job)
-            return "output" in found and list(found["job"]["argv"]) == list(job.argv) and \
+            return "output" in found and found["built"] == programs and list(found["job"]["argv"]) == list(job.argv) and \
                 list(found["job"]["boot"]) == list(job.boot)
         except (Missing, KeyError, TypeError):
             return False
@@ -200,6 +201,18 @@ class Results:
 
     def write(self, job, value):
         write_json(self.path(job.key), {"job": dataclasses.asdict(job), **value})
+
+
+def built(machine, job):
+    """{file: digest} of the programs of a run; what is not there has none"""
+    found = {}
+    for path in machine.programs(job.command()[0]):
+        try:
+            with open(path, "rb") as f:
+                found[words([path])] = hashlib.sha256(f.read()).hexdigest()
+        except OSError:
+            found[words([path])] = None
+    return found
 
 
 class Progress:
@@ -246,8 +259,9 @@ def clock(seconds):
 
 def execute(run, wanted, machines, results, resume=False):
     """Run all jobs, those of one machine and size together; to resume, those without a result of the
-    same command. Leaves no guest behind."""
-    unique = {job.key: job for job in wanted if not (resume and results.has(job))}
+    same command and programs. Leaves no guest behind."""
+    unique = {job.key: job for job in wanted if not (
+        resume and results.has(job, built(machines[job.machine], job)))}
     todo = sorted(unique.values(), key=lambda j: (list(machines).index(j.machine), j.boot,
                                                   j.cluster))
     guess = {j.key: results.estimate(j, run.plans[j.machine]) for j in todo}
@@ -285,7 +299,7 @@ def one(job, machine, guess, failed):
     """The raw file of a job, without its head."""
     value = {"command": words(machine.command(job.nodes, job.command())),
              "boot": " ".join(job.boot), "started": time.strftime("%Y-%m-%d %H:%M:%S %z"),
-             "load": os.getloadavg()[0]}
+             "built": built(machine, job), "load": os.getloadavg()[0]}
     if len(failed) >= REBOOTS:
         return {**value, "seconds": 0, "missing": f"given up: {failed[-1]}"}
     start = time.monotonic()

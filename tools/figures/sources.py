@@ -75,6 +75,10 @@ class Machine:
     def command(self, nodes, argv):
         raise NotImplementedError
 
+    def programs(self, program):
+        """Files that a run of it executes: built again, they make another run of it."""
+        return [program]
+
     def facts(self):
         """More for the raw file: versions and the like."""
         return {}
@@ -121,6 +125,9 @@ class Daemon(Machine):
     def enter(self, nodes, boot):
         self.boot = boot
 
+    def programs(self, program):
+        return [program, os.path.join(BUILD, "rmcd")]
+
     def options(self):
         """Those of rmcd that mean what these options of rmc-vm up mean"""
         found, rest = [], list(self.boot)
@@ -161,6 +168,9 @@ class Guests(Machine):
         if self.up:
             self.up = None
             call([RMC_VM, "--name", self.name, "down"], 60)
+
+    def programs(self, program):
+        return [program, rmcvm_base.MODULE]
 
     def command(self, nodes, argv):
         return [RMC_RUN, "--name", self.name, "-n", str(nodes), "--", *argv]

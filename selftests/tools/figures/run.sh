@@ -66,6 +66,22 @@ shows "their page has the thesis' totals, and the model's" "$W/chip/index.html" 
 	'>mesh: total, cycles</td><td class="paper">710</td><td class="native">7[0-9][0-9]</td>'
 shows "and says that it is a model" "$W/chip/index.html" "A model: computed by rmc_chip"
 
+page_alone() {			# FILE: nothing from elsewhere; for a phone; thumbnails; a line for each plot
+	python3 - "$1" <<-'EOT'
+		import re, sys
+		page = open(sys.argv[1], encoding="utf-8").read()
+		used = re.findall(r"""\b(?:src|href|action|data|poster)=["']([^"']*)|url\(["']?([^"')]*)|@import (.*)""", page)
+		away = [u for one in used for u in one if u and not re.match(r"#|raw/|data:image/svg", u)]
+		plots = re.findall(r'<div id="(plot-[^"]*)" class="plot', page)
+		wrong = [p for p in plots if f'<a href="#{p}"' not in page.split('class="thumbs"')[1]]
+		lines = page.count("What differs: ") + page.count("What differs from the paper: ")
+		print(away, len(plots), wrong, lines, "<script" in page)
+		sys.exit(bool(away or wrong or "<script" in page or not plots or lines < 1 or
+		              'name="viewport"' not in page or not re.search(r"@media \(max-width", page)))
+	EOT
+}
+check "the page needs no other file, and has an overview of its plots" page_alone "$W/chip/index.html"
+
 for program in lib tools/sim; do
 	make -s -C "$top/$program" O="$top/build" || report 1 "$program builds"
 done
@@ -75,6 +91,12 @@ shows "their page has quotients" "$W/virtual/index.html" \
 	'>IOPS, Mops/s</td><td class="paper">1.97</td><td class="paper">10.9</td>.*</td><td class="">[0-9.]*</td></tr>'
 shows "and says what proves nothing" "$W/virtual/index.html" "agreement with a paper proves nothing"
 rm "$W/virtual/raw/virtual.sim-sonuma-rmc.json"
+python3 - "$W/virtual/raw/virtual.sim-sonuma-sonuma-a14.json" <<-'EOT'
+	import json, sys
+	found = json.load(open(sys.argv[1], encoding="utf-8"))
+	assert len(found["built"]["build/sim-sonuma"]) == 64
+EOT
+report $? "a raw file says which program made it"
 expect "what is missing is run again, and no more" 0 "^\[ 1/1\] .*sim-sonuma .*--costs rmc" virtual --resume
 
 make -s -C "$top/selftests" O="$top/build/host" "$top/build/host/footprint" ||

@@ -738,15 +738,22 @@ class RunnerTest(Folder):
     def test_resumed_runs_are_those_without_a_result(self):
         run = runner.Run({"fake": runner.Plan("fake", "fake", "", True)}, True, 2)
         run.save(self.folder, {})
-        results = runner.Results(self.folder)
-        todo = [jobs.Job("fake", f"job{i}", ("tool", str(i)), 1) for i in range(4)]
-        for job, found in ((todo[0], {"output": {"0": {"old": 1}}}), (todo[1], {"missing": "no guest"}),
+        results, machine = runner.Results(self.folder), Fake(["echo", '{"new": 1}'])
+        tool = os.path.join(self.folder, "tool")
+        with open(tool, "w", encoding="utf-8") as f:
+            f.write("as it was built")
+        todo = [jobs.Job("fake", f"job{i}", (tool, str(i)), 1) for i in range(5)]
+        same, old = runner.built(machine, todo[0]), {"output": {"0": {"old": 1}}}
+        for job, found in ((todo[0], old), (todo[1], {"missing": "no guest"}), (todo[4], old),
                            (jobs.Job("fake", "job2", ("other",), 1), {"output": {}})):
-            results.write(job, {**found, "seconds": 1})
-        with contextlib.redirect_stderr(io.StringIO()) as output:
-            runner.execute(run, todo, {"fake": Fake(["echo", '{"new": 1}'])}, results, resume=True)
-        self.assertIn("[ 3/3]", output.getvalue())
-        self.assertEqual([results.get(job) for job in todo], [{"old": 1}] + 3 * [{"new": 1}])
+            results.write(job, {**found, "built": same if job != todo[4] else {tool: "other"}, "seconds": 1})
+        for runs, wanted in (("[ 4/4]", [{"old": 1}] + 4 * [{"new": 1}]), ("[ 5/5]", 5 * [{"new": 1}])):
+            with contextlib.redirect_stderr(io.StringIO()) as output:
+                runner.execute(run, todo, {"fake": machine}, results, resume=True)
+            self.assertIn(runs, output.getvalue())
+            self.assertEqual([results.get(job) for job in todo], wanted)
+            with open(tool, "a", encoding="utf-8") as f:
+                f.write(", and again")
 
     def test_a_failed_tool_says_its_last_words(self):
         (raw,), output = self.execute(Fake(["sh", "-c", "echo first >&2; echo last >&2; exit 3"]))

@@ -20,19 +20,14 @@ static int sets;
 void eval_row(const char *part, uint32_t bytes, uint32_t nodes, const char *series, double value,
 	      const char *unit)
 {
+	static const char * const names[] = { "part", "nodes" };
+
 	if (!eval.json) {
 		printf("%-10s %6u B  %3u  %-36s %12.3f %s\n", part, bytes, nodes, series, value, unit);
 		fflush(stdout);
 		return;
 	}
-	json_object(&out, NULL);
-	json_string(&out, "part", part);
-	json_uint(&out, "bytes", bytes);
-	json_uint(&out, "nodes", nodes);
-	json_string(&out, "series", series);
-	json_double(&out, "value", value);
-	json_string(&out, "unit", unit);
-	json_end_object(&out);
+	json_figure_row(&out, names, part, bytes, nodes, series, value, unit);
 }
 
 void eval_check(int err, const char *what)
