@@ -206,7 +206,7 @@ class Results:
 def built(machine, job):
     """{file: digest} of the programs of a run; what is not there has none"""
     found = {}
-    for path in machine.programs(job.command()[0]):
+    for path in machine.executes(job.command()[0]):
         try:
             with open(path, "rb") as f:
                 found[words([path])] = hashlib.sha256(f.read()).hexdigest()

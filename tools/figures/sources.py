@@ -75,7 +75,7 @@ class Machine:
     def command(self, nodes, argv):
         raise NotImplementedError
 
-    def programs(self, program):
+    def executes(self, program):
         """Files that a run of it executes: built again, they make another run of it."""
         return [program]
 
@@ -125,7 +125,7 @@ class Daemon(Machine):
     def enter(self, nodes, boot):
         self.boot = boot
 
-    def programs(self, program):
+    def executes(self, program):
         return [program, os.path.join(BUILD, "rmcd")]
 
     def options(self):
@@ -169,7 +169,7 @@ class Guests(Machine):
             self.up = None
             call([RMC_VM, "--name", self.name, "down"], 60)
 
-    def programs(self, program):
+    def executes(self, program):
         return [program, rmcvm_base.MODULE]
 
     def command(self, nodes, argv):

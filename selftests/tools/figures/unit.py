@@ -743,6 +743,8 @@ class RunnerTest(Folder):
         with open(tool, "w", encoding="utf-8") as f:
             f.write("as it was built")
         todo = [jobs.Job("fake", f"job{i}", (tool, str(i)), 1) for i in range(5)]
+        for kind in sources.MACHINES.values():
+            self.assertIn(tool, runner.built(kind(), todo[0]))
         same, old = runner.built(machine, todo[0]), {"output": {"0": {"old": 1}}}
         for job, found in ((todo[0], old), (todo[1], {"missing": "no guest"}), (todo[4], old),
                            (jobs.Job("fake", "job2", ("other",), 1), {"output": {}})):
