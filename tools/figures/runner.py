@@ -190,8 +190,8 @@ class Results:
         """An output of the same run of it, by the same programs"""
         try:
             found = self.raw(job)
-            return "output" in found and found["built"] == programs and list(found["job"]["argv"]) == list(job.argv) and \
-                list(found["job"]["boot"]) == list(job.boot)
+            return "output" in found and found["built"] == programs and \
+                list(found["job"]["argv"]) == list(job.argv) and list(found["job"]["boot"]) == list(job.boot)
         except (Missing, KeyError, TypeError):
             return False
 
