@@ -21,15 +21,10 @@
  *	one-sided	write and swap are remote operations: swap is a compare-and-swap. The free
  *			schemes	nodes and objects are in shared memory, too.
  *
- * A new structure is a file here. Its operations are functions that block: an accessor that waits
- * may run other work meanwhile. They hold no state between calls, and end at the first status that
- * is not 0, see again(). A B-tree or B+tree has nodes of several lines. It reads and writes them
- * as RMC_DS_OBJECT, which is never torn, and links them by address: an address may have the node
- * id in its upper bits, if the accessor defines it so. A map (red-black tree) changes several
- * nodes at once. It needs an accessor under which other operations see all of these changes or
- * none, as the hash index does with several writers; its file says so. A structure that locks
- * nodes on its way down adds enter() and leave() to the operations. Until there is one, they would
- * be untested.
+ * A new structure of words and objects is a file here. Its operations are functions that block: an
+ * accessor that waits may run other work meanwhile. They hold no state between calls, and end at
+ * the first status that is not 0, see again(). A structure whose writers run at once, and lock what
+ * they change, is one of blocks: block.h.
  */
 #ifndef RMC_LIB_DS_ACCESS_H
 #define RMC_LIB_DS_ACCESS_H

@@ -29,6 +29,7 @@
 #include <rmc/scheme.h>
 #include <rmc/reader.h>
 #include <rmc/kv.h>
+#include <rmc/ds.h>
 #include <rmc/domain.h>
 
 #endif /* RMC_RMC_H */

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* Areas of blocks: their shape, their format; opening them. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "state.h"
+
+#define CHUNK_DEFAULT		64
+#define BACKOFF_NS		1000
+#define BACKOFF_MAX_NS		64000
+#define DATA_MIN		16
+
+static void defaults(struct rmc_blocks_options *o)
+{
+	if (!o->scheme)
+		o->scheme = rmc_scheme_find("farm");
+	if (!o->nodes)
+		o->nodes = 1;
+	if (!o->fixed)
+		o->fixed = 1;
+	if (!o->attempts)
+		o->attempts = RMC_BLOCKS_ATTEMPTS;
+	if (!o->backoff_ns && !o->backoff_max_ns) {
+		o->backoff_ns = BACKOFF_NS;
+		o->backoff_max_ns = BACKOFF_MAX_NS;
+	}
+	if (!o->grace_us)
+		o->grace_us = RMC_BLOCKS_GRACE_US;
+	if (!o->chunk)
+		o->chunk = CHUNK_DEFAULT;
+}
+
+static uint64_t lines(uint64_t bytes)
+{
+	return (bytes + RMC_CACHE_LINE - 1) & ~(uint64_t)(RMC_CACHE_LINE - 1);
+}
+
+/*
+ * Remote writers store an image: of schemes whose readers detect that, and take no latch of their
+ * own
+ */
+static bool suits(const struct rmc_scheme *s)
+{
+	return (s->fetch == RMC_FETCH_READ || s->fetch == RMC_FETCH_SABRE) &&
+	       s->flags & RMC_SCHEME_ATOMIC && !s->acquire;
+}
+
+static int shape_of(struct shape *s, const struct rmc_blocks_options *o)
+{
+	uint64_t last = o->first_nid < 0 ? ~0ULL : (uint64_t)o->first_nid + o->nodes - 1;
+
+	if (!suits(o->scheme))
+		return rmc_fail(EINVAL, "blocks: scheme %s does not suit remote writers",
+				o->scheme->name);
+	if (o->bytes < DATA_MIN || o->bytes > RMC_LENGTH_MAX / 2 || o->offset % RMC_CACHE_LINE ||
+	    o->capacity > RMC_BLOCKS_MAX || o->fixed > o->capacity || last > RMC_NID_MAX ||
+	    o->chunk > RMC_BLOCKS_MAX)
+		return rmc_fail(EINVAL, "blocks: %zu bytes each, %llu of which %llu fixed at %llu, "
+				"in %u nodes from %d on: not possible", o->bytes,
+				(unsigned long long)o->capacity, (unsigned long long)o->fixed,
+				(unsigned long long)o->offset, o->nodes, o->first_nid);
+	s->stride = rmc_scheme_bytes(o->scheme, o->bytes);
+	s->image = o->scheme->image(o->bytes);
+	s->next_at = sizeof(struct area);
+	s->free_at = s->next_at + RMC_CACHE_LINE;
+	s->blocks_at = s->free_at + lines((o->capacity + 7) / 8);
+	s->end = s->blocks_at + o->capacity * s->stride;
+	if (s->end > RMC_OFFSET_MAX || o->offset > RMC_OFFSET_MAX - s->end)
+		return rmc_fail(EINVAL, "blocks: an area of %llu bytes is beyond a segment",
+				(unsigned long long)s->end);
+	return 0;
+}
+
+/* Complete and checked: 0 or -EINVAL, -E2BIG */
+static int options_in(struct rmc_blocks_options *o, struct shape *s,
+		      const struct rmc_blocks_options *options, size_t size)
+{
+	int err = rmc_struct_in(o, sizeof(*o), options, size, RMC_BLOCKS_OPTIONS_SIZE_VER1,
+				"blocks options");
+
+	if (err)
+		return err;
+	defaults(o);
+	return shape_of(s, o);
+}
+
+size_t rmc_blocks_bytes_sized(const struct rmc_blocks_options *options, size_t size)
+{
+	struct rmc_blocks_options o;
+	struct shape s;
+
+	return options_in(&o, &s, options, size) ? 0 : s.end;
+}
+
+size_t rmc_blocks_fit(const struct rmc_scheme *scheme, size_t image)
+{
+	size_t len = image & ~(size_t)7;
+
+	if (!scheme)
+		scheme = rmc_scheme_find("farm");
+	while (len && scheme->image(len) > image)
+		len -= 8;
+	return len;
+}
+
+static size_t memory_of(const struct shape *s)
+{
+	return BUFFERS * s->stride + RMC_CACHE_LINE;
+}
+
+size_t rmc_blocks_memory_sized(const struct rmc_blocks_options *options, size_t size)
+{
+	struct rmc_blocks_options o;
+	struct shape s;
+
+	return options_in(&o, &s, options, size) ? 0 : memory_of(&s);
+}
+
+static struct area area_of(const struct rmc_blocks_options *o)
+{
+	struct area a = {
+		.magic = AREA_MAGIC,
+		.capacity = o->capacity,
+		.fixed = o->fixed,
+		.bytes = o->bytes,
+		.first_nid = (uint32_t)o->first_nid,
+		.nodes = o->nodes,
+	};
+
+	strncpy(a.scheme, o->scheme->name, sizeof(a.scheme) - 1);
+	return a;
+}
+
+int rmc_blocks_format_sized(const struct rmc_blocks_options *options, void *area, size_t size)
+{
+	struct rmc_blocks_options o;
+	uint8_t *at = (uint8_t *)area;
+	struct area a, *header = (struct area *)area;
+	struct shape s;
+	uint64_t i;
+	int err = options_in(&o, &s, options, size);
+
+	if (err)
+		return err;
+	if ((uintptr_t)area % RMC_CACHE_LINE)
+		return rmc_fail(EINVAL, "blocks: an area begins with a line");
+	rmc_store_relaxed(&header->magic, 0);
+	memset(at + s.next_at, 0, s.blocks_at - s.next_at);
+	rmc_store_relaxed((uint64_t *)(void *)(at + s.next_at), o.fixed);
+	for (i = 0; i < o.capacity; i++)
+		rmc_scheme_init(o.scheme, (struct rmc_object *)(void *)
+				(at + s.blocks_at + i * s.stride), o.bytes);
+	a = area_of(&o);
+	memcpy(at + sizeof(a.magic), (uint8_t *)&a + sizeof(a.magic), sizeof(a) - sizeof(a.magic));
+	/* the area before its magic; pairs with the RMC's reads, a line at a time */
+	rmc_store_release(&header->magic, a.magic);
+	return 0;
+}
+
+/* All owners have formatted the same areas */
+static int compare_areas(struct remote *r)
+{
+	struct area mine = area_of(&r->o);
+	unsigned int i, tries;
+	int err, nid;
+
+	for (i = 0; i < r->o.nodes; i++) {
+		nid = r->o.first_nid + (int)i;
+		tries = 0;
+		do
+			err = rmc_read(r->qp, nid, r->o.offset, r->scratch, sizeof(mine));
+		while (rmc_remote_again(r, err, &tries));
+		if (err)
+			return rmc_fail(err < 0 ? -err : EIO, "blocks of node %d: %s", nid,
+					rmc_strerror(err));
+		if (memcmp(r->scratch, &mine, sizeof(mine)))
+			return rmc_fail(EPROTO, "node %d has no such area of blocks: formatted, "
+					"with the same options?", nid);
+	}
+	return 0;
+}
+
+static int open_memory(struct remote *r)
+{
+	size_t len = rmc_page_round(memory_of(&r->shape));
+
+	r->chunk = (struct chunk *)calloc(r->o.nodes, sizeof(*r->chunk));
+	r->data = (uint8_t *)calloc(BUFFERS, r->o.bytes);
+	if (!r->chunk || !r->data)
+		return rmc_fail(ENOMEM, "out of memory");
+	if (r->o.memory) {
+		r->memory = (uint8_t *)r->o.memory;
+	} else {
+		void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			       0);
+
+		if (p == MAP_FAILED)
+			return rmc_fail(ENOMEM, "out of memory");
+		madvise(p, len, MADV_DONTFORK);
+		r->memory = (uint8_t *)p;
+		r->buf_id = rmc_buf_register(r->qp->ctx, p, len);
+		if (r->buf_id < 0)
+			return r->buf_id;
+	}
+	r->scratch = (uint64_t *)(void *)(r->memory + BUFFERS * r->shape.stride);
+	return 0;
+}
+
+static void release(struct remote *r)
+{
+	if (r->buf_id >= 0)
+		rmc_buf_unregister(r->qp->ctx, r->buf_id);
+	if (r->memory && !r->o.memory)
+		rmc_unmap(r->qp->ctx, r->memory, rmc_page_round(memory_of(&r->shape)));
+	free(r->data);
+	free(r->chunk);
+	free(r);
+}
+
+struct rmc_blocks *rmc_blocks_open_sized(struct rmc_qp *qp,
+					 const struct rmc_blocks_options *options, size_t size)
+{
+	struct remote *r = (struct remote *)calloc(1, sizeof(*r));
+	int err;
+
+	if (!r) {
+		rmc_set_errmsg("out of memory");
+		return NULL;
+	}
+	r->qp = qp;
+	r->buf_id = -1;
+	err = options_in(&r->o, &r->shape, options, size);
+	if (!err && ((unsigned int)r->o.nid > RMC_NID_MAX || r->o.client >= RMC_BLOCKS_CLIENTS))
+		err = rmc_fail(EINVAL, "blocks: client %u of node %d", r->o.client, r->o.nid);
+	if (!err && (uintptr_t)r->o.memory % sizeof(uint64_t))
+		err = rmc_fail(EINVAL, "blocks: memory is not aligned to words");
+	if (err)
+		goto err;
+	r->base.ops = &rmc_remote_ops;
+	r->base.bytes = r->o.bytes;
+	r->base.fixed = r->o.fixed * r->o.nodes;
+	r->owner = ((uint64_t)r->o.client << OWNER_NID_BITS | (uint64_t)(r->o.nid + 1)) <<
+		   WORD_OWNER_SHIFT;
+	r->seed = rmc_now_ns() ^ r->owner ^ (uintptr_t)r;
+	r->seed += !r->seed;
+	r->turn = r->o.client;
+	err = open_memory(r);
+	if (!err)
+		err = compare_areas(r);
+	if (!err)
+		return &r->base;
+err:
+	release(r);
+	errno = -err;
+	return NULL;
+}
+
+void rmc_blocks_close(struct rmc_blocks *n)
+{
+	struct remote *r;
+
+	if (!n)
+		return;
+	r = remote_of(n);
+	rmc_remote_give_back(r);
+	release(r);
+}
+
+void rmc_blocks_stats_sized(const struct rmc_blocks *n, struct rmc_blocks_stats *stats, size_t size)
+{
+	const struct remote *r = remote_of((struct rmc_blocks *)(uintptr_t)n);
+
+	rmc_struct_out(stats, size, &r->stats, sizeof(r->stats));
+}
+
+/* --- callers of any version, see <rmc/abi.h> --- */
+
+size_t blocks_bytes_ver1(const struct rmc_blocks_options *options) RMC_VER0(rmc_blocks_bytes);
+size_t blocks_bytes_ver1(const struct rmc_blocks_options *options)
+{
+	return rmc_blocks_bytes_sized(options, RMC_BLOCKS_OPTIONS_SIZE_VER1);
+}
+
+size_t blocks_memory_ver1(const struct rmc_blocks_options *options) RMC_VER0(rmc_blocks_memory);
+size_t blocks_memory_ver1(const struct rmc_blocks_options *options)
+{
+	return rmc_blocks_memory_sized(options, RMC_BLOCKS_OPTIONS_SIZE_VER1);
+}
+
+int blocks_format_ver1(const struct rmc_blocks_options *options, void *area)
+	RMC_VER0(rmc_blocks_format);
+int blocks_format_ver1(const struct rmc_blocks_options *options, void *area)
+{
+	return rmc_blocks_format_sized(options, area, RMC_BLOCKS_OPTIONS_SIZE_VER1);
+}
+
+struct rmc_blocks *blocks_open_ver1(struct rmc_qp *qp, const struct rmc_blocks_options *options)
+	RMC_VER0(rmc_blocks_open);
+struct rmc_blocks *blocks_open_ver1(struct rmc_qp *qp, const struct rmc_blocks_options *options)
+{
+	return rmc_blocks_open_sized(qp, options, RMC_BLOCKS_OPTIONS_SIZE_VER1);
+}
+
+void blocks_stats_ver1(const struct rmc_blocks *n, struct rmc_blocks_stats *stats)
+	RMC_VER0(rmc_blocks_stats);
+void blocks_stats_ver1(const struct rmc_blocks *n, struct rmc_blocks_stats *stats)
+{
+	rmc_blocks_stats_sized(n, stats, RMC_BLOCKS_STATS_SIZE_VER1);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * Data structures in the segments of one or several nodes, which all nodes read and write by
+ * one-sided operations. No owner takes part. See Documentation/structures.rst.
+ *
+ *	rmc_blocks_format(&o, segment + offset)		each owner, once, before all others
+ *
+ *	n = rmc_blocks_open(qp, &o)			each thread that uses the structure
+ *	t = rmc_table_open(n, 0)			the same structure everywhere
+ *	rmc_table_put(t, key, value)
+ *
+ * An area of each segment holds blocks of one length. A structure uses all blocks of its areas. A
+ * read of a block is one remote read, or SABRe; a write is one read, a compare-and-swap that takes
+ * the block's latch, a write, and a compare-and-swap that releases it.
+ *
+ * Each operation takes effect at one instant between its call and its return: histories of
+ * operations are linearizable. Keys and values are 64-bit words; a longer value is an object whose
+ * address is the value.
+ *
+ * Functions return 0 or
+ *
+ *	-ENOENT, -EEXIST	there is no such key, there is one
+ *	-ENOSPC			no block is free
+ *	-EAGAIN			others wrote the same blocks, or a client died with a latch, for all
+ *				attempts; nothing has changed
+ *	-EPROTO, -ELOOP		the blocks are not those of this structure, or were damaged
+ *	-EINVAL			key RMC_TREE_KEY_NONE, an empty range
+ *	enum rmc_status		an operation failed: a change may have taken effect
+ *	-errno			of the queue pair
+ *
+ * One thread at a time uses a queue pair with all that was opened over it. Calls wait for
+ * operations, latches and back-offs by rmc_relax(); none sleeps.
+ */
+#ifndef RMC_DS_H
+#define RMC_DS_H
+
+#include <rmc/abi.h>
+#include <rmc/qp.h>
+#include <rmc/scheme.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rmc_blocks;
+
+#define RMC_BLOCKS_CLIENTS	512	/* that may use the areas from one node id */
+#define RMC_BLOCKS_MAX		(1U << 30)	/* blocks in an area */
+#define RMC_BLOCKS_ATTEMPTS	64	/* default */
+#define RMC_BLOCKS_GRACE_US	1000000	/* default */
+
+/* The first seven: the same for all who use the areas */
+struct rmc_blocks_options {
+	/* NULL: "farm"; or "crc64"; or "sabre", in segments whose mode is not RMC_SABRE_LOCKED */
+	const struct rmc_scheme *scheme;
+	uint64_t offset;		/* of the area in each segment, in bytes; whole lines */
+	uint64_t capacity;		/* blocks in each area, RMC_BLOCKS_MAX at most */
+	uint64_t fixed;			/* of these: buckets of a table; 0: 1 */
+	size_t bytes;			/* of a block's data: RMC_TABLE_BYTES, for example */
+	int first_nid;			/* areas are in the segments of this node */
+	unsigned int nodes;		/* and the next ones; 0: 1 */
+
+	int nid;			/* of the caller's node, which its latches name */
+	unsigned int client;		/* below RMC_BLOCKS_CLIENTS: no other of this node has it */
+	unsigned int attempts;		/* of each wait and operation; 0: RMC_BLOCKS_ATTEMPTS */
+	uint32_t backoff_ns;		/* after the first failure; doubles after each, random */
+	uint32_t backoff_max_ns;	/* 0 with backoff_ns 0: 1 us and 64 us */
+	/*
+	 * How long an operation may take until it ends, and a packet whose operation timed out
+	 * may be on its way: blocks are reused, and latches released after a lost write, no
+	 * earlier. 0: RMC_BLOCKS_GRACE_US
+	 */
+	uint32_t grace_us;
+	uint32_t chunk;			/* blocks that are taken from an area at a time; 0: 64 */
+	void *memory;			/* registered, aligned to words; NULL: allocate */
+};
+
+#define RMC_BLOCKS_OPTIONS_SIZE_VER1	88
+RMC_ABI_SIZE_VER0(rmc_blocks_options, memory, RMC_BLOCKS_OPTIONS_SIZE_VER1);
+
+/* Counts since it was opened. All but the last five are remote operations that were waited for. */
+struct rmc_blocks_stats {
+	uint64_t reads;			/* of blocks */
+	uint64_t validations;		/* reads of their first word */
+	uint64_t atomics;		/* latches */
+	uint64_t writes;		/* of blocks */
+	uint64_t allocations;		/* operations that find free blocks, or free them */
+	uint64_t torn, locked;		/* reads that were repeated */
+	uint64_t restarts;		/* of operations of structures */
+	uint64_t lost;			/* operations that timed out */
+	uint64_t leaked;		/* blocks that stay unused, as an operation was lost */
+};
+
+#define RMC_BLOCKS_STATS_SIZE_VER1	80
+RMC_ABI_SIZE_VER0(rmc_blocks_stats, leaked, RMC_BLOCKS_STATS_SIZE_VER1);
+
+/* Bytes of the area in each segment, and of registered memory for a client; 0: wrong options */
+size_t rmc_blocks_bytes_sized(const struct rmc_blocks_options *options, size_t size);
+RMC_SIZED size_t rmc_blocks_bytes(const struct rmc_blocks_options *options)
+{
+	return rmc_blocks_bytes_sized(options, sizeof(*options));
+}
+
+size_t rmc_blocks_memory_sized(const struct rmc_blocks_options *options, size_t size);
+RMC_SIZED size_t rmc_blocks_memory(const struct rmc_blocks_options *options)
+{
+	return rmc_blocks_memory_sized(options, sizeof(*options));
+}
+
+/* The owner makes memory an area of an empty structure. 0 or -EINVAL, see rmc_errmsg() */
+int rmc_blocks_format_sized(const struct rmc_blocks_options *options, void *area, size_t size);
+RMC_SIZED int rmc_blocks_format(const struct rmc_blocks_options *options, void *area)
+{
+	return rmc_blocks_format_sized(options, area, sizeof(*options));
+}
+
+/* Reads all areas' headers. NULL with errno set on failure, see rmc_errmsg() */
+struct rmc_blocks *rmc_blocks_open_sized(struct rmc_qp *qp,
+					 const struct rmc_blocks_options *options, size_t size);
+RMC_SIZED struct rmc_blocks *rmc_blocks_open(struct rmc_qp *qp,
+					   const struct rmc_blocks_options *options)
+{
+	return rmc_blocks_open_sized(qp, options, sizeof(*options));
+}
+
+/* Gives blocks that are not used back to their areas; waits for the time of grace of some. */
+void rmc_blocks_close(struct rmc_blocks *n);
+
+void rmc_blocks_stats_sized(const struct rmc_blocks *n, struct rmc_blocks_stats *stats,
+			    size_t size);
+RMC_SIZED void rmc_blocks_stats(const struct rmc_blocks *n, struct rmc_blocks_stats *stats)
+{
+	rmc_blocks_stats_sized(n, stats, sizeof(*stats));
+}
+
+/* The most data of a block whose image has at most so many bytes; scheme NULL: "farm" */
+size_t rmc_blocks_fit(const struct rmc_scheme *scheme, size_t image);
+
+/* ---- hash table: chains of buckets of a line ---- */
+
+#define RMC_TABLE_BYTES		48	/* of a bucket's data: two keys with their values */
+#define RMC_TABLE_DIRECT	(1U << 0)	/* key modulo the number of buckets, no hash */
+
+struct rmc_table;
+
+/*
+ * A table whose heads of chains are the fixed blocks of all areas; other blocks extend chains. NULL
+ * with errno set on failure. Close it before its blocks.
+ */
+struct rmc_table *rmc_table_open(struct rmc_blocks *n, unsigned int flags);
+void rmc_table_close(struct rmc_table *t);
+
+int rmc_table_get(struct rmc_table *t, uint64_t key, uint64_t *value);
+int rmc_table_put(struct rmc_table *t, uint64_t key, uint64_t value);		/* either of: */
+int rmc_table_insert(struct rmc_table *t, uint64_t key, uint64_t value);	/* -EEXIST */
+int rmc_table_update(struct rmc_table *t, uint64_t key, uint64_t value);	/* -ENOENT */
+int rmc_table_delete(struct rmc_table *t, uint64_t key);
+
+/* ---- B+tree ---- */
+
+#define RMC_TREE_IMAGE		4096	/* bytes of a block, for rmc_blocks_fit() */
+#define RMC_TREE_BYTES_MIN	112	/* of a block's data */
+#define RMC_TREE_KEY_NONE	(~0ULL)	/* above all keys: is none */
+
+/* How an operation is sure of its way from a block to the next one */
+enum rmc_tree_coupling {
+	RMC_TREE_LINK,		/* blocks name their range and their right neighbour (B-link) */
+	RMC_TREE_VERSION,	/* a block is read again when the next one has been read */
+	RMC_TREE_LATCH,		/* its latch is held until then, by readers as well */
+};
+
+struct rmc_pair {
+	uint64_t key, value;
+};
+
+RMC_ABI_SIZE(rmc_pair, 16);
+
+struct rmc_tree;
+
+/*
+ * The root is the first fixed block of the first area, the only one that a tree needs. Users may
+ * couple differently, but RMC_TREE_VERSION and RMC_TREE_LATCH answer -EPROTO for keys behind a
+ * split that failed half-way, with a status.
+ */
+struct rmc_tree *rmc_tree_open(struct rmc_blocks *n, enum rmc_tree_coupling coupling);
+void rmc_tree_close(struct rmc_tree *t);
+
+int rmc_tree_get(struct rmc_tree *t, uint64_t key, uint64_t *value);
+int rmc_tree_put(struct rmc_tree *t, uint64_t key, uint64_t value);	/* either of: */
+int rmc_tree_insert(struct rmc_tree *t, uint64_t key, uint64_t value);	/* -EEXIST */
+int rmc_tree_update(struct rmc_tree *t, uint64_t key, uint64_t value);	/* -ENOENT */
+int rmc_tree_delete(struct rmc_tree *t, uint64_t key);
+
+/*
+ * The first pairs with keys of a range, both ends included, in order, as they are at one instant:
+ * so many as max, or fewer if they are in too many blocks. *next: where to continue, or
+ * RMC_TREE_KEY_NONE. What is continued is of another instant.
+ */
+int rmc_tree_scan(struct rmc_tree *t, uint64_t from, uint64_t to, struct rmc_pair *pairs,
+		  size_t max, size_t *found, uint64_t *next);
+
+/* ---- map: red-black tree of blocks of a line ---- */
+
+#define RMC_MAP_BYTES		40	/* of a block's data */
+
+struct rmc_map;
+
+/*
+ * The head is the first fixed block of the first area, the only one that a map needs. A deleted key
+ * keeps its block, for the next insertion of this key. A status in the middle of an insertion may
+ * leave a map in which other keys are not found.
+ */
+struct rmc_map *rmc_map_open(struct rmc_blocks *n);
+void rmc_map_close(struct rmc_map *m);
+
+int rmc_map_get(struct rmc_map *m, uint64_t key, uint64_t *value);
+int rmc_map_put(struct rmc_map *m, uint64_t key, uint64_t value);	/* either of: */
+int rmc_map_insert(struct rmc_map *m, uint64_t key, uint64_t value);	/* -EEXIST */
+int rmc_map_update(struct rmc_map *m, uint64_t key, uint64_t value);	/* -ENOENT */
+int rmc_map_delete(struct rmc_map *m, uint64_t key);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RMC_DS_H */
