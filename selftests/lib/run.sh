@@ -302,6 +302,7 @@ fi
 
 . "$here/test_kv.sh"
 . "$here/test_check.sh"
+. "$here/test_structures.sh"
 . "$here/test_compat.sh"
 
 # --- messages ---

@@ -217,6 +217,23 @@ static void test_domains(void)
 	FAILS(old_domain_open(team.ctx, o), EPERM);
 }
 
+static void test_blocks(void)
+{
+	struct rmc_blocks_options *o = AT_END(rmc_blocks_options);
+	size_t bytes;
+
+	CHECK_EQ(rmc_blocks_bytes(o), 0);
+	o->capacity = 10;
+	o->bytes = 100;
+	bytes = rmc_blocks_bytes(o);
+	CHECK(bytes >= 1000);
+	o->client = RMC_BLOCKS_CLIENTS;
+	FAILS(rmc_blocks_open(&qp, o), EINVAL);
+	ASK(o);
+	CHECK_EQ(rmc_blocks_bytes(o), REFUSED(0) ? 0 : bytes);
+	CHECK_EQ(rmc_blocks_memory(o) == 0, REFUSED(0) ? 1 : 0);
+}
+
 static void test_sizes(void)
 {
 	char o[256] = { 0 };
@@ -241,6 +258,7 @@ int main(void)
 		{ "options of readers and the object store", test_reader_and_kv },
 		{ "object layouts and SABRe policies", test_objects },
 		{ "options of domains", test_domains },
+		{ "options of blocks", test_blocks },
 		{ "sizes that no version has", test_sizes },
 	};
 

@@ -56,6 +56,8 @@ FLAVOURS.update({
                            variable(os.path.join("..", "tools", "sim", "Makefile"), "WRAPPED"))]),
     # a search for a cycle that is soon cut short
     "check": ("gcc", LIBRARY + ["-Ilib/check", "-DWALK_MAX=2000"], []),
+    # its clock is the test's
+    "clock": ("gcc", LIBRARY, ["-pthread", "-Wl,--wrap=clock_gettime,--wrap=sched_yield"]),
 })
 
 
@@ -77,10 +79,11 @@ GROUPS = {
                                      "rpc_msg", "driver/*")],
 }
 GROUPS["lib"] = GROUPS["calls"] + ["lib/coll.c", "lib/herd.c", "lib/msg/*.c", "lib/scheme/*.c",
-                                   "lib/ds/*.c", "lib/kv/*.c", "lib/domain/*.c", "lib/rpc_domain.c",
+                                   "lib/blocks/*.c", "lib/ds/*.c", "lib/kv/*.c", "lib/domain/*.c", "lib/rpc_domain.c",
                                    "selftests/lib/fake_rmc.c"]
 GROUPS["ds"] = ["lib/ds/*.c"]
 GROUPS["check"] = ["lib/check/*.c"]
+GROUPS["blocks"] = GROUPS["lib"] + ["lib/check/*.c"]
 GROUPS["compat"] = [n for n in GROUPS["calls"] if not n.startswith("lib/rpc")] + [
     "lib/compat/*.c"]
 GROUPS["qsim"] = [f"tools/qsim/{n}.c" for n in ("service", "queues", "dispatch", "load")] + [
@@ -136,6 +139,9 @@ for n in ("setup", "pair"):
     PROGRAMS[n] = ("setup", "lib", [f"{LIB}/test_{n}.c", f"{LIB}/stub_driver.c"], {}, [])
 for n in ("abi", "retry", "words", "yield"):
     PROGRAMS[f"lib.{n}"] = ("lib", "lib", [f"{LIB}/test_{n}.c"], {}, [])
+for f in ("lib", "lib.asan"):
+    PROGRAMS[f"{f}.structures"] = (f, "ds", [f"{LIB}/test_structures.c"], {}, [])
+PROGRAMS["blocks"] = ("clock", "blocks", [f"{LIB}/test_blocks.c", "tools/sim/fiber.c"], {}, [])
 for n in ("check", "check_limits", "check_random"):
     PROGRAMS[n] = ("check", "check", [f"{LIB}/test_{n}.c"], {}, [])
 PROGRAMS["qsim"] = ("qsim", "qsim", ["selftests/tools/qsim/test_qsim.c"], {}, [])
@@ -203,7 +209,7 @@ ORDER = {
 }
 
 ORDER["sim"] = ORDER["calls"] = ORDER["compat"] = ORDER["qsim"] = ORDER["chip"] = ORDER["dispatch"] = []
-ORDER["check"] = []
+ORDER["check"] = ORDER["blocks"] = []
 ORDER["lib"] = MSG[:1] + KV[:1] + [LIMITS["barrier"]]
 
 # By area: its group, and the programs that run before those of ORDER
@@ -276,6 +282,8 @@ AREAS = {
     "reader": ("lib", ["lib.scheme", "lib.reader"] + KV[2:5]),
     "kv": ("lib", ["lib.owner", KV[6], "lib.asan.owner"] + KV[:6] + KV[7:] + [LIMITS["store"]] + LIVES),
     "ds": ("lib", ["lib.ds", "lib.asan.ds", "lib.owner"] + KV[:2]),
+    "structures": ("blocks", ["lib.structures", "lib.asan.structures", "blocks"]),
+    "blocks": ("blocks", ["blocks"]),
     "coll": ("lib", MSG[:2] + [LIMITS["collective"]]),
     "team": ("lib", [LIMITS["revoke"], LIMITS["spread"], LIMITS["numbers"], MSG[0],
                      MSG[3], ERA, NEWCOMER] + LIVES),
@@ -302,7 +310,8 @@ def order(area):
 def only_fast():
     """Omit programs with sanitizers, except in areas that have no others."""
     def fast(names):
-        return [n for n in names if PROGRAMS[n][0] in ("plain", "vector", "lib", "qsim", "chip", "check", "sim",
+        return [n for n in names if PROGRAMS[n][0] in ("plain", "vector", "lib", "qsim", "chip", "check", "clock",
+                                                       "sim",
                                                         "member",
                                                        "member.yields")]
 

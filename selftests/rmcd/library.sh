@@ -70,6 +70,12 @@ kv_resized() {			# the owner writes often between a reader's two reads
 expect "whoever asks for an object that changes its length all the time has an error" 0 \
 	"member 1: ok, 10 of" kv_resized
 
+# --- structures that all members write ---
+
+for s in "farm table" "sabre tree" "crc64 map"; do
+	expect "structures, $s, 3 nodes" 0 "member 2: ok" nodes 3 "$A/prog_structures.asan" $s
+done
+
 # --- time limits, revocation, members that are restarted ---
 
 while read -r n member mode title; do

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * One member of a team whose members read and write one structure, which is in the segments of all:
+ * prog_structures SCHEME table|tree|map. Prints "member N: ok ...", or the failed check and fails.
+ */
+#include <string.h>
+#include <rmc/rmc.h>
+#include "member.h"
+
+#define SHARED		40		/* keys that all members insert at once */
+#define OWN		30		/* of each member */
+#define OWN_KEY(m, i)	(1000 + (uint64_t)(i) * 8 + (uint64_t)(m))
+
+static struct rmc_table *table;
+static struct rmc_tree *tree;
+static struct rmc_map *map;
+
+#define EITHER(f, ...) (table ? rmc_table_##f(table, __VA_ARGS__) :		\
+		       tree ? rmc_tree_##f(tree, __VA_ARGS__) : rmc_map_##f(map, __VA_ARGS__))
+
+/* Keys that all insert: one member does, and all see whose it is */
+static unsigned int shared_keys(void)
+{
+	unsigned int i, k, mine = 0;
+	uint64_t v;
+	int err;
+
+	for (i = 0; i < SHARED; i++) {
+		k = (i + (unsigned int)team->self * 31) % SHARED;
+		err = EITHER(insert, k, (uint64_t)team->self + 1);
+		CHECK(err == 0 || err == -EEXIST);
+		mine += !err;
+		OK(EITHER(get, k, &v));
+		CHECK(v >= 1 && v <= (uint64_t)team->nodes);
+		CHECK(err || v == (uint64_t)team->self + 1);
+	}
+	OK(rmc_team_barrier(team));
+	for (k = i = 0; k < SHARED; k++) {
+		OK(EITHER(get, k, &v));
+		i += v == (uint64_t)team->self + 1;
+	}
+	CHECK(i == mine);
+	return mine;
+}
+
+/* Written by one member, beside those of the others: in the same blocks */
+static void own_keys(void)
+{
+	unsigned int i, round;
+	uint64_t v;
+	int m;
+
+	for (round = 0; round < 2; round++) {
+		for (i = 0; i < OWN; i++)
+			OK(EITHER(put, OWN_KEY(team->self, i), i + round));
+		for (i = 0; i < OWN; i += 2) {
+			OK(EITHER(delete, OWN_KEY(team->self, i)));
+			CHECK(EITHER(get, OWN_KEY(team->self, i), &v) == -ENOENT);
+			CHECK(EITHER(update, OWN_KEY(team->self, i), 1) == -ENOENT);
+		}
+		for (i = 1; i < OWN; i += 2) {
+			OK(EITHER(get, OWN_KEY(team->self, i), &v));
+			CHECK(v == i + round);
+		}
+	}
+	OK(rmc_team_barrier(team));
+	for (m = 0; m < team->nodes; m++) {
+		for (i = 0; i < OWN; i++) {
+			CHECK(EITHER(get, OWN_KEY(m, i), &v) == (i % 2 ? 0 : -ENOENT));
+			CHECK(!(i % 2) || v == i + 1);
+		}
+	}
+}
+
+static void scans(void)
+{
+	uint64_t next = 1000, last = 0;
+	struct rmc_pair pairs[64];
+	size_t found, n = 0, i;
+
+	while (next != RMC_TREE_KEY_NONE) {
+		OK(rmc_tree_scan(tree, next, 1000 + 8 * OWN, pairs, 64, &found, &next));
+		for (i = 0; i < found; i++) {
+			CHECK(pairs[i].key > last);
+			last = pairs[i].key;
+		}
+		n += found;
+	}
+	CHECK(n == (size_t)team->nodes * OWN / 2);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 2 ? argv[2] : "", *n = getenv("RMC_NODES");
+	struct rmc_team_options t = { .numa_node = -1, .flags = RMC_TEAM_OBJECTS };
+	struct rmc_blocks_options o = {
+		.scheme = rmc_scheme_find(argc > 1 ? argv[1] : ""), .capacity = 2000,
+		.nodes = n ? (unsigned int)atoi(n) : 1, .attempts = 100000, .grace_us = 20000,
+	};
+	struct rmc_blocks_stats s;
+	struct rmc_blocks *blocks;
+	unsigned int mine;
+
+	if (!o.scheme)
+		return 2;
+	o.bytes = !strcmp(what, "tree") ? rmc_blocks_fit(o.scheme, 512) : RMC_TABLE_BYTES;
+	o.fixed = !strcmp(what, "table") ? 64 : 1;
+	team = rmc_team_open_with(&t, rmc_blocks_bytes(&o));
+	if (!team) {
+		printf("%s\n", rmc_errmsg());
+		return 1;
+	}
+	o.offset = team->offset;
+	o.first_nid = team->first_nid;
+	o.nid = rmc_team_nid(team, team->self);
+	OK(rmc_blocks_format(&o, team->seg));
+	OK(rmc_team_barrier(team));
+	blocks = rmc_blocks_open(team->qp, &o);
+	if (!blocks) {
+		printf("member %d: %s\n", team->self, rmc_errmsg());
+		return 1;
+	}
+	table = !strcmp(what, "table") ? rmc_table_open(blocks, 0) : NULL;
+	tree = !strcmp(what, "tree") ? rmc_tree_open(blocks, RMC_TREE_LINK) : NULL;
+	map = !strcmp(what, "map") ? rmc_map_open(blocks) : NULL;
+	CHECK(table || tree || map);
+	mine = shared_keys();
+	own_keys();
+	if (tree)
+		scans();
+	rmc_blocks_stats(blocks, &s);
+	CHECK(!s.lost && !s.leaked);
+	rmc_table_close(table);
+	rmc_tree_close(tree);
+	rmc_map_close(map);
+	rmc_blocks_close(blocks);
+	OK(rmc_team_barrier(team));
+	printf("member %d: ok, %u of %d keys, %llu reads, %llu torn, %llu locked\n", team->self,
+	       mine, SHARED, (unsigned long long)s.reads, (unsigned long long)s.torn,
+	       (unsigned long long)s.locked);
+	rmc_team_close(team);
+	return 0;
+}
