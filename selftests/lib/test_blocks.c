@@ -510,6 +510,61 @@ static void damaged_pool(void)
 	inline_fabric_free(&fabric);
 }
 
+static struct client rival;
+static struct rmc_hold rivals;
+static unsigned int rival_at;
+static int rival_result;
+
+static void rival_takes_it(void)
+{
+	if (rival_at && !--rival_at)
+		rival_result = rival.blocks->ops->alloc(rival.blocks, 0, &rivals);
+}
+
+/* Two look for a free block, of which there is one: one of them gets it, whoever is in between. */
+static void one_free_block(void)
+{
+	struct rmc_hold h = { 0 };
+	uint64_t *next, *bits;
+	struct client a;
+	unsigned int k;
+	int err;
+
+	areas("farm", 40, 1, 40, 1);
+	client_open(&a, 0);
+	client_open(&rival, 1);
+	next = (uint64_t *)(void *)(fabric.segment[0] + AT + 64);
+	bits = next + 8;
+	*next = 40;
+	a.rmc.pause = rival_takes_it;
+	a.rmc.pauses = 1;
+	for (k = 1; k < 12; k++) {
+		*bits = 1ULL << k;
+		rival_at = k;
+		rival_result = 1;
+		err = a.blocks->ops->alloc(a.blocks, 0, &h);
+		if (rival_at)
+			break;		/* all operations of an allocation have been interrupted */
+		CHECK(err == 0 || err == -ENOSPC || err == RMC_BLOCK_RESTART);
+		CHECK(rival_result == 0 || rival_result == -ENOSPC ||
+		      rival_result == RMC_BLOCK_RESTART);
+		CHECK_EQ(!err + !rival_result, 1);
+		CHECK_EQ(*bits, 0);
+		if (!err) {
+			set_kind(&a, &h);
+			CHECK_EQ(a.blocks->ops->leave(a.blocks, &h), 0);
+		} else {
+			set_kind(&rival, &rivals);
+			CHECK_EQ(rival.blocks->ops->leave(rival.blocks, &rivals), 0);
+		}
+	}
+	CHECK(k >= 6 && k < 12);
+	a.blocks->ops->cancel(a.blocks, &h);
+	client_close(&a);
+	client_close(&rival);
+	inline_fabric_free(&fabric);
+}
+
 /* --- opening --- */
 
 static void refused(void)
@@ -587,6 +642,7 @@ int main(void)
 		{ "lost writes that come late", late_writes },
 		{ "free blocks", pool },
 		{ "areas that a faulty client has written", damaged_pool },
+		{ "one free block for two", one_free_block },
 		{ "options, areas of others", refused },
 		{ "round trips of each operation", round_trips },
 		{ "histories of clients are linearizable", histories },
