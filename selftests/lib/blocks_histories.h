@@ -451,7 +451,7 @@ static void histories(void)
 	unsigned int round;
 	size_t i;
 
-	for (round = 0; round < (REAL_THREADS ? 1 : 12); round++)
+	for (round = 0; round < (REAL_THREADS ? 1 : 6); round++)
 		for (i = 0; i < ARRAY_SIZE(settings); i++)
 			run_clients(&settings[i], 0, round);
 	print_met();

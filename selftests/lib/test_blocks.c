@@ -410,6 +410,10 @@ static void pool(void)
 	CHECK_EQ(retire(&a, at[5]), 0);
 	CHECK_EQ(retire(&a, at[5]), -EINVAL);
 	CHECK_EQ(retire(&a, ops->fixed_at(a.blocks, 0)), -EINVAL);
+	CHECK_EQ(ops->enter(a.blocks, ops->fixed_at(a.blocks, 0), RMC_BLOCK_WRITE, &h), 0);
+	set_kind(&a, &h);
+	CHECK_EQ(ops->leave(a.blocks, &h), 0);
+	CHECK_EQ(retire(&a, ops->fixed_at(a.blocks, 0)), -EINVAL);
 	/* again after the time of grace, not before */
 	began = inline_now();
 	CHECK_EQ(ops->alloc(a.blocks, 0, &h), 0);
@@ -447,6 +451,24 @@ static void pool(void)
 	}
 	CHECK_EQ(ops->alloc(b.blocks, 0, &h), -ENOSPC);
 	client_close(&a);
+	client_close(&b);
+	inline_fabric_free(&fabric);
+}
+
+/* A chunk of which little was used */
+static void rest_of_a_chunk(void)
+{
+	struct rmc_hold h = { 0 };
+	struct client a, b;
+	uint64_t at[16];
+
+	areas("farm", 100, 1, 9, 1);
+	client_open(&a, 1);
+	client_open(&b, 2);
+	CHECK_EQ(a.blocks->ops->alloc(a.blocks, 0, &h), 0);
+	a.blocks->ops->cancel(a.blocks, &h);
+	client_close(&a);
+	CHECK_EQ(allocate_all(&b, at), 8);
 	client_close(&b);
 	inline_fabric_free(&fabric);
 }
@@ -565,6 +587,47 @@ static void one_free_block(void)
 	inline_fabric_free(&fabric);
 }
 
+static void rival_writes(void)
+{
+	uint64_t at = rival.blocks->ops->fixed_at(rival.blocks, 0);
+
+	if (!rival_at || --rival_at)
+		return;
+	rival_result = rival.blocks->ops->enter(rival.blocks, at, RMC_BLOCK_WRITE, &rivals);
+	if (rival_result)
+		return;
+	fill_hold(&rival, &rivals, 2);
+	rival_result = rival.blocks->ops->leave(rival.blocks, &rivals);
+}
+
+/* The reply of a release is lost, and another client has written before it is repeated. */
+static void released_and_taken(void)
+{
+	struct rmc_hold h = { 0 };
+	struct client a;
+	uint64_t at;
+
+	areas("farm", 40, 1, 2, 1);
+	client_open(&a, 0);
+	client_open(&rival, 1);
+	at = a.blocks->ops->fixed_at(a.blocks, 0);
+	CHECK_EQ(a.blocks->ops->enter(a.blocks, at, RMC_BLOCK_WRITE, &h), 0);
+	fill_hold(&a, &h, 1);
+	/* write, release, the release again */
+	a.rmc.operations = 0;
+	a.rmc.lose_reply = 2;
+	a.rmc.pause = rival_writes;
+	a.rmc.pauses = 1;
+	rival_at = 3;
+	rival_result = 1;
+	CHECK_EQ(a.blocks->ops->leave(a.blocks, &h), 0);
+	CHECK_EQ(rival_result, 0);
+	CHECK_EQ(filled(&a, at), 2);
+	client_close(&a);
+	client_close(&rival);
+	inline_fabric_free(&fabric);
+}
+
 /* --- opening --- */
 
 static void refused(void)
@@ -641,8 +704,10 @@ int main(void)
 		{ "operations and replies that are lost", lost_operations },
 		{ "lost writes that come late", late_writes },
 		{ "free blocks", pool },
+		{ "the rest of a chunk", rest_of_a_chunk },
 		{ "areas that a faulty client has written", damaged_pool },
 		{ "one free block for two", one_free_block },
+		{ "a release whose reply was lost, and the next writer", released_and_taken },
 		{ "options, areas of others", refused },
 		{ "round trips of each operation", round_trips },
 		{ "histories of clients are linearizable", histories },
