@@ -80,12 +80,12 @@ static uint64_t remote_fixed_at(const struct rmc_blocks *a, uint64_t n)
 	return block_at(r, (unsigned int)(n % r->o.nodes), n / r->o.nodes);
 }
 
-static uint8_t *image_of(const struct remote *r, const struct rmc_hold *h)
+static uint8_t *image_of(const struct remote *r, const struct rmc_block_hold *h)
 {
 	return r->memory + (size_t)h->buffer * r->shape.stride;
 }
 
-static int take_buffer(struct remote *r, struct rmc_hold *h)
+static int take_buffer(struct remote *r, struct rmc_block_hold *h)
 {
 	int i = __builtin_ffs((int)~r->used) - 1;
 
@@ -98,7 +98,7 @@ static int take_buffer(struct remote *r, struct rmc_hold *h)
 	return 0;
 }
 
-static void end_hold(struct remote *r, struct rmc_hold *h)
+static void end_hold(struct remote *r, struct rmc_block_hold *h)
 {
 	r->used &= ~(1U << h->buffer);
 	h->at = 0;
@@ -108,7 +108,7 @@ static void end_hold(struct remote *r, struct rmc_hold *h)
 /* --- operations --- */
 
 /* Read the block, and check that it is one state: 0, a status of a scheme, or another status */
-static int fetch(struct remote *r, struct rmc_hold *h)
+static int fetch(struct remote *r, struct rmc_block_hold *h)
 {
 	const struct rmc_scheme *s = r->o.scheme;
 	uint8_t *image = image_of(r, h);
@@ -127,7 +127,7 @@ static int fetch(struct remote *r, struct rmc_hold *h)
 	if (err)
 		return err;
 	memcpy(&h->word, image, sizeof(h->word));
-	if (h->word & WORD_LATCHED)
+	if (h->word & BLOCK_WORD_LATCHED)
 		return RMC_SCHEME_LOCKED;
 	err = rmc_scheme_check(s, image, h->data, r->base.bytes, &data);
 	if (!err && data != h->data)
@@ -139,7 +139,7 @@ static int fetch(struct remote *r, struct rmc_hold *h)
  * Swap the block's word until the outcome is known: 0, RMC_BLOCK_RESTART: it was another one, or a
  * status: not known. A word that is ours already was swapped by an operation that was lost.
  */
-static int swap(struct remote *r, const struct rmc_hold *h, uint64_t from, uint64_t to)
+static int swap(struct remote *r, const struct rmc_block_hold *h, uint64_t from, uint64_t to)
 {
 	unsigned int tries = 0;
 	uint64_t old = 0;
@@ -156,11 +156,11 @@ static int swap(struct remote *r, const struct rmc_hold *h, uint64_t from, uint6
 	return RMC_BLOCK_RESTART;
 }
 
-static int take_latch(struct remote *r, struct rmc_hold *h)
+static int take_latch(struct remote *r, struct rmc_block_hold *h)
 {
 	int err;
 
-	h->latch = r->owner | (h->word & (WORD_TAG | WORD_VERSION)) | WORD_LATCHED;
+	h->latch = r->owner | (h->word & (BLOCK_WORD_TAG | BLOCK_WORD_VERSION)) | BLOCK_WORD_LATCHED;
 	err = swap(r, h, h->word, h->latch);
 	if (!err)
 		h->mode = RMC_BLOCK_WRITE;
@@ -168,7 +168,7 @@ static int take_latch(struct remote *r, struct rmc_hold *h)
 }
 
 /* With a lost operation the word may be a later one already: so is a word that is not the latch. */
-static int release_latch(struct remote *r, const struct rmc_hold *h, uint64_t to)
+static int release_latch(struct remote *r, const struct rmc_block_hold *h, uint64_t to)
 {
 	uint64_t lost = r->stats.lost;
 	int err = swap(r, h, h->latch, to);
@@ -179,7 +179,7 @@ static int release_latch(struct remote *r, const struct rmc_hold *h, uint64_t to
 }
 
 /* All lines of the next version, while the word keeps the others out */
-static int store(struct remote *r, struct rmc_hold *h)
+static int store(struct remote *r, struct rmc_block_hold *h)
 {
 	struct rmc_object *o = (struct rmc_object *)(void *)image_of(r, h);
 	uint64_t sent = 0;
@@ -208,7 +208,7 @@ static bool changing(int status)
 	return status == RMC_BLOCK_RESTART || status >= RMC_SCHEME_TORN;
 }
 
-int rmc_remote_enter(struct remote *r, uint64_t at, enum rmc_block_mode mode, struct rmc_hold *h)
+int rmc_remote_enter(struct remote *r, uint64_t at, enum rmc_block_mode mode, struct rmc_block_hold *h)
 {
 	unsigned int i, area;
 	bool latching;
@@ -246,12 +246,12 @@ int rmc_remote_enter(struct remote *r, uint64_t at, enum rmc_block_mode mode, st
 }
 
 static int remote_enter(struct rmc_blocks *a, uint64_t at, enum rmc_block_mode mode,
-			struct rmc_hold *h)
+			struct rmc_block_hold *h)
 {
 	return rmc_remote_enter(remote_of(a), at, mode, h);
 }
 
-static int remote_valid(struct rmc_blocks *a, struct rmc_hold *h)
+static int remote_valid(struct rmc_blocks *a, struct rmc_block_hold *h)
 {
 	struct remote *r = remote_of(a);
 	unsigned int tries = 0;
@@ -267,42 +267,42 @@ static int remote_valid(struct rmc_blocks *a, struct rmc_hold *h)
 	return err ? err : *r->scratch == h->word ? 0 : RMC_BLOCK_RESTART;
 }
 
-static int remote_upgrade(struct rmc_blocks *a, struct rmc_hold *h)
+static int remote_upgrade(struct rmc_blocks *a, struct rmc_block_hold *h)
 {
 	return h->mode == RMC_BLOCK_READ ? take_latch(remote_of(a), h) : 0;
 }
 
-static int leave_written(struct remote *r, struct rmc_hold *h)
+static int leave_written(struct remote *r, struct rmc_block_hold *h)
 {
 	int err = store(r, h);
 
 	if (err)
 		return err;
 	/* the first tag again: words of this version are new */
-	return release_latch(r, h, (h->word + 2) & WORD_VERSION);
+	return release_latch(r, h, (h->word + 2) & BLOCK_WORD_VERSION);
 }
 
-int rmc_remote_leave(struct remote *r, struct rmc_hold *h)
+int rmc_remote_leave(struct remote *r, struct rmc_block_hold *h)
 {
 	int err = 0;
 
 	if (h->mode != RMC_BLOCK_READ) {
 		/* the last tag: the next one would be the first one again */
-		if (h->dirty || (h->word & WORD_TAG) == WORD_TAG)
+		if (h->dirty || (h->word & BLOCK_WORD_TAG) == BLOCK_WORD_TAG)
 			err = leave_written(r, h);
 		else
-			err = release_latch(r, h, h->word + (1ULL << WORD_TAG_SHIFT));
+			err = release_latch(r, h, h->word + (1ULL << BLOCK_WORD_TAG_SHIFT));
 	}
 	end_hold(r, h);
 	return err;
 }
 
-static int remote_leave(struct rmc_blocks *a, struct rmc_hold *h)
+static int remote_leave(struct rmc_blocks *a, struct rmc_block_hold *h)
 {
 	return rmc_remote_leave(remote_of(a), h);
 }
 
-void rmc_remote_cancel(struct remote *r, struct rmc_hold *h)
+void rmc_remote_cancel(struct remote *r, struct rmc_block_hold *h)
 {
 	const struct rmc_scheme *s = r->o.scheme;
 	const void *data = h->data;
@@ -323,7 +323,7 @@ void rmc_remote_cancel(struct remote *r, struct rmc_hold *h)
 		rmc_remote_unused(r, at, 0);
 }
 
-static void remote_cancel(struct rmc_blocks *a, struct rmc_hold *h)
+static void remote_cancel(struct rmc_blocks *a, struct rmc_block_hold *h)
 {
 	rmc_remote_cancel(remote_of(a), h);
 }

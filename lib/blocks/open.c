@@ -239,8 +239,8 @@ struct rmc_blocks *rmc_blocks_open_sized(struct rmc_qp *qp,
 	r->base.ops = &rmc_remote_ops;
 	r->base.bytes = r->o.bytes;
 	r->base.fixed = r->o.fixed * r->o.nodes;
-	r->owner = ((uint64_t)r->o.client << OWNER_NID_BITS | (uint64_t)(r->o.nid + 1)) <<
-		   WORD_OWNER_SHIFT;
+	r->owner = ((uint64_t)r->o.client << BLOCK_OWNER_NID_BITS | (uint64_t)(r->o.nid + 1)) <<
+		   BLOCK_WORD_OWNER_SHIFT;
 	r->seed = rmc_now_ns() ^ r->owner ^ (uintptr_t)r;
 	r->seed += !r->seed;
 	r->turn = r->o.client;

@@ -207,7 +207,7 @@ static int find_block(struct remote *r, uint64_t near, uint64_t *at)
 
 /* --- the accessor --- */
 
-static uint16_t kind_of(const struct rmc_hold *h)
+static uint16_t kind_of(const struct rmc_block_hold *h)
 {
 	uint16_t kind;
 
@@ -215,7 +215,7 @@ static uint16_t kind_of(const struct rmc_hold *h)
 	return kind;
 }
 
-int rmc_remote_alloc(struct rmc_blocks *a, uint64_t near, struct rmc_hold *h)
+int rmc_remote_alloc(struct rmc_blocks *a, uint64_t near, struct rmc_block_hold *h)
 {
 	struct remote *r = remote_of(a);
 	uint64_t at = 0;
@@ -240,7 +240,7 @@ int rmc_remote_alloc(struct rmc_blocks *a, uint64_t near, struct rmc_hold *h)
 	return 0;
 }
 
-int rmc_remote_retire(struct rmc_blocks *a, struct rmc_hold *h)
+int rmc_remote_retire(struct rmc_blocks *a, struct rmc_block_hold *h)
 {
 	static const uint16_t kind = RMC_BLOCK_FREE;
 	struct remote *r = remote_of(a);

@@ -43,15 +43,15 @@
 #define RETIRED		256			/* blocks that wait for their time of grace */
 #define BUFFERS		(RMC_BLOCK_HOLDS + 2)	/* two for the pool */
 
-#define WORD_LATCHED	1ULL
-#define WORD_VERSION	((1ULL << 36) - 2)
-#define WORD_TAG_SHIFT	36
-#define WORD_TAG	(0xffULL << WORD_TAG_SHIFT)
-#define WORD_OWNER_SHIFT 44
-#define OWNER_NID_BITS	11
+#define BLOCK_WORD_LATCHED	1ULL
+#define BLOCK_WORD_VERSION	((1ULL << 36) - 2)
+#define BLOCK_WORD_TAG_SHIFT	36
+#define BLOCK_WORD_TAG	(0xffULL << BLOCK_WORD_TAG_SHIFT)
+#define BLOCK_WORD_OWNER_SHIFT 44
+#define BLOCK_OWNER_NID_BITS	11
 
-_Static_assert(RMC_BLOCKS_CLIENTS << OWNER_NID_BITS == 1 << (64 - WORD_OWNER_SHIFT), "owners fit");
-_Static_assert(RMC_NID_MAX + 1 < 1 << OWNER_NID_BITS, "node ids fit");
+_Static_assert(RMC_BLOCKS_CLIENTS << BLOCK_OWNER_NID_BITS == 1 << (64 - BLOCK_WORD_OWNER_SHIFT), "owners fit");
+_Static_assert(RMC_NID_MAX + 1 < 1 << BLOCK_OWNER_NID_BITS, "node ids fit");
 
 /* First line of an area: what all have in common */
 struct area {
@@ -124,15 +124,15 @@ static inline uint64_t block_at(const struct remote *r, unsigned int area, uint6
 /* access.c */
 extern const struct rmc_block_ops rmc_remote_ops;
 int rmc_remote_locate(const struct remote *r, uint64_t at, unsigned int *area, uint64_t *number);
-int rmc_remote_enter(struct remote *r, uint64_t at, enum rmc_block_mode mode, struct rmc_hold *h);
-int rmc_remote_leave(struct remote *r, struct rmc_hold *h);
-void rmc_remote_cancel(struct remote *r, struct rmc_hold *h);
+int rmc_remote_enter(struct remote *r, uint64_t at, enum rmc_block_mode mode, struct rmc_block_hold *h);
+int rmc_remote_leave(struct remote *r, struct rmc_block_hold *h);
+void rmc_remote_cancel(struct remote *r, struct rmc_block_hold *h);
 void rmc_remote_until(struct remote *r, uint64_t ns);
 bool rmc_remote_again(struct remote *r, int status, unsigned int *tries);
 
 /* pool.c */
-int rmc_remote_alloc(struct rmc_blocks *a, uint64_t near, struct rmc_hold *h);
-int rmc_remote_retire(struct rmc_blocks *a, struct rmc_hold *h);
+int rmc_remote_alloc(struct rmc_blocks *a, uint64_t near, struct rmc_block_hold *h);
+int rmc_remote_retire(struct rmc_blocks *a, struct rmc_block_hold *h);
 void rmc_remote_unused(struct remote *r, uint64_t at, uint64_t not_before);
 void rmc_remote_give_back(struct remote *r);
 

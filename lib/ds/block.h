@@ -72,7 +72,7 @@ enum rmc_block_kind {
 };
 
 /* Zeroed: not in use */
-struct rmc_hold {
+struct rmc_block_hold {
 	uint64_t at;		/* 0: holds nothing */
 	uint8_t *data;		/* all of the block, or NULL: read() and write() only */
 	uint64_t word, latch;	/* the accessor's, these and the following */
@@ -96,36 +96,36 @@ struct rmc_block_ops {
 	uint64_t (*fixed_at)(const struct rmc_blocks *a, uint64_t n);
 
 	int (*enter)(struct rmc_blocks *a, uint64_t at, enum rmc_block_mode mode,
-		     struct rmc_hold *h);
+		     struct rmc_block_hold *h);
 	/* Nobody has written the block since it was entered */
-	int (*valid)(struct rmc_blocks *a, struct rmc_hold *h);
+	int (*valid)(struct rmc_blocks *a, struct rmc_block_hold *h);
 	/* From READ to WRITE, if nobody has written the block since it was entered */
-	int (*upgrade)(struct rmc_blocks *a, struct rmc_hold *h);
-	int (*leave)(struct rmc_blocks *a, struct rmc_hold *h);
+	int (*upgrade)(struct rmc_blocks *a, struct rmc_block_hold *h);
+	int (*leave)(struct rmc_blocks *a, struct rmc_block_hold *h);
 	/* h may hold nothing */
-	void (*cancel)(struct rmc_blocks *a, struct rmc_hold *h);
+	void (*cancel)(struct rmc_blocks *a, struct rmc_block_hold *h);
 
 	/* Of a part of the block; only while data is NULL: use the functions below */
-	int (*read)(struct rmc_blocks *a, struct rmc_hold *h, size_t offset, size_t len,
+	int (*read)(struct rmc_blocks *a, struct rmc_block_hold *h, size_t offset, size_t len,
 		    const void **data);
-	int (*write)(struct rmc_blocks *a, struct rmc_hold *h, size_t offset, const void *data,
+	int (*write)(struct rmc_blocks *a, struct rmc_block_hold *h, size_t offset, const void *data,
 		     size_t len);
 
 	/*
 	 * A block that was not in use, of zeros, held in mode WRITE; if possible at the node id of
 	 * address near, or anywhere if that is 0. cancel() frees it again. -ENOSPC
 	 */
-	int (*alloc)(struct rmc_blocks *a, uint64_t near, struct rmc_hold *h);
+	int (*alloc)(struct rmc_blocks *a, uint64_t near, struct rmc_block_hold *h);
 	/*
 	 * The block, held in mode WRITE, is no longer in use, and is allocated again after the time
 	 * of grace, in which operations that have its address end. -EINVAL: it is not in use, or
 	 * fixed; the hold stays.
 	 */
-	int (*retire)(struct rmc_blocks *a, struct rmc_hold *h);
+	int (*retire)(struct rmc_blocks *a, struct rmc_block_hold *h);
 };
 
 /* Part of a block: in the hold's data, until the hold ends or the part is written */
-static inline int rmc_block_read(struct rmc_blocks *a, struct rmc_hold *h, size_t offset,
+static inline int rmc_block_read(struct rmc_blocks *a, struct rmc_block_hold *h, size_t offset,
 				 size_t len, const void **data)
 {
 	if (!h->data)
@@ -135,7 +135,7 @@ static inline int rmc_block_read(struct rmc_blocks *a, struct rmc_hold *h, size_
 }
 
 /* data may be a part of the block, and overlap */
-static inline int rmc_block_write(struct rmc_blocks *a, struct rmc_hold *h, size_t offset,
+static inline int rmc_block_write(struct rmc_blocks *a, struct rmc_block_hold *h, size_t offset,
 				  const void *data, size_t len)
 {
 	if (!h->data)
@@ -146,7 +146,7 @@ static inline int rmc_block_write(struct rmc_blocks *a, struct rmc_hold *h, size
 }
 
 /* Cancels the hold, for errors; the status */
-static inline int rmc_block_fail(struct rmc_blocks *a, struct rmc_hold *h, int status)
+static inline int rmc_block_fail(struct rmc_blocks *a, struct rmc_block_hold *h, int status)
 {
 	a->ops->cancel(a, h);
 	return status;

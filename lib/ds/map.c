@@ -51,7 +51,7 @@ struct rmc_map {
 };
 
 struct spot {
-	struct rmc_hold h;
+	struct rmc_block_hold h;
 	struct entry e;
 };
 

@@ -56,7 +56,7 @@ struct request {
 
 /* A bucket that is held, and a copy of it */
 struct place {
-	struct rmc_hold h;
+	struct rmc_block_hold h;
 	struct bucket b;
 };
 

@@ -49,7 +49,7 @@ _Static_assert(SCAN_LEAVES + 3 <= RMC_BLOCK_HOLDS, "with a parent and what comes
 
 /* A block that is held, and a copy of its head */
 struct spot {
-	struct rmc_hold h;
+	struct rmc_block_hold h;
 	struct tree_head d;
 };
 

@@ -91,7 +91,7 @@ static uint64_t local_fixed_at(const struct rmc_blocks *a, uint64_t n)
 	return local_at(local_of(a)->m, n);
 }
 
-static void local_take(struct local *l, uint64_t at, enum rmc_block_mode mode, struct rmc_hold *h)
+static void local_take(struct local *l, uint64_t at, enum rmc_block_mode mode, struct rmc_block_hold *h)
 {
 	unsigned int held;
 
@@ -114,7 +114,7 @@ static void local_take(struct local *l, uint64_t at, enum rmc_block_mode mode, s
 }
 
 static int local_enter(struct rmc_blocks *a, uint64_t at, enum rmc_block_mode mode,
-		       struct rmc_hold *h)
+		       struct rmc_block_hold *h)
 {
 	struct local *l = local_of(a);
 	int err = local_step(l);
@@ -132,7 +132,7 @@ static int local_enter(struct rmc_blocks *a, uint64_t at, enum rmc_block_mode mo
 	return 0;
 }
 
-static int local_valid(struct rmc_blocks *a, struct rmc_hold *h)
+static int local_valid(struct rmc_blocks *a, struct rmc_block_hold *h)
 {
 	struct local *l = local_of(a);
 	int err = local_step(l);
@@ -145,7 +145,7 @@ static int local_valid(struct rmc_blocks *a, struct rmc_hold *h)
 	       0 : RMC_BLOCK_RESTART;
 }
 
-static int local_upgrade(struct rmc_blocks *a, struct rmc_hold *h)
+static int local_upgrade(struct rmc_blocks *a, struct rmc_block_hold *h)
 {
 	struct local *l = local_of(a);
 	int err;
@@ -163,12 +163,12 @@ static int local_upgrade(struct rmc_blocks *a, struct rmc_hold *h)
 	return 0;
 }
 
-static uint8_t *local_copy(const struct local *l, const struct rmc_hold *h)
+static uint8_t *local_copy(const struct local *l, const struct rmc_block_hold *h)
 {
 	return l->buffer + (size_t)h->buffer * l->base.bytes;
 }
 
-static void local_end(struct local *l, struct rmc_hold *h)
+static void local_end(struct local *l, struct rmc_block_hold *h)
 {
 	if (h->mode != RMC_BLOCK_READ) {
 		CHECK(local_state(l->m, h->at)->latched == l);
@@ -182,7 +182,7 @@ static void local_end(struct local *l, struct rmc_hold *h)
 }
 
 /* A READ that restarts was not one state; a WRITE that fails is not stored. */
-static int local_leave(struct rmc_blocks *a, struct rmc_hold *h)
+static int local_leave(struct rmc_blocks *a, struct rmc_block_hold *h)
 {
 	struct local *l = local_of(a);
 	int err = local_step(l);
@@ -198,7 +198,7 @@ static int local_leave(struct rmc_blocks *a, struct rmc_hold *h)
 	return err;
 }
 
-static void local_cancel(struct rmc_blocks *a, struct rmc_hold *h)
+static void local_cancel(struct rmc_blocks *a, struct rmc_block_hold *h)
 {
 	struct local *l = local_of(a);
 	uint64_t at = h->at;
@@ -210,7 +210,7 @@ static void local_cancel(struct rmc_blocks *a, struct rmc_hold *h)
 		l->m->free[l->m->frees++] = (at - LOCAL_AT) / l->base.bytes;
 }
 
-static int local_read(struct rmc_blocks *a, struct rmc_hold *h, size_t offset, size_t len,
+static int local_read(struct rmc_blocks *a, struct rmc_block_hold *h, size_t offset, size_t len,
 		      const void **data)
 {
 	struct local *l = local_of(a);
@@ -220,7 +220,7 @@ static int local_read(struct rmc_blocks *a, struct rmc_hold *h, size_t offset, s
 	return local_step(l);
 }
 
-static int local_write(struct rmc_blocks *a, struct rmc_hold *h, size_t offset, const void *data,
+static int local_write(struct rmc_blocks *a, struct rmc_block_hold *h, size_t offset, const void *data,
 		       size_t len)
 {
 	struct local *l = local_of(a);
@@ -231,7 +231,7 @@ static int local_write(struct rmc_blocks *a, struct rmc_hold *h, size_t offset, 
 	return local_step(l);
 }
 
-static int local_alloc(struct rmc_blocks *a, uint64_t near, struct rmc_hold *h)
+static int local_alloc(struct rmc_blocks *a, uint64_t near, struct rmc_block_hold *h)
 {
 	struct local *l = local_of(a);
 	int err = local_step(l);
@@ -248,7 +248,7 @@ static int local_alloc(struct rmc_blocks *a, uint64_t near, struct rmc_hold *h)
 	return 0;
 }
 
-static int local_retire(struct rmc_blocks *a, struct rmc_hold *h)
+static int local_retire(struct rmc_blocks *a, struct rmc_block_hold *h)
 {
 	static const uint16_t kind = RMC_BLOCK_FREE;
 	struct local *l = local_of(a);

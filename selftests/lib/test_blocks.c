@@ -121,7 +121,7 @@ static uint64_t *word_of(const struct client *c, uint64_t at)
 	return (uint64_t *)(void *)(fabric.segment[at_nid(at)] + at_offset(at));
 }
 
-static void fill_hold(const struct client *c, struct rmc_hold *h, uint8_t v)
+static void fill_hold(const struct client *c, struct rmc_block_hold *h, uint8_t v)
 {
 	uint8_t data[4096];
 
@@ -132,7 +132,7 @@ static void fill_hold(const struct client *c, struct rmc_hold *h, uint8_t v)
 /* The byte that fills the block, or -1 */
 static int filled(const struct client *c, uint64_t at)
 {
-	struct rmc_hold h = { 0 };
+	struct rmc_block_hold h = { 0 };
 	size_t i;
 	int v, err;
 
@@ -151,7 +151,7 @@ static void one_block(void)
 {
 	const struct rmc_block_ops *ops;
 	struct client a, b;
-	struct rmc_hold h = { 0 }, g = { 0 };
+	struct rmc_block_hold h = { 0 }, g = { 0 };
 	uint64_t at, word;
 	size_t i;
 
@@ -169,7 +169,7 @@ static void one_block(void)
 		CHECK_EQ(ops->enter(a.blocks, at, RMC_BLOCK_WRITE, &h), 0);
 		word = *word_of(&a, at);
 		CHECK(word & 1);
-		CHECK_EQ(word >> WORD_OWNER_SHIFT, 1 << OWNER_NID_BITS | 4);
+		CHECK_EQ(word >> BLOCK_WORD_OWNER_SHIFT, 1 << BLOCK_OWNER_NID_BITS | 4);
 		fill_hold(&a, &h, 17);
 		CHECK_EQ(ops->leave(a.blocks, &h), 0);
 		CHECK_EQ(*word_of(&a, at), 2);
@@ -199,8 +199,8 @@ static void one_block(void)
 				fill_hold(&a, &h, 99);
 			ops->cancel(a.blocks, &h);
 		}
-		CHECK(*word_of(&a, at) >> WORD_OWNER_SHIFT == 0);
-		CHECK_EQ(*word_of(&a, at) & WORD_VERSION, 2 + 2 * 2);
+		CHECK(*word_of(&a, at) >> BLOCK_WORD_OWNER_SHIFT == 0);
+		CHECK_EQ(*word_of(&a, at) & BLOCK_WORD_VERSION, 2 + 2 * 2);
 		CHECK_EQ(filled(&b, at), 17);
 		/* a latch that stays */
 		CHECK_EQ(ops->enter(a.blocks, at, RMC_BLOCK_WRITE, &h), 0);
@@ -224,7 +224,7 @@ static void addresses(void)
 		0, 1, AT, 1ULL << 48, 3ULL << 48 | (AT + 4096), ~0ULL, 1ULL << 63,
 	};
 	const struct rmc_block_ops *ops;
-	struct rmc_hold h = { 0 };
+	struct rmc_block_hold h = { 0 };
 	struct client a;
 	uint64_t first, last, stride;
 	size_t i;
@@ -253,7 +253,7 @@ static void addresses(void)
 static void lost_operations(void)
 {
 	const struct rmc_block_ops *ops;
-	struct rmc_hold h = { 0 };
+	struct rmc_block_hold h = { 0 };
 	struct client a;
 	unsigned int n, reply;
 	uint64_t at, began;
@@ -304,7 +304,7 @@ static void lost_operations(void)
 static void late_writes(void)
 {
 	const struct rmc_block_ops *ops;
-	struct rmc_hold h = { 0 };
+	struct rmc_block_hold h = { 0 };
 	struct client a, b;
 	unsigned int n;
 	uint64_t at;
@@ -337,7 +337,7 @@ static void late_writes(void)
 
 /* --- free blocks --- */
 
-static void set_kind(const struct client *c, struct rmc_hold *h)
+static void set_kind(const struct client *c, struct rmc_block_hold *h)
 {
 	static const uint16_t kind = RMC_BLOCK_TREE;
 
@@ -348,7 +348,7 @@ static void set_kind(const struct client *c, struct rmc_hold *h)
 static unsigned int allocate_all(const struct client *c, uint64_t *at)
 {
 	const struct rmc_block_ops *ops = c->blocks->ops;
-	struct rmc_hold h = { 0 };
+	struct rmc_block_hold h = { 0 };
 	unsigned int n, i;
 	int err;
 
@@ -370,7 +370,7 @@ static unsigned int allocate_all(const struct client *c, uint64_t *at)
 
 static int retire(const struct client *c, uint64_t at)
 {
-	struct rmc_hold h = { 0 };
+	struct rmc_block_hold h = { 0 };
 	int err = c->blocks->ops->enter(c->blocks, at, RMC_BLOCK_WRITE, &h);
 
 	if (err)
@@ -384,7 +384,7 @@ static void pool(void)
 {
 	const struct rmc_block_ops *ops;
 	struct client a, b;
-	struct rmc_hold h = { 0 };
+	struct rmc_block_hold h = { 0 };
 	uint64_t at[64], again[64], began;
 	unsigned int n, i;
 
@@ -458,7 +458,7 @@ static void pool(void)
 /* A chunk of which little was used */
 static void rest_of_a_chunk(void)
 {
-	struct rmc_hold h = { 0 };
+	struct rmc_block_hold h = { 0 };
 	struct client a, b;
 	uint64_t at[16];
 
@@ -477,7 +477,7 @@ static void rest_of_a_chunk(void)
 static void damaged_pool(void)
 {
 	const struct rmc_block_ops *ops;
-	struct rmc_hold h = { 0 };
+	struct rmc_block_hold h = { 0 };
 	struct client a;
 	uint64_t *next, *bits, *word, at[40];
 	unsigned int n;
@@ -533,7 +533,7 @@ static void damaged_pool(void)
 }
 
 static struct client rival;
-static struct rmc_hold rivals;
+static struct rmc_block_hold rivals;
 static unsigned int rival_at;
 static int rival_result;
 
@@ -546,7 +546,7 @@ static void rival_takes_it(void)
 /* Two look for a free block, of which there is one: one of them gets it, whoever is in between. */
 static void one_free_block(void)
 {
-	struct rmc_hold h = { 0 };
+	struct rmc_block_hold h = { 0 };
 	uint64_t *next, *bits;
 	struct client a;
 	unsigned int k;
@@ -603,7 +603,7 @@ static void rival_writes(void)
 /* The reply of a release is lost, and another client has written before it is repeated. */
 static void released_and_taken(void)
 {
-	struct rmc_hold h = { 0 };
+	struct rmc_block_hold h = { 0 };
 	struct client a;
 	uint64_t at;
 
