@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
-/* One-sided operations on a block: state.h shows the words and the order of operations. */
+/* Blocks that are entered and left: state.h shows the words and the order of operations. */
 #include <string.h>
 #include <rmc/sabre.h>
 #include "state.h"
 
-_Static_assert(BUFFERS <= 32, "bits of remote.used");
+_Static_assert(BLOCK_BUFFERS <= 32, "bits of remote.used");
 
 /* --- waiting --- */
 
@@ -16,46 +16,86 @@ static uint64_t next_random(struct remote *r)
 	return r->seed;
 }
 
-void rmc_remote_until(struct remote *r, uint64_t ns)
+/* A random time, up to a limit that doubles with each failure; not beyond the deadline */
+void rmc_remote_back_off(struct remote *r, unsigned int failures)
 {
+	uint64_t ns = r->o.backoff_ns, end;
 	unsigned int spins = 0;
-
-	while (rmc_now_ns() < ns && !rmc_relax(r->qp, &spins))
-		;
-}
-
-static void back_off(struct remote *r, unsigned int failures)
-{
-	uint64_t ns = r->o.backoff_ns;
 
 	while (failures-- && ns < r->o.backoff_max_ns)
 		ns *= 2;
 	if (ns > r->o.backoff_max_ns)
 		ns = r->o.backoff_max_ns;
-	if (ns)
-		rmc_remote_until(r, rmc_now_ns() + next_random(r) % ns);
+	if (!ns)
+		return;
+	end = rmc_now_ns() + next_random(r) % ns;
+	while (rmc_now_ns() < end && !rmc_relax(r->qp, &spins))
+		;
 }
 
-/* Is an operation with this status to be repeated, as it was lost? */
-bool rmc_remote_again(struct remote *r, int status, unsigned int *tries)
+/* Did the operation not find the node, or its segment as it was? */
+static bool not_there(int status)
 {
-	if (status != RMC_S_TIMEOUT)
+	return status == RMC_S_NODE_DOWN || status == RMC_S_BAD_CONTEXT ||
+	       status == RMC_S_OUT_OF_RANGE || status == RMC_S_BAD_NODE;
+}
+
+/*
+ * Of each operation on an area: is it to be repeated at once, as it was lost, or not executed? What
+ * was lost has taken a time limit of the fabric: few times, and not after the deadline.
+ */
+bool rmc_remote_again(struct remote *r, unsigned int area, int status, unsigned int *tries)
+{
+	if (!status)
 		return false;
-	r->stats.lost++;
-	return ++*tries < TRIES;
+	r->chunk[area].suspect |= not_there(status);
+	if (status != RMC_S_TIMEOUT && status != RMC_S_BUSY)
+		return false;
+	r->stats.lost += status == RMC_S_TIMEOUT;
+	++*tries;
+	if (rmc_now_ns() >= r->deadline)
+		return false;
+	if (status == RMC_S_BUSY)
+		rmc_remote_back_off(r, *tries);
+	return status == RMC_S_BUSY || *tries < BLOCK_TRIES;
 }
 
-static int remote_begin(struct rmc_blocks *a, unsigned int restarts)
+static int remote_begin(struct rmc_blocks *blocks, unsigned int restarts)
 {
-	struct remote *r = remote_of(a);
+	struct remote *r = remote_of(blocks);
 
+	if (!restarts) {
+		r->deadline = rmc_now_ns() + wait_ns(r);
+		r->refill = r->refilled = false;
+		r->refill_status = 0;
+	}
+	/* each hold of an operation may become a doubt */
+	if (r->doubts && !rmc_remote_settle(r, restarts) &&
+	    r->doubts > BLOCK_DOUBTS - RMC_BLOCK_HOLDS)
+		return r->doubt[0].status ? r->doubt[0].status : -EAGAIN;
 	if (!restarts)
 		return 0;
 	r->stats.restarts++;
-	if (restarts >= r->o.attempts)
+	if (rmc_now_ns() >= r->deadline)
 		return -EAGAIN;
-	back_off(r, restarts);
+	if (r->refill) {
+		r->refill_status = rmc_remote_refill(r);
+		r->refilled = true;
+		r->refill = false;
+	} else {
+		rmc_remote_back_off(r, restarts);
+	}
 	return 0;
+}
+
+static int remote_end(struct rmc_blocks *blocks, int result)
+{
+	struct remote *r = remote_of(blocks);
+
+	if (r->doubts)
+		rmc_remote_settle(r, true);
+	rmc_remote_trim(r);
+	return result;
 }
 
 /* --- addresses and buffers --- */
@@ -65,7 +105,7 @@ int rmc_remote_locate(const struct remote *r, uint64_t at, unsigned int *area, u
 {
 	uint64_t first = r->o.offset + r->shape.blocks_at, rest = at_offset(at) - first;
 
-	*area = (unsigned int)(at_nid(at) - r->o.first_nid);
+	*area = at_area(r, at);
 	*number = rest / r->shape.stride;
 	if (*area >= r->o.nodes || at_offset(at) < first || rest % r->shape.stride ||
 	    *number >= r->o.capacity)
@@ -73,53 +113,64 @@ int rmc_remote_locate(const struct remote *r, uint64_t at, unsigned int *area, u
 	return 0;
 }
 
-static uint64_t remote_fixed_at(const struct rmc_blocks *a, uint64_t n)
+static uint64_t remote_fixed_at(const struct rmc_blocks *blocks, uint64_t number)
 {
-	const struct remote *r = remote_of((struct rmc_blocks *)(uintptr_t)a);
+	const struct remote *r = remote_of(blocks);
 
-	return block_at(r, (unsigned int)(n % r->o.nodes), n / r->o.nodes);
+	return block_at(r, (unsigned int)(number % r->o.nodes), number / r->o.nodes);
 }
 
-static uint8_t *image_of(const struct remote *r, const struct rmc_block_hold *h)
+/* 0; -EPROTO: this client holds the block already; -ENOBUFS */
+static int take_buffer(struct remote *r, uint64_t at, struct rmc_block_hold *h)
 {
-	return r->memory + (size_t)h->buffer * r->shape.stride;
-}
+	int i = __builtin_ffs((int)~r->used) - 1, k;
 
-static int take_buffer(struct remote *r, struct rmc_block_hold *h)
-{
-	int i = __builtin_ffs((int)~r->used) - 1;
-
-	if (i < 0 || i >= BUFFERS)
+	for (k = 0; k < BLOCK_BUFFERS; k++)
+		if (r->held[k] == at)
+			return -EPROTO;
+	if (i < 0 || i >= BLOCK_BUFFERS)
 		return -ENOBUFS;
 	r->used |= 1U << i;
+	r->held[i] = at;
+	h->at = at;
+	h->mode = RMC_BLOCK_READ;
 	h->buffer = i;
 	h->data = r->data + (size_t)i * r->base.bytes;
 	h->dirty = h->fresh = false;
 	return 0;
 }
 
-static void end_hold(struct remote *r, struct rmc_block_hold *h)
+void rmc_remote_end_hold(struct remote *r, struct rmc_block_hold *h)
 {
 	r->used &= ~(1U << h->buffer);
+	r->held[h->buffer] = 0;
 	h->at = 0;
 	h->data = NULL;
 }
 
-/* --- operations --- */
+/* --- the accessor --- */
+
+static int fetch_image(struct remote *r, const struct rmc_block_hold *h)
+{
+	uint8_t *image = image_of(r, h);
+
+	r->stats.reads++;
+	if (r->o.scheme->fetch == RMC_FETCH_SABRE)
+		return rmc_sabre(r->qp, at_nid(h->at), at_offset(h->at), image, r->shape.image);
+	return rmc_read(r->qp, at_nid(h->at), at_offset(h->at), image, r->shape.image);
+}
 
 /* Read the block, and check that it is one state: 0, a status of a scheme, or another status */
 static int fetch(struct remote *r, struct rmc_block_hold *h)
 {
-	const struct rmc_scheme *s = r->o.scheme;
-	uint8_t *image = image_of(r, h);
+	const uint8_t *image = image_of(r, h);
 	const void *data = h->data;
+	unsigned int tries = 0;
 	int err;
 
-	r->stats.reads++;
-	if (s->fetch == RMC_FETCH_SABRE)
-		err = rmc_sabre(r->qp, at_nid(h->at), at_offset(h->at), image, r->shape.image);
-	else
-		err = rmc_read(r->qp, at_nid(h->at), at_offset(h->at), image, r->shape.image);
+	do
+		err = fetch_image(r, h);
+	while (rmc_remote_again(r, at_area(r, h->at), err, &tries));
 	if (err == RMC_S_SABRE_LOCKED)
 		return RMC_SCHEME_LOCKED;
 	if (rmc_sabre_again(err))
@@ -129,131 +180,65 @@ static int fetch(struct remote *r, struct rmc_block_hold *h)
 	memcpy(&h->word, image, sizeof(h->word));
 	if (h->word & BLOCK_WORD_LATCHED)
 		return RMC_SCHEME_LOCKED;
-	err = rmc_scheme_check(s, image, h->data, r->base.bytes, &data);
+	err = rmc_scheme_check(r->o.scheme, image, h->data, r->base.bytes, &data);
 	if (!err && data != h->data)
 		memcpy(h->data, data, r->base.bytes);
 	return err;
 }
 
-/*
- * Swap the block's word until the outcome is known: 0, RMC_BLOCK_RESTART: it was another one, or a
- * status: not known. A word that is ours already was swapped by an operation that was lost.
- */
-static int swap(struct remote *r, const struct rmc_block_hold *h, uint64_t from, uint64_t to)
-{
-	unsigned int tries = 0;
-	uint64_t old = 0;
-	int err;
-
-	do {
-		r->stats.atomics++;
-		err = rmc_cas(r->qp, at_nid(h->at), at_offset(h->at), from, to, &old);
-	} while (rmc_remote_again(r, err, &tries));
-	if (err)
-		return err;
-	if (old == from || (tries && old == to))
-		return 0;
-	return RMC_BLOCK_RESTART;
-}
-
-static int take_latch(struct remote *r, struct rmc_block_hold *h)
-{
-	int err;
-
-	h->latch = r->owner | (h->word & (BLOCK_WORD_TAG | BLOCK_WORD_VERSION)) | BLOCK_WORD_LATCHED;
-	err = swap(r, h, h->word, h->latch);
-	if (!err)
-		h->mode = RMC_BLOCK_WRITE;
-	return err;
-}
-
-/* With a lost operation the word may be a later one already: so is a word that is not the latch. */
-static int release_latch(struct remote *r, const struct rmc_block_hold *h, uint64_t to)
-{
-	uint64_t lost = r->stats.lost;
-	int err = swap(r, h, h->latch, to);
-
-	if (err == RMC_BLOCK_RESTART)
-		err = r->stats.lost == lost ? -EPROTO : 0;
-	return err;
-}
-
-/* All lines of the next version, while the word keeps the others out */
-static int store(struct remote *r, struct rmc_block_hold *h)
-{
-	struct rmc_object *o = (struct rmc_object *)(void *)image_of(r, h);
-	uint64_t sent = 0;
-	unsigned int tries = 0;
-	int err;
-
-	memset(o, 0, r->shape.image);
-	o->version = h->latch;
-	r->o.scheme->store(o, h->data, r->base.bytes);
-	do {
-		sent = tries ? rmc_now_ns() : 0;
-		r->stats.writes++;
-		err = rmc_write(r->qp, at_nid(h->at), at_offset(h->at), o, r->shape.image);
-	} while (rmc_remote_again(r, err, &tries));
-	/* one that was lost may still be stored: not over what others write */
-	if (tries)
-		rmc_remote_until(r, sent + r->o.grace_us * 1000ULL);
-	return err;
-}
-
-/* --- the accessor --- */
-
-/* What a reader that waits does not wait for */
+/* Another attempt may meet another state */
 static bool changing(int status)
 {
-	return status == RMC_BLOCK_RESTART || status >= RMC_SCHEME_TORN;
+	return status == RMC_BLOCK_RESTART || status == RMC_SCHEME_TORN ||
+	       status == RMC_SCHEME_LOCKED;
 }
 
-int rmc_remote_enter(struct remote *r, uint64_t at, enum rmc_block_mode mode, struct rmc_block_hold *h)
+int rmc_remote_enter(struct remote *r, uint64_t at, enum rmc_block_mode mode,
+		     unsigned int attempts, struct rmc_block_hold *h)
 {
 	unsigned int i, area;
-	bool latching;
 	uint64_t number;
 	int err;
 
 	err = rmc_remote_locate(r, at, &area, &number);
 	if (!err)
-		err = take_buffer(r, h);
+		err = rmc_remote_check_area(r, area);
+	if (!err)
+		err = take_buffer(r, at, h);
 	if (err)
 		return err;
-	h->at = at;
-	h->mode = RMC_BLOCK_READ;
 	for (i = 0; ; ) {
 		err = fetch(r, h);
-		latching = !err && mode != RMC_BLOCK_READ;
-		if (latching)
-			err = take_latch(r, h);
-		if (!err)
-			return 0;
+		if (!err && mode != RMC_BLOCK_READ)
+			err = rmc_remote_take_latch(r, h);
+		/* at is 0: whether the latch is ours is not known */
+		if (!err || !h->at)
+			return err;
 		r->stats.torn += err == RMC_SCHEME_TORN;
 		r->stats.locked += err == RMC_SCHEME_LOCKED;
-		r->stats.lost += err == RMC_S_TIMEOUT && !latching;
-		/* whether the latch is ours is not known: reading again would wait for ourselves */
-		if (!changing(err) && (err != RMC_S_TIMEOUT || latching))
+		if (!changing(err))
 			break;
-		if (++i >= r->o.attempts) {
-			err = changing(err) ? RMC_BLOCK_RESTART : err;
+		if (++i >= attempts || rmc_now_ns() >= r->deadline) {
+			err = RMC_BLOCK_RESTART;
 			break;
 		}
-		back_off(r, i);
+		/* it may be this client's own latch */
+		if (!r->doubts || !rmc_remote_settle_block(r, at))
+			rmc_remote_back_off(r, i);
 	}
-	end_hold(r, h);
+	rmc_remote_end_hold(r, h);
 	return err;
 }
 
-static int remote_enter(struct rmc_blocks *a, uint64_t at, enum rmc_block_mode mode,
+static int remote_enter(struct rmc_blocks *blocks, uint64_t at, enum rmc_block_mode mode,
 			struct rmc_block_hold *h)
 {
-	return rmc_remote_enter(remote_of(a), at, mode, h);
+	return rmc_remote_enter(remote_of(blocks), at, mode, BLOCK_ENTERS, h);
 }
 
-static int remote_valid(struct rmc_blocks *a, struct rmc_block_hold *h)
+static int remote_valid(struct rmc_blocks *blocks, struct rmc_block_hold *h)
 {
-	struct remote *r = remote_of(a);
+	struct remote *r = remote_of(blocks);
 	unsigned int tries = 0;
 	int err;
 
@@ -263,73 +248,69 @@ static int remote_valid(struct rmc_blocks *a, struct rmc_block_hold *h)
 		r->stats.validations++;
 		err = rmc_read(r->qp, at_nid(h->at), at_offset(h->at), r->scratch,
 			       sizeof(*r->scratch));
-	} while (rmc_remote_again(r, err, &tries));
+	} while (rmc_remote_again(r, at_area(r, h->at), err, &tries));
 	return err ? err : *r->scratch == h->word ? 0 : RMC_BLOCK_RESTART;
 }
 
-static int remote_upgrade(struct rmc_blocks *a, struct rmc_block_hold *h)
+static int remote_upgrade(struct rmc_blocks *blocks, struct rmc_block_hold *h)
 {
-	return h->mode == RMC_BLOCK_READ ? take_latch(remote_of(a), h) : 0;
+	return h->mode == RMC_BLOCK_READ ? rmc_remote_take_latch(remote_of(blocks), h) : 0;
 }
 
-static int leave_written(struct remote *r, struct rmc_block_hold *h)
+int rmc_remote_leave(struct remote *r, struct rmc_block_hold *h, bool unused)
 {
-	int err = store(r, h);
+	bool fresh = h->fresh && !unused;
+	int err;
 
-	if (err)
-		return err;
-	/* the first tag again: words of this version are new */
-	return release_latch(r, h, (h->word + 2) & BLOCK_WORD_VERSION);
-}
-
-int rmc_remote_leave(struct remote *r, struct rmc_block_hold *h)
-{
-	int err = 0;
-
-	if (h->mode != RMC_BLOCK_READ) {
-		/* the last tag: the next one would be the first one again */
-		if (h->dirty || (h->word & BLOCK_WORD_TAG) == BLOCK_WORD_TAG)
-			err = leave_written(r, h);
-		else
-			err = release_latch(r, h, h->word + (1ULL << BLOCK_WORD_TAG_SHIFT));
+	if (h->mode == RMC_BLOCK_READ) {
+		rmc_remote_end_hold(r, h);
+		return 0;
 	}
-	end_hold(r, h);
+	err = rmc_remote_finish(r, h, unused);
+	/* stored or not, nobody will link it */
+	r->stats.leaked += err && fresh;
 	return err;
 }
 
-static int remote_leave(struct rmc_blocks *a, struct rmc_block_hold *h)
+static int remote_leave(struct rmc_blocks *blocks, struct rmc_block_hold *h)
 {
-	return rmc_remote_leave(remote_of(a), h);
+	return rmc_remote_leave(remote_of(blocks), h, false);
 }
 
 void rmc_remote_cancel(struct remote *r, struct rmc_block_hold *h)
 {
-	const struct rmc_scheme *s = r->o.scheme;
 	const void *data = h->data;
-	uint64_t at = h->at;
-	bool fresh = h->fresh;
 
-	if (!at)
+	if (!h->at)
 		return;
-	/* the image may be stored again, see rmc_remote_leave(): as it was */
+	/* it may be stored again, see settle.c: as it was */
 	if (h->mode != RMC_BLOCK_READ && h->dirty) {
 		h->dirty = false;
-		if (!rmc_scheme_check(s, image_of(r, h), h->data, r->base.bytes, &data) &&
+		if (!rmc_scheme_check(r->o.scheme, image_of(r, h), h->data, r->base.bytes, &data) &&
 		    data != h->data)
 			memcpy(h->data, data, r->base.bytes);
 	}
-	rmc_remote_leave(r, h);
-	if (fresh)
-		rmc_remote_unused(r, at, 0);
+	rmc_remote_leave(r, h, h->fresh);
 }
 
-static void remote_cancel(struct rmc_blocks *a, struct rmc_block_hold *h)
+static void remote_cancel(struct rmc_blocks *blocks, struct rmc_block_hold *h)
 {
-	rmc_remote_cancel(remote_of(a), h);
+	rmc_remote_cancel(remote_of(blocks), h);
+}
+
+static int remote_settle(struct rmc_blocks *blocks)
+{
+	return rmc_remote_settle_now(remote_of(blocks)) ? 0 : -EAGAIN;
+}
+
+static void remote_stats(const struct rmc_blocks *blocks, struct rmc_blocks_stats *stats)
+{
+	*stats = remote_of(blocks)->stats;
 }
 
 const struct rmc_block_ops rmc_remote_ops = {
 	.begin	= remote_begin,
+	.end	= remote_end,
 	.fixed_at = remote_fixed_at,
 	.enter	= remote_enter,
 	.valid	= remote_valid,
@@ -338,4 +319,7 @@ const struct rmc_block_ops rmc_remote_ops = {
 	.cancel	= remote_cancel,
 	.alloc	= rmc_remote_alloc,
 	.retire	= rmc_remote_retire,
+	.settle	= remote_settle,
+	.stats	= remote_stats,
+	.close	= rmc_remote_close,
 };

@@ -10,22 +10,28 @@
 #define BACKOFF_MAX_NS		64000
 #define DATA_MIN		16
 
+static bool is_table(const struct rmc_blocks_options *o)
+{
+	return o->structure == RMC_BLOCKS_TABLE || o->structure == RMC_BLOCKS_TABLE_DIRECT;
+}
+
 static void defaults(struct rmc_blocks_options *o)
 {
 	if (!o->scheme)
 		o->scheme = rmc_scheme_find("farm");
 	if (!o->nodes)
 		o->nodes = 1;
-	if (!o->fixed)
+	if (!o->fixed && !is_table(o))
 		o->fixed = 1;
-	if (!o->attempts)
-		o->attempts = RMC_BLOCKS_ATTEMPTS;
 	if (!o->backoff_ns && !o->backoff_max_ns) {
 		o->backoff_ns = BACKOFF_NS;
 		o->backoff_max_ns = BACKOFF_MAX_NS;
 	}
 	if (!o->grace_us)
 		o->grace_us = RMC_BLOCKS_GRACE_US;
+	if (!o->wait_us)
+		o->wait_us = o->grace_us > UINT32_MAX - RMC_BLOCKS_WAIT_US ? UINT32_MAX :
+			     o->grace_us + RMC_BLOCKS_WAIT_US;
 	if (!o->chunk)
 		o->chunk = CHUNK_DEFAULT;
 }
@@ -59,6 +65,15 @@ static int shape_of(struct shape *s, const struct rmc_blocks_options *o)
 				"in %u nodes from %d on: not possible", o->bytes,
 				(unsigned long long)o->capacity, (unsigned long long)o->fixed,
 				(unsigned long long)o->offset, o->nodes, o->first_nid);
+	if (!o->fixed)
+		return rmc_fail(EINVAL, "blocks: a table needs a number of buckets (fixed)");
+	if (o->structure > RMC_BLOCKS_MAP || o->flags || o->latch)
+		return rmc_fail(EINVAL, "blocks: structure %u, flags %#x: not known; no latch but the "
+				"version", o->structure, o->flags);
+	/* others wait while a client waits for the end of a lost write */
+	if (o->wait_us < o->grace_us)
+		return rmc_fail(EINVAL, "blocks: wait_us %u is less than grace_us %u", o->wait_us,
+				o->grace_us);
 	s->stride = rmc_scheme_bytes(o->scheme, o->bytes);
 	s->image = o->scheme->image(o->bytes);
 	s->next_at = sizeof(struct area);
@@ -105,7 +120,7 @@ size_t rmc_blocks_fit(const struct rmc_scheme *scheme, size_t image)
 
 static size_t memory_of(const struct shape *s)
 {
-	return BUFFERS * s->stride + RMC_CACHE_LINE;
+	return BLOCK_BUFFERS * s->stride + sizeof(struct area);
 }
 
 size_t rmc_blocks_memory_sized(const struct rmc_blocks_options *options, size_t size)
@@ -119,16 +134,30 @@ size_t rmc_blocks_memory_sized(const struct rmc_blocks_options *options, size_t 
 static struct area area_of(const struct rmc_blocks_options *o)
 {
 	struct area a = {
-		.magic = AREA_MAGIC,
+		.magic = BLOCK_AREA_MAGIC,
 		.capacity = o->capacity,
 		.fixed = o->fixed,
 		.bytes = o->bytes,
 		.first_nid = (uint32_t)o->first_nid,
 		.nodes = o->nodes,
+		.structure = o->structure,
+		.flags = o->flags,
+		.latch = "version",
 	};
 
 	strncpy(a.scheme, o->scheme->name, sizeof(a.scheme) - 1);
 	return a;
+}
+
+/* Not 0, and another one than before, whatever that was */
+static uint64_t next_epoch(const struct area *before)
+{
+	struct timespec ts;
+	uint64_t epoch;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	epoch = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	return epoch && epoch != before->epoch ? epoch : before->epoch + 1 + (before->epoch == ~0ULL);
 }
 
 int rmc_blocks_format_sized(const struct rmc_blocks_options *options, void *area, size_t size)
@@ -151,31 +180,82 @@ int rmc_blocks_format_sized(const struct rmc_blocks_options *options, void *area
 		rmc_scheme_init(o.scheme, (struct rmc_object *)(void *)
 				(at + s.blocks_at + i * s.stride), o.bytes);
 	a = area_of(&o);
+	a.epoch = next_epoch(header);
 	memcpy(at + sizeof(a.magic), (uint8_t *)&a + sizeof(a.magic), sizeof(a) - sizeof(a.magic));
 	/* the area before its magic; pairs with the RMC's reads, a line at a time */
 	rmc_store_release(&header->magic, a.magic);
 	return 0;
 }
 
+/* The area's header, into scratch: 0 or a status */
+static int read_header(struct remote *r, unsigned int area)
+{
+	unsigned int tries = 0;
+	int err;
+
+	do {
+		r->stats.validations++;
+		err = rmc_read(r->qp, area_nid(r, area), r->o.offset, r->scratch,
+			       sizeof(struct area));
+	} while (rmc_remote_again(r, area, err, &tries));
+	return err;
+}
+
+/*
+ * Before an operation on an area whose node was not there once: 0; -ESTALE: it was formatted again;
+ * a status: it is still not there
+ */
+int rmc_remote_check_area(struct remote *r, unsigned int area)
+{
+	struct chunk *c = &r->chunk[area];
+	struct area a;
+	int err;
+
+	if (!c->suspect)
+		return c->gone ? -ESTALE : 0;
+	err = read_header(r, area);
+	if (err)
+		return err;
+	memcpy(&a, r->scratch, sizeof(a));
+	c->suspect = false;
+	c->gone |= a.magic != BLOCK_AREA_MAGIC || a.epoch != c->epoch;
+	return c->gone ? -ESTALE : 0;
+}
+
 /* All owners have formatted the same areas */
 static int compare_areas(struct remote *r)
 {
-	struct area mine = area_of(&r->o);
-	unsigned int i, tries;
-	int err, nid;
+	struct area mine = area_of(&r->o), a;
+	unsigned int i;
+	int err;
 
 	for (i = 0; i < r->o.nodes; i++) {
-		nid = r->o.first_nid + (int)i;
-		tries = 0;
-		do
-			err = rmc_read(r->qp, nid, r->o.offset, r->scratch, sizeof(mine));
-		while (rmc_remote_again(r, err, &tries));
+		err = read_header(r, i);
 		if (err)
-			return rmc_fail(err < 0 ? -err : EIO, "blocks of node %d: %s", nid,
-					rmc_strerror(err));
-		if (memcmp(r->scratch, &mine, sizeof(mine)))
+			return rmc_fail(err < 0 ? -err : EIO, "blocks of node %d: %s",
+					area_nid(r, i), rmc_strerror(err));
+		memcpy(&a, r->scratch, sizeof(a));
+		mine.epoch = r->chunk[i].epoch = a.epoch;
+		if (memcmp(&a, &mine, sizeof(mine)))
 			return rmc_fail(EPROTO, "node %d has no such area of blocks: formatted, "
-					"with the same options?", nid);
+					"with the same options?", area_nid(r, i));
+	}
+	return 0;
+}
+
+/* One block of each area is read as all will be: a SABRe has limits that depend on the segment */
+static int try_blocks(struct remote *r)
+{
+	struct rmc_block_hold h = { 0 };
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < r->o.nodes; i++) {
+		err = rmc_remote_enter(r, block_at(r, i, 0), RMC_BLOCK_READ, 1, &h);
+		if (err && err != RMC_BLOCK_RESTART)
+			return rmc_fail(err < 0 ? -err : EIO, "a block of %zu bytes of node %d: %s",
+					r->shape.image, area_nid(r, i), rmc_strerror(err));
+		rmc_remote_cancel(r, &h);
 	}
 	return 0;
 }
@@ -185,7 +265,7 @@ static int open_memory(struct remote *r)
 	size_t len = rmc_page_round(memory_of(&r->shape));
 
 	r->chunk = (struct chunk *)calloc(r->o.nodes, sizeof(*r->chunk));
-	r->data = (uint8_t *)calloc(BUFFERS, r->o.bytes);
+	r->data = (uint8_t *)calloc(BLOCK_BUFFERS, r->o.bytes);
 	if (!r->chunk || !r->data)
 		return rmc_fail(ENOMEM, "out of memory");
 	if (r->o.memory) {
@@ -202,7 +282,7 @@ static int open_memory(struct remote *r)
 		if (r->buf_id < 0)
 			return r->buf_id;
 	}
-	r->scratch = (uint64_t *)(void *)(r->memory + BUFFERS * r->shape.stride);
+	r->scratch = (uint64_t *)(void *)(r->memory + BLOCK_BUFFERS * r->shape.stride);
 	return 0;
 }
 
@@ -230,8 +310,10 @@ struct rmc_blocks *rmc_blocks_open_sized(struct rmc_qp *qp,
 	r->qp = qp;
 	r->buf_id = -1;
 	err = options_in(&r->o, &r->shape, options, size);
-	if (!err && ((unsigned int)r->o.nid > RMC_NID_MAX || r->o.client >= RMC_BLOCKS_CLIENTS))
-		err = rmc_fail(EINVAL, "blocks: client %u of node %d", r->o.client, r->o.nid);
+	if (!err && ((unsigned int)r->o.nid > RMC_NID_MAX || !r->o.client ||
+		     r->o.client >= RMC_BLOCKS_CLIENTS))
+		err = rmc_fail(EINVAL, "blocks: client %u of node %d, numbers are 1 to %d",
+			       r->o.client, r->o.nid, RMC_BLOCKS_CLIENTS - 1);
 	if (!err && (uintptr_t)r->o.memory % sizeof(uint64_t))
 		err = rmc_fail(EINVAL, "blocks: memory is not aligned to words");
 	if (err)
@@ -239,14 +321,20 @@ struct rmc_blocks *rmc_blocks_open_sized(struct rmc_qp *qp,
 	r->base.ops = &rmc_remote_ops;
 	r->base.bytes = r->o.bytes;
 	r->base.fixed = r->o.fixed * r->o.nodes;
+	r->base.structure = r->o.structure;
 	r->owner = ((uint64_t)r->o.client << BLOCK_OWNER_NID_BITS | (uint64_t)(r->o.nid + 1)) <<
 		   BLOCK_WORD_OWNER_SHIFT;
-	r->seed = rmc_now_ns() ^ r->owner ^ (uintptr_t)r;
+	/* no address: a program in virtual time behaves the same in each run */
+	r->seed = (rmc_now_ns() ^ r->owner) * 0x9e3779b97f4a7c15ULL;
 	r->seed += !r->seed;
 	r->turn = r->o.client;
+	r->deadline = rmc_now_ns() + wait_ns(r);
 	err = open_memory(r);
 	if (!err)
 		err = compare_areas(r);
+	if (!err)
+		err = try_blocks(r);
+	memset(&r->stats, 0, sizeof(r->stats));
 	if (!err)
 		return &r->base;
 err:
@@ -255,22 +343,36 @@ err:
 	return NULL;
 }
 
-void rmc_blocks_close(struct rmc_blocks *n)
+void rmc_remote_close(struct rmc_blocks *blocks)
 {
-	struct remote *r;
+	struct remote *r = remote_of(blocks);
 
-	if (!n)
-		return;
-	r = remote_of(n);
+	rmc_remote_settle_now(r);
 	rmc_remote_give_back(r);
 	release(r);
 }
 
-void rmc_blocks_stats_sized(const struct rmc_blocks *n, struct rmc_blocks_stats *stats, size_t size)
-{
-	const struct remote *r = remote_of((struct rmc_blocks *)(uintptr_t)n);
+/* --- of any accessor --- */
 
-	rmc_struct_out(stats, size, &r->stats, sizeof(r->stats));
+void rmc_blocks_close(struct rmc_blocks *blocks)
+{
+	if (blocks)
+		blocks->ops->close(blocks);
+}
+
+int rmc_blocks_settle(struct rmc_blocks *blocks)
+{
+	return blocks->ops->settle ? blocks->ops->settle(blocks) : 0;
+}
+
+void rmc_blocks_stats_sized(const struct rmc_blocks *blocks, struct rmc_blocks_stats *stats,
+			    size_t size)
+{
+	struct rmc_blocks_stats s = { 0 };
+
+	if (blocks->ops->stats)
+		blocks->ops->stats(blocks, &s);
+	rmc_struct_out(stats, size, &s, sizeof(s));
 }
 
 /* --- callers of any version, see <rmc/abi.h> --- */
@@ -301,9 +403,9 @@ struct rmc_blocks *blocks_open_ver1(struct rmc_qp *qp, const struct rmc_blocks_o
 	return rmc_blocks_open_sized(qp, options, RMC_BLOCKS_OPTIONS_SIZE_VER1);
 }
 
-void blocks_stats_ver1(const struct rmc_blocks *n, struct rmc_blocks_stats *stats)
+void blocks_stats_ver1(const struct rmc_blocks *blocks, struct rmc_blocks_stats *stats)
 	RMC_VER0(rmc_blocks_stats);
-void blocks_stats_ver1(const struct rmc_blocks *n, struct rmc_blocks_stats *stats)
+void blocks_stats_ver1(const struct rmc_blocks *blocks, struct rmc_blocks_stats *stats)
 {
-	rmc_blocks_stats_sized(n, stats, RMC_BLOCKS_STATS_SIZE_VER1);
+	rmc_blocks_stats_sized(blocks, stats, RMC_BLOCKS_STATS_SIZE_VER1);
 }

@@ -2,45 +2,51 @@
 /*
  * Free blocks. A client takes a chunk of an area's blocks that were never used by a fetch-and-add
  * of the area's word "next", and single blocks that were freed by clearing their bits. What it
- * frees itself, it uses again, after the time of grace; what it cannot use, it gives back by
- * setting bits:
+ * frees itself, it uses again; what it cannot use, it gives back by setting bits:
  *
  *	next --> chunk of this client --.			 .--> bit of the area, when there
- *	bits --------------------------- > block --> retired[] --<     are too many, or at the end
- *		 after grace, retired[] /	     grace	 '--> a block of this client again
+ *	bits --> spare[] --------------- > block --> spare[] ---<     are too many, or at the end
+ *						 \		 '--> a block of this client again
+ *						  '- in doubt (settle.c): when its latch is released
+ *
+ * Allocation takes what the client has. If that is nothing, the structure restarts, and the search
+ * in the areas is done while it holds no block (rmc_remote_refill()).
  *
  * A block that is not in use says so itself (RMC_BLOCK_FREE): it is not freed twice, nor taken
- * twice.
+ * twice. One that cannot be entered is tried again later, a few times, and not given back: the next
+ * client could not enter it either.
  *
- * If it is not known whether a word was changed, the blocks in question stay unused.
+ * If it is not known whether a word was changed, the blocks in question stay unused. A late
+ * operation on a word of bits may change a bit once more: such a block is unused as well, or its
+ * kind shows that it is in use.
  */
 #include <string.h>
 #include "state.h"
 
-#define BITS		64
+#define WORD_BITS	64
 #define LINE_WORDS	(RMC_CACHE_LINE / sizeof(uint64_t))
+#define ALLOC_TRIES	4	/* blocks that cannot be entered, or are in use */
+#define VISITS		3	/* times that a block could not be entered, until it is given up */
+#define EMPTY_NS	10000000	/* an area that had no free block is not searched again */
+#define SPARES_KEPT	(BLOCK_SPARES / 2)
 
 static uint64_t word_offset(const struct remote *r, uint64_t word)
 {
 	return r->o.offset + r->shape.free_at + word * sizeof(uint64_t);
 }
 
-static int area_nid(const struct remote *r, unsigned int area)
-{
-	return r->o.first_nid + (int)area;
-}
-
-/* Set or clear a block's bit: 0; -EALREADY: it is so already; or a status: not known */
+/* Set or clear a block's bit: 0; -EALREADY: it is so already; -EAGAIN; or a status: not known */
 static int change_bit(struct remote *r, unsigned int area, uint64_t number, bool set)
 {
-	uint64_t offset = word_offset(r, number / BITS), bit = 1ULL << number % BITS, was, old;
-	unsigned int i;
+	uint64_t offset = word_offset(r, number / WORD_BITS), was, old;
+	uint64_t bit = 1ULL << number % WORD_BITS;
+	unsigned int i, none = BLOCK_TRIES;
 	int err;
 
 	r->stats.allocations++;
 	err = rmc_read(r->qp, area_nid(r, area), offset, r->scratch, sizeof(*r->scratch));
 	was = *r->scratch;
-	for (i = 0; !err && i < r->o.attempts; i++) {
+	for (i = 0; !err && i < BLOCK_ENTERS; i++) {
 		if (!!(was & bit) == set)
 			return -EALREADY;
 		r->stats.allocations++;
@@ -49,67 +55,105 @@ static int change_bit(struct remote *r, unsigned int area, uint64_t number, bool
 			return 0;
 		was = old;
 	}
-	r->stats.lost += err == RMC_S_TIMEOUT;
+	rmc_remote_again(r, area, err, &none);
 	return err ? err : -EAGAIN;
 }
 
 /* --- what this client has --- */
 
 /* Into the area's bits */
-static void give_back(struct remote *r, uint64_t at)
+static int give_back(struct remote *r, uint64_t at)
 {
 	unsigned int area;
 	uint64_t number;
+	int err = rmc_remote_locate(r, at, &area, &number);
 
-	if (rmc_remote_locate(r, at, &area, &number) || change_bit(r, area, number, true))
+	if (!err)
+		err = rmc_remote_check_area(r, area);
+	return err ? err : change_bit(r, area, number, true);
+}
+
+/* The oldest one, or the oldest one of this node (0: any): false: there is none */
+static bool take_spare(struct remote *r, uint64_t beside, struct spare *s)
+{
+	unsigned int i, k;
+
+	for (i = 0; i < r->spare_count; i++) {
+		*s = r->spare[(r->spare_head + i) % BLOCK_SPARES];
+		if (!beside || at_nid(s->at) == at_nid(beside))
+			break;
+	}
+	if (i == r->spare_count)
+		return false;
+	for (k = i; k; k--)
+		r->spare[(r->spare_head + k) % BLOCK_SPARES] =
+			r->spare[(r->spare_head + k - 1) % BLOCK_SPARES];
+	r->spare_head = (r->spare_head + 1) % BLOCK_SPARES;
+	r->spare_count--;
+	return true;
+}
+
+static void keep_spare(struct remote *r, struct spare s)
+{
+	if (r->spare_count == BLOCK_SPARES || s.visits == VISITS) {
 		r->stats.leaked++;
+		return;
+	}
+	r->spare[(r->spare_head + r->spare_count++) % BLOCK_SPARES] = s;
 }
 
-static uint64_t take_retired(struct remote *r)
+void rmc_remote_unused(struct remote *r, uint64_t at)
 {
-	uint64_t at = r->retired[r->retired_head % RETIRED].at;
-
-	rmc_remote_until(r, r->retired[r->retired_head % RETIRED].not_before);
-	r->retired_head++;
-	r->retired_count--;
-	return at;
+	keep_spare(r, (struct spare){ .at = at });
 }
 
-/* not_before: its time of grace; 0: nobody has its address, so it is the next one */
-void rmc_remote_unused(struct remote *r, uint64_t at, uint64_t not_before)
+/* When an operation has ended: not more than is likely to be needed */
+void rmc_remote_trim(struct remote *r)
 {
-	struct retired *to;
+	unsigned int n = r->spare_count;
+	struct spare s;
+	int err;
 
-	if (r->retired_count == RETIRED)
-		give_back(r, take_retired(r));
-	if (not_before)
-		to = &r->retired[(r->retired_head + r->retired_count) % RETIRED];
-	else
-		to = &r->retired[--r->retired_head % RETIRED];
-	to->at = at;
-	to->not_before = not_before;
-	r->retired_count++;
+	for (; n > SPARES_KEPT && take_spare(r, 0, &s); n--) {
+		err = s.visits || rmc_now_ns() >= r->deadline ? -EAGAIN : give_back(r, s.at);
+		if (err == -EAGAIN)
+			keep_spare(r, s);
+		else
+			r->stats.leaked += !!err;
+	}
 }
 
-/* At the end, with all that was taken */
+/* At the end, with all that was taken; nothing more of an area after the first failure */
 void rmc_remote_give_back(struct remote *r)
 {
 	unsigned int area;
+	struct spare s;
 
 	for (area = 0; area < r->o.nodes; area++) {
 		struct chunk *c = &r->chunk[area];
 
-		for (; c->next < c->end; c->next++)
-			give_back(r, block_at(r, area, c->next));
+		for (; c->next < c->end && !c->gone; c->next++) {
+			if (give_back(r, block_at(r, area, c->next))) {
+				r->stats.leaked += c->end - c->next;
+				c->gone = true;
+			}
+		}
 	}
-	while (r->retired_count)
-		give_back(r, take_retired(r));
+	while (take_spare(r, 0, &s)) {
+		struct chunk *c = &r->chunk[at_area(r, s.at)];
+
+		if (s.visits || c->gone || give_back(r, s.at)) {
+			r->stats.leaked++;
+			c->gone |= !s.visits;
+		}
+	}
 }
 
-/* --- what areas have --- */
+/* --- what areas have: nothing is held --- */
 
 static int take_chunk(struct remote *r, unsigned int area)
 {
+	unsigned int none = BLOCK_TRIES;
 	struct chunk *c = &r->chunk[area];
 	uint64_t first;
 	int err;
@@ -121,7 +165,7 @@ static int take_chunk(struct remote *r, unsigned int area)
 	if (err) {
 		/* perhaps it was taken */
 		r->stats.leaked += err == RMC_S_TIMEOUT ? r->o.chunk : 0;
-		r->stats.lost += err == RMC_S_TIMEOUT;
+		rmc_remote_again(r, area, err, &none);
 		return err;
 	}
 	c->exhausted = first >= r->o.capacity || r->o.chunk >= r->o.capacity - first;
@@ -134,75 +178,75 @@ static int take_chunk(struct remote *r, unsigned int area)
 	return 0;
 }
 
-/* One block of which a bit is set, from where the last one was found: all words once at most */
-static int take_freed(struct remote *r, unsigned int area, uint64_t *at)
+/* The first bit of a line that is set: 0, -ENOSPC: none, RMC_BLOCK_RESTART: another client has it */
+static int take_of_line(struct remote *r, unsigned int area, uint64_t word)
 {
-	uint64_t words = (r->o.capacity + BITS - 1) / BITS, word, number, lines, i;
+	unsigned int i, none = BLOCK_TRIES;
+	uint64_t number;
+	int err;
+
+	r->stats.allocations++;
+	err = rmc_read(r->qp, area_nid(r, area), word_offset(r, word), r->scratch, RMC_CACHE_LINE);
+	rmc_remote_again(r, area, err, &none);
+	if (err)
+		return err;
+	for (i = 0; i < LINE_WORDS && !r->scratch[i]; i++)
+		;
+	if (i == LINE_WORDS)
+		return -ENOSPC;
+	number = (word + i) * WORD_BITS + (uint64_t)__builtin_ctzll(r->scratch[i]);
+	if (number < r->o.fixed || number >= r->o.capacity)
+		return -EPROTO;
+	err = change_bit(r, area, number, false);
+	if (!err)
+		rmc_remote_unused(r, block_at(r, area, number));
+	else if (err == -EALREADY || err == -EAGAIN)
+		err = RMC_BLOCK_RESTART;
+	r->stats.leaked += err == RMC_S_TIMEOUT;
+	return err;
+}
+
+/* A block of which a bit is set, from where the last one was found: all words once at most */
+static int take_freed(struct remote *r, unsigned int area)
+{
+	uint64_t words = (r->o.capacity + WORD_BITS - 1) / WORD_BITS, lines;
 	struct chunk *c = &r->chunk[area];
 	int err;
 
-	lines = (words + LINE_WORDS - 1) / LINE_WORDS;
-	for (; lines; lines--) {
-		word = c->word - c->word % LINE_WORDS;
-		r->stats.allocations++;
-		err = rmc_read(r->qp, area_nid(r, area), word_offset(r, word), r->scratch,
-			       RMC_CACHE_LINE);
-		if (err)
+	if (c->empty_at && rmc_now_ns() - c->empty_at < EMPTY_NS)
+		return -ENOSPC;
+	c->empty_at = 0;
+	for (lines = (words + LINE_WORDS - 1) / LINE_WORDS; lines; lines--) {
+		err = take_of_line(r, area, c->word);
+		if (err != -ENOSPC)
 			return err;
-		for (i = 0; i < LINE_WORDS && !r->scratch[i]; i++)
-			;
-		if (i == LINE_WORDS) {
-			c->word = word + LINE_WORDS < words ? word + LINE_WORDS : 0;
-			continue;
-		}
-		c->word = word;
-		number = (word + i) * BITS + (uint64_t)__builtin_ctzll(r->scratch[i]);
-		if (number < r->o.fixed || number >= r->o.capacity)
-			return -EPROTO;
-		*at = block_at(r, area, number);
-		err = change_bit(r, area, number, false);
-		/* another client was faster */
-		if (err == -EALREADY || err == -EAGAIN)
-			return RMC_BLOCK_RESTART;
-		r->stats.leaked += err == RMC_S_TIMEOUT;
-		return err;
+		c->word = c->word + LINE_WORDS < words ? c->word + LINE_WORDS : 0;
+		if (rmc_now_ns() >= r->deadline)
+			return -EAGAIN;
 	}
+	c->empty_at = rmc_now_ns();
 	return -ENOSPC;
 }
 
-static int take(struct remote *r, unsigned int area, uint64_t *at)
+/* Blocks for this client: 0; or alloc()'s result, if it still has none: -ENOSPC, a status */
+int rmc_remote_refill(struct remote *r)
 {
-	struct chunk *c = &r->chunk[area];
-	int err = 0;
+	unsigned int i, area;
+	int err, result = -ENOSPC;
 
-	if (c->next >= c->end)
-		err = take_chunk(r, area);
-	if (!err)
-		*at = block_at(r, area, c->next++);
-	else if (err == -ENOSPC)
-		err = take_freed(r, area, at);
-	return err;
-}
-
-/* A block that nobody else has: 0 or a status */
-static int find_block(struct remote *r, uint64_t near, uint64_t *at)
-{
-	unsigned int first = near ? (unsigned int)(at_nid(near) - r->o.first_nid) : r->turn++, i;
-	const struct retired *oldest = &r->retired[r->retired_head % RETIRED];
-	int err = -ENOSPC;
-
-	if (r->retired_count && oldest->not_before <= rmc_now_ns() &&
-	    (!near || at_nid(near) == at_nid(oldest->at))) {
-		*at = take_retired(r);
-		return 0;
+	for (i = 0; i < r->o.nodes; i++) {
+		area = (r->refill_area + i) % r->o.nodes;
+		err = rmc_remote_check_area(r, area);
+		if (!err)
+			err = take_chunk(r, area);
+		if (err == -ENOSPC)
+			err = take_freed(r, area);
+		if (!err || err == RMC_BLOCK_RESTART)
+			return 0;
+		if (err != -ENOSPC)
+			result = err;
 	}
-	for (i = 0; i < r->o.nodes && err == -ENOSPC; i++)
-		err = take(r, (first + i) % r->o.nodes, at);
-	if (err == -ENOSPC && r->retired_count) {
-		*at = take_retired(r);
-		err = 0;
-	}
-	return err;
+	return result;
 }
 
 /* --- the accessor --- */
@@ -215,50 +259,96 @@ static uint16_t kind_of(const struct rmc_block_hold *h)
 	return kind;
 }
 
-int rmc_remote_alloc(struct rmc_blocks *a, uint64_t near, struct rmc_block_hold *h)
+static bool of_chunk(struct remote *r, unsigned int area, struct spare *s)
 {
-	struct remote *r = remote_of(a);
-	uint64_t at = 0;
-	int err = find_block(r, near, &at);
+	struct chunk *c = &r->chunk[area];
 
-	if (err)
-		return err;
-	err = rmc_remote_enter(r, at, RMC_BLOCK_WRITE, h);
-	if (err) {
-		rmc_remote_unused(r, at, 0);
-		return err;
-	}
-	if (kind_of(h) && kind_of(h) != RMC_BLOCK_FREE) {
-		/* two have it, or its area is damaged: it stays as it is */
-		rmc_remote_cancel(r, h);
-		r->stats.leaked++;
-		return -EPROTO;
-	}
-	memset(h->data, 0, a->bytes);
-	h->dirty = true;
-	h->fresh = true;
-	return 0;
+	if (c->next >= c->end)
+		return false;
+	*s = (struct spare){ .at = block_at(r, area, c->next++) };
+	return true;
 }
 
-int rmc_remote_retire(struct rmc_blocks *a, struct rmc_block_hold *h)
+/* A block that nobody else has: 0, RMC_BLOCK_RESTART: after a search, or what that has found */
+static int take(struct remote *r, uint64_t beside, struct spare *s)
 {
-	static const uint16_t kind = RMC_BLOCK_FREE;
-	struct remote *r = remote_of(a);
-	uint64_t at = h->at, number;
-	unsigned int area;
-	int err;
+	unsigned int first = beside ? at_area(r, beside) : r->turn++ % r->o.nodes, i;
 
-	if (rmc_remote_locate(r, at, &area, &number) || number < r->o.fixed ||
-	    h->mode != RMC_BLOCK_WRITE || h->fresh || !kind_of(h) || kind_of(h) == RMC_BLOCK_FREE)
-		return -EINVAL;
-	memset(h->data, 0, a->bytes);
-	memcpy(h->data, &kind, sizeof(kind));
-	h->dirty = true;
-	err = rmc_remote_leave(r, h);
-	if (err) {
-		r->stats.leaked++;
+	if (take_spare(r, beside, s) || of_chunk(r, first, s))
+		return 0;
+	/* the area may have others */
+	if (r->chunk[first].exhausted || r->refilled) {
+		if (take_spare(r, 0, s))
+			return 0;
+		for (i = 0; i < r->o.nodes; i++)
+			if (of_chunk(r, i, s))
+				return 0;
+	}
+	if (r->refill_status)
+		return r->refill_status;
+	r->refill = true;
+	r->refill_area = first;
+	return RMC_BLOCK_RESTART;
+}
+
+/* It could not be entered: 0: to the next one; or a status. Whose outcome is in doubt comes back. */
+static int not_entered(struct remote *r, struct spare s, int err)
+{
+	struct doubt *d = rmc_remote_doubt_of(r, s.at);
+
+	if (d) {
+		d->unused = true;
 		return err;
 	}
-	rmc_remote_unused(r, at, rmc_now_ns() + r->o.grace_us * 1000ULL);
-	return 0;
+	s.visits += err == RMC_BLOCK_RESTART;
+	keep_spare(r, s);
+	return err == RMC_BLOCK_RESTART ? 0 : err;
+}
+
+int rmc_remote_alloc(struct rmc_blocks *blocks, uint64_t beside, struct rmc_block_hold *h)
+{
+	struct remote *r = remote_of(blocks);
+	struct spare s = { .at = 0 };
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < ALLOC_TRIES; i++) {
+		err = take(r, beside, &s);
+		if (err)
+			return err;
+		err = rmc_remote_enter(r, s.at, RMC_BLOCK_WRITE, 1, h);
+		if (err) {
+			err = not_entered(r, s, err);
+			if (err)
+				return err;
+			continue;
+		}
+		if (kind_of(h) && kind_of(h) != RMC_BLOCK_FREE) {
+			/* two have it, or its area is damaged: it stays as it is */
+			rmc_remote_cancel(r, h);
+			r->stats.leaked++;
+			continue;
+		}
+		memset(h->data, 0, blocks->bytes);
+		h->dirty = true;
+		h->fresh = true;
+		return 0;
+	}
+	return RMC_BLOCK_RESTART;
+}
+
+int rmc_remote_retire(struct rmc_blocks *blocks, struct rmc_block_hold *h)
+{
+	static const uint16_t kind = RMC_BLOCK_FREE;
+	struct remote *r = remote_of(blocks);
+	unsigned int area;
+	uint64_t number;
+
+	if (rmc_remote_locate(r, h->at, &area, &number) || number < r->o.fixed ||
+	    h->mode != RMC_BLOCK_WRITE || h->fresh || !kind_of(h) || kind_of(h) == RMC_BLOCK_FREE)
+		return -EINVAL;
+	memset(h->data, 0, blocks->bytes);
+	memcpy(h->data, &kind, sizeof(kind));
+	h->dirty = true;
+	return rmc_remote_leave(r, h, true);
 }

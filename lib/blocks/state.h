@@ -3,13 +3,14 @@
  * The accessor of blocks by one-sided operations (<rmc/ds.h>, ../ds/block.h): what its files share.
  *
  *	open.c		options, areas, memory
- *	access.c	enters, validates, latches, stores, releases a block
+ *	access.c	enters, validates, latches, leaves a block
+ *	settle.c	the end of a latch: stores, releases, what is in doubt
  *	pool.c		allocates blocks and frees them
  *
  * An area, in each of several segments:
  *
- *	| header | next | free: a bit for each block | block 0 .. fixed - 1 | .. capacity - 1 |
- *	  line     line   whole lines
+ *	| header  | next | free: a bit for each block | block 0 .. fixed - 1 | .. capacity - 1 |
+ *	  2 lines   line   whole lines
  *
  * A block is an object of a scheme of <rmc/scheme.h>. The first word of its header, the version, is
  * the block's latch as well:
@@ -27,9 +28,13 @@
  *	WRITE	all lines, of v + 2; the word stays as it is
  *	CAS	{ owner, tag, v + 1 }	to { 0, v + 2 }; to { tag + 1, v } if nothing was written
  *
- * No word comes twice within 2^35 writes, so an operation whose reply was lost is repeated: if it
- * has taken effect already, or does so later, the words differ. Only a lost WRITE may still be
- * stored when a repeated one has been completed. So its latch is released after the time of grace.
+ * No block's word comes twice within 2^35 writes, so a compare-and-swap whose reply was lost is
+ * repeated: if it has taken effect already, or does so later, the words differ. A lost WRITE may
+ * still be stored when a repeated one has been completed, if a filter, or a fabric that retries,
+ * keeps packets back. So its latch is released after the time of grace.
+ *
+ * What cannot end in time, because its operations are lost or fail, is in doubt (settle.c). It keeps
+ * its buffer, and goes on when the operation of the structure has ended.
  */
 #ifndef RMC_LIB_BLOCKS_STATE_H
 #define RMC_LIB_BLOCKS_STATE_H
@@ -38,31 +43,40 @@
 #include "../ds/block.h"
 #include <rmc/ds.h>
 
-#define AREA_MAGIC	0x31736b6c62636d72ULL	/* "rmcblks1" */
-#define TRIES		16			/* of an operation that times out */
-#define RETIRED		256			/* blocks that wait for their time of grace */
-#define BUFFERS		(RMC_BLOCK_HOLDS + 2)	/* two for the pool */
+#define BLOCK_AREA_MAGIC	0x31736b6c62636d72ULL	/* "rmcblks1" */
+/* Repetitions of an operation that was lost: so many of 100 lost ones are 10^-12 */
+#define BLOCK_TRIES		6
+/* Attempts to enter a block that another client writes, before the structure begins again */
+#define BLOCK_ENTERS		64
+#define BLOCK_SPARES		256	/* blocks that this client has freed */
+#define BLOCK_DOUBTS		16	/* one operation's holds, and some of earlier ones */
+#define BLOCK_BUFFERS		(RMC_BLOCK_HOLDS + BLOCK_DOUBTS)
 
 #define BLOCK_WORD_LATCHED	1ULL
 #define BLOCK_WORD_VERSION	((1ULL << 36) - 2)
 #define BLOCK_WORD_TAG_SHIFT	36
-#define BLOCK_WORD_TAG	(0xffULL << BLOCK_WORD_TAG_SHIFT)
-#define BLOCK_WORD_OWNER_SHIFT 44
+#define BLOCK_WORD_TAG		(0xffULL << BLOCK_WORD_TAG_SHIFT)
+#define BLOCK_WORD_OWNER_SHIFT	44
 #define BLOCK_OWNER_NID_BITS	11
 
-_Static_assert(RMC_BLOCKS_CLIENTS << BLOCK_OWNER_NID_BITS == 1 << (64 - BLOCK_WORD_OWNER_SHIFT), "owners fit");
+_Static_assert(RMC_BLOCKS_CLIENTS << BLOCK_OWNER_NID_BITS == 1 << (64 - BLOCK_WORD_OWNER_SHIFT),
+	       "owners fit");
 _Static_assert(RMC_NID_MAX + 1 < 1 << BLOCK_OWNER_NID_BITS, "node ids fit");
 
-/* First line of an area: what all have in common */
+/* First lines of an area: what all have in common, but for the epoch */
 struct area {
 	uint64_t magic;		/* written last */
 	uint64_t capacity, fixed, bytes;
 	char scheme[16];
 	uint32_t first_nid, nodes;
-	uint64_t pad;
+	uint32_t structure, flags;
+	/* second line: of accessors with other latches */
+	char latch[16];
+	uint64_t epoch;		/* another one each time it is formatted */
+	uint64_t zero[5];
 };
 
-_Static_assert(sizeof(struct area) == RMC_CACHE_LINE, "a line");
+_Static_assert(sizeof(struct area) == 2 * RMC_CACHE_LINE, "two lines");
 
 /* Where everything is, in bytes from the beginning of the area */
 struct shape {
@@ -70,15 +84,38 @@ struct shape {
 	uint64_t next_at, free_at, blocks_at, end;
 };
 
-struct retired {
-	uint64_t at, not_before;	/* ns of rmc_now_ns() */
+/* A block that is not in use, and that only this client knows of */
+struct spare {
+	uint64_t at;
+	unsigned int visits;	/* times that it could not be entered */
 };
 
-/* What this client has taken from an area */
+/* What this client knows of an area, and has taken from it */
 struct chunk {
 	uint64_t next, end;	/* numbers of blocks */
 	uint64_t word;		/* of the bits to look at next */
-	bool exhausted;
+	uint64_t empty_at;	/* ns: no bit was set then; 0: not known */
+	uint64_t epoch;
+	bool exhausted;		/* all blocks were in use once */
+	bool suspect;		/* an operation says that the node is not there: read the epoch */
+	bool gone;		/* it was formatted again */
+};
+
+enum doubt_step {
+	DOUBT_TAKE,		/* is the latch ours? */
+	DOUBT_STORE,		/* is the block stored? */
+	DOUBT_RELEASE,		/* is the latch released? */
+};
+
+struct doubt {
+	struct rmc_block_hold h;
+	enum doubt_step step;
+	uint64_t to;		/* the word of its release */
+	uint64_t not_before;	/* ns: of its release, a lost WRITE may come until then */
+	uint64_t again_at;	/* ns: of the next attempt */
+	int status;		/* of the last one; 0: it waits for not_before */
+	bool lost;		/* the step may have taken effect */
+	bool unused;		/* nobody uses the block afterwards */
 };
 
 struct remote {
@@ -89,20 +126,28 @@ struct remote {
 	struct rmc_blocks_stats stats;
 	uint64_t owner;			/* in its place of the word */
 	uint64_t seed;
-	uint8_t *memory;		/* registered: BUFFERS images, then a line */
+	uint64_t deadline;		/* ns: of this operation of a structure */
+	uint8_t *memory;		/* registered: BLOCK_BUFFERS images, then two lines */
 	int buf_id;			/* -1: the caller's */
-	uint64_t *scratch;		/* the line, for words */
-	uint8_t *data;			/* BUFFERS times a block's data */
+	uint64_t *scratch;		/* the lines, for words */
+	uint8_t *data;			/* BLOCK_BUFFERS times a block's data */
 	uint32_t used;			/* buffers: a bit for each */
-	unsigned int turn;		/* area of the next block */
+	uint64_t held[BLOCK_BUFFERS];	/* address; 0: none, or it is in doubt */
+	struct doubt doubt[BLOCK_DOUBTS];
+	unsigned int doubts;
 	struct chunk *chunk;		/* of each area */
-	struct retired retired[RETIRED];	/* a ring: oldest first */
-	unsigned int retired_head, retired_count;
+	unsigned int turn;		/* area of the next block */
+	bool refill;			/* alloc() has found no block: begin() searches for one, */
+	bool refilled;			/* and has, since the operation began */
+	unsigned int refill_area;	/* first here */
+	int refill_status;		/* it has found none: the result of alloc() */
+	struct spare spare[BLOCK_SPARES];	/* a ring: oldest first */
+	unsigned int spare_head, spare_count;
 };
 
-static inline struct remote *remote_of(struct rmc_blocks *a)
+static inline struct remote *remote_of(const struct rmc_blocks *blocks)
 {
-	return (struct remote *)((char *)a - offsetof(struct remote, base));
+	return (struct remote *)((char *)(uintptr_t)blocks - offsetof(struct remote, base));
 }
 
 static inline int at_nid(uint64_t at)
@@ -115,25 +160,62 @@ static inline uint64_t at_offset(uint64_t at)
 	return at & ((1ULL << RMC_BLOCK_NID_SHIFT) - 1);
 }
 
+static inline int area_nid(const struct remote *r, unsigned int area)
+{
+	return r->o.first_nid + (int)area;
+}
+
+static inline unsigned int at_area(const struct remote *r, uint64_t at)
+{
+	return (unsigned int)(at_nid(at) - r->o.first_nid);
+}
+
 static inline uint64_t block_at(const struct remote *r, unsigned int area, uint64_t number)
 {
 	return (uint64_t)((unsigned int)r->o.first_nid + area) << RMC_BLOCK_NID_SHIFT |
 	       (r->o.offset + r->shape.blocks_at + number * r->shape.stride);
 }
 
+static inline uint8_t *image_of(const struct remote *r, const struct rmc_block_hold *h)
+{
+	return r->memory + (size_t)h->buffer * r->shape.stride;
+}
+
+static inline uint64_t wait_ns(const struct remote *r)
+{
+	return r->o.wait_us * 1000ULL;
+}
+
+/* open.c */
+int rmc_remote_check_area(struct remote *r, unsigned int area);
+void rmc_remote_close(struct rmc_blocks *blocks);
+
 /* access.c */
 extern const struct rmc_block_ops rmc_remote_ops;
 int rmc_remote_locate(const struct remote *r, uint64_t at, unsigned int *area, uint64_t *number);
-int rmc_remote_enter(struct remote *r, uint64_t at, enum rmc_block_mode mode, struct rmc_block_hold *h);
-int rmc_remote_leave(struct remote *r, struct rmc_block_hold *h);
+int rmc_remote_enter(struct remote *r, uint64_t at, enum rmc_block_mode mode,
+		     unsigned int attempts, struct rmc_block_hold *h);
+int rmc_remote_leave(struct remote *r, struct rmc_block_hold *h, bool unused);
 void rmc_remote_cancel(struct remote *r, struct rmc_block_hold *h);
-void rmc_remote_until(struct remote *r, uint64_t ns);
-bool rmc_remote_again(struct remote *r, int status, unsigned int *tries);
+void rmc_remote_back_off(struct remote *r, unsigned int failures);
+bool rmc_remote_again(struct remote *r, unsigned int area, int status, unsigned int *tries);
+void rmc_remote_end_hold(struct remote *r, struct rmc_block_hold *h);
+
+/* settle.c */
+int rmc_remote_take_latch(struct remote *r, struct rmc_block_hold *h);
+int rmc_remote_finish(struct remote *r, struct rmc_block_hold *h, bool unused);
+void rmc_remote_doubt(struct remote *r, const struct doubt *d);
+struct doubt *rmc_remote_doubt_of(struct remote *r, uint64_t at);
+bool rmc_remote_settle(struct remote *r, bool wait);
+bool rmc_remote_settle_now(struct remote *r);
+bool rmc_remote_settle_block(struct remote *r, uint64_t at);
 
 /* pool.c */
-int rmc_remote_alloc(struct rmc_blocks *a, uint64_t near, struct rmc_block_hold *h);
-int rmc_remote_retire(struct rmc_blocks *a, struct rmc_block_hold *h);
-void rmc_remote_unused(struct remote *r, uint64_t at, uint64_t not_before);
+int rmc_remote_alloc(struct rmc_blocks *blocks, uint64_t beside, struct rmc_block_hold *h);
+int rmc_remote_retire(struct rmc_blocks *blocks, struct rmc_block_hold *h);
+int rmc_remote_refill(struct remote *r);
+void rmc_remote_unused(struct remote *r, uint64_t at);
+void rmc_remote_trim(struct remote *r);
 void rmc_remote_give_back(struct remote *r);
 
 #endif /* RMC_LIB_BLOCKS_STATE_H */

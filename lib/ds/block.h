@@ -9,40 +9,66 @@
  *
  * access.h is simpler: words and objects of which one writer at a time changes several.
  *
- * Units. A block is a->bytes of data at an address: node id << 48 | offset. 0 is no address. All
+ * Units. A block is blocks->bytes of data at an address: node id << 48 | offset. 0 is no address. All
  * blocks of an accessor have the same length. Its first 16 bits are its kind: 0 in a fixed block
- * that was never written, RMC_BLOCK_FREE in one that is not in use, otherwise the structure's.
+ * that was never written, RMC_BLOCK_FREE in one that is not in use, otherwise the structure's. An
+ * accessor whose addresses are others, or whose blocks are absent at first, translates.
  *
  * Holds. A structure enters a block, and has left it before its operation ends. The data is one
- * state of the block, though perhaps no longer the newest. An accessor has at least RMC_BLOCK_HOLDS
- * holds.
+ * state of the block, though perhaps no longer the newest: an accessor that finds out at the end
+ * whether data was torn checks it in enter(). An accessor has at least RMC_BLOCK_HOLDS holds, which
+ * it has room for before it opens. Nobody holds a block twice: enter() of an address that is held is
+ * -EPROTO. Structures check first what others' changes can cause.
  *
  *	       enter(READ)	  upgrade()
  *	  at ------------> READ ------------> WRITE ---- leave(): what was written is the new state
- *	   \		    |  '- leave(),	|  `---- retire(): the block is free, after grace
+ *	   \		    |  '- leave(),	|  `---- retire(): the block is free
  *	    \		    |	  cancel()	'------- cancel(): nothing has changed
  *	     '- enter(LATCH), enter(WRITE), alloc() enter at once what they name
  *
- * Restart. Each function that returns int may return RMC_BLOCK_RESTART, except leave() of a WRITE.
- * The structure cancels what it holds, calls begin() again with a count one higher, and executes
- * its operation again if that returns 0. Nothing else has to be undone: a structure is whole after
- * each leave() of a WRITE, or has all other changes ready by then and does nothing but leave. An
- * accessor that bounds restarts returns a status from begin(); a transaction, which has to be
+ * A READ is left if its data counts for the result, and cancelled if the operation ends otherwise,
+ * or has found its way by it. leave() may check that the data was one state; an accessor whose data
+ * always is does nothing. cancel() of a READ does not make the block one that was not read: a
+ * transaction keeps it among those that have to be unchanged when it commits.
+ *
+ * What shows. valid() and upgrade() notice that a block was written since it was entered, also with
+ * the bytes that it had, and that somebody else holds it as LATCH or WRITE. That somebody held it
+ * meanwhile, and wrote nothing, they need not notice: what a structure latches to make others begin
+ * again, it writes.
+ *
+ * Stored. When leave() of a WRITE returns 0, the block is stored: whoever enters it later has the new
+ * state, or waits. An accessor that posts writes behind one another, and learns later that one
+ * failed, does not suit. After a failed leave() the hold has ended, and the block has its old state
+ * or its new one, now or later.
+ *
+ * Restart. Each function that returns int may return RMC_BLOCK_RESTART, except leave() of a WRITE,
+ * and end(). The structure cancels what it holds, calls begin() again with a count one higher, and
+ * executes its operation again if that returns 0. Nothing else has to be undone: a structure is whole
+ * after each leave() of a WRITE, or has all other changes ready by then and does nothing but leave.
+ * An accessor that bounds restarts returns a status from begin(); a transaction, which has to be
  * restarted as a whole, returns its status from the first begin() with a count other than 0. Any
  * other status ends the operation and is its result; -ENOENT, -EEXIST, -EPROTO and -ELOOP are the
- * structures' own. After a failed leave() the hold has ended, and the block may or may not have its
- * new state.
+ * structures' own, -ENOSPC is alloc()'s: an accessor that has such errors of its own translates
+ * them. A failed enter() holds nothing; a failed upgrade() leaves the READ, or nothing (at is 0
+ * then); both may be cancelled.
  *
- * Waiting. enter(), upgrade() and leave() may wait, and run other work of their thread meanwhile;
- * none of them sleeps while it has a latch longer than its operations take. An accessor that waits
- * for a latch gives up with RMC_BLOCK_RESTART after a bounded time, so a cycle of waiting
- * structures ends. To need this seldom, structures enter LATCH and WRITE downwards and then to the
- * right.
+ * Several blocks. A structure checks data of a block by itself. Two blocks need not be of one time:
+ * what does not fit together is -EPROTO only where no change of others causes it, else a restart.
+ * A transaction that sees blocks of two times, and finds out when it commits, may have any of these
+ * results before: it checks itself before it believes them.
  *
- * Bounded walks. Blocks are what another node's writer has stored: a structure checks kind, level
- * and counts in the data it holds before it uses them, and follows a bounded number of links. A
- * block of kind RMC_BLOCK_FREE, or of another place in the structure, may be a late visitor's: it
- * is reused after grace. So these restart; what no visitor can see is -EPROTO.
+ * Waiting. enter(), upgrade() and leave() may wait for their own operations, and enter() for a
+ * latch, and run other work of their thread meanwhile. enter() gives up with RMC_BLOCK_RESTART after
+ * a few attempts, so a cycle of waiting structures ends. To need this seldom, structures enter LATCH
+ * and WRITE downwards and then to the right. Nothing else waits while the structure holds a block:
+ * alloc() restarts if it has to search for a block. begin() and end(), when nothing is held, may wait
+ * longer: for a back-off, for free blocks, for what a lost operation may still do.
+ *
+ * Bounded walks. Blocks are what another node's writer has stored: a structure checks kind, level,
+ * counts and order of keys in the data it holds before it uses them, and follows a bounded number of
+ * links. A block that was retired may be allocated again at once, also for the same structure: so
+ * who comes by an old address finds kind RMC_BLOCK_FREE, or another place in the structure, and
+ * restarts, and who upgrades it finds that it was written. What no late visitor can see is -EPROTO.
  */
 #ifndef RMC_LIB_DS_BLOCK_H
 #define RMC_LIB_DS_BLOCK_H
@@ -76,6 +102,7 @@ struct rmc_block_hold {
 	uint64_t at;		/* 0: holds nothing */
 	uint8_t *data;		/* all of the block, or NULL: read() and write() only */
 	uint64_t word, latch;	/* the accessor's, these and the following */
+	void *priv;
 	int buffer;
 	bool dirty, fresh;
 	enum rmc_block_mode mode;
@@ -85,70 +112,80 @@ struct rmc_blocks {
 	const struct rmc_block_ops *ops;
 	size_t bytes;		/* of a block's data */
 	uint64_t fixed;		/* blocks that are in use from the beginning; zero then */
+	uint32_t structure;	/* enum rmc_blocks_structure of <rmc/ds.h>: what the areas are for */
 };
+
+struct rmc_blocks_stats;
 
 struct rmc_block_ops {
 	/*
 	 * An operation begins, or is restarted for the so-manyth time: 0, or the operation's result
 	 */
-	int (*begin)(struct rmc_blocks *a, unsigned int restarts);
-	/* Address of a fixed block: 0 .. a->fixed - 1 */
-	uint64_t (*fixed_at)(const struct rmc_blocks *a, uint64_t n);
+	int (*begin)(struct rmc_blocks *blocks, unsigned int restarts);
+	/* It has ended with this result, or what begin() has returned; the result */
+	int (*end)(struct rmc_blocks *blocks, int result);
+	/* Address of a fixed block: 0 .. blocks->fixed - 1 */
+	uint64_t (*fixed_at)(const struct rmc_blocks *blocks, uint64_t number);
 
-	int (*enter)(struct rmc_blocks *a, uint64_t at, enum rmc_block_mode mode,
+	int (*enter)(struct rmc_blocks *blocks, uint64_t at, enum rmc_block_mode mode,
 		     struct rmc_block_hold *h);
-	/* Nobody has written the block since it was entered */
-	int (*valid)(struct rmc_blocks *a, struct rmc_block_hold *h);
-	/* From READ to WRITE, if nobody has written the block since it was entered */
-	int (*upgrade)(struct rmc_blocks *a, struct rmc_block_hold *h);
-	int (*leave)(struct rmc_blocks *a, struct rmc_block_hold *h);
+	/* Nobody has written the block since it was entered, and no other holds it to write */
+	int (*valid)(struct rmc_blocks *blocks, struct rmc_block_hold *h);
+	/* From READ to WRITE, if it is valid */
+	int (*upgrade)(struct rmc_blocks *blocks, struct rmc_block_hold *h);
+	int (*leave)(struct rmc_blocks *blocks, struct rmc_block_hold *h);
 	/* h may hold nothing */
-	void (*cancel)(struct rmc_blocks *a, struct rmc_block_hold *h);
+	void (*cancel)(struct rmc_blocks *blocks, struct rmc_block_hold *h);
 
 	/* Of a part of the block; only while data is NULL: use the functions below */
-	int (*read)(struct rmc_blocks *a, struct rmc_block_hold *h, size_t offset, size_t len,
+	int (*read)(struct rmc_blocks *blocks, struct rmc_block_hold *h, size_t offset, size_t len,
 		    const void **data);
-	int (*write)(struct rmc_blocks *a, struct rmc_block_hold *h, size_t offset, const void *data,
-		     size_t len);
+	int (*write)(struct rmc_blocks *blocks, struct rmc_block_hold *h, size_t offset,
+		     const void *data, size_t len);
 
 	/*
 	 * A block that was not in use, of zeros, held in mode WRITE; if possible at the node id of
-	 * address near, or anywhere if that is 0. cancel() frees it again. -ENOSPC
+	 * this address, or anywhere if that is 0. cancel() frees it again, also if its operation
+	 * is not executed again, as with a transaction that aborts. -ENOSPC
 	 */
-	int (*alloc)(struct rmc_blocks *a, uint64_t near, struct rmc_block_hold *h);
+	int (*alloc)(struct rmc_blocks *blocks, uint64_t beside, struct rmc_block_hold *h);
 	/*
-	 * The block, held in mode WRITE, is no longer in use, and is allocated again after the time
-	 * of grace, in which operations that have its address end. -EINVAL: it is not in use, or
-	 * fixed; the hold stays.
+	 * The block, held in mode WRITE, is no longer in use. -EINVAL: it is not in use, or fixed;
+	 * the hold stays.
 	 */
-	int (*retire)(struct rmc_blocks *a, struct rmc_block_hold *h);
+	int (*retire)(struct rmc_blocks *blocks, struct rmc_block_hold *h);
+
+	/* Of <rmc/ds.h>: any accessor's blocks are closed and counted alike. May be NULL. */
+	int (*settle)(struct rmc_blocks *blocks);
+	void (*stats)(const struct rmc_blocks *blocks, struct rmc_blocks_stats *stats);
+	void (*close)(struct rmc_blocks *blocks);
 };
 
 /* Part of a block: in the hold's data, until the hold ends or the part is written */
-static inline int rmc_block_read(struct rmc_blocks *a, struct rmc_block_hold *h, size_t offset,
+static inline int rmc_block_read(struct rmc_blocks *blocks, struct rmc_block_hold *h, size_t offset,
 				 size_t len, const void **data)
 {
 	if (!h->data)
-		return a->ops->read(a, h, offset, len, data);
+		return blocks->ops->read(blocks, h, offset, len, data);
 	*data = h->data + offset;
 	return 0;
 }
 
 /* data may be a part of the block, and overlap */
-static inline int rmc_block_write(struct rmc_blocks *a, struct rmc_block_hold *h, size_t offset,
+static inline int rmc_block_write(struct rmc_blocks *blocks, struct rmc_block_hold *h, size_t offset,
 				  const void *data, size_t len)
 {
 	if (!h->data)
-		return a->ops->write(a, h, offset, data, len);
+		return blocks->ops->write(blocks, h, offset, data, len);
 	memmove(h->data + offset, data, len);
 	h->dirty = true;
 	return 0;
 }
 
 /* Cancels the hold, for errors; the status */
-static inline int rmc_block_fail(struct rmc_blocks *a, struct rmc_block_hold *h, int status)
+static inline int rmc_block_fail(struct rmc_blocks *blocks, struct rmc_block_hold *h, int status)
 {
-	a->ops->cancel(a, h);
+	blocks->ops->cancel(blocks, h);
 	return status;
 }
 
@@ -156,20 +193,20 @@ static inline int rmc_block_fail(struct rmc_blocks *a, struct rmc_block_hold *h,
  * Executes op(s, arg) until it ends otherwise than by a restart: of all operations of structures.
  * op has left or cancelled all blocks when it returns.
  */
-static inline int rmc_block_operation(struct rmc_blocks *a, int (*op)(void *s, void *arg), void *s,
-				      void *arg)
+static inline int rmc_block_operation(struct rmc_blocks *blocks, int (*op)(void *s, void *arg),
+				      void *s, void *arg)
 {
 	unsigned int restarts = 0;
 	int err;
 
 	do {
-		err = a->ops->begin(a, restarts++);
+		err = blocks->ops->begin(blocks, restarts++);
 		if (!err)
 			err = op(s, arg);
 		else if (err == RMC_BLOCK_RESTART)
-			return -EAGAIN;
+			err = -EAGAIN;
 	} while (err == RMC_BLOCK_RESTART);
-	return err;
+	return blocks->ops->end(blocks, err);
 }
 
 #endif /* RMC_LIB_DS_BLOCK_H */

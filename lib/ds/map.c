@@ -8,7 +8,8 @@
  *		     | kind ... |	   | kind ... |
  *
  * Searches read blocks from the head on. Who changes links or colours holds the head's latch, and
- * searches that do not find their key read the head's word again: nobody has changed a link, so
+ * writes the head, even if it stays as it is. Searches that do not find their key, or find what
+ * cannot be, validate the head: nobody has changed a link, so
  * the key is absent. A block that has the key is believed without that: a key has one block, which
  * never leaves the tree. A deleted key keeps its block, marked absent, for the next insertion.
  * Values are changed under the latch of their block alone.
@@ -113,8 +114,8 @@ static int save(struct rmc_map *m, struct spot *s)
 
 /* --- searches --- */
 
-/* What looks wrong may be a link that was changed meanwhile. */
-static int judge(struct rmc_map *m, struct way *w, int err)
+/* What is wrong may be a link that was changed meanwhile. */
+static int validate_result(struct rmc_map *m, struct way *w, int err)
 {
 	int late;
 
@@ -135,12 +136,12 @@ static int search(struct rmc_map *m, uint64_t key, struct way *w)
 	next = w->head.e.child[0];
 	for (;;) {
 		if (!next)
-			return fail(m, w, judge(m, w, -ENOENT));
+			return fail(m, w, validate_result(m, w, -ENOENT));
 		if (w->depth++ == DEPTH_MAX)
-			return fail(m, w, judge(m, w, -ELOOP));
+			return fail(m, w, validate_result(m, w, -ELOOP));
 		err = load(m, next, RMC_BLOCK_MAP, RMC_BLOCK_READ, &w->at);
 		if (err)
-			return fail(m, w, judge(m, w, err));
+			return fail(m, w, validate_result(m, w, err));
 		if (w->at.e.key == key)
 			break;
 		next = w->at.e.child[w->at.e.key < key];
@@ -204,15 +205,20 @@ static unsigned int link_red(struct way *w)
 	return 1;
 }
 
-/* Stores at and so many above it; the head's latch keeps searches that miss from believing it */
+/*
+ * Stores at and so many above it, then the head, which is latched meanwhile: searches that miss
+ * their key begin again
+ */
 static int store(struct rmc_map *m, struct way *w, unsigned int n)
 {
 	const struct rmc_block_ops *ops = m->blocks->ops;
 	unsigned int i;
 	int err = save(m, &w->at);
 
-	for (i = 0; !err && i < n; i++)
-		err = save(m, above(w, i));
+	for (i = 0; !err && i < n && i < w->depth; i++)
+		err = save(m, &w->up[i]);
+	if (!err)
+		err = save(m, &w->head);
 	if (!err)
 		err = ops->leave(m->blocks, &w->at.h);
 	for (i = 0; !err && i < n && i < w->depth; i++)
@@ -400,17 +406,21 @@ int rmc_map_delete(struct rmc_map *m, uint64_t key)
 	return request(m, DELETE, key, &none);
 }
 
-struct rmc_map *rmc_map_open(struct rmc_blocks *n)
+struct rmc_map *rmc_map_open(struct rmc_blocks *blocks)
 {
 	struct rmc_map *m;
 
-	if (n->bytes < sizeof(struct entry)) {
+	if (blocks->bytes < sizeof(struct entry)) {
 		errno = EINVAL;
+		return NULL;
+	}
+	if (blocks->structure != RMC_BLOCKS_MAP) {
+		errno = EPROTO;
 		return NULL;
 	}
 	m = (struct rmc_map *)calloc(1, sizeof(*m));
 	if (m)
-		m->blocks = n;
+		m->blocks = blocks;
 	return m;
 }
 

@@ -8,16 +8,17 @@
  *	| kind | used | home | next | key, value | key, value |	48 bytes: with a header, a line
  *
  * A lookup reads buckets until it finds the key: mostly one. Entries never move. These hold the
- * home bucket's latch: who inserts a key, links a bucket or unlinks one. So:
+ * home bucket's latch, and write it: who inserts a key, links a bucket or unlinks one. So:
  *
  *  - Who has upgraded the home bucket since it was read knows that no key was inserted meanwhile,
- *    and no bucket linked or unlinked: latching a bucket changes its word even if nothing is
- *    written.
+ *    and no bucket linked or unlinked. That is why they write it even if it stays as it is.
  *  - A reader of several buckets that misses its key is right. If the key was in the chain when the
  *    reader began, it was removed before the reader came to it; if not, it was absent then.
  *  - A bucket that is empty and the last one leaves the chain. A reader that is still on its way
  *    there finds it free, or in another chain, and begins again; or in the same chain again, where
- *    it is as good as any bucket of it.
+ *    it is as good as any bucket of it: what was behind it, or beside it, was empty in between. An
+ *    empty bucket with others behind it stays, for keys to come. If it left and came back at the
+ *    end, a reader on its way there would miss the ones in between.
  */
 #include <stdlib.h>
 #define XXH_INLINE_ALL
@@ -27,13 +28,12 @@
 
 #define ENTRIES		2
 #define ALL_USED	((1U << ENTRIES) - 1)
-#define CHAIN_MAX	64	/* buckets; more: a loop, or a table that is far too small */
 
 struct bucket {
 	uint16_t kind;
 	uint8_t used;		/* a bit for each entry */
-	uint8_t zero;
-	uint32_t home;		/* low bits of the chain's number */
+	uint8_t home_high;	/* number of the chain, below 2^40: blocks of all areas */
+	uint32_t home;
 	uint64_t next;		/* address, 0: none */
 	struct pair {
 		uint64_t key, value;
@@ -63,8 +63,8 @@ struct place {
 /* What a walk along a chain has found; the first three may be the same bucket: it is held once */
 struct walk {
 	uint64_t home;		/* number of the chain */
-	struct place first, last, vacant;
-	bool has_vacant;	/* not the first one, which is looked at before */
+	unsigned int buckets;	/* so far */
+	struct place first, last, vacant;	/* the latter is not the first one */
 	int index;		/* of the key in last */
 };
 
@@ -73,6 +73,17 @@ static uint64_t home_of(const struct rmc_table *t, uint64_t key)
 	uint64_t hash = t->flags & RMC_TABLE_DIRECT ? key : XXH3_64bits(&key, sizeof(key));
 
 	return hash % t->blocks->fixed;
+}
+
+static struct bucket bucket_of(uint64_t home)
+{
+	return (struct bucket){ .kind = RMC_BLOCK_BUCKET, .home_high = (uint8_t)(home >> 32),
+				.home = (uint32_t)home };
+}
+
+static bool of_home(const struct bucket *b, uint64_t home)
+{
+	return b->home == (uint32_t)home && b->home_high == (uint8_t)(home >> 32);
 }
 
 static int load(struct rmc_table *t, struct walk *w, uint64_t at, enum rmc_block_mode mode,
@@ -89,13 +100,14 @@ static int load(struct rmc_table *t, struct walk *w, uint64_t at, enum rmc_block
 		return rmc_block_fail(t->blocks, &p->h, err);
 	memcpy(&p->b, data, sizeof(p->b));
 	if (first && !p->b.kind) {
-		p->b = (struct bucket){ .kind = RMC_BLOCK_BUCKET, .home = (uint32_t)w->home };
+		p->b = bucket_of(w->home);
 		return 0;
 	}
-	if (p->b.kind == RMC_BLOCK_FREE ||
-	    (!first && p->b.kind == RMC_BLOCK_BUCKET && p->b.home != (uint32_t)w->home))
+	/* it has left the chain; a fixed block never does */
+	if (!first && (p->b.kind == RMC_BLOCK_FREE ||
+		       (p->b.kind == RMC_BLOCK_BUCKET && !of_home(&p->b, w->home))))
 		return rmc_block_fail(t->blocks, &p->h, RMC_BLOCK_RESTART);
-	if (p->b.kind != RMC_BLOCK_BUCKET || p->b.used > ALL_USED || p->b.home != (uint32_t)w->home)
+	if (p->b.kind != RMC_BLOCK_BUCKET || p->b.used > ALL_USED || !of_home(&p->b, w->home))
 		return rmc_block_fail(t->blocks, &p->h, -EPROTO);
 	return 0;
 }
@@ -135,13 +147,18 @@ static struct place *last_of(struct walk *w)
 	return w->last.h.at ? &w->last : &w->first;
 }
 
+/* No chain leads to itself at once, or to its home bucket, whatever others change */
+static bool is_loop(const struct walk *w, const struct place *at)
+{
+	return at->b.next == at->h.at || at->b.next == w->first.h.at;
+}
+
 /*
  * 0: the key is in last_of(); -ENOENT: the chain ends there; both are held, and the first bucket
  * with room, too. Otherwise nothing is.
  */
 static int find(struct rmc_table *t, struct walk *w, uint64_t key)
 {
-	unsigned int links;
 	struct place *at;
 	int err;
 
@@ -150,7 +167,7 @@ static int find(struct rmc_table *t, struct walk *w, uint64_t key)
 	err = load(t, w, t->blocks->ops->fixed_at(t->blocks, w->home), RMC_BLOCK_READ, &w->first);
 	if (err)
 		return err;
-	for (links = 1; ; links++) {
+	for (w->buckets = 1; ; w->buckets++) {
 		struct place next = { .h = { 0 } };
 
 		at = last_of(w);
@@ -159,17 +176,18 @@ static int find(struct rmc_table *t, struct walk *w, uint64_t key)
 			return 0;
 		if (!at->b.next)
 			return -ENOENT;
-		if (links == CHAIN_MAX)
+		if (w->buckets == RMC_TABLE_CHAIN || is_loop(w, at))
 			return fail(t, w, -ELOOP);
+		/* it has left the chain, and is at its end again */
+		if (at->b.next == w->vacant.h.at)
+			t->blocks->ops->cancel(t->blocks, &w->vacant.h);
 		err = load(t, w, at->b.next, RMC_BLOCK_READ, &next);
 		if (err)
 			return fail(t, w, err);
-		if (at == &w->last && !w->has_vacant && at->b.used != ALL_USED) {
+		if (at == &w->last && !w->vacant.h.at && at->b.used != ALL_USED)
 			w->vacant = *at;
-			w->has_vacant = true;
-		} else if (at == &w->last) {
+		else if (at == &w->last)
 			t->blocks->ops->cancel(t->blocks, &at->h);
-		}
 		w->last = next;
 	}
 }
@@ -194,7 +212,20 @@ static void set_entry(struct bucket *b, int i, const struct request *q)
 	b->used |= (uint8_t)(1U << i);
 }
 
-/* A further bucket with the entry, behind the last one */
+/*
+ * Stores the home bucket, so others begin again, and then the bucket that has changed. Who reads the
+ * new home bucket waits for this one.
+ */
+static int leave_both(struct rmc_table *t, struct walk *w, struct place *p)
+{
+	int err = 0;
+
+	if (p != &w->first)
+		err = t->blocks->ops->leave(t->blocks, &w->first.h);
+	return err ? err : t->blocks->ops->leave(t->blocks, &p->h);
+}
+
+/* A further bucket with the entry, behind the last one; the home bucket is upgraded */
 static int extend(struct rmc_table *t, struct walk *w, const struct request *q)
 {
 	struct place *last = last_of(w), fresh = { .h = { 0 } };
@@ -205,7 +236,7 @@ static int extend(struct rmc_table *t, struct walk *w, const struct request *q)
 	if (err)
 		return fail(t, w, err);
 	last->b.next = fresh.h.at;
-	fresh.b = (struct bucket){ .kind = RMC_BLOCK_BUCKET, .home = (uint32_t)w->home };
+	fresh.b = bucket_of(w->home);
 	set_entry(&fresh.b, 0, q);
 	err = save(t, &fresh);
 	if (!err)
@@ -214,7 +245,7 @@ static int extend(struct rmc_table *t, struct walk *w, const struct request *q)
 	if (!err)
 		err = t->blocks->ops->leave(t->blocks, &fresh.h);
 	if (!err)
-		err = t->blocks->ops->leave(t->blocks, &last->h);
+		err = leave_both(t, w, last);
 	t->blocks->ops->cancel(t->blocks, &fresh.h);
 	return fail(t, w, err);
 }
@@ -223,50 +254,73 @@ static int extend(struct rmc_table *t, struct walk *w, const struct request *q)
 static int add(struct rmc_table *t, struct walk *w, const struct request *q)
 {
 	struct place *to = NULL;
-	int err = t->blocks->ops->upgrade(t->blocks, &w->first.h);
+	int err;
 
-	if (err)
-		return fail(t, w, err);
 	if (w->first.b.used != ALL_USED)
 		to = &w->first;
-	else if (w->has_vacant)
+	else if (w->vacant.h.at)
 		to = &w->vacant;
 	else if (w->last.h.at && w->last.b.used != ALL_USED)
 		to = &w->last;
+	if (!to && w->buckets == RMC_TABLE_CHAIN)
+		return fail(t, w, -ENOSPC);
+	err = t->blocks->ops->upgrade(t->blocks, &w->first.h);
+	if (!err && to != &w->first)
+		err = save(t, &w->first);
+	if (err)
+		return fail(t, w, err);
 	if (!to)
 		return extend(t, w, q);
 	set_entry(&to->b, __builtin_ctz(~(unsigned int)to->b.used), q);
-	return change(t, w, to);
+	err = t->blocks->ops->upgrade(t->blocks, &to->h);
+	if (!err)
+		err = save(t, to);
+	if (!err)
+		err = leave_both(t, w, to);
+	return fail(t, w, err);
+}
+
+/*
+ * Unlinks the last bucket, if it is empty: the one before it, the home bucket and it are held, and
+ * only as they were read
+ */
+static bool unlink_last(struct rmc_table *t, struct walk *w, struct place *before)
+{
+	const struct rmc_block_ops *ops = t->blocks->ops;
+	struct place *link = before->h.at ? before : &w->first;
+
+	if (ops->upgrade(t->blocks, &w->first.h) || ops->upgrade(t->blocks, &link->h) ||
+	    ops->upgrade(t->blocks, &w->last.h))
+		return false;
+	link->b.next = 0;
+	if (save(t, link) || (link != &w->first && save(t, &w->first)))
+		return false;
+	/* the link before the bucket */
+	return !leave_both(t, w, link) && !ops->retire(t->blocks, &w->last.h);
 }
 
 /* The last bucket of a chain leaves it, if it is empty: true. One that stays does no harm. */
 static bool shorten(struct rmc_table *t, uint64_t key)
 {
 	const struct rmc_block_ops *ops = t->blocks->ops;
-	struct place before = { .h = { 0 } }, *link;
+	struct place before = { .h = { 0 } };
 	struct walk w = { .home = home_of(t, key) };
-	unsigned int links;
 	bool left = false;
 
-	if (load(t, &w, ops->fixed_at(t->blocks, w.home), RMC_BLOCK_WRITE, &w.first))
+	if (load(t, &w, ops->fixed_at(t->blocks, w.home), RMC_BLOCK_READ, &w.first))
 		return false;
-	for (links = 1; last_of(&w)->b.next && links < CHAIN_MAX; links++) {
+	for (w.buckets = 1; last_of(&w)->b.next && w.buckets < RMC_TABLE_CHAIN; w.buckets++) {
 		struct place next = { .h = { 0 } };
 
-		if (load(t, &w, last_of(&w)->b.next, RMC_BLOCK_READ, &next))
+		if (is_loop(&w, last_of(&w)) || last_of(&w)->b.next == before.h.at ||
+		    load(t, &w, last_of(&w)->b.next, RMC_BLOCK_READ, &next))
 			break;
 		ops->cancel(t->blocks, &before.h);
 		before = w.last;
 		w.last = next;
 	}
-	link = before.h.at ? &before : &w.first;
-	if (w.last.h.at && !w.last.b.used && !w.last.b.next &&
-	    !ops->upgrade(t->blocks, &link->h) && !ops->upgrade(t->blocks, &w.last.h)) {
-		link->b.next = 0;
-		/* the link before the bucket */
-		if (!save(t, link) && !ops->leave(t->blocks, &link->h))
-			left = !ops->retire(t->blocks, &w.last.h);
-	}
+	if (w.last.h.at && !w.last.b.used && !w.last.b.next)
+		left = unlink_last(t, &w, &before);
 	ops->cancel(t->blocks, &before.h);
 	drop(t, &w);
 	return left;
@@ -286,7 +340,7 @@ static int remove_entry(struct rmc_table *t, struct walk *w, uint64_t key)
 	empty = p == &w->last && !p->b.used;
 	err = change(t, w, p);
 	/* the one before it may have been empty for a while */
-	for (i = 0; !err && empty && i < CHAIN_MAX && shorten(t, key); i++)
+	for (i = 0; !err && empty && i < RMC_TABLE_CHAIN && shorten(t, key); i++)
 		;
 	return err;
 }
@@ -362,18 +416,22 @@ int rmc_table_delete(struct rmc_table *t, uint64_t key)
 	return request(t, DELETE, key, NULL);
 }
 
-struct rmc_table *rmc_table_open(struct rmc_blocks *n, unsigned int flags)
+struct rmc_table *rmc_table_open(struct rmc_blocks *blocks, unsigned int flags)
 {
 	struct rmc_table *t;
 
-	if (flags & ~RMC_TABLE_DIRECT || n->bytes < sizeof(struct bucket)) {
+	if (flags & ~RMC_TABLE_DIRECT || blocks->bytes < sizeof(struct bucket)) {
 		errno = EINVAL;
+		return NULL;
+	}
+	if (blocks->structure != (flags ? RMC_BLOCKS_TABLE_DIRECT : RMC_BLOCKS_TABLE)) {
+		errno = EPROTO;
 		return NULL;
 	}
 	t = (struct rmc_table *)calloc(1, sizeof(*t));
 	if (!t)
 		return NULL;
-	t->blocks = n;
+	t->blocks = blocks;
 	t->flags = flags;
 	return t;
 }

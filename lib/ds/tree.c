@@ -7,7 +7,7 @@
 
 static bool sound(const struct rmc_tree *t, const struct tree_head *d)
 {
-	return d->kind == RMC_BLOCK_TREE && d->level < LEVELS && d->count <= t->capacity &&
+	return d->kind == RMC_BLOCK_TREE && d->level < TREE_LEVELS && d->count <= t->capacity &&
 	       d->low < d->high && (d->count || !d->level) &&
 	       (d->high == RMC_TREE_KEY_NONE) == !d->right;
 }
@@ -73,6 +73,8 @@ static int child_of(struct rmc_tree *t, struct spot *s, uint64_t key, uint64_t *
 		err = -EPROTO;
 	if (!err)
 		err = rmc_tree_entry(t, s, i - 1, &e);
+	if (!err && e.key < s->d.low)
+		err = -EPROTO;
 	if (!err)
 		*child = e.value;
 	return err;
@@ -80,18 +82,18 @@ static int child_of(struct rmc_tree *t, struct spot *s, uint64_t key, uint64_t *
 
 /* --- the way down --- */
 
-/* To the block on the same level whose range has the key */
-static int move_right(struct rmc_tree *t, uint64_t key, enum rmc_block_mode mode, struct spot *s)
+/* To the block on the same level whose range has the key. *moves: so many blocks to the right */
+static int move_right(struct rmc_tree *t, uint64_t key, enum rmc_block_mode mode, struct spot *s,
+		      unsigned int *moves)
 {
-	unsigned int moves = 0;
 	struct tree_head left;
 	int err;
 
-	if (key < s->d.low || (key >= s->d.high && t->coupling != RMC_TREE_LINK))
+	if (key < s->d.low)
 		return -EPROTO;
-	while (key >= s->d.high) {
+	for (*moves = 0; key >= s->d.high; ++*moves) {
 		/* so many splits since the parent was read: the root knows a shorter way */
-		if (++moves == RIGHT_MAX)
+		if (*moves == TREE_RIGHT_MAX)
 			return RMC_BLOCK_RESTART;
 		left = s->d;
 		t->blocks->ops->cancel(t->blocks, &s->h);
@@ -132,14 +134,20 @@ static int once_down(struct rmc_tree *t, uint64_t key, enum tree_use use, struct
 		     bool *split)
 {
 	enum rmc_block_mode mode = mode_of(t, use);
+	unsigned int moves;
 	int err;
 
 	memset(p, 0, sizeof(*p));
 	err = load(t, t->blocks->ops->fixed_at(t->blocks, 0), -1, mode, &p->at);
 	while (!err) {
-		err = move_right(t, key, mode, &p->at);
+		err = move_right(t, key, mode, &p->at, &moves);
 		if (err)
 			break;
+		/* a split is not complete; or it is by now, and the parent has changed */
+		if (use == TREE_INSERT && moves && p->parent.h.at) {
+			*split = true;
+			return rmc_tree_post(t, p);
+		}
 		if (use == TREE_INSERT && p->at.d.count == t->capacity) {
 			*split = true;
 			return rmc_tree_split(t, p);
@@ -160,8 +168,8 @@ int rmc_tree_down(struct rmc_tree *t, uint64_t key, enum tree_use use, struct pa
 	bool split;
 	int err;
 
-	/* each level has to be split once, unless others fill it meanwhile */
-	for (splits = 0; splits < 2 * LEVELS; splits++) {
+	/* each level has to be split once, and completed once, unless others fill it meanwhile */
+	for (splits = 0; splits < 3 * TREE_LEVELS; splits++) {
 		split = false;
 		err = once_down(t, key, use, p, &split);
 		if (err || !split)
@@ -221,7 +229,7 @@ struct scan {
 	size_t max, found;
 	uint64_t next;
 	/* of this attempt */
-	struct spot leaf[SCAN_LEAVES];
+	struct spot leaf[TREE_SCAN_LEAVES];
 	unsigned int leaves;
 };
 
@@ -229,18 +237,23 @@ struct scan {
 static int collect(struct rmc_tree *t, struct scan *s)
 {
 	struct spot *leaf = &s->leaf[s->leaves - 1];
+	uint64_t least = leaf->d.low;
 	struct rmc_pair e;
 	uint32_t i;
 	int err = rmc_tree_bound(t, leaf, s->from, &i);
 
 	for (; !err && i < leaf->d.count; i++) {
 		err = rmc_tree_entry(t, leaf, i, &e);
+		/* a scan that is continued gets nearer to its end: keys rise */
+		if (!err && (e.key < least || e.key < s->from || e.key >= leaf->d.high))
+			err = -EPROTO;
 		if (err || e.key > s->to)
 			break;
 		if (s->found == s->max) {
 			s->next = e.key;
 			break;
 		}
+		least = e.key + 1;
 		s->pairs[s->found++] = e;
 	}
 	return err;
@@ -285,7 +298,7 @@ static int scan(void *tree, void *arg)
 		err = collect(t, s);
 		if (err || s->next != RMC_TREE_KEY_NONE || last->d.high > s->to)
 			break;
-		if (s->leaves == SCAN_LEAVES) {
+		if (s->leaves == TREE_SCAN_LEAVES) {
 			s->next = last->d.high;
 			break;
 		}
@@ -320,20 +333,24 @@ int rmc_tree_scan(struct rmc_tree *t, uint64_t from, uint64_t to, struct rmc_pai
 	return err;
 }
 
-struct rmc_tree *rmc_tree_open(struct rmc_blocks *n, enum rmc_tree_coupling coupling)
+struct rmc_tree *rmc_tree_open(struct rmc_blocks *blocks, enum rmc_tree_coupling coupling)
 {
 	struct rmc_tree *t;
 
-	if (coupling > RMC_TREE_LATCH || n->bytes < RMC_TREE_BYTES_MIN) {
+	if (coupling > RMC_TREE_LATCH || blocks->bytes < RMC_TREE_BYTES_MIN) {
 		errno = EINVAL;
+		return NULL;
+	}
+	if (blocks->structure != RMC_BLOCKS_TREE) {
+		errno = EPROTO;
 		return NULL;
 	}
 	t = (struct rmc_tree *)calloc(1, sizeof(*t));
 	if (!t)
 		return NULL;
-	t->blocks = n;
+	t->blocks = blocks;
 	t->coupling = coupling;
-	t->capacity = (uint32_t)((n->bytes - sizeof(struct tree_head)) / sizeof(struct rmc_pair));
+	t->capacity = (uint32_t)((blocks->bytes - sizeof(struct tree_head)) / sizeof(struct rmc_pair));
 	return t;
 }
 

@@ -17,7 +17,9 @@
  * upper half of a block to a new one, which becomes its right neighbour. What is stored, in order:
  * the new block; the old one; their parent. A reader finds the moved keys at any time: in the old
  * block, or, as they are above its range, behind the link. Who goes down to insert splits full
- * blocks on the way, so a split changes one block and its parent, and latches no others.
+ * blocks on the way, so a split changes one block and its parent, and latches no others. If a status
+ * ended a split before the parent was stored, the next insertion that has to move to the right there
+ * completes it.
  *
  * Blocks never leave the tree, also empty ones, so low and level of a block never change.
  * Operations take effect when they read or store a leaf; scans, when they have read the last one:
@@ -29,9 +31,9 @@
 #include <rmc/ds.h>
 #include "block.h"
 
-#define LEVELS		12
-#define RIGHT_MAX	64		/* moves to the right on one level */
-#define SCAN_LEAVES	8		/* of one scan */
+#define TREE_LEVELS		12
+#define TREE_RIGHT_MAX	64		/* moves to the right on one level */
+#define TREE_SCAN_LEAVES	8	/* of one scan */
 
 struct tree_head {
 	uint16_t kind;
@@ -45,7 +47,7 @@ struct tree_head {
 _Static_assert(sizeof(struct tree_head) == 32, "entries are aligned");
 _Static_assert(RMC_TREE_BYTES_MIN == sizeof(struct tree_head) + 5 * sizeof(struct rmc_pair),
 	       "halves of a full block have room");
-_Static_assert(SCAN_LEAVES + 3 <= RMC_BLOCK_HOLDS, "with a parent and what comes next");
+_Static_assert(TREE_SCAN_LEAVES + 3 <= RMC_BLOCK_HOLDS, "with a parent and what comes next");
 
 /* A block that is held, and a copy of its head */
 struct spot {
@@ -88,5 +90,7 @@ int rmc_tree_entry(struct rmc_tree *t, struct spot *s, uint32_t i, struct rmc_pa
 
 /* tree_write.c: p->at is full. 0: it was split, and nothing is held; or a status, likewise */
 int rmc_tree_split(struct rmc_tree *t, struct path *p);
+/* p->at is not yet in its parent, which has room: now it is; results as those of a split */
+int rmc_tree_post(struct rmc_tree *t, struct path *p);
 
 #endif /* RMC_LIB_DS_TREE_H */

@@ -76,7 +76,7 @@ static int grow(struct rmc_tree *t, struct spot *root, struct rmc_pair middle)
 	uint32_t half = root->d.count / 2;
 	int err;
 
-	if (root->d.level == LEVELS - 1)
+	if (root->d.level == TREE_LEVELS - 1)
 		return -ENOSPC;
 	err = new_block(t, root, half, middle.key, &right);
 	root->d.count = half;
@@ -154,6 +154,24 @@ int rmc_tree_split(struct rmc_tree *t, struct path *p)
 	return err;
 }
 
+int rmc_tree_post(struct rmc_tree *t, struct path *p)
+{
+	int err = t->blocks->ops->upgrade(t->blocks, &p->parent.h);
+	uint32_t i;
+
+	if (!err && (p->at.d.low <= p->parent.d.low || p->at.d.low >= p->parent.d.high))
+		err = -EPROTO;
+	/* whoever splits holds the parent until it has the entry: unchanged, so nobody is doing it */
+	if (!err)
+		err = rmc_tree_bound(t, &p->parent, p->at.d.low, &i);
+	if (!err)
+		err = insert_entry(t, &p->parent, i, (struct rmc_pair){ p->at.d.low, p->at.h.at });
+	if (!err)
+		err = leave(t, &p->parent);
+	tree_drop(t, p);
+	return err;
+}
+
 /* --- leaves --- */
 
 enum what { PUT, INSERT, UPDATE, DELETE };
@@ -190,6 +208,9 @@ static int execute(void *tree, void *arg)
 	uint32_t i;
 	int err = rmc_tree_down(t, q->key, inserts ? TREE_INSERT : TREE_CHANGE, &p);
 
+	/* nothing can be split: enough, if the key is there, or its leaf has room */
+	if (err == -ENOSPC)
+		err = rmc_tree_down(t, q->key, TREE_CHANGE, &p);
 	if (err)
 		return err;
 	err = rmc_tree_bound(t, &p.at, q->key, &i);
@@ -202,6 +223,8 @@ static int execute(void *tree, void *arg)
 		err = leave(t, &p.at);
 		return err ? err : found ? -EEXIST : -ENOENT;
 	}
+	if (!found && p.at.d.count == t->capacity)
+		return rmc_block_fail(t->blocks, &p.at.h, -ENOSPC);
 	return rmc_block_fail(t->blocks, &p.at.h, change(t, &p.at, q, i, found));
 }
 

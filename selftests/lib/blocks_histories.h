@@ -36,7 +36,7 @@ static void table_trips(void)
 	struct client c;
 	uint64_t v, k;
 
-	areas("farm", RMC_TABLE_BYTES, 64, 128, 2);
+	areas_of(RMC_BLOCKS_TABLE_DIRECT, "farm", RMC_TABLE_BYTES, 64, 128, 2);
 	client_open(&c, 1);
 	t = rmc_table_open(c.blocks, RMC_TABLE_DIRECT);
 	/* perfectly sized: a bucket holds two keys */
@@ -58,7 +58,7 @@ static void table_trips(void)
 	TRIPS(&c, 1, 0, 0, 0);
 	CHECK_EQ(rmc_table_delete(t, 5), 0);
 	TRIPS(&c, 1, 0, 2, 1);
-	CHECK_EQ(operations(&c), c.rmc.operations - 2);	/* of which two opened it */
+	CHECK_EQ(operations(&c), c.rmc.operations - 4);	/* of which four opened it */
 	rmc_table_close(t);
 	client_close(&c);
 	inline_fabric_free(&fabric);
@@ -74,7 +74,7 @@ static void tree_trips(enum rmc_tree_coupling coupling)
 	struct client c;
 	size_t found;
 
-	areas("farm", rmc_blocks_fit(NULL, 448), 1, 200, 1);
+	areas_of(RMC_BLOCKS_TREE, "farm", rmc_blocks_fit(NULL, 448), 1, 200, 1);
 	client_open(&c, 1);
 	t = rmc_tree_open(c.blocks, coupling);
 	for (k = 0; k < 500; k++)
@@ -111,7 +111,7 @@ static void map_trips(void)
 	struct client c;
 	uint64_t v, k;
 
-	areas("farm", RMC_MAP_BYTES, 1, 128, 1);
+	areas_of(RMC_BLOCKS_MAP, "farm", RMC_MAP_BYTES, 1, 128, 1);
 	client_open(&c, 1);
 	m = rmc_map_open(c.blocks);
 	for (k = 0; k < 100; k++)
@@ -398,8 +398,9 @@ static void run_clients(const struct setting *s, unsigned int lose, uint64_t see
 
 	tap_where = s->scheme;
 	/* few blocks, of little room: chains grow, blocks split */
-	areas(s->scheme, table ? RMC_TABLE_BYTES : map ? RMC_MAP_BYTES : RMC_TREE_BYTES_MIN,
-	      table ? 2 : 1, 60, 2);
+	areas_of(table ? RMC_BLOCKS_TABLE : map ? RMC_BLOCKS_MAP : RMC_BLOCKS_TREE, s->scheme,
+		 table ? RMC_TABLE_BYTES : map ? RMC_MAP_BYTES : RMC_TREE_BYTES_MIN,
+		 table ? 2 : 1, 60, 2);
 	now = 0;
 	for (i = 0; i < CLIENTS; i++) {
 		struct worker *w = &workers[i];

@@ -2,8 +2,8 @@
 /*
  * A stand-in for the RMC that executes each operation within the call that issues it, in the thread
  * of the caller: rmc_issue() finds need_wakeup set, and "wakes" it. All queue pairs share memory,
- * which they access a line at a time, as RMCs do. It loses operations and replies, and
- * executes a lost write later.
+ * which they access a line at a time, as RMCs do. It loses operations and replies, or lines of
+ * a write, executes lost operations later, and ends operations with any status.
  */
 #ifndef INLINE_RMC_H
 #define INLINE_RMC_H
@@ -15,19 +15,20 @@
 
 #define INLINE_ENTRIES	8
 #define INLINE_LOCKS	64
-#define INLINE_LATE	8	/* writes that are still on their way */
+#define INLINE_LATE	8	/* operations that are still on their way */
 
 /* Segments of a few nodes */
 struct inline_fabric {
 	uint8_t *segment[3];
 	size_t bytes;
 	unsigned int nodes;
+	int status[3];			/* not 0: of all operations on this node */
 	pthread_mutex_t lock[INLINE_LOCKS];	/* of lines */
 };
 
 struct inline_late {
 	uint64_t due;			/* ns */
-	unsigned int nid;
+	unsigned int op, nid;
 	uint64_t offset;
 	uint32_t length;
 	uint8_t *data;
@@ -47,8 +48,12 @@ struct inline_rmc {
 	unsigned int lose;		/* an operation or its reply, one in so many; 0: none */
 	unsigned int lose_at;		/* the operation of this number, */
 	unsigned int lose_reply;	/* or only its reply */
-	unsigned int late_us;		/* a lost write is executed within this time */
-	int only;			/* lose and lose_at are about this opcode; -1: any */
+	unsigned int late_us;		/* a lost write or atomic is executed within this time */
+	int partial;			/* lines of a lost write are stored, or are not */
+	uint64_t *clock, timeout_ns;	/* what is lost takes so long */
+	unsigned int fail_at, fails;	/* so many operations from this one on end with */
+	int fail_status, fail_done;	/* this status; and have been executed */
+	int only;			/* these are about this opcode; -1: any */
 	unsigned int operations, lost;
 	uint32_t done;			/* entries executed */
 	unsigned int ops[16];		/* by opcode */
@@ -120,41 +125,6 @@ static inline void inline_copy(struct inline_rmc *r, unsigned int nid, uint64_t 
 	}
 }
 
-static inline void inline_late_writes(struct inline_rmc *r, uint64_t now)
-{
-	int i;
-
-	for (i = 0; i < INLINE_LATE; i++) {
-		struct inline_late *l = &r->late[i];
-
-		if (!l->data || l->due > now)
-			continue;
-		inline_copy(r, l->nid, l->offset, l->data, l->length, 1);
-		free(l->data);
-		l->data = NULL;
-	}
-}
-
-static inline void inline_keep(struct inline_rmc *r, unsigned int nid, uint64_t offset,
-			       const void *data, uint32_t length)
-{
-	int i;
-
-	for (i = 0; i < INLINE_LATE; i++) {
-		struct inline_late *l = &r->late[i];
-
-		if (l->data)
-			continue;
-		l->due = inline_now() + inline_random(r, r->late_us) * 1000ULL;
-		l->nid = nid;
-		l->offset = offset;
-		l->length = length;
-		l->data = (uint8_t *)malloc(length);
-		memcpy(l->data, data, length);
-		return;
-	}
-}
-
 static inline void inline_atomic(struct inline_rmc *r, unsigned int op, unsigned int nid,
 				 uint64_t offset, uint64_t *operand)
 {
@@ -172,6 +142,46 @@ static inline void inline_atomic(struct inline_rmc *r, unsigned int op, unsigned
 	operand[0] = was;
 }
 
+static inline void inline_late_operations(struct inline_rmc *r, uint64_t now)
+{
+	int i;
+
+	for (i = 0; i < INLINE_LATE; i++) {
+		struct inline_late l = r->late[i];
+
+		if (!l.data || l.due > now)
+			continue;
+		/* it may pause */
+		r->late[i].data = NULL;
+		if (l.op == RMC_OP_WRITE)
+			inline_copy(r, l.nid, l.offset, l.data, l.length, 1);
+		else
+			inline_atomic(r, l.op, l.nid, l.offset, (uint64_t *)(void *)l.data);
+		free(l.data);
+	}
+}
+
+static inline void inline_keep(struct inline_rmc *r, unsigned int op, unsigned int nid,
+			       uint64_t offset, const void *data, uint32_t length)
+{
+	int i;
+
+	for (i = 0; i < INLINE_LATE; i++) {
+		struct inline_late *l = &r->late[i];
+
+		if (l->data)
+			continue;
+		l->due = inline_now() + inline_random(r, r->late_us) * 1000ULL;
+		l->op = op;
+		l->nid = nid;
+		l->offset = offset;
+		l->length = length;
+		l->data = (uint8_t *)malloc(length);
+		memcpy(l->data, data, length);
+		return;
+	}
+}
+
 static inline int inline_sabre(struct inline_rmc *r, unsigned int nid, uint64_t offset,
 			       uint8_t *buf, size_t len)
 {
@@ -185,51 +195,81 @@ static inline int inline_sabre(struct inline_rmc *r, unsigned int nid, uint64_t 
 	return before == after ? RMC_S_OK : RMC_S_SABRE_ABORTED;
 }
 
-static inline int inline_execute(struct inline_rmc *r, unsigned int op, unsigned int nid,
-				 uint64_t offset, uint8_t *buf, uint32_t length)
+/* The operation arrives; what it returns is the reply's business */
+static inline int inline_serve(struct inline_rmc *r, unsigned int op, unsigned int nid,
+			       uint64_t offset, uint8_t *buf, uint32_t length, int reply)
 {
-	int about = r->only < 0 || (unsigned int)r->only == op, lose;
 	uint64_t operand[2];
 
-	r->operations += about;
-	r->ops[op & 15]++;
-	if (nid >= r->fabric->nodes)
-		return RMC_S_BAD_NODE;
-	if (offset > r->fabric->bytes || length > r->fabric->bytes - offset)
-		return RMC_S_OUT_OF_RANGE;
-	lose = about && ((r->lose && !inline_random(r, r->lose)) || r->operations == r->lose_at ||
-			 r->operations == r->lose_reply);
-	if (lose) {
-		r->lost++;
-		if (op == RMC_OP_WRITE && r->late_us && r->operations != r->lose_reply) {
-			inline_keep(r, nid, offset, buf, length);
-			return RMC_S_TIMEOUT;
-		}
-		if (r->operations == r->lose_at ||
-		    (r->operations != r->lose_reply && inline_random(r, 2)))
-			return RMC_S_TIMEOUT;
-	}
 	switch (op) {
 	case RMC_OP_READ:
 		inline_copy(r, nid, offset, buf, length, 0);
-		break;
+		return RMC_S_OK;
 	case RMC_OP_WRITE:
 		inline_copy(r, nid, offset, buf, length, 1);
-		break;
+		return RMC_S_OK;
 	case RMC_OP_CAS:
 	case RMC_OP_FAA:
 		/* of a lost reply the buffer does not change */
 		memcpy(operand, buf, op == RMC_OP_CAS ? 16 : 8);
 		inline_atomic(r, op, nid, offset, operand);
-		if (!lose)
+		if (reply)
 			memcpy(buf, operand, 8);
-		break;
+		return RMC_S_OK;
 	case RMC_OP_SABRE:
-		return lose ? RMC_S_TIMEOUT : inline_sabre(r, nid, offset, buf, length);
+		return reply ? inline_sabre(r, nid, offset, buf, length) : RMC_S_OK;
 	default:
 		return RMC_S_BAD_OP;
 	}
-	return lose ? RMC_S_TIMEOUT : RMC_S_OK;
+}
+
+/* It is lost: it may have been executed, or in part, or will be */
+static inline int inline_lose(struct inline_rmc *r, unsigned int op, unsigned int nid,
+			      uint64_t offset, uint8_t *buf, uint32_t length)
+{
+	int executed = r->operations == r->lose_reply ||
+		       (r->operations != r->lose_at && inline_random(r, 2));
+	uint32_t i;
+
+	r->lost++;
+	if (r->clock)
+		__atomic_add_fetch(r->clock, r->timeout_ns, __ATOMIC_RELAXED);
+	if (executed) {
+		inline_serve(r, op, nid, offset, buf, length, 0);
+		return RMC_S_TIMEOUT;
+	}
+	if (r->late_us && (op == RMC_OP_WRITE || op == RMC_OP_CAS || op == RMC_OP_FAA))
+		inline_keep(r, op, nid, offset, buf, op == RMC_OP_CAS ? 16 : length);
+	for (i = 0; r->partial && op == RMC_OP_WRITE && i < length; i += 64)
+		if (inline_random(r, 2))
+			inline_copy(r, nid, offset + i, buf + i, length - i < 64 ? length - i : 64,
+				    1);
+	return RMC_S_TIMEOUT;
+}
+
+static inline int inline_execute(struct inline_rmc *r, unsigned int op, unsigned int nid,
+				 uint64_t offset, uint8_t *buf, uint32_t length)
+{
+	int about = r->only < 0 || (unsigned int)r->only == op;
+
+	r->operations += about;
+	r->ops[op & 15]++;
+	if (nid >= r->fabric->nodes)
+		return RMC_S_BAD_NODE;
+	if (r->fabric->status[nid])
+		return r->fabric->status[nid];
+	if (offset > r->fabric->bytes || length > r->fabric->bytes - offset)
+		return RMC_S_OUT_OF_RANGE;
+	if (about && r->fail_at && r->operations >= r->fail_at &&
+	    r->operations - r->fail_at < r->fails) {
+		if (r->fail_done)
+			inline_serve(r, op, nid, offset, buf, length, 0);
+		return r->fail_status;
+	}
+	if (about && ((r->lose && !inline_random(r, r->lose)) || r->operations == r->lose_at ||
+		      r->operations == r->lose_reply))
+		return inline_lose(r, op, nid, offset, buf, length);
+	return inline_serve(r, op, nid, offset, buf, length, 1);
 }
 
 static inline void inline_wake(struct rmc_qp *qp)
@@ -248,7 +288,7 @@ static inline void inline_wake(struct rmc_qp *qp)
 		return;
 	}
 	r->done++;
-	inline_late_writes(r, inline_now());
+	inline_late_operations(r, inline_now());
 	status = inline_execute(r, (unsigned int)(word0 >> RMC_WQE_OP_SHIFT) & RMC_WQE_OP_MASK,
 				(unsigned int)(word0 >> RMC_WQE_NID_SHIFT) & RMC_WQE_NID_MASK,
 				word1 & RMC_WQE_OFFSET_MASK,
@@ -278,7 +318,7 @@ static inline void inline_rmc_init(struct inline_rmc *r, struct inline_fabric *f
 
 static inline void inline_rmc_free(struct inline_rmc *r)
 {
-	inline_late_writes(r, ~0ULL);
+	inline_late_operations(r, ~0ULL);
 	free(r->wq);
 	free(r->cq);
 	free(r->flags);

@@ -32,9 +32,12 @@ struct local {
 	struct local_memory *m;
 	uint8_t *buffer;
 	unsigned int used;		/* buffers: bits */
+	uint64_t held[RMC_BLOCK_HOLDS];	/* address, by buffer */
 	bool parts;			/* data is NULL */
+	bool hides;			/* a latch does not show if nothing was written */
+	bool stores;			/* the call that fails has done what it was to do */
 	unsigned int attempts;		/* 0: without end */
-	unsigned int calls;
+	unsigned int calls, ends;
 	unsigned int restart_at, fail_at, run_at;
 	void (*run)(void);
 	/* of all since the beginning */
@@ -85,13 +88,23 @@ static int local_begin(struct rmc_blocks *a, unsigned int restarts)
 	return l->attempts && restarts >= l->attempts ? -EAGAIN : 0;
 }
 
+static int local_end_operation(struct rmc_blocks *a, int result)
+{
+	struct local *l = local_of(a);
+
+	CHECK_EQ(l->used, 0);
+	l->ends++;
+	return result;
+}
+
 static uint64_t local_fixed_at(const struct rmc_blocks *a, uint64_t n)
 {
 	CHECK(n < a->fixed);
 	return local_at(local_of(a)->m, n);
 }
 
-static void local_take(struct local *l, uint64_t at, enum rmc_block_mode mode, struct rmc_block_hold *h)
+static void local_take(struct local *l, uint64_t at, enum rmc_block_mode mode,
+		       struct rmc_block_hold *h)
 {
 	unsigned int held;
 
@@ -102,6 +115,7 @@ static void local_take(struct local *l, uint64_t at, enum rmc_block_mode mode, s
 	if (held > l->most_held)
 		l->most_held = held;
 	h->at = at;
+	l->held[h->buffer] = at;
 	h->mode = mode;
 	h->word = local_state(l->m, at)->version;
 	h->dirty = h->fresh = false;
@@ -117,11 +131,14 @@ static int local_enter(struct rmc_blocks *a, uint64_t at, enum rmc_block_mode mo
 		       struct rmc_block_hold *h)
 {
 	struct local *l = local_of(a);
-	int err = local_step(l);
+	int err = local_step(l), i;
 
 	CHECK(!h->at);
 	if (err)
 		return err;
+	for (i = 0; i < RMC_BLOCK_HOLDS; i++)
+		if (l->used >> i & 1 && l->held[i] == at)
+			return -EPROTO;
 	if (at < LOCAL_AT || (at - LOCAL_AT) % l->base.bytes ||
 	    (at - LOCAL_AT) / l->base.bytes >= l->m->blocks)
 		return -EPROTO;
@@ -173,15 +190,15 @@ static void local_end(struct local *l, struct rmc_block_hold *h)
 	if (h->mode != RMC_BLOCK_READ) {
 		CHECK(local_state(l->m, h->at)->latched == l);
 		local_state(l->m, h->at)->latched = NULL;
-		/* a latch shows, as with all accessors */
-		local_state(l->m, h->at)->version++;
+		if (h->dirty || !l->hides)
+			local_state(l->m, h->at)->version++;
 	}
 	l->used &= ~(1U << h->buffer);
 	h->at = 0;
 	h->data = NULL;
 }
 
-/* A READ that restarts was not one state; a WRITE that fails is not stored. */
+/* A READ that restarts was not one state; a WRITE that fails is not stored, or is. */
 static int local_leave(struct rmc_blocks *a, struct rmc_block_hold *h)
 {
 	struct local *l = local_of(a);
@@ -190,9 +207,11 @@ static int local_leave(struct rmc_blocks *a, struct rmc_block_hold *h)
 	CHECK(h->at);
 	if (h->mode != RMC_BLOCK_READ && err == RMC_BLOCK_RESTART)
 		err = 0;
-	if (h->mode == RMC_BLOCK_WRITE && h->dirty && !err) {
+	if (h->mode == RMC_BLOCK_WRITE && h->dirty && (!err || l->stores)) {
 		memcpy(local_data(l->m, h->at), local_copy(l, h), l->base.bytes);
 		l->writes++;
+	} else if (h->mode == RMC_BLOCK_WRITE) {
+		h->dirty = false;
 	}
 	local_end(l, h);
 	return err;
@@ -205,6 +224,7 @@ static void local_cancel(struct rmc_blocks *a, struct rmc_block_hold *h)
 
 	if (!at)
 		return;
+	h->dirty = false;
 	local_end(l, h);
 	if (h->fresh)
 		l->m->free[l->m->frees++] = (at - LOCAL_AT) / l->base.bytes;
@@ -220,8 +240,8 @@ static int local_read(struct rmc_blocks *a, struct rmc_block_hold *h, size_t off
 	return local_step(l);
 }
 
-static int local_write(struct rmc_blocks *a, struct rmc_block_hold *h, size_t offset, const void *data,
-		       size_t len)
+static int local_write(struct rmc_blocks *a, struct rmc_block_hold *h, size_t offset,
+		       const void *data, size_t len)
 {
 	struct local *l = local_of(a);
 
@@ -231,12 +251,12 @@ static int local_write(struct rmc_blocks *a, struct rmc_block_hold *h, size_t of
 	return local_step(l);
 }
 
-static int local_alloc(struct rmc_blocks *a, uint64_t near, struct rmc_block_hold *h)
+static int local_alloc(struct rmc_blocks *a, uint64_t beside, struct rmc_block_hold *h)
 {
 	struct local *l = local_of(a);
 	int err = local_step(l);
 
-	(void)near;
+	(void)beside;
 	CHECK(!h->at);
 	if (err)
 		return err;
@@ -260,15 +280,26 @@ static int local_retire(struct rmc_blocks *a, struct rmc_block_hold *h)
 		return err;
 	memset(local_data(l->m, h->at), 0xee, l->base.bytes);
 	memcpy(local_data(l->m, h->at), &kind, sizeof(kind));
-	/* no grace: as bad as it can be */
+	/* allocated again at once, as it may be */
 	l->m->free[l->m->frees++] = (h->at - LOCAL_AT) / l->base.bytes;
+	h->dirty = true;
 	local_end(l, h);
 	return 0;
 }
 
 static const struct rmc_block_ops local_ops = {
-	local_begin, local_fixed_at, local_enter, local_valid, local_upgrade, local_leave,
-	local_cancel, local_read, local_write, local_alloc, local_retire,
+	.begin	= local_begin,
+	.end	= local_end_operation,
+	.fixed_at = local_fixed_at,
+	.enter	= local_enter,
+	.valid	= local_valid,
+	.upgrade = local_upgrade,
+	.leave	= local_leave,
+	.cancel	= local_cancel,
+	.read	= local_read,
+	.write	= local_write,
+	.alloc	= local_alloc,
+	.retire	= local_retire,
 };
 
 static inline void local_memory_init(struct local_memory *m, size_t bytes, uint64_t fixed,
@@ -296,12 +327,13 @@ static inline void local_memory_free(struct local_memory *m)
 	free(m->free);
 }
 
-static inline void local_init(struct local *l, struct local_memory *m)
+static inline void local_init(struct local *l, struct local_memory *m, uint32_t structure)
 {
 	memset(l, 0, sizeof(*l));
 	l->base.ops = &local_ops;
 	l->base.bytes = m->bytes;
 	l->base.fixed = m->fixed;
+	l->base.structure = structure;
 	l->m = m;
 	l->buffer = (uint8_t *)calloc(RMC_BLOCK_HOLDS, m->bytes);
 	if (!l->buffer)

@@ -95,7 +95,7 @@ int main(int argc, char **argv)
 	struct rmc_team_options t = { .numa_node = -1, .flags = RMC_TEAM_OBJECTS };
 	struct rmc_blocks_options o = {
 		.scheme = rmc_scheme_find(argc > 1 ? argv[1] : ""), .capacity = 2000,
-		.nodes = n ? (unsigned int)atoi(n) : 1, .attempts = 100000, .grace_us = 20000,
+		.nodes = n ? (unsigned int)atoi(n) : 1, .client = 1,
 	};
 	struct rmc_blocks_stats s;
 	struct rmc_blocks *blocks;
@@ -105,6 +105,8 @@ int main(int argc, char **argv)
 		return 2;
 	o.bytes = !strcmp(what, "tree") ? rmc_blocks_fit(o.scheme, 512) : RMC_TABLE_BYTES;
 	o.fixed = !strcmp(what, "table") ? 64 : 1;
+	o.structure = !strcmp(what, "table") ? RMC_BLOCKS_TABLE :
+		      !strcmp(what, "tree") ? RMC_BLOCKS_TREE : RMC_BLOCKS_MAP;
 	team = rmc_team_open_with(&t, rmc_blocks_bytes(&o));
 	if (!team) {
 		printf("%s\n", rmc_errmsg());
@@ -129,7 +131,7 @@ int main(int argc, char **argv)
 	if (tree)
 		scans();
 	rmc_blocks_stats(blocks, &s);
-	CHECK(!s.lost && !s.leaked);
+	CHECK(!s.lost && !s.leaked && !s.stuck);
 	rmc_table_close(table);
 	rmc_tree_close(tree);
 	rmc_map_close(map);

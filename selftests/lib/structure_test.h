@@ -25,6 +25,7 @@ struct structure {
 	size_t bytes;
 	uint64_t fixed;
 	int argument;			/* flags, coupling */
+	uint32_t areas;			/* enum rmc_blocks_structure */
 	bool ordered;			/* it has scans */
 	bool shrinks;			/* without keys it has its fixed blocks only */
 	bool whole;			/* also after a failure in the middle of an operation */

@@ -229,6 +229,8 @@ static void test_blocks(void)
 	CHECK(bytes >= 1000);
 	o->client = RMC_BLOCKS_CLIENTS;
 	FAILS(rmc_blocks_open(&qp, o), EINVAL);
+	o->client = 0;
+	FAILS(rmc_blocks_open(&qp, o), EINVAL);
 	ASK(o);
 	CHECK_EQ(rmc_blocks_bytes(o), REFUSED(0) ? 0 : bytes);
 	CHECK_EQ(rmc_blocks_memory(o) == 0, REFUSED(0) ? 1 : 0);

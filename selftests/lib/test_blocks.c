@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
  * Blocks by one-sided operations (lib/blocks), and structures over them: against a stand-in for the
- * RMC that executes operations within the calls, loses some, and executes lost writes late; also by
+ * RMC that executes operations within the calls, loses some, and executes lost ones late; also by
  * several clients, whose histories lib/check checks. They are fibers that a seed interleaves, or
- * threads with ThreadSanitizer. Each look at the clock takes a moment of its time, so no test
+ * threads with ThreadSanitizer. Each reading of the clock takes a moment of its time, so no test
  * waits.
  */
 #include <rmc/ds.h>
@@ -16,9 +16,10 @@
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define AT		4096		/* of the areas in their segments */
 #define GRACE_US	2000
-#define LOOK_NS		200		/* of the clock */
+#define WAIT_US		20000
+#define CLOCK_STEP_NS	200		/* between two readings of the clock */
 
-static uint64_t virtual_ns;
+static uint64_t virtual_ns, clock_step_ns = CLOCK_STEP_NS;
 
 /* The linker calls these: -Wl,--wrap */
 int __wrap_clock_gettime(clockid_t id, struct timespec *ts);
@@ -26,7 +27,7 @@ int __wrap_sched_yield(void);
 
 int __wrap_clock_gettime(clockid_t id, struct timespec *ts)
 {
-	uint64_t ns = __atomic_add_fetch(&virtual_ns, LOOK_NS, __ATOMIC_RELAXED);
+	uint64_t ns = __atomic_add_fetch(&virtual_ns, clock_step_ns, __ATOMIC_RELAXED);
 
 	(void)id;
 	ts->tv_sec = (time_t)(ns / 1000000000);
@@ -51,16 +52,17 @@ struct client {
 	void *memory;
 };
 
-static void areas(const char *scheme, size_t bytes, uint64_t fixed, uint64_t capacity,
-		  unsigned int nodes)
+static void areas_of(uint32_t structure, const char *scheme, size_t bytes, uint64_t fixed,
+		     uint64_t capacity, unsigned int nodes)
 {
 	unsigned int i;
 	size_t len;
 
 	options = (struct rmc_blocks_options){
 		.scheme = rmc_scheme_find(scheme), .offset = AT, .capacity = capacity,
-		.fixed = fixed, .bytes = bytes, .nodes = nodes, .nid = 3, .grace_us = GRACE_US,
-		.chunk = 4, .attempts = 200, .backoff_ns = 200, .backoff_max_ns = 20000,
+		.fixed = fixed, .bytes = bytes, .structure = structure, .nodes = nodes, .nid = 3,
+		.grace_us = GRACE_US,
+		.chunk = 4, .wait_us = WAIT_US, .backoff_ns = 200, .backoff_max_ns = 20000,
 	};
 	len = rmc_blocks_bytes(&options);
 	CHECK(len);
@@ -71,6 +73,12 @@ static void areas(const char *scheme, size_t bytes, uint64_t fixed, uint64_t cap
 	}
 }
 
+static void areas(const char *scheme, size_t bytes, uint64_t fixed, uint64_t capacity,
+		  unsigned int nodes)
+{
+	areas_of(RMC_BLOCKS_NONE, scheme, bytes, fixed, capacity, nodes);
+}
+
 static void client_open(struct client *c, unsigned int number)
 {
 	struct rmc_blocks_options o = options;
@@ -78,7 +86,7 @@ static void client_open(struct client *c, unsigned int number)
 	inline_rmc_init(&c->rmc, &fabric, number + 1);
 	c->memory = aligned_alloc(4096, (rmc_blocks_memory(&o) + 4095) & ~(size_t)4095);
 	o.memory = c->memory;
-	o.client = number;
+	o.client = number + 1;
 	c->blocks = rmc_blocks_open(&c->rmc.qp, &o);
 	if (!c->blocks) {
 		printf("# %s\n", rmc_errmsg());
@@ -169,7 +177,7 @@ static void one_block(void)
 		CHECK_EQ(ops->enter(a.blocks, at, RMC_BLOCK_WRITE, &h), 0);
 		word = *word_of(&a, at);
 		CHECK(word & 1);
-		CHECK_EQ(word >> BLOCK_WORD_OWNER_SHIFT, 1 << BLOCK_OWNER_NID_BITS | 4);
+		CHECK_EQ(word >> BLOCK_WORD_OWNER_SHIFT, 2 << BLOCK_OWNER_NID_BITS | 4);
 		fill_hold(&a, &h, 17);
 		CHECK_EQ(ops->leave(a.blocks, &h), 0);
 		CHECK_EQ(*word_of(&a, at), 2);
@@ -204,10 +212,10 @@ static void one_block(void)
 		CHECK_EQ(filled(&b, at), 17);
 		/* a latch that stays */
 		CHECK_EQ(ops->enter(a.blocks, at, RMC_BLOCK_WRITE, &h), 0);
-		remote(&b)->o.attempts = 3;
+		CHECK_EQ(ops->begin(b.blocks, 0), 0);
 		CHECK_EQ(ops->enter(b.blocks, at, RMC_BLOCK_READ, &g), RMC_BLOCK_RESTART);
 		CHECK_EQ(ops->enter(b.blocks, at, RMC_BLOCK_WRITE, &g), RMC_BLOCK_RESTART);
-		CHECK_EQ(stats_of(&b).locked, 6);
+		CHECK_EQ(stats_of(&b).locked, 2 * BLOCK_ENTERS);
 		CHECK_EQ(g.at, 0);
 		CHECK_EQ(remote(&b)->used, 0);
 		ops->cancel(a.blocks, &h);
@@ -247,96 +255,6 @@ static void addresses(void)
 	inline_fabric_free(&fabric);
 }
 
-/* --- lost operations --- */
-
-/* Each operation of a write is lost, or its reply is: it is repeated, and done once. */
-static void lost_operations(void)
-{
-	const struct rmc_block_ops *ops;
-	struct rmc_block_hold h = { 0 };
-	struct client a;
-	unsigned int n, reply;
-	uint64_t at, began;
-	size_t i;
-	int wrote;
-
-	for (i = 0; i < ARRAY_SIZE(schemes); i++) {
-		areas(schemes[i], 300, 1, 2, 1);
-		tap_where = schemes[i];
-		client_open(&a, 0);
-		ops = a.blocks->ops;
-		at = ops->fixed_at(a.blocks, 0);
-		for (n = 1; n <= 5; n++) {
-			for (reply = 0; reply < 2; reply++) {
-				a.rmc.operations = 0;
-				a.rmc.lose_at = reply ? 0 : n;
-				a.rmc.lose_reply = reply ? n : 0;
-				began = inline_now();
-				CHECK_EQ(ops->enter(a.blocks, at, RMC_BLOCK_READ, &h), 0);
-				CHECK_EQ(ops->upgrade(a.blocks, &h), 0);
-				fill_hold(&a, &h, (uint8_t)(10 * n + reply));
-				CHECK_EQ(ops->leave(a.blocks, &h), 0);
-				wrote = n == 3;
-				CHECK_EQ(inline_now() - began >= GRACE_US * 1000, wrote);
-				CHECK_EQ(a.rmc.operations, 4 + (n <= 4));
-				a.rmc.lose_at = a.rmc.lose_reply = 0;
-				CHECK_EQ(filled(&a, at), 10 * n + reply);
-				CHECK_EQ(*word_of(&a, at), 4 * (n - 1) + 2 * reply + 2);
-			}
-		}
-		/* nothing comes any more: the status is the result, and the block stays latched */
-		a.rmc.lose = 1;
-		a.rmc.only = RMC_OP_READ;
-		remote(&a)->o.attempts = 3;
-		if (i < 2)
-			CHECK_EQ(ops->enter(a.blocks, at, RMC_BLOCK_READ, &h), RMC_S_TIMEOUT);
-		a.rmc.only = RMC_OP_CAS;
-		CHECK_EQ(ops->enter(a.blocks, at, RMC_BLOCK_WRITE, &h), RMC_S_TIMEOUT);
-		CHECK_EQ(remote(&a)->used, 0);
-		a.rmc.lose = 0;
-		client_close(&a);
-		inline_fabric_free(&fabric);
-	}
-	tap_where = NULL;
-}
-
-/* A lost write is stored late: not over what others have written since */
-static void late_writes(void)
-{
-	const struct rmc_block_ops *ops;
-	struct rmc_block_hold h = { 0 };
-	struct client a, b;
-	unsigned int n;
-	uint64_t at;
-
-	areas("farm", 300, 1, 2, 1);
-	client_open(&a, 0);
-	client_open(&b, 1);
-	ops = a.blocks->ops;
-	at = ops->fixed_at(a.blocks, 0);
-	a.rmc.late_us = GRACE_US;
-	a.rmc.only = RMC_OP_WRITE;
-	for (n = 0; n < 20; n++) {
-		a.rmc.operations = 0;
-		a.rmc.lose_at = 1;
-		CHECK_EQ(ops->enter(a.blocks, at, RMC_BLOCK_WRITE, &h), 0);
-		fill_hold(&a, &h, 1);
-		CHECK_EQ(ops->leave(a.blocks, &h), 0);
-		a.rmc.lose_at = 0;
-		CHECK_EQ(ops->enter(b.blocks, at, RMC_BLOCK_WRITE, &h), 0);
-		fill_hold(&b, &h, 2);
-		CHECK_EQ(ops->leave(b.blocks, &h), 0);
-		inline_late_writes(&a.rmc, ~0ULL);
-		CHECK_EQ(filled(&b, at), 2);
-	}
-	CHECK_EQ(a.rmc.lost, 20);
-	client_close(&a);
-	client_close(&b);
-	inline_fabric_free(&fabric);
-}
-
-/* --- free blocks --- */
-
 static void set_kind(const struct client *c, struct rmc_block_hold *h)
 {
 	static const uint16_t kind = RMC_BLOCK_TREE;
@@ -344,289 +262,23 @@ static void set_kind(const struct client *c, struct rmc_block_hold *h)
 	CHECK_EQ(rmc_block_write(c->blocks, h, 0, &kind, sizeof(kind)), 0);
 }
 
-/* All blocks that there are, each once */
-static unsigned int allocate_all(const struct client *c, uint64_t *at)
+/* An operation that does nothing but allocate */
+static int allocate(const struct client *c, uint64_t beside, struct rmc_block_hold *h)
 {
 	const struct rmc_block_ops *ops = c->blocks->ops;
-	struct rmc_block_hold h = { 0 };
-	unsigned int n, i;
+	unsigned int restarts = 0;
 	int err;
 
-	for (n = 0; ; n++) {
-		err = ops->alloc(c->blocks, 0, &h);
-		if (err)
-			break;
-		for (i = 0; i < c->blocks->bytes; i++)
-			CHECK_EQ(h.data[i], 0);
-		for (i = 0; i < n; i++)
-			CHECK(at[i] != h.at);
-		at[n] = h.at;
-		set_kind(c, &h);
-		CHECK_EQ(ops->leave(c->blocks, &h), 0);
-	}
-	CHECK_EQ(err, -ENOSPC);
-	return n;
-}
-
-static int retire(const struct client *c, uint64_t at)
-{
-	struct rmc_block_hold h = { 0 };
-	int err = c->blocks->ops->enter(c->blocks, at, RMC_BLOCK_WRITE, &h);
-
-	if (err)
-		return err;
-	err = c->blocks->ops->retire(c->blocks, &h);
-	c->blocks->ops->cancel(c->blocks, &h);
+	do {
+		err = ops->begin(c->blocks, restarts++);
+		if (!err)
+			err = ops->alloc(c->blocks, beside, h);
+	} while (err == RMC_BLOCK_RESTART);
 	return err;
 }
 
-static void pool(void)
-{
-	const struct rmc_block_ops *ops;
-	struct client a, b;
-	struct rmc_block_hold h = { 0 };
-	uint64_t at[64], again[64], began;
-	unsigned int n, i;
-
-	areas("farm", 100, 3, 17, 2);
-	client_open(&a, 1);
-	ops = a.blocks->ops;
-	/* near: at the same node */
-	for (i = 0; i < 2; i++) {
-		CHECK_EQ(ops->alloc(a.blocks, ops->fixed_at(a.blocks, i), &h), 0);
-		CHECK_EQ(at_nid(h.at), i);
-		ops->cancel(a.blocks, &h);
-	}
-	/* cancelled: the next one */
-	CHECK_EQ(ops->alloc(a.blocks, 0, &h), 0);
-	at[0] = h.at;
-	ops->cancel(a.blocks, &h);
-	CHECK_EQ(ops->alloc(a.blocks, 0, &h), 0);
-	CHECK_EQ(h.at, at[0]);
-	ops->cancel(a.blocks, &h);
-	n = allocate_all(&a, at);
-	CHECK_EQ(n, 2 * (17 - 3));
-	/* not twice; nor what is fixed, or was never in use */
-	CHECK_EQ(retire(&a, at[5]), 0);
-	CHECK_EQ(retire(&a, at[5]), -EINVAL);
-	CHECK_EQ(retire(&a, ops->fixed_at(a.blocks, 0)), -EINVAL);
-	CHECK_EQ(ops->enter(a.blocks, ops->fixed_at(a.blocks, 0), RMC_BLOCK_WRITE, &h), 0);
-	set_kind(&a, &h);
-	CHECK_EQ(ops->leave(a.blocks, &h), 0);
-	CHECK_EQ(retire(&a, ops->fixed_at(a.blocks, 0)), -EINVAL);
-	/* again after the time of grace, not before */
-	began = inline_now();
-	CHECK_EQ(ops->alloc(a.blocks, 0, &h), 0);
-	CHECK(inline_now() - began >= GRACE_US * 1000 / 2);
-	CHECK_EQ(h.at, at[5]);
-	set_kind(&a, &h);
-	CHECK_EQ(ops->leave(a.blocks, &h), 0);
-	/* what one frees, the other one gets after it has closed */
-	client_open(&b, 2);
-	CHECK_EQ(ops->alloc(b.blocks, 0, &h), -ENOSPC);
-	for (i = 0; i < n; i++)
-		CHECK_EQ(retire(&a, at[i]), 0);
-	client_close(&a);
-	CHECK_EQ(allocate_all(&b, again), n);
-	CHECK_EQ(stats_of(&b).leaked, 0);
-	/* more than wait for their time of grace at once */
-	client_close(&b);
-	inline_fabric_free(&fabric);
-	areas("farm", 100, 1, RETIRED + 60, 1);
-	options.chunk = 1000;
-	client_open(&a, 1);
-	client_open(&b, 2);
-	for (i = 0; i < RETIRED + 59; i++) {
-		CHECK_EQ(ops->alloc(a.blocks, 0, &h), 0);
-		set_kind(&a, &h);
-		CHECK_EQ(ops->leave(a.blocks, &h), 0);
-	}
-	CHECK_EQ(ops->alloc(b.blocks, 0, &h), -ENOSPC);
-	for (i = 1; i < RETIRED + 60; i++)
-		CHECK_EQ(retire(&a, block_at(remote(&a), 0, i)), 0);
-	for (i = 0; i < 59; i++) {
-		CHECK_EQ(ops->alloc(b.blocks, 0, &h), 0);
-		set_kind(&b, &h);
-		CHECK_EQ(ops->leave(b.blocks, &h), 0);
-	}
-	CHECK_EQ(ops->alloc(b.blocks, 0, &h), -ENOSPC);
-	client_close(&a);
-	client_close(&b);
-	inline_fabric_free(&fabric);
-}
-
-/* A chunk of which little was used */
-static void rest_of_a_chunk(void)
-{
-	struct rmc_block_hold h = { 0 };
-	struct client a, b;
-	uint64_t at[16];
-
-	areas("farm", 100, 1, 9, 1);
-	client_open(&a, 1);
-	client_open(&b, 2);
-	CHECK_EQ(a.blocks->ops->alloc(a.blocks, 0, &h), 0);
-	a.blocks->ops->cancel(a.blocks, &h);
-	client_close(&a);
-	CHECK_EQ(allocate_all(&b, at), 8);
-	client_close(&b);
-	inline_fabric_free(&fabric);
-}
-
-/* Words of an area that a faulty client has stored, and replies that are lost */
-static void damaged_pool(void)
-{
-	const struct rmc_block_ops *ops;
-	struct rmc_block_hold h = { 0 };
-	struct client a;
-	uint64_t *next, *bits, *word, at[40];
-	unsigned int n;
-
-	areas("farm", 100, 3, 20, 1);
-	client_open(&a, 0);
-	ops = a.blocks->ops;
-	next = (uint64_t *)(void *)(fabric.segment[0] + AT + 64);
-	bits = next + 8;
-	*next = 1;		/* a fixed block */
-	CHECK_EQ(ops->alloc(a.blocks, 0, &h), -EPROTO);
-	*next = ~0ULL;
-	CHECK_EQ(ops->alloc(a.blocks, 0, &h), -ENOSPC);
-	*bits = 1;		/* fixed */
-	CHECK_EQ(ops->alloc(a.blocks, 0, &h), -EPROTO);
-	*bits = 1ULL << 20;	/* beyond the last one */
-	CHECK_EQ(ops->alloc(a.blocks, 0, &h), -EPROTO);
-	*bits = 1ULL << 19;
-	CHECK_EQ(ops->alloc(a.blocks, 0, &h), 0);
-	CHECK_EQ(*bits, 0);
-	set_kind(&a, &h);
-	CHECK_EQ(ops->leave(a.blocks, &h), 0);
-	/* one that is in use is free as well */
-	*bits = 1ULL << 19;
-	CHECK_EQ(ops->alloc(a.blocks, 0, &h), -EPROTO);
-	CHECK_EQ(stats_of(&a).leaked, 1);
-	/* it was latched by another one, and stays so: the block is the next one again */
-	*bits = 1ULL << 18;
-	word = word_of(&a, block_at(remote(&a), 0, 18));
-	*word |= 1;
-	remote(&a)->o.attempts = 3;
-	CHECK_EQ(ops->alloc(a.blocks, 0, &h), RMC_BLOCK_RESTART);
-	*word &= ~1ULL;
-	CHECK_EQ(ops->alloc(a.blocks, 0, &h), 0);
-	CHECK_EQ(h.at, block_at(remote(&a), 0, 18));
-	ops->cancel(a.blocks, &h);
-	client_close(&a);
-	CHECK_EQ(*bits, 1ULL << 18);
-	inline_fabric_free(&fabric);
-
-	/* the reply of a chunk is lost: these blocks are, too, but no block is twice in use */
-	areas("farm", 100, 1, 13, 1);
-	client_open(&a, 0);
-	a.rmc.only = RMC_OP_FAA;
-	a.rmc.operations = 0;
-	a.rmc.lose_reply = 1;
-	CHECK_EQ(ops->alloc(a.blocks, 0, &h), RMC_S_TIMEOUT);
-	n = allocate_all(&a, at);
-	CHECK_EQ(n, 8);
-	CHECK_EQ(stats_of(&a).leaked, 4);
-	client_close(&a);
-	inline_fabric_free(&fabric);
-}
-
-static struct client rival;
-static struct rmc_block_hold rivals;
-static unsigned int rival_at;
-static int rival_result;
-
-static void rival_takes_it(void)
-{
-	if (rival_at && !--rival_at)
-		rival_result = rival.blocks->ops->alloc(rival.blocks, 0, &rivals);
-}
-
-/* Two look for a free block, of which there is one: one of them gets it, whoever is in between. */
-static void one_free_block(void)
-{
-	struct rmc_block_hold h = { 0 };
-	uint64_t *next, *bits;
-	struct client a;
-	unsigned int k;
-	int err;
-
-	areas("farm", 40, 1, 40, 1);
-	client_open(&a, 0);
-	client_open(&rival, 1);
-	next = (uint64_t *)(void *)(fabric.segment[0] + AT + 64);
-	bits = next + 8;
-	*next = 40;
-	a.rmc.pause = rival_takes_it;
-	a.rmc.pauses = 1;
-	for (k = 1; k < 12; k++) {
-		*bits = 1ULL << k;
-		rival_at = k;
-		rival_result = 1;
-		err = a.blocks->ops->alloc(a.blocks, 0, &h);
-		if (rival_at)
-			break;		/* all operations of an allocation have been interrupted */
-		CHECK(err == 0 || err == -ENOSPC || err == RMC_BLOCK_RESTART);
-		CHECK(rival_result == 0 || rival_result == -ENOSPC ||
-		      rival_result == RMC_BLOCK_RESTART);
-		CHECK_EQ(!err + !rival_result, 1);
-		CHECK_EQ(*bits, 0);
-		if (!err) {
-			set_kind(&a, &h);
-			CHECK_EQ(a.blocks->ops->leave(a.blocks, &h), 0);
-		} else {
-			set_kind(&rival, &rivals);
-			CHECK_EQ(rival.blocks->ops->leave(rival.blocks, &rivals), 0);
-		}
-	}
-	CHECK(k >= 6 && k < 12);
-	a.blocks->ops->cancel(a.blocks, &h);
-	client_close(&a);
-	client_close(&rival);
-	inline_fabric_free(&fabric);
-}
-
-static void rival_writes(void)
-{
-	uint64_t at = rival.blocks->ops->fixed_at(rival.blocks, 0);
-
-	if (!rival_at || --rival_at)
-		return;
-	rival_result = rival.blocks->ops->enter(rival.blocks, at, RMC_BLOCK_WRITE, &rivals);
-	if (rival_result)
-		return;
-	fill_hold(&rival, &rivals, 2);
-	rival_result = rival.blocks->ops->leave(rival.blocks, &rivals);
-}
-
-/* The reply of a release is lost, and another client has written before it is repeated. */
-static void released_and_taken(void)
-{
-	struct rmc_block_hold h = { 0 };
-	struct client a;
-	uint64_t at;
-
-	areas("farm", 40, 1, 2, 1);
-	client_open(&a, 0);
-	client_open(&rival, 1);
-	at = a.blocks->ops->fixed_at(a.blocks, 0);
-	CHECK_EQ(a.blocks->ops->enter(a.blocks, at, RMC_BLOCK_WRITE, &h), 0);
-	fill_hold(&a, &h, 1);
-	/* write, release, the release again */
-	a.rmc.operations = 0;
-	a.rmc.lose_reply = 2;
-	a.rmc.pause = rival_writes;
-	a.rmc.pauses = 1;
-	rival_at = 3;
-	rival_result = 1;
-	CHECK_EQ(a.blocks->ops->leave(a.blocks, &h), 0);
-	CHECK_EQ(rival_result, 0);
-	CHECK_EQ(filled(&a, at), 2);
-	client_close(&a);
-	client_close(&rival);
-	inline_fabric_free(&fabric);
-}
+#include "blocks_pool.h"
+#include "blocks_lost.h"
 
 /* --- opening --- */
 
@@ -667,7 +319,7 @@ static void refused(void)
 	areas("farm", 100, 1, 13, 1);
 	area = fabric.segment[0] + AT;
 	CHECK_EQ(rmc_blocks_format(&options, area + 8), -EINVAL);
-	client_open(&a, 511);
+	client_open(&a, 510);
 	client_close(&a);
 	inline_rmc_init(&a.rmc, &fabric, 1);
 	o = options;
@@ -702,8 +354,18 @@ int main(void)
 		{ "a block that two clients enter", one_block },
 		{ "addresses that are none", addresses },
 		{ "operations and replies that are lost", lost_operations },
-		{ "lost writes that come late", late_writes },
+		{ "operations that end with a status: no latch is left", refused_operations },
+		{ "a latch that this client could not release", own_latch },
+		{ "a latch that somebody else has released", stolen_latch },
+		{ "more latches in doubt than are remembered", many_doubts },
+		{ "an area that was formatted again", formatted_again },
+		{ "lost operations that come late", late_operations },
+		{ "others wait for the end of a lost write", patience },
+		{ "time limits, when everything is lost", time_limits },
 		{ "free blocks", pool },
+		{ "many freed blocks", many_freed },
+		{ "a free block that is latched", latched_free_block },
+		{ "no search for free blocks while one is held", no_search_with_holds },
 		{ "the rest of a chunk", rest_of_a_chunk },
 		{ "areas that a faulty client has written", damaged_pool },
 		{ "one free block for two", one_free_block },

@@ -7,13 +7,14 @@
 #include "structure_test.h"
 
 #define TABLE(title, fixed_, flags)	{ .name = title, .bytes = RMC_TABLE_BYTES, \
-	.fixed = fixed_, .argument = flags, .open = table_open, .close = table_close, \
-	.act = table_act, .shrinks = true, .whole = true }
+	.areas = (flags) ? RMC_BLOCKS_TABLE_DIRECT : RMC_BLOCKS_TABLE, .fixed = fixed_, \
+	.argument = flags, .open = table_open, .close = table_close, .act = table_act, \
+	.shrinks = true, .whole = true }
 #define TREE(title, bytes_, coupling)	{ .name = title, .bytes = bytes_, .fixed = 1, \
-	.ordered = true, .argument = coupling, .open = tree_open, .close = tree_close, \
-	.act = tree_act, .whole = (coupling) == RMC_TREE_LINK }
+	.areas = RMC_BLOCKS_TREE, .ordered = true, .argument = coupling, .open = tree_open, \
+	.close = tree_close, .act = tree_act, .whole = true }
 #define MAP(title)		{ .name = title, .bytes = RMC_MAP_BYTES, .fixed = 1, \
-	.open = map_open, .close = map_close, .act = map_act }
+	.areas = RMC_BLOCKS_MAP, .open = map_open, .close = map_close, .act = map_act }
 
 static const struct structure structures[] = {
 	TABLE("table", 16, 0),
@@ -29,6 +30,7 @@ static const struct structure structures[] = {
 #define BLOCKS		240
 
 static const struct structure *st;
+static bool latches_hide;		/* in this pass: local.hides */
 static struct local_memory memory;
 static struct local one, two;
 static void *first, *second;
@@ -38,8 +40,9 @@ static void begin(const struct structure *s, uint64_t blocks)
 	st = s;
 	tap_where = s->name;
 	local_memory_init(&memory, s->bytes, s->fixed, blocks);
-	local_init(&one, &memory);
-	local_init(&two, &memory);
+	local_init(&one, &memory, s->areas);
+	local_init(&two, &memory, s->areas);
+	one.hides = two.hides = latches_hide;
 	first = s->open(&one.base, s->argument);
 	second = s->open(&two.base, s->argument);
 	CHECK(first && second);
@@ -177,8 +180,17 @@ static void restore(void)
 
 /* --- an accessor that restarts, or fails --- */
 
-/* A status is the result, unless the operation had been done; the other keys stay. */
-static void one_failure(const struct action *a, unsigned int at, unsigned int keys)
+/* A value that this key has, or has after the action */
+static bool known_value(const struct action *a, const struct model *done, uint64_t key, uint64_t v)
+{
+	return v == kept_model.value[key] || (key == a->key && v == done->value[key]);
+}
+
+/*
+ * A status is the result, unless the operation had been done; the other keys stay. Of a structure
+ * that may lose keys then: no other value appears, and operations end.
+ */
+static void fail_at(const struct action *a, unsigned int at, unsigned int keys)
 {
 	struct model m = kept_model, done = kept_model;
 	struct action get = { .what = GET, .key = a->key };
@@ -189,6 +201,17 @@ static void one_failure(const struct action *a, unsigned int at, unsigned int ke
 	one.fail_at = at;
 	err = st->act(first, a, &v);
 	one.fail_at = 0;
+	CHECK_EQ(one.used, 0);
+	for (v = 0; v < memory.blocks; v++)
+		CHECK(!memory.state[v].latched);
+	if (err == LOCAL_BROKEN && !st->whole) {
+		for (get.key = 0; get.key < keys; get.key++) {
+			err = st->act(first, &get, &v);
+			CHECK(err == -ENOENT || err == -ELOOP ||
+			      (!err && known_value(a, &done, get.key, v)));
+		}
+		return;
+	}
 	if (err != LOCAL_BROKEN) {
 		CHECK_EQ(err, expected);
 		m = done;
@@ -196,10 +219,21 @@ static void one_failure(const struct action *a, unsigned int at, unsigned int ke
 		/* as before, or done */
 		err = st->act(first, &get, &v);
 		CHECK(err == 0 || err == -ENOENT);
-		CHECK(v == kept_model.value[a->key] || v == done.value[a->key]);
+		CHECK(known_value(a, &done, a->key, v));
 		m.value[a->key] = v;
 	}
 	compare(&m, keys);
+}
+
+/* What fails has had no effect, or its effect */
+static void one_failure(const struct action *a, unsigned int at, unsigned int keys)
+{
+	for (one.stores = false; ; one.stores = true) {
+		fail_at(a, at, keys);
+		if (one.stores)
+			break;
+	}
+	one.stores = false;
 }
 
 static void one_restart(const struct action *a, unsigned int at, unsigned int keys)
@@ -225,8 +259,6 @@ static void enumerate_calls(void (*each)(const struct action *, unsigned int, un
 	size_t s;
 
 	for (s = 0; s < ARRAY_SIZE(structures); s++) {
-		if (each == one_failure && !structures[s].whole)
-			continue;
 		for (state = 0; state < 10; state++) {
 			begin(&structures[s], BLOCKS);
 			one.parts = state % 4 == 3;
@@ -262,38 +294,57 @@ static void failures_everywhere(void)
 
 /* --- one operation within another --- */
 
-static struct action inner;
-static int inner_result, inner_ran;
-static uint64_t inner_value;
+#define INNER		2
+
+static struct action inner[INNER];
+static int inner_result[INNER];
+static uint64_t inner_value[INNER];
+static unsigned int inners, inner_ran;
 
 static void run_inner(void)
 {
+	unsigned int i;
+
+	for (i = 0; i < inners; i++)
+		inner_result[i] = st->act(second, &inner[i], &inner_value[i]);
 	inner_ran = 1;
-	inner_result = st->act(second, &inner, &inner_value);
 }
 
-static bool reads(const struct action *a)
+static bool fits(struct model *m, const struct action *a, int err, uint64_t v)
 {
-	return a->what == GET || a->what == SCAN;
+	uint64_t want;
+	int expected = model_act(m, a, &want);
+
+	return err == expected && ((a->what != GET && a->what != SCAN) || v == want);
 }
 
-/*
- * Of both operations: the results are those of the model, ra and va of a, rb and vb of the inner
- * one
- */
-static bool fits(const struct action *a, int err, uint64_t v, int ra, uint64_t va, int rb,
-		 uint64_t vb)
+/* The results are those of the model if the operation comes after so many of the inner ones */
+static bool order_fits(const struct action *a, int err, uint64_t v, unsigned int after,
+		       struct model *m)
 {
-	return err == ra && inner_result == rb && (!reads(a) || v == va) &&
-	       (!inner_ran || !reads(&inner) || inner_value == vb);
+	bool all = true;
+	unsigned int i;
+
+	*m = kept_model;
+	for (i = 0; i <= inners; i++) {
+		if (i == after)
+			all &= fits(m, a, err, v);
+		/* it met a latch, and has done nothing */
+		if (i < inners && inner_result[i] != -EAGAIN)
+			all &= fits(m, &inner[i], inner_result[i], inner_value[i]);
+	}
+	return all;
 }
 
-/* The results are those of one after the other; -EAGAIN: the inner one met a latch */
+/* The results, and what is there afterwards, are those of one operation after the other */
 static void within(const struct action *a, unsigned int at, unsigned int keys)
 {
-	struct model ab = kept_model, ba = kept_model;
-	uint64_t v, va, vb = 0;
-	int err, ra, rb, ab_fits, ba_fits;
+	struct action get = { .what = GET };
+	bool found = false;
+	struct model m;
+	unsigned int after;
+	uint64_t v, there;
+	int err;
 
 	restore();
 	inner_ran = 0;
@@ -303,61 +354,122 @@ static void within(const struct action *a, unsigned int at, unsigned int keys)
 	one.run = NULL;
 	one.run_at = 0;
 	CHECK(inner_ran);
-	if (inner_result == -EAGAIN) {
-		inner_ran = 0;
-		inner_result = 0;
-	}
-	ra = model_act(&ab, a, &va);
-	rb = inner_ran ? model_act(&ab, &inner, &vb) : 0;
-	ab_fits = fits(a, err, v, ra, va, rb, vb);
-	rb = inner_ran ? model_act(&ba, &inner, &vb) : 0;
-	ra = model_act(&ba, a, &va);
-	ba_fits = fits(a, err, v, ra, va, rb, vb);
-	CHECK(ab_fits || ba_fits);
-	if (!ab_fits || (ba_fits && memcmp(&ab, &ba, sizeof(ab)))) {
-		/* both fit, but differ: of two writes the later one counts */
-		if (ab_fits) {
-			struct action get = { .what = GET, .key = a->key };
-
-			st->act(first, &get, &v);
-			if (v == ab.value[a->key])
-				ba = ab;
+	for (after = 0; after <= inners && !found; after++) {
+		if (!order_fits(a, err, v, after, &m))
+			continue;
+		found = true;
+		for (get.key = 0; get.key < keys && found; get.key++) {
+			st->act(first, &get, &there);
+			found = there == m.value[get.key];
 		}
-		ab = ba;
 	}
-	compare(&ab, keys);
+	CHECK(found);
+	if (found)
+		compare(&m, keys);
+}
+
+static void run_within(const struct structure *s, unsigned int state, unsigned int keys,
+		       unsigned int rounds, unsigned int *meets)
+{
+	unsigned int n, i, k;
+	struct action a;
+	uint64_t v;
+
+	begin(s, BLOCKS);
+	two.attempts = 3;
+	one.parts = state % 8 == 7;
+	fill(keys, state * 4);
+	for (i = 0; i < rounds; i++) {
+		a = random_action(keys, 1);
+		for (k = 0; k < inners; k++) {
+			inner[k] = random_action(keys, i % 2 || k);
+			if (rnd(2))
+				inner[k].key = (a.key + rnd(3)) % keys;
+		}
+		restore();
+		st->act(first, &a, &v);
+		for (n = one.calls; n; n--) {
+			within(&a, n, keys);
+			for (k = 0; k < inners; k++)
+				meets[inner_result[k] == -EAGAIN]++;
+		}
+	}
+	local_memory_free(&kept);
+	end();
+}
+
+/* Over accessors whose latches show, or do not, if nothing was written */
+static void run_all_within(unsigned int states, unsigned int rounds)
+{
+	unsigned int state, meets[2];
+	size_t s;
+
+	for (s = 0; s < ARRAY_SIZE(structures); s++) {
+		meets[0] = meets[1] = 0;
+		for (state = 0; state < states; state++) {
+			latches_hide = state % 2;
+			run_within(&structures[s], state * 24 / states, 30, rounds, meets);
+		}
+		latches_hide = false;
+		/* a good part of the inner operations did something */
+		CHECK(meets[1] && meets[1] < 2 * meets[0]);
+	}
 }
 
 static void one_within_another(void)
 {
-	unsigned int state, keys = 30, n, i, meets = 0;
-	struct action a;
-	uint64_t v;
-	size_t s;
+	inners = 1;
+	run_all_within(24, 60);
+}
 
-	for (s = 0; s < ARRAY_SIZE(structures); s++) {
-		for (state = 0; state < 24; state++) {
-			begin(&structures[s], BLOCKS);
-			two.attempts = 3;
-			one.parts = state % 8 == 7;
-			fill(keys, state * 4);
-			for (i = 0; i < 60; i++) {
-				a = random_action(keys, 1);
-				inner = random_action(keys, i % 2);
-				if (rnd(2))
-					inner.key = (a.key + rnd(3)) % keys;
-				restore();
-				st->act(first, &a, &v);
-				for (n = one.calls; n; n--) {
-					within(&a, n, keys);
-					meets += !inner_ran;
-				}
-			}
-			local_memory_free(&kept);
-			end();
+static void two_within_another(void)
+{
+	inners = 2;
+	run_all_within(12, 40);
+}
+
+/*
+ * Of a chain of three buckets the second one is full when the insertion reads it; then one of its
+ * keys is deleted, and the same key is inserted there.
+ */
+static void insertions_of_one_key(void)
+{
+	struct action a = { .what = PUT, .value = 1 }, get = { .what = GET, .key = 9 };
+	unsigned int n;
+	uint64_t v;
+	int err;
+
+	inners = 2;
+	for (latches_hide = false; ; latches_hide = true) {
+		begin(&structures[1], BLOCKS);
+		two.attempts = 3;
+		for (a.key = 0; a.key < 5; a.key++)
+			CHECK_EQ(st->act(first, &a, &v), 0);
+		memset(&kept_model, 0, sizeof(kept_model));
+		local_memory_init(&kept, memory.bytes, memory.fixed, memory.blocks);
+		local_copy_memory(&kept, &memory);
+		inner[0] = (struct action){ DELETE, 2, 0 };
+		inner[1] = (struct action){ INSERT, 9, 7 };
+		a = (struct action){ INSERT, 9, 8 };
+		restore();
+		CHECK_EQ(st->act(first, &a, &v), 0);
+		for (n = one.calls; n; n--) {
+			restore();
+			one.run = run_inner;
+			one.run_at = n;
+			err = st->act(first, &a, &v);
+			CHECK(!!err + !!inner_result[1] == 1);
+			/* one deletion, and it is gone */
+			CHECK_EQ(rmc_table_delete((struct rmc_table *)first, 9), 0);
+			CHECK_EQ(st->act(first, &get, &v), -ENOENT);
 		}
+		local_memory_free(&kept);
+		end();
+		if (latches_hide)
+			break;
+		a.what = PUT;
 	}
-	printf("# %u operations met a latch\n", meets);
+	latches_hide = false;
 }
 
 /* --- room --- */
@@ -385,7 +497,123 @@ static void no_room(void)
 		CHECK(there >= 4 && there < KEYS);
 		CHECK(memory.frees < 2);
 		compare(&m, KEYS);
+		/* keys that are there need no room, whatever is full on their way */
+		for (a.key = 0; a.key < KEYS; a.key++) {
+			if (!m.value[a.key])
+				continue;
+			a.what = PUT;
+			a.value = m.value[a.key] += 3;
+			CHECK_EQ(st->act(first, &a, &v), 0);
+			a.what = INSERT;
+			CHECK_EQ(st->act(first, &a, &v), -EEXIST);
+		}
+		compare(&m, KEYS);
 		end();
+	}
+}
+
+/* One chain, to its limit, and back */
+static void full_chain(void)
+{
+	unsigned int n = 2 * RMC_TABLE_CHAIN, k;
+	struct action a = { .what = INSERT };
+	uint64_t v;
+
+	begin(&structures[1], 2 * RMC_TABLE_CHAIN);
+	for (a.key = 0; a.key < n; a.key++) {
+		a.value = a.key + 1;
+		CHECK_EQ(st->act(first, &a, &v), 0);
+	}
+	CHECK_EQ(memory.frees, 2 * RMC_TABLE_CHAIN - RMC_TABLE_CHAIN);
+	CHECK_EQ(st->act(first, &a, &v), -ENOSPC);
+	CHECK_EQ(memory.frees, 2 * RMC_TABLE_CHAIN - RMC_TABLE_CHAIN);
+	/* the others can be used, and each that is deleted makes room for another one */
+	for (k = 0; k < n; k++) {
+		CHECK_EQ(rmc_table_get((struct rmc_table *)first, k, &v), 0);
+		CHECK_EQ(v, k + 1);
+		CHECK_EQ(rmc_table_put((struct rmc_table *)first, k, 5), 0);
+	}
+	CHECK_EQ(rmc_table_get((struct rmc_table *)first, n, &v), -ENOENT);
+	CHECK_EQ(rmc_table_delete((struct rmc_table *)first, 50), 0);
+	CHECK_EQ(st->act(first, &a, &v), 0);
+	CHECK_EQ(rmc_table_put((struct rmc_table *)first, 50, 5), -ENOSPC);
+	for (k = 0; k <= n; k++)
+		CHECK_EQ(rmc_table_delete((struct rmc_table *)first, k), k == 50 ? -ENOENT : 0);
+	CHECK_EQ(memory.frees, 2 * RMC_TABLE_CHAIN - 1);
+	CHECK_EQ(st->act(first, &a, &v), 0);
+	end();
+}
+
+/* A split that a status has ended before its parent was stored: the next insertion completes it */
+static void half_splits(void)
+{
+	struct action a = { .what = PUT, .value = 1 }, get = { .what = GET };
+	unsigned int n, calls, reads, half;
+	uint64_t v;
+	size_t s;
+	int err;
+
+	for (s = 0; s < ARRAY_SIZE(structures); s++) {
+		if (!structures[s].ordered)
+			continue;
+		half = 0;
+		begin(&structures[s], BLOCKS);
+		fill(1, 0);
+		/* a root over leaves, of which the last one is full */
+		for (a.key = 0; memory.frees > BLOCKS - 5; a.key++) {
+			local_copy_memory(&kept, &memory);
+			CHECK_EQ(st->act(first, &a, &v), 0);
+		}
+		a.key--;
+		restore();
+		CHECK_EQ(st->act(first, &a, &v), 0);
+		calls = one.calls;
+		reads = one.reads;
+		CHECK_EQ(st->act(first, &get, &v), 0);
+		reads = one.reads - reads;
+		for (n = 1; n <= calls; n++) {
+			restore();
+			one.fail_at = n;
+			err = st->act(first, &a, &v);
+			CHECK_EQ(err, LOCAL_BROKEN);
+			one.fail_at = 0;
+			CHECK_EQ(st->act(first, &a, &v), 0);
+			half += memory.frees < kept.frees;
+			get.key = a.key;
+			v = one.reads;
+			CHECK_EQ(st->act(first, &get, &v), 0);
+			v = one.reads;
+			CHECK_EQ(st->act(first, &get, &(uint64_t){ 0 }), 0);
+			CHECK_EQ(one.reads - v, reads);
+		}
+		CHECK(half);
+		local_memory_free(&kept);
+		end();
+	}
+}
+
+/* Areas say what they are for */
+static void other_structures(void)
+{
+	static const uint32_t areas[] = {
+		RMC_BLOCKS_NONE, RMC_BLOCKS_TABLE, RMC_BLOCKS_TABLE_DIRECT, RMC_BLOCKS_TREE,
+		RMC_BLOCKS_MAP,
+	};
+	struct structure wide = structures[3];
+	size_t s, i;
+	void *t;
+
+	for (s = 0; s < ARRAY_SIZE(structures); s++) {
+		for (i = 0; i < ARRAY_SIZE(areas); i++) {
+			begin(&wide, 10);
+			one.base.structure = areas[i];
+			t = structures[s].open(&one.base, structures[s].argument);
+			CHECK_EQ(!!t, areas[i] == structures[s].areas);
+			CHECK(t || errno == EPROTO);
+			if (t)
+				structures[s].close(t);
+			end();
+		}
 	}
 }
 
@@ -399,6 +627,11 @@ int main(void)
 		{ "each call of the accessor restarts", restarts_everywhere },
 		{ "each call of the accessor fails", failures_everywhere },
 		{ "an operation within each call of another one", one_within_another },
+		{ "two operations within each call of another one", two_within_another },
+		{ "two insertions of one key into a chain", insertions_of_one_key },
+		{ "a chain at its limit", full_chain },
+		{ "splits that a status has ended are completed", half_splits },
+		{ "areas of another structure", other_structures },
 		{ "a map is a red-black tree", red_and_black },
 		{ "bad buckets", bad_buckets },
 		{ "bad blocks of a tree", bad_tree_blocks },

@@ -5,31 +5,36 @@
  *
  *	rmc_blocks_format(&o, segment + offset)		each owner, once, before all others
  *
- *	n = rmc_blocks_open(qp, &o)			each thread that uses the structure
- *	t = rmc_table_open(n, 0)			the same structure everywhere
+ *	blocks = rmc_blocks_open(qp, &o)		each thread that uses the structure
+ *	t = rmc_table_open(blocks, 0)			the same structure everywhere
  *	rmc_table_put(t, key, value)
  *
  * An area of each segment holds blocks of one length. A structure uses all blocks of its areas. A
  * read of a block is one remote read, or SABRe; a write is one read, a compare-and-swap that takes
  * the block's latch, a write, and a compare-and-swap that releases it.
  *
- * Each operation takes effect at one instant between its call and its return: histories of
- * operations are linearizable. Keys and values are 64-bit words; a longer value is an object whose
- * address is the value.
+ * Each operation that returns 0, -ENOENT or -EEXIST takes effect at one instant between its call and
+ * its return: histories of operations are linearizable. One that returns a status has taken effect
+ * then, takes effect later, or never; only of a map, keys may be lost. Keys and values are 64-bit
+ * words; a longer value is an object whose address is the value.
  *
  * Functions return 0 or
  *
  *	-ENOENT, -EEXIST	there is no such key, there is one
- *	-ENOSPC			no block is free
- *	-EAGAIN			others wrote the same blocks, or a client died with a latch, for all
- *				attempts; nothing has changed
+ *	-ENOSPC			no block is free (clients keep some that they have freed, see below), or
+ *				a table's chain is at its limit: nothing has changed
+ *	-EAGAIN			the operation did not get the blocks that it needs in wait_us: others
+ *				write them, or have lost an operation on one; or a client died with a
+ *				latch, or links are damaged, which lasts. Nothing has changed.
  *	-EPROTO, -ELOOP		the blocks are not those of this structure, or were damaged
+ *	-ESTALE			an owner has formatted its area again: open the blocks again
  *	-EINVAL			key RMC_TREE_KEY_NONE, an empty range
- *	enum rmc_status		an operation failed: a change may have taken effect
+ *	enum rmc_status		an operation failed: a change may have taken effect, or does later
  *	-errno			of the queue pair
  *
  * One thread at a time uses a queue pair with all that was opened over it. Calls wait for
- * operations, latches and back-offs by rmc_relax(); none sleeps.
+ * operations, latches and back-offs by rmc_relax(); none sleeps. A call ends after wait_us, and one
+ * time limit of the RMC for each block that it holds then.
  */
 #ifndef RMC_DS_H
 #define RMC_DS_H
@@ -44,55 +49,71 @@ extern "C" {
 
 struct rmc_blocks;
 
-#define RMC_BLOCKS_CLIENTS	512	/* that may use the areas from one node id */
+#define RMC_BLOCKS_CLIENTS	512	/* numbers of clients of one node id are below it */
 #define RMC_BLOCKS_MAX		(1U << 30)	/* blocks in an area */
-#define RMC_BLOCKS_ATTEMPTS	64	/* default */
 #define RMC_BLOCKS_GRACE_US	1000000	/* default */
+#define RMC_BLOCKS_WAIT_US	2000000	/* default, beyond the time of grace */
 
-/* The first seven: the same for all who use the areas */
+/* What an area is for. Who opens another structure over it is refused. */
+enum rmc_blocks_structure {
+	RMC_BLOCKS_NONE,		/* of <rmc/ds.h> */
+	RMC_BLOCKS_TABLE,
+	RMC_BLOCKS_TABLE_DIRECT,	/* with RMC_TABLE_DIRECT */
+	RMC_BLOCKS_TREE,
+	RMC_BLOCKS_MAP,
+};
+
+/* The first ten: the same for all who use the areas */
 struct rmc_blocks_options {
 	/* NULL: "farm"; or "crc64"; or "sabre", in segments whose mode is not RMC_SABRE_LOCKED */
 	const struct rmc_scheme *scheme;
+	const char *latch;		/* of blocks; NULL: their version, others are refused */
 	uint64_t offset;		/* of the area in each segment, in bytes; whole lines */
 	uint64_t capacity;		/* blocks in each area, RMC_BLOCKS_MAX at most */
-	uint64_t fixed;			/* of these: buckets of a table; 0: 1 */
+	uint64_t fixed;			/* of these: buckets of a table; others, 0: 1 */
 	size_t bytes;			/* of a block's data: RMC_TABLE_BYTES, for example */
+	uint32_t structure;		/* enum rmc_blocks_structure */
+	uint32_t flags;			/* 0 */
 	int first_nid;			/* areas are in the segments of this node */
 	unsigned int nodes;		/* and the next ones; 0: 1 */
 
 	int nid;			/* of the caller's node, which its latches name */
-	unsigned int client;		/* below RMC_BLOCKS_CLIENTS: no other of this node has it */
-	unsigned int attempts;		/* of each wait and operation; 0: RMC_BLOCKS_ATTEMPTS */
+	unsigned int client;		/* from 1 on: no other client of this node has it */
+	/*
+	 * How long an operation waits for blocks that others write, before -EAGAIN, and repeats
+	 * what is lost; not below grace_us. 0: grace_us + RMC_BLOCKS_WAIT_US
+	 */
+	uint32_t wait_us;
 	uint32_t backoff_ns;		/* after the first failure; doubles after each, random */
 	uint32_t backoff_max_ns;	/* 0 with backoff_ns 0: 1 us and 64 us */
 	/*
-	 * How long an operation may take until it ends, and a packet whose operation timed out
-	 * may be on its way: blocks are reused, and latches released after a lost write, no
-	 * earlier. 0: RMC_BLOCKS_GRACE_US
+	 * How long a packet may be on its way whose operation has timed out: no earlier after that
+	 * is the latch released of a block whose write was lost. 0: RMC_BLOCKS_GRACE_US
 	 */
 	uint32_t grace_us;
 	uint32_t chunk;			/* blocks that are taken from an area at a time; 0: 64 */
 	void *memory;			/* registered, aligned to words; NULL: allocate */
 };
 
-#define RMC_BLOCKS_OPTIONS_SIZE_VER1	88
+#define RMC_BLOCKS_OPTIONS_SIZE_VER1	104
 RMC_ABI_SIZE_VER0(rmc_blocks_options, memory, RMC_BLOCKS_OPTIONS_SIZE_VER1);
 
-/* Counts since it was opened. All but the last five are remote operations that were waited for. */
+/* Counts since it was opened. The first five are remote operations that were waited for. */
 struct rmc_blocks_stats {
 	uint64_t reads;			/* of blocks */
-	uint64_t validations;		/* reads of their first word */
+	uint64_t validations;		/* reads of their first word, or an area's header */
 	uint64_t atomics;		/* latches */
 	uint64_t writes;		/* of blocks */
 	uint64_t allocations;		/* operations that find free blocks, or free them */
 	uint64_t torn, locked;		/* reads that were repeated */
 	uint64_t restarts;		/* of operations of structures */
 	uint64_t lost;			/* operations that timed out */
-	uint64_t leaked;		/* blocks that stay unused, as an operation was lost */
+	uint64_t leaked;		/* blocks that stay unused: lost, latched or damaged ones */
+	uint64_t stuck;			/* now: latches that are not released: rmc_blocks_settle() */
 };
 
-#define RMC_BLOCKS_STATS_SIZE_VER1	80
-RMC_ABI_SIZE_VER0(rmc_blocks_stats, leaked, RMC_BLOCKS_STATS_SIZE_VER1);
+#define RMC_BLOCKS_STATS_SIZE_VER1	88
+RMC_ABI_SIZE_VER0(rmc_blocks_stats, stuck, RMC_BLOCKS_STATS_SIZE_VER1);
 
 /* Bytes of the area in each segment, and of registered memory for a client; 0: wrong options */
 size_t rmc_blocks_bytes_sized(const struct rmc_blocks_options *options, size_t size);
@@ -123,14 +144,24 @@ RMC_SIZED struct rmc_blocks *rmc_blocks_open(struct rmc_qp *qp,
 	return rmc_blocks_open_sized(qp, options, sizeof(*options));
 }
 
-/* Gives blocks that are not used back to their areas; waits for the time of grace of some. */
-void rmc_blocks_close(struct rmc_blocks *n);
+/*
+ * Latches whose release was lost, or whose node is down for a while, are released when this client's
+ * next operation begins or ends. A client that executes none meanwhile calls this: 0; -EAGAIN: some
+ * are still not, after wait_us (stats: stuck)
+ */
+int rmc_blocks_settle(struct rmc_blocks *blocks);
 
-void rmc_blocks_stats_sized(const struct rmc_blocks *n, struct rmc_blocks_stats *stats,
+/*
+ * Settles, and gives blocks that are not used back to their areas. Until then a client keeps up to
+ * one chunk of each area, and some of what it has freed.
+ */
+void rmc_blocks_close(struct rmc_blocks *blocks);
+
+void rmc_blocks_stats_sized(const struct rmc_blocks *blocks, struct rmc_blocks_stats *stats,
 			    size_t size);
-RMC_SIZED void rmc_blocks_stats(const struct rmc_blocks *n, struct rmc_blocks_stats *stats)
+RMC_SIZED void rmc_blocks_stats(const struct rmc_blocks *blocks, struct rmc_blocks_stats *stats)
 {
-	rmc_blocks_stats_sized(n, stats, sizeof(*stats));
+	rmc_blocks_stats_sized(blocks, stats, sizeof(*stats));
 }
 
 /* The most data of a block whose image has at most so many bytes; scheme NULL: "farm" */
@@ -139,15 +170,17 @@ size_t rmc_blocks_fit(const struct rmc_scheme *scheme, size_t image);
 /* ---- hash table: chains of buckets of a line ---- */
 
 #define RMC_TABLE_BYTES		48	/* of a bucket's data: two keys with their values */
+#define RMC_TABLE_CHAIN		64	/* buckets: a table with longer ones is far too small */
 #define RMC_TABLE_DIRECT	(1U << 0)	/* key modulo the number of buckets, no hash */
 
 struct rmc_table;
 
 /*
- * A table whose heads of chains are the fixed blocks of all areas; other blocks extend chains. NULL
- * with errno set on failure. Close it before its blocks.
+ * A table whose heads of chains are the fixed blocks of all areas; other blocks extend chains, to
+ * RMC_TABLE_CHAIN. NULL with errno set on failure, EPROTO: the areas are not for it. Close it before
+ * its blocks.
  */
-struct rmc_table *rmc_table_open(struct rmc_blocks *n, unsigned int flags);
+struct rmc_table *rmc_table_open(struct rmc_blocks *blocks, unsigned int flags);
 void rmc_table_close(struct rmc_table *t);
 
 int rmc_table_get(struct rmc_table *t, uint64_t key, uint64_t *value);
@@ -179,10 +212,10 @@ struct rmc_tree;
 
 /*
  * The root is the first fixed block of the first area, the only one that a tree needs. Users may
- * couple differently, but RMC_TREE_VERSION and RMC_TREE_LATCH answer -EPROTO for keys behind a
- * split that failed half-way, with a status.
+ * couple differently. A split that failed half-way, with a status, is completed by the next insertion
+ * that meets it.
  */
-struct rmc_tree *rmc_tree_open(struct rmc_blocks *n, enum rmc_tree_coupling coupling);
+struct rmc_tree *rmc_tree_open(struct rmc_blocks *blocks, enum rmc_tree_coupling coupling);
 void rmc_tree_close(struct rmc_tree *t);
 
 int rmc_tree_get(struct rmc_tree *t, uint64_t key, uint64_t *value);
@@ -210,7 +243,7 @@ struct rmc_map;
  * keeps its block, for the next insertion of this key. A status in the middle of an insertion may
  * leave a map in which other keys are not found.
  */
-struct rmc_map *rmc_map_open(struct rmc_blocks *n);
+struct rmc_map *rmc_map_open(struct rmc_blocks *blocks);
 void rmc_map_close(struct rmc_map *m);
 
 int rmc_map_get(struct rmc_map *m, uint64_t key, uint64_t *value);
