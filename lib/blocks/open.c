@@ -68,8 +68,8 @@ static int shape_of(struct shape *s, const struct rmc_blocks_options *o)
 	if (!o->fixed)
 		return rmc_fail(EINVAL, "blocks: a table needs a number of buckets (fixed)");
 	if (o->structure > RMC_BLOCKS_MAP || o->flags || o->latch)
-		return rmc_fail(EINVAL, "blocks: structure %u, flags %#x: not known; no latch but the "
-				"version", o->structure, o->flags);
+		return rmc_fail(EINVAL, "blocks: structure %u, flags %#x: not known; no latch but "
+				"the version", o->structure, o->flags);
 	/* others wait while a client waits for the end of a lost write */
 	if (o->wait_us < o->grace_us)
 		return rmc_fail(EINVAL, "blocks: wait_us %u is less than grace_us %u", o->wait_us,
@@ -157,7 +157,9 @@ static uint64_t next_epoch(const struct area *before)
 
 	clock_gettime(CLOCK_REALTIME, &ts);
 	epoch = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-	return epoch && epoch != before->epoch ? epoch : before->epoch + 1 + (before->epoch == ~0ULL);
+	if (epoch && epoch != before->epoch)
+		return epoch;
+	return before->epoch + 1 + (before->epoch == ~0ULL);
 }
 
 int rmc_blocks_format_sized(const struct rmc_blocks_options *options, void *area, size_t size)

@@ -178,7 +178,7 @@ static int take_chunk(struct remote *r, unsigned int area)
 	return 0;
 }
 
-/* The first bit of a line that is set: 0, -ENOSPC: none, RMC_BLOCK_RESTART: another client has it */
+/* The first bit of a line that is set: 0, -ENOSPC: none, RMC_BLOCK_RESTART: another one has it */
 static int take_of_line(struct remote *r, unsigned int area, uint64_t word)
 {
 	unsigned int i, none = BLOCK_TRIES;
@@ -291,7 +291,7 @@ static int take(struct remote *r, uint64_t beside, struct spare *s)
 	return RMC_BLOCK_RESTART;
 }
 
-/* It could not be entered: 0: to the next one; or a status. Whose outcome is in doubt comes back. */
+/* It could not be entered: 0: to the next one; or a status. One that is in doubt comes back. */
 static int not_entered(struct remote *r, struct spare s, int err)
 {
 	struct doubt *d = rmc_remote_doubt_of(r, s.at);

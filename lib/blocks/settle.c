@@ -8,9 +8,9 @@
  *	  |'---------------------------------->'  not before the grace of a lost WRITE is over
  *	  '--> ended: it was another word
  *
- * leave() and cancel() execute the steps once, repeating what is lost. If that does not suffice, the
- * hold goes to the doubts, with its buffer, and its address is no longer held. Doubts go on when an
- * operation of the structure begins or ends, when this client meets the block, and in
+ * leave() and cancel() execute the steps once, repeating what is lost. If that does not suffice,
+ * the hold goes to the doubts, with its buffer, and its address is no longer held. Doubts go on
+ * when an operation of the structure begins or ends, when this client meets the block, and in
  * rmc_blocks_settle() and rmc_blocks_close(). As soon as the block is stored leave() returns 0:
  * nobody sees its old state any more.
  *
@@ -247,7 +247,8 @@ int rmc_remote_take_latch(struct remote *r, struct rmc_block_hold *h)
 	struct doubt d = { .step = DOUBT_TAKE };
 	int err;
 
-	h->latch = r->owner | (h->word & (BLOCK_WORD_TAG | BLOCK_WORD_VERSION)) | BLOCK_WORD_LATCHED;
+	h->latch = r->owner | (h->word & (BLOCK_WORD_TAG | BLOCK_WORD_VERSION)) |
+		   BLOCK_WORD_LATCHED;
 	d.h = *h;
 	err = swap(r, &d, h->word, h->latch);
 	if (!err)
@@ -262,8 +263,8 @@ int rmc_remote_take_latch(struct remote *r, struct rmc_block_hold *h)
 }
 
 /*
- * Stores what was written, and releases the latch. unused: the block is this client's then. 0: it is
- * stored, or nothing was written. The hold has ended.
+ * Stores what was written, and releases the latch. unused: the block is this client's then. 0: it
+ * is stored, or nothing was written. The hold has ended.
  */
 int rmc_remote_finish(struct remote *r, struct rmc_block_hold *h, bool unused)
 {

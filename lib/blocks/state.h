@@ -33,8 +33,8 @@
  * still be stored when a repeated one has been completed, if a filter, or a fabric that retries,
  * keeps packets back. So its latch is released after the time of grace.
  *
- * What cannot end in time, because its operations are lost or fail, is in doubt (settle.c). It keeps
- * its buffer, and goes on when the operation of the structure has ended.
+ * What cannot end in time, because its operations are lost or fail, is in doubt (settle.c). It
+ * keeps its buffer, and goes on when the operation of the structure has ended.
  */
 #ifndef RMC_LIB_BLOCKS_STATE_H
 #define RMC_LIB_BLOCKS_STATE_H

@@ -9,16 +9,17 @@
  *
  * access.h is simpler: words and objects of which one writer at a time changes several.
  *
- * Units. A block is blocks->bytes of data at an address: node id << 48 | offset. 0 is no address. All
- * blocks of an accessor have the same length. Its first 16 bits are its kind: 0 in a fixed block
- * that was never written, RMC_BLOCK_FREE in one that is not in use, otherwise the structure's. An
- * accessor whose addresses are others, or whose blocks are absent at first, translates.
+ * Units. A block is blocks->bytes of data at an address: node id << 48 | offset. 0 is no address.
+ * All blocks of an accessor have the same length. Its first 16 bits are its kind: 0 in a fixed
+ * block that was never written, RMC_BLOCK_FREE in one that is not in use, otherwise the
+ * structure's. An accessor whose addresses are others, or whose blocks are absent at first,
+ * translates.
  *
  * Holds. A structure enters a block, and has left it before its operation ends. The data is one
  * state of the block, though perhaps no longer the newest: an accessor that finds out at the end
  * whether data was torn checks it in enter(). An accessor has at least RMC_BLOCK_HOLDS holds, which
- * it has room for before it opens. Nobody holds a block twice: enter() of an address that is held is
- * -EPROTO. Structures check first what others' changes can cause.
+ * it has room for before it opens. Nobody holds a block twice: enter() of an address that is held
+ * is -EPROTO. Structures check first what others' changes can cause.
  *
  *	       enter(READ)	  upgrade()
  *	  at ------------> READ ------------> WRITE ---- leave(): what was written is the new state
@@ -36,19 +37,19 @@
  * meanwhile, and wrote nothing, they need not notice: what a structure latches to make others begin
  * again, it writes.
  *
- * Stored. When leave() of a WRITE returns 0, the block is stored: whoever enters it later has the new
- * state, or waits. An accessor that posts writes behind one another, and learns later that one
+ * Stored. When leave() of a WRITE returns 0, the block is stored: whoever enters it later has the
+ * new state, or waits. An accessor that posts writes behind one another, and learns later that one
  * failed, does not suit. After a failed leave() the hold has ended, and the block has its old state
  * or its new one, now or later.
  *
  * Restart. Each function that returns int may return RMC_BLOCK_RESTART, except leave() of a WRITE,
  * and end(). The structure cancels what it holds, calls begin() again with a count one higher, and
- * executes its operation again if that returns 0. Nothing else has to be undone: a structure is whole
- * after each leave() of a WRITE, or has all other changes ready by then and does nothing but leave.
- * An accessor that bounds restarts returns a status from begin(); a transaction, which has to be
- * restarted as a whole, returns its status from the first begin() with a count other than 0. Any
- * other status ends the operation and is its result; -ENOENT, -EEXIST, -EPROTO and -ELOOP are the
- * structures' own, -ENOSPC is alloc()'s: an accessor that has such errors of its own translates
+ * executes its operation again if that returns 0. Nothing else has to be undone: a structure is
+ * whole after each leave() of a WRITE, or has all other changes ready by then and does nothing but
+ * leave. An accessor that bounds restarts returns a status from begin(); a transaction, which has
+ * to be restarted as a whole, returns its status from the first begin() with a count other than 0.
+ * Any other status ends the operation and is its result; -ENOENT, -EEXIST, -EPROTO and -ELOOP are
+ * the structures' own, -ENOSPC is alloc()'s: an accessor that has such errors of its own translates
  * them. A failed enter() holds nothing; a failed upgrade() leaves the READ, or nothing (at is 0
  * then); both may be cancelled.
  *
@@ -58,16 +59,17 @@
  * results before: it checks itself before it believes them.
  *
  * Waiting. enter(), upgrade() and leave() may wait for their own operations, and enter() for a
- * latch, and run other work of their thread meanwhile. enter() gives up with RMC_BLOCK_RESTART after
- * a few attempts, so a cycle of waiting structures ends. To need this seldom, structures enter LATCH
- * and WRITE downwards and then to the right. Nothing else waits while the structure holds a block:
- * alloc() restarts if it has to search for a block. begin() and end(), when nothing is held, may wait
- * longer: for a back-off, for free blocks, for what a lost operation may still do.
+ * latch, and run other work of their thread meanwhile. enter() gives up with RMC_BLOCK_RESTART
+ * after a few attempts, so a cycle of waiting structures ends. To need this seldom, structures
+ * enter LATCH and WRITE downwards and then to the right. Nothing else waits while the structure
+ * holds a block: alloc() restarts if it has to search for a block. begin() and end(), when nothing
+ * is held, may wait longer: for a back-off, for free blocks, for what a lost operation may still
+ * do.
  *
  * Bounded walks. Blocks are what another node's writer has stored: a structure checks kind, level,
- * counts and order of keys in the data it holds before it uses them, and follows a bounded number of
- * links. A block that was retired may be allocated again at once, also for the same structure: so
- * who comes by an old address finds kind RMC_BLOCK_FREE, or another place in the structure, and
+ * counts and order of keys in the data it holds before it uses them, and follows a bounded number
+ * of links. A block that was retired may be allocated again at once, also for the same structure:
+ * so who comes by an old address finds kind RMC_BLOCK_FREE, or another place in the structure, and
  * restarts, and who upgrades it finds that it was written. What no late visitor can see is -EPROTO.
  */
 #ifndef RMC_LIB_DS_BLOCK_H
@@ -112,7 +114,7 @@ struct rmc_blocks {
 	const struct rmc_block_ops *ops;
 	size_t bytes;		/* of a block's data */
 	uint64_t fixed;		/* blocks that are in use from the beginning; zero then */
-	uint32_t structure;	/* enum rmc_blocks_structure of <rmc/ds.h>: what the areas are for */
+	uint32_t structure;	/* enum rmc_blocks_structure: what the areas are for */
 };
 
 struct rmc_blocks_stats;
@@ -172,8 +174,8 @@ static inline int rmc_block_read(struct rmc_blocks *blocks, struct rmc_block_hol
 }
 
 /* data may be a part of the block, and overlap */
-static inline int rmc_block_write(struct rmc_blocks *blocks, struct rmc_block_hold *h, size_t offset,
-				  const void *data, size_t len)
+static inline int rmc_block_write(struct rmc_blocks *blocks, struct rmc_block_hold *h,
+				  size_t offset, const void *data, size_t len)
 {
 	if (!h->data)
 		return blocks->ops->write(blocks, h, offset, data, len);

@@ -213,8 +213,8 @@ static void set_entry(struct bucket *b, int i, const struct request *q)
 }
 
 /*
- * Stores the home bucket, so others begin again, and then the bucket that has changed. Who reads the
- * new home bucket waits for this one.
+ * Stores the home bucket, so others begin again, and then the bucket that has changed. Who reads
+ * the new home bucket waits for this one.
  */
 static int leave_both(struct rmc_table *t, struct walk *w, struct place *p)
 {

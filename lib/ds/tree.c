@@ -350,7 +350,8 @@ struct rmc_tree *rmc_tree_open(struct rmc_blocks *blocks, enum rmc_tree_coupling
 		return NULL;
 	t->blocks = blocks;
 	t->coupling = coupling;
-	t->capacity = (uint32_t)((blocks->bytes - sizeof(struct tree_head)) / sizeof(struct rmc_pair));
+	t->capacity = (uint32_t)((blocks->bytes - sizeof(struct tree_head)) /
+				 sizeof(struct rmc_pair));
 	return t;
 }
 

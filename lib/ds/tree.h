@@ -17,9 +17,9 @@
  * upper half of a block to a new one, which becomes its right neighbour. What is stored, in order:
  * the new block; the old one; their parent. A reader finds the moved keys at any time: in the old
  * block, or, as they are above its range, behind the link. Who goes down to insert splits full
- * blocks on the way, so a split changes one block and its parent, and latches no others. If a status
- * ended a split before the parent was stored, the next insertion that has to move to the right there
- * completes it.
+ * blocks on the way, so a split changes one block and its parent, and latches no others. If a
+ * status ended a split before the parent was stored, the next insertion that has to move to the
+ * right there completes it.
  *
  * Blocks never leave the tree, also empty ones, so low and level of a block never change.
  * Operations take effect when they read or store a leaf; scans, when they have read the last one:

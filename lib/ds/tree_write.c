@@ -161,7 +161,7 @@ int rmc_tree_post(struct rmc_tree *t, struct path *p)
 
 	if (!err && (p->at.d.low <= p->parent.d.low || p->at.d.low >= p->parent.d.high))
 		err = -EPROTO;
-	/* whoever splits holds the parent until it has the entry: unchanged, so nobody is doing it */
+	/* whoever splits holds the parent until it has the entry: nobody does it now */
 	if (!err)
 		err = rmc_tree_bound(t, &p->parent, p->at.d.low, &i);
 	if (!err)

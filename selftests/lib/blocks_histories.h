@@ -173,7 +173,7 @@ struct worker {
 	struct rmc_tree *tree;
 	struct rmc_map *map;
 	struct done done[H_OPS];
-	unsigned int ops;
+	unsigned int ops, full, dropped;	/* -ENOSPC; other operations that did nothing */
 	pthread_t thread;
 	struct fiber *fiber;
 };
@@ -241,9 +241,10 @@ static void work(void *arg)
 		d->err = work_one(w, d);
 		d->complete = tick();
 		/* it has changed nothing, or found out nothing */
-		if (d->err == -EAGAIN || d->err == -ENOSPC || d->err == -EXDEV)
-			continue;
-		w->ops++;
+		w->full += d->err == -ENOSPC;
+		w->dropped += d->err == -EAGAIN || d->err == -EXDEV;
+		if (d->err != -EAGAIN && d->err != -ENOSPC && d->err != -EXDEV)
+			w->ops++;
 	}
 }
 
@@ -256,8 +257,25 @@ static void *work_in_thread(void *arg)
 
 int __real_sched_yield(void);
 
+/* Node 1 is down now and then, if this is not 0: so many steps, one time in so many */
+static unsigned int flaky;
+
+static void come_and_go(void)
+{
+	static struct inline_rmc choose = { .seed = 4711 };
+	static unsigned int left;
+
+	if (!left)
+		left = inline_random(&choose, 200 * flaky) ? 0 : 1 + inline_random(&choose, flaky);
+	else
+		left--;
+	fabric.status[1] = left ? RMC_S_NODE_DOWN : 0;
+}
+
 static void let_others_run(void)
 {
+	if (flaky && fiber_self())
+		come_and_go();
 	if (REAL_THREADS)
 		__real_sched_yield();
 	else if (fiber_self())
@@ -374,21 +392,50 @@ static void check_history_of_workers(void)
 struct setting {
 	const char *scheme;
 	int coupling;			/* of a tree, or: */
+	unsigned int capacity;		/* of an area */
 };
 
 enum { TABLE = -1, MAP = -2 };
 
 /* What all runs of a test have met */
 static struct rmc_blocks_stats met;
+static unsigned int met_ops, met_dropped, met_full, met_overlaps, met_statuses, met_spares;
 
 static void print_met(void)
 {
-	printf("# %llu restarts, %llu torn, %llu locked, %llu lost\n",
+	printf("# %llu restarts, %llu torn, %llu locked, %llu lost; of %u operations %u overlap, "
+	       "%u without room, %u dropped, %u with a status; %u blocks used again\n",
 	       (unsigned long long)met.restarts, (unsigned long long)met.torn,
-	       (unsigned long long)met.locked, (unsigned long long)met.lost);
-	/* threads may happen to meet nothing */
+	       (unsigned long long)met.locked, (unsigned long long)met.lost, met_ops, met_overlaps,
+	       met_full, met_dropped, met_statuses, met_spares);
+	/* threads may happen to meet nothing, but they run at once */
 	CHECK(REAL_THREADS || (met.restarts && met.torn && met.locked));
+	CHECK(met_overlaps > met_ops / 20);
+	CHECK(met_dropped < met_ops / 20);
+	CHECK(met_full && met_full < met_ops / 20);
+	CHECK(met_spares);
 	memset(&met, 0, sizeof(met));
+	met_ops = met_dropped = met_full = met_overlaps = met_statuses = met_spares = 0;
+}
+
+static void count_met(const struct worker *w)
+{
+	struct rmc_blocks_stats st = stats_of(&w->c);
+	unsigned int k;
+
+	met.restarts += st.restarts;
+	met.torn += st.torn;
+	met.locked += st.locked;
+	met.lost += st.lost;
+	CHECK_EQ(st.stuck, 0);
+	met_ops += w->ops + w->full + w->dropped;
+	met_full += w->full;
+	met_dropped += w->dropped;
+	met_spares += remote(&w->c)->spare_head;
+	for (k = 0; k < w->ops; k++) {
+		met_overlaps += w->done[k].complete > w->done[k].invoke + 1;
+		met_statuses += w->done[k].err > 0;
+	}
 }
 
 static void run_clients(const struct setting *s, unsigned int lose, uint64_t seed)
@@ -400,13 +447,13 @@ static void run_clients(const struct setting *s, unsigned int lose, uint64_t see
 	/* few blocks, of little room: chains grow, blocks split */
 	areas_of(table ? RMC_BLOCKS_TABLE : map ? RMC_BLOCKS_MAP : RMC_BLOCKS_TREE, s->scheme,
 		 table ? RMC_TABLE_BYTES : map ? RMC_MAP_BYTES : RMC_TREE_BYTES_MIN,
-		 table ? 2 : 1, 60, 2);
+		 table ? 2 : 1, s->capacity, 2);
 	now = 0;
 	for (i = 0; i < CLIENTS; i++) {
 		struct worker *w = &workers[i];
 
 		w->number = i;
-		w->ops = 0;
+		w->ops = w->full = w->dropped = 0;
 		client_open(&w->c, i);
 		w->c.rmc.seed += seed * 0x123456789ULL;
 		w->c.rmc.pause = let_others_run;
@@ -415,20 +462,18 @@ static void run_clients(const struct setting *s, unsigned int lose, uint64_t see
 		w->c.rmc.qp.shared = !REAL_THREADS;
 		w->c.rmc.lose = lose;
 		w->c.rmc.late_us = lose ? GRACE_US / 2 : 0;
+		w->c.rmc.partial = !!lose;
 		w->table = table ? rmc_table_open(w->c.blocks, 0) : NULL;
 		w->map = map ? rmc_map_open(w->c.blocks) : NULL;
 		w->tree = s->coupling < 0 ? NULL :
 			  rmc_tree_open(w->c.blocks, (enum rmc_tree_coupling)s->coupling);
 	}
 	run_all(seed);
+	fabric.status[1] = 0;
 	for (i = 0; i < CLIENTS; i++) {
-		struct rmc_blocks_stats st = stats_of(&workers[i].c);
-
 		workers[i].c.rmc.lose = 0;
-		met.restarts += st.restarts;
-		met.torn += st.torn;
-		met.locked += st.locked;
-		met.lost += st.lost;
+		CHECK_EQ(rmc_blocks_settle(workers[i].c.blocks), 0);
+		count_met(&workers[i]);
 	}
 	check_history_of_workers();
 	for (i = 0; i < CLIENTS; i++) {
@@ -442,10 +487,15 @@ static void run_clients(const struct setting *s, unsigned int lose, uint64_t see
 }
 
 static const struct setting settings[] = {
-	{ "farm", TABLE }, { "farm", MAP }, { "farm", RMC_TREE_LINK }, { "farm", RMC_TREE_VERSION },
-	{ "farm", RMC_TREE_LATCH }, { "sabre", TABLE }, { "sabre", RMC_TREE_LINK },
-	{ "crc64", RMC_TREE_LINK }, { "crc64", RMC_TREE_VERSION }, { "sabre", MAP },
+	{ "farm", TABLE, 60 }, { "farm", RMC_TREE_LINK, 60 }, { "farm", RMC_TREE_VERSION, 60 },
+	{ "farm", RMC_TREE_LATCH, 60 }, { "sabre", TABLE, 60 }, { "sabre", RMC_TREE_LINK, 60 },
+	{ "crc64", RMC_TREE_LINK, 60 }, { "crc64", RMC_TREE_VERSION, 60 },
+	{ "crc64", TABLE, 4 },	/* not enough */
+	/* after a status keys may be lost */
+	{ "farm", MAP, 60 }, { "sabre", MAP, 60 },
 };
+
+#define WHOLE	(ARRAY_SIZE(settings) - 2)
 
 static void histories(void)
 {
@@ -467,6 +517,23 @@ static void lossy_histories(void)
 		for (i = 0; i < ARRAY_SIZE(settings); i++)
 			run_clients(&settings[i], 50, round);
 	CHECK(met.lost);
+	print_met();
+}
+
+/* A node is down for moments, and is the same afterwards: no latch stays. */
+static void flaky_histories(void)
+{
+	unsigned int round;
+	size_t i;
+
+	if (REAL_THREADS)
+		return;
+	flaky = 30;
+	for (round = 0; round < 2; round++)
+		for (i = 0; i < WHOLE; i++)
+			run_clients(&settings[i], 0, round);
+	flaky = 0;
+	CHECK(met_statuses);
 	print_met();
 }
 

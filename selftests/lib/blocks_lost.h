@@ -175,7 +175,8 @@ static void own_latch(void)
 		reads = stats_of(&a).reads;
 		/* the write may still come: for the time of grace it waits like others */
 		if (n) {
-			CHECK_EQ(ops->enter(a.blocks, at[0], RMC_BLOCK_READ, &h), RMC_BLOCK_RESTART);
+			CHECK_EQ(ops->enter(a.blocks, at[0], RMC_BLOCK_READ, &h),
+				 RMC_BLOCK_RESTART);
 			CHECK_EQ(ops->begin(a.blocks, 1), 0);
 			reads = stats_of(&a).reads - 1;
 		}
@@ -248,8 +249,8 @@ static void many_doubts(void)
 }
 
 /*
- * An owner restarts: what was in doubt is of another time, and is not stored over what is there now;
- * clients are told.
+ * An owner restarts: what was in doubt is of another time, and is not stored over what is there
+ * now; clients are told.
  */
 static void formatted_again(void)
 {

@@ -202,8 +202,8 @@ static void damaged_pool(void)
 }
 
 /*
- * A block that nobody uses is latched, by a client that is dead: others get the next one, it is given
- * up after a few attempts, and not given back.
+ * A block that nobody uses is latched, by a client that is dead: others get the next one, it is
+ * given up after a few attempts, and not given back.
  */
 static void latched_free_block(void)
 {

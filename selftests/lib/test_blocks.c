@@ -374,6 +374,7 @@ int main(void)
 		{ "round trips of each operation", round_trips },
 		{ "histories of clients are linearizable", histories },
 		{ "with lost operations as well", lossy_histories },
+		{ "with a node that is down now and then", flaky_histories },
 	};
 
 	return tap_run(tests, (int)ARRAY_SIZE(tests));

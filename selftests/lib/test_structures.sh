@@ -4,8 +4,8 @@
 # Structures of blocks: over memory of the test, and over one-sided operations. Sourced by run.sh.
 
 # alone: that they build without the rest shows that they do not need it
-prepare "tests of structures build" $CC $ASAN $FLAGS -o "$W/structures.asan" "$here/test_structures.c" \
-	"$top"/lib/ds/*.c
+prepare "tests of structures build" $CC $ASAN $FLAGS -o "$W/structures.asan" \
+	"$here/test_structures.c" "$top"/lib/ds/*.c
 include "structures" timeout 300 "$W/structures.asan"
 
 for san in "address,undefined" "thread -Wno-tsan"; do

@@ -13,19 +13,20 @@
  * read of a block is one remote read, or SABRe; a write is one read, a compare-and-swap that takes
  * the block's latch, a write, and a compare-and-swap that releases it.
  *
- * Each operation that returns 0, -ENOENT or -EEXIST takes effect at one instant between its call and
- * its return: histories of operations are linearizable. One that returns a status has taken effect
- * then, takes effect later, or never; only of a map, keys may be lost. Keys and values are 64-bit
- * words; a longer value is an object whose address is the value.
+ * Each operation that returns 0, -ENOENT or -EEXIST takes effect at one instant between its call
+ * and its return: histories of operations are linearizable. One that returns a status has taken
+ * effect then, takes effect later, or never; only of a map, keys may be lost. Keys and values are
+ * 64-bit words; a longer value is an object whose address is the value.
  *
  * Functions return 0 or
  *
  *	-ENOENT, -EEXIST	there is no such key, there is one
- *	-ENOSPC			no block is free (clients keep some that they have freed, see below), or
- *				a table's chain is at its limit: nothing has changed
- *	-EAGAIN			the operation did not get the blocks that it needs in wait_us: others
- *				write them, or have lost an operation on one; or a client died with a
- *				latch, or links are damaged, which lasts. Nothing has changed.
+ *	-ENOSPC			no block is free (clients keep some, see rmc_blocks_close()), or a
+ *				table's chain is at its limit: nothing has changed
+ *	-EAGAIN			the operation did not get the blocks that it needs in wait_us:
+ *				others write them, or have lost an operation on one; or a client
+ *				died with a latch, or links are damaged, which lasts. Nothing has
+ *				changed.
  *	-EPROTO, -ELOOP		the blocks are not those of this structure, or were damaged
  *	-ESTALE			an owner has formatted its area again: open the blocks again
  *	-EINVAL			key RMC_TREE_KEY_NONE, an empty range
@@ -109,7 +110,7 @@ struct rmc_blocks_stats {
 	uint64_t restarts;		/* of operations of structures */
 	uint64_t lost;			/* operations that timed out */
 	uint64_t leaked;		/* blocks that stay unused: lost, latched or damaged ones */
-	uint64_t stuck;			/* now: latches that are not released: rmc_blocks_settle() */
+	uint64_t stuck;			/* latches now that are not released, see below */
 };
 
 #define RMC_BLOCKS_STATS_SIZE_VER1	88
@@ -145,9 +146,9 @@ RMC_SIZED struct rmc_blocks *rmc_blocks_open(struct rmc_qp *qp,
 }
 
 /*
- * Latches whose release was lost, or whose node is down for a while, are released when this client's
- * next operation begins or ends. A client that executes none meanwhile calls this: 0; -EAGAIN: some
- * are still not, after wait_us (stats: stuck)
+ * Latches whose release was lost, or whose node is down for a while, are released when this
+ * client's next operation begins or ends. A client that executes none meanwhile calls this: 0;
+ * -EAGAIN: some are still not, after wait_us (stats: stuck)
  */
 int rmc_blocks_settle(struct rmc_blocks *blocks);
 
@@ -177,8 +178,8 @@ struct rmc_table;
 
 /*
  * A table whose heads of chains are the fixed blocks of all areas; other blocks extend chains, to
- * RMC_TABLE_CHAIN. NULL with errno set on failure, EPROTO: the areas are not for it. Close it before
- * its blocks.
+ * RMC_TABLE_CHAIN. NULL with errno set on failure, EPROTO: the areas are not for it. Close it
+ * before its blocks.
  */
 struct rmc_table *rmc_table_open(struct rmc_blocks *blocks, unsigned int flags);
 void rmc_table_close(struct rmc_table *t);
@@ -212,8 +213,8 @@ struct rmc_tree;
 
 /*
  * The root is the first fixed block of the first area, the only one that a tree needs. Users may
- * couple differently. A split that failed half-way, with a status, is completed by the next insertion
- * that meets it.
+ * couple differently. A split that failed half-way, with a status, is completed by the next
+ * insertion that meets it.
  */
 struct rmc_tree *rmc_tree_open(struct rmc_blocks *blocks, enum rmc_tree_coupling coupling);
 void rmc_tree_close(struct rmc_tree *t);
