@@ -16,7 +16,7 @@ static uint64_t next_random(struct remote *r)
 	return r->seed;
 }
 
-/* A random time, up to a limit that doubles with each failure; not beyond the deadline */
+/* A random time, up to a limit that doubles with each failure */
 void rmc_remote_back_off(struct remote *r, unsigned int failures)
 {
 	uint64_t ns = r->o.backoff_ns, end;

@@ -245,8 +245,10 @@ void rmc_remote_doubt(struct remote *r, const struct doubt *d)
 int rmc_remote_take_latch(struct remote *r, struct rmc_block_hold *h)
 {
 	struct doubt d = { .step = DOUBT_TAKE };
-	int err;
+	int err = rmc_remote_check_area(r, at_area(r, h->at));
 
+	if (err)
+		return err;
 	h->latch = r->owner | (h->word & (BLOCK_WORD_TAG | BLOCK_WORD_VERSION)) |
 		   BLOCK_WORD_LATCHED;
 	d.h = *h;

@@ -56,7 +56,8 @@
  * Several blocks. A structure checks data of a block by itself. Two blocks need not be of one time:
  * what does not fit together is -EPROTO only where no change of others causes it, else a restart.
  * A transaction that sees blocks of two times, and finds out when it commits, may have any of these
- * results before: it checks itself before it believes them.
+ * results before: it checks itself before it believes them. It also has blocks in its sets that an
+ * operation writes for the structure's sake: splits, links, a home bucket or head.
  *
  * Waiting. enter(), upgrade() and leave() may wait for their own operations, and enter() for a
  * latch, and run other work of their thread meanwhile. enter() gives up with RMC_BLOCK_RESTART

@@ -307,6 +307,11 @@ static void refused(void)
 	REFUSED(scheme, rmc_scheme_find("lock"));
 	REFUSED(scheme, rmc_scheme_find("plain"));
 	REFUSED(scheme, rmc_scheme_find("rpc"));
+	REFUSED(structure, RMC_BLOCKS_MAP + 1);
+	REFUSED(structure, RMC_BLOCKS_TABLE);	/* of how many buckets? */
+	REFUSED(flags, 1);
+	REFUSED(latch, "another");
+	REFUSED(wait_us, RMC_BLOCKS_GRACE_US - 1);
 	o = good;
 	o.capacity = RMC_BLOCKS_MAX;
 	o.bytes = 1 << 20;
@@ -329,6 +334,8 @@ static void refused(void)
 	o.memory = a.memory;
 	o.client = 512;
 	CHECK(!rmc_blocks_open(&a.rmc.qp, &o) && errno == EINVAL);
+	o.client = 0;
+	CHECK(!rmc_blocks_open(&a.rmc.qp, &o) && errno == EINVAL);
 	o.client = 1;
 	o.capacity++;
 	CHECK(!rmc_blocks_open(&a.rmc.qp, &o) && errno == EPROTO);
@@ -336,9 +343,19 @@ static void refused(void)
 	o.scheme = rmc_scheme_find("sabre");
 	CHECK(!rmc_blocks_open(&a.rmc.qp, &o) && errno == EPROTO);
 	o.scheme = NULL;
+	/* areas of the right options, but blocks that cannot be read */
+	a.rmc.operations = 0;
+	a.rmc.fail_at = 2;
+	a.rmc.fails = 1;
+	a.rmc.fail_status = RMC_S_NO_VERSION;
+	CHECK(!rmc_blocks_open(&a.rmc.qp, &o) && errno == EIO);
+	a.rmc.fails = 0;
 	area[0] ^= 1;
 	CHECK(!rmc_blocks_open(&a.rmc.qp, &o) && errno == EPROTO);
 	area[0] ^= 1;
+	o.structure = RMC_BLOCKS_TREE;
+	CHECK(!rmc_blocks_open(&a.rmc.qp, &o) && errno == EPROTO);
+	o.structure = RMC_BLOCKS_NONE;
 	o.nodes = 2;
 	CHECK(!rmc_blocks_open(&a.rmc.qp, &o) && errno == EPROTO);
 	free(a.memory);
