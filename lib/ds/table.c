@@ -7,11 +7,12 @@
  *
  *	| kind | used | home | next | key, value | key, value |	48 bytes: with a header, a line
  *
- * A lookup reads buckets until it finds the key: mostly one. Entries never move. These hold the
- * home bucket's latch, and write it: who inserts a key, links a bucket or unlinks one. So:
+ * A lookup reads buckets until it finds the key: mostly one. Entries never move. Who inserts a key
+ * holds the home bucket's latch, and writes the home bucket, even if it stays as it is; who unlinks
+ * a bucket holds that one and the one before it, and writes both. So:
  *
  *  - Who has upgraded the home bucket since it was read knows that no key was inserted meanwhile,
- *    and no bucket linked or unlinked. That is why they write it even if it stays as it is.
+ *    and no bucket linked. Who has upgraded another bucket knows that it is still in the chain.
  *  - A reader of several buckets that misses its key is right. If the key was in the chain when the
  *    reader began, it was removed before the reader came to it; if not, it was absent then.
  *  - A bucket that is empty and the last one leaves the chain. A reader that is still on its way
@@ -280,23 +281,17 @@ static int add(struct rmc_table *t, struct walk *w, const struct request *q)
 	return fail(t, w, err);
 }
 
-/*
- * Unlinks the last bucket, if it is empty: the one before it, the home bucket and it are held, and
- * only as they were read
- */
-static bool unlink_last(struct rmc_table *t, struct walk *w, struct place *before)
+/* Unlinks the last bucket, which is empty: it and the one before it are as they were read */
+static bool unlink_last(struct rmc_table *t, struct place *link, struct place *last)
 {
 	const struct rmc_block_ops *ops = t->blocks->ops;
-	struct place *link = before->h.at ? before : &w->first;
 
-	if (ops->upgrade(t->blocks, &w->first.h) || ops->upgrade(t->blocks, &link->h) ||
-	    ops->upgrade(t->blocks, &w->last.h))
+	if (ops->upgrade(t->blocks, &link->h) || ops->upgrade(t->blocks, &last->h))
 		return false;
 	link->b.next = 0;
-	if (save(t, link) || (link != &w->first && save(t, &w->first)))
-		return false;
 	/* the link before the bucket */
-	return !leave_both(t, w, link) && !ops->retire(t->blocks, &w->last.h);
+	return !save(t, link) && !ops->leave(t->blocks, &link->h) &&
+	       !ops->retire(t->blocks, &last->h);
 }
 
 /* The last bucket of a chain leaves it, if it is empty: true. One that stays does no harm. */
@@ -320,7 +315,7 @@ static bool shorten(struct rmc_table *t, uint64_t key)
 		w.last = next;
 	}
 	if (w.last.h.at && !w.last.b.used && !w.last.b.next)
-		left = unlink_last(t, &w, &before);
+		left = unlink_last(t, before.h.at ? &before : &w.first, &w.last);
 	ops->cancel(t->blocks, &before.h);
 	drop(t, &w);
 	return left;

@@ -8,8 +8,7 @@
 static bool sound(const struct rmc_tree *t, const struct tree_head *d)
 {
 	return d->kind == RMC_BLOCK_TREE && d->level < TREE_LEVELS && d->count <= t->capacity &&
-	       d->low < d->high && (d->count || !d->level) &&
-	       (d->high == RMC_TREE_KEY_NONE) == !d->right;
+	       d->low < d->high && (d->high == RMC_TREE_KEY_NONE) == !d->right;
 }
 
 /* level < 0: the root */

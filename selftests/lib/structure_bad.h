@@ -150,7 +150,7 @@ static void bad_leaf_keys(uint64_t at)
 		/* entry, its key */
 		{ 1, 0 }, { 0, 1 }, { 1, 1000 }, { 0, 5 }, { 1, RMC_TREE_KEY_NONE },
 	};
-	struct rmc_pair pairs[4];
+	struct rmc_pair pairs[64];
 	uint64_t was, next;
 	size_t found, i;
 	unsigned int calls;
@@ -172,6 +172,18 @@ static void bad_leaf_keys(uint64_t at)
 			CHECK(err || !found || (pairs[0].key >= from && pairs[0].key <= 59));
 		}
 		CHECK_EQ(err, -EPROTO);
+		memcpy(to, &was, 8);
+	}
+	/* a leaf that ends before it begins: the scan does not go back */
+	for (i = 0; i < 59; i++) {
+		to = local_data(&memory, leaf_of(i)) + 16;
+		memcpy(&was, to, 8);
+		memset(to, 0, 8);
+		for (calls = 0, err = 0, next = 0; !err && next != RMC_TREE_KEY_NONE &&
+		     calls < 100; calls++)
+			err = rmc_tree_scan((struct rmc_tree *)first, next, 59, pairs, 64, &found,
+					    &next);
+		CHECK(calls < 100);
 		memcpy(to, &was, 8);
 	}
 }

@@ -435,7 +435,7 @@ static void two_within_another(void)
 static void insertions_of_one_key(void)
 {
 	struct action a = { .what = PUT, .value = 1 }, get = { .what = GET, .key = 9 };
-	unsigned int n;
+	unsigned int n, fail;
 	uint64_t v;
 	int err;
 
@@ -453,12 +453,17 @@ static void insertions_of_one_key(void)
 		a = (struct action){ INSERT, 9, 8 };
 		restore();
 		CHECK_EQ(st->act(first, &a, &v), 0);
-		for (n = one.calls; n; n--) {
+		for (n = one.calls * 16; n; n--) {
+			/* also if a call of one of the inner ones fails: at the 1st .. 15th */
+			fail = n % 16;
 			restore();
+			two.fail_at = fail;
 			one.run = run_inner;
-			one.run_at = n;
+			one.run_at = (n + 15) / 16;
 			err = st->act(first, &a, &v);
-			CHECK(!!err + !!inner_result[1] == 1);
+			two.fail_at = 0;
+			CHECK(fail || !!err + !!inner_result[1] == 1);
+			CHECK(!err || err == -EEXIST);
 			/* one deletion, and it is gone */
 			CHECK_EQ(rmc_table_delete((struct rmc_table *)first, 9), 0);
 			CHECK_EQ(st->act(first, &get, &v), -ENOENT);
