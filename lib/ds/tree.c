@@ -72,8 +72,6 @@ static int child_of(struct rmc_tree *t, struct spot *s, uint64_t key, uint64_t *
 		err = -EPROTO;
 	if (!err)
 		err = rmc_tree_entry(t, s, i - 1, &e);
-	if (!err && e.key < s->d.low)
-		err = -EPROTO;
 	if (!err)
 		*child = e.value;
 	return err;

@@ -174,6 +174,13 @@ static void bad_leaf_keys(uint64_t at)
 		CHECK_EQ(err, -EPROTO);
 		memcpy(to, &was, 8);
 	}
+	/* a neighbour that is not the next one */
+	to = local_data(&memory, at) + 24;
+	memcpy(&was, to, 8);
+	next = leaf_of(20);
+	memcpy(to, &next, 8);
+	CHECK_EQ(rmc_tree_scan((struct rmc_tree *)first, 0, 59, pairs, 64, &found, &next), -EPROTO);
+	memcpy(to, &was, 8);
 	/* a leaf that ends before it begins: the scan does not go back */
 	for (i = 0; i < 59; i++) {
 		to = local_data(&memory, leaf_of(i)) + 16;

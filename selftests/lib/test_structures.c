@@ -597,6 +597,45 @@ static void half_splits(void)
 	}
 }
 
+/* A range in pieces, of which each one ends where the next one begins */
+static void continued_scans(void)
+{
+	static const struct { size_t max; unsigned int calls; } pieces[] = {
+		/* leaves of two keys; not more than eight of them in a call */
+		{ 1, 60 }, { 2, 30 }, { 7, 9 }, { 16, 4 }, { 64, 4 },
+	};
+	struct action a = { .what = PUT, .value = 3 };
+	struct rmc_pair pairs[65];
+	struct rmc_tree *t;
+	uint64_t next, v;
+	unsigned int calls;
+	size_t found, i, n, k;
+
+	begin(&structures[3], BLOCKS);
+	t = (struct rmc_tree *)first;
+	for (a.key = 0; a.key < 60; a.key++)
+		CHECK_EQ(st->act(first, &a, &v), 0);
+	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
+		for (next = n = calls = 0; next != RMC_TREE_KEY_NONE && calls < 100; calls++) {
+			memset(pairs, 0xff, sizeof(pairs));
+			CHECK_EQ(rmc_tree_scan(t, next, 100, pairs, pieces[i].max, &found, &next), 0);
+			CHECK(found <= pieces[i].max);
+			CHECK_EQ(pairs[pieces[i].max].key, ~0ULL);
+			for (k = 0; k < found; k++)
+				CHECK_EQ(pairs[k].key, n++);
+		}
+		CHECK_EQ(n, 60);
+		CHECK_EQ(calls, pieces[i].calls);
+	}
+	CHECK_EQ(rmc_tree_scan(t, 5, 4, pairs, 1, &found, &next), -EINVAL);
+	CHECK_EQ(rmc_tree_scan(t, 5, 6, pairs, 0, &found, &next), -EINVAL);
+	CHECK_EQ(rmc_tree_scan(t, 5, RMC_TREE_KEY_NONE, pairs, 1, &found, &next), -EINVAL);
+	CHECK_EQ(rmc_tree_get(t, RMC_TREE_KEY_NONE, &v), -EINVAL);
+	CHECK_EQ(rmc_tree_put(t, RMC_TREE_KEY_NONE, 1), -EINVAL);
+	CHECK_EQ(rmc_tree_delete(t, RMC_TREE_KEY_NONE), -EINVAL);
+	end();
+}
+
 /* Areas say what they are for */
 static void other_structures(void)
 {
@@ -636,6 +675,7 @@ int main(void)
 		{ "two insertions of one key into a chain", insertions_of_one_key },
 		{ "a chain at its limit", full_chain },
 		{ "splits that a status has ended are completed", half_splits },
+		{ "scans that are continued", continued_scans },
 		{ "areas of another structure", other_structures },
 		{ "a map is a red-black tree", red_and_black },
 		{ "bad buckets", bad_buckets },
