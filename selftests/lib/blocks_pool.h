@@ -54,7 +54,7 @@ static void pool(void)
 	areas("farm", 100, 3, 17, 2);
 	client_open(&a, 1);
 	ops = a.blocks->ops;
-	/* near: at the same node */
+	/* beside another one: at the same node */
 	for (i = 0; i < 2; i++) {
 		CHECK_EQ(allocate(&a, ops->fixed_at(a.blocks, i), &h), 0);
 		CHECK_EQ(at_nid(h.at), i);

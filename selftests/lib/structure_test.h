@@ -29,7 +29,7 @@ struct structure {
 	bool ordered;			/* it has scans */
 	bool shrinks;			/* without keys it has its fixed blocks only */
 	bool whole;			/* also after a failure in the middle of an operation */
-	void *(*open)(struct rmc_blocks *n, int argument);
+	void *(*open)(struct rmc_blocks *blocks, int argument);
 	void (*close)(void *s);
 	/* of a scan: a sum of what it found */
 	int (*act)(void *s, const struct action *a, uint64_t *value);
@@ -116,9 +116,9 @@ static void NAME##_close(void *s)							\
 	rmc_##NAME##_close((struct rmc_##NAME *)s);					\
 }
 
-static void *table_open(struct rmc_blocks *n, int argument)
+static void *table_open(struct rmc_blocks *blocks, int argument)
 {
-	return rmc_table_open(n, (unsigned int)argument);
+	return rmc_table_open(blocks, (unsigned int)argument);
 }
 
 static int table_scan(struct rmc_table *t, const struct action *a, uint64_t *value)
@@ -131,10 +131,10 @@ static int table_scan(struct rmc_table *t, const struct action *a, uint64_t *val
 
 POINT_ACTS(table)
 
-static void *map_open(struct rmc_blocks *n, int argument)
+static void *map_open(struct rmc_blocks *blocks, int argument)
 {
 	(void)argument;
-	return rmc_map_open(n);
+	return rmc_map_open(blocks);
 }
 
 static int map_scan(struct rmc_map *m, const struct action *a, uint64_t *value)
@@ -147,9 +147,9 @@ static int map_scan(struct rmc_map *m, const struct action *a, uint64_t *value)
 
 POINT_ACTS(map)
 
-static void *tree_open(struct rmc_blocks *n, int argument)
+static void *tree_open(struct rmc_blocks *blocks, int argument)
 {
-	return rmc_tree_open(n, (enum rmc_tree_coupling)argument);
+	return rmc_tree_open(blocks, (enum rmc_tree_coupling)argument);
 }
 
 /* All at one instant, or -EXDEV */
