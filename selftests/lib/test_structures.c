@@ -618,7 +618,8 @@ static void continued_scans(void)
 	for (i = 0; i < ARRAY_SIZE(pieces); i++) {
 		for (next = n = calls = 0; next != RMC_TREE_KEY_NONE && calls < 100; calls++) {
 			memset(pairs, 0xff, sizeof(pairs));
-			CHECK_EQ(rmc_tree_scan(t, next, 100, pairs, pieces[i].max, &found, &next), 0);
+			CHECK_EQ(rmc_tree_scan(t, next, 100, pairs, pieces[i].max, &found, &next),
+				 0);
 			CHECK(found <= pieces[i].max);
 			CHECK_EQ(pairs[pieces[i].max].key, ~0ULL);
 			for (k = 0; k < found; k++)
