@@ -104,6 +104,8 @@ static void refuse(const struct refusal *f, unsigned int n, int done)
 	if (err == -EAGAIN && f->status == RMC_S_BUSY && n == 1)
 		err = RMC_S_BUSY;
 	CHECK(err == 0 || err == f->status);
+	/* a few that are lost, or not executed, are repeated */
+	CHECK(err == 0 || f->fails == ~0U || f->fails < 2 || f->fails >= BLOCK_TRIES);
 	/* stored means stored, though the word may still be latched */
 	CHECK(!f->ends || n == 4 || err == f->status);
 	CHECK(!f->ends || n != 4 || err == 0);
