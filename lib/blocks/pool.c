@@ -291,23 +291,27 @@ static int take(struct remote *r, uint64_t beside, struct spare *s)
 	return RMC_BLOCK_RESTART;
 }
 
-/* It could not be entered: 0: to the next one; or a status. One that is in doubt comes back. */
-static int not_entered(struct remote *r, struct spare s, int err)
+/* Enter a block that is this client's: 0; RMC_BLOCK_RESTART: it cannot be; or a status */
+static int enter_spare(struct remote *r, struct spare s, struct rmc_block_hold *h)
 {
-	struct doubt *d = rmc_remote_doubt_of(r, s.at);
+	int err = rmc_remote_enter(r, s.at, RMC_BLOCK_WRITE, 1, h);
+	struct doubt *d;
 
-	if (d) {
-		d->unused = true;
-		return err;
+	if (err && err != RMC_BLOCK_RESTART) {
+		/* if it is in doubt, it comes back when that ends */
+		d = rmc_remote_doubt_of(r, s.at);
+		if (d)
+			d->unused = true;
+		else
+			keep_spare(r, s);
 	}
-	s.visits += err == RMC_BLOCK_RESTART;
-	keep_spare(r, s);
-	return err == RMC_BLOCK_RESTART ? 0 : err;
+	return err;
 }
 
-int rmc_remote_alloc(struct rmc_blocks *blocks, uint64_t beside, struct rmc_block_hold *h)
+/* As rmc_remote_alloc(); blocks that cannot be entered are left in passed */
+static int alloc_of(struct remote *r, uint64_t beside, struct rmc_block_hold *h,
+		    struct spare *passed, unsigned int *n)
 {
-	struct remote *r = remote_of(blocks);
 	struct spare s = { .at = 0 };
 	unsigned int i;
 	int err;
@@ -316,25 +320,37 @@ int rmc_remote_alloc(struct rmc_blocks *blocks, uint64_t beside, struct rmc_bloc
 		err = take(r, beside, &s);
 		if (err)
 			return err;
-		err = rmc_remote_enter(r, s.at, RMC_BLOCK_WRITE, 1, h);
-		if (err) {
-			err = not_entered(r, s, err);
-			if (err)
-				return err;
+		err = enter_spare(r, s, h);
+		if (err == RMC_BLOCK_RESTART) {
+			s.visits++;
+			passed[(*n)++] = s;
 			continue;
 		}
-		if (kind_of(h) && kind_of(h) != RMC_BLOCK_FREE) {
-			/* two have it, or its area is damaged: it stays as it is */
-			rmc_remote_cancel(r, h);
-			r->stats.leaked++;
-			continue;
-		}
-		memset(h->data, 0, blocks->bytes);
-		h->dirty = true;
-		h->fresh = true;
-		return 0;
+		if (err || !kind_of(h) || kind_of(h) == RMC_BLOCK_FREE)
+			return err;
+		/* two have it, or its area is damaged: it stays as it is */
+		rmc_remote_cancel(r, h);
+		r->stats.leaked++;
 	}
 	return RMC_BLOCK_RESTART;
+}
+
+int rmc_remote_alloc(struct rmc_blocks *blocks, uint64_t beside, struct rmc_block_hold *h)
+{
+	struct remote *r = remote_of(blocks);
+	struct spare passed[ALLOC_TRIES];
+	unsigned int n = 0;
+	int err = alloc_of(r, beside, h, passed, &n);
+
+	/* for later */
+	while (n)
+		keep_spare(r, passed[--n]);
+	if (err)
+		return err;
+	memset(h->data, 0, blocks->bytes);
+	h->dirty = true;
+	h->fresh = true;
+	return 0;
 }
 
 int rmc_remote_retire(struct rmc_blocks *blocks, struct rmc_block_hold *h)
