@@ -8,11 +8,9 @@
  *		     | kind ... |	   | kind ... |
  *
  * Searches read blocks from the head on. Who changes links or colours holds the head's latch, and
- * writes the head, even if it stays as it is. Searches that do not find their key, or find what
- * cannot be, validate the head: nobody has changed a link, so
- * the key is absent. A block that has the key is believed without that: a key has one block, which
- * never leaves the tree. A deleted key keeps its block, marked absent, for the next insertion.
- * Values are changed under the latch of their block alone.
+ * writes the head last, even if it stays as it is. Searches that do not find their key, or find
+ * what cannot be, validate the head: nobody has changed a link, so the key is absent. A deleted key
+ * keeps its entry, marked absent, for the next insertion.
  *
  * An insertion is top-down (Guibas and Sedgewick): who goes down to insert splits entries with two
  * red children on the way, so there is room for a red one at the end. A split changes the
@@ -28,6 +26,18 @@
  *	  a b	      a b	   p   d   --> low    high
  *				  : |
  *				  n c		    : red, | black
+ *
+ * No key is lost if the insertion ends anywhere, with a status or its client: entries whose links
+ * change rise as copies in new blocks, which are stored first. Then one block is stored, up: its
+ * link leads to all of them. At last the old blocks are retired. What else is stored on the way are
+ * colours: then the tree is less balanced, and as before otherwise.
+ *
+ *  - Who changes a value holds the latch of its block, and has validated the head since. So the
+ *    block is in the tree; nobody copies it meanwhile, as that needs its latch.
+ *  - A block that has the key a search looks for is believed. It may have left the tree since the
+ *    search began: then its value was that of the key until then. Only a block that is newer than
+ *    the head that the search has read (entry.change) may have a key that is not yet linked: then
+ *    the head is validated first.
  */
 #include <stdlib.h>
 #include <rmc/ds.h>
@@ -40,7 +50,7 @@ struct entry {
 	uint16_t kind;
 	uint8_t red;		/* bits: the child on this side */
 	uint8_t absent;
-	uint32_t zero;
+	uint32_t change;		/* of links: the one it came with. head: the last one */
 	uint64_t key, value;
 	uint64_t child[2];	/* addresses, 0: none. head: [0] is the root */
 };
@@ -61,6 +71,8 @@ struct way {
 	struct spot head;	/* held from the beginning to the end */
 	struct spot up[3];	/* parent of at, its parent ...; without a hold: see above() */
 	struct spot at;
+	struct spot old[3];	/* that copies have replaced */
+	unsigned int olds;
 	int side[3];		/* at is this child of up[0], which is this child of up[1] ... */
 	unsigned int depth;	/* entries above at */
 };
@@ -98,6 +110,8 @@ static void drop(struct rmc_map *m, struct way *w)
 	m->blocks->ops->cancel(m->blocks, &w->at.h);
 	for (i = 0; i < 3; i++)
 		m->blocks->ops->cancel(m->blocks, &w->up[i].h);
+	for (i = 0; i < w->olds; i++)
+		m->blocks->ops->cancel(m->blocks, &w->old[i].h);
 	m->blocks->ops->cancel(m->blocks, &w->head.h);
 }
 
@@ -125,7 +139,13 @@ static int validate_result(struct rmc_map *m, struct way *w, int err)
 	return late ? late : err;
 }
 
-/* 0: w->at has the key, and is held alone; or a status: nothing is */
+/* Has the block come into the tree with a later change than the head that was read? */
+static bool is_newer(const struct entry *e, const struct entry *head)
+{
+	return (int32_t)(e->change - head->change) > 0;
+}
+
+/* 0: w->at has the key, and is held as the head is; or a status: nothing is */
 static int search(struct rmc_map *m, uint64_t key, struct way *w)
 {
 	uint64_t next;
@@ -147,8 +167,9 @@ static int search(struct rmc_map *m, uint64_t key, struct way *w)
 		next = w->at.e.child[w->at.e.key < key];
 		m->blocks->ops->cancel(m->blocks, &w->at.h);
 	}
-	m->blocks->ops->cancel(m->blocks, &w->head.h);
-	return 0;
+	if (is_newer(&w->at.e, &w->head.e))
+		err = m->blocks->ops->valid(m->blocks, &w->head.h);
+	return err ? fail(m, w, err) : 0;
 }
 
 /* --- insertions: the head is latched --- */
@@ -170,16 +191,38 @@ static bool red_link(const struct entry *e, int side)
 	return e->red >> side & 1;
 }
 
+/* The entry moves to a new block, and is stored there; the old one is still latched */
+static int copy(struct rmc_map *m, struct way *w, struct spot *s)
+{
+	struct spot fresh = { .h = { 0 }, .e = s->e };
+	int err = m->blocks->ops->alloc(m->blocks, s->h.at, &fresh.h);
+
+	if (err)
+		return err;
+	fresh.e.change = w->head.e.change + 1;
+	w->old[w->olds++] = *s;
+	*s = fresh;
+	return 0;
+}
+
 /*
  * at, whose children are black, becomes a red child of up[0], which is red as well: the middle
- * one of at, up[0] and up[1] rises.
+ * one of at, up[0] and up[1] rises. All whose links change are new blocks.
  */
-static void rise(struct way *w)
+static int rise(struct rmc_map *m, struct way *w, bool fresh)
 {
 	struct spot *p = above(w, 0), *g = above(w, 1), *up = above(w, 2), *n = &w->at;
-	int outer = w->side[1], inner = !outer;
+	int outer = w->side[1], inner = !outer, err;
+	bool middle = w->side[0] != outer;
 
-	if (w->side[0] == outer) {
+	err = copy(m, w, g);
+	if (!err)
+		err = copy(m, w, p);
+	if (!err && middle && !fresh)
+		err = copy(m, w, n);
+	if (err)
+		return err;
+	if (!middle) {
 		set_link(&g->e, outer, p->e.child[inner], false);
 		set_link(&p->e, inner, g->h.at, true);
 		set_link(&p->e, outer, n->h.at, true);
@@ -191,40 +234,57 @@ static void rise(struct way *w)
 		set_link(&n->e, inner, g->h.at, true);
 		set_link(&up->e, w->side[2], n->h.at, false);
 	}
+	return 0;
 }
 
-/* Entries above at that a change of its colour changes */
-static unsigned int link_red(struct way *w)
+/* *n: entries above at that a change of its colour changes; the last one links the others */
+static int link_red(struct rmc_map *m, struct way *w, bool fresh, unsigned int *n)
 {
 	if (w->depth >= 2 && red_link(&above(w, 1)->e, w->side[1])) {
-		rise(w);
-		return 3;
+		*n = 3;
+		return rise(m, w, fresh);
 	}
+	*n = 1;
 	/* the root is black */
 	set_link(&above(w, 0)->e, w->side[0], w->at.h.at, w->depth > 0);
-	return 1;
+	return 0;
 }
 
-/*
- * Stores at and so many above it, then the head, which is latched meanwhile: searches that miss
- * their key begin again
- */
-static int store(struct rmc_map *m, struct way *w, unsigned int n)
+static int save_all(struct rmc_map *m, struct way *w, unsigned int n)
 {
-	const struct rmc_block_ops *ops = m->blocks->ops;
 	unsigned int i;
 	int err = save(m, &w->at);
 
 	for (i = 0; !err && i < n && i < w->depth; i++)
 		err = save(m, &w->up[i]);
-	if (!err)
-		err = save(m, &w->head);
+	w->head.e.change++;
+	return err ? err : save(m, &w->head);
+}
+
+/*
+ * Stores at and so many above it, of which the last one links the others, then the head, which is
+ * latched meanwhile: searches that miss their key begin again. So they do if the link may be there.
+ */
+static int store(struct rmc_map *m, struct way *w, unsigned int n)
+{
+	const struct rmc_block_ops *ops = m->blocks->ops;
+	unsigned int i;
+	int err = save_all(m, w, n), late;
+
 	if (!err)
 		err = ops->leave(m->blocks, &w->at.h);
-	for (i = 0; !err && i < n && i < w->depth; i++)
+	for (i = 0; !err && i + 1 < n; i++)
 		err = ops->leave(m->blocks, &w->up[i].h);
+	if (err)
+		return fail(m, w, err);
+	if (i < w->depth)
+		err = ops->leave(m->blocks, &w->up[i].h);
+	late = ops->leave(m->blocks, &w->head.h);
 	if (!err)
-		err = ops->leave(m->blocks, &w->head.h);
+		err = late;
+	/* whose retirement fails stays unused */
+	for (i = 0; !err && i < w->olds; i++)
+		ops->retire(m->blocks, &w->old[i].h);
 	return fail(m, w, err);
 }
 
@@ -244,25 +304,28 @@ static int latch_all(struct rmc_map *m, struct way *w)
 /* at has two red children: they become black, and it becomes red */
 static int split(struct rmc_map *m, struct way *w)
 {
+	unsigned int n;
 	int err = latch_all(m, w);
 
-	if (err)
-		return fail(m, w, err);
 	w->at.e.red = 0;
-	return store(m, w, link_red(w));
+	if (!err)
+		err = link_red(m, w, false, &n);
+	return err ? fail(m, w, err) : store(m, w, n);
 }
 
 /* A new entry, where the way has ended */
 static int add(struct rmc_map *m, struct way *w, uint64_t key, uint64_t value)
 {
+	unsigned int n;
 	int err = latch_all(m, w);
 
 	if (!err)
 		err = m->blocks->ops->alloc(m->blocks, 0, &w->at.h);
-	if (err)
-		return fail(m, w, err);
-	w->at.e = (struct entry){ .kind = RMC_BLOCK_MAP, .key = key, .value = value };
-	return store(m, w, link_red(w));
+	w->at.e = (struct entry){ .kind = RMC_BLOCK_MAP, .change = w->head.e.change + 1,
+				  .key = key, .value = value };
+	if (!err)
+		err = link_red(m, w, true, &n);
+	return err ? fail(m, w, err) : store(m, w, n);
 }
 
 static void move_down(struct rmc_map *m, struct way *w, int side)
@@ -337,6 +400,9 @@ static int change(struct rmc_map *m, struct way *w, const struct request *q)
 {
 	int err = m->blocks->ops->upgrade(m->blocks, &w->at.h);
 
+	/* the block is still in the tree */
+	if (!err)
+		err = m->blocks->ops->valid(m->blocks, &w->head.h);
 	w->at.e.absent = q->what == DELETE;
 	w->at.e.value = q->what == DELETE ? 0 : q->value;
 	if (!err)
@@ -362,10 +428,10 @@ static int execute(void *map, void *arg)
 	    ((q->what == UPDATE || q->what == DELETE) && !w.at.e.absent))
 		return change(m, &w, q);
 	err = m->blocks->ops->leave(m->blocks, &w.at.h);
-	if (err)
-		return err;
 	q->value = w.at.e.value;
-	return w.at.e.absent ? -ENOENT : q->what == INSERT ? -EEXIST : 0;
+	if (!err)
+		err = w.at.e.absent ? -ENOENT : q->what == INSERT ? -EEXIST : 0;
+	return fail(m, &w, err);
 }
 
 static int request(struct rmc_map *m, enum what what, uint64_t key, uint64_t *value)

@@ -9,7 +9,7 @@
  *
  * A lookup reads buckets until it finds the key: mostly one. Entries never move. Who inserts a key
  * holds the home bucket's latch, and writes the home bucket, even if it stays as it is; who unlinks
- * a bucket holds that one and the one before it, and writes both. So:
+ * a bucket holds that one, the one before it and, to store them, the home bucket. So:
  *
  *  - Who has upgraded the home bucket since it was read knows that no key was inserted meanwhile,
  *    and no bucket linked. Who has upgraded another bucket knows that it is still in the chain.
@@ -281,17 +281,30 @@ static int add(struct rmc_table *t, struct walk *w, const struct request *q)
 	return fail(t, w, err);
 }
 
-/* Unlinks the last bucket, which is empty: it and the one before it are as they were read */
-static bool unlink_last(struct rmc_table *t, struct place *link, struct place *last)
+/*
+ * Unlinks the last bucket, which is empty: it and the one before it are as they were read. If it is
+ * not known whether, or when, the link is stored, nobody may insert behind it: the home bucket is
+ * written, so who has read it begins again, and waits at the link.
+ */
+static bool unlink_last(struct rmc_table *t, struct walk *w, struct place *link)
 {
 	const struct rmc_block_ops *ops = t->blocks->ops;
+	int err = ops->upgrade(t->blocks, &w->first.h);
 
-	if (ops->upgrade(t->blocks, &link->h) || ops->upgrade(t->blocks, &last->h))
-		return false;
+	if (!err)
+		err = ops->upgrade(t->blocks, &link->h);
+	if (!err)
+		err = ops->upgrade(t->blocks, &w->last.h);
 	link->b.next = 0;
+	if (err || save(t, link))
+		return false;
 	/* the link before the bucket */
-	return !save(t, link) && !ops->leave(t->blocks, &link->h) &&
-	       !ops->retire(t->blocks, &last->h);
+	err = ops->leave(t->blocks, &link->h);
+	if (!err)
+		return !ops->retire(t->blocks, &w->last.h);
+	if (w->first.h.at && !save(t, &w->first))
+		ops->leave(t->blocks, &w->first.h);
+	return false;
 }
 
 /* The last bucket of a chain leaves it, if it is empty: true. One that stays does no harm. */
@@ -315,7 +328,7 @@ static bool shorten(struct rmc_table *t, uint64_t key)
 		w.last = next;
 	}
 	if (w.last.h.at && !w.last.b.used && !w.last.b.next)
-		left = unlink_last(t, before.h.at ? &before : &w.first, &w.last);
+		left = unlink_last(t, &w, before.h.at ? &before : &w.first);
 	ops->cancel(t->blocks, &before.h);
 	drop(t, &w);
 	return left;

@@ -28,7 +28,7 @@ struct structure {
 	uint32_t areas;			/* enum rmc_blocks_structure */
 	bool ordered;			/* it has scans */
 	bool shrinks;			/* without keys it has its fixed blocks only */
-	bool whole;			/* also after a failure in the middle of an operation */
+	uint64_t takes;			/* blocks that an operation allocates, at most */
 	void *(*open)(struct rmc_blocks *blocks, int argument);
 	void (*close)(void *s);
 	/* of a scan: a sum of what it found */

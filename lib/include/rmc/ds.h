@@ -15,8 +15,8 @@
  *
  * Each operation that returns 0, -ENOENT or -EEXIST takes effect at one instant between its call
  * and its return: histories of operations are linearizable. One that returns a status has taken
- * effect then, takes effect later, or never; only of a map, keys may be lost. Keys and values are
- * 64-bit words; a longer value is an object whose address is the value.
+ * effect then, takes effect later, or never; other keys are as before. Keys and values are 64-bit
+ * words; a longer value is an object whose address is the value.
  *
  * Functions return 0 or
  *
@@ -241,8 +241,8 @@ struct rmc_map;
 
 /*
  * The head is the first fixed block of the first area, the only one that a map needs. A deleted key
- * keeps its block, for the next insertion of this key. A status in the middle of an insertion may
- * leave a map in which other keys are not found.
+ * keeps its block, for the next insertion of this key. An insertion needs three free blocks at most,
+ * of which the key keeps one.
  */
 struct rmc_map *rmc_map_open(struct rmc_blocks *blocks);
 void rmc_map_close(struct rmc_map *m);
