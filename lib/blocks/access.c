@@ -121,7 +121,7 @@ static uint64_t remote_fixed_at(const struct rmc_blocks *blocks, uint64_t number
 }
 
 /* 0; -EPROTO: this client holds the block already; -ENOBUFS */
-static int take_buffer(struct remote *r, uint64_t at, struct rmc_block_hold *h)
+int rmc_remote_take_buffer(struct remote *r, uint64_t at, struct rmc_block_hold *h)
 {
 	int i = __builtin_ffs((int)~r->used) - 1, k;
 
@@ -204,7 +204,7 @@ int rmc_remote_enter(struct remote *r, uint64_t at, enum rmc_block_mode mode,
 	if (!err)
 		err = rmc_remote_check_area(r, area);
 	if (!err)
-		err = take_buffer(r, at, h);
+		err = rmc_remote_take_buffer(r, at, h);
 	if (err)
 		return err;
 	for (i = 0; ; ) {
@@ -320,6 +320,7 @@ const struct rmc_block_ops rmc_remote_ops = {
 	.alloc	= rmc_remote_alloc,
 	.retire	= rmc_remote_retire,
 	.settle	= remote_settle,
+	.recover = rmc_remote_recover,
 	.stats	= remote_stats,
 	.close	= rmc_remote_close,
 };

@@ -67,15 +67,21 @@ static int shape_of(struct shape *s, const struct rmc_blocks_options *o)
 				(unsigned long long)o->offset, o->nodes, o->first_nid);
 	if (!o->fixed)
 		return rmc_fail(EINVAL, "blocks: a table needs a number of buckets (fixed)");
-	if (o->structure > RMC_BLOCKS_MAP || o->flags || o->latch)
+	if (o->structure > RMC_BLOCKS_MAP || o->flags & ~RMC_BLOCKS_REDO || o->latch)
 		return rmc_fail(EINVAL, "blocks: structure %u, flags %#x: not known; no latch but "
 				"the version", o->structure, o->flags);
 	/* others wait while a client waits for the end of a lost write */
 	if (o->wait_us < o->grace_us)
 		return rmc_fail(EINVAL, "blocks: wait_us %u is less than grace_us %u", o->wait_us,
 				o->grace_us);
-	s->stride = rmc_scheme_bytes(o->scheme, o->bytes);
 	s->image = o->scheme->image(o->bytes);
+	s->copy_at = s->stride = rmc_scheme_bytes(o->scheme, o->bytes);
+	/* one line is stored as a whole */
+	s->copy = o->flags & RMC_BLOCKS_REDO && s->image > RMC_CACHE_LINE;
+	if (s->copy)
+		s->stride = 2 * s->copy_at + RMC_CACHE_LINE;
+	if (s->stride > RMC_LENGTH_MAX)
+		return rmc_fail(EINVAL, "blocks: %zu bytes are more than one read", s->stride);
 	s->next_at = sizeof(struct area);
 	s->free_at = s->next_at + RMC_CACHE_LINE;
 	s->blocks_at = s->free_at + lines((o->capacity + 7) / 8);
@@ -365,6 +371,11 @@ void rmc_blocks_close(struct rmc_blocks *blocks)
 int rmc_blocks_settle(struct rmc_blocks *blocks)
 {
 	return blocks->ops->settle ? blocks->ops->settle(blocks) : 0;
+}
+
+int rmc_blocks_recover(struct rmc_blocks *blocks, int nid, unsigned int client)
+{
+	return blocks->ops->recover ? blocks->ops->recover(blocks, nid, client) : -EOPNOTSUPP;
 }
 
 void rmc_blocks_stats_sized(const struct rmc_blocks *blocks, struct rmc_blocks_stats *stats,

@@ -27,7 +27,7 @@
  * Swap the block's word until the outcome is known: 0, RMC_BLOCK_RESTART: it was another one, or a
  * status: not known. A word that is as wanted already was swapped by an operation that was lost.
  */
-static int swap(struct remote *r, struct doubt *d, uint64_t from, uint64_t to)
+int rmc_remote_swap(struct remote *r, struct doubt *d, uint64_t from, uint64_t to)
 {
 	unsigned int tries = 0;
 	uint64_t old = 0;
@@ -45,30 +45,54 @@ static int swap(struct remote *r, struct doubt *d, uint64_t from, uint64_t to)
 	return RMC_BLOCK_RESTART;
 }
 
-/* The image of the next version, while the word keeps the others out */
-static void make_image(struct remote *r, struct rmc_block_hold *h)
+/*
+ * The image of the next version, while the word keeps the others out. Line 0 has that version, too,
+ * for who recovers the latch of a dead client.
+ */
+static void make_image(struct remote *r, struct rmc_block_hold *h, uint64_t to)
 {
-	struct rmc_object *o = (struct rmc_object *)(void *)image_of(r, h);
+	uint8_t *image = image_of(r, h), *copy = image + r->shape.copy_at;
+	struct rmc_object *o = (struct rmc_object *)(void *)image;
+	struct block_copy *end;
 
-	memset(o, 0, r->shape.image);
+	memset(image, 0, r->shape.stride);
 	o->version = h->latch;
 	r->o.scheme->store(o, h->data, r->base.bytes);
+	memcpy(image + sizeof(to), &to, sizeof(to));
+	if (!r->shape.copy)
+		return;
+	memcpy(copy, image, r->shape.image);
+	memcpy(copy, &to, sizeof(to));
+	end = (struct block_copy *)(void *)(copy + r->shape.copy_at);
+	end->word = to;
+	end->sum = rmc_crc64(0, copy, r->shape.image);
 }
 
-static int store(struct remote *r, struct doubt *d)
+static int store_part(struct remote *r, struct doubt *d, size_t from, size_t len)
 {
 	unsigned int tries = 0;
 	int err;
 
 	do {
 		r->stats.writes++;
-		err = rmc_write(r->qp, at_nid(d->h.at), at_offset(d->h.at), image_of(r, &d->h),
-				r->shape.image);
+		err = rmc_write(r->qp, at_nid(d->h.at), at_offset(d->h.at) + from,
+				image_of(r, &d->h) + from, len);
 		/* it may still be stored: not over what others write. Busy: it was answered */
 		if (err && err != RMC_S_BUSY)
 			d->not_before = rmc_now_ns() + r->o.grace_us * 1000ULL;
 	} while (rmc_remote_again(r, at_area(r, d->h.at), err, &tries));
 	return err;
+}
+
+/* The copy before the block: one of them is whole at any time */
+static int store(struct remote *r, struct doubt *d)
+{
+	int err = 0;
+
+	if (r->shape.copy)
+		err = store_part(r, d, r->shape.copy_at, r->shape.copy_at +
+				 sizeof(struct block_copy));
+	return err ? err : store_part(r, d, 0, r->shape.image);
 }
 
 /*
@@ -79,10 +103,10 @@ static void prepare(struct remote *r, struct doubt *d)
 {
 	d->lost = false;
 	if (d->h.dirty || (d->h.word & BLOCK_WORD_TAG) == BLOCK_WORD_TAG) {
-		make_image(r, &d->h);
 		d->step = DOUBT_STORE;
 		/* the first tag again: words of this version are new */
 		d->to = (d->h.word + 2) & BLOCK_WORD_VERSION;
+		make_image(r, &d->h, d->to);
 	} else {
 		d->step = DOUBT_RELEASE;
 		d->to = d->h.word + (1ULL << BLOCK_WORD_TAG_SHIFT);
@@ -95,7 +119,7 @@ static int advance(struct remote *r, struct doubt *d)
 	int err;
 
 	if (d->step == DOUBT_TAKE) {
-		err = swap(r, d, d->h.word, d->h.latch);
+		err = rmc_remote_swap(r, d, d->h.word, d->h.latch);
 		if (err)
 			return err == RMC_BLOCK_RESTART ? 0 : err;
 		prepare(r, d);
@@ -108,7 +132,7 @@ static int advance(struct remote *r, struct doubt *d)
 	}
 	if (d->not_before && rmc_now_ns() < d->not_before)
 		return WAITS;
-	err = swap(r, d, d->h.latch, d->to);
+	err = rmc_remote_swap(r, d, d->h.latch, d->to);
 	if (err != RMC_BLOCK_RESTART)
 		return err;
 	/* with a lost operation the word may be a later one already */
@@ -252,7 +276,7 @@ int rmc_remote_take_latch(struct remote *r, struct rmc_block_hold *h)
 	h->latch = r->owner | (h->word & (BLOCK_WORD_TAG | BLOCK_WORD_VERSION)) |
 		   BLOCK_WORD_LATCHED;
 	d.h = *h;
-	err = swap(r, &d, h->word, h->latch);
+	err = rmc_remote_swap(r, &d, h->word, h->latch);
 	if (!err)
 		h->mode = RMC_BLOCK_WRITE;
 	if (!err || err == RMC_BLOCK_RESTART)

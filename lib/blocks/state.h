@@ -6,6 +6,7 @@
  *	access.c	enters, validates, latches, leaves a block
  *	settle.c	the end of a latch: stores, releases, what is in doubt
  *	pool.c		allocates blocks and frees them
+ *	recover.c	latches of a client that is dead
  *
  * An area, in each of several segments:
  *
@@ -25,6 +26,7 @@
  * odd version, so all of a write happens unseen between two compare-and-swaps:
  *
  *	CAS	{ tag, v }		to { owner, tag, v + 1 }
+ *	WRITE	the copy, with RMC_BLOCKS_REDO
  *	WRITE	all lines, of v + 2; the word stays as it is
  *	CAS	{ owner, tag, v + 1 }	to { 0, v + 2 }; to { tag + 1, v } if nothing was written
  *
@@ -32,6 +34,9 @@
  * repeated: if it has taken effect already, or does so later, the words differ. A lost WRITE may
  * still be stored when a repeated one has been completed, if a filter, or a fabric that retries,
  * keeps packets back. So its latch is released after the time of grace.
+ *
+ * With RMC_BLOCKS_REDO a block of several lines has a copy behind it, which is written first, with a
+ * sum (struct block_copy). Nobody reads it but who recovers the latch of a dead client.
  *
  * What cannot end in time, because its operations are lost or fail, is in doubt (settle.c). It
  * keeps its buffer, and goes on when the operation of the structure has ended.
@@ -78,9 +83,16 @@ struct area {
 
 _Static_assert(sizeof(struct area) == 2 * RMC_CACHE_LINE, "two lines");
 
+/* In the line behind a block's copy */
+struct block_copy {
+	uint64_t word, sum;	/* when it is stored; CRC64 of the image */
+};
+
 /* Where everything is, in bytes from the beginning of the area */
 struct shape {
 	size_t stride, image;	/* of a block, and what a read of it fetches */
+	size_t copy_at;		/* in a block: whole lines of an image, then its copy */
+	bool copy;
 	uint64_t next_at, free_at, blocks_at, end;
 };
 
@@ -199,9 +211,11 @@ int rmc_remote_leave(struct remote *r, struct rmc_block_hold *h, bool unused);
 void rmc_remote_cancel(struct remote *r, struct rmc_block_hold *h);
 void rmc_remote_back_off(struct remote *r, unsigned int failures);
 bool rmc_remote_again(struct remote *r, unsigned int area, int status, unsigned int *tries);
+int rmc_remote_take_buffer(struct remote *r, uint64_t at, struct rmc_block_hold *h);
 void rmc_remote_end_hold(struct remote *r, struct rmc_block_hold *h);
 
 /* settle.c */
+int rmc_remote_swap(struct remote *r, struct doubt *d, uint64_t from, uint64_t to);
 int rmc_remote_take_latch(struct remote *r, struct rmc_block_hold *h);
 int rmc_remote_finish(struct remote *r, struct rmc_block_hold *h, bool unused);
 void rmc_remote_doubt(struct remote *r, const struct doubt *d);
@@ -209,6 +223,9 @@ struct doubt *rmc_remote_doubt_of(struct remote *r, uint64_t at);
 bool rmc_remote_settle(struct remote *r, bool wait);
 bool rmc_remote_settle_now(struct remote *r);
 bool rmc_remote_settle_block(struct remote *r, uint64_t at);
+
+/* recover.c */
+int rmc_remote_recover(struct rmc_blocks *blocks, int nid, unsigned int client);
 
 /* pool.c */
 int rmc_remote_alloc(struct rmc_blocks *blocks, uint64_t beside, struct rmc_block_hold *h);

@@ -160,6 +160,7 @@ struct rmc_block_ops {
 
 	/* Of <rmc/ds.h>: any accessor's blocks are closed and counted alike. May be NULL. */
 	int (*settle)(struct rmc_blocks *blocks);
+	int (*recover)(struct rmc_blocks *blocks, int nid, unsigned int client);
 	void (*stats)(const struct rmc_blocks *blocks, struct rmc_blocks_stats *stats);
 	void (*close)(struct rmc_blocks *blocks);
 };

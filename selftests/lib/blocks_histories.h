@@ -258,7 +258,7 @@ static void *work_in_thread(void *arg)
 int __real_sched_yield(void);
 
 /* Node 1 is down now and then, if this is not 0: so many steps, one time in so many */
-static unsigned int flaky;
+static unsigned int flaky, undecided;
 
 static void come_and_go(void)
 {
@@ -379,7 +379,11 @@ static void check_history_of_workers(void)
 		record(&h, &workers[0], &d);
 	}
 	CHECK_EQ(check_linear(&h, &o, &r), 0);
-	CHECK_EQ(r.verdict, CHECK_OK);
+	/* many operations with a status: each may have taken effect at any time, or never */
+	if (flaky && r.verdict == CHECK_UNDECIDED)
+		undecided++;
+	else
+		CHECK_EQ(r.verdict, CHECK_OK);
 	if (r.verdict != CHECK_OK && getenv("HISTORY")) {
 		FILE *f = fopen(getenv("HISTORY"), "w");
 
@@ -438,23 +442,46 @@ static void count_met(const struct worker *w)
 	}
 }
 
-static void run_clients(const struct setting *s, unsigned int lose, uint64_t seed)
+/* few blocks, of little room: chains grow, blocks split */
+static void areas_for(const struct setting *s)
 {
 	bool table = s->coupling == TABLE, map = s->coupling == MAP;
-	unsigned int i;
 
-	tap_where = s->scheme;
-	/* few blocks, of little room: chains grow, blocks split */
 	areas_of(table ? RMC_BLOCKS_TABLE : map ? RMC_BLOCKS_MAP : RMC_BLOCKS_TREE, s->scheme,
 		 table ? RMC_TABLE_BYTES : map ? RMC_MAP_BYTES : RMC_TREE_BYTES_MIN,
 		 table ? 2 : 1, s->capacity, 2);
+}
+
+static void worker_open(struct worker *w, const struct setting *s, unsigned int number)
+{
+	w->number = number;
+	w->ops = w->full = w->dropped = 0;
+	client_open(&w->c, number);
+	w->table = s->coupling == TABLE ? rmc_table_open(w->c.blocks, 0) : NULL;
+	w->map = s->coupling == MAP ? rmc_map_open(w->c.blocks) : NULL;
+	w->tree = s->coupling < 0 ? NULL :
+		  rmc_tree_open(w->c.blocks, (enum rmc_tree_coupling)s->coupling);
+}
+
+static void worker_close(struct worker *w)
+{
+	rmc_table_close(w->table);
+	rmc_tree_close(w->tree);
+	rmc_map_close(w->map);
+	client_close(&w->c);
+}
+
+static void run_clients(const struct setting *s, unsigned int lose, uint64_t seed)
+{
+	unsigned int i;
+
+	tap_where = s->scheme;
+	areas_for(s);
 	now = 0;
 	for (i = 0; i < CLIENTS; i++) {
 		struct worker *w = &workers[i];
 
-		w->number = i;
-		w->ops = w->full = w->dropped = 0;
-		client_open(&w->c, i);
+		worker_open(w, s, i);
 		w->c.rmc.seed += seed * 0x123456789ULL;
 		w->c.rmc.pause = let_others_run;
 		w->c.rmc.pauses = REAL_THREADS ? 64 : 3;
@@ -463,10 +490,6 @@ static void run_clients(const struct setting *s, unsigned int lose, uint64_t see
 		w->c.rmc.lose = lose;
 		w->c.rmc.late_us = lose ? GRACE_US / 2 : 0;
 		w->c.rmc.partial = !!lose;
-		w->table = table ? rmc_table_open(w->c.blocks, 0) : NULL;
-		w->map = map ? rmc_map_open(w->c.blocks) : NULL;
-		w->tree = s->coupling < 0 ? NULL :
-			  rmc_tree_open(w->c.blocks, (enum rmc_tree_coupling)s->coupling);
 	}
 	run_all(seed);
 	fabric.status[1] = 0;
@@ -476,12 +499,8 @@ static void run_clients(const struct setting *s, unsigned int lose, uint64_t see
 		count_met(&workers[i]);
 	}
 	check_history_of_workers();
-	for (i = 0; i < CLIENTS; i++) {
-		rmc_table_close(workers[i].table);
-		rmc_tree_close(workers[i].tree);
-		rmc_map_close(workers[i].map);
-		client_close(&workers[i].c);
-	}
+	for (i = 0; i < CLIENTS; i++)
+		worker_close(&workers[i]);
 	inline_fabric_free(&fabric);
 	tap_where = NULL;
 }
@@ -530,6 +549,7 @@ static void flaky_histories(void)
 		for (i = 0; i < ARRAY_SIZE(settings); i++)
 			run_clients(&settings[i], 0, round);
 	flaky = 0;
+	CHECK(undecided <= 2);
 	CHECK(met_statuses);
 	print_met();
 }

@@ -34,6 +34,9 @@ struct inline_late {
 	uint8_t *data;
 };
 
+/* The last operation of a client that dies: not executed, executed, in part, within late_us */
+enum inline_end { INLINE_NOT, INLINE_DONE, INLINE_PART, INLINE_LATER, INLINE_ENDS };
+
 struct inline_rmc {
 	struct rmc_qp qp;
 	struct inline_fabric *fabric;
@@ -54,6 +57,8 @@ struct inline_rmc {
 	unsigned int fail_at, fails;	/* so many operations from this one on end with */
 	int fail_status, fail_done;	/* this status; and have been executed */
 	int only;			/* these are about this opcode; -1: any */
+	unsigned int dies_at;		/* the client ends in this operation, and does nothing more */
+	int dies_how;			/* enum inline_end */
 	unsigned int operations, lost;
 	uint32_t done;			/* entries executed */
 	unsigned int ops[16];		/* by opcode */
@@ -223,13 +228,23 @@ static inline int inline_serve(struct inline_rmc *r, unsigned int op, unsigned i
 	}
 }
 
+static inline void inline_part(struct inline_rmc *r, unsigned int nid, uint64_t offset,
+			       uint8_t *buf, uint32_t length)
+{
+	uint32_t i;
+
+	for (i = 0; i < length; i += 64)
+		if (inline_random(r, 2))
+			inline_copy(r, nid, offset + i, buf + i, length - i < 64 ? length - i : 64,
+				    1);
+}
+
 /* It is lost: it may have been executed, or in part, or will be */
 static inline int inline_lose(struct inline_rmc *r, unsigned int op, unsigned int nid,
 			      uint64_t offset, uint8_t *buf, uint32_t length)
 {
 	int executed = r->operations == r->lose_reply ||
 		       (r->operations != r->lose_at && inline_random(r, 2));
-	uint32_t i;
 
 	r->lost++;
 	if (r->clock)
@@ -240,11 +255,20 @@ static inline int inline_lose(struct inline_rmc *r, unsigned int op, unsigned in
 	}
 	if (r->late_us && (op == RMC_OP_WRITE || op == RMC_OP_CAS || op == RMC_OP_FAA))
 		inline_keep(r, op, nid, offset, buf, op == RMC_OP_CAS ? 16 : length);
-	for (i = 0; r->partial && op == RMC_OP_WRITE && i < length; i += 64)
-		if (inline_random(r, 2))
-			inline_copy(r, nid, offset + i, buf + i, length - i < 64 ? length - i : 64,
-				    1);
+	if (r->partial && op == RMC_OP_WRITE)
+		inline_part(r, nid, offset, buf, length);
 	return RMC_S_TIMEOUT;
+}
+
+static inline void inline_die(struct inline_rmc *r, unsigned int op, unsigned int nid,
+			      uint64_t offset, uint8_t *buf, uint32_t length)
+{
+	if (r->dies_how == INLINE_DONE)
+		inline_serve(r, op, nid, offset, buf, length, 0);
+	else if (r->dies_how == INLINE_PART && op == RMC_OP_WRITE)
+		inline_part(r, nid, offset, buf, length);
+	else if (r->dies_how == INLINE_LATER && (op == RMC_OP_WRITE || op == RMC_OP_CAS))
+		inline_keep(r, op, nid, offset, buf, op == RMC_OP_CAS ? 16 : length);
 }
 
 static inline int inline_execute(struct inline_rmc *r, unsigned int op, unsigned int nid,
@@ -260,6 +284,11 @@ static inline int inline_execute(struct inline_rmc *r, unsigned int op, unsigned
 		return r->fabric->status[nid];
 	if (offset > r->fabric->bytes || length > r->fabric->bytes - offset)
 		return RMC_S_OUT_OF_RANGE;
+	if (r->dies_at && r->operations >= r->dies_at) {
+		if (r->operations == r->dies_at)
+			inline_die(r, op, nid, offset, buf, length);
+		return RMC_S_NODE_DOWN;
+	}
 	if (about && r->fail_at && r->operations >= r->fail_at &&
 	    r->operations - r->fail_at < r->fails) {
 		if (r->fail_done)

@@ -2,11 +2,12 @@
 /*
  * An accessor of blocks in plain memory (lib/ds/block.h). It counts calls; the call of a given
  * number restarts, fails, or first runs another operation, over another accessor of the same
- * memory.
+ * memory; or the client dies there. A write may fail, and be stored later.
  */
 #ifndef LOCAL_BLOCKS_H
 #define LOCAL_BLOCKS_H
 
+#include <setjmp.h>
 #include <stdlib.h>
 #include "../../lib/ds/block.h"
 #include "../tap.h"
@@ -40,6 +41,11 @@ struct local {
 	unsigned int calls, ends;
 	unsigned int restart_at, fail_at, run_at;
 	void (*run)(void);
+	jmp_buf *dead;			/* from the call dies_at: all that it held stays latched */
+	unsigned int dies_at;
+	unsigned int later_at, left;	/* number of the leave() of what was written; so far */
+	uint64_t later;			/* address of a block that is stored later, with */
+	uint8_t *later_data;
 	/* of all since the beginning */
 	unsigned int reads, valids, writes, restarts, most_held;
 };
@@ -70,6 +76,8 @@ static int local_step(struct local *l)
 	void (*run)(void) = l->run;
 
 	l->calls++;
+	if (l->calls == l->dies_at && l->dead)
+		longjmp(*l->dead, 1);
 	if (l->calls == l->run_at && run) {
 		l->run = NULL;
 		run();
@@ -185,6 +193,13 @@ static uint8_t *local_copy(const struct local *l, const struct rmc_block_hold *h
 	return l->buffer + (size_t)h->buffer * l->base.bytes;
 }
 
+static void local_free_buffer(struct local *l, struct rmc_block_hold *h)
+{
+	l->used &= ~(1U << h->buffer);
+	h->at = 0;
+	h->data = NULL;
+}
+
 static void local_end(struct local *l, struct rmc_block_hold *h)
 {
 	if (h->mode != RMC_BLOCK_READ) {
@@ -193,9 +208,30 @@ static void local_end(struct local *l, struct rmc_block_hold *h)
 		if (h->dirty || !l->hides)
 			local_state(l->m, h->at)->version++;
 	}
-	l->used &= ~(1U << h->buffer);
-	h->at = 0;
-	h->data = NULL;
+	local_free_buffer(l, h);
+}
+
+/* What is on its way arrives, and a dead client's latches are released: nobody has these words */
+static inline void local_settle(struct local *l)
+{
+	uint64_t i;
+
+	if (l->later) {
+		memcpy(local_data(l->m, l->later), l->later_data, l->base.bytes);
+		local_state(l->m, l->later)->latched = NULL;
+		local_state(l->m, l->later)->version++;
+	}
+	l->later = 0;
+	if (!l->dead)
+		return;
+	for (i = 0; i < l->m->blocks; i++) {
+		if (l->m->state[i].latched != l)
+			continue;
+		l->m->state[i].latched = NULL;
+		l->m->state[i].version++;
+	}
+	l->used = 0;
+	l->dead = NULL;
 }
 
 /* A READ that restarts was not one state; a WRITE that fails is not stored, or is. */
@@ -207,6 +243,12 @@ static int local_leave(struct rmc_blocks *a, struct rmc_block_hold *h)
 	CHECK(h->at);
 	if (h->mode != RMC_BLOCK_READ && err == RMC_BLOCK_RESTART)
 		err = 0;
+	if (!err && h->mode == RMC_BLOCK_WRITE && h->dirty && ++l->left == l->later_at) {
+		l->later = h->at;
+		memcpy(l->later_data, local_copy(l, h), l->base.bytes);
+		local_free_buffer(l, h);
+		return LOCAL_BROKEN;
+	}
 	if (h->mode == RMC_BLOCK_WRITE && h->dirty && (!err || l->stores)) {
 		memcpy(local_data(l->m, h->at), local_copy(l, h), l->base.bytes);
 		l->writes++;
@@ -336,7 +378,8 @@ static inline void local_init(struct local *l, struct local_memory *m, uint32_t 
 	l->base.structure = structure;
 	l->m = m;
 	l->buffer = (uint8_t *)calloc(RMC_BLOCK_HOLDS, m->bytes);
-	if (!l->buffer)
+	l->later_data = (uint8_t *)malloc(m->bytes);
+	if (!l->buffer || !l->later_data)
 		exit(1);
 }
 
@@ -344,6 +387,7 @@ static inline void local_free(struct local *l)
 {
 	CHECK_EQ(l->used, 0);
 	free(l->buffer);
+	free(l->later_data);
 }
 
 /* The state of all blocks, to begin from it again */

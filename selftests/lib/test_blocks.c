@@ -44,6 +44,7 @@ static const char * const schemes[] = { "farm", "crc64", "sabre" };
 
 static struct inline_fabric fabric;
 static struct rmc_blocks_options options;
+static uint32_t area_flags;	/* of areas to come */
 
 /* One client */
 struct client {
@@ -60,7 +61,7 @@ static void areas_of(uint32_t structure, const char *scheme, size_t bytes, uint6
 
 	options = (struct rmc_blocks_options){
 		.scheme = rmc_scheme_find(scheme), .offset = AT, .capacity = capacity,
-		.fixed = fixed, .bytes = bytes, .structure = structure, .nodes = nodes, .nid = 3,
+		.fixed = fixed, .bytes = bytes, .structure = structure, .flags = area_flags, .nodes = nodes, .nid = 3,
 		.grace_us = GRACE_US,
 		.chunk = 4, .wait_us = WAIT_US, .backoff_ns = 200, .backoff_max_ns = 20000,
 	};
@@ -246,6 +247,9 @@ static void addresses(void)
 	stride = remote(&a)->shape.stride;
 	last = first + 9 * stride;
 	CHECK_EQ(ops->enter(a.blocks, first - stride, RMC_BLOCK_READ, &h), -EPROTO);
+	/* a block's place, in a node behind the last one */
+	CHECK_EQ(ops->enter(a.blocks, first + (2ULL << RMC_BLOCK_NID_SHIFT), RMC_BLOCK_READ, &h),
+		 -EPROTO);
 	CHECK_EQ(ops->enter(a.blocks, first + 64, RMC_BLOCK_READ, &h), -EPROTO);
 	CHECK_EQ(ops->enter(a.blocks, last + stride, RMC_BLOCK_READ, &h), -EPROTO);
 	CHECK_EQ(ops->enter(a.blocks, last, RMC_BLOCK_READ, &h), 0);
@@ -309,7 +313,7 @@ static void refused(void)
 	REFUSED(scheme, rmc_scheme_find("rpc"));
 	REFUSED(structure, RMC_BLOCKS_MAP + 1);
 	REFUSED(structure, RMC_BLOCKS_TABLE);	/* of how many buckets? */
-	REFUSED(flags, 1);
+	REFUSED(flags, RMC_BLOCKS_REDO << 1);
 	REFUSED(latch, "another");
 	REFUSED(wait_us, RMC_BLOCKS_GRACE_US - 1);
 	o = good;
@@ -364,6 +368,7 @@ static void refused(void)
 }
 
 #include "blocks_histories.h"
+#include "blocks_dead.h"
 
 int main(void)
 {
@@ -388,6 +393,10 @@ int main(void)
 		{ "one free block for two", one_free_block },
 		{ "a release whose reply was lost, and the next writer", released_and_taken },
 		{ "options, areas of others", refused },
+		{ "a client dies at each step of a write", dead_writers },
+		{ "a client dies at each step of a recovery", dead_recoverers },
+		{ "a client dies at each step of an operation", dead_operations },
+		{ "whose latches are recovered", recovered_latches },
 		{ "round trips of each operation", round_trips },
 		{ "histories of clients are linearizable", histories },
 		{ "with lost operations as well", lossy_histories },

@@ -469,6 +469,8 @@ static void insertions_of_one_key(void)
 	latches_hide = false;
 }
 
+#include "structure_ends.h"
+
 /* --- room --- */
 
 static void no_room(void)
@@ -665,6 +667,8 @@ int main(void)
 		{ "each call of the accessor fails", failures_everywhere },
 		{ "an operation within each call of another one", one_within_another },
 		{ "two operations within each call of another one", two_within_another },
+		{ "an operation whose client dies at each call", dead_within_another },
+		{ "an operation whose write comes after its status", late_within_another },
 		{ "two insertions of one key into a chain", insertions_of_one_key },
 		{ "a chain at its limit", full_chain },
 		{ "splits that a status has ended are completed", half_splits },

@@ -25,8 +25,8 @@
  *				table's chain is at its limit: nothing has changed
  *	-EAGAIN			the operation did not get the blocks that it needs in wait_us:
  *				others write them, or have lost an operation on one; or a client
- *				died with a latch, or links are damaged, which lasts. Nothing has
- *				changed.
+ *				died with a latch (see rmc_blocks_recover()), or links are
+ *				damaged, which lasts. Nothing has changed.
  *	-EPROTO, -ELOOP		the blocks are not those of this structure, or were damaged
  *	-ESTALE			an owner has formatted its area again: open the blocks again
  *	-EINVAL			key RMC_TREE_KEY_NONE, an empty range
@@ -55,6 +55,12 @@ struct rmc_blocks;
 #define RMC_BLOCKS_GRACE_US	1000000	/* default */
 #define RMC_BLOCKS_WAIT_US	2000000	/* default, beyond the time of grace */
 
+/*
+ * A copy of each block of several lines is written before the block: twice the memory, and one write
+ * more. So rmc_blocks_recover() finds a whole state wherever a client died.
+ */
+#define RMC_BLOCKS_REDO		(1U << 0)
+
 /* What an area is for. Who opens another structure over it is refused. */
 enum rmc_blocks_structure {
 	RMC_BLOCKS_NONE,		/* of <rmc/ds.h> */
@@ -74,7 +80,7 @@ struct rmc_blocks_options {
 	uint64_t fixed;			/* of these: buckets of a table; others, 0: 1 */
 	size_t bytes;			/* of a block's data: RMC_TABLE_BYTES, for example */
 	uint32_t structure;		/* enum rmc_blocks_structure */
-	uint32_t flags;			/* 0 */
+	uint32_t flags;			/* RMC_BLOCKS_REDO */
 	int first_nid;			/* areas are in the segments of this node */
 	unsigned int nodes;		/* and the next ones; 0: 1 */
 
@@ -111,10 +117,12 @@ struct rmc_blocks_stats {
 	uint64_t lost;			/* operations that timed out */
 	uint64_t leaked;		/* blocks that stay unused: lost, latched or damaged ones */
 	uint64_t stuck;			/* latches now that are not released, see below */
+	uint64_t recovered;		/* blocks, by rmc_blocks_recover() */
+	uint64_t damaged;		/* blocks that it has found half written */
 };
 
-#define RMC_BLOCKS_STATS_SIZE_VER1	88
-RMC_ABI_SIZE_VER0(rmc_blocks_stats, stuck, RMC_BLOCKS_STATS_SIZE_VER1);
+#define RMC_BLOCKS_STATS_SIZE_VER1	104
+RMC_ABI_SIZE_VER0(rmc_blocks_stats, damaged, RMC_BLOCKS_STATS_SIZE_VER1);
 
 /* Bytes of the area in each segment, and of registered memory for a client; 0: wrong options */
 size_t rmc_blocks_bytes_sized(const struct rmc_blocks_options *options, size_t size);
@@ -151,6 +159,17 @@ RMC_SIZED struct rmc_blocks *rmc_blocks_open(struct rmc_qp *qp,
  * -EAGAIN: some are still not, after wait_us (stats: stuck)
  */
 int rmc_blocks_settle(struct rmc_blocks *blocks);
+
+/*
+ * This client of this node (0: all of its clients) is dead: its latches are released, after the time
+ * of grace. Each block then is as before the client's last write of it, or as written; so structures
+ * are whole. Its operations have taken effect, or never do. Reads the word of each block that was
+ * ever in use. Any client may call it, several at once, and again after a status. 0: none is left;
+ * -EUCLEAN: some are, of blocks of several lines that are half written, or with "sabre" may be: only
+ * without RMC_BLOCKS_REDO; -EINVAL: no such number. Nobody may have the number meanwhile. A client
+ * that is alive after all may write over what others have written since: see that it is not.
+ */
+int rmc_blocks_recover(struct rmc_blocks *blocks, int nid, unsigned int client);
 
 /*
  * Settles, and gives blocks that are not used back to their areas. Until then a client keeps up to
