@@ -272,6 +272,33 @@ static void no_search_with_holds(void)
 	inline_fabric_free(&fabric);
 }
 
+/* Whether its latch was taken is not known: when it is, the block is this client's again. */
+static void free_block_in_doubt(void)
+{
+	struct rmc_block_hold h = { 0 };
+	unsigned int spares;
+	struct client a;
+	int i;
+
+	areas("farm", 100, 1, 3, 1);
+	client_open(&a, 0);
+	for (i = 0; i < 2; i++) {
+		CHECK_EQ(allocate(&a, 0, &h), 0);
+		a.blocks->ops->cancel(a.blocks, &h);
+		spares = remote(&a)->spare_count;
+		CHECK(spares);
+		a.rmc.only = RMC_OP_CAS;
+		a.rmc.lose = 1;
+		CHECK_EQ(allocate(&a, 0, &h), RMC_S_TIMEOUT);
+		a.rmc.lose = 0;
+		CHECK_EQ(rmc_blocks_settle(a.blocks), 0);
+		CHECK_EQ(stats_of(&a).leaked, 0);
+		CHECK_EQ(remote(&a)->spare_count, spares);
+	}
+	client_close(&a);
+	inline_fabric_free(&fabric);
+}
+
 static struct client rival;
 static struct rmc_block_hold rivals;
 static unsigned int rival_at;
@@ -313,6 +340,9 @@ static void one_free_block(void)
 		      rival_result == RMC_BLOCK_RESTART);
 		CHECK_EQ(!err + !rival_result, 1);
 		CHECK_EQ(*bits, 0);
+		/* and the other one does not believe that it has one */
+		CHECK_EQ(remote(&a)->spare_count + remote(&rival)->spare_count, 0);
+		CHECK_EQ(stats_of(&a).leaked + stats_of(&rival).leaked, 0);
 		if (!err) {
 			set_kind(&a, &h);
 			CHECK_EQ(a.blocks->ops->leave(a.blocks, &h), 0);

@@ -279,8 +279,11 @@ static void bad_map_blocks(void)
 		{ "left, itself", 24, 8, SELF, -ELOOP },
 		{ "left, the head", 24, 8, FOREIGN, -EPROTO },
 		{ "left, not a block", 24, 8, LOCAL_AT + 3, -EPROTO },
+	}, childless[] = {
+		{ "a red child, but none, left", 2, 1, 1, -EPROTO },
+		{ "a red child, but none, right", 2, 1, 2, -EPROTO },
 	};
-	uint64_t at;
+	uint64_t at, next;
 	size_t i;
 
 	begin(&map, BLOCKS);
@@ -291,6 +294,11 @@ static void bad_map_blocks(void)
 		try_bad(&head[i], LOCAL_AT, 0);
 	for (i = 0; i < ARRAY_SIZE(root); i++)
 		try_bad(&root[i], at, 0);
+	/* the first entry has no children */
+	for (next = at; next; memcpy(&next, local_data(&memory, at) + 24, 8))
+		at = next;
+	for (i = 0; i < ARRAY_SIZE(childless); i++)
+		try_bad(&childless[i], at, 0);
 	end();
 }
 

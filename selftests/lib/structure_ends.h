@@ -151,4 +151,104 @@ static void late_within_another(void)
 	run_all_ends(false);
 }
 
+/* --- a map: entries that move to other blocks while somebody is on the way to them --- */
+
+static void rising_map(unsigned int n)
+{
+	struct action a = { .what = PUT, .value = 5 };
+	uint64_t v;
+
+	begin(&structures[ARRAY_SIZE(structures) - 1], BLOCKS);
+	one.attempts = two.attempts = 3;
+	fill(1, 0);
+	for (a.key = 0; a.key < 2 * n; a.key += 2) {
+		CHECK_EQ(st->act(first, &a, &v), 0);
+		kept_model.value[a.key] = a.value;
+	}
+	local_copy_memory(&kept, &memory);
+}
+
+/* Changes of values, and an insertion whose link comes after its status: none is lost. */
+static void values_within(unsigned int n)
+{
+	struct model before = kept_model;
+	struct action a = { .what = UPDATE, .value = 8 };
+	unsigned int calls, at;
+	uint64_t v;
+
+	inner[0] = (struct action){ INSERT, 2 * n, 6 };
+	for (a.key = n; a.key < 2 * n; a.key += 2) {
+		restore();
+		st->act(first, &a, &v);
+		calls = one.calls;
+		for (at = 1; at <= calls; at++) {
+			for (ends_at = 1; ends_at <= 8; ends_at++) {
+				settles_at_once = ends_at % 2;
+				ends_within(&a, at, 2 * n + 2);
+				settles_at_once = !settles_at_once;
+				kept_model = before;
+				ends_within(&a, at, 2 * n + 2);
+				kept_model = before;
+			}
+		}
+	}
+}
+
+static struct action gone;		/* an insertion that is complete, then that of inner[0] */
+
+static void run_both(void)
+{
+	uint64_t v;
+
+	two.dead = NULL;
+	st->act(second, &gone, &v);
+	run_unfinished();
+}
+
+/* A block leaves the tree, and is used for a key that is never linked: nobody finds it. */
+static void keys_within(unsigned int n)
+{
+	struct action get = { .what = GET };
+	unsigned int calls, at;
+	uint64_t v;
+	int err;
+
+	gone = (struct action){ INSERT, 2 * n, 6 };
+	for (get.key = 1; get.key < 2 * n; get.key += 2) {
+		inner[0] = (struct action){ INSERT, get.key, 7 };
+		restore();
+		st->act(first, &get, &v);
+		calls = one.calls;
+		for (at = 1; at <= calls; at++) {
+			for (ends_at = 1; ends_at <= 40; ends_at++) {
+				settles_at_once = true;
+				restore();
+				one.run = run_both;
+				one.run_at = at;
+				err = st->act(first, &get, &v);
+				one.run = NULL;
+				one.run_at = 0;
+				local_settle(&two);
+				CHECK(err == -ENOENT || !st->act(first, &get, &v));
+			}
+		}
+	}
+}
+
+static void entries_that_move(void)
+{
+	unsigned int n;
+
+	for (n = 3; n < 10; n++) {
+		rising_map(n);
+		one.hides = two.hides = true;
+		dies = false;
+		values_within(n);
+		dies = true;
+		keys_within(n);
+		local_memory_free(&kept);
+		end();
+	}
+}
+
 #endif /* STRUCTURE_ENDS_H */

@@ -391,6 +391,7 @@ int main(void)
 		{ "the rest of a chunk", rest_of_a_chunk },
 		{ "areas that a faulty client has written", damaged_pool },
 		{ "one free block for two", one_free_block },
+		{ "a free block whose latch is in doubt", free_block_in_doubt },
 		{ "a release whose reply was lost, and the next writer", released_and_taken },
 		{ "options, areas of others", refused },
 		{ "a client dies at each step of a write", dead_writers },

@@ -669,6 +669,7 @@ int main(void)
 		{ "two operations within each call of another one", two_within_another },
 		{ "an operation whose client dies at each call", dead_within_another },
 		{ "an operation whose write comes after its status", late_within_another },
+		{ "entries of a map that move", entries_that_move },
 		{ "two insertions of one key into a chain", insertions_of_one_key },
 		{ "a chain at its limit", full_chain },
 		{ "splits that a status has ended are completed", half_splits },
