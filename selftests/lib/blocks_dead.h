@@ -326,13 +326,29 @@ static void recovered_latches(void)
 	/* in doubt: it has its own end */
 	CHECK_EQ(ops->enter(c[2].blocks, at[2], RMC_BLOCK_WRITE, &h[2]), 0);
 	fill_hold(&c[2], &h[2], 31);
+	own = stats_of(&c[2]).recovered;
 	fabric.status[0] = RMC_S_NODE_DOWN;
 	CHECK_EQ(ops->leave(c[2].blocks, &h[2]), RMC_S_NODE_DOWN);
 	CHECK_EQ(rmc_blocks_recover(c[2].blocks, 3, 1), RMC_S_NODE_DOWN);
 	fabric.status[0] = 0;
 	CHECK_EQ(rmc_blocks_recover(c[2].blocks, 3, 1), 0);
 	CHECK_EQ(stats_of(&c[2]).stuck, 0);
+	CHECK_EQ(stats_of(&c[2]).recovered, own);
 	CHECK_EQ(filled(&c[1], at[2]), 31);
+	/* taken over, but nobody knows: the next call does */
+	CHECK_EQ(ops->enter(c[0].blocks, at[0], RMC_BLOCK_WRITE, &h[0]), 0);
+	c[2].rmc.only = RMC_OP_CAS;
+	c[2].rmc.operations = 0;
+	c[2].rmc.fail_at = 1;
+	c[2].rmc.fails = ~0U;
+	c[2].rmc.fail_status = RMC_S_TIMEOUT;
+	c[2].rmc.fail_done = 1;
+	CHECK_EQ(rmc_blocks_recover(c[2].blocks, 3, 1), RMC_S_TIMEOUT);
+	CHECK_EQ(latched_blocks(c), 1);
+	c[2].rmc.fails = 0;
+	CHECK_EQ(rmc_blocks_recover(c[2].blocks, 3, 1), 0);
+	CHECK_EQ(latched_blocks(c), 0);
+	ops->cancel(c[0].blocks, &h[0]);
 	/* an area that says that few blocks, or very many, were ever in use */
 	for (i = 0; i < 2; i++) {
 		*(uint64_t *)(void *)(fabric.segment[0] + AT + remote(c)->shape.next_at) = -i;
