@@ -7,13 +7,14 @@
 #include <rmc/rmc.h>
 #include "member.h"
 
-#define SHARED		40		/* keys that all members insert at once */
-#define OWN		30		/* of each member */
 #define OWN_KEY(m, i)	(1000 + (uint64_t)(i) * 8 + (uint64_t)(m))
 
 static struct rmc_table *table;
 static struct rmc_tree *tree;
 static struct rmc_map *map;
+
+/* Keys that all members insert at once, and keys of each member; few round trips through a map */
+static unsigned int shared = 40, own = 30;
 
 #define EITHER(f, ...) (table ? rmc_table_##f(table, __VA_ARGS__) :		\
 		       tree ? rmc_tree_##f(tree, __VA_ARGS__) : rmc_map_##f(map, __VA_ARGS__))
@@ -25,8 +26,8 @@ static unsigned int shared_keys(void)
 	uint64_t v;
 	int err;
 
-	for (i = 0; i < SHARED; i++) {
-		k = (i + (unsigned int)team->self * 31) % SHARED;
+	for (i = 0; i < shared; i++) {
+		k = (i + (unsigned int)team->self * shared / 3) % shared;
 		err = EITHER(insert, k, (uint64_t)team->self + 1);
 		CHECK(err == 0 || err == -EEXIST);
 		mine += !err;
@@ -35,7 +36,7 @@ static unsigned int shared_keys(void)
 		CHECK(err || v == (uint64_t)team->self + 1);
 	}
 	OK(rmc_team_barrier(team));
-	for (k = i = 0; k < SHARED; k++) {
+	for (k = i = 0; k < shared; k++) {
 		OK(EITHER(get, k, &v));
 		i += v == (uint64_t)team->self + 1;
 	}
@@ -51,21 +52,21 @@ static void own_keys(void)
 	int m;
 
 	for (round = 0; round < 2; round++) {
-		for (i = 0; i < OWN; i++)
+		for (i = 0; i < own; i++)
 			OK(EITHER(put, OWN_KEY(team->self, i), i + round));
-		for (i = 0; i < OWN; i += 2) {
+		for (i = 0; i < own; i += 2) {
 			OK(EITHER(delete, OWN_KEY(team->self, i)));
 			CHECK(EITHER(get, OWN_KEY(team->self, i), &v) == -ENOENT);
 			CHECK(EITHER(update, OWN_KEY(team->self, i), 1) == -ENOENT);
 		}
-		for (i = 1; i < OWN; i += 2) {
+		for (i = 1; i < own; i += 2) {
 			OK(EITHER(get, OWN_KEY(team->self, i), &v));
 			CHECK(v == i + round);
 		}
 	}
 	OK(rmc_team_barrier(team));
 	for (m = 0; m < team->nodes; m++) {
-		for (i = 0; i < OWN; i++) {
+		for (i = 0; i < own; i++) {
 			CHECK(EITHER(get, OWN_KEY(m, i), &v) == (i % 2 ? 0 : -ENOENT));
 			CHECK(!(i % 2) || v == i + 1);
 		}
@@ -79,14 +80,14 @@ static void scans(void)
 	size_t found, n = 0, i;
 
 	while (next != RMC_TREE_KEY_NONE) {
-		OK(rmc_tree_scan(tree, next, 1000 + 8 * OWN, pairs, 64, &found, &next));
+		OK(rmc_tree_scan(tree, next, 1000 + 8 * own, pairs, 64, &found, &next));
 		for (i = 0; i < found; i++) {
 			CHECK(pairs[i].key > last);
 			last = pairs[i].key;
 		}
 		n += found;
 	}
-	CHECK(n == (size_t)team->nodes * OWN / 2);
+	CHECK(n == (size_t)team->nodes * own / 2);
 }
 
 int main(int argc, char **argv)
@@ -126,6 +127,10 @@ int main(int argc, char **argv)
 	tree = !strcmp(what, "tree") ? rmc_tree_open(blocks, RMC_TREE_LINK) : NULL;
 	map = !strcmp(what, "map") ? rmc_map_open(blocks) : NULL;
 	CHECK(table || tree || map);
+	if (map) {
+		shared = 12;
+		own = 6;
+	}
 	mine = shared_keys();
 	own_keys();
 	if (tree)
@@ -137,8 +142,8 @@ int main(int argc, char **argv)
 	rmc_map_close(map);
 	rmc_blocks_close(blocks);
 	OK(rmc_team_barrier(team));
-	printf("member %d: ok, %u of %d keys, %llu reads, %llu torn, %llu locked\n", team->self,
-	       mine, SHARED, (unsigned long long)s.reads, (unsigned long long)s.torn,
+	printf("member %d: ok, %u of %u keys, %llu reads, %llu torn, %llu locked\n", team->self,
+	       mine, shared, (unsigned long long)s.reads, (unsigned long long)s.torn,
 	       (unsigned long long)s.locked);
 	rmc_team_close(team);
 	return 0;
