@@ -206,7 +206,8 @@ static void closed_events(void)
 	check_modest();
 	for (i = 0; i < 5000 && daemon_fds() > fds; i++)
 		usleep(1000);
-	CHECK_EQ(daemon_fds(), fds);
+	/* a connection may still have been closing when it began; a leak is one a round */
+	CHECK(daemon_fds() <= fds);
 	close(fd);
 }
 
