@@ -175,6 +175,18 @@ static inline int rmc_block_read(struct rmc_blocks *blocks, struct rmc_block_hol
 	return 0;
 }
 
+/* A private copy of a part of a block */
+static inline int rmc_block_copy(struct rmc_blocks *blocks, struct rmc_block_hold *h, size_t offset,
+				 void *to, size_t len)
+{
+	const void *data;
+	int err = rmc_block_read(blocks, h, offset, len, &data);
+
+	if (!err)
+		memcpy(to, data, len);
+	return err;
+}
+
 /* data may be a part of the block, and overlap */
 static inline int rmc_block_write(struct rmc_blocks *blocks, struct rmc_block_hold *h,
 				  size_t offset, const void *data, size_t len)
@@ -191,6 +203,18 @@ static inline int rmc_block_fail(struct rmc_blocks *blocks, struct rmc_block_hol
 {
 	blocks->ops->cancel(blocks, h);
 	return status;
+}
+
+/* Enters a block, and copies its first bytes; holds nothing if that fails */
+static inline int rmc_block_load(struct rmc_blocks *blocks, uint64_t at, enum rmc_block_mode mode,
+				 struct rmc_block_hold *h, void *to, size_t len)
+{
+	int err = blocks->ops->enter(blocks, at, mode, h);
+
+	if (err)
+		return err;
+	err = rmc_block_copy(blocks, h, 0, to, len);
+	return err ? rmc_block_fail(blocks, h, err) : 0;
 }
 
 /*

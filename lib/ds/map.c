@@ -80,15 +80,10 @@ struct way {
 static int load(struct rmc_map *m, uint64_t at, uint16_t kind, enum rmc_block_mode mode,
 		struct spot *s)
 {
-	const void *data;
-	int err = m->blocks->ops->enter(m->blocks, at, mode, &s->h);
+	int err = rmc_block_load(m->blocks, at, mode, &s->h, &s->e, sizeof(s->e));
 
 	if (err)
 		return err;
-	err = rmc_block_read(m->blocks, &s->h, 0, sizeof(s->e), &data);
-	if (err)
-		return rmc_block_fail(m->blocks, &s->h, err);
-	memcpy(&s->e, data, sizeof(s->e));
 	if (kind == RMC_BLOCK_MAP_HEAD && !s->e.kind)
 		s->e = (struct entry){ .kind = RMC_BLOCK_MAP_HEAD };
 	if (s->e.kind != kind || s->e.red > 3 || s->e.absent > 1 ||

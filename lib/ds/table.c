@@ -91,15 +91,10 @@ static int load(struct rmc_table *t, struct walk *w, uint64_t at, enum rmc_block
 		struct place *p)
 {
 	bool first = at == t->blocks->ops->fixed_at(t->blocks, w->home);
-	const void *data;
-	int err = t->blocks->ops->enter(t->blocks, at, mode, &p->h);
+	int err = rmc_block_load(t->blocks, at, mode, &p->h, &p->b, sizeof(p->b));
 
 	if (err)
 		return err;
-	err = rmc_block_read(t->blocks, &p->h, 0, sizeof(p->b), &data);
-	if (err)
-		return rmc_block_fail(t->blocks, &p->h, err);
-	memcpy(&p->b, data, sizeof(p->b));
 	if (first && !p->b.kind) {
 		p->b = bucket_of(w->home);
 		return 0;

@@ -15,15 +15,10 @@ static bool sound(const struct rmc_tree *t, const struct tree_head *d)
 static int load(struct rmc_tree *t, uint64_t at, int level, enum rmc_block_mode mode,
 		struct spot *s)
 {
-	const void *data;
-	int err = t->blocks->ops->enter(t->blocks, at, mode, &s->h);
+	int err = rmc_block_load(t->blocks, at, mode, &s->h, &s->d, sizeof(s->d));
 
 	if (err)
 		return err;
-	err = rmc_block_read(t->blocks, &s->h, 0, sizeof(s->d), &data);
-	if (err)
-		return rmc_block_fail(t->blocks, &s->h, err);
-	memcpy(&s->d, data, sizeof(s->d));
 	if (level < 0 && !s->d.kind)
 		s->d = (struct tree_head){ .kind = RMC_BLOCK_TREE, .high = RMC_TREE_KEY_NONE };
 	if (!sound(t, &s->d) || (level >= 0 && s->d.level != level))
@@ -33,12 +28,7 @@ static int load(struct rmc_tree *t, uint64_t at, int level, enum rmc_block_mode 
 
 int rmc_tree_entry(struct rmc_tree *t, struct spot *s, uint32_t i, struct rmc_pair *e)
 {
-	const void *data;
-	int err = rmc_block_read(t->blocks, &s->h, tree_offset(i), sizeof(*e), &data);
-
-	if (!err)
-		memcpy(e, data, sizeof(*e));
-	return err;
+	return rmc_block_copy(t->blocks, &s->h, tree_offset(i), e, sizeof(*e));
 }
 
 int rmc_tree_bound(struct rmc_tree *t, struct spot *s, uint64_t key, uint32_t *i)

@@ -60,14 +60,7 @@ static void ends_within(const struct action *a, unsigned int at, unsigned int ke
 	struct model m;
 	int err, when;
 
-	restore();
-	inner_ran = 0;
-	one.run = run_unfinished;
-	one.run_at = at;
-	err = st->act(first, a, &v);
-	one.run = NULL;
-	one.run_at = 0;
-	CHECK(inner_ran);
+	err = act_around(run_unfinished, at, a, &v);
 	local_settle(&two);
 	for (when = 0; when <= 2 && !found; when++) {
 		found = ends_fit(a, err, v, when, &m);

@@ -302,6 +302,22 @@ static void run_inner(void)
 	inner_ran = 1;
 }
 
+/* The action on the state as it was built; run() comes within its at-th call of the accessor. */
+static int act_around(void (*run)(void), unsigned int at, const struct action *a, uint64_t *v)
+{
+	int err;
+
+	restore();
+	inner_ran = 0;
+	one.run = run;
+	one.run_at = at;
+	err = st->act(first, a, v);
+	one.run = NULL;
+	one.run_at = 0;
+	CHECK(inner_ran);
+	return err;
+}
+
 static bool fits(struct model *m, const struct action *a, int err, uint64_t v)
 {
 	uint64_t want;
@@ -338,14 +354,7 @@ static void within(const struct action *a, unsigned int at, unsigned int keys)
 	uint64_t v, there;
 	int err;
 
-	restore();
-	inner_ran = 0;
-	one.run = run_inner;
-	one.run_at = at;
-	err = st->act(first, a, &v);
-	one.run = NULL;
-	one.run_at = 0;
-	CHECK(inner_ran);
+	err = act_around(run_inner, at, a, &v);
 	for (after = 0; after <= inners && !found; after++) {
 		if (!order_fits(a, err, v, after, &m))
 			continue;
