@@ -12,7 +12,8 @@ ORDER = 201
 NEEDS_RMC = False
 TITLE = "Atomic object reads: versions in cache lines against SABRes"
 PAPER = "m16-objects"
-DIFFERS = ("on the host readers and writers are concurrent in one thread. In virtual time they are "
+DIFFERS = ("on the host readers and writers are concurrent in one thread, without the store. In virtual time "
+           "figures 1, 8 and 9 go through the store, readers and writers are "
            "threads, rows of the chip are nodes, reads do not spread over them, and versions are "
            "stripped at the speed of a CPU of today, which is an eighth of the time that figure 1 leaves for "
            "it: so most gains of SABRes are missing there, and in the columns with that time they are not.")
