@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * A queue pair whose RMC is a thread, fake_rmc.c, and the segment of node 0: for readers and
+ * for rmc_sync. Lines move as a whole between operations of several such queue pairs, not
+ * beside a CPU; completions come out of order; replies and requests may be lost.
+ */
+#ifndef FAKE_MEMORY_H
+#define FAKE_MEMORY_H
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "fake_rmc.h"
+#include "scheme_test.h"
+
+#define SEGMENT		(256 << 10)
+#define ENTRIES		32
+#define WINDOW		8
+
+struct fixture {
+	struct rmc_qp qp;
+	struct fake_rmc rmc;
+	uint8_t *segment, *memory;
+	int shares;			/* the segment is another fixture's */
+	unsigned int delay_line_us;	/* delay of the RMC after each line */
+	unsigned int lose_op;		/* what is lost; 0: compare-and-swaps */
+	int lose_swaps, lose_replies;	/* requests and replies still to lose */
+	int unlocking;			/* lose only those that free a lock */
+	int hold;			/* the next one stays, until the RMC releases it */
+	unsigned int messages, atomics;	/* executed; read while nothing is in flight */
+	void (*before)(struct fixture *w, const struct fake_op *op);
+};
+
+static pthread_mutex_t line_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Read a line, or a part of one, until two reads agree: its owner's CPU may be writing. */
+static inline void read_line(uint8_t *to, const uint8_t *from, size_t n)
+{
+	uint8_t once[LINE];
+	size_t i;
+	int same;
+
+	do {
+		for (i = 0; i < n; i++)
+			once[i] = __atomic_load_n(from + i, __ATOMIC_ACQUIRE);
+		for (i = 0, same = 1; i < n; i++) {
+			to[i] = __atomic_load_n(from + i, __ATOMIC_ACQUIRE);
+			same &= to[i] == once[i];
+		}
+	} while (!same);
+}
+
+/* Word 0 last, as rmc_line_store() does */
+static inline void write_line(uint8_t *to, const uint8_t *from, size_t n)
+{
+	while (n--)
+		__atomic_store_n(to + n, from[n], __ATOMIC_RELEASE);
+}
+
+static inline void move_lines(struct fixture *w, int writes, uint8_t *lbuf, uint64_t at, size_t len)
+{
+	size_t n;
+
+	for (; len; len -= n, at += n, lbuf += n) {
+		n = LINE - at % LINE < len ? LINE - at % LINE : len;
+		pthread_mutex_lock(&line_lock);
+		if (writes)
+			write_line(w->segment + at, lbuf, n);
+		else
+			read_line(lbuf, w->segment + at, n);
+		pthread_mutex_unlock(&line_lock);
+		if (w->delay_line_us)
+			usleep(w->delay_line_us);
+	}
+}
+
+static inline int execute_atomic(uint64_t *word, const struct fake_op *op)
+{
+	uint64_t *operand = (uint64_t *)(uintptr_t)op->lbuf, v = operand[0];
+
+	pthread_mutex_lock(&line_lock);
+	if (op->op == RMC_OP_FAA)
+		v = __atomic_fetch_add(word, v, __ATOMIC_SEQ_CST);
+	else
+		__atomic_compare_exchange_n(word, &v, operand[1], 0, __ATOMIC_SEQ_CST,
+					    __ATOMIC_SEQ_CST);
+	pthread_mutex_unlock(&line_lock);
+	operand[0] = v;
+	return RMC_S_OK;
+}
+
+static inline int execute_sabre(struct fixture *w, const struct fake_op *op)
+{
+	uint64_t *word = (uint64_t *)(w->segment + op->offset), v;
+
+	v = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+	if (v & 1)
+		return RMC_S_SABRE_LOCKED;
+	move_lines(w, 0, (uint8_t *)(uintptr_t)op->lbuf, op->offset, op->length);
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE) == v ? RMC_S_OK : RMC_S_SABRE_ABORTED;
+}
+
+static inline int execute_op(struct fixture *w, const struct fake_op *op)
+{
+	switch (op->op) {
+	case RMC_OP_READ:
+	case RMC_OP_WRITE:
+		move_lines(w, op->op == RMC_OP_WRITE, (uint8_t *)(uintptr_t)op->lbuf, op->offset,
+			   op->length);
+		return RMC_S_OK;
+	case RMC_OP_SABRE:
+		return execute_sabre(w, op);
+	case RMC_OP_CAS:
+	case RMC_OP_FAA:
+		w->atomics++;
+		return execute_atomic((uint64_t *)(void *)(w->segment + op->offset), op);
+	default:
+		return RMC_S_BAD_OP;
+	}
+}
+
+static inline int execute(void *arg, const struct fake_op *op)
+{
+	struct fixture *w = (struct fixture *)arg;
+	int lose, status;
+
+	if (op->nid != 0)
+		return RMC_S_BAD_NODE;
+	if (op->offset > SEGMENT || op->length > SEGMENT - op->offset)
+		return RMC_S_OUT_OF_RANGE;
+	if (w->before)
+		w->before(w, op);
+	w->messages++;
+	lose = op->op == (w->lose_op ? w->lose_op : RMC_OP_CAS);
+	if (lose && w->hold && w->hold--)
+		return FAKE_HOLD;
+	if (w->unlocking)
+		lose = lose && !((uint64_t *)(uintptr_t)op->lbuf)[1];
+	if (lose && w->lose_swaps && w->lose_swaps--)
+		return RMC_S_TIMEOUT;
+	status = execute_op(w, op);
+	if (lose && w->lose_replies && w->lose_replies--)
+		return RMC_S_TIMEOUT;
+	return status;
+}
+
+/* segment NULL: a new one */
+static inline void fixture_init_on(struct fixture *w, uint8_t *segment)
+{
+	memset(w, 0, sizeof(*w));
+	w->shares = !!segment;
+	w->segment = segment ? segment : (uint8_t *)zeroed(SEGMENT);
+	w->memory = (uint8_t *)zeroed(WINDOW * (MAX + 8 * LINE + MAX / LINE * 2));
+	w->rmc.entries = ENTRIES;
+	w->rmc.wq = (struct rmc_wq_entry *)zeroed(ENTRIES * RMC_WQE_SIZE);
+	w->rmc.cq = (struct rmc_cq_entry *)zeroed(ENTRIES * RMC_CQE_SIZE);
+	w->rmc.flags = (struct rmc_qp_flags *)zeroed(sizeof(struct rmc_qp_flags));
+	w->rmc.flags->shared_cpu = 1;
+	w->rmc.execute = execute;
+	w->rmc.arg = w;
+	w->rmc.reorder = 1;
+	rmc_qp_init_raw(&w->qp, w->rmc.wq, w->rmc.cq, w->rmc.flags, (uint8_t *)zeroed(ENTRIES),
+			(struct rmc_operands *)zeroed(ENTRIES * sizeof(struct rmc_operands)),
+			ENTRIES);
+	fake_rmc_start(&w->rmc);
+}
+
+static inline void fixture_init(struct fixture *w)
+{
+	fixture_init_on(w, NULL);
+}
+
+static inline void fixture_fini(struct fixture *w)
+{
+	fake_rmc_stop(&w->rmc);
+	free(w->rmc.wq);
+	free(w->rmc.cq);
+	free(w->rmc.flags);
+	free(w->qp.slot);
+	free(w->qp.operands);
+	if (!w->shares)
+		free(w->segment);
+	free(w->memory);
+}
+
+#endif /* FAKE_MEMORY_H */
