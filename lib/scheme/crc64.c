@@ -103,6 +103,16 @@ uint64_t rmc_crc64(uint64_t crc, const void *data, size_t len)
 	return ~by_tables(~crc, p, len);
 }
 
+uint64_t rmc_crc_sum(const void *data, size_t len)
+{
+	return rmc_crc64(0, data, len);
+}
+
+uint64_t rmc_crc_sum_by_tables(const void *data, size_t len)
+{
+	return ~by_tables(~0ULL, (const uint8_t *)data, len);
+}
+
 void rmc_crc_store(struct rmc_object *o, const void *data, size_t len)
 {
 	struct object_word *w = (struct object_word *)o;

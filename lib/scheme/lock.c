@@ -106,10 +106,12 @@ void rmc_word_release(struct rmc_object *o)
 
 /* --- readers --- */
 
-static uint64_t reader_lock(int nid, uint64_t token, const struct rmc_scheme_params *p)
+static uint64_t reader_lock(const struct latch_owner *owner, uint64_t token, uint64_t expected,
+			    const struct rmc_scheme_params *p)
 {
+	(void)expected;
 	(void)p;
-	return lock_word(nid, token);
+	return lock_word(owner->nid, token);
 }
 
 static enum latch_found found_lock(uint64_t word, const struct rmc_scheme_params *p)
@@ -119,19 +121,34 @@ static enum latch_found found_lock(uint64_t word, const struct rmc_scheme_params
 	return LATCH_HELD;
 }
 
+static int held_lock(uint64_t word)
+{
+	return !!word;
+}
+
+static int holder_lock(uint64_t word)
+{
+	return word == LOCK_OWNER ? -2 : (int)(word & LOCK_NID_MASK) - 1;
+}
+
 const struct latch rmc_lock = {
-	.flags	= LATCH_NAMED | LATCH_RELEASED,
+	.name	= "lock",
+	.flags	= LATCH_NAMED | LATCH_RELEASED | LATCH_LAZY,
 	.owner	= LOCK_OWNER,
 	.acquire = rmc_lock_acquire,
 	.release = rmc_word_release,
 	.word	= reader_lock,
 	.found	= found_lock,
+	.held	= held_lock,
+	.holder	= holder_lock,
 };
 
-static uint64_t reader_lease(int nid, uint64_t token, const struct rmc_scheme_params *p)
+static uint64_t reader_lease(const struct latch_owner *owner, uint64_t token, uint64_t expected,
+			     const struct rmc_scheme_params *p)
 {
-	(void)nid;
+	(void)owner;
 	(void)token;
+	(void)expected;
 	return realtime_ns() + p->lease_us * 1000ULL;
 }
 
@@ -152,11 +169,18 @@ static int check_lease(uint64_t word, const struct rmc_scheme_params *p)
 	return realtime_ns() + p->skew_us * 1000ULL > word ? RMC_SCHEME_LEASE_OVER : 0;
 }
 
+static int held_lease(uint64_t word)
+{
+	return !!(word & LEASE_OWNER);
+}
+
 const struct latch rmc_lease = {
+	.name	= "lease",
 	.owner	= LEASE_OWNER,
 	.acquire = rmc_lease_acquire,
 	.release = rmc_word_release,
 	.word	= reader_lease,
 	.found	= found_lease,
 	.check	= check_lease,
+	.held	= held_lease,
 };

@@ -6,68 +6,59 @@
 
 int rmc_reader_start(struct rmc_reader *r, struct rmc_object_read *rd)
 {
+	struct rmc_sync *s = &r->s;
 	struct entry *e;
-	unsigned int i;
 
-	if (rmc_unlikely(!r->frees))
+	if (rmc_unlikely(!s->frees))
 		return -EAGAIN;
-	if (rmc_unlikely(rd->len > r->o.max))
+	if (rmc_unlikely(rd->len > s->o.max))
 		return -EMSGSIZE;
-	i = r->free[--r->frees];
-	e = &r->entry[i];
-	e->read = rd;
-	e->at = r->scheme->read;
-	e->expected = 0;
-	e->latched = 0;
-	e->failures = 0;
-	e->backoff = r->o.backoff_ns;
-	rd->index = (int)i;
+	e = rmc_sync_entry(s, rd->nid, rd->offset, rd->len, rd);
+	rd->index = (int)(e - s->entry);
 	rd->status = 0;
 	rd->data = NULL;
-	r->active++;
-	rmc_reader_ready(r, e);
+	rmc_sync_advance(s, e, s->plan.read);
 	return 0;
 }
 
 int rmc_reader_poll(struct rmc_reader *r, struct rmc_object_read **done)
 {
-	struct rmc_completion c;
+	struct rmc_sync *s = &r->s;
+	struct rmc_object_read *rd;
+	struct entry *e;
 	int err;
 
-	while (rmc_qp_in_flight(r->qp) && rmc_cq_next(r->qp, &c))
-		rmc_reader_completed(r, c.slot, c.status);
-	if (r->unlatches)
-		rmc_reader_issue_unlatches(r);
-	if (r->ready) {
-		err = rmc_reader_poll_ready(r);
-		if (err)
-			return err;
-	}
-	if (r->o.rpc && r->done_head == r->done_tail && !(++r->polls % POLLS_PER_SERVE)) {
-		err = rmc_rpc_progress(r->o.rpc);
+	err = rmc_sync_progress(s);
+	if (err)
+		return err;
+	if (s->o.rpc && s->done_head == s->done_tail && !(++s->polls % POLLS_PER_SERVE)) {
+		err = rmc_rpc_progress(s->o.rpc);
 		if (err < 0)
 			return err;
 	}
-	while (r->done_head != r->done_tail) {
-		struct entry *e = r->done[r->done_tail++ & r->done_mask];
-
-		if (rmc_likely(!e->abandoned)) {
-			*done = e->read;
-			return 1;
+	while ((e = rmc_sync_done(s))) {
+		if (rmc_unlikely(e->abandoned)) {
+			e->abandoned = 0;
+			s->abandoned--;
+			rmc_sync_free(s, e);
+			continue;
 		}
-		e->abandoned = 0;
-		r->abandoned--;
-		rmc_reader_release(r, e->read);
+		rd = (struct rmc_object_read *)e->caller;
+		rd->status = e->status;
+		rd->tries = e->failures + 1;
+		if (!e->status)
+			rd->data = e->data;
+		*done = rd;
+		return 1;
 	}
-	if (rmc_unlikely(rmc_load_relaxed(&r->qp->flags->dead)))
+	if (rmc_unlikely(rmc_load_relaxed(&s->qp->flags->dead)))
 		return -ESHUTDOWN;
 	return 0;
 }
 
 void rmc_reader_release(struct rmc_reader *r, struct rmc_object_read *rd)
 {
-	r->entry[rd->index].state = FREE;
-	r->free[r->frees++] = (unsigned int)rd->index;
+	rmc_sync_free(&r->s, &r->s.entry[rd->index]);
 }
 
 /*
@@ -76,12 +67,8 @@ void rmc_reader_release(struct rmc_reader *r, struct rmc_object_read *rd)
  */
 static void abandon(struct rmc_reader *r, struct rmc_object_read *rd)
 {
-	struct entry *e = &r->entry[rd->index];
-
-	e->own = *rd;
-	e->read = &e->own;
-	e->abandoned = 1;
-	r->abandoned++;
+	r->s.entry[rd->index].abandoned = 1;
+	r->s.abandoned++;
 }
 
 int rmc_reader_read(struct rmc_reader *r, struct rmc_object_read *rd)
@@ -91,20 +78,20 @@ int rmc_reader_read(struct rmc_reader *r, struct rmc_object_read *rd)
 	int err;
 
 	/* abandoned reads end first */
-	while (r->abandoned) {
+	while (r->s.abandoned) {
 		err = rmc_reader_poll(r, &done);
 		if (!err)
-			err = rmc_relax(r->qp, &spins);
+			err = rmc_relax(r->s.qp, &spins);
 		if (err)
 			return err < 0 ? err : -EBUSY;
 	}
-	if (r->frees != rmc_reader_window(&r->o))
+	if (r->s.frees != sync_buffers(&r->s.o))
 		return -EBUSY;
 	err = rmc_reader_start(r, rd);
 	if (err)
 		return err;
 	while (!(err = rmc_reader_poll(r, &done))) {
-		err = rmc_relax(r->qp, &spins);
+		err = rmc_relax(r->s.qp, &spins);
 		if (err)
 			break;
 	}
@@ -119,5 +106,5 @@ int rmc_reader_read(struct rmc_reader *r, struct rmc_object_read *rd)
 
 const struct rmc_reader_stats *rmc_reader_stats(const struct rmc_reader *r)
 {
-	return &r->stats;
+	return &r->s.stats;
 }

@@ -4,12 +4,12 @@
  * them, and break their latches; and how a reader checks an image.
  */
 #include "../internal.h"
-#include "row.h"
-#include "scheme.h"
+#include "../sync/latch.h"
 
 void rmc_scheme_init(const struct rmc_scheme *s, struct rmc_object *o, size_t len)
 {
-	uint32_t sum_at = scheme_of(s)->layout->sum_at;
+	const struct layout *layout = scheme_of(s)->layout;
+	size_t sum_at = layout->sum_at;
 	static const uint8_t zeros[64];
 	size_t bytes = rmc_scheme_bytes(s, len);
 	uint64_t crc = 0;
@@ -21,7 +21,58 @@ void rmc_scheme_init(const struct rmc_scheme *s, struct rmc_object *o, size_t le
 	for (n = len; n >= sizeof(zeros); n -= sizeof(zeros))
 		crc = rmc_crc64(crc, zeros, sizeof(zeros));
 	crc = rmc_crc64(crc, zeros, n);
+	if (layout->flags & LAYOUT_WORDS)
+		sum_at += words_at(scheme_of(s), len);
 	memcpy((uint8_t *)o + sum_at, &crc, sizeof(crc));
+}
+
+/* --- objects with words; others begin with a struct rmc_object --- */
+
+static int write_words(const struct scheme *s, struct rmc_object *o, const void *data, size_t len,
+		       const struct rmc_scheme_params *p)
+{
+	uint64_t *latch = latch_word(s, o, len), *version = latch + WORD_VERSION, v;
+	int err;
+
+	if (s->layout->flags & (LAYOUT_INDEX | LAYOUT_APART))
+		return -EOPNOTSUPP;
+	err = s->latch ? s->latch->take(latch, p) : 0;
+	if (err)
+		return err;
+	v = rmc_load_relaxed(version);
+	if (v >= VERSION_LIMIT) {
+		if (s->latch)
+			s->latch->leave(latch);
+		return -EOVERFLOW;
+	}
+	/* odd before the data; pairs with the fence of read_words() */
+	rmc_store_relaxed(version, v | 1);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	s->pub.store(o, data, len);
+	rmc_store_release(version, (v | 1) + 1);
+	if (s->latch)
+		s->latch->leave(latch);
+	return 0;
+}
+
+/*
+ * A remote writer holds the latch while it writes, and its version is new: so the latch is
+ * free before and afterwards, and the version is the same.
+ */
+static int read_words(const struct scheme *s, const struct rmc_object *o, void *data, size_t len)
+{
+	const uint64_t *latch = latch_word(s, o, len);
+	uint64_t version;
+
+	if (s->layout->flags & (LAYOUT_INDEX | LAYOUT_APART))
+		return -EOPNOTSUPP;
+	version = rmc_load_acquire(latch + WORD_VERSION);
+	if ((s->latch && s->latch->held(rmc_load_acquire(latch))) || version & 1)
+		return RMC_SCHEME_LOCKED;
+	s->pub.copy(o, data, len);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return (s->latch && s->latch->held(rmc_load_acquire(latch))) ||
+	       rmc_load_relaxed(latch + WORD_VERSION) != version ? RMC_SCHEME_TORN : 0;
 }
 
 int rmc_scheme_write(const struct rmc_scheme *s, struct rmc_object *o, const void *data,
@@ -31,6 +82,8 @@ int rmc_scheme_write(const struct rmc_scheme *s, struct rmc_object *o, const voi
 	const struct latch *latch = scheme_of(s)->latch;
 	int err = 0;
 
+	if (scheme_of(s)->layout->flags & LAYOUT_WORDS)
+		return write_words(scheme_of(s), o, data, len, &p);
 	rmc_object_write_begin(o);
 	if (latch)
 		err = latch->acquire(o, &p);
@@ -45,9 +98,12 @@ int rmc_scheme_write(const struct rmc_scheme *s, struct rmc_object *o, const voi
 
 int rmc_scheme_read(const struct rmc_scheme *s, const struct rmc_object *o, void *data, size_t len)
 {
-	uint64_t version = rmc_object_read_begin(o);
+	uint64_t version;
 	int err = 0;
 
+	if (scheme_of(s)->layout->flags & LAYOUT_WORDS)
+		return read_words(scheme_of(s), o, data, len);
+	version = rmc_object_read_begin(o);
 	if (version & 1)
 		return RMC_SCHEME_LOCKED;
 	if (s->copy)
@@ -72,32 +128,40 @@ static const struct latch *named_latch(const struct rmc_scheme *s)
 	return latch && latch->flags & LATCH_NAMED ? latch : NULL;
 }
 
-int rmc_scheme_holder(const struct rmc_scheme *s, const struct rmc_object *o)
+int rmc_sync_holder(const struct rmc_scheme *s, const struct rmc_object *o, size_t len)
 {
 	const struct latch *latch = named_latch(s);
-	uint64_t w;
 
-	if (!latch)
-		return -1;
-	w = rmc_load_acquire(latch_word(scheme_of(s), o));
-	if (w == latch->owner)
-		return -2;
-	return (int)(w & LOCK_NID_MASK) - 1;
+	return latch ? latch->holder(rmc_load_acquire(latch_word(scheme_of(s), o, len))) : -1;
 }
 
-int rmc_scheme_break(const struct rmc_scheme *s, struct rmc_object *o, int nid)
+int rmc_sync_break(const struct rmc_scheme *s, struct rmc_object *o, size_t len, int nid)
 {
 	const struct latch *latch = named_latch(s);
 	uint64_t *word, w;
 
 	if (!latch || nid < 0)
 		return -ENOENT;
-	word = latch_word(scheme_of(s), o);
+	word = latch_word(scheme_of(s), o, len);
 	w = rmc_load_acquire(word);
-	if (w == latch->owner || (int)(w & LOCK_NID_MASK) - 1 != nid)
-		return -ENOENT;
-	return __atomic_compare_exchange_n(word, &w, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED) ?
-	       0 : -ENOENT;
+	do {
+		if (latch->holder(w) != nid)
+			return -ENOENT;
+		/* readers of rw come and go meanwhile */
+	} while (!__atomic_compare_exchange_n(word, &w, latch->flags & LATCH_RW ? w & RW_READERS : 0,
+					      0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+	return 0;
+}
+
+/* The length matters to footers only, which no scheme of these functions has. */
+int rmc_scheme_holder(const struct rmc_scheme *s, const struct rmc_object *o)
+{
+	return scheme_of(s)->layout->flags & LAYOUT_FOOT ? -1 : rmc_sync_holder(s, o, 0);
+}
+
+int rmc_scheme_break(const struct rmc_scheme *s, struct rmc_object *o, int nid)
+{
+	return scheme_of(s)->layout->flags & LAYOUT_FOOT ? -ENOENT : rmc_sync_break(s, o, 0, nid);
 }
 
 struct rewrite {
@@ -114,7 +178,7 @@ static int rewrite(struct rmc_object *o, void *arg)
 	int err = 0;
 
 	/* the dead writer may hold the latch already; those of readers still count */
-	if (s->latch && rmc_load_acquire(latch_word(s, o)) != s->latch->owner)
+	if (s->latch && rmc_load_acquire(latch_word(s, o, r->len)) != s->latch->owner)
 		err = s->latch->acquire(o, &p);
 	if (err)
 		return err;
@@ -129,5 +193,7 @@ int rmc_scheme_repair(const struct rmc_scheme *s, struct rmc_object *o, const vo
 {
 	struct rewrite r = { s, data, len };
 
+	if (scheme_of(s)->layout->flags & LAYOUT_WORDS)
+		return -EOPNOTSUPP;
 	return rmc_object_repair(o, rewrite, &r);
 }

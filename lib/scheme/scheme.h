@@ -83,6 +83,8 @@ int rmc_farm_copy(const struct rmc_object *o, void *data, size_t len);
 /* crc64.c */
 size_t rmc_word_image(size_t len);
 void rmc_crc_store(struct rmc_object *o, const void *data, size_t len);
+uint64_t rmc_crc_sum(const void *data, size_t len);
+uint64_t rmc_crc_sum_by_tables(const void *data, size_t len);
 int rmc_crc_check(const void *image, void *clean, size_t len);
 
 /* lock.c */

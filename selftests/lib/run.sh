@@ -240,7 +240,7 @@ done
 # --- causes ---
 
 if $CC $ASAN $FLAGS -pthread -Wl,--wrap=ioctl -o "$W/causes.asan" "$here/test_causes.c" \
-	"$top"/lib/{,driver/,domain/,ds/,kv/,scheme/,msg/}*.c > "$W/log" 2>&1; then
+	"$top"/lib/{,driver/,domain/,ds/,kv/,scheme/,sync/,msg/}*.c > "$W/log" 2>&1; then
 	include "failures name their cause" "$W/causes.asan"
 else
 	sed 's/^/# /' "$W/log"
@@ -251,7 +251,7 @@ fi
 
 build_stub() {			# build_stub NAME: over a stub of the driver that the test controls
 	$CC $ASAN $FLAGS -pthread -o "$W/$1.asan" "$here/test_$1.c" "$here"/{stub_driver,fake_rmc}.c \
-		"$top"/lib/{,driver/,domain/,ds/,kv/,scheme/,msg/}*.c -lm \
+		"$top"/lib/{,driver/,domain/,ds/,kv/,scheme/,sync/,msg/}*.c -lm \
 		-Wl,--wrap=open,--wrap=close,--wrap=ioctl,--wrap=mmap,--wrap=munmap,--wrap=madvise,--wrap=access
 }
 for t in setup pair; do

@@ -4,11 +4,13 @@
 # Schemes of object reads, calls, owners of the object store; command lines of rmc-kv and
 # rmc_netpipe. Sourced by run.sh.
 
-scheme_src=$(echo "$top"/lib/scheme/*.c "$top"/lib/rpc*.c "$top"/lib/msg/*.c \
+scheme_src=$(echo "$top"/lib/scheme/*.c "$top"/lib/sync/*.c "$top"/lib/rpc*.c "$top"/lib/msg/*.c \
 	"$top"/lib/domain/*.c "$top"/lib/wait.c)
 # gcc's ThreadSanitizer does not support fences: all data that they order is atomic here
 for t in "scheme address,undefined" "reader address,undefined" "reader thread -Wno-tsan" \
-	 "reader_wrap address,undefined"; do
+	 "reader_wrap address,undefined" "sync address,undefined" "sync thread -Wno-tsan" \
+	 "sync_table address,undefined" "sync_race address,undefined" \
+	 "sync_race thread -Wno-tsan"; do
 	read -r t san <<< "$t"
 	name="object $t, ${san%% *}"
 	if $CC -fsanitize=$san $FLAGS -pthread -o "$W/$t.${build[${san%% *}]}" "$here/test_$t.c" \
@@ -21,7 +23,7 @@ for t in "scheme address,undefined" "reader address,undefined" "reader thread -W
 done
 
 for t in "rpc lib/rpc*.c lib/domain/*.c lib/wait.c" \
-	"owner lib/rpc*.c lib/domain/*.c lib/wait.c lib/kv/*.c lib/ds/*.c lib/scheme/*.c lib/msg/*.c"; do
+	"owner lib/rpc*.c lib/domain/*.c lib/wait.c lib/kv/*.c lib/ds/*.c lib/scheme/*.c lib/sync/*.c lib/msg/*.c"; do
 	read -r t src <<< "$t"
 	if (cd "$top" && $CC $ASAN $FLAGS -pthread -o "$W/$t.asan" "$here/test_$t.c" $src $lib_src) > "$W/log" 2>&1
 	then

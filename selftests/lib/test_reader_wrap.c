@@ -35,15 +35,15 @@ static void wraps(void)
 	fake_rmc_start(&rmc);
 	r = rmc_reader_open(&qp, &o);
 	CHECK(r != NULL);
-	r->done_head = r->done_tail = -2U;
+	r->s.done_head = r->s.done_tail = -2U;
 	for (i = 0; i < READS; i++)
 		CHECK_EQ(rmc_reader_start(r, &rd[i]), 0);
 	/* all reads finish before one is taken */
-	while (r->active) {
+	while (r->s.active) {
 		struct rmc_completion c;
 
 		if (rmc_cq_next(&qp, &c))
-			rmc_reader_completed(r, c.slot, c.status);
+			rmc_sync_completed(&r->s, c.slot, c.status);
 		else
 			usleep(10);
 	}
@@ -55,36 +55,56 @@ static void wraps(void)
 	fake_rmc_stop(&rmc);
 }
 
-/* Steps have what they need, and the public half of a row is that of its parts. */
+/* Steps have what they need: latches, checks, places. */
+static void program(const struct scheme *s, const struct latch *latch, const struct step *p,
+		    int writes)
+{
+	unsigned int latches = 0, releases = 0, messages = 0, fetches = 0, stores = 0, uses = 0;
+	const struct step *first = p;
+
+	for (; p->op != STEP_END; p++) {
+		latches += p->op == STEP_LATCH;
+		releases += p->op == STEP_UNLATCH || p->op == STEP_SWAP;
+		messages += p->op == STEP_MESSAGE;
+		fetches += !uses && (p->op == STEP_READ || p->op == STEP_SABRE ||
+				     p->op == STEP_MESSAGE);
+		stores += p->op == STEP_WRITE;
+		uses += p->op == STEP_USE;
+		CHECK(p->part != PART_LATCH || latch);
+		CHECK(p->op != STEP_WRITE || uses);
+		if (p->op == STEP_CHECK && p->part == PART_LATCH)
+			CHECK(!!latch->check);
+	}
+	CHECK(p - first < PROGRAM_STEPS);
+	CHECK(fetches > 0);
+	CHECK_EQ(uses, 1);
+	CHECK_EQ(latches, latch ? 1 : 0);
+	CHECK_EQ(releases, (latch && latch->flags & LATCH_RELEASED) ||
+		 (writes && s->layout->flags & LAYOUT_INDEX) ? 1 : 0);
+	CHECK_EQ(stores, writes);
+	CHECK(!messages == !(s->pub.flags & RMC_SCHEME_MESSAGE) || writes);
+}
+
 static void rows(void)
 {
 	const struct rmc_scheme *pub;
 	unsigned int i;
 
-	for (i = 0; (pub = rmc_scheme_number(i)); i++) {
+	for (i = 0; (pub = rmc_sync_number(i)); i++) {
 		const struct scheme *s = scheme_of(pub);
-		unsigned int latches = 0, unlatches = 0, messages = 0, fetches = 0;
-		const struct step *p;
 
-		CHECK(!s->latch == !s->layout->latch_at);
-		if (s->latch) {
-			CHECK(s->latch->acquire == pub->acquire);
-			CHECK(s->latch->release == pub->release);
+		if (s->layout->flags & LAYOUT_WORDS) {
+			CHECK(!s->latch || (s->latch->take && s->latch->leave));
+		} else {
+			CHECK(!s->latch == !s->layout->latch_at);
+			CHECK(!s->latch || s->latch->acquire == pub->acquire);
+			CHECK(!s->latch || s->latch->release == pub->release);
 		}
-		for (p = s->read; p->op != STEP_USE; p++) {
-			latches += p->op == STEP_LATCH;
-			unlatches += p->op == STEP_UNLATCH;
-			messages += p->op == STEP_MESSAGE;
-			fetches += p->op == STEP_READ || p->op == STEP_SABRE ||
-				   p->op == STEP_MESSAGE;
-			CHECK(p->part != PART_LATCH || s->latch);
-			if (p->op == STEP_CHECK)
-				CHECK(p->part == PART_LATCH ? !!s->latch->check : !!pub->check);
-		}
-		CHECK(fetches > 0);
-		CHECK_EQ(latches, s->latch ? 1 : 0);
-		CHECK_EQ(unlatches, s->latch && s->latch->flags & LATCH_RELEASED ? 1 : 0);
-		CHECK(!messages == !(pub->flags & RMC_SCHEME_MESSAGE));
+		program(s, s->reads, s->read, 0);
+		if (s->write)
+			program(s, s->writes, s->write, 1);
+		CHECK(pub->papers && pub->title && pub->name);
+		CHECK(!(pub->flags & RMC_SCHEME_ATOMIC) == (pub->guarantee == RMC_GUARANTEE_BROKEN));
 	}
 }
 

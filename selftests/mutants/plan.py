@@ -78,7 +78,7 @@ GROUPS = {
                                      "sleepers", "team", "version", "wait", "watch", "rpc",
                                      "rpc_msg", "driver/*")],
 }
-GROUPS["lib"] = GROUPS["calls"] + ["lib/coll.c", "lib/herd.c", "lib/msg/*.c", "lib/scheme/*.c",
+GROUPS["lib"] = GROUPS["calls"] + ["lib/coll.c", "lib/herd.c", "lib/msg/*.c", "lib/scheme/*.c", "lib/sync/*.c",
                                    "lib/blocks/*.c", "lib/ds/*.c", "lib/kv/*.c", "lib/domain/*.c", "lib/rpc_domain.c",
                                    "selftests/lib/fake_rmc.c"]
 GROUPS["ds"] = ["lib/ds/*.c"]
@@ -126,6 +126,7 @@ PROGRAMS = host_programs()
 
 LIB = "selftests/lib"
 for n, group in (("qp", "lib"), ("msg", "lib"), ("scheme", "lib"), ("reader", "lib"),
+                 ("sync", "lib"), ("sync_table", "lib"),
                  ("owner", "lib"), ("rpc", "calls"), ("ds", "ds")):
     for f in ("lib", "lib.asan"):
         PROGRAMS[f"{f}.{n}"] = (f, group, [f"{LIB}/test_{n}.c"], {}, [])
@@ -280,6 +281,7 @@ AREAS = {
                     "lib.asan.rpc"]),
     "scheme": ("lib", ["lib.scheme", "lib.asan.scheme", "lib.reader"]),
     "reader": ("lib", ["lib.scheme", "lib.reader"] + KV[2:5]),
+    "sync": ("lib", ["lib.sync_table", "lib.sync", "lib.reader", "lib.asan.sync"]),
     "kv": ("lib", ["lib.owner", KV[6], "lib.asan.owner"] + KV[:6] + KV[7:] + [LIMITS["store"]] + LIVES),
     "ds": ("lib", ["lib.ds", "lib.asan.ds", "lib.owner"] + KV[:2]),
     "structures": ("blocks", ["lib.structures", "lib.asan.structures", "blocks"]),

@@ -28,6 +28,7 @@
 #include <rmc/rpc.h>
 #include <rmc/scheme.h>
 #include <rmc/reader.h>
+#include <rmc/sync.h>
 #include <rmc/kv.h>
 #include <rmc/ds.h>
 #include <rmc/domain.h>

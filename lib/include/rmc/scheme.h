@@ -50,6 +50,19 @@ enum rmc_fetch {
 	RMC_FETCH_MESSAGE,	/* a message to the owner and its answer */
 };
 
+/* What a caller gets if a call succeeds */
+enum rmc_guarantee {
+	RMC_GUARANTEE_ATOMIC,	/* one state of the object */
+	RMC_GUARANTEE_PROBABLE,	/* the same, with an error probability of 2^-64 */
+	RMC_GUARANTEE_BROKEN,	/* a mixture of states is possible: for comparison */
+};
+
+/* What a scheme needs from the fabric and the caller, beyond atomic lines and atomics */
+#define RMC_NEEDS_ORDERED	(1U << 0)	/* an ordered queue pair */
+#define RMC_NEEDS_ADDRESSES	(1U << 1)	/* ... that writes lines in order of addresses */
+#define RMC_NEEDS_RPC		(1U << 2)	/* messages to the owner */
+#define RMC_NEEDS_POOL		(1U << 3)	/* memory for copies: <rmc/sync.h> */
+
 /* Parameters that writers and readers of the same objects share; zero: the defaults */
 struct rmc_scheme_params {
 	uint32_t lease_us;	/* duration of a lease; 0: 1000 */
@@ -82,12 +95,21 @@ struct rmc_scheme {
 	int (*check)(const void *image, void *clean, size_t len);
 	/* Copy the owner's object; the caller checks the version. NULL: plain copy. */
 	int (*copy)(const struct rmc_object *o, void *data, size_t len);
+	/* of version 1.1 */
+	enum rmc_guarantee guarantee;
+	unsigned int needs;		/* RMC_NEEDS_* */
+	const char *papers;		/* where it is from */
+	const char *systems;		/* that use it, or NULL */
+	const char *latch;		/* name of the one that writers take, or NULL */
 };
 
 RMC_ABI_OFFSET(rmc_scheme, name, 0);
 RMC_ABI_OFFSET(rmc_scheme, image, 32);
 
-/* Find a scheme by name, or by number from 0; NULL: none */
+/*
+ * Find a scheme by name, or by number from 0; NULL: none. Only those whose objects begin
+ * with a struct rmc_object; <rmc/sync.h> has all.
+ */
 const struct rmc_scheme *rmc_scheme_find(const char *name);
 const struct rmc_scheme *rmc_scheme_number(unsigned int i);
 
@@ -102,8 +124,9 @@ void rmc_scheme_init(const struct rmc_scheme *s, struct rmc_object *o, size_t le
 
 /*
  * The owner replaces the object's data; waits for other writers. 0, or
- * RMC_SCHEME_LOCKED: a remote reader has held the lock for params->wait_us, or is dead.
- * params NULL: the defaults.
+ * RMC_SCHEME_LOCKED: a remote reader has held the lock for params->wait_us, or is dead;
+ * or -EOPNOTSUPP: the scheme's latch or copies are not in the object, so its owner uses
+ * <rmc/sync.h> as all nodes do. params NULL: the defaults.
  */
 int rmc_scheme_write(const struct rmc_scheme *s, struct rmc_object *o, const void *data,
 		     size_t len, const struct rmc_scheme_params *params);

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * A row of the table, a latch and options: what cannot work is refused here, with the reason
+ * in the message; the rest becomes programs whose steps need no options any more. Rows of
+ * what cannot work ("broken-...") have their options themselves and are not checked.
+ */
+#include "state.h"
+
+/* No queue pair promises order yet. This is the only place that would know. */
+int rmc_sync_is_ordered(const struct rmc_qp *qp)
+{
+	(void)qp;
+	return 0;
+}
+
+#define ORDERED_OPTIONS	(RMC_SYNC_SPEC | RMC_SYNC_COMBINE | RMC_SYNC_WRITE_UNLATCH)
+#define ALL_OPTIONS	(ORDERED_OPTIONS | RMC_SYNC_ASYNC | RMC_SYNC_TRUST_ORDER)
+
+static int refuse(const struct scheme *row, const char *why)
+{
+	return rmc_fail(EINVAL, "scheme %s: %s", row->pub.name, why);
+}
+
+/* The row with this latch, or NULL */
+static const struct scheme *with_latch(const struct scheme *row, unsigned int latch)
+{
+	int none = !row->latch && !row->reads && !row->writes && !row->pub.needs;
+
+	switch (latch) {
+	case RMC_LATCH_DEFAULT:
+		return row;
+	case RMC_LATCH_RW:
+		return row->writes == &rmc_latch_rw ? row : NULL;
+	case RMC_LATCH_EXCL:
+		return row->excl ? row->excl : row->writes == &rmc_latch_excl ? row : NULL;
+	case RMC_LATCH_VERSION:
+		return row->writes == &rmc_latch_version ? row : NULL;
+	case RMC_LATCH_DETACHED:
+		return row->apart;
+	case RMC_LATCH_NONE:
+		return none ? row : NULL;
+	default:
+		return NULL;
+	}
+}
+
+static int find_layout(struct plan *plan, const struct rmc_sync_options *o)
+{
+	const struct scheme *row = plan->row, *s = with_latch(row, o->latch);
+
+	if (!s)
+		return refuse(row, "this latch is none that it works with");
+	if (o->flags & RMC_SYNC_WRITE_UNLATCH && !row->options) {
+		if (s->writes == &rmc_latch_rw)
+			return refuse(row, "write-unlatch with latch rw: readers add to the word "
+				      "that is written, and one of the two is lost");
+		if (s->writes != &rmc_latch_excl || !row->foot)
+			return refuse(row, "write-unlatch needs latch excl in the object");
+		s = row->foot;
+	}
+	plan->scheme = s;
+	plan->reads = s->reads;
+	plan->writes = s->writes;
+	return 0;
+}
+
+/* Copy a program; true if it has a step with flag. */
+static int copy_program(struct step *to, const struct step *from, unsigned int options)
+{
+	unsigned int found = 0;
+
+	for (;; from++) {
+		*to = *from;
+		found |= to->flags;
+		if ((to->flags & STEP_SPEC && options & RMC_SYNC_SPEC) ||
+		    (to->flags & STEP_COMBINE && options & RMC_SYNC_COMBINE))
+			to->flags |= STEP_BEHIND;
+		if (options & RMC_SYNC_WRITE_UNLATCH && to->op == STEP_WRITE) {
+			to->flags |= STEP_UNLATCHES;
+			from++;		/* the release */
+		}
+		if (to++->op == STEP_END)
+			return (int)found;
+	}
+}
+
+/* A read's hold becomes a write's: the latch, and is the version still the same? */
+static void upgrade_program(struct plan *plan)
+{
+	unsigned int behind = plan->flags & RMC_SYNC_SPEC ? STEP_BEHIND : 0;
+	struct step *to = plan->upgrade;
+	const struct step *from;
+
+	if (plan->writes && plan->writes != plan->reads) {
+		*to++ = (struct step){ STEP_LATCH, PART_LATCH, 0 };
+		if (!plan->reads && !(plan->writes->flags & (LATCH_VERSION | LATCH_INDEX))) {
+			*to++ = (struct step){ STEP_READ, PART_WORDS, (uint8_t)behind };
+			*to++ = (struct step){ STEP_CHECK, PART_SAME, 0 };
+		}
+	}
+	for (from = plan->write; from->op != STEP_USE; from++)
+		;
+	while ((*to++ = *from++).op != STEP_END)
+		;
+}
+
+int rmc_sync_compile(struct plan *plan, const struct rmc_sync_options *o, const struct rmc_qp *qp)
+{
+	int found = 0, err;
+
+	memset(plan, 0, sizeof(*plan));
+	if (!o->scheme)
+		return rmc_fail(EINVAL, "sync: no scheme");
+	plan->row = scheme_of(o->scheme);
+	if (o->flags & ~ALL_OPTIONS)
+		return refuse(plan->row, "flags that this library does not know");
+	err = find_layout(plan, o);
+	if (err)
+		return err;
+	plan->flags = o->flags | plan->row->options;
+	if (qp && o->flags & ORDERED_OPTIONS & ~plan->row->options &&
+	    !(o->flags & RMC_SYNC_TRUST_ORDER) && !rmc_sync_is_ordered(qp))
+		return rmc_fail(EOPNOTSUPP, "scheme %s: spec, combine and write-unlatch need an "
+				"ordered queue pair", plan->row->pub.name);
+	if (!plan->row->read)
+		return refuse(plan->row, "no scheme of rmc_sync_find()");
+	found = copy_program(plan->read, plan->row->read, plan->flags);
+	if (plan->row->write) {
+		found |= copy_program(plan->write, plan->row->write, plan->flags);
+		upgrade_program(plan);
+	}
+	if (o->flags & RMC_SYNC_SPEC && !(found & STEP_SPEC))
+		return refuse(plan->row, "spec: its reads wait for no latch");
+	if (o->flags & RMC_SYNC_COMBINE && !(found & STEP_COMBINE))
+		return refuse(plan->row, "combine: its writes have no release");
+	return 0;
+}
+
+const struct rmc_scheme *rmc_sync_layout_sized(const struct rmc_sync_options *options,
+					       size_t size)
+{
+	struct rmc_sync_options o;
+	struct plan plan;
+	int err;
+
+	err = rmc_struct_in(&o, sizeof(o), options, size, RMC_SYNC_OPTIONS_SIZE_VER1,
+			    "sync options");
+	if (!err)
+		err = rmc_sync_compile(&plan, &o, NULL);
+	if (!err)
+		return &plan.scheme->pub;
+	errno = -err;
+	return NULL;
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* The calls of programs. */
+#include "state.h"
+
+#define POLLS_PER_SERVE		16	/* polling all peers' messages has a cost */
+
+struct entry *rmc_sync_entry(struct rmc_sync *s, int nid, uint64_t offset, size_t len,
+			     void *caller)
+{
+	struct entry *e;
+
+	if (rmc_unlikely(!s->frees))
+		return NULL;
+	e = &s->entry[s->free[--s->frees]];
+	e->caller = caller;
+	e->nid = nid;
+	e->offset = offset;
+	e->len = len;
+	e->job = JOB_READ;
+	e->latched = 0;
+	e->used = 0;
+	e->unsure = 0;
+	e->waited = 0;
+	e->stored = 0;
+	e->latch = NULL;
+	e->expected = 0;
+	e->version = 0;
+	e->failures = 0;
+	e->copy = 0;
+	e->backoff = s->o.backoff_ns;
+	s->active++;
+	return e;
+}
+
+void rmc_sync_free(struct rmc_sync *s, struct entry *e)
+{
+	e->state = FREE;
+	e->background = 0;
+	s->free[s->frees++] = (unsigned int)(e - s->entry);
+}
+
+/* --- start --- */
+
+static int check_address(const struct rmc_sync *s, uint64_t addr, size_t len)
+{
+	uint64_t offset = addr & ((1ULL << 48) - 1), at = offset - s->o.base;
+
+	if (len > s->o.max || !len)
+		return -EMSGSIZE;
+	if (addr >> 48 > RMC_NID_MAX || offset % RMC_CACHE_LINE || offset > RMC_OFFSET_MAX)
+		return -EINVAL;
+	if (s->scheme->layout->flags & LAYOUT_APART &&
+	    (offset < s->o.base || at % s->o.stride || at / s->o.stride >= s->o.objects))
+		return -EINVAL;
+	if (sync_indexed(s) && s->o.pool_slots && (int)(addr >> 48) != s->o.pool_nid)
+		return -EINVAL;
+	return 0;
+}
+
+static int begin(struct rmc_sync *s, enum rmc_sync_call call, uint64_t addr, struct rmc_hold *h)
+{
+	int err = check_address(s, addr, h->len);
+	struct entry *e;
+
+	if (err)
+		return err;
+	if (call == RMC_SYNC_WRITE && (!s->plan.row->write || (sync_indexed(s) && !s->o.pool_slots)))
+		return -EOPNOTSUPP;
+	/* the same object may be next: its release comes first */
+	if (s->unlatches)
+		rmc_sync_issue_unlatches(s);
+	e = rmc_sync_entry(s, (int)(addr >> 48), addr & ((1ULL << 48) - 1), h->len, h);
+	if (!e)
+		return -EAGAIN;
+	h->index = (int)(e - s->entry);
+	h->data = NULL;
+	if (call == RMC_SYNC_WRITE)
+		e->job = JOB_WRITE;
+	/* a guess: what is found is compared */
+	if (sync_indexed(s))
+		e->version = h->hint;
+	else if (call == RMC_SYNC_WRITE && s->plan.writes && s->plan.writes->flags & LATCH_VERSION)
+		e->expected = h->hint & ~1ULL;
+	if (s->plan.writes && s->plan.writes->flags & LATCH_INDEX)
+		e->expected = h->hint;
+	rmc_sync_advance(s, e, call == RMC_SYNC_WRITE ? s->plan.write : s->plan.read);
+	return 0;
+}
+
+/* The entry of a hold that the caller has, or NULL */
+static struct entry *held(const struct rmc_sync *s, const struct rmc_hold *h)
+{
+	struct entry *e;
+
+	if (h->index < 0 || (unsigned int)h->index >= sync_buffers(&s->o))
+		return NULL;
+	e = &s->entry[h->index];
+	return e->state == HELD && e->caller == h ? e : NULL;
+}
+
+/* The image of what is to be stored; 0 or -errno */
+static int encode(struct rmc_sync *s, struct entry *e)
+{
+	uint64_t words[2] = { 0, (e->version | 1) + 1 };
+
+	if (sync_indexed(s)) {
+		if (rmc_copy_take(s, e))
+			return -ENOSPC;
+		rmc_copy_encode(e);
+		return 0;
+	}
+	if (e->latched && !(s->plan.flags & RMC_SYNC_WRITE_UNLATCH))
+		words[WORD_LATCH] = e->word;
+	rmc_encode(s->scheme, e->image, e->data, e->len, words);
+	e->version = words[WORD_VERSION];
+	return 0;
+}
+
+static int upgradable(const struct rmc_sync *s, const struct entry *e)
+{
+	if (e->job == JOB_WRITE)
+		return -EINVAL;
+	if (!s->plan.row->write || (sync_indexed(s) && !s->o.pool_slots))
+		return -EOPNOTSUPP;
+	return e->version >= VERSION_LIMIT ? -EOVERFLOW : 0;
+}
+
+static const struct step unlatch_only[] = {
+	{ STEP_UNLATCH,	PART_LATCH,	0 },
+	{ STEP_END,	PART_DATA,	0 },
+};
+
+/* Where the program goes on */
+static const struct step *next_step(struct rmc_sync *s, struct entry *e, enum rmc_sync_call call)
+{
+	int ends = call == RMC_SYNC_END && e->job == JOB_READ;
+
+	if (call == RMC_SYNC_UPGRADE) {
+		e->job = JOB_UPGRADE;
+		e->expected = e->latched ? 1 :
+			      s->plan.writes && s->plan.writes->flags & (LATCH_VERSION | LATCH_INDEX) ?
+			      e->version : 0;
+		return s->plan.upgrade;
+	}
+	if (call == RMC_SYNC_COMMIT || ends)
+		return e->at + 1;
+	return unlatch_only + !e->latched;
+}
+
+/* Continue a hold. 0, or -errno: the hold stays. */
+static int go_on(struct rmc_sync *s, enum rmc_sync_call call, struct rmc_hold *h)
+{
+	struct entry *e = held(s, h);
+	int err = 0;
+
+	if (!e)
+		return -EINVAL;
+	if (call == RMC_SYNC_COMMIT)
+		err = e->job == JOB_WRITE ? encode(s, e) : -EINVAL;
+	else if (call == RMC_SYNC_UPGRADE)
+		err = upgradable(s, e);
+	if (err)
+		return err;
+	e->failures = 0;
+	e->waited = 0;
+	s->active++;
+	if (s->plan.flags & RMC_SYNC_ASYNC && (call == RMC_SYNC_COMMIT || e->latched) &&
+	    call != RMC_SYNC_UPGRADE) {
+		e->background = 1;
+		s->background++;
+		h->status = 0;
+		h->version = e->version;
+		h->hint = sync_indexed(s) && e->copy ? rmc_index_next(e) : e->version;
+		h->index = -1;
+	}
+	if (call == RMC_SYNC_COMMIT)
+		s->writes++;
+	rmc_sync_advance(s, e, next_step(s, e, call));
+	if (s->unlatches)
+		rmc_sync_issue_unlatches(s);
+	return 0;
+}
+
+int rmc_sync_start(struct rmc_sync *s, enum rmc_sync_call call, uint64_t addr, struct rmc_hold *h)
+{
+	if (call == RMC_SYNC_READ || call == RMC_SYNC_WRITE)
+		return begin(s, call, addr, h);
+	return call <= RMC_SYNC_UPGRADE ? go_on(s, call, h) : -EINVAL;
+}
+
+/* --- results --- */
+
+/* Hand the result of an entry that is done to its hold: the status */
+static int deliver(struct rmc_sync *s, struct entry *e)
+{
+	struct rmc_hold *h = (struct rmc_hold *)e->caller;
+
+	h->status = e->status;
+	h->tries = e->failures + 1;
+	h->version = e->version;
+	/* a failed attempt leaves no hint */
+	h->hint = e->status ? 0 : e->version;
+	if (!e->status && e->at->op == STEP_USE) {
+		h->data = e->data;
+		e->state = HELD;
+		if (e->job == JOB_UPGRADE)
+			e->job = JOB_WRITE;
+		return 0;
+	}
+	h->data = NULL;
+	h->index = -1;
+	rmc_sync_free(s, e);
+	return h->status;
+}
+
+static int progress(struct rmc_sync *s)
+{
+	int err = rmc_sync_progress(s);
+
+	if (!err && s->o.rpc && !(++s->polls % POLLS_PER_SERVE)) {
+		err = rmc_rpc_progress(s->o.rpc);
+		err = err < 0 ? err : 0;
+	}
+	return err;
+}
+
+int rmc_sync_poll(struct rmc_sync *s, struct rmc_hold **done)
+{
+	int err = progress(s);
+	struct entry *e;
+
+	if (err)
+		return err;
+	e = rmc_sync_done(s);
+	if (e) {
+		*done = (struct rmc_hold *)e->caller;
+		deliver(s, e);
+		return 1;
+	}
+	return rmc_load_relaxed(&s->qp->flags->dead) ? -ESHUTDOWN : 0;
+}
+
+/* One step of waiting: 0 or -errno */
+static int wait(struct rmc_sync *s, unsigned int *spins)
+{
+	int err = progress(s);
+
+	return err ? err : rmc_relax(s->qp, spins);
+}
+
+/*
+ * Start a call and wait for its end. If the wait fails, the queue pair is dead, and so are the
+ * holds.
+ */
+static int call_and_wait(struct rmc_sync *s, enum rmc_sync_call call, uint64_t addr,
+			 struct rmc_hold *h)
+{
+	unsigned int spins = 0;
+	struct entry *e;
+	int err;
+
+	/* buffers in the background are free soon, but those of the caller never are */
+	while ((err = rmc_sync_start(s, call, addr, h)) == -EAGAIN && s->background) {
+		err = wait(s, &spins);
+		if (err)
+			return err;
+	}
+	if (err || h->index < 0)
+		return err;
+	e = &s->entry[h->index];
+	/* what ended at once is queued: it is the newest */
+	if (e->state == DONE)
+		s->done_head--;
+	e->waited = 1;
+	while (e->state != DONE) {
+		err = wait(s, &spins);
+		if (err && e->state != DONE) {
+			e->waited = 0;
+			return err;
+		}
+	}
+	return deliver(s, e);
+}
+
+int rmc_sync_read(struct rmc_sync *s, uint64_t addr, struct rmc_hold *h)
+{
+	return call_and_wait(s, RMC_SYNC_READ, addr, h);
+}
+
+int rmc_sync_write(struct rmc_sync *s, uint64_t addr, struct rmc_hold *h)
+{
+	return call_and_wait(s, RMC_SYNC_WRITE, addr, h);
+}
+
+int rmc_sync_end(struct rmc_sync *s, struct rmc_hold *h)
+{
+	return call_and_wait(s, RMC_SYNC_END, 0, h);
+}
+
+int rmc_sync_cancel(struct rmc_sync *s, struct rmc_hold *h)
+{
+	return call_and_wait(s, RMC_SYNC_CANCEL, 0, h);
+}
+
+int rmc_sync_upgrade(struct rmc_sync *s, struct rmc_hold *h)
+{
+	return call_and_wait(s, RMC_SYNC_UPGRADE, 0, h);
+}
+
+/* A pool without a slot that is old enough: wait for its time. */
+int rmc_sync_commit(struct rmc_sync *s, struct rmc_hold *h)
+{
+	unsigned int spins = 0;
+	int err;
+
+	for (;;) {
+		err = call_and_wait(s, RMC_SYNC_COMMIT, 0, h);
+		if (err != -ENOSPC || !s->copies)
+			return err;
+		err = wait(s, &spins);
+		if (err)
+			return err;
+	}
+}
+
+int rmc_sync_drain(struct rmc_sync *s)
+{
+	unsigned int spins = 0;
+	int err;
+
+	while (s->background || s->unlatches || s->releasing) {
+		err = wait(s, &spins);
+		if (err)
+			return err;
+	}
+	err = s->failure;
+	s->failure = 0;
+	return err;
+}
+
+void rmc_sync_stats_sized(const struct rmc_sync *s, struct rmc_sync_stats *stats, size_t size)
+{
+	const struct rmc_sync_stats now = {
+		.reads = s->stats.reads, .writes = s->writes, .failed = s->stats.failed,
+		.messages = s->messages, .round_trips = s->round_trips, .atomics = s->atomics,
+		.torn = s->stats.torn, .locked = s->stats.locked, .lost = s->stats.lost,
+		.unknown = s->unknown, .unlocks_lost = s->stats.unlocks_lost,
+		.background_failed = s->background_failed,
+	};
+
+	rmc_struct_out(stats, size, &now, sizeof(now));
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * What the files of this directory share.
+ *
+ *	compile.c	a row, a latch and options: refused, or the programs
+ *	open.c		memory
+ *	hold.c		calls of programs: read, write, end, commit ...
+ *	steps.c		executes the program of each entry
+ *	result.c	what the result of an operation means for its entry
+ *	unlatch.c	releases latches, beside the programs
+ *	copies.c	index words, and the pool of copies
+ *
+ * Each hold is an entry. Steps that leave this node are operations of the queue pair: those
+ * that are posted together (a group) are ISSUED, and the program continues when all have
+ * completed. A message is ASKED.
+ *
+ *	             .------ next group, or the first one again -----.
+ *	             v                                               |
+ *	FREE --> READY ----> ISSUED, ASKED ----> steps at this node -+--> DONE --> HELD or FREE
+ *	call           slots,            results                          its call
+ *	               cell                                               returns
+ *
+ * HELD: the data is the caller's. Its next call makes the entry READY at the step behind
+ * STEP_USE. An entry in the background has no caller, and is free when it is done.
+ *
+ * rmc/reader.h is the same with relaxed set: a program ends with STEP_USE.
+ */
+#ifndef RMC_LIB_SYNC_STATE_H
+#define RMC_LIB_SYNC_STATE_H
+
+#include "../internal.h"
+#include "rmc/reader.h"
+#include "rmc/sync.h"
+#include "latch.h"
+
+enum state { FREE, READY, ISSUED, ASKED, DONE, HELD };
+
+enum job { JOB_READ, JOB_WRITE, JOB_UPGRADE };
+
+/* Use of a WQ slot */
+enum use { USE_NONE, USE_STEP, USE_RESOLVE, USE_UNLATCH };
+
+struct entry {
+	uint8_t state, job;		/* enum state, enum job */
+	uint8_t latched;		/* the word has to be released */
+	uint8_t used;			/* the program is behind STEP_USE */
+	uint8_t unsure;			/* an atomic with this word was lost: it may come yet */
+	uint8_t abandoned;		/* the caller has returned: result dropped */
+	uint8_t waited;			/* a call waits for it: not to be queued as done */
+	uint8_t background;
+	unsigned int pending;		/* operations of the group in flight */
+	int status;			/* of the group's first failure; DONE: of the program */
+	uint64_t offset;
+	size_t len;
+	void *caller;			/* rmc_hold or rmc_object_read */
+	const struct step *at;		/* READY: to be issued; ISSUED, ASKED: it is executed */
+	uint8_t *image;			/* landing buffer */
+	uint8_t *data;			/* in the image, or what its check copies */
+	union {
+		uint64_t not_before;	/* READY: ns, backing off until then */
+		int ticket;		/* ASKED */
+	};
+	const struct latch *latch;	/* that is being taken, or is held */
+	uint64_t expected, word;	/* its atomic */
+	uint64_t found;			/* the atomic's result */
+	uint64_t words[2];		/* latch and version, as read last */
+	uint64_t version;		/* of the data; of LAYOUT_INDEX: the index word */
+	uint64_t copy;			/* LAYOUT_INDEX: offset of the new copy */
+	int nid;
+	unsigned int failures;
+	uint32_t backoff;
+	uint8_t found_valid;		/* the atomic was not lost */
+	uint8_t stored;			/* the object may have been written */
+	uint8_t resolving;		/* the word is read that tells the outcome */
+	uint8_t reserved;
+};
+
+/* A latch to be released */
+struct unlatch {
+	struct entry *entry;		/* that waits for it, or NULL */
+	uint64_t offset, word, to;
+	const struct latch *latch;
+	int nid;
+	uint16_t tries;
+	uint8_t reread;			/* decide by reading the word before the next try */
+};
+
+struct slot {
+	enum use use;
+	struct entry *entry;
+	const struct step *step;
+	struct unlatch unlatch;
+};
+
+struct free_copy {
+	uint64_t offset, not_before;
+};
+
+/* What compile.c makes of options */
+struct plan {
+	const struct scheme *row;	/* programs, and what the caller asked for */
+	const struct scheme *scheme;	/* layout */
+	const struct latch *reads, *writes;
+	unsigned int flags;		/* RMC_SYNC_* */
+	struct step read[PROGRAM_STEPS], write[PROGRAM_STEPS], upgrade[PROGRAM_STEPS];
+};
+
+struct rmc_sync {
+	struct rmc_qp *qp;
+	const struct scheme *scheme;	/* plan.scheme, copied: often used */
+	struct plan plan;
+	struct rmc_sync_options o;
+	struct rmc_scheme_params p;
+	struct latch_owner self;
+	uint8_t relaxed;		/* a reader: programs end with STEP_USE */
+	uint8_t fall_back;
+	uint8_t closing;
+	int failure;			/* first of an entry in the background */
+	struct rmc_reader_stats stats;
+	uint64_t writes, messages, round_trips, atomics, unknown, background_failed;
+	struct entry *entry;
+	struct slot *slot;
+	struct unlatch *unlatch;	/* to be issued */
+	unsigned int unlatches;
+	unsigned int releasing;		/* in flight, and no entry waits for it */
+	unsigned int active;		/* entries neither FREE, DONE nor HELD */
+	unsigned int background;	/* of these without a caller */
+	unsigned int abandoned;		/* entries without a caller */
+	unsigned int ready;		/* of these READY or ASKED: to be polled */
+	struct entry **done;
+	unsigned int done_head, done_tail;	/* free running */
+	unsigned int done_mask;
+	unsigned int *free, frees;
+	struct free_copy *copy;		/* a ring: oldest first */
+	unsigned int copies, copy_head;
+	uint64_t token;			/* of latches: never reused */
+	uint64_t seed;
+	unsigned int polls;
+	void *memory;			/* ours, registered */
+	int buf_id;
+};
+
+/* The message of STEP_MESSAGE; the answer is the data. */
+struct request {
+	uint32_t magic;
+	uint32_t reserved;
+	uint64_t offset;
+	uint64_t len;
+};
+
+_Static_assert(sizeof(struct request) == RMC_READER_REQUEST, "as the header file says");
+
+static inline unsigned int sync_buffers(const struct rmc_sync_options *o)
+{
+	return o->buffers ? o->buffers : o->flags & RMC_SYNC_ASYNC ? 2 : 1;
+}
+
+/* The n entries at the head of the WQ, if they are free; the ring is filled in order. */
+static inline int sync_free_slots(const struct rmc_sync *s, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		if (s->qp->slot[(s->qp->head + i) & s->qp->mask] == RMC_SLOT_BUSY)
+			return 0;
+	return 1;
+}
+
+static inline int sync_head(const struct rmc_sync *s)
+{
+	return (int)(s->qp->head & s->qp->mask);
+}
+
+static inline int latch_released(const struct latch *latch)
+{
+	return latch && latch->flags & LATCH_RELEASED;
+}
+
+/* Does the index word's copy hold the object, or the object itself? */
+static inline int sync_indexed(const struct rmc_sync *s)
+{
+	return !!(s->scheme->layout->flags & LAYOUT_INDEX);
+}
+
+/* compile.c: 0, or -errno with the message set. qp NULL: order is not checked. */
+int rmc_sync_compile(struct plan *plan, const struct rmc_sync_options *o, const struct rmc_qp *qp);
+
+/* open.c: options are complete and checked; NULL with errno and the message set */
+struct rmc_sync *rmc_sync_create(struct rmc_qp *qp, const struct rmc_sync_options *o,
+				 const struct plan *plan);
+size_t rmc_sync_memory(const struct rmc_sync_options *o, const struct scheme *scheme);
+
+/* hold.c: an entry for this object, or NULL; and it is free again */
+struct entry *rmc_sync_entry(struct rmc_sync *s, int nid, uint64_t offset, size_t len,
+			     void *caller);
+void rmc_sync_free(struct rmc_sync *s, struct entry *e);
+
+/* steps.c: one visit to everything that may have happened: 0 or -errno */
+int rmc_sync_progress(struct rmc_sync *s);
+
+/* The oldest entry that is done and no call waits for, or NULL */
+struct entry *rmc_sync_done(struct rmc_sync *s);
+
+/*
+ * steps.c. An entry is ready: its group is issued at once, or later when there is room.
+ * Its program has ended. It continues behind the step @at.
+ */
+void rmc_sync_ready(struct rmc_sync *s, struct entry *e);
+void rmc_sync_finish(struct rmc_sync *s, struct entry *e, int status);
+void rmc_sync_advance(struct rmc_sync *s, struct entry *e, const struct step *at);
+unsigned int rmc_sync_group(const struct step *at);
+
+/* steps.c: read the word that an operation without a known outcome was about */
+void rmc_sync_resolve(struct rmc_sync *s, struct entry *e);
+
+/* steps.c: begin the program again, after a back-off; continue behind a group */
+void rmc_sync_again(struct rmc_sync *s, struct entry *e, int status);
+void rmc_sync_part_done(struct rmc_sync *s, struct entry *e);
+
+/* result.c: an operation of a slot has completed; a step at this node or of a group failed */
+void rmc_sync_completed(struct rmc_sync *s, int slot, int status);
+void rmc_sync_failed(struct rmc_sync *s, struct entry *e, int status);
+void rmc_sync_group_completed(struct rmc_sync *s, struct entry *e);
+
+/*
+ * unlatch.c: describe the release of what the entry holds, issue it in the slot at the head,
+ * queue it, issue those that are queued, one has completed
+ */
+void rmc_unlatch_of(struct rmc_sync *s, struct entry *e, struct unlatch *u);
+void rmc_unlatch_issue(struct rmc_sync *s, const struct unlatch *u);
+void rmc_sync_unlatch(struct rmc_sync *s, struct entry *e);
+void rmc_sync_unlatch_late(struct rmc_sync *s, struct entry *e);
+void rmc_sync_issue_unlatches(struct rmc_sync *s);
+void rmc_sync_unlatched(struct rmc_sync *s, int slot, int status);
+uint64_t rmc_latch_offset(const struct rmc_sync *s, uint64_t offset, size_t len);
+
+/* copies.c */
+uint64_t rmc_copy_offset(const struct entry *e, uint64_t index);
+int rmc_copy_check(const struct rmc_sync *s, const struct entry *e);
+int rmc_copy_take(struct rmc_sync *s, struct entry *e);
+void rmc_copy_encode(struct entry *e);
+void rmc_copy_give(struct rmc_sync *s, uint64_t offset, int used);
+uint64_t rmc_index_next(const struct entry *e);
+int rmc_index_marked(uint64_t index);
+
+#endif /* RMC_LIB_SYNC_STATE_H */

@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * The program of each hold or read, step by step. lib/scheme/row.h lists the kinds of steps,
+ * lib/scheme/table.c the programs; what a step does is here and in result.c, once for all
+ * schemes.
+ */
+#include "state.h"
+
+/* A part of an object: the image has it at the same place. */
+struct range {
+	size_t at, bytes;
+};
+
+static struct range words_range(const struct rmc_sync *s, size_t len)
+{
+	struct range range = { words_at(s->scheme, len), WORDS_BYTES };
+
+	if (sync_indexed(s))
+		range.bytes = sizeof(uint64_t);
+	return range;
+}
+
+/* What a write must not touch: words that others may change meanwhile, or wait for. */
+static struct range write_range(const struct rmc_sync *s, const struct step *step, size_t len)
+{
+	struct range range = { 0, s->scheme->pub.image(len) };
+
+	if (step->flags & STEP_UNLATCHES)
+		return range;
+	range.at = s->scheme->layout->flags & LAYOUT_WORDS ? sizeof(uint64_t) :
+		   sizeof(struct rmc_object);
+	range.bytes -= range.at;
+	return range;
+}
+
+static uint64_t next_random(struct rmc_sync *s)
+{
+	s->seed ^= s->seed << 13;
+	s->seed ^= s->seed >> 7;
+	s->seed ^= s->seed << 17;
+	return s->seed;
+}
+
+struct entry *rmc_sync_done(struct rmc_sync *s)
+{
+	return s->done_head == s->done_tail ? NULL : s->done[s->done_tail++ & s->done_mask];
+}
+
+/* The entry's program, or the part of it that the caller wanted, has ended. */
+void rmc_sync_finish(struct rmc_sync *s, struct entry *e, int status)
+{
+	e->status = status;
+	s->active--;
+	if (status)
+		s->stats.failed++;
+	if (e->unsure)
+		rmc_sync_unlatch_late(s, e);
+	if (!e->background) {
+		e->state = DONE;
+		if (!e->waited)
+			s->done[s->done_head++ & s->done_mask] = e;
+		return;
+	}
+	s->background--;
+	if (status) {
+		s->background_failed++;
+		if (!s->failure)
+			s->failure = status;
+	}
+	rmc_sync_free(s, e);
+}
+
+/* --- steps that leave this node --- */
+
+static void read_part(struct rmc_sync *s, struct entry *e, const struct step *step, int slot)
+{
+	unsigned int op = step->op == STEP_SABRE ? RMC_OP_SABRE : RMC_OP_READ;
+	struct range part = { 0, s->scheme->pub.image(e->len) };
+	uint64_t offset = e->offset;
+	void *to = e->image;
+
+	if (step->part == PART_WORDS) {
+		part = words_range(s, e->len);
+		to = &s->qp->operands[slot];
+	} else if (sync_indexed(s)) {
+		offset = rmc_copy_offset(e, e->version);
+		part.bytes = WORDS_BYTES + e->len;
+	}
+	rmc_issue(s->qp, op, slot, e->nid, offset + part.at, to, part.bytes);
+}
+
+static void write_part(struct rmc_sync *s, struct entry *e, const struct step *step, int slot)
+{
+	struct range part = { 0, WORDS_BYTES + e->len };
+	uint64_t offset = e->copy;
+
+	if (!sync_indexed(s)) {
+		part = write_range(s, step, e->len);
+		offset = e->offset;
+	}
+	e->stored = 1;
+	rmc_issue(s->qp, RMC_OP_WRITE, slot, e->nid, offset + part.at, e->image + part.at,
+		  part.bytes);
+}
+
+static void take_latch(struct rmc_sync *s, struct entry *e, int slot)
+{
+	uint64_t offset = rmc_latch_offset(s, e->offset, e->len);
+
+	/* the same word again, if it may still arrive: then it is recognized */
+	e->found_valid = 0;
+	if (!e->unsure || e->latch->flags & LATCH_VERSION)
+		e->word = e->latch->word(&s->self, ++s->token, e->expected, &s->p);
+	s->atomics++;
+	if (e->latch->flags & LATCH_COUNTS)
+		rmc_faa_async(s->qp, slot, e->nid, offset, 1);
+	else
+		rmc_cas_async(s->qp, slot, e->nid, offset, e->expected, e->word);
+}
+
+static void swap_index(struct rmc_sync *s, struct entry *e, int slot)
+{
+	e->expected = e->latched ? e->word : e->version;
+	s->atomics++;
+	rmc_cas_async(s->qp, slot, e->nid, e->offset, e->expected, rmc_index_next(e));
+}
+
+static void release(struct rmc_sync *s, struct entry *e)
+{
+	struct unlatch u;
+
+	rmc_unlatch_of(s, e, &u);
+	u.entry = e;
+	rmc_unlatch_issue(s, &u);
+}
+
+static void ask_owner(struct rmc_sync *s, struct entry *e)
+{
+	struct request q = { RMC_READER_MAGIC, 0, e->offset, e->len };
+	int ticket;
+
+	/* the response is the clean data, and goes to its place */
+	ticket = rmc_rpc_post(s->o.rpc, e->nid, &q, sizeof(q), e->data, e->len);
+	if (ticket == -EAGAIN)
+		return;
+	if (ticket < 0) {
+		s->ready--;
+		rmc_sync_finish(s, e, ticket == -ENODEV ? RMC_S_NODE_DOWN : ticket);
+		return;
+	}
+	s->messages++;
+	s->round_trips++;
+	e->state = ASKED;
+	e->ticket = ticket;
+}
+
+static void issue_step(struct rmc_sync *s, struct entry *e, const struct step *step)
+{
+	int slot = sync_head(s);
+
+	s->slot[slot].use = USE_STEP;
+	s->slot[slot].entry = e;
+	s->slot[slot].step = step;
+	switch (step->op) {
+	case STEP_LATCH:
+		take_latch(s, e, slot);
+		break;
+	case STEP_WRITE:
+		write_part(s, e, step, slot);
+		break;
+	case STEP_UNLATCH:
+		release(s, e);
+		break;
+	case STEP_SWAP:
+		swap_index(s, e, slot);
+		break;
+	default:
+		read_part(s, e, step, slot);
+		break;
+	}
+}
+
+unsigned int rmc_sync_group(const struct step *at)
+{
+	unsigned int n = 1;
+
+	while (at[n].flags & STEP_BEHIND)
+		n++;
+	return n;
+}
+
+static void issue_resolve(struct rmc_sync *s, struct entry *e)
+{
+	const struct step *step = e->at;
+	uint64_t offset = e->offset;
+	int slot = sync_head(s);
+
+	if (step->op == STEP_LATCH)
+		offset = rmc_latch_offset(s, offset, e->len);
+	else if (step->op == STEP_WRITE)
+		offset += words_at(s->scheme, e->len);
+	s->slot[slot].use = USE_RESOLVE;
+	s->slot[slot].entry = e;
+	rmc_read_async(s->qp, slot, e->nid, offset, &s->qp->operands[slot], sizeof(uint64_t));
+}
+
+/* Issue the group of a READY entry, which remains READY if that has to wait. */
+static void issue(struct rmc_sync *s, struct entry *e)
+{
+	unsigned int n = e->resolving ? 1 : rmc_sync_group(e->at), i;
+
+	if (e->at->op == STEP_MESSAGE) {
+		ask_owner(s, e);
+		return;
+	}
+	if (!sync_free_slots(s, n))
+		return;
+	/* each latch that is taken needs room to be released */
+	if (e->at->op == STEP_LATCH && s->unlatches >= s->qp->entries)
+		return;
+	s->ready--;
+	e->state = ISSUED;
+	e->pending = n;
+	e->status = 0;
+	s->messages += n;
+	if (!e->background)
+		s->round_trips++;
+	if (e->resolving) {
+		issue_resolve(s, e);
+		return;
+	}
+	for (i = 0; i < n; i++)
+		issue_step(s, e, &e->at[i]);
+}
+
+void rmc_sync_ready(struct rmc_sync *s, struct entry *e)
+{
+	e->state = READY;
+	e->not_before = 0;
+	s->ready++;
+	issue(s, e);
+}
+
+void rmc_sync_resolve(struct rmc_sync *s, struct entry *e)
+{
+	e->resolving = 1;
+	s->unknown++;
+	rmc_sync_ready(s, e);
+}
+
+void rmc_sync_again(struct rmc_sync *s, struct entry *e, int status)
+{
+	if (status == RMC_SCHEME_TORN || status == RMC_S_SABRE_ABORTED)
+		s->stats.torn++;
+	else if (status == RMC_SCHEME_LOCKED || status == RMC_S_SABRE_LOCKED)
+		s->stats.locked++;
+	else if (status == RMC_SCHEME_LEASE_OVER)
+		s->stats.lease_over++;
+	else
+		s->stats.lost++;
+	if (++e->failures >= s->o.attempts &&
+	    (!s->fall_back || !s->o.rpc || e->failures >= 2 * s->o.attempts)) {
+		e->failures--;		/* tries counts one more */
+		rmc_sync_finish(s, e, status);
+		return;
+	}
+	if (e->failures == s->o.attempts)
+		s->stats.fell_back++;
+	e->at = e->failures >= s->o.attempts ? rmc_by_message :
+		e->job == JOB_WRITE ? s->plan.write : s->plan.read;
+	if (e->at->flags & STEP_UNKNOWN)
+		e->version = 0;
+	/* at once, unless a latch has to be released before */
+	if (!e->backoff && !latch_released(e->latch) && e->at->op != STEP_MESSAGE) {
+		rmc_sync_ready(s, e);
+		return;
+	}
+	e->state = READY;
+	e->not_before = 0;
+	s->ready++;
+	if (!e->backoff)
+		return;
+	e->not_before = monotonic_ns() + next_random(s) % e->backoff;
+	e->backoff = e->backoff > s->o.backoff_max_ns / 2 ? s->o.backoff_max_ns : 2 * e->backoff;
+}
+
+/* --- steps at this node --- */
+
+/* Latch and version of an image that has just been read */
+static void note_words(struct rmc_sync *s, struct entry *e)
+{
+	const uint8_t *words = e->image + words_at(s->scheme, e->len);
+
+	if (s->scheme->layout->flags & LAYOUT_WORDS)
+		memcpy(e->words, words, WORDS_BYTES);
+	else
+		memcpy(&e->words[WORD_VERSION], e->image, sizeof(uint64_t));
+	e->version = e->words[WORD_VERSION];
+}
+
+/* Somebody else holds the latch: for a read without one */
+static int latched_by_others(const struct rmc_sync *s, const struct entry *e)
+{
+	const struct latch *latch = s->plan.writes;
+
+	if (sync_indexed(s))
+		return rmc_index_marked(e->words[WORD_LATCH]);
+	return latch && !(latch->flags & LATCH_VERSION) && latch->held(e->words[WORD_LATCH]);
+}
+
+static int check_words(const struct rmc_sync *s, struct entry *e)
+{
+	if (latched_by_others(s, e))
+		return RMC_SCHEME_LOCKED;
+	if (sync_indexed(s)) {
+		e->version = e->words[WORD_LATCH];
+		return 0;
+	}
+	e->version = e->words[WORD_VERSION];
+	return e->version & 1 ? RMC_SCHEME_LOCKED : 0;
+}
+
+static int check_same(const struct rmc_sync *s, const struct entry *e)
+{
+	uint64_t now = e->words[sync_indexed(s) ? WORD_LATCH : WORD_VERSION];
+
+	if (now != e->version || now & (sync_indexed(s) ? 0 : 1))
+		return RMC_SCHEME_TORN;
+	return !e->latched && latched_by_others(s, e) ? RMC_SCHEME_TORN : 0;
+}
+
+/* The image of a write whose latch is the version shows it odd. */
+static int check_image(struct rmc_sync *s, struct entry *e)
+{
+	if (sync_indexed(s))
+		return rmc_copy_check(s, e);
+	if (e->latched && e->latch->flags & LATCH_VERSION) {
+		e->words[WORD_VERSION] = e->word - 1;
+		memcpy(e->image, &e->words[WORD_VERSION], sizeof(uint64_t));
+		e->version = e->words[WORD_VERSION];
+	}
+	if (e->job == JOB_WRITE && e->version >= VERSION_LIMIT)
+		return -EOVERFLOW;
+	return s->scheme->pub.check ? s->scheme->pub.check(e->image, e->data, e->len) : 0;
+}
+
+static int check(struct rmc_sync *s, struct entry *e, unsigned int part)
+{
+	switch (part) {
+	case PART_LATCH:
+		return e->latch->check(e->word, &s->p);
+	case PART_WORDS:
+		return check_words(s, e);
+	case PART_SAME:
+		return check_same(s, e);
+	default:
+		return check_image(s, e);
+	}
+}
+
+/* The data is the caller's. */
+static void use(struct rmc_sync *s, struct entry *e)
+{
+	if (e->job != JOB_UPGRADE)
+		s->stats.reads++;
+	e->used = 1;
+	if (s->relaxed && e->latched)
+		rmc_sync_unlatch(s, e);
+	rmc_sync_finish(s, e, 0);
+}
+
+static void prepare(struct rmc_sync *s, struct entry *e, const struct step *step)
+{
+	if (step->op == STEP_LATCH)
+		e->latch = e->job == JOB_READ ? s->plan.reads : s->plan.writes;
+	e->at = step;
+	rmc_sync_ready(s, e);
+}
+
+/* Execute the steps from this one up to one that leaves this node, or ends. */
+void rmc_sync_advance(struct rmc_sync *s, struct entry *e, const struct step *step)
+{
+	int status;
+
+	for (;; step++) {
+		if (step->flags & STEP_UNKNOWN && e->version)
+			continue;
+		switch (step->op) {
+		case STEP_CHECK:
+			status = check(s, e, step->part);
+			if (!status)
+				break;
+			rmc_sync_failed(s, e, status);
+			return;
+		case STEP_UNLATCH:
+			if (!e->background && !(e->latch->flags & LATCH_LAZY)) {
+				prepare(s, e, step);
+				return;
+			}
+			rmc_sync_unlatch(s, e);
+			break;
+		case STEP_USE:
+			e->at = step;
+			use(s, e);
+			return;
+		case STEP_END:
+			e->at = step;
+			rmc_sync_finish(s, e, 0);
+			return;
+		default:
+			prepare(s, e, step);
+			return;
+		}
+	}
+}
+
+/* A group has succeeded: its words, and on to the steps behind it. */
+void rmc_sync_part_done(struct rmc_sync *s, struct entry *e)
+{
+	const struct step *end = e->at + rmc_sync_group(e->at), *step;
+
+	for (step = e->at; step < end; step++) {
+		if (step->part != PART_IMAGE || step->op == STEP_WRITE)
+			continue;
+		s->stats.tries++;
+		s->stats.bytes += s->scheme->pub.image(e->len);
+		note_words(s, e);
+	}
+	rmc_sync_advance(s, e, end);
+}
+
+/* --- progress --- */
+
+static void message_completed(struct rmc_sync *s, struct entry *e, int result, int failed)
+{
+	s->stats.tries++;
+	s->ready--;
+	if (!failed && result == (int)e->len) {
+		s->stats.bytes += e->len;
+		rmc_sync_advance(s, e, e->at + 1);
+	} else if (failed) {
+		rmc_sync_finish(s, e, result);
+	} else if (result == -EAGAIN) {
+		rmc_sync_again(s, e, RMC_SCHEME_LOCKED);	/* a writer died, or is slow */
+	} else {
+		rmc_sync_finish(s, e, result < 0 ? result : -EPROTO);
+	}
+}
+
+/* Polls entries that wait for a time, a slot or a response: all, since they are few. */
+static int poll_ready(struct rmc_sync *s)
+{
+	unsigned int i, n = sync_buffers(&s->o);
+	int result, failed, err;
+	uint64_t now = 0;
+
+	for (i = 0; i < n && s->ready; i++) {
+		struct entry *e = &s->entry[i];
+
+		if (e->state == ASKED && !s->closing) {
+			err = rmc_rpc_poll(s->o.rpc, e->ticket, &result, &failed);
+			if (err < 0)
+				return err;
+			if (err)
+				message_completed(s, e, result, failed);
+		} else if (e->state == READY) {
+			if (e->not_before) {
+				if (!now)
+					now = monotonic_ns();
+				if (now < e->not_before)
+					continue;
+			}
+			issue(s, e);
+		}
+	}
+	return 0;
+}
+
+int rmc_sync_progress(struct rmc_sync *s)
+{
+	struct rmc_completion c;
+
+	while (rmc_qp_in_flight(s->qp) && rmc_cq_next(s->qp, &c))
+		rmc_sync_completed(s, c.slot, c.status);
+	if (s->unlatches)
+		rmc_sync_issue_unlatches(s);
+	return s->ready ? poll_ready(s) : 0;
+}

@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * Holds of <rmc/sync.h>: every row, latch and option; what others do meanwhile; lost packets.
+ * The RMC is a thread.
+ */
+#include <errno.h>
+#include "sync_test.h"
+
+#define X	(1ULL << 60)
+
+static const unsigned int flag_sets[] = {
+	0, RMC_SYNC_SPEC, RMC_SYNC_COMBINE, ALL, UNLATCH, UNLATCH | RMC_SYNC_ASYNC, RMC_SYNC_ASYNC,
+};
+#define FLAG_SETS	(sizeof(flag_sets) / sizeof(flag_sets[0]))
+
+static int is_whole(const struct rmc_hold *h, uint8_t state)
+{
+	return ((const uint8_t *)h->data)[0] == state && whole((const uint8_t *)h->data, h->len);
+}
+
+/* --- every row: remote writes, remote reads, and those of the owner --- */
+
+static void one_length(struct fixture *w, struct rmc_sync *s, const struct rmc_scheme *layout,
+		       size_t len)
+{
+	size_t bytes = rmc_scheme_bytes(layout, len);
+	struct rmc_object *o = (struct rmc_object *)(w->segment + LINE);
+	/* so short that the owner takes a lease for one that a wrong clock has set */
+	const struct rmc_scheme_params p = { .lease_us = 1, .skew_us = 1 };
+	struct rmc_hold h = { .len = len };
+	uint8_t back[MAX];
+	int err, i;
+
+	memset(w->segment, 0xee, bytes + 2 * LINE);
+	rmc_scheme_init(layout, o, len);
+	CHECK_EQ(rmc_sync_read(s, LINE, &h), 0);
+	CHECK(is_whole(&h, 0));
+	CHECK_EQ(rmc_sync_end(s, &h), 0);
+	for (i = 1; i <= 3; i++) {
+		err = rmc_sync_write(s, LINE, &h);
+		if (err == -EOPNOTSUPP)
+			break;
+		CHECK_EQ(err, 0);
+		CHECK(is_whole(&h, (uint8_t)(i - 1)));
+		fill((uint8_t *)h.data, len, (uint8_t)i);
+		CHECK_EQ(rmc_sync_commit(s, &h), 0);
+		CHECK_EQ(rmc_sync_drain(s), 0);
+		CHECK_EQ(rmc_sync_read(s, LINE, &h), 0);
+		CHECK(is_whole(&h, (uint8_t)i));
+		CHECK_EQ(rmc_sync_end(s, &h), 0);
+		CHECK_EQ(rmc_sync_drain(s), 0);
+		err = rmc_scheme_read(layout, o, back, len);
+		CHECK(err == -EOPNOTSUPP || (!err && back[0] == i && whole(back, len)));
+	}
+	CHECK_EQ(rmc_sync_drain(s), 0);
+	/* and the owner's: remote readers see them */
+	fill(back, len, 9);
+	err = rmc_scheme_write(layout, o, back, len, &p);
+	CHECK(!err || err == -EOPNOTSUPP);
+	if (!err) {
+		CHECK_EQ(rmc_sync_read(s, LINE, &h), 0);
+		CHECK(is_whole(&h, 9));
+		CHECK_EQ(rmc_sync_end(s, &h), 0);
+	}
+	CHECK_EQ(rmc_sync_drain(s), 0);
+	/* no byte beside it */
+	for (i = 0; i < LINE; i++)
+		CHECK(w->segment[i] == 0xee && w->segment[LINE + bytes + (size_t)i] == 0xee);
+}
+
+static void rows(void)
+{
+	const struct rmc_scheme *row;
+	struct rmc_sync_options o;
+	unsigned int i, k, n = 0;
+	struct rmc_sync *s;
+	struct fixture w;
+	size_t j;
+
+	for (i = 0; (row = one_sided_row(i)); i++) {
+		for (k = 0; k < FLAG_SETS; k++) {
+			fixture_init(&w);
+			o = options_of(&w, row->name, flag_sets[k]);
+			o.grace_us = 1;
+			tap_where = row->name;
+			s = rmc_sync_open(&w.qp, &o);
+			for (j = 0; s && j < SIZES; j += k ? 5 : 1)
+				one_length(&w, s, rmc_sync_layout(&o), sizes[j]);
+			n += !!s;
+			rmc_sync_close(s);
+			fixture_fini(&w);
+		}
+	}
+	tap_where = NULL;
+	CHECK(n > 80);		/* of the pairs, most are allowed */
+}
+
+/* --- words of latches --- */
+
+static void words(void)
+{
+	struct rmc_hold h = { .len = LEN };
+	struct rmc_sync_options o;
+	struct rmc_sync *s;
+	struct fixture w;
+
+	fixture_init(&w);
+	o = options_of(&w, "rw", 0);
+	o.client = 3;
+	s = rmc_sync_open(&w.qp, &o);
+	CHECK_EQ(rmc_sync_write(s, 0, &h), 0);
+	CHECK(word_at(&w, 0) == (3ULL << 61 | X | 5ULL << 44));
+	CHECK_EQ(rmc_sync_holder(o.scheme, (struct rmc_object *)w.segment, LEN), 5);
+	/* a reader that will be refused has added one: the release leaves just that */
+	set_word(&w, 0, word_at(&w, 0) + 1);
+	CHECK_EQ(rmc_sync_commit(s, &h), 0);
+	CHECK(word_at(&w, 0) == 1);
+	CHECK_EQ(word_at(&w, 8), 2);
+	/* a writer waits for readers, readers do not wait for each other */
+	CHECK_EQ(rmc_sync_write(s, 0, &h), RMC_SCHEME_LOCKED);
+	CHECK_EQ(h.tries, 3);
+	CHECK_EQ(rmc_sync_read(s, 0, &h), 0);
+	CHECK(word_at(&w, 0) == 2);
+	CHECK_EQ(rmc_sync_end(s, &h), 0);
+	CHECK(word_at(&w, 0) == 1);
+	/* a reader that is refused leaves nothing */
+	set_word(&w, 0, X | 7ULL << 44 | 1);
+	CHECK_EQ(rmc_sync_read(s, 0, &h), RMC_SCHEME_LOCKED);
+	CHECK_EQ(rmc_sync_drain(s), 0);
+	CHECK(word_at(&w, 0) == (X | 7ULL << 44 | 1));
+	CHECK_EQ(rmc_sync_break(o.scheme, (struct rmc_object *)w.segment, LEN, 6), -ENOENT);
+	CHECK_EQ(rmc_sync_break(o.scheme, (struct rmc_object *)w.segment, LEN, 7), 0);
+	CHECK(word_at(&w, 0) == 1);
+	rmc_sync_close(s);
+
+	o = options_of(&w, "excl", UNLATCH);
+	memset(w.segment, 0, 1024);
+	s = rmc_sync_open(&w.qp, &o);
+	CHECK_EQ(rmc_sync_write(s, 0, &h), 0);
+	/* 256 bytes, of which 48 are in the last line: it is the fifth */
+	CHECK((word_at(&w, 4 * LINE) & 0xffff) == 6 && word_at(&w, 4 * LINE) >> 16);
+	CHECK_EQ(rmc_sync_holder(rmc_sync_layout(&o), (struct rmc_object *)w.segment, LEN), 5);
+	CHECK_EQ(rmc_sync_commit(s, &h), 0);
+	CHECK(!word_at(&w, 4 * LINE) && word_at(&w, 4 * LINE + 8) == 2);
+	rmc_sync_close(s);
+	fixture_fini(&w);
+}
+
+/* Readers' counts never reach the owner's bits, versions never wrap. */
+static void limits(void)
+{
+	static const char * const versioned[] = { "rw", "farm", "versioning" };
+	struct rmc_hold h = { .len = LEN };
+	struct rmc_sync *s;
+	struct fixture w;
+	unsigned int i;
+	uint64_t at;
+
+	fixture_init(&w);
+	s = sync_of(&w, "rw", 0);
+	set_word(&w, 0, (1ULL << 44) - (1 << 20) - 2);
+	CHECK_EQ(rmc_sync_read(s, 0, &h), 0);
+	CHECK_EQ(rmc_sync_end(s, &h), 0);
+	set_word(&w, 0, (1ULL << 44) - (1 << 20) - 1);
+	CHECK_EQ(rmc_sync_read(s, 0, &h), -EOVERFLOW);
+	CHECK_EQ(rmc_sync_drain(s), 0);
+	CHECK(word_at(&w, 0) == (1ULL << 44) - (1 << 20) - 1);
+	rmc_sync_close(s);
+	fixture_fini(&w);
+
+	for (i = 0; i < 3; i++) {
+		at = i == 1 ? 0 : 8;
+		fixture_init(&w);
+		s = sync_of(&w, versioned[i], 0);
+		set_word(&w, at, ~0ULL - 1);
+		CHECK_EQ(rmc_sync_write(s, 0, &h), -EOVERFLOW);
+		CHECK_EQ(rmc_sync_drain(s), 0);
+		CHECK(word_at(&w, at) == ~0ULL - 1);
+		CHECK(i == 1 || !word_at(&w, 0));
+		set_word(&w, at, ~0ULL);
+		CHECK_EQ(rmc_sync_write(s, 0, &h), -EOVERFLOW);
+		CHECK_EQ(rmc_sync_drain(s), 0);
+		CHECK(word_at(&w, at) == ~0ULL);
+		rmc_sync_close(s);
+		fixture_fini(&w);
+	}
+	fixture_init(&w);
+	set_word(&w, 8, ~0ULL - 1);
+	CHECK_EQ(rmc_scheme_write(rmc_sync_find("rw"), (struct rmc_object *)w.segment, w.memory, LEN,
+				  NULL), -EOVERFLOW);
+	CHECK(!word_at(&w, 0));
+	fixture_fini(&w);
+}
+
+/* --- others, between two calls --- */
+
+/* The owner, between a read and its end, or between a read and its upgrade */
+static void between(void)
+{
+	static const char * const name[] = {
+		"versioning", "farm", "crc64", "crc64-tables", "naive", "bookend", "overlapped",
+	};
+	const struct rmc_scheme *layout;
+	struct rmc_hold h = { .len = LEN };
+	struct rmc_sync_options o;
+	uint8_t data[LEN] = { 0 };
+	struct rmc_sync *s;
+	struct fixture w;
+	unsigned int i, k;
+
+	for (i = 0; i < sizeof(name) / sizeof(name[0]); i++) {
+		for (k = 0; k < 2; k++) {
+			fixture_init(&w);
+			o = options_of(&w, name[i], k && i != 5 ? UNLATCH : 0);
+			layout = rmc_sync_layout(&o);
+			rmc_scheme_init(layout, (struct rmc_object *)w.segment, LEN);
+			s = rmc_sync_open(&w.qp, &o);
+			CHECK_EQ(rmc_sync_read(s, 0, &h), 0);
+			CHECK_EQ(rmc_sync_end(s, &h), 0);
+			CHECK_EQ(rmc_sync_read(s, 0, &h), 0);
+			rmc_scheme_write(layout, (struct rmc_object *)w.segment, data, LEN, NULL);
+			CHECK_EQ(rmc_sync_end(s, &h), RMC_SCHEME_TORN);
+			CHECK_EQ(rmc_sync_read(s, 0, &h), 0);
+			CHECK_EQ(rmc_sync_upgrade(s, &h), 0);
+			fill((uint8_t *)h.data, LEN, 3);
+			CHECK_EQ(rmc_sync_commit(s, &h), 0);
+			CHECK_EQ(rmc_sync_read(s, 0, &h), 0);
+			CHECK(is_whole(&h, 3));
+			rmc_scheme_write(layout, (struct rmc_object *)w.segment, data, LEN, NULL);
+			CHECK_EQ(rmc_sync_upgrade(s, &h), RMC_SCHEME_TORN);
+			CHECK_EQ(rmc_sync_drain(s), 0);
+			CHECK_EQ(rmc_sync_read(s, 0, &h), 0);
+			CHECK_EQ(rmc_sync_end(s, &h), 0);
+			rmc_sync_close(s);
+			fixture_fini(&w);
+		}
+	}
+}
+
+static void upgrades(void)
+{
+	static const char * const name[] = { "rw", "excl", "out-of-place", "mark-out-of-place",
+					     "unsync" };
+	struct rmc_hold h = { .len = LEN };
+	struct rmc_sync *s;
+	struct fixture w;
+	unsigned int i, k;
+
+	for (i = 0; i < 5; i++) {
+		for (k = 0; k < 2; k++) {
+			fixture_init(&w);
+			s = sync_of(&w, name[i], k ? RMC_SYNC_ASYNC : 0);
+			CHECK_EQ(rmc_sync_read(s, 0, &h), 0);
+			CHECK_EQ(rmc_sync_upgrade(s, &h), 0);
+			CHECK_EQ(rmc_sync_upgrade(s, &h), -EINVAL);
+			fill((uint8_t *)h.data, LEN, 4);
+			CHECK_EQ(rmc_sync_commit(s, &h), 0);
+			CHECK_EQ(rmc_sync_drain(s), 0);
+			CHECK_EQ(rmc_sync_read(s, 0, &h), 0);
+			CHECK(is_whole(&h, 4));
+			CHECK_EQ(rmc_sync_end(s, &h), 0);
+			CHECK_EQ(rmc_sync_drain(s), 0);
+			CHECK(i > 1 || !word_at(&w, 0));
+			rmc_sync_close(s);
+			fixture_fini(&w);
+		}
+	}
+	/* not beside another reader; then this one is none any more, either */
+	fixture_init(&w);
+	s = sync_of(&w, "rw", 0);
+	set_word(&w, 0, 1);
+	CHECK_EQ(rmc_sync_read(s, 0, &h), 0);
+	CHECK_EQ(rmc_sync_upgrade(s, &h), RMC_SCHEME_LOCKED);
+	CHECK_EQ(rmc_sync_drain(s), 0);
+	CHECK(word_at(&w, 0) == 1);
+	rmc_sync_close(s);
+	fixture_fini(&w);
+}
+
+/* --- holds --- */
+
+static void holds(void)
+{
+	struct rmc_hold h[5] = { { .len = LEN }, { .len = LEN }, { .len = LEN }, { .len = LEN },
+				 { .len = LEN } };
+	struct rmc_sync *s;
+	struct fixture w;
+	unsigned int i;
+
+	fixture_init(&w);
+	s = sync_of(&w, "rw", ALL);
+	for (i = 0; i < 4; i++)
+		CHECK_EQ(rmc_sync_write(s, i * 1024, &h[i]), 0);
+	CHECK_EQ(rmc_sync_write(s, 4 * 1024, &h[4]), -EAGAIN);	/* the quota */
+	for (i = 0; i < 4; i++)
+		fill((uint8_t *)h[i].data, LEN, (uint8_t)(i + 1));
+	CHECK_EQ(rmc_sync_cancel(s, &h[2]), 0);
+	CHECK_EQ(rmc_sync_end(s, &h[1]), 0);		/* of a write: as cancel */
+	CHECK_EQ(rmc_sync_commit(s, &h[3]), 0);
+	CHECK_EQ(rmc_sync_read(s, 3 * 1024, &h[4]), 0);
+	CHECK(is_whole(&h[4], 4));
+	CHECK_EQ(rmc_sync_read(s, 2 * 1024, &h[2]), 0);
+	CHECK(is_whole(&h[2], 0) && h[2].version == 0);
+	CHECK_EQ(rmc_sync_end(s, &h[2]), 0);
+	CHECK_EQ(rmc_sync_end(s, &h[4]), 0);
+	CHECK_EQ(rmc_sync_drain(s), 0);
+	CHECK(word_at(&w, 0) != 0 && !word_at(&w, 1024) && !word_at(&w, 2048));
+	rmc_sync_close(s);				/* releases the one that is left */
+	for (i = 0; i < 4; i++)
+		CHECK(!word_at(&w, i * 1024));
+	CHECK_EQ(word_at(&w, 8), 0);
+	CHECK_EQ(word_at(&w, 3 * 1024 + 8), 2);
+	fixture_fini(&w);
+}
+
+static void without_waiting(void)
+{
+	struct rmc_hold h[4] = { { .len = LEN }, { .len = LEN }, { .len = LEN }, { .len = LEN } };
+	struct rmc_hold *done, other = { .len = LEN };
+	unsigned int i, n, came = 0;
+	struct rmc_sync *s;
+	struct fixture w;
+	int err;
+
+	fixture_init(&w);
+	s = sync_of(&w, "versioning", 0);
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(rmc_sync_start(s, RMC_SYNC_WRITE, i * 1024, &h[i]), 0);
+	CHECK_EQ(rmc_sync_end(s, &h[0]), -EINVAL);	/* it is none yet */
+	/* a call that waits in between takes no other one's result */
+	CHECK_EQ(rmc_sync_read(s, 5 * 1024, &other), 0);
+	CHECK_EQ(rmc_sync_end(s, &other), 0);
+	for (n = 0; n < 6; ) {
+		err = rmc_sync_poll(s, &done);
+		CHECK(err >= 0);
+		if (err < 0)
+			break;
+		if (!err) {
+			usleep(10);
+			continue;
+		}
+		CHECK_EQ(done->status, 0);
+		n++;
+		if (!done->data)
+			continue;
+		i = (unsigned int)(done - h);
+		came |= 1U << i;
+		fill((uint8_t *)done->data, LEN, (uint8_t)(i + 1));
+		CHECK_EQ(rmc_sync_start(s, RMC_SYNC_COMMIT, 0, done), 0);
+	}
+	CHECK_EQ(came, 7);
+	for (i = 0; i < 3; i++) {
+		CHECK_EQ(rmc_sync_read(s, i * 1024, &other), 0);
+		CHECK(is_whole(&other, (uint8_t)(i + 1)));
+		CHECK_EQ(rmc_sync_end(s, &other), 0);
+	}
+	rmc_sync_close(s);
+	fixture_fini(&w);
+}
+
+/* --- lost packets: whatever was lost, the data is right and no latch stays --- */
+
+static void lose(const char *name, unsigned int flags, unsigned int op, int replies)
+{
+	struct rmc_hold h = { .len = LEN };
+	const struct rmc_scheme *layout;
+	struct rmc_sync_stats stats;
+	struct rmc_sync_options o;
+	struct rmc_sync *s;
+	struct fixture w;
+	int i, err;
+
+	fixture_init(&w);
+	o = options_of(&w, name, flags);
+	o.attempts = 10;
+	layout = rmc_sync_layout(&o);
+	rmc_scheme_init(layout, (struct rmc_object *)w.segment, LEN);
+	s = rmc_sync_open(&w.qp, &o);
+	w.lose_op = op;
+	tap_where = name;
+	for (i = 1; i <= 6; i++) {
+		w.lose_swaps = replies ? 0 : i % 3;
+		w.lose_replies = replies ? i % 3 : 0;
+		err = rmc_sync_write(s, 0, &h);
+		CHECK_EQ(err, 0);
+		if (err)
+			break;
+		CHECK(is_whole(&h, (uint8_t)(i - 1)));
+		fill((uint8_t *)h.data, LEN, (uint8_t)i);
+		CHECK_EQ(rmc_sync_commit(s, &h), 0);
+		CHECK_EQ(rmc_sync_drain(s), 0);
+	}
+	w.lose_swaps = w.lose_replies = 0;
+	CHECK_EQ(rmc_sync_read(s, 0, &h), 0);
+	CHECK(is_whole(&h, 6));
+	CHECK_EQ(rmc_sync_end(s, &h), 0);
+	rmc_sync_stats(s, &stats);
+	CHECK_EQ(stats.unlocks_lost, 0);
+	rmc_sync_close(s);
+	CHECK(!rmc_scheme_read(layout, (struct rmc_object *)w.segment, w.memory, LEN));
+	CHECK(w.memory[0] == 6 && whole(w.memory, LEN));
+	fixture_fini(&w);
+	tap_where = NULL;
+}
+
+static void lost(void)
+{
+	static const struct {
+		const char *row;
+		unsigned int flags, op;
+	} cases[] = {
+		{ "rw", 0, RMC_OP_CAS }, { "rw", 0, RMC_OP_FAA }, { "rw", 0, RMC_OP_WRITE },
+		{ "rw", 0, RMC_OP_READ }, { "rw", RMC_SYNC_SPEC, RMC_OP_CAS },
+		{ "rw", RMC_SYNC_SPEC, RMC_OP_READ }, { "rw", ALL, RMC_OP_CAS },
+		{ "rw", ALL, RMC_OP_FAA }, { "excl", 0, RMC_OP_CAS }, { "excl", ALL, RMC_OP_CAS },
+		{ "excl", UNLATCH, RMC_OP_CAS }, { "excl", UNLATCH, RMC_OP_WRITE },
+		{ "versioning", UNLATCH | RMC_SYNC_ASYNC, RMC_OP_WRITE },
+		{ "versioning", 0, RMC_OP_READ }, { "farm", UNLATCH, RMC_OP_WRITE },
+		{ "crc64", UNLATCH, RMC_OP_CAS },
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		lose(cases[i].row, cases[i].flags, cases[i].op, 0);
+		lose(cases[i].row, cases[i].flags, cases[i].op, 1);
+	}
+}
+
+/* What nobody can know is reported, and not repeated. */
+static void lost_counts(void)
+{
+	struct rmc_hold h = { .len = LEN };
+	struct rmc_sync_stats stats;
+	struct rmc_sync *s;
+	struct fixture w;
+
+	fixture_init(&w);
+	s = sync_of(&w, "rw", 0);
+	w.lose_op = RMC_OP_FAA;
+	w.lose_replies = 1;
+	CHECK_EQ(rmc_sync_read(s, 0, &h), RMC_S_TIMEOUT);
+	CHECK(word_at(&w, 0) == 1);
+	rmc_sync_stats(s, &stats);
+	CHECK_EQ(stats.unlocks_lost, 1);
+	rmc_sync_close(s);
+	CHECK(word_at(&w, 0) == 1);
+	fixture_fini(&w);
+
+	/* an odd version has no name, either */
+	fixture_init(&w);
+	s = sync_of(&w, "farm", 0);
+	w.lose_replies = 1;
+	CHECK_EQ(rmc_sync_write(s, 0, &h), RMC_S_TIMEOUT);
+	rmc_sync_stats(s, &stats);
+	CHECK_EQ(stats.unlocks_lost, 1);
+	rmc_sync_close(s);
+	CHECK(word_at(&w, 0) == 1);
+	fixture_fini(&w);
+}
+
+static unsigned int late_cas;
+static uint64_t late_word;
+
+/* The request that was lost arrives after the word was read. */
+static void arrives_late(struct fixture *w, const struct fake_op *op)
+{
+	if (op->op == RMC_OP_CAS && ++late_cas == 1)
+		late_word = ((const uint64_t *)(uintptr_t)op->lbuf)[1];
+	if (op->op == RMC_OP_CAS && late_cas == 2)
+		set_word(w, 0, late_word);
+}
+
+static void late(void)
+{
+	static const char * const name[] = { "rw", "excl" };
+	struct rmc_hold h = { .len = LEN };
+	struct rmc_sync *s;
+	struct fixture w;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		fixture_init(&w);
+		late_cas = 0;
+		w.before = arrives_late;
+		w.lose_swaps = 1;
+		s = sync_of(&w, name[i], 0);
+		CHECK_EQ(rmc_sync_write(s, 0, &h), 0);
+		CHECK_EQ(late_cas, 2);
+		CHECK_EQ(rmc_sync_commit(s, &h), 0);
+		CHECK(!word_at(&w, 0));
+		rmc_sync_close(s);
+		fixture_fini(&w);
+	}
+}
+
+/* A release that is lost is not repeated over somebody else's latch. */
+static void taken_meanwhile(struct fixture *w, const struct fake_op *op)
+{
+	if (op->op == RMC_OP_READ && op->length == 8)
+		set_word(w, 0, X | 9ULL << 44);
+}
+
+static void repeated_release(void)
+{
+	struct rmc_hold h = { .len = LEN };
+	struct rmc_sync *s;
+	struct fixture w;
+
+	fixture_init(&w);
+	w.before = taken_meanwhile;
+	s = sync_of(&w, "rw", 0);
+	CHECK_EQ(rmc_sync_write(s, 0, &h), 0);
+	w.lose_op = RMC_OP_FAA;
+	w.lose_replies = 1;
+	CHECK_EQ(rmc_sync_commit(s, &h), 0);
+	CHECK(word_at(&w, 0) == (X | 9ULL << 44));
+	rmc_sync_close(s);
+	fixture_fini(&w);
+}
+
+/* Closed in the middle: nothing stays latched. */
+static void closed(void)
+{
+	static const char * const name[] = { "rw", "excl", "versioning", "sabre" };
+	struct rmc_hold h[2] = { { .len = LEN }, { .len = LEN } };
+	struct rmc_sync *s;
+	struct fixture w;
+	unsigned int i, k;
+
+	for (i = 0; i < 4; i++) {
+		for (k = 0; k < FLAG_SETS; k++) {
+			fixture_init(&w);
+			s = sync_of(&w, name[i], flag_sets[k]);
+			if (s) {
+				rmc_sync_start(s, RMC_SYNC_WRITE, 0, &h[0]);
+				rmc_sync_start(s, RMC_SYNC_READ, 1024, &h[1]);
+				rmc_sync_close(s);
+			}
+			CHECK(!word_at(&w, 0) && !word_at(&w, 1024));
+			CHECK(!word_at(&w, 4 * LINE) && !word_at(&w, 1024 + 4 * LINE));
+			fixture_fini(&w);
+		}
+	}
+}
+
+int main(void)
+{
+	static const struct tap_test tests[] = {
+		{ "every row, latch and option: what was written is read, and no byte more", rows },
+		{ "words of latches, and who holds them", words },
+		{ "counts and versions have limits", limits },
+		{ "a change between read and end, or upgrade, is noticed", between },
+		{ "reads become writes", upgrades },
+		{ "several holds, a quota, cancelled ones", holds },
+		{ "without waiting", without_waiting },
+		{ "lost packets: the data is right and no latch stays", lost },
+		{ "what nobody can know is reported", lost_counts },
+		{ "a request that was only late is recognized", late },
+		{ "a lost release is not repeated over another one's latch", repeated_release },
+		{ "closed in the middle", closed },
+	};
+
+	return tap_run(tests, sizeof(tests) / sizeof(tests[0]));
+}

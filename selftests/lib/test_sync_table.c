@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * Table 1 of R25 by counts: messages, round trips that the caller waits for, and atomics of
+ * uncontended operations; and what rmc_sync_open() refuses.
+ */
+#include <errno.h>
+#include "sync_test.h"
+
+#define OPERATIONS	1000
+
+struct count {
+	const char *row;
+	unsigned int latch, flags;
+	int writes;
+	unsigned int messages, round_trips, atomics;
+};
+
+static const struct count table[] = {
+	{ "rw", 0, 0, 1, 4, 4, 2 },
+	{ "rw", 0, RMC_SYNC_SPEC, 1, 4, 3, 2 },
+	{ "rw", 0, RMC_SYNC_SPEC | RMC_SYNC_COMBINE, 1, 4, 2, 2 },
+	{ "rw", 0, ALL, 1, 4, 1, 2 },
+	{ "excl", 0, 0, 1, 4, 4, 2 },
+	{ "excl", 0, ALL, 1, 4, 1, 2 },
+	{ "excl", 0, UNLATCH, 1, 3, 2, 1 },
+	{ "excl", 0, UNLATCH | RMC_SYNC_ASYNC, 1, 3, 1, 1 },
+	{ "rw", RMC_LATCH_DETACHED, 0, 1, 4, 4, 2 },
+	{ "rw", RMC_LATCH_DETACHED, ALL, 1, 4, 1, 2 },
+	{ "rw", 0, 0, 0, 3, 3, 2 },
+	{ "rw", 0, RMC_SYNC_SPEC, 0, 3, 2, 2 },
+	{ "rw", 0, RMC_SYNC_SPEC | RMC_SYNC_ASYNC, 0, 3, 1, 2 },
+	{ "unsync", 0, 0, 0, 1, 1, 0 },
+	{ "unsync", 0, 0, 1, 2, 2, 0 },
+	{ "naive", 0, 0, 0, 2, 2, 0 },
+	{ "bookend", 0, 0, 0, 2, 2, 0 },
+	{ "crc64", 0, 0, 0, 2, 2, 0 },
+	{ "crc64", RMC_LATCH_EXCL, 0, 0, 2, 2, 0 },
+	{ "crc64-tables", 0, 0, 0, 2, 2, 0 },
+	{ "farm", 0, 0, 0, 2, 2, 0 },
+	{ "farm", RMC_LATCH_EXCL, UNLATCH, 0, 2, 2, 0 },
+	{ "out-of-place", 0, 0, 0, 2, 2, 0 },
+	{ "mark-out-of-place", 0, 0, 0, 2, 2, 0 },
+	{ "overlapped", 0, 0, 0, 3, 2, 0 },
+	{ "versioning", 0, 0, 0, 3, 3, 0 },
+	{ "versioning", 0, UNLATCH, 0, 3, 3, 0 },
+	{ "relaxed-versioning", 0, 0, 0, 2, 2, 0 },
+	{ "relaxed-crc64", 0, 0, 0, 1, 1, 0 },
+	{ "relaxed-farm", 0, 0, 0, 1, 1, 0 },
+	{ "relaxed-out-of-place", 0, 0, 0, 1, 1, 0 },
+	{ "mark-in-place", 0, 0, 0, 1, 1, 0 },
+	{ "versioning", 0, UNLATCH, 1, 3, 2, 1 },
+	{ "versioning", 0, UNLATCH | RMC_SYNC_ASYNC, 1, 3, 1, 1 },
+	{ "farm", RMC_LATCH_EXCL, UNLATCH, 1, 3, 2, 1 },
+	{ "crc64", RMC_LATCH_EXCL, UNLATCH | RMC_SYNC_ASYNC, 1, 3, 1, 1 },
+	/* with the version of the last hold as a guess */
+	{ "farm", 0, 0, 1, 4, 4, 2 },
+	{ "sabre", 0, ALL, 1, 4, 1, 2 },
+	{ "out-of-place", 0, 0, 1, 3, 3, 1 },
+	{ "out-of-place", 0, RMC_SYNC_ASYNC, 1, 3, 1, 1 },
+	{ "mark-out-of-place", 0, 0, 1, 4, 4, 2 },
+	{ "sabre", 0, 0, 0, 1, 1, 0 },
+	{ "lock", 0, 0, 0, 3, 2, 2 },
+};
+
+static int operation(struct rmc_sync *s, int writes, struct rmc_hold *h)
+{
+	int err = writes ? rmc_sync_write(s, 0, h) : rmc_sync_read(s, 0, h);
+
+	if (err)
+		return err;
+	if (!writes)
+		return rmc_sync_end(s, h);
+	memset(h->data, (int)h->version, h->len);
+	return rmc_sync_commit(s, h);
+}
+
+static void count(const struct count *c)
+{
+	struct rmc_sync_stats before, after;
+	struct rmc_hold h = { .len = LEN };
+	struct rmc_sync_options o;
+	struct rmc_sync *s;
+	struct fixture w;
+	unsigned int i;
+	uint32_t issued;
+	int err = 0;
+
+	fixture_init(&w);
+	o = options_of(&w, c->row, c->flags);
+	o.latch = c->latch;
+	o.grace_us = 1;
+	o.latches = POOL;
+	o.stride = rmc_scheme_bytes(o.scheme, MAX) + LINE;
+	o.objects = 8;
+	rmc_scheme_init(rmc_sync_layout(&o), (struct rmc_object *)w.segment, LEN);
+	s = rmc_sync_open(&w.qp, &o);
+	CHECK(s != NULL);
+	/* with a hint, where there may be one: a first write, so that there is an index word */
+	if (o.scheme->needs & RMC_NEEDS_POOL)
+		CHECK_EQ(operation(s, 1, &h), 0);
+	CHECK_EQ(operation(s, c->writes, &h), 0);
+	CHECK_EQ(rmc_sync_drain(s), 0);
+	rmc_sync_stats(s, &before);
+	issued = w.qp.head;
+	w.messages = w.atomics = 0;
+	for (i = 0; i < OPERATIONS && !err; i++)
+		err = operation(s, c->writes, &h);
+	CHECK_EQ(err, 0);
+	CHECK_EQ(rmc_sync_drain(s), 0);
+	while (rmc_qp_in_flight(&w.qp))
+		usleep(100);
+	rmc_sync_stats(s, &after);
+	if (w.qp.head - issued != c->messages * OPERATIONS ||
+	    after.round_trips - before.round_trips != c->round_trips * OPERATIONS)
+		printf("# %s %u %x: %u messages, %lu round trips\n", c->row, c->latch, c->flags,
+		       w.qp.head - issued, (unsigned long)(after.round_trips - before.round_trips));
+	CHECK_EQ(w.qp.head - issued, c->messages * OPERATIONS);
+	CHECK_EQ(after.messages - before.messages, c->messages * OPERATIONS);
+	CHECK_EQ(after.round_trips - before.round_trips, c->round_trips * OPERATIONS);
+	CHECK_EQ(after.atomics - before.atomics, c->atomics * OPERATIONS);
+	CHECK_EQ(w.messages, c->messages * OPERATIONS);
+	CHECK_EQ(w.atomics, c->atomics * OPERATIONS);
+	CHECK_EQ(after.failed + after.torn + after.locked + after.unlocks_lost, 0);
+	rmc_sync_close(s);
+	fixture_fini(&w);
+}
+
+static void counts(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		count(&table[i]);
+}
+
+/* Shared by readers of a lease: the atomic looks, the read follows. */
+static void lease_counts(void)
+{
+	static const struct count lease = { "lease", 0, 0, 0, 2, 2, 1 };
+
+	count(&lease);
+}
+
+/* --- what is refused --- */
+
+static void refuse(struct fixture *w, const struct rmc_sync_options *o, int err)
+{
+	struct rmc_sync *s;
+
+	errno = 0;
+	s = rmc_sync_open(&w->qp, o);
+	if (s || errno != err)
+		printf("# %s %u %x: %s\n", o->scheme ? o->scheme->name : "-", o->latch, o->flags,
+		       s ? "opened" : strerror(errno));
+	CHECK(!s);
+	CHECK_EQ(errno, err);
+	rmc_sync_close(s);
+}
+
+static void pairs(void)
+{
+	static const struct {
+		const char *row;
+		unsigned int latch, flags;
+	} pair[] = {
+		{ "rw", 0, RMC_SYNC_WRITE_UNLATCH },
+		{ "rw", RMC_LATCH_DETACHED, RMC_SYNC_WRITE_UNLATCH },
+		{ "sabre", 0, RMC_SYNC_WRITE_UNLATCH },
+		{ "farm", RMC_LATCH_VERSION, RMC_SYNC_WRITE_UNLATCH },
+		{ "unsync", 0, RMC_SYNC_WRITE_UNLATCH },
+		{ "bookend", 0, RMC_SYNC_WRITE_UNLATCH },
+		{ "unsync", 0, RMC_SYNC_SPEC },
+		{ "unsync", 0, RMC_SYNC_COMBINE },
+		{ "out-of-place", 0, RMC_SYNC_SPEC },
+		{ "out-of-place", 0, RMC_SYNC_COMBINE },
+		{ "lock", 0, RMC_SYNC_COMBINE },
+		{ "farm", RMC_LATCH_RW, 0 },
+		{ "farm", RMC_LATCH_DETACHED, 0 },
+		{ "farm", RMC_LATCH_NONE, 0 },
+		{ "versioning", RMC_LATCH_DETACHED, 0 },
+		{ "versioning", RMC_LATCH_VERSION, 0 },
+		{ "versioning", RMC_LATCH_RW, 0 },
+		{ "excl", RMC_LATCH_RW, 0 },
+		{ "rw", RMC_LATCH_VERSION, 0 },
+		{ "rw", RMC_LATCH_NONE, 0 },
+		{ "unsync", RMC_LATCH_EXCL, 0 },
+		{ "out-of-place", RMC_LATCH_NONE, 0 },
+		{ "rw", RMC_LATCHES, 0 },
+		{ "rw", 0, 1U << 31 },
+	};
+	struct rmc_sync_options o;
+	struct fixture w;
+	unsigned int i;
+
+	fixture_init(&w);
+	for (i = 0; i < sizeof(pair) / sizeof(pair[0]); i++) {
+		o = options_of(&w, pair[i].row, 0);
+		o.latch = pair[i].latch;
+		o.flags |= pair[i].flags;
+		refuse(&w, &o, EINVAL);
+		CHECK(!rmc_sync_layout(&o) && errno == EINVAL);
+		CHECK_EQ(rmc_sync_bytes(&o), 0);
+	}
+	o = options_of(&w, "rw", 0);
+	o.scheme = NULL;
+	refuse(&w, &o, EINVAL);
+	/* a layout is no row */
+	o = options_of(&w, "farm", UNLATCH);
+	o.scheme = rmc_sync_layout(&o);
+	CHECK(o.scheme && o.scheme != rmc_sync_find("farm"));
+	refuse(&w, &o, EINVAL);
+	fixture_fini(&w);
+}
+
+/* Without an ordered queue pair; the same as rows that are named as broken are allowed. */
+static void order(void)
+{
+	static const struct {
+		const char *row, *broken;
+		unsigned int flags;
+	} pair[] = {
+		{ "rw", "broken-spec", RMC_SYNC_SPEC },
+		{ "rw", "broken-combine", RMC_SYNC_COMBINE },
+		{ "excl", "broken-write-unlatch", RMC_SYNC_WRITE_UNLATCH },
+		{ "rw", "broken-rw-write-unlatch", 0 },
+	};
+	struct rmc_sync_options o;
+	struct rmc_sync *s;
+	struct fixture w;
+	unsigned int i;
+
+	fixture_init(&w);
+	CHECK(!rmc_sync_is_ordered(&w.qp));
+	for (i = 0; i < sizeof(pair) / sizeof(pair[0]); i++) {
+		o = options_of(&w, pair[i].row, 0);
+		o.flags = pair[i].flags;
+		if (o.flags)
+			refuse(&w, &o, EOPNOTSUPP);
+		o.scheme = rmc_sync_find(pair[i].broken);
+		CHECK_EQ(o.scheme->guarantee, RMC_GUARANTEE_BROKEN);
+		o.flags = 0;
+		s = rmc_sync_open(&w.qp, &o);
+		CHECK(s != NULL);
+		rmc_sync_close(s);
+	}
+	/* nobody waits for less order than this */
+	o = options_of(&w, "rw", 0);
+	o.flags = RMC_SYNC_ASYNC;
+	s = rmc_sync_open(&w.qp, &o);
+	CHECK(s != NULL);
+	rmc_sync_close(s);
+	fixture_fini(&w);
+}
+
+static void numbers(void)
+{
+	struct rmc_sync_options good, o;
+	struct fixture w;
+
+	fixture_init(&w);
+	good = options_of(&w, "rw", 0);
+	o = good;
+	o.buffers = ENTRIES;
+	refuse(&w, &o, EINVAL);
+	o = good;
+	o.flags |= RMC_SYNC_ASYNC;
+	o.buffers = 1;
+	refuse(&w, &o, EINVAL);
+	o = good;
+	o.nid = -1;
+	refuse(&w, &o, EINVAL);
+	o.nid = RMC_NID_MAX + 1;
+	refuse(&w, &o, EINVAL);
+	o = good;
+	o.client = 8;
+	refuse(&w, &o, EINVAL);
+	o = good;
+	o.max = (size_t)RMC_LENGTH_MAX;
+	refuse(&w, &o, EMSGSIZE);		/* with its words it is longer */
+	o.max = SIZE_MAX / 2;
+	refuse(&w, &o, EMSGSIZE);
+	o = good;
+	o.stride = rmc_scheme_bytes(o.scheme, o.max) - LINE;
+	refuse(&w, &o, EINVAL);
+	o.stride = rmc_scheme_bytes(o.scheme, o.max) + 8;
+	refuse(&w, &o, EINVAL);
+	o = good;
+	o.scheme = rmc_sync_find("strip");
+	refuse(&w, &o, EINVAL);			/* no RPC */
+	fixture_fini(&w);
+}
+
+static void places(void)
+{
+	struct rmc_sync_options good, o;
+	struct fixture w;
+
+	fixture_init(&w);
+	good = options_of(&w, "rw", 0);
+	good.latch = RMC_LATCH_DETACHED;
+	good.latches = POOL;
+	good.objects = 8;
+	good.stride = rmc_scheme_bytes(good.scheme, MAX);
+	o = good;
+	o.latches = POOL + 4;			/* no atomic reaches it there */
+	refuse(&w, &o, EINVAL);
+	o.latches = RMC_OFFSET_MAX - 63;	/* and behind the end */
+	o.objects = 9;
+	refuse(&w, &o, EINVAL);
+	o.latches = ~7ULL;
+	refuse(&w, &o, EINVAL);
+	o = good;
+	o.stride = 0;
+	refuse(&w, &o, EINVAL);
+	o = good;
+	o.objects = 0;
+	refuse(&w, &o, EINVAL);
+	o.objects = ~0ULL;
+	refuse(&w, &o, EINVAL);
+	o = good;
+	o.base = 32;
+	refuse(&w, &o, EINVAL);
+	o = options_of(&w, "out-of-place", 0);
+	o.pool = 0;				/* looks like no index word */
+	refuse(&w, &o, EINVAL);
+	o.pool = POOL + 8;
+	refuse(&w, &o, EINVAL);
+	o.pool = RMC_OFFSET_MAX & ~63ULL;
+	refuse(&w, &o, EINVAL);
+	fixture_fini(&w);
+}
+
+/* Addresses that no object can have, and holds that are none */
+static void addresses(void)
+{
+	struct rmc_hold h = { .len = LEN }, other = { .len = LEN };
+	struct rmc_sync_options o;
+	struct rmc_sync *s;
+	struct fixture w;
+	size_t stride;
+
+	fixture_init(&w);
+	o = options_of(&w, "rw", 0);
+	o.latch = RMC_LATCH_DETACHED;
+	o.latches = POOL;
+	o.objects = 4;
+	o.base = stride = o.stride = rmc_scheme_bytes(o.scheme, MAX);
+	s = rmc_sync_open(&w.qp, &o);
+	CHECK(s != NULL);
+	CHECK_EQ(rmc_sync_read(s, 0, &h), -EINVAL);			/* before the first */
+	CHECK_EQ(rmc_sync_read(s, stride + LINE, &h), -EINVAL);	/* between two */
+	CHECK_EQ(rmc_sync_read(s, 5 * stride, &h), -EINVAL);		/* no latch for it */
+	CHECK_EQ(rmc_sync_read(s, stride + 8, &h), -EINVAL);
+	CHECK_EQ(rmc_sync_read(s, rmc_sync_addr(RMC_NID_MAX + 1, stride), &h), -EINVAL);
+	CHECK_EQ(rmc_sync_read(s, rmc_sync_addr(1, stride), &h), RMC_S_BAD_NODE);
+	h.len = MAX + 1;
+	CHECK_EQ(rmc_sync_read(s, stride, &h), -EMSGSIZE);
+	h.len = 0;
+	CHECK_EQ(rmc_sync_read(s, stride, &h), -EMSGSIZE);
+	h.len = LEN;
+	CHECK_EQ(rmc_sync_end(s, &h), -EINVAL);
+	CHECK_EQ(rmc_sync_read(s, 4 * stride, &h), 0);
+	CHECK(word_at(&w, POOL + 24) == 1);
+	CHECK_EQ(rmc_sync_commit(s, &h), -EINVAL);		/* it is no write */
+	other = h;						/* and no copy of a hold */
+	CHECK_EQ(rmc_sync_end(s, &other), -EINVAL);
+	CHECK_EQ(rmc_sync_end(s, &h), 0);
+	CHECK_EQ(rmc_sync_end(s, &h), -EINVAL);
+	CHECK_EQ(rmc_sync_start(s, (enum rmc_sync_call)99, 0, &h), -EINVAL);
+	rmc_sync_close(s);
+	/* only the owner writes */
+	o = options_of(&w, "lock", 0);
+	s = rmc_sync_open(&w.qp, &o);
+	CHECK_EQ(rmc_sync_write(s, 0, &h), -EOPNOTSUPP);
+	rmc_sync_close(s);
+	o = options_of(&w, "out-of-place", 0);
+	o.pool_slots = 0;
+	s = rmc_sync_open(&w.qp, &o);
+	CHECK_EQ(rmc_sync_write(s, 0, &h), -EOPNOTSUPP);
+	CHECK_EQ(rmc_sync_read(s, 0, &h), 0);
+	CHECK_EQ(rmc_sync_end(s, &h), 0);
+	rmc_sync_close(s);
+	fixture_fini(&w);
+}
+
+int main(void)
+{
+	static const struct tap_test tests[] = {
+		{ "messages, round trips and atomics of each row", counts },
+		{ "and of a shared lease", lease_counts },
+		{ "pairs that exclude each other are refused", pairs },
+		{ "what needs order is refused without", order },
+		{ "numbers of options", numbers },
+		{ "places of latches and copies", places },
+		{ "addresses and holds that cannot be", addresses },
+	};
+
+	return tap_run(tests, sizeof(tests) / sizeof(tests[0]));
+}
