@@ -76,6 +76,24 @@ for s in "farm table" "sabre tree" "crc64 map"; do
 	expect "structures, $s, 3 nodes" 0 "member 2: ok" nodes 3 "$A/prog_structures.asan" $s
 done
 
+# --- objects that all members read and write: TRUST_ORDER holds, with one RRPP and no filter ---
+
+while read -r row; do
+	# shellcheck disable=SC2086 # options
+	expect "objects that all write, $row" 0 "member 2: ok" nodes 3 "$A/prog_sync.asan" $row
+done << 'END'
+rw
+rw detached spec combine async
+excl spec write-unlatch async
+versioning spec write-unlatch
+farm
+farm excl spec write-unlatch
+crc64 excl
+sabre
+out-of-place
+mark-out-of-place async
+END
+
 # --- time limits, revocation, members that are restarted ---
 
 while read -r n member mode title; do

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * One member of a team whose members read and write each other's objects:
+ * prog_sync ROW [OPTION...], options spec, combine, async, write-unlatch, excl, detached.
+ * Each object but the last is a count, repeated: no read is a mixture, and no update is lost.
+ * The last one of each member is also written by that member's CPU.
+ * Prints "member N: ok ...", or the failed check and fails.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <rmc/rmc.h>
+#include "member.h"
+
+#define LEN		400
+#define WORDS		(LEN / sizeof(uint64_t))
+#define OBJECTS		3		/* of each member */
+#define STEPS		400
+#define SLOTS		64
+#define NODES		8		/* members at most */
+
+static struct rmc_sync_options o = {
+	.max = LEN, .flags = RMC_SYNC_TRUST_ORDER, .attempts = 1000000, .buffers = 4,
+	.backoff_ns = 1000, .backoff_max_ns = 100000, .grace_us = 50000,
+};
+
+static const struct rmc_scheme *layout;
+static struct rmc_sync *s;
+static size_t step;
+static uint64_t seed, torn;
+
+/* What a member tells the others: behind its objects */
+struct report {
+	uint64_t added[NODES][OBJECTS];
+};
+
+static unsigned int rnd(unsigned int n)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return (unsigned int)(seed >> 33) % n;
+}
+
+static size_t report_at(void)
+{
+	return OBJECTS * step;
+}
+
+/* Detached latches, then the pools of all members */
+static size_t latches_at(void)
+{
+	return report_at() + ((sizeof(struct report) + 63) & ~(size_t)63);
+}
+
+static size_t pool_at(int member)
+{
+	return latches_at() + 64 + (size_t)member * SLOTS * rmc_sync_copy_bytes(LEN);
+}
+
+static int mixed(const void *p)
+{
+	const uint64_t *data = (const uint64_t *)p;
+	unsigned int i;
+
+	for (i = 1; i < WORDS; i++)
+		if (data[i] != data[0])
+			return 1;
+	return 0;
+}
+
+static void fill(void *p, uint64_t value)
+{
+	uint64_t *data = (uint64_t *)p;
+	unsigned int i;
+
+	for (i = 0; i < WORDS; i++)
+		data[i] = value;
+}
+
+static struct rmc_object *mine(unsigned int k)
+{
+	return (struct rmc_object *)(void *)((uint8_t *)team->seg + k * step);
+}
+
+static uint64_t address(int member, unsigned int k)
+{
+	return rmc_sync_addr(rmc_team_nid(team, member), team->offset + k * step);
+}
+
+static void read_one(int member, unsigned int k, struct rmc_hold *h)
+{
+	int err, was_mixed;
+
+	OK(rmc_sync_read(s, address(member, k), h));
+	was_mixed = mixed(h->data);
+	err = rmc_sync_end(s, h);
+	CHECK(err == 0 || err == RMC_SCHEME_TORN);
+	CHECK(err || !was_mixed);
+	torn += err == RMC_SCHEME_TORN;
+}
+
+static void write_one(int member, unsigned int k, struct rmc_hold *h)
+{
+	struct report *r = (struct report *)(void *)((uint8_t *)team->seg + report_at());
+	int err, upgrades = rnd(4) == 0;
+
+	err = upgrades ? rmc_sync_read(s, address(member, k), h) :
+	      rmc_sync_write(s, address(member, k), h);
+	OK(err);
+	if (upgrades && (err = rmc_sync_upgrade(s, h))) {
+		CHECK(err == RMC_SCHEME_TORN || err == RMC_SCHEME_LOCKED);
+		torn++;
+		return;
+	}
+	CHECK(!mixed(h->data));
+	fill(h->data, *(uint64_t *)h->data + 1);
+	err = rmc_sync_commit(s, h);
+	CHECK(err == 0 || err == RMC_SCHEME_TORN);
+	r->added[member][k] += !err;
+	torn += !!err;
+}
+
+/* The member's CPU, on its own memory */
+static void own(void)
+{
+	uint8_t data[LEN];
+	unsigned int k = rnd(OBJECTS);
+	int err = rmc_scheme_read(layout, mine(k), data, LEN);
+
+	if (err == -EOPNOTSUPP)
+		return;
+	CHECK(err == 0 || err == RMC_SCHEME_TORN || err == RMC_SCHEME_LOCKED);
+	CHECK(err || !mixed(data));
+	if (k < OBJECTS - 1)
+		return;
+	fill(data, rnd(1000000));
+	err = rmc_scheme_write(layout, mine(k), data, LEN, NULL);
+	CHECK(err == 0 || err == RMC_SCHEME_LOCKED);
+}
+
+static void run(int members)
+{
+	static struct rmc_hold h[NODES][OBJECTS];
+	unsigned int i, k;
+	int m;
+
+	for (m = 0; m < members; m++)
+		for (k = 0; k < OBJECTS; k++)
+			h[m][k].len = LEN;
+	for (i = 0; i < STEPS; i++) {
+		m = (int)rnd((unsigned int)members);
+		k = rnd(OBJECTS);
+		if (rnd(3))
+			read_one(m, k, &h[m][k]);
+		else
+			write_one(m, k, &h[m][k]);
+		own();
+	}
+	OK(rmc_sync_drain(s));
+}
+
+/* Counts are what all members together have added. */
+static void sums(int members)
+{
+	static struct report all[NODES];
+	struct rmc_hold h = { .len = LEN };
+	uint64_t sum;
+	unsigned int k;
+	int m, n;
+
+	CHECK(rmc_buf_register(team->ctx, all, sizeof(all)) >= 0);
+	for (n = 0; n < team->nodes; n++)
+		OK(rmc_read(team->qp, rmc_team_nid(team, n), team->offset + report_at(), &all[n],
+			    sizeof(*all)));
+	for (m = 0; m < members; m++) {
+		for (k = 0; k < OBJECTS - 1; k++) {
+			for (n = 0, sum = 0; n < team->nodes; n++)
+				sum += all[n].added[m][k];
+			OK(rmc_sync_read(s, address(m, k), &h));
+			CHECK(!mixed(h.data));
+			CHECK(*(uint64_t *)h.data == sum);
+			OK(rmc_sync_end(s, &h));
+		}
+	}
+	OK(rmc_sync_drain(s));
+}
+
+static void parse(int argc, char **argv)
+{
+	int i;
+
+	o.scheme = argc > 1 ? rmc_sync_find(argv[1]) : NULL;
+	if (!o.scheme)
+		exit(2);
+	for (i = 2; i < argc; i++) {
+		if (!strcmp(argv[i], "spec"))
+			o.flags |= RMC_SYNC_SPEC;
+		else if (!strcmp(argv[i], "combine"))
+			o.flags |= RMC_SYNC_COMBINE;
+		else if (!strcmp(argv[i], "async"))
+			o.flags |= RMC_SYNC_ASYNC;
+		else if (!strcmp(argv[i], "write-unlatch"))
+			o.flags |= RMC_SYNC_WRITE_UNLATCH;
+		else if (!strcmp(argv[i], "excl"))
+			o.latch = RMC_LATCH_EXCL;
+		else if (!strcmp(argv[i], "detached"))
+			o.latch = RMC_LATCH_DETACHED;
+		else
+			exit(2);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct rmc_team_options t = { .numa_node = -1 };
+	struct rmc_qp *qp;
+	unsigned int k;
+	int members;
+
+	parse(argc, argv);
+	if (o.scheme->fetch == RMC_FETCH_SABRE)
+		t.flags = RMC_TEAM_OBJECTS;
+	layout = rmc_sync_layout(&o);
+	if (!layout)
+		exit(2);
+	step = rmc_scheme_bytes(layout, LEN) + 64;
+	team = rmc_team_open_with(&t, pool_at(NODES));
+	if (!team || team->nodes > NODES) {
+		printf("no team: %s\n", rmc_errmsg());
+		return 1;
+	}
+	for (k = 0; k < OBJECTS; k++)
+		rmc_scheme_init(layout, mine(k), LEN);
+	OK(rmc_team_barrier(team));
+	seed = 0x9e3779b97f4a7c15ULL * ((uint64_t)team->self + 1);
+	/* copies are in the memory of one node only */
+	members = o.scheme->needs & RMC_NEEDS_POOL ? 1 : team->nodes;
+	o.nid = team->first_nid + team->self;
+	o.pool = team->offset + pool_at(team->self);
+	o.pool_slots = SLOTS;
+	o.pool_nid = rmc_team_nid(team, 0);
+	o.latches = team->offset + latches_at();
+	o.base = team->offset;
+	o.stride = step;
+	o.objects = OBJECTS;
+	qp = rmc_qp_create(team->ctx, 64);
+	CHECK(qp != NULL);
+	s = rmc_sync_open(qp, &o);
+	if (!s)
+		printf("member %d: %s\n", team->self, rmc_errmsg());
+	CHECK(s != NULL);
+	run(members);
+	OK(rmc_team_barrier(team));
+	sums(members);
+	OK(rmc_team_barrier(team));
+	rmc_sync_close(s);
+	rmc_qp_destroy(qp);
+	printf("member %d: ok, %lu changed meanwhile\n", team->self, (unsigned long)torn);
+	rmc_team_close(team);
+	return 0;
+}
