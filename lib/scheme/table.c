@@ -370,12 +370,14 @@ static const struct scheme schemes[] = {
 		      "M16 2.1", "DrTM"),
 		.pub.flags = RMC_SCHEME_ATOMIC | RMC_SCHEME_CLEAN | RMC_SCHEME_WRITES,
 		.pub.fetch = RMC_FETCH_LOCK,
+		.pub.needs = RMC_NEEDS_OWNER,
 		BEHIND_LATCH, LATCH_LOCK, ATOMIC,
 		PROGRAMS(under_lock, NULL),
 	}, {
 		NAMED("lease", "DrTM: readers share the object until a time", "M16 2.1", "DrTM"),
 		.pub.flags = RMC_SCHEME_ATOMIC | RMC_SCHEME_CLEAN | RMC_SCHEME_WRITES,
 		.pub.fetch = RMC_FETCH_LEASE,
+		.pub.needs = RMC_NEEDS_OWNER,
 		BEHIND_LATCH, LATCH_LEASE, ATOMIC,
 		PROGRAMS(under_lease, NULL),
 	}, {
@@ -383,14 +385,14 @@ static const struct scheme schemes[] = {
 		      "M16 2.1", "Catapult"),
 		.pub.flags = RMC_SCHEME_ATOMIC | RMC_SCHEME_MESSAGE,
 		.pub.fetch = RMC_FETCH_MESSAGE,
-		.pub.needs = RMC_NEEDS_RPC,
+		.pub.needs = RMC_NEEDS_RPC | RMC_NEEDS_OWNER,
 		IN_LINES, ATOMIC,
 		PROGRAMS(rmc_by_message, NULL),
 	}, {
 		NAMED("rpc", "the owner reads and answers by message", "M16 2.1", NULL),
 		.pub.flags = RMC_SCHEME_ATOMIC | RMC_SCHEME_CLEAN | RMC_SCHEME_MESSAGE,
 		.pub.fetch = RMC_FETCH_MESSAGE,
-		.pub.needs = RMC_NEEDS_RPC,
+		.pub.needs = RMC_NEEDS_RPC | RMC_NEEDS_OWNER,
 		BEHIND_HEADER, ATOMIC,
 		PROGRAMS(rmc_by_message, NULL),
 	}, {

@@ -30,6 +30,10 @@ struct fixture {
 	int hold;			/* the next one stays, until the RMC releases it */
 	unsigned int messages, atomics;	/* executed; read while nothing is in flight */
 	void (*before)(struct fixture *w, const struct fake_op *op);
+	/* a read's second line is loaded first, then this is called, once, then the others are */
+	void (*between)(struct fixture *w);
+	int late;			/* a read of words waits for the read behind it */
+	struct fake_op words;
 };
 
 static pthread_mutex_t line_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -75,6 +79,39 @@ static inline void move_lines(struct fixture *w, int writes, uint8_t *lbuf, uint
 	}
 }
 
+/* Lines of a read in another order, with a write of somebody in the middle */
+static inline void read_torn(struct fixture *w, uint8_t *lbuf, uint64_t at, size_t len)
+{
+	void (*between)(struct fixture *w) = w->between;
+
+	w->between = NULL;
+	move_lines(w, 0, lbuf + LINE, at + LINE, LINE);
+	between(w);
+	move_lines(w, 0, lbuf, at, LINE);
+	move_lines(w, 0, lbuf + 2 * LINE, at + 2 * LINE, len - 2 * LINE);
+}
+
+static inline int execute_read(struct fixture *w, const struct fake_op *op)
+{
+	uint8_t *lbuf = (uint8_t *)(uintptr_t)op->lbuf;
+
+	if (w->late && op->length == 16) {
+		w->words = *op;
+		w->late = 0;
+		return FAKE_HOLD;
+	}
+	if (w->between && op->length > 2 * LINE)
+		read_torn(w, lbuf, op->offset, op->length);
+	else
+		move_lines(w, 0, lbuf, op->offset, op->length);
+	if (w->words.length) {
+		move_lines(w, 0, (uint8_t *)(uintptr_t)w->words.lbuf, w->words.offset, 16);
+		w->words.length = 0;
+		__atomic_store_n(&w->rmc.release, 1, __ATOMIC_RELEASE);
+	}
+	return RMC_S_OK;
+}
+
 static inline int execute_atomic(uint64_t *word, const struct fake_op *op)
 {
 	uint64_t *operand = (uint64_t *)(uintptr_t)op->lbuf, v = operand[0];
@@ -105,9 +142,9 @@ static inline int execute_op(struct fixture *w, const struct fake_op *op)
 {
 	switch (op->op) {
 	case RMC_OP_READ:
+		return execute_read(w, op);
 	case RMC_OP_WRITE:
-		move_lines(w, op->op == RMC_OP_WRITE, (uint8_t *)(uintptr_t)op->lbuf, op->offset,
-			   op->length);
+		move_lines(w, 1, (uint8_t *)(uintptr_t)op->lbuf, op->offset, op->length);
 		return RMC_S_OK;
 	case RMC_OP_SABRE:
 		return execute_sabre(w, op);

@@ -23,7 +23,7 @@ static inline struct rmc_sync_options options_of(struct fixture *w, const char *
 
 	if (!o.scheme)
 		abort();
-	if (flags & RMC_SYNC_WRITE_UNLATCH && o.scheme->needs == 0 &&
+	if (flags & RMC_SYNC_WRITE_UNLATCH && o.scheme->needs == 0 && o.scheme->latch &&
 	    strcmp(o.scheme->latch, "excl"))
 		o.latch = RMC_LATCH_EXCL;
 	return o;

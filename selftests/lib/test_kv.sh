@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1 OR MIT
 # shellcheck shell=bash
 #
-# Schemes of object reads, calls, owners of the object store; command lines of rmc-kv and
+# Schemes of objects, calls, owners of the object store; command lines of rmc-kv, rmc-sync and
 # rmc_netpipe. Sourced by run.sh.
 
 scheme_src=$(echo "$top"/lib/scheme/*.c "$top"/lib/sync/*.c "$top"/lib/rpc*.c "$top"/lib/msg/*.c \
@@ -50,6 +50,33 @@ expect "rmc-kv: unknown scheme" 2 "no scheme 'x'" "$O/rmc-kv" -s x get a
 expect "rmc-kv: bad mix" 2 "is not A, B or C" "$O/rmc-kv" bench -m D
 expect "rmc-kv: bad theta" 2 "'-1' is not a number, 0 .. 1000" "$O/rmc-kv" bench --theta -1
 expect "rmc-kv: help" 0 "fall-back" "$O/rmc-kv" --help
+
+expect "rmc-sync: schemes" 0 "^farm  *atomic  *version .*R25 4.3; FaRM" "$O/rmc-sync" schemes
+expect "rmc-sync: no command" 2 "no command" "$O/rmc-sync"
+expect "rmc-sync: unknown command" 2 "no command 'frob'" "$O/rmc-sync" frob
+expect "rmc-sync: unknown scheme" 2 "no scheme 'x'" "$O/rmc-sync" -s x bench
+expect "rmc-sync: a scheme of messages" 2 "rpc: its reads are messages" "$O/rmc-sync" -s rpc torn
+expect "rmc-sync: a scheme that only the owner writes" 2 "only the owner's CPU" \
+	"$O/rmc-sync" -s lock bench --writes 1
+expect "rmc-sync: unknown latch" 2 "'odd' is not rw" "$O/rmc-sync" bench --latch odd
+expect "rmc-sync: unknown option" 2 "'fast' is not spec" "$O/rmc-sync" bench --opt spec,fast
+expect "rmc-sync: a pair that cannot be" 2 "write-unlatch with latch rw" \
+	"$O/rmc-sync" bench --opt write-unlatch
+expect "rmc-sync: a negative theta" 2 "'-1' is not a number" "$O/rmc-sync" bench --theta -1
+expect "rmc-sync: no tuples" 2 "'0' is not" "$O/rmc-sync" bench --tuples 0
+expect "rmc-sync: help" 0 "write-unlatch" "$O/rmc-sync" --help
+sync_json() {
+	"$O/rmc-sync" schemes --json | python3 -c "
+import json, sys
+rows = {s['name']: s for s in json.load(sys.stdin)}
+assert rows['naive']['guarantee'] == 'broken' and rows['crc64']['guarantee'] == 'probable'
+assert rows['out-of-place']['needs'] == 'pool' and rows['rw']['latch'] == 'rw'"
+}
+if have python3; then
+	check "rmc-sync: schemes --json" sync_json
+else
+	report 0 "rmc-sync: schemes --json" "no python3"
+fi
 
 expect "netpipe: no such engine" 2 "--engine: msg, native or tcp" "$O/rmc_netpipe" -e pigeon
 expect "netpipe: an engine that only pushes has no best threshold" 2 "--best goes with" \

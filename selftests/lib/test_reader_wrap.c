@@ -103,6 +103,7 @@ static void rows(void)
 		program(s, s->reads, s->read, 0);
 		if (s->write)
 			program(s, s->writes, s->write, 1);
+		CHECK(!s->write == !!(pub->needs & RMC_NEEDS_OWNER));
 		CHECK(pub->papers && pub->title && pub->name);
 		CHECK(!(pub->flags & RMC_SCHEME_ATOMIC) == (pub->guarantee == RMC_GUARANTEE_BROKEN));
 	}

@@ -277,6 +277,68 @@ static void upgrades(void)
 	fixture_fini(&w);
 }
 
+/* Lines of a read in any order, and the owner's write between two of them */
+static struct {
+	const struct rmc_scheme *layout;
+	uint8_t data[LEN];
+} owner;
+
+static void owner_writes(struct fixture *w)
+{
+	CHECK_EQ(rmc_scheme_write(owner.layout, (struct rmc_object *)w->segment, owner.data, LEN,
+				  NULL), 0);
+}
+
+/* What a read delivers: 1: a mixture, 0: it is whole, or the read fails at the end */
+static int delivers_mixture(const char *name, unsigned int flags, int late)
+{
+	struct rmc_hold h = { .len = LEN };
+	struct rmc_sync_options o;
+	struct rmc_sync *s;
+	struct fixture w;
+	int err, is_mixed;
+
+	fixture_init(&w);
+	o = options_of(&w, name, flags);
+	owner.layout = rmc_sync_layout(&o);
+	rmc_scheme_init(owner.layout, (struct rmc_object *)w.segment, LEN);
+	fill(owner.data, LEN, 1);
+	s = rmc_sync_open(&w.qp, &o);
+	w.between = owner_writes;
+	w.late = late;
+	tap_where = name;
+	err = rmc_sync_read(s, 0, &h);
+	CHECK_EQ(err, 0);
+	CHECK(!w.between && !w.late);
+	is_mixed = !err && !whole((const uint8_t *)h.data, LEN);
+	if (!err)
+		err = rmc_sync_end(s, &h);
+	CHECK(!err || err == RMC_SCHEME_TORN);
+	rmc_sync_close(s);
+	fixture_fini(&w);
+	tap_where = NULL;
+	return !err && is_mixed;
+}
+
+static void mixtures(void)
+{
+	static const char * const broken[] = {
+		"plain", "unsync", "naive", "bookend", "mark-in-place", "relaxed-versioning",
+	};
+	static const char * const good[] = {
+		"versioning", "farm", "crc64", "crc64-tables", "relaxed-farm", "relaxed-crc64",
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(broken) / sizeof(broken[0]); i++)
+		CHECK_EQ(delivers_mixture(broken[i], 0, 0), 1);
+	CHECK_EQ(delivers_mixture("overlapped", 0, 1), 1);
+	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		CHECK_EQ(delivers_mixture(good[i], 0, 0), 0);
+		CHECK_EQ(delivers_mixture(good[i], UNLATCH, 0), 0);
+	}
+}
+
 /* --- holds --- */
 
 static void holds(void)
@@ -550,6 +612,7 @@ int main(void)
 		{ "words of latches, and who holds them", words },
 		{ "counts and versions have limits", limits },
 		{ "a change between read and end, or upgrade, is noticed", between },
+		{ "lines of a read in any order: rows called broken are, the others are not", mixtures },
 		{ "reads become writes", upgrades },
 		{ "several holds, a quota, cancelled ones", holds },
 		{ "without waiting", without_waiting },

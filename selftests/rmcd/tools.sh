@@ -179,6 +179,31 @@ netpipe_killed() {
 }
 expect "netpipe with a killed peer" 1 "no segment\|not up" netpipe_killed
 
+# --- rmc-sync ---
+
+Y=$A/rmc-sync.asan
+for s in "rw" "farm --latch excl --opt spec,write-unlatch,async --trust-order" "out-of-place" \
+	"rw --latch detached --pad 1 --theta 200"; do
+	# shellcheck disable=SC2086 # options
+	expect "rmc-sync: bench, $s" 0 "^mixed_reads  *0$" \
+		nodes 2 "$Y" bench -s $s -k 20 -n 300 --writes 50
+done
+expect "rmc-sync: bench counts messages, round trips and atomics" 0 "3.00 messages, 3.00 round.* 2.00 at" \
+	nodes 1 "$Y" bench -n 100 -k 4
+expect "rmc-sync: what needs order" 1 "need an ordered queue pair" nodes 1 "$Y" bench --opt spec -n 1
+expect "rmc-sync: torn, a scheme that is not" 0 "^no read of" \
+	nodes 2 "$Y" torn -s versioning -b 512 -k 2 -n 300
+expect "rmc-sync: torn, alone" 2 "two nodes at least" nodes 1 "$Y" torn
+sync_bench_json() {
+	nodes 2 "$Y" bench -s lock -k 20 -n 50 --json > "$W/json" &&
+		python3 -m json.tool "$W/json" | grep '"atomics":'
+}
+if have python3; then
+	expect "rmc-sync: JSON" 0 '"atomics": 2[0-9][0-9]' sync_bench_json
+else
+	report 0 "rmc-sync: JSON" "no python3"
+fi
+
 # --- rmc-kv ---
 
 K=$A/rmc-kv.asan

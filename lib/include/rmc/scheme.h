@@ -62,6 +62,7 @@ enum rmc_guarantee {
 #define RMC_NEEDS_ADDRESSES	(1U << 1)	/* ... that writes lines in order of addresses */
 #define RMC_NEEDS_RPC		(1U << 2)	/* messages to the owner */
 #define RMC_NEEDS_POOL		(1U << 3)	/* memory for copies: <rmc/sync.h> */
+#define RMC_NEEDS_OWNER		(1U << 4)	/* the owner's CPU, for writes */
 
 /* Parameters that writers and readers of the same objects share; zero: the defaults */
 struct rmc_scheme_params {

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * rmc-sync: the schemes of <rmc/sync.h>, listed, measured, and searched for reads that mix
+ * two states. One process per node.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "json.h"
+#include "opt.h"
+#include "sync.h"
+
+#define USAGE	"rmc-run -n N rmc-sync [OPTION...] bench\n" \
+		"       rmc-run -n N rmc-sync [OPTION...] torn\n" \
+		"       rmc-sync [--json] schemes"
+
+static struct sync_run r = {
+	.seconds = 5, .theta_percent = 0, .tuples = 10000, .bytes = 256, .attempts = 1000000,
+	.backoff_ns = 0, .grace_us = 10000, .scheme = "rw", .latch = "default", .options = "",
+};
+
+static const struct opt options[] = {
+	{ 's', "scheme", OPT_STRING, &r.scheme, 0, 0, "NAME", "see: rmc-sync schemes (rw)" },
+	{ 'l', "latch", OPT_STRING, &r.latch, 0, 0, "NAME",
+	  "rw, excl, version, detached or none (the scheme's own)" },
+	{ 'o', "opt", OPT_STRING, &r.options, 0, 0, "LIST",
+	  "spec, combine, async, write-unlatch, with commas between (none)" },
+	{ 0, "trust-order", OPT_FLAG, &r.trust, 0, 0, NULL,
+	  "one RRPP, no filter: take the queue pair for ordered" },
+	{ 'w', "writes", OPT_INT, &r.writes, 0, 100, "PERCENT", "of the operations (0)" },
+	{ 0, "theta", OPT_INT, &r.theta_percent, 0, 1000, "PERCENT",
+	  "of Zipf's law among the tuples of each node (0: uniform)" },
+	{ 'k', "tuples", OPT_SIZE, &r.tuples, 1, 1LL << 32, "N", "of each storing node (10000)" },
+	{ 'b', "bytes", OPT_SIZE, &r.bytes, 8, RMC_LENGTH_MAX, "SIZE", "of a tuple's data (256)" },
+	{ 0, "pad", OPT_INT, &r.pad, 0, 64, "LINES", "between tuples (0)" },
+	{ 0, "storage", OPT_INT, &r.storage, 0, 1024, "N", "only the first N nodes store (all)" },
+	{ 0, "buffers", OPT_INT, &r.buffers, 0, 32, "N", "holds at a time (1; 2 with async)" },
+	{ 0, "attempts", OPT_INT, &r.attempts, 1, INT32_MAX, "N", "at a held or torn tuple (1000000)" },
+	{ 0, "backoff", OPT_INT, &r.backoff_ns, 0, 1000000000, "NS",
+	  "wait between them, doubled up to 64 times (0: none)" },
+	{ 0, "grace", OPT_INT, &r.grace_us, 1, 1000000000, "US",
+	  "before a copy out of place is used again (10000)" },
+	{ 't', "time", OPT_INT, &r.seconds, 1, 86400, "S", "seconds to run (5)" },
+	{ 'n', "operations", OPT_SIZE, &r.operations, 1, INT64_MAX, "N",
+	  "operations per node, instead of a time" },
+	{ 0, "seed", OPT_INT, &r.seed, 0, INT32_MAX, "N", "of random numbers" },
+	{ 'c', "context", OPT_INT, &r.ctx_id, 0, INT32_MAX, "ID", "context ($RMC_CTX or 0)" },
+	{ 'j', "json", OPT_FLAG, &r.json, 0, 0, NULL, "results as JSON" },
+	{ 0, NULL, OPT_FLAG, NULL, 0, 0, NULL, NULL },
+};
+
+static const struct {
+	const char *name;
+	unsigned int flag;
+} flags[] = {
+	{ "spec", RMC_SYNC_SPEC }, { "combine", RMC_SYNC_COMBINE }, { "async", RMC_SYNC_ASYNC },
+	{ "write-unlatch", RMC_SYNC_WRITE_UNLATCH },
+};
+#define FLAGS	(sizeof(flags) / sizeof(flags[0]))
+
+const char *guarantee_name(const struct rmc_scheme *s)
+{
+	static const char * const name[] = {
+		[RMC_GUARANTEE_ATOMIC] = "atomic", [RMC_GUARANTEE_PROBABLE] = "probable",
+		[RMC_GUARANTEE_BROKEN] = "broken",
+	};
+
+	return name[s->guarantee];
+}
+
+/* What it needs beyond memory that nodes share */
+static const char *needs_name(const struct rmc_scheme *s)
+{
+	return s->needs & RMC_NEEDS_RPC ? "rpc" : s->needs & RMC_NEEDS_POOL ? "pool" :
+	       s->needs & RMC_NEEDS_OWNER ? "owner" : "";
+}
+
+static void scheme_json(struct json *j, const struct rmc_scheme *s)
+{
+	json_object(j, NULL);
+	json_string(j, "name", s->name);
+	json_string(j, "title", s->title);
+	json_string(j, "guarantee", guarantee_name(s));
+	json_string(j, "latch", s->latch ? s->latch : "none");
+	json_string(j, "needs", needs_name(s));
+	json_string(j, "papers", s->papers);
+	json_string(j, "systems", s->systems ? s->systems : "");
+	json_uint(j, "object_bytes", rmc_scheme_bytes(s, r.bytes));
+	json_end_object(j);
+}
+
+static int list_schemes(void)
+{
+	const struct rmc_scheme *s;
+	unsigned int i;
+	struct json j;
+
+	if (r.json) {
+		json_init(&j, stdout);
+		json_array(&j, NULL);
+		for (i = 0; (s = rmc_sync_number(i)); i++)
+			scheme_json(&j, s);
+		json_end_array(&j);
+		return EXIT_OK;
+	}
+	printf("%-23s  %-9s  %-7s  %-5s  %8s  %s\n", "scheme", "guarantee", "latch", "needs", "bytes",
+	       "title; where it is from; systems");
+	for (i = 0; (s = rmc_sync_number(i)); i++)
+		printf("%-23s  %-9s  %-7s  %-5s  %8zu  %s; %s%s%s\n", s->name, guarantee_name(s),
+		       s->latch ? s->latch : "none", needs_name(s), rmc_scheme_bytes(s, r.bytes),
+		       s->title, s->papers, s->systems ? "; " : "", s->systems ? s->systems : "");
+	return EXIT_OK;
+}
+
+static unsigned int parse_flags(const char *list)
+{
+	unsigned int found = 0, i;
+	size_t n;
+
+	for (; *list; list += n + (list[n] == ',')) {
+		n = strcspn(list, ",");
+		for (i = 0; i < FLAGS; i++)
+			if (strlen(flags[i].name) == n && !strncmp(list, flags[i].name, n))
+				break;
+		if (i == FLAGS)
+			die(EXIT_USAGE, "--opt: '%.*s' is not spec, combine, async or write-unlatch",
+			    (int)n, list);
+		found |= flags[i].flag;
+	}
+	return found;
+}
+
+static unsigned int parse_latch(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; rmc_sync_latch_name(i); i++)
+		if (!strcmp(rmc_sync_latch_name(i), name))
+			return i;
+	die(EXIT_USAGE, "--latch: '%s' is not rw, excl, version, detached or none", name);
+}
+
+/* Combinations that cannot be are wrong command lines. */
+static void check_options(void)
+{
+	r.o.scheme = rmc_sync_find(r.scheme);
+	if (!r.o.scheme)
+		die(EXIT_USAGE, "no scheme '%s'; see: rmc-sync schemes", r.scheme);
+	if (r.o.scheme->needs & RMC_NEEDS_RPC)
+		die(EXIT_USAGE, "%s: its reads are messages; see rmc-kv bench", r.scheme);
+	if (r.o.scheme->needs & RMC_NEEDS_OWNER && (r.writes || r.torn))
+		die(EXIT_USAGE, "%s: only the owner's CPU writes its objects", r.scheme);
+	r.o.latch = parse_latch(r.latch);
+	r.o.flags = parse_flags(r.options) | (r.trust ? RMC_SYNC_TRUST_ORDER : 0);
+	r.o.max = r.bytes;
+	r.o.buffers = (unsigned int)r.buffers;
+	r.o.attempts = (unsigned int)r.attempts;
+	r.o.backoff_ns = (uint32_t)r.backoff_ns;
+	r.o.backoff_max_ns = r.backoff_ns > INT32_MAX / 64 ? INT32_MAX : 64 * (uint32_t)r.backoff_ns;
+	r.o.grace_us = (uint32_t)r.grace_us;
+	r.layout = rmc_sync_layout(&r.o);
+	if (!r.layout)
+		die(EXIT_USAGE, "%s", rmc_errmsg());
+}
+
+int main(int argc, char **argv)
+{
+	char **w;
+	int i, n, status;
+
+	r.ctx_id = opt_default_context();
+	i = opt_parse(argc, argv, options, USAGE);
+	w = argv + i;
+	n = argc - i;
+	if (!n)
+		die(EXIT_USAGE, "no command; see rmc-sync --help");
+	if (strcmp(w[0], "schemes") && strcmp(w[0], "bench") && strcmp(w[0], "torn"))
+		die(EXIT_USAGE, "no command '%s': schemes, bench or torn", w[0]);
+	if (n > 1) {			/* options may follow */
+		char *command = w[0];
+
+		w[0] = argv[0];
+		i = opt_parse(n, w, options, USAGE);
+		if (i < n)
+			die(EXIT_USAGE, "%s: '%s' is not an option", command, w[i]);
+		w[0] = command;
+	}
+	if (!strcmp(w[0], "schemes"))
+		return list_schemes();
+	r.torn = !strcmp(w[0], "torn");
+	check_options();
+	open_objects(&r);
+	status = workload(&r);
+	close_objects(&r);
+	return status;
+}

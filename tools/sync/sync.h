@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/* Declarations of the files of rmc-sync. */
+#ifndef RMC_TOOLS_SYNC_H
+#define RMC_TOOLS_SYNC_H
+
+#include <stdint.h>
+#include <rmc/rmc.h>
+#include "hist.h"
+
+struct sync_run {
+	/* options */
+	int ctx_id, json, quiet, seconds, theta_percent, writes, seed, storage, pad, attempts;
+	int backoff_ns, buffers, grace_us, trust;
+	uint64_t tuples, bytes, operations;
+	const char *scheme, *latch, *options;
+	/* of the command */
+	int torn;			/* one node writes, the others read */
+	/* all members */
+	struct rmc_team *team;
+	struct rmc_coll *coll;
+	struct rmc_qp *qp;
+	struct rmc_sync *sync;
+	struct rmc_sync_options o;
+	const struct rmc_scheme *layout;
+	uint64_t stride;
+};
+
+/* --- rmc_sync.c --- */
+
+const char *guarantee_name(const struct rmc_scheme *s);
+
+/* --- workload.c --- */
+
+void open_objects(struct sync_run *r);
+int workload(struct sync_run *r);
+void close_objects(struct sync_run *r);
+
+/* --- report.c --- */
+
+enum { READS, WRITES, CHANGED, FAILED, MIXED, TORN, LOCKED, LOST, MESSAGES, ROUND_TRIPS, ATOMICS,
+       COUNTS };
+
+struct measured {
+	struct hist *read, *write;
+	uint64_t count[COUNTS];
+	double ops_per_s, least, most;	/* of all members, and of one */
+};
+
+/* The verdict, as the program's exit status */
+int report(const struct sync_run *r, const struct measured *m);
+
+#endif /* RMC_TOOLS_SYNC_H */
