@@ -81,8 +81,6 @@ static int begin(struct rmc_sync *s, enum rmc_sync_call call, uint64_t addr, str
 		e->version = h->hint;
 	else if (call == RMC_SYNC_WRITE && s->plan.writes && s->plan.writes->flags & LATCH_VERSION)
 		e->expected = h->hint & ~1ULL;
-	if (s->plan.writes && s->plan.writes->flags & LATCH_INDEX)
-		e->expected = h->hint;
 	rmc_sync_advance(s, e, call == RMC_SYNC_WRITE ? s->plan.write : s->plan.read);
 	return 0;
 }
@@ -125,6 +123,16 @@ static int upgradable(const struct rmc_sync *s, const struct entry *e)
 	return e->version >= VERSION_LIMIT ? -EOVERFLOW : 0;
 }
 
+/* What the latch's word has to be: an odd version is somebody else's, and refused. */
+static uint64_t upgrade_expects(const struct rmc_sync *s, const struct entry *e)
+{
+	if (e->latched)
+		return 1;		/* the only reader of rw */
+	if (s->plan.writes && s->plan.writes->flags & LATCH_VERSION)
+		return e->version & ~1ULL;
+	return 0;
+}
+
 static const struct step unlatch_only[] = {
 	{ STEP_UNLATCH,	PART_LATCH,	0 },
 	{ STEP_END,	PART_DATA,	0 },
@@ -137,9 +145,7 @@ static const struct step *next_step(struct rmc_sync *s, struct entry *e, enum rm
 
 	if (call == RMC_SYNC_UPGRADE) {
 		e->job = JOB_UPGRADE;
-		e->expected = e->latched ? 1 :
-			      s->plan.writes && s->plan.writes->flags & (LATCH_VERSION | LATCH_INDEX) ?
-			      e->version : 0;
+		e->expected = upgrade_expects(s, e);
 		return s->plan.upgrade;
 	}
 	if (call == RMC_SYNC_COMMIT || ends)

@@ -166,7 +166,7 @@ static int check_sizes(const struct rmc_qp *qp, const struct rmc_sync_options *o
 	size_t image = s->pub.image(o->max);
 	int err;
 
-	if (sync_buffers(o) > qp->entries / 4 + 1 ||
+	if (sync_buffers(o) > qp->entries / 4 ||
 	    (o->flags & RMC_SYNC_ASYNC && sync_buffers(o) < 2))
 		return rmc_fail(EINVAL, "sync: %u buffers; at most a quarter of the queue pair's %u "
 				"entries, two or more with async", sync_buffers(o), qp->entries);
@@ -232,6 +232,9 @@ static void drop_entry(struct rmc_sync *s, struct entry *e)
 		return;
 	if (e->latched)
 		rmc_sync_unlatch(s, e);
+	/* its atomic was lost, and the word has not been read yet, or may change yet */
+	if (e->unsure || (e->state == READY && e->resolving && e->at->op == STEP_LATCH))
+		rmc_sync_unlatch_late(s, e);
 	if (e->state == READY) {
 		s->ready--;
 		s->active--;

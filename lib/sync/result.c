@@ -59,6 +59,11 @@ static void latch_failed(struct rmc_sync *s, struct entry *e, int status)
 	if (e->job == JOB_UPGRADE && e->latched) {
 		e->latch = s->plan.reads;
 		e->word = 1;
+		/* unless it may become a writer yet: then one must not be taken away */
+		if (e->unsure) {
+			e->latched = 0;
+			s->stats.unlocks_lost++;
+		}
 	}
 	rmc_sync_failed(s, e, status);
 }

@@ -109,6 +109,8 @@ static void take_latch(struct rmc_sync *s, struct entry *e, int slot)
 
 	/* the same word again, if it may still arrive: then it is recognized */
 	e->found_valid = 0;
+	if (e->latch->flags & LATCH_INDEX)
+		e->expected = e->version;
 	if (!e->unsure || e->latch->flags & LATCH_VERSION)
 		e->word = e->latch->word(&s->self, ++s->token, e->expected, &s->p);
 	s->atomics++;

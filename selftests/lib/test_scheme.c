@@ -335,6 +335,31 @@ static void torn_locally(void)
 	page_reader_disarm();
 }
 
+/* The same for layouts with latch and version in one line */
+static void torn_words(void)
+{
+	uint8_t *pages = page_reader_init(), back[ACROSS];
+	const struct rmc_scheme *s;
+	unsigned int k;
+
+	between.o = (struct rmc_object *)(pages + PAGE - 128);
+	between.end = 1;
+	for (k = 8; (s = rmc_sync_number(k)); k++) {
+		/* copies elsewhere; words on the second page */
+		if (s->needs & RMC_NEEDS_POOL || strstr(s->name, "write-unlatch"))
+			continue;
+		between.s = s;
+		rmc_scheme_init(s, between.o, ACROSS);
+		fill(between.data, ACROSS, 1);
+		CHECK_EQ(rmc_scheme_write(s, between.o, between.data, ACROSS, NULL), 0);
+		page_reader_arm(write_between);
+		CHECK_EQ(rmc_scheme_read(s, between.o, back, ACROSS), RMC_SCHEME_TORN);
+		CHECK_EQ(page_reader.happened, 1);
+		CHECK(!rmc_scheme_read(s, between.o, back, ACROSS) && whole(back, ACROSS));
+	}
+	page_reader_disarm();
+}
+
 /* A remote reader does not get such a mixture, either: the owner reads again. */
 static void served_whole(void)
 {
@@ -469,6 +494,7 @@ int main(void)
 		{ "objects of dead writers are repaired", dead_writers },
 		{ "requests to the owner", served },
 		{ "a write in the middle of a local read is noticed", torn_locally },
+		{ "and in layouts with words", torn_words },
 		{ "and the owner serves no mixture", served_whole },
 		{ "locks and leases of readers, and who may break them", holders },
 	};

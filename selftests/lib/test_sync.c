@@ -99,6 +99,8 @@ static void rows(void)
 
 static void words(void)
 {
+	const struct rmc_scheme_params p = { .wait_us = 1000 };
+	uint8_t back[LEN] = { 0 };
 	struct rmc_hold h = { .len = LEN };
 	struct rmc_sync_options o;
 	struct rmc_sync *s;
@@ -131,6 +133,16 @@ static void words(void)
 	CHECK_EQ(rmc_sync_break(o.scheme, (struct rmc_object *)w.segment, LEN, 6), -ENOENT);
 	CHECK_EQ(rmc_sync_break(o.scheme, (struct rmc_object *)w.segment, LEN, 7), 0);
 	CHECK(word_at(&w, 0) == 1);
+	/* the owner's CPU waits for a remote writer, and reads nothing beside it */
+	CHECK_EQ(rmc_sync_cancel(s, &h), -EINVAL);
+	set_word(&w, 0, 0);
+	CHECK_EQ(rmc_sync_write(s, 0, &h), 0);
+	CHECK_EQ(rmc_scheme_write(o.scheme, (struct rmc_object *)w.segment, back, LEN, &p),
+		 RMC_SCHEME_LOCKED);
+	CHECK_EQ(rmc_scheme_read(o.scheme, (struct rmc_object *)w.segment, back, LEN),
+		 RMC_SCHEME_LOCKED);
+	CHECK_EQ(rmc_sync_commit(s, &h), 0);
+	CHECK(word_at(&w, 0) == 0);
 	rmc_sync_close(s);
 
 	o = options_of(&w, "excl", UNLATCH);
@@ -275,6 +287,42 @@ static void upgrades(void)
 	CHECK(word_at(&w, 0) == 1);
 	rmc_sync_close(s);
 	fixture_fini(&w);
+	/* nor an object that its owner is writing */
+	fixture_init(&w);
+	s = sync_of(&w, "plain", 0);
+	set_word(&w, 0, 7);
+	CHECK_EQ(rmc_sync_read(s, 0, &h), 0);
+	CHECK_EQ(rmc_sync_upgrade(s, &h), RMC_SCHEME_LOCKED);
+	CHECK_EQ(word_at(&w, 0), 7);
+	rmc_sync_close(s);
+	fixture_fini(&w);
+}
+
+/* A lost reply is decided for upgrades as well; a lost request leaves the count in doubt. */
+static void lost_upgrades(void)
+{
+	struct rmc_hold h = { .len = LEN };
+	struct rmc_sync_stats stats;
+	struct rmc_sync *s;
+	struct fixture w;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		fixture_init(&w);
+		s = sync_of(&w, "rw", 0);
+		CHECK_EQ(rmc_sync_read(s, 0, &h), 0);
+		w.lose_swaps = i;
+		w.lose_replies = !i;
+		CHECK_EQ(rmc_sync_upgrade(s, &h), i ? RMC_S_TIMEOUT : 0);
+		if (!i)
+			CHECK_EQ(rmc_sync_commit(s, &h), 0);
+		CHECK_EQ(rmc_sync_drain(s), 0);
+		CHECK_EQ(word_at(&w, 0), i);
+		rmc_sync_stats(s, &stats);
+		CHECK_EQ(stats.unlocks_lost, i);
+		rmc_sync_close(s);
+		fixture_fini(&w);
+	}
 }
 
 /* Lines of a read in any order, and the owner's write between two of them */
@@ -593,6 +641,8 @@ static void closed(void)
 		for (k = 0; k < FLAG_SETS; k++) {
 			fixture_init(&w);
 			s = sync_of(&w, name[i], flag_sets[k]);
+			/* in each second round with a reply that is lost */
+			w.lose_replies = s && i < 3 && k & 1;
 			if (s) {
 				rmc_sync_start(s, RMC_SYNC_WRITE, 0, &h[0]);
 				rmc_sync_start(s, RMC_SYNC_READ, 1024, &h[1]);
@@ -614,6 +664,7 @@ int main(void)
 		{ "a change between read and end, or upgrade, is noticed", between },
 		{ "lines of a read in any order: rows called broken are, the others are not", mixtures },
 		{ "reads become writes", upgrades },
+		{ "lost packets of upgrades", lost_upgrades },
 		{ "several holds, a quota, cancelled ones", holds },
 		{ "without waiting", without_waiting },
 		{ "lost packets: the data is right and no latch stays", lost },

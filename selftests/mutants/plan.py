@@ -281,7 +281,7 @@ AREAS = {
                     "lib.asan.rpc"]),
     "scheme": ("lib", ["lib.scheme", "lib.asan.scheme", "lib.reader"]),
     "reader": ("lib", ["lib.scheme", "lib.reader"] + KV[2:5]),
-    "sync": ("lib", ["lib.sync_table", "lib.sync", "lib.reader", "lib.asan.sync"]),
+    "sync": ("lib", ["lib.sync_table", "lib.sync", "lib.scheme", "lib.reader", "lib.asan.sync"]),
     "kv": ("lib", ["lib.owner", KV[6], "lib.asan.owner"] + KV[:6] + KV[7:] + [LIMITS["store"]] + LIVES),
     "ds": ("lib", ["lib.ds", "lib.asan.ds", "lib.owner"] + KV[:2]),
     "structures": ("blocks", ["lib.structures", "lib.asan.structures", "blocks"]),

@@ -165,8 +165,10 @@ RMC_INLINE uint64_t rmc_sync_addr(int nid, uint64_t offset)
  * Calls that wait: 0; enum rmc_scheme_status after the last attempt; enum rmc_status of an
  * operation that failed; -EAGAIN: the caller holds all buffers; -EINVAL: an address that no
  * object can have, or a hold that is none; -EMSGSIZE: longer than options.max; -EOVERFLOW: the
- * latch or the version has reached its limit; -EOPNOTSUPP: only the owner writes objects of
- * this scheme. The hold has ended unless rmc_sync_read() and rmc_sync_write() return 0.
+ * latch or the version has reached its limit; -ENOSPC: no copy of the pool is free;
+ * -EOPNOTSUPP: only the owner writes objects of this scheme. The hold has ended unless
+ * rmc_sync_read() or rmc_sync_write() returns 0; but a later call that is refused at once
+ * (-EINVAL, -EOVERFLOW, -EOPNOTSUPP, -ENOSPC) leaves it as it is.
  */
 int rmc_sync_read(struct rmc_sync *s, uint64_t addr, struct rmc_hold *h);
 int rmc_sync_write(struct rmc_sync *s, uint64_t addr, struct rmc_hold *h);
