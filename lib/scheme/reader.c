@@ -13,11 +13,11 @@ int rmc_reader_start(struct rmc_reader *r, struct rmc_object_read *rd)
 		return -EAGAIN;
 	if (rmc_unlikely(rd->len > s->o.max))
 		return -EMSGSIZE;
-	e = rmc_sync_entry(s, rd->nid, rd->offset, rd->len, rd);
-	rd->index = (int)(e - s->entry);
+	e = sync_entry(s, rd->nid, rd->offset, rd->len, rd);
+	rd->index = (int)e->index;
 	rd->status = 0;
 	rd->data = NULL;
-	rmc_sync_advance(s, e, s->plan.read);
+	rmc_sync_begin(s, e, s->plan.read);
 	return 0;
 }
 
@@ -28,7 +28,7 @@ int rmc_reader_poll(struct rmc_reader *r, struct rmc_object_read **done)
 	struct entry *e;
 	int err;
 
-	err = rmc_sync_progress(s);
+	err = sync_progress(s);
 	if (err)
 		return err;
 	if (s->o.rpc && s->done_head == s->done_tail && !(++s->polls % POLLS_PER_SERVE)) {
@@ -36,11 +36,11 @@ int rmc_reader_poll(struct rmc_reader *r, struct rmc_object_read **done)
 		if (err < 0)
 			return err;
 	}
-	while ((e = rmc_sync_done(s))) {
+	while ((e = sync_done(s))) {
 		if (rmc_unlikely(e->abandoned)) {
 			e->abandoned = 0;
 			s->abandoned--;
-			rmc_sync_free(s, e);
+			sync_free(s, e);
 			continue;
 		}
 		rd = (struct rmc_object_read *)e->caller;
@@ -58,7 +58,7 @@ int rmc_reader_poll(struct rmc_reader *r, struct rmc_object_read **done)
 
 void rmc_reader_release(struct rmc_reader *r, struct rmc_object_read *rd)
 {
-	rmc_sync_free(&r->s, &r->s.entry[rd->index]);
+	sync_free(&r->s, &r->s.entry[rd->index]);
 }
 
 /*

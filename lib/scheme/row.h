@@ -133,11 +133,13 @@ enum step_op {
 #define STEP_BEHIND	(1U << 2)	/* behind it: both are in flight at a time */
 #define STEP_UNKNOWN	(1U << 3)	/* only if the caller has no hint */
 #define STEP_UNLATCHES	(1U << 4)	/* WRITE: its last line has the free word */
+#define STEP_FETCHES	(1U << 5)	/* an image, and nothing else is in flight: the usual case */
 
 struct step {
 	uint8_t op;		/* enum step_op */
 	uint8_t part;		/* enum part */
 	uint8_t flags;		/* STEP_* */
+	uint8_t group;		/* compiled: operations that are posted together from here on */
 };
 
 #define PROGRAM_STEPS	10

@@ -140,155 +140,158 @@ static void indexed_store(struct rmc_object *o, const void *data, size_t len)
 
 /* --- programs of reads --- */
 
+/* Groups are counted when the program is compiled. */
+#define STEP(OP, PART, FLAGS)	{ STEP_##OP, PART_##PART, FLAGS, 0 }
+
 #define VALIDATE							\
-	{ STEP_READ,	PART_WORDS,	0 },				\
-	{ STEP_CHECK,	PART_SAME,	0 }
-#define END	{ STEP_END,	PART_DATA,	0 }
-#define USE	{ STEP_USE,	PART_DATA,	0 }
+	STEP(READ, WORDS, 0),						\
+	STEP(CHECK, SAME, 0)
+#define END	STEP(END, DATA, 0)
+#define USE	STEP(USE, DATA, 0)
 
 static const struct step by_sabre[] = {
-	{ STEP_SABRE,	PART_IMAGE,	0 },
+	STEP(SABRE, IMAGE, 0),
 	USE, END
 };
 
 static const struct step by_read[] = {
-	{ STEP_READ,	PART_IMAGE,	0 },
+	STEP(READ, IMAGE, 0),
 	USE, END
 };
 
 /* the words of these layouts are not compared before: an image that is whole is enough */
 static const struct step by_checked_read[] = {
-	{ STEP_READ,	PART_IMAGE,	0 },
-	{ STEP_CHECK,	PART_IMAGE,	0 },
+	STEP(READ, IMAGE, 0),
+	STEP(CHECK, IMAGE, 0),
 	USE, VALIDATE, END
 };
 
 static const struct step optimistic[] = {
-	{ STEP_READ,	PART_IMAGE,	0 },
-	{ STEP_CHECK,	PART_WORDS,	0 },
-	{ STEP_CHECK,	PART_IMAGE,	0 },
+	STEP(READ, IMAGE, 0),
+	STEP(CHECK, WORDS, 0),
+	STEP(CHECK, IMAGE, 0),
 	USE, VALIDATE, END
 };
 
 static const struct step relaxed[] = {
-	{ STEP_READ,	PART_IMAGE,	0 },
-	{ STEP_CHECK,	PART_WORDS,	0 },
-	{ STEP_CHECK,	PART_IMAGE,	0 },
+	STEP(READ, IMAGE, 0),
+	STEP(CHECK, WORDS, 0),
+	STEP(CHECK, IMAGE, 0),
 	USE, END
 };
 
 static const struct step words_first[] = {
-	{ STEP_READ,	PART_WORDS,	0 },
-	{ STEP_CHECK,	PART_WORDS,	0 },
-	{ STEP_READ,	PART_BODY,	0 },
-	{ STEP_CHECK,	PART_IMAGE,	0 },
+	STEP(READ, WORDS, 0),
+	STEP(CHECK, WORDS, 0),
+	STEP(READ, BODY, 0),
+	STEP(CHECK, IMAGE, 0),
 	USE, VALIDATE, END
 };
 
 /* Broken: nothing compares the version after the data. */
 static const struct step words_first_only[] = {
-	{ STEP_READ,	PART_WORDS,	0 },
-	{ STEP_CHECK,	PART_WORDS,	0 },
-	{ STEP_READ,	PART_BODY,	0 },
-	{ STEP_CHECK,	PART_IMAGE,	0 },
+	STEP(READ, WORDS, 0),
+	STEP(CHECK, WORDS, 0),
+	STEP(READ, BODY, 0),
+	STEP(CHECK, IMAGE, 0),
 	USE, END
 };
 
 static const struct step words_beside[] = {
-	{ STEP_READ,	PART_WORDS,	0 },
-	{ STEP_READ,	PART_BODY,	STEP_BEHIND },
-	{ STEP_CHECK,	PART_WORDS,	0 },
-	{ STEP_CHECK,	PART_IMAGE,	0 },
+	STEP(READ, WORDS, 0),
+	STEP(READ, BODY, STEP_BEHIND),
+	STEP(CHECK, WORDS, 0),
+	STEP(CHECK, IMAGE, 0),
 	USE, VALIDATE, END
 };
 
 static const struct step under_latch[] = {
-	{ STEP_LATCH,	PART_LATCH,	0 },
-	{ STEP_READ,	PART_IMAGE,	STEP_SPEC },
-	{ STEP_CHECK,	PART_IMAGE,	0 },
+	STEP(LATCH, LATCH, 0),
+	STEP(READ, IMAGE, STEP_SPEC),
+	STEP(CHECK, IMAGE, 0),
 	USE,
-	{ STEP_UNLATCH,	PART_LATCH,	0 },
+	STEP(UNLATCH, LATCH, 0),
 	END
 };
 
 /* nobody waits for the release */
 static const struct step under_lock[] = {
-	{ STEP_LATCH,	PART_LATCH,	0 },
-	{ STEP_READ,	PART_IMAGE,	0 },
+	STEP(LATCH, LATCH, 0),
+	STEP(READ, IMAGE, 0),
 	USE,
-	{ STEP_UNLATCH,	PART_LATCH,	0 },
+	STEP(UNLATCH, LATCH, 0),
 	END
 };
 
 static const struct step under_lease[] = {
-	{ STEP_LATCH,	PART_LATCH,	0 },
-	{ STEP_READ,	PART_IMAGE,	0 },
-	{ STEP_CHECK,	PART_LATCH,	0 },
+	STEP(LATCH, LATCH, 0),
+	STEP(READ, IMAGE, 0),
+	STEP(CHECK, LATCH, 0),
 	USE,
-	{ STEP_CHECK,	PART_LATCH,	0 },
+	STEP(CHECK, LATCH, 0),
 	END
 };
 
 static const struct step by_copy[] = {
-	{ STEP_READ,	PART_WORDS,	STEP_UNKNOWN },
-	{ STEP_CHECK,	PART_WORDS,	STEP_UNKNOWN },
-	{ STEP_READ,	PART_BODY,	0 },
-	{ STEP_CHECK,	PART_IMAGE,	0 },
+	STEP(READ, WORDS, STEP_UNKNOWN),
+	STEP(CHECK, WORDS, STEP_UNKNOWN),
+	STEP(READ, BODY, 0),
+	STEP(CHECK, IMAGE, 0),
 	USE, VALIDATE, END
 };
 
 static const struct step by_copy_relaxed[] = {
-	{ STEP_READ,	PART_WORDS,	STEP_UNKNOWN },
-	{ STEP_CHECK,	PART_WORDS,	STEP_UNKNOWN },
-	{ STEP_READ,	PART_BODY,	0 },
-	{ STEP_CHECK,	PART_IMAGE,	0 },
+	STEP(READ, WORDS, STEP_UNKNOWN),
+	STEP(CHECK, WORDS, STEP_UNKNOWN),
+	STEP(READ, BODY, 0),
+	STEP(CHECK, IMAGE, 0),
 	USE, END
 };
 
 const struct step rmc_by_message[] = {
-	{ STEP_MESSAGE,	PART_DATA,	0 },
+	STEP(MESSAGE, DATA, 0),
 	USE, END
 };
 
 /* --- programs of writes --- */
 
 static const struct step write_latched[] = {
-	{ STEP_LATCH,	PART_LATCH,	0 },
-	{ STEP_READ,	PART_IMAGE,	STEP_SPEC },
-	{ STEP_CHECK,	PART_IMAGE,	0 },
+	STEP(LATCH, LATCH, 0),
+	STEP(READ, IMAGE, STEP_SPEC),
+	STEP(CHECK, IMAGE, 0),
 	USE,
-	{ STEP_WRITE,	PART_IMAGE,	0 },
-	{ STEP_UNLATCH,	PART_LATCH,	STEP_COMBINE },
+	STEP(WRITE, IMAGE, 0),
+	STEP(UNLATCH, LATCH, STEP_COMBINE),
 	END
 };
 
 static const struct step write_anyhow[] = {
-	{ STEP_READ,	PART_IMAGE,	0 },
+	STEP(READ, IMAGE, 0),
 	USE,
-	{ STEP_WRITE,	PART_IMAGE,	0 },
+	STEP(WRITE, IMAGE, 0),
 	END
 };
 
 static const struct step write_copy[] = {
-	{ STEP_READ,	PART_WORDS,	STEP_UNKNOWN },
-	{ STEP_CHECK,	PART_WORDS,	STEP_UNKNOWN },
-	{ STEP_READ,	PART_BODY,	0 },
-	{ STEP_CHECK,	PART_IMAGE,	0 },
+	STEP(READ, WORDS, STEP_UNKNOWN),
+	STEP(CHECK, WORDS, STEP_UNKNOWN),
+	STEP(READ, BODY, 0),
+	STEP(CHECK, IMAGE, 0),
 	USE,
-	{ STEP_WRITE,	PART_IMAGE,	0 },
-	{ STEP_SWAP,	PART_WORDS,	0 },
+	STEP(WRITE, IMAGE, 0),
+	STEP(SWAP, WORDS, 0),
 	END
 };
 
 static const struct step write_marked[] = {
-	{ STEP_READ,	PART_WORDS,	STEP_UNKNOWN },
-	{ STEP_CHECK,	PART_WORDS,	STEP_UNKNOWN },
-	{ STEP_LATCH,	PART_LATCH,	0 },
-	{ STEP_READ,	PART_BODY,	0 },
-	{ STEP_CHECK,	PART_IMAGE,	0 },
+	STEP(READ, WORDS, STEP_UNKNOWN),
+	STEP(CHECK, WORDS, STEP_UNKNOWN),
+	STEP(LATCH, LATCH, 0),
+	STEP(READ, BODY, 0),
+	STEP(CHECK, IMAGE, 0),
 	USE,
-	{ STEP_WRITE,	PART_IMAGE,	0 },
-	{ STEP_SWAP,	PART_WORDS,	0 },
+	STEP(WRITE, IMAGE, 0),
+	STEP(SWAP, WORDS, 0),
 	END
 };
 

@@ -84,6 +84,19 @@ static int copy_program(struct step *to, const struct step *from, unsigned int o
 	}
 }
 
+/* Groups, and steps that take the short way through the executor */
+static void count_groups(struct step *p)
+{
+	for (; p->op != STEP_END; p++) {
+		p->group = 1;
+		while (p[p->group].flags & STEP_BEHIND)
+			p->group++;
+		if (p->group == 1 && !(p->flags & STEP_BEHIND) && p->part == PART_IMAGE &&
+		    (p->op == STEP_READ || p->op == STEP_SABRE))
+			p->flags |= STEP_FETCHES;
+	}
+}
+
 /* A read's hold becomes a write's: the latch, and is the version still the same? */
 static void upgrade_program(struct plan *plan)
 {
@@ -92,10 +105,10 @@ static void upgrade_program(struct plan *plan)
 	const struct step *from;
 
 	if (plan->writes && plan->writes != plan->reads) {
-		*to++ = (struct step){ STEP_LATCH, PART_LATCH, 0 };
+		*to++ = (struct step){ STEP_LATCH, PART_LATCH, 0, 0 };
 		if (!plan->reads && !(plan->writes->flags & (LATCH_VERSION | LATCH_INDEX))) {
-			*to++ = (struct step){ STEP_READ, PART_WORDS, (uint8_t)behind };
-			*to++ = (struct step){ STEP_CHECK, PART_SAME, 0 };
+			*to++ = (struct step){ STEP_READ, PART_WORDS, (uint8_t)behind, 0 };
+			*to++ = (struct step){ STEP_CHECK, PART_SAME, 0, 0 };
 		}
 	}
 	for (from = plan->write; from->op != STEP_USE; from++)
@@ -128,7 +141,10 @@ int rmc_sync_compile(struct plan *plan, const struct rmc_sync_options *o, const 
 	if (plan->row->write) {
 		found |= copy_program(plan->write, plan->row->write, plan->flags);
 		upgrade_program(plan);
+		count_groups(plan->write);
+		count_groups(plan->upgrade);
 	}
+	count_groups(plan->read);
 	if (o->flags & RMC_SYNC_SPEC && !(found & STEP_SPEC))
 		return refuse(plan->row, "spec: its reads wait for no latch");
 	if (o->flags & RMC_SYNC_COMBINE && !(found & STEP_COMBINE))

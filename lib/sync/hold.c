@@ -4,41 +4,6 @@
 
 #define POLLS_PER_SERVE		16	/* polling all peers' messages has a cost */
 
-struct entry *rmc_sync_entry(struct rmc_sync *s, int nid, uint64_t offset, size_t len,
-			     void *caller)
-{
-	struct entry *e;
-
-	if (rmc_unlikely(!s->frees))
-		return NULL;
-	e = &s->entry[s->free[--s->frees]];
-	e->caller = caller;
-	e->nid = nid;
-	e->offset = offset;
-	e->len = len;
-	e->job = JOB_READ;
-	e->latched = 0;
-	e->used = 0;
-	e->unsure = 0;
-	e->waited = 0;
-	e->stored = 0;
-	e->latch = NULL;
-	e->expected = 0;
-	e->version = 0;
-	e->failures = 0;
-	e->copy = 0;
-	e->backoff = s->o.backoff_ns;
-	s->active++;
-	return e;
-}
-
-void rmc_sync_free(struct rmc_sync *s, struct entry *e)
-{
-	e->state = FREE;
-	e->background = 0;
-	s->free[s->frees++] = (unsigned int)(e - s->entry);
-}
-
 /* --- start --- */
 
 static int check_address(const struct rmc_sync *s, uint64_t addr, size_t len)
@@ -69,10 +34,10 @@ static int begin(struct rmc_sync *s, enum rmc_sync_call call, uint64_t addr, str
 	/* the same object may be next: its release comes first */
 	if (s->unlatches)
 		rmc_sync_issue_unlatches(s);
-	e = rmc_sync_entry(s, (int)(addr >> 48), addr & ((1ULL << 48) - 1), h->len, h);
+	e = sync_entry(s, (int)(addr >> 48), addr & ((1ULL << 48) - 1), h->len, h);
 	if (!e)
 		return -EAGAIN;
-	h->index = (int)(e - s->entry);
+	h->index = (int)e->index;
 	h->data = NULL;
 	if (call == RMC_SYNC_WRITE)
 		e->job = JOB_WRITE;
@@ -81,7 +46,7 @@ static int begin(struct rmc_sync *s, enum rmc_sync_call call, uint64_t addr, str
 		e->version = h->hint;
 	else if (call == RMC_SYNC_WRITE && s->plan.writes && s->plan.writes->flags & LATCH_VERSION)
 		e->expected = h->hint & ~1ULL;
-	rmc_sync_advance(s, e, call == RMC_SYNC_WRITE ? s->plan.write : s->plan.read);
+	rmc_sync_begin(s, e, call == RMC_SYNC_WRITE ? s->plan.write : s->plan.read);
 	return 0;
 }
 
@@ -134,8 +99,8 @@ static uint64_t upgrade_expects(const struct rmc_sync *s, const struct entry *e)
 }
 
 static const struct step unlatch_only[] = {
-	{ STEP_UNLATCH,	PART_LATCH,	0 },
-	{ STEP_END,	PART_DATA,	0 },
+	{ STEP_UNLATCH,	PART_LATCH,	0, 1 },
+	{ STEP_END,	PART_DATA,	0, 0 },
 };
 
 /* Where the program goes on */
@@ -215,13 +180,13 @@ static int deliver(struct rmc_sync *s, struct entry *e)
 	}
 	h->data = NULL;
 	h->index = -1;
-	rmc_sync_free(s, e);
+	sync_free(s, e);
 	return h->status;
 }
 
 static int progress(struct rmc_sync *s)
 {
-	int err = rmc_sync_progress(s);
+	int err = sync_progress(s);
 
 	if (!err && s->o.rpc && !(++s->polls % POLLS_PER_SERVE)) {
 		err = rmc_rpc_progress(s->o.rpc);
@@ -237,7 +202,7 @@ int rmc_sync_poll(struct rmc_sync *s, struct rmc_hold **done)
 
 	if (err)
 		return err;
-	e = rmc_sync_done(s);
+	e = sync_done(s);
 	if (e) {
 		*done = (struct rmc_hold *)e->caller;
 		deliver(s, e);

@@ -74,6 +74,7 @@ static int allocate(struct rmc_sync *s)
 	}
 	for (i = 0; i < n; i++, image += image_bytes(&s->o, s->scheme)) {
 		s->entry[i].image = image;
+		s->entry[i].index = i;
 		if (s->scheme->pub.flags & RMC_SCHEME_CLEAN)
 			s->entry[i].data = image + s->scheme->pub.data_at;
 		else if (posix_memalign((void **)&s->entry[i].data, RMC_CACHE_LINE, clean))
@@ -254,7 +255,7 @@ void rmc_sync_close(struct rmc_sync *s)
 		for (i = 0; i < sync_buffers(&s->o); i++)
 			drop_entry(s, &s->entry[i]);
 		while (rmc_qp_in_flight(s->qp) || s->unlatches || s->background) {
-			rmc_sync_progress(s);
+			sync_progress(s);
 			if (rmc_relax(s->qp, &spins))
 				break;
 		}

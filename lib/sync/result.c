@@ -175,7 +175,7 @@ static void swapped(struct rmc_sync *s, struct entry *e)
 
 static void write_done(struct rmc_sync *s, struct entry *e)
 {
-	const struct step *last = e->at + rmc_sync_group(e->at) - 1;
+	const struct step *last = e->at + e->at->group - 1;
 
 	if (last->op == STEP_SWAP) {
 		swapped(s, e);
@@ -207,7 +207,7 @@ static void closed(struct rmc_sync *s, struct entry *e)
  */
 static void resolved(struct rmc_sync *s, struct entry *e, uint64_t now, int status)
 {
-	const struct step *last = e->at + rmc_sync_group(e->at) - 1;
+	const struct step *last = e->at + e->at->group - 1;
 
 	if (s->closing && !e->background) {
 		closed(s, e);
@@ -237,7 +237,7 @@ static void resolved(struct rmc_sync *s, struct entry *e, uint64_t now, int stat
 
 static void group_failed(struct rmc_sync *s, struct entry *e)
 {
-	const struct step *last = e->at + rmc_sync_group(e->at) - 1;
+	const struct step *last = e->at + e->at->group - 1;
 
 	if (e->status == RMC_S_TIMEOUT && (e->at->flags & STEP_UNLATCHES || last->op == STEP_SWAP)) {
 		rmc_sync_resolve(s, e);
@@ -304,7 +304,7 @@ static void step_completed(struct rmc_sync *s, int slot, int status)
 		rmc_sync_group_completed(s, e);
 }
 
-void rmc_sync_completed(struct rmc_sync *s, int slot, int status)
+void rmc_sync_completed_otherwise(struct rmc_sync *s, int slot, int status)
 {
 	enum use use = s->slot[slot].use;
 

@@ -37,19 +37,29 @@ enum state { FREE, READY, ISSUED, ASKED, DONE, HELD };
 
 enum job { JOB_READ, JOB_WRITE, JOB_UPGRADE };
 
+_Static_assert(FREE == 0 && JOB_READ == 0, "what entries begin with");
+
 /* Use of a WQ slot */
 enum use { USE_NONE, USE_STEP, USE_RESOLVE, USE_UNLATCH };
 
 struct entry {
-	uint8_t state, job;		/* enum state, enum job */
+	uint8_t state;			/* enum state */
+	/* zero when a program begins: */
+	uint8_t job;			/* enum job */
 	uint8_t latched;		/* the word has to be released */
 	uint8_t used;			/* the program is behind STEP_USE */
 	uint8_t unsure;			/* an atomic with this word was lost: it may come yet */
 	uint8_t abandoned;		/* the caller has returned: result dropped */
 	uint8_t waited;			/* a call waits for it: not to be queued as done */
 	uint8_t background;
-	unsigned int pending;		/* operations of the group in flight */
+	uint8_t found_valid;		/* the atomic was not lost */
+	uint8_t stored;			/* the object may have been written */
+	uint8_t resolving;		/* the word is read that tells the outcome */
+	uint8_t pending;		/* operations of the group in flight */
 	int status;			/* of the group's first failure; DONE: of the program */
+	uint32_t bytes;			/* of the image */
+	unsigned int index;
+	int nid;
 	uint64_t offset;
 	size_t len;
 	void *caller;			/* rmc_hold or rmc_object_read */
@@ -60,19 +70,14 @@ struct entry {
 		uint64_t not_before;	/* READY: ns, backing off until then */
 		int ticket;		/* ASKED */
 	};
+	uint64_t version;		/* of the data; of LAYOUT_INDEX: the index word */
+	uint64_t words[2];		/* latch and version, as read last */
 	const struct latch *latch;	/* that is being taken, or is held */
 	uint64_t expected, word;	/* its atomic */
 	uint64_t found;			/* the atomic's result */
-	uint64_t words[2];		/* latch and version, as read last */
-	uint64_t version;		/* of the data; of LAYOUT_INDEX: the index word */
 	uint64_t copy;			/* LAYOUT_INDEX: offset of the new copy */
-	int nid;
-	unsigned int failures;
 	uint32_t backoff;
-	uint8_t found_valid;		/* the atomic was not lost */
-	uint8_t stored;			/* the object may have been written */
-	uint8_t resolving;		/* the word is read that tells the outcome */
-	uint8_t reserved;
+	unsigned int failures;
 };
 
 /* A latch to be released */
@@ -190,25 +195,15 @@ struct rmc_sync *rmc_sync_create(struct rmc_qp *qp, const struct rmc_sync_option
 				 const struct plan *plan);
 size_t rmc_sync_memory(const struct rmc_sync_options *o, const struct scheme *scheme);
 
-/* hold.c: an entry for this object, or NULL; and it is free again */
-struct entry *rmc_sync_entry(struct rmc_sync *s, int nid, uint64_t offset, size_t len,
-			     void *caller);
-void rmc_sync_free(struct rmc_sync *s, struct entry *e);
-
-/* steps.c: one visit to everything that may have happened: 0 or -errno */
-int rmc_sync_progress(struct rmc_sync *s);
-
-/* The oldest entry that is done and no call waits for, or NULL */
-struct entry *rmc_sync_done(struct rmc_sync *s);
-
 /*
- * steps.c. An entry is ready: its group is issued at once, or later when there is room.
- * Its program has ended. It continues behind the step @at.
+ * steps.c. Execute a program, or continue behind a step of it. An entry is ready: its group is
+ * issued at once, or later when there is room. Its program has ended. Poll those that wait.
  */
+void rmc_sync_begin(struct rmc_sync *s, struct entry *e, const struct step *program);
+void rmc_sync_advance(struct rmc_sync *s, struct entry *e, const struct step *at);
 void rmc_sync_ready(struct rmc_sync *s, struct entry *e);
 void rmc_sync_finish(struct rmc_sync *s, struct entry *e, int status);
-void rmc_sync_advance(struct rmc_sync *s, struct entry *e, const struct step *at);
-unsigned int rmc_sync_group(const struct step *at);
+int rmc_sync_poll_ready(struct rmc_sync *s);
 
 /* steps.c: read the word that an operation without a known outcome was about */
 void rmc_sync_resolve(struct rmc_sync *s, struct entry *e);
@@ -217,8 +212,11 @@ void rmc_sync_resolve(struct rmc_sync *s, struct entry *e);
 void rmc_sync_again(struct rmc_sync *s, struct entry *e, int status);
 void rmc_sync_part_done(struct rmc_sync *s, struct entry *e);
 
-/* result.c: an operation of a slot has completed; a step at this node or of a group failed */
+/* steps.c: an operation of a slot has completed; the usual case, and all others in result.c */
 void rmc_sync_completed(struct rmc_sync *s, int slot, int status);
+void rmc_sync_completed_otherwise(struct rmc_sync *s, int slot, int status);
+
+/* result.c: a step at this node or of a group failed; all operations of a group have completed */
 void rmc_sync_failed(struct rmc_sync *s, struct entry *e, int status);
 void rmc_sync_group_completed(struct rmc_sync *s, struct entry *e);
 
@@ -242,5 +240,54 @@ void rmc_copy_encode(struct entry *e);
 void rmc_copy_give(struct rmc_sync *s, uint64_t offset, int used);
 uint64_t rmc_index_next(const struct entry *e);
 int rmc_index_marked(uint64_t index);
+
+/* An entry for this object, or NULL; and it is free again */
+static inline struct entry *sync_entry(struct rmc_sync *s, int nid, uint64_t offset, size_t len,
+				       void *caller)
+{
+	struct entry *e;
+
+	if (rmc_unlikely(!s->frees))
+		return NULL;
+	e = &s->entry[s->free[--s->frees]];
+	memset(&e->job, 0, offsetof(struct entry, status) - offsetof(struct entry, job));
+	e->caller = caller;
+	e->nid = nid;
+	e->offset = offset;
+	e->len = len;
+	e->latch = NULL;
+	e->expected = 0;
+	e->version = 0;
+	e->failures = 0;
+	e->copy = 0;
+	e->backoff = s->o.backoff_ns;
+	s->active++;
+	return e;
+}
+
+static inline void sync_free(struct rmc_sync *s, struct entry *e)
+{
+	e->state = FREE;
+	e->background = 0;
+	s->free[s->frees++] = e->index;
+}
+
+/* The oldest entry that is done and no call waits for, or NULL */
+static inline struct entry *sync_done(struct rmc_sync *s)
+{
+	return s->done_head == s->done_tail ? NULL : s->done[s->done_tail++ & s->done_mask];
+}
+
+/* One visit to everything that may have happened: 0 or -errno */
+static inline int sync_progress(struct rmc_sync *s)
+{
+	struct rmc_completion c;
+
+	while (rmc_qp_in_flight(s->qp) && rmc_cq_next(s->qp, &c))
+		rmc_sync_completed(s, c.slot, c.status);
+	if (s->unlatches)
+		rmc_sync_issue_unlatches(s);
+	return s->ready ? rmc_sync_poll_ready(s) : 0;
+}
 
 #endif /* RMC_LIB_SYNC_STATE_H */

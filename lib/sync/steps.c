@@ -41,11 +41,6 @@ static uint64_t next_random(struct rmc_sync *s)
 	return s->seed;
 }
 
-struct entry *rmc_sync_done(struct rmc_sync *s)
-{
-	return s->done_head == s->done_tail ? NULL : s->done[s->done_tail++ & s->done_mask];
-}
-
 /* The entry's program, or the part of it that the caller wanted, has ended. */
 void rmc_sync_finish(struct rmc_sync *s, struct entry *e, int status)
 {
@@ -67,7 +62,7 @@ void rmc_sync_finish(struct rmc_sync *s, struct entry *e, int status)
 		if (!s->failure)
 			s->failure = status;
 	}
-	rmc_sync_free(s, e);
+	sync_free(s, e);
 }
 
 /* --- steps that leave this node --- */
@@ -86,6 +81,7 @@ static void read_part(struct rmc_sync *s, struct entry *e, const struct step *st
 		offset = rmc_copy_offset(e, e->version);
 		part.bytes = WORDS_BYTES + e->len;
 	}
+	e->bytes = (uint32_t)part.bytes;
 	rmc_issue(s->qp, op, slot, e->nid, offset + part.at, to, part.bytes);
 }
 
@@ -182,15 +178,6 @@ static void issue_step(struct rmc_sync *s, struct entry *e, const struct step *s
 	}
 }
 
-unsigned int rmc_sync_group(const struct step *at)
-{
-	unsigned int n = 1;
-
-	while (at[n].flags & STEP_BEHIND)
-		n++;
-	return n;
-}
-
 static void issue_resolve(struct rmc_sync *s, struct entry *e)
 {
 	const struct step *step = e->at;
@@ -206,11 +193,41 @@ static void issue_resolve(struct rmc_sync *s, struct entry *e)
 	rmc_read_async(s->qp, slot, e->nid, offset, &s->qp->operands[slot], sizeof(uint64_t));
 }
 
+static void note_issued(struct rmc_sync *s, struct entry *e, unsigned int n)
+{
+	s->ready--;
+	e->state = ISSUED;
+	e->pending = (uint8_t)n;
+	e->status = 0;
+	s->messages += n;
+	s->round_trips += !e->background;
+}
+
+/* The usual case: an image */
+static void fetch(struct rmc_sync *s, struct entry *e)
+{
+	unsigned int op = e->at->op == STEP_SABRE ? RMC_OP_SABRE : RMC_OP_READ;
+	int slot = sync_head(s);
+
+	note_issued(s, e, 1);
+	s->slot[slot].use = USE_STEP;
+	s->slot[slot].entry = e;
+	s->slot[slot].step = e->at;
+	e->bytes = (uint32_t)s->scheme->pub.image(e->len);
+	rmc_issue(s->qp, op, slot, e->nid, e->offset, e->image, e->bytes);
+}
+
 /* Issue the group of a READY entry, which remains READY if that has to wait. */
 static void issue(struct rmc_sync *s, struct entry *e)
 {
-	unsigned int n = e->resolving ? 1 : rmc_sync_group(e->at), i;
+	unsigned int n = e->at->group, i;
 
+	if (rmc_unlikely(e->resolving))
+		n = 1;
+	else if (rmc_likely(e->at->flags & STEP_FETCHES) && sync_free_slots(s, 1)) {
+		fetch(s, e);
+		return;
+	}
 	if (e->at->op == STEP_MESSAGE) {
 		ask_owner(s, e);
 		return;
@@ -220,13 +237,7 @@ static void issue(struct rmc_sync *s, struct entry *e)
 	/* each latch that is taken needs room to be released */
 	if (e->at->op == STEP_LATCH && s->unlatches >= s->qp->entries)
 		return;
-	s->ready--;
-	e->state = ISSUED;
-	e->pending = n;
-	e->status = 0;
-	s->messages += n;
-	if (!e->background)
-		s->round_trips++;
+	note_issued(s, e, n);
 	if (e->resolving) {
 		issue_resolve(s, e);
 		return;
@@ -416,19 +427,46 @@ void rmc_sync_advance(struct rmc_sync *s, struct entry *e, const struct step *st
 	}
 }
 
+static void fetched(struct rmc_sync *s, struct entry *e)
+{
+	s->stats.tries++;
+	s->stats.bytes += e->bytes;
+	note_words(s, e);
+}
+
 /* A group has succeeded: its words, and on to the steps behind it. */
 void rmc_sync_part_done(struct rmc_sync *s, struct entry *e)
 {
-	const struct step *end = e->at + rmc_sync_group(e->at), *step;
+	const struct step *end = e->at + e->at->group, *step;
 
-	for (step = e->at; step < end; step++) {
-		if (step->part != PART_IMAGE || step->op == STEP_WRITE)
-			continue;
-		s->stats.tries++;
-		s->stats.bytes += s->scheme->pub.image(e->len);
-		note_words(s, e);
-	}
+	for (step = e->at; step < end; step++)
+		if (step->part == PART_IMAGE && step->op != STEP_WRITE)
+			fetched(s, e);
 	rmc_sync_advance(s, e, end);
+}
+
+void rmc_sync_begin(struct rmc_sync *s, struct entry *e, const struct step *program)
+{
+	if (rmc_likely(program->flags & STEP_FETCHES)) {
+		e->at = program;
+		rmc_sync_ready(s, e);
+		return;
+	}
+	rmc_sync_advance(s, e, program);
+}
+
+void rmc_sync_completed(struct rmc_sync *s, int slot, int status)
+{
+	struct slot *done = &s->slot[slot];
+
+	if (rmc_likely(done->use == USE_STEP && !status && done->step->flags & STEP_FETCHES &&
+		       !s->closing)) {
+		done->use = USE_NONE;
+		fetched(s, done->entry);
+		rmc_sync_advance(s, done->entry, done->step + 1);
+		return;
+	}
+	rmc_sync_completed_otherwise(s, slot, status);
 }
 
 /* --- progress --- */
@@ -450,7 +488,7 @@ static void message_completed(struct rmc_sync *s, struct entry *e, int result, i
 }
 
 /* Polls entries that wait for a time, a slot or a response: all, since they are few. */
-static int poll_ready(struct rmc_sync *s)
+int rmc_sync_poll_ready(struct rmc_sync *s)
 {
 	unsigned int i, n = sync_buffers(&s->o);
 	int result, failed, err;
@@ -476,15 +514,4 @@ static int poll_ready(struct rmc_sync *s)
 		}
 	}
 	return 0;
-}
-
-int rmc_sync_progress(struct rmc_sync *s)
-{
-	struct rmc_completion c;
-
-	while (rmc_qp_in_flight(s->qp) && rmc_cq_next(s->qp, &c))
-		rmc_sync_completed(s, c.slot, c.status);
-	if (s->unlatches)
-		rmc_sync_issue_unlatches(s);
-	return s->ready ? poll_ready(s) : 0;
 }
