@@ -155,6 +155,17 @@ static void words(void)
 	CHECK_EQ(rmc_sync_commit(s, &h), 0);
 	CHECK(!word_at(&w, 4 * LINE) && word_at(&w, 4 * LINE + 8) == 2);
 	rmc_sync_close(s);
+	/* no line more than the data and 16 bytes need */
+	CHECK_EQ(rmc_sync_layout(&o)->image(48), LINE);
+	CHECK_EQ(rmc_sync_layout(&o)->image(49), 2 * LINE);
+	CHECK_EQ(rmc_sync_layout(&o)->image(48 + LINE), 2 * LINE);
+
+	/* an optimistic reader does not begin beside a writer */
+	memset(w.segment, 0, 1024);
+	s = sync_of(&w, "versioning", 0);
+	set_word(&w, 0, 77ULL << 16 | 9);
+	CHECK_EQ(rmc_sync_read(s, 0, &h), RMC_SCHEME_LOCKED);
+	rmc_sync_close(s);
 	fixture_fini(&w);
 }
 
