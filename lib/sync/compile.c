@@ -6,11 +6,9 @@
  */
 #include "state.h"
 
-/* No queue pair promises order yet. This is the only place that would know. */
 int rmc_sync_is_ordered(const struct rmc_qp *qp)
 {
-	(void)qp;
-	return 0;
+	return rmc_qp_is_ordered((struct rmc_qp *)(uintptr_t)qp);
 }
 
 #define ORDERED_OPTIONS	(RMC_SYNC_SPEC | RMC_SYNC_COMBINE | RMC_SYNC_WRITE_UNLATCH)

@@ -81,6 +81,17 @@ static uint64_t reduction_at(const struct sync_run *r, int nodes)
 	return r->o.scheme->needs & RMC_NEEDS_POOL ? pool_at(r, nodes) : pool_at(r, 0);
 }
 
+/* An ordered queue pair where the options need one, and the RMC has them */
+static struct rmc_qp *create_qp(const struct sync_run *r)
+{
+	const uint32_t needs = RMC_SYNC_SPEC | RMC_SYNC_COMBINE | RMC_SYNC_WRITE_UNLATCH;
+	struct rmc_qp *qp = NULL;
+
+	if (r->o.flags & needs && !(r->o.flags & RMC_SYNC_TRUST_ORDER))
+		qp = rmc_qp_create_with(r->team->ctx, ENTRIES, RMC_QP_ORDERED);
+	return qp ? qp : rmc_qp_create(r->team->ctx, ENTRIES);
+}
+
 void open_objects(struct sync_run *r)
 {
 	struct rmc_team_options t = {
@@ -114,7 +125,7 @@ void open_objects(struct sync_run *r)
 	r->o.pool_slots = POOL_SLOTS;
 	r->o.pool_nid = rmc_team_nid(r->team, 0);
 	r->coll = rmc_coll_open(r->team, reduction_at(r, nodes), CHUNK);
-	r->qp = r->coll ? rmc_qp_create(r->team->ctx, ENTRIES) : NULL;
+	r->qp = r->coll ? create_qp(r) : NULL;
 	r->sync = r->qp ? rmc_sync_open(r->qp, &r->o) : NULL;
 	if (!r->sync)
 		die(EXIT_FAILED, "%s", rmc_errmsg());
