@@ -209,7 +209,9 @@ static void run(struct sync_run *r, struct measured *m)
 			now = now_ns();
 	}
 	note(m, "drain", rmc_sync_drain(r->sync));
-	m->ops_per_s = (double)n * 1e9 / (double)(now_ns() - start);
+	/* without those that failed */
+	m->ops_per_s = (double)(m->count[READS] + m->count[WRITES]) * 1e9 /
+		       (double)(now_ns() - start);
 }
 
 /* --- results --- */
