@@ -194,4 +194,7 @@ void rmc_vlog(int level, const char *fmt, va_list ap) __attribute__((format(prin
 		rmc_log_line(RMC_LOG_##level, __VA_ARGS__);		\
 } while (0)
 
+/* sabre.c: true if this PID namespace has a thread of this id */
+int rmc_thread_alive(uint32_t tid);
+
 #endif /* RMC_LIB_INTERNAL_H */

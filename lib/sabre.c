@@ -44,8 +44,7 @@ void rmc_object_relax(unsigned int *spins)
 		sched_yield();
 }
 
-/* True if this PID namespace has a thread of this id. */
-static int alive(uint32_t tid)
+int rmc_thread_alive(uint32_t tid)
 {
 	return !kill((pid_t)tid, 0) || errno != ESRCH;
 }
@@ -60,7 +59,7 @@ int rmc_object_repair(struct rmc_object *o, int (*rewrite)(struct rmc_object *o,
 	if (!dead)
 		return rmc_load_acquire(&o->version) & 1 ? -EAGAIN : -ENOENT;
 	/* one of several repairers succeeds; to the others it is a live writer */
-	if (alive(dead) ||
+	if (rmc_thread_alive(dead) ||
 	    !__atomic_compare_exchange_n(&o->writer, &dead, rmc_object_self(), 0,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return -EAGAIN;

@@ -49,7 +49,7 @@ struct layout {
 
 /* --- latches --- */
 
-#define LATCH_NAMED	(1U << 0)	/* the word has a node: LATCH_NID() or rw's owner */
+#define LATCH_NAMED	(1U << 0)	/* the word has a node: holder() */
 #define LATCH_RELEASED	(1U << 1)	/* its holder releases it; without, it ends by itself */
 #define LATCH_COUNTS	(1U << 2)	/* taken by fetch-and-add of one: readers of rw */
 #define LATCH_ADDS	(1U << 3)	/* released by fetch-and-add */
@@ -85,6 +85,7 @@ struct latch {
 	void (*release)(struct rmc_object *o);
 	int (*take)(uint64_t *word, const struct rmc_scheme_params *p);
 	void (*leave)(uint64_t *word);
+	uint64_t (*own)(void);		/* the word of this thread of the owner */
 
 	/* The word of a holder; no other one of this client has this token. */
 	uint64_t (*word)(const struct latch_owner *owner, uint64_t token, uint64_t expected,
@@ -94,8 +95,9 @@ struct latch {
 	int (*check)(uint64_t word, const struct rmc_scheme_params *p);
 	/* Does somebody hold it exclusively? */
 	int (*held)(uint64_t word);
-	/* Node of the holder: -1: none, -2: a writer of the owner */
+	/* Node of the holder: -1: none, -2: a writer of the owner, and its thread */
 	int (*holder)(uint64_t word);
+	uint32_t (*thread)(uint64_t word);
 };
 
 /* --- programs --- */
@@ -106,6 +108,7 @@ enum part {
 	PART_BODY,		/* the same, but the words are those that were read before */
 	PART_WORDS,		/* latch and version; of LAYOUT_INDEX the index word */
 	PART_SAME,		/* CHECK: they are as at the beginning */
+	PART_READERS,		/* CHECK: no SABRe holds the object any more */
 	PART_LATCH,		/* the latch's word */
 	PART_DATA,		/* the data alone */
 };
@@ -146,6 +149,7 @@ struct step {
 
 #define ROW_LATCHES	(1U << 0)	/* another latch may be chosen */
 #define ROW_LATE	(1U << 1)	/* data may be a mixture until it is validated */
+#define ROW_TIMED	(1U << 2)	/* a copy is read before it may be used again, or not at all */
 
 struct scheme {
 	struct rmc_scheme pub;

@@ -28,6 +28,18 @@ void rmc_scheme_init(const struct rmc_scheme *s, struct rmc_object *o, size_t le
 
 /* --- objects with words; others begin with a struct rmc_object --- */
 
+/* The latch is held. */
+static void store_words(const struct scheme *s, struct rmc_object *o, const void *data, size_t len)
+{
+	uint64_t *version = latch_word(s, o, len) + WORD_VERSION, v = rmc_load_relaxed(version);
+
+	/* odd before the data; pairs with the fence of read_words() */
+	rmc_store_relaxed(version, v | 1);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	s->pub.store(o, data, len);
+	rmc_store_release(version, (v | 1) + 1);
+}
+
 static int write_words(const struct scheme *s, struct rmc_object *o, const void *data, size_t len,
 		       const struct rmc_scheme_params *p)
 {
@@ -45,11 +57,7 @@ static int write_words(const struct scheme *s, struct rmc_object *o, const void 
 			s->latch->leave(latch);
 		return -EOVERFLOW;
 	}
-	/* odd before the data; pairs with the fence of read_words() */
-	rmc_store_relaxed(version, v | 1);
-	__atomic_thread_fence(__ATOMIC_RELEASE);
-	s->pub.store(o, data, len);
-	rmc_store_release(version, (v | 1) + 1);
+	store_words(s, o, data, len);
 	if (s->latch)
 		s->latch->leave(latch);
 	return 0;
@@ -123,7 +131,7 @@ int rmc_scheme_check(const struct rmc_scheme *s, const void *image, void *clean,
 /* The latch whose word names its holder, or NULL */
 static const struct latch *named_latch(const struct rmc_scheme *s)
 {
-	const struct latch *latch = scheme_of(s)->latch;
+	const struct latch *latch = scheme_of(s)->latch ? scheme_of(s)->latch : scheme_of(s)->writes;
 
 	return latch && latch->flags & LATCH_NAMED ? latch : NULL;
 }
@@ -135,6 +143,14 @@ int rmc_sync_holder(const struct rmc_scheme *s, const struct rmc_object *o, size
 	return latch ? latch->holder(rmc_load_acquire(latch_word(scheme_of(s), o, len))) : -1;
 }
 
+/* What the word becomes without its holder; the version is another one than before. */
+static uint64_t without_holder(const struct latch *latch, uint64_t word)
+{
+	if (latch->flags & LATCH_VERSION)
+		return (word & ODD_VERSION_MASK) + 1;
+	return latch->flags & LATCH_RW ? word & RW_READERS : 0;
+}
+
 int rmc_sync_break(const struct rmc_scheme *s, struct rmc_object *o, size_t len, int nid)
 {
 	const struct latch *latch = named_latch(s);
@@ -142,14 +158,18 @@ int rmc_sync_break(const struct rmc_scheme *s, struct rmc_object *o, size_t len,
 
 	if (!latch || nid < 0)
 		return -ENOENT;
+	/* lines have the version as well, and the index word's sequence is in the copy */
+	if (latch->flags & LATCH_INDEX ||
+	    (latch->flags & LATCH_VERSION && scheme_of(s)->layout->flags & LAYOUT_LINES))
+		return -EOPNOTSUPP;
 	word = latch_word(scheme_of(s), o, len);
 	w = rmc_load_acquire(word);
 	do {
 		if (latch->holder(w) != nid)
 			return -ENOENT;
 		/* readers of rw come and go meanwhile */
-	} while (!__atomic_compare_exchange_n(word, &w, latch->flags & LATCH_RW ? w & RW_READERS : 0,
-					      0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+	} while (!__atomic_compare_exchange_n(word, &w, without_holder(latch, w), 0,
+					      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
 	return 0;
 }
 
@@ -188,12 +208,34 @@ static int rewrite(struct rmc_object *o, void *arg)
 	return 0;
 }
 
+/* The word of a dead thread becomes that of this one, which stores and leaves it. */
+static int repair_words(const struct scheme *s, struct rmc_object *o, const void *data, size_t len)
+{
+	uint64_t *word, own, w;
+
+	if (!s->latch || s->layout->flags & (LAYOUT_INDEX | LAYOUT_APART))
+		return -EOPNOTSUPP;
+	word = latch_word(s, o, len);
+	w = rmc_load_acquire(word);
+	do {
+		if (s->latch->holder(w) != -2)
+			return s->latch->held(w) ? -EAGAIN : -ENOENT;
+		if (rmc_thread_alive(s->latch->thread(w)))
+			return -EAGAIN;
+		own = s->latch->own() | (s->latch->flags & LATCH_RW ? w & RW_READERS : 0);
+	} while (!__atomic_compare_exchange_n(word, &w, own, 0, __ATOMIC_ACQ_REL,
+					      __ATOMIC_ACQUIRE));
+	store_words(s, o, data, len);
+	s->latch->leave(word);
+	return 0;
+}
+
 int rmc_scheme_repair(const struct rmc_scheme *s, struct rmc_object *o, const void *data,
 		      size_t len)
 {
 	struct rewrite r = { s, data, len };
 
 	if (scheme_of(s)->layout->flags & LAYOUT_WORDS)
-		return -EOPNOTSUPP;
+		return repair_words(scheme_of(s), o, data, len);
 	return rmc_object_repair(o, rewrite, &r);
 }

@@ -440,6 +440,7 @@ static const struct scheme schemes[] = {
 		BEHIND_INDEX, .pub.flags = RMC_SCHEME_CLEAN | RMC_SCHEME_ATOMIC, ATOMIC,
 		.pub.needs = RMC_NEEDS_POOL,
 		PROGRAMS(by_copy, write_copy),
+		.row	= ROW_LATE,
 	}, {
 		NAMED("mark-out-of-place", "as out-of-place; a writer marks the index word first",
 		      "R25 6", NULL),
@@ -448,6 +449,7 @@ static const struct scheme schemes[] = {
 		.pub.latch = "mark",
 		.pub.needs = RMC_NEEDS_POOL,
 		PROGRAMS(by_copy, write_marked),
+		.row	= ROW_LATE,
 	}, {
 		NAMED("relaxed-farm", "farm without the validation at the end", "R25 6", NULL),
 		WORDS_ROW(words_lines), .pub.flags = RMC_SCHEME_ATOMIC, LATCH_WRITERS, ATOMIC,
@@ -466,6 +468,7 @@ static const struct scheme schemes[] = {
 		BEHIND_INDEX, .pub.flags = RMC_SCHEME_CLEAN | RMC_SCHEME_ATOMIC, ATOMIC,
 		.pub.needs = RMC_NEEDS_POOL,
 		PROGRAMS(by_copy_relaxed, write_copy),
+		.row	= ROW_TIMED,
 	}, {
 		NAMED("relaxed-versioning", "UNSAFE: nothing reads the version after the data",
 		      "R25 6", NULL),

@@ -95,24 +95,45 @@ static void count_groups(struct step *p)
 	}
 }
 
-/* A read's hold becomes a write's: the latch, and is the version still the same? */
+/*
+ * A read's hold becomes a write's: the latch, and is the version still the same? If the
+ * latch is the version, are there SABRes?
+ */
 static void upgrade_program(struct plan *plan)
 {
 	unsigned int behind = plan->flags & RMC_SYNC_SPEC ? STEP_BEHIND : 0;
+	int odd = sync_odd_version(plan->writes);
 	struct step *to = plan->upgrade;
 	const struct step *from;
 
 	if (plan->writes && plan->writes != plan->reads) {
 		*to++ = (struct step){ STEP_LATCH, PART_LATCH, 0, 0 };
-		if (!plan->reads && !(plan->writes->flags & (LATCH_VERSION | LATCH_INDEX))) {
+		if (!plan->reads && !(plan->writes->flags & LATCH_INDEX)) {
 			*to++ = (struct step){ STEP_READ, PART_WORDS, (uint8_t)behind, 0 };
-			*to++ = (struct step){ STEP_CHECK, PART_SAME, 0, 0 };
+			*to++ = (struct step){ STEP_CHECK, odd ? PART_READERS : PART_SAME, 0, 0 };
 		}
 	}
 	for (from = plan->write; from->op != STEP_USE; from++)
 		;
 	while ((*to++ = *from++).op != STEP_END)
 		;
+}
+
+/* A write that begins with the latch of a dead node */
+static void take_program(struct plan *plan)
+{
+	uint8_t part = plan->scheme->layout->flags & LAYOUT_INDEX ? PART_BODY : PART_IMAGE;
+	struct step *to = plan->take;
+	const struct step *from;
+
+	*to++ = (struct step){ STEP_LATCH, PART_LATCH, 0, 0 };
+	*to++ = (struct step){ STEP_READ, part, 0, 0 };
+	*to++ = (struct step){ STEP_CHECK, PART_IMAGE, 0, 0 };
+	for (from = plan->write; from->op != STEP_USE; from++)
+		;
+	while ((*to++ = *from++).op != STEP_END)
+		;
+	count_groups(plan->take);
 }
 
 int rmc_sync_compile(struct plan *plan, const struct rmc_sync_options *o, const struct rmc_qp *qp)
@@ -139,6 +160,7 @@ int rmc_sync_compile(struct plan *plan, const struct rmc_sync_options *o, const 
 	if (plan->row->write) {
 		found |= copy_program(plan->write, plan->row->write, plan->flags);
 		upgrade_program(plan);
+		take_program(plan);
 		count_groups(plan->write);
 		count_groups(plan->upgrade);
 	}

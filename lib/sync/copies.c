@@ -4,7 +4,9 @@
  *
  *	index word	63     59 58  57                  24 23          0
  *			+--------+---+----------------------+-------------+
- *			| 0      | M | offset / 64          | sequence    |	0: home copy
+ *			| 0      | 0 | offset / 64          | sequence    |	0: home copy
+ *			+--------+---+----------------------+-------------+
+ *			| number | 1 | offset / 64          | name        |	marked
  *			+--------+---+----------------------+-------------+
  *	copy		| offset of the index word | index word | data |
  *	object		| index word | 56 B | home copy |
@@ -12,7 +14,11 @@
  * A writer takes a slot of its pool, writes the copy there and swaps the index word. The
  * copy that it has replaced is its own from then on; readers may still read that, so it is
  * used again only after a time. A copy that is read names its index word: one that was used
- * again meanwhile names another one. M: a writer of mark-out-of-place is at work.
+ * again meanwhile names another one. A writer of mark-out-of-place puts its name in the place
+ * of the sequence: node + 1, client, and together with the upper bits a number, so that the
+ * word of each hold is another one. The copy still has the sequence.
+ *
+ * All copies of a pool have the same size, since replaced copies change their owner.
  */
 #include "state.h"
 
@@ -20,6 +26,11 @@
 #define LINE_SHIFT	24
 #define LINE_MASK	((1ULL << 34) - 1)
 #define MARK		(1ULL << 58)
+#define MARK_NID_SHIFT	13
+#define MARK_CLIENT_SHIFT	5
+#define MARK_NUMBER_LOW	5
+#define MARK_NUMBER_MASK	((1ULL << MARK_NUMBER_LOW) - 1)
+#define MARK_NUMBER_SHIFT	59
 
 _Static_assert(RMC_OFFSET_MAX / RMC_CACHE_LINE <= LINE_MASK, "every offset has room");
 
@@ -40,12 +51,15 @@ int rmc_index_marked(uint64_t index)
 	return !!(index & MARK);
 }
 
+static uint64_t line_of(uint64_t index)
+{
+	return index >> LINE_SHIFT & LINE_MASK;
+}
+
 /* Where the copy is that an index word of this entry's object names */
 uint64_t rmc_copy_offset(const struct entry *e, uint64_t index)
 {
-	if (!(index & ~MARK))
-		return e->offset + RMC_CACHE_LINE;
-	return (index >> LINE_SHIFT & LINE_MASK) * RMC_CACHE_LINE;
+	return line_of(index) ? line_of(index) * RMC_CACHE_LINE : e->offset + RMC_CACHE_LINE;
 }
 
 /* The index word of this entry's new copy */
@@ -54,16 +68,40 @@ uint64_t rmc_index_next(const struct entry *e)
 	return e->copy / RMC_CACHE_LINE << LINE_SHIFT | ((e->version + 1) & SEQUENCE_MASK);
 }
 
-int rmc_copy_check(const struct rmc_sync *s, const struct entry *e)
+/*
+ * The reply of a swap was lost, and the index word is @now: was it this entry's swap? Nobody
+ * but this entry knows its copy, and nobody but the one that replaces it owns it afterwards.
+ */
+enum outcome rmc_index_outcome(const struct entry *e, uint64_t now)
+{
+	if (line_of(now) == e->copy / RMC_CACHE_LINE)
+		return TOOK_EFFECT;
+	/* the same copy as before, or the first one after it is another one's */
+	if (line_of(now) == line_of(e->version))
+		return DID_NOT;
+	if (!(now & MARK) && (now & SEQUENCE_MASK) == ((e->version + 1) & SEQUENCE_MASK))
+		return DID_NOT;
+	return UNKNOWN;
+}
+
+int rmc_copy_check(const struct rmc_sync *s, struct entry *e)
 {
 	struct copy_header h;
 
-	(void)s;
 	memcpy(&h, e->image, sizeof(h));
+	/* the mark of a dead node has no sequence, but its copy has */
+	if (e->evicts && h.key == e->offset && line_of(h.index) == line_of(e->version))
+		e->version = h.index;
+	else if (e->evicts && !line_of(e->version))
+		e->version = 0;
+	/* without a validation at the end, a copy must be read before it may be used again */
+	if (s->plan.row->row & ROW_TIMED &&
+	    monotonic_ns() - e->since >= s->o.grace_us * 1000ULL)
+		return RMC_SCHEME_TORN;
 	/* an object that was never written has its home copy, of zeros */
-	if (!(e->version & ~MARK) && !h.key)
+	if (!e->version && !h.key)
 		return h.index ? RMC_SCHEME_TORN : 0;
-	return h.key == e->offset && h.index == (e->version & ~MARK) ? 0 : RMC_SCHEME_TORN;
+	return h.key == e->offset && h.index == e->version ? 0 : RMC_SCHEME_TORN;
 }
 
 /* A slot for the new copy: 0, or -ENOSPC: none has been unused for long enough. */
@@ -113,10 +151,10 @@ void rmc_copy_give(struct rmc_sync *s, uint64_t offset, int used)
 static uint64_t marked(const struct latch_owner *owner, uint64_t token, uint64_t expected,
 		       const struct rmc_scheme_params *p)
 {
-	(void)owner;
-	(void)token;
 	(void)p;
-	return expected | MARK;
+	return (expected & LINE_MASK << LINE_SHIFT) | MARK |
+	       name_of(owner, MARK_NID_SHIFT, MARK_CLIENT_SHIFT) | (token & MARK_NUMBER_MASK) |
+	       token >> MARK_NUMBER_LOW << MARK_NUMBER_SHIFT;
 }
 
 static enum latch_found found_index(uint64_t word, const struct rmc_scheme_params *p)
@@ -125,10 +163,16 @@ static enum latch_found found_index(uint64_t word, const struct rmc_scheme_param
 	return word & MARK ? LATCH_HELD : LATCH_STALE;
 }
 
+static int holder_mark(uint64_t word)
+{
+	return word & MARK ? nid_of_name(word >> MARK_NID_SHIFT & NAME_NID_MASK) : -1;
+}
+
 const struct latch rmc_latch_mark = {
 	.name	= "mark",
-	.flags	= LATCH_RELEASED | LATCH_INDEX,
+	.flags	= LATCH_NAMED | LATCH_RELEASED | LATCH_INDEX,
 	.word	= marked,
 	.found	= found_index,
 	.held	= rmc_index_marked,
+	.holder	= holder_mark,
 };

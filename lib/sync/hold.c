@@ -2,6 +2,9 @@
 /* The calls of programs. */
 #include "state.h"
 
+/* rmc_sync_take_over(), which has one more argument than others */
+#define SYNC_TAKE		((enum rmc_sync_call)(RMC_SYNC_UPGRADE + 1))
+
 #define POLLS_PER_SERVE		16	/* polling all peers' messages has a cost */
 
 /* --- start --- */
@@ -12,7 +15,8 @@ static int check_address(const struct rmc_sync *s, uint64_t addr, size_t len)
 
 	if (len > s->o.max || !len)
 		return -EMSGSIZE;
-	if (addr >> 48 > RMC_NID_MAX || offset % RMC_CACHE_LINE || offset > RMC_OFFSET_MAX)
+	if (addr >> 48 > RMC_NID_MAX || offset % RMC_CACHE_LINE ||
+	    offset > RMC_OFFSET_MAX - rmc_scheme_bytes(&s->scheme->pub, len))
 		return -EINVAL;
 	if (s->scheme->layout->flags & LAYOUT_APART &&
 	    (offset < s->o.base || at % s->o.stride || at / s->o.stride >= s->o.objects))
@@ -22,15 +26,38 @@ static int check_address(const struct rmc_sync *s, uint64_t addr, size_t len)
 	return 0;
 }
 
+/* May an object of len bytes be written? */
+static int check_write(const struct rmc_sync *s, size_t len)
+{
+	if (!s->plan.row->write || (sync_indexed(s) && !s->o.pool_slots))
+		return -EOPNOTSUPP;
+	/* the copy that is replaced becomes one of the pool's */
+	if (sync_indexed(s) && rmc_sync_copy_bytes(len) != rmc_sync_copy_bytes(s->o.max))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/* A guess of what will be found, and compared */
+static void take_hint(const struct rmc_sync *s, struct entry *e, uint64_t hint)
+{
+	if (sync_indexed(s)) {
+		/* the time of the copy counts from the read of the index word */
+		if (!(s->plan.row->row & ROW_TIMED))
+			e->version = rmc_index_marked(hint) ? 0 : hint;
+	} else if (e->job == JOB_WRITE && sync_odd_version(s->plan.writes)) {
+		e->expected = hint < ODD_VERSION_LIMIT ? hint & ~1ULL : 0;
+	}
+}
+
 static int begin(struct rmc_sync *s, enum rmc_sync_call call, uint64_t addr, struct rmc_hold *h)
 {
 	int err = check_address(s, addr, h->len);
 	struct entry *e;
 
+	if (!err && call != RMC_SYNC_READ)
+		err = check_write(s, h->len);
 	if (err)
 		return err;
-	if (call == RMC_SYNC_WRITE && (!s->plan.row->write || (sync_indexed(s) && !s->o.pool_slots)))
-		return -EOPNOTSUPP;
 	/* the same object may be next: its release comes first */
 	if (s->unlatches)
 		rmc_sync_issue_unlatches(s);
@@ -39,14 +66,16 @@ static int begin(struct rmc_sync *s, enum rmc_sync_call call, uint64_t addr, str
 		return -EAGAIN;
 	h->index = (int)e->index;
 	h->data = NULL;
-	if (call == RMC_SYNC_WRITE)
+	if (call != RMC_SYNC_READ)
 		e->job = JOB_WRITE;
-	/* a guess: what is found is compared */
-	if (sync_indexed(s))
-		e->version = h->hint;
-	else if (call == RMC_SYNC_WRITE && s->plan.writes && s->plan.writes->flags & LATCH_VERSION)
-		e->expected = h->hint & ~1ULL;
-	rmc_sync_begin(s, e, call == RMC_SYNC_WRITE ? s->plan.write : s->plan.read);
+	if (call == SYNC_TAKE) {
+		e->evicts = 1;
+		e->expected = EVICT_NONE;
+	} else {
+		take_hint(s, e, h->hint);
+	}
+	rmc_sync_begin(s, e, call == SYNC_TAKE ? s->plan.take :
+		       call == RMC_SYNC_WRITE ? s->plan.write : s->plan.read);
 	return 0;
 }
 
@@ -83,9 +112,11 @@ static int upgradable(const struct rmc_sync *s, const struct entry *e)
 {
 	if (e->job == JOB_WRITE)
 		return -EINVAL;
-	if (!s->plan.row->write || (sync_indexed(s) && !s->o.pool_slots))
-		return -EOPNOTSUPP;
-	return e->version >= VERSION_LIMIT ? -EOVERFLOW : 0;
+	/* what is odd is somebody else's, and found to be */
+	if (!sync_indexed(s) && !(e->version & 1) &&
+	    e->version >= (sync_odd_version(s->plan.writes) ? ODD_VERSION_LIMIT : VERSION_LIMIT))
+		return -EOVERFLOW;
+	return check_write(s, e->len);
 }
 
 /* What the latch's word has to be: an odd version is somebody else's, and refused. */
@@ -93,7 +124,7 @@ static uint64_t upgrade_expects(const struct rmc_sync *s, const struct entry *e)
 {
 	if (e->latched)
 		return 1;		/* the only reader of rw */
-	if (s->plan.writes && s->plan.writes->flags & LATCH_VERSION)
+	if (sync_odd_version(s->plan.writes))
 		return e->version & ~1ULL;
 	return 0;
 }
@@ -141,7 +172,8 @@ static int go_on(struct rmc_sync *s, enum rmc_sync_call call, struct rmc_hold *h
 		s->background++;
 		h->status = 0;
 		h->version = e->version;
-		h->hint = sync_indexed(s) && e->copy ? rmc_index_next(e) : e->version;
+		/* a copy must not be read before it was written */
+		h->hint = sync_indexed(s) ? 0 : e->version;
 		h->index = -1;
 	}
 	if (call == RMC_SYNC_COMMIT)
@@ -169,6 +201,7 @@ static int deliver(struct rmc_sync *s, struct entry *e)
 	h->status = e->status;
 	h->tries = e->failures + 1;
 	h->version = e->version;
+	h->torn = e->torn;
 	/* a failed attempt leaves no hint */
 	h->hint = e->status ? 0 : e->version;
 	if (!e->status && e->at->op == STEP_USE) {
@@ -231,7 +264,8 @@ static int call_and_wait(struct rmc_sync *s, enum rmc_sync_call call, uint64_t a
 	int err;
 
 	/* buffers in the background are free soon, but those of the caller never are */
-	while ((err = rmc_sync_start(s, call, addr, h)) == -EAGAIN && s->background) {
+	while ((err = call == SYNC_TAKE ? begin(s, call, addr, h) :
+		      rmc_sync_start(s, call, addr, h)) == -EAGAIN && s->background) {
 		err = wait(s, &spins);
 		if (err)
 			return err;
@@ -261,6 +295,16 @@ int rmc_sync_read(struct rmc_sync *s, uint64_t addr, struct rmc_hold *h)
 int rmc_sync_write(struct rmc_sync *s, uint64_t addr, struct rmc_hold *h)
 {
 	return call_and_wait(s, RMC_SYNC_WRITE, addr, h);
+}
+
+int rmc_sync_take_over(struct rmc_sync *s, uint64_t addr, int nid, struct rmc_hold *h)
+{
+	if (nid < -1 || nid > RMC_NID_MAX)
+		return -EINVAL;
+	if (!s->plan.writes)
+		return -EOPNOTSUPP;
+	s->evicted = nid;
+	return call_and_wait(s, SYNC_TAKE, addr, h);
 }
 
 int rmc_sync_end(struct rmc_sync *s, struct rmc_hold *h)
@@ -316,7 +360,8 @@ void rmc_sync_stats_sized(const struct rmc_sync *s, struct rmc_sync_stats *stats
 		.messages = s->messages, .round_trips = s->round_trips, .atomics = s->atomics,
 		.torn = s->stats.torn, .locked = s->stats.locked, .lost = s->stats.lost,
 		.unknown = s->unknown, .unlocks_lost = s->stats.unlocks_lost,
-		.background_failed = s->background_failed,
+		.background_failed = s->background_failed, .quarantined = s->quarantined,
+		.damaged = s->damaged,
 	};
 
 	rmc_struct_out(stats, size, &now, sizeof(now));

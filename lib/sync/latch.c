@@ -2,29 +2,41 @@
 /*
  * Latches of remote readers and writers (R25 3.1), and the same words for the owner's CPU:
  *
- *	rw	63   61 60 59       44 43              0
- *		+------+--+-----------+-----------------+
- *		|client|X | owner     | readers         |	0: free
- *		+------+--+-----------+-----------------+
+ *	rw	63        39 38      31 30       20 19              0
+ *		+-----------+----------+-----------+-----------------+
+ *		| sequence  | client   | node + 1  | readers         |	node 0: no writer
+ *		+-----------+----------+-----------+-----------------+
  *	excl	63                     16 15           0
  *		+------------------------+-------------+
- *		| sequence               | nid + 1     |	0: free
+ *		| sequence               | node + 1    |	0: free
  *		+------------------------+-------------+
- *	version	the object's version: odd while it is written
+ *	version	63       53 52      45 44                   0
+ *		+----------+----------+----------------------+
+ *		| node + 1 | client   | the object's version |	even: free, and no name
+ *		+----------+----------+----------------------+
  *
- * rw: readers add one and look at what was there. One that finds X takes its one away again, so
- * a writer's word may be another one for a moment: it is released by subtraction. client
- * distinguishes the writers of a node, so that the word tells whose it is.
- * excl: the sequence of a client never repeats.
+ * The word of each hold is another one, so it says whose the object is: after a lost reply
+ * the word decides, and a release that is repeated frees no other hold. client distinguishes
+ * the users of a node. The sequence is one of each client; of excl it begins at a random
+ * number, which is enough. A version is written once only.
  *
- * A writer of the owner has the node 0xffff; in excl its thread is the sequence.
+ * Readers of rw add one and look at what was there. One that finds a writer takes its one
+ * away again, so the readers of a writer's word may change at any time: it is released by
+ * subtraction. Counts have no names.
+ *
+ * A writer of the owner has the largest node; its thread is the sequence.
  */
 #include <errno.h>
 #include <rmc/object.h>
 #include <rmc/sync.h>
 #include "latch.h"
 
-#define OWNER_NID	0xffffULL
+#define OWNER_NID	EXCL_NID_MASK
+
+static uint64_t owner_rw(void)
+{
+	return (uint64_t)rmc_object_self() << RW_SEQUENCE_SHIFT | NAME_OWNER << RW_NID_SHIFT;
+}
 
 /* --- the owner's CPU --- */
 
@@ -49,18 +61,23 @@ static int take(uint64_t *word, uint64_t own, const struct rmc_scheme_params *p)
 
 static int take_rw(uint64_t *word, const struct rmc_scheme_params *p)
 {
-	return take(word, RW_X | OWNER_NID << RW_OWNER_SHIFT, p);
+	return take(word, owner_rw(), p);
 }
 
 static void leave_rw(uint64_t *word)
 {
 	/* the data before the word; pairs with the atomic that takes it next */
-	__atomic_fetch_sub(word, RW_X | OWNER_NID << RW_OWNER_SHIFT, __ATOMIC_RELEASE);
+	__atomic_fetch_sub(word, owner_rw(), __ATOMIC_RELEASE);
+}
+
+static uint64_t owner_excl(void)
+{
+	return (uint64_t)rmc_object_self() << EXCL_SEQUENCE_SHIFT | OWNER_NID;
 }
 
 static int take_excl(uint64_t *word, const struct rmc_scheme_params *p)
 {
-	return take(word, (uint64_t)rmc_object_self() << EXCL_SEQUENCE_SHIFT | OWNER_NID, p);
+	return take(word, owner_excl(), p);
 }
 
 static void leave_excl(uint64_t *word)
@@ -73,11 +90,9 @@ static void leave_excl(uint64_t *word)
 static uint64_t writer_word(const struct latch_owner *owner, uint64_t token, uint64_t expected,
 			    const struct rmc_scheme_params *p)
 {
-	(void)token;
 	(void)expected;
 	(void)p;
-	return (uint64_t)owner->client << RW_CLIENT_SHIFT | RW_X |
-	       (uint64_t)owner->nid << RW_OWNER_SHIFT;
+	return token << RW_SEQUENCE_SHIFT | name_of(owner, RW_NID_SHIFT, RW_CLIENT_SHIFT);
 }
 
 static enum latch_found found_word(uint64_t word, const struct rmc_scheme_params *p)
@@ -89,28 +104,31 @@ static enum latch_found found_word(uint64_t word, const struct rmc_scheme_params
 
 static int held_rw(uint64_t word)
 {
-	return !!(word & RW_X);
+	return !!(word >> RW_NID_SHIFT & NAME_NID_MASK);
 }
 
 static int holder_rw(uint64_t word)
 {
-	uint64_t nid = word >> RW_OWNER_SHIFT & RW_OWNER_MASK;
+	return nid_of_name(word >> RW_NID_SHIFT & NAME_NID_MASK);
+}
 
-	if (!(word & RW_X))
-		return -1;
-	return nid == OWNER_NID ? -2 : (int)nid;
+static uint32_t thread_rw(uint64_t word)
+{
+	return (uint32_t)(word >> RW_SEQUENCE_SHIFT);
 }
 
 const struct latch rmc_latch_rw = {
 	.name	= "rw",
 	.flags	= LATCH_NAMED | LATCH_RELEASED | LATCH_ADDS | LATCH_RW,
-	.owner	= RW_X | OWNER_NID << RW_OWNER_SHIFT,
+	.owner	= NAME_OWNER << RW_NID_SHIFT,
 	.take	= take_rw,
 	.leave	= leave_rw,
+	.own	= owner_rw,
 	.word	= writer_word,
 	.found	= found_word,
 	.held	= held_rw,
 	.holder	= holder_rw,
+	.thread	= thread_rw,
 };
 
 static uint64_t reader_word(const struct latch_owner *owner, uint64_t token, uint64_t expected,
@@ -129,7 +147,7 @@ static enum latch_found found_by_reader(uint64_t word, const struct rmc_scheme_p
 	(void)p;
 	if ((word & RW_READERS) >= RW_READERS_LIMIT)
 		return LATCH_OVERFLOW;
-	return word & RW_X ? LATCH_HELD : LATCH_SHARED;
+	return held_rw(word) ? LATCH_HELD : LATCH_SHARED;
 }
 
 const struct latch rmc_latch_readers = {
@@ -162,16 +180,23 @@ static int holder_excl(uint64_t word)
 	return nid == OWNER_NID ? -2 : (int)nid - 1;
 }
 
+static uint32_t thread_excl(uint64_t word)
+{
+	return (uint32_t)(word >> EXCL_SEQUENCE_SHIFT);
+}
+
 const struct latch rmc_latch_excl = {
 	.name	= "excl",
 	.flags	= LATCH_NAMED | LATCH_RELEASED,
 	.owner	= OWNER_NID,
 	.take	= take_excl,
 	.leave	= leave_excl,
+	.own	= owner_excl,
 	.word	= excl_word,
 	.found	= found_word,
 	.held	= held_excl,
 	.holder	= holder_excl,
+	.thread	= thread_excl,
 };
 
 /* --- version --- */
@@ -179,18 +204,17 @@ const struct latch rmc_latch_excl = {
 static uint64_t odd_version(const struct latch_owner *owner, uint64_t token, uint64_t expected,
 			    const struct rmc_scheme_params *p)
 {
-	(void)owner;
 	(void)token;
 	(void)p;
-	return expected + 1;
+	return name_of(owner, ODD_NID_SHIFT, ODD_CLIENT_SHIFT) | (expected + 1);
 }
 
 static enum latch_found found_version(uint64_t word, const struct rmc_scheme_params *p)
 {
 	(void)p;
-	if (word >= VERSION_LIMIT)
-		return LATCH_OVERFLOW;
-	return word & 1 ? LATCH_HELD : LATCH_STALE;
+	if (word & 1)
+		return LATCH_HELD;
+	return word >= ODD_VERSION_LIMIT ? LATCH_OVERFLOW : LATCH_STALE;
 }
 
 static int held_version(uint64_t word)
@@ -198,12 +222,21 @@ static int held_version(uint64_t word)
 	return word & 1;
 }
 
+static int holder_version(uint64_t word)
+{
+	uint64_t nid = word >> ODD_NID_SHIFT;
+
+	/* the owner's writers have no name here: <rmc/object.h> */
+	return word & 1 ? nid_of_name(nid ? nid : NAME_OWNER) : -1;
+}
+
 const struct latch rmc_latch_version = {
 	.name	= "version",
-	.flags	= LATCH_RELEASED | LATCH_VERSION,
+	.flags	= LATCH_NAMED | LATCH_RELEASED | LATCH_VERSION,
 	.word	= odd_version,
 	.found	= found_version,
 	.held	= held_version,
+	.holder	= holder_version,
 };
 
 /* --- names --- */

@@ -120,6 +120,10 @@ struct rmc_sync *rmc_sync_create(struct rmc_qp *qp, const struct rmc_sync_option
 	s->p = scheme_params(&o->params);
 	s->self.nid = o->nid;
 	s->self.client = o->client;
+	s->ordered = o->flags & RMC_SYNC_TRUST_ORDER || rmc_qp_is_ordered(qp);
+	s->recurs = plan->writes && (plan->writes->flags & LATCH_INDEX ||
+				     (plan->writes->flags & LATCH_VERSION &&
+				      s->scheme->layout->flags & LAYOUT_LINES));
 	s->buf_id = -1;
 	if (!s->o.attempts)
 		s->o.attempts = DEFAULT_ATTEMPTS;
@@ -176,9 +180,9 @@ static int check_sizes(const struct rmc_qp *qp, const struct rmc_sync_options *o
 				qp->entries);
 	if (s->pub.needs & RMC_NEEDS_RPC && !o->rpc)
 		return rmc_fail(EINVAL, "sync: %s needs an RPC", plan->row->pub.name);
-	if (o->nid < 0 || o->nid > RMC_NID_MAX || o->client >= RW_CLIENTS)
+	if (o->nid < 0 || o->nid > RMC_NID_MAX || o->client >= NAME_CLIENTS)
 		return rmc_fail(EINVAL, "sync: node %d, client %u of its node; at most %u clients",
-				o->nid, o->client, RW_CLIENTS);
+				o->nid, o->client, NAME_CLIENTS);
 	if (o->max > RMC_LENGTH_MAX || image > (qp->ctx ? qp->ctx->query.max_length : RMC_LENGTH_MAX))
 		return rmc_fail(EMSGSIZE, "sync: objects of %zu bytes are longer than an operation",
 				o->max);
@@ -229,18 +233,21 @@ size_t rmc_sync_bytes_sized(const struct rmc_sync_options *options, size_t size)
 /* What no completion will come for: holds, and programs that wait for their turn or a slot. */
 static void drop_entry(struct rmc_sync *s, struct entry *e)
 {
-	if (e->background || e->state == ISSUED || e->state == ASKED || e->state == FREE)
+	if (e->state == FREE || e->state == ASKED || e->background)
 		return;
-	if (e->latched)
-		rmc_sync_unlatch(s, e);
-	/* its atomic was lost, and the word has not been read yet, or may change yet */
-	if (e->unsure || (e->state == READY && e->resolving && e->at->op == STEP_LATCH))
-		rmc_sync_unlatch_late(s, e);
-	if (e->state == READY) {
-		s->ready--;
-		s->active--;
+	if (e->state == DONE || e->state == HELD) {
+		if (e->latched)
+			rmc_sync_unlatch(s, e);
+		e->state = HELD;		/* of nobody any more */
+		return;
 	}
-	e->state = HELD;		/* of nobody any more */
+	e->background = 1;
+	s->background++;
+	/* an unknown outcome is decided first, and an end that has begun is brought to its end */
+	if (e->state == ISSUED || e->resolving || (e->used && e->job != JOB_UPGRADE))
+		return;
+	s->ready--;
+	rmc_sync_closed(s, e);
 }
 
 /* Wait: operations use memory, and latches of remote objects are held. */

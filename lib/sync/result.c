@@ -1,39 +1,60 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * What the results of operations mean for the program of an entry. A lost reply leaves the
- * outcome of an atomic or a write unknown: it is decided by reading the word, and nothing is
- * repeated that could take effect twice (Documentation/sync.rst, A lost reply).
+ * What the results of operations mean for the program of an entry. An operation without a
+ * reply has an unknown outcome. It is decided by the word, which names the hold, or by an
+ * operation that can take effect once only; what cannot be decided is the caller's status
+ * (Documentation/sync.rst, A lost reply).
  */
 #include "state.h"
 
-#define RELEASE_TRIES	8	/* of validations and writes behind STEP_USE */
+#define RELEASE_TRIES	8	/* of all that is repeated behind STEP_USE */
+
+enum outcome rmc_sync_outcome(const struct rmc_sync *s, int status)
+{
+	switch (status) {
+	case RMC_S_OK:
+		return TOOK_EFFECT;
+	case RMC_S_ABORTED:
+		/* behind a lost one, and not sent */
+		return s->ordered ? DID_NOT : UNKNOWN;
+	case RMC_S_TIMEOUT:
+	case RMC_S_NODE_DOWN:
+	case RMC_S_PROTOCOL:
+		return UNKNOWN;
+	default:
+		return DID_NOT;
+	}
+}
 
 /* True if a retry of the same operation may succeed. */
 static int may_recover(int status)
 {
 	return status == RMC_S_SABRE_ABORTED || status == RMC_S_SABRE_LOCKED ||
-	       status == RMC_S_SABRE_LOST || status == RMC_S_TIMEOUT || status == RMC_S_BUSY;
+	       status == RMC_S_SABRE_LOST || status == RMC_S_TIMEOUT || status == RMC_S_BUSY ||
+	       status == RMC_S_ABORTED;
+}
+
+/* True: it is repeated. What has no reply since the node is down is not. */
+static int repeat(struct rmc_sync *s, struct entry *e, int status)
+{
+	if (!may_recover(status) || ++e->failures >= RELEASE_TRIES)
+		return 0;
+	s->stats.lost++;
+	rmc_sync_ready(s, e);
+	return 1;
 }
 
 /* --- failures --- */
 
-/* A hold's end has failed: a validation is read again, a write stored again. */
+/* A hold's end has failed: what validates is read again. */
 static void end_failed(struct rmc_sync *s, struct entry *e, int status)
 {
-	if (status == RMC_S_TIMEOUT && e->failures < RELEASE_TRIES && e->at->op != STEP_SWAP) {
-		e->failures++;
-		s->stats.lost++;
-		rmc_sync_ready(s, e);
+	if (repeat(s, e, status))
 		return;
-	}
 	if (status == RMC_SCHEME_TORN)
 		s->stats.torn++;
 	if (e->latched)
 		rmc_sync_unlatch(s, e);
-	if (sync_indexed(s) && e->copy)
-		/* never published, unless nobody knows: then nobody may use it again */
-		rmc_copy_give(s, e->copy, status == RMC_S_TIMEOUT ? -1 : 0);
-	e->copy = 0;
 	rmc_sync_finish(s, e, status);
 }
 
@@ -53,119 +74,244 @@ void rmc_sync_failed(struct rmc_sync *s, struct entry *e, int status)
 
 /* --- latches --- */
 
+/* A reader that could not become a writer is a reader still, until it is released. */
 static void latch_failed(struct rmc_sync *s, struct entry *e, int status)
 {
-	/* a reader that could not become a writer is a reader still, until it is released */
-	if (e->job == JOB_UPGRADE && e->latched) {
-		e->latch = s->plan.reads;
-		e->word = 1;
-		/* unless it may become a writer yet: then one must not be taken away */
-		if (e->unsure) {
-			e->latched = 0;
-			s->stats.unlocks_lost++;
-		}
+	if (e->latched && e->unsure) {
+		/* it may become a writer yet: then its count must not be taken away */
+		e->latched = 0;
+		s->stats.unlocks_lost++;
 	}
 	rmc_sync_failed(s, e, status);
 }
 
-/* Undo what a reader of rw has added: the count says nothing else of it. */
-static void count_back(struct rmc_sync *s, struct entry *e)
+static void hold_latch(struct entry *e)
 {
-	e->latched = 1;
-	rmc_sync_unlatch(s, e);
+	e->latch = e->taking;
+	e->word = e->want;
+	e->latched = (uint8_t)latch_released(e->latch);
+	if (e->latch->flags & LATCH_INDEX)
+		e->version = e->expected;
+	e->expected = 0;
+	e->unsure = 0;
 }
 
-static void latch_stale(struct rmc_sync *s, struct entry *e, uint64_t found)
+/* Is what the atomic has found this one's hold? An earlier atomic was, if it was only late. */
+static int took_latch(const struct entry *e)
+{
+	return e->found == e->expected ||
+	       (e->unsure && same_hold(e->taking, e->found, e->want));
+}
+
+/*
+ * Versions and marks name the client and not the hold: the word may be that of an earlier
+ * hold which this client has left latched.
+ */
+static int may_be_earlier(const struct rmc_sync *s, const struct entry *e)
+{
+	return e->taking->flags & (LATCH_VERSION | LATCH_INDEX) &&
+	       (s->quarantined || s->stats.unlocks_lost);
+}
+
+static void latch_stale(struct rmc_sync *s, struct entry *e)
 {
 	if (e->job == JOB_UPGRADE) {
 		latch_failed(s, e, RMC_SCHEME_TORN);
 		return;
 	}
-	e->expected = found;
-	e->version = found;
+	/* versions and index words do not return, so nothing that was lost will come */
+	e->unsure = 0;
+	e->expected = e->version = e->found;
 	rmc_sync_ready(s, e);
+}
+
+/* One has been added, in any case: undo it if the object is not this reader's. */
+static int counted(struct rmc_sync *s, struct entry *e)
+{
+	enum latch_found found = e->taking->found(e->found, &s->p);
+
+	hold_latch(e);
+	if (found == LATCH_SHARED)
+		return 1;
+	latch_failed(s, e, found == LATCH_OVERFLOW ? -EOVERFLOW : RMC_SCHEME_LOCKED);
+	return 0;
+}
+
+/* Does the word that was found belong to what is to be removed? */
+static int is_evicted(const struct rmc_sync *s, const struct entry *e)
+{
+	const struct latch *latch = e->taking;
+
+	if (s->evicted < 0)
+		return latch->flags & LATCH_RW && !latch->held(e->found) && e->found;
+	return latch->holder && latch->holder(e->found) == s->evicted;
+}
+
+static int evicted(struct rmc_sync *s, struct entry *e)
+{
+	if (e->expected != EVICT_NONE && took_latch(e)) {
+		hold_latch(e);
+		return 1;
+	}
+	if (!is_evicted(s, e)) {
+		rmc_sync_finish(s, e, -ENOENT);
+	} else if (e->expected != EVICT_NONE && ++e->failures >= s->o.attempts) {
+		rmc_sync_finish(s, e, RMC_SCHEME_LOCKED);	/* readers come and go */
+	} else {
+		e->expected = e->found;
+		rmc_sync_ready(s, e);
+	}
+	return 0;
 }
 
 /* True if the latch is held now; else the entry has been dealt with. */
 static int latch_taken(struct rmc_sync *s, struct entry *e)
 {
-	enum latch_found found;
-
-	if (!(e->latch->flags & LATCH_COUNTS) && (e->found == e->expected ||
-						  (e->unsure && e->found == e->word))) {
-		/* the version's limit shows only now */
-		found = e->latch->flags & LATCH_VERSION ?
-			e->latch->found(e->expected, &s->p) : LATCH_SHARED;
-	} else {
-		found = e->latch->found(e->found, &s->p);
-		if (e->latch->flags & LATCH_COUNTS && found != LATCH_SHARED)
-			count_back(s, e);
-		else if (found == LATCH_SHARED && !(e->latch->flags & LATCH_COUNTS))
-			e->word = e->found;		/* share it */
-		else if (found == LATCH_STALE) {
-			latch_stale(s, e, e->found);
+	if (e->taking->flags & LATCH_COUNTS)
+		return counted(s, e);
+	if (e->evicts)
+		return evicted(s, e);
+	if (!took_latch(e)) {
+		switch (e->taking->found(e->found, &s->p)) {
+		case LATCH_SHARED:
+			e->want = e->found;
+			break;
+		case LATCH_STALE:
+			latch_stale(s, e);
+			return 0;
+		case LATCH_OVERFLOW:
+			latch_failed(s, e, -EOVERFLOW);
+			return 0;
+		default:
+			e->expected = 0;
+			latch_failed(s, e, RMC_SCHEME_LOCKED);
 			return 0;
 		}
 	}
-	if (found == LATCH_HELD) {
-		e->expected = 0;
-		latch_failed(s, e, RMC_SCHEME_LOCKED);
-		return 0;
-	}
-	if (found == LATCH_OVERFLOW) {
-		e->latched = e->latched || e->found == e->expected;
-		latch_failed(s, e, -EOVERFLOW);
-		return 0;
-	}
-	if (e->latch->flags & LATCH_INDEX)
-		e->version = e->expected;
-	e->expected = 0;
-	e->unsure = 0;
-	e->latched = latch_released(e->latch);
+	hold_latch(e);
 	return 1;
 }
 
 /* The reply of the atomic that takes a latch was lost; the word is @now. */
 static void latch_resolved(struct rmc_sync *s, struct entry *e, uint64_t now)
 {
-	/* versions and marks have no name: this one may be somebody else's */
-	if (now == e->word && !(e->latch->flags & (LATCH_VERSION | LATCH_INDEX))) {
-		e->unsure = 0;
-		e->expected = 0;
-		e->latched = latch_released(e->latch);
+	if (same_hold(e->taking, now, e->want)) {
+		if (may_be_earlier(s, e)) {
+			s->stats.unlocks_lost++;
+			rmc_sync_finish(s, e, RMC_S_TIMEOUT);
+			return;
+		}
+		hold_latch(e);
 		/* what was read behind it may have been read before it */
 		rmc_sync_advance(s, e, e->at + 1);
 		return;
 	}
-	if (now == e->word) {
-		s->stats.unlocks_lost++;
-		rmc_sync_finish(s, e, RMC_S_TIMEOUT);
-		return;
-	}
-	e->unsure = 1;
+	e->unsure = !s->ordered && latch_released(e->taking);
 	latch_failed(s, e, RMC_S_TIMEOUT);
 }
 
-static void latch_lost(struct rmc_sync *s, struct entry *e)
+static void latch_completed(struct rmc_sync *s, struct entry *e)
 {
-	if (!(e->latch->flags & LATCH_COUNTS)) {
-		rmc_sync_resolve(s, e);
+	switch (rmc_sync_outcome(s, e->latch_status)) {
+	case TOOK_EFFECT:
+		break;
+	case UNKNOWN:
+		if (!(e->taking->flags & LATCH_COUNTS)) {
+			rmc_sync_resolve(s, e);
+			return;
+		}
+		/* was one added or not? nobody can tell, so it is not taken away, either */
+		s->stats.unlocks_lost++;
+		rmc_sync_finish(s, e, e->latch_status);
+		return;
+	default:
+		latch_failed(s, e, e->latch_status);
 		return;
 	}
-	/* was one added or not? nobody can tell, so it is not taken away, either */
-	s->stats.unlocks_lost++;
-	rmc_sync_finish(s, e, RMC_S_TIMEOUT);
+	if (!latch_taken(s, e))
+		return;
+	if (e->status)
+		rmc_sync_failed(s, e, e->status);
+	else
+		rmc_sync_part_done(s, e);
 }
 
 /* --- ends of writes --- */
 
-static void swapped(struct rmc_sync *s, struct entry *e)
+/*
+ * A write has failed, and may have stored a part. The latch stays, so that nobody sees that:
+ * rmc_sync_repair(). A copy was not published; if the write may come yet, its slot is lost.
+ */
+static void write_failed(struct rmc_sync *s, struct entry *e, int status)
 {
-	if (e->found != e->expected) {
-		e->latched = 0;		/* the mark is gone: a sweep has taken it away */
-		end_failed(s, e, RMC_SCHEME_TORN);
+	if (sync_indexed(s)) {
+		rmc_copy_give(s, e->copy, rmc_sync_outcome(s, status) == UNKNOWN ? -1 : 0);
+		if (e->latched)
+			rmc_sync_unlatch(s, e);
+	} else if (e->latched) {
+		e->latched = 0;
+		s->quarantined++;
+	}
+	rmc_sync_finish(s, e, status);
+}
+
+/* The write and its release are posted together, and the latch is free. */
+static void released_behind(struct rmc_sync *s, struct entry *e)
+{
+	e->latched = 0;
+	/* an ordered queue pair releases only behind a write that has arrived */
+	if (s->ordered && e->status == RMC_S_TIMEOUT) {
+		rmc_sync_part_done(s, e);
 		return;
 	}
+	s->damaged++;
+	rmc_sync_finish(s, e, e->status);
+}
+
+static void write_again(struct rmc_sync *s, struct entry *e)
+{
+	if (!repeat(s, e, e->status))
+		write_failed(s, e, e->status);
+}
+
+static void release_completed(struct rmc_sync *s, struct entry *e)
+{
+	struct unlatch u;
+
+	rmc_unlatch_of(s, e, &u);
+	u.entry = e;
+	if (!rmc_unlatch_again(s, &u, e->release_status, e->release_found))
+		rmc_sync_released(s, e);
+}
+
+void rmc_sync_released(struct rmc_sync *s, struct entry *e)
+{
+	e->latched = 0;
+	rmc_sync_part_done(s, e);
+}
+
+static void write_completed(struct rmc_sync *s, struct entry *e)
+{
+	int combined = e->at[e->at->group - 1].op == STEP_UNLATCH;
+
+	if (!e->status && combined) {
+		release_completed(s, e);
+	} else if (!e->status) {
+		if (e->at->flags & STEP_UNLATCHES)
+			e->latched = 0;
+		rmc_sync_part_done(s, e);
+	} else if (e->at->flags & STEP_UNLATCHES ||
+		   (combined && rmc_sync_outcome(s, e->release_status) == UNKNOWN)) {
+		rmc_sync_resolve(s, e);
+	} else if (combined && !e->release_status) {
+		released_behind(s, e);
+	} else {
+		write_again(s, e);
+	}
+}
+
+static void swapped(struct rmc_sync *s, struct entry *e)
+{
 	rmc_copy_give(s, rmc_copy_offset(e, e->version), 1);
 	e->version = rmc_index_next(e);
 	e->copy = 0;
@@ -173,140 +319,204 @@ static void swapped(struct rmc_sync *s, struct entry *e)
 	rmc_sync_part_done(s, e);
 }
 
-static void write_done(struct rmc_sync *s, struct entry *e)
+/*
+ * The swap has found another word. If each earlier one is known not to have taken place, the
+ * copy is this entry's still. Else the word may tell; if it does not, neither the copy nor
+ * the one before is anybody's that this client knows of.
+ */
+static void not_swapped(struct rmc_sync *s, struct entry *e)
 {
-	const struct step *last = e->at + e->at->group - 1;
+	enum outcome outcome = e->swap_lost ? rmc_index_outcome(e, e->found) : DID_NOT;
 
-	if (last->op == STEP_SWAP) {
+	if (outcome == TOOK_EFFECT) {
 		swapped(s, e);
 		return;
 	}
-	if (e->at->flags & STEP_UNLATCHES || last->op == STEP_UNLATCH)
-		e->latched = 0;
-	rmc_sync_part_done(s, e);
+	e->latched = 0;
+	if (outcome == DID_NOT) {
+		s->stats.torn++;
+		rmc_copy_give(s, e->copy, 0);
+		rmc_sync_finish(s, e, RMC_SCHEME_TORN);
+		return;
+	}
+	s->quarantined++;
+	rmc_sync_finish(s, e, RMC_S_TIMEOUT);
 }
 
-/* The object is closed: what was taken is released, nothing else happens. */
-static void closed(struct rmc_sync *s, struct entry *e)
+/* A swap is repeated as it is: its word is this copy's, so it takes effect once only. */
+static void swap_completed(struct rmc_sync *s, struct entry *e)
 {
-	if (e->at->op == STEP_LATCH && !e->latched) {
-		int counts = e->latch->flags & LATCH_COUNTS;
+	enum outcome outcome = rmc_sync_outcome(s, e->status);
 
-		e->latched = e->found_valid && (counts || e->found == e->expected) &&
-			     latch_released(e->latch);
-		e->unsure = !e->found_valid && !counts;
+	if (outcome == TOOK_EFFECT) {
+		if (e->found == e->expected || e->found == rmc_index_next(e))
+			swapped(s, e);
+		else
+			not_swapped(s, e);
+		return;
+	}
+	if (outcome == UNKNOWN) {
+		s->unknown++;
+		e->swap_lost = 1;
+	}
+	if (repeat(s, e, e->status))
+		return;
+	if (e->latched)
+		rmc_sync_unlatch(s, e);
+	if (e->swap_lost)
+		s->quarantined++;
+	else
+		rmc_copy_give(s, e->copy, 0);
+	rmc_sync_finish(s, e, e->status);
+}
+
+/* --- a word that was read because an operation has no known outcome --- */
+
+/* It could not be read, either. */
+static void unresolved(struct rmc_sync *s, struct entry *e, int status)
+{
+	if (may_recover(status) && ++e->resolving <= RELEASE_TRIES) {
+		s->stats.lost++;
+		rmc_sync_ready(s, e);
+		return;
+	}
+	e->resolving = 0;
+	if (e->at->op == STEP_LATCH) {
+		/* released if it turns out to be this one's, and the node answers */
+		if (e->latched)
+			s->stats.unlocks_lost++;
+		e->latched = 0;
+		e->unsure = (uint8_t)latch_released(e->taking);
+		rmc_sync_finish(s, e, status);
+		return;
+	}
+	write_failed(s, e, status);
+}
+
+static void resolved(struct rmc_sync *s, struct entry *e, uint64_t now, int status)
+{
+	if (status) {
+		unresolved(s, e, status);
+		return;
+	}
+	e->resolving = 0;
+	if (e->at->op == STEP_LATCH && s->closing) {
+		if (same_hold(e->taking, now, e->want))
+			hold_latch(e);
+		else
+			e->unsure = !s->ordered && latch_released(e->taking);
+		e->latch_status = RMC_S_BUSY;		/* decided */
+		rmc_sync_closed(s, e);
+	} else if (e->at->op == STEP_LATCH) {
+		latch_resolved(s, e, now);
+	} else if (same_hold(e->latch, now, e->word)) {
+		write_again(s, e);
+	} else {
+		released_behind(s, e);
+	}
+}
+
+/* --- close --- */
+
+/*
+ * The object is closed, and the entry has not begun to store: what was taken is released,
+ * nothing else happens.
+ */
+void rmc_sync_closed(struct rmc_sync *s, struct entry *e)
+{
+	int counts = e->taking && e->taking->flags & LATCH_COUNTS;
+
+	if (e->state == ISSUED && e->at->op == STEP_LATCH && !e->resolving) {
+		enum outcome outcome = rmc_sync_outcome(s, e->latch_status);
+
+		if (outcome == UNKNOWN && !counts && latch_released(e->taking)) {
+			rmc_sync_resolve(s, e);
+			return;
+		}
+		if (outcome == UNKNOWN && counts)
+			s->stats.unlocks_lost++;
+		else if (outcome == TOOK_EFFECT && (counts || took_latch(e)))
+			hold_latch(e);
+	}
+	if (e->latched && e->unsure) {
+		e->latched = 0;		/* as latch_failed() */
+		s->stats.unlocks_lost++;
 	}
 	if (e->latched)
 		rmc_sync_unlatch(s, e);
 	rmc_sync_finish(s, e, -ECANCELED);
 }
 
-/*
- * A write that also releases: if the words that were read show that the latch is not this
- * one's any more, the last line has arrived, and so has all before it.
- */
-static void resolved(struct rmc_sync *s, struct entry *e, uint64_t now, int status)
+/* What has begun to end is ended: else an object would be half written. */
+static int ends(const struct entry *e)
 {
-	const struct step *last = e->at + e->at->group - 1;
-
-	if (s->closing && !e->background) {
-		closed(s, e);
-		return;
-	}
-	if (status == RMC_S_TIMEOUT && ++e->failures < RELEASE_TRIES) {
-		rmc_sync_resolve(s, e);
-	} else if (status) {
-		s->stats.unlocks_lost++;
-		e->latched = 0;
-		rmc_sync_finish(s, e, status);
-	} else if (e->at->op == STEP_LATCH) {
-		latch_resolved(s, e, now);
-	} else if (last->op == STEP_SWAP) {
-		e->found = now == rmc_index_next(e) ? e->expected : now;
-		/* unchanged: not yet, or never; the copy stays unused in both cases */
-		if (now == e->expected)
-			end_failed(s, e, RMC_S_TIMEOUT);
-		else
-			swapped(s, e);
-	} else if (now == e->word) {
-		rmc_sync_ready(s, e);
-	} else {
-		write_done(s, e);
-	}
-}
-
-static void group_failed(struct rmc_sync *s, struct entry *e)
-{
-	const struct step *last = e->at + e->at->group - 1;
-
-	if (e->status == RMC_S_TIMEOUT && (e->at->flags & STEP_UNLATCHES || last->op == STEP_SWAP)) {
-		rmc_sync_resolve(s, e);
-		return;
-	}
-	if (last->op == STEP_UNLATCH && last != e->at) {
-		/* the release was posted behind the write, and is not taken back */
-		e->latched = 0;
-		rmc_sync_finish(s, e, e->status);
-		return;
-	}
-	rmc_sync_failed(s, e, e->status);
+	return e->used && e->job != JOB_UPGRADE;
 }
 
 /* --- completions --- */
 
 void rmc_sync_group_completed(struct rmc_sync *s, struct entry *e)
 {
-	if (s->closing && !e->background) {
-		closed(s, e);
+	if (s->closing && !ends(e)) {
+		rmc_sync_closed(s, e);
 		return;
 	}
-	if (e->at->op == STEP_LATCH) {
-		if (e->status == RMC_S_TIMEOUT && !e->found_valid) {
-			latch_lost(s, e);
-			return;
+	switch (e->at->op) {
+	case STEP_LATCH:
+		latch_completed(s, e);
+		break;
+	case STEP_WRITE:
+		write_completed(s, e);
+		break;
+	case STEP_SWAP:
+		swap_completed(s, e);
+		break;
+	case STEP_UNLATCH:
+		release_completed(s, e);
+		break;
+	default:
+		if (!e->status) {
+			rmc_sync_part_done(s, e);
+			break;
 		}
-		if (!e->found_valid) {
-			latch_failed(s, e, e->status);
-			return;
-		}
-		if (!latch_taken(s, e))
-			return;
-	}
-	if (e->status) {
-		if (e->at->op == STEP_READ || e->at->op == STEP_SABRE)
-			s->stats.tries++;
-		group_failed(s, e);
-	} else if (e->at->op == STEP_WRITE || e->at->op == STEP_SWAP) {
-		write_done(s, e);
-	} else {
-		if (e->at->op == STEP_UNLATCH)
-			e->latched = 0;
-		rmc_sync_part_done(s, e);
+		s->stats.tries++;
+		rmc_sync_failed(s, e, e->status);
+		break;
 	}
 }
 
-static void step_completed(struct rmc_sync *s, int slot, int status)
+static void note_result(struct rmc_sync *s, struct entry *e, const struct step *step, int slot,
+			int status)
 {
-	struct entry *e = s->slot[slot].entry;
-	const struct step *step = s->slot[slot].step;
-
-	if (step->op == STEP_LATCH || step->op == STEP_SWAP) {
+	switch (step->op) {
+	case STEP_LATCH:
 		e->found = rmc_slot_value(s->qp, slot);
-		e->found_valid = !status;
-	} else if (step->part == PART_WORDS && !status) {
+		e->latch_status = (uint8_t)status;
+		return;
+	case STEP_UNLATCH:
+		e->release_found = rmc_slot_value(s->qp, slot);
+		e->release_status = (uint8_t)status;
+		return;
+	case STEP_SWAP:
+		e->found = rmc_slot_value(s->qp, slot);
+		break;
+	default:
+		if (step->part != PART_WORDS || status)
+			break;
 		memcpy(e->words, &s->qp->operands[slot], sizeof(e->words));
+		e->readers = (uint32_t)e->words[1];
 		if (!(s->scheme->layout->flags & LAYOUT_WORDS))
 			e->words[WORD_VERSION] = e->words[0];
+		break;
 	}
 	if (status && !e->status)
 		e->status = status;
-	if (!--e->pending)
-		rmc_sync_group_completed(s, e);
 }
 
 void rmc_sync_completed_otherwise(struct rmc_sync *s, int slot, int status)
 {
 	enum use use = s->slot[slot].use;
+	struct entry *e = s->slot[slot].entry;
 
 	s->slot[slot].use = USE_NONE;
 	switch (use) {
@@ -314,11 +524,12 @@ void rmc_sync_completed_otherwise(struct rmc_sync *s, int slot, int status)
 		rmc_sync_unlatched(s, slot, status);
 		break;
 	case USE_RESOLVE:
-		s->slot[slot].entry->resolving = 0;
-		resolved(s, s->slot[slot].entry, rmc_slot_value(s->qp, slot), status);
+		resolved(s, e, rmc_slot_value(s->qp, slot), status);
 		break;
 	default:
-		step_completed(s, slot, status);
+		note_result(s, e, s->slot[slot].step, slot, status);
+		if (!--e->pending)
+			rmc_sync_group_completed(s, e);
 		break;
 	}
 }

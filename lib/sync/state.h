@@ -35,6 +35,9 @@
 
 enum state { FREE, READY, ISSUED, ASKED, DONE, HELD };
 
+/* No word of a latch is this one. */
+#define EVICT_NONE	(~0ULL)
+
 enum job { JOB_READ, JOB_WRITE, JOB_UPGRADE };
 
 _Static_assert(FREE == 0 && JOB_READ == 0, "what entries begin with");
@@ -46,17 +49,21 @@ struct entry {
 	uint8_t state;			/* enum state */
 	/* zero when a program begins: */
 	uint8_t job;			/* enum job */
-	uint8_t latched;		/* the word has to be released */
+	uint8_t latched;		/* word has to be released */
 	uint8_t used;			/* the program is behind STEP_USE */
-	uint8_t unsure;			/* an atomic with this word was lost: it may come yet */
+	uint8_t unsure;			/* an atomic with want was lost: it may come yet */
 	uint8_t abandoned;		/* the caller has returned: result dropped */
 	uint8_t waited;			/* a call waits for it: not to be queued as done */
 	uint8_t background;
-	uint8_t found_valid;		/* the atomic was not lost */
 	uint8_t stored;			/* the object may have been written */
-	uint8_t resolving;		/* the word is read that tells the outcome */
+	uint8_t evicts;			/* takes the latch of s->evicted */
+	uint8_t torn;			/* the data may be half written */
+	uint8_t swap_lost;		/* a swap of the index word is in doubt */
+	uint8_t latch_status;		/* of the group's LATCH, UNLATCH */
+	uint8_t release_status;
+	uint8_t resolving;		/* the word is read that tells the outcome: how often */
 	uint8_t pending;		/* operations of the group in flight */
-	int status;			/* of the group's first failure; DONE: of the program */
+	int status;			/* of the group's other operations; DONE: of the program */
 	uint32_t bytes;			/* of the image */
 	unsigned int index;
 	int nid;
@@ -72,10 +79,14 @@ struct entry {
 	};
 	uint64_t version;		/* of the data; of LAYOUT_INDEX: the index word */
 	uint64_t words[2];		/* latch and version, as read last */
-	const struct latch *latch;	/* that is being taken, or is held */
-	uint64_t expected, word;	/* its atomic */
-	uint64_t found;			/* the atomic's result */
+	const struct latch *latch;	/* that is held, and its word */
+	uint64_t word;
+	const struct latch *taking;	/* that is being taken */
+	uint64_t expected, want;	/* its atomic */
+	uint64_t found, release_found;	/* results of atomics */
 	uint64_t copy;			/* LAYOUT_INDEX: offset of the new copy */
+	uint64_t since;			/* ROW_TIMED: when the index word was read, ns */
+	uint32_t readers;		/* SABRes that hold the object */
 	uint32_t backoff;
 	unsigned int failures;
 };
@@ -83,12 +94,22 @@ struct entry {
 /* A latch to be released */
 struct unlatch {
 	struct entry *entry;		/* that waits for it, or NULL */
-	uint64_t offset, word, to;
+	uint64_t offset, word, to;	/* LATCH_ADDS: to be subtracted, and what it was read as */
 	const struct latch *latch;
 	int nid;
 	uint16_t tries;
-	uint8_t reread;			/* decide by reading the word before the next try */
+	uint8_t how;			/* enum release */
 };
+
+enum release {
+	RELEASE,		/* compare-and-swap, or subtract */
+	RELEASE_READ,		/* LATCH_ADDS: is it still held? */
+	RELEASE_EXACT,		/* LATCH_ADDS: compare-and-swap from what it was read as */
+	RELEASE_UNDO,		/* LATCH_ADDS: add what was subtracted from another one's word */
+};
+
+/* What is known of an operation */
+enum outcome { TOOK_EFFECT, DID_NOT, UNKNOWN };
 
 struct slot {
 	enum use use;
@@ -108,6 +129,7 @@ struct plan {
 	const struct latch *reads, *writes;
 	unsigned int flags;		/* RMC_SYNC_* */
 	struct step read[PROGRAM_STEPS], write[PROGRAM_STEPS], upgrade[PROGRAM_STEPS];
+	struct step take[PROGRAM_STEPS];	/* over what a dead node holds */
 };
 
 struct rmc_sync {
@@ -120,14 +142,19 @@ struct rmc_sync {
 	uint8_t relaxed;		/* a reader: programs end with STEP_USE */
 	uint8_t fall_back;
 	uint8_t closing;
+	uint8_t recurs;			/* a hold may have the word of the one before */
+	uint8_t ordered;		/* nothing arrives later than what is issued next */
+	int evicted;			/* node of rmc_sync_take_over(), -1: readers */
 	int failure;			/* first of an entry in the background */
 	struct rmc_reader_stats stats;
 	uint64_t writes, messages, round_trips, atomics, unknown, background_failed;
+	uint64_t quarantined, damaged;
 	struct entry *entry;
 	struct slot *slot;
 	struct unlatch *unlatch;	/* to be issued */
 	unsigned int unlatches;
 	unsigned int releasing;		/* in flight, and no entry waits for it */
+	unsigned int repeats;		/* of all these, those that are repeated */
 	unsigned int active;		/* entries neither FREE, DONE nor HELD */
 	unsigned int background;	/* of these without a caller */
 	unsigned int abandoned;		/* entries without a caller */
@@ -181,6 +208,12 @@ static inline int latch_released(const struct latch *latch)
 	return latch && latch->flags & LATCH_RELEASED;
 }
 
+/* Is the latch the version of a struct rmc_object? */
+static inline int sync_odd_version(const struct latch *latch)
+{
+	return latch && latch->flags & LATCH_VERSION;
+}
+
 /* Does the index word's copy hold the object, or the object itself? */
 static inline int sync_indexed(const struct rmc_sync *s)
 {
@@ -216,29 +249,40 @@ void rmc_sync_part_done(struct rmc_sync *s, struct entry *e);
 void rmc_sync_completed(struct rmc_sync *s, int slot, int status);
 void rmc_sync_completed_otherwise(struct rmc_sync *s, int slot, int status);
 
-/* result.c: a step at this node or of a group failed; all operations of a group have completed */
+/*
+ * result.c: what a status says of an operation; a step at this node or of a group failed; all
+ * operations of a group have completed; its latch has been released; close ends the program
+ */
+enum outcome rmc_sync_outcome(const struct rmc_sync *s, int status);
 void rmc_sync_failed(struct rmc_sync *s, struct entry *e, int status);
 void rmc_sync_group_completed(struct rmc_sync *s, struct entry *e);
+void rmc_sync_released(struct rmc_sync *s, struct entry *e);
+void rmc_sync_closed(struct rmc_sync *s, struct entry *e);
 
 /*
  * unlatch.c: describe the release of what the entry holds, issue it in the slot at the head,
- * queue it, issue those that are queued, one has completed
+ * queue it, issue those that are queued, one has completed; queue it once more unless it has
+ * ended; is one of the object pending, or a commit?
  */
 void rmc_unlatch_of(struct rmc_sync *s, struct entry *e, struct unlatch *u);
-void rmc_unlatch_issue(struct rmc_sync *s, const struct unlatch *u);
+void rmc_unlatch_issue(struct rmc_sync *s, const struct unlatch *u, int slot);
 void rmc_sync_unlatch(struct rmc_sync *s, struct entry *e);
 void rmc_sync_unlatch_late(struct rmc_sync *s, struct entry *e);
 void rmc_sync_issue_unlatches(struct rmc_sync *s);
 void rmc_sync_unlatched(struct rmc_sync *s, int slot, int status);
+int rmc_unlatch_again(struct rmc_sync *s, struct unlatch *u, int status, uint64_t found);
+int rmc_sync_commits(const struct rmc_sync *s, const struct entry *e);
+int rmc_unlatch_pending(const struct rmc_sync *s, const struct entry *e);
 uint64_t rmc_latch_offset(const struct rmc_sync *s, uint64_t offset, size_t len);
 
 /* copies.c */
 uint64_t rmc_copy_offset(const struct entry *e, uint64_t index);
-int rmc_copy_check(const struct rmc_sync *s, const struct entry *e);
+int rmc_copy_check(const struct rmc_sync *s, struct entry *e);
 int rmc_copy_take(struct rmc_sync *s, struct entry *e);
 void rmc_copy_encode(struct entry *e);
 void rmc_copy_give(struct rmc_sync *s, uint64_t offset, int used);
 uint64_t rmc_index_next(const struct entry *e);
+enum outcome rmc_index_outcome(const struct entry *e, uint64_t now);
 int rmc_index_marked(uint64_t index);
 
 /* An entry for this object, or NULL; and it is free again */
@@ -255,7 +299,7 @@ static inline struct entry *sync_entry(struct rmc_sync *s, int nid, uint64_t off
 	e->nid = nid;
 	e->offset = offset;
 	e->len = len;
-	e->latch = NULL;
+	e->latch = e->taking = NULL;
 	e->expected = 0;
 	e->version = 0;
 	e->failures = 0;

@@ -6,6 +6,9 @@
  */
 #include "state.h"
 
+/* No result of a call: beside enum rmc_scheme_status */
+#define SYNC_READERS	255
+
 /* A part of an object: the image has it at the same place. */
 struct range {
 	size_t at, bytes;
@@ -77,6 +80,8 @@ static void read_part(struct rmc_sync *s, struct entry *e, const struct step *st
 	if (step->part == PART_WORDS) {
 		part = words_range(s, e->len);
 		to = &s->qp->operands[slot];
+		if (s->plan.row->row & ROW_TIMED)
+			e->since = monotonic_ns();
 	} else if (sync_indexed(s)) {
 		offset = rmc_copy_offset(e, e->version);
 		part.bytes = WORDS_BYTES + e->len;
@@ -94,26 +99,45 @@ static void write_part(struct rmc_sync *s, struct entry *e, const struct step *s
 		part = write_range(s, step, e->len);
 		offset = e->offset;
 	}
-	e->stored = 1;
 	rmc_issue(s->qp, RMC_OP_WRITE, slot, e->nid, offset + part.at, e->image + part.at,
 		  part.bytes);
 }
 
+/* The first compare-and-swap shows the word: nothing is expected that a word may be. */
+static void evict(struct rmc_sync *s, struct entry *e, int slot, uint64_t offset)
+{
+	uint64_t was = e->expected, readers = 0;
+
+	if (e->taking->flags & LATCH_VERSION)
+		was = (was & ODD_VERSION_MASK) - 1;
+	if (e->taking->flags & LATCH_RW && s->evicted >= 0)
+		readers = was & RW_READERS;
+	e->want = e->taking->word(&s->self, ++s->token, was, &s->p);
+	s->atomics++;
+	rmc_cas_async(s->qp, slot, e->nid, offset, e->expected, e->want | readers);
+}
+
 static void take_latch(struct rmc_sync *s, struct entry *e, int slot)
 {
+	const struct latch *latch = e->taking;
 	uint64_t offset = rmc_latch_offset(s, e->offset, e->len);
 
-	/* the same word again, if it may still arrive: then it is recognized */
-	e->found_valid = 0;
-	if (e->latch->flags & LATCH_INDEX)
+	if (e->evicts) {
+		evict(s, e, slot, offset);
+		return;
+	}
+	if (latch->flags & LATCH_INDEX) {
+		e->unsure &= e->expected == e->version;
 		e->expected = e->version;
-	if (!e->unsure || e->latch->flags & LATCH_VERSION)
-		e->word = e->latch->word(&s->self, ++s->token, e->expected, &s->p);
+	}
+	/* the same word again, if it may still arrive: then it is recognized */
+	if (!e->unsure)
+		e->want = latch->word(&s->self, ++s->token, e->expected, &s->p);
 	s->atomics++;
-	if (e->latch->flags & LATCH_COUNTS)
+	if (latch->flags & LATCH_COUNTS)
 		rmc_faa_async(s->qp, slot, e->nid, offset, 1);
 	else
-		rmc_cas_async(s->qp, slot, e->nid, offset, e->expected, e->word);
+		rmc_cas_async(s->qp, slot, e->nid, offset, e->expected, e->want);
 }
 
 static void swap_index(struct rmc_sync *s, struct entry *e, int slot)
@@ -123,13 +147,12 @@ static void swap_index(struct rmc_sync *s, struct entry *e, int slot)
 	rmc_cas_async(s->qp, slot, e->nid, e->offset, e->expected, rmc_index_next(e));
 }
 
-static void release(struct rmc_sync *s, struct entry *e)
+static void release(struct rmc_sync *s, struct entry *e, int slot)
 {
 	struct unlatch u;
 
 	rmc_unlatch_of(s, e, &u);
-	u.entry = e;
-	rmc_unlatch_issue(s, &u);
+	rmc_unlatch_issue(s, &u, slot);
 }
 
 static void ask_owner(struct rmc_sync *s, struct entry *e)
@@ -167,7 +190,7 @@ static void issue_step(struct rmc_sync *s, struct entry *e, const struct step *s
 		write_part(s, e, step, slot);
 		break;
 	case STEP_UNLATCH:
-		release(s, e);
+		release(s, e, slot);
 		break;
 	case STEP_SWAP:
 		swap_index(s, e, slot);
@@ -178,19 +201,34 @@ static void issue_step(struct rmc_sync *s, struct entry *e, const struct step *s
 	}
 }
 
+/*
+ * The last operation first, since the RMC begins with the first one: it finds all of a group
+ * or nothing. If one of an earlier group is lost, it ends what it finds behind that with
+ * RMC_S_ABORTED: else it could find a write then, and its release afterwards.
+ */
+static void issue_group(struct rmc_sync *s, struct entry *e, unsigned int n)
+{
+	unsigned int head = s->qp->head, i = n;
+
+	e->status = 0;
+	e->latch_status = e->release_status = 0;
+	/* before the release behind it is described */
+	e->stored |= e->at->op == STEP_WRITE && !sync_indexed(s);
+	while (i--) {
+		s->qp->head = head + i;
+		issue_step(s, e, &e->at[i]);
+	}
+	s->qp->head = head + n;
+}
+
 static void issue_resolve(struct rmc_sync *s, struct entry *e)
 {
-	const struct step *step = e->at;
-	uint64_t offset = e->offset;
 	int slot = sync_head(s);
 
-	if (step->op == STEP_LATCH)
-		offset = rmc_latch_offset(s, offset, e->len);
-	else if (step->op == STEP_WRITE)
-		offset += words_at(s->scheme, e->len);
 	s->slot[slot].use = USE_RESOLVE;
 	s->slot[slot].entry = e;
-	rmc_read_async(s->qp, slot, e->nid, offset, &s->qp->operands[slot], sizeof(uint64_t));
+	rmc_read_async(s->qp, slot, e->nid, rmc_latch_offset(s, e->offset, e->len),
+		       &s->qp->operands[slot], sizeof(uint64_t));
 }
 
 static void note_issued(struct rmc_sync *s, struct entry *e, unsigned int n)
@@ -198,7 +236,6 @@ static void note_issued(struct rmc_sync *s, struct entry *e, unsigned int n)
 	s->ready--;
 	e->state = ISSUED;
 	e->pending = (uint8_t)n;
-	e->status = 0;
 	s->messages += n;
 	s->round_trips += !e->background;
 }
@@ -210,6 +247,7 @@ static void fetch(struct rmc_sync *s, struct entry *e)
 	int slot = sync_head(s);
 
 	note_issued(s, e, 1);
+	e->status = 0;
 	s->slot[slot].use = USE_STEP;
 	s->slot[slot].entry = e;
 	s->slot[slot].step = e->at;
@@ -220,7 +258,7 @@ static void fetch(struct rmc_sync *s, struct entry *e)
 /* Issue the group of a READY entry, which remains READY if that has to wait. */
 static void issue(struct rmc_sync *s, struct entry *e)
 {
-	unsigned int n = e->at->group, i;
+	unsigned int n = e->at->group;
 
 	if (rmc_unlikely(e->resolving))
 		n = 1;
@@ -234,16 +272,19 @@ static void issue(struct rmc_sync *s, struct entry *e)
 	}
 	if (!sync_free_slots(s, n))
 		return;
+	if (rmc_unlikely(s->background) && sync_indexed(s) && !e->background &&
+	    rmc_sync_commits(s, e))
+		return;
 	/* each latch that is taken needs room to be released */
-	if (e->at->op == STEP_LATCH && s->unlatches >= s->qp->entries)
+	if (e->at->op == STEP_LATCH && !e->resolving &&
+	    (s->unlatches >= s->qp->entries ||
+	     (rmc_unlikely(s->repeats || s->recurs) && rmc_unlatch_pending(s, e))))
 		return;
 	note_issued(s, e, n);
-	if (e->resolving) {
+	if (e->resolving)
 		issue_resolve(s, e);
-		return;
-	}
-	for (i = 0; i < n; i++)
-		issue_step(s, e, &e->at[i]);
+	else
+		issue_group(s, e, n);
 }
 
 void rmc_sync_ready(struct rmc_sync *s, struct entry *e)
@@ -279,12 +320,14 @@ void rmc_sync_again(struct rmc_sync *s, struct entry *e, int status)
 	}
 	if (e->failures == s->o.attempts)
 		s->stats.fell_back++;
-	e->at = e->failures >= s->o.attempts ? rmc_by_message :
+	e->at = e->failures >= s->o.attempts ? rmc_by_message : e->evicts ? s->plan.take :
 		e->job == JOB_WRITE ? s->plan.write : s->plan.read;
+	if (e->evicts)
+		e->expected = EVICT_NONE;
 	if (e->at->flags & STEP_UNKNOWN)
 		e->version = 0;
 	/* at once, unless a latch has to be released before */
-	if (!e->backoff && !latch_released(e->latch) && e->at->op != STEP_MESSAGE) {
+	if (!e->backoff && !latch_released(e->taking) && e->at->op != STEP_MESSAGE) {
 		rmc_sync_ready(s, e);
 		return;
 	}
@@ -342,16 +385,29 @@ static int check_same(const struct rmc_sync *s, const struct entry *e)
 	return !e->latched && latched_by_others(s, e) ? RMC_SCHEME_TORN : 0;
 }
 
+/* SABRes of RMC_SABRE_LOCKED hold the object: it must not change until they have ended. */
+static int check_readers(const struct entry *e)
+{
+	return e->readers ? SYNC_READERS : 0;
+}
+
 /* The image of a write whose latch is the version shows it odd. */
+static int check_odd_image(struct rmc_sync *s, struct entry *e)
+{
+	memcpy(&e->readers, e->image + offsetof(struct rmc_object, readers), sizeof(e->readers));
+	if (e->readers)
+		return check_readers(e);
+	e->version = e->words[WORD_VERSION] = (e->word & ODD_VERSION_MASK) - 1;
+	memcpy(e->image, &e->version, sizeof(e->version));
+	return s->scheme->pub.check ? s->scheme->pub.check(e->image, e->data, e->len) : 0;
+}
+
 static int check_image(struct rmc_sync *s, struct entry *e)
 {
 	if (sync_indexed(s))
 		return rmc_copy_check(s, e);
-	if (e->latched && e->latch->flags & LATCH_VERSION) {
-		e->words[WORD_VERSION] = e->word - 1;
-		memcpy(e->image, &e->words[WORD_VERSION], sizeof(uint64_t));
-		e->version = e->words[WORD_VERSION];
-	}
+	if (e->latched && sync_odd_version(e->latch))
+		return check_odd_image(s, e);
 	if (e->job == JOB_WRITE && e->version >= VERSION_LIMIT)
 		return -EOVERFLOW;
 	return s->scheme->pub.check ? s->scheme->pub.check(e->image, e->data, e->len) : 0;
@@ -361,11 +417,13 @@ static int check(struct rmc_sync *s, struct entry *e, unsigned int part)
 {
 	switch (part) {
 	case PART_LATCH:
-		return e->latch->check(e->word, &s->p);
+		return e->taking->check(e->want, &s->p);
 	case PART_WORDS:
 		return check_words(s, e);
 	case PART_SAME:
 		return check_same(s, e);
+	case PART_READERS:
+		return check_readers(e);
 	default:
 		return check_image(s, e);
 	}
@@ -385,9 +443,37 @@ static void use(struct rmc_sync *s, struct entry *e)
 static void prepare(struct rmc_sync *s, struct entry *e, const struct step *step)
 {
 	if (step->op == STEP_LATCH)
-		e->latch = e->job == JOB_READ ? s->plan.reads : s->plan.writes;
+		e->taking = e->job == JOB_READ ? s->plan.reads : s->plan.writes;
 	e->at = step;
 	rmc_sync_ready(s, e);
+}
+
+/* What a dead node has left is delivered, whatever it is. */
+static int left_torn(const struct rmc_sync *s, struct entry *e, int status)
+{
+	if (status && status != RMC_SCHEME_TORN)
+		return status;
+	/* a sum tells, and versions of all lines: but the first one's is not written if it is a latch */
+	e->torn = status || (!sync_indexed(s) && !s->scheme->layout->sum_at &&
+			     (!(s->scheme->layout->flags & LAYOUT_LINES) ||
+			      sync_odd_version(e->latch)));
+	return 0;
+}
+
+/* A check has failed. SABRes end soon, and no new one begins: read once more until then. */
+static void check_failed(struct rmc_sync *s, struct entry *e, const struct step *check, int status)
+{
+	if (status != SYNC_READERS) {
+		rmc_sync_failed(s, e, status);
+		return;
+	}
+	if (++e->failures >= s->o.attempts) {
+		e->failures--;
+		rmc_sync_failed(s, e, RMC_SCHEME_LOCKED);
+		return;
+	}
+	s->stats.locked++;
+	prepare(s, e, check - 1);
 }
 
 /* Execute the steps from this one up to one that leaves this node, or ends. */
@@ -401,9 +487,11 @@ void rmc_sync_advance(struct rmc_sync *s, struct entry *e, const struct step *st
 		switch (step->op) {
 		case STEP_CHECK:
 			status = check(s, e, step->part);
+			if (rmc_unlikely(e->evicts))
+				status = left_torn(s, e, status);
 			if (!status)
 				break;
-			rmc_sync_failed(s, e, status);
+			check_failed(s, e, step, status);
 			return;
 		case STEP_UNLATCH:
 			if (!e->background && !(e->latch->flags & LATCH_LAZY)) {

@@ -2,7 +2,9 @@
 /*
  * The release of latches. Readers of rmc/reader.h and holds in the background do not wait for
  * it; a slot stores what is being released, so that a release whose packets were lost can be
- * repeated.
+ * repeated. Each hold has a word of its own, so a compare-and-swap from that frees no other
+ * hold. rw is released by subtraction, since readers come and go beside it: before it is
+ * repeated, the word is read.
  */
 #include "state.h"
 
@@ -18,6 +20,17 @@ uint64_t rmc_latch_offset(const struct rmc_sync *s, uint64_t offset, size_t len)
 	return offset + (l->flags & LAYOUT_WORDS ? words_at(s->scheme, len) : l->latch_at);
 }
 
+/*
+ * What the version becomes: a new one, so that no holder ever has the word of another one.
+ * Versions in lines have to remain the same, though, if the lines have.
+ */
+static uint64_t free_version(const struct rmc_sync *s, const struct entry *e, uint64_t word)
+{
+	uint64_t odd = word & ODD_VERSION_MASK;
+
+	return s->scheme->layout->flags & LAYOUT_LINES && !e->stored ? odd - 1 : odd + 1;
+}
+
 void rmc_unlatch_of(struct rmc_sync *s, struct entry *e, struct unlatch *u)
 {
 	u->entry = NULL;
@@ -26,33 +39,30 @@ void rmc_unlatch_of(struct rmc_sync *s, struct entry *e, struct unlatch *u)
 	u->latch = e->latch;
 	u->word = e->word;
 	u->to = 0;
-	/* the version is a new one if the data may be */
 	if (e->latch->flags & LATCH_VERSION)
-		u->to = e->stored ? e->word + 1 : e->word - 1;
+		u->to = free_version(s, e, e->word);
 	else if (e->latch->flags & LATCH_INDEX)
 		u->to = e->version;
 	u->tries = 0;
-	u->reread = 0;
+	u->how = RELEASE;
 }
 
 /* Issue a release, or the read that decides whether it is still needed. */
-void rmc_unlatch_issue(struct rmc_sync *s, const struct unlatch *u)
+void rmc_unlatch_issue(struct rmc_sync *s, const struct unlatch *u, int slot)
 {
-	int slot = sync_head(s);
-
-	s->slot[slot].use = USE_UNLATCH;
-	s->slot[slot].unlatch = *u;
-	s->releasing += !u->entry;
-	if (u->reread) {
+	if (u->how == RELEASE_READ) {
 		rmc_read_async(s->qp, slot, u->nid, u->offset, &s->qp->operands[slot],
 			       sizeof(uint64_t));
 		return;
 	}
 	s->atomics++;
-	if (u->latch->flags & LATCH_ADDS)
-		rmc_faa_async(s->qp, slot, u->nid, u->offset, -u->word);
-	else
+	if (!(u->latch->flags & LATCH_ADDS))
 		rmc_cas_async(s->qp, slot, u->nid, u->offset, u->word, u->to);
+	else if (u->how == RELEASE_EXACT)
+		rmc_cas_async(s->qp, slot, u->nid, u->offset, u->to, u->to - u->word);
+	else
+		rmc_faa_async(s->qp, slot, u->nid, u->offset,
+			      u->how == RELEASE_UNDO ? u->word : -u->word);
 }
 
 void rmc_sync_unlatch(struct rmc_sync *s, struct entry *e)
@@ -62,82 +72,159 @@ void rmc_sync_unlatch(struct rmc_sync *s, struct entry *e)
 }
 
 /*
- * The program ends, but the latch may have been taken, or be taken yet: words with a name are
- * released if they are this one's.
+ * The program ends, but the latch may have been taken, or be taken yet: it is released if the
+ * word is this one's. (An odd version of which nobody knows whose it is cannot be.)
  */
 void rmc_sync_unlatch_late(struct rmc_sync *s, struct entry *e)
 {
 	struct unlatch *u;
 
 	e->unsure = 0;
-	if (!(e->latch->flags & LATCH_RELEASED) || !(e->latch->flags & LATCH_NAMED))
-		return;
+	e->latch = e->taking;
+	e->word = e->want;
 	u = &s->unlatch[s->unlatches++];
 	rmc_unlatch_of(s, e, u);
-	u->reread = !!(u->latch->flags & LATCH_ADDS);
+	if (u->latch->flags & LATCH_ADDS)
+		u->how = RELEASE_READ;
+}
+
+static void issue_queued(struct rmc_sync *s, const struct unlatch *u)
+{
+	int slot = sync_head(s);
+
+	s->slot[slot].use = USE_UNLATCH;
+	s->slot[slot].unlatch = *u;
+	s->releasing += !u->entry;
+	s->messages++;
+	rmc_unlatch_issue(s, u, slot);
 }
 
 void rmc_sync_issue_unlatches(struct rmc_sync *s)
 {
-	while (s->unlatches && sync_free_slots(s, 1)) {
-		s->messages++;
-		rmc_unlatch_issue(s, &s->unlatch[--s->unlatches]);
+	while (s->unlatches && sync_free_slots(s, 1))
+		issue_queued(s, &s->unlatch[--s->unlatches]);
+}
+
+static int same_place(const struct rmc_sync *s, const struct unlatch *u, const struct entry *e,
+		      uint64_t offset)
+{
+	return (u->tries || s->recurs) && u->nid == e->nid && u->offset == offset;
+}
+
+/* An entry that waits for its own release */
+static int releases(const struct rmc_sync *s, const struct entry *e)
+{
+	unsigned int i;
+
+	for (i = 0; i < sync_buffers(&s->o); i++) {
+		const struct entry *other = &s->entry[i];
+
+		if (other != e && other->used && other->latched && other->nid == e->nid &&
+		    other->offset == e->offset && (other->state == ISSUED || other->state == READY))
+			return 1;
 	}
-}
-
-static void queue_again(struct rmc_sync *s, const struct unlatch *u)
-{
-	s->unlatch[s->unlatches] = *u;
-	s->unlatch[s->unlatches++].tries++;
-}
-
-/* It has been released, or never will be. */
-static void ended(struct rmc_sync *s, const struct unlatch *u)
-{
-	struct entry *e = u->entry;
-
-	if (!e)
-		return;
-	e->latched = 0;
-	if (!--e->pending)
-		rmc_sync_group_completed(s, e);
+	return 0;
 }
 
 /*
- * A compare-and-swap names the word, so it is repeated as it is. An addition is repeated
- * only if the word shows that it has not taken place: for X, which has an owner; a reader's
- * count shows nothing.
+ * A release that is repeated is over before the object is taken again: some words have too
+ * few bits for all holds of the meantime. Where a hold may have the word of the one before,
+ * each release is.
  */
-static void lost_reply(struct rmc_sync *s, struct unlatch *u)
+int rmc_unlatch_pending(const struct rmc_sync *s, const struct entry *e)
 {
-	int adds = u->latch->flags & LATCH_ADDS;
+	uint64_t offset = rmc_latch_offset(s, e->offset, e->len);
+	unsigned int i;
 
-	if (u->tries >= UNLATCH_TRIES || (adds && u->latch->flags & LATCH_COUNTS)) {
-		s->stats.unlocks_lost++;
-		ended(s, u);
-		return;
+	for (i = 0; i < s->unlatches; i++)
+		if (same_place(s, &s->unlatch[i], e, offset))
+			return 1;
+	for (i = 0; i < s->qp->entries; i++)
+		if (s->slot[i].use == USE_UNLATCH &&
+		    same_place(s, &s->slot[i].unlatch, e, offset))
+			return 1;
+	return s->recurs && releases(s, e);
+}
+
+/* Does a commit in the background still change the index word? It is not read before. */
+int rmc_sync_commits(const struct rmc_sync *s, const struct entry *e)
+{
+	unsigned int i;
+
+	for (i = 0; i < sync_buffers(&s->o); i++) {
+		const struct entry *other = &s->entry[i];
+
+		if (other != e && other->background && other->nid == e->nid &&
+		    other->offset == e->offset)
+			return 1;
 	}
-	s->unknown++;
-	u->reread = !!adds;
-	queue_again(s, u);
+	return 0;
+}
+
+static int queue_again(struct rmc_sync *s, struct unlatch *u, enum release how)
+{
+	if (u->tries >= UNLATCH_TRIES) {
+		s->stats.unlocks_lost++;	/* rmc_sync_repair() */
+		return 0;
+	}
+	s->repeats++;
+	u->tries++;
+	u->how = (uint8_t)how;
+	s->unlatch[s->unlatches++] = *u;
+	return 1;
+}
+
+/* Was the word, from which something was subtracted, this one's? */
+static int was_held(const struct unlatch *u, uint64_t found)
+{
+	if (u->latch->flags & LATCH_COUNTS)
+		return !!(found & RW_READERS);
+	return same_hold(u->latch, found, u->word);
+}
+
+static int release_read(struct rmc_sync *s, struct unlatch *u, uint64_t now)
+{
+	if (!same_hold(u->latch, now, u->word))
+		return 0;
+	u->to = now;
+	/* a subtraction that is only late must find another word */
+	return queue_again(s, u, s->ordered ? RELEASE : RELEASE_EXACT);
+}
+
+/* True: queued once more. False: it has been released, or never will be. */
+int rmc_unlatch_again(struct rmc_sync *s, struct unlatch *u, int status, uint64_t found)
+{
+	enum outcome outcome = rmc_sync_outcome(s, status);
+
+	if (outcome == TOOK_EFFECT) {
+		if (u->how == RELEASE_READ)
+			return release_read(s, u, found);
+		if (u->how == RELEASE_EXACT && found != u->to)
+			return queue_again(s, u, RELEASE_READ);
+		if (u->how == RELEASE && u->latch->flags & LATCH_ADDS && !was_held(u, found)) {
+			/* somebody has repaired the object meanwhile */
+			u->tries = 0;
+			return queue_again(s, u, RELEASE_UNDO);
+		}
+		return 0;
+	}
+	/* counts have no name: it is not repeated if it may have taken place */
+	if ((outcome == UNKNOWN && (u->latch->flags & LATCH_COUNTS || u->how == RELEASE_UNDO)) ||
+	    (outcome == DID_NOT && status != RMC_S_ABORTED && status != RMC_S_BUSY)) {
+		s->stats.unlocks_lost++;
+		return 0;
+	}
+	s->unknown += outcome == UNKNOWN;
+	return queue_again(s, u, outcome == UNKNOWN && u->latch->flags & LATCH_ADDS ?
+			   RELEASE_READ : (enum release)u->how);
 }
 
 void rmc_sync_unlatched(struct rmc_sync *s, int slot, int status)
 {
 	struct unlatch u = s->slot[slot].unlatch;
-	uint64_t now = rmc_slot_value(s->qp, slot);
 
 	s->releasing -= !u.entry;
-	if (status == RMC_S_TIMEOUT) {
-		lost_reply(s, &u);
-		return;
-	}
-	if (status)
-		s->stats.unlocks_lost++;	/* its owner breaks the lock */
-	if (!status && u.reread && (now & ~RW_READERS) == u.word) {
-		u.reread = 0;
-		queue_again(s, &u);
-		return;
-	}
-	ended(s, &u);
+	s->repeats -= !!u.tries;
+	if (!rmc_unlatch_again(s, &u, status, rmc_slot_value(s->qp, slot)) && u.entry)
+		rmc_sync_released(s, u.entry);
 }

@@ -18,15 +18,35 @@
 #define ENTRIES		32
 #define WINDOW		8
 
+/* What becomes of one operation */
+enum fault {
+	NO_FAULT,
+	LOSE_REQUEST,
+	LOSE_REPLY,
+	LOSE_HALF,			/* of the lines of a write; else the request */
+	LINK_DOWN,			/* not executed */
+	LINK_DOWN_REPLY,		/* executed */
+	FAULTS,
+};
+
 struct fixture {
 	struct rmc_qp qp;
 	struct fake_rmc rmc;
 	uint8_t *segment, *memory;
+	int without_thread;		/* operations are executed when they are issued */
 	int shares;			/* the segment is another fixture's */
 	unsigned int delay_line_us;	/* delay of the RMC after each line */
 	unsigned int lose_op;		/* what is lost; 0: compare-and-swaps */
 	int lose_swaps, lose_replies;	/* requests and replies still to lose */
 	int unlocking;			/* lose only those that free a lock */
+	unsigned int fault_at;		/* 1: the next operation; 0: none any more */
+	unsigned int faults;		/* in a row */
+	enum fault fault;
+	int aborts;			/* an ordered pair: what is posted behind a lost one */
+	unsigned int aborting;		/* so many more */
+	unsigned int dies_at;		/* this node dies in the operation; 1: the next one */
+	unsigned int dies_lines;	/* of it are executed before, if it is a write */
+	int dead;
 	int hold;			/* the next one stays, until the RMC releases it */
 	unsigned int messages, atomics;	/* executed; read while nothing is in flight */
 	void (*before)(struct fixture *w, const struct fake_op *op);
@@ -157,6 +177,56 @@ static inline int execute_op(struct fixture *w, const struct fake_op *op)
 	}
 }
 
+/* Operations behind this one that the RMC finds in the WQ by now */
+static inline unsigned int posted_behind(const struct fixture *w)
+{
+	uint32_t at = w->rmc.tail;
+	unsigned int n;
+
+	for (n = 0; n < ENTRIES; n++, at++)
+		if ((__atomic_load_n(&w->rmc.wq[at & (ENTRIES - 1)].word0, __ATOMIC_ACQUIRE) &
+		     RMC_WQE_PHASE) != !(at & ENTRIES))
+			break;
+	return n;
+}
+
+/* Cut an operation: no line is moved in part. */
+static inline void whole_lines(struct fake_op *op, unsigned int lines)
+{
+	uint32_t n = lines ? lines * LINE - (uint32_t)(op->offset % LINE) : 0;
+
+	if (op->length > n)
+		op->length = n;
+}
+
+static inline int execute_faulty(struct fixture *w, const struct fake_op *op)
+{
+	static const int down[FAULTS] = { [LINK_DOWN] = 1, [LINK_DOWN_REPLY] = 1 };
+	struct fake_op half = *op;
+
+	if (w->aborts && !down[w->fault])
+		w->aborting = posted_behind(w);
+	whole_lines(&half, op->length / 2 / LINE);
+	if (w->fault == LOSE_REPLY || w->fault == LINK_DOWN_REPLY)
+		execute_op(w, op);
+	else if (w->fault == LOSE_HALF && op->op == RMC_OP_WRITE)
+		execute_op(w, &half);
+	return down[w->fault] ? RMC_S_NODE_DOWN : RMC_S_TIMEOUT;
+}
+
+/* The last operation of a node: nothing of what it does reaches anybody any more. */
+static inline int die(struct fixture *w, const struct fake_op *op)
+{
+	struct fake_op part = *op;
+
+	w->dead = 1;
+	if (op->op != RMC_OP_WRITE)
+		return RMC_S_ABORTED;
+	whole_lines(&part, w->dies_lines);
+	execute_op(w, &part);
+	return RMC_S_ABORTED;
+}
+
 static inline int execute(void *arg, const struct fake_op *op)
 {
 	struct fixture *w = (struct fixture *)arg;
@@ -166,26 +236,47 @@ static inline int execute(void *arg, const struct fake_op *op)
 		return RMC_S_BAD_NODE;
 	if (op->offset > SEGMENT || op->length > SEGMENT - op->offset)
 		return RMC_S_OUT_OF_RANGE;
+	if (w->dead)
+		return RMC_S_ABORTED;
+	if (w->dies_at && !--w->dies_at)
+		return die(w, op);
+	if (w->aborting) {
+		w->aborting--;
+		return RMC_S_ABORTED;
+	}
 	if (w->before)
 		w->before(w, op);
 	w->messages++;
+	if (w->fault_at > 1) {
+		w->fault_at--;
+	} else if (w->fault_at && w->faults) {
+		w->faults--;
+		return execute_faulty(w, op);
+	}
 	lose = op->op == (w->lose_op ? w->lose_op : RMC_OP_CAS);
 	if (lose && w->hold && w->hold--)
 		return FAKE_HOLD;
 	if (w->unlocking)
 		lose = lose && !((uint64_t *)(uintptr_t)op->lbuf)[1];
 	if (lose && w->lose_swaps && w->lose_swaps--)
-		return RMC_S_TIMEOUT;
+		return w->fault ? execute_faulty(w, op) : RMC_S_TIMEOUT;
 	status = execute_op(w, op);
 	if (lose && w->lose_replies && w->lose_replies--)
 		return RMC_S_TIMEOUT;
 	return status;
 }
 
+static inline void visit_at_once(struct rmc_qp *qp)
+{
+	while (fake_rmc_visit(&((struct fixture *)qp)->rmc))
+		;
+}
+
 /* segment NULL: a new one */
-static inline void fixture_init_on(struct fixture *w, uint8_t *segment)
+static inline void fixture_init_with(struct fixture *w, uint8_t *segment, int without_thread)
 {
 	memset(w, 0, sizeof(*w));
+	w->without_thread = without_thread;
 	w->shares = !!segment;
 	w->segment = segment ? segment : (uint8_t *)zeroed(SEGMENT);
 	w->memory = (uint8_t *)zeroed(WINDOW * (MAX + 8 * LINE + MAX / LINE * 2));
@@ -193,24 +284,37 @@ static inline void fixture_init_on(struct fixture *w, uint8_t *segment)
 	w->rmc.wq = (struct rmc_wq_entry *)zeroed(ENTRIES * RMC_WQE_SIZE);
 	w->rmc.cq = (struct rmc_cq_entry *)zeroed(ENTRIES * RMC_CQE_SIZE);
 	w->rmc.flags = (struct rmc_qp_flags *)zeroed(sizeof(struct rmc_qp_flags));
-	w->rmc.flags->shared_cpu = 1;
+	/* without a thread nobody else needs this CPU */
+	w->rmc.flags->shared_cpu = !without_thread;
 	w->rmc.execute = execute;
 	w->rmc.arg = w;
 	w->rmc.reorder = 1;
 	rmc_qp_init_raw(&w->qp, w->rmc.wq, w->rmc.cq, w->rmc.flags, (uint8_t *)zeroed(ENTRIES),
 			(struct rmc_operands *)zeroed(ENTRIES * sizeof(struct rmc_operands)),
 			ENTRIES);
-	fake_rmc_start(&w->rmc);
+	if (!without_thread) {
+		fake_rmc_start(&w->rmc);
+		return;
+	}
+	pthread_mutex_init(&w->rmc.lock, NULL);
+	w->rmc.flags->need_wakeup = 1;
+	w->qp.wake = visit_at_once;
+}
+
+static inline void fixture_init_on(struct fixture *w, uint8_t *segment)
+{
+	fixture_init_with(w, segment, 0);
 }
 
 static inline void fixture_init(struct fixture *w)
 {
-	fixture_init_on(w, NULL);
+	fixture_init_with(w, NULL, 0);
 }
 
 static inline void fixture_fini(struct fixture *w)
 {
-	fake_rmc_stop(&w->rmc);
+	if (!w->without_thread)
+		fake_rmc_stop(&w->rmc);
 	free(w->rmc.wq);
 	free(w->rmc.cq);
 	free(w->rmc.flags);

@@ -68,8 +68,7 @@ void fake_rmc_kill(struct fake_rmc *f)
 	pthread_mutex_unlock(&f->lock);
 }
 
-/* Executes a batch in order and completes it in reverse order; without reordering, one operation */
-static int visit(struct fake_rmc *f)
+int fake_rmc_visit(struct fake_rmc *f)
 {
 	struct fake_op op[FAKE_BATCH];
 	int status[FAKE_BATCH], n = 0, i;
@@ -116,7 +115,7 @@ static void *run(void *arg)
 	int idle = 0;
 
 	while (!__atomic_load_n(&f->stop, __ATOMIC_RELAXED)) {
-		if (visit(f)) {
+		if (fake_rmc_visit(f)) {
 			idle = 0;
 			continue;
 		}

@@ -44,6 +44,12 @@ struct fake_rmc {
 	pthread_t thread;
 };
 
+/*
+ * One visit, which a test without the thread calls itself: executes a batch in order and
+ * completes it in reverse order; without reordering, one operation. Their number
+ */
+int fake_rmc_visit(struct fake_rmc *f);
+
 int fake_rmc_start(struct fake_rmc *f);
 void fake_rmc_stop(struct fake_rmc *f);
 

@@ -7,7 +7,7 @@
 
 #define LEN	256
 #define POOL	(SEGMENT / 2)	/* copies of out-of-place rows: the second half */
-#define SLOTS	16
+#define SLOTS	12
 
 #define ALL	(RMC_SYNC_SPEC | RMC_SYNC_COMBINE | RMC_SYNC_ASYNC)
 #define UNLATCH	(RMC_SYNC_SPEC | RMC_SYNC_WRITE_UNLATCH)
@@ -57,6 +57,22 @@ static inline const struct rmc_scheme *one_sided_row(unsigned int i)
 		if (!(s->needs & RMC_NEEDS_RPC) && !i--)
 			break;
 	return s;
+}
+
+/* A writer's word of rw: node and client of a name */
+#define RW(NID, CLIENT)	((uint64_t)((NID) + 1) << 20 | (uint64_t)(CLIENT) << 31)
+#define RW_NAME		(((1ULL << 19) - 1) << 20)
+
+static const unsigned int flag_sets[] = {
+	0, RMC_SYNC_SPEC, RMC_SYNC_COMBINE, ALL, UNLATCH, UNLATCH | RMC_SYNC_ASYNC, RMC_SYNC_ASYNC,
+};
+#define FLAG_SETS	(sizeof(flag_sets) / sizeof(flag_sets[0]))
+
+static inline int is_whole(const struct rmc_hold *h, uint8_t state)
+{
+	const uint8_t *data = (const uint8_t *)h->data;
+
+	return data && data[0] == state && whole(data, h->len);
 }
 
 #endif /* SYNC_TEST_H */

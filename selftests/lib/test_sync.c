@@ -1,22 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
- * Holds of <rmc/sync.h>: every row, latch and option; what others do meanwhile; lost packets.
- * The RMC is a thread.
+ * Holds of <rmc/sync.h>: every row, latch and option; what others do meanwhile. The RMC is a
+ * thread. test_sync_lost.c is about what is lost.
  */
 #include <errno.h>
 #include "sync_test.h"
-
-#define X	(1ULL << 60)
-
-static const unsigned int flag_sets[] = {
-	0, RMC_SYNC_SPEC, RMC_SYNC_COMBINE, ALL, UNLATCH, UNLATCH | RMC_SYNC_ASYNC, RMC_SYNC_ASYNC,
-};
-#define FLAG_SETS	(sizeof(flag_sets) / sizeof(flag_sets[0]))
-
-static int is_whole(const struct rmc_hold *h, uint8_t state)
-{
-	return ((const uint8_t *)h->data)[0] == state && whole((const uint8_t *)h->data, h->len);
-}
 
 /* --- every row: remote writes, remote reads, and those of the owner --- */
 
@@ -81,13 +69,18 @@ static void rows(void)
 		for (k = 0; k < FLAG_SETS; k++) {
 			fixture_init(&w);
 			o = options_of(&w, row->name, flag_sets[k]);
-			o.grace_us = 1;
+			o.grace_us = 60000000;		/* slots are enough */
 			tap_where = row->name;
-			s = rmc_sync_open(&w.qp, &o);
-			for (j = 0; s && j < SIZES; j += k ? 5 : 1)
-				one_length(&w, s, rmc_sync_layout(&o), sizes[j]);
-			n += !!s;
-			rmc_sync_close(s);
+			for (j = 0; j < SIZES; j += k ? 5 : 1) {
+				/* all copies of a pool have one size */
+				if (row->needs & RMC_NEEDS_POOL)
+					o.max = sizes[j];
+				s = rmc_sync_open(&w.qp, &o);
+				if (s)
+					one_length(&w, s, rmc_sync_layout(&o), sizes[j]);
+				n += !!s && !j;
+				rmc_sync_close(s);
+			}
 			fixture_fini(&w);
 		}
 	}
@@ -108,10 +101,10 @@ static void words(void)
 
 	fixture_init(&w);
 	o = options_of(&w, "rw", 0);
-	o.client = 3;
+	o.client = 255;
 	s = rmc_sync_open(&w.qp, &o);
 	CHECK_EQ(rmc_sync_write(s, 0, &h), 0);
-	CHECK(word_at(&w, 0) == (3ULL << 61 | X | 5ULL << 44));
+	CHECK((word_at(&w, 0) & RW_NAME) == RW(5, 255));
 	CHECK_EQ(rmc_sync_holder(o.scheme, (struct rmc_object *)w.segment, LEN), 5);
 	/* a reader that will be refused has added one: the release leaves just that */
 	set_word(&w, 0, word_at(&w, 0) + 1);
@@ -126,10 +119,10 @@ static void words(void)
 	CHECK_EQ(rmc_sync_end(s, &h), 0);
 	CHECK(word_at(&w, 0) == 1);
 	/* a reader that is refused leaves nothing */
-	set_word(&w, 0, X | 7ULL << 44 | 1);
+	set_word(&w, 0, RW(7, 0) | 1);
 	CHECK_EQ(rmc_sync_read(s, 0, &h), RMC_SCHEME_LOCKED);
 	CHECK_EQ(rmc_sync_drain(s), 0);
-	CHECK(word_at(&w, 0) == (X | 7ULL << 44 | 1));
+	CHECK(word_at(&w, 0) == (RW(7, 0) | 1));
 	CHECK_EQ(rmc_sync_break(o.scheme, (struct rmc_object *)w.segment, LEN, 6), -ENOENT);
 	CHECK_EQ(rmc_sync_break(o.scheme, (struct rmc_object *)w.segment, LEN, 7), 0);
 	CHECK(word_at(&w, 0) == 1);
@@ -181,13 +174,13 @@ static void limits(void)
 
 	fixture_init(&w);
 	s = sync_of(&w, "rw", 0);
-	set_word(&w, 0, (1ULL << 44) - (1 << 20) - 2);
+	set_word(&w, 0, (1ULL << 19) - 1);
 	CHECK_EQ(rmc_sync_read(s, 0, &h), 0);
 	CHECK_EQ(rmc_sync_end(s, &h), 0);
-	set_word(&w, 0, (1ULL << 44) - (1 << 20) - 1);
+	set_word(&w, 0, 1ULL << 19);
 	CHECK_EQ(rmc_sync_read(s, 0, &h), -EOVERFLOW);
 	CHECK_EQ(rmc_sync_drain(s), 0);
-	CHECK(word_at(&w, 0) == (1ULL << 44) - (1 << 20) - 1);
+	CHECK(word_at(&w, 0) == 1ULL << 19);
 	rmc_sync_close(s);
 	fixture_fini(&w);
 
@@ -201,7 +194,8 @@ static void limits(void)
 		CHECK(word_at(&w, at) == ~0ULL - 1);
 		CHECK(i == 1 || !word_at(&w, 0));
 		set_word(&w, at, ~0ULL);
-		CHECK_EQ(rmc_sync_write(s, 0, &h), -EOVERFLOW);
+		/* of a version that is the latch, what is odd is held */
+		CHECK_EQ(rmc_sync_write(s, 0, &h), i == 1 ? RMC_SCHEME_LOCKED : -EOVERFLOW);
 		CHECK_EQ(rmc_sync_drain(s), 0);
 		CHECK(word_at(&w, at) == ~0ULL);
 		rmc_sync_close(s);
@@ -265,6 +259,7 @@ static void upgrades(void)
 	static const char * const name[] = { "rw", "excl", "out-of-place", "mark-out-of-place",
 					     "unsync" };
 	struct rmc_hold h = { .len = LEN };
+	struct rmc_sync_options o;
 	struct rmc_sync *s;
 	struct fixture w;
 	unsigned int i, k;
@@ -272,7 +267,9 @@ static void upgrades(void)
 	for (i = 0; i < 5; i++) {
 		for (k = 0; k < 2; k++) {
 			fixture_init(&w);
-			s = sync_of(&w, name[i], k ? RMC_SYNC_ASYNC : 0);
+			o = options_of(&w, name[i], k ? RMC_SYNC_ASYNC : 0);
+			o.max = LEN;
+			s = rmc_sync_open(&w.qp, &o);
 			CHECK_EQ(rmc_sync_read(s, 0, &h), 0);
 			CHECK_EQ(rmc_sync_upgrade(s, &h), 0);
 			CHECK_EQ(rmc_sync_upgrade(s, &h), -EINVAL);
@@ -307,33 +304,6 @@ static void upgrades(void)
 	CHECK_EQ(word_at(&w, 0), 7);
 	rmc_sync_close(s);
 	fixture_fini(&w);
-}
-
-/* A lost reply is decided for upgrades as well; a lost request leaves the count in doubt. */
-static void lost_upgrades(void)
-{
-	struct rmc_hold h = { .len = LEN };
-	struct rmc_sync_stats stats;
-	struct rmc_sync *s;
-	struct fixture w;
-	int i;
-
-	for (i = 0; i < 2; i++) {
-		fixture_init(&w);
-		s = sync_of(&w, "rw", 0);
-		CHECK_EQ(rmc_sync_read(s, 0, &h), 0);
-		w.lose_swaps = i;
-		w.lose_replies = !i;
-		CHECK_EQ(rmc_sync_upgrade(s, &h), i ? RMC_S_TIMEOUT : 0);
-		if (!i)
-			CHECK_EQ(rmc_sync_commit(s, &h), 0);
-		CHECK_EQ(rmc_sync_drain(s), 0);
-		CHECK_EQ(word_at(&w, 0), i);
-		rmc_sync_stats(s, &stats);
-		CHECK_EQ(stats.unlocks_lost, i);
-		rmc_sync_close(s);
-		fixture_fini(&w);
-	}
 }
 
 /* Lines of a read in any order, and the owner's write between two of them */
@@ -479,193 +449,6 @@ static void without_waiting(void)
 	fixture_fini(&w);
 }
 
-/* --- lost packets: whatever was lost, the data is right and no latch stays --- */
-
-static void lose(const char *name, unsigned int flags, unsigned int op, int replies)
-{
-	struct rmc_hold h = { .len = LEN };
-	const struct rmc_scheme *layout;
-	struct rmc_sync_stats stats;
-	struct rmc_sync_options o;
-	struct rmc_sync *s;
-	struct fixture w;
-	int i, err;
-
-	fixture_init(&w);
-	o = options_of(&w, name, flags);
-	o.attempts = 10;
-	layout = rmc_sync_layout(&o);
-	rmc_scheme_init(layout, (struct rmc_object *)w.segment, LEN);
-	s = rmc_sync_open(&w.qp, &o);
-	w.lose_op = op;
-	tap_where = name;
-	for (i = 1; i <= 6; i++) {
-		w.lose_swaps = replies ? 0 : i % 3;
-		w.lose_replies = replies ? i % 3 : 0;
-		err = rmc_sync_write(s, 0, &h);
-		CHECK_EQ(err, 0);
-		if (err)
-			break;
-		CHECK(is_whole(&h, (uint8_t)(i - 1)));
-		fill((uint8_t *)h.data, LEN, (uint8_t)i);
-		CHECK_EQ(rmc_sync_commit(s, &h), 0);
-		CHECK_EQ(rmc_sync_drain(s), 0);
-	}
-	w.lose_swaps = w.lose_replies = 0;
-	CHECK_EQ(rmc_sync_read(s, 0, &h), 0);
-	CHECK(is_whole(&h, 6));
-	CHECK_EQ(rmc_sync_end(s, &h), 0);
-	rmc_sync_stats(s, &stats);
-	CHECK_EQ(stats.unlocks_lost, 0);
-	rmc_sync_close(s);
-	CHECK(!rmc_scheme_read(layout, (struct rmc_object *)w.segment, w.memory, LEN));
-	CHECK(w.memory[0] == 6 && whole(w.memory, LEN));
-	fixture_fini(&w);
-	tap_where = NULL;
-}
-
-static void lost(void)
-{
-	static const struct {
-		const char *row;
-		unsigned int flags, op;
-	} cases[] = {
-		{ "rw", 0, RMC_OP_CAS }, { "rw", 0, RMC_OP_FAA }, { "rw", 0, RMC_OP_WRITE },
-		{ "rw", 0, RMC_OP_READ }, { "rw", RMC_SYNC_SPEC, RMC_OP_CAS },
-		{ "rw", RMC_SYNC_SPEC, RMC_OP_READ }, { "rw", ALL, RMC_OP_CAS },
-		{ "rw", ALL, RMC_OP_FAA }, { "excl", 0, RMC_OP_CAS }, { "excl", ALL, RMC_OP_CAS },
-		{ "excl", UNLATCH, RMC_OP_CAS }, { "excl", UNLATCH, RMC_OP_WRITE },
-		{ "versioning", UNLATCH | RMC_SYNC_ASYNC, RMC_OP_WRITE },
-		{ "versioning", 0, RMC_OP_READ }, { "farm", UNLATCH, RMC_OP_WRITE },
-		{ "crc64", UNLATCH, RMC_OP_CAS },
-	};
-	unsigned int i;
-
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		lose(cases[i].row, cases[i].flags, cases[i].op, 0);
-		lose(cases[i].row, cases[i].flags, cases[i].op, 1);
-	}
-}
-
-/* What nobody can know is reported, and not repeated. */
-static void lost_counts(void)
-{
-	struct rmc_hold h = { .len = LEN };
-	struct rmc_sync_stats stats;
-	struct rmc_sync *s;
-	struct fixture w;
-
-	fixture_init(&w);
-	s = sync_of(&w, "rw", 0);
-	w.lose_op = RMC_OP_FAA;
-	w.lose_replies = 1;
-	CHECK_EQ(rmc_sync_read(s, 0, &h), RMC_S_TIMEOUT);
-	CHECK(word_at(&w, 0) == 1);
-	rmc_sync_stats(s, &stats);
-	CHECK_EQ(stats.unlocks_lost, 1);
-	rmc_sync_close(s);
-	CHECK(word_at(&w, 0) == 1);
-	fixture_fini(&w);
-
-	/* an odd version has no name, either */
-	fixture_init(&w);
-	s = sync_of(&w, "farm", 0);
-	w.lose_replies = 1;
-	CHECK_EQ(rmc_sync_write(s, 0, &h), RMC_S_TIMEOUT);
-	rmc_sync_stats(s, &stats);
-	CHECK_EQ(stats.unlocks_lost, 1);
-	rmc_sync_close(s);
-	CHECK(word_at(&w, 0) == 1);
-	fixture_fini(&w);
-}
-
-static unsigned int late_cas;
-static uint64_t late_word;
-
-/* The request that was lost arrives after the word was read. */
-static void arrives_late(struct fixture *w, const struct fake_op *op)
-{
-	if (op->op == RMC_OP_CAS && ++late_cas == 1)
-		late_word = ((const uint64_t *)(uintptr_t)op->lbuf)[1];
-	if (op->op == RMC_OP_CAS && late_cas == 2)
-		set_word(w, 0, late_word);
-}
-
-static void late(void)
-{
-	static const char * const name[] = { "rw", "excl" };
-	struct rmc_hold h = { .len = LEN };
-	struct rmc_sync *s;
-	struct fixture w;
-	int i;
-
-	for (i = 0; i < 2; i++) {
-		fixture_init(&w);
-		late_cas = 0;
-		w.before = arrives_late;
-		w.lose_swaps = 1;
-		s = sync_of(&w, name[i], 0);
-		CHECK_EQ(rmc_sync_write(s, 0, &h), 0);
-		CHECK_EQ(late_cas, 2);
-		CHECK_EQ(rmc_sync_commit(s, &h), 0);
-		CHECK(!word_at(&w, 0));
-		rmc_sync_close(s);
-		fixture_fini(&w);
-	}
-}
-
-/* A release that is lost is not repeated over somebody else's latch. */
-static void taken_meanwhile(struct fixture *w, const struct fake_op *op)
-{
-	if (op->op == RMC_OP_READ && op->length == 8)
-		set_word(w, 0, X | 9ULL << 44);
-}
-
-static void repeated_release(void)
-{
-	struct rmc_hold h = { .len = LEN };
-	struct rmc_sync *s;
-	struct fixture w;
-
-	fixture_init(&w);
-	w.before = taken_meanwhile;
-	s = sync_of(&w, "rw", 0);
-	CHECK_EQ(rmc_sync_write(s, 0, &h), 0);
-	w.lose_op = RMC_OP_FAA;
-	w.lose_replies = 1;
-	CHECK_EQ(rmc_sync_commit(s, &h), 0);
-	CHECK(word_at(&w, 0) == (X | 9ULL << 44));
-	rmc_sync_close(s);
-	fixture_fini(&w);
-}
-
-/* Closed in the middle: nothing stays latched. */
-static void closed(void)
-{
-	static const char * const name[] = { "rw", "excl", "versioning", "sabre" };
-	struct rmc_hold h[2] = { { .len = LEN }, { .len = LEN } };
-	struct rmc_sync *s;
-	struct fixture w;
-	unsigned int i, k;
-
-	for (i = 0; i < 4; i++) {
-		for (k = 0; k < FLAG_SETS; k++) {
-			fixture_init(&w);
-			s = sync_of(&w, name[i], flag_sets[k]);
-			/* in each second round with a reply that is lost */
-			w.lose_replies = s && i < 3 && k & 1;
-			if (s) {
-				rmc_sync_start(s, RMC_SYNC_WRITE, 0, &h[0]);
-				rmc_sync_start(s, RMC_SYNC_READ, 1024, &h[1]);
-				rmc_sync_close(s);
-			}
-			CHECK(!word_at(&w, 0) && !word_at(&w, 1024));
-			CHECK(!word_at(&w, 4 * LINE) && !word_at(&w, 1024 + 4 * LINE));
-			fixture_fini(&w);
-		}
-	}
-}
-
 int main(void)
 {
 	static const struct tap_test tests[] = {
@@ -675,14 +458,8 @@ int main(void)
 		{ "a change between read and end, or upgrade, is noticed", between },
 		{ "lines of a read in any order: rows called broken are, the others are not", mixtures },
 		{ "reads become writes", upgrades },
-		{ "lost packets of upgrades", lost_upgrades },
 		{ "several holds, a quota, cancelled ones", holds },
 		{ "without waiting", without_waiting },
-		{ "lost packets: the data is right and no latch stays", lost },
-		{ "what nobody can know is reported", lost_counts },
-		{ "a request that was only late is recognized", late },
-		{ "a lost release is not repeated over another one's latch", repeated_release },
-		{ "closed in the middle", closed },
 	};
 
 	return tap_run(tests, sizeof(tests) / sizeof(tests[0]));

@@ -46,7 +46,7 @@ static const struct count table[] = {
 	{ "relaxed-versioning", 0, 0, 0, 2, 2, 0 },
 	{ "relaxed-crc64", 0, 0, 0, 1, 1, 0 },
 	{ "relaxed-farm", 0, 0, 0, 1, 1, 0 },
-	{ "relaxed-out-of-place", 0, 0, 0, 1, 1, 0 },
+	{ "relaxed-out-of-place", 0, 0, 0, 2, 2, 0 },
 	{ "mark-in-place", 0, 0, 0, 1, 1, 0 },
 	{ "versioning", 0, UNLATCH, 1, 3, 2, 1 },
 	{ "versioning", 0, UNLATCH | RMC_SYNC_ASYNC, 1, 3, 1, 1 },
@@ -56,7 +56,7 @@ static const struct count table[] = {
 	{ "farm", 0, 0, 1, 4, 4, 2 },
 	{ "sabre", 0, ALL, 1, 4, 1, 2 },
 	{ "out-of-place", 0, 0, 1, 3, 3, 1 },
-	{ "out-of-place", 0, RMC_SYNC_ASYNC, 1, 3, 1, 1 },
+	{ "out-of-place", 0, RMC_SYNC_ASYNC, 1, 4, 2, 1 },
 	{ "mark-out-of-place", 0, 0, 1, 4, 4, 2 },
 	{ "sabre", 0, 0, 0, 1, 1, 0 },
 	{ "lock", 0, 0, 0, 3, 2, 2 },
@@ -85,10 +85,12 @@ static void count(const struct count *c)
 	uint32_t issued;
 	int err = 0;
 
-	fixture_init(&w);
+	fixture_init_with(&w, NULL, 1);
 	o = options_of(&w, c->row, c->flags);
 	o.latch = c->latch;
-	o.grace_us = 1;
+	o.grace_us = strncmp(c->row, "relaxed", 7) ? 1 : 20000000;
+	if (o.scheme->needs & RMC_NEEDS_POOL)
+		o.max = LEN;
 	o.latches = POOL;
 	o.stride = rmc_scheme_bytes(o.scheme, MAX) + LINE;
 	o.objects = 8;
@@ -192,7 +194,7 @@ static void pairs(void)
 	struct fixture w;
 	unsigned int i;
 
-	fixture_init(&w);
+	fixture_init_with(&w, NULL, 1);
 	for (i = 0; i < sizeof(pair) / sizeof(pair[0]); i++) {
 		o = options_of(&w, pair[i].row, 0);
 		o.latch = pair[i].latch;
@@ -229,7 +231,7 @@ static void order(void)
 	struct fixture w;
 	unsigned int i;
 
-	fixture_init(&w);
+	fixture_init_with(&w, NULL, 1);
 	CHECK(!rmc_sync_is_ordered(&w.qp));
 	for (i = 0; i < sizeof(pair) / sizeof(pair[0]); i++) {
 		o = options_of(&w, pair[i].row, 0);
@@ -257,7 +259,7 @@ static void numbers(void)
 	struct rmc_sync_options good, o;
 	struct fixture w;
 
-	fixture_init(&w);
+	fixture_init_with(&w, NULL, 1);
 	good = options_of(&w, "rw", 0);
 	o = good;
 	o.buffers = ENTRIES;
@@ -272,7 +274,7 @@ static void numbers(void)
 	o.nid = RMC_NID_MAX + 1;
 	refuse(&w, &o, EINVAL);
 	o = good;
-	o.client = 8;
+	o.client = 256;
 	refuse(&w, &o, EINVAL);
 	o = good;
 	o.max = (size_t)RMC_LENGTH_MAX;
@@ -295,7 +297,7 @@ static void places(void)
 	struct rmc_sync_options good, o;
 	struct fixture w;
 
-	fixture_init(&w);
+	fixture_init_with(&w, NULL, 1);
 	good = options_of(&w, "rw", 0);
 	good.latch = RMC_LATCH_DETACHED;
 	good.latches = POOL;
@@ -339,7 +341,7 @@ static void addresses(void)
 	struct fixture w;
 	size_t stride;
 
-	fixture_init(&w);
+	fixture_init_with(&w, NULL, 1);
 	o = options_of(&w, "rw", 0);
 	o.latch = RMC_LATCH_DETACHED;
 	o.latches = POOL;

@@ -62,7 +62,7 @@ struct rmc_sync_options {
 	uint32_t backoff_max_ns;
 	struct rmc_scheme_params params;
 	int nid;			/* of this node, which latches name */
-	unsigned int client;		/* 0 .. 7, among the users of rw of this node */
+	unsigned int client;		/* 0 .. 255: another one for each user of this node */
 	uint32_t grace_us;		/* before a copy is used again; 0: 10000 */
 	struct rmc_rpc *rpc;		/* for messages; NULL: no messages */
 	void *memory;			/* registered, rmc_sync_bytes(); NULL: allocate */
@@ -89,7 +89,7 @@ struct rmc_hold {
 	unsigned int tries;
 	/* private */
 	int index;
-	int reserved;
+	int torn;			/* result of rmc_sync_take_over() */
 };
 
 RMC_ABI_SIZE(rmc_hold, 56);
@@ -102,10 +102,12 @@ struct rmc_sync_stats {
 	uint64_t unknown;		/* lost replies that had to be decided */
 	uint64_t unlocks_lost;		/* latches that may still be held */
 	uint64_t background_failed;	/* commits that failed after the call had returned */
+	uint64_t quarantined;		/* writes that failed: latch or copy are nobody's now */
+	uint64_t damaged;		/* the same, but the latch was free before that was known */
 };
 
-#define RMC_SYNC_STATS_SIZE_VER1	96
-RMC_ABI_SIZE_VER0(rmc_sync_stats, background_failed, RMC_SYNC_STATS_SIZE_VER1);
+#define RMC_SYNC_STATS_SIZE_VER1	112
+RMC_ABI_SIZE_VER0(rmc_sync_stats, damaged, RMC_SYNC_STATS_SIZE_VER1);
 
 /* All schemes, by name, or by number from 0; NULL: none */
 const struct rmc_scheme *rmc_sync_find(const char *name);
@@ -164,7 +166,8 @@ RMC_INLINE uint64_t rmc_sync_addr(int nid, uint64_t offset)
 /*
  * Calls that wait: 0; enum rmc_scheme_status after the last attempt; enum rmc_status of an
  * operation that failed; -EAGAIN: the caller holds all buffers; -EINVAL: an address that no
- * object can have, or a hold that is none; -EMSGSIZE: longer than options.max; -EOVERFLOW: the
+ * object can have, or a hold that is none; -EMSGSIZE: longer than options.max, or not of the
+ * size of a pool's copies; -EOVERFLOW: the
  * latch or the version has reached its limit; -ENOSPC: no copy of the pool is free;
  * -EOPNOTSUPP: only the owner writes objects of this scheme. The hold has ended unless
  * rmc_sync_read() or rmc_sync_write() returns 0; but a later call that is refused at once
@@ -172,6 +175,14 @@ RMC_INLINE uint64_t rmc_sync_addr(int nid, uint64_t offset)
  */
 int rmc_sync_read(struct rmc_sync *s, uint64_t addr, struct rmc_hold *h);
 int rmc_sync_write(struct rmc_sync *s, uint64_t addr, struct rmc_hold *h);
+
+/*
+ * As rmc_sync_write(), of an object that is latched by a node which is dead, or has given up
+ * the object (rmc_sync_stats.quarantined, unlocks_lost); nid -1: by readers of rw, none of
+ * which is left. h->torn: data may be half written: commit other data. Else it is one state,
+ * and may be committed or cancelled. -ENOENT: the object is not latched by nid.
+ */
+int rmc_sync_take_over(struct rmc_sync *s, uint64_t addr, int nid, struct rmc_hold *h);
 
 /* Ends a hold: validates or releases. RMC_SCHEME_TORN: the object has changed. */
 int rmc_sync_end(struct rmc_sync *s, struct rmc_hold *h);
