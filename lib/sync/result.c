@@ -37,7 +37,8 @@ static int may_recover(int status)
 /* True: it is repeated. What has no reply since the node is down is not. */
 static int repeat(struct rmc_sync *s, struct entry *e, int status)
 {
-	if (!may_recover(status) || ++e->failures >= RELEASE_TRIES)
+	if (!may_recover(status) ||
+	    (!rmc_sync_innocent(s, status) && ++e->failures >= RELEASE_TRIES))
 		return 0;
 	s->stats.lost++;
 	rmc_sync_ready(s, e);
@@ -240,12 +241,14 @@ static void latch_completed(struct rmc_sync *s, struct entry *e)
 
 /*
  * A write has failed, and may have stored a part. The latch stays, so that nobody sees that:
- * rmc_sync_repair(). A copy was not published; if the write may come yet, its slot is lost.
+ * rmc_sync_take_over(). A copy was not published; if a part of it may come yet, also of a write
+ * that was aborted, its slot is lost.
  */
 static void write_failed(struct rmc_sync *s, struct entry *e, int status)
 {
 	if (sync_indexed(s)) {
-		rmc_copy_give(s, e->copy, rmc_sync_outcome(s, status) == UNKNOWN ? -1 : 0);
+		rmc_copy_give(s, e->copy, status == RMC_S_ABORTED ||
+			      rmc_sync_outcome(s, status) == UNKNOWN ? -1 : 0);
 		if (e->latched)
 			rmc_sync_unlatch(s, e);
 	} else if (e->latched) {
@@ -375,7 +378,7 @@ static void swap_completed(struct rmc_sync *s, struct entry *e)
 /* It could not be read, either. */
 static void unresolved(struct rmc_sync *s, struct entry *e, int status)
 {
-	if (may_recover(status) && ++e->resolving <= RELEASE_TRIES) {
+	if (rmc_sync_innocent(s, status) || (may_recover(status) && ++e->resolving <= RELEASE_TRIES)) {
 		s->stats.lost++;
 		rmc_sync_ready(s, e);
 		return;
@@ -509,7 +512,8 @@ static void note_result(struct rmc_sync *s, struct entry *e, const struct step *
 			e->words[WORD_VERSION] = e->words[0];
 		break;
 	}
-	if (status && !e->status)
+	/* of several the one that has failed, and not what was aborted since */
+	if (status && (!e->status || e->status == RMC_S_ABORTED))
 		e->status = status;
 }
 
@@ -519,7 +523,12 @@ void rmc_sync_completed_otherwise(struct rmc_sync *s, int slot, int status)
 	struct entry *e = s->slot[slot].entry;
 
 	s->slot[slot].use = USE_NONE;
+	if (status && (use != USE_STEP || s->slot[slot].step->op != STEP_SABRE))
+		rmc_sync_stop(s, status);
 	switch (use) {
+	case USE_RESUME:
+		rmc_sync_resumed(s, status);
+		break;
 	case USE_UNLATCH:
 		rmc_sync_unlatched(s, slot, status);
 		break;

@@ -8,6 +8,7 @@
  *	steps.c		executes the program of each entry
  *	result.c	what the result of an operation means for its entry
  *	unlatch.c	releases latches, beside the programs
+ *	resume.c	ordered queue pairs that have stopped
  *	copies.c	index words, and the pool of copies
  *
  * Each hold is an entry. Steps that leave this node are operations of the queue pair: those
@@ -43,7 +44,10 @@ enum job { JOB_READ, JOB_WRITE, JOB_UPGRADE };
 _Static_assert(FREE == 0 && JOB_READ == 0, "what entries begin with");
 
 /* Use of a WQ slot */
-enum use { USE_NONE, USE_STEP, USE_RESOLVE, USE_UNLATCH };
+enum use { USE_NONE, USE_STEP, USE_RESOLVE, USE_UNLATCH, USE_RESUME };
+
+/* An ordered queue pair has stopped: nothing is issued until it has been resumed. */
+enum stop { STOP_NONE, STOPPED, RESUMING };
 
 struct entry {
 	uint8_t state;			/* enum state */
@@ -143,7 +147,10 @@ struct rmc_sync {
 	uint8_t fall_back;
 	uint8_t closing;
 	uint8_t recurs;			/* a hold may have the word of the one before */
-	uint8_t ordered;		/* nothing arrives later than what is issued next */
+	uint8_t ordered;		/* writes and atomics arrive in order, also late ones */
+	uint8_t stops;			/* after a failure: it is RMC_QP_ORDERED, or may be */
+	uint8_t stop;			/* enum stop */
+	uint8_t stop_caused;		/* the operation whose failure has stopped it is known */
 	int evicted;			/* node of rmc_sync_take_over(), -1: readers */
 	int failure;			/* first of an entry in the background */
 	struct rmc_reader_stats stats;
@@ -250,6 +257,15 @@ void rmc_sync_completed(struct rmc_sync *s, int slot, int status);
 void rmc_sync_completed_otherwise(struct rmc_sync *s, int slot, int status);
 
 /*
+ * resume.c: an operation has failed; nothing is in flight; RMC_OP_RESUME has completed; was this
+ * one only behind it?
+ */
+void rmc_sync_stop(struct rmc_sync *s, int status);
+void rmc_sync_resume(struct rmc_sync *s);
+void rmc_sync_resumed(struct rmc_sync *s, int status);
+int rmc_sync_innocent(const struct rmc_sync *s, int status);
+
+/*
  * result.c: what a status says of an operation; a step at this node or of a group failed; all
  * operations of a group have completed; its latch has been released; close ends the program
  */
@@ -260,10 +276,11 @@ void rmc_sync_released(struct rmc_sync *s, struct entry *e);
 void rmc_sync_closed(struct rmc_sync *s, struct entry *e);
 
 /*
- * unlatch.c: describe the release of what the entry holds, issue it in the slot at the head,
- * queue it, issue those that are queued, one has completed; queue it once more unless it has
- * ended; is one of the object pending, or a commit?
+ * unlatch.c: ask for a word in a slot; describe the release of what the entry holds, issue it in
+ * the slot at the head, queue it, issue those that are queued, one has completed; queue it once
+ * more unless it has ended; is one of the object pending, or a commit?
  */
+void rmc_sync_ask(struct rmc_sync *s, int slot, int nid, uint64_t offset);
 void rmc_unlatch_of(struct rmc_sync *s, struct entry *e, struct unlatch *u);
 void rmc_unlatch_issue(struct rmc_sync *s, const struct unlatch *u, int slot);
 void rmc_sync_unlatch(struct rmc_sync *s, struct entry *e);
@@ -329,6 +346,8 @@ static inline int sync_progress(struct rmc_sync *s)
 
 	while (rmc_qp_in_flight(s->qp) && rmc_cq_next(s->qp, &c))
 		rmc_sync_completed(s, c.slot, c.status);
+	if (rmc_unlikely(s->stop == STOPPED))
+		rmc_sync_resume(s);
 	if (s->unlatches)
 		rmc_sync_issue_unlatches(s);
 	return s->ready ? rmc_sync_poll_ready(s) : 0;

@@ -201,24 +201,16 @@ static void issue_step(struct rmc_sync *s, struct entry *e, const struct step *s
 	}
 }
 
-/*
- * The last operation first, since the RMC begins with the first one: it finds all of a group
- * or nothing. If one of an earlier group is lost, it ends what it finds behind that with
- * RMC_S_ABORTED: else it could find a write then, and its release afterwards.
- */
 static void issue_group(struct rmc_sync *s, struct entry *e, unsigned int n)
 {
-	unsigned int head = s->qp->head, i = n;
+	unsigned int i;
 
 	e->status = 0;
 	e->latch_status = e->release_status = 0;
 	/* before the release behind it is described */
 	e->stored |= e->at->op == STEP_WRITE && !sync_indexed(s);
-	while (i--) {
-		s->qp->head = head + i;
+	for (i = 0; i < n; i++)
 		issue_step(s, e, &e->at[i]);
-	}
-	s->qp->head = head + n;
 }
 
 static void issue_resolve(struct rmc_sync *s, struct entry *e)
@@ -227,8 +219,7 @@ static void issue_resolve(struct rmc_sync *s, struct entry *e)
 
 	s->slot[slot].use = USE_RESOLVE;
 	s->slot[slot].entry = e;
-	rmc_read_async(s->qp, slot, e->nid, rmc_latch_offset(s, e->offset, e->len),
-		       &s->qp->operands[slot], sizeof(uint64_t));
+	rmc_sync_ask(s, slot, e->nid, rmc_latch_offset(s, e->offset, e->len));
 }
 
 static void note_issued(struct rmc_sync *s, struct entry *e, unsigned int n)
@@ -260,6 +251,8 @@ static void issue(struct rmc_sync *s, struct entry *e)
 {
 	unsigned int n = e->at->group;
 
+	if (rmc_unlikely(s->stop))
+		return;
 	if (rmc_unlikely(e->resolving))
 		n = 1;
 	else if (rmc_likely(e->at->flags & STEP_FETCHES) && sync_free_slots(s, 1)) {
@@ -312,7 +305,7 @@ void rmc_sync_again(struct rmc_sync *s, struct entry *e, int status)
 		s->stats.lease_over++;
 	else
 		s->stats.lost++;
-	if (++e->failures >= s->o.attempts &&
+	if (!rmc_sync_innocent(s, status) && ++e->failures >= s->o.attempts &&
 	    (!s->fall_back || !s->o.rpc || e->failures >= 2 * s->o.attempts)) {
 		e->failures--;		/* tries counts one more */
 		rmc_sync_finish(s, e, status);

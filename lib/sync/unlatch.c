@@ -47,12 +47,25 @@ void rmc_unlatch_of(struct rmc_sync *s, struct entry *e, struct unlatch *u)
 	u->how = RELEASE;
 }
 
-/* Issue a release, or the read that decides whether it is still needed. */
+/*
+ * What is the word, after an operation that may have changed it? Where order holds, an atomic is
+ * behind all that may still arrive, and a read is not.
+ */
+void rmc_sync_ask(struct rmc_sync *s, int slot, int nid, uint64_t offset)
+{
+	if (s->ordered) {
+		s->atomics++;
+		rmc_faa_async(s->qp, slot, nid, offset, 0);
+		return;
+	}
+	rmc_read_async(s->qp, slot, nid, offset, &s->qp->operands[slot], sizeof(uint64_t));
+}
+
+/* Issue a release, or the question that decides whether it is still needed. */
 void rmc_unlatch_issue(struct rmc_sync *s, const struct unlatch *u, int slot)
 {
 	if (u->how == RELEASE_READ) {
-		rmc_read_async(s->qp, slot, u->nid, u->offset, &s->qp->operands[slot],
-			       sizeof(uint64_t));
+		rmc_sync_ask(s, slot, u->nid, u->offset);
 		return;
 	}
 	s->atomics++;
@@ -101,7 +114,7 @@ static void issue_queued(struct rmc_sync *s, const struct unlatch *u)
 
 void rmc_sync_issue_unlatches(struct rmc_sync *s)
 {
-	while (s->unlatches && sync_free_slots(s, 1))
+	while (s->unlatches && !s->stop && sync_free_slots(s, 1))
 		issue_queued(s, &s->unlatch[--s->unlatches]);
 }
 
@@ -161,14 +174,14 @@ int rmc_sync_commits(const struct rmc_sync *s, const struct entry *e)
 	return 0;
 }
 
-static int queue_again(struct rmc_sync *s, struct unlatch *u, enum release how)
+static int queue_again(struct rmc_sync *s, struct unlatch *u, enum release how, int status)
 {
 	if (u->tries >= UNLATCH_TRIES) {
-		s->stats.unlocks_lost++;	/* rmc_sync_repair() */
+		s->stats.unlocks_lost++;	/* rmc_sync_take_over() */
 		return 0;
 	}
 	s->repeats++;
-	u->tries++;
+	u->tries += !u->tries || !rmc_sync_innocent(s, status);
 	u->how = (uint8_t)how;
 	s->unlatch[s->unlatches++] = *u;
 	return 1;
@@ -188,7 +201,7 @@ static int release_read(struct rmc_sync *s, struct unlatch *u, uint64_t now)
 		return 0;
 	u->to = now;
 	/* a subtraction that is only late must find another word */
-	return queue_again(s, u, s->ordered ? RELEASE : RELEASE_EXACT);
+	return queue_again(s, u, s->ordered ? RELEASE : RELEASE_EXACT, RMC_S_OK);
 }
 
 /* True: queued once more. False: it has been released, or never will be. */
@@ -200,11 +213,11 @@ int rmc_unlatch_again(struct rmc_sync *s, struct unlatch *u, int status, uint64_
 		if (u->how == RELEASE_READ)
 			return release_read(s, u, found);
 		if (u->how == RELEASE_EXACT && found != u->to)
-			return queue_again(s, u, RELEASE_READ);
+			return queue_again(s, u, RELEASE_READ, status);
 		if (u->how == RELEASE && u->latch->flags & LATCH_ADDS && !was_held(u, found)) {
 			/* somebody has repaired the object meanwhile */
 			u->tries = 0;
-			return queue_again(s, u, RELEASE_UNDO);
+			return queue_again(s, u, RELEASE_UNDO, status);
 		}
 		return 0;
 	}
@@ -216,7 +229,7 @@ int rmc_unlatch_again(struct rmc_sync *s, struct unlatch *u, int status, uint64_
 	}
 	s->unknown += outcome == UNKNOWN;
 	return queue_again(s, u, outcome == UNKNOWN && u->latch->flags & LATCH_ADDS ?
-			   RELEASE_READ : (enum release)u->how);
+			   RELEASE_READ : (enum release)u->how, status);
 }
 
 void rmc_sync_unlatched(struct rmc_sync *s, int slot, int status)

@@ -17,6 +17,7 @@
 #define SEGMENT		(256 << 10)
 #define ENTRIES		32
 #define WINDOW		8
+#define LATE_MAX	1024
 
 /* What becomes of one operation */
 enum fault {
@@ -24,6 +25,7 @@ enum fault {
 	LOSE_REQUEST,
 	LOSE_REPLY,
 	LOSE_HALF,			/* of the lines of a write; else the request */
+	LATE,				/* before the next write or atomic, behind reads until then */
 	LINK_DOWN,			/* not executed */
 	LINK_DOWN_REPLY,		/* executed */
 	FAULTS,
@@ -42,8 +44,11 @@ struct fixture {
 	unsigned int fault_at;		/* 1: the next operation; 0: none any more */
 	unsigned int faults;		/* in a row */
 	enum fault fault;
-	int aborts;			/* an ordered pair: what is posted behind a lost one */
-	unsigned int aborting;		/* so many more */
+	int stops;			/* an ordered pair: after a failure all is aborted, */
+	int stopped;			/* ... until RMC_OP_RESUME, which has to be alone */
+	unsigned int failures, resumes;	/* how often it has stopped, and gone on */
+	struct fake_op late_op;		/* length 0: none */
+	uint8_t late_data[LATE_MAX];
 	unsigned int dies_at;		/* this node dies in the operation; 1: the next one */
 	unsigned int dies_lines;	/* of it are executed before, if it is a write */
 	int dead;
@@ -177,17 +182,38 @@ static inline int execute_op(struct fixture *w, const struct fake_op *op)
 	}
 }
 
-/* Operations behind this one that the RMC finds in the WQ by now */
-static inline unsigned int posted_behind(const struct fixture *w)
+/* A request that is under way: its data is what it was when it left. */
+static inline void delay_op(struct fixture *w, const struct fake_op *op)
 {
-	uint32_t at = w->rmc.tail;
-	unsigned int n;
+	if (op->op == RMC_OP_READ || op->op == RMC_OP_SABRE)
+		return;
+	if (op->length > LATE_MAX)
+		abort();
+	w->late_op = *op;
+	memcpy(w->late_data, (const void *)(uintptr_t)op->lbuf,
+	       op->op == RMC_OP_WRITE ? op->length : sizeof(struct rmc_operands));
+	w->late_op.lbuf = (uintptr_t)w->late_data;
+}
 
-	for (n = 0; n < ENTRIES; n++, at++)
-		if ((__atomic_load_n(&w->rmc.wq[at & (ENTRIES - 1)].word0, __ATOMIC_ACQUIRE) &
-		     RMC_WQE_PHASE) != !(at & ENTRIES))
-			break;
-	return n;
+static inline void late_arrives(struct fixture *w)
+{
+	const struct fake_op op = w->late_op;
+
+	w->late_op.length = 0;
+	if (op.length)
+		execute_op(w, &op);
+}
+
+static inline int resume_op(struct fixture *w)
+{
+	if (!w->stops)
+		return RMC_S_BAD_OP;
+	/* nothing else is in flight, and all results have been seen */
+	if (w->without_thread)
+		CHECK_EQ(rmc_qp_in_flight(&w->qp), 1);
+	w->resumes += !!w->stopped;
+	w->stopped = 0;
+	return RMC_S_OK;
 }
 
 /* Cut an operation: no line is moved in part. */
@@ -204,8 +230,8 @@ static inline int execute_faulty(struct fixture *w, const struct fake_op *op)
 	static const int down[FAULTS] = { [LINK_DOWN] = 1, [LINK_DOWN_REPLY] = 1 };
 	struct fake_op half = *op;
 
-	if (w->aborts && !down[w->fault])
-		w->aborting = posted_behind(w);
+	if (w->fault == LATE)
+		delay_op(w, op);
 	whole_lines(&half, op->length / 2 / LINE);
 	if (w->fault == LOSE_REPLY || w->fault == LINK_DOWN_REPLY)
 		execute_op(w, op);
@@ -227,9 +253,8 @@ static inline int die(struct fixture *w, const struct fake_op *op)
 	return RMC_S_ABORTED;
 }
 
-static inline int execute(void *arg, const struct fake_op *op)
+static inline int execute_next(struct fixture *w, const struct fake_op *op)
 {
-	struct fixture *w = (struct fixture *)arg;
 	int lose, status;
 
 	if (op->nid != 0)
@@ -240,10 +265,8 @@ static inline int execute(void *arg, const struct fake_op *op)
 		return RMC_S_ABORTED;
 	if (w->dies_at && !--w->dies_at)
 		return die(w, op);
-	if (w->aborting) {
-		w->aborting--;
-		return RMC_S_ABORTED;
-	}
+	if (op->op != RMC_OP_READ && op->op != RMC_OP_SABRE)
+		late_arrives(w);
 	if (w->before)
 		w->before(w, op);
 	w->messages++;
@@ -263,6 +286,23 @@ static inline int execute(void *arg, const struct fake_op *op)
 	status = execute_op(w, op);
 	if (lose && w->lose_replies && w->lose_replies--)
 		return RMC_S_TIMEOUT;
+	return status;
+}
+
+static inline int execute(void *arg, const struct fake_op *op)
+{
+	struct fixture *w = (struct fixture *)arg;
+	int status;
+
+	if (op->op == RMC_OP_RESUME)
+		return resume_op(w);
+	if (w->stopped && op->op != RMC_OP_SABRE)
+		return RMC_S_ABORTED;
+	status = execute_next(w, op);
+	if (w->stops && status > RMC_S_OK && op->op != RMC_OP_SABRE && !w->stopped) {
+		w->stopped = 1;
+		w->failures++;
+	}
 	return status;
 }
 
