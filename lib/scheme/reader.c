@@ -17,7 +17,9 @@ int rmc_reader_start(struct rmc_reader *r, struct rmc_object_read *rd)
 	rd->index = (int)e->index;
 	rd->status = 0;
 	rd->data = NULL;
-	rmc_sync_begin(s, e, s->plan.read);
+	e->at = s->plan.read;
+	if (rmc_unlikely(!(e->at->flags & STEP_FETCHES) || !rmc_sync_fetch(s, e)))
+		rmc_sync_begin(s, e, s->plan.read);
 	return 0;
 }
 

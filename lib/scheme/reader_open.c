@@ -45,6 +45,8 @@ static struct rmc_reader *reader_open(struct rmc_qp *qp,
 	if (!r)
 		return NULL;
 	r->s.relaxed = 1;
+	/* the other layouts' checks are of images, and there are no upgrades */
+	r->s.notes = !!(plan.scheme->layout->flags & LAYOUT_WORDS);
 	r->s.fall_back = !!options->fall_back;
 	return r;
 }

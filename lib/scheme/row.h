@@ -137,6 +137,7 @@ enum step_op {
 #define STEP_UNKNOWN	(1U << 3)	/* only if the caller has no hint */
 #define STEP_UNLATCHES	(1U << 4)	/* WRITE: its last line has the free word */
 #define STEP_FETCHES	(1U << 5)	/* an image, and nothing else is in flight: the usual case */
+#define STEP_LAST	(1U << 6)	/* and then it is checked, if at all, and the caller's */
 
 struct step {
 	uint8_t op;		/* enum step_op */

@@ -82,16 +82,27 @@ static int copy_program(struct step *to, const struct step *from, unsigned int o
 	}
 }
 
+/* Is this read the last step of a reader that leaves this node? */
+static int is_last(const struct step *p)
+{
+	if (p[1].op == STEP_CHECK && p[1].part == PART_IMAGE)
+		p++;
+	return p[1].op == STEP_USE;
+}
+
 /* Groups, and steps that take the short way through the executor */
 static void count_groups(struct step *p)
 {
+	int latched = 0;
+
 	for (; p->op != STEP_END; p++) {
 		p->group = 1;
+		latched |= p->op == STEP_LATCH;
 		while (p[p->group].flags & STEP_BEHIND)
 			p->group++;
 		if (p->group == 1 && !(p->flags & STEP_BEHIND) && p->part == PART_IMAGE &&
 		    (p->op == STEP_READ || p->op == STEP_SABRE))
-			p->flags |= STEP_FETCHES;
+			p->flags |= STEP_FETCHES | (is_last(p) && !latched ? STEP_LAST : 0);
 	}
 }
 

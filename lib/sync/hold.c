@@ -165,7 +165,6 @@ static int go_on(struct rmc_sync *s, enum rmc_sync_call call, struct rmc_hold *h
 		return err;
 	e->failures = 0;
 	e->waited = 0;
-	s->active++;
 	if (s->plan.flags & RMC_SYNC_ASYNC && (call == RMC_SYNC_COMMIT || e->latched) &&
 	    call != RMC_SYNC_UPGRADE) {
 		e->background = 1;

@@ -213,6 +213,13 @@ static void latch_resolved(struct rmc_sync *s, struct entry *e, uint64_t now)
 
 static void latch_completed(struct rmc_sync *s, struct entry *e)
 {
+	/* the usual case: alone, and taken */
+	if (rmc_likely(!e->latch_status && e->at->group == 1 && e->found == e->expected &&
+		       !e->evicts && !(e->taking->flags & LATCH_COUNTS))) {
+		hold_latch(e);
+		rmc_sync_advance(s, e, e->at + 1);
+		return;
+	}
 	switch (rmc_sync_outcome(s, e->latch_status)) {
 	case TOOK_EFFECT:
 		break;

@@ -81,18 +81,21 @@ struct entry {
 		uint64_t not_before;	/* READY: ns, backing off until then */
 		int ticket;		/* ASKED */
 	};
-	uint64_t version;		/* of the data; of LAYOUT_INDEX: the index word */
-	uint64_t words[2];		/* latch and version, as read last */
-	const struct latch *latch;	/* that is held, and its word */
-	uint64_t word;
+	uint32_t backoff;
+	/* zero when a program begins: */
+	unsigned int failures;
+	const struct latch *latch;	/* that is held */
 	const struct latch *taking;	/* that is being taken */
-	uint64_t expected, want;	/* its atomic */
-	uint64_t found, release_found;	/* results of atomics */
+	uint64_t expected;		/* by its atomic */
+	uint64_t version;		/* of the data; of LAYOUT_INDEX: the index word */
 	uint64_t copy;			/* LAYOUT_INDEX: offset of the new copy */
+	/* set when they are needed: */
+	uint64_t word;			/* of the latch that is held */
+	uint64_t want;			/* what the atomic stores */
+	uint64_t words[2];		/* latch and version, as read last */
+	uint64_t found, release_found;	/* results of atomics */
 	uint64_t since;			/* ROW_TIMED: when the index word was read, ns */
 	uint32_t readers;		/* SABRes that hold the object */
-	uint32_t backoff;
-	unsigned int failures;
 };
 
 /* A latch to be released */
@@ -151,6 +154,8 @@ struct rmc_sync {
 	uint8_t stops;			/* after a failure: it is RMC_QP_ORDERED, or may be */
 	uint8_t stop;			/* enum stop */
 	uint8_t stop_caused;		/* the operation whose failure has stopped it is known */
+	uint8_t notes;			/* images have words that are needed */
+	size_t last_len, last_image;	/* of the object that was fetched last */
 	int evicted;			/* node of rmc_sync_take_over(), -1: readers */
 	int failure;			/* first of an entry in the background */
 	struct rmc_reader_stats stats;
@@ -162,7 +167,6 @@ struct rmc_sync {
 	unsigned int unlatches;
 	unsigned int releasing;		/* in flight, and no entry waits for it */
 	unsigned int repeats;		/* of all these, those that are repeated */
-	unsigned int active;		/* entries neither FREE, DONE nor HELD */
 	unsigned int background;	/* of these without a caller */
 	unsigned int abandoned;		/* entries without a caller */
 	unsigned int ready;		/* of these READY or ASKED: to be polled */
@@ -237,10 +241,11 @@ size_t rmc_sync_memory(const struct rmc_sync_options *o, const struct scheme *sc
 
 /*
  * steps.c. Execute a program, or continue behind a step of it. An entry is ready: its group is
- * issued at once, or later when there is room. Its program has ended. Poll those that wait.
+ * issued at once (if it is one read of an image, true then), or later when there is room. Its program has ended. Poll those that wait.
  */
 void rmc_sync_begin(struct rmc_sync *s, struct entry *e, const struct step *program);
 void rmc_sync_advance(struct rmc_sync *s, struct entry *e, const struct step *at);
+int rmc_sync_fetch(struct rmc_sync *s, struct entry *e);
 void rmc_sync_ready(struct rmc_sync *s, struct entry *e);
 void rmc_sync_finish(struct rmc_sync *s, struct entry *e, int status);
 int rmc_sync_poll_ready(struct rmc_sync *s);
@@ -290,7 +295,17 @@ void rmc_sync_unlatched(struct rmc_sync *s, int slot, int status);
 int rmc_unlatch_again(struct rmc_sync *s, struct unlatch *u, int status, uint64_t found);
 int rmc_sync_commits(const struct rmc_sync *s, const struct entry *e);
 int rmc_unlatch_pending(const struct rmc_sync *s, const struct entry *e);
-uint64_t rmc_latch_offset(const struct rmc_sync *s, uint64_t offset, size_t len);
+uint64_t rmc_latch_elsewhere(const struct rmc_sync *s, uint64_t offset, size_t len);
+
+/* The word of the latch of an object */
+static inline uint64_t rmc_latch_offset(const struct rmc_sync *s, uint64_t offset, size_t len)
+{
+	const struct layout *l = s->scheme->layout;
+
+	if (rmc_unlikely(l->flags & (LAYOUT_APART | LAYOUT_FOOT)))
+		return rmc_latch_elsewhere(s, offset, len);
+	return offset + l->latch_at;		/* LAYOUT_WORDS: 0 */
+}
 
 /* copies.c */
 uint64_t rmc_copy_offset(const struct entry *e, uint64_t index);
@@ -316,13 +331,8 @@ static inline struct entry *sync_entry(struct rmc_sync *s, int nid, uint64_t off
 	e->nid = nid;
 	e->offset = offset;
 	e->len = len;
-	e->latch = e->taking = NULL;
-	e->expected = 0;
-	e->version = 0;
-	e->failures = 0;
-	e->copy = 0;
+	memset(&e->failures, 0, offsetof(struct entry, word) - offsetof(struct entry, failures));
 	e->backoff = s->o.backoff_ns;
-	s->active++;
 	return e;
 }
 

@@ -10,14 +10,12 @@
 
 #define UNLATCH_TRIES	8
 
-/* The word of the latch of an object */
-uint64_t rmc_latch_offset(const struct rmc_sync *s, uint64_t offset, size_t len)
+/* Where the word of the latch is, other than at the same place of each object */
+uint64_t rmc_latch_elsewhere(const struct rmc_sync *s, uint64_t offset, size_t len)
 {
-	const struct layout *l = s->scheme->layout;
-
-	if (l->flags & LAYOUT_APART)
+	if (s->scheme->layout->flags & LAYOUT_APART)
 		return s->o.latches + (offset - s->o.base) / s->o.stride * sizeof(uint64_t);
-	return offset + (l->flags & LAYOUT_WORDS ? words_at(s->scheme, len) : l->latch_at);
+	return offset + words_at(s->scheme, len);
 }
 
 /*
@@ -234,8 +232,16 @@ int rmc_unlatch_again(struct rmc_sync *s, struct unlatch *u, int status, uint64_
 
 void rmc_sync_unlatched(struct rmc_sync *s, int slot, int status)
 {
-	struct unlatch u = s->slot[slot].unlatch;
+	const struct unlatch *usual = &s->slot[slot].unlatch;
+	struct unlatch u;
 
+	/* no other word than the holder's is released: it does not matter what was found */
+	if (rmc_likely(!status && !usual->entry && !usual->tries &&
+		       usual->how == RELEASE && !(usual->latch->flags & LATCH_ADDS))) {
+		s->releasing--;
+		return;
+	}
+	u = *usual;
 	s->releasing -= !u.entry;
 	s->repeats -= !!u.tries;
 	if (!rmc_unlatch_again(s, &u, status, rmc_slot_value(s->qp, slot)) && u.entry)

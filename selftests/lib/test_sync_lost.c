@@ -549,10 +549,55 @@ static void aborted_beside(void)
 	CHECK_EQ(rmc_sync_poll(s, &done), 1);
 	CHECK_EQ(h[0].status, RMC_S_TIMEOUT);
 	/* and what is aborted for another reason is not begun for ever */
-	w.stops = 0;
 	w.dies_at = 1;
 	CHECK_EQ(rmc_sync_read(s, 0, &h[0]), RMC_S_ABORTED);
 	w.dead = 0;
+	/* one that was only taken for ordered is resumed once */
+	w.stops = 0;
+	w.lose_swaps = 2;
+	CHECK_EQ(rmc_sync_read(s, 0, &h[0]), RMC_S_TIMEOUT);
+	CHECK_EQ(rmc_sync_read(s, 0, &h[0]), RMC_S_TIMEOUT);
+	CHECK_EQ(w.refused, 1);
+	rmc_sync_close(s);
+	fixture_fini(&w);
+}
+
+/* It goes on when nothing is in flight. */
+static void resumed_alone(void)
+{
+	struct rmc_hold h[2] = { { .len = LEN }, { .len = LEN } }, *done;
+	struct rmc_sync_stats stats;
+	struct rmc_sync *s;
+	struct fixture w;
+	int i, n = 0;
+
+	fixture_init(&w);
+	s = sync_of(&w, "versioning", 0);
+	w.stops = 1;
+	w.hold = 1;			/* the write's latch */
+	w.fault = LOSE_REQUEST;
+	w.faults = 1;
+	w.fault_at = 2;			/* the read */
+	CHECK_EQ(rmc_sync_start(s, RMC_SYNC_WRITE, 0, &h[0]), 0);
+	CHECK_EQ(rmc_sync_start(s, RMC_SYNC_READ, 1024, &h[1]), 0);
+	for (i = 0, stats.lost = 0; i < 100000 && !stats.lost; i++) {
+		CHECK_EQ(rmc_sync_poll(s, &done), 0);
+		rmc_sync_stats(s, &stats);
+		usleep(10);
+	}
+	for (i = 0; i < 100; i++) {
+		CHECK_EQ(rmc_sync_poll(s, &done), 0);
+		usleep(10);
+	}
+	CHECK_EQ(__atomic_load_n(&w.resumes, __ATOMIC_ACQUIRE), 0);
+	__atomic_store_n(&w.rmc.release, 1, __ATOMIC_RELEASE);
+	for (i = 0; i < 100000 && n < 2; i++) {
+		n += rmc_sync_poll(s, &done);
+		usleep(10);
+	}
+	CHECK_EQ(n, 2);
+	CHECK_EQ(__atomic_load_n(&w.resumes, __ATOMIC_ACQUIRE), 1);
+	CHECK_EQ(h[0].status + h[1].status, 0);
 	rmc_sync_close(s);
 	fixture_fini(&w);
 }
@@ -736,6 +781,7 @@ int main(void)
 		{ "a release is not repeated over the next hold", next_hold },
 		{ "nor over the next one of the same client", own_next_hold },
 		{ "what a stopped queue pair aborts is issued again", aborted_beside },
+		{ "and resumed when nothing is in flight", resumed_alone },
 		{ "a write that failed leaves the latch, until the object is taken over", quarantine },
 		{ "a copy whose swap is in doubt is nobody's", two_owners },
 		{ "sizes, hints and times of copies", copies },
