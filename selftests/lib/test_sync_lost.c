@@ -536,6 +536,7 @@ static void aborted_beside(void)
 	rmc_sync_stats(s, &stats);
 	CHECK_EQ(stats.quarantined + stats.failed + stats.unlocks_lost, 0);
 	CHECK_EQ(w.resumes, 12);
+	CHECK_EQ(w.qp.error, 0);
 	rmc_sync_close(s);
 	CHECK(!w.stopped && !word_at(&w, 0) && !word_at(&w, 1024));
 	/* one attempt is one, though others fail */
