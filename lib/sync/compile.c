@@ -183,6 +183,58 @@ int rmc_sync_compile(struct plan *plan, const struct rmc_sync_options *o, const 
 	return 0;
 }
 
+/* --- counts --- */
+
+static int is_atomic(const struct step *p)
+{
+	return p->op == STEP_LATCH || p->op == STEP_UNLATCH || p->op == STEP_SWAP;
+}
+
+static void count_program(const struct plan *plan, int writes, struct rmc_sync_cost *c)
+{
+	const struct latch *latch = writes ? plan->writes : plan->reads;
+	int async = plan->flags & RMC_SYNC_ASYNC, used = 0, latched = 0, i;
+	/* the index word, but a copy that is not written yet must not be read */
+	int known = !(plan->row->row & ROW_TIMED) && !(writes && async);
+	const struct step *p;
+
+	for (p = writes ? plan->write : plan->read; p->op != STEP_END; p += i) {
+		i = 1;
+		used |= p->op == STEP_USE;
+		if (p->op == STEP_USE || p->op == STEP_CHECK || (p->flags & STEP_UNKNOWN && known))
+			continue;
+		latched |= p->op == STEP_LATCH && latch_released(latch);
+		for (i = 0; i < p->group; i++) {
+			c->messages++;
+			c->atomics += (unsigned int)is_atomic(&p[i]);
+		}
+		/* nobody waits in the background, nor ever for some releases */
+		if (!(used && async && (writes || latched)) &&
+		    !(p->op == STEP_UNLATCH && latch->flags & LATCH_LAZY))
+			c->round_trips++;
+	}
+}
+
+int rmc_sync_cost_sized(const struct rmc_sync_options *options, size_t size, int writes,
+			struct rmc_sync_cost *cost)
+{
+	struct rmc_sync_options o;
+	struct plan plan;
+	int err;
+
+	err = rmc_struct_in(&o, sizeof(o), options, size, RMC_SYNC_OPTIONS_SIZE_VER1,
+			    "sync options");
+	if (!err)
+		err = rmc_sync_compile(&plan, &o, NULL);
+	if (err)
+		return err;
+	if (writes && !plan.row->write)
+		return rmc_fail(EOPNOTSUPP, "scheme %s: only the owner writes", plan.row->pub.name);
+	memset(cost, 0, sizeof(*cost));
+	count_program(&plan, writes, cost);
+	return 0;
+}
+
 const struct rmc_scheme *rmc_sync_layout_sized(const struct rmc_sync_options *options,
 					       size_t size)
 {

@@ -286,6 +286,13 @@ size_t sync_bytes_ver1(const struct rmc_sync_options *options)
 	return rmc_sync_bytes_sized(options, RMC_SYNC_OPTIONS_SIZE_VER1);
 }
 
+int sync_cost_ver1(const struct rmc_sync_options *options, int writes, struct rmc_sync_cost *cost)
+	RMC_VER0(rmc_sync_cost);
+int sync_cost_ver1(const struct rmc_sync_options *options, int writes, struct rmc_sync_cost *cost)
+{
+	return rmc_sync_cost_sized(options, RMC_SYNC_OPTIONS_SIZE_VER1, writes, cost);
+}
+
 const struct rmc_scheme *sync_layout_ver1(const struct rmc_sync_options *options)
 	RMC_VER0(rmc_sync_layout);
 const struct rmc_scheme *sync_layout_ver1(const struct rmc_sync_options *options)

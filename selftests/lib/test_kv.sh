@@ -53,6 +53,10 @@ expect "rmc-kv: bad theta" 2 "'-1' is not a number, 0 .. 1000" "$O/rmc-kv" bench
 expect "rmc-kv: help" 0 "fall-back" "$O/rmc-kv" --help
 
 expect "rmc-sync: schemes" 0 "^farm  *atomic  *version .*R25 4.3; FaRM" "$O/rmc-sync" schemes
+expect "rmc-sync: what they cost" 0 "^rw  *atomic  *rw  *320  3/1/2  *4/1/2 " \
+	"$O/rmc-sync" schemes --opt spec,combine,async
+expect "rmc-sync: what a scheme refuses costs nothing" 0 "^rpc .*  -  *-  *the owner reads" \
+	"$O/rmc-sync" schemes --opt spec,combine,async
 expect "rmc-sync: no command" 2 "no command" "$O/rmc-sync"
 expect "rmc-sync: unknown command" 2 "no command 'frob'" "$O/rmc-sync" frob
 expect "rmc-sync: unknown scheme" 2 "no scheme 'x'" "$O/rmc-sync" -s x bench

@@ -79,6 +79,7 @@ static void count(const struct count *c)
 	struct rmc_sync_stats before, after;
 	struct rmc_hold h = { .len = LEN };
 	struct rmc_sync_options o;
+	struct rmc_sync_cost cost;
 	struct rmc_sync *s;
 	struct fixture w;
 	unsigned int i;
@@ -120,6 +121,13 @@ static void count(const struct count *c)
 	CHECK_EQ(after.messages - before.messages, c->messages * OPERATIONS);
 	CHECK_EQ(after.round_trips - before.round_trips, c->round_trips * OPERATIONS);
 	CHECK_EQ(after.atomics - before.atomics, c->atomics * OPERATIONS);
+	/* as the library says without an operation */
+	tap_where = c->row;
+	CHECK_EQ(rmc_sync_cost(&o, c->writes, &cost), 0);
+	CHECK_EQ(cost.messages, c->messages);
+	CHECK_EQ(cost.round_trips, c->round_trips);
+	CHECK_EQ(cost.atomics, c->atomics);
+	tap_where = NULL;
 	CHECK_EQ(w.messages, c->messages * OPERATIONS);
 	CHECK_EQ(w.atomics, c->atomics * OPERATIONS);
 	CHECK_EQ(after.failed + after.torn + after.locked + after.unlocks_lost, 0);
@@ -191,6 +199,7 @@ static void pairs(void)
 		{ "rw", 0, 1U << 31 },
 	};
 	struct rmc_sync_options o;
+	struct rmc_sync_cost cost;
 	struct fixture w;
 	unsigned int i;
 
@@ -202,7 +211,10 @@ static void pairs(void)
 		refuse(&w, &o, EINVAL);
 		CHECK(!rmc_sync_layout(&o) && errno == EINVAL);
 		CHECK_EQ(rmc_sync_bytes(&o), 0);
+		CHECK_EQ(rmc_sync_cost(&o, 0, &cost), -EINVAL);
 	}
+	o = options_of(&w, "lock", 0);
+	CHECK_EQ(rmc_sync_cost(&o, 1, &cost), -EOPNOTSUPP);
 	o = options_of(&w, "rw", 0);
 	o.scheme = NULL;
 	refuse(&w, &o, EINVAL);

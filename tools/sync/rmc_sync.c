@@ -12,7 +12,7 @@
 
 #define USAGE	"rmc-run -n N rmc-sync [OPTION...] bench\n" \
 		"       rmc-run -n N rmc-sync [OPTION...] torn\n" \
-		"       rmc-sync [--json] schemes"
+		"       rmc-sync [OPTION...] schemes"
 
 static struct sync_run r = {
 	.seconds = 5, .theta_percent = 0, .tuples = 10000, .bytes = 256, .attempts = 1000000,
@@ -75,43 +75,6 @@ static const char *needs_name(const struct rmc_scheme *s)
 	       s->needs & RMC_NEEDS_OWNER ? "owner" : "";
 }
 
-static void scheme_json(struct json *j, const struct rmc_scheme *s)
-{
-	json_object(j, NULL);
-	json_string(j, "name", s->name);
-	json_string(j, "title", s->title);
-	json_string(j, "guarantee", guarantee_name(s));
-	json_string(j, "latch", s->latch ? s->latch : "none");
-	json_string(j, "needs", needs_name(s));
-	json_string(j, "papers", s->papers);
-	json_string(j, "systems", s->systems ? s->systems : "");
-	json_uint(j, "object_bytes", rmc_scheme_bytes(s, r.bytes));
-	json_end_object(j);
-}
-
-static int list_schemes(void)
-{
-	const struct rmc_scheme *s;
-	unsigned int i;
-	struct json j;
-
-	if (r.json) {
-		json_init(&j, stdout);
-		json_array(&j, NULL);
-		for (i = 0; (s = rmc_sync_number(i)); i++)
-			scheme_json(&j, s);
-		json_end_array(&j);
-		return EXIT_OK;
-	}
-	printf("%-23s  %-9s  %-7s  %-5s  %8s  %s\n", "scheme", "guarantee", "latch", "needs", "bytes",
-	       "title; where it is from; systems");
-	for (i = 0; (s = rmc_sync_number(i)); i++)
-		printf("%-23s  %-9s  %-7s  %-5s  %8zu  %s; %s%s%s\n", s->name, guarantee_name(s),
-		       s->latch ? s->latch : "none", needs_name(s), rmc_scheme_bytes(s, r.bytes),
-		       s->title, s->papers, s->systems ? "; " : "", s->systems ? s->systems : "");
-	return EXIT_OK;
-}
-
 static unsigned int parse_flags(const char *list)
 {
 	unsigned int found = 0, i;
@@ -138,6 +101,66 @@ static unsigned int parse_latch(const char *name)
 		if (!strcmp(rmc_sync_latch_name(i), name))
 			return i;
 	die(EXIT_USAGE, "--latch: '%s' is not rw, excl, version, detached or none", name);
+}
+
+/* messages/round trips/atomics of a read or write; "-": only the owner writes, or refused */
+static const char *cost_name(const struct rmc_scheme *s, int writes, char *to, size_t len)
+{
+	struct rmc_sync_options o = {
+		.scheme = s, .max = r.bytes, .latch = parse_latch(r.latch),
+		.flags = parse_flags(r.options) | RMC_SYNC_TRUST_ORDER,
+	};
+	struct rmc_sync_cost c;
+
+	if (rmc_sync_cost(&o, writes, &c))
+		return "-";
+	snprintf(to, len, "%u/%u/%u", c.messages, c.round_trips, c.atomics);
+	return to;
+}
+
+static void scheme_json(struct json *j, const struct rmc_scheme *s)
+{
+	char cost[32];
+
+	json_object(j, NULL);
+	json_string(j, "name", s->name);
+	json_string(j, "title", s->title);
+	json_string(j, "guarantee", guarantee_name(s));
+	json_string(j, "latch", s->latch ? s->latch : "none");
+	json_string(j, "needs", needs_name(s));
+	json_string(j, "papers", s->papers);
+	json_string(j, "systems", s->systems ? s->systems : "");
+	json_uint(j, "object_bytes", rmc_scheme_bytes(s, r.bytes));
+	json_string(j, "read_cost", cost_name(s, 0, cost, sizeof(cost)));
+	json_string(j, "write_cost", cost_name(s, 1, cost, sizeof(cost)));
+	json_end_object(j);
+}
+
+static int list_schemes(void)
+{
+	const struct rmc_scheme *s;
+	char read[32], write[32];
+	unsigned int i;
+	struct json j;
+
+	if (r.json) {
+		json_init(&j, stdout);
+		json_array(&j, NULL);
+		for (i = 0; (s = rmc_sync_number(i)); i++)
+			scheme_json(&j, s);
+		json_end_array(&j);
+		return EXIT_OK;
+	}
+	printf("%-23s  %-9s  %-7s  %-5s  %8s  %-7s  %-7s  %s\n", "scheme", "guarantee", "latch", "needs",
+	       "bytes", "read", "write", "title; where it is from; systems");
+	for (i = 0; (s = rmc_sync_number(i)); i++)
+		printf("%-23s  %-9s  %-7s  %-5s  %8zu  %-7s  %-7s  %s; %s%s%s\n", s->name,
+		       guarantee_name(s), s->latch ? s->latch : "none", needs_name(s),
+		       rmc_scheme_bytes(s, r.bytes), cost_name(s, 0, read, sizeof(read)),
+		       cost_name(s, 1, write, sizeof(write)), s->title, s->papers,
+		       s->systems ? "; " : "", s->systems ? s->systems : "");
+	printf("read, write: messages/round trips/atomics of one that nobody is in the way of\n");
+	return EXIT_OK;
 }
 
 /* Combinations that cannot be are wrong command lines. */

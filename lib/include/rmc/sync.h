@@ -142,6 +142,25 @@ RMC_SIZED size_t rmc_sync_bytes(const struct rmc_sync_options *options)
 size_t rmc_sync_copy_bytes(size_t len);
 
 /*
+ * What one read or write costs that nobody is in the way of, with the hint of the last one
+ * (rmc_hold.hint): operations, times that the caller waits, and atomics of the operations.
+ * 0; -EINVAL, -EOPNOTSUPP: refused, or only the owner writes.
+ */
+struct rmc_sync_cost {
+	unsigned int messages, round_trips, atomics;
+};
+
+RMC_ABI_SIZE(rmc_sync_cost, 12);
+
+int rmc_sync_cost_sized(const struct rmc_sync_options *options, size_t size, int writes,
+			struct rmc_sync_cost *cost);
+RMC_SIZED int rmc_sync_cost(const struct rmc_sync_options *options, int writes,
+			    struct rmc_sync_cost *cost)
+{
+	return rmc_sync_cost_sized(options, sizeof(*options), writes, cost);
+}
+
+/*
  * NULL with errno set on failure, see rmc_errmsg(). EINVAL: options that exclude each other;
  * EOPNOTSUPP: they need an ordered queue pair; EMSGSIZE: an object is longer than an
  * operation.
