@@ -21,6 +21,7 @@
 #define kvfree(p)		free(p)
 #define pr_err(...)		rmcd_log_kernel(__VA_ARGS__)
 #define pr_notice(...)		rmcd_log_kernel(__VA_ARGS__)
+#define pr_info(...)		rmcd_log_kernel(__VA_ARGS__)
 #define roundup_pow_of_two(n)	((n) > 1 ? 1ULL << (ilog2((n) - 1) + 1) : 1ULL)
 #define order_base_2(n)		((n) > 1 ? ilog2((n) - 1) + 1 : 0U)
 
