@@ -20,7 +20,7 @@
 #define NODES		8		/* members at most */
 
 static struct rmc_sync_options o = {
-	.max = LEN, .flags = RMC_SYNC_TRUST_ORDER, .attempts = 1000000, .buffers = 4,
+	.max = LEN, .attempts = 1000000, .buffers = 4,
 	.backoff_ns = 1000, .backoff_max_ns = 100000, .grace_us = 50000,
 };
 
@@ -244,7 +244,7 @@ int main(int argc, char **argv)
 	o.base = team->offset;
 	o.stride = step;
 	o.objects = OBJECTS;
-	qp = rmc_qp_create(team->ctx, 64);
+	qp = rmc_qp_create_with(team->ctx, 64, o.flags & ~RMC_SYNC_ASYNC ? RMC_QP_ORDERED : 0);
 	CHECK(qp != NULL);
 	s = rmc_sync_open(qp, &o);
 	if (!s)

@@ -76,7 +76,7 @@ for s in "farm table" "sabre tree" "crc64 map"; do
 	expect "structures, $s, 3 nodes" 0 "member 2: ok" nodes 3 "$A/prog_structures.asan" $s
 done
 
-# --- objects that all members read and write: TRUST_ORDER holds, with one RRPP and no filter ---
+# --- objects that all members read and write; what needs order has ordered queue pairs ---
 
 while read -r row; do
 	# shellcheck disable=SC2086 # options
@@ -93,6 +93,18 @@ sabre
 out-of-place
 mark-out-of-place async
 END
+sync_disordered() {		# sync_disordered FAULTS OPTION...: of rows that need order
+	local faults=$1 status
+	shift
+	# shellcheck disable=SC2086 # options
+	ctl fault set $faults --seed 7 && nodes 3 "$A/prog_sync.asan" "$@"
+	status=$?
+	ctl fault clear && return $status
+}
+expect "objects that all write, on links that reorder packets" 0 "member 2: ok" \
+	sync_disordered "--reorder 5% --shuffle 5% --jitter 20us" versioning spec write-unlatch
+expect "objects that all write, on links that lose packets: queue pairs stop and go on" 0 \
+	"member 2: ok" sync_disordered "--loss 0.02%" excl spec combine async
 
 # --- time limits, revocation, members that are restarted ---
 

@@ -190,7 +190,8 @@ for s in "rw" "farm --latch excl --opt spec,write-unlatch,async --trust-order" "
 done
 expect "rmc-sync: bench counts messages, round trips and atomics" 0 "3.00 messages, 3.00 round.* 2.00 at" \
 	nodes 1 "$Y" bench -n 100 -k 4
-expect "rmc-sync: what needs order" 1 "need an ordered queue pair" nodes 1 "$Y" bench --opt spec -n 1
+expect "rmc-sync: what needs order has it" 0 '"ordered": *true' \
+	nodes 1 "$Y" bench --opt spec -n 1 --json
 expect "rmc-sync: torn, a scheme that is not" 0 "^no read of" \
 	nodes 2 "$Y" torn -s versioning -b 512 -k 2 -n 300
 expect "rmc-sync: torn, alone" 2 "two nodes at least" nodes 1 "$Y" torn
