@@ -4,11 +4,14 @@
  * prog_sync ROW [OPTION...], options spec, combine, async, write-unlatch, excl, detached.
  * Each object but the last is a count, repeated: no read is a mixture, and no update is lost.
  * The last one of each member is also written by that member's CPU.
+ * With dies RMC-SYNC, member 1 ends with two latched objects of member 0, which lets that program
+ * release them.
  * Prints "member N: ok ...", or the failed check and fails.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <rmc/rmc.h>
 #include "member.h"
 
@@ -26,6 +29,7 @@ static struct rmc_sync_options o = {
 
 static const struct rmc_scheme *layout;
 static struct rmc_sync *s;
+static const char *recovers;
 static size_t step;
 static uint64_t seed, torn;
 
@@ -206,9 +210,42 @@ static void parse(int argc, char **argv)
 			o.latch = RMC_LATCH_EXCL;
 		else if (!strcmp(argv[i], "detached"))
 			o.latch = RMC_LATCH_DETACHED;
+		else if (!strcmp(argv[i], "dies") && i + 1 < argc)
+			recovers = argv[++i];
 		else
 			exit(2);
 	}
+}
+
+/* Nobody but rmc-sync knows that member 1 is dead. */
+static int dead_member(void)
+{
+	struct rmc_hold h = { .len = LEN };
+	char command[400];
+	unsigned int k;
+
+	for (k = 0; team->self && k < 2; k++)
+		OK(rmc_sync_write(s, address(0, k), &h));
+	OK(rmc_team_barrier(team));
+	if (team->self) {
+		printf("member 1: ok\n");
+		fflush(stdout);
+		_exit(0);
+	}
+	snprintf(command, sizeof(command), "%s recover --scheme %s --owner %d --at %llu --tuples %d "
+		 "--bytes %d --pad 1 --dead %d --torn zero", recovers, o.scheme->name,
+		 rmc_team_nid(team, 0), (unsigned long long)team->offset, OBJECTS, LEN,
+		 rmc_team_nid(team, 1));
+	CHECK(system(command) == 0);
+	for (k = 0; k < OBJECTS; k++) {
+		OK(rmc_sync_write(s, address(0, k), &h));
+		CHECK(!mixed(h.data) && !*(uint64_t *)h.data);
+		OK(rmc_sync_cancel(s, &h));
+	}
+	OK(rmc_sync_drain(s));
+	printf("member 0: ok, recovered\n");
+	fflush(stdout);
+	_exit(0);
 }
 
 int main(int argc, char **argv)
@@ -250,6 +287,8 @@ int main(int argc, char **argv)
 	if (!s)
 		printf("member %d: %s\n", team->self, rmc_errmsg());
 	CHECK(s != NULL);
+	if (recovers)
+		return dead_member();
 	run(members);
 	OK(rmc_team_barrier(team));
 	sums(members);

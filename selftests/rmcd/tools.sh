@@ -195,6 +195,13 @@ expect "rmc-sync: what needs order has it" 0 '"ordered": *true' \
 expect "rmc-sync: torn, a scheme that is not" 0 "^no read of" \
 	nodes 2 "$Y" torn -s versioning -b 512 -k 2 -n 300
 expect "rmc-sync: torn, alone" 2 "two nodes at least" nodes 1 "$Y" torn
+for s in rw farm mark-out-of-place; do
+	expect "rmc-sync: recover, $s" 0 "member 0: ok, recovered" nodes 2 "$A/prog_sync.asan" $s dies "$Y"
+done
+expect "rmc-sync: recover says what it has found" 0 "^not_latched  *1$" \
+	nodes 2 "$A/prog_sync.asan" rw dies "$Y"
+expect "rmc-sync: recover, whose" 2 "latches are released" "$Y" recover --torn keep
+expect "rmc-sync: recover, and then" 2 "keep or zero" "$Y" recover --dead 1
 sync_bench_json() {
 	nodes 2 "$Y" bench -s lock -k 20 -n 50 --json > "$W/json" &&
 		python3 -m json.tool "$W/json" | grep '"atomics":'

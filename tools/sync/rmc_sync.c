@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
  * rmc-sync: the schemes of <rmc/sync.h>, listed, measured, and searched for reads that mix
- * two states. One process per node.
+ * two states, one process per node; and latches of dead nodes, released.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,11 +12,13 @@
 
 #define USAGE	"rmc-run -n N rmc-sync [OPTION...] bench\n" \
 		"       rmc-run -n N rmc-sync [OPTION...] torn\n" \
-		"       rmc-sync [OPTION...] schemes"
+		"       rmc-sync [OPTION...] schemes\n" \
+		"       rmc-sync [OPTION...] --dead NODE --torn keep|zero recover"
 
 static struct sync_run r = {
 	.seconds = 5, .theta_percent = 0, .tuples = 10000, .bytes = 256, .attempts = 1000000,
 	.backoff_ns = 0, .grace_us = 10000, .scheme = "rw", .latch = "default", .options = "",
+	.dead = -2, .torn_data = "",
 };
 
 static const struct opt options[] = {
@@ -40,6 +42,14 @@ static const struct opt options[] = {
 	  "wait between them, doubled up to 64 times (0: none)" },
 	{ 0, "grace", OPT_INT, &r.grace_us, 1, 1000000000, "US",
 	  "before a copy out of place is used again (10000)" },
+	{ 0, "dead", OPT_INT, &r.dead, -1, RMC_NID_MAX, "NODE",
+	  "recover: whose latches; -1: readers of rw, none of which is left" },
+	{ 0, "torn", OPT_STRING, &r.torn_data, 0, 0, "WHAT",
+	  "recover: data that may be half written: keep it, or zero it" },
+	{ 0, "owner", OPT_INT, &r.owner, 0, RMC_NID_MAX, "NODE", "recover: where the tuples are (0)" },
+	{ 0, "at", OPT_SIZE, &r.at, 0, RMC_OFFSET_MAX, "OFFSET", "recover: of the first tuple (0)" },
+	{ 0, "latches", OPT_SIZE, &r.latches_at, 0, RMC_OFFSET_MAX, "OFFSET",
+	  "recover: of detached ones (behind the tuples)" },
 	{ 't', "time", OPT_INT, &r.seconds, 1, 86400, "S", "seconds to run (5)" },
 	{ 'n', "operations", OPT_SIZE, &r.operations, 1, INT64_MAX, "N",
 	  "operations per node, instead of a time" },
@@ -197,8 +207,9 @@ int main(int argc, char **argv)
 	n = argc - i;
 	if (!n)
 		die(EXIT_USAGE, "no command; see rmc-sync --help");
-	if (strcmp(w[0], "schemes") && strcmp(w[0], "bench") && strcmp(w[0], "torn"))
-		die(EXIT_USAGE, "no command '%s': schemes, bench or torn", w[0]);
+	if (strcmp(w[0], "schemes") && strcmp(w[0], "bench") && strcmp(w[0], "torn") &&
+	    strcmp(w[0], "recover"))
+		die(EXIT_USAGE, "no command '%s': schemes, bench, torn or recover", w[0]);
 	if (n > 1) {			/* options may follow */
 		char *command = w[0];
 
@@ -212,6 +223,13 @@ int main(int argc, char **argv)
 		return list_schemes();
 	r.torn = !strcmp(w[0], "torn");
 	check_options();
+	if (!strcmp(w[0], "recover")) {
+		if (r.dead < -1)
+			die(EXIT_USAGE, "recover: --dead NODE, whose latches are released");
+		if (strcmp(r.torn_data, "keep") && strcmp(r.torn_data, "zero"))
+			die(EXIT_USAGE, "recover: --torn keep or zero: what becomes of half-written data");
+		return recover(&r);
+	}
 	open_objects(&r);
 	status = workload(&r);
 	close_objects(&r);

@@ -13,6 +13,10 @@ struct sync_run {
 	int backoff_ns, buffers, grace_us, trust;
 	uint64_t tuples, bytes, operations;
 	const char *scheme, *latch, *options;
+	/* of recover */
+	int dead, owner;
+	uint64_t at, latches_at;
+	const char *torn_data;
 	/* of the command */
 	int torn;			/* one node writes, the others read */
 	/* all members */
@@ -34,6 +38,10 @@ const char *guarantee_name(const struct rmc_scheme *s);
 void open_objects(struct sync_run *r);
 int workload(struct sync_run *r);
 void close_objects(struct sync_run *r);
+
+/* --- recover.c --- */
+
+int recover(struct sync_run *r);
 
 /* --- report.c --- */
 
