@@ -190,6 +190,16 @@ struct rewrite {
 	size_t len;
 };
 
+/*
+ * Lines that the dead writer has stored have the version that it would have ended with: a reader
+ * that has some of them must not take those of the repair for the rest.
+ */
+static void beyond_lines(const struct scheme *s, uint64_t *version)
+{
+	if (s->layout->flags & LAYOUT_LINES)
+		rmc_store_relaxed(version, (rmc_load_relaxed(version) | 1) + 2);
+}
+
 static int rewrite(struct rmc_object *o, void *arg)
 {
 	const struct rewrite *r = (const struct rewrite *)arg;
@@ -202,6 +212,7 @@ static int rewrite(struct rmc_object *o, void *arg)
 		err = s->latch->acquire(o, &p);
 	if (err)
 		return err;
+	beyond_lines(s, &o->version);
 	s->pub.store(o, r->data, r->len);
 	if (s->latch)
 		s->latch->release(o);
@@ -225,6 +236,7 @@ static int repair_words(const struct scheme *s, struct rmc_object *o, const void
 		own = s->latch->own() | (s->latch->flags & LATCH_RW ? w & RW_READERS : 0);
 	} while (!__atomic_compare_exchange_n(word, &w, own, 0, __ATOMIC_ACQ_REL,
 					      __ATOMIC_ACQUIRE));
+	beyond_lines(s, word + WORD_VERSION);
 	store_words(s, o, data, len);
 	s->latch->leave(word);
 	return 0;

@@ -160,6 +160,37 @@ int rmc_words_check(const struct layout *l, const void *image, void *clean, size
 
 /* --- images of remote writers --- */
 
+uint64_t rmc_lines_ahead(const struct layout *l, const uint8_t *image, size_t len)
+{
+	uint16_t version, line;
+	struct piece p = { 0 };
+	int16_t most = 0;
+
+	if (!(l->flags & LAYOUT_WORDS) || !(l->flags & LAYOUT_LINES))
+		return 0;
+	version = (uint16_t)load(words_of(l, image, len) + WORD_VERSION * sizeof(uint64_t));
+	while (next_piece(l, len, &p)) {
+		if (!p.line)
+			continue;
+		memcpy(&line, image + p.image - sizeof(line), sizeof(line));
+		if ((int16_t)(line - version) > most)
+			most = (int16_t)(line - version);
+	}
+	return ((uint64_t)most + 1) & ~1ULL;
+}
+
+void rmc_lines_copy(const struct layout *l, const void *image, void *data, size_t len)
+{
+	struct layout lines = *l;
+
+	/* a struct rmc_object has as many bytes */
+	lines.flags |= LAYOUT_WORDS;
+	lines.words = WORDS_BYTES;
+	rmc_words_copy(&lines, (const struct rmc_object *)image, data, len);
+}
+
+_Static_assert(sizeof(struct rmc_object) == WORDS_BYTES, "rmc_lines_copy() relies on it");
+
 static void encode_object(const struct scheme *s, uint8_t *image, const void *data, size_t len,
 			  uint64_t version)
 {

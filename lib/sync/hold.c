@@ -95,6 +95,9 @@ static int encode(struct rmc_sync *s, struct entry *e)
 {
 	uint64_t words[2] = { 0, (e->version | 1) + 1 };
 
+	/* lines of dead nodes may have that version, and of several ones also later ones */
+	if (e->evicts)
+		words[WORD_VERSION] += rmc_lines_ahead(s->scheme->layout, e->image, e->len);
 	if (sync_indexed(s)) {
 		if (rmc_copy_take(s, e))
 			return -ENOSPC;
@@ -165,6 +168,9 @@ static int go_on(struct rmc_sync *s, enum rmc_sync_call call, struct rmc_hold *h
 		return err;
 	e->failures = 0;
 	e->waited = 0;
+	/* neither committed nor upgraded: it is not released if it is torn */
+	if (call != RMC_SYNC_COMMIT && sync_stays(s, e))
+		rmc_sync_leave(s, e);
 	if (s->plan.flags & RMC_SYNC_ASYNC && (call == RMC_SYNC_COMMIT || e->latched) &&
 	    call != RMC_SYNC_UPGRADE) {
 		e->background = 1;

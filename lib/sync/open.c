@@ -237,8 +237,7 @@ static void drop_entry(struct rmc_sync *s, struct entry *e)
 	if (e->state == FREE || e->state == ASKED || e->background)
 		return;
 	if (e->state == DONE || e->state == HELD) {
-		if (e->latched)
-			rmc_sync_unlatch(s, e);
+		rmc_sync_leave(s, e);
 		e->state = HELD;		/* of nobody any more */
 		return;
 	}

@@ -54,9 +54,20 @@ static void end_failed(struct rmc_sync *s, struct entry *e, int status)
 		return;
 	if (status == RMC_SCHEME_TORN)
 		s->stats.torn++;
-	if (e->latched)
-		rmc_sync_unlatch(s, e);
+	rmc_sync_leave(s, e);
 	rmc_sync_finish(s, e, status);
+}
+
+/* A read under a dead node's latch: that is not released for it, nor taken once more. */
+static int taken_over(struct rmc_sync *s, struct entry *e, int status)
+{
+	if (!e->evicts || !e->latched)
+		return 0;
+	if (repeat(s, e, status))
+		return 1;
+	rmc_sync_leave(s, e);
+	rmc_sync_finish(s, e, status);
+	return 1;
 }
 
 void rmc_sync_failed(struct rmc_sync *s, struct entry *e, int status)
@@ -65,6 +76,8 @@ void rmc_sync_failed(struct rmc_sync *s, struct entry *e, int status)
 		end_failed(s, e, status);
 		return;
 	}
+	if (taken_over(s, e, status))
+		return;
 	if (e->latched)
 		rmc_sync_unlatch(s, e);
 	if (e->job != JOB_UPGRADE && (status >= RMC_SCHEME_TORN || may_recover(status)))
@@ -100,7 +113,7 @@ static void hold_latch(struct entry *e)
 /* Is what the atomic has found this one's hold? An earlier atomic was, if it was only late. */
 static int took_latch(const struct entry *e)
 {
-	return e->found == e->expected ||
+	return (e->found == e->expected && !sync_looks(e)) ||
 	       (e->unsure && same_hold(e->taking, e->found, e->want));
 }
 
@@ -110,7 +123,8 @@ static int took_latch(const struct entry *e)
  */
 static int may_be_earlier(const struct rmc_sync *s, const struct entry *e)
 {
-	return e->taking->flags & (LATCH_VERSION | LATCH_INDEX) &&
+	/* a version that has replaced a dead node's is a new one */
+	return e->taking->flags & (e->evicts ? LATCH_INDEX : LATCH_VERSION | LATCH_INDEX) &&
 	       (s->quarantined || s->stats.unlocks_lost);
 }
 
@@ -150,13 +164,20 @@ static int is_evicted(const struct rmc_sync *s, const struct entry *e)
 
 static int evicted(struct rmc_sync *s, struct entry *e)
 {
-	if (e->expected != EVICT_NONE && took_latch(e)) {
+	if (took_latch(e)) {
+		/* an earlier atomic of this one, perhaps */
+		e->expected = e->evicted;
 		hold_latch(e);
 		return 1;
 	}
 	if (!is_evicted(s, e)) {
+		/* words of writers do not return, so nothing that was lost will come */
+		e->unsure &= s->evicted < 0;
 		rmc_sync_finish(s, e, -ENOENT);
-	} else if (e->expected != EVICT_NONE && ++e->failures >= s->o.attempts) {
+	} else if (e->taking->flags & LATCH_VERSION &&
+		   (e->found & ODD_VERSION_MASK) > ODD_VERSION_LIMIT) {
+		rmc_sync_finish(s, e, -EOVERFLOW);
+	} else if (!sync_looks(e) && ++e->failures >= s->o.attempts) {
 		rmc_sync_finish(s, e, RMC_SCHEME_LOCKED);	/* readers come and go */
 	} else {
 		e->expected = e->found;
@@ -224,6 +245,10 @@ static void latch_completed(struct rmc_sync *s, struct entry *e)
 	case TOOK_EFFECT:
 		break;
 	case UNKNOWN:
+		if (sync_looks(e)) {
+			rmc_sync_failed(s, e, e->latch_status);
+			return;
+		}
 		if (!(e->taking->flags & LATCH_COUNTS)) {
 			rmc_sync_resolve(s, e);
 			return;
@@ -256,8 +281,7 @@ static void write_failed(struct rmc_sync *s, struct entry *e, int status)
 	if (sync_indexed(s)) {
 		rmc_copy_give(s, e->copy, status == RMC_S_ABORTED ||
 			      rmc_sync_outcome(s, status) == UNKNOWN ? -1 : 0);
-		if (e->latched)
-			rmc_sync_unlatch(s, e);
+		rmc_sync_leave(s, e);
 	} else if (e->latched) {
 		e->latched = 0;
 		s->quarantined++;
@@ -371,8 +395,7 @@ static void swap_completed(struct rmc_sync *s, struct entry *e)
 	}
 	if (repeat(s, e, e->status))
 		return;
-	if (e->latched)
-		rmc_sync_unlatch(s, e);
+	rmc_sync_leave(s, e);
 	if (e->swap_lost)
 		s->quarantined++;
 	else
@@ -452,8 +475,7 @@ void rmc_sync_closed(struct rmc_sync *s, struct entry *e)
 		e->latched = 0;		/* as latch_failed() */
 		s->stats.unlocks_lost++;
 	}
-	if (e->latched)
-		rmc_sync_unlatch(s, e);
+	rmc_sync_leave(s, e);
 	rmc_sync_finish(s, e, -ECANCELED);
 }
 

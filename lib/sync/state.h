@@ -91,6 +91,7 @@ struct entry {
 	uint64_t copy;			/* LAYOUT_INDEX: offset of the new copy */
 	/* set when they are needed: */
 	uint64_t word;			/* of the latch that is held */
+	uint64_t evicted;		/* what the atomic with want replaces */
 	uint64_t want;			/* what the atomic stores */
 	uint64_t words[2];		/* latch and version, as read last */
 	uint64_t found, release_found;	/* results of atomics */
@@ -219,6 +220,18 @@ static inline int latch_released(const struct latch *latch)
 	return latch && latch->flags & LATCH_RELEASED;
 }
 
+/* Does its atomic only show the word of the latch that is to be taken over? */
+static inline int sync_looks(const struct entry *e)
+{
+	return e->evicts && e->expected == EVICT_NONE;
+}
+
+/* Was the latch a dead writer's, and the object is not known to be in one state? */
+static inline int sync_stays(const struct rmc_sync *s, const struct entry *e)
+{
+	return e->evicts && (e->used ? e->torn : s->evicted >= 0);
+}
+
 /* Is the latch the version of a struct rmc_object? */
 static inline int sync_odd_version(const struct latch *latch)
 {
@@ -282,13 +295,15 @@ void rmc_sync_closed(struct rmc_sync *s, struct entry *e);
 
 /*
  * unlatch.c: ask for a word in a slot; describe the release of what the entry holds, issue it in
- * the slot at the head, queue it, issue those that are queued, one has completed; queue it once
+ * the slot at the head, queue it, or leave the latch where the object may be half written; the same
+ * of a latch that may be taken yet; issue those that are queued, one has completed; queue it once
  * more unless it has ended; is one of the object pending, or a commit?
  */
 void rmc_sync_ask(struct rmc_sync *s, int slot, int nid, uint64_t offset);
 void rmc_unlatch_of(struct rmc_sync *s, struct entry *e, struct unlatch *u);
 void rmc_unlatch_issue(struct rmc_sync *s, const struct unlatch *u, int slot);
 void rmc_sync_unlatch(struct rmc_sync *s, struct entry *e);
+void rmc_sync_leave(struct rmc_sync *s, struct entry *e);
 void rmc_sync_unlatch_late(struct rmc_sync *s, struct entry *e);
 void rmc_sync_issue_unlatches(struct rmc_sync *s);
 void rmc_sync_unlatched(struct rmc_sync *s, int slot, int status);

@@ -102,17 +102,37 @@ static void write_part(struct rmc_sync *s, struct entry *e, const struct step *s
 		  part.bytes);
 }
 
+/*
+ * The word that replaces a dead node's. One that may still arrive is used again, so that it is
+ * recognized; but a version or a mark that was replaced does not return, nor what was to follow it.
+ */
+static uint64_t evicting_word(struct rmc_sync *s, struct entry *e)
+{
+	uint64_t was = e->expected;
+
+	if (e->unsure && (was == e->evicted || !(e->taking->flags & (LATCH_VERSION | LATCH_INDEX))))
+		return e->want;
+	e->unsure = 0;
+	/* lines that the dead node has written have the version behind its own: not to be met again */
+	if (e->taking->flags & LATCH_VERSION)
+		was = (was & ODD_VERSION_MASK) + 1;
+	return e->taking->word(&s->self, ++s->token, was, &s->p);
+}
+
 /* The first compare-and-swap shows the word: nothing is expected that a word may be. */
 static void evict(struct rmc_sync *s, struct entry *e, int slot, uint64_t offset)
 {
-	uint64_t was = e->expected, readers = 0;
+	uint64_t readers = 0;
 
-	if (e->taking->flags & LATCH_VERSION)
-		was = (was & ODD_VERSION_MASK) - 1;
-	if (e->taking->flags & LATCH_RW && s->evicted >= 0)
-		readers = was & RW_READERS;
-	e->want = e->taking->word(&s->self, ++s->token, was, &s->p);
 	s->atomics++;
+	if (sync_looks(e)) {
+		rmc_cas_async(s->qp, slot, e->nid, offset, EVICT_NONE, EVICT_NONE);
+		return;
+	}
+	if (e->taking->flags & LATCH_RW && s->evicted >= 0)
+		readers = e->expected & RW_READERS;
+	e->want = evicting_word(s, e);
+	e->evicted = e->expected;
 	rmc_cas_async(s->qp, slot, e->nid, offset, e->expected, e->want | readers);
 }
 
@@ -453,12 +473,17 @@ static void prepare(struct rmc_sync *s, struct entry *e, const struct step *step
 	rmc_sync_ready(s, e);
 }
 
-/* What a dead node has left is delivered, whatever it is. */
+/* What a dead node has left is delivered, whatever it is, also lines that differ. */
 static int left_torn(const struct rmc_sync *s, struct entry *e, int status)
 {
 	if (status && status != RMC_SCHEME_TORN)
 		return status;
+	/* beside readers nobody wrote */
+	if (s->evicted < 0)
+		return status;
 	/* a sum tells, and versions of all lines: but the first one's is not written if it is a latch */
+	if (status && s->scheme->layout->flags & LAYOUT_LINES)
+		rmc_lines_copy(s->scheme->layout, e->image, e->data, e->len);
 	e->torn = status || (!sync_indexed(s) && !s->scheme->layout->sum_at &&
 			     (!(s->scheme->layout->flags & LAYOUT_LINES) ||
 			      sync_odd_version(e->latch)));

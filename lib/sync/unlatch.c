@@ -83,14 +83,35 @@ void rmc_sync_unlatch(struct rmc_sync *s, struct entry *e)
 }
 
 /*
+ * The hold ends. What a dead node may have left half written, or was not read yet, stays latched,
+ * by this node: rmc_sync_take_over(), once more.
+ */
+void rmc_sync_leave(struct rmc_sync *s, struct entry *e)
+{
+	if (!e->latched)
+		return;
+	if (!sync_stays(s, e)) {
+		rmc_sync_unlatch(s, e);
+		return;
+	}
+	e->latched = 0;
+	s->quarantined++;
+}
+
+/*
  * The program ends, but the latch may have been taken, or be taken yet: it is released if the
- * word is this one's. (An odd version of which nobody knows whose it is cannot be.)
+ * word is this one's. (An odd version of which nobody knows whose it is cannot be.) That of a dead
+ * node stays.
  */
 void rmc_sync_unlatch_late(struct rmc_sync *s, struct entry *e)
 {
 	struct unlatch *u;
 
 	e->unsure = 0;
+	if (sync_stays(s, e)) {
+		s->stats.unlocks_lost++;
+		return;
+	}
 	e->latch = e->taking;
 	e->word = e->want;
 	u = &s->unlatch[s->unlatches++];

@@ -102,7 +102,7 @@ struct rmc_sync_stats {
 	uint64_t unknown;		/* lost replies that had to be decided */
 	uint64_t unlocks_lost;		/* latches that may still be held */
 	uint64_t background_failed;	/* commits that failed after the call had returned */
-	uint64_t quarantined;		/* writes that failed: latch or copy are nobody's now */
+	uint64_t quarantined;		/* writes and take-overs that failed: latch or copy stay */
 	uint64_t damaged;		/* the same, but the latch was free before that was known */
 };
 
@@ -199,7 +199,9 @@ int rmc_sync_write(struct rmc_sync *s, uint64_t addr, struct rmc_hold *h);
  * As rmc_sync_write(), of an object that is latched by a node which is dead, or has given up
  * the object (rmc_sync_stats.quarantined, unlocks_lost); nid -1: by readers of rw, none of
  * which is left. h->torn: data may be half written: commit other data. Else it is one state,
- * and may be committed or cancelled. -ENOENT: the object is not latched by nid.
+ * and may be committed or cancelled. Torn data that is not replaced stays latched, and so does an
+ * object that cannot be read: by this node then, which may take it over once more. -ENOENT: the
+ * object is not latched by nid.
  */
 int rmc_sync_take_over(struct rmc_sync *s, uint64_t addr, int nid, struct rmc_hold *h);
 
