@@ -97,6 +97,7 @@ struct latch {
 	int (*held)(uint64_t word);
 	/* Node of the holder: -1: none, -2: a writer of the owner, and its thread */
 	int (*holder)(uint64_t word);
+	unsigned int (*client)(uint64_t word);	/* among those of the node */
 	uint32_t (*thread)(uint64_t word);
 };
 

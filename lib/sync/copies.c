@@ -168,6 +168,11 @@ static int holder_mark(uint64_t word)
 	return word & MARK ? nid_of_name(word >> MARK_NID_SHIFT & NAME_NID_MASK) : -1;
 }
 
+static unsigned int client_mark(uint64_t word)
+{
+	return client_of_name(word, MARK_CLIENT_SHIFT);
+}
+
 const struct latch rmc_latch_mark = {
 	.name	= "mark",
 	.flags	= LATCH_NAMED | LATCH_RELEASED | LATCH_INDEX,
@@ -175,4 +180,5 @@ const struct latch rmc_latch_mark = {
 	.found	= found_index,
 	.held	= rmc_index_marked,
 	.holder	= holder_mark,
+	.client	= client_mark,
 };

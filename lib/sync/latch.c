@@ -6,10 +6,10 @@
  *		+-----------+----------+-----------+-----------------+
  *		| sequence  | client   | node + 1  | readers         |	node 0: no writer
  *		+-----------+----------+-----------+-----------------+
- *	excl	63                     16 15           0
- *		+------------------------+-------------+
- *		| sequence               | node + 1    |	0: free
- *		+------------------------+-------------+
+ *	excl	63             19 18      11 10       0
+ *		+-----------------+----------+-----------+
+ *		| sequence        | client   | node + 1  |	0: free
+ *		+-----------------+----------+-----------+
  *	version	63       53 52      45 44                   0
  *		+----------+----------+----------------------+
  *		| node + 1 | client   | the object's version |	even: free, and no name
@@ -30,8 +30,6 @@
 #include <rmc/object.h>
 #include <rmc/sync.h>
 #include "latch.h"
-
-#define OWNER_NID	EXCL_NID_MASK
 
 static uint64_t owner_rw(void)
 {
@@ -72,7 +70,7 @@ static void leave_rw(uint64_t *word)
 
 static uint64_t owner_excl(void)
 {
-	return (uint64_t)rmc_object_self() << EXCL_SEQUENCE_SHIFT | OWNER_NID;
+	return (uint64_t)rmc_object_self() << EXCL_SEQUENCE_SHIFT | NAME_OWNER;
 }
 
 static int take_excl(uint64_t *word, const struct rmc_scheme_params *p)
@@ -112,6 +110,11 @@ static int holder_rw(uint64_t word)
 	return nid_of_name(word >> RW_NID_SHIFT & NAME_NID_MASK);
 }
 
+static unsigned int client_rw(uint64_t word)
+{
+	return client_of_name(word, RW_CLIENT_SHIFT);
+}
+
 static uint32_t thread_rw(uint64_t word)
 {
 	return (uint32_t)(word >> RW_SEQUENCE_SHIFT);
@@ -128,6 +131,7 @@ const struct latch rmc_latch_rw = {
 	.found	= found_word,
 	.held	= held_rw,
 	.holder	= holder_rw,
+	.client	= client_rw,
 	.thread	= thread_rw,
 };
 
@@ -165,7 +169,7 @@ static uint64_t excl_word(const struct latch_owner *owner, uint64_t token, uint6
 {
 	(void)expected;
 	(void)p;
-	return token << EXCL_SEQUENCE_SHIFT | ((uint64_t)(owner->nid + 1) & EXCL_NID_MASK);
+	return token << EXCL_SEQUENCE_SHIFT | name_of(owner, 0, EXCL_CLIENT_SHIFT);
 }
 
 static int held_excl(uint64_t word)
@@ -175,9 +179,12 @@ static int held_excl(uint64_t word)
 
 static int holder_excl(uint64_t word)
 {
-	uint64_t nid = word & EXCL_NID_MASK;
+	return nid_of_name(word & NAME_NID_MASK);
+}
 
-	return nid == OWNER_NID ? -2 : (int)nid - 1;
+static unsigned int client_excl(uint64_t word)
+{
+	return client_of_name(word, EXCL_CLIENT_SHIFT);
 }
 
 static uint32_t thread_excl(uint64_t word)
@@ -188,7 +195,7 @@ static uint32_t thread_excl(uint64_t word)
 const struct latch rmc_latch_excl = {
 	.name	= "excl",
 	.flags	= LATCH_NAMED | LATCH_RELEASED,
-	.owner	= OWNER_NID,
+	.owner	= NAME_OWNER,
 	.take	= take_excl,
 	.leave	= leave_excl,
 	.own	= owner_excl,
@@ -196,6 +203,7 @@ const struct latch rmc_latch_excl = {
 	.found	= found_word,
 	.held	= held_excl,
 	.holder	= holder_excl,
+	.client	= client_excl,
 	.thread	= thread_excl,
 };
 
@@ -230,6 +238,11 @@ static int holder_version(uint64_t word)
 	return word & 1 ? nid_of_name(nid ? nid : NAME_OWNER) : -1;
 }
 
+static unsigned int client_version(uint64_t word)
+{
+	return client_of_name(word, ODD_CLIENT_SHIFT);
+}
+
 const struct latch rmc_latch_version = {
 	.name	= "version",
 	.flags	= LATCH_NAMED | LATCH_RELEASED | LATCH_VERSION,
@@ -237,6 +250,7 @@ const struct latch rmc_latch_version = {
 	.found	= found_version,
 	.held	= held_version,
 	.holder	= holder_version,
+	.client	= client_version,
 };
 
 /* --- names --- */

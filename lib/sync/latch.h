@@ -20,8 +20,8 @@
 /* half of them: those which are refused have added one as well, and never reach the name */
 #define RW_READERS_LIMIT	(1ULL << 19)
 
-#define EXCL_SEQUENCE_SHIFT	16
-#define EXCL_NID_MASK		0xffffULL
+#define EXCL_CLIENT_SHIFT	11
+#define EXCL_SEQUENCE_SHIFT	19
 
 /* Versions of words: even ones only, the last one that a write may begin with is two less */
 #define VERSION_LIMIT		(~0ULL - 3)
@@ -48,6 +48,11 @@ static inline uint64_t name_of(const struct latch_owner *owner, unsigned int nid
 static inline int nid_of_name(uint64_t name)
 {
 	return name == NAME_OWNER ? -2 : (int)name - 1;
+}
+
+static inline unsigned int client_of_name(uint64_t word, unsigned int client_at)
+{
+	return (unsigned int)(word >> client_at & NAME_CLIENT_MASK);
 }
 
 /* Is this the hold that has this word? Readers of rw come and go beside it. */

@@ -159,7 +159,9 @@ static int is_evicted(const struct rmc_sync *s, const struct entry *e)
 
 	if (s->evicted < 0)
 		return latch->flags & LATCH_RW && !latch->held(e->found) && e->found;
-	return latch->holder && latch->holder(e->found) == s->evicted;
+	/* other clients of this node live */
+	return latch->holder && latch->holder(e->found) == s->evicted &&
+	       (s->evicted != s->self.nid || latch->client(e->found) == s->self.client);
 }
 
 static int evicted(struct rmc_sync *s, struct entry *e)

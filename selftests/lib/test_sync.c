@@ -143,7 +143,7 @@ static void words(void)
 	s = rmc_sync_open(&w.qp, &o);
 	CHECK_EQ(rmc_sync_write(s, 0, &h), 0);
 	/* 256 bytes, of which 48 are in the last line: it is the fifth */
-	CHECK((word_at(&w, 4 * LINE) & 0xffff) == 6 && word_at(&w, 4 * LINE) >> 16);
+	CHECK((word_at(&w, 4 * LINE) & 0x7ffff) == 6 && word_at(&w, 4 * LINE) >> 19);
 	CHECK_EQ(rmc_sync_holder(rmc_sync_layout(&o), (struct rmc_object *)w.segment, LEN), 5);
 	CHECK_EQ(rmc_sync_commit(s, &h), 0);
 	CHECK(!word_at(&w, 4 * LINE) && word_at(&w, 4 * LINE + 8) == 2);
@@ -156,7 +156,7 @@ static void words(void)
 	/* an optimistic reader does not begin beside a writer */
 	memset(w.segment, 0, 1024);
 	s = sync_of(&w, "versioning", 0);
-	set_word(&w, 0, 77ULL << 16 | 9);
+	set_word(&w, 0, 77ULL << 19 | 9);
 	CHECK_EQ(rmc_sync_read(s, 0, &h), RMC_SCHEME_LOCKED);
 	rmc_sync_close(s);
 	fixture_fini(&w);

@@ -505,6 +505,45 @@ static void kept(void)
 	fixture_fini(&dead);
 }
 
+/* What a client has given up is its own to take over, and not what another one of its node has since. */
+static void two_clients(void)
+{
+	static const char * const rows[] = { "rw", "excl", "sabre", "mark-out-of-place" };
+	struct rmc_hold h = { .len = LEN }, other = { .len = LEN };
+	struct rmc_sync *s[2];
+	struct rmc_sync_options o;
+	struct fixture w[2];
+	unsigned int i, k;
+
+	for (i = 0; i < 4; i++) {
+		tap_where = rows[i];
+		fixture_init_with(&w[0], NULL, 1);
+		fixture_init_with(&w[1], w[0].segment, 1);
+		for (k = 0; k < 2; k++) {
+			o = options_of(&w[k], rows[i], 0);
+			o.max = LEN;
+			o.client = k;
+			s[k] = rmc_sync_open(&w[k].qp, &o);
+		}
+		CHECK_EQ(rmc_sync_write(s[1], 0, &other), 0);
+		CHECK_EQ(rmc_sync_take_over(s[0], 0, 5, &h), -ENOENT);
+		CHECK_EQ(rmc_sync_cancel(s[1], &other), 0);
+		rmc_sync_close(s[1]);
+		/* client 1 once more, in its next life */
+		s[1] = rmc_sync_open(&w[1].qp, &o);
+		set_word(&w[0], 0, i == 0 ? RW(5, 1) : i == 1 ? 6 | 1 << 11 :
+			 i == 2 ? ODD(5, 7) | 1ULL << 45 : MARKED(5) | 1 << 5);
+		CHECK_EQ(rmc_sync_take_over(s[0], 0, 5, &h), -ENOENT);
+		CHECK_EQ(rmc_sync_take_over(s[1], 0, 5, &h), 0);
+		CHECK_EQ(rmc_sync_commit(s[1], &h), 0);
+		for (k = 0; k < 2; k++)
+			rmc_sync_close(s[k]);
+		fixture_fini(&w[1]);
+		fixture_fini(&w[0]);
+	}
+	tap_where = NULL;
+}
+
 /* A reader of rw dies: its count has no name, so all readers have to be gone. */
 static void dead_readers(void)
 {
@@ -665,6 +704,7 @@ int main(void)
 		{ "a request that was only late has taken over", late_takers },
 		{ "versions of lines do not return behind dead nodes", line_versions },
 		{ "torn data stays latched unless it is replaced", kept },
+		{ "another client of the node keeps what it holds", two_clients },
 		{ "dead readers of rw", dead_readers },
 		{ "a write waits for SABRes that hold the object", sabres },
 		{ "closed in the middle", closed },

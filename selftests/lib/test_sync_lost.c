@@ -399,7 +399,7 @@ static void not_ours(void)
 		uint64_t other;
 	} rows[] = {
 		{ "sabre", ODD(6, 1) }, { "farm", ODD(6, 1) }, { "mark-out-of-place", MARKED(6) },
-		{ "rw", RW(5, 1) }, { "rw", RW(5, 0) | 77ULL << 39 }, { "excl", 77ULL << 16 | 6 },
+		{ "rw", RW(5, 1) }, { "rw", RW(5, 0) | 77ULL << 39 }, { "excl", 77ULL << 19 | 6 },
 	};
 	struct rmc_hold h = { .len = LEN };
 	struct rmc_sync_options o;
@@ -441,7 +441,7 @@ static void next_hold(void)
 	} rows[] = {
 		{ "sabre", 1, 2, ODD(6, 3) }, { "farm", 1, 0, ODD(6, 1) }, { "sabre", 0, 2, ODD(6, 3) },
 		{ "mark-out-of-place", 1, 0, MARKED(6) }, { "rw", 1, 0, RW(5, 0) | 77ULL << 39 },
-		{ "rw", 0, 0, RW(5, 0) | 77ULL << 39 }, { "excl", 0, 0, 77ULL << 16 | 6 },
+		{ "rw", 0, 0, RW(5, 0) | 77ULL << 39 }, { "excl", 0, 0, 77ULL << 19 | 6 },
 	};
 	struct rmc_hold h = { .len = LEN };
 	struct rmc_sync_options o;

@@ -196,9 +196,10 @@ int rmc_sync_read(struct rmc_sync *s, uint64_t addr, struct rmc_hold *h);
 int rmc_sync_write(struct rmc_sync *s, uint64_t addr, struct rmc_hold *h);
 
 /*
- * As rmc_sync_write(), of an object that is latched by a node which is dead, or has given up
- * the object (rmc_sync_stats.quarantined, unlocks_lost); nid -1: by readers of rw, none of
- * which is left. h->torn: data may be half written: commit other data. Else it is one state,
+ * As rmc_sync_write(), of an object that is latched by a node which is dead; nid -1: by readers of
+ * rw, none of which is left; nid of this node: by this client, which has given up the object
+ * (rmc_sync_stats.quarantined, unlocks_lost), also in an earlier life. Other nodes take over only
+ * what all clients of nid have given up. h->torn: data may be half written: commit other data. Else it is one state,
  * and may be committed or cancelled. Torn data that is not replaced stays latched, and so does an
  * object that cannot be read: by this node then, which may take it over once more. -ENOENT: the
  * object is not latched by nid.
