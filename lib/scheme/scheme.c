@@ -83,16 +83,39 @@ static int read_words(const struct scheme *s, const struct rmc_object *o, void *
 	       rmc_load_relaxed(latch + WORD_VERSION) != version ? RMC_SCHEME_TORN : 0;
 }
 
+/* Waits for the owner's writers, and for one of another node for a time: it may be dead. */
+static int begin_write(struct rmc_object *o, const struct rmc_scheme_params *p)
+{
+	uint64_t version, seen = 0, until = 0;
+	unsigned int spins = 0;
+
+	while (rmc_unlikely(rmc_object_try_begin(o))) {
+		rmc_object_relax(&spins);
+		version = rmc_load_relaxed(&o->version);
+		if (rmc_latch_version.holder(version) < 0)
+			continue;
+		if (version != seen) {
+			seen = version;
+			until = monotonic_ns() + p->wait_us * 1000ULL;
+		} else if (monotonic_ns() > until) {
+			return RMC_SCHEME_LOCKED;
+		}
+	}
+	return 0;
+}
+
 int rmc_scheme_write(const struct rmc_scheme *s, struct rmc_object *o, const void *data,
 		     size_t len, const struct rmc_scheme_params *params)
 {
 	struct rmc_scheme_params p = scheme_params(params);
 	const struct latch *latch = scheme_of(s)->latch;
-	int err = 0;
+	int err;
 
 	if (scheme_of(s)->layout->flags & LAYOUT_WORDS)
 		return write_words(scheme_of(s), o, data, len, &p);
-	rmc_object_write_begin(o);
+	err = begin_write(o, &p);
+	if (err)
+		return err;
 	if (latch)
 		err = latch->acquire(o, &p);
 	if (!err) {
@@ -128,11 +151,13 @@ int rmc_scheme_check(const struct rmc_scheme *s, const void *image, void *clean,
 	return s->check ? s->check(image, clean, len) : 0;
 }
 
-/* The latch whose word names its holder, or NULL */
+/* The latch in the object whose word names its holder, or NULL */
 static const struct latch *named_latch(const struct rmc_scheme *s)
 {
 	const struct latch *latch = scheme_of(s)->latch ? scheme_of(s)->latch : scheme_of(s)->writes;
 
+	if (scheme_of(s)->layout->flags & LAYOUT_APART)
+		return NULL;
 	return latch && latch->flags & LATCH_NAMED ? latch : NULL;
 }
 
@@ -140,6 +165,9 @@ int rmc_sync_holder(const struct rmc_scheme *s, const struct rmc_object *o, size
 {
 	const struct latch *latch = named_latch(s);
 
+	/* nobody here knows where the array is */
+	if (scheme_of(s)->layout->flags & LAYOUT_APART)
+		return -EOPNOTSUPP;
 	return latch ? latch->holder(rmc_load_acquire(latch_word(scheme_of(s), o, len))) : -1;
 }
 
@@ -156,11 +184,13 @@ int rmc_sync_break(const struct rmc_scheme *s, struct rmc_object *o, size_t len,
 	const struct latch *latch = named_latch(s);
 	uint64_t *word, w;
 
+	/* lines have versions as well */
+	if (scheme_of(s)->layout->flags & (LAYOUT_APART | LAYOUT_LINES))
+		return -EOPNOTSUPP;
 	if (!latch || nid < 0)
 		return -ENOENT;
-	/* lines have the version as well, and the index word's sequence is in the copy */
-	if (latch->flags & LATCH_INDEX ||
-	    (latch->flags & LATCH_VERSION && scheme_of(s)->layout->flags & LAYOUT_LINES))
+	/* the index word's sequence is in the copy */
+	if (latch->flags & LATCH_INDEX)
 		return -EOPNOTSUPP;
 	word = latch_word(scheme_of(s), o, len);
 	w = rmc_load_acquire(word);

@@ -58,11 +58,15 @@ static void end_failed(struct rmc_sync *s, struct entry *e, int status)
 	rmc_sync_finish(s, e, status);
 }
 
-/* A read under a dead node's latch: that is not released for it, nor taken once more. */
-static int taken_over(struct rmc_sync *s, struct entry *e, int status)
+/*
+ * A read under the latch of a dead node, or of an upgrade, which cannot begin again: it alone is
+ * repeated. True: it is, or the entry has ended.
+ */
+static int under_latch(struct rmc_sync *s, struct entry *e, int status)
 {
-	if (!e->evicts || !e->latched)
+	if ((!e->evicts && e->job != JOB_UPGRADE) || !e->latched || e->latch != e->taking)
 		return 0;
+	e->at += e->at->op == STEP_LATCH;
 	if (repeat(s, e, status))
 		return 1;
 	rmc_sync_leave(s, e);
@@ -76,7 +80,7 @@ void rmc_sync_failed(struct rmc_sync *s, struct entry *e, int status)
 		end_failed(s, e, status);
 		return;
 	}
-	if (taken_over(s, e, status))
+	if (under_latch(s, e, status))
 		return;
 	if (e->latched)
 		rmc_sync_unlatch(s, e);
@@ -91,6 +95,9 @@ void rmc_sync_failed(struct rmc_sync *s, struct entry *e, int status)
 /* A reader that could not become a writer is a reader still, until it is released. */
 static void latch_failed(struct rmc_sync *s, struct entry *e, int status)
 {
+	/* nothing took effect, or it is recognized */
+	if (e->job == JOB_UPGRADE && repeat(s, e, status))
+		return;
 	if (e->latched && e->unsure) {
 		/* it may become a writer yet: then its count must not be taken away */
 		e->latched = 0;

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <time.h>
 #include <unistd.h>
+#include <rmc/sync.h>
 #include "page_reader.h"
 #include "scheme_test.h"
 
@@ -249,7 +250,55 @@ static void dead_writers(void)
 		CHECK(rmc_scheme_read(s, o, back, sizeof(back)) == 0 && back[99] == 4);
 		CHECK(whole(back, sizeof(back)));
 		CHECK_EQ(rmc_scheme_repair(s, o, data, sizeof(data)), -ENOENT);
+		/* not what the dead one has stored in lines */
+		CHECK_EQ(o->version, s->flags & RMC_SCHEME_CLEAN ? 2 : 4);
 		free(o);
+	}
+}
+
+/* The same where latch and version are apart; the latch is that of a thread of the owner. */
+static void *latch_and_die(void *arg)
+{
+	uint64_t *words = (uint64_t *)arg;
+
+	words[0] = (uint64_t)rmc_object_self() << 19 | 0x7ff;
+	words[1] = 1;
+	return NULL;
+}
+
+static void dead_latches(void)
+{
+	struct rmc_sync_options o = { .latch = RMC_LATCH_EXCL, .max = 100 };
+	static const char * const name[] = { "excl", "versioning", "farm", "crc64" };
+	uint8_t data[100], back[100];
+	struct rmc_object *object;
+	const struct rmc_scheme *s;
+	pthread_t thread;
+	unsigned int k, i;
+	int err = 0;
+
+	for (k = 0; k < 4; k++) {
+		o.scheme = rmc_sync_find(name[k]);
+		s = rmc_sync_layout(&o);
+		object = (struct rmc_object *)zeroed(rmc_scheme_bytes(s, sizeof(data)));
+		rmc_scheme_init(s, object, sizeof(data));
+		fill(data, sizeof(data), 4);
+		CHECK_EQ(rmc_scheme_repair(s, object, data, sizeof(data)), -ENOENT);
+		pthread_create(&thread, NULL, latch_and_die, object);
+		pthread_join(thread, NULL);
+		CHECK(rmc_scheme_read(s, object, back, sizeof(back)) == RMC_SCHEME_LOCKED);
+		for (i = 0; i < 1000; i++) {
+			err = rmc_scheme_repair(s, object, data, sizeof(data));
+			if (err != -EAGAIN)
+				break;
+			usleep(1000);
+		}
+		CHECK_EQ(err, 0);
+		CHECK(rmc_scheme_read(s, object, back, sizeof(back)) == 0);
+		CHECK(back[0] == 4 && whole(back, sizeof(back)));
+		CHECK_EQ(((uint64_t *)(void *)object)[1], k == 2 ? 4 : 2);
+		CHECK(!((uint64_t *)(void *)object)[0]);
+		free(object);
 	}
 }
 
@@ -492,6 +541,7 @@ int main(void)
 		{ "crc64: cut at each byte", torn_bytes },
 		{ "versions wrap, odd ones are locked", versions },
 		{ "objects of dead writers are repaired", dead_writers },
+		{ "and those that a dead one has latched", dead_latches },
 		{ "requests to the owner", served },
 		{ "a write in the middle of a local read is noticed", torn_locally },
 		{ "and in layouts with words", torn_words },

@@ -162,6 +162,58 @@ static void words(void)
 	fixture_fini(&w);
 }
 
+/* Where the version is the latch, a remote writer that stays is reported as well. */
+static void remote_writers(void)
+{
+	static const char * const name[] = { "sabre", "farm", "crc64", "plain" };
+	const struct rmc_scheme_params p = { .wait_us = 1000 };
+	uint8_t data[LEN] = { 0 };
+	struct rmc_hold h = { .len = LEN };
+	const struct rmc_scheme *row;
+	struct rmc_sync_options o;
+	struct rmc_object *object;
+	struct rmc_sync *s;
+	struct fixture w;
+	unsigned int i;
+
+	for (i = 0; i < 4; i++) {
+		fixture_init(&w);
+		tap_where = name[i];
+		row = rmc_sync_find(name[i]);
+		object = (struct rmc_object *)w.segment;
+		rmc_scheme_init(row, object, LEN);
+		s = sync_of(&w, name[i], 0);
+		h.hint = 0;
+		CHECK_EQ(rmc_sync_write(s, 0, &h), 0);
+		CHECK_EQ(rmc_scheme_write(row, object, data, LEN, &p), RMC_SCHEME_LOCKED);
+		CHECK_EQ(rmc_scheme_holder(row, object), 5);
+		CHECK_EQ(rmc_sync_cancel(s, &h), 0);
+		CHECK_EQ(rmc_sync_drain(s), 0);
+		CHECK_EQ(rmc_scheme_write(row, object, data, LEN, &p), 0);
+		CHECK_EQ(rmc_sync_write(s, 0, &h), 0);
+		/* lines have the version as well */
+		CHECK_EQ(rmc_scheme_break(row, object, 5), i == 1 ? -EOPNOTSUPP : 0);
+		CHECK_EQ(rmc_scheme_write(row, object, data, LEN, &p), i == 1 ? RMC_SCHEME_LOCKED : 0);
+		rmc_sync_close(s);
+		fixture_fini(&w);
+	}
+	tap_where = NULL;
+	/* the word of a detached latch is not in the object */
+	fixture_init(&w);
+	o = options_of(&w, "rw", 0);
+	o.latch = RMC_LATCH_DETACHED;
+	CHECK_EQ(rmc_sync_holder(rmc_sync_layout(&o), (struct rmc_object *)w.segment, LEN),
+		 -EOPNOTSUPP);
+	CHECK_EQ(rmc_sync_break(rmc_sync_layout(&o), (struct rmc_object *)w.segment, LEN, 5),
+		 -EOPNOTSUPP);
+	o = options_of(&w, "farm", 0);
+	o.latch = RMC_LATCH_EXCL;
+	set_word(&w, 0, 6);
+	CHECK_EQ(rmc_sync_break(rmc_sync_layout(&o), (struct rmc_object *)w.segment, LEN, 5),
+		 -EOPNOTSUPP);
+	fixture_fini(&w);
+}
+
 /* Readers' counts never reach the owner's bits, versions never wrap. */
 static void limits(void)
 {
@@ -454,6 +506,7 @@ int main(void)
 	static const struct tap_test tests[] = {
 		{ "every row, latch and option: what was written is read, and no byte more", rows },
 		{ "words of latches, and who holds them", words },
+		{ "a remote writer that stays is no hang of the owner", remote_writers },
 		{ "counts and versions have limits", limits },
 		{ "a change between read and end, or upgrade, is noticed", between },
 		{ "lines of a read in any order: rows called broken are, the others are not", mixtures },

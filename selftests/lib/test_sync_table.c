@@ -397,6 +397,60 @@ static void addresses(void)
 	fixture_fini(&w);
 }
 
+/* --- copies out of place --- */
+
+static void slow_copy(struct fixture *w, const struct fake_op *op)
+{
+	(void)w;
+	if (op->op == RMC_OP_READ && op->length > 8)
+		usleep(3000);
+}
+
+static void copies(void)
+{
+	struct rmc_hold h = { .len = LEN };
+	struct rmc_sync_options o;
+	struct rmc_sync *s;
+	struct fixture w;
+	unsigned int n;
+
+	/* one size, since the copy that is replaced is used again */
+	fixture_init_with(&w, NULL, 1);
+	s = sync_of(&w, "out-of-place", 0);
+	CHECK_EQ(rmc_sync_write(s, 0, &h), -EMSGSIZE);
+	CHECK_EQ(rmc_sync_read(s, 0, &h), 0);
+	CHECK_EQ(rmc_sync_upgrade(s, &h), -EMSGSIZE);
+	CHECK_EQ(rmc_sync_end(s, &h), 0);
+	rmc_sync_close(s);
+	/* no hint at a copy that is not written yet */
+	o = options_of(&w, "out-of-place", RMC_SYNC_ASYNC);
+	o.max = LEN;
+	s = rmc_sync_open(&w.qp, &o);
+	CHECK_EQ(rmc_sync_write(s, 0, &h), 0);
+	CHECK_EQ(rmc_sync_commit(s, &h), 0);
+	CHECK(!h.hint);
+	CHECK_EQ(rmc_sync_drain(s), 0);
+	CHECK_EQ(rmc_sync_read(s, 0, &h), 0);
+	CHECK_EQ(rmc_sync_end(s, &h), 0);
+	CHECK(h.hint);
+	rmc_sync_close(s);
+	/* a relaxed read needs the index word, and a copy that nobody may write yet */
+	o = options_of(&w, "relaxed-out-of-place", 0);
+	o.grace_us = 60000000;
+	s = rmc_sync_open(&w.qp, &o);
+	n = w.messages;
+	CHECK_EQ(rmc_sync_read(s, 0, &h), 0);
+	CHECK_EQ(w.messages - n, 2);
+	CHECK_EQ(rmc_sync_end(s, &h), 0);
+	rmc_sync_close(s);
+	o.grace_us = 2000;
+	w.before = slow_copy;
+	s = rmc_sync_open(&w.qp, &o);
+	CHECK_EQ(rmc_sync_read(s, 0, &h), RMC_SCHEME_TORN);
+	rmc_sync_close(s);
+	fixture_fini(&w);
+}
+
 int main(void)
 {
 	static const struct tap_test tests[] = {
@@ -407,6 +461,7 @@ int main(void)
 		{ "numbers of options", numbers },
 		{ "places of latches and copies", places },
 		{ "addresses and holds that cannot be", addresses },
+		{ "sizes, hints and times of copies", copies },
 	};
 
 	return tap_run(tests, sizeof(tests) / sizeof(tests[0]));

@@ -110,7 +110,10 @@ RMC_INLINE int rmc_object_try_begin(struct rmc_object *o)
 	return 0;
 }
 
-/* Waits for other writers, forever if one has died: see rmc_object_repair(). */
+/*
+ * Waits for other writers, forever if one has died: see rmc_object_repair(), and for those of
+ * other nodes <rmc/sync.h>; rmc_scheme_write() waits for these for a time.
+ */
 RMC_INLINE void rmc_object_write_begin(struct rmc_object *o)
 {
 	unsigned int spins = 0;

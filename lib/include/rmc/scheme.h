@@ -125,7 +125,8 @@ void rmc_scheme_init(const struct rmc_scheme *s, struct rmc_object *o, size_t le
 
 /*
  * The owner replaces the object's data; waits for other writers. 0, or
- * RMC_SCHEME_LOCKED: a remote reader has held the lock for params->wait_us, or is dead;
+ * RMC_SCHEME_LOCKED: a remote reader or writer has held it for params->wait_us, or is dead, see
+ * rmc_scheme_holder();
  * or -EOPNOTSUPP: the scheme's latch or copies are not in the object, so its owner uses
  * <rmc/sync.h> as all nodes do. params NULL: the defaults.
  */
@@ -143,12 +144,13 @@ int rmc_scheme_read(const struct rmc_scheme *s, const struct rmc_object *o, void
 int rmc_scheme_check(const struct rmc_scheme *s, const void *image, void *clean, size_t len,
 		     const void **data);
 
-/* Node of the reader that holds the object's lock: -1: none, -2: a writer of the owner. */
+/* Node of the reader or writer that holds the object: -1: none, -2: a writer of the owner. */
 int rmc_scheme_holder(const struct rmc_scheme *s, const struct rmc_object *o);
 
 /*
- * Recovery after a crash. rmc_scheme_break() breaks the lock of reader nid, which the
- * caller knows to be dead: 0, or -ENOENT when it holds no lock. rmc_scheme_repair() makes
+ * Recovery after a crash. rmc_scheme_break() breaks the lock of node nid, which the caller
+ * knows to be dead: 0, or -ENOENT when it holds no lock, or -EOPNOTSUPP: its versions are in
+ * lines, so rmc_sync_take_over() does. Data that it was writing is to be replaced. rmc_scheme_repair() makes
  * the object of a dead writer consistent with the given data: results as
  * rmc_object_repair().
  */
