@@ -196,8 +196,8 @@ void rmc_encode(const struct scheme *s, uint8_t *image, const void *data, size_t
  * words.c: of an image whose lines may differ: by how much a line's version is ahead of that of
  * the words, an even number, 0 if no line has one beside such words; and the data of all lines
  */
-uint64_t rmc_lines_ahead(const struct layout *l, const uint8_t *image, size_t len);
-void rmc_lines_copy(const struct layout *l, const void *image, void *data, size_t len);
+uint64_t rmc_words_ahead(const struct layout *l, const uint8_t *image, size_t len);
+void rmc_words_gather(const struct layout *l, const void *image, void *data, size_t len);
 
 /* table.c: the owner reads; it replaces the program of a read that has failed often. */
 extern const struct step rmc_by_message[];

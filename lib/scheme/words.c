@@ -160,7 +160,7 @@ int rmc_words_check(const struct layout *l, const void *image, void *clean, size
 
 /* --- images of remote writers --- */
 
-uint64_t rmc_lines_ahead(const struct layout *l, const uint8_t *image, size_t len)
+uint64_t rmc_words_ahead(const struct layout *l, const uint8_t *image, size_t len)
 {
 	uint16_t version, line;
 	struct piece p = { 0 };
@@ -179,7 +179,7 @@ uint64_t rmc_lines_ahead(const struct layout *l, const uint8_t *image, size_t le
 	return ((uint64_t)most + 1) & ~1ULL;
 }
 
-void rmc_lines_copy(const struct layout *l, const void *image, void *data, size_t len)
+void rmc_words_gather(const struct layout *l, const void *image, void *data, size_t len)
 {
 	struct layout lines = *l;
 
@@ -189,7 +189,7 @@ void rmc_lines_copy(const struct layout *l, const void *image, void *data, size_
 	rmc_words_copy(&lines, (const struct rmc_object *)image, data, len);
 }
 
-_Static_assert(sizeof(struct rmc_object) == WORDS_BYTES, "rmc_lines_copy() relies on it");
+_Static_assert(sizeof(struct rmc_object) == WORDS_BYTES, "rmc_words_gather() relies on it");
 
 static void encode_object(const struct scheme *s, uint8_t *image, const void *data, size_t len,
 			  uint64_t version)

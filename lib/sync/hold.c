@@ -97,7 +97,7 @@ static int encode(struct rmc_sync *s, struct entry *e)
 
 	/* lines of dead nodes may have that version, and of several ones also later ones */
 	if (e->evicts)
-		words[WORD_VERSION] += rmc_lines_ahead(s->scheme->layout, e->image, e->len);
+		words[WORD_VERSION] += rmc_words_ahead(s->scheme->layout, e->image, e->len);
 	if (sync_indexed(s)) {
 		if (rmc_copy_take(s, e))
 			return -ENOSPC;

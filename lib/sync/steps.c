@@ -483,7 +483,7 @@ static int left_torn(const struct rmc_sync *s, struct entry *e, int status)
 		return status;
 	/* a sum tells, and versions of all lines: but the first one's is not written if it is a latch */
 	if (status && s->scheme->layout->flags & LAYOUT_LINES)
-		rmc_lines_copy(s->scheme->layout, e->image, e->data, e->len);
+		rmc_words_gather(s->scheme->layout, e->image, e->data, e->len);
 	e->torn = status || (!sync_indexed(s) && !s->scheme->layout->sum_at &&
 			     (!(s->scheme->layout->flags & LAYOUT_LINES) ||
 			      sync_odd_version(e->latch)));
