@@ -5,21 +5,50 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "json.h"
 #include "opt.h"
 #include "sync.h"
 
 #define ENTRIES		64	/* of the queue pair */
-#define CLIENT		255	/* no hold of this node's programs has the same name */
+/* Clients of this command: no hold of a program has their names, nor of one that runs beside it. */
+#define CLIENTS		16
+#define FIRST_CLIENT	240
 
 enum { FREE, RELEASED, TORN_ONES, FAILED_ONES, RESULTS };
 
-/* Of a hold that was taken over: torn data stays as it is, or becomes zeros. */
+/* Objects that are named: torn, or failed */
+struct named {
+	uint64_t *offset;
+	uint64_t n;
+};
+
+static struct named named[RESULTS];
+
+static void note_offset(struct named *to, uint64_t offset)
+{
+	/* a power of two: it is full */
+	if (!(to->n & (to->n - 1)))
+		to->offset = (uint64_t *)realloc(to->offset, (2 * to->n + 1) * sizeof(offset));
+	if (!to->offset)
+		die(EXIT_FAILED, "out of memory");
+	to->offset[to->n++] = offset;
+}
+
+/*
+ * Of a hold that was taken over: torn data stays as it is, or becomes zeros. A copy that does not
+ * fit its index word is of no object with these options; there is no place for another one, either.
+ */
 static int release(struct sync_run *r, struct rmc_hold *h)
 {
 	if (!h->torn)
 		return rmc_sync_cancel(r->sync, h);
+	if (r->o.scheme->needs & RMC_NEEDS_POOL) {
+		rmc_sync_cancel(r->sync, h);		/* it stays latched */
+		return RMC_SCHEME_TORN;
+	}
 	if (!strcmp(r->torn_data, "zero"))
 		memset(h->data, 0, h->len);
 	return rmc_sync_commit(r->sync, h);
@@ -29,7 +58,8 @@ static void recover_one(struct sync_run *r, uint64_t i, uint64_t *count)
 {
 	uint64_t at = r->at + i * r->stride;
 	struct rmc_hold h = { .len = r->bytes };
-	int err = rmc_sync_take_over(r->sync, rmc_sync_addr(r->owner, at), r->dead, &h), torn;
+	int err = rmc_sync_take_over(r->sync, rmc_sync_addr(r->owner, at), r->dead, &h);
+	int torn, result;
 
 	if (err == -ENOENT) {
 		count[FREE]++;
@@ -38,10 +68,24 @@ static void recover_one(struct sync_run *r, uint64_t i, uint64_t *count)
 	torn = h.torn;
 	if (!err)
 		err = release(r, &h);
-	count[err ? FAILED_ONES : torn ? TORN_ONES : RELEASED]++;
-	if (err || (torn && !r->json))
+	result = err ? FAILED_ONES : torn ? TORN_ONES : RELEASED;
+	count[result]++;
+	if (result == RELEASED)
+		return;
+	note_offset(&named[result], at);
+	if (!r->json)
 		printf("offset %#llx: %s\n", (unsigned long long)at,
 		       err ? rmc_strerror(err) : "may have been half written");
+}
+
+static void name_offsets(struct json *j, const char *name, const struct named *of)
+{
+	uint64_t i;
+
+	json_array(j, name);
+	for (i = 0; i < of->n; i++)
+		json_uint(j, NULL, of->offset[i]);
+	json_end_array(j);
 }
 
 static void report_recovery(const struct sync_run *r, const uint64_t *count)
@@ -53,6 +97,8 @@ static void report_recovery(const struct sync_run *r, const uint64_t *count)
 	if (!r->json) {
 		for (i = 0; i < RESULTS; i++)
 			printf("%-12s %llu\n", name[i], (unsigned long long)count[i]);
+		if (count[FAILED_ONES])
+			printf("they may be latched by node %d, client %u now\n", r->o.nid, r->o.client);
 		return;
 	}
 	json_init(&j, stdout);
@@ -60,24 +106,33 @@ static void report_recovery(const struct sync_run *r, const uint64_t *count)
 	json_string(&j, "command", "recover");
 	json_string(&j, "scheme", r->o.scheme->name);
 	json_int(&j, "dead", r->dead);
+	json_bool(&j, "ordered", rmc_sync_is_ordered(r->qp));
+	json_int(&j, "by_node", r->o.nid);
+	json_uint(&j, "by_client", r->o.client);
 	for (i = 0; i < RESULTS; i++)
 		json_uint(&j, name[i], count[i]);
+	name_offsets(&j, "torn_at", &named[TORN_ONES]);
+	name_offsets(&j, "failed_at", &named[FAILED_ONES]);
 	json_end_object(&j);
 }
 
 int recover(struct sync_run *r)
 {
 	struct rmc_ctx *ctx = rmc_open((unsigned int)r->ctx_id, -1);
-	struct rmc_qp *qp = ctx ? rmc_qp_create(ctx, ENTRIES) : NULL;
 	uint64_t count[RESULTS] = { 0 }, i;
 
-	if (!qp)
+	/* a lost operation must not come behind the release, nor a footer in front of the data */
+	r->qp = ctx ? ordered_qp(ctx, ENTRIES, !(r->o.flags & RMC_SYNC_TRUST_ORDER)) : NULL;
+	if (!r->qp)
 		die(EXIT_FAILED, "%s", rmc_errmsg());
-	r->stride = rmc_scheme_bytes(r->layout, r->bytes) + (uint64_t)r->pad * RMC_CACHE_LINE;
-	r->o.flags |= RMC_SYNC_TRUST_ORDER;		/* nothing is posted behind another one */
-	r->o.flags &= ~(unsigned int)(RMC_SYNC_SPEC | RMC_SYNC_COMBINE | RMC_SYNC_ASYNC);
 	r->o.nid = rmc_nid(ctx);
-	r->o.client = CLIENT;
+	if (r->dead == r->o.nid && r->client < 0)
+		die(EXIT_USAGE, "recover: node %d is this one, and lives: --client, or from another node",
+		    r->dead);
+	r->o.client = r->client < 0 ? FIRST_CLIENT + (unsigned int)getpid() % CLIENTS :
+		      (unsigned int)r->client;
+	r->stride = rmc_scheme_bytes(r->layout, r->bytes) + (uint64_t)r->pad * RMC_CACHE_LINE;
+	r->o.flags &= ~(unsigned int)(RMC_SYNC_SPEC | RMC_SYNC_COMBINE | RMC_SYNC_ASYNC);
 	r->o.base = r->at;
 	r->o.stride = r->stride;
 	r->o.objects = r->tuples;
@@ -86,14 +141,16 @@ int recover(struct sync_run *r)
 	r->o.pool = RMC_CACHE_LINE;
 	r->o.pool_slots = 1;
 	r->o.pool_nid = r->owner;
-	r->sync = rmc_sync_open(qp, &r->o);
+	r->sync = rmc_sync_open(r->qp, &r->o);
 	if (!r->sync)
 		die(EXIT_FAILED, "%s", rmc_errmsg());
 	for (i = 0; i < r->tuples; i++)
 		recover_one(r, i, count);
 	rmc_sync_close(r->sync);
-	rmc_qp_destroy(qp);
-	rmc_close(ctx);
 	report_recovery(r, count);
+	rmc_qp_destroy(r->qp);
+	rmc_close(ctx);
+	free(named[TORN_ONES].offset);
+	free(named[FAILED_ONES].offset);
 	return count[FAILED_ONES] ? EXIT_FAILED : EXIT_OK;
 }

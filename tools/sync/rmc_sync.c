@@ -18,7 +18,7 @@
 static struct sync_run r = {
 	.seconds = 5, .theta_percent = 0, .tuples = 10000, .bytes = 256, .attempts = 1000000,
 	.backoff_ns = 0, .grace_us = 10000, .scheme = "rw", .latch = "default", .options = "",
-	.dead = -2, .torn_data = "",
+	.dead = -2, .client = -1, .torn_data = "",
 };
 
 static const struct opt options[] = {
@@ -44,6 +44,8 @@ static const struct opt options[] = {
 	  "before a copy out of place is used again (10000)" },
 	{ 0, "dead", OPT_INT, &r.dead, -1, RMC_NID_MAX, "NODE",
 	  "recover: whose latches; -1: readers of rw, none of which is left" },
+	{ 0, "client", OPT_INT, &r.client, 0, 255, "N",
+	  "recover: of the dead node, where that is this one" },
 	{ 0, "torn", OPT_STRING, &r.torn_data, 0, 0, "WHAT",
 	  "recover: data that may be half written: keep it, or zero it" },
 	{ 0, "owner", OPT_INT, &r.owner, 0, RMC_NID_MAX, "NODE", "recover: where the tuples are (0)" },

@@ -14,7 +14,7 @@ struct sync_run {
 	uint64_t tuples, bytes, operations;
 	const char *scheme, *latch, *options;
 	/* of recover */
-	int dead, owner;
+	int dead, owner, client;
 	uint64_t at, latches_at;
 	const char *torn_data;
 	/* of the command */
@@ -35,6 +35,7 @@ const char *guarantee_name(const struct rmc_scheme *s);
 
 /* --- workload.c --- */
 
+struct rmc_qp *ordered_qp(struct rmc_ctx *ctx, unsigned int entries, int ordered);
 void open_objects(struct sync_run *r);
 int workload(struct sync_run *r);
 void close_objects(struct sync_run *r);

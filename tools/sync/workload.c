@@ -81,15 +81,21 @@ static uint64_t reduction_at(const struct sync_run *r, int nodes)
 	return r->o.scheme->needs & RMC_NEEDS_POOL ? pool_at(r, nodes) : pool_at(r, 0);
 }
 
-/* An ordered queue pair where the options need one, and the RMC has them */
+/* An ordered queue pair if one is asked for, and the RMC has them */
+struct rmc_qp *ordered_qp(struct rmc_ctx *ctx, unsigned int entries, int ordered)
+{
+	struct rmc_qp *qp = ordered ? rmc_qp_create_with(ctx, entries, RMC_QP_ORDERED) : NULL;
+
+	return qp ? qp : rmc_qp_create(ctx, entries);
+}
+
+/* ... where the options need one */
 static struct rmc_qp *create_qp(const struct sync_run *r)
 {
 	const uint32_t needs = RMC_SYNC_SPEC | RMC_SYNC_COMBINE | RMC_SYNC_WRITE_UNLATCH;
-	struct rmc_qp *qp = NULL;
 
-	if (r->o.flags & needs && !(r->o.flags & RMC_SYNC_TRUST_ORDER))
-		qp = rmc_qp_create_with(r->team->ctx, ENTRIES, RMC_QP_ORDERED);
-	return qp ? qp : rmc_qp_create(r->team->ctx, ENTRIES);
+	return ordered_qp(r->team->ctx, ENTRIES,
+			  r->o.flags & needs && !(r->o.flags & RMC_SYNC_TRUST_ORDER));
 }
 
 void open_objects(struct sync_run *r)

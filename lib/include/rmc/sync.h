@@ -62,7 +62,8 @@ struct rmc_sync_options {
 	uint32_t backoff_max_ns;
 	struct rmc_scheme_params params;
 	int nid;			/* of this node, which latches name */
-	unsigned int client;		/* 0 .. 255: another one for each user of this node */
+	/* 0 .. 255: another one for each user of this node; from 240 on they are rmc-sync's */
+	unsigned int client;
 	uint32_t grace_us;		/* before a copy is used again; 0: 10000 */
 	struct rmc_rpc *rpc;		/* for messages; NULL: no messages */
 	void *memory;			/* registered, rmc_sync_bytes(); NULL: allocate */
