@@ -156,8 +156,6 @@ static const struct latch *named_latch(const struct rmc_scheme *s)
 {
 	const struct latch *latch = scheme_of(s)->latch ? scheme_of(s)->latch : scheme_of(s)->writes;
 
-	if (scheme_of(s)->layout->flags & LAYOUT_APART)
-		return NULL;
 	return latch && latch->flags & LATCH_NAMED ? latch : NULL;
 }
 
