@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
  * One member of a team whose members read and write each other's objects:
- * prog_sync ROW [OPTION...], options spec, combine, async, write-unlatch, excl, detached.
+ * prog_sync ROW [OPTION...], options spec, combine, async, write-unlatch, excl, detached; lossy:
+ * links lose packets.
  * Each object but the last is a count, repeated: no read is a mixture, and no update is lost.
  * The last one of each member is also written by that member's CPU.
  * With dies RMC-SYNC, member 1 ends with two latched objects of member 0, which lets that program
- * release them.
+ * release them, with json as an option; spoilt: of the first one the copy out of place is none.
  * Prints "member N: ok ...", or the failed check and fails.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <rmc/rmc.h>
 #include "member.h"
@@ -30,12 +32,14 @@ static struct rmc_sync_options o = {
 static const struct rmc_scheme *layout;
 static struct rmc_sync *s;
 static const char *recovers;
+static int json, spoilt, lossy;
 static size_t step;
-static uint64_t seed, torn;
+static uint64_t seed, torn, lost;
 
 /* What a member tells the others: behind its objects */
 struct report {
 	uint64_t added[NODES][OBJECTS];
+	uint64_t lost;			/* operations, or behind one that was */
 };
 
 static unsigned int rnd(unsigned int n)
@@ -146,6 +150,7 @@ static void own(void)
 static void run(int members)
 {
 	static struct rmc_hold h[NODES][OBJECTS];
+	struct rmc_sync_stats stats;
 	unsigned int i, k;
 	int m;
 
@@ -162,6 +167,22 @@ static void run(int members)
 		own();
 	}
 	OK(rmc_sync_drain(s));
+	rmc_sync_stats(s, &stats);
+	((struct report *)(void *)((uint8_t *)team->seg + report_at()))->lost = stats.lost;
+}
+
+/* Of another member; packets of this read may be lost as well */
+static void read_report(int n, struct report *to)
+{
+	int i, err;
+
+	for (i = 0; i < 20; i++) {
+		err = rmc_read(team->qp, rmc_team_nid(team, n), team->offset + report_at(), to,
+			       sizeof(*to));
+		if (!lossy || err != RMC_S_TIMEOUT)
+			break;
+	}
+	OK(err);
 }
 
 /* Counts are what all members together have added. */
@@ -174,9 +195,10 @@ static void sums(int members)
 	int m, n;
 
 	CHECK(rmc_buf_register(team->ctx, all, sizeof(all)) >= 0);
-	for (n = 0; n < team->nodes; n++)
-		OK(rmc_read(team->qp, rmc_team_nid(team, n), team->offset + report_at(), &all[n],
-			    sizeof(*all)));
+	for (n = 0; n < team->nodes; n++) {
+		read_report(n, &all[n]);
+		lost += all[n].lost;
+	}
 	for (m = 0; m < members; m++) {
 		for (k = 0; k < OBJECTS - 1; k++) {
 			for (n = 0, sum = 0; n < team->nodes; n++)
@@ -210,6 +232,12 @@ static void parse(int argc, char **argv)
 			o.latch = RMC_LATCH_EXCL;
 		else if (!strcmp(argv[i], "detached"))
 			o.latch = RMC_LATCH_DETACHED;
+		else if (!strcmp(argv[i], "json"))
+			json = 1;
+		else if (!strcmp(argv[i], "lossy"))
+			lossy = 1;
+		else if (!strcmp(argv[i], "spoilt"))
+			spoilt = 1;
 		else if (!strcmp(argv[i], "dies") && i + 1 < argc)
 			recovers = argv[++i];
 		else
@@ -221,6 +249,8 @@ static void parse(int argc, char **argv)
 static int dead_member(void)
 {
 	struct rmc_hold h = { .len = LEN };
+	int unlatches = !!(o.flags & RMC_SYNC_WRITE_UNLATCH);
+	static uint8_t before[LEN];
 	char command[400];
 	unsigned int k;
 
@@ -232,12 +262,20 @@ static int dead_member(void)
 		fflush(stdout);
 		_exit(0);
 	}
-	snprintf(command, sizeof(command), "%s recover --scheme %s --owner %d --at %llu --tuples %d "
-		 "--bytes %d --pad 1 --dead %d --torn zero", recovers, o.scheme->name,
-		 rmc_team_nid(team, 0), (unsigned long long)team->offset, OBJECTS, LEN,
-		 rmc_team_nid(team, 1));
-	CHECK(system(command) == 0);
-	for (k = 0; k < OBJECTS; k++) {
+	snprintf(command, sizeof(command), "%s recover --scheme %s%s --owner %d --at %llu --tuples %d "
+		 "--bytes %d --pad 1 --dead %d --torn zero%s", recovers, o.scheme->name,
+		 unlatches ? " --opt write-unlatch" : "", rmc_team_nid(team, 0),
+		 (unsigned long long)team->offset, OBJECTS, LEN, rmc_team_nid(team, 1),
+		 json ? " --json" : "");
+	if (spoilt)
+		((uint64_t *)team->seg)[8] = 77;	/* the home copy's key */
+	memcpy(before, (uint8_t *)team->seg + 64, LEN);
+	k = (unsigned int)system(command);
+	CHECK(WIFEXITED(k) && WEXITSTATUS(k) == (spoilt ? 1 : 0));
+	/* it stays as it was, latched */
+	CHECK(!spoilt || !memcmp(before, (uint8_t *)team->seg + 64, LEN));
+	CHECK(!spoilt || (*(uint64_t *)team->seg & 1ULL << 58));
+	for (k = (unsigned int)spoilt; k < OBJECTS; k++) {
 		OK(rmc_sync_write(s, address(0, k), &h));
 		CHECK(!mixed(h.data) && !*(uint64_t *)h.data);
 		OK(rmc_sync_cancel(s, &h));
@@ -295,7 +333,8 @@ int main(int argc, char **argv)
 	OK(rmc_team_barrier(team));
 	rmc_sync_close(s);
 	rmc_qp_destroy(qp);
-	printf("member %d: ok, %lu changed meanwhile\n", team->self, (unsigned long)torn);
+	printf("member %d: ok, %lu changed meanwhile, %lu lost by all\n", team->self,
+	       (unsigned long)torn, (unsigned long)lost);
 	rmc_team_close(team);
 	return 0;
 }

@@ -103,8 +103,14 @@ sync_disordered() {		# sync_disordered FAULTS OPTION...: of rows that need order
 }
 expect "objects that all write, on links that reorder packets" 0 "member 2: ok" \
 	sync_disordered "--reorder 5% --shuffle 5% --jitter 20us" versioning spec write-unlatch
+# a daemon that waits for a tenth of a second only
+sync_daemon=$daemon sync_device=$RMC_DEVICE
+start rmcd.asan -n 4 --ni fused --share 1 --timeout-ms 100
 expect "objects that all write, on links that lose packets: queue pairs stop and go on" 0 \
-	"member 2: ok" sync_disordered "--loss 0.02%" excl spec combine async
+	"member 2: ok, .*, [1-9][0-9]* lost by all" \
+	sync_disordered "--loss 0.2%" excl spec combine async lossy
+stop "objects that all write, lost packets"
+daemon=$sync_daemon RMC_DEVICE=$sync_device
 
 # --- time limits, revocation, members that are restarted ---
 
