@@ -254,7 +254,8 @@ size_t rmc_sync_memory(const struct rmc_sync_options *o, const struct scheme *sc
 
 /*
  * steps.c. Execute a program, or continue behind a step of it. An entry is ready: its group is
- * issued at once (if it is one read of an image, true then), or later when there is room. Its program has ended. Poll those that wait.
+ * issued at once (if it is one read of an image, true then), or later when there is room. Its
+ * program has ended. Poll those that wait.
  */
 void rmc_sync_begin(struct rmc_sync *s, struct entry *e, const struct step *program);
 void rmc_sync_advance(struct rmc_sync *s, struct entry *e, const struct step *at);

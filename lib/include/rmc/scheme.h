@@ -150,9 +150,9 @@ int rmc_scheme_holder(const struct rmc_scheme *s, const struct rmc_object *o);
 /*
  * Recovery after a crash. rmc_scheme_break() breaks the lock of node nid, which the caller
  * knows to be dead: 0, or -ENOENT when it holds no lock, or -EOPNOTSUPP: its versions are in
- * lines, so rmc_sync_take_over() does. Data that it was writing is to be replaced. rmc_scheme_repair() makes
- * the object of a dead writer consistent with the given data: results as
- * rmc_object_repair().
+ * lines, so rmc_sync_take_over() does. Data that it was writing is to be replaced.
+ * rmc_scheme_repair() makes the object of a dead writer consistent with the given data: results
+ * as rmc_object_repair().
  */
 int rmc_scheme_break(const struct rmc_scheme *s, struct rmc_object *o, int nid);
 int rmc_scheme_repair(const struct rmc_scheme *s, struct rmc_object *o, const void *data,

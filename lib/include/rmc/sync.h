@@ -130,8 +130,9 @@ RMC_SIZED const struct rmc_scheme *rmc_sync_layout(const struct rmc_sync_options
 }
 
 /*
- * As rmc_scheme_holder() and rmc_scheme_break(), of an object of len bytes in any layout. -EOPNOTSUPP:
- * of a detached latch; and to break, with a version in each line or copies out of place.
+ * As rmc_scheme_holder() and rmc_scheme_break(), of an object of len bytes in any layout.
+ * -EOPNOTSUPP: of a detached latch; and to break, with a version in each line or copies out of
+ * place.
  */
 int rmc_sync_holder(const struct rmc_scheme *s, const struct rmc_object *o, size_t len);
 int rmc_sync_break(const struct rmc_scheme *s, struct rmc_object *o, size_t len, int nid);
@@ -203,10 +204,10 @@ int rmc_sync_write(struct rmc_sync *s, uint64_t addr, struct rmc_hold *h);
  * As rmc_sync_write(), of an object that is latched by a node which is dead; nid -1: by readers of
  * rw, none of which is left; nid of this node: by this client, which has given up the object
  * (rmc_sync_stats.quarantined, unlocks_lost), also in an earlier life. Other nodes take over only
- * what all clients of nid have given up. h->torn: data may be half written: commit other data. Else it is one state,
- * and may be committed or cancelled. Torn data that is not replaced stays latched, and so does an
- * object that cannot be read: by this node then, which may take it over once more. -ENOENT: the
- * object is not latched by nid.
+ * what all clients of nid have given up. h->torn: data may be half written: commit other data.
+ * Else it is one state, and may be committed or cancelled. Torn data that is not replaced stays
+ * latched, and so does an object that cannot be read: by this node then, which may take it over
+ * once more. -ENOENT: the object is not latched by nid.
  */
 int rmc_sync_take_over(struct rmc_sync *s, uint64_t addr, int nid, struct rmc_hold *h);
 
