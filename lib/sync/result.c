@@ -135,6 +135,14 @@ static int may_be_earlier(const struct rmc_sync *s, const struct entry *e)
 	       (s->quarantined || s->stats.unlocks_lost);
 }
 
+/* Nobody knows whether its word is, or will be, this hold's: it must not release an earlier one. */
+static void in_doubt(struct rmc_sync *s, struct entry *e, int released)
+{
+	e->unsure = released && !may_be_earlier(s, e);
+	if (released && !e->unsure)
+		s->stats.unlocks_lost++;
+}
+
 static void latch_stale(struct rmc_sync *s, struct entry *e)
 {
 	if (e->job == JOB_UPGRADE) {
@@ -228,7 +236,7 @@ static void latch_resolved(struct rmc_sync *s, struct entry *e, uint64_t now)
 {
 	if (same_hold(e->taking, now, e->want)) {
 		if (may_be_earlier(s, e)) {
-			s->stats.unlocks_lost++;
+			in_doubt(s, e, 1);
 			rmc_sync_finish(s, e, RMC_S_TIMEOUT);
 			return;
 		}
@@ -428,7 +436,7 @@ static void unresolved(struct rmc_sync *s, struct entry *e, int status)
 		if (e->latched)
 			s->stats.unlocks_lost++;
 		e->latched = 0;
-		e->unsure = (uint8_t)latch_released(e->taking);
+		in_doubt(s, e, latch_released(e->taking));
 		rmc_sync_finish(s, e, status);
 		return;
 	}
@@ -443,10 +451,12 @@ static void resolved(struct rmc_sync *s, struct entry *e, uint64_t now, int stat
 	}
 	e->resolving = 0;
 	if (e->at->op == STEP_LATCH && s->closing) {
-		if (same_hold(e->taking, now, e->want))
-			hold_latch(e);
-		else
+		if (!same_hold(e->taking, now, e->want))
 			e->unsure = !s->ordered && latch_released(e->taking);
+		else if (may_be_earlier(s, e))
+			in_doubt(s, e, 1);
+		else
+			hold_latch(e);
 		e->latch_status = RMC_S_BUSY;		/* decided */
 		rmc_sync_closed(s, e);
 	} else if (e->at->op == STEP_LATCH) {

@@ -100,8 +100,8 @@ void rmc_sync_leave(struct rmc_sync *s, struct entry *e)
 
 /*
  * The program ends, but the latch may have been taken, or be taken yet: it is released if the
- * word is this one's. (An odd version of which nobody knows whose it is cannot be.) That of a dead
- * node stays.
+ * word is this one's. (Not where it may be an earlier hold's: in_doubt() in result.c.) That of a
+ * dead node stays.
  */
 void rmc_sync_unlatch_late(struct rmc_sync *s, struct entry *e)
 {

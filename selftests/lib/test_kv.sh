@@ -10,7 +10,7 @@ scheme_src=$(echo "$top"/lib/scheme/*.c "$top"/lib/sync/*.c "$top"/lib/rpc*.c "$
 for t in "scheme address,undefined" "reader address,undefined" "reader thread -Wno-tsan" \
 	 "reader_wrap address,undefined" "sync address,undefined" "sync thread -Wno-tsan" \
 	 "sync_table address,undefined" "sync_lost address,undefined" \
-	 "sync_crash address,undefined" "sync_race address,undefined" \
+	 "sync_crash address,undefined" "sync_lives address,undefined" "sync_race address,undefined" \
 	 "sync_race thread -Wno-tsan"; do
 	read -r t san <<< "$t"
 	name="object $t, ${san%% *}"

@@ -127,7 +127,7 @@ PROGRAMS = host_programs()
 LIB = "selftests/lib"
 for n, group in (("qp", "lib"), ("msg", "lib"), ("scheme", "lib"), ("reader", "lib"),
                  ("sync", "lib"), ("sync_table", "lib"), ("sync_lost", "lib"),
-                 ("sync_crash", "lib"),
+                 ("sync_crash", "lib"), ("sync_lives", "lib"),
                  ("owner", "lib"), ("rpc", "calls"), ("ds", "ds")):
     for f in ("lib", "lib.asan"):
         PROGRAMS[f"{f}.{n}"] = (f, group, [f"{LIB}/test_{n}.c"], {}, [])
@@ -282,8 +282,8 @@ AREAS = {
                     "lib.asan.rpc"]),
     "scheme": ("lib", ["lib.scheme", "lib.asan.scheme", "lib.reader"]),
     "reader": ("lib", ["lib.scheme", "lib.reader"] + KV[2:5]),
-    "sync": ("lib", ["lib.sync_lost", "lib.sync_crash", "lib.sync_table", "lib.sync", "lib.scheme",
-                     "lib.reader", "lib.asan.sync"]),
+    "sync": ("lib", ["lib.sync_lives", "lib.sync_lost", "lib.sync_crash", "lib.sync_table", "lib.sync",
+                     "lib.scheme", "lib.reader", "lib.asan.sync"]),
     "kv": ("lib", ["lib.owner", KV[6], "lib.asan.owner"] + KV[:6] + KV[7:] + [LIMITS["store"]] + LIVES),
     "ds": ("lib", ["lib.ds", "lib.asan.ds", "lib.owner"] + KV[:2]),
     "structures": ("blocks", ["lib.structures", "lib.asan.structures", "blocks"]),

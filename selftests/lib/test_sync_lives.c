@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * Holds of <rmc/sync.h> behind what an earlier hold, an earlier life or another client has left.
+ * Operations are executed as they are issued.
+ */
+#include <errno.h>
+#include "sync_test.h"
+
+#define SELF	5			/* node of options_of() */
+
+static struct rmc_sync_options options_for(struct fixture *w, const char *row)
+{
+	struct rmc_sync_options o = options_of(w, row, 0);
+
+	o.max = LEN;
+	return o;
+}
+
+/* A write with this data: the status of its last call */
+static int store(struct rmc_sync *s, uint64_t addr, struct rmc_hold *h, uint8_t state)
+{
+	int err = rmc_sync_write(s, addr, h);
+
+	if (err)
+		return err;
+	fill((uint8_t *)h->data, LEN, state);
+	err = rmc_sync_commit(s, h);
+	return err ? err : rmc_sync_drain(s);
+}
+
+static void check_state(struct rmc_sync *s, uint64_t addr, uint8_t state)
+{
+	struct rmc_hold h = { .len = LEN };
+
+	CHECK_EQ(rmc_sync_read(s, addr, &h), 0);
+	CHECK(is_whole(&h, state));
+	CHECK_EQ(rmc_sync_end(s, &h), 0);
+	CHECK_EQ(rmc_sync_drain(s), 0);
+}
+
+/* --- an object that this client has given up, and tries once more --- */
+
+static void tries_again(struct rmc_sync *s, struct fixture *w, int closes)
+{
+	struct rmc_hold h = { .len = LEN };
+	struct rmc_sync_stats stats;
+
+	w->fault = closes ? LOSE_REQUEST : LINK_DOWN;
+	w->faults = closes ? 1 : 100;
+	w->fault_at = 1;
+	if (closes) {
+		CHECK_EQ(rmc_sync_start(s, RMC_SYNC_WRITE, 0, &h), 0);
+		rmc_sync_close(s);
+		CHECK_EQ(w->faults, 0);
+	} else {
+		CHECK_EQ(rmc_sync_write(s, 0, &h), RMC_S_NODE_DOWN);
+		w->fault_at = 0;
+		CHECK_EQ(rmc_sync_drain(s), 0);
+		rmc_sync_stats(s, &stats);
+		CHECK_EQ(stats.unlocks_lost, 1);
+		CHECK_EQ(rmc_sync_write(s, 0, &h), RMC_SCHEME_LOCKED);
+		CHECK_EQ(rmc_sync_drain(s), 0);
+	}
+	w->fault_at = 0;
+}
+
+/* Its word is that of the next hold: an operation without an outcome must not release it. */
+static void given_up(void)
+{
+	static const char * const rows[] = { "sabre", "plain", "crc64", "farm" };
+	struct rmc_hold h = { .len = LEN };
+	struct rmc_sync_options o;
+	struct rmc_sync *s;
+	struct fixture w;
+	uint64_t word;
+	unsigned int i;
+
+	for (i = 0; i < 2 * 4; i++) {
+		tap_where = rows[i % 4];
+		fixture_init_with(&w, NULL, 1);
+		o = options_for(&w, rows[i % 4]);
+		rmc_scheme_init(rmc_sync_layout(&o), (struct rmc_object *)w.segment, LEN);
+		s = rmc_sync_open(&w.qp, &o);
+		CHECK_EQ(rmc_sync_write(s, 0, &h), 0);
+		fill((uint8_t *)h.data, LEN, 1);
+		w.lose_op = RMC_OP_WRITE;
+		w.fault = LOSE_HALF;
+		w.lose_swaps = 100;
+		CHECK_EQ(rmc_sync_commit(s, &h), RMC_S_TIMEOUT);
+		w.lose_swaps = 0;
+		word = word_at(&w, 0);
+		CHECK(word & 1);
+		tries_again(s, &w, i / 4);
+		CHECK(word_at(&w, 0) == word);
+		if (i / 4)
+			s = rmc_sync_open(&w.qp, &o);
+		CHECK_EQ(rmc_sync_take_over(s, 0, SELF, &h), 0);
+		CHECK(h.data && h.torn);
+		if (h.data) {
+			fill((uint8_t *)h.data, LEN, 2);
+			CHECK_EQ(rmc_sync_commit(s, &h), 0);
+			check_state(s, 0, 2);
+		}
+		rmc_sync_close(s);
+		fixture_fini(&w);
+	}
+	tap_where = NULL;
+}
+
+int main(void)
+{
+	static const struct tap_test tests[] = {
+		{ "what a client has given up stays latched when it tries again", given_up },
+	};
+
+	return tap_run(tests, sizeof(tests) / sizeof(tests[0]));
+}
