@@ -32,6 +32,8 @@
 #define MARK_NUMBER_MASK	((1ULL << MARK_NUMBER_LOW) - 1)
 #define MARK_NUMBER_SHIFT	59
 
+#define LOOKS			8	/* at a slot that cannot be read */
+
 _Static_assert(RMC_OFFSET_MAX / RMC_CACHE_LINE <= LINE_MASK, "every offset has room");
 
 struct copy_header {
@@ -104,16 +106,25 @@ int rmc_copy_check(const struct rmc_sync *s, struct entry *e)
 	return h.key == e->offset && h.index == e->version ? 0 : RMC_SCHEME_TORN;
 }
 
-/* A slot for the new copy: 0, or -ENOSPC: none has been unused for long enough. */
+/* Is there a slot that has been unused for long enough? */
+int rmc_copy_ready(const struct rmc_sync *s)
+{
+	const struct free_copy *c = &s->copy[s->copy_head];
+
+	return s->copies && (!c->not_before || monotonic_ns() >= c->not_before);
+}
+
+/* A slot for the new copy: 0 or -ENOSPC */
 int rmc_copy_take(struct rmc_sync *s, struct entry *e)
 {
-	struct free_copy *c = &s->copy[s->copy_head];
-
-	if (!s->copies || (c->not_before && monotonic_ns() < c->not_before))
+	if (!rmc_copy_ready(s)) {
+		rmc_copy_want(s, !s->wanted);
 		return -ENOSPC;
-	e->copy = c->offset;
+	}
+	e->copy = s->copy[s->copy_head].offset;
 	s->copies--;
 	s->copy_head = (s->copy_head + 1) % s->o.pool_slots;
+	s->wanted -= !!s->wanted;
 	return 0;
 }
 
@@ -144,6 +155,77 @@ void rmc_copy_give(struct rmc_sync *s, uint64_t offset, int used)
 	}
 	c->offset = offset;
 	s->copies++;
+}
+
+/*
+ * A pool that was used before has copies that index words name, of this client's earlier life or
+ * of others to whom a slot has gone since. So a slot is given when a look at its header, before
+ * its first use, has shown that no copy was ever there: the index word of a copy is not 0.
+ */
+void rmc_copy_want(struct rmc_sync *s, int more)
+{
+	if (!s->unseen)
+		return;
+	s->wanted += more && s->wanted < sync_buffers(&s->o);
+	s->looks_failed = 0;
+	rmc_copy_look(s);
+}
+
+/* Slots that need no time, up to n; they are the first ones */
+static unsigned int unused(const struct rmc_sync *s, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n && i < s->copies; i++)
+		if (s->copy[(s->copy_head + i) % s->o.pool_slots].not_before)
+			break;
+	return i;
+}
+
+void rmc_copy_look(struct rmc_sync *s)
+{
+	uint64_t bytes = rmc_sync_copy_bytes(s->o.max);
+	int slot = sync_head(s);
+
+	if (s->looking || s->stop || s->closing || !s->unseen || s->looks_failed >= LOOKS ||
+	    unused(s, s->wanted) >= s->wanted || !sync_free_slots(s, 1))
+		return;
+	s->looking = 1;
+	s->messages++;
+	s->slot[slot].use = USE_LOOK;
+	rmc_read_async(s->qp, slot, s->o.pool_nid, s->o.pool + (s->unseen - 1) * bytes,
+		       &s->qp->operands[slot], sizeof(struct copy_header));
+}
+
+void rmc_copy_looked(struct rmc_sync *s, int slot, int status)
+{
+	struct copy_header h;
+
+	s->looking = 0;
+	if (status) {
+		s->looks_failed += !rmc_sync_innocent(s, status);
+		return;
+	}
+	s->looks_failed = 0;
+	s->unseen--;
+	memcpy(&h, &s->qp->operands[slot], sizeof(h));
+	if (h.key || h.index)
+		s->used_before++;
+	else
+		rmc_copy_give(s, s->o.pool + s->unseen * rmc_sync_copy_bytes(s->o.max), 0);
+}
+
+/* Will there be a slot, so that a commit can wait? If not, the message says why. */
+int rmc_copy_comes(const struct rmc_sync *s)
+{
+	if (s->copies || s->looking || (s->unseen && s->looks_failed < LOOKS))
+		return 1;
+	if (s->unseen)
+		rmc_fail(ENOSPC, "sync: the pool's next slot cannot be read");
+	else
+		rmc_fail(ENOSPC, "sync: no slot of the pool is free; %u of %u had copies from before: "
+			 "each rmc_sync_open() needs a pool of zeros", s->used_before, s->o.pool_slots);
+	return 0;
 }
 
 /* --- the mark --- */

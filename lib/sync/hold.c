@@ -66,6 +66,8 @@ static int begin(struct rmc_sync *s, enum rmc_sync_call call, uint64_t addr, str
 		return -EAGAIN;
 	h->index = (int)e->index;
 	h->data = NULL;
+	if (call == RMC_SYNC_WRITE && rmc_unlikely(s->unseen))
+		rmc_copy_want(s, 1);
 	if (call != RMC_SYNC_READ)
 		e->job = JOB_WRITE;
 	if (call == SYNC_TAKE) {
@@ -166,6 +168,8 @@ static int go_on(struct rmc_sync *s, enum rmc_sync_call call, struct rmc_hold *h
 		err = upgradable(s, e);
 	if (err)
 		return err;
+	if (call == RMC_SYNC_UPGRADE && rmc_unlikely(s->unseen))
+		rmc_copy_want(s, 1);
 	e->failures = 0;
 	e->waited = 0;
 	/* neither committed nor upgraded: it is not released if it is torn */
@@ -327,7 +331,7 @@ int rmc_sync_upgrade(struct rmc_sync *s, struct rmc_hold *h)
 	return call_and_wait(s, RMC_SYNC_UPGRADE, 0, h);
 }
 
-/* A pool without a slot that is old enough: wait for its time. */
+/* A pool without a slot that is old enough, or was looked at: wait for that. */
 int rmc_sync_commit(struct rmc_sync *s, struct rmc_hold *h)
 {
 	unsigned int spins = 0;
@@ -335,11 +339,15 @@ int rmc_sync_commit(struct rmc_sync *s, struct rmc_hold *h)
 
 	for (;;) {
 		err = call_and_wait(s, RMC_SYNC_COMMIT, 0, h);
-		if (err != -ENOSPC || !s->copies)
+		if (err != -ENOSPC)
 			return err;
-		err = wait(s, &spins);
-		if (err)
-			return err;
+		while (!rmc_copy_ready(s)) {
+			if (!rmc_copy_comes(s))
+				return -ENOSPC;
+			err = wait(s, &spins);
+			if (err)
+				return err;
+		}
 	}
 }
 

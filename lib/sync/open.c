@@ -27,7 +27,7 @@ static int no_memory(const struct rmc_sync *s)
 
 static int allocate_tables(struct rmc_sync *s)
 {
-	unsigned int n = sync_buffers(&s->o), i;
+	unsigned int n = sync_buffers(&s->o);
 
 	s->entry = (struct entry *)calloc(n, sizeof(*s->entry));
 	s->slot = (struct slot *)calloc(s->qp->entries, sizeof(*s->slot));
@@ -45,8 +45,7 @@ static int allocate_tables(struct rmc_sync *s)
 	s->copy = (struct free_copy *)calloc(s->o.pool_slots, sizeof(*s->copy));
 	if (!s->copy)
 		return no_memory(s);
-	for (i = 0; i < s->o.pool_slots; i++)
-		rmc_copy_give(s, s->o.pool + (uint64_t)i * rmc_sync_copy_bytes(s->o.max), 0);
+	s->unseen = s->o.pool_slots;
 	return 0;
 }
 

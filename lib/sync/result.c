@@ -577,6 +577,9 @@ void rmc_sync_completed_otherwise(struct rmc_sync *s, int slot, int status)
 	case USE_RESUME:
 		rmc_sync_resumed(s, status);
 		break;
+	case USE_LOOK:
+		rmc_copy_looked(s, slot, status);
+		break;
 	case USE_UNLATCH:
 		rmc_sync_unlatched(s, slot, status);
 		break;

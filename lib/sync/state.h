@@ -44,7 +44,7 @@ enum job { JOB_READ, JOB_WRITE, JOB_UPGRADE };
 _Static_assert(FREE == 0 && JOB_READ == 0, "what entries begin with");
 
 /* Use of a WQ slot */
-enum use { USE_NONE, USE_STEP, USE_RESOLVE, USE_UNLATCH, USE_RESUME };
+enum use { USE_NONE, USE_STEP, USE_RESOLVE, USE_UNLATCH, USE_RESUME, USE_LOOK };
 
 /* An ordered queue pair has stopped: nothing is issued until it has been resumed. */
 enum stop { STOP_NONE, STOPPED, RESUMING };
@@ -177,6 +177,11 @@ struct rmc_sync {
 	unsigned int *free, frees;
 	struct free_copy *copy;		/* a ring: oldest first */
 	unsigned int copies, copy_head;
+	unsigned int unseen;		/* slots of the pool that may have copies from before */
+	unsigned int used_before;	/* those that had */
+	unsigned int wanted;		/* by commits to come */
+	unsigned int looks_failed;
+	uint8_t looking;		/* at the last one that is unseen */
 	uint64_t token;			/* of latches: never reused */
 	uint64_t seed;
 	unsigned int polls;
@@ -329,6 +334,11 @@ int rmc_copy_check(const struct rmc_sync *s, struct entry *e);
 int rmc_copy_take(struct rmc_sync *s, struct entry *e);
 void rmc_copy_encode(struct entry *e);
 void rmc_copy_give(struct rmc_sync *s, uint64_t offset, int used);
+int rmc_copy_ready(const struct rmc_sync *s);
+void rmc_copy_want(struct rmc_sync *s, int more);
+void rmc_copy_look(struct rmc_sync *s);
+void rmc_copy_looked(struct rmc_sync *s, int slot, int status);
+int rmc_copy_comes(const struct rmc_sync *s);
 uint64_t rmc_index_next(const struct entry *e);
 enum outcome rmc_index_outcome(const struct entry *e, uint64_t now);
 int rmc_index_marked(uint64_t index);
@@ -376,6 +386,8 @@ static inline int sync_progress(struct rmc_sync *s)
 		rmc_sync_resume(s);
 	if (s->unlatches)
 		rmc_sync_issue_unlatches(s);
+	if (rmc_unlikely(s->wanted))
+		rmc_copy_look(s);
 	return s->ready ? rmc_sync_poll_ready(s) : 0;
 }
 

@@ -73,8 +73,10 @@ static void rows(void)
 			tap_where = row->name;
 			for (j = 0; j < SIZES; j += k ? 5 : 1) {
 				/* all copies of a pool have one size */
-				if (row->needs & RMC_NEEDS_POOL)
+				if (row->needs & RMC_NEEDS_POOL) {
 					o.max = sizes[j];
+					memset(w.segment + POOL, 0, SEGMENT - POOL);
+				}
 				s = rmc_sync_open(&w.qp, &o);
 				if (s)
 					one_length(&w, s, rmc_sync_layout(&o), sizes[j]);

@@ -420,7 +420,7 @@ static void not_ours(void)
 			s = rmc_sync_open(&w.qp, &o);
 			meanwhile.at = meanwhile.from = 0;
 			meanwhile.to = rows[i].other;
-			next_fault(&w, LOSE_REQUEST, i == 2 ? 2 : 1);
+			next_fault(&w, LOSE_REQUEST, i == 2 ? 3 : 1);
 			tap_where = rows[i].row;
 			CHECK_EQ(rmc_sync_write(s, 0, &h), RMC_SCHEME_LOCKED);
 			CHECK(meanwhile.done);

@@ -101,6 +101,9 @@ static void count(const struct count *c)
 	/* with a hint, where there may be one: a first write, so that there is an index word */
 	if (o.scheme->needs & RMC_NEEDS_POOL)
 		CHECK_EQ(operation(s, 1, &h), 0);
+	/* and the pool's slots have all been looked at */
+	for (i = 0; o.scheme->needs & RMC_NEEDS_POOL && c->writes && i < SLOTS; i++)
+		CHECK_EQ(operation(s, 1, &h), 0);
 	CHECK_EQ(operation(s, c->writes, &h), 0);
 	CHECK_EQ(rmc_sync_drain(s), 0);
 	rmc_sync_stats(s, &before);

@@ -69,7 +69,10 @@ struct rmc_sync_options {
 	void *memory;			/* registered, rmc_sync_bytes(); NULL: allocate */
 	/* RMC_LATCH_DETACHED: latch i, at latches + 8 * i, is of the object at base + i * stride */
 	uint64_t latches, base, stride, objects;
-	/* RMC_NEEDS_POOL: slots of rmc_sync_copy_bytes() at the objects' node, of this client */
+	/*
+	 * RMC_NEEDS_POOL: slots of rmc_sync_copy_bytes() at the objects' node, of this client. Memory of
+	 * zeros, other memory for each rmc_sync_open(): slots that had a copy are not used.
+	 */
 	uint64_t pool;
 	uint32_t pool_slots;
 	int pool_nid;
