@@ -363,7 +363,9 @@ static void write_completed(struct rmc_sync *s, struct entry *e)
 
 static void swapped(struct rmc_sync *s, struct entry *e)
 {
-	rmc_copy_give(s, rmc_copy_offset(e, e->version), 1);
+	/* a copy that does not fit its index word may be another object's */
+	if (!e->torn)
+		rmc_copy_give(s, rmc_copy_offset(e, e->version), 1);
 	e->version = rmc_index_next(e);
 	e->copy = 0;
 	e->latched = 0;

@@ -191,12 +191,48 @@ static void no_slot(void)
 	fixture_fini(&w);
 }
 
+static uint64_t forbidden;
+
+static void never_written(struct fixture *w, const struct fake_op *op)
+{
+	(void)w;
+	CHECK(op->op != RMC_OP_WRITE || op->offset != forbidden);
+}
+
+/* A marked index word that names another object's copy: that is not this client's to use. */
+static void foreign_copy(void)
+{
+	struct rmc_hold h = { .len = LEN };
+	struct rmc_sync *s;
+	struct fixture w;
+	unsigned int i;
+
+	fixture_init_with(&w, NULL, 1);
+	s = open_pool(&w, "mark-out-of-place", SLOTS);
+	forbidden = POOL + (SLOTS + 1) * rmc_sync_copy_bytes(LEN);
+	set_word(&w, forbidden, 1024);
+	set_word(&w, forbidden + 8, forbidden / LINE << 24 | 1);
+	set_word(&w, 1024, forbidden / LINE << 24 | 1);
+	set_word(&w, 0, 1ULL << 58 | forbidden / LINE << 24 | 7ULL << 13);
+	CHECK_EQ(rmc_sync_take_over(s, 0, 6, &h), 0);
+	CHECK(h.torn);
+	fill((uint8_t *)h.data, LEN, 1);
+	CHECK_EQ(rmc_sync_commit(s, &h), 0);
+	w.before = never_written;
+	for (i = 2; i < 4 * SLOTS; i++)
+		CHECK_EQ(store(s, 0, &h, (uint8_t)i), 0);
+	check_state(s, 1024, 0);
+	rmc_sync_close(s);
+	fixture_fini(&w);
+}
+
 int main(void)
 {
 	static const struct tap_test tests[] = {
 		{ "what a client has given up stays latched when it tries again", given_up },
 		{ "a pool that was used before: no copy is overwritten", second_life },
 		{ "a pool without a slot that may be used", no_slot },
+		{ "another object's copy is not taken into the pool", foreign_copy },
 	};
 
 	return tap_run(tests, sizeof(tests) / sizeof(tests[0]));
