@@ -306,12 +306,46 @@ int rmc_sync_write(struct rmc_sync *s, uint64_t addr, struct rmc_hold *h)
 	return call_and_wait(s, RMC_SYNC_WRITE, addr, h);
 }
 
+/* Wait for all that no call waits for. */
+static int settle(struct rmc_sync *s)
+{
+	unsigned int spins = 0;
+	int err = 0;
+
+	while (!err && (s->background || s->unlatches || s->releasing))
+		err = wait(s, &spins);
+	return err;
+}
+
+/* Does this client use the object? Then it has not given it up. */
+static int uses(const struct rmc_sync *s, uint64_t addr)
+{
+	unsigned int i;
+
+	for (i = 0; i < sync_buffers(&s->o); i++) {
+		const struct entry *e = &s->entry[i];
+
+		if (e->state != FREE && rmc_sync_addr(e->nid, e->offset) == addr)
+			return 1;
+	}
+	return 0;
+}
+
 int rmc_sync_take_over(struct rmc_sync *s, uint64_t addr, int nid, struct rmc_hold *h)
 {
+	int err;
+
 	if (nid < -1 || nid > RMC_NID_MAX)
 		return -EINVAL;
 	if (!s->plan.writes)
 		return -EOPNOTSUPP;
+	if (nid == s->self.nid) {
+		err = settle(s);
+		if (err)
+			return err;
+		if (uses(s, addr))
+			return -EBUSY;
+	}
 	s->evicted = nid;
 	return call_and_wait(s, SYNC_TAKE, addr, h);
 }
@@ -353,14 +387,10 @@ int rmc_sync_commit(struct rmc_sync *s, struct rmc_hold *h)
 
 int rmc_sync_drain(struct rmc_sync *s)
 {
-	unsigned int spins = 0;
-	int err;
+	int err = settle(s);
 
-	while (s->background || s->unlatches || s->releasing) {
-		err = wait(s, &spins);
-		if (err)
-			return err;
-	}
+	if (err)
+		return err;
 	err = s->failure;
 	s->failure = 0;
 	return err;

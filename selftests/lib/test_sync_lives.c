@@ -107,6 +107,51 @@ static void given_up(void)
 	tap_where = NULL;
 }
 
+/* --- a sweep of a client that holds and stores objects --- */
+
+static void own_sweep(void)
+{
+	static const struct {
+		const char *row;
+		unsigned int flags;
+	} rows[] = {
+		{ "rw", RMC_SYNC_ASYNC }, { "rw", ALL }, { "excl", RMC_SYNC_ASYNC },
+		{ "sabre", RMC_SYNC_ASYNC }, { "farm", RMC_SYNC_ASYNC }, { "rw", 0 },
+	};
+	struct rmc_hold h = { .len = LEN }, other = { .len = LEN };
+	struct rmc_sync_options o;
+	struct rmc_sync *s;
+	struct fixture w;
+	unsigned int i;
+	uint64_t word;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		tap_where = rows[i].row;
+		fixture_init_with(&w, NULL, 1);
+		o = options_for(&w, rows[i].row);
+		o.flags |= rows[i].flags;
+		rmc_scheme_init(rmc_sync_layout(&o), (struct rmc_object *)w.segment, LEN);
+		s = rmc_sync_open(&w.qp, &o);
+		h.hint = 0;
+		CHECK_EQ(rmc_sync_write(s, 0, &h), 0);
+		word = word_at(&w, 0);
+		CHECK_EQ(rmc_sync_take_over(s, 0, SELF, &other), -EBUSY);
+		CHECK_EQ(rmc_sync_take_over(s, 1024, SELF, &other), -ENOENT);
+		CHECK(word_at(&w, 0) == word);
+		fill((uint8_t *)h.data, LEN, 1);
+		CHECK_EQ(rmc_sync_commit(s, &h), 0);
+		/* its write has begun, at most */
+		CHECK_EQ(rmc_sync_take_over(s, 0, SELF, &other), -ENOENT);
+		CHECK_EQ(rmc_sync_drain(s), 0);
+		check_state(s, 0, 1);
+		CHECK_EQ(rmc_sync_start(s, RMC_SYNC_READ, 0, &h), 0);
+		CHECK_EQ(rmc_sync_take_over(s, 0, SELF, &other), -EBUSY);
+		rmc_sync_close(s);
+		fixture_fini(&w);
+	}
+	tap_where = NULL;
+}
+
 /* --- a pool in its second life --- */
 
 static struct rmc_sync *open_pool(struct fixture *w, const char *row, unsigned int slots)
@@ -230,6 +275,7 @@ int main(void)
 {
 	static const struct tap_test tests[] = {
 		{ "what a client has given up stays latched when it tries again", given_up },
+		{ "a client does not take over what it holds or stores", own_sweep },
 		{ "a pool that was used before: no copy is overwritten", second_life },
 		{ "a pool without a slot that may be used", no_slot },
 		{ "another object's copy is not taken into the pool", foreign_copy },

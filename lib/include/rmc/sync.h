@@ -210,7 +210,8 @@ int rmc_sync_write(struct rmc_sync *s, uint64_t addr, struct rmc_hold *h);
  * what all clients of nid have given up. h->torn: data may be half written: commit other data.
  * Else it is one state, and may be committed or cancelled. Torn data that is not replaced stays
  * latched, and so does an object that cannot be read: by this node then, which may take it over
- * once more. -ENOENT: the object is not latched by nid.
+ * once more. -ENOENT: the object is not latched by nid; -EBUSY: nid is this node, and this client has
+ * a hold of it. For this node it waits as rmc_sync_drain() does, but does not return its status.
  */
 int rmc_sync_take_over(struct rmc_sync *s, uint64_t addr, int nid, struct rmc_hold *h);
 
