@@ -331,21 +331,27 @@ static void release_completed(struct rmc_sync *s, struct entry *e)
 
 	rmc_unlatch_of(s, e, &u);
 	u.entry = e;
-	if (!rmc_unlatch_again(s, &u, e->release_status, e->release_found))
-		rmc_sync_released(s, e);
+	/* the write has failed, but the release behind it has succeeded, at this one's word */
+	if (e->status && rmc_unlatch_was_held(&u, e->release_found))
+		released_behind(s, e);
+	else if (!rmc_unlatch_again(s, &u, e->release_status, e->release_found))
+		rmc_sync_released(s, e, u.flags & UNLATCH_TAKEN);
 }
 
-void rmc_sync_released(struct rmc_sync *s, struct entry *e)
+void rmc_sync_released(struct rmc_sync *s, struct entry *e, int taken)
 {
 	e->latched = 0;
-	rmc_sync_part_done(s, e);
+	if (taken)
+		rmc_sync_finish(s, e, RMC_SCHEME_TORN);
+	else
+		rmc_sync_part_done(s, e);
 }
 
 static void write_completed(struct rmc_sync *s, struct entry *e)
 {
 	int combined = e->at[e->at->group - 1].op == STEP_UNLATCH;
 
-	if (!e->status && combined) {
+	if (combined && (!e->status || !e->release_status)) {
 		release_completed(s, e);
 	} else if (!e->status) {
 		if (e->at->flags & STEP_UNLATCHES)
@@ -354,8 +360,6 @@ static void write_completed(struct rmc_sync *s, struct entry *e)
 	} else if (e->at->flags & STEP_UNLATCHES ||
 		   (combined && rmc_sync_outcome(s, e->release_status) == UNKNOWN)) {
 		rmc_sync_resolve(s, e);
-	} else if (combined && !e->release_status) {
-		released_behind(s, e);
 	} else {
 		write_again(s, e);
 	}

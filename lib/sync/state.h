@@ -107,7 +107,11 @@ struct unlatch {
 	int nid;
 	uint16_t tries;
 	uint8_t how;			/* enum release */
+	uint8_t flags;			/* UNLATCH_* */
 };
+
+#define UNLATCH_STORED	(1U << 0)	/* the object was written under it */
+#define UNLATCH_TAKEN	(1U << 1)	/* somebody else has taken it over */
 
 enum release {
 	RELEASE,		/* compare-and-swap, or subtract */
@@ -291,19 +295,21 @@ int rmc_sync_innocent(const struct rmc_sync *s, int status);
 
 /*
  * result.c: what a status says of an operation; a step at this node or of a group failed; all
- * operations of a group have completed; its latch has been released; close ends the program
+ * operations of a group have completed; its latch has been released, or was another's; close ends
+ * the program
  */
 enum outcome rmc_sync_outcome(const struct rmc_sync *s, int status);
 void rmc_sync_failed(struct rmc_sync *s, struct entry *e, int status);
 void rmc_sync_group_completed(struct rmc_sync *s, struct entry *e);
-void rmc_sync_released(struct rmc_sync *s, struct entry *e);
+void rmc_sync_released(struct rmc_sync *s, struct entry *e, int taken);
 void rmc_sync_closed(struct rmc_sync *s, struct entry *e);
 
 /*
  * unlatch.c: ask for a word in a slot; describe the release of what the entry holds, issue it in
  * the slot at the head, queue it, or leave the latch where the object may be half written; the same
  * of a latch that may be taken yet; issue those that are queued, one has completed; queue it once
- * more unless it has ended; is one of the object pending, or a commit?
+ * more unless it has ended; was the word that it has found this one's? is one of the object
+ * pending, or a commit?
  */
 void rmc_sync_ask(struct rmc_sync *s, int slot, int nid, uint64_t offset);
 void rmc_unlatch_of(struct rmc_sync *s, struct entry *e, struct unlatch *u);
@@ -314,6 +320,7 @@ void rmc_sync_unlatch_late(struct rmc_sync *s, struct entry *e);
 void rmc_sync_issue_unlatches(struct rmc_sync *s);
 void rmc_sync_unlatched(struct rmc_sync *s, int slot, int status);
 int rmc_unlatch_again(struct rmc_sync *s, struct unlatch *u, int status, uint64_t found);
+int rmc_unlatch_was_held(const struct unlatch *u, uint64_t found);
 int rmc_sync_commits(const struct rmc_sync *s, const struct entry *e);
 int rmc_unlatch_pending(const struct rmc_sync *s, const struct entry *e);
 uint64_t rmc_latch_elsewhere(const struct rmc_sync *s, uint64_t offset, size_t len);

@@ -43,6 +43,7 @@ void rmc_unlatch_of(struct rmc_sync *s, struct entry *e, struct unlatch *u)
 		u->to = e->version;
 	u->tries = 0;
 	u->how = RELEASE;
+	u->flags = e->stored ? UNLATCH_STORED : 0;
 }
 
 /*
@@ -206,12 +207,41 @@ static int queue_again(struct rmc_sync *s, struct unlatch *u, enum release how, 
 	return 1;
 }
 
-/* Was the word, from which something was subtracted, this one's? */
-static int was_held(const struct unlatch *u, uint64_t found)
+int rmc_unlatch_was_held(const struct unlatch *u, uint64_t found)
 {
 	if (u->latch->flags & LATCH_COUNTS)
 		return !!(found & RW_READERS);
 	return same_hold(u->latch, found, u->word);
+}
+
+/*
+ * The holder was taken for dead, and was not: what it has written beside the one that has taken over
+ * may be a mixture with that one's data. This is the only place where that can be seen.
+ */
+static void taken_over(struct rmc_sync *s, struct unlatch *u)
+{
+	u->flags |= UNLATCH_TAKEN;
+	if (!(u->flags & UNLATCH_STORED))
+		return;
+	s->damaged++;
+	if (u->entry)
+		return;
+	s->background_failed++;
+	if (!s->failure)
+		s->failure = RMC_SCHEME_TORN;
+}
+
+/* A release has taken effect at this word. True: it was another one's, from which was subtracted. */
+static int release_found(struct rmc_sync *s, struct unlatch *u, uint64_t found)
+{
+	int adds = !!(u->latch->flags & LATCH_ADDS);
+
+	if (rmc_unlatch_was_held(u, found))
+		return 0;
+	/* before one that is not subtracted an earlier one may have taken effect */
+	if (adds || !u->tries)
+		taken_over(s, u);
+	return adds;
 }
 
 static int release_read(struct rmc_sync *s, struct unlatch *u, uint64_t now)
@@ -233,8 +263,7 @@ int rmc_unlatch_again(struct rmc_sync *s, struct unlatch *u, int status, uint64_
 			return release_read(s, u, found);
 		if (u->how == RELEASE_EXACT && found != u->to)
 			return queue_again(s, u, RELEASE_READ, status);
-		if (u->how == RELEASE && u->latch->flags & LATCH_ADDS && !was_held(u, found)) {
-			/* somebody has repaired the object meanwhile */
+		if (u->how == RELEASE && release_found(s, u, found)) {
 			u->tries = 0;
 			return queue_again(s, u, RELEASE_UNDO, status);
 		}
@@ -256,9 +285,9 @@ void rmc_sync_unlatched(struct rmc_sync *s, int slot, int status)
 	const struct unlatch *usual = &s->slot[slot].unlatch;
 	struct unlatch u;
 
-	/* no other word than the holder's is released: it does not matter what was found */
 	if (rmc_likely(!status && !usual->entry && !usual->tries &&
-		       usual->how == RELEASE && !(usual->latch->flags & LATCH_ADDS))) {
+		       usual->how == RELEASE && !(usual->latch->flags & LATCH_ADDS) &&
+		       rmc_slot_value(s->qp, slot) == usual->word)) {
 		s->releasing--;
 		return;
 	}
@@ -266,5 +295,5 @@ void rmc_sync_unlatched(struct rmc_sync *s, int slot, int status)
 	s->releasing -= !u.entry;
 	s->repeats -= !!u.tries;
 	if (!rmc_unlatch_again(s, &u, status, rmc_slot_value(s->qp, slot)) && u.entry)
-		rmc_sync_released(s, u.entry);
+		rmc_sync_released(s, u.entry, u.flags & UNLATCH_TAKEN);
 }

@@ -152,6 +152,109 @@ static void own_sweep(void)
 	tap_where = NULL;
 }
 
+/* --- a holder that was taken for dead, and lives --- */
+
+static struct {
+	struct rmc_sync *s;
+	int at_release;			/* or before the write */
+} other;
+
+/* Another node takes the object over, stores 7, and is its next holder. */
+static void is_taken(struct fixture *w, const struct fake_op *op)
+{
+	struct rmc_hold h = { .len = LEN };
+
+	if (op->op != RMC_OP_WRITE && !(other.at_release && op->op == RMC_OP_CAS))
+		return;
+	w->before = NULL;
+	CHECK_EQ(rmc_sync_take_over(other.s, 0, SELF, &h), 0);
+	fill((uint8_t *)h.data, LEN, 7);
+	CHECK_EQ(rmc_sync_commit(other.s, &h), 0);
+	CHECK_EQ(rmc_sync_write(other.s, 0, &h), 0);
+}
+
+/* Its calls say so, and it leaves the latch of the other one as it is. */
+static void taken_for_dead(void)
+{
+	static const struct {
+		const char *row;
+		unsigned int flags;
+		int cancels;
+	} rows[] = {
+		{ "rw", 0, 0 }, { "rw", RMC_SYNC_ASYNC, 0 }, { "rw", RMC_SYNC_COMBINE, 0 },
+		{ "rw", ALL, 0 }, { "excl", 0, 0 }, { "excl", RMC_SYNC_ASYNC, 0 }, { "excl", ALL, 0 },
+		{ "sabre", 0, 0 }, { "sabre", ALL, 0 }, { "excl", 0, 1 },
+	};
+	struct rmc_hold h = { .len = LEN };
+	struct rmc_sync_options o;
+	struct rmc_sync_stats stats;
+	struct fixture w, second;
+	struct rmc_sync *s;
+	unsigned int i;
+	uint64_t word;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int async = !!(rows[i].flags & RMC_SYNC_ASYNC), cancels = rows[i].cancels, err;
+
+		tap_where = rows[i].row;
+		fixture_init_with(&w, NULL, 1);
+		fixture_init_with(&second, w.segment, 1);
+		o = options_for(&w, rows[i].row);
+		o.flags |= rows[i].flags;
+		rmc_scheme_init(rmc_sync_layout(&o), (struct rmc_object *)w.segment, LEN);
+		s = rmc_sync_open(&w.qp, &o);
+		o = options_for(&second, rows[i].row);
+		o.nid = 6;
+		other.s = rmc_sync_open(&second.qp, &o);
+		other.at_release = cancels;
+		h.hint = 0;
+		CHECK_EQ(rmc_sync_write(s, 0, &h), 0);
+		fill((uint8_t *)h.data, LEN, 1);
+		w.before = is_taken;
+		err = cancels ? rmc_sync_cancel(s, &h) : rmc_sync_commit(s, &h);
+		CHECK_EQ(err, async ? 0 : RMC_SCHEME_TORN);
+		CHECK_EQ(rmc_sync_drain(s), async ? RMC_SCHEME_TORN : 0);
+		CHECK_EQ(rmc_sync_drain(s), 0);
+		rmc_sync_stats(s, &stats);
+		CHECK_EQ(stats.damaged, !cancels);
+		CHECK_EQ(stats.background_failed, async);
+		CHECK_EQ(stats.unlocks_lost, 0);
+		word = word_at(&w, 0);
+		CHECK((i < 4 ? word >> 20 : i < 7 || cancels ? word : word >> 53) % 2048 == 7);
+		rmc_sync_close(other.s);
+		rmc_sync_close(s);
+		CHECK(!(word_at(&w, 0) & ~14ULL));
+		fixture_fini(&second);
+		fixture_fini(&w);
+	}
+	tap_where = NULL;
+}
+
+/* A release that is repeated, and was executed before, finds another word: nothing was taken. */
+static void released_before(void)
+{
+	struct rmc_hold h = { .len = LEN };
+	struct rmc_sync_stats stats;
+	struct rmc_sync_options o;
+	struct rmc_sync *s;
+	struct fixture w;
+
+	fixture_init_with(&w, NULL, 1);
+	o = options_for(&w, "excl");
+	s = rmc_sync_open(&w.qp, &o);
+	CHECK_EQ(rmc_sync_write(s, 0, &h), 0);
+	fill((uint8_t *)h.data, LEN, 1);
+	w.fault = LOSE_REPLY;
+	w.faults = 1;
+	w.fault_at = 2;
+	CHECK_EQ(rmc_sync_commit(s, &h), 0);
+	CHECK_EQ(w.faults, 0);
+	rmc_sync_stats(s, &stats);
+	CHECK_EQ(stats.damaged, 0);
+	rmc_sync_close(s);
+	fixture_fini(&w);
+}
+
 /* --- a pool in its second life --- */
 
 static struct rmc_sync *open_pool(struct fixture *w, const char *row, unsigned int slots)
@@ -276,6 +379,8 @@ int main(void)
 	static const struct tap_test tests[] = {
 		{ "what a client has given up stays latched when it tries again", given_up },
 		{ "a client does not take over what it holds or stores", own_sweep },
+		{ "a holder that was taken for dead is told", taken_for_dead },
+		{ "one that has released it before is not", released_before },
 		{ "a pool that was used before: no copy is overwritten", second_life },
 		{ "a pool without a slot that may be used", no_slot },
 		{ "another object's copy is not taken into the pool", foreign_copy },

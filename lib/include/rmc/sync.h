@@ -107,7 +107,8 @@ struct rmc_sync_stats {
 	uint64_t unlocks_lost;		/* latches that may still be held */
 	uint64_t background_failed;	/* commits that failed after the call had returned */
 	uint64_t quarantined;		/* writes and take-overs that failed: latch or copy stay */
-	uint64_t damaged;		/* the same, but the latch was free before that was known */
+	/* the same, but the latch was free before that was known, or another's: it was taken over */
+	uint64_t damaged;
 };
 
 #define RMC_SYNC_STATS_SIZE_VER1	112
@@ -215,7 +216,12 @@ int rmc_sync_write(struct rmc_sync *s, uint64_t addr, struct rmc_hold *h);
  */
 int rmc_sync_take_over(struct rmc_sync *s, uint64_t addr, int nid, struct rmc_hold *h);
 
-/* Ends a hold: validates or releases. RMC_SCHEME_TORN: the object has changed. */
+/*
+ * Ends a hold: validates or releases. RMC_SCHEME_TORN: the object has changed, or its latch was taken
+ * over, as by a node that took this one for dead. Calls that end a hold in another way say the same
+ * where it has a latch: what they have stored may be a mixture with the other one's data, and is
+ * counted as damaged.
+ */
 int rmc_sync_end(struct rmc_sync *s, struct rmc_hold *h);
 
 /* Stores h->data, and ends the hold. With ASYNC it returns before: see rmc_sync_drain(). */
