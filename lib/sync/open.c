@@ -119,7 +119,8 @@ struct rmc_sync *rmc_sync_create(struct rmc_qp *qp, const struct rmc_sync_option
 	s->p = scheme_params(&o->params);
 	s->self.nid = o->nid;
 	s->self.client = o->client;
-	s->ordered = s->stops = o->flags & RMC_SYNC_TRUST_ORDER || rmc_qp_is_ordered(qp);
+	s->aborts = !!rmc_qp_is_ordered(qp);
+	s->ordered = s->stops = o->flags & RMC_SYNC_TRUST_ORDER || s->aborts;
 	s->recurs = plan->writes && (plan->writes->flags & LATCH_INDEX ||
 				     (plan->writes->flags & LATCH_VERSION &&
 				      s->scheme->layout->flags & LAYOUT_LINES));

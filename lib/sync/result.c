@@ -310,8 +310,11 @@ static void write_failed(struct rmc_sync *s, struct entry *e, int status)
 static void released_behind(struct rmc_sync *s, struct entry *e)
 {
 	e->latched = 0;
-	/* an ordered queue pair releases only behind a write that has arrived */
-	if (s->ordered && e->status == RMC_S_TIMEOUT) {
+	/*
+	 * an ordered queue pair releases only behind a write that has arrived; one that its user
+	 * takes for ordered does not notice what is lost
+	 */
+	if (s->aborts && e->status == RMC_S_TIMEOUT) {
 		rmc_sync_part_done(s, e);
 		return;
 	}

@@ -39,8 +39,10 @@ void rmc_sync_resumed(struct rmc_sync *s, int status)
 {
 	s->stop = STOP_NONE;
 	s->stop_caused = 0;
-	if (!status)
+	if (!status) {
 		s->qp->error = 0;	/* as rmc_qp_resume() */
+		s->aborts = 1;
+	}
 	/* the caller takes it for ordered (RMC_SYNC_TRUST_ORDER), but it does not stop */
 	if (status == RMC_S_BAD_OP)
 		s->stops = 0;

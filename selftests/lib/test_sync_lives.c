@@ -255,6 +255,52 @@ static void released_before(void)
 	fixture_fini(&w);
 }
 
+/* --- a queue pair that is taken for ordered, and notices nothing --- */
+
+/* A half of the write is lost, but the release behind it is not: that is no success. */
+static void trusted(void)
+{
+	static const struct {
+		const char *row;
+		unsigned int flags;
+	} rows[] = {
+		{ "rw", RMC_SYNC_COMBINE }, { "excl", RMC_SYNC_COMBINE }, { "sabre", RMC_SYNC_COMBINE },
+		{ "rw", ALL },
+	};
+	struct rmc_hold h = { .len = LEN };
+	struct rmc_sync_stats stats;
+	struct rmc_sync_options o;
+	struct rmc_sync *s;
+	struct fixture w;
+	unsigned int i;
+	int err;
+
+	/* once more behind a failure that has shown that it does not stop */
+	for (i = 0; i < 2 * 4; i++) {
+		tap_where = rows[i % 4].row;
+		fixture_init_with(&w, NULL, 1);
+		o = options_for(&w, rows[i % 4].row);
+		o.flags |= rows[i % 4].flags;
+		s = rmc_sync_open(&w.qp, &o);
+		h.hint = 0;
+		w.lose_op = RMC_OP_READ;
+		w.lose_swaps = i / 4;
+		CHECK_EQ(rmc_sync_write(s, 0, &h), 0);
+		fill((uint8_t *)h.data, LEN, 1);
+		w.lose_op = RMC_OP_WRITE;
+		w.fault = LOSE_HALF;
+		w.lose_swaps = 1;
+		err = rmc_sync_commit(s, &h);
+		CHECK_EQ(rmc_sync_drain(s) + err, RMC_S_TIMEOUT);
+		rmc_sync_stats(s, &stats);
+		CHECK_EQ(stats.damaged, 1);
+		rmc_sync_close(s);
+		CHECK_EQ(w.refused, 1);
+		fixture_fini(&w);
+	}
+	tap_where = NULL;
+}
+
 /* --- a pool in its second life --- */
 
 static struct rmc_sync *open_pool(struct fixture *w, const char *row, unsigned int slots)
@@ -381,6 +427,7 @@ int main(void)
 		{ "a client does not take over what it holds or stores", own_sweep },
 		{ "a holder that was taken for dead is told", taken_for_dead },
 		{ "one that has released it before is not", released_before },
+		{ "a lost write behind which the latch was released is damage", trusted },
 		{ "a pool that was used before: no copy is overwritten", second_life },
 		{ "a pool without a slot that may be used", no_slot },
 		{ "another object's copy is not taken into the pool", foreign_copy },

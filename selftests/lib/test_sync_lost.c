@@ -230,6 +230,7 @@ static void lose(const char *name, unsigned int flags, unsigned int op, int repl
 	rmc_scheme_init(layout, (struct rmc_object *)w.segment, LEN);
 	s = rmc_sync_open(&w.qp, &o);
 	w.lose_op = op;
+	w.stops = !!(flags & COMMITS_AT_ONCE);
 	tap_where = where;
 	for (i = 1; i <= 6; i++) {
 		w.lose_swaps = replies ? 0 : i % 3;
