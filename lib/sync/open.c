@@ -184,6 +184,9 @@ static int check_sizes(const struct rmc_qp *qp, const struct rmc_sync_options *o
 	if (o->nid < 0 || o->nid > RMC_NID_MAX || o->client >= NAME_CLIENTS)
 		return rmc_fail(EINVAL, "sync: node %d, client %u of its node; at most %u clients",
 				o->nid, o->client, NAME_CLIENTS);
+	if (qp->ctx && o->nid != rmc_nid(qp->ctx))
+		return rmc_fail(EINVAL, "sync: options.nid is %d, this node is %d", o->nid,
+				rmc_nid(qp->ctx));
 	if (o->max > RMC_LENGTH_MAX || image > (qp->ctx ? qp->ctx->query.max_length : RMC_LENGTH_MAX))
 		return rmc_fail(EMSGSIZE, "sync: objects of %zu bytes are longer than an operation",
 				o->max);

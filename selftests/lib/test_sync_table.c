@@ -4,6 +4,7 @@
  * uncontended operations; and what rmc_sync_open() refuses.
  */
 #include <errno.h>
+#include "../../lib/internal.h"
 #include "sync_test.h"
 
 #define OPERATIONS	1000
@@ -307,6 +308,31 @@ static void numbers(void)
 	fixture_fini(&w);
 }
 
+/* A latch names the node that the queue pair is of: rmc_sync_open() does not believe another one. */
+static void names(void)
+{
+	struct rmc_sync_options o;
+	struct rmc_ctx ctx = { 0 };
+	struct rmc_sync *s;
+	struct fixture w;
+
+	fixture_init_with(&w, NULL, 1);
+	ctx.query.nid = 3;
+	ctx.query.max_length = RMC_LENGTH_MAX;
+	ctx.query.rrpps = 1;
+	w.qp.ctx = &ctx;
+	o = options_of(&w, "rw", 0);
+	o.nid = 0;
+	refuse(&w, &o, EINVAL);
+	CHECK(strstr(rmc_errmsg(), "options.nid is 0, this node is 3"));
+	o.nid = 3;
+	s = rmc_sync_open(&w.qp, &o);
+	CHECK(s != NULL);
+	rmc_sync_close(s);
+	w.qp.ctx = NULL;
+	fixture_fini(&w);
+}
+
 static void places(void)
 {
 	struct rmc_sync_options good, o;
@@ -462,6 +488,7 @@ int main(void)
 		{ "pairs that exclude each other are refused", pairs },
 		{ "what needs order is refused without", order },
 		{ "numbers of options", numbers },
+		{ "the node of a queue pair", names },
 		{ "places of latches and copies", places },
 		{ "addresses and holds that cannot be", addresses },
 		{ "sizes, hints and times of copies", copies },

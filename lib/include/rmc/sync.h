@@ -61,8 +61,12 @@ struct rmc_sync_options {
 	uint32_t backoff_ns;		/* after the first failure; doubles after each */
 	uint32_t backoff_max_ns;
 	struct rmc_scheme_params params;
-	int nid;			/* of this node, which latches name */
-	/* 0 .. 255: another one for each user of this node; from 240 on they are rmc-sync's */
+	int nid;			/* of this node, rmc_nid(): latches name it */
+	/*
+	 * 0 .. 255: another one for each user of this node, or they take each other's latches for their
+	 * own, and lose updates; from 240 on they are rmc-sync's. One that begins again with a number
+	 * takes over what is left of its earlier life before it writes: rmc_sync_take_over() with nid.
+	 */
 	unsigned int client;
 	uint32_t grace_us;		/* before a copy is used again; 0: 10000 */
 	struct rmc_rpc *rpc;		/* for messages; NULL: no messages */
