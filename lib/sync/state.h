@@ -112,6 +112,7 @@ struct unlatch {
 
 #define UNLATCH_STORED	(1U << 0)	/* the object was written under it */
 #define UNLATCH_TAKEN	(1U << 1)	/* somebody else has taken it over */
+#define UNLATCH_UNDONE	(1U << 2)	/* what was subtracted from another's word has been added */
 
 enum release {
 	RELEASE,		/* compare-and-swap, or subtract */

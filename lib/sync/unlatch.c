@@ -220,6 +220,8 @@ int rmc_unlatch_was_held(const struct unlatch *u, uint64_t found)
  */
 static void taken_over(struct rmc_sync *s, struct unlatch *u)
 {
+	if (u->flags & UNLATCH_TAKEN)
+		return;
 	u->flags |= UNLATCH_TAKEN;
 	if (!(u->flags & UNLATCH_STORED))
 		return;
@@ -253,6 +255,18 @@ static int release_read(struct rmc_sync *s, struct unlatch *u, uint64_t now)
 	return queue_again(s, u, s->ordered ? RELEASE : RELEASE_EXACT, RMC_S_OK);
 }
 
+/*
+ * The word that was found may have been this one's, with another late holder's subtracted: its own
+ * undo leaves it then. Once, so that two of them end.
+ */
+static int undone(struct rmc_sync *s, struct unlatch *u)
+{
+	if (u->latch->flags & LATCH_COUNTS || u->flags & UNLATCH_UNDONE)
+		return 0;
+	u->flags |= UNLATCH_UNDONE;
+	return queue_again(s, u, RELEASE_READ, RMC_S_OK);
+}
+
 /* True: queued once more. False: it has been released, or never will be. */
 int rmc_unlatch_again(struct rmc_sync *s, struct unlatch *u, int status, uint64_t found)
 {
@@ -267,7 +281,7 @@ int rmc_unlatch_again(struct rmc_sync *s, struct unlatch *u, int status, uint64_
 			u->tries = 0;
 			return queue_again(s, u, RELEASE_UNDO, status);
 		}
-		return 0;
+		return u->how == RELEASE_UNDO && undone(s, u);
 	}
 	/* counts have no name: it is not repeated if it may have taken place */
 	if ((outcome == UNKNOWN && (u->latch->flags & LATCH_COUNTS || u->how == RELEASE_UNDO)) ||

@@ -230,6 +230,46 @@ static void taken_for_dead(void)
 	tap_where = NULL;
 }
 
+/* The one that has taken over releases at the same time: no latch stays. */
+static void release_together(void)
+{
+	struct rmc_hold h[2] = { { .len = LEN }, { .len = LEN } }, *done;
+	struct rmc_sync_options o;
+	struct rmc_sync *s[2];
+	struct fixture w[2];
+	unsigned int i, k;
+
+	fixture_init_with(&w[0], NULL, 1);
+	fixture_init_with(&w[1], w[0].segment, 1);
+	for (k = 0; k < 2; k++) {
+		o = options_for(&w[k], "rw");
+		o.nid = SELF + (int)k;
+		s[k] = rmc_sync_open(&w[k].qp, &o);
+	}
+	CHECK_EQ(rmc_sync_write(s[0], 0, &h[0]), 0);
+	CHECK_EQ(rmc_sync_take_over(s[1], 0, SELF, &h[1]), 0);
+	/* both write; subtract; add again; read the word; and one of them subtracts */
+	for (k = 0; k < 2; k++) {
+		w[k].rmc.flags->need_wakeup = 0;
+		CHECK_EQ(rmc_sync_start(s[k], RMC_SYNC_COMMIT, 0, &h[k]), 0);
+	}
+	for (i = 0; i < 8; i++) {
+		for (k = 0; k < 2; k++)
+			visit_at_once(&w[k].qp);
+		for (k = 0; k < 2; k++)
+			rmc_sync_poll(s[k], &done);
+	}
+	for (k = 0; k < 2; k++)
+		w[k].rmc.flags->need_wakeup = 1;
+	CHECK_EQ(h[0].status, RMC_SCHEME_TORN);
+	CHECK_EQ(h[1].status, RMC_SCHEME_TORN);
+	CHECK(!word_at(&w[0], 0));
+	for (k = 2; k-- > 0; ) {
+		rmc_sync_close(s[k]);
+		fixture_fini(&w[k]);
+	}
+}
+
 /* A release that is repeated, and was executed before, finds another word: nothing was taken. */
 static void released_before(void)
 {
@@ -426,6 +466,7 @@ int main(void)
 		{ "what a client has given up stays latched when it tries again", given_up },
 		{ "a client does not take over what it holds or stores", own_sweep },
 		{ "a holder that was taken for dead is told", taken_for_dead },
+		{ "two that release one latch of rw leave none", release_together },
 		{ "one that has released it before is not", released_before },
 		{ "a lost write behind which the latch was released is damage", trusted },
 		{ "a pool that was used before: no copy is overwritten", second_life },
