@@ -22,15 +22,19 @@ static int check_address(const struct rmc_sync *s, uint64_t addr, size_t len)
 	    (offset < s->o.base || at % s->o.stride || at / s->o.stride >= s->o.objects))
 		return -EINVAL;
 	if (sync_indexed(s) && s->o.pool_slots && (int)(addr >> 48) != s->o.pool_nid)
-		return -EINVAL;
+		return rmc_fail(EINVAL, "sync: an object at node %d, but the pool is at node %d",
+				(int)(addr >> 48), s->o.pool_nid);
 	return 0;
 }
 
 /* May an object of len bytes be written? */
 static int check_write(const struct rmc_sync *s, size_t len)
 {
-	if (!s->plan.row->write || (sync_indexed(s) && !s->o.pool_slots))
-		return -EOPNOTSUPP;
+	if (!s->plan.row->write)
+		return rmc_fail(EOPNOTSUPP, "sync: only the owner writes objects of %s",
+				s->plan.row->pub.name);
+	if (sync_indexed(s) && !s->o.pool_slots)
+		return rmc_fail(EOPNOTSUPP, "sync: no pool to write copies to: options.pool_slots is 0");
 	/* the copy that is replaced becomes one of the pool's */
 	if (sync_indexed(s) && rmc_sync_copy_bytes(len) != rmc_sync_copy_bytes(s->o.max))
 		return -EMSGSIZE;

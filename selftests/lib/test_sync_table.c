@@ -415,11 +415,17 @@ static void addresses(void)
 	o = options_of(&w, "lock", 0);
 	s = rmc_sync_open(&w.qp, &o);
 	CHECK_EQ(rmc_sync_write(s, 0, &h), -EOPNOTSUPP);
+	CHECK(strstr(rmc_errmsg(), "only the owner writes objects of lock"));
 	rmc_sync_close(s);
 	o = options_of(&w, "out-of-place", 0);
+	s = rmc_sync_open(&w.qp, &o);
+	CHECK_EQ(rmc_sync_read(s, rmc_sync_addr(1, 0), &h), -EINVAL);
+	CHECK(strstr(rmc_errmsg(), "at node 1, but the pool is at node 0"));
+	rmc_sync_close(s);
 	o.pool_slots = 0;
 	s = rmc_sync_open(&w.qp, &o);
 	CHECK_EQ(rmc_sync_write(s, 0, &h), -EOPNOTSUPP);
+	CHECK(strstr(rmc_errmsg(), "options.pool_slots is 0"));
 	CHECK_EQ(rmc_sync_read(s, 0, &h), 0);
 	CHECK_EQ(rmc_sync_end(s, &h), 0);
 	rmc_sync_close(s);
