@@ -237,8 +237,13 @@ size_t rmc_sync_bytes_sized(const struct rmc_sync_options *options, size_t size)
 /* What no completion will come for: holds, and programs that wait for their turn or a slot. */
 static void drop_entry(struct rmc_sync *s, struct entry *e)
 {
-	if (e->state == FREE || e->state == ASKED || e->background)
+	if (e->state == FREE || e->background)
 		return;
+	if (e->state == ASKED) {
+		/* the response has no place any more */
+		rmc_rpc_cancel(s->o.rpc, e->ticket);
+		return;
+	}
 	if (e->state == DONE || e->state == HELD) {
 		rmc_sync_leave(s, e);
 		e->state = HELD;		/* of nobody any more */

@@ -215,8 +215,8 @@ int rmc_unlatch_was_held(const struct unlatch *u, uint64_t found)
 }
 
 /*
- * The holder was taken for dead, and was not: what it has written beside the one that has taken over
- * may be a mixture with that one's data. This is the only place where that can be seen.
+ * The holder was taken for dead, and was not: what it has written beside the one that has taken
+ * over may be a mixture with that one's data. This is the only place where that can be seen.
  */
 static void taken_over(struct rmc_sync *s, struct unlatch *u)
 {
@@ -233,7 +233,7 @@ static void taken_over(struct rmc_sync *s, struct unlatch *u)
 		s->failure = RMC_SCHEME_TORN;
 }
 
-/* A release has taken effect at this word. True: it was another one's, from which was subtracted. */
+/* A release has found this word. True: it was another one's, and something was subtracted. */
 static int release_found(struct rmc_sync *s, struct unlatch *u, uint64_t found)
 {
 	int adds = !!(u->latch->flags & LATCH_ADDS);

@@ -4,6 +4,7 @@
  * Operations are executed as they are issued.
  */
 #include <errno.h>
+#include "../../lib/rpc_link.h"
 #include "sync_test.h"
 
 #define SELF	5			/* node of options_of() */
@@ -460,6 +461,69 @@ static void foreign_copy(void)
 	fixture_fini(&w);
 }
 
+/* --- a message whose response comes late --- */
+
+static struct {
+	uint8_t data[LEN + 16];
+	size_t len;			/* 0: none yet */
+	uint32_t ticket;
+} response;
+
+static int asks(void *to, int nid, const void *buf, size_t len)
+{
+	(void)to;
+	(void)nid;
+	CHECK(len >= 16);
+	memcpy(&response.ticket, (const uint8_t *)buf + 4, sizeof(response.ticket));
+	return 0;
+}
+
+static int answered(void *to, void *buf, size_t size, size_t *len, int *from)
+{
+	(void)to;
+	if (!response.len)
+		return -EAGAIN;
+	CHECK(size >= response.len);
+	memcpy(buf, response.data, response.len);
+	*len = response.len;
+	*from = 0;
+	response.len = 0;
+	return 0;
+}
+
+/* It is not copied to a buffer that was freed at the close. */
+static void late_response(void)
+{
+	static const struct rmc_rpc_link link = { .request = asks, .recv = answered };
+	const struct rmc_rpc_options options = { .first_nid = 0, .nodes = 1, .max = 1024 };
+	/* of a response: its kind, ticket and result */
+	uint32_t head[4] = { 2, 0, LEN, 0 };
+	struct rmc_hold h = { .len = LEN }, *done;
+	struct rmc_sync_options o;
+	struct rmc_sync *s;
+	struct rmc_rpc *r;
+	struct fixture w;
+
+	fixture_init_with(&w, NULL, 1);
+	r = rmc_rpc_open_over(&link, NULL, &options);
+	o = options_for(&w, "rpc");
+	o.rpc = r;
+	s = rmc_sync_open(&w.qp, &o);
+	CHECK_EQ(rmc_sync_start(s, RMC_SYNC_READ, 0, &h), 0);
+	CHECK_EQ(rmc_sync_poll(s, &done), 0);
+	rmc_sync_close(s);
+	head[1] = response.ticket;
+	memcpy(response.data, head, sizeof(head));
+	fill(response.data + sizeof(head), LEN, 1);
+	response.len = sizeof(response.data);
+	/* the landing buffer, too, is the caller's again */
+	CHECK_EQ(rmc_rpc_progress(r), 1);
+	CHECK_EQ(response.len, 0);
+	CHECK(w.memory[0] == 0 && whole(w.memory, LEN));
+	rmc_rpc_close(r);
+	fixture_fini(&w);
+}
+
 int main(void)
 {
 	static const struct tap_test tests[] = {
@@ -472,6 +536,7 @@ int main(void)
 		{ "a pool that was used before: no copy is overwritten", second_life },
 		{ "a pool without a slot that may be used", no_slot },
 		{ "another object's copy is not taken into the pool", foreign_copy },
+		{ "a response that comes behind the close has no place", late_response },
 	};
 
 	return tap_run(tests, sizeof(tests) / sizeof(tests[0]));

@@ -69,7 +69,7 @@ struct rmc_sync_options {
 	 */
 	unsigned int client;
 	uint32_t grace_us;		/* before a copy is used again; 0: 10000 */
-	struct rmc_rpc *rpc;		/* for messages; NULL: no messages */
+	struct rmc_rpc *rpc;		/* for messages, until the close; NULL: no messages */
 	void *memory;			/* registered, rmc_sync_bytes(); NULL: allocate */
 	/* RMC_LATCH_DETACHED: latch i, at latches + 8 * i, is of the object at base + i * stride */
 	uint64_t latches, base, stride, objects;
@@ -200,11 +200,10 @@ RMC_INLINE uint64_t rmc_sync_addr(int nid, uint64_t offset)
  * operation that failed; -EAGAIN: the caller holds all buffers; -EINVAL: an address that no
  * object can have, also at another node than the pool, or a hold that is none; -EMSGSIZE: longer
  * than options.max, or not of the size of a pool's copies; -EOVERFLOW: the latch or the version has
- * reached its limit; -ENOSPC: no slot of the pool is free; -EOPNOTSUPP: only the owner writes objects
- * of this scheme, or there is no pool. rmc_errmsg() names the cause of
- * both. The hold has ended unless
- * rmc_sync_read() or rmc_sync_write() returns 0; but a later call that is refused at once
- * (-EINVAL, -EOVERFLOW, -EOPNOTSUPP, -ENOSPC) leaves it as it is.
+ * reached its limit; -ENOSPC: no slot of the pool is free; -EOPNOTSUPP: only the owner writes
+ * objects of this scheme, or there is no pool. rmc_errmsg() names the cause of both. The hold has
+ * ended unless rmc_sync_read() or rmc_sync_write() returns 0; but a later call that is refused at
+ * once (-EINVAL, -EOVERFLOW, -EOPNOTSUPP, -ENOSPC) leaves it as it is.
  */
 int rmc_sync_read(struct rmc_sync *s, uint64_t addr, struct rmc_hold *h);
 int rmc_sync_write(struct rmc_sync *s, uint64_t addr, struct rmc_hold *h);
@@ -216,16 +215,16 @@ int rmc_sync_write(struct rmc_sync *s, uint64_t addr, struct rmc_hold *h);
  * what all clients of nid have given up. h->torn: data may be half written: commit other data.
  * Else it is one state, and may be committed or cancelled. Torn data that is not replaced stays
  * latched, and so does an object that cannot be read: by this node then, which may take it over
- * once more. -ENOENT: the object is not latched by nid; -EBUSY: nid is this node, and this client has
- * a hold of it. For this node it waits as rmc_sync_drain() does, but does not return its status.
+ * once more. -ENOENT: the object is not latched by nid; -EBUSY: nid is this node, and this client
+ * has a hold of it. For this node it waits as rmc_sync_drain() does, without returning its status.
  */
 int rmc_sync_take_over(struct rmc_sync *s, uint64_t addr, int nid, struct rmc_hold *h);
 
 /*
- * Ends a hold: validates or releases. RMC_SCHEME_TORN: the object has changed, or its latch was taken
- * over, as by a node that took this one for dead. Calls that end a hold in another way say the same
- * where it has a latch: what they have stored may be a mixture with the other one's data, and is
- * counted as damaged.
+ * Ends a hold: validates or releases. RMC_SCHEME_TORN: the object has changed, or its latch was
+ * taken over, as by a node that took this one for dead. Calls that end a hold in another way say the
+ * same where it has a latch: what they have stored may be a mixture with the other one's data, and
+ * is counted as damaged.
  */
 int rmc_sync_end(struct rmc_sync *s, struct rmc_hold *h);
 
