@@ -223,8 +223,9 @@ int rmc_copy_comes(const struct rmc_sync *s)
 	if (s->unseen)
 		rmc_fail(ENOSPC, "sync: the pool's next slot cannot be read");
 	else
-		rmc_fail(ENOSPC, "sync: no slot of the pool is free; %u of %u had copies from before: "
-			 "each rmc_sync_open() needs a pool of zeros", s->used_before, s->o.pool_slots);
+		rmc_fail(ENOSPC, "sync: no slot of the pool is free; %u of %u had copies from "
+			 "before: each rmc_sync_open() needs a pool of zeros", s->used_before,
+			 s->o.pool_slots);
 	return 0;
 }
 

@@ -34,7 +34,7 @@ static int check_write(const struct rmc_sync *s, size_t len)
 		return rmc_fail(EOPNOTSUPP, "sync: only the owner writes objects of %s",
 				s->plan.row->pub.name);
 	if (sync_indexed(s) && !s->o.pool_slots)
-		return rmc_fail(EOPNOTSUPP, "sync: no pool to write copies to: options.pool_slots is 0");
+		return rmc_fail(EOPNOTSUPP, "sync: no pool for copies: options.pool_slots is 0");
 	/* the copy that is replaced becomes one of the pool's */
 	if (sync_indexed(s) && rmc_sync_copy_bytes(len) != rmc_sync_copy_bytes(s->o.max))
 		return -EMSGSIZE;

@@ -158,7 +158,7 @@ struct rmc_sync {
 	uint8_t recurs;			/* a hold may have the word of the one before */
 	uint8_t ordered;		/* writes and atomics arrive in order, also late ones */
 	uint8_t stops;			/* after a failure: it is RMC_QP_ORDERED, or may be */
-	uint8_t aborts;			/* what is behind a lost one: it is known to be RMC_QP_ORDERED */
+	uint8_t aborts;			/* ... as it is known: nothing is executed behind what was lost */
 	uint8_t stop;			/* enum stop */
 	uint8_t stop_caused;		/* the operation whose failure has stopped it is known */
 	uint8_t notes;			/* images have words that are needed */

@@ -63,9 +63,9 @@ struct rmc_sync_options {
 	struct rmc_scheme_params params;
 	int nid;			/* of this node, rmc_nid(): latches name it */
 	/*
-	 * 0 .. 255: another one for each user of this node, or they take each other's latches for their
-	 * own, and lose updates; from 240 on they are rmc-sync's. One that begins again with a number
-	 * takes over what is left of its earlier life before it writes: rmc_sync_take_over() with nid.
+	 * 0 .. 255: another one for each user of this node, or they take each other's latches for
+	 * their own, and lose updates; from 240 on they are rmc-sync's. One that begins again with
+	 * a number takes over what its earlier life has left before it writes.
 	 */
 	unsigned int client;
 	uint32_t grace_us;		/* before a copy is used again; 0: 10000 */
@@ -74,8 +74,8 @@ struct rmc_sync_options {
 	/* RMC_LATCH_DETACHED: latch i, at latches + 8 * i, is of the object at base + i * stride */
 	uint64_t latches, base, stride, objects;
 	/*
-	 * RMC_NEEDS_POOL: slots of rmc_sync_copy_bytes() at the objects' node, of this client. Memory of
-	 * zeros, other memory for each rmc_sync_open(): slots that had a copy are not used.
+	 * RMC_NEEDS_POOL: slots of rmc_sync_copy_bytes() at the objects' node, of this client.
+	 * Memory of zeros, other memory for each rmc_sync_open(): slots that had a copy are not used.
 	 */
 	uint64_t pool;
 	uint32_t pool_slots;
@@ -111,7 +111,7 @@ struct rmc_sync_stats {
 	uint64_t unlocks_lost;		/* latches that may still be held */
 	uint64_t background_failed;	/* commits that failed after the call had returned */
 	uint64_t quarantined;		/* writes and take-overs that failed: latch or copy stay */
-	/* the same, but the latch was free before that was known, or another's: it was taken over */
+	/* the same, but the latch was free before that was known, or had been taken over */
 	uint64_t damaged;
 };
 
@@ -222,9 +222,9 @@ int rmc_sync_take_over(struct rmc_sync *s, uint64_t addr, int nid, struct rmc_ho
 
 /*
  * Ends a hold: validates or releases. RMC_SCHEME_TORN: the object has changed, or its latch was
- * taken over, as by a node that took this one for dead. Calls that end a hold in another way say the
- * same where it has a latch: what they have stored may be a mixture with the other one's data, and
- * is counted as damaged.
+ * taken over, as by a node that took this one for dead. Calls that end a hold in another way say
+ * the same where it has a latch: what they have stored may be a mixture with the other one's data,
+ * and is counted as damaged.
  */
 int rmc_sync_end(struct rmc_sync *s, struct rmc_hold *h);
 
