@@ -300,6 +300,12 @@ else
 	report 1 "graph tests build"
 fi
 
+# --- rmc-sync recover ---
+
+prepare "tests of rmc-sync recover build" $CC $ASAN $FLAGS $TOOL_INC -I"$top/tools/sync" \
+	-o "$W/recover.asan" "$here/test_recover.c" "$top/tools/common/json.c"
+include "rmc-sync recover" timeout 20 "$W/recover.asan"
+
 . "$here/test_kv.sh"
 . "$here/test_check.sh"
 . "$here/test_structures.sh"

@@ -48,6 +48,7 @@ FLAVOURS.update({
     "causes": ("gcc", LIBRARY, ["-pthread", "-Wl,--wrap=ioctl"]),
     "compat": ("gcc", LIBRARY + ["-Ilib/compat/include"], ["-pthread"]),
     "qsim": ("gcc", LIBRARY + ["-Itools/qsim", "-Itools/common"], []),
+    "recover": ("gcc", LIBRARY + ["-Itools/common", "-Itools/sync"] + SANITIZE, SANITIZE),
     "chip": ("gcc", LIBRARY[:-1] + ["-O2", "-Itools/chip", "-Itools/common"], []),
     # core, library and simulator in one
     "sim": ("gcc", ["-std=gnu11", WARN, "-D_GNU_SOURCE", "-DRMC_SHIM_SIM", "-O1", "-Itools/sim", "-I.",
@@ -149,6 +150,7 @@ for n in ("check", "check_limits", "check_random"):
 PROGRAMS["qsim"] = ("qsim", "qsim", ["selftests/tools/qsim/test_qsim.c"], {}, [])
 for n in ("theory", "sabre", "sonuma"):
     PROGRAMS[f"sim.{n}"] = ("sim", "sim", [f"selftests/sim/{n}.c"], {}, [])
+PROGRAMS["recover"] = ("recover", "header", [f"{LIB}/test_recover.c", "tools/common/json.c"], {}, [])
 PROGRAMS["chip"] = ("chip", "chip", ["selftests/tools/chip/test_chip.c"], {}, [])
 
 # Programs of several members over rmcd: their number, and whether the last member has two lives,
@@ -260,6 +262,7 @@ AREAS = {
                               "dispatch_cores.asan"]),
     "park": ("header", ["parking"]),
     "posted": ("header", ["worker_calls"]),
+    "recover": ("header", ["recover"]),
     # ThreadSanitizer alone finds most of these
     "order": ("core", ["torn_lines", "stress.tsan"]),
     # the library

@@ -7,12 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/random.h>
 #include "json.h"
 #include "opt.h"
 #include "sync.h"
 
 #define ENTRIES		64	/* of the queue pair */
+#define ATTEMPTS	64	/* at an object: an owner that does not answer takes a time-out each */
 /* Clients of this command: no hold of a program has their names, nor of one that runs beside it. */
 #define CLIENTS		16
 #define FIRST_CLIENT	240
@@ -54,20 +55,32 @@ static int release(struct sync_run *r, struct rmc_hold *h)
 	return rmc_sync_commit(r->sync, h);
 }
 
+/* Latches that stay though a call says nothing of it: their release was lost. */
+static uint64_t left_latched(const struct sync_run *r)
+{
+	struct rmc_sync_stats s;
+
+	rmc_sync_stats(r->sync, &s);
+	return s.unlocks_lost + s.quarantined;
+}
+
 static void recover_one(struct sync_run *r, uint64_t i, uint64_t *count)
 {
-	uint64_t at = r->at + i * r->stride;
+	uint64_t at = r->at + i * r->stride, before = left_latched(r);
 	struct rmc_hold h = { .len = r->bytes };
 	int err = rmc_sync_take_over(r->sync, rmc_sync_addr(r->owner, at), r->dead, &h);
-	int torn, result;
+	int torn, result, drained;
 
+	torn = !err && h.torn;
+	if (!err)
+		err = release(r, &h);
+	drained = rmc_sync_drain(r->sync);
+	if (!err || err == -ENOENT)
+		err = drained ? drained : left_latched(r) != before ? RMC_S_TIMEOUT : err;
 	if (err == -ENOENT) {
 		count[FREE]++;
 		return;
 	}
-	torn = h.torn;
-	if (!err)
-		err = release(r, &h);
 	result = err ? FAILED_ONES : torn ? TORN_ONES : RELEASED;
 	count[result]++;
 	if (result == RELEASED)
@@ -116,6 +129,16 @@ static void report_recovery(const struct sync_run *r, const uint64_t *count)
 	json_end_object(&j);
 }
 
+/* Drawn, since process numbers of two containers may be the same */
+static unsigned int any_client(void)
+{
+	unsigned int random = 0;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		die(EXIT_FAILED, "no random numbers");
+	return FIRST_CLIENT + random % CLIENTS;
+}
+
 int recover(struct sync_run *r)
 {
 	struct rmc_ctx *ctx = rmc_open((unsigned int)r->ctx_id, -1);
@@ -129,8 +152,12 @@ int recover(struct sync_run *r)
 	if (r->dead == r->o.nid && r->client < 0)
 		die(EXIT_USAGE, "recover: node %d is this one, and lives: --client, or from another node",
 		    r->dead);
-	r->o.client = r->client < 0 ? FIRST_CLIENT + (unsigned int)getpid() % CLIENTS :
-		      (unsigned int)r->client;
+	/* else it would have the name of a program that lives */
+	if (r->dead != r->o.nid && r->client >= 0)
+		die(EXIT_USAGE, "recover: --client is one of this node, %d, and --dead is node %d",
+		    r->o.nid, r->dead);
+	r->o.client = r->client < 0 ? any_client() : (unsigned int)r->client;
+	r->o.attempts = r->attempts ? (unsigned int)r->attempts : ATTEMPTS;
 	r->stride = rmc_scheme_bytes(r->layout, r->bytes) + (uint64_t)r->pad * RMC_CACHE_LINE;
 	r->o.flags &= ~(unsigned int)(RMC_SYNC_SPEC | RMC_SYNC_COMBINE | RMC_SYNC_ASYNC);
 	r->o.base = r->at;

@@ -16,7 +16,7 @@
 		"       rmc-sync [OPTION...] --dead NODE --torn keep|zero recover"
 
 static struct sync_run r = {
-	.seconds = 5, .theta_percent = 0, .tuples = 10000, .bytes = 256, .attempts = 1000000,
+	.seconds = 5, .theta_percent = 0, .tuples = 10000, .bytes = 256,
 	.backoff_ns = 0, .grace_us = 10000, .scheme = "rw", .latch = "default", .options = "",
 	.dead = -2, .client = -1, .torn_data = "",
 };
@@ -37,7 +37,8 @@ static const struct opt options[] = {
 	{ 0, "pad", OPT_INT, &r.pad, 0, 64, "LINES", "between tuples (0)" },
 	{ 0, "storage", OPT_INT, &r.storage, 0, 1024, "N", "only the first N nodes store (all)" },
 	{ 0, "buffers", OPT_INT, &r.buffers, 0, 32, "N", "holds at a time (1; 2 with async)" },
-	{ 0, "attempts", OPT_INT, &r.attempts, 1, INT32_MAX, "N", "at a held or torn tuple (1000000)" },
+	{ 0, "attempts", OPT_INT, &r.attempts, 1, INT32_MAX, "N",
+	  "at a held or torn tuple (1000000; recover: 64)" },
 	{ 0, "backoff", OPT_INT, &r.backoff_ns, 0, 1000000000, "NS",
 	  "wait between them, doubled up to 64 times (0: none)" },
 	{ 0, "grace", OPT_INT, &r.grace_us, 1, 1000000000, "US",
@@ -45,7 +46,7 @@ static const struct opt options[] = {
 	{ 0, "dead", OPT_INT, &r.dead, -1, RMC_NID_MAX, "NODE",
 	  "recover: whose latches; -1: readers of rw, none of which is left" },
 	{ 0, "client", OPT_INT, &r.client, 0, 255, "N",
-	  "recover: of the dead node, where that is this one" },
+	  "recover: of this node, where --dead is this one" },
 	{ 0, "torn", OPT_STRING, &r.torn_data, 0, 0, "WHAT",
 	  "recover: data that may be half written: keep it, or zero it" },
 	{ 0, "owner", OPT_INT, &r.owner, 0, RMC_NID_MAX, "NODE", "recover: where the tuples are (0)" },
@@ -189,7 +190,7 @@ static void check_options(void)
 	r.o.flags = parse_flags(r.options) | (r.trust ? RMC_SYNC_TRUST_ORDER : 0);
 	r.o.max = r.bytes;
 	r.o.buffers = (unsigned int)r.buffers;
-	r.o.attempts = (unsigned int)r.attempts;
+	r.o.attempts = r.attempts ? (unsigned int)r.attempts : 1000000;
 	r.o.backoff_ns = (uint32_t)r.backoff_ns;
 	r.o.backoff_max_ns = r.backoff_ns > INT32_MAX / 64 ? INT32_MAX : 64 * (uint32_t)r.backoff_ns;
 	r.o.grace_us = (uint32_t)r.grace_us;
