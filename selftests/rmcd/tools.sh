@@ -216,6 +216,10 @@ for s in rw farm mark-out-of-place; do
 done
 expect "rmc-sync: recover says what it has found" 0 "^not_latched  *1$" \
 	nodes 2 "$A/prog_sync.asan" rw dies "$Y"
+expect "rmc-sync: recover names what it keeps" 0 "^offset .*may have been half written" \
+	nodes 2 "$A/prog_sync.asan" crc64 keep dies "$Y"
+expect "rmc-sync: recover keeps a mixture" 0 "member 0: ok, recovered" \
+	nodes 2 "$A/prog_sync.asan" rw keep dies "$Y"
 expect "rmc-sync: recover has order, which footers need" 0 '"ordered": *true' \
 	nodes 2 "$A/prog_sync.asan" excl spec write-unlatch json dies "$Y"
 expect "rmc-sync: recover writes no copy of what is no object" 0 "^failed  *1$" \
@@ -234,6 +238,8 @@ else
 fi
 expect "rmc-sync: recover, of the node that lives" 2 "node 0 is this one" \
 	"$Y" recover --dead 0 --torn keep -k 1
+expect "rmc-sync: recover, another node's client" 2 "is one of this node, 0, and --dead is node 1" \
+	"$Y" recover --dead 1 --client 3 --torn keep -k 1
 expect "rmc-sync: recover, whose" 2 "latches are released" "$Y" recover --torn keep
 expect "rmc-sync: recover, and then" 2 "keep or zero" "$Y" recover --dead 1
 sync_bench_json() {
