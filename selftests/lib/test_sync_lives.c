@@ -426,6 +426,30 @@ static void no_slot(void)
 	fixture_fini(&w);
 }
 
+/* Readers may still read what was replaced. */
+static void too_young(void)
+{
+	struct rmc_hold h = { .len = LEN };
+	struct rmc_sync_options o;
+	struct rmc_sync *s;
+	struct fixture w;
+	unsigned int i;
+
+	fixture_init_with(&w, NULL, 1);
+	o = options_for(&w, "out-of-place");
+	o.pool_slots = 2;
+	o.grace_us = 3600000000U;
+	s = rmc_sync_open(&w.qp, &o);
+	for (i = 1; i <= 2; i++)
+		CHECK_EQ(store(s, 0, &h, (uint8_t)i), 0);
+	CHECK_EQ(rmc_sync_write(s, 0, &h), 0);
+	CHECK_EQ(rmc_sync_start(s, RMC_SYNC_COMMIT, 0, &h), -ENOSPC);
+	CHECK_EQ(rmc_sync_cancel(s, &h), 0);
+	check_state(s, 0, 2);
+	rmc_sync_close(s);
+	fixture_fini(&w);
+}
+
 static uint64_t forbidden;
 
 static void never_written(struct fixture *w, const struct fake_op *op)
@@ -535,6 +559,7 @@ int main(void)
 		{ "a lost write behind which the latch was released is damage", trusted },
 		{ "a pool that was used before: no copy is overwritten", second_life },
 		{ "a pool without a slot that may be used", no_slot },
+		{ "a copy that was replaced is not used again at once", too_young },
 		{ "another object's copy is not taken into the pool", foreign_copy },
 		{ "a response that comes behind the close has no place", late_response },
 	};
