@@ -12,7 +12,7 @@ for san in "address,undefined" "thread -Wno-tsan"; do
 	name=${san%% *}
 	prepare "tests of blocks build, $name" $CC -fsanitize=$san $FLAGS -pthread \
 		-o "$W/blocks.${build[$name]}" "$here/test_blocks.c" "$top"/lib/{blocks,ds,check}/*.c \
-		"$top"/lib/scheme/{table,scheme,farm,crc64,lock}.c "$top/tools/sim/fiber.c" $lib_src \
+		$scheme_src "$top/tools/sim/fiber.c" $lib_src \
 		-Wl,--wrap=clock_gettime,--wrap=sched_yield
 	include "blocks, $name" timeout 300 "$W/blocks.${build[$name]}"
 done
