@@ -29,6 +29,8 @@
 	X(cold, "ps", "a thread's first access to a byte that the RMC wrote")	\
 	X(use, "ps", "an application reads a byte that it has in its cache")	\
 	X(strip, "ps", "versions are compared and stripped, per byte of data")	\
+	X(crc, "ps", "a checksum is computed by tables, per byte")		\
+	X(clmul, "ps", "the same by carry-less multiplication")			\
 	X(store, "ps", "a writer stores a byte of an object")			\
 	X(pack, "ps", "a byte of a message is copied into the cells of a push")	\
 	X(unpack, "ps", "and out of them, by the receiver")			\
