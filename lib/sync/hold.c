@@ -266,6 +266,19 @@ static int wait(struct rmc_sync *s, unsigned int *spins)
 }
 
 /*
+ * The same for this entry's end or, without one, for a free buffer. What has just come is not waited
+ * for once more: a step may be a yield.
+ */
+static int wait_for(struct rmc_sync *s, const struct entry *e, unsigned int *spins)
+{
+	int err = progress(s);
+
+	if (err || (e ? e->state == DONE : s->frees))
+		return err;
+	return rmc_relax(s->qp, spins);
+}
+
+/*
  * Start a call and wait for its end. If the wait fails, the queue pair is dead, and so are the
  * holds.
  */
@@ -279,7 +292,7 @@ static int call_and_wait(struct rmc_sync *s, enum rmc_sync_call call, uint64_t a
 	/* buffers in the background are free soon, but those of the caller never are */
 	while ((err = call == SYNC_TAKE ? begin(s, call, addr, h) :
 		      rmc_sync_start(s, call, addr, h)) == -EAGAIN && s->background) {
-		err = wait(s, &spins);
+		err = wait_for(s, NULL, &spins);
 		if (err)
 			return err;
 	}
@@ -291,7 +304,7 @@ static int call_and_wait(struct rmc_sync *s, enum rmc_sync_call call, uint64_t a
 		s->done_head--;
 	e->waited = 1;
 	while (e->state != DONE) {
-		err = wait(s, &spins);
+		err = wait_for(s, e, &spins);
 		if (err && e->state != DONE) {
 			e->waited = 0;
 			return err;

@@ -503,6 +503,38 @@ static void without_waiting(void)
 	fixture_fini(&w);
 }
 
+static unsigned int woken;
+
+static void count_wakes(struct rmc_qp *qp)
+{
+	woken++;
+	visit_at_once(qp);
+}
+
+/* Each step of waiting wakes the RMC here, as each operation does. */
+static void waits_no_longer(void)
+{
+	struct rmc_hold h = { .len = LEN };
+	struct rmc_sync *s;
+	struct fixture w;
+
+	fixture_init_with(&w, NULL, 1);
+	w.qp.wake = count_wakes;
+	w.qp.shared = 1;
+	w.rmc.flags->shared_cpu = 1;
+	s = sync_of(&w, "unsync", 0);
+	woken = 0;
+	CHECK_EQ(rmc_sync_read(s, 0, &h), 0);
+	CHECK_EQ(woken, 1);
+	CHECK_EQ(rmc_sync_end(s, &h), 0);
+	CHECK_EQ(rmc_sync_write(s, 0, &h), 0);
+	CHECK_EQ(woken, 2);
+	CHECK_EQ(rmc_sync_commit(s, &h), 0);
+	CHECK_EQ(woken, 3);
+	rmc_sync_close(s);
+	fixture_fini(&w);
+}
+
 int main(void)
 {
 	static const struct tap_test tests[] = {
@@ -515,6 +547,7 @@ int main(void)
 		{ "reads become writes", upgrades },
 		{ "several holds, a quota, cancelled ones", holds },
 		{ "without waiting", without_waiting },
+		{ "a call that waits ends when its operation does", waits_no_longer },
 	};
 
 	return tap_run(tests, sizeof(tests) / sizeof(tests[0]));
