@@ -79,6 +79,8 @@ static void json_costs(void)
 		json_string(&out, "source", row->source);
 		json_end_object(&out);
 	}
+	if (eval.more)
+		eval.more->print(&out);
 	json_end_array(&out);
 	json_array(&out, "set");
 	for (i = 0; i < (unsigned int)sets; i++)
@@ -132,7 +134,8 @@ static bool set_cost(const char *text)
 	if (!value[1] || *end || n > UINT32_MAX)
 		return false;
 	fprintf(stderr, "# not the profile's: %s\n", text);
-	return rmc_sim_costs_set(&eval.costs, name, (uint32_t)n);
+	return rmc_sim_costs_set(&eval.costs, name, (uint32_t)n) ||
+	       (eval.more && eval.more->set(name, (uint32_t)n));
 }
 
 int eval_main(int argc, char **argv, const char *profile, uint32_t mtu,
@@ -175,6 +178,8 @@ int eval_main(int argc, char **argv, const char *profile, uint32_t mtu,
 		return 2;
 	}
 	eval.costs = *costs;
+	if (eval.more)
+		eval.more->choose(eval.profile);
 	for (i = 0; i < sets; i++)
 		if (!set_cost(set[i]))
 			return usage(argv[0], parts, 2);

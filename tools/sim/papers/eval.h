@@ -22,7 +22,20 @@ struct eval_part {
 	void (*run)(void);
 };
 
+struct json;
+
+/*
+ * Constants beside the costs, for programs that have some: choose() finds those of the profile, and
+ * sets eval.mtu if that is 0; set() is false if there is no such constant; print() adds rows.
+ */
+struct eval_constants {
+	void (*choose)(const char *profile);
+	bool (*set)(const char *name, uint32_t value);
+	void (*print)(struct json *out);
+};
+
 struct eval {
+	const struct eval_constants *more;	/* or NULL */
 	const char *profile;		/* --costs */
 	struct rmc_sim_costs costs;
 	uint32_t mtu;			/* --mtu */
