@@ -142,11 +142,12 @@ def valet(plan, policy, service, threads, rate):
 COSTS = {"rmc": "costs measured on one machine", "sonuma-a14": "the paper's chip"}
 
 
-def virtual(program, costs, quick, changed=(), parts=()):
+def virtual(program, costs, quick, changed=(), parts=(), seconds=0):
     """One of the simulator's evaluations of a paper; changed: costs, NAME=VALUE"""
     return Job("virtual", "-".join((f"sim-{program}", costs, *(c.replace("=", "-") for c in changed))),
                (f"sim-{program}", "--json", *(["--quick"] if quick else []), "--costs", costs,
-                *(one for c in changed for one in ("--set", c)), *parts), 10 if quick else 30)
+                *(one for c in changed for one in ("--set", c)), *parts),
+               seconds or (10 if quick else 30))
 
 
 def virtual_rows(document, part, series):

@@ -15,6 +15,7 @@ PAPERS = {
     "A14": "Scale-Out NUMA, ASPLOS 2014",
     "M16": "SABRes: Atomic Object Reads, MICRO 2016",
     "T18": "Network-Compute Co-Design, PhD thesis, EPFL 2018",
+    "R25": "Synchronizing Disaggregated Data Structures, TODS 2025",
 }
 
 STYLE = """

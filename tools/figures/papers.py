@@ -8,6 +8,7 @@
     table       {columns: [platform], rows: [{metric, unit, values, source}]}
     statements  [{text, source}]: statements in prose about curves without printed values
 
+A series may name the curve that it is compared with, and what its x is (of_x) if that is no size.
 derived in a series or row explains the computation of a value from printed ones.
 """
 

@@ -10,9 +10,10 @@ import json
 import re
 
 from benchtable import text as benchtext
-from figures import papers
+from figures import papers, r25
 from figures.base import Missing
-from figures.figs import chip as chip_figure, ni as ni_figure, objects as objects_figure
+from figures.figs import chip as chip_figure, ni as ni_figure, objects as objects_figure, \
+    r25_reads as r25_figure
 
 from .store import Wrong
 
@@ -482,10 +483,58 @@ def _m16(found):
     return rows, fitted, "M16"
 
 
-def virtual(text, _):
-    """build/sim-sonuma or sim-sabre --json: the paper's values beside those in virtual time"""
+def _r25(found):
+    rows, fitted = [], set()
+    for row in papers.load("r25-sync")["table"]["rows"]:
+        try:
+            ours = r25.here(found, *row["here"])
+        except Missing:
+            continue
+        rows.append((row["metric"], None, row["unit"].replace("times", "x"), row["values"][0], ours))
+        fitted |= {row["metric"]} if row.get("fitted") else set()
+    return rows, fitted, "R25"
+
+
+def _r25_table1(found):
+    names = ("messages", "round trips that are waited for", "atomics")
+    return {"label": "of an operation that nobody is in the way of", "columns": [{"name": n} for n in names],
+            "rows": [{"name": row[0], "values": {n: {"value": short(v), "unit": "count"}
+                                                 for n, v in zip(names, row[1:])}}
+                     for row in r25_figure.table1(found)]}
+
+
+def _r25_claims(documents):
+    names = [d["profile"] for d in documents]
+    columns = ["holds if", *(n + e for n in names for e in ("", ": holds"))]
+    rows = []
+    for text, limit, *cells in r25_figure.claims(documents):
+        values = {"holds if": limit}
+        for name, quotient, holds in zip(names, cells[::2], cells[1::2]):
+            values |= {name: {"value": short(quotient), "unit": "x"}, f"{name}: holds": holds}
+        rows.append({"name": text, "values": values})
+    return {"label": "conclusion", "columns": [{"name": c} for c in columns], "rows": rows}
+
+
+def _documents(text):
+    """JSON of several runs, one behind the other"""
+    decoder, found, text = json.JSONDecoder(), [], text.strip()
+    while text:
+        one, end = decoder.raw_decode(text)
+        found.append(one)
+        text = text[end:].lstrip()
+    return found
+
+
+def virtual(text, part):
+    """build/sim-sonuma, sim-sabre or sim-sync --json: the paper's values beside those in virtual time; of
+    sim-sync also table1 or, of several runs, claims"""
+    if part == "claims":
+        return _r25_claims(_documents(text))
     found = json.loads(text)
-    rows, fitted, paper = _a14(found) if any(r["part"] == "table2" for r in found["rows"]) else _m16(found)
+    if part == "table1":
+        return _r25_table1(found)
+    parts = {r["part"] for r in found["rows"]}
+    rows, fitted, paper = (_a14 if "table2" in parts else _r25 if parts & {"4", "5"} else _m16)(found)
     if not rows:
         raise Wrong("virtual: no row that the paper prints a value of")
     columns, values = _beside_paper(rows, paper, fitted)

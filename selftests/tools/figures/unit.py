@@ -17,8 +17,9 @@ sys.path.insert(0, os.path.join(TOP, "tools"))
 from figures import figs, jobs, page, papers, plot, runner, sources     # noqa: E402
 from figures.base import Missing                                        # noqa: E402
 from rmcvm import cluster as rmcvm_cluster                              # noqa: E402
+import simulated                                                        # noqa: E402
 
-SIZES = (64, 512, 4096, 8192)
+SIZES = simulated.SIZES
 
 
 def plans(**lacking):
@@ -125,45 +126,14 @@ def valet():
             [{**k, "peak": 10 / (1 + systems.index(k["series"]))} for k in keys]}
 
 
-def sim(program):
-    """SABRes take as long as reads, no speculation a miss more; 16 writers cost FaRM more"""
-    if program == "sim-pagerank":
-        return None
-    rows = []
-
-    def row(*values):
-        rows.append(dict(zip(("part", "bytes", "nodes", "series", "value"), values)))
-    if program == "sim-sonuma":
-        for n in SIZES:
-            for name in ("latency", "bandwidth"):
-                row("7", n, 2, name, 0.5)
-                row("7", n, 2, f"{name}, double-sided", 0.6)
-                row("8", n, 2, f"{name}, pull", 2)
-                row("8", n, 2, f"{name}, push", 1)
-                row("8", n, 2, f"{name}, best", 1)
-        for metric in ("max bandwidth", "read RTT", "fetch-and-add", "IOPS"):
-            row("table2", 64, 2, metric, 4.25)
-    for n in (128, 1024, 8192) if program == "sim-sabre" else ():
-        for s in ("farm", "sabre", "strip"):
-            for p in ("transfer", "strip and compare", "framework and application"):
-                row("1", n, 0, f"{s}: {p}", n / 8)
-            row("9a", n, 1, s, n)
-            row("9b", n, 15, s, 3)
-        row("9a", n, 1, "sabre shorter by", 33)
-        row("9b", n, 15, "sabre more by", n / 100)
-        for w in (0, 16):
-            row("8", n, w, "sabre more by", 11 + w)
-        for s, ns in (("read", 300), ("SABRe", 300), ("SABRe, no speculation", 390), ("SABRe, locked", 391)):
-            rows += [{"part": p, "bytes": n, "series": s, "value": v} for p, v in (("7a", ns + n), ("7b", 20))]
-    return {"path": "packets", "rows": rows}
-
-
 def canned(job):
     """{node: output of the tool}, by the tool's name"""
     if job.machine == "virtual":
         # bulk as SHM, fine-grain ten times as long
         n = int(job.argv[job.argv.index("-T") + 1]) if "-T" in job.argv else job.nodes
-        return {0: sim(job.argv[0]) or {"superstep_seconds": [(10 if "fine" in job.argv else 1) / n]}}
+        if job.argv[0] == "sim-sync":
+            return {0: simulated.sync(job)}
+        return {0: simulated.sim(job.argv[0]) or {"superstep_seconds": [(10 if "fine" in job.argv else 1) / n]}}
     tool, nodes = job.argv[0], range(job.nodes)
     path = "local" if "local" in job.argv or "local=1" in job.boot else "packets"
     faster = 2 if path == "local" else 1
@@ -385,6 +355,25 @@ class FigureTest(Folder):
         self.assertEqual(self.curve(figure, "latency", "virtual time: SABRe, no speculation")[128], 518)
         self.assertEqual(self.curve(self.shown("fig7", self.run_), "latency",
                                     f"{label}, double-sided")[64], 0.6)
+
+    def test_r25(self):
+        figure = self.shown("r25_latches", self.run_)
+        column = "virtual time"
+        row = "fig. 5: stride 256 B, 128 workers, M/s"
+        self.assertEqual(self.cell(figure, row, column), 80)
+        self.assertEqual(self.cell(figure, row, f"{column} / ConnectX-5"), 2)
+        row = "fig. 10: reads, Zipf 2, M/s"
+        self.assertEqual(self.cell(figure, row, f"{column} / ConnectX-5"), "fitted")
+        # a quotient of two systems
+        self.assertEqual(self.cell(figure, "fig. 10: NAM-DB++ / NAM-DB, reads, uniform, times", column), 2)
+        # a curve beside the point that is its own, and no other
+        self.assertEqual(self.cell(figure, "virtual time: stride 256 B", "ConnectX-5, 128 workers: 40 M/s"), 2)
+        self.assertIsNone(self.cell(figure, "virtual time: stride 256 B", "ConnectX-5, 128 workers: 50 M/s"))
+        figure = self.shown("r25_reads", self.run_)
+        self.assertEqual(self.cell(figure, "pessimistic", "431 ns, as compare-and-swap"), 3)
+        self.assertEqual(self.cell(figure, "a read", "atomics"), 2)
+        self.assertIn("does not", [cells[3] for block in figure.blocks if isinstance(block, figs.Table)
+                                   for cells in block.rows if len(cells) == 6])
 
     def test_table2_values(self):
         figure = self.shown("table2", self.run_)
@@ -653,12 +642,12 @@ class PageTest(Folder):
             self.assertRegex(link, r"^(data:image/svg|#|raw/)")
             if link.startswith("raw/"):
                 self.assertTrue(os.path.exists(os.path.join(self.folder, link)), link)
-        self.assertEqual(text.count("data:image/svg"), 37)
+        self.assertEqual(text.count("data:image/svg"), 55)
         self.assertNotIn("<script", text)
         places = [text.index(f'id="{n}"') for n in ("paper-A14", "fig9", "paper-M16", "objects", "paper-T18")]
         self.assertEqual(places, sorted(places))
         small = re.findall('<span class="plot ([^"]*)"', text)
-        self.assertEqual([text.count(f'id="{name}"') for name in small], 37 * [1])
+        self.assertEqual([text.count(f'id="{name}"') for name in small], 55 * [1])
         self.assertEqual(text.count("What differs from the paper:"), len(self.modules))
 
     def test_escapes_and_names(self):

@@ -30,8 +30,11 @@ class Table:
         self.title, self.head, self.rows, self.note = title, head, rows, note
 
 
-def same_mode(mode, label):
+def same_mode(series, label):
     """Whether a curve is of what a published series is of"""
+    if "curve" in series:
+        return label.endswith(series["curve"])
+    mode = series["mode"]
     if mode in ("best", "tcp", "rdma"):
         return {"best": "best threshold", "tcp": "TCP"}.get(mode, "no curve here") in label
     return (mode == "double") == ("double-sided" in label)
@@ -103,13 +106,13 @@ class Figure:
     def beside(self, part, title, plotted):
         """Each curve / each point of the paper that is of the same"""
         points = [(s, x, y) for s in papers.series(self.paper, part) for x, y in s["points"]]
-        rows = [[curve.label] + [ratio(dict(curve.points).get(x), y) if same_mode(s["mode"], curve.label)
+        rows = [[curve.label] + [ratio(dict(curve.points).get(x), y) if same_mode(s, curve.label)
                                  else None for s, x, y in points] for curve in plotted]
         rows = [row for row in rows if any(v is not None for v in row[1:])]
         if rows:
             self.blocks.append(Table(
                 f"Here / paper: {title}", [("", "")] +
-                [(f"{s['platform']}, {x} B: {y} {s['unit']}", "paper") for s, x, y in points], rows,
+                [(f"{s['platform']}, {x} {s.get('of_x', 'B')}: {y} {s['unit']}", "paper") for s, x, y in points], rows,
                 "Quotients, where the curve has the same size and mode."))
 
     def compare(self, title, rows, plans, note="", against=None, fitted=()):
