@@ -94,7 +94,8 @@ GROUPS["chip"] = [f"tools/chip/{n}.c" for n in ("measure", "chip", "core", "line
 # its main() is that of programs with one thread per node
 GROUPS["sim"] = listed("list-core") + GROUPS["lib"][:-1] + [
     f"tools/sim/{n}" for n in variable(os.path.join("..", "tools", "sim", "Makefile"), "ENGINE")
-    if n != "main.c"] + ["tools/sim/papers/eval.c", "tools/common/json.c"]
+    if n != "main.c"] + [f"tools/sim/papers/{n}.c" for n in ("eval", "sync_run")] + [
+    f"tools/common/{n}.c" for n in ("json", "adapter", "zipf")]
 GROUPS["dispatch"] = ["kmod/core/dispatch.c", "kmod/core/dispatch_cores.c"]
 GROUPS["oracle"] = GROUPS["dispatch"] + GROUPS["qsim"]
 
@@ -148,7 +149,7 @@ PROGRAMS["blocks"] = ("clock", "blocks", [f"{LIB}/test_blocks.c", "tools/sim/fib
 for n in ("check", "check_limits", "check_random"):
     PROGRAMS[n] = ("check", "check", [f"{LIB}/test_{n}.c"], {}, [])
 PROGRAMS["qsim"] = ("qsim", "qsim", ["selftests/tools/qsim/test_qsim.c"], {}, [])
-for n in ("theory", "sabre", "sonuma"):
+for n in ("theory", "sabre", "sonuma", "sync"):
     PROGRAMS[f"sim.{n}"] = ("sim", "sim", [f"selftests/sim/{n}.c"], {}, [])
 PROGRAMS["recover"] = ("recover", "header", [f"{LIB}/test_recover.c", "tools/common/json.c"], {}, [])
 PROGRAMS["chip"] = ("chip", "chip", ["selftests/tools/chip/test_chip.c"], {}, [])
@@ -298,6 +299,7 @@ AREAS = {
     "chip": ("chip", ["chip"]),
     "sim": ("sim", ["sim.sonuma", "sim.sabre", "sim.theory"]),
     "eval": ("sim", ["sim.sabre", "sim.sonuma"]),
+    "evalsync": ("sim", ["sim.sync"]),
     "check": ("check", ["check", "check_limits", "check_random"]),
     "herd": ("lib", HERD + [OTHER_SERVER] + LIVES),
 }
