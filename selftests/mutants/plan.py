@@ -94,7 +94,7 @@ GROUPS["chip"] = [f"tools/chip/{n}.c" for n in ("measure", "chip", "core", "line
 # its main() is that of programs with one thread per node
 GROUPS["sim"] = listed("list-core") + GROUPS["lib"][:-1] + [
     f"tools/sim/{n}" for n in variable(os.path.join("..", "tools", "sim", "Makefile"), "ENGINE")
-    if n != "main.c"] + [f"tools/sim/papers/{n}.c" for n in ("eval", "sync_run")] + [
+    if n != "main.c"] + [f"tools/sim/papers/{n}.c" for n in ("eval", "sync_run", "sync_calls")] + [
     f"tools/common/{n}.c" for n in ("json", "adapter", "zipf")]
 GROUPS["dispatch"] = ["kmod/core/dispatch.c", "kmod/core/dispatch_cores.c"]
 GROUPS["oracle"] = GROUPS["dispatch"] + GROUPS["qsim"]

@@ -142,6 +142,58 @@ static void test_reads(void)
 	tap_result("figure 11: the root's latch limits a tree");
 }
 
+/* Figure 16: a buffer of atomics hides a release by a write, as long as a word is in it */
+static void test_buffer(void)
+{
+	struct sync_load l = {
+		.scheme = "farm", .latch = RMC_LATCH_EXCL, .flags = SYNC_FOOTER, .bytes = 512,
+		.workers = 112, .storage = 4, .tuples = 5000000, .theta = 2.5, .writes = 100,
+		.gathered = 1, .warm_ns = sync_hot_ns(), .run_ns = sync_hot_ns(),
+	};
+	double without = mops(l), with;
+
+	sync_set("buffer_ns", 50000);
+	with = mops(l);
+	sync_profile("cx5");
+	printf("# contended writes: %.3f M/s, with a buffer of 50 us %.3f M/s\n", without, with);
+	CHECK(with < without / 10);
+	tap_result("figure 16: a buffer of atomics hides a release by a write");
+}
+
+static void test_newer(void)
+{
+	struct sync_raw raw = { .kind = SYNC_CAS, .workers = 64, .clients = 2, .stride = 64 };
+	double best;
+
+	sync_profile("cx7");
+	best = sync_raw_mops(&raw);
+	raw.stride = 4096;
+	CHECK(near(sync_raw_mops(&raw), 2.5, 0.02));
+	raw.stride = 4096 + 8;
+	CHECK(near(sync_raw_mops(&raw), best, 0.03));
+	CHECK(best > 4 * 2.5);
+	sync_profile("cx5");
+	tap_result("figure 17: a newer adapter: strides and padding as before");
+}
+
+/* Figure 18: words that share a slot of the lock table do not, at the cores of an adapter */
+static void test_calls(void)
+{
+	struct sync_calls own = { .workers = 64 }, one = { .workers = 64, .contended = 1 };
+	struct sync_rate words, shared;
+
+	sync_profile("bf2");
+	shared = sync_calls_run(&one);
+	words = sync_calls_run(&own);
+	CHECK(near(shared.mops, 20, 0.05));
+	CHECK(near(words.mops, shared.mops, 0.02));
+	CHECK(shared.failed > 0.5);
+	CHECK_EQ(words.failed * 1000, 0);
+	CHECK(near(word(4096, 64), 2.51, 0.02));
+	sync_profile("cx5");
+	tap_result("figure 18: calls to an adapter's cores do not care which words they are for");
+}
+
 /* Two lines are never torn unnoticed, more are */
 static void test_torn(void)
 {
@@ -171,7 +223,10 @@ int main(void)
 	test_latches();
 	test_nam();
 	test_reads();
+	test_buffer();
 	test_torn();
+	test_newer();
+	test_calls();
 	test_chip();
 	return tap_done();
 }

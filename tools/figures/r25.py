@@ -5,8 +5,8 @@ from . import jobs as j
 from .base import Missing
 from .plot import Series
 
-COSTS, NEW, CHIP = "cx5", "cx7", "sonuma-r2p2"
-PARTS = {COSTS: ("1b", "4", "5", "8", "9", "10", "11", "14", "15", "16", "table1"), NEW: ("17",),
+COSTS, NEW, CORES, CHIP = "cx5", "cx7", "bf2", "sonuma-r2p2"
+PARTS = {COSTS: ("1b", "4", "5", "8", "9", "10", "11", "14", "15", "16", "table1"), NEW: ("17",), CORES: ("18",),
          CHIP: ("4", "5", "8", "9", "10", "11", "14", "15", "table1")}
 # What the tree would be with fetch-and-add as fast as compare-and-swap; and contended writes that unlatch
 # by a write, if atomics did not see that for as long as one waits for 112 others

@@ -642,12 +642,12 @@ class PageTest(Folder):
             self.assertRegex(link, r"^(data:image/svg|#|raw/)")
             if link.startswith("raw/"):
                 self.assertTrue(os.path.exists(os.path.join(self.folder, link)), link)
-        self.assertEqual(text.count("data:image/svg"), 55)
+        self.assertEqual(text.count("data:image/svg"), 56)
         self.assertNotIn("<script", text)
         places = [text.index(f'id="{n}"') for n in ("paper-A14", "fig9", "paper-M16", "objects", "paper-T18")]
         self.assertEqual(places, sorted(places))
         small = re.findall('<span class="plot ([^"]*)"', text)
-        self.assertEqual([text.count(f'id="{name}"') for name in small], 55 * [1])
+        self.assertEqual([text.count(f'id="{name}"') for name in small], 56 * [1])
         self.assertEqual(text.count("What differs from the paper:"), len(self.modules))
 
     def test_escapes_and_names(self):

@@ -65,12 +65,24 @@ struct sync_raw {
 	uint32_t stride, workers, clients;
 };
 
+/**
+ * struct sync_calls - calls to the cores of an adapter, which latch words
+ * @contended: all use one word
+ * @workers: their number
+ */
+struct sync_calls {
+	int contended;
+	uint32_t workers;
+};
+
 /* sync_run.c */
+struct rmc_sim_options sync_options(uint32_t nodes, uint32_t bytes);
 struct sync_rate sync_run(const struct sync_load *load);
 uint64_t sync_hot_ns(void);
 double sync_raw_mops(const struct sync_raw *raw);
 double sync_torn_percent(uint32_t bytes, uint32_t writes_in_flight, double *seen);
 void sync_profile(const char *profile);
+bool sync_set(const char *name, uint32_t value);	/* a constant of the adapter */
 int sync_main(int argc, char **argv, const struct eval_part *parts);
 
 /* sync_latch.c */
@@ -80,6 +92,10 @@ void sync_figure8(void);
 void sync_figure9(void);
 void sync_figure10(void);
 void sync_figure17(void);
+
+/* sync_calls.c */
+struct sync_rate sync_calls_run(const struct sync_calls *load);
+void sync_figure18(void);
 
 /* sync_read.c */
 void sync_figure1b(void);

@@ -62,7 +62,7 @@ uint64_t sync_hot_ns(void)
 
 /* ---- the fabric ---- */
 
-static struct rmc_sim_options options(uint32_t nodes, uint32_t bytes)
+struct rmc_sim_options sync_options(uint32_t nodes, uint32_t bytes)
 {
 	struct rmc_sim_options o = eval_options(nodes);
 
@@ -156,7 +156,7 @@ static void window(uint64_t warm_ns, uint64_t run_ns)
 /* Millions of operations per second */
 double sync_raw_mops(const struct sync_raw *raw)
 {
-	struct rmc_sim_options o = options(1 + raw->clients, 8);
+	struct rmc_sim_options o = sync_options(1 + raw->clients, 8);
 	uint64_t ns = eval.quick ? 40000 : 160000;
 	uint32_t i;
 
@@ -318,7 +318,7 @@ static void work(void *arg)
 
 struct sync_rate sync_run(const struct sync_load *load)
 {
-	struct rmc_sim_options o = options(load->storage + load->workers, load->bytes);
+	struct rmc_sim_options o = sync_options(load->storage + load->workers, load->bytes);
 	struct sync_rate r = { 0 };
 	double all, ns;
 	uint32_t i;
@@ -418,7 +418,7 @@ static void read_blocks(void *arg)
 /* Percent of reads whose ends are alike and whose middle is not; *seen: of other mixtures */
 double sync_torn_percent(uint32_t bytes, uint32_t writes_in_flight, double *seen)
 {
-	struct rmc_sim_options o = options(3, bytes);
+	struct rmc_sim_options o = sync_options(3, bytes);
 
 	memset(&run, 0, sizeof(run));
 	torn.bytes = bytes;
@@ -447,7 +447,7 @@ static void choose(const char *profile)
 	adapter = *(a ? a : rmc_adapter_find("sonuma"));
 }
 
-static bool set(const char *name, uint32_t value)
+bool sync_set(const char *name, uint32_t value)
 {
 #define SET(field, what)	if (!strcmp(name, #field)) { adapter.field = value; return true; }
 	RMC_ADAPTER_CONSTANTS(SET)
@@ -487,7 +487,7 @@ void sync_profile(const char *profile)
 
 int sync_main(int argc, char **argv, const struct eval_part *parts)
 {
-	static const struct eval_constants constants = { choose, set, print };
+	static const struct eval_constants constants = { choose, sync_set, print };
 
 	eval.more = &constants;
 	return eval_main(argc, argv, "cx5", 0, parts);
