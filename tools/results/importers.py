@@ -483,15 +483,20 @@ def _m16(found):
     return rows, fitted, "M16"
 
 
+# Figures that no other paper has
+R25_PARTS = {"4", "5", "16-112-write-only", "17", "18"}
+
+
 def _r25(found):
-    rows, fitted = [], set()
+    rows, fitted, changed = [], set(), {one.partition("=")[0] for one in found["set"]}
     for row in papers.load("r25-sync")["table"]["rows"]:
         try:
-            ours = r25.here(found, *row["here"])
+            ours = r25.here(found, *row["here"]) if "here" in row else None
         except Missing:
             continue
         rows.append((row["metric"], None, row["unit"].replace("times", "x"), row["values"][0], ours))
-        fitted |= {row["metric"]} if row.get("fitted") else set()
+        if row.get("fitted") or row.get("fitted_with") in changed:
+            fitted.add(row["metric"])
     return rows, fitted, "R25"
 
 
@@ -527,18 +532,20 @@ def _documents(text):
 
 def virtual(text, part):
     """build/sim-sonuma, sim-sabre or sim-sync --json: the paper's values beside those in virtual time; of
-    sim-sync also table1 or, of several runs, claims"""
+    sim-sync also table1 or, of several runs, claims. Its adapters have a run each."""
+    documents = _documents(text)
     if part == "claims":
-        return _r25_claims(_documents(text))
-    found = json.loads(text)
+        return _r25_claims(documents)
+    found = {**documents[0], "rows": [row for one in documents for row in one["rows"]],
+             "set": [name for one in documents for name in one["set"]]}
     if part == "table1":
         return _r25_table1(found)
     parts = {r["part"] for r in found["rows"]}
-    rows, fitted, paper = (_a14 if "table2" in parts else _r25 if parts & {"4", "5"} else _m16)(found)
+    rows, fitted, paper = (_a14 if "table2" in parts else _r25 if parts & R25_PARTS else _m16)(found)
     if not rows:
         raise Wrong("virtual: no row that the paper prints a value of")
     columns, values = _beside_paper(rows, paper, fitted)
-    return {"label": f"{found['profile']}" + "".join(f", {one}" for one in found["set"]),
+    return {"label": ", ".join([*dict.fromkeys(one["profile"] for one in documents), *found["set"]]),
             "columns": list(columns.values()), "rows": list(values.values())}
 
 

@@ -538,6 +538,26 @@ class Import(Folder):
         self.assertIn("no row", self.take("virtual", {"profile": "rmc", "set": [], "rows": []}, "--path",
                                           "packets", "--command", "c", status=1))
 
+    def test_adapters(self):
+        def run(profile, changed, *rows):
+            return {"profile": profile, "set": changed, "rows": [
+                dict(zip(("part", "bytes", "nodes", "series", "value"), row)) for row in rows]}
+
+        def ratios(*runs):
+            taken = self.take("virtual", "\n".join(map(json.dumps, runs)), "--path", "packets", "--command", "c")
+            return {k: v["ratio"] for k, v in taken.items()}
+        hot = [("16-112-write-only", 512, 250, series, 0.2) for series in ("NAM-DB++", "FaRM")]
+        # a constant that was chosen for a row leaves no quotient of it
+        twice = {"value": 2, "unit": "x"}
+        names = ["fig. 16: writes, most skew, NAM-DB++", "fig. 16: writes, most skew, FaRM"]
+        self.assertEqual(ratios(run("cx5", [], *hot)), dict(zip(names, (twice, twice))))
+        self.assertEqual(ratios(run("cx5", ["faa_ns=431"], *hot)), dict(zip(names, (twice, twice))))
+        self.assertEqual(ratios(run("cx5", ["buffer_ns=50000"], *hot)), dict(zip(names, (twice, "fitted"))))
+        # adapters have a run each
+        self.assertEqual(ratios(run("cx7", [], ("17", 4096, 128, "stride 4096 B", 2.5)),
+                                run("bf2", [], ("18", 0, 128, "call, one word", 20))),
+                         {"fig. 17: stride 4 KiB, 128 workers": "fitted", "fig. 18: calls, 128 workers": "fitted"})
+
     def paths(self):
         return {r["name"]: r.get("path") for r in store.Store(self.folder).result("new")["rows"]}
 
