@@ -69,11 +69,17 @@ class Builder:
     def _inputs(self, flavour, source):
         """Files that the compiler read the last time, or None."""
         try:
-            with open(os.path.join(self.store, digest(flavour, source) + ".in"),
+            with open(os.path.join(self.store, self._name(flavour, source) + ".in"),
                       encoding="utf-8") as f:
                 return f.read().split()
         except OSError:
             return None
+
+    @staticmethod
+    def _name(flavour, source):
+        """Flavours that differ for the linker alone have the same objects."""
+        compiler, flags, _ = plan.FLAVOURS[flavour]
+        return digest(compiler, *flags, source)
 
     def _key(self, flavour, source, inputs):
         compiler, flags, _ = plan.FLAVOURS[flavour]
@@ -87,7 +93,7 @@ class Builder:
                 os.utime(path)
                 return path
         compiler, flags, _ = plan.FLAVOURS[flavour]
-        temporary = os.path.join(self.scratch, digest(flavour, source))
+        temporary = os.path.join(self.scratch, self._name(flavour, source))
         done = subprocess.run([compiler, *flags, "-MD", "-MF", temporary + ".d", "-c", "-o",
                                temporary + ".o", source], cwd=self.tree.top,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -101,7 +107,7 @@ class Builder:
         with open(temporary + ".in", "w", encoding="utf-8") as f:
             f.write(" ".join(inputs))
         os.replace(temporary + ".in",
-                   os.path.join(self.store, digest(flavour, source) + ".in"))
+                   os.path.join(self.store, self._name(flavour, source) + ".in"))
         path = os.path.join(self.store, self._key(flavour, source, inputs) + ".o")
         os.replace(temporary + ".o", path)
         return path

@@ -60,6 +60,8 @@ FLAVOURS.update({
     # its clock is the test's
     "clock": ("gcc", LIBRARY, ["-pthread", "-Wl,--wrap=clock_gettime,--wrap=sched_yield"]),
 })
+# the stores of a scheme's write take time
+FLAVOURS["sim.stores"] = (*FLAVOURS["sim"][:2], FLAVOURS["sim"][2] + ["-Wl,--wrap=rmc_scheme_write"])
 
 
 def listed(target):
@@ -150,7 +152,7 @@ for n in ("check", "check_limits", "check_random"):
     PROGRAMS[n] = ("check", "check", [f"{LIB}/test_{n}.c"], {}, [])
 PROGRAMS["qsim"] = ("qsim", "qsim", ["selftests/tools/qsim/test_qsim.c"], {}, [])
 for n in ("theory", "sabre", "sonuma", "sync"):
-    PROGRAMS[f"sim.{n}"] = ("sim", "sim", [f"selftests/sim/{n}.c"], {}, [])
+    PROGRAMS[f"sim.{n}"] = ("sim.stores" if n == "sabre" else "sim", "sim", [f"selftests/sim/{n}.c"], {}, [])
 PROGRAMS["recover"] = ("recover", "header", [f"{LIB}/test_recover.c", "tools/common/json.c"], {}, [])
 PROGRAMS["chip"] = ("chip", "chip", ["selftests/tools/chip/test_chip.c"], {}, [])
 
@@ -320,7 +322,7 @@ def only_fast():
     """Omit programs with sanitizers, except in areas that have no others."""
     def fast(names):
         return [n for n in names if PROGRAMS[n][0] in ("plain", "vector", "lib", "qsim", "chip", "check", "clock",
-                                                       "sim",
+                                                       "sim", "sim.stores",
                                                         "member",
                                                        "member.yields")]
 
