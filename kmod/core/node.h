@@ -142,7 +142,8 @@ struct rmc_stats {
  * @next_group: see rmc_order_join() (RGP)
  * @next_number: where to look for a number that no queue pair has (RGP)
  * @numbers: bit per number that one has (RGP)
- * @renewals: rmc_order_tick() has to look at groups (RGP, RCP)
+ * @renewals: rmc_order_tick() has to look at groups, so there have to be ticks (RGP, RCP)
+ * @renew_later: ... if there are ticks: the worker may park (RGP, RCP)
  * @stats: counters
  */
 struct rmc_node {
@@ -198,6 +199,7 @@ struct rmc_node {
 	u32 next_number;
 	u64 numbers[RMC_MAX_QPS / 64];
 	bool renewals;
+	bool renew_later;
 	struct rmc_stats stats ____cacheline_aligned;
 };
 

@@ -32,7 +32,8 @@
  *             the last time, its packets have the other value of RMC_REQ_RENEWED from then on. A
  *             filter that has lost a packet passes on nothing of the group until it sees that value
  *   told      if no operation follows, a packet for the filters alone has the new value
- *             (RMC_OP_RENEW), with the next tick. If it is lost, the group is broken once more
+ *             (RMC_OP_RENEW), with the next tick. If it is lost, the group is broken once more, but
+ *             the next one waits a time-out, and no worker stays awake for it
  */
 #include "account.h"
 #include "complete.h"
@@ -131,12 +132,19 @@ static void renew(struct rmc_node *node, u32 nid, u32 bit)
 	u32 i;
 
 	out[0]->broken &= ~bit;
+	out[0]->patient &= ~bit;
 	out[0]->unknown &= ~bit;
 	for (i = 0; i < rmc_fabric_rrpps(node->fabric); i++) {
 		out[i]->renewed ^= out[i]->used & bit;
 		out[i]->untold |= out[i]->used & bit;
 		out[i]->used &= ~bit;
 	}
+}
+
+/* @out: the end that counts for all to a node */
+static bool broke_lately(const struct rmc_node *node, const struct rmc_out *out, u32 group)
+{
+	return node->req_ms - out->broken_ms[group] < READ_ONCE(node->fabric->timeout_ms);
 }
 
 /*
@@ -147,7 +155,7 @@ static bool waits_for_late(const struct rmc_node *node, const struct rmc_out *ou
 {
 	if (!out->late[group] && !(out->unknown & 1U << group))
 		return false;
-	return node->req_ms - out->broken_ms[group] < READ_ONCE(node->fabric->timeout_ms);
+	return broke_lately(node, out, group);
 }
 
 /**
@@ -293,6 +301,7 @@ void rmc_order_end(struct rmc_qpair *qp, const struct rmc_itt_entry *e)
 	out->ordered[qp->group]--;
 	if (e->replies) {
 		out->broken |= 1U << qp->group;
+		out->patient &= ~(1U << qp->group);
 		out->broken_ms[qp->group] = qp->node->req_ms;
 		qp->node->renewals = true;
 	}
@@ -365,37 +374,80 @@ static void tell(struct rmc_node *node, u32 ep)
 	rmc_doorbell_ring(node->fabric, ep, RMC_LANE_REQ, node->ep, out->self);
 }
 
+/* Renew the broken groups of a node that have nothing in flight. */
+static void renew_broken(struct rmc_node *node, const struct rmc_out *out)
+{
+	u32 broken, group;
+
+	for (broken = out->broken; broken; broken &= broken - 1) {
+		group = __ffs64(broken);
+		if (out->ordered[group] || waits_for_late(node, out, group))
+			node->renewals = true;
+		else if (out->patient & 1U << group && broke_lately(node, out, group))
+			node->renew_later = true;
+		else
+			renew(node, out->nid, 1U << group);
+	}
+}
+
+/* A channel has no credit. True if it is worth to stay awake until a group's filter can be told. */
+static bool credit_comes(const struct rmc_node *node, const struct rmc_out *first, u32 untold)
+{
+	for (; untold; untold &= untold - 1)
+		if (broke_lately(node, first, __ffs64(untold)))
+			return true;
+	return false;
+}
+
 /**
  * rmc_order_tick() - renew broken groups that have nothing in flight, and tell the filters
- * @node: unit with @renewals; the caller is its RGP and RCP worker
+ * @node: unit with @renewals or @renew_later; the caller is its RGP and RCP worker
  *
- * One packet per channel and tick. A peer that is silent has to be heard first.
+ * One packet per channel and tick. A peer that is silent has to be heard first. The worker stays
+ * awake for a time-out after a group broke, at most.
  * Context: worker, does not sleep.
  */
 void rmc_order_tick(struct rmc_node *node)
 {
-	u32 nid, group, i, broken;
+	u32 nid, i;
 
 	node->renewals = false;
+	node->renew_later = false;
 	for (nid = 0; nid < node->fabric->nodes; nid++) {
-		struct rmc_out *out = first_out(node, nid);
+		struct rmc_out *first = first_out(node, nid), *out;
 
-		if (!out || out->down)
+		if (!first || first->down)
 			continue;
-		for (broken = out->broken; broken; broken &= broken - 1) {
-			group = __ffs64(broken);
-			if (out->ordered[group] || waits_for_late(node, out, group))
-				node->renewals = true;
-			else
-				renew(node, nid, 1U << group);
-		}
+		renew_broken(node, first);
 		for (i = 0; i < rmc_fabric_rrpps(node->fabric); i++) {
 			out = node->out[rmc_endpoint(node->fabric, nid) + i];
 			if (out->untold && out->credits)
 				tell(node, rmc_endpoint(node->fabric, nid) + i);
-			node->renewals |= !!out->untold;
+			if (!out->untold)
+				continue;
+			if (out->credits || credit_comes(node, first, out->untold))
+				node->renewals = true;
+			else
+				node->renew_later = true;
 		}
 	}
+}
+
+/**
+ * rmc_order_hurry() - somebody waits for filters: do not wait for a time-out
+ * @node: unit; the caller is its RGP and RCP worker
+ * @nid: node that has the filters
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_order_hurry(struct rmc_node *node, u32 nid)
+{
+	struct rmc_out *out = first_out(node, nid);
+
+	if (!out)
+		return;
+	out->patient = 0;
+	node->renewals = true;
 }
 
 /**
@@ -408,11 +460,17 @@ void rmc_order_tick(struct rmc_node *node)
  */
 bool rmc_order_told(struct rmc_node *node, struct rmc_out *out, const struct rmc_rep *p)
 {
+	struct rmc_out *first = first_out(node, out->nid);
+	u32 group = rmc_word1_group(p->word1), bit = 1U << group;
+
 	if (p->op != RMC_OP_RENEW)
 		return false;
-	if (p->marks & RMC_MARK_LOST) {
-		first_out(node, out->nid)->broken |= out->used & 1U << rmc_word1_group(p->word1);
-		node->renewals = true;
+	/* one that is broken already is renewed anyway */
+	if (p->marks & RMC_MARK_LOST && out->used & ~first->broken & bit) {
+		first->broken |= bit;
+		first->patient |= bit;
+		first->broken_ms[group] = node->req_ms;
+		node->renew_later = true;
 	}
 	return true;
 }

@@ -6,6 +6,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/delay.h>
+#include "../core/order.h"
 #include "link.h"
 
 /* Time for a filter to drain; a worker passes on held packets within a few visits */
@@ -107,6 +108,14 @@ static int remove_idle(void *arg)
 	return err;
 }
 
+static int hurry(void *arg)
+{
+	struct change *c = arg;
+
+	rmc_order_hurry(c->node->fabric->local[c->peer], c->node->nid);
+	return 0;
+}
+
 static int stop_lane(void *arg)
 {
 	struct change *c = arg;
@@ -126,8 +135,8 @@ static int stop_lane(void *arg)
  * @rmc: device; its fault_lock is held
  *
  * Filters of a stopped node stay while they hold packets. Those that have lost some of an ordered
- * queue pair stay until its node has noticed, see rmc_filter_drain(); debugfs shows them, and the
- * next sweep removes them. Context: may sleep.
+ * queue pair stay until its node has noticed, see rmc_filter_drain(); one of this kernel is told
+ * that somebody waits. debugfs shows them, and the next sweep removes them. Context: may sleep.
  */
 void rmc_link_sweep(struct rmc_device *rmc)
 {
@@ -153,6 +162,8 @@ void rmc_link_sweep(struct rmc_device *rmc)
 				break;
 			usleep_range(100, 500);
 		} while (time_before(jiffies, end));
+		if (err == -EBUSY && f->local[c.peer])
+			rmc_worker_call(worker_of(f->local[c.peer], RMC_LANE_REP), hurry, &c);
 		if (err == -EAGAIN)
 			pr_notice("node %u: a filter of packets from node %u stays without faults, clear it again later\n",
 				  c.node->nid, rmc_endpoint_nid(f, c.peer));

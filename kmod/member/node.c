@@ -409,7 +409,7 @@ void rmc_node_tick_req(struct rmc_node *node, u32 now_ms)
 	}
 	if (unlikely(node->itt.restarts))
 		rmc_rgp_resume(node);
-	if (unlikely(node->renewals))
+	if (unlikely(node->renewals | node->renew_later))
 		rmc_order_tick(node);
 	/* pairs with the releases in rmc_node_fence() */
 	if (unlikely(!smp_load_acquire(&node->head->up) || smp_load_acquire(&node->fenced)))

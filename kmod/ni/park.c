@@ -36,9 +36,14 @@ static bool joining(const struct rmc_node *node)
 	return !READ_ONCE(head->up) && !READ_ONCE(head->fenced) && !READ_ONCE(head->left);
 }
 
-/* The worker of RGP and RCP has to tick: for time-outs, and for groups that are broken. */
+/*
+ * The worker of RGP and RCP has to tick: for time-outs, and for groups that are broken. Not for a
+ * node that is stopped: it has no ticks, and who lets it go on calls the worker.
+ */
 static bool in_flight(const struct rmc_node *node)
 {
+	if (rmc_os_filters() && node->req_stopped)
+		return false;
 	return node->itt.used || node->renewals;
 }
 

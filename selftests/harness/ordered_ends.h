@@ -82,4 +82,14 @@ static inline u32 renewals(struct setup *s)
 	return n;
 }
 
+/* Units that look at groups only if there is a tick */
+static inline u32 renew_later(struct setup *s)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < s->w.opts.units; i++)
+		n += s->w.node[0]->unit[i]->renew_later;
+	return n;
+}
+
 #endif
