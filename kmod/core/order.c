@@ -27,7 +27,7 @@
  *   late      ... until all that it has in flight to the destination have ended. Several RRPPs do
  *             not wait for each other, so not before the packets of those that have ended have
  *             come back, either: their ITT entries are in quarantine for so long. If that takes
- *             longer than a time-out it goes on without them
+ *             longer than a time-out it goes on without them, and forgets them
  *   renewed   the next one renews the group: in each channel that has carried a packet of it since
  *             the last time, its packets have the other value of RMC_REQ_RENEWED from then on. A
  *             filter that has lost a packet passes on nothing of the group until it sees that value
@@ -125,11 +125,32 @@ void rmc_order_leave(struct rmc_qpair *qp)
 	qp->node->group[qp->group].qps--;
 }
 
+/*
+ * A group goes on without the packets that are late, so nobody waits for these any more. Else each
+ * later break would wait a time-out for them. Rare, so all entries are looked at.
+ */
+static void forget_late(struct rmc_node *node, struct rmc_out *out, u32 group)
+{
+	u32 i, bit = 1U << group;
+
+	for (i = 0; i < node->itt.size && out->late[group]; i++) {
+		struct rmc_track *t = &node->itt.track[i];
+
+		if (!(t->groups & bit) || t->earlier_nid != out->nid)
+			continue;
+		t->groups &= ~bit;
+		out->late[group]--;
+	}
+}
+
 /* Packets of a group begin anew in the channels that have carried some. */
-static void renew(struct rmc_node *node, u32 nid, u32 bit)
+static void renew(struct rmc_node *node, u32 nid, u32 group)
 {
 	struct rmc_out **out = &node->out[rmc_endpoint(node->fabric, nid)];
-	u32 i;
+	u32 i, bit = 1U << group;
+
+	if (out[0]->late[group])
+		forget_late(node, out[0], group);
 
 	out[0]->broken &= ~bit;
 	out[0]->patient &= ~bit;
@@ -178,7 +199,7 @@ bool rmc_order_may_begin(struct rmc_node *node, const struct rmc_qpair *qp, u32 
 		rmc_stat_inc(node, order_stalls);
 		return false;
 	}
-	renew(node, nid, bit);
+	renew(node, nid, qp->group);
 	return true;
 }
 
@@ -386,7 +407,7 @@ static void renew_broken(struct rmc_node *node, const struct rmc_out *out)
 		else if (out->patient & 1U << group && broke_lately(node, out, group))
 			node->renew_later = true;
 		else
-			renew(node, out->nid, 1U << group);
+			renew(node, out->nid, group);
 	}
 }
 

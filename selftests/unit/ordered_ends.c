@@ -525,6 +525,73 @@ static void test_late_packets(const struct testbed_opts *o)
 	teardown(&s);
 }
 
+/* A buffer is unregistered; the packet of this operation comes back at once. */
+static void break_shortly(struct setup *s, struct app *a)
+{
+	post_flag(a);
+	CHECK_EQ(wait_app(s, a, 0), RMC_S_OK);
+	app_post(a, RMC_OP_FAA, 1, 0, lbuf, 8);
+	app_take(a);
+	abort_all(a, s->buf_mem, -1, RMC_S_ABORTED);
+	CHECK_EQ(wait_app(s, a, 0), RMC_S_ABORTED);
+	CHECK_EQ(resume(s, a), RMC_S_OK);
+}
+
+/* A group that has gone on without a packet does not wait for that one again, nor when it comes. */
+static void test_late_given_up(const struct testbed_opts *o)
+{
+	struct testbed_opts three = *o;
+	struct setup s;
+	struct app a;
+	u32 k;
+
+	three.nodes = 3;
+	three.itt = 8;
+	setup(&s, &three);
+	s.w.apps = 0;
+	set_timeout(&s, 20, 0);
+	ordered_init(&a, &s);
+	if (s.w.opts.rrpps > 1) {
+		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 2, 0, lbuf, 8), RMC_S_OK);
+		/* one that is late at another node is not given up */
+		app_post(&a, RMC_OP_WRITE, 2, 0, lbuf, 8);
+		stop_node(&s, 2, true);
+		CHECK_EQ(wait_app(&s, &a, 1), -1);
+		abort_all(&a, s.buf_mem, -1, RMC_S_ABORTED);
+		CHECK_EQ(wait_app(&s, &a, 0), RMC_S_ABORTED);
+		check_resume(&s, &a);
+		leave_late(&s, &a, WITHDRAWN);
+		post_faa(&a);
+		CHECK_EQ(wait_app(&s, &a, 25), RMC_S_OK);
+		break_shortly(&s, &a);
+		CHECK_EQ(wait_app(&s, &a, 1), -1);
+		post_faa(&a);
+		CHECK_EQ(wait_app(&s, &a, 0), RMC_S_OK);
+		/* its entry is used for another peer, so nobody knows when it comes */
+		for (k = 0; k < 8; k++)
+			app_post(&s.a, RMC_OP_WRITE, 2, 0, lbuf, 8);
+		for (k = 0; k < 50; k++)
+			testbed_visit(&s.w);
+		abort_all(&a, NULL, 2, RMC_S_NODE_DOWN);
+		for (k = 0; k < 8; k++)
+			CHECK_EQ(wait_ms(&s, 1), RMC_S_NODE_DOWN);
+		break_shortly(&s, &a);
+		post_faa(&a);
+		CHECK_EQ(wait_app(&s, &a, 0), RMC_S_OK);
+		/* it comes */
+		stop_node(&s, 2, false);
+		stop_rrpp(&s, false);
+		pass_ms(&s, 1);
+		break_shortly(&s, &a);
+		post_faa(&a);
+		CHECK_EQ(wait_app(&s, &a, 0), RMC_S_OK);
+	}
+	check_quiet(&s);
+	check_no_order(&s);
+	app_fini(&a);
+	teardown(&s);
+}
+
 /* The ITT entry of a late packet is used for another peer, so nobody knows when the packet comes. */
 static void test_late_forgotten(const struct testbed_opts *o)
 {
@@ -639,6 +706,7 @@ static const struct matrix_test tests[] = {
 	{ "ordered queue pairs: groups that are renewed", test_renewed },
 	{ "ordered queue pairs: a write that is late", test_late_write },
 	{ "ordered queue pairs: packets that are late at one of several RRPPs", test_late_packets },
+	{ "ordered queue pairs: late packets that are given up", test_late_given_up },
 	{ "ordered queue pairs: late packets that nobody knows", test_late_forgotten },
 	{ "ordered queue pairs: a lost read", test_lost_read },
 	{ "ordered queue pairs: what stops them", test_what_stops },
