@@ -210,11 +210,23 @@ static u8 serve_half(struct rmc_serve *s)
 	return RMC_S_OK;
 }
 
+/*
+ * Ordered as the compare-and-swap of an RRPP is, whether it stores or not: behind the writes before
+ * it, and before those behind it.
+ */
 static u8 serve_atomic(struct rmc_serve *s)
 {
+	u8 status = RMC_S_BAD_ALIGN;
+
+	/* the owner's acquire load of the word pairs with this one: it sees earlier writes, too */
+	smp_mb();
 	if (s->req.length == 8)
-		return serve_word(s);
-	return s->req.op == RMC_OP_RMW ? serve_half(s) : RMC_S_BAD_ALIGN;
+		status = serve_word(s);
+	else if (s->req.op == RMC_OP_RMW)
+		status = serve_half(s);
+	/* the owner's acquire loads of later writes pair with this one: it sees the word, too */
+	smp_mb();
+	return status;
 }
 
 /**

@@ -205,7 +205,7 @@ static u64 cas(struct setup *s, u64 expected, u64 desired)
 	return *(u64 *)lbuf;
 }
 
-static u64 rmw(struct setup *s, u32 kind, u64 value, u32 offset, u32 len)
+static u64 rmw_of(struct setup *s, u32 kind, u64 value, u32 offset, u32 len)
 {
 	struct rmc_rmw *r = (struct rmc_rmw *)lbuf;
 
@@ -246,17 +246,17 @@ static void test_buffer(const struct testbed_opts *o)
 	CHECK_EQ(faa(&s, 1), 3);
 	/* read-modify-writes act on it, too, and on half of it */
 	*word = 77;
-	CHECK_EQ(rmw(&s, RMC_RMW_ADD, 1, 64, 8), 4);
+	CHECK_EQ(rmw_of(&s, RMC_RMW_ADD, 1, 64, 8), 4);
 	CHECK_EQ(*word, 5);
 	*word = 77;
-	CHECK_EQ(rmw(&s, RMC_RMW_MAX, 3, 64, 8), 5);
+	CHECK_EQ(rmw_of(&s, RMC_RMW_MAX, 3, 64, 8), 5);
 	CHECK_EQ(*word, 77);
-	CHECK_EQ(rmw(&s, RMC_RMW_OR, 0x10, 64, 4), 5);
-	CHECK_EQ(rmw(&s, RMC_RMW_SWAP, 2, 68, 4), 0);
+	CHECK_EQ(rmw_of(&s, RMC_RMW_OR, 0x10, 64, 4), 5);
+	CHECK_EQ(rmw_of(&s, RMC_RMW_SWAP, 2, 68, 4), 0);
 	CHECK_EQ(*word, 2ULL << 32 | 0x15);
 	CHECK_EQ(faa(&s, 1), 2ULL << 32 | 0x15);
 	/* half of a word that is not there, at the end of the segment */
-	CHECK_EQ(rmw(&s, RMC_RMW_SWAP, 9, SEG - 4, 4), 0);
+	CHECK_EQ(rmw_of(&s, RMC_RMW_SWAP, 9, SEG - 4, 4), 0);
 	CHECK_EQ(*(u32 *)(seg + SEG - 4), 9);
 	/* a segment of somebody else: they stay */
 	*word = 77;
@@ -271,6 +271,65 @@ static void test_buffer(const struct testbed_opts *o)
 	rnic_set(&s.w, 1, &(struct rmc_rnic){ });
 	*word = 5;
 	CHECK_EQ(faa(&s, 1), 5);
+	check_quiet(&s);
+	teardown(&s);
+}
+
+/* What another CPU sees of the word at each full barrier, and stores there at the first one */
+static u64 seen[4];
+static u32 barriers;
+
+static void at_barrier(void)
+{
+	u64 *word = (u64 *)(seg + 64);
+
+	if (barriers < ARRAY_SIZE(seen))
+		seen[barriers] = *word;
+	if (!barriers++)
+		*word = 70;
+}
+
+/*
+ * An atomic on the buffer has a full barrier on each side, as one on memory has: it sees what was
+ * stored before, and what is stored behind it is not seen before it.
+ */
+static void test_buffer_barriers(const struct testbed_opts *o)
+{
+	struct rmc_rnic r = { .buffer_ns = 1000 };
+	struct rmc_serve serve = { };
+	struct rmc_rmw *rmw;
+	struct rmc_in *in;
+	struct setup s;
+	u32 how;
+
+	setup(&s, o);
+	rnic_set(&s.w, 1, &r);
+	CHECK_EQ(rmw_of(&s, RMC_RMW_ADD, 1, 0, 8), *(u64 *)seg - 1);
+	in = s.w.node[1]->in[s.a.qp.node->ep];
+	serve.node = s.w.node[1];
+	serve.in = in;
+	serve.rx = &in->req;
+	serve.tx = &in->rep;
+	serve.rx_pay = in->req.pay_pos;
+	serve.seg = s.seg_mem;
+	rmw = (struct rmc_rmw *)rmc_ring_line(&in->req, serve.rx_pay);
+	/* a word, half of one that is in the buffer, and a comparison that fails */
+	for (how = 0; how < 3; how++) {
+		*rmw = (struct rmc_rmw){ .kind = how < 2 ? RMC_RMW_ADD : RMC_RMW_MAX, .value = 2 };
+		serve.req = (struct rmc_req){ .op = RMC_OP_RMW, .offset = 64,
+					      .length = how == 1 ? 4 : 8 };
+		*(u64 *)(seg + 64) = 7;
+		barriers = 0;
+		if (how == 2)
+			testbed_now_ns += 1000;
+		rmc_at_barrier = at_barrier;
+		CHECK_EQ(rmc_adapter_serve(&serve, 0), RMC_S_OK);
+		rmc_at_barrier = NULL;
+		CHECK_EQ(barriers, 2);
+		CHECK_EQ(seen[0], 7);
+		CHECK_EQ(serve.word1, how == 1 ? 72 : 70);
+		CHECK_EQ(seen[1], how == 2 ? 70 : 72 + 2 * how);
+	}
 	check_quiet(&s);
 	teardown(&s);
 }
@@ -347,6 +406,7 @@ static const struct matrix_test tests[] = {
 	{ "adapter: the lock table and ordered queue pairs", test_locks_in_order },
 	{ "adapter: what it holds when it is changed", test_locks_flushed },
 	{ "adapter: atomics that do not see writes", test_buffer },
+	{ "adapter: barriers of these atomics", test_buffer_barriers },
 	{ "adapter: queue pairs that fit it", test_qp_cache },
 	{ "adapter: numbers that are refused", test_limits },
 };
