@@ -42,12 +42,14 @@ struct rmc_peer {
 
 /**
  * struct rmc_order_group - ordered queue pairs of a unit that keep their order together
- * @owner: user, or tenant, that the first one was of; it may be gone: compared only
- * @qps: how many; 0: nobody owns the group
+ * @owner: user, or tenant, that the first one was of, until its last one has gone; NULL: nobody
+ * @qps: how many
+ * @owners: those of @owner among them
  */
 struct rmc_order_group {
 	const struct rmc_tenant *owner;
 	u32 qps;
+	u32 owners;
 };
 
 /* Counters; one worker writes each; any thread may read it. */

@@ -20,7 +20,8 @@
  *   owner     a user, while there are ordered queue pairs in it; or a tenant without one. Gets
  *             another one while it has fewer than are free, as ITT entries. Its queue pairs share
  *             its groups, and those of a newcomer that finds none free one of another owner: more
- *             order, no less. Whoever comes next takes a group over as it is
+ *             order, no less. Whoever comes next takes a group over as it is. One whose owner has
+ *             gone, but not those that share it, is nobody's until these have gone, too
  *   state     by destination, in the requester's ends of the channels. It lives as long as these
  *   breaks    when an operation ends without all its replies, whatever the reason: its packets
  *             may be lost, or late. No operation of the group begins then ...
@@ -78,6 +79,11 @@ void rmc_order_destroy(struct rmc_qpair *qp)
 	qp->to = NULL;
 }
 
+static const struct rmc_tenant *owner_of(const struct rmc_qpair *qp)
+{
+	return qp->tenant->group ?: qp->tenant;
+}
+
 /**
  * rmc_order_join() - choose the group of an ordered queue pair that will be polled
  * @qp: queue pair, with its tenant; the caller is its unit's RGP worker
@@ -86,7 +92,7 @@ void rmc_order_destroy(struct rmc_qpair *qp)
  */
 void rmc_order_join(struct rmc_qpair *qp)
 {
-	const struct rmc_tenant *owner = qp->tenant->group ?: qp->tenant;
+	const struct rmc_tenant *owner = owner_of(qp);
 	struct rmc_order_group *group = qp->node->group;
 	u32 i, n, own = 0, free = 0, any = 0, owns = 0, frees = 0;
 
@@ -111,6 +117,7 @@ void rmc_order_join(struct rmc_qpair *qp)
 	if (!group[own].qps)
 		group[own].owner = owner;
 	group[own].qps++;
+	group[own].owners += group[own].owner == owner;
 	qp->group = own;
 }
 
@@ -122,7 +129,12 @@ void rmc_order_join(struct rmc_qpair *qp)
  */
 void rmc_order_leave(struct rmc_qpair *qp)
 {
-	qp->node->group[qp->group].qps--;
+	struct rmc_order_group *group = &qp->node->group[qp->group];
+
+	group->qps--;
+	/* as it was when the queue pair joined: the next owner comes when all have gone */
+	if (group->owner == owner_of(qp) && !--group->owners)
+		group->owner = NULL;
 }
 
 /*

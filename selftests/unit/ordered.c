@@ -350,6 +350,49 @@ static void test_tenants(const struct testbed_opts *o)
 	teardown(&s);
 }
 
+/* Who has left a group to those that share it owns it no more, nor does another one at its address. */
+static void test_owner_gone(const struct testbed_opts *o)
+{
+	struct rmc_tenant *tenant[RMC_REQ_GROUPS];
+	struct rmc_qpair qp[RMC_REQ_GROUPS];
+	struct rmc_order_group *group;
+	u32 last = RMC_REQ_GROUPS - 1, i, owner, other;
+	struct setup s;
+
+	setup(&s, o);
+	group = s.w.node[0]->group;
+	for (i = 0; i <= last; i++) {
+		tenant[i] = rmc_tenant_create(1, NULL);
+		qp[i] = (struct rmc_qpair){ .node = s.w.node[0], .group = 1, .tenant = tenant[i] };
+		rmc_order_join(&qp[i]);
+	}
+	for (owner = 0; qp[owner].group != qp[last].group; owner++)
+		;
+	CHECK(owner < last);
+	CHECK_EQ(group[qp[last].group].owners, 1);
+	rmc_order_leave(&qp[owner]);
+	CHECK(!group[qp[last].group].owner);
+	other = !owner;
+	rmc_order_leave(&qp[other]);
+	/* the one that is free, as for any newcomer */
+	rmc_order_join(&qp[owner]);
+	CHECK_EQ(qp[owner].group, qp[other].group);
+	/* who shares it, and then has it alone, is not counted as its owner; the next one is */
+	rmc_order_leave(&qp[last]);
+	CHECK_EQ(group[qp[last].group].qps, 0);
+	rmc_order_join(&qp[other]);
+	CHECK_EQ(qp[other].group, qp[last].group);
+	CHECK(group[qp[other].group].owner == tenant[other]);
+	for (i = 0; i < last; i++)
+		rmc_order_leave(&qp[i]);
+	for (i = 0; i <= last; i++) {
+		CHECK(!group[i].owner);
+		CHECK_EQ(group[i].qps + group[i].owners, 0);
+		rmc_tenant_destroy(tenant[i]);
+	}
+	teardown(&s);
+}
+
 /* What ends with its queue pair in flight is not counted any more; groups are shared. */
 static void test_ends(const struct testbed_opts *o)
 {
@@ -406,6 +449,7 @@ static const struct matrix_test tests[] = {
 	{ "ordered queue pairs: nothing overtakes what was lost", test_loss },
 	{ "ordered queue pairs: many, and their ends", test_ends },
 	{ "ordered queue pairs: groups of tenants", test_tenants },
+	{ "ordered queue pairs: groups whose owner has gone", test_owner_gone },
 };
 
 int main(void)
