@@ -18,7 +18,7 @@
  * @pos: of its first packet in the ring
  * @begun: there is such a request, unless the head of the ring is another one
  * @moved: lines were moved in this poll
- * @last: all that is left of it, and of others, is moved in this poll, see rmc_rrpp_finish()
+ * @last: all that is left of it is moved in this poll, which serves no other, see rmc_rrpp_finish()
  * @done: bit per line: it was moved
  * @due_ns: no step before this
  * @data: of a READ, the lines so far: other replies may use the ring meanwhile

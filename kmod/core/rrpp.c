@@ -265,6 +265,9 @@ static __always_inline u32 poll_body(struct rmc_node *node, struct rmc_in *in, u
 	}
 	if (!n)
 		return 0;
+	/* the one that has begun, and no other: the node may be stopped */
+	if (steps && in->steps && in->steps->last)
+		n = 1;
 	s.rx = &in->req;
 	s.tx = &in->rep;
 	s.node = node;
@@ -308,7 +311,7 @@ static noinline u32 poll_source_modelled(struct rmc_node *node, struct rmc_in *i
  * @node: unit; the caller is its RRPP worker
  * @in: channel, whose adapter or ring will change
  *
- * What is behind it in the ring may be served, too, as a whole. Context: worker, does not sleep.
+ * What is behind it in the ring is not served. Context: worker, does not sleep.
  */
 void rmc_rrpp_finish(struct rmc_node *node, struct rmc_in *in)
 {

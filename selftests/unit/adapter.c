@@ -427,6 +427,47 @@ static void test_write_once(const struct testbed_opts *o)
 		write_once(o, what);
 }
 
+/*
+ * The adapter of a stopped node is changed: the write that has begun is finished, and answered, but not
+ * what is behind it.
+ */
+static void test_finish_stopped(const struct testbed_opts *o)
+{
+	struct rmc_rnic r = { .any_lines = 1, .gap_ns = 1000 };
+	struct rmc_fault none = { };
+	u32 bytes = 512, i, how;
+	struct setup s;
+
+	setup(&s, o);
+	for (how = 0; how < 2; how++) {
+		rnic_set(&s.w, SERVER, &r);
+		memset(seg, 0, SEG);
+		memset(lbuf, 1, bytes);
+		*(u64 *)(lbuf + 8192) = 1;
+		app_post(&s.a, RMC_OP_WRITE, SERVER, 0, lbuf, bytes);
+		app_post(&s.a, RMC_OP_FAA, SERVER, 16384, lbuf + 8192, 8);
+		for (i = 0; i < 30; i++)
+			testbed_visit(&s.w);
+		CHECK_EQ(seg[0], 1);
+		CHECK_EQ(seg[bytes - 1], 0);
+		stop_node(&s, SERVER, true);
+		if (how)
+			fault_set(&s.w, 0, SERVER, RMC_LANE_REQ, &none, 1);
+		else
+			rnic_set(&s.w, SERVER, &(struct rmc_rnic){ });
+		CHECK_EQ(seg[bytes - 1], 1);
+		testbed_settle(&s.w);
+		CHECK_EQ(*(u64 *)(seg + 16384), 0);
+		stop_node(&s, SERVER, false);
+		CHECK_EQ(wait_ms(&s, 40), RMC_S_OK);
+		CHECK_EQ(wait_ms(&s, 40), RMC_S_OK);
+		CHECK_EQ(*(u64 *)(seg + 16384), 1);
+	}
+	fault_clear(&s.w, 0, SERVER, RMC_LANE_REQ);
+	check_quiet(&s);
+	teardown(&s);
+}
+
 /* ---- times ---- */
 
 static const struct testbed_opts opts[] = {
@@ -442,6 +483,7 @@ static const struct matrix_test tests[] = {
 	{ "lines in any order: the steps of a write", test_steps_of_a_write },
 	{ "lines in any order: steps that do not end", test_steps_that_end },
 	{ "lines in any order: a line is stored once", test_write_once },
+	{ "lines in any order: a stopped node", test_finish_stopped },
 };
 
 int main(void)
