@@ -407,13 +407,16 @@ void rmc_node_tick_req(struct rmc_node *node, u32 now_ms)
 		node->scan_ms = node->req_ms;
 		rmc_itt_expire(node);
 	}
+	/*
+	 * Before anything is sent: after a pause the rings and doorbells may be a successor's. Pairs
+	 * with the releases in rmc_node_fence()
+	 */
+	if (unlikely(!smp_load_acquire(&node->head->up) || smp_load_acquire(&node->fenced)))
+		rmc_node_down_req(node);
 	if (unlikely(node->itt.restarts))
 		rmc_rgp_resume(node);
 	if (unlikely(node->renewals | node->renew_later))
 		rmc_order_tick(node);
-	/* pairs with the releases in rmc_node_fence() */
-	if (unlikely(!smp_load_acquire(&node->head->up) || smp_load_acquire(&node->fenced)))
-		rmc_node_down_req(node);
 	rmc_peers_poll(node);
 }
 

@@ -209,6 +209,45 @@ static void test_breaks_again(const struct testbed_opts *o)
 	teardown(&s);
 }
 
+/* A node that is fenced sends nothing with its next tick: neither what renews a group nor a retry. */
+static void test_fenced(const struct testbed_opts *o)
+{
+	struct rmc_node *unit;
+	struct app a, b;
+	struct setup s;
+	u64 requests;
+	u32 i;
+
+	setup(&s, o);
+	unit = app_unit_qp(&s.a)->node;
+	set_timeout(&s, 20, 1);
+	link_down(&s, RMC_LANE_REQ, true);
+	/* of the same unit */
+	for (i = 0; i < 2; i++) {
+		s.w.apps = 0;
+		ordered_init(i ? &b : &a, &s);
+		post_faa(i ? &b : &a);
+	}
+	app_post(&s.a, RMC_OP_READ, 1, 0, lbuf, 8);
+	CHECK_EQ(wait_app(&s, &s.a, 2), -1);
+	app_fini(&b);
+	CHECK_EQ(renewals(&s), 1);
+	for (i = 0; i < unit->itt.size; i++)
+		unit->itt.entry[i].deadline = unit->req_ms + 1;
+	for (i = 0; i < s.w.opts.units; i++)
+		unit->unit[i]->fenced = true;
+	requests = testbed_stat(&s.w, 0, requests);
+	pass_ms(&s, 1);
+	CHECK_EQ(testbed_stat(&s.w, 0, requests), requests);
+	CHECK_EQ(renewals(&s) + renew_later(&s), 0);
+	CHECK_EQ(wait_app(&s, &s.a, 1), RMC_S_NODE_DOWN);
+	CHECK(wait_app(&s, &a, 1) > 0);
+	for (i = 0; i < s.w.opts.units; i++)
+		unit->unit[i]->fenced = false;
+	app_fini(&a);
+	teardown(&s);
+}
+
 /* What has no credit to be sent keeps no worker awake for longer than a time-out, nor a stopped node. */
 static void test_parks(const struct testbed_opts *o)
 {
@@ -347,6 +386,7 @@ static const struct matrix_test tests[] = {
 	{ "ordered queue pairs: a filter that somebody waits for", test_hurry },
 	{ "ordered queue pairs: groups that break again", test_breaks_again },
 	{ "ordered queue pairs: broken groups and parking", test_parks },
+	{ "ordered queue pairs: a node that is fenced", test_fenced },
 	{ "ordered queue pairs: filters that are flushed", test_flush },
 };
 
