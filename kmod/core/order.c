@@ -397,7 +397,7 @@ static void tell(struct rmc_node *node, u32 ep)
 	u32 group = __ffs64(out->untold), bit = 1U << group;
 
 	if (rmc_os_filters() && out->filter)
-		rmc_model_send(&node->links, out->filter, &out->req, 0, 0);
+		rmc_model_send(&node->links, out->filter, &out->req, 0, RMC_RNIC_NO_QP);
 	rmc_ring_put(&out->req, rmc_req_word0(RMC_OP_RENEW, 0, 0, RMC_TID_NONE),
 		     rmc_order_bits(out, group));
 	out->credits--;

@@ -344,7 +344,7 @@ void rmc_arrival_port(struct rmc_links *l, struct rmc_filter *flt, struct rmc_pa
  * @flt: filter of the channel's replies
  * @req: the channel's request ring
  * @lines: payload lines of the request
- * @qp: number of its queue pair
+ * @qp: number of its queue pair, or RMC_RNIC_NO_QP
  *
  * Context: worker, does not sleep.
  */

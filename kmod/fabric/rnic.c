@@ -82,7 +82,7 @@ int rmc_rnic_set_client(struct rmc_links *l, const struct rmc_rnic *r, u64 seed)
 /**
  * rmc_rnic_send() - a queue pair sends a request
  * @c: requester's adapter
- * @qp: number of the queue pair, any value
+ * @qp: number of the queue pair, any value, or RMC_RNIC_NO_QP
  * @now: time, nanoseconds
  *
  * Return: when the request leaves. Context: worker, does not sleep.
@@ -91,6 +91,8 @@ u64 rmc_rnic_send(struct rmc_rnic_client *c, u32 qp, u64 now)
 {
 	u16 place;
 
+	if (qp == RMC_RNIC_NO_QP)
+		return max(now, c->busy_ns);
 	qp %= RMC_MAX_QPS;
 	if (c->place[qp])
 		return max(now, c->busy_ns);

@@ -138,6 +138,9 @@ static inline u32 rmc_rnic_place(u64 offset)
 
 struct rmc_links;
 
+/* A packet that belongs to no queue pair, for rmc_rnic_send() */
+#define RMC_RNIC_NO_QP		(~0U)
+
 int rmc_rnic_check(const struct rmc_rnic *r, u32 mtu);
 int rmc_rnic_set_server(struct rmc_links *l, const struct rmc_rnic *r, u64 seed);
 int rmc_rnic_set_client(struct rmc_links *l, const struct rmc_rnic *r, u64 seed);

@@ -352,6 +352,10 @@ static void test_qp_cache(const struct testbed_opts *o)
 	CHECK_EQ(rmc_rnic_send(c, 6, 2000), 2100);
 	CHECK_EQ(rmc_rnic_send(c, 7 + RMC_MAX_QPS, 2000), 2200);
 	CHECK_EQ(c->misses, 3);
+	/* what is of no queue pair only waits */
+	CHECK_EQ(rmc_rnic_send(c, RMC_RNIC_NO_QP, 2000), 2200);
+	CHECK_EQ(rmc_rnic_send(c, RMC_RNIC_NO_QP, 3000), 3000);
+	CHECK_EQ(c->misses, 3);
 	/* two of three fit: about a third misses, and never more are in it than fit */
 	for (i = 0, n = c->misses; i < 3000; i++) {
 		u32 in = 0;
@@ -366,6 +370,47 @@ static void test_qp_cache(const struct testbed_opts *o)
 	r.qp_cache = 0;
 	CHECK_EQ(rmc_rnic_set_client(&l, &r, 3), 0);
 	CHECK(!l.rnic_client);
+}
+
+/* What renews a group is of no queue pair: it takes no place from one. */
+static void test_qp_cache_renewed(const struct testbed_opts *o)
+{
+	struct rmc_model m = { .topology = RMC_TOPOLOGY_CROSSBAR, .hop_ns = 1000 };
+	struct rmc_rnic r = { .qp_cache = 1, .qp_miss_ns = 100 };
+	struct rmc_fault down = { .down = true }, none = { };
+	struct rmc_rnic_client *c;
+	struct setup s;
+	struct app a;
+	u64 misses;
+
+	setup(&s, o);
+	s.w.fabric->timeout_ms = 20;
+	s.w.apps = 0;
+	app_init_ordered(&a, &s.w, 0, CTX, 16);
+	rmc_bufs_add(&a.bufs, s.buf_mem);
+	model_set(&s.w, &m);
+	rnic_set(&s.w, 0, &r);
+	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &down, 1);
+	app_post(&a, RMC_OP_FAA, 1, 0, lbuf, 8);
+	CHECK_EQ(app_wait(&a), -1);
+	app_fini(&a);
+	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &none, 1);
+	CHECK(s.w.node[0]->renewals);
+	CHECK_EQ(wait_ms(&s, 1), -1);
+	c = s.w.node[0]->links.rnic_client;
+	misses = c->misses;
+	CHECK_EQ(misses, 1);
+	/* the place is that of the queue pair that is gone, and no other's */
+	CHECK_EQ(c->used, 1);
+	CHECK(c->place[c->number[0]]);
+	CHECK(fault_clear(&s.w, 0, 1, RMC_LANE_REQ));
+	CHECK(!s.w.node[0]->renewals);
+	m.topology = RMC_TOPOLOGY_NONE;
+	model_set(&s.w, &m);
+	testbed_settle(&s.w);
+	fault_clear(&s.w, 1, 0, RMC_LANE_REP);
+	check_quiet(&s);
+	teardown(&s);
 }
 
 static void test_limits(const struct testbed_opts *o)
@@ -408,6 +453,7 @@ static const struct matrix_test tests[] = {
 	{ "adapter: atomics that do not see writes", test_buffer },
 	{ "adapter: barriers of these atomics", test_buffer_barriers },
 	{ "adapter: queue pairs that fit it", test_qp_cache },
+	{ "adapter: a group that is renewed is no queue pair", test_qp_cache_renewed },
 	{ "adapter: numbers that are refused", test_limits },
 };
 
