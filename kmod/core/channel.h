@@ -35,8 +35,8 @@ struct rmc_xfers;
  * @late: by group, ITT entries in quarantine because of its writes and atomics; 0 unless it is broken
  * @unknown: bit per group: one of these was used for another peer before its packets had come
  * @broken_ms: by group, when it broke last
- * @patient: bit per group: the packet that said that it is renewed was lost. It is renewed once more
- *	after a time-out, or with an operation
+ * @patient: bit per group that is broken: the packet that said that it is renewed was lost. It is
+ *	renewed once more after a time-out, or with an operation
  * @renewed: bit per group: RMC_REQ_RENEWED of its packets on this channel
  * @used: bit per group: packets with that value were sent
  * @untold: bit per group: none with that value, but with the one before

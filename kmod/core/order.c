@@ -165,7 +165,6 @@ static void renew(struct rmc_node *node, u32 nid, u32 group)
 		forget_late(node, out[0], group);
 
 	out[0]->broken &= ~bit;
-	out[0]->patient &= ~bit;
 	out[0]->unknown &= ~bit;
 	for (i = 0; i < rmc_fabric_rrpps(node->fabric); i++) {
 		out[i]->renewed ^= out[i]->used & bit;

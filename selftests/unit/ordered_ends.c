@@ -417,6 +417,41 @@ static void test_renewed(const struct testbed_opts *o)
 	teardown(&s);
 }
 
+/* A group that was renewed at one RRPP alone: packets of one operation have another bit there. */
+static void test_renewed_at_one(const struct testbed_opts *o)
+{
+	struct rmc_fault none = { };
+	u32 op, far, bit;
+	struct setup s;
+	struct app a;
+
+	for (op = 0; op < 2; op++) {
+		setup(&s, o);
+		set_timeout(&s, 20, 0);
+		ordered_init(&a, &s);
+		bit = 1U << group_of(&a);
+		far = s.w.fabric->interleave;
+		fault_set(&s.w, 0, 1, RMC_LANE_REQ, &none, 1);
+		if (s.w.opts.rrpps > 1) {
+			struct rmc_out **out = &app_unit_qp(&a)->node->out[s.w.opts.units];
+
+			channel_down(&s, 1, true);
+			app_post(&a, RMC_OP_FAA, 1, far, lbuf, 8);
+			CHECK_EQ(wait_app(&s, &a, 0), -1);
+			abort_all(&a, s.buf_mem, -1, RMC_S_ABORTED);
+			CHECK_EQ(wait_app(&s, &a, 0), RMC_S_ABORTED);
+			channel_down(&s, 1, false);
+			CHECK_EQ(resume(&s, &a), RMC_S_OK);
+			app_post(&a, op ? RMC_OP_WRITE : RMC_OP_READ, 1, 0, lbuf, 2 * far);
+			CHECK_EQ(wait_app(&s, &a, 0), RMC_S_OK);
+			CHECK((out[0]->renewed ^ out[1]->renewed) & bit);
+		}
+		check_quiet(&s);
+		app_fini(&a);
+		teardown(&s);
+	}
+}
+
 /* A write that has timed out is late. A read does not wait for it at one RRPP; an atomic does. */
 static void test_late_write(const struct testbed_opts *o)
 {
@@ -553,16 +588,27 @@ static void test_late_given_up(const struct testbed_opts *o)
 	ordered_init(&a, &s);
 	if (s.w.opts.rrpps > 1) {
 		CHECK_EQ(app_run(&s.a, RMC_OP_READ, 2, 0, lbuf, 8), RMC_S_OK);
-		/* one that is late at another node is not given up */
-		app_post(&a, RMC_OP_WRITE, 2, 0, lbuf, 8);
+		/* the next operation takes the ITT entry behind that of the one after it */
+		post_faa(&a);
+		post_faa(&a);
+		for (k = 0; k < 2; k++)
+			CHECK_EQ(wait_app(&s, &a, 1), RMC_S_OK);
+		leave_late(&s, &a, WITHDRAWN);
+		pass_ms(&s, 10);
 		stop_node(&s, 2, true);
-		CHECK_EQ(wait_app(&s, &a, 1), -1);
+		app_post(&a, RMC_OP_WRITE, 2, 0, lbuf, 8);
+		CHECK_EQ(wait_app(&s, &a, 0), -1);
 		abort_all(&a, s.buf_mem, -1, RMC_S_ABORTED);
 		CHECK_EQ(wait_app(&s, &a, 0), RMC_S_ABORTED);
-		check_resume(&s, &a);
-		leave_late(&s, &a, WITHDRAWN);
+		CHECK_EQ(resume(&s, &a), RMC_S_OK);
 		post_faa(&a);
-		CHECK_EQ(wait_app(&s, &a, 25), RMC_S_OK);
+		CHECK_EQ(wait_app(&s, &a, 12), RMC_S_OK);
+		/* one that is late at another node is not given up yet */
+		app_post(&a, RMC_OP_NOTIFY, 2, 0, NULL, 0);
+		CHECK_EQ(wait_app(&s, &a, 1), -1);
+		stop_node(&s, 2, false);
+		CHECK_EQ(wait_app(&s, &a, 2), RMC_S_OK);
+		stop_node(&s, 2, true);
 		break_shortly(&s, &a);
 		CHECK_EQ(wait_app(&s, &a, 1), -1);
 		post_faa(&a);
@@ -704,6 +750,7 @@ static const struct matrix_test tests[] = {
 	{ "ordered queue pairs: no notification behind a failure", test_not_notified },
 	{ "ordered queue pairs: whatever ends without a reply", test_abnormal_ends },
 	{ "ordered queue pairs: groups that are renewed", test_renewed },
+	{ "ordered queue pairs: a group that is renewed at one RRPP", test_renewed_at_one },
 	{ "ordered queue pairs: a write that is late", test_late_write },
 	{ "ordered queue pairs: packets that are late at one of several RRPPs", test_late_packets },
 	{ "ordered queue pairs: late packets that are given up", test_late_given_up },

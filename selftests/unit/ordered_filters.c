@@ -177,6 +177,95 @@ static void test_hurry(const struct testbed_opts *o)
 	teardown(&s);
 }
 
+static void end_all(struct rmc_node *unit)
+{
+	struct rmc_abort all = { .nid = 1, .status = RMC_S_NODE_DOWN };
+
+	rmc_itt_abort(unit, &all);
+}
+
+/*
+ * A packet that renews a group is lost while an operation is in flight, or after it has ended: that
+ * one breaks the group, which is renewed at once.
+ */
+static void test_lost_beside(const struct testbed_opts *o)
+{
+	struct rmc_node *unit;
+	struct setup s;
+	struct app a;
+	u32 how;
+
+	setup(&s, o);
+	set_timeout(&s, 20, 0);
+	unit = app_unit_qp(&s.a)->node;
+	for (how = 0; how < 2; how++) {
+		s.w.apps = 0;
+		ordered_init(&a, &s);
+		link_down(&s, RMC_LANE_REQ, true);
+		post_faa(&a);
+		CHECK_EQ(wait_app(&s, &a, 1), -1);
+		end_all(unit);
+		CHECK_EQ(wait_app(&s, &a, 0), RMC_S_NODE_DOWN);
+		CHECK_EQ(resume(&s, &a), RMC_S_OK);
+		/* the one that renews is on its way, and so is an operation */
+		stop_node(&s, 1, true);
+		testbed_tick(&s.w, 1);
+		CHECK_EQ(renewals(&s), 0);
+		post_faa(&a);
+		CHECK_EQ(wait_app(&s, &a, 0), -1);
+		if (how) {
+			end_all(unit);
+			CHECK_EQ(wait_app(&s, &a, 0), RMC_S_NODE_DOWN);
+		}
+		stop_node(&s, 1, false);
+		testbed_settle(&s.w);
+		link_down(&s, RMC_LANE_REQ, false);
+		if (!how)
+			CHECK_EQ(wait_app(&s, &a, 22), RMC_S_TIMEOUT);
+		pass_ms(&s, 1);
+		CHECK(fault_clear(&s.w, 0, 1, RMC_LANE_REQ));
+		app_fini(&a);
+	}
+	check_quiet(&s);
+	teardown(&s);
+}
+
+/* Several groups of a channel are told one after the other, whenever they broke. */
+static void test_told_in_turn(const struct testbed_opts *o)
+{
+	struct app a, b;
+	struct setup s;
+
+	setup(&s, o);
+	set_timeout(&s, 20, 0);
+	s.w.apps = 0;
+	ordered_init(&a, &s);
+	s.w.apps = 0;
+	ordered_init(&b, &s);
+	CHECK(group_of(&a) != group_of(&b));
+	link_down(&s, RMC_LANE_REQ, true);
+	post_faa(&a);
+	post_faa(&b);
+	pass_ms(&s, 24);
+	CHECK_EQ(wait_app(&s, &a, 0), RMC_S_TIMEOUT);
+	CHECK_EQ(wait_app(&s, &b, 0), RMC_S_TIMEOUT);
+	CHECK_EQ(renewals(&s), 0);
+	CHECK_EQ(renew_later(&s), 1);
+	link_down(&s, RMC_LANE_REQ, false);
+	/* a time-out later both are renewed, with the same tick */
+	pass_ms(&s, 15);
+	testbed_tick(&s.w, 6);
+	testbed_settle(&s.w);
+	CHECK_EQ(renewals(&s), 1);
+	pass_ms(&s, 1);
+	CHECK_EQ(renewals(&s) + renew_later(&s), 0);
+	CHECK(fault_clear(&s.w, 0, 1, RMC_LANE_REQ));
+	check_quiet(&s);
+	app_fini(&a);
+	app_fini(&b);
+	teardown(&s);
+}
+
 /* A break is no reason to wait for what an earlier one waited for. */
 static void test_breaks_again(const struct testbed_opts *o)
 {
@@ -300,7 +389,9 @@ static void test_filter_heals(const struct testbed_opts *o)
 
 	setup(&s, o);
 	set_timeout(&s, 20, 0);
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < 4; i++) {
+		if (i == 3)
+			s.w.apps = 0;
 		ordered_init(&a, &s);
 		post_faa(&a);
 		CHECK_EQ(wait_app(&s, &a, 5), RMC_S_OK);
@@ -321,8 +412,8 @@ static void test_filter_heals(const struct testbed_opts *o)
 		served = testbed_stat(&s.w, 1, served);
 		if (!i)
 			check_silent(&s, served, false);
-		/* this one has nothing to do with it, if it is of the same unit */
-		if (i == 2 && s.a.qp.node->renewals)
+		/* an ordinary queue pair of the same unit posts */
+		if (i == 3)
 			check_silent(&s, served++, true);
 		/* behind a frontend the first one is lost before the time-out is seen */
 		pass_ms(&s, i == 2 ? 22 : 3);
@@ -384,6 +475,8 @@ static const struct matrix_test tests[] = {
 	{ "ordered queue pairs: a filter that has lost something stays", test_filter_removed },
 	{ "ordered queue pairs: a filter heals", test_filter_heals },
 	{ "ordered queue pairs: a filter that somebody waits for", test_hurry },
+	{ "ordered queue pairs: a lost renewal beside an operation", test_lost_beside },
+	{ "ordered queue pairs: groups that are told in turn", test_told_in_turn },
 	{ "ordered queue pairs: groups that break again", test_breaks_again },
 	{ "ordered queue pairs: broken groups and parking", test_parks },
 	{ "ordered queue pairs: a node that is fenced", test_fenced },
