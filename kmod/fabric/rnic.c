@@ -111,11 +111,13 @@ u64 rmc_rnic_send(struct rmc_rnic_client *c, u32 qp, u64 now)
 }
 
 /* Request and reply pass the port, each in its direction. */
-static u64 pass_port(const struct rmc_rnic *r, struct rmc_rnic_server *s, struct rmc_filter *flt,
-		     const struct rmc_packet *p)
+static u64 pass_port(const struct rmc_links *l, struct rmc_filter *flt, const struct rmc_packet *p)
 {
-	u64 byte_fs = rmc_os_div(8000000000ULL, r->mbps), due;
-	u32 reply = rmc_op_echo_lines(rmc_op_flags((u8)(p->word0 >> 48)), p->word1);
+	struct rmc_rnic_server *s = l->rnic_server;
+	u64 byte_fs = rmc_os_div(8000000000ULL, l->rnic.mbps), due;
+	u32 lines = rmc_op_echo_lines(rmc_op_flags((u8)(p->word0 >> 48)), p->word1);
+	/* from a peer: the RRPP refuses a longer one, and other sources wait for the port, too */
+	u32 reply = min(lines, l->fabric->mtu / RMC_LINE);
 	u32 bytes = RMC_PACKET_HEADER + rmc_packet_payload(flt, p) * RMC_LINE;
 
 	due = max(p->due_ns, s->in_ns + rmc_os_div(bytes * byte_fs, 1000000));
@@ -160,7 +162,7 @@ void rmc_arrival_rnic(struct rmc_links *l, struct rmc_filter *flt, struct rmc_pa
 	if (flt->lane != RMC_LANE_REQ || !s)
 		return;
 	if (r->mbps)
-		p->due_ns = pass_port(r, s, flt, p);
+		p->due_ns = pass_port(l, flt, p);
 	if (r->msg_ps)
 		p->due_ns = pass_messages(r, s, p->due_ns);
 	if (rmc_rank(rmc_op_flags(op)) != RMC_RANK_ATOMIC)

@@ -73,14 +73,15 @@ static void test_messages(const struct testbed_opts *o)
 	times_teardown(&s);
 }
 
-/* The reply to an announcement has no lines. */
+/* The reply to an announcement has no lines, that to any request no more than a packet. */
 static void test_announced(const struct testbed_opts *o)
 {
 	struct rmc_packet p = { .word0 = rmc_req_word0(RMC_OP_SABRE, 0, 0, 0) };
 	struct rmc_rnic r = { .mbps = 1000 };
-	struct rmc_fabric f = { };
+	struct rmc_fabric f = { .mtu = o->mtu };
 	struct rmc_links l = { .fabric = &f };
 	struct rmc_filter flt = { .lane = RMC_LANE_REQ };
+	u64 out_ns;
 
 	CHECK_EQ(rmc_rnic_set_server(&l, &r, 1), 0);
 	p.word1 = rmc_announce_word1(0, 64 * 64);
@@ -89,6 +90,18 @@ static void test_announced(const struct testbed_opts *o)
 	p.word1 = rmc_req_word1(0, 64, true);
 	rmc_arrival_rnic(&l, &flt, &p);
 	CHECK_EQ(l.rnic_server->out_ns, 8 * (3 * RMC_PACKET_HEADER + RMC_LINE));
+	/* a hostile one, which is refused, takes no longer than the longest reply */
+	out_ns = l.rnic_server->out_ns;
+	p.word0 = rmc_req_word0(RMC_OP_READ, 0, 0, 0);
+	p.word1 = rmc_req_word1(0, 0xffff, true);
+	p.due_ns = 0;
+	rmc_arrival_rnic(&l, &flt, &p);
+	CHECK_EQ(l.rnic_server->out_ns - out_ns, 8 * (RMC_PACKET_HEADER + o->mtu));
+	out_ns = l.rnic_server->out_ns;
+	p.word1 = rmc_req_word1(0, o->mtu, true);
+	p.due_ns = 0;
+	rmc_arrival_rnic(&l, &flt, &p);
+	CHECK_EQ(l.rnic_server->out_ns - out_ns, 8 * (RMC_PACKET_HEADER + o->mtu));
 	CHECK_EQ(rmc_rnic_set_server(&l, &(struct rmc_rnic){ }, 1), 0);
 }
 
