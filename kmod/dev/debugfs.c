@@ -114,38 +114,75 @@ static int parse_dims(u32 *dim, char *s)
 	return 0;
 }
 
-/* A named number and where to store it. */
-struct number {
+/**
+ * struct word - a word of a line, and where to store its value
+ * @name: what is before "="
+ * @flag: it has no value, and is there
+ * @u32: it is a number of at most @most; or
+ * @u64: the same; or
+ * @parse: it is something else
+ * @to: for @parse
+ * @most: for @parse, too
+ */
+struct word {
 	const char *name;
+	bool *flag;
 	u32 *u32;
 	u64 *u64;
+	int (*parse)(const struct word *w, char *value);
+	void *to;
 	u64 most;
 };
 
-static int parse_number(const struct number *n, const char *name, const char *value)
+static int parse_number(const struct word *w, const char *value)
 {
 	u64 v;
-	int err;
+	int err = kstrtou64(value, 0, &v);
 
-	for (; n->name && strcmp(n->name, name); n++)
-		;
-	if (!n->name)
-		return -ENOENT;
-	err = kstrtou64(value, 0, &v);
 	if (err)
 		return err;
-	if (v > n->most)
+	if (v > w->most)
 		return -ERANGE;
-	if (n->u32)
-		*n->u32 = v;
+	if (w->u32)
+		*w->u32 = v;
 	else
-		*n->u64 = v;
+		*w->u64 = v;
 	return 0;
 }
 
-/* "any" is @any. */
-static int parse_nid(const char *value, u32 nodes, s32 *nid)
+/* The words of a line, in any order, between white space. The last one of @words has no name. */
+static int parse_line(const struct word *words, char *line)
 {
+	const struct word *w;
+	char *value;
+	int err;
+
+	while ((value = strsep(&line, " \t\n"))) {
+		const char *name = strsep(&value, "=");
+
+		if (!*name)
+			continue;
+		for (w = words; w->name && strcmp(w->name, name); w++)
+			;
+		if (w->flag) {
+			*w->flag = true;
+			continue;
+		}
+		if (!value)
+			return -EINVAL;
+		if (!w->name)
+			return -ENOENT;
+		err = w->parse ? w->parse(w, value) : parse_number(w, value);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* A node, less than @most; "any" is -1. */
+static int parse_nid(const struct word *w, char *value)
+{
+	s32 *nid = w->to;
 	u32 v;
 	int err;
 
@@ -153,63 +190,87 @@ static int parse_nid(const char *value, u32 nodes, s32 *nid)
 	if (!strcmp(value, "any"))
 		return 0;
 	err = kstrtou32(value, 0, &v);
-	if (!err && v >= nodes)
+	if (!err && v >= w->most)
 		err = -ENXIO;
 	*nid = v;
 	return err;
 }
 
+/* A bit per lane */
+static int parse_lanes(const struct word *w, char *value)
+{
+	u32 *lanes = w->to;
+	int lane;
+
+	*lanes = (1 << RMC_LANES) - 1;
+	if (!strcmp(value, "both"))
+		return 0;
+	lane = find_name(lane_names, RMC_LANES, value);
+	if (lane < 0)
+		return lane;
+	*lanes = 1 << lane;
+	return 0;
+}
+
+static int parse_lines(const struct word *w, char *value)
+{
+	u32 *any = w->to;
+
+	*any = !strcmp(value, "any");
+	return *any || !strcmp(value, "ordered") ? 0 : -EINVAL;
+}
+
+static int parse_topology(const struct word *w, char *value)
+{
+	int i = find_name(topology_names, ARRAY_SIZE(topology_names), value);
+	u32 *topology = w->to;
+
+	if (i < 0)
+		return i;
+	*topology = i;
+	return 0;
+}
+
+static int parse_word_dims(const struct word *w, char *value)
+{
+	return parse_dims(w->to, value);
+}
+
 static int write_links(struct rmc_device *rmc, char *line)
 {
 	const struct rmc_fabric *f = &rmc->port->fabric;
-	u32 i, made = 0, down = 0;
+	u32 i, made = 0, down = 0, lanes = 3;
 	s32 from = -1, to = -1;
 	struct rmc_fault fault = { };
 	enum rmc_lane lane;
-	int lanes = 3, err;
 	u64 seed = 0;
-	char *word;
-	const struct number numbers[] = {
-		{ "loss", &fault.loss, NULL, RMC_ALWAYS },
-		{ "dup", &fault.dup, NULL, RMC_ALWAYS },
-		{ "reorder", &fault.reorder, NULL, RMC_ALWAYS },
-		{ "shuffle", &fault.shuffle, NULL, RMC_ALWAYS },
-		{ "down", &down, NULL, 1 },
-		{ "delay_ns", NULL, &fault.delay_ns, RMC_HOLD_NS_MAX },
-		{ "jitter_ns", NULL, &fault.jitter_ns, RMC_HOLD_NS_MAX },
-		{ "gap_ns", NULL, &fault.gap_ns, RMC_HOLD_NS_MAX },
-		{ "seed", NULL, &seed, U64_MAX },
+	bool clear = false;
+	int err;
+	const struct word words[] = {
+		{ .name = "from", .parse = parse_nid, .to = &from, .most = f->nodes },
+		{ .name = "to", .parse = parse_nid, .to = &to, .most = f->nodes },
+		{ .name = "lane", .parse = parse_lanes, .to = &lanes },
+		{ .name = "clear", .flag = &clear },
+		{ .name = "loss", .u32 = &fault.loss, .most = RMC_ALWAYS },
+		{ .name = "dup", .u32 = &fault.dup, .most = RMC_ALWAYS },
+		{ .name = "reorder", .u32 = &fault.reorder, .most = RMC_ALWAYS },
+		{ .name = "shuffle", .u32 = &fault.shuffle, .most = RMC_ALWAYS },
+		{ .name = "down", .u32 = &down, .most = 1 },
+		{ .name = "delay_ns", .u64 = &fault.delay_ns, .most = RMC_HOLD_NS_MAX },
+		{ .name = "jitter_ns", .u64 = &fault.jitter_ns, .most = RMC_HOLD_NS_MAX },
+		{ .name = "gap_ns", .u64 = &fault.gap_ns, .most = RMC_HOLD_NS_MAX },
+		{ .name = "seed", .u64 = &seed, .most = U64_MAX },
 		{ }
 	};
 
-	while ((word = strsep(&line, " \t\n"))) {
-		char *name = strsep(&word, "=");
-
-		if (!*name || !strcmp(name, "clear"))
-			continue;
-		if (!word)
-			return -EINVAL;
-		if (!strcmp(name, "from")) {
-			err = parse_nid(word, f->nodes, &from);
-		} else if (!strcmp(name, "to")) {
-			err = parse_nid(word, f->nodes, &to);
-		} else if (!strcmp(name, "lane")) {
-			err = 0;
-			if (strcmp(word, "both")) {
-				err = find_name(lane_names, RMC_LANES, word);
-				lanes = err < 0 ? 0 : 1 << err;
-			}
-		} else {
-			err = parse_number(numbers, name, word);
-		}
-		if (err < 0)
-			return err;
-	}
+	/* "clear" is what a line without faults does anyway */
+	err = parse_line(words, line);
+	if (err)
+		return err;
 	fault.down = down;
 	if (to >= 0 && !rmc_device_node(rmc, to))
 		return -EXDEV;
 	WRITE_ONCE(rmc_filters, true);
-	err = 0;
 	for (i = 0; i < rmc_link_count(rmc) && !err; i++) {
 		struct rmc_node *node = rmc_link_unit(rmc, i);
 		u32 peer = i % f->endpoints;
@@ -238,35 +299,23 @@ static int write_nodes(struct rmc_device *rmc, char *line)
 	s32 nid = -1;
 	u32 slow_ns = ~0U, stop = ~0U, u;
 	enum rmc_lane lane;
-	char *word;
 	int err;
-	const struct number numbers[] = {
-		{ "slow_ns", &slow_ns, NULL, RMC_MODEL_NS_MAX },
-		{ "stop", &stop, NULL, 1 },
+	const struct word words[] = {
+		{ .name = "node", .parse = parse_nid, .to = &nid, .most = rmc->port->fabric.nodes },
+		{ .name = "slow_ns", .u32 = &slow_ns, .most = RMC_MODEL_NS_MAX },
+		{ .name = "stop", .u32 = &stop, .most = 1 },
 		{ }
 	};
 
-	while ((word = strsep(&line, " \t\n"))) {
-		char *name = strsep(&word, "=");
-
-		if (!*name)
-			continue;
-		if (!word)
-			return -EINVAL;
-		if (!strcmp(name, "node"))
-			err = parse_nid(word, rmc->port->fabric.nodes, &nid);
-		else
-			err = parse_number(numbers, name, word);
-		if (err)
-			return err;
-	}
+	err = parse_line(words, line);
+	if (err)
+		return err;
 	if (nid < 0)
 		return -EINVAL;
 	node = rmc_device_node(rmc, nid);
 	if (!node)
 		return -EXDEV;
 	WRITE_ONCE(rmc_filters, true);
-	err = 0;
 	for (u = 0; u < rmc_fabric_units(node->fabric); u++) {
 		for (lane = 0; stop != ~0U && lane < RMC_LANES; lane++)
 			rmc_link_stop(node->unit[u], lane, stop);
@@ -283,35 +332,21 @@ static int write_rnic(struct rmc_device *rmc, char *line)
 	struct rmc_rnic r = { };
 	s32 nid = -1;
 	u64 seed = 0;
-	char *word;
 	int err;
 	u32 i, u;
-	const struct number numbers[] = {
-#define RNIC_NUMBER(name) { #name, &r.name, NULL, U32_MAX },
+	const struct word words[] = {
+		{ .name = "node", .parse = parse_nid, .to = &nid, .most = f->nodes },
+		{ .name = "lines", .parse = parse_lines, .to = &r.any_lines },
+#define RNIC_NUMBER(field) { .name = #field, .u32 = &r.field, .most = U32_MAX },
 		RMC_RNIC_NUMBERS(RNIC_NUMBER)
 #undef RNIC_NUMBER
-		{ "seed", NULL, &seed, U64_MAX },
+		{ .name = "seed", .u64 = &seed, .most = U64_MAX },
 		{ }
 	};
 
-	while ((word = strsep(&line, " \t\n"))) {
-		char *name = strsep(&word, "=");
-
-		if (!*name)
-			continue;
-		if (!word)
-			return -EINVAL;
-		if (!strcmp(name, "node")) {
-			err = parse_nid(word, f->nodes, &nid);
-		} else if (!strcmp(name, "lines")) {
-			r.any_lines = !strcmp(word, "any");
-			err = r.any_lines || !strcmp(word, "ordered") ? 0 : -EINVAL;
-		} else {
-			err = parse_number(numbers, name, word);
-		}
-		if (err)
-			return err;
-	}
+	err = parse_line(words, line);
+	if (err)
+		return err;
 	err = rmc_rnic_check(&r, f->mtu);
 	if (err)
 		return err;
@@ -329,37 +364,23 @@ static int write_model(struct rmc_device *rmc, char *line)
 {
 	struct rmc_model m = { };
 	u32 each_way = 0;
-	char *word;
 	int err;
-	const struct number numbers[] = {
-		{ "hop_ns", &m.hop_ns, NULL, RMC_MODEL_NS_MAX },
-		{ "base_ns", &m.base_ns, NULL, RMC_MODEL_NS_MAX },
-		{ "local_ns", &m.local_ns, NULL, RMC_MODEL_NS_MAX },
-		{ "mbps", &m.mbps, NULL, U32_MAX },
-		{ "rack_ns", &m.rack_ns, NULL, RMC_MODEL_NS_MAX },
-		{ "rack_mbps", &m.rack_mbps, NULL, U32_MAX },
-		{ "one_way", &each_way, NULL, 1 },
+	const struct word words[] = {
+		{ .name = "topology", .parse = parse_topology, .to = &m.topology },
+		{ .name = "dims", .parse = parse_word_dims, .to = m.dim },
+		{ .name = "hop_ns", .u32 = &m.hop_ns, .most = RMC_MODEL_NS_MAX },
+		{ .name = "base_ns", .u32 = &m.base_ns, .most = RMC_MODEL_NS_MAX },
+		{ .name = "local_ns", .u32 = &m.local_ns, .most = RMC_MODEL_NS_MAX },
+		{ .name = "mbps", .u32 = &m.mbps, .most = U32_MAX },
+		{ .name = "rack_ns", .u32 = &m.rack_ns, .most = RMC_MODEL_NS_MAX },
+		{ .name = "rack_mbps", .u32 = &m.rack_mbps, .most = U32_MAX },
+		{ .name = "one_way", .u32 = &each_way, .most = 1 },
 		{ }
 	};
 
-	while ((word = strsep(&line, " \t\n"))) {
-		char *name = strsep(&word, "=");
-
-		if (!*name)
-			continue;
-		if (!word)
-			return -EINVAL;
-		if (!strcmp(name, "topology")) {
-			err = find_name(topology_names, ARRAY_SIZE(topology_names), word);
-			m.topology = err;
-		} else if (!strcmp(name, "dims")) {
-			err = parse_dims(m.dim, word);
-		} else {
-			err = parse_number(numbers, name, word);
-		}
-		if (err < 0)
-			return err;
-	}
+	err = parse_line(words, line);
+	if (err)
+		return err;
 	m.one_way = each_way;
 	return rmc_link_model(rmc, &m);
 }
