@@ -6,6 +6,7 @@
  *
  *   rmc/links       from=1 to=0 lane=both loss=10000 delay_ns=5000 seed=7
  *                   from=any to=0 clear
+ *                   sweep              change nothing, but remove filters that are not needed
  *   rmc/nodes       node=0 slow_ns=1000 stop=1
  *   rmc/rnic        node=0 lines=any gap_ns=50 cas_ns=431 seed=7
  *                   node=any
@@ -244,13 +245,14 @@ static int write_links(struct rmc_device *rmc, char *line)
 	struct rmc_fault fault = { };
 	enum rmc_lane lane;
 	u64 seed = 0;
-	bool clear = false;
+	bool clear, sweep = false;
 	int err;
 	const struct word words[] = {
 		{ .name = "from", .parse = parse_nid, .to = &from, .most = f->nodes },
 		{ .name = "to", .parse = parse_nid, .to = &to, .most = f->nodes },
 		{ .name = "lane", .parse = parse_lanes, .to = &lanes },
 		{ .name = "clear", .flag = &clear },
+		{ .name = "sweep", .flag = &sweep },
 		{ .name = "loss", .u32 = &fault.loss, .most = RMC_ALWAYS },
 		{ .name = "dup", .u32 = &fault.dup, .most = RMC_ALWAYS },
 		{ .name = "reorder", .u32 = &fault.reorder, .most = RMC_ALWAYS },
@@ -270,6 +272,10 @@ static int write_links(struct rmc_device *rmc, char *line)
 	fault.down = down;
 	if (to >= 0 && !rmc_device_node(rmc, to))
 		return -EXDEV;
+	if (sweep) {
+		rmc_link_sweep(rmc);
+		return 0;
+	}
 	WRITE_ONCE(rmc_filters, true);
 	for (i = 0; i < rmc_link_count(rmc) && !err; i++) {
 		struct rmc_node *node = rmc_link_unit(rmc, i);

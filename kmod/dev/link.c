@@ -11,6 +11,8 @@
 
 /* Time for a filter to drain; a worker passes on held packets within a few visits */
 #define DRAIN_MS	1000
+/* Times to look again, a millisecond apart, when a sender of this kernel was told that somebody waits */
+#define HURRIED		10
 
 /**
  * rmc_link_count() - ends of links in this kernel
@@ -116,6 +118,22 @@ static int hurry(void *arg)
 	return 0;
 }
 
+/*
+ * A filter waits for its sender, which is in this kernel: a tick, unless something is in flight or
+ * late. Returns what remove_idle() does.
+ */
+static int hurry_sender(struct rmc_node *sender, struct change *c)
+{
+	int i, err = -EBUSY;
+
+	rmc_worker_call(worker_of(sender, RMC_LANE_REP), hurry, c);
+	for (i = 0; i < HURRIED && err == -EBUSY; i++) {
+		usleep_range(1000, 1500);
+		err = rmc_worker_call(worker_of(c->node, c->lane), remove_idle, c);
+	}
+	return err;
+}
+
 static int stop_lane(void *arg)
 {
 	struct change *c = arg;
@@ -163,7 +181,7 @@ void rmc_link_sweep(struct rmc_device *rmc)
 			usleep_range(100, 500);
 		} while (time_before(jiffies, end));
 		if (err == -EBUSY && f->local[c.peer])
-			rmc_worker_call(worker_of(f->local[c.peer], RMC_LANE_REP), hurry, &c);
+			err = hurry_sender(f->local[c.peer], &c);
 		if (err == -EAGAIN)
 			pr_notice("node %u: a filter of packets from node %u stays without faults, clear it again later\n",
 				  c.node->nid, rmc_endpoint_nid(f, c.peer));

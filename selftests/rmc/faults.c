@@ -411,6 +411,12 @@ TEST(a_filter_that_heals)
 		usleep(1000);
 	CHECK_EQ(groups_lost(), 1);
 	rmc_qp_destroy(qp);
+	/* the packet that heals it is lost, and who clears the fault does not wait for a time-out */
+	CHECK_EQ(debugfs_write("timeout_ms", "1000000"), 0);
+	usleep(50000);
+	CHECK_EQ(debugfs_write("links", "sweep"), 0);
+	CHECK_EQ(groups_lost(), 1);
+	CHECK(debugfs_value("links", "from=0 to=1 lane=requests", "down") > 0);
 	for (i = 0; i < 100; i++) {
 		CHECK_EQ(debugfs_write("links", "from=any to=any"), 0);
 		if (debugfs_value("links", "from=", "loss") < 0)

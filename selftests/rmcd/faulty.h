@@ -80,6 +80,25 @@ static void lost_of_ordered(void)
 		CHECK_EQ(fault_write("links", "from=any to=any clear"), 0);
 	}
 	CHECK_EQ(fault_value("links", "from=", "loss"), -1);
+
+	/* so is what says that the group is renewed: the next one waits for us, not for a time-out */
+	CHECK_EQ(fault_write("timeout_ms", "100"), 0);
+	CHECK_EQ(fault_write("links", "from=1 to=0 lane=requests down=1"), 0);
+	raw_post(&qp, RMC_OP_RESUME, 0, 0, NULL, 0);
+	CHECK_EQ(raw_wait(&qp, 20000), RMC_S_OK);
+	raw_post(&qp, RMC_OP_WRITE, 0, 0, faulty_buf, 64);
+	CHECK_EQ(raw_wait(&qp, 20000), RMC_S_TIMEOUT);
+	CHECK_EQ(fault_write("timeout_ms", "1000000"), 0);
+	usleep(50000);
+	CHECK_EQ(fault_write("links", "sweep"), 0);
+	CHECK(fault_value("links", link, "down") > 0);
+	CHECK_EQ(fault_value("links", link, "waits"), 0);
+	CHECK_EQ(fault_write("links", "from=any to=any clear"), 0);
+	for (i = 0; i < 500 && fault_value("links", link, "waits") >= 0; i++) {
+		usleep(10000);
+		CHECK_EQ(fault_write("links", "sweep"), 0);
+	}
+	CHECK_EQ(fault_value("links", "from=", "loss"), -1);
 	raw_qp_unmap(&qp);
 }
 

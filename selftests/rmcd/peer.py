@@ -4,7 +4,9 @@
 
     peer.py hold SOCKET CONTEXT     open a context of rmcd until standard input ends
     peer.py serve SOCKET LOG        a daemon with faults, whose list comes in parts; writes go to
-                                    LOG, and it hangs up when it is asked for its fabric
+                                    LOG, and it hangs up when it is asked for its fabric. When
+                                    something is turned off a filter waits for its sender, until
+                                    the third sweep
 """
 
 import array
@@ -24,7 +26,10 @@ VERSION = 1
 DIRECTORY = "kernel/debug/rmc/"
 LINKS = [f"from={i} to=0 lane=requests loss=10000 dup=0 packets={i * 7}" for i in range(40)]
 LISTS = {DIRECTORY + "links": LINKS, DIRECTORY + "nodes": ["node=0 slow_ns=0 stop=1"]}
-VALUES = {DIRECTORY + "model": "topology=none dims=1\n"}
+VALUES = {DIRECTORY + "model": "topology=none dims=1\n", DIRECTORY + "rnic": "node=0\n",
+          DIRECTORY + "timeout_ms": "100\n"}
+OFF = ("loss=0 ", "slow_ns=0", "topology=none", "node=any")
+WAITS = {"sweeps": 0}
 
 
 def hold(path, context):
@@ -39,7 +44,10 @@ def hold(path, context):
 def lines_from(path, offset):
     """As many as fit into an answer."""
     text, count = "", 0
+    last = LISTS[path][-1]
     for line in LISTS[path][offset:]:
+        if line == last and path.endswith("/links") and WAITS["sweeps"]:
+            line += " waits=1"
         if len(text) + len(line) + 2 > 512:
             break
         text, count = text + line + "\n", count + 1
@@ -53,6 +61,10 @@ def write(path, value, log):
         return -errno.EXDEV
     if path not in LISTS and path not in VALUES:
         return -errno.ENOENT
+    if any(word in value for word in OFF):
+        WAITS["sweeps"] = 3
+    elif value == "sweep":
+        WAITS["sweeps"] -= 1
     with open(log, "a", encoding="ascii") as file:
         file.write(f"{path} {value}\n")
     return 0

@@ -256,6 +256,15 @@ expect "fault of a node elsewhere" 1 "not on this machine: faults are set where 
 	"$rmcctl" fault set --to 9 --loss 1%
 expect "fault: not permitted" 1 "run rmcctl as root or as the user who runs rmcd" \
 	"$rmcctl" fault timeout 100
+sweeps() {			# sweeps COMMAND...: how often it has asked for filters that can go
+	: > "$W/written"
+	"$rmcctl" "$@" >&2 && grep -c '/links sweep$' "$W/written"
+}
+for off in "fault clear" "fault set --loss 0" "fault node --slow 0 0" "model off" "rnic off"; do
+	# shellcheck disable=SC2086
+	expect "$off: waits until its filters are gone" 0 "^3$" sweeps $off
+done
+expect "a command that turns nothing off does not wait" 1 "^0$" sweeps fault set --to 0 --loss 1%
 expect "a daemon that ends meanwhile" 1 "rmcd is gone" "$rmcctl" status
 RMC_DEVICE=$W/socket
 expect "rmcd's own faults" 0 "^node=0 slow_ns=0 stop=0$" "$rmcctl" fault list

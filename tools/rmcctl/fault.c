@@ -212,26 +212,23 @@ static int one_waits(char *from, char *to, size_t len)
 	return waits;
 }
 
-/*
- * Filters that have lost packets of ordered queue pairs stay until the senders have noticed, which
- * takes a time-out. Returns 0 if one stays longer, and says why.
- */
-static int wait_for_senders(const char *line)
+/* They stay until the senders have noticed, which takes a time-out. */
+const char *ctl_fault_settle(const char *report)
 {
 	char from[16] = "", to[16] = "";
 	unsigned long long ms;
 
 	if (!one_waits(from, to, sizeof(from)))
-		return 1;
+		return report;
 	for (ms = 2 * number_in("timeout_ms") + 500; ms > 20; ms -= 20) {
 		usleep(20000);
-		ctl_fault_write("links", line);
+		ctl_fault_write("links", "sweep");
 		if (!one_waits(from, to, sizeof(from)))
-			return 1;
+			return report;
 	}
 	fprintf(stderr, "rmcctl: the link from node %s to node %s keeps a filter, without faults: node %s has not noticed yet that packets of its ordered queue pairs were lost. Any later rmcctl fault removes it\n",
 		from, to, from);
-	return 0;
+	return "waits";
 }
 
 static int fault_set(int argc, char **argv, int clear)
@@ -271,10 +268,7 @@ static int fault_set(int argc, char **argv, int clear)
 		 ctl_duration("delay", delay), ctl_duration("jitter", jitter),
 		 reorder || gap ? ctl_duration("gap", gap ? gap : "10us") : 0, seed);
 	ctl_fault_write("links", line);
-	if (clear && !wait_for_senders(line))
-		ctl_report("fault", "clear", "waits");
-	else
-		ctl_report("fault", clear ? "clear" : "set", "done");
+	ctl_report("fault", clear ? "clear" : "set", ctl_fault_settle("done"));
 	return EXIT_OK;
 }
 
@@ -360,7 +354,8 @@ static int fault_node(int argc, char **argv)
 	if (stop || go)
 		snprintf(line + n, sizeof(line) - (size_t)n, " stop=%d", stop);
 	ctl_fault_write("nodes", line);
-	ctl_report("node", argv[i], "set");
+	/* stopping makes no filter idle, and may stop a sender */
+	ctl_report("node", argv[i], slow || go ? ctl_fault_settle("set") : "set");
 	return EXIT_OK;
 }
 
@@ -441,7 +436,7 @@ int cmd_model(int argc, char **argv)
 			 ctl_duration("base", base), ctl_duration("local", local), mbps,
 			 ctl_duration("rack", rack), rack_mbps, one_way ? " one_way=1" : "");
 		ctl_fault_write("model", line);
-		ctl_report("model", what, "set");
+		ctl_report("model", what, ctl_fault_settle("set"));
 		return EXIT_OK;
 	}
 	f = ctl_fault_read("model");

@@ -9,6 +9,13 @@
 /* Write a line, or exit with the reason. */
 void ctl_fault_write(const char *name, const char *line);
 
+/*
+ * After a change that may make a filter idle: wait until those that have lost packets of ordered queue
+ * pairs are removed. Returns "waits" if one stays for longer than its sender should need, after
+ * saying so, or else what the caller would report.
+ */
+const char *ctl_fault_settle(const char *report);
+
 /* What a file says; exits with the reason if there is none */
 FILE *ctl_fault_read(const char *name);
 
