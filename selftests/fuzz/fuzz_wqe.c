@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Any WQ entry of an application: one CQ entry per entry, I-1, I-5. All nodes are honest, so no
- * tid, credit or transfer remains in use either.
+ * tid, credit or transfer remains in use either, and no group of ordered queue pairs broken.
+ *
+ * An input that ends with 'O' posts to an ordered queue pair, and may model adapters.
  */
 #include "fuzz.h"
 
@@ -15,11 +17,60 @@ static void reap(struct fuzz *b, bool *busy, u32 *done)
 		MUST(slot < ENTRIES && busy[slot] && status < RMC_S_DOMAIN_MAX);
 		op = b->a.wq[slot].word0 >> RMC_WQE_OP_SHIFT & RMC_WQE_OP_MASK;
 		/* an ordinary queue pair has nothing to resume */
-		MUST(op == RMC_OP_RESUME ? status :
+		MUST(op == RMC_OP_RESUME && !b->a.qp.group ? status :
 		     !(rmc_op_mask() >> op & 1) == (status == RMC_S_BAD_OP));
 		busy[slot] = false;
 		++*done;
 	}
+}
+
+/* Events of ordered queue pairs alone: inputs for others are older than these. */
+static void set_rnic(struct fuzz *b, u32 nid, u32 how)
+{
+	struct rmc_rnic r = {
+		.any_lines = how & 1, .gap_ns = how & 2 ? 2000000 : 0,
+		.buffer_ns = how & 4 ? 5000000 : 0, .msg_ps = how & 8 ? 1000000 : 0,
+		.cas_ns = how & 16 ? 1000000 : 0, .faa_ns = how & 16 ? 3000000 : 0,
+		.mbps = how & 32 ? 1000 : 0, .qp_cache = how & 64 ? 1 : 0, .qp_miss_ns = 1000000,
+	};
+	u32 u;
+
+	rmc_filters = 1;
+	for (u = 0; u < b->w.opts.units; u++) {
+		struct rmc_node *unit = b->w.node[nid]->unit[u];
+
+		/* without memory there is no adapter */
+		rmc_channel_set_adapter(unit, &r, how);
+		rmc_rnic_set_client(&unit->links, &r, how);
+	}
+}
+
+static void make_ordered(struct fuzz *b)
+{
+	app_fini(&b->a);
+	b->w.apps = 0;
+	app_init_ordered(&b->a, &b->w, 0, CTX, ENTRIES);
+	rmc_bufs_add(&b->a.bufs, b->buf_mem);
+}
+
+/* Nothing of ordered queue pairs is counted any more, and who sends and the filters agree. */
+static void check_order(struct fuzz *b, struct rmc_node *unit)
+{
+	u32 ep, g;
+
+	MUST(!unit->renewals && !unit->renew_later);
+	for (ep = 0; ep < unit->fabric->endpoints; ep++) {
+		struct rmc_node *server = testbed_unit(&b->w, ep);
+		struct rmc_filter *flt = server->links.filter[RMC_LANE_REQ][unit->ep];
+		struct rmc_out *out = unit->out[ep];
+
+		MUST(!flt || !flt->rx || !flt->order.broken);
+		for (g = 0; out && g < RMC_REQ_GROUPS; g++)
+			MUST(!out->ordered[g] && !out->late[g]);
+		MUST(!out || (!out->broken && !out->unknown && !out->untold));
+	}
+	for (g = 0; b->a.qp.to && g < NODES; g++)
+		MUST(!b->a.qp.to[g].writes && !b->a.qp.to[g].atomics && !b->a.qp.to[g].notifier);
 }
 
 static void check_clean(struct fuzz *b)
@@ -34,6 +85,7 @@ static void check_clean(struct fuzz *b)
 		for (i = itt->free, n = 0; i != RMC_TID_NONE; i = itt->entry[i].next)
 			n++;
 		MUST(n == itt->size);
+		check_order(b, b->w.node[0]->unit[u]);
 		for (i = 0; i < NODES; i++)
 			MUST(!b->w.node[i]->unit[u]->att.live && !b->w.node[i]->unit[u]->att.used);
 	}
@@ -47,12 +99,15 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		RMC_OP_READ, RMC_OP_WRITE, RMC_OP_CAS, RMC_OP_FAA, RMC_OP_NOTIFY,
 		RMC_OP_WRITE_NOTIFY, RMC_OP_SABRE, RMC_OP_SABRE,
 	};
-	struct input in = { data, size };
+	bool ordered = size && data[size - 1] == 'O';
+	struct input in = { data, size - ordered };
 	bool busy[ENTRIES] = { false };
-	u32 posted = 0, done = 0;
+	u32 posted = 0, done = 0, i;
 	struct fuzz b;
 
 	fuzz_init(&b, &in, false);
+	if (ordered)
+		make_ordered(&b);
 	while (in.left) {
 		u32 how = take(&in, 1), op, at, off, len, times = 1;
 		u64 word0, word1;
@@ -62,11 +117,15 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		reap(&b, busy, &done);
 		switch (how & 3) {
 		case 0:
-			fuzz_chaos(&b, &in);
+			if (ordered && (how & 0xc) == 0xc)
+				set_rnic(&b, (how >> 5) % NODES, take(&in, 1));
+			else
+				fuzz_chaos(&b, &in);
 			continue;
 		case 1:
 			/* likely to pass validation */
-			op = ops[how >> 5], at = take(&in, 2), off = take(&in, 2);
+			op = ordered && how >> 5 == 7 ? RMC_OP_RESUME : ops[how >> 5];
+			at = take(&in, 2), off = take(&in, 2);
 			len = take(&in, 2);
 			if (op == RMC_OP_CAS || op == RMC_OP_FAA)
 				len = 8;
@@ -80,6 +139,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			word0 = rmc_wqe_word0(op, (at >> 14) % 4,
 					      (uintptr_t)b.buf + (how & 4 ? at % 64 : at % (BUF + 64)), 0);
 			word1 = rmc_wqe_word1(off, len);
+			if (op == RMC_OP_RESUME)
+				word0 = rmc_wqe_word0(op, 0, 0, 0), word1 = 0;
 			break;
 		case 2:
 			op = take(&in, 1) % 12;
@@ -97,6 +158,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			posted++;
 		}
 	}
+	for (i = 0; ordered && i < NODES; i++)
+		set_rnic(&b, i, 0);
 	fuzz_calm(&b);
 	reap(&b, busy, &done);
 	MUST(done == posted);
