@@ -32,7 +32,7 @@ struct rmc_xfers;
  * @ordered: by group of ordered queue pairs, operations in flight to the peer. This and @broken:
  *	of the first end of a peer, for all of them; see order.c
  * @broken: bit per group: none begins until all have ended
- * @late: by group, ITT entries in quarantine because of its writes and atomics; 0 unless it is broken
+ * @late: by group that is broken, ITT entries in quarantine because of its writes and atomics
  * @unknown: bit per group: one of these was used for another peer before its packets had come
  * @broken_ms: by group, when it broke last
  * @patient: bit per group that is broken: the packet that said that it is renewed was lost. It is

@@ -11,7 +11,7 @@
 
 /* Time for a filter to drain; a worker passes on held packets within a few visits */
 #define DRAIN_MS	1000
-/* Times to look again, a millisecond apart, when a sender of this kernel was told that somebody waits */
+/* Times to look again, a millisecond apart, when a sender of this kernel was hurried */
 #define HURRIED		10
 
 /**

@@ -408,8 +408,8 @@ void rmc_node_tick_req(struct rmc_node *node, u32 now_ms)
 		rmc_itt_expire(node);
 	}
 	/*
-	 * Before anything is sent: after a pause the rings and doorbells may be a successor's. Pairs
-	 * with the releases in rmc_node_fence()
+	 * Before anything is sent: after a pause the rings and doorbells may be a successor's.
+	 * Pairs with the releases in rmc_node_fence()
 	 */
 	if (unlikely(!smp_load_acquire(&node->head->up) || smp_load_acquire(&node->fenced)))
 		rmc_node_down_req(node);
