@@ -87,7 +87,10 @@ enum { RMC_OP_PROBE = RMC_OP_WIRE, RMC_OP_PROBE_HOME };
 	RMC_CONTROL_OPS(X)
 
 static_assert(RMC_WQE_OP_MASK + 1 == RMC_OP_WIRE, "a WQ entry can name neither more nor less");
-static_assert(RMC_OP_WIRE < RMC_OP_LOST, "the mark in the opcode's byte is none of them");
+static_assert(RMC_OP_WIRE < RMC_OP_ANSWERED && RMC_OP_ANSWERED < RMC_OP_LOST,
+	      "the marks in the opcode's byte are none of them");
+static_assert(RMC_OP_WIRE < RMC_OP_RENEW, "nor is this");
+static_assert(!(RMC_OP_RENEW & (RMC_OP_ANSWERED | RMC_OP_LOST)), "filters take the marks off");
 
 /* Those of them that are announced */
 #define RMC_XFER_OPS(X)								\

@@ -30,8 +30,8 @@
  * wrap of gen is avoided.
  *
  * Filters set the marks (fabric/filter.h). Marks never leave the node that set them, except
- * in the answer to a lost request. A peer that sends marks itself only makes its own
- * operations time out.
+ * in the answer to a lost request, and of a switch. A peer that sends marks itself only makes
+ * its own operations time out.
  *
  * Payload: write requests and successful read replies carry rmc_lines(offset,
  * length) lines, the data at the line offset it has in the segment. Atomic
@@ -67,7 +67,7 @@ struct rmc_req {
  * @tid: index in the ITT
  * @op: opcode, echoed
  * @status: enum rmc_status
- * @marks: RMC_MARK_LOST, RMC_MARK_COPY, RMC_MARK_DUPLICATED
+ * @marks: RMC_MARK_LOST, RMC_MARK_COPY, RMC_MARK_DUPLICATED, RMC_MARK_HALF
  */
 struct rmc_rep {
 	u64 word1;
@@ -81,6 +81,9 @@ struct rmc_rep {
 /* Mark of a request, in the opcode's byte: it was lost, only its credit returns. */
 #define RMC_OP_LOST	0x80
 #define RMC_REQ_LOST	((u64)RMC_OP_LOST << 48)
+/* ... a switch has answered it: its payload is the answer, not the operation's */
+#define RMC_OP_ANSWERED	0x40
+#define RMC_REQ_ANSWERED	((u64)RMC_OP_ANSWERED << 48)
 /* Marks of a reply: the packet was lost, this only returns its credit; */
 #define RMC_MARK_LOST	0x01
 #define RMC_REP_LOST	((u64)RMC_MARK_LOST << 32)
@@ -90,12 +93,15 @@ struct rmc_rep {
 /* it has a copy, which may also have come before */
 #define RMC_MARK_DUPLICATED	0x04
 #define RMC_REP_DUPLICATED	((u64)RMC_MARK_DUPLICATED << 32)
+/* it comes from a switch, from half of the way: for the link model only, which takes it off */
+#define RMC_MARK_HALF	0x08
+#define RMC_REP_HALF	((u64)RMC_MARK_HALF << 32)
 
 /*
  * Not an operation: a packet of a group and nothing else, from an RMC whose group is renewed and
  * has nothing to send. Its reply only returns the credit. See core/order.c.
  */
-#define RMC_OP_RENEW	0x7f
+#define RMC_OP_RENEW	0x3f
 
 static inline u64 rmc_req_word0(u8 op, u16 ctx_id, u16 gen, u16 tid)
 {

@@ -245,6 +245,8 @@ void rmc_in_close(struct rmc_node *node, u32 ep)
 		return;
 	rmc_state_close(node, node->in[ep]);
 	rmc_filter_close(node->in[ep]->filter);
+	if (unlikely(node->links.sw))
+		rmc_switch_leave(node->links.sw, ep);
 	rmc_os_free_atomic(node->in[ep]->steps);
 	rmc_os_free_atomic(node->in[ep]);
 	node->in[ep] = NULL;

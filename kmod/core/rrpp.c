@@ -18,6 +18,8 @@
 #define RMC_LOST	0xfd
 /* ... of one that was for a filter only, which has seen it */
 #define RMC_RENEWED	0xfb
+/* ... of one that a switch has answered and that is valid */
+#define RMC_ANSWERED	0xfa
 
 /*
  * A request, or a run of requests, between the two passes. An announcement and the data
@@ -90,11 +92,22 @@ static __always_inline u8 validate(struct rmc_node *node, struct pending *p, u16
 	return rmc_admit(node, p->req.ctx_id, p->req.offset, p->req.length, flags, &p->seg);
 }
 
+/* Takes the mark of a switch off; true if a request has it. Only filters set it. */
+static noinline bool unmark_answer(struct pending *p)
+{
+	if (!(p->req.op & RMC_OP_ANSWERED))
+		return false;
+	p->req.op &= ~RMC_OP_ANSWERED;
+	p->word0 &= ~RMC_REQ_ANSWERED;
+	return true;
+}
+
 /* First pass, for a request that does not continue a run. */
 static __always_inline void gather(struct rmc_node *node, const struct rmc_desc *d,
 				   const u64 *word1, u32 pay_pos, struct pending *p,
-				   const bool multi_unit)
+				   const bool multi_unit, const bool filtered)
 {
+	bool answered = false;
 	u16 flags;
 
 	rmc_req_parse(&p->req, d);
@@ -102,6 +115,10 @@ static __always_inline void gather(struct rmc_node *node, const struct rmc_desc 
 	p->word1 = word1;
 	p->count = 1;
 	flags = rmc_op_flags(p->req.op);
+	if (filtered && !flags) {
+		answered = unmark_answer(p);
+		flags = rmc_op_flags(p->req.op);
+	}
 	p->status = validate(node, p, flags, multi_unit);
 	if (unlikely(p->status == RMC_LOST)) {
 		p->req.op &= ~RMC_OP_LOST;
@@ -120,6 +137,11 @@ static __always_inline void gather(struct rmc_node *node, const struct rmc_desc 
 	if (likely(!p->status && p->req.length && !(flags & RMC_OPF_SLOT) &&
 		   (!(flags & RMC_OPF_ANNOUNCED) || *word1 & RMC_REQ_FIRST)))
 		rmc_fetch_first(p->seg, p->req.offset, p->req.length, flags);
+	if (filtered && answered) {
+		p->status = p->status ?: RMC_ANSWERED;
+		p->runs = false;
+		p->pay_lines = 1;
+	}
 }
 
 /* First pass, for a request that may continue a run. Returns false if it does not. */
@@ -174,9 +196,31 @@ static noinline bool may_stay(const struct rmc_node *node, struct rmc_in *in)
 	return false;
 }
 
-/* Second pass. Returns false if the request must be tried again, or continued. */
+/* The reply to a request that a switch has answered. Returns its status. */
+static noinline u8 reply_answer(struct rmc_in *in, const struct pending *p, u64 *word1)
+{
+	struct rmc_switch_answer a;
+
+	/* from the private ring */
+	memcpy(&a, rmc_ring_line(&in->req, p->pay_pos), sizeof(a));
+	if (a.status)
+		return a.status;
+	if (p->flags & RMC_OPF_OPERANDS)
+		*word1 = a.word;
+	else
+		memcpy(rmc_ring_line(&in->rep, in->rep.pay_pos) +
+		       (p->req.offset & (RMC_LINE - 1)), &a.word, sizeof(a.word));
+	in->rep.pay_pos += rmc_op_rep_lines(p->flags, p->req.offset, p->req.length);
+	return RMC_S_OK;
+}
+
+/*
+ * Second pass. Returns false if the request must be tried again, or continued. @sw: switch that
+ * replies pass; there are no runs then. NULL: none.
+ */
 static __always_inline bool serve(struct rmc_node *node, struct rmc_in *in, struct rmc_serve *s,
-				  struct pending *p, const bool modelled)
+				  struct pending *p, struct rmc_switch *sw, const bool filtered,
+				  const bool modelled)
 {
 	const u64 *word1 = p->word1;
 	u32 i, count = p->count;
@@ -198,6 +242,9 @@ static __always_inline bool serve(struct rmc_node *node, struct rmc_in *in, stru
 			status = RMC_S_BUSY;
 		}
 	}
+	if (filtered && sw && status < RMC_S_DOMAIN_MAX)
+		rmc_switch_replies(sw, in->ep, p->word0, *word1, status,
+				   rmc_ring_line(&in->rep, in->rep.pay_pos));
 	in->req.pos += count;
 	in->req.pay_pos += p->pay_lines;
 	if (modelled)
@@ -217,8 +264,11 @@ static __always_inline bool serve(struct rmc_node *node, struct rmc_in *in, stru
 		marks = RMC_REP_LOST;
 	} else if (status == RMC_RENEWED) {
 		status = RMC_S_OK;
+	} else if (filtered && status == RMC_ANSWERED) {
+		status = reply_answer(in, p, &s->word1);
+		marks = RMC_REP_HALF;
 	}
-	if (likely(!marks))
+	if (likely(!marks) || (filtered && marks == RMC_REP_HALF))
 		rmc_account_result(node, count, p->req.length, status);
 	word0 = rmc_rep_echo(p->word0, status);
 	rmc_ring_put(&in->rep, word0 | marks, s->word1);
@@ -233,9 +283,13 @@ static __always_inline u32 most_of(const struct pending *p, u32 most, const bool
 	return steps ? most - (u32)(p->req.offset & (RMC_LINE - 1)) : most;
 }
 
-/* @modelled: the node's adapter is modelled, see adapter.c */
+/*
+ * @filtered: the requests come from a filter. @modelled: the node's adapter is modelled, see
+ * adapter.c.
+ */
 static __always_inline u32 poll_body(struct rmc_node *node, struct rmc_in *in, u32 from,
-				     const bool multi_unit, const bool modelled)
+				     const bool multi_unit, const bool filtered,
+				     const bool modelled)
 {
 	const bool steps = modelled && node->links.rnic.any_lines;
 	u32 most = rmc_fabric_run(node->fabric, in->self);
@@ -244,12 +298,15 @@ static __always_inline u32 poll_body(struct rmc_node *node, struct rmc_in *in, u
 	u32 n, i, taken, done = 0;
 	u64 word1[RMC_POLL_BUDGET] rmc_os_unset;
 	struct rmc_serve s rmc_os_unset;
+	struct rmc_switch *sw = NULL;
 	struct rmc_desc d;
 
 	if (steps)
 		most = min_t(u32, most, RMC_RNIC_MTU_MAX);
-	if (rmc_os_filters() && in->filter)
+	if (filtered) {
 		rmc_filter_pump(&node->links, in->filter);
+		sw = node->links.sw;
+	}
 	for (n = 0, taken = 0; taken < RMC_POLL_BUDGET; taken++) {
 		if (!rmc_ring_peek(&in->req, taken, &d))
 			break;
@@ -261,7 +318,10 @@ static __always_inline u32 poll_body(struct rmc_node *node, struct rmc_in *in, u
 			break;
 		if (n)
 			pay_pos += batch[n - 1].pay_lines;
-		gather(node, &d, &word1[taken], pay_pos, &batch[n++], multi_unit);
+		gather(node, &d, &word1[taken], pay_pos, &batch[n++], multi_unit, filtered);
+		/* replies pass the switch one by one */
+		if (filtered && sw && !(batch[n - 1].flags & RMC_OPF_ANNOUNCED))
+			batch[n - 1].runs = false;
 	}
 	if (!n)
 		return 0;
@@ -275,7 +335,7 @@ static __always_inline u32 poll_body(struct rmc_node *node, struct rmc_in *in, u
 	s.from = from;
 	s.now = 0;
 	for (i = 0; i < n; i++) {
-		if (unlikely(!serve(node, in, &s, &batch[i], modelled)))
+		if (unlikely(!serve(node, in, &s, &batch[i], sw, filtered, modelled)))
 			break;
 		done += batch[i].count;
 	}
@@ -288,22 +348,24 @@ static __always_inline u32 poll_body(struct rmc_node *node, struct rmc_in *in, u
 
 static noinline u32 poll_source(struct rmc_node *node, struct rmc_in *in, u32 from)
 {
-	return poll_body(node, in, from, false, false);
+	return poll_body(node, in, from, false, false, false);
 }
 
 static noinline u32 poll_source_multi_unit(struct rmc_node *node, struct rmc_in *in, u32 from)
 {
-	return poll_body(node, in, from, true, false);
+	return poll_body(node, in, from, true, false, false);
 }
 
-/* Returns 1 as well if it has only moved some lines. */
-static noinline u32 poll_source_modelled(struct rmc_node *node, struct rmc_in *in, u32 from)
+/* What is not usual: filters, an adapter. Returns 1 as well if it has only moved some lines. */
+static noinline u32 poll_special(struct rmc_node *node, struct rmc_in *in, u32 from, bool modelled)
 {
+	bool filtered = rmc_os_filters() && in->filter;
 	u32 done;
 
-	rmc_adapter_poll(in);
-	done = poll_body(node, in, from, rmc_fabric_multi_unit(node->fabric), true);
-	return done ?: rmc_adapter_moved(in);
+	if (modelled)
+		rmc_adapter_poll(in);
+	done = poll_body(node, in, from, rmc_fabric_multi_unit(node->fabric), filtered, modelled);
+	return done ?: modelled && rmc_adapter_moved(in);
 }
 
 /**
@@ -320,16 +382,16 @@ void rmc_rrpp_finish(struct rmc_node *node, struct rmc_in *in)
 	if (!st || !st->begun)
 		return;
 	st->last = true;
-	poll_source_modelled(node, in, in->ep);
+	poll_special(node, in, in->ep, true);
 	st->last = false;
 	/* a READ of a line that keeps changing begins anew */
 	st->begun = false;
 }
 
 static noinline u32 poll_source_special(struct rmc_node *node, struct rmc_in *in, u32 from,
-					bool modelled)
+					bool filtered, bool modelled)
 {
-	return modelled ? poll_source_modelled(node, in, from) :
+	return filtered || modelled ? poll_special(node, in, from, modelled) :
 			  poll_source_multi_unit(node, in, from);
 }
 
@@ -360,6 +422,7 @@ u32 rmc_rrpp_poll(struct rmc_node *node)
 		while (bits) {
 			u32 from = w * 64 + __ffs64(bits);
 			struct rmc_in *in;
+			bool filtered;
 			u32 n;
 
 			bits &= bits - 1;
@@ -373,9 +436,11 @@ u32 rmc_rrpp_poll(struct rmc_node *node)
 					continue;
 			}
 			n = 0;
-			if (rmc_ring_ready(&in->req) || unlikely(rmc_os_filters() && in->filter))
-				n = likely(!multi_unit && !modelled) ? poll_source(node, in, from) :
-				    poll_source_special(node, in, from, modelled);
+			filtered = rmc_os_filters() && in->filter;
+			if (rmc_ring_ready(&in->req) || unlikely(filtered))
+				n = likely(!multi_unit && !filtered && !modelled) ?
+				    poll_source(node, in, from) :
+				    poll_source_special(node, in, from, filtered, modelled);
 			done += n;
 			if (n || rmc_filter_holds(in->filter)) {
 				in->idle = 0;

@@ -2,6 +2,7 @@
 /* State that an RRPP keeps of its peers' operations: calls the functions of each row. */
 #include "adapter.h"
 #include "node.h"
+#include "switched.h"
 
 /**
  * rmc_state_init() - set up all state of a unit
@@ -85,8 +86,10 @@ void rmc_state_withdraw(struct rmc_node *node, const struct rmc_mem *seg)
 #define RMC_STATE_ROW(name) rmc_##name##_withdraw(node, seg);
 	RMC_STATES(RMC_STATE_ROW)
 #undef RMC_STATE_ROW
-	/* no row: it is nothing to poll, which would cost a load per visit */
+	/* no rows: they are nothing to poll, which would cost a load per visit */
 	rmc_adapter_withdraw(node, seg);
+	if (node->links.sw)
+		rmc_switched_withdraw(node);
 }
 
 /**

@@ -36,7 +36,7 @@ int rmc_links_init(struct rmc_links *l, struct rmc_fabric *f, u32 ep)
 }
 
 /**
- * rmc_links_destroy() - free the filters of all links; no channel is open
+ * rmc_links_destroy() - free the filters of all links, and the switch; no channel is open
  * @l: links of a unit
  */
 void rmc_links_destroy(struct rmc_links *l)
@@ -44,6 +44,7 @@ void rmc_links_destroy(struct rmc_links *l)
 	enum rmc_lane lane;
 	u32 i;
 
+	rmc_switch_destroy(l->sw);
 	for (lane = 0; lane < RMC_LANES; lane++) {
 		for (i = 0; l->filter[lane] && i < l->fabric->endpoints; i++)
 			rmc_filter_destroy(l->filter[lane][i]);
@@ -179,18 +180,36 @@ static void sort_held(struct rmc_filter *flt)
 	flt->held = n;
 }
 
+/* True if a packet has not passed the switch, or is a copy for one. */
+static bool before_switch(const struct rmc_links *l, const struct rmc_filter *flt,
+			  const struct rmc_packet *p)
+{
+	return flt->lane == RMC_LANE_REQ && !p->switched && unlikely(l->sw || p->copy);
+}
+
 /*
  * The same, as they would pass the stages of the arrival: what has passed these may be due later
- * than what has not, and is behind it.
+ * than what has not, and is behind it. What has yet to pass the switch is behind it all, in the
+ * order of the wire; it meets those stages later.
  */
 static void sort_arrived(struct rmc_links *l, struct rmc_filter *flt)
 {
+	u64 last = 0;
 	u32 i, n = flt->held;
 
 	sort_held(flt);
+	for (i = 0; i < n; i++) {
+		struct rmc_packet *p = &flt->heap[i];
+
+		if (before_switch(l, flt, p))
+			continue;
+		if (!p->arrived && !is_lost(flt, p))
+			rmc_arrival_order(l, flt, p);
+		last = max(last, p->due_ns);
+	}
 	for (i = 0; i < n; i++)
-		if (!flt->heap[i].arrived && !is_lost(flt, &flt->heap[i]))
-			rmc_arrival_order(l, flt, &flt->heap[i]);
+		if (before_switch(l, flt, &flt->heap[i]))
+			flt->heap[i].due_ns = max(flt->heap[i].due_ns, last + 1);
 	for (flt->held = 0; flt->held < n;) {
 		struct rmc_packet p = flt->heap[flt->held];
 
@@ -223,7 +242,7 @@ static void reset_pool(struct rmc_filter *flt)
 static u64 unmarked(const struct rmc_filter *flt, u64 word0)
 {
 	word0 &= ~(0xffULL << 56);
-	return flt->lane == RMC_LANE_REQ ? word0 & ~RMC_REQ_LOST :
+	return flt->lane == RMC_LANE_REQ ? word0 & ~(RMC_REQ_LOST | RMC_REQ_ANSWERED) :
 					   word0 & ~(RMC_REP_COPY | RMC_REP_DUPLICATED);
 }
 
@@ -246,8 +265,8 @@ static u16 store(struct rmc_filter *flt, u32 lines)
 	return first;
 }
 
-/* Copies a packet's lines to the private ring, and frees them. */
-static void release(struct rmc_filter *flt, const struct rmc_packet *p)
+/* Frees a packet's lines; @pass: copies them to the private ring. */
+static void release(struct rmc_filter *flt, const struct rmc_packet *p, bool pass)
 {
 	u16 line = p->line;
 	u32 i;
@@ -255,8 +274,9 @@ static void release(struct rmc_filter *flt, const struct rmc_packet *p)
 	for (i = 0; line != RMC_NO_LINE && i < p->lines; i++) {
 		u16 next = flt->next[line];
 
-		memcpy(rmc_ring_line(&flt->tx, flt->tx.pay_pos + i),
-		       flt->pool + (size_t)line * RMC_LINE, RMC_LINE);
+		if (pass)
+			memcpy(rmc_ring_line(&flt->tx, flt->tx.pay_pos + i),
+			       flt->pool + (size_t)line * RMC_LINE, RMC_LINE);
 		flt->next[line] = flt->free;
 		flt->free = line;
 		flt->frees++;
@@ -277,7 +297,7 @@ bool rmc_filter_wanted(const struct rmc_links *l, enum rmc_lane lane)
 
 	if (m->topology != RMC_TOPOLOGY_NONE && (lane == RMC_LANE_REP || m->one_way))
 		return true;
-	return lane == RMC_LANE_REQ && (l->slow_ns || rmc_rnic_delays(&l->rnic));
+	return lane == RMC_LANE_REQ && (l->slow_ns || l->sw || rmc_rnic_delays(&l->rnic));
 }
 
 /**
@@ -307,6 +327,7 @@ bool rmc_filter_route(struct rmc_links *l, u32 peer, struct rmc_filter *flt)
 	if (flt->one_way && !m->one_way && flt->own_sent)
 		memset(flt->own_sent, 0, sizeof(u64) << f->ring_order);
 	flt->one_way = m->one_way;
+	flt->peer = peer;
 	flt->peer_nid = rmc_endpoint_nid(f, peer);
 	/* a round trip is over at its reply: requests have no time of their own */
 	if (req && !m->one_way)
@@ -349,6 +370,8 @@ bool rmc_filter_open(struct rmc_links *l, u32 peer, enum rmc_lane lane, struct r
 	if (flt->own_sent)
 		memset(flt->own_sent, 0, sizeof(u64) << rx->order);
 	flt->wire = *rx;
+	if (l->sw && lane == RMC_LANE_REQ)
+		rmc_switch_join(l->sw, peer, flt->wire.pos);
 	/* the private ring starts with empty descriptors, at the first lap */
 	memset(flt->tx.desc, 0, sizeof(*flt->tx.desc) << flt->tx.order);
 	flt->tx.pos = 0;
@@ -389,7 +412,7 @@ void rmc_filter_flush(struct rmc_links *l, struct rmc_filter *flt)
 	for (i = 0; i < flt->held; i++) {
 		flt->heap[i].due_ns = 0;
 		flt->heap[i].seq = i;
-		flt->heap[i].arrived = true;
+		flt->heap[i].arrived = !before_switch(l, flt, &flt->heap[i]);
 	}
 	flt->last_due_ns = 0;
 	memset(flt->order.way, 0, sizeof(flt->order.way));
@@ -430,7 +453,39 @@ int rmc_filter_drain(struct rmc_links *l, struct rmc_filter *flt)
 	return 0;
 }
 
+/**
+ * rmc_filter_set_switch() - put a switch before the unit, or take it away
+ * @l: links of the unit; the caller is its RRPP worker
+ * @sw: switch; NULL: none
+ *
+ * Requests that are held have passed, or pass by. rmc_channel_refresh() is next: each channel
+ * needs a filter.
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_filter_set_switch(struct rmc_links *l, struct rmc_switch *sw)
+{
+	u32 peer, i;
+
+	WRITE_ONCE(l->sw, sw);
+	for (peer = 0; sw && peer < l->fabric->endpoints; peer++) {
+		struct rmc_filter *flt = l->filter[RMC_LANE_REQ][peer];
+
+		if (!flt || !flt->rx)
+			continue;
+		rmc_switch_join(sw, peer, flt->wire.pos);
+		for (i = 0; i < flt->held; i++)
+			flt->heap[i].switched = !flt->heap[i].copy;
+	}
+}
+
 /* ---- path of a packet ---- */
+
+/* A switch sees the requests of a link in order, as a reliable connection keeps them. */
+static bool in_order(const struct rmc_links *l, const struct rmc_filter *flt)
+{
+	return unlikely(l->sw) && flt->lane == RMC_LANE_REQ;
+}
 
 /* The packet at the head of the wire, as a copy; false: none, or no room for it. */
 static bool take(struct rmc_links *l, struct rmc_filter *flt, u64 now, struct rmc_packet *p)
@@ -452,7 +507,10 @@ static bool take(struct rmc_links *l, struct rmc_filter *flt, u64 now, struct rm
 	p->seq = flt->seq++;
 	p->due_ns = now;
 	p->line = RMC_NO_LINE;
+	p->psn = flt->wire.pos;
 	p->arrived = false;
+	p->switched = false;
+	p->copy = false;
 	if (likely(rmc_stages(l, flt, p, now))) {
 		p->line = store(flt, copy);
 	} else {
@@ -460,10 +518,16 @@ static bool take(struct rmc_links *l, struct rmc_filter *flt, u64 now, struct rm
 		rmc_order_lost(flt, p);
 		p->word0 |= flt->lane == RMC_LANE_REQ ? RMC_REQ_LOST : RMC_REP_LOST;
 	}
+	if (flt->lane == RMC_LANE_REP)
+		p->word0 &= ~RMC_REP_HALF;	/* the model has used it */
+	if (in_order(l, flt)) {
+		p->due_ns = max(p->due_ns, flt->last_due_ns);
+		flt->last_due_ns = p->due_ns;
+	}
 	return true;
 }
 
-/* Adds a copy of a reply, due gap_ns later. */
+/* Adds a copy of a reply, or of a request before a switch, due gap_ns later. */
 static void duplicate(struct rmc_filter *flt, struct rmc_packet *p)
 {
 	struct rmc_packet copy = *p;
@@ -475,14 +539,57 @@ static void duplicate(struct rmc_filter *flt, struct rmc_packet *p)
 	flt->copies++;
 	flt->copy_lines += lines;
 	rmc_filter_count(flt, doubled, 1);
-	p->word0 |= RMC_REP_DUPLICATED;
-	copy.word0 |= RMC_REP_COPY;
+	if (flt->lane == RMC_LANE_REP) {
+		p->word0 |= RMC_REP_DUPLICATED;
+		copy.word0 |= RMC_REP_COPY;
+	}
+	copy.copy = true;
 	copy.due_ns += flt->fault.gap_ns;
 	copy.seq = flt->seq++;
 	if (lines)
 		/* still the head of the wire */
 		copy.line = store(flt, lines);
 	push(flt, &copy);
+}
+
+static void forget_copy(struct rmc_filter *flt, const struct rmc_packet *p)
+{
+	flt->copies--;
+	if (p->line != RMC_NO_LINE)
+		flt->copy_lines -= p->lines;
+}
+
+/* The first packet passes the switch. Returns false if there is no room for an answer. */
+static bool pass_switch(struct rmc_links *l, struct rmc_filter *flt)
+{
+	struct rmc_packet p = flt->heap[0];
+	enum rmc_switch_verdict verdict = RMC_SWITCH_DROP;
+	struct rmc_switch_answer answer;
+
+	if (flt->tx.pay_pos - flt->rx->pay_pos > flt->tx.pay_mask)
+		return false;
+	pop(flt);
+	if (is_lost(flt, &p)) {
+		rmc_switch_lost(l->sw, flt->peer);
+		verdict = RMC_SWITCH_FORWARD;
+	} else if (l->sw) {
+		verdict = rmc_switch_arrives(l->sw, flt->peer, &p, p.line == RMC_NO_LINE ?
+					     NULL : flt->pool + (size_t)p.line * RMC_LINE, &answer);
+	}
+	if (verdict == RMC_SWITCH_FORWARD) {
+		p.switched = true;
+		push(flt, &p);
+		return true;
+	}
+	release(flt, &p, false);
+	if (p.copy)
+		forget_copy(flt, &p);
+	if (verdict == RMC_SWITCH_ANSWER) {
+		memcpy(rmc_ring_line(&flt->tx, flt->tx.pay_pos), &answer, sizeof(answer));
+		flt->tx.pay_pos++;
+		rmc_ring_put(&flt->tx, p.word0 | RMC_REQ_ANSWERED, p.word1);
+	}
+	return true;
 }
 
 /*
@@ -515,13 +622,13 @@ void rmc_filter_pump(struct rmc_links *l, struct rmc_filter *flt)
 	for (n = 0; n < RMC_BATCH; n++) {
 		if (!take(l, flt, now, &batch[n]))
 			break;
-		if (flt->lane == RMC_LANE_REP && !(batch[n].word0 & RMC_REP_LOST) &&
+		if ((flt->lane == RMC_LANE_REP || l->sw) && !is_lost(flt, &batch[n]) &&
 		    rmc_fault_chance(flt, flt->fault.dup))
 			duplicate(flt, &batch[n]);
 		flt->wire.pos++;
 		flt->wire.pay_pos += batch[n].lines;
 	}
-	if (flt->fault.shuffle)
+	if (flt->fault.shuffle && !in_order(l, flt))
 		rmc_fault_shuffle(flt, batch, n);
 	for (i = 0; i < n; i++)
 		push(flt, &batch[i]);
@@ -533,6 +640,11 @@ void rmc_filter_pump(struct rmc_links *l, struct rmc_filter *flt)
 
 		if (p->due_ns > now || flt->tx.pos - flt->rx->pos > flt->tx.mask)
 			break;
+		if (before_switch(l, flt, p)) {
+			if (!pass_switch(l, flt))
+				break;
+			continue;
+		}
 		if (!p->arrived) {
 			struct rmc_packet arrived = *p;
 
@@ -546,12 +658,9 @@ void rmc_filter_pump(struct rmc_links *l, struct rmc_filter *flt)
 		if (p->line != RMC_NO_LINE &&
 		    flt->tx.pay_pos - flt->rx->pay_pos + p->lines > flt->tx.pay_mask + 1)
 			break;
-		release(flt, p);
-		if (p->word0 & RMC_REP_COPY && flt->lane == RMC_LANE_REP) {
-			flt->copies--;
-			if (p->line != RMC_NO_LINE)
-				flt->copy_lines -= p->lines;
-		}
+		release(flt, p, true);
+		if (p->copy)
+			forget_copy(flt, p);
 		flt->tx.pay_pos += p->lines;
 		rmc_ring_put(&flt->tx, p->word0, p->word1);
 		pop(flt);

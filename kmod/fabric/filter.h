@@ -18,6 +18,10 @@
  *
  * The stages decide what happens to a packet and when it is due (stages.h).
  *
+ * A switch before a storage node (switch.h) sees requests that are due, before the stages of the
+ * arrival. It passes them on, or answers them: then the private ring has a marked request, whose
+ * payload is the answer (struct rmc_switch_answer).
+ *
  * Without filters the cost is a branch on one read-mostly word.
  */
 #ifndef RMC_FILTER_H
@@ -29,6 +33,7 @@
 #include "model.h"
 #include "order.h"
 #include "rnic.h"
+#include "switch.h"
 
 /*
  * Not 0 while any filter, slow node or stopped node exists. Read-mostly, hence a predicted
@@ -68,10 +73,19 @@ struct rmc_packet {
 	u32 seq;		/* order of packets that are due at the same time */
 	u16 line;		/* first of its payload lines, or RMC_NO_LINE */
 	u16 lines;
+	u32 psn;		/* its place on the wire, of requests */
 	bool arrived;		/* it has passed the stages of the arrival */
+	bool switched;		/* ... and before these the switch */
+	bool copy;		/* of a request: a duplicate, which a switch drops */
 };
 
 #define RMC_NO_LINE		0xffff
+
+/* Payload of a request that a switch has answered, see RMC_REQ_ANSWERED */
+struct rmc_switch_answer {
+	u64 word;
+	u64 status;
+};
 
 /**
  * struct rmc_filter - one lane of one link, at the receiving end
@@ -94,7 +108,8 @@ struct rmc_packet {
  * @frees: number of free lines
  * @seq: packets taken so far
  * @rng: state of the stages' random numbers, never 0
- * @peer_nid: node at the other end
+ * @peer: endpoint at the other end
+ * @peer_nid: its node
  * @order: of ordered queue pairs; of requests only
  * @one_way: the link model treats each way separately
  * @last_due_ns: of the requests that it let through
@@ -121,6 +136,7 @@ struct rmc_filter {
 	u32 frees;
 	u32 seq;
 	u64 rng;
+	u32 peer;
 	u32 peer_nid;
 	struct rmc_order order;
 	bool one_way;
@@ -145,6 +161,8 @@ struct rmc_filter {
  * @rnic_server: server's half of it; NULL: none (RRPP)
  * @rnic_client: requester's half of it; NULL: none (RGP)
  * @rnic_rng: state of the model's random numbers, never 0
+ * @sw: switch before the unit (RRPP); NULL: none
+ * @switch_epoch: the last one that a switch before it had
  */
 struct rmc_links {
 	struct rmc_fabric *fabric;
@@ -159,6 +177,8 @@ struct rmc_links {
 	struct rmc_rnic_server *rnic_server;
 	struct rmc_rnic_client *rnic_client;
 	u64 rnic_rng;
+	struct rmc_switch *sw;
+	u32 switch_epoch;
 };
 
 int rmc_links_init(struct rmc_links *l, struct rmc_fabric *f, u32 ep);
@@ -174,6 +194,7 @@ bool rmc_filter_open(struct rmc_links *l, u32 peer, enum rmc_lane lane, struct r
 void rmc_filter_flush(struct rmc_links *l, struct rmc_filter *flt);
 int rmc_filter_drain(struct rmc_links *l, struct rmc_filter *flt);
 void rmc_filter_close(struct rmc_filter *flt);
+void rmc_filter_set_switch(struct rmc_links *l, struct rmc_switch *sw);
 bool rmc_filter_wanted(const struct rmc_links *l, enum rmc_lane lane);
 bool rmc_filter_idle(const struct rmc_links *l, const struct rmc_filter *flt);
 

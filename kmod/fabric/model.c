@@ -241,8 +241,8 @@ static u64 enter_shared(u64 *in_ns, u64 last, u64 ns)
 	return due;
 }
 
-/* Due time if each way is modelled separately. */
-static u64 one_way_due(struct rmc_links *l, struct rmc_filter *flt, u32 bytes, u64 now)
+/* Due time if each way is modelled separately; @half: of a switch's answer, as round_trip_due(). */
+static u64 one_way_due(struct rmc_links *l, struct rmc_filter *flt, u32 bytes, bool half, u64 now)
 {
 	const struct rmc_path *path = &flt->path;
 	struct rmc_model_shared *s = l->fabric->shared;
@@ -250,6 +250,9 @@ static u64 one_way_due(struct rmc_links *l, struct rmc_filter *flt, u32 bytes, u
 
 	if (flt->lane == RMC_LANE_REQ) {
 		due = READ_ONCE(flt->sent[flt->wire.pos & flt->wire.mask]) + path->request_ns;
+	} else if (half) {
+		/* the request has taken its whole way to the worker of the switch */
+		due = now + (path->reply_ns - min(path->reply_ns, path->request_ns)) / 2;
 	} else {
 		due = path->byte_fs ? leave_shared(&s->port[flt->peer_nid][path->back].out_ns,
 						   now, ns) : now;
@@ -268,14 +271,16 @@ static u64 pass_own(u64 *free_ns, u64 due, u64 ns)
 	return *free_ns;
 }
 
-/* Due time of a reply: when the modelled round trip is over. */
-static u64 round_trip_due(struct rmc_links *l, struct rmc_filter *flt, u32 bytes, u64 now)
+/* Due time of a reply: when the modelled round trip, or half of it, is over. */
+static u64 round_trip_due(struct rmc_links *l, struct rmc_filter *flt, u32 bytes, bool half,
+			  u64 now)
 {
 	const struct rmc_path *path = &flt->path;
 	/* replies arrive in the order of requests, except those that the server held
 	 * (ring.h): then this is the time of a neighbour
 	 */
-	u64 sent = flt->sent[flt->wire.pos & flt->wire.mask], due = sent + path->rtt_ns;
+	u64 sent = flt->sent[flt->wire.pos & flt->wire.mask];
+	u64 due = sent + (half ? path->rtt_ns / 2 : path->rtt_ns);
 
 	if (!sent)
 		return now;
@@ -301,17 +306,18 @@ bool rmc_stage_model(struct rmc_links *l, struct rmc_filter *flt, struct rmc_pac
 {
 	const struct rmc_path *path = &flt->path;
 	u32 bytes = RMC_PACKET_HEADER + rmc_packet_payload(flt, p) * RMC_LINE;
+	bool half = flt->lane == RMC_LANE_REP && p->word0 & RMC_REP_HALF;
 	u64 due = now;
 
 	if (flt->one_way) {
-		due = one_way_due(l, flt, bytes, now);
+		due = one_way_due(l, flt, bytes, half, now);
 		/* requests stay in order, also while the model is being changed */
 		if (flt->lane == RMC_LANE_REQ) {
 			due = max(due, flt->last_due_ns);
 			flt->last_due_ns = due;
 		}
 	} else if (flt->lane == RMC_LANE_REP && path->rtt_ns + path->byte_fs + path->rack_fs) {
-		due = round_trip_due(l, flt, bytes, now);
+		due = round_trip_due(l, flt, bytes, half, now);
 	}
 	p->due_ns = max(due, p->due_ns);
 	return true;

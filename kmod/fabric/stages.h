@@ -11,6 +11,9 @@
  *                               port --> adapter --> server --> order --> pipeline
  *                               (model.c) (rnic.c)   (fault.c)  (order.c)
  *
+ * Between the hold and the arrival is the switch (switch.h), if there is one. It is no stage: it
+ * may answer a packet.
+ *
  * The contract of a stage:
  *
  *   - It sees each packet once, on the worker of the lane: those of the way in the order of the
@@ -77,6 +80,9 @@ static inline void rmc_arrivals(struct rmc_links *l, struct rmc_filter *flt, str
 
 bool rmc_fault_chance(struct rmc_filter *flt, u32 millionths);
 void rmc_order_lost(struct rmc_filter *flt, const struct rmc_packet *p);
+enum rmc_switch_verdict rmc_switch_arrives(struct rmc_switch *sw, u32 source,
+					   const struct rmc_packet *p, u8 *line,
+					   struct rmc_switch_answer *a);
 void rmc_fault_shuffle(struct rmc_filter *flt, struct rmc_packet *batch, u32 n);
 
 #endif

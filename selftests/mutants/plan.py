@@ -259,6 +259,8 @@ AREAS = {
     "adapter": ("core", ["adapter", "adapter_times", "adapter.asan", "adapter_times.asan"]),
     "ordered": ("core", ["ordered", "ordered_ends", "ordered_filters", "ordered.asan", "ordered_ends.asan",
                          "ordered_filters.asan"]),
+    "switch": ("core", ["switch"]),
+    "switched": ("core", ["switched", "switched.asan"]),
     "layout": ("core", ["bounds", "region"]),
     "region": ("region", ["region"]),
     "dispatch": ("dispatch", ["dispatch", "dispatch_cores", "dispatch_oracle", "dispatch.asan",

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the control plane of a switch needs of the unit behind it: its segments, and its peers. All
+ * of it runs on the RRPP's worker, between packets.
+ */
+#include "admit.h"
+#include "switched.h"
+
+/* See struct rmc_switch_memory. Words are 8 bytes on an 8-byte boundary, so in one chunk. */
+static u64 *word(void *arg, u16 ctx_id, u64 offset)
+{
+	const struct rmc_node *node = arg;
+	struct rmc_mem *seg;
+
+	if (offset & 7 || rmc_admit(node, ctx_id, offset, 8, RMC_OPF_MODIFIES, &seg))
+		return NULL;
+	return rmc_mem_ptr(seg, offset);
+}
+
+/**
+ * rmc_switched_memory() - the memory of a storage node, for its switch
+ * @node: unit
+ *
+ * Return: for calls of the control plane on the unit's RRPP worker.
+ */
+struct rmc_switch_memory rmc_switched_memory(struct rmc_node *node)
+{
+	return (struct rmc_switch_memory){ .word = word, .arg = node };
+}
+
+/**
+ * rmc_switched_take_away() - take a switch away that serves no tuple any more
+ * @node: unit; the caller is its RRPP worker
+ * @force: also if it does
+ * @sw: out, switch to be freed
+ *
+ * Return: 0; -ENODEV: there is none; -EBUSY: tuples have registers.
+ * Context: worker, does not sleep.
+ */
+int rmc_switched_take_away(struct rmc_node *node, bool force, struct rmc_switch **sw)
+{
+	struct rmc_switch *s = node->links.sw;
+
+	if (!s)
+		return -ENODEV;
+	if (!force && s->frees != s->registers)
+		return -EBUSY;
+	node->links.switch_epoch = s->epoch;
+	rmc_filter_set_switch(&node->links, NULL);
+	*sw = s;
+	return 0;
+}
+
+/**
+ * rmc_switched_unlatch() - unlatch what a dead node has latched
+ * @node: unit; the caller is its RRPP worker
+ * @nid: node, less than fabric->nodes
+ * @first: register to begin with, see rmc_switch_unlatch()
+ * @count: the number of tuples is added to it
+ *
+ * A node that was only paused is refused what it writes later, see stage_tuple().
+ *
+ * Return: 0; -ENODEV: there is no switch; -EBUSY: the node is alive; -EAGAIN as
+ * rmc_switch_unlatch().
+ * Context: worker, does not sleep.
+ */
+int rmc_switched_unlatch(struct rmc_node *node, u32 nid, u32 first, u32 *count)
+{
+	struct rmc_switch_memory m = rmc_switched_memory(node);
+	u32 ep = rmc_endpoint(node->fabric, nid), i;
+
+	if (!node->links.sw)
+		return -ENODEV;
+	for (i = 0; i < rmc_fabric_units(node->fabric); i++)
+		if (node->in[ep + i] && !READ_ONCE(node->head->peer[nid].silent))
+			return -EBUSY;
+	return rmc_switch_unlatch(node->links.sw, nid, first, &m, count);
+}
+
+/**
+ * rmc_switched_withdraw() - a segment was withdrawn: forget the ranges that lay in it
+ * @node: unit with a switch; the caller is its RRPP worker
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_switched_withdraw(struct rmc_node *node)
+{
+	struct rmc_switch *sw = node->links.sw;
+	u32 i;
+
+	for (i = 0; i < RMC_SWITCH_RANGES; i++) {
+		const struct rmc_switch_range *r = &sw->range[i];
+		u64 last = r->begin + (u64)r->stride * (r->count - 1);
+
+		if (r->count && (!word(node, r->ctx_id, r->begin) || !word(node, r->ctx_id, last)))
+			rmc_switch_withdraw(sw, r->ctx_id);
+	}
+}

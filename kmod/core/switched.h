@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A unit with a switch before it (fabric/switch.h). */
+#ifndef RMC_SWITCHED_H
+#define RMC_SWITCHED_H
+
+#include "node.h"
+
+struct rmc_switch_memory rmc_switched_memory(struct rmc_node *node);
+int rmc_switched_take_away(struct rmc_node *node, bool force, struct rmc_switch **sw);
+int rmc_switched_unlatch(struct rmc_node *node, u32 nid, u32 first, u32 *count);
+void rmc_switched_withdraw(struct rmc_node *node);
+
+#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Model of a programmable switch in front of a storage node (R25 section 5): all requests to one
+ * RRPP, and its replies, pass it. Off by default; it acts only while filters exist (filter.h).
+ * Documentation/switch.rst has the protocol, uapi/linux/rmc_switch.h the word of a tuple.
+ *
+ *   packet --> parser, -> 0 last -> 1 client -> 2 tuple to -> 3 client to -> 4 PSN -> 5 fields,
+ *              tables       PSN     to tuple    version       version        offset   route
+ *
+ * Each stage has an array of registers of a type of its own. Its function gets one register of
+ * this type, or none, and the packet: so a packet touches each array once, in this order.
+ *
+ * The data plane (switch.c) and the control plane (switch_control.c) run on the RRPP's worker, one
+ * packet at a time, as a pipeline has one packet in each stage.
+ */
+#ifndef RMC_SWITCH_H
+#define RMC_SWITCH_H
+
+#include <linux/rmc_switch.h>
+#include "fabric.h"
+
+/* Ranges of tuples or words that a switch serves: rows that each packet is compared with */
+#define RMC_SWITCH_RANGES	16
+/* Tuples of a range; those that have no register are cold */
+#define RMC_SWITCH_TUPLES	(1U << 20)
+/* Registers of stage 2: R25 figure 26 has 140,000 tuples; 16 bytes each */
+#define RMC_SWITCH_REGISTERS	(1U << 18)
+/* Clients, each with one tuple operation at a time; R25 figure 22 has 2048 */
+#define RMC_SWITCH_CLIENTS	4096
+/* Tuples that one call of the control plane moves, which the worker waits for */
+#define RMC_SWITCH_BATCH	1024
+
+/* Registers, by stage */
+struct rmc_switch_last {	/* 0, by source: PSN of the last packet */
+	u32 psn;
+};
+
+struct rmc_switch_use {		/* 1, by client: register of its tuple + 1, and its request */
+	u32 tuple;
+	u32 type;
+};
+
+struct rmc_switch_tuple {	/* 2, by tuple: its word, and who has latched it */
+	u64 word;
+	u32 holder;
+};
+
+struct rmc_switch_seen {	/* 3, by client: word of its tuple when it was asked for */
+	u64 word;
+};
+
+struct rmc_switch_offset {	/* 4, by source: packets that were not passed on */
+	u32 psn;
+};
+
+/* Types of packets: those of R25 table 2; then words, and what the switch does not serve */
+enum rmc_switch_type {
+	RMC_SWITCH_OTHER,	/* passed on as it is */
+	RMC_SWITCH_READ_REQ,
+	RMC_SWITCH_READ_REP,
+	RMC_SWITCH_READ_VERSION,
+	RMC_SWITCH_LATCH,
+	RMC_SWITCH_WRITE_REQ,
+	RMC_SWITCH_WRITE_REP,
+	RMC_SWITCH_WORD_READ,	/* atomics on words that are in the switch */
+	RMC_SWITCH_WORD_CAS,
+	RMC_SWITCH_WORD_FAA,
+	RMC_SWITCH_REFUSED,	/* it would bypass the protocol */
+	RMC_SWITCH_RELEASE,	/* a refused request, which passes once more: its client is free */
+};
+
+enum rmc_switch_verdict {
+	RMC_SWITCH_FORWARD,
+	RMC_SWITCH_ANSWER,	/* with @status and, if it is RMC_S_OK, @word */
+	RMC_SWITCH_DROP,
+};
+
+/**
+ * struct rmc_switch_packet - a packet in the pipeline
+ * @source: endpoint of the requester
+ * @psn: number of a request at its sender; out, at its receiver
+ * @ctx_id: context
+ * @group: of ordered queue pairs, 0: none (order.h)
+ * @op: opcode
+ * @status: of a reply; out, of an answer
+ * @offset: in the segment
+ * @length: bytes
+ * @operand: of an atomic; of a write, the first 8 bytes
+ * @word: out: answer, or the first 8 bytes of a forwarded write or read reply, if @changed
+ * @changed: out: @word replaces the first 8 bytes
+ * @type: from the tables, as all below
+ * @verdict: out
+ * @client: index, valid if @type has one
+ * @tuple: register of stage 2
+ * @holder: what stage 2 calls the client
+ * @known: of a reply: its request is the one that stage 1 has of the client
+ * @took: of a latch: it has changed the word
+ * @stale: of a write: refused after stage 1 has stored its tuple
+ * @version: word of the tuple, from stage 2 to stage 3
+ */
+struct rmc_switch_packet {
+	u32 source;
+	u32 psn;
+	u16 ctx_id;
+	u8 group;
+	u8 op;
+	u8 status;
+	bool changed;
+	u64 offset;
+	u32 length;
+	u64 operand[2];
+	u64 word;
+	enum rmc_switch_type type;
+	enum rmc_switch_verdict verdict;
+	u32 client;
+	u32 tuple;
+	u32 holder;
+	bool known;
+	bool took;
+	bool stale;
+	u64 version;
+};
+
+/**
+ * struct rmc_switch_range - tuples, or words, at equal distances
+ * @ctx_id: context of their segment
+ * @words: 8-byte words in the switch; else tuples
+ * @begin: offset of the first in the segment
+ * @stride: distance, bytes
+ * @bytes: length of each, with its word
+ * @count: how many; 0: no range
+ * @hot: how many have a register
+ * @slot: by tuple, its register + 1; 0: it is cold
+ */
+struct rmc_switch_range {
+	u16 ctx_id;
+	bool words;
+	u64 begin;
+	u32 stride;
+	u32 bytes;
+	u32 count;
+	u32 hot;
+	u32 *slot;
+};
+
+/* Counters; the RRPP's worker writes them, any thread may read them. */
+#define RMC_SWITCH_STATS(X)	\
+	X(forwarded)		\
+	X(answered)		\
+	X(refused)		\
+	X(duplicates)		\
+	X(latches)		\
+	X(unlatches)		\
+	X(failed_reads)		\
+	X(stale_writes)		\
+	X(psn_errors)
+
+struct rmc_switch_stats {
+#define RMC_SWITCH_FIELD(name) u64 name;
+	RMC_SWITCH_STATS(RMC_SWITCH_FIELD)
+#undef RMC_SWITCH_FIELD
+};
+
+#define rmc_switch_count(sw, name)	\
+	WRITE_ONCE((sw)->stats.name, (sw)->stats.name + 1)
+
+/**
+ * struct rmc_switch_port - what the two ends of a connection count, to check stage 4
+ * @sent: PSN of the first packet
+ * @passed: packets that the receiver was passed
+ */
+struct rmc_switch_port {
+	u32 sent;
+	u32 passed;
+};
+
+/**
+ * struct rmc_switch - a switch in front of one unit
+ * @fabric: fabric
+ * @ep: the unit's endpoint: the switch owns what this unit is the home of
+ * @epoch: of the switch, 1 at least; another one after each crash
+ * @crashed: its registers are lost, so it refuses what they are needed for; @use remains, as the
+ *	list of what the storage node has not answered yet
+ * @registers: number of @tuple
+ * @recovered: of these, how many rmc_switch_recover() has read
+ * @range: ranges that it serves
+ * @owner: by register, its range + 1 and the tuple in it; 0: it is free
+ * @free: stack of free registers
+ * @frees: its height
+ * @client: table of stage 0, by source and group: client + 1
+ * @free_client: stack of client ids that nobody has
+ * @free_clients: its height
+ * @last: registers of stage 0
+ * @use: registers of stage 1
+ * @tuple: registers of stage 2
+ * @seen: registers of stage 3
+ * @offset: registers of stage 4
+ * @port: by source
+ * @stats: counters
+ */
+struct rmc_switch {
+	const struct rmc_fabric *fabric;
+	u32 ep;
+	u32 epoch;
+	bool crashed;
+	u32 registers;
+	u32 recovered;
+	struct rmc_switch_range range[RMC_SWITCH_RANGES];
+	u64 *owner;
+	u32 *free;
+	u32 frees;
+	u16 *client;
+	u16 *free_client;
+	u32 free_clients;
+	struct rmc_switch_last *last;
+	struct rmc_switch_use *use;
+	struct rmc_switch_tuple *tuple;
+	struct rmc_switch_seen *seen;
+	struct rmc_switch_offset *offset;
+	struct rmc_switch_port *port;
+	struct rmc_switch_stats stats;
+};
+
+/*
+ * The storage node's memory, for the control plane: address of an aligned word that may be
+ * written, or NULL.
+ */
+struct rmc_switch_memory {
+	u64 *(*word)(void *arg, u16 ctx_id, u64 offset);
+	void *arg;
+};
+
+/* ---- data plane ---- */
+
+void rmc_switch_request(struct rmc_switch *sw, struct rmc_switch_packet *p);
+void rmc_switch_reply(struct rmc_switch *sw, struct rmc_switch_packet *p);
+void rmc_switch_replies(struct rmc_switch *sw, u32 source, u64 word0, u64 word1, u8 status,
+			u8 *line);
+void rmc_switch_lost(struct rmc_switch *sw, u32 source);
+void rmc_switch_join(struct rmc_switch *sw, u32 source, u32 psn);
+void rmc_switch_leave(struct rmc_switch *sw, u32 source);
+
+/* ---- control plane ---- */
+
+struct rmc_switch *rmc_switch_create(const struct rmc_fabric *f, u32 ep, u32 registers, u32 epoch);
+void rmc_switch_destroy(struct rmc_switch *sw);
+int rmc_switch_check(const struct rmc_fabric *f, const struct rmc_switch_range *r);
+int rmc_switch_add(struct rmc_switch *sw, struct rmc_switch_range *r);
+int rmc_switch_promote(struct rmc_switch *sw, u16 ctx_id, u64 offset, u32 count,
+		       const struct rmc_switch_memory *m);
+int rmc_switch_demote(struct rmc_switch *sw, u16 ctx_id, u64 offset, u32 count,
+		      const struct rmc_switch_memory *m);
+void rmc_switch_crash(struct rmc_switch *sw);
+int rmc_switch_recover(struct rmc_switch *sw, const struct rmc_switch_memory *m);
+int rmc_switch_unlatch(struct rmc_switch *sw, u32 nid, u32 first,
+		       const struct rmc_switch_memory *m, u32 *count);
+void rmc_switch_withdraw(struct rmc_switch *sw, u16 ctx_id);
+u32 rmc_switch_latched(const struct rmc_switch *sw);
+bool rmc_switch_waits(const struct rmc_switch *sw);
+
+#endif
