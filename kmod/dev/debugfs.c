@@ -12,6 +12,9 @@
  *                   node=any
  *   rmc/model       topology=torus3d dims=8x8x4 hop_ns=35 base_ns=120 mbps=80000 one_way=0
  *                   topology=racks dims=16 hop_ns=50 mbps=80000 rack_ns=2000 rack_mbps=100000
+ *   rmc/switch      node=0 do=set context=3 begin=0 bytes=128 stride=128 count=1000 hot=1000
+ *                   node=0 do=set context=3 begin=131072 words=64
+ *                   node=0 do=off|promote|demote|crash|recover|unlatch ...
  *   rmc/timeout_ms  rmc/retries
  *
  * A link is configured where its packets arrive: @to must be a node of this kernel.
@@ -25,6 +28,7 @@
 #include <linux/uaccess.h>
 #include "dev.h"
 #include "link.h"
+#include "switch.h"
 
 /* Longest accepted line, bytes */
 #define LINE_MAX	256
@@ -391,6 +395,91 @@ static int write_model(struct rmc_device *rmc, char *line)
 	return rmc_link_model(rmc, &m);
 }
 
+static const char *const switch_names[] = {
+	[RMC_SWITCH_SET] = "set",
+	[RMC_SWITCH_OFF] = "off",
+	[RMC_SWITCH_PROMOTE] = "promote",
+	[RMC_SWITCH_DEMOTE] = "demote",
+	[RMC_SWITCH_CRASH] = "crash",
+	[RMC_SWITCH_RECOVER] = "recover",
+	[RMC_SWITCH_UNLATCH] = "unlatch",
+};
+
+static int parse_action(const struct word *w, char *value)
+{
+	int *action = w->to;
+
+	*action = find_name(switch_names, ARRAY_SIZE(switch_names), value);
+	return min(*action, 0);
+}
+
+/* The words of a line: the command, and the node whose units get it */
+static int parse_switch(const struct rmc_fabric *f, char *line, struct rmc_switch_command *c,
+			s32 *nid)
+{
+	struct rmc_switch_range *r = &c->range;
+	u32 ctx_id = RMC_MAX_CONTEXTS, words = 0;
+	s32 dead = -1;
+	int err, action = -EINVAL;
+	const struct word known[] = {
+		{ .name = "node", .parse = parse_nid, .to = nid, .most = f->nodes },
+		{ .name = "of", .parse = parse_nid, .to = &dead, .most = f->nodes },
+		{ .name = "do", .parse = parse_action, .to = &action },
+		{ .name = "context", .u32 = &ctx_id, .most = RMC_MAX_CONTEXTS - 1 },
+		{ .name = "begin", .u64 = &r->begin, .most = RMC_OFFSET_MAX },
+		{ .name = "bytes", .u32 = &r->bytes, .most = RMC_MTU_MAX },
+		{ .name = "stride", .u32 = &r->stride, .most = U32_MAX },
+		{ .name = "count", .u32 = &r->count, .most = RMC_SWITCH_TUPLES },
+		{ .name = "words", .u32 = &words, .most = RMC_SWITCH_TUPLES },
+		{ .name = "hot", .u32 = &c->hot, .most = RMC_SWITCH_TUPLES },
+		{ .name = "registers", .u32 = &c->registers, .most = RMC_SWITCH_REGISTERS },
+		{ }
+	};
+
+	*nid = -1;
+	c->hot = U32_MAX;
+	c->registers = RMC_SWITCH_REGISTERS / 4;
+	err = parse_line(known, line);
+	if (err)
+		return err;
+	if (action < 0 || *nid < 0 || !c->registers || (action == RMC_SWITCH_UNLATCH && dead < 0))
+		return -EINVAL;
+	if (words) {
+		r->words = true;
+		r->count = words;
+		r->bytes = 8;
+		r->stride = 8;
+	}
+	c->action = action;
+	c->nid = dead;
+	r->ctx_id = ctx_id;
+	r->stride = r->stride ?: r->bytes;
+	if (c->hot == U32_MAX)
+		c->hot = r->count;
+	return 0;
+}
+
+static int write_switch(struct rmc_device *rmc, char *line)
+{
+	const struct rmc_fabric *f = &rmc->port->fabric;
+	struct rmc_switch_command c = { };
+	struct rmc_node *node;
+	s32 nid;
+	u32 u;
+	int err = parse_switch(f, line, &c, &nid);
+
+	if (err)
+		return err;
+	node = rmc_device_node(rmc, nid);
+	if (!node)
+		return -EXDEV;
+	WRITE_ONCE(rmc_filters, true);
+	for (u = 0; u < rmc_fabric_rrpps(f) && !err; u++)
+		err = rmc_dev_switch(node->unit[u], &c);
+	rmc_link_sweep(rmc);
+	return err;
+}
+
 /* ---- what is set ---- */
 
 static void show_links(struct rmc_device *rmc, struct seq_file *m)
@@ -465,6 +554,41 @@ static void show_model(struct rmc_device *rmc, struct seq_file *m)
 		   model->rack_mbps, model->one_way);
 }
 
+static void show_switch_unit(struct rmc_node *unit, u32 number, struct rmc_switch_state *state,
+			     struct seq_file *m)
+{
+	u32 i;
+
+	if (!rmc_dev_switch_state(unit, state))
+		return;
+	seq_printf(m, "node=%u unit=%u epoch=%u crashed=%u registers=%u free=%u latched=%u clients=%u",
+		   unit->nid, number, state->epoch, state->crashed, state->registers, state->frees,
+		   state->latched, state->clients);
+#define SHOW(name) seq_printf(m, " " #name "=%llu", state->stats.name);
+	RMC_SWITCH_STATS(SHOW)
+#undef SHOW
+	seq_putc(m, '\n');
+	for (i = 0; i < RMC_SWITCH_RANGES; i++) {
+		const struct rmc_switch_range *r = &state->range[i];
+
+		if (r->count)
+			seq_printf(m, "node=%u unit=%u context=%u begin=%llu stride=%u bytes=%u count=%u words=%u hot=%u\n",
+				   unit->nid, number, r->ctx_id, r->begin, r->stride, r->bytes,
+				   r->count, r->words, r->hot);
+	}
+}
+
+static void show_switch(struct rmc_device *rmc, struct seq_file *m)
+{
+	struct rmc_switch_state *state = rmc_os_zalloc(sizeof(*state));
+	u32 i, u;
+
+	for (i = 0; state && i < rmc->port->locals; i++)
+		for (u = 0; u < rmc_fabric_rrpps(&rmc->port->fabric); u++)
+			show_switch_unit(rmc->node[i]->unit[u], u, state, m);
+	rmc_os_free(state);
+}
+
 /* ---- files ---- */
 
 struct fault_file {
@@ -479,6 +603,7 @@ static struct fault_file files[] = {
 	{ "nodes", NULL, write_nodes, show_nodes },
 	{ "rnic", NULL, write_rnic, show_rnic },
 	{ "model", NULL, write_model, show_model },
+	{ "switch", NULL, write_switch, show_switch },
 };
 
 static int fault_show(struct seq_file *m, void *unused)

@@ -172,6 +172,7 @@ void rmc_link_sweep(struct rmc_device *rmc)
 		c.lane = i % RMC_LANES;
 		any |= c.node->links.slow_ns || c.node->req_stopped || c.node->srv_stopped;
 		any |= rmc_rnic_on(&c.node->links.rnic) || c.node->links.rnic_client;
+		any |= !!READ_ONCE(c.node->links.sw);
 		if (!READ_ONCE(c.node->links.filter[c.lane][c.peer]))
 			continue;
 		do {

@@ -281,6 +281,30 @@ expect "rnic: too long" 2 "too long" "$rmcctl" rnic set --cas 2s
 expect "rnic profiles" 0 "^cx5 .*fitted .*figure 4" "$rmcctl" rnic profiles
 expect "rnic off" 0 "" "$rmcctl" rnic off
 expect "rnic is off" 0 "^node=0 lines=ordered gap_ns=0 msg_ps=0 " "$rmcctl" rnic
+expect "switch: of which node?" 2 "needs --to" "$rmcctl" switch off
+expect "switch: which tuples?" 2 "needs --bytes and --count, or --words" \
+	"$rmcctl" switch set --to 0 --context 1
+expect "switch: there is none" 1 "no switch before this node" "$rmcctl" switch off --to 0
+expect "switch: tuples longer than a packet" 1 "fit into one packet" \
+	"$rmcctl" switch set --to 0 --context 1 --bytes 32768 --count 1
+expect "switch: no memory to promote from" 1 "not in a segment" \
+	"$rmcctl" switch set --to 0 --context 1 --bytes 128 --count 10
+expect "switch: nothing is left of it" 0 "" "$rmcctl" switch show
+expect "switch set: cold tuples" 0 "" \
+	"$rmcctl" switch set --to 0 --context 1 --bytes 128 --count 10 --hot 0 --registers 100
+expect "switch set: words, beside them" 0 "" \
+	"$rmcctl" switch set --to 0 --context 1 --begin 4096 --words 8 --hot 0
+expect "switch set: not twice" 1 "overlaps" \
+	"$rmcctl" switch set --to 0 --context 1 --begin 128 --bytes 64 --count 1
+json "switch show" \
+	"[s.get('registers', s.get('count')) for s in j['switch']] == [100, 10, 8] and j['switch'][0]['epoch'] == 2" \
+	"$rmcctl" switch show --json
+expect "switch crash" 0 "" "$rmcctl" switch crash --to 0
+expect "switch: crashed" 1 "the switch has crashed" \
+	"$rmcctl" switch promote --to 0 --context 1 --begin 128 --count 1
+expect "switch recover" 0 "" "$rmcctl" switch recover --to 0
+expect "switch unlatch: it is alive" 1 "is alive" "$rmcctl" switch unlatch --to 0 --of 0
+expect "switch off" 0 "" "$rmcctl" switch off --to 0
 
 # --- its end ---
 

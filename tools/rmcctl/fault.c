@@ -79,9 +79,14 @@ static int write_daemon(const char *name, const char *line)
 	return errno;
 }
 
+int ctl_fault_try(const char *name, const char *line)
+{
+	return ctl_is_daemon() ? write_daemon(name, line) : write_file(name, line);
+}
+
 void ctl_fault_write(const char *name, const char *line)
 {
-	int err = ctl_is_daemon() ? write_daemon(name, line) : write_file(name, line);
+	int err = ctl_fault_try(name, line);
 
 	switch (err) {
 	case 0:

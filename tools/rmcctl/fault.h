@@ -9,6 +9,9 @@
 /* Write a line, or exit with the reason. */
 void ctl_fault_write(const char *name, const char *line);
 
+/* The same for who knows better reasons: 0 or errno */
+int ctl_fault_try(const char *name, const char *line);
+
 /*
  * After a change that may make a filter idle: wait until those that have lost packets of ordered queue
  * pairs are removed. Returns "waits" if one stays for longer than its sender should need, after

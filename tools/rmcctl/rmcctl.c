@@ -19,6 +19,7 @@ static const struct {
 	{ "fault",    cmd_fault,    "set | clear | list | node | timeout: an unkind fabric" },
 	{ "model",    cmd_model,    "latency and bandwidth of a crossbar or torus" },
 	{ "rnic",     cmd_rnic,     "set | off | show: a model of a server's network adapter" },
+	{ "switch",   cmd_switch,   "a model of a programmable switch before a storage node" },
 	{ "doctor",   cmd_doctor,   "is everything set up right? what to do if not" },
 };
 

@@ -28,6 +28,7 @@ int cmd_watch(int argc, char **argv);
 int cmd_fault(int argc, char **argv);
 int cmd_model(int argc, char **argv);
 int cmd_rnic(int argc, char **argv);
+int cmd_switch(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_domain(int argc, char **argv);
 
