@@ -89,7 +89,7 @@ void rmc_state_withdraw(struct rmc_node *node, const struct rmc_mem *seg)
 	/* no rows: they are nothing to poll, which would cost a load per visit */
 	rmc_adapter_withdraw(node, seg);
 	if (node->links.sw)
-		rmc_switched_withdraw(node);
+		rmc_switched_withdraw(node, seg);
 }
 
 /**

@@ -29,6 +29,27 @@ struct rmc_switch_memory rmc_switched_memory(struct rmc_node *node)
 }
 
 /**
+ * rmc_switched_add() - add a range of tuples to a unit's switch
+ * @node: unit with a switch; the caller is its RRPP worker
+ * @r: range, checked, see rmc_switch_add(); @r->mem is set here
+ *
+ * Return: 0; -EFAULT: it does not lie in one segment, or one range of it, that is exposed; else as
+ * rmc_switch_add(). Context: worker, does not sleep.
+ */
+int rmc_switched_add(struct rmc_node *node, struct rmc_switch_range *r)
+{
+	u64 length = (u64)r->stride * (r->count - 1) + r->bytes;
+	const struct rmc_mem *mem = rmc_ct_find(&node->ct, r->ctx_id);
+
+	if (mem && !rmc_mem_covers(mem, r->begin, length))
+		mem = rmc_ct_range(&node->ct, r->ctx_id, r->begin, length);
+	if (!mem)
+		return -EFAULT;
+	r->mem = mem;
+	return rmc_switch_add(node->links.sw, r);
+}
+
+/**
  * rmc_switched_take_away() - take a switch away that serves no tuple any more
  * @node: unit; the caller is its RRPP worker
  * @force: also if it does
@@ -78,21 +99,13 @@ int rmc_switched_unlatch(struct rmc_node *node, u32 nid, u32 first, u32 *count)
 }
 
 /**
- * rmc_switched_withdraw() - a segment was withdrawn: forget the ranges that lay in it
+ * rmc_switched_withdraw() - memory was withdrawn: forget the ranges that lie in it
  * @node: unit with a switch; the caller is its RRPP worker
+ * @seg: segment, or range of one
  *
  * Context: worker, does not sleep.
  */
-void rmc_switched_withdraw(struct rmc_node *node)
+void rmc_switched_withdraw(struct rmc_node *node, const struct rmc_mem *seg)
 {
-	struct rmc_switch *sw = node->links.sw;
-	u32 i;
-
-	for (i = 0; i < RMC_SWITCH_RANGES; i++) {
-		const struct rmc_switch_range *r = &sw->range[i];
-		u64 last = r->begin + (u64)r->stride * (r->count - 1);
-
-		if (r->count && (!word(node, r->ctx_id, r->begin) || !word(node, r->ctx_id, last)))
-			rmc_switch_withdraw(sw, r->ctx_id);
-	}
+	rmc_switch_withdraw(node->links.sw, seg);
 }

@@ -37,7 +37,7 @@ static int put_range(void *arg)
 {
 	struct call *c = arg;
 
-	return rmc_switch_add(c->unit->links.sw, c->range);
+	return rmc_switched_add(c->unit, c->range);
 }
 
 /* Up to @most tuples from c->at on; -EAGAIN: there are more. */

@@ -124,6 +124,7 @@ struct rmc_switch_packet {
 /**
  * struct rmc_switch_range - tuples, or words, at equal distances
  * @ctx_id: context of their segment
+ * @mem: memory that all of them lie in; the switch only compares it
  * @words: 8-byte words in the switch; else tuples
  * @begin: offset of the first in the segment
  * @stride: distance, bytes
@@ -135,6 +136,7 @@ struct rmc_switch_packet {
 struct rmc_switch_range {
 	u16 ctx_id;
 	bool words;
+	const void *mem;
 	u64 begin;
 	u32 stride;
 	u32 bytes;
@@ -254,7 +256,7 @@ void rmc_switch_crash(struct rmc_switch *sw);
 int rmc_switch_recover(struct rmc_switch *sw, const struct rmc_switch_memory *m);
 int rmc_switch_unlatch(struct rmc_switch *sw, u32 nid, u32 first,
 		       const struct rmc_switch_memory *m, u32 *count);
-void rmc_switch_withdraw(struct rmc_switch *sw, u16 ctx_id);
+void rmc_switch_withdraw(struct rmc_switch *sw, const void *mem);
 u32 rmc_switch_latched(const struct rmc_switch *sw);
 bool rmc_switch_waits(const struct rmc_switch *sw);
 

@@ -172,15 +172,15 @@ int rmc_switch_add(struct rmc_switch *sw, struct rmc_switch_range *r)
 }
 
 /**
- * rmc_switch_withdraw() - forget the ranges of a segment that is withdrawn
+ * rmc_switch_withdraw() - forget the ranges that lie in memory that is withdrawn
  * @sw: switch
- * @ctx_id: its context
+ * @mem: memory, see struct rmc_switch_range; other ranges of its context stay
  *
  * What memory says of them may be behind, so tuples that are promoted later are of another epoch.
  *
  * Context: RRPP worker, does not sleep.
  */
-void rmc_switch_withdraw(struct rmc_switch *sw, u16 ctx_id)
+void rmc_switch_withdraw(struct rmc_switch *sw, const void *mem)
 {
 	const struct rmc_switch_range *range;
 	u32 reg, i;
@@ -188,19 +188,19 @@ void rmc_switch_withdraw(struct rmc_switch *sw, u16 ctx_id)
 
 	for (i = 0; i < RMC_SWITCH_CLIENTS; i++) {
 		range = sw->use[i].tuple ? owner_range(sw, sw->use[i].tuple - 1, &offset) : NULL;
-		if (range && range->ctx_id == ctx_id)
+		if (range && range->mem == mem)
 			sw->use[i].tuple = 0;
 	}
 	for (reg = 0; reg < sw->registers; reg++) {
 		range = owner_range(sw, reg, &offset);
-		if (range && range->ctx_id == ctx_id)
+		if (range && range->mem == mem)
 			free_register(sw, reg);
 	}
 	for (i = 0; i < RMC_SWITCH_RANGES; i++) {
 		struct rmc_switch_range *r = &sw->range[i];
 
 		/* its table stays until the place is used again, or the switch goes */
-		if (r->count && r->ctx_id == ctx_id) {
+		if (r->count && r->mem == mem) {
 			r->count = 0;
 			r->hot = 0;
 			sw->epoch = (sw->epoch + 1) % RMC_SWITCH_EPOCHS;

@@ -290,20 +290,31 @@ expect "switch: tuples longer than a packet" 1 "fit into one packet" \
 expect "switch: no memory to promote from" 1 "not in a segment" \
 	"$rmcctl" switch set --to 0 --context 1 --bytes 128 --count 10
 expect "switch: nothing is left of it" 0 "" "$rmcctl" switch show
-expect "switch set: cold tuples" 0 "" \
-	"$rmcctl" switch set --to 0 --context 1 --bytes 128 --count 10 --hot 0 --registers 100
+# its segment is what the switch serves tuples of
+RMC_NODES=1 RMC_NODE=0 "$O/rmc_read_lat" -n 10000 -p 20000 -q > /dev/null 2>&1 &
+pids+=($!)
+owner=$!
+check "switch set: tuples" until_true "$rmcctl" switch set --to 0 --context 0 --bytes 128 --count 10 \
+	--begin 33554432 --hot 8 --registers 100
 expect "switch set: words, beside them" 0 "" \
-	"$rmcctl" switch set --to 0 --context 1 --begin 4096 --words 8 --hot 0
+	"$rmcctl" switch set --to 0 --context 0 --begin 41943040 --words 8 --hot 0
 expect "switch set: not twice" 1 "overlaps" \
-	"$rmcctl" switch set --to 0 --context 1 --begin 128 --bytes 64 --count 1
+	"$rmcctl" switch set --to 0 --context 0 --begin 33554560 --bytes 64 --count 1
+expect "switch set: beyond the segment" 1 "not in a segment" \
+	"$rmcctl" switch set --to 0 --context 0 --begin 268435456 --bytes 128 --count 1
 json "switch show" \
-	"[s.get('registers', s.get('count')) for s in j['switch']] == [100, 10, 8] and j['switch'][0]['epoch'] == 2" \
+	"[s.get('registers', s.get('count')) for s in j['switch']] == [100, 10, 8] and j['switch'][0]['free'] == 92" \
 	"$rmcctl" switch show --json
+expect "switch demote" 0 "" "$rmcctl" switch demote --to 0 --context 0 --begin 33554432 --count 4
 expect "switch crash" 0 "" "$rmcctl" switch crash --to 0
 expect "switch: crashed" 1 "the switch has crashed" \
-	"$rmcctl" switch promote --to 0 --context 1 --begin 128 --count 1
+	"$rmcctl" switch promote --to 0 --context 0 --begin 33554432 --count 1
 expect "switch recover" 0 "" "$rmcctl" switch recover --to 0
+expect "switch promote" 0 "" "$rmcctl" switch promote --to 0 --context 0 --begin 33554432 --count 10
 expect "switch unlatch: it is alive" 1 "is alive" "$rmcctl" switch unlatch --to 0 --of 0
+kill $owner
+no_range() { [ "$("$rmcctl" switch show | grep -c context=)" = 0 ]; }
+check "switch: a segment takes its tuples with it" until_true no_range
 expect "switch off" 0 "" "$rmcctl" switch off --to 0
 
 # --- its end ---

@@ -33,7 +33,7 @@ static int add(u32 begin, u32 stride, u32 bytes, u32 count, bool words)
 {
 	struct rmc_switch_range r = {
 		.ctx_id = CTX, .begin = begin, .stride = stride, .bytes = bytes, .count = count,
-		.words = words,
+		.words = words, .mem = memory,
 	};
 	int err = rmc_switch_check(&fabric, &r);
 
@@ -553,9 +553,9 @@ static void test_ranges(void)
 
 	/* a segment goes: nothing of it is served, and a place is free */
 	CHECK_EQ(send(0, RMC_OP_READ, 0, BYTES, 0, 0), RMC_SWITCH_FORWARD);
-	rmc_switch_withdraw(sw, CTX + 1);
+	rmc_switch_withdraw(sw, memory + 1);
 	CHECK_EQ(version(0), VERSION(0));
-	rmc_switch_withdraw(sw, CTX);
+	rmc_switch_withdraw(sw, memory);
 	CHECK(!rmc_switch_waits(sw));
 	CHECK_EQ(sw->frees, TUPLES + 1);
 	CHECK_EQ(send(1, RMC_OP_CAS, 0, 8, VERSION(0), VERSION(1)), RMC_SWITCH_FORWARD);
@@ -595,7 +595,7 @@ static void test_words(void)
 	CHECK_EQ(rmc_switch_demote(sw, CTX, LAST, WORDS, &mem), 0);
 	CHECK_EQ(memory[LAST / 8], 1ULL << 63);
 	/* more than the switch looks at one by one, and a hot one behind that */
-	rmc_switch_withdraw(sw, CTX);
+	rmc_switch_withdraw(sw, memory);
 	CHECK_EQ(add(LAST, 8, 8, 5000, true), 0);
 	CHECK_EQ(send(1, RMC_OP_SABRE, LAST, 40000, 0, 0), RMC_SWITCH_FORWARD);
 	CHECK_EQ(rmc_switch_promote(sw, CTX, LAST + 8 * 4500, 1, &mem), 0);

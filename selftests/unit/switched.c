@@ -13,17 +13,27 @@ static struct rmc_node *server(struct setup *s, u32 unit)
 	return s->w.node[1]->unit[unit];
 }
 
-static void add_range(struct rmc_node *node, u64 begin, u32 bytes, u32 count, bool words)
+static int try_range(struct rmc_node *node, u64 begin, u32 bytes, u32 count, bool words)
 {
-	struct rmc_switch_memory m = rmc_switched_memory(node);
 	struct rmc_switch_range r = {
 		.ctx_id = CTX, .begin = begin, .stride = bytes, .bytes = bytes, .count = count,
 		.words = words,
 	};
+	int err;
 
 	CHECK_EQ(rmc_switch_check(node->fabric, &r), 0);
 	r.slot = rmc_os_zalloc(count * sizeof(*r.slot));
-	CHECK_EQ(rmc_switch_add(node->links.sw, &r), 0);
+	err = rmc_switched_add(node, &r);
+	if (err)
+		rmc_os_free(r.slot);
+	return err;
+}
+
+static void add_range(struct rmc_node *node, u64 begin, u32 bytes, u32 count, bool words)
+{
+	struct rmc_switch_memory m = rmc_switched_memory(node);
+
+	CHECK_EQ(try_range(node, begin, bytes, count, words), 0);
 	CHECK_EQ(rmc_switch_promote(node->links.sw, CTX, begin, count, &m), 0);
 }
 
@@ -389,6 +399,77 @@ static void test_withdrawn(const struct testbed_opts *o)
 	teardown(&s);
 }
 
+#define FURTHER	(1ULL << 32)	/* where further ranges of the segment begin, one behind the other */
+
+/* Further ranges of the segment: one goes, and takes only what lies in it. */
+static void test_ranges(const struct testbed_opts *o)
+{
+	struct rmc_mem *mem[2], view[2];
+	struct rmc_ranges table = { .count = 2 };
+	struct setup s;
+	u64 was, now;
+	u8 *bytes;
+	u32 i;
+
+	begin(&s, o);
+	bytes = aligned_alloc(PAGE, 2 * PAGE);
+	memset(bytes, 0, 2 * PAGE);
+	for (i = 0; i < 2; i++) {
+		mem[i] = mem_make(bytes + i * PAGE, PAGE, 12, 0);
+		table.range[i].start = FURTHER + i * PAGE;
+		table.range[i].mem = &view[i];
+		rmc_range_init(&view[i], mem[i], FURTHER + i * PAGE, s.seg_mem);
+		rmc_expose(&view[i].exposure);
+	}
+	switch_on(&s);
+	for (i = 0; i < s.w.opts.rrpps; i++) {
+		server(&s, i)->ct.more[CTX] = &table;
+		/* in two of them: one could go without the other */
+		CHECK_EQ(try_range(server(&s, i), FURTHER, BYTES, 2 * PAGE / BYTES, false), -EFAULT);
+		CHECK_EQ(try_range(server(&s, i), FURTHER - BYTES, BYTES, 2, false), -EFAULT);
+		CHECK_EQ(try_range(server(&s, i), FURTHER + 2 * PAGE - BYTES, BYTES, 2, false), -EFAULT);
+		add_range(server(&s, i), FURTHER, BYTES, 1, false);
+		add_range(server(&s, i), FURTHER + PAGE, BYTES, 1, false);
+	}
+	was = *(u64 *)bytes;
+	CHECK_EQ(cas(&s, 0, *word_of(0), *word_of(0) + 1, &now), RMC_S_OK);
+	CHECK_EQ(cas(&s, FURTHER, was, was + 1, &now), RMC_S_OK);
+	CHECK_EQ(cas(&s, WORDS, 0, 77, &now), RMC_S_OK);
+	table.count = 1;
+	for (i = 0; i < s.w.opts.rrpps; i++)
+		rmc_state_withdraw(server(&s, i), &view[1]);
+	/* latches and words of the others are as they were */
+	CHECK_EQ(read_word(&s, 0, &now), RMC_S_OK);
+	CHECK_EQ(now, *word_of(0) + 1);
+	CHECK_EQ(read_word(&s, FURTHER, &now), RMC_S_OK);
+	CHECK_EQ(now, was + 1);
+	CHECK_EQ(read_word(&s, WORDS, &now), RMC_S_OK);
+	CHECK_EQ(now, 77);
+	CHECK_EQ(read_word(&s, FURTHER + PAGE, &now), RMC_S_OUT_OF_RANGE);
+	/* what is hidden is not gone */
+	rmc_hide(&view[0].exposure);
+	for (i = 0; i < s.w.opts.rrpps; i++)
+		rmc_state_withdraw(server(&s, i), &view[1]);
+	rmc_expose(&view[0].exposure);
+	CHECK_EQ(read_word(&s, FURTHER, &now), RMC_S_OK);
+	CHECK_EQ(now, was + 1);
+	CHECK_EQ(cas(&s, 0, *word_of(0) + 1, *word_of(0) + 2, &now), RMC_S_OK);
+	CHECK_EQ(cas(&s, FURTHER, was + 1, was + 2, &now), RMC_S_OK);
+	for (i = 0; i < s.w.opts.rrpps; i++) {
+		struct rmc_switch_memory m = rmc_switched_memory(server(&s, i));
+
+		CHECK_EQ(rmc_switch_demote(server(&s, i)->links.sw, CTX, FURTHER, 1, &m), 0);
+		rmc_state_withdraw(server(&s, i), &view[0]);
+		server(&s, i)->ct.more[CTX] = NULL;
+	}
+	switch_off(&s);
+	check_quiet(&s);
+	teardown(&s);
+	for (i = 0; i < 2; i++)
+		mem_free(mem[i]);
+	free(bytes);
+}
+
 /* The holder's node dies: its latches stay until somebody takes them, and only then. */
 static void test_dead_holder(const struct testbed_opts *o)
 {
@@ -433,6 +514,7 @@ int main(void)
 		{ "all faults at once", test_faults },
 		{ "hostile peers, and a read-only segment", test_hostile },
 		{ "a segment is withdrawn", test_withdrawn },
+		{ "a range of a segment is withdrawn", test_ranges },
 		{ "the holder of latches dies", test_dead_holder },
 	};
 
