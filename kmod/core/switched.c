@@ -73,29 +73,26 @@ int rmc_switched_take_away(struct rmc_node *node, bool force, struct rmc_switch 
 }
 
 /**
- * rmc_switched_unlatch() - unlatch what a dead node has latched
+ * rmc_switched_unlatch() - unlatch what clients have latched that are gone
  * @node: unit; the caller is its RRPP worker
- * @nid: node, less than fabric->nodes
+ * @u: whose; @u->nid is less than fabric->nodes. @u->connected: also if their node is alive
  * @first: register to begin with, see rmc_switch_unlatch()
- * @count: the number of tuples is added to it
  *
  * A node that was only paused is refused what it writes later, see stage_tuple().
  *
- * Return: 0; -ENODEV: there is no switch; -EBUSY: the node is alive; -EAGAIN as
- * rmc_switch_unlatch().
+ * Return: 0; -ENODEV: there is no switch; -EAGAIN as rmc_switch_unlatch().
  * Context: worker, does not sleep.
  */
-int rmc_switched_unlatch(struct rmc_node *node, u32 nid, u32 first, u32 *count)
+int rmc_switched_unlatch(struct rmc_node *node, struct rmc_switch_unlatch *u, u32 first)
 {
 	struct rmc_switch_memory m = rmc_switched_memory(node);
-	u32 ep = rmc_endpoint(node->fabric, nid), i;
 
 	if (!node->links.sw)
 		return -ENODEV;
-	for (i = 0; i < rmc_fabric_units(node->fabric); i++)
-		if (node->in[ep + i] && !READ_ONCE(node->head->peer[nid].silent))
-			return -EBUSY;
-	return rmc_switch_unlatch(node->links.sw, nid, first, &m, count);
+	/* as long as its heartbeat is heard; a connection that has ended has another era */
+	if (READ_ONCE(node->head->peer[u->nid].silent))
+		u->connected = true;
+	return rmc_switch_unlatch(node->links.sw, u, first, &m);
 }
 
 /**

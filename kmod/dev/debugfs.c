@@ -14,7 +14,8 @@
  *                   topology=racks dims=16 hop_ns=50 mbps=80000 rack_ns=2000 rack_mbps=100000
  *   rmc/switch      node=0 do=set context=3 begin=0 bytes=128 stride=128 count=1000 hot=1000
  *                   node=0 do=set context=3 begin=131072 words=64
- *                   node=0 do=off|promote|demote|crash|recover|unlatch ...
+ *                   node=0 do=unlatch of=2 force=1
+ *                   node=0 do=off|promote|demote|crash|recover ...
  *   rmc/timeout_ms  rmc/retries
  *
  * A link is configured where its packets arrive: @to must be a node of this kernel.
@@ -433,6 +434,7 @@ static int parse_switch(const struct rmc_fabric *f, char *line, struct rmc_switc
 		{ .name = "words", .u32 = &words, .most = RMC_SWITCH_TUPLES },
 		{ .name = "hot", .u32 = &c->hot, .most = RMC_SWITCH_TUPLES },
 		{ .name = "registers", .u32 = &c->registers, .most = RMC_SWITCH_REGISTERS },
+		{ .name = "force", .u32 = &c->force, .most = 1 },
 		{ }
 	};
 

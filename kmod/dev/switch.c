@@ -21,7 +21,7 @@ struct call {
 	struct rmc_switch_state *state;
 	u32 at;				/* tuples or registers that are done */
 	u32 place;			/* of a range, to empty */
-	u32 unlatched;
+	struct rmc_switch_unlatch unlatch;
 };
 
 static int install(void *arg)
@@ -114,12 +114,14 @@ static int recover(void *arg)
 static int unlatch(void *arg)
 {
 	struct call *c = arg;
-	int err = rmc_switched_unlatch(c->unit, c->command->nid, c->at, &c->unlatched);
+	int err = rmc_switched_unlatch(c->unit, &c->unlatch, c->at);
 
 	if (err)
 		return err;
 	c->at += RMC_SWITCH_BATCH;
-	return c->at < c->unit->links.sw->registers ? -EAGAIN : 0;
+	if (c->at < c->unit->links.sw->registers)
+		return -EAGAIN;
+	return c->unlatch.kept ? -EBUSY : 0;
 }
 
 static int look(void *arg)
@@ -245,7 +247,10 @@ static int promote_or_demote(struct call *c)
  */
 int rmc_dev_switch(struct rmc_node *unit, const struct rmc_switch_command *command)
 {
-	struct call c = { .unit = unit, .command = command };
+	struct call c = {
+		.unit = unit, .command = command,
+		.unlatch = { .nid = command->nid, .connected = command->force },
+	};
 
 	if (command->action == RMC_SWITCH_SET)
 		return set(&c);

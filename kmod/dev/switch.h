@@ -21,7 +21,8 @@ enum rmc_switch_action {
  * @range: of SET: all but its table; of PROMOTE and DEMOTE: context, @begin and @count
  * @hot: of SET: tuples that get a register
  * @registers: of SET, if there is no switch yet
- * @nid: of UNLATCH: node that is dead
+ * @nid: of UNLATCH: node whose latches go
+ * @force: of UNLATCH: also those of a node that is alive; else what it had before it came back
  */
 struct rmc_switch_command {
 	enum rmc_switch_action action;
@@ -29,6 +30,7 @@ struct rmc_switch_command {
 	u32 hot;
 	u32 registers;
 	u32 nid;
+	u32 force;
 };
 
 /**

@@ -107,6 +107,7 @@ static void parse(const struct rmc_switch *sw, struct rmc_switch_packet *p)
 	p->took = false;
 	p->stale = false;
 	p->holder = 1 + p->source * RMC_REQ_GROUPS + p->group;
+	p->era = sw->era[p->source];
 	/* what names no memory, or none that a packet may name */
 	if (!flags || flags & (RMC_OPF_SLOT | RMC_OPF_EMPTY) || !p->length)
 		return;
@@ -171,9 +172,15 @@ static void stage_client(struct rmc_switch_use *reg, struct rmc_switch_packet *p
 	}
 }
 
+/* True if the tuple is latched by who sends the packet. A client that comes back has no latches. */
+static bool is_mine(const struct rmc_switch_tuple *reg, const struct rmc_switch_packet *p)
+{
+	return reg->word & RMC_SWITCH_LATCHED && reg->holder == p->holder && reg->era == p->era;
+}
+
 /*
  * A compare-and-swap from a word to the next one: the first latches the tuple, the second, by the
- * same client, gives it free without a write.
+ * same client, gives it free without a write. The old word would say to others that they did.
  */
 static void latch(struct rmc_switch_tuple *reg, struct rmc_switch_packet *p)
 {
@@ -189,9 +196,14 @@ static void latch(struct rmc_switch_tuple *reg, struct rmc_switch_packet *p)
 		refuse(p, RMC_S_NO_VERSION);
 		return;
 	}
-	if (was == p->operand[0] && (!latched || reg->holder == p->holder)) {
+	if (was == p->operand[0]) {
+		if (latched && !is_mine(reg, p)) {
+			refuse(p, RMC_S_ABORTED);
+			return;
+		}
 		reg->word = was + 1;
 		reg->holder = latched ? 0 : p->holder;
+		reg->era = p->era;
 		p->took = true;
 	}
 	answer(p, was);
@@ -209,7 +221,7 @@ static void access_word(struct rmc_switch_tuple *reg, struct rmc_switch_packet *
 /* 2: versions and latches. */
 static void stage_tuple(struct rmc_switch_tuple *reg, struct rmc_switch_packet *p)
 {
-	bool mine = reg->word & RMC_SWITCH_LATCHED && reg->holder == p->holder;
+	bool mine = is_mine(reg, p);
 
 	switch (p->type) {
 	case RMC_SWITCH_READ_REQ:
@@ -429,7 +441,7 @@ void rmc_switch_join(struct rmc_switch *sw, u32 source, u32 psn)
 /**
  * rmc_switch_leave() - a connection ends: none of its requests is answered any more
  * @sw: switch
- * @source: endpoint of the requester, whose latches remain: rmc_switch_unlatch()
+ * @source: endpoint of the requester, whose latches remain, and are nobody's: rmc_switch_unlatch()
  *
  * Context: RRPP worker, does not sleep.
  */
@@ -437,6 +449,7 @@ void rmc_switch_leave(struct rmc_switch *sw, u32 source)
 {
 	u32 i;
 
+	sw->era[source]++;
 	for (i = 0; i < RMC_REQ_GROUPS; i++) {
 		u16 *client = &sw->client[source * RMC_REQ_GROUPS + i];
 

@@ -43,6 +43,7 @@ struct rmc_switch_use {		/* 1, by client: register of its tuple + 1, and its req
 struct rmc_switch_tuple {	/* 2, by tuple: its word, and who has latched it */
 	u64 word;
 	u32 holder;
+	u32 era;		/* of the holder's connection */
 };
 
 struct rmc_switch_seen {	/* 3, by client: word of its tuple when it was asked for */
@@ -92,7 +93,8 @@ enum rmc_switch_verdict {
  * @verdict: out
  * @client: index, valid if @type has one
  * @tuple: register of stage 2
- * @holder: what stage 2 calls the client
+ * @holder: what stage 2 calls the client ...
+ * @era: ... and its connection: who comes later has none of its latches
  * @known: of a reply: its request is the one that stage 1 has of the client
  * @took: of a latch: it has changed the word
  * @stale: of a write: refused after stage 1 has stored its tuple
@@ -115,6 +117,7 @@ struct rmc_switch_packet {
 	u32 client;
 	u32 tuple;
 	u32 holder;
+	u32 era;
 	bool known;
 	bool took;
 	bool stale;
@@ -198,6 +201,7 @@ struct rmc_switch_port {
  * @seen: registers of stage 3
  * @offset: registers of stage 4
  * @port: by source
+ * @era: by source, connections that have ended
  * @stats: counters
  */
 struct rmc_switch {
@@ -220,6 +224,7 @@ struct rmc_switch {
 	struct rmc_switch_seen *seen;
 	struct rmc_switch_offset *offset;
 	struct rmc_switch_port *port;
+	u32 *era;
 	struct rmc_switch_stats stats;
 };
 
@@ -230,6 +235,20 @@ struct rmc_switch {
 struct rmc_switch_memory {
 	u64 *(*word)(void *arg, u16 ctx_id, u64 offset);
 	void *arg;
+};
+
+/**
+ * struct rmc_switch_unlatch - what rmc_switch_unlatch() is to do, and what it did
+ * @nid: node
+ * @connected: what belongs to a connection of now as well; else only what is left of earlier ones
+ * @freed: tuples that were unlatched so far
+ * @kept: those that were not, as their holder is connected
+ */
+struct rmc_switch_unlatch {
+	u32 nid;
+	bool connected;
+	u32 freed;
+	u32 kept;
 };
 
 /* ---- data plane ---- */
@@ -254,8 +273,8 @@ int rmc_switch_demote(struct rmc_switch *sw, u16 ctx_id, u64 offset, u32 count,
 		      const struct rmc_switch_memory *m);
 void rmc_switch_crash(struct rmc_switch *sw);
 int rmc_switch_recover(struct rmc_switch *sw, const struct rmc_switch_memory *m);
-int rmc_switch_unlatch(struct rmc_switch *sw, u32 nid, u32 first,
-		       const struct rmc_switch_memory *m, u32 *count);
+int rmc_switch_unlatch(struct rmc_switch *sw, struct rmc_switch_unlatch *u, u32 first,
+		       const struct rmc_switch_memory *m);
 void rmc_switch_withdraw(struct rmc_switch *sw, const void *mem);
 u32 rmc_switch_latched(const struct rmc_switch *sw);
 bool rmc_switch_waits(const struct rmc_switch *sw);

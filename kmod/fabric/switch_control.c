@@ -43,8 +43,9 @@ struct rmc_switch *rmc_switch_create(const struct rmc_fabric *f, u32 ep, u32 reg
 	sw->seen = rmc_os_zalloc(RMC_SWITCH_CLIENTS * sizeof(*sw->seen));
 	sw->offset = rmc_os_zalloc(sources * sizeof(*sw->offset));
 	sw->port = rmc_os_zalloc(sources * sizeof(*sw->port));
+	sw->era = rmc_os_zalloc(sources * sizeof(*sw->era));
 	if (!sw->owner || !sw->free || !sw->client || !sw->free_client || !sw->last || !sw->use ||
-	    !sw->tuple || !sw->seen || !sw->offset || !sw->port) {
+	    !sw->tuple || !sw->seen || !sw->offset || !sw->port || !sw->era) {
 		rmc_switch_destroy(sw);
 		return NULL;
 	}
@@ -71,6 +72,7 @@ void rmc_switch_destroy(struct rmc_switch *sw)
 		return;
 	for (i = 0; i < RMC_SWITCH_RANGES; i++)
 		rmc_os_free(sw->range[i].slot);
+	rmc_os_free(sw->era);
 	rmc_os_free(sw->port);
 	rmc_os_free(sw->offset);
 	rmc_os_free(sw->seen);
@@ -427,18 +429,17 @@ int rmc_switch_recover(struct rmc_switch *sw, const struct rmc_switch_memory *m)
 }
 
 /**
- * rmc_switch_unlatch() - unlatch what a node has latched that is dead
+ * rmc_switch_unlatch() - unlatch what clients have latched that are gone
  * @sw: switch
- * @nid: node; what it left has been repaired
+ * @u: whose; what they left has been repaired
  * @first: register to begin with: RMC_SWITCH_BATCH are looked at
  * @m: the storage node's memory
- * @count: the number of tuples is added to it
  *
  * Return: 0; -EAGAIN: the storage node has yet to answer a write to some, which keep their latch.
  * Context: RRPP worker, does not sleep.
  */
-int rmc_switch_unlatch(struct rmc_switch *sw, u32 nid, u32 first,
-		       const struct rmc_switch_memory *m, u32 *count)
+int rmc_switch_unlatch(struct rmc_switch *sw, struct rmc_switch_unlatch *u, u32 first,
+		       const struct rmc_switch_memory *m)
 {
 	bool used = rmc_switch_waits(sw);
 	u32 reg, end = first + min(sw->registers - min(first, sw->registers),
@@ -449,17 +450,21 @@ int rmc_switch_unlatch(struct rmc_switch *sw, u32 nid, u32 first,
 	for (reg = first; reg < end; reg++) {
 		struct rmc_switch_tuple *t = &sw->tuple[reg];
 		const struct rmc_switch_range *r = owner_range(sw, reg, &offset);
+		u32 source = (t->holder - 1) / RMC_REQ_GROUPS;
 
-		if (!t->holder || !r ||
-		    rmc_endpoint_nid(sw->fabric, (t->holder - 1) / RMC_REQ_GROUPS) != nid)
+		if (!t->holder || !r || rmc_endpoint_nid(sw->fabric, source) != u->nid)
 			continue;
+		if (!u->connected && t->era == sw->era[source]) {
+			u->kept++;
+			continue;
+		}
 		if (used && in_use(sw, reg)) {
 			err = -EAGAIN;
 			continue;
 		}
 		t->word++;
 		t->holder = 0;
-		++*count;
+		u->freed++;
 		home = m->word(m->arg, r->ctx_id, offset);
 		if (home)
 			WRITE_ONCE(*home, t->word);

@@ -311,7 +311,8 @@ expect "switch: crashed" 1 "the switch has crashed" \
 	"$rmcctl" switch promote --to 0 --context 0 --begin 33554432 --count 1
 expect "switch recover" 0 "" "$rmcctl" switch recover --to 0
 expect "switch promote" 0 "" "$rmcctl" switch promote --to 0 --context 0 --begin 33554432 --count 10
-expect "switch unlatch: it is alive" 1 "is alive" "$rmcctl" switch unlatch --to 0 --of 0
+expect "switch unlatch" 0 "" "$rmcctl" switch unlatch --to 0 --of 0
+expect "switch unlatch: with force" 0 "" "$rmcctl" switch unlatch --to 0 --of 0 --force
 kill $owner
 no_range() { [ "$("$rmcctl" switch show | grep -c context=)" = 0 ]; }
 check "switch: a segment takes its tuples with it" until_true no_range

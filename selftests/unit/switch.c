@@ -237,6 +237,7 @@ static void test_latches(void)
 	CHECK_EQ(send(1, RMC_OP_WRITE, 0, BYTES, VERSION(1), 0), RMC_SWITCH_ANSWER);
 	CHECK_EQ(last.status, RMC_S_ABORTED);
 	CHECK_EQ(send(1, RMC_OP_CAS, 0, 8, VERSION(1), VERSION(2)), RMC_SWITCH_ANSWER);
+	CHECK_EQ(last.status, RMC_S_ABORTED);
 	CHECK_EQ(version(0), VERSION(1));
 	/* another queue pair of the same node is another client */
 	last = packet(0, RMC_OP_WRITE, 0, BYTES);
@@ -606,7 +607,7 @@ static void test_words(void)
 /* A holder dies: the control plane gives its tuples free, once they are repaired. */
 static void test_dead_holder(void)
 {
-	u32 n = 0;
+	struct rmc_switch_unlatch u = { .nid = 1, .connected = true };
 
 	begin();
 	CHECK(latch(1, 0, VERSION(0)));
@@ -614,14 +615,15 @@ static void test_dead_holder(void)
 	CHECK(latch(2, 8, VERSION(0)));
 	/* its write is in the storage node's queue */
 	CHECK_EQ(send(1, RMC_OP_WRITE, 7 * BYTES, BYTES, VERSION(1), 0), RMC_SWITCH_FORWARD);
-	CHECK_EQ(rmc_switch_unlatch(sw, 1, 1, &mem, &n), -EAGAIN);
-	CHECK_EQ(n, 0);
+	CHECK_EQ(rmc_switch_unlatch(sw, &u, 1, &mem), -EAGAIN);
+	CHECK_EQ(u.freed, 0);
 	rmc_switch_leave(sw, 1);
 	CHECK_EQ(version(0), VERSION(1));
 	CHECK_EQ(rmc_switch_latched(sw), 3);
-	CHECK_EQ(rmc_switch_unlatch(sw, 1, RMC_SWITCH_BATCH, &mem, &n), 0);
-	CHECK_EQ(rmc_switch_unlatch(sw, 1, 0, &mem, &n), 0);
-	CHECK_EQ(n, 2);
+	CHECK_EQ(rmc_switch_unlatch(sw, &u, RMC_SWITCH_BATCH, &mem), 0);
+	CHECK_EQ(rmc_switch_unlatch(sw, &u, 0, &mem), 0);
+	CHECK_EQ(u.freed, 2);
+	CHECK_EQ(u.kept, 0);
 	CHECK_EQ(version(0), VERSION(2));
 	/* what recovery would read */
 	CHECK_EQ(memory[0], VERSION(2));
@@ -629,6 +631,41 @@ static void test_dead_holder(void)
 	CHECK_EQ(rmc_switch_latched(sw), 1);
 	/* the dead one's write comes late */
 	CHECK_EQ(send(1, RMC_OP_WRITE, 0, BYTES, VERSION(1), 0), RMC_SWITCH_ANSWER);
+	CHECK_EQ(last.status, RMC_S_ABORTED);
+	end();
+}
+
+/* A holder comes back: what it had latched is not its own, and can be taken while it is alive. */
+static void test_returned_holder(void)
+{
+	struct rmc_switch_unlatch u = { .nid = 1 };
+
+	begin();
+	CHECK(latch(1, 0, VERSION(0)));
+	CHECK(latch(1, 1, VERSION(0)));
+	rmc_switch_leave(sw, 1);
+	rmc_switch_join(sw, 1, psn[1]);
+	CHECK_EQ(send(1, RMC_OP_WRITE, 0, BYTES, VERSION(1), 0), RMC_SWITCH_ANSWER);
+	CHECK_EQ(last.status, RMC_S_ABORTED);
+	CHECK_EQ(send(1, RMC_OP_CAS, 0, 8, VERSION(1), VERSION(2)), RMC_SWITCH_ANSWER);
+	CHECK_EQ(last.status, RMC_S_ABORTED);
+	CHECK(latch(1, 2, VERSION(0)));
+	CHECK_EQ(rmc_switch_unlatch(sw, &u, 0, &mem), 0);
+	CHECK_EQ(u.freed, 2);
+	CHECK_EQ(u.kept, 1);
+	CHECK_EQ(version(0), VERSION(2));
+	CHECK_EQ(version(2), VERSION(1));
+	/* a process of a node that is alive */
+	u.connected = true;
+	CHECK_EQ(rmc_switch_unlatch(sw, &u, 0, &mem), 0);
+	CHECK_EQ(u.freed, 3);
+	CHECK_EQ(version(2), VERSION(2));
+	/* who does not know whether it has latched: free it; that fails if it was another one */
+	CHECK(latch(1, 3, VERSION(0)));
+	CHECK(latch(1, 3, VERSION(1)));
+	CHECK_EQ(version(3), VERSION(2));
+	CHECK(latch(2, 3, VERSION(2)));
+	CHECK(!latch(1, 3, VERSION(3)));
 	CHECK_EQ(last.status, RMC_S_ABORTED);
 	end();
 }
@@ -684,6 +721,7 @@ int main(void)
 		{ "switch: ranges", test_ranges },
 		{ "switch: words", test_words },
 		{ "switch: a dead holder", test_dead_holder },
+		{ "switch: a holder that comes back", test_returned_holder },
 		{ "switch: several switches", test_owners },
 	};
 

@@ -470,29 +470,46 @@ static void test_ranges(const struct testbed_opts *o)
 	free(bytes);
 }
 
+static struct rmc_switch_unlatch unlatch(struct setup *s, bool connected)
+{
+	struct rmc_switch_unlatch u = { .connected = connected };
+	u32 i;
+
+	for (i = 0; i < s->w.opts.rrpps; i++)
+		CHECK_EQ(rmc_switched_unlatch(server(s, i), &u, 0), 0);
+	return u;
+}
+
 /* The holder's node dies: its latches stay until somebody takes them, and only then. */
 static void test_dead_holder(const struct testbed_opts *o)
 {
 	struct testbed_opts k = *o;
-	u32 i, n = 0, ms;
+	struct rmc_switch_unlatch u;
 	struct setup s;
 	u64 now;
+	u32 i, ms;
 
 	k.kernels = true;
 	begin(&s, &k);
 	switch_on(&s);
 	for (i = 0; i < TUPLES; i++)
 		CHECK_EQ(cas(&s, i * BYTES, *word_of(i), *word_of(i) + 1, &now), RMC_S_OK);
-	CHECK_EQ(rmc_switched_unlatch(server(&s, 0), 0, 0, &n), -EBUSY);
+	u = unlatch(&s, false);
+	CHECK_EQ(u.freed, 0);
+	CHECK_EQ(u.kept, TUPLES);
+	/* of a process that is dead, on a node that is not */
+	u = unlatch(&s, true);
+	CHECK_EQ(u.freed, TUPLES);
+	for (i = 0; i < TUPLES; i++)
+		CHECK_EQ(cas(&s, i * BYTES, *word_of(i), *word_of(i) + 1, &now), RMC_S_OK);
 	s.w.frozen[0] = true;
 	for (ms = 0; ms < 4 * s.w.fabric[1].dead_ms; ms += 10)
 		testbed_pass(&s.w, 10);
-	for (i = 0; i < s.w.opts.rrpps; i++)
-		CHECK_EQ(rmc_switched_unlatch(server(&s, i), 0, 0, &n), 0);
-	CHECK_EQ(n, TUPLES);
+	u = unlatch(&s, false);
+	CHECK_EQ(u.freed, TUPLES);
 	for (i = 0; i < TUPLES; i++)
 		CHECK(!(*word_of(i) & RMC_SWITCH_LATCHED) &&
-		      (*word_of(i) & RMC_SWITCH_VERSION) == 2);
+		      (*word_of(i) & RMC_SWITCH_VERSION) == 4);
 	for (i = 0; i < s.w.opts.rrpps; i++)
 		CHECK_EQ(rmc_switch_latched(server(&s, i)->links.sw), 0);
 	s.w.frozen[0] = false;

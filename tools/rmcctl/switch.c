@@ -25,7 +25,7 @@ static int show(void)
 
 /* The numbers of the options; -1: not given */
 struct values {
-	int context, bytes, stride, count, words, hot, registers, of;
+	int context, bytes, stride, count, words, hot, registers, of, force;
 	const char *begin;
 };
 
@@ -68,7 +68,7 @@ static const struct {
 	{ EXDEV, "that node is not on this machine: rmcctl status shows which nodes are here" },
 	{ ENXIO, "there is no such node in this fabric" },
 	{ ENODEV, "there is no switch before this node, or it has no such tuples: see rmcctl switch show" },
-	{ EBUSY, "a tuple is latched or being read, the switch has crashed, or the node with the latches is alive: see rmcctl switch show" },
+	{ EBUSY, "a tuple is latched or being read, the switch has crashed, or the node with the latches is alive (unlatch --force takes them all the same): see rmcctl switch show" },
 	{ EEXIST, "the range overlaps another one: see rmcctl switch show" },
 	{ ENOBUFS, "no range or no register of the switch is left: see rmcctl switch show" },
 	{ EMSGSIZE, "a tuple has to fit into one packet: rmcctl status shows the mtu" },
@@ -114,6 +114,8 @@ static void run(unsigned int i, const char *to, const struct values *v)
 	add(line, sizeof(line), "hot", v->hot);
 	add(line, sizeof(line), "registers", v->registers);
 	add(line, sizeof(line), "of", v->of);
+	if (v->force)
+		add(line, sizeof(line), "force", 1);
 	apply(line);
 	ctl_report("switch", action, ctl_fault_settle("done"));
 }
@@ -140,7 +142,9 @@ int cmd_switch(int argc, char **argv)
 			"of these, how many get a register (default all)" },
 		{ 0, "registers", OPT_INT, &v.registers, 1, INT32_MAX, "N",
 			"of the switch, which the first set makes" },
-		{ 0, "of", OPT_INT, &v.of, 0, INT32_MAX, "NID", "dead node that has latched tuples" },
+		{ 0, "of", OPT_INT, &v.of, 0, INT32_MAX, "NID", "node that has latched tuples: all of them if it is dead, those of before if it came back" },
+		{ 0, "force", OPT_FLAG, &v.force, 0, 0, NULL,
+			"with unlatch: all of them, although the node is alive" },
 		{ 0, "json", OPT_FLAG, &ctl_json, 0, 0, NULL, "machine-readable" },
 		{ 0 },
 	};
