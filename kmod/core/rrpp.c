@@ -207,7 +207,7 @@ static noinline u8 reply_answer(struct rmc_in *in, const struct pending *p, u64 
 		return a.status;
 	if (p->flags & RMC_OPF_OPERANDS)
 		*word1 = a.word;
-	else
+	else if (p->flags & RMC_OPF_REP_LINES)
 		memcpy(rmc_ring_line(&in->rep, in->rep.pay_pos) +
 		       (p->req.offset & (RMC_LINE - 1)), &a.word, sizeof(a.word));
 	in->rep.pay_pos += rmc_op_rep_lines(p->flags, p->req.offset, p->req.length);

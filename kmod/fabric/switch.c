@@ -209,6 +209,13 @@ static void latch(struct rmc_switch_tuple *reg, struct rmc_switch_packet *p)
 	answer(p, was);
 }
 
+/* True if a write has been done before, and its reply was lost: its sender repeats it. */
+static bool is_done(const struct rmc_switch_tuple *reg, const struct rmc_switch_packet *p)
+{
+	return reg->written == p->operand[0] + 1 && reg->writer == p->holder &&
+	       reg->writer_era == p->era;
+}
+
 static void access_word(struct rmc_switch_tuple *reg, struct rmc_switch_packet *p)
 {
 	answer(p, reg->word);
@@ -237,8 +244,11 @@ static void stage_tuple(struct rmc_switch_tuple *reg, struct rmc_switch_packet *
 	case RMC_SWITCH_WRITE_REQ:
 		/* the latch of another client, or of another epoch */
 		if (!mine || reg->word != p->operand[0]) {
-			refuse(p, RMC_S_ABORTED);
 			p->stale = true;
+			if (is_done(reg, p))
+				answer(p, reg->written);
+			else
+				refuse(p, RMC_S_ABORTED);
 			break;
 		}
 		p->word = reg->word + 1;
@@ -249,6 +259,9 @@ static void stage_tuple(struct rmc_switch_tuple *reg, struct rmc_switch_packet *
 		if (!p->known || p->status || !mine)
 			break;
 		reg->word++;
+		reg->written = reg->word;
+		reg->writer = p->holder;
+		reg->writer_era = p->era;
 		reg->holder = 0;
 		break;
 	default:	/* words */

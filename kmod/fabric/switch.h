@@ -23,7 +23,7 @@
 #define RMC_SWITCH_RANGES	16
 /* Tuples of a range; those that have no register are cold */
 #define RMC_SWITCH_TUPLES	(1U << 20)
-/* Registers of stage 2: R25 figure 26 has 140,000 tuples; 16 bytes each */
+/* Registers of stage 2: R25 figure 26 has 140,000 tuples; 32 bytes each */
 #define RMC_SWITCH_REGISTERS	(1U << 18)
 /* Clients, each with one tuple operation at a time; R25 figure 22 has 2048 */
 #define RMC_SWITCH_CLIENTS	4096
@@ -42,8 +42,11 @@ struct rmc_switch_use {		/* 1, by client: register of its tuple + 1, and its req
 
 struct rmc_switch_tuple {	/* 2, by tuple: its word, and who has latched it */
 	u64 word;
+	u64 written;		/* word of the last write that was acknowledged */
 	u32 holder;
 	u32 era;		/* of the holder's connection */
+	u32 writer;		/* whose that write was */
+	u32 writer_era;
 };
 
 struct rmc_switch_seen {	/* 3, by client: word of its tuple when it was asked for */
@@ -97,7 +100,7 @@ enum rmc_switch_verdict {
  * @era: ... and its connection: who comes later has none of its latches
  * @known: of a reply: its request is the one that stage 1 has of the client
  * @took: of a latch: it has changed the word
- * @stale: of a write: refused after stage 1 has stored its tuple
+ * @stale: of a write: not passed on, after stage 1 has stored its tuple
  * @version: word of the tuple, from stage 2 to stage 3
  */
 struct rmc_switch_packet {

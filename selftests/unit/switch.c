@@ -271,6 +271,39 @@ static void test_latches(void)
 	end();
 }
 
+/* The reply to a write is lost behind the switch: the write comes again, as it may (back-to-0). */
+static void test_repeated(void)
+{
+	begin();
+	CHECK(latch(0, 0, VERSION(0)));
+	write_tuple(0, 0, VERSION(1));
+	CHECK_EQ(send(0, RMC_OP_WRITE, 0, BYTES, VERSION(1), 0), RMC_SWITCH_ANSWER);
+	CHECK_EQ(last.status, RMC_S_OK);
+	CHECK_EQ(version(0), VERSION(2));
+	/* also if somebody has latched the tuple since; not one that others have not done */
+	CHECK(latch(1, 0, VERSION(2)));
+	CHECK_EQ(send(0, RMC_OP_WRITE, 0, BYTES, VERSION(1), 0), RMC_SWITCH_ANSWER);
+	CHECK_EQ(last.status, RMC_S_OK);
+	CHECK_EQ(send(1, RMC_OP_WRITE, 0, BYTES, VERSION(1), 0), RMC_SWITCH_ANSWER);
+	CHECK_EQ(last.status, RMC_S_ABORTED);
+	CHECK_EQ(version(0), VERSION(3));
+	/* its client is free each time */
+	CHECK_EQ(read_tuple(0, 1), VERSION(0) | RMC_SWITCH_VERIFIED);
+	write_tuple(1, 0, VERSION(3));
+	CHECK_EQ(send(0, RMC_OP_WRITE, 0, BYTES, VERSION(1), 0), RMC_SWITCH_ANSWER);
+	CHECK_EQ(last.status, RMC_S_ABORTED);
+	/* of an earlier connection */
+	rmc_switch_leave(sw, 1);
+	CHECK_EQ(send(1, RMC_OP_WRITE, 0, BYTES, VERSION(3), 0), RMC_SWITCH_ANSWER);
+	CHECK_EQ(last.status, RMC_S_ABORTED);
+	/* given free without a write */
+	CHECK(latch(0, 2, VERSION(0)));
+	CHECK(latch(0, 2, VERSION(1)));
+	CHECK_EQ(send(0, RMC_OP_WRITE, 2 * BYTES, BYTES, VERSION(1), 0), RMC_SWITCH_ANSWER);
+	CHECK_EQ(last.status, RMC_S_ABORTED);
+	end();
+}
+
 static int refusal(u32 source, u8 op, u64 offset, u32 length)
 {
 	CHECK_EQ(send(source, op, offset, length, VERSION(0), VERSION(1)), RMC_SWITCH_ANSWER);
@@ -712,6 +745,7 @@ int main(void)
 		{ "switch: the six types of packets", test_packet_types },
 		{ "switch: no read beside a write is verified", test_reads_beside_writes },
 		{ "switch: latches, and who has none", test_latches },
+		{ "switch: a write that is repeated", test_repeated },
 		{ "switch: what would bypass the protocol is refused", test_refused },
 		{ "switch: clients and their operations", test_clients },
 		{ "switch: duplicates are dropped", test_duplicates },

@@ -171,6 +171,11 @@ static void test_operations(const struct testbed_opts *o)
 		CHECK_EQ(run_ms(&s, RMC_OP_WRITE, i * BYTES, lbuf, BYTES, 20), RMC_S_OK);
 		CHECK_EQ(*word_of(i), was + 2);
 		CHECK_EQ(word_of(i)[1], word_of(i)[BYTES / 8 - 1]);
+		/* again: it is taken for a repeated one, and changes nothing */
+		memset(lbuf + 8, 0xee, BYTES - 8);
+		CHECK_EQ(run_ms(&s, RMC_OP_WRITE, i * BYTES, lbuf, BYTES, 20), RMC_S_OK);
+		CHECK_EQ(*word_of(i), was + 2);
+		*(u64 *)lbuf = was - 1;
 		CHECK_EQ(run_ms(&s, RMC_OP_WRITE, i * BYTES, lbuf, BYTES, 20), RMC_S_ABORTED);
 		memset(lbuf, 0, BYTES);
 		CHECK_EQ(run_ms(&s, RMC_OP_READ, i * BYTES, lbuf, BYTES, 20), RMC_S_OK);
@@ -342,6 +347,65 @@ static void test_faults(const struct testbed_opts *o)
 	/* each that was acknowledged, once; of the others those that arrived */
 	CHECK(*(u64 *)(seg + WORDS) >= ok && *(u64 *)(seg + WORDS) <= ok + late);
 	check_quiet(&s);
+	teardown(&s);
+}
+
+/*
+ * Latch a tuple, whether or not replies come: a lost compare-and-swap is not repeated, and who does
+ * not know whether it has latched gives it free.
+ */
+static void latch_surely(struct setup *s, u64 off)
+{
+	u64 was, now;
+	int status;
+
+	for (;;) {
+		status = run_ms(s, RMC_OP_READ, off, lbuf + 128, 8, 300);
+		was = *(u64 *)(lbuf + 128);
+		if (status != RMC_S_OK)
+			continue;
+		((u64 *)lbuf)[0] = was;
+		((u64 *)lbuf)[1] = was + 1;
+		status = run_ms(s, RMC_OP_CAS, off, lbuf, 8, 300);
+		now = *(u64 *)lbuf;
+		if (status == RMC_S_OK) {
+			CHECK_EQ(now, was);
+			if (!(was & RMC_SWITCH_LATCHED))
+				break;
+		} else {
+			CHECK_EQ(status, RMC_S_TIMEOUT);
+		}
+	}
+	*(u64 *)lbuf = was + 1;
+}
+
+/* Replies are lost, so operations are repeated: a write that was done does not fail. */
+static void test_repeated(const struct testbed_opts *o)
+{
+	struct rmc_fault fault = { .loss = 300000 };
+	struct setup s;
+	u32 i;
+
+	begin(&s, o);
+	set_timeout(&s, 10, 20);
+	switch_on(&s);
+	fault_set(&s.w, 1, 0, RMC_LANE_REP, &fault, 5);
+	for (i = 0; i < 60; i++) {
+		u64 off = i % 3 * BYTES;
+
+		latch_surely(&s, off);
+		((u64 *)lbuf)[1] = i;
+		CHECK_EQ(run_ms(&s, RMC_OP_WRITE, off, lbuf, BYTES, 300), RMC_S_OK);
+		CHECK_EQ(word_of(i % 3)[1], i);
+		CHECK(!(*word_of(i % 3) & RMC_SWITCH_LATCHED));
+	}
+	CHECK(testbed_stat(&s.w, 0, restarts) > 10);
+	CHECK(switch_stat(&s, stale_writes) > 3);
+	CHECK_EQ(switch_stat(&s, latches), switch_stat(&s, unlatches));
+	CHECK_EQ(switch_stat(&s, psn_errors), 0);
+	CHECK(fault_clear(&s.w, 1, 0, RMC_LANE_REP));
+	check_quiet(&s);
+	switch_off(&s);
 	teardown(&s);
 }
 
@@ -529,6 +593,7 @@ int main(void)
 		{ "half of a round trip", test_half },
 		{ "duplicated requests", test_duplicates },
 		{ "all faults at once", test_faults },
+		{ "repeated writes", test_repeated },
 		{ "hostile peers, and a read-only segment", test_hostile },
 		{ "a segment is withdrawn", test_withdrawn },
 		{ "a range of a segment is withdrawn", test_ranges },
