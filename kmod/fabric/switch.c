@@ -120,18 +120,61 @@ static void parse(const struct rmc_switch *sw, struct rmc_switch_packet *p)
 	}
 }
 
-/* Look up the client; a new one gets an id. Returns false if there is none. */
+/* A client is a group of a source in one context: contexts of one unit do not wait for each other. */
+static u64 key_of(const struct rmc_switch_packet *p)
+{
+	return (u64)p->holder << 16 | p->ctx_id;
+}
+
+static u16 *bucket_of(struct rmc_switch *sw, u64 key)
+{
+	return &sw->bucket[(key * 0x9e3779b97f4a7c15ULL >> 32) & (RMC_SWITCH_CLIENTS - 1)];
+}
+
+/* Look up the client. Returns false if it has no id. */
 static bool find_client(struct rmc_switch *sw, struct rmc_switch_packet *p)
 {
-	u32 at = p->holder - 1;
+	u64 key = key_of(p);
+	u16 id;
 
-	if (!sw->client[at]) {
-		if (!sw->free_clients)
-			return false;
-		sw->client[at] = 1 + sw->free_client[--sw->free_clients];
+	for (id = *bucket_of(sw, key); id; id = sw->client[id - 1].next) {
+		if (sw->client[id - 1].key != key)
+			continue;
+		p->client = id - 1;
+		return true;
 	}
-	p->client = sw->client[at] - 1;
+	return false;
+}
+
+/* The same; a new one gets an id. Returns false if there is none. */
+static bool get_client(struct rmc_switch *sw, struct rmc_switch_packet *p)
+{
+	struct rmc_switch_client *c;
+	u16 *bucket;
+
+	if (find_client(sw, p))
+		return true;
+	if (!sw->free_clients)
+		return false;
+	p->client = sw->free_client[--sw->free_clients];
+	c = &sw->client[p->client];
+	c->key = key_of(p);
+	bucket = bucket_of(sw, c->key);
+	c->next = *bucket;
+	*bucket = p->client + 1;
 	return true;
+}
+
+static void put_client(struct rmc_switch *sw, u32 id)
+{
+	u16 *link = bucket_of(sw, sw->client[id].key);
+
+	while (*link != id + 1)
+		link = &sw->client[*link - 1].next;
+	*link = sw->client[id].next;
+	sw->client[id].key = 0;
+	memset(&sw->use[id], 0, sizeof(*sw->use));
+	sw->free_client[sw->free_clients++] = id;
 }
 
 /* ---- stages: each gets one register of its own, and the packet ---- */
@@ -360,7 +403,7 @@ void rmc_switch_request(struct rmc_switch *sw, struct rmc_switch_packet *p)
 	}
 	if (has_tuple(p) && sw->crashed)
 		refuse(p, RMC_S_BUSY);
-	if (has_client(p) && !find_client(sw, p))
+	if (has_client(p) && !get_client(sw, p))
 		refuse(p, RMC_S_BUSY);
 	pass(sw, p);
 	stage_offset(&sw->offset[p->source], p);
@@ -402,12 +445,11 @@ void rmc_switch_reply(struct rmc_switch *sw, struct rmc_switch_packet *p)
 	if (p->type == RMC_SWITCH_OTHER)
 		return;
 	/* a tuple that was cold when this was asked for, by who is no client */
-	if (!sw->client[p->holder - 1]) {
+	if (!find_client(sw, p)) {
 		p->changed = p->type == RMC_SWITCH_READ_REP && !status;
 		p->word = RMC_SWITCH_FAILED;
 		return;
 	}
-	p->client = sw->client[p->holder - 1] - 1;
 	pass(sw, p);
 	if (sw->crashed)
 		p->word = RMC_SWITCH_FAILED;
@@ -463,13 +505,10 @@ void rmc_switch_leave(struct rmc_switch *sw, u32 source)
 	u32 i;
 
 	sw->era[source]++;
-	for (i = 0; i < RMC_REQ_GROUPS; i++) {
-		u16 *client = &sw->client[source * RMC_REQ_GROUPS + i];
+	for (i = 0; i < RMC_SWITCH_CLIENTS; i++) {
+		u64 key = sw->client[i].key;
 
-		if (!*client)
-			continue;
-		memset(&sw->use[*client - 1], 0, sizeof(*sw->use));
-		sw->free_client[sw->free_clients++] = *client - 1;
-		*client = 0;
+		if (key && ((key >> 16) - 1) / RMC_REQ_GROUPS == source)
+			put_client(sw, i);
 	}
 }

@@ -25,7 +25,7 @@
 #define RMC_SWITCH_TUPLES	(1U << 20)
 /* Registers of stage 2: R25 figure 26 has 140,000 tuples; 32 bytes each */
 #define RMC_SWITCH_REGISTERS	(1U << 18)
-/* Clients, each with one tuple operation at a time; R25 figure 22 has 2048 */
+/* Clients, each with one tuple operation at a time; R25 figure 22 has 2048. A power of two */
 #define RMC_SWITCH_CLIENTS	4096
 /* Tuples that one call of the control plane moves, which the worker waits for */
 #define RMC_SWITCH_BATCH	1024
@@ -173,6 +173,16 @@ struct rmc_switch_stats {
 	WRITE_ONCE((sw)->stats.name, (sw)->stats.name + 1)
 
 /**
+ * struct rmc_switch_client - entry of the table of clients
+ * @key: source, group and context; 0: nobody has this id
+ * @next: id of the next one with the same hash + 1
+ */
+struct rmc_switch_client {
+	u64 key;
+	u16 next;
+};
+
+/**
  * struct rmc_switch_port - what the two ends of a connection count, to check stage 4
  * @sent: PSN of the first packet
  * @passed: packets that the receiver was passed
@@ -195,7 +205,8 @@ struct rmc_switch_port {
  * @owner: by register, its range + 1 and the tuple in it; 0: it is free
  * @free: stack of free registers
  * @frees: its height
- * @client: table of stage 0, by source and group: client + 1
+ * @client: table of stage 0, by id
+ * @bucket: of that table, by hash: id of the first one + 1
  * @free_client: stack of client ids that nobody has
  * @free_clients: its height
  * @last: registers of stage 0
@@ -218,7 +229,8 @@ struct rmc_switch {
 	u64 *owner;
 	u32 *free;
 	u32 frees;
-	u16 *client;
+	struct rmc_switch_client *client;
+	u16 *bucket;
 	u16 *free_client;
 	u32 free_clients;
 	struct rmc_switch_last *last;

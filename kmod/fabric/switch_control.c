@@ -35,7 +35,8 @@ struct rmc_switch *rmc_switch_create(const struct rmc_fabric *f, u32 ep, u32 reg
 	sw->registers = registers;
 	sw->owner = rmc_os_zalloc(registers * sizeof(*sw->owner));
 	sw->free = rmc_os_zalloc(registers * sizeof(*sw->free));
-	sw->client = rmc_os_zalloc(sources * RMC_REQ_GROUPS * sizeof(*sw->client));
+	sw->client = rmc_os_zalloc(RMC_SWITCH_CLIENTS * sizeof(*sw->client));
+	sw->bucket = rmc_os_zalloc(RMC_SWITCH_CLIENTS * sizeof(*sw->bucket));
 	sw->free_client = rmc_os_zalloc(RMC_SWITCH_CLIENTS * sizeof(*sw->free_client));
 	sw->last = rmc_os_zalloc(sources * sizeof(*sw->last));
 	sw->use = rmc_os_zalloc(RMC_SWITCH_CLIENTS * sizeof(*sw->use));
@@ -44,8 +45,8 @@ struct rmc_switch *rmc_switch_create(const struct rmc_fabric *f, u32 ep, u32 reg
 	sw->offset = rmc_os_zalloc(sources * sizeof(*sw->offset));
 	sw->port = rmc_os_zalloc(sources * sizeof(*sw->port));
 	sw->era = rmc_os_zalloc(sources * sizeof(*sw->era));
-	if (!sw->owner || !sw->free || !sw->client || !sw->free_client || !sw->last || !sw->use ||
-	    !sw->tuple || !sw->seen || !sw->offset || !sw->port || !sw->era) {
+	if (!sw->owner || !sw->free || !sw->client || !sw->bucket || !sw->free_client ||
+	    !sw->last || !sw->use || !sw->tuple || !sw->seen || !sw->offset || !sw->port || !sw->era) {
 		rmc_switch_destroy(sw);
 		return NULL;
 	}
@@ -80,6 +81,7 @@ void rmc_switch_destroy(struct rmc_switch *sw)
 	rmc_os_free(sw->use);
 	rmc_os_free(sw->last);
 	rmc_os_free(sw->free_client);
+	rmc_os_free(sw->bucket);
 	rmc_os_free(sw->client);
 	rmc_os_free(sw->free);
 	rmc_os_free(sw->owner);

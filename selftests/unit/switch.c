@@ -22,7 +22,7 @@ static u32 psn[4];
 static u64 *word(void *arg, u16 ctx_id, u64 offset)
 {
 	(void)arg;
-	if (gone || ctx_id != CTX || offset >= sizeof(memory) || offset & 7)
+	if (gone || ctx_id < CTX || ctx_id >= CTX + RMC_SWITCH_RANGES || offset >= sizeof(memory) || offset & 7)
 		return NULL;
 	return &memory[offset / 8];
 }
@@ -377,8 +377,85 @@ static void test_clients(void)
 	/* nobody's reply */
 	reply(0, RMC_OP_READ, 0, BYTES, RMC_S_OK);
 	CHECK_EQ(last.word, RMC_SWITCH_FAILED);
-	for (i = 0; i < RMC_REQ_GROUPS; i++)
-		CHECK_EQ(sw->client[i], 0);
+	for (i = 0; i < RMC_SWITCH_CLIENTS; i++)
+		CHECK(!sw->client[i].key || sw->client[i].key >> 16 == 1 + 1 * RMC_REQ_GROUPS);
+	end();
+}
+
+/* A client's place in the table: many come and go, and each finds its own registers. */
+static void test_client_table(void)
+{
+	const u32 n = 3 * RMC_REQ_GROUPS * RMC_SWITCH_RANGES;
+	u32 round, i;
+
+	begin();
+	for (i = 1; i < RMC_SWITCH_RANGES; i++) {
+		struct rmc_switch_range r = {
+			.ctx_id = CTX + i, .stride = BYTES, .bytes = BYTES, .count = 1,
+			.mem = memory, .slot = rmc_os_zalloc(sizeof(*r.slot)),
+		};
+
+		CHECK_EQ(rmc_switch_add(sw, &r), 0);
+		CHECK_EQ(rmc_switch_promote(sw, CTX + i, 0, 1, &mem), 0);
+	}
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < n; i++) {
+			last = packet(i % 3, RMC_OP_READ, 0, BYTES);
+			last.group = i / 3 % RMC_REQ_GROUPS;
+			last.ctx_id = CTX + i / 3 / RMC_REQ_GROUPS;
+			psn[last.source]++;
+			rmc_switch_request(sw, &last);
+			CHECK_EQ(last.verdict, RMC_SWITCH_FORWARD);
+		}
+		CHECK_EQ(RMC_SWITCH_CLIENTS - sw->free_clients, n);
+		/* in another order than they came in */
+		rmc_switch_leave(sw, round);
+		CHECK_EQ(RMC_SWITCH_CLIENTS - sw->free_clients, n / 3 * 2);
+		for (i = 0; i < n; i++) {
+			last = packet(i % 3, RMC_OP_READ, 0, BYTES);
+			last.group = i / 3 % RMC_REQ_GROUPS;
+			last.ctx_id = CTX + i / 3 / RMC_REQ_GROUPS;
+			last.status = RMC_S_OK;
+			rmc_switch_reply(sw, &last);
+			CHECK_EQ(last.word != RMC_SWITCH_FAILED, i % 3 != round);
+		}
+		rmc_switch_leave(sw, (round + 1) % 3);
+		rmc_switch_leave(sw, (round + 2) % 3);
+		CHECK_EQ(sw->free_clients, RMC_SWITCH_CLIENTS);
+	}
+	for (i = 0; i < RMC_SWITCH_CLIENTS; i++)
+		CHECK_EQ(sw->bucket[i], 0);
+	end();
+}
+
+/* Two contexts of one unit: operations of one do not keep those of the other waiting. */
+static void test_contexts(void)
+{
+	struct rmc_switch_range r = {
+		.ctx_id = CTX + 1, .stride = BYTES, .bytes = BYTES, .count = TUPLES,
+		.mem = memory + 1,
+	};
+	struct rmc_switch_packet other;
+
+	begin();
+	CHECK_EQ(rmc_switch_demote(sw, CTX, 0, TUPLES, &mem), 0);
+	r.slot = rmc_os_zalloc(r.count * sizeof(*r.slot));
+	CHECK_EQ(rmc_switch_add(sw, &r), 0);
+	CHECK_EQ(rmc_switch_promote(sw, CTX, 0, 1, &mem), 0);
+	CHECK_EQ(rmc_switch_promote(sw, CTX + 1, BYTES, 1, &mem), 0);
+	CHECK_EQ(send(0, RMC_OP_READ, 0, BYTES, 0, 0), RMC_SWITCH_FORWARD);
+	other = packet(0, RMC_OP_READ, BYTES, BYTES);
+	other.ctx_id = CTX + 1;
+	psn[0]++;
+	rmc_switch_request(sw, &other);
+	CHECK_EQ(other.verdict, RMC_SWITCH_FORWARD);
+	/* each gets the verdict on its own tuple */
+	CHECK(latch(1, 0, version(0)));
+	reply(0, RMC_OP_READ, 0, BYTES, RMC_S_OK);
+	CHECK_EQ(last.word, RMC_SWITCH_FAILED);
+	other.status = RMC_S_OK;
+	rmc_switch_reply(sw, &other);
+	CHECK(other.word != RMC_SWITCH_FAILED && other.word & RMC_SWITCH_VERIFIED);
 	end();
 }
 
@@ -748,6 +825,8 @@ int main(void)
 		{ "switch: a write that is repeated", test_repeated },
 		{ "switch: what would bypass the protocol is refused", test_refused },
 		{ "switch: clients and their operations", test_clients },
+		{ "switch: the table of clients", test_client_table },
+		{ "switch: contexts", test_contexts },
 		{ "switch: duplicates are dropped", test_duplicates },
 		{ "switch: sequence numbers of what is passed on", test_psn },
 		{ "switch: crash and recovery", test_crash },
