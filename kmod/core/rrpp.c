@@ -243,8 +243,7 @@ static __always_inline bool serve(struct rmc_node *node, struct rmc_in *in, stru
 		}
 	}
 	if (filtered && sw && status < RMC_S_DOMAIN_MAX)
-		rmc_switch_replies(sw, in->ep, p->word0, *word1, status,
-				   rmc_ring_line(&in->rep, in->rep.pay_pos));
+		rmc_switch_replies(sw, in->ep, p->word0, *word1, status, &in->rep);
 	in->req.pos += count;
 	in->req.pay_pos += p->pay_lines;
 	if (modelled)

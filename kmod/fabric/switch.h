@@ -271,7 +271,7 @@ struct rmc_switch_unlatch {
 void rmc_switch_request(struct rmc_switch *sw, struct rmc_switch_packet *p);
 void rmc_switch_reply(struct rmc_switch *sw, struct rmc_switch_packet *p);
 void rmc_switch_replies(struct rmc_switch *sw, u32 source, u64 word0, u64 word1, u8 status,
-			u8 *line);
+			const struct rmc_ring *tx);
 void rmc_switch_lost(struct rmc_switch *sw, u32 source);
 void rmc_switch_join(struct rmc_switch *sw, u32 source, u32 psn);
 void rmc_switch_leave(struct rmc_switch *sw, u32 source);

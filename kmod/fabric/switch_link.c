@@ -50,6 +50,41 @@ enum rmc_switch_verdict rmc_switch_arrives(struct rmc_switch *sw, u32 source,
 	return s.verdict;
 }
 
+/*
+ * The tuples of a range that a reply has are cold, as the storage node answered it with what memory
+ * has: if that says VERIFIED, a peer has written it.
+ */
+static void unmark_range(const struct rmc_switch_range *r, const struct rmc_switch_packet *s,
+			 const struct rmc_ring *tx)
+{
+	u64 end = min(s->offset + s->length, r->begin + (u64)r->stride * r->count);
+	u64 start = s->offset > r->begin ? s->offset - r->begin : 0;
+	/* the byte of a word that has the mark, of the first tuple that the reply may have */
+	u64 at = r->begin + (u64)rmc_os_div(start, r->stride) * r->stride + 7;
+
+	for (; at < end; at += r->stride) {
+		u32 line = (at - (s->offset & ~(u64)(RMC_LINE - 1))) / RMC_LINE;
+
+		if (at >= s->offset)
+			rmc_ring_line(tx, tx->pay_pos + line)[at & (RMC_LINE - 1)] &=
+				~(u8)(RMC_SWITCH_VERIFIED >> 56);
+	}
+}
+
+static void unmark(const struct rmc_switch *sw, const struct rmc_switch_packet *s,
+		   const struct rmc_ring *tx)
+{
+	u32 i;
+
+	for (i = 0; i < RMC_SWITCH_RANGES; i++) {
+		const struct rmc_switch_range *r = &sw->range[i];
+
+		if (r->count && !r->words && r->ctx_id == s->ctx_id &&
+		    s->offset < r->begin + (u64)r->stride * r->count)
+			unmark_range(r, s, tx);
+	}
+}
+
 /**
  * rmc_switch_replies() - a reply of the storage node passes its switch
  * @sw: switch
@@ -57,12 +92,12 @@ enum rmc_switch_verdict rmc_switch_arrives(struct rmc_switch *sw, u32 source,
  * @word0: of its request
  * @word1: of its request
  * @status: of the reply
- * @line: its first line of payload, not published yet
+ * @tx: ring, whose next lines are the reply's payload
  *
  * Context: worker, does not sleep.
  */
 void rmc_switch_replies(struct rmc_switch *sw, u32 source, u64 word0, u64 word1, u8 status,
-			u8 *line)
+			const struct rmc_ring *tx)
 {
 	struct rmc_switch_packet s;
 
@@ -71,5 +106,7 @@ void rmc_switch_replies(struct rmc_switch *sw, u32 source, u64 word0, u64 word1,
 	rmc_switch_reply(sw, &s);
 	/* tuples begin with a line */
 	if (s.changed)
-		memcpy(line, &s.word, sizeof(s.word));
+		memcpy(rmc_ring_line(tx, tx->pay_pos), &s.word, sizeof(s.word));
+	else if (s.op == RMC_OP_READ && !status)
+		unmark(sw, &s, tx);
 }

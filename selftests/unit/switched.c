@@ -132,6 +132,32 @@ static void mixed_with_cold(struct setup *s)
 	CHECK_EQ(rmc_switch_promote(node->links.sw, CTX, 0, 1, &m), 0);
 }
 
+/* A peer writes the mark of a switch to cold tuples: no reader takes it for a verdict. */
+static void marks_in_memory(struct setup *s)
+{
+	static const u32 len[] = { 8, BYTES, 2 * BYTES, 3 * BYTES + 8, 1, 64 };
+	struct rmc_switch_memory m;
+	u32 i, n;
+
+	for (i = 0; i < s->w.opts.rrpps; i++) {
+		m = rmc_switched_memory(server(s, i));
+		CHECK_EQ(rmc_switch_demote(server(s, i)->links.sw, CTX, 0, 8, &m), 0);
+	}
+	memset(seg, 0xff, 8 * BYTES);
+	for (n = 0; n < 2 * ARRAY_SIZE(len); n++) {
+		/* from a tuple's begin, and from amid the one before */
+		u32 off = n % 2 ? 2 * BYTES : BYTES + 7, bytes = len[n / 2];
+
+		memset(lbuf, 0, 8 * BYTES);
+		CHECK_EQ(run_ms(s, RMC_OP_READ, off, lbuf, bytes, 20), RMC_S_OK);
+		for (i = 0; i < bytes; i++)
+			CHECK_EQ(lbuf[i], (off + i) % BYTES == 7 ? 0x7f : 0xff);
+		CHECK_EQ(lbuf[bytes], 0);
+	}
+	CHECK_EQ(seg[2 * BYTES + 7], 0xff);
+	memset(seg, 0, 8 * BYTES);
+}
+
 /* A peer sends a packet with the mark of a switch, for a tuple. */
 static void forge_answer(struct setup *s)
 {
@@ -425,6 +451,7 @@ static void test_hostile(const struct testbed_opts *o)
 	forge_answer(&s);
 	CHECK_EQ(switch_stat(&s, answered), was + 1);
 	CHECK_EQ(run_ms(&s, RMC_OP_READ, 8192, lbuf, 512, 20), RMC_S_OK);
+	marks_in_memory(&s);
 	switch_off(&s);
 	switch_on(&s);
 	m = rmc_switched_memory(server(&s, 0));
