@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Control of switches. The RRPP's worker makes each change, between packets, and in steps: it does
- * not stop for longer than RMC_SWITCH_BATCH tuples take.
+ * not stop for longer than RMC_SWITCH_BATCH tuples take. A crash clears all registers at once, and so
+ * does memory that is withdrawn go through all of them.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -131,7 +132,7 @@ static int look(void *arg)
 
 	*c->state = (struct rmc_switch_state){
 		.epoch = sw->epoch, .crashed = sw->crashed, .registers = sw->registers,
-		.frees = sw->frees, .latched = rmc_switch_latched(sw),
+		.frees = sw->frees, .latched = sw->latched,
 		.clients = RMC_SWITCH_CLIENTS - sw->free_clients, .stats = sw->stats,
 	};
 	memcpy(c->state->range, sw->range, sizeof(sw->range));

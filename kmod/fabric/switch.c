@@ -165,10 +165,46 @@ static bool get_client(struct rmc_switch *sw, struct rmc_switch_packet *p)
 	return true;
 }
 
+/* The storage node is passed an operation on a tuple. */
+static void owe(struct rmc_switch *sw, const struct rmc_switch_packet *p)
+{
+	struct rmc_switch_client *c = &sw->client[p->client];
+
+	c->write = p->type == RMC_SWITCH_WRITE_REQ;
+	c->owed = p->tuple + 1;
+	if (c->write)
+		sw->users[p->tuple].writes++;
+	else
+		sw->users[p->tuple].reads++;
+	sw->waits++;
+}
+
+/**
+ * rmc_switch_answered() - the storage node has answered a client, or never will
+ * @sw: switch
+ * @client: id
+ *
+ * Context: RRPP worker, does not sleep.
+ */
+void rmc_switch_answered(struct rmc_switch *sw, u32 client)
+{
+	struct rmc_switch_client *c = &sw->client[client];
+
+	if (!c->owed)
+		return;
+	if (c->write)
+		sw->users[c->owed - 1].writes--;
+	else
+		sw->users[c->owed - 1].reads--;
+	c->owed = 0;
+	sw->waits--;
+}
+
 static void put_client(struct rmc_switch *sw, u32 id)
 {
 	u16 *link = bucket_of(sw, sw->client[id].key);
 
+	rmc_switch_answered(sw, id);
 	while (*link != id + 1)
 		link = &sw->client[*link - 1].next;
 	*link = sw->client[id].next;
@@ -306,6 +342,7 @@ static void stage_tuple(struct rmc_switch_tuple *reg, struct rmc_switch_packet *
 		reg->writer = p->holder;
 		reg->writer_era = p->era;
 		reg->holder = 0;
+		p->took = true;
 		break;
 	default:	/* words */
 		access_word(reg, p);
@@ -378,10 +415,30 @@ static void count_request(struct rmc_switch *sw, const struct rmc_switch_packet 
 		rmc_switch_count(sw, refused);
 	else
 		rmc_switch_count(sw, answered);
-	if (p->took && p->operand[0] & RMC_SWITCH_LATCHED)
+	if (!p->took)
+		return;
+	if (p->operand[0] & RMC_SWITCH_LATCHED) {
 		rmc_switch_count(sw, unlatches);
-	else if (p->took)
+		sw->latched--;
+	} else {
 		rmc_switch_count(sw, latches);
+		sw->latched++;
+	}
+}
+
+/* Of a reply: what it answers is not waited for any more. */
+static void count_reply(struct rmc_switch *sw, const struct rmc_switch_packet *p)
+{
+	const struct rmc_switch_client *c = &sw->client[p->client];
+
+	if (c->owed == p->tuple + 1 && c->write == (p->type == RMC_SWITCH_WRITE_REP))
+		rmc_switch_answered(sw, p->client);
+	if (p->changed && p->word == RMC_SWITCH_FAILED)
+		rmc_switch_count(sw, failed_reads);
+	if (p->took) {
+		rmc_switch_count(sw, unlatches);
+		sw->latched--;
+	}
 }
 
 /**
@@ -415,8 +472,11 @@ void rmc_switch_request(struct rmc_switch *sw, struct rmc_switch_packet *p)
 		pass(sw, &again);
 		rmc_switch_count(sw, stale_writes);
 	}
-	if (p->verdict == RMC_SWITCH_FORWARD)
+	if (p->verdict == RMC_SWITCH_FORWARD) {
 		check_psn(sw, p);
+		if (has_client(p))
+			owe(sw, p);
+	}
 	count_request(sw, p);
 }
 
@@ -453,10 +513,7 @@ void rmc_switch_reply(struct rmc_switch *sw, struct rmc_switch_packet *p)
 	pass(sw, p);
 	if (sw->crashed)
 		p->word = RMC_SWITCH_FAILED;
-	if (p->changed && p->word == RMC_SWITCH_FAILED)
-		rmc_switch_count(sw, failed_reads);
-	if (p->type == RMC_SWITCH_WRITE_REP && p->known && !status && !sw->crashed)
-		rmc_switch_count(sw, unlatches);
+	count_reply(sw, p);
 }
 
 /* ---- connections ---- */

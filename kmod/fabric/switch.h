@@ -99,7 +99,7 @@ enum rmc_switch_verdict {
  * @holder: what stage 2 calls the client ...
  * @era: ... and its connection: who comes later has none of its latches
  * @known: of a reply: its request is the one that stage 1 has of the client
- * @took: of a latch: it has changed the word
+ * @took: of a latch, or the reply to a write: it has latched or unlatched the tuple
  * @stale: of a write: not passed on, after stage 1 has stored its tuple
  * @version: word of the tuple, from stage 2 to stage 3
  */
@@ -176,10 +176,24 @@ struct rmc_switch_stats {
  * struct rmc_switch_client - entry of the table of clients
  * @key: source, group and context; 0: nobody has this id
  * @next: id of the next one with the same hash + 1
+ * @write: the storage node owes it an answer to a write, else to a read ...
+ * @owed: ... of the tuple of this register + 1; 0: to nothing
  */
 struct rmc_switch_client {
 	u64 key;
 	u16 next;
+	bool write;
+	u32 owed;
+};
+
+/**
+ * struct rmc_switch_users - operations on a tuple that the storage node has not answered yet
+ * @reads: of clients
+ * @writes: ...
+ */
+struct rmc_switch_users {
+	u16 reads;
+	u16 writes;
 };
 
 /**
@@ -212,6 +226,9 @@ struct rmc_switch_port {
  * @last: registers of stage 0
  * @use: registers of stage 1
  * @tuple: registers of stage 2
+ * @users: by register, counted by the control plane
+ * @waits: sum of these
+ * @latched: tuples that are latched
  * @seen: registers of stage 3
  * @offset: registers of stage 4
  * @port: by source
@@ -236,6 +253,9 @@ struct rmc_switch {
 	struct rmc_switch_last *last;
 	struct rmc_switch_use *use;
 	struct rmc_switch_tuple *tuple;
+	struct rmc_switch_users *users;
+	u32 waits;
+	u32 latched;
 	struct rmc_switch_seen *seen;
 	struct rmc_switch_offset *offset;
 	struct rmc_switch_port *port;
@@ -291,7 +311,6 @@ int rmc_switch_recover(struct rmc_switch *sw, const struct rmc_switch_memory *m)
 int rmc_switch_unlatch(struct rmc_switch *sw, struct rmc_switch_unlatch *u, u32 first,
 		       const struct rmc_switch_memory *m);
 void rmc_switch_withdraw(struct rmc_switch *sw, const void *mem);
-u32 rmc_switch_latched(const struct rmc_switch *sw);
-bool rmc_switch_waits(const struct rmc_switch *sw);
+void rmc_switch_answered(struct rmc_switch *sw, u32 client);
 
 #endif

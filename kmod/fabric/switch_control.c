@@ -41,12 +41,13 @@ struct rmc_switch *rmc_switch_create(const struct rmc_fabric *f, u32 ep, u32 reg
 	sw->last = rmc_os_zalloc(sources * sizeof(*sw->last));
 	sw->use = rmc_os_zalloc(RMC_SWITCH_CLIENTS * sizeof(*sw->use));
 	sw->tuple = rmc_os_zalloc(registers * sizeof(*sw->tuple));
+	sw->users = rmc_os_zalloc(registers * sizeof(*sw->users));
 	sw->seen = rmc_os_zalloc(RMC_SWITCH_CLIENTS * sizeof(*sw->seen));
 	sw->offset = rmc_os_zalloc(sources * sizeof(*sw->offset));
 	sw->port = rmc_os_zalloc(sources * sizeof(*sw->port));
 	sw->era = rmc_os_zalloc(sources * sizeof(*sw->era));
 	if (!sw->owner || !sw->free || !sw->client || !sw->bucket || !sw->free_client ||
-	    !sw->last || !sw->use || !sw->tuple || !sw->seen || !sw->offset || !sw->port || !sw->era) {
+	    !sw->last || !sw->use || !sw->tuple || !sw->users || !sw->seen || !sw->offset || !sw->port || !sw->era) {
 		rmc_switch_destroy(sw);
 		return NULL;
 	}
@@ -77,6 +78,7 @@ void rmc_switch_destroy(struct rmc_switch *sw)
 	rmc_os_free(sw->port);
 	rmc_os_free(sw->offset);
 	rmc_os_free(sw->seen);
+	rmc_os_free(sw->users);
 	rmc_os_free(sw->tuple);
 	rmc_os_free(sw->use);
 	rmc_os_free(sw->last);
@@ -142,6 +144,7 @@ static struct rmc_switch_range *owner_range(struct rmc_switch *sw, u32 reg, u64 
 
 static void free_register(struct rmc_switch *sw, u32 reg)
 {
+	sw->latched -= !!sw->tuple[reg].holder;
 	memset(&sw->tuple[reg], 0, sizeof(*sw->tuple));
 	sw->owner[reg] = 0;
 	sw->free[sw->frees++] = reg;
@@ -191,9 +194,13 @@ void rmc_switch_withdraw(struct rmc_switch *sw, const void *mem)
 	u64 offset;
 
 	for (i = 0; i < RMC_SWITCH_CLIENTS; i++) {
-		range = sw->use[i].tuple ? owner_range(sw, sw->use[i].tuple - 1, &offset) : NULL;
-		if (range && range->mem == mem)
-			sw->use[i].tuple = 0;
+		u32 owed = sw->client[i].owed;
+
+		range = owed ? owner_range(sw, owed - 1, &offset) : NULL;
+		if (!range || range->mem != mem)
+			continue;
+		rmc_switch_answered(sw, i);
+		sw->use[i].tuple = 0;
 	}
 	for (reg = 0; reg < sw->registers; reg++) {
 		range = owner_range(sw, reg, &offset);
@@ -251,18 +258,7 @@ static int promote(struct rmc_switch *sw, u32 range, u32 i, const struct rmc_swi
 	return 0;
 }
 
-static bool in_use(const struct rmc_switch *sw, u32 reg)
-{
-	u32 i;
-
-	for (i = 0; i < RMC_SWITCH_CLIENTS; i++)
-		if (sw->use[i].tuple == reg + 1)
-			return true;
-	return false;
-}
-
-static int demote(struct rmc_switch *sw, u32 range, u32 i, const struct rmc_switch_memory *m,
-		  bool used)
+static int demote(struct rmc_switch *sw, u32 range, u32 i, const struct rmc_switch_memory *m)
 {
 	struct rmc_switch_range *r = &sw->range[range];
 	u32 reg = r->slot[i] - 1;
@@ -271,7 +267,7 @@ static int demote(struct rmc_switch *sw, u32 range, u32 i, const struct rmc_swit
 	if (!r->slot[i])
 		return 0;
 	word = sw->tuple[reg].word;
-	if (!r->words && (word & RMC_SWITCH_LATCHED || (used && in_use(sw, reg))))
+	if (!r->words && (word & RMC_SWITCH_LATCHED || sw->users[reg].reads))
 		return -EBUSY;
 	home = m->word(m->arg, r->ctx_id, r->begin + (u64)i * r->stride);
 	if (!home)
@@ -345,7 +341,6 @@ int rmc_switch_promote(struct rmc_switch *sw, u16 ctx_id, u64 offset, u32 count,
 int rmc_switch_demote(struct rmc_switch *sw, u16 ctx_id, u64 offset, u32 count,
 		      const struct rmc_switch_memory *m)
 {
-	bool used = rmc_switch_waits(sw);
 	u32 range, first, i;
 	int err = find(sw, ctx_id, offset, &range, &first);
 
@@ -356,7 +351,7 @@ int rmc_switch_demote(struct rmc_switch *sw, u16 ctx_id, u64 offset, u32 count,
 	if (count > RMC_SWITCH_BATCH || count > sw->range[range].count - first)
 		return -ERANGE;
 	for (i = 0; i < count && !err; i++)
-		err = demote(sw, range, first + i, m, used);
+		err = demote(sw, range, first + i, m);
 	return err;
 }
 
@@ -376,6 +371,7 @@ void rmc_switch_crash(struct rmc_switch *sw)
 
 	sw->crashed = true;
 	sw->recovered = 0;
+	sw->latched = 0;
 	for (i = 0; i < sw->registers; i++)
 		memset(&sw->tuple[i], 0, sizeof(sw->tuple[i]));
 	memset(sw->seen, 0, RMC_SWITCH_CLIENTS * sizeof(*sw->seen));
@@ -405,7 +401,7 @@ int rmc_switch_recover(struct rmc_switch *sw, const struct rmc_switch_memory *m)
 
 	if (!sw->crashed)
 		return -EINVAL;
-	if (rmc_switch_waits(sw))
+	if (sw->waits)
 		return -EAGAIN;
 	for (reg = sw->recovered; reg < sw->recovered + most; reg++) {
 		u64 offset, word, *home;
@@ -443,7 +439,6 @@ int rmc_switch_recover(struct rmc_switch *sw, const struct rmc_switch_memory *m)
 int rmc_switch_unlatch(struct rmc_switch *sw, struct rmc_switch_unlatch *u, u32 first,
 		       const struct rmc_switch_memory *m)
 {
-	bool used = rmc_switch_waits(sw);
 	u32 reg, end = first + min(sw->registers - min(first, sw->registers),
 				   (u32)RMC_SWITCH_BATCH);
 	u64 offset, *home;
@@ -460,47 +455,17 @@ int rmc_switch_unlatch(struct rmc_switch *sw, struct rmc_switch_unlatch *u, u32 
 			u->kept++;
 			continue;
 		}
-		if (used && in_use(sw, reg)) {
+		if (sw->users[reg].reads + sw->users[reg].writes) {
 			err = -EAGAIN;
 			continue;
 		}
 		t->word++;
 		t->holder = 0;
+		sw->latched--;
 		u->freed++;
 		home = m->word(m->arg, r->ctx_id, offset);
 		if (home)
 			WRITE_ONCE(*home, t->word);
 	}
 	return err;
-}
-
-/**
- * rmc_switch_latched() - count the tuples that are latched
- * @sw: switch
- *
- * Return: their number. Context: RRPP worker, does not sleep.
- */
-u32 rmc_switch_latched(const struct rmc_switch *sw)
-{
-	u32 reg, n = 0;
-
-	for (reg = 0; reg < sw->registers; reg++)
-		n += !!sw->tuple[reg].holder;
-	return n;
-}
-
-/**
- * rmc_switch_waits() - check whether the storage node owes answers to tuple operations
- * @sw: switch
- *
- * Return: true while it does. Context: RRPP worker, does not sleep.
- */
-bool rmc_switch_waits(const struct rmc_switch *sw)
-{
-	u32 i;
-
-	for (i = 0; i < RMC_SWITCH_CLIENTS; i++)
-		if (sw->use[i].tuple)
-			return true;
-	return false;
 }

@@ -68,6 +68,18 @@ static void begin(void)
 
 static void end(void)
 {
+	u32 i, waits = 0, latched = 0;
+
+	/* the counters are what they count */
+	for (i = 0; i < sw->registers; i++) {
+		waits += sw->users[i].reads + sw->users[i].writes;
+		latched += !!sw->tuple[i].holder;
+	}
+	CHECK_EQ(sw->waits, waits);
+	CHECK_EQ(sw->latched, latched);
+	for (i = 0; i < RMC_SWITCH_CLIENTS; i++)
+		waits -= !!sw->client[i].owed;
+	CHECK_EQ(waits, 0);
 	/* what was passed on had the number that the receiver expects */
 	CHECK_EQ(sw->stats.psn_errors, 0);
 	rmc_switch_destroy(sw);
@@ -254,7 +266,7 @@ static void test_latches(void)
 	CHECK_EQ(last.word, VERSION(1));
 	CHECK_EQ(version(0), VERSION(2));
 	CHECK_EQ(sw->stats.unlatches, 1);
-	CHECK_EQ(rmc_switch_latched(sw), 0);
+	CHECK_EQ(sw->latched, 0);
 	/* the reply to a write that the switch has not passed */
 	CHECK(latch(0, 2, VERSION(0)));
 	reply(0, RMC_OP_WRITE, 2 * BYTES, BYTES, RMC_S_OK);
@@ -262,7 +274,7 @@ static void test_latches(void)
 	/* the client of a refused write is free: the packet passed stage 1 once more */
 	CHECK_EQ(sw->stats.stale_writes, 3);
 	CHECK_EQ(read_tuple(0, 0), VERSION(2) | RMC_SWITCH_VERIFIED);
-	CHECK(!rmc_switch_waits(sw));
+	CHECK(!sw->waits);
 	/* the version after the last one would be the next epoch */
 	sw->tuple[sw->range[0].slot[1] - 1].word = VERSION(RMC_SWITCH_VERSION - 1);
 	CHECK_EQ(send(0, RMC_OP_CAS, BYTES, 8, VERSION(RMC_SWITCH_VERSION - 1),
@@ -566,7 +578,7 @@ static void test_crash(void)
 
 	CHECK_EQ(version(0), v2);
 	CHECK_EQ(version(1), v2 - 2);
-	CHECK_EQ(rmc_switch_latched(sw), 0);
+	CHECK_EQ(sw->latched, 0);
 	/* the latch was forgotten, and has another owner, whose word is the same but for the epoch */
 	CHECK(latch(2, 1, v2 - 2));
 	CHECK_EQ(send(1, RMC_OP_WRITE, BYTES, BYTES, VERSION(1), 0), RMC_SWITCH_ANSWER);
@@ -667,7 +679,7 @@ static void test_ranges(void)
 	rmc_switch_withdraw(sw, memory + 1);
 	CHECK_EQ(version(0), VERSION(0));
 	rmc_switch_withdraw(sw, memory);
-	CHECK(!rmc_switch_waits(sw));
+	CHECK(!sw->waits);
 	CHECK_EQ(sw->frees, TUPLES + 1);
 	CHECK_EQ(send(1, RMC_OP_CAS, 0, 8, VERSION(0), VERSION(1)), RMC_SWITCH_FORWARD);
 	/* the next segment may be the same memory: its words are new all the same */
@@ -729,7 +741,7 @@ static void test_dead_holder(void)
 	CHECK_EQ(u.freed, 0);
 	rmc_switch_leave(sw, 1);
 	CHECK_EQ(version(0), VERSION(1));
-	CHECK_EQ(rmc_switch_latched(sw), 3);
+	CHECK_EQ(sw->latched, 3);
 	CHECK_EQ(rmc_switch_unlatch(sw, &u, RMC_SWITCH_BATCH, &mem), 0);
 	CHECK_EQ(rmc_switch_unlatch(sw, &u, 0, &mem), 0);
 	CHECK_EQ(u.freed, 2);
@@ -738,7 +750,7 @@ static void test_dead_holder(void)
 	/* what recovery would read */
 	CHECK_EQ(memory[0], VERSION(2));
 	CHECK_EQ(version(8), VERSION(1));
-	CHECK_EQ(rmc_switch_latched(sw), 1);
+	CHECK_EQ(sw->latched, 1);
 	/* the dead one's write comes late */
 	CHECK_EQ(send(1, RMC_OP_WRITE, 0, BYTES, VERSION(1), 0), RMC_SWITCH_ANSWER);
 	CHECK_EQ(last.status, RMC_S_ABORTED);

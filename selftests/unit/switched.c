@@ -602,7 +602,7 @@ static void test_dead_holder(const struct testbed_opts *o)
 		CHECK(!(*word_of(i) & RMC_SWITCH_LATCHED) &&
 		      (*word_of(i) & RMC_SWITCH_VERSION) == 4);
 	for (i = 0; i < s.w.opts.rrpps; i++)
-		CHECK_EQ(rmc_switch_latched(server(&s, i)->links.sw), 0);
+		CHECK_EQ(server(&s, i)->links.sw->latched, 0);
 	s.w.frozen[0] = false;
 	app_lost(&s.a);
 	rmc_filters = 0;
