@@ -48,12 +48,13 @@ static int move(struct call *c, u32 most, bool hot)
 	const struct rmc_switch_range *r = &c->command->range;
 	u32 n = min(most - c->at, (u32)RMC_SWITCH_BATCH);
 	u64 offset = r->begin + (u64)c->at * r->stride;
+	u32 done = n;
 	int err;
 
 	/* a segment that is withdrawn meanwhile takes the range with it: -ENODEV */
-	err = (hot ? rmc_switch_promote : rmc_switch_demote)(c->unit->links.sw, r->ctx_id, offset,
-							      n, &m);
-	c->at += n;
+	err = hot ? rmc_switch_promote(c->unit->links.sw, r->ctx_id, offset, n, &m) :
+		    rmc_switch_demote(c->unit->links.sw, r->ctx_id, offset, n, &done, &m);
+	c->at += done;
 	return err ?: c->at < most ? -EAGAIN : 0;
 }
 
@@ -78,6 +79,7 @@ static int empty(void *arg)
 	struct call *c = arg;
 	struct rmc_switch *sw = c->unit->links.sw;
 	struct rmc_switch_memory m = rmc_switched_memory(c->unit);
+	u32 done;
 	int err;
 
 	while (c->place < RMC_SWITCH_RANGES) {
@@ -86,14 +88,24 @@ static int empty(void *arg)
 
 		if (n) {
 			err = rmc_switch_demote(sw, r->ctx_id, r->begin + (u64)c->at * r->stride,
-						n, &m);
-			c->at += n;
+						n, &done, &m);
+			c->at += done;
 			return err ?: -EAGAIN;
 		}
 		c->place++;
 		c->at = 0;
 	}
 	return rmc_switched_take_away(c->unit, false, &c->sw);
+}
+
+/* The last step of what failed: tuples that were to go stay in use. */
+static int keep(void *arg)
+{
+	struct call *c = arg;
+
+	if (c->unit->links.sw)
+		rmc_switch_keep(c->unit->links.sw);
+	return 0;
 }
 
 static int crash(void *arg)
@@ -139,8 +151,7 @@ static int look(void *arg)
 	return 0;
 }
 
-/* Calls a step until it is done, or fails; -EBUSY after -EAGAIN for long. */
-static int steps(struct call *c, int (*step)(void *arg))
+static int try_steps(struct call *c, int (*step)(void *arg))
 {
 	unsigned long end = jiffies + msecs_to_jiffies(WAIT_MS);
 	u32 at = 0, place = 0;
@@ -159,6 +170,16 @@ static int steps(struct call *c, int (*step)(void *arg))
 		}
 		usleep_range(10, 100);
 	}
+}
+
+/* Calls a step until it is done, or fails; -EBUSY after -EAGAIN for long. */
+static int steps(struct call *c, int (*step)(void *arg))
+{
+	int err = try_steps(c, step);
+
+	if (err)
+		rmc_worker_call(c->unit->srv_worker, keep, c);
+	return err;
 }
 
 /* Take the switch away, if it serves nothing. */

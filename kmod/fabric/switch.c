@@ -386,6 +386,13 @@ static bool has_tuple(const struct rmc_switch_packet *p)
 	       p->type != RMC_SWITCH_RELEASE;
 }
 
+/* True if it makes a tuple hard to demote. Who has latched it may write, or give it free. */
+static bool begins(const struct rmc_switch_packet *p)
+{
+	return p->type == RMC_SWITCH_READ_REQ ||
+	       (p->type == RMC_SWITCH_LATCH && !(p->operand[0] & RMC_SWITCH_LATCHED));
+}
+
 /* Stages 1 to 3; stage 5 is the caller, who has the packet's fields. */
 static void pass(struct rmc_switch *sw, struct rmc_switch_packet *p)
 {
@@ -458,7 +465,7 @@ void rmc_switch_request(struct rmc_switch *sw, struct rmc_switch_packet *p)
 		rmc_switch_count(sw, duplicates);
 		return;
 	}
-	if (has_tuple(p) && sw->crashed)
+	if (has_tuple(p) && (sw->crashed || (p->tuple + 1 == sw->closing && begins(p))))
 		refuse(p, RMC_S_BUSY);
 	if (has_client(p) && !get_client(sw, p))
 		refuse(p, RMC_S_BUSY);

@@ -229,6 +229,7 @@ struct rmc_switch_port {
  * @users: by register, counted by the control plane
  * @waits: sum of these
  * @latched: tuples that are latched
+ * @closing: register + 1 of a tuple that is being demoted: nobody may begin to use it; 0: none
  * @seen: registers of stage 3
  * @offset: registers of stage 4
  * @port: by source
@@ -256,6 +257,7 @@ struct rmc_switch {
 	struct rmc_switch_users *users;
 	u32 waits;
 	u32 latched;
+	u32 closing;
 	struct rmc_switch_seen *seen;
 	struct rmc_switch_offset *offset;
 	struct rmc_switch_port *port;
@@ -305,7 +307,8 @@ int rmc_switch_add(struct rmc_switch *sw, struct rmc_switch_range *r);
 int rmc_switch_promote(struct rmc_switch *sw, u16 ctx_id, u64 offset, u32 count,
 		       const struct rmc_switch_memory *m);
 int rmc_switch_demote(struct rmc_switch *sw, u16 ctx_id, u64 offset, u32 count,
-		      const struct rmc_switch_memory *m);
+		      u32 *done, const struct rmc_switch_memory *m);
+void rmc_switch_keep(struct rmc_switch *sw);
 void rmc_switch_crash(struct rmc_switch *sw);
 int rmc_switch_recover(struct rmc_switch *sw, const struct rmc_switch_memory *m);
 int rmc_switch_unlatch(struct rmc_switch *sw, struct rmc_switch_unlatch *u, u32 first,

@@ -145,6 +145,8 @@ static struct rmc_switch_range *owner_range(struct rmc_switch *sw, u32 reg, u64 
 static void free_register(struct rmc_switch *sw, u32 reg)
 {
 	sw->latched -= !!sw->tuple[reg].holder;
+	if (sw->closing == reg + 1)
+		sw->closing = 0;
 	memset(&sw->tuple[reg], 0, sizeof(*sw->tuple));
 	sw->owner[reg] = 0;
 	sw->free[sw->frees++] = reg;
@@ -267,8 +269,12 @@ static int demote(struct rmc_switch *sw, u32 range, u32 i, const struct rmc_swit
 	if (!r->slot[i])
 		return 0;
 	word = sw->tuple[reg].word;
-	if (!r->words && (word & RMC_SWITCH_LATCHED || sw->users[reg].reads))
+	if (!r->words && word & RMC_SWITCH_LATCHED)
 		return -EBUSY;
+	if (sw->users[reg].reads) {
+		sw->closing = reg + 1;
+		return -EAGAIN;
+	}
 	home = m->word(m->arg, r->ctx_id, r->begin + (u64)i * r->stride);
 	if (!home)
 		return -EFAULT;
@@ -332,27 +338,43 @@ int rmc_switch_promote(struct rmc_switch *sw, u16 ctx_id, u64 offset, u32 count,
  * @ctx_id: context of a range
  * @offset: of a tuple of the range
  * @count: how many from there, RMC_SWITCH_BATCH at most
+ * @done: out, of these, how many are cold now
  * @m: the storage node's memory
  *
- * Return: 0; -EBUSY: the switch has crashed, or one is latched, or just read; -EFAULT, -EINVAL,
- * -ENODEV, -ERANGE as rmc_switch_promote(). Those before are cold then.
- * Context: RRPP worker, does not sleep.
+ * Return: 0; -EAGAIN: the next one is being read; until another call, or rmc_switch_keep(), nobody
+ * else may read or latch it; -EBUSY: the switch has crashed, or one is latched; -EFAULT, -EINVAL,
+ * -ENODEV, -ERANGE as rmc_switch_promote(). Context: RRPP worker, does not sleep.
  */
-int rmc_switch_demote(struct rmc_switch *sw, u16 ctx_id, u64 offset, u32 count,
+int rmc_switch_demote(struct rmc_switch *sw, u16 ctx_id, u64 offset, u32 count, u32 *done,
 		      const struct rmc_switch_memory *m)
 {
-	u32 range, first, i;
+	u32 range, first;
 	int err = find(sw, ctx_id, offset, &range, &first);
 
+	*done = 0;
+	sw->closing = 0;
 	if (err)
 		return err;
 	if (sw->crashed)
 		return -EBUSY;
 	if (count > RMC_SWITCH_BATCH || count > sw->range[range].count - first)
 		return -ERANGE;
-	for (i = 0; i < count && !err; i++)
-		err = demote(sw, range, first + i, m);
+	while (*done < count && !err) {
+		err = demote(sw, range, first + *done, m);
+		*done += !err;
+	}
 	return err;
+}
+
+/**
+ * rmc_switch_keep() - a tuple that was being demoted stays in the switch
+ * @sw: switch
+ *
+ * Context: RRPP worker, does not sleep.
+ */
+void rmc_switch_keep(struct rmc_switch *sw)
+{
+	sw->closing = 0;
 }
 
 /* ---- crash and recovery ---- */
@@ -372,6 +394,7 @@ void rmc_switch_crash(struct rmc_switch *sw)
 	sw->crashed = true;
 	sw->recovered = 0;
 	sw->latched = 0;
+	sw->closing = 0;
 	for (i = 0; i < sw->registers; i++)
 		memset(&sw->tuple[i], 0, sizeof(sw->tuple[i]));
 	memset(sw->seen, 0, RMC_SWITCH_CLIENTS * sizeof(*sw->seen));
@@ -455,7 +478,8 @@ int rmc_switch_unlatch(struct rmc_switch *sw, struct rmc_switch_unlatch *u, u32 
 			u->kept++;
 			continue;
 		}
-		if (sw->users[reg].reads + sw->users[reg].writes) {
+		/* readers do not mind: it is odd before, and another one afterwards */
+		if (sw->users[reg].writes) {
 			err = -EAGAIN;
 			continue;
 		}

@@ -17,6 +17,7 @@ static u64 memory[BYTES * TUPLES / 8 + 5000];
 static bool gone;
 static struct rmc_fabric fabric;
 static struct rmc_switch *sw;
+static u32 done;	/* of the last demotion */
 static u32 psn[4];
 
 static u64 *word(void *arg, u16 ctx_id, u64 offset)
@@ -450,7 +451,7 @@ static void test_contexts(void)
 	struct rmc_switch_packet other;
 
 	begin();
-	CHECK_EQ(rmc_switch_demote(sw, CTX, 0, TUPLES, &mem), 0);
+	CHECK_EQ(rmc_switch_demote(sw, CTX, 0, TUPLES, &done, &mem), 0);
 	r.slot = rmc_os_zalloc(r.count * sizeof(*r.slot));
 	CHECK_EQ(rmc_switch_add(sw, &r), 0);
 	CHECK_EQ(rmc_switch_promote(sw, CTX, 0, 1, &mem), 0);
@@ -565,7 +566,7 @@ static void test_crash(void)
 	CHECK_EQ(refusal(2, RMC_OP_CAS, 0, 8), RMC_S_BUSY);
 	CHECK_EQ(refusal(2, RMC_OP_WRITE, 0, BYTES), RMC_S_BUSY);
 	CHECK_EQ(rmc_switch_promote(sw, CTX, 0, 1, &mem), -EBUSY);
-	CHECK_EQ(rmc_switch_demote(sw, CTX, 0, 1, &mem), -EBUSY);
+	CHECK_EQ(rmc_switch_demote(sw, CTX, 0, 1, &done, &mem), -EBUSY);
 	/* a write that lands behind the recovery would change what has a version already */
 	CHECK_EQ(rmc_switch_recover(sw, &mem), -EAGAIN);
 	reply(3, RMC_OP_READ, 5 * BYTES, BYTES, RMC_S_OK);
@@ -602,17 +603,30 @@ static void test_cold(void)
 {
 	begin();
 	CHECK(latch(0, 0, VERSION(0)));
-	CHECK_EQ(rmc_switch_demote(sw, CTX, 0, 1, &mem), -EBUSY);
+	CHECK_EQ(rmc_switch_demote(sw, CTX, 0, 1, &done, &mem), -EBUSY);
 	write_tuple(0, 0, VERSION(1));
 	/* a reader's registers name it */
 	CHECK_EQ(send(1, RMC_OP_READ, 0, BYTES, 0, 0), RMC_SWITCH_FORWARD);
-	CHECK_EQ(rmc_switch_demote(sw, CTX, 0, 1, &mem), -EBUSY);
-	CHECK_EQ(rmc_switch_demote(sw, CTX, BYTES, 1, &mem), 0);
+	CHECK_EQ(rmc_switch_demote(sw, CTX, 0, 2, &done, &mem), -EAGAIN);
+	CHECK_EQ(done, 0);
+	/* nobody else may, or it would never be free */
+	CHECK_EQ(refusal(2, RMC_OP_READ, 0, BYTES), RMC_S_BUSY);
+	CHECK_EQ(refusal(2, RMC_OP_CAS, 0, 8), RMC_S_BUSY);
+	CHECK_EQ(version(0), VERSION(2));
+	CHECK_EQ(read_tuple(2, 1), VERSION(0) | RMC_SWITCH_VERIFIED);
+	rmc_switch_keep(sw);
+	CHECK_EQ(read_tuple(2, 0), VERSION(2) | RMC_SWITCH_VERIFIED);
+	CHECK_EQ(rmc_switch_demote(sw, CTX, 0, 2, &done, &mem), -EAGAIN);
+	CHECK_EQ(rmc_switch_demote(sw, CTX, BYTES, 1, &done, &mem), 0);
+	CHECK_EQ(read_tuple(2, 0), VERSION(2) | RMC_SWITCH_VERIFIED);
+	CHECK_EQ(rmc_switch_demote(sw, CTX, 0, 2, &done, &mem), -EAGAIN);
 	reply(1, RMC_OP_READ, 0, BYTES, RMC_S_OK);
-	CHECK_EQ(rmc_switch_demote(sw, CTX, 0, 1, &mem), 0);
+	CHECK_EQ(last.word, VERSION(2) | RMC_SWITCH_VERIFIED);
+	CHECK_EQ(rmc_switch_demote(sw, CTX, 0, 2, &done, &mem), 0);
+	CHECK_EQ(done, 2);
 	CHECK_EQ(memory[0], VERSION(2) & ~RMC_SWITCH_SWITCHED);
 	/* again: it is cold already */
-	CHECK_EQ(rmc_switch_demote(sw, CTX, 0, 1, &mem), 0);
+	CHECK_EQ(rmc_switch_demote(sw, CTX, 0, 1, &done, &mem), 0);
 	CHECK_EQ(send(1, RMC_OP_CAS, 0, 8, 0, 1), RMC_SWITCH_FORWARD);
 	CHECK_EQ(send(1, RMC_OP_FAA, 0, 8, 0, 1), RMC_SWITCH_FORWARD);
 	CHECK_EQ(send(1, RMC_OP_READ, 0, BYTES, 0, 0), RMC_SWITCH_FORWARD);
@@ -634,7 +648,7 @@ static void test_cold(void)
 	CHECK_EQ(version(0), VERSION(4));
 	CHECK_EQ(rmc_switch_promote(sw, CTX, 0, 2, &mem), 0);
 	gone = true;
-	CHECK_EQ(rmc_switch_demote(sw, CTX, 0, 1, &mem), -EFAULT);
+	CHECK_EQ(rmc_switch_demote(sw, CTX, 0, 1, &done, &mem), -EFAULT);
 	gone = false;
 	/* registers that are free again are used again */
 	CHECK_EQ(sw->frees, WORDS);
@@ -666,7 +680,7 @@ static void test_ranges(void)
 	CHECK_EQ(rmc_switch_promote(sw, CTX, 8, 1, &mem), -EINVAL);
 	CHECK_EQ(rmc_switch_promote(sw, CTX + 1, 0, 1, &mem), -ENODEV);
 	CHECK_EQ(rmc_switch_promote(sw, CTX, 0, TUPLES + 1, &mem), -ERANGE);
-	CHECK_EQ(rmc_switch_demote(sw, CTX, BYTES, TUPLES, &mem), -ERANGE);
+	CHECK_EQ(rmc_switch_demote(sw, CTX, BYTES, TUPLES, &done, &mem), -ERANGE);
 	CHECK_EQ(rmc_switch_promote(sw, CTX, LAST + 64, 1, &mem), 0);
 	gone = true;
 	CHECK_EQ(rmc_switch_promote(sw, CTX, LAST + 128, 1, &mem), -EFAULT);
@@ -715,7 +729,7 @@ static void test_words(void)
 	CHECK_EQ(refusal(1, RMC_OP_RMW, LAST, 8), RMC_S_BAD_OP);
 	/* no client, so no id */
 	CHECK_EQ(sw->free_clients, RMC_SWITCH_CLIENTS);
-	CHECK_EQ(rmc_switch_demote(sw, CTX, LAST, WORDS, &mem), 0);
+	CHECK_EQ(rmc_switch_demote(sw, CTX, LAST, WORDS, &done, &mem), 0);
 	CHECK_EQ(memory[LAST / 8], 1ULL << 63);
 	/* more than the switch looks at one by one, and a hot one behind that */
 	rmc_switch_withdraw(sw, memory);
@@ -742,10 +756,14 @@ static void test_dead_holder(void)
 	rmc_switch_leave(sw, 1);
 	CHECK_EQ(version(0), VERSION(1));
 	CHECK_EQ(sw->latched, 3);
+	/* who reads it all the time does not keep its latch; nor is what it reads verified */
+	CHECK_EQ(send(3, RMC_OP_READ, 0, BYTES, 0, 0), RMC_SWITCH_FORWARD);
 	CHECK_EQ(rmc_switch_unlatch(sw, &u, RMC_SWITCH_BATCH, &mem), 0);
 	CHECK_EQ(rmc_switch_unlatch(sw, &u, 0, &mem), 0);
 	CHECK_EQ(u.freed, 2);
 	CHECK_EQ(u.kept, 0);
+	reply(3, RMC_OP_READ, 0, BYTES, RMC_S_OK);
+	CHECK_EQ(last.word, RMC_SWITCH_FAILED);
 	CHECK_EQ(version(0), VERSION(2));
 	/* what recovery would read */
 	CHECK_EQ(memory[0], VERSION(2));

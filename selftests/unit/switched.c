@@ -8,6 +8,8 @@
 #define WORDS	4096	/* offset of the words, WORD_COUNT of them */
 #define WORD_COUNT 64
 
+static u32 done;	/* of the last demotion */
+
 static struct rmc_node *server(struct setup *s, u32 unit)
 {
 	return s->w.node[1]->unit[unit];
@@ -64,8 +66,8 @@ static void switch_off(struct setup *s)
 		struct rmc_switch_memory m = rmc_switched_memory(node);
 
 		CHECK_EQ(rmc_switched_take_away(node, false, &sw), -EBUSY);
-		CHECK_EQ(rmc_switch_demote(node->links.sw, CTX, 0, TUPLES, &m), 0);
-		CHECK_EQ(rmc_switch_demote(node->links.sw, CTX, WORDS, WORD_COUNT, &m), 0);
+		CHECK_EQ(rmc_switch_demote(node->links.sw, CTX, 0, TUPLES, &done, &m), 0);
+		CHECK_EQ(rmc_switch_demote(node->links.sw, CTX, WORDS, WORD_COUNT, &done, &m), 0);
 		CHECK_EQ(rmc_switched_take_away(node, false, &sw), 0);
 		CHECK_EQ(sw->stats.psn_errors, 0);
 		rmc_switch_destroy(sw);
@@ -118,7 +120,7 @@ static void mixed_with_cold(struct setup *s)
 	struct rmc_node *node = server(s, 0);
 	struct rmc_switch_memory m = rmc_switched_memory(node);
 
-	CHECK_EQ(rmc_switch_demote(node->links.sw, CTX, 0, 1, &m), 0);
+	CHECK_EQ(rmc_switch_demote(node->links.sw, CTX, 0, 1, &done, &m), 0);
 	CHECK_EQ(run_ms(s, RMC_OP_SABRE, 0, lbuf, 512, 40), RMC_S_BAD_OP);
 	if (s->w.opts.mtu == BYTES) {
 		CHECK_EQ(run_ms(s, RMC_OP_READ, 0, lbuf, 2 * BYTES, 20), RMC_S_OK);
@@ -141,7 +143,7 @@ static void marks_in_memory(struct setup *s)
 
 	for (i = 0; i < s->w.opts.rrpps; i++) {
 		m = rmc_switched_memory(server(s, i));
-		CHECK_EQ(rmc_switch_demote(server(s, i)->links.sw, CTX, 0, 8, &m), 0);
+		CHECK_EQ(rmc_switch_demote(server(s, i)->links.sw, CTX, 0, 8, &done, &m), 0);
 	}
 	memset(seg, 0xff, 8 * BYTES);
 	for (n = 0; n < 2 * ARRAY_SIZE(len); n++) {
@@ -455,7 +457,7 @@ static void test_hostile(const struct testbed_opts *o)
 	switch_off(&s);
 	switch_on(&s);
 	m = rmc_switched_memory(server(&s, 0));
-	CHECK_EQ(rmc_switch_demote(server(&s, 0)->links.sw, CTX, 0, 1, &m), 0);
+	CHECK_EQ(rmc_switch_demote(server(&s, 0)->links.sw, CTX, 0, 1, &done, &m), 0);
 	s.seg_mem->flags |= RMC_MEM_READONLY;
 	CHECK_EQ(rmc_switch_promote(server(&s, 0)->links.sw, CTX, 0, 1, &m), -EFAULT);
 	s.seg_mem->flags &= ~RMC_MEM_READONLY;
@@ -549,7 +551,7 @@ static void test_ranges(const struct testbed_opts *o)
 	for (i = 0; i < s.w.opts.rrpps; i++) {
 		struct rmc_switch_memory m = rmc_switched_memory(server(&s, i));
 
-		CHECK_EQ(rmc_switch_demote(server(&s, i)->links.sw, CTX, FURTHER, 1, &m), 0);
+		CHECK_EQ(rmc_switch_demote(server(&s, i)->links.sw, CTX, FURTHER, 1, &done, &m), 0);
 		rmc_state_withdraw(server(&s, i), &view[0]);
 		server(&s, i)->ct.more[CTX] = NULL;
 	}
