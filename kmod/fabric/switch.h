@@ -211,8 +211,7 @@ struct rmc_switch_port {
  * @fabric: fabric
  * @ep: the unit's endpoint: the switch owns what this unit is the home of
  * @epoch: of the switch, 1 at least; another one after each crash
- * @crashed: its registers are lost, so it refuses what they are needed for; @use remains, as the
- *	list of what the storage node has not answered yet
+ * @crashed: its registers are lost, so it refuses what they are needed for
  * @registers: number of @tuple
  * @recovered: of these, how many rmc_switch_recover() has read
  * @range: ranges that it serves

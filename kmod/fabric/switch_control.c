@@ -383,26 +383,28 @@ void rmc_switch_keep(struct rmc_switch *sw)
  * rmc_switch_crash() - the switch loses its registers
  * @sw: switch
  *
- * The tables are the control plane's, and so are the connections: those begin again.
+ * The tables are the control plane's, and so is what the storage node has yet to answer. Connections
+ * begin again: their two ends agree on the next number, of what they have sent and were passed.
  *
  * Context: RRPP worker, does not sleep.
  */
 void rmc_switch_crash(struct rmc_switch *sw)
 {
-	u32 i;
+	u32 i, ends = sw->fabric->endpoints;
 
+	for (i = 0; i < ends; i++)
+		sw->port[i].sent += sw->offset[i].psn;
+	memset(sw->last, 0, ends * sizeof(*sw->last));
+	memset(sw->use, 0, RMC_SWITCH_CLIENTS * sizeof(*sw->use));
+	memset(sw->tuple, 0, sw->registers * sizeof(*sw->tuple));
+	memset(sw->seen, 0, RMC_SWITCH_CLIENTS * sizeof(*sw->seen));
+	memset(sw->offset, 0, ends * sizeof(*sw->offset));
+	for (i = 0; i < ends; i++)
+		sw->last[i].psn = sw->port[i].sent + sw->port[i].passed - 1;
 	sw->crashed = true;
 	sw->recovered = 0;
 	sw->latched = 0;
 	sw->closing = 0;
-	for (i = 0; i < sw->registers; i++)
-		memset(&sw->tuple[i], 0, sizeof(sw->tuple[i]));
-	memset(sw->seen, 0, RMC_SWITCH_CLIENTS * sizeof(*sw->seen));
-	for (i = 0; i < sw->fabric->endpoints; i++) {
-		/* the sender's and the receiver's numbers are agreed on anew */
-		sw->port[i].sent += sw->offset[i].psn;
-		sw->offset[i].psn = 0;
-	}
 }
 
 /**

@@ -548,6 +548,7 @@ static void test_psn(void)
 static void test_crash(void)
 {
 	u64 v2 = RMC_SWITCH_SWITCHED | 2ULL << RMC_SWITCH_EPOCH_SHIFT | 2;
+	struct rmc_switch_packet before[3];
 	u32 i;
 
 	begin();
@@ -560,7 +561,22 @@ static void test_crash(void)
 	CHECK_EQ(send(0, RMC_OP_WRITE, 0, BYTES, VERSION(3), 0), RMC_SWITCH_FORWARD);
 	CHECK_EQ(send(2, RMC_OP_READ, 0, BYTES, 0, 0), RMC_SWITCH_FORWARD);
 	CHECK_EQ(send(3, RMC_OP_READ, 5 * BYTES, BYTES, 0, 0), RMC_SWITCH_FORWARD);
+	/* the last of each source was passed on, answered, refused or lost before the switch */
+	before[0] = packet(0, RMC_OP_WRITE, LAST, BYTES);
+	CHECK_EQ(send(0, RMC_OP_WRITE, LAST, BYTES, 0, 0), RMC_SWITCH_FORWARD);
+	before[1] = packet(1, RMC_OP_READ, 0, 8);
+	CHECK_EQ(send(1, RMC_OP_READ, 0, 8, 0, 0), RMC_SWITCH_ANSWER);
+	CHECK_EQ(refusal(2, RMC_OP_FAA, 0, 8), RMC_S_BAD_OP);
+	before[2] = packet(2, RMC_OP_READ, LAST, BYTES);
+	psn[2]++;
+	rmc_switch_lost(sw, 2);
 	rmc_switch_crash(sw);
+	/* duplicates of what came before */
+	for (i = 0; i < 3; i++) {
+		rmc_switch_request(sw, &before[i]);
+		CHECK_EQ(before[i].verdict, RMC_SWITCH_DROP);
+	}
+	CHECK_EQ(send(0, RMC_OP_READ, LAST, BYTES, 0, 0), RMC_SWITCH_FORWARD);
 	CHECK_EQ(refusal(2, RMC_OP_READ, 5 * BYTES, BYTES), RMC_S_BUSY);
 	CHECK_EQ(refusal(2, RMC_OP_READ, 0, 8), RMC_S_BUSY);
 	CHECK_EQ(refusal(2, RMC_OP_CAS, 0, 8), RMC_S_BUSY);
@@ -576,6 +592,10 @@ static void test_crash(void)
 	CHECK_EQ(rmc_switch_recover(sw, &mem), -EAGAIN);
 	reply(0, RMC_OP_WRITE, 0, BYTES, RMC_S_BUSY);
 	CHECK_EQ(rmc_switch_recover(sw, &mem), 0);
+	/* stage 1 has no operation that nobody will answer */
+	CHECK_EQ(send(3, RMC_OP_READ, 5 * BYTES, BYTES, 0, 0), RMC_SWITCH_FORWARD);
+	reply(3, RMC_OP_READ, 5 * BYTES, BYTES, RMC_S_OK);
+	CHECK(last.word & RMC_SWITCH_VERIFIED && last.word != RMC_SWITCH_FAILED);
 
 	CHECK_EQ(version(0), v2);
 	CHECK_EQ(version(1), v2 - 2);
