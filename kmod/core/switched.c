@@ -50,23 +50,24 @@ int rmc_switched_add(struct rmc_node *node, struct rmc_switch_range *r)
 }
 
 /**
- * rmc_switched_take_away() - take a switch away that serves no tuple any more
+ * rmc_switched_take_away() - take a switch away that serves no tuple any more, or has crashed
  * @node: unit; the caller is its RRPP worker
- * @force: also if it does
  * @sw: out, switch to be freed
  *
  * Return: 0; -ENODEV: there is none; -EBUSY: tuples have registers.
  * Context: worker, does not sleep.
  */
-int rmc_switched_take_away(struct rmc_node *node, bool force, struct rmc_switch **sw)
+int rmc_switched_take_away(struct rmc_node *node, struct rmc_switch **sw)
 {
 	struct rmc_switch *s = node->links.sw;
 
 	if (!s)
 		return -ENODEV;
-	if (!force && s->frees != s->registers)
+	if (!s->crashed && s->frees != s->registers)
 		return -EBUSY;
+	/* if all are used up it begins anew: who still has a word by then may be wrong */
 	node->links.switch_epoch = s->epoch;
+	node->links.switch_epochs = s->epochs < RMC_SWITCH_EPOCHS ? s->epochs : 0;
 	rmc_filter_set_switch(&node->links, NULL);
 	*sw = s;
 	return 0;

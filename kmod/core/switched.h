@@ -6,7 +6,7 @@
 #include "node.h"
 
 struct rmc_switch_memory rmc_switched_memory(struct rmc_node *node);
-int rmc_switched_take_away(struct rmc_node *node, bool force, struct rmc_switch **sw);
+int rmc_switched_take_away(struct rmc_node *node, struct rmc_switch **sw);
 int rmc_switched_unlatch(struct rmc_node *node, struct rmc_switch_unlatch *u, u32 first);
 int rmc_switched_add(struct rmc_node *node, struct rmc_switch_range *r);
 void rmc_switched_withdraw(struct rmc_node *node, const struct rmc_mem *seg);

@@ -7,6 +7,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/delay.h>
+#include <linux/random.h>
 #include "../run/device.h"
 #include "switch.h"
 
@@ -82,7 +83,7 @@ static int empty(void *arg)
 	u32 done;
 	int err;
 
-	while (c->place < RMC_SWITCH_RANGES) {
+	while (!sw->crashed && c->place < RMC_SWITCH_RANGES) {
 		const struct rmc_switch_range *r = &sw->range[c->place];
 		u32 n = min(r->count - min(c->at, r->count), (u32)RMC_SWITCH_BATCH);
 
@@ -95,7 +96,7 @@ static int empty(void *arg)
 		c->place++;
 		c->at = 0;
 	}
-	return rmc_switched_take_away(c->unit, false, &c->sw);
+	return rmc_switched_take_away(c->unit, &c->sw);
 }
 
 /* The last step of what failed: tuples that were to go stay in use. */
@@ -192,6 +193,15 @@ static int turn_off(struct call *c)
 	return err;
 }
 
+/*
+ * The first epoch of a new switch. Of the first one at a random place: before this unit there may have
+ * been others, with words that peers still have.
+ */
+static u32 first_epoch(const struct rmc_links *l)
+{
+	return l->switch_epochs ? l->switch_epoch + 1 : get_random_u32();
+}
+
 static int set(struct call *c)
 {
 	struct rmc_node *unit = c->unit;
@@ -209,7 +219,7 @@ static int set(struct call *c)
 	c->range = &range;
 	if (first) {
 		c->sw = rmc_switch_create(unit->fabric, unit->ep, c->command->registers,
-					  unit->links.switch_epoch + 1);
+					  first_epoch(&unit->links), unit->links.switch_epochs);
 		err = c->sw ? rmc_worker_call(unit->srv_worker, install, c) : -ENOMEM;
 	}
 	err = err ?: rmc_worker_call(unit->srv_worker, put_range, c);
@@ -264,7 +274,7 @@ static int promote_or_demote(struct call *c)
  * tuples that have a register, unless it was the first one.
  *
  * Return: 0; -ENODEV: there is no switch, or no such tuple; -EBUSY: a tuple is latched or in use,
- * the switch has crashed, the node is alive; -ENOMEM; and as rmc_switch_check(), rmc_switch_add(),
+ * the switch has crashed, the node is alive; -EOVERFLOW: no epoch is left; -ENOMEM; and as rmc_switch_check(), rmc_switch_add(),
  * rmc_switch_promote(). Context: may sleep.
  */
 int rmc_dev_switch(struct rmc_node *unit, const struct rmc_switch_command *command)

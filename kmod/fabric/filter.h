@@ -163,6 +163,7 @@ struct rmc_filter {
  * @rnic_rng: state of the model's random numbers, never 0
  * @sw: switch before the unit (RRPP); NULL: none
  * @switch_epoch: the last one that a switch before it had
+ * @switch_epochs: how many these had
  */
 struct rmc_links {
 	struct rmc_fabric *fabric;
@@ -179,6 +180,7 @@ struct rmc_links {
 	u64 rnic_rng;
 	struct rmc_switch *sw;
 	u32 switch_epoch;
+	u32 switch_epochs;
 };
 
 int rmc_links_init(struct rmc_links *l, struct rmc_fabric *f, u32 ep);

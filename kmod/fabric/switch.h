@@ -210,7 +210,8 @@ struct rmc_switch_port {
  * struct rmc_switch - a switch in front of one unit
  * @fabric: fabric
  * @ep: the unit's endpoint: the switch owns what this unit is the home of
- * @epoch: of the switch, 1 at least; another one after each crash
+ * @epoch: of the switch; another one after each crash
+ * @epochs: how many switches of this unit have had, RMC_SWITCH_EPOCHS at most: no word comes again
  * @crashed: its registers are lost, so it refuses what they are needed for
  * @registers: number of @tuple
  * @recovered: of these, how many rmc_switch_recover() has read
@@ -239,6 +240,7 @@ struct rmc_switch {
 	const struct rmc_fabric *fabric;
 	u32 ep;
 	u32 epoch;
+	u32 epochs;
 	bool crashed;
 	u32 registers;
 	u32 recovered;
@@ -299,7 +301,8 @@ void rmc_switch_leave(struct rmc_switch *sw, u32 source);
 
 /* ---- control plane ---- */
 
-struct rmc_switch *rmc_switch_create(const struct rmc_fabric *f, u32 ep, u32 registers, u32 epoch);
+struct rmc_switch *rmc_switch_create(const struct rmc_fabric *f, u32 ep, u32 registers, u32 epoch,
+				     u32 epochs);
 void rmc_switch_destroy(struct rmc_switch *sw);
 int rmc_switch_check(const struct rmc_fabric *f, const struct rmc_switch_range *r);
 int rmc_switch_add(struct rmc_switch *sw, struct rmc_switch_range *r);

@@ -18,10 +18,12 @@
  * @ep: endpoint of the unit that it is in front of
  * @registers: of stage 2, at most RMC_SWITCH_REGISTERS
  * @epoch: none of a switch of this unit that was before it
+ * @epochs: how many those have had
  *
  * Return: switch, or NULL when out of memory. Context: may sleep.
  */
-struct rmc_switch *rmc_switch_create(const struct rmc_fabric *f, u32 ep, u32 registers, u32 epoch)
+struct rmc_switch *rmc_switch_create(const struct rmc_fabric *f, u32 ep, u32 registers, u32 epoch,
+				     u32 epochs)
 {
 	struct rmc_switch *sw = rmc_os_zalloc(sizeof(*sw));
 	size_t sources = f->endpoints;
@@ -32,6 +34,7 @@ struct rmc_switch *rmc_switch_create(const struct rmc_fabric *f, u32 ep, u32 reg
 	sw->fabric = f;
 	sw->ep = ep;
 	sw->epoch = epoch % RMC_SWITCH_EPOCHS;
+	sw->epochs = epochs + 1;
 	sw->registers = registers;
 	sw->owner = rmc_os_zalloc(registers * sizeof(*sw->owner));
 	sw->free = rmc_os_zalloc(registers * sizeof(*sw->free));
@@ -88,6 +91,11 @@ void rmc_switch_destroy(struct rmc_switch *sw)
 	rmc_os_free(sw->free);
 	rmc_os_free(sw->owner);
 	rmc_os_free(sw);
+}
+
+static u32 next_epoch(const struct rmc_switch *sw)
+{
+	return (sw->epoch + 1) % RMC_SWITCH_EPOCHS;
 }
 
 /* ---- ranges ---- */
@@ -216,7 +224,8 @@ void rmc_switch_withdraw(struct rmc_switch *sw, const void *mem)
 		if (r->count && r->mem == mem) {
 			r->count = 0;
 			r->hot = 0;
-			sw->epoch = (sw->epoch + 1) % RMC_SWITCH_EPOCHS;
+			sw->epoch = next_epoch(sw);
+			sw->epochs++;
 		}
 	}
 }
@@ -312,7 +321,7 @@ static int find(const struct rmc_switch *sw, u16 ctx_id, u64 offset, u32 *range,
  * @m: the storage node's memory
  *
  * Return: 0; -EBUSY: the switch has crashed, or one is latched; -ENOBUFS: no register is left;
- * -EFAULT: not in memory that may be written; -EINVAL, -ENODEV, -ERANGE: no such tuples. Those
+ * -EOVERFLOW: no epoch is left; -EFAULT: not in memory that may be written; -EINVAL, -ENODEV, -ERANGE: no such tuples. Those
  * before have a register then. Context: RRPP worker, does not sleep.
  */
 int rmc_switch_promote(struct rmc_switch *sw, u16 ctx_id, u64 offset, u32 count,
@@ -325,6 +334,8 @@ int rmc_switch_promote(struct rmc_switch *sw, u16 ctx_id, u64 offset, u32 count,
 		return err;
 	if (sw->crashed)
 		return -EBUSY;
+	if (sw->epochs > RMC_SWITCH_EPOCHS)
+		return -EOVERFLOW;
 	if (count > RMC_SWITCH_BATCH || count > sw->range[range].count - first)
 		return -ERANGE;
 	for (i = 0; i < count && !err; i++)
@@ -416,25 +427,30 @@ void rmc_switch_crash(struct rmc_switch *sw)
  * unlatch. Words of a word array are what they were when they were promoted.
  *
  * Return: 0: it serves them again; -EAGAIN: call again, it does a part of the work, or the storage
- * node has not answered all that it was passed before; -EINVAL: it has not crashed.
+ * node has not answered all that it was passed before, or hides memory of tuples; -EINVAL: it has not
+ * crashed; -EOVERFLOW: no epoch is left.
  * Context: RRPP worker, does not sleep.
  */
 int rmc_switch_recover(struct rmc_switch *sw, const struct rmc_switch_memory *m)
 {
 	u32 reg, most = min(sw->registers - sw->recovered, (u32)RMC_SWITCH_BATCH);
-	u32 epoch = (sw->epoch + 1) % RMC_SWITCH_EPOCHS;
+	u32 epoch = next_epoch(sw);
 
 	if (!sw->crashed)
 		return -EINVAL;
 	if (sw->waits)
 		return -EAGAIN;
+	if (sw->epochs >= RMC_SWITCH_EPOCHS)
+		return -EOVERFLOW;
 	for (reg = sw->recovered; reg < sw->recovered + most; reg++) {
 		u64 offset, word, *home;
 		const struct rmc_switch_range *r = owner_range(sw, reg, &offset);
 
-		home = r ? m->word(m->arg, r->ctx_id, offset) : NULL;
-		if (!home)
+		if (!r)
 			continue;
+		home = m->word(m->arg, r->ctx_id, offset);
+		if (!home)
+			return -EAGAIN;
 		word = READ_ONCE(*home);
 		if (!r->words)
 			/* one that is odd was never written by a switch */
@@ -447,6 +463,7 @@ int rmc_switch_recover(struct rmc_switch *sw, const struct rmc_switch_memory *m)
 	if (sw->recovered < sw->registers)
 		return -EAGAIN;
 	sw->epoch = epoch;
+	sw->epochs++;
 	sw->crashed = false;
 	return 0;
 }

@@ -58,7 +58,7 @@ static void begin(void)
 	CHECK_EQ(rmc_fabric_check(&fabric), 0);
 	memset(memory, 0, sizeof(memory));
 	gone = false;
-	sw = rmc_switch_create(&fabric, 0, TUPLES + WORDS, 1);
+	sw = rmc_switch_create(&fabric, 0, TUPLES + WORDS, 1, 0);
 	for (i = 0; i < 4; i++) {
 		psn[i] = 1000 * i - 5;
 		rmc_switch_join(sw, i, psn[i]);
@@ -618,6 +618,40 @@ static void test_crash(void)
 	end();
 }
 
+/* Epochs are used once: then the switch has to be set up anew. */
+static void test_epochs(void)
+{
+	u32 i;
+
+	begin();
+	rmc_switch_destroy(sw);
+	sw = rmc_switch_create(&fabric, 0, TUPLES, RMC_SWITCH_EPOCHS - 1, 4);
+	rmc_switch_join(sw, 3, psn[3]);
+	CHECK_EQ(add(0, BYTES, BYTES, TUPLES, false), 0);
+	CHECK_EQ(rmc_switch_promote(sw, CTX, 0, 1, &mem), 0);
+	CHECK_EQ(version(0) >> RMC_SWITCH_EPOCH_SHIFT & (RMC_SWITCH_EPOCHS - 1), RMC_SWITCH_EPOCHS - 1);
+	/* memory is hidden: a word of it is not 0 */
+	rmc_switch_crash(sw);
+	gone = true;
+	CHECK_EQ(rmc_switch_recover(sw, &mem), -EAGAIN);
+	gone = false;
+	CHECK_EQ(rmc_switch_recover(sw, &mem), 0);
+	CHECK_EQ(version(0) >> RMC_SWITCH_EPOCH_SHIFT & (RMC_SWITCH_EPOCHS - 1), 0);
+	for (i = 6; i < RMC_SWITCH_EPOCHS; i++) {
+		rmc_switch_crash(sw);
+		CHECK_EQ(rmc_switch_recover(sw, &mem), 0);
+	}
+	/* the next one would be the one that others began with */
+	CHECK_EQ(sw->epoch, RMC_SWITCH_EPOCHS - 6);
+	rmc_switch_crash(sw);
+	CHECK_EQ(rmc_switch_recover(sw, &mem), -EOVERFLOW);
+	rmc_switch_withdraw(sw, memory);
+	sw->crashed = false;
+	CHECK_EQ(add(0, BYTES, BYTES, TUPLES, false), 0);
+	CHECK_EQ(rmc_switch_promote(sw, CTX, 0, 1, &mem), -EOVERFLOW);
+	end();
+}
+
 /* Cold tuples: passed on; no latch is in two places. */
 static void test_cold(void)
 {
@@ -844,8 +878,8 @@ static void test_owners(void)
 	fabric.mtu = 256;
 	CHECK_EQ(rmc_fabric_check(&fabric), 0);
 	memset(memory, 0, sizeof(memory));
-	first = rmc_switch_create(&fabric, 0, TUPLES, 1);
-	other = rmc_switch_create(&fabric, 1, TUPLES, 1);
+	first = rmc_switch_create(&fabric, 0, TUPLES, 1, 0);
+	other = rmc_switch_create(&fabric, 1, TUPLES, 1, 0);
 	sw = first;
 	/* a tuple in blocks of both would have two owners */
 	CHECK_EQ(add(0, 192, 192, 8, false), -EINVAL);
@@ -880,6 +914,7 @@ int main(void)
 		{ "switch: duplicates are dropped", test_duplicates },
 		{ "switch: sequence numbers of what is passed on", test_psn },
 		{ "switch: crash and recovery", test_crash },
+		{ "switch: epochs", test_epochs },
 		{ "switch: cold tuples", test_cold },
 		{ "switch: ranges", test_ranges },
 		{ "switch: words", test_words },

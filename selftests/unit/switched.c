@@ -49,7 +49,8 @@ static void switch_on(struct setup *s)
 
 		rmc_filter_set_switch(&node->links,
 				      rmc_switch_create(node->fabric, node->ep, 128,
-							node->links.switch_epoch + 1));
+							node->links.switch_epoch + 1,
+							node->links.switch_epochs));
 		CHECK_EQ(rmc_channel_refresh(node, RMC_LANE_REQ), 0);
 		add_range(node, 0, BYTES, TUPLES, false);
 		add_range(node, WORDS, 8, WORD_COUNT, true);
@@ -65,10 +66,10 @@ static void switch_off(struct setup *s)
 		struct rmc_node *node = server(s, i);
 		struct rmc_switch_memory m = rmc_switched_memory(node);
 
-		CHECK_EQ(rmc_switched_take_away(node, false, &sw), -EBUSY);
+		CHECK_EQ(rmc_switched_take_away(node, &sw), -EBUSY);
 		CHECK_EQ(rmc_switch_demote(node->links.sw, CTX, 0, TUPLES, &done, &m), 0);
 		CHECK_EQ(rmc_switch_demote(node->links.sw, CTX, WORDS, WORD_COUNT, &done, &m), 0);
-		CHECK_EQ(rmc_switched_take_away(node, false, &sw), 0);
+		CHECK_EQ(rmc_switched_take_away(node, &sw), 0);
 		CHECK_EQ(sw->stats.psn_errors, 0);
 		rmc_switch_destroy(sw);
 	}
@@ -443,6 +444,7 @@ static void test_hostile(const struct testbed_opts *o)
 	struct rmc_switch_memory m;
 	struct setup s;
 	u64 was;
+	u32 i;
 
 	begin(&s, o);
 	was = testbed_stat(&s.w, 1, serve_errors);
@@ -455,6 +457,16 @@ static void test_hostile(const struct testbed_opts *o)
 	CHECK_EQ(run_ms(&s, RMC_OP_READ, 8192, lbuf, 512, 20), RMC_S_OK);
 	marks_in_memory(&s);
 	switch_off(&s);
+	switch_on(&s);
+	/* one that has crashed has nothing to give back */
+	for (i = 0; i < s.w.opts.rrpps; i++) {
+		struct rmc_switch *sw;
+
+		rmc_switch_crash(server(&s, i)->links.sw);
+		CHECK_EQ(rmc_switched_take_away(server(&s, i), &sw), 0);
+		rmc_switch_destroy(sw);
+	}
+	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, 512, 20), RMC_S_OK);
 	switch_on(&s);
 	m = rmc_switched_memory(server(&s, 0));
 	CHECK_EQ(rmc_switch_demote(server(&s, 0)->links.sw, CTX, 0, 1, &done, &m), 0);

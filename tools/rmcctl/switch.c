@@ -75,6 +75,7 @@ static const struct {
 	{ EFAULT, "the tuples are not in a segment that peers may write: register it first" },
 	{ EINVAL, "tuples have a word and more, begin with a line of 64 bytes and do not overlap; with several RRPPs --stride and --begin fit the interleaving" },
 	{ ERANGE, "too many tuples, words or registers, or beyond the largest segment" },
+	{ EOVERFLOW, "no epoch is left: take the switch away with rmcctl switch off, and set it up anew" },
 	{ ENOMEM, "out of memory" },
 };
 
