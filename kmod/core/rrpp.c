@@ -67,7 +67,7 @@ static bool at_home(const struct rmc_node *node, const struct pending *p, u16 fl
 }
 
 static __always_inline u8 validate(struct rmc_node *node, struct pending *p, u16 flags,
-				   const bool multi_unit)
+				   const bool multi_unit, const bool answered)
 {
 	u32 mtu = node->fabric->mtu;
 
@@ -86,6 +86,9 @@ static __always_inline u8 validate(struct rmc_node *node, struct pending *p, u16
 		return RMC_S_PROTOCOL;
 	if (multi_unit && unlikely(!at_home(node, p, flags)))
 		return RMC_S_PROTOCOL;
+	/* the switch has admitted what it has answered */
+	if (answered)
+		return RMC_ANSWERED;
 	/* serve() looks up the slot */
 	if (flags & RMC_OPF_SLOT)
 		return RMC_S_OK;
@@ -119,7 +122,7 @@ static __always_inline void gather(struct rmc_node *node, const struct rmc_desc 
 		answered = unmark_answer(p);
 		flags = rmc_op_flags(p->req.op);
 	}
-	p->status = validate(node, p, flags, multi_unit);
+	p->status = validate(node, p, flags, multi_unit, filtered && answered);
 	if (unlikely(p->status == RMC_LOST)) {
 		p->req.op &= ~RMC_OP_LOST;
 		flags = rmc_op_flags(p->req.op);
@@ -137,11 +140,8 @@ static __always_inline void gather(struct rmc_node *node, const struct rmc_desc 
 	if (likely(!p->status && p->req.length && !(flags & RMC_OPF_SLOT) &&
 		   (!(flags & RMC_OPF_ANNOUNCED) || *word1 & RMC_REQ_FIRST)))
 		rmc_fetch_first(p->seg, p->req.offset, p->req.length, flags);
-	if (filtered && answered) {
-		p->status = p->status ?: RMC_ANSWERED;
-		p->runs = false;
+	if (filtered && answered)
 		p->pay_lines = 1;
-	}
 }
 
 /* First pass, for a request that may continue a run. Returns false if it does not. */

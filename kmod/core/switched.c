@@ -28,6 +28,29 @@ struct rmc_switch_memory rmc_switched_memory(struct rmc_node *node)
 	return (struct rmc_switch_memory){ .word = word, .arg = node };
 }
 
+static bool admit(void *arg, const struct rmc_switch_packet *p)
+{
+	struct rmc_mem *seg;
+
+	return !rmc_admit(arg, p->ctx_id, p->offset, p->length, rmc_op_flags(p->op), &seg);
+}
+
+/**
+ * rmc_switched_install() - put a switch before a unit
+ * @node: unit; the caller is its RRPP worker
+ * @sw: switch
+ *
+ * Return: 0; -ENOMEM: some open channels have no filter yet, see rmc_channel_refresh().
+ * Context: worker, does not sleep.
+ */
+int rmc_switched_install(struct rmc_node *node, struct rmc_switch *sw)
+{
+	sw->admit = admit;
+	sw->arg = node;
+	rmc_filter_set_switch(&node->links, sw);
+	return rmc_channel_refresh(node, RMC_LANE_REQ);
+}
+
 /**
  * rmc_switched_add() - add a range of tuples to a unit's switch
  * @node: unit with a switch; the caller is its RRPP worker

@@ -6,6 +6,7 @@
 #include "node.h"
 
 struct rmc_switch_memory rmc_switched_memory(struct rmc_node *node);
+int rmc_switched_install(struct rmc_node *node, struct rmc_switch *sw);
 int rmc_switched_take_away(struct rmc_node *node, struct rmc_switch **sw);
 int rmc_switched_unlatch(struct rmc_node *node, struct rmc_switch_unlatch *u, u32 first);
 int rmc_switched_add(struct rmc_node *node, struct rmc_switch_range *r);

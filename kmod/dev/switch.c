@@ -29,10 +29,10 @@ struct call {
 static int install(void *arg)
 {
 	struct call *c = arg;
+	struct rmc_switch *sw = c->sw;
 
-	rmc_filter_set_switch(&c->unit->links, c->sw);
 	c->sw = NULL;
-	return rmc_channel_refresh(c->unit, RMC_LANE_REQ);
+	return rmc_switched_install(c->unit, sw);
 }
 
 static int put_range(void *arg)

@@ -465,6 +465,11 @@ void rmc_switch_request(struct rmc_switch *sw, struct rmc_switch_packet *p)
 		rmc_switch_count(sw, duplicates);
 		return;
 	}
+	/* it has no effect then: the unit answers it, with the reason */
+	if (p->type != RMC_SWITCH_OTHER && sw->admit && !sw->admit(sw->arg, p)) {
+		p->type = RMC_SWITCH_OTHER;
+		p->verdict = RMC_SWITCH_FORWARD;
+	}
 	if (has_tuple(p) && (sw->crashed || (p->tuple + 1 == sw->closing && begins(p))))
 		refuse(p, RMC_S_BUSY);
 	if (has_client(p) && !get_client(sw, p))

@@ -210,6 +210,8 @@ struct rmc_switch_port {
  * struct rmc_switch - a switch in front of one unit
  * @fabric: fabric
  * @ep: the unit's endpoint: the switch owns what this unit is the home of
+ * @admit: whether the unit would admit a packet now; NULL: it admits all
+ * @arg: of @admit
  * @epoch: of the switch; another one after each crash
  * @epochs: how many switches of this unit have had, RMC_SWITCH_EPOCHS at most: no word comes again
  * @crashed: its registers are lost, so it refuses what they are needed for
@@ -239,6 +241,8 @@ struct rmc_switch_port {
 struct rmc_switch {
 	const struct rmc_fabric *fabric;
 	u32 ep;
+	bool (*admit)(void *arg, const struct rmc_switch_packet *p);
+	void *arg;
 	u32 epoch;
 	u32 epochs;
 	bool crashed;

@@ -47,11 +47,9 @@ static void switch_on(struct setup *s)
 	for (i = 0; i < s->w.opts.rrpps; i++) {
 		struct rmc_node *node = server(s, i);
 
-		rmc_filter_set_switch(&node->links,
-				      rmc_switch_create(node->fabric, node->ep, 128,
-							node->links.switch_epoch + 1,
-							node->links.switch_epochs));
-		CHECK_EQ(rmc_channel_refresh(node, RMC_LANE_REQ), 0);
+		CHECK_EQ(rmc_switched_install(node, rmc_switch_create(node->fabric, node->ep, 128,
+								      node->links.switch_epoch + 1,
+								      node->links.switch_epochs)), 0);
 		add_range(node, 0, BYTES, TUPLES, false);
 		add_range(node, WORDS, 8, WORD_COUNT, true);
 	}
@@ -481,17 +479,31 @@ static void test_hostile(const struct testbed_opts *o)
 static void test_withdrawn(const struct testbed_opts *o)
 {
 	struct setup s;
-	u64 now;
+	u64 was, now;
 	u32 i;
 
 	begin(&s, o);
 	switch_on(&s);
 	CHECK_EQ(read_word(&s, 0, &now), RMC_S_OK);
-	/* what the switch answers is admitted as all is */
+	was = now;
+	/* what the switch answers is admitted as all is, before it has an effect */
 	rmc_hide(&s.seg_mem->exposure);
 	CHECK_EQ(read_word(&s, 0, &now), RMC_S_BAD_CONTEXT);
+	CHECK_EQ(cas(&s, 0, was, was + 1, &now), RMC_S_BAD_CONTEXT);
+	*(u64 *)lbuf = 1;
+	CHECK_EQ(run_ms(&s, RMC_OP_FAA, WORDS, lbuf, 8, 20), RMC_S_BAD_CONTEXT);
+	CHECK_EQ(run_ms(&s, RMC_OP_READ, 8, lbuf, 8, 20), RMC_S_BAD_CONTEXT);
+	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, BYTES, 20), RMC_S_BAD_CONTEXT);
 	rmc_expose(&s.seg_mem->exposure);
+	s.seg_mem->flags |= RMC_MEM_READONLY;
+	CHECK_EQ(cas(&s, 0, was, was + 1, &now), RMC_S_READ_ONLY);
+	CHECK_EQ(read_word(&s, WORDS, &now), RMC_S_OK);
+	CHECK_EQ(now, 0);
+	s.seg_mem->flags &= ~RMC_MEM_READONLY;
 	CHECK_EQ(read_word(&s, 0, &now), RMC_S_OK);
+	CHECK_EQ(now, was);
+	CHECK_EQ(run_ms(&s, RMC_OP_READ, 0, lbuf, BYTES, 20), RMC_S_OK);
+	CHECK_EQ(*(u64 *)lbuf, was | RMC_SWITCH_VERIFIED);
 	seg_set(&s.w, 1, CTX, NULL);
 	CHECK_EQ(read_word(&s, 0, &now), RMC_S_BAD_CONTEXT);
 	for (i = 0; i < s.w.opts.rrpps; i++)
