@@ -93,7 +93,7 @@ struct rmc_rep {
 /* it has a copy, which may also have come before */
 #define RMC_MARK_DUPLICATED	0x04
 #define RMC_REP_DUPLICATED	((u64)RMC_MARK_DUPLICATED << 32)
-/* it comes from a switch, from half of the way: for the link model only, which takes it off */
+/* it comes from a switch, from half of the way: for the link model; else it says nothing */
 #define RMC_MARK_HALF	0x08
 #define RMC_REP_HALF	((u64)RMC_MARK_HALF << 32)
 

@@ -90,7 +90,8 @@ static bool counts(struct rmc_node *node, struct rmc_itt_entry *e, const struct 
 {
 	const struct rmc_itt_entry *waits;
 
-	if ((p->marks || e->tracked) && !is_first(node, e, p))
+	/* a switch's answer is no duplicate: nothing to count, or its ITT entry would be retired */
+	if ((p->marks & ~RMC_MARK_HALF || e->tracked) && !is_first(node, e, p))
 		return false;
 	if (e->ordered) {
 		waits = rmc_order_answered(e->qp, e, 1);
