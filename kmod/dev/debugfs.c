@@ -478,6 +478,9 @@ static int write_switch(struct rmc_device *rmc, char *line)
 	WRITE_ONCE(rmc_filters, true);
 	for (u = 0; u < rmc_fabric_rrpps(f) && !err; u++)
 		err = rmc_dev_switch(node->unit[u], &c);
+	/* the last one has failed */
+	for (u--; err && c.action == RMC_SWITCH_SET && u--;)
+		rmc_dev_switch_undo(node->unit[u], &c);
 	rmc_link_sweep(rmc);
 	return err;
 }

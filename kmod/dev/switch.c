@@ -202,6 +202,32 @@ static u32 first_epoch(const struct rmc_links *l)
 	return l->switch_epochs ? l->switch_epoch + 1 : get_random_u32();
 }
 
+static int demote_range(void *arg)
+{
+	struct call *c = arg;
+
+	return move(c, c->command->range.count, false);
+}
+
+static int remove_range(void *arg)
+{
+	struct call *c = arg;
+	const struct rmc_switch_range *r = &c->command->range;
+
+	return rmc_switch_remove(c->unit->links.sw, r->ctx_id, r->begin);
+}
+
+/* Undo SET, but for tuples that somebody has latched meanwhile. */
+static void undo(struct call *c)
+{
+	c->at = 0;
+	if (steps(c, demote_range))
+		return;
+	c->at = 0;
+	if (rmc_worker_call(c->unit->srv_worker, remove_range, c) == 1)
+		turn_off(c);
+}
+
 static int set(struct call *c)
 {
 	struct rmc_node *unit = c->unit;
@@ -224,12 +250,15 @@ static int set(struct call *c)
 	}
 	err = err ?: rmc_worker_call(unit->srv_worker, put_range, c);
 	rmc_os_free(range.slot);
-	if (!err && c->command->hot)
-		err = steps(c, promote_hot);
-	/* nothing is left of a switch that could not begin */
-	c->at = 0;
-	if (err && first && unit->links.sw)
-		turn_off(c);
+	if (err) {
+		/* nothing is left of a switch that could not begin */
+		if (first && unit->links.sw)
+			turn_off(c);
+		return err;
+	}
+	err = c->command->hot ? steps(c, promote_hot) : 0;
+	if (err)
+		undo(c);
 	return err;
 }
 
@@ -270,8 +299,8 @@ static int promote_or_demote(struct call *c)
  * @unit: unit that serves requests; the device's fault_lock is held
  * @command: what to do; any numbers
  *
- * After a failure some tuples may have been moved. A range that was added stays, with those of its
- * tuples that have a register, unless it was the first one.
+ * After a failure some tuples may have been moved. Nothing is left of a range that could not be
+ * added, unless somebody has latched tuples of it by then.
  *
  * Return: 0; -ENODEV: there is no switch, or no such tuple; -EBUSY: a tuple is latched or in use,
  * the switch has crashed, the node is alive; -EOVERFLOW: no epoch is left; -ENOMEM; and as rmc_switch_check(), rmc_switch_add(),
@@ -303,6 +332,21 @@ int rmc_dev_switch(struct rmc_node *unit, const struct rmc_switch_command *comma
 	default:
 		return -EINVAL;
 	}
+}
+
+/**
+ * rmc_dev_switch_undo() - undo RMC_SWITCH_SET, as another unit has failed
+ * @unit: unit that has done it; the device's fault_lock is held
+ * @command: as of rmc_dev_switch()
+ *
+ * Context: may sleep.
+ */
+void rmc_dev_switch_undo(struct rmc_node *unit, const struct rmc_switch_command *command)
+{
+	struct call c = { .unit = unit, .command = command };
+
+	if (unit->links.sw)
+		undo(&c);
 }
 
 /**

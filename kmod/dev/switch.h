@@ -56,6 +56,7 @@ struct rmc_switch_state {
 };
 
 int rmc_dev_switch(struct rmc_node *unit, const struct rmc_switch_command *c);
+void rmc_dev_switch_undo(struct rmc_node *unit, const struct rmc_switch_command *c);
 bool rmc_dev_switch_state(struct rmc_node *unit, struct rmc_switch_state *state);
 
 #endif

@@ -310,6 +310,7 @@ struct rmc_switch *rmc_switch_create(const struct rmc_fabric *f, u32 ep, u32 reg
 void rmc_switch_destroy(struct rmc_switch *sw);
 int rmc_switch_check(const struct rmc_fabric *f, const struct rmc_switch_range *r);
 int rmc_switch_add(struct rmc_switch *sw, struct rmc_switch_range *r);
+int rmc_switch_remove(struct rmc_switch *sw, u16 ctx_id, u64 begin);
 int rmc_switch_promote(struct rmc_switch *sw, u16 ctx_id, u64 offset, u32 count,
 		       const struct rmc_switch_memory *m);
 int rmc_switch_demote(struct rmc_switch *sw, u16 ctx_id, u64 offset, u32 count,

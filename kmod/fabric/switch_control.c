@@ -388,6 +388,31 @@ void rmc_switch_keep(struct rmc_switch *sw)
 	sw->closing = 0;
 }
 
+/**
+ * rmc_switch_remove() - remove a range, all of whose tuples are cold
+ * @sw: switch
+ * @ctx_id: its context
+ * @begin: of its first tuple
+ *
+ * Return: 0; 1: it was the last range; -ENODEV: there is none; -EBUSY: tuples have registers.
+ * Context: RRPP worker, does not sleep.
+ */
+int rmc_switch_remove(struct rmc_switch *sw, u16 ctx_id, u64 begin)
+{
+	u32 range, index, i;
+
+	if (find(sw, ctx_id, begin, &range, &index) || index)
+		return -ENODEV;
+	if (sw->range[range].hot)
+		return -EBUSY;
+	/* its table stays until the place is used again, or the switch goes */
+	sw->range[range].count = 0;
+	for (i = 0; i < RMC_SWITCH_RANGES; i++)
+		if (sw->range[i].count)
+			return 0;
+	return 1;
+}
+
 /* ---- crash and recovery ---- */
 
 /**

@@ -318,6 +318,26 @@ no_range() { [ "$("$rmcctl" switch show | grep -c context=)" = 0 ]; }
 check "switch: a segment takes its tuples with it" until_true no_range
 expect "switch off" 0 "" "$rmcctl" switch off --to 0
 
+# two RRPPs: what fails at the second one is undone at the first, which owns less of these tuples
+start "$W/two" "$RMCD" --nodes 1 --ni per_tile --units 2 --rrpps 2 --interleave 4096 \
+	--socket "$W/two" --contexts "0:0666"
+two=$pid
+export RMC_DEVICE=$W/two
+RMC_NODES=1 RMC_NODE=0 "$O/rmc_read_lat" -n 10000 -p 20000 -q > /dev/null 2>&1 &
+pids+=($!)
+check "switch set: two units" until_true "$rmcctl" switch set --to 0 --context 0 --bytes 128 \
+	--begin 33554432 --stride 4096 --count 2 --registers 1
+json "switch show: two units" "[s.get('hot') for s in j['switch']] == [None, 1, None, 1]" \
+	"$rmcctl" switch show --json
+expect "switch off: two units" 0 "" "$rmcctl" switch off --to 0
+expect "switch set: the second unit has too few registers" 1 "no register" "$rmcctl" switch set --to 0 \
+	--context 0 --bytes 128 --begin 33558528 --stride 4096 --count 3 --registers 1
+expect "switch set: nothing is left at the first" 0 "" "$rmcctl" switch show
+nothing_set() { [ -z "$("$rmcctl" switch show)" ]; }
+check "switch set: nothing at all" nothing_set
+kill $two
+export RMC_DEVICE=$W/socket
+
 # --- its end ---
 
 export RMC_DEVICE=$W/socket

@@ -731,6 +731,13 @@ static void test_ranges(void)
 		CHECK_EQ(add(LAST + 64 * i, 64, 64, 1, false), 0);
 	CHECK_EQ(add(LAST + 64 * i, 64, 64, 1, false), -ENOBUFS);
 
+	/* a place that is free again is used again */
+	CHECK_EQ(rmc_switch_remove(sw, CTX, 0), -EBUSY);
+	CHECK_EQ(rmc_switch_remove(sw, CTX, BYTES), -ENODEV);
+	CHECK_EQ(rmc_switch_remove(sw, CTX + 1, 0), -ENODEV);
+	CHECK_EQ(rmc_switch_remove(sw, CTX, LAST + 192), 0);
+	CHECK_EQ(add(LAST + 64 * i, 64, 64, 1, false), 0);
+
 	CHECK_EQ(rmc_switch_promote(sw, CTX, 8, 1, &mem), -EINVAL);
 	CHECK_EQ(rmc_switch_promote(sw, CTX + 1, 0, 1, &mem), -ENODEV);
 	CHECK_EQ(rmc_switch_promote(sw, CTX, 0, TUPLES + 1, &mem), -ERANGE);
