@@ -23,7 +23,8 @@
  *   segment withdrawn    what has begun in it ends with RMC_S_BAD_CONTEXT, even if there is another
  *                        one by then; words of it are forgotten. Other segments do not notice
  *   another adapter,     the rest of what has begun is one step, at once: rmc_rrpp_finish()
- *   or a filter
+ *   a filter, a switch
+ *   channel closed       so is the rest of a WRITE if there is a switch, without a reply
  */
 #include "adapter.h"
 #include "node.h"
@@ -53,6 +54,8 @@ static struct rmc_steps *get_steps(struct rmc_serve *s, u64 word0)
 		st->done = 0;
 		st->due_ns = 0;
 	}
+	st->length = s->req.length;
+	st->pay = s->rx_pay;
 	return st;
 }
 
@@ -249,6 +252,51 @@ u8 rmc_adapter_serve(struct rmc_serve *s, u64 word0)
 	if (r->buffer_ns && rmc_rank(rmc_op_flags(s->req.op)) == RMC_RANK_ATOMIC)
 		return serve_atomic(s);
 	return rmc_op_serve(s);
+}
+
+/**
+ * rmc_adapter_close() - a channel closes: store the rest of a WRITE that has begun
+ * @node: unit; the caller is its RRPP worker
+ * @in: channel
+ *
+ * Else a switch that recovers would take half of a tuple, with the word of all of it, for one that
+ * was written. Context: worker, does not sleep.
+ */
+void rmc_adapter_close(struct rmc_node *node, struct rmc_in *in)
+{
+	struct rmc_steps *st = in->steps;
+	struct rmc_serve s = { .node = node, .in = in, .rx = &in->req };
+	u32 line;
+
+	if (!st || !st->begun || !st->done || !st->seg || st->pos != in->req.pos ||
+	    (u8)(st->word0 >> 48) != RMC_OP_WRITE)
+		return;
+	s.seg = st->seg;
+	s.req.op = RMC_OP_WRITE;
+	s.req.offset = st->offset;
+	s.req.length = st->length;
+	s.rx_pay = st->pay;
+	for (line = 0; line < rmc_lines(st->offset, st->length); line++)
+		if (!(st->done & 1ULL << line))
+			move_line(&s, st, line);
+	st->begun = false;
+}
+
+/**
+ * rmc_adapter_forget() - atomics see a word as it is in memory
+ * @node: unit; the caller is its RRPP worker
+ * @seg: segment
+ * @offset: of the word, which is aligned
+ *
+ * Context: worker, does not sleep.
+ */
+void rmc_adapter_forget(struct rmc_node *node, const struct rmc_mem *seg, u64 offset)
+{
+	struct rmc_rnic_server *server = node->links.rnic_server;
+	struct rmc_rnic_word *w = server ? &server->word[rmc_rnic_place(offset)] : NULL;
+
+	if (w && w->seg == seg && w->offset == offset)
+		memset(w, 0, sizeof(*w));
 }
 
 /**

@@ -15,6 +15,8 @@
  * @seg: where it began; NULL: that was withdrawn
  * @word0: its first word without the lap
  * @offset: in the segment
+ * @length: bytes
+ * @pay: its lines in the payload of the ring
  * @pos: of its first packet in the ring
  * @begun: there is such a request, unless the head of the ring is another one
  * @moved: lines were moved in this poll
@@ -24,9 +26,11 @@
  * @data: of a READ, the lines so far: other replies may use the ring meanwhile
  */
 struct rmc_steps {
-	const struct rmc_mem *seg;
+	struct rmc_mem *seg;
 	u64 word0;
 	u64 offset;
+	u32 length;
+	u32 pay;
 	u32 pos;
 	bool begun;
 	bool moved;
@@ -68,6 +72,8 @@ static inline void rmc_adapter_answered(struct rmc_in *in)
 }
 
 u8 rmc_adapter_serve(struct rmc_serve *s, u64 word0);
+void rmc_adapter_close(struct rmc_node *node, struct rmc_in *in);
+void rmc_adapter_forget(struct rmc_node *node, const struct rmc_mem *seg, u64 offset);
 void rmc_adapter_withdraw(struct rmc_node *node, const struct rmc_mem *seg);
 
 #endif

@@ -3,6 +3,7 @@
  * Channels: when both ends may use one, opening and closing them. channel_filter.c has the filters
  * between a channel and the pipeline that reads it.
  */
+#include "adapter.h"
 #include "channel.h"
 #include "pipeline.h"
 #include "timeout.h"
@@ -244,9 +245,11 @@ void rmc_in_close(struct rmc_node *node, u32 ep)
 	if (!node->in[ep])
 		return;
 	rmc_state_close(node, node->in[ep]);
-	rmc_filter_close(node->in[ep]->filter);
-	if (unlikely(node->links.sw))
+	if (unlikely(node->links.sw)) {
+		rmc_adapter_close(node, node->in[ep]);
 		rmc_switch_leave(node->links.sw, ep);
+	}
+	rmc_filter_close(node->in[ep]->filter);
 	rmc_os_free_atomic(node->in[ep]->steps);
 	rmc_os_free_atomic(node->in[ep]);
 	node->in[ep] = NULL;

@@ -3,18 +3,34 @@
  * What the control plane of a switch needs of the unit behind it: its segments, and its peers. All
  * of it runs on the RRPP's worker, between packets.
  */
+#include "adapter.h"
 #include "admit.h"
+#include "pipeline.h"
 #include "switched.h"
 
-/* See struct rmc_switch_memory. Words are 8 bytes on an 8-byte boundary, so in one chunk. */
+/*
+ * See struct rmc_switch_memory. Words are 8 bytes on an 8-byte boundary, so in one chunk. The buffer
+ * of a modelled adapter would have what the word was before.
+ */
 static u64 *word(void *arg, u16 ctx_id, u64 offset)
 {
-	const struct rmc_node *node = arg;
+	struct rmc_node *node = arg;
 	struct rmc_mem *seg;
 
 	if (offset & 7 || rmc_admit(node, ctx_id, offset, 8, RMC_OPF_MODIFIES, &seg))
 		return NULL;
+	rmc_adapter_forget(node, seg, offset);
 	return rmc_mem_ptr(seg, offset);
+}
+
+/* What has begun without the switch ends before tuples are the switch's: it would not see it. */
+static void finish_all(struct rmc_node *node)
+{
+	u32 i;
+
+	for (i = 0; i < node->fabric->endpoints; i++)
+		if (node->in[i])
+			rmc_rrpp_finish(node, node->in[i]);
 }
 
 /**
@@ -45,6 +61,7 @@ static bool admit(void *arg, const struct rmc_switch_packet *p)
  */
 int rmc_switched_install(struct rmc_node *node, struct rmc_switch *sw)
 {
+	finish_all(node);
 	sw->admit = admit;
 	sw->arg = node;
 	rmc_filter_set_switch(&node->links, sw);
@@ -70,6 +87,23 @@ int rmc_switched_add(struct rmc_node *node, struct rmc_switch_range *r)
 		return -EFAULT;
 	r->mem = mem;
 	return rmc_switch_add(node->links.sw, r);
+}
+
+/**
+ * rmc_switched_promote() - give tuples a register each
+ * @node: unit with a switch; the caller is its RRPP worker
+ * @ctx_id: see rmc_switch_promote()
+ * @offset: ...
+ * @count: ...
+ *
+ * Return: as rmc_switch_promote(). Context: worker, does not sleep.
+ */
+int rmc_switched_promote(struct rmc_node *node, u16 ctx_id, u64 offset, u32 count)
+{
+	struct rmc_switch_memory m = rmc_switched_memory(node);
+
+	finish_all(node);
+	return rmc_switch_promote(node->links.sw, ctx_id, offset, count, &m);
 }
 
 /**

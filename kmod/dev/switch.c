@@ -53,7 +53,7 @@ static int move(struct call *c, u32 most, bool hot)
 	int err;
 
 	/* a segment that is withdrawn meanwhile takes the range with it: -ENODEV */
-	err = hot ? rmc_switch_promote(c->unit->links.sw, r->ctx_id, offset, n, &m) :
+	err = hot ? rmc_switched_promote(c->unit, r->ctx_id, offset, n) :
 		    rmc_switch_demote(c->unit->links.sw, r->ctx_id, offset, n, &done, &m);
 	c->at += done;
 	return err ?: c->at < most ? -EAGAIN : 0;

@@ -33,10 +33,8 @@ static int try_range(struct rmc_node *node, u64 begin, u32 bytes, u32 count, boo
 
 static void add_range(struct rmc_node *node, u64 begin, u32 bytes, u32 count, bool words)
 {
-	struct rmc_switch_memory m = rmc_switched_memory(node);
-
 	CHECK_EQ(try_range(node, begin, bytes, count, words), 0);
-	CHECK_EQ(rmc_switch_promote(node->links.sw, CTX, begin, count, &m), 0);
+	CHECK_EQ(rmc_switched_promote(node, CTX, begin, count), 0);
 }
 
 /* A switch before each RRPP of node 1 */
@@ -130,7 +128,7 @@ static void mixed_with_cold(struct setup *s)
 	}
 	CHECK_EQ(run_ms(s, RMC_OP_READ, BYTES, lbuf, BYTES, 20), RMC_S_OK);
 	CHECK_EQ(*(u64 *)lbuf, *word_of(1) | RMC_SWITCH_VERIFIED);
-	CHECK_EQ(rmc_switch_promote(node->links.sw, CTX, 0, 1, &m), 0);
+	CHECK_EQ(rmc_switched_promote(node, CTX, 0, 1), 0);
 }
 
 /* A peer writes the mark of a switch to cold tuples: no reader takes it for a verdict. */
@@ -592,6 +590,205 @@ static void test_ranges(const struct testbed_opts *o)
 	free(bytes);
 }
 
+#define LARGE		16384u	/* where tuples of LARGE_BYTES begin, on nodes whose packets hold them */
+#define LARGE_BYTES	512u
+
+/* The lines of a request are moved in steps, from now on. */
+static void adapter(struct setup *s, const struct rmc_rnic *r)
+{
+	CHECK_EQ(rmc_channel_set_adapter(server(s, 0), r, 7), 0);
+}
+
+static void short_visit(struct setup *s)
+{
+	testbed_visit(&s->w);
+	testbed_now_ns += 100;
+}
+
+static u64 *large(u32 tuple, u32 word)
+{
+	return (u64 *)(seg + LARGE + tuple * LARGE_BYTES) + word;
+}
+
+/* Post a WRITE of a whole tuple, and go on until it has stored its word and not its last one. */
+static void write_half(struct setup *s, u64 word, u64 data, u64 stored)
+{
+	u32 i;
+
+	for (i = 1; i < LARGE_BYTES / 8; i++)
+		((u64 *)lbuf)[i] = data;
+	*(u64 *)lbuf = word;
+	app_post(&s->a, RMC_OP_WRITE, 1, LARGE, lbuf, LARGE_BYTES);
+	for (i = 0; i < 200 && *large(0, 0) != stored; i++)
+		short_visit(s);
+	CHECK_EQ(*large(0, 0), stored);
+	CHECK(*large(0, LARGE_BYTES / 8 - 1) != data);
+}
+
+/* Tuples become hot while what was cold is half done: the switch does not see the other half. */
+static void test_promoted(const struct testbed_opts *o)
+{
+	static const struct rmc_rnic steps = { .any_lines = 1, .gap_ns = 1000 };
+	static const struct rmc_rnic buffer = { .buffer_ns = 900000000 }, none = { };
+	struct rmc_switch_memory m;
+	struct rmc_switch *sw;
+	struct setup s;
+	u64 was, now;
+
+	if (o->mtu < LARGE_BYTES)
+		return;
+	begin(&s, o);
+	switch_on(&s);
+	m = rmc_switched_memory(server(&s, 0));
+	add_range(server(&s, 0), LARGE, LARGE_BYTES, 2, false);
+	CHECK_EQ(rmc_switch_demote(server(&s, 0)->links.sw, CTX, LARGE, 1, &done, &m), 0);
+	adapter(&s, &steps);
+	was = *large(0, 0);
+	CHECK_EQ(cas(&s, LARGE, was, was + 1, &now), RMC_S_OK);
+	write_half(&s, was + 2, 1, was + 2);
+	CHECK_EQ(rmc_switched_promote(server(&s, 0), CTX, LARGE, 1), 0);
+	CHECK_EQ(*large(0, LARGE_BYTES / 8 - 1), 1);
+	CHECK_EQ(wait_ms(&s, 20), RMC_S_OK);
+	/* the same without a switch so far */
+	CHECK_EQ(rmc_switch_demote(server(&s, 0)->links.sw, CTX, LARGE, 2, &done, &m), 0);
+	CHECK_EQ(rmc_switch_demote(server(&s, 0)->links.sw, CTX, 0, TUPLES, &done, &m), 0);
+	CHECK_EQ(rmc_switch_demote(server(&s, 0)->links.sw, CTX, WORDS, WORD_COUNT, &done, &m), 0);
+	CHECK_EQ(rmc_switched_take_away(server(&s, 0), &sw), 0);
+	was = *large(0, 0);
+	CHECK_EQ(cas(&s, LARGE, was, was + 1, &now), RMC_S_OK);
+	write_half(&s, was + 2, 2, was + 2);
+	CHECK_EQ(rmc_switched_install(server(&s, 0), sw), 0);
+	CHECK_EQ(*large(0, LARGE_BYTES / 8 - 1), 2);
+	CHECK_EQ(wait_ms(&s, 20), RMC_S_OK);
+	/* the adapter's buffer does not keep a word that the switch has changed */
+	adapter(&s, &buffer);
+	was = *large(0, 0);
+	CHECK_EQ(cas(&s, LARGE, was, was + 1, &now), RMC_S_OK);
+	CHECK_EQ(cas(&s, LARGE, was + 1, was + 2, &now), RMC_S_OK);
+	CHECK_EQ(rmc_switched_promote(server(&s, 0), CTX, LARGE, 1), 0);
+	CHECK_EQ(rmc_switch_demote(server(&s, 0)->links.sw, CTX, LARGE, 1, &done, &m), 0);
+	was = *large(0, 0);
+	CHECK_EQ(cas(&s, LARGE, was, was + 1, &now), RMC_S_OK);
+	CHECK_EQ(now, was);
+	adapter(&s, &none);
+	check_quiet(&s);
+	teardown(&s);
+}
+
+/* A holder dies amid its write, and the switch crashes: what it recovers is one version. */
+static void test_half_written(const struct testbed_opts *o)
+{
+	static const struct rmc_rnic steps = { .any_lines = 1, .gap_ns = 1000 };
+	struct testbed_opts k = *o;
+	struct rmc_switch_memory m;
+	struct rmc_switch *sw;
+	struct setup s;
+	u64 was, now;
+	u32 i;
+
+	if (o->mtu < LARGE_BYTES)
+		return;
+	k.kernels = true;
+	begin(&s, &k);
+	switch_on(&s);
+	sw = server(&s, 0)->links.sw;
+	m = rmc_switched_memory(server(&s, 0));
+	add_range(server(&s, 0), LARGE, LARGE_BYTES, 2, false);
+	adapter(&s, &steps);
+	was = *large(0, 0);
+	CHECK_EQ(cas(&s, LARGE, was, was + 1, &now), RMC_S_OK);
+	write_half(&s, was + 1, 3, was + 2);
+	for (i = 0; i < s.w.opts.units; i++)
+		rmc_in_close(server(&s, 0), rmc_endpoint(server(&s, 0)->fabric, 0) + i);
+	CHECK_EQ(sw->latched, 1);
+	rmc_switch_crash(sw);
+	CHECK_EQ(rmc_switch_recover(sw, &m), 0);
+	for (i = 1; i < LARGE_BYTES / 8; i++)
+		CHECK_EQ(*large(0, i), 3);
+	app_lost(&s.a);
+	rmc_filters = 0;
+	testbed_fini(&s.w);
+	mem_free(s.seg_mem);
+	mem_free(s.buf_mem);
+	free(seg - PAGE);
+	free(lbuf - PAGE);
+}
+
+/* A writer and a reader, whose lines are in any order: what the switch verifies is never torn. */
+static void test_torn(const struct testbed_opts *o)
+{
+	static const struct rmc_rnic steps = { .any_lines = 1, .gap_ns = 100 }, none = { };
+	u32 verified = 0, torn = 0, wrong = 0, slot, status, round, i;
+	struct testbed_opts three = *o;
+	u64 *out, *in, word;
+	bool writes = false, reads = false;
+	struct app reader;
+	struct setup s;
+
+	if (o->mtu < LARGE_BYTES)
+		return;
+	three.nodes = 3;
+	begin(&s, &three);
+	app_init(&reader, &s.w, 2, CTX, 64);
+	rmc_bufs_add(&reader.bufs, s.buf_mem);
+	switch_on(&s);
+	add_range(server(&s, 0), LARGE, LARGE_BYTES, 1, false);
+	adapter(&s, &steps);
+	out = (u64 *)lbuf;
+	in = (u64 *)(lbuf + 4096);
+	word = *large(0, 0);
+	for (round = 0; round < 12000; round++) {
+		short_visit(&s);
+		if (!reads)
+			app_post(&reader, RMC_OP_READ, 1, LARGE, in, LARGE_BYTES);
+		reads = true;
+		if (app_poll(&reader, &slot, &status)) {
+			u32 differ = 0;
+
+			reads = false;
+			CHECK_EQ(status, RMC_S_OK);
+			for (i = 2; i < LARGE_BYTES / 8; i++)
+				differ += in[i] != in[1];
+			if (in[0] == RMC_SWITCH_FAILED) {
+				torn += !!differ;
+			} else {
+				verified++;
+				wrong += differ || !(in[0] & RMC_SWITCH_VERIFIED) ||
+					 in[1] != (in[0] & RMC_SWITCH_VERSION);
+			}
+		}
+		/* now and then: else no read would be consistent */
+		if (!writes && round % 200 == 0) {
+			out[0] = word;
+			out[1] = word + 1;
+			app_post(&s.a, RMC_OP_CAS, 1, LARGE, out, 8);
+			writes = true;
+		}
+		if (!writes || !app_poll(&s.a, &slot, &status))
+			continue;
+		CHECK_EQ(status, RMC_S_OK);
+		if (word & RMC_SWITCH_LATCHED) {
+			word++;
+			writes = false;
+			continue;
+		}
+		CHECK_EQ(out[0], word);
+		word++;
+		for (i = 1; i < LARGE_BYTES / 8; i++)
+			out[i] = (word + 1) & RMC_SWITCH_VERSION;
+		out[0] = word;
+		app_post(&s.a, RMC_OP_WRITE, 1, LARGE, out, LARGE_BYTES);
+	}
+	/* there was something to find */
+	CHECK(verified > 100 && torn > 10);
+	CHECK_EQ(wrong, 0);
+	adapter(&s, &none);
+	for (i = 0; i < 100; i++)
+		short_visit(&s);
+	app_fini(&reader);
+	teardown(&s);
+}
+
 static struct rmc_switch_unlatch unlatch(struct setup *s, bool connected)
 {
 	struct rmc_switch_unlatch u = { .connected = connected };
@@ -655,6 +852,9 @@ int main(void)
 		{ "hostile peers, and a read-only segment", test_hostile },
 		{ "a segment is withdrawn", test_withdrawn },
 		{ "a range of a segment is withdrawn", test_ranges },
+		{ "tuples are promoted amid a write", test_promoted },
+		{ "a holder dies amid its write", test_half_written },
+		{ "torn reads are not verified", test_torn },
 		{ "the holder of latches dies", test_dead_holder },
 	};
 
