@@ -487,6 +487,13 @@ static bool in_order(const struct rmc_links *l, const struct rmc_filter *flt)
 	return unlikely(l->sw) && flt->lane == RMC_LANE_REQ;
 }
 
+static void lose(struct rmc_filter *flt, struct rmc_packet *p)
+{
+	rmc_filter_count(flt, lost, 1);
+	rmc_order_lost(flt, p);
+	p->word0 |= flt->lane == RMC_LANE_REQ ? RMC_REQ_LOST : RMC_REP_LOST;
+}
+
 /* The packet at the head of the wire, as a copy; false: none, or no room for it. */
 static bool take(struct rmc_links *l, struct rmc_filter *flt, u64 now, struct rmc_packet *p)
 {
@@ -511,13 +518,10 @@ static bool take(struct rmc_links *l, struct rmc_filter *flt, u64 now, struct rm
 	p->arrived = false;
 	p->switched = false;
 	p->copy = false;
-	if (likely(rmc_stages(l, flt, p, now))) {
+	if (likely(rmc_stages(l, flt, p, now)))
 		p->line = store(flt, copy);
-	} else {
-		rmc_filter_count(flt, lost, 1);
-		rmc_order_lost(flt, p);
-		p->word0 |= flt->lane == RMC_LANE_REQ ? RMC_REQ_LOST : RMC_REP_LOST;
-	}
+	else
+		lose(flt, p);
 	if (flt->lane == RMC_LANE_REP)
 		p->word0 &= ~RMC_REP_HALF;	/* the model has used it */
 	if (in_order(l, flt)) {
@@ -576,12 +580,20 @@ static bool pass_switch(struct rmc_links *l, struct rmc_filter *flt)
 		verdict = rmc_switch_arrives(l->sw, flt->peer, &p, p.line == RMC_NO_LINE ?
 					     NULL : flt->pool + (size_t)p.line * RMC_LINE, &answer);
 	}
+	if (verdict != RMC_SWITCH_FORWARD)
+		release(flt, &p, false);
+	if (verdict == RMC_SWITCH_DROP && !p.copy) {
+		/* taken for a duplicate, it is lost: its credit returns all the same */
+		lose(flt, &p);
+		p.line = RMC_NO_LINE;
+		rmc_switch_lost(l->sw, flt->peer);
+		verdict = RMC_SWITCH_FORWARD;
+	}
 	if (verdict == RMC_SWITCH_FORWARD) {
 		p.switched = true;
 		push(flt, &p);
 		return true;
 	}
-	release(flt, &p, false);
 	if (p.copy)
 		forget_copy(flt, &p);
 	if (verdict == RMC_SWITCH_ANSWER) {

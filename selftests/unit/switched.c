@@ -789,6 +789,128 @@ static void test_torn(const struct testbed_opts *o)
 	teardown(&s);
 }
 
+static int wait_app(struct setup *s, struct app *a, u32 ms)
+{
+	u32 slot, status, i;
+
+	for (i = 0; i < 50 * ms; i++) {
+		if (app_poll(a, &slot, &status))
+			return status;
+		testbed_visit(&s->w);
+		if (i % 50 == 49)
+			testbed_tick(&s->w, 1);
+	}
+	return -1;
+}
+
+/* An ordered queue pair beside the ordinary one of the same node */
+static void ordered_begin(struct setup *s, struct app *a, const struct testbed_opts *o)
+{
+	begin(s, o);
+	set_timeout(s, 20, 0);
+	app_init_ordered(a, &s->w, 0, CTX, 64);
+	rmc_bufs_add(&a->bufs, s->buf_mem);
+	switch_on(s);
+}
+
+static u32 broken(struct setup *s)
+{
+	u32 i, k, all = 0;
+
+	for (i = 0; i < s->w.opts.rrpps; i++)
+		for (k = 0; k < s->w.fabric->endpoints; k++)
+			if (server(s, i)->links.filter[RMC_LANE_REQ][k])
+				all |= server(s, i)->links.filter[RMC_LANE_REQ][k]->order.broken;
+	return all;
+}
+
+static void post_add(struct app *a, u32 at)
+{
+	*(u64 *)(lbuf + at) = 1;
+	app_post(a, RMC_OP_FAA, 1, 8192, lbuf + at, 8);
+}
+
+/* A group is renewed although a switch is on the way of the packet that says so. */
+static void test_renewed(const struct testbed_opts *o)
+{
+	static const struct rmc_fault down = { .loss = RMC_ALWAYS }, none = { };
+	u32 i, errors;
+	struct setup s;
+	struct app a;
+
+	ordered_begin(&s, &a, o);
+	post_add(&a, 0);
+	CHECK_EQ(wait_app(&s, &a, 5), RMC_S_OK);
+	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &down, 1);
+	post_add(&a, 0);
+	CHECK_EQ(wait_app(&s, &a, 40), RMC_S_TIMEOUT);
+	CHECK(broken(&s));
+	app_fini(&a);
+	errors = testbed_stat(&s.w, 1, serve_errors);
+	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &none, 1);
+	for (i = 0; i < 100; i++) {
+		testbed_tick(&s.w, 1);
+		testbed_settle(&s.w);
+	}
+	CHECK_EQ(broken(&s), 0);
+	CHECK_EQ(testbed_stat(&s.w, 1, serve_errors), errors);
+	CHECK_EQ(*(u64 *)(seg + 8192), 1);
+	check_quiet(&s);
+	switch_off(&s);
+	teardown(&s);
+}
+
+/*
+ * A flush while an atomic of a group is held behind the switch, and more of its group, and others, before
+ * it: all pass in the order of the wire.
+ */
+static void test_flushed(const struct testbed_opts *o)
+{
+	static const struct rmc_rnic slow = { .faa_ns = 10000000 }, none = { };
+	static const struct rmc_fault way = { .delay_ns = 1000000 }, no_fault = { };
+	struct setup s;
+	struct app a;
+	u32 i;
+
+	ordered_begin(&s, &a, o);
+	set_timeout(&s, 500, 0);
+	for (i = 0; i < s.w.opts.rrpps; i++)
+		CHECK_EQ(rmc_channel_set_adapter(server(&s, i), &slow, 1), 0);
+	post_add(&a, 0);
+	for (i = 0; i < 20; i++)
+		short_visit(&s);
+	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &way, 1);
+	post_add(&a, 64);
+	for (i = 0; i < 5; i++)
+		short_visit(&s);
+	app_post(&s.a, RMC_OP_READ, 1, 8192 + 64, lbuf + 128, 8);
+	for (i = 0; i < 20; i++)
+		short_visit(&s);
+	for (i = 0; i < s.w.opts.rrpps; i++)
+		CHECK_EQ(rmc_channel_set_adapter(server(&s, i), &none, 1), 0);
+	CHECK_EQ(wait_ms(&s, 20), RMC_S_OK);
+	CHECK_EQ(wait_app(&s, &a, 20), RMC_S_OK);
+	CHECK_EQ(wait_app(&s, &a, 20), RMC_S_OK);
+	CHECK_EQ(*(u64 *)(lbuf + 64), 1);
+	CHECK_EQ(*(u64 *)(seg + 8192), 2);
+	CHECK_EQ(switch_stat(&s, duplicates), 0);
+	CHECK_EQ(switch_stat(&s, psn_errors), 0);
+	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &no_fault, 1);
+	/* what the switch should take for a duplicate wrongly is lost, and returns its credit */
+	set_timeout(&s, 20, 0);
+	for (i = 0; i < s.w.opts.rrpps; i++)
+		server(&s, i)->links.sw->last[s.a.qp.node->ep].psn += 2;
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(run_ms(&s, RMC_OP_WRITE, 8192, lbuf, 64, 40), RMC_S_TIMEOUT);
+	CHECK_EQ(*(u64 *)(seg + 8192), 2);
+	CHECK_EQ(run_ms(&s, RMC_OP_READ, 8192, lbuf, 64, 40), RMC_S_OK);
+	check_quiet(&s);
+	CHECK_EQ(switch_stat(&s, psn_errors), 0);
+	app_fini(&a);
+	switch_off(&s);
+	teardown(&s);
+}
+
 static struct rmc_switch_unlatch unlatch(struct setup *s, bool connected)
 {
 	struct rmc_switch_unlatch u = { .connected = connected };
@@ -855,6 +977,8 @@ int main(void)
 		{ "tuples are promoted amid a write", test_promoted },
 		{ "a holder dies amid its write", test_half_written },
 		{ "torn reads are not verified", test_torn },
+		{ "a group is renewed", test_renewed },
+		{ "filters are flushed", test_flushed },
 		{ "the holder of latches dies", test_dead_holder },
 	};
 
