@@ -563,7 +563,10 @@ static void forget_copy(struct rmc_filter *flt, const struct rmc_packet *p)
 		flt->copy_lines -= p->lines;
 }
 
-/* The first packet passes the switch. Returns false if there is no room for an answer. */
+/*
+ * The first packet passes the switch. Returns false if there is no room for an answer, which overtakes
+ * what has been passed on and is held for its arrival.
+ */
 static bool pass_switch(struct rmc_links *l, struct rmc_filter *flt)
 {
 	struct rmc_packet p = flt->heap[0];
