@@ -9,8 +9,8 @@
 #include "switched.h"
 
 /*
- * See struct rmc_switch_memory. Words are 8 bytes on an 8-byte boundary, so in one chunk. The buffer
- * of a modelled adapter would have what the word was before.
+ * See struct rmc_switch_memory. Words are 8 bytes on an 8-byte boundary, so in one chunk. The
+ * buffer of a modelled adapter would have what the word was before.
  */
 static u64 *word(void *arg, u16 ctx_id, u64 offset)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Control of switches. The RRPP's worker makes each change, between packets, and in steps: it does
- * not stop for longer than RMC_SWITCH_BATCH tuples take. A crash clears all registers at once, and so
- * does memory that is withdrawn go through all of them.
+ * not stop for longer than RMC_SWITCH_BATCH tuples take. A crash clears all registers at once, and
+ * memory that is withdrawn goes through all of them.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -194,8 +194,8 @@ static int turn_off(struct call *c)
 }
 
 /*
- * The first epoch of a new switch. Of the first one at a random place: before this unit there may have
- * been others, with words that peers still have.
+ * The first epoch of a new switch. That of a unit's first one is random: before the unit there may
+ * have been others, with words that peers still have.
  */
 static u32 first_epoch(const struct rmc_links *l)
 {
@@ -303,8 +303,8 @@ static int promote_or_demote(struct call *c)
  * added, unless somebody has latched tuples of it by then.
  *
  * Return: 0; -ENODEV: there is no switch, or no such tuple; -EBUSY: a tuple is latched or in use,
- * the switch has crashed, the node is alive; -EOVERFLOW: no epoch is left; -ENOMEM; and as rmc_switch_check(), rmc_switch_add(),
- * rmc_switch_promote(). Context: may sleep.
+ * the switch has crashed, the node is alive; -EOVERFLOW: no epoch is left; -ENOMEM; and as
+ * rmc_switch_check(), rmc_switch_add(), rmc_switch_promote(). Context: may sleep.
  */
 int rmc_dev_switch(struct rmc_node *unit, const struct rmc_switch_command *command)
 {

@@ -564,8 +564,8 @@ static void forget_copy(struct rmc_filter *flt, const struct rmc_packet *p)
 }
 
 /*
- * The first packet passes the switch. Returns false if there is no room for an answer, which overtakes
- * what has been passed on and is held for its arrival.
+ * The first packet passes the switch. Returns false if there is no room for an answer, which
+ * overtakes what has been passed on and is held for its arrival.
  */
 static bool pass_switch(struct rmc_links *l, struct rmc_filter *flt)
 {

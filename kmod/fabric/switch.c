@@ -120,7 +120,7 @@ static void parse(const struct rmc_switch *sw, struct rmc_switch_packet *p)
 	}
 }
 
-/* A client is a group of a source in one context: contexts of one unit do not wait for each other. */
+/* A client is a group of a source in one context: contexts of a unit do not wait for each other. */
 static u64 key_of(const struct rmc_switch_packet *p)
 {
 	return (u64)p->holder << 16 | p->ctx_id;

@@ -50,7 +50,8 @@ struct rmc_switch *rmc_switch_create(const struct rmc_fabric *f, u32 ep, u32 reg
 	sw->port = rmc_os_zalloc(sources * sizeof(*sw->port));
 	sw->era = rmc_os_zalloc(sources * sizeof(*sw->era));
 	if (!sw->owner || !sw->free || !sw->client || !sw->bucket || !sw->free_client ||
-	    !sw->last || !sw->use || !sw->tuple || !sw->users || !sw->seen || !sw->offset || !sw->port || !sw->era) {
+	    !sw->last || !sw->use || !sw->tuple || !sw->users || !sw->seen || !sw->offset ||
+	    !sw->port || !sw->era) {
 		rmc_switch_destroy(sw);
 		return NULL;
 	}
@@ -321,8 +322,8 @@ static int find(const struct rmc_switch *sw, u16 ctx_id, u64 offset, u32 *range,
  * @m: the storage node's memory
  *
  * Return: 0; -EBUSY: the switch has crashed, or one is latched; -ENOBUFS: no register is left;
- * -EOVERFLOW: no epoch is left; -EFAULT: not in memory that may be written; -EINVAL, -ENODEV, -ERANGE: no such tuples. Those
- * before have a register then. Context: RRPP worker, does not sleep.
+ * -EOVERFLOW: no epoch is left; -EFAULT: not in memory that may be written; -EINVAL, -ENODEV,
+ * -ERANGE: no such tuples. Those before have a register then. Context: RRPP worker, does not sleep.
  */
 int rmc_switch_promote(struct rmc_switch *sw, u16 ctx_id, u64 offset, u32 count,
 		       const struct rmc_switch_memory *m)
@@ -419,8 +420,8 @@ int rmc_switch_remove(struct rmc_switch *sw, u16 ctx_id, u64 begin)
  * rmc_switch_crash() - the switch loses its registers
  * @sw: switch
  *
- * The tables are the control plane's, and so is what the storage node has yet to answer. Connections
- * begin again: their two ends agree on the next number, of what they have sent and were passed.
+ * The tables are the control plane's, and so is what the storage node has yet to answer.
+ * Connections begin again: their two ends agree on the next number, by what was sent and passed.
  *
  * Context: RRPP worker, does not sleep.
  */
@@ -452,8 +453,8 @@ void rmc_switch_crash(struct rmc_switch *sw)
  * unlatch. Words of a word array are what they were when they were promoted.
  *
  * Return: 0: it serves them again; -EAGAIN: call again, it does a part of the work, or the storage
- * node has not answered all that it was passed before, or hides memory of tuples; -EINVAL: it has not
- * crashed; -EOVERFLOW: no epoch is left.
+ * node has not answered all that it was passed before, or hides memory of tuples; -EINVAL: it has
+ * not crashed; -EOVERFLOW: no epoch is left.
  * Context: RRPP worker, does not sleep.
  */
 int rmc_switch_recover(struct rmc_switch *sw, const struct rmc_switch_memory *m)

@@ -335,7 +335,8 @@ struct rmc_buf_unreg {
  * of this node (TIMEOUT, NODE_DOWN, ABORTED), only if the failed one has or will. A failed read
  * says nothing of what is behind it.
  *
- * What a switch answers (<linux/rmc_switch.h>, a model) has no order with what the node behind it does.
+ * What a switch answers (<linux/rmc_switch.h>, a model) has no order with what the node behind it
+ * does.
  *
  * What ended with TIMEOUT, NODE_DOWN or ABORTED may still take effect, before the writes and
  * atomics behind RMC_OP_RESUME. Where nodes have several RRPPs, those wait for it, but no longer

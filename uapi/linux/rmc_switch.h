@@ -7,8 +7,9 @@
  *   VERIFIED  SWITCHED  epoch (14)  | version, odd: latched
  *
  * All of it is compared. A storage node's unit has each epoch once, so a word is not current again
- * until the unit ends, or its switch was taken away when no epoch was left. The next one begins with a
- * random epoch: a word that somebody has kept since may then be current again, though not probably.
+ * until the unit ends, or its switch was taken away when no epoch was left. The next one begins
+ * with a random epoch: a word that somebody has kept since may then be current again, though it is
+ * not likely.
  */
 #ifndef _UAPI_LINUX_RMC_SWITCH_H
 #define _UAPI_LINUX_RMC_SWITCH_H
