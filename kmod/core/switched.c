@@ -44,11 +44,11 @@ struct rmc_switch_memory rmc_switched_memory(struct rmc_node *node)
 	return (struct rmc_switch_memory){ .word = word, .arg = node };
 }
 
-static bool admit(void *arg, const struct rmc_switch_packet *p)
+static u8 admit(void *arg, const struct rmc_switch_packet *p)
 {
 	struct rmc_mem *seg;
 
-	return !rmc_admit(arg, p->ctx_id, p->offset, p->length, rmc_op_flags(p->op), &seg);
+	return rmc_admit(arg, p->ctx_id, p->offset, p->length, rmc_op_flags(p->op), &seg);
 }
 
 /**

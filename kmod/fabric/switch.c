@@ -459,17 +459,18 @@ static void count_reply(struct rmc_switch *sw, const struct rmc_switch_packet *p
  */
 void rmc_switch_request(struct rmc_switch *sw, struct rmc_switch_packet *p)
 {
+	u8 status;
+
 	parse(sw, p);
 	stage_last(&sw->last[p->source], p);
 	if (p->verdict == RMC_SWITCH_DROP) {
 		rmc_switch_count(sw, duplicates);
 		return;
 	}
-	/* it has no effect then: the unit answers it, with the reason */
-	if (p->type != RMC_SWITCH_OTHER && sw->admit && !sw->admit(sw->arg, p)) {
-		p->type = RMC_SWITCH_OTHER;
-		p->verdict = RMC_SWITCH_FORWARD;
-	}
+	/* not by the unit: by then it might admit what the switch has not seen */
+	status = p->type != RMC_SWITCH_OTHER && sw->admit ? sw->admit(sw->arg, p) : RMC_S_OK;
+	if (status)
+		refuse(p, status);
 	if (has_tuple(p) && (sw->crashed || (p->tuple + 1 == sw->closing && begins(p))))
 		refuse(p, RMC_S_BUSY);
 	if (has_client(p) && !get_client(sw, p))

@@ -210,7 +210,7 @@ struct rmc_switch_port {
  * struct rmc_switch - a switch in front of one unit
  * @fabric: fabric
  * @ep: the unit's endpoint: the switch owns what this unit is the home of
- * @admit: whether the unit would admit a packet now; NULL: it admits all
+ * @admit: status with which the unit would refuse a packet now, or RMC_S_OK; NULL: it refuses none
  * @arg: of @admit
  * @epoch: of the switch; another one after each crash
  * @epochs: how many switches of this unit have had, RMC_SWITCH_EPOCHS at most: no word comes again
@@ -241,7 +241,7 @@ struct rmc_switch_port {
 struct rmc_switch {
 	const struct rmc_fabric *fabric;
 	u32 ep;
-	bool (*admit)(void *arg, const struct rmc_switch_packet *p);
+	u8 (*admit)(void *arg, const struct rmc_switch_packet *p);
 	void *arg;
 	u32 epoch;
 	u32 epochs;
