@@ -2,7 +2,6 @@
 /* State that an RRPP keeps of its peers' operations: calls the functions of each row. */
 #include "adapter.h"
 #include "node.h"
-#include "switched.h"
 
 /**
  * rmc_state_init() - set up all state of a unit
@@ -89,7 +88,7 @@ void rmc_state_withdraw(struct rmc_node *node, const struct rmc_mem *seg)
 	/* no rows: they are nothing to poll, which would cost a load per visit */
 	rmc_adapter_withdraw(node, seg);
 	if (node->links.sw)
-		rmc_switched_withdraw(node, seg);
+		rmc_switch_withdraw(node->links.sw, seg);
 }
 
 /**

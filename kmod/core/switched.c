@@ -152,15 +152,3 @@ int rmc_switched_unlatch(struct rmc_node *node, struct rmc_switch_unlatch *u, u3
 		u->connected = true;
 	return rmc_switch_unlatch(node->links.sw, u, first, &m);
 }
-
-/**
- * rmc_switched_withdraw() - memory was withdrawn: forget the ranges that lie in it
- * @node: unit with a switch; the caller is its RRPP worker
- * @seg: segment, or range of one
- *
- * Context: worker, does not sleep.
- */
-void rmc_switched_withdraw(struct rmc_node *node, const struct rmc_mem *seg)
-{
-	rmc_switch_withdraw(node->links.sw, seg);
-}

@@ -11,6 +11,5 @@ int rmc_switched_promote(struct rmc_node *node, u16 ctx_id, u64 offset, u32 coun
 int rmc_switched_take_away(struct rmc_node *node, struct rmc_switch **sw);
 int rmc_switched_unlatch(struct rmc_node *node, struct rmc_switch_unlatch *u, u32 first);
 int rmc_switched_add(struct rmc_node *node, struct rmc_switch_range *r);
-void rmc_switched_withdraw(struct rmc_node *node, const struct rmc_mem *seg);
 
 #endif

@@ -437,8 +437,9 @@ static void count_request(struct rmc_switch *sw, const struct rmc_switch_packet 
 static void count_reply(struct rmc_switch *sw, const struct rmc_switch_packet *p)
 {
 	const struct rmc_switch_client *c = &sw->client[p->client];
+	bool write = p->type == RMC_SWITCH_WRITE_REP;
 
-	if (c->owed == p->tuple + 1 && c->write == (p->type == RMC_SWITCH_WRITE_REP))
+	if (c->owed == p->tuple + 1 && c->write == write)
 		rmc_switch_answered(sw, p->client);
 	if (p->changed && p->word == RMC_SWITCH_FAILED)
 		rmc_switch_count(sw, failed_reads);
