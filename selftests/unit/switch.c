@@ -144,6 +144,9 @@ static void test_repeated(void)
 	CHECK_EQ(send(0, RMC_OP_WRITE, 0, BYTES, VERSION(1), 0), RMC_SWITCH_ANSWER);
 	CHECK_EQ(last.status, RMC_S_OK);
 	CHECK_EQ(version(0), VERSION(2));
+	/* not one with another word */
+	CHECK_EQ(send(0, RMC_OP_WRITE, 0, BYTES, VERSION(3), 0), RMC_SWITCH_ANSWER);
+	CHECK_EQ(last.status, RMC_S_ABORTED);
 	/* also if somebody has latched the tuple since; not one that others have not done */
 	CHECK(latch(1, 0, VERSION(2)));
 	CHECK_EQ(send(0, RMC_OP_WRITE, 0, BYTES, VERSION(1), 0), RMC_SWITCH_ANSWER);
@@ -211,7 +214,9 @@ static void test_clients(void)
 	/* the reply to another packet is not the one that stage 1 waits for */
 	reply(0, RMC_OP_READ, 2 * BYTES, BYTES, RMC_S_OK);
 	CHECK_EQ(last.word, RMC_SWITCH_FAILED);
+	CHECK_EQ(sw->waits, 1);
 	reply(0, RMC_OP_WRITE, 0, BYTES, RMC_S_OK);
+	CHECK_EQ(sw->waits, 1);
 	CHECK_EQ(version(0), VERSION(0));
 	reply(0, RMC_OP_READ, 0, BYTES, RMC_S_OK);
 	CHECK_EQ(last.word, VERSION(0) | RMC_SWITCH_VERIFIED);
