@@ -212,18 +212,22 @@ static void test_ranges(void)
 	sw->frees = 0;
 	CHECK_EQ(rmc_switch_promote(sw, CTX, LAST + 128, 1, &mem), -ENOBUFS);
 
-	/* a segment goes: nothing of it is served, and a place is free */
+	/* a segment goes: nothing of it is served, latched or waited for, and a place is free */
+	CHECK(latch(2, 5, VERSION(0)));
 	CHECK_EQ(send(0, RMC_OP_READ, 0, BYTES, 0, 0), RMC_SWITCH_FORWARD);
 	rmc_switch_withdraw(sw, memory + 1);
 	CHECK_EQ(version(0), VERSION(0));
 	rmc_switch_withdraw(sw, memory);
 	CHECK(!sw->waits);
+	CHECK(!sw->latched);
 	CHECK_EQ(sw->frees, TUPLES + 1);
 	CHECK_EQ(send(1, RMC_OP_CAS, 0, 8, VERSION(0), VERSION(1)), RMC_SWITCH_FORWARD);
 	/* the next segment may be the same memory: its words are new all the same */
 	CHECK_EQ(add(0, BYTES, BYTES, TUPLES, false), 0);
 	CHECK_EQ(rmc_switch_promote(sw, CTX, 0, 1, &mem), 0);
 	CHECK(version(0) != VERSION(0));
+	/* who waited for a read of it may read again */
+	CHECK_EQ(read_tuple(0, 0), version(0) | RMC_SWITCH_VERIFIED);
 	end();
 }
 
