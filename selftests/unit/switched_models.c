@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A switch before nodes whose network adapter is modelled, and ordered queue pairs through it. */
 #include "switched.h"
+#include "kmod/core/adapter.h"
 
 #define LARGE		16384u	/* where tuples of LARGE_BYTES begin */
 #define LARGE_BYTES	512u
@@ -78,13 +79,37 @@ static void test_promoted(const struct testbed_opts *o)
 	CHECK_EQ(cas(&s, LARGE, was, was + 1, &now), RMC_S_OK);
 	CHECK_EQ(cas(&s, LARGE, was + 1, was + 2, &now), RMC_S_OK);
 	CHECK_EQ(rmc_switched_promote(server(&s, 0), CTX, LARGE, 1), 0);
-	CHECK_EQ(rmc_switch_demote(server(&s, 0)->links.sw, CTX, LARGE, 1, &done, &m), 0);
 	was = *large(0, 0);
+	CHECK_EQ(cas(&s, LARGE, was, was + 1, &now), RMC_S_OK);
+	CHECK_EQ(cas(&s, LARGE, was + 1, was + 2, &now), RMC_S_OK);
+	CHECK_EQ(rmc_switch_demote(server(&s, 0)->links.sw, CTX, LARGE, 1, &done, &m), 0);
+	was = (was + 2) & ~RMC_SWITCH_SWITCHED;
+	CHECK_EQ(*large(0, 0), was);
 	CHECK_EQ(cas(&s, LARGE, was, was + 1, &now), RMC_S_OK);
 	CHECK_EQ(now, was);
 	adapter(&s, &none);
 	check_quiet(&s);
 	teardown(&s);
+}
+
+/* Close the channels of node 0 at one that is a kernel of its own, and end. */
+static void leave(struct setup *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->w.opts.units; i++)
+		rmc_in_close(server(s, 0), rmc_endpoint(server(s, 0)->fabric, 0) + i);
+}
+
+static void end_alone(struct setup *s)
+{
+	app_lost(&s->a);
+	rmc_filters = 0;
+	testbed_fini(&s->w);
+	mem_free(s->seg_mem);
+	mem_free(s->buf_mem);
+	free(seg - PAGE);
+	free(lbuf - PAGE);
 }
 
 /* A holder dies amid its write, and the switch crashes: what it recovers is one version. */
@@ -110,20 +135,128 @@ static void test_half_written(const struct testbed_opts *o)
 	was = *large(0, 0);
 	CHECK_EQ(cas(&s, LARGE, was, was + 1, &now), RMC_S_OK);
 	write_half(&s, was + 1, 3, was + 2);
-	for (i = 0; i < s.w.opts.units; i++)
-		rmc_in_close(server(&s, 0), rmc_endpoint(server(&s, 0)->fabric, 0) + i);
+	leave(&s);
 	CHECK_EQ(sw->latched, 1);
 	rmc_switch_crash(sw);
 	CHECK_EQ(rmc_switch_recover(sw, &m), 0);
 	for (i = 1; i < LARGE_BYTES / 8; i++)
 		CHECK_EQ(*large(0, i), 3);
-	app_lost(&s.a);
-	rmc_filters = 0;
-	testbed_fini(&s.w);
-	mem_free(s.seg_mem);
-	mem_free(s.buf_mem);
-	free(seg - PAGE);
-	free(lbuf - PAGE);
+	end_alone(&s);
+}
+
+/* True if a request of @op to @s's server has begun, and not all its lines were moved */
+static bool is_half(struct setup *s, u8 op)
+{
+	u32 i;
+
+	for (i = 0; i < s->w.opts.units; i++) {
+		struct rmc_in *in = server(s, 0)->in[rmc_endpoint(server(s, 0)->fabric, 0) + i];
+
+		if (in && in->steps && in->steps->begun && in->steps->done &&
+		    (u8)(in->steps->word0 >> 48) == op)
+			return true;
+	}
+	return false;
+}
+
+/* A reader dies amid its read: nothing is stored. */
+static void test_half_read(const struct testbed_opts *o)
+{
+	static const struct rmc_rnic steps = { .any_lines = 1, .gap_ns = 1000 };
+	struct testbed_opts k = *o;
+	struct setup s;
+	u32 i;
+
+	if (o->mtu < LARGE_BYTES)
+		return;
+	k.kernels = true;
+	begin(&s, &k);
+	switch_on(&s);
+	/* what is stale in the rings is not what memory has */
+	memset(lbuf, 0x11, LARGE_BYTES);
+	for (i = 0; i < 4; i++)
+		CHECK_EQ(run_ms(&s, RMC_OP_WRITE, LARGE, lbuf, LARGE_BYTES, 20), RMC_S_OK);
+	adapter(&s, &steps);
+	app_post(&s.a, RMC_OP_READ, 1, LARGE, lbuf, LARGE_BYTES);
+	for (i = 0; i < 200 && !is_half(&s, RMC_OP_READ); i++)
+		short_visit(&s);
+	CHECK(is_half(&s, RMC_OP_READ));
+	memset(seg + LARGE, 0x22, LARGE_BYTES);
+	leave(&s);
+	for (i = 0; i < LARGE_BYTES; i++)
+		CHECK_EQ(seg[LARGE + i], 0x22);
+	end_alone(&s);
+}
+
+/* A reply without the word of a tuple: nothing of the reply before it is changed. */
+static void test_beside(const struct testbed_opts *o)
+{
+	struct setup s;
+	u32 i;
+
+	if (o->mtu < LARGE_BYTES)
+		return;
+	begin(&s, o);
+	switch_on(&s);
+	CHECK_EQ(try_range(server(&s, 0), LARGE, LARGE_BYTES, 1, false), 0);
+	memset(seg + LARGE, 0xff, LARGE_BYTES);
+	app_post(&s.a, RMC_OP_READ, 1, LARGE + 2 * RMC_LINE, lbuf, RMC_LINE);
+	app_post(&s.a, RMC_OP_READ, 1, LARGE + RMC_LINE, lbuf + RMC_LINE, RMC_LINE);
+	CHECK_EQ(wait_ms(&s, 20), RMC_S_OK);
+	CHECK_EQ(wait_ms(&s, 20), RMC_S_OK);
+	for (i = 0; i < 2 * RMC_LINE; i++)
+		CHECK_EQ(lbuf[i], 0xff);
+	check_quiet(&s);
+	switch_off(&s);
+	teardown(&s);
+}
+
+/* How many operations of node 0 have failed, and wait for other replies */
+static u32 failing(struct setup *s)
+{
+	u32 i, k, n = 0;
+
+	for (i = 0; i < s->w.opts.units; i++) {
+		const struct rmc_itt *itt = &s->w.node[0]->unit[i]->itt;
+
+		for (k = 0; k < itt->size; k++) {
+			if (!itt->entry[k].qp || !itt->entry[k].status)
+				continue;
+			CHECK(!itt->entry[k].copied);
+			n++;
+		}
+	}
+	return n;
+}
+
+/*
+ * A requester without a filter does not count a switch's answer as if it could have copies, also
+ * while other replies to the operation are waited for.
+ */
+static void test_answer_counted(const struct testbed_opts *o)
+{
+	static const struct rmc_rnic steps = { .any_lines = 1, .gap_ns = 1000 }, none = { };
+	u32 i, slot, status = RMC_S_OK, seen = 0;
+	struct setup s;
+
+	begin(&s, o);
+	switch_on(&s);
+	for (i = 0; i < s.w.opts.rrpps; i++)
+		CHECK_EQ(rmc_channel_set_adapter(server(&s, i), &steps, 7), 0);
+	/* a part of a tuple, which is refused, and lines behind all tuples */
+	app_post(&s.a, RMC_OP_READ, 1, TUPLES * BYTES - 56, lbuf, 56 + 1024);
+	for (i = 0; i < 1000 && !app_poll(&s.a, &slot, &status); i++) {
+		short_visit(&s);
+		seen += failing(&s);
+	}
+	CHECK_EQ(status, RMC_S_BAD_LENGTH);
+	/* several RRPPs answer in any order */
+	CHECK(seen || s.w.opts.rrpps > 1);
+	for (i = 0; i < s.w.opts.rrpps; i++)
+		CHECK_EQ(rmc_channel_set_adapter(server(&s, i), &none, 7), 0);
+	check_quiet(&s);
+	switch_off(&s);
+	teardown(&s);
 }
 
 /* A writer and a reader, whose lines are in any order: what the switch verifies is never torn. */
@@ -280,6 +413,7 @@ static void test_flushed(const struct testbed_opts *o)
 {
 	static const struct rmc_rnic slow = { .faa_ns = 10000000 }, none = { };
 	static const struct rmc_fault way = { .delay_ns = 1000000 }, no_fault = { };
+	struct rmc_model model = { .topology = RMC_TOPOLOGY_CROSSBAR, .hop_ns = 1 }, no_model = { };
 	struct setup s;
 	struct app a;
 	u32 i;
@@ -307,6 +441,21 @@ static void test_flushed(const struct testbed_opts *o)
 	CHECK_EQ(*(u64 *)(seg + 8192), 2);
 	CHECK_EQ(switch_stat(&s, duplicates), 0);
 	CHECK_EQ(switch_stat(&s, psn_errors), 0);
+	/* what is before the switch meets the adapter when it has passed: the lock is taken */
+	for (i = 0; i < s.w.opts.rrpps; i++)
+		CHECK_EQ(rmc_channel_set_adapter(server(&s, i), &slow, 1), 0);
+	post_add(&a, 0);
+	CHECK_EQ(wait_app(&s, &a, 3), -1);
+	post_add(&a, 64);
+	for (i = 0; i < 5; i++)
+		short_visit(&s);
+	model_set(&s.w, &model);
+	CHECK_EQ(wait_app(&s, &a, 2), RMC_S_OK);
+	CHECK_EQ(wait_app(&s, &a, 3), -1);
+	CHECK_EQ(wait_app(&s, &a, 40), RMC_S_OK);
+	model_set(&s.w, &no_model);
+	for (i = 0; i < s.w.opts.rrpps; i++)
+		CHECK_EQ(rmc_channel_set_adapter(server(&s, i), &none, 1), 0);
 	fault_set(&s.w, 0, 1, RMC_LANE_REQ, &no_fault, 1);
 	/* what the switch should take for a duplicate wrongly is lost, and returns its credit */
 	set_timeout(&s, 20, 0);
@@ -314,7 +463,7 @@ static void test_flushed(const struct testbed_opts *o)
 		server(&s, i)->links.sw->last[s.a.qp.node->ep].psn += 2;
 	for (i = 0; i < 2; i++)
 		CHECK_EQ(run_ms(&s, RMC_OP_WRITE, 8192, lbuf, 64, 40), RMC_S_TIMEOUT);
-	CHECK_EQ(*(u64 *)(seg + 8192), 2);
+	CHECK_EQ(*(u64 *)(seg + 8192), 4);
 	CHECK_EQ(run_ms(&s, RMC_OP_READ, 8192, lbuf, 64, 40), RMC_S_OK);
 	check_quiet(&s);
 	CHECK_EQ(switch_stat(&s, psn_errors), 0);
@@ -328,6 +477,9 @@ int main(void)
 	static const struct matrix_test tests[] = {
 		{ "tuples are promoted amid a write", test_promoted },
 		{ "a holder dies amid its write", test_half_written },
+		{ "a reader dies amid its read", test_half_read },
+		{ "a reply beside that of a tuple", test_beside },
+		{ "a switch's answers are not counted", test_answer_counted },
 		{ "torn reads are not verified", test_torn },
 		{ "a group is renewed", test_renewed },
 		{ "filters are flushed", test_flushed },
