@@ -91,7 +91,7 @@ static struct rmc_out *open_one(struct rmc_node *node, u32 ep, u8 *status)
  * @nid: peer, less than fabric->nodes
  * @status: out, reason for NULL: RMC_S_NODE_DOWN, RMC_S_BUSY; RMC_S_OK: not yet, call again
  *
- * Return: the first end, or NULL. If it is open, all are open, for the same epoch.
+ * Return: the first end, or NULL. All are open, for the same epoch, or none is.
  * Context: worker, does not sleep.
  */
 struct rmc_out *rmc_out_open(struct rmc_node *node, u32 nid, u8 *status)
@@ -113,8 +113,11 @@ struct rmc_out *rmc_out_open(struct rmc_node *node, u32 nid, u8 *status)
 	while (i--) {
 		if (!out[i])
 			out[i] = open_one(node, rmc_endpoint(f, nid) + i, status);
-		if (!out[i])
+		if (!out[i]) {
+			/* all or none: a peer decides which of them open */
+			rmc_out_close(node, nid);
 			return NULL;
+		}
 		if (unlikely(out[i]->epoch != out[rmc_fabric_rrpps(f) - 1]->epoch)) {
 			rmc_out_close(node, nid);
 			*status = RMC_S_OK;

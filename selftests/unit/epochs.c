@@ -443,6 +443,14 @@ static void test_units(const struct testbed_opts *o)
 	CHECK_EQ(node->out[first + 1]->epoch, 2);
 	entry_at(&s, 0, 1)->claim = rmc_claim(RMC_NODE_UP, 1);
 	*sync_at(&s, 0, 0, 1) = 1;
+	/* all or none: the peer acknowledges our epoch in one of its units only */
+	rmc_out_close(node, 1);
+	*sync_at(&s, 0, 1, 0) = 9;
+	CHECK(!rmc_out_open(node, 1, &status));
+	CHECK_EQ(status, RMC_S_NODE_DOWN);
+	CHECK(!node->out[first] && !node->out[first + 1]);
+	*sync_at(&s, 0, 1, 0) = 1;
+	CHECK(rmc_out_open(node, 1, &status));
 	/* a unit that has not noticed that its node is fenced */
 	CHECK(rmc_in_open(node->unit[1], first));
 	rmc_node_rejoin(node->unit[1], now);
