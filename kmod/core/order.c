@@ -371,7 +371,7 @@ void rmc_order_came(struct rmc_node *node, struct rmc_track *t, bool all)
 	struct rmc_out *out = first_out(node, t->earlier_nid);
 
 	if (!all)
-		out->unknown |= t->groups;
+		out->unknown |= t->groups & out->broken;
 	for (; t->groups; t->groups &= t->groups - 1)
 		out->late[__ffs64(t->groups)]--;
 }
@@ -422,7 +422,10 @@ static void renew_broken(struct rmc_node *node, const struct rmc_out *out)
 	}
 }
 
-/* A channel has no credit. True if it is worth to stay awake until a group's filter can be told. */
+/*
+ * A channel has no credit. True if it is worth to stay awake until the filter of a group that broke
+ * can be told; not if it broke by a renewal that was lost, which may be so for ever.
+ */
 static bool credit_comes(const struct rmc_node *node, const struct rmc_out *first, u32 untold)
 {
 	for (; untold; untold &= untold - 1)
@@ -457,7 +460,7 @@ void rmc_order_tick(struct rmc_node *node)
 				tell(node, rmc_endpoint(node->fabric, nid) + i);
 			if (!out->untold)
 				continue;
-			if (out->credits || credit_comes(node, first, out->untold))
+			if (out->credits || credit_comes(node, first, out->untold & ~first->patient))
 				node->renewals = true;
 			else
 				node->renew_later = true;
@@ -470,16 +473,23 @@ void rmc_order_tick(struct rmc_node *node)
  * @node: unit; the caller is its RGP and RCP worker
  * @nid: node that has the filters
  *
- * Context: worker, does not sleep.
+ * Return: true: the next ticks renew or tell something. Context: worker, does not sleep.
  */
-void rmc_order_hurry(struct rmc_node *node, u32 nid)
+bool rmc_order_hurry(struct rmc_node *node, u32 nid)
 {
 	struct rmc_out *out = first_out(node, nid);
+	bool untold = false;
+	u32 i;
 
 	if (!out)
-		return;
+		return false;
+	for (i = 0; i < rmc_fabric_rrpps(node->fabric); i++)
+		untold |= node->out[rmc_endpoint(node->fabric, nid) + i]->untold;
+	if (!untold && !(out->patient & out->broken))
+		return false;
 	out->patient = 0;
 	node->renewals = true;
+	return true;
 }
 
 /**

@@ -40,7 +40,7 @@ void rmc_order_late(const struct rmc_qpair *qp, const struct rmc_itt_entry *e, s
 void rmc_order_came(struct rmc_node *node, struct rmc_track *t, bool all);
 void rmc_order_refused(struct rmc_qpair *qp, u8 op, u8 status);
 void rmc_order_tick(struct rmc_node *node);
-void rmc_order_hurry(struct rmc_node *node, u32 nid);
+bool rmc_order_hurry(struct rmc_node *node, u32 nid);
 bool rmc_order_told(struct rmc_node *node, struct rmc_out *out, const struct rmc_rep *p);
 
 /* True if an entry of an ordered queue pair's WQ is aborted: see RMC_OP_RESUME. */
