@@ -11,7 +11,7 @@
 
 /* Time for a filter to drain; a worker passes on held packets within a few visits */
 #define DRAIN_MS	1000
-/* Times to look again, a millisecond apart, when a sender of this kernel was hurried */
+/* Times to look again, a millisecond apart, when senders of this kernel were hurried */
 #define HURRIED		10
 
 /**
@@ -58,6 +58,7 @@ struct change {
 	u32 slow_ns;			/* SLOW_KEPT: unchanged */
 	const struct rmc_rnic *rnic;	/* NULL: unchanged */
 	bool stop;
+	bool hurried;			/* out: the sender had something to do earlier */
 };
 
 #define SLOW_KEPT	(~0U)
@@ -114,24 +115,8 @@ static int hurry(void *arg)
 {
 	struct change *c = arg;
 
-	rmc_order_hurry(c->node->fabric->local[c->peer], c->node->nid);
+	c->hurried = rmc_order_hurry(c->node->fabric->local[c->peer], c->node->nid);
 	return 0;
-}
-
-/*
- * A filter waits for its sender, which is in this kernel: a tick, unless something is in flight or
- * late. Returns what remove_idle() does.
- */
-static int hurry_sender(struct rmc_node *sender, struct change *c)
-{
-	int i, err = -EBUSY;
-
-	rmc_worker_call(worker_of(sender, RMC_LANE_REP), hurry, c);
-	for (i = 0; i < HURRIED && err == -EBUSY; i++) {
-		usleep_range(1000, 1500);
-		err = rmc_worker_call(worker_of(c->node, c->lane), remove_idle, c);
-	}
-	return err;
 }
 
 static int stop_lane(void *arg)
@@ -148,48 +133,96 @@ static int stop_lane(void *arg)
 	return 0;
 }
 
+/* What one look at all filters has found */
+struct sweep {
+	bool any;	/* something is on, or a filter is left */
+	bool hurried;	/* the sender of one, in this kernel, was told that somebody waits */
+	u32 lossy;	/* filters that wait for senders */
+	u32 full;	/* filters that hold packets still */
+};
+
+/* Is anything on at a unit, but its filters? */
+static bool unit_uses_filters(const struct rmc_node *node)
+{
+	const struct rmc_links *l = &node->links;
+
+	return l->slow_ns || node->req_stopped || node->srv_stopped || rmc_rnic_on(&l->rnic) ||
+	       l->rnic_client || READ_ONCE(l->sw);
+}
+
+/* Remove a filter if it is idle. A packet in it may need until @end. Returns what remove_idle() does. */
+static int remove_filter(struct change *c, unsigned long end)
+{
+	int err;
+
+	do {
+		err = rmc_worker_call(worker_of(c->node, c->lane), remove_idle, c);
+		if (err != -EAGAIN || c->node->req_stopped || c->node->srv_stopped)
+			break;
+		usleep_range(100, 500);
+	} while (time_before(jiffies, end));
+	rmc_filter_destroy(c->filter);
+	return err;
+}
+
+static struct sweep sweep_once(struct rmc_device *rmc, unsigned long end, bool hurries)
+{
+	struct rmc_fabric *f = &rmc->port->fabric;
+	struct sweep s = { .any = f->model.topology != RMC_TOPOLOGY_NONE };
+	struct change c = { };
+	int err;
+	u32 i;
+
+	for (i = 0; i < rmc_link_count(rmc) * RMC_LANES; i++) {
+		c.node = rmc_link_unit(rmc, i / RMC_LANES);
+		c.peer = i / RMC_LANES % f->endpoints;
+		c.lane = i % RMC_LANES;
+		s.any |= unit_uses_filters(c.node);
+		if (!READ_ONCE(c.node->links.filter[c.lane][c.peer]))
+			continue;
+		c.hurried = false;
+		err = remove_filter(&c, end);
+		if (err == -EBUSY && hurries && f->local[c.peer])
+			rmc_worker_call(worker_of(f->local[c.peer], RMC_LANE_REP), hurry, &c);
+		s.hurried |= c.hurried;
+		s.lossy += err == -EBUSY;
+		s.full += err == -EAGAIN;
+		s.any |= !!READ_ONCE(c.node->links.filter[c.lane][c.peer]);
+	}
+	return s;
+}
+
 /**
  * rmc_link_sweep() - remove idle filters
  * @rmc: device; its fault_lock is held
  *
  * Filters of a stopped node stay while they hold packets. Those that have lost some of an ordered
- * queue pair stay until its node has noticed, see rmc_filter_drain(); one of this kernel is told
- * that somebody waits. debugfs shows them, and the next sweep removes them. Context: may sleep.
+ * queue pair stay until its node has noticed, see rmc_filter_drain(); one of this kernel that could
+ * notice now is told that somebody waits, and has some ticks to do so. debugfs shows the others,
+ * and the next sweep removes them. Context: may sleep, DRAIN_MS and HURRIED ms at most for all.
  */
 void rmc_link_sweep(struct rmc_device *rmc)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(DRAIN_MS);
 	struct rmc_fabric *f = &rmc->port->fabric;
-	bool any = f->model.topology != RMC_TOPOLOGY_NONE;
-	struct change c = { };
-	int err;
-	u32 i;
+	struct sweep s;
+	int i;
 
 	lockdep_assert_held(&rmc->fault_lock);
-	for (i = 0; i < rmc_link_count(rmc) * RMC_LANES; i++) {
-		c.node = rmc_link_unit(rmc, i / RMC_LANES);
-		c.peer = i / RMC_LANES % f->endpoints;
-		c.lane = i % RMC_LANES;
-		any |= c.node->links.slow_ns || c.node->req_stopped || c.node->srv_stopped;
-		any |= rmc_rnic_on(&c.node->links.rnic) || c.node->links.rnic_client;
-		any |= !!READ_ONCE(c.node->links.sw);
-		if (!READ_ONCE(c.node->links.filter[c.lane][c.peer]))
-			continue;
-		do {
-			err = rmc_worker_call(worker_of(c.node, c.lane), remove_idle, &c);
-			if (err != -EAGAIN || c.node->req_stopped || c.node->srv_stopped)
-				break;
-			usleep_range(100, 500);
-		} while (time_before(jiffies, end));
-		if (err == -EBUSY && f->local[c.peer])
-			err = hurry_sender(f->local[c.peer], &c);
-		if (err == -EAGAIN)
-			pr_notice("node %u: a filter of packets from node %u stays without faults, clear it again later\n",
-				  c.node->nid, rmc_endpoint_nid(f, c.peer));
-		rmc_filter_destroy(c.filter);
-		any |= !!READ_ONCE(c.node->links.filter[c.lane][c.peer]);
+	s = sweep_once(rmc, end, true);
+	for (i = s.hurried ? HURRIED : 0; i && s.lossy + s.full; i--) {
+		usleep_range(1000, 1500);
+		s = sweep_once(rmc, end, false);
 	}
-	WRITE_ONCE(rmc_filters, any);
+	if (s.full)
+		pr_notice("%u filters without faults stay, since they hold packets: clear them again later\n",
+			  s.full);
+	WRITE_ONCE(rmc_filters, s.any);
+	/* without a filter no worker uses what they share */
+	if (f->shared && !s.any) {
+		rmc_model_unshare(f->shared);
+		f->shared = NULL;
+	}
 }
 
 /**
@@ -328,10 +361,5 @@ int rmc_link_model(struct rmc_device *rmc, const struct rmc_model *m)
 	if (err)
 		use_model(rmc, &none);
 	rmc_link_sweep(rmc);
-	/* without a filter no worker uses it */
-	if (f->shared && !READ_ONCE(rmc_filters)) {
-		rmc_model_unshare(f->shared);
-		f->shared = NULL;
-	}
 	return err;
 }
