@@ -213,6 +213,17 @@ static inline u32 rmc_packet_payload(const struct rmc_filter *flt, const struct 
 }
 
 /*
+ * Bytes of a packet on its way. A peer's that claims more lines than the MTU is refused where it
+ * arrives, and must not occupy meanwhile what others share.
+ */
+static inline u32 rmc_packet_bytes(const struct rmc_links *l, const struct rmc_filter *flt,
+				   const struct rmc_packet *p)
+{
+	return RMC_PACKET_HEADER +
+	       min(rmc_packet_payload(flt, p), l->fabric->mtu / RMC_LINE) * RMC_LINE;
+}
+
+/*
  * True if the filter holds packets, or the pipeline has not consumed all that it passed on: the
  * lane is not quiet then, although nothing is on the wire.
  */

@@ -305,7 +305,7 @@ static u64 round_trip_due(struct rmc_links *l, struct rmc_filter *flt, u32 bytes
 bool rmc_stage_model(struct rmc_links *l, struct rmc_filter *flt, struct rmc_packet *p, u64 now)
 {
 	const struct rmc_path *path = &flt->path;
-	u32 bytes = RMC_PACKET_HEADER + rmc_packet_payload(flt, p) * RMC_LINE;
+	u32 bytes = rmc_packet_bytes(l, flt, p);
 	bool half = flt->lane == RMC_LANE_REP && p->word0 & RMC_REP_HALF;
 	u64 due = now;
 
@@ -334,7 +334,7 @@ bool rmc_stage_model(struct rmc_links *l, struct rmc_filter *flt, struct rmc_pac
 void rmc_arrival_port(struct rmc_links *l, struct rmc_filter *flt, struct rmc_packet *p)
 {
 	const struct rmc_path *path = &flt->path;
-	u32 bytes = RMC_PACKET_HEADER + rmc_packet_payload(flt, p) * RMC_LINE;
+	u32 bytes = rmc_packet_bytes(l, flt, p);
 
 	if (flt->one_way && path->rack_fs)
 		p->due_ns = enter_shared(&l->fabric->shared->port[path->rack][RMC_RACK_PORT].in_ns,

@@ -116,9 +116,9 @@ static u64 pass_port(const struct rmc_links *l, struct rmc_filter *flt, const st
 	struct rmc_rnic_server *s = l->rnic_server;
 	u64 byte_fs = rmc_os_div(8000000000ULL, l->rnic.mbps), due;
 	u32 lines = rmc_op_echo_lines(rmc_op_flags((u8)(p->word0 >> 48)), p->word1);
-	/* from a peer: the RRPP refuses a longer one, and other sources wait for the port, too */
+	/* from a peer, as in rmc_packet_bytes() */
 	u32 reply = min(lines, l->fabric->mtu / RMC_LINE);
-	u32 bytes = RMC_PACKET_HEADER + rmc_packet_payload(flt, p) * RMC_LINE;
+	u32 bytes = rmc_packet_bytes(l, flt, p);
 
 	due = max(p->due_ns, s->in_ns + rmc_os_div(bytes * byte_fs, 1000000));
 	s->in_ns = due;

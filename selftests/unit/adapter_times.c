@@ -81,7 +81,7 @@ static void test_announced(const struct testbed_opts *o)
 	struct rmc_fabric f = { .mtu = o->mtu };
 	struct rmc_links l = { .fabric = &f };
 	struct rmc_filter flt = { .lane = RMC_LANE_REQ };
-	u64 out_ns;
+	u64 out_ns, in_ns;
 
 	CHECK_EQ(rmc_rnic_set_server(&l, &r, 1), 0);
 	p.word1 = rmc_announce_word1(0, 64 * 64);
@@ -102,6 +102,14 @@ static void test_announced(const struct testbed_opts *o)
 	p.due_ns = 0;
 	rmc_arrival_rnic(&l, &flt, &p);
 	CHECK_EQ(l.rnic_server->out_ns - out_ns, 8 * (RMC_PACKET_HEADER + o->mtu));
+	/* a write with as many lines as a ring has comes in no longer than one of a packet */
+	flt.wire.pay_mask = 1023;
+	p.word0 = rmc_req_word0(RMC_OP_WRITE, 0, 0, 0);
+	p.lines = 1024;
+	p.due_ns = 0;
+	in_ns = l.rnic_server->in_ns;
+	rmc_arrival_rnic(&l, &flt, &p);
+	CHECK_EQ(l.rnic_server->in_ns - in_ns, 8 * (RMC_PACKET_HEADER + o->mtu));
 	CHECK_EQ(rmc_rnic_set_server(&l, &(struct rmc_rnic){ }, 1), 0);
 }
 
