@@ -29,6 +29,7 @@ LISTS = {DIRECTORY + "links": LINKS, DIRECTORY + "nodes": ["node=0 slow_ns=0 sto
 VALUES = {DIRECTORY + "model": "topology=none dims=1\n", DIRECTORY + "rnic": "node=0\n",
           DIRECTORY + "timeout_ms": "100\n"}
 OFF = ("loss=0 ", "slow_ns=0", "topology=none", "node=any")
+WAITING = ("to=8 ", "node=8 ")		# a filter of this node waits, whatever is written
 WAITS = {"sweeps": 0}
 
 
@@ -61,7 +62,7 @@ def write(path, value, log):
         return -errno.EXDEV
     if path not in LISTS and path not in VALUES:
         return -errno.ENOENT
-    if any(word in value for word in OFF):
+    if any(word in value for word in OFF + WAITING):
         WAITS["sweeps"] = 3
     elif value == "sweep":
         WAITS["sweeps"] -= 1

@@ -264,7 +264,10 @@ for off in "fault clear" "fault set --loss 0" "fault node --slow 0 0" "model off
 	# shellcheck disable=SC2086
 	expect "$off: waits until its filters are gone" 0 "^3$" sweeps $off
 done
-expect "a command that turns nothing off does not wait" 1 "^0$" sweeps fault set --to 0 --loss 1%
+for on in "fault set --to 8 --loss 1%" "rnic set --to 8 --lines any" "fault node --slow 1us 8"; do
+	# shellcheck disable=SC2086
+	expect "$on: waits for no filter, though one is there" 1 "^0$" sweeps $on
+done
 expect "a daemon that ends meanwhile" 1 "rmcd is gone" "$rmcctl" status
 RMC_DEVICE=$W/socket
 expect "rmcd's own faults" 0 "^node=0 slow_ns=0 stop=0$" "$rmcctl" fault list

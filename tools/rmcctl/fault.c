@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <time.h>
 #include <unistd.h>
 #include <linux/rmc.h>
 #include "fault.h"
@@ -217,23 +218,37 @@ static int one_waits(char *from, char *to, size_t len)
 	return waits;
 }
 
+static unsigned long long now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (unsigned long long)t.tv_sec * 1000 + (unsigned long long)t.tv_nsec / 1000000;
+}
+
 /* They stay until the senders have noticed, which takes a time-out. */
 const char *ctl_fault_settle(const char *report)
 {
 	char from[16] = "", to[16] = "";
-	unsigned long long ms;
+	unsigned long long end;
 
 	if (!one_waits(from, to, sizeof(from)))
 		return report;
-	for (ms = 2 * number_in("timeout_ms") + 500; ms > 20; ms -= 20) {
+	for (end = now_ms() + 2 * number_in("timeout_ms") + 500; now_ms() < end;) {
 		usleep(20000);
 		ctl_fault_write("links", "sweep");
 		if (!one_waits(from, to, sizeof(from)))
 			return report;
 	}
-	fprintf(stderr, "rmcctl: the link from node %s to node %s keeps a filter, without faults: node %s has not noticed yet that packets of its ordered queue pairs were lost. Any later rmcctl fault removes it\n",
+	fprintf(stderr, "rmcctl: the link from node %s to node %s keeps a filter, without faults: node %s has not noticed yet that packets of its ordered queue pairs were lost. A later rmcctl fault clear removes it\n",
 		from, to, from);
 	return "waits";
+}
+
+/* An option was given, and is not 0 */
+static int nonzero(const char *s)
+{
+	return s && strtod(s, NULL) != 0;
 }
 
 static int fault_set(int argc, char **argv, int clear)
@@ -241,7 +256,7 @@ static int fault_set(int argc, char **argv, int clear)
 	const char *from = "any", *to = "any", *lane = "both", *loss = NULL, *dup = NULL;
 	const char *reorder = NULL, *shuffle = NULL, *delay = NULL, *jitter = NULL, *gap = NULL;
 	const char *usage = clear ? "rmcctl fault clear [options]" : "rmcctl fault set [options]";
-	int down = 0, seed = 0;
+	int down = 0, seed = 0, off;
 	char line[LINE];
 	const struct opt opts[] = {
 		{ 'f', "from", OPT_STRING, &from, 0, 0, "NID", "node that sends (default any)" },
@@ -273,7 +288,9 @@ static int fault_set(int argc, char **argv, int clear)
 		 ctl_duration("delay", delay), ctl_duration("jitter", jitter),
 		 reorder || gap ? ctl_duration("gap", gap ? gap : "10us") : 0, seed);
 	ctl_fault_write("links", line);
-	ctl_report("fault", clear ? "clear" : "set", ctl_fault_settle("done"));
+	off = !down && !nonzero(loss) && !nonzero(dup) && !nonzero(reorder) && !nonzero(shuffle) &&
+	      !nonzero(delay) && !nonzero(jitter);
+	ctl_report("fault", clear ? "clear" : "set", off ? ctl_fault_settle("done") : "done");
 	return EXIT_OK;
 }
 
@@ -359,8 +376,7 @@ static int fault_node(int argc, char **argv)
 	if (stop || go)
 		snprintf(line + n, sizeof(line) - (size_t)n, " stop=%d", stop);
 	ctl_fault_write("nodes", line);
-	/* stopping makes no filter idle, and may stop a sender */
-	ctl_report("node", argv[i], slow || go ? ctl_fault_settle("set") : "set");
+	ctl_report("node", argv[i], go || (slow && !nonzero(slow)) ? ctl_fault_settle("set") : "set");
 	return EXIT_OK;
 }
 
@@ -441,7 +457,7 @@ int cmd_model(int argc, char **argv)
 			 ctl_duration("base", base), ctl_duration("local", local), mbps,
 			 ctl_duration("rack", rack), rack_mbps, one_way ? " one_way=1" : "");
 		ctl_fault_write("model", line);
-		ctl_report("model", what, ctl_fault_settle("set"));
+		ctl_report("model", what, strcmp(what, "off") ? "set" : ctl_fault_settle("set"));
 		return EXIT_OK;
 	}
 	f = ctl_fault_read("model");

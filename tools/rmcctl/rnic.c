@@ -152,6 +152,6 @@ int cmd_rnic(int argc, char **argv)
 	} else {
 		die(EXIT_USAGE, "usage: %s", usage);
 	}
-	ctl_report("rnic", what, ctl_fault_settle("set"));
+	ctl_report("rnic", what, strcmp(what, "off") ? "set" : ctl_fault_settle("set"));
 	return EXIT_OK;
 }

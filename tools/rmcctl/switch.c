@@ -118,7 +118,7 @@ static void run(unsigned int i, const char *to, const struct values *v)
 	if (v->force)
 		add(line, sizeof(line), "force", 1);
 	apply(line);
-	ctl_report("switch", action, ctl_fault_settle("done"));
+	ctl_report("switch", action, strcmp(action, "off") ? "done" : ctl_fault_settle("done"));
 }
 
 int cmd_switch(int argc, char **argv)
