@@ -49,7 +49,8 @@
 	X(WRITE_NOTIFY, write_notify, RMC_OPF_REQ_LINES | RMC_OPF_MODIFIES | RMC_OPF_NOTIFIES) \
 	X(SABRE, sabre, RMC_OPF_REP_LINES | RMC_OPF_ANNOUNCED | RMC_OPF_ONE_HOME | RMC_OPF_RUNS | \
 	  RMC_OPF_PREPARE)							\
-	X(RMW,   rmw,   RMC_OPF_OPERANDS | RMC_OPF_MODIFIES | RMC_OPF_PREPARE)
+	X(RMW,   rmw,   RMC_OPF_OPERANDS | RMC_OPF_MODIFIES | RMC_OPF_PREPARE)	\
+	X(WRITE_ONCE, write_once, RMC_OPF_REQ_LINES | RMC_OPF_MODIFIES | RMC_OPF_RUNS)
 
 /* They act on their queue pair: no packet has such an opcode, and there is prepare() alone. */
 #define RMC_CONTROL_OPS(X)							\

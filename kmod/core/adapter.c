@@ -29,6 +29,11 @@
 #include "adapter.h"
 #include "node.h"
 
+static bool is_write(u8 op)
+{
+	return op == RMC_OP_WRITE || op == RMC_OP_WRITE_ONCE;
+}
+
 static bool is_begun(const struct rmc_steps *st, const struct rmc_serve *s, u64 word0)
 {
 	return st->begun && st->pos == s->in->req.pos && st->word0 == word0 &&
@@ -243,7 +248,7 @@ u8 rmc_adapter_serve(struct rmc_serve *s, u64 word0)
 {
 	const struct rmc_rnic *r = &s->node->links.rnic;
 
-	if (r->any_lines && (s->req.op == RMC_OP_READ || s->req.op == RMC_OP_WRITE)) {
+	if (r->any_lines && (s->req.op == RMC_OP_READ || is_write(s->req.op))) {
 		/* never: the RRPP forms no longer runs */
 		if ((s->req.offset & (RMC_LINE - 1)) + s->req.length > RMC_RNIC_MTU_MAX)
 			return RMC_S_PROTOCOL;
@@ -269,10 +274,10 @@ void rmc_adapter_close(struct rmc_node *node, struct rmc_in *in)
 	u32 line;
 
 	if (!st || !st->begun || !st->done || !st->seg || st->pos != in->req.pos ||
-	    (u8)(st->word0 >> 48) != RMC_OP_WRITE)
+	    !is_write(st->word0 >> 48))
 		return;
 	s.seg = st->seg;
-	s.req.op = RMC_OP_WRITE;
+	s.req.op = RMC_OP_WRITE;	/* of both, the same lines */
 	s.req.offset = st->offset;
 	s.req.length = st->length;
 	s.rx_pay = st->pay;

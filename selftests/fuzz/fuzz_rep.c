@@ -52,7 +52,7 @@ static struct unit *pick(struct unit *unit, u32 units, u32 turn)
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	static const u8 ops[] = { RMC_OP_READ, RMC_OP_SABRE, RMC_OP_WRITE, RMC_OP_CAS, RMC_OP_FAA,
-				  RMC_OP_NOTIFY, RMC_OP_WRITE_NOTIFY, RMC_OP_SABRE };
+				  RMC_OP_NOTIFY, RMC_OP_WRITE_NOTIFY, RMC_OP_WRITE_ONCE };
 	struct input in = { data, size };
 	bool busy[ENTRIES] = { false };
 	u32 posted = 0, done = 0, turn, i;

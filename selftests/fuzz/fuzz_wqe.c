@@ -97,7 +97,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	static const u8 ops[] = {
 		RMC_OP_READ, RMC_OP_WRITE, RMC_OP_CAS, RMC_OP_FAA, RMC_OP_NOTIFY,
-		RMC_OP_WRITE_NOTIFY, RMC_OP_SABRE, RMC_OP_SABRE,
+		RMC_OP_WRITE_NOTIFY, RMC_OP_SABRE, RMC_OP_WRITE_ONCE,
 	};
 	bool ordered = size && data[size - 1] == 'O';
 	struct input in = { data, size - ordered };

@@ -323,6 +323,7 @@ static void check_query(const struct rmc_query *q)
 	CHECK(q->shared_cpu <= 1);
 	CHECK_EQ(q->op_mask & 0x1f, 1 << RMC_OP_READ | 1 << RMC_OP_WRITE | 1 << RMC_OP_CAS |
 		 1 << RMC_OP_FAA);
+	CHECK(q->op_mask >> RMC_OP_WRITE_ONCE & 1);
 	CHECK(!(q->op_mask >> RMC_OP_MAX));
 	CHECK_EQ(q->flags, 0);
 	CHECK(q->features & RMC_FEATURE_WATCH);

@@ -236,7 +236,8 @@ static void test_steps_data(const struct testbed_opts *o)
 			seg[off + len] = 0x22;
 		if (off)
 			seg[off - 1] = 0x33;
-		CHECK_EQ(app_run(&s.a, RMC_OP_WRITE, SERVER, off, lbuf, len), RMC_S_OK);
+		CHECK_EQ(app_run(&s.a, i & 1 ? RMC_OP_WRITE_ONCE : RMC_OP_WRITE, SERVER, off, lbuf,
+				 len), RMC_S_OK);
 		CHECK(!memcmp(lbuf, seg + off, len));
 		CHECK(off + len == SEG || seg[off + len] == 0x22);
 		CHECK(!off || seg[off - 1] == 0x33);
@@ -248,7 +249,7 @@ static void test_steps_data(const struct testbed_opts *o)
 }
 
 /* Lines are stored in order, steps apart; nothing is forgotten while the clock stands. */
-static void test_steps_of_a_write(const struct testbed_opts *o)
+static void steps_of_a_write(const struct testbed_opts *o, u32 op)
 {
 	struct rmc_rnic r = { .any_lines = 1, .gap_ns = 1000 };
 	u32 bytes = 2048, lines, i, steps = 0, was = 0, slot, status;
@@ -258,7 +259,7 @@ static void test_steps_of_a_write(const struct testbed_opts *o)
 	rnic_set(&s.w, SERVER, &r);
 	memset(seg, 0, bytes);
 	memset(lbuf, 1, bytes);
-	app_post(&s.a, RMC_OP_WRITE, SERVER, 0, lbuf, bytes);
+	app_post(&s.a, op, SERVER, 0, lbuf, bytes);
 	for (i = 0; i < 100; i++) {
 		testbed_settle(&s.w);
 		for (lines = 0; lines < bytes / 64 && seg[lines * 64]; lines++)
@@ -279,6 +280,12 @@ static void test_steps_of_a_write(const struct testbed_opts *o)
 	CHECK(steps >= bytes / 64 / RMC_STEP_LINES);
 	check_quiet(&s);
 	teardown(&s);
+}
+
+static void test_steps_of_a_write(const struct testbed_opts *o)
+{
+	steps_of_a_write(o, RMC_OP_WRITE);
+	steps_of_a_write(o, RMC_OP_WRITE_ONCE);
 }
 
 /* Nothing is left of a request that ends in another way: its memory is gone, or the model is off. */

@@ -72,6 +72,24 @@ static void test_loss(const struct testbed_opts *o)
 	teardown(&s);
 }
 
+/* It is executed once at most: with a lost packet it ends, and was not begun again. */
+static void write_once(struct setup *s)
+{
+	u64 restarts = testbed_stat(&s->w, 0, restarts);
+	u32 i, ok = 0;
+	int status;
+
+	for (i = 0; i < 40; i++) {
+		fill(lbuf, 500, i);
+		status = run_ms(s, RMC_OP_WRITE_ONCE, 8192 + i, lbuf, 500, 100);
+		CHECK(status == RMC_S_TIMEOUT || status == RMC_S_OK);
+		CHECK(status || !memcmp(lbuf, seg + 8192 + i, 500));
+		ok += status == RMC_S_OK;
+	}
+	CHECK(ok && ok < 40);
+	CHECK_EQ(testbed_stat(&s->w, 0, restarts), restarts);
+}
+
 /* Idempotent operations are retransmitted; an atomic never is. */
 static void test_back_to_0(const struct testbed_opts *o)
 {
@@ -96,6 +114,7 @@ static void test_back_to_0(const struct testbed_opts *o)
 		CHECK(!memcmp(lbuf, seg + 8192 + i, 500));
 	}
 	CHECK(testbed_stat(&s.w, 0, restarts) > 10);
+	write_once(&s);
 	memset(seg, 0, 8);
 	for (i = 0; i < 200; i++, atomics++) {
 		*(u64 *)lbuf = 1;

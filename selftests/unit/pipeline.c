@@ -112,6 +112,7 @@ static void test_statuses(const struct testbed_opts *o)
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 999, lbuf, 2), RMC_S_OUT_OF_RANGE);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, RMC_OFFSET_MAX, lbuf, 64), RMC_S_OUT_OF_RANGE);
 	CHECK_EQ(app_run(&s.a, RMC_OP_WRITE, 1, 990, lbuf, 64), RMC_S_OUT_OF_RANGE);
+	CHECK_EQ(app_run(&s.a, RMC_OP_WRITE_ONCE, 1, 990, lbuf, 64), RMC_S_OUT_OF_RANGE);
 	/* no packet of it wraps to offset 0 */
 	memset(lbuf, 0x5b, 9000);
 	CHECK_EQ(app_run(&s.a, RMC_OP_WRITE, 1, RMC_OFFSET_MAX - 99, lbuf, 9000), RMC_S_OUT_OF_RANGE);
@@ -120,6 +121,7 @@ static void test_statuses(const struct testbed_opts *o)
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 999, lbuf, 1), RMC_S_OK);
 	s.seg_mem->flags = RMC_MEM_READONLY;
 	CHECK_EQ(app_run(&s.a, RMC_OP_WRITE, 1, 0, lbuf, 64), RMC_S_READ_ONLY);
+	CHECK_EQ(app_run(&s.a, RMC_OP_WRITE_ONCE, 1, 0, lbuf, 64), RMC_S_READ_ONLY);
 	CHECK_EQ(app_run(&s.a, RMC_OP_FAA, 1, 0, lbuf, 8), RMC_S_READ_ONLY);
 	CHECK_EQ(app_run(&s.a, RMC_OP_CAS, 1, 0, lbuf, 8), RMC_S_READ_ONLY);
 	CHECK_EQ(app_run(&s.a, RMC_OP_READ, 1, 0, lbuf, 64), RMC_S_OK);

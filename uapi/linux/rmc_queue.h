@@ -44,6 +44,7 @@ enum rmc_opcode {
 	RMC_OP_RMW	= 8,	/* length 4 or 8; lbuf: struct rmc_rmw; any other atomic */
 	/* 9 .. 14: <linux/rmc_domain.h> */
 	RMC_OP_RESUME	= 15,	/* length 0: an ordered queue pair that has stopped goes on */
+	RMC_OP_WRITE_ONCE = 16,	/* a write that is never repeated when packets are lost */
 	RMC_OP_MAX	= 32,	/* the field has five bits */
 };
 
