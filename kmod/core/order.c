@@ -460,7 +460,8 @@ void rmc_order_tick(struct rmc_node *node)
 				tell(node, rmc_endpoint(node->fabric, nid) + i);
 			if (!out->untold)
 				continue;
-			if (out->credits || credit_comes(node, first, out->untold & ~first->patient))
+			if (out->credits ||
+			    credit_comes(node, first, out->untold & ~first->patient))
 				node->renewals = true;
 			else
 				node->renew_later = true;

@@ -150,7 +150,7 @@ static bool unit_uses_filters(const struct rmc_node *node)
 	       l->rnic_client || READ_ONCE(l->sw);
 }
 
-/* Remove a filter if it is idle. A packet in it may need until @end. Returns what remove_idle() does. */
+/* Remove an idle filter. A packet in it may need until @end. Returns what remove_idle() does. */
 static int remove_filter(struct change *c, unsigned long end)
 {
 	int err;
