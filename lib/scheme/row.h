@@ -23,8 +23,8 @@
  * --- layouts ---
  *
  * LAYOUT_WORDS: 16 bytes, latch and version, in one line: the first, or the last with
- * LAYOUT_FOOT. All others begin with a struct rmc_object. words.c has the functions of
- * LAYOUT_WORDS; struct rmc_scheme has those of the data in general.
+ * LAYOUT_FOOT. LAYOUT_TUPLE: one word, which is both. All others begin with a struct rmc_object.
+ * words.c has the functions of LAYOUT_WORDS; struct rmc_scheme has those of the data in general.
  */
 #define LAYOUT_WORDS	(1U << 0)
 #define LAYOUT_FOOT	(1U << 1)	/* words are in the last line */
@@ -32,6 +32,7 @@
 #define LAYOUT_ENDS	(1U << 3)	/* the version again behind the data */
 #define LAYOUT_INDEX	(1U << 4)	/* index word; data is a copy elsewhere: lib/sync/copies.c */
 #define LAYOUT_APART	(1U << 5)	/* the latch is in an array of its own */
+#define LAYOUT_TUPLE	(1U << 6)	/* word of <linux/rmc_switch.h>, a switch may have it */
 
 #define WORDS_BYTES	16
 
@@ -57,6 +58,7 @@ struct layout {
 #define LATCH_LAZY	(1U << 5)	/* nobody ever waits for its release */
 #define LATCH_RW	(1U << 6)	/* a word of rw */
 #define LATCH_INDEX	(1U << 7)	/* the index word, marked */
+#define LATCH_TUPLE	(1U << 8)	/* word of <linux/rmc_switch.h>; it has no name at a switch */
 
 /* What an atomic has found instead of the word that it expected */
 enum latch_found {
@@ -80,6 +82,7 @@ struct latch {
 	const char *name;
 	unsigned int flags;		/* LATCH_* */
 	uint64_t owner;			/* the word while a writer of the owner holds it */
+	uint64_t versions;		/* LATCH_VERSION: bits of the version beside a name */
 
 	int (*acquire)(struct rmc_object *o, const struct rmc_scheme_params *p);
 	void (*release)(struct rmc_object *o);
@@ -106,7 +109,7 @@ struct latch {
 /* The part of the object that a step is about */
 enum part {
 	PART_IMAGE,		/* all of it, as a reader fetches it; words are taken from it */
-	PART_BODY,		/* the same, but the words are those that were read before */
+	PART_BODY,		/* the same, but the words are those that were read before; CHECK: are they? */
 	PART_WORDS,		/* latch and version; of LAYOUT_INDEX the index word */
 	PART_SAME,		/* CHECK: they are as at the beginning */
 	PART_READERS,		/* CHECK: no SABRe holds the object any more */
@@ -139,6 +142,7 @@ enum step_op {
 #define STEP_UNLATCHES	(1U << 4)	/* WRITE: its last line has the free word */
 #define STEP_FETCHES	(1U << 5)	/* an image, and nothing else is in flight: the usual case */
 #define STEP_LAST	(1U << 6)	/* and then it is checked, if at all, and the caller's */
+#define STEP_COLD	(1U << 7)	/* only if no switch has judged the image */
 
 struct step {
 	uint8_t op;		/* enum step_op */
@@ -207,6 +211,6 @@ extern const struct latch rmc_lock, rmc_lease;
 
 /* lib/sync/latch.c */
 extern const struct latch rmc_latch_rw, rmc_latch_readers, rmc_latch_excl, rmc_latch_version;
-extern const struct latch rmc_latch_mark;
+extern const struct latch rmc_latch_mark, rmc_latch_tuple;
 
 #endif /* RMC_LIB_SCHEME_ROW_H */

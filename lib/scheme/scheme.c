@@ -111,6 +111,9 @@ int rmc_scheme_write(const struct rmc_scheme *s, struct rmc_object *o, const voi
 	const struct latch *latch = scheme_of(s)->latch;
 	int err;
 
+	/* memory does not say what a switch knows */
+	if (scheme_of(s)->layout->flags & LAYOUT_TUPLE)
+		return -EOPNOTSUPP;
 	if (scheme_of(s)->layout->flags & LAYOUT_WORDS)
 		return write_words(scheme_of(s), o, data, len, &p);
 	err = begin_write(o, &p);
@@ -132,6 +135,8 @@ int rmc_scheme_read(const struct rmc_scheme *s, const struct rmc_object *o, void
 	uint64_t version;
 	int err = 0;
 
+	if (scheme_of(s)->layout->flags & LAYOUT_TUPLE)
+		return -EOPNOTSUPP;
 	if (scheme_of(s)->layout->flags & LAYOUT_WORDS)
 		return read_words(scheme_of(s), o, data, len);
 	version = rmc_object_read_begin(o);
@@ -173,7 +178,7 @@ int rmc_sync_holder(const struct rmc_scheme *s, const struct rmc_object *o, size
 static uint64_t without_holder(const struct latch *latch, uint64_t word)
 {
 	if (latch->flags & LATCH_VERSION)
-		return (word & ODD_VERSION_MASK) + 1;
+		return (word & latch->versions) + 1;
 	return latch->flags & LATCH_RW ? word & RW_READERS : 0;
 }
 
@@ -275,6 +280,8 @@ int rmc_scheme_repair(const struct rmc_scheme *s, struct rmc_object *o, const vo
 {
 	struct rewrite r = { s, data, len };
 
+	if (scheme_of(s)->layout->flags & LAYOUT_TUPLE)
+		return -EOPNOTSUPP;
 	if (scheme_of(s)->layout->flags & LAYOUT_WORDS)
 		return repair_words(scheme_of(s), o, data, len);
 	return rmc_object_repair(o, rewrite, &r);

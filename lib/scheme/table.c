@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /* The table of schemes: row.h says what a row is. */
+#include <linux/rmc_switch.h>
 #include <rmc/sync.h>
 #include "words.h"
 #include "scheme.h"
@@ -99,6 +100,38 @@ static void indexed_store(struct rmc_object *o, const void *data, size_t len)
 		.pub.data_at = WORDS_BYTES,				\
 		.pub.image = indexed_image,				\
 		.pub.store = indexed_store
+
+/* | word of <linux/rmc_switch.h> | data | */
+static const struct layout tuple = { .flags = LAYOUT_TUPLE };
+
+static size_t tuple_image(size_t len)
+{
+	return sizeof(uint64_t) + len;
+}
+
+/* rmc_scheme_write() refuses before it stores */
+static void tuple_store(struct rmc_object *o, const void *data, size_t len)
+{
+	copy_in((uint8_t *)o + sizeof(uint64_t), data, len);
+}
+
+/* One image alone is a state of the tuple if a switch says so. */
+static int tuple_check(const void *image, void *clean, size_t len)
+{
+	uint64_t word;
+
+	(void)clean;
+	(void)len;
+	memcpy(&word, image, sizeof(word));
+	return word == RMC_SWITCH_FAILED || !(word & RMC_SWITCH_VERIFIED) ? RMC_SCHEME_TORN : 0;
+}
+
+#define BEHIND_WORD							\
+		.layout	= &tuple,					\
+		.pub.data_at = sizeof(uint64_t),			\
+		.pub.image = tuple_image,				\
+		.pub.store = tuple_store,				\
+		.pub.check = tuple_check
 
 /* --- latches --- */
 
@@ -248,6 +281,24 @@ static const struct step by_copy_relaxed[] = {
 	USE, END
 };
 
+/*
+ * Either a switch has judged the image, or it is read again: then the word of the first one, which
+ * is validated at the end, was read before the data.
+ */
+static const struct step by_tuple[] = {
+	STEP(READ, IMAGE, 0),
+	STEP(CHECK, IMAGE, 0),
+	STEP(READ, BODY, STEP_COLD),
+	STEP(CHECK, BODY, STEP_COLD),
+	USE, VALIDATE, END
+};
+
+/* Broken: a switch's verdict is not looked at. */
+static const struct step by_tuple_unchecked[] = {
+	STEP(READ, IMAGE, 0),
+	USE, END
+};
+
 const struct step rmc_by_message[] = {
 	STEP(MESSAGE, DATA, 0),
 	USE, END
@@ -292,6 +343,19 @@ static const struct step write_marked[] = {
 	USE,
 	STEP(WRITE, IMAGE, 0),
 	STEP(SWAP, WORDS, 0),
+	END
+};
+
+/* A switch unlatches with the write. */
+static const struct step write_tuple[] = {
+	STEP(READ, WORDS, STEP_UNKNOWN),
+	STEP(CHECK, WORDS, STEP_UNKNOWN),
+	STEP(LATCH, LATCH, 0),
+	STEP(READ, IMAGE, STEP_SPEC),
+	STEP(CHECK, IMAGE, 0),
+	USE,
+	STEP(WRITE, IMAGE, 0),
+	STEP(UNLATCH, LATCH, STEP_COLD),
 	END
 };
 
@@ -470,6 +534,13 @@ static const struct scheme schemes[] = {
 		PROGRAMS(by_copy_relaxed, write_copy),
 		.row	= ROW_TIMED,
 	}, {
+		NAMED("switch", "a switch has version and latch, and judges each read", "R25 5.5", NULL),
+		BEHIND_WORD, .pub.flags = RMC_SCHEME_CLEAN | RMC_SCHEME_ATOMIC, ATOMIC,
+		.writes	= &rmc_latch_tuple,
+		.pub.latch = "switch",
+		PROGRAMS(by_tuple, write_tuple),
+		.row	= ROW_LATE,
+	}, {
 		NAMED("relaxed-versioning", "UNSAFE: nothing reads the version after the data",
 		      "R25 6", NULL),
 		WORDS_ROW(words), CLEAN(WORDS_BYTES), LATCH_WRITERS, BROKEN,
@@ -523,6 +594,13 @@ static const struct scheme schemes[] = {
 		WORDS_ROW(words), CLEAN(WORDS_BYTES), LATCH_SHARED_BY_READERS, BROKEN,
 		PROGRAMS(under_latch, write_latched),
 		.options = RMC_SYNC_COMBINE,
+	}, {
+		NAMED("broken-switch", "UNSAFE: what the switch says of a read is ignored", "R25 5.5",
+		      NULL),
+		BEHIND_WORD, .pub.flags = RMC_SCHEME_CLEAN, BROKEN,
+		.writes	= &rmc_latch_tuple,
+		.pub.latch = "switch",
+		PROGRAMS(by_tuple_unchecked, write_tuple),
 	}, {
 		NAMED("broken-write-unlatch", "UNSAFE without order of addresses: the last line releases",
 		      "R25 3.3", NULL),

@@ -119,7 +119,8 @@ static void upgrade_program(struct plan *plan)
 
 	if (plan->writes && plan->writes != plan->reads) {
 		*to++ = (struct step){ STEP_LATCH, PART_LATCH, 0, 0 };
-		if (!plan->reads && !(plan->writes->flags & LATCH_INDEX)) {
+		/* the atomic expects the version: if it succeeds, that is the same */
+		if (!plan->reads && !(plan->writes->flags & (LATCH_INDEX | LATCH_TUPLE))) {
 			*to++ = (struct step){ STEP_READ, PART_WORDS, (uint8_t)behind, 0 };
 			*to++ = (struct step){ STEP_CHECK, odd ? PART_READERS : PART_SAME, 0, 0 };
 		}
@@ -201,7 +202,9 @@ static void count_program(const struct plan *plan, int writes, struct rmc_sync_c
 	for (p = writes ? plan->write : plan->read; p->op != STEP_END; p += i) {
 		i = 1;
 		used |= p->op == STEP_USE;
-		if (p->op == STEP_USE || p->op == STEP_CHECK || (p->flags & STEP_UNKNOWN && known))
+		/* of a tuple: as if a switch had it */
+		if (p->op == STEP_USE || p->op == STEP_CHECK || p->flags & STEP_COLD ||
+		    (p->flags & STEP_UNKNOWN && known))
 			continue;
 		latched |= p->op == STEP_LATCH && latch_released(latch);
 		for (i = 0; i < p->group; i++) {

@@ -48,6 +48,9 @@ static void take_hint(const struct rmc_sync *s, struct entry *e, uint64_t hint)
 		/* the time of the copy counts from the read of the index word */
 		if (!(s->plan.row->row & ROW_TIMED))
 			e->version = rmc_index_marked(hint) ? 0 : hint;
+	} else if (sync_tuples(s)) {
+		if (e->job == JOB_WRITE && !(hint & RMC_SWITCH_LATCHED) && !tuple_overflows(hint))
+			e->version = hint;
 	} else if (e->job == JOB_WRITE && sync_odd_version(s->plan.writes)) {
 		e->expected = hint < ODD_VERSION_LIMIT ? hint & ~1ULL : 0;
 	}
@@ -110,6 +113,11 @@ static int encode(struct rmc_sync *s, struct entry *e)
 		rmc_copy_encode(e);
 		return 0;
 	}
+	if (sync_tuples(s)) {
+		memcpy(e->image, &e->word, sizeof(e->word));
+		e->version = tuple_free(e->word);
+		return 0;
+	}
 	if (e->latched && !(s->plan.flags & RMC_SYNC_WRITE_UNLATCH))
 		words[WORD_LATCH] = e->word;
 	rmc_encode(s->scheme, e->image, e->data, e->len, words);
@@ -121,8 +129,10 @@ static int upgradable(const struct rmc_sync *s, const struct entry *e)
 {
 	if (e->job == JOB_WRITE)
 		return -EINVAL;
+	if (sync_tuples(s) && tuple_overflows(e->version))
+		return -EOVERFLOW;
 	/* what is odd is somebody else's, and found to be */
-	if (!sync_indexed(s) && !(e->version & 1) &&
+	if (!sync_indexed(s) && !sync_tuples(s) && !(e->version & 1) &&
 	    e->version >= (sync_odd_version(s->plan.writes) ? ODD_VERSION_LIMIT : VERSION_LIMIT))
 		return -EOVERFLOW;
 	return check_write(s, e->len);

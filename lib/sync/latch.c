@@ -14,6 +14,10 @@
  *		+----------+----------+----------------------+
  *		| node + 1 | client   | the object's version |	even: free, and no name
  *		+----------+----------+----------------------+
+ *	tuple	63 62 61     51 50      43 42                0
+ *		+----+---------+----------+------------------+
+ *		| 0  | node + 1| client   | odd version      |	of a tuple that no switch has
+ *		+----+---------+----------+------------------+
  *
  * The word of each hold is another one, so it says whose the object is: after a lost reply
  * the word decides, and a release that is repeated frees no other hold. client distinguishes
@@ -25,6 +29,9 @@
  * subtraction. Counts have no names.
  *
  * A writer of the owner has the largest node; its thread is the sequence.
+ *
+ * A tuple's word is that of <linux/rmc_switch.h>. A switch latches it with the next word, which has
+ * no name: the switch knows whose it is, and says so to who tries to give it free.
  */
 #include <errno.h>
 #include <rmc/object.h>
@@ -246,11 +253,56 @@ static unsigned int client_version(uint64_t word)
 const struct latch rmc_latch_version = {
 	.name	= "version",
 	.flags	= LATCH_NAMED | LATCH_RELEASED | LATCH_VERSION,
+	.versions = ODD_VERSION_MASK,
 	.word	= odd_version,
 	.found	= found_version,
 	.held	= held_version,
 	.holder	= holder_version,
 	.client	= client_version,
+};
+
+/* --- tuple --- */
+
+static uint64_t odd_tuple(const struct latch_owner *owner, uint64_t token, uint64_t expected,
+			  const struct rmc_scheme_params *p)
+{
+	(void)token;
+	(void)p;
+	if (tuple_switched(expected))
+		return expected + 1;
+	return name_of(owner, TUPLE_NID_SHIFT, TUPLE_CLIENT_SHIFT) |
+	       ((expected & TUPLE_VERSION_MASK) + 1);
+}
+
+static enum latch_found found_tuple(uint64_t word, const struct rmc_scheme_params *p)
+{
+	(void)p;
+	if (word & RMC_SWITCH_LATCHED)
+		return LATCH_HELD;
+	return tuple_overflows(word) ? LATCH_OVERFLOW : LATCH_STALE;
+}
+
+static int holder_tuple(uint64_t word)
+{
+	if (!(word & RMC_SWITCH_LATCHED) || tuple_switched(word))
+		return -1;
+	return nid_of_name(word >> TUPLE_NID_SHIFT & NAME_NID_MASK);
+}
+
+static unsigned int client_tuple(uint64_t word)
+{
+	return client_of_name(word, TUPLE_CLIENT_SHIFT);
+}
+
+const struct latch rmc_latch_tuple = {
+	.name	= "switch",
+	.flags	= LATCH_NAMED | LATCH_RELEASED | LATCH_VERSION | LATCH_TUPLE,
+	.versions = TUPLE_VERSION_MASK,
+	.word	= odd_tuple,
+	.found	= found_tuple,
+	.held	= held_version,
+	.holder	= holder_tuple,
+	.client	= client_tuple,
 };
 
 /* --- names --- */

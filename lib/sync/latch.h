@@ -4,6 +4,7 @@
 #define RMC_LIB_SYNC_LATCH_H
 
 #include <linux/rmc_queue.h>
+#include <linux/rmc_switch.h>
 #include "../scheme/row.h"
 #include "../scheme/scheme.h"
 
@@ -32,11 +33,19 @@
 #define ODD_VERSION_MASK	((1ULL << ODD_CLIENT_SHIFT) - 1)
 #define ODD_VERSION_LIMIT	(ODD_VERSION_MASK - 3)
 
+/* The same of a tuple, whose marks stay free. One that a switch has ends there, so early as well */
+#define TUPLE_CLIENT_SHIFT	43
+#define TUPLE_NID_SHIFT		51
+#define TUPLE_VERSION_MASK	((1ULL << TUPLE_CLIENT_SHIFT) - 1)
+#define TUPLE_VERSION_LIMIT	(TUPLE_VERSION_MASK - 3)
+
 _Static_assert(RMC_NID_MAX + 1 < NAME_OWNER, "each node has a name");
 _Static_assert(RW_CLIENT_SHIFT == RW_NID_SHIFT + 11 && RW_SEQUENCE_SHIFT == RW_CLIENT_SHIFT + 8,
 	       "fields of rw");
 _Static_assert(ODD_NID_SHIFT == ODD_CLIENT_SHIFT + 8 && ODD_NID_SHIFT + 11 == 64,
 	       "fields of an odd version");
+_Static_assert(TUPLE_NID_SHIFT == TUPLE_CLIENT_SHIFT + 8 &&
+	       1ULL << (TUPLE_NID_SHIFT + 11) == RMC_SWITCH_SWITCHED, "fields of a tuple's word");
 
 static inline uint64_t name_of(const struct latch_owner *owner, unsigned int nid_at,
 			       unsigned int client_at)
@@ -59,6 +68,24 @@ static inline unsigned int client_of_name(uint64_t word, unsigned int client_at)
 static inline int same_hold(const struct latch *latch, uint64_t now, uint64_t word)
 {
 	return (latch->flags & LATCH_RW ? now & ~RW_READERS : now) == word;
+}
+
+/* Has a switch this word, or had it? */
+static inline int tuple_switched(uint64_t word)
+{
+	return !!(word & RMC_SWITCH_SWITCHED);
+}
+
+/* The word behind the one of a latch. A name is removed, and with it the epoch before it. */
+static inline uint64_t tuple_free(uint64_t word)
+{
+	return (tuple_switched(word) ? word : word & TUPLE_VERSION_MASK) + 1;
+}
+
+/* Is there no version for another write? */
+static inline int tuple_overflows(uint64_t word)
+{
+	return (word & RMC_SWITCH_VERSION) >= TUPLE_VERSION_LIMIT;
 }
 
 #endif /* RMC_LIB_SYNC_LATCH_H */

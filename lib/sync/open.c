@@ -124,6 +124,7 @@ struct rmc_sync *rmc_sync_create(struct rmc_qp *qp, const struct rmc_sync_option
 	s->recurs = plan->writes && (plan->writes->flags & LATCH_INDEX ||
 				     (plan->writes->flags & LATCH_VERSION &&
 				      s->scheme->layout->flags & LAYOUT_LINES));
+	s->tuples = !!sync_tuples(s);
 	s->notes = 1;
 	s->buf_id = -1;
 	if (!s->o.attempts)

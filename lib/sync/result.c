@@ -37,8 +37,12 @@ static int may_recover(int status)
 /* True: it is repeated. What has no reply since the node is down is not. */
 static int repeat(struct rmc_sync *s, struct entry *e, int status)
 {
-	if (!may_recover(status) ||
-	    (!rmc_sync_innocent(s, status) && ++e->failures >= RELEASE_TRIES))
+	unsigned int tries = RELEASE_TRIES;
+
+	/* other users of a switch's client: it had no effect, and they end */
+	if (s->tuples && status == RMC_S_BUSY && s->o.attempts > tries)
+		tries = s->o.attempts;
+	if (!may_recover(status) || (!rmc_sync_innocent(s, status) && ++e->failures >= tries))
 		return 0;
 	s->stats.lost++;
 	rmc_sync_ready(s, e);
@@ -179,6 +183,15 @@ static int is_evicted(const struct rmc_sync *s, const struct entry *e)
 	       (s->evicted != s->self.nid || latch->client(e->found) == s->self.client);
 }
 
+/* A tuple of a switch is whole, as a write is one packet: only its latch may be left. */
+static int not_evicted(const struct entry *e)
+{
+	if (e->taking->flags & LATCH_TUPLE && tuple_switched(e->found) && e->found & 1)
+		return rmc_fail(EOPNOTSUPP, "sync: a switch has this latch, and knows whose it is: "
+				"rmcctl switch unlatch");
+	return -ENOENT;
+}
+
 static int evicted(struct rmc_sync *s, struct entry *e)
 {
 	if (took_latch(e)) {
@@ -190,9 +203,9 @@ static int evicted(struct rmc_sync *s, struct entry *e)
 	if (!is_evicted(s, e)) {
 		/* words of writers do not return, so nothing that was lost will come */
 		e->unsure &= s->evicted < 0;
-		rmc_sync_finish(s, e, -ENOENT);
+		rmc_sync_finish(s, e, not_evicted(e));
 	} else if (e->taking->flags & LATCH_VERSION &&
-		   (e->found & ODD_VERSION_MASK) > ODD_VERSION_LIMIT) {
+		   (e->found & e->taking->versions) > e->taking->versions - 3) {
 		rmc_sync_finish(s, e, -EOVERFLOW);
 	} else if (!sync_looks(e) && ++e->failures >= s->o.attempts) {
 		rmc_sync_finish(s, e, RMC_SCHEME_LOCKED);	/* readers come and go */
@@ -231,9 +244,33 @@ static int latch_taken(struct rmc_sync *s, struct entry *e)
 	return 1;
 }
 
+/*
+ * Is it a switch that refuses? An ordered queue pair also aborts what is behind a failure; it is tried
+ * once more then, behind nothing.
+ */
+static int is_refused(const struct rmc_sync *s, struct entry *e, int status)
+{
+	if (status != RMC_S_ABORTED || rmc_sync_innocent(s, status))
+		return 0;
+	e->alone = s->stops && !e->first;
+	return !e->alone;
+}
+
+/* A switch has it by now, with a word that is not expected, nor possible behind it. */
+static int missed_switch(const struct entry *e, int status)
+{
+	return status == RMC_S_BAD_OP && e->taking->flags & LATCH_TUPLE;
+}
+
 /* The reply of the atomic that takes a latch was lost; the word is @now. */
 static void latch_resolved(struct rmc_sync *s, struct entry *e, uint64_t now)
 {
+	if (sync_gives_free(e)) {
+		/* requests to a switch are in order, so it does not come any more */
+		e->unsure = 0;
+		latch_failed(s, e, RMC_S_TIMEOUT);
+		return;
+	}
 	if (same_hold(e->taking, now, e->want)) {
 		if (may_be_earlier(s, e)) {
 			in_doubt(s, e, 1);
@@ -275,7 +312,8 @@ static void latch_completed(struct rmc_sync *s, struct entry *e)
 		rmc_sync_finish(s, e, e->latch_status);
 		return;
 	default:
-		latch_failed(s, e, e->latch_status);
+		latch_failed(s, e, missed_switch(e, e->latch_status) ? RMC_SCHEME_TORN :
+			     e->latch_status);
 		return;
 	}
 	if (!latch_taken(s, e))
@@ -328,6 +366,23 @@ static void write_again(struct rmc_sync *s, struct entry *e)
 		write_failed(s, e, e->status);
 }
 
+/*
+ * A write that is to unlatch at a switch. One whose reply was lost is answered again, unless somebody
+ * has written since: then nobody knows whether it was done.
+ */
+static void write_to_switch_failed(struct rmc_sync *s, struct entry *e)
+{
+	if (!is_refused(s, e, e->status)) {
+		e->swap_lost |= rmc_sync_outcome(s, e->status) == UNKNOWN;
+		write_again(s, e);
+		return;
+	}
+	/* the latch was given free, or forgotten by a crash; perhaps somebody else has it */
+	e->latched = 0;
+	s->damaged += e->swap_lost;
+	rmc_sync_finish(s, e, e->swap_lost ? RMC_S_TIMEOUT : RMC_SCHEME_TORN);
+}
+
 static void release_completed(struct rmc_sync *s, struct entry *e)
 {
 	struct unlatch u;
@@ -357,9 +412,11 @@ static void write_completed(struct rmc_sync *s, struct entry *e)
 	if (combined && (!e->status || !e->release_status)) {
 		release_completed(s, e);
 	} else if (!e->status) {
-		if (e->at->flags & STEP_UNLATCHES)
+		if (e->at->flags & STEP_UNLATCHES || e->hot)
 			e->latched = 0;
 		rmc_sync_part_done(s, e);
+	} else if (e->hot) {
+		write_to_switch_failed(s, e);
 	} else if (e->at->flags & STEP_UNLATCHES ||
 		   (combined && rmc_sync_outcome(s, e->release_status) == UNKNOWN)) {
 		rmc_sync_resolve(s, e);
@@ -452,15 +509,29 @@ static void unresolved(struct rmc_sync *s, struct entry *e, int status)
 	write_failed(s, e, status);
 }
 
+/* A switch says by a refusal that the latch is another client's, or none. */
+static int refused_by_switch(const struct rmc_sync *s, struct entry *e, int status)
+{
+	if (e->at->op != STEP_LATCH)
+		return 0;
+	return missed_switch(e, status) || (sync_gives_free(e) && is_refused(s, e, status));
+}
+
 static void resolved(struct rmc_sync *s, struct entry *e, uint64_t now, int status)
 {
+	if (refused_by_switch(s, e, status)) {
+		status = RMC_S_OK;
+		now = 0;
+	}
 	if (status) {
 		unresolved(s, e, status);
 		return;
 	}
 	e->resolving = 0;
 	if (e->at->op == STEP_LATCH && s->closing) {
-		if (!same_hold(e->taking, now, e->want))
+		if (sync_gives_free(e))
+			e->unsure = 0;
+		else if (!same_hold(e->taking, now, e->want))
 			e->unsure = !s->ordered && latch_released(e->taking);
 		else if (may_be_earlier(s, e))
 			in_doubt(s, e, 1);
@@ -561,7 +632,11 @@ static void note_result(struct rmc_sync *s, struct entry *e, const struct step *
 		e->found = rmc_slot_value(s->qp, slot);
 		break;
 	default:
-		if (step->part != PART_WORDS || status)
+		if (step->part != PART_WORDS) {
+			s->tuple_busy = 0;
+			break;
+		}
+		if (status)
 			break;
 		memcpy(e->words, &s->qp->operands[slot], sizeof(e->words));
 		e->readers = (uint32_t)e->words[1];

@@ -62,9 +62,12 @@ struct entry {
 	uint8_t stored;			/* the object may have been written */
 	uint8_t evicts;			/* takes the latch of s->evicted */
 	uint8_t torn;			/* the data may be half written */
-	uint8_t swap_lost;		/* a swap of the index word is in doubt */
+	uint8_t swap_lost;		/* a swap of the index word, or a write to a switch, is in doubt */
+	uint8_t hot;			/* a switch has the tuple, and unlatches it with its write */
+	uint8_t alone;			/* to be issued when nothing is in flight */
 	uint8_t latch_status;		/* of the group's LATCH, UNLATCH */
 	uint8_t release_status;
+	uint8_t first;			/* the group was issued when nothing was in flight */
 	uint8_t resolving;		/* the word is read that tells the outcome: how often */
 	uint8_t pending;		/* operations of the group in flight */
 	int status;			/* of the group's other operations; DONE: of the program */
@@ -162,6 +165,8 @@ struct rmc_sync {
 	uint8_t stop;			/* enum stop */
 	uint8_t stop_caused;		/* the operation whose failure has stopped it is known */
 	uint8_t notes;			/* images have words that are needed */
+	uint8_t tuples;			/* a switch lets a client read or write one tuple at a time, */
+	uint8_t tuple_busy;		/* ... and this one does */
 	size_t last_len, last_image;	/* of the object that was fetched last */
 	int evicted;			/* node of rmc_sync_take_over(), -1: readers */
 	int failure;			/* first of an entry in the background */
@@ -253,6 +258,22 @@ static inline int sync_odd_version(const struct latch *latch)
 static inline int sync_indexed(const struct rmc_sync *s)
 {
 	return !!(s->scheme->layout->flags & LAYOUT_INDEX);
+}
+
+/* Does the object begin with a tuple's word? */
+static inline int sync_tuples(const struct rmc_sync *s)
+{
+	return !!(s->scheme->layout->flags & LAYOUT_TUPLE);
+}
+
+/*
+ * Is it to be decided whether a switch has given it the latch? The word does not name its holder, but
+ * only who has it may give it free.
+ */
+static inline int sync_gives_free(const struct entry *e)
+{
+	return e->at->op == STEP_LATCH && e->taking->flags & LATCH_TUPLE && !e->evicts &&
+	       tuple_switched(e->want);
 }
 
 /* compile.c: 0, or -errno with the message set. qp NULL: order is not checked. */

@@ -18,19 +18,20 @@ static struct range words_range(const struct rmc_sync *s, size_t len)
 {
 	struct range range = { words_at(s->scheme, len), WORDS_BYTES };
 
-	if (sync_indexed(s))
+	if (sync_indexed(s) || sync_tuples(s))
 		range.bytes = sizeof(uint64_t);
 	return range;
 }
 
 /* What a write must not touch: words that others may change meanwhile, or wait for. */
-static struct range write_range(const struct rmc_sync *s, const struct step *step, size_t len)
+static struct range write_range(const struct rmc_sync *s, const struct entry *e,
+				const struct step *step)
 {
-	struct range range = { 0, s->scheme->pub.image(len) };
+	struct range range = { 0, s->scheme->pub.image(e->len) };
 
-	if (step->flags & STEP_UNLATCHES)
+	if (step->flags & STEP_UNLATCHES || e->hot)
 		return range;
-	range.at = s->scheme->layout->flags & LAYOUT_WORDS ? sizeof(uint64_t) :
+	range.at = s->scheme->layout->flags & (LAYOUT_WORDS | LAYOUT_TUPLE) ? sizeof(uint64_t) :
 		   sizeof(struct rmc_object);
 	range.bytes -= range.at;
 	return range;
@@ -95,7 +96,7 @@ static void write_part(struct rmc_sync *s, struct entry *e, const struct step *s
 	uint64_t offset = e->copy;
 
 	if (!sync_indexed(s)) {
-		part = write_range(s, step, e->len);
+		part = write_range(s, e, step);
 		offset = e->offset;
 	}
 	rmc_issue(s->qp, RMC_OP_WRITE, slot, e->nid, offset + part.at, e->image + part.at,
@@ -115,15 +116,22 @@ static uint64_t evicting_word(struct rmc_sync *s, struct entry *e)
 	e->unsure = 0;
 	/* lines that the dead node has written have the version behind its own: not to be met again */
 	if (e->taking->flags & LATCH_VERSION)
-		was = (was & ODD_VERSION_MASK) + 1;
+		was = (was & e->taking->versions) + 1;
 	return e->taking->word(&s->self, ++s->token, was, &s->p);
 }
 
-/* The first compare-and-swap shows the word: nothing is expected that a word may be. */
+/*
+ * The first compare-and-swap shows the word: nothing is expected that a word may be. A switch refuses
+ * that, but it shows its word to a read.
+ */
 static void evict(struct rmc_sync *s, struct entry *e, int slot, uint64_t offset)
 {
 	uint64_t readers = 0;
 
+	if (sync_looks(e) && e->taking->flags & LATCH_TUPLE) {
+		rmc_read_async(s->qp, slot, e->nid, offset, &s->qp->operands[slot], sizeof(uint64_t));
+		return;
+	}
 	s->atomics++;
 	if (sync_looks(e)) {
 		rmc_cas_async(s->qp, slot, e->nid, offset, EVICT_NONE, EVICT_NONE);
@@ -145,7 +153,7 @@ static void take_latch(struct rmc_sync *s, struct entry *e, int slot)
 		evict(s, e, slot, offset);
 		return;
 	}
-	if (latch->flags & LATCH_INDEX) {
+	if (latch->flags & (LATCH_INDEX | LATCH_TUPLE)) {
 		e->unsure &= e->expected == e->version;
 		e->expected = e->version;
 	}
@@ -194,6 +202,12 @@ static void ask_owner(struct rmc_sync *s, struct entry *e)
 	e->ticket = ticket;
 }
 
+/* Does a switch note whose it is until the owner has answered? */
+static int moves_data(const struct step *step)
+{
+	return step->op == STEP_WRITE || (step->op == STEP_READ && step->part != PART_WORDS);
+}
+
 static void issue_step(struct rmc_sync *s, struct entry *e, const struct step *step)
 {
 	int slot = sync_head(s);
@@ -201,6 +215,7 @@ static void issue_step(struct rmc_sync *s, struct entry *e, const struct step *s
 	s->slot[slot].use = USE_STEP;
 	s->slot[slot].entry = e;
 	s->slot[slot].step = step;
+	s->tuple_busy |= s->tuples && moves_data(step);
 	switch (step->op) {
 	case STEP_LATCH:
 		take_latch(s, e, slot);
@@ -226,6 +241,7 @@ static void issue_group(struct rmc_sync *s, struct entry *e, unsigned int n)
 
 	e->status = 0;
 	e->latch_status = e->release_status = 0;
+	e->first = !rmc_qp_in_flight(s->qp);
 	/* before the release behind it is described */
 	e->stored |= e->at->op == STEP_WRITE && !sync_indexed(s);
 	for (i = 0; i < n; i++)
@@ -238,6 +254,12 @@ static void issue_resolve(struct rmc_sync *s, struct entry *e)
 
 	s->slot[slot].use = USE_RESOLVE;
 	s->slot[slot].entry = e;
+	if (sync_gives_free(e)) {
+		e->first = !rmc_qp_in_flight(s->qp);
+		s->atomics++;
+		rmc_cas_async(s->qp, slot, e->nid, e->offset, e->want, tuple_free(e->want));
+		return;
+	}
 	rmc_sync_ask(s, slot, e->nid, rmc_latch_offset(s, e->offset, e->len));
 }
 
@@ -256,8 +278,9 @@ int rmc_sync_fetch(struct rmc_sync *s, struct entry *e)
 	unsigned int op = e->at->op == STEP_SABRE ? RMC_OP_SABRE : RMC_OP_READ;
 	int slot = sync_head(s);
 
-	if (rmc_unlikely(s->stop || !sync_free_slots(s, 1)))
+	if (rmc_unlikely(s->stop || s->tuple_busy || !sync_free_slots(s, 1)))
 		return 0;
+	s->tuple_busy = s->tuples;
 	if (rmc_unlikely(e->len != s->last_len)) {
 		s->last_image = s->scheme->pub.image(e->len);
 		s->last_len = e->len;
@@ -273,6 +296,13 @@ int rmc_sync_fetch(struct rmc_sync *s, struct entry *e)
 	e->bytes = (uint32_t)s->last_image;
 	rmc_issue(s->qp, op, slot, e->nid, e->offset, e->image, s->last_image);
 	return 1;
+}
+
+/* Has this client to end an operation before a switch takes this group? */
+static int waits_for_switch(const struct rmc_sync *s, const struct entry *e, unsigned int n)
+{
+	return (s->tuple_busy && !e->resolving && moves_data(&e->at[n - 1])) ||
+	       (e->alone && rmc_qp_in_flight(s->qp));
 }
 
 /* Issue the group of a READY entry, which remains READY if that has to wait. */
@@ -292,7 +322,7 @@ static __attribute__((__noinline__)) void issue(struct rmc_sync *s, struct entry
 		ask_owner(s, e);
 		return;
 	}
-	if (!sync_free_slots(s, n))
+	if (!sync_free_slots(s, n) || (rmc_unlikely(s->tuples) && waits_for_switch(s, e, n)))
 		return;
 	if (rmc_unlikely(s->background) && sync_indexed(s) && !e->background &&
 	    rmc_sync_commits(s, e))
@@ -398,7 +428,9 @@ static int check_words(const struct rmc_sync *s, struct entry *e)
 		return 0;
 	}
 	e->version = e->words[WORD_VERSION];
-	return e->version & 1 ? RMC_SCHEME_LOCKED : 0;
+	if (e->version & 1)
+		return RMC_SCHEME_LOCKED;
+	return sync_tuples(s) && tuple_overflows(e->version) ? -EOVERFLOW : 0;
 }
 
 static int check_same(const struct rmc_sync *s, const struct entry *e)
@@ -427,10 +459,47 @@ static int check_odd_image(struct rmc_sync *s, struct entry *e)
 	return s->scheme->pub.check ? s->scheme->pub.check(e->image, e->data, e->len) : 0;
 }
 
+/*
+ * Whoever has the latch of a tuple at a switch gets no verdict, but its refusal: a tuple that the
+ * switch has not shows the latch's word.
+ */
+static int check_own_tuple(struct entry *e)
+{
+	uint64_t now = e->words[WORD_VERSION];
+
+	e->hot = now == RMC_SWITCH_FAILED && tuple_switched(e->word);
+	e->version = tuple_free(e->word) - 2;
+	return e->hot || now == e->word ? 0 : RMC_SCHEME_TORN;
+}
+
+static int check_tuple(struct entry *e)
+{
+	uint64_t now = e->words[WORD_VERSION];
+
+	if (e->latched)
+		return check_own_tuple(e);
+	if (now == RMC_SWITCH_FAILED)
+		return RMC_SCHEME_TORN;
+	e->hot = !!(now & RMC_SWITCH_VERIFIED);
+	e->version = now & ~RMC_SWITCH_VERIFIED;
+	return now & RMC_SWITCH_LATCHED ? RMC_SCHEME_LOCKED : 0;
+}
+
+/* The second image has the word of the first one. */
+static int check_tuple_again(const struct entry *e)
+{
+	uint64_t now;
+
+	memcpy(&now, e->image, sizeof(now));
+	return now == e->version ? 0 : RMC_SCHEME_TORN;
+}
+
 static int check_image(struct rmc_sync *s, struct entry *e)
 {
 	if (sync_indexed(s))
 		return rmc_copy_check(s, e);
+	if (sync_tuples(s))
+		return check_tuple(e);
 	if (e->latched && sync_odd_version(e->latch))
 		return check_odd_image(s, e);
 	if (e->job == JOB_WRITE && e->version >= VERSION_LIMIT)
@@ -449,6 +518,8 @@ static int check(struct rmc_sync *s, struct entry *e, unsigned int part)
 		return check_same(s, e);
 	case PART_READERS:
 		return check_readers(e);
+	case PART_BODY:
+		return check_tuple_again(e);
 	default:
 		return check_image(s, e);
 	}
@@ -512,7 +583,7 @@ void rmc_sync_advance(struct rmc_sync *s, struct entry *e, const struct step *st
 	int status;
 
 	for (;; step++) {
-		if (step->flags & STEP_UNKNOWN && e->version)
+		if ((step->flags & STEP_UNKNOWN && e->version) || (step->flags & STEP_COLD && e->hot))
 			continue;
 		switch (step->op) {
 		case STEP_CHECK:
@@ -603,6 +674,7 @@ void rmc_sync_completed(struct rmc_sync *s, int slot, int status)
 		return;
 	}
 	done->use = USE_NONE;
+	s->tuple_busy = 0;
 	if (rmc_likely(done->step->flags & STEP_LAST && s->relaxed && !s->notes)) {
 		s->stats.tries++;
 		s->stats.bytes += e->bytes;

@@ -24,8 +24,10 @@ uint64_t rmc_latch_elsewhere(const struct rmc_sync *s, uint64_t offset, size_t l
  */
 static uint64_t free_version(const struct rmc_sync *s, const struct entry *e, uint64_t word)
 {
-	uint64_t odd = word & ODD_VERSION_MASK;
+	uint64_t odd = word & e->latch->versions;
 
+	if (e->latch->flags & LATCH_TUPLE)
+		return tuple_free(word);
 	return s->scheme->layout->flags & LAYOUT_LINES && !e->stored ? odd - 1 : odd + 1;
 }
 
@@ -272,6 +274,11 @@ int rmc_unlatch_again(struct rmc_sync *s, struct unlatch *u, int status, uint64_
 {
 	enum outcome outcome = rmc_sync_outcome(s, status);
 
+	/* a switch has got the tuple, so somebody gave this latch free */
+	if (u->latch->flags & LATCH_TUPLE && status == RMC_S_BAD_OP) {
+		taken_over(s, u);
+		return 0;
+	}
 	if (outcome == TOOK_EFFECT) {
 		if (u->how == RELEASE_READ)
 			return release_read(s, u, found);

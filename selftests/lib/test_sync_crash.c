@@ -132,7 +132,9 @@ static void crashes(void)
 		{ .row = "crc64", .flags = UNLATCH }, { .row = "crc64-tables" },
 		{ .row = "out-of-place" }, { .row = "mark-out-of-place" },
 		{ .row = "mark-out-of-place", .upgrades = 1 }, { .row = "relaxed-farm" },
-		{ .row = "relaxed-crc64" },
+		{ .row = "relaxed-crc64" }, { .row = "switch" },
+		{ .row = "switch", .flags = RMC_SYNC_SPEC | RMC_SYNC_ASYNC },
+		{ .row = "switch", .upgrades = 1 },
 	};
 	struct crash c;
 	unsigned int i, n;

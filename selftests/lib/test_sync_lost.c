@@ -183,7 +183,9 @@ static void each_fault(void)
 		{ .row = "farm", .cancels = 1 }, { .row = "farm", .upgrades = 1 },
 		{ .row = "crc64", .flags = UNLATCH }, { .row = "out-of-place" },
 		{ .row = "mark-out-of-place" }, { .row = "mark-out-of-place", .cancels = 1 },
-		{ .row = "mark-out-of-place", .upgrades = 1 },
+		{ .row = "mark-out-of-place", .upgrades = 1 }, { .row = "switch" },
+		{ .row = "switch", .flags = RMC_SYNC_SPEC }, { .row = "switch", .cancels = 1 },
+		{ .row = "switch", .upgrades = 1 },
 	};
 	unsigned int i;
 

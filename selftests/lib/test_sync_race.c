@@ -164,6 +164,7 @@ static void optimistic(void)
 	race("crc64", UNLATCH);
 	race("relaxed-farm", UNLATCH);
 	race("sabre", 0);
+	race("switch", 0);
 }
 
 static void out_of_place(void)

@@ -3,7 +3,8 @@
  * Which schemes of <rmc/sync.h> deliver mixtures of two states (R25 1, 4.2), in virtual time: one
  * node writes an object of another one and rests for a while, a third one reads it all the time.
  * The server loads the lines of a read in any order, and links have jitter, which reorders packets
- * unless the queue pair is ordered. The library is librmc as installed.
+ * unless the queue pair is ordered. The library is librmc as installed. Where a trial says so, the
+ * object is a tuple of a switch before the server.
  *
  * Each row called broken, and each one used wrongly, has to be caught within MOST reads; the
  * others deliver no mixture in as many reads as asked for:
@@ -11,7 +12,7 @@
  *	build/host/sync_torn [READS]
  */
 #include <errno.h>
-#include "filtered.h"
+#include "switched.h"
 #include <rmc/sync.h>
 
 #define MOST	20000u		/* reads until a broken scheme has been caught */
@@ -66,6 +67,7 @@ struct trial {
 	u32 flags;
 	enum wrong wrong;
 	bool sticks;	/* its fault is a latch that nobody releases, and no mixture */
+	bool switched;	/* a switch has the tuple */
 	u32 bytes;
 };
 
@@ -211,13 +213,41 @@ static void disorder(struct setup *s, bool on, bool slow)
 	}
 }
 
+/* A switch that has the object, at the begin of the segment */
+static void one_tuple(struct setup *s, const struct trial *t)
+{
+	const struct rmc_scheme *row = rmc_sync_find(t->row);
+	struct rmc_node *node = server(s, 0);
+	struct rmc_switch_range r = {
+		.ctx_id = CTX, .stride = (u32)rmc_scheme_bytes(row, t->bytes),
+		.bytes = (u32)row->image(t->bytes), .count = 1,
+	};
+
+	CHECK_EQ(rmc_switched_install(node, rmc_switch_create(node->fabric, node->ep, 1, 1, 0)), 0);
+	CHECK_EQ(rmc_switch_check(node->fabric, &r), 0);
+	r.slot = rmc_os_zalloc(sizeof(*r.slot));
+	CHECK_EQ(rmc_switched_add(node, &r), 0);
+	CHECK_EQ(rmc_switched_promote(node, CTX, 0, 1), 0);
+}
+
+/* All writes were those of a switch, which they unlatched. */
+static void one_tuple_check(struct setup *s, const struct side *writer)
+{
+	const struct rmc_switch_stats *stats = &server(s, 0)->links.sw->stats;
+
+	CHECK(stats->latches >= writer->ok && stats->unlatches + 1 >= stats->latches);
+	CHECK_EQ(stats->psn_errors, 0);
+}
+
 /*
  * Reads until the first mixture, at most @most that are accepted; 0: none. Of a trial that sticks a
  * latch that is never free, or is used up, counts; of others it is a failure.
  */
 static u32 race(const struct trial *t, u32 most)
 {
-	struct testbed_opts o = { .nodes = 3, .mtu = t->wrong == NO_ORDER ? 64 : 512 };
+	/* a tuple of a switch is one packet */
+	u32 mtu = t->wrong == NO_ORDER ? 64 : t->switched ? 4096 : 512;
+	struct testbed_opts o = { .nodes = 3, .mtu = mtu };
 	static struct side x[2];
 	bool stuck = false;
 	struct setup s;
@@ -229,6 +259,8 @@ static u32 race(const struct trial *t, u32 most)
 		side_init(&x[i], &s, i ? WRITER : READER, t->wrong != NO_ORDER);
 		side_open(&x[i], t, i ? WRITER : READER);
 	}
+	if (t->switched)
+		one_tuple(&s, t);
 	disorder(&s, true, t->wrong == NO_GRACE);
 	while (x[0].ok < most && x[0].n < REFUSED * most && !found && !stuck) {
 		step(&x[1], true);
@@ -243,6 +275,8 @@ static u32 race(const struct trial *t, u32 most)
 	disorder(&s, false, false);
 	for (i = 0; i < 2000; i++)
 		one_visit(&s);
+	if (t->switched)
+		one_tuple_check(&s, &x[1]);
 	for (i = 0; i < 2; i++)
 		side_fini(&x[i]);
 	teardown(&s);
@@ -261,6 +295,7 @@ static void test_broken(void)
 		{ "broken-write-unlatch", 0, NO_ORDER },
 		{ "versioning", RMC_SYNC_SPEC | RMC_SYNC_WRITE_UNLATCH, NO_ORDER },
 		{ "relaxed-out-of-place", 0, NO_GRACE },
+		{ "broken-switch", .switched = true }, { "broken-switch" },
 	};
 	static const u32 sizes[] = { 256, 512, 2048 };
 	struct trial t;
@@ -271,7 +306,8 @@ static void test_broken(void)
 			t = broken[i];
 			t.bytes = sizes[j];
 			n = race(&t, MOST);
-			printf("# %-24s %4u B: caught in read %u\n", t.row, t.bytes, n);
+			printf("# %-24s %4u B%s: caught in read %u\n", t.row, t.bytes,
+			       t.switched ? " at a switch" : "", n);
 			CHECK(n > 0);
 		}
 }
@@ -285,6 +321,9 @@ static void test_right(void)
 		{ "versioning", unlatch }, { "farm" }, { "farm", unlatch }, { "crc64" },
 		{ "crc64", unlatch }, { "crc64-tables" }, { "relaxed-farm" }, { "relaxed-crc64" },
 		{ "out-of-place" }, { "mark-out-of-place" }, { "relaxed-out-of-place" },
+		/* at a switch, and not */
+		{ "switch", .switched = true }, { "switch", RMC_SYNC_SPEC, .switched = true },
+		{ "switch" }, { "switch", RMC_SYNC_SPEC | RMC_SYNC_ASYNC, .switched = true },
 	};
 	struct trial t;
 	u32 i;
@@ -294,7 +333,8 @@ static void test_right(void)
 		t.bytes = i % 2 ? 2048 : 512;
 		tap_where = t.row;
 		CHECK_EQ(race(&t, reads), 0);
-		printf("# %-24s %4u B: no mixture in %u reads\n", t.row, t.bytes, reads);
+		printf("# %-24s %4u B%s: no mixture in %u reads\n", t.row, t.bytes,
+		       t.switched ? " at a switch" : "", reads);
 	}
 	tap_where = NULL;
 }
