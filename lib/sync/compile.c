@@ -195,8 +195,9 @@ static void count_program(const struct plan *plan, int writes, struct rmc_sync_c
 {
 	const struct latch *latch = writes ? plan->writes : plan->reads;
 	int async = plan->flags & RMC_SYNC_ASYNC, used = 0, latched = 0, i;
-	/* the index word, but a copy that is not written yet must not be read */
-	int known = !(plan->row->row & ROW_TIMED) && !(writes && async);
+	/* the index word, but a copy that is not written yet must not be read; a tuple's word */
+	int known = !(plan->row->row & ROW_TIMED) &&
+		    !(writes && async && plan->scheme->layout->flags & LAYOUT_INDEX);
 	const struct step *p;
 
 	for (p = writes ? plan->write : plan->read; p->op != STEP_END; p += i) {

@@ -4,6 +4,7 @@
  * uncontended operations; and what rmc_sync_open() refuses.
  */
 #include <errno.h>
+#include <linux/rmc_switch.h>
 #include "../../lib/internal.h"
 #include "sync_test.h"
 
@@ -59,9 +60,38 @@ static const struct count table[] = {
 	{ "out-of-place", 0, 0, 1, 3, 3, 1 },
 	{ "out-of-place", 0, RMC_SYNC_ASYNC, 1, 4, 2, 1 },
 	{ "mark-out-of-place", 0, 0, 1, 4, 4, 2 },
+	{ "switch", 0, 0, 0, 2, 2, 0 },
+	{ "switch", 0, 0, 1, 3, 3, 1 },
+	{ "switch", 0, RMC_SYNC_SPEC, 1, 3, 2, 1 },
+	{ "switch", 0, RMC_SYNC_SPEC | RMC_SYNC_ASYNC, 1, 3, 1, 1 },
 	{ "sabre", 0, 0, 0, 1, 1, 0 },
 	{ "lock", 0, 0, 0, 3, 2, 2 },
 };
+
+/*
+ * A switch in front of object 0, whose word memory has between two operations: a read of the whole
+ * tuple finds the verdict there, and a write leaves the latch's word.
+ */
+static struct {
+	uint64_t word;
+	unsigned int op;
+	uint32_t length;
+} tuple;
+
+static void at_switch(struct fixture *w, const struct fake_op *op)
+{
+	uint64_t now = word_at(w, 0);
+
+	if (tuple.op == RMC_OP_READ && tuple.length > sizeof(now))
+		now = tuple.word;
+	now += tuple.op == RMC_OP_WRITE;
+	tuple.word = now;
+	tuple.op = op->op;
+	tuple.length = op->length;
+	if (op->op == RMC_OP_READ && op->length > sizeof(now))
+		now = now & RMC_SWITCH_LATCHED ? RMC_SWITCH_FAILED : now | RMC_SWITCH_VERIFIED;
+	set_word(w, 0, now);
+}
 
 static int operation(struct rmc_sync *s, int writes, struct rmc_hold *h)
 {
@@ -97,6 +127,11 @@ static void count(const struct count *c)
 	o.stride = rmc_scheme_bytes(o.scheme, MAX) + LINE;
 	o.objects = 8;
 	rmc_scheme_init(rmc_sync_layout(&o), (struct rmc_object *)w.segment, LEN);
+	if (!strcmp(c->row, "switch")) {
+		memset(&tuple, 0, sizeof(tuple));
+		set_word(&w, 0, RMC_SWITCH_SWITCHED);
+		w.before = at_switch;
+	}
 	s = rmc_sync_open(&w.qp, &o);
 	CHECK(s != NULL);
 	/* with a hint, where there may be one: a first write, so that there is an index word */
@@ -199,6 +234,10 @@ static void pairs(void)
 		{ "rw", RMC_LATCH_NONE, 0 },
 		{ "unsync", RMC_LATCH_EXCL, 0 },
 		{ "out-of-place", RMC_LATCH_NONE, 0 },
+		{ "switch", RMC_LATCH_EXCL, 0 },
+		{ "switch", RMC_LATCH_DETACHED, 0 },
+		{ "switch", 0, RMC_SYNC_COMBINE },
+		{ "switch", 0, RMC_SYNC_WRITE_UNLATCH },
 		{ "rw", RMC_LATCHES, 0 },
 		{ "rw", 0, 1U << 31 },
 	};
