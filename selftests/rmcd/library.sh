@@ -92,6 +92,7 @@ crc64 excl
 sabre
 out-of-place
 mark-out-of-place async
+switch
 END
 sync_disordered() {		# sync_disordered FAULTS OPTION...: of rows that need order
 	local faults=$1 status

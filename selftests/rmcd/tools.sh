@@ -192,6 +192,24 @@ expect "rmc-sync: bench counts messages, round trips and atomics" 0 "3.00 messag
 	nodes 1 "$Y" bench -n 100 -k 4
 expect "rmc-sync: what needs order has it" 0 '"ordered": *true' \
 	nodes 1 "$Y" bench --opt spec -n 1 --json
+# a switch gets the tuples, or the latches, of a run
+switch_set() {
+	ctl switch set --to 0 --context 0 "${range[@]}" 2> /dev/null
+}
+at_switch() {			# at_switch SCHEME OPTIONS...: of rmcctl switch set
+	local run
+	range=("${@:2}")
+	# shellcheck disable=SC2086 # options
+	nodes 2 "$Y" bench -s $1 -b 248 -k 20 --storage 1 -t 2 --writes 50 &
+	run=$!
+	until_true 20 switch_set
+	wait $run && ctl switch show | grep "answered=[1-9][0-9].* psn_errors=0" &&
+		ctl switch off --to 0
+}
+expect "rmc-sync: tuples of a switch" 0 "^mixed_reads  *0$" \
+	at_switch switch --begin 4096 --bytes 256 --count 20
+expect "rmc-sync: latches that are words of a switch" 0 "^mixed_reads  *0$" \
+	at_switch "rw --latch detached" --begin 10496 --words 20
 # packets of a line each, those of the reader in any order; a writer that has no CPU is no test
 tools_daemon=$daemon tools_device=$RMC_DEVICE
 start rmcd.asan -n 4 --ni fused --mtu 64
