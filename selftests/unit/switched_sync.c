@@ -462,6 +462,86 @@ static void test_lost(const struct testbed_opts *o)
 	pair_fini(&s, x, true);
 }
 
+static int wait_for(struct side *x)
+{
+	struct rmc_hold *end;
+	u32 i;
+
+	for (i = 0; i < 200; i++) {
+		if (rmc_sync_poll(x->sync, &end))
+			return end->status;
+		wake(&x->qp);
+	}
+	return -ETIMEDOUT;
+}
+
+/* A commit of @byte whose reply is lost, which is not known yet */
+static void commit_unheard(struct side *x, int byte)
+{
+	static const struct rmc_fault all = { .loss = RMC_ALWAYS };
+	u32 i;
+
+	CHECK_EQ(rmc_sync_write(x->sync, tuple(0), &x->h), 0);
+	memset(x->h.data, byte, LEN);
+	fault_set(&x->s->w, SERVER, 0, RMC_LANE_REP, &all, 9);
+	CHECK_EQ(rmc_sync_start(x->sync, RMC_SYNC_COMMIT, 0, &x->h), 0);
+	for (i = 0; i < 4; i++)
+		wake(&x->qp);
+	CHECK(has(word_of(0) + 1, byte));
+	fault_clear(&x->s->w, SERVER, 0, RMC_LANE_REP);
+}
+
+/* The latch of a tuple becomes another client's. */
+static void give_away(struct setup *s, u32 tuple)
+{
+	struct rmc_switch *sw = server(s, 0)->links.sw;
+	u32 i;
+
+	for (i = 0; i < sw->registers; i++)
+		if (sw->owner[i] >> 32 == 1 && (u32)sw->owner[i] == tuple && sw->tuple[i].holder)
+			sw->tuple[i].holder++;
+}
+
+/*
+ * If somebody has written before a lost reply is known, nobody knows whether the first write was done.
+ * What the refusal of another operation aborts is not refused itself.
+ */
+static void test_refused(const struct testbed_opts *o)
+{
+	struct rmc_hold cancelled = { .len = LEN };
+	struct rmc_sync_stats stats;
+	static struct side x[2];
+	struct setup s;
+
+	pair(&s, x, o, "switch");
+	commit_unheard(&x[0], 1);
+	CHECK_EQ(write_one(&x[1], tuple(0), 2), 0);
+	CHECK_EQ(wait_for(&x[0]), RMC_S_TIMEOUT);
+	rmc_sync_stats(x[0].sync, &stats);
+	CHECK(stats.damaged == 1 && !stats.quarantined);
+	CHECK(has(word_of(0) + 1, 2));
+	/* nobody has: it is answered again */
+	commit_unheard(&x[0], 3);
+	CHECK_EQ(wait_for(&x[0]), 0);
+	CHECK_EQ(read_one(&x[1], tuple(0)), 0);
+	/* a release that is refused, in front of a write */
+	CHECK_EQ(rmc_sync_write(x[0].sync, tuple(1), &cancelled), 0);
+	CHECK_EQ(rmc_sync_write(x[0].sync, tuple(2), &x[0].h), 0);
+	memset(x[0].h.data, 4, LEN);
+	give_away(&s, 1);
+	CHECK_EQ(rmc_sync_start(x[0].sync, RMC_SYNC_CANCEL, 0, &cancelled), 0);
+	CHECK_EQ(rmc_sync_start(x[0].sync, RMC_SYNC_COMMIT, 0, &x[0].h), 0);
+	wait_for(&x[0]);
+	wait_for(&x[0]);
+	CHECK_EQ(x[0].h.status, 0);
+	CHECK(has(word_of(2) + 1, 4));
+	rmc_sync_stats(x[0].sync, &stats);
+	CHECK_EQ(stats.unlocks_lost, 1);
+	CHECK_EQ(unlatch(&s, 0), 1);
+	CHECK_EQ(write_one(&x[1], tuple(1), 5), 0);
+	pair_fini(&s, x, true);
+}
+
 /* R25 5.4: latches of rw are words of the switch, and memory never sees them. */
 static void test_words(const struct testbed_opts *o)
 {
@@ -525,6 +605,7 @@ int main(void)
 		{ "rows over a switch: it crashes", test_crash },
 		{ "rows over a switch: a holder dies", test_death },
 		{ "rows over a switch: no update is lost", test_lost },
+		{ "rows over a switch: refusals, and what they abort", test_refused },
 		{ "rows over a switch: latches are its words", test_words },
 	};
 
