@@ -127,8 +127,8 @@ void rmc_scheme_init(const struct rmc_scheme *s, struct rmc_object *o, size_t le
  * The owner replaces the object's data; waits for other writers. 0, or
  * RMC_SCHEME_LOCKED: a remote reader or writer has held it for params->wait_us, or is dead, see
  * rmc_scheme_holder();
- * or -EOPNOTSUPP: the scheme's latch or copies are not in the object, so its owner uses
- * <rmc/sync.h> as all nodes do. params NULL: the defaults.
+ * or -EOPNOTSUPP: the scheme's latch or copies are not in the object, or a switch may have its
+ * version, so its owner uses <rmc/sync.h> as all nodes do. params NULL: the defaults.
  */
 int rmc_scheme_write(const struct rmc_scheme *s, struct rmc_object *o, const void *data,
 		     size_t len, const struct rmc_scheme_params *params);

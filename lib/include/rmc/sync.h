@@ -201,7 +201,8 @@ RMC_INLINE uint64_t rmc_sync_addr(int nid, uint64_t offset)
  * object can have, also at another node than the pool, or a hold that is none; -EMSGSIZE: longer
  * than options.max, or not of the size of a pool's copies; -EOVERFLOW: the latch or the version has
  * reached its limit; -ENOSPC: no slot of the pool is free; -EOPNOTSUPP: only the owner writes
- * objects of this scheme, or there is no pool. rmc_errmsg() names the cause of both. The hold has
+ * objects of this scheme, or there is no pool, or a switch has the latch that is to be taken over, and
+ * "rmcctl switch unlatch" gives it free. rmc_errmsg() names the cause. The hold has
  * ended unless rmc_sync_read() or rmc_sync_write() returns 0; but a later call that is refused at
  * once (-EINVAL, -EOVERFLOW, -EOPNOTSUPP, -ENOSPC) leaves it as it is.
  */
