@@ -37,6 +37,7 @@ LIBRARY = ["-std=gnu11", WARN, "-D_GNU_SOURCE", "-Ilib/include", "-Iuapi", "-pth
 FLAVOURS.update({
     "lib": ("gcc", LIBRARY, ["-pthread"]),
     "lib.asan": ("gcc", LIBRARY + SANITIZE, SANITIZE + ["-pthread"]),
+    "core.lib": ("gcc", SHIM + ["-D_GNU_SOURCE", "-DRMC_TEST_PASSES", "-O1"], ["-pthread"]),
     # over rmcd
     "member": ("gcc", LIBRARY + ["-Ilib", "-Iselftests/lib"], ["-pthread"]),
     "member.yields": ("gcc", LIBRARY + ["-Ilib", "-Iselftests/lib"],
@@ -84,6 +85,8 @@ GROUPS = {
 GROUPS["lib"] = GROUPS["calls"] + ["lib/coll.c", "lib/herd.c", "lib/msg/*.c", "lib/scheme/*.c", "lib/sync/*.c",
                                    "lib/blocks/*.c", "lib/ds/*.c", "lib/kv/*.c", "lib/domain/*.c", "lib/rpc_domain.c",
                                    "selftests/lib/fake_rmc.c"]
+# the library over the core
+GROUPS["swsync"] = GROUPS["core"] + GROUPS["lib"][:-1]
 GROUPS["ds"] = ["lib/ds/*.c"]
 GROUPS["check"] = ["lib/check/*.c"]
 GROUPS["blocks"] = GROUPS["lib"] + ["lib/check/*.c"]
@@ -156,6 +159,9 @@ for n in ("theory", "sabre", "sonuma", "sync"):
 PROGRAMS["recover"] = ("recover", "header", [f"{LIB}/test_recover.c", "tools/common/json.c"], {}, [])
 PROGRAMS["chip"] = ("chip", "chip", ["selftests/tools/chip/test_chip.c"], {}, [])
 
+for n in ("switched_sync", "sync_torn"):
+    PROGRAMS[n] = ("core.lib", "swsync", [f"selftests/unit/{n}.c"], {}, [])
+
 # Programs of several members over rmcd: their number, and whether the last member has two lives,
 # numbered by a last argument. 0: one that starts a daemon of its own
 MEMBERS = {}
@@ -216,7 +222,7 @@ ORDER = {
 }
 
 ORDER["sim"] = ORDER["calls"] = ORDER["compat"] = ORDER["qsim"] = ORDER["chip"] = ORDER["dispatch"] = []
-ORDER["check"] = ORDER["blocks"] = []
+ORDER["check"] = ORDER["blocks"] = ORDER["swsync"] = []
 ORDER["lib"] = MSG[:1] + KV[:1] + [LIMITS["barrier"]]
 
 # By area: its group, and the programs that run before those of ORDER
@@ -292,6 +298,7 @@ AREAS = {
     "reader": ("lib", ["lib.scheme", "lib.reader"] + KV[2:5]),
     "sync": ("lib", ["lib.sync_lives", "lib.sync_lost", "lib.sync_crash", "lib.sync_table", "lib.sync",
                      "lib.scheme", "lib.reader", "lib.asan.sync"]),
+    "swsync": ("swsync", ["switched_sync", "sync_torn"]),
     "kv": ("lib", ["lib.owner", KV[6], "lib.asan.owner"] + KV[:6] + KV[7:] + [LIMITS["store"]] + LIVES),
     "ds": ("lib", ["lib.ds", "lib.asan.ds", "lib.owner"] + KV[:2]),
     "structures": ("blocks", ["lib.structures", "lib.asan.structures", "blocks"]),
