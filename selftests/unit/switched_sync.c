@@ -268,37 +268,55 @@ static void test_moves(const struct testbed_opts *o)
 	pair_fini(&s, x, true);
 }
 
-/* Several holds: a switch lets a client use one tuple at a time, so nothing of that is refused. */
+static void all_end(struct side *x, const struct rmc_hold *h, u32 n)
+{
+	struct rmc_hold *end;
+	u32 i;
+
+	for (i = 0; i < n; i += rmc_sync_poll(x->sync, &end))
+		wake(&x->qp);
+	for (i = 0; i < n; i++)
+		CHECK_EQ(h[i].status, 0);
+}
+
+/*
+ * Several holds, of an owner that takes its time for each line: a switch lets a client use one tuple
+ * at a time, so nothing of that is refused.
+ */
 static void test_several(const struct testbed_opts *o)
 {
-	struct rmc_hold h[4], *end;
+	static const struct rmc_rnic steps = { .any_lines = 1, .gap_ns = 100 }, none = { };
+	const u32 bytes = o->mtu < 256 ? BYTES : 256, at = o->mtu < 256 ? 0 : 4 * PAGE;
 	static struct side x[2];
+	struct rmc_hold h[4];
 	struct setup s;
-	u32 i, n, round;
+	u32 i, round;
 
 	pair(&s, x, o, "switch");
+	rmc_sync_close(x[0].sync);
+	x[0].o.max = bytes - 8;
+	x[0].o.flags |= o->mtu < 256 ? RMC_SYNC_SPEC : 0;
+	side_open(&x[0]);
+	if (at)
+		add_range(server(&s, 0), at, bytes, 4, false);
+	CHECK_EQ(rmc_channel_set_adapter(server(&s, 0), &steps, 7), 0);
 	for (round = 0; round < 6; round++) {
-		enum rmc_sync_call call = round % 3 == 1 ? RMC_SYNC_COMMIT : RMC_SYNC_END;
+		bool writes = round % 3 == 1;
 
 		for (i = 0; i < 4; i++) {
-			h[i] = (struct rmc_hold){ .len = LEN };
-			CHECK_EQ(rmc_sync_start(x[0].sync, round % 3 == 1 ? RMC_SYNC_WRITE :
-						RMC_SYNC_READ, tuple(i), &h[i]), 0);
+			h[i] = (struct rmc_hold){ .len = bytes - 8 };
+			CHECK_EQ(rmc_sync_start(x[0].sync, writes ? RMC_SYNC_WRITE : RMC_SYNC_READ,
+						rmc_sync_addr(SERVER, at + i * bytes), &h[i]), 0);
 		}
-		for (n = 0; n < 4; n += rmc_sync_poll(x[0].sync, &end))
-			wake(&x[0].qp);
-		for (i = 0; i < 4; i++) {
-			CHECK_EQ(h[i].status, 0);
-			memset(h[i].data, (int)(round + i), call == RMC_SYNC_COMMIT ? LEN : 0);
-			CHECK_EQ(rmc_sync_start(x[0].sync, call, 0, &h[i]), 0);
-		}
-		for (n = 0; n < 4; n += rmc_sync_poll(x[0].sync, &end))
-			wake(&x[0].qp);
+		all_end(&x[0], h, 4);
 		for (i = 0; i < 4; i++)
-			CHECK_EQ(h[i].status, 0);
+			CHECK_EQ(rmc_sync_start(x[0].sync, writes ? RMC_SYNC_COMMIT : RMC_SYNC_END, 0,
+						&h[i]), 0);
+		all_end(&x[0], h, 4);
 	}
 	CHECK_EQ(switch_stat(&s, refused), 0);
-	pair_fini(&s, x, true);
+	CHECK_EQ(rmc_channel_set_adapter(server(&s, 0), &none, 7), 0);
+	pair_fini(&s, x, !at);
 }
 
 static void crash(struct setup *s)
@@ -508,10 +526,11 @@ static void give_away(struct setup *s, u32 tuple)
  */
 static void test_refused(const struct testbed_opts *o)
 {
-	struct rmc_hold cancelled = { .len = LEN };
+	struct rmc_hold cancelled = { .len = LEN }, *end;
 	struct rmc_sync_stats stats;
 	static struct side x[2];
 	struct setup s;
+	u64 latches;
 
 	pair(&s, x, o, "switch");
 	commit_unheard(&x[0], 1);
@@ -524,6 +543,17 @@ static void test_refused(const struct testbed_opts *o)
 	commit_unheard(&x[0], 3);
 	CHECK_EQ(wait_for(&x[0]), 0);
 	CHECK_EQ(read_one(&x[1], tuple(0)), 0);
+	/* a latch is given free before its tuple is read under it: the program begins again */
+	latches = switch_stat(&s, latches);
+	CHECK_EQ(rmc_sync_start(x[0].sync, RMC_SYNC_WRITE, tuple(0), &x[0].h), 0);
+	while (switch_stat(&s, latches) == latches) {
+		CHECK_EQ(rmc_sync_poll(x[0].sync, &end), 0);
+		testbed_visit(&s.w);
+	}
+	CHECK_EQ(unlatch(&s, 0), 1);
+	CHECK_EQ(wait_for(&x[0]), 0);
+	CHECK_EQ(x[0].h.tries, 2);
+	CHECK_EQ(rmc_sync_commit(x[0].sync, &x[0].h), 0);
 	/* a release that is refused, in front of a write */
 	CHECK_EQ(rmc_sync_write(x[0].sync, tuple(1), &cancelled), 0);
 	CHECK_EQ(rmc_sync_write(x[0].sync, tuple(2), &x[0].h), 0);
