@@ -39,7 +39,7 @@ static void test_one(void)
 
 static double word(uint32_t stride, uint32_t workers)
 {
-	return sync_raw_mops(&(struct sync_raw){ SYNC_CAS, stride, workers, 4 });
+	return sync_raw_mops(&(struct sync_raw){ SYNC_CAS, stride, workers, 4, 0 });
 }
 
 static void test_strides(void)
@@ -56,6 +56,29 @@ static void test_strides(void)
 	CHECK(near(word(512 + 8, 128), best, 0.03));
 	CHECK(near(word(4096 + 8, 128), best, 0.03));
 	tap_result("figure 5: strides as printed, and padding");
+}
+
+/* A switch answers in half of a round trip, and has no slots: contended or not is the same. */
+static void test_switch(void)
+{
+	struct sync_raw one = { SYNC_CAS, 64, 1, 4, 1 }, hot = { SYNC_CAS, 0, 32, 4, 1 };
+	struct sync_raw apart = { SYNC_CAS, 64, 32, 4, 1 };
+	struct sync_load load = { .bytes = 1024, .workers = 1, .run_ns = 600000 };
+	double many = sync_raw_mops(&hot), farm, tuples;
+
+	CHECK(sync_raw_mops(&one) > 2 * word(64, 1));
+	CHECK(near(many, sync_raw_mops(&apart), 0.01));
+	CHECK(many > 10 * word(0, 32));
+	/* a read that is judged on its way, and validated from half of it */
+	load.scheme = "farm";
+	load.latch = RMC_LATCH_EXCL;
+	farm = mops(load);
+	load.scheme = "switch";
+	load.latch = 0;
+	load.switched = 1;
+	tuples = mops(load);
+	CHECK(tuples > 1.2 * farm && tuples < 4.0 / 3 * farm * 1.1);
+	tap_result("figures 20, 22 and 25: a switch answers in half of a round trip");
 }
 
 /* Figures 8 and 9: each optimization is faster than those before */
@@ -227,6 +250,7 @@ int main(void)
 	test_torn();
 	test_newer();
 	test_calls();
+	test_switch();
 	test_chip();
 	return tap_done();
 }

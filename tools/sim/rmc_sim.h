@@ -77,6 +77,19 @@ int rmc_sim_run(void);
 void rmc_sim_stats(struct rmc_sim_stats *s);
 uint64_t rmc_sim_served(uint32_t nid);	/* requests that the RRPP of a node has served; 0: no such */
 
+/* Tuples of a segment, or words: see kmod/fabric/switch.h */
+struct rmc_sim_range {
+	uint64_t begin;
+	uint32_t stride, bytes, count;
+	int words;
+};
+
+/*
+ * Give them to a switch before the node, in context 0, whose segment is registered. 0, or -errno of
+ * rmc_switch_check(), rmc_switched_add() and rmc_switched_promote().
+ */
+int rmc_sim_switch(uint32_t nid, const struct rmc_sim_range *range);
+
 /* Of the calling thread */
 uint64_t rmc_sim_now(void);		/* ns since the start */
 uint32_t rmc_sim_nid(void);

@@ -30,6 +30,7 @@
  * @theta: its exponent
  * @writes: percent
  * @tree: an operation reads a node of each level of a tree, the root first
+ * @switched: a switch before each storage node has the objects, which are tuples
  * @gathered: workers begin at one object, where they would be after some time (hot writes)
  * @warm_ns: time until operations count
  * @run_ns: time in which they count
@@ -41,7 +42,7 @@ struct sync_load {
 	uint64_t tuples;
 	double theta;
 	uint32_t writes;
-	int tree, gathered;
+	int tree, switched, gathered;
 	uint64_t warm_ns, run_ns;
 };
 
@@ -59,10 +60,12 @@ enum sync_raw_kind { SYNC_CAS, SYNC_READ };
  * @stride: bytes between the words of two workers; 0: all use one
  * @workers: their number
  * @clients: nodes that they are on
+ * @switched: a switch has the words
  */
 struct sync_raw {
 	enum sync_raw_kind kind;
 	uint32_t stride, workers, clients;
+	int switched;
 };
 
 /**
@@ -96,6 +99,12 @@ void sync_figure17(void);
 /* sync_calls.c */
 struct sync_rate sync_calls_run(const struct sync_calls *load);
 void sync_figure18(void);
+
+/* sync_switch.c */
+void sync_figure20(void);
+void sync_figure22(void);
+void sync_figure25(void);
+void sync_figure26(void);
 
 /* sync_read.c */
 void sync_figure1b(void);

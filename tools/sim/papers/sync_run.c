@@ -30,6 +30,7 @@ static struct {
 	uint32_t len;			/* of the data of an object */
 	uint64_t stride, slots;		/* objects that the segment has room for */
 	struct zipf zipf;
+	struct rmc_sim_range switched;	/* what a switch has of each storage node */
 	uint64_t from, to;		/* operations that end in between count */
 	uint32_t started;
 	/* results, of those that count */
@@ -110,6 +111,8 @@ static void store(void *arg)
 		eval_check(rmc_seg_register_objects(ctx, p, SEGMENT, 0, &layout), "a segment");
 	else
 		eval_check(rmc_seg_register(ctx, p, SEGMENT, 0), "a segment");
+	if (run.switched.count)
+		eval_check(rmc_sim_switch(rmc_sim_nid(), &run.switched), "a switch");
 }
 
 static struct rmc_qp *queue(uint32_t storage, unsigned int flags, void *lbuf, size_t bytes)
@@ -162,6 +165,11 @@ double sync_raw_mops(const struct sync_raw *raw)
 
 	memset(&run, 0, sizeof(run));
 	run.raw = raw;
+	/* the words, and what is between them */
+	if (raw->switched)
+		run.switched = (struct rmc_sim_range){
+			.stride = 8, .bytes = 8, .count = 1 + raw->workers * raw->stride / 8, .words = 1,
+		};
 	window(20000, ns);
 	begin(&o, 1);
 	rmc_sim_spawn(0, store, NULL);
@@ -338,6 +346,11 @@ struct sync_rate sync_run(const struct sync_load *load)
 	run.o.max = run.len = data_bytes(run.layout, load->bytes);
 	run.stride = rmc_scheme_bytes(run.layout, run.len) + load->pad * RMC_CACHE_LINE;
 	run.slots = SEGMENT / run.stride;
+	if (load->switched)
+		run.switched = (struct rmc_sim_range){
+			.stride = (uint32_t)run.stride, .count = (uint32_t)run.slots,
+			.bytes = (uint32_t)run.layout->image(run.len),
+		};
 	zipf_init(&run.zipf, load->tuples ? load->tuples : run.slots, load->theta);
 	window(load->warm_ns, load->run_ns);
 	begin(&o, load->storage);
