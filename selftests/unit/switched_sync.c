@@ -221,6 +221,26 @@ static void test_costs(const struct testbed_opts *o)
 	pair_fini(&s, x, true);
 }
 
+#define LAST_VERSION	((1ULL << 43) - 4)	/* names need the bits above */
+
+/* No version is left for a name: reads go on, writes are refused. */
+static void test_limit(struct setup *s, struct side *x)
+{
+	CHECK_EQ(demote(s, 1, 1), 0);
+	*word_of(1) = LAST_VERSION - 2;
+	CHECK_EQ(write_one(x, tuple(1), 1), 0);
+	CHECK_EQ(*word_of(1), LAST_VERSION);
+	CHECK_EQ(rmc_sync_write(x->sync, tuple(1), &x->h), -EOVERFLOW);
+	x->h.hint = LAST_VERSION - 4;
+	CHECK_EQ(rmc_sync_write(x->sync, tuple(1), &x->h), -EOVERFLOW);
+	CHECK_EQ(rmc_sync_read(x->sync, tuple(1), &x->h), 0);
+	CHECK_EQ(rmc_sync_upgrade(x->sync, &x->h), -EOVERFLOW);
+	CHECK_EQ(rmc_sync_end(x->sync, &x->h), 0);
+	CHECK_EQ(rmc_switched_promote(server(s, 0), CTX, BYTES, 1), 0);
+	CHECK_EQ(rmc_sync_write(x->sync, tuple(1), &x->h), -EOVERFLOW);
+	CHECK_EQ(read_one(x, tuple(1)), 0);
+}
+
 /* Tuples move to the switch and back beside holds. */
 static void test_moves(const struct testbed_opts *o)
 {
@@ -261,6 +281,7 @@ static void test_moves(const struct testbed_opts *o)
 	CHECK_EQ(write_one(&x[1], tuple(0), 7), 0);
 	CHECK_EQ(read_one(&x[0], tuple(0)), 0);
 	CHECK(has(word_of(0) + 1, 7));
+	test_limit(&s, &x[0]);
 	/* the owner's CPU knows no versions */
 	CHECK_EQ(rmc_scheme_write(x[0].o.scheme, (struct rmc_object *)seg, lbuf, LEN, NULL),
 		 -EOPNOTSUPP);
