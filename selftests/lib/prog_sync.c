@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
  * One member of a team whose members read and write each other's objects:
- * prog_sync ROW [OPTION...], options spec, combine, async, write-unlatch, excl, detached; lossy:
- * links lose packets.
+ * prog_sync ROW|SYSTEM [OPTION...], options spec, combine, async, write-unlatch, excl, detached;
+ * lossy: links lose packets.
  * Each object but the last is a count, repeated: no read is a mixture, and no update is lost.
  * The last one of each member is also written by that member's CPU.
  * With dies RMC-SYNC, member 1 ends with two latched objects of member 0, the first one half written if
@@ -216,9 +216,12 @@ static void sums(int members)
 
 static void parse(int argc, char **argv)
 {
+	const struct rmc_sync_system *system = argc > 1 ? rmc_sync_system_find(argv[1]) : NULL;
 	int i;
 
 	o.scheme = argc > 1 ? rmc_sync_find(argv[1]) : NULL;
+	if (system)
+		OK(rmc_sync_system_use(system, &o));
 	if (!o.scheme)
 		exit(2);
 	for (i = 2; i < argc; i++) {
@@ -321,7 +324,7 @@ int main(int argc, char **argv)
 	layout = rmc_sync_layout(&o);
 	if (!layout)
 		exit(2);
-	step = rmc_scheme_bytes(layout, LEN) + 64;
+	step = o.stride ? o.stride : rmc_scheme_bytes(layout, LEN) + 64;
 	team = rmc_team_open_with(&t, pool_at(NODES));
 	if (!team || team->nodes > NODES) {
 		printf("no team: %s\n", rmc_errmsg());

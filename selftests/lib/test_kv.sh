@@ -57,6 +57,17 @@ expect "rmc-sync: what they cost" 0 "^rw  *atomic  *rw  *320  3/1/2  *4/1/2 " \
 	"$O/rmc-sync" schemes --opt spec,combine,async
 expect "rmc-sync: what a scheme refuses costs nothing" 0 "^rpc .*  -  *-  *the owner reads" \
 	"$O/rmc-sync" schemes --opt spec,combine,async
+expect "rmc-sync: systems" 0 "^nam-db++  *rw  *rw  *spec,combine,async  *384  3/1/2  *4/1/2 " \
+	"$O/rmc-sync" systems
+expect "rmc-sync: one system" 0 "^opt-db-farm  *farm  *excl  *spec,async,write-unlatch  *576 " \
+	"$O/rmc-sync" schemes --system opt-db-farm --bytes 512
+one_system() {
+	[ "$("$O/rmc-sync" schemes --system nam-db | grep -c "R25 ")" = 1 ]
+}
+check "rmc-sync: and no other one" one_system
+expect "rmc-sync: unknown system" 2 "no system 'nam'" "$O/rmc-sync" bench --system nam
+expect "rmc-sync: a system with another latch" 2 "options of its own" \
+	"$O/rmc-sync" bench --system nam-db --latch excl
 expect "rmc-sync: no command" 2 "no command" "$O/rmc-sync"
 expect "rmc-sync: unknown command" 2 "no command 'frob'" "$O/rmc-sync" frob
 expect "rmc-sync: unknown scheme" 2 "no scheme 'x'" "$O/rmc-sync" -s x bench
@@ -77,8 +88,16 @@ rows = {s['name']: s for s in json.load(sys.stdin)}
 assert rows['naive']['guarantee'] == 'broken' and rows['crc64']['guarantee'] == 'probable'
 assert rows['out-of-place']['needs'] == 'pool' and rows['rw']['latch'] == 'rw'"
 }
+systems_json() {
+	"$O/rmc-sync" systems --json | python3 -c "
+import json, sys
+rows = {s['name']: s for s in json.load(sys.stdin)}
+assert rows['nam-db++']['pad_lines'] == 1 and rows['nam-db']['options'] == ''
+assert rows['opt-db-versioning']['latch'] == 'excl' and rows['opt-db-crc64']['guarantee'] == 'probable'"
+}
 if have python3; then
 	check "rmc-sync: schemes --json" sync_json
+	check "rmc-sync: systems --json" systems_json
 else
 	report 0 "rmc-sync: schemes --json" "no python3"
 fi

@@ -105,7 +105,8 @@ static int operation(struct rmc_sync *s, int writes, struct rmc_hold *h)
 	return rmc_sync_commit(s, h);
 }
 
-static void count(const struct count *c)
+/* system: NULL, or its scheme, latch and flags are those of c */
+static void count(const struct count *c, const struct rmc_sync_system *system)
 {
 	struct rmc_sync_stats before, after;
 	struct rmc_hold h = { .len = LEN };
@@ -120,6 +121,12 @@ static void count(const struct count *c)
 	fixture_init_with(&w, NULL, 1);
 	o = options_of(&w, c->row, c->flags);
 	o.latch = c->latch;
+	if (system) {
+		o = options_of(&w, "naive", RMC_SYNC_COMBINE);
+		CHECK_EQ(rmc_sync_system_use(system, &o), 0);
+		CHECK(o.scheme == rmc_sync_find(c->row) && o.latch == c->latch);
+		CHECK_EQ(o.flags, c->flags | RMC_SYNC_TRUST_ORDER);
+	}
 	o.grace_us = strncmp(c->row, "relaxed", 7) ? 1 : 20000000;
 	if (o.scheme->needs & RMC_NEEDS_POOL)
 		o.max = LEN;
@@ -179,7 +186,7 @@ static void counts(void)
 	unsigned int i;
 
 	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		count(&table[i]);
+		count(&table[i], NULL);
 }
 
 /* Shared by readers of a lease: the atomic looks, the read follows. */
@@ -187,7 +194,46 @@ static void lease_counts(void)
 {
 	static const struct count lease = { "lease", 0, 0, 0, 2, 2, 1 };
 
-	count(&lease);
+	count(&lease, NULL);
+}
+
+static void systems(void)
+{
+	static const char * const name[] = {
+		"nam-db", "nam-db++", "opt-db-farm", "opt-db-crc64", "opt-db-versioning",
+	};
+	static const struct count of[][2] = {
+		{ { "rw", RMC_LATCH_RW, 0, 0, 3, 3, 2 }, { "rw", RMC_LATCH_RW, 0, 1, 4, 4, 2 } },
+		{ { "rw", RMC_LATCH_RW, ALL, 0, 3, 1, 2 }, { "rw", RMC_LATCH_RW, ALL, 1, 4, 1, 2 } },
+#define OPTIMISTIC(ROW, READ)								\
+		{ { ROW, RMC_LATCH_EXCL, UNLATCH | RMC_SYNC_ASYNC, 0, READ, READ, 0 },	\
+		  { ROW, RMC_LATCH_EXCL, UNLATCH | RMC_SYNC_ASYNC, 1, 3, 1, 1 } }
+		OPTIMISTIC("farm", 2), OPTIMISTIC("crc64", 2), OPTIMISTIC("versioning", 3),
+	};
+	const struct rmc_sync_system *s;
+	struct rmc_sync_options o = { .max = 512 };
+	unsigned int i;
+
+	for (i = 0; (s = rmc_sync_system_number(i)); i++) {
+		CHECK(i < 5 && !strcmp(s->name, name[i]) && rmc_sync_system_find(name[i]) == s);
+		count(&of[i][0], s);
+		count(&of[i][1], s);
+		/* objects of a length, with what is between them; the rest is the caller's */
+		o.flags = RMC_SYNC_ASYNC;
+		o.buffers = 7;
+		CHECK_EQ(rmc_sync_system_use(s, &o), 0);
+		CHECK(!(o.flags & RMC_SYNC_TRUST_ORDER) && o.buffers == 7 && o.max == 512);
+		CHECK_EQ(o.stride, rmc_scheme_bytes(rmc_sync_layout(&o), 512) + (i == 1 ? LINE : 0));
+	}
+	CHECK_EQ(i, 5);
+	CHECK(!rmc_sync_system_find("nam-db+"));
+	s = rmc_sync_system_find("nam-db");
+	for (i = 0; i < 2; i++) {
+		o.max = i ? RMC_LENGTH_MAX + 1 : 0;
+		o.scheme = NULL;
+		CHECK_EQ(rmc_sync_system_use(s, &o), -EINVAL);
+		CHECK(!o.scheme);
+	}
 }
 
 /* --- what is refused --- */
@@ -530,6 +576,7 @@ int main(void)
 	static const struct tap_test tests[] = {
 		{ "messages, round trips and atomics of each row", counts },
 		{ "and of a shared lease", lease_counts },
+		{ "and of each system, by name", systems },
 		{ "pairs that exclude each other are refused", pairs },
 		{ "what needs order is refused without", order },
 		{ "numbers of options", numbers },

@@ -93,6 +93,8 @@ sabre
 out-of-place
 mark-out-of-place async
 switch
+nam-db++
+opt-db-crc64
 END
 sync_disordered() {		# sync_disordered FAULTS OPTION...: of rows that need order
 	local faults=$1 status

@@ -182,12 +182,25 @@ expect "netpipe with a killed peer" 1 "no segment\|not up" netpipe_killed
 # --- rmc-sync ---
 
 Y=$A/rmc-sync.asan
+sync_system_json() {
+	nodes 1 "$Y" bench --system nam-db++ -b 350 -n 100 -k 4 --writes 100 --json | python3 -c "
+import json, sys
+r = json.load(sys.stdin)
+print(*map(repr, (r['system'], r['options'], r['stride'], r['ordered'],
+		   round(r['messages_per_operation'], 1))))"
+}
 for s in "rw" "farm --latch excl --opt spec,write-unlatch,async --trust-order" "out-of-place" \
 	"rw --latch detached --pad 1 --theta 200"; do
 	# shellcheck disable=SC2086 # options
 	expect "rmc-sync: bench, $s" 0 "^mixed_reads  *0$" \
 		nodes 2 "$Y" bench -s $s -k 20 -n 300 --writes 50
 done
+for s in nam-db nam-db++ opt-db-farm opt-db-crc64 opt-db-versioning; do
+	expect "rmc-sync: bench, $s" 0 "^mixed_reads  *0$" \
+		nodes 2 "$Y" bench --system $s -k 20 -n 300 --writes 50
+done
+! have python3 || expect "rmc-sync: bench, a system's options, padding and costs" 0 \
+	"'nam-db++' 'spec,combine,async' 448 True 4" sync_system_json
 expect "rmc-sync: bench counts messages, round trips and atomics" 0 "3.00 messages, 3.00 round.* 2.00 at" \
 	nodes 1 "$Y" bench -n 100 -k 4
 expect "rmc-sync: what needs order has it" 0 '"ordered": *true' \

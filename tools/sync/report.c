@@ -31,6 +31,7 @@ static void report_json(const struct sync_run *r, const struct measured *m)
 	json_init(&j, stdout);
 	json_object(&j, NULL);
 	json_string(&j, "command", r->torn ? "torn" : "bench");
+	json_string(&j, "system", r->system ? r->system : "");
 	json_string(&j, "scheme", r->o.scheme->name);
 	json_string(&j, "guarantee", guarantee_name(r->o.scheme));
 	json_string(&j, "latch", r->latch);
@@ -61,6 +62,8 @@ static void report_text(const struct sync_run *r, const struct measured *m)
 {
 	int i;
 
+	if (r->system)
+		printf("system       %s\n", r->system);
 	printf("scheme       %s (%s), latch %s%s%s\n", r->o.scheme->name, r->o.scheme->title, r->latch,
 	       *r->options ? ", " : "", r->options);
 	printf("tuples       %llu of %llu bytes on each of %d nodes, one every %llu bytes; %d workers\n",

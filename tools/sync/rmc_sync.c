@@ -6,19 +6,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "json.h"
 #include "opt.h"
 #include "sync.h"
 
 #define USAGE	"rmc-run -n N rmc-sync [OPTION...] bench\n" \
 		"       rmc-run -n N rmc-sync [OPTION...] torn\n" \
-		"       rmc-sync [OPTION...] schemes\n" \
+		"       rmc-sync [OPTION...] schemes|systems\n" \
 		"       rmc-sync [OPTION...] --dead NODE --torn keep|zero recover"
 
 static struct sync_run r = {
 	.seconds = 5, .theta_percent = 0, .tuples = 10000, .bytes = 256,
-	.backoff_ns = 0, .grace_us = 10000, .scheme = "rw", .latch = "default", .options = "",
-	.dead = -2, .client = -1, .torn_data = "",
+	.backoff_ns = 0, .grace_us = 10000, .pad = -1, .dead = -2, .client = -1, .torn_data = "",
 };
 
 static const struct opt options[] = {
@@ -27,6 +25,8 @@ static const struct opt options[] = {
 	  "rw, excl, version, detached or none (the scheme's own)" },
 	{ 'o', "opt", OPT_STRING, &r.options, 0, 0, "LIST",
 	  "spec, combine, async, write-unlatch, with commas between (none)" },
+	{ 0, "system", OPT_STRING, &r.system, 0, 0, "NAME",
+	  "scheme, latch, options and padding of a system; see: rmc-sync systems" },
 	{ 0, "trust-order", OPT_FLAG, &r.trust, 0, 0, NULL,
 	  "one RRPP, no filter: take the queue pair for ordered" },
 	{ 'w', "writes", OPT_INT, &r.writes, 0, 100, "PERCENT", "of the operations (0)" },
@@ -34,7 +34,7 @@ static const struct opt options[] = {
 	  "of Zipf's law among the tuples of each node (0: uniform)" },
 	{ 'k', "tuples", OPT_SIZE, &r.tuples, 1, 1LL << 32, "N", "of each storing node (10000)" },
 	{ 'b', "bytes", OPT_SIZE, &r.bytes, 8, RMC_LENGTH_MAX, "SIZE", "of a tuple's data (256)" },
-	{ 0, "pad", OPT_INT, &r.pad, 0, 64, "LINES", "between tuples (0)" },
+	{ 0, "pad", OPT_INT, &r.pad, 0, 64, "LINES", "between tuples (0, or the system's)" },
 	{ 0, "storage", OPT_INT, &r.storage, 0, 1024, "N", "only the first N nodes store (all)" },
 	{ 0, "buffers", OPT_INT, &r.buffers, 0, 32, "N", "holds at a time (1; 2 with async)" },
 	{ 0, "attempts", OPT_INT, &r.attempts, 1, INT32_MAX, "N",
@@ -71,21 +71,19 @@ static const struct {
 };
 #define FLAGS	(sizeof(flags) / sizeof(flags[0]))
 
-const char *guarantee_name(const struct rmc_scheme *s)
+const char *flags_name(unsigned int found, char *to)
 {
-	static const char * const name[] = {
-		[RMC_GUARANTEE_ATOMIC] = "atomic", [RMC_GUARANTEE_PROBABLE] = "probable",
-		[RMC_GUARANTEE_BROKEN] = "broken",
-	};
+	unsigned int i;
 
-	return name[s->guarantee];
-}
-
-/* What it needs beyond memory that nodes share */
-static const char *needs_name(const struct rmc_scheme *s)
-{
-	return s->needs & RMC_NEEDS_RPC ? "rpc" : s->needs & RMC_NEEDS_POOL ? "pool" :
-	       s->needs & RMC_NEEDS_OWNER ? "owner" : "";
+	*to = 0;
+	for (i = 0; i < FLAGS; i++) {
+		if (!(found & flags[i].flag))
+			continue;
+		if (*to)
+			strcat(to, ",");
+		strcat(to, flags[i].name);
+	}
+	return to;
 }
 
 static unsigned int parse_flags(const char *list)
@@ -116,67 +114,37 @@ static unsigned int parse_latch(const char *name)
 	die(EXIT_USAGE, "--latch: '%s' is not rw, excl, version, detached or none", name);
 }
 
-/* messages/round trips/atomics of a read or write; "-": only the owner writes, or refused */
-static const char *cost_name(const struct rmc_scheme *s, int writes, char *to, size_t len)
+/* A system's scheme, latch and options are its own; what is wrong is a wrong command line. */
+static void use_system(void)
 {
-	struct rmc_sync_options o = {
-		.scheme = s, .max = r.bytes, .latch = parse_latch(r.latch),
-		.flags = parse_flags(r.options) | RMC_SYNC_TRUST_ORDER,
-	};
-	struct rmc_sync_cost c;
+	static char list[FLAGS_LENGTH];
+	const struct rmc_sync_system *s = rmc_sync_system_find(r.system);
 
-	if (rmc_sync_cost(&o, writes, &c))
-		return "-";
-	snprintf(to, len, "%u/%u/%u", c.messages, c.round_trips, c.atomics);
-	return to;
+	if (!s)
+		die(EXIT_USAGE, "no system '%s'; see: rmc-sync systems", r.system);
+	if (r.scheme || r.latch || r.options)
+		die(EXIT_USAGE, "--system %s has a scheme, a latch and options of its own", s->name);
+	r.scheme = s->scheme;
+	r.latch = rmc_sync_latch_name(s->latch);
+	r.options = flags_name(s->flags, list);
+	if (r.pad < 0)
+		r.pad = (int)s->pad;
 }
 
-static void scheme_json(struct json *j, const struct rmc_scheme *s)
+static void parse_options(void)
 {
-	char cost[32];
-
-	json_object(j, NULL);
-	json_string(j, "name", s->name);
-	json_string(j, "title", s->title);
-	json_string(j, "guarantee", guarantee_name(s));
-	json_string(j, "latch", s->latch ? s->latch : "none");
-	json_string(j, "needs", needs_name(s));
-	json_string(j, "papers", s->papers);
-	json_string(j, "systems", s->systems ? s->systems : "");
-	json_uint(j, "object_bytes", rmc_scheme_bytes(s, r.bytes));
-	json_string(j, "read_cost", cost_name(s, 0, cost, sizeof(cost)));
-	json_string(j, "write_cost", cost_name(s, 1, cost, sizeof(cost)));
-	json_end_object(j);
+	if (r.system)
+		use_system();
+	r.scheme = r.scheme ? r.scheme : "rw";
+	r.latch = r.latch ? r.latch : "default";
+	r.options = r.options ? r.options : "";
+	r.pad = r.pad < 0 ? 0 : r.pad;
+	r.o.latch = parse_latch(r.latch);
+	r.o.flags = parse_flags(r.options) | (r.trust ? RMC_SYNC_TRUST_ORDER : 0);
+	r.o.max = r.bytes;
 }
 
-static int list_schemes(void)
-{
-	const struct rmc_scheme *s;
-	char read[32], write[32];
-	unsigned int i;
-	struct json j;
-
-	if (r.json) {
-		json_init(&j, stdout);
-		json_array(&j, NULL);
-		for (i = 0; (s = rmc_sync_number(i)); i++)
-			scheme_json(&j, s);
-		json_end_array(&j);
-		return EXIT_OK;
-	}
-	printf("%-23s  %-9s  %-7s  %-5s  %8s  %-7s  %-7s  %s\n", "scheme", "guarantee", "latch", "needs",
-	       "bytes", "read", "write", "title; where it is from; systems");
-	for (i = 0; (s = rmc_sync_number(i)); i++)
-		printf("%-23s  %-9s  %-7s  %-5s  %8zu  %-7s  %-7s  %s; %s%s%s\n", s->name,
-		       guarantee_name(s), s->latch ? s->latch : "none", needs_name(s),
-		       rmc_scheme_bytes(s, r.bytes), cost_name(s, 0, read, sizeof(read)),
-		       cost_name(s, 1, write, sizeof(write)), s->title, s->papers,
-		       s->systems ? "; " : "", s->systems ? s->systems : "");
-	printf("read, write: messages/round trips/atomics of one that nobody is in the way of\n");
-	return EXIT_OK;
-}
-
-/* Combinations that cannot be are wrong command lines. */
+/* Combinations that cannot be are wrong command lines, too. */
 static void check_options(void)
 {
 	r.o.scheme = rmc_sync_find(r.scheme);
@@ -186,9 +154,6 @@ static void check_options(void)
 		die(EXIT_USAGE, "%s: its reads are messages; see rmc-kv bench", r.scheme);
 	if (r.o.scheme->needs & RMC_NEEDS_OWNER && (r.writes || r.torn))
 		die(EXIT_USAGE, "%s: only the owner's CPU writes its objects", r.scheme);
-	r.o.latch = parse_latch(r.latch);
-	r.o.flags = parse_flags(r.options) | (r.trust ? RMC_SYNC_TRUST_ORDER : 0);
-	r.o.max = r.bytes;
 	r.o.buffers = (unsigned int)r.buffers;
 	r.o.attempts = r.attempts ? (unsigned int)r.attempts : 1000000;
 	r.o.backoff_ns = (uint32_t)r.backoff_ns;
@@ -210,9 +175,9 @@ int main(int argc, char **argv)
 	n = argc - i;
 	if (!n)
 		die(EXIT_USAGE, "no command; see rmc-sync --help");
-	if (strcmp(w[0], "schemes") && strcmp(w[0], "bench") && strcmp(w[0], "torn") &&
-	    strcmp(w[0], "recover"))
-		die(EXIT_USAGE, "no command '%s': schemes, bench, torn or recover", w[0]);
+	if (strcmp(w[0], "schemes") && strcmp(w[0], "systems") && strcmp(w[0], "bench") &&
+	    strcmp(w[0], "torn") && strcmp(w[0], "recover"))
+		die(EXIT_USAGE, "no command '%s': schemes, systems, bench, torn or recover", w[0]);
 	if (n > 1) {			/* options may follow */
 		char *command = w[0];
 
@@ -222,8 +187,11 @@ int main(int argc, char **argv)
 			die(EXIT_USAGE, "%s: '%s' is not an option", command, w[i]);
 		w[0] = command;
 	}
+	parse_options();
+	if (!strcmp(w[0], "systems") || (!strcmp(w[0], "schemes") && r.system))
+		return list_systems(&r);
 	if (!strcmp(w[0], "schemes"))
-		return list_schemes();
+		return list_schemes(&r);
 	r.torn = !strcmp(w[0], "torn");
 	check_options();
 	if (!strcmp(w[0], "recover")) {

@@ -12,7 +12,7 @@ struct sync_run {
 	int ctx_id, json, quiet, seconds, theta_percent, writes, seed, storage, pad, attempts;
 	int backoff_ns, buffers, grace_us, trust;
 	uint64_t tuples, bytes, operations;
-	const char *scheme, *latch, *options;
+	const char *scheme, *latch, *options, *system;
 	/* of recover */
 	int dead, owner, client;
 	uint64_t at, latches_at;
@@ -31,7 +31,16 @@ struct sync_run {
 
 /* --- rmc_sync.c --- */
 
+#define FLAGS_LENGTH	64	/* of all names */
+
+/* Names of RMC_SYNC_* with commas between: to, of FLAGS_LENGTH bytes */
+const char *flags_name(unsigned int flags, char *to);
+
+/* --- list.c --- */
+
 const char *guarantee_name(const struct rmc_scheme *s);
+int list_schemes(const struct sync_run *r);
+int list_systems(const struct sync_run *r);
 
 /* --- workload.c --- */
 

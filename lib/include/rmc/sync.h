@@ -123,6 +123,31 @@ const struct rmc_scheme *rmc_sync_find(const char *name);
 const struct rmc_scheme *rmc_sync_number(unsigned int i);
 const char *rmc_sync_latch_name(unsigned int latch);
 
+/*
+ * Systems that R25 compares, as a scheme, a latch and options: nam-db, nam-db++, opt-db-farm,
+ * opt-db-crc64, opt-db-versioning. Defined by the library. Grows at its end.
+ */
+struct rmc_sync_system {
+	const char *name, *title;
+	const char *papers;		/* where it is from */
+	const char *scheme;		/* for rmc_sync_find() */
+	unsigned int latch, flags;	/* as in the options */
+	unsigned int pad;		/* lines between two objects */
+};
+
+RMC_ABI_OFFSET(rmc_sync_system, name, 0);
+RMC_ABI_OFFSET(rmc_sync_system, pad, 40);
+
+/* All systems, by name, or by number from 0; NULL: none */
+const struct rmc_sync_system *rmc_sync_system_find(const char *name);
+const struct rmc_sync_system *rmc_sync_system_number(unsigned int i);
+
+/*
+ * Sets scheme, latch and flags of the options, where RMC_SYNC_TRUST_ORDER stays, and stride: from
+ * one object to the next one, of options->max bytes each. 0, or -EINVAL: max is no length.
+ */
+int rmc_sync_system_use(const struct rmc_sync_system *system, struct rmc_sync_options *options);
+
 /* True if operations of this queue pair take effect in order: see sync.rst, Options. */
 int rmc_sync_is_ordered(const struct rmc_qp *qp);
 
