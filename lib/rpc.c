@@ -139,6 +139,11 @@ void rmc_rpc_set_timeout(struct rmc_rpc *r, int timeout_ms)
 	r->timeout_ms = timeout_ms;
 }
 
+int rmc_rpc_timeout(const struct rmc_rpc *r)
+{
+	return r->timeout_ms;
+}
+
 int rmc_rpc_cancel(struct rmc_rpc *r, int ticket)
 {
 	struct call *c = find(r, ticket);

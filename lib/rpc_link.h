@@ -49,6 +49,9 @@ struct rmc_rpc_link {
 extern const struct rmc_rpc_link rmc_rpc_link_msg;	/* to: struct rmc_msg */
 extern const struct rmc_rpc_link rmc_rpc_link_domain;	/* to: rpc_domain.c has it */
 
+/* Time limit of a call that begins now, ms; negative: none */
+int rmc_rpc_timeout(const struct rmc_rpc *r);
+
 /* NULL with errno set on failure; the link is not closed then. */
 struct rmc_rpc *rmc_rpc_open_over(const struct rmc_rpc_link *link, void *to,
 				  const struct rmc_rpc_options *options);

@@ -33,6 +33,8 @@
 #define LAYOUT_INDEX	(1U << 4)	/* index word; data is a copy elsewhere: lib/sync/copies.c */
 #define LAYOUT_APART	(1U << 5)	/* the latch is in an array of its own */
 #define LAYOUT_TUPLE	(1U << 6)	/* word of <linux/rmc_switch.h>, a switch may have it */
+#define LAYOUT_SERVED	(1U << 7)	/* the latch is in no memory: lib/sync/server.c */
+#define LAYOUT_ELSEWHERE	(LAYOUT_APART | LAYOUT_SERVED)
 
 #define WORDS_BYTES	16
 
@@ -59,6 +61,7 @@ struct layout {
 #define LATCH_RW	(1U << 6)	/* a word of rw */
 #define LATCH_INDEX	(1U << 7)	/* the index word, marked */
 #define LATCH_TUPLE	(1U << 8)	/* word of <linux/rmc_switch.h>; it has no name at a switch */
+#define LATCH_MESSAGE	(1U << 9)	/* a server keeps it, and is asked by messages */
 
 /* What an atomic has found instead of the word that it expected */
 enum latch_found {
@@ -164,8 +167,8 @@ struct scheme {
 	const struct step *read, *write;
 	unsigned int row;		/* ROW_* */
 	unsigned int options;		/* RMC_SYNC_* that a broken row has, order or not */
-	/* the same checks with latch excl, with that in a footer, and with latches apart */
-	const struct scheme *excl, *foot, *apart;
+	/* the same checks with latch excl, with that in a footer, with latches apart, or of a server */
+	const struct scheme *excl, *foot, *apart, *served;
 };
 
 _Static_assert(offsetof(struct scheme, pub) == 0, "scheme_of() relies on it");
@@ -212,5 +215,8 @@ extern const struct latch rmc_lock, rmc_lease;
 /* lib/sync/latch.c */
 extern const struct latch rmc_latch_rw, rmc_latch_readers, rmc_latch_excl, rmc_latch_version;
 extern const struct latch rmc_latch_mark, rmc_latch_tuple;
+
+/* lib/sync/message.c */
+extern const struct latch rmc_latch_nic, rmc_latch_nic_readers;
 
 #endif /* RMC_LIB_SCHEME_ROW_H */

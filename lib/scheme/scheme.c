@@ -46,7 +46,7 @@ static int write_words(const struct scheme *s, struct rmc_object *o, const void 
 	uint64_t *latch = latch_word(s, o, len), *version = latch + WORD_VERSION, v;
 	int err;
 
-	if (s->layout->flags & (LAYOUT_INDEX | LAYOUT_APART))
+	if (s->layout->flags & (LAYOUT_INDEX | LAYOUT_ELSEWHERE))
 		return -EOPNOTSUPP;
 	err = s->latch ? s->latch->take(latch, p) : 0;
 	if (err)
@@ -72,7 +72,7 @@ static int read_words(const struct scheme *s, const struct rmc_object *o, void *
 	const uint64_t *latch = latch_word(s, o, len);
 	uint64_t version;
 
-	if (s->layout->flags & (LAYOUT_INDEX | LAYOUT_APART))
+	if (s->layout->flags & (LAYOUT_INDEX | LAYOUT_ELSEWHERE))
 		return -EOPNOTSUPP;
 	version = rmc_load_acquire(latch + WORD_VERSION);
 	if ((s->latch && s->latch->held(rmc_load_acquire(latch))) || version & 1)
@@ -169,7 +169,7 @@ int rmc_sync_holder(const struct rmc_scheme *s, const struct rmc_object *o, size
 	const struct latch *latch = named_latch(s);
 
 	/* nobody here knows where the array is */
-	if (scheme_of(s)->layout->flags & LAYOUT_APART)
+	if (scheme_of(s)->layout->flags & LAYOUT_ELSEWHERE)
 		return -EOPNOTSUPP;
 	return latch ? latch->holder(rmc_load_acquire(latch_word(scheme_of(s), o, len))) : -1;
 }
@@ -188,7 +188,7 @@ int rmc_sync_break(const struct rmc_scheme *s, struct rmc_object *o, size_t len,
 	uint64_t *word, w;
 
 	/* lines have versions as well */
-	if (scheme_of(s)->layout->flags & (LAYOUT_APART | LAYOUT_LINES))
+	if (scheme_of(s)->layout->flags & (LAYOUT_ELSEWHERE | LAYOUT_LINES))
 		return -EOPNOTSUPP;
 	if (!latch || nid < 0)
 		return -ENOENT;
@@ -257,7 +257,7 @@ static int repair_words(const struct scheme *s, struct rmc_object *o, const void
 {
 	uint64_t *word, own, w;
 
-	if (!s->latch || s->layout->flags & (LAYOUT_INDEX | LAYOUT_APART))
+	if (!s->latch || s->layout->flags & (LAYOUT_INDEX | LAYOUT_ELSEWHERE))
 		return -EOPNOTSUPP;
 	word = latch_word(s, o, len);
 	w = rmc_load_acquire(word);

@@ -55,15 +55,22 @@ static const struct layout latched = { .latch_at = WORD_AT };
 static const struct layout words = { .flags = LAYOUT_WORDS, .words = WORDS_BYTES };
 static const struct layout words_foot = { LAYOUT_WORDS | LAYOUT_FOOT, .words = WORDS_BYTES };
 static const struct layout words_apart = { LAYOUT_WORDS | LAYOUT_APART, .words = WORDS_BYTES };
+static const struct layout words_served = { LAYOUT_WORDS | LAYOUT_SERVED, .words = WORDS_BYTES };
 static const struct layout words_lines = { LAYOUT_WORDS | LAYOUT_LINES, .words = WORDS_BYTES };
 static const struct layout words_lines_foot = {
 	LAYOUT_WORDS | LAYOUT_LINES | LAYOUT_FOOT, .words = WORDS_BYTES
+};
+static const struct layout words_lines_served = {
+	LAYOUT_WORDS | LAYOUT_LINES | LAYOUT_SERVED, .words = WORDS_BYTES
 };
 static const struct layout words_ends = { LAYOUT_WORDS | LAYOUT_ENDS, .words = WORDS_BYTES };
 #define SUMMED	.words = 2 * WORDS_BYTES, .sum_at = WORDS_BYTES
 static const struct layout words_sum = { LAYOUT_WORDS, SUMMED, .sum = rmc_crc_sum };
 static const struct layout words_sum_foot = {
 	LAYOUT_WORDS | LAYOUT_FOOT, SUMMED, .sum = rmc_crc_sum
+};
+static const struct layout words_sum_served = {
+	LAYOUT_WORDS | LAYOUT_SERVED, SUMMED, .sum = rmc_crc_sum
 };
 static const struct layout words_tables = { LAYOUT_WORDS, SUMMED, .sum = rmc_crc_sum_by_tables };
 static const struct layout words_tables_foot = {
@@ -73,11 +80,14 @@ static const struct layout words_tables_foot = {
 WORDS_FUNCTIONS(words)
 WORDS_FUNCTIONS(words_foot)
 WORDS_FUNCTIONS(words_apart)
+WORDS_FUNCTIONS(words_served)
 WORDS_FUNCTIONS(words_lines)
 WORDS_FUNCTIONS(words_lines_foot)
+WORDS_FUNCTIONS(words_lines_served)
 WORDS_FUNCTIONS(words_ends)
 WORDS_FUNCTIONS(words_sum)
 WORDS_FUNCTIONS(words_sum_foot)
+WORDS_FUNCTIONS(words_sum_served)
 WORDS_FUNCTIONS(words_tables)
 WORDS_FUNCTIONS(words_tables_foot)
 
@@ -396,6 +406,25 @@ static const struct scheme rw_apart = {
 		.writes	= &rmc_latch_rw,
 		.pub.latch = "rw",
 };
+/* nor is it here; readers of the relaxed rows take none */
+#define LATCH_SERVED							\
+		.writes	= &rmc_latch_nic,				\
+		.pub.latch = "nic-rpc"
+static const struct scheme rw_served = {
+		WORDS_ROW(words_served), .pub.name = "rw", CLEAN(WORDS_BYTES), LATCH_SERVED,
+		.reads	= &rmc_latch_nic_readers,
+};
+static const struct scheme excl_served = {
+		WORDS_ROW(words_served), .pub.name = "excl", CLEAN(WORDS_BYTES), LATCH_SERVED,
+		.reads	= &rmc_latch_nic,
+};
+static const struct scheme lines_served = {
+		WORDS_ROW(words_lines_served), .pub.name = "relaxed-farm", .pub.flags = 0, LATCH_SERVED,
+};
+static const struct scheme sum_served = {
+		WORDS_ROW(words_sum_served), .pub.name = "relaxed-crc64", CLEAN(2 * WORDS_BYTES),
+		LATCH_SERVED,
+};
 static const struct scheme excl_row = {
 		WORDS_ROW(words), .pub.name = "excl", CLEAN(WORDS_BYTES), LATCH_EXCLUSIVE,
 };
@@ -477,6 +506,7 @@ static const struct scheme schemes[] = {
 		.excl	= &excl_row,
 		.foot	= &excl_foot,
 		.apart	= &rw_apart,
+		.served	= &rw_served,
 	}, {
 		NAMED("excl", "readers and writers exclude each other by compare-and-swap", "R25 3.1",
 		      "RCC, Narravula et al."),
@@ -485,6 +515,7 @@ static const struct scheme schemes[] = {
 		.row	= ROW_LATCHES,
 		.excl	= &excl_row,
 		.foot	= &excl_foot,
+		.served	= &excl_served,
 	}, {
 		NAMED("versioning", "latch and version are read before the data and again at the end",
 		      "R25 4.3", "Ziegler et al."),
@@ -520,12 +551,14 @@ static const struct scheme schemes[] = {
 		PROGRAMS(relaxed, write_latched),
 		.row	= ROW_LATCHES,
 		.foot	= &farm_foot,
+		.served	= &lines_served,
 	}, {
 		NAMED("relaxed-crc64", "crc64 without the validation at the end", "R25 6", NULL),
 		WORDS_ROW(words_sum), CLEAN_ATOMIC(2 * WORDS_BYTES), LATCH_WRITERS, PROBABLE,
 		PROGRAMS(relaxed, write_latched),
 		.row	= ROW_LATCHES,
 		.foot	= &sum_foot,
+		.served	= &sum_served,
 	}, {
 		NAMED("relaxed-out-of-place", "out-of-place without the validation: may be an old state",
 		      "R25 6", NULL),

@@ -37,6 +37,8 @@ static const struct scheme *with_latch(const struct scheme *row, unsigned int la
 		return row->apart;
 	case RMC_LATCH_NONE:
 		return none ? row : NULL;
+	case RMC_LATCH_NIC_RPC:
+		return row->served;
 	default:
 		return NULL;
 	}
@@ -46,8 +48,13 @@ static int find_layout(struct plan *plan, const struct rmc_sync_options *o)
 {
 	const struct scheme *row = plan->row, *s = with_latch(row, o->latch);
 
+	if (!s && o->latch == RMC_LATCH_NIC_RPC && row->writes && !row->reads)
+		return refuse(row, "latch nic-rpc: readers that validate do not see it in the object");
 	if (!s)
 		return refuse(row, "this latch is none that it works with");
+	if (o->latch == RMC_LATCH_NIC_RPC && o->flags & (RMC_SYNC_SPEC | RMC_SYNC_COMBINE))
+		return refuse(row, "spec and combine with latch nic-rpc: messages and operations are in "
+			      "no order");
 	if (o->flags & RMC_SYNC_WRITE_UNLATCH && !row->options) {
 		if (s->writes == &rmc_latch_rw)
 			return refuse(row, "write-unlatch with latch rw: readers add to the word "
@@ -186,9 +193,10 @@ int rmc_sync_compile(struct plan *plan, const struct rmc_sync_options *o, const 
 
 /* --- counts --- */
 
-static int is_atomic(const struct step *p)
+static int is_atomic(const struct step *p, const struct latch *latch)
 {
-	return p->op == STEP_LATCH || p->op == STEP_UNLATCH || p->op == STEP_SWAP;
+	return ((p->op == STEP_LATCH || p->op == STEP_UNLATCH) && !latch_by_message(latch)) ||
+	       p->op == STEP_SWAP;
 }
 
 static void count_program(const struct plan *plan, int writes, struct rmc_sync_cost *c)
@@ -210,7 +218,7 @@ static void count_program(const struct plan *plan, int writes, struct rmc_sync_c
 		latched |= p->op == STEP_LATCH && latch_released(latch);
 		for (i = 0; i < p->group; i++) {
 			c->messages++;
-			c->atomics += (unsigned int)is_atomic(&p[i]);
+			c->atomics += (unsigned int)is_atomic(&p[i], latch);
 		}
 		/* nobody waits in the background, nor ever for some releases */
 		if (!(used && async && (writes || latched)) &&

@@ -24,6 +24,10 @@ static int check_address(const struct rmc_sync *s, uint64_t addr, size_t len)
 	if (sync_indexed(s) && s->o.pool_slots && (int)(addr >> 48) != s->o.pool_nid)
 		return rmc_fail(EINVAL, "sync: an object at node %d, but the pool is at node %d",
 				(int)(addr >> 48), s->o.pool_nid);
+	/* nobody can be asked */
+	if (s->scheme->layout->flags & LAYOUT_SERVED && !s->o.rpc && (int)(addr >> 48) != s->o.nid)
+		return rmc_fail(EINVAL, "sync: an object at node %d, whose server cannot be asked "
+				"without an RPC", (int)(addr >> 48));
 	return 0;
 }
 
@@ -364,7 +368,8 @@ int rmc_sync_take_over(struct rmc_sync *s, uint64_t addr, int nid, struct rmc_ho
 
 	if (nid < -1 || nid > RMC_NID_MAX)
 		return -EINVAL;
-	if (!s->plan.writes)
+	/* a server's readers have names, and end with their node */
+	if (!s->plan.writes || (nid < 0 && latch_by_message(s->plan.writes)))
 		return -EOPNOTSUPP;
 	if (nid == s->self.nid) {
 		err = settle(s);

@@ -314,6 +314,7 @@ static const char * const names[RMC_LATCHES] = {
 	[RMC_LATCH_VERSION]	= "version",
 	[RMC_LATCH_DETACHED]	= "detached",
 	[RMC_LATCH_NONE]	= "none",
+	[RMC_LATCH_NIC_RPC]	= "nic-rpc",
 };
 
 const char *rmc_sync_latch_name(unsigned int latch)

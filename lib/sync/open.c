@@ -38,7 +38,10 @@ static int allocate_tables(struct rmc_sync *s)
 		s->done_mask = 2 * s->done_mask + 1;
 	s->done = (struct entry **)calloc(s->done_mask + 1, sizeof(*s->done));
 	s->free = (unsigned int *)calloc(n, sizeof(*s->free));
-	if (!s->entry || !s->slot || !s->unlatch || !s->done || !s->free)
+	if (latch_by_message(s->plan.writes))
+		s->told = (struct told *)calloc(n, sizeof(*s->told));
+	if (!s->entry || !s->slot || !s->unlatch || !s->done || !s->free ||
+	    (latch_by_message(s->plan.writes) && !s->told))
 		return no_memory(s);
 	if (!sync_indexed(s) || !s->o.pool_slots)
 		return 0;
@@ -94,6 +97,7 @@ static void deallocate(struct rmc_sync *s)
 		rmc_buf_unregister(s->qp->ctx, s->buf_id);
 	free(s->memory);
 	free(s->copy);
+	free(s->told);
 	free(s->free);
 	free(s->done);
 	free(s->unlatch);
@@ -134,6 +138,9 @@ struct rmc_sync *rmc_sync_create(struct rmc_qp *qp, const struct rmc_sync_option
 	if (getrandom(&s->token, sizeof(s->token), 0) != sizeof(s->token))
 		s->token = monotonic_ns() * 0x9e3779b97f4a7c15ULL;
 	s->seed = s->token | 1;
+	/* a server wants larger ones than in an earlier life of this client */
+	if (latch_by_message(plan->writes))
+		s->token = realtime_ns();
 	err = allocate(s);
 	if (err) {
 		deallocate(s);
@@ -182,6 +189,8 @@ static int check_sizes(const struct rmc_qp *qp, const struct rmc_sync_options *o
 				qp->entries);
 	if (s->pub.needs & RMC_NEEDS_RPC && !o->rpc)
 		return rmc_fail(EINVAL, "sync: %s needs an RPC", plan->row->pub.name);
+	if (s->layout->flags & LAYOUT_SERVED && !o->rpc && !o->latch_server)
+		return rmc_fail(EINVAL, "sync: latch nic-rpc needs an RPC, or this node's server");
 	if (o->nid < 0 || o->nid > RMC_NID_MAX || o->client >= NAME_CLIENTS)
 		return rmc_fail(EINVAL, "sync: node %d, client %u of its node; at most %u clients",
 				o->nid, o->client, NAME_CLIENTS);
@@ -240,9 +249,11 @@ static void drop_entry(struct rmc_sync *s, struct entry *e)
 {
 	if (e->state == FREE || e->background)
 		return;
-	if (e->state == ASKED) {
+	if (e->state == ASKED && e->at->op == STEP_MESSAGE) {
 		/* the response has no place any more */
 		rmc_rpc_cancel(s->o.rpc, e->ticket);
+		s->ready--;
+		e->state = HELD;
 		return;
 	}
 	if (e->state == DONE || e->state == HELD) {
@@ -250,6 +261,8 @@ static void drop_entry(struct rmc_sync *s, struct entry *e)
 		e->state = HELD;		/* of nobody any more */
 		return;
 	}
+	if (e->state == ASKED && e->at->op == STEP_LATCH)
+		rmc_latch_drop(s, e);
 	e->background = 1;
 	s->background++;
 	/* an unknown outcome is decided first, and an end that has begun is brought to its end */
@@ -263,18 +276,21 @@ static void drop_entry(struct rmc_sync *s, struct entry *e)
 void rmc_sync_close(struct rmc_sync *s)
 {
 	unsigned int i, spins = 0;
+	uint64_t since;
 
 	if (!s)
 		return;
+	since = monotonic_ns();
 	s->closing = 1;
 	if (!rmc_qp_inherited(s->qp)) {
 		for (i = 0; i < sync_buffers(&s->o); i++)
 			drop_entry(s, &s->entry[i]);
-		while (rmc_qp_in_flight(s->qp) || s->unlatches || s->background) {
+		while (rmc_qp_in_flight(s->qp) || s->unlatches || s->background || s->telling) {
 			sync_progress(s);
-			if (rmc_relax(s->qp, &spins))
+			if (rmc_relax(s->qp, &spins) || rmc_latch_unanswered(s, since))
 				break;
 		}
+		rmc_latch_abandon(s);
 	}
 	deallocate(s);
 }

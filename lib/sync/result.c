@@ -97,7 +97,7 @@ void rmc_sync_failed(struct rmc_sync *s, struct entry *e, int status)
 /* --- latches --- */
 
 /* A reader that could not become a writer is a reader still, until it is released. */
-static void latch_failed(struct rmc_sync *s, struct entry *e, int status)
+void rmc_sync_latch_failed(struct rmc_sync *s, struct entry *e, int status)
 {
 	/* nothing took effect, or it is recognized */
 	if (e->job == JOB_UPGRADE && repeat(s, e, status))
@@ -110,7 +110,7 @@ static void latch_failed(struct rmc_sync *s, struct entry *e, int status)
 	rmc_sync_failed(s, e, status);
 }
 
-static void hold_latch(struct entry *e)
+void rmc_sync_took_latch(struct entry *e)
 {
 	e->latch = e->taking;
 	e->word = e->want;
@@ -150,7 +150,7 @@ static void in_doubt(struct rmc_sync *s, struct entry *e, int released)
 static void latch_stale(struct rmc_sync *s, struct entry *e)
 {
 	if (e->job == JOB_UPGRADE) {
-		latch_failed(s, e, RMC_SCHEME_TORN);
+		rmc_sync_latch_failed(s, e, RMC_SCHEME_TORN);
 		return;
 	}
 	/* versions and index words do not return, so nothing that was lost will come */
@@ -164,10 +164,10 @@ static int counted(struct rmc_sync *s, struct entry *e)
 {
 	enum latch_found found = e->taking->found(e->found, &s->p);
 
-	hold_latch(e);
+	rmc_sync_took_latch(e);
 	if (found == LATCH_SHARED)
 		return 1;
-	latch_failed(s, e, found == LATCH_OVERFLOW ? -EOVERFLOW : RMC_SCHEME_LOCKED);
+	rmc_sync_latch_failed(s, e, found == LATCH_OVERFLOW ? -EOVERFLOW : RMC_SCHEME_LOCKED);
 	return 0;
 }
 
@@ -197,7 +197,7 @@ static int evicted(struct rmc_sync *s, struct entry *e)
 	if (took_latch(e)) {
 		/* an earlier atomic of this one, perhaps */
 		e->expected = e->evicted;
-		hold_latch(e);
+		rmc_sync_took_latch(e);
 		return 1;
 	}
 	if (!is_evicted(s, e)) {
@@ -232,15 +232,15 @@ static int latch_taken(struct rmc_sync *s, struct entry *e)
 			latch_stale(s, e);
 			return 0;
 		case LATCH_OVERFLOW:
-			latch_failed(s, e, -EOVERFLOW);
+			rmc_sync_latch_failed(s, e, -EOVERFLOW);
 			return 0;
 		default:
 			e->expected = 0;
-			latch_failed(s, e, RMC_SCHEME_LOCKED);
+			rmc_sync_latch_failed(s, e, RMC_SCHEME_LOCKED);
 			return 0;
 		}
 	}
-	hold_latch(e);
+	rmc_sync_took_latch(e);
 	return 1;
 }
 
@@ -268,7 +268,7 @@ static void latch_resolved(struct rmc_sync *s, struct entry *e, uint64_t now)
 	if (sync_gives_free(e)) {
 		/* requests to a switch are in order, so it does not come any more */
 		e->unsure = 0;
-		latch_failed(s, e, RMC_S_TIMEOUT);
+		rmc_sync_latch_failed(s, e, RMC_S_TIMEOUT);
 		return;
 	}
 	if (same_hold(e->taking, now, e->want)) {
@@ -277,13 +277,13 @@ static void latch_resolved(struct rmc_sync *s, struct entry *e, uint64_t now)
 			rmc_sync_finish(s, e, RMC_S_TIMEOUT);
 			return;
 		}
-		hold_latch(e);
+		rmc_sync_took_latch(e);
 		/* what was read behind it may have been read before it */
 		rmc_sync_advance(s, e, e->at + 1);
 		return;
 	}
 	e->unsure = !s->ordered && latch_released(e->taking);
-	latch_failed(s, e, RMC_S_TIMEOUT);
+	rmc_sync_latch_failed(s, e, RMC_S_TIMEOUT);
 }
 
 static void latch_completed(struct rmc_sync *s, struct entry *e)
@@ -291,7 +291,7 @@ static void latch_completed(struct rmc_sync *s, struct entry *e)
 	/* the usual case: alone, and taken */
 	if (rmc_likely(!e->latch_status && e->at->group == 1 && e->found == e->expected &&
 		       !e->evicts && !(e->taking->flags & LATCH_COUNTS))) {
-		hold_latch(e);
+		rmc_sync_took_latch(e);
 		rmc_sync_advance(s, e, e->at + 1);
 		return;
 	}
@@ -312,7 +312,7 @@ static void latch_completed(struct rmc_sync *s, struct entry *e)
 		rmc_sync_finish(s, e, e->latch_status);
 		return;
 	default:
-		latch_failed(s, e, missed_switch(e, e->latch_status) ? RMC_SCHEME_TORN :
+		rmc_sync_latch_failed(s, e, missed_switch(e, e->latch_status) ? RMC_SCHEME_TORN :
 			     e->latch_status);
 		return;
 	}
@@ -536,7 +536,7 @@ static void resolved(struct rmc_sync *s, struct entry *e, uint64_t now, int stat
 		else if (may_be_earlier(s, e))
 			in_doubt(s, e, 1);
 		else
-			hold_latch(e);
+			rmc_sync_took_latch(e);
 		e->latch_status = RMC_S_BUSY;		/* decided */
 		rmc_sync_closed(s, e);
 	} else if (e->at->op == STEP_LATCH) {
@@ -568,10 +568,10 @@ void rmc_sync_closed(struct rmc_sync *s, struct entry *e)
 		if (outcome == UNKNOWN && counts)
 			s->stats.unlocks_lost++;
 		else if (outcome == TOOK_EFFECT && (counts || took_latch(e)))
-			hold_latch(e);
+			rmc_sync_took_latch(e);
 	}
 	if (e->latched && e->unsure) {
-		e->latched = 0;		/* as latch_failed() */
+		e->latched = 0;		/* as rmc_sync_latch_failed() */
 		s->stats.unlocks_lost++;
 	}
 	rmc_sync_leave(s, e);

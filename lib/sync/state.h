@@ -10,10 +10,13 @@
  *	unlatch.c	releases latches, beside the programs
  *	resume.c	ordered queue pairs that have stopped
  *	copies.c	index words, and the pool of copies
+ *	message.c	latches by messages, and
+ *	server.c	who answers these
+ *	system.c	options that R25 compares
  *
  * Each hold is an entry. Steps that leave this node are operations of the queue pair: those
  * that are posted together (a group) are ISSUED, and the program continues when all have
- * completed. A message is ASKED.
+ * completed. A message is ASKED, also for a latch.
  *
  *	             .------ next group, or the first one again -----.
  *	             v                                               |
@@ -33,6 +36,7 @@
 #include "rmc/reader.h"
 #include "rmc/sync.h"
 #include "latch.h"
+#include "request.h"
 
 enum state { FREE, READY, ISSUED, ASKED, DONE, HELD };
 
@@ -65,9 +69,11 @@ struct entry {
 	uint8_t swap_lost;		/* a swap of the index word, or a write to a switch, is in doubt */
 	uint8_t hot;			/* a switch has the tuple, and unlatches it with its write */
 	uint8_t alone;			/* to be issued when nothing is in flight */
+	uint8_t first;			/* the group was issued when nothing was in flight */
+	uint8_t clean;			/* nobody had begun to write what is taken over */
 	uint8_t latch_status;		/* of the group's LATCH, UNLATCH */
 	uint8_t release_status;
-	uint8_t first;			/* the group was issued when nothing was in flight */
+	uint8_t release_tries;		/* LATCH_MESSAGE: calls without an outcome */
 	uint8_t resolving;		/* the word is read that tells the outcome: how often */
 	uint8_t pending;		/* operations of the group in flight */
 	int status;			/* of the group's other operations; DONE: of the program */
@@ -92,6 +98,7 @@ struct entry {
 	uint64_t expected;		/* by its atomic */
 	uint64_t version;		/* of the data; of LAYOUT_INDEX: the index word */
 	uint64_t copy;			/* LAYOUT_INDEX: offset of the new copy */
+	uint64_t waits;			/* for room for a message: since then, ns */
 	/* set when they are needed: */
 	uint64_t word;			/* of the latch that is held */
 	uint64_t evicted;		/* what the atomic with want replaces */
@@ -100,6 +107,7 @@ struct entry {
 	uint64_t found, release_found;	/* results of atomics */
 	uint64_t since;			/* ROW_TIMED: when the index word was read, ns */
 	uint32_t readers;		/* SABRes that hold the object */
+	struct latch_response answer;	/* LATCH_MESSAGE, ASKED */
 };
 
 /* A latch to be released */
@@ -116,6 +124,13 @@ struct unlatch {
 #define UNLATCH_STORED	(1U << 0)	/* the object was written under it */
 #define UNLATCH_TAKEN	(1U << 1)	/* somebody else has taken it over */
 #define UNLATCH_UNDONE	(1U << 2)	/* what was subtracted from another's word has been added */
+
+/* LATCH_MESSAGE: a release that no entry waits for */
+struct told {
+	struct unlatch unlatch;
+	int ticket, used;
+	struct latch_response answer;
+};
 
 enum release {
 	RELEASE,		/* compare-and-swap, or subtract */
@@ -181,7 +196,10 @@ struct rmc_sync {
 	unsigned int repeats;		/* of all these, those that are repeated */
 	unsigned int background;	/* of these without a caller */
 	unsigned int abandoned;		/* entries without a caller */
-	unsigned int ready;		/* of these READY or ASKED: to be polled */
+	unsigned int ready;		/* of these READY or ASKED: to be polled; and telling */
+	unsigned int telling;		/* of told[], in use */
+	struct told *told;		/* one for each buffer, with LATCH_MESSAGE */
+	uint64_t tell_waits;		/* for room for the next one: since then, ns */
 	struct entry **done;
 	unsigned int done_head, done_tail;	/* free running */
 	unsigned int done_mask;
@@ -246,6 +264,11 @@ static inline int sync_looks(const struct entry *e)
 static inline int sync_stays(const struct rmc_sync *s, const struct entry *e)
 {
 	return e->evicts && (e->used ? e->torn : s->evicted >= 0);
+}
+
+static inline int latch_by_message(const struct latch *latch)
+{
+	return latch && latch->flags & LATCH_MESSAGE;
 }
 
 /* Is the latch the version of a struct rmc_object? */
@@ -327,12 +350,29 @@ void rmc_sync_group_completed(struct rmc_sync *s, struct entry *e);
 void rmc_sync_released(struct rmc_sync *s, struct entry *e, int taken);
 void rmc_sync_closed(struct rmc_sync *s, struct entry *e);
 
+/* result.c: the latch is the entry's; or taking it has failed */
+void rmc_sync_took_latch(struct entry *e);
+void rmc_sync_latch_failed(struct rmc_sync *s, struct entry *e, int status);
+
+/*
+ * message.c: ask for the latch of a READY entry, or for its release; poll one that is ASKED; tell
+ * servers what is queued; poll that. Close: give up a call for a latch; has a server not answered
+ * since then for too long? give up all calls
+ */
+void rmc_latch_ask(struct rmc_sync *s, struct entry *e);
+void rmc_latch_poll(struct rmc_sync *s, struct entry *e);
+void rmc_latch_tell(struct rmc_sync *s);
+void rmc_latch_poll_told(struct rmc_sync *s);
+void rmc_latch_drop(struct rmc_sync *s, struct entry *e);
+int rmc_latch_unanswered(const struct rmc_sync *s, uint64_t since);
+void rmc_latch_abandon(struct rmc_sync *s);
+
 /*
  * unlatch.c: ask for a word in a slot; describe the release of what the entry holds, issue it in
  * the slot at the head, queue it, or leave the latch where the object may be half written; the same
  * of a latch that may be taken yet; issue those that are queued, one has completed; queue it once
- * more unless it has ended; was the word that it has found this one's? is one of the object
- * pending, or a commit?
+ * more unless it has ended; was the word that it has found this one's? it was not: tell the
+ * holder; is one of the object pending, or a commit?
  */
 void rmc_sync_ask(struct rmc_sync *s, int slot, int nid, uint64_t offset);
 void rmc_unlatch_of(struct rmc_sync *s, struct entry *e, struct unlatch *u);
@@ -344,6 +384,7 @@ void rmc_sync_issue_unlatches(struct rmc_sync *s);
 void rmc_sync_unlatched(struct rmc_sync *s, int slot, int status);
 int rmc_unlatch_again(struct rmc_sync *s, struct unlatch *u, int status, uint64_t found);
 int rmc_unlatch_was_held(const struct unlatch *u, uint64_t found);
+void rmc_unlatch_taken(struct rmc_sync *s, struct unlatch *u);
 int rmc_sync_commits(const struct rmc_sync *s, const struct entry *e);
 int rmc_unlatch_pending(const struct rmc_sync *s, const struct entry *e);
 uint64_t rmc_latch_elsewhere(const struct rmc_sync *s, uint64_t offset, size_t len);

@@ -305,6 +305,12 @@ static int waits_for_switch(const struct rmc_sync *s, const struct entry *e, uns
 	       (e->alone && rmc_qp_in_flight(s->qp));
 }
 
+static int asks_for_latch(const struct entry *e)
+{
+	return (e->at->op == STEP_LATCH && latch_by_message(e->taking)) ||
+	       (e->at->op == STEP_UNLATCH && latch_by_message(e->latch));
+}
+
 /* Issue the group of a READY entry, which remains READY if that has to wait. */
 static __attribute__((__noinline__)) void issue(struct rmc_sync *s, struct entry *e)
 {
@@ -320,6 +326,12 @@ static __attribute__((__noinline__)) void issue(struct rmc_sync *s, struct entry
 	}
 	if (e->at->op == STEP_MESSAGE) {
 		ask_owner(s, e);
+		return;
+	}
+	if (asks_for_latch(e)) {
+		/* each latch that is taken needs room to be released */
+		if (e->at->op != STEP_LATCH || s->unlatches < s->qp->entries)
+			rmc_latch_ask(s, e);
 		return;
 	}
 	if (!sync_free_slots(s, n) || (rmc_unlikely(s->tuples) && waits_for_switch(s, e, n)))
@@ -550,7 +562,7 @@ static int left_torn(const struct rmc_sync *s, struct entry *e, int status)
 	if (status && status != RMC_SCHEME_TORN)
 		return status;
 	/* beside readers nobody wrote */
-	if (s->evicted < 0)
+	if (s->evicted < 0 || e->clean)
 		return status;
 	/* a sum tells, and versions of all lines: but the first one's is not written if it is a latch */
 	if (status && s->scheme->layout->flags & LAYOUT_LINES)
@@ -706,22 +718,34 @@ static void message_completed(struct rmc_sync *s, struct entry *e, int result, i
 	}
 }
 
+static int poll_message(struct rmc_sync *s, struct entry *e)
+{
+	int result, failed, err;
+
+	err = rmc_rpc_poll(s->o.rpc, e->ticket, &result, &failed);
+	if (err > 0)
+		message_completed(s, e, result, failed);
+	return err < 0 ? err : 0;
+}
+
 /* Polls entries that wait for a time, a slot or a response: all, since they are few. */
 int rmc_sync_poll_ready(struct rmc_sync *s)
 {
 	unsigned int i, n = sync_buffers(&s->o);
-	int result, failed, err;
 	uint64_t now = 0;
+	int err;
 
-	for (i = 0; i < n && s->ready; i++) {
+	if (s->telling)
+		rmc_latch_poll_told(s);
+	for (i = 0; i < n && s->ready > s->telling; i++) {
 		struct entry *e = &s->entry[i];
 
-		if (e->state == ASKED && !s->closing) {
-			err = rmc_rpc_poll(s->o.rpc, e->ticket, &result, &failed);
-			if (err < 0)
-				return err;
+		if (e->state == ASKED && e->at->op != STEP_MESSAGE) {
+			rmc_latch_poll(s, e);
+		} else if (e->state == ASKED) {
+			err = poll_message(s, e);
 			if (err)
-				message_completed(s, e, result, failed);
+				return err;
 		} else if (e->state == READY) {
 			if (e->not_before) {
 				if (!now)

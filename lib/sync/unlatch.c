@@ -136,6 +136,10 @@ static void issue_queued(struct rmc_sync *s, const struct unlatch *u)
 
 void rmc_sync_issue_unlatches(struct rmc_sync *s)
 {
+	if (latch_by_message(s->plan.writes)) {
+		rmc_latch_tell(s);
+		return;
+	}
 	while (s->unlatches && !s->stop && sync_free_slots(s, 1))
 		issue_queued(s, &s->unlatch[--s->unlatches]);
 }
@@ -218,9 +222,9 @@ int rmc_unlatch_was_held(const struct unlatch *u, uint64_t found)
 
 /*
  * The holder was taken for dead, and was not: what it has written beside the one that has taken
- * over may be a mixture with that one's data. This is the only place where that can be seen.
+ * over may be a mixture with that one's data. Only the release can show that.
  */
-static void taken_over(struct rmc_sync *s, struct unlatch *u)
+void rmc_unlatch_taken(struct rmc_sync *s, struct unlatch *u)
 {
 	if (u->flags & UNLATCH_TAKEN)
 		return;
@@ -244,7 +248,7 @@ static int release_found(struct rmc_sync *s, struct unlatch *u, uint64_t found)
 		return 0;
 	/* before one that is not subtracted an earlier one may have taken effect */
 	if (adds || !u->tries)
-		taken_over(s, u);
+		rmc_unlatch_taken(s, u);
 	return adds;
 }
 

@@ -11,6 +11,7 @@ for t in "scheme address,undefined" "reader address,undefined" "reader thread -W
 	 "reader_wrap address,undefined" "sync address,undefined" "sync thread -Wno-tsan" \
 	 "sync_table address,undefined" "sync_lost address,undefined" \
 	 "sync_crash address,undefined" "sync_lives address,undefined" "sync_race address,undefined" \
+	 "sync_nic address,undefined" \
 	 "sync_race thread -Wno-tsan"; do
 	read -r t san <<< "$t"
 	name="object $t, ${san%% *}"
@@ -24,6 +25,7 @@ for t in "scheme address,undefined" "reader address,undefined" "reader thread -W
 done
 
 for t in "rpc lib/rpc*.c lib/domain/*.c lib/wait.c" \
+	"latch_server lib/sync/server.c" \
 	"owner lib/rpc*.c lib/domain/*.c lib/wait.c lib/kv/*.c lib/ds/*.c lib/scheme/*.c lib/sync/*.c lib/msg/*.c"; do
 	read -r t src <<< "$t"
 	if (cd "$top" && $CC $ASAN $FLAGS -pthread -o "$W/$t.asan" "$here/test_$t.c" $src $lib_src) > "$W/log" 2>&1
@@ -78,6 +80,12 @@ expect "rmc-sync: unknown latch" 2 "'odd' is not rw" "$O/rmc-sync" bench --latch
 expect "rmc-sync: unknown option" 2 "'fast' is not spec" "$O/rmc-sync" bench --opt spec,fast
 expect "rmc-sync: a pair that cannot be" 2 "write-unlatch with latch rw" \
 	"$O/rmc-sync" bench --opt write-unlatch
+expect "rmc-sync: messages and operations are in no order" 2 "messages and operations are in no" \
+	"$O/rmc-sync" bench --latch nic-rpc --opt spec
+expect "rmc-sync: what latches by messages cost" 0 "^rw  *atomic  *rw  *320  3/2/0  *4/2/0 " \
+	"$O/rmc-sync" schemes --latch nic-rpc --opt async
+expect "rmc-sync: readers that validate see no latch of a server" 0 "^farm .*  -  *-  *FaRM" \
+	"$O/rmc-sync" schemes --latch nic-rpc
 expect "rmc-sync: a negative theta" 2 "'-1' is not a number" "$O/rmc-sync" bench --theta -1
 expect "rmc-sync: no tuples" 2 "'0' is not" "$O/rmc-sync" bench --tuples 0
 expect "rmc-sync: help" 0 "write-unlatch" "$O/rmc-sync" --help

@@ -27,6 +27,7 @@
 #include <rmc/coll.h>
 #include <rmc/rpc.h>
 #include <rmc/scheme.h>
+#include <rmc/latch.h>
 #include <rmc/reader.h>
 #include <rmc/sync.h>
 #include <rmc/kv.h>

@@ -24,6 +24,7 @@
 #define RMC_SYNC_H
 
 #include <rmc/abi.h>
+#include <rmc/latch.h>
 #include <rmc/qp.h>
 #include <rmc/rpc.h>
 #include <rmc/scheme.h>
@@ -41,6 +42,7 @@ enum rmc_latch {
 	RMC_LATCH_VERSION,	/* the version, odd */
 	RMC_LATCH_DETACHED,	/* as RW, in an array apart from the objects */
 	RMC_LATCH_NONE,
+	RMC_LATCH_NIC_RPC,	/* of a processor at the objects' node: <rmc/latch.h> */
 	RMC_LATCHES,		/* their number; may grow */
 };
 
@@ -69,7 +71,8 @@ struct rmc_sync_options {
 	 */
 	unsigned int client;
 	uint32_t grace_us;		/* before a copy is used again; 0: 10000 */
-	struct rmc_rpc *rpc;		/* for messages, until the close; NULL: no messages */
+	/* for messages, of RMC_LATCH_NIC_RPC too, until the close; NULL: no messages */
+	struct rmc_rpc *rpc;
 	void *memory;			/* registered, rmc_sync_bytes(); NULL: allocate */
 	/* RMC_LATCH_DETACHED: latch i, at latches + 8 * i, is of the object at base + i * stride */
 	uint64_t latches, base, stride, objects;
@@ -80,6 +83,8 @@ struct rmc_sync_options {
 	uint64_t pool;
 	uint32_t pool_slots;
 	int pool_nid;
+	/* RMC_LATCH_NIC_RPC: that of this node's objects, asked without a message; or NULL */
+	struct rmc_latch_server *latch_server;
 };
 
 #define RMC_SYNC_OPTIONS_SIZE_VER1	128
@@ -211,7 +216,10 @@ RMC_SIZED struct rmc_sync *rmc_sync_open(struct rmc_qp *qp,
 	return rmc_sync_open_sized(qp, options, sizeof(*options));
 }
 
-/* Cancels holds; waits for operations in flight, releases included. */
+/*
+ * Cancels holds; waits for operations in flight, releases included. RMC_LATCH_NIC_RPC without a time
+ * limit of the RPC: for a second.
+ */
 void rmc_sync_close(struct rmc_sync *s);
 
 /* Address of an object: its node and the offset in that node's segment */
@@ -227,9 +235,10 @@ RMC_INLINE uint64_t rmc_sync_addr(int nid, uint64_t offset)
  * than options.max, or not of the size of a pool's copies; -EOVERFLOW: the latch or the version has
  * reached its limit; -ENOSPC: no slot of the pool is free; -EOPNOTSUPP: only the owner writes
  * objects of this scheme, or there is no pool, or a switch has the latch that is to be taken over, and
- * "rmcctl switch unlatch" gives it free. rmc_errmsg() names the cause. The hold has
- * ended unless rmc_sync_read() or rmc_sync_write() returns 0; but a later call that is refused at
- * once (-EINVAL, -EOVERFLOW, -EOPNOTSUPP, -ENOSPC) leaves it as it is.
+ * "rmcctl switch unlatch" gives it free. rmc_errmsg() names the cause. -EDQUOT: this node holds as
+ * many latches as their server has room for. The hold has ended unless rmc_sync_read() or
+ * rmc_sync_write() returns 0; but a later call that is refused at once (-EINVAL, -EOVERFLOW,
+ * -EOPNOTSUPP, -ENOSPC) leaves it as it is.
  */
 int rmc_sync_read(struct rmc_sync *s, uint64_t addr, struct rmc_hold *h);
 int rmc_sync_write(struct rmc_sync *s, uint64_t addr, struct rmc_hold *h);
@@ -243,6 +252,8 @@ int rmc_sync_write(struct rmc_sync *s, uint64_t addr, struct rmc_hold *h);
  * latched, and so does an object that cannot be read: by this node then, which may take it over
  * once more. -ENOENT: the object is not latched by nid; -EBUSY: nid is this node, and this client
  * has a hold of it. For this node it waits as rmc_sync_drain() does, without returning its status.
+ * RMC_LATCH_NIC_RPC: not before the server knows that nid is dead, see rmc_latch_server_dead(); -1
+ * is none of its readers (-EOPNOTSUPP).
  */
 int rmc_sync_take_over(struct rmc_sync *s, uint64_t addr, int nid, struct rmc_hold *h);
 

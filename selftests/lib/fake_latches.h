@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: LGPL-2.1 OR MIT */
+/*
+ * Calls of one client to a latch server of node 0, in one process: a link of lib/rpc_link.h whose
+ * messages are served as they are sent, or are lost, doubled or late. A lost one times out at once.
+ */
+#ifndef FAKE_LATCHES_H
+#define FAKE_LATCHES_H
+
+#include "../../lib/rpc_link.h"
+#include "../../lib/sync/request.h"
+#include "sync_test.h"
+
+#define NODES		8
+#define WINDOW_CALLS	64
+#define RESPONSES	8
+
+enum message_fault {
+	MESSAGE_ARRIVES,
+	MESSAGE_LOST,
+	RESPONSE_LOST,
+	MESSAGE_LATE,			/* in front of the next one */
+	MESSAGE_VERY_LATE,		/* behind all of them: fake_late() */
+	MESSAGE_TWICE,			/* and once more in front of the next one */
+	PEER_LOST,
+	MESSAGE_FAULTS,
+};
+
+struct message {
+	struct {
+		uint32_t kind;
+		int32_t ticket, result;
+		uint32_t reserved;
+	} head;
+	uint8_t body[RMC_LATCH_REQUEST];
+};
+
+struct fake_link {
+	struct rmc_latch_server *server;
+	struct rmc_rpc *rpc;
+	struct fixture *w;		/* dies as well */
+	int nid;			/* of the client */
+	unsigned int sent;		/* so far */
+	unsigned int fault_at, faults;	/* 1: the next one; so many in a row */
+	enum message_fault fault;
+	unsigned int dies_at;		/* the client dies when it sends that; 1: the next one */
+	int dies_behind;		/* it still arrives */
+	struct message late;		/* kind 0: none */
+	struct message response[RESPONSES];
+	unsigned int responses;
+	int deaf;			/* nothing is answered, nor lost: until it is 0 */
+	struct message unanswered;
+};
+
+static inline void serve_message(struct fake_link *l, const struct message *m, int answers)
+{
+	struct message r = { .head = { 2, m->head.ticket, 0, 0 } };
+
+	r.head.result = rmc_latch_serve(l->server, l->nid, m->body, RMC_LATCH_REQUEST, r.body,
+					RMC_LATCH_RESPONSE);
+	if (!answers)
+		return;
+	if (l->responses == RESPONSES)
+		abort();
+	l->response[l->responses++] = r;
+}
+
+static inline void fake_late(struct fake_link *l)
+{
+	struct message m = l->late;
+
+	l->late.head.kind = 0;
+	if (m.head.kind)
+		serve_message(l, &m, 0);
+}
+
+static inline int faulty_message(struct fake_link *l, const struct message *m)
+{
+	switch (l->fault) {
+	case MESSAGE_LOST:
+		return 0;
+	case MESSAGE_LATE:
+	case MESSAGE_VERY_LATE:
+		l->late = *m;
+		return 0;
+	case PEER_LOST:
+		return RMC_S_NODE_DOWN;
+	default:
+		serve_message(l, m, l->fault == MESSAGE_TWICE);
+		if (l->fault == MESSAGE_TWICE)
+			l->late = *m;
+		return 0;
+	}
+}
+
+static inline int fake_request(void *to, int nid, const void *buf, size_t len)
+{
+	struct fake_link *l = (struct fake_link *)to;
+	struct message m;
+
+	CHECK_EQ(nid, 0);
+	CHECK(len <= sizeof(m));
+	memset(&m, 0, sizeof(m));
+	memcpy(&m, buf, len);
+	if (l->w && l->w->dead)
+		return 0;
+	if (l->dies_at && !--l->dies_at) {
+		l->w->dead = 1;
+		if (l->dies_behind)
+			serve_message(l, &m, 0);
+		return 0;
+	}
+	if (l->fault != MESSAGE_VERY_LATE)
+		fake_late(l);
+	l->sent++;
+	if (l->deaf) {
+		l->unanswered = m;
+		return 0;
+	}
+	if (l->fault_at > 1) {
+		l->fault_at--;
+	} else if (l->fault_at && l->faults) {
+		l->faults--;
+		return faulty_message(l, &m);
+	}
+	serve_message(l, &m, 1);
+	return 0;
+}
+
+static inline int fake_respond(void *to, int nid, const void *buf, size_t len)
+{
+	(void)to;
+	(void)nid;
+	(void)buf;
+	(void)len;
+	return -EINVAL;
+}
+
+static inline int fake_recv(void *to, void *buf, size_t size, size_t *len, int *from)
+{
+	struct fake_link *l = (struct fake_link *)to;
+	size_t body;
+
+	if (!l->responses)
+		return -EAGAIN;
+	body = l->response[0].head.result > 0 ? (size_t)l->response[0].head.result : 0;
+	*len = sizeof(l->response[0].head) + body;
+	CHECK(*len <= size);
+	memcpy(buf, &l->response[0], *len);
+	*from = 0;
+	memmove(l->response, l->response + 1, --l->responses * sizeof(l->response[0]));
+	return 0;
+}
+
+static const struct rmc_rpc_link fake_rpc_link = {
+	.request = fake_request, .respond = fake_respond, .recv = fake_recv,
+};
+
+static inline struct rmc_latch_server *fake_server(unsigned int holds)
+{
+	struct rmc_latch_server_options o = { .nodes = NODES, .holds = holds, .bytes = SEGMENT };
+
+	return rmc_latch_server_open(&o);
+}
+
+static inline void fake_link_open(struct fake_link *l, struct fixture *w,
+				  struct rmc_latch_server *server, int nid)
+{
+	struct rmc_rpc_options o = {
+		.max = RMC_LATCH_REQUEST, .window = WINDOW_CALLS, .nodes = NODES,
+	};
+
+	memset(l, 0, sizeof(*l));
+	l->server = server;
+	l->nid = nid;
+	l->w = w;
+	l->rpc = rmc_rpc_open_over(&fake_rpc_link, l, &o);
+	if (!l->rpc)
+		abort();
+	rmc_rpc_set_timeout(l->rpc, 0);
+}
+
+static inline void fake_link_close(struct fake_link *l)
+{
+	rmc_rpc_close(l->rpc);
+}
+
+#endif /* FAKE_LATCHES_H */
