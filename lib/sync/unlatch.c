@@ -280,7 +280,7 @@ int rmc_unlatch_again(struct rmc_sync *s, struct unlatch *u, int status, uint64_
 
 	/* a switch has got the tuple, so somebody gave this latch free */
 	if (u->latch->flags & LATCH_TUPLE && status == RMC_S_BAD_OP) {
-		taken_over(s, u);
+		rmc_unlatch_taken(s, u);
 		return 0;
 	}
 	if (outcome == TOOK_EFFECT) {

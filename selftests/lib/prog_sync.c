@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1 OR MIT */
 /*
  * One member of a team whose members read and write each other's objects:
- * prog_sync ROW|SYSTEM [OPTION...], options spec, combine, async, write-unlatch, excl, detached;
- * lossy: links lose packets.
+ * prog_sync ROW|SYSTEM [OPTION...], options spec, combine, async, write-unlatch, excl, detached,
+ * nic-rpc; lossy: links lose packets.
  * Each object but the last is a count, repeated: no read is a mixture, and no update is lost.
  * The last one of each member is also written by that member's CPU.
  * With dies RMC-SYNC, member 1 ends with two latched objects of member 0, the first one half written if
  * it is written in place. Member 0 lets that program release them, with json as an option; keep: data
  * as it is; spoilt: of the first one the copy out of place is none.
+ * With holder-dies and nic-rpc member 1 has half written one of two; member 0, which has the latches,
+ * learns that it is dead, and goes on.
  * Prints "member N: ok ...", or the failed check and fails.
  */
 #include <stdio.h>
@@ -34,9 +36,13 @@ static struct rmc_sync_options o = {
 static const struct rmc_scheme *layout;
 static struct rmc_sync *s;
 static const char *recovers;
-static int json, keep, spoilt, lossy;
+static int json, keep, spoilt, lossy, holder_dies;
 static size_t step;
 static uint64_t seed, torn, lost;
+
+/* Latches by messages: of this member's objects, and calls to those of others */
+static struct rmc_msg *messages;
+static int done;			/* members that need no latch any more */
 
 /* What a member tells the others: behind its objects */
 struct report {
@@ -66,6 +72,72 @@ static size_t latches_at(void)
 static size_t pool_at(int member)
 {
 	return latches_at() + 64 + (size_t)member * SLOTS * rmc_sync_copy_bytes(LEN);
+}
+
+static size_t messages_at(void)
+{
+	return pool_at(NODES);
+}
+
+static unsigned int cells(void)
+{
+	return rmc_rpc_cells(RMC_LATCH_REQUEST, 8);
+}
+
+static int answer(void *arg, int nid, const void *request, size_t len, void *response, size_t size)
+{
+	(void)arg;
+	if (len == 1) {
+		done++;
+		return 0;
+	}
+	return rmc_latch_serve(o.latch_server, nid, request, len, response, size);
+}
+
+static void open_latches(void)
+{
+	struct rmc_latch_server_options so = {
+		.nodes = team->nodes, .first_nid = team->first_nid, .holds = 16,
+		.bytes = team->offset + OBJECTS * step,
+	};
+	struct rmc_rpc_options ro = {
+		.max = RMC_LATCH_REQUEST, .window = 8, .nodes = team->nodes,
+		.first_nid = team->first_nid, .qp = team->qp, .handler = answer,
+	};
+	struct rmc_msg_options mo;
+
+	rmc_msg_defaults(&mo);
+	mo.at = messages_at();
+	mo.cells = cells();
+	o.latch_server = rmc_latch_server_open(&so);
+	messages = rmc_msg_open_with(team, &mo);
+	CHECK(o.latch_server && messages);
+	o.rpc = rmc_rpc_open(messages, &ro);
+	CHECK(o.rpc);
+	if (lossy)
+		rmc_rpc_set_timeout(o.rpc, 20);
+}
+
+/* Serves until no member needs a latch any more: all of them are free then. */
+static void serve_others(void)
+{
+	struct rmc_latch_server_stats stats;
+	unsigned int spins = 0;
+	int m;
+
+	if (!o.rpc)
+		return;
+	rmc_rpc_set_timeout(o.rpc, -1);
+	for (m = 0; m < team->nodes; m++)
+		if (m != team->self)
+			OK(rmc_rpc_call(o.rpc, rmc_team_nid(team, m), "d", 1, NULL, 0, NULL));
+	while (done < team->nodes - 1) {
+		CHECK(rmc_rpc_progress(o.rpc) >= 0);
+		OK(rmc_relax(team->qp, &spins));
+	}
+	rmc_latch_server_stats(o.latch_server, &stats);
+	CHECK(!stats.holds && !stats.objects && !stats.invalid && stats.granted > 0);
+	done = 0;
 }
 
 static int mixed(const void *p)
@@ -237,6 +309,10 @@ static void parse(int argc, char **argv)
 			o.latch = RMC_LATCH_EXCL;
 		else if (!strcmp(argv[i], "detached"))
 			o.latch = RMC_LATCH_DETACHED;
+		else if (!strcmp(argv[i], "nic-rpc"))
+			o.latch = RMC_LATCH_NIC_RPC;
+		else if (!strcmp(argv[i], "holder-dies"))
+			holder_dies = 1;
 		else if (!strcmp(argv[i], "json"))
 			json = 1;
 		else if (!strcmp(argv[i], "keep"))
@@ -311,6 +387,60 @@ static int dead_member(void)
 	_exit(0);
 }
 
+static void take_over(uint64_t offset, struct rmc_hold *h)
+{
+	unsigned int spins = 0;
+
+	OK(rmc_sync_take_over(s, rmc_sync_addr(rmc_team_nid(team, 0), offset),
+			      rmc_team_nid(team, 1), h));
+	CHECK(h->torn);
+	fill(h->data, 7);
+	OK(rmc_sync_commit(s, h));
+	OK(rmc_relax(team->qp, &spins));
+}
+
+/* Member 1 holds two objects, and a third one as a reader, when it is gone. */
+static int dead_holder(void)
+{
+	struct rmc_hold h[OBJECTS] = { { .len = LEN }, { .len = LEN }, { .len = LEN } };
+	int nid = rmc_team_nid(team, 1), left;
+	unsigned int k, spins = 0;
+	uint64_t offset;
+
+	if (team->self) {
+		for (k = 0; k < 2; k++)
+			OK(rmc_sync_write(s, address(0, k), &h[k]));
+		OK(rmc_sync_read(s, address(0, 2), &h[2]));
+		fill(h[0].data, 5);
+		OK(rmc_write(team->qp, rmc_team_nid(team, 0), team->offset + 64, h[0].data, 64));
+		printf("member 1: ok\n");
+		fflush(stdout);
+		_exit(0);
+	}
+	while (!rmc_rpc_lost(o.rpc, nid)) {
+		CHECK(rmc_rpc_progress(o.rpc) >= 0);
+		OK(rmc_relax(team->qp, &spins));
+	}
+	OK(rmc_sync_read(s, address(0, 2), &h[2]));
+	OK(rmc_sync_end(s, &h[2]));
+	CHECK(rmc_sync_write(s, address(0, 2), &h[2]) == RMC_SCHEME_LOCKED);
+	left = rmc_latch_server_dead(o.latch_server, nid);
+	CHECK(left == 2);
+	OK(rmc_sync_write(s, address(0, 2), &h[2]));
+	OK(rmc_sync_commit(s, &h[2]));
+	CHECK(rmc_sync_write(s, address(0, 0), &h[0]) == RMC_SCHEME_LOCKED);
+	while (!rmc_latch_server_left(o.latch_server, nid, 0, &offset))
+		take_over(offset, &h[0]);
+	for (k = 0; k < OBJECTS; k++) {
+		OK(rmc_sync_write(s, address(0, k), &h[k]));
+		CHECK(!mixed(h[k].data) && *(uint64_t *)h[k].data == (k < 2 ? 7 : 0));
+		OK(rmc_sync_cancel(s, &h[k]));
+	}
+	printf("member 0: ok, %d taken over\n", left);
+	fflush(stdout);
+	_exit(0);
+}
+
 int main(int argc, char **argv)
 {
 	struct rmc_team_options t = { .numa_node = -1 };
@@ -325,7 +455,7 @@ int main(int argc, char **argv)
 	if (!layout)
 		exit(2);
 	step = o.stride ? o.stride : rmc_scheme_bytes(layout, LEN) + 64;
-	team = rmc_team_open_with(&t, pool_at(NODES));
+	team = rmc_team_open_with(&t, messages_at() + rmc_msg_bytes(NODES, cells()));
 	if (!team || team->nodes > NODES) {
 		printf("no team: %s\n", rmc_errmsg());
 		return 1;
@@ -344,6 +474,10 @@ int main(int argc, char **argv)
 	o.base = team->offset;
 	o.stride = step;
 	o.objects = OBJECTS;
+	if (o.latch == RMC_LATCH_NIC_RPC)
+		open_latches();
+	if (holder_dies)
+		o.attempts = 8;
 	qp = rmc_qp_create_with(team->ctx, 64, o.flags & ~RMC_SYNC_ASYNC ? RMC_QP_ORDERED : 0);
 	CHECK(qp != NULL);
 	s = rmc_sync_open(qp, &o);
@@ -352,11 +486,20 @@ int main(int argc, char **argv)
 	CHECK(s != NULL);
 	if (recovers)
 		return dead_member();
+	if (holder_dies)
+		return dead_holder();
 	run(members);
+	serve_others();
 	OK(rmc_team_barrier(team));
 	sums(members);
+	serve_others();
 	OK(rmc_team_barrier(team));
 	rmc_sync_close(s);
+	if (o.rpc) {
+		rmc_rpc_close(o.rpc);
+		rmc_msg_close(messages);
+		rmc_latch_server_close(o.latch_server);
+	}
 	rmc_qp_destroy(qp);
 	printf("member %d: ok, %lu changed meanwhile, %lu lost by all\n", team->self,
 	       (unsigned long)torn, (unsigned long)lost);

@@ -95,6 +95,8 @@ mark-out-of-place async
 switch
 nam-db++
 opt-db-crc64
+rw nic-rpc
+relaxed-farm nic-rpc async
 END
 sync_disordered() {		# sync_disordered FAULTS OPTION...: of rows that need order
 	local faults=$1 status
@@ -106,12 +108,16 @@ sync_disordered() {		# sync_disordered FAULTS OPTION...: of rows that need order
 }
 expect "objects that all write, on links that reorder packets" 0 "member 2: ok" \
 	sync_disordered "--reorder 5% --shuffle 5% --jitter 20us" versioning spec write-unlatch
+expect "objects that all write: the server of latches learns of a dead holder, and others go on" 0 \
+	"member 0: ok, 2 taken over" nodes 2 "$A/prog_sync.asan" rw nic-rpc holder-dies
 # a daemon that waits for a tenth of a second only
 sync_daemon=$daemon sync_device=$RMC_DEVICE
 start rmcd.asan -n 4 --ni fused --share 1 --timeout-ms 100
 expect "objects that all write, on links that lose packets: queue pairs stop and go on" 0 \
 	"member 2: ok, .*, [1-9][0-9]* lost by all" \
 	sync_disordered "--loss 0.2%" excl spec combine async lossy
+expect "objects that all write, on such links: latches by messages" 0 "member 2: ok" \
+	sync_disordered "--loss 0.2%" rw nic-rpc lossy
 stop "objects that all write, lost packets"
 daemon=$sync_daemon RMC_DEVICE=$sync_device
 

@@ -197,8 +197,20 @@ for s in "rw" "farm --latch excl --opt spec,write-unlatch,async --trust-order" "
 done
 for s in nam-db nam-db++ opt-db-farm opt-db-crc64 opt-db-versioning; do
 	expect "rmc-sync: bench, $s" 0 "^mixed_reads  *0$" \
-		nodes 2 "$Y" bench --system $s -k 20 -n 300 --writes 50
+		nodes 2 "$Y" bench --system $s -k 20 -n 200 --writes 50
 done
+for s in "rw" "excl --opt async"; do
+	# shellcheck disable=SC2086 # options
+	expect "rmc-sync: bench, latches by messages, $s" 0 "^mixed_reads  *0$" \
+		nodes 2 "$Y" bench -s $s --latch nic-rpc -k 20 -n 100 --writes 50
+done
+expect "rmc-sync: bench, a node that serves only" 0 "each  *4.00 messages, 4.00 round.* 0.00 at" \
+	nodes 2 "$Y" bench --latch nic-rpc --storage 1 --serve -k 20 -n 100 --writes 100
+expect "rmc-sync: bench, latches by messages, one node" 0 "^writes  *50$" \
+	nodes 1 "$Y" bench --latch nic-rpc -k 4 -n 50 --writes 100
+expect "rmc-sync: all nodes serve only" 2 "all nodes store" nodes 1 "$Y" bench --serve -n 1
+expect "rmc-sync: recover, latches that are in no memory" 2 "latches of nic-rpc" \
+	"$Y" recover --latch nic-rpc --dead 1 --torn keep
 ! have python3 || expect "rmc-sync: bench, a system's options, padding and costs" 0 \
 	"'nam-db++' 'spec,combine,async' 448 True 4" sync_system_json
 expect "rmc-sync: bench counts messages, round trips and atomics" 0 "3.00 messages, 3.00 round.* 2.00 at" \

@@ -40,6 +40,7 @@ static void report_json(const struct sync_run *r, const struct measured *m)
 	json_string(&j, "path", path(r));
 	json_int(&j, "nodes", r->team->nodes);
 	json_int(&j, "storage_nodes", r->storage);
+	json_bool(&j, "storage_only_serves", r->serve);
 	json_uint(&j, "tuples", r->tuples);
 	json_uint(&j, "bytes", r->bytes);
 	json_uint(&j, "stride", r->stride);
@@ -68,7 +69,7 @@ static void report_text(const struct sync_run *r, const struct measured *m)
 	       *r->options ? ", " : "", r->options);
 	printf("tuples       %llu of %llu bytes on each of %d nodes, one every %llu bytes; %d workers\n",
 	       (unsigned long long)r->tuples, (unsigned long long)r->bytes, r->storage,
-	       (unsigned long long)r->stride, r->team->nodes);
+	       (unsigned long long)r->stride, r->team->nodes - (r->serve ? r->storage : 0));
 	printf("path         %s\n", path(r));
 	printf("throughput   %.0f operations per second; of one worker %.0f .. %.0f\n", m->ops_per_s,
 	       m->least, m->most);

@@ -22,7 +22,7 @@ static struct sync_run r = {
 static const struct opt options[] = {
 	{ 's', "scheme", OPT_STRING, &r.scheme, 0, 0, "NAME", "see: rmc-sync schemes (rw)" },
 	{ 'l', "latch", OPT_STRING, &r.latch, 0, 0, "NAME",
-	  "rw, excl, version, detached or none (the scheme's own)" },
+	  "rw, excl, version, detached, none or nic-rpc (the scheme's own)" },
 	{ 'o', "opt", OPT_STRING, &r.options, 0, 0, "LIST",
 	  "spec, combine, async, write-unlatch, with commas between (none)" },
 	{ 0, "system", OPT_STRING, &r.system, 0, 0, "NAME",
@@ -36,6 +36,7 @@ static const struct opt options[] = {
 	{ 'b', "bytes", OPT_SIZE, &r.bytes, 8, RMC_LENGTH_MAX, "SIZE", "of a tuple's data (256)" },
 	{ 0, "pad", OPT_INT, &r.pad, 0, 64, "LINES", "between tuples (0, or the system's)" },
 	{ 0, "storage", OPT_INT, &r.storage, 0, 1024, "N", "only the first N nodes store (all)" },
+	{ 0, "serve", OPT_FLAG, &r.serve, 0, 0, NULL, "and these do not work, but serve latches" },
 	{ 0, "buffers", OPT_INT, &r.buffers, 0, 32, "N", "holds at a time (1; 2 with async)" },
 	{ 0, "attempts", OPT_INT, &r.attempts, 1, INT32_MAX, "N",
 	  "at a held or torn tuple (1000000; recover: 64)" },
@@ -111,7 +112,7 @@ static unsigned int parse_latch(const char *name)
 	for (i = 0; rmc_sync_latch_name(i); i++)
 		if (!strcmp(rmc_sync_latch_name(i), name))
 			return i;
-	die(EXIT_USAGE, "--latch: '%s' is not rw, excl, version, detached or none", name);
+	die(EXIT_USAGE, "--latch: '%s' is not rw, excl, version, detached, none or nic-rpc", name);
 }
 
 /* A system's scheme, latch and options are its own; what is wrong is a wrong command line. */
@@ -197,6 +198,8 @@ int main(int argc, char **argv)
 	if (!strcmp(w[0], "recover")) {
 		if (r.dead < -1)
 			die(EXIT_USAGE, "recover: --dead NODE, whose latches are released");
+		if (latches_by_message(&r))
+			die(EXIT_USAGE, "recover: latches of nic-rpc are in no memory; see rmc_latch_server_dead(3)");
 		if (strcmp(r.torn_data, "keep") && strcmp(r.torn_data, "zero"))
 			die(EXIT_USAGE, "recover: --torn keep or zero: what becomes of half-written data");
 		return recover(&r);

@@ -10,7 +10,7 @@
 struct sync_run {
 	/* options */
 	int ctx_id, json, quiet, seconds, theta_percent, writes, seed, storage, pad, attempts;
-	int backoff_ns, buffers, grace_us, trust;
+	int backoff_ns, buffers, grace_us, trust, serve;
 	uint64_t tuples, bytes, operations;
 	const char *scheme, *latch, *options, *system;
 	/* of recover */
@@ -23,6 +23,8 @@ struct sync_run {
 	struct rmc_team *team;
 	struct rmc_coll *coll;
 	struct rmc_qp *qp;
+	struct rmc_msg *msg;		/* of latches by messages */
+	int done;			/* members that need none any more */
 	struct rmc_sync *sync;
 	struct rmc_sync_options o;
 	const struct rmc_scheme *layout;
@@ -48,6 +50,16 @@ struct rmc_qp *ordered_qp(struct rmc_ctx *ctx, unsigned int entries, int ordered
 void open_objects(struct sync_run *r);
 int workload(struct sync_run *r);
 void close_objects(struct sync_run *r);
+
+/* --- latches.c --- */
+
+int latches_by_message(const struct sync_run *r);
+size_t latches_bytes(const struct sync_run *r, int nodes);
+void open_latches(struct sync_run *r, uint64_t at);
+void close_latches(struct sync_run *r);
+
+/* Until no member needs a latch any more */
+int serve_others(struct sync_run *r);
 
 /* --- recover.c --- */
 

@@ -6,6 +6,7 @@
  * shows. A reduction adds up the results of all workers.
  */
 #include <errno.h>
+#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +106,7 @@ void open_objects(struct sync_run *r)
 		.flags = r->o.scheme->fetch == RMC_FETCH_SABRE ? RMC_TEAM_OBJECTS : 0,
 	};
 	int nodes = opt_env_int("RMC_NODES", 1, 1);
-	uint64_t i;
+	uint64_t i, messages_at;
 
 	r->stride = rmc_scheme_bytes(r->layout, r->bytes) + (uint64_t)r->pad * RMC_CACHE_LINE;
 	/* copies are at one node */
@@ -113,11 +114,14 @@ void open_objects(struct sync_run *r)
 		r->storage = 1;
 	if (!r->storage || r->storage > nodes)
 		r->storage = nodes;
-	r->team = rmc_team_open_with(&t, reduction_at(r, nodes) + rmc_coll_bytes(nodes, CHUNK));
+	messages_at = line_round(reduction_at(r, nodes) + rmc_coll_bytes(nodes, CHUNK));
+	r->team = rmc_team_open_with(&t, messages_at + latches_bytes(r, nodes));
 	if (!r->team)
 		die(EXIT_FAILED, "%s", rmc_errmsg());
 	if (r->torn && r->team->nodes < 2)
 		die(EXIT_USAGE, "torn: two nodes at least, a writer and a reader");
+	if (r->serve && r->storage == r->team->nodes)
+		die(EXIT_USAGE, "serve: all nodes store, and none works; --storage N");
 	if (r->team->self < r->storage)
 		for (i = 0; i < r->tuples; i++)
 			rmc_scheme_init(r->layout, (struct rmc_object *)(void *)
@@ -131,6 +135,7 @@ void open_objects(struct sync_run *r)
 	r->o.pool_slots = POOL_SLOTS;
 	r->o.pool_nid = rmc_team_nid(r->team, 0);
 	r->coll = rmc_coll_open(r->team, reduction_at(r, nodes), CHUNK);
+	open_latches(r, messages_at);
 	r->qp = r->coll ? create_qp(r) : NULL;
 	r->sync = r->qp ? rmc_sync_open(r->qp, &r->o) : NULL;
 	if (!r->sync)
@@ -141,6 +146,7 @@ void close_objects(struct sync_run *r)
 {
 	rmc_sync_close(r->sync);
 	rmc_qp_destroy(r->qp);
+	close_latches(r);
 	rmc_coll_close(r->coll);
 	rmc_team_close(r->team);
 }
@@ -220,10 +226,18 @@ static void run(struct sync_run *r, struct measured *m)
 		       (double)(now_ns() - start);
 }
 
+/* A node that stores only serves, with --serve. */
+static int works(const struct sync_run *r)
+{
+	return !r->serve || r->team->self >= r->storage;
+}
+
 /* --- results --- */
 
 static void add_up(struct sync_run *r, struct measured *m, struct measured *sum)
 {
+	double least = works(r) ? m->ops_per_s : DBL_MAX;
+
 	check("adding up", rmc_coll_reduce(r->coll, 0, m->read->count, sum->read->count,
 					   HIST_BUCKETS, RMC_U64, RMC_SUM));
 	check("adding up", rmc_coll_reduce(r->coll, 0, m->write->count, sum->write->count,
@@ -232,7 +246,7 @@ static void add_up(struct sync_run *r, struct measured *m, struct measured *sum)
 					   RMC_SUM));
 	check("adding up", rmc_coll_reduce(r->coll, 0, &m->ops_per_s, &sum->ops_per_s, 1,
 					   RMC_DOUBLE, RMC_SUM));
-	check("adding up", rmc_coll_reduce(r->coll, 0, &m->ops_per_s, &sum->least, 1, RMC_DOUBLE,
+	check("adding up", rmc_coll_reduce(r->coll, 0, &least, &sum->least, 1, RMC_DOUBLE,
 					   RMC_MIN));
 	check("adding up", rmc_coll_reduce(r->coll, 0, &m->ops_per_s, &sum->most, 1, RMC_DOUBLE,
 					   RMC_MAX));
@@ -261,8 +275,10 @@ int workload(struct sync_run *r)
 	if (!hist)
 		die(EXIT_FAILED, "out of memory");
 	check("barrier", rmc_team_barrier(r->team));
-	run(r, &m);
+	if (works(r))
+		run(r, &m);
 	count_sync(r, &m);
+	check("serving others", serve_others(r));
 	check("barrier", rmc_team_barrier(r->team));
 	add_up(r, &m, &sum);
 	status = r->team->self ? EXIT_OK : report(r, &sum);
