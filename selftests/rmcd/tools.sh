@@ -211,6 +211,11 @@ expect "rmc-sync: bench, latches by messages, one node" 0 "^writes  *50$" \
 expect "rmc-sync: all nodes serve only" 2 "all nodes store" nodes 1 "$Y" bench --serve -n 1
 expect "rmc-sync: recover, latches that are in no memory" 2 "latches of nic-rpc" \
 	"$Y" recover --latch nic-rpc --dead 1 --torn keep
+expect "rmc-sync: bench, the tree of figure 11" 0 "each  *9.00 messages, 9.00 round.* 6.00 at" \
+	nodes 1 "$Y" bench --structure btree --fanout 5 --system nam-db -k 25 -n 100
+expect "rmc-sync: bench, the tree of figure 11, writes" 0 "^structure  *btree of 4 levels, 5 ch" \
+	nodes 2 "$Y" bench --structure btree --fanout 5 --system opt-db-farm -k 26 -n 100 --writes 50
+expect "rmc-sync: unknown structure" 2 "'heap' is not hash" "$Y" bench --structure heap
 ! have python3 || expect "rmc-sync: bench, a system's options, padding and costs" 0 \
 	"'nam-db++' 'spec,combine,async' 448 True 4" sync_system_json
 expect "rmc-sync: bench counts messages, round trips and atomics" 0 "3.00 messages, 3.00 round.* 2.00 at" \

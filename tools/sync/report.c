@@ -41,7 +41,9 @@ static void report_json(const struct sync_run *r, const struct measured *m)
 	json_int(&j, "nodes", r->team->nodes);
 	json_int(&j, "storage_nodes", r->storage);
 	json_bool(&j, "storage_only_serves", r->serve);
-	json_uint(&j, "tuples", r->tuples);
+	json_string(&j, "structure", r->structure);
+	json_int(&j, "levels", r->levels);
+	json_uint(&j, "tuples", r->leaves);
 	json_uint(&j, "bytes", r->bytes);
 	json_uint(&j, "stride", r->stride);
 	json_int(&j, "writes_percent", r->writes);
@@ -67,8 +69,11 @@ static void report_text(const struct sync_run *r, const struct measured *m)
 		printf("system       %s\n", r->system);
 	printf("scheme       %s (%s), latch %s%s%s\n", r->o.scheme->name, r->o.scheme->title, r->latch,
 	       *r->options ? ", " : "", r->options);
+	if (r->levels > 1)
+		printf("structure    %s of %d levels, %d children of a node\n", r->structure, r->levels,
+		       r->fanout);
 	printf("tuples       %llu of %llu bytes on each of %d nodes, one every %llu bytes; %d workers\n",
-	       (unsigned long long)r->tuples, (unsigned long long)r->bytes, r->storage,
+	       (unsigned long long)r->leaves, (unsigned long long)r->bytes, r->storage,
 	       (unsigned long long)r->stride, r->team->nodes - (r->serve ? r->storage : 0));
 	printf("path         %s\n", path(r));
 	printf("throughput   %.0f operations per second; of one worker %.0f .. %.0f\n", m->ops_per_s,

@@ -17,6 +17,7 @@
 static struct sync_run r = {
 	.seconds = 5, .theta_percent = 0, .tuples = 10000, .bytes = 256,
 	.backoff_ns = 0, .grace_us = 10000, .pad = -1, .dead = -2, .client = -1, .torn_data = "",
+	.structure = "hash", .fanout = 249,
 };
 
 static const struct opt options[] = {
@@ -32,6 +33,9 @@ static const struct opt options[] = {
 	{ 'w', "writes", OPT_INT, &r.writes, 0, 100, "PERCENT", "of the operations (0)" },
 	{ 0, "theta", OPT_INT, &r.theta_percent, 0, 1000, "PERCENT",
 	  "of Zipf's law among the tuples of each node (0: uniform)" },
+	{ 0, "structure", OPT_STRING, &r.structure, 0, 0, "NAME",
+	  "hash, or btree: tuples are leaves, below nodes of as many bytes (hash)" },
+	{ 0, "fanout", OPT_INT, &r.fanout, 2, 65536, "N", "children of a node of the btree (249)" },
 	{ 'k', "tuples", OPT_SIZE, &r.tuples, 1, 1LL << 32, "N", "of each storing node (10000)" },
 	{ 'b', "bytes", OPT_SIZE, &r.bytes, 8, RMC_LENGTH_MAX, "SIZE", "of a tuple's data (256)" },
 	{ 0, "pad", OPT_INT, &r.pad, 0, 64, "LINES", "between tuples (0, or the system's)" },
@@ -204,6 +208,9 @@ int main(int argc, char **argv)
 			die(EXIT_USAGE, "recover: --torn keep or zero: what becomes of half-written data");
 		return recover(&r);
 	}
+	if (strcmp(r.structure, "hash") && strcmp(r.structure, "btree"))
+		die(EXIT_USAGE, "--structure: '%s' is not hash or btree", r.structure);
+	shape_structure(&r);
 	open_objects(&r);
 	status = workload(&r);
 	close_objects(&r);

@@ -7,18 +7,23 @@
 #include <rmc/rmc.h>
 #include "hist.h"
 
+#define LEVELS_MAX	33		/* of a tree, with two children of a node at least */
+
 struct sync_run {
 	/* options */
 	int ctx_id, json, quiet, seconds, theta_percent, writes, seed, storage, pad, attempts;
-	int backoff_ns, buffers, grace_us, trust, serve;
+	int backoff_ns, buffers, grace_us, trust, serve, fanout;
 	uint64_t tuples, bytes, operations;
-	const char *scheme, *latch, *options, *system;
+	const char *scheme, *latch, *options, *system, *structure;
 	/* of recover */
 	int dead, owner, client;
 	uint64_t at, latches_at;
 	const char *torn_data;
 	/* of the command */
 	int torn;			/* one node writes, the others read */
+	/* tuples that operations are about, and above them inner nodes of a tree, to the root */
+	int levels;
+	uint64_t leaves, first[LEVELS_MAX];
 	/* all members */
 	struct rmc_team *team;
 	struct rmc_coll *coll;
@@ -47,6 +52,7 @@ int list_systems(const struct sync_run *r);
 /* --- workload.c --- */
 
 struct rmc_qp *ordered_qp(struct rmc_ctx *ctx, unsigned int entries, int ordered);
+void shape_structure(struct sync_run *r);
 void open_objects(struct sync_run *r);
 int workload(struct sync_run *r);
 void close_objects(struct sync_run *r);

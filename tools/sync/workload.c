@@ -4,6 +4,10 @@
  * worker draws a node, then one of its tuples by Zipf's law, as R25's artifact does: so each
  * node has a most popular tuple. Data is a count, repeated; a read that mixes two states
  * shows. A reduction adds up the results of all workers.
+ *
+ * The tree is that of R25's artifact, for figure 11: an operation reads an inner node on each level,
+ * one after another, then reads or writes its leaf. Which child is next is computed: there are no
+ * keys, and nodes are not coupled. A tree that is one is in <rmc/ds.h>.
  */
 #include <errno.h>
 #include <float.h>
@@ -57,6 +61,22 @@ static int mixed(const void *data, size_t len)
 	len -= len % sizeof(uint64_t);
 	return len > sizeof(uint64_t) &&
 	       memcmp(data, (const uint8_t *)data + sizeof(uint64_t), len - sizeof(uint64_t));
+}
+
+/* Leaves are the first tuples, then come their parents; the root is the last one. */
+void shape_structure(struct sync_run *r)
+{
+	uint64_t n = r->tuples, at = 0;
+
+	r->leaves = n;
+	while (n) {
+		r->first[r->levels++] = at;
+		at += n;
+		if (n == 1 || !strcmp(r->structure, "hash"))
+			break;
+		n = (n + (uint64_t)r->fanout - 1) / (uint64_t)r->fanout;
+	}
+	r->tuples = at;
 }
 
 /* --- memory: tuples, detached latches, pools of copies, the reduction --- */
@@ -166,26 +186,55 @@ static int note(struct measured *m, const char *what, int err)
 	return err;
 }
 
-static void read_one(struct sync_run *r, uint64_t addr, struct rmc_hold *h, struct measured *m)
+static int read_node(struct sync_run *r, uint64_t addr, struct rmc_hold *h, struct measured *m)
+{
+	int err, was_mixed;
+
+	h->hint = 0;
+	err = note(m, "read", rmc_sync_read(r->sync, addr, h));
+	if (err)
+		return err;
+	was_mixed = mixed(h->data, h->len);
+	err = note(m, "end", rmc_sync_end(r->sync, h));
+	m->count[MIXED] += (uint64_t)(!err && was_mixed);
+	return err;
+}
+
+/* From the root to the parent of a leaf; of a table there is none. base: of the first tuple */
+static int descend(struct sync_run *r, uint64_t base, uint64_t leaf, struct rmc_hold *h,
+		   struct measured *m)
+{
+	int err = 0, level, i;
+	uint64_t n;
+
+	for (level = r->levels - 1; level > 0 && !err; level--) {
+		for (n = leaf, i = 0; i < level; i++)
+			n /= (uint64_t)r->fanout;
+		err = read_node(r, base + (r->first[level] + n) * r->stride, h, m);
+	}
+	return err;
+}
+
+static void read_one(struct sync_run *r, uint64_t base, uint64_t leaf, struct rmc_hold *h,
+		     struct measured *m)
 {
 	uint64_t t0 = now_ns();
-	int was_mixed;
 
-	if (note(m, "read", rmc_sync_read(r->sync, addr, h)))
-		return;
-	was_mixed = mixed(h->data, h->len);
-	if (note(m, "end", rmc_sync_end(r->sync, h)))
+	if (descend(r, base, leaf, h, m) || read_node(r, base + leaf * r->stride, h, m))
 		return;
 	hist_add(m->read, now_ns() - t0);
 	m->count[READS]++;
-	m->count[MIXED] += (uint64_t)was_mixed;
 }
 
-static void write_one(struct sync_run *r, uint64_t addr, struct rmc_hold *h, struct measured *m)
+static void write_one(struct sync_run *r, uint64_t base, uint64_t leaf, struct rmc_hold *h,
+		      struct measured *m)
 {
-	uint64_t t0 = now_ns();
+	uint64_t t0 = now_ns(), addr = base + leaf * r->stride;
 	int err;
 
+	if (descend(r, base, leaf, h, m))
+		return;
+	h->hint = 0;
 	if (note(m, "write", rmc_sync_write(r->sync, addr, h)))
 		return;
 	fill(h->data, h->len, value_of(h->data) + 1);
@@ -201,22 +250,21 @@ static void write_one(struct sync_run *r, uint64_t addr, struct rmc_hold *h, str
 static void run(struct sync_run *r, struct measured *m)
 {
 	uint64_t seed = ((uint64_t)r->seed + 1) * 0x9e3779b97f4a7c15ULL + (uint64_t)r->team->self;
-	uint64_t start = now_ns(), now = start, n, node, addr;
+	uint64_t start = now_ns(), now = start, n, node, base, leaf;
 	uint64_t end = start + (uint64_t)r->seconds * 1000000000;
 	int writes = r->torn ? r->team->self == 1 ? 100 : 0 : r->writes;
 	struct rmc_hold h = { .len = r->bytes };
 	struct zipf z;
 
-	zipf_init(&z, r->tuples, r->theta_percent / 100.0);
+	zipf_init(&z, r->leaves, r->theta_percent / 100.0);
 	for (n = 0; r->operations ? n < r->operations : now < end; n++) {
 		node = random_next(&seed) % (uint64_t)r->storage;
-		addr = rmc_sync_addr(rmc_team_nid(r->team, (int)node),
-				     r->team->offset + zipf_next(&z, &seed) * r->stride);
-		h.hint = 0;
+		base = rmc_sync_addr(rmc_team_nid(r->team, (int)node), r->team->offset);
+		leaf = zipf_next(&z, &seed);
 		if (writes == 100 || (int)(random_next(&seed) % 100) < writes)
-			write_one(r, addr, &h, m);
+			write_one(r, base, leaf, &h, m);
 		else
-			read_one(r, addr, &h, m);
+			read_one(r, base, leaf, &h, m);
 		if (!(n % CHECK_CLOCK))
 			now = now_ns();
 	}
