@@ -32,6 +32,12 @@ static uint64_t next_token(const struct latch_owner *owner, uint64_t token, uint
 	return token;
 }
 
+/* Each server has tokens of its own, so what one says of them is of no effect at others. */
+static uint64_t *last_token(const struct rmc_sync *s, int nid)
+{
+	return &s->tokens[nid];
+}
+
 /* The object has no word. */
 static int held_elsewhere(uint64_t word)
 {
@@ -164,15 +170,15 @@ static void granted(struct rmc_sync *s, struct entry *e)
 /* Of an earlier life of this client, or other requests have overtaken it: it never takes effect. */
 static void too_late(struct rmc_sync *s, struct entry *e)
 {
-	uint64_t newest = e->answer.newest;
+	uint64_t newest = e->answer.newest, *last = last_token(s, e->nid);
 
 	e->unsure = 0;
 	if (newest > ~0ULL - 2 * LATCH_WINDOW) {
 		rmc_sync_latch_failed(s, e, -EOVERFLOW);
 		return;
 	}
-	if (s->token < newest + LATCH_WINDOW)
-		s->token = newest + LATCH_WINDOW;
+	if (*last < newest + LATCH_WINDOW)
+		*last = newest + LATCH_WINDOW;
 	rmc_sync_latch_failed(s, e, RMC_S_TIMEOUT);
 }
 
@@ -260,8 +266,9 @@ void rmc_latch_ask(struct rmc_sync *s, struct entry *e)
 {
 	enum latch_call call = call_of(e);
 	int known = call == LATCH_RELEASE || call == LATCH_UPGRADE, ticket;
+	uint64_t *last = last_token(s, e->nid);
 	uint64_t token = known ? e->word : e->unsure ? e->want :
-			 e->taking->word(&s->self, s->token + 1, 0, &s->p);
+			 e->taking->word(&s->self, *last + 1, 0, &s->p);
 	struct latch_request q = request(s, call, e->offset, token);
 
 	ticket = post(s, e->nid, &q, &e->answer);
@@ -280,7 +287,7 @@ void rmc_latch_ask(struct rmc_sync *s, struct entry *e)
 	e->waits = 0;
 	if (!known) {
 		e->want = token;
-		s->token = token > s->token ? token : s->token;
+		*last = token > *last ? token : *last;
 	}
 	if (!posted(ticket)) {
 		ended(s, e, ticket == -ENODEV ? RMC_S_NODE_DOWN : ticket);

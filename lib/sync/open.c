@@ -25,6 +25,21 @@ static int no_memory(const struct rmc_sync *s)
 	return rmc_fail(ENOMEM, "sync: no memory for %u objects", sync_buffers(&s->o));
 }
 
+/* Latches by messages. Servers want larger tokens than in an earlier life of this client. */
+static int allocate_messages(struct rmc_sync *s)
+{
+	uint64_t now = realtime_ns();
+	unsigned int i;
+
+	s->told = (struct told *)calloc(sync_buffers(&s->o), sizeof(*s->told));
+	s->tokens = (uint64_t *)malloc((RMC_NID_MAX + 1) * sizeof(*s->tokens));
+	if (!s->told || !s->tokens)
+		return -ENOMEM;
+	for (i = 0; i <= RMC_NID_MAX; i++)
+		s->tokens[i] = now;
+	return 0;
+}
+
 static int allocate_tables(struct rmc_sync *s)
 {
 	unsigned int n = sync_buffers(&s->o);
@@ -38,10 +53,9 @@ static int allocate_tables(struct rmc_sync *s)
 		s->done_mask = 2 * s->done_mask + 1;
 	s->done = (struct entry **)calloc(s->done_mask + 1, sizeof(*s->done));
 	s->free = (unsigned int *)calloc(n, sizeof(*s->free));
-	if (latch_by_message(s->plan.writes))
-		s->told = (struct told *)calloc(n, sizeof(*s->told));
-	if (!s->entry || !s->slot || !s->unlatch || !s->done || !s->free ||
-	    (latch_by_message(s->plan.writes) && !s->told))
+	if (!s->entry || !s->slot || !s->unlatch || !s->done || !s->free)
+		return no_memory(s);
+	if (latch_by_message(s->plan.writes) && allocate_messages(s))
 		return no_memory(s);
 	if (!sync_indexed(s) || !s->o.pool_slots)
 		return 0;
@@ -97,6 +111,7 @@ static void deallocate(struct rmc_sync *s)
 		rmc_buf_unregister(s->qp->ctx, s->buf_id);
 	free(s->memory);
 	free(s->copy);
+	free(s->tokens);
 	free(s->told);
 	free(s->free);
 	free(s->done);
@@ -138,9 +153,6 @@ struct rmc_sync *rmc_sync_create(struct rmc_qp *qp, const struct rmc_sync_option
 	if (getrandom(&s->token, sizeof(s->token), 0) != sizeof(s->token))
 		s->token = monotonic_ns() * 0x9e3779b97f4a7c15ULL;
 	s->seed = s->token | 1;
-	/* a server wants larger ones than in an earlier life of this client */
-	if (latch_by_message(plan->writes))
-		s->token = realtime_ns();
 	err = allocate(s);
 	if (err) {
 		deallocate(s);

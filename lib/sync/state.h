@@ -212,6 +212,7 @@ struct rmc_sync {
 	unsigned int looks_failed;
 	uint8_t looking;		/* at the last one that is unseen */
 	uint64_t token;			/* of latches: never reused */
+	uint64_t *tokens;		/* LATCH_MESSAGE: the last one, for each node's server */
 	uint64_t seed;
 	unsigned int polls;
 	void *memory;			/* ours, registered */

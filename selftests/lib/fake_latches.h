@@ -2,6 +2,7 @@
 /*
  * Calls of one client to a latch server of node 0, in one process: a link of lib/rpc_link.h whose
  * messages are served as they are sent, or are lost, doubled or late. A lost one times out at once.
+ * Node 1 has another server, which lies.
  */
 #ifndef FAKE_LATCHES_H
 #define FAKE_LATCHES_H
@@ -32,6 +33,7 @@ struct message {
 		uint32_t reserved;
 	} head;
 	uint8_t body[RMC_LATCH_REQUEST];
+	int from;			/* not sent */
 };
 
 struct fake_link {
@@ -49,11 +51,12 @@ struct fake_link {
 	unsigned int responses;
 	int deaf;			/* nothing is answered, nor lost: until it is 0 */
 	struct message unanswered;
+	uint64_t newest;		/* node 1 says that all requests are late, behind this token */
 };
 
 static inline void serve_message(struct fake_link *l, const struct message *m, int answers)
 {
-	struct message r = { .head = { 2, m->head.ticket, 0, 0 } };
+	struct message r = { .head = { 2, m->head.ticket, 0, 0 }, .from = m->from };
 
 	r.head.result = rmc_latch_serve(l->server, l->nid, m->body, RMC_LATCH_REQUEST, r.body,
 					RMC_LATCH_RESPONSE);
@@ -92,15 +95,25 @@ static inline int faulty_message(struct fake_link *l, const struct message *m)
 	}
 }
 
+static inline void lie(struct fake_link *l, const struct message *m)
+{
+	struct message r = { .head = { 2, m->head.ticket, RMC_LATCH_RESPONSE, 0 }, .from = m->from };
+	struct latch_response a = { .result = LATCH_LATE, .holder = -1, .newest = l->newest };
+
+	memcpy(r.body, &a, sizeof(a));
+	l->response[l->responses++] = r;
+}
+
 static inline int fake_request(void *to, int nid, const void *buf, size_t len)
 {
 	struct fake_link *l = (struct fake_link *)to;
 	struct message m;
 
-	CHECK_EQ(nid, 0);
-	CHECK(len <= sizeof(m));
+	CHECK(nid == 0 || nid == 1);
+	CHECK(len <= offsetof(struct message, from));
 	memset(&m, 0, sizeof(m));
 	memcpy(&m, buf, len);
+	m.from = nid;
 	if (l->w && l->w->dead)
 		return 0;
 	if (l->dies_at && !--l->dies_at) {
@@ -114,6 +127,10 @@ static inline int fake_request(void *to, int nid, const void *buf, size_t len)
 	l->sent++;
 	if (l->deaf) {
 		l->unanswered = m;
+		return 0;
+	}
+	if (nid && l->newest) {
+		lie(l, &m);
 		return 0;
 	}
 	if (l->fault_at > 1) {
@@ -146,7 +163,7 @@ static inline int fake_recv(void *to, void *buf, size_t size, size_t *len, int *
 	*len = sizeof(l->response[0].head) + body;
 	CHECK(*len <= size);
 	memcpy(buf, &l->response[0], *len);
-	*from = 0;
+	*from = l->response[0].from;
 	memmove(l->response, l->response + 1, --l->responses * sizeof(l->response[0]));
 	return 0;
 }
@@ -182,6 +199,93 @@ static inline void fake_link_open(struct fake_link *l, struct fixture *w,
 static inline void fake_link_close(struct fake_link *l)
 {
 	rmc_rpc_close(l->rpc);
+}
+
+/* --- clients --- */
+
+#define CLIENT		5		/* node of the one that has faults */
+#define OTHER		6
+#define ATTEMPTS	3
+
+/* A client of the segment of node 0 and its server */
+struct client {
+	struct fixture w;
+	struct fake_link link;
+	struct rmc_sync_options o;
+	struct rmc_sync *s;
+};
+
+static struct rmc_latch_server *server;
+
+static inline void client_open(struct client *c, uint8_t *segment, const char *row,
+			       unsigned int flags, int nid)
+{
+	fixture_init_with(&c->w, segment, 1);
+	fake_link_open(&c->link, &c->w, server, nid);
+	c->o = options_of(&c->w, row, flags);
+	c->o.latch = RMC_LATCH_NIC_RPC;
+	c->o.nid = nid;
+	c->o.attempts = ATTEMPTS;
+	c->o.rpc = c->link.rpc;
+	if (!segment) {
+		rmc_scheme_init(rmc_sync_layout(&c->o), (struct rmc_object *)c->w.segment, LEN);
+		rmc_scheme_init(rmc_sync_layout(&c->o), (struct rmc_object *)(c->w.segment + 1024),
+				LEN);
+	}
+	c->s = rmc_sync_open(&c->w.qp, &c->o);
+	CHECK(c->s != NULL);
+}
+
+static inline void client_close(struct client *c)
+{
+	rmc_sync_close(c->s);
+	CHECK_EQ(c->link.responses, 0);		/* nothing is under way that it has memory for */
+	fake_link_close(&c->link);
+	fixture_fini(&c->w);
+}
+
+static inline struct rmc_sync_stats stats_of(const struct client *c)
+{
+	struct rmc_sync_stats st;
+
+	rmc_sync_stats(c->s, &st);
+	return st;
+}
+
+static inline unsigned int holds(void)
+{
+	struct rmc_latch_server_stats st;
+
+	rmc_latch_server_stats(server, &st);
+	return (unsigned int)st.holds;
+}
+
+static inline int write_state(struct client *c, uint8_t state)
+{
+	struct rmc_hold h = { .len = LEN };
+	int err = rmc_sync_write(c->s, 0, &h);
+
+	if (err)
+		return err;
+	CHECK(is_whole(&h, ((uint8_t *)h.data)[0]));
+	fill((uint8_t *)h.data, LEN, state);
+	err = rmc_sync_commit(c->s, &h);
+	return err ? err : rmc_sync_drain(c->s);
+}
+
+/* The state, or the negative result of a call */
+static inline int read_state(struct client *c)
+{
+	struct rmc_hold h = { .len = LEN };
+	int err = rmc_sync_read(c->s, 0, &h), state;
+
+	if (err)
+		return -err;
+	state = ((uint8_t *)h.data)[0];
+	CHECK(is_whole(&h, (uint8_t)state));
+	err = rmc_sync_end(c->s, &h);
+	rmc_sync_drain(c->s);
+	return err ? -err : state;
 }
 
 #endif /* FAKE_LATCHES_H */

@@ -53,6 +53,7 @@ struct fixture {
 	unsigned int dies_at;		/* this node dies in the operation; 1: the next one */
 	unsigned int dies_lines;	/* of it are executed before, if it is a write */
 	int dead;
+	unsigned int last_nid;		/* nodes up to it have this segment */
 	int hold;			/* the next one stays, until the RMC releases it */
 	unsigned int messages, atomics;	/* executed; read while nothing is in flight */
 	void (*before)(struct fixture *w, const struct fake_op *op);
@@ -256,7 +257,7 @@ static inline int execute_next(struct fixture *w, const struct fake_op *op)
 {
 	int lose, status;
 
-	if (op->nid != 0)
+	if (op->nid > w->last_nid)
 		return RMC_S_BAD_NODE;
 	if (op->offset > SEGMENT || op->length > SEGMENT - op->offset)
 		return RMC_S_OUT_OF_RANGE;

@@ -11,7 +11,7 @@ for t in "scheme address,undefined" "reader address,undefined" "reader thread -W
 	 "reader_wrap address,undefined" "sync address,undefined" "sync thread -Wno-tsan" \
 	 "sync_table address,undefined" "sync_lost address,undefined" \
 	 "sync_crash address,undefined" "sync_lives address,undefined" "sync_race address,undefined" \
-	 "sync_nic address,undefined" \
+	 "sync_nic address,undefined" "sync_servers address,undefined" \
 	 "sync_race thread -Wno-tsan"; do
 	read -r t san <<< "$t"
 	name="object $t, ${san%% *}"

@@ -134,7 +134,8 @@ PROGRAMS = host_programs()
 LIB = "selftests/lib"
 for n, group in (("qp", "lib"), ("msg", "lib"), ("scheme", "lib"), ("reader", "lib"),
                  ("sync", "lib"), ("sync_table", "lib"), ("sync_lost", "lib"),
-                 ("sync_crash", "lib"), ("sync_lives", "lib"), ("sync_nic", "lib"), ("latch_server", "lib"),
+                 ("sync_crash", "lib"), ("sync_lives", "lib"), ("sync_nic", "lib"), ("sync_servers", "lib"),
+                 ("latch_server", "lib"),
                  ("owner", "lib"), ("rpc", "calls"), ("ds", "ds")):
     for f in ("lib", "lib.asan"):
         PROGRAMS[f"{f}.{n}"] = (f, group, [f"{LIB}/test_{n}.c"], {}, [])
@@ -299,7 +300,8 @@ AREAS = {
     "sync": ("lib", ["lib.sync_lives", "lib.sync_lost", "lib.sync_crash", "lib.sync_table", "lib.sync",
                      "lib.scheme", "lib.reader", "lib.asan.sync"]),
     "swsync": ("swsync", ["switched_sync", "sync_torn"]),
-    "served": ("lib", ["lib.latch_server", "lib.sync_nic", "lib.sync_table", "lib.asan.sync_nic"]),
+    "served": ("lib", ["lib.latch_server", "lib.sync_nic", "lib.sync_servers", "lib.sync_table",
+                       "lib.asan.sync_nic"]),
     "kv": ("lib", ["lib.owner", KV[6], "lib.asan.owner"] + KV[:6] + KV[7:] + [LIMITS["store"]] + LIVES),
     "ds": ("lib", ["lib.ds", "lib.asan.ds", "lib.owner"] + KV[:2]),
     "structures": ("blocks", ["lib.structures", "lib.asan.structures", "blocks"]),
