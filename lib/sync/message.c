@@ -313,10 +313,26 @@ static struct told *free_told(struct rmc_sync *s)
 {
 	unsigned int i;
 
-	for (i = 0; i < sync_buffers(&s->o); i++)
+	for (i = 0; i < s->qp->entries; i++)
 		if (!s->told[i].used)
 			return &s->told[i];
 	return NULL;
+}
+
+/*
+ * A server that gives latches, and does not answer releases, must not use up what those of other
+ * servers need: then it gets no further request for a latch.
+ */
+int rmc_latch_may_ask(const struct rmc_sync *s, int nid)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < s->unlatches; i++)
+		n += s->unlatch[i].nid == nid;
+	for (i = 0; s->telling && i < s->qp->entries; i++)
+		n += s->told[i].used && s->told[i].unlatch.nid == nid;
+	/* each latch that is taken needs room to be released */
+	return n < sync_buffers(&s->o) && s->unlatches < s->qp->entries;
 }
 
 /* It has no outcome: once more, unless it was tried often. */
@@ -329,36 +345,41 @@ static void tell_again(struct rmc_sync *s, struct unlatch *u)
 		s->unlatch[s->unlatches++] = *u;
 }
 
+static void tell(struct rmc_sync *s, struct told *t, const struct unlatch *u, int ticket)
+{
+	t->unlatch = *u;
+	t->ticket = ticket;
+	t->used = 1;
+	s->telling++;
+	s->ready++;
+	s->releasing++;
+	s->messages++;
+}
+
+/* One for whose server there is no room keeps no other one waiting. */
 void rmc_latch_tell(struct rmc_sync *s)
 {
+	unsigned int i = s->unlatches;
 	struct latch_request q;
 	struct unlatch u;
 	struct told *t;
 	int ticket;
 
-	while (s->unlatches && (t = free_told(s))) {
-		u = s->unlatch[s->unlatches - 1];
+	while (i-- && (t = free_told(s))) {
+		u = s->unlatch[i];
 		q = request(s, LATCH_RELEASE, u.offset, u.word);
 		ticket = post(s, u.nid, &q, &t->answer);
-		if (ticket == -EAGAIN && !waits_too_long(s, &s->tell_waits))
-			return;
-		s->tell_waits = 0;
-		s->unlatches--;
-		if (ticket == -EAGAIN) {
-			tell_again(s, &u);
-			return;
-		}
-		if (!posted(ticket)) {
-			s->stats.unlocks_lost++;
+		if (ticket == -EAGAIN && !waits_too_long(s, &s->unlatch[i].waits))
 			continue;
-		}
-		t->unlatch = u;
-		t->ticket = ticket;
-		t->used = 1;
-		s->telling++;
-		s->ready++;
-		s->releasing++;
-		s->messages++;
+		/* the last one has been tried already */
+		s->unlatch[i] = s->unlatch[--s->unlatches];
+		u.waits = 0;
+		if (ticket == -EAGAIN)
+			tell_again(s, &u);
+		else if (posted(ticket))
+			tell(s, t, &u, ticket);
+		else
+			s->stats.unlocks_lost++;
 	}
 }
 
@@ -367,7 +388,7 @@ void rmc_latch_poll_told(struct rmc_sync *s)
 	unsigned int i;
 	int status;
 
-	for (i = 0; i < sync_buffers(&s->o) && s->telling; i++) {
+	for (i = 0; i < s->qp->entries && s->telling; i++) {
 		struct told *t = &s->told[i];
 
 		if (!t->used || !answered(s, t->ticket, &t->answer, &status))
@@ -409,10 +430,12 @@ void rmc_latch_abandon(struct rmc_sync *s)
 {
 	unsigned int i;
 
-	for (i = 0; s->told && i < sync_buffers(&s->o); i++) {
+	if (!s->told)
+		return;
+	for (i = 0; i < sync_buffers(&s->o); i++)
 		if (s->entry[i].state == ASKED)
 			cancel(s, s->entry[i].ticket);
+	for (i = 0; i < s->qp->entries; i++)
 		if (s->told[i].used)
 			cancel(s, s->told[i].ticket);
-	}
 }

@@ -31,7 +31,7 @@ static int allocate_messages(struct rmc_sync *s)
 	uint64_t now = realtime_ns();
 	unsigned int i;
 
-	s->told = (struct told *)calloc(sync_buffers(&s->o), sizeof(*s->told));
+	s->told = (struct told *)calloc(s->qp->entries, sizeof(*s->told));
 	s->tokens = (uint64_t *)malloc((RMC_NID_MAX + 1) * sizeof(*s->tokens));
 	if (!s->told || !s->tokens)
 		return -ENOMEM;
@@ -46,7 +46,7 @@ static int allocate_tables(struct rmc_sync *s)
 
 	s->entry = (struct entry *)calloc(n, sizeof(*s->entry));
 	s->slot = (struct slot *)calloc(s->qp->entries, sizeof(*s->slot));
-	/* entries, one latch each, and releases that are repeated */
+	/* queued ones, those of entries, one latch each, and those that are repeated */
 	s->unlatch = (struct unlatch *)calloc(2 * s->qp->entries + n, sizeof(*s->unlatch));
 	/* a power of two, so that positions can wrap */
 	while (s->done_mask + 1 < n)

@@ -116,6 +116,7 @@ struct unlatch {
 	uint64_t offset, word, to;	/* LATCH_ADDS: to be subtracted, and what it was read as */
 	const struct latch *latch;
 	int nid;
+	uint64_t waits;			/* LATCH_MESSAGE: for room for a message since then, ns */
 	uint16_t tries;
 	uint8_t how;			/* enum release */
 	uint8_t flags;			/* UNLATCH_* */
@@ -198,8 +199,7 @@ struct rmc_sync {
 	unsigned int abandoned;		/* entries without a caller */
 	unsigned int ready;		/* of these READY or ASKED: to be polled; and telling */
 	unsigned int telling;		/* of told[], in use */
-	struct told *told;		/* one for each buffer, with LATCH_MESSAGE */
-	uint64_t tell_waits;		/* for room for the next one: since then, ns */
+	struct told *told;		/* LATCH_MESSAGE: as many as the queue pair has entries */
 	struct entry **done;
 	unsigned int done_head, done_tail;	/* free running */
 	unsigned int done_mask;
@@ -356,11 +356,12 @@ void rmc_sync_took_latch(struct entry *e);
 void rmc_sync_latch_failed(struct rmc_sync *s, struct entry *e, int status);
 
 /*
- * message.c: ask for the latch of a READY entry, or for its release; poll one that is ASKED; tell
- * servers what is queued; poll that. Close: give up a call for a latch; has a server not answered
- * since then for too long? give up all calls
+ * message.c: ask for the latch of a READY entry, or for its release; may a latch of this node be
+ * asked for? poll one that is ASKED; tell servers what is queued; poll that. Close: give up a call for
+ * a latch; has a server not answered since then for too long? give up all calls
  */
 void rmc_latch_ask(struct rmc_sync *s, struct entry *e);
+int rmc_latch_may_ask(const struct rmc_sync *s, int nid);
 void rmc_latch_poll(struct rmc_sync *s, struct entry *e);
 void rmc_latch_tell(struct rmc_sync *s);
 void rmc_latch_poll_told(struct rmc_sync *s);

@@ -329,8 +329,7 @@ static __attribute__((__noinline__)) void issue(struct rmc_sync *s, struct entry
 		return;
 	}
 	if (asks_for_latch(e)) {
-		/* each latch that is taken needs room to be released */
-		if (e->at->op != STEP_LATCH || s->unlatches < s->qp->entries)
+		if (e->at->op != STEP_LATCH || rmc_latch_may_ask(s, e->nid))
 			rmc_latch_ask(s, e);
 		return;
 	}

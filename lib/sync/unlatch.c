@@ -43,6 +43,7 @@ void rmc_unlatch_of(struct rmc_sync *s, struct entry *e, struct unlatch *u)
 		u->to = free_version(s, e, e->word);
 	else if (e->latch->flags & LATCH_INDEX)
 		u->to = e->version;
+	u->waits = 0;
 	u->tries = 0;
 	u->how = RELEASE;
 	u->flags = e->stored ? UNLATCH_STORED : 0;

@@ -2,7 +2,7 @@
 /*
  * Calls of one client to a latch server of node 0, in one process: a link of lib/rpc_link.h whose
  * messages are served as they are sent, or are lost, doubled or late. A lost one times out at once.
- * Node 1 has another server, which lies.
+ * Node 1 has another server, which may be one that does not answer, or lies.
  */
 #ifndef FAKE_LATCHES_H
 #define FAKE_LATCHES_H
@@ -25,6 +25,8 @@ enum message_fault {
 	PEER_LOST,
 	MESSAGE_FAULTS,
 };
+
+enum silence { ANSWERS, SILENT_OF_RELEASES, SILENT };
 
 struct message {
 	struct {
@@ -51,6 +53,8 @@ struct fake_link {
 	unsigned int responses;
 	int deaf;			/* nothing is answered, nor lost: until it is 0 */
 	struct message unanswered;
+	struct rmc_latch_server *other;	/* of node 1 */
+	enum silence silent;		/* of node 1 */
 	uint64_t newest;		/* node 1 says that all requests are late, behind this token */
 };
 
@@ -58,7 +62,7 @@ static inline void serve_message(struct fake_link *l, const struct message *m, i
 {
 	struct message r = { .head = { 2, m->head.ticket, 0, 0 }, .from = m->from };
 
-	r.head.result = rmc_latch_serve(l->server, l->nid, m->body, RMC_LATCH_REQUEST, r.body,
+	r.head.result = rmc_latch_serve(m->from ? l->other : l->server, l->nid, m->body, RMC_LATCH_REQUEST, r.body,
 					RMC_LATCH_RESPONSE);
 	if (!answers)
 		return;
@@ -104,6 +108,18 @@ static inline void lie(struct fake_link *l, const struct message *m)
 	l->response[l->responses++] = r;
 }
 
+static inline int is_silent(struct fake_link *l, const struct message *m)
+{
+	struct latch_request q;
+
+	memcpy(&q, m->body, sizeof(q));
+	if (l->silent == SILENT_OF_RELEASES && q.call == LATCH_RELEASE) {
+		serve_message(l, m, 0);
+		return 1;
+	}
+	return l->silent == SILENT;
+}
+
 static inline int fake_request(void *to, int nid, const void *buf, size_t len)
 {
 	struct fake_link *l = (struct fake_link *)to;
@@ -129,6 +145,8 @@ static inline int fake_request(void *to, int nid, const void *buf, size_t len)
 		l->unanswered = m;
 		return 0;
 	}
+	if (nid && is_silent(l, &m))
+		return 0;
 	if (nid && l->newest) {
 		lie(l, &m);
 		return 0;
