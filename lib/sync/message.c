@@ -172,7 +172,6 @@ static void too_late(struct rmc_sync *s, struct entry *e)
 {
 	uint64_t newest = e->answer.newest, *last = last_token(s, e->nid);
 
-	e->unsure = 0;
 	if (newest > ~0ULL - 2 * LATCH_WINDOW) {
 		rmc_sync_latch_failed(s, e, -EOVERFLOW);
 		return;
@@ -184,6 +183,8 @@ static void too_late(struct rmc_sync *s, struct entry *e)
 
 static void refused(struct rmc_sync *s, struct entry *e)
 {
+	/* the server has ended the token, that of an upgrade apart */
+	e->unsure = 0;
 	switch (e->answer.result) {
 	case LATCH_REFUSED:
 		rmc_sync_latch_failed(s, e, RMC_SCHEME_LOCKED);

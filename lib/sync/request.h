@@ -30,6 +30,7 @@ struct latch_request {
 enum latch_result {
 	LATCH_DONE,		/* held; LATCH_RELEASE: no longer */
 	LATCH_DONE_CLEAN,	/* LATCH_TAKE: held, and nobody has begun to write */
+	/* these end the token, but that of an upgrade */
 	LATCH_REFUSED,		/* others hold it */
 	LATCH_LEFT,		/* a dead writer does */
 	/* the token is too old, or its hold has ended; LATCH_RELEASE: too old, and not held */

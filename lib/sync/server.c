@@ -13,9 +13,9 @@
  * depends on the holds of the same client, and on no other node.
  *
  * Requests that come late, or twice. The holds of a client are found by their tokens, so a request
- * for one that is there has no further effect. A token whose hold has ended must not begin again,
- * as nobody would end it: of the last LATCH_WINDOW tokens up to the newest one a bit says which
- * have ended, and older ones begin no more. So it is enough to release a token once more when
+ * for one that is there has no further effect. A token whose hold has ended, or that was refused, must
+ * not begin again, as nobody would end it: of the last LATCH_WINDOW tokens up to the newest one a bit
+ * says which have ended, and older ones begin no more. So it is enough to release a token once more when
  * nobody knows what has become of it. Another bit says which hold was ended by somebody else: its
  * holder is told when it releases it.
  */
@@ -340,6 +340,7 @@ static enum latch_result execute(struct rmc_latch_server *s, int node,
 				 const struct latch_request *q, struct hold *h)
 {
 	struct client *c = client_of(s, node, q->client);
+	enum latch_result result;
 
 	if (q->call == LATCH_RELEASE)
 		return release(s, c, h, q->token);
@@ -352,7 +353,11 @@ static enum latch_result execute(struct rmc_latch_server *s, int node,
 		return LATCH_LATE;
 	}
 	note_token(c, q->token);
-	return q->call == LATCH_TAKE ? take(s, node, q) : latch(s, node, q);
+	result = q->call == LATCH_TAKE ? take(s, node, q) : latch(s, node, q);
+	/* who is refused asks with another token: a second copy of this request is not granted */
+	if (result > LATCH_DONE_CLEAN)
+		end_token(c, q->token);
+	return result;
 }
 
 /* 0, or -errno: what correct clients do not send */

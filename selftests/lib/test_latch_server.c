@@ -152,6 +152,15 @@ static void repeated(void)
 		CHECK_EQ(ask(LATCH_RELEASE, 3, 0, 1, 500 + i), LATCH_DONE);
 		CHECK_EQ(ask(LATCH_RELEASE, 3, 0, 1, 500), i < LATCH_WINDOW ? LATCH_ABSENT : LATCH_LATE);
 	}
+	/* what was refused is not granted to a second copy that comes when the object is free */
+	CHECK_EQ(ask(LATCH_EXCLUDE, 2, 0, 7, 1), LATCH_DONE);
+	CHECK_EQ(ask(LATCH_SHARE, 2, 1, 7, 1), LATCH_REFUSED);
+	CHECK_EQ(take(2, 2, 7, 1, 3), LATCH_ABSENT);
+	CHECK_EQ(ask(LATCH_RELEASE, 2, 0, 7, 1), LATCH_DONE);
+	CHECK_EQ(ask(LATCH_SHARE, 2, 1, 7, 1), LATCH_LATE);
+	CHECK_EQ(take(2, 2, 7, 1, 2), LATCH_LATE);
+	CHECK_EQ(ask(LATCH_SHARE, 2, 1, 7, 2), LATCH_DONE);
+	CHECK_EQ(ask(LATCH_RELEASE, 2, 1, 7, 2), LATCH_DONE);
 	/* another client has its own */
 	CHECK_EQ(ask(LATCH_SHARE, 1, 1, 1, 1), LATCH_DONE);
 	/* a token is of one object */
@@ -449,12 +458,24 @@ static int model_release(int node, const struct latch_request *q, struct model_h
 	return !h && taken[node][q->client][q->token] ? LATCH_ABSENT : LATCH_DONE;
 }
 
+static int model_latch(int node, const struct latch_request *q, int readers,
+		       struct model_hold *writer)
+{
+	if (q->call == LATCH_TAKE)
+		return model_take(node, q, readers, writer);
+	if (writer)
+		return writer->left ? LATCH_LEFT : LATCH_REFUSED;
+	if (readers && q->call == LATCH_EXCLUDE)
+		return LATCH_REFUSED;
+	return model_begin(node, q);
+}
+
 /* What the answer is to be */
 static int model(int node, const struct latch_request *q)
 {
 	struct model_hold *h = model_find(node, q->client, q->token), *writer;
 	uint64_t *top = &newest[node][q->client];
-	int readers;
+	int readers, result;
 
 	if (h && h->object != q->offset / LINE)
 		return -EINVAL;
@@ -474,13 +495,9 @@ static int model(int node, const struct latch_request *q)
 	if (q->token <= *top && (*top - q->token >= LATCH_WINDOW || ended[node][q->client][q->token]))
 		return LATCH_LATE;
 	model_see(node, q->client, q->token);
-	if (q->call == LATCH_TAKE)
-		return model_take(node, q, readers, writer);
-	if (writer)
-		return writer->left ? LATCH_LEFT : LATCH_REFUSED;
-	if (readers && q->call == LATCH_EXCLUDE)
-		return LATCH_REFUSED;
-	return model_begin(node, q);
+	result = model_latch(node, q, readers, writer);
+	ended[node][q->client][q->token] |= result > LATCH_DONE_CLEAN;
+	return result;
 }
 
 static void model_dead(int node)
