@@ -204,6 +204,10 @@ static void refused(struct rmc_sync *s, struct entry *e)
 		/* of an upgrade: the server took this node for dead */
 		rmc_sync_latch_failed(s, e, e->evicts ? -ENOENT : RMC_SCHEME_TORN);
 		break;
+	case LATCH_DEAD:
+		rmc_sync_latch_failed(s, e, rmc_fail(EHOSTDOWN, "sync: node %d takes this node for dead",
+						     e->nid));
+		break;
 	default:
 		rmc_sync_latch_failed(s, e, -EPROTO);
 		break;

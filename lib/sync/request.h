@@ -38,6 +38,7 @@ enum latch_result {
 	LATCH_FULL,		/* the node has as many holds as there is room for */
 	/* LATCH_TAKE: not held by that node; others: no longer, LATCH_RELEASE: it was taken over */
 	LATCH_ABSENT,
+	LATCH_DEAD,		/* the server takes the node that asks for dead */
 };
 
 struct latch_response {

@@ -60,6 +60,7 @@ struct rmc_latch_server {
 	struct object *object;
 	struct client *client;		/* of node n from n * o.clients on */
 	uint32_t *free_hold;		/* by node */
+	uint8_t *dead;			/* by node: until rmc_latch_server_alive() */
 	uint32_t *bucket;
 	uint32_t free_object, mask;
 	struct rmc_latch_server_stats stats;
@@ -353,7 +354,11 @@ static enum latch_result execute(struct rmc_latch_server *s, int node,
 		return LATCH_LATE;
 	}
 	note_token(c, q->token);
-	result = q->call == LATCH_TAKE ? take(s, node, q) : latch(s, node, q);
+	/* it may have sent this before its end */
+	if (s->dead[node])
+		result = LATCH_DEAD;
+	else
+		result = q->call == LATCH_TAKE ? take(s, node, q) : latch(s, node, q);
 	/* who is refused asks with another token: a second copy of this request is not granted */
 	if (result > LATCH_DONE_CLEAN)
 		end_token(c, q->token);
@@ -435,9 +440,20 @@ int rmc_latch_server_dead(struct rmc_latch_server *s, int nid)
 
 	if (node < 0 || node >= s->o.nodes)
 		return -EINVAL;
+	s->dead[node] = 1;
 	for (i = 0; i < s->o.clients; i++)
 		left += leave(s, client_of(s, node, i));
 	return left;
+}
+
+int rmc_latch_server_alive(struct rmc_latch_server *s, int nid)
+{
+	int node = nid - s->o.first_nid;
+
+	if (node < 0 || node >= s->o.nodes)
+		return -EINVAL;
+	s->dead[node] = 0;
+	return 0;
 }
 
 int rmc_latch_server_left(const struct rmc_latch_server *s, int nid, unsigned int i,
@@ -483,8 +499,9 @@ static int allocate(struct rmc_latch_server *s)
 	s->object = (struct object *)calloc(holds, sizeof(*s->object));
 	s->client = (struct client *)calloc(clients, sizeof(*s->client));
 	s->free_hold = (uint32_t *)calloc(nodes, sizeof(*s->free_hold));
+	s->dead = (uint8_t *)calloc(nodes, sizeof(*s->dead));
 	s->bucket = (uint32_t *)malloc((s->mask + 1) * sizeof(*s->bucket));
-	if (!s->hold || !s->object || !s->client || !s->free_hold || !s->bucket)
+	if (!s->hold || !s->object || !s->client || !s->free_hold || !s->dead || !s->bucket)
 		return rmc_fail(ENOMEM, "latches: no memory for %d nodes, %u holds of each", s->o.nodes,
 				s->o.holds);
 	for (i = 0; i < holds; i++) {
@@ -550,6 +567,7 @@ void rmc_latch_server_close(struct rmc_latch_server *s)
 	if (!s)
 		return;
 	free(s->bucket);
+	free(s->dead);
 	free(s->free_hold);
 	free(s->client);
 	free(s->object);

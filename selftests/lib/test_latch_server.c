@@ -188,6 +188,17 @@ static void dead(void)
 	CHECK_EQ(rmc_latch_server_dead(server, FIRST), 2);
 	CHECK_EQ(rmc_latch_server_dead(server, FIRST - 1), -EINVAL);
 	CHECK_EQ(rmc_latch_server_dead(server, FIRST + NODES), -EINVAL);
+	/* what it has sent before its end gets nothing, and does not begin later */
+	CHECK_EQ(ask(LATCH_EXCLUDE, 0, 1, 5, 2), LATCH_DEAD);
+	CHECK_EQ(take(0, 1, 2, 3, 0), LATCH_DEAD);
+	CHECK_EQ(rmc_latch_server_holder(server, 5 * LINE, NULL), -1);
+	CHECK_EQ(rmc_latch_server_alive(server, FIRST - 1), -EINVAL);
+	CHECK_EQ(rmc_latch_server_alive(server, FIRST + NODES), -EINVAL);
+	CHECK_EQ(rmc_latch_server_alive(server, FIRST), 0);
+	CHECK_EQ(ask(LATCH_EXCLUDE, 0, 1, 5, 2), LATCH_LATE);
+	CHECK_EQ(ask(LATCH_SHARE, 0, 1, 5, 4), LATCH_DONE);
+	CHECK_EQ(ask(LATCH_RELEASE, 0, 1, 5, 4), LATCH_DONE);
+	CHECK_EQ(rmc_latch_server_dead(server, FIRST), 2);
 	/* what it reads is free, what it writes is not */
 	CHECK_EQ(ask(LATCH_UPGRADE, 1, 0, 1, 1), LATCH_DONE);
 	CHECK_EQ(ask(LATCH_SHARE, 0, 0, 1, 1), LATCH_LATE);
@@ -346,6 +357,7 @@ struct model_hold {
 static struct model_hold held[NODES * HOLDS];
 static uint8_t ended[NODES][CLIENTS][TOKENS], taken[NODES][CLIENTS][TOKENS];
 static uint64_t newest[NODES][CLIENTS];
+static int gone[NODES];
 static uint64_t seed;
 
 static unsigned int rnd(unsigned int n)
@@ -461,6 +473,8 @@ static int model_release(int node, const struct latch_request *q, struct model_h
 static int model_latch(int node, const struct latch_request *q, int readers,
 		       struct model_hold *writer)
 {
+	if (gone[node])
+		return LATCH_DEAD;
 	if (q->call == LATCH_TAKE)
 		return model_take(node, q, readers, writer);
 	if (writer)
@@ -504,6 +518,7 @@ static void model_dead(int node)
 {
 	unsigned int i;
 
+	gone[node] = 1;
 	for (i = 0; i < NODES * HOLDS; i++) {
 		if (!held[i].used || held[i].node != node)
 			continue;
@@ -529,7 +544,7 @@ static void compare_objects(void)
 	}
 }
 
-static unsigned int seen[LATCH_ABSENT + 1];	/* of each answer */
+static unsigned int seen[LATCH_DEAD + 1];	/* of each answer */
 
 static void one_run(uint64_t run)
 {
@@ -543,6 +558,7 @@ static void one_run(uint64_t run)
 	memset(ended, 0, sizeof(ended));
 	memset(taken, 0, sizeof(taken));
 	memset(newest, 0, sizeof(newest));
+	memset(gone, 0, sizeof(gone));
 	for (i = 0; i < STEPS; i++) {
 		node = (int)rnd(NODES);
 		base = newest[node][0] > 80 ? newest[node][0] - 80 : 0;
@@ -577,6 +593,11 @@ static void one_run(uint64_t run)
 			model_dead(node);
 			CHECK(rmc_latch_server_dead(server, FIRST + node) >= 0);
 		}
+		if (rnd(20) == 0) {
+			node = (int)rnd(NODES);
+			gone[node] = 0;
+			CHECK_EQ(rmc_latch_server_alive(server, FIRST + node), 0);
+		}
 		compare_objects();
 	}
 	rmc_latch_server_close(server);
@@ -591,7 +612,7 @@ static void beside_a_model(void)
 		seed = 0x9e3779b97f4a7c15ULL * (run + 1);
 		one_run(run);
 	}
-	for (i = 0; i <= LATCH_ABSENT; i++)
+	for (i = 0; i <= LATCH_DEAD; i++)
 		CHECK(seen[i] > 20);
 }
 
@@ -620,6 +641,8 @@ static void random_requests(void)
 		send(node, &q);
 		if (i % 64 == 0)
 			rmc_latch_server_dead(server, FIRST + (int)rnd(NODES));
+		if (i % 32 == 0)
+			rmc_latch_server_alive(server, FIRST + (int)rnd(NODES));
 		CHECK(stats().holds <= NODES * HOLDS && stats().objects <= stats().holds);
 	}
 	CHECK(stats().invalid > RUNS && stats().granted > RUNS && stats().late > RUNS);

@@ -475,9 +475,12 @@ static void lives(void)
 	CHECK_EQ(rmc_sync_read(c.s, 0, &h), 0);
 	CHECK_EQ(rmc_latch_server_dead(server, CLIENT), 0);
 	CHECK_EQ(rmc_sync_upgrade(c.s, &h), RMC_SCHEME_TORN);
+	CHECK_EQ(rmc_sync_read(c.s, 0, &h), -EHOSTDOWN);
+	CHECK_EQ(rmc_latch_server_alive(server, CLIENT), 0);
 	CHECK_EQ(rmc_sync_read(c.s, 0, &h), 0);
 	CHECK_EQ(rmc_latch_server_dead(server, CLIENT), 0);
 	CHECK_EQ(rmc_sync_end(c.s, &h), RMC_SCHEME_TORN);
+	CHECK_EQ(rmc_latch_server_alive(server, CLIENT), 0);
 	CHECK_EQ(holds(), 0);
 	/* a reader's hold that was given up: nobody has written */
 	{
@@ -506,6 +509,7 @@ static void lives(void)
 static void is_taken(struct client *other, struct rmc_hold *h)
 {
 	CHECK_EQ(rmc_latch_server_dead(server, CLIENT), 1);
+	CHECK_EQ(rmc_latch_server_alive(server, CLIENT), 0);
 	CHECK_EQ(rmc_sync_take_over(other->s, 0, CLIENT, h), 0);
 	fill((uint8_t *)h->data, LEN, 7);
 	CHECK_EQ(rmc_sync_commit(other->s, h), 0);

@@ -78,9 +78,12 @@ int rmc_latch_serve(struct rmc_latch_server *s, int nid, const void *request, si
  * that it writes may be half written: they are refused until rmc_sync_take_over() has one of them,
  * which is refused before this call. Their number, or -EINVAL. A node that lives after all may
  * still release what nobody has taken over, and is told RMC_SCHEME_TORN of the rest. Call it before
- * the node is readmitted.
+ * the node is readmitted. From then on the node gets no latch, as requests that it has sent before
+ * its end may still arrive: until rmc_latch_server_alive(), when it has been readmitted
+ * (rmc_rpc_rejoin()) or lives after all. That returns 0 or -EINVAL.
  */
 int rmc_latch_server_dead(struct rmc_latch_server *s, int nid);
+int rmc_latch_server_alive(struct rmc_latch_server *s, int nid);
 
 /* The i-th of these objects: 0, or -ENOENT: there are fewer */
 int rmc_latch_server_left(const struct rmc_latch_server *s, int nid, unsigned int i,

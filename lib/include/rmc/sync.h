@@ -236,7 +236,8 @@ RMC_INLINE uint64_t rmc_sync_addr(int nid, uint64_t offset)
  * reached its limit; -ENOSPC: no slot of the pool is free; -EOPNOTSUPP: only the owner writes
  * objects of this scheme, or there is no pool, or a switch has the latch that is to be taken over, and
  * "rmcctl switch unlatch" gives it free. rmc_errmsg() names the cause. -EDQUOT: this node holds as
- * many latches as their server has room for. The hold has ended unless rmc_sync_read() or
+ * many latches as their server has room for. -EHOSTDOWN: that server takes this node for dead, see
+ * rmc_latch_server_alive(). The hold has ended unless rmc_sync_read() or
  * rmc_sync_write() returns 0; but a later call that is refused at once (-EINVAL, -EOVERFLOW,
  * -EOPNOTSUPP, -ENOSPC) leaves it as it is.
  */
