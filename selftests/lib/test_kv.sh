@@ -86,6 +86,8 @@ expect "rmc-sync: what latches by messages cost" 0 "^rw  *atomic  *rw  *320  3/2
 	"$O/rmc-sync" schemes --latch nic-rpc --opt async
 expect "rmc-sync: readers that validate see no latch of a server" 0 "^farm .*  -  *-  *FaRM" \
 	"$O/rmc-sync" schemes --latch nic-rpc
+expect "rmc-sync: torn, and its writer only serves" 2 "torn: member 1 writes" \
+	"$O/rmc-sync" torn --latch nic-rpc --storage 2 --serve
 expect "rmc-sync: a negative theta" 2 "'-1' is not a number" "$O/rmc-sync" bench --theta -1
 expect "rmc-sync: no tuples" 2 "'0' is not" "$O/rmc-sync" bench --tuples 0
 expect "rmc-sync: help" 0 "write-unlatch" "$O/rmc-sync" --help

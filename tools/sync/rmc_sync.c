@@ -210,6 +210,8 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(r.structure, "hash") && strcmp(r.structure, "btree"))
 		die(EXIT_USAGE, "--structure: '%s' is not hash or btree", r.structure);
+	if (r.torn && r.serve && r.storage != 1)
+		die(EXIT_USAGE, "torn: member 1 writes, so --serve goes with --storage 1 only");
 	shape_structure(&r);
 	open_objects(&r);
 	status = workload(&r);
