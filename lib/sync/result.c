@@ -366,21 +366,30 @@ static void write_again(struct rmc_sync *s, struct entry *e)
 		write_failed(s, e, e->status);
 }
 
-/*
- * A write that is to unlatch at a switch. One whose reply was lost is answered again, unless somebody
- * has written since: then nobody knows whether it was done.
- */
-static void write_to_switch_failed(struct rmc_sync *s, struct entry *e)
+/* The latch was given free, or forgotten by a crash; perhaps somebody else has it. */
+static void lost_at_switch(struct rmc_sync *s, struct entry *e)
 {
-	if (!is_refused(s, e, e->status)) {
-		e->swap_lost |= rmc_sync_outcome(s, e->status) == UNKNOWN;
-		write_again(s, e);
-		return;
-	}
-	/* the latch was given free, or forgotten by a crash; perhaps somebody else has it */
 	e->latched = 0;
 	s->damaged += e->swap_lost;
 	rmc_sync_finish(s, e, e->swap_lost ? RMC_S_TIMEOUT : RMC_SCHEME_TORN);
+}
+
+/*
+ * A write that is to unlatch at a switch. One whose reply was lost is answered again, unless somebody
+ * has written since: then nobody knows whether it was done. If it was, the tuple may have been demoted
+ * since, and memory would take whatever is written: the word is read before.
+ */
+static void write_to_switch_failed(struct rmc_sync *s, struct entry *e)
+{
+	if (is_refused(s, e, e->status)) {
+		lost_at_switch(s, e);
+		return;
+	}
+	e->swap_lost |= rmc_sync_outcome(s, e->status) == UNKNOWN;
+	if (e->swap_lost)
+		rmc_sync_resolve(s, e);
+	else
+		write_again(s, e);
 }
 
 static void release_completed(struct rmc_sync *s, struct entry *e)
@@ -541,7 +550,9 @@ static void resolved(struct rmc_sync *s, struct entry *e, uint64_t now, int stat
 		rmc_sync_closed(s, e);
 	} else if (e->at->op == STEP_LATCH) {
 		latch_resolved(s, e, now);
-	} else if (same_hold(e->latch, now, e->word)) {
+	} else if (e->hot && !tuple_switched(now)) {
+		lost_at_switch(s, e);
+	} else if (e->hot || same_hold(e->latch, now, e->word)) {
 		write_again(s, e);
 	} else {
 		released_behind(s, e);

@@ -260,7 +260,11 @@ static void issue_resolve(struct rmc_sync *s, struct entry *e)
 		rmc_cas_async(s->qp, slot, e->nid, e->offset, e->want, tuple_free(e->want));
 		return;
 	}
-	rmc_sync_ask(s, slot, e->nid, rmc_latch_offset(s, e->offset, e->len));
+	/* a switch executes no other atomic; a read of the word is behind what was sent to it before */
+	if (e->hot && e->at->op == STEP_WRITE)
+		rmc_read_async(s->qp, slot, e->nid, e->offset, &s->qp->operands[slot], sizeof(uint64_t));
+	else
+		rmc_sync_ask(s, slot, e->nid, rmc_latch_offset(s, e->offset, e->len));
 }
 
 static void note_issued(struct rmc_sync *s, struct entry *e, unsigned int n)

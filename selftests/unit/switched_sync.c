@@ -590,6 +590,14 @@ static void test_refused(const struct testbed_opts *o)
 	CHECK_EQ(stats.unlocks_lost, 1);
 	CHECK_EQ(unlatch(&s, 0), 1);
 	CHECK_EQ(write_one(&x[1], tuple(1), 5), 0);
+	/* it was done, and the tuple has been demoted and written since: memory must not get it again */
+	commit_unheard(&x[0], 6);
+	CHECK_EQ(demote(&s, 0, 1), 0);
+	CHECK_EQ(write_one(&x[1], tuple(0), 7), 0);
+	CHECK_EQ(wait_for(&x[0]), RMC_S_TIMEOUT);
+	CHECK(has(word_of(0) + 1, 7) && !(*word_of(0) & RMC_SWITCH_LATCHED));
+	rmc_sync_stats(x[0].sync, &stats);
+	CHECK(stats.damaged == 2 && !stats.quarantined);
 	pair_fini(&s, x, true);
 }
 

@@ -169,8 +169,8 @@ RMC_SIZED const struct rmc_scheme *rmc_sync_layout(const struct rmc_sync_options
 
 /*
  * As rmc_scheme_holder() and rmc_scheme_break(), of an object of len bytes in any layout.
- * -EOPNOTSUPP: of a detached latch; and to break, with a version in each line or copies out of
- * place.
+ * -EOPNOTSUPP: of a detached latch or a server's; and to break, with a version in each line or copies
+ * out of place.
  */
 int rmc_sync_holder(const struct rmc_scheme *s, const struct rmc_object *o, size_t len);
 int rmc_sync_break(const struct rmc_scheme *s, struct rmc_object *o, size_t len, int nid);
