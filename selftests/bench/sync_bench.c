@@ -2,7 +2,8 @@
 /*
  * What schemes of <rmc/sync.h> and the B+tree of <rmc/ds.h> cost beside the operations that they
  * consist of, when nobody is in the way (R25 4): two nodes of one kernel, one worker on a CPU of
- * its own, the application on another. Packets, as between two machines.
+ * its own, the application on another. Packets, as between two machines: first as fast as they
+ * are, as for soNUMA; then with the link model's round trip of 2 us, as for RDMA.
  *
  * Each value is the median of single operations in a round; a ratio is the median over rounds,
  * in which all values are measured in turn. All objects fit into the caches.
@@ -32,7 +33,7 @@
 
 enum series {
 	READ_16, READ_64, READ_BYTES, READ_FARM, READ_CRC, READ_FOOTER, READ_NODE,
-	CAS, CHECK_FARM, CHECK_CRC,
+	CAS, CAS_READ, CHECK_FARM, CHECK_CRC,
 	LATCH_SPEC, FARM, CRC, VERSIONING, UNSYNC, UNSYNC_ASYNC, EXCL, EXCL_ASYNC, TREE,
 	SERIES
 };
@@ -57,8 +58,9 @@ static const char * const names[SERIES] = {
 	[READ_16] = "read, 16 B", [READ_64] = "read, 64 B", [READ_BYTES] = "read, 256 B",
 	[READ_FARM] = "read, an object of farm", [READ_CRC] = "read, an object of crc64",
 	[READ_FOOTER] = "read, an object of excl", [READ_NODE] = "read, 4096 B",
-	[CAS] = "compare-and-swap", [CHECK_FARM] = "check of farm", [CHECK_CRC] = "check of crc64",
-	[LATCH_SPEC] = "latch and object, posted together", [FARM] = "farm, validated",
+	[CAS] = "compare-and-swap", [CAS_READ] = "compare-and-swap and object, posted together",
+	[CHECK_FARM] = "check of farm", [CHECK_CRC] = "check of crc64",
+	[LATCH_SPEC] = "excl: latch and object, posted together", [FARM] = "farm, validated",
 	[CRC] = "crc64, validated", [VERSIONING] = "versioning, validated",
 	[UNSYNC] = "write, unsynchronized", [UNSYNC_ASYNC] = "write, unsynchronized, not waited for",
 	[EXCL] = "write, latched", [EXCL_ASYNC] = "write, latched, not waited for",
@@ -111,6 +113,18 @@ static u64 compare_and_swap(void)
 	u64 t0 = bench_ticks(), old;
 
 	bench_check(rmc_cas(&bench.app.qp, 1, place(), 0, 0, &old));
+	return bench_ticks() - t0;
+}
+
+static u64 swap_and_read(void)
+{
+	u64 t0 = bench_ticks(), at = place();
+	struct rmc_qp *qp = &bench.app.qp;
+
+	rmc_cas_async(qp, rmc_wait_for_slot(qp, NULL), 1, at, 0, 0);
+	rmc_read_async(qp, rmc_wait_for_slot(qp, NULL), 1, at, landing,
+		       layout[LATCH_SPEC]->image(BYTES));
+	bench_check(rmc_drain_cq(qp, NULL));
 	return bench_ticks() - t0;
 }
 
@@ -177,6 +191,8 @@ static u64 one(struct rmc_sync *s, enum series k)
 		return plain(RMC_OP_READ, 4096);
 	case CAS:
 		return compare_and_swap();
+	case CAS_READ:
+		return swap_and_read();
 	case CHECK_FARM:
 		return check(FARM);
 	case CHECK_CRC:
@@ -311,6 +327,54 @@ static void ratios(int n)
 #undef RATIO
 }
 
+static const u32 hops_ns[] = { 0, 1000 };
+
+/* All series with a round trip of two hops, or without a model */
+static void with_model(u32 hop_ns, int rounds)
+{
+	struct rmc_model m = {
+		.topology = hop_ns ? RMC_TOPOLOGY_CROSSBAR : RMC_TOPOLOGY_NONE, .hop_ns = hop_ns,
+	};
+	u32 k;
+	int i;
+
+	bench_check(rmc_model_check(&m, 2));
+	testbed_stop(&bench.w);
+	rmc_filters = !!hop_ns;
+	bench.w.fabric[0].model = m;
+	bench_check(rmc_channel_refresh(bench.w.node[0], RMC_LANE_REP));
+	bench_start(&bench, false);
+	for (i = 0; i < rounds; i++)
+		for (k = 0; k < SERIES; k++)
+			value[k][i] = measure(k);
+	if (as_json) {
+		json_object(&out, NULL);
+		json_uint(&out, "hop_ns", hop_ns);
+		json_array(&out, "ratios");
+	} else {
+		printf("# %s, %.2f blocks of the tree for each lookup\n", hop_ns ?
+		       "round trips of 2 us" : "no link model", levels);
+	}
+	ratios(rounds);
+	if (as_json) {
+		json_end_array(&out);
+		json_object(&out, "ns");
+	}
+	for (k = 0; k < SERIES; k++) {
+		double ns = bench_median(value[k], rounds);
+
+		if (as_json)
+			json_double(&out, names[k], ns);
+		else
+			printf("# %-52s %7.0f ns\n", names[k], ns);
+	}
+	if (as_json) {
+		json_end_object(&out);
+		json_end_object(&out);
+	}
+	fflush(stdout);
+}
+
 static int usage(int status)
 {
 	fprintf(status ? stderr : stdout,
@@ -360,34 +424,18 @@ int main(int argc, char **argv)
 			failed(names[k]);
 	}
 	tree_up();
-	for (i = 0; i < rounds; i++)
-		for (k = 0; k < SERIES; k++)
-			value[k][i] = measure(k);
 	if (as_json) {
 		json_init(&out, stdout);
 		json_object(&out, NULL);
 		json_int(&out, "rounds", rounds);
 		json_double(&out, "levels", levels);
-		json_array(&out, "ratios");
+		json_array(&out, "models");
 	}
-	ratios(rounds);
+	for (i = 0; i < (int)ARRAY_SIZE(hops_ns); i++)
+		with_model(hops_ns[i], rounds);
 	if (as_json) {
 		json_end_array(&out);
-		json_object(&out, "ns");
-	}
-	for (k = 0; k < SERIES; k++) {
-		double ns = bench_median(value[k], rounds);
-
-		if (as_json)
-			json_double(&out, names[k], ns);
-		else
-			printf("# %-44s %9.0f ns\n", names[k], ns);
-	}
-	if (as_json) {
 		json_end_object(&out);
-		json_end_object(&out);
-	} else {
-		printf("# %.2f blocks of the tree for each lookup\n", levels);
 	}
 	rmc_tree_close(tree);
 	rmc_blocks_close(blocks);
