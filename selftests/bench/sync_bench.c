@@ -438,6 +438,7 @@ int main(int argc, char **argv)
 	if (as_json) {
 		json_init(&out, stdout);
 		json_object(&out, NULL);
+		json_string(&out, "path", "packets");
 		json_int(&out, "rounds", rounds);
 		json_double(&out, "levels", levels);
 		json_array(&out, "models");
